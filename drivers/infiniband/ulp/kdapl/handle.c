@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Handle table: growth, publication, references.
+ *
+ * Owns the pages behind kdapl_obj_lookup(). Called by every constructor and
+ * destructor (process context); kdapl_obj_get() and kdapl_obj_put() by every
+ * control call, from any context. Pages are added under handle_mutex and
+ * stay until the module is unloaded, so that a lookup of any number always
+ * ends on memory of this table.
+ *
+ * Life of an object: kdapl_obj_init() reserves the index, the constructor
+ * builds, kdapl_obj_publish() makes it findable. kdapl_obj_kill() decides
+ * that it may go, kdapl_obj_unpublish() takes it out of the table, a grace
+ * period ends the posts that still see it, kdapl_obj_wait() the control
+ * calls; only then is it taken apart.
+ */
+#include <linux/idr.h>
+#include <linux/mm.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include "handle.h"
+
+struct kdapl_handle_page *kdapl_handle_pages[KDAPL_HANDLE_PAGES];
+
+/* No handle that a caller may pass equals this one: its type does not exist */
+static struct kdapl_obj no_obj = {
+	.handle = (unsigned long)KDAPL_HANDLE_TYPE_NONE << KDAPL_HANDLE_INDEX_BITS,
+};
+
+static struct kdapl_handle_page *empty_page;
+static DEFINE_IDA(handle_ida);
+/* Guards the growth of the table */
+static DEFINE_MUTEX(handle_mutex);
+
+static struct kdapl_handle_page *kdapl_handle_page_new(void)
+{
+	struct kdapl_handle_page *page;
+	unsigned int i;
+
+	page = kzalloc(sizeof(*page), GFP_KERNEL);
+	if (!page)
+		return NULL;
+	for (i = 0; i < KDAPL_HANDLE_PAGE_SLOTS; i++)
+		RCU_INIT_POINTER(page->slot[i].obj, &no_obj);
+	return page;
+}
+
+/**
+ * kdapl_handle_init - make the empty table
+ *
+ * Context: process, module load.
+ * Return: 0, -ENOMEM.
+ */
+int kdapl_handle_init(void)
+{
+	unsigned int i;
+
+	empty_page = kdapl_handle_page_new();
+	if (!empty_page)
+		return -ENOMEM;
+	for (i = 0; i < KDAPL_HANDLE_PAGES; i++)
+		kdapl_handle_pages[i] = empty_page;
+	return 0;
+}
+
+/**
+ * kdapl_handle_exit - give the table's memory back
+ *
+ * Context: process, module unload; no object is left.
+ */
+void kdapl_handle_exit(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < KDAPL_HANDLE_PAGES; i++)
+		if (kdapl_handle_pages[i] != empty_page)
+			kfree(kdapl_handle_pages[i]);
+	kfree(empty_page);
+	ida_destroy(&handle_ida);
+}
+
+static struct kdapl_handle_slot *kdapl_handle_slot(unsigned long handle)
+{
+	unsigned int idx = handle & KDAPL_HANDLE_INDEX_MASK;
+
+	return &kdapl_handle_pages[idx >> KDAPL_HANDLE_PAGE_SHIFT]->slot[idx &
+			(KDAPL_HANDLE_PAGE_SLOTS - 1)];
+}
+
+static int kdapl_handle_grow(unsigned int idx)
+{
+	struct kdapl_handle_page **entry = &kdapl_handle_pages[idx >> KDAPL_HANDLE_PAGE_SHIFT];
+	struct kdapl_handle_page *page;
+	int ret = 0;
+
+	mutex_lock(&handle_mutex);
+	if (*entry == empty_page) {
+		page = kdapl_handle_page_new();
+		if (page)
+			/* Pairs with the dependent load in kdapl_obj_lookup() */
+			smp_store_release(entry, page);
+		else
+			ret = -ENOMEM;
+	}
+	mutex_unlock(&handle_mutex);
+	return ret;
+}
+
+/**
+ * kdapl_obj_init - give an object its handle, not to be found yet
+ * @obj:  header of the new object, in zeroed memory
+ * @type: its type
+ * @ia:   the IA it will belong to
+ *
+ * The caller holds the only reference. Undone by kdapl_obj_abort() until the
+ * object is published.
+ *
+ * Context: process.
+ * Return: 0, -ENOMEM, -ENOSPC when all indexes are taken.
+ */
+int kdapl_obj_init(struct kdapl_obj *obj, DAT_HANDLE_TYPE type, struct kdapl_ia *ia)
+{
+	struct kdapl_handle_slot *slot;
+	int idx, ret;
+
+	idx = ida_alloc_max(&handle_ida, KDAPL_HANDLE_MAX - 1, GFP_KERNEL);
+	if (idx < 0)
+		return idx;
+	ret = kdapl_handle_grow(idx);
+	if (ret) {
+		ida_free(&handle_ida, idx);
+		return ret;
+	}
+	slot = kdapl_handle_slot(idx);
+	/* The index is ours alone, so is its generation; 0 would make a NULL handle */
+	slot->gen++;
+	obj->handle = (slot->gen << KDAPL_HANDLE_GEN_SHIFT) |
+		      ((unsigned long)type << KDAPL_HANDLE_INDEX_BITS) | idx;
+	refcount_set(&obj->ref, 1);
+	atomic_set(&obj->users, 0);
+	init_completion(&obj->gone);
+	INIT_LIST_HEAD(&obj->node);
+	obj->ia = ia;
+	obj->context = 0;
+	return 0;
+}
+
+/**
+ * kdapl_obj_abort - take back the handle of an object that was never published
+ * @obj: header of the object
+ *
+ * Context: process.
+ */
+void kdapl_obj_abort(struct kdapl_obj *obj)
+{
+	ida_free(&handle_ida, kdapl_obj_id(obj));
+}
+
+/**
+ * kdapl_obj_publish - let the object be found by its handle
+ * @obj: header of a finished object
+ *
+ * Context: process.
+ */
+void kdapl_obj_publish(struct kdapl_obj *obj)
+{
+	rcu_assign_pointer(kdapl_handle_slot(obj->handle)->obj, obj);
+}
+
+/**
+ * kdapl_obj_unpublish - take the object out of the table
+ * @obj: header of a published object, referenced by the caller
+ *
+ * Who still sees it is inside a read section, or holds a reference.
+ *
+ * Context: any.
+ * Return: true for the one caller that took it out.
+ */
+bool kdapl_obj_unpublish(struct kdapl_obj *obj)
+{
+	struct kdapl_handle_slot *slot = kdapl_handle_slot(obj->handle);
+
+	if (unrcu_pointer(cmpxchg(&slot->obj, RCU_INITIALIZER(obj),
+				  RCU_INITIALIZER(&no_obj))) != obj)
+		return false;
+	/* From here on the index may have a new owner, of another generation */
+	ida_free(&handle_ida, kdapl_obj_id(obj));
+	return true;
+}
+
+/**
+ * kdapl_obj_get_any - look up a handle of whatever type and take a reference
+ * @handle: any value at all
+ *
+ * Context: any.
+ * Return: the object, or NULL.
+ */
+struct kdapl_obj *kdapl_obj_get_any(DAT_HANDLE handle)
+{
+	unsigned int type = kdapl_handle_type((unsigned long)handle);
+	struct kdapl_obj *obj = NULL;
+
+	if (type < KDAPL_NTYPES)
+		obj = kdapl_obj_get(handle, type);
+	return obj;
+}
+
+/**
+ * kdapl_obj_get - look up a handle and take a control-path reference
+ * @handle: any value at all
+ * @type:   the type it must have
+ *
+ * Context: any.
+ * Return: the object, or NULL for a value that is no live handle of @type.
+ */
+struct kdapl_obj *kdapl_obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
+{
+	struct kdapl_obj *obj;
+
+	rcu_read_lock();
+	obj = kdapl_obj_lookup(handle, type);
+	if (obj && !refcount_inc_not_zero(&obj->ref))
+		obj = NULL;
+	rcu_read_unlock();
+	return obj;
+}
+
+/**
+ * kdapl_obj_pin - take a reference to an object found on a list
+ * @obj: header of the object; the list's lock keeps its memory
+ *
+ * Context: any.
+ * Return: false when the object is past its last reference.
+ */
+bool kdapl_obj_pin(struct kdapl_obj *obj)
+{
+	return refcount_inc_not_zero(&obj->ref);
+}
+
+/**
+ * kdapl_obj_next - walk the published objects of a type
+ * @idx:  index to start from; becomes that of the object found
+ * @type: which objects
+ *
+ * For listings: no lock is held between two calls, so that objects may come
+ * and go meanwhile; each that is there all the time is seen once.
+ *
+ * Context: process.
+ * Return: the object, with a reference, or NULL behind the last one.
+ */
+struct kdapl_obj *kdapl_obj_next(u32 *idx, DAT_HANDLE_TYPE type)
+{
+	struct kdapl_handle_page *page;
+	struct kdapl_obj *obj;
+	u32 i = *idx;
+
+	rcu_read_lock();
+	while (i < KDAPL_HANDLE_MAX) {
+		page = READ_ONCE(kdapl_handle_pages[i >> KDAPL_HANDLE_PAGE_SHIFT]);
+		if (page == empty_page) {
+			i = (i | (KDAPL_HANDLE_PAGE_SLOTS - 1)) + 1;
+			continue;
+		}
+		obj = rcu_dereference(page->slot[i & (KDAPL_HANDLE_PAGE_SLOTS - 1)].obj);
+		if (kdapl_handle_type(obj->handle) == type && kdapl_obj_pin(obj)) {
+			rcu_read_unlock();
+			*idx = i;
+			return obj;
+		}
+		i++;
+	}
+	rcu_read_unlock();
+	return NULL;
+}
+
+/**
+ * kdapl_obj_put - drop a control-path reference
+ * @obj: header of the object
+ *
+ * Context: any.
+ */
+void kdapl_obj_put(struct kdapl_obj *obj)
+{
+	if (refcount_dec_and_test(&obj->ref))
+		complete(&obj->gone);
+}
+
+/**
+ * kdapl_obj_wait - drop the creator's reference and wait for all others
+ * @obj: header of an unpublished object
+ *
+ * The caller holds no reference of its own besides the creator's, and no
+ * lock that a control call takes.
+ *
+ * Context: process.
+ */
+void kdapl_obj_wait(struct kdapl_obj *obj)
+{
+	might_sleep();
+	kdapl_obj_put(obj);
+	wait_for_completion(&obj->gone);
+}
+
+/**
+ * kdapl_obj_use - note that another object now needs this one
+ * @obj: header, referenced by the caller
+ *
+ * Context: any.
+ * Return: false when the object is being freed.
+ */
+bool kdapl_obj_use(struct kdapl_obj *obj)
+{
+	return atomic_inc_unless_negative(&obj->users);
+}
+
+/**
+ * kdapl_obj_unuse - end what kdapl_obj_use() noted
+ * @obj: header
+ *
+ * Context: any.
+ */
+void kdapl_obj_unuse(struct kdapl_obj *obj)
+{
+	atomic_dec(&obj->users);
+}
+
+/**
+ * kdapl_obj_kill - decide that an object without users is freed by the caller
+ * @obj: header, referenced by the caller
+ *
+ * Context: any.
+ * Return: true for the one caller that may free it; false while it has users,
+ * or when another call frees it already (atomic_read(&obj->users) < 0).
+ */
+bool kdapl_obj_kill(struct kdapl_obj *obj)
+{
+	return atomic_cmpxchg(&obj->users, 0, INT_MIN / 2) == 0;
+}
+
+/**
+ * kdapl_obj_retire - begin to free an object without users
+ * @obj: header, referenced by the caller, whose reference is gone on success
+ *
+ * On success nobody finds the object any more; who still sees it is inside a
+ * read section or holds a reference.
+ *
+ * Context: any.
+ * Return: 0, -EBUSY while it has users, -ENOENT when another call frees it.
+ */
+int kdapl_obj_retire(struct kdapl_obj *obj)
+{
+	if (!kdapl_obj_kill(obj))
+		return atomic_read(&obj->users) < 0 ? -ENOENT : -EBUSY;
+	if (!kdapl_obj_unpublish(obj))
+		return -ENOENT;
+	kdapl_obj_put(obj);
+	return 0;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Handles: numbers that name objects and are never dereferenced.
+ *
+ * Owns the encoding and the lookup that every dat_* call begins with. The
+ * table behind it is grown and emptied in handle.c (process context); the
+ * lookup runs in any context, inside a read section (kdapl_read_lock(), or
+ * rcu_read_lock()).
+ *
+ * A handle is generation:40 | type:4 | index:20. The table entry is found by
+ * the index alone; one comparison of the whole handle with the one stored in
+ * the object proves index, type and generation at once. Empty table entries
+ * point at an object that no valid handle matches, so that no bounds or NULL
+ * test is needed for a wild value.
+ */
+#ifndef _KDAPL_HANDLE_H_
+#define _KDAPL_HANDLE_H_
+
+#include <linux/bits.h>
+#include <linux/completion.h>
+#include <linux/list.h>
+#include <linux/rcupdate.h>
+#include <linux/refcount.h>
+#include <dat/kdat.h>
+
+struct kdapl_ia;
+
+#define KDAPL_HANDLE_INDEX_BITS	20
+#define KDAPL_HANDLE_TYPE_BITS	4
+#define KDAPL_HANDLE_GEN_SHIFT	(KDAPL_HANDLE_INDEX_BITS + KDAPL_HANDLE_TYPE_BITS)
+#define KDAPL_HANDLE_MAX	BIT(KDAPL_HANDLE_INDEX_BITS)
+#define KDAPL_HANDLE_INDEX_MASK	(KDAPL_HANDLE_MAX - 1)
+#define KDAPL_HANDLE_TYPE_MASK	(BIT(KDAPL_HANDLE_TYPE_BITS) - 1)
+/* A type that no object has: the handle of the object behind empty entries */
+#define KDAPL_HANDLE_TYPE_NONE	KDAPL_HANDLE_TYPE_MASK
+
+#define KDAPL_HANDLE_PAGE_SHIFT	8
+#define KDAPL_HANDLE_PAGE_SLOTS	BIT(KDAPL_HANDLE_PAGE_SHIFT)
+#define KDAPL_HANDLE_PAGES	(KDAPL_HANDLE_MAX >> KDAPL_HANDLE_PAGE_SHIFT)
+
+#define KDAPL_NTYPES		(DAT_HANDLE_TYPE_CSP + 1)
+
+/**
+ * struct kdapl_obj - what every object behind a handle begins with
+ * @handle:  the full handle; set before publication, constant afterwards
+ * @ref:     control-path references; the creator's is one of them
+ * @users:   objects that need this one; negative once it is being freed
+ * @gone:    completed by the last kdapl_obj_put()
+ * @ia:      the IA it belongs to (an IA points at itself)
+ * @node:    on ia->objs[type]; guarded by ia->mutex
+ * @context: the Consumer's word; read and written atomically
+ * @rcu:     delays the release of the memory
+ */
+struct kdapl_obj {
+	unsigned long handle;
+	refcount_t ref;
+	atomic_t users;
+	struct completion gone;
+	struct kdapl_ia *ia;
+	struct list_head node;
+	u64 context;
+	struct rcu_head rcu;
+};
+
+/* One table entry: the object, and the generation its next owner will get */
+struct kdapl_handle_slot {
+	struct kdapl_obj __rcu *obj;
+	u64 gen;
+};
+
+struct kdapl_handle_page {
+	struct kdapl_handle_slot slot[KDAPL_HANDLE_PAGE_SLOTS];
+};
+
+extern struct kdapl_handle_page *kdapl_handle_pages[KDAPL_HANDLE_PAGES];
+
+int kdapl_handle_init(void);
+void kdapl_handle_exit(void);
+
+int kdapl_obj_init(struct kdapl_obj *obj, DAT_HANDLE_TYPE type, struct kdapl_ia *ia);
+void kdapl_obj_abort(struct kdapl_obj *obj);
+void kdapl_obj_publish(struct kdapl_obj *obj);
+bool kdapl_obj_unpublish(struct kdapl_obj *obj);
+struct kdapl_obj *kdapl_obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
+struct kdapl_obj *kdapl_obj_get_any(DAT_HANDLE handle);
+struct kdapl_obj *kdapl_obj_next(u32 *idx, DAT_HANDLE_TYPE type);
+bool kdapl_obj_pin(struct kdapl_obj *obj);
+void kdapl_obj_put(struct kdapl_obj *obj);
+void kdapl_obj_wait(struct kdapl_obj *obj);
+bool kdapl_obj_use(struct kdapl_obj *obj);
+void kdapl_obj_unuse(struct kdapl_obj *obj);
+bool kdapl_obj_kill(struct kdapl_obj *obj);
+int kdapl_obj_retire(struct kdapl_obj *obj);
+
+/*
+ * The read section of the hot path. With interrupts off on a non-RT kernel
+ * a CPU is inside an RCU read section by definition, so that a post pays for
+ * one flag word only. RT kernels must stay preemptible (their spinlocks
+ * sleep), there it is an ordinary RCU read section.
+ */
+#ifdef CONFIG_PREEMPT_RT
+#define kdapl_read_lock(flags)		do { (flags) = 0; rcu_read_lock(); } while (0)
+#define kdapl_read_unlock(flags)	do { (void)(flags); rcu_read_unlock(); } while (0)
+#else
+#define kdapl_read_lock(flags)		local_irq_save(flags)
+#define kdapl_read_unlock(flags)	local_irq_restore(flags)
+#endif
+
+#define kdapl_dereference(p)		rcu_dereference_check(p, !preemptible())
+
+static inline u32 kdapl_obj_id(const struct kdapl_obj *obj)
+{
+	return obj->handle & KDAPL_HANDLE_INDEX_MASK;
+}
+
+static inline unsigned int kdapl_handle_type(unsigned long handle)
+{
+	return (handle >> KDAPL_HANDLE_INDEX_BITS) & KDAPL_HANDLE_TYPE_MASK;
+}
+
+/**
+ * kdapl_obj_lookup - find the object that a handle names
+ * @handle: any value at all
+ * @type:   the type it must have
+ *
+ * Context: any, inside a read section; the object stays until its end.
+ * Return: the object, or NULL for a value that is no live handle of @type.
+ */
+static __always_inline struct kdapl_obj *kdapl_obj_lookup(DAT_HANDLE handle,
+							  DAT_HANDLE_TYPE type)
+{
+	unsigned long h = (unsigned long)handle;
+	struct kdapl_handle_page *page;
+	struct kdapl_obj *obj;
+
+	page = READ_ONCE(kdapl_handle_pages[(h >> KDAPL_HANDLE_PAGE_SHIFT) &
+					    (KDAPL_HANDLE_PAGES - 1)]);
+	obj = kdapl_dereference(page->slot[h & (KDAPL_HANDLE_PAGE_SLOTS - 1)].obj);
+	if (unlikely(obj->handle != h || kdapl_handle_type(h) != type))
+		return NULL;
+	return obj;
+}
+
+static inline DAT_HANDLE kdapl_obj_handle(const struct kdapl_obj *obj)
+{
+	return (DAT_HANDLE)obj->handle;
+}
+
+#endif /* _KDAPL_HANDLE_H_ */
