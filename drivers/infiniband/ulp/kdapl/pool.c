@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Slot pools: making and counting them.
+ *
+ * Called by the constructors and destructors of EPs and SRQs in process
+ * context, and by query calls for the counts. The hot half is in pool.h.
+ */
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include "pool.h"
+
+/**
+ * kdapl_pool_init - make and preformat the slots of one queue
+ * @pool:    to be filled in
+ * @depth:   number of slots; 0 makes a pool that is always empty
+ * @max_sge: segments per slot
+ * @done:    completion callback of every slot
+ * @ep:      the EP all slots belong to; NULL for an SRQ
+ * @recv:    receives rather than requests
+ * @node:    NUMA node of the memory
+ *
+ * All fields of a work request that never change are written here, once.
+ *
+ * Context: process.
+ * Return: 0, -ENOMEM.
+ */
+int kdapl_pool_init(struct kdapl_pool *pool, u32 depth, u32 max_sge,
+		    void (*done)(struct ib_cq *cq, struct ib_wc *wc),
+		    struct kdapl_ep *ep, bool recv, int node)
+{
+	struct kdapl_slot *slot;
+	u32 i;
+
+	pool->head = KDAPL_SLOT_NONE;
+	pool->base = NULL;
+	pool->depth = depth;
+	pool->max_sge = max_sge;
+	pool->stride = ALIGN(struct_size(slot, sge, max_sge), 16);
+	if (!depth)
+		return 0;
+	pool->base = kvzalloc_node(array_size(depth, pool->stride), GFP_KERNEL, node);
+	if (!pool->base)
+		return -ENOMEM;
+
+	for (i = depth; i-- > 0;) {
+		slot = kdapl_pool_slot(pool, i);
+		slot->idx = i;
+		slot->pool = pool;
+		slot->cqe.done = done;
+		slot->ev.kind = KDAPL_EV_DTO;
+		slot->ev.ep = ep;
+		if (recv) {
+			slot->flags = KDAPL_SLOT_RECV;
+			slot->recv.wr_cqe = &slot->cqe;
+			slot->recv.sg_list = slot->sge;
+		} else {
+			slot->rdma.wr.wr_cqe = &slot->cqe;
+			slot->rdma.wr.sg_list = slot->sge;
+		}
+		kdapl_pool_put(pool, slot);
+	}
+	return 0;
+}
+
+/**
+ * kdapl_pool_exit - free the slots
+ * @pool: a pool that nobody posts from, and no event of which is queued
+ *
+ * Context: process.
+ */
+void kdapl_pool_exit(struct kdapl_pool *pool)
+{
+	kvfree(pool->base);
+	pool->base = NULL;
+	pool->depth = 0;
+	pool->head = KDAPL_SLOT_NONE;
+}
+
+/**
+ * kdapl_pool_count - how many slots are in a state
+ * @pool:  the pool
+ * @state: which state
+ *
+ * A snapshot; exact when nobody posts or completes meanwhile.
+ *
+ * Context: any.
+ * Return: the number.
+ */
+u32 kdapl_pool_count(const struct kdapl_pool *pool, enum kdapl_slot_state state)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < pool->depth; i++)
+		n += READ_ONCE(kdapl_pool_slot(pool, i)->state) == state;
+	return n;
+}
+
+/**
+ * kdapl_pool_free_count - length of the free stack
+ * @pool: a pool at rest
+ *
+ * Walks the stack itself, so that a test can tell a leaked slot from one
+ * that is merely marked free.
+ *
+ * Context: any; nobody gets or puts meanwhile.
+ * Return: the number, at most depth.
+ */
+u32 kdapl_pool_free_count(const struct kdapl_pool *pool)
+{
+	u32 idx = (u32)READ_ONCE(pool->head);
+	u32 n = 0;
+
+	while (idx != KDAPL_SLOT_NONE && n < pool->depth) {
+		idx = READ_ONCE(kdapl_pool_slot(pool, idx)->free_next);
+		n++;
+	}
+	return n;
+}
