@@ -1,0 +1,507 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Event queues: queuing, dequeuing, delivery.
+ *
+ * Owns who may run an upcall and when. Producers are the done callbacks
+ * (complete.c, softirq), connection work, and dat_evd_post_se() in any
+ * context; consumers are dat_evd_dequeue() in any context and the upcalls.
+ *
+ * Two ways to the Consumer:
+ * - the straight one: a done callback finds evd->claim 0 (nobody delivers,
+ *   nothing queued, the policy wants the event), takes the baton by one
+ *   cmpxchg, copies the event out, gives the slot back and calls;
+ * - everything else: the event is appended under evd->lock, and if it asks
+ *   for an upcall somebody is made to deliver: the done callback itself if
+ *   the baton is free, else the baton's holder, who looks again before it
+ *   lets go, else the deferred deliverer.
+ *
+ * No event is lost between the two: who appends sets QUEUED first and looks
+ * at BATON afterwards (one fetch_or), and the straight way lets the baton go
+ * by a cmpxchg that fails once QUEUED is set.
+ *
+ * Content is copied and the slot released before the upcall runs: inside it
+ * the queue already has room for one more post.
+ */
+#include <linux/bottom_half.h>
+#include <linux/export.h>
+#include "event_queue.h"
+#include "trace.h"
+
+/* Puts an event at the young end. Returns what claim was before. evd->lock held */
+static int kdapl_evd_append(struct kdapl_evd *evd, struct kdapl_event *ev)
+{
+	lockdep_assert_held(&evd->lock);
+	ev->next = NULL;
+	if (evd->tail)
+		evd->tail->next = ev;
+	else
+		evd->head = ev;
+	evd->tail = ev;
+	evd->nqueued++;
+	if (ev->notify) {
+		evd->nnotify++;
+		evd->note = true;
+	}
+	return atomic_fetch_or(KDAPL_EVD_QUEUED, &evd->claim);
+}
+
+static struct kdapl_ring_event *kdapl_ring_of(struct kdapl_event *ev)
+{
+	return container_of(ev, struct kdapl_ring_event, ev);
+}
+
+/* Gives a ring entry back. evd->lock held */
+static void kdapl_ring_put(struct kdapl_evd *evd, struct kdapl_ring_event *re)
+{
+	lockdep_assert_held(&evd->lock);
+	if (re == &evd->overflow) {
+		evd->overflow_queued = false;
+	} else {
+		re->next_free = evd->ring_free;
+		evd->ring_free = re - evd->ring;
+		evd->ring_used--;
+	}
+	if (!evd->ring_used && !evd->overflow_queued)
+		evd->overflowed = false;
+}
+
+static struct kdapl_ring_event *kdapl_ring_get(struct kdapl_evd *evd)
+{
+	struct kdapl_ring_event *re;
+
+	lockdep_assert_held(&evd->lock);
+	if (evd->ring_free >= evd->qlen)
+		return NULL;
+	re = &evd->ring[evd->ring_free];
+	evd->ring_free = re->next_free;
+	evd->ring_used++;
+	re->ev.ep = NULL;
+	re->ev.notify = true;
+	return re;
+}
+
+/* Straight-line copy of a DTO completion; the slot is free afterwards */
+static __always_inline void kdapl_fill_dto(struct kdapl_event *ev, DAT_EVENT *out)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *dto = &out->event_data.dto_completion_event_data;
+	struct kdapl_slot *slot = kdapl_slot_of_event(ev);
+
+	out->event_number = DAT_DTO_COMPLETION_EVENT;
+	dto->ep_handle = kdapl_obj_handle(&ev->ep->obj);
+	dto->user_cookie.as_64 = slot->cookie;
+	dto->status = ev->status;
+	dto->transfered_length = ev->length;
+	dto->operation = ev->op;
+	dto->rmr_context = ev->op == DAT_DTO_RECEIVE_WITH_INVALIDATE ? slot->invalidated : 0;
+	kdapl_pool_put(slot->pool, slot);
+}
+
+static void kdapl_fill_conn(struct kdapl_event *ev, DAT_EVENT *out)
+{
+	struct kdapl_conn_event *ce = container_of(ev, struct kdapl_conn_event, ev);
+	DAT_CONNECTION_EVENT_DATA *data = &out->event_data.connect_event_data;
+
+	out->event_number = ce->number;
+	data->ep_handle = kdapl_obj_handle(&ev->ep->obj);
+	data->private_data_size = ce->private_len;
+	data->private_data = ce->private_len ? ev->ep->private_in : NULL;
+}
+
+static void kdapl_fill_cr(struct kdapl_event *ev, DAT_EVENT *out)
+{
+	struct kdapl_cr *cr = container_of(ev, struct kdapl_cr, ev);
+	DAT_CR_ARRIVAL_EVENT_DATA *data = &out->event_data.cr_arrival_event_data;
+
+	out->event_number = DAT_CONNECTION_REQUEST_EVENT;
+	data->sp_handle.psp_handle = kdapl_obj_handle(&cr->psp->obj);
+	data->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->local;
+	data->conn_qual = cr->psp->qual;
+	data->cr_handle = kdapl_obj_handle(&cr->obj);
+	data->truncate_flag = DAT_FALSE;
+	kdapl_cr_put(cr);
+}
+
+/*
+ * Copies an event that is off the queue, and gives back what carried it.
+ * evd->lock held for all kinds but DTO (their node is the caller's alone).
+ */
+static void kdapl_evd_fill(struct kdapl_evd *evd, struct kdapl_event *ev, DAT_EVENT *out)
+{
+	struct kdapl_ring_event *re;
+
+	switch (ev->kind) {
+	case KDAPL_EV_DTO:
+		kdapl_fill_dto(ev, out);
+		break;
+	case KDAPL_EV_CONN:
+		kdapl_fill_conn(ev, out);
+		break;
+	case KDAPL_EV_CR:
+		kdapl_fill_cr(ev, out);
+		break;
+	case KDAPL_EV_SOFT:
+		re = kdapl_ring_of(ev);
+		out->event_number = re->number;
+		out->event_data.software_event_data.pointer = re->pointer;
+		kdapl_ring_put(evd, re);
+		break;
+	case KDAPL_EV_ASYNC:
+		re = kdapl_ring_of(ev);
+		out->event_number = re->number;
+		out->event_data.asynch_error_event_data.dat_handle = re->handle;
+		out->event_data.asynch_error_event_data.reason = re->reason;
+		kdapl_ring_put(evd, re);
+		break;
+	}
+}
+
+/* Runs one upcall. Baton held, bottom halves off, no lock held */
+static __always_inline void kdapl_evd_call(struct kdapl_evd *evd, DAT_UPCALL_OBJECT upcall,
+					   const DAT_EVENT *event, struct kdapl_ep *ep, bool more)
+{
+	WRITE_ONCE(evd->cur_ep, ep);
+	WRITE_ONCE(evd->owner, current);
+	evd->nupcalls++;
+	trace_kdapl_upcall(kdapl_obj_id(&evd->obj), event ? event->event_number : 0, more);
+	upcall.upcall_func(upcall.instance_data, event, more ? DAT_TRUE : DAT_FALSE);
+	WRITE_ONCE(evd->owner, NULL);
+	/* Pairs with the wait in kdapl_evd_wait_ep(): the upcall is over */
+	smp_store_release(&evd->cur_ep, NULL);
+}
+
+/* Lets the baton go. evd->lock held */
+static void kdapl_evd_drop_baton(struct kdapl_evd *evd)
+{
+	lockdep_assert_held(&evd->lock);
+	kdapl_evd_apply_next(evd);
+	if (atomic_fetch_andnot_release(KDAPL_EVD_BATON, &evd->claim) & KDAPL_EVD_WAITER)
+		wake_up_all(&evd->wait);
+}
+
+/*
+ * Delivers while something is owed and the budget lasts, then lets the baton
+ * go or passes it to the deferred deliverer. Baton held, bottom halves off.
+ */
+static void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget)
+{
+	DAT_UPCALL_OBJECT upcall;
+	struct kdapl_event *ev;
+	struct kdapl_ep *ep;
+	unsigned long flags;
+	bool more, note;
+
+	spin_lock_irqsave(&evd->lock, flags);
+	for (;;) {
+		kdapl_evd_apply_next(evd);
+		if (!kdapl_evd_owes(evd)) {
+			kdapl_evd_drop_baton(evd);
+			break;
+		}
+		if (!budget--) {
+			atomic_or(KDAPL_EVD_PASSED, &evd->claim);
+			queue_work(kdapl_wq, &evd->work);
+			break;
+		}
+		upcall = evd->upcall;
+		note = evd->policy == DAT_UPCALL_NOTIFY;
+		evd->note = false;
+		ep = NULL;
+		if (!note) {
+			ev = evd->head;
+			ep = ev->ep;
+			kdapl_evd_unlink(evd, NULL, ev);
+			kdapl_evd_fill(evd, ev, &evd->event);
+			/* Under the lock: dat_ep_free must see it queued or running */
+			WRITE_ONCE(evd->cur_ep, ep);
+		}
+		more = evd->nqueued != 0;
+		spin_unlock_irqrestore(&evd->lock, flags);
+
+		kdapl_evd_call(evd, upcall, note ? NULL : &evd->event, ep, more);
+
+		spin_lock_irqsave(&evd->lock, flags);
+		if (atomic_read(&evd->claim) & KDAPL_EVD_WAITER)
+			wake_up_all(&evd->wait);
+	}
+	spin_unlock_irqrestore(&evd->lock, flags);
+}
+
+/**
+ * kdapl_evd_work - the deferred deliverer
+ * @work: evd->work
+ *
+ * Process context made to look like softirq (E-07).
+ *
+ * Context: process, workqueue.
+ */
+void kdapl_evd_work(struct work_struct *work)
+{
+	struct kdapl_evd *evd = container_of(work, struct kdapl_evd, work);
+	bool mine = false;
+
+	local_bh_disable();
+	spin_lock_irq(&evd->lock);
+	if (atomic_read(&evd->claim) & KDAPL_EVD_PASSED) {
+		atomic_andnot(KDAPL_EVD_PASSED, &evd->claim);
+		mine = true;
+	} else if (kdapl_evd_owes(evd)) {
+		mine = !(atomic_fetch_or_acquire(KDAPL_EVD_BATON, &evd->claim) & KDAPL_EVD_BATON);
+	}
+	spin_unlock_irq(&evd->lock);
+	if (mine)
+		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET);
+	local_bh_enable();
+}
+
+/**
+ * kdapl_evd_queue - append an event, and have it delivered if it asks for that
+ * @evd:     the EVD
+ * @ev:      node, the EVD's from now until handed over
+ * @in_done: the caller is a done callback, in which upcalls may run
+ *
+ * Context: any; with @in_done false no upcall runs before it returns.
+ */
+void kdapl_evd_queue(struct kdapl_evd *evd, struct kdapl_event *ev, bool in_done)
+{
+	unsigned long flags;
+	bool mine = false;
+	int claim;
+
+	spin_lock_irqsave(&evd->lock, flags);
+	claim = kdapl_evd_append(evd, ev);
+	/* A holder of the baton sees QUEUED before it lets go */
+	if (!(claim & KDAPL_EVD_BATON) && ev->notify && kdapl_evd_wants_upcall(evd)) {
+		if (in_done) {
+			atomic_or(KDAPL_EVD_BATON, &evd->claim);
+			mine = true;
+		} else {
+			queue_work(kdapl_wq, &evd->work);
+		}
+	}
+	spin_unlock_irqrestore(&evd->lock, flags);
+	if (mine)
+		/* One more: the event that is our own does not count */
+		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET + 1);
+}
+
+/**
+ * kdapl_evd_complete - hand over or queue the event of a completed DTO
+ * @evd: the EVD
+ * @ev:  node in a slot, @ev->notify says whether it asks for an upcall
+ *
+ * Context: done callback (softirq, bottom halves off).
+ */
+void kdapl_evd_complete(struct kdapl_evd *evd, struct kdapl_event *ev)
+{
+	struct kdapl_ep *ep = ev->ep;
+	int claim = 0;
+
+	if (unlikely(!ev->notify ||
+		     !atomic_try_cmpxchg_acquire(&evd->claim, &claim, KDAPL_EVD_BATON))) {
+		kdapl_evd_queue(evd, ev, true);
+		return;
+	}
+	kdapl_fill_dto(ev, &evd->event);
+	kdapl_evd_call(evd, evd->upcall, &evd->event, ep, false);
+	claim = KDAPL_EVD_BATON;
+	if (unlikely(!atomic_try_cmpxchg_release(&evd->claim, &claim, 0)))
+		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET);
+}
+
+/**
+ * kdapl_evd_pop - take the oldest event
+ * @evd: the EVD
+ * @out: filled in on success, untouched otherwise
+ *
+ * Context: any.
+ * Return: false when there is none.
+ */
+bool kdapl_evd_pop(struct kdapl_evd *evd, DAT_EVENT *out)
+{
+	struct kdapl_event *ev;
+	unsigned long flags;
+
+	spin_lock_irqsave(&evd->lock, flags);
+	ev = evd->head;
+	if (ev) {
+		kdapl_evd_unlink(evd, NULL, ev);
+		memset(out, 0, sizeof(*out));
+		out->evd_handle = kdapl_obj_handle(&evd->obj);
+		kdapl_evd_fill(evd, ev, out);
+	}
+	spin_unlock_irqrestore(&evd->lock, flags);
+	return ev;
+}
+
+/**
+ * kdapl_evd_post_soft - queue a software event
+ * @evd:     the EVD
+ * @pointer: the Consumer's
+ *
+ * Context: any; never runs the upcall itself.
+ * Return: 0, -ENOSPC when the ring is full.
+ */
+int kdapl_evd_post_soft(struct kdapl_evd *evd, void *pointer)
+{
+	struct kdapl_ring_event *re;
+	unsigned long flags;
+	int claim;
+
+	spin_lock_irqsave(&evd->lock, flags);
+	re = kdapl_ring_get(evd);
+	if (re) {
+		re->ev.kind = KDAPL_EV_SOFT;
+		re->number = DAT_SOFTWARE_EVENT;
+		re->pointer = pointer;
+		claim = kdapl_evd_append(evd, &re->ev);
+		if (!(claim & KDAPL_EVD_BATON) && kdapl_evd_wants_upcall(evd))
+			queue_work(kdapl_wq, &evd->work);
+	}
+	spin_unlock_irqrestore(&evd->lock, flags);
+	return re ? 0 : -ENOSPC;
+}
+
+/**
+ * kdapl_evd_post_async - queue an asynchronous event
+ * @evd:    the EVD
+ * @number: DAT_ASYNC_ERROR_*
+ * @handle: the object concerned
+ * @reason: what happened to it
+ *
+ * Asynchronous events alone can meet a full ring. Then the event is dropped
+ * and counted, and the overflow event takes the entry kept for it, once
+ * until the ring has been empty.
+ *
+ * Context: any; never runs the upcall itself.
+ */
+void kdapl_evd_post_async(struct kdapl_evd *evd, DAT_EVENT_NUMBER number,
+			  DAT_HANDLE handle, u16 reason)
+{
+	struct kdapl_ring_event *re;
+	unsigned long flags;
+	int claim;
+
+	spin_lock_irqsave(&evd->lock, flags);
+	re = kdapl_ring_get(evd);
+	if (!re) {
+		evd->dropped++;
+		if (evd->overflowed)
+			goto out;
+		evd->overflowed = true;
+		evd->overflow_queued = true;
+		re = &evd->overflow;
+		re->ev.notify = true;
+		number = DAT_ASYNC_ERROR_EVD_OVERFLOW;
+		handle = kdapl_obj_handle(&evd->obj);
+		reason = DAT_EVD_OVERFLOW_ERROR;
+	}
+	re->ev.kind = KDAPL_EV_ASYNC;
+	re->number = number;
+	re->handle = handle;
+	re->reason = reason;
+	claim = kdapl_evd_append(evd, &re->ev);
+	if (!(claim & KDAPL_EVD_BATON) && kdapl_evd_wants_upcall(evd))
+		queue_work(kdapl_wq, &evd->work);
+out:
+	spin_unlock_irqrestore(&evd->lock, flags);
+}
+
+/* Consumers take turns at the solicited CQs of an EVD that looks empty */
+static void kdapl_evd_poll_solicited(struct kdapl_evd *evd)
+{
+	struct kdapl_scq *scq;
+
+	list_for_each_entry_rcu(scq, &evd->scqs, node, !preemptible())
+		kdapl_scq_poll(scq);
+}
+
+/**
+ * dat_evd_dequeue - take the oldest event of an EVD
+ * @evd_handle: the EVD
+ * @event:      filled in; untouched unless DAT_SUCCESS is returned
+ *
+ * The event's slot is free again when the call returns. Each event is
+ * returned once, here or to an upcall. Source: kDAPL 2.0.
+ *
+ * Context: any but hard interrupt; never sleeps.
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @evd_handle names no EVD
+ * * DAT_INVALID_PARAMETER - @event is NULL
+ * * DAT_QUEUE_EMPTY - no event is queued
+ */
+DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+	struct kdapl_obj *obj;
+	unsigned long flags;
+	struct kdapl_evd *evd;
+
+	kdapl_read_lock(flags);
+	obj = kdapl_obj_lookup(evd_handle, DAT_HANDLE_TYPE_EVD);
+	if (unlikely(!obj)) {
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_NO_SUBTYPE);
+		goto out;
+	}
+	if (unlikely(!event)) {
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		goto out;
+	}
+	evd = to_kdapl_evd(obj);
+	if (kdapl_evd_pop(evd, event))
+		goto out;
+	if (!list_empty(&evd->scqs)) {
+		kdapl_evd_poll_solicited(evd);
+		if (kdapl_evd_pop(evd, event))
+			goto out;
+	}
+	ret = DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
+out:
+	kdapl_read_unlock(flags);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_evd_dequeue);
+
+/**
+ * dat_evd_post_se - queue a software event
+ * @evd_handle: an EVD with DAT_EVD_SOFTWARE_FLAG
+ * @event:      event_number must be DAT_SOFTWARE_EVENT; only the pointer in
+ *              software_event_data is carried
+ *
+ * The upcall, if one is due, runs after the call has returned or on another
+ * CPU, never on the caller's stack. Source: kDAPL 2.0.
+ *
+ * Context: any but hard interrupt; never sleeps.
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @evd_handle names no EVD
+ * * DAT_INVALID_PARAMETER - the EVD takes no software events, @event is NULL
+ *   or of another number
+ * * DAT_QUEUE_FULL - as many software and asynchronous events are queued as
+ *   the EVD is long
+ */
+DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+	struct kdapl_obj *obj;
+	unsigned long flags;
+	struct kdapl_evd *evd;
+
+	kdapl_read_lock(flags);
+	obj = kdapl_obj_lookup(evd_handle, DAT_HANDLE_TYPE_EVD);
+	if (unlikely(!obj)) {
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_NO_SUBTYPE);
+		goto out;
+	}
+	evd = to_kdapl_evd(obj);
+	if (unlikely(!(evd->streams & DAT_EVD_SOFTWARE_FLAG)))
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	else if (unlikely(!event || event->event_number != DAT_SOFTWARE_EVENT))
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	else if (kdapl_evd_post_soft(evd, event->event_data.software_event_data.pointer))
+		ret = DAT_ERROR(DAT_QUEUE_FULL, DAT_NO_SUBTYPE);
+out:
+	kdapl_read_unlock(flags);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_evd_post_se);

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The inside of an event queue, shared by event.c (queuing and delivery) and
+ * event_policy.c (set-up, changes of policy, taking back, waiting). Nobody
+ * else includes it. All of it runs under evd->lock.
+ */
+#ifndef _KDAPL_EVENT_QUEUE_H_
+#define _KDAPL_EVENT_QUEUE_H_
+
+#include "kdapl.h"
+
+static inline bool kdapl_evd_wants_upcall(const struct kdapl_evd *evd)
+{
+	lockdep_assert_held(&evd->lock);
+	return evd->upcall.upcall_func && (evd->policy == DAT_UPCALL_SINGLE_INSTANCE ||
+					   evd->policy == DAT_UPCALL_NOTIFY);
+}
+
+/* Is an upcall owed to the Consumer, by what is queued now? */
+static inline bool kdapl_evd_owes(const struct kdapl_evd *evd)
+{
+	if (!kdapl_evd_wants_upcall(evd) || !evd->nnotify)
+		return false;
+	return evd->policy != DAT_UPCALL_NOTIFY || evd->note;
+}
+
+/* Makes INHIBIT say whether the straight way is open under the present policy */
+static inline void kdapl_evd_set_inhibit(struct kdapl_evd *evd)
+{
+	lockdep_assert_held(&evd->lock);
+	if (evd->policy == DAT_UPCALL_SINGLE_INSTANCE && evd->upcall.upcall_func && !evd->has_next)
+		atomic_andnot(KDAPL_EVD_INHIBIT, &evd->claim);
+	else
+		atomic_or(KDAPL_EVD_INHIBIT, &evd->claim);
+}
+
+/* Takes @ev, which follows @prev (NULL: the oldest), off the queue. evd->lock held */
+static inline void kdapl_evd_unlink(struct kdapl_evd *evd, struct kdapl_event *prev,
+			     struct kdapl_event *ev)
+{
+	lockdep_assert_held(&evd->lock);
+	if (prev)
+		prev->next = ev->next;
+	else
+		evd->head = ev->next;
+	if (evd->tail == ev)
+		evd->tail = prev;
+	evd->nqueued--;
+	if (ev->notify)
+		evd->nnotify--;
+	if (!evd->nqueued)
+		atomic_andnot(KDAPL_EVD_QUEUED, &evd->claim);
+}
+
+/* Under evd->lock: what modify asked for while an upcall ran takes effect */
+static inline void kdapl_evd_apply_next(struct kdapl_evd *evd)
+{
+	lockdep_assert_held(&evd->lock);
+	if (!evd->has_next)
+		return;
+	evd->upcall = evd->next_upcall;
+	evd->has_next = false;
+	kdapl_evd_set_inhibit(evd);
+}
+
+void kdapl_evd_work(struct work_struct *work);
+
+#endif /* _KDAPL_EVENT_QUEUE_H_ */
