@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Completions: from the CQ to the event.
+ *
+ * Owns the done callbacks of all Consumer work requests, the release of
+ * unsignalled runs, and the moments that completions and the connection
+ * share: parking before CONNECTED, the order of ESTABLISHED and what was
+ * parked, the flush of what never got a connection. Called by the CQ code of
+ * the core in softirq, by solicited.c, and by the connection work.
+ *
+ * The straight path of a success: release the run before it, give a
+ * suppressed one's slot back, hand the event of any other to event.c. All
+ * else (an error, a completion before CONNECTED, a graceful disconnect that
+ * waits for this one) is told by one test and handled out of line.
+ *
+ * Only wr_cqe and status of a failed completion are believed: the operation
+ * comes from the slot.
+ */
+#include "kdapl.h"
+#include "trace.h"
+
+/**
+ * kdapl_run_release - account for unsignalled requests before a completion
+ * @sq:  request queue
+ * @end: position in the run ring up to which they have succeeded
+ *
+ * Members that completed by themselves (an error) have moved run_head past
+ * themselves already, so that no slot is given back twice.
+ *
+ * Context: done callback of a request; one at a time for an EP.
+ */
+void kdapl_run_release(struct kdapl_sq *sq, u32 end)
+{
+	struct kdapl_slot *slot;
+	u32 head = sq->run_head;
+
+	while (head != end) {
+		slot = kdapl_pool_slot(&sq->pool, sq->run[head & sq->run_mask]);
+		head++;
+		kdapl_pool_put(&sq->pool, slot);
+	}
+	WRITE_ONCE(sq->run_head, head);
+}
+
+/* Parks a completion of an EP without connection; false if it has one by now */
+static bool kdapl_park(struct kdapl_ep *ep, struct kdapl_event *ev, bool success)
+{
+	unsigned long flags;
+	bool parked = false;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	if (ep->slow & KDAPL_EP_PARK) {
+		ev->next = NULL;
+		if (ep->parked_tail)
+			ep->parked_tail->next = ev;
+		else
+			ep->parked = ev;
+		ep->parked_tail = ev;
+		parked = true;
+		/* A message is here, so the peer is up: no need to wait for its RTU */
+		if (success && ep->state == DAT_EP_STATE_COMPLETION_PENDING)
+			kdapl_ep_kick(ep, KDAPL_TODO_EARLY_RECV);
+	}
+	spin_unlock_irqrestore(&ep->lock, flags);
+	return parked;
+}
+
+/* An unsuccessful completion: what it means for its connection (G-31, P6) */
+static void kdapl_note_error(struct kdapl_ep *ep, struct kdapl_slot *slot, struct ib_wc *wc)
+{
+	struct kdapl_first_error *fe = &ep->first_error;
+	unsigned long flags;
+	bool ours;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	ours = ep->qp_moved || (ep->state != DAT_EP_STATE_CONNECTED &&
+				ep->state != DAT_EP_STATE_DISCONNECT_PENDING);
+	/* A cause replaces a flush of unknown cause, nothing replaces a cause */
+	if (!ours && (!fe->valid || (fe->status == IB_WC_WR_FLUSH_ERR &&
+				     wc->status != IB_WC_WR_FLUSH_ERR))) {
+		fe->valid = true;
+		fe->op = slot->ev.op;
+		fe->status = wc->status;
+		fe->vendor = wc->vendor_err;
+		fe->behind = kdapl_pool_count(slot->pool, KDAPL_SLOT_POSTED);
+	}
+	spin_unlock_irqrestore(&ep->lock, flags);
+	if (!ours)
+		kdapl_ep_kick(ep, KDAPL_TODO_BREAK);
+
+	if (wc->status == IB_WC_WR_FLUSH_ERR)
+		trace_kdapl_complete_flush(kdapl_obj_id(&ep->obj), slot->ev.op, slot->idx);
+	else
+		trace_kdapl_complete_error(kdapl_obj_id(&ep->obj), slot->ev.op, slot->idx,
+					   wc->status, wc->vendor_err);
+}
+
+/*
+ * What the straight path does not know. @direct: the upcall may run here;
+ * receives in solicited-wait mode are always left to the deferred deliverer.
+ */
+static noinline void kdapl_done_slow(struct kdapl_ep *ep, struct kdapl_slot *slot,
+				     struct ib_wc *wc, struct kdapl_evd *evd, bool direct)
+{
+	bool success = wc->status == IB_WC_SUCCESS;
+	bool recv = slot->flags & KDAPL_SLOT_RECV;
+	bool watch = READ_ONCE(ep->slow) & KDAPL_EP_WATCH;
+
+	if (!success) {
+		/* The slot may go as soon as its event is queued: look at it first */
+		kdapl_note_error(ep, slot, wc);
+		slot->ev.status = kdapl_wc_status_to_dto(wc->status, recv);
+		slot->ev.notify = true;
+		slot->ev.length = 0;
+	}
+	if (success && !recv && (slot->flags & DAT_COMPLETION_SUPPRESS_FLAG)) {
+		kdapl_pool_put(slot->pool, slot);
+	} else if (!(READ_ONCE(ep->slow) & KDAPL_EP_PARK) || !kdapl_park(ep, &slot->ev, success)) {
+		if (direct)
+			kdapl_evd_complete(evd, &slot->ev);
+		else
+			kdapl_evd_queue(evd, &slot->ev, false);
+	}
+	if (watch && !recv)
+		kdapl_ep_kick(ep, KDAPL_TODO_GRACEFUL);
+}
+
+/**
+ * kdapl_request_done - completion of a send, RDMA write or RDMA read
+ * @cq: its CQ
+ * @wc: the completion
+ *
+ * Context: softirq.
+ */
+void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
+	struct kdapl_ep *ep = slot->ev.ep;
+
+	if (unlikely(ep->sq.run_head != slot->run_end))
+		kdapl_run_release(&ep->sq, slot->run_end);
+	if (unlikely(!(slot->flags & KDAPL_SLOT_SIGNALLED)))
+		/* A failed member of a run: it speaks for itself */
+		WRITE_ONCE(ep->sq.run_head, slot->run_end + 1);
+	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
+
+	if (unlikely(wc->status != IB_WC_SUCCESS || READ_ONCE(ep->slow))) {
+		kdapl_done_slow(ep, slot, wc, ep->request_evd, true);
+		return;
+	}
+	trace_kdapl_complete(kdapl_obj_id(&ep->obj), slot->ev.op, slot->idx, slot->ev.length);
+	if (slot->flags & DAT_COMPLETION_SUPPRESS_FLAG)
+		kdapl_pool_put(&ep->sq.pool, slot);
+	else
+		kdapl_evd_complete(ep->request_evd, &slot->ev);
+}
+
+/* A receive of an EP or an SRQ, its EP known */
+static __always_inline void kdapl_recv_event(struct kdapl_ep *ep, struct kdapl_slot *slot,
+					     struct ib_wc *wc)
+{
+	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
+	slot->ev.length = wc->byte_len;
+	if (unlikely(wc->wc_flags & IB_WC_WITH_INVALIDATE) && wc->status == IB_WC_SUCCESS) {
+		slot->ev.op = DAT_DTO_RECEIVE_WITH_INVALIDATE;
+		slot->invalidated = wc->ex.invalidate_rkey;
+	}
+	if (unlikely(wc->status != IB_WC_SUCCESS || READ_ONCE(ep->slow) || ep->scq)) {
+		kdapl_done_slow(ep, slot, wc, ep->recv_evd, !ep->scq);
+		return;
+	}
+	trace_kdapl_complete(kdapl_obj_id(&ep->obj), slot->ev.op, slot->idx, wc->byte_len);
+	kdapl_evd_complete(ep->recv_evd, &slot->ev);
+}
+
+/**
+ * kdapl_recv_done - completion of a receive posted on an EP
+ * @cq: its CQ
+ * @wc: the completion
+ *
+ * Context: softirq; or any, from a solicited CQ's poller.
+ */
+void kdapl_recv_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
+
+	kdapl_recv_event(slot->ev.ep, slot, wc);
+}
+
+/**
+ * kdapl_srq_recv_done - completion of a receive posted on an SRQ
+ * @cq: CQ of the EP that took it
+ * @wc: the completion
+ *
+ * The EP is found by the value of the QP pointer, which may be stale when
+ * its drain ran into its bound: then nobody is left to be told, the buffer
+ * counts as lost and dat_srq_free returns it.
+ *
+ * Context: softirq; or any, from a solicited CQ's poller.
+ */
+void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
+	struct kdapl_srq *srq = container_of(slot->pool, struct kdapl_srq, pool);
+	struct kdapl_ep *ep;
+
+	rcu_read_lock();
+	ep = kdapl_srq_find_ep(srq, wc->qp);
+	if (unlikely(!ep)) {
+		atomic64_inc(&srq->lost);
+		kdapl_pool_put(&srq->pool, slot);
+	} else {
+		slot->ev.ep = ep;
+		slot->ev.notify = !ep->scq;
+		kdapl_recv_event(ep, slot, wc);
+	}
+	rcu_read_unlock();
+}
+
+/* What the state lets through: contract 4.13 */
+static u8 kdapl_ep_post_mask(const struct kdapl_ep *ep, DAT_EP_STATE state)
+{
+	u8 mask = ep->srq_attached ? 0 : KDAPL_EP_MAY_RECV;
+
+	switch (state) {
+	case DAT_EP_STATE_UNCONFIGURED_UNCONNECTED:
+	case DAT_EP_STATE_UNCONFIGURED_RESERVED:
+	case DAT_EP_STATE_UNCONFIGURED_PASSIVE:
+	case DAT_EP_STATE_UNCONFIGURED_TENTATIVE:
+		return 0;
+	case DAT_EP_STATE_CONNECTED:
+	case DAT_EP_STATE_DISCONNECTED:
+	case DAT_EP_STATE_CONNECTED_SINGLE_PATH:
+	case DAT_EP_STATE_CONNECTED_MULTI_PATH:
+		return mask | KDAPL_EP_MAY_SEND;
+	default:
+		return mask;
+	}
+}
+
+/* Queues what is parked, FLUSHED if there is no connection to it, and parks no more */
+static void kdapl_ep_unpark(struct kdapl_ep *ep, bool flush)
+{
+	struct kdapl_event *ev, *next;
+
+	lockdep_assert_held(&ep->lock);
+	for (ev = ep->parked; ev; ev = next) {
+		next = ev->next;
+		if (flush) {
+			ev->status = DAT_DTO_ERR_FLUSHED;
+			ev->notify = true;
+			ev->length = 0;
+			ev->op = DAT_DTO_RECEIVE;
+		}
+		kdapl_evd_queue(ep->recv_evd, ev, false);
+	}
+	ep->parked = NULL;
+	ep->parked_tail = NULL;
+	/* Last: who finds PARK gone without the lock comes behind what was parked */
+	smp_store_release(&ep->slow, ep->slow & ~KDAPL_EP_PARK);
+}
+
+/**
+ * kdapl_ep_set_state - change the state of an EP
+ * @ep:    the EP
+ * @state: new state; CONNECTED only from kdapl_ep_go_live()
+ *
+ * Context: any; ep->lock held.
+ */
+void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state)
+{
+	u8 slow = ep->slow & ~KDAPL_EP_WATCH;
+
+	lockdep_assert_held(&ep->lock);
+	trace_kdapl_ep_state(kdapl_obj_id(&ep->obj), ep->state, state);
+	if (state == DAT_EP_STATE_DISCONNECT_PENDING)
+		slow |= KDAPL_EP_WATCH;
+	WRITE_ONCE(ep->slow, slow);
+	WRITE_ONCE(ep->post, kdapl_ep_post_mask(ep, state));
+	WRITE_ONCE(ep->state, state);
+	if (state == DAT_EP_STATE_DISCONNECTED)
+		kdapl_ep_unpark(ep, true);
+}
+
+/**
+ * kdapl_ep_queue_conn - queue an outcome or end event
+ * @ep:          the EP; its connect EVD takes the event
+ * @ce:          ep->outcome or ep->end
+ * @number:      DAT_CONNECTION_EVENT_*
+ * @private_len: bytes of ep->private_in that belong to it
+ *
+ * Context: any; ep->lock held, the state already changed (C-42).
+ */
+void kdapl_ep_queue_conn(struct kdapl_ep *ep, struct kdapl_conn_event *ce,
+			 DAT_EVENT_NUMBER number, u16 private_len)
+{
+	lockdep_assert_held(&ep->lock);
+	ce->ev.kind = KDAPL_EV_CONN;
+	ce->ev.ep = ep;
+	ce->ev.notify = true;
+	ce->number = number;
+	ce->private_len = private_len;
+	kdapl_evd_queue(ep->connect_evd, &ce->ev, false);
+}
+
+/**
+ * kdapl_ep_go_live - the connection is there
+ * @ep: the EP
+ *
+ * Context: process or softirq, the QP in RTS; takes ep->lock.
+ * Return: false, and nothing is done, if the EP waits for no outcome (any more).
+ */
+bool kdapl_ep_go_live(struct kdapl_ep *ep)
+{
+	unsigned long flags;
+	bool live;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	live = ep->live_attempt && (ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING ||
+				    ep->state == DAT_EP_STATE_COMPLETION_PENDING);
+	if (live) {
+		ep->live_attempt = false;
+		ep->end_owed = true;
+		ep->first_error.valid = false;
+		kdapl_ep_set_state(ep, DAT_EP_STATE_CONNECTED);
+		kdapl_ep_queue_conn(ep, &ep->outcome, DAT_CONNECTION_EVENT_ESTABLISHED,
+				    ep->private_in_len);
+		kdapl_ep_unpark(ep, false);
+	}
+	spin_unlock_irqrestore(&ep->lock, flags);
+	return live;
+}
+
+/**
+ * kdapl_flush_in_software - complete a post on an EP that has no QP (a shell)
+ * @ep:   the EP, in DISCONNECTED
+ * @slot: filled in but for the work request
+ *
+ * Context: any, the deferred deliverer hands the event over.
+ */
+void kdapl_flush_in_software(struct kdapl_ep *ep, struct kdapl_slot *slot)
+{
+	bool recv = slot->flags & KDAPL_SLOT_RECV;
+
+	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
+	slot->ev.status = DAT_DTO_ERR_FLUSHED;
+	slot->ev.notify = true;
+	slot->ev.length = 0;
+	trace_kdapl_complete_flush(kdapl_obj_id(&ep->obj), slot->ev.op, slot->idx);
+	kdapl_evd_queue(recv ? ep->recv_evd : ep->request_evd, &slot->ev, false);
+}
