@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Markers and drains: knowing that everything before a point has completed.
+ *
+ * Owns the work requests of our own on an EP's queues, for which two send
+ * entries and one receive entry are kept beside the Consumer's. Called in
+ * process context by connection work, reset, free and removal, which hold
+ * ep->mutex; the done callbacks run in softirq.
+ *
+ * Not ib_drain_qp(): for an SRQ it waits a minute for an event that some
+ * devices never send, and it polls the CQ, and so runs other users'
+ * callbacks, in our thread.
+ */
+#include <linux/jiffies.h>
+#include "kdapl.h"
+
+/* How often a CQ is polled that does not call for flushes */
+#define KDAPL_SCQ_POLL_JIFFIES	1
+
+static void kdapl_request_marker_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct kdapl_marker *marker = container_of(wc->wr_cqe, struct kdapl_marker, cqe);
+	struct kdapl_ep *ep = marker->ep;
+	unsigned long flags;
+	bool moved;
+
+	kdapl_run_release(&ep->sq, marker->run_end);
+	spin_lock_irqsave(&ep->lock, flags);
+	moved = ep->qp_moved;
+	spin_unlock_irqrestore(&ep->lock, flags);
+	if (wc->status != IB_WC_SUCCESS && !moved)
+		kdapl_ep_kick(ep, KDAPL_TODO_BREAK);
+	else if (READ_ONCE(ep->slow) & KDAPL_EP_WATCH)
+		kdapl_ep_kick(ep, KDAPL_TODO_GRACEFUL);
+	/* Pairs with the load in kdapl_post_request_marker(): it may be posted again */
+	smp_store_release(&marker->busy, false);
+	complete_all(&marker->done);
+}
+
+static void kdapl_recv_marker_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct kdapl_marker *marker = container_of(wc->wr_cqe, struct kdapl_marker, cqe);
+
+	/* Pairs with the load in kdapl_post_recv_marker(): it may be posted again */
+	smp_store_release(&marker->busy, false);
+	complete_all(&marker->done);
+}
+
+static void kdapl_marker_init_one(struct kdapl_ep *ep, struct kdapl_marker *marker, bool recv)
+{
+	marker->ep = ep;
+	init_completion(&marker->done);
+	if (recv) {
+		marker->cqe.done = kdapl_recv_marker_done;
+		marker->recv.wr_cqe = &marker->cqe;
+	} else {
+		marker->cqe.done = kdapl_request_marker_done;
+		marker->rdma.wr.wr_cqe = &marker->cqe;
+		/* No bytes, so that neither key nor address is looked at by the peer */
+		marker->rdma.wr.opcode = IB_WR_RDMA_WRITE;
+		marker->rdma.wr.send_flags = IB_SEND_SIGNALED;
+	}
+}
+
+/**
+ * kdapl_marker_init - prepare the markers of a new EP
+ * @ep: the EP
+ *
+ * Context: process.
+ */
+void kdapl_marker_init(struct kdapl_ep *ep)
+{
+	kdapl_marker_init_one(ep, &ep->marker, false);
+	kdapl_marker_init_one(ep, &ep->sq_drain, false);
+	kdapl_marker_init_one(ep, &ep->rq_drain, true);
+	init_completion(&ep->last_wqe);
+}
+
+/* Posts a request marker behind all that is queued; false if it is under way already */
+static bool kdapl_post_request_marker(struct kdapl_ep *ep, struct ib_qp *qp,
+				      struct kdapl_marker *marker)
+{
+	struct kdapl_sq *sq = &ep->sq;
+	unsigned long flags;
+	bool posted = false;
+
+	spin_lock_irqsave(&sq->lock, flags);
+	/* Pairs with the release in kdapl_request_marker_done() */
+	if (!smp_load_acquire(&marker->busy)) {
+		reinit_completion(&marker->done);
+		marker->busy = true;
+		marker->run_end = sq->run_tail;
+		sq->run_len = 0;
+		posted = true;
+		if (ib_post_send(qp, &marker->rdma.wr, NULL)) {
+			marker->busy = false;
+			complete_all(&marker->done);
+		}
+	}
+	spin_unlock_irqrestore(&sq->lock, flags);
+	return posted;
+}
+
+static bool kdapl_post_recv_marker(struct ib_qp *qp, struct kdapl_marker *marker)
+{
+	/* Pairs with the release in kdapl_recv_marker_done() */
+	if (smp_load_acquire(&marker->busy))
+		return false;
+	reinit_completion(&marker->done);
+	marker->busy = true;
+	if (ib_post_recv(qp, &marker->recv, NULL)) {
+		marker->busy = false;
+		complete_all(&marker->done);
+	}
+	return true;
+}
+
+/* Waits for a marker, at most until @deadline (0: for ever), polling a CQ that may be mute */
+static bool kdapl_marker_wait(struct kdapl_ep *ep, struct kdapl_marker *marker,
+			      unsigned long deadline)
+{
+	unsigned long step = ep->scq ? KDAPL_SCQ_POLL_JIFFIES : msecs_to_jiffies(1000);
+	long left;
+
+	for (;;) {
+		left = deadline ? (long)(deadline - jiffies) : (long)step;
+		if (wait_for_completion_timeout(&marker->done, clamp_t(long, left, 0, step)))
+			return true;
+		if (ep->scq)
+			kdapl_scq_poll(ep->scq);
+		if (deadline && time_after_eq(jiffies, deadline))
+			return try_wait_for_completion(&marker->done);
+	}
+}
+
+/*
+ * An SRQ EP has no receive queue to put a marker on: the device says when it
+ * has taken its last buffer, or never does. The bound is short where it is
+ * known not to.
+ */
+static void kdapl_wait_last_wqe(struct kdapl_ep *ep, bool wait_all)
+{
+	unsigned int ms = wait_all ? KDAPL_LAST_WQE_MS : min(KDAPL_LAST_WQE_MS,
+							     KDAPL_DRAIN_TIMEOUT_MS / 2);
+
+	wait_for_completion_timeout(&ep->last_wqe, kdapl_timeout_ms(ms));
+}
+
+/**
+ * kdapl_ep_drain - move a QP to ERROR and wait for its completions
+ * @ep:       the EP
+ * @qp:       its QP, or the one it had before a reset
+ * @wait_all: wait however long it takes: the QP is about to be destroyed
+ *
+ * Every request and receive of the QP has been through its done callback
+ * when 0 is returned, unless the Consumer goes on posting.
+ *
+ * Context: process, ep->mutex held.
+ * Return: 0, -ETIMEDOUT.
+ */
+int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all)
+{
+	unsigned long deadline = wait_all ? 0 : jiffies + kdapl_timeout_ms(KDAPL_DRAIN_TIMEOUT_MS);
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	bool posted;
+
+	lockdep_assert_held(&ep->mutex);
+	if (deadline == 0 && !wait_all)
+		deadline = 1;
+	spin_lock_irq(&ep->lock);
+	ep->qp_moved = true;
+	spin_unlock_irq(&ep->lock);
+	ib_modify_qp(qp, &attr, IB_QP_STATE);
+
+	if (ep->srq_attached)
+		kdapl_wait_last_wqe(ep, wait_all);
+	do {
+		posted = ep->srq_attached || kdapl_post_recv_marker(qp, &ep->rq_drain);
+		if (!ep->srq_attached && !kdapl_marker_wait(ep, &ep->rq_drain, deadline))
+			return -ETIMEDOUT;
+		/* A marker left over from a drain that timed out proves less than wanted */
+	} while (!posted);
+	do {
+		posted = kdapl_post_request_marker(ep, qp, &ep->sq_drain);
+		if (!kdapl_marker_wait(ep, &ep->sq_drain, deadline))
+			return -ETIMEDOUT;
+	} while (!posted);
+	if (ep->scq)
+		kdapl_scq_poll(ep->scq);
+	return 0;
+}
+
+/**
+ * kdapl_ep_post_marker - find out about an unsignalled tail
+ * @ep: the EP, connected
+ *
+ * Posts a signalled request of no bytes behind it, unless one is under way
+ * or there is no such tail.
+ *
+ * Context: process, ep->mutex held.
+ */
+void kdapl_ep_post_marker(struct kdapl_ep *ep)
+{
+	struct ib_qp *qp = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
+
+	if (qp && READ_ONCE(ep->sq.run_head) != READ_ONCE(ep->sq.run_tail))
+		kdapl_post_request_marker(ep, qp, &ep->marker);
+}
+
+/**
+ * kdapl_ep_requests_idle - is no request outstanding?
+ * @ep: the EP
+ *
+ * A request counts until its completion is known, its own or that of a
+ * signalled one behind it.
+ *
+ * Context: any.
+ */
+bool kdapl_ep_requests_idle(struct kdapl_ep *ep)
+{
+	return !kdapl_pool_count(&ep->sq.pool, KDAPL_SLOT_POSTED);
+}

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Solicited wait: CQs of receives whose upcall only a solicited message may
+ * bring about.
+ *
+ * The CQ code of the core always arms for the next completion; here the CQ
+ * is raw, armed IB_CQ_SOLICITED, and polled by us: in a work item when the
+ * device calls (never in its handler: rxe of 6.12 holds a lock there that
+ * polling takes), by dat_evd_dequeue() on an empty EVD, when connection code
+ * asks (kdapl_scq_kick()), in a drain, and by a slow timer, because a device
+ * may stay silent for errors and flushes (rxe of 6.12 does).
+ *
+ * Completions on it never run an upcall where they are polled: done
+ * callbacks queue the event, the EVD's deferred deliverer hands it over. So
+ * scq->lock is never held over an upcall. Which completion was the solicited
+ * one no verbs call tells: when the device has called, all that is queued on
+ * the EVD leads to upcalls.
+ */
+#include <linux/rculist.h>
+#include "kdapl.h"
+
+#define KDAPL_SCQ_TIMER_MS	1000
+#define KDAPL_SCQ_BATCH		8
+
+/* Raw handler: possibly with interrupts off and locks of the device held */
+static void kdapl_scq_handler(struct ib_cq *cq, void *context)
+{
+	struct kdapl_scq *scq = context;
+
+	WRITE_ONCE(scq->fired, true);
+	queue_work(kdapl_wq, &scq->work);
+}
+
+/**
+ * kdapl_scq_poll - run the done callbacks of all completions
+ * @scq: the CQ
+ *
+ * Context: any but a raw CQ handler; runs no upcall.
+ */
+void kdapl_scq_poll(struct kdapl_scq *scq)
+{
+	struct ib_wc wc[KDAPL_SCQ_BATCH];
+	unsigned long flags;
+	int i, n;
+
+	spin_lock_irqsave(&scq->lock, flags);
+	do {
+		n = ib_poll_cq(scq->cq, KDAPL_SCQ_BATCH, wc);
+		for (i = 0; i < n; i++)
+			wc[i].wr_cqe->done(scq->cq, &wc[i]);
+	} while (n > 0);
+	spin_unlock_irqrestore(&scq->lock, flags);
+}
+
+static void kdapl_scq_work(struct work_struct *work)
+{
+	struct kdapl_scq *scq = container_of(work, struct kdapl_scq, work);
+	bool fired;
+
+	if (READ_ONCE(scq->dead))
+		return;
+	fired = xchg(&scq->fired, false);
+	/* What came between the last poll and the arming is reported, not announced */
+	do {
+		kdapl_scq_poll(scq);
+	} while (ib_req_notify_cq(scq->cq, IB_CQ_SOLICITED | IB_CQ_REPORT_MISSED_EVENTS) > 0);
+	if (fired)
+		kdapl_evd_notify_all(scq->evd);
+}
+
+static void kdapl_scq_timer(struct work_struct *work)
+{
+	struct kdapl_scq *scq = container_of(to_delayed_work(work), struct kdapl_scq, timer);
+
+	kdapl_scq_work(&scq->work);
+	if (!READ_ONCE(scq->dead))
+		queue_delayed_work(kdapl_wq, &scq->timer, msecs_to_jiffies(KDAPL_SCQ_TIMER_MS));
+}
+
+/**
+ * kdapl_scq_kick - have the CQ polled soon
+ * @scq: the CQ
+ *
+ * Context: any.
+ */
+void kdapl_scq_kick(struct kdapl_scq *scq)
+{
+	queue_work(kdapl_wq, &scq->work);
+}
+
+/**
+ * kdapl_scq_create - make and arm a CQ for receives in solicited-wait mode
+ * @ibdev:       device
+ * @evd:         EVD of these receives
+ * @nr_cqe:      room
+ * @comp_vector: completion vector
+ *
+ * Context: process.
+ * Return: the CQ, or ERR_PTR of what the device said.
+ */
+struct kdapl_scq *kdapl_scq_create(struct ib_device *ibdev, struct kdapl_evd *evd,
+				   u32 nr_cqe, int comp_vector)
+{
+	struct ib_cq_init_attr attr = { .cqe = nr_cqe, .comp_vector = comp_vector };
+	struct kdapl_scq *scq;
+	struct ib_cq *cq;
+
+	scq = kzalloc(sizeof(*scq), GFP_KERNEL);
+	if (!scq)
+		return ERR_PTR(-ENOMEM);
+	scq->evd = evd;
+	spin_lock_init(&scq->lock);
+	INIT_WORK(&scq->work, kdapl_scq_work);
+	INIT_DELAYED_WORK(&scq->timer, kdapl_scq_timer);
+	cq = ib_create_cq(ibdev, kdapl_scq_handler, NULL, scq, &attr);
+	if (IS_ERR(cq)) {
+		kfree(scq);
+		return ERR_CAST(cq);
+	}
+	scq->cq = cq;
+	ib_req_notify_cq(cq, IB_CQ_SOLICITED);
+	spin_lock_irq(&evd->lock);
+	list_add_tail_rcu(&scq->node, &evd->scqs);
+	spin_unlock_irq(&evd->lock);
+	queue_delayed_work(kdapl_wq, &scq->timer, msecs_to_jiffies(KDAPL_SCQ_TIMER_MS));
+	return scq;
+}
+
+/**
+ * kdapl_scq_destroy - take a CQ down that no QP uses any more
+ * @scq: the CQ
+ *
+ * Context: process.
+ */
+void kdapl_scq_destroy(struct kdapl_scq *scq)
+{
+	spin_lock_irq(&scq->evd->lock);
+	list_del_rcu(&scq->node);
+	spin_unlock_irq(&scq->evd->lock);
+	/* A dequeue on another CPU may be polling it */
+	synchronize_rcu();
+	WRITE_ONCE(scq->dead, true);
+	cancel_delayed_work_sync(&scq->timer);
+	cancel_work_sync(&scq->work);
+	ib_destroy_cq(scq->cq);
+	/* The device may have called in between */
+	cancel_work_sync(&scq->work);
+	kfree(scq);
+}
