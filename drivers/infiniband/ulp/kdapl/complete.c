@@ -251,6 +251,9 @@ static void kdapl_ep_unpark(struct kdapl_ep *ep, bool flush)
 			ev->notify = true;
 			ev->length = 0;
 			ev->op = DAT_DTO_RECEIVE;
+		} else if (ev->status != DAT_DTO_SUCCESS) {
+			/* It came too early to be noticed: a break all the same (G-31) */
+			kdapl_ep_kick(ep, KDAPL_TODO_BREAK);
 		}
 		kdapl_evd_queue(ep->recv_evd, ev, false);
 	}

@@ -325,6 +325,9 @@ static __always_inline struct kdapl_slot *kdapl_get_recv(struct kdapl_pool *pool
 	slot = kdapl_pool_get(pool);
 	*ret = kdapl_fill_segments(iov, n, zone, DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
 				   slot ? slot->sge : NULL, &segs);
+	/* A receive has no size limit but that of the sum itself (G-19) */
+	if (*ret == DAT_SUCCESS && unlikely(segs.total > U32_MAX))
+		*ret = KDAPL_IP(DAT_INVALID_ARG2);
 	if (unlikely(*ret != DAT_SUCCESS)) {
 		if (slot)
 			kdapl_pool_put(pool, slot);
