@@ -1,0 +1,527 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Endpoints: making them and taking them apart.
+ *
+ * Called by Consumers in process context, by dat_ia_close(), and by device
+ * removal. The QP, the pools and the place in a CQ stand in ep_qp.c, what
+ * the connection does in cm.c, what posts do in post.c.
+ */
+#include <linux/export.h>
+#include <linux/slab.h>
+#include "kdapl.h"
+
+#define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
+#define KDAPL_IH_EP	DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
+
+static struct kdapl_evd *kdapl_ep_evd(struct kdapl_ep *ep, unsigned int i)
+{
+	struct kdapl_evd *evds[] = { ep->recv_evd, ep->request_evd, ep->connect_evd };
+
+	return evds[i];
+}
+
+#define KDAPL_EP_EVDS	3
+
+/**
+ * kdapl_ep_in_upcall - is the caller inside an upcall of one of the EP's EVDs?
+ * @ep: the EP
+ *
+ * Context: any.
+ */
+bool kdapl_ep_in_upcall(struct kdapl_ep *ep)
+{
+	unsigned int i;
+
+	for (i = 0; i < KDAPL_EP_EVDS; i++)
+		if (kdapl_ep_evd(ep, i) && kdapl_evd_in_upcall(kdapl_ep_evd(ep, i)))
+			return true;
+	return false;
+}
+
+/**
+ * kdapl_ep_take_back - take undelivered events back, wait for an upcall that carries one
+ * @ep: the EP
+ *
+ * Context: process, not inside an upcall of the EP's EVDs.
+ */
+void kdapl_ep_take_back(struct kdapl_ep *ep)
+{
+	unsigned int i;
+
+	for (i = 0; i < KDAPL_EP_EVDS; i++) {
+		if (!kdapl_ep_evd(ep, i))
+			continue;
+		kdapl_evd_take_back(kdapl_ep_evd(ep, i), ep);
+		kdapl_evd_wait_ep(kdapl_ep_evd(ep, i), ep);
+	}
+}
+
+/* Completions parked on an EP that is freed; SRQ buffers go back to their SRQ */
+static void kdapl_ep_drop_parked(struct kdapl_ep *ep)
+{
+	struct kdapl_event *ev, *next;
+	struct kdapl_slot *slot;
+
+	spin_lock_irq(&ep->lock);
+	for (ev = ep->parked; ev; ev = next) {
+		next = ev->next;
+		slot = kdapl_slot_of_event(ev);
+		kdapl_pool_put(slot->pool, slot);
+	}
+	ep->parked = NULL;
+	ep->parked_tail = NULL;
+	spin_unlock_irq(&ep->lock);
+}
+
+/* Notes the flags of an EP on its EVDs, or finds that they differ from others' */
+static bool kdapl_ep_join_evds(struct kdapl_ep *ep)
+{
+	struct kdapl_evd *recv = ep->recv_evd, *request = ep->request_evd;
+	struct kdapl_ia *ia = ep->obj.ia;
+	bool ok = true;
+
+	mutex_lock(&ia->mutex);
+	if (recv && recv->nrecv && recv->recv_flags != ep->attr.recv_completion_flags)
+		ok = false;
+	if (request && request->nrequest &&
+	    request->request_flags != ep->attr.request_completion_flags)
+		ok = false;
+	if (ok && recv) {
+		recv->recv_flags = ep->attr.recv_completion_flags;
+		recv->nrecv++;
+	}
+	if (ok && request) {
+		request->request_flags = ep->attr.request_completion_flags;
+		request->nrequest++;
+	}
+	mutex_unlock(&ia->mutex);
+	return ok;
+}
+
+static void kdapl_ep_leave_evds(struct kdapl_ep *ep)
+{
+	struct kdapl_ia *ia = ep->obj.ia;
+
+	mutex_lock(&ia->mutex);
+	if (ep->recv_evd)
+		ep->recv_evd->nrecv--;
+	if (ep->request_evd)
+		ep->request_evd->nrequest--;
+	mutex_unlock(&ia->mutex);
+}
+
+static void kdapl_ep_unuse_parents(struct kdapl_ep *ep)
+{
+	unsigned int i;
+
+	for (i = 0; i < KDAPL_EP_EVDS; i++)
+		if (kdapl_ep_evd(ep, i))
+			kdapl_obj_unuse(&kdapl_ep_evd(ep, i)->obj);
+	if (ep->pz)
+		kdapl_obj_unuse(&ep->pz->obj);
+	if (ep->srq)
+		kdapl_obj_unuse(&ep->srq->obj);
+}
+
+/**
+ * kdapl_ep_destroy - take an EP apart
+ * @ep: out of the table, grace period over, no reference left
+ *
+ * A live connection is broken first. Undelivered events are taken back;
+ * none is handed over after the return.
+ *
+ * Context: process, not inside an upcall of the EP's EVDs.
+ */
+void kdapl_ep_destroy(struct kdapl_ep *ep)
+{
+	mutex_lock(&ep->mutex);
+	ep->dying = true;
+	kdapl_cm_end(ep, false);
+	kdapl_ep_drop_verbs(ep);
+	mutex_unlock(&ep->mutex);
+	/* QP and id are gone, so nobody kicks the work any more */
+	cancel_delayed_work_sync(&ep->timer);
+	cancel_work_sync(&ep->work);
+
+	kdapl_ep_take_back(ep);
+	kdapl_ep_drop_parked(ep);
+	kdapl_ep_exit_pools(ep);
+	kdapl_ep_leave_evds(ep);
+	kdapl_ep_unuse_parents(ep);
+	kdapl_ia_del(ep->obj.ia, &ep->obj);
+	kfree_rcu(ep, obj.rcu);
+}
+
+/**
+ * kdapl_ep_shell - the device goes
+ * @ep: pinned
+ *
+ * The EP goes to DISCONNECTED with the events it owes, its QP is drained and
+ * destroyed. Posts are flushed in software from then on.
+ *
+ * Context: process.
+ */
+void kdapl_ep_shell(struct kdapl_ep *ep)
+{
+	mutex_lock(&ep->mutex);
+	if (!ep->shell && rcu_access_pointer(ep->qp)) {
+		kdapl_cm_end(ep, true);
+		kdapl_ep_drop_verbs(ep);
+		ep->shell = true;
+	}
+	mutex_unlock(&ep->mutex);
+}
+
+/* What dat_ep_create and dat_ep_create_with_srq share: handles, resolved */
+struct kdapl_ep_parents {
+	struct kdapl_obj *pz;
+	struct kdapl_obj *connect_evd;
+	struct kdapl_obj *recv_evd;
+	struct kdapl_obj *request_evd;
+	struct kdapl_obj *srq;
+};
+
+/* An EVD of the IA with a stream, or none for DAT_HANDLE_NULL; false if it is neither */
+static bool kdapl_ep_get_evd(struct kdapl_ia *ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAGS stream,
+			     struct kdapl_obj **out)
+{
+	*out = NULL;
+	if (handle == DAT_HANDLE_NULL)
+		return true;
+	*out = kdapl_obj_get(handle, DAT_HANDLE_TYPE_EVD);
+	return *out && (*out)->ia == ia && (to_kdapl_evd(*out)->streams & stream);
+}
+
+static void kdapl_ep_put_parents(struct kdapl_ep_parents *par)
+{
+	struct kdapl_obj *objs[] = { par->pz, par->connect_evd, par->recv_evd, par->request_evd,
+				     par->srq };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(objs); i++)
+		if (objs[i])
+			kdapl_obj_put(objs[i]);
+}
+
+static DAT_RETURN kdapl_ep_get_parents(struct kdapl_ia *ia, DAT_PZ_HANDLE pz,
+				       DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request,
+				       DAT_EVD_HANDLE connect, struct kdapl_ep_parents *par)
+{
+	if (pz != DAT_HANDLE_NULL) {
+		par->pz = kdapl_obj_get(pz, DAT_HANDLE_TYPE_PZ);
+		if (!par->pz || par->pz->ia != ia)
+			return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+	}
+	if (!kdapl_ep_get_evd(ia, connect, DAT_EVD_CONNECTION_FLAG, &par->connect_evd))
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CONN);
+	if (!kdapl_ep_get_evd(ia, recv, DAT_EVD_DTO_FLAG, &par->recv_evd))
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_RECV);
+	if (!kdapl_ep_get_evd(ia, request, DAT_EVD_DTO_FLAG, &par->request_evd))
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
+	return DAT_SUCCESS;
+}
+
+/* Takes a use of each parent; false if one is being freed */
+static bool kdapl_ep_use_parents(struct kdapl_ep *ep, const struct kdapl_ep_parents *par)
+{
+	if (par->recv_evd && kdapl_obj_use(par->recv_evd))
+		ep->recv_evd = to_kdapl_evd(par->recv_evd);
+	if (par->request_evd && kdapl_obj_use(par->request_evd))
+		ep->request_evd = to_kdapl_evd(par->request_evd);
+	if (par->connect_evd && kdapl_obj_use(par->connect_evd))
+		ep->connect_evd = to_kdapl_evd(par->connect_evd);
+	if (par->pz && kdapl_obj_use(par->pz))
+		ep->pz = to_kdapl_pz(par->pz);
+	if (par->srq && kdapl_obj_use(par->srq))
+		ep->srq = to_kdapl_srq(par->srq);
+	return !!par->recv_evd == !!ep->recv_evd && !!par->request_evd == !!ep->request_evd &&
+	       !!par->connect_evd == !!ep->connect_evd && !!par->pz == !!ep->pz &&
+	       !!par->srq == !!ep->srq;
+}
+
+/* Is everything there that its depths need? */
+static bool kdapl_ep_configured(const struct kdapl_ep *ep)
+{
+	return ep->pz && (ep->recv_evd || (!ep->srq && !ep->attr.max_recv_dtos)) &&
+	       (ep->request_evd || !ep->attr.max_request_dtos);
+}
+
+static void kdapl_ep_set_limits(struct kdapl_ep *ep)
+{
+	const DAT_EP_ATTR *attr = &ep->attr;
+	u32 common = DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG |
+		     (attr->request_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
+
+	ep->bad_rdma_flags = ~common;
+	ep->bad_send_flags = ~(common | DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+	ep->bad_recv_flags = ~(attr->recv_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
+	ep->max_send_iov = attr->max_request_iov;
+	ep->max_read_iov = attr->max_rdma_read_iov;
+	ep->max_write_iov = attr->max_rdma_write_iov;
+	ep->max_recv_iov = ep->srq ? ep->srq->max_iov : attr->max_recv_iov;
+	ep->max_message = attr->max_message_size;
+	ep->max_rdma = attr->max_rdma_size;
+	ep->max_reads_out = attr->max_rdma_read_out;
+	if (ep->pz)
+		ep->zone = ep->pz->zone << KDAPL_ZONE_SHIFT;
+}
+
+static struct kdapl_ep *kdapl_ep_alloc(struct kdapl_ia *ia, const DAT_EP_ATTR *attr,
+				       int comp_vector)
+{
+	struct kdapl_ep *ep;
+
+	ep = kzalloc(sizeof(*ep), GFP_KERNEL);
+	if (!ep)
+		return NULL;
+	if (kdapl_obj_init(&ep->obj, DAT_HANDLE_TYPE_EP, ia)) {
+		kfree(ep);
+		return NULL;
+	}
+	ep->attr = *attr;
+	/* The Consumer's arrays; what was in them stands in comp_vector */
+	ep->attr.ep_provider_specific_count = 0;
+	ep->attr.ep_provider_specific = NULL;
+	ep->comp_vector = comp_vector;
+	spin_lock_init(&ep->lock);
+	spin_lock_init(&ep->sq.lock);
+	mutex_init(&ep->mutex);
+	kdapl_marker_init(ep);
+	kdapl_cm_setup(ep);
+	return ep;
+}
+
+static DAT_RETURN kdapl_ep_create(struct kdapl_ia *ia, const struct kdapl_ep_parents *par,
+				  const DAT_EP_ATTR *attr, int comp_vector, DAT_RETURN bad_attr,
+				  DAT_EP_HANDLE *ep_handle)
+{
+	DAT_RETURN ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	DAT_EP_STATE state = DAT_EP_STATE_UNCONFIGURED_UNCONNECTED;
+	struct kdapl_ep *ep;
+	int err;
+
+	ep = kdapl_ep_alloc(ia, attr, comp_vector);
+	if (!ep)
+		return ret;
+	if (!kdapl_ep_use_parents(ep, par)) {
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_NO_SUBTYPE);
+		goto err_unuse;
+	}
+	ep->srq_attached = ep->srq;
+	kdapl_ep_set_limits(ep);
+	if (!kdapl_ep_join_evds(ep)) {
+		ret = bad_attr;
+		goto err_unuse;
+	}
+	if (kdapl_ep_configured(ep)) {
+		err = kdapl_ep_build(ep, ia->ibdev);
+		if (err) {
+			if (err != -ENOMEM)
+				ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+			goto err_leave;
+		}
+		state = DAT_EP_STATE_UNCONNECTED;
+	}
+	spin_lock_irq(&ep->lock);
+	kdapl_ep_set_state(ep, state);
+	ep->slow |= KDAPL_EP_PARK;
+	spin_unlock_irq(&ep->lock);
+	*ep_handle = kdapl_obj_handle(&ep->obj);
+	kdapl_ia_add(ia, &ep->obj, state == DAT_EP_STATE_UNCONNECTED);
+	return DAT_SUCCESS;
+
+err_leave:
+	kdapl_ep_leave_evds(ep);
+err_unuse:
+	kdapl_ep_unuse_parents(ep);
+	kdapl_obj_abort(&ep->obj);
+	kfree(ep);
+	return ret;
+}
+
+/**
+ * dat_ep_create - make an endpoint
+ * @ia_handle:              IA it belongs to
+ * @pz_handle:              protection zone; or DAT_HANDLE_NULL
+ * @recv_evd_handle:        EVD of receives, or DAT_HANDLE_NULL
+ * @request_evd_handle:     EVD of sends and RDMA, or DAT_HANDLE_NULL
+ * @connect_evd_handle:     EVD of connection events, or DAT_HANDLE_NULL
+ * @ep_attributes:          NULL for the defaults
+ * @ep_handle:              the new EP, UNCONNECTED; without its zone or an EVD
+ *                          that its depths need UNCONFIGURED_UNCONNECTED
+ *
+ * All that posts will need is reserved here. Source: kDAPL 2.0.
+ *
+ * Context: process.
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - an IA, PZ or EVD handle is bad, or the EVD lacks the
+ *   stream
+ * * DAT_INVALID_PARAMETER - @ep_handle NULL; attributes beyond the IA's limits
+ *   or not legal, an EVD with a depth of 0 beside it, completion flags that
+ *   differ from those of another EP on the EVD
+ * * DAT_MODEL_NOT_SUPPORTED - quality of service
+ * * DAT_INSUFFICIENT_RESOURCES - memory; queues or CQ too large for the device;
+ *   the device is gone
+ */
+DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
+			 DAT_EVD_HANDLE recv_evd_handle, DAT_EVD_HANDLE request_evd_handle,
+			 DAT_EVD_HANDLE connect_evd_handle, const DAT_EP_ATTR *ep_attributes,
+			 DAT_EP_HANDLE *ep_handle)
+{
+	DAT_RETURN bad = KDAPL_IP(DAT_INVALID_ARG6);
+	struct kdapl_ep_parents par = {};
+	DAT_EP_ATTR attr;
+	struct kdapl_ia *ia;
+	int comp_vector;
+	DAT_RETURN ret;
+
+	ret = kdapl_ia_begin(ia_handle, &ia);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	ret = kdapl_ep_get_parents(ia, pz_handle, recv_evd_handle, request_evd_handle,
+				   connect_evd_handle, &par);
+	if (ret != DAT_SUCCESS)
+		goto out;
+	if (!ep_handle) {
+		ret = KDAPL_IP(DAT_INVALID_ARG7);
+		goto out;
+	}
+	if (ep_attributes)
+		attr = *ep_attributes;
+	else
+		kdapl_ep_attr_default(ia, &attr);
+	ret = kdapl_ep_attr_check(ia, &attr, false, bad, &comp_vector);
+	if (ret == DAT_SUCCESS && ((par.recv_evd && !attr.max_recv_dtos) ||
+				   (par.request_evd && !attr.max_request_dtos)))
+		ret = bad;
+	if (ret == DAT_SUCCESS)
+		ret = kdapl_ep_create(ia, &par, &attr, comp_vector, bad, ep_handle);
+out:
+	kdapl_ep_put_parents(&par);
+	kdapl_ia_end(ia);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_ep_create);
+
+/**
+ * dat_ep_create_with_srq - make an endpoint that receives from an SRQ
+ * @ia_handle:          IA it belongs to
+ * @pz_handle:          protection zone, that of the SRQ
+ * @recv_evd_handle:    EVD of receives
+ * @request_evd_handle: EVD of sends and RDMA
+ * @connect_evd_handle: EVD of connection events
+ * @srq_handle:         the SRQ
+ * @ep_attributes:      attributes; the receive depth and segments are the SRQ's
+ * @ep_handle:          the new EP
+ *
+ * Source: kDAPL 2.0.
+ *
+ * Context: process.
+ * Return: as dat_ep_create(), and
+ * * DAT_INVALID_HANDLE - @srq_handle names no SRQ
+ * * DAT_INVALID_PARAMETER - @pz_handle is not the zone of the SRQ;
+ *   @ep_attributes NULL
+ * * DAT_INVALID_STATE - the SRQ is in ERROR
+ */
+DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
+				  DAT_EVD_HANDLE recv_evd_handle,
+				  DAT_EVD_HANDLE request_evd_handle,
+				  DAT_EVD_HANDLE connect_evd_handle, DAT_SRQ_HANDLE srq_handle,
+				  const DAT_EP_ATTR *ep_attributes, DAT_EP_HANDLE *ep_handle)
+{
+	DAT_RETURN bad = KDAPL_IP(DAT_INVALID_ARG7);
+	struct kdapl_ep_parents par = {};
+	struct kdapl_ia *ia;
+	int comp_vector;
+	DAT_RETURN ret;
+
+	ret = kdapl_ia_begin(ia_handle, &ia);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	ret = kdapl_ep_get_parents(ia, pz_handle, recv_evd_handle, request_evd_handle,
+				   connect_evd_handle, &par);
+	if (ret != DAT_SUCCESS)
+		goto out;
+	par.srq = kdapl_obj_get(srq_handle, DAT_HANDLE_TYPE_SRQ);
+	if (!par.srq || par.srq->ia != ia) {
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
+		goto out;
+	}
+	if (!ep_handle || !ep_attributes) {
+		ret = ep_handle ? bad : KDAPL_IP(DAT_INVALID_ARG8);
+		goto out;
+	}
+	ret = kdapl_ep_attr_check(ia, ep_attributes, true, bad, &comp_vector);
+	if (ret == DAT_SUCCESS && par.request_evd && !ep_attributes->max_request_dtos)
+		ret = bad;
+	if (ret != DAT_SUCCESS)
+		goto out;
+	if (to_kdapl_srq(par.srq)->state != DAT_SRQ_STATE_OPERATIONAL)
+		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_ERROR);
+	else if (par.pz && to_kdapl_srq(par.srq)->pz != to_kdapl_pz(par.pz))
+		ret = KDAPL_IP(DAT_INVALID_ARG2);
+	else
+		ret = kdapl_ep_create(ia, &par, ep_attributes, comp_vector, bad, ep_handle);
+out:
+	kdapl_ep_put_parents(&par);
+	kdapl_ia_end(ia);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_ep_create_with_srq);
+
+static bool kdapl_ep_state_owned_by_cr(u8 state)
+{
+	return state == DAT_EP_STATE_RESERVED || state == DAT_EP_STATE_PASSIVE_CONNECTION_PENDING ||
+	       state == DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING;
+}
+
+/**
+ * dat_ep_free - destroy an endpoint
+ * @ep_handle: the EP
+ *
+ * A live connection is broken. Undelivered events of the EP are taken off
+ * their EVDs, an upcall that carries one is waited for. Source: kDAPL 2.0.
+ *
+ * Context: process.
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @ep_handle names no EP
+ * * DAT_INVALID_STATE - a service point holds the EP (RESERVED, PASSIVE or
+ *   TENTATIVE_CONNECTION_PENDING), or the call was made from an upcall of one
+ *   of its EVDs
+ */
+DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+	struct kdapl_obj *obj;
+	struct kdapl_ep *ep;
+
+	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
+	if (!obj)
+		return KDAPL_IH_EP;
+	ep = to_kdapl_ep(obj);
+	if (kdapl_ep_in_upcall(ep)) {
+		ret = kdapl_ep_state_error(READ_ONCE(ep->state));
+		goto out_put;
+	}
+	mutex_lock(&ep->mutex);
+	if (kdapl_ep_state_owned_by_cr(ep->state))
+		ret = kdapl_ep_state_error(ep->state);
+	else if (kdapl_obj_retire(obj))
+		ret = KDAPL_IH_EP;
+	else
+		ep->dying = true;
+	mutex_unlock(&ep->mutex);
+	if (ret != DAT_SUCCESS)
+		goto out_put;
+	synchronize_rcu();
+	kdapl_obj_wait(obj);
+	kdapl_ep_destroy(ep);
+	return DAT_SUCCESS;
+
+out_put:
+	kdapl_obj_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_ep_free);

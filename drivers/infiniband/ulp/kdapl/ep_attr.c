@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Endpoint attributes: the defaults, and the checks of what a Consumer asks.
+ *
+ * Called by the constructors of EPs in process context.
+ */
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include "kdapl.h"
+
+#define KDAPL_DEFAULT_DTOS	16
+#define KDAPL_DEFAULT_IOV	4
+#define KDAPL_DEFAULT_READS	4
+#define KDAPL_DEFAULT_SIZE	0x80000000U
+
+/**
+ * kdapl_ep_attr_default - what an EP has when its Consumer asks for nothing
+ * @ia:   the IA
+ * @attr: filled in
+ *
+ * Context: any.
+ */
+void kdapl_ep_attr_default(const struct kdapl_ia *ia, DAT_EP_ATTR *attr)
+{
+	const struct kdapl_limits *lim = &ia->limits;
+
+	memset(attr, 0, sizeof(*attr));
+	attr->service_type = DAT_SERVICE_TYPE_RC;
+	attr->max_message_size = min(KDAPL_DEFAULT_SIZE, lim->max_msg);
+	attr->max_rdma_size = min(KDAPL_DEFAULT_SIZE, lim->max_msg);
+	attr->qos = DAT_QOS_BEST_EFFORT;
+	attr->recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
+	attr->request_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
+	attr->max_recv_dtos = min_t(u32, KDAPL_DEFAULT_DTOS, lim->max_dto_per_ep);
+	attr->max_request_dtos = min_t(u32, KDAPL_DEFAULT_DTOS, lim->max_dto_per_ep);
+	attr->max_recv_iov = min_t(u32, KDAPL_DEFAULT_IOV, lim->max_iov);
+	attr->max_request_iov = min_t(u32, KDAPL_DEFAULT_IOV, lim->max_iov);
+	attr->max_rdma_read_in = min_t(u32, KDAPL_DEFAULT_READS, lim->max_rd_atom_in);
+	attr->max_rdma_read_out = min_t(u32, KDAPL_DEFAULT_READS, lim->max_rd_atom_out);
+	attr->max_rdma_read_iov = min_t(u32, KDAPL_DEFAULT_IOV, lim->max_iov_read);
+	attr->max_rdma_write_iov = min_t(u32, KDAPL_DEFAULT_IOV, lim->max_iov_write);
+	attr->srq_soft_hw = DAT_WATERMARK_INFINITE;
+}
+
+static bool kdapl_within(DAT_COUNT value, u32 limit)
+{
+	return value >= 0 && (u32)value <= limit;
+}
+
+static bool kdapl_attr_counts_ok(const struct kdapl_limits *lim, const DAT_EP_ATTR *attr, bool srq)
+{
+	/* The receive side of an SRQ EP is the SRQ's */
+	if (!srq && (!kdapl_within(attr->max_recv_dtos, lim->max_dto_per_ep) ||
+		     !kdapl_within(attr->max_recv_iov, lim->max_iov)))
+		return false;
+	return kdapl_within(attr->max_request_dtos, lim->max_dto_per_ep) &&
+	       kdapl_within(attr->max_request_iov, lim->max_iov) &&
+	       kdapl_within(attr->max_rdma_read_in, lim->max_rd_atom_in) &&
+	       kdapl_within(attr->max_rdma_read_out, lim->max_rd_atom_out) &&
+	       kdapl_within(attr->max_rdma_read_iov, lim->max_iov_read) &&
+	       kdapl_within(attr->max_rdma_write_iov, lim->max_iov_write);
+}
+
+static bool kdapl_attr_flags_ok(const DAT_EP_ATTR *attr)
+{
+	switch (attr->recv_completion_flags) {
+	case DAT_COMPLETION_DEFAULT_FLAG:
+	case DAT_COMPLETION_UNSIGNALLED_FLAG:
+	case DAT_COMPLETION_SOLICITED_WAIT_FLAG:
+		break;
+	default:
+		return false;
+	}
+	return attr->request_completion_flags == DAT_COMPLETION_DEFAULT_FLAG ||
+	       attr->request_completion_flags == DAT_COMPLETION_UNSIGNALLED_FLAG;
+}
+
+/* The one named attribute there is: kdapl.comp_vector, decimal */
+static bool kdapl_attr_named_ok(const struct kdapl_ia *ia, const DAT_EP_ATTR *attr,
+				int *comp_vector)
+{
+	const DAT_NAMED_ATTR *named = attr->ep_provider_specific;
+	unsigned int vector;
+	DAT_COUNT i;
+
+	*comp_vector = -1;
+	if (attr->ep_transport_specific_count || attr->ep_provider_specific_count < 0 ||
+	    (attr->ep_provider_specific_count && !named))
+		return false;
+	for (i = 0; i < attr->ep_provider_specific_count; i++) {
+		if (!named[i].name || !named[i].value || strcmp(named[i].name, "kdapl.comp_vector"))
+			return false;
+		if (kstrtouint(named[i].value, 10, &vector) ||
+		    vector >= (unsigned int)ia->ibdev->num_comp_vectors)
+			return false;
+		*comp_vector = vector;
+	}
+	return true;
+}
+
+/**
+ * kdapl_ep_attr_check - may an EP have these attributes?
+ * @ia:          the IA, not a shell
+ * @attr:        what the Consumer asks for
+ * @srq:         the EP takes its receives from an SRQ
+ * @bad:         what to answer when they are not legal
+ * @comp_vector: kdapl.comp_vector, or -1
+ *
+ * Context: process.
+ * Return: DAT_SUCCESS, @bad, DAT_MODEL_NOT_SUPPORTED for a quality of service
+ * other than best effort.
+ */
+DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *attr, bool srq,
+			       DAT_RETURN bad, int *comp_vector)
+{
+	if (attr->service_type != DAT_SERVICE_TYPE_RC ||
+	    attr->max_message_size > ia->limits.max_msg ||
+	    attr->max_rdma_size > ia->limits.max_msg)
+		return bad;
+	switch (attr->qos) {
+	case DAT_QOS_BEST_EFFORT:
+		break;
+	case DAT_QOS_HIGH_THROUGHPUT:
+	case DAT_QOS_LOW_LATENCY:
+	case DAT_QOS_ECONOMY:
+	case DAT_QOS_PREMIUM:
+		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	default:
+		return bad;
+	}
+	if (!kdapl_attr_counts_ok(&ia->limits, attr, srq) || !kdapl_attr_flags_ok(attr) ||
+	    !kdapl_attr_named_ok(ia, attr, comp_vector))
+		return bad;
+	return DAT_SUCCESS;
+}

@@ -1,0 +1,303 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The verbs half of an endpoint: QP, pools, place in a CQ; and dat_ep_reset.
+ *
+ * Called in process context by the constructors and destructors of EPs and
+ * by device removal.
+ *
+ * The QP is made with the EP and moved to INIT by us, so that receives can
+ * be posted before anybody knows which side will connect. A QP number serves
+ * for one connection attempt: dat_ep_reset() makes a new QP, and publishes it
+ * before the old one is drained, so that there is no moment without a QP
+ * that takes receives.
+ */
+#include <linux/export.h>
+#include <linux/log2.h>
+#include <linux/slab.h>
+#include "kdapl.h"
+
+/* Below this depth every request is signalled */
+#define KDAPL_RUN_MIN_DEPTH	8
+
+/* QP events come with interrupts off and locks of the device held: note and go */
+static void kdapl_qp_event(struct ib_event *event, void *context)
+{
+	struct kdapl_ep *ep = context;
+
+	switch (event->event) {
+	case IB_EVENT_QP_LAST_WQE_REACHED:
+		complete_all(&ep->last_wqe);
+		break;
+	case IB_EVENT_COMM_EST:
+		kdapl_ep_kick(ep, KDAPL_TODO_EARLY_RECV);
+		break;
+	case IB_EVENT_QP_FATAL:
+	case IB_EVENT_QP_REQ_ERR:
+	case IB_EVENT_QP_ACCESS_ERR:
+		kdapl_ep_kick(ep, KDAPL_TODO_BREAK);
+		break;
+	default:
+		break;
+	}
+}
+
+static int kdapl_qp_to_init(struct kdapl_ep *ep, struct ib_qp *qp)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_INIT,
+		.port_num = ep->obj.ia->port,
+		/*
+		 * Remote write always: peers over rdma_cm have it too, and
+		 * the marker is a write of no bytes. What it reaches is what
+		 * an LMR or RMR grants. Atomics never.
+		 */
+		.qp_access_flags = IB_ACCESS_REMOTE_WRITE,
+	};
+
+	if (ep->attr.max_rdma_read_in)
+		attr.qp_access_flags |= IB_ACCESS_REMOTE_READ;
+	return ib_modify_qp(qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
+			    IB_QP_ACCESS_FLAGS);
+}
+
+/**
+ * kdapl_ep_make_qp - a new QP in INIT on the EP's CQ
+ * @ep: the EP, its CQ there
+ *
+ * Context: process.
+ * Return: the QP, or ERR_PTR.
+ */
+struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep)
+{
+	struct ib_srq *srq = NULL;
+	struct ib_qp_init_attr init = {
+		.event_handler = kdapl_qp_event,
+		.qp_context = ep,
+		.send_cq = ep->cq->cq,
+		.recv_cq = ep->cq->scq ? ep->cq->scq->cq : ep->cq->cq,
+		.cap = {
+			.max_send_wr = 2 * ep->attr.max_request_dtos + KDAPL_SQ_RESERVED,
+			.max_send_sge = max3(ep->max_send_iov, ep->max_read_iov,
+					     max(ep->max_write_iov, 1U)),
+		},
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+	};
+	struct ib_qp *qp;
+	int ret;
+
+	if (ep->srq) {
+		srq = rcu_dereference_protected(ep->srq->srq, 1);
+		init.srq = srq;
+	} else {
+		init.cap.max_recv_wr = ep->rq.depth + 1;
+		init.cap.max_recv_sge = max(ep->max_recv_iov, 1U);
+	}
+	qp = ib_create_qp(ep->pz->pd, &init);
+	if (IS_ERR(qp))
+		return qp;
+	ret = kdapl_qp_to_init(ep, qp);
+	if (ret) {
+		ib_destroy_qp(qp);
+		return ERR_PTR(ret);
+	}
+	return qp;
+}
+
+static int kdapl_sq_init(struct kdapl_ep *ep, u32 depth, int node)
+{
+	u32 iov = max3(ep->max_send_iov, ep->max_read_iov, ep->max_write_iov);
+	struct kdapl_sq *sq = &ep->sq;
+	u32 ring = roundup_pow_of_two(max(depth, 1U));
+	int ret;
+
+	ret = kdapl_pool_init(&sq->pool, depth, iov, kdapl_request_done, ep, false, node);
+	if (ret)
+		return ret;
+	sq->run = kvcalloc(ring, sizeof(*sq->run), GFP_KERNEL);
+	if (!sq->run) {
+		kdapl_pool_exit(&sq->pool);
+		return -ENOMEM;
+	}
+	sq->run_mask = ring - 1;
+	sq->run_max = depth < KDAPL_RUN_MIN_DEPTH ? 1 : depth / 4;
+	return 0;
+}
+
+/**
+ * kdapl_ep_exit_pools - free the slots
+ * @ep: an EP no event or work request of which is left
+ *
+ * Context: process.
+ */
+void kdapl_ep_exit_pools(struct kdapl_ep *ep)
+{
+	kvfree(ep->sq.run);
+	ep->sq.run = NULL;
+	kdapl_pool_exit(&ep->sq.pool);
+	kdapl_pool_exit(&ep->rq);
+}
+
+/**
+ * kdapl_ep_build - make pools, CQ and QP of a configured EP
+ * @ep:    the EP, not published or locked
+ * @ibdev: device
+ *
+ * Context: process.
+ * Return: 0, -ENOMEM, -E2BIG, what the device said; all or nothing.
+ */
+int kdapl_ep_build(struct kdapl_ep *ep, struct ib_device *ibdev)
+{
+	int node = ibdev_to_node(ibdev);
+	struct ib_qp *qp;
+	int ret;
+
+	ret = kdapl_pool_init(&ep->rq, ep->srq ? 0 : ep->attr.max_recv_dtos, ep->max_recv_iov,
+			      kdapl_recv_done, ep, true, node);
+	if (ret)
+		return ret;
+	ret = kdapl_sq_init(ep, ep->attr.max_request_dtos, node);
+	if (ret)
+		goto err_rq;
+	ep->cq = kdapl_cq_get(ep, ibdev);
+	if (IS_ERR(ep->cq)) {
+		ret = PTR_ERR(ep->cq);
+		goto err_sq;
+	}
+	ep->scq = ep->cq->scq;
+	qp = kdapl_ep_make_qp(ep);
+	if (IS_ERR(qp)) {
+		ret = PTR_ERR(qp);
+		goto err_cq;
+	}
+	if (ep->srq)
+		kdapl_srq_attach(ep, qp);
+	rcu_assign_pointer(ep->qp, qp);
+	return 0;
+
+err_cq:
+	kdapl_cq_put(ep, ep->cq);
+err_sq:
+	ep->cq = NULL;
+err_rq:
+	kdapl_ep_exit_pools(ep);
+	return ret;
+}
+
+/**
+ * kdapl_ep_drop_verbs - drain and destroy the QP, leave the CQ
+ * @ep: the EP; nothing happens if it has no QP
+ *
+ * Context: process, ep->mutex held.
+ */
+void kdapl_ep_drop_verbs(struct kdapl_ep *ep)
+{
+	struct ib_qp *qp = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
+
+	if (!qp)
+		return;
+	RCU_INIT_POINTER(ep->qp, NULL);
+	/* No post is on its way to the QP afterwards: what drains is all there is */
+	synchronize_rcu();
+	kdapl_ep_drain(ep, qp, true);
+	if (ep->srq)
+		kdapl_srq_detach(ep);
+	ib_destroy_qp(qp);
+	kdapl_cq_put(ep, ep->cq);
+	ep->cq = NULL;
+	ep->scq = NULL;
+	kdapl_ia_verbs_put(ep->obj.ia);
+}
+
+/* Swaps the QP and brings the old one to its end. ep->mutex held */
+static void kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
+{
+	struct ib_qp *old = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
+
+	/*
+	 * The state first, and a grace period before the QP: a send that saw
+	 * DISCONNECTED must not meet the new QP, which would refuse it.
+	 */
+	spin_lock_irq(&ep->lock);
+	kdapl_ep_set_state(ep, DAT_EP_STATE_UNCONNECTED);
+	spin_unlock_irq(&ep->lock);
+	synchronize_rcu();
+	kdapl_cm_reset(ep);
+	rcu_assign_pointer(ep->qp, new);
+	synchronize_rcu();
+	kdapl_ep_drain(ep, old, true);
+	if (ep->srq) {
+		kdapl_srq_detach(ep);
+		kdapl_srq_attach(ep, new);
+	}
+	ib_destroy_qp(old);
+	kdapl_ep_take_back(ep);
+
+	/* Not before: what the old QP flushed was an event, not to be parked */
+	spin_lock_irq(&ep->lock);
+	ep->slow |= KDAPL_EP_PARK;
+	ep->qp_moved = false;
+	spin_unlock_irq(&ep->lock);
+}
+
+static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
+{
+	struct ib_qp *new;
+
+	lockdep_assert_held(&ep->mutex);
+	if (ep->dying)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	if (ep->shell)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+	if (ep->state == DAT_EP_STATE_UNCONNECTED)
+		return DAT_SUCCESS;
+	if (ep->state != DAT_EP_STATE_DISCONNECTED)
+		return kdapl_ep_state_error(ep->state);
+	reinit_completion(&ep->last_wqe);
+	new = kdapl_ep_make_qp(ep);
+	if (IS_ERR(new))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, PTR_ERR(new) == -ENOMEM ?
+				 DAT_RESOURCE_MEMORY : DAT_RESOURCE_TEP);
+	kdapl_ep_swap_qp(ep, new);
+	return DAT_SUCCESS;
+}
+
+/**
+ * dat_ep_reset - make a disconnected endpoint ready for a new connection
+ * @ep_handle: the EP
+ *
+ * DISCONNECTED becomes UNCONNECTED. Undelivered events of the EP are taken
+ * off their EVDs, an upcall that carries one is waited for. In UNCONNECTED
+ * nothing happens, posted receives stay. Source: kDAPL 2.0.
+ *
+ * Context: process.
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @ep_handle names no EP
+ * * DAT_INVALID_STATE - any other state, or called from an upcall of one of
+ *   the EP's EVDs
+ * * DAT_INSUFFICIENT_RESOURCES - no new QP to be had, the EP is unchanged; the
+ *   device is gone
+ */
+DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
+{
+	struct kdapl_obj *obj;
+	struct kdapl_ep *ep;
+	DAT_RETURN ret;
+
+	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	ep = to_kdapl_ep(obj);
+	if (kdapl_ep_in_upcall(ep)) {
+		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
+		goto out_put;
+	}
+	mutex_lock(&ep->mutex);
+	ret = kdapl_ep_reset(ep);
+	mutex_unlock(&ep->mutex);
+out_put:
+	kdapl_obj_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_ep_reset);

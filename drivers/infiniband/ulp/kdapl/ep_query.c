@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Endpoint queries.
+ *
+ * Called by Consumers in any context; nothing here sleeps.
+ */
+#include <linux/export.h>
+#include <linux/string.h>
+#include "kdapl.h"
+
+#define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
+#define KDAPL_IH_EP	DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
+
+static DAT_HANDLE kdapl_handle_or_null(struct kdapl_obj *obj)
+{
+	return obj ? kdapl_obj_handle(obj) : DAT_HANDLE_NULL;
+}
+
+/*
+ * The two provider-specific attributes, as texts in the EP: they stay
+ * readable until the EP is freed. ep->lock held.
+ */
+static void kdapl_ep_fill_named(struct kdapl_ep *ep)
+{
+	const struct kdapl_first_error *fe = &ep->first_error;
+
+	lockdep_assert_held(&ep->lock);
+	if (fe->valid)
+		snprintf(ep->first_error_text, sizeof(ep->first_error_text), "%u/%u/%u/%u",
+			 fe->op, fe->status, fe->vendor, fe->behind);
+	else
+		strscpy(ep->first_error_text, "none", sizeof(ep->first_error_text));
+	ep->named[0].name = "kdapl.first_error";
+	ep->named[0].value = ep->first_error_text;
+	snprintf(ep->comp_vector_text, sizeof(ep->comp_vector_text), "%d", ep->comp_vector);
+	ep->named[1].name = "kdapl.comp_vector";
+	ep->named[1].value = ep->comp_vector_text;
+}
+
+/* Copies the selected attributes; each has one bit, in the order of the struct */
+#define KDAPL_COPY(bit, field) \
+	do { \
+		if (mask & (bit)) \
+			out->field = attr->field; \
+	} while (0)
+
+static void kdapl_ep_fill_attr(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask, DAT_EP_ATTR *out)
+{
+	const DAT_EP_ATTR *attr = &ep->attr;
+
+	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_SERVICE_TYPE, service_type);
+	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE, max_message_size);
+	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE, max_rdma_size);
+	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_QOS, qos);
+	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS, recv_completion_flags);
+	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_REQUEST_COMPLETION_FLAGS, request_completion_flags);
+	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, max_recv_dtos);
+	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, max_request_dtos);
+	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_MAX_RECV_IOV, max_recv_iov);
+	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_IOV, max_request_iov);
+	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_IN, max_rdma_read_in);
+	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_OUT, max_rdma_read_out);
+	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW, srq_soft_hw);
+	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_IOV, max_rdma_read_iov);
+	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_MAX_RDMA_WRITE_IOV, max_rdma_write_iov);
+	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_NUM_TRANSPORT_ATTR, ep_transport_specific_count);
+	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_TRANSPORT_SPECIFIC_ATTR, ep_transport_specific);
+	if (mask & DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR)
+		out->ep_provider_specific_count = ARRAY_SIZE(ep->named) - (ep->comp_vector < 0);
+	if (mask & DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
+		out->ep_provider_specific = ep->named;
+}
+
+#undef KDAPL_COPY
+
+/* ep->lock held: addresses and ports belong to the state */
+static void kdapl_ep_fill(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param)
+{
+	struct kdapl_ia *ia = ep->obj.ia;
+
+	lockdep_assert_held(&ep->lock);
+	if (mask & DAT_EP_FIELD_IA_HANDLE)
+		param->ia_handle = kdapl_obj_handle(&ia->obj);
+	if (mask & DAT_EP_FIELD_EP_STATE)
+		param->ep_state = ep->state;
+	if (mask & DAT_EP_FIELD_COMM)
+		memset(&param->comm, 0, sizeof(param->comm));
+	if (mask & DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR)
+		param->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ia->addr;
+	if (mask & DAT_EP_FIELD_LOCAL_PORT_QUAL)
+		param->local_port_qual = ep->local_port;
+	if (mask & DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR)
+		param->remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->remote;
+	if (mask & DAT_EP_FIELD_REMOTE_PORT_QUAL)
+		param->remote_port_qual = ep->remote_port;
+	if (mask & DAT_EP_FIELD_PZ_HANDLE)
+		param->pz_handle = kdapl_handle_or_null(ep->pz ? &ep->pz->obj : NULL);
+	if (mask & DAT_EP_FIELD_RECV_EVD_HANDLE)
+		param->recv_evd_handle =
+			kdapl_handle_or_null(ep->recv_evd ? &ep->recv_evd->obj : NULL);
+	if (mask & DAT_EP_FIELD_REQUEST_EVD_HANDLE)
+		param->request_evd_handle =
+			kdapl_handle_or_null(ep->request_evd ? &ep->request_evd->obj : NULL);
+	if (mask & DAT_EP_FIELD_CONNECT_EVD_HANDLE)
+		param->connect_evd_handle =
+			kdapl_handle_or_null(ep->connect_evd ? &ep->connect_evd->obj : NULL);
+	if (mask & DAT_EP_FIELD_SRQ_HANDLE)
+		param->srq_handle = kdapl_handle_or_null(ep->srq ? &ep->srq->obj : NULL);
+	kdapl_ep_fill_named(ep);
+	kdapl_ep_fill_attr(ep, mask, &param->ep_attr);
+}
+
+/**
+ * dat_ep_query - ask for the parameters of an endpoint
+ * @ep_handle: the EP
+ * @mask:      DAT_EP_FIELD_*
+ * @param:     selected fields are filled in, others left alone
+ *
+ * Remote address and port mean something while a connection is under way or
+ * there. Addresses and texts lie in memory of the EP and stay until it is
+ * freed or reset. The provider-specific attribute kdapl.first_error tells why
+ * the present or last connection broke: operation (DAT_DTOS), verbs status,
+ * vendor code, and how many posts of that queue were outstanding; or "none".
+ * Source: kDAPL 2.0.
+ *
+ * Context: any but hard interrupt; never sleeps.
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @ep_handle names no EP
+ * * DAT_INVALID_PARAMETER - unknown bit in @mask; @param NULL
+ */
+DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+	struct kdapl_obj *obj;
+	unsigned long flags;
+	struct kdapl_ep *ep;
+
+	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
+	if (!obj)
+		return KDAPL_IH_EP;
+	ep = to_kdapl_ep(obj);
+	if (mask & ~DAT_EP_FIELD_ALL) {
+		ret = KDAPL_IP(DAT_INVALID_ARG2);
+	} else if (!param) {
+		ret = KDAPL_IP(DAT_INVALID_ARG3);
+	} else {
+		spin_lock_irqsave(&ep->lock, flags);
+		kdapl_ep_fill(ep, mask, param);
+		spin_unlock_irqrestore(&ep->lock, flags);
+	}
+	kdapl_obj_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_ep_query);
+
+/**
+ * dat_ep_get_status - state of an endpoint, and whether its queues are idle
+ * @ep_handle:    the EP
+ * @ep_state:     state; may be NULL
+ * @recv_idle:    DAT_TRUE if no receive is outstanding; may be NULL
+ * @request_idle: DAT_TRUE if no request is outstanding; may be NULL
+ *
+ * Whether suppressed requests at the end of the queue are done is not known
+ * until a request behind them completes: the first call that finds such a
+ * tail says DAT_FALSE and has a marker posted, a later one says DAT_TRUE.
+ * Source: kDAPL 2.0.
+ *
+ * Context: any but hard interrupt; never sleeps.
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @ep_handle names no EP
+ */
+DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
+			     DAT_BOOLEAN *recv_idle, DAT_BOOLEAN *request_idle)
+{
+	struct kdapl_obj *obj;
+	struct kdapl_ep *ep;
+	bool idle;
+
+	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
+	if (!obj)
+		return KDAPL_IH_EP;
+	ep = to_kdapl_ep(obj);
+	if (ep_state)
+		*ep_state = READ_ONCE(ep->state);
+	if (recv_idle)
+		*recv_idle = kdapl_pool_count(&ep->rq, KDAPL_SLOT_POSTED) ? DAT_FALSE : DAT_TRUE;
+	if (request_idle) {
+		idle = kdapl_ep_requests_idle(ep);
+		*request_idle = idle ? DAT_TRUE : DAT_FALSE;
+		if (!idle && READ_ONCE(ep->sq.run_head) != READ_ONCE(ep->sq.run_tail))
+			kdapl_ep_kick(ep, KDAPL_TODO_MARKER);
+	}
+	kdapl_obj_put(obj);
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_GPL(dat_ep_get_status);

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Event dispatchers: making, asking, changing, freeing them.
+ *
+ * Called by Consumers in process context (queries and policy changes in any
+ * context), and by dat_ia_openv() for the asynchronous EVD. What an EVD does
+ * while it lives stands in event.c.
+ */
+#include <linux/export.h>
+#include <linux/slab.h>
+#include "kdapl.h"
+
+#define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
+#define KDAPL_IH_EVD	DAT_ERROR(DAT_INVALID_HANDLE, DAT_NO_SUBTYPE)
+
+#define KDAPL_EVD_STREAMS	(DAT_EVD_SOFTWARE_FLAG | DAT_EVD_CR_FLAG | DAT_EVD_DTO_FLAG | \
+				 DAT_EVD_CONNECTION_FLAG | DAT_EVD_RMR_BIND_FLAG | \
+				 DAT_EVD_ASYNC_FLAG)
+
+/**
+ * kdapl_evd_create - make an EVD and add it to its IA
+ * @ia:      the IA, referenced by the caller
+ * @qlen:    room for software and asynchronous events, bound of waiting CRs
+ * @policy:  upcall policy
+ * @upcall:  what to call, or NULL
+ * @streams: DAT_EVD_*_FLAG
+ * @out:     the EVD
+ *
+ * Context: process.
+ * Return: 0, -ENOMEM, -ENOSPC.
+ */
+int kdapl_evd_create(struct kdapl_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,
+		     const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS streams,
+		     struct kdapl_evd **out)
+{
+	struct kdapl_evd *evd;
+	int ret;
+
+	evd = kzalloc(sizeof(*evd), GFP_KERNEL);
+	if (!evd)
+		return -ENOMEM;
+	ret = kdapl_obj_init(&evd->obj, DAT_HANDLE_TYPE_EVD, ia);
+	if (ret)
+		goto err_free;
+	evd->streams = streams;
+	ret = kdapl_evd_setup(evd, qlen, policy, upcall);
+	if (ret)
+		goto err_abort;
+	*out = evd;
+	kdapl_ia_add(ia, &evd->obj, false);
+	return 0;
+
+err_abort:
+	kdapl_obj_abort(&evd->obj);
+err_free:
+	kfree(evd);
+	return ret;
+}
+
+/* Requests nobody has seen are refused, other events need no further action (E-46) */
+static void kdapl_evd_drop_queued(struct kdapl_evd *evd)
+{
+	struct kdapl_event *ev;
+
+	while ((ev = evd->head)) {
+		evd->head = ev->next;
+		if (ev->kind == KDAPL_EV_CR)
+			kdapl_cr_drop(ev);
+	}
+}
+
+/**
+ * kdapl_evd_destroy - take an EVD apart that nothing feeds any more
+ * @evd: out of the table, grace period over, no reference left
+ *
+ * Context: process, not inside an upcall of this EVD.
+ */
+void kdapl_evd_destroy(struct kdapl_evd *evd)
+{
+	kdapl_evd_modify(evd, DAT_UPCALL_TEARDOWN, NULL, DAT_UPCALL_INVOC_NEW);
+	kdapl_evd_wait_idle(evd);
+	cancel_work_sync(&evd->work);
+	kdapl_evd_drop_queued(evd);
+	kdapl_evd_cleanup(evd);
+	kdapl_ia_del(evd->obj.ia, &evd->obj);
+	kfree_rcu(evd, obj.rcu);
+}
+
+static bool kdapl_policy_known(DAT_UPCALL_POLICY policy)
+{
+	return policy == DAT_UPCALL_DISABLE || policy == DAT_UPCALL_SINGLE_INSTANCE ||
+	       policy == DAT_UPCALL_NOTIFY || policy == DAT_UPCALL_MANY;
+}
+
+/* Streams that one EVD may carry together, as the merging matrix says */
+static bool kdapl_streams_merge(DAT_EVD_FLAGS streams)
+{
+	if (!streams || (streams & ~KDAPL_EVD_STREAMS))
+		return false;
+	return !(streams & DAT_EVD_ASYNC_FLAG) || streams == DAT_EVD_ASYNC_FLAG;
+}
+
+static DAT_RETURN kdapl_evd_check_create(DAT_COUNT min_qlen, DAT_UPCALL_POLICY policy,
+					 const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS streams,
+					 const DAT_EVD_HANDLE *evd_handle)
+{
+	if (min_qlen <= 0)
+		return KDAPL_IP(DAT_INVALID_ARG2);
+	if (!kdapl_policy_known(policy))
+		return KDAPL_IP(DAT_INVALID_ARG3);
+	if (policy != DAT_UPCALL_DISABLE && (!upcall || !upcall->upcall_func))
+		return KDAPL_IP(DAT_INVALID_ARG4);
+	if (!kdapl_streams_merge(streams))
+		return KDAPL_IP(DAT_INVALID_ARG5);
+	if (!evd_handle)
+		return KDAPL_IP(DAT_INVALID_ARG6);
+	if (policy == DAT_UPCALL_MANY)
+		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	return DAT_SUCCESS;
+}
+
+/**
+ * dat_evd_kcreate - make an event dispatcher
+ * @ia_handle:     IA it belongs to
+ * @evd_min_qlen:  room for software and asynchronous events, and the bound of
+ *                 connection requests that wait; other events need no room
+ * @upcall_policy: DAT_UPCALL_DISABLE, SINGLE_INSTANCE or NOTIFY
+ * @upcall:        function and its first argument; may be NULL with DISABLE
+ * @evd_flags:     streams that may feed it; ASYNC goes with no other
+ * @evd_handle:    the new EVD
+ *
+ * Source: kDAPL 2.0.
+ *
+ * Context: process.
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @ia_handle names no IA
+ * * DAT_INVALID_PARAMETER - length not positive; unknown policy; the policy
+ *   needs a function; streams missing, unknown or not to be merged; NULL output
+ * * DAT_MODEL_NOT_SUPPORTED - DAT_UPCALL_MANY
+ * * DAT_INSUFFICIENT_RESOURCES - longer than the IA's max_evd_qlen; no memory;
+ *   the device is gone
+ */
+DAT_RETURN dat_evd_kcreate(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
+			   DAT_UPCALL_POLICY upcall_policy, const DAT_UPCALL_OBJECT *upcall,
+			   DAT_EVD_FLAGS evd_flags, DAT_EVD_HANDLE *evd_handle)
+{
+	struct kdapl_evd *evd;
+	struct kdapl_ia *ia;
+	DAT_RETURN ret;
+	int err;
+
+	ret = kdapl_ia_begin(ia_handle, &ia);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	ret = kdapl_evd_check_create(evd_min_qlen, upcall_policy, upcall, evd_flags, evd_handle);
+	if (ret != DAT_SUCCESS)
+		goto out;
+	if (evd_min_qlen > ia->attr.max_evd_qlen) {
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+		goto out;
+	}
+	err = kdapl_evd_create(ia, evd_min_qlen, upcall_policy, upcall, evd_flags, &evd);
+	if (err)
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	else
+		*evd_handle = kdapl_obj_handle(&evd->obj);
+out:
+	kdapl_ia_end(ia);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_evd_kcreate);
+
+/**
+ * dat_evd_modify_upcall - change the upcall of an EVD
+ * @evd_handle:    the EVD
+ * @upcall_policy: DAT_UPCALL_DISABLE, SINGLE_INSTANCE, NOTIFY or TEARDOWN
+ * @upcall:        new function and argument; DAT_UPCALL_SAME keeps the present
+ * @flag:          INVOC_ANY: events already queued lead to upcalls too
+ *
+ * Never runs the upcall itself. From inside the EVD's upcall it takes effect
+ * for the next one. TEARDOWN returns when no upcall runs any more and none
+ * will start: the instance data may be freed. Source: kDAPL 2.0.
+ *
+ * Context: any but hard interrupt; TEARDOWN sleeps, process context only.
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @evd_handle names no EVD
+ * * DAT_INVALID_PARAMETER - unknown policy or flag; the policy needs a function
+ * * DAT_INVALID_STATE - TEARDOWN from inside an upcall of this EVD
+ * * DAT_MODEL_NOT_SUPPORTED - DAT_UPCALL_MANY
+ */
+DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle, DAT_UPCALL_POLICY upcall_policy,
+				 const DAT_UPCALL_OBJECT *upcall, DAT_UPCALL_FLAG flag)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+	struct kdapl_obj *obj;
+	struct kdapl_evd *evd;
+
+	obj = kdapl_obj_get(evd_handle, DAT_HANDLE_TYPE_EVD);
+	if (!obj)
+		return KDAPL_IH_EVD;
+	evd = to_kdapl_evd(obj);
+	if (upcall_policy != DAT_UPCALL_TEARDOWN && !kdapl_policy_known(upcall_policy))
+		ret = KDAPL_IP(DAT_INVALID_ARG2);
+	else if (flag != DAT_UPCALL_INVOC_NEW && flag != DAT_UPCALL_INVOC_ANY)
+		ret = KDAPL_IP(DAT_INVALID_ARG4);
+	else if (upcall_policy == DAT_UPCALL_MANY)
+		ret = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	else if (upcall_policy == DAT_UPCALL_TEARDOWN && kdapl_evd_in_upcall(evd))
+		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
+	else if (kdapl_evd_modify(evd, upcall_policy, upcall, flag))
+		ret = KDAPL_IP(DAT_INVALID_ARG3);
+	else if (upcall_policy == DAT_UPCALL_TEARDOWN)
+		kdapl_evd_wait_idle(evd);
+	kdapl_obj_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_evd_modify_upcall);
+
+/**
+ * dat_evd_query - ask for the parameters of an EVD
+ * @evd_handle: the EVD
+ * @mask:       DAT_EVD_FIELD_*
+ * @param:      selected fields are filled in, others left alone
+ *
+ * Source: kDAPL 2.0.
+ *
+ * Context: any but hard interrupt; never sleeps.
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @evd_handle names no EVD
+ * * DAT_INVALID_PARAMETER - unknown bit in @mask; @param NULL
+ */
+DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK mask,
+			 DAT_EVD_PARAM *param)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+	struct kdapl_obj *obj;
+	struct kdapl_evd *evd;
+	unsigned long flags;
+
+	obj = kdapl_obj_get(evd_handle, DAT_HANDLE_TYPE_EVD);
+	if (!obj)
+		return KDAPL_IH_EVD;
+	if (mask & ~DAT_EVD_FIELD_ALL) {
+		ret = KDAPL_IP(DAT_INVALID_ARG2);
+		goto out;
+	}
+	if (!param) {
+		ret = KDAPL_IP(DAT_INVALID_ARG3);
+		goto out;
+	}
+	evd = to_kdapl_evd(obj);
+	if (mask & DAT_EVD_FIELD_IA_HANDLE)
+		param->ia_handle = kdapl_obj_handle(&obj->ia->obj);
+	if (mask & DAT_EVD_FIELD_EVD_QLEN)
+		param->evd_qlen = evd->qlen;
+	if (mask & DAT_EVD_FIELD_EVD_FLAGS)
+		param->evd_flags = evd->streams;
+	spin_lock_irqsave(&evd->lock, flags);
+	if (mask & DAT_EVD_FIELD_UPCALL_POLICY)
+		param->upcall_policy = evd->policy;
+	if (mask & DAT_EVD_FIELD_UPCALL)
+		param->upcall = evd->has_next ? evd->next_upcall : evd->upcall;
+	spin_unlock_irqrestore(&evd->lock, flags);
+out:
+	kdapl_obj_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_evd_query);
+
+/**
+ * dat_evd_free - destroy an EVD that nothing feeds
+ * @evd_handle: the EVD
+ *
+ * Events still queued vanish; a connection request among them is refused. A
+ * running upcall is waited for, none runs after the return. Source: kDAPL 2.0.
+ *
+ * Context: process, not inside an upcall of this EVD.
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @evd_handle names no EVD
+ * * DAT_INVALID_STATE - an EP, a service point or the IA still feeds it, or
+ *   the call was made from its upcall
+ */
+DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
+{
+	struct kdapl_obj *obj;
+	int err;
+
+	obj = kdapl_obj_get(evd_handle, DAT_HANDLE_TYPE_EVD);
+	if (!obj)
+		return KDAPL_IH_EVD;
+	/* From its own upcall the call would wait for itself */
+	err = kdapl_evd_in_upcall(to_kdapl_evd(obj)) ? -EBUSY : kdapl_obj_retire(obj);
+	if (err) {
+		kdapl_obj_put(obj);
+		return err == -EBUSY ?
+		       DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE) : KDAPL_IH_EVD;
+	}
+	synchronize_rcu();
+	kdapl_obj_wait(obj);
+	kdapl_evd_destroy(to_kdapl_evd(obj));
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_GPL(dat_evd_free);

@@ -1,0 +1,464 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Shared receive queues, and the CQs of endpoints.
+ *
+ * Owns SRQ objects (process context), the table that tells which EP a
+ * completion of an SRQ buffer belongs to (looked up in softirq), and the
+ * CQs: one for each EP, or one for the EPs of an SRQ that share a receive
+ * EVD, sized for all that can be outstanding, so that it cannot overrun.
+ */
+#include <linux/export.h>
+#include <linux/rculist.h>
+#include <linux/slab.h>
+#include "kdapl.h"
+
+#define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
+#define KDAPL_IH_SRQ	DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ)
+
+/* A new shared CQ has room for the requests of so many EPs like the first */
+#define KDAPL_CQ_SHARE	8
+
+/* CQ entries that the requests of an EP can need; a rebind is two requests */
+static u32 kdapl_request_cqes(const struct kdapl_ep *ep)
+{
+	return 2 * ep->attr.max_request_dtos + KDAPL_CQ_RESERVED;
+}
+
+static struct kdapl_cq *kdapl_cq_alloc(struct kdapl_ep *ep, struct ib_device *ibdev,
+				       u32 recv_cqes, u32 request_cqes)
+{
+	bool solicited = ep->attr.recv_completion_flags == DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	int vector = max(ep->comp_vector, 0);
+	u32 nr = request_cqes + (solicited ? 0 : recv_cqes);
+	struct kdapl_cq *kcq;
+	void *err;
+
+	kcq = kzalloc(sizeof(*kcq), GFP_KERNEL);
+	if (!kcq)
+		return ERR_PTR(-ENOMEM);
+	if (ep->comp_vector < 0)
+		kcq->cq = ib_alloc_cq_any(ibdev, kcq, nr, IB_POLL_SOFTIRQ);
+	else
+		kcq->cq = ib_alloc_cq(ibdev, kcq, nr, vector, IB_POLL_SOFTIRQ);
+	if (IS_ERR(kcq->cq)) {
+		err = kcq->cq;
+		goto err_free;
+	}
+	if (solicited) {
+		/* One entry for the marker of the drain */
+		kcq->scq = kdapl_scq_create(ibdev, ep->recv_evd, recv_cqes + 1, vector);
+		if (IS_ERR(kcq->scq)) {
+			err = kcq->scq;
+			goto err_cq;
+		}
+	}
+	kcq->recv_evd = ep->recv_evd;
+	kcq->room = request_cqes;
+	INIT_LIST_HEAD(&kcq->node);
+	return kcq;
+
+err_cq:
+	ib_free_cq(kcq->cq);
+err_free:
+	kfree(kcq);
+	return ERR_CAST(err);
+}
+
+/* A CQ of the SRQ that this EP can join. srq->mutex held */
+static struct kdapl_cq *kdapl_cq_find(struct kdapl_ep *ep, u32 need)
+{
+	bool solicited = ep->attr.recv_completion_flags == DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	struct kdapl_cq *kcq;
+
+	lockdep_assert_held(&ep->srq->mutex);
+	if (ep->comp_vector >= 0)
+		return NULL;
+	list_for_each_entry(kcq, &ep->srq->cqs, node)
+		if (kcq->recv_evd == ep->recv_evd && !!kcq->scq == solicited && kcq->room >= need)
+			return kcq;
+	return NULL;
+}
+
+static struct kdapl_cq *kdapl_cq_get_shared(struct kdapl_ep *ep, struct ib_device *ibdev)
+{
+	u32 max_cqe = ep->obj.ia->limits.max_cqe;
+	u32 need = kdapl_request_cqes(ep);
+	u32 recv = ep->srq->pool.depth;
+	struct kdapl_cq *kcq;
+
+	if (need > max_cqe || recv > max_cqe - need)
+		return ERR_PTR(-E2BIG);
+	mutex_lock(&ep->srq->mutex);
+	kcq = kdapl_cq_find(ep, need);
+	if (!kcq) {
+		kcq = kdapl_cq_alloc(ep, ibdev, recv,
+				     min_t(u64, (u64)need * KDAPL_CQ_SHARE, max_cqe - recv));
+		if (!IS_ERR(kcq))
+			list_add_tail(&kcq->node, &ep->srq->cqs);
+	}
+	if (!IS_ERR(kcq)) {
+		kcq->room -= need;
+		kcq->users++;
+	}
+	mutex_unlock(&ep->srq->mutex);
+	return kcq;
+}
+
+/**
+ * kdapl_cq_get - the CQ of an EP
+ * @ep:    the EP, its attributes and EVDs set
+ * @ibdev: device
+ *
+ * Asking the core for more than the device's max_cqe makes it allocate until
+ * memory is gone, so the sum is checked here.
+ *
+ * Context: process.
+ * Return: the CQ, or ERR_PTR: -E2BIG, -ENOMEM, what the device said.
+ */
+struct kdapl_cq *kdapl_cq_get(struct kdapl_ep *ep, struct ib_device *ibdev)
+{
+	u32 max_cqe = ep->obj.ia->limits.max_cqe;
+	u32 need = kdapl_request_cqes(ep);
+	u32 recv = ep->attr.max_recv_dtos;
+	struct kdapl_cq *kcq;
+
+	if (ep->srq)
+		return kdapl_cq_get_shared(ep, ibdev);
+	if (need > max_cqe || recv > max_cqe - need)
+		return ERR_PTR(-E2BIG);
+	kcq = kdapl_cq_alloc(ep, ibdev, recv, need);
+	if (!IS_ERR(kcq))
+		kcq->users = 1;
+	return kcq;
+}
+
+/**
+ * kdapl_cq_put - an EP leaves its CQ
+ * @ep:  the EP, its QP destroyed
+ * @kcq: the CQ, freed with the last EP
+ *
+ * Context: process.
+ */
+void kdapl_cq_put(struct kdapl_ep *ep, struct kdapl_cq *kcq)
+{
+	bool last;
+
+	if (ep->srq)
+		mutex_lock(&ep->srq->mutex);
+	kcq->room += kdapl_request_cqes(ep);
+	last = !--kcq->users;
+	if (last)
+		list_del(&kcq->node);
+	if (ep->srq)
+		mutex_unlock(&ep->srq->mutex);
+	if (!last)
+		return;
+	if (kcq->scq)
+		kdapl_scq_destroy(kcq->scq);
+	ib_free_cq(kcq->cq);
+	kfree(kcq);
+}
+
+/**
+ * kdapl_srq_find_ep - the EP that took an SRQ buffer
+ * @srq: the SRQ
+ * @qp:  wc->qp, compared but never followed
+ *
+ * Context: any, inside rcu_read_lock().
+ * Return: the EP, or NULL for a QP that has left.
+ */
+struct kdapl_ep *kdapl_srq_find_ep(struct kdapl_srq *srq, const struct ib_qp *qp)
+{
+	struct kdapl_ep *ep;
+
+	hash_for_each_possible_rcu(srq->eps, ep, srq_node, (unsigned long)qp)
+		if (ep->qp_value == qp)
+			return ep;
+	return NULL;
+}
+
+/**
+ * kdapl_srq_attach - let completions of a QP find their EP
+ * @ep: an SRQ EP
+ * @qp: its QP, not in a state to receive yet
+ *
+ * Context: process, ep->mutex held or the EP not yet published.
+ */
+void kdapl_srq_attach(struct kdapl_ep *ep, const struct ib_qp *qp)
+{
+	mutex_lock(&ep->srq->mutex);
+	ep->qp_value = qp;
+	hash_add_rcu(ep->srq->eps, &ep->srq_node, (unsigned long)qp);
+	mutex_unlock(&ep->srq->mutex);
+}
+
+/**
+ * kdapl_srq_detach - undo kdapl_srq_attach(), after the QP's drain
+ * @ep: an SRQ EP
+ *
+ * A done callback that found the EP is through with it on return, also when
+ * the drain ran into its bound.
+ *
+ * Context: process, ep->mutex held or the EP not yet published.
+ */
+void kdapl_srq_detach(struct kdapl_ep *ep)
+{
+	mutex_lock(&ep->srq->mutex);
+	if (ep->qp_value)
+		hash_del_rcu(&ep->srq_node);
+	ep->qp_value = NULL;
+	mutex_unlock(&ep->srq->mutex);
+	synchronize_rcu();
+}
+
+static int kdapl_srq_build(struct kdapl_srq *srq, struct kdapl_ia *ia, const DAT_SRQ_ATTR *attr)
+{
+	struct ib_srq_init_attr init = {
+		.srq_type = IB_SRQT_BASIC,
+		.attr = { .max_wr = attr->max_recv_dtos, .max_sge = max(attr->max_recv_iov, 1) },
+	};
+	struct ib_srq *ibsrq;
+	int ret;
+
+	ret = kdapl_pool_init(&srq->pool, attr->max_recv_dtos, attr->max_recv_iov,
+			      kdapl_srq_recv_done, NULL, true, ibdev_to_node(ia->ibdev));
+	if (ret)
+		return ret;
+	ibsrq = ib_create_srq(srq->pz->pd, &init);
+	if (IS_ERR(ibsrq)) {
+		kdapl_pool_exit(&srq->pool);
+		return PTR_ERR(ibsrq);
+	}
+	rcu_assign_pointer(srq->srq, ibsrq);
+	return 0;
+}
+
+static DAT_RETURN kdapl_srq_create(struct kdapl_ia *ia, struct kdapl_pz *pz,
+				   const DAT_SRQ_ATTR *attr, DAT_SRQ_HANDLE *srq_handle)
+{
+	DAT_RETURN ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	struct kdapl_srq *srq;
+	int err;
+
+	srq = kzalloc(sizeof(*srq), GFP_KERNEL);
+	if (!srq)
+		return ret;
+	if (kdapl_obj_init(&srq->obj, DAT_HANDLE_TYPE_SRQ, ia))
+		goto err_free;
+	if (!kdapl_obj_use(&pz->obj)) {
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+		goto err_abort;
+	}
+	srq->pz = pz;
+	srq->zone = pz->zone << KDAPL_ZONE_SHIFT;
+	srq->max_iov = attr->max_recv_iov;
+	srq->state = DAT_SRQ_STATE_OPERATIONAL;
+	mutex_init(&srq->mutex);
+	INIT_LIST_HEAD(&srq->cqs);
+	hash_init(srq->eps);
+	err = kdapl_srq_build(srq, ia, attr);
+	if (err) {
+		if (err != -ENOMEM)
+			ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
+		goto err_unuse;
+	}
+	*srq_handle = kdapl_obj_handle(&srq->obj);
+	kdapl_ia_add(ia, &srq->obj, true);
+	return DAT_SUCCESS;
+
+err_unuse:
+	kdapl_obj_unuse(&pz->obj);
+err_abort:
+	kdapl_obj_abort(&srq->obj);
+err_free:
+	kfree(srq);
+	return ret;
+}
+
+static bool kdapl_srq_attr_ok(const struct kdapl_ia *ia, const DAT_SRQ_ATTR *attr)
+{
+	return attr && attr->max_recv_dtos > 0 && attr->max_recv_iov > 0 &&
+	       attr->low_watermark == DAT_SRQ_LW_DEFAULT &&
+	       attr->max_recv_dtos <= ia->limits.max_srq_wr &&
+	       attr->max_recv_iov <= ia->limits.max_srq_iov;
+}
+
+/**
+ * dat_srq_create - make a shared receive queue
+ * @ia_handle:  IA it belongs to
+ * @pz_handle:  protection zone of its buffers
+ * @srq_attr:   depth and segments per buffer; low_watermark DAT_SRQ_LW_DEFAULT
+ * @srq_handle: the new SRQ, OPERATIONAL and empty
+ *
+ * Source: kDAPL 2.0.
+ *
+ * Context: process.
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @ia_handle or @pz_handle
+ * * DAT_INVALID_PARAMETER - attributes missing, not positive, beyond the IA's
+ *   limits, or a watermark; NULL output
+ * * DAT_MODEL_NOT_SUPPORTED - the device has no SRQs
+ * * DAT_INSUFFICIENT_RESOURCES - memory, the device's SRQs, or no device
+ */
+DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
+			  DAT_SRQ_ATTR *srq_attr, DAT_SRQ_HANDLE *srq_handle)
+{
+	struct kdapl_obj *pz;
+	struct kdapl_ia *ia;
+	DAT_RETURN ret;
+
+	ret = kdapl_ia_begin(ia_handle, &ia);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	pz = kdapl_obj_get(pz_handle, DAT_HANDLE_TYPE_PZ);
+	if (!pz || pz->ia != ia)
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+	else if (!ia->limits.max_srq_wr)
+		ret = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	else if (!kdapl_srq_attr_ok(ia, srq_attr))
+		ret = KDAPL_IP(DAT_INVALID_ARG3);
+	else if (!srq_handle)
+		ret = KDAPL_IP(DAT_INVALID_ARG4);
+	else
+		ret = kdapl_srq_create(ia, to_kdapl_pz(pz), srq_attr, srq_handle);
+	if (pz)
+		kdapl_obj_put(pz);
+	kdapl_ia_end(ia);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_srq_create);
+
+/* Destroys the verbs SRQ; posts find none from the return on */
+static void kdapl_srq_drop_verbs(struct kdapl_srq *srq)
+{
+	struct ib_srq *ibsrq = rcu_dereference_protected(srq->srq, 1);
+
+	if (!ibsrq)
+		return;
+	RCU_INIT_POINTER(srq->srq, NULL);
+	synchronize_rcu();
+	ib_destroy_srq(ibsrq);
+	kdapl_ia_verbs_put(srq->obj.ia);
+}
+
+/**
+ * kdapl_srq_shell - the device goes: an SRQ that nobody will take from
+ * @srq: pinned; the QPs of its EPs are gone already
+ *
+ * Context: process.
+ */
+void kdapl_srq_shell(struct kdapl_srq *srq)
+{
+	srq->state = DAT_SRQ_STATE_ERROR;
+	kdapl_srq_drop_verbs(srq);
+}
+
+/**
+ * kdapl_srq_destroy - take an SRQ apart that no EP uses
+ * @srq: out of the table, grace period over, no reference left
+ *
+ * Context: process.
+ */
+void kdapl_srq_destroy(struct kdapl_srq *srq)
+{
+	kdapl_srq_drop_verbs(srq);
+	kdapl_pool_exit(&srq->pool);
+	kdapl_obj_unuse(&srq->pz->obj);
+	kdapl_ia_del(srq->obj.ia, &srq->obj);
+	kfree_rcu(srq, obj.rcu);
+}
+
+/**
+ * dat_srq_free - destroy a shared receive queue
+ * @srq_handle: the SRQ
+ *
+ * Buffers still posted are the Consumer's again, without events. Source:
+ * kDAPL 2.0.
+ *
+ * Context: process.
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @srq_handle names no SRQ
+ * * DAT_INVALID_STATE - an EP uses it
+ */
+DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle)
+{
+	struct kdapl_obj *obj;
+	int err;
+
+	obj = kdapl_obj_get(srq_handle, DAT_HANDLE_TYPE_SRQ);
+	if (!obj)
+		return KDAPL_IH_SRQ;
+	err = kdapl_obj_retire(obj);
+	if (err) {
+		kdapl_obj_put(obj);
+		return err == -EBUSY ?
+		       DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE) : KDAPL_IH_SRQ;
+	}
+	synchronize_rcu();
+	kdapl_obj_wait(obj);
+	kdapl_srq_destroy(to_kdapl_srq(obj));
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_GPL(dat_srq_free);
+
+/**
+ * dat_srq_query - ask for the parameters of an SRQ
+ * @srq_handle: the SRQ
+ * @mask:       DAT_SRQ_FIELD_*
+ * @param:      selected fields are filled in, others left alone
+ *
+ * outstanding_dto_count counts buffers whose completion has not been handed
+ * over; available_dto_count those whose completion has not been seen, an
+ * upper bound of what EPs can still take. Source: kDAPL 2.0.
+ *
+ * Context: any but hard interrupt; never sleeps.
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @srq_handle names no SRQ
+ * * DAT_INVALID_PARAMETER - unknown bit in @mask; @param NULL
+ */
+DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK mask,
+			 DAT_SRQ_PARAM *param)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+	struct kdapl_obj *obj;
+	struct kdapl_srq *srq;
+	u32 posted, done;
+
+	obj = kdapl_obj_get(srq_handle, DAT_HANDLE_TYPE_SRQ);
+	if (!obj)
+		return KDAPL_IH_SRQ;
+	srq = to_kdapl_srq(obj);
+	if (mask & ~DAT_SRQ_FIELD_ALL) {
+		ret = KDAPL_IP(DAT_INVALID_ARG2);
+		goto out;
+	}
+	if (!param) {
+		ret = KDAPL_IP(DAT_INVALID_ARG3);
+		goto out;
+	}
+	posted = kdapl_pool_count(&srq->pool, KDAPL_SLOT_POSTED);
+	done = kdapl_pool_count(&srq->pool, KDAPL_SLOT_DONE);
+	if (mask & DAT_SRQ_FIELD_IA_HANDLE)
+		param->ia_handle = kdapl_obj_handle(&obj->ia->obj);
+	if (mask & DAT_SRQ_FIELD_SRQ_STATE)
+		param->srq_state = READ_ONCE(srq->state);
+	if (mask & DAT_SRQ_FIELD_PZ_HANDLE)
+		param->pz_handle = kdapl_obj_handle(&srq->pz->obj);
+	if (mask & DAT_SRQ_FIELD_MAX_RECV_DTO)
+		param->max_recv_dtos = srq->pool.depth;
+	if (mask & DAT_SRQ_FIELD_MAX_RECV_IOV)
+		param->max_recv_iov = srq->max_iov;
+	if (mask & DAT_SRQ_FIELD_LOW_WATERMARK)
+		param->low_watermark = srq->low_watermark;
+	if (mask & DAT_SRQ_FIELD_AVAILABLE_DTO_COUNT)
+		param->available_dto_count = posted;
+	if (mask & DAT_SRQ_FIELD_OUTSTANDING_DTO_COUNT)
+		param->outstanding_dto_count = posted + done;
+out:
+	kdapl_obj_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_srq_query);
