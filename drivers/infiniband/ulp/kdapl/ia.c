@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Interface adapters: open, the frame of control calls, the lists of objects.
+ *
+ * Owns struct kdapl_ia. Called by Consumers (process context), by every
+ * control call for the frame around verbs calls, and by device.c when a device
+ * fails. How an IA ends stands in ia_close.c, what it tells in ia_query.c.
+ *
+ * Three things meet here, and each waits for the others by one rule:
+ *
+ * - A call that makes verbs objects holds ia->sem for reading from the check
+ *   that the device is there until its object is listed (kdapl_ia_begin()).
+ * - dat_ia_close() takes the handle away under ia->sem held for writing, so
+ *   that no creation is under way, waits for all references to the IA, and
+ *   then takes every object that nobody else is freeing.
+ * - Removal of the device sets @shell under ia->sem held for writing, then
+ *   strips every object of its verbs objects. It holds a reference to the
+ *   object while it does, which the object's destructor waits for; an object
+ *   that gives no reference is being destroyed, and its owner reports by
+ *   kdapl_ia_verbs_put(). It holds a reference to the IA too, so that close
+ *   waits for it; an IA that gives no reference is being closed, and removal
+ *   waits until it has left the device's list.
+ *
+ * The memory of an IA goes with the last of the IA and its objects, because
+ * kdapl_ia_del() still touches it after the closer has seen an empty list.
+ */
+#include <linux/export.h>
+#include "kdapl.h"
+
+/* ---- the frame of control calls ---------------------------------------- */
+
+/**
+ * kdapl_ia_begin - enter a call that makes or uses verbs objects
+ * @handle: any value at all
+ * @out:    takes the IA, referenced, its device kept
+ *
+ * Context: process; kdapl_ia_end() undoes it.
+ * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA;
+ * DAT_INSUFFICIENT_RESOURCES with DAT_RESOURCE_DEVICE when the device is gone.
+ */
+DAT_RETURN kdapl_ia_begin(DAT_IA_HANDLE handle, struct kdapl_ia **out)
+{
+	struct kdapl_obj *obj = kdapl_obj_get(handle, DAT_HANDLE_TYPE_IA);
+	struct kdapl_ia *ia;
+	DAT_RETURN ret;
+
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	ia = to_kdapl_ia(obj);
+	down_read(&ia->sem);
+	if (ia->closing) {
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	} else if (ia->shell) {
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+	} else {
+		*out = ia;
+		return DAT_SUCCESS;
+	}
+	kdapl_ia_end(ia);
+	return ret;
+}
+
+/**
+ * kdapl_ia_end - leave what kdapl_ia_begin() entered
+ * @ia: the IA; not the caller's any more afterwards
+ *
+ * Context: process.
+ */
+void kdapl_ia_end(struct kdapl_ia *ia)
+{
+	up_read(&ia->sem);
+	kdapl_obj_put(&ia->obj);
+}
+
+/**
+ * kdapl_ia_enter - keep the device of an IA that the caller keeps alive
+ * @ia: an IA that an object of the caller belongs to
+ *
+ * Context: process, not inside kdapl_ia_begin(); kdapl_ia_leave() undoes it.
+ * Return: false when the device is gone; then there is nothing to undo.
+ */
+bool kdapl_ia_enter(struct kdapl_ia *ia)
+{
+	down_read(&ia->sem);
+	if (!ia->shell)
+		return true;
+	up_read(&ia->sem);
+	return false;
+}
+
+/**
+ * kdapl_ia_leave - undo kdapl_ia_enter()
+ * @ia: the IA
+ *
+ * Context: process.
+ */
+void kdapl_ia_leave(struct kdapl_ia *ia)
+{
+	up_read(&ia->sem);
+}
+
+/* ---- the lists --------------------------------------------------------- */
+
+/**
+ * kdapl_ia_add - list and publish a finished object
+ * @ia:    its IA
+ * @obj:   header of the object
+ * @verbs: it owns verbs objects, until kdapl_ia_verbs_put()
+ *
+ * Context: process, ia->sem held for reading if @verbs.
+ */
+void kdapl_ia_add(struct kdapl_ia *ia, struct kdapl_obj *obj, bool verbs)
+{
+	if (verbs)
+		atomic_inc(&ia->nverbs);
+	refcount_inc(&ia->mem);
+	mutex_lock(&ia->mutex);
+	/* At the tail: removal walks the list while CRs arrive */
+	list_add_tail(&obj->node, &ia->objs[kdapl_handle_type(obj->handle)]);
+	mutex_unlock(&ia->mutex);
+	kdapl_obj_publish(obj);
+}
+
+/**
+ * kdapl_ia_mem_put - let go of an IA's memory
+ * @ia: the IA
+ *
+ * Context: any.
+ */
+void kdapl_ia_mem_put(struct kdapl_ia *ia)
+{
+	if (refcount_dec_and_test(&ia->mem))
+		kfree_rcu(ia, obj.rcu);
+}
+
+/**
+ * kdapl_ia_del - take an object off the list
+ * @ia:  its IA; may be gone afterwards
+ * @obj: header of the object
+ *
+ * Context: process.
+ */
+void kdapl_ia_del(struct kdapl_ia *ia, struct kdapl_obj *obj)
+{
+	mutex_lock(&ia->mutex);
+	list_del(&obj->node);
+	mutex_unlock(&ia->mutex);
+	wake_up(&ia->wait);
+	kdapl_ia_mem_put(ia);
+}
+
+/**
+ * kdapl_ia_verbs_put - the verbs objects of an object are gone
+ * @ia: its IA, kept by the object, or for an LMR by its zone
+ *
+ * Context: any.
+ */
+void kdapl_ia_verbs_put(struct kdapl_ia *ia)
+{
+	if (atomic_dec_and_test(&ia->nverbs))
+		wake_up(&ia->wait);
+}
+
+/* ---- asynchronous events ----------------------------------------------- */
+
+/**
+ * kdapl_ia_async - raise an asynchronous event
+ * @ia:     the IA, kept alive by the caller
+ * @number: DAT_ASYNC_ERROR_*
+ * @handle: the object concerned
+ * @reason: what happened to it
+ *
+ * Context: any.
+ */
+void kdapl_ia_async(struct kdapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE handle, u16 reason)
+{
+	kdapl_evd_post_async(ia->async_evd, number, handle, reason);
+}
+
+/**
+ * kdapl_ia_catastrophic - tell the Consumer that the device is lost
+ * @ia: the IA; referenced, or on its device's list
+ *
+ * A device may report its failure before it is removed; one event is enough.
+ *
+ * Context: process.
+ */
+void kdapl_ia_catastrophic(struct kdapl_ia *ia)
+{
+	if (!test_and_set_bit(0, &ia->fatal))
+		kdapl_ia_async(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, kdapl_obj_handle(&ia->obj),
+			       DAT_IA_CATASTROPHIC_ERROR);
+}
+
+/**
+ * kdapl_ia_address_lost - break what stands on the IA's address
+ * @ia: the IA, on its device's list
+ *
+ * The connection manager notices nothing, and reaches nobody any more: the
+ * EPs' own work ends their connections and attempts.
+ *
+ * Context: process, kdapl_device_mutex held.
+ */
+void kdapl_ia_address_lost(struct kdapl_ia *ia)
+{
+	struct kdapl_obj *obj;
+
+	pr_notice_ratelimited("kdapl: %s: address %pISc is gone, breaking its connections\n",
+			      ia->name, &ia->addr);
+	mutex_lock(&ia->mutex);
+	list_for_each_entry(obj, &ia->objs[DAT_HANDLE_TYPE_EP], node) {
+		/* Pinned, its destructor has not stopped the work yet */
+		if (!kdapl_obj_pin(obj))
+			continue;
+		kdapl_ep_kick(to_kdapl_ep(obj), KDAPL_TODO_BREAK);
+		kdapl_obj_put(obj);
+	}
+	mutex_unlock(&ia->mutex);
+}
+
+/* ---- open -------------------------------------------------------------- */
+
+static struct kdapl_ia *kdapl_ia_alloc(struct kdapl_device *dev, u32 port,
+				       const struct sockaddr *addr)
+{
+	struct kdapl_ia *ia = kzalloc(sizeof(*ia), GFP_KERNEL);
+	unsigned int i;
+
+	if (!ia)
+		return NULL;
+	if (kdapl_obj_init(&ia->obj, DAT_HANDLE_TYPE_IA, ia)) {
+		kfree(ia);
+		return NULL;
+	}
+	ia->dev = dev;
+	ia->ibdev = dev->ibdev;
+	ia->port = port;
+	ia->limits = dev->limits;
+	memcpy(&ia->addr, addr, addr->sa_family == AF_INET ? sizeof(struct sockaddr_in) :
+						sizeof(struct sockaddr_in6));
+	snprintf(ia->name, sizeof(ia->name), "%s/%u", dev_name(&dev->ibdev->dev), port);
+	init_rwsem(&ia->sem);
+	mutex_init(&ia->mutex);
+	init_waitqueue_head(&ia->wait);
+	INIT_LIST_HEAD(&ia->dev_node);
+	refcount_set(&ia->mem, 1);
+	for (i = 0; i < KDAPL_NTYPES; i++)
+		INIT_LIST_HEAD(&ia->objs[i]);
+	return ia;
+}
+
+/* The EVD that async events go to: one of our own, or @evd of another IA */
+static int kdapl_ia_set_async(struct kdapl_ia *ia, int qlen, struct kdapl_evd *evd)
+{
+	int ret;
+
+	if (evd) {
+		if (!kdapl_obj_use(&evd->obj))
+			return -ENOENT;
+		/* That IA cannot go before us, even abruptly */
+		if (!kdapl_obj_use(&evd->obj.ia->obj)) {
+			kdapl_obj_unuse(&evd->obj);
+			return -ENOENT;
+		}
+		ia->async_evd = evd;
+		return 0;
+	}
+	ret = kdapl_evd_create(ia, qlen, DAT_UPCALL_DISABLE, NULL, DAT_EVD_ASYNC_FLAG,
+			       &ia->async_evd);
+	if (ret)
+		return ret;
+	ia->own_async = true;
+	/* Nobody else knows its handle yet, so it cannot be on its way out */
+	WARN_ON(!kdapl_obj_use(&ia->async_evd->obj));
+	return 0;
+}
+
+/**
+ * kdapl_ia_create - open an IA
+ * @dev:        device
+ * @port:       its port
+ * @addr:       IPv4 or IPv6 address of the port
+ * @async_qlen: room of the async EVD to be made
+ * @async_evd:  EVD to use instead, referenced by the caller; or NULL
+ * @out:        takes the IA
+ *
+ * Context: process, kdapl_device_mutex held.
+ * Return: 0, -ENOMEM, -ENOENT @async_evd is being freed, or what the device
+ * answered when asked about its port.
+ */
+int kdapl_ia_create(struct kdapl_device *dev, u32 port, const struct sockaddr *addr,
+		    int async_qlen, struct kdapl_evd *async_evd, struct kdapl_ia **out)
+{
+	struct ib_port_attr port_attr;
+	struct kdapl_ia *ia;
+	int ret;
+
+	lockdep_assert_held(&kdapl_device_mutex);
+	ret = ib_query_port(dev->ibdev, port, &port_attr);
+	if (ret)
+		return ret;
+	ia = kdapl_ia_alloc(dev, port, addr);
+	if (!ia)
+		return -ENOMEM;
+	ia->limits.max_msg = port_attr.max_msg_sz;
+	kdapl_ia_fill_attr(ia);
+	ret = kdapl_ia_set_async(ia, async_qlen, async_evd);
+	if (ret) {
+		kdapl_obj_abort(&ia->obj);
+		kfree(ia);
+		return ret;
+	}
+	list_add_tail(&ia->dev_node, &dev->ias);
+	kdapl_obj_publish(&ia->obj);
+	*out = ia;
+	return 0;
+}
+
+static DAT_RETURN kdapl_ia_check_version(DAT_UINT32 major, DAT_UINT32 minor,
+					 DAT_BOOLEAN thread_safe)
+{
+	if (major != DAT_VERSION_MAJOR)
+		return DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_MAJOR_NOT_FOUND);
+	if (minor != DAT_VERSION_MINOR)
+		return DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_MINOR_NOT_FOUND);
+	/* We are thread safe, which serves those who do not ask for it too */
+	if (thread_safe != DAT_TRUE && thread_safe != DAT_FALSE)
+		return DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_THREAD_SAFETY_NOT_FOUND);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN kdapl_ia_errno(int err)
+{
+	switch (err) {
+	case 0:
+		return DAT_SUCCESS;
+	case -ENOMEM:
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	case -ENOENT:
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
+	}
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+}
+
+/*
+ * The second half of dat_ia_openv: arguments are checked, @evd is referenced
+ * or NULL. The outputs are written under the mutex, because whoever guesses the
+ * new handle can close the IA, but not free it before we let go.
+ */
+static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_evd *evd,
+				DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
+				DAT_UINT32 major, DAT_UINT32 minor, DAT_BOOLEAN thread_safe)
+{
+	struct sockaddr_storage addr;
+	struct kdapl_device *dev;
+	struct kdapl_ia *ia;
+	DAT_RETURN ret;
+	u32 port;
+
+	mutex_lock(&kdapl_device_mutex);
+	if (kdapl_device_resolve(name, &dev, &port, &addr)) {
+		ret = DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+		goto out;
+	}
+	ret = kdapl_ia_check_version(major, minor, thread_safe);
+	if (ret)
+		goto out;
+	if (!evd && qlen > dev->limits.max_cqe) {
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+		goto out;
+	}
+	ret = kdapl_ia_errno(kdapl_ia_create(dev, port, (struct sockaddr *)&addr, qlen, evd, &ia));
+	if (!ret) {
+		*async_evd_handle = kdapl_obj_handle(&ia->async_evd->obj);
+		*ia_handle = kdapl_obj_handle(&ia->obj);
+	}
+out:
+	mutex_unlock(&kdapl_device_mutex);
+	return ret;
+}
+
+/**
+ * dat_ia_openv - open an interface adapter
+ * @name:               `<ibdev>/<port>`, `<ibdev>`, or the net device; with
+ *                      `@<address>` if not its first IP address is meant
+ * @async_evd_min_qlen: room of the asynchronous EVD, if it is to be made
+ * @async_evd_handle:   in: an EVD with the ASYNC flag, of any open IA, or
+ *                      DAT_HANDLE_NULL to have one made; out: the EVD made
+ * @ia_handle:          takes the handle
+ * @dat_major:          DAT_VERSION_MAJOR; dat_ia_open() supplies these three
+ * @dat_minor:          DAT_VERSION_MINOR
+ * @thread_safe:        DAT_TRUE or DAT_FALSE
+ *
+ * Source: kDAPL 2.0, dat_ia_openv; manual page dat_ia_open.
+ *
+ * Context: process (class P).
+ * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER, ARG1 no name or one too long,
+ * ARG2 no room asked for, ARG3 no @async_evd_handle; DAT_INVALID_HANDLE,
+ * no @ia_handle, or with DAT_INVALID_HANDLE_EVD_ASYNC no such EVD;
+ * DAT_PROVIDER_NOT_FOUND, its subtype tells whether name (no usable port has
+ * it), version or thread safety; DAT_INSUFFICIENT_RESOURCES.
+ */
+DAT_RETURN dat_ia_openv(DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
+			DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
+			DAT_UINT32 dat_major, DAT_UINT32 dat_minor, DAT_BOOLEAN thread_safe)
+{
+	struct kdapl_obj *evd_obj = NULL;
+	struct kdapl_evd *evd = NULL;
+	DAT_RETURN ret;
+
+	if (!name || strnlen(name, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	if (!async_evd_handle)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (!ia_handle)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	if (*async_evd_handle != DAT_HANDLE_NULL) {
+		evd_obj = kdapl_obj_get(*async_evd_handle, DAT_HANDLE_TYPE_EVD);
+		if (!evd_obj)
+			return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
+		evd = to_kdapl_evd(evd_obj);
+		if (!(evd->streams & DAT_EVD_ASYNC_FLAG)) {
+			ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
+			goto out;
+		}
+	} else if (async_evd_min_qlen <= 0) {
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	}
+	ret = kdapl_ia_open(name, async_evd_min_qlen, evd, async_evd_handle, ia_handle, dat_major,
+			    dat_minor, thread_safe);
+out:
+	if (evd_obj)
+		kdapl_obj_put(evd_obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_ia_openv);

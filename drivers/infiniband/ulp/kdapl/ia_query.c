@@ -1,0 +1,361 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What can be asked about an IA and about any handle: attributes of the IA and
+ * of the Provider, the type of a handle, the Consumer's word.
+ *
+ * Everything is filled in when the IA is opened and constant afterwards, so
+ * that these calls, made by Consumers, are legal in any context and go on
+ * working when the device has gone.
+ */
+#include <linux/cache.h>
+#include <linux/export.h>
+#include "kdapl.h"
+
+/* ---- attributes of the IA ---------------------------------------------- */
+
+/* A device counts in u32 or in int, DAT in int */
+#define kdapl_count(n)	((DAT_COUNT)clamp_t(s64, (n), 0, INT_MAX))
+
+static void kdapl_ia_fill_limits(DAT_IA_ATTR *attr, const struct kdapl_limits *l,
+				 const struct ib_device_attr *dev)
+{
+	attr->max_eps = kdapl_count(dev->max_qp);
+	attr->max_dto_per_ep = kdapl_count(l->max_dto_per_ep);
+	attr->max_rdma_read_per_ep_in = kdapl_count(l->max_rd_atom_in);
+	attr->max_rdma_read_per_ep_out = kdapl_count(l->max_rd_atom_out);
+	attr->max_evds = kdapl_count(dev->max_cq);
+	attr->max_evd_qlen = kdapl_count(l->max_cqe);
+	attr->max_iov_segments_per_dto = kdapl_count(l->max_iov);
+	attr->max_lmrs = min_t(DAT_COUNT, kdapl_count(dev->max_mr), 1 << KDAPL_LMR_INDEX_BITS);
+	/* One page less than the list has, so that any offset in a page will do */
+	attr->max_lmr_block_size = l->page_list_len ? (l->page_list_len - 1) * PAGE_SIZE : 0;
+	attr->max_lmr_virtual_address = U64_MAX;
+	attr->max_pzs = kdapl_count(dev->max_pd);
+	attr->max_message_size = l->max_msg;
+	attr->max_rdma_size = l->max_msg;
+	attr->max_srqs = kdapl_count(dev->max_srq);
+	attr->max_ep_per_srq = dev->max_srq > 0 ? kdapl_count(dev->max_qp) : 0;
+	attr->max_recv_per_srq = kdapl_count(l->max_srq_wr);
+	attr->max_iov_segments_per_rdma_read = kdapl_count(l->max_iov_read);
+	attr->max_iov_segments_per_rdma_write = kdapl_count(l->max_iov_write);
+	attr->max_rdma_read_in = kdapl_count(dev->max_res_rd_atom);
+	attr->max_rdma_read_out = kdapl_count(dev->max_res_rd_atom);
+}
+
+/**
+ * kdapl_ia_fill_attr - fill in what dat_ia_query() will tell
+ * @ia: new IA, its device, address and limits set
+ *
+ * Context: process, device alive.
+ */
+void kdapl_ia_fill_attr(struct kdapl_ia *ia)
+{
+	const struct ib_device_attr *dev = &ia->ibdev->attrs;
+	DAT_IA_ATTR *attr = &ia->attr;
+
+	strscpy(attr->adapter_name, dev_name(&ia->ibdev->dev), sizeof(attr->adapter_name));
+	snprintf(attr->vendor_name, sizeof(attr->vendor_name), "vendor 0x%06x part %u",
+		 dev->vendor_id, dev->vendor_part_id);
+	attr->hardware_version_major = dev->hw_ver;
+	attr->firmware_version_major = upper_32_bits(dev->fw_ver);
+	attr->firmware_version_minor = lower_32_bits(dev->fw_ver);
+	attr->ia_address_ptr = (struct sockaddr *)&ia->addr;
+	kdapl_ia_fill_limits(attr, &ia->limits, dev);
+}
+
+/* ---- attributes of the Provider ---------------------------------------- */
+
+#define Y DAT_TRUE
+#define N DAT_FALSE
+static const DAT_PROVIDER_ATTR kdapl_provider_attr = {
+	.provider_name = "kdapl",
+	.provider_version_major = 1,
+	.provider_version_minor = 0,
+	.dapl_version_major = DAT_VERSION_MAJOR,
+	.dapl_version_minor = DAT_VERSION_MINOR,
+	.lmr_mem_types_supported = DAT_MEM_TYPE_VIRTUAL | DAT_MEM_TYPE_LMR |
+				   DAT_MEM_TYPE_PHYSICAL | DAT_MEM_TYPE_PHYSICAL_VAR_PAGES,
+	/* Segments are translated before a post returns */
+	.iov_ownership_on_return = DAT_IOV_CONSUMER,
+	.dat_qos_supported = DAT_QOS_BEST_EFFORT,
+	.completion_flags_supported = DAT_COMPLETION_SUPPRESS_FLAG |
+				      DAT_COMPLETION_SOLICITED_WAIT_FLAG |
+				      DAT_COMPLETION_UNSIGNALLED_FLAG |
+				      DAT_COMPLETION_BARRIER_FENCE_FLAG,
+	.is_thread_safe = Y,
+	.max_private_data_size = KDAPL_REQUEST_PRIVATE,
+	.supports_multipath = N,
+	.ep_creator = DAT_PSP_CREATES_EP_NEVER,
+	.upcall_policy = DAT_UPCALL_SINGLE_INSTANCE,
+	.optimal_buffer_alignment = MAX(DAT_OPTIMAL_ALIGNMENT, SMP_CACHE_BYTES),
+	/* software, requests, DTOs, connections, binds, asynchronous */
+	.evd_stream_merging_supported = {
+		{ Y, Y, Y, Y, Y, N },
+		{ Y, Y, Y, Y, Y, N },
+		{ Y, Y, Y, Y, Y, N },
+		{ Y, Y, Y, Y, Y, N },
+		{ Y, Y, Y, Y, Y, N },
+		{ N, N, N, N, N, Y },
+	},
+	.srq_supported = Y,			/* if the device has them */
+	.srq_ep_pz_difference_supported = N,
+	.lmr_sync_req = N,
+	.dto_async_return_guaranteed = N,
+	.rdma_write_for_rdma_read_req = N,
+	.rdma_read_lmr_rmr_context_exposure = N,
+	.rmr_scope_supported = DAT_RMR_SCOPE_PZ,
+	.is_interrupt_safe = N,
+	.fmr_supported = N,
+	.lmr_for_fmr_scope_supported = DAT_LMR_SCOPE_PZ,
+	.ha_supported = N,
+	.ha_loadbalancing = DAT_HA_LB_NONE,
+};
+
+#undef Y
+#undef N
+
+/* ---- selective copies -------------------------------------------------- */
+
+/* Where the member of a mask bit stands; size 0: the bit has none */
+struct kdapl_field {
+	u16 offset;
+	u16 size;
+};
+
+#define KDAPL_IA_FIELD(bit, member)					\
+	[ilog2(DAT_IA_FIELD_##bit)] = { offsetof(DAT_IA_ATTR, member),	\
+					sizeof_field(DAT_IA_ATTR, member) }
+
+static const struct kdapl_field kdapl_ia_fields[] = {
+	KDAPL_IA_FIELD(IA_ADAPTER_NAME, adapter_name),
+	KDAPL_IA_FIELD(IA_VENDOR_NAME, vendor_name),
+	KDAPL_IA_FIELD(IA_HARDWARE_MAJOR_VERSION, hardware_version_major),
+	KDAPL_IA_FIELD(IA_HARDWARE_MINOR_VERSION, hardware_version_minor),
+	KDAPL_IA_FIELD(IA_FIRMWARE_MAJOR_VERSION, firmware_version_major),
+	KDAPL_IA_FIELD(IA_FIRMWARE_MINOR_VERSION, firmware_version_minor),
+	KDAPL_IA_FIELD(IA_ADDRESS_PTR, ia_address_ptr),
+	KDAPL_IA_FIELD(IA_MAX_EPS, max_eps),
+	KDAPL_IA_FIELD(IA_MAX_DTO_PER_EP, max_dto_per_ep),
+	KDAPL_IA_FIELD(IA_MAX_RDMA_READ_PER_EP_IN, max_rdma_read_per_ep_in),
+	KDAPL_IA_FIELD(IA_MAX_RDMA_READ_PER_EP_OUT, max_rdma_read_per_ep_out),
+	KDAPL_IA_FIELD(IA_MAX_EVDS, max_evds),
+	KDAPL_IA_FIELD(IA_MAX_EVD_QLEN, max_evd_qlen),
+	KDAPL_IA_FIELD(IA_MAX_IOV_SEGMENTS_PER_DTO, max_iov_segments_per_dto),
+	KDAPL_IA_FIELD(IA_MAX_LMRS, max_lmrs),
+	KDAPL_IA_FIELD(IA_MAX_LMR_BLOCK_SIZE, max_lmr_block_size),
+	KDAPL_IA_FIELD(IA_MAX_LMR_VIRTUAL_ADDRESS, max_lmr_virtual_address),
+	KDAPL_IA_FIELD(IA_MAX_PZS, max_pzs),
+	KDAPL_IA_FIELD(IA_MAX_MESSAGE_SIZE, max_message_size),
+	KDAPL_IA_FIELD(IA_MAX_RDMA_SIZE, max_rdma_size),
+	KDAPL_IA_FIELD(IA_MAX_RMRS, max_rmrs),
+	KDAPL_IA_FIELD(IA_MAX_RMR_TARGET_ADDRESS, max_rmr_target_address),
+	KDAPL_IA_FIELD(IA_MAX_SRQS, max_srqs),
+	KDAPL_IA_FIELD(IA_MAX_EP_PER_SRQ, max_ep_per_srq),
+	KDAPL_IA_FIELD(IA_MAX_RECV_PER_SRQ, max_recv_per_srq),
+	KDAPL_IA_FIELD(IA_MAX_IOV_SEGMENTS_PER_RDMA_READ, max_iov_segments_per_rdma_read),
+	KDAPL_IA_FIELD(IA_MAX_IOV_SEGMENTS_PER_RDMA_WRITE, max_iov_segments_per_rdma_write),
+	KDAPL_IA_FIELD(IA_MAX_RDMA_READ_IN, max_rdma_read_in),
+	KDAPL_IA_FIELD(IA_MAX_RDMA_READ_OUT, max_rdma_read_out),
+	KDAPL_IA_FIELD(IA_MAX_RDMA_READ_PER_EP_IN_GUARANTEED, max_rdma_read_per_ep_in_guaranteed),
+	KDAPL_IA_FIELD(IA_MAX_RDMA_READ_PER_EP_OUT_GUARANTEED,
+		       max_rdma_read_per_ep_out_guaranteed),
+	KDAPL_IA_FIELD(IA_ZB_SUPPORTED, zb_supported),
+	KDAPL_IA_FIELD(IA_RESERVED_LMR_SUPPORTED, reserved_lmr_supported),
+	KDAPL_IA_FIELD(IA_NUM_TRANSPORT_ATTR, num_transport_attr),
+	KDAPL_IA_FIELD(IA_TRANSPORT_ATTR, transport_attr),
+	KDAPL_IA_FIELD(IA_NUM_VENDOR_ATTR, num_vendor_attr),
+	KDAPL_IA_FIELD(IA_VENDOR_ATTR, vendor_attr),
+};
+
+#define KDAPL_PROVIDER_FIELD(bit, member)				\
+	[ilog2(DAT_PROVIDER_FIELD_##bit)] = {				\
+		offsetof(DAT_PROVIDER_ATTR, member),			\
+		sizeof_field(DAT_PROVIDER_ATTR, member) }
+
+static const struct kdapl_field kdapl_provider_fields[] = {
+	KDAPL_PROVIDER_FIELD(PROVIDER_NAME, provider_name),
+	KDAPL_PROVIDER_FIELD(PROVIDER_VERSION_MAJOR, provider_version_major),
+	KDAPL_PROVIDER_FIELD(PROVIDER_VERSION_MINOR, provider_version_minor),
+	KDAPL_PROVIDER_FIELD(DAPL_VERSION_MAJOR, dapl_version_major),
+	KDAPL_PROVIDER_FIELD(DAPL_VERSION_MINOR, dapl_version_minor),
+	KDAPL_PROVIDER_FIELD(LMR_MEM_TYPE_SUPPORTED, lmr_mem_types_supported),
+	KDAPL_PROVIDER_FIELD(IOV_OWNERSHIP, iov_ownership_on_return),
+	KDAPL_PROVIDER_FIELD(DAT_QOS_SUPPORTED, dat_qos_supported),
+	KDAPL_PROVIDER_FIELD(COMPLETION_FLAGS_SUPPORTED, completion_flags_supported),
+	KDAPL_PROVIDER_FIELD(IS_THREAD_SAFE, is_thread_safe),
+	KDAPL_PROVIDER_FIELD(MAX_PRIVATE_DATA_SIZE, max_private_data_size),
+	KDAPL_PROVIDER_FIELD(SUPPORTS_MULTIPATH, supports_multipath),
+	KDAPL_PROVIDER_FIELD(EP_CREATOR, ep_creator),
+	KDAPL_PROVIDER_FIELD(UPCALL_POLICY, upcall_policy),
+	KDAPL_PROVIDER_FIELD(OPTIMAL_BUFFER_ALIGNMENT, optimal_buffer_alignment),
+	KDAPL_PROVIDER_FIELD(EVD_STREAM_MERGING_SUPPORTED, evd_stream_merging_supported),
+	KDAPL_PROVIDER_FIELD(SRQ_SUPPORTED, srq_supported),
+	KDAPL_PROVIDER_FIELD(SRQ_WATERMARKS_SUPPORTED, srq_watermarks_supported),
+	KDAPL_PROVIDER_FIELD(SRQ_EP_PZ_DIFFERENCE_SUPPORTED, srq_ep_pz_difference_supported),
+	KDAPL_PROVIDER_FIELD(SRQ_INFO_SUPPORTED, srq_info_supported),
+	KDAPL_PROVIDER_FIELD(EP_RECV_INFO_SUPPORTED, ep_recv_info_supported),
+	KDAPL_PROVIDER_FIELD(LMR_SYNC_REQ, lmr_sync_req),
+	KDAPL_PROVIDER_FIELD(DTO_ASYNC_RETURN_GUARANTEED, dto_async_return_guaranteed),
+	KDAPL_PROVIDER_FIELD(RDMA_WRITE_FOR_RDMA_READ_REQ, rdma_write_for_rdma_read_req),
+	KDAPL_PROVIDER_FIELD(RDMA_READ_LMR_RMR_CONTEXT_EXPOSURE,
+			     rdma_read_lmr_rmr_context_exposure),
+	KDAPL_PROVIDER_FIELD(RMR_SCOPE_SUPPORTED, rmr_scope_supported),
+	KDAPL_PROVIDER_FIELD(IS_INTERRUPT_SAFE, is_interrupt_safe),
+	KDAPL_PROVIDER_FIELD(FMR_SUPPORTED, fmr_supported),
+	KDAPL_PROVIDER_FIELD(LMR_FOR_FMR_SCOPE, lmr_for_fmr_scope_supported),
+	KDAPL_PROVIDER_FIELD(HA_SUPPORTED, ha_supported),
+	KDAPL_PROVIDER_FIELD(HA_LB, ha_loadbalancing),
+	KDAPL_PROVIDER_FIELD(NUM_PROVIDER_SPECIFIC_ATTR, num_provider_specific_attr),
+	KDAPL_PROVIDER_FIELD(PROVIDER_SPECIFIC_ATTR, provider_specific_attr),
+};
+
+/* Copies the members that @mask selects and leaves the others alone */
+static void kdapl_copy_fields(void *to, const void *from, u64 mask,
+			      const struct kdapl_field *fields, unsigned int n)
+{
+	unsigned int i;
+
+	for (i = 0; i < n; i++)
+		if (mask & BIT_ULL(i))
+			memcpy(to + fields[i].offset, from + fields[i].offset, fields[i].size);
+}
+
+/* Bits of extensions lie inside DAT_IA_FIELD_ALL, and select nothing */
+static DAT_RETURN kdapl_ia_query_check(DAT_IA_ATTR_MASK mask, const DAT_IA_ATTR *attr,
+				       DAT_PROVIDER_ATTR_MASK pmask,
+				       const DAT_PROVIDER_ATTR *pattr)
+{
+	if (mask & ~DAT_IA_FIELD_ALL)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (mask && !attr)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	if (pmask & ~DAT_PROVIDER_FIELD_ALL)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	if (pmask && !pattr)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+	return DAT_SUCCESS;
+}
+
+/**
+ * dat_ia_query - attributes of an IA and of the Provider
+ * @ia_handle:        open IA
+ * @async_evd_handle: takes the EVD of asynchronous events; or NULL
+ * @ia_attr_mask:     DAT_IA_FIELD_*, members wanted
+ * @ia_attr:          takes them; the others are left alone. ia_address_ptr
+ *                    points into the IA and is good until it is closed
+ * @provider_attr_mask: DAT_PROVIDER_FIELD_*, members wanted
+ * @provider_attr:    takes them
+ *
+ * Source: kDAPL 2.0, dat_ia_query; manual page.
+ *
+ * Context: any (class A).
+ * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA;
+ * DAT_INVALID_PARAMETER, ARG3 or ARG5 unknown bit, ARG4 or ARG6 members wanted
+ * and no place for them.
+ */
+DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handle,
+			DAT_IA_ATTR_MASK ia_attr_mask, DAT_IA_ATTR *ia_attr,
+			DAT_PROVIDER_ATTR_MASK provider_attr_mask,
+			DAT_PROVIDER_ATTR *provider_attr)
+{
+	struct kdapl_obj *obj = kdapl_obj_get(ia_handle, DAT_HANDLE_TYPE_IA);
+	struct kdapl_ia *ia;
+	DAT_RETURN ret;
+
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+	ia = to_kdapl_ia(obj);
+	ret = kdapl_ia_query_check(ia_attr_mask, ia_attr, provider_attr_mask, provider_attr);
+	if (ret)
+		goto out;
+	if (async_evd_handle)
+		*async_evd_handle = kdapl_obj_handle(&ia->async_evd->obj);
+	kdapl_copy_fields(ia_attr, &ia->attr, ia_attr_mask, kdapl_ia_fields,
+			  ARRAY_SIZE(kdapl_ia_fields));
+	kdapl_copy_fields(provider_attr, &kdapl_provider_attr, provider_attr_mask,
+			  kdapl_provider_fields, ARRAY_SIZE(kdapl_provider_fields));
+	if (provider_attr_mask & DAT_PROVIDER_FIELD_SRQ_SUPPORTED)
+		provider_attr->srq_supported = ia->attr.max_srqs ? DAT_TRUE : DAT_FALSE;
+out:
+	kdapl_obj_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_ia_query);
+
+/* ---- any handle -------------------------------------------------------- */
+
+/**
+ * dat_set_consumer_context - keep a word with an object
+ * @dat_handle: handle of any kind
+ * @context:    the word
+ *
+ * Source: kDAPL 2.0, dat_set_consumer_context; manual page.
+ *
+ * Context: any (class A).
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
+ */
+DAT_RETURN dat_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT context)
+{
+	struct kdapl_obj *obj = kdapl_obj_get_any(dat_handle);
+
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_NO_SUBTYPE);
+	WRITE_ONCE(obj->context, context.as_64);
+	kdapl_obj_put(obj);
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_GPL(dat_set_consumer_context);
+
+/**
+ * dat_get_consumer_context - read the word kept with an object
+ * @dat_handle: handle of any kind
+ * @context:    takes the word; zero if none was ever set
+ *
+ * Source: kDAPL 2.0, dat_get_consumer_context; manual page.
+ *
+ * Context: any (class A).
+ * Return: DAT_SUCCESS; DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER with ARG2, no
+ * @context.
+ */
+DAT_RETURN dat_get_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT *context)
+{
+	struct kdapl_obj *obj = kdapl_obj_get_any(dat_handle);
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_NO_SUBTYPE);
+	if (context)
+		context->as_64 = READ_ONCE(obj->context);
+	else
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	kdapl_obj_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_get_consumer_context);
+
+/**
+ * dat_get_handle_type - tell what a handle names
+ * @dat_handle:  handle of any kind
+ * @handle_type: takes DAT_HANDLE_TYPE_*
+ *
+ * Source: kDAPL 2.0, dat_get_handle_type; manual page.
+ *
+ * Context: any (class A).
+ * Return: DAT_SUCCESS; DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER with ARG2, no
+ * @handle_type.
+ */
+DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *handle_type)
+{
+	struct kdapl_obj *obj = kdapl_obj_get_any(dat_handle);
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_NO_SUBTYPE);
+	if (handle_type)
+		*handle_type = kdapl_handle_type(obj->handle);
+	else
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	kdapl_obj_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_get_handle_type);

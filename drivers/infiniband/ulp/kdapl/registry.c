@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The registry calls. There is no registry file and one Provider: the list is
+ * that of the usable ports of the RDMA devices present, read under
+ * kdapl_device_mutex. Called by Consumers, in process context.
+ */
+#include <linux/export.h>
+#include <linux/string.h>
+#include "kdapl.h"
+
+static void kdapl_registry_fill(DAT_PROVIDER_INFO *info, const struct kdapl_device *dev, u32 port)
+{
+	memset(info, 0, sizeof(*info));
+	snprintf(info->ia_name, sizeof(info->ia_name), "%s/%u", dev_name(&dev->ibdev->dev), port);
+	info->dapl_version_major = DAT_VERSION_MAJOR;
+	info->dapl_version_minor = DAT_VERSION_MINOR;
+	info->is_thread_safe = DAT_TRUE;
+}
+
+/*
+ * Walks the usable ports; fills the first @max of @list unless that is NULL.
+ * kdapl_device_mutex held. Returns their number.
+ */
+static DAT_COUNT kdapl_registry_walk(DAT_COUNT max, DAT_PROVIDER_INFO **list)
+{
+	struct kdapl_device *dev;
+	DAT_COUNT n = 0;
+	u32 port;
+
+	list_for_each_entry(dev, &kdapl_devices, node) {
+		rdma_for_each_port(dev->ibdev, port) {
+			if (!kdapl_device_port_usable(dev->ibdev, port))
+				continue;
+			if (list && n < max)
+				kdapl_registry_fill(list[n], dev, port);
+			n++;
+		}
+	}
+	return n;
+}
+
+/**
+ * dat_registry_list_providers - list the IAs that can be opened
+ * @max_to_return:    entries that @dat_provider_list has
+ * @entries_returned: takes the number of usable IAs
+ * @dat_provider_list: array of pointers to the Consumer's own structs
+ *
+ * One IA for each usable port of each RDMA device. When there are more than
+ * @max_to_return, the first so many are copied and the number is still told.
+ *
+ * Source: kDAPL 2.0, dat_registry_list_providers; manual page.
+ *
+ * Context: process (class P).
+ * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER with DAT_INVALID_ARG2 no
+ * @entries_returned, ARG3 no list or a NULL entry in it, ARG1 @max_to_return
+ * is 0 or less than the number of IAs.
+ */
+DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *entries_returned,
+				       DAT_PROVIDER_INFO *dat_provider_list[])
+{
+	DAT_COUNT i, n;
+
+	if (!entries_returned)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (max_to_return > 0 && !dat_provider_list)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	mutex_lock(&kdapl_device_mutex);
+	n = kdapl_registry_walk(0, NULL);
+	for (i = 0; i < min(n, max_to_return); i++) {
+		if (!dat_provider_list[i]) {
+			mutex_unlock(&kdapl_device_mutex);
+			return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+		}
+	}
+	if (max_to_return > 0)
+		kdapl_registry_walk(max_to_return, dat_provider_list);
+	mutex_unlock(&kdapl_device_mutex);
+	*entries_returned = n;
+	if (max_to_return <= 0 || max_to_return < n)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_GPL(dat_registry_list_providers);
+
+static DAT_RETURN kdapl_registry_refuse(const DAT_PROVIDER *provider,
+					const DAT_PROVIDER_INFO *info)
+{
+	if (!provider)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	if (!info)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+}
+
+/**
+ * dat_registry_add_provider - announce a Provider
+ * @provider:      the Provider
+ * @provider_info: its name and version
+ *
+ * There is one Provider, whose IAs announce themselves when a device comes.
+ *
+ * Source: kDAPL 2.0, dat_registry_add_provider.
+ *
+ * Context: process (class P).
+ * Return: DAT_INVALID_PARAMETER, ARG1 or ARG2 is NULL; otherwise
+ * DAT_MODEL_NOT_SUPPORTED.
+ */
+DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider,
+				     const DAT_PROVIDER_INFO *provider_info)
+{
+	return kdapl_registry_refuse(provider, provider_info);
+}
+EXPORT_SYMBOL_GPL(dat_registry_add_provider);
+
+/**
+ * dat_registry_remove_provider - take a Provider back
+ * @provider:      the Provider
+ * @provider_info: its name and version
+ *
+ * Source: kDAPL 2.0, dat_registry_remove_provider.
+ *
+ * Context: process (class P).
+ * Return: DAT_INVALID_PARAMETER, ARG1 or ARG2 is NULL; otherwise
+ * DAT_MODEL_NOT_SUPPORTED.
+ */
+DAT_RETURN dat_registry_remove_provider(const DAT_PROVIDER *provider,
+					const DAT_PROVIDER_INFO *provider_info)
+{
+	return kdapl_registry_refuse(provider, provider_info);
+}
+EXPORT_SYMBOL_GPL(dat_registry_remove_provider);
+
+/* kdapl_device_mutex held. NULL if no IA has the name */
+static struct kdapl_device *kdapl_registry_device(const char *name)
+{
+	struct kdapl_device *dev = NULL;
+	struct sockaddr_storage addr;
+	u32 port;
+
+	/* A port without an address is known all the same */
+	if (kdapl_device_resolve(name, &dev, &port, &addr) == -ENODEV)
+		return NULL;
+	return dev;
+}
+
+/**
+ * dat_registry_providers_related - do two IAs share hardware?
+ * @name1:  name of an IA
+ * @name2:  name of an IA
+ * @answer: takes DAT_HA_TRUE if both stand on one RDMA device, else
+ *          DAT_HA_FALSE
+ *
+ * Source: kDAPL 2.0, dat_registry_providers_related.
+ *
+ * Context: process (class P).
+ * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER, ARG1, ARG2 or ARG3 is NULL;
+ * DAT_PROVIDER_NOT_FOUND with DAT_NAME_NOT_REGISTERED.
+ */
+DAT_RETURN dat_registry_providers_related(DAT_NAME_PTR name1, DAT_NAME_PTR name2,
+					  DAT_HA_RELATIONSHIP *answer)
+{
+	struct kdapl_device *dev1, *dev2;
+
+	if (!name1)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+	if (!name2)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!answer)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	mutex_lock(&kdapl_device_mutex);
+	dev1 = kdapl_registry_device(name1);
+	dev2 = kdapl_registry_device(name2);
+	mutex_unlock(&kdapl_device_mutex);
+	if (!dev1 || !dev2)
+		return DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+	*answer = dev1 == dev2 ? DAT_HA_TRUE : DAT_HA_FALSE;
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_GPL(dat_registry_providers_related);
