@@ -1,0 +1,485 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Local memory regions: registration and query.
+ *
+ * Every LMR is a fast-registered MR, mapped once and made valid by a work
+ * request on the service QP of its zone. Its registered address is the
+ * Consumer's address, so that a post translates nothing; there is no shortcut
+ * by a key that reaches all memory, because nothing could revoke it.
+ * How an LMR ends stands in lmr_free.c.
+ *
+ * Called by Consumers, in process context; the query in any.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/export.h>
+#include "kdapl.h"
+#include "trace.h"
+
+/* ---- making one -------------------------------------------------------- */
+
+/* What the Consumer asked for, checked */
+struct kdapl_lmr_request {
+	DAT_MEM_TYPE type;
+	DAT_REGION_DESCRIPTION desc;
+	DAT_VLEN length;
+	DAT_MEM_PRIV_FLAGS priv;
+};
+
+static int kdapl_lmr_access(DAT_MEM_PRIV_FLAGS priv)
+{
+	int access = 0;
+
+	if (priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
+		access |= IB_ACCESS_LOCAL_WRITE;
+	if (priv & DAT_MEM_PRIV_REMOTE_READ_FLAG)
+		access |= IB_ACCESS_REMOTE_READ;
+	/* Verbs demand the local right too; posts are held to what was asked for */
+	if (priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
+	return access;
+}
+
+/* Bounce buffers need a call around each transfer, which nobody makes (L-03) */
+static bool kdapl_lmr_needs_sync(struct kdapl_ia *ia, const struct sg_table *sgt)
+{
+	struct ib_device *ibdev = ia->ibdev;
+	struct scatterlist *sg;
+	int i;
+
+	if (ib_uses_virt_dma(ibdev))
+		return false;
+	for_each_sgtable_dma_sg(sgt, sg, i) {
+		if (!dma_need_sync(ibdev->dma_device, sg_dma_address(sg)))
+			continue;
+		if (!test_and_set_bit(0, &ia->sync_told))
+			pr_warn("kdapl: %s: memory needs DMA syncs here, registration refused\n",
+				ia->name);
+		return true;
+	}
+	return false;
+}
+
+static DAT_RETURN kdapl_lmr_map(struct kdapl_lmr *lmr, struct kdapl_ia *ia,
+				const struct kdapl_region *r)
+{
+	if (sg_alloc_table_from_pages_segment(&lmr->sgt, r->pages, r->npages, r->offset, r->length,
+					      ib_dma_max_seg_size(ia->ibdev), GFP_KERNEL))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	if (ib_dma_map_sgtable_attrs(ia->ibdev, &lmr->sgt, DMA_BIDIRECTIONAL, 0)) {
+		sg_free_table(&lmr->sgt);
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+	}
+	if (kdapl_lmr_needs_sync(ia, &lmr->sgt)) {
+		kdapl_lmr_unmap(lmr, ia->ibdev);
+		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	}
+	return DAT_SUCCESS;
+}
+
+/* Makes the MR of a mapped LMR and has it registered. 0 or a negative errno */
+static int kdapl_lmr_register(struct kdapl_lmr *lmr, const struct kdapl_region *r)
+{
+	struct kdapl_pz *pz = lmr->pz;
+	struct ib_mr *mr;
+	int n, ret;
+
+	mr = ib_alloc_mr(pz->pd, IB_MR_TYPE_MEM_REG, r->npages);
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	n = ib_map_mr_sg(mr, lmr->sgt.sgl, lmr->sgt.nents, NULL, PAGE_SIZE);
+	if (n != lmr->sgt.nents) {
+		ret = n < 0 ? n : -EINVAL;
+		goto dereg;
+	}
+	/* The offset in the page is the same, as it must be */
+	mr->iova = r->iova;
+	ret = kdapl_pz_register(pz, mr, kdapl_lmr_access(lmr->param.mem_priv));
+	if (ret)
+		goto dereg;
+	kdapl_pz_mr_get(pz);
+	lmr->mr = mr;
+	return 0;
+
+dereg:
+	ib_dereg_mr(mr);
+	return ret;
+}
+
+static void kdapl_lmr_set_param(struct kdapl_lmr *lmr, const struct kdapl_lmr_request *req,
+				const struct kdapl_region *r)
+{
+	DAT_LMR_PARAM *p = &lmr->param;
+
+	p->ia_handle = kdapl_obj_handle(&lmr->obj.ia->obj);
+	p->mem_type = req->type;
+	p->region_desc = req->desc;
+	p->length = req->length;
+	p->pz_handle = kdapl_obj_handle(&lmr->pz->obj);
+	p->mem_priv = req->priv;
+	p->va_type = DAT_VA_TYPE_VA;
+	p->registered_size = r->length;
+	p->registered_address = r->iova;
+	p->lmr_state.fmr_support = DAT_FALSE;
+	p->lmr_state.bound = DAT_FALSE;
+}
+
+/* Inside kdapl_ia_begin(); the zone is used. What fails here leaves nothing behind */
+static DAT_RETURN kdapl_lmr_build(struct kdapl_lmr *lmr, const struct kdapl_lmr_request *req,
+				  const struct kdapl_region *r)
+{
+	struct kdapl_ia *ia = lmr->obj.ia;
+	DAT_RETURN ret;
+
+	kdapl_lmr_set_param(lmr, req, r);
+	lmr->desc = kdapl_lmr_desc_get(lmr, &lmr->param.lmr_context);
+	if (!lmr->desc)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	ret = kdapl_lmr_map(lmr, ia, r);
+	if (ret)
+		goto put_desc;
+	if (kdapl_lmr_register(lmr, r)) {
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+		goto unmap;
+	}
+	if (req->priv & (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
+		lmr->param.rmr_context = lmr->mr->rkey;
+	INIT_RCU_WORK(&lmr->free_work, kdapl_lmr_free_work);
+	kdapl_lmr_desc_fill(lmr->desc, lmr);
+	return DAT_SUCCESS;
+
+unmap:
+	kdapl_lmr_unmap(lmr, ia->ibdev);
+put_desc:
+	kdapl_lmr_desc_put(lmr->param.lmr_context);
+	return ret;
+}
+
+static DAT_RETURN kdapl_lmr_make(struct kdapl_ia *ia, struct kdapl_pz *pz,
+				 const struct kdapl_lmr_request *req,
+				 const struct kdapl_region *r, struct kdapl_lmr **out)
+{
+	struct kdapl_lmr *lmr = kzalloc(sizeof(*lmr), GFP_KERNEL);
+	DAT_RETURN ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+
+	if (!lmr)
+		return ret;
+	if (kdapl_obj_init(&lmr->obj, DAT_HANDLE_TYPE_LMR, ia))
+		goto free;
+	if (!kdapl_obj_use(&pz->obj)) {
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+		goto abort;
+	}
+	lmr->pz = pz;
+	ret = kdapl_lmr_build(lmr, req, r);
+	if (ret)
+		goto unuse;
+	*out = lmr;
+	return DAT_SUCCESS;
+
+unuse:
+	kdapl_obj_unuse(&pz->obj);
+abort:
+	kdapl_obj_abort(&lmr->obj);
+free:
+	kfree(lmr);
+	return ret;
+}
+
+/* ---- which memory ------------------------------------------------------ */
+
+static DAT_RETURN kdapl_lmr_errno(int err)
+{
+	switch (err) {
+	case 0:
+		return DAT_SUCCESS;
+	case -EFAULT:
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	case -EMSGSIZE:
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	}
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+}
+
+/* The pages of another LMR, whose rights a second one cannot exceed */
+static DAT_RETURN kdapl_lmr_share(struct kdapl_ia *ia, const struct kdapl_lmr_request *req,
+				  struct kdapl_region *r)
+{
+	struct kdapl_obj *obj = kdapl_obj_get(req->desc.for_lmr_handle, DAT_HANDLE_TYPE_LMR);
+	struct kdapl_lmr *src;
+	DAT_RETURN ret;
+
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	src = to_kdapl_lmr(obj);
+	if (obj->ia != ia)
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	else if (req->priv & ~src->param.mem_priv)
+		ret = DAT_ERROR(DAT_PRIVILEGES_VIOLATION, DAT_NO_SUBTYPE);
+	else
+		ret = kdapl_lmr_errno(kdapl_region_lmr(r, src, req->length));
+	kdapl_obj_put(obj);
+	return ret;
+}
+
+static DAT_RETURN kdapl_lmr_collect(struct kdapl_ia *ia, const struct kdapl_lmr_request *req,
+				    struct kdapl_region *r)
+{
+	const DAT_REGION_DESCRIPTION *d = &req->desc;
+	u32 max = ia->limits.page_list_len;
+	int ret;
+
+	switch (req->type) {
+	case DAT_MEM_TYPE_VIRTUAL:
+		ret = kdapl_region_virtual(r, d->for_va, req->length, max);
+		break;
+	case DAT_MEM_TYPE_PHYSICAL:
+		ret = kdapl_region_physical(r, d->for_physical, PAGE_SIZE, req->length, max);
+		break;
+	case DAT_MEM_TYPE_PHYSICAL_VAR_PAGES:
+		ret = kdapl_region_physical(r, d->for_array.pages, d->for_array.page_size,
+					    req->length, max);
+		break;
+	default:
+		return kdapl_lmr_share(ia, req, r);
+	}
+	return kdapl_lmr_errno(ret);
+}
+
+/* ---- dat_lmr_kcreate --------------------------------------------------- */
+
+static DAT_RETURN kdapl_lmr_check_type(DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION desc)
+{
+	bool null;
+
+	switch (type) {
+	case DAT_MEM_TYPE_VIRTUAL:
+		null = !desc.for_va;
+		break;
+	case DAT_MEM_TYPE_PHYSICAL:
+		null = !desc.for_physical;
+		break;
+	case DAT_MEM_TYPE_PHYSICAL_VAR_PAGES:
+		null = !desc.for_array.pages;
+		break;
+	case DAT_MEM_TYPE_LMR:
+		/* A handle is looked up later */
+		null = false;
+		break;
+	case DAT_MEM_TYPE_PLATFORM:
+	case DAT_MEM_TYPE_IA:
+	case DAT_MEM_TYPE_BYPASS:
+		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	default:
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	}
+	return null ? DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3) : DAT_SUCCESS;
+}
+
+static DAT_RETURN kdapl_lmr_check(const struct kdapl_lmr_request *req, DAT_VA_TYPE va_type,
+				  DAT_MEM_OPTIMIZE_FLAGS opt)
+{
+	DAT_RETURN ret = kdapl_lmr_check_type(req->type, req->desc);
+
+	if (ret)
+		return ret;
+	if (!req->length)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	if (req->priv & ~DAT_MEM_PRIV_ALL_FLAG)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+	if (va_type == DAT_VA_TYPE_ZB)
+		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	if (va_type != DAT_VA_TYPE_VA)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
+	if (opt & ~(DAT_MEM_OPTIMIZE_IA | DAT_MEM_OPTIMIZE_MIN_EXPOSURE |
+		    DAT_MEM_OPTIMIZE_EXACT_EXPOSURE))
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8);
+	return DAT_SUCCESS;
+}
+
+/* Where the results go; the last three may be NULL where nothing is lost */
+static DAT_RETURN kdapl_lmr_check_outputs(DAT_MEM_PRIV_FLAGS priv, const DAT_LMR_HANDLE *handle,
+					  const DAT_LMR_CONTEXT *context,
+					  const DAT_RMR_CONTEXT *rmr_context)
+{
+	if (!handle)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG9);
+	if (!context)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG10);
+	/* Argument 11: subtypes end at 10 */
+	if (!rmr_context &&
+	    (priv & (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)))
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE);
+	return DAT_SUCCESS;
+}
+
+/* Inside kdapl_ia_begin(); @pz is referenced */
+static DAT_RETURN kdapl_lmr_create(struct kdapl_ia *ia, struct kdapl_pz *pz,
+				   const struct kdapl_lmr_request *req, struct kdapl_lmr **out)
+{
+	struct kdapl_region r = {};
+	DAT_RETURN ret;
+
+	ret = kdapl_lmr_collect(ia, req, &r);
+	if (!ret)
+		ret = kdapl_lmr_make(ia, pz, req, &r, out);
+	kdapl_region_free(&r);
+	if (ret)
+		trace_kdapl_lmr(0, kdapl_obj_id(&pz->obj), 0, req->length, req->priv, ret);
+	else
+		trace_kdapl_lmr(kdapl_obj_id(&(*out)->obj), kdapl_obj_id(&pz->obj),
+				(*out)->param.lmr_context, req->length, req->priv, 0);
+	return ret;
+}
+
+/**
+ * dat_lmr_kcreate - register memory
+ * @ia_handle:          open IA
+ * @mem_type:           DAT_MEM_TYPE_VIRTUAL: @region_description.for_va is a
+ *                      kernel address, of kmalloc, vmalloc or module memory.
+ *                      PHYSICAL: for_physical is an array of page addresses.
+ *                      PHYSICAL_VAR_PAGES: for_array, likewise with pages of a
+ *                      multiple of PAGE_SIZE. LMR: for_lmr_handle is an LMR
+ *                      whose memory is registered once more, from its start
+ * @region_description: see there
+ * @length:             bytes
+ * @pz_handle:          zone
+ * @mem_privileges:     DAT_MEM_PRIV_*
+ * @va_type:            DAT_VA_TYPE_VA
+ * @mem_optimization:   hint, unused
+ * @lmr_handle:         takes the handle
+ * @lmr_context:        takes what segments of posts name
+ * @rmr_context:        takes the key for the peer, 0 without a remote
+ *                      privilege; may be NULL then
+ * @registered_length:  takes the length registered, @length; or NULL
+ * @registered_address: takes the address by which posts and peers name the
+ *                      first byte: for_va, or the first page address, or the
+ *                      other LMR's. What follows is contiguous from there,
+ *                      also where the pages are not. Or NULL
+ *
+ * The memory stays the Consumer's to keep: it must not be freed before the LMR.
+ *
+ * Source: kDAPL 2.0, dat_lmr_kcreate; manual page.
+ *
+ * Context: process (class P).
+ * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA, _PZ (also
+ * one of another IA), _LMR; DAT_INVALID_PARAMETER, ARG2 unknown type, ARG3 no
+ * address or one that is no memory, ARG4 length 0 or more pages than the
+ * device takes, ARG6 privileges, ARG7, ARG8 unknown value, ARG9, ARG10 or no
+ * subtype: a result has no place; DAT_MODEL_NOT_SUPPORTED, a type of memory
+ * or of address that we do not have, or memory that needs DMA syncs;
+ * DAT_PRIVILEGES_VIOLATION, more than the other LMR has;
+ * DAT_INSUFFICIENT_RESOURCES, MEMORY, MEMORY_REGION, or DEVICE: it is gone.
+ */
+DAT_RETURN dat_lmr_kcreate(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
+			   DAT_REGION_DESCRIPTION region_description, DAT_VLEN length,
+			   DAT_PZ_HANDLE pz_handle, DAT_MEM_PRIV_FLAGS mem_privileges,
+			   DAT_VA_TYPE va_type, DAT_MEM_OPTIMIZE_FLAGS mem_optimization,
+			   DAT_LMR_HANDLE *lmr_handle, DAT_LMR_CONTEXT *lmr_context,
+			   DAT_RMR_CONTEXT *rmr_context, DAT_VLEN *registered_length,
+			   DAT_VADDR *registered_address)
+{
+	struct kdapl_lmr_request req = {
+		.type = mem_type,
+		.desc = region_description,
+		.length = length,
+		.priv = mem_privileges,
+	};
+	struct kdapl_obj *pz;
+	struct kdapl_lmr *lmr;
+	struct kdapl_ia *ia;
+	DAT_RETURN ret;
+
+	ret = kdapl_ia_begin(ia_handle, &ia);
+	if (ret)
+		return ret;
+	pz = kdapl_obj_get(pz_handle, DAT_HANDLE_TYPE_PZ);
+	if (!pz || pz->ia != ia) {
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+		goto out;
+	}
+	ret = kdapl_lmr_check(&req, va_type, mem_optimization);
+	if (!ret)
+		ret = kdapl_lmr_check_outputs(req.priv, lmr_handle, lmr_context, rmr_context);
+	if (!ret)
+		ret = kdapl_lmr_create(ia, to_kdapl_pz(pz), &req, &lmr);
+	if (ret)
+		goto out;
+	*lmr_handle = kdapl_obj_handle(&lmr->obj);
+	*lmr_context = lmr->param.lmr_context;
+	if (rmr_context)
+		*rmr_context = lmr->param.rmr_context;
+	if (registered_length)
+		*registered_length = lmr->param.registered_size;
+	if (registered_address)
+		*registered_address = lmr->param.registered_address;
+	/* From here on whoever knows the handle may free it */
+	kdapl_ia_add(ia, &lmr->obj, true);
+out:
+	if (pz)
+		kdapl_obj_put(pz);
+	kdapl_ia_end(ia);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_lmr_kcreate);
+
+/* ---- query ------------------------------------------------------------- */
+
+static void kdapl_lmr_copy_param(DAT_LMR_PARAM *to, const DAT_LMR_PARAM *from,
+				 DAT_LMR_PARAM_MASK mask)
+{
+	if (mask & DAT_LMR_FIELD_IA_HANDLE)
+		to->ia_handle = from->ia_handle;
+	if (mask & DAT_LMR_FIELD_MEM_TYPE)
+		to->mem_type = from->mem_type;
+	if (mask & DAT_LMR_FIELD_REGION_DESC)
+		to->region_desc = from->region_desc;
+	if (mask & DAT_LMR_FIELD_LENGTH)
+		to->length = from->length;
+	if (mask & DAT_LMR_FIELD_PZ_HANDLE)
+		to->pz_handle = from->pz_handle;
+	if (mask & DAT_LMR_FIELD_MEM_PRIV)
+		to->mem_priv = from->mem_priv;
+	if (mask & DAT_LMR_FIELD_VA_TYPE)
+		to->va_type = from->va_type;
+	if (mask & DAT_LMR_FIELD_LMR_CONTEXT)
+		to->lmr_context = from->lmr_context;
+	if (mask & DAT_LMR_FIELD_RMR_CONTEXT)
+		to->rmr_context = from->rmr_context;
+	if (mask & DAT_LMR_FIELD_REGISTERED_SIZE)
+		to->registered_size = from->registered_size;
+	if (mask & DAT_LMR_FIELD_REGISTERED_ADDRESS)
+		to->registered_address = from->registered_address;
+	if (mask & DAT_LMR_FIELD_LMR_STATE)
+		to->lmr_state = from->lmr_state;
+}
+
+/**
+ * dat_lmr_query - tell how an LMR was made
+ * @lmr_handle:     LMR
+ * @lmr_param_mask: DAT_LMR_FIELD_*, members wanted
+ * @lmr_param:      takes them; the others are left alone
+ *
+ * Source: kDAPL 2.0, dat_lmr_query; manual page.
+ *
+ * Context: any (class A).
+ * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_LMR;
+ * DAT_INVALID_PARAMETER, ARG2 unknown bit, ARG3 no @lmr_param.
+ */
+DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK lmr_param_mask,
+			 DAT_LMR_PARAM *lmr_param)
+{
+	struct kdapl_obj *obj = kdapl_obj_get(lmr_handle, DAT_HANDLE_TYPE_LMR);
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	if (lmr_param_mask & ~DAT_LMR_FIELD_ALL)
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	else if (!lmr_param)
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	else
+		kdapl_lmr_copy_param(lmr_param, &to_kdapl_lmr(obj)->param, lmr_param_mask);
+	kdapl_obj_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_lmr_query);

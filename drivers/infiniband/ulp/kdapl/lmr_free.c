@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * How an LMR ends: it is freed, its IA is closed, or its device goes.
+ *
+ * When dat_lmr_free() returns, no post and no peer reaches the memory: the
+ * descriptor has been emptied, the key invalidated, the pages unmapped. What
+ * may still be seen by a post under way, the MR's key and the index in the
+ * table, is given back after a grace period by work (@free_work), so that
+ * freeing many LMRs waits for none. Until then the MR holds the PD: pz->mrs
+ * counts it.
+ *
+ * Called by Consumers and by ia_close.c, in process context.
+ */
+#include <linux/export.h>
+#include "kdapl.h"
+
+/**
+ * kdapl_lmr_unmap - undo the mapping for DMA
+ * @lmr:   LMR, its key dead
+ * @ibdev: its device
+ *
+ * Context: process.
+ */
+void kdapl_lmr_unmap(struct kdapl_lmr *lmr, struct ib_device *ibdev)
+{
+	ib_dma_unmap_sgtable_attrs(ibdev, &lmr->sgt, DMA_BIDIRECTIONAL, 0);
+	sg_free_table(&lmr->sgt);
+}
+
+/**
+ * kdapl_lmr_free_work - give back what a post under way could still know
+ * @work: lmr->free_work
+ *
+ * Context: work, a grace period after the descriptor was emptied.
+ */
+void kdapl_lmr_free_work(struct work_struct *work)
+{
+	struct kdapl_lmr *lmr = container_of(to_rcu_work(work), struct kdapl_lmr, free_work);
+	struct kdapl_ia *ia = lmr->obj.ia;
+	struct kdapl_pz *pz = lmr->pz;
+	bool dying = lmr->dying;
+	struct ib_mr *mr = lmr->mr;
+
+	WRITE_ONCE(lmr->mr, NULL);
+	if (mr)
+		ib_dereg_mr(mr);
+	kdapl_lmr_desc_put(lmr->param.lmr_context);
+	if (dying)
+		kfree(lmr);
+	/* Removal goes on; the zone is still there, and keeps the IA */
+	kdapl_ia_verbs_put(ia);
+	kdapl_pz_mr_put(pz);
+}
+
+/* Takes the memory out of everybody's reach; the LMR has its verbs objects */
+static void kdapl_lmr_revoke(struct kdapl_lmr *lmr)
+{
+	struct ib_device *ibdev = lmr->mr->device;
+
+	kdapl_lmr_desc_empty(lmr->desc);
+	lmr->desc = NULL;
+	if (kdapl_pz_invalidate(lmr->pz, lmr->mr->rkey)) {
+		/* Then the MR must go at once, so that no post may know its key */
+		synchronize_rcu();
+		ib_dereg_mr(lmr->mr);
+		WRITE_ONCE(lmr->mr, NULL);
+	}
+	kdapl_lmr_unmap(lmr, ibdev);
+}
+
+/**
+ * kdapl_lmr_shell - destroy the verbs objects, the device is leaving
+ * @lmr: the LMR, referenced
+ *
+ * Context: process.
+ */
+void kdapl_lmr_shell(struct kdapl_lmr *lmr)
+{
+	if (!lmr->desc)
+		return;
+	kdapl_lmr_revoke(lmr);
+	queue_rcu_work(kdapl_wq, &lmr->free_work);
+}
+
+/**
+ * kdapl_lmr_destroy - free an LMR
+ * @lmr: the LMR, out of the table, without references
+ *
+ * When it returns nobody reaches the memory, and the zone is no longer in use.
+ *
+ * Context: process.
+ */
+void kdapl_lmr_destroy(struct kdapl_lmr *lmr)
+{
+	struct kdapl_pz *pz = lmr->pz;
+
+	if (lmr->desc) {
+		kdapl_lmr_revoke(lmr);
+		lmr->dying = true;
+		kdapl_ia_del(lmr->obj.ia, &lmr->obj);
+		/* Its MR keeps the zone's memory, and so the IA's */
+		queue_rcu_work(kdapl_wq, &lmr->free_work);
+	} else {
+		/* Removal of the device may have queued it just now */
+		flush_rcu_work(&lmr->free_work);
+		kdapl_ia_del(lmr->obj.ia, &lmr->obj);
+		kfree_rcu(lmr, obj.rcu);
+	}
+	kdapl_obj_unuse(&pz->obj);
+}
+
+/**
+ * dat_lmr_free - end a registration
+ * @lmr_handle: LMR
+ *
+ * When the call returns, neither a post nor a peer reaches the memory. DTOs
+ * that still use it fail, and break their connection.
+ *
+ * Source: kDAPL 2.0, dat_lmr_free; manual page.
+ *
+ * Context: process (class P).
+ * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_LMR;
+ * DAT_INVALID_STATE with DAT_INVALID_STATE_LMR_IN_USE: an RMR is bound to it.
+ */
+DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
+{
+	struct kdapl_obj *obj = kdapl_obj_get(lmr_handle, DAT_HANDLE_TYPE_LMR);
+
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	switch (kdapl_obj_retire(obj)) {
+	case 0:
+		break;
+	case -EBUSY:
+		kdapl_obj_put(obj);
+		return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
+	default:
+		kdapl_obj_put(obj);
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	}
+	/* Posts know contexts, not handles: the grace period is free_work's */
+	kdapl_obj_wait(obj);
+	kdapl_lmr_destroy(to_kdapl_lmr(obj));
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_GPL(dat_lmr_free);

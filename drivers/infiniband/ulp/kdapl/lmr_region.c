@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What memory may be registered, and in which pages it lies.
+ *
+ * Called by lmr.c in process context, before anything is mapped. Every page of
+ * an address range is looked at, because what is registered is read and
+ * written by a device later, on behalf of a peer perhaps: a wild address must
+ * be refused here. Three sources: kernel virtual addresses, arrays of physical
+ * addresses, the pages of another LMR.
+ */
+#include <linux/ioport.h>
+#include <linux/mm.h>
+#include <linux/vmalloc.h>
+#include "kdapl.h"
+
+/* Is there memory at this frame? What is reserved may also be a hole or a device */
+static bool kdapl_region_is_memory(unsigned long pfn)
+{
+	return pfn_valid(pfn) && (!PageReserved(pfn_to_page(pfn)) || page_is_ram(pfn));
+}
+
+static bool kdapl_region_is_mapped(const void *va)
+{
+	if (is_vmalloc_addr(va))
+		return true;
+#ifdef MODULES_VADDR
+	return (unsigned long)va >= MODULES_VADDR && (unsigned long)va < MODULES_END;
+#else
+	return false;
+#endif
+}
+
+/* The page behind a kernel address that is not the user's, or NULL */
+static struct page *kdapl_region_va_page(const void *va)
+{
+	struct page *page;
+
+	if (kdapl_region_is_mapped(va))
+		page = vmalloc_to_page(va);
+	else
+		page = virt_addr_valid(va) ? virt_to_page(va) : NULL;
+	/* I/O memory is mapped too, and its page is none */
+	if (page && !kdapl_region_is_memory(page_to_pfn(page)))
+		page = NULL;
+	return page;
+}
+
+/* Room for the pages of @length bytes from @offset on */
+static int kdapl_region_alloc(struct kdapl_region *r, u32 offset, u64 length, u32 max)
+{
+	u64 npages;
+
+	/* First, so that the sum cannot wrap */
+	if (length > (u64)max << PAGE_SHIFT)
+		return -EMSGSIZE;
+	npages = (offset + length + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	if (npages > max)
+		return -EMSGSIZE;
+	r->pages = kvmalloc_array(npages, sizeof(*r->pages), GFP_KERNEL);
+	if (!r->pages)
+		return -ENOMEM;
+	r->npages = npages;
+	r->offset = offset;
+	r->length = length;
+	return 0;
+}
+
+/**
+ * kdapl_region_free - forget the pages
+ * @r: region; zeroed is fine too
+ *
+ * Context: process.
+ */
+void kdapl_region_free(struct kdapl_region *r)
+{
+	kvfree(r->pages);
+	r->pages = NULL;
+}
+
+/**
+ * kdapl_region_virtual - the pages of a range of kernel addresses
+ * @r:      takes them; kdapl_region_free() whatever the result
+ * @va:     first address: direct map, kernel image, vmalloc, vmap or module
+ * @length: bytes, not 0
+ * @max:    pages allowed
+ *
+ * The registered address is @va, so that a post translates nothing.
+ *
+ * Context: process.
+ * Return: 0, -EFAULT not such addresses, -EMSGSIZE, -ENOMEM.
+ */
+int kdapl_region_virtual(struct kdapl_region *r, const void *va, u64 length, u32 max)
+{
+	unsigned long addr = (unsigned long)va;
+	int ret;
+	u32 i;
+
+	/* Below PAGE_OFFSET is the user's half */
+	if (addr < PAGE_OFFSET || length - 1 > ULONG_MAX - addr)
+		return -EFAULT;
+	ret = kdapl_region_alloc(r, offset_in_page(addr), length, max);
+	if (ret)
+		return ret;
+	r->iova = addr;
+	addr &= PAGE_MASK;
+	for (i = 0; i < r->npages; i++, addr += PAGE_SIZE) {
+		r->pages[i] = kdapl_region_va_page((void *)addr);
+		if (!r->pages[i])
+			return -EFAULT;
+	}
+	return 0;
+}
+
+/**
+ * kdapl_region_physical - the pages of an array of physical addresses
+ * @r:         takes them; kdapl_region_free() whatever the result
+ * @array:     addresses, each of @page_size bytes; entries that @length does
+ *             not reach are not looked at
+ * @page_size: a multiple of PAGE_SIZE
+ * @length:    bytes, not 0
+ * @max:       pages of PAGE_SIZE allowed
+ *
+ * The registered address is the first entry, and what follows is contiguous
+ * from there, wherever the other pages lie.
+ *
+ * Context: process.
+ * Return: 0, -EFAULT not such addresses, -EMSGSIZE, -ENOMEM.
+ */
+int kdapl_region_physical(struct kdapl_region *r, const DAT_PADDR *array,
+			  u64 page_size, u64 length, u32 max)
+{
+	u64 addr, per;
+	int ret;
+	u32 i;
+
+	if (!page_size || !IS_ALIGNED(page_size, PAGE_SIZE))
+		return -EFAULT;
+	ret = kdapl_region_alloc(r, 0, length, max);
+	if (ret)
+		return ret;
+	per = page_size >> PAGE_SHIFT;
+	for (i = 0; i < r->npages; i++) {
+		addr = array[i / per];
+		/* Aligned, so that the pages inside cannot wrap */
+		if (addr % page_size)
+			return -EFAULT;
+		addr += (i % per) << PAGE_SHIFT;
+		if (!kdapl_region_is_memory(addr >> PAGE_SHIFT))
+			return -EFAULT;
+		r->pages[i] = pfn_to_page(addr >> PAGE_SHIFT);
+	}
+	r->iova = page_to_phys(r->pages[0]);
+	return 0;
+}
+
+/**
+ * kdapl_region_lmr - the pages of another LMR
+ * @r:      takes them; kdapl_region_free() whatever the result
+ * @lmr:    the LMR, referenced, its device kept
+ * @length: bytes from its start on, not 0
+ *
+ * Context: process.
+ * Return: 0, -EMSGSIZE more than it has, -ENOMEM.
+ */
+int kdapl_region_lmr(struct kdapl_region *r, const struct kdapl_lmr *lmr, u64 length)
+{
+	struct sg_page_iter iter;
+	u32 i = 0;
+	int ret;
+
+	if (length > lmr->param.registered_size)
+		return -EMSGSIZE;
+	ret = kdapl_region_alloc(r, offset_in_page(lmr->param.registered_address), length, U32_MAX);
+	if (ret)
+		return ret;
+	for_each_sgtable_page(&lmr->sgt, &iter, 0) {
+		if (i == r->npages)
+			break;
+		r->pages[i++] = sg_page_iter_page(&iter);
+	}
+	r->iova = lmr->param.registered_address;
+	return 0;
+}

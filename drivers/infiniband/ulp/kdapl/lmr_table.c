@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The table of LMR descriptors, in which posts look up the contexts of their
+ * segments.
+ *
+ * Owns kdapl_lmr_pages[] and the numbers in it. Called by lmr.c in process
+ * context; posts read the table through kdapl_lmr_desc() inside a read section
+ * and take no lock. Pages are added under the mutex and stay until the module
+ * is unloaded; entries of the table without a page point at an empty one.
+ *
+ * A descriptor becomes visible by its last store, to @zp, and disappears by the
+ * store of 0 there. Its index is used again only after a grace period, so that
+ * a read section sees at most one LMR in an entry. Indexes are reused first-in
+ * first-out, and only when a number of them is free, and each use has a
+ * generation of 12 bits: a stale context finds another LMR only after its index
+ * has been reused 4,095 times.
+ */
+#include <linux/mm.h>
+#include "kdapl.h"
+
+#define KDAPL_LMR_MAX		BIT(KDAPL_LMR_INDEX_BITS)
+#define KDAPL_LMR_INDEX_MASK	((u32)KDAPL_LMR_MAX - 1)
+/* Free indexes that are kept waiting while new ones can be had */
+#define KDAPL_LMR_KEEP_FREE	256
+
+struct kdapl_lmr_desc_page *kdapl_lmr_pages[KDAPL_LMR_PAGES];
+
+static struct kdapl_lmr_desc_page *empty_page;
+
+/* Guards what follows, next_free and lmr of all entries */
+static DEFINE_MUTEX(table_mutex);
+static u32 first_unused;	/* indexes from here on were never used */
+static u32 free_head;		/* oldest and youngest free index, if nfree */
+static u32 free_tail;
+static u32 nfree;
+
+/**
+ * kdapl_lmr_init - make the empty table
+ *
+ * Context: process, module load.
+ * Return: 0, -ENOMEM.
+ */
+int kdapl_lmr_init(void)
+{
+	unsigned int i;
+
+	BUILD_BUG_ON(sizeof(struct kdapl_lmr_desc) != 64);
+	empty_page = kzalloc(sizeof(*empty_page), GFP_KERNEL);
+	if (!empty_page)
+		return -ENOMEM;
+	for (i = 0; i < KDAPL_LMR_PAGES; i++)
+		kdapl_lmr_pages[i] = empty_page;
+	return 0;
+}
+
+/**
+ * kdapl_lmr_exit - give the table's memory back
+ *
+ * Context: process, module unload; no LMR is left, and no work of one.
+ */
+void kdapl_lmr_exit(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < KDAPL_LMR_PAGES; i++)
+		if (kdapl_lmr_pages[i] != empty_page)
+			kfree(kdapl_lmr_pages[i]);
+	kfree(empty_page);
+}
+
+static struct kdapl_lmr_desc *kdapl_lmr_desc_at(u32 idx)
+{
+	return &kdapl_lmr_pages[idx >> KDAPL_LMR_PAGE_SHIFT]->desc[idx &
+			(KDAPL_LMR_PAGE_DESCS - 1)];
+}
+
+/* Makes room for index first_unused; table_mutex held */
+static int kdapl_lmr_grow(void)
+{
+	struct kdapl_lmr_desc_page **entry = &kdapl_lmr_pages[first_unused >> KDAPL_LMR_PAGE_SHIFT];
+	struct kdapl_lmr_desc_page *page;
+
+	if (*entry != empty_page)
+		return 0;
+	page = kzalloc(sizeof(*page), GFP_KERNEL);
+	if (!page)
+		return -ENOMEM;
+	/* Pairs with the dependent load in kdapl_lmr_desc() */
+	smp_store_release(entry, page);
+	return 0;
+}
+
+/**
+ * kdapl_lmr_desc_get - take an entry of the table
+ * @lmr:     LMR that it is for
+ * @context: takes the context that will name it, never 0
+ *
+ * Context: process.
+ * Return: the entry, still empty to those who look; NULL without memory, or
+ * when all are taken.
+ */
+struct kdapl_lmr_desc *kdapl_lmr_desc_get(struct kdapl_lmr *lmr, u32 *context)
+{
+	struct kdapl_lmr_desc *desc = NULL;
+	u32 idx, gen;
+
+	mutex_lock(&table_mutex);
+	if (first_unused < KDAPL_LMR_MAX && nfree < KDAPL_LMR_KEEP_FREE && !kdapl_lmr_grow()) {
+		idx = first_unused++;
+		desc = kdapl_lmr_desc_at(idx);
+	} else if (nfree) {
+		idx = free_head;
+		desc = kdapl_lmr_desc_at(idx);
+		free_head = desc->next_free & KDAPL_LMR_INDEX_MASK;
+		nfree--;
+	}
+	if (desc) {
+		gen = (desc->next_free >> KDAPL_LMR_INDEX_BITS) + 1;
+		/* The generation after the last is 1: 0 would make context 0 */
+		if (gen >> (32 - KDAPL_LMR_INDEX_BITS))
+			gen = 1;
+		*context = gen << KDAPL_LMR_INDEX_BITS | idx;
+		desc->lmr = lmr;
+	}
+	mutex_unlock(&table_mutex);
+	return desc;
+}
+
+/**
+ * kdapl_lmr_desc_fill - let posts use an LMR
+ * @desc: its entry
+ * @lmr:  the LMR, registered
+ *
+ * Context: process.
+ */
+void kdapl_lmr_desc_fill(struct kdapl_lmr_desc *desc, const struct kdapl_lmr *lmr)
+{
+	desc->start = lmr->param.registered_address;
+	desc->length = lmr->param.registered_size;
+	desc->lkey = lmr->mr->lkey;
+	WRITE_ONCE(desc->context, lmr->param.lmr_context);
+	/* Last: without zone and privileges the rest is not believed */
+	smp_store_release(&desc->zp, lmr->pz->zone << KDAPL_ZONE_SHIFT | lmr->param.mem_priv);
+}
+
+/**
+ * kdapl_lmr_desc_empty - posts that begin from here on do not find the LMR
+ * @desc: its entry
+ *
+ * Context: process.
+ */
+void kdapl_lmr_desc_empty(struct kdapl_lmr_desc *desc)
+{
+	mutex_lock(&table_mutex);
+	WRITE_ONCE(desc->zp, 0);
+	WRITE_ONCE(desc->context, 0);
+	desc->lmr = NULL;
+	mutex_unlock(&table_mutex);
+}
+
+/**
+ * kdapl_lmr_desc_put - give an entry back
+ * @context: context that named it; empty, or never filled, for a grace period
+ *
+ * Context: process.
+ */
+void kdapl_lmr_desc_put(u32 context)
+{
+	u32 idx = context & KDAPL_LMR_INDEX_MASK;
+	struct kdapl_lmr_desc *tail;
+
+	mutex_lock(&table_mutex);
+	/* Its own generation stays with it, whatever stands behind it */
+	kdapl_lmr_desc_at(idx)->next_free = context;
+	kdapl_lmr_desc_at(idx)->lmr = NULL;
+	if (nfree++) {
+		tail = kdapl_lmr_desc_at(free_tail);
+		tail->next_free = (tail->next_free & ~KDAPL_LMR_INDEX_MASK) | idx;
+	} else {
+		free_head = idx;
+	}
+	free_tail = idx;
+	mutex_unlock(&table_mutex);
+}

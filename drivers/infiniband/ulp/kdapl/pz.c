@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Protection zones, and their service QPs.
+ *
+ * Owns the PD, the number of the zone, and one RC QP that is connected to
+ * itself. There is no verb that registers kernel memory: registering and
+ * invalidating are work requests, which need a QP in RTS. The service QP runs
+ * those of all LMRs of the zone, one at a time under pz->mutex, polled by the
+ * caller. It is made with the first registration and never sends a packet, so
+ * any GID of the port will do for its address.
+ *
+ * A request that fails takes the QP to ERROR; then the QP is made anew and the
+ * request tried once more. A request that does not end in time is not tried
+ * again: its QP is drained and destroyed, so that the device has let go of the
+ * memory when the caller hears of it.
+ *
+ * Called by Consumers and by lmr.c, in process context.
+ */
+#include <linux/delay.h>
+#include <linux/export.h>
+#include <linux/idr.h>
+#include <rdma/ib_cache.h>
+#include "kdapl.h"
+
+#define KDAPL_ZONE_MAX		(U32_MAX >> KDAPL_ZONE_SHIFT)
+#define KDAPL_SERVICE_MS	10000	/* for one work request (M-2) */
+#define KDAPL_SERVICE_DRAIN_MS	1000	/* for its flush afterwards */
+#define KDAPL_SERVICE_PSN	1
+/* Polls without a pause: a device takes some microseconds */
+#define KDAPL_SERVICE_SPINS	32
+
+static DEFINE_IDA(kdapl_zones);
+
+/* A work request on the service QP; lives on the caller's stack */
+struct kdapl_service {
+	struct ib_cqe cqe;
+	enum ib_wc_status status;
+	bool done;
+};
+
+/* ---- the service QP ---------------------------------------------------- */
+
+static void kdapl_service_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct kdapl_service *s = container_of(wc->wr_cqe, struct kdapl_service, cqe);
+
+	s->status = wc->status;
+	s->done = true;
+}
+
+/* Path to the port itself */
+static int kdapl_service_path(struct kdapl_pz *pz, struct rdma_ah_attr *ah,
+			      const struct ib_port_attr *port_attr)
+{
+	struct ib_device *ibdev = pz->pd->device;
+	struct kdapl_ia *ia = pz->obj.ia;
+	const struct ib_gid_attr *gid;
+	union ib_gid dgid;
+	int ret = 0;
+
+	ah->type = rdma_ah_find_type(ibdev, ia->port);
+	rdma_ah_set_port_num(ah, ia->port);
+	if (ah->type != RDMA_AH_ATTR_TYPE_ROCE) {
+		rdma_ah_set_dlid(ah, port_attr->lid);
+		rdma_ah_set_sl(ah, port_attr->sm_sl);
+		if (!rdma_is_grh_required(ibdev, ia->port))
+			return 0;
+	}
+	gid = kdapl_device_gid(ibdev, ia->port, &ia->addr);
+	if (IS_ERR(gid))
+		return PTR_ERR(gid);
+	dgid = gid->gid;
+	/* The core looks the index up and takes its own reference */
+	rdma_ah_set_grh(ah, &dgid, 0, gid->index, 1, 0);
+	/* It resolves hardware addresses for user space only */
+	if (ah->type == RDMA_AH_ATTR_TYPE_ROCE)
+		ret = rdma_read_gid_l2_fields(gid, NULL, ah->roce.dmac);
+	rdma_put_gid_attr(gid);
+	return ret;
+}
+
+static int kdapl_service_connect(struct kdapl_pz *pz)
+{
+	struct ib_port_attr port_attr;
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_INIT,
+		.port_num = pz->obj.ia->port,
+	};
+	int ret;
+
+	ret = ib_query_port(pz->pd->device, attr.port_num, &port_attr);
+	if (ret)
+		return ret;
+	ret = kdapl_service_path(pz, &attr.ah_attr, &port_attr);
+	if (ret)
+		return ret;
+	/* Nobody may reach memory through this QP: no access flags */
+	ret = ib_modify_qp(pz->qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
+			   IB_QP_ACCESS_FLAGS);
+	if (ret)
+		return ret;
+	attr.qp_state = IB_QPS_RTR;
+	attr.path_mtu = port_attr.active_mtu;
+	attr.dest_qp_num = pz->qp->qp_num;
+	attr.rq_psn = KDAPL_SERVICE_PSN;
+	attr.max_dest_rd_atomic = 1;
+	attr.min_rnr_timer = KDAPL_MIN_RNR_TIMER;
+	ret = ib_modify_qp(pz->qp, &attr, IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU |
+			   IB_QP_DEST_QPN | IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC |
+			   IB_QP_MIN_RNR_TIMER);
+	if (ret)
+		return ret;
+	attr.qp_state = IB_QPS_RTS;
+	attr.sq_psn = KDAPL_SERVICE_PSN;
+	attr.max_rd_atomic = 1;
+	attr.timeout = 14;
+	attr.retry_cnt = KDAPL_MAX_RETRY;
+	attr.rnr_retry = KDAPL_MAX_RETRY;
+	return ib_modify_qp(pz->qp, &attr, IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
+			    IB_QP_RNR_RETRY | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
+}
+
+static void kdapl_service_destroy(struct kdapl_pz *pz)
+{
+	if (pz->qp)
+		ib_destroy_qp(pz->qp);
+	if (pz->cq)
+		ib_free_cq(pz->cq);
+	pz->qp = NULL;
+	pz->cq = NULL;
+}
+
+static int kdapl_service_create(struct kdapl_pz *pz)
+{
+	struct ib_qp_init_attr init = {
+		.cap = {
+			.max_send_wr = 2,
+			.max_recv_wr = 1,
+			.max_send_sge = 1,
+			.max_recv_sge = 1,
+		},
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+		.port_num = pz->obj.ia->port,
+	};
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+	int ret;
+
+	cq = ib_alloc_cq(pz->pd->device, pz, 4, 0, IB_POLL_DIRECT);
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	init.send_cq = cq;
+	init.recv_cq = cq;
+	qp = ib_create_qp(pz->pd, &init);
+	if (IS_ERR(qp)) {
+		ib_free_cq(cq);
+		return PTR_ERR(qp);
+	}
+	pz->cq = cq;
+	pz->qp = qp;
+	ret = kdapl_service_connect(pz);
+	if (ret)
+		kdapl_service_destroy(pz);
+	return ret;
+}
+
+/* Polls until @s is done, or for @ms */
+static int kdapl_service_wait(struct kdapl_pz *pz, struct kdapl_service *s, unsigned int ms)
+{
+	unsigned long end = jiffies + kdapl_timeout_ms(ms);
+	unsigned int n = 0;
+	bool late;
+
+	for (;;) {
+		/* Looked at first: we may have been away from the CPU since */
+		late = time_after(jiffies, end);
+		ib_process_cq_direct(pz->cq, 1);
+		if (s->done)
+			return 0;
+		if (late)
+			return -ETIMEDOUT;
+		if (++n < KDAPL_SERVICE_SPINS)
+			cond_resched();
+		else
+			usleep_range(10, 50);
+	}
+}
+
+/* One attempt. An error leaves no QP behind, and nothing of @wr with the device */
+static int kdapl_service_try(struct kdapl_pz *pz, struct ib_send_wr *wr)
+{
+	struct kdapl_service s = { .cqe.done = kdapl_service_done };
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	int ret;
+
+	lockdep_assert_held(&pz->mutex);
+	if (!pz->qp) {
+		ret = kdapl_service_create(pz);
+		if (ret)
+			return ret;
+	}
+	wr->wr_cqe = &s.cqe;
+	ret = ib_post_send(pz->qp, wr, NULL);
+	if (ret)
+		goto destroy;
+	ret = kdapl_service_wait(pz, &s, KDAPL_SERVICE_MS);
+	if (!ret && s.status == IB_WC_SUCCESS)
+		return 0;
+	if (ret) {
+		pr_warn_ratelimited("kdapl: %s: a registration does not complete\n",
+				    pz->obj.ia->name);
+		if (!ib_modify_qp(pz->qp, &attr, IB_QP_STATE))
+			kdapl_service_wait(pz, &s, KDAPL_SERVICE_DRAIN_MS);
+	} else {
+		ret = -EIO;
+	}
+destroy:
+	kdapl_service_destroy(pz);
+	return ret;
+}
+
+static int kdapl_service_run(struct kdapl_pz *pz, struct ib_send_wr *wr)
+{
+	int ret;
+
+	mutex_lock(&pz->mutex);
+	ret = kdapl_service_try(pz, wr);
+	if (ret && ret != -ETIMEDOUT)
+		ret = kdapl_service_try(pz, wr);
+	mutex_unlock(&pz->mutex);
+	return ret;
+}
+
+/**
+ * kdapl_pz_register - make a mapped region valid
+ * @pz:     its zone
+ * @mr:     the region, mapped by ib_map_mr_sg()
+ * @access: IB_ACCESS_*
+ *
+ * Context: process, bounded wait; the device must not leave meanwhile.
+ * Return: 0, or a negative errno; then the state of @mr is unknown, and it can
+ * only be deregistered.
+ */
+int kdapl_pz_register(struct kdapl_pz *pz, struct ib_mr *mr, int access)
+{
+	struct ib_reg_wr reg = {
+		.wr = {
+			.opcode = IB_WR_REG_MR,
+			.send_flags = IB_SEND_SIGNALED,
+		},
+		.mr = mr,
+		.key = mr->rkey,
+		.access = access,
+	};
+
+	return kdapl_service_run(pz, &reg.wr);
+}
+
+/**
+ * kdapl_pz_invalidate - make a region unreachable
+ * @pz:   its zone
+ * @rkey: its key
+ *
+ * Context: process, bounded wait; the device must not leave meanwhile.
+ * Return: 0, or a negative errno; then the region may still be valid.
+ */
+int kdapl_pz_invalidate(struct kdapl_pz *pz, u32 rkey)
+{
+	struct ib_send_wr inv = {
+		.opcode = IB_WR_LOCAL_INV,
+		.send_flags = IB_SEND_SIGNALED,
+		.ex.invalidate_rkey = rkey,
+	};
+
+	return kdapl_service_run(pz, &inv);
+}
+
+/* ---- life -------------------------------------------------------------- */
+
+/**
+ * kdapl_pz_mr_get - note a new MR of the PD
+ * @pz: the zone
+ *
+ * Context: process.
+ */
+void kdapl_pz_mr_get(struct kdapl_pz *pz)
+{
+	refcount_inc(&pz->mrs);
+}
+
+/**
+ * kdapl_pz_mr_put - an MR of the PD is deregistered
+ * @pz: the zone; may be gone afterwards
+ *
+ * Context: process.
+ */
+void kdapl_pz_mr_put(struct kdapl_pz *pz)
+{
+	if (refcount_dec_and_test(&pz->mrs))
+		complete(&pz->mrs_gone);
+}
+
+/**
+ * kdapl_pz_shell - destroy the verbs objects, the device is leaving
+ * @pz: the zone, referenced; nothing is left in its PD
+ *
+ * Context: process.
+ */
+void kdapl_pz_shell(struct kdapl_pz *pz)
+{
+	struct kdapl_ia *ia = pz->obj.ia;
+	struct ib_pd *pd = pz->pd;
+
+	if (!pd)
+		return;
+	mutex_lock(&pz->mutex);
+	kdapl_service_destroy(pz);
+	WRITE_ONCE(pz->pd, NULL);
+	mutex_unlock(&pz->mutex);
+	ib_dealloc_pd(pd);
+	if (atomic_dec_and_test(&ia->npds))
+		wake_up(&ia->wait);
+}
+
+/**
+ * kdapl_pz_destroy - free a zone that nothing uses
+ * @pz: the zone, out of the table, without references
+ *
+ * Context: process. Waits for MRs whose LMR has just been freed.
+ */
+void kdapl_pz_destroy(struct kdapl_pz *pz)
+{
+	kdapl_pz_mr_put(pz);
+	wait_for_completion(&pz->mrs_gone);
+	kdapl_pz_shell(pz);
+	ida_free(&kdapl_zones, pz->zone);
+	kdapl_ia_del(pz->obj.ia, &pz->obj);
+	kfree_rcu(pz, obj.rcu);
+}
+
+/* A zone with its PD, not listed yet; inside kdapl_ia_begin() */
+static DAT_RETURN kdapl_pz_make(struct kdapl_ia *ia, struct kdapl_pz **out)
+{
+	struct kdapl_pz *pz = kzalloc(sizeof(*pz), GFP_KERNEL);
+	int zone;
+
+	if (!pz)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	if (kdapl_obj_init(&pz->obj, DAT_HANDLE_TYPE_PZ, ia))
+		goto out_free;
+	/* 0 would match an empty descriptor */
+	zone = ida_alloc_range(&kdapl_zones, 1, KDAPL_ZONE_MAX, GFP_KERNEL);
+	if (zone < 0)
+		goto out_obj;
+	pz->pd = ib_alloc_pd(ia->ibdev, 0);
+	if (IS_ERR(pz->pd))
+		goto out_zone;
+	pz->zone = zone;
+	mutex_init(&pz->mutex);
+	refcount_set(&pz->mrs, 1);
+	init_completion(&pz->mrs_gone);
+	*out = pz;
+	return DAT_SUCCESS;
+
+out_zone:
+	ida_free(&kdapl_zones, zone);
+	kdapl_obj_abort(&pz->obj);
+	kfree(pz);
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_PROTECTION_DOMAIN);
+out_obj:
+	kdapl_obj_abort(&pz->obj);
+out_free:
+	kfree(pz);
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+}
+
+/* ---- calls ------------------------------------------------------------- */
+
+/**
+ * dat_pz_create - make a protection zone
+ * @ia_handle: open IA
+ * @pz_handle: takes the handle
+ *
+ * The zone is the boundary of trust: whatever a peer can reach or guess, it
+ * stays inside the zone of the EP that it is connected to.
+ *
+ * Source: kDAPL 2.0, dat_pz_create; manual page.
+ *
+ * Context: process (class P).
+ * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA;
+ * DAT_INVALID_PARAMETER with ARG2, no @pz_handle; DAT_INSUFFICIENT_RESOURCES,
+ * MEMORY, PROTECTION_DOMAIN, or DEVICE: the device is gone.
+ */
+DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)
+{
+	struct kdapl_ia *ia;
+	struct kdapl_pz *pz;
+	DAT_RETURN ret;
+
+	ret = kdapl_ia_begin(ia_handle, &ia);
+	if (ret)
+		return ret;
+	if (!pz_handle) {
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		goto out;
+	}
+	ret = kdapl_pz_make(ia, &pz);
+	if (ret)
+		goto out;
+	*pz_handle = kdapl_obj_handle(&pz->obj);
+	atomic_inc(&ia->npds);
+	kdapl_ia_add(ia, &pz->obj, false);
+out:
+	kdapl_ia_end(ia);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_pz_create);
+
+/**
+ * dat_pz_query - tell which IA a zone belongs to
+ * @pz_handle:     zone
+ * @pz_param_mask: DAT_PZ_FIELD_*, members wanted
+ * @pz_param:      takes them
+ *
+ * Source: kDAPL 2.0, dat_pz_query; manual page.
+ *
+ * Context: any (class A).
+ * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_PZ;
+ * DAT_INVALID_PARAMETER, ARG2 unknown bit, ARG3 no @pz_param.
+ */
+DAT_RETURN dat_pz_query(DAT_PZ_HANDLE pz_handle, DAT_PZ_PARAM_MASK pz_param_mask,
+			DAT_PZ_PARAM *pz_param)
+{
+	struct kdapl_obj *obj = kdapl_obj_get(pz_handle, DAT_HANDLE_TYPE_PZ);
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+	if (pz_param_mask & ~DAT_PZ_FIELD_ALL)
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	else if (!pz_param)
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	else if (pz_param_mask & DAT_PZ_FIELD_IA_HANDLE)
+		pz_param->ia_handle = kdapl_obj_handle(&obj->ia->obj);
+	kdapl_obj_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_pz_query);
+
+/**
+ * dat_pz_free - free a protection zone
+ * @pz_handle: zone
+ *
+ * Source: kDAPL 2.0, dat_pz_free; manual page.
+ *
+ * Context: process (class P).
+ * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_PZ;
+ * DAT_INVALID_STATE with DAT_INVALID_STATE_PZ_IN_USE: an LMR, RMR, EP or SRQ
+ * belongs to it.
+ */
+DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle)
+{
+	struct kdapl_obj *obj = kdapl_obj_get(pz_handle, DAT_HANDLE_TYPE_PZ);
+
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+	switch (kdapl_obj_retire(obj)) {
+	case 0:
+		break;
+	case -EBUSY:
+		kdapl_obj_put(obj);
+		return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE);
+	default:
+		kdapl_obj_put(obj);
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+	}
+	/* No post looks at a zone, so there is no read section to wait for */
+	kdapl_obj_wait(obj);
+	kdapl_pz_destroy(to_kdapl_pz(obj));
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_GPL(dat_pz_free);
