@@ -1,0 +1,585 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Connections: what the CM says, and the one work item that acts on it.
+ *
+ * Owns an EP from the start of an attempt to its end: own QP transitions,
+ * the outcome event, the end event, the cm_id. connect.c begins attempts and
+ * takes disconnects, psp.c hands over the ids of accepted requests, ep.c and
+ * removal end what is left.
+ *
+ * CM callbacks hold the id's handler_mutex and stall all CM events of their
+ * CPU when they sleep: they copy private data into the EP, note what
+ * happened in ep->todo and queue ep->work. The work is the only one to move
+ * a connection, under ep->mutex; each step looks at the state first, so that
+ * a bit that comes too late does nothing. Bits are set after what they speak
+ * of was written under ep->lock.
+ *
+ * ep->mutex is taken before handler_mutex (rdma_lock_handler(),
+ * rdma_destroy_id()); callbacks take ep->lock only.
+ */
+#include <linux/sched/mm.h>
+#include "kdapl.h"
+#include "trace.h"
+
+/* Beyond this many jiffies the timer wheel is late by up to one eighth */
+#define KDAPL_TIMER_EXACT	63
+
+static bool kdapl_cm_pending(DAT_EP_STATE state)
+{
+	return state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING ||
+	       state == DAT_EP_STATE_COMPLETION_PENDING;
+}
+
+static bool kdapl_cm_connected(DAT_EP_STATE state)
+{
+	return state == DAT_EP_STATE_CONNECTED || state == DAT_EP_STATE_DISCONNECT_PENDING;
+}
+
+static struct ib_qp *kdapl_cm_qp(struct kdapl_ep *ep)
+{
+	return rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
+}
+
+/* ---- callbacks --------------------------------------------------------- */
+
+/* The first failure of an attempt names its outcome, later ones are echoes */
+static void kdapl_cm_fail(struct kdapl_ep *ep, DAT_EVENT_NUMBER number,
+			  const void *data, u16 len)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	if (!ep->fail_number) {
+		ep->fail_number = number;
+		if (ep->passive)
+			ep->fail_number = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
+		/* Not over the data of an ESTABLISHED, which stays readable (C-46) */
+		if (ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING) {
+			ep->private_in_len = len;
+			if (len)
+				memcpy(ep->private_in, data, len);
+		}
+	}
+	spin_unlock_irqrestore(&ep->lock, flags);
+	kdapl_ep_kick(ep, KDAPL_TODO_FAILED);
+}
+
+/*
+ * A Consumer's reject bears our prefix. The CM's own rejects of the same
+ * reason (the peer withdrew, or died) bear zeroes.
+ */
+static void kdapl_cm_rejected(struct kdapl_ep *ep, const struct rdma_cm_event *event)
+{
+	const u8 *data = event->param.conn.private_data;
+	unsigned int len = event->param.conn.private_data_len;
+
+	if (event->status == IB_CM_REJ_CONSUMER_DEFINED && data &&
+	    len >= KDAPL_REJECT_PREFIX && data[0] == DAT_VERSION_MAJOR) {
+		len = min_t(unsigned int, len, KDAPL_REJECT_PRIVATE) - KDAPL_REJECT_PREFIX;
+		kdapl_cm_fail(ep, DAT_CONNECTION_EVENT_PEER_REJECTED,
+			      data + KDAPL_REJECT_PREFIX, len);
+	} else {
+		kdapl_cm_fail(ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED, NULL, 0);
+	}
+}
+
+static void kdapl_cm_response(struct kdapl_ep *ep, const struct rdma_conn_param *param)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	if (ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING && param->private_data) {
+		ep->private_in_len = min_t(u16, param->private_data_len, KDAPL_REPLY_PRIVATE);
+		memcpy(ep->private_in, param->private_data, ep->private_in_len);
+	}
+	spin_unlock_irqrestore(&ep->lock, flags);
+	kdapl_ep_kick(ep, KDAPL_TODO_RESPONSE);
+}
+
+static void kdapl_cm_peer_gone(struct kdapl_ep *ep)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	/* What came first names the end: a break, or this disconnect */
+	if (!test_bit(KDAPL_TODO_BREAK, &ep->todo))
+		ep->clean_end = true;
+	spin_unlock_irqrestore(&ep->lock, flags);
+	kdapl_ep_kick(ep, KDAPL_TODO_PEER_GONE);
+}
+
+/* An active attempt goes on: the two steps that a callback may do itself */
+static void kdapl_cm_advance(struct kdapl_ep *ep, struct rdma_cm_id *id, bool have_route)
+{
+	unsigned int noio = memalloc_noio_save();
+	int ret;
+
+	if (have_route)
+		ret = rdma_connect_locked(id, &ep->offer);
+	else
+		ret = rdma_resolve_route(id, KDAPL_RESOLVE_TIMEOUT_MS * (kdapl_stretch ?: 1));
+	memalloc_noio_restore(noio);
+	if (ret)
+		kdapl_cm_fail(ep, DAT_CONNECTION_EVENT_UNREACHABLE, NULL, 0);
+}
+
+/**
+ * kdapl_cm_handler - rdma_cm callback of an id that belongs to an EP
+ * @id:    the id, its context is the EP
+ * @event: what happened
+ *
+ * ADDR_CHANGE and TIMEWAIT_EXIT mean nothing to us: a lost address is
+ * learned from the device's GID table, and a QP number serves one attempt.
+ *
+ * Context: process, a workqueue of rdma_cm or ib_cm, handler_mutex held;
+ * must not sleep for long.
+ * Return: 0; the core must not destroy the id.
+ */
+int kdapl_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct kdapl_ep *ep = id->context;
+
+	trace_kdapl_cm_event(kdapl_obj_id(&ep->obj), event->event, event->status);
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		kdapl_cm_advance(ep, id, false);
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		kdapl_cm_advance(ep, id, true);
+		break;
+	case RDMA_CM_EVENT_ADDR_ERROR:
+	case RDMA_CM_EVENT_ROUTE_ERROR:
+	case RDMA_CM_EVENT_UNREACHABLE:
+		kdapl_cm_fail(ep, DAT_CONNECTION_EVENT_UNREACHABLE, NULL, 0);
+		break;
+	case RDMA_CM_EVENT_CONNECT_ERROR:
+		kdapl_cm_fail(ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED, NULL, 0);
+		break;
+	case RDMA_CM_EVENT_REJECTED:
+		kdapl_cm_rejected(ep, event);
+		break;
+	case RDMA_CM_EVENT_CONNECT_RESPONSE:
+		kdapl_cm_response(ep, &event->param.conn);
+		break;
+	case RDMA_CM_EVENT_ESTABLISHED:
+		kdapl_ep_kick(ep, KDAPL_TODO_ESTABLISHED);
+		break;
+	case RDMA_CM_EVENT_DISCONNECTED:
+		kdapl_cm_peer_gone(ep);
+		break;
+	case RDMA_CM_EVENT_DEVICE_REMOVAL:
+		/* Our remove() comes first and destroys the id; not seen in practice */
+		kdapl_ep_kick(ep, KDAPL_TODO_BREAK);
+		break;
+	default:
+		break;
+	}
+	if (ep->scq)
+		kdapl_scq_kick(ep->scq);
+	return 0;
+}
+
+/* ---- timer ------------------------------------------------------------- */
+
+static void kdapl_cm_timer_next(struct kdapl_ep *ep)
+{
+	unsigned long left = ep->deadline - jiffies;
+
+	/* The wheel rounds long delays up: come early, then look again (C-55) */
+	if (left > KDAPL_TIMER_EXACT)
+		left -= left / 8 + 1;
+	queue_delayed_work(kdapl_wq, &ep->timer, left);
+}
+
+static void kdapl_cm_timer(struct work_struct *work)
+{
+	struct kdapl_ep *ep = container_of(to_delayed_work(work), struct kdapl_ep, timer);
+
+	if (time_before(jiffies, ep->deadline))
+		kdapl_cm_timer_next(ep);
+	else
+		kdapl_ep_kick(ep, KDAPL_TODO_TIMEOUT);
+}
+
+/**
+ * kdapl_cm_timer_start - have KDAPL_TODO_TIMEOUT set after a time
+ * @ep:    the EP, its timer stopped
+ * @delay: jiffies, at least
+ *
+ * Context: process, ep->mutex held.
+ */
+void kdapl_cm_timer_start(struct kdapl_ep *ep, unsigned long delay)
+{
+	/* One more: the present jiffy is partly over, and the timer is never early */
+	ep->deadline = jiffies + delay + 1;
+	kdapl_cm_timer_next(ep);
+}
+
+static void kdapl_cm_timer_stop(struct kdapl_ep *ep)
+{
+	cancel_delayed_work_sync(&ep->timer);
+	clear_bit(KDAPL_TODO_TIMEOUT, &ep->todo);
+}
+
+/* ---- ends -------------------------------------------------------------- */
+
+/* No callback of the attempt comes after this. ep->mutex held */
+static void kdapl_cm_put_id(struct kdapl_ep *ep)
+{
+	if (ep->cm_id)
+		rdma_destroy_id(ep->cm_id);
+	ep->cm_id = NULL;
+}
+
+/* Queues the outcome that an attempt still owes. State changed; ep->lock held */
+static void kdapl_cm_outcome(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
+{
+	bool owed = ep->live_attempt || ep->cancelled;
+	u16 len = 0;
+
+	if (ep->cancelled)
+		number = DAT_CONNECTION_EVENT_DISCONNECTED;
+	else if (number == DAT_CONNECTION_EVENT_PEER_REJECTED)
+		len = ep->private_in_len;
+	ep->live_attempt = false;
+	ep->cancelled = false;
+	if (owed)
+		kdapl_ep_queue_conn(ep, &ep->outcome, number, len);
+}
+
+/* Queues the end that an ESTABLISHED still owes. State changed; ep->lock held */
+static void kdapl_cm_end_event(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
+{
+	if (ep->end_owed)
+		kdapl_ep_queue_conn(ep, &ep->end, number, 0);
+	ep->end_owed = false;
+}
+
+/* The end that a connection comes to now; later causes do not change it */
+static DAT_EVENT_NUMBER kdapl_cm_end_number(struct kdapl_ep *ep)
+{
+	DAT_EVENT_NUMBER number;
+
+	spin_lock_irq(&ep->lock);
+	number = ep->clean_end ? DAT_CONNECTION_EVENT_DISCONNECTED : DAT_CONNECTION_EVENT_BROKEN;
+	spin_unlock_irq(&ep->lock);
+	return number;
+}
+
+/* What an attempt ends with when our side gives it up. ep->mutex held */
+static DAT_EVENT_NUMBER kdapl_cm_local_failure(struct kdapl_ep *ep)
+{
+	return ep->passive ? DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR :
+			     DAT_CONNECTION_EVENT_UNREACHABLE;
+}
+
+/*
+ * An attempt has come to nothing. Its id goes first: before ESTABLISHED only
+ * that tells the peer, and what the CM still had to say is void. ep->mutex held.
+ */
+static void kdapl_cm_attempt_over(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
+{
+	kdapl_cm_timer_stop(ep);
+	kdapl_cm_put_id(ep);
+	kdapl_ep_drain(ep, kdapl_cm_qp(ep), false);
+
+	spin_lock_irq(&ep->lock);
+	kdapl_ep_set_state(ep, DAT_EP_STATE_DISCONNECTED);
+	kdapl_cm_outcome(ep, number);
+	spin_unlock_irq(&ep->lock);
+}
+
+/*
+ * A connection is over, whoever ended it. Drained first, so that receives
+ * that succeeded come before the end event (C-44); the peer is told in every
+ * case, because the CM by itself tells it nothing of a broken QP (C-60). The
+ * id stays until reset or free: it has the disconnect to finish.
+ */
+static void kdapl_cm_live_over(struct kdapl_ep *ep)
+{
+	DAT_EVENT_NUMBER number = kdapl_cm_end_number(ep);
+
+	kdapl_ep_drain(ep, kdapl_cm_qp(ep), false);
+	rdma_disconnect(ep->cm_id);
+
+	spin_lock_irq(&ep->lock);
+	kdapl_ep_set_state(ep, DAT_EP_STATE_DISCONNECTED);
+	kdapl_cm_end_event(ep, number);
+	spin_unlock_irq(&ep->lock);
+}
+
+/**
+ * kdapl_cm_end - end whatever connection an EP has, for good
+ * @ep:     EP that is being freed, or whose device is going
+ * @events: queue the outcome or end event that is owed (removal)
+ *
+ * Every completion has been through done() when it returns, so that QP and
+ * memory may go. An UNCONFIGURED EP stays as it is.
+ *
+ * Context: process, ep->mutex held.
+ */
+void kdapl_cm_end(struct kdapl_ep *ep, bool events)
+{
+	bool connected = kdapl_cm_connected(READ_ONCE(ep->state));
+	DAT_EVENT_NUMBER number = kdapl_cm_end_number(ep);
+	struct ib_qp *qp = kdapl_cm_qp(ep);
+
+	kdapl_cm_timer_stop(ep);
+	if (!connected)
+		kdapl_cm_put_id(ep);
+	if (qp)
+		kdapl_ep_drain(ep, qp, true);
+	if (connected)
+		rdma_disconnect(ep->cm_id);
+	kdapl_cm_put_id(ep);
+
+	spin_lock_irq(&ep->lock);
+	if (ep->state != DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
+		kdapl_ep_set_state(ep, DAT_EP_STATE_DISCONNECTED);
+	if (!events) {
+		ep->live_attempt = false;
+		ep->cancelled = false;
+		ep->end_owed = false;
+	}
+	kdapl_cm_outcome(ep, kdapl_cm_local_failure(ep));
+	kdapl_cm_end_event(ep, number);
+	spin_unlock_irq(&ep->lock);
+}
+
+/**
+ * kdapl_cm_reset - forget the last attempt
+ * @ep: EP in DISCONNECTED, about to get a new QP
+ *
+ * Context: process, ep->mutex held.
+ */
+void kdapl_cm_reset(struct kdapl_ep *ep)
+{
+	kdapl_cm_timer_stop(ep);
+	kdapl_cm_put_id(ep);
+	WRITE_ONCE(ep->todo, 0);
+}
+
+/* ---- beginnings -------------------------------------------------------- */
+
+/**
+ * kdapl_cm_resolve - look for the peer of an attempt that has begun
+ * @ep:     the EP, its id bound to the IA's address
+ * @remote: address and port
+ *
+ * A failure is reported as one of the attempt: UNREACHABLE.
+ *
+ * Context: process, ep->mutex held.
+ */
+void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote)
+{
+	int ret = kdapl_cm_route(&ep->obj.ia->addr, remote);
+
+	if (!ret)
+		ret = rdma_resolve_addr(ep->cm_id, NULL, (const struct sockaddr *)remote,
+					KDAPL_RESOLVE_TIMEOUT_MS * (kdapl_stretch ?: 1));
+	if (ret)
+		kdapl_cm_fail(ep, DAT_CONNECTION_EVENT_UNREACHABLE, NULL, 0);
+}
+
+/*
+ * INIT to RTR to RTS with what both sides have agreed on. The core knows the
+ * path; the limits are the EP's, the retries are ours: rxe takes 7 as for
+ * ever (M-14), and the core leaves the RNR timer at 655 ms (M-13).
+ */
+static int kdapl_cm_raise_qp(struct kdapl_ep *ep, struct rdma_cm_id *id)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTR };
+	struct ib_qp *qp = kdapl_cm_qp(ep);
+	int mask, ret;
+
+	ret = rdma_init_qp_attr(id, &attr, &mask);
+	if (ret)
+		return ret;
+	attr.min_rnr_timer = KDAPL_MIN_RNR_TIMER;
+	attr.max_dest_rd_atomic = min_t(int, attr.max_dest_rd_atomic, ep->attr.max_rdma_read_in);
+	ret = ib_modify_qp(qp, &attr, mask | IB_QP_MIN_RNR_TIMER);
+	if (ret)
+		return ret;
+
+	memset(&attr, 0, sizeof(attr));
+	attr.qp_state = IB_QPS_RTS;
+	ret = rdma_init_qp_attr(id, &attr, &mask);
+	if (ret)
+		return ret;
+	attr.max_rd_atomic = min_t(int, attr.max_rd_atomic, ep->attr.max_rdma_read_out);
+	attr.retry_cnt = min_t(u8, attr.retry_cnt, KDAPL_MAX_RETRY);
+	attr.rnr_retry = KDAPL_RNR_RETRY;
+	return ib_modify_qp(qp, &attr, mask);
+}
+
+/**
+ * kdapl_cm_accept - complete the passive side of a connection
+ * @ep:   EP in UNCONNECTED, goes to COMPLETION_PENDING
+ * @id:   child id, the EP's from now on; NULL if the device took it
+ * @req:  what the request offered
+ * @data: private data for the peer
+ * @len:  its length, within KDAPL_REPLY_PRIVATE
+ *
+ * Whatever fails from here on, a peer that has withdrawn included, is told
+ * by ACCEPT_COMPLETION_ERROR.
+ *
+ * Context: process, ep->mutex held, no lock that a CM callback takes.
+ */
+void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
+		     const struct rdma_conn_param *req, const void *data, u8 len)
+{
+	struct rdma_conn_param answer = {
+		.private_data = data,
+		.private_data_len = len,
+		.responder_resources = min_t(int, req->responder_resources,
+					     ep->attr.max_rdma_read_in),
+		.initiator_depth = min_t(int, req->initiator_depth, ep->attr.max_rdma_read_out),
+		.flow_control = req->flow_control,
+		.rnr_retry_count = KDAPL_RNR_RETRY,
+		.srq = ep->srq_attached,
+		.qp_num = kdapl_cm_qp(ep)->qp_num,
+	};
+	int ret = -ENODEV;
+
+	kdapl_cm_begin(ep, id, true);
+	if (id) {
+		rdma_lock_handler(id);
+		id->context = ep;
+		id->event_handler = kdapl_cm_handler;
+		ret = kdapl_cm_raise_qp(ep, id);
+		if (!ret)
+			ret = rdma_accept(id, &answer);
+		rdma_unlock_handler(id);
+	}
+	if (ret)
+		kdapl_cm_fail(ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, NULL, 0);
+	else
+		/* C-51 counts the end of it too */
+		kdapl_cm_timer_start(ep, kdapl_timeout_ms(KDAPL_ACCEPT_TIMEOUT_MS -
+							  KDAPL_DRAIN_TIMEOUT_MS));
+}
+
+/* ---- the work ---------------------------------------------------------- */
+
+/*
+ * The peer has accepted our request. Live before the handler lock goes: what
+ * the CM says next is about a connection, not about an attempt. If the id
+ * refuses, the peer has withdrawn, and that is no Consumer's reject.
+ */
+static void kdapl_cm_finish_active(struct kdapl_ep *ep)
+{
+	struct rdma_cm_id *id = ep->cm_id;
+	bool live = false;
+	int ret;
+
+	rdma_lock_handler(id);
+	ret = kdapl_cm_raise_qp(ep, id);
+	if (!ret)
+		ret = rdma_accept(id, NULL);
+	if (!ret)
+		live = kdapl_ep_go_live(ep);
+	rdma_unlock_handler(id);
+
+	if (live)
+		kdapl_cm_timer_stop(ep);
+	else
+		kdapl_cm_attempt_over(ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
+static void kdapl_cm_finish_passive(struct kdapl_ep *ep)
+{
+	if (kdapl_ep_go_live(ep))
+		kdapl_cm_timer_stop(ep);
+	else
+		kdapl_cm_attempt_over(ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+}
+
+/*
+ * A passive EP is complete even if its end is known already: that ends the
+ * connection in the same turn. On the active side a failure beside the
+ * answer means that the peer has withdrawn it.
+ */
+static void kdapl_cm_step_pending(struct kdapl_ep *ep, unsigned long todo)
+{
+	if (todo & BIT(KDAPL_TODO_DISCONNECT))
+		kdapl_cm_attempt_over(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	else if (ep->passive && (todo & BIT(KDAPL_TODO_ESTABLISHED)))
+		kdapl_cm_finish_passive(ep);
+	else if (todo & BIT(KDAPL_TODO_FAILED))
+		kdapl_cm_attempt_over(ep, READ_ONCE(ep->fail_number));
+	else if (todo & BIT(KDAPL_TODO_PEER_GONE))
+		kdapl_cm_attempt_over(ep, ep->passive ?
+				      DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR :
+				      DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	else if (todo & BIT(KDAPL_TODO_BREAK))
+		kdapl_cm_attempt_over(ep, kdapl_cm_local_failure(ep));
+	else if (!ep->passive && (todo & BIT(KDAPL_TODO_RESPONSE)))
+		kdapl_cm_finish_active(ep);
+	else if (todo & BIT(KDAPL_TODO_TIMEOUT))
+		kdapl_cm_attempt_over(ep, ep->passive ?
+				      DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR :
+				      DAT_CONNECTION_EVENT_TIMED_OUT);
+	else if (ep->passive && (todo & BIT(KDAPL_TODO_EARLY_RECV)))
+		/* Stands in for a final message that was lost or is late (C-43) */
+		rdma_notify(ep->cm_id, IB_EVENT_COMM_EST);
+}
+
+/* Outstanding requests may finish; posts that saw CONNECTED must be in the queue first */
+static void kdapl_cm_graceful(struct kdapl_ep *ep)
+{
+	if (!ep->posts_seen) {
+		synchronize_rcu();
+		ep->posts_seen = true;
+	}
+	if (kdapl_ep_requests_idle(ep)) {
+		spin_lock_irq(&ep->lock);
+		ep->clean_end = true;
+		spin_unlock_irq(&ep->lock);
+		kdapl_cm_live_over(ep);
+	} else {
+		kdapl_ep_post_marker(ep);
+	}
+}
+
+static void kdapl_cm_step_connected(struct kdapl_ep *ep, unsigned long todo)
+{
+	if (todo & (BIT(KDAPL_TODO_DISCONNECT) | BIT(KDAPL_TODO_BREAK) |
+		    BIT(KDAPL_TODO_PEER_GONE) | BIT(KDAPL_TODO_FAILED)))
+		kdapl_cm_live_over(ep);
+	else if ((todo & BIT(KDAPL_TODO_GRACEFUL)) &&
+		 READ_ONCE(ep->state) == DAT_EP_STATE_DISCONNECT_PENDING)
+		kdapl_cm_graceful(ep);
+	else if (todo & BIT(KDAPL_TODO_MARKER))
+		kdapl_ep_post_marker(ep);
+}
+
+static void kdapl_cm_work(struct work_struct *work)
+{
+	struct kdapl_ep *ep = container_of(work, struct kdapl_ep, work);
+	/* A Consumer that writes pages out may wait for this connection */
+	unsigned int noio = memalloc_noio_save();
+	unsigned long todo;
+
+	mutex_lock(&ep->mutex);
+	if (!ep->dying && !ep->shell) {
+		todo = xchg(&ep->todo, 0);
+		if (kdapl_cm_pending(READ_ONCE(ep->state)))
+			kdapl_cm_step_pending(ep, todo);
+		if (kdapl_cm_connected(READ_ONCE(ep->state)))
+			kdapl_cm_step_connected(ep, todo);
+	}
+	mutex_unlock(&ep->mutex);
+	memalloc_noio_restore(noio);
+}
+
+/**
+ * kdapl_cm_setup - prepare the connection part of a new EP
+ * @ep: the EP
+ *
+ * Context: process.
+ */
+void kdapl_cm_setup(struct kdapl_ep *ep)
+{
+	INIT_WORK(&ep->work, kdapl_cm_work);
+	INIT_DELAYED_WORK(&ep->timer, kdapl_cm_timer);
+}

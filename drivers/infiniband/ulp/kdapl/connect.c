@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Connections as the Consumer begins and ends them: dat_ep_connect(),
+ * dat_ep_disconnect(), addresses and qualifiers.
+ *
+ * Both calls only start something: the attempt goes on in the CM callbacks
+ * and the connection work (cm.c), a disconnect is a change of state and a bit
+ * for that work. Called by Consumers, dat_ep_disconnect() in any context;
+ * kdapl_cm_*() also by cm.c, psp.c and device.c.
+ */
+#include <linux/export.h>
+#include <linux/inetdevice.h>
+#include <linux/sched/mm.h>
+#include <net/ipv6.h>
+#include <net/net_namespace.h>
+#include <net/route.h>
+#include "kdapl.h"
+
+/* Where rdma_cm Providers put qualifiers that are no port numbers */
+#define KDAPL_QUAL_PORTS	32001
+#define KDAPL_QUAL_BASE		33534
+
+#define BAD_ADDRESS(sub)	DAT_ERROR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_##sub)
+
+/**
+ * kdapl_cm_port - IP port that stands for a qualifier
+ * @qual: connection qualifier
+ *
+ * Context: any.
+ * Return: the qualifier itself if it is a port number, else one of 33534 to
+ * 65534, as user-space uDAPL over rdma_cm maps them.
+ */
+u16 kdapl_cm_port(DAT_CONN_QUAL qual)
+{
+	if (qual <= U16_MAX)
+		return qual;
+	return qual % KDAPL_QUAL_PORTS + KDAPL_QUAL_BASE;
+}
+
+static void kdapl_cm_set_port(struct sockaddr_storage *addr, u16 port)
+{
+	/* The port stands at the same place in both families */
+	((struct sockaddr_in *)addr)->sin_port = htons(port);
+}
+
+static DAT_RETURN kdapl_cm_address4(__be32 ip, struct sockaddr_storage *out)
+{
+	struct sockaddr_in *sin = (struct sockaddr_in *)out;
+	unsigned int type = inet_addr_type(&init_net, ip);
+
+	if (ipv4_is_zeronet(ip) || type == RTN_MULTICAST || type == RTN_BROADCAST)
+		return BAD_ADDRESS(UNSUPPORTED);
+	sin->sin_family = AF_INET;
+	sin->sin_addr.s_addr = ip;
+	return DAT_SUCCESS;
+}
+
+/**
+ * kdapl_cm_address - check and normalise a Consumer's address
+ * @in:  address of one host; its port is ignored
+ * @out: the same with port zero, IPv4 in IPv6 unwrapped; zeroed on error
+ *
+ * Context: any.
+ * Return: DAT_SUCCESS, or DAT_INVALID_ADDRESS with the subtype
+ * UNSUPPORTED (multicast, broadcast or unspecified) or MALFORMED (another
+ * family than IPv4 and IPv6).
+ */
+DAT_RETURN kdapl_cm_address(const struct sockaddr *in, struct sockaddr_storage *out)
+{
+	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)in;
+	struct sockaddr_in6 *out6 = (struct sockaddr_in6 *)out;
+
+	memset(out, 0, sizeof(*out));
+	if (in->sa_family == AF_INET)
+		return kdapl_cm_address4(((const struct sockaddr_in *)in)->sin_addr.s_addr, out);
+	if (in->sa_family != AF_INET6)
+		return BAD_ADDRESS(MALFORMED);
+	if (ipv6_addr_v4mapped(&in6->sin6_addr))
+		return kdapl_cm_address4(in6->sin6_addr.s6_addr32[3], out);
+	if (ipv6_addr_is_multicast(&in6->sin6_addr) || ipv6_addr_any(&in6->sin6_addr))
+		return BAD_ADDRESS(UNSUPPORTED);
+	out6->sin6_family = AF_INET6;
+	out6->sin6_addr = in6->sin6_addr;
+	out6->sin6_scope_id = in6->sin6_scope_id;
+	return DAT_SUCCESS;
+}
+
+/**
+ * kdapl_cm_bind - make a cm_id on an IA's own address
+ * @ia:      the IA
+ * @ibdev:   the device that the caller's objects are of
+ * @handler: callback of the id
+ * @context: its context
+ * @port:    IP port, 0 for any
+ *
+ * Context: process.
+ * Return: the id, bound to @ibdev and the IA's port; or ERR_PTR: -ENODEV or
+ * -EADDRNOTAVAIL when the address has gone or leads to another device,
+ * -EADDRINUSE, -ENOMEM.
+ */
+struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
+				 rdma_cm_event_handler handler, void *context, u16 port)
+{
+	struct sockaddr_storage addr = ia->addr;
+	struct rdma_cm_id *id;
+	int ret;
+
+	id = rdma_create_id(&init_net, handler, context, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id))
+		return id;
+	kdapl_cm_set_port(&addr, port);
+	ret = rdma_bind_addr(id, (struct sockaddr *)&addr);
+	if (!ret && (id->device != ibdev || id->port_num != ia->port))
+		ret = -ENODEV;
+	if (!ret)
+		return id;
+	rdma_destroy_id(id);
+	return ERR_PTR(ret);
+}
+
+/**
+ * kdapl_cm_route - is there a route to a peer?
+ * @local:  address of the IA
+ * @remote: address of the peer, of the same family
+ *
+ * rdma_cm asks for a route by way of the IA's net device, and the kernel then
+ * takes every address for one on its link. IPv6 is left to neighbour discovery.
+ *
+ * Context: process.
+ * Return: 0, -ENETUNREACH and the like.
+ */
+int kdapl_cm_route(const struct sockaddr_storage *local, const struct sockaddr_storage *remote)
+{
+	struct flowi4 fl4 = {};
+	struct rtable *rt;
+
+	if (remote->ss_family != AF_INET)
+		return 0;
+	fl4.saddr = ((const struct sockaddr_in *)local)->sin_addr.s_addr;
+	fl4.daddr = ((const struct sockaddr_in *)remote)->sin_addr.s_addr;
+	rt = ip_route_output_key(&init_net, &fl4);
+	if (IS_ERR(rt))
+		return PTR_ERR(rt);
+	ip_rt_put(rt);
+	return 0;
+}
+
+/**
+ * kdapl_cm_begin - an attempt begins
+ * @ep:      EP in UNCONNECTED
+ * @id:      its id; the EP's from now on; NULL if it is lost already
+ * @passive: the EP accepts
+ *
+ * Context: process, ep->mutex held.
+ */
+void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
+{
+	WRITE_ONCE(ep->todo, 0);
+	ep->cm_id = id;
+
+	spin_lock_irq(&ep->lock);
+	ep->passive = passive;
+	ep->fail_number = 0;
+	ep->private_in_len = 0;
+	ep->live_attempt = true;
+	ep->cancelled = false;
+	ep->clean_end = false;
+	ep->posts_seen = false;
+	memset(&ep->first_error, 0, sizeof(ep->first_error));
+	kdapl_ep_set_state(ep, passive ? DAT_EP_STATE_COMPLETION_PENDING :
+			   DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+	spin_unlock_irq(&ep->lock);
+}
+
+/* What a request offers; the EP keeps it until the route is known */
+static void kdapl_connect_offer(struct kdapl_ep *ep, struct ib_qp *qp, const void *data, u8 len)
+{
+	memcpy(ep->private_out, data, len);
+	ep->offer = (struct rdma_conn_param) {
+		.private_data = ep->private_out,
+		.private_data_len = len,
+		.responder_resources = min_t(int, ep->attr.max_rdma_read_in, U8_MAX),
+		.initiator_depth = min_t(int, ep->attr.max_rdma_read_out, U8_MAX),
+		.flow_control = 1,
+		.retry_count = KDAPL_MAX_RETRY,
+		.rnr_retry_count = KDAPL_RNR_RETRY,
+		.srq = ep->srq_attached,
+		.qp_num = qp->qp_num,
+	};
+}
+
+/* Begins the attempt. ep->mutex held, the EP UNCONNECTED with a QP */
+static DAT_RETURN kdapl_connect_start(struct kdapl_ep *ep, struct sockaddr_storage *remote,
+				      DAT_CONN_QUAL qual, DAT_TIMEOUT timeout,
+				      const void *data, u8 len)
+{
+	struct ib_qp *qp = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
+	u16 port = kdapl_cm_port(qual);
+	struct rdma_cm_id *id;
+	int ret;
+
+	id = kdapl_cm_bind(ep->obj.ia, qp->device, kdapl_cm_handler, ep, 0);
+	if (IS_ERR(id)) {
+		ret = PTR_ERR(id);
+		if (ret == -ENODEV || ret == -EADDRNOTAVAIL)
+			return BAD_ADDRESS(UNREACHABLE);
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+				 ret == -ENOMEM ? DAT_RESOURCE_MEMORY : DAT_RESOURCE_TEP);
+	}
+	kdapl_connect_offer(ep, qp, data, len);
+	spin_lock_irq(&ep->lock);
+	ep->remote = *remote;
+	ep->remote_port = port;
+	ep->local_port = ntohs(((struct sockaddr_in *)&id->route.addr.src_addr)->sin_port);
+	ep->conn_qual = qual;
+	spin_unlock_irq(&ep->lock);
+
+	kdapl_cm_begin(ep, id, false);
+	if (timeout != DAT_TIMEOUT_INFINITE)
+		kdapl_cm_timer_start(ep, usecs_to_jiffies(timeout));
+	/* The attempt stands: what goes wrong now is an event (C-21) */
+	kdapl_cm_set_port(remote, port);
+	kdapl_cm_resolve(ep, remote);
+	return DAT_SUCCESS;
+}
+
+/* What is wrong with the EP for a connect, in the order of the reference. ep->mutex held */
+static DAT_RETURN kdapl_connect_check(struct kdapl_ep *ep, DAT_TIMEOUT timeout)
+{
+	DAT_EP_STATE state = READ_ONCE(ep->state);
+
+	if (!ep->connect_evd)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CONN);
+	if (!timeout)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	if (state == DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
+		return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
+	if (state != DAT_EP_STATE_UNCONNECTED)
+		return kdapl_ep_state_error(state);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN kdapl_connect_check_args(DAT_COUNT size, const void *data, DAT_QOS qos,
+					   DAT_CONNECT_FLAGS flags)
+{
+	if (qos != DAT_QOS_BEST_EFFORT || (flags & DAT_CONNECT_MULTIPATH_REQUIRED_FLAG))
+		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	if (size < 0 || size > KDAPL_REQUEST_PRIVATE)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	if (size && !data)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+	if (flags & ~DAT_CONNECT_MULTIPATH_REQUESTED_FLAG)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8);
+	return DAT_SUCCESS;
+}
+
+/**
+ * dat_ep_connect - start a connection to a service point
+ * @ep_handle:         EP in UNCONNECTED
+ * @remote_ia_address: address of the peer, IPv4 or IPv6; its port is ignored
+ * @remote_conn_qual:  qualifier that the peer listens on
+ * @timeout:           microseconds until TIMED_OUT, or DAT_TIMEOUT_INFINITE
+ * @private_data_size: bytes for the peer's request, at most 56
+ * @private_data:      the bytes; copied. NULL if there are none
+ * @qos:               DAT_QOS_BEST_EFFORT
+ * @connect_flags:     DAT_CONNECT_DEFAULT_FLAG or
+ *                     DAT_CONNECT_MULTIPATH_REQUESTED_FLAG
+ *
+ * The EP is in ACTIVE_CONNECTION_PENDING when the call returns. Exactly one
+ * outcome follows on its connect EVD: ESTABLISHED with the peer's private
+ * data, or PEER_REJECTED, NON_PEER_REJECTED, UNREACHABLE, TIMED_OUT, or
+ * DISCONNECTED after dat_ep_disconnect(); all but the first leave the EP
+ * DISCONNECTED, its receives flushed. Source: kDAPL 2.0.
+ *
+ * Context: process (class P), not from an upcall.
+ * Return:
+ * * DAT_SUCCESS - started
+ * * DAT_INVALID_PARAMETER - no address, @timeout 0, bad @private_data_size,
+ *   no @private_data for it, unknown flag
+ * * DAT_INVALID_HANDLE - @ep_handle names no EP; the EP has no connect EVD
+ * * DAT_INVALID_STATE - the EP is not UNCONNECTED, or not configured
+ * * DAT_MODEL_NOT_SUPPORTED - another @qos, or multipath is required
+ * * DAT_INVALID_ADDRESS - not the address of one host, not of the IA's
+ *   family, or the IA's own address has gone
+ * * DAT_INSUFFICIENT_RESOURCES - no memory, no free port
+ */
+DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_address,
+			  DAT_CONN_QUAL remote_conn_qual, DAT_TIMEOUT timeout,
+			  DAT_COUNT private_data_size, const DAT_PVOID private_data,
+			  DAT_QOS qos, DAT_CONNECT_FLAGS connect_flags)
+{
+	struct sockaddr_storage remote;
+	struct kdapl_obj *obj;
+	struct kdapl_ep *ep;
+	unsigned int noio;
+	DAT_RETURN ret;
+
+	if (!remote_ia_address)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	ep = to_kdapl_ep(obj);
+
+	noio = memalloc_noio_save();
+	mutex_lock(&ep->mutex);
+	ret = kdapl_connect_check(ep, timeout);
+	if (ret == DAT_SUCCESS)
+		ret = kdapl_connect_check_args(private_data_size, private_data, qos,
+					       connect_flags);
+	if (ret == DAT_SUCCESS)
+		ret = kdapl_cm_address(remote_ia_address, &remote);
+	if (ret == DAT_SUCCESS && remote.ss_family != obj->ia->addr.ss_family)
+		ret = BAD_ADDRESS(UNSUPPORTED);
+	if (ret == DAT_SUCCESS)
+		ret = kdapl_connect_start(ep, &remote, remote_conn_qual, timeout,
+					  private_data, private_data_size);
+	mutex_unlock(&ep->mutex);
+	memalloc_noio_restore(noio);
+	kdapl_obj_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_ep_connect);
+
+/* The Consumer gives up a connection or an attempt. ep->lock held */
+static DAT_RETURN kdapl_disconnect(struct kdapl_ep *ep, bool graceful)
+{
+	switch (ep->state) {
+	case DAT_EP_STATE_DISCONNECTED:
+		return DAT_SUCCESS;
+	case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
+	case DAT_EP_STATE_COMPLETION_PENDING:
+		/* From here on the attempt cannot succeed any more (C-17, C-23) */
+		if (ep->live_attempt)
+			ep->cancelled = true;
+		ep->live_attempt = false;
+		kdapl_ep_kick(ep, KDAPL_TODO_DISCONNECT);
+		return DAT_SUCCESS;
+	case DAT_EP_STATE_CONNECTED:
+		kdapl_ep_set_state(ep, DAT_EP_STATE_DISCONNECT_PENDING);
+		fallthrough;
+	case DAT_EP_STATE_DISCONNECT_PENDING:
+		if (!graceful && !test_bit(KDAPL_TODO_BREAK, &ep->todo))
+			ep->clean_end = true;
+		/* A second graceful one has nothing to add; to look again does no harm */
+		kdapl_ep_kick(ep, graceful ? KDAPL_TODO_GRACEFUL : KDAPL_TODO_DISCONNECT);
+		return DAT_SUCCESS;
+	default:
+		return kdapl_ep_state_error(ep->state);
+	}
+}
+
+/**
+ * dat_ep_disconnect - end a connection, or give up an attempt
+ * @ep_handle:   the EP
+ * @close_flags: DAT_CLOSE_ABRUPT_FLAG: what is outstanding is flushed;
+ *               DAT_CLOSE_GRACEFUL_FLAG: requests already posted complete
+ *               first
+ *
+ * Starts the disconnect and returns; DISCONNECTED follows on the connect
+ * EVD, at most a second later if it is abrupt. On an EP that is DISCONNECTED
+ * already nothing happens. Source: kDAPL 2.0.
+ *
+ * Context: any but hard interrupt (class A).
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @ep_handle names no EP
+ * * DAT_INVALID_PARAMETER - unknown flag
+ * * DAT_INVALID_STATE - there is no connection and no attempt
+ */
+DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS close_flags)
+{
+	struct kdapl_obj *obj;
+	unsigned long flags;
+	struct kdapl_ep *ep;
+	DAT_RETURN ret;
+
+	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	if (close_flags != DAT_CLOSE_ABRUPT_FLAG && close_flags != DAT_CLOSE_GRACEFUL_FLAG) {
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		goto out;
+	}
+	ep = to_kdapl_ep(obj);
+	spin_lock_irqsave(&ep->lock, flags);
+	ret = kdapl_disconnect(ep, close_flags == DAT_CLOSE_GRACEFUL_FLAG);
+	spin_unlock_irqrestore(&ep->lock, flags);
+out:
+	kdapl_obj_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_ep_disconnect);

@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Connection requests: from the CM's callback to accept or reject.
+ *
+ * Owns a CR between leaving its PSP's backlog and going back there. The
+ * callback fills it in; work, which may sleep, gives it a handle and queues
+ * its event; one call consumes it. Called by Consumers in process context
+ * (queries in any), by EVD free, IA close and removal.
+ *
+ * Who owns what: kdapl_cr.ref counts the object and its event while that is
+ * queued; whoever drops the last has the work put the memory back. A CR can
+ * be consumed before its event is seen, by somebody who guesses handles. The
+ * cm_id belongs to whoever takes it out of kdapl_cr.id by xchg(): accept,
+ * reject, destroy, removal.
+ */
+#include <linux/export.h>
+#include <linux/sched/mm.h>
+#include "kdapl.h"
+#include "trace.h"
+
+/* What stands in front of reject data: versions of API and Provider, 2.0 each */
+static const u8 reject_prefix[KDAPL_REJECT_PREFIX] = { 2, 0, 2, 0 };
+
+/* ---- arrival ----------------------------------------------------------- */
+
+/* rdma_cm callback of a child id that nobody has accepted yet */
+static int kdapl_cr_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct kdapl_cr *cr = id->context;
+
+	trace_kdapl_cm_event(kdapl_obj_id(&cr->psp->obj), event->event, event->status);
+	/* The peer has withdrawn; accept and reject find out by the CM's refusal (C-12) */
+	if (event->event != RDMA_CM_EVENT_ADDR_CHANGE)
+		WRITE_ONCE(cr->withdrawn, true);
+	return 0;
+}
+
+/* Address of a request, its port taken out */
+static u16 kdapl_cr_address(struct sockaddr_storage *out, const struct sockaddr_storage *in)
+{
+	struct sockaddr_in *sin = (struct sockaddr_in *)out;
+	u16 port;
+
+	*out = *in;
+	/* The port stands at the same place in both families */
+	port = ntohs(sin->sin_port);
+	sin->sin_port = 0;
+	return port;
+}
+
+/**
+ * kdapl_cr_arrive - a request has come
+ * @cr:    from the PSP's backlog
+ * @id:    child id, the CR's from now on
+ * @param: what the peer offers
+ *
+ * Context: CM callback, handler_mutex of @id held; does not sleep.
+ */
+void kdapl_cr_arrive(struct kdapl_cr *cr, struct rdma_cm_id *id,
+		     const struct rdma_conn_param *param)
+{
+	u8 len = min_t(u8, param->private_data_len, KDAPL_REQUEST_PRIVATE);
+
+	cr->param = *param;
+	cr->param.private_data = NULL;
+	memset(cr->private_data, 0, sizeof(cr->private_data));
+	if (param->private_data)
+		memcpy(cr->private_data, param->private_data, len);
+	cr->private_len = len;
+	cr->local_port = kdapl_cr_address(&cr->local, &id->route.addr.src_addr);
+	cr->remote_port = kdapl_cr_address(&cr->remote, &id->route.addr.dst_addr);
+	cr->withdrawn = false;
+	cr->id = id;
+	refcount_set(&cr->ref, 1);
+	id->context = cr;
+	id->event_handler = kdapl_cr_handler;
+	queue_work(kdapl_wq, &cr->work);
+}
+
+/* Refuses a request as if nobody listened. No lock that a CM callback takes */
+static void kdapl_cr_refuse(struct rdma_cm_id *id)
+{
+	/* Else the core would give the reason of a Consumer's reject */
+	rdma_reject(id, NULL, 0, IB_CM_REJ_NO_RESOURCES);
+	rdma_destroy_id(id);
+}
+
+/* Makes the object and queues its event; false if that cannot be */
+static bool kdapl_cr_announce(struct kdapl_cr *cr)
+{
+	struct kdapl_ia *ia = cr->psp->obj.ia;
+	bool done = false;
+
+	if (READ_ONCE(cr->psp->closed) || !kdapl_ia_enter(ia))
+		return false;
+	if (!kdapl_obj_init(&cr->obj, DAT_HANDLE_TYPE_CR, ia)) {
+		cr->ev.kind = KDAPL_EV_CR;
+		cr->ev.ep = NULL;
+		cr->ev.notify = true;
+		refcount_inc(&cr->ref);
+		kdapl_ia_add(ia, &cr->obj, true);
+		kdapl_evd_queue(cr->psp->evd, &cr->ev, false);
+		done = true;
+	}
+	kdapl_ia_leave(ia);
+	return done;
+}
+
+static void kdapl_cr_work(struct work_struct *work)
+{
+	struct kdapl_cr *cr = container_of(work, struct kdapl_cr, work);
+	unsigned int noio;
+
+	if (!refcount_read(&cr->ref)) {
+		kdapl_psp_recycle(cr);
+		return;
+	}
+	noio = memalloc_noio_save();
+	if (!kdapl_cr_announce(cr)) {
+		kdapl_cr_refuse(cr->id);
+		kdapl_psp_uncount(cr);
+		kdapl_cr_put(cr);
+	}
+	memalloc_noio_restore(noio);
+}
+
+/**
+ * kdapl_cr_setup - prepare a CR of a new backlog
+ * @cr:  the CR, zeroed
+ * @psp: whose backlog it is
+ *
+ * Context: process.
+ */
+void kdapl_cr_setup(struct kdapl_cr *cr, struct kdapl_psp *psp)
+{
+	cr->psp = psp;
+	INIT_WORK(&cr->work, kdapl_cr_work);
+}
+
+/* ---- consumption ------------------------------------------------------- */
+
+/*
+ * Memory of a CR is used again at once, so the object that we got may be the
+ * next one at the same place: compare again, now that it cannot go.
+ */
+static struct kdapl_cr *kdapl_cr_get(DAT_CR_HANDLE handle)
+{
+	struct kdapl_obj *obj = kdapl_obj_get(handle, DAT_HANDLE_TYPE_CR);
+
+	if (!obj)
+		return NULL;
+	if (kdapl_obj_handle(obj) != handle) {
+		kdapl_obj_put(obj);
+		return NULL;
+	}
+	return to_kdapl_cr(obj);
+}
+
+/* The caller of kdapl_obj_kill() makes the handle go; drops the caller's reference */
+static void kdapl_cr_unlink(struct kdapl_cr *cr)
+{
+	kdapl_obj_unpublish(&cr->obj);
+	kdapl_obj_put(&cr->obj);
+	kdapl_obj_wait(&cr->obj);
+}
+
+/* Last step of consumption. Without references */
+static void kdapl_cr_finish(struct kdapl_cr *cr)
+{
+	kdapl_psp_uncount(cr);
+	kdapl_ia_del(cr->obj.ia, &cr->obj);
+	kdapl_cr_put(cr);
+}
+
+/**
+ * kdapl_cr_destroy - refuse a request that nobody will answer
+ * @cr: out of the table, no reference left
+ *
+ * Its event may still be queued, the memory waits for it.
+ *
+ * Context: process, no lock that a CM callback takes.
+ */
+void kdapl_cr_destroy(struct kdapl_cr *cr)
+{
+	kdapl_cr_shell(cr);
+	kdapl_cr_finish(cr);
+}
+
+/**
+ * kdapl_cr_shell - the device is going: refuse the request
+ * @cr: referenced by the caller
+ *
+ * Context: process, no lock that a CM callback takes.
+ */
+void kdapl_cr_shell(struct kdapl_cr *cr)
+{
+	struct rdma_cm_id *id = xchg(&cr->id, NULL);
+
+	if (id) {
+		kdapl_cr_refuse(id);
+		kdapl_ia_verbs_put(cr->obj.ia);
+	}
+}
+
+/**
+ * kdapl_cr_drop - the EVD goes with the event of a request in it
+ * @ev: the event, off the queue
+ *
+ * A request that nobody has seen is refused (E-46).
+ *
+ * Context: process, no lock that a CM callback takes.
+ */
+void kdapl_cr_drop(struct kdapl_event *ev)
+{
+	struct kdapl_cr *cr = container_of(ev, struct kdapl_cr, ev);
+
+	if (kdapl_obj_kill(&cr->obj)) {
+		kdapl_obj_unpublish(&cr->obj);
+		kdapl_obj_wait(&cr->obj);
+		kdapl_cr_destroy(cr);
+	}
+	kdapl_cr_put(cr);
+}
+
+/* ---- calls ------------------------------------------------------------- */
+
+/**
+ * dat_cr_query - what a connection request brings
+ * @cr_handle:     the request
+ * @cr_param_mask: DAT_CR_FIELD_*, the members wanted
+ * @cr_param:      takes them; other members are left alone
+ *
+ * Address and private data stay until the request is accepted or rejected.
+ * The size of private data is that of the message's field (56), zeroes
+ * behind what the peer gave. Source: kDAPL 2.0.
+ *
+ * Context: any but hard interrupt (class A).
+ * Return: DAT_SUCCESS; DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER: unknown bit
+ * in @cr_param_mask, or @cr_param is NULL.
+ */
+DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mask,
+			DAT_CR_PARAM *cr_param)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+	struct kdapl_cr *cr;
+
+	cr = kdapl_cr_get(cr_handle);
+	if (!cr)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+	if (cr_param_mask & ~DAT_CR_FIELD_ALL) {
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		goto out;
+	}
+	if (!cr_param) {
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+		goto out;
+	}
+	if (cr_param_mask & DAT_CR_FIELD_REMOTE_IA_ADDRESS_PTR)
+		cr_param->remote_ia_address_ptr = (struct sockaddr *)&cr->remote;
+	if (cr_param_mask & DAT_CR_FIELD_REMOTE_PORT_QUAL)
+		cr_param->remote_port_qual = cr->remote_port;
+	if (cr_param_mask & DAT_CR_FIELD_PRIVATE_DATA_SIZE)
+		cr_param->private_data_size = cr->private_len;
+	if (cr_param_mask & DAT_CR_FIELD_PRIVATE_DATA)
+		cr_param->private_data = cr->private_data;
+	if (cr_param_mask & DAT_CR_FIELD_LOCAL_EP_HANDLE)
+		cr_param->local_ep_handle = DAT_HANDLE_NULL;
+out:
+	kdapl_obj_put(&cr->obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_cr_query);
+
+/* What is wrong with an accept, in the order of the reference. ep->mutex held */
+static DAT_RETURN kdapl_accept_check(struct kdapl_ep *ep, DAT_COUNT size, const void *data)
+{
+	DAT_EP_STATE state = READ_ONCE(ep->state);
+
+	if (size > 0 && !data)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	if (state != DAT_EP_STATE_UNCONNECTED && state != DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
+		return kdapl_ep_state_error(state);
+	if (state != DAT_EP_STATE_UNCONNECTED || !ep->connect_evd)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	if (size < 0 || size > KDAPL_REPLY_PRIVATE)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	return DAT_SUCCESS;
+}
+
+/* Hands the id of a killed CR to the EP. ep->mutex held, the EP UNCONNECTED */
+static void kdapl_cr_attach(struct kdapl_cr *cr, struct kdapl_ep *ep, const void *data, u8 len)
+{
+	struct rdma_cm_id *id = xchg(&cr->id, NULL);
+
+	spin_lock_irq(&ep->lock);
+	ep->remote = cr->remote;
+	ep->remote_port = cr->remote_port;
+	ep->local_port = cr->local_port;
+	ep->conn_qual = 0;
+	spin_unlock_irq(&ep->lock);
+	kdapl_cm_accept(ep, id, &cr->param, data, len);
+	if (id)
+		kdapl_ia_verbs_put(cr->obj.ia);
+}
+
+/**
+ * dat_cr_accept - accept a connection request
+ * @cr_handle:         the request
+ * @ep_handle:         EP of the same IA, in UNCONNECTED
+ * @private_data_size: bytes for the peer's ESTABLISHED event, at most 196
+ * @private_data:      the bytes; copied. NULL if there are none
+ *
+ * The EP is in COMPLETION_PENDING when the call returns. ESTABLISHED follows
+ * on its connect EVD, or ACCEPT_COMPLETION_ERROR with the EP DISCONNECTED and
+ * its receives flushed, at most 30 s later. A success consumes the request,
+ * an error leaves it. Source: kDAPL 2.0.
+ *
+ * Context: process (class P), not from an upcall.
+ * Return:
+ * * DAT_SUCCESS - under way
+ * * DAT_INVALID_HANDLE - @cr_handle; @ep_handle, or the EP is not configured or
+ *   without connect EVD
+ * * DAT_INVALID_PARAMETER - no @private_data for its size, or a bad size
+ * * DAT_INVALID_STATE - the EP is not UNCONNECTED
+ */
+DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
+			 DAT_COUNT private_data_size, const DAT_PVOID private_data)
+{
+	unsigned int noio = memalloc_noio_save();
+	struct kdapl_obj *obj = NULL;
+	struct kdapl_cr *cr;
+	struct kdapl_ep *ep;
+	DAT_RETURN ret;
+
+	ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+	cr = kdapl_cr_get(cr_handle);
+	if (!cr)
+		goto out;
+	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
+	if (!obj || obj->ia != cr->obj.ia) {
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+		goto out_put;
+	}
+	ep = to_kdapl_ep(obj);
+	mutex_lock(&ep->mutex);
+	ret = kdapl_accept_check(ep, private_data_size, private_data);
+	if (ret == DAT_SUCCESS && !kdapl_obj_kill(&cr->obj))
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+	if (ret == DAT_SUCCESS)
+		kdapl_cr_attach(cr, ep, private_data, private_data_size);
+	mutex_unlock(&ep->mutex);
+	if (ret == DAT_SUCCESS) {
+		kdapl_cr_unlink(cr);
+		kdapl_cr_finish(cr);
+		cr = NULL;
+	}
+out_put:
+	if (obj)
+		kdapl_obj_put(obj);
+	if (cr)
+		kdapl_obj_put(&cr->obj);
+out:
+	memalloc_noio_restore(noio);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_cr_accept);
+
+/* Rejects as the Consumer does, with data; what the CM refuses is over already (C-12) */
+static void kdapl_cr_reject(struct kdapl_cr *cr, const void *data, u8 len)
+{
+	struct rdma_cm_id *id = xchg(&cr->id, NULL);
+	u8 msg[KDAPL_REJECT_PRIVATE];
+
+	if (!id)
+		return;
+	memcpy(msg, reject_prefix, sizeof(reject_prefix));
+	if (len)
+		memcpy(msg + sizeof(reject_prefix), data, len);
+	rdma_reject(id, msg, sizeof(reject_prefix) + len, IB_CM_REJ_CONSUMER_DEFINED);
+	rdma_destroy_id(id);
+	kdapl_ia_verbs_put(cr->obj.ia);
+}
+
+/**
+ * dat_cr_reject - reject a connection request
+ * @cr_handle:         the request
+ * @private_data_size: bytes for the peer's PEER_REJECTED event, at most 144
+ * @private_data:      the bytes; NULL if there are none
+ *
+ * The request is consumed, also if its peer has given up. Source: kDAPL 2.0.
+ *
+ * Context: process (class P), not from an upcall.
+ * Return: DAT_SUCCESS; DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER: bad
+ * @private_data_size, or no @private_data for it.
+ */
+DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
+			 const DAT_PVOID private_data)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+	struct kdapl_cr *cr;
+
+	cr = kdapl_cr_get(cr_handle);
+	if (!cr)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+	if (private_data_size < 0 ||
+	    private_data_size > KDAPL_REJECT_PRIVATE - KDAPL_REJECT_PREFIX)
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	else if (private_data_size && !private_data)
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	else if (!kdapl_obj_kill(&cr->obj))
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+	if (ret != DAT_SUCCESS) {
+		kdapl_obj_put(&cr->obj);
+		return ret;
+	}
+	kdapl_cr_unlink(cr);
+	kdapl_cr_reject(cr, private_data, private_data_size);
+	kdapl_cr_finish(cr);
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_GPL(dat_cr_reject);
