@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * debugfs: what objects there are, in which state, with what in their queues.
+ *
+ * Owns the directory kdapl and its files, one for each type of object, one
+ * line for each object; Documentation/ABI/testing/debugfs-kdapl describes
+ * them. Reads run in process context. The walk goes over the handle table
+ * and holds a reference to the one object that it is about to print and no
+ * lock, so that a reader can neither stop a Consumer nor find freed memory:
+ * whoever frees the object waits for the line to be finished. Objects are
+ * named by kdapl_obj_id(), as in the tracepoints; no address is printed.
+ */
+#include <linux/debugfs.h>
+#include <linux/seq_file.h>
+#include "kdapl.h"
+
+struct dentry *kdapl_debugfs;
+
+/* One file: the type it lists and the printer of one line */
+struct kdapl_listing {
+	const char *file;
+	DAT_HANDLE_TYPE type;
+	void (*show)(struct seq_file *m, struct kdapl_obj *obj);
+};
+
+static const char * const type_names[KDAPL_NTYPES] = {
+	[DAT_HANDLE_TYPE_CR] = "cr",
+	[DAT_HANDLE_TYPE_EP] = "ep",
+	[DAT_HANDLE_TYPE_EVD] = "evd",
+	[DAT_HANDLE_TYPE_IA] = "ia",
+	[DAT_HANDLE_TYPE_LMR] = "lmr",
+	[DAT_HANDLE_TYPE_PSP] = "psp",
+	[DAT_HANDLE_TYPE_PZ] = "pz",
+	[DAT_HANDLE_TYPE_RMR] = "rmr",
+	[DAT_HANDLE_TYPE_RSP] = "rsp",
+	[DAT_HANDLE_TYPE_SRQ] = "srq",
+	[DAT_HANDLE_TYPE_CSP] = "csp",
+};
+
+static const char * const ep_states[] = {
+	[DAT_EP_STATE_UNCONNECTED] = "UNCONNECTED",
+	[DAT_EP_STATE_UNCONFIGURED_UNCONNECTED] = "UNCONFIGURED",
+	[DAT_EP_STATE_RESERVED] = "RESERVED",
+	[DAT_EP_STATE_UNCONFIGURED_RESERVED] = "UNCONFIGURED_RESERVED",
+	[DAT_EP_STATE_PASSIVE_CONNECTION_PENDING] = "PASSIVE_PENDING",
+	[DAT_EP_STATE_UNCONFIGURED_PASSIVE] = "UNCONFIGURED_PASSIVE",
+	[DAT_EP_STATE_ACTIVE_CONNECTION_PENDING] = "ACTIVE_PENDING",
+	[DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING] = "TENTATIVE_PENDING",
+	[DAT_EP_STATE_UNCONFIGURED_TENTATIVE] = "UNCONFIGURED_TENTATIVE",
+	[DAT_EP_STATE_CONNECTED] = "CONNECTED",
+	[DAT_EP_STATE_DISCONNECT_PENDING] = "DISCONNECT_PENDING",
+	[DAT_EP_STATE_DISCONNECTED] = "DISCONNECTED",
+	[DAT_EP_STATE_COMPLETION_PENDING] = "COMPLETION_PENDING",
+};
+
+static const char * const srq_states[] = {
+	[DAT_SRQ_STATE_ERROR] = "ERROR",
+	[DAT_SRQ_STATE_OPERATIONAL] = "OPERATIONAL",
+	[DAT_SRQ_STATE_SHUTDOWN] = "SHUTDOWN",
+};
+
+static const char *name_of(const char * const *names, unsigned int n, unsigned int i)
+{
+	return i < n && names[i] ? names[i] : "?";
+}
+
+/* " key=type#id", or " key=none" */
+static void show_ref(struct seq_file *m, const char *key, const struct kdapl_obj *obj)
+{
+	if (obj)
+		seq_printf(m, " %s=%s#%u", key,
+			   name_of(type_names, ARRAY_SIZE(type_names),
+				   kdapl_handle_type(obj->handle)),
+			   kdapl_obj_id(obj));
+	else
+		seq_printf(m, " %s=none", key);
+}
+
+/* Of NULL no member is read */
+#define show_object(m, key, p)						\
+	do {								\
+		typeof(p) _p = (p);					\
+									\
+		show_ref(m, key, _p ? &_p->obj : NULL);			\
+	} while (0)
+
+static void show_head(struct seq_file *m, const struct kdapl_obj *obj)
+{
+	seq_printf(m, "%s#%u", type_names[kdapl_handle_type(obj->handle)],
+		   kdapl_obj_id(obj));
+	if (obj != &obj->ia->obj)
+		show_ref(m, "ia", &obj->ia->obj);
+}
+
+/* " key=depth/free/posted/done"; a snapshot, slots move while they are counted */
+static void show_pool(struct seq_file *m, const char *key, const struct kdapl_pool *pool)
+{
+	seq_printf(m, " %s=%u/%u/%u/%u", key, pool->depth,
+		   kdapl_pool_count(pool, KDAPL_SLOT_FREE),
+		   kdapl_pool_count(pool, KDAPL_SLOT_POSTED),
+		   kdapl_pool_count(pool, KDAPL_SLOT_DONE));
+}
+
+static void show_ia(struct seq_file *m, struct kdapl_obj *obj)
+{
+	struct kdapl_ia *ia = to_kdapl_ia(obj);
+	unsigned int i;
+
+	show_head(m, obj);
+	seq_printf(m, " name=%s addr=%pISc state=%s verbs_objects=%d", ia->name, &ia->addr,
+		   READ_ONCE(ia->shell) ? "shell" : READ_ONCE(ia->closing) ? "closing" : "open",
+		   atomic_read(&ia->nverbs));
+	mutex_lock(&ia->mutex);
+	for (i = 0; i < KDAPL_NTYPES; i++) {
+		size_t n = list_count_nodes(&ia->objs[i]);
+
+		if (n && type_names[i])
+			seq_printf(m, " %ss=%zu", type_names[i], n);
+	}
+	mutex_unlock(&ia->mutex);
+	show_object(m, "async_evd", READ_ONCE(ia->async_evd));
+	seq_putc(m, '\n');
+}
+
+static void show_pz(struct seq_file *m, struct kdapl_obj *obj)
+{
+	struct kdapl_pz *pz = to_kdapl_pz(obj);
+
+	show_head(m, obj);
+	seq_printf(m, " state=%s zone=%u users=%d service_qp=%s\n",
+		   READ_ONCE(pz->pd) ? "live" : "shell", pz->zone, atomic_read(&obj->users),
+		   READ_ONCE(pz->qp) ? "yes" : "no");
+}
+
+static void show_lmr(struct seq_file *m, struct kdapl_obj *obj)
+{
+	struct kdapl_lmr *lmr = to_kdapl_lmr(obj);
+
+	show_head(m, obj);
+	show_object(m, "pz", lmr->pz);
+	seq_printf(m, " state=%s context=0x%08x length=%llu privileges=0x%02x rmrs=%d\n",
+		   READ_ONCE(lmr->mr) ? "live" : "shell", lmr->param.lmr_context,
+		   lmr->param.length, lmr->param.mem_priv, atomic_read(&obj->users));
+}
+
+static const char *policy_name(DAT_UPCALL_POLICY policy)
+{
+	switch (policy) {
+	case DAT_UPCALL_DISABLE:
+		return "DISABLE";
+	case DAT_UPCALL_SINGLE_INSTANCE:
+		return "SINGLE_INSTANCE";
+	case DAT_UPCALL_NOTIFY:
+		return "NOTIFY";
+	case DAT_UPCALL_TEARDOWN:
+		return "TEARDOWN";
+	default:
+		return "?";
+	}
+}
+
+static void show_evd(struct seq_file *m, struct kdapl_obj *obj)
+{
+	struct kdapl_evd *evd = to_kdapl_evd(obj);
+	u32 nqueued, nnotify, ring_used;
+	DAT_UPCALL_POLICY policy;
+	u64 dropped, nupcalls;
+	unsigned long flags;
+	bool overflowed;
+
+	spin_lock_irqsave(&evd->lock, flags);
+	policy = evd->policy;
+	nqueued = evd->nqueued;
+	nnotify = evd->nnotify;
+	ring_used = evd->ring_used;
+	overflowed = evd->overflowed;
+	dropped = evd->dropped;
+	nupcalls = evd->nupcalls;
+	spin_unlock_irqrestore(&evd->lock, flags);
+
+	show_head(m, obj);
+	seq_printf(m, " streams=0x%03x policy=%s claim=0x%x queued=%u notify=%u",
+		   evd->streams, policy_name(policy), atomic_read(&evd->claim),
+		   nqueued, nnotify);
+	seq_printf(m, " ring=%u/%u crs=%d psps=%d upcalls=%llu dropped=%llu overflowed=%d\n",
+		   ring_used, evd->qlen, atomic_read(&evd->ncr), atomic_read(&evd->npsp),
+		   nupcalls, dropped, overflowed);
+}
+
+static void show_first_error(struct seq_file *m, struct kdapl_ep *ep)
+{
+	struct kdapl_first_error e;
+	unsigned long flags;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	e = ep->first_error;
+	spin_unlock_irqrestore(&ep->lock, flags);
+	if (e.valid)
+		seq_printf(m, " first_error=%u/%u/%u/%u", e.op, e.status, e.vendor, e.behind);
+	else
+		seq_puts(m, " first_error=none");
+}
+
+static void show_ep(struct seq_file *m, struct kdapl_obj *obj)
+{
+	struct kdapl_ep *ep = to_kdapl_ep(obj);
+	struct ib_qp *qp;
+
+	show_head(m, obj);
+	show_object(m, "pz", READ_ONCE(ep->pz));
+	seq_printf(m, " state=%s", name_of(ep_states, ARRAY_SIZE(ep_states),
+					   READ_ONCE(ep->state)));
+	rcu_read_lock();
+	qp = rcu_dereference(ep->qp);
+	if (qp)
+		seq_printf(m, " qp=%u", qp->qp_num);
+	else
+		seq_puts(m, " qp=none");
+	rcu_read_unlock();
+	show_object(m, "recv_evd", READ_ONCE(ep->recv_evd));
+	show_object(m, "request_evd", READ_ONCE(ep->request_evd));
+	show_object(m, "connect_evd", READ_ONCE(ep->connect_evd));
+	show_object(m, "srq", READ_ONCE(ep->srq));
+	show_pool(m, "recvs", &ep->rq);
+	show_pool(m, "requests", &ep->sq.pool);
+	seq_printf(m, " parked=%s", READ_ONCE(ep->parked) ? "yes" : "no");
+	show_first_error(m, ep);
+	seq_putc(m, '\n');
+}
+
+static void show_srq(struct seq_file *m, struct kdapl_obj *obj)
+{
+	struct kdapl_srq *srq = to_kdapl_srq(obj);
+
+	show_head(m, obj);
+	show_object(m, "pz", srq->pz);
+	seq_printf(m, " state=%s eps=%d low_watermark=%u",
+		   name_of(srq_states, ARRAY_SIZE(srq_states), READ_ONCE(srq->state)),
+		   atomic_read(&obj->users), READ_ONCE(srq->low_watermark));
+	show_pool(m, "recvs", &srq->pool);
+	seq_printf(m, " lost=%lld\n", atomic64_read(&srq->lost));
+}
+
+static void show_psp(struct seq_file *m, struct kdapl_obj *obj)
+{
+	struct kdapl_psp *psp = to_kdapl_psp(obj);
+
+	show_head(m, obj);
+	show_object(m, "evd", psp->evd);
+	seq_printf(m, " state=%s qual=0x%llx port=%u crs=%u/%u\n",
+		   READ_ONCE(psp->id) ? "listening" : "shell", psp->qual,
+		   kdapl_cm_port(psp->qual), READ_ONCE(psp->ncr), psp->backlog);
+}
+
+static void show_cr(struct seq_file *m, struct kdapl_obj *obj)
+{
+	struct kdapl_cr *cr = to_kdapl_cr(obj);
+
+	show_head(m, obj);
+	show_object(m, "psp", cr->psp);
+	seq_printf(m, " state=%s remote=%pISc port=%u private_data=%u\n",
+		   READ_ONCE(cr->withdrawn) ? "withdrawn" : "waiting", &cr->remote,
+		   cr->remote_port, cr->private_len);
+}
+
+static const struct kdapl_listing listings[] = {
+	{ "ias", DAT_HANDLE_TYPE_IA, show_ia },
+	{ "pzs", DAT_HANDLE_TYPE_PZ, show_pz },
+	{ "lmrs", DAT_HANDLE_TYPE_LMR, show_lmr },
+	{ "evds", DAT_HANDLE_TYPE_EVD, show_evd },
+	{ "eps", DAT_HANDLE_TYPE_EP, show_ep },
+	{ "srqs", DAT_HANDLE_TYPE_SRQ, show_srq },
+	{ "psps", DAT_HANDLE_TYPE_PSP, show_psp },
+	{ "crs", DAT_HANDLE_TYPE_CR, show_cr },
+};
+
+/* The position is the index in the handle table */
+static void *listing_from(struct seq_file *m, loff_t *pos)
+{
+	const struct kdapl_listing *listing = m->private;
+	struct kdapl_obj *obj;
+	u32 idx;
+
+	if (*pos >= KDAPL_HANDLE_MAX)
+		return NULL;
+	idx = *pos;
+	obj = kdapl_obj_next(&idx, listing->type);
+	*pos = obj ? idx : KDAPL_HANDLE_MAX;
+	return obj;
+}
+
+static void *kdapl_listing_start(struct seq_file *m, loff_t *pos)
+{
+	return listing_from(m, pos);
+}
+
+static void *kdapl_listing_next(struct seq_file *m, void *v, loff_t *pos)
+{
+	kdapl_obj_put(v);
+	++*pos;
+	return listing_from(m, pos);
+}
+
+static void kdapl_listing_stop(struct seq_file *m, void *v)
+{
+	if (v)
+		kdapl_obj_put(v);
+}
+
+static int kdapl_listing_show(struct seq_file *m, void *v)
+{
+	const struct kdapl_listing *listing = m->private;
+
+	listing->show(m, v);
+	return 0;
+}
+
+static const struct seq_operations kdapl_listing_sops = {
+	.start = kdapl_listing_start,
+	.next = kdapl_listing_next,
+	.stop = kdapl_listing_stop,
+	.show = kdapl_listing_show,
+};
+
+DEFINE_SEQ_ATTRIBUTE(kdapl_listing);
+
+/**
+ * kdapl_debugfs_init - make the directory and its files
+ *
+ * Without debugfs, or when it fails, the module works all the same.
+ *
+ * Context: process, module load.
+ */
+void kdapl_debugfs_init(void)
+{
+	unsigned int i;
+
+	kdapl_debugfs = debugfs_create_dir("kdapl", NULL);
+	for (i = 0; i < ARRAY_SIZE(listings); i++)
+		debugfs_create_file(listings[i].file, 0400, kdapl_debugfs,
+				    (void *)&listings[i], &kdapl_listing_fops);
+}
+
+/**
+ * kdapl_debugfs_exit - remove the directory; waits for readers
+ *
+ * Context: process, module unload.
+ */
+void kdapl_debugfs_exit(void)
+{
+	debugfs_remove_recursive(kdapl_debugfs);
+	kdapl_debugfs = NULL;
+}
