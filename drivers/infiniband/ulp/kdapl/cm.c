@@ -49,6 +49,9 @@ static void kdapl_cm_fail(struct kdapl_ep *ep, DAT_EVENT_NUMBER number,
 	unsigned long flags;
 
 	spin_lock_irqsave(&ep->lock, flags);
+	/* If it comes too late for the attempt, the peer has left the connection */
+	if (!test_bit(KDAPL_TODO_BREAK, &ep->todo))
+		ep->clean_end = true;
 	if (!ep->fail_number) {
 		ep->fail_number = number;
 		if (ep->passive)

@@ -16,6 +16,7 @@
  * Only wr_cqe and status of a failed completion are believed: the operation
  * comes from the slot.
  */
+#include <linux/rculist.h>
 #include "kdapl.h"
 #include "trace.h"
 
@@ -185,6 +186,17 @@ void kdapl_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
 
 	kdapl_recv_event(slot->ev.ep, slot, wc);
+}
+
+/* The EP that took an SRQ buffer, by the value of wc->qp; NULL for a QP that has left */
+static struct kdapl_ep *kdapl_srq_find_ep(struct kdapl_srq *srq, const struct ib_qp *qp)
+{
+	struct kdapl_ep *ep;
+
+	hash_for_each_possible_rcu(srq->eps, ep, srq_node, (unsigned long)qp)
+		if (ep->qp_value == qp)
+			return ep;
+	return NULL;
 }
 
 /**

@@ -116,17 +116,14 @@ static const DAT_PROVIDER_ATTR kdapl_provider_attr = {
 
 /* ---- selective copies -------------------------------------------------- */
 
-/* Where the member of a mask bit stands; size 0: the bit has none */
-struct kdapl_field {
-	u16 offset;
-	u16 size;
-};
+/*
+ * Bits of the masks are in the order of the members. Tables of where each
+ * member begins, by bit: it ends where the next begins.
+ */
+#define KDAPL_IA_FIELD(bit, member) \
+	[ilog2(DAT_IA_FIELD_##bit)] = offsetof(DAT_IA_ATTR, member)
 
-#define KDAPL_IA_FIELD(bit, member)					\
-	[ilog2(DAT_IA_FIELD_##bit)] = { offsetof(DAT_IA_ATTR, member),	\
-					sizeof_field(DAT_IA_ATTR, member) }
-
-static const struct kdapl_field kdapl_ia_fields[] = {
+static const u16 kdapl_ia_fields[] = {
 	KDAPL_IA_FIELD(IA_ADAPTER_NAME, adapter_name),
 	KDAPL_IA_FIELD(IA_VENDOR_NAME, vendor_name),
 	KDAPL_IA_FIELD(IA_HARDWARE_MAJOR_VERSION, hardware_version_major),
@@ -161,18 +158,22 @@ static const struct kdapl_field kdapl_ia_fields[] = {
 		       max_rdma_read_per_ep_out_guaranteed),
 	KDAPL_IA_FIELD(IA_ZB_SUPPORTED, zb_supported),
 	KDAPL_IA_FIELD(IA_RESERVED_LMR_SUPPORTED, reserved_lmr_supported),
+	/* Two bits of extensions, whose members have no length here */
+	[ilog2(DAT_IA_FIELD_IA_RESERVED_LMR_SUPPORTED) + 1] =
+		offsetof(DAT_IA_ATTR, num_transport_attr),
+	[ilog2(DAT_IA_FIELD_IA_RESERVED_LMR_SUPPORTED) + 2] =
+		offsetof(DAT_IA_ATTR, num_transport_attr),
 	KDAPL_IA_FIELD(IA_NUM_TRANSPORT_ATTR, num_transport_attr),
 	KDAPL_IA_FIELD(IA_TRANSPORT_ATTR, transport_attr),
 	KDAPL_IA_FIELD(IA_NUM_VENDOR_ATTR, num_vendor_attr),
 	KDAPL_IA_FIELD(IA_VENDOR_ATTR, vendor_attr),
+	sizeof(DAT_IA_ATTR)
 };
 
-#define KDAPL_PROVIDER_FIELD(bit, member)				\
-	[ilog2(DAT_PROVIDER_FIELD_##bit)] = {				\
-		offsetof(DAT_PROVIDER_ATTR, member),			\
-		sizeof_field(DAT_PROVIDER_ATTR, member) }
+#define KDAPL_PROVIDER_FIELD(bit, member) \
+	[ilog2(DAT_PROVIDER_FIELD_##bit)] = offsetof(DAT_PROVIDER_ATTR, member)
 
-static const struct kdapl_field kdapl_provider_fields[] = {
+static const u16 kdapl_provider_fields[] = {
 	KDAPL_PROVIDER_FIELD(PROVIDER_NAME, provider_name),
 	KDAPL_PROVIDER_FIELD(PROVIDER_VERSION_MAJOR, provider_version_major),
 	KDAPL_PROVIDER_FIELD(PROVIDER_VERSION_MINOR, provider_version_minor),
@@ -207,20 +208,20 @@ static const struct kdapl_field kdapl_provider_fields[] = {
 	KDAPL_PROVIDER_FIELD(HA_LB, ha_loadbalancing),
 	KDAPL_PROVIDER_FIELD(NUM_PROVIDER_SPECIFIC_ATTR, num_provider_specific_attr),
 	KDAPL_PROVIDER_FIELD(PROVIDER_SPECIFIC_ATTR, provider_specific_attr),
+	sizeof(DAT_PROVIDER_ATTR)
 };
 
-/* Copies the members that @mask selects and leaves the others alone */
-static void kdapl_copy_fields(void *to, const void *from, u64 mask,
-			      const struct kdapl_field *fields, unsigned int n)
-{
-	unsigned int i;
+static_assert(ARRAY_SIZE(kdapl_ia_fields) == ilog2(DAT_IA_FIELD_ALL) + 2);
+static_assert(ARRAY_SIZE(kdapl_provider_fields) == ilog2(DAT_PROVIDER_FIELD_ALL) + 2);
 
-	for (i = 0; i < n; i++)
-		if (mask & BIT_ULL(i))
-			memcpy(to + fields[i].offset, from + fields[i].offset, fields[i].size);
+/* Copies the members that @mask, checked by the caller, selects; leaves the others alone */
+static void kdapl_copy_fields(void *to, const void *from, u64 mask, const u16 *fields)
+{
+	for (; mask; fields++, mask >>= 1)
+		if (mask & 1)
+			memcpy(to + fields[0], from + fields[0], fields[1] - fields[0]);
 }
 
-/* Bits of extensions lie inside DAT_IA_FIELD_ALL, and select nothing */
 static DAT_RETURN kdapl_ia_query_check(DAT_IA_ATTR_MASK mask, const DAT_IA_ATTR *attr,
 				       DAT_PROVIDER_ATTR_MASK pmask,
 				       const DAT_PROVIDER_ATTR *pattr)
@@ -270,10 +271,9 @@ DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handl
 		goto out;
 	if (async_evd_handle)
 		*async_evd_handle = kdapl_obj_handle(&ia->async_evd->obj);
-	kdapl_copy_fields(ia_attr, &ia->attr, ia_attr_mask, kdapl_ia_fields,
-			  ARRAY_SIZE(kdapl_ia_fields));
+	kdapl_copy_fields(ia_attr, &ia->attr, ia_attr_mask, kdapl_ia_fields);
 	kdapl_copy_fields(provider_attr, &kdapl_provider_attr, provider_attr_mask,
-			  kdapl_provider_fields, ARRAY_SIZE(kdapl_provider_fields));
+			  kdapl_provider_fields);
 	if (provider_attr_mask & DAT_PROVIDER_FIELD_SRQ_SUPPORTED)
 		provider_attr->srq_supported = ia->attr.max_srqs ? DAT_TRUE : DAT_FALSE;
 out:

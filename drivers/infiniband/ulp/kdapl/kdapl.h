@@ -53,9 +53,14 @@ struct dentry;
 /* CQ entries beyond the Consumer's: marker, send drain, receive drain */
 #define KDAPL_CQ_RESERVED	3
 
+/* ---- common.c ---------------------------------------------------------- */
+
 extern struct workqueue_struct *kdapl_wq;	/* WQ_MEM_RECLAIM, unbound */
 /* Test systems slower than real time stretch our internal time-outs by it */
 extern unsigned int kdapl_stretch;
+
+int kdapl_common_init(void);
+void kdapl_common_exit(void);
 
 /* ---- device.c ---------------------------------------------------------- */
 
@@ -454,8 +459,6 @@ struct kdapl_srq {
 
 void kdapl_srq_destroy(struct kdapl_srq *srq);
 void kdapl_srq_shell(struct kdapl_srq *srq);
-/* Finds the EP of a completion by the value of wc->qp; read section */
-struct kdapl_ep *kdapl_srq_find_ep(struct kdapl_srq *srq, const struct ib_qp *qp);
 /* Enters and leaves srq->eps; ep->mutex held */
 void kdapl_srq_attach(struct kdapl_ep *ep, const struct ib_qp *qp);
 void kdapl_srq_detach(struct kdapl_ep *ep);

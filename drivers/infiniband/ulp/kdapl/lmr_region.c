@@ -8,6 +8,7 @@
  * be refused here. Three sources: kernel virtual addresses, arrays of physical
  * addresses, the pages of another LMR.
  */
+#include <linux/io.h>
 #include <linux/ioport.h>
 #include <linux/mm.h>
 #include <linux/vmalloc.h>

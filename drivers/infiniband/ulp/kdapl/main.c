@@ -1,16 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Module entry and exit: a ladder over the parts that need one, and what all
- * parts share, the workqueue and the module parameter. Process context.
+ * Module entry and exit: a ladder over the parts that need one. Process
+ * context.
  */
 #include <linux/module.h>
 #include "kdapl.h"
-
-unsigned int kdapl_stretch = 1;
-module_param_named(stretch, kdapl_stretch, uint, 0644);
-MODULE_PARM_DESC(stretch, "Multiplies internal time-outs, for emulated machines (default 1)");
-
-struct workqueue_struct *kdapl_wq;
 
 static int __init kdapl_init(void)
 {
@@ -22,11 +16,9 @@ static int __init kdapl_init(void)
 	ret = kdapl_lmr_init();
 	if (ret)
 		goto out_handle;
-	kdapl_wq = alloc_workqueue("kdapl", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!kdapl_wq) {
-		ret = -ENOMEM;
+	ret = kdapl_common_init();
+	if (ret)
 		goto out_lmr;
-	}
 	kdapl_debugfs_init();
 	ret = kdapl_device_init();
 	if (ret)
@@ -35,7 +27,7 @@ static int __init kdapl_init(void)
 
 out_wq:
 	kdapl_debugfs_exit();
-	destroy_workqueue(kdapl_wq);
+	kdapl_common_exit();
 out_lmr:
 	kdapl_lmr_exit();
 out_handle:
@@ -48,7 +40,7 @@ static void __exit kdapl_exit(void)
 {
 	kdapl_device_exit();
 	kdapl_debugfs_exit();
-	destroy_workqueue(kdapl_wq);
+	kdapl_common_exit();
 	kdapl_lmr_exit();
 	kdapl_handle_exit();
 }

@@ -3,7 +3,7 @@
  * Shared receive queues, and the CQs of endpoints.
  *
  * Owns SRQ objects (process context), the table that tells which EP a
- * completion of an SRQ buffer belongs to (looked up in softirq), and the
+ * completion of an SRQ buffer belongs to (read by complete.c), and the
  * CQs: one for each EP, or one for the EPs of an SRQ that share a receive
  * EVD, sized for all that can be outstanding, so that it cannot overrun.
  */
@@ -157,24 +157,6 @@ void kdapl_cq_put(struct kdapl_ep *ep, struct kdapl_cq *kcq)
 		kdapl_scq_destroy(kcq->scq);
 	ib_free_cq(kcq->cq);
 	kfree(kcq);
-}
-
-/**
- * kdapl_srq_find_ep - the EP that took an SRQ buffer
- * @srq: the SRQ
- * @qp:  wc->qp, compared but never followed
- *
- * Context: any, inside rcu_read_lock().
- * Return: the EP, or NULL for a QP that has left.
- */
-struct kdapl_ep *kdapl_srq_find_ep(struct kdapl_srq *srq, const struct ib_qp *qp)
-{
-	struct kdapl_ep *ep;
-
-	hash_for_each_possible_rcu(srq->eps, ep, srq_node, (unsigned long)qp)
-		if (ep->qp_value == qp)
-			return ep;
-	return NULL;
 }
 
 /**
