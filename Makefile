@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0
+# kDAPL: out-of-tree build and tests. "make help" lists the targets.
+
+KDIR ?= /lib/modules/$(shell uname -r)/build
+CHECK := tools/kdapl/check
+
+TOOL := tools/kdapl/kdapl-loop
+TOOL_SRC := $(wildcard $(TOOL).c tools/kdapl/loop/*.c)
+TOOL_HDR := $(wildcard tools/kdapl/loop/*.h)
+CFLAGS ?= -O2 -g
+TOOL_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wmissing-prototypes
+
+all: modules tools
+
+modules: | $(KDIR)/Makefile
+	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
+
+install: | $(KDIR)/Makefile
+	$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install
+	depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) \
+		$(shell cat $(KDIR)/include/config/kernel.release)
+
+$(KDIR)/Makefile:
+	@echo "No kernel headers at $(KDIR)." >&2
+	@echo "Install linux-headers-$$(uname -r), or name others: make KDIR=..." >&2
+	@false
+
+tools: $(TOOL)
+
+$(TOOL): $(TOOL_SRC) $(TOOL_HDR)
+	$(CC) $(TOOL_CFLAGS) $(CFLAGS) -o $@ $(TOOL_SRC) $(LDFLAGS)
+
+clean:
+	-[ ! -e $(KDIR)/Makefile ] || $(MAKE) -C $(KDIR) M=$(CURDIR) clean
+	rm -f $(TOOL)
+
+distclean: clean
+	rm -rf build
+
+setup:
+	tools/kdapl/setup
+
+check check-quick check-debug demo:
+	@$(CHECK)/run $@
+
+help:
+	@echo "make               kdapl.ko, kdapl_loop.ko and kdapl-loop (KDIR=headers of the kernel)"
+	@echo "make install       install the modules (as root)"
+	@echo "make clean         remove what make built; distclean: build/ too"
+	@echo "make demo          boot a Debian kernel in a VM, move data over rxe, show the table"
+	@echo "make check         all tests, on Linux 6.1 and 6.12, in VMs"
+	@echo "make check-quick   style, KUnit and a short loopback: for the working day"
+	@echo "make check-debug   KUnit, loopback and selftests under KASAN and lockdep"
+	@echo "make setup         only install and fetch what the tests need"
+
+.PHONY: all modules install tools clean distclean setup help
+.PHONY: check check-quick check-debug demo

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# shellcheck disable=SC2034 # some are for the selftests
+#
+# What the selftests share; sourced. They run as root in a guest, in a folder
+# with kdapl.ko, kdapl_loop.ko, kdapl-loop and the selftests (KDAPL_DIR).
+#
+# A selftest prints TAP: tap_plan N first, then N results. At its end it has
+# unloaded what it loaded; a trap on EXIT sees to that.
+
+KDAPL_DIR=${KDAPL_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)}
+KDAPL_STRETCH=${KDAPL_STRETCH:-1}
+DEBUGFS=/sys/kernel/debug
+tap_count=0
+
+# tap_plan N: N results will follow
+tap_plan() { echo "1..$1"; }
+
+# tap_ok NAME: a success
+tap_ok() { tap_count=$((tap_count + 1)); echo "ok $tap_count - $*"; }
+
+# tap_not_ok NAME: a failure; say why with tap_diag before
+tap_not_ok() { tap_count=$((tap_count + 1)); echo "not ok $tap_count - $*"; }
+
+# tap_skip NAME REASON
+tap_skip() { tap_count=$((tap_count + 1)); echo "ok $tap_count - $1 # SKIP $2"; }
+
+# tap_diag TEXT: explain
+tap_diag() { printf '%s\n' "$*" | sed 's/^/# /'; }
+
+# tap_check NAME COMMAND...: ok if the command succeeds, else with its output
+tap_check() {
+	local name=$1 out
+
+	shift
+	if out=$("$@" 2>&1); then
+		tap_ok "$name"
+	else
+		tap_diag "failed: $*"
+		[ -z "$out" ] || tap_diag "$out"
+		tap_not_ok "$name"
+		return 1
+	fi
+}
+
+# tap_refuse NAME COMMAND...: ok if the command fails
+tap_refuse() {
+	local name=$1
+
+	shift
+	if "$@" >/dev/null 2>&1; then
+		tap_diag "succeeded: $*"
+		tap_not_ok "$name"
+		return 1
+	fi
+	tap_ok "$name"
+}
+
+# wait_for SECONDS COMMAND...: until the command succeeds, or the time is over
+wait_for() {
+	local left
+
+	left=$(awk "BEGIN { print int($1 * $KDAPL_STRETCH * 10) }")
+	shift
+	until "$@" >/dev/null 2>&1; do
+		[ "$left" -gt 0 ] || return 1
+		left=$((left - 1))
+		sleep 0.1
+	done
+}
+
+# gid_exists DEVICE ADDRESS: is the GID of this IPv4 address in the table?
+gid_exists() {
+	local hex b
+
+	IFS=. read -ra b <<<"$2"
+	hex=$(printf '%02x%02x:%02x%02x' "${b[@]}")
+	grep -qsh "ffff:$hex$" "/sys/class/infiniband/$1/ports/1/gids/"*
+}
+
+# rxe_setup [N]: device rxeN (0) on dummyN with the address 10.9.<9+N>.1
+rxe_setup() {
+	local n=${1:-0} addr
+
+	addr=10.9.$((9 + n)).1
+	modprobe -q rdma_rxe
+	modprobe -q dummy numdummies=0
+	[ -e "/sys/class/net/dummy$n" ] ||
+		ip link add "dummy$n" type dummy || return
+	ip addr replace "$addr/24" dev "dummy$n" || return
+	ip link set "dummy$n" up || return
+	[ -e "/sys/class/infiniband/rxe$n" ] ||
+		rdma link add "rxe$n" type rxe netdev "dummy$n" || return
+	wait_for 10 gid_exists "rxe$n" "$addr" ||
+		{ tap_diag "rxe$n has no GID for $addr"; return 1; }
+}
+
+# rxe_delete [N]
+rxe_delete() { rdma link delete "rxe${1:-0}"; }
+
+# loaded MODULE
+loaded() { grep -q "^$1 " /proc/modules; }
+
+# kdapl_insmod MODULE [PARAMETER...]: load one of our modules from KDAPL_DIR
+kdapl_insmod() {
+	local mod=$1 dep
+
+	shift
+	for dep in ib_core ib_cm iw_cm rdma_cm irq_poll; do
+		modprobe -q "$dep"
+	done
+	insmod "$KDAPL_DIR/$mod.ko" "$@"
+}
+
+# kdapl_load: kdapl, and kdapl_loop if it was built
+kdapl_load() {
+	loaded kdapl || kdapl_insmod kdapl || return
+	[ ! -e "$KDAPL_DIR/kdapl_loop.ko" ] || loaded kdapl_loop ||
+		kdapl_insmod kdapl_loop
+}
+
+# kdapl_unload: both, if loaded. An IA closes within a bounded time, so a
+# module that is busy at first is tried again for a moment.
+kdapl_unload() {
+	! loaded kdapl_loop || wait_for 10 rmmod kdapl_loop || return
+	! loaded kdapl || wait_for 10 rmmod kdapl
+}

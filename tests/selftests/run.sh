@@ -1,0 +1,43 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# Run selftests one after the other, as root in a guest; each is a TAP
+# subtest of this one.
+#
+#   tests/selftests/run.sh [NAME...]	without names: all
+#
+# Every selftest has SELFTEST_TIME seconds (120, times KDAPL_STRETCH).
+
+cd "$(dirname "$0")" || exit 1
+export KDAPL_DIR=${KDAPL_DIR:-$PWD}
+limit=$(awk "BEGIN { print ${SELFTEST_TIME:-120} * ${KDAPL_STRETCH:-1} }")
+
+names=("$@")
+if [ ${#names[@]} = 0 ]; then
+	for file in *.sh; do
+		case $file in
+		lib.sh | run.sh) ;;
+		*) names+=("${file%.sh}") ;;
+		esac
+	done
+fi
+
+echo "TAP version 13"
+echo "1..${#names[@]}"
+number=0
+failed=0
+for name in "${names[@]}"; do
+	number=$((number + 1))
+	echo "    # Subtest: $name"
+	if timeout --kill-after=5 "$limit" bash "./$name.sh" 2>&1 |
+		tee "/tmp/$name.out" | sed -u 's/^/    /'
+		status=${PIPESTATUS[0]}
+		[ "$status" = 0 ] && ! grep -q '^not ok' "/tmp/$name.out"; then
+		echo "ok $number - $name"
+	else
+		echo "# $name: exit status $status"
+		echo "not ok $number - $name"
+		failed=1
+	fi
+done
+exit $failed

@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Read TAP and KTAP: count the leaf cases, find what is wrong.
+
+  tools/kdapl/check/tap.py [FILE]             count, print failures
+  tools/kdapl/check/tap.py --from-json FILE   results of kdapl-loop as TAP
+"""
+
+import json
+import re
+import sys
+
+RESULT = re.compile(r"^( *)(ok|not ok) (\d+)(?: -)? ?(.*)$")
+PLAN = re.compile(r"^( *)1\.\.(\d+)")
+
+
+class Tap:
+    """Counts of one TAP text. A result that follows deeper results is their
+    sum, and counts only if it fails without a failure among them."""
+
+    def __init__(self):
+        self.passed = self.failed = self.skipped = 0
+        self.failures = []      # name, with the comment lines before it
+        self.seen = {}          # indent -> results since its plan
+        self.plan = {}          # indent -> results promised
+        self.below = {}         # indent -> failures below it
+        self.notes = []
+        self.names = {}         # indent -> name of the subtest
+
+    def fail(self, name, indent=0):
+        path = [self.names[i] for i in sorted(self.names) if i <= indent]
+        self.failed += 1
+        self.failures.append(
+            "\n    ".join([": ".join(path + [name])] + self.notes[-20:]))
+        self.notes = []
+
+    def close(self, depth):
+        """Everything deeper than depth has ended: were the plans kept?"""
+        for indent in sorted((i for i in self.plan if i > depth), reverse=True):
+            want, got = self.plan.pop(indent), self.seen.get(indent, 0)
+            if want != got:
+                self.fail(f"{got} results where {want} were planned", indent)
+        self.names = {i: n for i, n in self.names.items() if i <= depth}
+        deeper = [i for i in self.seen if i > depth]
+        for indent in deeper:
+            del self.seen[indent]
+        return bool(deeper)
+
+    def line(self, line):
+        plan, result = PLAN.match(line), RESULT.match(line)
+        subtest = re.match(r"^( *)# Subtest: (.*)", line)
+        if plan:
+            indent = len(plan[1])
+            self.close(indent)
+            self.plan[indent], self.seen[indent] = int(plan[2]), 0
+        elif result:
+            self.result(len(result[1]), result[2] == "ok", result[4])
+        elif subtest:
+            self.close(len(subtest[1]))
+            self.names[len(subtest[1])] = subtest[2]
+        elif line.lstrip().startswith("#"):
+            self.notes.append(line.strip())
+
+    def result(self, indent, good, name):
+        failures = self.failed
+        is_sum = self.close(indent)
+        self.seen[indent] = self.seen.get(indent, 0) + 1
+        before = self.below.pop(indent, 0)
+        if not is_sum:
+            if re.search(r"# *SKIP", name, re.I):
+                self.skipped += 1
+            elif good:
+                self.passed += 1
+            else:
+                self.fail(name, indent)
+        elif not good and self.failed == failures and not before:
+            self.fail(name, indent)
+        if good:
+            self.notes = []
+        for outer in range(indent):
+            self.below[outer] = self.below.get(outer, 0) + \
+                (self.failed - failures)
+
+    def read(self, text):
+        for line in text.splitlines():
+            self.line(line.rstrip())
+        self.close(-1)
+        return self
+
+
+def cases(node):
+    """Every object of a JSON text that has a name and a result."""
+    if isinstance(node, dict):
+        if isinstance(node.get("result"), str) and "name" in node:
+            yield node
+        node = list(node.values())
+    if isinstance(node, list):
+        for child in node:
+            yield from cases(child)
+
+
+def from_json(path):
+    with open(path, encoding="utf-8") as file:
+        try:
+            found = list(cases(json.load(file)))
+        except ValueError as error:
+            print(f"# {error}\nnot ok 1 - the results are JSON")
+            return
+    print(f"1..{len(found)}")
+    for number, case in enumerate(found, 1):
+        result = case["result"].lower()
+        notes = case.get("notes") or []
+        for note in [notes] if isinstance(notes, str) else notes:
+            print(f"# {note}")
+        word = "ok" if result in ("pass", "passed", "ok", "skip") else "not ok"
+        skip = " # SKIP" if result == "skip" else ""
+        print(f"{word} {number} - {case['name']}{skip}")
+
+
+def main():
+    if sys.argv[1:2] == ["--from-json"]:
+        from_json(sys.argv[2])
+        return 0
+    with open(sys.argv[1] if sys.argv[1:] else 0, encoding="utf-8") as file:
+        tap = Tap().read(file.read())
+    for failure in tap.failures:
+        print(f"not ok: {failure}")
+    print(f"{tap.passed} passed, {tap.failed} failed, {tap.skipped} skipped")
+    return 1 if tap.failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
