@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Wrong arguments in the loopback harness: each posting call is given one
+ * fault at a time on a live connection. The answer is the type that the
+ * contract names, nothing is posted, and the connection works on. A spot
+ * check; the full table stands in the KUnit suites. Process context.
+ */
+#include <linux/slab.h>
+
+#include "kdapl_loop.h"
+
+#define ARGS_SEGS	4
+#define ARGS_LEN	256
+#define NO_COOKIE	0x00000000deadbeefULL	/* tag 0: no queue has it */
+
+/* One call, correct until a fault is put in. */
+struct args_call {
+	enum loop_kind kind;
+	bool shared;
+	DAT_HANDLE handle;
+	DAT_COUNT n;
+	DAT_LMR_TRIPLET iov[LOOP_MAX_SEGS + 1];
+	DAT_LMR_TRIPLET *list;
+	DAT_RMR_TRIPLET remote;
+	DAT_RMR_TRIPLET *target;
+	DAT_COMPLETION_FLAGS flags;
+};
+
+struct args_test {
+	struct loop_rig *rig;
+	struct args_call good;
+	struct args_call call;
+	struct loop_arena *local;
+	DAT_LMR_CONTEXT dead_context;
+	DAT_EP_HANDLE dead_ep;
+	DAT_PZ_HANDLE other_pz;
+	DAT_LMR_HANDLE other_lmr;
+	DAT_LMR_CONTEXT other_context;
+	void *other_mem;
+};
+
+static DAT_RETURN make_call(struct args_call *x)
+{
+	DAT_DTO_COOKIE cookie = { .as_64 = NO_COOKIE };
+
+	switch (x->kind) {
+	case LOOP_K_SEND:
+		return dat_ep_post_send(x->handle, x->n, x->list, cookie, x->flags);
+	case LOOP_K_WRITE:
+		return dat_ep_post_rdma_write(x->handle, x->n, x->list, cookie,
+					      x->target, x->flags);
+	case LOOP_K_READ:
+		return dat_ep_post_rdma_read(x->handle, x->n, x->list, cookie,
+					     x->target, x->flags);
+	default:
+		if (x->shared)
+			return dat_srq_post_recv(x->handle, x->n, x->list, cookie);
+		return dat_ep_post_recv(x->handle, x->n, x->list, cookie, x->flags);
+	}
+}
+
+/* Make the call with its fault; then it is good again. */
+static void try(struct args_test *t, const char *what, u32 type)
+{
+	loop_expect(t->rig->c, what, make_call(&t->call), type);
+	t->rig->c->posts++;
+	t->call = t->good;
+	t->call.list = t->call.iov;
+	t->call.target = &t->call.remote;
+}
+
+static bool is_rdma(const struct args_test *t)
+{
+	return t->good.kind == LOOP_K_WRITE || t->good.kind == LOOP_K_READ;
+}
+
+static void try_handles(struct args_test *t)
+{
+	t->call.handle = DAT_HANDLE_NULL;
+	try(t, "handle NULL", DAT_INVALID_HANDLE);
+	t->call.handle = (DAT_HANDLE)0x123456789abcdef0UL;
+	try(t, "random handle", DAT_INVALID_HANDLE);
+	t->call.handle = (DAT_HANDLE)t->rig;
+	try(t, "address for a handle", DAT_INVALID_HANDLE);
+	t->call.handle = t->rig->run->pz;
+	try(t, "handle of a PZ", DAT_INVALID_HANDLE);
+	t->call.handle = t->good.shared ? t->rig->b[0].ep : t->rig->b[0].conn->handle;
+	try(t, "handle of another kind", DAT_INVALID_HANDLE);
+	t->call.handle = t->dead_ep;
+	try(t, "handle of an EP that was freed", DAT_INVALID_HANDLE);
+	t->call.handle = t->dead_ep;
+	t->call.n = -1;
+	t->call.iov[0].lmr_context = ~0U;
+	try(t, "dead handle and other faults", DAT_INVALID_HANDLE);
+}
+
+static void try_counts(struct args_test *t)
+{
+	u32 i;
+
+	t->call.n = -1;
+	try(t, "-1 segments", DAT_INVALID_PARAMETER);
+	for (i = 1; i <= ARGS_SEGS; i++)
+		t->call.iov[i] = t->call.iov[0];
+	t->call.n = ARGS_SEGS + 1;
+	try(t, "one segment too many", DAT_INVALID_PARAMETER);
+	t->call.list = NULL;
+	try(t, "one segment, no iov", DAT_INVALID_PARAMETER);
+}
+
+static void try_flags(struct args_test *t)
+{
+	if (t->good.shared)
+		return;
+	t->call.flags = DAT_COMPLETION_EVD_THRESHOLD_FLAG;
+	try(t, "flag EVD_THRESHOLD", DAT_INVALID_PARAMETER);
+	t->call.flags = 0x40;
+	try(t, "unknown flag", DAT_INVALID_PARAMETER);
+	t->call.flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+	try(t, "flag UNSIGNALLED on an EP without it", DAT_INVALID_PARAMETER);
+	if (t->good.kind == LOOP_K_SEND)
+		return;
+	t->call.flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	try(t, "flag SOLICITED_WAIT", DAT_INVALID_PARAMETER);
+	if (is_rdma(t))
+		return;
+	t->call.flags = DAT_COMPLETION_SUPPRESS_FLAG;
+	try(t, "flag SUPPRESS on a receive", DAT_INVALID_PARAMETER);
+}
+
+static void try_segments(struct args_test *t, struct loop_arena *wrong)
+{
+	/* The first chunk of an arena, but for its two ends, is the first LMR. */
+	struct loop_chunk *ch = &t->local->chunk[0];
+
+	t->call.iov[0].lmr_context = ~0U;
+	try(t, "unknown LMR context", DAT_PRIVILEGES_VIOLATION);
+	t->call.iov[0].lmr_context = t->dead_context;
+	try(t, "context of an LMR that was freed", DAT_PRIVILEGES_VIOLATION);
+	loop_slot_iov(&wrong->slot[0], t->call.iov);
+	t->call.iov[0].segment_length = ARGS_LEN;
+	try(t, "LMR without the privilege", DAT_PRIVILEGES_VIOLATION);
+	t->call.iov[0].lmr_context = t->other_context;
+	t->call.iov[0].virtual_address = (uintptr_t)t->other_mem;
+	try(t, "LMR of another PZ", DAT_PROTECTION_VIOLATION);
+	t->call.iov[0].virtual_address = (uintptr_t)ch->mem;
+	try(t, "segment in front of its LMR", DAT_INVALID_PARAMETER);
+	t->call.iov[0].virtual_address = (uintptr_t)ch->mem + 1;
+	t->call.iov[0].segment_length = ch->len - 1;
+	try(t, "segment beyond its LMR", DAT_INVALID_PARAMETER);
+	t->call.iov[0].virtual_address = ~0ULL - 16;
+	try(t, "segment that wraps", DAT_INVALID_PARAMETER);
+}
+
+static void try_remote(struct args_test *t)
+{
+	if (!is_rdma(t))
+		return;
+	t->call.target = NULL;
+	try(t, "no remote triplet", DAT_INVALID_PARAMETER);
+	if (t->good.kind == LOOP_K_WRITE)
+		t->call.remote.segment_length = ARGS_LEN - 1;
+	else
+		t->call.remote.segment_length = ARGS_LEN + 1;
+	try(t, "remote length against local length", DAT_LENGTH_ERROR);
+}
+
+static int make_dead_ep(struct args_test *t)
+{
+	struct loop_side *a = &t->rig->a[0];
+	DAT_RETURN ret;
+
+	ret = dat_ep_create(t->rig->run->ia, t->rig->run->pz, a->recv->handle,
+			    a->req->handle, a->conn->handle, NULL, &t->dead_ep);
+	if (!loop_expect(t->rig->c, "dat_ep_create with default attributes", ret, DAT_SUCCESS))
+		return -EIO;
+	return loop_expect(t->rig->c, "dat_ep_free", dat_ep_free(t->dead_ep),
+			   DAT_SUCCESS) ? 0 : -EIO;
+}
+
+static bool make_lmr(struct args_test *t, DAT_PZ_HANDLE pz, DAT_LMR_HANDLE *lmr,
+		     DAT_LMR_CONTEXT *context)
+{
+	DAT_REGION_DESCRIPTION region = { .for_va = t->other_mem };
+	DAT_RMR_CONTEXT rmr;
+	DAT_VLEN len;
+	DAT_VADDR addr;
+
+	return loop_expect(t->rig->c, "dat_lmr_kcreate",
+			   dat_lmr_kcreate(t->rig->run->ia, DAT_MEM_TYPE_VIRTUAL, region,
+					   ARGS_LEN, pz, DAT_MEM_PRIV_ALL_FLAG,
+					   DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE,
+					   lmr, context, &rmr, &len, &addr),
+			   DAT_SUCCESS);
+}
+
+/* An LMR in a zone of its own, and the context of one that is gone. */
+static int make_lmrs(struct args_test *t)
+{
+	DAT_LMR_HANDLE dead;
+
+	t->other_mem = kzalloc(ARGS_LEN, GFP_KERNEL);
+	if (!t->other_mem)
+		return -ENOMEM;
+	if (!make_lmr(t, t->rig->run->pz, &dead, &t->dead_context) ||
+	    !loop_expect(t->rig->c, "dat_lmr_free", dat_lmr_free(dead), DAT_SUCCESS) ||
+	    !loop_expect(t->rig->c, "dat_pz_create",
+			 dat_pz_create(t->rig->run->ia, &t->other_pz), DAT_SUCCESS))
+		return -EIO;
+	return make_lmr(t, t->other_pz, &t->other_lmr, &t->other_context) ? 0 : -EIO;
+}
+
+static void end_test(struct args_test *t)
+{
+	if (t->other_lmr)
+		loop_expect(t->rig->c, "dat_lmr_free", dat_lmr_free(t->other_lmr), DAT_SUCCESS);
+	if (t->other_pz)
+		loop_expect(t->rig->c, "dat_pz_free", dat_pz_free(t->other_pz), DAT_SUCCESS);
+	kfree(t->other_mem);
+}
+
+/* The call that every fault is put into. */
+static void make_good(struct args_test *t, struct loop_arena *local)
+{
+	struct args_call *x = &t->good;
+	struct loop_side *a = &t->rig->a[0], *b = &t->rig->b[0];
+	struct loop_arena *far = x->kind == LOOP_K_WRITE ? b->dst : b->src;
+
+	if (x->kind == LOOP_K_RECV)
+		x->handle = x->shared ? t->rig->srq : b->ep;
+	else
+		x->handle = a->ep;
+	t->local = local;
+	loop_slot_iov(&local->slot[0], x->iov);
+	x->iov[0].segment_length = ARGS_LEN;
+	x->n = 1;
+	x->remote.virtual_address = far->slot[0].area[0].va + LOOP_GUARD;
+	x->remote.segment_length = ARGS_LEN;
+	x->remote.rmr_context = far->slot[0].area[0].rmr;
+	t->call = *x;
+	t->call.list = t->call.iov;
+	t->call.target = &t->call.remote;
+}
+
+static bool all_arrived(struct loop_rig *rig)
+{
+	return loop_all_back(rig) && !rig->srq_rx.out;
+}
+
+/* After all that: one message of each kind goes through. */
+static int use_connection(struct loop_rig *rig)
+{
+	bool shared = rig->cfg.op == LOOP_SRQ;
+	int err;
+
+	spin_lock_bh(&rig->lock);
+	loop_post_recvs(&rig->b[0], 2, DAT_COMPLETION_DEFAULT_FLAG);
+	if (!shared) {
+		loop_post_requests(&rig->a[0], LOOP_K_WRITE, 1, rig->cfg.size, 0);
+		loop_post_requests(&rig->a[0], LOOP_K_READ, 1, rig->cfg.size, 0);
+	}
+	loop_post_requests(&rig->a[0], LOOP_K_SEND, 2, rig->cfg.size, 0);
+	spin_unlock_bh(&rig->lock);
+	err = loop_wait(rig, all_arrived, LOOP_QUIET_MS);
+	if (err == -ETIMEDOUT)
+		loop_fail(rig->c, "the connection did not work behind the faults");
+	return err;
+}
+
+static void try_all(struct args_test *t)
+{
+	struct loop_side *a = &t->rig->a[0], *b = &t->rig->b[0];
+	struct loop_arena *wrong = a->src;
+
+	/* What is written into needs another privilege than what is read. */
+	if (t->good.kind == LOOP_K_RECV) {
+		make_good(t, t->good.shared ? &t->rig->srq_dst : b->dst);
+	} else if (t->good.kind == LOOP_K_READ) {
+		make_good(t, a->dst);
+	} else {
+		make_good(t, a->src);
+		wrong = a->dst;
+	}
+	try_handles(t);
+	try_segments(t, wrong);
+	try_counts(t);
+	try_flags(t);
+	try_remote(t);
+}
+
+/**
+ * loop_case_args - faults in the arguments of a posting call
+ * @run: the run
+ * @c: the case; its variant is the kind of post
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_args(struct loop_run *run, struct loop_case *c)
+{
+	struct loop_cfg cfg = {
+		.op = c->op,
+		.mode = LOOP_UPCALL,
+		.size = c->size,
+		.segs = ARGS_SEGS,
+		.depth = c->depth,
+		.conns = 1,
+		.both = true,
+	};
+	struct args_test *t = kvzalloc(sizeof(*t), GFP_KERNEL);
+	int err = -EIO;
+
+	if (!t)
+		return -ENOMEM;
+	t->good.kind = c->variant;
+	t->good.shared = c->op == LOOP_SRQ;
+	t->rig = loop_rig_make(run, c, &cfg);
+	if (!t->rig)
+		goto out;
+	err = make_dead_ep(t);
+	if (!err)
+		err = make_lmrs(t);
+	if (!err)
+		err = loop_rig_connect(t->rig);
+	if (!err) {
+		try_all(t);
+		err = use_connection(t->rig);
+	}
+	if (!err)
+		err = loop_rig_disconnect(t->rig, DAT_CLOSE_GRACEFUL_FLAG);
+	end_test(t);
+	loop_rig_end(t->rig);
+out:
+	kvfree(t);
+	return err;
+}

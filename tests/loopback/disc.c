@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Abrupt disconnects of the loopback harness. Queues are full when the
+ * connection goes down; every post must come back exactly once, with success
+ * or flushed, suppressed successes silently. Behind the end each queue gets
+ * one more post: its flush comes after the events of all earlier ones, so when
+ * it is here nothing can follow.
+ */
+#include "kdapl_loop.h"
+
+#define DISC_DEPTH	32
+#define STORM_MESSAGES	200		/* before the plug is pulled */
+
+/* What is in the queues, or who pulls; in the order of add_disconnects(). */
+enum disc {
+	DISC_SEND, DISC_PEER, DISC_BOTH, DISC_WRITE, DISC_READ, DISC_SUPPRESS,
+	DISC_MOVING, DISC_SRQ, DISC_STORM,
+};
+
+/* A send without a receive at the peer stops the queue behind it. */
+static bool blocked(u32 variant)
+{
+	return variant == DISC_WRITE || variant == DISC_READ || variant == DISC_SUPPRESS;
+}
+
+static enum loop_kind request_kind(u32 variant, u32 i)
+{
+	static const enum loop_kind mix[] = { LOOP_K_WRITE, LOOP_K_READ, LOOP_K_SEND };
+
+	if (variant == DISC_WRITE && i)
+		return LOOP_K_WRITE;
+	if (variant == DISC_READ && i)
+		return LOOP_K_READ;
+	if ((variant == DISC_SUPPRESS || variant == DISC_MOVING) && i)
+		return mix[i % 3];
+	return LOOP_K_SEND;
+}
+
+static DAT_COMPLETION_FLAGS request_flags(u32 variant, u32 i)
+{
+	if ((variant == DISC_SUPPRESS || variant == DISC_MOVING) && i % 5)
+		return DAT_COMPLETION_SUPPRESS_FLAG;
+	return DAT_COMPLETION_DEFAULT_FLAG;
+}
+
+static u32 peer_receives(u32 variant)
+{
+	if (blocked(variant))
+		return 0;
+	return variant == DISC_MOVING || variant == DISC_SRQ ? DISC_DEPTH : DISC_DEPTH / 2;
+}
+
+/* Everything into the queues at once, while no completion is handled. */
+static void fill(struct loop_rig *rig, u32 variant)
+{
+	struct loop_side *a = &rig->a[0], *b = &rig->b[0];
+	bool probe = rig->cfg.mode == LOOP_DEQUEUE;
+	DAT_RETURN ret;
+	u32 i;
+
+	spin_lock_bh(&rig->lock);
+	loop_post_recvs(b, peer_receives(variant), DAT_COMPLETION_DEFAULT_FLAG);
+	loop_post_recvs(a, DISC_DEPTH, DAT_COMPLETION_DEFAULT_FLAG);
+	if (variant != DISC_SRQ)
+		loop_post_requests(b, LOOP_K_SEND, DISC_DEPTH, rig->cfg.size,
+				   DAT_COMPLETION_DEFAULT_FLAG);
+	for (i = 0; i < DISC_DEPTH; i++)
+		if (!loop_post_requests(a, request_kind(variant, i), 1, rig->cfg.size,
+					request_flags(variant, i)))
+			break;
+	/* Suppressed successes give their slots back, moving or not. */
+	if (probe && variant != DISC_MOVING) {
+		ret = loop_post_request(a, LOOP_K_SEND, rig->cfg.size,
+					DAT_COMPLETION_DEFAULT_FLAG);
+		if (loop_expect(rig->c, "request into a full queue", ret,
+				DAT_INSUFFICIENT_RESOURCES))
+			rig->c->full++;
+	}
+	spin_unlock_bh(&rig->lock);
+}
+
+static bool storm_moves(struct loop_rig *rig)
+{
+	return rig->stop || rig->rx_done >= STORM_MESSAGES;
+}
+
+/* The pump works and is not told: its posts race with the disconnect. */
+static int start_storm(struct loop_rig *rig)
+{
+	rig->count = U32_MAX / 2;
+	rig->window = U32_MAX;
+	spin_lock_bh(&rig->lock);
+	rig->pumping = true;
+	loop_pump(rig);
+	spin_unlock_bh(&rig->lock);
+	return loop_wait(rig, storm_moves, LOOP_QUIET_MS);
+}
+
+static void pull(struct loop_rig *rig, struct loop_side *s)
+{
+	loop_expect(rig->c, "dat_ep_disconnect",
+		    dat_ep_disconnect(s->ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+}
+
+/* One post to each queue of an EP that is down; again if there is no room yet. */
+static bool mark_side(struct loop_rig *rig, struct loop_side *s)
+{
+	bool shared = s->rx == &rig->srq_rx;
+	DAT_RETURN ret;
+
+	if (s->marked)
+		return true;
+	if (s->own_rx.out >= DISC_DEPTH)
+		return false;
+	ret = loop_post_request(s, LOOP_K_SEND, rig->cfg.size, DAT_COMPLETION_DEFAULT_FLAG);
+	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES)
+		return false;
+	loop_expect(rig->c, "request behind the end", ret, DAT_SUCCESS);
+	s->marked = true;
+	if (!shared)
+		loop_post_recvs(s, 1, DAT_COMPLETION_DEFAULT_FLAG);
+	return true;
+}
+
+static bool marked(struct loop_rig *rig)
+{
+	return mark_side(rig, &rig->a[0]) & mark_side(rig, &rig->b[0]);
+}
+
+static void check_srq(struct loop_rig *rig)
+{
+	DAT_SRQ_PARAM param = {};
+
+	if (!loop_expect(rig->c, "dat_srq_query",
+			 dat_srq_query(rig->srq, DAT_SRQ_FIELD_ALL, &param), DAT_SUCCESS))
+		return;
+	if (param.outstanding_dto_count != rig->srq_rx.out)
+		loop_fail(rig->c, "SRQ has %d buffers outstanding, expected %u",
+			  param.outstanding_dto_count, rig->srq_rx.out);
+}
+
+static void check_end(struct loop_rig *rig, u32 variant)
+{
+	struct loop_side *a = &rig->a[0], *b = &rig->b[0];
+
+	if (a->broken || b->broken)
+		loop_fail(rig->c, "BROKEN at %s, expected DISCONNECTED",
+			  a->broken ? "A" : "B");
+	/* Behind a send that cannot go nothing else went. */
+	if (blocked(variant) && a->tx.flushed != DISC_DEPTH + 1)
+		loop_fail(rig->c, "%u requests flushed, expected %u", a->tx.flushed,
+			  DISC_DEPTH + 1);
+	if (variant == DISC_SRQ)
+		check_srq(rig);
+}
+
+static int run_disc(struct loop_rig *rig, u32 variant)
+{
+	int err = loop_rig_connect(rig);
+
+	if (err)
+		return err;
+	if (variant == DISC_STORM)
+		err = start_storm(rig);
+	else
+		fill(rig, variant);
+	spin_lock_bh(&rig->lock);
+	rig->may_end = true;
+	rig->may_flush = true;
+	spin_unlock_bh(&rig->lock);
+	if (variant != DISC_PEER)
+		pull(rig, &rig->a[0]);
+	if (variant == DISC_PEER || variant == DISC_BOTH)
+		pull(rig, &rig->b[0]);
+	if (!err)
+		err = loop_wait(rig, loop_all_ended, LOOP_QUIET_MS);
+	if (!err)
+		err = loop_wait(rig, marked, LOOP_QUIET_MS);
+	if (err == -ETIMEDOUT)
+		loop_fail(rig->c, "timed out: %u end events at A, %u at B, marked %d and %d",
+			  rig->a[0].ended, rig->b[0].ended, rig->a[0].marked,
+			  rig->b[0].marked);
+	if (!err)
+		err = loop_rig_settle(rig);
+	if (!err)
+		check_end(rig, variant);
+	return err;
+}
+
+/**
+ * loop_case_disc - pull the plug while the queues are full
+ * @run: the run
+ * @c: the case; its variant says what is in the queues and who pulls
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_disc(struct loop_run *run, struct loop_case *c)
+{
+	static const enum loop_mode modes[] = { LOOP_UPCALL, LOOP_DEQUEUE };
+	u32 i;
+	int err = 0;
+
+	for (i = 0; i < c->count && !err && !c->fails; i++) {
+		struct loop_cfg cfg = {
+			.op = c->op,
+			.mode = modes[i % 2],
+			.size = c->size,
+			.segs = 1,
+			.depth = DISC_DEPTH,
+			.conns = 1,
+			.both = true,
+			.merged = i & 2,
+		};
+		struct loop_rig *rig = loop_rig_make(run, c, &cfg);
+
+		if (!rig)
+			return -EIO;
+		err = run_disc(rig, c->variant);
+		loop_rig_end(rig);
+	}
+	return err;
+}

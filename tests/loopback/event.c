@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Events of the loopback harness. They come in by upcall (bottom halves off)
+ * or by dequeue from the work item, are checked field by field and handed to
+ * the ledger, all under rig->lock. Waiting is done here too: always for an
+ * event, always with a limit.
+ */
+#include <linux/jiffies.h>
+#include <linux/preempt.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+
+#include "kdapl_loop.h"
+
+#define SLICE		(HZ / 4)	/* between two looks at abort and progress */
+
+static struct loop_side *find_side(struct loop_rig *rig, DAT_EP_HANDLE ep)
+{
+	u32 i;
+
+	for (i = 0; i < rig->nsides; i++) {
+		if (rig->a[i].ep == ep)
+			return &rig->a[i];
+		if (rig->b[i].ep == ep)
+			return &rig->b[i];
+	}
+	return NULL;
+}
+
+static DAT_DTOS kind_operation(enum loop_kind kind)
+{
+	switch (kind) {
+	case LOOP_K_SEND:
+		return DAT_DTO_SEND;
+	case LOOP_K_WRITE:
+		return DAT_DTO_RDMA_WRITE;
+	case LOOP_K_READ:
+		return DAT_DTO_RDMA_READ;
+	default:
+		return DAT_DTO_RECEIVE;
+	}
+}
+
+/*
+ * Posts in front of p, in a queue with an order: suppressed ones without an
+ * event of their own have succeeded, any other should have come first.
+ */
+static void retire_before(struct loop_side *s, struct loop_queue *q, struct loop_post *p)
+{
+	struct loop_case *c = s->rig->c;
+	u32 seq;
+
+	for (seq = q->tail; seq != p->seq; seq++) {
+		struct loop_post *e = &q->ring[seq & q->mask];
+
+		if (!e->pending)
+			continue;
+		if (!e->suppressed) {
+			if (!e->overtaken)
+				loop_fail(c, "%s: completion of post %u came before that of %u",
+					  q->name, p->seq, seq);
+			/* If it is lost, so is its message. */
+			if (!e->overtaken && e->kind == LOOP_K_RECV)
+				s->rx_msgs++;
+			e->overtaken = true;
+			continue;
+		}
+		c->silent++;
+		loop_finish_tx(s, e, DAT_DTO_SUCCESS);
+		loop_post_retire(q, e);
+	}
+}
+
+static void check_status(struct loop_side *s, struct loop_queue *q, struct loop_post *p,
+			 const DAT_DTO_COMPLETION_EVENT_DATA *d)
+{
+	struct loop_rig *rig = s->rig;
+
+	if (d->status == DAT_DTO_SUCCESS) {
+		if (p->suppressed)
+			loop_fail(rig->c, "%s: success of suppressed post %u raised an event",
+				  q->name, p->seq);
+		if (q->flushed && q->ordered)
+			loop_fail(rig->c, "%s: post %u succeeded behind a flushed one",
+				  q->name, p->seq);
+		return;
+	}
+	q->flushed++;
+	rig->c->flushed++;
+	rig->stop = true;
+	if (d->status != DAT_DTO_ERR_FLUSHED)
+		loop_fail(rig->c, "%s: post %u completed with status %d", q->name,
+			  p->seq, d->status);
+	else if (!rig->may_flush)
+		loop_fail(rig->c, "%s: post %u was flushed on a live connection",
+			  q->name, p->seq);
+}
+
+static void on_dto(struct loop_rig *rig, struct loop_evd *evd,
+		   const DAT_DTO_COMPLETION_EVENT_DATA *d)
+{
+	bool recv = d->operation == DAT_DTO_RECEIVE;
+	struct loop_side *s = find_side(rig, d->ep_handle);
+	struct loop_queue *q;
+	struct loop_post *p;
+
+	rig->c->completions++;
+	if (!s) {
+		loop_fail(rig->c, "completion with an ep_handle that is none of ours");
+		return;
+	}
+	q = recv ? s->rx : &s->tx;
+	if (evd != (recv ? s->recv : s->req))
+		loop_fail(rig->c, "%s: completion on the wrong EVD", q->name);
+	if (!s->established && d->status == DAT_DTO_SUCCESS && s->conn == evd)
+		loop_fail(rig->c, "%s: completion came before ESTABLISHED", q->name);
+	if (s->ended && d->status == DAT_DTO_SUCCESS && s->conn == evd)
+		loop_fail(rig->c, "%s: success came behind the end of the connection",
+			  q->name);
+	p = loop_queue_take(rig, q, d->user_cookie.as_64);
+	if (!p)
+		return;
+	if (kind_operation(p->kind) != d->operation)
+		loop_fail(rig->c, "%s: post %u has operation %d, expected %d", q->name,
+			  p->seq, d->operation, kind_operation(p->kind));
+	check_status(s, q, p, d);
+	if (q->ordered)
+		retire_before(s, q, p);
+	if (recv) {
+		loop_finish_rx(s, p, d->status, d->transfered_length);
+	} else {
+		if (d->status == DAT_DTO_SUCCESS && d->transfered_length != p->len)
+			loop_fail(rig->c, "%s: post %u has length %u, expected %u",
+				  q->name, p->seq, d->transfered_length, p->len);
+		loop_finish_tx(s, p, d->status);
+	}
+	loop_post_retire(q, p);
+	if (rig->pumping) {
+		loop_pump(rig);
+		if (rig->tx_done == rig->count && rig->rx_done == rig->count)
+			complete(&rig->run->kick);
+	}
+}
+
+/* ESTABLISHED brings the private data of the accept to A, and none to B. */
+static void check_welcome(struct loop_side *s, const DAT_CONNECTION_EVENT_DATA *d)
+{
+	u64 welcome = LOOP_WELCOME;
+	bool active = s == &s->rig->a[0] || s == &s->rig->a[1];
+
+	bool good = d->private_data_size == 0;
+
+	if (active)
+		good = d->private_data_size >= (int)sizeof(welcome) && d->private_data &&
+		       !memcmp(d->private_data, &welcome, sizeof(welcome));
+	if (!good)
+		loop_fail(s->rig->c, "%s: ESTABLISHED with the wrong private data, %d bytes",
+			  s->name, d->private_data_size);
+}
+
+static void on_connection(struct loop_rig *rig, struct loop_evd *evd, const DAT_EVENT *ev)
+{
+	const DAT_CONNECTION_EVENT_DATA *d = &ev->event_data.connect_event_data;
+	struct loop_side *s = find_side(rig, d->ep_handle);
+
+	if (!s) {
+		loop_fail(rig->c, "connection event %#x with an ep_handle that is none of ours",
+			  ev->event_number);
+		return;
+	}
+	if (evd != s->conn)
+		loop_fail(rig->c, "%s: connection event on the wrong EVD", s->name);
+	switch (ev->event_number) {
+	case DAT_CONNECTION_EVENT_ESTABLISHED:
+		if (s->established++)
+			loop_fail(rig->c, "%s: ESTABLISHED came twice", s->name);
+		check_welcome(s, d);
+		if (rig->eager && s == &rig->a[0])
+			loop_post_requests(s, LOOP_K_SEND, rig->eager, rig->cfg.size,
+					   DAT_COMPLETION_DEFAULT_FLAG);
+		break;
+	case DAT_CONNECTION_EVENT_BROKEN:
+		s->broken++;
+		fallthrough;
+	case DAT_CONNECTION_EVENT_DISCONNECTED:
+		if (!s->established)
+			loop_fail(rig->c, "%s: end event %#x before ESTABLISHED", s->name,
+				  ev->event_number);
+		if (!rig->may_end) {
+			loop_fail(rig->c, "%s: the connection ended (event %#x) by itself",
+				  s->name, ev->event_number);
+			rig->stop = true;
+		}
+		if (s->ended++)
+			loop_fail(rig->c, "%s: a second end event, %#x", s->name,
+				  ev->event_number);
+		break;
+	default:
+		loop_fail(rig->c, "%s: connection event %#x", s->name, ev->event_number);
+		rig->stop = true;
+	}
+	complete(&rig->run->kick);
+}
+
+static void on_event(struct loop_rig *rig, struct loop_evd *evd, const DAT_EVENT *ev)
+{
+	rig->events++;
+	if (ev->evd_handle != evd->handle)
+		loop_fail(rig->c, "event %#x has another EVD's handle", ev->event_number);
+	if (ev->event_number == DAT_DTO_COMPLETION_EVENT)
+		on_dto(rig, evd, &ev->event_data.dto_completion_event_data);
+	else if (ev->event_number >= DAT_CONNECTION_EVENT_ESTABLISHED &&
+		 ev->event_number <= DAT_CONNECTION_EVENT_UNREACHABLE)
+		on_connection(rig, evd, ev);
+	else
+		loop_fail(rig->c, "event number %#x", ev->event_number);
+	/* While the pump works only its end is worth waking anyone. */
+	if (!rig->pumping || rig->may_end)
+		complete(&rig->run->kick);
+}
+
+/**
+ * loop_upcall - the upcall of every EVD of a rig
+ * @data: the EVD
+ * @event: the event, NULL where the policy is NOTIFY
+ * @more: not used
+ *
+ * Context: upcall: softirq, or process with bottom halves off.
+ */
+void loop_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	struct loop_evd *evd = data;
+	struct loop_rig *rig = evd->rig;
+	bool notify = rig->cfg.mode == LOOP_DEQUEUE;
+
+	if (atomic_inc_return(&evd->inside) != 1)
+		loop_fail(rig->c, "two upcalls of one EVD at once");
+	if (!in_softirq())
+		loop_fail(rig->c, "upcall with bottom halves on");
+	if (notify != !event)
+		loop_fail(rig->c, "upcall %s an event", event ? "with" : "without");
+	if (event) {
+		spin_lock(&rig->lock);
+		evd->calls++;
+		rig->c->by_upcall++;
+		rig->in_upcall = true;
+		on_event(rig, evd, event);
+		rig->in_upcall = false;
+		spin_unlock(&rig->lock);
+	} else {
+		evd->calls++;
+		atomic_set(&evd->notified, 1);
+		complete(&rig->run->kick);
+	}
+	atomic_dec(&evd->inside);
+}
+
+/**
+ * loop_drain - dequeue and handle everything on an EVD
+ * @rig: the rig
+ * @evd: one of its EVDs
+ * @max: no more events than this
+ *
+ * Context: process, rig->lock not held.
+ * Return: number of events.
+ */
+u32 loop_drain(struct loop_rig *rig, struct loop_evd *evd, u32 max)
+{
+	DAT_EVENT ev;
+	DAT_RETURN ret;
+	u32 n = 0;
+
+	while (n < max) {
+		ret = dat_evd_dequeue(evd->handle, &ev);
+		if (ret != DAT_SUCCESS) {
+			loop_expect(rig->c, "dat_evd_dequeue", ret, DAT_QUEUE_EMPTY);
+			break;
+		}
+		spin_lock_bh(&rig->lock);
+		rig->c->by_dequeue++;
+		on_event(rig, evd, &ev);
+		spin_unlock_bh(&rig->lock);
+		if (!(++n & 63))
+			cond_resched();
+	}
+	return n;
+}
+
+/* Dequeue where the mode says so; with NOTIFY only behind a notification. */
+static void drain_all(struct loop_rig *rig)
+{
+	u32 i;
+
+	if (rig->cfg.mode == LOOP_UPCALL)
+		return;
+	for (i = 0; i < rig->nevds; i++) {
+		struct loop_evd *evd = &rig->evd[i];
+
+		if (rig->cfg.mode == LOOP_POLL || atomic_xchg(&evd->notified, 0))
+			loop_drain(rig, evd, U32_MAX);
+	}
+}
+
+static bool check_done(struct loop_rig *rig, bool (*done)(struct loop_rig *rig), u32 *events)
+{
+	bool yes;
+
+	spin_lock_bh(&rig->lock);
+	*events = rig->events;
+	yes = done(rig);
+	spin_unlock_bh(&rig->lock);
+	return yes;
+}
+
+/**
+ * loop_wait - handle events until something is so
+ * @rig: the rig
+ * @done: tells whether it is; called under rig->lock
+ * @ms: longest time without any event, before the stretch factor
+ *
+ * Context: process.
+ * Return: 0; -ETIMEDOUT, which the caller notes; -EINTR if the run is aborted.
+ */
+int loop_wait(struct loop_rig *rig, bool (*done)(struct loop_rig *rig), u32 ms)
+{
+	unsigned long limit = msecs_to_jiffies(ms * loop_stretch());
+	unsigned long deadline = jiffies + limit;
+	u32 events, seen = 0;
+
+	for (;;) {
+		drain_all(rig);
+		if (check_done(rig, done, &events))
+			return 0;
+		if (READ_ONCE(rig->run->abort))
+			return -EINTR;
+		if (events != seen) {
+			seen = events;
+			deadline = jiffies + limit;
+		} else if (time_after(jiffies, deadline)) {
+			return -ETIMEDOUT;
+		}
+		if (rig->cfg.mode == LOOP_POLL)
+			cond_resched();
+		else
+			wait_for_completion_timeout(&rig->run->kick,
+						    min_t(unsigned long, limit, SLICE));
+	}
+}
+
+/**
+ * loop_wait_cr - wait for a connection request
+ * @run: the run
+ * @ms: longest time, before the stretch factor
+ *
+ * Context: process.
+ * Return: 0 with run->cr set; -ETIMEDOUT; -EINTR.
+ */
+int loop_wait_cr(struct loop_run *run, u32 ms)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(ms * loop_stretch());
+
+	while (!READ_ONCE(run->cr)) {
+		if (READ_ONCE(run->abort))
+			return -EINTR;
+		if (time_after(jiffies, deadline))
+			return -ETIMEDOUT;
+		wait_for_completion_timeout(&run->kick, SLICE);
+	}
+	return 0;
+}
+
+/* Has every post of every queue come back? An SRQ keeps what is left in it. */
+bool loop_all_back(struct loop_rig *rig)
+{
+	u32 i;
+
+	for (i = 0; i < rig->nsides; i++)
+		if (rig->a[i].tx.out || rig->b[i].tx.out ||
+		    rig->a[i].own_rx.out || rig->b[i].own_rx.out)
+			return false;
+	return true;
+}
+
+/* Has every EP had its end event? */
+bool loop_all_ended(struct loop_rig *rig)
+{
+	u32 i;
+
+	for (i = 0; i < rig->nsides; i++)
+		if (!rig->a[i].ended || !rig->b[i].ended)
+			return false;
+	return true;
+}

@@ -1,0 +1,360 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Cases of the loopback harness about completion flags: suppressed streams,
+ * silent completions, fences and solicited waits. Process context.
+ */
+#include <linux/jiffies.h>
+
+#include "kdapl_loop.h"
+
+/* Receives and sends of the harness's small talk. */
+#define FEW		8
+
+static struct loop_rig *flag_rig(struct loop_run *run, struct loop_case *c,
+				 enum loop_mode mode, DAT_COMPLETION_FLAGS a_req,
+				 DAT_COMPLETION_FLAGS b_recv)
+{
+	struct loop_cfg cfg = {
+		.op = LOOP_SEND,
+		.mode = mode,
+		.size = c->size,
+		.segs = 1,
+		.depth = c->depth,
+		.conns = 1,
+		.both = true,
+		.req_flags = { a_req, DAT_COMPLETION_DEFAULT_FLAG },
+		.recv_flags = { DAT_COMPLETION_DEFAULT_FLAG, b_recv },
+	};
+
+	return loop_rig_make(run, c, &cfg);
+}
+
+static int wait_for(struct loop_rig *rig, bool (*done)(struct loop_rig *rig), const char *what)
+{
+	int err = loop_wait(rig, done, LOOP_QUIET_MS);
+
+	if (err == -ETIMEDOUT)
+		loop_fail(rig->c, "%s: not within %u s", what,
+			  LOOP_QUIET_MS * loop_stretch() / 1000);
+	return err;
+}
+
+static bool a_back(struct loop_rig *rig)
+{
+	return !rig->a[0].tx.out;
+}
+
+static bool never(struct loop_rig *rig)
+{
+	return false;
+}
+
+/* Dequeue, told or not, until so many events have come. */
+static int dequeue_silent(struct loop_rig *rig, struct loop_evd *evd, u32 n, const char *what)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+
+	while (n) {
+		n -= loop_drain(rig, evd, n);
+		if (!n)
+			break;
+		if (READ_ONCE(rig->run->abort))
+			return -EINTR;
+		if (time_after(jiffies, deadline)) {
+			loop_fail(rig->c, "%s: %u events did not come", what, n);
+			return -ETIMEDOUT;
+		}
+		wait_for_completion_timeout(&rig->run->kick, 1);
+	}
+	return 0;
+}
+
+static void expect_calls(struct loop_rig *rig, struct loop_evd *evd, bool some, const char *what)
+{
+	if (some == !evd->calls)
+		loop_fail(rig->c, "%s: %u upcalls, expected %s", what, evd->calls,
+			  some ? "one at least" : "none");
+}
+
+/* One suppressed write outside the ledger; its event would be a stranger's. */
+static DAT_RETURN quiet_write(struct loop_side *a, struct loop_slot *src, struct loop_slot *dst)
+{
+	DAT_LMR_TRIPLET iov[LOOP_MAX_SEGS];
+	DAT_DTO_COOKIE cookie = { .as_64 = 0 };
+	DAT_RMR_TRIPLET remote = {
+		.virtual_address = dst->area[0].va + dst->piece[0].off,
+		.segment_length = dst->cap,
+		.rmr_context = dst->area[0].rmr,
+	};
+
+	return dat_ep_post_rdma_write(a->ep, loop_slot_iov(src, iov), iov, cookie, &remote,
+				      DAT_COMPLETION_SUPPRESS_FLAG);
+}
+
+static int write_stream(struct loop_rig *rig, u32 count)
+{
+	struct loop_side *a = &rig->a[0];
+	struct loop_slot *src = loop_arena_get(a->src), *dst = loop_arena_get(a->peer->dst);
+	u64 key = loop_key(rig, 99, 0);
+	unsigned long deadline = 0;
+	struct loop_diff d;
+	DAT_RETURN ret;
+	u32 i, waits = 0;
+	int err;
+
+	loop_slot_fill(src, key, src->cap);
+	/* An event that nobody dequeues: it pins its slot and no other. */
+	spin_lock_bh(&rig->lock);
+	loop_post_requests(a, LOOP_K_WRITE, 1, rig->cfg.size, DAT_COMPLETION_DEFAULT_FLAG);
+	spin_unlock_bh(&rig->lock);
+	for (i = 0; i < count;) {
+		ret = quiet_write(a, src, dst);
+		if (ret == DAT_SUCCESS) {
+			i++;
+			rig->c->posts++;
+			deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+			continue;
+		}
+		if (!loop_expect(rig->c, "suppressed write", ret, DAT_INSUFFICIENT_RESOURCES))
+			return -EIO;
+		waits++;
+		if (READ_ONCE(rig->run->abort))
+			return -EINTR;
+		if (time_after(jiffies, deadline)) {
+			loop_fail(rig->c, "no slot came back behind %u suppressed writes", i);
+			return -ETIMEDOUT;
+		}
+		wait_for_completion_timeout(&rig->run->kick, 1);
+	}
+	rig->c->full += waits;
+	/* The last one has an event; those before it have succeeded then. */
+	do {
+		spin_lock_bh(&rig->lock);
+		ret = loop_post_request(a, LOOP_K_WRITE, rig->cfg.size,
+					DAT_COMPLETION_DEFAULT_FLAG);
+		spin_unlock_bh(&rig->lock);
+		if (ret != DAT_SUCCESS)
+			wait_for_completion_timeout(&rig->run->kick, 1);
+	} while (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES &&
+		 !READ_ONCE(rig->run->abort) && time_before(jiffies, deadline));
+	loop_expect(rig->c, "write behind suppressed ones", ret, DAT_SUCCESS);
+	err = wait_for(rig, a_back, "the last write");
+	if (err)
+		return err;
+	rig->c->silent += count;
+	if (!loop_slot_check(dst, key, src->cap, &d) || !loop_slot_check(src, key, src->cap, &d))
+		loop_fail(rig->c, "suppressed writes: %s at %u is %#04x, expected %#04x",
+			  d.what, d.at, d.got, d.want);
+	return 0;
+}
+
+/**
+ * loop_case_stream - suppressed requests without end
+ * @run: the run
+ * @c: the case; count is the number of suppressed writes
+ *
+ * No event is dequeued meanwhile. A full queue must get room again by itself.
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_stream(struct loop_run *run, struct loop_case *c)
+{
+	struct loop_rig *rig = flag_rig(run, c, LOOP_DEQUEUE, 0, 0);
+	int err;
+
+	if (!rig)
+		return -EIO;
+	err = loop_rig_connect(rig);
+	if (!err)
+		err = write_stream(rig, c->count);
+	if (!err)
+		err = loop_rig_disconnect(rig, DAT_CLOSE_GRACEFUL_FLAG);
+	loop_rig_end(rig);
+	return err;
+}
+
+/* n messages, both ends quiet about them or not. */
+static void post_messages(struct loop_rig *rig, u32 n, DAT_COMPLETION_FLAGS flags)
+{
+	spin_lock_bh(&rig->lock);
+	loop_post_recvs(&rig->b[0], n, flags);
+	loop_post_requests(&rig->a[0], LOOP_K_SEND, n, rig->cfg.size, flags);
+	spin_unlock_bh(&rig->lock);
+}
+
+static int silent_then_loud(struct loop_rig *rig)
+{
+	struct loop_evd *req = rig->a[0].req, *recv = rig->b[0].recv;
+	int err;
+
+	post_messages(rig, FEW, DAT_COMPLETION_UNSIGNALLED_FLAG);
+	err = dequeue_silent(rig, recv, FEW, "silent receives");
+	if (!err)
+		err = dequeue_silent(rig, req, FEW, "silent sends");
+	if (err)
+		return err;
+	expect_calls(rig, recv, false, "silent receives");
+	expect_calls(rig, req, false, "silent sends");
+	/* Without the flag they notify, and what is in front comes with them. */
+	post_messages(rig, FEW - 1, DAT_COMPLETION_UNSIGNALLED_FLAG);
+	post_messages(rig, 1, DAT_COMPLETION_DEFAULT_FLAG);
+	err = wait_for(rig, loop_all_back, "a completion that notifies");
+	expect_calls(rig, recv, true, "a receive without the flag");
+	expect_calls(rig, req, true, "a send without the flag");
+	return err;
+}
+
+/**
+ * loop_case_unsignalled - events without upcall
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_unsignalled(struct loop_run *run, struct loop_case *c)
+{
+	static const enum loop_mode modes[] = { LOOP_DEQUEUE, LOOP_UPCALL };
+	u32 i;
+	int err = 0;
+
+	for (i = 0; i < 2 && !err; i++) {
+		struct loop_rig *rig = flag_rig(run, c, modes[i],
+						DAT_COMPLETION_UNSIGNALLED_FLAG,
+						DAT_COMPLETION_UNSIGNALLED_FLAG);
+
+		if (!rig)
+			return -EIO;
+		err = loop_rig_connect(rig);
+		if (!err)
+			err = silent_then_loud(rig);
+		if (!err)
+			err = loop_rig_disconnect(rig, DAT_CLOSE_GRACEFUL_FLAG);
+		loop_rig_end(rig);
+	}
+	return err;
+}
+
+/* The source of the read that is under way. */
+static struct loop_slot *fence_source;
+
+/* B has the fenced message: A's read is over, its source is B's again. */
+static void fence_recv(struct loop_rig *rig, struct loop_side *s, u32 msg)
+{
+	if (fence_source)
+		loop_slot_fill(fence_source, ~loop_key(rig, 77, msg), fence_source->cap);
+}
+
+/**
+ * loop_case_fence - a fenced send waits for the reads in front of it
+ * @run: the run
+ * @c: the case; count is the number of rounds
+ *
+ * B overwrites the source of the read as soon as the send is here. The read
+ * must have brought the old bytes, which its completion verifies.
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_fence(struct loop_run *run, struct loop_case *c)
+{
+	struct loop_rig *rig = flag_rig(run, c, LOOP_UPCALL, 0, 0);
+	struct loop_side *a;
+	u32 i;
+	int err;
+
+	if (!rig)
+		return -EIO;
+	a = &rig->a[0];
+	rig->volatile_src = true;
+	rig->on_recv = fence_recv;
+	err = loop_rig_connect(rig);
+	for (i = 0; i < c->count && !err && !c->fails; i++) {
+		spin_lock_bh(&rig->lock);
+		loop_post_recvs(&rig->b[0], 2, DAT_COMPLETION_DEFAULT_FLAG);
+		/* With nothing in front the fence changes nothing. */
+		fence_source = NULL;
+		loop_post_requests(a, LOOP_K_SEND, 1, 17, DAT_COMPLETION_BARRIER_FENCE_FLAG);
+		spin_unlock_bh(&rig->lock);
+		err = wait_for(rig, a_back, "a fenced send alone");
+		if (err)
+			break;
+		spin_lock_bh(&rig->lock);
+		loop_post_requests(a, LOOP_K_READ, 1, c->size, DAT_COMPLETION_DEFAULT_FLAG);
+		fence_source = loop_last_post(&a->tx)->src;
+		loop_post_requests(a, LOOP_K_SEND, 1, 17, DAT_COMPLETION_BARRIER_FENCE_FLAG);
+		spin_unlock_bh(&rig->lock);
+		err = wait_for(rig, loop_all_back, "a read and a fenced send");
+	}
+	if (!err)
+		err = loop_rig_disconnect(rig, DAT_CLOSE_GRACEFUL_FLAG);
+	loop_rig_end(rig);
+	return err;
+}
+
+static void solicited_sends(struct loop_rig *rig, u32 n, DAT_COMPLETION_FLAGS last)
+{
+	struct loop_side *a = &rig->a[0];
+
+	spin_lock_bh(&rig->lock);
+	loop_post_requests(a, LOOP_K_SEND, n - 1, rig->cfg.size, DAT_COMPLETION_DEFAULT_FLAG);
+	loop_post_requests(a, LOOP_K_SEND, 1, rig->cfg.size, last);
+	spin_unlock_bh(&rig->lock);
+}
+
+static bool all_received(struct loop_rig *rig)
+{
+	return !rig->a[0].tx.out && rig->b[0].rx_msgs == rig->a[0].tx_msgs;
+}
+
+static int solicited_steps(struct loop_rig *rig)
+{
+	struct loop_evd *recv = rig->b[0].recv;
+	int err;
+
+	spin_lock_bh(&rig->lock);
+	loop_post_recvs(&rig->b[0], 3 * FEW, DAT_COMPLETION_DEFAULT_FLAG);
+	spin_unlock_bh(&rig->lock);
+	solicited_sends(rig, FEW, DAT_COMPLETION_DEFAULT_FLAG);
+	err = wait_for(rig, a_back, "plain sends");
+	if (err)
+		return err;
+	/* Longer than the slow timer of the Provider: that must not notify. */
+	loop_wait(rig, never, 1500);
+	expect_calls(rig, recv, false, "plain messages");
+	err = dequeue_silent(rig, recv, FEW, "plain messages");
+	if (err)
+		return err;
+	expect_calls(rig, recv, false, "plain messages, dequeued");
+	solicited_sends(rig, FEW, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+	err = wait_for(rig, all_received, "a solicited message");
+	expect_calls(rig, recv, true, "a solicited message");
+	return err;
+}
+
+/**
+ * loop_case_solicited - only solicited messages notify
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_solicited(struct loop_run *run, struct loop_case *c)
+{
+	struct loop_rig *rig = flag_rig(run, c, LOOP_DEQUEUE, DAT_COMPLETION_DEFAULT_FLAG,
+					DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+	int err;
+
+	if (!rig)
+		return -EIO;
+	err = loop_rig_connect(rig);
+	if (!err)
+		err = solicited_steps(rig);
+	/* Flushed receives notify, solicited or not. */
+	if (!err)
+		err = loop_rig_disconnect(rig, DAT_CLOSE_ABRUPT_FLAG);
+	loop_rig_end(rig);
+	return err;
+}

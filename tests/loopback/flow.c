@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Cases of the loopback harness about order and room: receives that wait for
+ * their connection, queues that are full, writes that are visible behind a
+ * send, EPs that are used again. Process context.
+ */
+#include "kdapl_loop.h"
+
+static struct loop_rig *make_rig(struct loop_run *run, struct loop_case *c,
+				 enum loop_mode mode, bool merged)
+{
+	struct loop_cfg cfg = {
+		.op = c->op,
+		.mode = mode,
+		.size = c->size,
+		.segs = 1,
+		.depth = c->depth,
+		.conns = 1,
+		.both = true,
+		.merged = merged,
+	};
+
+	return loop_rig_make(run, c, &cfg);
+}
+
+static int wait_back(struct loop_rig *rig, bool (*done)(struct loop_rig *rig))
+{
+	int err = loop_wait(rig, done, LOOP_QUIET_MS);
+
+	if (err != -ETIMEDOUT)
+		return err;
+	spin_lock_bh(&rig->lock);
+	loop_fail(rig->c, "stalled: no event for %u s",
+		  LOOP_QUIET_MS * loop_stretch() / 1000);
+	loop_queue_missing(rig, &rig->a[0].tx);
+	loop_queue_missing(rig, rig->b[0].rx);
+	spin_unlock_bh(&rig->lock);
+	return err;
+}
+
+static bool eager_done(struct loop_rig *rig)
+{
+	return rig->a[0].established && rig->b[0].established && loop_all_back(rig);
+}
+
+static int parked_round(struct loop_run *run, struct loop_case *c,
+			enum loop_mode mode, bool merged)
+{
+	struct loop_rig *rig = make_rig(run, c, mode, merged);
+	int err;
+
+	if (!rig)
+		return -EIO;
+	spin_lock_bh(&rig->lock);
+	loop_expect(c, "send in UNCONNECTED",
+		    loop_post_request(&rig->a[0], LOOP_K_SEND, c->size,
+				      DAT_COMPLETION_DEFAULT_FLAG), DAT_INVALID_STATE);
+	loop_post_recvs(&rig->b[0], c->depth, DAT_COMPLETION_DEFAULT_FLAG);
+	rig->eager = c->depth;
+	spin_unlock_bh(&rig->lock);
+	err = loop_rig_connect(rig);
+	if (!err)
+		err = wait_back(rig, eager_done);
+	if (!err)
+		err = loop_rig_disconnect(rig, DAT_CLOSE_GRACEFUL_FLAG);
+	loop_rig_end(rig);
+	return err;
+}
+
+/**
+ * loop_case_parked - receives posted before the connection exists
+ * @run: the run
+ * @c: the case
+ *
+ * A sends in the very event that tells it of the connection, so messages can
+ * reach B before B is told. On one EVD no completion may precede ESTABLISHED.
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_parked(struct loop_run *run, struct loop_case *c)
+{
+	u32 i;
+	int err = 0;
+
+	for (i = 0; i < c->count && !err && !c->fails; i++)
+		err = parked_round(run, c, i & 1 ? LOOP_DEQUEUE : LOOP_UPCALL, i & 2);
+	return err;
+}
+
+/* Post until refused: how many went in? */
+static u32 post_until_full(struct loop_side *s, enum loop_kind kind, u32 limit)
+{
+	struct loop_case *c = s->rig->c;
+	DAT_RETURN ret = DAT_SUCCESS;
+	u32 n;
+
+	for (n = 0; n <= limit; n++) {
+		if (kind == LOOP_K_RECV)
+			ret = loop_post_recv(s, DAT_COMPLETION_DEFAULT_FLAG);
+		else
+			ret = loop_post_request(s, kind, s->rig->cfg.size,
+						DAT_COMPLETION_DEFAULT_FLAG);
+		if (ret != DAT_SUCCESS)
+			break;
+	}
+	if (loop_expect(c, "post into a full queue", ret, DAT_INSUFFICIENT_RESOURCES))
+		c->full++;
+	return n;
+}
+
+static bool dequeue_exactly(struct loop_rig *rig, struct loop_evd *evd, u32 n)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+
+	for (;;) {
+		n -= loop_drain(rig, evd, n);
+		if (!n)
+			return true;
+		if (READ_ONCE(rig->run->abort))
+			return false;
+		if (time_after(jiffies, deadline)) {
+			loop_fail(rig->c, "%u events did not come", n);
+			return false;
+		}
+		wait_for_completion_timeout(&rig->run->kick, HZ / 10);
+	}
+}
+
+/* A full queue takes as many posts again as events were handed over. */
+static void full_rounds(struct loop_rig *rig, struct loop_side *s, enum loop_kind kind)
+{
+	struct loop_evd *evd = kind == LOOP_K_RECV ? s->recv : s->req;
+	u32 depth = kind == LOOP_K_RECV ? s->rx->depth : s->tx.depth;
+	u32 n, room;
+
+	spin_lock_bh(&rig->lock);
+	room = post_until_full(s, kind, depth);
+	if (room != depth)
+		loop_fail(rig->c, "a queue of %u took %u posts", depth, room);
+	/* What fills the other side makes these complete. */
+	if (kind == LOOP_K_SEND)
+		loop_post_recvs(s->peer, depth, DAT_COMPLETION_DEFAULT_FLAG);
+	if (kind == LOOP_K_RECV)
+		loop_post_requests(s->peer, LOOP_K_SEND, rig->cfg.depth, rig->cfg.size,
+				   DAT_COMPLETION_DEFAULT_FLAG);
+	spin_unlock_bh(&rig->lock);
+	for (n = 1; n < rig->cfg.depth; n += 2) {
+		if (!dequeue_exactly(rig, evd, n))
+			return;
+		/* Keep the counterpart able to go on. */
+		if (kind == LOOP_K_SEND && !dequeue_exactly(rig, s->peer->recv, n))
+			return;
+		if (kind == LOOP_K_RECV && !dequeue_exactly(rig, s->peer->req, n))
+			return;
+		spin_lock_bh(&rig->lock);
+		if (kind == LOOP_K_SEND)
+			loop_post_recvs(s->peer, n, DAT_COMPLETION_DEFAULT_FLAG);
+		room = post_until_full(s, kind, depth);
+		if (room != n)
+			loop_fail(rig->c, "%u events handed over, room for %u posts", n, room);
+		if (kind == LOOP_K_RECV)
+			loop_post_requests(s->peer, LOOP_K_SEND, n, rig->cfg.size,
+					   DAT_COMPLETION_DEFAULT_FLAG);
+		spin_unlock_bh(&rig->lock);
+	}
+}
+
+static bool requests_back(struct loop_rig *rig)
+{
+	return loop_all_back(rig) && !rig->srq_rx.out;
+}
+
+/**
+ * loop_case_full - a full queue refuses one more post and loses nothing
+ * @run: the run
+ * @c: the case; its variant is the kind of post
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_full(struct loop_run *run, struct loop_case *c)
+{
+	enum loop_kind kind = c->variant;
+	struct loop_rig *rig = make_rig(run, c, LOOP_DEQUEUE, false);
+	struct loop_side *s;
+	u32 i;
+	int err;
+
+	if (!rig)
+		return -EIO;
+	s = kind == LOOP_K_RECV ? &rig->b[0] : &rig->a[0];
+	err = loop_rig_connect(rig);
+	if (!err) {
+		full_rounds(rig, s, kind);
+		/* Some notifications were taken by hand: look at every EVD once. */
+		for (i = 0; i < rig->nevds; i++)
+			loop_drain(rig, &rig->evd[i], U32_MAX);
+		err = wait_back(rig, requests_back);
+	}
+	if (!err)
+		err = loop_rig_disconnect(rig, DAT_CLOSE_ABRUPT_FLAG);
+	loop_rig_end(rig);
+	return err;
+}
+
+/* What the writes of a round left at the peer, by message number of the send. */
+static struct {
+	struct loop_slot *slot;
+	u64 key;
+	u32 len;
+} written[LOOP_DEPTH];
+
+static void visible_recv(struct loop_rig *rig, struct loop_side *s, u32 msg)
+{
+	struct loop_diff d;
+	u32 i = msg % ARRAY_SIZE(written);
+
+	if (!loop_slot_check(written[i].slot, written[i].key, written[i].len, &d))
+		loop_fail(rig->c, "write %u in front of a send: %s at %u is %#04x, expected %#04x",
+			  msg, d.what, d.at, d.got, d.want);
+}
+
+static void write_and_send(struct loop_rig *rig, struct loop_side *a)
+{
+	struct loop_post *p;
+	u32 i;
+
+	if (!loop_post_requests(a, LOOP_K_WRITE, 1, rig->cfg.size,
+				DAT_COMPLETION_DEFAULT_FLAG))
+		return;
+	p = loop_last_post(&a->tx);
+	i = a->tx_msgs % ARRAY_SIZE(written);
+	written[i].slot = p->dst;
+	written[i].key = p->key;
+	written[i].len = p->len;
+	loop_post_requests(a, LOOP_K_SEND, 1, 17, DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+/**
+ * loop_case_visible - a send tells the peer that a write has arrived
+ * @run: the run
+ * @c: the case; count is the number of pairs
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_visible(struct loop_run *run, struct loop_case *c)
+{
+	struct loop_rig *rig = make_rig(run, c, LOOP_UPCALL, false);
+	u32 done, i, n;
+	int err;
+
+	if (!rig)
+		return -EIO;
+	rig->on_recv = visible_recv;
+	err = loop_rig_connect(rig);
+	/* Half a queue of pairs at once: no target is used twice in a round. */
+	for (done = 0; done < c->count && !err && !c->fails; done += n) {
+		n = min(c->count - done, c->depth / 2);
+		spin_lock_bh(&rig->lock);
+		loop_post_recvs(&rig->b[0], n, DAT_COMPLETION_DEFAULT_FLAG);
+		for (i = 0; i < n; i++)
+			write_and_send(rig, &rig->a[0]);
+		spin_unlock_bh(&rig->lock);
+		err = wait_back(rig, loop_all_back);
+	}
+	if (!err)
+		err = loop_rig_disconnect(rig, DAT_CLOSE_GRACEFUL_FLAG);
+	loop_rig_end(rig);
+	return err;
+}
+
+/* Ready for another connection: what counts for one starts again. */
+static void reset_side(struct loop_rig *rig, struct loop_side *s)
+{
+	DAT_EP_STATE state = DAT_EP_STATE_ERROR;
+
+	loop_expect(rig->c, "dat_ep_reset", dat_ep_reset(s->ep), DAT_SUCCESS);
+	loop_expect(rig->c, "dat_ep_get_status",
+		    dat_ep_get_status(s->ep, &state, NULL, NULL), DAT_SUCCESS);
+	if (state != DAT_EP_STATE_UNCONNECTED)
+		loop_fail(rig->c, "%s: state %d behind the reset", s->name, state);
+	spin_lock_bh(&rig->lock);
+	s->established = 0;
+	s->ended = 0;
+	s->tx.flushed = 0;
+	s->own_rx.flushed = 0;
+	/* Messages that were under way are gone on both sides. */
+	s->tx_msgs = 0;
+	s->rx_msgs = 0;
+	spin_unlock_bh(&rig->lock);
+}
+
+static void reset_rig(struct loop_rig *rig)
+{
+	reset_side(rig, &rig->a[0]);
+	reset_side(rig, &rig->b[0]);
+	spin_lock_bh(&rig->lock);
+	rig->may_end = false;
+	rig->may_flush = false;
+	rig->stop = false;
+	spin_unlock_bh(&rig->lock);
+}
+
+/**
+ * loop_case_reset - EPs connect again after dat_ep_reset
+ * @run: the run
+ * @c: the case; count is the number of connections
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_reset(struct loop_run *run, struct loop_case *c)
+{
+	struct loop_rig *rig = make_rig(run, c, LOOP_UPCALL, false);
+	u32 i;
+	int err = 0;
+
+	if (!rig)
+		return -EIO;
+	for (i = 0; i < c->count && !err && !c->fails; i++) {
+		if (i)
+			reset_rig(rig);
+		spin_lock_bh(&rig->lock);
+		loop_post_recvs(&rig->b[0], c->depth, DAT_COMPLETION_DEFAULT_FLAG);
+		spin_unlock_bh(&rig->lock);
+		err = loop_rig_connect(rig);
+		if (err)
+			break;
+		spin_lock_bh(&rig->lock);
+		/* Fewer than there are receives: some are flushed at the end. */
+		loop_post_requests(&rig->a[0], LOOP_K_SEND, c->depth - 3, c->size,
+				   DAT_COMPLETION_DEFAULT_FLAG);
+		spin_unlock_bh(&rig->lock);
+		err = loop_rig_disconnect(rig, DAT_CLOSE_GRACEFUL_FLAG);
+		if (!err && rig->a[0].tx.flushed)
+			loop_fail(c, "a graceful disconnect flushed requests");
+	}
+	loop_rig_end(rig);
+	return err;
+}

@@ -1,0 +1,380 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The kDAPL loopback harness: what its files share.
+ *
+ * One run at a time, on one work item. A run opens an IA and plays a list of
+ * cases. Most cases build a rig (EVDs, one or two pairs of EPs A and B, their
+ * memory), connect it, move messages and take it down again.
+ *
+ * Locks: rig->lock guards queues, slots and counters of a rig. It is taken
+ * with bottom halves off, by the work item and by upcalls, and is held over
+ * the posting calls, which is legal: they are class A. Nothing that sleeps
+ * runs under it. case->note_lock is a leaf.
+ */
+#ifndef _KDAPL_LOOP_H_
+#define _KDAPL_LOOP_H_
+
+#include <linux/atomic.h>
+#include <linux/completion.h>
+#include <linux/mutex.h>
+#include <linux/seq_file.h>
+#include <linux/sizes.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <linux/workqueue.h>
+#include <dat/kdat.h>
+
+#define LOOP_MAX_SIZE		SZ_1M		/* bytes of the largest message */
+#define LOOP_MAX_SEGS		32
+#define LOOP_MAX_CONNS		2
+#define LOOP_MAX_SIZES		16
+#define LOOP_DEPTH		64
+#define LOOP_GUARD		32		/* guard bytes around a piece */
+#define LOOP_SLACK		32		/* room behind some messages */
+#define LOOP_NOTES		8
+#define LOOP_NOTE_LEN		200
+#define LOOP_HELLO		0x6b6441504c6c6f70ULL	/* private data: connect */
+#define LOOP_WELCOME		0x70306f4c5041646bULL	/* private data: accept */
+#define LOOP_QUIET_MS		10000		/* no event for so long: stalled */
+
+enum loop_op { LOOP_SEND, LOOP_WRITE, LOOP_READ, LOOP_SRQ, LOOP_OPS };
+
+/* How completions reach the harness. */
+enum loop_mode {
+	LOOP_UPCALL = 1,	/* SINGLE_INSTANCE: the event in the upcall */
+	LOOP_DEQUEUE = 2,	/* NOTIFY, then dequeue */
+	LOOP_POLL = 4,		/* DISABLE, dequeue without being told */
+};
+
+enum loop_verdict {
+	LOOP_PLANNED, LOOP_RUNNING, LOOP_PASS, LOOP_FAIL, LOOP_SKIP, LOOP_ABORTED,
+};
+
+struct loop_run;
+struct loop_case;
+
+typedef int (*loop_case_fn)(struct loop_run *run, struct loop_case *c);
+
+/* One named test, its parameters and its result. */
+struct loop_case {
+	char name[32];
+	const char *group;		/* what the option "ops" selects by */
+	loop_case_fn fn;
+	enum loop_op op;
+	u32 size;
+	u32 count;
+	u32 segs;			/* 0: as many as the device takes */
+	u32 modes;			/* enum loop_mode, or-ed */
+	u32 conns;
+	u32 window;			/* 0: the whole queue */
+	u32 signal_every;		/* others suppressed; 0, 1: none is */
+	bool physical;
+	u32 variant;
+
+	enum loop_verdict verdict;
+	char reason[80];		/* of a skip */
+	u32 depth;
+	u32 messages;			/* arrived and verified */
+	u64 bytes;			/* the same */
+	u32 posts;
+	u32 completions;
+	u32 silent;			/* suppressed successes */
+	u32 flushed;
+	u32 by_upcall;
+	u32 by_dequeue;
+	u32 upcall_posts;
+	u32 peak;			/* most requests outstanding at once */
+	u32 full;			/* posts refused by a full queue */
+	u32 ms;
+	u32 fails;
+	u32 notes;
+	spinlock_t note_lock;		/* fails, notes, note */
+	char note[LOOP_NOTES][LOOP_NOTE_LEN];
+};
+
+/* What the command line of a run said. */
+struct loop_args {
+	char device[DAT_NAME_MAX_LENGTH];
+	char only[256];			/* names of cases, by comma */
+	u32 ops;			/* bit per group, 0: all */
+	u32 sizes[LOOP_MAX_SIZES];
+	u32 nsizes;			/* 0: the seven of the plan */
+	u32 messages;			/* 0: as planned */
+	u64 seed;
+	bool brief;
+	bool dry;
+};
+
+enum loop_state { LOOP_IDLE, LOOP_ACTIVE, LOOP_DONE };
+
+struct loop_run {
+	struct loop_args args;
+	struct loop_case *cases;
+	u32 ncases;
+	u32 at;				/* index of the case at work */
+	enum loop_state state;
+	bool abort;
+	char error[160];		/* why no case could run */
+	struct completion kick;		/* an event that may end a wait */
+
+	DAT_IA_HANDLE ia;
+	DAT_EVD_HANDLE async_evd;
+	DAT_EVD_HANDLE cr_evd;
+	DAT_PZ_HANDLE pz;
+	DAT_PSP_HANDLE psp;
+	DAT_CONN_QUAL qual;
+	DAT_IA_ATTR attr;
+	bool srq_supported;
+
+	spinlock_t cr_lock;		/* cr, crs, stray */
+	DAT_CR_HANDLE cr;		/* the request that waits */
+	u32 crs;
+	u32 stray;			/* events that the CR EVD may not have */
+};
+
+/* Memory */
+
+struct loop_area {
+	u8 *base;
+	u64 va;				/* what triplets say: the registered address */
+	u32 len;
+	DAT_LMR_CONTEXT lmr;
+	DAT_RMR_CONTEXT rmr;
+};
+
+struct loop_piece {
+	u32 area;
+	u32 off;
+	u32 len;
+};
+
+/* A buffer of one message: pieces, with guard bytes around each. */
+struct loop_slot {
+	u32 index;
+	struct loop_area area[2];
+	u32 cap;			/* bytes in all pieces */
+	u32 npieces;
+	struct loop_piece piece[LOOP_MAX_SEGS];
+};
+
+struct loop_chunk {
+	void *mem;
+	size_t len;
+	DAT_LMR_HANDLE lmr;
+};
+
+struct loop_arena {
+	struct loop_chunk *chunk;
+	u32 nchunks;
+	struct loop_slot *slot;
+	u32 nslots;
+	u32 segs;			/* pieces of a slot */
+	bool slack;			/* odd slots hold more than a message */
+	u16 *free;			/* ring of free slots */
+	u32 get, put;
+};
+
+/* What a check of a slot found. */
+struct loop_diff {
+	const char *what;
+	u32 at;
+	u8 want, got;
+};
+
+/* Ledger */
+
+enum loop_kind { LOOP_K_SEND, LOOP_K_WRITE, LOOP_K_READ, LOOP_K_RECV };
+
+struct loop_post {
+	u64 cookie;
+	u64 key;			/* of the message's bytes */
+	u32 seq;
+	u32 msg;			/* number of the message in its stream */
+	u32 len;
+	enum loop_kind kind;
+	bool pending;
+	bool suppressed;
+	bool overtaken;			/* noted: a later one came first */
+	struct loop_slot *src, *dst;
+};
+
+/* Posts of one queue that have not come back. */
+struct loop_queue {
+	const char *name;
+	struct loop_post *ring;
+	u32 mask;
+	u32 head, tail;			/* sequence numbers */
+	u32 out;			/* pending posts */
+	u32 depth;
+	u32 tag;			/* upper half of each cookie */
+	u32 flushed;
+	bool ordered;
+};
+
+/* Rigs */
+
+struct loop_rig;
+
+struct loop_evd {
+	struct loop_rig *rig;
+	DAT_EVD_HANDLE handle;
+	atomic_t inside;		/* upcalls at work: never more than one */
+	atomic_t notified;
+	u32 calls;
+};
+
+struct loop_side {
+	struct loop_rig *rig;
+	struct loop_side *peer;
+	char name[4];
+	u32 stream;			/* of the messages that this side sends */
+	DAT_EP_HANDLE ep;
+	struct loop_evd *recv, *req, *conn;
+	struct loop_queue tx;
+	struct loop_queue *rx;		/* own_rx, or that of the SRQ */
+	struct loop_queue own_rx;
+	struct loop_arena *src, *dst;
+	struct loop_arena own_src, own_dst;
+	u32 established, ended, broken;
+	u32 tx_msgs;			/* messages given to sends */
+	u32 rx_msgs;			/* messages received */
+	bool marked;			/* posts behind the end were made */
+	u32 msg_len[2 * LOOP_DEPTH];	/* length of each message on its way */
+};
+
+/* What a case asks of its rig. */
+struct loop_cfg {
+	enum loop_op op;		/* decides memory and privileges */
+	enum loop_mode mode;
+	u32 size, segs, depth, conns;
+	bool both;			/* memory for both directions, all kinds */
+	bool merged;			/* one EVD for all streams of an end */
+	bool physical;			/* register pages, not addresses */
+	DAT_COMPLETION_FLAGS recv_flags[2], req_flags[2];	/* A, B */
+};
+
+struct loop_rig {
+	struct loop_run *run;
+	struct loop_case *c;
+	struct loop_cfg cfg;
+	u64 seed;
+	spinlock_t lock;		/* see the head of this file */
+	u32 events;
+	u32 tick;			/* changes with each event: not stalled */
+	bool in_upcall;
+	bool stop;			/* post nothing more by itself */
+	bool may_flush;			/* flushed completions are expected */
+	bool may_end;			/* so are end events */
+	bool volatile_src;		/* the source of a read may change */
+	u32 eager;			/* sends that A posts in its ESTABLISHED */
+	/* Called for each message received, under lock. */
+	void (*on_recv)(struct loop_rig *rig, struct loop_side *s, u32 msg);
+
+	u32 nevds;
+	struct loop_evd evd[6];
+	u32 nsides;			/* pairs that exist */
+	struct loop_side a[LOOP_MAX_CONNS], b[LOOP_MAX_CONNS];
+	DAT_SRQ_HANDLE srq;
+	struct loop_queue srq_rx;
+	struct loop_arena srq_dst;
+
+	/* The pump: transfers that go on by themselves. */
+	bool pumping;
+	bool probe_full;
+	u32 count, posted, tx_done, rx_done, rx_posted;
+	u32 window, signal_every;
+	u32 window_out;
+};
+
+/* plan.c: process context */
+int loop_args_parse(struct loop_args *args, char *line);
+int loop_plan(struct loop_run *run);
+
+/* report.c: notes from any context, the others in process context */
+__printf(2, 3) void loop_fail(struct loop_case *c, const char *fmt, ...);
+const char *loop_ret_name(DAT_RETURN ret, char *buf, size_t len);
+bool loop_expect(struct loop_case *c, const char *what, DAT_RETURN ret, u32 type);
+void loop_show_results(struct seq_file *m, struct loop_run *run);
+void loop_show_status(struct seq_file *m, struct loop_run *run, u32 number);
+
+/* mem.c: patterns and slots from any context, arenas in process context */
+int loop_pattern_init(u64 seed);
+void loop_pattern_exit(void);
+u64 loop_hash(u64 a, u64 b);
+void loop_slot_cut(struct loop_slot *s, u32 cap, u32 segs, u64 seed);
+void loop_slot_poison(struct loop_slot *s);
+void loop_slot_fill(struct loop_slot *s, u64 key, u32 len);
+bool loop_slot_check(struct loop_slot *s, u64 key, u32 len, struct loop_diff *d);
+bool loop_slot_guards(struct loop_slot *s, struct loop_diff *d);
+u32 loop_slot_iov(const struct loop_slot *s, DAT_LMR_TRIPLET *iov);
+int loop_arena_make(struct loop_rig *rig, struct loop_arena *ar, u32 nslots,
+		    u32 segs, bool slack, DAT_MEM_PRIV_FLAGS priv);
+void loop_arena_end(struct loop_rig *rig, struct loop_arena *ar);
+struct loop_slot *loop_arena_get(struct loop_arena *ar);
+void loop_arena_put(struct loop_arena *ar, struct loop_slot *s);
+
+/* ledger.c: make and end in process context, the others under rig->lock */
+int loop_queue_make(struct loop_queue *q, const char *name, u32 depth, bool ordered);
+void loop_queue_end(struct loop_queue *q);
+struct loop_post *loop_queue_next(struct loop_queue *q);
+void loop_queue_commit(struct loop_queue *q, struct loop_post *p);
+struct loop_post *loop_queue_take(struct loop_rig *rig, struct loop_queue *q, u64 cookie);
+void loop_post_retire(struct loop_queue *q, struct loop_post *p);
+void loop_queue_missing(struct loop_rig *rig, struct loop_queue *q);
+
+/* event.c: wait and drain in process context */
+void loop_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more);
+u32 loop_drain(struct loop_rig *rig, struct loop_evd *evd, u32 max);
+int loop_wait(struct loop_rig *rig, bool (*done)(struct loop_rig *rig), u32 ms);
+int loop_wait_cr(struct loop_run *run, u32 ms);
+bool loop_all_back(struct loop_rig *rig);
+bool loop_all_ended(struct loop_rig *rig);
+
+/* world.c: process context */
+int loop_world_open(struct loop_run *run);
+void loop_world_close(struct loop_run *run);
+
+/* rig.c: process context */
+struct loop_rig *loop_rig_make(struct loop_run *run, struct loop_case *c,
+			       const struct loop_cfg *cfg);
+int loop_rig_connect(struct loop_rig *rig);
+int loop_rig_settle(struct loop_rig *rig);
+int loop_rig_disconnect(struct loop_rig *rig, DAT_CLOSE_FLAGS how);
+void loop_rig_end(struct loop_rig *rig);
+u32 loop_case_segs(struct loop_run *run, struct loop_case *c);
+
+/* post.c: under rig->lock */
+DAT_RETURN loop_post_request(struct loop_side *s, enum loop_kind kind, u32 len,
+			     DAT_COMPLETION_FLAGS flags);
+DAT_RETURN loop_post_recv(struct loop_side *s, DAT_COMPLETION_FLAGS flags);
+bool loop_post_requests(struct loop_side *s, enum loop_kind kind, u32 n, u32 len,
+			DAT_COMPLETION_FLAGS flags);
+bool loop_post_recvs(struct loop_side *s, u32 n, DAT_COMPLETION_FLAGS flags);
+struct loop_post *loop_last_post(struct loop_queue *q);
+u64 loop_key(struct loop_rig *rig, u32 stream, u32 msg);
+void loop_finish_tx(struct loop_side *s, struct loop_post *p,
+		    DAT_DTO_COMPLETION_STATUS status);
+void loop_finish_rx(struct loop_side *s, struct loop_post *p,
+		    DAT_DTO_COMPLETION_STATUS status, u32 len);
+
+/* xfer.c: the pump under rig->lock, the case in process context */
+void loop_pump(struct loop_rig *rig);
+int loop_case_xfer(struct loop_run *run, struct loop_case *c);
+
+/* disc.c, flow.c, flags.c, args.c: process context */
+int loop_case_disc(struct loop_run *run, struct loop_case *c);
+int loop_case_parked(struct loop_run *run, struct loop_case *c);
+int loop_case_full(struct loop_run *run, struct loop_case *c);
+int loop_case_visible(struct loop_run *run, struct loop_case *c);
+int loop_case_reset(struct loop_run *run, struct loop_case *c);
+int loop_case_stream(struct loop_run *run, struct loop_case *c);
+int loop_case_unsignalled(struct loop_run *run, struct loop_case *c);
+int loop_case_fence(struct loop_run *run, struct loop_case *c);
+int loop_case_solicited(struct loop_run *run, struct loop_case *c);
+int loop_case_args(struct loop_run *run, struct loop_case *c);
+
+/* main.c */
+unsigned int loop_stretch(void);
+extern unsigned int loop_port;
+
+#endif /* _KDAPL_LOOP_H_ */

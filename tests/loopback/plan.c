@@ -1,0 +1,348 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The plan of a loopback run: its command line and the list of cases that
+ * follows from it. Process context, no locks: the run is not visible yet.
+ */
+#include <linux/kernel.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "kdapl_loop.h"
+
+#define MAX_CASES	192
+
+static const char * const group_name[] = {
+	"send", "write", "read", "srq", "disconnect", "flow", "flags", "args",
+};
+
+static const u32 plan_size[] = { 0, 1, 17, 4095, 4096, 65536, LOOP_MAX_SIZE };
+
+/* Messages of one size: so many, and in a brief run so many. */
+static u32 size_count(const struct loop_args *args, u32 size)
+{
+	u32 n = size <= 4096 ? 10000 : size <= 65536 ? 1000 : 64;
+
+	if (args->messages)
+		return args->messages;
+	return args->brief ? max(n / 50, 8U) : n;
+}
+
+/* The queue that is kept full: fewer entries where messages are large. */
+static u32 size_depth(u32 size)
+{
+	return size ? clamp((u32)SZ_2M / size, 8U, (u32)LOOP_DEPTH) : LOOP_DEPTH;
+}
+
+/* Is a name in a list with commas? An empty list has them all. */
+static bool listed(const char *list, const char *name)
+{
+	size_t len = strlen(name);
+	const char *p = list;
+
+	if (!*list)
+		return true;
+	while ((p = strstr(p, name))) {
+		if ((p == list || p[-1] == ',') && (!p[len] || p[len] == ','))
+			return true;
+		p += len;
+	}
+	return false;
+}
+
+static __printf(4, 5)
+struct loop_case *add(struct loop_run *run, u32 group, loop_case_fn fn, const char *fmt, ...)
+{
+	struct loop_case *c = &run->cases[run->ncases];
+	va_list ap;
+
+	memset(c, 0, sizeof(*c));
+	va_start(ap, fmt);
+	vscnprintf(c->name, sizeof(c->name), fmt, ap);
+	va_end(ap);
+	c->group = group_name[group];
+	c->fn = fn;
+	c->op = min_t(u32, group, LOOP_SRQ);
+	c->segs = 1;
+	c->conns = 1;
+	c->depth = 8;
+	c->modes = LOOP_UPCALL | LOOP_DEQUEUE;
+	spin_lock_init(&c->note_lock);
+	/* One that is not wanted is overwritten by the next. */
+	if ((run->args.ops && !(run->args.ops & BIT(group))) ||
+	    !listed(run->args.only, c->name) || run->ncases == MAX_CASES)
+		c = &run->cases[MAX_CASES];
+	else
+		run->ncases++;
+	return c;
+}
+
+static void add_sizes(struct loop_run *run, u32 op)
+{
+	const u32 *sizes = run->args.nsizes ? run->args.sizes : plan_size;
+	u32 i, n = run->args.nsizes ?: ARRAY_SIZE(plan_size);
+
+	for (i = 0; i < n; i++) {
+		struct loop_case *c = add(run, op, loop_case_xfer, "%s/%u",
+					  group_name[op], sizes[i]);
+
+		c->size = sizes[i];
+		c->count = size_count(&run->args, sizes[i]);
+		c->depth = size_depth(sizes[i]);
+	}
+}
+
+static void add_segments(struct loop_run *run, u32 op)
+{
+	static const u32 segs[] = { 1, 2, 3, 0 };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(segs); i++) {
+		struct loop_case *c;
+
+		if (segs[i])
+			c = add(run, op, loop_case_xfer, "%s/segments-%u",
+				group_name[op], segs[i]);
+		else
+			c = add(run, op, loop_case_xfer, "%s/segments-max", group_name[op]);
+		c->segs = segs[i];
+		c->size = 9001;
+		c->count = 100;
+		c->depth = 16;
+	}
+}
+
+static void add_variations(struct loop_run *run, u32 op)
+{
+	u32 count = run->args.brief ? 50 : 500;
+	struct loop_case *c;
+
+	c = add(run, op, loop_case_xfer, "%s/chain-in-upcall", group_name[op]);
+	c->size = 100;
+	c->count = count;
+	c->window = 1;
+	c->modes = LOOP_UPCALL;
+	c = add(run, op, loop_case_xfer, "%s/poll-disabled", group_name[op]);
+	c->size = 1000;
+	c->count = count;
+	c->depth = 32;
+	c->modes = LOOP_POLL;
+	c = add(run, op, loop_case_xfer, "%s/physical-pages", group_name[op]);
+	c->size = 9001;
+	c->count = count / 5;
+	c->depth = 16;
+	c->physical = true;
+	if (op == LOOP_SRQ) {
+		c = add(run, op, loop_case_xfer, "srq/two-endpoints");
+		c->size = 1000;
+		c->count = 4 * count;
+		c->depth = 32;
+		c->conns = 2;
+		return;
+	}
+	c = add(run, op, loop_case_xfer, "%s/suppress-15-of-16", group_name[op]);
+	c->size = 1000;
+	c->count = 2 * count;
+	c->depth = LOOP_DEPTH;
+	c->signal_every = 16;
+}
+
+static void add_disconnects(struct loop_run *run)
+{
+	static const char * const what[] = {
+		"sends", "peer", "both-ends", "writes", "reads", "suppressed",
+		"moving-mix", "srq", "while-posting",
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(what); i++) {
+		struct loop_case *c = add(run, 4, loop_case_disc, "disconnect/%s", what[i]);
+
+		c->op = !strcmp(what[i], "srq") ? LOOP_SRQ : LOOP_SEND;
+		c->size = 1000;
+		c->count = run->args.brief ? 4 : 8;
+		c->depth = 32;
+		c->variant = i;
+	}
+}
+
+static void add_flow(struct loop_run *run)
+{
+	static const char * const full[] = { "sends", "writes", "reads", "receives" };
+	struct loop_case *c;
+	u32 i;
+
+	c = add(run, 5, loop_case_parked, "flow/receives-before-connect");
+	c->op = LOOP_SEND;
+	c->size = 100;
+	c->count = run->args.brief ? 4 : 12;
+	c->depth = 16;
+	for (i = 0; i <= ARRAY_SIZE(full); i++) {
+		bool srq = i == ARRAY_SIZE(full);
+
+		c = add(run, 5, loop_case_full, "flow/full-queue-%s", srq ? "srq" : full[i]);
+		c->op = srq ? LOOP_SRQ : LOOP_SEND;
+		c->variant = srq ? LOOP_K_RECV : i;
+		c->size = 300;
+	}
+	c = add(run, 5, loop_case_visible, "flow/write-then-send");
+	c->op = LOOP_SEND;
+	c->size = 5000;
+	c->count = run->args.brief ? 32 : 320;
+	c->depth = 32;
+	c = add(run, 5, loop_case_reset, "flow/reset-and-reconnect");
+	c->op = LOOP_SEND;
+	c->size = 100;
+	c->count = run->args.brief ? 2 : 4;
+	c->depth = 16;
+}
+
+static void add_flags(struct loop_run *run)
+{
+	static const struct {
+		const char *name;
+		loop_case_fn fn;
+		u32 size, count, depth;
+	} flag_case[] = {
+		{ "flags/suppressed-stream", loop_case_stream, 100, 400, 16 },
+		{ "flags/unsignalled", loop_case_unsignalled, 100, 0, 16 },
+		{ "flags/barrier-fence", loop_case_fence, 60000, 16, 8 },
+		{ "flags/solicited-wait", loop_case_solicited, 100, 0, 32 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(flag_case); i++) {
+		struct loop_case *c = add(run, 6, flag_case[i].fn, "%s", flag_case[i].name);
+
+		c->op = LOOP_SEND;
+		c->size = flag_case[i].size;
+		c->count = flag_case[i].count;
+		c->depth = flag_case[i].depth;
+	}
+}
+
+static void add_args(struct loop_run *run)
+{
+	static const char * const what[] = { "send", "write", "read", "receive", "srq" };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(what); i++) {
+		struct loop_case *c = add(run, 7, loop_case_args, "args/%s", what[i]);
+
+		c->op = i == 4 ? LOOP_SRQ : LOOP_SEND;
+		c->variant = min_t(u32, i, LOOP_K_RECV);
+		c->size = 1000;
+	}
+}
+
+/**
+ * loop_plan - make the list of cases
+ * @run: with its arguments
+ *
+ * Context: process.
+ * Return: 0; -ENOMEM; -ENOENT if no case fits the arguments.
+ */
+int loop_plan(struct loop_run *run)
+{
+	u32 op;
+
+	/* One more than there can be: room for those that are not wanted. */
+	run->cases = kvcalloc(MAX_CASES + 1, sizeof(*run->cases), GFP_KERNEL);
+	if (!run->cases)
+		return -ENOMEM;
+	for (op = 0; op < LOOP_OPS; op++) {
+		add_sizes(run, op);
+		/* Other sizes or numbers are asked for: then that is the run. */
+		if (run->args.nsizes || run->args.messages)
+			continue;
+		add_segments(run, op);
+		add_variations(run, op);
+	}
+	if (!run->args.nsizes && !run->args.messages) {
+		add_disconnects(run);
+		add_flow(run);
+		add_flags(run);
+		add_args(run);
+	}
+	return run->ncases ? 0 : -ENOENT;
+}
+
+static int parse_ops(struct loop_args *args, char *list)
+{
+	char *word;
+	int i;
+
+	while ((word = strsep(&list, ","))) {
+		i = match_string(group_name, ARRAY_SIZE(group_name), word);
+		if (i < 0)
+			return -EINVAL;
+		args->ops |= BIT(i);
+	}
+	return 0;
+}
+
+static int parse_sizes(struct loop_args *args, char *list)
+{
+	char *word;
+	u32 size;
+
+	while ((word = strsep(&list, ","))) {
+		if (kstrtou32(word, 0, &size) || size > LOOP_MAX_SIZE ||
+		    args->nsizes == LOOP_MAX_SIZES)
+			return -EINVAL;
+		args->sizes[args->nsizes++] = size;
+	}
+	return 0;
+}
+
+static int parse_word(struct loop_args *args, const char *key, char *value)
+{
+	if (!strcmp(key, "device"))
+		return strscpy(args->device, value, sizeof(args->device)) < 0 ? -EINVAL : 0;
+	if (!strcmp(key, "cases"))
+		return strscpy(args->only, value, sizeof(args->only)) < 0 ? -EINVAL : 0;
+	if (!strcmp(key, "ops"))
+		return parse_ops(args, value);
+	if (!strcmp(key, "sizes"))
+		return parse_sizes(args, value);
+	if (!strcmp(key, "messages"))
+		return kstrtou32(value, 0, &args->messages) ||
+		       args->messages > 10000000 ? -EINVAL : 0;
+	if (!strcmp(key, "seed"))
+		return kstrtou64(value, 0, &args->seed);
+	if (!strcmp(key, "short"))
+		return kstrtobool(value, &args->brief);
+	if (!strcmp(key, "dry"))
+		return kstrtobool(value, &args->dry);
+	return -EINVAL;
+}
+
+/**
+ * loop_args_parse - read the command line of a run
+ * @args: filled in
+ * @line: words "key=value"; it is cut up
+ *
+ * Keys: device, ops, sizes, cases (lists with commas), messages, seed, short,
+ * dry (1: make the list of cases and run none).
+ *
+ * Context: process.
+ * Return: 0 or -EINVAL.
+ */
+int loop_args_parse(struct loop_args *args, char *line)
+{
+	char *word, *value;
+
+	args->seed = 1;
+	line = strim(line);
+	while ((word = strsep(&line, " \t\n"))) {
+		if (!*word)
+			continue;
+		value = strchr(word, '=');
+		if (!value)
+			return -EINVAL;
+		*value++ = 0;
+		if (parse_word(args, word, value))
+			return -EINVAL;
+	}
+	return 0;
+}

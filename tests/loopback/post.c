@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Posting and finishing in the loopback harness: a slot is filled, the post is
+ * made and entered in the ledger; when it is back its bytes are verified and
+ * the slot is free again. All of it under rig->lock, from the work item as
+ * well as from upcalls.
+ */
+#include <linux/string.h>
+
+#include "kdapl_loop.h"
+
+/* Key of a message: what its bytes are made from. */
+u64 loop_key(struct loop_rig *rig, u32 stream, u32 msg)
+{
+	return loop_hash(loop_hash(rig->seed, stream), msg);
+}
+
+/* Sources and targets of requests, by kind. RDMA uses memory of the peer. */
+static struct loop_arena *src_arena(struct loop_side *s, enum loop_kind kind)
+{
+	return kind == LOOP_K_READ ? s->peer->src : s->src;
+}
+
+static struct loop_arena *dst_arena(struct loop_side *s, enum loop_kind kind)
+{
+	switch (kind) {
+	case LOOP_K_WRITE:
+		return s->peer->dst;
+	case LOOP_K_READ:
+		return s->dst;
+	default:
+		return NULL;
+	}
+}
+
+static void put_slots(struct loop_side *s, struct loop_post *p)
+{
+	if (p->src)
+		loop_arena_put(src_arena(s, p->kind), p->src);
+	if (p->dst)
+		loop_arena_put(dst_arena(s, p->kind), p->dst);
+}
+
+/*
+ * New cuts for every message where there are several segments; what a peer
+ * reaches by RDMA stays in one piece. Elsewhere the
+ * layout stays; the pump's messages then all have one length and leave the
+ * guards alone, so its targets need no repainting.
+ */
+static void prepare_dst(struct loop_rig *rig, struct loop_arena *ar,
+			struct loop_slot *s, u64 seed, bool remote)
+{
+	if (ar->segs > 1)
+		loop_slot_cut(s, s->cap, remote ? 1 : ar->segs, ~seed);
+	if (ar->segs > 1 || !rig->pumping)
+		loop_slot_poison(s);
+}
+
+static void prepare_src(struct loop_arena *ar, struct loop_slot *s, u64 key, u32 len,
+			bool remote)
+{
+	if (ar->segs > 1 || s->cap != len) {
+		loop_slot_poison(s);
+		loop_slot_cut(s, len, remote ? 1 : ar->segs, key);
+	}
+	loop_slot_fill(s, key, len);
+}
+
+static bool get_slots(struct loop_side *s, struct loop_post *p)
+{
+	struct loop_arena *src = src_arena(s, p->kind);
+	struct loop_arena *dst = dst_arena(s, p->kind);
+
+	p->src = loop_arena_get(src);
+	if (p->src && dst)
+		p->dst = loop_arena_get(dst);
+	if (p->src && (p->dst || !dst))
+		return true;
+	put_slots(s, p);
+	return false;
+}
+
+static void remote_triplet(struct loop_slot *slot, enum loop_kind kind, u32 len,
+			   DAT_RMR_TRIPLET *t)
+{
+	const struct loop_area *area = &slot->area[0];
+
+	t->virtual_address = area->va +
+			     (slot->npieces ? slot->piece[0].off : LOOP_GUARD);
+	t->segment_length = kind == LOOP_K_READ ? len : slot->cap;
+	t->rmr_context = area->rmr;
+}
+
+/* The call itself. The iov is wiped behind it: it is ours again (G-04). */
+static DAT_RETURN submit(struct loop_side *s, struct loop_post *p,
+			 DAT_COMPLETION_FLAGS flags)
+{
+	DAT_LMR_TRIPLET iov[LOOP_MAX_SEGS];
+	DAT_RMR_TRIPLET remote;
+	DAT_DTO_COOKIE cookie = { .as_64 = p->cookie };
+	struct loop_slot *local = p->kind == LOOP_K_READ ? p->dst : p->src;
+	u32 n = loop_slot_iov(local, iov);
+	DAT_LMR_TRIPLET *list = n ? iov : NULL;
+	DAT_RETURN ret;
+
+	if (p->kind == LOOP_K_SEND) {
+		ret = dat_ep_post_send(s->ep, n, list, cookie, flags);
+	} else if (p->kind == LOOP_K_WRITE) {
+		remote_triplet(p->dst, p->kind, p->len, &remote);
+		ret = dat_ep_post_rdma_write(s->ep, n, list, cookie, &remote, flags);
+	} else {
+		remote_triplet(p->src, p->kind, p->len, &remote);
+		ret = dat_ep_post_rdma_read(s->ep, n, list, cookie, &remote, flags);
+	}
+	memset(iov, 0xff, n * sizeof(*iov));
+	memset(&remote, 0xff, sizeof(remote));
+	return ret;
+}
+
+static void count_post(struct loop_rig *rig)
+{
+	rig->c->posts++;
+	if (rig->in_upcall)
+		rig->c->upcall_posts++;
+}
+
+/**
+ * loop_post_request - post the next message of a side
+ * @s: the side
+ * @kind: send, RDMA write or RDMA read
+ * @len: of the message
+ * @flags: of the post
+ *
+ * Context: under rig->lock.
+ * Return: of the posting call, nothing taken unless DAT_SUCCESS;
+ * DAT_INTERNAL_ERROR if the harness itself has no slot.
+ */
+DAT_RETURN loop_post_request(struct loop_side *s, enum loop_kind kind, u32 len,
+			     DAT_COMPLETION_FLAGS flags)
+{
+	struct loop_rig *rig = s->rig;
+	struct loop_post *p = loop_queue_next(&s->tx);
+	DAT_RETURN ret;
+
+	if (!p)
+		return DAT_ERROR(DAT_INTERNAL_ERROR, 0);
+	p->kind = kind;
+	p->len = len;
+	p->msg = kind == LOOP_K_SEND ? s->tx_msgs : p->seq;
+	p->suppressed = flags & DAT_COMPLETION_SUPPRESS_FLAG;
+	if (!get_slots(s, p))
+		return DAT_ERROR(DAT_INTERNAL_ERROR, 0);
+	p->key = loop_key(rig, s->stream + (kind == LOOP_K_SEND ? 0 : 16), p->msg);
+	prepare_src(src_arena(s, kind), p->src, p->key, len, kind == LOOP_K_READ);
+	if (p->dst)
+		prepare_dst(rig, dst_arena(s, kind), p->dst, p->key, kind == LOOP_K_WRITE);
+	ret = submit(s, p, flags);
+	if (ret != DAT_SUCCESS) {
+		put_slots(s, p);
+		return ret;
+	}
+	if (kind == LOOP_K_SEND)
+		s->msg_len[s->tx_msgs++ % ARRAY_SIZE(s->msg_len)] = len;
+	loop_queue_commit(&s->tx, p);
+	count_post(rig);
+	rig->c->peak = max(rig->c->peak, s->tx.out);
+	return ret;
+}
+
+/**
+ * loop_post_recv - post the next receive of a side, or of its SRQ
+ * @s: the side
+ * @flags: of the post, none for an SRQ
+ *
+ * Context: under rig->lock.
+ * Return: as loop_post_request().
+ */
+DAT_RETURN loop_post_recv(struct loop_side *s, DAT_COMPLETION_FLAGS flags)
+{
+	struct loop_rig *rig = s->rig;
+	bool shared = s->rx == &rig->srq_rx;
+	struct loop_arena *ar = shared ? &rig->srq_dst : s->dst;
+	struct loop_post *p = loop_queue_next(s->rx);
+	DAT_LMR_TRIPLET iov[LOOP_MAX_SEGS];
+	DAT_DTO_COOKIE cookie;
+	DAT_RETURN ret;
+	u32 n;
+
+	if (!p)
+		return DAT_ERROR(DAT_INTERNAL_ERROR, 0);
+	p->kind = LOOP_K_RECV;
+	p->dst = loop_arena_get(ar);
+	if (!p->dst)
+		return DAT_ERROR(DAT_INTERNAL_ERROR, 0);
+	cookie.as_64 = p->cookie;
+	prepare_dst(rig, ar, p->dst, loop_key(rig, s->stream, p->seq), false);
+	n = loop_slot_iov(p->dst, iov);
+	if (shared)
+		ret = dat_srq_post_recv(rig->srq, n, n ? iov : NULL, cookie);
+	else
+		ret = dat_ep_post_recv(s->ep, n, n ? iov : NULL, cookie, flags);
+	memset(iov, 0xff, n * sizeof(*iov));
+	if (ret != DAT_SUCCESS) {
+		loop_arena_put(ar, p->dst);
+		return ret;
+	}
+	loop_queue_commit(s->rx, p);
+	count_post(rig);
+	return ret;
+}
+
+/* Several posts that must all succeed. */
+bool loop_post_requests(struct loop_side *s, enum loop_kind kind, u32 n, u32 len,
+			DAT_COMPLETION_FLAGS flags)
+{
+	while (n--)
+		if (!loop_expect(s->rig->c, "posting a request",
+				 loop_post_request(s, kind, len, flags), DAT_SUCCESS))
+			return false;
+	return true;
+}
+
+bool loop_post_recvs(struct loop_side *s, u32 n, DAT_COMPLETION_FLAGS flags)
+{
+	while (n--)
+		if (!loop_expect(s->rig->c, "posting a receive",
+				 loop_post_recv(s, flags), DAT_SUCCESS))
+			return false;
+	return true;
+}
+
+/* The entry of the youngest post. */
+struct loop_post *loop_last_post(struct loop_queue *q)
+{
+	return &q->ring[(q->head - 1) & q->mask];
+}
+
+static void note_diff(struct loop_rig *rig, const char *who, struct loop_post *p,
+		      const char *where, const struct loop_diff *d)
+{
+	loop_fail(rig->c, "%s: message %u, %s: %s at %u is %#04x, expected %#04x",
+		  who, p->msg, where, d->what, d->at, d->got, d->want);
+}
+
+/**
+ * loop_finish_tx - verify what a request left behind, and free its slots
+ * @s: the side that posted it
+ * @p: its entry in the ledger
+ * @status: how it ended
+ *
+ * The source must be unchanged. The target of an RDMA operation holds the
+ * message, or after a failure at least untouched guards. (A write is looked
+ * at when the requester's completion is here. The device has answered by
+ * then, and on one host with coherent memory that is enough; what the peer's
+ * processor may rely on is the business of the case "write/then-send".)
+ *
+ * Context: under rig->lock.
+ */
+void loop_finish_tx(struct loop_side *s, struct loop_post *p,
+		    DAT_DTO_COMPLETION_STATUS status)
+{
+	struct loop_rig *rig = s->rig;
+	struct loop_diff d;
+
+	if (!(rig->volatile_src && p->kind == LOOP_K_READ) &&
+	    !loop_slot_check(p->src, p->key, p->len, &d))
+		note_diff(rig, s->tx.name, p, "source", &d);
+	if (p->dst && status != DAT_DTO_SUCCESS) {
+		if (!loop_slot_guards(p->dst, &d))
+			note_diff(rig, s->tx.name, p, "target", &d);
+	} else if (p->dst) {
+		if (!loop_slot_check(p->dst, p->key, p->len, &d))
+			note_diff(rig, s->tx.name, p, "target", &d);
+		rig->c->messages++;
+		rig->c->bytes += p->len;
+		rig->rx_done++;
+	}
+	put_slots(s, p);
+	rig->tx_done++;
+	rig->window_out--;
+}
+
+/**
+ * loop_finish_rx - verify what a receive was given, and free its slot
+ * @s: the side that received
+ * @p: its entry in the ledger
+ * @status: how it ended
+ * @len: transfered_length of the event
+ *
+ * Messages of one connection arrive in the order in which they were sent, so
+ * the event says by its place which message it must be.
+ *
+ * Context: under rig->lock.
+ */
+void loop_finish_rx(struct loop_side *s, struct loop_post *p,
+		    DAT_DTO_COMPLETION_STATUS status, u32 len)
+{
+	struct loop_rig *rig = s->rig;
+	bool shared = s->rx == &rig->srq_rx;
+	struct loop_side *from = s->peer;
+	struct loop_diff d;
+	u32 want;
+
+	if (status != DAT_DTO_SUCCESS) {
+		if (!loop_slot_guards(p->dst, &d))
+			note_diff(rig, s->rx->name, p, "target", &d);
+	} else if (s->rx_msgs == from->tx_msgs) {
+		loop_fail(rig->c, "%s: a message came that was not sent", s->rx->name);
+	} else {
+		p->msg = s->rx_msgs++;
+		want = from->msg_len[p->msg % ARRAY_SIZE(from->msg_len)];
+		if (len != want)
+			loop_fail(rig->c, "%s: message %u has length %u, expected %u",
+				  s->rx->name, p->msg, len, want);
+		else if (!loop_slot_check(p->dst, loop_key(rig, from->stream, p->msg),
+					  len, &d))
+			note_diff(rig, s->rx->name, p, "target", &d);
+		rig->c->messages++;
+		rig->c->bytes += len;
+		rig->rx_done++;
+		if (rig->on_recv)
+			rig->on_recv(rig, s, p->msg);
+	}
+	loop_arena_put(shared ? &rig->srq_dst : s->dst, p->dst);
+}

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the loopback harness tells: notes about failures, from any context,
+ * and the two files that kdapl-loop reads. One line is one record, of words
+ * "key=value" without blanks; a note is the rest of its line.
+ */
+#include <linux/kernel.h>
+
+#include "kdapl_loop.h"
+
+static const char * const verdict_name[] = {
+	[LOOP_PLANNED] = "planned",
+	[LOOP_RUNNING] = "running",
+	[LOOP_PASS] = "pass",
+	[LOOP_FAIL] = "fail",
+	[LOOP_SKIP] = "skip",
+	[LOOP_ABORTED] = "aborted",
+};
+
+static const char * const state_name[] = {
+	[LOOP_IDLE] = "idle",
+	[LOOP_ACTIVE] = "running",
+	[LOOP_DONE] = "done",
+};
+
+/**
+ * loop_fail - count a failure of a case, and describe it
+ * @c: the case
+ * @fmt: one line: what, what was expected, what came
+ *
+ * Only the first notes are kept.
+ *
+ * Context: any.
+ */
+void loop_fail(struct loop_case *c, const char *fmt, ...)
+{
+	unsigned long flags;
+	va_list args;
+
+	spin_lock_irqsave(&c->note_lock, flags);
+	c->fails++;
+	if (c->notes < LOOP_NOTES) {
+		va_start(args, fmt);
+		vscnprintf(c->note[c->notes], LOOP_NOTE_LEN, fmt, args);
+		va_end(args);
+		c->notes++;
+	}
+	spin_unlock_irqrestore(&c->note_lock, flags);
+}
+
+/**
+ * loop_ret_name - a DAT return as text
+ * @ret: the value
+ * @buf: room for the text
+ * @len: of @buf
+ *
+ * Context: any.
+ * Return: @buf.
+ */
+const char *loop_ret_name(DAT_RETURN ret, char *buf, size_t len)
+{
+	const char *major = NULL, *minor = NULL;
+
+	if (dat_strerror(ret, &major, &minor) != DAT_SUCCESS || !major)
+		scnprintf(buf, len, "%#010x", ret);
+	else if (minor && *minor && DAT_GET_SUBTYPE(ret))
+		scnprintf(buf, len, "%s/%s", major, minor);
+	else
+		scnprintf(buf, len, "%s", major);
+	return buf;
+}
+
+/**
+ * loop_expect - compare a return value with the type expected
+ * @c: where a difference is noted
+ * @what: the call
+ * @ret: what it returned
+ * @type: DAT_SUCCESS or the type of an error
+ *
+ * Context: any.
+ * Return: true if it is the one expected.
+ */
+bool loop_expect(struct loop_case *c, const char *what, DAT_RETURN ret, u32 type)
+{
+	char got[80], want[80];
+
+	if (type == DAT_SUCCESS ? ret == DAT_SUCCESS :
+	    (ret & DAT_CLASS_ERROR) && DAT_GET_TYPE(ret) == type)
+		return true;
+	loop_fail(c, "%s: expected %s, got %s", what,
+		  loop_ret_name(type == DAT_SUCCESS ? type : DAT_ERROR(type, 0),
+				want, sizeof(want)),
+		  loop_ret_name(ret, got, sizeof(got)));
+	return false;
+}
+
+static void show_case(struct seq_file *m, struct loop_case *c)
+{
+	u32 i;
+
+	seq_printf(m, "case name=%s op=%s size=%u segs=%u count=%u depth=%u modes=%s%s%s",
+		   c->name, c->group, c->size, c->segs, c->count, c->depth,
+		   c->modes & LOOP_UPCALL ? "u" : "",
+		   c->modes & LOOP_DEQUEUE ? "d" : "",
+		   c->modes & LOOP_POLL ? "p" : "");
+	seq_printf(m, " messages=%u bytes=%llu posts=%u completions=%u silent=%u flushed=%u",
+		   c->messages, c->bytes, c->posts, c->completions, c->silent, c->flushed);
+	seq_printf(m, " upcalls=%u dequeued=%u upcall_posts=%u peak=%u full=%u ms=%u fails=%u",
+		   c->by_upcall, c->by_dequeue, c->upcall_posts, c->peak,
+		   c->full, c->ms, c->fails);
+	seq_printf(m, " result=%s\n", verdict_name[c->verdict]);
+	if (c->reason[0])
+		seq_printf(m, "note %s\n", c->reason);
+	spin_lock_irq(&c->note_lock);
+	for (i = 0; i < c->notes; i++)
+		seq_printf(m, "note %s\n", c->note[i]);
+	if (c->fails > c->notes)
+		seq_printf(m, "note ... and %u more\n", c->fails - c->notes);
+	spin_unlock_irq(&c->note_lock);
+}
+
+/**
+ * loop_show_results - a line for each case, notes behind it
+ * @m: the file
+ * @run: the last run, or the present one
+ *
+ * Context: process, run_mutex held.
+ */
+void loop_show_results(struct seq_file *m, struct loop_run *run)
+{
+	u32 i;
+
+	for (i = 0; i < run->ncases; i++)
+		show_case(m, &run->cases[i]);
+}
+
+/**
+ * loop_show_status - one line: how far is the run?
+ * @m: the file
+ * @run: the last run, the present one, or NULL
+ * @number: of the run
+ *
+ * Context: process, run_mutex held.
+ */
+void loop_show_status(struct seq_file *m, struct loop_run *run, u32 number)
+{
+	u32 i, failed = 0, finished = 0;
+	struct loop_case *c;
+
+	if (!run) {
+		seq_puts(m, "state=idle run=0\n");
+		return;
+	}
+	for (i = 0; i < run->ncases; i++) {
+		failed += run->cases[i].verdict == LOOP_FAIL;
+		finished += run->cases[i].verdict > LOOP_RUNNING;
+	}
+	c = run->cases + min(run->at, run->ncases - 1);
+	seq_printf(m, "state=%s run=%u cases=%u finished=%u failed=%u aborted=%d",
+		   state_name[run->state], number, run->ncases, finished, failed,
+		   READ_ONCE(run->abort));
+	seq_printf(m, " name=%s done=%u count=%u\n", c->name, READ_ONCE(c->messages), c->count);
+	if (run->error[0])
+		seq_printf(m, "error %s\n", run->error);
+}

@@ -1,0 +1,179 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The world of a run of the loopback harness: IA, protection zone, service
+ * point. Opened before the first case and closed behind the last, in process
+ * context by the work item; a call that fails is the error of the run.
+ */
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "kdapl_loop.h"
+
+#define PORTS		16	/* tried if the first is taken */
+
+/* Requests are taken by the work item: an accept may sleep. */
+static void cr_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	struct loop_run *run = data;
+
+	spin_lock(&run->cr_lock);
+	if (event && event->event_number == DAT_CONNECTION_REQUEST_EVENT && !run->cr) {
+		const DAT_CR_ARRIVAL_EVENT_DATA *d = &event->event_data.cr_arrival_event_data;
+
+		run->crs++;
+		if (d->sp_handle.psp_handle != run->psp || d->conn_qual != run->qual ||
+		    event->evd_handle != run->cr_evd || d->truncate_flag != DAT_FALSE)
+			run->stray++;
+		WRITE_ONCE(run->cr, d->cr_handle);
+	} else {
+		run->stray++;
+	}
+	spin_unlock(&run->cr_lock);
+	complete(&run->kick);
+}
+
+static int world_error(struct loop_run *run, const char *what, DAT_RETURN ret)
+{
+	char name[80];
+
+	scnprintf(run->error, sizeof(run->error), "%s: %s", what,
+		  loop_ret_name(ret, name, sizeof(name)));
+	return -EIO;
+}
+
+/* Without a name the first IA of the list is taken. */
+static int pick_device(struct loop_run *run)
+{
+	DAT_PROVIDER_INFO *info, *list[1];
+	DAT_COUNT n = 0;
+	DAT_RETURN ret;
+
+	if (run->args.device[0])
+		return 0;
+	info = kzalloc(sizeof(*info), GFP_KERNEL);
+	if (!info)
+		return -ENOMEM;
+	list[0] = info;
+	ret = dat_registry_list_providers(1, &n, list);
+	/* More entries than there was room for may come with an error. */
+	if (info->ia_name[0])
+		strscpy(run->args.device, info->ia_name, sizeof(run->args.device));
+	kfree(info);
+	if (run->args.device[0])
+		return 0;
+	if (ret == DAT_SUCCESS)
+		scnprintf(run->error, sizeof(run->error), "no RDMA device is listed");
+	else
+		world_error(run, "dat_registry_list_providers", ret);
+	return -ENODEV;
+}
+
+static int query_device(struct loop_run *run)
+{
+	DAT_PROVIDER_ATTR *pattr = kzalloc(sizeof(*pattr), GFP_KERNEL);
+	DAT_RETURN ret;
+
+	if (!pattr)
+		return -ENOMEM;
+	ret = dat_ia_query(run->ia, NULL, DAT_IA_FIELD_ALL, &run->attr,
+			   DAT_PROVIDER_FIELD_ALL, pattr);
+	run->srq_supported = pattr->srq_supported == DAT_TRUE;
+	kfree(pattr);
+	if (ret != DAT_SUCCESS)
+		return world_error(run, "dat_ia_query", ret);
+	if (!run->attr.ia_address_ptr) {
+		scnprintf(run->error, sizeof(run->error), "the IA %s has no IP address",
+			  run->args.device);
+		return -EADDRNOTAVAIL;
+	}
+	return 0;
+}
+
+static int listen(struct loop_run *run)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+	u32 i;
+
+	for (i = 0; i < PORTS; i++) {
+		run->qual = loop_port + i;
+		ret = dat_psp_create(run->ia, run->qual, run->cr_evd,
+				     DAT_PSP_CONSUMER_FLAG, &run->psp);
+		if (DAT_GET_TYPE(ret) != DAT_CONN_QUAL_IN_USE)
+			break;
+	}
+	return ret == DAT_SUCCESS ? 0 : world_error(run, "dat_psp_create", ret);
+}
+
+/**
+ * loop_world_open - open the IA and what all cases share
+ * @run: the run
+ *
+ * The caller closes it again in any case.
+ *
+ * Context: process.
+ * Return: 0, or an error with run->error set.
+ */
+int loop_world_open(struct loop_run *run)
+{
+	DAT_UPCALL_OBJECT upcall = { .instance_data = run, .upcall_func = cr_upcall };
+	DAT_RETURN ret;
+	int err;
+
+	err = pick_device(run);
+	if (err)
+		return err;
+	ret = dat_ia_open(run->args.device, 8, &run->async_evd, &run->ia);
+	if (ret != DAT_SUCCESS) {
+		char what[80];
+
+		run->ia = DAT_HANDLE_NULL;
+		scnprintf(what, sizeof(what), "open %.60s", run->args.device);
+		return world_error(run, what, ret);
+	}
+	err = query_device(run);
+	if (err)
+		return err;
+	ret = dat_pz_create(run->ia, &run->pz);
+	if (ret != DAT_SUCCESS)
+		return world_error(run, "dat_pz_create", ret);
+	ret = dat_evd_kcreate(run->ia, 8, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+			      DAT_EVD_CR_FLAG, &run->cr_evd);
+	if (ret != DAT_SUCCESS)
+		return world_error(run, "dat_evd_kcreate", ret);
+	return listen(run);
+}
+
+/* What cannot be closed politely is an error of the run. */
+static void world_check(struct loop_run *run, const char *what, DAT_RETURN ret)
+{
+	if (ret != DAT_SUCCESS && !run->error[0])
+		world_error(run, what, ret);
+}
+
+/**
+ * loop_world_close - close what loop_world_open opened
+ * @run: the run
+ *
+ * Context: process.
+ */
+void loop_world_close(struct loop_run *run)
+{
+	if (!run->ia)
+		return;
+	if (run->psp)
+		world_check(run, "dat_psp_free", dat_psp_free(run->psp));
+	if (run->cr)
+		world_check(run, "dat_cr_reject", dat_cr_reject(run->cr, 0, NULL));
+	if (run->cr_evd)
+		world_check(run, "dat_evd_free", dat_evd_free(run->cr_evd));
+	if (run->pz)
+		world_check(run, "dat_pz_free", dat_pz_free(run->pz));
+	/* Graceful: refused if anything of a case was left behind. */
+	world_check(run, "dat_ia_close", dat_ia_close(run->ia, DAT_CLOSE_GRACEFUL_FLAG));
+	if (run->error[0])
+		dat_ia_close(run->ia, DAT_CLOSE_ABRUPT_FLAG);
+	if (run->stray && !run->error[0])
+		scnprintf(run->error, sizeof(run->error),
+			  "%u wrong events on the EVD for connection requests", run->stray);
+	run->ia = DAT_HANDLE_NULL;
+}

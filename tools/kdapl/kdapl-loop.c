@@ -1,0 +1,317 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdapl-loop: run the kDAPL loopback harness (kdapl_loop.ko) and show what
+ * came of it. The exit status is the verdict.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "loop/loop.h"
+
+#define LARGEST		1048576ul
+#define LARGEST_TEXT	"1048576"
+#define MOST_MESSAGES	10000000ul
+
+static const char * const groups[] = {
+	"send", "write", "read", "srq", "disconnect", "flow", "flags", "args", NULL
+};
+
+static const char help[] =
+"Usage: kdapl-loop [options]\n"
+"\n"
+"Moves messages between two ends of one RDMA device through the kDAPL API and\n"
+"checks every byte and every completion. Needs root, debugfs and the module\n"
+"kdapl_loop.\n"
+"\n"
+"  --device NAME      interface adapter (rxe0, rxe0/1, the net device);\n"
+"                     default: the first that kDAPL lists\n"
+"  --op LIST          only these, by comma: send, write, read, srq (transfers),\n"
+"                     disconnect, flow, flags, args (special cases)\n"
+"  --sizes LIST       transfers of these sizes in bytes, up to " LARGEST_TEXT "\n"
+"  --messages N       N messages of each size\n"
+"  --case LIST        only the cases of these names, see --list\n"
+"  --short            a fiftieth of the messages\n"
+"  --seed N           of the patterns (default 1)\n"
+"  --list             show the cases and run none\n"
+"  --abort            stop the run that is at work\n"
+"  --json             print the results as JSON\n"
+"  --tap              print a TAP line for each case\n"
+"  --help             print this\n"
+"\n"
+"With --sizes or --messages only transfers are run.\n"
+"Exit status: 0 all passed, 1 something failed, 2 wrong use, 3 cannot run here.\n";
+
+static unsigned long long parse_number(const char *option, const char *text,
+				       unsigned long long max)
+{
+	unsigned long long n;
+	char *end;
+
+	errno = 0;
+	n = strtoull(text, &end, 0);
+	if (!isdigit((unsigned char)*text) || *end || errno || n > max)
+		die(EXIT_USAGE, "%s takes a number from 0 to %llu, not \"%s\"", option, max,
+		    text);
+	return n;
+}
+
+static bool is_group(const char *name)
+{
+	const char * const *g;
+
+	for (g = groups; *g; g++)
+		if (!strcmp(*g, name))
+			return true;
+	return false;
+}
+
+/* Every word of a list with commas must be good. */
+static void check_list(const char *option, const char *list)
+{
+	char *copy = strdup(list), *rest = copy, *item;
+	unsigned int n = 0;
+
+	if (!copy)
+		die(EXIT_ENVIRONMENT, "out of memory");
+	while ((item = strsep(&rest, ","))) {
+		if (!strcmp(option, "--op") && !is_group(item))
+			die(EXIT_USAGE,
+			    "--op does not know \"%s\": it takes send, write, read, srq, disconnect, flow, flags, args",
+			    item);
+		if (!strcmp(option, "--sizes"))
+			parse_number("--sizes", item, LARGEST);
+		if (!strcmp(option, "--sizes") && ++n > 16)
+			die(EXIT_USAGE, "--sizes takes 16 sizes at most");
+	}
+	free(copy);
+}
+
+/* A value goes to the module as one word. */
+static void check_word(const char *option, const char *text, size_t max)
+{
+	if (!*text || strlen(text) >= max || strpbrk(text, " \t\n"))
+		die(EXIT_USAGE, "%s does not take \"%s\"", option, text);
+}
+
+static void append(char *line, size_t len, const char *key, const char *value)
+{
+	size_t at = strlen(line);
+
+	if ((size_t)snprintf(line + at, len - at, "%s%s=%s", at ? " " : "", key, value) >=
+	    len - at)
+		die(EXIT_USAGE, "the options are too long");
+}
+
+struct options {
+	enum show show;
+	bool list, abort;
+	const char *device;
+	char line[1000];
+};
+
+enum {
+	OPT_DEVICE = 256, OPT_OP, OPT_SIZES, OPT_MESSAGES, OPT_CASE, OPT_SHORT, OPT_SEED,
+	OPT_LIST, OPT_ABORT, OPT_JSON, OPT_TAP, OPT_HELP,
+};
+
+static const struct option long_options[] = {
+	{ "device", required_argument, NULL, OPT_DEVICE },
+	{ "op", required_argument, NULL, OPT_OP },
+	{ "sizes", required_argument, NULL, OPT_SIZES },
+	{ "messages", required_argument, NULL, OPT_MESSAGES },
+	{ "case", required_argument, NULL, OPT_CASE },
+	{ "short", no_argument, NULL, OPT_SHORT },
+	{ "seed", required_argument, NULL, OPT_SEED },
+	{ "list", no_argument, NULL, OPT_LIST },
+	{ "abort", no_argument, NULL, OPT_ABORT },
+	{ "json", no_argument, NULL, OPT_JSON },
+	{ "tap", no_argument, NULL, OPT_TAP },
+	{ "help", no_argument, NULL, OPT_HELP },
+	{ NULL, 0, NULL, 0 }
+};
+
+static void take_option(struct options *o, int opt, const char *arg)
+{
+	char *line = o->line;
+	size_t len = sizeof(o->line);
+
+	switch (opt) {
+	case OPT_DEVICE:
+		check_word("--device", optarg, 256);
+		o->device = optarg;
+		append(line, len, "device", optarg);
+		break;
+	case OPT_OP:
+		check_list("--op", optarg);
+		append(line, len, "ops", optarg);
+		break;
+	case OPT_SIZES:
+		check_list("--sizes", optarg);
+		append(line, len, "sizes", optarg);
+		break;
+	case OPT_MESSAGES:
+		if (!parse_number("--messages", optarg, MOST_MESSAGES))
+			die(EXIT_USAGE, "--messages takes a number from 1 to %lu", MOST_MESSAGES);
+		append(line, len, "messages", optarg);
+		break;
+	case OPT_CASE:
+		check_word("--case", optarg, 256);
+		append(line, len, "cases", optarg);
+		break;
+	case OPT_SHORT:
+		append(line, len, "short", "1");
+		break;
+	case OPT_SEED:
+		parse_number("--seed", optarg, ~0ull);
+		append(line, len, "seed", optarg);
+		break;
+	case OPT_LIST:
+		append(line, len, "dry", "1");
+		o->list = true;
+		break;
+	case OPT_ABORT:
+		o->abort = true;
+		break;
+	case OPT_JSON:
+		o->show = SHOW_JSON;
+		break;
+	case OPT_TAP:
+		o->show = SHOW_TAP;
+		break;
+	case OPT_HELP:
+		fputs(help, stdout);
+		exit(EXIT_PASSED);
+	default:
+		die(EXIT_USAGE,
+		    "\"%s\" is no option, or lacks its value: try \"kdapl-loop --help\"", arg);
+	}
+}
+
+static double now(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec + t.tv_nsec / 1e9;
+}
+
+/*
+ * Watch a run until it is over; with TAP, tell each case as it ends. The
+ * signals are blocked and taken here, in the pause between two looks.
+ */
+static void watch(const struct options *o, const sigset_t *signals, struct status *st,
+		  size_t *told)
+{
+	const struct timespec pause = { .tv_nsec = 200000000 };
+	struct results res;
+	double start = now();
+	bool stopped = false;
+
+	for (;;) {
+		control_status(st);
+		if (strcmp(st->state, "running"))
+			break;
+		show_progress(st, now() - start);
+		if (o->show == SHOW_TAP && st->finished > *told) {
+			control_results(&res);
+			*told = show_tap(&res, *told, false);
+			results_free(&res);
+		}
+		if (sigtimedwait(signals, NULL, &pause) > 0 && !stopped) {
+			stopped = true;
+			control_abort();
+		}
+	}
+	show_progress_end();
+}
+
+/* A run without any case has met an environment that it cannot work in. */
+static void check_error(const struct options *o, const struct status *st)
+{
+	if (!st->error[0] || st->finished)
+		return;
+	if (o->device)
+		die(EXIT_ENVIRONMENT,
+		    "cannot use device %s (%s): \"rdma link\" shows what there is", o->device,
+		    st->error);
+	die(EXIT_ENVIRONMENT,
+	    "cannot run (%s): is there a device? \"rdma link add rxe0 type rxe netdev NETDEV\" makes one",
+	    st->error);
+}
+
+static int verdict(const struct results *res, const struct status *st)
+{
+	size_t i;
+
+	for (i = 0; i < res->n; i++)
+		if (!is_passed(&res->result[i]) && !is_skipped(&res->result[i]))
+			return EXIT_FAILED;
+	return st->error[0] || st->aborted || !res->n ? EXIT_FAILED : EXIT_PASSED;
+}
+
+static int run(const struct options *o)
+{
+	struct results res;
+	struct status st;
+	sigset_t signals;
+	size_t told = 0;
+	double start;
+	int status;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGINT);
+	sigaddset(&signals, SIGTERM);
+	sigprocmask(SIG_BLOCK, &signals, NULL);
+	start = now();
+	control_run(o->line[0] ? o->line : "short=0");
+	if (!o->list) {
+		watch(o, &signals, &st, &told);
+		check_error(o, &st);
+	}
+	control_results(&res);
+	if (o->list) {
+		show_list(&res);
+		results_free(&res);
+		return EXIT_PASSED;
+	}
+	switch (o->show) {
+	case SHOW_TABLE:
+		show_table(&res, &st, now() - start);
+		break;
+	case SHOW_JSON:
+		show_json(&res, &st, now() - start);
+		break;
+	case SHOW_TAP:
+		show_tap(&res, told, true);
+		if (st.error[0])
+			printf("Bail out! %s\n", st.error);
+		break;
+	}
+	status = verdict(&res, &st);
+	results_free(&res);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = { .show = SHOW_TABLE };
+	int opt;
+
+	opterr = 0;
+	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1)
+		take_option(&o, opt, argv[optind - 1]);
+	if (optind < argc)
+		die(EXIT_USAGE, "\"%s\" is no option: try \"kdapl-loop --help\"", argv[optind]);
+	control_check();
+	if (o.abort) {
+		control_abort();
+		return EXIT_PASSED;
+	}
+	return run(&o);
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * kdapl-loop: what its files share. kdapl-loop.c reads the command line and
+ * drives a run, control.c talks to the module, show.c prints.
+ */
+#ifndef KDAPL_LOOP_TOOL_H
+#define KDAPL_LOOP_TOOL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+enum {
+	EXIT_PASSED = 0,
+	EXIT_FAILED = 1,
+	EXIT_USAGE = 2,
+	EXIT_ENVIRONMENT = 3,
+};
+
+enum show { SHOW_TABLE, SHOW_JSON, SHOW_TAP };
+
+/* One case, as the module's file "results" tells it. */
+struct result {
+	char name[48];
+	char op[16];
+	char modes[8];
+	char verdict[16];
+	unsigned long size, segs, count, depth;
+	unsigned long long messages, bytes, posts, completions, silent, flushed;
+	unsigned long long upcalls, dequeued, upcall_posts;
+	unsigned long peak, full, ms, fails;
+	char **note;
+	size_t notes;
+};
+
+struct results {
+	struct result *result;
+	size_t n;
+};
+
+/* The file "status". */
+struct status {
+	char state[16];
+	char name[48];
+	char error[192];
+	unsigned int run, cases, finished, failed, aborted;
+	unsigned long done, count;
+};
+
+/* Prints one line to stderr, behind the name of the tool, and exits. */
+#define die(status, fmt, ...) \
+	do { \
+		show_progress_end(); \
+		fprintf(stderr, "kdapl-loop: " fmt "\n", ##__VA_ARGS__); \
+		exit(status); \
+	} while (0)
+
+void control_check(void);
+void control_run(const char *line);
+void control_abort(void);
+void control_status(struct status *st);
+void control_results(struct results *res);
+void results_free(struct results *res);
+
+bool is_passed(const struct result *r);
+bool is_skipped(const struct result *r);
+void show_table(const struct results *res, const struct status *st, double seconds);
+void show_json(const struct results *res, const struct status *st, double seconds);
+void show_list(const struct results *res);
+size_t show_tap(const struct results *res, size_t from, bool last);
+void show_progress(const struct status *st, double seconds);
+void show_progress_end(void);
+
+#endif

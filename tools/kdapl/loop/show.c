@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What kdapl-loop prints: the table for people, JSON and TAP for machines, and
+ * on stderr how far the run is.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "loop.h"
+
+bool is_passed(const struct result *r)
+{
+	return !strcmp(r->verdict, "pass");
+}
+
+bool is_skipped(const struct result *r)
+{
+	return !strcmp(r->verdict, "skip");
+}
+
+static bool is_finished(const struct result *r)
+{
+	return strcmp(r->verdict, "planned") && strcmp(r->verdict, "running");
+}
+
+/* How events came: by upcall, by dequeue or both. */
+static const char *how(const struct result *r)
+{
+	if (r->upcalls && r->dequeued)
+		return "both";
+	if (r->upcalls)
+		return "upcall";
+	return r->dequeued ? "dequeue" : "-";
+}
+
+static bool is_failed(const struct result *r)
+{
+	return !strcmp(r->verdict, "fail");
+}
+
+/* Passed, failed, skipped, and those that an abort left over. */
+struct counts {
+	size_t passed, failed, skipped, left;
+};
+
+static struct counts count_results(const struct results *res)
+{
+	struct counts n = { 0 };
+	size_t i;
+
+	for (i = 0; i < res->n; i++) {
+		n.passed += is_passed(&res->result[i]);
+		n.failed += is_failed(&res->result[i]);
+		n.skipped += is_skipped(&res->result[i]);
+	}
+	n.left = res->n - n.passed - n.failed - n.skipped;
+	return n;
+}
+
+static void segments(const struct result *r, char *out, size_t len)
+{
+	if (r->segs)
+		snprintf(out, len, "%lu", r->segs);
+	else
+		snprintf(out, len, "max");
+}
+
+/* The table that a person reads. */
+void show_table(const struct results *res, const struct status *st, double seconds)
+{
+	unsigned long long messages = 0, bytes = 0;
+	struct counts n = count_results(res);
+	size_t i, k;
+	char segs[24];
+
+	printf("%-28s %8s %5s %9s %14s %9s %11s %-8s %7s  %s\n", "operation/case", "size",
+	       "segs", "messages", "bytes verified", "posts", "completions", "events",
+	       "seconds", "result");
+	for (i = 0; i < res->n; i++) {
+		const struct result *r = &res->result[i];
+
+		segments(r, segs, sizeof(segs));
+		printf("%-28s %8lu %5s %9llu %14llu %9llu %11llu %-8s %7.1f  %s\n", r->name,
+		       r->size, segs, r->messages, r->bytes, r->posts,
+		       r->completions + r->silent, how(r), r->ms / 1000.0, r->verdict);
+		for (k = 0; k < r->notes; k++)
+			printf("    %s\n", r->note[k]);
+		messages += r->messages;
+		bytes += r->bytes;
+	}
+	printf("\n%zu passed, %zu failed, %zu skipped; ", n.passed, n.failed, n.skipped);
+	printf("%llu messages and %llu bytes verified in %.1f s\n", messages, bytes, seconds);
+	if (st->aborted)
+		printf("The run was stopped: %zu cases were not finished.\n", n.left);
+	if (st->error[0])
+		printf("The run ended with an error: %s\n", st->error);
+}
+
+static void json_string(const char *s)
+{
+	putchar('"');
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			putchar('\\');
+		if ((unsigned char)*s < 0x20)
+			printf("\\u%04x", *s);
+		else
+			putchar(*s);
+	}
+	putchar('"');
+}
+
+static void json_text(const char *key, const char *value)
+{
+	printf("\"%s\": ", key);
+	json_string(value);
+	printf(", ");
+}
+
+static void json_case(const struct result *r)
+{
+	size_t k;
+
+	printf("    {");
+	json_text("name", r->name);
+	json_text("operation", r->op);
+	json_text("result", r->verdict);
+	printf("\"size\": %lu, \"segments\": %lu, \"depth\": %lu, ", r->size, r->segs,
+	       r->depth);
+	printf("\"messages\": %llu, \"bytes_verified\": %llu, \"posts\": %llu, ",
+	       r->messages, r->bytes, r->posts);
+	printf("\"completions\": %llu, \"silent\": %llu, \"flushed\": %llu, ",
+	       r->completions, r->silent, r->flushed);
+	printf("\"by_upcall\": %llu, \"by_dequeue\": %llu, \"posted_in_upcall\": %llu, ",
+	       r->upcalls, r->dequeued, r->upcall_posts);
+	printf("\"peak\": %lu, \"refused_when_full\": %lu, \"ms\": %lu, \"failures\": %lu, ",
+	       r->peak, r->full, r->ms, r->fails);
+	printf("\"notes\": [");
+	for (k = 0; k < r->notes; k++) {
+		printf("%s", k ? ", " : "");
+		json_string(r->note[k]);
+	}
+	printf("]}");
+}
+
+/* The same for machines. The key "segments" is 0 for the device's maximum. */
+void show_json(const struct results *res, const struct status *st, double seconds)
+{
+	struct counts n = count_results(res);
+	size_t i;
+
+	printf("{\n  ");
+	json_text("error", st->error);
+	printf("\"aborted\": %s, \"seconds\": %.1f,\n", st->aborted ? "true" : "false", seconds);
+	printf("  \"passed\": %zu, \"failed\": %zu, \"skipped\": %zu, \"left\": %zu,\n",
+	       n.passed, n.failed, n.skipped, n.left);
+	printf("  \"cases\": [\n");
+	for (i = 0; i < res->n; i++) {
+		json_case(&res->result[i]);
+		printf("%s\n", i + 1 < res->n ? "," : "");
+	}
+	printf("  ]\n}\n");
+}
+
+/* Names of all cases, with what each would do. */
+void show_list(const struct results *res)
+{
+	char segs[24];
+	size_t i;
+
+	printf("%-28s %-11s %8s %5s %9s\n", "case", "group", "size", "segs", "messages");
+	for (i = 0; i < res->n; i++) {
+		segments(&res->result[i], segs, sizeof(segs));
+		printf("%-28s %-11s %8lu %5s %9lu\n", res->result[i].name, res->result[i].op,
+		       res->result[i].size, segs, res->result[i].count);
+	}
+}
+
+/*
+ * TAP lines of the cases that have finished, from one on; with last set, of
+ * all that are left. Returns the number of the next one.
+ */
+size_t show_tap(const struct results *res, size_t from, bool last)
+{
+	size_t i, k;
+
+	if (!from)
+		printf("TAP version 13\n1..%zu\n", res->n);
+	for (i = from; i < res->n; i++) {
+		const struct result *r = &res->result[i];
+
+		if (!last && !is_finished(r))
+			break;
+		if (!is_passed(r) && !is_skipped(r))
+			for (k = 0; k < r->notes; k++)
+				printf("# %s\n", r->note[k]);
+		if (is_skipped(r))
+			printf("ok %zu - loop %s # SKIP %s\n", i + 1, r->name,
+			       r->notes ? r->note[0] : "");
+		else
+			printf("%s %zu - loop %s\n", is_passed(r) ? "ok" : "not ok", i + 1,
+			       r->name);
+	}
+	fflush(stdout);
+	return i;
+}
+
+static bool line_open;
+
+/* One line that is overwritten on a terminal, a line now and then elsewhere. */
+void show_progress(const struct status *st, double seconds)
+{
+	static double next = 5;
+	bool tty = isatty(STDERR_FILENO);
+
+	if (!tty && seconds < next)
+		return;
+	next = seconds + 10;
+	if (tty)
+		fputc('\r', stderr);
+	fprintf(stderr, "%3u of %u cases, %u failed, %.0f s: %s, %lu of %lu messages",
+		st->finished, st->cases, st->failed, seconds, st->name, st->done, st->count);
+	fputs(tty ? "\033[K" : "\n", stderr);
+	line_open = tty;
+}
+
+void show_progress_end(void)
+{
+	if (line_open)
+		fputs("\r\033[K", stderr);
+	line_open = false;
+}
