@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: how connections end, and what the posts have of it.
+ *
+ * Errors that break an endpoint (G-31, G-36), disconnects, completions that
+ * come before the connection (C-43), reset and free, removal of the device.
+ * The fake device flushes a QP in ERROR at once, the cm_id leads nowhere: the
+ * network's part is tested by the loopback harness. Runs in a KUnit thread.
+ */
+#include "post_kunit.h"
+
+static struct tp_env *env;
+static struct tp_ep ep;
+
+static void make_connected(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+}
+
+/* One EVD for everything, so that the order of streams shows */
+static void make_merged(struct kunit *test)
+{
+	DAT_EP_ATTR attr;
+
+	tp_attr(&attr);
+	memset(&ep, 0, sizeof(ep));
+	KUNIT_ASSERT_EQ(test, dat_evd_kcreate(kdapl_obj_handle(&env->ia->obj), 8,
+					      DAT_UPCALL_DISABLE, NULL,
+					      DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG,
+					      &ep.connect_evd), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, dat_ep_create(kdapl_obj_handle(&env->ia->obj), env->own.pz,
+					    ep.connect_evd, ep.connect_evd, ep.connect_evd, &attr,
+					    &ep.handle), DAT_SUCCESS);
+	ep.ep = to_kdapl_ep(kdapl_obj_get(ep.handle, DAT_HANDLE_TYPE_EP));
+	kdapl_obj_put(&ep.ep->obj);
+}
+
+/* An attempt has begun and waits for its outcome */
+static struct rdma_cm_id *begin(struct kunit *test, bool passive)
+{
+	struct rdma_cm_id *id = rdma_create_id(&init_net, kdapl_cm_handler, ep.ep, RDMA_PS_TCP,
+					       IB_QPT_RC);
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
+	mutex_lock(&ep.ep->mutex);
+	kdapl_cm_begin(ep.ep, id, passive);
+	mutex_unlock(&ep.ep->mutex);
+	tp_qp(&ep)->state = IB_QPS_RTS;
+	return id;
+}
+
+static void expect_conn(struct kunit *test, DAT_EVENT_NUMBER number)
+{
+	DAT_EVENT event;
+
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, event.event_number, number);
+	KUNIT_EXPECT_PTR_EQ(test, event.event_data.connect_event_data.ep_handle, ep.handle);
+}
+
+static const char *first_error(void)
+{
+	DAT_EP_PARAM param;
+
+	if (dat_ep_query(ep.handle, DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR |
+				    DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR, &param) != DAT_SUCCESS)
+		return "query failed";
+	if (strcmp(param.ep_attr.ep_provider_specific[0].name, "kdapl.first_error"))
+		return "not there";
+	return param.ep_attr.ep_provider_specific[0].value;
+}
+
+/* ---- errors break (G-31) ---------------------------------------------------------- */
+
+static const struct break_row {
+	enum tp_call call;
+	enum ib_wc_status wc;
+	DAT_DTO_COMPLETION_STATUS status;
+	const char *name;
+} break_rows[] = {
+	{ TP_SEND, IB_WC_REM_OP_ERR, DAT_DTO_ERR_REMOTE_RESPONDER, "S_48_remote_operation" },
+	{ TP_SEND, IB_WC_RNR_RETRY_EXC_ERR, DAT_DTO_ERR_RECEIVER_NOT_READY, "S_47_no_receive" },
+	{ TP_SEND, IB_WC_RETRY_EXC_ERR, DAT_DTO_ERR_TRANSPORT, "transport" },
+	{ TP_SEND, IB_WC_LOC_QP_OP_ERR, DAT_DTO_ERR_LOCAL_EP, "local_ep" },
+	{ TP_SEND, IB_WC_WR_FLUSH_ERR, DAT_DTO_ERR_FLUSHED, "flush_that_is_not_ours" },
+	{ TP_WRITE, IB_WC_REM_ACCESS_ERR, DAT_DTO_ERR_REMOTE_ACCESS, "W_30_remote_access" },
+	{ TP_READ, IB_WC_REM_ACCESS_ERR, DAT_DTO_ERR_REMOTE_ACCESS, "D_15_remote_access" },
+	{ TP_READ, IB_WC_LOC_PROT_ERR, DAT_DTO_ERR_LOCAL_PROTECTION, "local_protection" },
+	{ TP_RECV, IB_WC_LOC_LEN_ERR, DAT_DTO_ERR_LOCAL_LENGTH, "R_20_length" },
+	{ TP_RECV, IB_WC_LOC_QP_OP_ERR, DAT_DTO_ERR_LOCAL_LENGTH, "R_20_length_as_rxe_says" },
+	{ TP_RECV, IB_WC_WR_FLUSH_ERR, DAT_DTO_ERR_FLUSHED, "flushed_receive" },
+};
+
+static void break_desc(const struct break_row *row, char *desc)
+{
+	strscpy(desc, row->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(break, break_rows, break_desc);
+
+static void G_31_an_error_breaks_the_connection(struct kunit *test)
+{
+	const struct break_row *row = test->param_value;
+	enum tp_call call;
+	char text[32];
+	u64 i;
+
+	make_connected(test);
+	KUNIT_EXPECT_STREQ(test, first_error(), "none");
+	for (i = 1; i <= 3; i++)
+		for (call = TP_SEND; call <= TP_RECV; call += TP_RECV)
+			KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, call, i, 0), DAT_SUCCESS);
+	/* In front of the others of its queue: the one that fails is the oldest */
+	while (fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS))
+		;
+	while (fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 1))
+		;
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 6);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, row->call, 10, 0), DAT_SUCCESS);
+	for (i = 11; i <= 13; i++) {
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, i, 0), DAT_SUCCESS);
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
+	}
+	tp_complete(env, &ep, row->call, row->wc, 0);
+
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
+	KUNIT_EXPECT_EQ(test, tp_qp(&ep)->state, IB_QPS_ERR);
+	expect_conn(test, DAT_CONNECTION_EVENT_BROKEN);
+	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
+	tp_expect_dto(test, &ep, row->call, 10, row->status, 0);
+	for (i = 11; i <= 13; i++) {
+		tp_expect_dto(test, &ep, TP_SEND, i, DAT_DTO_ERR_FLUSHED, 0);
+		tp_expect_dto(test, &ep, TP_RECV, i, DAT_DTO_ERR_FLUSHED, 0);
+	}
+	/* G-36: the flushes behind it have not replaced it */
+	snprintf(text, sizeof(text), "%u/%u/0/3", tp_call_op[row->call], row->wc);
+	KUNIT_EXPECT_STREQ(test, first_error(), text);
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->sq.pool), TP_DEPTH);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->rq), TP_DEPTH);
+}
+
+static void G_36_a_cause_replaces_an_unexplained_flush(struct kunit *test)
+{
+	make_connected(test);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 2, 0), DAT_SUCCESS);
+	/* Both before the connection work has a chance to run */
+	mutex_lock(&ep.ep->mutex);
+	fake_complete_recv(tp_qp(&ep), IB_WC_WR_FLUSH_ERR, 0);
+	fake_complete_send(tp_qp(&ep), IB_WC_RETRY_EXC_ERR);
+	for (int i = 0; i < 1000 && tp_events(ep.request_evd) < 1; i++)
+		schedule_timeout_uninterruptible(1);
+	mutex_unlock(&ep.ep->mutex);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_STREQ(test, first_error(), "0/12/0/0");
+	expect_conn(test, DAT_CONNECTION_EVENT_BROKEN);
+	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
+}
+
+static void C_44_successes_come_before_the_end(struct kunit *test)
+{
+	DAT_EVENT event;
+	u64 i;
+
+	make_merged(test);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	ep.recv_evd = ep.connect_evd;
+	for (i = 1; i <= 4; i++)
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
+	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 1);
+	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 1);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	fake_settle(env->fake);
+	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_SUCCESS, 1);
+	tp_expect_dto(test, &ep, TP_RECV, 2, DAT_DTO_SUCCESS, 1);
+	/* The two flushed ones and the end, in whatever order (C-45) */
+	for (i = 0; i < 3; i++)
+		KUNIT_EXPECT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
+	TP_EXPECT_TYPE(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_QUEUE_EMPTY);
+	ep.recv_evd = NULL;
+}
+
+/* ---- disconnects -------------------------------------------------------------------- */
+
+static void C_24_abrupt_disconnect_flushes_in_order(struct kunit *test)
+{
+	u64 i;
+
+	make_connected(test);
+	for (i = 0; i < TP_DEPTH; i++) {
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, i, i & 1), DAT_SUCCESS);
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
+	}
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	fake_settle(env->fake);
+	expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
+	/* P3: every post exactly once, suppressed ones too: they failed (S-16) */
+	for (i = 0; i < TP_DEPTH; i++) {
+		tp_expect_dto(test, &ep, TP_SEND, i, DAT_DTO_ERR_FLUSHED, 0);
+		tp_expect_dto(test, &ep, TP_RECV, i, DAT_DTO_ERR_FLUSHED, 0);
+	}
+	/* C-33: again is fine and does nothing */
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+	KUNIT_EXPECT_STREQ(test, first_error(), "none");
+	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->sq.pool), TP_DEPTH);
+}
+
+static void S_31_disconnected_post_is_flushed(struct kunit *test)
+{
+	enum tp_call call;
+	u64 i;
+
+	make_connected(test);
+	for (i = 0; i < 3; i++)
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, i, 0), DAT_SUCCESS);
+	dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG);
+	fake_settle(env->fake);
+	for (call = 0; call < TP_SRQ; call++)
+		for (i = 10; i < 13; i++)
+			KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, call, i, 0), DAT_SUCCESS);
+	/* S-32 */
+	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SEND, 20, DAT_COMPLETION_SUPPRESS_FLAG),
+			DAT_SUCCESS);
+	fake_settle(env->fake);
+	/* S-33: behind the events of all earlier requests */
+	for (i = 0; i < 3; i++)
+		tp_expect_dto(test, &ep, TP_SEND, i, DAT_DTO_ERR_FLUSHED, 0);
+	for (call = 0; call < TP_SRQ; call++)
+		for (i = 10; i < 13; i++)
+			tp_expect_dto(test, &ep, call, i, DAT_DTO_ERR_FLUSHED, 0);
+	tp_expect_dto(test, &ep, TP_SEND, 20, DAT_DTO_ERR_FLUSHED, 0);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->sq.pool), TP_DEPTH);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->rq), TP_DEPTH);
+}
+
+static void C_25_graceful_disconnect_lets_requests_finish(struct kunit *test)
+{
+	make_connected(test);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 1, 0), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_WRITE, 2, DAT_COMPLETION_SUPPRESS_FLAG),
+			DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 3, 0), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECT_PENDING);
+	/* S-36, R-26 */
+	TP_EXPECT_TYPE(test, tp_post_one(env, &ep, TP_SEND, 4, 0), DAT_INVALID_STATE);
+	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_RECV, 5, 0), DAT_SUCCESS);
+	/* C-28 */
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECT_PENDING);
+	/* The suppressed tail, then our marker behind it */
+	tp_complete(env, &ep, TP_WRITE, IB_WC_SUCCESS, 0);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECT_PENDING);
+	tp_complete(env, &ep, TP_WRITE, IB_WC_SUCCESS, 0);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
+	expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
+	tp_expect_dto(test, &ep, TP_SEND, 1, DAT_DTO_SUCCESS, TP_SEG);
+	tp_expect_dto(test, &ep, TP_RECV, 3, DAT_DTO_ERR_FLUSHED, 0);
+	tp_expect_dto(test, &ep, TP_RECV, 5, DAT_DTO_ERR_FLUSHED, 0);
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+}
+
+/* ---- before the connection (C-43) ------------------------------------------------------ */
+
+static void C_43_parked_receives_follow_ESTABLISHED(struct kunit *test)
+{
+	u64 i;
+
+	make_merged(test);
+	for (i = 1; i <= 3; i++)
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
+	begin(test, false);
+	for (i = 1; i <= 2; i++)
+		fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, i);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
+	KUNIT_EXPECT_TRUE(test, kdapl_ep_go_live(ep.ep));
+	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 3);
+	fake_settle(env->fake);
+	expect_conn(test, DAT_CONNECTION_EVENT_ESTABLISHED);
+	ep.recv_evd = ep.connect_evd;
+	for (i = 1; i <= 3; i++)
+		tp_expect_dto(test, &ep, TP_RECV, i, DAT_DTO_SUCCESS, i);
+	ep.recv_evd = NULL;
+	/* C-40: one outcome for one attempt */
+	KUNIT_EXPECT_FALSE(test, kdapl_ep_go_live(ep.ep));
+}
+
+static void R_30_failed_attempt_flushes_filled_receives_too(struct kunit *test)
+{
+	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_UNREACHABLE, .status = -ETIMEDOUT };
+	struct rdma_cm_id *id;
+	u64 i;
+
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	for (i = 1; i <= 4; i++)
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
+	id = begin(test, false);
+	for (i = 1; i <= 2; i++)
+		fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, i);
+	kdapl_cm_handler(id, &event);
+	/* Twice, as the CM may: still one outcome (C-40) */
+	kdapl_cm_handler(id, &event);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
+	expect_conn(test, DAT_CONNECTION_EVENT_UNREACHABLE);
+	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
+	for (i = 1; i <= 4; i++)
+		tp_expect_dto(test, &ep, TP_RECV, i, DAT_DTO_ERR_FLUSHED, 0);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->rq), TP_DEPTH);
+}
+
+/* ---- reset and free ----------------------------------------------------------------------- */
+
+static void C_32_reset_takes_back_and_starts_anew(struct kunit *test)
+{
+	struct fake_qp *old;
+	u64 i;
+
+	make_connected(test);
+	old = tp_qp(&ep);
+	for (i = 0; i < 5; i++)
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
+	dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+	KUNIT_EXPECT_PTR_NE(test, tp_qp(&ep), old);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_UNCONNECTED);
+	/* Undelivered events count as returned by the call */
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->rq), TP_DEPTH);
+	/* as a new one */
+	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_RECV, 7, 0), DAT_SUCCESS);
+	TP_EXPECT_TYPE(test, tp_post_one(env, &ep, TP_SEND, 8, 0), DAT_INVALID_STATE);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 3);
+	tp_expect_dto(test, &ep, TP_RECV, 7, DAT_DTO_SUCCESS, 3);
+}
+
+static void C_36_free_leaves_no_event_behind(struct kunit *test)
+{
+	DAT_EVENT event;
+	u64 i;
+
+	make_connected(test);
+	for (i = 0; i < 5; i++) {
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, i, 0), DAT_SUCCESS);
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
+	}
+	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
+	KUNIT_EXPECT_EQ(test, tp_events(ep.request_evd), 1);
+	KUNIT_EXPECT_EQ(test, dat_ep_free(ep.handle), DAT_SUCCESS);
+	TP_EXPECT_TYPE(test, dat_ep_free(ep.handle), DAT_INVALID_HANDLE);
+	ep.handle = NULL;
+	fake_settle(env->fake);
+	TP_EXPECT_TYPE(test, dat_evd_dequeue(ep.request_evd, &event), DAT_QUEUE_EMPTY);
+	TP_EXPECT_TYPE(test, dat_evd_dequeue(ep.recv_evd, &event), DAT_QUEUE_EMPTY);
+	TP_EXPECT_TYPE(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_QUEUE_EMPTY);
+}
+
+/* ---- shared receive queues ------------------------------------------------------------------- */
+
+static void Q_29_to_Q_31_one_endpoint_breaks_the_others_go_on(struct kunit *test)
+{
+	struct tp_ep other = { };
+	u64 i;
+
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, true, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, true, &other), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	KUNIT_ASSERT_EQ(test, tp_connect(&other), 0);
+	for (i = 1; i <= 4; i++)
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SRQ, i, 0), DAT_SUCCESS);
+	/* A message that is too long, as rxe tells it */
+	tp_complete(env, &ep, TP_SRQ, IB_WC_LOC_QP_OP_ERR, 0);
+	tp_expect_dto(test, &ep, TP_SRQ, 1, DAT_DTO_ERR_LOCAL_LENGTH, 0);
+	expect_conn(test, DAT_CONNECTION_EVENT_BROKEN);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
+	/* what nobody took stays where it is */
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+	KUNIT_EXPECT_EQ(test, fake_outstanding(tp_queue(env, &ep, TP_SRQ)), 3);
+	KUNIT_EXPECT_EQ(test, other.ep->state, DAT_EP_STATE_CONNECTED);
+	for (i = 2; i <= 4; i++) {
+		tp_complete(env, &other, TP_SRQ, IB_WC_SUCCESS, i);
+		tp_expect_dto(test, &other, TP_SRQ, i, DAT_DTO_SUCCESS, i);
+	}
+	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&env->srq->pool), TP_DEPTH);
+	tp_ep_free(&other);
+}
+
+/* ---- suite --------------------------------------------------------------------------------------- */
+
+static int break_suite_init(struct kunit_suite *suite)
+{
+	env = tp_env_create();
+	return PTR_ERR_OR_ZERO(env);
+}
+
+static void break_suite_exit(struct kunit_suite *suite)
+{
+	tp_env_destroy(env);
+	env = NULL;
+}
+
+static void break_exit(struct kunit *test)
+{
+	tp_ep_free(&ep);
+	KUNIT_EXPECT_EQ(test, env->fake->full, 0);
+	KUNIT_EXPECT_EQ(test, env->fake->overruns, 0);
+}
+
+static struct kunit_case break_cases[] = {
+	KUNIT_CASE_PARAM(G_31_an_error_breaks_the_connection, break_gen_params),
+	KUNIT_CASE(G_36_a_cause_replaces_an_unexplained_flush),
+	KUNIT_CASE(C_44_successes_come_before_the_end),
+	KUNIT_CASE(C_24_abrupt_disconnect_flushes_in_order),
+	KUNIT_CASE(S_31_disconnected_post_is_flushed),
+	KUNIT_CASE(C_25_graceful_disconnect_lets_requests_finish),
+	KUNIT_CASE(C_43_parked_receives_follow_ESTABLISHED),
+	KUNIT_CASE(R_30_failed_attempt_flushes_filled_receives_too),
+	KUNIT_CASE(C_32_reset_takes_back_and_starts_anew),
+	KUNIT_CASE(C_36_free_leaves_no_event_behind),
+	KUNIT_CASE(Q_29_to_Q_31_one_endpoint_breaks_the_others_go_on),
+	{}
+};
+
+static struct kunit_suite break_suite = {
+	.name = "kdapl_break",
+	.suite_init = break_suite_init,
+	.suite_exit = break_suite_exit,
+	.exit = break_exit,
+	.test_cases = break_cases,
+};
+
+kunit_test_suite(break_suite);

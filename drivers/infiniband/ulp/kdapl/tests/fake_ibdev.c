@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A fake RDMA device: what it is, its objects, its memory. Posting, polling
+ * and completing stand in fake_queue.c; see fake_ibdev.h.
+ *
+ * Called by kdapl through the RDMA core, in process context; the device is
+ * made and destroyed by the suites.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+#include "fake_ibdev.h"
+
+/* ---- queue pairs and shared receive queues ------------------------------ */
+
+static int fake_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_udata *udata)
+{
+	struct fake_dev *fake = to_fake_dev(ibqp->device);
+	struct fake_qp *qp = to_fake_qp(ibqp);
+	int err;
+
+	if (fake->fail_create) {
+		err = fake->fail_create;
+		fake->fail_create = 0;
+		return err;
+	}
+	if (attr->cap.max_send_wr > FAKE_MAX_QP_WR || attr->cap.max_recv_wr > FAKE_MAX_QP_WR ||
+	    attr->cap.max_send_sge > FAKE_MAX_SGE || attr->cap.max_recv_sge > FAKE_MAX_SGE)
+		return -EINVAL;
+	err = fake_queue_init(&qp->sq, attr->cap.max_send_wr);
+	if (err)
+		return err;
+	err = fake_queue_init(&qp->rq, attr->srq ? 0 : attr->cap.max_recv_wr);
+	if (err) {
+		fake_queue_exit(&qp->sq);
+		return err;
+	}
+	qp->state = IB_QPS_RESET;
+	ibqp->qp_num = ++fake->next_qpn;
+	atomic_inc(&fake->live);
+	return 0;
+}
+
+static int fake_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
+{
+	struct fake_qp *qp = to_fake_qp(ibqp);
+
+	fake_queue_exit(&qp->sq);
+	fake_queue_exit(&qp->rq);
+	atomic_dec(&to_fake_dev(ibqp->device)->live);
+	return 0;
+}
+
+static int fake_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			  struct ib_udata *udata)
+{
+	struct fake_dev *fake = to_fake_dev(ibqp->device);
+	struct fake_qp *qp = to_fake_qp(ibqp);
+	bool to_error = false;
+
+	spin_lock_irq(&fake->lock);
+	fake->modifies++;
+	if (mask & IB_QP_ACCESS_FLAGS)
+		qp->access_flags = attr->qp_access_flags;
+	if (mask & IB_QP_STATE) {
+		to_error = attr->qp_state == IB_QPS_ERR && qp->state != IB_QPS_ERR;
+		qp->state = attr->qp_state;
+	}
+	spin_unlock_irq(&fake->lock);
+	if (to_error)
+		fake_flush(fake, qp);
+	return 0;
+}
+
+static int fake_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
+			 struct ib_qp_init_attr *init)
+{
+	struct fake_qp *qp = to_fake_qp(ibqp);
+
+	memset(attr, 0, sizeof(*attr));
+	attr->qp_state = qp->state;
+	attr->cur_qp_state = qp->state;
+	attr->qp_access_flags = qp->access_flags;
+	return 0;
+}
+
+static int fake_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
+			   struct ib_udata *udata)
+{
+	int err;
+
+	if (attr->attr.max_wr > FAKE_MAX_SRQ_WR || attr->attr.max_sge > FAKE_MAX_SGE)
+		return -EINVAL;
+	err = fake_queue_init(&to_fake_srq(ibsrq)->rq, attr->attr.max_wr);
+	if (!err)
+		atomic_inc(&to_fake_dev(ibsrq->device)->live);
+	return err;
+}
+
+static int fake_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
+			   enum ib_srq_attr_mask mask, struct ib_udata *udata)
+{
+	return 0;
+}
+
+static int fake_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
+{
+	attr->max_wr = to_fake_srq(ibsrq)->rq.size;
+	attr->max_sge = FAKE_MAX_SGE;
+	attr->srq_limit = 0;
+	return 0;
+}
+
+static int fake_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
+{
+	fake_queue_exit(&to_fake_srq(ibsrq)->rq);
+	atomic_dec(&to_fake_dev(ibsrq->device)->live);
+	return 0;
+}
+
+/* ---- memory ------------------------------------------------------------ */
+
+static int fake_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	atomic_inc(&to_fake_dev(ibpd->device)->live);
+	return 0;
+}
+
+static int fake_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
+{
+	atomic_dec(&to_fake_dev(ibpd->device)->live);
+	return 0;
+}
+
+static struct ib_mr *fake_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_num_sg)
+{
+	struct fake_dev *fake = to_fake_dev(ibpd->device);
+	struct ib_mr *mr;
+
+	if (type != IB_MR_TYPE_MEM_REG || max_num_sg > FAKE_PAGE_LIST)
+		return ERR_PTR(-EINVAL);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	spin_lock_irq(&fake->lock);
+	fake->next_key += 0x100;
+	mr->lkey = fake->next_key;
+	mr->rkey = fake->next_key;
+	spin_unlock_irq(&fake->lock);
+	atomic_inc(&fake->live);
+	return mr;
+}
+
+static int fake_set_page(struct ib_mr *mr, u64 addr)
+{
+	return 0;
+}
+
+static int fake_map_mr_sg(struct ib_mr *mr, struct scatterlist *sg, int nents,
+			  unsigned int *offset)
+{
+	return ib_sg_to_pages(mr, sg, nents, offset, fake_set_page);
+}
+
+static int fake_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
+{
+	atomic_dec(&to_fake_dev(mr->device)->live);
+	kfree(mr);
+	return 0;
+}
+
+/* Never called; without them the core takes us for a device of user space */
+static struct ib_mr *fake_get_dma_mr(struct ib_pd *ibpd, int access)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+static struct ib_mr *fake_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 virt,
+				      int access, struct ib_udata *udata)
+{
+	return ERR_PTR(-EOPNOTSUPP);
+}
+
+/* ---- the device -------------------------------------------------------- */
+
+static int fake_query_device(struct ib_device *ibdev, struct ib_device_attr *attr,
+			     struct ib_udata *udata)
+{
+	memset(attr, 0, sizeof(*attr));
+	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS;
+	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY;
+	attr->max_mr_size = U64_MAX;
+	attr->page_size_cap = PAGE_SIZE;
+	attr->max_qp = 4096;
+	attr->max_qp_wr = FAKE_MAX_QP_WR;
+	attr->max_send_sge = FAKE_MAX_SGE;
+	attr->max_recv_sge = FAKE_MAX_SGE;
+	attr->max_sge_rd = FAKE_MAX_SGE;
+	attr->max_cq = 4096;
+	attr->max_cqe = FAKE_MAX_CQE;
+	attr->max_mr = 1 << 20;
+	attr->max_pd = 4096;
+	attr->max_qp_rd_atom = FAKE_MAX_RD_ATOM;
+	attr->max_qp_init_rd_atom = FAKE_MAX_RD_ATOM;
+	attr->max_res_rd_atom = 4096;
+	attr->max_srq = 1024;
+	attr->max_srq_wr = FAKE_MAX_SRQ_WR;
+	attr->max_srq_sge = FAKE_MAX_SGE;
+	attr->max_fast_reg_page_list_len = FAKE_PAGE_LIST;
+	attr->max_pkeys = 1;
+	return 0;
+}
+
+static int fake_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
+{
+	attr->state = IB_PORT_ACTIVE;
+	attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
+	attr->max_mtu = IB_MTU_4096;
+	attr->active_mtu = IB_MTU_4096;
+	attr->gid_tbl_len = 1;
+	attr->pkey_tbl_len = 1;
+	attr->max_msg_sz = 0x80000000;
+	attr->lid = 1;
+	attr->sm_lid = 1;
+	attr->active_width = IB_WIDTH_4X;
+	attr->active_speed = IB_SPEED_EDR;
+	return 0;
+}
+
+static int fake_port_immutable(struct ib_device *ibdev, u32 port,
+			       struct ib_port_immutable *immutable)
+{
+	immutable->gid_tbl_len = 1;
+	immutable->pkey_tbl_len = 1;
+	/* A port that can connect, but nobody sends management datagrams on it */
+	immutable->core_cap_flags = RDMA_CORE_CAP_PROT_IB | RDMA_CORE_CAP_IB_CM |
+				    RDMA_CORE_CAP_AF_IB;
+	return 0;
+}
+
+static int fake_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid)
+{
+	gid->global.subnet_prefix = cpu_to_be64(0xfe80000000000000ULL);
+	gid->global.interface_id = ibdev->node_guid;
+	return 0;
+}
+
+static int fake_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
+{
+	*pkey = 0xffff;
+	return 0;
+}
+
+static const struct ib_device_ops fake_ops = {
+	.owner = THIS_MODULE,
+	.driver_id = RDMA_DRIVER_UNKNOWN,
+
+	.alloc_mr = fake_alloc_mr,
+	.alloc_pd = fake_alloc_pd,
+	.create_cq = fake_create_cq,
+	.create_qp = fake_create_qp,
+	.create_srq = fake_create_srq,
+	.dealloc_pd = fake_dealloc_pd,
+	.dereg_mr = fake_dereg_mr,
+	.destroy_cq = fake_destroy_cq,
+	.destroy_qp = fake_destroy_qp,
+	.destroy_srq = fake_destroy_srq,
+	.get_dma_mr = fake_get_dma_mr,
+	.get_port_immutable = fake_port_immutable,
+	.map_mr_sg = fake_map_mr_sg,
+	.modify_qp = fake_modify_qp,
+	.modify_srq = fake_modify_srq,
+	.poll_cq = fake_poll_cq,
+	.post_recv = fake_post_recv,
+	.post_send = fake_post_send,
+	.post_srq_recv = fake_post_srq_recv,
+	.query_device = fake_query_device,
+	.query_gid = fake_query_gid,
+	.query_pkey = fake_query_pkey,
+	.query_port = fake_query_port,
+	.query_qp = fake_query_qp,
+	.query_srq = fake_query_srq,
+	.reg_user_mr = fake_reg_user_mr,
+	.req_notify_cq = fake_req_notify_cq,
+
+	INIT_RDMA_OBJ_SIZE(ib_cq, fake_cq, ibcq),
+	INIT_RDMA_OBJ_SIZE(ib_pd, fake_pd, ibpd),
+	INIT_RDMA_OBJ_SIZE(ib_qp, fake_qp, ibqp),
+	INIT_RDMA_OBJ_SIZE(ib_srq, fake_srq, ibsrq),
+};
+
+struct fake_dev *fake_dev_create(void)
+{
+	struct fake_dev *fake = ib_alloc_device(fake_dev, ibdev);
+	int err;
+
+	if (!fake)
+		return ERR_PTR(-ENOMEM);
+	spin_lock_init(&fake->lock);
+	INIT_LIST_HEAD(&fake->cqs);
+	atomic_set(&fake->live, 0);
+	fake->ibdev.node_type = RDMA_NODE_IB_CA;
+	fake->ibdev.phys_port_cnt = 1;
+	fake->ibdev.num_comp_vectors = num_possible_cpus();
+	fake->ibdev.node_guid = cpu_to_be64(0x0242acfffe110002ULL);
+	strscpy(fake->ibdev.node_desc, "kdapl fake", sizeof(fake->ibdev.node_desc));
+	ib_set_device_ops(&fake->ibdev, &fake_ops);
+	err = ib_register_device(&fake->ibdev, "kdaplfake%d", NULL);
+	if (err) {
+		ib_dealloc_device(&fake->ibdev);
+		return ERR_PTR(err);
+	}
+	return fake;
+}
+
+void fake_dev_destroy(struct fake_dev *fake)
+{
+	ib_unregister_device(&fake->ibdev);
+	ib_dealloc_device(&fake->ibdev);
+}

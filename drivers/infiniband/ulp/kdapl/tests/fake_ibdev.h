@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * A fake RDMA device for the KUnit suites.
+ *
+ * Owns the queues of the fake: work requests are copied when they are posted
+ * and stay outstanding until a test completes them, so that a test decides
+ * what the device does and sees what the verbs saw. Registrations complete
+ * at once, and a QP in ERROR flushes at once, as hardware does. It is a
+ * registered device with one InfiniBand port, without management datagrams:
+ * kdapl's own ib_client finds it, nobody else has a use for it.
+ *
+ * The calls of the device run in any context; the helpers below in process
+ * context, from the suites.
+ */
+#ifndef _KDAPL_FAKE_IBDEV_H_
+#define _KDAPL_FAKE_IBDEV_H_
+
+#include <linux/list.h>
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#define FAKE_MAX_SGE		8
+#define FAKE_MAX_QP_WR		4096
+#define FAKE_MAX_CQE		16384
+#define FAKE_MAX_SRQ_WR		1024
+#define FAKE_PAGE_LIST		512
+#define FAKE_MAX_RD_ATOM	16
+
+/* What a post looked like to the verbs */
+struct fake_wr {
+	struct ib_cqe *cqe;
+	enum ib_wr_opcode opcode;	/* requests */
+	int send_flags;
+	int num_sge;
+	struct ib_sge sge[FAKE_MAX_SGE];
+	u64 remote_addr;
+	u32 rkey;
+};
+
+/* Ring of work requests; entries behind @head stay readable until reused */
+struct fake_queue {
+	struct fake_wr *wr;
+	u32 size;
+	u32 head;			/* oldest outstanding */
+	u32 tail;			/* number of posts so far */
+};
+
+struct fake_cq {
+	struct ib_cq ibcq;
+	struct list_head node;		/* fake_dev.cqs */
+	struct ib_wc *wc;
+	u32 size;
+	u32 head;
+	u32 tail;
+	int armed;			/* enum ib_cq_notify_flags, or 0 */
+};
+
+struct fake_srq {
+	struct ib_srq ibsrq;
+	struct fake_queue rq;
+};
+
+struct fake_qp {
+	struct ib_qp ibqp;
+	enum ib_qp_state state;
+	int access_flags;
+	struct fake_queue sq;
+	struct fake_queue rq;
+};
+
+struct fake_pd {
+	struct ib_pd ibpd;
+};
+
+/**
+ * struct fake_dev - the fake device
+ * @lock:    guards all queues and what follows; interrupts off
+ * @cqs:     all CQs
+ * @refuse:  errno for the next @refusals posts of any kind
+ * @posts:   posts accepted, of any kind but registrations
+ * @refused: posts answered with @refuse
+ * @full:    posts that found a queue of the device full: must stay 0
+ * @overruns: completions that found a CQ full: must stay 0
+ * @modifies: calls of modify_qp
+ * @live:    QPs, CQs, PDs, SRQs and MRs that exist
+ * @fail_create: errno for the next create_qp
+ */
+struct fake_dev {
+	struct ib_device ibdev;
+	spinlock_t lock; /* all queues, and what follows */
+	struct list_head cqs;
+	int refuse;
+	u32 refusals;
+	u32 posts;
+	u32 refused;
+	u32 full;
+	u32 overruns;
+	u32 modifies;
+	u32 next_key;
+	u32 next_qpn;
+	atomic_t live;
+	int fail_create;
+};
+
+struct fake_dev *fake_dev_create(void);
+void fake_dev_destroy(struct fake_dev *fake);
+
+/* fake_queue.c for fake_ibdev.c */
+int fake_queue_init(struct fake_queue *q, u32 size);
+void fake_queue_exit(struct fake_queue *q);
+void fake_flush(struct fake_dev *fake, struct fake_qp *qp);
+int fake_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct uverbs_attr_bundle *attrs);
+int fake_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int fake_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc);
+int fake_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags how);
+int fake_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		   const struct ib_send_wr **bad);
+int fake_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		   const struct ib_recv_wr **bad);
+int fake_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+		       const struct ib_recv_wr **bad);
+
+/* The next @count posts are answered with @err, a negative errno */
+void fake_refuse(struct fake_dev *fake, int err, u32 count);
+
+/*
+ * Complete the oldest outstanding request, receive, or buffer of an SRQ (for
+ * a QP). Raise no CQE for the success of an unsignalled request. True if
+ * there was one. The completion is visible to poll_cq() afterwards; its
+ * callback runs when softirqs do, at the latest in fake_settle().
+ */
+bool fake_complete_send(struct fake_qp *qp, enum ib_wc_status status);
+bool fake_complete_recv(struct fake_qp *qp, enum ib_wc_status status, u32 len);
+bool fake_complete_srq(struct fake_qp *qp, enum ib_wc_status status, u32 len);
+/* As a message the sender marked as solicited */
+bool fake_complete_recv_solicited(struct fake_qp *qp, u32 len);
+/* Runs all done callbacks and all work of kdapl that is due */
+void fake_settle(struct fake_dev *fake);
+
+/* Outstanding entries, and a look at one: 0 is the oldest */
+u32 fake_outstanding(const struct fake_queue *q);
+const struct fake_wr *fake_wr_at(const struct fake_queue *q, u32 n);
+/* The youngest post of a queue, completed or not; NULL without any */
+const struct fake_wr *fake_last(const struct fake_queue *q);
+
+static inline struct fake_dev *to_fake_dev(struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct fake_dev, ibdev);
+}
+
+static inline struct fake_qp *to_fake_qp(struct ib_qp *qp)
+{
+	return container_of(qp, struct fake_qp, ibqp);
+}
+
+static inline struct fake_cq *to_fake_cq(struct ib_cq *cq)
+{
+	return container_of(cq, struct fake_cq, ibcq);
+}
+
+static inline struct fake_srq *to_fake_srq(struct ib_srq *srq)
+{
+	return container_of(srq, struct fake_srq, ibsrq);
+}
+
+#endif /* _KDAPL_FAKE_IBDEV_H_ */

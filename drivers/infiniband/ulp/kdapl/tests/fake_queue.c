@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The queues of the fake device: posting, polling, completing.
+ *
+ * The verbs are called by kdapl through the RDMA core, in any context; the
+ * helpers by which a test plays the hardware by the suites, in process
+ * context. fake->lock guards all of it; no completion handler is called
+ * under it.
+ */
+#include <linux/delay.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include "../kdapl.h"
+#include "fake_ibdev.h"
+
+/* ---- queues ------------------------------------------------------------ */
+
+int fake_queue_init(struct fake_queue *q, u32 size)
+{
+	memset(q, 0, sizeof(*q));
+	q->size = size;
+	if (!size)
+		return 0;
+	q->wr = kvcalloc(size, sizeof(*q->wr), GFP_KERNEL);
+	return q->wr ? 0 : -ENOMEM;
+}
+
+void fake_queue_exit(struct fake_queue *q)
+{
+	kvfree(q->wr);
+	q->wr = NULL;
+}
+
+u32 fake_outstanding(const struct fake_queue *q)
+{
+	return q->tail - q->head;
+}
+
+const struct fake_wr *fake_wr_at(const struct fake_queue *q, u32 n)
+{
+	if (n >= fake_outstanding(q))
+		return NULL;
+	return &q->wr[(q->head + n) % q->size];
+}
+
+const struct fake_wr *fake_last(const struct fake_queue *q)
+{
+	return q->tail ? &q->wr[(q->tail - 1) % q->size] : NULL;
+}
+
+/* fake->lock held. NULL if the queue is full */
+static struct fake_wr *queue_add(struct fake_dev *fake, struct fake_queue *q)
+{
+	struct fake_wr *fwr;
+
+	if (fake_outstanding(q) >= q->size) {
+		fake->full++;
+		return NULL;
+	}
+	fwr = &q->wr[q->tail++ % q->size];
+	memset(fwr, 0, sizeof(*fwr));
+	return fwr;
+}
+
+/* fake->lock held */
+static struct fake_wr *queue_take(struct fake_queue *q)
+{
+	if (q->head == q->tail)
+		return NULL;
+	return &q->wr[q->head++ % q->size];
+}
+
+/* ---- completion queues ------------------------------------------------- */
+
+int fake_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct uverbs_attr_bundle *attrs)
+{
+	struct fake_dev *fake = to_fake_dev(ibcq->device);
+	struct fake_cq *cq = to_fake_cq(ibcq);
+
+	if (!attr->cqe || attr->cqe > FAKE_MAX_CQE)
+		return -EINVAL;
+	cq->size = attr->cqe;
+	ibcq->cqe = attr->cqe;
+	cq->wc = kvcalloc(cq->size, sizeof(*cq->wc), GFP_KERNEL);
+	if (!cq->wc)
+		return -ENOMEM;
+	spin_lock_irq(&fake->lock);
+	list_add_tail(&cq->node, &fake->cqs);
+	spin_unlock_irq(&fake->lock);
+	atomic_inc(&fake->live);
+	return 0;
+}
+
+int fake_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct fake_dev *fake = to_fake_dev(ibcq->device);
+	struct fake_cq *cq = to_fake_cq(ibcq);
+
+	spin_lock_irq(&fake->lock);
+	list_del(&cq->node);
+	spin_unlock_irq(&fake->lock);
+	kvfree(cq->wc);
+	atomic_dec(&fake->live);
+	return 0;
+}
+
+int fake_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
+{
+	struct fake_dev *fake = to_fake_dev(ibcq->device);
+	struct fake_cq *cq = to_fake_cq(ibcq);
+	unsigned long flags;
+	int n = 0;
+
+	spin_lock_irqsave(&fake->lock, flags);
+	while (n < num_entries && cq->head != cq->tail)
+		wc[n++] = cq->wc[cq->head++ % cq->size];
+	spin_unlock_irqrestore(&fake->lock, flags);
+	return n;
+}
+
+int fake_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags how)
+{
+	struct fake_dev *fake = to_fake_dev(ibcq->device);
+	struct fake_cq *cq = to_fake_cq(ibcq);
+	unsigned long flags;
+	int missed = 0;
+
+	spin_lock_irqsave(&fake->lock, flags);
+	if (cq->armed != IB_CQ_NEXT_COMP)
+		cq->armed = how & IB_CQ_SOLICITED_MASK;
+	if ((how & IB_CQ_REPORT_MISSED_EVENTS) && cq->head != cq->tail)
+		missed = 1;
+	spin_unlock_irqrestore(&fake->lock, flags);
+	return missed;
+}
+
+/* fake->lock held. True if the handler is to be called, without the lock */
+static bool cq_push(struct fake_dev *fake, struct ib_cq *ibcq, const struct ib_wc *wc,
+		    bool solicited)
+{
+	struct fake_cq *cq = to_fake_cq(ibcq);
+
+	if (cq->tail - cq->head >= cq->size) {
+		fake->overruns++;
+		return false;
+	}
+	cq->wc[cq->tail++ % cq->size] = *wc;
+	/* Silent on errors of a solicited CQ, as the worst of the real ones */
+	if (!cq->armed || (cq->armed == IB_CQ_SOLICITED && !solicited))
+		return false;
+	cq->armed = 0;
+	return ibcq->comp_handler;
+}
+
+/* ---- posting ----------------------------------------------------------- */
+
+/* fake->lock held */
+static bool refused(struct fake_dev *fake)
+{
+	if (!fake->refusals)
+		return false;
+	fake->refusals--;
+	fake->refused++;
+	return true;
+}
+
+/* fake->lock held */
+static bool push_send(struct fake_dev *fake, struct fake_qp *qp, const struct fake_wr *fwr,
+		      enum ib_wc_status status)
+{
+	struct ib_wc wc = {
+		.wr_cqe = fwr->cqe,
+		.status = status,
+		.qp = &qp->ibqp,
+	};
+
+	if (status == IB_WC_SUCCESS && !(fwr->send_flags & IB_SEND_SIGNALED))
+		return false;
+	if (status == IB_WC_SUCCESS) {
+		u32 i;
+
+		wc.opcode = fwr->opcode == IB_WR_RDMA_WRITE ? IB_WC_RDMA_WRITE :
+			    fwr->opcode == IB_WR_RDMA_READ ? IB_WC_RDMA_READ :
+			    fwr->opcode == IB_WR_REG_MR ? IB_WC_REG_MR :
+			    fwr->opcode == IB_WR_LOCAL_INV ? IB_WC_LOCAL_INV : IB_WC_SEND;
+		/* Only the read has a byte count in the verbs, and rxe gives none */
+		if (fwr->opcode == IB_WR_RDMA_READ)
+			for (i = 0; i < fwr->num_sge; i++)
+				wc.byte_len += fwr->sge[i].length;
+	}
+	return cq_push(fake, qp->ibqp.send_cq, &wc, false);
+}
+
+/* fake->lock held */
+static bool push_recv(struct fake_dev *fake, struct fake_qp *qp, const struct fake_wr *fwr,
+		      enum ib_wc_status status, u32 len, bool solicited)
+{
+	struct ib_wc wc = {
+		.wr_cqe = fwr->cqe,
+		.status = status,
+		.qp = &qp->ibqp,
+	};
+
+	if (status == IB_WC_SUCCESS) {
+		wc.opcode = IB_WC_RECV;
+		wc.byte_len = len;
+	}
+	return cq_push(fake, qp->ibqp.recv_cq, &wc, solicited);
+}
+
+static void call_handler(struct ib_cq *cq, bool call)
+{
+	if (call)
+		cq->comp_handler(cq, cq->cq_context);
+}
+
+static void copy_sges(struct fake_wr *fwr, const struct ib_sge *sge, int num)
+{
+	fwr->num_sge = num;
+	memcpy(fwr->sge, sge, min(num, FAKE_MAX_SGE) * sizeof(*sge));
+}
+
+/* fake->lock held */
+static int post_one_send(struct fake_dev *fake, struct fake_qp *qp, const struct ib_send_wr *wr,
+			 bool *call)
+{
+	bool mr = wr->opcode == IB_WR_REG_MR || wr->opcode == IB_WR_LOCAL_INV;
+	struct fake_wr *fwr;
+
+	if (!mr && refused(fake))
+		return fake->refuse;
+	if (qp->state != IB_QPS_RTS && qp->state != IB_QPS_SQD && qp->state != IB_QPS_ERR)
+		return -EINVAL;
+	if (wr->num_sge > FAKE_MAX_SGE)
+		return -EINVAL;
+	fwr = queue_add(fake, &qp->sq);
+	if (!fwr)
+		return -ENOMEM;
+	fwr->cqe = wr->wr_cqe;
+	fwr->opcode = wr->opcode;
+	fwr->send_flags = wr->send_flags;
+	copy_sges(fwr, wr->sg_list, wr->num_sge);
+	if (wr->opcode == IB_WR_RDMA_WRITE || wr->opcode == IB_WR_RDMA_READ) {
+		fwr->remote_addr = rdma_wr(wr)->remote_addr;
+		fwr->rkey = rdma_wr(wr)->rkey;
+	}
+	if (!mr)
+		fake->posts++;
+	if (mr || qp->state == IB_QPS_ERR)
+		*call |= push_send(fake, qp, queue_take(&qp->sq),
+				   qp->state == IB_QPS_ERR ? IB_WC_WR_FLUSH_ERR : IB_WC_SUCCESS);
+	return 0;
+}
+
+int fake_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		   const struct ib_send_wr **bad)
+{
+	struct fake_dev *fake = to_fake_dev(ibqp->device);
+	struct fake_qp *qp = to_fake_qp(ibqp);
+	unsigned long flags;
+	bool call = false;
+	int err = 0;
+
+	spin_lock_irqsave(&fake->lock, flags);
+	for (; wr && !err; wr = err ? wr : wr->next)
+		err = post_one_send(fake, qp, wr, &call);
+	if (err && bad)
+		*bad = wr;
+	spin_unlock_irqrestore(&fake->lock, flags);
+	call_handler(ibqp->send_cq, call);
+	return err;
+}
+
+/* fake->lock held */
+static int post_one_recv(struct fake_dev *fake, struct fake_queue *q, const struct ib_recv_wr *wr)
+{
+	struct fake_wr *fwr;
+
+	if (refused(fake))
+		return fake->refuse;
+	if (wr->num_sge > FAKE_MAX_SGE)
+		return -EINVAL;
+	fwr = queue_add(fake, q);
+	if (!fwr)
+		return -ENOMEM;
+	fwr->cqe = wr->wr_cqe;
+	copy_sges(fwr, wr->sg_list, wr->num_sge);
+	fake->posts++;
+	return 0;
+}
+
+int fake_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		   const struct ib_recv_wr **bad)
+{
+	struct fake_dev *fake = to_fake_dev(ibqp->device);
+	struct fake_qp *qp = to_fake_qp(ibqp);
+	unsigned long flags;
+	bool call = false;
+	int err = 0;
+
+	spin_lock_irqsave(&fake->lock, flags);
+	if (qp->state == IB_QPS_RESET || ibqp->srq)
+		err = -EINVAL;
+	for (; wr && !err; wr = err ? wr : wr->next) {
+		err = post_one_recv(fake, &qp->rq, wr);
+		if (!err && qp->state == IB_QPS_ERR)
+			call |= push_recv(fake, qp, queue_take(&qp->rq), IB_WC_WR_FLUSH_ERR,
+					  0, false);
+	}
+	if (err && bad)
+		*bad = wr;
+	spin_unlock_irqrestore(&fake->lock, flags);
+	call_handler(ibqp->recv_cq, call);
+	return err;
+}
+
+int fake_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+		       const struct ib_recv_wr **bad)
+{
+	struct fake_dev *fake = to_fake_dev(ibsrq->device);
+	unsigned long flags;
+	int err = 0;
+
+	spin_lock_irqsave(&fake->lock, flags);
+	for (; wr && !err; wr = err ? wr : wr->next)
+		err = post_one_recv(fake, &to_fake_srq(ibsrq)->rq, wr);
+	if (err && bad)
+		*bad = wr;
+	spin_unlock_irqrestore(&fake->lock, flags);
+	return err;
+}
+
+/* Process context: the QP has been moved to ERROR */
+void fake_flush(struct fake_dev *fake, struct fake_qp *qp)
+{
+	bool call_send = false, call_recv = false;
+	struct ib_event event = {
+		.device = &fake->ibdev,
+		.event = IB_EVENT_QP_LAST_WQE_REACHED,
+		.element.qp = &qp->ibqp,
+	};
+	struct fake_wr *fwr;
+	unsigned long flags;
+
+	spin_lock_irqsave(&fake->lock, flags);
+	while ((fwr = queue_take(&qp->sq)))
+		call_send |= push_send(fake, qp, fwr, IB_WC_WR_FLUSH_ERR);
+	while ((fwr = queue_take(&qp->rq)))
+		call_recv |= push_recv(fake, qp, fwr, IB_WC_WR_FLUSH_ERR, 0, false);
+	spin_unlock_irqrestore(&fake->lock, flags);
+	call_handler(qp->ibqp.send_cq, call_send);
+	call_handler(qp->ibqp.recv_cq, call_recv);
+	if (qp->ibqp.srq && qp->ibqp.event_handler)
+		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
+}
+
+/* ---- playing the hardware ----------------------------------------------- */
+
+void fake_refuse(struct fake_dev *fake, int err, u32 count)
+{
+	spin_lock_irq(&fake->lock);
+	fake->refuse = err;
+	fake->refusals = count;
+	spin_unlock_irq(&fake->lock);
+}
+
+bool fake_complete_send(struct fake_qp *qp, enum ib_wc_status status)
+{
+	struct fake_dev *fake = to_fake_dev(qp->ibqp.device);
+	struct fake_wr *fwr;
+	bool call = false;
+
+	spin_lock_irq(&fake->lock);
+	fwr = queue_take(&qp->sq);
+	if (fwr)
+		call = push_send(fake, qp, fwr, status);
+	spin_unlock_irq(&fake->lock);
+	/* The softirq runs, as a rule, when bottom halves come back on */
+	local_bh_disable();
+	call_handler(qp->ibqp.send_cq, call);
+	local_bh_enable();
+	return fwr;
+}
+
+static bool complete_recv(struct fake_qp *qp, struct fake_queue *q, enum ib_wc_status status,
+			  u32 len, bool solicited)
+{
+	struct fake_dev *fake = to_fake_dev(qp->ibqp.device);
+	struct fake_wr *fwr;
+	bool call = false;
+
+	spin_lock_irq(&fake->lock);
+	fwr = queue_take(q);
+	if (fwr)
+		call = push_recv(fake, qp, fwr, status, len, solicited);
+	spin_unlock_irq(&fake->lock);
+	local_bh_disable();
+	call_handler(qp->ibqp.recv_cq, call);
+	local_bh_enable();
+	return fwr;
+}
+
+bool fake_complete_recv(struct fake_qp *qp, enum ib_wc_status status, u32 len)
+{
+	return complete_recv(qp, &qp->rq, status, len, false);
+}
+
+bool fake_complete_recv_solicited(struct fake_qp *qp, u32 len)
+{
+	return complete_recv(qp, &qp->rq, IB_WC_SUCCESS, len, true);
+}
+
+bool fake_complete_srq(struct fake_qp *qp, enum ib_wc_status status, u32 len)
+{
+	return complete_recv(qp, &to_fake_srq(qp->ibqp.srq)->rq, status, len, false);
+}
+
+/* A CQ that calls back is at rest when it is empty and armed again */
+static bool cqs_at_rest(struct fake_dev *fake)
+{
+	struct fake_cq *cq;
+	bool rest = true;
+
+	spin_lock_irq(&fake->lock);
+	list_for_each_entry(cq, &fake->cqs, node)
+		if (cq->ibcq.poll_ctx == IB_POLL_SOFTIRQ &&
+		    (cq->head != cq->tail || !cq->armed))
+			rest = false;
+	spin_unlock_irq(&fake->lock);
+	return rest;
+}
+
+void fake_settle(struct fake_dev *fake)
+{
+	int idle = 0, tries;
+
+	/* Work may make completions and completions work: twice quiet is quiet */
+	for (tries = 0; idle < 2 && tries < 5000; tries++) {
+		if (!cqs_at_rest(fake)) {
+			idle = 0;
+			usleep_range(100, 200);
+			continue;
+		}
+		flush_workqueue(kdapl_wq);
+		idle++;
+	}
+}

@@ -1,0 +1,393 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: refusals of the five posting calls, and their order.
+ *
+ * Contract 4.0 as a table of faults. A call is arranged with one fault, or
+ * with two of different steps: the earlier one decides, whatever is wrong
+ * behind it; nothing is left behind (G-01), and the same call without the
+ * faults succeeds afterwards. Runs in a KUnit thread over the fake device.
+ */
+#include "post_kunit.h"
+
+enum fault {
+	F_HANDLE,			/* step 1 */
+	F_NEGATIVE,			/* 3 */
+	F_TOO_MANY,
+	F_NO_IOV,
+	F_NO_REMOTE,
+	F_FLAG,				/* 4 */
+	F_UNSIGNALLED,			/* 5 */
+	F_STATE,			/* 6 */
+	F_UNKNOWN,			/* 7, in the order within one segment */
+	F_FOREIGN,
+	F_PRIVILEGE,
+	F_RANGE,
+	F_TOO_LONG,			/* 8 */
+	F_LENGTH,			/* 9 */
+	F_FULL,				/* 10 */
+	F_NO_ROOM,			/* 11 */
+	F_REFUSED,
+	NFAULTS
+};
+
+#define C(call)		BIT(TP_##call)
+#define C_REQUEST	(C(SEND) | C(WRITE) | C(READ))
+#define C_RDMA		(C(WRITE) | C(READ))
+#define C_EP		(C_REQUEST | C(RECV))
+#define C_ALL		(C_EP | C(SRQ))
+
+/* Step times ten, so that the parts of step 7 have an order too */
+static const struct fault_desc {
+	const char *name;
+	u8 step;
+	u8 calls;
+	DAT_UINT32 type;
+} fault_descs[NFAULTS] = {
+	[F_HANDLE]	= { "handle", 10, C_ALL, DAT_INVALID_HANDLE },
+	[F_NEGATIVE]	= { "negative", 30, C_ALL, DAT_INVALID_PARAMETER },
+	[F_TOO_MANY]	= { "too_many", 30, C_ALL, DAT_INVALID_PARAMETER },
+	[F_NO_IOV]	= { "no_iov", 30, C_ALL, DAT_INVALID_PARAMETER },
+	[F_NO_REMOTE]	= { "no_remote", 30, C_RDMA, DAT_INVALID_PARAMETER },
+	[F_FLAG]	= { "flag", 40, C_EP, DAT_INVALID_PARAMETER },
+	[F_UNSIGNALLED]	= { "unsignalled", 50, C_EP, DAT_INVALID_PARAMETER },
+	[F_STATE]	= { "state", 60, C_EP, DAT_INVALID_STATE },
+	[F_UNKNOWN]	= { "unknown_lmr", 70, C_ALL, DAT_PRIVILEGES_VIOLATION },
+	[F_FOREIGN]	= { "foreign_lmr", 71, C_ALL, DAT_PROTECTION_VIOLATION },
+	[F_PRIVILEGE]	= { "privilege", 72, C_ALL, DAT_PRIVILEGES_VIOLATION },
+	[F_RANGE]	= { "range", 73, C_ALL, DAT_INVALID_PARAMETER },
+	[F_TOO_LONG]	= { "too_long", 80, C_REQUEST, DAT_INVALID_PARAMETER },
+	[F_LENGTH]	= { "length", 90, C_RDMA, DAT_LENGTH_ERROR },
+	[F_FULL]	= { "full", 100, C_ALL, DAT_INSUFFICIENT_RESOURCES },
+	[F_NO_ROOM]	= { "no_room", 110, C_ALL, DAT_INSUFFICIENT_RESOURCES },
+	[F_REFUSED]	= { "refused", 110, C_ALL, DAT_INTERNAL_ERROR },
+};
+
+static struct tp_env *env;
+static struct tp_ep ep;
+
+/* ---- arranging a call ------------------------------------------------------- */
+
+struct arranged {
+	struct tp_args args;
+	struct tp_args before;		/* as it was handed to the call */
+	struct kdapl_slot *taken[TP_DEPTH];
+	u32 ntaken;
+	u32 posts;
+	u32 free;
+	u32 run_tail;
+	u32 run_len;
+};
+
+/* Segment 0 with the wanted faults of step 7, and the length of step 8 */
+static void arrange_segment(enum tp_call call, u32 faults, DAT_LMR_TRIPLET *seg)
+{
+	struct tp_zone *zone = faults & BIT(F_FOREIGN) ? &env->foreign : &env->own;
+	struct tp_lmr *lmr = &zone->rw;
+	u32 length = faults & BIT(F_TOO_LONG) ? TP_MAX_SIZE + 1 : TP_SEG;
+	u32 offset = faults & BIT(F_RANGE) ? TP_BUF - length + 1 : 0;
+
+	if (faults & BIT(F_PRIVILEGE))
+		lmr = tp_needs_read(call) ? &zone->wo : &zone->ro;
+	tp_seg(env, seg, lmr, offset, length);
+	if (faults & BIT(F_UNKNOWN))
+		seg->lmr_context = env->freed;
+}
+
+static void arrange_flags(enum tp_call call, u32 faults, struct tp_args *args)
+{
+	if (faults & BIT(F_FLAG))
+		args->flags |= call == TP_SEND ? DAT_COMPLETION_EVD_THRESHOLD_FLAG :
+			       call == TP_RECV ? DAT_COMPLETION_SUPPRESS_FLAG :
+						 DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	if (faults & BIT(F_UNSIGNALLED))
+		args->flags |= DAT_COMPLETION_UNSIGNALLED_FLAG;
+}
+
+static void arrange_arguments(enum tp_call call, u32 faults, struct tp_args *args)
+{
+	tp_args(env, &ep, call, args);
+	arrange_segment(call, faults, &args->segs[0]);
+	arrange_flags(call, faults, args);
+	if (faults & BIT(F_LENGTH))
+		args->target.segment_length = call == TP_WRITE ? TP_SEG - 1 : 0x7fffffff;
+	if (faults & BIT(F_NEGATIVE))
+		args->n = -1;
+	if (faults & BIT(F_TOO_MANY))
+		args->n = tp_call_limit[call] + 1;
+	if (faults & BIT(F_NO_IOV))
+		args->iov = NULL;
+	if (faults & BIT(F_NO_REMOTE))
+		args->remote = NULL;
+	if (faults & BIT(F_HANDLE))
+		args->handle = call == TP_SRQ ? ep.handle : env->srq_handle;
+}
+
+static void arrange(enum tp_call call, u32 faults, struct arranged *arr)
+{
+	struct kdapl_pool *pool = tp_pool(env, &ep, call);
+	struct kdapl_slot *slot;
+
+	memset(arr, 0, sizeof(*arr));
+	arrange_arguments(call, faults, &arr->args);
+	if (faults & BIT(F_STATE))
+		tp_set_state(&ep, call == TP_RECV ? DAT_EP_STATE_UNCONFIGURED_UNCONNECTED :
+						    DAT_EP_STATE_UNCONNECTED);
+	if (faults & BIT(F_FULL))
+		while ((slot = kdapl_pool_get(pool)))
+			arr->taken[arr->ntaken++] = slot;
+	if (faults & BIT(F_NO_ROOM))
+		fake_refuse(env->fake, -ENOMEM, 1);
+	if (faults & BIT(F_REFUSED))
+		fake_refuse(env->fake, -EINVAL, 1);
+	arr->before = arr->args;
+	arr->posts = env->fake->posts;
+	arr->free = kdapl_pool_free_count(pool);
+	arr->run_tail = ep.ep->sq.run_tail;
+	arr->run_len = ep.ep->sq.run_len;
+}
+
+static void undo(enum tp_call call, u32 faults, struct arranged *arr)
+{
+	fake_refuse(env->fake, 0, 0);
+	while (arr->ntaken)
+		kdapl_pool_put(tp_pool(env, &ep, call), arr->taken[--arr->ntaken]);
+	if (faults & BIT(F_STATE))
+		tp_set_state(&ep, DAT_EP_STATE_CONNECTED);
+}
+
+/* G-01, P5 */
+static void expect_nothing_changed(struct kunit *test, enum tp_call call, struct arranged *arr)
+{
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, env->fake->posts, arr->posts);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(tp_pool(env, &ep, call)), arr->free);
+	KUNIT_EXPECT_EQ(test, ep.ep->sq.run_tail, arr->run_tail);
+	KUNIT_EXPECT_EQ(test, ep.ep->sq.run_len, arr->run_len);
+	KUNIT_EXPECT_EQ(test, tp_events(ep.recv_evd), 0);
+	KUNIT_EXPECT_EQ(test, tp_events(ep.request_evd), 0);
+	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
+	KUNIT_EXPECT_MEMEQ(test, &arr->args, &arr->before, sizeof(arr->args));
+}
+
+/* The same queue still takes, completes and gives back */
+static void expect_works(struct kunit *test, enum tp_call call)
+{
+	struct kdapl_pool *pool = tp_pool(env, &ep, call);
+
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, call, 4711, 0), DAT_SUCCESS);
+	if (call == TP_SRQ) {
+		/* Nobody takes it: this EP has a queue of its own. By hand, then */
+		struct fake_queue *q = tp_queue(env, &ep, call);
+
+		KUNIT_EXPECT_EQ(test, fake_outstanding(q), 1);
+		kdapl_pool_put(pool, kdapl_slot_of_cqe(fake_wr_at(q, 0)->cqe));
+		q->head = q->tail;
+	} else {
+		KUNIT_EXPECT_TRUE(test, tp_complete(env, &ep, call, IB_WC_SUCCESS, TP_SEG));
+		tp_expect_dto(test, &ep, call, 4711, DAT_DTO_SUCCESS, TP_SEG);
+	}
+	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(pool), TP_DEPTH);
+}
+
+static void refuse(struct kunit *test, enum tp_call call, u32 faults, enum fault expected)
+{
+	struct arranged *arr = kunit_kzalloc(test, sizeof(*arr), GFP_KERNEL);
+	DAT_RETURN ret;
+
+	KUNIT_ASSERT_NOT_NULL(test, arr);
+	arrange(call, faults, arr);
+	ret = tp_post(call, &arr->args);
+	KUNIT_EXPECT_EQ_MSG(test, DAT_GET_TYPE(ret), fault_descs[expected].type,
+			    "%s with faults %#x: %s must decide", tp_call_name[call], faults,
+			    fault_descs[expected].name);
+	KUNIT_EXPECT_NE(test, ret & DAT_CLASS_ERROR, 0);
+	/* A refusal by the verbs is used up only by a call that got there */
+	KUNIT_EXPECT_EQ(test, env->fake->refusals,
+			expected < F_NO_ROOM && (faults & (BIT(F_NO_ROOM) | BIT(F_REFUSED))));
+	expect_nothing_changed(test, call, arr);
+	undo(call, faults, arr);
+	kunit_kfree(test, arr);
+}
+
+/* ---- the table ---------------------------------------------------------------- */
+
+struct row {
+	u8 call;
+	u8 fault;
+};
+
+static struct row rows[TP_NCALLS * NFAULTS];
+
+static const void *row_gen(const void *prev, char *desc)
+{
+	unsigned int i = prev ? (const struct row *)prev - rows + 1 : 0;
+
+	for (; i < ARRAY_SIZE(rows); i++) {
+		rows[i].call = i / NFAULTS;
+		rows[i].fault = i % NFAULTS;
+		if (!(fault_descs[rows[i].fault].calls & BIT(rows[i].call)))
+			continue;
+		snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s_%s_first", tp_call_name[rows[i].call],
+			 fault_descs[rows[i].fault].name);
+		return &rows[i];
+	}
+	return NULL;
+}
+
+static void step_4_0_decides_before_all_later_ones(struct kunit *test)
+{
+	const struct row *row = test->param_value;
+	const struct fault_desc *first = &fault_descs[row->fault];
+	unsigned int j;
+
+	refuse(test, row->call, BIT(row->fault), row->fault);
+	expect_works(test, row->call);
+	for (j = row->fault + 1; j < NFAULTS; j++)
+		if ((fault_descs[j].calls & BIT(row->call)) && fault_descs[j].step > first->step)
+			refuse(test, row->call, BIT(row->fault) | BIT(j), row->fault);
+	expect_works(test, row->call);
+}
+
+/* Everything wrong at once, and then one fault less each time */
+static void step_4_0_all_faults_peeled_off(struct kunit *test)
+{
+	enum tp_call call;
+	int f;
+
+	for (call = 0; call < TP_NCALLS; call++) {
+		u32 faults = 0;
+
+		for (f = NFAULTS - 2; f >= 0; f--) {
+			if (!(fault_descs[f].calls & BIT(call)))
+				continue;
+			faults |= BIT(f);
+			/* A count below zero hides the count above the limit */
+			if (f == F_NEGATIVE)
+				faults &= ~BIT(F_TOO_MANY);
+			refuse(test, call, faults, f);
+		}
+		expect_works(test, call);
+	}
+}
+
+/* ---- verbs that refuse ----------------------------------------------------------- */
+
+static void P5_refused_by_verbs_leaves_nothing(struct kunit *test)
+{
+	enum tp_call call;
+	u32 i;
+
+	for (call = 0; call < TP_NCALLS; call++) {
+		for (i = 0; i < 2 * TP_DEPTH; i++)
+			refuse(test, call, BIT(i & 1 ? F_REFUSED : F_NO_ROOM),
+			       i & 1 ? F_REFUSED : F_NO_ROOM);
+		expect_works(test, call);
+	}
+}
+
+/* An unsignalled request that is refused leaves the run as it was (6.8) */
+static void P5_refused_unsignalled_request_is_not_in_the_run(struct kunit *test)
+{
+	u32 i, round;
+
+	for (round = 0; round < 3; round++) {
+		KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SEND, 1,
+						  DAT_COMPLETION_SUPPRESS_FLAG), DAT_SUCCESS);
+		for (i = 0; i < 5; i++) {
+			fake_refuse(env->fake, -EINVAL, 1);
+			TP_EXPECT_TYPE(test, tp_post_one(env, &ep, TP_SEND, 2,
+							 DAT_COMPLETION_SUPPRESS_FLAG),
+				       DAT_INTERNAL_ERROR);
+		}
+		KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SEND, 3, 0), DAT_SUCCESS);
+		KUNIT_EXPECT_TRUE(test, tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0));
+		KUNIT_EXPECT_TRUE(test, tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0));
+		tp_expect_dto(test, &ep, TP_SEND, 3, DAT_DTO_SUCCESS, TP_SEG);
+		KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->sq.pool), TP_DEPTH);
+	}
+}
+
+/* ---- handles ------------------------------------------------------------------------ */
+
+static void G_35_bad_handles(struct kunit *test)
+{
+	struct tp_args args, before;
+	enum tp_call call;
+	struct tp_ep gone;
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &gone), DAT_SUCCESS);
+	for (call = 0; call < TP_NCALLS; call++) {
+		DAT_HANDLE good = call == TP_SRQ ? env->srq_handle : ep.handle;
+		DAT_HANDLE bad[] = {
+			NULL, (DAT_HANDLE)~0UL, (DAT_HANDLE)0xdeadbeefUL, &args, ep.ep,
+			env->own.pz, env->own.rw.handle, ep.recv_evd,
+			kdapl_obj_handle(&env->ia->obj),
+			call == TP_SRQ ? ep.handle : env->srq_handle,
+			(DAT_HANDLE)((unsigned long)good ^ 1UL << 63),
+			(DAT_HANDLE)((unsigned long)good ^ 1UL << KDAPL_HANDLE_GEN_SHIFT),
+		};
+
+		tp_args(env, &ep, call, &args);
+		before = args;
+		for (i = 0; i < ARRAY_SIZE(bad); i++) {
+			args.handle = bad[i];
+			TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_INVALID_HANDLE);
+		}
+		args.handle = before.handle;
+		KUNIT_EXPECT_MEMEQ(test, &args, &before, sizeof(args));
+	}
+	/* S-39, W-27, R-37: a handle that was good until just now */
+	tp_args(env, &gone, TP_SEND, &args);
+	tp_ep_free(&gone);
+	for (call = 0; call < TP_SRQ; call++)
+		TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_INVALID_HANDLE);
+}
+
+/* ---- suite ------------------------------------------------------------------------------ */
+
+static int post_error_suite_init(struct kunit_suite *suite)
+{
+	env = tp_env_create();
+	if (IS_ERR(env))
+		return PTR_ERR(env);
+	if (tp_ep_create(env, NULL, false, &ep) != DAT_SUCCESS)
+		return -EIO;
+	return tp_connect(&ep);
+}
+
+static void post_error_suite_exit(struct kunit_suite *suite)
+{
+	if (IS_ERR_OR_NULL(env))
+		return;
+	tp_ep_free(&ep);
+	tp_env_destroy(env);
+	env = NULL;
+}
+
+static void post_error_exit(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+	KUNIT_EXPECT_EQ(test, env->fake->full, 0);
+	KUNIT_EXPECT_EQ(test, env->fake->overruns, 0);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
+}
+
+static struct kunit_case post_error_cases[] = {
+	KUNIT_CASE_PARAM(step_4_0_decides_before_all_later_ones, row_gen),
+	KUNIT_CASE(step_4_0_all_faults_peeled_off),
+	KUNIT_CASE(P5_refused_by_verbs_leaves_nothing),
+	KUNIT_CASE(P5_refused_unsignalled_request_is_not_in_the_run),
+	KUNIT_CASE(G_35_bad_handles),
+	{}
+};
+
+static struct kunit_suite post_error_suite = {
+	.name = "kdapl_post_error",
+	.suite_init = post_error_suite_init,
+	.suite_exit = post_error_suite_exit,
+	.exit = post_error_exit,
+	.test_cases = post_error_cases,
+};
+
+kunit_test_suite(post_error_suite);

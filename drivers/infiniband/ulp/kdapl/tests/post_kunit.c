@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: what the five posting calls hand to the verbs.
+ *
+ * Each successful call is compared with the work request that the fake
+ * device received: opcode, flags, segments, remote side. Bounds of what is
+ * accepted stand here too, refusals and their order in post_error_kunit.c.
+ * Runs in a KUnit thread; every test has an endpoint of its own, CONNECTED.
+ */
+#include "post_kunit.h"
+
+static struct tp_env *env;
+static struct tp_ep ep;
+
+static const struct fake_wr *last(enum tp_call call)
+{
+	return fake_last(tp_queue(env, &ep, call));
+}
+
+static void expect_sge(struct kunit *test, const struct ib_sge *sge,
+		       const DAT_LMR_TRIPLET *seg, const struct tp_lmr *lmr)
+{
+	KUNIT_EXPECT_EQ(test, sge->addr, seg->virtual_address);
+	KUNIT_EXPECT_EQ(test, sge->length, seg->segment_length);
+	KUNIT_EXPECT_EQ(test, sge->lkey, lmr->lkey);
+}
+
+/* Completes what is outstanding, so that the queues are empty again */
+static void finish(enum tp_call call)
+{
+	struct kdapl_pool *pool = tp_pool(env, &ep, call);
+	struct fake_queue *q = tp_queue(env, &ep, call);
+
+	if (call != TP_SRQ) {
+		while (fake_outstanding(q))
+			tp_complete(env, &ep, call, IB_WC_SUCCESS, 0);
+	} else {
+		/* No endpoint of this suite takes from the SRQ */
+		for (; q->head != q->tail; q->head++)
+			kdapl_pool_put(pool, kdapl_slot_of_cqe(fake_wr_at(q, 0)->cqe));
+	}
+	tp_drain(&ep);
+}
+
+/* ---- one call, all fields ------------------------------------------------------ */
+
+static void call_desc(const enum tp_call *call, char *desc)
+{
+	strscpy(desc, tp_call_name[*call], KUNIT_PARAM_DESC_SIZE);
+}
+
+static const enum tp_call calls[] = { TP_SEND, TP_WRITE, TP_READ, TP_RECV, TP_SRQ };
+
+KUNIT_ARRAY_PARAM(call, calls, call_desc);
+
+static void G_03_work_request_is_what_was_asked(struct kunit *test)
+{
+	static const enum ib_wr_opcode opcode[] = {
+		IB_WR_SEND, IB_WR_RDMA_WRITE, IB_WR_RDMA_READ
+	};
+	enum tp_call call = *(const enum tp_call *)test->param_value;
+	struct tp_lmr *other = tp_needs_read(call) ? &env->own.ro : &env->own.wo;
+	const struct fake_wr *wr;
+	struct tp_args args;
+
+	tp_args(env, &ep, call, &args);
+	args.n = 2;
+	args.target.segment_length = call == TP_READ ? TP_SEG + 17 : TP_MAX_SIZE;
+	tp_seg(env, &args.segs[0], other, 300, 17);
+	KUNIT_ASSERT_EQ(test, tp_post(call, &args), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, fake_outstanding(tp_queue(env, &ep, call)), 1);
+	wr = last(call);
+	KUNIT_EXPECT_EQ(test, wr->num_sge, 2);
+	expect_sge(test, &wr->sge[0], &args.segs[0], other);
+	expect_sge(test, &wr->sge[1], &args.segs[1], &env->own.rw);
+	if (tp_is_request(call)) {
+		KUNIT_EXPECT_EQ(test, wr->opcode, opcode[call]);
+		KUNIT_EXPECT_EQ(test, wr->send_flags, IB_SEND_SIGNALED);
+	}
+	if (call == TP_WRITE || call == TP_READ) {
+		KUNIT_EXPECT_EQ(test, wr->remote_addr, args.target.virtual_address);
+		KUNIT_EXPECT_EQ(test, wr->rkey, args.target.rmr_context);
+	}
+	finish(call);
+}
+
+/* ---- segments -------------------------------------------------------------------- */
+
+static void G_12_empty_segments_are_ignored(struct kunit *test)
+{
+	enum tp_call call = *(const enum tp_call *)test->param_value;
+	DAT_COUNT n = tp_call_limit[call];
+	const struct fake_wr *wr;
+	struct tp_args args;
+	DAT_COUNT i;
+
+	/* One segment counts, first, in the middle, or last; the others are garbage */
+	for (i = 0; i < n; i++) {
+		tp_args(env, &ep, call, &args);
+		memset(args.segs, 0xff, sizeof(args.segs));
+		args.n = n;
+		for (int k = 0; k < n; k++)
+			args.segs[k].segment_length = 0;
+		tp_seg(env, &args.segs[i], &env->own.rw, 8, TP_SEG);
+		KUNIT_ASSERT_EQ(test, tp_post(call, &args), DAT_SUCCESS);
+		wr = last(call);
+		KUNIT_EXPECT_EQ(test, wr->num_sge, 1);
+		expect_sge(test, &wr->sge[0], &args.segs[i], &env->own.rw);
+		finish(call);
+	}
+	/* S-07: none counts */
+	args.segs[n - 1].segment_length = 0;
+	args.target.segment_length = 0;
+	KUNIT_EXPECT_EQ(test, tp_post(call, &args), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, last(call)->num_sge, 0);
+	finish(call);
+}
+
+static void G_13_no_segments_no_look_at_the_iov(struct kunit *test)
+{
+	enum tp_call call = *(const enum tp_call *)test->param_value;
+	struct tp_args args;
+
+	tp_args(env, &ep, call, &args);
+	args.n = 0;
+	/* D-05: a read of nothing; for the others it does not matter */
+	args.target.segment_length = call == TP_READ ? 0 : 100;
+	args.iov = NULL;
+	KUNIT_EXPECT_EQ(test, tp_post(call, &args), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, last(call)->num_sge, 0);
+	args.iov = (DAT_LMR_TRIPLET *)0x10;
+	KUNIT_EXPECT_EQ(test, tp_post(call, &args), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, last(call)->num_sge, 0);
+	finish(call);
+}
+
+static void G_17_as_many_segments_as_the_limit(struct kunit *test)
+{
+	enum tp_call call = *(const enum tp_call *)test->param_value;
+	DAT_COUNT n = tp_call_limit[call], i;
+	const struct fake_wr *wr;
+	struct tp_args args;
+
+	tp_args(env, &ep, call, &args);
+	args.n = n;
+	args.target.segment_length = n * TP_SEG;
+	KUNIT_ASSERT_EQ(test, tp_post(call, &args), DAT_SUCCESS);
+	wr = last(call);
+	KUNIT_ASSERT_EQ(test, wr->num_sge, n);
+	/* S-02, W-02, R-02: in vector order */
+	for (i = 0; i < n; i++)
+		expect_sge(test, &wr->sge[i], &args.segs[i], &env->own.rw);
+	args.n = n + 1;
+	TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_INVALID_PARAMETER);
+	finish(call);
+}
+
+static void G_21_range_of_a_segment(struct kunit *test)
+{
+	enum tp_call call = *(const enum tp_call *)test->param_value;
+	u64 start;
+	u32 i;
+	const struct {
+		u64 address;
+		u32 length;
+		bool ok;
+	} range[] = {
+		{ 0, 1, true },
+		{ TP_BUF - TP_SEG, TP_SEG, true },	/* G-21: exactly to the end */
+		{ TP_BUF - TP_SEG, TP_SEG + 1, false },
+		{ TP_BUF - TP_SEG + 1, TP_SEG, false },
+		{ TP_BUF - 1, 1, true },
+		{ TP_BUF, 1, false },			/* begins where the LMR ends */
+		{ TP_BUF + 4096, 1, false },
+		{ -1ULL, 1, false },			/* G-23: below the start */
+		{ -1ULL, 2, false },
+		{ -4096ULL, 8192, false },
+		{ -1ULL << 40, 1, false },
+		{ 0, U32_MAX, false },
+	};
+
+	start = (unsigned long)env->buf;
+	for (i = 0; i < ARRAY_SIZE(range); i++) {
+		struct tp_args args;
+		DAT_RETURN ret;
+
+		tp_args(env, &ep, call, &args);
+		args.segs[0].virtual_address = start + range[i].address;
+		args.segs[0].segment_length = range[i].length;
+		if (call == TP_READ)
+			args.target.segment_length = range[i].length;
+		ret = tp_post(call, &args);
+		if (range[i].ok)
+			KUNIT_EXPECT_EQ_MSG(test, ret, DAT_SUCCESS, "range %u", i);
+		else
+			KUNIT_EXPECT_EQ_MSG(test, DAT_GET_TYPE(ret), DAT_INVALID_PARAMETER,
+					    "range %u", i);
+		finish(call);
+	}
+}
+
+static void G_22_no_wrap_around_of_the_address(struct kunit *test)
+{
+	enum tp_call call = *(const enum tp_call *)test->param_value;
+	struct tp_args args;
+
+	tp_args(env, &ep, call, &args);
+	args.segs[0].virtual_address = U64_MAX - 10;
+	args.segs[0].segment_length = 100;
+	TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_INVALID_PARAMETER);
+	/* Such that the sum comes out inside the LMR */
+	args.segs[0].virtual_address = (unsigned long)env->buf + 16 - U32_MAX;
+	args.segs[0].segment_length = U32_MAX;
+	TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, fake_outstanding(tp_queue(env, &ep, call)), 0);
+}
+
+static void G_19_no_wrap_around_of_the_sum(struct kunit *test)
+{
+	enum tp_call call = *(const enum tp_call *)test->param_value;
+	struct kdapl_lmr_desc *desc = env->own.rw.lmr->desc;
+	u64 start = desc->start, length = desc->length;
+	struct tp_args args;
+	u32 i;
+
+	/* A region of the whole address space: no real one is as large */
+	desc->start = 0;
+	desc->length = U64_MAX;
+	for (i = 0; i < 2; i++) {
+		tp_args(env, &ep, call, &args);
+		args.n = 2;
+		args.segs[0].segment_length = U32_MAX;
+		/* 2^32 exactly: 0 in 32 bits; and a little more */
+		args.segs[1].segment_length = 1 + i * TP_SEG;
+		args.target.segment_length = call == TP_READ ? i * TP_SEG : U32_MAX;
+		TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_INVALID_PARAMETER);
+	}
+	desc->start = start;
+	desc->length = length;
+	KUNIT_EXPECT_EQ(test, fake_outstanding(tp_queue(env, &ep, call)), 0);
+	finish(call);
+}
+
+static void G_20_message_size(struct kunit *test)
+{
+	enum tp_call call = *(const enum tp_call *)test->param_value;
+	struct tp_args args;
+
+	tp_args(env, &ep, call, &args);
+	args.n = 2;
+	tp_seg(env, &args.segs[0], &env->own.rw, 0, TP_MAX_SIZE - 1);
+	tp_seg(env, &args.segs[1], &env->own.rw, 0, 1);
+	args.target.segment_length = TP_MAX_SIZE;
+	KUNIT_EXPECT_EQ(test, tp_post(call, &args), DAT_SUCCESS);
+	args.segs[1].segment_length = 2;
+	if (call == TP_WRITE)
+		args.target.segment_length++;
+	if (tp_is_request(call))
+		TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_INVALID_PARAMETER);
+	else
+		/* only messages are limited */
+		KUNIT_EXPECT_EQ(test, tp_post(call, &args), DAT_SUCCESS);
+	finish(call);
+}
+
+static void S_43_R_41_the_one_privilege_is_enough(struct kunit *test)
+{
+	enum tp_call call = *(const enum tp_call *)test->param_value;
+	struct tp_lmr *enough = tp_needs_read(call) ? &env->own.ro : &env->own.wo;
+	struct tp_lmr *wrong = tp_needs_read(call) ? &env->own.wo : &env->own.ro;
+	struct tp_args args;
+
+	tp_args(env, &ep, call, &args);
+	tp_seg(env, &args.segs[0], enough, 0, TP_SEG);
+	KUNIT_EXPECT_EQ(test, tp_post(call, &args), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, last(call)->sge[0].lkey, enough->lkey);
+	tp_seg(env, &args.segs[0], wrong, 0, TP_SEG);
+	TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_PRIVILEGES_VIOLATION);
+	finish(call);
+}
+
+static void S_41_contexts_that_name_no_region(struct kunit *test)
+{
+	enum tp_call call = *(const enum tp_call *)test->param_value;
+	DAT_LMR_CONTEXT good = env->own.rw.context;
+	struct tp_args args;
+	u32 bit;
+
+	tp_args(env, &ep, call, &args);
+	/* Freed; unused entries; the right entry of every other generation */
+	args.segs[0].lmr_context = env->freed;
+	TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_PRIVILEGES_VIOLATION);
+	args.segs[0].lmr_context = 0;
+	TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_PRIVILEGES_VIOLATION);
+	args.segs[0].lmr_context = U32_MAX;
+	TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_PRIVILEGES_VIOLATION);
+	for (bit = KDAPL_LMR_INDEX_BITS; bit < 32; bit++) {
+		args.segs[0].lmr_context = good ^ BIT(bit);
+		TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_PRIVILEGES_VIOLATION);
+	}
+	for (bit = 6; bit < KDAPL_LMR_INDEX_BITS; bit++) {
+		args.segs[0].lmr_context = good ^ BIT(bit);
+		TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_PRIVILEGES_VIOLATION);
+	}
+	KUNIT_EXPECT_EQ(test, fake_outstanding(tp_queue(env, &ep, call)), 0);
+}
+
+static void S_44_first_bad_segment_decides(struct kunit *test)
+{
+	enum tp_call call = *(const enum tp_call *)test->param_value;
+	struct tp_lmr *wrong = tp_needs_read(call) ? &env->own.wo : &env->own.ro;
+	static const DAT_UINT32 type[] = {
+		DAT_PRIVILEGES_VIOLATION, DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION,
+		DAT_INVALID_PARAMETER
+	};
+	DAT_LMR_TRIPLET bad[4];
+	struct tp_args args;
+	u32 i, k;
+
+	tp_args(env, &ep, call, &args);
+	bad[0] = args.segs[0];
+	bad[0].lmr_context = env->freed;
+	tp_seg(env, &bad[1], &env->foreign.rw, 0, TP_SEG);
+	tp_seg(env, &bad[2], wrong, 0, TP_SEG);
+	tp_seg(env, &bad[3], &env->own.rw, TP_BUF - 1, 2);
+	args.n = 2;
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		/* A good one in front, so that it is not the first that is looked at */
+		args.segs[1] = bad[i];
+		TP_EXPECT_TYPE(test, tp_post(call, &args), type[i]);
+		if (tp_call_limit[call] < 3)
+			continue;
+		args.n = 3;
+		for (k = 0; k < ARRAY_SIZE(bad); k++) {
+			args.segs[2] = bad[k];
+			TP_EXPECT_TYPE(test, tp_post(call, &args), type[i]);
+		}
+		args.n = 2;
+	}
+	KUNIT_EXPECT_EQ(test, fake_outstanding(tp_queue(env, &ep, call)), 0);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(tp_pool(env, &ep, call)), TP_DEPTH);
+}
+
+/* ---- lengths of the two sides ------------------------------------------------------ */
+
+static void W_04_to_W_06_local_against_remote_length(struct kunit *test)
+{
+	struct tp_args args;
+
+	tp_args(env, &ep, TP_WRITE, &args);
+	args.target.segment_length = TP_SEG;
+	KUNIT_EXPECT_EQ(test, tp_post(TP_WRITE, &args), DAT_SUCCESS);
+	args.target.segment_length = U32_MAX;
+	KUNIT_EXPECT_EQ(test, tp_post(TP_WRITE, &args), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, last(TP_WRITE)->sge[0].length, TP_SEG);
+	args.target.segment_length = TP_SEG - 1;
+	TP_EXPECT_TYPE(test, tp_post(TP_WRITE, &args), DAT_LENGTH_ERROR);
+	args.target.segment_length = 0;
+	TP_EXPECT_TYPE(test, tp_post(TP_WRITE, &args), DAT_LENGTH_ERROR);
+	KUNIT_EXPECT_EQ(test, fake_outstanding(&tp_qp(&ep)->sq), 2);
+	finish(TP_WRITE);
+}
+
+static void D_03_read_is_trimmed_to_the_remote_length(struct kunit *test)
+{
+	static const struct {
+		u32 remote;
+		int num_sge;
+		u32 length[2];
+	} row[] = {
+		{ 2 * TP_SEG, 2, { TP_SEG, TP_SEG } },
+		{ 2 * TP_SEG - 1, 2, { TP_SEG, TP_SEG - 1 } },
+		{ TP_SEG + 1, 2, { TP_SEG, 1 } },
+		{ TP_SEG, 1, { TP_SEG, 0 } },
+		{ 10, 1, { 10, 0 } },
+		{ 0, 0, { 0, 0 } },
+	};
+	const struct fake_wr *wr;
+	struct tp_args args;
+	u32 i;
+	int k;
+
+	for (i = 0; i < ARRAY_SIZE(row); i++) {
+		tp_args(env, &ep, TP_READ, &args);
+		args.n = 2;
+		args.target.segment_length = row[i].remote;
+		KUNIT_ASSERT_EQ(test, tp_post(TP_READ, &args), DAT_SUCCESS);
+		wr = last(TP_READ);
+		KUNIT_EXPECT_EQ(test, wr->num_sge, row[i].num_sge);
+		for (k = 0; k < row[i].num_sge; k++)
+			KUNIT_EXPECT_EQ(test, wr->sge[k].length, row[i].length[k]);
+		/* D-07: and that is what the event tells */
+		tp_complete(env, &ep, TP_READ, IB_WC_SUCCESS, 0);
+		tp_expect_dto(test, &ep, TP_READ, args.cookie.as_64, DAT_DTO_SUCCESS,
+			      row[i].remote);
+		/* G-04: the Consumer's array is as it was */
+		KUNIT_EXPECT_EQ(test, args.segs[0].segment_length, TP_SEG);
+		KUNIT_EXPECT_EQ(test, args.segs[1].segment_length, TP_SEG);
+	}
+}
+
+static void D_04_read_into_too_little_is_refused(struct kunit *test)
+{
+	struct tp_args args;
+
+	tp_args(env, &ep, TP_READ, &args);
+	args.target.segment_length = TP_SEG + 1;
+	TP_EXPECT_TYPE(test, tp_post(TP_READ, &args), DAT_LENGTH_ERROR);
+	args.n = 0;
+	args.target.segment_length = 1;
+	TP_EXPECT_TYPE(test, tp_post(TP_READ, &args), DAT_LENGTH_ERROR);
+	KUNIT_EXPECT_EQ(test, fake_outstanding(&tp_qp(&ep)->sq), 0);
+}
+
+/* ---- suite ---------------------------------------------------------------------------- */
+
+static int post_suite_init(struct kunit_suite *suite)
+{
+	env = tp_env_create();
+	return PTR_ERR_OR_ZERO(env);
+}
+
+static void post_suite_exit(struct kunit_suite *suite)
+{
+	tp_env_destroy(env);
+	env = NULL;
+}
+
+static int post_init(struct kunit *test)
+{
+	if (tp_ep_create(env, NULL, false, &ep) != DAT_SUCCESS)
+		return -EIO;
+	return tp_connect(&ep);
+}
+
+static void post_exit(struct kunit *test)
+{
+	if (ep.ep) {
+		KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->sq.pool), TP_DEPTH);
+		KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->rq), TP_DEPTH);
+		KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&env->srq->pool), TP_DEPTH);
+		KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
+	}
+	tp_ep_free(&ep);
+	KUNIT_EXPECT_EQ(test, env->fake->full, 0);
+	KUNIT_EXPECT_EQ(test, env->fake->overruns, 0);
+}
+
+static struct kunit_case post_cases[] = {
+	KUNIT_CASE_PARAM(G_03_work_request_is_what_was_asked, call_gen_params),
+	KUNIT_CASE_PARAM(G_12_empty_segments_are_ignored, call_gen_params),
+	KUNIT_CASE_PARAM(G_13_no_segments_no_look_at_the_iov, call_gen_params),
+	KUNIT_CASE_PARAM(G_17_as_many_segments_as_the_limit, call_gen_params),
+	KUNIT_CASE_PARAM(G_21_range_of_a_segment, call_gen_params),
+	KUNIT_CASE_PARAM(G_22_no_wrap_around_of_the_address, call_gen_params),
+	KUNIT_CASE_PARAM(G_19_no_wrap_around_of_the_sum, call_gen_params),
+	KUNIT_CASE_PARAM(G_20_message_size, call_gen_params),
+	KUNIT_CASE_PARAM(S_43_R_41_the_one_privilege_is_enough, call_gen_params),
+	KUNIT_CASE_PARAM(S_41_contexts_that_name_no_region, call_gen_params),
+	KUNIT_CASE_PARAM(S_44_first_bad_segment_decides, call_gen_params),
+	KUNIT_CASE(W_04_to_W_06_local_against_remote_length),
+	KUNIT_CASE(D_03_read_is_trimmed_to_the_remote_length),
+	KUNIT_CASE(D_04_read_into_too_little_is_refused),
+	{}
+};
+
+static struct kunit_suite post_suite = {
+	.name = "kdapl_post",
+	.suite_init = post_suite_init,
+	.suite_exit = post_suite_exit,
+	.init = post_init,
+	.exit = post_exit,
+	.test_cases = post_cases,
+};
+
+kunit_test_suite(post_suite);

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What the suites over the posting path share: an IA on the fake device with
+ * zones, memory regions and an SRQ, endpoints made through the public calls
+ * and connected without a network, and the five posting calls as one.
+ *
+ * The environment is made once for a suite, endpoints by the tests that want
+ * one of their own. Process context.
+ */
+#ifndef _KDAPL_POST_KUNIT_H_
+#define _KDAPL_POST_KUNIT_H_
+
+#include <kunit/test.h>
+#include "../kdapl.h"
+#include "fake_ibdev.h"
+
+#define TP_BUF		32768		/* bytes of memory, all of it registered */
+#define TP_SEG		64		/* of an ordinary segment */
+#define TP_DEPTH	16		/* of each queue */
+#define TP_MAX_SIZE	8192		/* max_message_size and max_rdma_size */
+#define TP_IOV		8		/* more than any limit */
+/* Limits that differ, so that a mix-up shows */
+#define TP_SEND_IOV	4
+#define TP_WRITE_IOV	3
+#define TP_READ_IOV	2
+#define TP_RECV_IOV	5
+#define TP_SRQ_IOV	6
+
+enum tp_call {
+	TP_SEND,
+	TP_WRITE,
+	TP_READ,
+	TP_RECV,
+	TP_SRQ,
+	TP_NCALLS
+};
+
+extern const char * const tp_call_name[TP_NCALLS];
+extern const DAT_DTOS tp_call_op[TP_NCALLS];
+extern const DAT_COUNT tp_call_limit[TP_NCALLS];
+
+struct tp_lmr {
+	DAT_LMR_HANDLE handle;
+	DAT_LMR_CONTEXT context;
+	u32 lkey;
+	struct kdapl_lmr *lmr;
+};
+
+/* One zone with memory of each kind of privilege */
+struct tp_zone {
+	DAT_PZ_HANDLE pz;
+	struct tp_lmr rw;
+	struct tp_lmr ro;
+	struct tp_lmr wo;
+};
+
+struct tp_env {
+	struct fake_dev *fake;
+	struct kdapl_ia *ia;
+	struct tp_zone own;
+	struct tp_zone foreign;
+	DAT_LMR_CONTEXT freed;		/* was an LMR of the own zone */
+	DAT_SRQ_HANDLE srq_handle;
+	struct kdapl_srq *srq;
+	u8 *buf;
+};
+
+struct tp_ep {
+	DAT_EP_HANDLE handle;
+	struct kdapl_ep *ep;
+	DAT_EVD_HANDLE recv_evd;
+	DAT_EVD_HANDLE request_evd;
+	DAT_EVD_HANDLE connect_evd;
+};
+
+/* Arguments of any of the five calls */
+struct tp_args {
+	DAT_HANDLE handle;
+	DAT_COUNT n;
+	DAT_LMR_TRIPLET *iov;
+	DAT_DTO_COOKIE cookie;
+	const DAT_RMR_TRIPLET *remote;
+	u32 flags;
+	DAT_LMR_TRIPLET segs[TP_IOV];
+	DAT_RMR_TRIPLET target;
+};
+
+struct tp_env *tp_env_create(void);
+/* Complains, loudly, about what the device still has */
+void tp_env_destroy(struct tp_env *env);
+
+void tp_attr(DAT_EP_ATTR *attr);
+/* @attr NULL: tp_attr(); three EVDs of its own, policy DISABLE */
+DAT_RETURN tp_ep_create(struct tp_env *env, const DAT_EP_ATTR *attr, bool srq, struct tp_ep *tep);
+void tp_ep_free(struct tp_ep *tep);
+/* CONNECTED as after a real attempt; the ESTABLISHED event is taken off */
+int tp_connect(struct tp_ep *tep);
+/* A state and nothing else */
+void tp_set_state(struct tp_ep *tep, DAT_EP_STATE state);
+struct fake_qp *tp_qp(struct tp_ep *tep);
+
+/* A call that succeeds on a connected EP: one segment at the start of the buffer */
+void tp_args(struct tp_env *env, struct tp_ep *tep, enum tp_call call, struct tp_args *args);
+/* One segment of memory from @offset on */
+void tp_seg(struct tp_env *env, DAT_LMR_TRIPLET *seg, const struct tp_lmr *lmr, u32 offset,
+	    u32 length);
+DAT_RETURN tp_post(enum tp_call call, const struct tp_args *args);
+/* All of it: arguments with this cookie and these flags, posted */
+DAT_RETURN tp_post_one(struct tp_env *env, struct tp_ep *tep, enum tp_call call, u64 cookie,
+		       u32 flags);
+
+struct kdapl_pool *tp_pool(struct tp_env *env, struct tp_ep *tep, enum tp_call call);
+struct fake_queue *tp_queue(struct tp_env *env, struct tp_ep *tep, enum tp_call call);
+DAT_EVD_HANDLE tp_evd(struct tp_ep *tep, enum tp_call call);
+/* The device completes the oldest of a queue; callbacks have run on return */
+bool tp_complete(struct tp_env *env, struct tp_ep *tep, enum tp_call call,
+		 enum ib_wc_status status, u32 len);
+/* Events waiting on an EVD */
+u32 tp_events(DAT_EVD_HANDLE evd);
+/* Takes all events off the EP's EVDs; how many there were */
+u32 tp_drain(struct tp_ep *tep);
+/* The next event is this completion? Expectations on every field */
+void tp_expect_dto(struct kunit *test, struct tp_ep *tep, enum tp_call call, u64 cookie,
+		   DAT_DTO_COMPLETION_STATUS status, u32 length);
+
+static inline bool tp_is_request(enum tp_call call)
+{
+	return call <= TP_READ;
+}
+
+/* Does the call need local read? Else local write */
+static inline bool tp_needs_read(enum tp_call call)
+{
+	return call == TP_SEND || call == TP_WRITE;
+}
+
+#define TP_EXPECT_TYPE(test, ret, type) \
+	KUNIT_EXPECT_EQ(test, DAT_GET_TYPE(ret), (DAT_UINT32)(type))
+
+#endif /* _KDAPL_POST_KUNIT_H_ */
