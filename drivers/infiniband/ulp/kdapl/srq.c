@@ -153,6 +153,8 @@ void kdapl_cq_put(struct kdapl_ep *ep, struct kdapl_cq *kcq)
 		mutex_unlock(&ep->srq->mutex);
 	if (!last)
 		return;
+	/* Removal waits for the last QP on an SRQ */
+	wake_up(&ep->obj.ia->wait);
 	if (kcq->scq)
 		kdapl_scq_destroy(kcq->scq);
 	ib_free_cq(kcq->cq);
@@ -320,6 +322,8 @@ static void kdapl_srq_drop_verbs(struct kdapl_srq *srq)
 		return;
 	RCU_INIT_POINTER(srq->srq, NULL);
 	synchronize_rcu();
+	/* An EP that another call is freeing still has its QP on it */
+	wait_event(srq->obj.ia->wait, list_empty_careful(&srq->cqs));
 	ib_destroy_srq(ibsrq);
 	kdapl_ia_verbs_put(srq->obj.ia);
 }
