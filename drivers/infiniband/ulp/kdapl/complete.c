@@ -43,6 +43,20 @@ void kdapl_run_release(struct kdapl_sq *sq, u32 end)
 	WRITE_ONCE(sq->run_head, head);
 }
 
+static void kdapl_park_append(struct kdapl_ep *ep, struct kdapl_event *ev)
+{
+	lockdep_assert_held(&ep->lock);
+	/* What the device announces from now on may be meant for what is parked */
+	if (!ep->parked && ep->scq)
+		ep->parked_fired = atomic_read(&ep->scq->nfired);
+	ev->next = NULL;
+	if (ep->parked_tail)
+		ep->parked_tail->next = ev;
+	else
+		ep->parked = ev;
+	ep->parked_tail = ev;
+}
+
 /* Parks a completion of an EP without connection; false if it has one by now */
 static bool kdapl_park(struct kdapl_ep *ep, struct kdapl_event *ev, bool success)
 {
@@ -51,12 +65,7 @@ static bool kdapl_park(struct kdapl_ep *ep, struct kdapl_event *ev, bool success
 
 	spin_lock_irqsave(&ep->lock, flags);
 	if (ep->slow & KDAPL_EP_PARK) {
-		ev->next = NULL;
-		if (ep->parked_tail)
-			ep->parked_tail->next = ev;
-		else
-			ep->parked = ev;
-		ep->parked_tail = ev;
+		kdapl_park_append(ep, ev);
 		parked = true;
 		/* A message is here, so the peer is up: no need to wait for its RTU */
 		if (success && ep->state == DAT_EP_STATE_COMPLETION_PENDING)
@@ -66,29 +75,53 @@ static bool kdapl_park(struct kdapl_ep *ep, struct kdapl_event *ev, bool success
 	return parked;
 }
 
-/* An unsuccessful completion: what it means for its connection (G-31, P6) */
-static void kdapl_note_error(struct kdapl_ep *ep, struct kdapl_slot *slot, struct ib_wc *wc)
+/* Can an error in this state be the first of a connection? ep->lock held */
+static bool kdapl_error_counts(const struct kdapl_ep *ep)
 {
+	return !ep->qp_moved && (ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING ||
+				 ep->state == DAT_EP_STATE_COMPLETION_PENDING ||
+				 ep->state == DAT_EP_STATE_CONNECTED ||
+				 ep->state == DAT_EP_STATE_DISCONNECT_PENDING);
+}
+
+/**
+ * kdapl_note_error - an unsuccessful completion: what it means for its connection
+ * @ep: the EP
+ * @op: what failed
+ * @wc: the completion
+ *
+ * Keeps the first error, and has the connection broken unless we moved the QP
+ * ourselves. One that comes before the connection breaks it when it comes.
+ *
+ * Context: any.
+ */
+void kdapl_note_error(struct kdapl_ep *ep, DAT_DTOS op, const struct ib_wc *wc)
+{
+	const struct kdapl_pool *pool = op == DAT_DTO_RECEIVE ? &ep->rq : &ep->sq.pool;
 	struct kdapl_first_error *fe = &ep->first_error;
 	unsigned long flags;
-	bool ours;
+	bool breaks;
 
 	spin_lock_irqsave(&ep->lock, flags);
-	ours = ep->qp_moved || (ep->state != DAT_EP_STATE_CONNECTED &&
-				ep->state != DAT_EP_STATE_DISCONNECT_PENDING);
+	breaks = kdapl_error_counts(ep);
 	/* A cause replaces a flush of unknown cause, nothing replaces a cause */
-	if (!ours && (!fe->valid || (fe->status == IB_WC_WR_FLUSH_ERR &&
-				     wc->status != IB_WC_WR_FLUSH_ERR))) {
+	if (breaks && (!fe->valid || (fe->status == IB_WC_WR_FLUSH_ERR &&
+				      wc->status != IB_WC_WR_FLUSH_ERR))) {
 		fe->valid = true;
-		fe->op = slot->ev.op;
+		fe->op = op;
 		fe->status = wc->status;
 		fe->vendor = wc->vendor_err;
-		fe->behind = kdapl_pool_count(slot->pool, KDAPL_SLOT_POSTED);
+		fe->behind = kdapl_pool_count(pool, KDAPL_SLOT_POSTED);
 	}
-	spin_unlock_irqrestore(&ep->lock, flags);
-	if (!ours)
+	if (breaks && (ep->state == DAT_EP_STATE_CONNECTED ||
+		       ep->state == DAT_EP_STATE_DISCONNECT_PENDING))
 		kdapl_ep_kick(ep, KDAPL_TODO_BREAK);
+	spin_unlock_irqrestore(&ep->lock, flags);
+}
 
+static void kdapl_trace_failure(const struct kdapl_ep *ep, const struct kdapl_slot *slot,
+				const struct ib_wc *wc)
+{
 	if (wc->status == IB_WC_WR_FLUSH_ERR)
 		trace_kdapl_complete_flush(kdapl_obj_id(&ep->obj), slot->ev.op, slot->idx);
 	else
@@ -109,7 +142,8 @@ static noinline void kdapl_done_slow(struct kdapl_ep *ep, struct kdapl_slot *slo
 
 	if (!success) {
 		/* The slot may go as soon as its event is queued: look at it first */
-		kdapl_note_error(ep, slot, wc);
+		kdapl_note_error(ep, slot->ev.op, wc);
+		kdapl_trace_failure(ep, slot, wc);
 		slot->ev.status = kdapl_wc_status_to_dto(wc->status, recv);
 		slot->ev.notify = true;
 		slot->ev.length = 0;
@@ -206,7 +240,7 @@ static struct kdapl_ep *kdapl_srq_find_ep(struct kdapl_srq *srq, const struct ib
  *
  * The EP is found by the value of the QP pointer, which may be stale when
  * its drain ran into its bound: then nobody is left to be told, the buffer
- * counts as lost and dat_srq_free returns it.
+ * counts as lost, stays outstanding, and dat_srq_free returns it.
  *
  * Context: softirq; or any, from a solicited CQ's poller.
  */
@@ -220,7 +254,6 @@ void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	ep = kdapl_srq_find_ep(srq, wc->qp);
 	if (unlikely(!ep)) {
 		atomic64_inc(&srq->lost);
-		kdapl_pool_put(&srq->pool, slot);
 	} else {
 		slot->ev.ep = ep;
 		slot->ev.notify = !ep->scq;
@@ -269,6 +302,14 @@ static void kdapl_ep_unpark(struct kdapl_ep *ep, bool flush)
 		}
 		kdapl_evd_queue(ep->recv_evd, ev, false);
 	}
+	/*
+	 * The device announced a solicited message while it was parked. The mark
+	 * is set for all that is queued by now; an announcement that comes later
+	 * finds it queued (kdapl_scq_work() counts first, then marks).
+	 */
+	smp_mb();
+	if (!flush && ep->parked && ep->scq && atomic_read(&ep->scq->nfired) != ep->parked_fired)
+		kdapl_evd_notify_all(ep->recv_evd);
 	ep->parked = NULL;
 	ep->parked_tail = NULL;
 	/* Last: who finds PARK gone without the lock comes behind what was parked */
@@ -293,8 +334,12 @@ void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state)
 	WRITE_ONCE(ep->slow, slow);
 	WRITE_ONCE(ep->post, kdapl_ep_post_mask(ep, state));
 	WRITE_ONCE(ep->state, state);
-	if (state == DAT_EP_STATE_DISCONNECTED)
+	if (state == DAT_EP_STATE_DISCONNECTED) {
 		kdapl_ep_unpark(ep, true);
+		/* A receive posted just before was not known to be a flush */
+		if (ep->scq)
+			kdapl_scq_flush_soon(ep->scq);
+	}
 }
 
 /**
@@ -336,7 +381,6 @@ bool kdapl_ep_go_live(struct kdapl_ep *ep)
 	if (live) {
 		ep->live_attempt = false;
 		ep->end_owed = true;
-		ep->first_error.valid = false;
 		kdapl_ep_set_state(ep, DAT_EP_STATE_CONNECTED);
 		kdapl_ep_queue_conn(ep, &ep->outcome, DAT_CONNECTION_EVENT_ESTABLISHED,
 				    ep->private_in_len);
@@ -344,6 +388,11 @@ bool kdapl_ep_go_live(struct kdapl_ep *ep)
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
 	return live;
+}
+
+static struct kdapl_evd *kdapl_ep_evd_of(struct kdapl_ep *ep, struct kdapl_event *ev)
+{
+	return kdapl_slot_of_event(ev)->flags & KDAPL_SLOT_RECV ? ep->recv_evd : ep->request_evd;
 }
 
 /**
@@ -355,12 +404,57 @@ bool kdapl_ep_go_live(struct kdapl_ep *ep)
  */
 void kdapl_flush_in_software(struct kdapl_ep *ep, struct kdapl_slot *slot)
 {
-	bool recv = slot->flags & KDAPL_SLOT_RECV;
+	unsigned long flags;
 
 	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
 	slot->ev.status = DAT_DTO_ERR_FLUSHED;
 	slot->ev.notify = true;
 	slot->ev.length = 0;
 	trace_kdapl_complete_flush(kdapl_obj_id(&ep->obj), slot->ev.op, slot->idx);
-	kdapl_evd_queue(recv ? ep->recv_evd : ep->request_evd, &slot->ev, false);
+	spin_lock_irqsave(&ep->lock, flags);
+	if (ep->hold)
+		kdapl_park_append(ep, &slot->ev);
+	else
+		kdapl_evd_queue(kdapl_ep_evd_of(ep, &slot->ev), &slot->ev, false);
+	spin_unlock_irqrestore(&ep->lock, flags);
+}
+
+/**
+ * kdapl_ep_hold - keep software flushes back
+ * @ep: an EP whose QP is about to go
+ *
+ * Between the moment at which posts find no QP and the end of its drain, a
+ * software flush would overtake posts that the device has still to flush.
+ *
+ * Context: process.
+ */
+void kdapl_ep_hold(struct kdapl_ep *ep)
+{
+	spin_lock_irq(&ep->lock);
+	ep->hold = true;
+	spin_unlock_irq(&ep->lock);
+}
+
+/**
+ * kdapl_ep_unhold - queue the software flushes kept back
+ * @ep: an EP whose QP has been drained
+ *
+ * Context: process.
+ */
+void kdapl_ep_unhold(struct kdapl_ep *ep)
+{
+	struct kdapl_event *ev, *next;
+
+	spin_lock_irq(&ep->lock);
+	ep->hold = false;
+	/* Before a connection it is a parked completion, not ours to hand out */
+	for (ev = ep->slow & KDAPL_EP_PARK ? NULL : ep->parked; ev; ev = next) {
+		next = ev->next;
+		kdapl_evd_queue(kdapl_ep_evd_of(ep, ev), ev, false);
+	}
+	if (!(ep->slow & KDAPL_EP_PARK)) {
+		ep->parked = NULL;
+		ep->parked_tail = NULL;
+	}
+	spin_unlock_irq(&ep->lock);
 }

@@ -11,39 +11,47 @@
  * devices never send, and it polls the CQ, and so runs other users'
  * callbacks, in our thread.
  */
+#include <linux/delay.h>
 #include <linux/jiffies.h>
 #include "kdapl.h"
 
 /* How often a CQ is polled that does not call for flushes */
 #define KDAPL_SCQ_POLL_JIFFIES	1
 
+/*
+ * The marker is back: one step under the lock, so that whoever posts it again
+ * does not meet the completion of its last turn.
+ */
+static void kdapl_marker_back(struct kdapl_marker *marker)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&marker->ep->sq.lock, flags);
+	marker->busy = false;
+	complete_all(&marker->done);
+	spin_unlock_irqrestore(&marker->ep->sq.lock, flags);
+}
+
 static void kdapl_request_marker_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kdapl_marker *marker = container_of(wc->wr_cqe, struct kdapl_marker, cqe);
 	struct kdapl_ep *ep = marker->ep;
-	unsigned long flags;
-	bool moved;
 
 	kdapl_run_release(&ep->sq, marker->run_end);
-	spin_lock_irqsave(&ep->lock, flags);
-	moved = ep->qp_moved;
-	spin_unlock_irqrestore(&ep->lock, flags);
-	if (wc->status != IB_WC_SUCCESS && !moved)
-		kdapl_ep_kick(ep, KDAPL_TODO_BREAK);
-	else if (READ_ONCE(ep->slow) & KDAPL_EP_WATCH)
+	kdapl_marker_back(marker);
+	/* Behind its drain an EP may be going already */
+	if (marker == &ep->sq_drain)
+		return;
+	/* After it is back: the work that this wakes may want to post it again */
+	if (wc->status != IB_WC_SUCCESS)
+		kdapl_note_error(ep, DAT_DTO_RDMA_WRITE, wc);
+	if (READ_ONCE(ep->slow) & KDAPL_EP_WATCH)
 		kdapl_ep_kick(ep, KDAPL_TODO_GRACEFUL);
-	/* Pairs with the load in kdapl_post_request_marker(): it may be posted again */
-	smp_store_release(&marker->busy, false);
-	complete_all(&marker->done);
 }
 
 static void kdapl_recv_marker_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct kdapl_marker *marker = container_of(wc->wr_cqe, struct kdapl_marker, cqe);
-
-	/* Pairs with the load in kdapl_post_recv_marker(): it may be posted again */
-	smp_store_release(&marker->busy, false);
-	complete_all(&marker->done);
+	kdapl_marker_back(container_of(wc->wr_cqe, struct kdapl_marker, cqe));
 }
 
 static void kdapl_marker_init_one(struct kdapl_ep *ep, struct kdapl_marker *marker, bool recv)
@@ -85,14 +93,14 @@ static bool kdapl_post_request_marker(struct kdapl_ep *ep, struct ib_qp *qp,
 	bool posted = false;
 
 	spin_lock_irqsave(&sq->lock, flags);
-	/* Pairs with the release in kdapl_request_marker_done() */
-	if (!smp_load_acquire(&marker->busy)) {
+	if (!marker->busy) {
 		reinit_completion(&marker->done);
-		marker->busy = true;
 		marker->run_end = sq->run_tail;
 		sq->run_len = 0;
 		posted = true;
-		if (ib_post_send(qp, &marker->rdma.wr, NULL)) {
+		marker->busy = true;
+		marker->refused = ib_post_send(qp, &marker->rdma.wr, NULL);
+		if (marker->refused) {
 			marker->busy = false;
 			complete_all(&marker->done);
 		}
@@ -103,16 +111,23 @@ static bool kdapl_post_request_marker(struct kdapl_ep *ep, struct ib_qp *qp,
 
 static bool kdapl_post_recv_marker(struct ib_qp *qp, struct kdapl_marker *marker)
 {
-	/* Pairs with the release in kdapl_recv_marker_done() */
-	if (smp_load_acquire(&marker->busy))
-		return false;
-	reinit_completion(&marker->done);
-	marker->busy = true;
-	if (ib_post_recv(qp, &marker->recv, NULL)) {
-		marker->busy = false;
-		complete_all(&marker->done);
+	struct kdapl_sq *sq = &marker->ep->sq;
+	unsigned long flags;
+	bool posted = false;
+
+	spin_lock_irqsave(&sq->lock, flags);
+	if (!marker->busy) {
+		reinit_completion(&marker->done);
+		posted = true;
+		marker->busy = true;
+		marker->refused = ib_post_recv(qp, &marker->recv, NULL);
+		if (marker->refused) {
+			marker->busy = false;
+			complete_all(&marker->done);
+		}
 	}
-	return true;
+	spin_unlock_irqrestore(&sq->lock, flags);
+	return posted;
 }
 
 /* Waits for a marker, at most until @deadline (0: for ever), polling a CQ that may be mute */
@@ -143,7 +158,28 @@ static void kdapl_wait_last_wqe(struct kdapl_ep *ep, bool wait_all)
 	unsigned int ms = wait_all ? KDAPL_LAST_WQE_MS : min(KDAPL_LAST_WQE_MS,
 							     KDAPL_DRAIN_TIMEOUT_MS / 2);
 
-	wait_for_completion_timeout(&ep->last_wqe, kdapl_timeout_ms(ms));
+	if (!wait_for_completion_timeout(&ep->last_wqe, kdapl_timeout_ms(ms)) && wait_all)
+		/* This QP will not be waited for a second time */
+		complete_all(&ep->last_wqe);
+}
+
+/*
+ * A device that takes no marker any more (it has failed) still gives back
+ * what it has: watch the slots themselves, for as long as makes sense.
+ */
+static int kdapl_drain_by_count(struct kdapl_ep *ep)
+{
+	unsigned long deadline = jiffies + kdapl_timeout_ms(KDAPL_DRAIN_TIMEOUT_MS);
+
+	while (kdapl_pool_count(&ep->sq.pool, KDAPL_SLOT_POSTED) ||
+	       kdapl_pool_count(&ep->rq, KDAPL_SLOT_POSTED)) {
+		if (time_after(jiffies, deadline))
+			return -ETIMEDOUT;
+		msleep(20);
+		if (ep->scq)
+			kdapl_scq_poll(ep->scq);
+	}
+	return 0;
 }
 
 /**
@@ -153,7 +189,8 @@ static void kdapl_wait_last_wqe(struct kdapl_ep *ep, bool wait_all)
  * @wait_all: wait however long it takes: the QP is about to be destroyed
  *
  * Every request and receive of the QP has been through its done callback
- * when 0 is returned, unless the Consumer goes on posting.
+ * when 0 is returned, unless the Consumer goes on posting. A device that has
+ * failed and refuses the markers may keep some: then it is -ETIMEDOUT.
  *
  * Context: process, ep->mutex held.
  * Return: 0, -ETIMEDOUT.
@@ -187,6 +224,8 @@ int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all)
 	} while (!posted);
 	if (ep->scq)
 		kdapl_scq_poll(ep->scq);
+	if (ep->sq_drain.refused || (!ep->srq_attached && ep->rq_drain.refused))
+		return kdapl_drain_by_count(ep);
 	return 0;
 }
 

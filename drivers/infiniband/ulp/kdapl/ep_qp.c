@@ -196,10 +196,12 @@ void kdapl_ep_drop_verbs(struct kdapl_ep *ep)
 
 	if (!qp)
 		return;
+	kdapl_ep_hold(ep);
 	RCU_INIT_POINTER(ep->qp, NULL);
 	/* No post is on its way to the QP afterwards: what drains is all there is */
 	synchronize_rcu();
 	kdapl_ep_drain(ep, qp, true);
+	kdapl_ep_unhold(ep);
 	if (ep->srq)
 		kdapl_srq_detach(ep);
 	ib_destroy_qp(qp);
@@ -231,6 +233,7 @@ static void kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
 		kdapl_srq_attach(ep, new);
 	}
 	ib_destroy_qp(old);
+	reinit_completion(&ep->last_wqe);
 	kdapl_ep_take_back(ep);
 
 	/* Not before: what the old QP flushed was an event, not to be parked */
@@ -253,7 +256,6 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
 		return DAT_SUCCESS;
 	if (ep->state != DAT_EP_STATE_DISCONNECTED)
 		return kdapl_ep_state_error(ep->state);
-	reinit_completion(&ep->last_wqe);
 	new = kdapl_ep_make_qp(ep);
 	if (IS_ERR(new))
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, PTR_ERR(new) == -ENOMEM ?

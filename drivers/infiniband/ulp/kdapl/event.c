@@ -259,7 +259,7 @@ void kdapl_evd_work(struct work_struct *work)
  * @ev:      node, the EVD's from now until handed over
  * @in_done: the caller is a done callback, in which upcalls may run
  *
- * Context: any; with @in_done false no upcall runs before it returns.
+ * Context: any; with @in_done false no upcall runs on the caller's stack.
  */
 void kdapl_evd_queue(struct kdapl_evd *evd, struct kdapl_event *ev, bool in_done)
 {
@@ -412,7 +412,7 @@ static void kdapl_evd_poll_solicited(struct kdapl_evd *evd)
 	struct kdapl_scq *scq;
 
 	list_for_each_entry_rcu(scq, &evd->scqs, node, !preemptible())
-		kdapl_scq_poll(scq);
+		kdapl_scq_poll_once(scq);
 }
 
 /**

@@ -27,16 +27,21 @@ static inline bool kdapl_evd_owes(const struct kdapl_evd *evd)
 /* Makes INHIBIT say whether the straight way is open under the present policy */
 static inline void kdapl_evd_set_inhibit(struct kdapl_evd *evd)
 {
+	bool open = evd->policy == DAT_UPCALL_SINGLE_INSTANCE && evd->upcall.upcall_func;
+
 	lockdep_assert_held(&evd->lock);
-	if (evd->policy == DAT_UPCALL_SINGLE_INSTANCE && evd->upcall.upcall_func && !evd->has_next)
+	if (open && !evd->has_next) {
+		/* Who takes the straight way must see the upcall whole */
+		smp_mb__before_atomic();
 		atomic_andnot(KDAPL_EVD_INHIBIT, &evd->claim);
-	else
+	} else {
 		atomic_or(KDAPL_EVD_INHIBIT, &evd->claim);
+	}
 }
 
 /* Takes @ev, which follows @prev (NULL: the oldest), off the queue. evd->lock held */
 static inline void kdapl_evd_unlink(struct kdapl_evd *evd, struct kdapl_event *prev,
-			     struct kdapl_event *ev)
+				    struct kdapl_event *ev)
 {
 	lockdep_assert_held(&evd->lock);
 	if (prev)

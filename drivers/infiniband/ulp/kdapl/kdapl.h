@@ -10,7 +10,7 @@
  * Locks, outermost first (kdapl-locking.rst has the reasons):
  *   kdapl_device_mutex, kdapl_ia.sem, kdapl_ep.mutex, handler_mutex of a
  *   cm_id (rdma_cm's), kdapl_ia.mutex, kdapl_pz.mutex, kdapl_srq.mutex; then
- *   spinlocks: kdapl_psp.lock, kdapl_scq.lock, kdapl_ep.lock, kdapl_sq.lock,
+ *   spinlocks: kdapl_psp.lock, kdapl_scq.lock, kdapl_sq.lock, kdapl_ep.lock,
  *   kdapl_evd.lock.
  * No rdma_* call is made under a lock that a CM callback takes; callbacks
  * take spinlocks only.
@@ -234,7 +234,7 @@ void kdapl_ia_fill_attr(struct kdapl_ia *ia);
  * @mutex: serialises the service QP
  * @qp:    RC QP connected to itself, made with the first registration;
  *         guarded by @mutex, as @cq
- * @cq:    its CQ, polled by the waiter
+ * @cq:    its CQ, polled by the waiter, whom @cq_event wakes
  * @mrs:   MRs of the PD not deregistered yet, and one for the PZ itself; the
  *         last completes @mrs_gone. LMRs outlive dat_lmr_free by a grace period
  */
@@ -245,6 +245,7 @@ struct kdapl_pz {
 	struct mutex mutex;	/* service QP */
 	struct ib_qp *qp;
 	struct ib_cq *cq;
+	struct completion cq_event;
 	refcount_t mrs;
 	struct completion mrs_gone;
 };
@@ -382,6 +383,8 @@ void kdapl_evd_destroy(struct kdapl_evd *evd);
  * struct kdapl_scq - CQ of receives in solicited-wait mode, polled by us
  * @cq:    raw CQ armed IB_CQ_SOLICITED
  * @fired: the device has called since the work ran
+ * @nfired: times that led to notifications; parking EPs compare it
+ * @again: polls by the timer that follow closely, see kdapl_scq_flush_soon()
  * @dead:  it is being destroyed
  * @lock:  one poller at a time; never held over an upcall (receives on it
  *         are queued for the deferred deliverer)
@@ -394,6 +397,8 @@ struct kdapl_scq {
 	struct kdapl_evd *evd;
 	bool fired;
 	bool dead;
+	atomic_t nfired;
+	unsigned int again;
 	spinlock_t lock;	/* one poller at a time */
 	struct work_struct work;
 	struct delayed_work timer;
@@ -405,8 +410,11 @@ struct kdapl_scq *kdapl_scq_create(struct ib_device *ibdev, struct kdapl_evd *ev
 void kdapl_scq_destroy(struct kdapl_scq *scq);
 /* Any context: have it polled soon */
 void kdapl_scq_kick(struct kdapl_scq *scq);
-/* Any context but a raw CQ handler: poll until empty, here */
+/* Any context: a flush is under way that the device may not announce */
+void kdapl_scq_flush_soon(struct kdapl_scq *scq);
+/* Any context but a raw CQ handler: poll here, until empty or one batch */
 void kdapl_scq_poll(struct kdapl_scq *scq);
+void kdapl_scq_poll_once(struct kdapl_scq *scq);
 
 /* ---- srq.c ------------------------------------------------------------- */
 
@@ -439,8 +447,10 @@ struct kdapl_cq {
  * @state: DAT_SRQ_STATE
  * @mutex: guards @cqs and writes to @eps
  * @eps:   EPs by the value of their QP pointer; RCU
- * @taken: completions seen, for the available count
- * @posted: successful posts
+ * @max_iov: segments per buffer
+ * @pz:    zone of the buffers (used)
+ * @low_watermark: as armed
+ * @lost:  completions whose EP had gone; their buffers stay outstanding
  */
 struct kdapl_srq {
 	struct kdapl_obj obj;
@@ -504,7 +514,8 @@ struct kdapl_marker {
 	struct ib_cqe cqe;
 	struct kdapl_ep *ep;
 	struct completion done;
-	bool busy;		/* with the device; requests: under sq.lock */
+	bool busy;		/* with the device; under sq.lock, as @done and: */
+	bool refused;		/* the device did not take it */
 	u32 run_end;		/* as kdapl_slot.run_end */
 	union {
 		struct ib_rdma_wr rdma;
@@ -518,7 +529,7 @@ struct kdapl_marker {
 
 /* kdapl_ep.slow: why a completion leaves the straight path */
 #define KDAPL_EP_PARK		0x01	/* no connection yet: park it */
-#define KDAPL_EP_WATCH		0x02	/* DISCONNECT_PENDING, or a marker is awaited */
+#define KDAPL_EP_WATCH		0x02	/* DISCONNECT_PENDING: the work waits for requests */
 
 /* kdapl_ep.todo: bits for the connection work, see cm.c */
 enum kdapl_todo {
@@ -558,7 +569,8 @@ struct kdapl_first_error {
  * @lock:   guards @state, @post, @slow, @parked, @first_error, @qp_moved and
  *          what the CM callbacks write (@fail_number, private data)
  * @mutex:  serialises connect, accept, reset, the connection work, removal
- * @parked: completions of before the connection, oldest first, and the tail
+ * @parked: completions of before the connection, oldest first, and the tail;
+ *          with @hold software flushes that wait for the device's own
  * @qp_moved: we have moved the QP to ERROR, flushes are our doing
  * @live_attempt: an outcome event is still owed; under @lock (C-40)
  * @end_owed: ESTABLISHED was given, an end event is still owed; under @lock (C-41)
@@ -606,6 +618,8 @@ struct kdapl_ep {
 	spinlock_t lock;	/* state, parked, first_error, ... */
 	struct kdapl_event *parked;
 	struct kdapl_event *parked_tail;
+	int parked_fired;		/* scq->nfired when the first was parked */
+	bool hold;
 	bool qp_moved;
 	bool live_attempt;
 	bool end_owed;
@@ -852,6 +866,11 @@ void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc);
  * False, nothing done, if the state is not one that may or no outcome is owed.
  */
 bool kdapl_ep_go_live(struct kdapl_ep *ep);
+/* Keeps software flushes back until the QP's own have been seen; process context */
+void kdapl_ep_hold(struct kdapl_ep *ep);
+void kdapl_ep_unhold(struct kdapl_ep *ep);
+/* An unsuccessful completion of an operation: what it means for its connection (G-31, P6) */
+void kdapl_note_error(struct kdapl_ep *ep, DAT_DTOS op, const struct ib_wc *wc);
 /* Releases the unsignalled requests before position @end of the run ring */
 void kdapl_run_release(struct kdapl_sq *sq, u32 end);
 /* Queues outcome or end; ep->lock held */

@@ -70,11 +70,13 @@ static __always_inline bool kdapl_fill_one(const DAT_LMR_TRIPLET *seg, u32 need,
 {
 	const struct kdapl_lmr_desc *desc = kdapl_lmr_desc(seg->lmr_context);
 	u32 length = seg->segment_length;
+	/* Pairs with the store that fills the descriptor: zp last */
+	u32 zp = smp_load_acquire(&desc->zp);
 	u64 off;
 
 	/* Zone and privilege stand in one word: one XOR and one test for both */
 	if (unlikely(READ_ONCE(desc->context) != seg->lmr_context ||
-		     ((READ_ONCE(desc->zp) ^ need) & (KDAPL_ZONE_MASK | privilege))))
+		     ((zp ^ need) & (KDAPL_ZONE_MASK | privilege))))
 		return false;
 	off = seg->virtual_address - desc->start;
 	if (unlikely(off > desc->length || length > desc->length - off))
@@ -398,7 +400,7 @@ static __always_inline DAT_RETURN kdapl_post_recv(struct kdapl_ep *ep, DAT_COUNT
 	trace_kdapl_post(kdapl_obj_id(&ep->obj), DAT_DTO_RECEIVE, idx, n, 0, flags);
 	/* No CQ of a solicited-wait EP calls for a flush (G-33) */
 	if (unlikely(ep->scq && READ_ONCE(ep->state) == DAT_EP_STATE_DISCONNECTED))
-		kdapl_scq_kick(ep->scq);
+		kdapl_scq_flush_soon(ep->scq);
 	return DAT_SUCCESS;
 }
 

@@ -21,6 +21,8 @@
 
 #define KDAPL_SCQ_TIMER_MS	1000
 #define KDAPL_SCQ_BATCH		8
+/* Polls, a jiffy apart, after a flush that may come without a call */
+#define KDAPL_SCQ_FLUSH_POLLS	10
 
 /* Raw handler: possibly with interrupts off and locks of the device held */
 static void kdapl_scq_handler(struct ib_cq *cq, void *context)
@@ -31,6 +33,21 @@ static void kdapl_scq_handler(struct ib_cq *cq, void *context)
 	queue_work(kdapl_wq, &scq->work);
 }
 
+/* The lock goes between batches: with interrupts off nobody polls for long */
+static int kdapl_scq_batch(struct kdapl_scq *scq)
+{
+	struct ib_wc wc[KDAPL_SCQ_BATCH];
+	unsigned long flags;
+	int i, n;
+
+	spin_lock_irqsave(&scq->lock, flags);
+	n = ib_poll_cq(scq->cq, KDAPL_SCQ_BATCH, wc);
+	for (i = 0; i < n; i++)
+		wc[i].wr_cqe->done(scq->cq, &wc[i]);
+	spin_unlock_irqrestore(&scq->lock, flags);
+	return n;
+}
+
 /**
  * kdapl_scq_poll - run the done callbacks of all completions
  * @scq: the CQ
@@ -39,17 +56,19 @@ static void kdapl_scq_handler(struct ib_cq *cq, void *context)
  */
 void kdapl_scq_poll(struct kdapl_scq *scq)
 {
-	struct ib_wc wc[KDAPL_SCQ_BATCH];
-	unsigned long flags;
-	int i, n;
+	while (kdapl_scq_batch(scq) > 0)
+		;
+}
 
-	spin_lock_irqsave(&scq->lock, flags);
-	do {
-		n = ib_poll_cq(scq->cq, KDAPL_SCQ_BATCH, wc);
-		for (i = 0; i < n; i++)
-			wc[i].wr_cqe->done(scq->cq, &wc[i]);
-	} while (n > 0);
-	spin_unlock_irqrestore(&scq->lock, flags);
+/**
+ * kdapl_scq_poll_once - run the done callbacks of some completions
+ * @scq: the CQ
+ *
+ * Context: as kdapl_scq_poll(); for callers with interrupts off.
+ */
+void kdapl_scq_poll_once(struct kdapl_scq *scq)
+{
+	kdapl_scq_batch(scq);
 }
 
 static void kdapl_scq_work(struct work_struct *work)
@@ -64,8 +83,15 @@ static void kdapl_scq_work(struct work_struct *work)
 	do {
 		kdapl_scq_poll(scq);
 	} while (ib_req_notify_cq(scq->cq, IB_CQ_SOLICITED | IB_CQ_REPORT_MISSED_EVENTS) > 0);
-	if (fired)
-		kdapl_evd_notify_all(scq->evd);
+	if (!fired)
+		return;
+	/* What another poller has in its hands is queued or parked afterwards */
+	spin_lock_irq(&scq->lock);
+	spin_unlock_irq(&scq->lock);
+	atomic_inc(&scq->nfired);
+	/* Counted first, then marked; pairs with the barrier in kdapl_ep_unpark() */
+	smp_mb__after_atomic();
+	kdapl_evd_notify_all(scq->evd);
 }
 
 static void kdapl_scq_timer(struct work_struct *work)
@@ -73,8 +99,29 @@ static void kdapl_scq_timer(struct work_struct *work)
 	struct kdapl_scq *scq = container_of(to_delayed_work(work), struct kdapl_scq, timer);
 
 	kdapl_scq_work(&scq->work);
-	if (!READ_ONCE(scq->dead))
+	if (READ_ONCE(scq->dead))
+		return;
+	if (READ_ONCE(scq->again)) {
+		WRITE_ONCE(scq->again, scq->again - 1);
+		queue_delayed_work(kdapl_wq, &scq->timer, 1);
+	} else {
 		queue_delayed_work(kdapl_wq, &scq->timer, msecs_to_jiffies(KDAPL_SCQ_TIMER_MS));
+	}
+}
+
+/**
+ * kdapl_scq_flush_soon - a flush is under way that the device may not announce
+ * @scq: the CQ
+ *
+ * The device takes its time, so one poll now would prove nothing: a few in a
+ * row follow.
+ *
+ * Context: any.
+ */
+void kdapl_scq_flush_soon(struct kdapl_scq *scq)
+{
+	WRITE_ONCE(scq->again, KDAPL_SCQ_FLUSH_POLLS);
+	mod_delayed_work(kdapl_wq, &scq->timer, 0);
 }
 
 /**
