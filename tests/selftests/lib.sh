@@ -10,6 +10,8 @@
 
 KDAPL_DIR=${KDAPL_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)}
 KDAPL_STRETCH=${KDAPL_STRETCH:-1}
+# For the modules' own time-outs: an emulated machine is slow, a busy one slower
+KDAPL_FACTOR=$(awk "BEGIN { print int(4 * $KDAPL_STRETCH + 0.999) }")
 DEBUGFS=/sys/kernel/debug
 tap_count=0
 
@@ -114,7 +116,7 @@ kdapl_insmod() {
 
 # kdapl_load: kdapl, and kdapl_loop if it was built
 kdapl_load() {
-	loaded kdapl || kdapl_insmod kdapl || return
+	loaded kdapl || kdapl_insmod kdapl stretch="$KDAPL_FACTOR" || return
 	[ ! -e "$KDAPL_DIR/kdapl_loop.ko" ] || loaded kdapl_loop ||
 		kdapl_insmod kdapl_loop
 }

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A consumer that holds one of everything while its device is removed.
+ *
+ * Loading it opens an IA, connects two EPs and fills their queues, leaves a
+ * third EP unconnected with receives, a service point and an SRQ with
+ * buffers. The selftest then removes the device and reads
+ * debugfs kdapl_removal/check, which looks at what the consumer was told, tries
+ * what may still be done, closes, and prints TAP. Public API only.
+ *
+ * All of it runs in process context; events are taken by dat_evd_dequeue().
+ */
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/module.h>
+#include <linux/sched.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <dat/kdat.h>
+
+#define QUAL		7471
+#define DEPTH		32
+#define BUFFER		4096
+#define EVENT_WAIT_MS	10000
+
+static char *ia_name = "rxe0";
+module_param_named(ia, ia_name, charp, 0444);
+MODULE_PARM_DESC(ia, "Interface adapter (default rxe0)");
+
+static unsigned int stretch = 1;
+module_param(stretch, uint, 0444);
+MODULE_PARM_DESC(stretch, "Multiplies time-outs, for emulated machines (default 1)");
+
+/* Cookies: which EP posted, and what */
+enum { ACTIVE, PASSIVE, IDLE, NR_EPS };
+#define COOKIE(ep, request, n)	((u64)(ep) << 32 | (u64)(request) << 16 | (n))
+
+struct held_ep {
+	DAT_EP_HANDLE ep;
+	unsigned int posted;
+	unsigned int completed;
+	unsigned int twice;
+	DECLARE_BITMAP(seen, 2 * DEPTH);
+	unsigned int ends;		/* DISCONNECTED or BROKEN */
+	unsigned int other;		/* any other connection event behind ESTABLISHED */
+	bool established;
+};
+
+static struct {
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT context;
+	DAT_EVD_HANDLE async, dto, conn, cr;
+	DAT_PSP_HANDLE psp;
+	DAT_SRQ_HANDLE srq;
+	struct held_ep eps[NR_EPS];
+	unsigned int catastrophic;
+	u8 *buffer;
+} held;
+
+static struct dentry *dir;
+
+static DAT_LMR_TRIPLET segment(unsigned int length)
+{
+	return (DAT_LMR_TRIPLET) {
+		.virtual_address = (unsigned long)held.buffer,
+		.segment_length = length,
+		.lmr_context = held.context,
+	};
+}
+
+static DAT_RETURN post(unsigned int i, bool request, unsigned int n)
+{
+	DAT_DTO_COOKIE cookie = { .as_64 = COOKIE(i, request, n) };
+	DAT_LMR_TRIPLET seg = segment(64);
+	DAT_RETURN ret;
+
+	if (request)
+		ret = dat_ep_post_send(held.eps[i].ep, 1, &seg, cookie, 0);
+	else
+		ret = dat_ep_post_recv(held.eps[i].ep, 1, &seg, cookie, 0);
+	if (ret == DAT_SUCCESS)
+		held.eps[i].posted++;
+	return ret;
+}
+
+static struct held_ep *find_ep(DAT_EP_HANDLE handle)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_EPS; i++)
+		if (held.eps[i].ep == handle)
+			return &held.eps[i];
+	return NULL;
+}
+
+static void take_dto(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
+{
+	struct held_ep *h = find_ep(dto->ep_handle);
+	u64 cookie = dto->user_cookie.as_64;
+	unsigned int bit = (cookie & 0xffff) + ((cookie >> 16 & 1) ? DEPTH : 0);
+
+	if (!h)
+		return;
+	h->completed++;
+	if (bit >= 2 * DEPTH || test_and_set_bit(bit, h->seen))
+		h->twice++;
+}
+
+static void take_conn(const DAT_EVENT *event)
+{
+	struct held_ep *h = find_ep(event->event_data.connect_event_data.ep_handle);
+
+	if (!h)
+		return;
+	if (event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
+		h->established = true;
+	else if (event->event_number == DAT_CONNECTION_EVENT_DISCONNECTED ||
+		 event->event_number == DAT_CONNECTION_EVENT_BROKEN)
+		h->ends++;
+	else
+		h->other++;
+}
+
+/* Takes all events that are there */
+static void take_events(void)
+{
+	DAT_EVENT event;
+
+	while (dat_evd_dequeue(held.dto, &event) == DAT_SUCCESS)
+		take_dto(&event.event_data.dto_completion_event_data);
+	while (dat_evd_dequeue(held.conn, &event) == DAT_SUCCESS)
+		take_conn(&event);
+	while (dat_evd_dequeue(held.async, &event) == DAT_SUCCESS)
+		if (event.event_number == DAT_ASYNC_ERROR_IA_CATASTROPHIC)
+			held.catastrophic++;
+}
+
+static bool wait_until(bool (*cond)(void))
+{
+	unsigned long end = jiffies + msecs_to_jiffies(EVENT_WAIT_MS * stretch);
+
+	for (;;) {
+		take_events();
+		if (cond())
+			return true;
+		if (time_after(jiffies, end))
+			return false;
+		usleep_range(1000, 2000);
+	}
+}
+
+static bool both_established(void)
+{
+	return held.eps[ACTIVE].established && held.eps[PASSIVE].established;
+}
+
+static bool all_back(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < NR_EPS; i++)
+		if (held.eps[i].completed < held.eps[i].posted)
+			return false;
+	return held.eps[ACTIVE].ends && held.eps[PASSIVE].ends && held.catastrophic;
+}
+
+static bool request_here(void)
+{
+	DAT_EVENT event;
+
+	if (dat_evd_dequeue(held.cr, &event) != DAT_SUCCESS)
+		return false;
+	return dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
+			     held.eps[PASSIVE].ep, 0, NULL) == DAT_SUCCESS;
+}
+
+static int make_evd(DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
+{
+	return dat_evd_kcreate(held.ia, 8, DAT_UPCALL_DISABLE, NULL, flags, evd) ? -EIO : 0;
+}
+
+static int make_objects(void)
+{
+	DAT_SRQ_ATTR srq = { .max_recv_dtos = 8, .max_recv_iov = 1 };
+	DAT_REGION_DESCRIPTION region = { .for_va = held.buffer };
+	DAT_EP_ATTR attr = {
+		.max_message_size = BUFFER,
+		.max_rdma_size = BUFFER,
+		.max_recv_dtos = DEPTH,
+		.max_request_dtos = DEPTH,
+		.max_recv_iov = 1,
+		.max_request_iov = 1,
+	};
+	DAT_RMR_CONTEXT rmr;
+	DAT_VLEN length;
+	DAT_VADDR addr;
+	unsigned int i;
+
+	if (dat_ia_open(ia_name, 8, &held.async, &held.ia)) {
+		held.ia = DAT_HANDLE_NULL;
+		return -ENODEV;
+	}
+	if (dat_pz_create(held.ia, &held.pz) || make_evd(DAT_EVD_DTO_FLAG, &held.dto) ||
+	    make_evd(DAT_EVD_CONNECTION_FLAG, &held.conn) || make_evd(DAT_EVD_CR_FLAG, &held.cr) ||
+	    dat_lmr_kcreate(held.ia, DAT_MEM_TYPE_VIRTUAL, region, BUFFER, held.pz,
+			    DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE,
+			    &held.lmr, &held.context, &rmr, &length, &addr) ||
+	    dat_srq_create(held.ia, held.pz, &srq, &held.srq) ||
+	    dat_psp_create(held.ia, QUAL, held.cr, DAT_PSP_CONSUMER_FLAG, &held.psp))
+		return -EIO;
+	for (i = 0; i < NR_EPS; i++)
+		if (dat_ep_create(held.ia, held.pz, held.dto, held.dto, held.conn, &attr,
+				  &held.eps[i].ep))
+			return -EIO;
+	return 0;
+}
+
+static int connect_eps(void)
+{
+	DAT_IA_ATTR attr;
+
+	if (dat_ia_query(held.ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, 0, NULL) ||
+	    dat_ep_connect(held.eps[ACTIVE].ep, attr.ia_address_ptr, QUAL,
+			   DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
+			   DAT_CONNECT_DEFAULT_FLAG))
+		return -EIO;
+	return wait_until(request_here) && wait_until(both_established) ? 0 : -ETIMEDOUT;
+}
+
+/* Receives everywhere, requests as many as go: more than the peer has receives for */
+static int fill_queues(void)
+{
+	DAT_DTO_COOKIE cookie = {};
+	DAT_LMR_TRIPLET seg = segment(64);
+	unsigned int i, n;
+
+	for (n = 0; n < DEPTH; n++)
+		if (post(ACTIVE, false, n) || post(IDLE, false, n))
+			return -EIO;
+	for (i = ACTIVE; i <= PASSIVE; i++)
+		for (n = 0; n < DEPTH; n++)
+			if (post(i, true, n))
+				return -EIO;
+	return dat_srq_post_recv(held.srq, 1, &seg, cookie) ? -EIO : 0;
+}
+
+/* ---- the check --------------------------------------------------------- */
+
+static unsigned int result;
+
+static void ok(struct seq_file *m, bool good, const char *what)
+{
+	seq_printf(m, "%sok %u - %s\n", good ? "" : "not ", ++result, what);
+}
+
+static bool is_type(DAT_RETURN ret, DAT_RETURN type)
+{
+	return DAT_GET_TYPE(ret) == type;
+}
+
+static void check_events(struct seq_file *m)
+{
+	const struct held_ep *a = &held.eps[ACTIVE], *p = &held.eps[PASSIVE];
+	const struct held_ep *idle = &held.eps[IDLE];
+	unsigned int i;
+
+	ok(m, wait_until(all_back), "C-57 everything outstanding came back");
+	for (i = 0; i < NR_EPS; i++)
+		if (held.eps[i].completed != held.eps[i].posted || held.eps[i].twice)
+			seq_printf(m, "# EP %u: %u posted, %u completed, %u twice\n", i,
+				   held.eps[i].posted, held.eps[i].completed, held.eps[i].twice);
+	ok(m, a->completed == a->posted && p->completed == p->posted && !a->twice && !p->twice,
+	   "P3 each post of the connected EPs completed exactly once");
+	ok(m, a->ends == 1 && p->ends == 1 && !a->other && !p->other,
+	   "C-31 C-41 each connection ended exactly once");
+	ok(m, idle->completed == idle->posted && !idle->twice && !idle->ends && !idle->other,
+	   "C-57 the unconnected EP was flushed without a connection event");
+	ok(m, held.catastrophic == 1, "C-57 one IA_CATASTROPHIC on the async EVD");
+}
+
+static bool disconnected(unsigned int i)
+{
+	DAT_EP_STATE state;
+
+	return dat_ep_get_status(held.eps[i].ep, &state, NULL, NULL) == DAT_SUCCESS &&
+	       state == DAT_EP_STATE_DISCONNECTED;
+}
+
+/* Posts on a shell are flushed in software */
+static void check_posts(struct seq_file *m)
+{
+	struct held_ep *h = &held.eps[ACTIVE];
+	DAT_DTO_COOKIE cookie = {};
+	DAT_LMR_TRIPLET none = {};
+	bool good;
+
+	bitmap_zero(h->seen, 2 * DEPTH);
+	good = dat_ep_post_send(h->ep, 1, &none, cookie, 0) == DAT_SUCCESS &&
+	       dat_ep_post_recv(h->ep, 1, &none, cookie, 0) == DAT_SUCCESS;
+	h->posted += 2;
+	ok(m, good, "C-58 posts on a shell succeed");
+	/* Both have cookie 0: one is counted as a repetition */
+	ok(m, wait_until(all_back) && h->completed == h->posted,
+	   "C-58 and are flushed, each once");
+	ok(m, dat_srq_post_recv(held.srq, 1, &none, cookie) == DAT_SUCCESS,
+	   "C-58 Q-17 a post to the SRQ of a shell succeeds");
+}
+
+static void check_calls(struct seq_file *m)
+{
+	DAT_LMR_TRIPLET gone = segment(64);
+	DAT_DTO_COOKIE cookie = {};
+	DAT_EVD_HANDLE evd;
+	DAT_PZ_HANDLE pz;
+
+	ok(m, disconnected(ACTIVE) && disconnected(PASSIVE) && disconnected(IDLE),
+	   "C-57 all EPs are DISCONNECTED");
+	ok(m, is_type(dat_pz_create(held.ia, &pz), DAT_INSUFFICIENT_RESOURCES) &&
+	      is_type(dat_evd_kcreate(held.ia, 1, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG,
+				      &evd), DAT_INSUFFICIENT_RESOURCES),
+	   "C-57 creating calls return INSUFFICIENT_RESOURCES");
+	ok(m, is_type(dat_ep_reset(held.eps[ACTIVE].ep), DAT_INSUFFICIENT_RESOURCES),
+	   "C-57 so does dat_ep_reset");
+	ok(m, is_type(dat_ep_post_send(held.eps[ACTIVE].ep, 1, &gone, cookie, 0),
+		      DAT_PRIVILEGES_VIOLATION),
+	   "the memory of a shell is not to be named any more");
+}
+
+static void check_close(struct seq_file *m)
+{
+	bool good = true;
+	unsigned int i;
+
+	ok(m, is_type(dat_ia_close(held.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE),
+	   "graceful close is refused while objects are left");
+	for (i = 0; i < NR_EPS; i++)
+		good &= dat_ep_free(held.eps[i].ep) == DAT_SUCCESS;
+	good &= dat_psp_free(held.psp) == DAT_SUCCESS;
+	good &= dat_srq_free(held.srq) == DAT_SUCCESS;
+	good &= dat_lmr_free(held.lmr) == DAT_SUCCESS;
+	good &= dat_pz_free(held.pz) == DAT_SUCCESS;
+	good &= dat_evd_free(held.dto) == DAT_SUCCESS;
+	good &= dat_evd_free(held.conn) == DAT_SUCCESS;
+	good &= dat_evd_free(held.cr) == DAT_SUCCESS;
+	ok(m, good, "C-57 every free succeeds on a shell");
+	ok(m, dat_ia_close(held.ia, DAT_CLOSE_GRACEFUL_FLAG) == DAT_SUCCESS,
+	   "C-57 the consumer closes the shell");
+	held.ia = DAT_HANDLE_NULL;
+}
+
+static int check_show(struct seq_file *m, void *unused)
+{
+	if (held.ia == DAT_HANDLE_NULL) {
+		seq_puts(m, "# checked already\n");
+		return 0;
+	}
+	result = 0;
+	seq_puts(m, "1..15\n");
+	check_events(m);
+	check_calls(m);
+	check_posts(m);
+	check_close(m);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(check);
+
+static int __init removal_init(void)
+{
+	int ret;
+
+	held.buffer = kzalloc(BUFFER, GFP_KERNEL);
+	if (!held.buffer)
+		return -ENOMEM;
+	ret = make_objects() ?: connect_eps() ?: fill_queues();
+	if (ret) {
+		if (held.ia != DAT_HANDLE_NULL)
+			dat_ia_close(held.ia, DAT_CLOSE_ABRUPT_FLAG);
+		kfree(held.buffer);
+		return ret;
+	}
+	dir = debugfs_create_dir("kdapl_removal", NULL);
+	debugfs_create_file("check", 0400, dir, NULL, &check_fops);
+	return 0;
+}
+
+static void __exit removal_exit(void)
+{
+	debugfs_remove(dir);
+	if (held.ia != DAT_HANDLE_NULL)
+		dat_ia_close(held.ia, DAT_CLOSE_ABRUPT_FLAG);
+	kfree(held.buffer);
+}
+
+module_init(removal_init);
+module_exit(removal_exit);
+MODULE_DESCRIPTION("kDAPL removal test");
+MODULE_LICENSE("GPL");

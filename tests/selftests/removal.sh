@@ -1,0 +1,41 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The device goes while a consumer holds one of everything on it: every event
+# owed comes, a shell is left, and the consumer closes. Then unloading without
+# removal, and removal in the middle of that.
+
+. "${0%/*}/lib.sh"
+trap 'rmmod kdapl_removal 2>/dev/null; kdapl_unload; rxe_setup' EXIT
+
+rounds=3
+
+hold() { kdapl_insmod kdapl_removal stretch="$KDAPL_FACTOR"; }
+
+# shell_round: remove the device under the consumer, have it look, unload it
+shell_round() {
+	hold && rxe_delete && cat "$DEBUGFS/kdapl_removal/check" >check.tap &&
+		! grep -q '^not ok' check.tap && rmmod kdapl_removal && rxe_setup
+}
+
+tap_plan $((15 + 2 + rounds))
+rxe_setup
+kdapl_load
+if hold && rxe_delete; then
+	# In one read: it checks once
+	cat "$DEBUGFS/kdapl_removal/check" >check.tap
+	# Its results are ours, number by number
+	while read -r line; do
+		case $line in
+		"ok "*) tap_ok "${line#*- }" ;;
+		"not ok "*) tap_not_ok "${line#*- }" ;;
+		"# "*) echo "$line" ;;
+		esac
+	done <check.tap
+fi
+tap_check "the consumer unloads" rmmod kdapl_removal
+rxe_setup
+tap_check "load and unload with everything alive" eval 'hold && rmmod kdapl_removal'
+for ((i = 1; i <= rounds; i++)); do
+	tap_check "removal, round $i" shell_round ||
+		{ [ ! -s check.tap ] || grep -h '^not ok' check.tap | sed 's/^/# /'; }
+done
