@@ -314,18 +314,18 @@ static void check_calls(struct seq_file *m)
 	DAT_DTO_COOKIE cookie = {};
 	DAT_EVD_HANDLE evd;
 	DAT_PZ_HANDLE pz;
+	DAT_RETURN ret;
 
 	ok(m, disconnected(ACTIVE) && disconnected(PASSIVE) && disconnected(IDLE),
 	   "C-57 all EPs are DISCONNECTED");
-	ok(m, is_type(dat_pz_create(held.ia, &pz), DAT_INSUFFICIENT_RESOURCES) &&
-	      is_type(dat_evd_kcreate(held.ia, 1, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG,
-				      &evd), DAT_INSUFFICIENT_RESOURCES),
-	   "C-57 creating calls return INSUFFICIENT_RESOURCES");
-	ok(m, is_type(dat_ep_reset(held.eps[ACTIVE].ep), DAT_INSUFFICIENT_RESOURCES),
-	   "C-57 so does dat_ep_reset");
-	ok(m, is_type(dat_ep_post_send(held.eps[ACTIVE].ep, 1, &gone, cookie, 0),
-		      DAT_PRIVILEGES_VIOLATION),
-	   "the memory of a shell is not to be named any more");
+	ret = dat_pz_create(held.ia, &pz);
+	ok(m, is_type(ret, DAT_INSUFFICIENT_RESOURCES), "C-57 no PZ is made on a shell");
+	ret = dat_evd_kcreate(held.ia, 1, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG, &evd);
+	ok(m, is_type(ret, DAT_INSUFFICIENT_RESOURCES), "C-57 no EVD is made on a shell");
+	ret = dat_ep_reset(held.eps[ACTIVE].ep);
+	ok(m, is_type(ret, DAT_INSUFFICIENT_RESOURCES), "C-57 no EP is reset on a shell");
+	ret = dat_ep_post_send(held.eps[ACTIVE].ep, 1, &gone, cookie, 0);
+	ok(m, is_type(ret, DAT_PRIVILEGES_VIOLATION), "the memory of a shell has no name any more");
 }
 
 static void check_close(struct seq_file *m)
@@ -357,7 +357,7 @@ static int check_show(struct seq_file *m, void *unused)
 		return 0;
 	}
 	result = 0;
-	seq_puts(m, "1..15\n");
+	seq_puts(m, "1..16\n");
 	check_events(m);
 	check_calls(m);
 	check_posts(m);

@@ -5,7 +5,7 @@
 # removal, and removal in the middle of that.
 
 . "${0%/*}/lib.sh"
-trap 'rmmod kdapl_removal 2>/dev/null; kdapl_unload; rxe_setup' EXIT
+trap 'rmmod kdapl_removal 2>/dev/null; kdapl_unload; rxe_setup 0' EXIT
 
 rounds=3
 
@@ -13,14 +13,14 @@ hold() { kdapl_insmod kdapl_removal stretch="$KDAPL_FACTOR"; }
 
 # shell_round: remove the device under the consumer, have it look, unload it
 shell_round() {
-	hold && rxe_delete && cat "$DEBUGFS/kdapl_removal/check" >check.tap &&
-		! grep -q '^not ok' check.tap && rmmod kdapl_removal && rxe_setup
+	hold && rxe_delete 0 && cat "$DEBUGFS/kdapl_removal/check" >check.tap &&
+		! grep -q '^not ok' check.tap && rmmod kdapl_removal && rxe_setup 0
 }
 
-tap_plan $((15 + 2 + rounds))
-rxe_setup
+tap_plan $((16 + 2 + rounds))
+rxe_setup 0
 kdapl_load
-if hold && rxe_delete; then
+if hold && rxe_delete 0; then
 	# In one read: it checks once
 	cat "$DEBUGFS/kdapl_removal/check" >check.tap
 	# Its results are ours, number by number
@@ -33,7 +33,7 @@ if hold && rxe_delete; then
 	done <check.tap
 fi
 tap_check "the consumer unloads" rmmod kdapl_removal
-rxe_setup
+rxe_setup 0
 tap_check "load and unload with everything alive" eval 'hold && rmmod kdapl_removal'
 for ((i = 1; i <= rounds; i++)); do
 	tap_check "removal, round $i" shell_round ||

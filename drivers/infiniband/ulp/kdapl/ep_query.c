@@ -37,41 +37,50 @@ static void kdapl_ep_fill_named(struct kdapl_ep *ep)
 	ep->named[1].value = ep->comp_vector_text;
 }
 
-/* Copies the selected attributes; each has one bit, in the order of the struct */
-#define KDAPL_COPY(bit, field) \
-	do { \
-		if (mask & (bit)) \
-			out->field = attr->field; \
-	} while (0)
-
+/* Each selected attribute; they have one bit each, in the order of the struct */
 static void kdapl_ep_fill_attr(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask, DAT_EP_ATTR *out)
 {
 	const DAT_EP_ATTR *attr = &ep->attr;
 
-	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_SERVICE_TYPE, service_type);
-	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE, max_message_size);
-	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE, max_rdma_size);
-	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_QOS, qos);
-	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS, recv_completion_flags);
-	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_REQUEST_COMPLETION_FLAGS, request_completion_flags);
-	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, max_recv_dtos);
-	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, max_request_dtos);
-	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_MAX_RECV_IOV, max_recv_iov);
-	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_IOV, max_request_iov);
-	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_IN, max_rdma_read_in);
-	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_OUT, max_rdma_read_out);
-	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW, srq_soft_hw);
-	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_IOV, max_rdma_read_iov);
-	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_MAX_RDMA_WRITE_IOV, max_rdma_write_iov);
-	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_NUM_TRANSPORT_ATTR, ep_transport_specific_count);
-	KDAPL_COPY(DAT_EP_FIELD_EP_ATTR_TRANSPORT_SPECIFIC_ATTR, ep_transport_specific);
+	if (mask & DAT_EP_FIELD_EP_ATTR_SERVICE_TYPE)
+		out->service_type = attr->service_type;
+	if (mask & DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE)
+		out->max_message_size = attr->max_message_size;
+	if (mask & DAT_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE)
+		out->max_rdma_size = attr->max_rdma_size;
+	if (mask & DAT_EP_FIELD_EP_ATTR_QOS)
+		out->qos = attr->qos;
+	if (mask & DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS)
+		out->recv_completion_flags = attr->recv_completion_flags;
+	if (mask & DAT_EP_FIELD_EP_ATTR_REQUEST_COMPLETION_FLAGS)
+		out->request_completion_flags = attr->request_completion_flags;
+	if (mask & DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS)
+		out->max_recv_dtos = attr->max_recv_dtos;
+	if (mask & DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS)
+		out->max_request_dtos = attr->max_request_dtos;
+	if (mask & DAT_EP_FIELD_EP_ATTR_MAX_RECV_IOV)
+		out->max_recv_iov = attr->max_recv_iov;
+	if (mask & DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_IOV)
+		out->max_request_iov = attr->max_request_iov;
+	if (mask & DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_IN)
+		out->max_rdma_read_in = attr->max_rdma_read_in;
+	if (mask & DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_OUT)
+		out->max_rdma_read_out = attr->max_rdma_read_out;
+	if (mask & DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW)
+		out->srq_soft_hw = attr->srq_soft_hw;
+	if (mask & DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_IOV)
+		out->max_rdma_read_iov = attr->max_rdma_read_iov;
+	if (mask & DAT_EP_FIELD_EP_ATTR_MAX_RDMA_WRITE_IOV)
+		out->max_rdma_write_iov = attr->max_rdma_write_iov;
+	if (mask & DAT_EP_FIELD_EP_ATTR_NUM_TRANSPORT_ATTR)
+		out->ep_transport_specific_count = attr->ep_transport_specific_count;
+	if (mask & DAT_EP_FIELD_EP_ATTR_TRANSPORT_SPECIFIC_ATTR)
+		out->ep_transport_specific = attr->ep_transport_specific;
 	if (mask & DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR)
 		out->ep_provider_specific_count = ARRAY_SIZE(ep->named) - (ep->comp_vector < 0);
 	if (mask & DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
 		out->ep_provider_specific = ep->named;
 }
-
-#undef KDAPL_COPY
 
 /* ep->lock held: addresses and ports belong to the state */
 static void kdapl_ep_fill(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param)

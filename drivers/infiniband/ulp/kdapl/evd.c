@@ -180,7 +180,7 @@ EXPORT_SYMBOL_GPL(dat_evd_kcreate);
  *
  * Never runs the upcall itself. From inside the EVD's upcall it takes effect
  * for the next one. After DISABLE one upcall may still enter whose event had
- * been taken before; only TEARDOWN waits for it. TEARDOWN returns when no upcall runs any more and none
+ * been taken before. TEARDOWN returns when no upcall runs any more and none
  * will start: the instance data may be freed. Source: kDAPL 2.0.
  *
  * Context: any but hard interrupt; TEARDOWN sleeps, process context only.

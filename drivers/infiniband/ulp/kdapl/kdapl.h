@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * kDAPL: the module's own structures, and all internal prototypes by file.
+ * Endpoints and connections stand in ep.h and cm.h, which this header includes.
  *
  * Calls go one way: main, control (ia, pz, lmr, evd, ep, srq, cm, psp,
  * registry, debugfs), hot (post, complete, event), mechanism (handle, pool,
@@ -77,7 +78,7 @@ struct kdapl_limits {
 	u32 max_srq_wr;			/* max_recv_per_srq */
 	u32 max_srq_iov;
 	u32 page_list_len;		/* of one fast registration */
-	u32 max_msg;			/* port's max_msg_sz, 32 bits */
+	u32 max_msg;			/* least max_msg_sz of its ports */
 };
 
 /**
@@ -134,6 +135,9 @@ int kdapl_device_resolve(const char *name, struct kdapl_device **dev, u32 *port,
  *          kdapl_device_mutex
  * @ibdev:  dev->ibdev; NULL on a shell; read under @sem by whoever makes
  *          verbs objects
+ * @port:   port of the device
+ * @name:   `<ibdev>/<port>`, for debugfs and the log
+ * @addr:   IP address of the port
  * @limits: copy of the device's, survives it
  * @attr:   what dat_ia_query tells, filled at open
  * @sem:    read: a call that makes verbs objects; write: the moment at which
@@ -148,7 +152,9 @@ int kdapl_device_resolve(const char *name, struct kdapl_device **dev, u32 *port,
  * @closing: dat_ia_close has begun; written under @sem
  * @fatal:  DAT_ASYNC_ERROR_IA_CATASTROPHIC has been raised (bit 0)
  * @sync_told: the log line about bounce buffers has been written (bit 0)
- * @async_evd: stream of asynchronous events; own_async: made by us
+ * @own_async: @async_evd was made by us, and goes with us
+ * @async_evd: stream of asynchronous events
+ * @dev_node: on dev->ias, or kdapl_shells; guarded by kdapl_device_mutex
  *
  * obj.users counts other IAs whose asynchronous events go to an EVD of ours.
  */
@@ -234,9 +240,11 @@ void kdapl_ia_fill_attr(struct kdapl_ia *ia);
  * @mutex: serialises the service QP
  * @qp:    RC QP connected to itself, made with the first registration;
  *         guarded by @mutex, as @cq
- * @cq:    its CQ, polled by the waiter, whom @cq_event wakes
- * @mrs:   MRs of the PD not deregistered yet, and one for the PZ itself; the
- *         last completes @mrs_gone. LMRs outlive dat_lmr_free by a grace period
+ * @cq:    its CQ, polled by the waiter
+ * @cq_event: wakes the waiter
+ * @mrs:   MRs of the PD not deregistered yet, and one for the PZ itself: MRs
+ *         outlive dat_lmr_free by a grace period
+ * @mrs_gone: completed by the last of @mrs
  */
 struct kdapl_pz {
 	struct kdapl_obj obj;
@@ -481,371 +489,10 @@ static inline struct kdapl_srq *to_kdapl_srq(struct kdapl_obj *obj)
 	return container_of(obj, struct kdapl_srq, obj);
 }
 
-/* ---- ep.c -------------------------------------------------------------- */
+/* ---- ep*.c, drain.c: ep.h; cm.c, connect.c, psp.c, cr.c: cm.h ---------- */
 
-/**
- * struct kdapl_sq - request queue of an EP
- * @lock: slot and verbs call of a request happen under it, because runs of
- *        unsignalled requests need queue order
- * @pool: slots; get under @lock, put anywhere
- * @run:  ring of the indexes of unsignalled requests whose fate is unknown,
- *        in posting order; @run_tail is written under @lock, @run_head by the
- *        completion of requests (one at a time for an EP)
- * @run_mask: size of the ring less one
- * @run_len: unsignalled requests since the last signalled one; under @lock
- * @run_max: request number so many of a run is signalled all the same
- *
- * kdapl_slot.run_end of a request is @run_tail when it was posted: a
- * completion releases the members up to there, see complete.c.
- */
-struct kdapl_sq {
-	spinlock_t lock ____cacheline_aligned_in_smp;	/* see above */
-	u32 run_tail;
-	u32 run_len;
-	u32 run_max;
-	u32 run_mask;
-	u32 *run;
-	struct kdapl_pool pool;
-	u32 run_head ____cacheline_aligned_in_smp;
-};
-
-/* A work request of our own: the marker, or one of the two drains */
-struct kdapl_marker {
-	struct ib_cqe cqe;
-	struct kdapl_ep *ep;
-	struct completion done;
-	bool busy;		/* with the device; under sq.lock, as @done and: */
-	bool refused;		/* the device did not take it */
-	u32 run_end;		/* as kdapl_slot.run_end */
-	union {
-		struct ib_rdma_wr rdma;
-		struct ib_recv_wr recv;
-	};
-};
-
-/* kdapl_ep.post: which calls the state lets through */
-#define KDAPL_EP_MAY_SEND	0x01
-#define KDAPL_EP_MAY_RECV	0x02
-
-/* kdapl_ep.slow: why a completion leaves the straight path */
-#define KDAPL_EP_PARK		0x01	/* no connection yet: park it */
-#define KDAPL_EP_WATCH		0x02	/* DISCONNECT_PENDING: the work waits for requests */
-
-/* kdapl_ep.todo: bits for the connection work, see cm.c */
-enum kdapl_todo {
-	KDAPL_TODO_RESPONSE,	/* CM: the peer accepted */
-	KDAPL_TODO_ESTABLISHED,	/* CM: passive side complete */
-	KDAPL_TODO_FAILED,	/* CM: attempt failed, ep->fail_number says how */
-	KDAPL_TODO_PEER_GONE,	/* CM: DISCONNECTED */
-	KDAPL_TODO_BREAK,	/* an error completion, or the address is gone */
-	KDAPL_TODO_DISCONNECT,	/* Consumer, abrupt */
-	KDAPL_TODO_GRACEFUL,	/* Consumer, graceful; or a request completed meanwhile */
-	KDAPL_TODO_TIMEOUT,	/* our timer: connect or accept took too long */
-	KDAPL_TODO_EARLY_RECV,	/* a receive was parked: rdma_notify(COMM_EST) */
-	KDAPL_TODO_MARKER,	/* idle query found an unsignalled tail */
-};
-
-/* First real error of a connection (P6, G-36) */
-struct kdapl_first_error {
-	bool valid;
-	u8 op;			/* DAT_DTOS */
-	u8 status;		/* enum ib_wc_status */
-	u32 vendor;
-	u32 behind;		/* posts of that queue outstanding behind it */
-};
-
-/**
- * struct kdapl_ep - endpoint
- * @obj:    header
- * @qp:     NULL while unconfigured and on a shell; RCU. Written under @mutex
- * @post:   KDAPL_EP_MAY_*; follows @state
- * @slow:   KDAPL_EP_PARK, KDAPL_EP_WATCH; written under @lock
- * @zone:   pz->zone << KDAPL_ZONE_SHIFT
- * @bad_send_flags: completion flags that a send must not carry; the other
- *          two alike for RDMA and for receives
- * @state:  DAT_EP_STATE; written under @lock
- * @rq:     receive slots (depth 0 with an SRQ)
- * @sq:     request queue
- * @lock:   guards @state, @post, @slow, @parked, @first_error, @qp_moved and
- *          what the CM callbacks write (@fail_number, private data)
- * @mutex:  serialises connect, accept, reset, the connection work, removal
- * @parked: completions of before the connection, oldest first, and the tail;
- *          with @hold software flushes that wait for the device's own
- * @qp_moved: we have moved the QP to ERROR, flushes are our doing
- * @live_attempt: an outcome event is still owed; under @lock (C-40)
- * @end_owed: ESTABLISHED was given, an end event is still owed; under @lock (C-41)
- * @dying:  dat_ep_free has begun; under @mutex
- * @shell:  the verbs objects are gone; under @mutex
- * @cm_id:  of the present attempt; under @mutex
- * @todo:   enum kdapl_todo bits, any context; @work acts on them
- * @timer:  sets KDAPL_TODO_TIMEOUT
- * @outcome: the attempt's outcome event, @end: the end event
- * @private_in: peer's private data in the outcome event; stays until reset
- * @private_out: ours, between dat_ep_connect and the request
- * @offer: parameters of that request; constant while the id lives
- * @deadline: jiffies at which @timer says time-out; under @mutex
- * @passive: the EP accepts; under @lock and @mutex
- * @cancelled: the Consumer has given the attempt up, DISCONNECTED is its
- *          outcome; under @lock
- * @clean_end: a disconnect of either side came before any break; under @lock
- * @posts_seen: graceful: posts that saw CONNECTED are in the queue; under @mutex
- */
-struct kdapl_ep {
-	struct kdapl_obj obj;
-	struct ib_qp __rcu *qp;
-	u8 post;
-	u8 slow;
-	u8 state;
-	bool srq_attached;
-	u32 zone;
-	u32 bad_send_flags;
-	u32 bad_rdma_flags;
-	u32 bad_recv_flags;
-	u32 max_send_iov;
-	u32 max_read_iov;
-	u32 max_write_iov;
-	u32 max_recv_iov;
-	u32 max_message;
-	u32 max_rdma;
-	u32 max_reads_out;
-	struct kdapl_evd *recv_evd;
-	struct kdapl_evd *request_evd;
-	struct kdapl_evd *connect_evd;
-	struct kdapl_scq *scq;		/* its receives are in solicited-wait mode */
-	struct kdapl_pool rq;
-	struct kdapl_sq sq;
-
-	spinlock_t lock;	/* state, parked, first_error, ... */
-	struct kdapl_event *parked;
-	struct kdapl_event *parked_tail;
-	int parked_fired;		/* scq->nfired when the first was parked */
-	bool hold;
-	bool qp_moved;
-	bool live_attempt;
-	bool end_owed;
-	struct kdapl_first_error first_error;
-
-	struct mutex mutex;	/* control, the work */
-	bool dying;
-	bool shell;
-	struct kdapl_pz *pz;
-	struct kdapl_srq *srq;
-	struct kdapl_cq *cq;
-	struct hlist_node srq_node;	/* srq->eps, by qp_value */
-	const struct ib_qp *qp_value;
-	DAT_EP_ATTR attr;
-	int comp_vector;		/* kdapl.comp_vector, -1: the core chooses */
-
-	struct rdma_cm_id *cm_id;
-	bool passive;
-	unsigned long todo;
-	struct work_struct work;
-	struct delayed_work timer;
-	DAT_EVENT_NUMBER fail_number;
-	struct kdapl_conn_event outcome;
-	struct kdapl_conn_event end;
-	struct sockaddr_storage remote;
-	DAT_CONN_QUAL conn_qual;
-	u16 local_port;
-	u16 remote_port;
-	u16 private_in_len;
-	u8 private_in[KDAPL_REPLY_PRIVATE];
-	u8 private_out[KDAPL_REQUEST_PRIVATE];
-	struct rdma_conn_param offer;
-	unsigned long deadline;
-	bool cancelled;
-	bool clean_end;
-	bool posts_seen;
-
-	struct completion last_wqe;	/* drain of an SRQ EP */
-	struct kdapl_marker marker;
-	struct kdapl_marker sq_drain;
-	struct kdapl_marker rq_drain;
-
-	/* dat_ep_query's provider-specific attributes; filled under @lock */
-	DAT_NAMED_ATTR named[2];
-	char first_error_text[48];
-	char comp_vector_text[12];
-};
-
-/* Process context, handle out of the table and grace period over */
-void kdapl_ep_destroy(struct kdapl_ep *ep);
-/* Device removal: DISCONNECTED with its events, drained, verbs objects gone */
-void kdapl_ep_shell(struct kdapl_ep *ep);
-/* Takes undelivered events back, waits for an upcall that carries one; process context */
-void kdapl_ep_take_back(struct kdapl_ep *ep);
-/* ep_qp.c: pools, CQ and QP; a new QP in INIT on the EP's CQ, or ERR_PTR */
-int kdapl_ep_build(struct kdapl_ep *ep, struct ib_device *ibdev);
-void kdapl_ep_exit_pools(struct kdapl_ep *ep);
-struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep);
-void kdapl_ep_drop_verbs(struct kdapl_ep *ep);
-/* Is the caller inside an upcall of one of the EP's EVDs (C-59)? */
-bool kdapl_ep_in_upcall(struct kdapl_ep *ep);
-/* ep_attr.c: the defaults, and the checks of a Consumer's attributes */
-void kdapl_ep_attr_default(const struct kdapl_ia *ia, DAT_EP_ATTR *attr);
-DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *attr, bool srq,
-			       DAT_RETURN bad, int *comp_vector);
-
-static inline struct kdapl_ep *to_kdapl_ep(struct kdapl_obj *obj)
-{
-	return container_of(obj, struct kdapl_ep, obj);
-}
-
-/* Have the connection work look at @what; any context */
-static inline void kdapl_ep_kick(struct kdapl_ep *ep, enum kdapl_todo what)
-{
-	set_bit(what, &ep->todo);
-	queue_work(kdapl_wq, &ep->work);
-}
-
-/* ---- drain.c ----------------------------------------------------------- */
-
-/*
- * Moves @qp to ERROR and waits (KDAPL_DRAIN_TIMEOUT_MS x stretch, unbounded
- * with @wait_all) until every completion of it has been through done().
- * Process context, ep->mutex held. 0, -ETIMEDOUT.
- */
-int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all);
-/* Posts the marker once behind an unsignalled tail; process context */
-void kdapl_ep_post_marker(struct kdapl_ep *ep);
-/* Requests that have not completed, unsignalled ones of unknown fate included */
-bool kdapl_ep_requests_idle(struct kdapl_ep *ep);
-void kdapl_marker_init(struct kdapl_ep *ep);
-
-/* ---- cm.c -------------------------------------------------------------- */
-
-/* Prepares work, timer and events of a new EP */
-void kdapl_cm_setup(struct kdapl_ep *ep);
-/*
- * Ends connection or attempt of an EP that is going away or has lost its
- * device: QP to ERROR, drained, peer told, id destroyed, state DISCONNECTED.
- * With @events the outcome or end event owed is queued (removal). ep->mutex
- * held. The work may still run afterwards and then finds nothing to do.
- */
-void kdapl_cm_end(struct kdapl_ep *ep, bool events);
-/*
- * Attaches a child id to an EP and completes the passive side: RTR, RTS,
- * rdma_accept, timer; EP to COMPLETION_PENDING. ep->mutex held; the id is the
- * EP's from then on. What fails is reported as ACCEPT_COMPLETION_ERROR.
- */
-void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
-		     const struct rdma_conn_param *req, const void *data, u8 len);
-/* KDAPL_TODO_TIMEOUT after @delay jiffies, never earlier. ep->mutex held */
-void kdapl_cm_timer_start(struct kdapl_ep *ep, unsigned long delay);
-/* Looks for the peer; a failure is one of the attempt. ep->mutex held */
-void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote);
-/* rdma_cm callback of ids that belong to an EP */
-int kdapl_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
-/* Before reset: the id of the last attempt goes. ep->mutex held */
-void kdapl_cm_reset(struct kdapl_ep *ep);
-
-/* ---- connect.c --------------------------------------------------------- */
-
-/* Is there a route? 0, -ENETUNREACH and the like */
-int kdapl_cm_route(const struct sockaddr_storage *local, const struct sockaddr_storage *remote);
-/* A new id on the IA's address, device and port; or ERR_PTR */
-struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
-				 rdma_cm_event_handler handler, void *context, u16 port);
-/* An attempt with @id begins: fields, state. ep->mutex held */
-void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive);
-/* IP port of a qualifier (contract 7.1) */
-u16 kdapl_cm_port(DAT_CONN_QUAL qual);
-/* Checks and normalises a Consumer's address, port zero. DAT_SUCCESS, INVALID_ADDRESS */
-DAT_RETURN kdapl_cm_address(const struct sockaddr *in, struct sockaddr_storage *out);
-
-/* ---- cr.c, psp.c ------------------------------------------------------- */
-
-/**
- * struct kdapl_cr - connection request
- * @obj:     header; published while it waits for an answer
- * @ev:      its event
- * @psp:     service point, whose backlog it is from (a reference on psp->mem)
- * @free_node: on psp->free; psp->lock
- * @ref:     the object, and its event while that is queued
- * @id:      child id; by xchg(), who gets it answers. NULL on a shell
- * @param:   what the request offered
- * @withdrawn: the CM has said that the peer gave up
- * @work:    announces it, or with @ref 0 puts it back into the backlog
- *
- * What the callback copied is constant until the memory is used again.
- */
-struct kdapl_cr {
-	struct kdapl_obj obj;
-	struct kdapl_event ev;
-	struct kdapl_psp *psp;
-	struct list_head free_node;
-	refcount_t ref;
-	struct rdma_cm_id *id;
-	struct rdma_conn_param param;
-	struct sockaddr_storage local;
-	struct sockaddr_storage remote;
-	u16 local_port;
-	u16 remote_port;
-	u8 private_data[KDAPL_REQUEST_PRIVATE];
-	u8 private_len;
-	bool withdrawn;
-	struct work_struct work;
-};
-
-/**
- * struct kdapl_psp - public service point
- * @obj:   header
- * @id:    listening id; NULL on a shell
- * @evd:   where requests are announced (used until the PSP is freed)
- * @evd_handle: its handle, by which CRs that outlive the PSP find it
- * @qual:  qualifier asked for, reported in events
- * @lock:  guards @free, @ncr and @closed against the CM callback
- * @free:  CRs out of @crs that nobody uses
- * @ncr:   CRs that wait
- * @backlog: size of @crs
- * @closed: no longer listening; what is not announced yet is refused
- * @mem:   this memory: the PSP and each CR in use
- */
-struct kdapl_psp {
-	struct kdapl_obj obj;
-	struct rdma_cm_id *id;
-	struct kdapl_evd *evd;
-	DAT_EVD_HANDLE evd_handle;
-	DAT_CONN_QUAL qual;
-	DAT_PSP_FLAGS flags;
-	spinlock_t lock;	/* free, ncr */
-	struct list_head free;
-	u32 ncr;
-	u32 backlog;
-	bool closed;
-	refcount_t mem;
-	struct kdapl_cr crs[];
-};
-
-void kdapl_psp_destroy(struct kdapl_psp *psp);
-void kdapl_psp_shell(struct kdapl_psp *psp);
-void kdapl_cr_destroy(struct kdapl_cr *cr);
-void kdapl_cr_shell(struct kdapl_cr *cr);
-/* dat_evd_free: an undelivered CR is rejected as non-peer (E-46). Process context */
-void kdapl_cr_drop(struct kdapl_event *ev);
-/* Between the two files: the way of a CR out of the backlog and back */
-void kdapl_cr_setup(struct kdapl_cr *cr, struct kdapl_psp *psp);
-void kdapl_cr_arrive(struct kdapl_cr *cr, struct rdma_cm_id *id,
-		     const struct rdma_conn_param *param);
-void kdapl_psp_uncount(struct kdapl_cr *cr);
-void kdapl_psp_recycle(struct kdapl_cr *cr);
-
-static inline struct kdapl_psp *to_kdapl_psp(struct kdapl_obj *obj)
-{
-	return container_of(obj, struct kdapl_psp, obj);
-}
-
-static inline struct kdapl_cr *to_kdapl_cr(struct kdapl_obj *obj)
-{
-	return container_of(obj, struct kdapl_cr, obj);
-}
-
-/* Its object is consumed, or its event handed over. Any context */
-static inline void kdapl_cr_put(struct kdapl_cr *cr)
-{
-	if (refcount_dec_and_test(&cr->ref))
-		queue_work(kdapl_wq, &cr->work);
-}
+#include "ep.h"
+#include "cm.h"
 
 /* ---- complete.c: softirq ----------------------------------------------- */
 

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Endpoints: their structures, and the prototypes of ep*.c and drain.c.
+ *
+ * A part of kdapl.h, which includes it where it belongs; nobody else does.
+ */
+#ifndef _KDAPL_EP_H_
+#define _KDAPL_EP_H_
+
+/* ---- ep.c -------------------------------------------------------------- */
+
+/**
+ * struct kdapl_sq - request queue of an EP
+ * @lock: slot and verbs call of a request happen under it, because runs of
+ *        unsignalled requests need queue order
+ * @pool: slots; get under @lock, put anywhere
+ * @run:  ring of the indexes of unsignalled requests whose fate is unknown,
+ *        in posting order; @run_tail is written under @lock, @run_head by the
+ *        completion of requests (one at a time for an EP)
+ * @run_mask: size of the ring less one
+ * @run_len: unsignalled requests since the last signalled one; under @lock
+ * @run_max: request number so many of a run is signalled all the same
+ *
+ * kdapl_slot.run_end of a request is @run_tail when it was posted: a
+ * completion releases the members up to there, see complete.c.
+ */
+struct kdapl_sq {
+	spinlock_t lock ____cacheline_aligned_in_smp;	/* see above */
+	u32 run_tail;
+	u32 run_len;
+	u32 run_max;
+	u32 run_mask;
+	u32 *run;
+	struct kdapl_pool pool;
+	u32 run_head ____cacheline_aligned_in_smp;
+};
+
+/* A work request of our own: the marker, or one of the two drains */
+struct kdapl_marker {
+	struct ib_cqe cqe;
+	struct kdapl_ep *ep;
+	struct completion done;
+	bool busy;		/* with the device; under sq.lock, as @done and: */
+	bool refused;		/* the device did not take it */
+	u32 run_end;		/* as kdapl_slot.run_end */
+	union {
+		struct ib_rdma_wr rdma;
+		struct ib_recv_wr recv;
+	};
+};
+
+/* kdapl_ep.post: which calls the state lets through */
+#define KDAPL_EP_MAY_SEND	0x01
+#define KDAPL_EP_MAY_RECV	0x02
+
+/* kdapl_ep.slow: why a completion leaves the straight path */
+#define KDAPL_EP_PARK		0x01	/* no connection yet: park it */
+#define KDAPL_EP_WATCH		0x02	/* DISCONNECT_PENDING: the work waits for requests */
+
+/* kdapl_ep.todo: bits for the connection work, see cm.c */
+enum kdapl_todo {
+	KDAPL_TODO_RESPONSE,	/* CM: the peer accepted */
+	KDAPL_TODO_ESTABLISHED,	/* CM: passive side complete */
+	KDAPL_TODO_FAILED,	/* CM: attempt failed, ep->fail_number says how */
+	KDAPL_TODO_PEER_GONE,	/* CM: DISCONNECTED */
+	KDAPL_TODO_BREAK,	/* an error completion, or the address is gone */
+	KDAPL_TODO_DISCONNECT,	/* Consumer, abrupt */
+	KDAPL_TODO_GRACEFUL,	/* Consumer, graceful; or a request completed meanwhile */
+	KDAPL_TODO_TIMEOUT,	/* our timer: connect or accept took too long */
+	KDAPL_TODO_EARLY_RECV,	/* a receive was parked: rdma_notify(COMM_EST) */
+	KDAPL_TODO_MARKER,	/* idle query found an unsignalled tail */
+};
+
+/* First real error of a connection (P6, G-36) */
+struct kdapl_first_error {
+	bool valid;
+	u8 op;			/* DAT_DTOS */
+	u8 status;		/* enum ib_wc_status */
+	u32 vendor;
+	u32 behind;		/* posts of that queue outstanding behind it */
+};
+
+/**
+ * struct kdapl_ep - endpoint
+ * @obj:    header
+ * @qp:     NULL while unconfigured and on a shell; RCU. Written under @mutex
+ * @post:   KDAPL_EP_MAY_*; follows @state
+ * @slow:   KDAPL_EP_PARK, KDAPL_EP_WATCH; written under @lock
+ * @zone:   pz->zone << KDAPL_ZONE_SHIFT
+ * @bad_send_flags: completion flags that a send must not carry; the other
+ *          two alike for RDMA and for receives
+ * @state:  DAT_EP_STATE; written under @lock
+ * @rq:     receive slots (depth 0 with an SRQ)
+ * @sq:     request queue
+ * @lock:   guards @state, @post, @slow, @parked, @first_error, @qp_moved and
+ *          what the CM callbacks write (@fail_number, private data)
+ * @mutex:  serialises connect, accept, reset, the connection work, removal
+ * @parked: completions of before the connection, oldest first, and the tail;
+ *          with @hold software flushes that wait for the device's own
+ * @qp_moved: we have moved the QP to ERROR, flushes are our doing
+ * @live_attempt: an outcome event is still owed; under @lock (C-40)
+ * @end_owed: ESTABLISHED was given, an end event is still owed; under @lock (C-41)
+ * @dying:  dat_ep_free has begun; under @mutex
+ * @shell:  the verbs objects are gone; under @mutex
+ * @cm_id:  of the present attempt; under @mutex
+ * @todo:   enum kdapl_todo bits, any context; @work acts on them
+ * @timer:  sets KDAPL_TODO_TIMEOUT
+ * @outcome: the attempt's outcome event, @end: the end event
+ * @private_in: peer's private data in the outcome event; stays until reset
+ * @private_out: ours, between dat_ep_connect and the request
+ * @offer: parameters of that request; constant while the id lives
+ * @deadline: jiffies at which @timer says time-out; under @mutex
+ * @passive: the EP accepts; under @lock and @mutex
+ * @cancelled: the Consumer has given the attempt up, DISCONNECTED is its
+ *          outcome; under @lock
+ * @clean_end: a disconnect of either side came before any break; under @lock
+ * @raised: the QP has left INIT; under @mutex
+ * @posts_seen: graceful: posts that saw CONNECTED are in the queue; under @mutex
+ */
+struct kdapl_ep {
+	struct kdapl_obj obj;
+	struct ib_qp __rcu *qp;
+	u8 post;
+	u8 slow;
+	u8 state;
+	bool srq_attached;
+	u32 zone;
+	u32 bad_send_flags;
+	u32 bad_rdma_flags;
+	u32 bad_recv_flags;
+	u32 max_send_iov;
+	u32 max_read_iov;
+	u32 max_write_iov;
+	u32 max_recv_iov;
+	u32 max_message;
+	u32 max_rdma;
+	u32 max_reads_out;
+	struct kdapl_evd *recv_evd;
+	struct kdapl_evd *request_evd;
+	struct kdapl_evd *connect_evd;
+	struct kdapl_scq *scq;		/* its receives are in solicited-wait mode */
+	struct kdapl_pool rq;
+	struct kdapl_sq sq;
+
+	spinlock_t lock;	/* state, parked, first_error, ... */
+	struct kdapl_event *parked;
+	struct kdapl_event *parked_tail;
+	int parked_fired;		/* scq->nfired when the first was parked */
+	bool hold;
+	bool qp_moved;
+	bool live_attempt;
+	bool end_owed;
+	struct kdapl_first_error first_error;
+
+	struct mutex mutex;	/* control, the work */
+	bool dying;
+	bool shell;
+	struct kdapl_pz *pz;
+	struct kdapl_srq *srq;
+	struct kdapl_cq *cq;
+	struct hlist_node srq_node;	/* srq->eps, by qp_value */
+	const struct ib_qp *qp_value;
+	DAT_EP_ATTR attr;
+	int comp_vector;		/* kdapl.comp_vector, -1: the core chooses */
+
+	struct rdma_cm_id *cm_id;
+	bool passive;
+	unsigned long todo;
+	struct work_struct work;
+	struct delayed_work timer;
+	DAT_EVENT_NUMBER fail_number;
+	struct kdapl_conn_event outcome;
+	struct kdapl_conn_event end;
+	struct sockaddr_storage remote;
+	DAT_CONN_QUAL conn_qual;
+	u16 local_port;
+	u16 remote_port;
+	u16 private_in_len;
+	u8 private_in[KDAPL_REPLY_PRIVATE];
+	u8 private_out[KDAPL_REQUEST_PRIVATE];
+	struct rdma_conn_param offer;
+	unsigned long deadline;
+	bool cancelled;
+	bool clean_end;
+	bool raised;
+	bool posts_seen;
+
+	struct completion last_wqe;	/* drain of an SRQ EP */
+	struct kdapl_marker marker;
+	struct kdapl_marker sq_drain;
+	struct kdapl_marker rq_drain;
+
+	/* dat_ep_query's provider-specific attributes; filled under @lock */
+	DAT_NAMED_ATTR named[2];
+	char first_error_text[48];
+	char comp_vector_text[12];
+};
+
+/* Process context, handle out of the table and grace period over */
+void kdapl_ep_destroy(struct kdapl_ep *ep);
+/* Device removal: DISCONNECTED with its events, drained, verbs objects gone */
+void kdapl_ep_shell(struct kdapl_ep *ep);
+/* Takes undelivered events back, waits for an upcall that carries one; process context */
+void kdapl_ep_take_back(struct kdapl_ep *ep);
+/* ep_qp.c: pools, CQ and QP; a new QP in INIT on the EP's CQ, or ERR_PTR */
+int kdapl_ep_build(struct kdapl_ep *ep, struct ib_device *ibdev);
+void kdapl_ep_exit_pools(struct kdapl_ep *ep);
+struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep);
+void kdapl_ep_drop_verbs(struct kdapl_ep *ep);
+/* Is the caller inside an upcall of one of the EP's EVDs (C-59)? */
+bool kdapl_ep_in_upcall(struct kdapl_ep *ep);
+/* ep_attr.c: the defaults, and the checks of a Consumer's attributes */
+void kdapl_ep_attr_default(const struct kdapl_ia *ia, DAT_EP_ATTR *attr);
+DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *attr, bool srq,
+			       DAT_RETURN bad, int *comp_vector);
+
+static inline struct kdapl_ep *to_kdapl_ep(struct kdapl_obj *obj)
+{
+	return container_of(obj, struct kdapl_ep, obj);
+}
+
+/* Have the connection work look at @what; any context */
+static inline void kdapl_ep_kick(struct kdapl_ep *ep, enum kdapl_todo what)
+{
+	set_bit(what, &ep->todo);
+	queue_work(kdapl_wq, &ep->work);
+}
+
+/* ---- drain.c ----------------------------------------------------------- */
+
+/*
+ * Moves @qp to ERROR and waits (KDAPL_DRAIN_TIMEOUT_MS x stretch, unbounded
+ * with @wait_all) until every completion of it has been through done().
+ * Process context, ep->mutex held. 0, -ETIMEDOUT.
+ */
+int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all);
+/* Posts the marker once behind an unsignalled tail; process context */
+void kdapl_ep_post_marker(struct kdapl_ep *ep);
+/* Requests that have not completed, unsignalled ones of unknown fate included */
+bool kdapl_ep_requests_idle(struct kdapl_ep *ep);
+void kdapl_marker_init(struct kdapl_ep *ep);
+
+#endif /* _KDAPL_EP_H_ */
