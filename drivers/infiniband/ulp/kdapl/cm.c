@@ -42,6 +42,16 @@ static struct ib_qp *kdapl_cm_qp(struct kdapl_ep *ep)
 
 /* ---- callbacks --------------------------------------------------------- */
 
+/*
+ * The peer has left. What came first names the end, a break or this; and on a
+ * device that is leaving, the peer may just be an EP that lost it before us.
+ */
+static void kdapl_cm_note_clean(struct kdapl_ep *ep)
+{
+	if (!test_bit(KDAPL_TODO_BREAK, &ep->todo) && !READ_ONCE(ep->obj.ia->shell))
+		ep->clean_end = true;
+}
+
 /* The first failure of an attempt names its outcome, later ones are echoes */
 static void kdapl_cm_fail(struct kdapl_ep *ep, DAT_EVENT_NUMBER number,
 			  const void *data, u16 len)
@@ -50,12 +60,9 @@ static void kdapl_cm_fail(struct kdapl_ep *ep, DAT_EVENT_NUMBER number,
 
 	spin_lock_irqsave(&ep->lock, flags);
 	/* If it comes too late for the attempt, the peer has left the connection */
-	if (!test_bit(KDAPL_TODO_BREAK, &ep->todo))
-		ep->clean_end = true;
+	kdapl_cm_note_clean(ep);
 	if (!ep->fail_number) {
 		ep->fail_number = number;
-		if (ep->passive)
-			ep->fail_number = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
 		/* Not over the data of an ESTABLISHED, which stays readable (C-46) */
 		if (ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING) {
 			ep->private_in_len = len;
@@ -104,9 +111,7 @@ static void kdapl_cm_peer_gone(struct kdapl_ep *ep)
 	unsigned long flags;
 
 	spin_lock_irqsave(&ep->lock, flags);
-	/* What came first names the end: a break, or this disconnect */
-	if (!test_bit(KDAPL_TODO_BREAK, &ep->todo))
-		ep->clean_end = true;
+	kdapl_cm_note_clean(ep);
 	spin_unlock_irqrestore(&ep->lock, flags);
 	kdapl_ep_kick(ep, KDAPL_TODO_PEER_GONE);
 }
@@ -234,7 +239,10 @@ static void kdapl_cm_put_id(struct kdapl_ep *ep)
 	ep->cm_id = NULL;
 }
 
-/* Queues the outcome that an attempt still owes. State changed; ep->lock held */
+/*
+ * Queues the outcome that an attempt still owes; a passive one fails in one
+ * way only. State changed; ep->lock held
+ */
 static void kdapl_cm_outcome(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 {
 	bool owed = ep->live_attempt || ep->cancelled;
@@ -242,6 +250,8 @@ static void kdapl_cm_outcome(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 
 	if (ep->cancelled)
 		number = DAT_CONNECTION_EVENT_DISCONNECTED;
+	else if (ep->passive)
+		number = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
 	else if (number == DAT_CONNECTION_EVENT_PEER_REJECTED)
 		len = ep->private_in_len;
 	ep->live_attempt = false;
@@ -259,37 +269,41 @@ static void kdapl_cm_end_event(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 }
 
 /* The end that a connection comes to now; later causes do not change it */
-static DAT_EVENT_NUMBER kdapl_cm_end_number(struct kdapl_ep *ep)
+static DAT_EVENT_NUMBER kdapl_cm_end_number(const struct kdapl_ep *ep)
 {
-	DAT_EVENT_NUMBER number;
-
-	spin_lock_irq(&ep->lock);
-	number = ep->clean_end ? DAT_CONNECTION_EVENT_DISCONNECTED : DAT_CONNECTION_EVENT_BROKEN;
-	spin_unlock_irq(&ep->lock);
-	return number;
+	return READ_ONCE(ep->clean_end) ? DAT_CONNECTION_EVENT_DISCONNECTED :
+					  DAT_CONNECTION_EVENT_BROKEN;
 }
 
-/* What an attempt ends with when our side gives it up. ep->mutex held */
-static DAT_EVENT_NUMBER kdapl_cm_local_failure(struct kdapl_ep *ep)
+/* ep->lock held. Reads are flushed from here on, whatever the peer had granted */
+static void kdapl_cm_disconnected(struct kdapl_ep *ep)
 {
-	return ep->passive ? DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR :
-			     DAT_CONNECTION_EVENT_UNREACHABLE;
+	WRITE_ONCE(ep->max_reads_out, ep->attr.max_rdma_read_out);
+	kdapl_ep_set_state(ep, DAT_EP_STATE_DISCONNECTED);
+}
+
+static void kdapl_cm_drain(struct kdapl_ep *ep, bool wait_all)
+{
+	/* A QP in INIT took nothing from an SRQ: there is no last one to wait for */
+	if (!ep->raised)
+		complete_all(&ep->last_wqe);
+	kdapl_ep_drain(ep, kdapl_cm_qp(ep), wait_all);
 }
 
 /*
- * An attempt has come to nothing. Its id goes first: before ESTABLISHED only
- * that tells the peer, and what the CM still had to say is void. ep->mutex held.
+ * An attempt has come to nothing. Before ESTABLISHED only the end of the id
+ * tells the peer; it can take a while: the event first (C-55). ep->mutex held.
  */
 static void kdapl_cm_attempt_over(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 {
 	kdapl_cm_timer_stop(ep);
-	kdapl_cm_put_id(ep);
-	kdapl_ep_drain(ep, kdapl_cm_qp(ep), false);
+	kdapl_cm_drain(ep, false);
 
 	spin_lock_irq(&ep->lock);
-	kdapl_ep_set_state(ep, DAT_EP_STATE_DISCONNECTED);
+	kdapl_cm_disconnected(ep);
 	kdapl_cm_outcome(ep, number);
 	spin_unlock_irq(&ep->lock);
+	kdapl_cm_put_id(ep);
 }
 
 /*
@@ -302,11 +316,11 @@ static void kdapl_cm_live_over(struct kdapl_ep *ep)
 {
 	DAT_EVENT_NUMBER number = kdapl_cm_end_number(ep);
 
-	kdapl_ep_drain(ep, kdapl_cm_qp(ep), false);
+	kdapl_cm_drain(ep, false);
 	rdma_disconnect(ep->cm_id);
 
 	spin_lock_irq(&ep->lock);
-	kdapl_ep_set_state(ep, DAT_EP_STATE_DISCONNECTED);
+	kdapl_cm_disconnected(ep);
 	kdapl_cm_end_event(ep, number);
 	spin_unlock_irq(&ep->lock);
 }
@@ -325,26 +339,25 @@ void kdapl_cm_end(struct kdapl_ep *ep, bool events)
 {
 	bool connected = kdapl_cm_connected(READ_ONCE(ep->state));
 	DAT_EVENT_NUMBER number = kdapl_cm_end_number(ep);
-	struct ib_qp *qp = kdapl_cm_qp(ep);
 
 	kdapl_cm_timer_stop(ep);
 	if (!connected)
 		kdapl_cm_put_id(ep);
-	if (qp)
-		kdapl_ep_drain(ep, qp, true);
+	if (rcu_access_pointer(ep->qp))
+		kdapl_cm_drain(ep, true);
 	if (connected)
 		rdma_disconnect(ep->cm_id);
 	kdapl_cm_put_id(ep);
 
 	spin_lock_irq(&ep->lock);
 	if (ep->state != DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
-		kdapl_ep_set_state(ep, DAT_EP_STATE_DISCONNECTED);
+		kdapl_cm_disconnected(ep);
 	if (!events) {
 		ep->live_attempt = false;
 		ep->cancelled = false;
 		ep->end_owed = false;
 	}
-	kdapl_cm_outcome(ep, kdapl_cm_local_failure(ep));
+	kdapl_cm_outcome(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
 	kdapl_cm_end_event(ep, number);
 	spin_unlock_irq(&ep->lock);
 }
@@ -360,6 +373,7 @@ void kdapl_cm_reset(struct kdapl_ep *ep)
 	kdapl_cm_timer_stop(ep);
 	kdapl_cm_put_id(ep);
 	WRITE_ONCE(ep->todo, 0);
+	ep->raised = false;
 }
 
 /* ---- beginnings -------------------------------------------------------- */
@@ -398,6 +412,7 @@ static int kdapl_cm_raise_qp(struct kdapl_ep *ep, struct rdma_cm_id *id)
 	ret = rdma_init_qp_attr(id, &attr, &mask);
 	if (ret)
 		return ret;
+	ep->raised = true;
 	attr.min_rnr_timer = KDAPL_MIN_RNR_TIMER;
 	attr.max_dest_rd_atomic = min_t(int, attr.max_dest_rd_atomic, ep->attr.max_rdma_read_in);
 	ret = ib_modify_qp(qp, &attr, mask | IB_QP_MIN_RNR_TIMER);
@@ -410,6 +425,8 @@ static int kdapl_cm_raise_qp(struct kdapl_ep *ep, struct rdma_cm_id *id)
 	if (ret)
 		return ret;
 	attr.max_rd_atomic = min_t(int, attr.max_rd_atomic, ep->attr.max_rdma_read_out);
+	/* A peer that grants none: a read would never start (D-19) */
+	WRITE_ONCE(ep->max_reads_out, attr.max_rd_atomic);
 	attr.retry_cnt = min_t(u8, attr.retry_cnt, KDAPL_MAX_RETRY);
 	attr.rnr_retry = KDAPL_RNR_RETRY;
 	return ib_modify_qp(qp, &attr, mask);
@@ -464,6 +481,15 @@ void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 
 /* ---- the work ---------------------------------------------------------- */
 
+/* ESTABLISHED is queued, or the attempt ends for want of it */
+static void kdapl_cm_settle(struct kdapl_ep *ep, bool live)
+{
+	if (live)
+		kdapl_cm_timer_stop(ep);
+	else
+		kdapl_cm_attempt_over(ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+}
+
 /*
  * The peer has accepted our request. Live before the handler lock goes: what
  * the CM says next is about a connection, not about an attempt. If the id
@@ -483,18 +509,7 @@ static void kdapl_cm_finish_active(struct kdapl_ep *ep)
 		live = kdapl_ep_go_live(ep);
 	rdma_unlock_handler(id);
 
-	if (live)
-		kdapl_cm_timer_stop(ep);
-	else
-		kdapl_cm_attempt_over(ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-}
-
-static void kdapl_cm_finish_passive(struct kdapl_ep *ep)
-{
-	if (kdapl_ep_go_live(ep))
-		kdapl_cm_timer_stop(ep);
-	else
-		kdapl_cm_attempt_over(ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	kdapl_cm_settle(ep, live);
 }
 
 /*
@@ -507,21 +522,17 @@ static void kdapl_cm_step_pending(struct kdapl_ep *ep, unsigned long todo)
 	if (todo & BIT(KDAPL_TODO_DISCONNECT))
 		kdapl_cm_attempt_over(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 	else if (ep->passive && (todo & BIT(KDAPL_TODO_ESTABLISHED)))
-		kdapl_cm_finish_passive(ep);
+		kdapl_cm_settle(ep, kdapl_ep_go_live(ep));
 	else if (todo & BIT(KDAPL_TODO_FAILED))
 		kdapl_cm_attempt_over(ep, READ_ONCE(ep->fail_number));
 	else if (todo & BIT(KDAPL_TODO_PEER_GONE))
-		kdapl_cm_attempt_over(ep, ep->passive ?
-				      DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR :
-				      DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+		kdapl_cm_attempt_over(ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	else if (todo & BIT(KDAPL_TODO_BREAK))
-		kdapl_cm_attempt_over(ep, kdapl_cm_local_failure(ep));
+		kdapl_cm_attempt_over(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
 	else if (!ep->passive && (todo & BIT(KDAPL_TODO_RESPONSE)))
 		kdapl_cm_finish_active(ep);
 	else if (todo & BIT(KDAPL_TODO_TIMEOUT))
-		kdapl_cm_attempt_over(ep, ep->passive ?
-				      DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR :
-				      DAT_CONNECTION_EVENT_TIMED_OUT);
+		kdapl_cm_attempt_over(ep, DAT_CONNECTION_EVENT_TIMED_OUT);
 	else if (ep->passive && (todo & BIT(KDAPL_TODO_EARLY_RECV)))
 		/* Stands in for a final message that was lost or is late (C-43) */
 		rdma_notify(ep->cm_id, IB_EVENT_COMM_EST);

@@ -157,6 +157,8 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 {
 	WRITE_ONCE(ep->todo, 0);
 	ep->cm_id = id;
+	ep->raised = false;
+	ep->posts_seen = false;
 
 	spin_lock_irq(&ep->lock);
 	ep->passive = passive;
@@ -165,7 +167,6 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 	ep->live_attempt = true;
 	ep->cancelled = false;
 	ep->clean_end = false;
-	ep->posts_seen = false;
 	memset(&ep->first_error, 0, sizeof(ep->first_error));
 	kdapl_ep_set_state(ep, passive ? DAT_EP_STATE_COMPLETION_PENDING :
 			   DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);

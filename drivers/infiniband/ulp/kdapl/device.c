@@ -182,6 +182,7 @@ static bool kdapl_addr_search(struct kdapl_addr_search *s, struct ib_device *ibd
  * @addr:  the address
  *
  * Context: process.
+ * Return: true if it does.
  */
 bool kdapl_device_has_addr(struct ib_device *ibdev, u32 port, const struct sockaddr_storage *addr)
 {
@@ -238,6 +239,7 @@ const struct ib_gid_attr *kdapl_device_gid(struct ib_device *ibdev, u32 port,
  * InfiniBand and RoCE ports of devices that register memory by work request.
  *
  * Context: any.
+ * Return: true if they can.
  */
 bool kdapl_device_port_usable(struct ib_device *ibdev, u32 port)
 {
@@ -367,7 +369,10 @@ static void kdapl_device_fill_limits(struct kdapl_device *dev)
 	}
 	l->page_list_len = min_t(u32, a->max_fast_reg_page_list_len, KDAPL_MAX_PAGE_LIST);
 
-	/* The IA takes its own port's value; this one serves all ports */
+	/*
+	 * The smallest of the ports. Asked for here, because rxe takes the lock of
+	 * the net devices for the answer, which nobody may do under our mutex.
+	 */
 	l->max_msg = U32_MAX;
 	rdma_for_each_port(dev->ibdev, p) {
 		if (kdapl_device_port_usable(dev->ibdev, p) && !ib_query_port(dev->ibdev, p, &port))

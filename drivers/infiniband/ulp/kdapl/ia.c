@@ -285,24 +285,18 @@ static int kdapl_ia_set_async(struct kdapl_ia *ia, int qlen, struct kdapl_evd *e
  * @out:        takes the IA
  *
  * Context: process, kdapl_device_mutex held.
- * Return: 0, -ENOMEM, -ENOENT @async_evd is being freed, or what the device
- * answered when asked about its port.
+ * Return: 0, -ENOMEM, -ENOENT @async_evd is being freed.
  */
 int kdapl_ia_create(struct kdapl_device *dev, u32 port, const struct sockaddr *addr,
 		    int async_qlen, struct kdapl_evd *async_evd, struct kdapl_ia **out)
 {
-	struct ib_port_attr port_attr;
 	struct kdapl_ia *ia;
 	int ret;
 
 	lockdep_assert_held(&kdapl_device_mutex);
-	ret = ib_query_port(dev->ibdev, port, &port_attr);
-	if (ret)
-		return ret;
 	ia = kdapl_ia_alloc(dev, port, addr);
 	if (!ia)
 		return -ENOMEM;
-	ia->limits.max_msg = port_attr.max_msg_sz;
 	kdapl_ia_fill_attr(ia);
 	ret = kdapl_ia_set_async(ia, async_qlen, async_evd);
 	if (ret) {
@@ -335,11 +329,10 @@ static DAT_RETURN kdapl_ia_errno(int err)
 	case 0:
 		return DAT_SUCCESS;
 	case -ENOMEM:
+	case -ENOSPC:
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	case -ENOENT:
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
 	}
-	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+	return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
 }
 
 /*

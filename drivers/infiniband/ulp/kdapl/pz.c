@@ -5,9 +5,10 @@
  * Owns the PD, the number of the zone, and one RC QP that is connected to
  * itself. There is no verb that registers kernel memory: registering and
  * invalidating are work requests, which need a QP in RTS. The service QP runs
- * those of all LMRs of the zone, one at a time under pz->mutex, polled by the
- * caller. It is made with the first registration and never sends a packet, so
- * any GID of the port will do for its address.
+ * those of all LMRs of the zone, one at a time under pz->mutex; the caller
+ * sleeps until the CQ calls, and polls it. The QP is made with the first
+ * registration and never sends a packet, so any GID of the port will do for
+ * its address.
  *
  * A request that fails takes the QP to ERROR; then the QP is made anew and the
  * request tried once more. A request that does not end in time is not tried
@@ -16,7 +17,6 @@
  *
  * Called by Consumers and by lmr.c, in process context.
  */
-#include <linux/delay.h>
 #include <linux/export.h>
 #include <linux/idr.h>
 #include <rdma/ib_cache.h>
@@ -26,26 +26,17 @@
 #define KDAPL_SERVICE_MS	10000	/* for one work request (M-2) */
 #define KDAPL_SERVICE_DRAIN_MS	1000	/* for its flush afterwards */
 #define KDAPL_SERVICE_PSN	1
-/* Polls without a pause: a device takes some microseconds */
-#define KDAPL_SERVICE_SPINS	32
 
 static DEFINE_IDA(kdapl_zones);
 
-/* A work request on the service QP; lives on the caller's stack */
-struct kdapl_service {
-	struct ib_cqe cqe;
-	enum ib_wc_status status;
-	bool done;
-};
-
 /* ---- the service QP ---------------------------------------------------- */
 
-static void kdapl_service_done(struct ib_cq *cq, struct ib_wc *wc)
+/* Any context, the device's locks held */
+static void kdapl_service_event(struct ib_cq *cq, void *context)
 {
-	struct kdapl_service *s = container_of(wc->wr_cqe, struct kdapl_service, cqe);
+	struct kdapl_pz *pz = context;
 
-	s->status = wc->status;
-	s->done = true;
+	complete(&pz->cq_event);
 }
 
 /* Path to the port itself */
@@ -125,7 +116,7 @@ static void kdapl_service_destroy(struct kdapl_pz *pz)
 	if (pz->qp)
 		ib_destroy_qp(pz->qp);
 	if (pz->cq)
-		ib_free_cq(pz->cq);
+		ib_destroy_cq(pz->cq);
 	pz->qp = NULL;
 	pz->cq = NULL;
 }
@@ -143,18 +134,19 @@ static int kdapl_service_create(struct kdapl_pz *pz)
 		.qp_type = IB_QPT_RC,
 		.port_num = pz->obj.ia->port,
 	};
+	struct ib_cq_init_attr cq_attr = { .cqe = 4 };
 	struct ib_cq *cq;
 	struct ib_qp *qp;
 	int ret;
 
-	cq = ib_alloc_cq(pz->pd->device, pz, 4, 0, IB_POLL_DIRECT);
+	cq = ib_create_cq(pz->pd->device, kdapl_service_event, NULL, pz, &cq_attr);
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	init.send_cq = cq;
 	init.recv_cq = cq;
 	qp = ib_create_qp(pz->pd, &init);
 	if (IS_ERR(qp)) {
-		ib_free_cq(cq);
+		ib_destroy_cq(cq);
 		return PTR_ERR(qp);
 	}
 	pz->cq = cq;
@@ -165,33 +157,30 @@ static int kdapl_service_create(struct kdapl_pz *pz)
 	return ret;
 }
 
-/* Polls until @s is done, or for @ms */
-static int kdapl_service_wait(struct kdapl_pz *pz, struct kdapl_service *s, unsigned int ms)
+/* Waits for @ms for the one request on the QP. Its status, or -ETIMEDOUT */
+static int kdapl_service_wait(struct kdapl_pz *pz, unsigned int ms)
 {
-	unsigned long end = jiffies + kdapl_timeout_ms(ms);
-	unsigned int n = 0;
-	bool late;
+	unsigned long left = kdapl_timeout_ms(ms);
+	struct ib_wc wc;
 
 	for (;;) {
-		/* Looked at first: we may have been away from the CPU since */
-		late = time_after(jiffies, end);
-		ib_process_cq_direct(pz->cq, 1);
-		if (s->done)
-			return 0;
-		if (late)
+		reinit_completion(&pz->cq_event);
+		/* Armed first: what completes before raises no call */
+		ib_req_notify_cq(pz->cq, IB_CQ_NEXT_COMP);
+		if (ib_poll_cq(pz->cq, 1, &wc) > 0)
+			return wc.status;
+		if (!left)
 			return -ETIMEDOUT;
-		if (++n < KDAPL_SERVICE_SPINS)
-			cond_resched();
-		else
-			usleep_range(10, 50);
+		/* May be the late call of an earlier request: look again */
+		left = wait_for_completion_timeout(&pz->cq_event, left);
 	}
 }
 
 /* One attempt. An error leaves no QP behind, and nothing of @wr with the device */
 static int kdapl_service_try(struct kdapl_pz *pz, struct ib_send_wr *wr)
 {
-	struct kdapl_service s = { .cqe.done = kdapl_service_done };
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	struct ib_cqe cqe = {};
 	int ret;
 
 	lockdep_assert_held(&pz->mutex);
@@ -200,18 +189,19 @@ static int kdapl_service_try(struct kdapl_pz *pz, struct ib_send_wr *wr)
 		if (ret)
 			return ret;
 	}
-	wr->wr_cqe = &s.cqe;
+	/* Nobody calls it, it only has to be there */
+	wr->wr_cqe = &cqe;
 	ret = ib_post_send(pz->qp, wr, NULL);
 	if (ret)
 		goto destroy;
-	ret = kdapl_service_wait(pz, &s, KDAPL_SERVICE_MS);
-	if (!ret && s.status == IB_WC_SUCCESS)
+	ret = kdapl_service_wait(pz, KDAPL_SERVICE_MS);
+	if (ret == IB_WC_SUCCESS)
 		return 0;
-	if (ret) {
+	if (ret == -ETIMEDOUT) {
 		pr_warn_ratelimited("kdapl: %s: a registration does not complete\n",
 				    pz->obj.ia->name);
 		if (!ib_modify_qp(pz->qp, &attr, IB_QP_STATE))
-			kdapl_service_wait(pz, &s, KDAPL_SERVICE_DRAIN_MS);
+			kdapl_service_wait(pz, KDAPL_SERVICE_DRAIN_MS);
 	} else {
 		ret = -EIO;
 	}
@@ -358,6 +348,7 @@ static DAT_RETURN kdapl_pz_make(struct kdapl_ia *ia, struct kdapl_pz **out)
 		goto out_zone;
 	pz->zone = zone;
 	mutex_init(&pz->mutex);
+	init_completion(&pz->cq_event);
 	refcount_set(&pz->mrs, 1);
 	init_completion(&pz->mrs_gone);
 	*out = pz;

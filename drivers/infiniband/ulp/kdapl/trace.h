@@ -273,7 +273,7 @@ TRACE_EVENT(kdapl_lmr,
 			   __entry->privileges = privileges;
 			   __entry->error = error;),
 
-	    TP_printk("lmr=%u pz=%u context=0x%08x length=%llu privileges=%s error=%d",
+	    TP_printk("lmr=%u pz=%u context=0x%08x length=%llu privileges=%s error=0x%x",
 		      __entry->lmr, __entry->pz, __entry->context, __entry->length,
 		      __print_flags(__entry->privileges, "|",
 				    { DAT_MEM_PRIV_LOCAL_READ_FLAG, "LR" },
