@@ -59,7 +59,7 @@ static void expect_conn(struct kunit *test, DAT_EVENT_NUMBER number)
 	KUNIT_EXPECT_PTR_EQ(test, event.event_data.connect_event_data.ep_handle, ep.handle);
 }
 
-static const char *first_error(void)
+static const char *why_broken(void)
 {
 	DAT_EP_PARAM param;
 
@@ -107,7 +107,7 @@ static void G_31_an_error_breaks_the_connection(struct kunit *test)
 	u64 i;
 
 	make_connected(test);
-	KUNIT_EXPECT_STREQ(test, first_error(), "none");
+	KUNIT_EXPECT_STREQ(test, why_broken(), "none");
 	for (i = 1; i <= 3; i++)
 		for (call = TP_SEND; call <= TP_RECV; call += TP_RECV)
 			KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, call, i, 0), DAT_SUCCESS);
@@ -136,10 +136,10 @@ static void G_31_an_error_breaks_the_connection(struct kunit *test)
 	}
 	/* G-36: the flushes behind it have not replaced it */
 	snprintf(text, sizeof(text), "%u/%u/0/3", tp_call_op[row->call], row->wc);
-	KUNIT_EXPECT_STREQ(test, first_error(), text);
+	KUNIT_EXPECT_STREQ(test, why_broken(), text);
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
-	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->sq.pool), TP_DEPTH);
-	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->rq), TP_DEPTH);
+	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->sq.pool), TP_DEPTH);
+	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->rq), TP_DEPTH);
 }
 
 static void G_36_a_cause_replaces_an_unexplained_flush(struct kunit *test)
@@ -155,7 +155,7 @@ static void G_36_a_cause_replaces_an_unexplained_flush(struct kunit *test)
 		schedule_timeout_uninterruptible(1);
 	mutex_unlock(&ep.ep->mutex);
 	fake_settle(env->fake);
-	KUNIT_EXPECT_STREQ(test, first_error(), "0/12/0/0");
+	KUNIT_EXPECT_STREQ(test, why_broken(), "0/12/0/0");
 	expect_conn(test, DAT_CONNECTION_EVENT_BROKEN);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
 }
@@ -206,8 +206,8 @@ static void C_24_abrupt_disconnect_flushes_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
-	KUNIT_EXPECT_STREQ(test, first_error(), "none");
-	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->sq.pool), TP_DEPTH);
+	KUNIT_EXPECT_STREQ(test, why_broken(), "none");
+	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->sq.pool), TP_DEPTH);
 }
 
 static void S_31_disconnected_post_is_flushed(struct kunit *test)
@@ -234,8 +234,8 @@ static void S_31_disconnected_post_is_flushed(struct kunit *test)
 		for (i = 10; i < 13; i++)
 			tp_expect_dto(test, &ep, call, i, DAT_DTO_ERR_FLUSHED, 0);
 	tp_expect_dto(test, &ep, TP_SEND, 20, DAT_DTO_ERR_FLUSHED, 0);
-	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->sq.pool), TP_DEPTH);
-	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->rq), TP_DEPTH);
+	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->sq.pool), TP_DEPTH);
+	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->rq), TP_DEPTH);
 }
 
 static void C_25_graceful_disconnect_lets_requests_finish(struct kunit *test)
@@ -314,7 +314,7 @@ static void R_30_failed_attempt_flushes_filled_receives_too(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
 	for (i = 1; i <= 4; i++)
 		tp_expect_dto(test, &ep, TP_RECV, i, DAT_DTO_ERR_FLUSHED, 0);
-	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->rq), TP_DEPTH);
+	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->rq), TP_DEPTH);
 }
 
 /* ---- reset and free ----------------------------------------------------------------------- */
@@ -335,7 +335,7 @@ static void C_32_reset_takes_back_and_starts_anew(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_UNCONNECTED);
 	/* Undelivered events count as returned by the call */
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
-	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->rq), TP_DEPTH);
+	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->rq), TP_DEPTH);
 	/* as a new one */
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_RECV, 7, 0), DAT_SUCCESS);
 	TP_EXPECT_TYPE(test, tp_post_one(env, &ep, TP_SEND, 8, 0), DAT_INVALID_STATE);
@@ -393,11 +393,11 @@ static void Q_29_to_Q_31_one_endpoint_breaks_the_others_go_on(struct kunit *test
 		tp_complete(env, &other, TP_SRQ, IB_WC_SUCCESS, i);
 		tp_expect_dto(test, &other, TP_SRQ, i, DAT_DTO_SUCCESS, i);
 	}
-	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&env->srq->pool), TP_DEPTH);
+	KUNIT_EXPECT_EQ(test, tp_slots(&env->srq->pool), TP_DEPTH);
 	tp_ep_free(&other);
 }
 
-/* ---- suite --------------------------------------------------------------------------------------- */
+/* ---- suite -------------------------------------------------------------------- */
 
 static int break_suite_init(struct kunit_suite *suite)
 {

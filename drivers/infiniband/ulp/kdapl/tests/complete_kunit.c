@@ -41,7 +41,7 @@ static DAT_RETURN suppressed(u64 cookie)
 
 static u32 free_slots(void)
 {
-	return kdapl_pool_free_count(&ep.ep->sq.pool);
+	return tp_slots(&ep.ep->sq.pool);
 }
 
 static bool signalled(u32 n)
@@ -405,20 +405,20 @@ static void G_09_G_26_post_inside_the_upcall_of_a_full_queue(struct kunit *test)
 			      DAT_UPCALL_INVOC_NEW);
 }
 
+static DEFINE_SPINLOCK(consumer_lock);
+
 static void G_07_posts_with_interrupts_off_and_locks_held(struct kunit *test)
 {
 	enum tp_call call;
 	DAT_RETURN ret;
 	unsigned long flags;
-	spinlock_t lock;
 
-	spin_lock_init(&lock);
 	make_connected(test, 0);
 	for (call = 0; call < TP_NCALLS; call++) {
-		spin_lock_irqsave(&lock, flags);
+		spin_lock_irqsave(&consumer_lock, flags);
 		ret = tp_post_one(env, &ep, call, 1, 0);
 		KUNIT_EXPECT_TRUE(test, irqs_disabled());
-		spin_unlock_irqrestore(&lock, flags);
+		spin_unlock_irqrestore(&consumer_lock, flags);
 		KUNIT_EXPECT_EQ(test, ret, DAT_SUCCESS);
 	}
 }

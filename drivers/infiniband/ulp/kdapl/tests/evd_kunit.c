@@ -364,13 +364,16 @@ static void C_59_the_upcall_knows_where_it_is(struct kunit *test)
 
 /* ---- waiting for a running upcall (TEARDOWN, dat_ep_free) ---------------------- */
 
-/* Holds the upcall until the test lets it go, or for two seconds */
+/*
+ * Holds the upcall until the test lets it go. By the clock: delay loops run
+ * short on an emulated CPU.
+ */
 static void hook_lingers(struct evt *evt, const DAT_EVENT *event)
 {
-	unsigned int i;
+	u64 end = ktime_get_ns() + 10 * NSEC_PER_SEC;
 
-	for (i = 0; i < 20000 && !READ_ONCE(evt->data); i++)
-		udelay(100);
+	while (!READ_ONCE(evt->data) && ktime_get_ns() < end)
+		cpu_relax();
 }
 
 struct waiter {

@@ -312,8 +312,15 @@ struct fake_dev *fake_dev_create(void)
 	return fake;
 }
 
-void fake_dev_destroy(struct fake_dev *fake)
+void fake_dev_unplug(struct fake_dev *fake)
 {
 	ib_unregister_device(&fake->ibdev);
+	fake->unplugged = true;
+}
+
+void fake_dev_destroy(struct fake_dev *fake)
+{
+	if (!fake->unplugged)
+		fake_dev_unplug(fake);
 	ib_dealloc_device(&fake->ibdev);
 }

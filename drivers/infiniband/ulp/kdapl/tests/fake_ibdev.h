@@ -84,6 +84,7 @@ struct fake_pd {
  * @modifies: calls of modify_qp
  * @live:    QPs, CQs, PDs, SRQs and MRs that exist
  * @fail_create: errno for the next create_qp
+ * @unplugged: it is not registered any more
  */
 struct fake_dev {
 	struct ib_device ibdev;
@@ -100,9 +101,12 @@ struct fake_dev {
 	u32 next_qpn;
 	atomic_t live;
 	int fail_create;
+	bool unplugged;
 };
 
 struct fake_dev *fake_dev_create(void);
+/* Takes the device away from under its users; the memory stays until destroyed */
+void fake_dev_unplug(struct fake_dev *fake);
 void fake_dev_destroy(struct fake_dev *fake);
 
 /* fake_queue.c for fake_ibdev.c */

@@ -38,11 +38,16 @@ static struct test_obj *make_public(struct kunit *test)
 	return to;
 }
 
+/* As the destructors do it, but a reference that leaked does not hang the test */
 static void unmake(struct kunit *test, struct test_obj *to)
 {
 	KUNIT_EXPECT_TRUE(test, kdapl_obj_unpublish(&to->obj));
 	synchronize_rcu();
-	kdapl_obj_wait(&to->obj);
+	kdapl_obj_put(&to->obj);
+	if (!wait_for_completion_timeout(&to->obj.gone, 10 * HZ)) {
+		KUNIT_FAIL(test, "%u references left", refcount_read(&to->obj.ref));
+		return;
+	}
 	to->magic = 0;
 	kfree(to);
 }

@@ -298,12 +298,14 @@ static void P5_refused_unsignalled_request_is_not_in_the_run(struct kunit *test)
 			TP_EXPECT_TYPE(test, tp_post_one(env, &ep, TP_SEND, 2,
 							 DAT_COMPLETION_SUPPRESS_FLAG),
 				       DAT_INTERNAL_ERROR);
+			KUNIT_EXPECT_EQ(test, ep.ep->sq.run_tail - ep.ep->sq.run_head, 1);
+			KUNIT_EXPECT_EQ(test, ep.ep->sq.run_len, 1);
 		}
 		KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SEND, 3, 0), DAT_SUCCESS);
 		KUNIT_EXPECT_TRUE(test, tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0));
 		KUNIT_EXPECT_TRUE(test, tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0));
 		tp_expect_dto(test, &ep, TP_SEND, 3, DAT_DTO_SUCCESS, TP_SEG);
-		KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->sq.pool), TP_DEPTH);
+		KUNIT_ASSERT_EQ(test, tp_slots(&ep.ep->sq.pool), TP_DEPTH);
 	}
 }
 
@@ -368,6 +370,9 @@ static void post_error_suite_exit(struct kunit_suite *suite)
 static void post_error_exit(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->sq.pool), TP_DEPTH);
+	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->rq), TP_DEPTH);
+	KUNIT_EXPECT_EQ(test, tp_slots(&env->srq->pool), TP_DEPTH);
 	KUNIT_EXPECT_EQ(test, env->fake->full, 0);
 	KUNIT_EXPECT_EQ(test, env->fake->overruns, 0);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);

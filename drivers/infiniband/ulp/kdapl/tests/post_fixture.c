@@ -141,6 +141,14 @@ static int env_fill(struct tp_env *env)
 	return failed("dat_lmr_free", dat_lmr_free(gone.handle));
 }
 
+/* Memory regions go after a grace period, by work */
+static void quiesce(void)
+{
+	rcu_barrier();
+	flush_workqueue(kdapl_wq);
+	rcu_barrier();
+}
+
 struct tp_env *tp_env_create(void)
 {
 	struct tp_env *env = kzalloc(sizeof(*env), GFP_KERNEL);
@@ -157,6 +165,7 @@ struct tp_env *tp_env_create(void)
 		goto err_buf;
 	}
 	err = env_fill(env);
+	quiesce();
 	if (!err)
 		return env;
 	pr_err("kdapl test: environment: %d\n", err);
@@ -177,10 +186,7 @@ void tp_env_destroy(struct tp_env *env)
 	if (env->ia)
 		WARN_ON(dat_ia_close(kdapl_obj_handle(&env->ia->obj), DAT_CLOSE_ABRUPT_FLAG) !=
 			DAT_SUCCESS);
-	/* Memory regions follow after a grace period, by work */
-	rcu_barrier();
-	flush_workqueue(kdapl_wq);
-	rcu_barrier();
+	quiesce();
 	WARN(atomic_read(&env->fake->live), "kdapl test: %d verbs objects left\n",
 	     atomic_read(&env->fake->live));
 	fake_dev_destroy(env->fake);
@@ -376,6 +382,28 @@ bool tp_complete(struct tp_env *env, struct tp_ep *tep, enum tp_call call,
 		was = fake_complete_srq(tp_qp(tep), status, len);
 	fake_settle(env->fake);
 	return was;
+}
+
+u32 tp_slots(struct kdapl_pool *pool)
+{
+	struct kdapl_slot *slot, *taken = NULL;
+	DECLARE_BITMAP(seen, 64) = { };
+	u32 n = 0;
+
+	while ((slot = kdapl_pool_get(pool))) {
+		/* Then the stack is a ring, and beyond repair */
+		if (__test_and_set_bit(slot->idx, seen))
+			return U32_MAX;
+		slot->ev.next = taken ? &taken->ev : NULL;
+		taken = slot;
+		n++;
+	}
+	while (taken) {
+		slot = taken;
+		taken = slot->ev.next ? kdapl_slot_of_event(slot->ev.next) : NULL;
+		kdapl_pool_put(pool, slot);
+	}
+	return n;
 }
 
 u32 tp_events(DAT_EVD_HANDLE evd)

@@ -307,12 +307,12 @@ static void S_41_contexts_that_name_no_region(struct kunit *test)
 
 static void S_44_first_bad_segment_decides(struct kunit *test)
 {
-	enum tp_call call = *(const enum tp_call *)test->param_value;
-	struct tp_lmr *wrong = tp_needs_read(call) ? &env->own.wo : &env->own.ro;
 	static const DAT_UINT32 type[] = {
 		DAT_PRIVILEGES_VIOLATION, DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION,
 		DAT_INVALID_PARAMETER
 	};
+	enum tp_call call = *(const enum tp_call *)test->param_value;
+	struct tp_lmr *wrong = tp_needs_read(call) ? &env->own.wo : &env->own.ro;
 	DAT_LMR_TRIPLET bad[4];
 	struct tp_args args;
 	u32 i, k;
@@ -436,9 +436,9 @@ static int post_init(struct kunit *test)
 static void post_exit(struct kunit *test)
 {
 	if (ep.ep) {
-		KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->sq.pool), TP_DEPTH);
-		KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->rq), TP_DEPTH);
-		KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&env->srq->pool), TP_DEPTH);
+		KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->sq.pool), TP_DEPTH);
+		KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->rq), TP_DEPTH);
+		KUNIT_EXPECT_EQ(test, tp_slots(&env->srq->pool), TP_DEPTH);
 		KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
 	}
 	tp_ep_free(&ep);

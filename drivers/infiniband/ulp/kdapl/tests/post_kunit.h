@@ -115,6 +115,11 @@ DAT_EVD_HANDLE tp_evd(struct tp_ep *tep, enum tp_call call);
 /* The device completes the oldest of a queue; callbacks have run on return */
 bool tp_complete(struct tp_env *env, struct tp_ep *tep, enum tp_call call,
 		 enum ib_wc_status status, u32 len);
+/*
+ * How many different slots the pool can give; takes them all and puts them
+ * back. Less than the depth: slots were lost; U32_MAX: one was given back twice.
+ */
+u32 tp_slots(struct kdapl_pool *pool);
 /* Events waiting on an EVD */
 u32 tp_events(DAT_EVD_HANDLE evd);
 /* Takes all events off the EP's EVDs; how many there were */

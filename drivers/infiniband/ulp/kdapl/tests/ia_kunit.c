@@ -1,0 +1,429 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: EVDs through the public calls, and the device going away.
+ *
+ * The calls on an EVD with an IA behind it (arguments, query, free, refusals
+ * from inside an upcall), creation that the device refuses, and removal: the
+ * IA becomes a shell that owes no event and uses no verbs (C-31, C-57, C-58).
+ * Runs in a KUnit thread; each test has a device of its own.
+ */
+#include "post_kunit.h"
+
+static struct tp_env *env;
+static struct tp_ep ep;
+
+static DAT_IA_HANDLE ia_handle(void)
+{
+	return kdapl_obj_handle(&env->ia->obj);
+}
+
+static struct {
+	atomic_t n;
+	atomic_t on_stack;
+	struct task_struct *caller;
+	DAT_EVD_HANDLE evd;
+	DAT_EP_HANDLE ep;
+	DAT_RETURN teardown;
+	DAT_RETURN evd_free;
+	DAT_RETURN ep_free;
+	DAT_RETURN ep_reset;
+	DAT_RETURN ia_close;
+} seen;
+
+static void count_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	if (READ_ONCE(seen.caller) == current && !in_serving_softirq())
+		atomic_inc(&seen.on_stack);
+	atomic_inc(&seen.n);
+}
+
+/* What would have to wait for this very upcall */
+static void freeing_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	seen.teardown = dat_evd_modify_upcall(seen.evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
+					      DAT_UPCALL_INVOC_NEW);
+	seen.evd_free = dat_evd_free(seen.evd);
+	seen.ep_free = dat_ep_free(seen.ep);
+	seen.ep_reset = dat_ep_reset(seen.ep);
+	seen.ia_close = dat_ia_close(ia_handle(), DAT_CLOSE_ABRUPT_FLAG);
+	atomic_inc(&seen.n);
+}
+
+static DAT_UPCALL_OBJECT upcall_object(DAT_UPCALL_FUNC func)
+{
+	return (DAT_UPCALL_OBJECT) { .instance_data = &seen, .upcall_func = func };
+}
+
+static DAT_RETURN evd_create(DAT_COUNT qlen, DAT_UPCALL_POLICY policy,
+			     const DAT_UPCALL_OBJECT *upcall, u32 flags, DAT_EVD_HANDLE *evd)
+{
+	return dat_evd_kcreate(ia_handle(), qlen, policy, upcall, flags, evd);
+}
+
+/* ---- EVDs ------------------------------------------------------------------------- */
+
+static void evd_create_refuses_bad_arguments(struct kunit *test)
+{
+	DAT_UPCALL_OBJECT good = upcall_object(count_upcall), none = DAT_UPCALL_NULL;
+	u32 dto = DAT_EVD_DTO_FLAG;
+	DAT_EVD_HANDLE evd;
+
+	TP_EXPECT_TYPE(test, dat_evd_kcreate(NULL, 8, DAT_UPCALL_DISABLE, NULL, dto, &evd),
+		       DAT_INVALID_HANDLE);
+	TP_EXPECT_TYPE(test, evd_create(0, DAT_UPCALL_DISABLE, NULL, dto, &evd),
+		       DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, evd_create(-1, DAT_UPCALL_DISABLE, NULL, dto, &evd),
+		       DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, evd_create(INT_MAX, DAT_UPCALL_DISABLE, NULL, dto, &evd),
+		       DAT_INSUFFICIENT_RESOURCES);
+	TP_EXPECT_TYPE(test, evd_create(8, 17, &good, dto, &evd), DAT_INVALID_PARAMETER);
+	/* E-01 */
+	TP_EXPECT_TYPE(test, evd_create(8, DAT_UPCALL_TEARDOWN, &good, dto, &evd),
+		       DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, evd_create(8, DAT_UPCALL_MANY, &good, dto, &evd),
+		       DAT_MODEL_NOT_SUPPORTED);
+	/* E-06 */
+	TP_EXPECT_TYPE(test, evd_create(8, DAT_UPCALL_SINGLE_INSTANCE, NULL, dto, &evd),
+		       DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, evd_create(8, DAT_UPCALL_NOTIFY, &none, dto, &evd),
+		       DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, evd_create(8, DAT_UPCALL_DISABLE, NULL, 0, &evd),
+		       DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, evd_create(8, DAT_UPCALL_DISABLE, NULL, 0x200, &evd),
+		       DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, evd_create(8, DAT_UPCALL_DISABLE, NULL, dto, NULL),
+		       DAT_INVALID_PARAMETER);
+}
+
+static void E_44_query_tells_what_is_so(struct kunit *test)
+{
+	DAT_UPCALL_OBJECT upcall = upcall_object(count_upcall);
+	DAT_EVD_PARAM param;
+	DAT_EVD_HANDLE evd;
+
+	KUNIT_ASSERT_EQ(test, evd_create(5, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+					 DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG, &evd),
+			DAT_SUCCESS);
+	memset(&param, 0, sizeof(param));
+	KUNIT_EXPECT_EQ(test, dat_evd_query(evd, DAT_EVD_FIELD_ALL, &param), DAT_SUCCESS);
+	KUNIT_EXPECT_PTR_EQ(test, param.ia_handle, ia_handle());
+	KUNIT_EXPECT_GE(test, param.evd_qlen, 5);
+	KUNIT_EXPECT_EQ(test, param.upcall_policy, DAT_UPCALL_SINGLE_INSTANCE);
+	KUNIT_EXPECT_TRUE(test, param.upcall.upcall_func == count_upcall);
+	KUNIT_EXPECT_PTR_EQ(test, param.upcall.instance_data, &seen);
+	KUNIT_EXPECT_EQ(test, param.evd_flags, DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG);
+	KUNIT_EXPECT_EQ(test, dat_evd_modify_upcall(evd, DAT_UPCALL_NOTIFY, DAT_UPCALL_SAME,
+						    DAT_UPCALL_INVOC_NEW), DAT_SUCCESS);
+	/* Fields that are not selected stay as they are */
+	memset(&param, 0xa5, sizeof(param));
+	KUNIT_EXPECT_EQ(test, dat_evd_query(evd, DAT_EVD_FIELD_UPCALL_POLICY, &param), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, param.upcall_policy, DAT_UPCALL_NOTIFY);
+	KUNIT_EXPECT_EQ(test, (u32)param.evd_qlen, 0xa5a5a5a5U);
+	TP_EXPECT_TYPE(test, dat_evd_query(evd, 0x20, &param), DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, dat_evd_query(evd, DAT_EVD_FIELD_ALL, NULL), DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, dat_evd_query(ia_handle(), DAT_EVD_FIELD_ALL, &param),
+		       DAT_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, dat_evd_free(evd), DAT_SUCCESS);
+	TP_EXPECT_TYPE(test, dat_evd_free(evd), DAT_INVALID_HANDLE);
+}
+
+static void modify_refuses_bad_arguments(struct kunit *test)
+{
+	DAT_UPCALL_OBJECT none = DAT_UPCALL_NULL;
+	DAT_EVD_HANDLE evd;
+
+	KUNIT_ASSERT_EQ(test, evd_create(5, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG, &evd),
+			DAT_SUCCESS);
+	TP_EXPECT_TYPE(test, dat_evd_modify_upcall(NULL, DAT_UPCALL_DISABLE, NULL, 0),
+		       DAT_INVALID_HANDLE);
+	TP_EXPECT_TYPE(test, dat_evd_modify_upcall(evd, 3, NULL, 0), DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, dat_evd_modify_upcall(evd, DAT_UPCALL_DISABLE, NULL, 2),
+		       DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, dat_evd_modify_upcall(evd, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_SAME,
+						   0), DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, dat_evd_modify_upcall(evd, DAT_UPCALL_NOTIFY, &none, 0),
+		       DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, dat_evd_modify_upcall(evd, DAT_UPCALL_MANY, NULL, 0),
+		       DAT_MODEL_NOT_SUPPORTED);
+	KUNIT_EXPECT_EQ(test, dat_evd_modify_upcall(evd, DAT_UPCALL_TEARDOWN, NULL, 0),
+			DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dat_evd_free(evd), DAT_SUCCESS);
+}
+
+static void E_30_E_45_an_EVD_and_its_feeders(struct kunit *test)
+{
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+	DAT_EP_HANDLE handle;
+	DAT_EVD_HANDLE evd;
+	DAT_EP_ATTR attr;
+
+	tp_attr(&attr);
+	KUNIT_ASSERT_EQ(test, evd_create(5, DAT_UPCALL_DISABLE, NULL, DAT_EVD_SOFTWARE_FLAG, &evd),
+			DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	/* The stream must be among its flags, in each of the three places */
+	TP_EXPECT_TYPE(test, dat_ep_create(ia_handle(), env->own.pz, evd, ep.request_evd,
+					   ep.connect_evd, &attr, &handle), DAT_INVALID_HANDLE);
+	TP_EXPECT_TYPE(test, dat_ep_create(ia_handle(), env->own.pz, ep.recv_evd, evd,
+					   ep.connect_evd, &attr, &handle), DAT_INVALID_HANDLE);
+	TP_EXPECT_TYPE(test, dat_ep_create(ia_handle(), env->own.pz, ep.recv_evd, ep.request_evd,
+					   evd, &attr, &handle), DAT_INVALID_HANDLE);
+	TP_EXPECT_TYPE(test, dat_evd_free(ep.recv_evd), DAT_INVALID_STATE);
+	TP_EXPECT_TYPE(test, dat_evd_free(ep.request_evd), DAT_INVALID_STATE);
+	TP_EXPECT_TYPE(test, dat_evd_free(ep.connect_evd), DAT_INVALID_STATE);
+	TP_EXPECT_TYPE(test, dat_evd_free(kdapl_obj_handle(&env->ia->async_evd->obj)),
+		       DAT_INVALID_STATE);
+	/* E-46: what is queued goes with it */
+	KUNIT_EXPECT_EQ(test, dat_evd_post_se(evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dat_evd_free(evd), DAT_SUCCESS);
+	TP_EXPECT_TYPE(test, dat_evd_dequeue(evd, &event), DAT_INVALID_HANDLE);
+}
+
+static void flags_of_endpoints_on_one_EVD_must_agree(struct kunit *test)
+{
+	DAT_EP_HANDLE handle;
+	DAT_EP_ATTR attr;
+
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	tp_attr(&attr);
+	attr.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+	TP_EXPECT_TYPE(test, dat_ep_create(ia_handle(), env->own.pz, ep.recv_evd, ep.request_evd,
+					   ep.connect_evd, &attr, &handle), DAT_INVALID_PARAMETER);
+	tp_attr(&attr);
+	attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+	TP_EXPECT_TYPE(test, dat_ep_create(ia_handle(), env->own.pz, ep.recv_evd, ep.request_evd,
+					   ep.connect_evd, &attr, &handle), DAT_INVALID_PARAMETER);
+	tp_attr(&attr);
+	KUNIT_ASSERT_EQ(test, dat_ep_create(ia_handle(), env->own.pz, ep.recv_evd, ep.request_evd,
+					    ep.connect_evd, &attr, &handle), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dat_ep_free(handle), DAT_SUCCESS);
+}
+
+static void C_59_freeing_calls_in_the_upcall_are_refused(struct kunit *test)
+{
+	DAT_UPCALL_OBJECT upcall = upcall_object(freeing_upcall);
+
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	seen.evd = ep.request_evd;
+	seen.ep = ep.handle;
+	dat_evd_modify_upcall(ep.request_evd, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+			      DAT_UPCALL_INVOC_NEW);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 1, 0), DAT_SUCCESS);
+	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
+	KUNIT_ASSERT_EQ(test, atomic_read(&seen.n), 1);
+	TP_EXPECT_TYPE(test, seen.teardown, DAT_INVALID_STATE);
+	TP_EXPECT_TYPE(test, seen.evd_free, DAT_INVALID_STATE);
+	TP_EXPECT_TYPE(test, seen.ep_free, DAT_INVALID_STATE);
+	TP_EXPECT_TYPE(test, seen.ep_reset, DAT_INVALID_STATE);
+	TP_EXPECT_TYPE(test, seen.ia_close, DAT_INVALID_STATE);
+	/* And all of it still works */
+	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SEND, 2, 0), DAT_SUCCESS);
+	dat_evd_modify_upcall(ep.request_evd, DAT_UPCALL_DISABLE, DAT_UPCALL_SAME,
+			      DAT_UPCALL_INVOC_NEW);
+}
+
+/* ---- creation that fails ------------------------------------------------------------- */
+
+static void P5_endpoint_that_the_device_refuses(struct kunit *test)
+{
+	int live = atomic_read(&env->fake->live);
+	int err[] = { -ENOMEM, -EINVAL };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(err); i++) {
+		env->fake->fail_create = err[i];
+		TP_EXPECT_TYPE(test, tp_ep_create(env, NULL, false, &ep),
+			       DAT_INSUFFICIENT_RESOURCES);
+		/* The EVDs are free again: nothing uses them */
+		tp_ep_free(&ep);
+		KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), live);
+	}
+	KUNIT_EXPECT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+}
+
+static void C_52_access_flags_only_as_needed(struct kunit *test)
+{
+	DAT_EP_ATTR attr;
+
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, tp_qp(&ep)->access_flags,
+			IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ);
+	KUNIT_EXPECT_EQ(test, tp_qp(&ep)->state, IB_QPS_INIT);
+	tp_ep_free(&ep);
+	tp_attr(&attr);
+	attr.max_rdma_read_in = 0;
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, &attr, false, &ep), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, tp_qp(&ep)->access_flags, IB_ACCESS_REMOTE_WRITE);
+}
+
+/* ---- removal ---------------------------------------------------------------------------- */
+
+static void C_31_removal_ends_the_connection_with_its_events(struct kunit *test)
+{
+	DAT_EVD_HANDLE async = kdapl_obj_handle(&env->ia->async_evd->obj);
+	DAT_EVENT event;
+	u64 i;
+
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	for (i = 0; i < TP_DEPTH; i++) {
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, i, 0), DAT_SUCCESS);
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
+	}
+	fake_dev_unplug(env->fake);
+	/* P8: no verbs object is left when the device goes */
+	KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), 0);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
+	for (i = 0; i < TP_DEPTH; i++) {
+		tp_expect_dto(test, &ep, TP_SEND, i, DAT_DTO_ERR_FLUSHED, 0);
+		tp_expect_dto(test, &ep, TP_RECV, i, DAT_DTO_ERR_FLUSHED, 0);
+	}
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_BROKEN);
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(async, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, event.event_number, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	KUNIT_EXPECT_PTR_EQ(test, event.event_data.asynch_error_event_data.dat_handle,
+			    ia_handle());
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+}
+
+/* Posts that name no memory, which the device has taken with it */
+static DAT_RETURN post_empty(enum tp_call call, u64 cookie, u32 flags)
+{
+	struct tp_args args;
+
+	tp_args(env, &ep, call, &args);
+	args.cookie.as_64 = cookie;
+	args.flags = flags;
+	args.n = 0;
+	args.target.segment_length = 0;
+	return tp_post(call, &args);
+}
+
+static void C_58_posts_on_a_shell_are_flushed_in_software(struct kunit *test)
+{
+	DAT_UPCALL_OBJECT upcall = upcall_object(count_upcall);
+	u32 suppress = DAT_COMPLETION_SUPPRESS_FLAG;
+	enum tp_call call;
+	u64 i;
+
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	fake_dev_unplug(env->fake);
+	tp_drain(&ep);
+	for (call = 0; call < TP_SRQ; call++)
+		for (i = 0; i < 3; i++)
+			KUNIT_EXPECT_EQ(test, post_empty(call, i, call == TP_WRITE ? suppress : 0),
+					DAT_SUCCESS);
+	for (call = 0; call < TP_SRQ; call++)
+		for (i = 0; i < 3; i++)
+			tp_expect_dto(test, &ep, call, i, DAT_DTO_ERR_FLUSHED, 0);
+	/* E-08a: the upcall comes from elsewhere */
+	dat_evd_modify_upcall(ep.request_evd, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+			      DAT_UPCALL_INVOC_NEW);
+	seen.caller = current;
+	for (i = 0; i < TP_DEPTH; i++)
+		KUNIT_EXPECT_EQ(test, post_empty(TP_SEND, i, 0), DAT_SUCCESS);
+	seen.caller = NULL;
+	flush_workqueue(kdapl_wq);
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.n), TP_DEPTH);
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.on_stack), 0);
+	dat_evd_modify_upcall(ep.request_evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
+			      DAT_UPCALL_INVOC_NEW);
+	/* an SRQ takes buffers that nobody will take from it */
+	KUNIT_EXPECT_EQ(test, post_empty(TP_SRQ, 1, 0), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->sq.pool), TP_DEPTH);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->rq), TP_DEPTH);
+}
+
+/* The regions are unmapped, but their contexts stay good until they are freed */
+static void C_58_segments_on_a_shell_are_still_known(struct kunit *test)
+{
+	enum tp_call call;
+
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	fake_dev_unplug(env->fake);
+	tp_drain(&ep);
+	for (call = 0; call < TP_NCALLS; call++)
+		KUNIT_EXPECT_EQ_MSG(test, tp_post_one(env, &ep, call, 1, 0), DAT_SUCCESS, "%s",
+				    tp_call_name[call]);
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), TP_SRQ);
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(env->own.rw.handle), DAT_SUCCESS);
+	TP_EXPECT_TYPE(test, tp_post_one(env, &ep, TP_SEND, 1, 0), DAT_PRIVILEGES_VIOLATION);
+}
+
+static void C_57_nothing_new_on_a_shell(struct kunit *test)
+{
+	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };
+	DAT_REGION_DESCRIPTION region = { .for_va = env->buf };
+	DAT_RMR_CONTEXT key;
+	DAT_LMR_CONTEXT context;
+	DAT_VADDR address;
+	DAT_VLEN length;
+	DAT_HANDLE h;
+
+	fake_dev_unplug(env->fake);
+	TP_EXPECT_TYPE(test, dat_pz_create(ia_handle(), &h), DAT_INSUFFICIENT_RESOURCES);
+	TP_EXPECT_TYPE(test, evd_create(8, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG, &h),
+		       DAT_INSUFFICIENT_RESOURCES);
+	TP_EXPECT_TYPE(test, dat_srq_create(ia_handle(), env->own.pz, &srq_attr, &h),
+		       DAT_INSUFFICIENT_RESOURCES);
+	TP_EXPECT_TYPE(test, dat_ep_create(ia_handle(), env->own.pz, NULL, NULL, NULL, NULL, &h),
+		       DAT_INSUFFICIENT_RESOURCES);
+	TP_EXPECT_TYPE(test, dat_lmr_kcreate(ia_handle(), DAT_MEM_TYPE_VIRTUAL, region, TP_BUF,
+					     env->own.pz, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
+					     DAT_MEM_OPTIMIZE_DONT_CARE, &h, &context, &key,
+					     &length, &address), DAT_INSUFFICIENT_RESOURCES);
+	/* What there is can be freed */
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(env->own.rw.handle), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dat_srq_free(env->srq_handle), DAT_SUCCESS);
+}
+
+/* ---- suite --------------------------------------------------------------------------------- */
+
+static int ia_init(struct kunit *test)
+{
+	memset(&seen, 0, sizeof(seen));
+	memset(&ep, 0, sizeof(ep));
+	env = tp_env_create();
+	return PTR_ERR_OR_ZERO(env);
+}
+
+static void ia_exit(struct kunit *test)
+{
+	if (IS_ERR_OR_NULL(env))
+		return;
+	tp_ep_free(&ep);
+	KUNIT_EXPECT_EQ(test, env->fake->full, 0);
+	KUNIT_EXPECT_EQ(test, env->fake->overruns, 0);
+	tp_env_destroy(env);
+	env = NULL;
+}
+
+static struct kunit_case ia_cases[] = {
+	KUNIT_CASE(evd_create_refuses_bad_arguments),
+	KUNIT_CASE(E_44_query_tells_what_is_so),
+	KUNIT_CASE(modify_refuses_bad_arguments),
+	KUNIT_CASE(E_30_E_45_an_EVD_and_its_feeders),
+	KUNIT_CASE(flags_of_endpoints_on_one_EVD_must_agree),
+	KUNIT_CASE(C_59_freeing_calls_in_the_upcall_are_refused),
+	KUNIT_CASE(P5_endpoint_that_the_device_refuses),
+	KUNIT_CASE(C_52_access_flags_only_as_needed),
+	KUNIT_CASE(C_31_removal_ends_the_connection_with_its_events),
+	KUNIT_CASE(C_58_posts_on_a_shell_are_flushed_in_software),
+	KUNIT_CASE(C_58_segments_on_a_shell_are_still_known),
+	KUNIT_CASE(C_57_nothing_new_on_a_shell),
+	{}
+};
+
+static struct kunit_suite ia_suite = {
+	.name = "kdapl_ia",
+	.init = ia_init,
+	.exit = ia_exit,
+	.test_cases = ia_cases,
+};
+
+kunit_test_suite(ia_suite);
