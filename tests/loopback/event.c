@@ -85,9 +85,18 @@ static void check_status(struct loop_side *s, struct loop_queue *q, struct loop_
 				  q->name, p->seq);
 		return;
 	}
-	q->flushed++;
-	rig->c->flushed++;
 	rig->stop = true;
+	if (d->status == DAT_DTO_ERR_FLUSHED) {
+		q->flushed++;
+		rig->c->flushed++;
+	} else if (rig->may_fail) {
+		DAT_DTO_COMPLETION_STATUS *first = p->kind == LOOP_K_RECV ? &s->rx_error :
+									    &s->tx_error;
+
+		if (!*first)
+			*first = d->status;
+		return;
+	}
 	if (d->status != DAT_DTO_ERR_FLUSHED)
 		loop_fail(rig->c, "%s: post %u completed with status %d", q->name,
 			  p->seq, d->status);

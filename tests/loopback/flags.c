@@ -91,33 +91,30 @@ static DAT_RETURN quiet_write(struct loop_side *a, struct loop_slot *src, struct
 				      DAT_COMPLETION_SUPPRESS_FLAG);
 }
 
-static int write_stream(struct loop_rig *rig, u32 count)
+/*
+ * Suppressed writes without end: a full queue has room again after a while,
+ * though nothing is dequeued. There is no event to wait for, so a refused post
+ * is tried again with each tick.
+ */
+static int quiet_writes(struct loop_rig *rig, u32 count, struct loop_slot *src,
+			struct loop_slot *dst)
 {
-	struct loop_side *a = &rig->a[0];
-	struct loop_slot *src = loop_arena_get(a->src), *dst = loop_arena_get(a->peer->dst);
-	u64 key = loop_key(rig, 99, 0);
-	unsigned long deadline = 0;
-	struct loop_diff d;
+	unsigned long limit = msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	unsigned long deadline = jiffies + limit;
 	DAT_RETURN ret;
-	u32 i, waits = 0;
-	int err;
+	u32 i = 0;
 
-	loop_slot_fill(src, key, src->cap);
-	/* An event that nobody dequeues: it pins its slot and no other. */
-	spin_lock_bh(&rig->lock);
-	loop_post_requests(a, LOOP_K_WRITE, 1, rig->cfg.size, DAT_COMPLETION_DEFAULT_FLAG);
-	spin_unlock_bh(&rig->lock);
-	for (i = 0; i < count;) {
-		ret = quiet_write(a, src, dst);
+	while (i < count) {
+		ret = quiet_write(&rig->a[0], src, dst);
 		if (ret == DAT_SUCCESS) {
 			i++;
 			rig->c->posts++;
-			deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+			deadline = jiffies + limit;
 			continue;
 		}
 		if (!loop_expect(rig->c, "suppressed write", ret, DAT_INSUFFICIENT_RESOURCES))
 			return -EIO;
-		waits++;
+		rig->c->full++;
 		if (READ_ONCE(rig->run->abort))
 			return -EINTR;
 		if (time_after(jiffies, deadline)) {
@@ -126,22 +123,48 @@ static int write_stream(struct loop_rig *rig, u32 count)
 		}
 		wait_for_completion_timeout(&rig->run->kick, 1);
 	}
-	rig->c->full += waits;
-	/* The last one has an event; those before it have succeeded then. */
+	rig->c->silent += count;
+	return 0;
+}
+
+/* One with an event behind them: those before it have succeeded then. */
+static int loud_write(struct loop_rig *rig)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	DAT_RETURN ret;
+
 	do {
 		spin_lock_bh(&rig->lock);
-		ret = loop_post_request(a, LOOP_K_WRITE, rig->cfg.size,
+		ret = loop_post_request(&rig->a[0], LOOP_K_WRITE, rig->cfg.size,
 					DAT_COMPLETION_DEFAULT_FLAG);
 		spin_unlock_bh(&rig->lock);
 		if (ret != DAT_SUCCESS)
 			wait_for_completion_timeout(&rig->run->kick, 1);
 	} while (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES &&
 		 !READ_ONCE(rig->run->abort) && time_before(jiffies, deadline));
-	loop_expect(rig->c, "write behind suppressed ones", ret, DAT_SUCCESS);
-	err = wait_for(rig, a_back, "the last write");
+	if (!loop_expect(rig->c, "write behind suppressed ones", ret, DAT_SUCCESS))
+		return -EIO;
+	return wait_for(rig, a_back, "the last write");
+}
+
+static int write_stream(struct loop_rig *rig, u32 count)
+{
+	struct loop_side *a = &rig->a[0];
+	struct loop_slot *src = loop_arena_get(a->src), *dst = loop_arena_get(a->peer->dst);
+	u64 key = loop_key(rig, 99, 0);
+	struct loop_diff d;
+	int err;
+
+	loop_slot_fill(src, key, src->cap);
+	/* An event that nobody dequeues: it pins its slot and no other. */
+	spin_lock_bh(&rig->lock);
+	loop_post_requests(a, LOOP_K_WRITE, 1, rig->cfg.size, DAT_COMPLETION_DEFAULT_FLAG);
+	spin_unlock_bh(&rig->lock);
+	err = quiet_writes(rig, count, src, dst);
+	if (!err)
+		err = loud_write(rig);
 	if (err)
 		return err;
-	rig->c->silent += count;
 	if (!loop_slot_check(dst, key, src->cap, &d) || !loop_slot_check(src, key, src->cap, &d))
 		loop_fail(rig->c, "suppressed writes: %s at %u is %#04x, expected %#04x",
 			  d.what, d.at, d.got, d.want);

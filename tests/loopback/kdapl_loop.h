@@ -236,6 +236,7 @@ struct loop_side {
 	struct loop_arena *src, *dst;
 	struct loop_arena own_src, own_dst;
 	u32 established, ended, broken;
+	DAT_DTO_COMPLETION_STATUS tx_error, rx_error;	/* the first of each */
 	u32 tx_msgs;			/* messages given to sends */
 	u32 rx_msgs;			/* messages received */
 	bool marked;			/* posts behind the end were made */
@@ -265,6 +266,7 @@ struct loop_rig {
 	bool stop;			/* post nothing more by itself */
 	bool may_flush;			/* flushed completions are expected */
 	bool may_end;			/* so are end events */
+	bool may_fail;			/* errors are kept, not noted */
 	bool volatile_src;		/* the source of a read may change */
 	u32 eager;			/* sends that A posts in its ESTABLISHED */
 	/* Called for each message received, under lock. */
@@ -361,7 +363,7 @@ void loop_finish_rx(struct loop_side *s, struct loop_post *p,
 void loop_pump(struct loop_rig *rig);
 int loop_case_xfer(struct loop_run *run, struct loop_case *c);
 
-/* disc.c, flow.c, flags.c, args.c: process context */
+/* disc.c, flow.c, flags.c, args.c, errors.c: process context */
 int loop_case_disc(struct loop_run *run, struct loop_case *c);
 int loop_case_parked(struct loop_run *run, struct loop_case *c);
 int loop_case_full(struct loop_run *run, struct loop_case *c);
@@ -372,6 +374,7 @@ int loop_case_unsignalled(struct loop_run *run, struct loop_case *c);
 int loop_case_fence(struct loop_run *run, struct loop_case *c);
 int loop_case_solicited(struct loop_run *run, struct loop_case *c);
 int loop_case_args(struct loop_run *run, struct loop_case *c);
+int loop_case_error(struct loop_run *run, struct loop_case *c);
 
 /* main.c */
 unsigned int loop_stretch(void);

@@ -14,6 +14,7 @@
 
 static const char * const group_name[] = {
 	"send", "write", "read", "srq", "disconnect", "flow", "flags", "args",
+	"errors",
 };
 
 static const u32 plan_size[] = { 0, 1, 17, 4095, 4096, 65536, LOOP_MAX_SIZE };
@@ -235,6 +236,23 @@ static void add_args(struct loop_run *run)
 	}
 }
 
+static void add_errors(struct loop_run *run)
+{
+	static const char * const what[] = {
+		"message-too-long", "unknown-remote-key", "no-remote-write", "no-remote-read",
+		"revoked-remote-key", "receive-in-freed-lmr",
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(what); i++) {
+		struct loop_case *c = add(run, 8, loop_case_error, "errors/%s", what[i]);
+
+		c->op = LOOP_SEND;
+		c->variant = i;
+		c->size = 1000;
+	}
+}
+
 /**
  * loop_plan - make the list of cases
  * @run: with its arguments
@@ -263,6 +281,7 @@ int loop_plan(struct loop_run *run)
 		add_flow(run);
 		add_flags(run);
 		add_args(run);
+		add_errors(run);
 	}
 	return run->ncases ? 0 : -ENOENT;
 }

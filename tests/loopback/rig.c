@@ -113,7 +113,7 @@ static int make_ep(struct loop_rig *rig, struct loop_side *s, bool passive)
 	DAT_EP_ATTR attr = {
 		.service_type = DAT_SERVICE_TYPE_RC,
 		.max_message_size = LOOP_MAX_SIZE,
-		.max_rdma_size = LOOP_MAX_SIZE,
+		.max_rdma_size = LOOP_MAX_SIZE + LOOP_SLACK,
 		.qos = DAT_QOS_BEST_EFFORT,
 		.recv_completion_flags = rig->cfg.recv_flags[passive],
 		.request_completion_flags = rig->cfg.req_flags[passive],

@@ -19,7 +19,7 @@
 #define MOST_MESSAGES	10000000ul
 
 static const char * const groups[] = {
-	"send", "write", "read", "srq", "disconnect", "flow", "flags", "args", NULL
+	"send", "write", "read", "srq", "disconnect", "flow", "flags", "args", "errors", NULL
 };
 
 static const char help[] =
@@ -32,7 +32,7 @@ static const char help[] =
 "  --device NAME      interface adapter (rxe0, rxe0/1, the net device);\n"
 "                     default: the first that kDAPL lists\n"
 "  --op LIST          only these, by comma: send, write, read, srq (transfers),\n"
-"                     disconnect, flow, flags, args (special cases)\n"
+"                     disconnect, flow, flags, args, errors (special)\n"
 "  --sizes LIST       transfers of these sizes in bytes, up to " LARGEST_TEXT "\n"
 "  --messages N       N messages of each size\n"
 "  --case LIST        only the cases of these names, see --list\n"
@@ -82,7 +82,7 @@ static void check_list(const char *option, const char *list)
 	while ((item = strsep(&rest, ","))) {
 		if (!strcmp(option, "--op") && !is_group(item))
 			die(EXIT_USAGE,
-			    "--op does not know \"%s\": it takes send, write, read, srq, disconnect, flow, flags, args",
+			    "--op does not know \"%s\": it takes send, write, read, srq, disconnect, flow, flags, args, errors",
 			    item);
 		if (!strcmp(option, "--sizes"))
 			parse_number("--sizes", item, LARGEST);

@@ -92,7 +92,7 @@ void show_table(const struct results *res, const struct status *st, double secon
 	printf("\n%zu passed, %zu failed, %zu skipped; ", n.passed, n.failed, n.skipped);
 	printf("%llu messages and %llu bytes verified in %.1f s\n", messages, bytes, seconds);
 	if (st->aborted)
-		printf("The run was stopped: %zu cases were not finished.\n", n.left);
+		printf("The run was stopped; cases not finished: %zu\n", n.left);
 	if (st->error[0])
 		printf("The run ended with an error: %s\n", st->error);
 }

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Errors of the loopback harness that only a completion can tell: the post is
+ * accepted, the device or the peer refuses. The status must be the one that
+ * the contract names, both ends go down once, what was behind is flushed, no
+ * byte lands where it may not, and the EP keeps its first error. Process
+ * context.
+ */
+#include <linux/string.h>
+
+#include "kdapl_loop.h"
+
+/* In the order of add_errors(). */
+enum error { ERR_LONG, ERR_KEY, ERR_WRITE, ERR_READ, ERR_REVOKED, ERR_FREED };
+
+#define BEHIND		4	/* sends behind the request that fails */
+#define NO_KEY		0xfedcba98U
+
+/* The first LMR of an arena goes; its memory stays. */
+static void free_lmrs(struct loop_rig *rig, struct loop_arena *ar)
+{
+	u32 i;
+
+	for (i = 0; i < ar->nchunks; i++) {
+		loop_expect(rig->c, "dat_lmr_free", dat_lmr_free(ar->chunk[i].lmr),
+			    DAT_SUCCESS);
+		ar->chunk[i].lmr = DAT_HANDLE_NULL;
+	}
+}
+
+/* Where A finds the memory of B: elsewhere, or by no key at all. */
+static void misplace(struct loop_arena *ar, struct loop_arena *other)
+{
+	u32 i;
+
+	for (i = 0; i < ar->nslots; i++) {
+		ar->slot[i].area[0].rmr = other ? other->slot[i].area[0].rmr : NO_KEY;
+		if (other)
+			ar->slot[i].area[0].va = other->slot[i].area[0].va;
+	}
+}
+
+static void shorten(struct loop_rig *rig, struct loop_arena *ar)
+{
+	u32 i;
+
+	for (i = 0; i < ar->nslots; i++)
+		loop_slot_cut(&ar->slot[i], rig->cfg.size / 2, 1, i);
+}
+
+static enum loop_kind trap_kind(enum error what)
+{
+	if (what == ERR_LONG || what == ERR_FREED)
+		return LOOP_K_SEND;
+	return what == ERR_READ ? LOOP_K_READ : LOOP_K_WRITE;
+}
+
+/*
+ * B lays out the trap, and receives if they are part of it. Against RDMA it
+ * has none: their flush would tell B of the error at once, and B's disconnect
+ * could reach A before the completion that A has to break by.
+ */
+static void set_trap(struct loop_rig *rig, enum error what)
+{
+	struct loop_side *b = &rig->b[0];
+
+	if (what == ERR_LONG)
+		shorten(rig, b->dst);
+	if (what == ERR_LONG || what == ERR_FREED) {
+		spin_lock_bh(&rig->lock);
+		loop_post_recvs(b, BEHIND, DAT_COMPLETION_DEFAULT_FLAG);
+		spin_unlock_bh(&rig->lock);
+	}
+	if (what == ERR_KEY)
+		misplace(b->dst, NULL);
+	if (what == ERR_WRITE)
+		misplace(b->dst, b->src);
+	if (what == ERR_READ)
+		misplace(b->src, b->dst);
+	if (what == ERR_REVOKED || what == ERR_FREED)
+		free_lmrs(rig, b->dst);
+}
+
+static void spring_trap(struct loop_rig *rig, enum error what)
+{
+	struct loop_side *a = &rig->a[0];
+
+	spin_lock_bh(&rig->lock);
+	rig->may_end = true;
+	rig->may_flush = true;
+	rig->may_fail = true;
+	loop_post_requests(a, trap_kind(what), 1, rig->cfg.size, DAT_COMPLETION_DEFAULT_FLAG);
+	loop_post_requests(a, LOOP_K_SEND, BEHIND, rig->cfg.size, DAT_COMPLETION_DEFAULT_FLAG);
+	spin_unlock_bh(&rig->lock);
+}
+
+static void expect_status(struct loop_rig *rig, const char *who, u32 got, u32 want)
+{
+	if (got != want)
+		loop_fail(rig->c, "%s failed with status %u, expected %u", who, got, want);
+}
+
+/* Nothing came to memory that was out of reach. */
+static void check_untouched(struct loop_rig *rig, struct loop_arena *ar)
+{
+	struct loop_diff d;
+	u32 i;
+
+	for (i = 0; i < ar->nslots; i++) {
+		if (loop_slot_check(&ar->slot[i], 0, 0, &d))
+			continue;
+		loop_fail(rig->c, "byte %u of a buffer out of reach is %#04x, expected %#04x",
+			  d.at, d.got, d.want);
+		return;
+	}
+}
+
+/* An end that broke knows why. */
+static void check_first_error(struct loop_rig *rig, struct loop_side *s)
+{
+	const char *text = NULL;
+	DAT_EP_PARAM param = {};
+	DAT_COUNT i;
+
+	if (!s->broken)
+		return;
+	if (!loop_expect(rig->c, "dat_ep_query",
+			 dat_ep_query(s->ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS))
+		return;
+	if (param.ep_state != DAT_EP_STATE_DISCONNECTED)
+		loop_fail(rig->c, "%s: state %d behind the error", s->name, param.ep_state);
+	for (i = 0; i < param.ep_attr.ep_provider_specific_count; i++)
+		if (!strcmp(param.ep_attr.ep_provider_specific[i].name, "kdapl.first_error"))
+			text = param.ep_attr.ep_provider_specific[i].value;
+	if (!text || !strcmp(text, "none"))
+		loop_fail(rig->c, "%s: kdapl.first_error is %s", s->name,
+			  text ? text : "not there");
+}
+
+static void check_error(struct loop_rig *rig, enum error what)
+{
+	struct loop_side *a = &rig->a[0], *b = &rig->b[0];
+
+	switch (what) {
+	case ERR_LONG:
+		expect_status(rig, "the send", a->tx_error, DAT_DTO_ERR_REMOTE_RESPONDER);
+		expect_status(rig, "the receive", b->rx_error, DAT_DTO_ERR_LOCAL_LENGTH);
+		/* Both break by themselves; who is first tells the other. */
+		if (!a->broken && !b->broken)
+			loop_fail(rig->c, "both ends have DISCONNECTED, expected BROKEN");
+		check_first_error(rig, b);
+		break;
+	case ERR_FREED:
+		/* No status is promised, but success would be wrong. */
+		if (b->rx_msgs)
+			loop_fail(rig->c, "a message came into an LMR that was freed");
+		check_untouched(rig, b->dst);
+		return;
+	default:
+		expect_status(rig, "the request", a->tx_error, DAT_DTO_ERR_REMOTE_ACCESS);
+		check_untouched(rig, b->dst);
+		if (!a->broken)
+			loop_fail(rig->c, "A ended with DISCONNECTED, expected BROKEN");
+	}
+	check_first_error(rig, a);
+}
+
+static int error_round(struct loop_run *run, struct loop_case *c, enum loop_mode mode)
+{
+	struct loop_cfg cfg = {
+		.op = LOOP_SEND,
+		.mode = mode,
+		.size = c->size,
+		.segs = 1,
+		.depth = c->depth,
+		.conns = 1,
+		.both = true,
+	};
+	struct loop_rig *rig = loop_rig_make(run, c, &cfg);
+	int err;
+
+	if (!rig)
+		return -EIO;
+	err = loop_rig_connect(rig);
+	if (!err) {
+		set_trap(rig, c->variant);
+		spring_trap(rig, c->variant);
+		err = loop_rig_settle(rig);
+		check_error(rig, c->variant);
+	}
+	loop_rig_end(rig);
+	return err;
+}
+
+/**
+ * loop_case_error - a request that cannot succeed
+ * @run: the run
+ * @c: the case; its variant says why it cannot
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_error(struct loop_run *run, struct loop_case *c)
+{
+	int err = error_round(run, c, LOOP_UPCALL);
+
+	return err ?: error_round(run, c, LOOP_DEQUEUE);
+}
