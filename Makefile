@@ -40,7 +40,9 @@ distclean: clean
 setup:
 	tools/kdapl/setup
 
+# The packages first: without them there may be no Python to run the rest.
 check check-quick check-debug demo:
+	@tools/kdapl/setup packages
 	@$(CHECK)/run $@
 
 help:
