@@ -293,25 +293,23 @@ static void check_posts(struct seq_file *m)
 {
 	struct held_ep *h = &held.eps[ACTIVE];
 	DAT_DTO_COOKIE cookie = {};
-	DAT_LMR_TRIPLET none = {};
+	DAT_LMR_TRIPLET seg = segment(64);
 	bool good;
 
 	bitmap_zero(h->seen, 2 * DEPTH);
-	good = dat_ep_post_send(h->ep, 1, &none, cookie, 0) == DAT_SUCCESS &&
-	       dat_ep_post_recv(h->ep, 1, &none, cookie, 0) == DAT_SUCCESS;
+	good = dat_ep_post_send(h->ep, 1, &seg, cookie, 0) == DAT_SUCCESS &&
+	       dat_ep_post_recv(h->ep, 1, &seg, cookie, 0) == DAT_SUCCESS;
 	h->posted += 2;
 	ok(m, good, "C-58 posts on a shell succeed");
 	/* Both have cookie 0: one is counted as a repetition */
 	ok(m, wait_until(all_back) && h->completed == h->posted,
 	   "C-58 and are flushed, each once");
-	ok(m, dat_srq_post_recv(held.srq, 1, &none, cookie) == DAT_SUCCESS,
+	ok(m, dat_srq_post_recv(held.srq, 1, &seg, cookie) == DAT_SUCCESS,
 	   "C-58 Q-17 a post to the SRQ of a shell succeeds");
 }
 
 static void check_calls(struct seq_file *m)
 {
-	DAT_LMR_TRIPLET gone = segment(64);
-	DAT_DTO_COOKIE cookie = {};
 	DAT_EVD_HANDLE evd;
 	DAT_PZ_HANDLE pz;
 	DAT_RETURN ret;
@@ -324,8 +322,6 @@ static void check_calls(struct seq_file *m)
 	ok(m, is_type(ret, DAT_INSUFFICIENT_RESOURCES), "C-57 no EVD is made on a shell");
 	ret = dat_ep_reset(held.eps[ACTIVE].ep);
 	ok(m, is_type(ret, DAT_INSUFFICIENT_RESOURCES), "C-57 no EP is reset on a shell");
-	ret = dat_ep_post_send(held.eps[ACTIVE].ep, 1, &gone, cookie, 0);
-	ok(m, is_type(ret, DAT_PRIVILEGES_VIOLATION), "the memory of a shell has no name any more");
 }
 
 static void check_close(struct seq_file *m)
@@ -357,7 +353,7 @@ static int check_show(struct seq_file *m, void *unused)
 		return 0;
 	}
 	result = 0;
-	seq_puts(m, "1..16\n");
+	seq_puts(m, "1..15\n");
 	check_events(m);
 	check_calls(m);
 	check_posts(m);

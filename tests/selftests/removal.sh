@@ -17,7 +17,7 @@ shell_round() {
 		! grep -q '^not ok' check.tap && rmmod kdapl_removal && rxe_setup 0
 }
 
-tap_plan $((16 + 2 + rounds))
+tap_plan $((15 + 2 + rounds))
 rxe_setup 0
 kdapl_load
 if hold && rxe_delete 0; then

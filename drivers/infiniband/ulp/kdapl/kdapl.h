@@ -324,10 +324,10 @@ static __always_inline const struct kdapl_lmr_desc *kdapl_lmr_desc(DAT_LMR_CONTE
  * @pz:    its zone (used)
  * @mr:    the region; NULL on a shell
  * @sgt:   mapped pages, for the unmap
- * @desc:  entry in the table; NULL once it has been emptied
+ * @desc:  entry in the table; full until the LMR is freed, on a shell too
  * @param: what dat_lmr_query tells
- * @dying: dat_lmr_free: @free_work frees the LMR too
- * @free_work: after a grace period: the MR, the entry of the table
+ * @shelled: the verbs objects went with the device
+ * @free_work: after a grace period: the MR, the entry of the table, the LMR
  */
 struct kdapl_lmr {
 	struct kdapl_obj obj;
@@ -336,7 +336,7 @@ struct kdapl_lmr {
 	struct sg_table sgt;
 	struct kdapl_lmr_desc *desc;
 	DAT_LMR_PARAM param;
-	bool dying;
+	bool shelled;
 	struct rcu_work free_work;
 };
 

@@ -38,17 +38,16 @@ void kdapl_lmr_free_work(struct work_struct *work)
 	struct kdapl_lmr *lmr = container_of(to_rcu_work(work), struct kdapl_lmr, free_work);
 	struct kdapl_ia *ia = lmr->obj.ia;
 	struct kdapl_pz *pz = lmr->pz;
-	bool dying = lmr->dying;
+	bool shelled = lmr->shelled;
 	struct ib_mr *mr = lmr->mr;
 
-	WRITE_ONCE(lmr->mr, NULL);
 	if (mr)
 		ib_dereg_mr(mr);
 	kdapl_lmr_desc_put(lmr->param.lmr_context);
-	if (dying)
-		kfree(lmr);
+	kfree(lmr);
 	/* Removal goes on; the zone is still there, and keeps the IA */
-	kdapl_ia_verbs_put(ia);
+	if (!shelled)
+		kdapl_ia_verbs_put(ia);
 	kdapl_pz_mr_put(pz);
 }
 
@@ -57,8 +56,6 @@ static void kdapl_lmr_revoke(struct kdapl_lmr *lmr)
 {
 	struct ib_device *ibdev = lmr->mr->device;
 
-	kdapl_lmr_desc_empty(lmr->desc);
-	lmr->desc = NULL;
 	if (kdapl_pz_invalidate(lmr->pz, lmr->mr->rkey)) {
 		/* Then the MR must go at once, so that no post may know its key */
 		synchronize_rcu();
@@ -70,21 +67,32 @@ static void kdapl_lmr_revoke(struct kdapl_lmr *lmr)
 
 /**
  * kdapl_lmr_shell - destroy the verbs objects, the device is leaving
- * @lmr: the LMR, referenced
+ * @lmr: pinned; no EP has a QP any more
+ *
+ * The descriptor stays: posts on a shell name their memory as before, and are
+ * flushed.
  *
  * Context: process.
  */
 void kdapl_lmr_shell(struct kdapl_lmr *lmr)
 {
-	if (!lmr->desc)
+	struct ib_mr *mr = lmr->mr;
+	struct ib_device *ibdev;
+
+	if (!mr)
 		return;
-	kdapl_lmr_revoke(lmr);
-	queue_rcu_work(kdapl_wq, &lmr->free_work);
+	ibdev = mr->device;
+	/* The key of an MR that is deregistered is dead at once */
+	WRITE_ONCE(lmr->mr, NULL);
+	ib_dereg_mr(mr);
+	kdapl_lmr_unmap(lmr, ibdev);
+	lmr->shelled = true;
+	kdapl_ia_verbs_put(lmr->obj.ia);
 }
 
 /**
  * kdapl_lmr_destroy - free an LMR
- * @lmr: the LMR, out of the table, without references
+ * @lmr: out of the table, no reference left
  *
  * When it returns nobody reaches the memory, and the zone is no longer in use.
  *
@@ -94,18 +102,12 @@ void kdapl_lmr_destroy(struct kdapl_lmr *lmr)
 {
 	struct kdapl_pz *pz = lmr->pz;
 
-	if (lmr->desc) {
+	kdapl_lmr_desc_empty(lmr->desc);
+	if (lmr->mr)
 		kdapl_lmr_revoke(lmr);
-		lmr->dying = true;
-		kdapl_ia_del(lmr->obj.ia, &lmr->obj);
-		/* Its MR keeps the zone's memory, and so the IA's */
-		queue_rcu_work(kdapl_wq, &lmr->free_work);
-	} else {
-		/* Removal of the device may have queued it just now */
-		flush_rcu_work(&lmr->free_work);
-		kdapl_ia_del(lmr->obj.ia, &lmr->obj);
-		kfree_rcu(lmr, obj.rcu);
-	}
+	kdapl_ia_del(lmr->obj.ia, &lmr->obj);
+	/* It holds the zone until it has run, and so the IA's memory */
+	queue_rcu_work(kdapl_wq, &lmr->free_work);
 	kdapl_obj_unuse(&pz->obj);
 }
 
