@@ -58,8 +58,8 @@ unload() { kdapl_unload && [ ! -e "$DEBUGFS/kdapl" ]; }
 tap_plan 20
 kdapl_load
 echo 1 >"$tracing/events/kdapl/enable"
-"$KDAPL_DIR/kdapl-loop" --op send --sizes 4096 --messages 3000 >"$seen/loop.out" 2>&1 &
-tap_check "debugfs shows a connected EP" wait_for 60 snapshot
+"$KDAPL_DIR/kdapl-loop" --op send --sizes 4096 --messages 12000 >"$seen/loop.out" 2>&1 &
+tap_check "debugfs shows a connected EP" wait_for 30 snapshot
 tap_check "ias" form ias "ia#$n name=rxe0/1 addr=[0-9.]+ state=open verbs_objects=$n( [a-z]+=$n)* async_evd=evd#$n"
 tap_check "pzs" form pzs "pz#$n ia=ia#$n state=live zone=$n users=$n service_qp=(yes|no)"
 tap_check "lmrs" form lmrs "lmr#$n ia=ia#$n pz=pz#$n state=live context=0x[0-9a-f]{8} length=$n privileges=0x[0-9a-f]{2} rmrs=0"
