@@ -21,9 +21,6 @@
 #include "kdapl.h"
 #include "trace.h"
 
-/* Beyond this many jiffies the timer wheel is late by up to one eighth */
-#define KDAPL_TIMER_EXACT	63
-
 static bool kdapl_cm_pending(DAT_EP_STATE state)
 {
 	return state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING ||
@@ -187,42 +184,6 @@ int kdapl_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-/* ---- timer ------------------------------------------------------------- */
-
-static void kdapl_cm_timer_next(struct kdapl_ep *ep)
-{
-	unsigned long left = ep->deadline - jiffies;
-
-	/* The wheel rounds long delays up: come early, then look again (C-55) */
-	if (left > KDAPL_TIMER_EXACT)
-		left -= left / 8 + 1;
-	queue_delayed_work(kdapl_wq, &ep->timer, left);
-}
-
-static void kdapl_cm_timer(struct work_struct *work)
-{
-	struct kdapl_ep *ep = container_of(to_delayed_work(work), struct kdapl_ep, timer);
-
-	if (time_before(jiffies, ep->deadline))
-		kdapl_cm_timer_next(ep);
-	else
-		kdapl_ep_kick(ep, KDAPL_TODO_TIMEOUT);
-}
-
-/**
- * kdapl_cm_timer_start - have KDAPL_TODO_TIMEOUT set after a time
- * @ep:    the EP, its timer stopped
- * @delay: jiffies, at least
- *
- * Context: process, ep->mutex held.
- */
-void kdapl_cm_timer_start(struct kdapl_ep *ep, unsigned long delay)
-{
-	/* One more: the present jiffy is partly over, and the timer is never early */
-	ep->deadline = jiffies + delay + 1;
-	kdapl_cm_timer_next(ep);
-}
-
 static void kdapl_cm_timer_stop(struct kdapl_ep *ep)
 {
 	cancel_delayed_work_sync(&ep->timer);
@@ -260,9 +221,14 @@ static void kdapl_cm_outcome(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 		kdapl_ep_queue_conn(ep, &ep->outcome, number, len);
 }
 
-/* Queues the end that an ESTABLISHED still owes. State changed; ep->lock held */
+/*
+ * Queues the end that an ESTABLISHED still owes. An error of our own is a
+ * break, also if the news of the peer's end overtook it. State changed; ep->lock held
+ */
 static void kdapl_cm_end_event(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 {
+	if (ep->first_error.valid)
+		number = DAT_CONNECTION_EVENT_BROKEN;
 	if (ep->end_owed)
 		kdapl_ep_queue_conn(ep, &ep->end, number, 0);
 	ep->end_owed = false;

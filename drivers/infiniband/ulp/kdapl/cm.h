@@ -26,8 +26,6 @@ void kdapl_cm_end(struct kdapl_ep *ep, bool events);
  */
 void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 		     const struct rdma_conn_param *req, const void *data, u8 len);
-/* KDAPL_TODO_TIMEOUT after @delay jiffies, never earlier. ep->mutex held */
-void kdapl_cm_timer_start(struct kdapl_ep *ep, unsigned long delay);
 /* Looks for the peer; a failure is one of the attempt. ep->mutex held */
 void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote);
 /* rdma_cm callback of ids that belong to an EP */
@@ -44,6 +42,10 @@ struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
 				 rdma_cm_event_handler handler, void *context, u16 port);
 /* An attempt with @id begins: fields, state. ep->mutex held */
 void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive);
+/* KDAPL_TODO_TIMEOUT after @delay jiffies, never earlier. ep->mutex held */
+void kdapl_cm_timer_start(struct kdapl_ep *ep, unsigned long delay);
+/* Work function of ep->timer */
+void kdapl_cm_timer(struct work_struct *work);
 /* IP port of a qualifier (contract 7.1) */
 u16 kdapl_cm_port(DAT_CONN_QUAL qual);
 /* Checks and normalises a Consumer's address, port zero. DAT_SUCCESS, INVALID_ADDRESS */

@@ -75,13 +75,19 @@ static bool kdapl_park(struct kdapl_ep *ep, struct kdapl_event *ev, bool success
 	return parked;
 }
 
-/* Can an error in this state be the first of a connection? ep->lock held */
-static bool kdapl_error_counts(const struct kdapl_ep *ep)
+/*
+ * Can an error in this state be the first of a connection? Flushes are our own
+ * doing once we have moved the QP; a cause that is polled only then is not.
+ * ep->lock held.
+ */
+static bool kdapl_error_counts(const struct kdapl_ep *ep, enum ib_wc_status status)
 {
-	return !ep->qp_moved && (ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING ||
-				 ep->state == DAT_EP_STATE_COMPLETION_PENDING ||
-				 ep->state == DAT_EP_STATE_CONNECTED ||
-				 ep->state == DAT_EP_STATE_DISCONNECT_PENDING);
+	if (ep->qp_moved && status == IB_WC_WR_FLUSH_ERR)
+		return false;
+	return ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING ||
+	       ep->state == DAT_EP_STATE_COMPLETION_PENDING ||
+	       ep->state == DAT_EP_STATE_CONNECTED ||
+	       ep->state == DAT_EP_STATE_DISCONNECT_PENDING;
 }
 
 /**
@@ -103,7 +109,7 @@ void kdapl_note_error(struct kdapl_ep *ep, DAT_DTOS op, const struct ib_wc *wc)
 	bool breaks;
 
 	spin_lock_irqsave(&ep->lock, flags);
-	breaks = kdapl_error_counts(ep);
+	breaks = kdapl_error_counts(ep, wc->status);
 	/* A cause replaces a flush of unknown cause, nothing replaces a cause */
 	if (breaks && (!fe->valid || (fe->status == IB_WC_WR_FLUSH_ERR &&
 				      wc->status != IB_WC_WR_FLUSH_ERR))) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Connections as the Consumer begins and ends them: dat_ep_connect(),
- * dat_ep_disconnect(), addresses and qualifiers.
+ * dat_ep_disconnect(), addresses and qualifiers, the timer of an attempt.
  *
  * Both calls only start something: the attempt goes on in the CM callbacks
  * and the connection work (cm.c), a disconnect is a change of state and a bit
@@ -19,6 +19,9 @@
 /* Where rdma_cm Providers put qualifiers that are no port numbers */
 #define KDAPL_QUAL_PORTS	32001
 #define KDAPL_QUAL_BASE		33534
+
+/* Beyond this many jiffies the timer wheel is late by up to one eighth */
+#define KDAPL_TIMER_EXACT	63
 
 #define BAD_ADDRESS(sub)	DAT_ERROR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_##sub)
 
@@ -171,6 +174,46 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 	kdapl_ep_set_state(ep, passive ? DAT_EP_STATE_COMPLETION_PENDING :
 			   DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
 	spin_unlock_irq(&ep->lock);
+}
+
+static void kdapl_cm_timer_next(struct kdapl_ep *ep)
+{
+	unsigned long left = ep->deadline - jiffies;
+
+	/* The wheel rounds long delays up: come early, then look again (C-55) */
+	if (left > KDAPL_TIMER_EXACT)
+		left -= left / 8 + 1;
+	queue_delayed_work(kdapl_wq, &ep->timer, left);
+}
+
+/**
+ * kdapl_cm_timer - work function of an EP's timer
+ * @work: the work in ep->timer
+ *
+ * Context: process.
+ */
+void kdapl_cm_timer(struct work_struct *work)
+{
+	struct kdapl_ep *ep = container_of(to_delayed_work(work), struct kdapl_ep, timer);
+
+	if (time_before(jiffies, ep->deadline))
+		kdapl_cm_timer_next(ep);
+	else
+		kdapl_ep_kick(ep, KDAPL_TODO_TIMEOUT);
+}
+
+/**
+ * kdapl_cm_timer_start - have KDAPL_TODO_TIMEOUT set after a time
+ * @ep:    the EP, its timer stopped
+ * @delay: jiffies, at least
+ *
+ * Context: process, ep->mutex held.
+ */
+void kdapl_cm_timer_start(struct kdapl_ep *ep, unsigned long delay)
+{
+	/* One more: the present jiffy is partly over, and the timer is never early */
+	ep->deadline = jiffies + delay + 1;
+	kdapl_cm_timer_next(ep);
 }
 
 /* What a request offers; the EP keeps it until the route is known */
