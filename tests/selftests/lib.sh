@@ -127,3 +127,15 @@ kdapl_unload() {
 	! loaded kdapl_loop || wait_for 10 rmmod kdapl_loop || return
 	! loaded kdapl || wait_for 10 rmmod kdapl
 }
+
+# kdapl_events 0|1: switch all tracepoints of kdapl. On one CPU: a second
+# emulated one (QEMU 7.2, TCG) can stay at the breakpoint of the kernel's code
+# patching for ever, interrupts off, seen once in __schedule() on 6.1.
+kdapl_events() {
+	local cpus cpu
+
+	cpus=$(ls -d /sys/devices/system/cpu/cpu[1-9]*/online 2>/dev/null)
+	for cpu in $cpus; do echo 0 >"$cpu"; done
+	echo "$1" >/sys/kernel/tracing/events/kdapl/enable
+	for cpu in $cpus; do echo 1 >"$cpu"; done
+}

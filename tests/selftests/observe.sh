@@ -13,7 +13,7 @@ n='[0-9]+'
 pool="$n/$n/$n/$n"
 
 tidy() {
-	[ ! -e "$tracing/events/kdapl" ] || echo 0 >"$tracing/events/kdapl/enable"
+	[ ! -e "$tracing/events/kdapl" ] || kdapl_events 0
 	rmmod kdapl_removal 2>/dev/null
 	kdapl_unload
 	rm -rf "$seen"
@@ -58,7 +58,7 @@ unload() { kdapl_unload && [ ! -e "$DEBUGFS/kdapl" ]; }
 
 tap_plan 20
 kdapl_load
-echo 1 >"$tracing/events/kdapl/enable"
+kdapl_events 1
 # It holds a connection, with work outstanding, for as long as it is loaded
 kdapl_insmod kdapl_removal stretch="$KDAPL_FACTOR"
 cat "$tracing/trace" >"$seen/trace"
@@ -76,7 +76,7 @@ tap_check "nothing is left in debugfs" wait_for 10 nothing_left
 tap_check "the loopback ends well" test $? = 0
 cat "$tracing/trace" >"$seen/trace"
 "$KDAPL_DIR/kdapl-loop" --op args,disconnect --short >>"$seen/loop.out" 2>&1
-echo 0 >"$tracing/events/kdapl/enable"
+kdapl_events 0
 cat "$tracing/trace" >>"$seen/trace"
 tap_check "posts are traced" traced 'kdapl_post: id=[0-9]+ op=SEND slot=[0-9]+ segments=[0-9]+ length=4096 '
 tap_check "receives are traced" traced 'kdapl_post: id=[0-9]+ op=RECV '
