@@ -103,7 +103,8 @@ static bool kdapl_error_counts(const struct kdapl_ep *ep, enum ib_wc_status stat
  */
 void kdapl_note_error(struct kdapl_ep *ep, DAT_DTOS op, const struct ib_wc *wc)
 {
-	const struct kdapl_pool *pool = op == DAT_DTO_RECEIVE ? &ep->rq : &ep->sq.pool;
+	bool recv = op == DAT_DTO_RECEIVE || op == DAT_DTO_RECEIVE_WITH_INVALIDATE;
+	const struct kdapl_pool *pool = recv ? &ep->rq : &ep->sq.pool;
 	struct kdapl_first_error *fe = &ep->first_error;
 	unsigned long flags;
 	bool breaks;
@@ -135,6 +136,20 @@ static void kdapl_trace_failure(const struct kdapl_ep *ep, const struct kdapl_sl
 					   wc->status, wc->vendor_err);
 }
 
+static DAT_DTO_COMPLETION_STATUS kdapl_status_of(const struct kdapl_slot *slot,
+						 enum ib_wc_status status)
+{
+	switch (slot->ev.op) {
+	case DAT_DTO_BIND_MW:
+		return status == IB_WC_WR_FLUSH_ERR ? DAT_DTO_ERR_FLUSHED :
+						      DAT_RMR_OPERATION_FAILED;
+	case DAT_DTO_LMR_FMR:
+	case DAT_DTO_LMR_INVALIDATE:
+		return kdapl_wc_status_to_mm(status);
+	}
+	return kdapl_wc_status_to_dto(status, slot->flags & KDAPL_SLOT_RECV);
+}
+
 /*
  * What the straight path does not know. @direct: the upcall may run here;
  * receives in solicited-wait mode are always left to the deferred deliverer.
@@ -150,17 +165,14 @@ static noinline void kdapl_done_slow(struct kdapl_ep *ep, struct kdapl_slot *slo
 		/* The slot may go as soon as its event is queued: look at it first */
 		kdapl_note_error(ep, slot->ev.op, wc);
 		kdapl_trace_failure(ep, slot, wc);
-		slot->ev.status = kdapl_wc_status_to_dto(wc->status, recv);
+		slot->ev.status = kdapl_status_of(slot, wc->status);
 		slot->ev.notify = true;
 		slot->ev.length = 0;
 	}
 	if (success && !recv && (slot->flags & DAT_COMPLETION_SUPPRESS_FLAG)) {
 		kdapl_pool_put(slot->pool, slot);
 	} else if (!(READ_ONCE(ep->slow) & KDAPL_EP_PARK) || !kdapl_park(ep, &slot->ev, success)) {
-		if (direct)
-			kdapl_evd_complete(evd, &slot->ev);
-		else
-			kdapl_evd_queue(evd, &slot->ev, false);
+		kdapl_evd_queue(evd, &slot->ev, direct);
 	}
 	if (watch && !recv)
 		kdapl_ep_kick(ep, KDAPL_TODO_GRACEFUL);
@@ -196,6 +208,27 @@ void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc)
 		kdapl_evd_complete(ep->request_evd, &slot->ev);
 }
 
+/**
+ * kdapl_memory_done - completion of a bind, fmr or invalidate
+ * @slot: its slot
+ * @wc:   the completion
+ *
+ * Called by the done callback proper, which has seen to the MRs.
+ *
+ * Context: softirq.
+ */
+void kdapl_memory_done(struct kdapl_slot *slot, struct ib_wc *wc)
+{
+	struct kdapl_ep *ep = slot->ev.ep;
+
+	kdapl_run_release(&ep->sq, slot->run_end);
+	slot->cqe.done = kdapl_request_done;
+	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
+	if (wc->status == IB_WC_SUCCESS)
+		trace_kdapl_complete(kdapl_obj_id(&ep->obj), slot->ev.op, slot->idx, 0);
+	kdapl_done_slow(ep, slot, wc, ep->request_evd, true);
+}
+
 /* A receive of an EP or an SRQ, its EP known */
 static __always_inline void kdapl_recv_event(struct kdapl_ep *ep, struct kdapl_slot *slot,
 					     struct ib_wc *wc)
@@ -205,6 +238,8 @@ static __always_inline void kdapl_recv_event(struct kdapl_ep *ep, struct kdapl_s
 	if (unlikely(wc->wc_flags & IB_WC_WITH_INVALIDATE) && wc->status == IB_WC_SUCCESS) {
 		slot->ev.op = DAT_DTO_RECEIVE_WITH_INVALIDATE;
 		slot->invalidated = wc->ex.invalidate_rkey;
+		/* Before the event: who sees it finds the RMR unbound (I-10) */
+		kdapl_fast_invalidated(ep, slot->invalidated);
 	}
 	if (unlikely(wc->status != IB_WC_SUCCESS || READ_ONCE(ep->slow) || ep->scq)) {
 		kdapl_done_slow(ep, slot, wc, ep->recv_evd, !ep->scq);
@@ -391,6 +426,9 @@ bool kdapl_ep_go_live(struct kdapl_ep *ep)
 		kdapl_ep_queue_conn(ep, &ep->outcome, DAT_CONNECTION_EVENT_ESTABLISHED,
 				    ep->private_in_len);
 		kdapl_ep_unpark(ep, false);
+		/* A peer that did what it must not before this moment (I-05) */
+		if (ep->first_error.valid)
+			kdapl_ep_kick(ep, KDAPL_TODO_BREAK);
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
 	return live;

@@ -373,6 +373,8 @@ static void kdapl_device_fill_limits(struct kdapl_device *dev)
 	 * The smallest of the ports. Asked for here, because rxe takes the lock of
 	 * the net devices for the answer, which nobody may do under our mutex.
 	 */
+	/* Only of this one it is known */
+	l->ordered_inv = dev->ibdev->ops.driver_id == RDMA_DRIVER_RXE;
 	l->max_msg = U32_MAX;
 	rdma_for_each_port(dev->ibdev, p) {
 		if (kdapl_device_port_usable(dev->ibdev, p) && !ib_query_port(dev->ibdev, p, &port))
@@ -435,6 +437,7 @@ struct kdapl_device *kdapl_device_alloc(struct ib_device *ibdev)
 	INIT_LIST_HEAD(&dev->ias);
 	init_waitqueue_head(&dev->wait);
 	INIT_WORK(&dev->event_work, kdapl_device_event_work);
+	xa_init(&dev->keys);
 	kdapl_device_fill_limits(dev);
 	return dev;
 }
@@ -447,6 +450,7 @@ struct kdapl_device *kdapl_device_alloc(struct ib_device *ibdev)
  */
 void kdapl_device_free(struct kdapl_device *dev)
 {
+	xa_destroy(&dev->keys);
 	kfree(dev);
 }
 

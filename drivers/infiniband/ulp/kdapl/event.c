@@ -96,6 +96,18 @@ static __always_inline void kdapl_fill_dto(struct kdapl_event *ev, DAT_EVENT *ou
 	kdapl_pool_put(slot->pool, slot);
 }
 
+static void kdapl_fill_bind(struct kdapl_event *ev, DAT_EVENT *out)
+{
+	DAT_RMR_BIND_COMPLETION_EVENT_DATA *data = &out->event_data.rmr_completion_event_data;
+	struct kdapl_slot *slot = kdapl_slot_of_event(ev);
+
+	out->event_number = DAT_RMR_BIND_COMPLETION_EVENT;
+	data->rmr_handle = slot->rmr;
+	data->user_cookie.as_64 = slot->cookie;
+	data->status = ev->status;
+	kdapl_pool_put(slot->pool, slot);
+}
+
 static void kdapl_fill_conn(struct kdapl_event *ev, DAT_EVENT *out)
 {
 	struct kdapl_conn_event *ce = container_of(ev, struct kdapl_conn_event, ev);
@@ -132,6 +144,9 @@ static void kdapl_evd_fill(struct kdapl_evd *evd, struct kdapl_event *ev, DAT_EV
 	switch (ev->kind) {
 	case KDAPL_EV_DTO:
 		kdapl_fill_dto(ev, out);
+		break;
+	case KDAPL_EV_BIND:
+		kdapl_fill_bind(ev, out);
 		break;
 	case KDAPL_EV_CONN:
 		kdapl_fill_conn(ev, out);

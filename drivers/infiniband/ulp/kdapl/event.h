@@ -27,6 +27,7 @@ struct kdapl_scq;
 
 enum kdapl_event_kind {
 	KDAPL_EV_DTO,		/* node in a kdapl_slot */
+	KDAPL_EV_BIND,		/* likewise, told as DAT_RMR_BIND_COMPLETION_EVENT */
 	KDAPL_EV_CONN,		/* node in a kdapl_conn_event, in the EP */
 	KDAPL_EV_CR,		/* node in a kdapl_cr */
 	KDAPL_EV_SOFT,		/* node in a kdapl_ring_event */

@@ -23,6 +23,8 @@ static void kdapl_ia_shell_obj(struct kdapl_obj *obj)
 		return kdapl_psp_shell(to_kdapl_psp(obj));
 	case DAT_HANDLE_TYPE_SRQ:
 		return kdapl_srq_shell(to_kdapl_srq(obj));
+	case DAT_HANDLE_TYPE_RMR:
+		return kdapl_rmr_shell(to_kdapl_rmr(obj));
 	case DAT_HANDLE_TYPE_LMR:
 		return kdapl_lmr_shell(to_kdapl_lmr(obj));
 	case DAT_HANDLE_TYPE_PZ:
@@ -62,8 +64,8 @@ void kdapl_ia_remove(struct kdapl_ia *ia)
 	/* A service point takes requests until it is a shell: look for CRs twice */
 	static const u8 order[] = {
 		DAT_HANDLE_TYPE_EP, DAT_HANDLE_TYPE_CR, DAT_HANDLE_TYPE_PSP,
-		DAT_HANDLE_TYPE_CR, DAT_HANDLE_TYPE_SRQ, DAT_HANDLE_TYPE_LMR,
-		DAT_HANDLE_TYPE_PZ,
+		DAT_HANDLE_TYPE_CR, DAT_HANDLE_TYPE_SRQ, DAT_HANDLE_TYPE_RMR,
+		DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_PZ,
 	};
 	struct kdapl_obj *obj;
 	unsigned int i;
@@ -105,6 +107,8 @@ static void kdapl_ia_destroy_obj(struct kdapl_obj *obj)
 		return kdapl_psp_destroy(to_kdapl_psp(obj));
 	case DAT_HANDLE_TYPE_SRQ:
 		return kdapl_srq_destroy(to_kdapl_srq(obj));
+	case DAT_HANDLE_TYPE_RMR:
+		return kdapl_rmr_destroy(to_kdapl_rmr(obj));
 	case DAT_HANDLE_TYPE_LMR:
 		return kdapl_lmr_destroy(to_kdapl_lmr(obj));
 	case DAT_HANDLE_TYPE_PZ:
@@ -172,7 +176,7 @@ static void kdapl_ia_destroy_objs(struct kdapl_ia *ia, struct list_head *doomed,
 {
 	static const u8 order[] = {
 		DAT_HANDLE_TYPE_EP, DAT_HANDLE_TYPE_CR, DAT_HANDLE_TYPE_SRQ,
-		DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_PSP,
+		DAT_HANDLE_TYPE_RMR, DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_PSP,
 	};
 	unsigned int i;
 

@@ -30,6 +30,9 @@ static void kdapl_ia_fill_limits(DAT_IA_ATTR *attr, const struct kdapl_limits *l
 	/* One page less than the list has, so that any offset in a page will do */
 	attr->max_lmr_block_size = l->page_list_len ? (l->page_list_len - 1) * PAGE_SIZE : 0;
 	attr->max_lmr_virtual_address = U64_MAX;
+	/* Two MRs each, of those that LMRs come from too */
+	attr->max_rmrs = kdapl_count(dev->max_mr / 2);
+	attr->max_rmr_target_address = U64_MAX;
 	attr->max_pzs = kdapl_count(dev->max_pd);
 	attr->max_message_size = l->max_msg;
 	attr->max_rdma_size = l->max_msg;
@@ -81,7 +84,8 @@ static const DAT_PROVIDER_ATTR kdapl_provider_attr = {
 	.completion_flags_supported = DAT_COMPLETION_SUPPRESS_FLAG |
 				      DAT_COMPLETION_SOLICITED_WAIT_FLAG |
 				      DAT_COMPLETION_UNSIGNALLED_FLAG |
-				      DAT_COMPLETION_BARRIER_FENCE_FLAG,
+				      DAT_COMPLETION_BARRIER_FENCE_FLAG |
+				      DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG,
 	.is_thread_safe = Y,
 	.max_private_data_size = KDAPL_REQUEST_PRIVATE,
 	.supports_multipath = N,
@@ -105,7 +109,7 @@ static const DAT_PROVIDER_ATTR kdapl_provider_attr = {
 	.rdma_read_lmr_rmr_context_exposure = N,
 	.rmr_scope_supported = DAT_RMR_SCOPE_PZ,
 	.is_interrupt_safe = N,
-	.fmr_supported = N,
+	.fmr_supported = Y,
 	.lmr_for_fmr_scope_supported = DAT_LMR_SCOPE_PZ,
 	.ha_supported = N,
 	.ha_loadbalancing = DAT_HA_LB_NONE,

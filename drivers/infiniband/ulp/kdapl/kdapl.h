@@ -11,8 +11,8 @@
  * Locks, outermost first (kdapl-locking.rst has the reasons):
  *   kdapl_device_mutex, kdapl_ia.sem, kdapl_ep.mutex, handler_mutex of a
  *   cm_id (rdma_cm's), kdapl_ia.mutex, kdapl_pz.mutex, kdapl_srq.mutex; then
- *   spinlocks: kdapl_psp.lock, kdapl_scq.lock, kdapl_sq.lock, kdapl_ep.lock,
- *   kdapl_evd.lock.
+ *   spinlocks: kdapl_psp.lock, kdapl_scq.lock, kdapl_sq.lock, kdapl_rmr.lock or
+ *   kdapl_lmr.lock, kdapl_pz.map_lock, kdapl_ep.lock, kdapl_evd.lock.
  * No rdma_* call is made under a lock that a CM callback takes; callbacks
  * take spinlocks only.
  */
@@ -25,6 +25,7 @@
 #include <linux/scatterlist.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
+#include <linux/xarray.h>
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm.h>
 #include <dat/kdat.h>
@@ -35,6 +36,9 @@
 #include "wr.h"
 
 struct dentry;
+struct kdapl_device;
+struct kdapl_ep;
+struct kdapl_lmr;
 
 #define KDAPL_REQUEST_PRIVATE	56	/* usable bytes of a connection request */
 #define KDAPL_REPLY_PRIVATE	196
@@ -79,6 +83,7 @@ struct kdapl_limits {
 	u32 max_srq_iov;
 	u32 page_list_len;		/* of one fast registration */
 	u32 max_msg;			/* least max_msg_sz of its ports */
+	bool ordered_inv;		/* an invalidation waits for all requests before it */
 };
 
 /**
@@ -90,6 +95,7 @@ struct kdapl_limits {
  * @handler: async events of the device (GID change, fatal)
  * @events: KDAPL_DEV_*, what @event_work has to look at; atomic bits
  * @event_work: acts on @events
+ * @keys:   LMRs and RMRs by the keys of their MRs; keys.c
  * @limits: constant
  */
 struct kdapl_device {
@@ -100,6 +106,7 @@ struct kdapl_device {
 	struct ib_event_handler handler;
 	unsigned long events;
 	struct work_struct event_work;
+	struct xarray keys;
 	struct kdapl_limits limits;
 };
 
@@ -245,6 +252,9 @@ void kdapl_ia_fill_attr(struct kdapl_ia *ia);
  * @mrs:   MRs of the PD not deregistered yet, and one for the PZ itself: MRs
  *         outlive dat_lmr_free by a grace period
  * @mrs_gone: completed by the last of @mrs
+ * @map_sg: what a bind shows its MR, for as long as it takes to map it; made
+ *         with the first RMR, under @mutex
+ * @map_lock: guards the content of @map_sg; the innermost of all
  */
 struct kdapl_pz {
 	struct kdapl_obj obj;
@@ -256,6 +266,8 @@ struct kdapl_pz {
 	struct completion cq_event;
 	refcount_t mrs;
 	struct completion mrs_gone;
+	struct scatterlist *map_sg;
+	spinlock_t map_lock;	/* content of map_sg */
 };
 
 /* Process context; run one work request on the service QP and wait, bounded */
@@ -264,6 +276,7 @@ int kdapl_pz_invalidate(struct kdapl_pz *pz, u32 rkey);
 /* An MR of the PD comes, and has gone for good */
 void kdapl_pz_mr_get(struct kdapl_pz *pz);
 void kdapl_pz_mr_put(struct kdapl_pz *pz);
+int kdapl_pz_make_map_sg(struct kdapl_pz *pz);
 void kdapl_pz_destroy(struct kdapl_pz *pz);
 void kdapl_pz_shell(struct kdapl_pz *pz);
 
@@ -318,15 +331,29 @@ static __always_inline const struct kdapl_lmr_desc *kdapl_lmr_desc(DAT_LMR_CONTE
 			(KDAPL_LMR_PAGE_DESCS - 1)];
 }
 
+#include "fast.h"
+
 /**
  * struct kdapl_lmr - local memory region
- * @obj:   header; obj.users counts RMRs bound to it
+ * @obj:   header; obj.users counts MRs of RMRs that show it, and requests of
+ *         dat_lmr_fmr() and dat_lmr_invalidate() under way
  * @pz:    its zone (used)
+ * @zone:  pz->zone << KDAPL_ZONE_SHIFT
  * @mr:    the region; NULL on a shell
- * @sgt:   mapped pages, for the unmap
+ * @sgt:   mapped pages, for the unmap; @fast: the first of @max_pages entries
  * @desc:  entry in the table; full until the LMR is freed, on a shell too
  * @param: what dat_lmr_query tells
  * @shelled: the verbs objects went with the device
+ * @fast:  it is from dat_lmr_allocate(); constant
+ * @max_pages: @fast: what it was allocated for; constant
+ * @lock:  guards what follows to @zp, and of @param what changes (@fast); taken
+ *         inside kdapl_sq.lock
+ * @fmr:   @fast: what requests make of @mr
+ * @npages: @fast: entries of @sgt that are mapped
+ * @dying: dat_lmr_free() has begun
+ * @hostile: a peer has invalidated it that must not; @repair tells
+ * @zp:    @fast: kdapl_lmr_desc.zp while it is registered
+ * @repair: acts on @hostile, and replaces an MR of unknown state
  * @free_work: after a grace period: the MR, the entry of the table, the LMR
  */
 struct kdapl_lmr {
@@ -336,7 +363,17 @@ struct kdapl_lmr {
 	struct sg_table sgt;
 	struct kdapl_lmr_desc *desc;
 	DAT_LMR_PARAM param;
+	u32 zone;
 	bool shelled;
+	bool fast;
+	u32 max_pages;
+	spinlock_t lock;	/* see above */
+	struct kdapl_fast fmr;
+	u32 npages;
+	bool dying;
+	bool hostile;
+	u32 zp;
+	struct work_struct repair;
 	struct rcu_work free_work;
 };
 
@@ -362,10 +399,16 @@ void kdapl_region_free(struct kdapl_region *r);
 /* lmr_table.c: descriptors. An entry is filled, emptied, and put after a grace period */
 struct kdapl_lmr_desc *kdapl_lmr_desc_get(struct kdapl_lmr *lmr, u32 *context);
 void kdapl_lmr_desc_fill(struct kdapl_lmr_desc *desc, const struct kdapl_lmr *lmr);
+void kdapl_lmr_desc_refill(struct kdapl_lmr_desc *desc, const DAT_LMR_PARAM *param,
+			   u32 lkey, u32 zp);
+u32 kdapl_lmr_next_context(u32 context);
 void kdapl_lmr_desc_empty(struct kdapl_lmr_desc *desc);
 void kdapl_lmr_desc_put(u32 context);
 int kdapl_lmr_init(void);
 void kdapl_lmr_exit(void);
+/* lmr.c: an LMR with its handle, its zone used, and nothing else; NULL and the reason */
+struct kdapl_lmr *kdapl_lmr_alloc(struct kdapl_ia *ia, struct kdapl_pz *pz, DAT_RETURN *ret);
+void kdapl_lmr_abort(struct kdapl_lmr *lmr);
 /* lmr_free.c */
 void kdapl_lmr_unmap(struct kdapl_lmr *lmr, struct ib_device *ibdev);
 void kdapl_lmr_free_work(struct work_struct *work);
@@ -504,6 +547,7 @@ static inline struct kdapl_srq *to_kdapl_srq(struct kdapl_obj *obj)
 void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state);
 
 void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc);
+void kdapl_memory_done(struct kdapl_slot *slot, struct ib_wc *wc);
 void kdapl_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 /*

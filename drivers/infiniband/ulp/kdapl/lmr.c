@@ -25,38 +25,14 @@ struct kdapl_lmr_request {
 	DAT_MEM_PRIV_FLAGS priv;
 };
 
-static int kdapl_lmr_access(DAT_MEM_PRIV_FLAGS priv)
-{
-	int access = 0;
-
-	if (priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
-		access |= IB_ACCESS_LOCAL_WRITE;
-	if (priv & DAT_MEM_PRIV_REMOTE_READ_FLAG)
-		access |= IB_ACCESS_REMOTE_READ;
-	/* Verbs demand the local right too; posts are held to what was asked for */
-	if (priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
-		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
-	return access;
-}
-
 /* Bounce buffers need a call around each transfer, which nobody makes (L-03) */
 static bool kdapl_lmr_needs_sync(struct kdapl_ia *ia, const struct sg_table *sgt)
 {
-	struct ib_device *ibdev = ia->ibdev;
-	struct scatterlist *sg;
-	int i;
-
-	if (ib_uses_virt_dma(ibdev))
+	if (!kdapl_sg_needs_sync(ia->ibdev, sgt->sgl, sgt->nents))
 		return false;
-	for_each_sgtable_dma_sg(sgt, sg, i) {
-		if (!dma_need_sync(ibdev->dma_device, sg_dma_address(sg)))
-			continue;
-		if (!test_and_set_bit(0, &ia->sync_told))
-			pr_warn("kdapl: %s: memory needs DMA syncs here, registration refused\n",
-				ia->name);
-		return true;
-	}
-	return false;
+	if (!test_and_set_bit(0, &ia->sync_told))
+		pr_warn("kdapl: %s: memory needs DMA syncs here, registration refused\n", ia->name);
+	return true;
 }
 
 static DAT_RETURN kdapl_lmr_map(struct kdapl_lmr *lmr, struct kdapl_ia *ia,
@@ -93,13 +69,18 @@ static int kdapl_lmr_register(struct kdapl_lmr *lmr, const struct kdapl_region *
 	}
 	/* The offset in the page is the same, as it must be */
 	mr->iova = r->iova;
-	ret = kdapl_pz_register(pz, mr, kdapl_lmr_access(lmr->param.mem_priv));
+	ret = kdapl_key_add(lmr->obj.ia->dev, mr->rkey, &lmr->obj);
 	if (ret)
 		goto dereg;
+	ret = kdapl_pz_register(pz, mr, kdapl_fast_access(lmr->param.mem_priv));
+	if (ret)
+		goto key;
 	kdapl_pz_mr_get(pz);
 	lmr->mr = mr;
 	return 0;
 
+key:
+	kdapl_key_del(lmr->obj.ia->dev, mr->rkey);
 dereg:
 	ib_dereg_mr(mr);
 	return ret;
@@ -143,7 +124,6 @@ static DAT_RETURN kdapl_lmr_build(struct kdapl_lmr *lmr, const struct kdapl_lmr_
 	}
 	if (req->priv & (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
 		lmr->param.rmr_context = lmr->mr->rkey;
-	INIT_RCU_WORK(&lmr->free_work, kdapl_lmr_free_work);
 	kdapl_lmr_desc_fill(lmr->desc, lmr);
 	return DAT_SUCCESS;
 
@@ -154,34 +134,71 @@ put_desc:
 	return ret;
 }
 
-static DAT_RETURN kdapl_lmr_make(struct kdapl_ia *ia, struct kdapl_pz *pz,
-				 const struct kdapl_lmr_request *req,
-				 const struct kdapl_region *r, struct kdapl_lmr **out)
+/**
+ * kdapl_lmr_alloc - an LMR without memory
+ * @ia:  its IA
+ * @pz:  its zone
+ * @ret: takes the reason of a failure
+ *
+ * Context: process, inside kdapl_ia_begin().
+ * Return: the LMR, undone by kdapl_lmr_abort(), or NULL.
+ */
+struct kdapl_lmr *kdapl_lmr_alloc(struct kdapl_ia *ia, struct kdapl_pz *pz, DAT_RETURN *ret)
 {
 	struct kdapl_lmr *lmr = kzalloc(sizeof(*lmr), GFP_KERNEL);
-	DAT_RETURN ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 
+	*ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	if (!lmr)
-		return ret;
+		return NULL;
 	if (kdapl_obj_init(&lmr->obj, DAT_HANDLE_TYPE_LMR, ia))
 		goto free;
 	if (!kdapl_obj_use(&pz->obj)) {
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+		*ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
 		goto abort;
 	}
 	lmr->pz = pz;
-	ret = kdapl_lmr_build(lmr, req, r);
-	if (ret)
-		goto unuse;
-	*out = lmr;
-	return DAT_SUCCESS;
+	lmr->zone = pz->zone << KDAPL_ZONE_SHIFT;
+	lmr->fmr.lmr = lmr;
+	spin_lock_init(&lmr->lock);
+	INIT_WORK(&lmr->repair, kdapl_lmr_repair_work);
+	INIT_RCU_WORK(&lmr->free_work, kdapl_lmr_free_work);
+	return lmr;
 
-unuse:
-	kdapl_obj_unuse(&pz->obj);
 abort:
 	kdapl_obj_abort(&lmr->obj);
 free:
 	kfree(lmr);
+	return NULL;
+}
+
+/**
+ * kdapl_lmr_abort - undo kdapl_lmr_alloc()
+ * @lmr: LMR, not published
+ *
+ * Context: process.
+ */
+void kdapl_lmr_abort(struct kdapl_lmr *lmr)
+{
+	kdapl_obj_unuse(&lmr->pz->obj);
+	kdapl_obj_abort(&lmr->obj);
+	/* Who found it in the table of keys may still look */
+	kfree_rcu(lmr, obj.rcu);
+}
+
+static DAT_RETURN kdapl_lmr_make(struct kdapl_ia *ia, struct kdapl_pz *pz,
+				 const struct kdapl_lmr_request *req,
+				 const struct kdapl_region *r, struct kdapl_lmr **out)
+{
+	DAT_RETURN ret;
+	struct kdapl_lmr *lmr = kdapl_lmr_alloc(ia, pz, &ret);
+
+	if (!lmr)
+		return ret;
+	ret = kdapl_lmr_build(lmr, req, r);
+	if (ret)
+		kdapl_lmr_abort(lmr);
+	else
+		*out = lmr;
 	return ret;
 }
 
@@ -470,15 +487,21 @@ DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK lmr_param
 {
 	struct kdapl_obj *obj = kdapl_obj_get(lmr_handle, DAT_HANDLE_TYPE_LMR);
 	DAT_RETURN ret = DAT_SUCCESS;
+	struct kdapl_lmr *lmr;
+	unsigned long flags;
 
 	if (!obj)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
-	if (lmr_param_mask & ~DAT_LMR_FIELD_ALL)
+	if (lmr_param_mask & ~DAT_LMR_FIELD_ALL) {
 		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	else if (!lmr_param)
+	} else if (!lmr_param) {
 		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	else
-		kdapl_lmr_copy_param(lmr_param, &to_kdapl_lmr(obj)->param, lmr_param_mask);
+	} else {
+		lmr = to_kdapl_lmr(obj);
+		spin_lock_irqsave(&lmr->lock, flags);
+		kdapl_lmr_copy_param(lmr_param, &lmr->param, lmr_param_mask);
+		spin_unlock_irqrestore(&lmr->lock, flags);
+	}
 	kdapl_obj_put(obj);
 	return ret;
 }

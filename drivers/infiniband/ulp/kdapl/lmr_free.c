@@ -23,6 +23,12 @@
  */
 void kdapl_lmr_unmap(struct kdapl_lmr *lmr, struct ib_device *ibdev)
 {
+	if (lmr->fast) {
+		if (lmr->npages)
+			ib_dma_unmap_sg(ibdev, lmr->sgt.sgl, lmr->npages, DMA_BIDIRECTIONAL);
+		lmr->npages = 0;
+		return;
+	}
 	ib_dma_unmap_sgtable_attrs(ibdev, &lmr->sgt, DMA_BIDIRECTIONAL, 0);
 	sg_free_table(&lmr->sgt);
 }
@@ -44,6 +50,8 @@ void kdapl_lmr_free_work(struct work_struct *work)
 	if (mr)
 		ib_dereg_mr(mr);
 	kdapl_lmr_desc_put(lmr->param.lmr_context);
+	if (lmr->fast)
+		kvfree(lmr->sgt.sgl);
 	kfree(lmr);
 	/* Removal goes on; the zone is still there, and keeps the IA */
 	if (!shelled)
@@ -55,8 +63,11 @@ void kdapl_lmr_free_work(struct work_struct *work)
 static void kdapl_lmr_revoke(struct kdapl_lmr *lmr)
 {
 	struct ib_device *ibdev = lmr->mr->device;
+	/* Without a request under way an MR of requests is valid, free or dirty */
+	bool valid = !lmr->fast || lmr->fmr.state == KDAPL_FAST_BOUND;
+	bool doubt = lmr->fast && lmr->fmr.state == KDAPL_FAST_DIRTY;
 
-	if (kdapl_pz_invalidate(lmr->pz, lmr->mr->rkey)) {
+	if (doubt || (valid && kdapl_pz_invalidate(lmr->pz, lmr->mr->rkey))) {
 		/* Then the MR must go at once, so that no post may know its key */
 		synchronize_rcu();
 		ib_dereg_mr(lmr->mr);
@@ -76,15 +87,24 @@ static void kdapl_lmr_revoke(struct kdapl_lmr *lmr)
  */
 void kdapl_lmr_shell(struct kdapl_lmr *lmr)
 {
-	struct ib_mr *mr = lmr->mr;
-	struct ib_device *ibdev;
+	struct ib_device *ibdev = lmr->obj.ia->ibdev;
+	struct ib_mr *mr;
 
-	if (!mr)
+	if (lmr->shelled)
 		return;
-	ibdev = mr->device;
-	/* The key of an MR that is deregistered is dead at once */
+	cancel_work_sync(&lmr->repair);
+	mr = lmr->mr;
+	if (mr)
+		kdapl_key_del(lmr->obj.ia->dev, mr->rkey);
+	spin_lock_irq(&lmr->lock);
 	WRITE_ONCE(lmr->mr, NULL);
-	ib_dereg_mr(mr);
+	lmr->fmr.mr = NULL;
+	lmr->fmr.state = KDAPL_FAST_FREE;
+	lmr->param.lmr_state.bound = DAT_FALSE;
+	spin_unlock_irq(&lmr->lock);
+	/* The key of an MR that is deregistered is dead at once */
+	if (mr)
+		ib_dereg_mr(mr);
 	kdapl_lmr_unmap(lmr, ibdev);
 	lmr->shelled = true;
 	kdapl_ia_verbs_put(lmr->obj.ia);
@@ -102,9 +122,17 @@ void kdapl_lmr_destroy(struct kdapl_lmr *lmr)
 {
 	struct kdapl_pz *pz = lmr->pz;
 
+	spin_lock_irq(&lmr->lock);
+	lmr->dying = true;
+	spin_unlock_irq(&lmr->lock);
+	/* Nobody queues it again: completions look at @dying under the lock */
+	cancel_work_sync(&lmr->repair);
 	kdapl_lmr_desc_empty(lmr->desc);
-	if (lmr->mr)
+	if (lmr->mr) {
+		/* A grace period before the LMR goes */
+		kdapl_key_del(lmr->obj.ia->dev, lmr->mr->rkey);
 		kdapl_lmr_revoke(lmr);
+	}
 	kdapl_ia_del(lmr->obj.ia, &lmr->obj);
 	/* It holds the zone until it has run, and so the IA's memory */
 	queue_rcu_work(kdapl_wq, &lmr->free_work);
@@ -122,7 +150,8 @@ void kdapl_lmr_destroy(struct kdapl_lmr *lmr)
  *
  * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_LMR;
- * DAT_INVALID_STATE with DAT_INVALID_STATE_LMR_IN_USE: an RMR is bound to it.
+ * DAT_INVALID_STATE with DAT_INVALID_STATE_LMR_IN_USE: an RMR is bound to it,
+ * or a request of dat_lmr_fmr() or dat_lmr_invalidate() is under way.
  */
 DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
 {

@@ -91,6 +91,22 @@ static int kdapl_lmr_grow(void)
 }
 
 /**
+ * kdapl_lmr_next_context - the context of an entry's next use
+ * @context: the present one
+ *
+ * Context: any.
+ */
+u32 kdapl_lmr_next_context(u32 context)
+{
+	u32 gen = (context >> KDAPL_LMR_INDEX_BITS) + 1;
+
+	/* The generation after the last is 1: 0 would make context 0 */
+	if (gen >> (32 - KDAPL_LMR_INDEX_BITS))
+		gen = 1;
+	return gen << KDAPL_LMR_INDEX_BITS | (context & KDAPL_LMR_INDEX_MASK);
+}
+
+/**
  * kdapl_lmr_desc_get - take an entry of the table
  * @lmr:     LMR that it is for
  * @context: takes the context that will name it, never 0
@@ -102,7 +118,7 @@ static int kdapl_lmr_grow(void)
 struct kdapl_lmr_desc *kdapl_lmr_desc_get(struct kdapl_lmr *lmr, u32 *context)
 {
 	struct kdapl_lmr_desc *desc = NULL;
-	u32 idx, gen;
+	u32 idx;
 
 	mutex_lock(&table_mutex);
 	if (first_unused < KDAPL_LMR_MAX && nfree < KDAPL_LMR_KEEP_FREE && !kdapl_lmr_grow()) {
@@ -115,15 +131,31 @@ struct kdapl_lmr_desc *kdapl_lmr_desc_get(struct kdapl_lmr *lmr, u32 *context)
 		nfree--;
 	}
 	if (desc) {
-		gen = (desc->next_free >> KDAPL_LMR_INDEX_BITS) + 1;
-		/* The generation after the last is 1: 0 would make context 0 */
-		if (gen >> (32 - KDAPL_LMR_INDEX_BITS))
-			gen = 1;
-		*context = gen << KDAPL_LMR_INDEX_BITS | idx;
+		*context = kdapl_lmr_next_context((desc->next_free & ~KDAPL_LMR_INDEX_MASK) | idx);
 		desc->lmr = lmr;
 	}
 	mutex_unlock(&table_mutex);
 	return desc;
+}
+
+/**
+ * kdapl_lmr_desc_refill - let posts use what dat_lmr_fmr() registers
+ * @desc:  entry, hidden (@zp 0) or never filled
+ * @param: context, address and length
+ * @lkey:  key for local segments
+ * @zp:    zone and privileges
+ *
+ * Context: any; one at a time for an entry.
+ */
+void kdapl_lmr_desc_refill(struct kdapl_lmr_desc *desc, const DAT_LMR_PARAM *param,
+			   u32 lkey, u32 zp)
+{
+	desc->start = param->registered_address;
+	desc->length = param->registered_size;
+	desc->lkey = lkey;
+	WRITE_ONCE(desc->context, param->lmr_context);
+	/* Last: without zone and privileges the rest is not believed */
+	smp_store_release(&desc->zp, zp);
 }
 
 /**
@@ -135,12 +167,7 @@ struct kdapl_lmr_desc *kdapl_lmr_desc_get(struct kdapl_lmr *lmr, u32 *context)
  */
 void kdapl_lmr_desc_fill(struct kdapl_lmr_desc *desc, const struct kdapl_lmr *lmr)
 {
-	desc->start = lmr->param.registered_address;
-	desc->length = lmr->param.registered_size;
-	desc->lkey = lmr->mr->lkey;
-	WRITE_ONCE(desc->context, lmr->param.lmr_context);
-	/* Last: without zone and privileges the rest is not believed */
-	smp_store_release(&desc->zp, lmr->pz->zone << KDAPL_ZONE_SHIFT | lmr->param.mem_priv);
+	kdapl_lmr_desc_refill(desc, &lmr->param, lmr->mr->lkey, lmr->zone | lmr->param.mem_priv);
 }
 
 /**

@@ -131,10 +131,17 @@ static __always_inline u32 kdapl_request_limit(const struct kdapl_ep *ep, DAT_DT
 	return op == DAT_DTO_RDMA_WRITE ? ep->max_write_iov : ep->max_read_iov;
 }
 
+/* What a send shall invalidate at the peer; a constant of zeroes in all other calls */
+struct kdapl_inv {
+	DAT_BOOLEAN flag;
+	DAT_RMR_CONTEXT key;
+};
+
 /* Steps 3 to 6 of a request */
 static __always_inline DAT_RETURN kdapl_check_request(const struct kdapl_ep *ep, DAT_DTOS op,
 						      DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
-						      const DAT_RMR_TRIPLET *remote, u32 flags)
+						      const DAT_RMR_TRIPLET *remote, u32 flags,
+						      const struct kdapl_inv inv)
 {
 	bool rdma = op != DAT_DTO_SEND;
 
@@ -145,6 +152,8 @@ static __always_inline DAT_RETURN kdapl_check_request(const struct kdapl_ep *ep,
 		return KDAPL_IP(DAT_INVALID_ARG3);
 	if (rdma && unlikely(!remote))
 		return KDAPL_IP(DAT_INVALID_ARG5);
+	if (unlikely((u32)inv.flag > DAT_TRUE))
+		return KDAPL_IP(DAT_INVALID_ARG6);
 	if (unlikely(flags & (rdma ? ep->bad_rdma_flags : ep->bad_send_flags)))
 		return KDAPL_IP(rdma ? DAT_INVALID_ARG6 : DAT_INVALID_ARG5);
 	if (unlikely(!(READ_ONCE(ep->post) & KDAPL_EP_MAY_SEND)))
@@ -217,7 +226,8 @@ static __cold noinline DAT_RETURN kdapl_sq_undo(struct kdapl_sq *sq, struct kdap
 /* Fills in what differs between requests and posts. sq->lock held */
 static __always_inline DAT_RETURN kdapl_submit(struct kdapl_ep *ep, struct kdapl_slot *slot,
 					       DAT_DTOS op, const struct kdapl_segments *segs,
-					       const DAT_RMR_TRIPLET *remote, u64 cookie, u32 flags)
+					       const DAT_RMR_TRIPLET *remote, u64 cookie, u32 flags,
+					       const struct kdapl_inv inv)
 {
 	struct ib_qp *qp = kdapl_dereference(ep->qp);
 	struct ib_rdma_wr *rdma = &slot->rdma;
@@ -227,6 +237,7 @@ static __always_inline DAT_RETURN kdapl_submit(struct kdapl_ep *ep, struct kdapl
 
 	slot->cookie = cookie;
 	slot->flags = flags;
+	slot->ev.kind = KDAPL_EV_DTO;
 	slot->ev.op = op;
 	slot->ev.status = DAT_DTO_SUCCESS;
 	slot->ev.notify = !(flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
@@ -246,6 +257,10 @@ static __always_inline DAT_RETURN kdapl_submit(struct kdapl_ep *ep, struct kdapl
 	if (op == DAT_DTO_SEND) {
 		if (flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
 			rdma->wr.send_flags |= IB_SEND_SOLICITED;
+		if (inv.flag) {
+			rdma->wr.opcode = IB_WR_SEND_WITH_INV;
+			rdma->wr.ex.invalidate_rkey = inv.key;
+		}
 	} else {
 		rdma->remote_addr = remote->virtual_address;
 		rdma->rkey = remote->rmr_context;
@@ -262,7 +277,8 @@ static __always_inline DAT_RETURN kdapl_submit(struct kdapl_ep *ep, struct kdapl
 static __always_inline DAT_RETURN kdapl_queue_request(struct kdapl_ep *ep, DAT_DTOS op, u32 n,
 						      const DAT_LMR_TRIPLET *iov,
 						      const DAT_RMR_TRIPLET *remote,
-						      u64 cookie, u32 flags)
+						      u64 cookie, u32 flags,
+						      const struct kdapl_inv inv)
 {
 	struct kdapl_segments segs;
 	struct kdapl_slot *slot;
@@ -278,7 +294,7 @@ static __always_inline DAT_RETURN kdapl_queue_request(struct kdapl_ep *ep, DAT_D
 	}
 	if (unlikely(!slot))
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	return kdapl_submit(ep, slot, op, &segs, remote, cookie, flags);
+	return kdapl_submit(ep, slot, op, &segs, remote, cookie, flags, inv);
 
 out_put:
 	if (slot)
@@ -290,7 +306,8 @@ out_put:
 static __always_inline DAT_RETURN kdapl_post_request(DAT_EP_HANDLE ep_handle, DAT_DTOS op,
 						     DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
 						     const DAT_RMR_TRIPLET *remote,
-						     DAT_DTO_COOKIE cookie, u32 flags)
+						     DAT_DTO_COOKIE cookie, u32 flags,
+						     const struct kdapl_inv inv)
 {
 	struct kdapl_obj *obj;
 	unsigned long irq;
@@ -304,10 +321,10 @@ static __always_inline DAT_RETURN kdapl_post_request(DAT_EP_HANDLE ep_handle, DA
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	}
 	ep = to_kdapl_ep(obj);
-	ret = kdapl_check_request(ep, op, n, iov, remote, flags);
+	ret = kdapl_check_request(ep, op, n, iov, remote, flags, inv);
 	if (likely(ret == DAT_SUCCESS)) {
 		spin_lock(&ep->sq.lock);
-		ret = kdapl_queue_request(ep, op, n, iov, remote, cookie.as_64, flags);
+		ret = kdapl_queue_request(ep, op, n, iov, remote, cookie.as_64, flags, inv);
 		spin_unlock(&ep->sq.lock);
 	}
 	if (unlikely(ret != DAT_SUCCESS))
@@ -438,9 +455,42 @@ DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			    DAT_COMPLETION_FLAGS completion_flags)
 {
 	return kdapl_post_request(ep_handle, DAT_DTO_SEND, num_segments, local_iov, NULL,
-				  user_cookie, completion_flags);
+				  user_cookie, completion_flags, (struct kdapl_inv){});
 }
 EXPORT_SYMBOL_GPL(dat_ep_post_send);
+
+/**
+ * dat_ep_post_send_with_invalidate - send, and end a binding of the peer
+ * @ep_handle:        as dat_ep_post_send()
+ * @num_segments:     likewise
+ * @local_iov:        likewise
+ * @user_cookie:      likewise
+ * @completion_flags: likewise
+ * @invalidate_flag:  DAT_FALSE: it is dat_ep_post_send(), @rmr_context is not
+ *                    looked at
+ * @rmr_context:      what the peer bound or registered through its end of this
+ *                    connection, and told us
+ *
+ * The peer's receive event has operation DAT_DTO_RECEIVE_WITH_INVALIDATE and
+ * the context; it is dead then. A context that the peer does not have, or not
+ * through this connection, breaks the connection at its end. Our own event
+ * has operation DAT_DTO_SEND. Source: kDAPL 2.0; no manual page.
+ *
+ * Context: as dat_ep_post_send().
+ * Return: as dat_ep_post_send(); DAT_INVALID_PARAMETER also for an
+ * @invalidate_flag that is neither DAT_TRUE nor DAT_FALSE.
+ */
+DAT_RETURN dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+					    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+					    DAT_COMPLETION_FLAGS completion_flags,
+					    DAT_BOOLEAN invalidate_flag,
+					    DAT_RMR_CONTEXT rmr_context)
+{
+	return kdapl_post_request(ep_handle, DAT_DTO_SEND, num_segments, local_iov, NULL,
+				  user_cookie, completion_flags,
+				  (struct kdapl_inv){ invalidate_flag, rmr_context });
+}
+EXPORT_SYMBOL_GPL(dat_ep_post_send_with_invalidate);
 
 /**
  * dat_ep_post_rdma_write - write the data of a vector to memory of the peer
@@ -475,7 +525,7 @@ DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segment
 				  DAT_COMPLETION_FLAGS completion_flags)
 {
 	return kdapl_post_request(ep_handle, DAT_DTO_RDMA_WRITE, num_segments, local_iov,
-				  remote_buffer, user_cookie, completion_flags);
+				  remote_buffer, user_cookie, completion_flags, (struct kdapl_inv){});
 }
 EXPORT_SYMBOL_GPL(dat_ep_post_rdma_write);
 
@@ -502,7 +552,7 @@ DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments
 				 DAT_COMPLETION_FLAGS completion_flags)
 {
 	return kdapl_post_request(ep_handle, DAT_DTO_RDMA_READ, num_segments, local_iov,
-				  remote_buffer, user_cookie, completion_flags);
+				  remote_buffer, user_cookie, completion_flags, (struct kdapl_inv){});
 }
 EXPORT_SYMBOL_GPL(dat_ep_post_rdma_read);
 

@@ -292,6 +292,33 @@ void kdapl_pz_mr_put(struct kdapl_pz *pz)
 }
 
 /**
+ * kdapl_pz_make_map_sg - have what a bind needs to map a range
+ * @pz: the zone, used
+ *
+ * Context: process.
+ * Return: 0, -ENOMEM.
+ */
+int kdapl_pz_make_map_sg(struct kdapl_pz *pz)
+{
+	u32 n = pz->obj.ia->limits.page_list_len;
+	struct scatterlist *sg;
+	int ret = 0;
+
+	mutex_lock(&pz->mutex);
+	if (!pz->map_sg) {
+		sg = kvcalloc(n, sizeof(*sg), GFP_KERNEL);
+		if (sg)
+			sg_init_table(sg, n);
+		else
+			ret = -ENOMEM;
+		/* Before the RMR that is being made can be bound */
+		pz->map_sg = sg;
+	}
+	mutex_unlock(&pz->mutex);
+	return ret;
+}
+
+/**
  * kdapl_pz_shell - destroy the verbs objects, the device is leaving
  * @pz: the zone, referenced; nothing is left in its PD
  *
@@ -325,6 +352,7 @@ void kdapl_pz_destroy(struct kdapl_pz *pz)
 	wait_for_completion(&pz->mrs_gone);
 	kdapl_pz_shell(pz);
 	ida_free(&kdapl_zones, pz->zone);
+	kvfree(pz->map_sg);
 	kdapl_ia_del(pz->obj.ia, &pz->obj);
 	kfree_rcu(pz, obj.rcu);
 }
@@ -348,6 +376,7 @@ static DAT_RETURN kdapl_pz_make(struct kdapl_ia *ia, struct kdapl_pz **out)
 		goto out_zone;
 	pz->zone = zone;
 	mutex_init(&pz->mutex);
+	spin_lock_init(&pz->map_lock);
 	init_completion(&pz->cq_event);
 	refcount_set(&pz->mrs, 1);
 	init_completion(&pz->mrs_gone);

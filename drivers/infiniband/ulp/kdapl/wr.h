@@ -18,11 +18,15 @@
 #include <rdma/ib_verbs.h>
 #include "event.h"
 
+struct kdapl_fast;
+
 #define KDAPL_SLOT_NONE		U32_MAX
 
 /* kdapl_slot.flags: the Consumer's completion flags (DAT_COMPLETION_*) in the low byte, and: */
 #define KDAPL_SLOT_SIGNALLED	0x0100	/* raises a CQE also on success */
 #define KDAPL_SLOT_RECV		0x0200	/* on a receive queue or an SRQ */
+#define KDAPL_SLOT_BINDS	0x0400	/* registers kdapl_slot.fast; and, of an RMR, */
+#define KDAPL_SLOT_ENDS		0x0800	/* ends the other MR; alone: ends it */
 
 /* kdapl_slot.state, for the counts of control calls; written by the owner */
 enum kdapl_slot_state {
@@ -43,7 +47,10 @@ enum kdapl_slot_state {
  * @idx:     own index in the pool, constant
  * @flags:   KDAPL_SLOT_*, completion flags
  * @state:   enum kdapl_slot_state
- * @rdma:    the request; @recv the receive. sg_list and wr_cqe set for good
+ * @rdma:    the request; @reg one that registers memory; @recv the receive.
+ *           sg_list and wr_cqe set for good
+ * @fast:    a request that speaks of memory: which; until its completion
+ * @rmr:     from then on, of a bind: the RMR, for the event
  * @sge:     room for as many segments as the queue's limit
  */
 struct kdapl_slot {
@@ -61,7 +68,12 @@ struct kdapl_slot {
 	u8 state;
 	union {
 		struct ib_rdma_wr rdma;
+		struct ib_reg_wr reg;
 		struct ib_recv_wr recv;
+	};
+	union {
+		struct kdapl_fast *fast;
+		DAT_RMR_HANDLE rmr;
 	};
 	struct ib_sge sge[];
 };

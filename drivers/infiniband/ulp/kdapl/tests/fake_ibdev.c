@@ -64,6 +64,7 @@ static int fake_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (mask & IB_QP_STATE) {
 		to_error = attr->qp_state == IB_QPS_ERR && qp->state != IB_QPS_ERR;
 		qp->state = attr->qp_state;
+		qp->last_wqe_owed |= to_error && ibqp->srq;
 	}
 	spin_unlock_irq(&fake->lock);
 	if (to_error)

@@ -64,6 +64,7 @@ struct fake_qp {
 	struct ib_qp ibqp;
 	enum ib_qp_state state;
 	int access_flags;
+	bool last_wqe_owed;		/* in ERROR, its SRQ event not raised yet */
 	struct fake_queue sq;
 	struct fake_queue rq;
 };
@@ -84,6 +85,11 @@ struct fake_pd {
  * @modifies: calls of modify_qp
  * @live:    QPs, CQs, PDs, SRQs and MRs that exist
  * @fail_create: errno for the next create_qp
+ * @hold_flush: what a QP in ERROR has to flush stays outstanding
+ * @hold_last_wqe: QPs in ERROR do not say that they have left their SRQ
+ * @last_wqes: how often that was said
+ * @late_recvs: so many receives of the next QP in ERROR were filled before it
+ * @invalidated: key of the last LOCAL_INV
  * @unplugged: it is not registered any more
  */
 struct fake_dev {
@@ -101,6 +107,11 @@ struct fake_dev {
 	u32 next_qpn;
 	atomic_t live;
 	int fail_create;
+	bool hold_flush;
+	bool hold_last_wqe;
+	u32 last_wqes;
+	u32 late_recvs;
+	u32 invalidated;
 	bool unplugged;
 };
 
@@ -139,6 +150,8 @@ bool fake_complete_recv(struct fake_qp *qp, enum ib_wc_status status, u32 len);
 bool fake_complete_srq(struct fake_qp *qp, enum ib_wc_status status, u32 len);
 /* As a message the sender marked as solicited */
 bool fake_complete_recv_solicited(struct fake_qp *qp, u32 len);
+/* Withholds nothing any more; the QP makes up for what it owes */
+void fake_release(struct fake_dev *fake, struct fake_qp *qp);
 /* Runs all done callbacks and all work of kdapl that is due */
 void fake_settle(struct fake_dev *fake);
 

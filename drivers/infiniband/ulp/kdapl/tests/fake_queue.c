@@ -247,7 +247,9 @@ static int post_one_send(struct fake_dev *fake, struct fake_qp *qp, const struct
 	}
 	if (!mr)
 		fake->posts++;
-	if (mr || qp->state == IB_QPS_ERR)
+	if (wr->opcode == IB_WR_LOCAL_INV)
+		fake->invalidated = wr->ex.invalidate_rkey;
+	if (mr || (qp->state == IB_QPS_ERR && !fake->hold_flush))
 		*call |= push_send(fake, qp, queue_take(&qp->sq),
 				   qp->state == IB_QPS_ERR ? IB_WC_WR_FLUSH_ERR : IB_WC_SUCCESS);
 	return 0;
@@ -304,7 +306,7 @@ int fake_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		err = -EINVAL;
 	for (; wr && !err; wr = err ? wr : wr->next) {
 		err = post_one_recv(fake, &qp->rq, wr);
-		if (!err && qp->state == IB_QPS_ERR)
+		if (!err && qp->state == IB_QPS_ERR && !fake->hold_flush)
 			call |= push_recv(fake, qp, queue_take(&qp->rq), IB_WC_WR_FLUSH_ERR,
 					  0, false);
 	}
@@ -331,10 +333,16 @@ int fake_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 	return err;
 }
 
-/* Process context: the QP has been moved to ERROR */
+/*
+ * Process context: the QP has been moved to ERROR. It may be gone as soon as
+ * its last completion or event is out: all that is needed is noted before.
+ */
 void fake_flush(struct fake_dev *fake, struct fake_qp *qp)
 {
-	bool call_send = false, call_recv = false;
+	void (*handler)(struct ib_event *event, void *context) = qp->ibqp.event_handler;
+	struct ib_cq *send_cq = qp->ibqp.send_cq, *recv_cq = qp->ibqp.recv_cq;
+	bool call_send = false, call_recv = false, last_wqe;
+	void *context = qp->ibqp.qp_context;
 	struct ib_event event = {
 		.device = &fake->ibdev,
 		.event = IB_EVENT_QP_LAST_WQE_REACHED,
@@ -344,15 +352,24 @@ void fake_flush(struct fake_dev *fake, struct fake_qp *qp)
 	unsigned long flags;
 
 	spin_lock_irqsave(&fake->lock, flags);
-	while ((fwr = queue_take(&qp->sq)))
+	while (!fake->hold_flush && (fwr = queue_take(&qp->sq)))
 		call_send |= push_send(fake, qp, fwr, IB_WC_WR_FLUSH_ERR);
-	while ((fwr = queue_take(&qp->rq)))
+	while (fake->late_recvs && (fwr = queue_take(&qp->rq))) {
+		fake->late_recvs--;
+		call_recv |= push_recv(fake, qp, fwr, IB_WC_SUCCESS, 1, false);
+	}
+	while (!fake->hold_flush && (fwr = queue_take(&qp->rq)))
 		call_recv |= push_recv(fake, qp, fwr, IB_WC_WR_FLUSH_ERR, 0, false);
+	last_wqe = qp->last_wqe_owed && !fake->hold_last_wqe && handler;
+	if (last_wqe) {
+		qp->last_wqe_owed = false;
+		fake->last_wqes++;
+	}
 	spin_unlock_irqrestore(&fake->lock, flags);
-	call_handler(qp->ibqp.send_cq, call_send);
-	call_handler(qp->ibqp.recv_cq, call_recv);
-	if (qp->ibqp.srq && qp->ibqp.event_handler)
-		qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
+	call_handler(send_cq, call_send);
+	call_handler(recv_cq, call_recv);
+	if (last_wqe)
+		handler(&event, context);
 }
 
 /* ---- playing the hardware ----------------------------------------------- */
@@ -363,6 +380,15 @@ void fake_refuse(struct fake_dev *fake, int err, u32 count)
 	fake->refuse = err;
 	fake->refusals = count;
 	spin_unlock_irq(&fake->lock);
+}
+
+void fake_release(struct fake_dev *fake, struct fake_qp *qp)
+{
+	spin_lock_irq(&fake->lock);
+	fake->hold_flush = false;
+	fake->hold_last_wqe = false;
+	spin_unlock_irq(&fake->lock);
+	fake_flush(fake, qp);
 }
 
 bool fake_complete_send(struct fake_qp *qp, enum ib_wc_status status)

@@ -83,7 +83,7 @@ static void arrange_segment(enum tp_call call, u32 faults, DAT_LMR_TRIPLET *seg)
 {
 	struct tp_zone *zone = faults & BIT(F_FOREIGN) ? &env->foreign : &env->own;
 	struct tp_lmr *lmr = &zone->rw;
-	u32 length = faults & BIT(F_TOO_LONG) ? TP_MAX_SIZE + 1 : TP_SEG;
+	u32 length = faults & BIT(F_TOO_LONG) ? tp_max_size(call) + 1 : TP_SEG;
 	u32 offset = faults & BIT(F_RANGE) ? TP_BUF - length + 1 : 0;
 
 	if (faults & BIT(F_PRIVILEGE))

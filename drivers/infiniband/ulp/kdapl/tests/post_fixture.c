@@ -200,8 +200,8 @@ void tp_attr(DAT_EP_ATTR *attr)
 {
 	memset(attr, 0, sizeof(*attr));
 	attr->service_type = DAT_SERVICE_TYPE_RC;
-	attr->max_message_size = TP_MAX_SIZE;
-	attr->max_rdma_size = TP_MAX_SIZE;
+	attr->max_message_size = TP_MAX_MESSAGE;
+	attr->max_rdma_size = TP_MAX_RDMA;
 	attr->qos = DAT_QOS_BEST_EFFORT;
 	attr->max_recv_dtos = TP_DEPTH;
 	attr->max_request_dtos = TP_DEPTH;
@@ -266,18 +266,28 @@ struct fake_qp *tp_qp(struct tp_ep *tep)
 	return to_fake_qp(rcu_dereference_raw(tep->ep->qp));
 }
 
-int tp_connect(struct tp_ep *tep)
+struct rdma_cm_id *tp_begin(struct tp_ep *tep, bool passive)
 {
 	struct rdma_cm_id *id;
-	DAT_EVENT event;
 
 	id = rdma_create_id(&init_net, kdapl_cm_handler, tep->ep, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
-		return PTR_ERR(id);
+		return id;
 	mutex_lock(&tep->ep->mutex);
-	kdapl_cm_begin(tep->ep, id, false);
+	kdapl_cm_begin(tep->ep, id, passive);
+	tep->ep->raised = true;
 	mutex_unlock(&tep->ep->mutex);
 	tp_qp(tep)->state = IB_QPS_RTS;
+	return id;
+}
+
+int tp_connect(struct tp_ep *tep)
+{
+	struct rdma_cm_id *id = tp_begin(tep, false);
+	DAT_EVENT event;
+
+	if (IS_ERR(id))
+		return PTR_ERR(id);
 	if (!kdapl_ep_go_live(tep->ep))
 		return -ENOTCONN;
 	if (dat_evd_dequeue(tep->connect_evd, &event) != DAT_SUCCESS ||
@@ -291,6 +301,29 @@ void tp_set_state(struct tp_ep *tep, DAT_EP_STATE state)
 	spin_lock_irq(&tep->ep->lock);
 	kdapl_ep_set_state(tep->ep, state);
 	spin_unlock_irq(&tep->ep->lock);
+}
+
+/* ---- a second thread ------------------------------------------------------- */
+
+static void aside_work(struct work_struct *work)
+{
+	struct tp_aside *aside = container_of(work, struct tp_aside, work);
+
+	aside->call();
+	complete(&aside->done);
+}
+
+void tp_start(struct tp_aside *aside, void (*call)(void))
+{
+	INIT_WORK(&aside->work, aside_work);
+	init_completion(&aside->done);
+	aside->call = call;
+	queue_work(system_unbound_wq, &aside->work);
+}
+
+bool tp_finish(struct tp_aside *aside)
+{
+	return wait_for_completion_timeout(&aside->done, kdapl_timeout_ms(20000));
 }
 
 /* ---- posting ------------------------------------------------------------------ */
@@ -314,7 +347,7 @@ void tp_args(struct tp_env *env, struct tp_ep *tep, enum tp_call call, struct tp
 	args->cookie.as_64 = 0xc001cafef00d0000ULL + call;
 	args->target.virtual_address = 0x123456789a00ULL;
 	/* A write may leave room at the target, a read takes all of it */
-	args->target.segment_length = call == TP_WRITE ? 2 * TP_MAX_SIZE : TP_SEG;
+	args->target.segment_length = call == TP_WRITE ? 2 * TP_MAX_RDMA : TP_SEG;
 	args->target.rmr_context = 0x7700;
 	args->remote = &args->target;
 	for (i = 0; i < TP_IOV; i++)

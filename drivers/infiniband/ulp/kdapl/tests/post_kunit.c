@@ -65,7 +65,7 @@ static void G_03_work_request_is_what_was_asked(struct kunit *test)
 
 	tp_args(env, &ep, call, &args);
 	args.n = 2;
-	args.target.segment_length = call == TP_READ ? TP_SEG + 17 : TP_MAX_SIZE;
+	args.target.segment_length = call == TP_READ ? TP_SEG + 17 : TP_MAX_RDMA;
 	tp_seg(env, &args.segs[0], other, 300, 17);
 	KUNIT_ASSERT_EQ(test, tp_post(call, &args), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, fake_outstanding(tp_queue(env, &ep, call)), 1);
@@ -248,9 +248,9 @@ static void G_20_message_size(struct kunit *test)
 
 	tp_args(env, &ep, call, &args);
 	args.n = 2;
-	tp_seg(env, &args.segs[0], &env->own.rw, 0, TP_MAX_SIZE - 1);
+	tp_seg(env, &args.segs[0], &env->own.rw, 0, tp_max_size(call) - 1);
 	tp_seg(env, &args.segs[1], &env->own.rw, 0, 1);
-	args.target.segment_length = TP_MAX_SIZE;
+	args.target.segment_length = tp_max_size(call);
 	KUNIT_EXPECT_EQ(test, tp_post(call, &args), DAT_SUCCESS);
 	args.segs[1].segment_length = 2;
 	if (call == TP_WRITE)

@@ -17,7 +17,6 @@
 #define TP_BUF		32768		/* bytes of memory, all of it registered */
 #define TP_SEG		64		/* of an ordinary segment */
 #define TP_DEPTH	16		/* of each queue */
-#define TP_MAX_SIZE	8192		/* max_message_size and max_rdma_size */
 #define TP_IOV		8		/* more than any limit */
 /* Limits that differ, so that a mix-up shows */
 #define TP_SEND_IOV	4
@@ -25,6 +24,8 @@
 #define TP_READ_IOV	2
 #define TP_RECV_IOV	5
 #define TP_SRQ_IOV	6
+#define TP_MAX_MESSAGE	6144
+#define TP_MAX_RDMA	8192
 
 enum tp_call {
 	TP_SEND,
@@ -93,6 +94,8 @@ void tp_attr(DAT_EP_ATTR *attr);
 /* @attr NULL: tp_attr(); three EVDs of its own, policy DISABLE */
 DAT_RETURN tp_ep_create(struct tp_env *env, const DAT_EP_ATTR *attr, bool srq, struct tp_ep *tep);
 void tp_ep_free(struct tp_ep *tep);
+/* An attempt waits for its outcome; the id leads nowhere. Or ERR_PTR */
+struct rdma_cm_id *tp_begin(struct tp_ep *tep, bool passive);
 /* CONNECTED as after a real attempt; the ESTABLISHED event is taken off */
 int tp_connect(struct tp_ep *tep);
 /* A state and nothing else */
@@ -133,11 +136,39 @@ static inline bool tp_is_request(enum tp_call call)
 	return call <= TP_READ;
 }
 
+/* The limit of a send or an RDMA operation; a receive has none */
+static inline u32 tp_max_size(enum tp_call call)
+{
+	return call == TP_WRITE || call == TP_READ ? TP_MAX_RDMA : TP_MAX_MESSAGE;
+}
+
 /* Does the call need local read? Else local write */
 static inline bool tp_needs_read(enum tp_call call)
 {
 	return call == TP_SEND || call == TP_WRITE;
 }
+
+/* Waits, within bounds, for what another thread does; true if it came */
+#define TP_WAIT_FOR(cond)						\
+({									\
+	int tp_tries = 20 * HZ;						\
+	bool tp_came;							\
+									\
+	while (!(tp_came = (cond)) && tp_tries--)			\
+		schedule_timeout_uninterruptible(1);			\
+	tp_came;							\
+})
+
+/* A call of the test's in a thread of its own, because it is to be held up */
+struct tp_aside {
+	struct work_struct work;
+	void (*call)(void);
+	struct completion done;
+};
+
+void tp_start(struct tp_aside *aside, void (*call)(void));
+/* True when it has returned, within bounds */
+bool tp_finish(struct tp_aside *aside);
 
 #define TP_EXPECT_TYPE(test, ret, type) \
 	KUNIT_EXPECT_EQ(test, DAT_GET_TYPE(ret), (DAT_UINT32)(type))

@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What dat_rmr_bind, dat_lmr_fmr and dat_lmr_invalidate have in common: how a
+ * request that speaks of memory is put on an EP's queue, and what happens when
+ * a peer invalidates a key of ours.
+ *
+ * Called by rmr_bind.c and lmr_fast.c, by Consumers' threads in any context
+ * but hard interrupt, and by done callbacks. Nothing here sleeps or allocates:
+ * both MRs, the request of the Consumer and the one that goes in front of it
+ * exist beforehand, and the send queue has two entries for each.
+ *
+ * Such a request is signalled even if its completion is suppressed, or its MR
+ * would stay busy for ever; the success is then dropped in software.
+ */
+#include "kdapl.h"
+#include "trace.h"
+
+/**
+ * kdapl_fast_check - steps 4 to 6 of the order of checks
+ * @ep:    the EP
+ * @flags: completion flags given
+ * @also:  flags legal for this call and for no RDMA
+ * @arg:   subtype for a flag that is not
+ *
+ * Context: any, inside the read section.
+ */
+DAT_RETURN kdapl_fast_check(const struct kdapl_ep *ep, u32 flags, u32 also, u32 arg)
+{
+	if (flags & ep->bad_rdma_flags & ~also)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, arg);
+	if (!(READ_ONCE(ep->post) & KDAPL_EP_MAY_SEND))
+		return kdapl_ep_state_error(READ_ONCE(ep->state));
+	return DAT_SUCCESS;
+}
+
+/**
+ * kdapl_fast_begin - take a slot for a request that speaks of memory
+ * @ep:     the EP
+ * @op:     DAT_DTO_BIND_MW, DAT_DTO_LMR_FMR, DAT_DTO_LMR_INVALIDATE
+ * @cookie: the Consumer's
+ * @flags:  completion flags
+ * @done:   completion callback instead of the usual one
+ *
+ * Context: any, ep->sq.lock held.
+ * Return: the slot; NULL when the queue is full.
+ */
+struct kdapl_slot *kdapl_fast_begin(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 flags,
+				    void (*done)(struct ib_cq *cq, struct ib_wc *wc))
+{
+	struct kdapl_slot *slot = kdapl_pool_get(&ep->sq.pool);
+
+	lockdep_assert_held(&ep->sq.lock);
+	if (!slot)
+		return NULL;
+	slot->cookie = cookie;
+	slot->flags = flags | KDAPL_SLOT_SIGNALLED;
+	slot->ev.kind = KDAPL_EV_DTO;
+	slot->ev.op = op;
+	slot->ev.status = DAT_DTO_SUCCESS;
+	slot->ev.notify = !(flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
+	slot->ev.length = 0;
+	slot->run_end = ep->sq.run_tail;
+	slot->cqe.done = done;
+	slot->rdma.wr.next = NULL;
+	slot->rdma.wr.num_sge = 0;
+	slot->rdma.wr.send_flags = IB_SEND_SIGNALED;
+	WRITE_ONCE(slot->state, KDAPL_SLOT_POSTED);
+	return slot;
+}
+
+/**
+ * kdapl_fast_abort - as if the slot had not been taken
+ * @ep:   the EP
+ * @slot: from kdapl_fast_begin()
+ *
+ * Context: any, ep->sq.lock held.
+ */
+void kdapl_fast_abort(struct kdapl_ep *ep, struct kdapl_slot *slot)
+{
+	lockdep_assert_held(&ep->sq.lock);
+	slot->cqe.done = kdapl_request_done;
+	kdapl_pool_put(&ep->sq.pool, slot);
+}
+
+/**
+ * kdapl_fast_post - give a request to the device
+ * @ep:    the EP, which has a QP
+ * @slot:  its slot; not the caller's any more on success
+ * @first: the slot's work request, or the one in front of it
+ * @flags: completion flags
+ * @bad:   takes the request that was refused
+ *
+ * Context: any, ep->sq.lock held.
+ * Return: 0, or what the device said.
+ */
+int kdapl_fast_post(struct kdapl_ep *ep, struct kdapl_slot *slot, struct ib_send_wr *first,
+		    u32 flags, struct ib_send_wr **bad)
+{
+	u32 run_len = ep->sq.run_len, idx = slot->idx;
+	u8 op = slot->ev.op;
+	int err;
+
+	lockdep_assert_held(&ep->sq.lock);
+	if (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
+		first->send_flags |= IB_SEND_FENCE;
+	ep->sq.run_len = 0;
+	err = ib_post_send(kdapl_dereference(ep->qp), first, (const struct ib_send_wr **)bad);
+	if (unlikely(err)) {
+		ep->sq.run_len = run_len;
+		return err;
+	}
+	trace_kdapl_post(kdapl_obj_id(&ep->obj), op, idx, 0, 0, flags);
+	return 0;
+}
+
+/**
+ * kdapl_fast_refused - step 11: what a refusal of the device becomes
+ * @err: negative errno
+ *
+ * Context: any.
+ */
+DAT_RETURN kdapl_fast_refused(int err)
+{
+	return err == -ENOMEM ? DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP) :
+				DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+}
+
+/**
+ * kdapl_fast_access - access flags for privileges
+ * @priv: DAT_MEM_PRIV_*
+ *
+ * Context: any.
+ * Return: IB_ACCESS_*.
+ */
+int kdapl_fast_access(DAT_MEM_PRIV_FLAGS priv)
+{
+	int access = 0;
+
+	if (priv & DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
+		access |= IB_ACCESS_LOCAL_WRITE;
+	if (priv & DAT_MEM_PRIV_REMOTE_READ_FLAG)
+		access |= IB_ACCESS_REMOTE_READ;
+	/* Verbs demand the local right too; posts are held to what was asked for */
+	if (priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
+	return access;
+}
+
+/**
+ * kdapl_fast_invalidated - a message has come that invalidated a key
+ * @ep:   the EP it came to
+ * @rkey: the key, as the device reports it
+ *
+ * The peer may end what was bound through this very EP. The device need not
+ * check more than that the key exists (rxe does not): anything else of ours
+ * that a peer invalidates is dead, which its owner is told, and the connection
+ * is broken. The message itself was delivered by then.
+ *
+ * Context: done callback.
+ */
+void kdapl_fast_invalidated(struct kdapl_ep *ep, u32 rkey)
+{
+	/* Removal drains every QP before it forgets the device */
+	struct kdapl_device *dev = READ_ONCE(ep->obj.ia->dev);
+	struct ib_wc wc = { .status = IB_WC_REM_INV_REQ_ERR };
+	struct kdapl_obj *obj;
+	bool legal = true;
+
+	rcu_read_lock();
+	obj = dev ? kdapl_key_find(dev, rkey) : NULL;
+	if (obj && kdapl_handle_type(obj->handle) == DAT_HANDLE_TYPE_RMR)
+		legal = kdapl_rmr_invalidated(to_kdapl_rmr(obj), ep, rkey);
+	else if (obj)
+		legal = kdapl_lmr_invalidated(to_kdapl_lmr(obj), ep, rkey);
+	rcu_read_unlock();
+	if (!legal)
+		kdapl_note_error(ep, DAT_DTO_RECEIVE_WITH_INVALIDATE, &wc);
+}

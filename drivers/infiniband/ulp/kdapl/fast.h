@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Memory that work requests on an EP's own queue register and invalidate:
+ * RMRs, and LMRs from dat_lmr_allocate().
+ *
+ * A part of kdapl.h, which includes it where it belongs; nobody else does.
+ *
+ * Mapping an MR takes effect at once, before any request runs, so it may touch
+ * only an MR that is not valid on the device and that no request speaks of.
+ * struct kdapl_fast keeps track of that; an RMR has two of them, used in turn,
+ * so that one request can end the old binding while the next begins.
+ */
+#ifndef _KDAPL_FAST_H_
+#define _KDAPL_FAST_H_
+
+enum kdapl_fast_state {
+	KDAPL_FAST_FREE,	/* not valid, no request: may be mapped */
+	KDAPL_FAST_BINDING,	/* a registration is under way */
+	KDAPL_FAST_BOUND,
+	KDAPL_FAST_ENDING,	/* an invalidation is under way */
+	KDAPL_FAST_DIRTY,	/* a request failed: work replaces the MR */
+};
+
+/**
+ * struct kdapl_fast - an MR driven by requests on EPs
+ * @mr:    the MR; NULL on a shell, and while no new one is to be had
+ * @state: enum kdapl_fast_state; all members are guarded by the owner's lock
+ * @ep:    handle of the EP through which it was bound
+ * @by:    the request that binds it, until that completes
+ * @failed: LMR: that has failed, while another request was to end it
+ * @rmr:   the RMR that owns it; NULL: it is @lmr's own
+ * @lmr:   its owner; or the LMR whose pages the RMR shows, used while @state
+ *         is not FREE
+ * @cqe:   of @inv, which speaks only when it fails
+ * @inv:   RMR: invalidates it in one list with the registration of the other
+ */
+struct kdapl_fast {
+	struct ib_mr *mr;
+	u8 state;
+	unsigned long ep;
+	const struct kdapl_slot *by;
+	bool failed;
+	struct kdapl_rmr *rmr;
+	struct kdapl_lmr *lmr;
+	struct ib_cqe cqe;
+	struct ib_send_wr inv;
+};
+
+/* ---- fast.c: any context; sq->lock of the EP held where it says so ------ */
+
+DAT_RETURN kdapl_fast_check(const struct kdapl_ep *ep, u32 flags, u32 also, u32 arg);
+/* Takes a slot and fills in what all have in common; NULL: the queue is full. sq.lock held */
+struct kdapl_slot *kdapl_fast_begin(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 flags,
+				    void (*done)(struct ib_cq *cq, struct ib_wc *wc));
+void kdapl_fast_abort(struct kdapl_ep *ep, struct kdapl_slot *slot);
+int kdapl_fast_post(struct kdapl_ep *ep, struct kdapl_slot *slot, struct ib_send_wr *first,
+		    u32 flags, struct ib_send_wr **bad);
+DAT_RETURN kdapl_fast_refused(int err);
+int kdapl_fast_access(DAT_MEM_PRIV_FLAGS priv);
+/* A message has invalidated a key */
+void kdapl_fast_invalidated(struct kdapl_ep *ep, u32 rkey);
+
+/* ---- keys.c: whose is a key? -------------------------------------------- */
+
+int kdapl_key_add(struct kdapl_device *dev, u32 rkey, struct kdapl_obj *obj);
+void kdapl_key_del(struct kdapl_device *dev, u32 rkey);
+struct kdapl_obj *kdapl_key_find(struct kdapl_device *dev, u32 rkey);
+
+/* ---- rmr.c, rmr_bind.c --------------------------------------------------- */
+
+/**
+ * struct kdapl_rmr - remote memory region
+ * @obj:    header
+ * @pz:     its zone (used)
+ * @zone:   pz->zone << KDAPL_ZONE_SHIFT
+ * @lock:   guards what follows to @param; taken inside kdapl_sq.lock
+ * @fast:   the two MRs
+ * @cur:    index of the one that is bound, or being bound; -1: none
+ * @dying:  dat_rmr_free has begun, no request may be posted any more
+ * @hostile: a peer has invalidated it that must not; @repair tells
+ * @param:  what dat_rmr_query tells
+ * @shelled: the verbs objects went with the device
+ * @wrs:    requests under way, and one for the RMR itself
+ * @repair: replaces MRs of unknown state
+ * @free_work: the last of @wrs, and a grace period, are over
+ */
+struct kdapl_rmr {
+	struct kdapl_obj obj;
+	struct kdapl_pz *pz;
+	u32 zone;
+	spinlock_t lock;	/* see above */
+	struct kdapl_fast fast[2];
+	s8 cur;
+	bool dying;
+	bool hostile;
+	DAT_RMR_PARAM param;
+	bool shelled;
+	refcount_t wrs;
+	struct work_struct repair;
+	struct rcu_work free_work;
+};
+
+void kdapl_rmr_put(struct kdapl_rmr *rmr);
+/* The peer has invalidated @rkey; true if it was bound through @ep */
+bool kdapl_rmr_invalidated(struct kdapl_rmr *rmr, const struct kdapl_ep *ep, u32 rkey);
+/* The MR is not valid any more; rmr->lock held */
+void kdapl_rmr_fast_free(struct kdapl_fast *f);
+void kdapl_rmr_unbound(struct kdapl_rmr *rmr);
+void kdapl_rmr_destroy(struct kdapl_rmr *rmr);
+void kdapl_rmr_shell(struct kdapl_rmr *rmr);
+
+static inline struct kdapl_rmr *to_kdapl_rmr(struct kdapl_obj *obj)
+{
+	return container_of(obj, struct kdapl_rmr, obj);
+}
+
+/* ---- lmr_fast.c, lmr_fmr.c, lmr_alloc.c ---------------------------------- */
+
+bool kdapl_sg_needs_sync(struct ib_device *ibdev, struct scatterlist *sg, unsigned int n);
+DAT_RETURN kdapl_fast_lookup(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handle,
+			     struct kdapl_lmr **lmr, struct kdapl_ep **ep);
+DAT_RETURN kdapl_fast_flush(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 flags);
+void kdapl_fmr_done(struct ib_cq *cq, struct ib_wc *wc);
+/* Has @repair run if there is reason to; lmr->lock held */
+void kdapl_lmr_repair_soon(struct kdapl_lmr *lmr);
+
+/* The peer has invalidated @rkey; true if it may: bound through @ep */
+bool kdapl_lmr_invalidated(struct kdapl_lmr *lmr, const struct kdapl_ep *ep, u32 rkey);
+/* Back to what dat_lmr_allocate() made; lmr->lock held */
+void kdapl_lmr_fast_free(struct kdapl_lmr *lmr);
+void kdapl_lmr_repair_work(struct work_struct *work);
+
+#endif /* _KDAPL_FAST_H_ */

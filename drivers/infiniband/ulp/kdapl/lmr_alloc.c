@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * dat_lmr_allocate: LMRs that work requests register later; and the repair of
+ * such an LMR when a request failed and nobody knows what the device made of
+ * it. Registration itself stands in lmr_fmr.c, the end in lmr_free.c.
+ *
+ * Called by Consumers and by work, in process context.
+ */
+#include <linux/export.h>
+#include <linux/scatterlist.h>
+#include <linux/mm.h>
+#include "kdapl.h"
+
+/* Makes the MR, and enters it in the table of keys */
+static int kdapl_lmr_make_fast_mr(struct kdapl_lmr *lmr)
+{
+	struct ib_mr *mr;
+	int ret;
+
+	mr = ib_alloc_mr(lmr->pz->pd, IB_MR_TYPE_MEM_REG, lmr->max_pages);
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	ret = kdapl_key_add(lmr->obj.ia->dev, mr->rkey, &lmr->obj);
+	if (ret) {
+		ib_dereg_mr(mr);
+		return ret;
+	}
+	spin_lock_irq(&lmr->lock);
+	lmr->mr = mr;
+	lmr->fmr.mr = mr;
+	spin_unlock_irq(&lmr->lock);
+	return 0;
+}
+
+/* No request speaks of a dirty MR, and none will before it is free */
+static void kdapl_lmr_replace(struct kdapl_lmr *lmr)
+{
+	struct ib_device *ibdev = lmr->obj.ia->ibdev;
+	struct ib_mr *mr = lmr->fmr.mr;
+
+	if (mr) {
+		kdapl_key_del(lmr->obj.ia->dev, mr->rkey);
+		spin_lock_irq(&lmr->lock);
+		lmr->mr = NULL;
+		lmr->fmr.mr = NULL;
+		spin_unlock_irq(&lmr->lock);
+		ib_dereg_mr(mr);
+	}
+	if (lmr->npages) {
+		ib_dma_unmap_sg(ibdev, lmr->sgt.sgl, lmr->npages, DMA_BIDIRECTIONAL);
+		lmr->npages = 0;
+	}
+	/* Without a new one it stays dirty, and the next call tries again */
+	if (kdapl_lmr_make_fast_mr(lmr))
+		return;
+	spin_lock_irq(&lmr->lock);
+	kdapl_lmr_fast_free(lmr);
+	spin_unlock_irq(&lmr->lock);
+}
+
+/**
+ * kdapl_lmr_repair_work - what happened to an LMR in a done callback
+ * @work: lmr->repair
+ *
+ * Context: work.
+ */
+void kdapl_lmr_repair_work(struct work_struct *work)
+{
+	struct kdapl_lmr *lmr = container_of(work, struct kdapl_lmr, repair);
+	struct kdapl_ia *ia = lmr->obj.ia;
+	bool hostile;
+
+	if (!kdapl_ia_enter(ia))
+		/* The device is leaving, and takes the MR along */
+		return;
+	if (READ_ONCE(lmr->fmr.state) == KDAPL_FAST_DIRTY)
+		kdapl_lmr_replace(lmr);
+	spin_lock_irq(&lmr->lock);
+	hostile = lmr->hostile;
+	lmr->hostile = false;
+	spin_unlock_irq(&lmr->lock);
+	if (hostile)
+		kdapl_ia_async(ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
+			       kdapl_obj_handle(&lmr->obj), DAT_LMR_OTHER_ERROR);
+	kdapl_ia_leave(ia);
+}
+
+static void kdapl_lmr_fast_param(struct kdapl_lmr *lmr)
+{
+	DAT_LMR_PARAM *p = &lmr->param;
+
+	p->ia_handle = kdapl_obj_handle(&lmr->obj.ia->obj);
+	p->mem_type = DAT_MEM_TYPE_PHYSICAL;
+	p->pz_handle = kdapl_obj_handle(&lmr->pz->obj);
+	p->va_type = DAT_VA_TYPE_VA;
+	p->lmr_state.fmr_support = DAT_TRUE;
+	p->lmr_state.bound = DAT_FALSE;
+}
+
+/* Inside kdapl_ia_begin(); the zone is used. What fails leaves nothing behind */
+static DAT_RETURN kdapl_lmr_fast_build(struct kdapl_lmr *lmr)
+{
+	lmr->sgt.sgl = kvcalloc(lmr->max_pages, sizeof(*lmr->sgt.sgl), GFP_KERNEL);
+	if (!lmr->sgt.sgl)
+		goto memory;
+	sg_init_table(lmr->sgt.sgl, lmr->max_pages);
+	lmr->desc = kdapl_lmr_desc_get(lmr, &lmr->param.lmr_context);
+	if (!lmr->desc)
+		goto pages;
+	if (kdapl_lmr_make_fast_mr(lmr))
+		goto desc;
+	kdapl_pz_mr_get(lmr->pz);
+	return DAT_SUCCESS;
+
+desc:
+	kdapl_lmr_desc_put(lmr->param.lmr_context);
+	kvfree(lmr->sgt.sgl);
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+pages:
+	kvfree(lmr->sgt.sgl);
+memory:
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+}
+
+static DAT_RETURN kdapl_lmr_fast_make(struct kdapl_ia *ia, struct kdapl_pz *pz, u32 max_pages,
+				      struct kdapl_lmr **out)
+{
+	DAT_RETURN ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	struct kdapl_lmr *lmr = kdapl_lmr_alloc(ia, pz, &ret);
+
+	if (!lmr)
+		return ret;
+	lmr->fast = true;
+	lmr->max_pages = max_pages;
+	kdapl_lmr_fast_param(lmr);
+	ret = kdapl_lmr_fast_build(lmr);
+	if (ret)
+		kdapl_lmr_abort(lmr);
+	else
+		*out = lmr;
+	return ret;
+}
+
+static DAT_RETURN kdapl_lmr_allocate_check(const struct kdapl_ia *ia, DAT_COUNT max_pages,
+					   DAT_LMR_SCOPE scope, const DAT_LMR_HANDLE *handle)
+{
+	/* Keys belong to a protection domain, never to one QP */
+	if (scope == DAT_LMR_SCOPE_EP)
+		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	if (max_pages <= 0 || max_pages > ia->limits.page_list_len)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	if (scope != DAT_LMR_SCOPE_PZ && scope != DAT_LMR_SCOPE_ANY)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	if (!handle)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+	return DAT_SUCCESS;
+}
+
+/**
+ * dat_lmr_allocate - make an LMR for later registration by dat_lmr_fmr()
+ * @ia_handle:  open IA
+ * @pz_handle:  its protection zone
+ * @max_pages:  of PAGE_SIZE, that a registration may have
+ * @lmr_scope:  DAT_LMR_SCOPE_PZ, or ANY, which is the same here
+ * @lmr_handle: takes the LMR
+ *
+ * Source: kDAPL 2.0, dat_lmr_allocate; no manual page.
+ *
+ * Context: process (class P).
+ * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA, or _PZ,
+ * also of another IA; DAT_MODEL_NOT_SUPPORTED, scope EP; DAT_INVALID_PARAMETER,
+ * ARG3 not a positive number or more than the device takes, ARG4 unknown
+ * scope, ARG5 no @lmr_handle; DAT_INSUFFICIENT_RESOURCES, MEMORY,
+ * MEMORY_REGION, or DEVICE: it is gone.
+ */
+DAT_RETURN dat_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
+			    DAT_COUNT max_pages, DAT_LMR_SCOPE lmr_scope,
+			    DAT_LMR_HANDLE *lmr_handle)
+{
+	struct kdapl_lmr *lmr;
+	struct kdapl_obj *pz;
+	struct kdapl_ia *ia;
+	DAT_RETURN ret;
+
+	ret = kdapl_ia_begin(ia_handle, &ia);
+	if (ret)
+		return ret;
+	pz = kdapl_obj_get(pz_handle, DAT_HANDLE_TYPE_PZ);
+	if (!pz || pz->ia != ia) {
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+		goto out;
+	}
+	ret = kdapl_lmr_allocate_check(ia, max_pages, lmr_scope, lmr_handle);
+	if (!ret)
+		ret = kdapl_lmr_fast_make(ia, to_kdapl_pz(pz), max_pages, &lmr);
+	if (ret)
+		goto out;
+	*lmr_handle = kdapl_obj_handle(&lmr->obj);
+	kdapl_ia_add(ia, &lmr->obj, true);
+out:
+	if (pz)
+		kdapl_obj_put(pz);
+	kdapl_ia_end(ia);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_lmr_allocate);

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * dat_lmr_fmr: registration by a work request on an EP's own queue.
+ *
+ * Called by Consumers in any context but hard interrupt. The MR, its table of
+ * pages and the entry in the table of LMRs exist beforehand. Mapping pages for
+ * the device takes no lock that sleeps; with an IOMMU its driver may take
+ * memory from its own reserves. States and completion stand in lmr_fast.c.
+ */
+#include <linux/dma-mapping.h>
+#include <linux/export.h>
+#include <linux/math64.h>
+#include <linux/mm.h>
+#include "kdapl.h"
+#include "trace.h"
+
+#define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
+
+/* A registration on its way */
+struct kdapl_fmr {
+	struct kdapl_lmr *lmr;
+	struct kdapl_ep *ep;
+	DAT_MEM_TYPE type;
+	DAT_REGION_DESCRIPTION desc;
+	const u64 *pages;		/* addresses of @size bytes each */
+	u64 size;
+	u64 number;
+	DAT_MEM_PRIV_FLAGS priv;
+	u64 cookie;
+	u32 flags;
+	DAT_LMR_CONTEXT *lmr_context;
+	DAT_RMR_CONTEXT *rmr_context;
+};
+
+/**
+ * kdapl_sg_needs_sync - would these pages need a call around each transfer?
+ * @ibdev: device they are mapped for
+ * @sg:    mapped entries
+ * @n:     their number
+ *
+ * Context: any.
+ */
+bool kdapl_sg_needs_sync(struct ib_device *ibdev, struct scatterlist *sg, unsigned int n)
+{
+	struct scatterlist *s;
+	unsigned int i;
+
+	if (ib_uses_virt_dma(ibdev))
+		return false;
+	for_each_sg(sg, s, n, i)
+		if (dma_need_sync(ibdev->dma_device, sg_dma_address(s)))
+			return true;
+	return false;
+}
+
+/* Steps 2 and 3; the handles have been looked up */
+static DAT_RETURN kdapl_fmr_check(struct kdapl_fmr *r, DAT_VA_TYPE va_type)
+{
+	if (r->type == DAT_MEM_TYPE_PHYSICAL) {
+		r->pages = r->desc.for_physical;
+		r->size = PAGE_SIZE;
+	} else if (r->type == DAT_MEM_TYPE_PHYSICAL_VAR_PAGES) {
+		r->pages = r->desc.for_array.pages;
+		r->size = r->desc.for_array.page_size;
+	} else {
+		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	}
+	if (va_type == DAT_VA_TYPE_ZB)
+		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	if (!r->lmr->fast)
+		return KDAPL_IP(DAT_INVALID_ARG1);
+	if (!r->pages || !r->size || !IS_ALIGNED(r->size, PAGE_SIZE))
+		return KDAPL_IP(DAT_INVALID_ARG3);
+	if (!r->number || r->size >> PAGE_SHIFT > r->lmr->max_pages ||
+	    r->number > div64_u64(r->lmr->max_pages, r->size >> PAGE_SHIFT))
+		return KDAPL_IP(DAT_INVALID_ARG4);
+	if (r->priv & ~DAT_MEM_PRIV_ALL_FLAG)
+		return KDAPL_IP(DAT_INVALID_ARG5);
+	if (va_type != DAT_VA_TYPE_VA)
+		return KDAPL_IP(DAT_INVALID_ARG6);
+	if (!r->lmr_context)
+		return KDAPL_IP(DAT_INVALID_ARG10);
+	/* Argument 11: subtypes end at 10 */
+	if (!r->rmr_context &&
+	    (r->priv & (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)))
+		return KDAPL_IP(DAT_NO_SUBTYPE);
+	return DAT_SUCCESS;
+}
+
+/* Step 7: the pages, cut into those of the system. lmr->lock held, the LMR free */
+static DAT_RETURN kdapl_fmr_collect(const struct kdapl_fmr *r)
+{
+	u64 per = r->size >> PAGE_SHIFT, i, j;
+	struct scatterlist *sg = r->lmr->sgt.sgl;
+	unsigned long pfn;
+
+	if ((READ_ONCE(r->lmr->zone) ^ r->ep->zone) & KDAPL_ZONE_MASK)
+		return DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
+	for (i = 0; i < r->number; i++) {
+		if (r->pages[i] % r->size)
+			return KDAPL_IP(DAT_INVALID_ARG3);
+		pfn = r->pages[i] >> PAGE_SHIFT;
+		for (j = 0; j < per; j++, pfn++, sg = sg_next(sg)) {
+			/* What is reserved may be a hole; asking further could sleep */
+			if (!pfn_valid(pfn) || PageReserved(pfn_to_page(pfn)))
+				return KDAPL_IP(DAT_INVALID_ARG3);
+			sg_set_page(sg, pfn_to_page(pfn), PAGE_SIZE, 0);
+		}
+	}
+	return DAT_SUCCESS;
+}
+
+/* Maps what was collected for the device and points the MR at it. lmr->lock held */
+static DAT_RETURN kdapl_fmr_map(const struct kdapl_fmr *r)
+{
+	u32 npages = r->number * (r->size >> PAGE_SHIFT);
+	struct kdapl_lmr *lmr = r->lmr;
+	struct ib_mr *mr = lmr->fmr.mr;
+	int n;
+
+	n = ib_dma_map_sg(mr->device, lmr->sgt.sgl, npages, DMA_BIDIRECTIONAL);
+	if (!n)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+	lmr->npages = npages;
+	if (kdapl_sg_needs_sync(mr->device, lmr->sgt.sgl, n))
+		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	if (ib_map_mr_sg(mr, lmr->sgt.sgl, n, NULL, PAGE_SIZE) != n)
+		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+	mr->iova = r->pages[0];
+	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
+	return DAT_SUCCESS;
+}
+
+/* Enters the request in the LMR, and the LMR in the table. lmr->lock held */
+static void kdapl_fmr_prepare(const struct kdapl_fmr *r, struct kdapl_slot *slot)
+{
+	struct kdapl_lmr *lmr = r->lmr;
+	struct ib_mr *mr = lmr->fmr.mr;
+	DAT_LMR_PARAM *p = &lmr->param;
+
+	slot->fast = &lmr->fmr;
+	slot->flags |= KDAPL_SLOT_BINDS;
+	slot->reg.wr.opcode = IB_WR_REG_MR;
+	slot->reg.mr = mr;
+	slot->reg.key = mr->rkey;
+	slot->reg.access = kdapl_fast_access(r->priv);
+	lmr->fmr.state = KDAPL_FAST_BINDING;
+	lmr->fmr.ep = r->ep->obj.handle;
+	lmr->fmr.by = slot;
+	p->mem_type = r->type;
+	p->region_desc = r->desc;
+	p->length = r->number * r->size;
+	p->mem_priv = r->priv;
+	p->registered_size = p->length;
+	p->registered_address = mr->iova;
+	p->lmr_context = kdapl_lmr_next_context(p->lmr_context);
+	p->rmr_context = r->priv & (DAT_MEM_PRIV_REMOTE_READ_FLAG |
+				    DAT_MEM_PRIV_REMOTE_WRITE_FLAG) ? mr->rkey : 0;
+	lmr->zp = lmr->zone | r->priv;
+	kdapl_lmr_desc_refill(lmr->desc, p, mr->lkey, lmr->zp);
+}
+
+/* Step 11: gives @slot to the device. ep->sq.lock held; the LMR counts one more user */
+static DAT_RETURN kdapl_fmr_submit(const struct kdapl_fmr *r, struct kdapl_slot *slot)
+{
+	struct kdapl_lmr *lmr = r->lmr;
+	struct ib_send_wr *bad;
+	int err;
+
+	err = kdapl_fast_post(r->ep, slot, &slot->reg.wr, r->flags, &bad);
+	if (likely(!err))
+		return DAT_SUCCESS;
+	spin_lock(&lmr->lock);
+	lmr->fmr.by = NULL;
+	kdapl_lmr_fast_free(lmr);
+	spin_unlock(&lmr->lock);
+	kdapl_fast_abort(r->ep, slot);
+	kdapl_obj_unuse(&lmr->obj);
+	return kdapl_fast_refused(err);
+}
+
+/* Second half of step 6. lmr->lock held */
+static DAT_RETURN kdapl_fmr_check_state(struct kdapl_lmr *lmr)
+{
+	if (lmr->dying)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	if (lmr->fmr.state == KDAPL_FAST_FREE && lmr->fmr.mr)
+		return DAT_SUCCESS;
+	/* An MR that could not be replaced before */
+	kdapl_lmr_repair_soon(lmr);
+	return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
+}
+
+/* Steps 6 to 10, all under lmr->lock; the slot, filled in, or NULL and the reason */
+static struct kdapl_slot *kdapl_fmr_slot(const struct kdapl_fmr *r, DAT_RETURN *ret)
+{
+	struct kdapl_lmr *lmr = r->lmr;
+	struct kdapl_slot *slot;
+
+	*ret = kdapl_fmr_check_state(lmr);
+	if (!*ret)
+		*ret = kdapl_fmr_collect(r);
+	if (*ret)
+		return NULL;
+	slot = kdapl_fast_begin(r->ep, DAT_DTO_LMR_FMR, r->cookie, r->flags, kdapl_fmr_done);
+	if (!slot) {
+		*ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		return NULL;
+	}
+	*ret = kdapl_fmr_map(r);
+	if (!*ret && !kdapl_obj_use(&lmr->obj))
+		*ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	if (*ret) {
+		kdapl_lmr_fast_free(lmr);
+		kdapl_fast_abort(r->ep, slot);
+		return NULL;
+	}
+	kdapl_fmr_prepare(r, slot);
+	return slot;
+}
+
+/* Steps 6 to 11. ep->sq.lock held */
+static DAT_RETURN kdapl_fmr_request(const struct kdapl_fmr *r)
+{
+	DAT_RMR_CONTEXT rmr_context = 0;
+	struct kdapl_lmr *lmr = r->lmr;
+	DAT_LMR_CONTEXT lmr_context;
+	struct kdapl_slot *slot;
+	DAT_RETURN ret;
+
+	if (!kdapl_dereference(r->ep->qp)) {
+		ret = kdapl_fast_flush(r->ep, DAT_DTO_LMR_FMR, r->cookie, r->flags);
+		if (!ret)
+			*r->lmr_context = 0;
+		if (!ret && r->rmr_context)
+			*r->rmr_context = 0;
+		return ret;
+	}
+	spin_lock(&lmr->lock);
+	slot = kdapl_fmr_slot(r, &ret);
+	lmr_context = *r->lmr_context;
+	if (slot) {
+		/* Before it is posted: the upcall of its completion may want them */
+		*r->lmr_context = lmr->param.lmr_context;
+		if (r->rmr_context) {
+			rmr_context = *r->rmr_context;
+			*r->rmr_context = lmr->param.rmr_context;
+		}
+	}
+	spin_unlock(&lmr->lock);
+	if (!slot)
+		return ret;
+	ret = kdapl_fmr_submit(r, slot);
+	if (ret) {
+		*r->lmr_context = lmr_context;
+		if (r->rmr_context)
+			*r->rmr_context = rmr_context;
+	}
+	return ret;
+}
+
+/**
+ * dat_lmr_fmr - register memory in an LMR of dat_lmr_allocate(), by a request
+ * @lmr_handle:         LMR, not registered
+ * @mem_type:           DAT_MEM_TYPE_PHYSICAL: for_physical is an array of page
+ *                      addresses; PHYSICAL_VAR_PAGES: for_array, likewise, of
+ *                      pages of a multiple of PAGE_SIZE
+ * @region_description: see there; no longer looked at when the call returns
+ * @number_of_pages:    in the array; at most what the LMR was allocated for,
+ *                      counted in PAGE_SIZE
+ * @mem_privileges:     DAT_MEM_PRIV_*
+ * @va_type:            DAT_VA_TYPE_VA: the first byte has the address of the
+ *                      first page, what follows is contiguous from there
+ * @ep_handle:          the EP on whose queue it happens, of the LMR's zone
+ * @user_cookie:        comes back in the completion event
+ * @completion_flags:   DAT_COMPLETION_SUPPRESS_FLAG, BARRIER_FENCE, and
+ *                      UNSIGNALLED if the EP's request flags say so
+ * @lmr_context:        takes what segments of posts name, before the call
+ *                      returns; never what it was before
+ * @rmr_context:        takes the key for the peer, 0 without a remote
+ *                      privilege; may be NULL then
+ *
+ * Posts on the same EP may use the contexts at once, others after the event,
+ * which is a DTO completion with operation DAT_DTO_LMR_FMR. Reserved pages are
+ * refused: whether they are memory cannot be asked in every context.
+ *
+ * Source: kDAPL 2.0, dat_lmr_fmr; no manual page.
+ *
+ * Context: as dat_ep_post_send().
+ * Return:
+ * * DAT_SUCCESS - in DISCONNECTED too: flushed, and nothing is registered
+ * * DAT_INVALID_HANDLE - @lmr_handle or @ep_handle
+ * * DAT_MODEL_NOT_SUPPORTED - other memory types; zero-based addresses; pages
+ *   that would need DMA syncs
+ * * DAT_INVALID_PARAMETER - the LMR is not of dat_lmr_allocate() (1); no array,
+ *   a page size or address that is none (3); @number_of_pages (4); privileges,
+ *   @va_type, flags (9), or a result without place
+ * * DAT_INVALID_STATE - of the EP; or LMR_IN_USE: the LMR is registered, or a
+ *   request on it is under way
+ * * DAT_PROTECTION_VIOLATION - LMR and EP are not of one zone
+ * * DAT_INSUFFICIENT_RESOURCES - the queue is full; no room for the mapping
+ * * DAT_INTERNAL_ERROR - the device refused the request
+ */
+DAT_RETURN dat_lmr_fmr(DAT_LMR_HANDLE lmr_handle, DAT_MEM_TYPE mem_type,
+		       DAT_REGION_DESCRIPTION region_description,
+		       DAT_VLEN number_of_pages,
+		       DAT_MEM_PRIV_FLAGS mem_privileges, DAT_VA_TYPE va_type,
+		       DAT_EP_HANDLE ep_handle, DAT_LMR_COOKIE user_cookie,
+		       DAT_COMPLETION_FLAGS completion_flags,
+		       DAT_LMR_CONTEXT *lmr_context,
+		       DAT_RMR_CONTEXT *rmr_context)
+{
+	struct kdapl_fmr r = {
+		.type = mem_type,
+		.desc = region_description,
+		.number = number_of_pages,
+		.priv = mem_privileges,
+		.cookie = user_cookie.as_64,
+		.flags = completion_flags,
+		.lmr_context = lmr_context,
+		.rmr_context = rmr_context,
+	};
+	unsigned long irq;
+	DAT_RETURN ret;
+
+	kdapl_read_lock(irq);
+	ret = kdapl_fast_lookup(lmr_handle, ep_handle, &r.lmr, &r.ep);
+	if (!ret)
+		ret = kdapl_fmr_check(&r, va_type);
+	if (!ret)
+		ret = kdapl_fast_check(r.ep, r.flags, 0, DAT_INVALID_ARG9);
+	if (!ret) {
+		spin_lock(&r.ep->sq.lock);
+		ret = kdapl_fmr_request(&r);
+		spin_unlock(&r.ep->sq.lock);
+	}
+	if (ret && r.ep)
+		trace_kdapl_post_reject(kdapl_obj_id(&r.ep->obj), DAT_DTO_LMR_FMR, ret);
+	kdapl_read_unlock(irq);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_lmr_fmr);
+

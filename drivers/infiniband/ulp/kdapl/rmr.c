@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Remote memory regions: how they begin and end. Binding stands in rmr_bind.c.
+ *
+ * Owns the two MRs of an RMR, and their replacement when a request failed and
+ * nobody knows what the device made of it. An RMR that is freed while requests
+ * are under way on some EP cannot have its MRs taken from under the device:
+ * they go with the last of these requests (@wrs), the rest goes at once.
+ *
+ * Called by Consumers and by ia_close.c, in process context; the query in any.
+ */
+#include <linux/export.h>
+#include <linux/mm.h>
+#include "kdapl.h"
+
+/* Makes an MR as large as the largest LMR, and enters it in the table of keys */
+static int kdapl_rmr_make_mr(struct kdapl_rmr *rmr, struct kdapl_fast *f)
+{
+	struct kdapl_ia *ia = rmr->obj.ia;
+	struct ib_mr *mr;
+	int ret;
+
+	mr = ib_alloc_mr(rmr->pz->pd, IB_MR_TYPE_MEM_REG, ia->limits.page_list_len);
+	if (IS_ERR(mr))
+		return PTR_ERR(mr);
+	ret = kdapl_key_add(ia->dev, mr->rkey, &rmr->obj);
+	if (ret) {
+		ib_dereg_mr(mr);
+		return ret;
+	}
+	WRITE_ONCE(f->mr, mr);
+	return 0;
+}
+
+static void kdapl_rmr_drop_mr(struct kdapl_rmr *rmr, struct kdapl_fast *f)
+{
+	struct ib_mr *mr;
+
+	/* A peer's message may just be looking at its key */
+	spin_lock_irq(&rmr->lock);
+	mr = f->mr;
+	f->mr = NULL;
+	spin_unlock_irq(&rmr->lock);
+	if (!mr)
+		return;
+	kdapl_key_del(rmr->obj.ia->dev, mr->rkey);
+	/* The key of an MR that is deregistered is dead at once */
+	ib_dereg_mr(mr);
+}
+
+static void kdapl_rmr_set_free(struct kdapl_rmr *rmr, struct kdapl_fast *f)
+{
+	spin_lock_irq(&rmr->lock);
+	kdapl_rmr_fast_free(f);
+	spin_unlock_irq(&rmr->lock);
+}
+
+/* No request speaks of a dirty MR, and none will before it is free */
+static void kdapl_rmr_repair(struct work_struct *work)
+{
+	struct kdapl_rmr *rmr = container_of(work, struct kdapl_rmr, repair);
+	struct kdapl_ia *ia = rmr->obj.ia;
+	struct kdapl_fast *f;
+	bool hostile;
+
+	if (!kdapl_ia_enter(ia))
+		/* The device is leaving, and takes the MRs along */
+		return;
+	for (f = rmr->fast; f < rmr->fast + ARRAY_SIZE(rmr->fast); f++) {
+		if (READ_ONCE(f->state) != KDAPL_FAST_DIRTY)
+			continue;
+		kdapl_rmr_drop_mr(rmr, f);
+		/* Without a new one it stays dirty, and the next bind tries again */
+		if (!kdapl_rmr_make_mr(rmr, f))
+			kdapl_rmr_set_free(rmr, f);
+	}
+	spin_lock_irq(&rmr->lock);
+	hostile = rmr->hostile;
+	rmr->hostile = false;
+	spin_unlock_irq(&rmr->lock);
+	if (hostile)
+		kdapl_ia_async(ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
+			       kdapl_obj_handle(&rmr->obj), DAT_RMR_OTHER_ERROR);
+	kdapl_ia_leave(ia);
+}
+
+/* The last request is over, and a grace period for who may still see the RMR */
+static void kdapl_rmr_free_work(struct work_struct *work)
+{
+	struct kdapl_rmr *rmr = container_of(to_rcu_work(work), struct kdapl_rmr, free_work);
+	struct kdapl_ia *ia = rmr->obj.ia;
+	struct kdapl_pz *pz = rmr->pz;
+	bool shelled = rmr->shelled;
+	struct kdapl_fast *f;
+
+	for (f = rmr->fast; f < rmr->fast + ARRAY_SIZE(rmr->fast); f++) {
+		kdapl_rmr_drop_mr(rmr, f);
+		kdapl_rmr_set_free(rmr, f);
+	}
+	/* Who found it in the table of keys may still hold it */
+	kfree_rcu(rmr, obj.rcu);
+	if (!shelled)
+		kdapl_ia_verbs_put(ia);
+	kdapl_pz_mr_put(pz);
+}
+
+/**
+ * kdapl_rmr_shell - destroy the verbs objects, the device is leaving
+ * @rmr: pinned; no EP has a QP any more, so no request is under way
+ *
+ * Context: process.
+ */
+void kdapl_rmr_shell(struct kdapl_rmr *rmr)
+{
+	struct kdapl_fast *f;
+
+	if (rmr->shelled)
+		return;
+	cancel_work_sync(&rmr->repair);
+	for (f = rmr->fast; f < rmr->fast + ARRAY_SIZE(rmr->fast); f++) {
+		kdapl_rmr_drop_mr(rmr, f);
+		kdapl_rmr_set_free(rmr, f);
+	}
+	spin_lock_irq(&rmr->lock);
+	kdapl_rmr_unbound(rmr);
+	spin_unlock_irq(&rmr->lock);
+	rmr->shelled = true;
+	kdapl_ia_verbs_put(rmr->obj.ia);
+}
+
+/* Ends what is bound; what a request is ending or making goes with that */
+static void kdapl_rmr_revoke(struct kdapl_rmr *rmr)
+{
+	struct kdapl_fast *f;
+
+	for (f = rmr->fast; f < rmr->fast + ARRAY_SIZE(rmr->fast); f++) {
+		if (READ_ONCE(f->state) != KDAPL_FAST_BOUND)
+			continue;
+		if (kdapl_pz_invalidate(rmr->pz, f->mr->rkey))
+			kdapl_rmr_drop_mr(rmr, f);
+		kdapl_rmr_set_free(rmr, f);
+	}
+}
+
+/**
+ * kdapl_rmr_destroy - free an RMR
+ * @rmr: out of the table, no reference left
+ *
+ * When it returns the binding has ended, or ends with the request that is
+ * under way on it.
+ *
+ * Context: process.
+ */
+void kdapl_rmr_destroy(struct kdapl_rmr *rmr)
+{
+	struct kdapl_pz *pz = rmr->pz;
+
+	spin_lock_irq(&rmr->lock);
+	rmr->dying = true;
+	spin_unlock_irq(&rmr->lock);
+	/* Nobody queues it again: completions look at @dying under the lock */
+	cancel_work_sync(&rmr->repair);
+	if (!rmr->shelled)
+		kdapl_rmr_revoke(rmr);
+	kdapl_ia_del(rmr->obj.ia, &rmr->obj);
+	/* It holds the zone until it has run, and so the IA's memory */
+	kdapl_rmr_put(rmr);
+	kdapl_obj_unuse(&pz->obj);
+}
+
+static void kdapl_rmr_init(struct kdapl_rmr *rmr, struct kdapl_pz *pz)
+{
+	rmr->pz = pz;
+	rmr->zone = pz->zone << KDAPL_ZONE_SHIFT;
+	spin_lock_init(&rmr->lock);
+	rmr->fast[0].rmr = rmr;
+	rmr->fast[1].rmr = rmr;
+	rmr->cur = -1;
+	refcount_set(&rmr->wrs, 1);
+	INIT_WORK(&rmr->repair, kdapl_rmr_repair);
+	INIT_RCU_WORK(&rmr->free_work, kdapl_rmr_free_work);
+	rmr->param.ia_handle = kdapl_obj_handle(&rmr->obj.ia->obj);
+	rmr->param.pz_handle = kdapl_obj_handle(&pz->obj);
+	rmr->param.rmr_scope = DAT_RMR_SCOPE_PZ;
+	rmr->param.va_type = DAT_VA_TYPE_VA;
+}
+
+/* Inside kdapl_ia_enter(); the zone is used. What fails leaves nothing behind */
+static DAT_RETURN kdapl_rmr_build(struct kdapl_rmr *rmr, struct kdapl_pz *pz)
+{
+	if (kdapl_pz_make_map_sg(pz))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	if (kdapl_rmr_make_mr(rmr, &rmr->fast[0]))
+		goto region;
+	if (kdapl_rmr_make_mr(rmr, &rmr->fast[1]))
+		goto drop;
+	kdapl_pz_mr_get(pz);
+	return DAT_SUCCESS;
+
+drop:
+	kdapl_rmr_drop_mr(rmr, &rmr->fast[0]);
+region:
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+}
+
+static DAT_RETURN kdapl_rmr_make(struct kdapl_pz *pz, struct kdapl_rmr **out)
+{
+	DAT_RETURN ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	struct kdapl_rmr *rmr = kzalloc(sizeof(*rmr), GFP_KERNEL);
+
+	if (!rmr)
+		return ret;
+	if (kdapl_obj_init(&rmr->obj, DAT_HANDLE_TYPE_RMR, pz->obj.ia))
+		goto free;
+	if (!kdapl_obj_use(&pz->obj)) {
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+		goto abort;
+	}
+	kdapl_rmr_init(rmr, pz);
+	ret = kdapl_rmr_build(rmr, pz);
+	if (ret)
+		goto unuse;
+	*out = rmr;
+	return DAT_SUCCESS;
+
+unuse:
+	kdapl_obj_unuse(&pz->obj);
+abort:
+	kdapl_obj_abort(&rmr->obj);
+free:
+	kfree_rcu(rmr, obj.rcu);
+	return ret;
+}
+
+/**
+ * dat_rmr_create - make an RMR, bound to nothing
+ * @pz_handle:  its protection zone
+ * @rmr_handle: takes the handle
+ *
+ * It can be bound to as much memory as the largest LMR has, on any EP of the
+ * zone.
+ *
+ * Source: kDAPL 2.0, dat_rmr_create; manual page.
+ *
+ * Context: process (class P).
+ * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_PZ;
+ * DAT_INVALID_PARAMETER with ARG2, no @rmr_handle; DAT_INSUFFICIENT_RESOURCES,
+ * MEMORY, MEMORY_REGION, or DEVICE: it is gone.
+ */
+DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle)
+{
+	struct kdapl_obj *pz = kdapl_obj_get(pz_handle, DAT_HANDLE_TYPE_PZ);
+	struct kdapl_rmr *rmr;
+	DAT_RETURN ret;
+
+	if (!pz)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+	if (!rmr_handle) {
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		goto put;
+	}
+	if (!kdapl_ia_enter(pz->ia)) {
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+		goto put;
+	}
+	ret = kdapl_rmr_make(to_kdapl_pz(pz), &rmr);
+	if (!ret) {
+		*rmr_handle = kdapl_obj_handle(&rmr->obj);
+		kdapl_ia_add(pz->ia, &rmr->obj, true);
+	}
+	kdapl_ia_leave(pz->ia);
+put:
+	kdapl_obj_put(pz);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_rmr_create);
+
+static void kdapl_rmr_copy_param(DAT_RMR_PARAM *to, const DAT_RMR_PARAM *from,
+				 DAT_RMR_PARAM_MASK mask)
+{
+	if (mask & DAT_RMR_FIELD_IA_HANDLE)
+		to->ia_handle = from->ia_handle;
+	if (mask & DAT_RMR_FIELD_PZ_HANDLE)
+		to->pz_handle = from->pz_handle;
+	if (mask & DAT_RMR_FIELD_LMR_TRIPLET)
+		to->lmr_triplet = from->lmr_triplet;
+	if (mask & DAT_RMR_FIELD_MEM_PRIV)
+		to->mem_priv = from->mem_priv;
+	if (mask & DAT_RMR_FIELD_RMR_CONTEXT)
+		to->rmr_context = from->rmr_context;
+	if (mask & DAT_RMR_FIELD_RMR_SCOPE)
+		to->rmr_scope = from->rmr_scope;
+	if (mask & DAT_RMR_FIELD_VA_TYPE)
+		to->va_type = from->va_type;
+}
+
+/**
+ * dat_rmr_query - tell what an RMR is bound to
+ * @rmr_handle:     RMR
+ * @rmr_param_mask: DAT_RMR_FIELD_*, members wanted
+ * @rmr_param:      takes them; the others are left alone
+ *
+ * From the bind call on the new binding is told. Unbound, the triplet, the
+ * privileges and the context are 0.
+ *
+ * Source: kDAPL 2.0, dat_rmr_query; manual page.
+ *
+ * Context: any (class A).
+ * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_RMR;
+ * DAT_INVALID_PARAMETER, ARG2 unknown bit, ARG3 no @rmr_param.
+ */
+DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle, DAT_RMR_PARAM_MASK rmr_param_mask,
+			 DAT_RMR_PARAM *rmr_param)
+{
+	struct kdapl_obj *obj = kdapl_obj_get(rmr_handle, DAT_HANDLE_TYPE_RMR);
+	DAT_RETURN ret = DAT_SUCCESS;
+	struct kdapl_rmr *rmr;
+	unsigned long flags;
+
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
+	if (rmr_param_mask & ~DAT_RMR_FIELD_ALL) {
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	} else if (!rmr_param) {
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	} else {
+		rmr = to_kdapl_rmr(obj);
+		spin_lock_irqsave(&rmr->lock, flags);
+		kdapl_rmr_copy_param(rmr_param, &rmr->param, rmr_param_mask);
+		spin_unlock_irqrestore(&rmr->lock, flags);
+	}
+	kdapl_obj_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_rmr_query);
+
+/**
+ * dat_rmr_free - destroy an RMR, bound or not
+ * @rmr_handle: RMR
+ *
+ * The binding ends before the call returns; one that a request is still making
+ * ends when that completes, and keeps its LMR in use until then.
+ *
+ * Source: kDAPL 2.0, dat_rmr_free; manual page.
+ *
+ * Context: process (class P).
+ * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_RMR.
+ */
+DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle)
+{
+	struct kdapl_obj *obj = kdapl_obj_get(rmr_handle, DAT_HANDLE_TYPE_RMR);
+
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
+	/* No object needs an RMR, so only another call can be in the way */
+	if (kdapl_obj_retire(obj)) {
+		kdapl_obj_put(obj);
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
+	}
+	/* Posts that see it are turned away by @dying: free_work's grace period will do */
+	kdapl_obj_wait(obj);
+	kdapl_rmr_destroy(to_kdapl_rmr(obj));
+	return DAT_SUCCESS;
+}
+EXPORT_SYMBOL_GPL(dat_rmr_free);

@@ -1,0 +1,544 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * dat_rmr_bind: a peer's access to a part of an LMR, by a work request.
+ *
+ * There are no memory windows for kernel users, so a binding is a registration
+ * of its own over the pages of the LMR. An RMR owns two MRs: a rebind is one
+ * list, the invalidation of the old one and the registration of the other,
+ * which is mapped while the first is still in use. The next rebind can follow
+ * when this one has completed.
+ *
+ * Called by Consumers in any context but hard interrupt; done callbacks run in
+ * softirq. How an RMR begins and ends stands in rmr.c.
+ *
+ * Locks: kdapl_sq.lock of the EP over the whole of a post, kdapl_rmr.lock
+ * inside it over changes of state, kdapl_pz.map_lock inside that over the
+ * mapping.
+ */
+#include <linux/export.h>
+#include "kdapl.h"
+#include "trace.h"
+
+#define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
+
+/* A bind on its way: what was asked for, and what it will touch */
+struct kdapl_bind {
+	struct kdapl_rmr *rmr;
+	struct kdapl_lmr *lmr;		/* NULL: unbind */
+	struct kdapl_ep *ep;
+	const DAT_LMR_TRIPLET *triplet;
+	DAT_MEM_PRIV_FLAGS priv;
+	u64 cookie;
+	u32 flags;
+	DAT_RMR_CONTEXT *context;
+	struct kdapl_fast *old;		/* gets invalidated, or NULL */
+	struct kdapl_fast *next;	/* gets registered, or NULL */
+	u8 old_state;			/* for the way back */
+	s8 old_cur;
+	DAT_RMR_PARAM old_param;
+	DAT_RMR_CONTEXT old_context;
+};
+
+/**
+ * kdapl_rmr_fast_free - an MR is not valid any more
+ * @f: MR of an RMR
+ *
+ * Context: any, rmr->lock held.
+ */
+void kdapl_rmr_fast_free(struct kdapl_fast *f)
+{
+	lockdep_assert_held(&f->rmr->lock);
+	f->state = KDAPL_FAST_FREE;
+	if (f->lmr)
+		kdapl_obj_unuse(&f->lmr->obj);
+	f->lmr = NULL;
+}
+
+/**
+ * kdapl_rmr_unbound - nothing is bound any more
+ * @rmr: the RMR
+ *
+ * Context: any, rmr->lock held.
+ */
+void kdapl_rmr_unbound(struct kdapl_rmr *rmr)
+{
+	lockdep_assert_held(&rmr->lock);
+	rmr->cur = -1;
+	memset(&rmr->param.lmr_triplet, 0, sizeof(rmr->param.lmr_triplet));
+	rmr->param.mem_priv = DAT_MEM_PRIV_NONE_FLAG;
+	rmr->param.rmr_context = 0;
+}
+
+/**
+ * kdapl_rmr_put - a request less, or the RMR itself has been freed
+ * @rmr: the RMR
+ *
+ * Context: any.
+ */
+void kdapl_rmr_put(struct kdapl_rmr *rmr)
+{
+	if (refcount_dec_and_test(&rmr->wrs))
+		queue_rcu_work(kdapl_wq, &rmr->free_work);
+}
+
+/* ---- completion -------------------------------------------------------- */
+
+/* A registration has completed. A later request may be ending it already */
+static void kdapl_bind_began(struct kdapl_rmr *rmr, struct kdapl_fast *f,
+			     const struct kdapl_slot *slot, bool ok)
+{
+	/* The peer may have ended it before we saw this, and it may be in use again */
+	if (f->by != slot)
+		return;
+	f->by = NULL;
+	if (f->state != KDAPL_FAST_BINDING)
+		return;
+	f->state = ok ? KDAPL_FAST_BOUND : KDAPL_FAST_DIRTY;
+	if (!ok && rmr->cur == f - rmr->fast)
+		kdapl_rmr_unbound(rmr);
+}
+
+static void kdapl_bind_ended(struct kdapl_fast *f, bool ok)
+{
+	if (f->state != KDAPL_FAST_ENDING)
+		return;
+	if (ok)
+		kdapl_rmr_fast_free(f);
+	else
+		f->state = KDAPL_FAST_DIRTY;
+}
+
+static void kdapl_rmr_repair_soon(struct kdapl_rmr *rmr)
+{
+	lockdep_assert_held(&rmr->lock);
+	if (!rmr->dying && (rmr->hostile || rmr->fast[0].state == KDAPL_FAST_DIRTY ||
+			    rmr->fast[1].state == KDAPL_FAST_DIRTY))
+		queue_work(kdapl_wq, &rmr->repair);
+}
+
+/*
+ * The invalidation in front of a registration speaks only when it fails, and
+ * then it does so before the registration, whose reference keeps the RMR.
+ */
+static void kdapl_bind_inv_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct kdapl_fast *f = container_of(wc->wr_cqe, struct kdapl_fast, cqe);
+	unsigned long flags;
+
+	spin_lock_irqsave(&f->rmr->lock, flags);
+	kdapl_bind_ended(f, wc->status == IB_WC_SUCCESS);
+	kdapl_rmr_repair_soon(f->rmr);
+	spin_unlock_irqrestore(&f->rmr->lock, flags);
+}
+
+static void kdapl_bind_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
+	struct kdapl_fast *f = slot->fast;
+	bool ok = wc->status == IB_WC_SUCCESS;
+	struct kdapl_rmr *rmr = f->rmr;
+	unsigned long flags;
+
+	/* Until the end: with the last reference the RMR goes after a grace period */
+	rcu_read_lock();
+	spin_lock_irqsave(&rmr->lock, flags);
+	if (slot->flags & KDAPL_SLOT_BINDS) {
+		/* Silent, the invalidation in front of it has succeeded */
+		if (slot->flags & KDAPL_SLOT_ENDS)
+			kdapl_bind_ended(&rmr->fast[f == rmr->fast], true);
+		kdapl_bind_began(rmr, f, slot, ok);
+	} else if (slot->flags & KDAPL_SLOT_ENDS) {
+		kdapl_bind_ended(f, ok);
+	}
+	kdapl_rmr_repair_soon(rmr);
+	spin_unlock_irqrestore(&rmr->lock, flags);
+	slot->rmr = kdapl_obj_handle(&rmr->obj);
+	kdapl_memory_done(slot, wc);
+	kdapl_rmr_put(rmr);
+	rcu_read_unlock();
+}
+
+/**
+ * kdapl_rmr_invalidated - a peer has invalidated a key
+ * @rmr:  RMR that it belongs to
+ * @ep:   the peer's connection
+ * @rkey: the key
+ *
+ * Context: any, inside an RCU read section.
+ * Return: false if the binding was not made through @ep.
+ */
+bool kdapl_rmr_invalidated(struct kdapl_rmr *rmr, const struct kdapl_ep *ep, u32 rkey)
+{
+	struct kdapl_fast *f;
+	unsigned long flags;
+	bool legal = true;
+
+	spin_lock_irqsave(&rmr->lock, flags);
+	for (f = rmr->fast; f < rmr->fast + ARRAY_SIZE(rmr->fast); f++) {
+		if (!f->mr || f->mr->rkey != rkey || f->state == KDAPL_FAST_FREE)
+			continue;
+		legal = f->ep == ep->obj.handle;
+		if (f->state != KDAPL_FAST_BOUND && f->state != KDAPL_FAST_BINDING)
+			continue;
+		if (rmr->cur == f - rmr->fast)
+			kdapl_rmr_unbound(rmr);
+		kdapl_rmr_fast_free(f);
+		rmr->hostile |= !legal;
+		kdapl_rmr_repair_soon(rmr);
+	}
+	spin_unlock_irqrestore(&rmr->lock, flags);
+	return legal;
+}
+
+/* ---- checks ------------------------------------------------------------ */
+
+/* Step 7 of an unbinding is the zone alone */
+static DAT_RETURN kdapl_bind_check_range(const struct kdapl_bind *b)
+{
+	const DAT_LMR_TRIPLET *t = b->triplet;
+	const DAT_LMR_PARAM *p;
+	u64 off;
+	u32 zp;
+
+	if (b->rmr->zone != b->ep->zone)
+		return DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
+	if (!b->lmr)
+		return DAT_SUCCESS;
+	p = &b->lmr->param;
+	zp = READ_ONCE(b->lmr->desc->zp);
+	if (t->lmr_context != p->lmr_context)
+		return KDAPL_IP(DAT_INVALID_ARG3);
+	if (!zp)
+		return DAT_ERROR(DAT_PRIVILEGES_VIOLATION, DAT_NO_SUBTYPE);
+	if ((zp ^ b->rmr->zone) & KDAPL_ZONE_MASK)
+		return DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
+	if ((b->priv & DAT_MEM_PRIV_REMOTE_READ_FLAG && !(zp & DAT_MEM_PRIV_LOCAL_READ_FLAG)) ||
+	    (b->priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG && !(zp & DAT_MEM_PRIV_LOCAL_WRITE_FLAG)))
+		return DAT_ERROR(DAT_PRIVILEGES_VIOLATION, DAT_NO_SUBTYPE);
+	off = t->virtual_address - p->registered_address;
+	if (off > p->registered_size || t->segment_length > p->registered_size - off)
+		return KDAPL_IP(DAT_INVALID_ARG3);
+	return DAT_SUCCESS;
+}
+
+/* Steps 2 to 7; the handles have been looked up */
+static DAT_RETURN kdapl_bind_check(const struct kdapl_bind *b, DAT_VA_TYPE va_type)
+{
+	DAT_RETURN ret;
+
+	/* What dat_lmr_fmr made can end at any time, under a binding too */
+	if (va_type == DAT_VA_TYPE_ZB || (b->lmr && b->lmr->fast))
+		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	if (b->priv & ~DAT_MEM_PRIV_ALL_FLAG)
+		return KDAPL_IP(DAT_INVALID_ARG4);
+	if (va_type != DAT_VA_TYPE_VA)
+		return KDAPL_IP(DAT_INVALID_ARG5);
+	if (!b->context)
+		return KDAPL_IP(DAT_INVALID_ARG9);
+	ret = kdapl_fast_check(b->ep, b->flags, 0, DAT_INVALID_ARG8);
+	return ret ?: kdapl_bind_check_range(b);
+}
+
+/* ---- posting ----------------------------------------------------------- */
+
+/* Shows @len bytes of a mapped region from @skip on; as many entries as returned */
+static int kdapl_bind_clip(struct scatterlist *to, const struct sg_table *from, u64 skip, u64 len)
+{
+	struct scatterlist *sg;
+	int i, n = 0;
+	u64 part;
+
+	for_each_sgtable_dma_sg(from, sg, i) {
+		if (skip >= sg_dma_len(sg)) {
+			skip -= sg_dma_len(sg);
+			continue;
+		}
+		part = min_t(u64, sg_dma_len(sg) - skip, len);
+		sg_dma_address(&to[n]) = sg_dma_address(sg) + skip;
+		sg_dma_len(&to[n]) = part;
+		n++;
+		skip = 0;
+		len -= part;
+		if (!len)
+			break;
+	}
+	return n;
+}
+
+/* Points a free MR at the range, under a key it has not had */
+static int kdapl_bind_map(const struct kdapl_bind *b, struct ib_mr *mr)
+{
+	const DAT_LMR_TRIPLET *t = b->triplet;
+	struct kdapl_pz *pz = b->rmr->pz;
+	int n, ret;
+
+	spin_lock(&pz->map_lock);
+	n = kdapl_bind_clip(pz->map_sg, &b->lmr->sgt,
+			    t->virtual_address - b->lmr->param.registered_address,
+			    t->segment_length);
+	ret = ib_map_mr_sg(mr, pz->map_sg, n, NULL, PAGE_SIZE);
+	spin_unlock(&pz->map_lock);
+	if (ret != n)
+		return -EINVAL;
+	mr->iova = t->virtual_address;
+	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
+	return 0;
+}
+
+/* Step 10, second half: a free MR, and the memory behind it kept. rmr->lock held */
+static DAT_RETURN kdapl_bind_find(struct kdapl_bind *b)
+{
+	struct kdapl_rmr *rmr = b->rmr;
+
+	if (rmr->dying)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
+	b->old = rmr->cur < 0 ? NULL : &rmr->fast[rmr->cur];
+	b->next = NULL;
+	/* No order between the queues of two EPs */
+	if (b->old && b->old->state == KDAPL_FAST_BINDING && b->old->ep != b->ep->obj.handle)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+	if (!b->lmr)
+		return DAT_SUCCESS;
+	b->next = &rmr->fast[b->old ? !rmr->cur : rmr->fast[0].state != KDAPL_FAST_FREE];
+	if (b->next->state != KDAPL_FAST_FREE) {
+		/* One that could not be replaced before */
+		kdapl_rmr_repair_soon(rmr);
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+	}
+	if (!kdapl_obj_use(&b->lmr->obj))
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	if (kdapl_bind_map(b, b->next->mr)) {
+		kdapl_obj_unuse(&b->lmr->obj);
+		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+	}
+	return DAT_SUCCESS;
+}
+
+/* Enters the request in the RMR; the first work request to post. rmr->lock held */
+static struct ib_send_wr *kdapl_bind_prepare(struct kdapl_bind *b, struct kdapl_slot *slot)
+{
+	struct kdapl_fast *old = b->old, *next = b->next;
+	struct ib_send_wr *first = &slot->rdma.wr;
+	struct kdapl_rmr *rmr = b->rmr;
+
+	b->old_cur = rmr->cur;
+	b->old_param = rmr->param;
+	if (old) {
+		b->old_state = old->state;
+		old->state = KDAPL_FAST_ENDING;
+		slot->flags |= KDAPL_SLOT_ENDS;
+	}
+	slot->fast = next ?: old ?: rmr->fast;
+	kdapl_rmr_unbound(rmr);
+	if (!next) {
+		/* Nothing bound, nothing to do: a request of no bytes completes in its turn */
+		first->opcode = old ? IB_WR_LOCAL_INV : IB_WR_RDMA_WRITE;
+		if (old)
+			first->ex.invalidate_rkey = old->mr->rkey;
+		return first;
+	}
+	slot->flags |= KDAPL_SLOT_BINDS;
+	slot->reg.wr.opcode = IB_WR_REG_MR;
+	slot->reg.mr = next->mr;
+	slot->reg.key = next->mr->rkey;
+	slot->reg.access = kdapl_fast_access(b->priv);
+	next->state = KDAPL_FAST_BINDING;
+	next->ep = b->ep->obj.handle;
+	next->by = slot;
+	next->lmr = b->lmr;
+	rmr->cur = next - rmr->fast;
+	rmr->param.lmr_triplet = *b->triplet;
+	rmr->param.mem_priv = b->priv;
+	rmr->param.rmr_context = next->mr->rkey;
+	if (old) {
+		old->cqe.done = kdapl_bind_inv_done;
+		old->inv.wr_cqe = &old->cqe;
+		old->inv.next = first;
+		old->inv.opcode = IB_WR_LOCAL_INV;
+		/* Behind reads that a peer's answer may still be on its way to */
+		old->inv.send_flags = IB_SEND_FENCE;
+		old->inv.ex.invalidate_rkey = old->mr->rkey;
+		first = &old->inv;
+	}
+	return first;
+}
+
+/* The device refused: as if the call had not been made. rmr->lock held */
+static void kdapl_bind_undo(struct kdapl_bind *b, struct kdapl_slot *slot)
+{
+	struct kdapl_rmr *rmr = b->rmr;
+
+	if (b->old)
+		b->old->state = b->old_state;
+	if (b->next) {
+		b->next->by = NULL;
+		kdapl_rmr_fast_free(b->next);
+	}
+	rmr->cur = b->old_cur;
+	rmr->param = b->old_param;
+	*b->context = b->old_context;
+	kdapl_fast_abort(b->ep, slot);
+}
+
+/* Step 11. ep->sq.lock held */
+static DAT_RETURN kdapl_bind_submit(struct kdapl_bind *b, struct kdapl_slot *slot,
+				    struct ib_send_wr *first)
+{
+	struct ib_send_wr *bad = NULL;
+	int err;
+
+	err = kdapl_fast_post(b->ep, slot, first, b->flags, &bad);
+	if (likely(!err))
+		return DAT_SUCCESS;
+	spin_lock(&b->rmr->lock);
+	if (bad == first) {
+		kdapl_bind_undo(b, slot);
+		kdapl_rmr_put(b->rmr);
+	} else {
+		/*
+		 * Half of it was taken, against M-17: the old MR stays busy and
+		 * the RMR's memory stays, so that its late failure finds it.
+		 */
+		b->next->by = NULL;
+		kdapl_rmr_fast_free(b->next);
+		kdapl_rmr_unbound(b->rmr);
+		kdapl_fast_abort(b->ep, slot);
+		kdapl_ep_kick(b->ep, KDAPL_TODO_BREAK);
+	}
+	spin_unlock(&b->rmr->lock);
+	return kdapl_fast_refused(err);
+}
+
+/* Steps 10 and 11. ep->sq.lock held */
+static DAT_RETURN kdapl_bind_request(struct kdapl_bind *b)
+{
+	bool as_dto = !(b->ep->request_evd->streams & DAT_EVD_RMR_BIND_FLAG);
+	struct kdapl_rmr *rmr = b->rmr;
+	struct ib_send_wr *first;
+	struct kdapl_slot *slot;
+	DAT_RETURN ret;
+
+	slot = kdapl_fast_begin(b->ep, DAT_DTO_BIND_MW, b->cookie, b->flags, kdapl_bind_done);
+	if (!slot)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	if (!as_dto)
+		slot->ev.kind = KDAPL_EV_BIND;
+	if (!kdapl_dereference(b->ep->qp)) {
+		/* A shell: nothing is bound there any more */
+		slot->cqe.done = kdapl_request_done;
+		slot->rmr = kdapl_obj_handle(&rmr->obj);
+		*b->context = 0;
+		kdapl_flush_in_software(b->ep, slot);
+		return DAT_SUCCESS;
+	}
+	spin_lock(&rmr->lock);
+	ret = kdapl_bind_find(b);
+	if (ret) {
+		kdapl_fast_abort(b->ep, slot);
+		spin_unlock(&rmr->lock);
+		return ret;
+	}
+	first = kdapl_bind_prepare(b, slot);
+	refcount_inc(&rmr->wrs);
+	/* Before it is posted: the upcall of its completion may want it */
+	b->old_context = *b->context;
+	*b->context = rmr->param.rmr_context;
+	spin_unlock(&rmr->lock);
+	return kdapl_bind_submit(b, slot, first);
+}
+
+/* Step 1: the handles, into @b. Inside the read section */
+static DAT_RETURN kdapl_bind_lookup(struct kdapl_bind *b, DAT_RMR_HANDLE rmr_handle,
+				    DAT_EP_HANDLE ep_handle, DAT_LMR_HANDLE lmr_handle)
+{
+	struct kdapl_obj *obj = kdapl_obj_lookup(rmr_handle, DAT_HANDLE_TYPE_RMR);
+
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
+	b->rmr = to_kdapl_rmr(obj);
+	obj = kdapl_obj_lookup(ep_handle, DAT_HANDLE_TYPE_EP);
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	b->ep = to_kdapl_ep(obj);
+	/* Nothing is bound to a range of no bytes, whatever it is of */
+	if (b->triplet && !b->triplet->segment_length)
+		return DAT_SUCCESS;
+	obj = kdapl_obj_lookup(lmr_handle, DAT_HANDLE_TYPE_LMR);
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	b->lmr = to_kdapl_lmr(obj);
+	return b->triplet ? DAT_SUCCESS : KDAPL_IP(DAT_INVALID_ARG3);
+}
+
+/**
+ * dat_rmr_bind - let peers reach a part of an LMR, or end that
+ * @rmr_handle:       the RMR
+ * @lmr_handle:       the memory; not looked at when unbinding
+ * @lmr_triplet:      the range, with the context of that LMR; a length of 0
+ *                    unbinds
+ * @mem_privileges:   of these the remote ones count; the LMR must have the
+ *                    local right of the same kind
+ * @va_type:          DAT_VA_TYPE_VA
+ * @ep_handle:        the EP on whose queue it happens, of the same zone
+ * @user_cookie:      comes back in the completion event
+ * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG, BARRIER_FENCE, and
+ *                    UNSIGNALLED if the EP's request completion flags say so
+ * @rmr_context:      takes the key for the peer, before the call returns;
+ *                    meaningless when unbinding
+ *
+ * The binding holds from completion on, the old one ends then. Whatever is
+ * posted later on the same EP begins after it. The event is
+ * DAT_RMR_BIND_COMPLETION_EVENT if the request EVD has that stream, otherwise a
+ * DTO completion with operation DAT_DTO_BIND_MW. Only the peer of this EP may
+ * invalidate the binding by a send. The LMR stays in use until it ends.
+ *
+ * Source: manual page dat_rmr_bind(3DAT), arguments of kDAPL 2.0.
+ *
+ * Context: as dat_ep_post_send().
+ * Return:
+ * * DAT_SUCCESS - in DISCONNECTED too: flushed, and nothing is bound then
+ * * DAT_INVALID_HANDLE - @rmr_handle, @ep_handle or @lmr_handle
+ * * DAT_MODEL_NOT_SUPPORTED - zero-based addresses; an LMR of dat_lmr_allocate
+ * * DAT_INVALID_PARAMETER - @lmr_triplet or @rmr_context NULL; its context is
+ *   not that of @lmr_handle; a range outside the LMR; privileges, @va_type or
+ *   flags that do not exist
+ * * DAT_INVALID_STATE - the EP is not connected, nor DISCONNECTED
+ * * DAT_PROTECTION_VIOLATION - RMR, LMR and EP are not of one zone
+ * * DAT_PRIVILEGES_VIOLATION - the LMR lacks the local right
+ * * DAT_INSUFFICIENT_RESOURCES - the queue is full; or (MEMORY_REGION) the
+ *   bind before the last has not completed, or a bind is under way on another
+ *   EP
+ * * DAT_INTERNAL_ERROR - the device refused the request
+ */
+DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
+			const DAT_LMR_TRIPLET *lmr_triplet,
+			DAT_MEM_PRIV_FLAGS mem_privileges, DAT_VA_TYPE va_type,
+			DAT_EP_HANDLE ep_handle, DAT_RMR_COOKIE user_cookie,
+			DAT_COMPLETION_FLAGS completion_flags,
+			DAT_RMR_CONTEXT *rmr_context)
+{
+	struct kdapl_bind b = {
+		.triplet = lmr_triplet,
+		.priv = mem_privileges,
+		.cookie = user_cookie.as_64,
+		.flags = completion_flags,
+		.context = rmr_context,
+	};
+	unsigned long irq;
+	DAT_RETURN ret;
+
+	kdapl_read_lock(irq);
+	ret = kdapl_bind_lookup(&b, rmr_handle, ep_handle, lmr_handle);
+	if (!ret)
+		ret = kdapl_bind_check(&b, va_type);
+	if (!ret) {
+		spin_lock(&b.ep->sq.lock);
+		ret = kdapl_bind_request(&b);
+		spin_unlock(&b.ep->sq.lock);
+	}
+	if (ret && b.ep)
+		trace_kdapl_post_reject(kdapl_obj_id(&b.ep->obj), DAT_DTO_BIND_MW, ret);
+	kdapl_read_unlock(irq);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_rmr_bind);

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: connection events and the state that a Consumer meets behind them.
+ *
+ * What is told in an upcall is so already (C-42); an attempt has one outcome,
+ * whoever comes late, and one end, behind all that succeeded, with the first
+ * cause kept; a message that is early completes the passive side; a
+ * graceful disconnect ends with the last request. The network's part is played
+ * by hand, through the calls that the CM makes. Runs in a KUnit thread.
+ */
+#include "clause.h"
+#include "post_kunit.h"
+
+static struct tp_env *env;
+static struct tp_ep ep;
+
+/* What one post in the upcall of a connection event was answered */
+static struct {
+	atomic_t n;
+	DAT_EVENT_NUMBER number;
+	DAT_RETURN send;
+	DAT_RETURN recv;
+	u8 state;
+} seen;
+
+static void posting_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	seen.number = event->event_number;
+	seen.state = READ_ONCE(ep.ep->state);
+	seen.send = tp_post_one(env, &ep, TP_SEND, 77, 0);
+	seen.recv = tp_post_one(env, &ep, TP_RECV, 78, 0);
+	atomic_inc(&seen.n);
+}
+
+static void expect_conn(struct kunit *test, DAT_EVENT_NUMBER number)
+{
+	DAT_EVENT event;
+
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, event.event_number, number);
+	TP_EXPECT_TYPE(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_QUEUE_EMPTY);
+}
+
+static void cm_says(struct rdma_cm_id *id, enum rdma_cm_event_type type)
+{
+	struct rdma_cm_event event = { .event = type };
+
+	kdapl_cm_handler(id, &event);
+}
+
+/* ---- the state comes first (C-42) ------------------------------------------------ */
+
+static void C_42_the_state_is_there_before_its_event(struct kunit *test)
+{
+	DAT_UPCALL_OBJECT upcall = { .upcall_func = posting_upcall };
+
+	kdapl_clauses(test, "C-42 C-18 C-24 S-30 S-31");
+	dat_evd_modify_upcall(ep.connect_evd, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+			      DAT_UPCALL_INVOC_NEW);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, tp_begin(&ep, false));
+	KUNIT_EXPECT_TRUE(test, kdapl_ep_go_live(ep.ep));
+	fake_settle(env->fake);
+	KUNIT_ASSERT_EQ(test, atomic_read(&seen.n), 1);
+	KUNIT_EXPECT_EQ(test, seen.number, DAT_CONNECTION_EVENT_ESTABLISHED);
+	KUNIT_EXPECT_EQ(test, seen.state, DAT_EP_STATE_CONNECTED);
+	KUNIT_EXPECT_EQ(test, seen.send, DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, seen.recv, DAT_SUCCESS);
+	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
+	tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 5);
+	tp_expect_dto(test, &ep, TP_SEND, 77, DAT_DTO_SUCCESS, TP_SEG);
+	tp_expect_dto(test, &ep, TP_RECV, 78, DAT_DTO_SUCCESS, 5);
+
+	dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG);
+	fake_settle(env->fake);
+	KUNIT_ASSERT_EQ(test, atomic_read(&seen.n), 2);
+	KUNIT_EXPECT_EQ(test, seen.number, DAT_CONNECTION_EVENT_DISCONNECTED);
+	KUNIT_EXPECT_EQ(test, seen.state, DAT_EP_STATE_DISCONNECTED);
+	tp_expect_dto(test, &ep, TP_SEND, 77, DAT_DTO_ERR_FLUSHED, 0);
+	tp_expect_dto(test, &ep, TP_RECV, 78, DAT_DTO_ERR_FLUSHED, 0);
+}
+
+/* ---- one outcome (C-40) ------------------------------------------------------------ */
+
+static void C_40_what_comes_behind_the_outcome_is_late(struct kunit *test)
+{
+	struct rdma_cm_id *id;
+
+	kdapl_clauses(test, "C-40 C-41 C-17 C-29");
+	/* Given up by the Consumer: neither success nor failure comes any more */
+	id = tp_begin(&ep, false);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
+	mutex_lock(&ep.ep->mutex);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	KUNIT_EXPECT_FALSE(test, kdapl_ep_go_live(ep.ep));
+	cm_says(id, RDMA_CM_EVENT_UNREACHABLE);
+	cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
+	mutex_unlock(&ep.ep->mutex);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
+	expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
+	KUNIT_EXPECT_FALSE(test, kdapl_ep_go_live(ep.ep));
+
+	/* Once connected, the end is told once, whatever else is heard */
+	KUNIT_ASSERT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	KUNIT_EXPECT_FALSE(test, kdapl_ep_go_live(ep.ep));
+	id = ep.ep->cm_id;
+	mutex_lock(&ep.ep->mutex);
+	cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
+	cm_says(id, RDMA_CM_EVENT_UNREACHABLE);
+	cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
+	mutex_unlock(&ep.ep->mutex);
+	fake_settle(env->fake);
+	expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+}
+
+static void C_15_passive_side_completes_with_the_final_message(struct kunit *test)
+{
+	struct rdma_cm_id *id;
+
+	kdapl_clauses(test, "C-15 C-43 R-23");
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_SUCCESS);
+	id = tp_begin(&ep, true);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
+	/* A message in front of it: the work is told, so that it need not be waited for */
+	mutex_lock(&ep.ep->mutex);
+	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 9);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(ep.ep->parked)));
+	KUNIT_EXPECT_TRUE(test, test_bit(KDAPL_TODO_EARLY_RECV, &ep.ep->todo));
+	mutex_unlock(&ep.ep->mutex);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_COMPLETION_PENDING);
+	KUNIT_EXPECT_EQ(test, tp_events(ep.recv_evd), 0);
+	cm_says(id, RDMA_CM_EVENT_ESTABLISHED);
+	fake_settle(env->fake);
+	expect_conn(test, DAT_CONNECTION_EVENT_ESTABLISHED);
+	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_SUCCESS, 9);
+}
+
+/* ---- what the end tells ------------------------------------------------------------ */
+
+/* The device has filled receives that nobody has seen yet when the QP is moved */
+static void C_44_late_successes_come_before_the_end(struct kunit *test)
+{
+	DAT_EVENT event;
+	DAT_EP_ATTR attr;
+	u64 i;
+
+	kdapl_clauses(test, "C-44 C-24 E-35");
+	tp_ep_free(&ep);
+	tp_attr(&attr);
+	KUNIT_ASSERT_EQ(test, dat_evd_kcreate(kdapl_obj_handle(&env->ia->obj), 8,
+					      DAT_UPCALL_DISABLE, NULL,
+					      DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG,
+					      &ep.connect_evd), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, dat_ep_create(kdapl_obj_handle(&env->ia->obj), env->own.pz,
+					    ep.connect_evd, ep.connect_evd, ep.connect_evd, &attr,
+					    &ep.handle), DAT_SUCCESS);
+	ep.ep = to_kdapl_ep(kdapl_obj_get(ep.handle, DAT_HANDLE_TYPE_EP));
+	kdapl_obj_put(&ep.ep->obj);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	for (i = 1; i <= 3; i++)
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
+	env->fake->late_recvs = 2;
+	dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG);
+	fake_settle(env->fake);
+	for (i = 1; i <= 2; i++) {
+		KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
+		KUNIT_EXPECT_EQ(test, event.event_number, DAT_DTO_COMPLETION_EVENT);
+		KUNIT_EXPECT_EQ(test, event.event_data.dto_completion_event_data.user_cookie.as_64,
+				i);
+		KUNIT_EXPECT_EQ(test, event.event_data.dto_completion_event_data.status,
+				DAT_DTO_SUCCESS);
+	}
+	/* The flushed one and the end, in whatever order (C-45) */
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
+	TP_EXPECT_TYPE(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_QUEUE_EMPTY);
+}
+
+static void G_36_nothing_replaces_the_first_cause(struct kunit *test)
+{
+	u64 i;
+
+	kdapl_clauses(test, "G-31 G-36 C-41");
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	for (i = 1; i <= 2; i++) {
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, i, 0), DAT_SUCCESS);
+	}
+	/* All of them before the connection work has a chance to move the QP */
+	mutex_lock(&ep.ep->mutex);
+	fake_complete_recv(tp_qp(&ep), IB_WC_LOC_LEN_ERR, 0);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(tp_events(ep.recv_evd) == 1));
+	fake_complete_send(tp_qp(&ep), IB_WC_RETRY_EXC_ERR);
+	fake_complete_send(tp_qp(&ep), IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(tp_events(ep.request_evd) == 2));
+	KUNIT_EXPECT_TRUE(test, ep.ep->first_error.valid);
+	KUNIT_EXPECT_EQ(test, ep.ep->first_error.op, DAT_DTO_RECEIVE);
+	KUNIT_EXPECT_EQ(test, ep.ep->first_error.status, IB_WC_LOC_LEN_ERR);
+	mutex_unlock(&ep.ep->mutex);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, ep.ep->first_error.status, IB_WC_LOC_LEN_ERR);
+	expect_conn(test, DAT_CONNECTION_EVENT_BROKEN);
+}
+
+/* ---- the end of a graceful disconnect ------------------------------------------------- */
+
+/* Without an unsignalled tail there is no marker: the request itself must tell */
+static void C_26_graceful_ends_with_the_last_request(struct kunit *test)
+{
+	enum tp_call call;
+
+	kdapl_clauses(test, "C-25 C-26 S-36");
+	for (call = TP_SEND; call <= TP_READ; call++) {
+		KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, call, 1, 0), DAT_SUCCESS);
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, call, 2, 0), DAT_SUCCESS);
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 3, 0), DAT_SUCCESS);
+		dat_ep_disconnect(ep.handle, DAT_CLOSE_GRACEFUL_FLAG);
+		fake_settle(env->fake);
+		tp_complete(env, &ep, call, IB_WC_SUCCESS, 0);
+		KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECT_PENDING);
+		KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
+		TP_EXPECT_TYPE(test, tp_post_one(env, &ep, call, 4, 0), DAT_INVALID_STATE);
+		KUNIT_EXPECT_EQ(test, fake_outstanding(&tp_qp(&ep)->sq), 1);
+		tp_complete(env, &ep, call, IB_WC_SUCCESS, 0);
+		KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
+		expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
+		tp_expect_dto(test, &ep, call, 1, DAT_DTO_SUCCESS, TP_SEG);
+		tp_expect_dto(test, &ep, call, 2, DAT_DTO_SUCCESS, TP_SEG);
+		tp_expect_dto(test, &ep, TP_RECV, 3, DAT_DTO_ERR_FLUSHED, 0);
+		KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+	}
+}
+
+/* ---- suite -------------------------------------------------------------------------------- */
+
+static int outcome_suite_init(struct kunit_suite *suite)
+{
+	env = tp_env_create();
+	return PTR_ERR_OR_ZERO(env);
+}
+
+static void outcome_suite_exit(struct kunit_suite *suite)
+{
+	tp_env_destroy(env);
+	env = NULL;
+}
+
+static int outcome_init(struct kunit *test)
+{
+	memset(&seen, 0, sizeof(seen));
+	return tp_ep_create(env, NULL, false, &ep) == DAT_SUCCESS ? 0 : -EIO;
+}
+
+static void outcome_exit(struct kunit *test)
+{
+	tp_ep_free(&ep);
+	KUNIT_EXPECT_EQ(test, env->fake->full, 0);
+	KUNIT_EXPECT_EQ(test, env->fake->overruns, 0);
+}
+
+static struct kunit_case outcome_cases[] = {
+	KUNIT_CASE(C_42_the_state_is_there_before_its_event),
+	KUNIT_CASE(C_40_what_comes_behind_the_outcome_is_late),
+	KUNIT_CASE(C_15_passive_side_completes_with_the_final_message),
+	KUNIT_CASE(C_44_late_successes_come_before_the_end),
+	KUNIT_CASE(G_36_nothing_replaces_the_first_cause),
+	KUNIT_CASE(C_26_graceful_ends_with_the_last_request),
+	{}
+};
+
+static struct kunit_suite outcome_suite = {
+	.name = "kdapl_outcome",
+	.suite_init = outcome_suite_init,
+	.suite_exit = outcome_suite_exit,
+	.init = outcome_init,
+	.exit = outcome_exit,
+	.test_cases = outcome_cases,
+};
+
+kunit_test_suite(outcome_suite);

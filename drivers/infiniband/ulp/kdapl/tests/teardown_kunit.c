@@ -1,0 +1,390 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: moments between two states, held open by the fake device.
+ *
+ * Each test stops the device, or the connection work, at one point where
+ * something went wrong once, and lets the other side run into it: completions
+ * before ESTABLISHED in solicited-wait mode, a marker on its way back, an SRQ
+ * endpoint that is being freed when the device leaves, posts in the middle of
+ * a removal, a device that raises LAST_WQE once. Runs in a KUnit thread, with
+ * a second one where a call has to block; each test has a device of its own.
+ */
+#include "clause.h"
+#include "post_kunit.h"
+
+static struct tp_env *env;
+static struct tp_ep ep;
+/* Calls that are held up; they may outlive a test that fails */
+static struct tp_aside freeing, leaving;
+
+static struct {
+	atomic_t n;
+	u64 cookie[8];
+} upcalls;
+
+static void record_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	int i = atomic_inc_return(&upcalls.n) - 1;
+
+	if (i < ARRAY_SIZE(upcalls.cookie))
+		upcalls.cookie[i] = event->event_data.dto_completion_event_data.user_cookie.as_64;
+}
+
+static void free_ep(void)
+{
+	DAT_RETURN ret = dat_ep_free(ep.handle);
+
+	WARN_ON(ret != DAT_SUCCESS);
+	ep.handle = NULL;
+}
+
+static void unplug(void)
+{
+	fake_dev_unplug(env->fake);
+}
+
+static u32 suppressed(u64 cookie)
+{
+	return tp_post_one(env, &ep, TP_SEND, cookie, DAT_COMPLETION_SUPPRESS_FLAG);
+}
+
+static DAT_BOOLEAN request_idle(void)
+{
+	DAT_BOOLEAN recv_idle, idle = DAT_FALSE;
+	DAT_EP_STATE state;
+
+	dat_ep_get_status(ep.handle, &state, &recv_idle, &idle);
+	return idle;
+}
+
+static void expect_conn(struct kunit *test, DAT_EVENT_NUMBER number)
+{
+	DAT_EVENT event;
+
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, event.event_number, number);
+}
+
+/* ---- solicited wait before the connection --------------------------------------- */
+
+/* An endpoint in solicited-wait mode with three receives, its attempt begun */
+static void make_solicited(struct kunit *test)
+{
+	DAT_UPCALL_OBJECT upcall = { .upcall_func = record_upcall };
+	DAT_EP_ATTR attr;
+	u64 i;
+
+	tp_attr(&attr);
+	attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, &attr, false, &ep), DAT_SUCCESS);
+	dat_evd_modify_upcall(ep.recv_evd, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+			      DAT_UPCALL_INVOC_NEW);
+	for (i = 1; i <= 3; i++)
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, tp_begin(&ep, false));
+}
+
+/* What the device has completed in silence is found by whoever looks for it */
+static void poll_silent(struct kunit *test)
+{
+	DAT_EVENT event;
+
+	TP_EXPECT_TYPE(test, dat_evd_dequeue(ep.recv_evd, &event), DAT_QUEUE_EMPTY);
+}
+
+static void R_12_C_43_solicited_before_ESTABLISHED_is_one_upcall(struct kunit *test)
+{
+	kdapl_clauses(test, "R-12 C-43 E-17");
+	make_solicited(test);
+	fake_complete_recv_solicited(tp_qp(&ep), 10);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_NOT_NULL(test, ep.ep->parked);
+	KUNIT_EXPECT_EQ(test, tp_events(ep.recv_evd), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 0);
+
+	KUNIT_EXPECT_TRUE(test, kdapl_ep_go_live(ep.ep));
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 1);
+	KUNIT_EXPECT_EQ(test, upcalls.cookie[0], 1);
+	KUNIT_EXPECT_EQ(test, tp_events(ep.recv_evd), 0);
+	/* It was this message that was solicited, not the next one */
+	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 20);
+	tp_expect_dto(test, &ep, TP_RECV, 2, DAT_DTO_SUCCESS, 20);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 1);
+}
+
+static void R_12_C_43_plain_before_ESTABLISHED_is_silent(struct kunit *test)
+{
+	kdapl_clauses(test, "R-12 C-43");
+	make_solicited(test);
+	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 10);
+	poll_silent(test);
+	KUNIT_EXPECT_NOT_NULL(test, ep.ep->parked);
+	KUNIT_EXPECT_TRUE(test, kdapl_ep_go_live(ep.ep));
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 0);
+	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_SUCCESS, 10);
+}
+
+static void E_18_C_43_plain_parked_in_front_goes_first(struct kunit *test)
+{
+	kdapl_clauses(test, "E-18 R-12 C-43");
+	make_solicited(test);
+	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 10);
+	poll_silent(test);
+	fake_complete_recv_solicited(tp_qp(&ep), 20);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 0);
+	KUNIT_EXPECT_TRUE(test, kdapl_ep_go_live(ep.ep));
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 2);
+	KUNIT_EXPECT_EQ(test, upcalls.cookie[0], 1);
+	KUNIT_EXPECT_EQ(test, upcalls.cookie[1], 2);
+}
+
+/* ---- the marker ------------------------------------------------------------------- */
+
+/* Idle is asked for, and answered by work only after the marker was back again */
+static void marker_is_back_between_kick_and_reuse(struct kunit *test)
+{
+	struct fake_queue *sq;
+
+	kdapl_clauses(test, "G-34");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	sq = &tp_qp(&ep)->sq;
+	KUNIT_ASSERT_EQ(test, suppressed(1), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, request_idle(), DAT_FALSE);
+	fake_settle(env->fake);
+	KUNIT_ASSERT_EQ(test, fake_outstanding(sq), 2);
+
+	/* The work is kicked, and waits for us; its marker is still on its way */
+	mutex_lock(&ep.ep->mutex);
+	KUNIT_EXPECT_EQ(test, suppressed(2), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, request_idle(), DAT_FALSE);
+	fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS);
+	fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!READ_ONCE(ep.ep->marker.busy)));
+	KUNIT_EXPECT_TRUE(test, completion_done(&ep.ep->marker.done));
+	mutex_unlock(&ep.ep->mutex);
+	fake_settle(env->fake);
+
+	/* Its second turn, behind the second tail, and none of the first one's completion */
+	KUNIT_EXPECT_EQ(test, fake_outstanding(sq), 2);
+	KUNIT_EXPECT_TRUE(test, ep.ep->marker.busy);
+	KUNIT_EXPECT_FALSE(test, completion_done(&ep.ep->marker.done));
+	KUNIT_EXPECT_EQ(test, ep.ep->marker.run_end, ep.ep->sq.run_tail);
+	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
+	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
+	KUNIT_EXPECT_EQ(test, request_idle(), DAT_TRUE);
+	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->sq.pool), TP_DEPTH);
+}
+
+/* On the other CPU: the device completes the marker */
+static void complete_marker(struct work_struct *work)
+{
+	fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS);
+}
+
+/*
+ * Holds the marker's way back up where it takes the lock. What the work has
+ * been told by then: it must be nothing, or it would find the marker busy,
+ * and nobody would post it again.
+ */
+static unsigned long todo_before_marker_is_back(struct kunit *test, struct work_struct *work)
+{
+	struct kdapl_sq *sq = &ep.ep->sq;
+	unsigned long flags, todo;
+	u64 end = ktime_get_mono_fast_ns() + 10ULL * NSEC_PER_SEC;
+	bool met;
+
+	spin_lock_irqsave(&sq->lock, flags);
+	queue_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()), system_wq, work);
+	while (!spin_is_contended(&sq->lock) && ktime_get_mono_fast_ns() < end)
+		cpu_relax();
+	met = spin_is_contended(&sq->lock);
+	todo = READ_ONCE(ep.ep->todo);
+	spin_unlock_irqrestore(&sq->lock, flags);
+	KUNIT_EXPECT_TRUE(test, met);
+	return todo;
+}
+
+static void C_26_the_work_hears_of_the_marker_when_it_is_back(struct kunit *test)
+{
+	struct work_struct work;
+	unsigned long todo;
+
+	kdapl_clauses(test, "C-25 C-26");
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	KUNIT_ASSERT_EQ(test, suppressed(1), DAT_SUCCESS);
+	dat_ep_disconnect(ep.handle, DAT_CLOSE_GRACEFUL_FLAG);
+	fake_settle(env->fake);
+	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
+	KUNIT_ASSERT_EQ(test, fake_outstanding(&tp_qp(&ep)->sq), 1);
+	KUNIT_ASSERT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECT_PENDING);
+
+	INIT_WORK_ONSTACK(&work, complete_marker);
+	/* So that what the work is told stays to be seen */
+	mutex_lock(&ep.ep->mutex);
+	todo = todo_before_marker_is_back(test, &work);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!READ_ONCE(ep.ep->marker.busy)));
+	mutex_unlock(&ep.ep->mutex);
+	flush_work(&work);
+	destroy_work_on_stack(&work);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, todo, 0);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
+	expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
+}
+
+/* ---- removal in the middle of something ---------------------------------------------- */
+
+static void C_57_device_leaves_while_an_SRQ_endpoint_is_freed(struct kunit *test)
+{
+	struct fake_qp *qp;
+
+	kdapl_clauses(test, "C-36 C-57");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, true, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	qp = tp_qp(&ep);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SRQ, 1, 0), DAT_SUCCESS);
+	env->fake->hold_last_wqe = true;
+	tp_start(&freeing, free_ep);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(qp->state) == IB_QPS_ERR));
+	tp_start(&leaving, unplug);
+	/* The SRQ is at its turn, and the endpoint still has its QP on it */
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!rcu_access_pointer(env->srq->srq)));
+	KUNIT_ASSERT_FALSE(test, completion_done(&freeing.done));
+	KUNIT_EXPECT_FALSE(test, completion_done(&leaving.done));
+	fake_release(env->fake, qp);
+	KUNIT_ASSERT_TRUE(test, tp_finish(&freeing));
+	KUNIT_ASSERT_TRUE(test, tp_finish(&leaving));
+	/* P8: each verbs object destroyed, and none of them twice */
+	KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), 0);
+	KUNIT_EXPECT_EQ(test, env->fake->last_wqes, 1);
+}
+
+static void post_pairs(struct kunit *test, u64 first, u64 last)
+{
+	u64 i;
+
+	for (i = first; i <= last; i++) {
+		KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SEND, i, 0), DAT_SUCCESS);
+		KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
+	}
+}
+
+static void C_58_software_flushes_come_behind_those_of_the_device(struct kunit *test)
+{
+	struct rdma_cm_id *id;
+	struct fake_qp *qp;
+	u64 i;
+
+	kdapl_clauses(test, "C-58 S-33 R-28 C-31");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	qp = tp_qp(&ep);
+	id = ep.ep->cm_id;
+	/* Removal has drained the QP and cannot get rid of the id */
+	rdma_lock_handler(id);
+	tp_start(&leaving, unplug);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(completion_done(&ep.ep->sq_drain.done)));
+	env->fake->hold_flush = true;
+	post_pairs(test, 1, 3);
+	KUNIT_EXPECT_EQ(test, fake_outstanding(&qp->sq), 3);
+	KUNIT_EXPECT_EQ(test, fake_outstanding(&qp->rq), 3);
+	rdma_unlock_handler(id);
+	/* It goes on, takes the QP away from posts, and waits for the six */
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!rcu_access_pointer(ep.ep->qp)));
+	post_pairs(test, 11, 13);
+	KUNIT_EXPECT_EQ(test, tp_events(ep.request_evd), 0);
+	KUNIT_EXPECT_EQ(test, tp_events(ep.recv_evd), 0);
+	fake_release(env->fake, qp);
+	KUNIT_ASSERT_TRUE(test, tp_finish(&leaving));
+
+	expect_conn(test, DAT_CONNECTION_EVENT_BROKEN);
+	for (i = 1; i <= 13; i += i == 3 ? 8 : 1) {
+		tp_expect_dto(test, &ep, TP_SEND, i, DAT_DTO_ERR_FLUSHED, 0);
+		tp_expect_dto(test, &ep, TP_RECV, i, DAT_DTO_ERR_FLUSHED, 0);
+	}
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->sq.pool), TP_DEPTH);
+	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->rq), TP_DEPTH);
+}
+
+/* ---- LAST_WQE comes once --------------------------------------------------------------- */
+
+static void C_32_reset_of_an_SRQ_endpoint_does_not_wait_twice(struct kunit *test)
+{
+	unsigned long begin;
+	u32 round;
+
+	kdapl_clauses(test, "C-32 R-31 Q-30");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, true, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SRQ, 1, 0), DAT_SUCCESS);
+	for (round = 1; round <= 2; round++) {
+		KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SRQ, round + 1, 0), DAT_SUCCESS);
+		tp_complete(env, &ep, TP_SRQ, IB_WC_SUCCESS, 5);
+		tp_expect_dto(test, &ep, TP_SRQ, round, DAT_DTO_SUCCESS, 5);
+		dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG);
+		fake_settle(env->fake);
+		expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
+		/* The disconnect has seen it; the drain of the reset looks for it again */
+		KUNIT_EXPECT_EQ(test, env->fake->last_wqes, round);
+		begin = jiffies;
+		KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+		KUNIT_EXPECT_LT(test, jiffies - begin, kdapl_timeout_ms(KDAPL_LAST_WQE_MS));
+		KUNIT_EXPECT_EQ(test, env->fake->last_wqes, round);
+		/* The new QP has one of its own to come */
+		KUNIT_EXPECT_FALSE(test, completion_done(&ep.ep->last_wqe));
+		KUNIT_EXPECT_EQ(test, fake_outstanding(tp_queue(env, &ep, TP_SRQ)), 1);
+	}
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+}
+
+/* ---- suite -------------------------------------------------------------------------------- */
+
+static int teardown_init(struct kunit *test)
+{
+	memset(&upcalls, 0, sizeof(upcalls));
+	memset(&ep, 0, sizeof(ep));
+	env = tp_env_create();
+	return PTR_ERR_OR_ZERO(env);
+}
+
+static void teardown_exit(struct kunit *test)
+{
+	if (IS_ERR_OR_NULL(env))
+		return;
+	tp_ep_free(&ep);
+	KUNIT_EXPECT_EQ(test, env->fake->full, 0);
+	KUNIT_EXPECT_EQ(test, env->fake->overruns, 0);
+	tp_env_destroy(env);
+	env = NULL;
+}
+
+static struct kunit_case teardown_cases[] = {
+	KUNIT_CASE(R_12_C_43_solicited_before_ESTABLISHED_is_one_upcall),
+	KUNIT_CASE(R_12_C_43_plain_before_ESTABLISHED_is_silent),
+	KUNIT_CASE(E_18_C_43_plain_parked_in_front_goes_first),
+	KUNIT_CASE(marker_is_back_between_kick_and_reuse),
+	KUNIT_CASE(C_26_the_work_hears_of_the_marker_when_it_is_back),
+	KUNIT_CASE(C_57_device_leaves_while_an_SRQ_endpoint_is_freed),
+	KUNIT_CASE(C_58_software_flushes_come_behind_those_of_the_device),
+	KUNIT_CASE(C_32_reset_of_an_SRQ_endpoint_does_not_wait_twice),
+	{}
+};
+
+static struct kunit_suite teardown_suite = {
+	.name = "kdapl_teardown",
+	.init = teardown_init,
+	.exit = teardown_exit,
+	.test_cases = teardown_cases,
+};
+
+kunit_test_suite(teardown_suite);
