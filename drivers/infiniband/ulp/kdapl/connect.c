@@ -178,7 +178,8 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 
 static void kdapl_cm_timer_next(struct kdapl_ep *ep)
 {
-	unsigned long left = ep->deadline - jiffies;
+	/* Whoever looked before may have been preempted: it can be over by now */
+	long left = max((long)(ep->deadline - jiffies), 0L);
 
 	/* The wheel rounds long delays up: come early, then look again (C-55) */
 	if (left > KDAPL_TIMER_EXACT)
