@@ -190,24 +190,27 @@ static int kdapl_drain_by_count(struct kdapl_ep *ep)
  *
  * Every request and receive of the QP has been through its done callback
  * when 0 is returned, unless the Consumer goes on posting. A device that has
- * failed and refuses the markers may keep some: then it is -ETIMEDOUT.
+ * failed may keep some, because it refuses the markers, or does not move the
+ * QP and so flushes nothing: then it is -ETIMEDOUT, with @wait_all too.
  *
  * Context: process, ep->mutex held.
  * Return: 0, -ETIMEDOUT.
  */
 int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all)
 {
-	unsigned long deadline = wait_all ? 0 : jiffies + kdapl_timeout_ms(KDAPL_DRAIN_TIMEOUT_MS);
+	unsigned long deadline = jiffies + kdapl_timeout_ms(KDAPL_DRAIN_TIMEOUT_MS);
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	bool posted;
 
 	lockdep_assert_held(&ep->mutex);
-	if (deadline == 0 && !wait_all)
-		deadline = 1;
 	spin_lock_irq(&ep->lock);
 	ep->qp_moved = true;
 	spin_unlock_irq(&ep->lock);
-	ib_modify_qp(qp, &attr, IB_QP_STATE);
+	/* What is not flushed may never come: no reason to wait for ever */
+	if (ib_modify_qp(qp, &attr, IB_QP_STATE))
+		wait_all = false;
+	/* 0 is for ever */
+	deadline = wait_all ? 0 : deadline ?: 1;
 
 	if (ep->srq_attached)
 		kdapl_wait_last_wqe(ep, wait_all);
