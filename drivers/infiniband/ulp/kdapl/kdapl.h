@@ -463,7 +463,7 @@ void kdapl_scq_destroy(struct kdapl_scq *scq);
 void kdapl_scq_kick(struct kdapl_scq *scq);
 /* Any context: a flush is under way that the device may not announce */
 void kdapl_scq_flush_soon(struct kdapl_scq *scq);
-/* Any context but a raw CQ handler: poll here, until empty or one batch */
+/* Poll here: all that is there, process context; one batch, any but a raw CQ handler */
 void kdapl_scq_poll(struct kdapl_scq *scq);
 void kdapl_scq_poll_once(struct kdapl_scq *scq);
 

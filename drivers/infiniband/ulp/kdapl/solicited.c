@@ -49,22 +49,31 @@ static int kdapl_scq_batch(struct kdapl_scq *scq)
 }
 
 /**
- * kdapl_scq_poll - run the done callbacks of all completions
+ * kdapl_scq_poll - run the done callbacks of the completions that are there
  * @scq: the CQ
  *
- * Context: any but a raw CQ handler; runs no upcall.
+ * As many as the CQ has room for, so that all that it held at the call have
+ * been handled, and a peer that goes on sending keeps nobody here.
+ *
+ * Context: process; runs no upcall.
  */
 void kdapl_scq_poll(struct kdapl_scq *scq)
 {
-	while (kdapl_scq_batch(scq) > 0)
-		;
+	int left = scq->cq->cqe;
+	int n;
+
+	do {
+		n = kdapl_scq_batch(scq);
+		left -= n;
+		cond_resched();
+	} while (n > 0 && left > 0);
 }
 
 /**
  * kdapl_scq_poll_once - run the done callbacks of some completions
  * @scq: the CQ
  *
- * Context: as kdapl_scq_poll(); for callers with interrupts off.
+ * Context: any but a raw CQ handler, also with interrupts off; runs no upcall.
  */
 void kdapl_scq_poll_once(struct kdapl_scq *scq)
 {
@@ -78,11 +87,12 @@ static void kdapl_scq_work(struct work_struct *work)
 
 	if (READ_ONCE(scq->dead))
 		return;
+	/* Before the poll: what the device called for is in the CQ by now */
 	fired = xchg(&scq->fired, false);
+	kdapl_scq_poll(scq);
 	/* What came between the last poll and the arming is reported, not announced */
-	do {
-		kdapl_scq_poll(scq);
-	} while (ib_req_notify_cq(scq->cq, IB_CQ_SOLICITED | IB_CQ_REPORT_MISSED_EVENTS) > 0);
+	if (ib_req_notify_cq(scq->cq, IB_CQ_SOLICITED | IB_CQ_REPORT_MISSED_EVENTS) > 0)
+		queue_work(kdapl_wq, &scq->work);
 	if (!fired)
 		return;
 	/* What another poller has in its hands is queued or parked afterwards */
