@@ -13,6 +13,7 @@
  */
 #include <linux/export.h>
 #include <linux/log2.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "kdapl.h"
 
@@ -285,6 +286,7 @@ DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 {
 	struct kdapl_obj *obj;
 	struct kdapl_ep *ep;
+	unsigned int noio;
 	DAT_RETURN ret;
 
 	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
@@ -295,9 +297,12 @@ DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
 		goto out_put;
 	}
+	/* The way back to a connection that pages may wait to be written over */
+	noio = memalloc_noio_save();
 	mutex_lock(&ep->mutex);
 	ret = kdapl_ep_reset(ep);
 	mutex_unlock(&ep->mutex);
+	memalloc_noio_restore(noio);
 out_put:
 	kdapl_obj_put(obj);
 	return ret;
