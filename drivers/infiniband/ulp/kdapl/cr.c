@@ -156,14 +156,6 @@ static struct kdapl_cr *kdapl_cr_get(DAT_CR_HANDLE handle)
 	return to_kdapl_cr(obj);
 }
 
-/* The caller of kdapl_obj_kill() makes the handle go; drops the caller's reference */
-static void kdapl_cr_unlink(struct kdapl_cr *cr)
-{
-	kdapl_obj_unpublish(&cr->obj);
-	kdapl_obj_put(&cr->obj);
-	kdapl_obj_wait(&cr->obj);
-}
-
 /* Last step of consumption. Without references */
 static void kdapl_cr_finish(struct kdapl_cr *cr)
 {
@@ -287,7 +279,7 @@ static DAT_RETURN kdapl_accept_check(struct kdapl_ep *ep, DAT_COUNT size, const 
 	return DAT_SUCCESS;
 }
 
-/* Hands the id of a killed CR to the EP. ep->mutex held, the EP UNCONNECTED */
+/* Hands the id of a retired CR to the EP. ep->mutex held, the EP UNCONNECTED */
 static void kdapl_cr_attach(struct kdapl_cr *cr, struct kdapl_ep *ep, const void *data, u8 len)
 {
 	struct rdma_cm_id *id = xchg(&cr->id, NULL);
@@ -344,13 +336,13 @@ DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 	ep = to_kdapl_ep(obj);
 	mutex_lock(&ep->mutex);
 	ret = kdapl_accept_check(ep, private_data_size, private_data);
-	if (ret == DAT_SUCCESS && !kdapl_obj_kill(&cr->obj))
+	if (ret == DAT_SUCCESS && kdapl_obj_retire(&cr->obj))
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
 	if (ret == DAT_SUCCESS)
 		kdapl_cr_attach(cr, ep, private_data, private_data_size);
 	mutex_unlock(&ep->mutex);
 	if (ret == DAT_SUCCESS) {
-		kdapl_cr_unlink(cr);
+		kdapl_obj_wait(&cr->obj);
 		kdapl_cr_finish(cr);
 		cr = NULL;
 	}
@@ -407,13 +399,13 @@ DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	else if (private_data_size && !private_data)
 		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	else if (!kdapl_obj_kill(&cr->obj))
+	else if (kdapl_obj_retire(&cr->obj))
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
 	if (ret != DAT_SUCCESS) {
 		kdapl_obj_put(&cr->obj);
 		return ret;
 	}
-	kdapl_cr_unlink(cr);
+	kdapl_obj_wait(&cr->obj);
 	kdapl_cr_reject(cr, private_data, private_data_size);
 	kdapl_cr_finish(cr);
 	return DAT_SUCCESS;

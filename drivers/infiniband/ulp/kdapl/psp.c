@@ -395,12 +395,12 @@ DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle)
 	obj = kdapl_obj_get(psp_handle, DAT_HANDLE_TYPE_PSP);
 	if (!obj)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP);
-	if (!kdapl_obj_kill(obj)) {
+	/* Nothing uses a service point: it can only be gone already */
+	if (kdapl_obj_retire(obj)) {
 		kdapl_obj_put(obj);
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP);
 	}
-	kdapl_obj_unpublish(obj);
-	kdapl_obj_put(obj);
+	/* No post looks at one, so there is no read section to wait for */
 	kdapl_obj_wait(obj);
 	kdapl_psp_destroy(to_kdapl_psp(obj));
 	return DAT_SUCCESS;
