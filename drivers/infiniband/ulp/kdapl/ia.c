@@ -77,12 +77,13 @@ void kdapl_ia_end(struct kdapl_ia *ia)
  * @ia: an IA that an object of the caller belongs to
  *
  * Context: process, not inside kdapl_ia_begin(); kdapl_ia_leave() undoes it.
- * Return: false when the device is gone; then there is nothing to undo.
+ * Return: false when the device is gone or the IA is being closed; then there
+ * is nothing to undo.
  */
 bool kdapl_ia_enter(struct kdapl_ia *ia)
 {
 	down_read(&ia->sem);
-	if (!ia->shell)
+	if (!ia->shell && !ia->closing)
 		return true;
 	up_read(&ia->sem);
 	return false;

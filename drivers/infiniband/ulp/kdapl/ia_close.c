@@ -61,15 +61,15 @@ static struct kdapl_obj *kdapl_ia_next(struct kdapl_ia *ia, DAT_HANDLE_TYPE type
  */
 void kdapl_ia_remove(struct kdapl_ia *ia)
 {
-	/* A service point takes requests until it is a shell: look for CRs twice */
 	static const u8 order[] = {
 		DAT_HANDLE_TYPE_EP, DAT_HANDLE_TYPE_CR, DAT_HANDLE_TYPE_PSP,
-		DAT_HANDLE_TYPE_CR, DAT_HANDLE_TYPE_SRQ, DAT_HANDLE_TYPE_RMR,
-		DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_PZ,
+		DAT_HANDLE_TYPE_SRQ, DAT_HANDLE_TYPE_RMR, DAT_HANDLE_TYPE_LMR,
+		DAT_HANDLE_TYPE_PZ,
 	};
 	struct kdapl_obj *obj;
 	unsigned int i;
 
+	/* From here on nothing is made, and no request announced */
 	down_write(&ia->sem);
 	ia->shell = true;
 	up_write(&ia->sem);
@@ -133,21 +133,16 @@ static bool kdapl_ia_claim(struct kdapl_obj *obj)
 	return kdapl_obj_unpublish(obj);
 }
 
-/* Claims all objects of a type; they move to @doomed. True if there were any */
-static bool kdapl_ia_claim_all(struct kdapl_ia *ia, DAT_HANDLE_TYPE type, struct list_head *doomed)
+/* Claims all objects of a type; they move to @doomed */
+static void kdapl_ia_claim_all(struct kdapl_ia *ia, DAT_HANDLE_TYPE type, struct list_head *doomed)
 {
 	struct kdapl_obj *obj, *next;
-	bool found = false;
 
 	mutex_lock(&ia->mutex);
-	list_for_each_entry_safe(obj, next, &ia->objs[type], node) {
-		if (!kdapl_ia_claim(obj))
-			continue;
-		list_move_tail(&obj->node, &doomed[type]);
-		found = true;
-	}
+	list_for_each_entry_safe(obj, next, &ia->objs[type], node)
+		if (kdapl_ia_claim(obj))
+			list_move_tail(&obj->node, &doomed[type]);
 	mutex_unlock(&ia->mutex);
-	return found;
 }
 
 /*
@@ -166,9 +161,7 @@ static void kdapl_ia_destroy_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
 		kdapl_obj_wait(obj);
 		kdapl_ia_destroy_obj(obj);
 	}
-	/* New CRs can come as long as there are PSPs */
-	if (type != DAT_HANDLE_TYPE_CR)
-		wait_event(ia->wait, list_empty(&ia->objs[type]));
+	wait_event(ia->wait, list_empty(&ia->objs[type]));
 }
 
 static void kdapl_ia_destroy_objs(struct kdapl_ia *ia, struct list_head *doomed,
@@ -184,14 +177,9 @@ static void kdapl_ia_destroy_objs(struct kdapl_ia *ia, struct list_head *doomed,
 		kdapl_ia_claim_all(ia, i, doomed);
 	/* The one grace period for posts that still see any of them */
 	synchronize_rcu();
+	/* A service point refuses what comes meanwhile: the IA is closing */
 	for (i = 0; i < ARRAY_SIZE(order); i++)
 		kdapl_ia_destroy_type(ia, order[i], doomed, NULL);
-	/* Requests that arrived before their service point was destroyed */
-	if (kdapl_ia_claim_all(ia, DAT_HANDLE_TYPE_CR, doomed)) {
-		synchronize_rcu();
-		kdapl_ia_destroy_type(ia, DAT_HANDLE_TYPE_CR, doomed, NULL);
-	}
-	wait_event(ia->wait, list_empty(&ia->objs[DAT_HANDLE_TYPE_CR]));
 	kdapl_ia_destroy_type(ia, DAT_HANDLE_TYPE_PZ, doomed, NULL);
 	kdapl_ia_destroy_type(ia, DAT_HANDLE_TYPE_EVD, doomed, keep);
 }
