@@ -556,4 +556,6 @@ void kdapl_device_exit(void)
 {
 	kdapl_ia_destroy_all();
 	ib_unregister_client(&kdapl_client);
+	/* Those whose device was leaving, and which were on no list meanwhile */
+	kdapl_ia_destroy_all();
 }

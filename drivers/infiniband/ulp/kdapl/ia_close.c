@@ -337,8 +337,8 @@ static struct kdapl_ia *kdapl_ia_left_open(void)
  * kdapl_ia_destroy_all - close what a careless Consumer has left open
  *
  * Every Consumer has been unloaded, or the module count would not let us go;
- * so nobody else closes the same IA. A device may be leaving meanwhile, which
- * kdapl_ia_destroy() waits for.
+ * so nobody else closes the same IA. IAs of a device that is leaving are not
+ * found until they are shells: called again when no device is left.
  *
  * Context: process, module unload.
  */
