@@ -271,9 +271,8 @@ static int kdapl_ia_set_async(struct kdapl_ia *ia, int qlen, struct kdapl_evd *e
 	if (ret)
 		return ret;
 	ia->own_async = true;
-	/* Nobody else knows its handle yet, so it cannot be on its way out */
-	WARN_ON(!kdapl_obj_use(&ia->async_evd->obj));
-	return 0;
+	/* Who guesses handles may have freed it already */
+	return kdapl_obj_use(&ia->async_evd->obj) ? 0 : -ENOENT;
 }
 
 /**
@@ -302,7 +301,8 @@ int kdapl_ia_create(struct kdapl_device *dev, u32 port, const struct sockaddr *a
 	ret = kdapl_ia_set_async(ia, async_qlen, async_evd);
 	if (ret) {
 		kdapl_obj_abort(&ia->obj);
-		kfree(ia);
+		/* An EVD that is just being freed still has the IA */
+		kdapl_ia_mem_put(ia);
 		return ret;
 	}
 	list_add_tail(&ia->dev_node, &dev->ias);
