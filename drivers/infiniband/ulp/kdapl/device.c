@@ -394,7 +394,7 @@ static void kdapl_device_event_work(struct work_struct *work)
 	mutex_lock(&kdapl_device_mutex);
 	list_for_each_entry(ia, &dev->ias, dev_node) {
 		if (fatal)
-			kdapl_ia_catastrophic(ia);
+			kdapl_ia_device_failed(ia);
 		if (gid && !kdapl_device_has_addr(dev->ibdev, ia->port, &ia->addr))
 			kdapl_ia_address_lost(ia);
 	}

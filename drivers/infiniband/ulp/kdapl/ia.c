@@ -193,21 +193,11 @@ void kdapl_ia_catastrophic(struct kdapl_ia *ia)
 			       DAT_IA_CATASTROPHIC_ERROR);
 }
 
-/**
- * kdapl_ia_address_lost - break what stands on the IA's address
- * @ia: the IA, on its device's list
- *
- * The connection manager notices nothing, and reaches nobody any more: the
- * EPs' own work ends their connections and attempts.
- *
- * Context: process, kdapl_device_mutex held.
- */
-void kdapl_ia_address_lost(struct kdapl_ia *ia)
+/* The EPs' own work ends their connections and attempts */
+static void kdapl_ia_break_eps(struct kdapl_ia *ia)
 {
 	struct kdapl_obj *obj;
 
-	pr_notice_ratelimited("kdapl: %s: address %pISc is gone, breaking its connections\n",
-			      ia->name, &ia->addr);
 	mutex_lock(&ia->mutex);
 	list_for_each_entry(obj, &ia->objs[DAT_HANDLE_TYPE_EP], node) {
 		/* Pinned, its destructor has not stopped the work yet */
@@ -217,6 +207,36 @@ void kdapl_ia_address_lost(struct kdapl_ia *ia)
 		kdapl_obj_put(obj);
 	}
 	mutex_unlock(&ia->mutex);
+}
+
+/**
+ * kdapl_ia_device_failed - the device has reported its own failure (C-31)
+ * @ia: the IA, on its device's list
+ *
+ * A device that has failed may tell of nothing else, an idle connection would
+ * stay. Removal, if it follows, finds them ended.
+ *
+ * Context: process, kdapl_device_mutex held.
+ */
+void kdapl_ia_device_failed(struct kdapl_ia *ia)
+{
+	kdapl_ia_catastrophic(ia);
+	kdapl_ia_break_eps(ia);
+}
+
+/**
+ * kdapl_ia_address_lost - break what stands on the IA's address
+ * @ia: the IA, on its device's list
+ *
+ * The connection manager notices nothing, and reaches nobody any more.
+ *
+ * Context: process, kdapl_device_mutex held.
+ */
+void kdapl_ia_address_lost(struct kdapl_ia *ia)
+{
+	pr_notice_ratelimited("kdapl: %s: address %pISc is gone, breaking its connections\n",
+			      ia->name, &ia->addr);
+	kdapl_ia_break_eps(ia);
 }
 
 /* ---- open -------------------------------------------------------------- */

@@ -220,8 +220,9 @@ void kdapl_ia_mem_put(struct kdapl_ia *ia);
 void kdapl_ia_verbs_put(struct kdapl_ia *ia);
 /* The device is going: make every IA on it a shell. Called by device.c's remove() */
 void kdapl_ia_remove(struct kdapl_ia *ia);
-/* The IP address of the IA is gone (C-62); kdapl_device_mutex held */
+/* The IP address of the IA is gone (C-62), the device has failed; kdapl_device_mutex held */
 void kdapl_ia_address_lost(struct kdapl_ia *ia);
+void kdapl_ia_device_failed(struct kdapl_ia *ia);
 /* The device has failed or is gone: raises IA_CATASTROPHIC, once */
 void kdapl_ia_catastrophic(struct kdapl_ia *ia);
 void kdapl_ia_async(struct kdapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE handle, u16 reason);
