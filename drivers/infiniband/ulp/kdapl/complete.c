@@ -36,7 +36,7 @@ void kdapl_run_release(struct kdapl_sq *sq, u32 end)
 	u32 head = sq->run_head;
 
 	while (head != end) {
-		slot = kdapl_pool_slot(&sq->pool, sq->run[head & sq->run_mask]);
+		slot = sq->pool.base + sq->run[head & sq->run_mask];
 		head++;
 		kdapl_pool_put(&sq->pool, slot);
 	}
@@ -126,14 +126,32 @@ void kdapl_note_error(struct kdapl_ep *ep, DAT_DTOS op, const struct ib_wc *wc)
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
 
+/* Out of line, so that it costs the straight path no registers */
+static __cold noinline void kdapl_trace_success(const struct kdapl_ep *ep,
+						const struct kdapl_slot *slot)
+{
+	trace_kdapl_complete(kdapl_obj_id(&ep->obj), slot->ev.op, kdapl_slot_idx(slot),
+			     slot->ev.length);
+}
+
+/* The event of a success. Where nobody has to be woken it is only left there */
+static __always_inline void kdapl_hand_over(struct kdapl_evd *evd, struct kdapl_event *ev)
+{
+	if (atomic_read(&evd->claim) & KDAPL_EVD_SILENT)
+		kdapl_evd_push(evd, ev);
+	else
+		kdapl_evd_complete(evd, ev);
+}
+
 static void kdapl_trace_failure(const struct kdapl_ep *ep, const struct kdapl_slot *slot,
 				const struct ib_wc *wc)
 {
 	if (wc->status == IB_WC_WR_FLUSH_ERR)
-		trace_kdapl_complete_flush(kdapl_obj_id(&ep->obj), slot->ev.op, slot->idx);
+		trace_kdapl_complete_flush(kdapl_obj_id(&ep->obj), slot->ev.op,
+					   kdapl_slot_idx(slot));
 	else
-		trace_kdapl_complete_error(kdapl_obj_id(&ep->obj), slot->ev.op, slot->idx,
-					   wc->status, wc->vendor_err);
+		trace_kdapl_complete_error(kdapl_obj_id(&ep->obj), slot->ev.op,
+					   kdapl_slot_idx(slot), wc->status, wc->vendor_err);
 }
 
 static DAT_DTO_COMPLETION_STATUS kdapl_status_of(const struct kdapl_slot *slot,
@@ -169,11 +187,13 @@ static noinline void kdapl_done_slow(struct kdapl_ep *ep, struct kdapl_slot *slo
 		slot->ev.notify = true;
 		slot->ev.length = 0;
 	}
-	if (success && !recv && (slot->flags & DAT_COMPLETION_SUPPRESS_FLAG)) {
+	/* A buffer of an SRQ did not know whose it would be */
+	if (success && recv && ep->scq)
+		slot->ev.notify = false;
+	if (success && !recv && (slot->flags & DAT_COMPLETION_SUPPRESS_FLAG))
 		kdapl_pool_put(slot->pool, slot);
-	} else if (!(READ_ONCE(ep->slow) & KDAPL_EP_PARK) || !kdapl_park(ep, &slot->ev, success)) {
+	else if (!(READ_ONCE(ep->slow) & KDAPL_EP_PARK) || !kdapl_park(ep, &slot->ev, success))
 		kdapl_evd_queue(evd, &slot->ev, direct);
-	}
 	if (watch && !recv)
 		kdapl_ep_kick(ep, KDAPL_TODO_GRACEFUL);
 }
@@ -201,11 +221,12 @@ void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc)
 		kdapl_done_slow(ep, slot, wc, ep->request_evd, true);
 		return;
 	}
-	trace_kdapl_complete(kdapl_obj_id(&ep->obj), slot->ev.op, slot->idx, slot->ev.length);
+	if (trace_kdapl_complete_enabled())
+		kdapl_trace_success(ep, slot);
 	if (slot->flags & DAT_COMPLETION_SUPPRESS_FLAG)
 		kdapl_pool_put(&ep->sq.pool, slot);
 	else
-		kdapl_evd_complete(ep->request_evd, &slot->ev);
+		kdapl_hand_over(ep->request_evd, &slot->ev);
 }
 
 /**
@@ -225,8 +246,25 @@ void kdapl_memory_done(struct kdapl_slot *slot, struct ib_wc *wc)
 	slot->cqe.done = kdapl_request_done;
 	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
 	if (wc->status == IB_WC_SUCCESS)
-		trace_kdapl_complete(kdapl_obj_id(&ep->obj), slot->ev.op, slot->idx, 0);
+		trace_kdapl_complete(kdapl_obj_id(&ep->obj), slot->ev.op, kdapl_slot_idx(slot), 0);
 	kdapl_done_slow(ep, slot, wc, ep->request_evd, true);
+}
+
+/* A receive that is not the usual: failed, early, solicited, or with an invalidation */
+static noinline void kdapl_recv_other(struct kdapl_ep *ep, struct kdapl_slot *slot,
+				      struct ib_wc *wc)
+{
+	bool success = wc->status == IB_WC_SUCCESS;
+
+	if (success && (wc->wc_flags & IB_WC_WITH_INVALIDATE)) {
+		slot->ev.op = DAT_DTO_RECEIVE_WITH_INVALIDATE;
+		slot->invalidated = wc->ex.invalidate_rkey;
+		/* Before the event: who sees it finds the RMR unbound (I-10) */
+		kdapl_fast_invalidated(ep, slot->invalidated);
+	}
+	if (success && trace_kdapl_complete_enabled())
+		kdapl_trace_success(ep, slot);
+	kdapl_done_slow(ep, slot, wc, ep->recv_evd, !ep->scq);
 }
 
 /* A receive of an EP or an SRQ, its EP known */
@@ -235,18 +273,14 @@ static __always_inline void kdapl_recv_event(struct kdapl_ep *ep, struct kdapl_s
 {
 	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
 	slot->ev.length = wc->byte_len;
-	if (unlikely(wc->wc_flags & IB_WC_WITH_INVALIDATE) && wc->status == IB_WC_SUCCESS) {
-		slot->ev.op = DAT_DTO_RECEIVE_WITH_INVALIDATE;
-		slot->invalidated = wc->ex.invalidate_rkey;
-		/* Before the event: who sees it finds the RMR unbound (I-10) */
-		kdapl_fast_invalidated(ep, slot->invalidated);
-	}
-	if (unlikely(wc->status != IB_WC_SUCCESS || READ_ONCE(ep->slow) || ep->scq)) {
-		kdapl_done_slow(ep, slot, wc, ep->recv_evd, !ep->scq);
+	/* Success is 0; flags of a failure mean nothing, which does no harm here */
+	if (unlikely(wc->status | READ_ONCE(ep->slow) | (wc->wc_flags & IB_WC_WITH_INVALIDATE))) {
+		kdapl_recv_other(ep, slot, wc);
 		return;
 	}
-	trace_kdapl_complete(kdapl_obj_id(&ep->obj), slot->ev.op, slot->idx, wc->byte_len);
-	kdapl_evd_complete(ep->recv_evd, &slot->ev);
+	if (trace_kdapl_complete_enabled())
+		kdapl_trace_success(ep, slot);
+	kdapl_hand_over(ep->recv_evd, &slot->ev);
 }
 
 /**
@@ -261,17 +295,6 @@ void kdapl_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
 
 	kdapl_recv_event(slot->ev.ep, slot, wc);
-}
-
-/* The EP that took an SRQ buffer, by the value of wc->qp; NULL for a QP that has left */
-static struct kdapl_ep *kdapl_srq_find_ep(struct kdapl_srq *srq, const struct ib_qp *qp)
-{
-	struct kdapl_ep *ep;
-
-	hash_for_each_possible_rcu(srq->eps, ep, srq_node, (unsigned long)qp)
-		if (ep->qp_value == qp)
-			return ep;
-	return NULL;
 }
 
 /**
@@ -289,18 +312,23 @@ void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
 	struct kdapl_srq *srq = container_of(slot->pool, struct kdapl_srq, pool);
+	struct hlist_node *node;
 	struct kdapl_ep *ep;
 
-	rcu_read_lock();
-	ep = kdapl_srq_find_ep(srq, wc->qp);
-	if (unlikely(!ep)) {
-		atomic64_inc(&srq->lost);
-	} else {
-		slot->ev.ep = ep;
-		slot->ev.notify = !ep->scq;
-		kdapl_recv_event(ep, slot, wc);
+	kdapl_done_lock();
+	node = kdapl_dereference(hlist_first_rcu(&srq->eps[kdapl_srq_bucket(wc->qp)]));
+	/* By nodes: a walk by entries tests for NULL twice */
+	for (; likely(node); node = kdapl_dereference(hlist_next_rcu(node))) {
+		ep = hlist_entry(node, struct kdapl_ep, srq_node);
+		if (likely(ep->qp_value == wc->qp)) {
+			slot->ev.ep = ep;
+			kdapl_recv_event(ep, slot, wc);
+			goto out;
+		}
 	}
-	rcu_read_unlock();
+	atomic64_inc(&srq->lost);
+out:
+	kdapl_done_unlock();
 }
 
 /* What the state lets through: contract 4.13 */
@@ -322,6 +350,22 @@ static u8 kdapl_ep_post_mask(const struct kdapl_ep *ep, DAT_EP_STATE state)
 	default:
 		return mask;
 	}
+}
+
+/* What may take the straight way of a post */
+static u8 kdapl_ep_straight_mask(const struct kdapl_ep *ep, u8 post)
+{
+	u8 mask = 0;
+
+	if (post & KDAPL_EP_MAY_SEND) {
+		mask |= ep->max_send_iov ? BIT(DAT_DTO_SEND) : 0;
+		mask |= ep->max_write_iov ? BIT(DAT_DTO_RDMA_WRITE) : 0;
+		mask |= ep->max_read_iov ? BIT(DAT_DTO_RDMA_READ) : 0;
+	}
+	/* In solicited-wait mode it is never the message that notifies */
+	if ((post & KDAPL_EP_MAY_RECV) && !ep->scq && ep->max_recv_iov)
+		mask |= BIT(DAT_DTO_RECEIVE);
+	return mask;
 }
 
 /* Queues what is parked, FLUSHED if there is no connection to it, and parks no more */
@@ -374,6 +418,7 @@ void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state)
 		slow |= KDAPL_EP_WATCH;
 	WRITE_ONCE(ep->slow, slow);
 	WRITE_ONCE(ep->post, kdapl_ep_post_mask(ep, state));
+	WRITE_ONCE(ep->straight, kdapl_ep_straight_mask(ep, ep->post));
 	WRITE_ONCE(ep->state, state);
 	if (state == DAT_EP_STATE_DISCONNECTED) {
 		kdapl_ep_unpark(ep, true);
@@ -454,7 +499,7 @@ void kdapl_flush_in_software(struct kdapl_ep *ep, struct kdapl_slot *slot)
 	slot->ev.status = DAT_DTO_ERR_FLUSHED;
 	slot->ev.notify = true;
 	slot->ev.length = 0;
-	trace_kdapl_complete_flush(kdapl_obj_id(&ep->obj), slot->ev.op, slot->idx);
+	trace_kdapl_complete_flush(kdapl_obj_id(&ep->obj), slot->ev.op, kdapl_slot_idx(slot));
 	spin_lock_irqsave(&ep->lock, flags);
 	if (ep->hold)
 		kdapl_park_append(ep, &slot->ev);

@@ -147,13 +147,7 @@ static struct kdapl_cr *kdapl_cr_get(DAT_CR_HANDLE handle)
 {
 	struct kdapl_obj *obj = kdapl_obj_get(handle, DAT_HANDLE_TYPE_CR);
 
-	if (!obj)
-		return NULL;
-	if (kdapl_obj_handle(obj) != handle) {
-		kdapl_obj_put(obj);
-		return NULL;
-	}
-	return to_kdapl_cr(obj);
+	return obj ? to_kdapl_cr(obj) : NULL;
 }
 
 /* Last step of consumption. Without references */

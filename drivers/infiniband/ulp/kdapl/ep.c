@@ -264,6 +264,8 @@ static void kdapl_ep_set_limits(struct kdapl_ep *ep)
 	ep->max_reads_out = attr->max_rdma_read_out;
 	if (ep->pz)
 		ep->zone = ep->pz->zone << KDAPL_ZONE_SHIFT;
+	ep->need_read = ep->zone | DAT_MEM_PRIV_LOCAL_READ_FLAG;
+	ep->need_write = ep->zone | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 }
 
 static struct kdapl_ep *kdapl_ep_alloc(struct kdapl_ia *ia, const DAT_EP_ATTR *attr,

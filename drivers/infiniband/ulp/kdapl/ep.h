@@ -14,12 +14,16 @@
  * @lock: slot and verbs call of a request happen under it, because runs of
  *        unsignalled requests need queue order
  * @pool: slots; get under @lock, put anywhere
- * @run:  ring of the indexes of unsignalled requests whose fate is unknown,
+ * @run:  ring of the offsets (pool.h) of unsignalled requests whose fate is unknown,
  *        in posting order; @run_tail is written under @lock, @run_head by the
  *        completion of requests (one at a time for an EP)
  * @run_mask: size of the ring less one
  * @run_len: unsignalled requests since the last signalled one; under @lock
+ * @bad: where the verbs layer says which request it refused; under @lock
  * @run_max: request number so many of a run is signalled all the same
+ *
+ * @stranded: slots, linked by ev.next, whose requests the device has not got;
+ *        done is called once the QP is drained; under @lock
  *
  * kdapl_slot.run_end of a request is @run_tail when it was posted: a
  * completion releases the members up to there, see complete.c.
@@ -31,7 +35,9 @@ struct kdapl_sq {
 	u32 run_max;
 	u32 run_mask;
 	u32 *run;
+	const struct ib_send_wr *bad;
 	struct kdapl_pool pool;
+	struct kdapl_event *stranded;
 	u32 run_head ____cacheline_aligned_in_smp;
 };
 
@@ -56,6 +62,7 @@ struct kdapl_marker {
 /* kdapl_ep.slow: why a completion leaves the straight path */
 #define KDAPL_EP_PARK		0x01	/* no connection yet: park it */
 #define KDAPL_EP_WATCH		0x02	/* DISCONNECT_PENDING: the work waits for requests */
+#define KDAPL_EP_SOLICITED	0x04	/* receives are in solicited-wait mode; constant */
 
 /* kdapl_ep.todo: bits for the connection work, see cm.c */
 enum kdapl_todo {
@@ -85,8 +92,12 @@ struct kdapl_first_error {
  * @obj:    header
  * @qp:     NULL while unconfigured and on a shell; RCU. Written under @mutex
  * @post:   KDAPL_EP_MAY_*; follows @state
+ * @straight: BIT(DAT_DTOS): what may be posted with one segment and no flags,
+ *          and needs no more than that; follows @state
  * @slow:   KDAPL_EP_PARK, KDAPL_EP_WATCH; written under @lock
  * @zone:   pz->zone << KDAPL_ZONE_SHIFT
+ * @need_read: zone and privilege for local memory that is read
+ * @need_write: likewise, written
  * @bad_send_flags: completion flags that a send must not carry; the other
  *          two alike for RDMA and for receives
  * @state:  DAT_EP_STATE; written under @lock
@@ -121,10 +132,13 @@ struct kdapl_ep {
 	struct kdapl_obj obj;
 	struct ib_qp __rcu *qp;
 	u8 post;
+	u8 straight;
 	u8 slow;
 	u8 state;
 	bool srq_attached;
 	u32 zone;
+	u32 need_read;
+	u32 need_write;
 	u32 bad_send_flags;
 	u32 bad_rdma_flags;
 	u32 bad_recv_flags;
@@ -140,6 +154,7 @@ struct kdapl_ep {
 	struct kdapl_evd *connect_evd;
 	struct kdapl_scq *scq;		/* its receives are in solicited-wait mode */
 	struct kdapl_pool rq;
+	const struct ib_recv_wr *bad_recv;	/* verbs want a place; nobody reads it */
 	struct kdapl_sq sq;
 
 	spinlock_t lock;	/* state, parked, first_error, ... */
@@ -234,6 +249,8 @@ static inline void kdapl_ep_kick(struct kdapl_ep *ep, enum kdapl_todo what)
  * Process context, ep->mutex held. 0, -ETIMEDOUT.
  */
 int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all);
+/* A request waits for the drain, and is told of it by its cqe.done; sq->lock held */
+void kdapl_sq_strand(struct kdapl_sq *sq, struct kdapl_slot *slot);
 /* Posts the marker once behind an unsignalled tail; process context */
 void kdapl_ep_post_marker(struct kdapl_ep *ep);
 /* Requests that have not completed, unsignalled ones of unknown fate included */

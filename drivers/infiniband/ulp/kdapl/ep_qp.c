@@ -166,6 +166,8 @@ int kdapl_ep_build(struct kdapl_ep *ep, struct ib_device *ibdev)
 		goto err_sq;
 	}
 	ep->scq = ep->cq->scq;
+	if (ep->scq)
+		ep->slow |= KDAPL_EP_SOLICITED;
 	qp = kdapl_ep_make_qp(ep);
 	if (IS_ERR(qp)) {
 		ret = PTR_ERR(qp);

@@ -96,7 +96,7 @@ void kdapl_fast_abort(struct kdapl_ep *ep, struct kdapl_slot *slot)
 int kdapl_fast_post(struct kdapl_ep *ep, struct kdapl_slot *slot, struct ib_send_wr *first,
 		    u32 flags, struct ib_send_wr **bad)
 {
-	u32 run_len = ep->sq.run_len, idx = slot->idx;
+	u32 run_len = ep->sq.run_len, idx = kdapl_slot_idx(slot);
 	u8 op = slot->ev.op;
 	int err;
 

@@ -222,7 +222,29 @@ struct kdapl_obj *kdapl_obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 	if (obj && !refcount_inc_not_zero(&obj->ref))
 		obj = NULL;
 	rcu_read_unlock();
+	/* The memory of a connection request may have a new owner by now */
+	if (obj && READ_ONCE(obj->handle) != (unsigned long)handle) {
+		kdapl_obj_put(obj);
+		obj = NULL;
+	}
 	return obj;
+}
+
+/**
+ * kdapl_obj_is_live - does a handle name an object of a type?
+ * @handle: any value at all
+ * @type:   the type
+ *
+ * Context: any. The answer may be out of date at once.
+ */
+bool kdapl_obj_is_live(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
+{
+	bool live;
+
+	rcu_read_lock();
+	live = kdapl_obj_lookup(handle, type);
+	rcu_read_unlock();
+	return live;
 }
 
 /**

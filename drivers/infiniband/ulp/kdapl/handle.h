@@ -83,6 +83,7 @@ void kdapl_obj_publish(struct kdapl_obj *obj);
 bool kdapl_obj_unpublish(struct kdapl_obj *obj);
 struct kdapl_obj *kdapl_obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
 struct kdapl_obj *kdapl_obj_get_any(DAT_HANDLE handle);
+bool kdapl_obj_is_live(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
 struct kdapl_obj *kdapl_obj_next(u32 *idx, DAT_HANDLE_TYPE type);
 bool kdapl_obj_pin(struct kdapl_obj *obj);
 void kdapl_obj_put(struct kdapl_obj *obj);
@@ -106,6 +107,27 @@ int kdapl_obj_retire(struct kdapl_obj *obj);
 #define kdapl_read_unlock(flags)	local_irq_restore(flags)
 #endif
 
+/*
+ * The same for who takes no lock and need not keep interrupts out: a CPU that
+ * does not schedule is one that a grace period waits for.
+ */
+#ifdef CONFIG_PREEMPT_RT
+#define kdapl_peek_lock()		rcu_read_lock()
+#define kdapl_peek_unlock()		rcu_read_unlock()
+#else
+#define kdapl_peek_lock()		preempt_disable()
+#define kdapl_peek_unlock()		preempt_enable()
+#endif
+
+/* And for done callbacks, which no CPU leaves for another task, but on RT */
+#ifdef CONFIG_PREEMPT_RT
+#define kdapl_done_lock()		rcu_read_lock()
+#define kdapl_done_unlock()		rcu_read_unlock()
+#else
+#define kdapl_done_lock()		do { } while (0)
+#define kdapl_done_unlock()		do { } while (0)
+#endif
+
 #define kdapl_dereference(p)		rcu_dereference_check(p, !preemptible())
 
 static inline u32 kdapl_obj_id(const struct kdapl_obj *obj)
@@ -119,26 +141,33 @@ static inline unsigned int kdapl_handle_type(unsigned long handle)
 }
 
 /**
- * kdapl_obj_lookup - find the object that a handle names
+ * kdapl_obj_find - find the object that a handle names
  * @handle: any value at all
  * @type:   the type it must have
+ * @obj:    takes the object
  *
  * Context: any, inside a read section; the object stays until its end.
- * Return: the object, or NULL for a value that is no live handle of @type.
+ * Return: false for a value that is no live handle of @type.
  */
-static __always_inline struct kdapl_obj *kdapl_obj_lookup(DAT_HANDLE handle,
-							  DAT_HANDLE_TYPE type)
+static __always_inline bool kdapl_obj_find(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
+					   struct kdapl_obj **obj)
 {
 	unsigned long h = (unsigned long)handle;
 	struct kdapl_handle_page *page;
-	struct kdapl_obj *obj;
 
 	page = READ_ONCE(kdapl_handle_pages[(h >> KDAPL_HANDLE_PAGE_SHIFT) &
 					    (KDAPL_HANDLE_PAGES - 1)]);
-	obj = kdapl_dereference(page->slot[h & (KDAPL_HANDLE_PAGE_SLOTS - 1)].obj);
-	if (unlikely(obj->handle != h || kdapl_handle_type(h) != type))
-		return NULL;
-	return obj;
+	*obj = kdapl_dereference(page->slot[h & (KDAPL_HANDLE_PAGE_SLOTS - 1)].obj);
+	return (*obj)->handle == h && kdapl_handle_type(h) == type;
+}
+
+/* The same for who likes NULL better */
+static __always_inline struct kdapl_obj *kdapl_obj_lookup(DAT_HANDLE handle,
+							  DAT_HANDLE_TYPE type)
+{
+	struct kdapl_obj *obj;
+
+	return kdapl_obj_find(handle, type, &obj) ? obj : NULL;
 }
 
 static inline DAT_HANDLE kdapl_obj_handle(const struct kdapl_obj *obj)

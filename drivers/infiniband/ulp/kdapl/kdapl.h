@@ -294,17 +294,43 @@ static inline struct kdapl_pz *to_kdapl_pz(struct kdapl_obj *obj)
 #define KDAPL_LMR_PAGES		BIT(KDAPL_LMR_INDEX_BITS - KDAPL_LMR_PAGE_SHIFT)
 
 /*
+ * An lmr_context is page:14 | generation, high:6 | entry in the page:6 |
+ * generation, low:6. So the page is found by one shift, and the offset in it
+ * by one mask: a descriptor has 64 bytes.
+ */
+#define KDAPL_LMR_CTX_PAGE	18
+#define KDAPL_LMR_CTX_ENTRY	((u32)(KDAPL_LMR_PAGE_DESCS - 1) << 6)
+#define KDAPL_LMR_GENERATIONS	BIT(12)
+
+static inline u32 kdapl_lmr_context(u32 generation, u32 idx)
+{
+	return idx >> KDAPL_LMR_PAGE_SHIFT << KDAPL_LMR_CTX_PAGE | (generation >> 6) << 12 |
+	       (idx & (KDAPL_LMR_PAGE_DESCS - 1)) << 6 | (generation & 63);
+}
+
+static inline u32 kdapl_lmr_index(u32 context)
+{
+	return context >> KDAPL_LMR_CTX_PAGE << KDAPL_LMR_PAGE_SHIFT |
+	       (context & KDAPL_LMR_CTX_ENTRY) >> 6;
+}
+
+static inline u32 kdapl_lmr_generation(u32 context)
+{
+	return (context >> 12 & 63) << 6 | (context & 63);
+}
+
+/*
  * What a post needs to know of an LMR, inline in the pages of a table that
- * grows and never shrinks. An lmr_context is generation:12 | index:20.
+ * grows and never shrinks.
  *
  * @zp is zone:24 | privileges:8, so that one XOR and one test check both;
  * 0 in an entry without LMR. An entry is emptied (zp, then context) before
  * the LMR is invalidated, and reused only after a grace period. @next_free of
- * a free entry: index of the next one, and the generation used last, placed as
- * in a context; lmr.c's lock.
+ * a free entry: index of the next one, and the generation used last, as in a
+ * context; lmr_table.c's lock.
  */
 struct kdapl_lmr_desc {
-	u64 start;
+	u64 base;			/* what makes an address an offset: less the start */
 	u64 length;
 	u32 lkey;
 	u32 zp;
@@ -326,10 +352,9 @@ extern struct kdapl_lmr_desc_page *kdapl_lmr_pages[KDAPL_LMR_PAGES];
 /* Table entry of a context; compare desc->context before believing it. Read section */
 static __always_inline const struct kdapl_lmr_desc *kdapl_lmr_desc(DAT_LMR_CONTEXT context)
 {
-	u32 idx = context & ((1U << KDAPL_LMR_INDEX_BITS) - 1);
+	void *page = READ_ONCE(kdapl_lmr_pages[context >> KDAPL_LMR_CTX_PAGE]);
 
-	return &READ_ONCE(kdapl_lmr_pages[idx >> KDAPL_LMR_PAGE_SHIFT])->desc[idx &
-			(KDAPL_LMR_PAGE_DESCS - 1)];
+	return page + (context & KDAPL_LMR_CTX_ENTRY);
 }
 
 #include "fast.h"
@@ -496,6 +521,7 @@ struct kdapl_cq {
  * @srq:   NULL on a shell; RCU, posts read it
  * @pool:  slots
  * @zone:  pz->zone << KDAPL_ZONE_SHIFT, compared with descriptors
+ * @need_write: zone and privilege of memory that is written
  * @state: DAT_SRQ_STATE
  * @mutex: guards @cqs and writes to @eps
  * @eps:   EPs by the value of their QP pointer; RCU
@@ -508,8 +534,10 @@ struct kdapl_srq {
 	struct kdapl_obj obj;
 	struct ib_srq __rcu *srq;
 	u32 zone;
+	u32 need_write;
 	u32 max_iov;
 	struct kdapl_pool pool;
+	const struct ib_recv_wr *bad_recv;	/* verbs want a place; nobody reads it */
 	struct kdapl_pz *pz;
 	DAT_SRQ_STATE state;
 	u32 low_watermark;
@@ -518,6 +546,12 @@ struct kdapl_srq {
 	DECLARE_HASHTABLE(eps, KDAPL_SRQ_HASH_BITS);
 	atomic64_t lost;
 };
+
+/* Place in kdapl_srq.eps: drivers' QPs lie 1 KiB and more apart */
+static __always_inline u32 kdapl_srq_bucket(const struct ib_qp *qp)
+{
+	return ((unsigned long)qp >> 10) & (BIT(KDAPL_SRQ_HASH_BITS) - 1);
+}
 
 void kdapl_srq_destroy(struct kdapl_srq *srq);
 void kdapl_srq_shell(struct kdapl_srq *srq);

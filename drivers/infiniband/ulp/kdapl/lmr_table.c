@@ -19,7 +19,6 @@
 #include "kdapl.h"
 
 #define KDAPL_LMR_MAX		BIT(KDAPL_LMR_INDEX_BITS)
-#define KDAPL_LMR_INDEX_MASK	((u32)KDAPL_LMR_MAX - 1)
 /* Free indexes that are kept waiting while new ones can be had */
 #define KDAPL_LMR_KEEP_FREE	256
 
@@ -98,12 +97,12 @@ static int kdapl_lmr_grow(void)
  */
 u32 kdapl_lmr_next_context(u32 context)
 {
-	u32 gen = (context >> KDAPL_LMR_INDEX_BITS) + 1;
+	u32 gen = kdapl_lmr_generation(context) + 1;
 
 	/* The generation after the last is 1: 0 would make context 0 */
-	if (gen >> (32 - KDAPL_LMR_INDEX_BITS))
+	if (gen == KDAPL_LMR_GENERATIONS)
 		gen = 1;
-	return gen << KDAPL_LMR_INDEX_BITS | (context & KDAPL_LMR_INDEX_MASK);
+	return kdapl_lmr_context(gen, kdapl_lmr_index(context));
 }
 
 /**
@@ -118,7 +117,7 @@ u32 kdapl_lmr_next_context(u32 context)
 struct kdapl_lmr_desc *kdapl_lmr_desc_get(struct kdapl_lmr *lmr, u32 *context)
 {
 	struct kdapl_lmr_desc *desc = NULL;
-	u32 idx;
+	u32 idx, gen;
 
 	mutex_lock(&table_mutex);
 	if (first_unused < KDAPL_LMR_MAX && nfree < KDAPL_LMR_KEEP_FREE && !kdapl_lmr_grow()) {
@@ -127,11 +126,12 @@ struct kdapl_lmr_desc *kdapl_lmr_desc_get(struct kdapl_lmr *lmr, u32 *context)
 	} else if (nfree) {
 		idx = free_head;
 		desc = kdapl_lmr_desc_at(idx);
-		free_head = desc->next_free & KDAPL_LMR_INDEX_MASK;
+		free_head = kdapl_lmr_index(desc->next_free);
 		nfree--;
 	}
 	if (desc) {
-		*context = kdapl_lmr_next_context((desc->next_free & ~KDAPL_LMR_INDEX_MASK) | idx);
+		gen = kdapl_lmr_generation(desc->next_free);
+		*context = kdapl_lmr_next_context(kdapl_lmr_context(gen, idx));
 		desc->lmr = lmr;
 	}
 	mutex_unlock(&table_mutex);
@@ -150,7 +150,7 @@ struct kdapl_lmr_desc *kdapl_lmr_desc_get(struct kdapl_lmr *lmr, u32 *context)
 void kdapl_lmr_desc_refill(struct kdapl_lmr_desc *desc, const DAT_LMR_PARAM *param,
 			   u32 lkey, u32 zp)
 {
-	desc->start = param->registered_address;
+	desc->base = -param->registered_address;
 	desc->length = param->registered_size;
 	desc->lkey = lkey;
 	WRITE_ONCE(desc->context, param->lmr_context);
@@ -193,7 +193,7 @@ void kdapl_lmr_desc_empty(struct kdapl_lmr_desc *desc)
  */
 void kdapl_lmr_desc_put(u32 context)
 {
-	u32 idx = context & KDAPL_LMR_INDEX_MASK;
+	u32 idx = kdapl_lmr_index(context);
 	struct kdapl_lmr_desc *tail;
 
 	mutex_lock(&table_mutex);
@@ -202,7 +202,7 @@ void kdapl_lmr_desc_put(u32 context)
 	kdapl_lmr_desc_at(idx)->lmr = NULL;
 	if (nfree++) {
 		tail = kdapl_lmr_desc_at(free_tail);
-		tail->next_free = (tail->next_free & ~KDAPL_LMR_INDEX_MASK) | idx;
+		tail->next_free = kdapl_lmr_context(kdapl_lmr_generation(tail->next_free), idx);
 	} else {
 		free_head = idx;
 	}

@@ -7,6 +7,7 @@
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 #include "pool.h"
 
 /**
@@ -29,22 +30,31 @@ int kdapl_pool_init(struct kdapl_pool *pool, u32 depth, u32 max_sge,
 		    struct kdapl_ep *ep, bool recv, int node)
 {
 	struct kdapl_slot *slot;
+	size_t size;
 	u32 i;
 
-	pool->head = KDAPL_SLOT_NONE;
+	pool->head = KDAPL_POOL_NONE;
 	pool->base = NULL;
 	pool->depth = depth;
 	pool->max_sge = max_sge;
 	pool->stride = ALIGN(struct_size(slot, sge, max_sge), 16);
 	if (!depth)
 		return 0;
-	pool->base = kvzalloc_node(array_size(depth, pool->stride), GFP_KERNEL, node);
+	size = array_size(depth, pool->stride);
+	/* The word of a slot has 32 bits for its offset */
+	if (size > U32_MAX)
+		return -ENOMEM;
+	/* kmalloc would round up to a power of two, for nothing */
+	if (size > PAGE_SIZE)
+		pool->base = vzalloc_node(size, node);
+	else
+		pool->base = kzalloc_node(size, GFP_KERNEL, node);
 	if (!pool->base)
 		return -ENOMEM;
 
 	for (i = depth; i-- > 0;) {
 		slot = kdapl_pool_slot(pool, i);
-		slot->idx = i;
+		slot->word = (u64)i * pool->stride;
 		slot->pool = pool;
 		slot->cqe.done = done;
 		slot->ev.kind = KDAPL_EV_DTO;
@@ -73,7 +83,7 @@ void kdapl_pool_exit(struct kdapl_pool *pool)
 	kvfree(pool->base);
 	pool->base = NULL;
 	pool->depth = 0;
-	pool->head = KDAPL_SLOT_NONE;
+	pool->head = KDAPL_POOL_NONE;
 }
 
 /**
@@ -107,11 +117,13 @@ u32 kdapl_pool_count(const struct kdapl_pool *pool, enum kdapl_slot_state state)
  */
 u32 kdapl_pool_free_count(const struct kdapl_pool *pool)
 {
-	u32 idx = (u32)READ_ONCE(pool->head);
+	u32 off = (u32)READ_ONCE(pool->head);
+	const struct kdapl_slot *slot;
 	u32 n = 0;
 
-	while (idx != KDAPL_SLOT_NONE && n < pool->depth) {
-		idx = READ_ONCE(kdapl_pool_slot(pool, idx)->free_next);
+	while (off != KDAPL_POOL_NONE && n < pool->depth) {
+		slot = pool->base + off;
+		off = (u32)READ_ONCE(slot->free_next);
 		n++;
 	}
 	return n;

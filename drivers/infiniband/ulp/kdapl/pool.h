@@ -2,11 +2,16 @@
 /*
  * Slot pools: an array of slots and a stack of the free ones.
  *
- * The stack head is one 64-bit word, tag:32 | index:32, moved by cmpxchg; the
- * tag makes a head that was taken and put back in between compare unequal.
  * Get and put run in any context and on any number of CPUs at once. Not a
  * ring: a ring stops at its oldest slot while that one's event lies
  * undelivered, a stack does not.
+ *
+ * The stack is linked by words of 64 bits, tag:32 | offset of a slot in the
+ * array:32. A free slot keeps the word that names the one below it, the head
+ * is the word of the topmost. Each slot counts its own tag up when it is put
+ * back, so that a word never names the same stay on the stack twice: who has
+ * read head and the word below it, and finds head unchanged by cmpxchg, may
+ * believe both, whatever was taken and put back in between.
  */
 #ifndef _KDAPL_POOL_H_
 #define _KDAPL_POOL_H_
@@ -14,9 +19,12 @@
 #include <linux/atomic.h>
 #include "wr.h"
 
+/* Offset in the head of an empty stack, and in the word below the lowest slot */
+#define KDAPL_POOL_NONE		U32_MAX
+
 /**
  * struct kdapl_pool - slots of one queue
- * @head:   the free stack; written by cmpxchg only
+ * @head:   word of the topmost free slot; written by cmpxchg only
  * @base:   the slots, @stride bytes apart
  * @stride: bytes of one slot with its segments
  * @depth:  number of slots
@@ -42,27 +50,41 @@ static __always_inline struct kdapl_slot *kdapl_pool_slot(const struct kdapl_poo
 	return pool->base + (size_t)idx * pool->stride;
 }
 
+/* The number of a slot in its pool, for those who want to show it */
+static inline u32 kdapl_slot_idx(const struct kdapl_slot *slot)
+{
+	return (u32)slot->word / slot->pool->stride;
+}
+
 /**
- * kdapl_pool_get - take a free slot
+ * kdapl_pool_take - take a free slot
  * @pool: the pool; depth 0 is legal and always empty
+ * @slot: takes the slot, now the caller's
  *
  * Context: any.
- * Return: the slot, now the caller's, or NULL when none is free.
+ * Return: false when none is free.
  */
-static __always_inline struct kdapl_slot *kdapl_pool_get(struct kdapl_pool *pool)
+static __always_inline bool kdapl_pool_take(struct kdapl_pool *pool, struct kdapl_slot **slot)
 {
 	u64 head = READ_ONCE(pool->head);
-	struct kdapl_slot *slot;
-	u64 next;
+	u64 below;
 
 	do {
-		if (unlikely((u32)head == KDAPL_SLOT_NONE))
-			return NULL;
-		slot = kdapl_pool_slot(pool, (u32)head);
-		/* May be stale when another CPU took the slot: the tag tells */
-		next = ((head >> 32) + 1) << 32 | READ_ONCE(slot->free_next);
-	} while (unlikely(!try_cmpxchg64(&pool->head, &head, next)));
-	return slot;
+		if (unlikely((u32)head == KDAPL_POOL_NONE))
+			return false;
+		*slot = pool->base + (u32)head;
+		/* Anything, when another CPU has taken the slot: head tells */
+		below = READ_ONCE((*slot)->free_next);
+	} while (unlikely(!try_cmpxchg64(&pool->head, &head, below)));
+	return true;
+}
+
+/* The same for who likes NULL better */
+static inline struct kdapl_slot *kdapl_pool_get(struct kdapl_pool *pool)
+{
+	struct kdapl_slot *slot;
+
+	return kdapl_pool_take(pool, &slot) ? slot : NULL;
 }
 
 /**
@@ -74,20 +96,20 @@ static __always_inline struct kdapl_slot *kdapl_pool_get(struct kdapl_pool *pool
  */
 static __always_inline void kdapl_pool_put(struct kdapl_pool *pool, struct kdapl_slot *slot)
 {
+	u64 word = slot->word + BIT_ULL(32);
 	u64 head = READ_ONCE(pool->head);
-	u64 next;
 
+	slot->word = word;
 	WRITE_ONCE(slot->state, KDAPL_SLOT_FREE);
 	do {
-		WRITE_ONCE(slot->free_next, (u32)head);
-		next = ((head >> 32) + 1) << 32 | slot->idx;
-	} while (unlikely(!try_cmpxchg64(&pool->head, &head, next)));
+		WRITE_ONCE(slot->free_next, head);
+	} while (unlikely(!try_cmpxchg64(&pool->head, &head, word)));
 }
 
 /* Was this the last free slot? A hint, good enough to decide on signalling */
 static __always_inline bool kdapl_pool_empty(const struct kdapl_pool *pool)
 {
-	return (u32)READ_ONCE(pool->head) == KDAPL_SLOT_NONE;
+	return (u32)READ_ONCE(pool->head) == KDAPL_POOL_NONE;
 }
 
 #endif /* _KDAPL_POOL_H_ */

@@ -172,7 +172,7 @@ void kdapl_srq_attach(struct kdapl_ep *ep, const struct ib_qp *qp)
 {
 	mutex_lock(&ep->srq->mutex);
 	ep->qp_value = qp;
-	hash_add_rcu(ep->srq->eps, &ep->srq_node, (unsigned long)qp);
+	hlist_add_head_rcu(&ep->srq_node, &ep->srq->eps[kdapl_srq_bucket(qp)]);
 	mutex_unlock(&ep->srq->mutex);
 }
 
@@ -235,6 +235,7 @@ static DAT_RETURN kdapl_srq_create(struct kdapl_ia *ia, struct kdapl_pz *pz,
 	}
 	srq->pz = pz;
 	srq->zone = pz->zone << KDAPL_ZONE_SHIFT;
+	srq->need_write = srq->zone | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 	srq->max_iov = attr->max_recv_iov;
 	srq->state = DAT_SRQ_STATE_OPERATIONAL;
 	mutex_init(&srq->mutex);

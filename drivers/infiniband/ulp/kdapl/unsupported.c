@@ -6,21 +6,10 @@
  * will never offer stands in refused.c.
  */
 #include <linux/export.h>
-#include <linux/rcupdate.h>
 
 #include "handle.h"
 
 #define NOT_BUILT	DAT_ERROR(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE)
-
-static bool is_live(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
-{
-	bool live;
-
-	rcu_read_lock();
-	live = kdapl_obj_lookup(handle, type);
-	rcu_read_unlock();
-	return live;
-}
 
 /**
  * dat_ia_memtype_hint - length and alignment that suit a registration
@@ -40,7 +29,7 @@ DAT_RETURN dat_ia_memtype_hint(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 			       DAT_VLEN *preferred_length,
 			       DAT_VADDR *preferred_alignment)
 {
-	if (!is_live(ia_handle, DAT_HANDLE_TYPE_IA))
+	if (!kdapl_obj_is_live(ia_handle, DAT_HANDLE_TYPE_IA))
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	return NOT_BUILT;
 }
@@ -56,7 +45,7 @@ EXPORT_SYMBOL_GPL(dat_ia_memtype_hint);
  */
 DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
 {
-	if (!is_live(evd_handle, DAT_HANDLE_TYPE_EVD))
+	if (!kdapl_obj_is_live(evd_handle, DAT_HANDLE_TYPE_EVD))
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_NO_SUBTYPE);
 	return NOT_BUILT;
 }
@@ -75,7 +64,7 @@ DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle,
 			 DAT_EP_PARAM_MASK ep_param_mask,
 			 const DAT_EP_PARAM *ep_param)
 {
-	if (!is_live(ep_handle, DAT_HANDLE_TYPE_EP))
+	if (!kdapl_obj_is_live(ep_handle, DAT_HANDLE_TYPE_EP))
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	return NOT_BUILT;
 }
@@ -99,9 +88,9 @@ DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle,
 			      DAT_COUNT private_data_size,
 			      const DAT_PVOID private_data, DAT_QOS qos)
 {
-	if (!is_live(ep_handle, DAT_HANDLE_TYPE_EP))
+	if (!kdapl_obj_is_live(ep_handle, DAT_HANDLE_TYPE_EP))
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	if (!is_live(dup_ep_handle, DAT_HANDLE_TYPE_EP))
+	if (!kdapl_obj_is_live(dup_ep_handle, DAT_HANDLE_TYPE_EP))
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	return NOT_BUILT;
 }
@@ -120,7 +109,7 @@ DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
 				  const DAT_LMR_TRIPLET *local_segments,
 				  DAT_VLEN num_segments)
 {
-	if (!is_live(ia_handle, DAT_HANDLE_TYPE_IA))
+	if (!kdapl_obj_is_live(ia_handle, DAT_HANDLE_TYPE_IA))
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	return NOT_BUILT;
 }
@@ -139,7 +128,7 @@ DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
 				   const DAT_LMR_TRIPLET *local_segments,
 				   DAT_VLEN num_segments)
 {
-	if (!is_live(ia_handle, DAT_HANDLE_TYPE_IA))
+	if (!kdapl_obj_is_live(ia_handle, DAT_HANDLE_TYPE_IA))
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	return NOT_BUILT;
 }
@@ -156,7 +145,7 @@ EXPORT_SYMBOL_GPL(dat_lmr_sync_rdma_write);
 DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle,
 			  DAT_COUNT srq_max_recv_dto)
 {
-	if (!is_live(srq_handle, DAT_HANDLE_TYPE_SRQ))
+	if (!kdapl_obj_is_live(srq_handle, DAT_HANDLE_TYPE_SRQ))
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
 	return NOT_BUILT;
 }
@@ -172,7 +161,7 @@ EXPORT_SYMBOL_GPL(dat_srq_resize);
  */
 DAT_RETURN dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark)
 {
-	if (!is_live(srq_handle, DAT_HANDLE_TYPE_SRQ))
+	if (!kdapl_obj_is_live(srq_handle, DAT_HANDLE_TYPE_SRQ))
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
 	return NOT_BUILT;
 }
@@ -194,7 +183,7 @@ DAT_RETURN dat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual,
 			      DAT_PSP_FLAGS psp_flags,
 			      DAT_PSP_HANDLE *psp_handle)
 {
-	if (!is_live(ia_handle, DAT_HANDLE_TYPE_IA))
+	if (!kdapl_obj_is_live(ia_handle, DAT_HANDLE_TYPE_IA))
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	return NOT_BUILT;
 }
@@ -216,9 +205,9 @@ DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 			  DAT_EP_HANDLE ep_handle, DAT_EVD_HANDLE evd_handle,
 			  DAT_RSP_HANDLE *rsp_handle)
 {
-	if (!is_live(ia_handle, DAT_HANDLE_TYPE_IA))
+	if (!kdapl_obj_is_live(ia_handle, DAT_HANDLE_TYPE_IA))
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-	if (!is_live(ep_handle, DAT_HANDLE_TYPE_EP))
+	if (!kdapl_obj_is_live(ep_handle, DAT_HANDLE_TYPE_EP))
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	return NOT_BUILT;
 }
@@ -237,7 +226,7 @@ DAT_RETURN dat_rsp_query(DAT_RSP_HANDLE rsp_handle,
 			 DAT_RSP_PARAM_MASK rsp_param_mask,
 			 DAT_RSP_PARAM *rsp_param)
 {
-	if (!is_live(rsp_handle, DAT_HANDLE_TYPE_RSP))
+	if (!kdapl_obj_is_live(rsp_handle, DAT_HANDLE_TYPE_RSP))
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RSP);
 	return NOT_BUILT;
 }
@@ -252,7 +241,7 @@ EXPORT_SYMBOL_GPL(dat_rsp_query);
  */
 DAT_RETURN dat_rsp_free(DAT_RSP_HANDLE rsp_handle)
 {
-	if (!is_live(rsp_handle, DAT_HANDLE_TYPE_RSP))
+	if (!kdapl_obj_is_live(rsp_handle, DAT_HANDLE_TYPE_RSP))
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RSP);
 	return NOT_BUILT;
 }
@@ -268,7 +257,7 @@ EXPORT_SYMBOL_GPL(dat_rsp_free);
  */
 DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 {
-	if (!is_live(cr_handle, DAT_HANDLE_TYPE_CR))
+	if (!kdapl_obj_is_live(cr_handle, DAT_HANDLE_TYPE_CR))
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
 	return NOT_BUILT;
 }

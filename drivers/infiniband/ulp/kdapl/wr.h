@@ -20,8 +20,6 @@
 
 struct kdapl_fast;
 
-#define KDAPL_SLOT_NONE		U32_MAX
-
 /* kdapl_slot.flags: the Consumer's completion flags (DAT_COMPLETION_*) in the low byte, and: */
 #define KDAPL_SLOT_SIGNALLED	0x0100	/* raises a CQE also on success */
 #define KDAPL_SLOT_RECV		0x0200	/* on a receive queue or an SRQ */
@@ -40,11 +38,11 @@ enum kdapl_slot_state {
  * @cqe:     what the completion carries; done is set for good
  * @ev:      node of its completion event; ev.ep is the EP (SRQ: set by done)
  * @cookie:  the Consumer's word
+ * @free_next: while free: word of the slot below it on the stack, see pool.h
  * @pool:    where it goes back to
- * @free_next: next index on the free stack; valid while free
+ * @word:    tag and own offset in the pool
  * @run_end: requests: position in the run ring, see struct kdapl_sq
  * @invalidated: receives: key that the peer's message invalidated
- * @idx:     own index in the pool, constant
  * @flags:   KDAPL_SLOT_*, completion flags
  * @state:   enum kdapl_slot_state
  * @rdma:    the request; @reg one that registers memory; @recv the receive.
@@ -56,16 +54,19 @@ enum kdapl_slot_state {
 struct kdapl_slot {
 	struct ib_cqe cqe;
 	struct kdapl_event ev;
-	u64 cookie;
+	union {
+		u64 cookie;
+		u64 free_next;
+	};
 	struct kdapl_pool *pool;
-	u32 free_next;
+	u64 word;
 	union {
 		u32 run_end;
 		u32 invalidated;
 	};
-	u32 idx;
 	u16 flags;
 	u8 state;
+	u8 unused;	/* written with the two before it, in one store */
 	union {
 		struct ib_rdma_wr rdma;
 		struct ib_reg_wr reg;

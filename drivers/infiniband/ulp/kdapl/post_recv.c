@@ -1,0 +1,379 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Posting receives: dat_ep_post_recv, dat_srq_post_recv.
+ *
+ * Called as the requests of post.c, whose head tells the order of checks and
+ * of the two ways. A receive needs no lock: nothing asks in which order slot
+ * and verbs call of two receives on different CPUs come, and the device keeps
+ * its own queue. So it does not need interrupts off either; its read section
+ * (kdapl_peek_lock()) keeps the CPU, which is what a grace period waits for.
+ */
+#include <linux/export.h>
+#include "segment.h"
+#include "trace.h"
+
+#define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
+
+/* No DAT_RETURN: the straight way has not been open */
+#define KDAPL_NOT_STRAIGHT	((DAT_RETURN)~0U)
+
+/* A receive, as it came */
+struct kdapl_receive {
+	DAT_COUNT n;
+	const DAT_LMR_TRIPLET *iov;
+	u64 cookie;
+	u32 flags;
+};
+
+/* Step 11 of a receive that the verbs layer refused */
+static __cold noinline DAT_RETURN kdapl_recv_undo(struct kdapl_pool *pool, struct kdapl_slot *slot,
+						  int err, enum dat_return_subtype full)
+{
+	kdapl_pool_put(pool, slot);
+	return err == -ENOMEM ? DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, full) :
+				DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+}
+
+/* Out of line, so that it costs the straight way no registers. Slot may be gone */
+static __cold noinline void kdapl_trace_recv(const struct kdapl_obj *obj,
+					     const struct kdapl_pool *pool, u32 off, u32 n,
+					     u32 flags)
+{
+	trace_kdapl_post(kdapl_obj_id(obj), DAT_DTO_RECEIVE, off / pool->stride, n, 0, flags);
+}
+
+/* ---- the way of any receive -------------------------------------------- */
+
+/* Step 7; without @slot only the verdict */
+static DAT_RETURN kdapl_check_segments(const struct kdapl_receive *r, u32 need,
+				       struct kdapl_slot *slot, struct kdapl_segments *segs)
+{
+	u32 privilege = DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+	DAT_RETURN ret;
+
+	if (slot) {
+		*segs = kdapl_segments_fill(r->iov, r->n, need, privilege, slot->sge);
+		if (likely(segs->num_sge >= 0))
+			return DAT_SUCCESS;
+	}
+	ret = kdapl_segments_reason(r->iov, r->n, need, privilege, &segs->total);
+	/* Mended by the Consumer while we looked: it was bad all the same */
+	return slot && ret == DAT_SUCCESS ? KDAPL_IP(DAT_INVALID_ARG3) : ret;
+}
+
+/* Steps 7 to 10 of a receive: the slot, filled in, or NULL and the reason in @ret */
+static struct kdapl_slot *kdapl_get_recv(struct kdapl_pool *pool, u32 need,
+					 const struct kdapl_receive *r, bool notify,
+					 DAT_RETURN *ret)
+{
+	struct kdapl_segments segs;
+	struct kdapl_slot *slot;
+
+	slot = kdapl_pool_get(pool);
+	*ret = kdapl_check_segments(r, need, slot, &segs);
+	/* A receive has no size limit but that of the sum itself (G-19) */
+	if (*ret == DAT_SUCCESS && segs.total > U32_MAX)
+		*ret = KDAPL_IP(DAT_INVALID_ARG2);
+	if (unlikely(*ret != DAT_SUCCESS)) {
+		if (slot)
+			kdapl_pool_put(pool, slot);
+		return NULL;
+	}
+	if (unlikely(!slot)) {
+		*ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		return NULL;
+	}
+	slot->cookie = r->cookie;
+	slot->flags = r->flags | KDAPL_SLOT_RECV;
+	slot->ev.kind = KDAPL_EV_DTO;
+	slot->ev.op = DAT_DTO_RECEIVE;
+	slot->ev.status = DAT_DTO_SUCCESS;
+	slot->ev.notify = notify;
+	WRITE_ONCE(slot->state, KDAPL_SLOT_POSTED);
+	slot->recv.num_sge = segs.num_sge;
+	return slot;
+}
+
+/* Why an EP takes no receive: it has none of its own, or is not configured */
+static __cold noinline DAT_RETURN kdapl_recv_state_error(const struct kdapl_ep *ep)
+{
+	if (ep->srq_attached)
+		return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE);
+	return kdapl_ep_state_error(READ_ONCE(ep->state));
+}
+
+/* Steps 3 to 6 */
+static DAT_RETURN kdapl_check_recv(const struct kdapl_ep *ep, const struct kdapl_receive *r)
+{
+	if ((u32)r->n > ep->max_recv_iov)
+		return KDAPL_IP(DAT_INVALID_ARG2);
+	if (r->n && !r->iov)
+		return KDAPL_IP(DAT_INVALID_ARG3);
+	if (r->flags & ep->bad_recv_flags)
+		return KDAPL_IP(DAT_INVALID_ARG5);
+	if (!(READ_ONCE(ep->post) & KDAPL_EP_MAY_RECV))
+		return kdapl_recv_state_error(ep);
+	return DAT_SUCCESS;
+}
+
+/* Any receive on an EP, from step 3 on. Inside the read section */
+static noinline DAT_RETURN kdapl_recv_any(struct kdapl_ep *ep, const struct kdapl_receive *r)
+{
+	struct kdapl_slot *slot;
+	struct ib_qp *qp;
+	DAT_RETURN ret;
+	u32 off;
+	int err;
+
+	ret = kdapl_check_recv(ep, r);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	slot = kdapl_get_recv(&ep->rq, ep->need_write, r,
+			      !(r->flags & DAT_COMPLETION_UNSIGNALLED_FLAG) && !ep->scq, &ret);
+	if (unlikely(!slot))
+		return ret;
+	qp = kdapl_dereference(ep->qp);
+	if (unlikely(!qp)) {
+		kdapl_flush_in_software(ep, slot);
+		return DAT_SUCCESS;
+	}
+	off = (u32)slot->word;
+	err = ib_post_recv(qp, &slot->recv, NULL);
+	if (unlikely(err))
+		return kdapl_recv_undo(&ep->rq, slot, err, DAT_RESOURCE_TEP);
+	if (trace_kdapl_post_enabled())
+		kdapl_trace_recv(&ep->obj, &ep->rq, off, r->n, r->flags);
+	/* No CQ of a solicited-wait EP calls for a flush (G-33) */
+	if (unlikely(ep->scq && READ_ONCE(ep->state) == DAT_EP_STATE_DISCONNECTED))
+		kdapl_scq_flush_soon(ep->scq);
+	return DAT_SUCCESS;
+}
+
+/* Any receive on an SRQ, from step 3 on. Inside the read section */
+static noinline DAT_RETURN kdapl_srq_recv_any(struct kdapl_srq *srq, const struct kdapl_receive *r)
+{
+	struct kdapl_slot *slot;
+	struct ib_srq *ibsrq;
+	DAT_RETURN ret;
+	u32 off;
+	int err;
+
+	if ((u32)r->n > srq->max_iov)
+		return KDAPL_IP(DAT_INVALID_ARG2);
+	if (r->n && !r->iov)
+		return KDAPL_IP(DAT_INVALID_ARG3);
+	slot = kdapl_get_recv(&srq->pool, srq->need_write, r, true, &ret);
+	if (unlikely(!slot))
+		return ret;
+	ibsrq = kdapl_dereference(srq->srq);
+	if (unlikely(!ibsrq))
+		/* A shell: nobody takes it any more, dat_srq_free returns it */
+		return DAT_SUCCESS;
+	off = (u32)slot->word;
+	err = ib_post_srq_recv(ibsrq, &slot->recv, NULL);
+	if (unlikely(err))
+		return kdapl_recv_undo(&srq->pool, slot, err, DAT_RESOURCE_SRQ);
+	if (trace_kdapl_post_enabled())
+		kdapl_trace_recv(&srq->obj, &srq->pool, off, r->n, 0);
+	return DAT_SUCCESS;
+}
+
+/* ---- the straight way -------------------------------------------------- */
+
+/* A slot, filled in; false if anything is not the usual */
+static __always_inline bool kdapl_recv_straight(struct kdapl_pool *pool, u32 need, u32 n,
+						const DAT_LMR_TRIPLET *iov, u64 cookie,
+						struct kdapl_slot **out)
+{
+	struct kdapl_slot *slot;
+	u64 length;
+
+	if (unlikely(!kdapl_pool_take(pool, &slot)))
+		return false;
+	*out = slot;
+	if (likely(n == 1)) {
+		slot->recv.num_sge = 1;
+		if (unlikely(!kdapl_segment_fill(iov, need, DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
+						 slot->sge)))
+			goto not_straight;
+	} else {
+		slot->recv.num_sge = n;
+		length = kdapl_segments_straight(iov, n, need, DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
+						 slot->sge);
+		/* Without limit but that of the sum itself (G-19) */
+		if (unlikely(!length || length > U32_MAX))
+			goto not_straight;
+	}
+	slot->cookie = cookie;
+	/* Constants that lie side by side are one store */
+	slot->ev.kind = KDAPL_EV_DTO;
+	slot->ev.notify = true;
+	slot->ev.status = DAT_DTO_SUCCESS;
+	slot->ev.op = DAT_DTO_RECEIVE;
+	slot->flags = KDAPL_SLOT_RECV;
+	slot->state = KDAPL_SLOT_POSTED;
+	slot->unused = 0;
+	return true;
+
+not_straight:
+	kdapl_pool_put(pool, slot);
+	return false;
+}
+
+static __always_inline DAT_RETURN kdapl_post_recv(struct kdapl_ep *ep, DAT_COUNT n,
+						  const DAT_LMR_TRIPLET *iov, u64 cookie,
+						  u32 flags)
+{
+	struct kdapl_slot *slot;
+	struct ib_qp *qp;
+	int err;
+
+	if (unlikely(flags))
+		return KDAPL_NOT_STRAIGHT;
+	if (unlikely(!iov))
+		return KDAPL_NOT_STRAIGHT;
+	if (unlikely(!(READ_ONCE(ep->straight) & BIT(DAT_DTO_RECEIVE))))
+		return KDAPL_NOT_STRAIGHT;
+	if (unlikely(n != 1) && (!n || (u32)n > ep->max_recv_iov))
+		return KDAPL_NOT_STRAIGHT;
+	qp = kdapl_dereference(ep->qp);
+	if (unlikely(!qp))
+		return KDAPL_NOT_STRAIGHT;
+	if (unlikely(!kdapl_recv_straight(&ep->rq, ep->need_write, n, iov, cookie, &slot)))
+		return KDAPL_NOT_STRAIGHT;
+	err = qp->device->ops.post_recv(qp, &slot->recv, &ep->bad_recv);
+	if (unlikely(err))
+		return kdapl_recv_undo(&ep->rq, slot, err, DAT_RESOURCE_TEP);
+	if (trace_kdapl_post_enabled())
+		kdapl_trace_recv(&ep->obj, &ep->rq, (void *)slot - ep->rq.base, n, 0);
+	return DAT_SUCCESS;
+}
+
+static __always_inline DAT_RETURN kdapl_post_srq_recv(struct kdapl_srq *srq, DAT_COUNT n,
+						      const DAT_LMR_TRIPLET *iov, u64 cookie)
+{
+	struct kdapl_slot *slot;
+	struct ib_srq *ibsrq;
+	int err;
+
+	ibsrq = kdapl_dereference(srq->srq);
+	if (unlikely(!iov))
+		return KDAPL_NOT_STRAIGHT;
+	if (unlikely(!n || (u32)n > srq->max_iov))
+		return KDAPL_NOT_STRAIGHT;
+	if (unlikely(!ibsrq))
+		return KDAPL_NOT_STRAIGHT;
+	if (unlikely(!kdapl_recv_straight(&srq->pool, srq->need_write, n, iov, cookie, &slot)))
+		return KDAPL_NOT_STRAIGHT;
+	err = ibsrq->device->ops.post_srq_recv(ibsrq, &slot->recv, &srq->bad_recv);
+	if (unlikely(err))
+		return kdapl_recv_undo(&srq->pool, slot, err, DAT_RESOURCE_SRQ);
+	if (trace_kdapl_post_enabled())
+		kdapl_trace_recv(&srq->obj, &srq->pool, (void *)slot - srq->pool.base, n, 0);
+	return DAT_SUCCESS;
+}
+
+/* Out of line: what it needs stands on the stack. Inside the read section */
+static noinline DAT_RETURN kdapl_recv_other(struct kdapl_obj *obj, DAT_COUNT n,
+					    const DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags,
+					    DAT_RETURN ret)
+{
+	const struct kdapl_receive r = { .n = n, .iov = iov, .cookie = cookie, .flags = flags };
+
+	if (ret == KDAPL_NOT_STRAIGHT && kdapl_handle_type(obj->handle) == DAT_HANDLE_TYPE_SRQ)
+		ret = kdapl_srq_recv_any(to_kdapl_srq(obj), &r);
+	else if (ret == KDAPL_NOT_STRAIGHT)
+		ret = kdapl_recv_any(to_kdapl_ep(obj), &r);
+	if (ret != DAT_SUCCESS)
+		trace_kdapl_post_reject(kdapl_obj_id(obj), DAT_DTO_RECEIVE, ret);
+	return ret;
+}
+
+/**
+ * dat_ep_post_recv - provide memory for one message of the peer
+ * @ep_handle:        the EP
+ * @num_segments:     triplets in @local_iov; 0 takes a message of no bytes
+ * @local_iov:        local memory, filled in vector order
+ * @user_cookie:      comes back in the completion event
+ * @completion_flags: DAT_COMPLETION_UNSIGNALLED_FLAG if the EP's receive
+ *                    completion flags say so, else none
+ *
+ * Legal in every state of a configured EP: before the connection it waits,
+ * in DISCONNECTED it is flushed. Source: manual page dat_ep_post_recv(3DAT).
+ *
+ * Context: as dat_ep_post_send().
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @ep_handle names no EP
+ * * DAT_INVALID_PARAMETER - @num_segments negative or above max_recv_iov;
+ *   @local_iov NULL; an illegal flag; a segment outside its LMR
+ * * DAT_INVALID_STATE - the EP takes its receives from an SRQ, or is not
+ *   configured
+ * * DAT_PRIVILEGES_VIOLATION - an LMR is unknown or lacks local write
+ * * DAT_PROTECTION_VIOLATION - an LMR is of another protection zone
+ * * DAT_INSUFFICIENT_RESOURCES - max_recv_dtos receives are outstanding
+ * * DAT_INTERNAL_ERROR - the device refused the receive
+ */
+DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
+			    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
+			    DAT_COMPLETION_FLAGS completion_flags)
+{
+	struct kdapl_obj *obj;
+	DAT_RETURN ret;
+
+	kdapl_peek_lock();
+	if (unlikely(!kdapl_obj_find(ep_handle, DAT_HANDLE_TYPE_EP, &obj))) {
+		kdapl_peek_unlock();
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	}
+	ret = kdapl_post_recv(to_kdapl_ep(obj), num_segments, local_iov, user_cookie.as_64,
+			      completion_flags);
+	if (unlikely(ret))
+		ret = kdapl_recv_other(obj, num_segments, local_iov, user_cookie.as_64,
+				       completion_flags, ret);
+	kdapl_peek_unlock();
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_ep_post_recv);
+
+/**
+ * dat_srq_post_recv - provide memory for one message to any EP of an SRQ
+ * @srq_handle:   the SRQ
+ * @num_segments: triplets in @local_iov; 0 takes a message of no bytes
+ * @local_iov:    local memory of the SRQ's protection zone
+ * @user_cookie:  comes back in the completion event, on the receive EVD of
+ *                the EP that took the buffer
+ *
+ * Legal in every state of the SRQ and of its EPs. Source: manual page
+ * dat_srq_post_recv(3DAT).
+ *
+ * Context: as dat_ep_post_send().
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @srq_handle names no SRQ
+ * * DAT_INVALID_PARAMETER - @num_segments negative or above max_recv_iov;
+ *   @local_iov NULL; a segment outside its LMR
+ * * DAT_PRIVILEGES_VIOLATION - an LMR is unknown or lacks local write
+ * * DAT_PROTECTION_VIOLATION - an LMR is of another protection zone
+ * * DAT_INSUFFICIENT_RESOURCES - max_recv_dtos receives are outstanding
+ * * DAT_INTERNAL_ERROR - the device refused the receive
+ */
+DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
+			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie)
+{
+	struct kdapl_obj *obj;
+	DAT_RETURN ret;
+
+	kdapl_peek_lock();
+	if (unlikely(!kdapl_obj_find(srq_handle, DAT_HANDLE_TYPE_SRQ, &obj))) {
+		kdapl_peek_unlock();
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
+	}
+	ret = kdapl_post_srq_recv(to_kdapl_srq(obj), num_segments, local_iov,
+				  user_cookie.as_64);
+	if (unlikely(ret))
+		ret = kdapl_recv_other(obj, num_segments, local_iov, user_cookie.as_64, 0, ret);
+	kdapl_peek_unlock();
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_srq_post_recv);

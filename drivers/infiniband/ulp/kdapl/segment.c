@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Vectors of segments, and why a segment is refused. See segment.h.
+ *
+ * Called by post.c and post_recv.c in any context, inside a read section.
+ */
+#include "segment.h"
+
+/* Why a segment was refused: context, zone, privilege, range, in this order */
+static __cold noinline DAT_RETURN kdapl_segment_reason(DAT_LMR_CONTEXT context, u32 zone,
+						       u32 privilege)
+{
+	const struct kdapl_lmr_desc *desc = kdapl_lmr_desc(context);
+	bool write = privilege == DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+	u32 zp = READ_ONCE(desc->zp);
+
+	if (!zp || READ_ONCE(desc->context) != context)
+		return DAT_ERROR(DAT_PRIVILEGES_VIOLATION,
+				 write ? DAT_PRIVILEGES_WRITE : DAT_PRIVILEGES_READ);
+	if ((zp ^ zone) & KDAPL_ZONE_MASK)
+		return DAT_ERROR(DAT_PROTECTION_VIOLATION,
+				 write ? DAT_PROTECTION_WRITE : DAT_PROTECTION_READ);
+	if (!(zp & privilege))
+		return DAT_ERROR(DAT_PRIVILEGES_VIOLATION,
+				 write ? DAT_PRIVILEGES_WRITE : DAT_PRIVILEGES_READ);
+	return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+}
+
+/**
+ * kdapl_segments_straight - check and translate a vector without oddities
+ * @iov:       segments
+ * @n:         their number, not 0, at most what @sge has room for
+ * @need:      zone and privilege needed
+ * @privilege: the privilege alone
+ * @sge:       takes as many
+ *
+ * Neighbours in one LMR, as the pieces of a page list are, share one lookup.
+ *
+ * Context: any, inside a read section.
+ * Return: the sum of their lengths; 0 if one of them is bad or has no bytes.
+ */
+u64 kdapl_segments_straight(const DAT_LMR_TRIPLET *iov, u32 n, u32 need, u32 privilege,
+			    struct ib_sge *sge)
+{
+	const DAT_LMR_TRIPLET *end = iov + n;
+	/* Both arrays have steps of 16 bytes: one of the two pointers will do */
+	unsigned long delta = (unsigned long)sge - (unsigned long)iov;
+	u64 va, base = 0, limit = 0, total = 0;
+	const struct kdapl_lmr_desc *desc;
+	/* No LMR has the context 0 */
+	DAT_LMR_CONTEXT context = 0;
+	u32 length, lkey = 0;
+
+	BUILD_BUG_ON(sizeof(*iov) != sizeof(*sge));
+	do {
+		/* Read twice where it differs: either will do, if it is checked */
+		if (data_race(iov->lmr_context) != context) {
+			context = READ_ONCE(iov->lmr_context);
+			desc = kdapl_lmr_desc(context);
+			if (unlikely(!kdapl_segment_granted(desc, context, need, privilege)))
+				return 0;
+			base = desc->base;
+			limit = desc->length;
+			lkey = desc->lkey;
+		}
+		length = READ_ONCE(iov->segment_length);
+		va = READ_ONCE(iov->virtual_address);
+		if (unlikely(!kdapl_segment_inside(va, length, base, limit)))
+			return 0;
+		sge = (struct ib_sge *)((unsigned long)iov + delta);
+		sge->addr = va;
+		sge->length = length;
+		/* Two stores: joining them costs more than the second */
+		WRITE_ONCE(sge->lkey, lkey);
+		total += length;
+	} while (++iov != end);
+	return total;
+}
+
+/**
+ * kdapl_segments_fill - check and translate any vector
+ * @iov:       segments
+ * @n:         their number, at most what @sge has room for
+ * @need:      zone and privilege needed
+ * @privilege: the privilege alone
+ * @sge:       takes those that have bytes
+ *
+ * Context: any, inside a read section.
+ * Return: their sum and number; a negative number if one is bad.
+ */
+struct kdapl_segments kdapl_segments_fill(const DAT_LMR_TRIPLET *iov, u32 n, u32 need,
+					  u32 privilege, struct ib_sge *sge)
+{
+	struct kdapl_segments out = {};
+	u32 i, length;
+
+	for (i = 0; i < n; i++) {
+		if (!READ_ONCE(iov[i].segment_length))
+			continue;
+		length = kdapl_segment_fill(&iov[i], need, privilege, &sge[out.num_sge]);
+		if (unlikely(!length)) {
+			out.num_sge = -1;
+			break;
+		}
+		out.num_sge++;
+		out.total += length;
+	}
+	return out;
+}
+
+/**
+ * kdapl_segments_reason - what is wrong with a vector
+ * @iov:       segments
+ * @n:         their number
+ * @need:      zone and privilege needed
+ * @privilege: the privilege alone
+ * @total:     takes the sum of the lengths, if nothing is
+ *
+ * Context: any, inside a read section.
+ * Return: DAT_SUCCESS, or the reason of the first bad segment.
+ */
+DAT_RETURN kdapl_segments_reason(const DAT_LMR_TRIPLET *iov, u32 n, u32 need, u32 privilege,
+				 u64 *total)
+{
+	struct ib_sge scratch;
+	u32 i, length;
+
+	for (*total = 0, i = 0; i < n; i++) {
+		length = READ_ONCE(iov[i].segment_length);
+		if (!length)
+			continue;
+		if (!kdapl_segment_fill(&iov[i], need, privilege, &scratch))
+			return kdapl_segment_reason(READ_ONCE(iov[i].lmr_context),
+						    need & KDAPL_ZONE_MASK, privilege);
+		*total += length;
+	}
+	return DAT_SUCCESS;
+}
+
+/**
+ * kdapl_segments_trim - cut a read's segments down to the remote length
+ * @sge:    translated segments, longer together
+ * @segs:   their sum and number
+ * @length: bytes to read
+ *
+ * The device would read beyond what the Consumer named.
+ *
+ * Context: any.
+ */
+void kdapl_segments_trim(struct ib_sge *sge, struct kdapl_segments *segs, u32 length)
+{
+	u32 i, left = length;
+
+	for (i = 0; left; i++) {
+		sge[i].length = min(sge[i].length, left);
+		left -= sge[i].length;
+	}
+	segs->num_sge = i;
+	segs->total = length;
+}

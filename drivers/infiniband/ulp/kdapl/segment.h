@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Segments: from the Consumer's triplets to the device's list, and whether
+ * they may (steps 7 and 8 of the order of checks).
+ *
+ * Used by post.c and post_recv.c, in any context, inside a read section.
+ * Nothing below a post looks at a segment before it is too late: a device
+ * accepts any key and any range, and breaks the connection later.
+ *
+ * One segment is checked in line; a vector, and the reason of a refusal, out
+ * of line (segment.c).
+ */
+#ifndef _KDAPL_SEGMENT_H_
+#define _KDAPL_SEGMENT_H_
+
+#include "kdapl.h"
+
+/*
+ * Is [@va, @va + @length) inside an LMR? @base: less its start. Asked of the last byte, so that a
+ * segment of no bytes never is. An asm between the two questions, or the
+ * compiler answers both before it asks.
+ */
+static __always_inline bool kdapl_segment_inside(u64 va, u32 length, u64 base, u64 limit)
+{
+	u64 last;
+
+	if (unlikely(__builtin_add_overflow(va + base, (u64)length - 1, &last)))
+		return false;
+	asm volatile("" : "+r" (last));
+	return likely(last < limit);
+}
+
+/* Is @desc the entry of @context, and does it grant what is needed (zone | privilege)? */
+static __always_inline bool kdapl_segment_granted(const struct kdapl_lmr_desc *desc,
+						  DAT_LMR_CONTEXT context, u32 need, u32 privilege)
+{
+	/* Pairs with the store that fills the descriptor: zp last */
+	u32 zp = smp_load_acquire(&desc->zp);
+
+	/* A word that is written whole, and compared once */
+	if (unlikely(data_race(desc->context) != context))
+		return false;
+	/* Zone and privilege stand in one word: one XOR and one test for both */
+	return likely(!((zp ^ need) & (KDAPL_ZONE_MASK | privilege)));
+}
+
+/**
+ * kdapl_segment_fill - check and translate one segment
+ * @seg:       the segment
+ * @need:      zone and privilege needed
+ * @privilege: the privilege alone, a constant
+ * @sge:       takes it
+ *
+ * Return: its length; 0 if it is bad, or has no bytes.
+ */
+static __always_inline u32 kdapl_segment_fill(const DAT_LMR_TRIPLET *seg, u32 need,
+					      u32 privilege, struct ib_sge *sge)
+{
+	/* Once: the array is the Consumer's, who may be writing it */
+	DAT_LMR_CONTEXT context = READ_ONCE(seg->lmr_context);
+	const struct kdapl_lmr_desc *desc = kdapl_lmr_desc(context);
+	u32 length = READ_ONCE(seg->segment_length);
+	u64 va = READ_ONCE(seg->virtual_address);
+
+	if (unlikely(!kdapl_segment_granted(desc, context, need, privilege)))
+		return 0;
+	if (unlikely(!kdapl_segment_inside(va, length, desc->base, desc->length)))
+		return 0;
+	sge->addr = va;
+	sge->length = length;
+	sge->lkey = desc->lkey;
+	return length;
+}
+
+/**
+ * struct kdapl_segments - a vector, translated; small enough for registers
+ * @total: sum of the lengths
+ * @num_sge: elements written, segments of length 0 are left out; negative: a
+ *          segment is bad, kdapl_segments_reason() knows why
+ */
+struct kdapl_segments {
+	u64 total;
+	s32 num_sge;
+};
+
+struct kdapl_segments kdapl_segments_fill(const DAT_LMR_TRIPLET *iov, u32 n, u32 need,
+					  u32 privilege, struct ib_sge *sge);
+u64 kdapl_segments_straight(const DAT_LMR_TRIPLET *iov, u32 n, u32 need, u32 privilege,
+			    struct ib_sge *sge);
+DAT_RETURN kdapl_segments_reason(const DAT_LMR_TRIPLET *iov, u32 n, u32 need, u32 privilege,
+				 u64 *total);
+void kdapl_segments_trim(struct ib_sge *sge, struct kdapl_segments *segs, u32 length);
+
+#endif /* _KDAPL_SEGMENT_H_ */
