@@ -168,10 +168,9 @@ static void show_evd(struct seq_file *m, struct kdapl_obj *obj)
 	unsigned long flags;
 	bool overflowed;
 
+	nqueued = kdapl_evd_count(evd, &nnotify);
 	spin_lock_irqsave(&evd->lock, flags);
 	policy = evd->policy;
-	nqueued = evd->nqueued;
-	nnotify = evd->nnotify;
 	ring_used = evd->ring_used;
 	overflowed = evd->overflowed;
 	dropped = evd->dropped;

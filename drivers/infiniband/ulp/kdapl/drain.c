@@ -183,6 +183,40 @@ static int kdapl_drain_by_count(struct kdapl_ep *ep)
 }
 
 /**
+ * kdapl_sq_strand - keep a request until the QP is drained
+ * @sq:   queue
+ * @slot: its slot; the device has not got the request, its cqe.done is called
+ *        as if that had been flushed
+ *
+ * Context: any, sq->lock held.
+ */
+void kdapl_sq_strand(struct kdapl_sq *sq, struct kdapl_slot *slot)
+{
+	lockdep_assert_held(&sq->lock);
+	/* Not outstanding: the drain need not wait for it */
+	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
+	slot->ev.next = sq->stranded;
+	sq->stranded = &slot->ev;
+}
+
+static void kdapl_sq_drained(struct kdapl_sq *sq)
+{
+	struct kdapl_event *ev, *next;
+
+	spin_lock_irq(&sq->lock);
+	ev = sq->stranded;
+	sq->stranded = NULL;
+	spin_unlock_irq(&sq->lock);
+	for (; ev; ev = next) {
+		struct kdapl_slot *slot = kdapl_slot_of_event(ev);
+		struct ib_wc wc = { .wr_cqe = &slot->cqe, .status = IB_WC_WR_FLUSH_ERR };
+
+		next = ev->next;
+		slot->cqe.done(NULL, &wc);
+	}
+}
+
+/**
  * kdapl_ep_drain - move a QP to ERROR and wait for its completions
  * @ep:       the EP
  * @qp:       its QP, or the one it had before a reset
@@ -201,6 +235,7 @@ int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all)
 	unsigned long deadline = jiffies + kdapl_timeout_ms(KDAPL_DRAIN_TIMEOUT_MS);
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 	bool posted;
+	int ret = 0;
 
 	lockdep_assert_held(&ep->mutex);
 	spin_lock_irq(&ep->lock);
@@ -228,8 +263,10 @@ int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all)
 	if (ep->scq)
 		kdapl_scq_poll(ep->scq);
 	if (ep->sq_drain.refused || (!ep->srq_attached && ep->rq_drain.refused))
-		return kdapl_drain_by_count(ep);
-	return 0;
+		ret = kdapl_drain_by_count(ep);
+	if (!ret)
+		kdapl_sq_drained(&ep->sq);
+	return ret;
 }
 
 /**

@@ -31,13 +31,13 @@
 static int kdapl_evd_append(struct kdapl_evd *evd, struct kdapl_event *ev)
 {
 	lockdep_assert_held(&evd->lock);
+	kdapl_evd_gather(evd);
 	ev->next = NULL;
 	if (evd->tail)
 		evd->tail->next = ev;
 	else
 		evd->head = ev;
 	evd->tail = ev;
-	evd->nqueued++;
 	if (ev->notify) {
 		evd->nnotify++;
 		evd->note = true;
@@ -92,7 +92,9 @@ static __always_inline void kdapl_fill_dto(struct kdapl_event *ev, DAT_EVENT *ou
 	dto->status = ev->status;
 	dto->transfered_length = ev->length;
 	dto->operation = ev->op;
-	dto->rmr_context = ev->op == DAT_DTO_RECEIVE_WITH_INVALIDATE ? slot->invalidated : 0;
+	dto->rmr_context = 0;
+	if (unlikely(ev->op == DAT_DTO_RECEIVE_WITH_INVALIDATE))
+		dto->rmr_context = slot->invalidated;
 	kdapl_pool_put(slot->pool, slot);
 }
 
@@ -229,7 +231,7 @@ static void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget)
 			/* Under the lock: dat_ep_free must see it queued or running */
 			WRITE_ONCE(evd->cur_ep, ep);
 		}
-		more = evd->nqueued != 0;
+		more = evd->head;
 		spin_unlock_irqrestore(&evd->lock, flags);
 
 		kdapl_evd_call(evd, upcall, note ? NULL : &evd->event, ep, more);
@@ -300,6 +302,30 @@ void kdapl_evd_queue(struct kdapl_evd *evd, struct kdapl_event *ev, bool in_done
 }
 
 /**
+ * kdapl_evd_pushed_late - a silent EVD has spoken up while an event was pushed
+ * @evd: the EVD
+ *
+ * Somebody must see to the event.
+ *
+ * Context: done callback.
+ */
+void __cold kdapl_evd_pushed_late(struct kdapl_evd *evd)
+{
+	unsigned long flags;
+	bool mine = false;
+
+	spin_lock_irqsave(&evd->lock, flags);
+	kdapl_evd_gather(evd);
+	kdapl_evd_recount(evd);
+	evd->note |= evd->nnotify != 0;
+	if (kdapl_evd_owes(evd))
+		mine = !(atomic_fetch_or(KDAPL_EVD_BATON, &evd->claim) & KDAPL_EVD_BATON);
+	spin_unlock_irqrestore(&evd->lock, flags);
+	if (mine)
+		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET);
+}
+
+/**
  * kdapl_evd_complete - hand over or queue the event of a completed DTO
  * @evd: the EVD
  * @ev:  node in a slot, @ev->notify says whether it asks for an upcall
@@ -323,29 +349,83 @@ void kdapl_evd_complete(struct kdapl_evd *evd, struct kdapl_event *ev)
 		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET);
 }
 
+/* What the usual way does not know: other kinds of events. evd->lock held */
+static noinline void kdapl_evd_fill_other(struct kdapl_evd *evd, struct kdapl_event *ev,
+					  DAT_EVENT *out)
+{
+	kdapl_evd_fill(evd, ev, out);
+}
+
+/* Out of line, so that it costs no registers where there is nothing to gather */
+static noinline struct kdapl_event *kdapl_evd_gather_head(struct kdapl_evd *evd)
+{
+	kdapl_evd_gather(evd);
+	return evd->head;
+}
+
+/* Takes the oldest event. Interrupts off (RT: in process context or a thread) */
+static __always_inline bool kdapl_evd_take(struct kdapl_evd *evd, DAT_EVENT *out)
+{
+	struct kdapl_event *ev;
+
+	spin_lock(&evd->lock);
+	ev = evd->head;
+	if (unlikely(!ev)) {
+		ev = kdapl_evd_gather_head(evd);
+		if (!ev) {
+			spin_unlock(&evd->lock);
+			return false;
+		}
+	}
+	kdapl_evd_unlink(evd, NULL, ev);
+	out->evd_handle = kdapl_obj_handle(&evd->obj);
+	if (likely(ev->kind == KDAPL_EV_DTO))
+		kdapl_fill_dto(ev, out);
+	else
+		kdapl_evd_fill_other(evd, ev, out);
+	spin_unlock(&evd->lock);
+	return true;
+}
+
 /**
  * kdapl_evd_pop - take the oldest event
  * @evd: the EVD
- * @out: filled in on success, untouched otherwise
+ * @out: filled in on success, untouched otherwise; members that the event does
+ *       not have are left alone
  *
  * Context: any.
  * Return: false when there is none.
  */
 bool kdapl_evd_pop(struct kdapl_evd *evd, DAT_EVENT *out)
 {
-	struct kdapl_event *ev;
 	unsigned long flags;
+	bool found;
+
+	kdapl_read_lock(flags);
+	found = kdapl_evd_take(evd, out);
+	kdapl_read_unlock(flags);
+	return found;
+}
+
+/**
+ * kdapl_evd_count - how many events are queued
+ * @evd:    the EVD
+ * @notify: takes how many of them still ask for an upcall; or NULL
+ *
+ * Context: any.
+ */
+u32 kdapl_evd_count(struct kdapl_evd *evd, u32 *notify)
+{
+	unsigned long flags;
+	u32 n;
 
 	spin_lock_irqsave(&evd->lock, flags);
-	ev = evd->head;
-	if (ev) {
-		kdapl_evd_unlink(evd, NULL, ev);
-		memset(out, 0, sizeof(*out));
-		out->evd_handle = kdapl_obj_handle(&evd->obj);
-		kdapl_evd_fill(evd, ev, out);
-	}
+	kdapl_evd_gather(evd);
+	n = kdapl_evd_recount(evd);
+	if (notify)
+		*notify = evd->nnotify;
 	spin_unlock_irqrestore(&evd->lock, flags);
-	return ev;
+	return n;
 }
 
 /**
@@ -422,18 +502,22 @@ out:
 }
 
 /* Consumers take turns at the solicited CQs of an EVD that looks empty */
-static void kdapl_evd_poll_solicited(struct kdapl_evd *evd)
+static noinline bool kdapl_evd_take_solicited(struct kdapl_evd *evd, DAT_EVENT *out)
 {
 	struct kdapl_scq *scq;
 
+	if (list_empty(&evd->scqs))
+		return false;
 	list_for_each_entry_rcu(scq, &evd->scqs, node, !preemptible())
 		kdapl_scq_poll_once(scq);
+	return kdapl_evd_take(evd, out);
 }
 
 /**
  * dat_evd_dequeue - take the oldest event of an EVD
  * @evd_handle: the EVD
- * @event:      filled in; untouched unless DAT_SUCCESS is returned
+ * @event:      filled in, but for members that the event does not have;
+ *              untouched unless DAT_SUCCESS is returned
  *
  * The event's slot is free again when the call returns. Each event is
  * returned once, here or to an upcall. Source: kDAPL 2.0.
@@ -453,25 +537,15 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	struct kdapl_evd *evd;
 
 	kdapl_read_lock(flags);
-	obj = kdapl_obj_lookup(evd_handle, DAT_HANDLE_TYPE_EVD);
-	if (unlikely(!obj)) {
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_NO_SUBTYPE);
-		goto out;
-	}
-	if (unlikely(!event)) {
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-		goto out;
+	if (unlikely(!kdapl_obj_find(evd_handle, DAT_HANDLE_TYPE_EVD, &obj))) {
+		kdapl_read_unlock(flags);
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_NO_SUBTYPE);
 	}
 	evd = to_kdapl_evd(obj);
-	if (kdapl_evd_pop(evd, event))
-		goto out;
-	if (!list_empty(&evd->scqs)) {
-		kdapl_evd_poll_solicited(evd);
-		if (kdapl_evd_pop(evd, event))
-			goto out;
-	}
-	ret = DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
-out:
+	if (unlikely(!event))
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	else if (unlikely(!kdapl_evd_take(evd, event) && !kdapl_evd_take_solicited(evd, event)))
+		ret = DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
 	kdapl_read_unlock(flags);
 	return ret;
 }

@@ -11,7 +11,9 @@
  * off). One of them at a time holds the baton, a bit of @claim. @claim is 0
  * only while nobody delivers, nothing is queued and the policy asks for an
  * upcall with the event: then one cmpxchg hands an event over directly.
- * Everything else goes through @lock.
+ * Everything else goes through @lock, but for one more short way: while the
+ * policy knows no upcall nobody has to be woken, so a done callback only pushes
+ * its event on @incoming, which whoever takes @lock next appends to the queue.
  */
 #ifndef _KDAPL_EVENT_H_
 #define _KDAPL_EVENT_H_
@@ -79,6 +81,7 @@ struct kdapl_ring_event {
 #define KDAPL_EVD_INHIBIT	0x04	/* no direct hand-over under the present policy */
 #define KDAPL_EVD_WAITER	0x08	/* somebody waits for the end of an upcall */
 #define KDAPL_EVD_PASSED	0x10	/* with BATON: it lies with the deferred deliverer */
+#define KDAPL_EVD_SILENT	0x20	/* with INHIBIT: the policy knows no upcall */
 
 /* A deliverer hands over this many events that it did not queue itself */
 #define KDAPL_EVD_BUDGET	64
@@ -92,9 +95,11 @@ struct kdapl_ring_event {
  * @next_upcall: what to call after the running upcall, if @has_next; @lock
  * @policy:  DAT_UPCALL_*; written under @lock
  * @lock:    guards the queue, the ring, the policy and the counts below
+ * @incoming: events that done callbacks left on a silent EVD without the lock,
+ *           youngest first, younger than the queue; by cmpxchg and xchg
  * @head:    oldest event, @tail the youngest
- * @nqueued: events on the queue
- * @nnotify: of these, events that still ask for an upcall
+ * @nnotify: events of the queue that still ask for an upcall; of no meaning
+ *           while the EVD is silent
  * @note:    NOTIFY policy: an upcall is owed
  * @owner:   task (or the one a softirq runs on) inside the upcall, or NULL
  * @cur_ep:  EP whose event the running upcall carries, or NULL
@@ -128,9 +133,9 @@ struct kdapl_evd {
 	DAT_EVENT event;
 
 	spinlock_t lock ____cacheline_aligned_in_smp;
+	struct kdapl_event *incoming;
 	struct kdapl_event *head;
 	struct kdapl_event *tail;
-	u32 nqueued;
 	u32 nnotify;
 	u32 nwaiters;
 	bool note;
@@ -163,6 +168,24 @@ static inline struct kdapl_evd *to_kdapl_evd(struct kdapl_obj *obj)
 	return container_of(obj, struct kdapl_evd, obj);
 }
 
+/*
+ * Leaves an event on a silent EVD, where the next one to look at the queue finds
+ * it. @ev is not the caller's any more. Done callbacks.
+ */
+void kdapl_evd_pushed_late(struct kdapl_evd *evd);
+
+static __always_inline void kdapl_evd_push(struct kdapl_evd *evd, struct kdapl_event *ev)
+{
+	struct kdapl_event *head = READ_ONCE(evd->incoming);
+
+	do {
+		ev->next = head;
+		/* A full barrier: pairs with that in kdapl_evd_set_inhibit() */
+	} while (unlikely(!try_cmpxchg(&evd->incoming, &head, ev)));
+	if (unlikely(!(atomic_read(&evd->claim) & KDAPL_EVD_SILENT)))
+		kdapl_evd_pushed_late(evd);
+}
+
 /* event.c: softirq-safe unless said otherwise */
 int kdapl_evd_setup(struct kdapl_evd *evd, u32 qlen, DAT_UPCALL_POLICY policy,
 		    const DAT_UPCALL_OBJECT *upcall);
@@ -170,6 +193,7 @@ void kdapl_evd_cleanup(struct kdapl_evd *evd);
 void kdapl_evd_queue(struct kdapl_evd *evd, struct kdapl_event *ev, bool in_done);
 void kdapl_evd_complete(struct kdapl_evd *evd, struct kdapl_event *ev);
 bool kdapl_evd_pop(struct kdapl_evd *evd, DAT_EVENT *out);
+u32 kdapl_evd_count(struct kdapl_evd *evd, u32 *notify);
 int kdapl_evd_post_soft(struct kdapl_evd *evd, void *pointer);
 void kdapl_evd_post_async(struct kdapl_evd *evd, DAT_EVENT_NUMBER number,
 			  DAT_HANDLE handle, u16 reason);

@@ -72,6 +72,7 @@ u32 kdapl_evd_take_back(struct kdapl_evd *evd, struct kdapl_ep *ep)
 	u32 n = 0;
 
 	spin_lock_irqsave(&evd->lock, flags);
+	kdapl_evd_gather(evd);
 	for (ev = evd->head; ev; ev = next) {
 		next = ev->next;
 		if (ev->ep != ep) {
@@ -95,10 +96,10 @@ static void kdapl_evd_mark_all(struct kdapl_evd *evd, bool notify)
 	struct kdapl_event *ev;
 
 	lockdep_assert_held(&evd->lock);
+	kdapl_evd_gather(evd);
 	for (ev = evd->head; ev; ev = ev->next)
 		ev->notify = notify;
-	evd->nnotify = notify ? evd->nqueued : 0;
-	evd->note = notify && evd->nqueued;
+	evd->note = kdapl_evd_recount(evd) && notify;
 }
 
 /**

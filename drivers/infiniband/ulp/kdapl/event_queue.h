@@ -24,12 +24,68 @@ static inline bool kdapl_evd_owes(const struct kdapl_evd *evd)
 	return evd->policy != DAT_UPCALL_NOTIFY || evd->note;
 }
 
+/*
+ * Appends what done callbacks left on a silent EVD. evd->lock held; first of
+ * all, wherever the queue is looked at or added to. Nobody counts there how many
+ * ask for an upcall: kdapl_evd_recount() when the silence ends.
+ */
+static inline void kdapl_evd_gather(struct kdapl_evd *evd)
+{
+	struct kdapl_event *ev, *next, *youngest, *oldest = NULL;
+
+	lockdep_assert_held(&evd->lock);
+	if (!READ_ONCE(evd->incoming))
+		return;
+	youngest = xchg(&evd->incoming, NULL);
+	for (ev = youngest; ev; ev = next) {
+		next = ev->next;
+		ev->next = oldest;
+		oldest = ev;
+	}
+	if (evd->tail)
+		evd->tail->next = oldest;
+	else
+		evd->head = oldest;
+	evd->tail = youngest;
+	atomic_or(KDAPL_EVD_QUEUED, &evd->claim);
+}
+
+/* Counts anew how many events ask for an upcall, and all; evd->lock held */
+static inline u32 kdapl_evd_recount(struct kdapl_evd *evd)
+{
+	struct kdapl_event *ev;
+	u32 n = 0;
+
+	lockdep_assert_held(&evd->lock);
+	evd->nnotify = 0;
+	for (ev = evd->head; ev; ev = ev->next) {
+		evd->nnotify += ev->notify;
+		n++;
+	}
+	return n;
+}
+
 /* Makes INHIBIT say whether the straight way is open under the present policy */
 static inline void kdapl_evd_set_inhibit(struct kdapl_evd *evd)
 {
 	bool open = evd->policy == DAT_UPCALL_SINGLE_INSTANCE && evd->upcall.upcall_func;
+	bool silent = evd->policy != DAT_UPCALL_SINGLE_INSTANCE &&
+		      evd->policy != DAT_UPCALL_NOTIFY;
 
 	lockdep_assert_held(&evd->lock);
+	if (silent) {
+		atomic_or(KDAPL_EVD_INHIBIT | KDAPL_EVD_SILENT, &evd->claim);
+		return;
+	}
+	/*
+	 * Fully ordered. Who pushes looks at SILENT afterwards: what we do not
+	 * see here comes from one that does not see it either, and takes the lock.
+	 */
+	if (atomic_fetch_andnot(KDAPL_EVD_SILENT, &evd->claim) & KDAPL_EVD_SILENT) {
+		kdapl_evd_gather(evd);
+		kdapl_evd_recount(evd);
+		evd->note = evd->nnotify != 0;
+	}
 	if (open && !evd->has_next) {
 		/* Who takes the straight way must see the upcall whole */
 		smp_mb__before_atomic();
@@ -50,10 +106,9 @@ static inline void kdapl_evd_unlink(struct kdapl_evd *evd, struct kdapl_event *p
 		evd->head = ev->next;
 	if (evd->tail == ev)
 		evd->tail = prev;
-	evd->nqueued--;
 	if (ev->notify)
 		evd->nnotify--;
-	if (!evd->nqueued)
+	if (!evd->head)
 		atomic_andnot(KDAPL_EVD_QUEUED, &evd->claim);
 }
 
