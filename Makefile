@@ -41,9 +41,16 @@ setup:
 	tools/kdapl/setup
 
 # The packages first: without them there may be no Python to run the rest.
-check check-quick check-debug demo:
+check check-quick check-debug demo bench:
 	@tools/kdapl/setup packages
 	@$(CHECK)/run $@
+
+contract:
+	@$(CHECK)/contract
+
+mutate:
+	@tools/kdapl/setup packages
+	@nice $(CHECK)/mutate
 
 help:
 	@echo "make               kdapl.ko, kdapl_loop.ko and kdapl-loop (KDIR=headers of the kernel)"
@@ -53,7 +60,10 @@ help:
 	@echo "make check         all tests, on Linux 6.1 and 6.12, in VMs"
 	@echo "make check-quick   style, KUnit and a short loopback: for the working day"
 	@echo "make check-debug   KUnit, loopback and selftests under KASAN and lockdep"
+	@echo "make contract      after make check: every clause, and the test that holds it"
+	@echo "make mutate        break the product once for each line of a table; takes hours"
+	@echo "make bench         count the instructions of every path, print a table"
 	@echo "make setup         only install and fetch what the tests need"
 
 .PHONY: all modules install tools clean distclean setup help
-.PHONY: check check-quick check-debug demo
+.PHONY: check check-quick check-debug demo bench contract mutate

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * kdapl_bench.ko: what its files share.
+ *
+ * main.c takes one line of what to count and answers with one line of
+ * figures. measure.c counts, on two sides that post the same work: bare.c, a
+ * pair of QPs on verbs, and world.c, a pair of EPs on kDAPL, with as many LMRs
+ * and EPs around them as asked for. probe.c stands between the RDMA core and
+ * the device's poll_cq, and clocks the callbacks that run between two polls.
+ *
+ * One thing is counted at a time, in process context, on a machine with one
+ * CPU: main.c holds the mutex for all of them.
+ */
+#ifndef _KDAPL_BENCH_H_
+#define _KDAPL_BENCH_H_
+
+#include <linux/types.h>
+#include <linux/wait.h>
+#include <rdma/ib_verbs.h>
+#include <dat/kdat.h>
+
+#define BENCH_MAX_SEGS	16
+#define BENCH_SEG_LEN	64
+#define BENCH_DEPTH	128	/* requests and receives of every queue */
+#define BENCH_BATCH	8	/* posts in a round */
+#define BENCH_ROUNDS	24
+#define BENCH_POLL_MAX	16	/* what the core asks of one poll */
+#define BENCH_WAIT	(60 * HZ)
+
+/* What can be posted; the order of bench_fn tables */
+enum bench_kind {
+	BENCH_SEND,
+	BENCH_WRITE,
+	BENCH_READ,
+	BENCH_RECV,
+	BENCH_SRQ_RECV,
+	BENCH_NR_KINDS,
+};
+
+/**
+ * struct bench_spec - one line of what to count
+ * @device:   name of the RDMA device
+ * @path:     what to count
+ * @kind:     which post; of a completion: which one completes
+ * @segs:     segments
+ * @same:     all segments in one LMR
+ * @suppress: DAT_COMPLETION_SUPPRESS_FLAG, unsignalled
+ * @trace:    all tracepoints of kdapl on
+ * @lmrs:     LMRs alive
+ * @eps:      EPs alive, the one that is measured among them, but not its peer
+ */
+struct bench_spec {
+	char device[IB_DEVICE_NAME_MAX];
+	char path[24];
+	enum bench_kind kind;
+	u32 segs;
+	u32 same;
+	u32 suppress;
+	u32 trace;
+	u32 lmrs;
+	u32 eps;
+};
+
+/**
+ * struct bench_op - all arguments of one kind of post, of either side
+ * @failed: whatever the calls returned, or'ed
+ */
+struct bench_op {
+	u32 failed;
+	DAT_COUNT n;
+	DAT_COMPLETION_FLAGS flags;
+	DAT_HANDLE handle;
+	DAT_DTO_COOKIE cookie;
+	DAT_RMR_TRIPLET remote;
+	DAT_LMR_TRIPLET iov[BENCH_MAX_SEGS];
+	DAT_EVENT event;
+	struct ib_qp *qp;
+	struct ib_srq *srq;
+	struct ib_rdma_wr request;
+	struct ib_recv_wr recv;
+	struct ib_sge sge[BENCH_MAX_SEGS];
+};
+
+typedef void (*bench_fn)(struct bench_op *op);
+
+/**
+ * struct bench_side - one of the two sides
+ * @fn:        the posts
+ * @op:        their arguments
+ * @quiet:     arguments of requests that raise no event
+ * @recv_kind: BENCH_RECV or BENCH_SRQ_RECV
+ * @done:      events, or completions, since it was last looked at
+ */
+struct bench_side {
+	const bench_fn *fn;
+	struct bench_op op[BENCH_NR_KINDS];
+	struct bench_op quiet[BENCH_NR_KINDS];
+	enum bench_kind recv_kind;
+	atomic_t done;
+};
+
+extern wait_queue_head_t bench_wait;
+
+static inline bool bench_wait_for(atomic_t *count, int n)
+{
+	return wait_event_timeout(bench_wait, atomic_read(count) >= n, BENCH_WAIT) > 0;
+}
+
+/* Another one; any context */
+static inline void bench_count(atomic_t *count, int n)
+{
+	atomic_add(n, count);
+	wake_up(&bench_wait);
+}
+
+/* main.c */
+struct null_dev *bench_null(const struct ib_device *ibdev);
+
+/* probe.c */
+int bench_probe_attach(struct ib_device *ibdev);
+void bench_probe_detach(struct ib_device *ibdev);
+void bench_probe_reset(void);
+extern atomic_t bench_polled;		/* completions since the last reset */
+/* Least time between two polls of a batch of @n completions; 0: there was none */
+u64 bench_probe_window(bool recv, unsigned int n);
+
+/* bare.c */
+struct bare;
+struct bare *bare_create(struct ib_device *ibdev, const struct bench_spec *spec);
+void bare_destroy(struct bare *bare);
+struct bench_side *bare_side(struct bare *bare);
+/* Done callbacks that do nothing, or that count */
+void bare_set_empty(struct bare *bare, bool empty);
+
+/* world.c */
+struct world;
+struct world *world_create(const struct bench_spec *spec);
+void world_destroy(struct world *w);
+bool world_fits(const struct world *w, const struct bench_spec *spec);
+/* Fills in the arguments that @spec decides */
+struct bench_side *world_side(struct world *w, const struct bench_spec *spec);
+enum world_events { WORLD_COUNT, WORLD_EMPTY, WORLD_DEQUEUE };
+int world_set_events(struct world *w, enum world_events how);
+DAT_EVD_HANDLE world_evd(const struct world *w, bool recv);
+void world_fill_attr(DAT_EP_ATTR *attr, DAT_COUNT iov);
+
+/* measure.c: one line of figures into @out */
+int bench_run_post(struct ib_device *ibdev, struct world *w, const struct bench_spec *spec,
+		   char *out, size_t size);
+int bench_run_completion(struct ib_device *ibdev, struct world *w, const struct bench_spec *spec,
+			 bool dequeue, char *out, size_t size);
+int bench_run_suppressed(struct ib_device *ibdev, struct world *w, const struct bench_spec *spec,
+			 char *out, size_t size);
+
+/* memory.c */
+int bench_run_memory(struct ib_device *ibdev, char *out, size_t size);
+
+#endif /* _KDAPL_BENCH_H_ */

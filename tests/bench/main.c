@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdapl_bench.ko: counts the instructions of posts and completions.
+ *
+ * Loading it registers the null device on a net device. Writing a line to
+ * debugfs kdapl_bench/run counts one thing, reading it gives the figures of
+ * the last one:
+ *
+ *	DEVICE PATH KIND SEGMENTS SAME SUPPRESS TRACE LMRS EPS
+ *
+ * with PATH one of post, upcall, dequeue, suppressed, memory and KIND one of
+ * send, write, read, recv, srq_recv; the rest are numbers. The world of EPs
+ * and LMRs stays for the next line if that can use it.
+ */
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/trace_events.h>
+#include <linux/uaccess.h>
+#include "bench.h"
+#include "null.h"
+
+#define BENCH_MAX_LMRS	65536
+#define BENCH_MAX_EPS	1024
+
+static char *netdev = "dummy1";
+module_param(netdev, charp, 0444);
+MODULE_PARM_DESC(netdev, "Net device of the null device (default dummy1)");
+
+DECLARE_WAIT_QUEUE_HEAD(bench_wait);
+
+static DEFINE_MUTEX(bench_mutex);	/* all below */
+static struct null_dev *the_null;
+static struct ib_device *bench_ibdev;
+static struct world *bench_world;
+static char bench_result[256];
+static struct dentry *bench_dir;
+
+/**
+ * bench_null - is this the null device?
+ * @ibdev: device
+ *
+ * Context: any.
+ * Return: the null device, or NULL.
+ */
+struct null_dev *bench_null(const struct ib_device *ibdev)
+{
+	return ibdev == &the_null->ibdev ? the_null : NULL;
+}
+
+static void bench_drop_world(void)
+{
+	if (bench_world)
+		world_destroy(bench_world);
+	bench_world = NULL;
+}
+
+static void bench_drop_device(void)
+{
+	bench_drop_world();
+	if (!bench_ibdev)
+		return;
+	bench_probe_detach(bench_ibdev);
+	ib_device_put(bench_ibdev);
+	bench_ibdev = NULL;
+}
+
+static int bench_use_device(const char *name)
+{
+	int ret;
+
+	if (bench_ibdev && !strcmp(dev_name(&bench_ibdev->dev), name))
+		return 0;
+	bench_drop_device();
+	bench_ibdev = ib_device_get_by_name(name, RDMA_DRIVER_UNKNOWN);
+	if (!bench_ibdev)
+		return -ENODEV;
+	ret = bench_probe_attach(bench_ibdev);
+	if (ret)
+		bench_drop_device();
+	return ret;
+}
+
+static int bench_use_world(const struct bench_spec *spec)
+{
+	struct world *w;
+
+	if (world_fits(bench_world, spec))
+		return 0;
+	bench_drop_world();
+	w = world_create(spec);
+	if (IS_ERR(w))
+		return PTR_ERR(w);
+	bench_world = w;
+	return 0;
+}
+
+static int bench_run_in_world(const struct bench_spec *spec)
+{
+	char *out = bench_result;
+	size_t size = sizeof(bench_result);
+
+	if (!strcmp(spec->path, "post"))
+		return bench_run_post(bench_ibdev, bench_world, spec, out, size);
+	if (!strcmp(spec->path, "upcall"))
+		return bench_run_completion(bench_ibdev, bench_world, spec, false, out, size);
+	if (!strcmp(spec->path, "dequeue"))
+		return bench_run_completion(bench_ibdev, bench_world, spec, true, out, size);
+	if (!strcmp(spec->path, "suppressed"))
+		return bench_run_suppressed(bench_ibdev, bench_world, spec, out, size);
+	return -EINVAL;
+}
+
+static int bench_run(const struct bench_spec *spec)
+{
+	int ret = bench_use_device(spec->device);
+
+	if (ret)
+		return ret;
+	if (!strcmp(spec->path, "memory")) {
+		bench_drop_world();
+		return bench_run_memory(bench_ibdev, bench_result, sizeof(bench_result));
+	}
+	ret = bench_use_world(spec);
+	if (ret)
+		return ret;
+	if (spec->trace)
+		ret = trace_set_clr_event("kdapl", NULL, 1);
+	if (!ret)
+		ret = bench_run_in_world(spec);
+	if (spec->trace)
+		trace_set_clr_event("kdapl", NULL, 0);
+	/* What is outstanding after a failure is in the way of the next one */
+	if (ret)
+		bench_drop_world();
+	return ret;
+}
+
+static int bench_parse(const char *line, struct bench_spec *spec)
+{
+	static const char * const kinds[] = { "send", "write", "read", "recv", "srq_recv" };
+	char kind[16];
+	int i;
+
+	memset(spec, 0, sizeof(*spec));
+	if (sscanf(line, "%63s %23s %15s %u %u %u %u %u %u", spec->device, spec->path, kind,
+		   &spec->segs, &spec->same, &spec->suppress, &spec->trace, &spec->lmrs,
+		   &spec->eps) != 9)
+		return -EINVAL;
+	i = match_string(kinds, ARRAY_SIZE(kinds), kind);
+	if (i < 0 || !spec->segs || spec->segs > BENCH_MAX_SEGS || spec->lmrs > BENCH_MAX_LMRS ||
+	    !spec->eps || spec->eps > BENCH_MAX_EPS || (spec->suppress && i > BENCH_READ) ||
+	    spec->lmrs < (spec->same ? 1 : spec->segs))
+		return -EINVAL;
+	spec->kind = i;
+	return 0;
+}
+
+static ssize_t bench_write(struct file *file, const char __user *from, size_t len, loff_t *pos)
+{
+	struct bench_spec spec;
+	char line[128];
+	int ret;
+
+	if (len >= sizeof(line))
+		return -EINVAL;
+	if (copy_from_user(line, from, len))
+		return -EFAULT;
+	line[len] = '\0';
+	ret = bench_parse(line, &spec);
+	if (ret)
+		return ret;
+	mutex_lock(&bench_mutex);
+	bench_result[0] = '\0';
+	ret = bench_run(&spec);
+	mutex_unlock(&bench_mutex);
+	return ret ?: len;
+}
+
+static ssize_t bench_read(struct file *file, char __user *to, size_t len, loff_t *pos)
+{
+	ssize_t ret;
+
+	mutex_lock(&bench_mutex);
+	ret = simple_read_from_buffer(to, len, pos, bench_result, strlen(bench_result));
+	mutex_unlock(&bench_mutex);
+	return ret;
+}
+
+static const struct file_operations bench_fops = {
+	.owner = THIS_MODULE,
+	.read = bench_read,
+	.write = bench_write,
+};
+
+static int __init bench_init(void)
+{
+	the_null = null_dev_create(netdev);
+	if (IS_ERR(the_null))
+		return PTR_ERR(the_null);
+	bench_dir = debugfs_create_dir("kdapl_bench", NULL);
+	debugfs_create_file("run", 0600, bench_dir, NULL, &bench_fops);
+	return 0;
+}
+
+static void __exit bench_exit(void)
+{
+	debugfs_remove(bench_dir);
+	bench_drop_device();
+	null_dev_destroy(the_null);
+}
+
+module_init(bench_init);
+module_exit(bench_exit);
+MODULE_DESCRIPTION("kDAPL instruction counts");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Counting: posts one by one, completions by the batch.
+ *
+ * A round posts a batch with interrupts off, each post between two looks at
+ * the clock, and then lets everything come to its end, so that every round
+ * finds the queues empty. The figure is the least of all rounds: what else
+ * runs on the machine can only add. A function that does nothing, called and
+ * timed in the same way, is taken off.
+ *
+ * Called by main.c in process context; w and the bare side are used by turns.
+ */
+#include <asm/tsc.h>
+#include <linux/irqflags.h>
+#include <linux/minmax.h>
+#include "bench.h"
+#include "null.h"
+
+/**
+ * struct bench_figure - what a call has cost
+ * @least: instructions, with those of the measurement
+ * @sum:   of all
+ * @n:     calls
+ */
+struct bench_figure {
+	u64 least;
+	u64 sum;
+	u32 n;
+};
+
+static void bench_nothing(struct bench_op *op)
+{
+	op->failed |= 0;
+}
+
+static void bench_dequeue(struct bench_op *op)
+{
+	op->failed |= dat_evd_dequeue(op->handle, &op->event);
+}
+
+static noinline void bench_batch(bench_fn fn, struct bench_op *op, int n, struct bench_figure *fig)
+{
+	unsigned long flags;
+	u64 begin, took;
+
+	while (n--) {
+		local_irq_save(flags);
+		begin = rdtsc_ordered();
+		fn(op);
+		took = rdtsc_ordered() - begin;
+		local_irq_restore(flags);
+		fig->least = fig->n ? min(fig->least, took) : took;
+		fig->sum += took;
+		fig->n++;
+	}
+}
+
+/* What the measurement itself costs */
+static u64 bench_empty(void)
+{
+	struct bench_figure fig = {};
+	struct bench_op op = {};
+
+	bench_batch(bench_nothing, &op, BENCH_ROUNDS, &fig);
+	return fig.least;
+}
+
+/* Everything outstanding comes to its end: @events on the side's own count */
+static int bench_settle(struct ib_device *ibdev, struct bench_side *side, int events)
+{
+	struct null_dev *dev = bench_null(ibdev);
+	int i;
+
+	if (dev)
+		null_complete_all(dev);
+	if (!bench_wait_for(&side->done, events))
+		return -ETIMEDOUT;
+	atomic_set(&side->done, 0);
+	for (i = 0; i < BENCH_NR_KINDS; i++)
+		if (side->op[i].failed || side->quiet[i].failed)
+			return -EIO;
+	return 0;
+}
+
+static void bench_post_many(struct bench_side *side, enum bench_kind kind, int n)
+{
+	while (n--)
+		side->fn[kind](&side->op[kind]);
+}
+
+/* One round of posts */
+static int bench_round(struct ib_device *ibdev, struct bench_side *side,
+		       const struct bench_spec *spec, struct bench_figure *fig)
+{
+	bool request = spec->kind <= BENCH_READ;
+	int events = request && !spec->suppress ? BENCH_BATCH : 0;
+
+	if (spec->kind == BENCH_SEND) {
+		bench_post_many(side, side->recv_kind, BENCH_BATCH + !!spec->suppress);
+		events += BENCH_BATCH + !!spec->suppress;
+	}
+	bench_batch(side->fn[spec->kind],
+		    spec->suppress ? &side->quiet[spec->kind] : &side->op[spec->kind],
+		    BENCH_BATCH, fig);
+	if (!request) {
+		bench_post_many(side, BENCH_SEND, BENCH_BATCH);
+		events += 2 * BENCH_BATCH;
+	} else if (spec->suppress) {
+		/* It speaks for those before it */
+		bench_post_many(side, spec->kind, 1);
+		events++;
+	}
+	return bench_settle(ibdev, side, events);
+}
+
+static int bench_rounds(struct ib_device *ibdev, struct bench_side *side,
+			const struct bench_spec *spec, struct bench_figure *fig)
+{
+	int i, ret = 0;
+
+	memset(fig, 0, sizeof(*fig));
+	atomic_set(&side->done, 0);
+	for (i = 0; i < BENCH_ROUNDS && !ret; i++)
+		ret = bench_round(ibdev, side, spec, fig);
+	return ret;
+}
+
+/**
+ * bench_run_post - count a post, bare and as dat_*()
+ * @ibdev: device
+ * @w:     the world
+ * @spec:  what to count
+ * @out:   takes the figures
+ * @size:  of @out
+ *
+ * Context: process.
+ * Return: 0, negative errno.
+ */
+int bench_run_post(struct ib_device *ibdev, struct world *w, const struct bench_spec *spec,
+		   char *out, size_t size)
+{
+	struct bench_figure bare_fig, dat_fig;
+	u64 empty = bench_empty();
+	struct bare *bare;
+	int ret;
+
+	bare = bare_create(ibdev, spec);
+	if (IS_ERR(bare))
+		return PTR_ERR(bare);
+	ret = bench_rounds(ibdev, bare_side(bare), spec, &bare_fig);
+	bare_destroy(bare);
+	if (ret)
+		return ret;
+	ret = world_set_events(w, WORLD_COUNT) ?:
+	      bench_rounds(ibdev, world_side(w, spec), spec, &dat_fig);
+	if (ret)
+		return ret;
+	scnprintf(out, size, "bare=%llu dat=%llu mean=%llu empty=%llu", bare_fig.least - empty,
+		  dat_fig.least - empty, div_u64(dat_fig.sum, dat_fig.n) - empty, empty);
+	return 0;
+}
+
+/* ---- completions ------------------------------------------------------- */
+
+/* One batch of messages, of requests if @kind is one without receives */
+static int bench_messages(struct ib_device *ibdev, struct bench_side *side, enum bench_kind kind)
+{
+	struct null_dev *dev = bench_null(ibdev);
+	bool send = kind == BENCH_SEND || kind >= BENCH_RECV;
+	int before = atomic_read(&bench_polled);
+	int n = send ? 2 * BENCH_BATCH : BENCH_BATCH;
+
+	if (send)
+		bench_post_many(side, side->recv_kind, BENCH_BATCH);
+	bench_post_many(side, send ? BENCH_SEND : kind, BENCH_BATCH);
+	if (dev)
+		null_complete_all(dev);
+	return bench_wait_for(&bench_polled, before + n) ? 0 : -ETIMEDOUT;
+}
+
+static int bench_take_events(struct world *w, bool recv, struct bench_figure *fig)
+{
+	struct bench_op op = { .handle = world_evd(w, recv) };
+
+	bench_batch(bench_dequeue, &op, BENCH_BATCH, fig);
+	return op.failed ? -EIO : 0;
+}
+
+static int bench_dat_completions(struct ib_device *ibdev, struct world *w,
+				 const struct bench_spec *spec, bool dequeue,
+				 struct bench_figure *fig)
+{
+	struct bench_figure other = {};
+	struct bench_side *side = world_side(w, spec);
+	bool recv = spec->kind >= BENCH_RECV;
+	bool both = recv || spec->kind == BENCH_SEND;
+	int i, ret;
+
+	memset(fig, 0, sizeof(*fig));
+	ret = world_set_events(w, dequeue ? WORLD_DEQUEUE : WORLD_EMPTY);
+	bench_probe_reset();
+	for (i = 0; i < BENCH_ROUNDS && !ret; i++) {
+		ret = bench_messages(ibdev, side, spec->kind);
+		if (!ret && dequeue)
+			ret = bench_take_events(w, recv, fig);
+		if (!ret && dequeue && both)
+			ret = bench_take_events(w, !recv, &other);
+	}
+	return ret;
+}
+
+static int bench_bare_completions(struct ib_device *ibdev, const struct bench_spec *spec)
+{
+	struct bare *bare = bare_create(ibdev, spec);
+	int i, ret = 0;
+
+	if (IS_ERR(bare))
+		return PTR_ERR(bare);
+	bare_set_empty(bare, true);
+	bench_probe_reset();
+	for (i = 0; i < BENCH_ROUNDS && !ret; i++)
+		ret = bench_messages(ibdev, bare_side(bare), spec->kind);
+	bare_destroy(bare);
+	return ret;
+}
+
+/**
+ * bench_run_completion - count from the completion to the Consumer
+ * @ibdev:   device
+ * @w:       the world
+ * @spec:    what to count
+ * @dequeue: the events are taken by dat_evd_dequeue(), else by an upcall that
+ *           does nothing
+ * @out:     takes the figures: of batches of the same size
+ * @size:    of @out
+ *
+ * Context: process.
+ * Return: 0, -ENODATA if the sides had no batch of the same size.
+ */
+int bench_run_completion(struct ib_device *ibdev, struct world *w, const struct bench_spec *spec,
+			 bool dequeue, char *out, size_t size)
+{
+	bool recv = spec->kind >= BENCH_RECV;
+	u64 bare[BENCH_POLL_MAX + 1];
+	u64 empty = bench_empty();
+	struct bench_figure fig;
+	int n, ret;
+
+	ret = bench_bare_completions(ibdev, spec);
+	if (ret)
+		return ret;
+	for (n = 1; n <= BENCH_POLL_MAX; n++)
+		bare[n] = bench_probe_window(recv, n);
+	ret = bench_dat_completions(ibdev, w, spec, dequeue, &fig);
+	if (ret)
+		return ret;
+	for (n = BENCH_POLL_MAX; n > 0; n--)
+		if (bare[n] && bench_probe_window(recv, n))
+			break;
+	if (!n)
+		return -ENODATA;
+	scnprintf(out, size, "batch=%d bare_batch=%llu dat_batch=%llu dequeue=%llu", n, bare[n],
+		  bench_probe_window(recv, n), dequeue ? fig.least - empty : 0);
+	return 0;
+}
+
+/**
+ * bench_run_suppressed - how many completions do suppressed posts raise?
+ * @ibdev: the null device, nothing else keeps what is unsignalled
+ * @w:     the world
+ * @spec:  which post
+ * @out:   takes the figures
+ * @size:  of @out
+ *
+ * The device completes what is there whenever a quarter of the queue is full.
+ *
+ * Context: process.
+ * Return: 0, -EOPNOTSUPP on other devices, -EIO.
+ */
+int bench_run_suppressed(struct ib_device *ibdev, struct world *w, const struct bench_spec *spec,
+			 char *out, size_t size)
+{
+	struct bench_side *side = world_side(w, spec);
+	struct bench_op *op = &side->quiet[spec->kind];
+	struct null_dev *dev = bench_null(ibdev);
+	int i, ret, posts = 8 * BENCH_DEPTH;
+
+	if (!dev)
+		return -EOPNOTSUPP;
+	ret = world_set_events(w, WORLD_COUNT);
+	if (ret)
+		return ret;
+	bench_probe_reset();
+	for (i = 1; i <= posts; i++) {
+		side->fn[spec->kind](op);
+		if (i % (BENCH_DEPTH / 4) == 0)
+			null_complete_all(dev);
+	}
+	scnprintf(out, size, "posts=%d cqes=%d", posts, atomic_read(&bench_polled));
+	/* The rest of a run waits for a signalled one */
+	bench_post_many(side, spec->kind, 1);
+	atomic_set(&side->done, 0);
+	return op->failed ? -EIO : bench_settle(ibdev, side, 1);
+}

@@ -1,0 +1,272 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Memory: what one more EP takes, without what the device takes for it.
+ *
+ * Every allocation of the calling task is seen by tracepoints, with the size
+ * that was really set aside, and what is given back is taken off: objects of
+ * the slab allocator each by itself, pages that are not the slab allocator's,
+ * and areas of vmalloc, most pages of which come by a way that no tracepoint
+ * watches. The same CQ and QP made on verbs alone is what the device
+ * takes.
+ *
+ * Called by main.c in process context.
+ */
+#include <linux/mm.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/tracepoint.h>
+#include "bench.h"
+#include "null.h"
+
+#define MEMORY_EPS	64
+#define MEMORY_IOV	4
+
+/* Pages that may turn out to be the slab allocator's */
+#define MEMORY_PAGES	16384
+
+static struct task_struct *memory_task;
+static long memory_bytes;
+static const void *memory_last;		/* a large block is announced twice */
+static struct page **memory_pages;
+static unsigned int memory_npages;
+static bool memory_lost;		/* there were more pages */
+static unsigned long memory_mapped;	/* pages to come that an area has counted for */
+
+static bool memory_ours(void)
+{
+	return current == memory_task && in_task();
+}
+
+static void memory_kmalloc(void *data, unsigned long call_site, const void *ptr, size_t req,
+			   size_t alloc, gfp_t flags, int node)
+{
+	if (!ptr || ptr == memory_last || !memory_ours())
+		return;
+	memory_bytes += alloc;
+	memory_last = ptr;
+}
+
+static void memory_cache_alloc(void *data, unsigned long call_site, const void *ptr,
+			       struct kmem_cache *s, gfp_t flags, int node)
+{
+	if (ptr && memory_ours())
+		memory_bytes += kmem_cache_size(s);
+}
+
+static void memory_kfree(void *data, unsigned long call_site, const void *ptr)
+{
+	if (ZERO_OR_NULL_PTR(ptr) || !memory_ours())
+		return;
+	memory_bytes -= ksize(ptr);
+	memory_last = NULL;
+}
+
+static void memory_cache_free(void *data, unsigned long call_site, const void *ptr,
+			      const struct kmem_cache *s)
+{
+	if (ptr && memory_ours())
+		memory_bytes -= kmem_cache_size((struct kmem_cache *)s);
+}
+
+/* Compound pages are the slab allocator's; single ones are looked at in the end */
+static void memory_page_alloc(void *data, struct page *page, unsigned int order, gfp_t flags,
+			      int migratetype)
+{
+	unsigned int i;
+
+	if (!page || (flags & __GFP_COMP) || !memory_ours())
+		return;
+	if (!order && memory_mapped) {
+		memory_mapped--;
+		return;
+	}
+	for (i = 0; i < 1U << order; i++) {
+		if (memory_npages == MEMORY_PAGES)
+			memory_lost = true;
+		else
+			memory_pages[memory_npages++] = page + i;
+	}
+}
+
+static void memory_page_free(void *data, struct page *page, unsigned int order)
+{
+	unsigned int i;
+
+	if (!memory_ours())
+		return;
+	for (i = memory_npages; i-- > 0;)
+		if (memory_pages[i] >= page && memory_pages[i] < page + (1UL << order))
+			memory_pages[i] = memory_pages[--memory_npages];
+}
+
+/* The size includes a guard page */
+static void memory_vmap_area(void *data, unsigned long addr, unsigned long size,
+			     unsigned long align, unsigned long vstart, unsigned long vend,
+			     int failed)
+{
+	if (failed || !memory_ours())
+		return;
+	memory_bytes += size - PAGE_SIZE;
+	memory_mapped = size / PAGE_SIZE - 1;
+}
+
+/* Tracepoints of pages have no name that a module could use */
+static struct {
+	const char *name;
+	void *probe;
+	struct tracepoint *tp;
+} memory_probes[] = {
+	{ "kmalloc", memory_kmalloc },
+	{ "kmem_cache_alloc", memory_cache_alloc },
+	{ "kfree", memory_kfree },
+	{ "kmem_cache_free", memory_cache_free },
+	{ "mm_page_alloc", memory_page_alloc },
+	{ "mm_page_free", memory_page_free },
+	{ "alloc_vmap_area", memory_vmap_area },
+};
+
+static void memory_find_probe(struct tracepoint *tp, void *unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(memory_probes); i++)
+		if (!strcmp(tp->name, memory_probes[i].name))
+			memory_probes[i].tp = tp;
+}
+
+static int memory_begin(void)
+{
+	unsigned int i;
+	int ret = 0;
+
+	memory_bytes = 0;
+	memory_npages = 0;
+	memory_last = NULL;
+	memory_mapped = 0;
+	memory_lost = false;
+	memory_pages = kvcalloc(MEMORY_PAGES, sizeof(*memory_pages), GFP_KERNEL);
+	if (!memory_pages)
+		return -ENOMEM;
+	for_each_kernel_tracepoint(memory_find_probe, NULL);
+	for (i = 0; i < ARRAY_SIZE(memory_probes) && !ret; i++)
+		ret = memory_probes[i].tp ?
+		      tracepoint_probe_register(memory_probes[i].tp, memory_probes[i].probe,
+						NULL) : -ENOENT;
+	if (!ret)
+		memory_task = current;
+	return ret;
+}
+
+/* Bytes since memory_begin(), or -ENOSPC */
+static long memory_end(void)
+{
+	unsigned int i;
+
+	memory_task = NULL;
+	for (i = 0; i < ARRAY_SIZE(memory_probes); i++)
+		if (memory_probes[i].tp)
+			tracepoint_probe_unregister(memory_probes[i].tp, memory_probes[i].probe,
+						    NULL);
+	tracepoint_synchronize_unregister();
+	for (i = 0; i < memory_npages; i++)
+		if (!PageSlab(memory_pages[i]))
+			memory_bytes += PAGE_SIZE;
+	kvfree(memory_pages);
+	memory_pages = NULL;
+	return memory_lost ? -ENOSPC : memory_bytes;
+}
+
+/* Bytes that MEMORY_EPS EPs take, the device's included */
+static int memory_of_eps(struct ib_device *ibdev, long *bytes)
+{
+	DAT_EVD_HANDLE async, dto, conn;
+	DAT_EP_ATTR attr;
+	DAT_EP_HANDLE ep;
+	DAT_IA_HANDLE ia;
+	char name[IB_DEVICE_NAME_MAX];
+	DAT_PZ_HANDLE pz;
+	int i, ret = -EIO;
+
+	strscpy(name, dev_name(&ibdev->dev), sizeof(name));
+	if (dat_ia_open(name, 8, &async, &ia))
+		return -EIO;
+	world_fill_attr(&attr, MEMORY_IOV);
+	if (dat_pz_create(ia, &pz) ||
+	    dat_evd_kcreate(ia, 8, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG, &dto) ||
+	    dat_evd_kcreate(ia, 8, DAT_UPCALL_DISABLE, NULL, DAT_EVD_CONNECTION_FLAG, &conn))
+		goto close;
+	ret = memory_begin();
+	for (i = 0; i < MEMORY_EPS && !ret; i++)
+		if (dat_ep_create(ia, pz, dto, dto, conn, &attr, &ep))
+			ret = -EIO;
+	*bytes = memory_end();
+close:
+	dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
+	return ret;
+}
+
+/* Bytes that as many CQs and QPs of the same size take on verbs alone */
+static int memory_of_verbs(struct ib_device *ibdev, const struct null_dev *dev, long *bytes)
+{
+	struct ib_qp_init_attr init = {
+		.cap = dev->last_cap,
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+	};
+	struct ib_pd *pd = ib_alloc_pd(ibdev, 0);
+	struct ib_cq **cq;
+	struct ib_qp **qp;
+	int i, ret, cqes = dev->last_cqe;
+
+	if (IS_ERR(pd))
+		return PTR_ERR(pd);
+	cq = kcalloc(MEMORY_EPS, sizeof(*cq), GFP_KERNEL);
+	qp = kcalloc(MEMORY_EPS, sizeof(*qp), GFP_KERNEL);
+	ret = cq && qp ? memory_begin() : -ENOMEM;
+	for (i = 0; i < MEMORY_EPS && !ret; i++) {
+		cq[i] = ib_alloc_cq(ibdev, NULL, cqes, 0, IB_POLL_SOFTIRQ);
+		init.send_cq = cq[i];
+		init.recv_cq = cq[i];
+		if (IS_ERR(cq[i])) {
+			ret = PTR_ERR(cq[i]);
+			break;
+		}
+		qp[i] = ib_create_qp(pd, &init);
+		ret = PTR_ERR_OR_ZERO(qp[i]);
+	}
+	*bytes = memory_end();
+	while (i-- > 0) {
+		if (!IS_ERR_OR_NULL(qp[i]))
+			ib_destroy_qp(qp[i]);
+		ib_free_cq(cq[i]);
+	}
+	kfree(qp);
+	kfree(cq);
+	ib_dealloc_pd(pd);
+	return ret;
+}
+
+/**
+ * bench_run_memory - bytes for one more EP
+ * @ibdev: the null device: it knows what was asked of it
+ * @out:   takes the figures
+ * @size:  of @out
+ *
+ * Context: process.
+ * Return: 0, -EOPNOTSUPP on other devices, -EIO, -ENOMEM.
+ */
+int bench_run_memory(struct ib_device *ibdev, char *out, size_t size)
+{
+	const struct null_dev *dev = bench_null(ibdev);
+	long eps, verbs;
+	int ret;
+
+	if (!dev)
+		return -EOPNOTSUPP;
+	ret = memory_of_eps(ibdev, &eps) ?: memory_of_verbs(ibdev, dev, &verbs);
+	if (ret || eps < 0 || verbs < 0)
+		return ret ?: -ENOSPC;
+	scnprintf(out, size, "bare=%ld dat=%ld", verbs / MEMORY_EPS, eps / MEMORY_EPS);
+	return 0;
+}

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The null device: an RDMA device whose posts only note what was posted.
+ *
+ * Made for counting what stands above it. It has one RoCE port on a net
+ * device, so that the connection manager of the kernel serves it as any
+ * other; management datagrams come straight back to their sender's receive
+ * queue, so both ends of a connection are on this device and no packet exists.
+ * What is posted to an RC queue stays there until null_complete_all() is
+ * called or the queue's QP goes to ERROR. No byte is ever moved.
+ *
+ * For one CPU: the posts of RC queues take no lock, their caller must not let
+ * two of them run at once.
+ */
+#ifndef _KDAPL_BENCH_NULL_H_
+#define _KDAPL_BENCH_NULL_H_
+
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/spinlock.h>
+#include <rdma/ib_verbs.h>
+
+#define NULL_MAX_SGE		32
+#define NULL_MAX_QP_WR		8192
+#define NULL_MAX_CQE		32767
+#define NULL_PAGE_LIST		512
+#define NULL_MAX_RD_ATOM	16
+#define NULL_GIDS		16
+#define NULL_GSI_QPN		1	/* as everywhere */
+
+/**
+ * struct null_wqe - one posted work request
+ * @cqe:      what its completion carries
+ * @addr:     management datagrams: buffer of a receive, in virtual addresses
+ * @length:   of @addr
+ * @opcode:   enum ib_wc_opcode
+ * @signalled: raises a completion on success
+ */
+struct null_wqe {
+	struct ib_cqe *cqe;
+	void *addr;
+	u32 length;
+	u8 opcode;
+	bool signalled;
+};
+
+struct null_queue {
+	struct null_wqe *wqe;
+	u32 mask;
+	u32 head;			/* oldest outstanding */
+	u32 tail;			/* number of posts so far */
+};
+
+struct null_cq {
+	struct ib_cq ibcq;
+	struct ib_wc *wc;
+	u32 mask;
+	u32 head;
+	u32 tail;
+	bool armed;
+};
+
+struct null_srq {
+	struct ib_srq ibsrq;
+	struct null_queue rq;
+};
+
+/**
+ * struct null_qp - a queue pair
+ * @slow:  its posts need a look: not an RC QP in RTS, or one that serves itself
+ * @dest:  number of the QP it is connected to
+ * @node:  null_dev.qps
+ */
+struct null_qp {
+	struct ib_qp ibqp;
+	bool slow;
+	enum ib_qp_state state;
+	u32 dest;
+	struct null_queue sq;
+	struct null_queue rq;
+	struct list_head node;
+};
+
+struct null_ah {
+	struct ib_ah ibah;
+	union ib_gid sgid;
+	union ib_gid dgid;
+};
+
+struct null_pd {
+	struct ib_pd ibpd;
+};
+
+/**
+ * struct null_dev - the device
+ * @lock:     rings of CQs and of slow queues; interrupts off
+ * @mutex:    @qps
+ * @qps:      all QPs
+ * @last_cap: what the newest QP was asked for
+ * @last_cqe: what the newest CQ was asked for
+ */
+struct null_dev {
+	struct ib_device ibdev;
+	spinlock_t lock; /* rings of CQs and of slow queues */
+	struct mutex mutex; /* qps */
+	struct list_head qps;
+	u32 next_qpn;
+	u32 next_key;
+	struct ib_qp_cap last_cap;
+	unsigned int last_cqe;
+};
+
+struct null_dev *null_dev_create(const char *netdev);
+void null_dev_destroy(struct null_dev *dev);
+
+/* Completes everything that RC queues hold, and runs the done callbacks */
+void null_complete_all(struct null_dev *dev);
+
+/* null_queue.c for null_dev.c */
+int null_queue_init(struct null_queue *q, u32 size);
+void null_queue_exit(struct null_queue *q);
+void null_flush(struct null_dev *dev, struct null_qp *qp);
+int null_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
+		   struct uverbs_attr_bundle *attrs);
+int null_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
+int null_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc);
+int null_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags how);
+int null_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
+		   const struct ib_send_wr **bad);
+int null_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
+		   const struct ib_recv_wr **bad);
+int null_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
+		       const struct ib_recv_wr **bad);
+
+static inline struct null_dev *to_null_dev(struct ib_device *ibdev)
+{
+	return container_of(ibdev, struct null_dev, ibdev);
+}
+
+static inline struct null_cq *to_null_cq(struct ib_cq *cq)
+{
+	return container_of(cq, struct null_cq, ibcq);
+}
+
+static inline struct null_qp *to_null_qp(struct ib_qp *qp)
+{
+	return container_of(qp, struct null_qp, ibqp);
+}
+
+static inline struct null_srq *to_null_srq(struct ib_srq *srq)
+{
+	return container_of(srq, struct null_srq, ibsrq);
+}
+
+#endif /* _KDAPL_BENCH_NULL_H_ */

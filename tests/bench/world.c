@@ -1,0 +1,392 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The kDAPL side: a connected pair of EPs, with others and LMRs around them.
+ *
+ * Owns the IA and everything in it; public API only. EP 0 of a pair posts
+ * requests, EP 1 takes receives; the second pair has an SRQ for that. All LMRs
+ * register the same page, so that tens of thousands of them cost no memory but
+ * their own; those that are used lie evenly spread among them. The EPs nobody
+ * uses stay unconnected, and are made before the pairs.
+ *
+ * Made and used by main.c and measure.c in process context; upcalls count.
+ */
+#include <linux/slab.h>
+#include "bench.h"
+
+#define WORLD_QUAL	7472
+#define WORLD_SIZE	(BENCH_MAX_SEGS * BENCH_SEG_LEN)
+
+struct world {
+	struct bench_side side;
+	struct bench_spec spec;
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	DAT_EVD_HANDLE async, request, recv, conn, cr;
+	DAT_PSP_HANDLE psp;
+	DAT_SRQ_HANDLE srq;
+	DAT_EP_HANDLE ep[2][2];		/* [with an SRQ][end] */
+	DAT_LMR_CONTEXT *lmr;
+	DAT_RMR_CONTEXT rmr;
+	void *page;
+	DAT_CR_HANDLE request_handle;
+	atomic_t requests;
+	atomic_t established;
+};
+
+/* ---- the calls --------------------------------------------------------- */
+
+static void world_send(struct bench_op *op)
+{
+	op->failed |= dat_ep_post_send(op->handle, op->n, op->iov, op->cookie, op->flags);
+}
+
+static void world_write(struct bench_op *op)
+{
+	op->failed |= dat_ep_post_rdma_write(op->handle, op->n, op->iov, op->cookie,
+					     &op->remote, op->flags);
+}
+
+static void world_read(struct bench_op *op)
+{
+	op->failed |= dat_ep_post_rdma_read(op->handle, op->n, op->iov, op->cookie,
+					    &op->remote, op->flags);
+}
+
+static void world_recv(struct bench_op *op)
+{
+	op->failed |= dat_ep_post_recv(op->handle, op->n, op->iov, op->cookie, op->flags);
+}
+
+static void world_srq_recv(struct bench_op *op)
+{
+	op->failed |= dat_srq_post_recv(op->handle, op->n, op->iov, op->cookie);
+}
+
+static const bench_fn world_fn[BENCH_NR_KINDS] = {
+	[BENCH_SEND] = world_send,
+	[BENCH_WRITE] = world_write,
+	[BENCH_READ] = world_read,
+	[BENCH_RECV] = world_recv,
+	[BENCH_SRQ_RECV] = world_srq_recv,
+};
+
+static void world_fill(const struct world *w, struct bench_op *op, const struct bench_spec *spec,
+		       DAT_HANDLE handle, DAT_COMPLETION_FLAGS flags)
+{
+	u32 i;
+
+	op->failed = 0;
+	op->handle = handle;
+	op->flags = flags;
+	op->n = spec->segs;
+	op->cookie.as_64 = 1;
+	for (i = 0; i < spec->segs; i++) {
+		u32 lmr = spec->same ? 0 : i * (w->spec.lmrs / spec->segs);
+
+		/* The youngest is the first to be used */
+		op->iov[i].lmr_context = w->lmr[w->spec.lmrs - 1 - lmr];
+		op->iov[i].virtual_address = (unsigned long)w->page + i * BENCH_SEG_LEN;
+		op->iov[i].segment_length = BENCH_SEG_LEN;
+	}
+	op->remote.virtual_address = (unsigned long)w->page;
+	op->remote.segment_length = spec->segs * BENCH_SEG_LEN;
+	op->remote.rmr_context = w->rmr;
+}
+
+/**
+ * world_side - what measure.c sees of it
+ * @w:    the world
+ * @spec: segments, and where they lie
+ *
+ * Context: process.
+ * Return: the side.
+ */
+struct bench_side *world_side(struct world *w, const struct bench_spec *spec)
+{
+	DAT_EP_HANDLE *ep = w->ep[spec->kind == BENCH_SRQ_RECV];
+	struct bench_side *side = &w->side;
+	int i;
+
+	side->fn = world_fn;
+	side->recv_kind = spec->kind == BENCH_SRQ_RECV ? BENCH_SRQ_RECV : BENCH_RECV;
+	for (i = BENCH_SEND; i <= BENCH_READ; i++) {
+		world_fill(w, &side->op[i], spec, ep[0], DAT_COMPLETION_DEFAULT_FLAG);
+		world_fill(w, &side->quiet[i], spec, ep[0], DAT_COMPLETION_SUPPRESS_FLAG);
+	}
+	world_fill(w, &side->op[BENCH_RECV], spec, ep[1], DAT_COMPLETION_DEFAULT_FLAG);
+	world_fill(w, &side->op[BENCH_SRQ_RECV], spec, w->srq, DAT_COMPLETION_DEFAULT_FLAG);
+	return side;
+}
+
+/* ---- upcalls ----------------------------------------------------------- */
+
+static void world_upcall_count(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	struct world *w = instance;
+
+	if (event->event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
+		w->side.op[BENCH_SEND].failed = 1;
+	bench_count(&w->side.done, 1);
+}
+
+static void world_upcall_empty(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+}
+
+static void world_upcall_conn(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	struct world *w = instance;
+
+	if (event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
+		bench_count(&w->established, 1);
+	else if (event->event_number != DAT_CONNECTION_EVENT_DISCONNECTED)
+		pr_info("kdapl_bench: connection event 0x%x\n", event->event_number);
+}
+
+static void world_upcall_cr(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	struct world *w = instance;
+
+	w->request_handle = event->event_data.cr_arrival_event_data.cr_handle;
+	bench_count(&w->requests, 1);
+}
+
+/**
+ * world_set_events - what happens to the events of completions
+ * @w:   the world, nothing outstanding
+ * @how: upcalls that count, upcalls that do nothing, or they wait in the EVD
+ *
+ * Context: process.
+ * Return: 0, -EIO.
+ */
+int world_set_events(struct world *w, enum world_events how)
+{
+	DAT_UPCALL_OBJECT upcall = {
+		.instance_data = w,
+		.upcall_func = how == WORLD_EMPTY ? world_upcall_empty : world_upcall_count,
+	};
+	DAT_UPCALL_POLICY policy = how == WORLD_DEQUEUE ? DAT_UPCALL_DISABLE :
+							  DAT_UPCALL_SINGLE_INSTANCE;
+
+	if (dat_evd_modify_upcall(w->request, policy, &upcall, DAT_UPCALL_INVOC_NEW) ||
+	    dat_evd_modify_upcall(w->recv, policy, &upcall, DAT_UPCALL_INVOC_NEW))
+		return -EIO;
+	return 0;
+}
+
+/**
+ * world_evd - the EVD of completions
+ * @w:    the world
+ * @recv: of receives, else of requests
+ *
+ * Context: any.
+ * Return: the EVD.
+ */
+DAT_EVD_HANDLE world_evd(const struct world *w, bool recv)
+{
+	return recv ? w->recv : w->request;
+}
+
+/* ---- the objects ------------------------------------------------------- */
+
+/* Says which step of making a world failed */
+static int world_try(const char *what, DAT_RETURN ret)
+{
+	if (ret == DAT_SUCCESS)
+		return 0;
+	pr_err("kdapl_bench: %s: 0x%x\n", what, ret);
+	return -EIO;
+}
+
+static int world_make_evd(struct world *w, DAT_EVD_FLAGS flags, DAT_UPCALL_FUNC func,
+			  DAT_EVD_HANDLE *evd)
+{
+	DAT_UPCALL_OBJECT upcall = { .instance_data = w, .upcall_func = func };
+
+	return world_try("dat_evd_kcreate", dat_evd_kcreate(w->ia, 8, DAT_UPCALL_SINGLE_INSTANCE,
+							    &upcall, flags, evd));
+}
+
+static int world_make_lmrs(struct world *w)
+{
+	DAT_REGION_DESCRIPTION region = { .for_va = w->page };
+	DAT_LMR_HANDLE handle;
+	DAT_VLEN length;
+	DAT_VADDR addr;
+	int ret = 0;
+	u32 i;
+
+	w->lmr = kvcalloc(w->spec.lmrs, sizeof(*w->lmr), GFP_KERNEL);
+	if (!w->lmr)
+		return -ENOMEM;
+	for (i = 0; i < w->spec.lmrs && !ret; i++)
+		ret = world_try("dat_lmr_kcreate",
+				dat_lmr_kcreate(w->ia, DAT_MEM_TYPE_VIRTUAL, region, WORLD_SIZE,
+						w->pz, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
+						DAT_MEM_OPTIMIZE_DONT_CARE, &handle, &w->lmr[i],
+						&w->rmr, &length, &addr));
+	return ret;
+}
+
+/**
+ * world_fill_attr - attributes of an EP to be measured
+ * @attr: filled in
+ * @iov:  segments of all kinds
+ *
+ * Context: any.
+ */
+void world_fill_attr(DAT_EP_ATTR *attr, DAT_COUNT iov)
+{
+	*attr = (DAT_EP_ATTR) {
+		.max_message_size = PAGE_SIZE,
+		.max_rdma_size = PAGE_SIZE,
+		.max_recv_dtos = BENCH_DEPTH,
+		.max_request_dtos = BENCH_DEPTH,
+		.max_recv_iov = iov,
+		.max_request_iov = iov,
+		.max_rdma_read_in = 4,
+		.max_rdma_read_out = 4,
+		.max_rdma_read_iov = iov,
+		.max_rdma_write_iov = iov,
+	};
+}
+
+/* One EP is measured; its peer and the other pair do not count */
+static int world_make_idle_eps(struct world *w)
+{
+	DAT_EP_ATTR attr;
+	DAT_EP_HANDLE ep;
+	int ret = 0;
+	u32 i;
+
+	world_fill_attr(&attr, 1);
+	attr.max_recv_dtos = 4;
+	attr.max_request_dtos = 4;
+	for (i = 1; i < w->spec.eps && !ret; i++)
+		ret = world_try("dat_ep_create",
+				dat_ep_create(w->ia, w->pz, w->recv, w->request, w->conn,
+					      &attr, &ep));
+	return ret;
+}
+
+static int world_make_ep(struct world *w, DAT_SRQ_HANDLE srq, DAT_EP_HANDLE *ep)
+{
+	DAT_EP_ATTR attr;
+
+	world_fill_attr(&attr, BENCH_MAX_SEGS);
+	if (srq == DAT_HANDLE_NULL)
+		return world_try("dat_ep_create",
+				 dat_ep_create(w->ia, w->pz, w->recv, w->request, w->conn,
+					       &attr, ep));
+	return world_try("dat_ep_create_with_srq",
+			 dat_ep_create_with_srq(w->ia, w->pz, w->recv, w->request, w->conn,
+						srq, &attr, ep));
+}
+
+static int world_connect(struct world *w, DAT_EP_HANDLE *ep)
+{
+	DAT_IA_ATTR attr;
+	int ret;
+
+	atomic_set(&w->requests, 0);
+	atomic_set(&w->established, 0);
+	ret = world_try("dat_ia_query", dat_ia_query(w->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR,
+						     &attr, 0, NULL)) ?:
+	      world_try("dat_ep_connect", dat_ep_connect(ep[0], attr.ia_address_ptr, WORLD_QUAL,
+							 DAT_TIMEOUT_INFINITE, 0, NULL,
+							 DAT_QOS_BEST_EFFORT,
+							 DAT_CONNECT_DEFAULT_FLAG));
+	if (ret)
+		return ret;
+	if (!bench_wait_for(&w->requests, 1))
+		return -ETIMEDOUT;
+	ret = world_try("dat_cr_accept", dat_cr_accept(w->request_handle, ep[1], 0, NULL));
+	if (ret)
+		return ret;
+	return bench_wait_for(&w->established, 2) ? 0 : -ETIMEDOUT;
+}
+
+static int world_make_pairs(struct world *w)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = BENCH_DEPTH, .max_recv_iov = BENCH_MAX_SEGS };
+
+	return world_try("dat_srq_create", dat_srq_create(w->ia, w->pz, &attr, &w->srq)) ?:
+	       world_make_ep(w, DAT_HANDLE_NULL, &w->ep[0][0]) ?:
+	       world_make_ep(w, DAT_HANDLE_NULL, &w->ep[0][1]) ?:
+	       world_make_ep(w, DAT_HANDLE_NULL, &w->ep[1][0]) ?:
+	       world_make_ep(w, w->srq, &w->ep[1][1]) ?:
+	       world_connect(w, w->ep[0]) ?: world_connect(w, w->ep[1]);
+}
+
+static int world_make(struct world *w)
+{
+	int ret;
+
+	ret = world_try("dat_ia_open", dat_ia_open(w->spec.device, 8, &w->async, &w->ia));
+	if (ret) {
+		w->ia = DAT_HANDLE_NULL;
+		return ret;
+	}
+	return world_try("dat_pz_create", dat_pz_create(w->ia, &w->pz)) ?:
+	       world_make_evd(w, DAT_EVD_DTO_FLAG, world_upcall_count, &w->request) ?:
+	       world_make_evd(w, DAT_EVD_DTO_FLAG, world_upcall_count, &w->recv) ?:
+	       world_make_evd(w, DAT_EVD_CONNECTION_FLAG, world_upcall_conn, &w->conn) ?:
+	       world_make_evd(w, DAT_EVD_CR_FLAG, world_upcall_cr, &w->cr) ?:
+	       world_try("dat_psp_create", dat_psp_create(w->ia, WORLD_QUAL, w->cr,
+							  DAT_PSP_CONSUMER_FLAG, &w->psp)) ?:
+	       world_make_lmrs(w) ?: world_make_idle_eps(w) ?: world_make_pairs(w);
+}
+
+/**
+ * world_create - make a connected pair and what is to be around it
+ * @spec:  how much of it
+ *
+ * Context: process.
+ * Return: the world, or ERR_PTR.
+ */
+struct world *world_create(const struct bench_spec *spec)
+{
+	struct world *w = kzalloc(sizeof(*w), GFP_KERNEL);
+	int ret = -ENOMEM;
+
+	if (!w)
+		return ERR_PTR(-ENOMEM);
+	w->spec = *spec;
+	w->page = (void *)get_zeroed_page(GFP_KERNEL);
+	if (w->page)
+		ret = world_make(w);
+	if (!ret)
+		return w;
+	world_destroy(w);
+	return ERR_PTR(ret);
+}
+
+/**
+ * world_destroy - undo world_create()
+ * @w: the world, complete or not
+ *
+ * Context: process.
+ */
+void world_destroy(struct world *w)
+{
+	/* EPs of a world come to their end by themselves, without events */
+	if (w->ia != DAT_HANDLE_NULL)
+		world_try("dat_ia_close", dat_ia_close(w->ia, DAT_CLOSE_ABRUPT_FLAG));
+	kvfree(w->lmr);
+	free_page((unsigned long)w->page);
+	kfree(w);
+}
+
+/**
+ * world_fits - can a world serve for this, too?
+ * @w:    a world, or NULL
+ * @spec: what is to be counted
+ *
+ * Context: process.
+ * Return: true if it can.
+ */
+bool world_fits(const struct world *w, const struct bench_spec *spec)
+{
+	return w && !strcmp(w->spec.device, spec->device) && w->spec.lmrs == spec->lmrs &&
+	       w->spec.eps == spec->eps;
+}
