@@ -307,6 +307,12 @@ int loop_case_args(struct loop_run *run, struct loop_case *c)
 		.conns = 1,
 		.both = true,
 	};
+	static const char * const ids[] = {
+		"G-24 S-22 S-28 S-38 S-39 S-40 S-41 S-42",
+		"G-24 W-05 W-08 W-16 W-18 W-26 W-27 W-28 W-29",
+		"G-24 D-04 D-06 D-09 D-13 D-14 D-21",
+		"G-24 R-14 R-16 R-36 R-37 R-38 R-39 R-40",
+	};
 	struct args_test *t = kvzalloc(sizeof(*t), GFP_KERNEL);
 	int err = -EIO;
 
@@ -330,6 +336,8 @@ int loop_case_args(struct loop_run *run, struct loop_case *c)
 		err = loop_rig_disconnect(t->rig, DAT_CLOSE_GRACEFUL_FLAG);
 	end_test(t);
 	loop_rig_end(t->rig);
+	loop_clauses(c, "G-01 G-16 G-17 G-18 G-22 G-23 G-35");
+	loop_clauses(c, t->good.shared ? "Q-23 Q-25 Q-26 Q-27" : ids[c->variant]);
 out:
 	kvfree(t);
 	return err;

@@ -219,5 +219,10 @@ int loop_case_disc(struct loop_run *run, struct loop_case *c)
 		err = run_disc(rig, c->variant);
 		loop_rig_end(rig);
 	}
+	loop_clauses(c, "G-02 G-27 S-31 S-33 R-27 R-28 R-29");
+	if (c->variant == DISC_SUPPRESS)
+		loop_clauses(c, "S-16 G-32");
+	if (c->variant == DISC_SRQ)
+		loop_clauses(c, "Q-29 Q-30");
 	return err;
 }

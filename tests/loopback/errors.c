@@ -202,7 +202,18 @@ static int error_round(struct loop_run *run, struct loop_case *c, enum loop_mode
  */
 int loop_case_error(struct loop_run *run, struct loop_case *c)
 {
+	static const char * const ids[] = {
+		[ERR_LONG] = "S-48 R-20 R-22 G-31 G-36",
+		[ERR_KEY] = "W-32 G-31 G-36",
+		[ERR_WRITE] = "W-31 G-31 G-36",
+		[ERR_READ] = "D-15 G-31 G-36",
+		[ERR_REVOKED] = "L-05",
+		[ERR_FREED] = "L-05",
+	};
 	int err = error_round(run, c, LOOP_UPCALL);
 
-	return err ?: error_round(run, c, LOOP_DEQUEUE);
+	if (!err)
+		err = error_round(run, c, LOOP_DEQUEUE);
+	loop_clauses(c, ids[c->variant]);
+	return err;
 }

@@ -194,6 +194,7 @@ int loop_case_stream(struct loop_run *run, struct loop_case *c)
 	if (!err)
 		err = loop_rig_disconnect(rig, DAT_CLOSE_GRACEFUL_FLAG);
 	loop_rig_end(rig);
+	loop_clauses(c, "G-34 W-14");
 	return err;
 }
 
@@ -256,6 +257,7 @@ int loop_case_unsignalled(struct loop_run *run, struct loop_case *c)
 			err = loop_rig_disconnect(rig, DAT_CLOSE_GRACEFUL_FLAG);
 		loop_rig_end(rig);
 	}
+	loop_clauses(c, "S-21 S-23 R-13 R-15");
 	return err;
 }
 
@@ -313,6 +315,7 @@ int loop_case_fence(struct loop_run *run, struct loop_case *c)
 	if (!err)
 		err = loop_rig_disconnect(rig, DAT_CLOSE_GRACEFUL_FLAG);
 	loop_rig_end(rig);
+	loop_clauses(c, "S-25 S-26");
 	return err;
 }
 
@@ -379,5 +382,6 @@ int loop_case_solicited(struct loop_run *run, struct loop_case *c)
 	if (!err)
 		err = loop_rig_disconnect(rig, DAT_CLOSE_ABRUPT_FLAG);
 	loop_rig_end(rig);
+	loop_clauses(c, "S-17 S-18 R-12 G-33");
 	return err;
 }

@@ -40,7 +40,8 @@ static int wait_back(struct loop_rig *rig, bool (*done)(struct loop_rig *rig))
 
 static bool eager_done(struct loop_rig *rig)
 {
-	return rig->a[0].established && rig->b[0].established && loop_all_back(rig);
+	return rig->a[0].established && rig->b[0].established && loop_all_back(rig) &&
+	       !rig->srq_rx.out;
 }
 
 static int parked_round(struct loop_run *run, struct loop_case *c,
@@ -85,6 +86,7 @@ int loop_case_parked(struct loop_run *run, struct loop_case *c)
 
 	for (i = 0; i < c->count && !err && !c->fails; i++)
 		err = parked_round(run, c, i & 1 ? LOOP_DEQUEUE : LOOP_UPCALL, i & 2);
+	loop_clauses(c, c->op == LOOP_SRQ ? "Q-12 Q-18 Q-28" : "R-23 R-24 R-25 G-28 S-34");
 	return err;
 }
 
@@ -181,6 +183,7 @@ static bool requests_back(struct loop_rig *rig)
  */
 int loop_case_full(struct loop_run *run, struct loop_case *c)
 {
+	static const char * const ids[] = { "S-37", "W-25", "D-21", "R-35" };
 	enum loop_kind kind = c->variant;
 	struct loop_rig *rig = make_rig(run, c, LOOP_DEQUEUE, false);
 	struct loop_side *s;
@@ -201,6 +204,8 @@ int loop_case_full(struct loop_run *run, struct loop_case *c)
 	if (!err)
 		err = loop_rig_disconnect(rig, DAT_CLOSE_ABRUPT_FLAG);
 	loop_rig_end(rig);
+	loop_clauses(c, "G-25 G-26");
+	loop_clauses(c, c->op == LOOP_SRQ ? "Q-24" : ids[kind]);
 	return err;
 }
 
@@ -268,6 +273,7 @@ int loop_case_visible(struct loop_run *run, struct loop_case *c)
 	if (!err)
 		err = loop_rig_disconnect(rig, DAT_CLOSE_GRACEFUL_FLAG);
 	loop_rig_end(rig);
+	loop_clauses(c, "W-20");
 	return err;
 }
 
@@ -338,5 +344,6 @@ int loop_case_reset(struct loop_run *run, struct loop_case *c)
 			loop_fail(c, "a graceful disconnect flushed requests");
 	}
 	loop_rig_end(rig);
+	loop_clauses(c, "R-24 R-29 R-31");
 	return err;
 }

@@ -32,6 +32,7 @@
 #define LOOP_GUARD		32		/* guard bytes around a piece */
 #define LOOP_SLACK		32		/* room behind some messages */
 #define LOOP_NOTES		8
+#define LOOP_CLAIMS		12
 #define LOOP_NOTE_LEN		200
 #define LOOP_HELLO		0x6b6441504c6c6f70ULL	/* private data: connect */
 #define LOOP_WELCOME		0x70306f4c5041646bULL	/* private data: accept */
@@ -88,7 +89,9 @@ struct loop_case {
 	u32 ms;
 	u32 fails;
 	u32 notes;
-	spinlock_t note_lock;		/* fails, notes, note */
+	u32 claims;
+	const char *claim[LOOP_CLAIMS];	/* clauses of the contract */
+	spinlock_t note_lock;		/* fails, notes, note, claims, claim */
 	char note[LOOP_NOTES][LOOP_NOTE_LEN];
 };
 
@@ -294,6 +297,7 @@ int loop_plan(struct loop_run *run);
 
 /* report.c: notes from any context, the others in process context */
 __printf(2, 3) void loop_fail(struct loop_case *c, const char *fmt, ...);
+void loop_clauses(struct loop_case *c, const char *ids);
 const char *loop_ret_name(DAT_RETURN ret, char *buf, size_t len);
 bool loop_expect(struct loop_case *c, const char *what, DAT_RETURN ret, u32 type);
 void loop_show_results(struct seq_file *m, struct loop_run *run);
@@ -375,6 +379,24 @@ int loop_case_fence(struct loop_run *run, struct loop_case *c);
 int loop_case_solicited(struct loop_run *run, struct loop_case *c);
 int loop_case_args(struct loop_run *run, struct loop_case *c);
 int loop_case_error(struct loop_run *run, struct loop_case *c);
+
+/* exact.c, notify.c, peer.c, shared.c: process context */
+int loop_case_fill(struct loop_run *run, struct loop_case *c);
+int loop_case_rdma(struct loop_run *run, struct loop_case *c);
+int loop_case_waiting(struct loop_run *run, struct loop_case *c);
+int loop_case_notify(struct loop_run *run, struct loop_case *c);
+int loop_case_reach(struct loop_run *run, struct loop_case *c);
+int loop_case_long(struct loop_run *run, struct loop_case *c);
+int loop_case_attempts(struct loop_run *run, struct loop_case *c);
+int loop_case_regions(struct loop_run *run, struct loop_case *c);
+int loop_case_shared(struct loop_run *run, struct loop_case *c);
+
+/* remote.c, posted.c: process context */
+int loop_case_bind(struct loop_run *run, struct loop_case *c);
+int loop_case_greedy(struct loop_run *run, struct loop_case *c);
+int loop_case_invalidate(struct loop_run *run, struct loop_case *c);
+int loop_case_fmr(struct loop_run *run, struct loop_case *c);
+int loop_case_fmr_end(struct loop_run *run, struct loop_case *c);
 
 /* main.c */
 unsigned int loop_stretch(void);

@@ -14,7 +14,7 @@
 
 static const char * const group_name[] = {
 	"send", "write", "read", "srq", "disconnect", "flow", "flags", "args",
-	"errors",
+	"errors", "exact", "rmr", "fmr",
 };
 
 static const u32 plan_size[] = { 0, 1, 17, 4095, 4096, 65536, LOOP_MAX_SIZE };
@@ -173,11 +173,14 @@ static void add_flow(struct loop_run *run)
 	struct loop_case *c;
 	u32 i;
 
-	c = add(run, 5, loop_case_parked, "flow/receives-before-connect");
-	c->op = LOOP_SEND;
-	c->size = 100;
-	c->count = run->args.brief ? 4 : 12;
-	c->depth = 16;
+	for (i = 0; i < 2; i++) {
+		c = add(run, 5, loop_case_parked, "flow/%s-before-connect",
+			i ? "srq" : "receives");
+		c->op = i ? LOOP_SRQ : LOOP_SEND;
+		c->size = 100;
+		c->count = run->args.brief ? 4 : 12;
+		c->depth = 16;
+	}
 	for (i = 0; i <= ARRAY_SIZE(full); i++) {
 		bool srq = i == ARRAY_SIZE(full);
 
@@ -253,6 +256,59 @@ static void add_errors(struct loop_run *run)
 	}
 }
 
+static void add_exact(struct loop_run *run)
+{
+	static const struct {
+		const char *name;
+		loop_case_fn fn;
+		bool srq;
+	} exact[] = {
+		{ "receive-fill", loop_case_fill },
+		{ "srq-fill", loop_case_fill, true },
+		{ "rdma", loop_case_rdma },
+		{ "waiting", loop_case_waiting },
+		{ "notify", loop_case_notify },
+		{ "srq-notify", loop_case_notify, true },
+		{ "out-of-reach", loop_case_reach },
+		{ "message-too-long", loop_case_long },
+		{ "failed-attempts", loop_case_attempts },
+		{ "regions", loop_case_regions },
+		{ "srq", loop_case_shared, true },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(exact); i++) {
+		struct loop_case *c = add(run, 9, exact[i].fn, "exact/%s", exact[i].name);
+
+		c->op = exact[i].srq ? LOOP_SRQ : LOOP_SEND;
+	}
+}
+
+/* Calls that speak of memory: keys that come and go. */
+static void add_remote(struct loop_run *run)
+{
+	static const struct {
+		const char *name;
+		loop_case_fn fn;
+		u32 group;
+	} memory[] = {
+		{ "rmr/bind", loop_case_bind, 10 },
+		{ "rmr/old-key-in-a-loop", loop_case_greedy, 10 },
+		{ "rmr/send-with-invalidate", loop_case_invalidate, 10 },
+		{ "fmr/register-and-invalidate", loop_case_fmr, 11 },
+		{ "fmr/flushed-and-dead", loop_case_fmr_end, 11 },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(memory); i++) {
+		struct loop_case *c = add(run, memory[i].group, memory[i].fn, "%s",
+					  memory[i].name);
+
+		c->op = LOOP_SEND;
+		c->count = run->args.brief ? 4 : 20;
+	}
+}
+
 /**
  * loop_plan - make the list of cases
  * @run: with its arguments
@@ -282,6 +338,8 @@ int loop_plan(struct loop_run *run)
 		add_flags(run);
 		add_args(run);
 		add_errors(run);
+		add_exact(run);
+		add_remote(run);
 	}
 	return run->ncases ? 0 : -ENOENT;
 }

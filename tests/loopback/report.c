@@ -49,6 +49,28 @@ void loop_fail(struct loop_case *c, const char *fmt, ...)
 }
 
 /**
+ * loop_clauses - say which clauses of the contract a case asserts
+ * @c: the case
+ * @ids: a string constant, "S-31 G-25"; once is enough
+ *
+ * It counts if the case passes. kdapl-contract.rst has the clauses.
+ *
+ * Context: any.
+ */
+void loop_clauses(struct loop_case *c, const char *ids)
+{
+	unsigned long flags;
+	u32 i;
+
+	spin_lock_irqsave(&c->note_lock, flags);
+	for (i = 0; i < c->claims && c->claim[i] != ids; i++)
+		;
+	if (i == c->claims && i < LOOP_CLAIMS)
+		c->claim[c->claims++] = ids;
+	spin_unlock_irqrestore(&c->note_lock, flags);
+}
+
+/**
  * loop_ret_name - a DAT return as text
  * @ret: the value
  * @buf: room for the text
@@ -112,6 +134,8 @@ static void show_case(struct seq_file *m, struct loop_case *c)
 	if (c->reason[0])
 		seq_printf(m, "note %s\n", c->reason);
 	spin_lock_irq(&c->note_lock);
+	for (i = 0; i < c->claims; i++)
+		seq_printf(m, "clauses %s\n", c->claim[i]);
 	for (i = 0; i < c->notes; i++)
 		seq_printf(m, "note %s\n", c->note[i]);
 	if (c->fails > c->notes)

@@ -205,6 +205,37 @@ static int xfer_phase(struct loop_run *run, struct loop_case *c,
 	return err;
 }
 
+/* What the ledger and the byte checks of a transfer have seen to. */
+static void xfer_clauses(struct loop_case *c)
+{
+	static const struct {
+		const char *all, *scattered, *empty, *suppressed;
+	} ids[LOOP_OPS] = {
+		[LOOP_SEND] = {
+			"S-01 S-03 S-11 S-13 S-30 S-43 S-50 R-01 R-10 R-41 G-28",
+			"S-02 S-49 R-02 R-03 R-04 R-43", "S-05 S-07 S-08", "S-15",
+		},
+		[LOOP_WRITE] = {
+			"W-01 W-04 W-12 W-13 W-19 W-22 W-35", "W-02 W-34", "", "W-14",
+		},
+		[LOOP_READ] = { "D-01 D-07 D-10", "D-02", "D-05", "D-08" },
+		[LOOP_SRQ] = { "Q-01 Q-05 Q-06 Q-16 Q-22", "Q-02", "Q-04", "" },
+	};
+
+	loop_clauses(c, "G-02 G-03 G-11 G-27");
+	loop_clauses(c, ids[c->op].all);
+	if (c->segs != 1)
+		loop_clauses(c, ids[c->op].scattered);
+	if (!c->size)
+		loop_clauses(c, ids[c->op].empty);
+	if (c->signal_every > 1)
+		loop_clauses(c, ids[c->op].suppressed);
+	if (c->conns > 1)
+		loop_clauses(c, "Q-12");
+	if (c->window == 1)
+		loop_clauses(c, "G-07 G-09");
+}
+
 /**
  * loop_case_xfer - move messages from A to B
  * @run: the run
@@ -234,5 +265,6 @@ int loop_case_xfer(struct loop_run *run, struct loop_case *c)
 		if (err || c->fails)
 			return err;
 	}
+	xfer_clauses(c);
 	return 0;
 }

@@ -30,6 +30,9 @@ tap_skip() { tap_count=$((tap_count + 1)); echo "ok $tap_count - $1 # SKIP $2"; 
 # tap_diag TEXT: explain
 tap_diag() { printf '%s\n' "$*" | sed 's/^/# /'; }
 
+# tap_clauses ID...: what the next result asserts of kdapl-contract.rst
+tap_clauses() { echo "# clauses: $*"; }
+
 # tap_check NAME COMMAND...: ok if the command succeeds, else with its output
 tap_check() {
 	local name=$1 out

@@ -19,7 +19,8 @@
 #define MOST_MESSAGES	10000000ul
 
 static const char * const groups[] = {
-	"send", "write", "read", "srq", "disconnect", "flow", "flags", "args", "errors", NULL
+	"send", "write", "read", "srq", "disconnect", "flow", "flags", "args", "errors",
+	"exact", "rmr", "fmr", NULL
 };
 
 static const char help[] =
@@ -32,7 +33,8 @@ static const char help[] =
 "  --device NAME      interface adapter (rxe0, rxe0/1, the net device);\n"
 "                     default: the first that kDAPL lists\n"
 "  --op LIST          only these, by comma: send, write, read, srq (transfers),\n"
-"                     disconnect, flow, flags, args, errors (special)\n"
+"                     disconnect, flow, flags, args, errors, exact,\n"
+"                     rmr, fmr (special)\n"
 "  --sizes LIST       transfers of these sizes in bytes, up to " LARGEST_TEXT "\n"
 "  --messages N       N messages of each size\n"
 "  --case LIST        only the cases of these names, see --list\n"
@@ -82,7 +84,7 @@ static void check_list(const char *option, const char *list)
 	while ((item = strsep(&rest, ","))) {
 		if (!strcmp(option, "--op") && !is_group(item))
 			die(EXIT_USAGE,
-			    "--op does not know \"%s\": it takes send, write, read, srq, disconnect, flow, flags, args, errors",
+			    "--op does not know \"%s\": it takes send, write, read, srq, disconnect, flow, flags, args, errors, exact, rmr, fmr",
 			    item);
 		if (!strcmp(option, "--sizes"))
 			parse_number("--sizes", item, LARGEST);

@@ -202,6 +202,10 @@ void control_results(struct results *res)
 			r = &res->result[res->n++];
 			memset(r, 0, sizeof(*r));
 			parse_case(line, r);
+		} else if (r && !strncmp(line, "clauses ", 8)) {
+			size_t at = strlen(r->clauses);
+
+			snprintf(r->clauses + at, sizeof(r->clauses) - at, " %s", line + 8);
 		} else if (r && !strncmp(line, "note ", 5)) {
 			r->note = grow(r->note, r->notes + 1, sizeof(*r->note));
 			r->note[r->notes] = strdup(line + 5);

@@ -32,6 +32,7 @@ struct result {
 	unsigned long peak, full, ms, fails;
 	char **note;
 	size_t notes;
+	char clauses[512];
 };
 
 struct results {

@@ -195,6 +195,8 @@ size_t show_tap(const struct results *res, size_t from, bool last)
 		if (!is_passed(r) && !is_skipped(r))
 			for (k = 0; k < r->notes; k++)
 				printf("# %s\n", r->note[k]);
+		if (r->clauses[0])
+			printf("# clauses:%s\n", r->clauses);
 		if (is_skipped(r))
 			printf("ok %zu - loop %s # SKIP %s\n", i + 1, r->name,
 			       r->notes ? r->note[0] : "");

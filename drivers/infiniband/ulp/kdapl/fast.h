@@ -27,7 +27,10 @@ enum kdapl_fast_state {
  * @state: enum kdapl_fast_state; all members are guarded by the owner's lock
  * @ep:    handle of the EP through which it was bound
  * @by:    the request that binds it, until that completes
- * @failed: LMR: that has failed, while another request was to end it
+ * @failed: that has failed, while another request was to end it
+ * @inv_failed: RMR: the request in front of a registration that was to end it
+ *         has failed, and not by a flush
+ * @stranded: RMR: that request was taken, the registration was not
  * @rmr:   the RMR that owns it; NULL: it is @lmr's own
  * @lmr:   its owner; or the LMR whose pages the RMR shows, used while @state
  *         is not FREE
@@ -40,6 +43,8 @@ struct kdapl_fast {
 	unsigned long ep;
 	const struct kdapl_slot *by;
 	bool failed;
+	bool inv_failed;
+	bool stranded;
 	struct kdapl_rmr *rmr;
 	struct kdapl_lmr *lmr;
 	struct ib_cqe cqe;

@@ -35,6 +35,13 @@ static void kdapl_lmr_hide(struct kdapl_lmr *lmr)
 	WRITE_ONCE(lmr->desc->zp, 0);
 }
 
+/* Undoes that; the entry has been left as it was */
+static void kdapl_lmr_show(struct kdapl_lmr *lmr)
+{
+	lockdep_assert_held(&lmr->lock);
+	WRITE_ONCE(lmr->desc->zp, lmr->zp);
+}
+
 /**
  * kdapl_lmr_repair_soon - have work look at an LMR, if it has to
  * @lmr: the LMR
@@ -68,6 +75,16 @@ void kdapl_lmr_fast_free(struct kdapl_lmr *lmr)
 	lmr->fmr.state = KDAPL_FAST_FREE;
 }
 
+/* A request has failed, and nobody knows what the device made of it. lmr->lock held */
+static void kdapl_fmr_in_doubt(struct kdapl_lmr *lmr)
+{
+	lmr->fmr.state = KDAPL_FAST_DIRTY;
+	lmr->param.lmr_state.bound = DAT_FALSE;
+	lmr->param.rmr_context = 0;
+	kdapl_lmr_hide(lmr);
+	kdapl_lmr_repair_soon(lmr);
+}
+
 static void kdapl_fmr_began(struct kdapl_lmr *lmr, const struct kdapl_slot *slot, bool ok)
 {
 	struct kdapl_fast *f = &lmr->fmr;
@@ -75,15 +92,30 @@ static void kdapl_fmr_began(struct kdapl_lmr *lmr, const struct kdapl_slot *slot
 	if (f->by != slot)
 		return;
 	f->by = NULL;
-	if (f->state == KDAPL_FAST_BINDING) {
-		f->state = ok ? KDAPL_FAST_BOUND : KDAPL_FAST_DIRTY;
-		lmr->param.lmr_state.bound = ok ? DAT_TRUE : DAT_FALSE;
-		if (!ok)
-			kdapl_lmr_hide(lmr);
+	if (f->state == KDAPL_FAST_BINDING && ok) {
+		f->state = KDAPL_FAST_BOUND;
+		lmr->param.lmr_state.bound = DAT_TRUE;
+	} else if (f->state == KDAPL_FAST_BINDING) {
+		kdapl_fmr_in_doubt(lmr);
 	} else if (f->state == KDAPL_FAST_ENDING) {
 		/* The request that ends it is under way still, and decides */
 		f->failed = !ok;
 	}
+}
+
+/* A request that was to end it has not been executed: as bound as before (V-08) */
+static void kdapl_fmr_not_ended(struct kdapl_lmr *lmr, u8 old_state)
+{
+	struct kdapl_fast *f = &lmr->fmr;
+
+	if (f->failed) {
+		kdapl_fmr_in_doubt(lmr);
+		return;
+	}
+	/* The registration may have completed meanwhile */
+	f->state = f->by ? old_state : KDAPL_FAST_BOUND;
+	lmr->param.lmr_state.bound = f->state == KDAPL_FAST_BOUND ? DAT_TRUE : DAT_FALSE;
+	kdapl_lmr_show(lmr);
 }
 
 static void kdapl_fmr_ended(struct kdapl_lmr *lmr, bool ok)
@@ -92,16 +124,10 @@ static void kdapl_fmr_ended(struct kdapl_lmr *lmr, bool ok)
 
 	if (f->state != KDAPL_FAST_ENDING)
 		return;
-	if (ok) {
+	if (ok)
 		kdapl_lmr_fast_free(lmr);
-	} else if (f->failed) {
-		f->state = KDAPL_FAST_DIRTY;
-		lmr->param.lmr_state.bound = DAT_FALSE;
-	} else {
-		/* Not executed: as bound as before (V-08) */
-		f->state = KDAPL_FAST_BOUND;
-		smp_store_release(&lmr->desc->zp, lmr->zp);
-	}
+	else
+		kdapl_fmr_not_ended(lmr, KDAPL_FAST_BOUND);
 }
 
 /**
@@ -149,7 +175,9 @@ bool kdapl_lmr_invalidated(struct kdapl_lmr *lmr, const struct kdapl_ep *ep, u32
 	bool legal = false;
 
 	spin_lock_irqsave(&lmr->lock, flags);
-	if (lmr->dying || rkey != lmr->param.rmr_context) {
+	/* Without remote rights the device has a key all the same */
+	if (lmr->dying || !lmr->mr || rkey != lmr->mr->rkey ||
+	    (lmr->fast && f->state == KDAPL_FAST_FREE)) {
 		/* The owner was quicker */
 		legal = true;
 	} else if (!lmr->fast) {
@@ -197,7 +225,7 @@ DAT_RETURN kdapl_fast_flush(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 fl
  * Context: any, inside the read section.
  */
 DAT_RETURN kdapl_fast_lookup(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handle,
-				    struct kdapl_lmr **lmr, struct kdapl_ep **ep)
+			     struct kdapl_lmr **lmr, struct kdapl_ep **ep)
 {
 	struct kdapl_obj *obj = kdapl_obj_lookup(lmr_handle, DAT_HANDLE_TYPE_LMR);
 
@@ -284,8 +312,7 @@ static DAT_RETURN kdapl_invalidate_request(struct kdapl_lmr *lmr, struct kdapl_e
 	if (likely(!err))
 		return DAT_SUCCESS;
 	spin_lock(&lmr->lock);
-	lmr->fmr.state = old_state;
-	smp_store_release(&lmr->desc->zp, lmr->zp);
+	kdapl_fmr_not_ended(lmr, old_state);
 	spin_unlock(&lmr->lock);
 	kdapl_fast_abort(ep, slot);
 	kdapl_obj_unuse(&lmr->obj);

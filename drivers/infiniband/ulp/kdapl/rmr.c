@@ -128,15 +128,17 @@ void kdapl_rmr_shell(struct kdapl_rmr *rmr)
 	kdapl_ia_verbs_put(rmr->obj.ia);
 }
 
-/* Ends what is bound; what a request is ending or making goes with that */
+/* Ends what is bound, or may be; what a request is ending or making goes with that */
 static void kdapl_rmr_revoke(struct kdapl_rmr *rmr)
 {
 	struct kdapl_fast *f;
+	u8 state;
 
 	for (f = rmr->fast; f < rmr->fast + ARRAY_SIZE(rmr->fast); f++) {
-		if (READ_ONCE(f->state) != KDAPL_FAST_BOUND)
+		state = READ_ONCE(f->state);
+		if (state != KDAPL_FAST_BOUND && state != KDAPL_FAST_DIRTY)
 			continue;
-		if (kdapl_pz_invalidate(rmr->pz, f->mr->rkey))
+		if (state == KDAPL_FAST_DIRTY || kdapl_pz_invalidate(rmr->pz, f->mr->rkey))
 			kdapl_rmr_drop_mr(rmr, f);
 		kdapl_rmr_set_free(rmr, f);
 	}

@@ -91,6 +91,8 @@ static void kdapl_bind_began(struct kdapl_rmr *rmr, struct kdapl_fast *f,
 	if (f->by != slot)
 		return;
 	f->by = NULL;
+	if (f->state == KDAPL_FAST_ENDING)
+		f->failed = !ok;
 	if (f->state != KDAPL_FAST_BINDING)
 		return;
 	f->state = ok ? KDAPL_FAST_BOUND : KDAPL_FAST_DIRTY;
@@ -123,12 +125,20 @@ static void kdapl_rmr_repair_soon(struct kdapl_rmr *rmr)
 static void kdapl_bind_inv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kdapl_fast *f = container_of(wc->wr_cqe, struct kdapl_fast, cqe);
+	struct kdapl_rmr *rmr = f->rmr;
+	const struct kdapl_slot *reg;
 	unsigned long flags;
 
-	spin_lock_irqsave(&f->rmr->lock, flags);
+	spin_lock_irqsave(&rmr->lock, flags);
+	f->stranded = false;
 	kdapl_bind_ended(f, wc->status == IB_WC_SUCCESS);
-	kdapl_rmr_repair_soon(f->rmr);
-	spin_unlock_irqrestore(&f->rmr->lock, flags);
+	reg = rmr->fast[f == rmr->fast].by;
+	f->inv_failed = reg && wc->status != IB_WC_SUCCESS && wc->status != IB_WC_WR_FLUSH_ERR;
+	kdapl_rmr_repair_soon(rmr);
+	spin_unlock_irqrestore(&rmr->lock, flags);
+	/* The registration is only flushed after that */
+	if (f->inv_failed)
+		kdapl_note_error(reg->ev.ep, DAT_DTO_BIND_MW, wc);
 }
 
 static void kdapl_bind_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -137,6 +147,7 @@ static void kdapl_bind_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct kdapl_fast *f = slot->fast;
 	bool ok = wc->status == IB_WC_SUCCESS;
 	struct kdapl_rmr *rmr = f->rmr;
+	struct kdapl_fast *old = &rmr->fast[f == rmr->fast];
 	unsigned long flags;
 
 	/* Until the end: with the last reference the RMR goes after a grace period */
@@ -144,8 +155,13 @@ static void kdapl_bind_done(struct ib_cq *cq, struct ib_wc *wc)
 	spin_lock_irqsave(&rmr->lock, flags);
 	if (slot->flags & KDAPL_SLOT_BINDS) {
 		/* Silent, the invalidation in front of it has succeeded */
-		if (slot->flags & KDAPL_SLOT_ENDS)
-			kdapl_bind_ended(&rmr->fast[f == rmr->fast], true);
+		if (slot->flags & KDAPL_SLOT_ENDS) {
+			kdapl_bind_ended(old, true);
+			/* It is the bind that has failed, whichever half of it */
+			if (old->inv_failed)
+				wc->status = IB_WC_MW_BIND_ERR;
+			old->inv_failed = false;
+		}
 		kdapl_bind_began(rmr, f, slot, ok);
 	} else if (slot->flags & KDAPL_SLOT_ENDS) {
 		kdapl_bind_ended(f, ok);
@@ -154,6 +170,31 @@ static void kdapl_bind_done(struct ib_cq *cq, struct ib_wc *wc)
 	spin_unlock_irqrestore(&rmr->lock, flags);
 	slot->rmr = kdapl_obj_handle(&rmr->obj);
 	kdapl_memory_done(slot, wc);
+	kdapl_rmr_put(rmr);
+	rcu_read_unlock();
+}
+
+/*
+ * The QP is drained: of a list of which only the invalidation was taken, that
+ * is over too. The Consumer knows of no request.
+ */
+static void kdapl_bind_stranded_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
+	struct kdapl_fast *old = slot->fast;
+	struct kdapl_rmr *rmr = old->rmr;
+	unsigned long flags;
+
+	rcu_read_lock();
+	spin_lock_irqsave(&rmr->lock, flags);
+	/* Nobody knows whether it was executed */
+	if (old->stranded)
+		kdapl_bind_ended(old, false);
+	old->stranded = false;
+	kdapl_rmr_repair_soon(rmr);
+	spin_unlock_irqrestore(&rmr->lock, flags);
+	slot->cqe.done = kdapl_request_done;
+	kdapl_pool_put(slot->pool, slot);
 	kdapl_rmr_put(rmr);
 	rcu_read_unlock();
 }
@@ -229,6 +270,8 @@ static DAT_RETURN kdapl_bind_check(const struct kdapl_bind *b, DAT_VA_TYPE va_ty
 	/* What dat_lmr_fmr made can end at any time, under a binding too */
 	if (va_type == DAT_VA_TYPE_ZB || (b->lmr && b->lmr->fast))
 		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	if (!b->triplet)
+		return KDAPL_IP(DAT_INVALID_ARG3);
 	if (b->priv & ~DAT_MEM_PRIV_ALL_FLAG)
 		return KDAPL_IP(DAT_INVALID_ARG4);
 	if (va_type != DAT_VA_TYPE_VA)
@@ -325,6 +368,7 @@ static struct ib_send_wr *kdapl_bind_prepare(struct kdapl_bind *b, struct kdapl_
 	b->old_param = rmr->param;
 	if (old) {
 		b->old_state = old->state;
+		old->failed = false;
 		old->state = KDAPL_FAST_ENDING;
 		slot->flags |= KDAPL_SLOT_ENDS;
 	}
@@ -368,8 +412,12 @@ static void kdapl_bind_undo(struct kdapl_bind *b, struct kdapl_slot *slot)
 {
 	struct kdapl_rmr *rmr = b->rmr;
 
-	if (b->old)
+	if (b->old) {
 		b->old->state = b->old_state;
+		/* Its registration may have completed meanwhile */
+		if (b->old_state == KDAPL_FAST_BINDING && !b->old->by)
+			b->old->state = b->old->failed ? KDAPL_FAST_DIRTY : KDAPL_FAST_BOUND;
+	}
 	if (b->next) {
 		b->next->by = NULL;
 		kdapl_rmr_fast_free(b->next);
@@ -377,7 +425,28 @@ static void kdapl_bind_undo(struct kdapl_bind *b, struct kdapl_slot *slot)
 	rmr->cur = b->old_cur;
 	rmr->param = b->old_param;
 	*b->context = b->old_context;
+	if (b->old && b->old->state == KDAPL_FAST_DIRTY)
+		kdapl_rmr_unbound(rmr);
+	kdapl_rmr_repair_soon(rmr);
 	kdapl_fast_abort(b->ep, slot);
+}
+
+/*
+ * Half of it was taken, against M-17. Without the other half nobody tells when
+ * that is over but the drain of the QP, which has to be broken now: until then
+ * the old MR stays busy, and slot and RMR stay. rmr->lock held.
+ */
+static void kdapl_bind_strand(struct kdapl_bind *b, struct kdapl_slot *slot)
+{
+	b->next->by = NULL;
+	kdapl_rmr_fast_free(b->next);
+	kdapl_rmr_unbound(b->rmr);
+	*b->context = b->old_context;
+	b->old->stranded = true;
+	slot->fast = b->old;
+	slot->cqe.done = kdapl_bind_stranded_done;
+	kdapl_sq_strand(&b->ep->sq, slot);
+	kdapl_ep_kick(b->ep, KDAPL_TODO_BREAK);
 }
 
 /* Step 11. ep->sq.lock held */
@@ -395,15 +464,7 @@ static DAT_RETURN kdapl_bind_submit(struct kdapl_bind *b, struct kdapl_slot *slo
 		kdapl_bind_undo(b, slot);
 		kdapl_rmr_put(b->rmr);
 	} else {
-		/*
-		 * Half of it was taken, against M-17: the old MR stays busy and
-		 * the RMR's memory stays, so that its late failure finds it.
-		 */
-		b->next->by = NULL;
-		kdapl_rmr_fast_free(b->next);
-		kdapl_rmr_unbound(b->rmr);
-		kdapl_fast_abort(b->ep, slot);
-		kdapl_ep_kick(b->ep, KDAPL_TODO_BREAK);
+		kdapl_bind_strand(b, slot);
 	}
 	spin_unlock(&b->rmr->lock);
 	return kdapl_fast_refused(err);
@@ -467,7 +528,7 @@ static DAT_RETURN kdapl_bind_lookup(struct kdapl_bind *b, DAT_RMR_HANDLE rmr_han
 	if (!obj)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
 	b->lmr = to_kdapl_lmr(obj);
-	return b->triplet ? DAT_SUCCESS : KDAPL_IP(DAT_INVALID_ARG3);
+	return DAT_SUCCESS;
 }
 
 /**

@@ -78,17 +78,24 @@ static const struct break_row {
 	enum ib_wc_status wc;
 	DAT_DTO_COMPLETION_STATUS status;
 	const char *name;
+	const char *ids;
 } break_rows[] = {
-	{ TP_SEND, IB_WC_REM_OP_ERR, DAT_DTO_ERR_REMOTE_RESPONDER, "S_48_remote_operation" },
-	{ TP_SEND, IB_WC_RNR_RETRY_EXC_ERR, DAT_DTO_ERR_RECEIVER_NOT_READY, "S_47_no_receive" },
+	{ TP_SEND, IB_WC_REM_OP_ERR, DAT_DTO_ERR_REMOTE_RESPONDER, "S_48_remote_operation",
+	  "S-48" },
+	{ TP_SEND, IB_WC_RNR_RETRY_EXC_ERR, DAT_DTO_ERR_RECEIVER_NOT_READY, "S_47_no_receive",
+	  "S-47" },
 	{ TP_SEND, IB_WC_RETRY_EXC_ERR, DAT_DTO_ERR_TRANSPORT, "transport" },
 	{ TP_SEND, IB_WC_LOC_QP_OP_ERR, DAT_DTO_ERR_LOCAL_EP, "local_ep" },
 	{ TP_SEND, IB_WC_WR_FLUSH_ERR, DAT_DTO_ERR_FLUSHED, "flush_that_is_not_ours" },
-	{ TP_WRITE, IB_WC_REM_ACCESS_ERR, DAT_DTO_ERR_REMOTE_ACCESS, "W_30_remote_access" },
-	{ TP_READ, IB_WC_REM_ACCESS_ERR, DAT_DTO_ERR_REMOTE_ACCESS, "D_15_remote_access" },
+	{ TP_WRITE, IB_WC_REM_ACCESS_ERR, DAT_DTO_ERR_REMOTE_ACCESS, "W_30_remote_access",
+	  "W-30" },
+	{ TP_READ, IB_WC_REM_ACCESS_ERR, DAT_DTO_ERR_REMOTE_ACCESS, "D_15_remote_access",
+	  "D-15" },
 	{ TP_READ, IB_WC_LOC_PROT_ERR, DAT_DTO_ERR_LOCAL_PROTECTION, "local_protection" },
-	{ TP_RECV, IB_WC_LOC_LEN_ERR, DAT_DTO_ERR_LOCAL_LENGTH, "R_20_length" },
-	{ TP_RECV, IB_WC_LOC_QP_OP_ERR, DAT_DTO_ERR_LOCAL_LENGTH, "R_20_length_as_rxe_says" },
+	{ TP_RECV, IB_WC_LOC_LEN_ERR, DAT_DTO_ERR_LOCAL_LENGTH, "R_20_length",
+	  "R-20 R-22" },
+	{ TP_RECV, IB_WC_LOC_QP_OP_ERR, DAT_DTO_ERR_LOCAL_LENGTH, "R_20_length_as_rxe_says",
+	  "R-20 R-22" },
 	{ TP_RECV, IB_WC_WR_FLUSH_ERR, DAT_DTO_ERR_FLUSHED, "flushed_receive" },
 };
 
@@ -140,6 +147,9 @@ static void G_31_an_error_breaks_the_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
 	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->sq.pool), TP_DEPTH);
 	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->rq), TP_DEPTH);
+	kdapl_clauses(test, "G-30 G-31 G-36");
+	if (row->ids)
+		kdapl_clauses(test, row->ids);
 }
 
 static void G_36_a_cause_replaces_an_unexplained_flush(struct kunit *test)
@@ -158,6 +168,11 @@ static void G_36_a_cause_replaces_an_unexplained_flush(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, why_broken(), "0/12/0/0");
 	expect_conn(test, DAT_CONNECTION_EVENT_BROKEN);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
+	/* It is told until there is a new connection */
+	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	KUNIT_EXPECT_STREQ(test, why_broken(), "none");
+	kdapl_clauses(test, "G-31 G-36");
 }
 
 static void C_44_successes_come_before_the_end(struct kunit *test)
@@ -208,6 +223,7 @@ static void C_24_abrupt_disconnect_flushes_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
 	KUNIT_EXPECT_STREQ(test, why_broken(), "none");
 	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->sq.pool), TP_DEPTH);
+	kdapl_clauses(test, "G-02 G-27 G-28 G-32 S-16 R-29");
 }
 
 static void S_31_disconnected_post_is_flushed(struct kunit *test)
@@ -236,6 +252,7 @@ static void S_31_disconnected_post_is_flushed(struct kunit *test)
 	tp_expect_dto(test, &ep, TP_SEND, 20, DAT_DTO_ERR_FLUSHED, 0);
 	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->sq.pool), TP_DEPTH);
 	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->rq), TP_DEPTH);
+	kdapl_clauses(test, "S-31 S-32 S-33 R-27 R-28 W-23 D-12");
 }
 
 static void C_25_graceful_disconnect_lets_requests_finish(struct kunit *test)
@@ -265,6 +282,7 @@ static void C_25_graceful_disconnect_lets_requests_finish(struct kunit *test)
 	tp_expect_dto(test, &ep, TP_RECV, 3, DAT_DTO_ERR_FLUSHED, 0);
 	tp_expect_dto(test, &ep, TP_RECV, 5, DAT_DTO_ERR_FLUSHED, 0);
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+	kdapl_clauses(test, "S-36 R-26");
 }
 
 /* ---- before the connection (C-43) ------------------------------------------------------ */
@@ -291,6 +309,7 @@ static void C_43_parked_receives_follow_ESTABLISHED(struct kunit *test)
 	ep.recv_evd = NULL;
 	/* C-40: one outcome for one attempt */
 	KUNIT_EXPECT_FALSE(test, kdapl_ep_go_live(ep.ep));
+	kdapl_clauses(test, "R-23 R-24 R-25");
 }
 
 static void R_30_failed_attempt_flushes_filled_receives_too(struct kunit *test)
@@ -315,6 +334,7 @@ static void R_30_failed_attempt_flushes_filled_receives_too(struct kunit *test)
 	for (i = 1; i <= 4; i++)
 		tp_expect_dto(test, &ep, TP_RECV, i, DAT_DTO_ERR_FLUSHED, 0);
 	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->rq), TP_DEPTH);
+	kdapl_clauses(test, "R-30");
 }
 
 /* ---- reset and free ----------------------------------------------------------------------- */
@@ -344,6 +364,7 @@ static void C_32_reset_takes_back_and_starts_anew(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 3);
 	tp_expect_dto(test, &ep, TP_RECV, 7, DAT_DTO_SUCCESS, 3);
+	kdapl_clauses(test, "G-02 R-31");
 }
 
 static void C_36_free_leaves_no_event_behind(struct kunit *test)
@@ -365,6 +386,7 @@ static void C_36_free_leaves_no_event_behind(struct kunit *test)
 	TP_EXPECT_TYPE(test, dat_evd_dequeue(ep.request_evd, &event), DAT_QUEUE_EMPTY);
 	TP_EXPECT_TYPE(test, dat_evd_dequeue(ep.recv_evd, &event), DAT_QUEUE_EMPTY);
 	TP_EXPECT_TYPE(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_QUEUE_EMPTY);
+	kdapl_clauses(test, "G-02");
 }
 
 /* ---- shared receive queues ------------------------------------------------------------------- */
@@ -395,6 +417,85 @@ static void Q_29_to_Q_31_one_endpoint_breaks_the_others_go_on(struct kunit *test
 	}
 	KUNIT_EXPECT_EQ(test, tp_slots(&env->srq->pool), TP_DEPTH);
 	tp_ep_free(&other);
+	kdapl_clauses(test, "Q-30 Q-31");
+}
+
+static atomic_t nupcalls;
+
+static void count_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	atomic_inc(&nupcalls);
+}
+
+static void Q_29_Q_35_a_buffer_taken_by_an_endpoint_that_ends(struct kunit *test)
+{
+	DAT_UPCALL_OBJECT upcall = { .upcall_func = count_upcall };
+	DAT_EP_ATTR attr;
+	u64 i;
+
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, true, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	for (i = 1; i <= 3; i++)
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SRQ, i, 0), DAT_SUCCESS);
+	/* One complete, one half full when the queue pair goes down */
+	tp_complete(env, &ep, TP_SRQ, IB_WC_SUCCESS, 9);
+	tp_expect_dto(test, &ep, TP_SRQ, 1, DAT_DTO_SUCCESS, 9);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	fake_settle(env->fake);
+	tp_complete(env, &ep, TP_SRQ, IB_WC_WR_FLUSH_ERR, 0);
+	tp_expect_dto(test, &ep, TP_SRQ, 2, DAT_DTO_ERR_FLUSHED, 0);
+	expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
+	/* The third belongs to nobody, and nobody hears of it */
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+	KUNIT_EXPECT_EQ(test, fake_outstanding(tp_queue(env, &ep, TP_SRQ)), 1);
+	tp_ep_free(&ep);
+	/* Where only solicited messages notify: a failure does all the same */
+	tp_attr(&attr);
+	attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, &attr, true, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	atomic_set(&nupcalls, 0);
+	dat_evd_modify_upcall(ep.recv_evd, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+			      DAT_UPCALL_INVOC_NEW);
+	tp_complete(env, &ep, TP_SRQ, IB_WC_LOC_LEN_ERR, 0);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(atomic_read(&nupcalls) == 1));
+	KUNIT_EXPECT_EQ(test, tp_slots(&env->srq->pool), TP_DEPTH);
+	kdapl_clauses(test, "Q-29 Q-30 Q-35");
+}
+
+/* The peer has invalidated a key of ours along with its message */
+static void R_44_receive_with_invalidate(struct kunit *test)
+{
+	struct ib_wc wc = {
+		.status = IB_WC_SUCCESS,
+		.opcode = IB_WC_RECV,
+		.byte_len = 11,
+		.wc_flags = IB_WC_WITH_INVALIDATE,
+		.ex.invalidate_rkey = 0x12345678,
+	};
+	DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	DAT_EVENT event;
+
+	make_connected(test);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 5, 0), DAT_SUCCESS);
+	wc.wr_cqe = fake_wr_at(&tp_qp(&ep)->rq, 0)->cqe;
+	wc.qp = &tp_qp(&ep)->ibqp;
+	tp_qp(&ep)->rq.head++;
+	local_bh_disable();
+	wc.wr_cqe->done(wc.qp->recv_cq, &wc);
+	local_bh_enable();
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.recv_evd, &event), DAT_SUCCESS);
+	dto = &event.event_data.dto_completion_event_data;
+	KUNIT_EXPECT_EQ(test, dto->operation, DAT_DTO_RECEIVE_WITH_INVALIDATE);
+	KUNIT_EXPECT_EQ(test, dto->status, DAT_DTO_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dto->rmr_context, 0x12345678);
+	KUNIT_EXPECT_EQ(test, dto->transfered_length, 11);
+	KUNIT_EXPECT_EQ(test, dto->user_cookie.as_64, 5);
+	/* The slot has forgotten it by the next message */
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 6, 0), DAT_SUCCESS);
+	tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 1);
+	tp_expect_dto(test, &ep, TP_RECV, 6, DAT_DTO_SUCCESS, 1);
+	kdapl_clauses(test, "R-44");
 }
 
 /* ---- suite -------------------------------------------------------------------- */
@@ -430,6 +531,8 @@ static struct kunit_case break_cases[] = {
 	KUNIT_CASE(C_32_reset_takes_back_and_starts_anew),
 	KUNIT_CASE(C_36_free_leaves_no_event_behind),
 	KUNIT_CASE(Q_29_to_Q_31_one_endpoint_breaks_the_others_go_on),
+	KUNIT_CASE(Q_29_Q_35_a_buffer_taken_by_an_endpoint_that_ends),
+	KUNIT_CASE(R_44_receive_with_invalidate),
 	{}
 };
 

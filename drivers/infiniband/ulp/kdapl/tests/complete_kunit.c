@@ -73,6 +73,7 @@ static void G_30_fields_of_a_success(struct kunit *test)
 		tp_expect_dto(test, &ep, call, 0, DAT_DTO_SUCCESS, TP_SEG);
 		KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
 	}
+	kdapl_clauses(test, "G-11 G-14 G-15 G-30 S-29 S-50 R-09 R-10 W-21 W-35 D-11");
 }
 
 /* A slot that carried an error, or another operation, brings none of it along */
@@ -91,6 +92,7 @@ static void slots_forget_what_they_carried(struct kunit *test)
 			tp_expect_dto(test, &ep, call, i, DAT_DTO_SUCCESS, TP_SEG);
 		}
 	}
+	kdapl_clauses(test, "G-30");
 }
 
 static void Q_05_Q_06_SRQ_buffer_tells_the_endpoint_that_took_it(struct kunit *test)
@@ -101,17 +103,18 @@ static void Q_05_Q_06_SRQ_buffer_tells_the_endpoint_that_took_it(struct kunit *t
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, true, &other), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	KUNIT_ASSERT_EQ(test, tp_connect(&other), 0);
-	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SRQ, 1, 0), DAT_SUCCESS);
-	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SRQ, 2, 0), DAT_SUCCESS);
-	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SRQ, 3, 0), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SRQ, 0, 0), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SRQ, ~0ULL, 0), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SRQ, ~0ULL, 0), DAT_SUCCESS);
 	KUNIT_EXPECT_TRUE(test, tp_complete(env, &other, TP_SRQ, IB_WC_SUCCESS, 5));
 	KUNIT_EXPECT_TRUE(test, tp_complete(env, &ep, TP_SRQ, IB_WC_SUCCESS, 6));
 	KUNIT_EXPECT_TRUE(test, tp_complete(env, &other, TP_SRQ, IB_WC_SUCCESS, 7));
-	tp_expect_dto(test, &other, TP_SRQ, 1, DAT_DTO_SUCCESS, 5);
-	tp_expect_dto(test, &ep, TP_SRQ, 2, DAT_DTO_SUCCESS, 6);
-	tp_expect_dto(test, &other, TP_SRQ, 3, DAT_DTO_SUCCESS, 7);
+	tp_expect_dto(test, &other, TP_SRQ, 0, DAT_DTO_SUCCESS, 5);
+	tp_expect_dto(test, &ep, TP_SRQ, ~0ULL, DAT_DTO_SUCCESS, 6);
+	tp_expect_dto(test, &other, TP_SRQ, ~0ULL, DAT_DTO_SUCCESS, 7);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&env->srq->pool), TP_DEPTH);
 	tp_ep_free(&other);
+	kdapl_clauses(test, "Q-01 Q-05 Q-06");
 }
 
 /* ---- notification (4.14) ------------------------------------------------------------ */
@@ -210,6 +213,8 @@ static void matrix_4_14(struct kunit *test)
 			tp_ep_free(&ep);
 		}
 	}
+	kdapl_clauses(test, "S-13 S-15 S-16 S-21 S-23 S-24 S-32 R-13 R-15 G-32 G-33");
+	kdapl_clauses(test, "W-13 W-14 W-15 D-07 D-08");
 }
 
 static void R_12_solicited_wait(struct kunit *test)
@@ -231,6 +236,7 @@ static void R_12_solicited_wait(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&counter.n), 2);
 	KUNIT_EXPECT_EQ(test, counter.last, 3);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.recv_evd), 0);
+	kdapl_clauses(test, "R-12");
 }
 
 /* ---- runs of unsignalled requests (6.8) ------------------------------------------------ */
@@ -251,6 +257,7 @@ static void run_one_in_a_quarter_is_signalled(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, free_slots(), (i + 1) / 4 * 4);
 	}
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+	kdapl_clauses(test, "S-15");
 }
 
 static void run_below_depth_8_every_request_is_signalled(struct kunit *test)
@@ -327,6 +334,7 @@ static void run_error_in_the_middle(struct kunit *test)
 	/* Each slot once, none twice */
 	KUNIT_EXPECT_EQ(test, free_slots(), TP_DEPTH);
 	KUNIT_EXPECT_EQ(test, ep.ep->sq.run_head, ep.ep->sq.run_tail);
+	kdapl_clauses(test, "S-16 G-27 G-32");
 }
 
 static void G_34_a_stream_of_suppressed_requests_never_stops(struct kunit *test)
@@ -349,6 +357,7 @@ static void G_34_a_stream_of_suppressed_requests_never_stops(struct kunit *test)
 	tp_expect_dto(test, &ep, TP_SEND, 4711, DAT_DTO_SUCCESS, TP_SEG);
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
 	KUNIT_EXPECT_EQ(test, free_slots(), TP_DEPTH);
+	kdapl_clauses(test, "G-34");
 }
 
 static void request_idle_after_the_marker(struct kunit *test)
@@ -403,6 +412,7 @@ static void G_09_G_26_post_inside_the_upcall_of_a_full_queue(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&counter.n), 3 * TP_DEPTH);
 	dat_evd_modify_upcall(ep.request_evd, DAT_UPCALL_DISABLE, DAT_UPCALL_SAME,
 			      DAT_UPCALL_INVOC_NEW);
+	kdapl_clauses(test, "G-09 G-26");
 }
 
 static DEFINE_SPINLOCK(consumer_lock);
@@ -421,6 +431,7 @@ static void G_07_posts_with_interrupts_off_and_locks_held(struct kunit *test)
 		spin_unlock_irqrestore(&consumer_lock, flags);
 		KUNIT_EXPECT_EQ(test, ret, DAT_SUCCESS);
 	}
+	kdapl_clauses(test, "G-07");
 }
 
 /* ---- suite ----------------------------------------------------------------------------------- */

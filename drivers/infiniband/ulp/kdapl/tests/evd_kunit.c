@@ -9,6 +9,7 @@
  */
 #include <linux/delay.h>
 #include <linux/kthread.h>
+#include "clause.h"
 #include "event_kunit.h"
 
 static DAT_HANDLE handle_of(struct evt *evt)
@@ -183,6 +184,29 @@ static void E_23_overflow_rearms_when_the_ring_has_been_empty(struct kunit *test
 	KUNIT_EXPECT_EQ(test, others, EVT_QLEN);
 }
 
+/* The overflow event has been taken, what came behind it has not */
+static void E_23_a_ring_that_was_not_empty_tells_no_more(struct kunit *test)
+{
+	struct evt *evt = test->priv;
+	unsigned int others, i;
+	DAT_EVENT event;
+
+	kdapl_clauses(test, "E-23 E-24");
+	fill_with_async(evt);
+	post_async(evt, 5000);
+	KUNIT_EXPECT_TRUE(test, kdapl_evd_pop(&evt->evd, &event));
+	post_async(evt, 1);
+	for (i = 0; i < EVT_QLEN; i++)
+		KUNIT_EXPECT_TRUE(test, kdapl_evd_pop(&evt->evd, &event));
+	KUNIT_EXPECT_EQ(test, event.event_number, DAT_ASYNC_ERROR_EVD_OVERFLOW);
+	for (i = 2; i <= EVT_QLEN; i++)
+		post_async(evt, i);
+	post_async(evt, 5001);
+	KUNIT_EXPECT_EQ(test, evt->evd.dropped, 2);
+	KUNIT_EXPECT_EQ(test, drain_async(test, evt, &others), 0);
+	KUNIT_EXPECT_EQ(test, others, EVT_QLEN);
+}
+
 static void async_events_notify_from_elsewhere(struct kunit *test)
 {
 	struct evt *evt = test->priv;
@@ -219,7 +243,7 @@ static void C_36_take_back_leaves_the_others_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdapl_evd_take_back(&evt->evd, evt->ep[0]), 4);
 	KUNIT_EXPECT_EQ(test, kdapl_evd_take_back(&evt->evd, evt->ep[0]), 0);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&evt->pool[0]), EVT_SLOTS);
-	KUNIT_EXPECT_EQ(test, evt->evd.nqueued, 3);
+	KUNIT_EXPECT_EQ(test, kdapl_evd_count(&evt->evd, NULL), 3);
 	/* The tail is right: what comes now comes last */
 	queue_of(evt, 1, 8, true);
 	KUNIT_EXPECT_EQ(test, evt_pop(evt), 2);
@@ -498,6 +522,7 @@ static struct kunit_case evd_cases[] = {
 	KUNIT_CASE(E_21_full_ring_refuses_software_events_and_no_others),
 	KUNIT_CASE(E_23_async_overflow_is_told_once),
 	KUNIT_CASE(E_23_overflow_rearms_when_the_ring_has_been_empty),
+	KUNIT_CASE(E_23_a_ring_that_was_not_empty_tells_no_more),
 	KUNIT_CASE(async_events_notify_from_elsewhere),
 	KUNIT_CASE(C_36_take_back_leaves_the_others_in_order),
 	KUNIT_CASE(C_36_take_back_of_all_leaves_a_working_queue),

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A fake RDMA device: what it is, its objects, its memory. Posting, polling
- * and completing stand in fake_queue.c; see fake_ibdev.h.
+ * A fake RDMA device: what it is, and its objects. Posting, polling and
+ * completing stand in fake_queue.c, memory in fake_mr.c; see fake_ibdev.h.
  *
  * Called by kdapl through the RDMA core, in process context; the device is
  * made and destroyed by the suites.
@@ -57,6 +57,8 @@ static int fake_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	struct fake_qp *qp = to_fake_qp(ibqp);
 	bool to_error = false;
 
+	if (fake->fail_modify)
+		return fake->fail_modify;
 	spin_lock_irq(&fake->lock);
 	fake->modifies++;
 	if (mask & IB_QP_ACCESS_FLAGS)
@@ -129,43 +131,6 @@ static int fake_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 static int fake_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
 	atomic_dec(&to_fake_dev(ibpd->device)->live);
-	return 0;
-}
-
-static struct ib_mr *fake_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_num_sg)
-{
-	struct fake_dev *fake = to_fake_dev(ibpd->device);
-	struct ib_mr *mr;
-
-	if (type != IB_MR_TYPE_MEM_REG || max_num_sg > FAKE_PAGE_LIST)
-		return ERR_PTR(-EINVAL);
-	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
-	if (!mr)
-		return ERR_PTR(-ENOMEM);
-	spin_lock_irq(&fake->lock);
-	fake->next_key += 0x100;
-	mr->lkey = fake->next_key;
-	mr->rkey = fake->next_key;
-	spin_unlock_irq(&fake->lock);
-	atomic_inc(&fake->live);
-	return mr;
-}
-
-static int fake_set_page(struct ib_mr *mr, u64 addr)
-{
-	return 0;
-}
-
-static int fake_map_mr_sg(struct ib_mr *mr, struct scatterlist *sg, int nents,
-			  unsigned int *offset)
-{
-	return ib_sg_to_pages(mr, sg, nents, offset, fake_set_page);
-}
-
-static int fake_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
-{
-	atomic_dec(&to_fake_dev(mr->device)->live);
-	kfree(mr);
 	return 0;
 }
 
@@ -298,6 +263,7 @@ struct fake_dev *fake_dev_create(void)
 		return ERR_PTR(-ENOMEM);
 	spin_lock_init(&fake->lock);
 	INIT_LIST_HEAD(&fake->cqs);
+	INIT_LIST_HEAD(&fake->mrs);
 	atomic_set(&fake->live, 0);
 	fake->ibdev.node_type = RDMA_NODE_IB_CA;
 	fake->ibdev.phys_port_cnt = 1;

@@ -4,8 +4,10 @@
  *
  * Owns the queues of the fake: work requests are copied when they are posted
  * and stay outstanding until a test completes them, so that a test decides
- * what the device does and sees what the verbs saw. Registrations complete
- * at once, and a QP in ERROR flushes at once, as hardware does. It is a
+ * what the device does and sees what the verbs saw. What a zone's service QP
+ * is given completes at once, and a QP in ERROR flushes at once, as hardware
+ * does. Whether an MR is valid is kept track of, and what no device would
+ * take (registering a valid MR, invalidating one that is not) is counted. It is a
  * registered device with one InfiniBand port, without management datagrams:
  * kdapl's own ib_client finds it, nobody else has a use for it.
  *
@@ -34,7 +36,9 @@ struct fake_wr {
 	int num_sge;
 	struct ib_sge sge[FAKE_MAX_SGE];
 	u64 remote_addr;
-	u32 rkey;
+	u32 rkey;			/* or the key registered, or invalidated */
+	struct fake_mr *mr;		/* REG_MR */
+	int access;			/* of it */
 };
 
 /* Ring of work requests; entries behind @head stay readable until reused */
@@ -73,18 +77,34 @@ struct fake_pd {
 	struct ib_pd ibpd;
 };
 
+struct fake_mr {
+	struct ib_mr ibmr;
+	struct list_head node;		/* fake_dev.mrs */
+	bool valid;			/* under @key */
+	u32 key;
+	u32 regs;			/* registrations outstanding */
+	u32 npages;			/* of the last mapping, from @page on */
+	u64 page;
+};
+
 /**
  * struct fake_dev - the fake device
  * @lock:    guards all queues and what follows; interrupts off
  * @cqs:     all CQs
- * @refuse:  errno for the next @refusals posts of any kind
+ * @mrs:     all MRs
+ * @refuse:  errno for the next @refusals posts of any kind, not of a service
+ *           QP, after @refuse_after more have been taken
  * @posts:   posts accepted, of any kind but registrations
  * @refused: posts answered with @refuse
  * @full:    posts that found a queue of the device full: must stay 0
  * @overruns: completions that found a CQ full: must stay 0
  * @modifies: calls of modify_qp
+ * @misuses: what a device would have taken amiss of a request that speaks of
+ *           an MR, and MRs mapped or destroyed under it: must stay 0
  * @live:    QPs, CQs, PDs, SRQs and MRs that exist
+ * @fail_mrs: errno for the next calls of alloc_mr, 0 for none
  * @fail_create: errno for the next create_qp
+ * @fail_modify: errno for every modify_qp from now on
  * @hold_flush: what a QP in ERROR has to flush stays outstanding
  * @hold_last_wqe: QPs in ERROR do not say that they have left their SRQ
  * @last_wqes: how often that was said
@@ -96,17 +116,22 @@ struct fake_dev {
 	struct ib_device ibdev;
 	spinlock_t lock; /* all queues, and what follows */
 	struct list_head cqs;
+	struct list_head mrs;
 	int refuse;
 	u32 refusals;
+	u32 refuse_after;
 	u32 posts;
 	u32 refused;
 	u32 full;
 	u32 overruns;
 	u32 modifies;
+	u32 misuses;
 	u32 next_key;
 	u32 next_qpn;
 	atomic_t live;
 	int fail_create;
+	int fail_modify;
+	int fail_mrs;
 	bool hold_flush;
 	bool hold_last_wqe;
 	u32 last_wqes;
@@ -136,8 +161,21 @@ int fake_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 int fake_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad);
 
+/* fake_mr.c for the two */
+struct ib_mr *fake_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_num_sg);
+int fake_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+		   unsigned int *offset);
+int fake_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
+/* A request leaves the queue; fake->lock held, as in the next */
+void fake_run_mr_request(struct fake_dev *fake, const struct fake_wr *fwr,
+			 enum ib_wc_status status, bool service);
+/* Did the key name a valid MR? */
+bool fake_invalidate(struct fake_dev *fake, u32 key);
+
 /* The next @count posts are answered with @err, a negative errno */
 void fake_refuse(struct fake_dev *fake, int err, u32 count);
+/* The same after @taken more have been taken: the rest of a list */
+void fake_refuse_behind(struct fake_dev *fake, u32 taken, int err, u32 count);
 
 /*
  * Complete the oldest outstanding request, receive, or buffer of an SRQ (for
@@ -150,6 +188,14 @@ bool fake_complete_recv(struct fake_qp *qp, enum ib_wc_status status, u32 len);
 bool fake_complete_srq(struct fake_qp *qp, enum ib_wc_status status, u32 len);
 /* As a message the sender marked as solicited */
 bool fake_complete_recv_solicited(struct fake_qp *qp, u32 len);
+/* As a message that has invalidated @rkey, which the device does to any MR */
+bool fake_complete_recv_inv(struct fake_qp *qp, u32 len, u32 rkey);
+/* The same with a buffer of the SRQ */
+bool fake_complete_srq_inv(struct fake_qp *qp, u32 len, u32 rkey);
+/* The MR that is valid under this key, or NULL */
+const struct fake_mr *fake_valid_mr(struct fake_dev *fake, u32 key);
+/* MRs that are valid */
+u32 fake_valid_mrs(struct fake_dev *fake);
 /* Withholds nothing any more; the QP makes up for what it owes */
 void fake_release(struct fake_dev *fake, struct fake_qp *qp);
 /* Runs all done callbacks and all work of kdapl that is due */
@@ -174,6 +220,11 @@ static inline struct fake_qp *to_fake_qp(struct ib_qp *qp)
 static inline struct fake_cq *to_fake_cq(struct ib_cq *cq)
 {
 	return container_of(cq, struct fake_cq, ibcq);
+}
+
+static inline struct fake_mr *to_fake_mr(struct ib_mr *mr)
+{
+	return container_of(mr, struct fake_mr, ibmr);
 }
 
 static inline struct fake_srq *to_fake_srq(struct ib_srq *srq)

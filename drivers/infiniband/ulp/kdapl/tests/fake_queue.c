@@ -70,6 +70,10 @@ static struct fake_wr *queue_take(struct fake_queue *q)
 	return &q->wr[q->head++ % q->size];
 }
 
+/* How a message comes */
+#define MESSAGE_SOLICITED	1
+#define MESSAGE_INVALIDATES	2
+
 /* ---- completion queues ------------------------------------------------- */
 
 int fake_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
@@ -160,9 +164,24 @@ static bool refused(struct fake_dev *fake)
 {
 	if (!fake->refusals)
 		return false;
+	if (fake->refuse_after) {
+		fake->refuse_after--;
+		return false;
+	}
 	fake->refusals--;
 	fake->refused++;
 	return true;
+}
+
+/* A zone's own QP, for dat_lmr_kcreate() and dat_lmr_free(), has no endpoint */
+static bool is_service(const struct fake_qp *qp)
+{
+	return !qp->ibqp.qp_context;
+}
+
+static bool is_mr_request(enum ib_wr_opcode opcode)
+{
+	return opcode == IB_WR_REG_MR || opcode == IB_WR_LOCAL_INV;
 }
 
 /* fake->lock held */
@@ -175,6 +194,7 @@ static bool push_send(struct fake_dev *fake, struct fake_qp *qp, const struct fa
 		.qp = &qp->ibqp,
 	};
 
+	fake_run_mr_request(fake, fwr, status, is_service(qp));
 	if (status == IB_WC_SUCCESS && !(fwr->send_flags & IB_SEND_SIGNALED))
 		return false;
 	if (status == IB_WC_SUCCESS) {
@@ -194,8 +214,9 @@ static bool push_send(struct fake_dev *fake, struct fake_qp *qp, const struct fa
 
 /* fake->lock held */
 static bool push_recv(struct fake_dev *fake, struct fake_qp *qp, const struct fake_wr *fwr,
-		      enum ib_wc_status status, u32 len, bool solicited)
+		      enum ib_wc_status status, u32 len, u32 how, u32 rkey)
 {
+	bool solicited = how & MESSAGE_SOLICITED;
 	struct ib_wc wc = {
 		.wr_cqe = fwr->cqe,
 		.status = status,
@@ -205,6 +226,11 @@ static bool push_recv(struct fake_dev *fake, struct fake_qp *qp, const struct fa
 	if (status == IB_WC_SUCCESS) {
 		wc.opcode = IB_WC_RECV;
 		wc.byte_len = len;
+	}
+	if (how & MESSAGE_INVALIDATES) {
+		fake_invalidate(fake, rkey);
+		wc.wc_flags = IB_WC_WITH_INVALIDATE;
+		wc.ex.invalidate_rkey = rkey;
 	}
 	return cq_push(fake, qp->ibqp.recv_cq, &wc, solicited);
 }
@@ -221,14 +247,40 @@ static void copy_sges(struct fake_wr *fwr, const struct ib_sge *sge, int num)
 	memcpy(fwr->sge, sge, min(num, FAKE_MAX_SGE) * sizeof(*sge));
 }
 
+/* fake->lock held. What the request is about, apart from its segments */
+static void copy_target(struct fake_dev *fake, struct fake_wr *fwr, const struct ib_send_wr *wr)
+{
+	switch (wr->opcode) {
+	case IB_WR_RDMA_WRITE:
+	case IB_WR_RDMA_READ:
+		fwr->remote_addr = rdma_wr(wr)->remote_addr;
+		fwr->rkey = rdma_wr(wr)->rkey;
+		break;
+	case IB_WR_REG_MR:
+		fwr->mr = to_fake_mr(reg_wr(wr)->mr);
+		fwr->mr->regs++;
+		fwr->rkey = reg_wr(wr)->key;
+		fwr->access = reg_wr(wr)->access;
+		break;
+	case IB_WR_LOCAL_INV:
+		fake->invalidated = wr->ex.invalidate_rkey;
+		fallthrough;
+	case IB_WR_SEND_WITH_INV:
+		fwr->rkey = wr->ex.invalidate_rkey;
+		break;
+	default:
+		break;
+	}
+}
+
 /* fake->lock held */
 static int post_one_send(struct fake_dev *fake, struct fake_qp *qp, const struct ib_send_wr *wr,
 			 bool *call)
 {
-	bool mr = wr->opcode == IB_WR_REG_MR || wr->opcode == IB_WR_LOCAL_INV;
+	bool service = is_service(qp);
 	struct fake_wr *fwr;
 
-	if (!mr && refused(fake))
+	if (!service && refused(fake))
 		return fake->refuse;
 	if (qp->state != IB_QPS_RTS && qp->state != IB_QPS_SQD && qp->state != IB_QPS_ERR)
 		return -EINVAL;
@@ -240,16 +292,12 @@ static int post_one_send(struct fake_dev *fake, struct fake_qp *qp, const struct
 	fwr->cqe = wr->wr_cqe;
 	fwr->opcode = wr->opcode;
 	fwr->send_flags = wr->send_flags;
-	copy_sges(fwr, wr->sg_list, wr->num_sge);
-	if (wr->opcode == IB_WR_RDMA_WRITE || wr->opcode == IB_WR_RDMA_READ) {
-		fwr->remote_addr = rdma_wr(wr)->remote_addr;
-		fwr->rkey = rdma_wr(wr)->rkey;
-	}
-	if (!mr)
+	if (!is_mr_request(wr->opcode))
+		copy_sges(fwr, wr->sg_list, wr->num_sge);
+	copy_target(fake, fwr, wr);
+	if (!service)
 		fake->posts++;
-	if (wr->opcode == IB_WR_LOCAL_INV)
-		fake->invalidated = wr->ex.invalidate_rkey;
-	if (mr || (qp->state == IB_QPS_ERR && !fake->hold_flush))
+	if (service || (qp->state == IB_QPS_ERR && !fake->hold_flush))
 		*call |= push_send(fake, qp, queue_take(&qp->sq),
 				   qp->state == IB_QPS_ERR ? IB_WC_WR_FLUSH_ERR : IB_WC_SUCCESS);
 	return 0;
@@ -308,7 +356,7 @@ int fake_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		err = post_one_recv(fake, &qp->rq, wr);
 		if (!err && qp->state == IB_QPS_ERR && !fake->hold_flush)
 			call |= push_recv(fake, qp, queue_take(&qp->rq), IB_WC_WR_FLUSH_ERR,
-					  0, false);
+					  0, 0, 0);
 	}
 	if (err && bad)
 		*bad = wr;
@@ -356,10 +404,10 @@ void fake_flush(struct fake_dev *fake, struct fake_qp *qp)
 		call_send |= push_send(fake, qp, fwr, IB_WC_WR_FLUSH_ERR);
 	while (fake->late_recvs && (fwr = queue_take(&qp->rq))) {
 		fake->late_recvs--;
-		call_recv |= push_recv(fake, qp, fwr, IB_WC_SUCCESS, 1, false);
+		call_recv |= push_recv(fake, qp, fwr, IB_WC_SUCCESS, 1, 0, 0);
 	}
 	while (!fake->hold_flush && (fwr = queue_take(&qp->rq)))
-		call_recv |= push_recv(fake, qp, fwr, IB_WC_WR_FLUSH_ERR, 0, false);
+		call_recv |= push_recv(fake, qp, fwr, IB_WC_WR_FLUSH_ERR, 0, 0, 0);
 	last_wqe = qp->last_wqe_owed && !fake->hold_last_wqe && handler;
 	if (last_wqe) {
 		qp->last_wqe_owed = false;
@@ -374,12 +422,18 @@ void fake_flush(struct fake_dev *fake, struct fake_qp *qp)
 
 /* ---- playing the hardware ----------------------------------------------- */
 
-void fake_refuse(struct fake_dev *fake, int err, u32 count)
+void fake_refuse_behind(struct fake_dev *fake, u32 taken, int err, u32 count)
 {
 	spin_lock_irq(&fake->lock);
 	fake->refuse = err;
 	fake->refusals = count;
+	fake->refuse_after = taken;
 	spin_unlock_irq(&fake->lock);
+}
+
+void fake_refuse(struct fake_dev *fake, int err, u32 count)
+{
+	fake_refuse_behind(fake, 0, err, count);
 }
 
 void fake_release(struct fake_dev *fake, struct fake_qp *qp)
@@ -410,7 +464,7 @@ bool fake_complete_send(struct fake_qp *qp, enum ib_wc_status status)
 }
 
 static bool complete_recv(struct fake_qp *qp, struct fake_queue *q, enum ib_wc_status status,
-			  u32 len, bool solicited)
+			  u32 len, u32 how, u32 rkey)
 {
 	struct fake_dev *fake = to_fake_dev(qp->ibqp.device);
 	struct fake_wr *fwr;
@@ -419,7 +473,7 @@ static bool complete_recv(struct fake_qp *qp, struct fake_queue *q, enum ib_wc_s
 	spin_lock_irq(&fake->lock);
 	fwr = queue_take(q);
 	if (fwr)
-		call = push_recv(fake, qp, fwr, status, len, solicited);
+		call = push_recv(fake, qp, fwr, status, len, how, rkey);
 	spin_unlock_irq(&fake->lock);
 	local_bh_disable();
 	call_handler(qp->ibqp.recv_cq, call);
@@ -429,17 +483,28 @@ static bool complete_recv(struct fake_qp *qp, struct fake_queue *q, enum ib_wc_s
 
 bool fake_complete_recv(struct fake_qp *qp, enum ib_wc_status status, u32 len)
 {
-	return complete_recv(qp, &qp->rq, status, len, false);
+	return complete_recv(qp, &qp->rq, status, len, 0, 0);
 }
 
 bool fake_complete_recv_solicited(struct fake_qp *qp, u32 len)
 {
-	return complete_recv(qp, &qp->rq, IB_WC_SUCCESS, len, true);
+	return complete_recv(qp, &qp->rq, IB_WC_SUCCESS, len, MESSAGE_SOLICITED, 0);
 }
 
 bool fake_complete_srq(struct fake_qp *qp, enum ib_wc_status status, u32 len)
 {
-	return complete_recv(qp, &to_fake_srq(qp->ibqp.srq)->rq, status, len, false);
+	return complete_recv(qp, &to_fake_srq(qp->ibqp.srq)->rq, status, len, 0, 0);
+}
+
+bool fake_complete_recv_inv(struct fake_qp *qp, u32 len, u32 rkey)
+{
+	return complete_recv(qp, &qp->rq, IB_WC_SUCCESS, len, MESSAGE_INVALIDATES, rkey);
+}
+
+bool fake_complete_srq_inv(struct fake_qp *qp, u32 len, u32 rkey)
+{
+	return complete_recv(qp, &to_fake_srq(qp->ibqp.srq)->rq, IB_WC_SUCCESS, len,
+			     MESSAGE_INVALIDATES, rkey);
 }
 
 /* A CQ that calls back is at rest when it is empty and armed again */

@@ -10,6 +10,7 @@
 #include <linux/random.h>
 #include <linux/slab.h>
 #include "../handle.h"
+#include "clause.h"
 
 #define TEST_TYPE	DAT_HANDLE_TYPE_CSP
 #define MAGIC		0x6b6461706c6f626aULL
@@ -108,6 +109,7 @@ static void G_35_null_and_random_name_nothing(struct kunit *test)
 		KUNIT_EXPECT_PTR_EQ(test, kdapl_obj_get_any(as_handle(wild)), NULL);
 	}
 	unmake(test, to);
+	kdapl_clauses(test, "G-35");
 }
 
 static void G_35_every_bit_of_a_handle_counts(struct kunit *test)
@@ -121,6 +123,7 @@ static void G_35_every_bit_of_a_handle_counts(struct kunit *test)
 		KUNIT_EXPECT_PTR_EQ_MSG(test, look(h, TEST_TYPE), NULL, "bit %u", bit);
 	}
 	unmake(test, to);
+	kdapl_clauses(test, "G-35");
 }
 
 static void G_35_foreign_type_is_refused(struct kunit *test)
@@ -137,6 +140,7 @@ static void G_35_foreign_type_is_refused(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, refcount_read(&to->obj.ref), 1);
 	unmake(test, to);
+	kdapl_clauses(test, "G-35");
 }
 
 static void G_35_stale_handle_misses_the_new_owner(struct kunit *test)
@@ -159,6 +163,7 @@ static void G_35_stale_handle_misses_the_new_owner(struct kunit *test)
 		unmake(test, to);
 		old = h;
 	}
+	kdapl_clauses(test, "G-35");
 }
 
 static void aborted_index_comes_back(struct kunit *test)

@@ -336,6 +336,7 @@ static void C_58_posts_on_a_shell_are_flushed_in_software(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->sq.pool), TP_DEPTH);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->rq), TP_DEPTH);
+	kdapl_clauses(test, "Q-17");
 }
 
 /* The regions are unmapped, but their contexts stay good until they are freed */

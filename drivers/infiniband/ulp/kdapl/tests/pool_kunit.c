@@ -38,7 +38,7 @@ static void preformatted(struct kunit *test, bool recv)
 	for (i = 0; i < DEPTH; i++) {
 		slot = kdapl_pool_slot(pool, i);
 		next = kdapl_pool_slot(pool, i + 1);
-		KUNIT_EXPECT_EQ(test, slot->idx, i);
+		KUNIT_EXPECT_EQ(test, kdapl_slot_idx(slot), i);
 		KUNIT_EXPECT_PTR_EQ(test, slot->pool, pool);
 		KUNIT_EXPECT_TRUE(test, slot->cqe.done == no_done);
 		KUNIT_EXPECT_PTR_EQ(test, slot->ev.ep, some_ep);
@@ -84,8 +84,8 @@ static void G_25_exactly_depth_slots(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, kdapl_pool_empty(pool));
 		slot[i] = kdapl_pool_get(pool);
 		KUNIT_ASSERT_NOT_NULL(test, slot[i]);
-		KUNIT_EXPECT_FALSE(test, seen & BIT_ULL(slot[i]->idx));
-		seen |= BIT_ULL(slot[i]->idx);
+		KUNIT_EXPECT_FALSE(test, seen & BIT_ULL(kdapl_slot_idx(slot[i])));
+		seen |= BIT_ULL(kdapl_slot_idx(slot[i]));
 		KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(pool), DEPTH - 1 - i);
 	}
 	KUNIT_EXPECT_TRUE(test, kdapl_pool_empty(pool));
@@ -185,13 +185,13 @@ static int race_thread(void *data)
 		n = 1 + atomic_inc_return(&race->rounds) % ARRAY_SIZE(slot);
 		for (i = 0; i < n; i++) {
 			slot[i] = kdapl_pool_get(race->pool);
-			if (slot[i] && atomic_xchg(&race->owner[slot[i]->idx], 1))
+			if (slot[i] && atomic_xchg(&race->owner[kdapl_slot_idx(slot[i])], 1))
 				atomic_inc(&race->twice);
 		}
 		for (i = 0; i < n; i++) {
 			if (!slot[i])
 				continue;
-			atomic_set(&race->owner[slot[i]->idx], 0);
+			atomic_set(&race->owner[kdapl_slot_idx(slot[i])], 0);
 			kdapl_pool_put(race->pool, slot[i]);
 		}
 		if (!(n % ARRAY_SIZE(slot)))

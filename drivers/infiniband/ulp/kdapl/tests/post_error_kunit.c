@@ -42,22 +42,38 @@ static const struct fault_desc {
 	u8 step;
 	u8 calls;
 	DAT_UINT32 type;
+	const char *ids[TP_NCALLS];	/* clauses, of each call */
 } fault_descs[NFAULTS] = {
-	[F_HANDLE]	= { "handle", 10, C_ALL, DAT_INVALID_HANDLE },
-	[F_NEGATIVE]	= { "negative", 30, C_ALL, DAT_INVALID_PARAMETER },
-	[F_TOO_MANY]	= { "too_many", 30, C_ALL, DAT_INVALID_PARAMETER },
-	[F_NO_IOV]	= { "no_iov", 30, C_ALL, DAT_INVALID_PARAMETER },
-	[F_NO_REMOTE]	= { "no_remote", 30, C_RDMA, DAT_INVALID_PARAMETER },
-	[F_FLAG]	= { "flag", 40, C_EP, DAT_INVALID_PARAMETER },
-	[F_UNSIGNALLED]	= { "unsignalled", 50, C_EP, DAT_INVALID_PARAMETER },
-	[F_STATE]	= { "state", 60, C_EP, DAT_INVALID_STATE },
-	[F_UNKNOWN]	= { "unknown_lmr", 70, C_ALL, DAT_PRIVILEGES_VIOLATION },
-	[F_FOREIGN]	= { "foreign_lmr", 71, C_ALL, DAT_PROTECTION_VIOLATION },
-	[F_PRIVILEGE]	= { "privilege", 72, C_ALL, DAT_PRIVILEGES_VIOLATION },
-	[F_RANGE]	= { "range", 73, C_ALL, DAT_INVALID_PARAMETER },
-	[F_TOO_LONG]	= { "too_long", 80, C_REQUEST, DAT_INVALID_PARAMETER },
-	[F_LENGTH]	= { "length", 90, C_RDMA, DAT_LENGTH_ERROR },
-	[F_FULL]	= { "full", 100, C_ALL, DAT_INSUFFICIENT_RESOURCES },
+	[F_HANDLE] = { "handle", 10, C_ALL, DAT_INVALID_HANDLE,
+		{ "G-35 S-39", "G-35 W-27", "G-35 D-21", "G-35 R-37", "G-35 Q-23" } },
+	[F_NEGATIVE] = { "negative", 30, C_ALL, DAT_INVALID_PARAMETER,
+		{ "G-16", "G-16", "G-16", "G-16", "G-16" } },
+	[F_TOO_MANY] = { "too_many", 30, C_ALL, DAT_INVALID_PARAMETER,
+		{ "G-17", "G-17", "G-17", "G-17", "G-17 Q-38" } },
+	[F_NO_IOV] = { "no_iov", 30, C_ALL, DAT_INVALID_PARAMETER,
+		{ "G-18", "G-18", "G-18", "G-18", "G-18" } },
+	[F_NO_REMOTE] = { "no_remote", 30, C_RDMA, DAT_INVALID_PARAMETER,
+		{ "", "W-08", "D-06", "", "" } },
+	[F_FLAG] = { "flag", 40, C_EP, DAT_INVALID_PARAMETER,
+		{ "G-24 S-28", "G-24 W-18", "G-24 D-09", "G-24 R-16", "" } },
+	[F_UNSIGNALLED] = { "unsignalled", 50, C_EP, DAT_INVALID_PARAMETER,
+		{ "S-22", "W-16", "D-08", "R-14", "" } },
+	[F_STATE] = { "state", 60, C_EP, DAT_INVALID_STATE,
+		{ "S-34 S-45", "W-24", "D-12", "R-34", "" } },
+	[F_UNKNOWN] = { "unknown_lmr", 70, C_ALL, DAT_PRIVILEGES_VIOLATION,
+		{ "S-41 S-44", "W-29 W-33", "D-13", "R-39", "Q-27" } },
+	[F_FOREIGN] = { "foreign_lmr", 71, C_ALL, DAT_PROTECTION_VIOLATION,
+		{ "S-40 S-44", "W-28 W-33", "D-14", "R-38", "Q-26" } },
+	[F_PRIVILEGE] = { "privilege", 72, C_ALL, DAT_PRIVILEGES_VIOLATION,
+		{ "S-42 S-44", "W-29 W-33", "D-13", "R-40", "Q-27" } },
+	[F_RANGE] = { "range", 73, C_ALL, DAT_INVALID_PARAMETER,
+		{ "S-38 S-44", "W-26 W-33", "D-21", "R-36", "Q-25" } },
+	[F_TOO_LONG] = { "too_long", 80, C_REQUEST, DAT_INVALID_PARAMETER,
+		{ "G-20 S-46", "G-20 W-36", "G-20", "", "" } },
+	[F_LENGTH] = { "length", 90, C_RDMA, DAT_LENGTH_ERROR,
+		{ "", "W-05", "D-04", "", "" } },
+	[F_FULL] = { "full", 100, C_ALL, DAT_INSUFFICIENT_RESOURCES,
+		{ "G-25 S-37", "G-25 W-25", "G-25 D-21", "G-25 R-35", "G-25 Q-24" } },
 	[F_NO_ROOM]	= { "no_room", 110, C_ALL, DAT_INSUFFICIENT_RESOURCES },
 	[F_REFUSED]	= { "refused", 110, C_ALL, DAT_INTERNAL_ERROR },
 };
@@ -189,6 +205,23 @@ static void expect_works(struct kunit *test, enum tp_call call)
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(pool), TP_DEPTH);
 }
 
+/* The argument that a fault of type DAT_INVALID_PARAMETER is in */
+static DAT_UINT32 fault_argument(enum tp_call call, enum fault fault)
+{
+	switch (fault) {
+	case F_NO_REMOTE:
+		return DAT_INVALID_ARG5;
+	case F_FLAG:
+	case F_UNSIGNALLED:
+		return call == TP_WRITE || call == TP_READ ? DAT_INVALID_ARG6 : DAT_INVALID_ARG5;
+	case F_NO_IOV:
+	case F_RANGE:
+		return DAT_INVALID_ARG3;
+	default:
+		return DAT_INVALID_ARG2;
+	}
+}
+
 static void refuse(struct kunit *test, enum tp_call call, u32 faults, enum fault expected)
 {
 	struct arranged *arr = kunit_kzalloc(test, sizeof(*arr), GFP_KERNEL);
@@ -201,6 +234,14 @@ static void refuse(struct kunit *test, enum tp_call call, u32 faults, enum fault
 			    "%s with faults %#x: %s must decide", tp_call_name[call], faults,
 			    fault_descs[expected].name);
 	KUNIT_EXPECT_NE(test, ret & DAT_CLASS_ERROR, 0);
+	/*
+	 * Half of the table is DAT_INVALID_PARAMETER, where the order shows in the
+	 * argument that the subtype names, and nowhere else.
+	 */
+	if (fault_descs[expected].type == DAT_INVALID_PARAMETER)
+		KUNIT_EXPECT_EQ_MSG(test, DAT_GET_SUBTYPE(ret), fault_argument(call, expected),
+				    "%s with faults %#x: %s must decide", tp_call_name[call],
+				    faults, fault_descs[expected].name);
 	/* A refusal by the verbs is used up only by a call that got there */
 	KUNIT_EXPECT_EQ(test, env->fake->refusals,
 			expected < F_NO_ROOM && (faults & (BIT(F_NO_ROOM) | BIT(F_REFUSED))));
@@ -246,6 +287,9 @@ static void step_4_0_decides_before_all_later_ones(struct kunit *test)
 		if ((fault_descs[j].calls & BIT(row->call)) && fault_descs[j].step > first->step)
 			refuse(test, row->call, BIT(row->fault) | BIT(j), row->fault);
 	expect_works(test, row->call);
+	kdapl_clauses(test, "G-01");
+	if (first->ids[row->call])
+		kdapl_clauses(test, first->ids[row->call]);
 }
 
 /* Everything wrong at once, and then one fault less each time */
@@ -268,6 +312,7 @@ static void step_4_0_all_faults_peeled_off(struct kunit *test)
 		}
 		expect_works(test, call);
 	}
+	kdapl_clauses(test, "G-01 G-35");
 }
 
 /* ---- verbs that refuse ----------------------------------------------------------- */
@@ -283,6 +328,7 @@ static void P5_refused_by_verbs_leaves_nothing(struct kunit *test)
 			       i & 1 ? F_REFUSED : F_NO_ROOM);
 		expect_works(test, call);
 	}
+	kdapl_clauses(test, "G-01");
 }
 
 /* An unsignalled request that is refused leaves the run as it was (6.8) */
@@ -344,6 +390,7 @@ static void G_35_bad_handles(struct kunit *test)
 	tp_ep_free(&gone);
 	for (call = 0; call < TP_SRQ; call++)
 		TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_INVALID_HANDLE);
+	kdapl_clauses(test, "G-35 S-39 W-27 R-37 Q-23 D-21");
 }
 
 /* ---- suite ------------------------------------------------------------------------------ */

@@ -425,7 +425,7 @@ u32 tp_slots(struct kdapl_pool *pool)
 
 	while ((slot = kdapl_pool_get(pool))) {
 		/* Then the stack is a ring, and beyond repair */
-		if (__test_and_set_bit(slot->idx, seen))
+		if (__test_and_set_bit(kdapl_slot_idx(slot), seen))
 			return U32_MAX;
 		slot->ev.next = taken ? &taken->ev : NULL;
 		taken = slot;
@@ -441,7 +441,7 @@ u32 tp_slots(struct kdapl_pool *pool)
 
 u32 tp_events(DAT_EVD_HANDLE evd)
 {
-	return to_kdapl_evd(object_of(evd, DAT_HANDLE_TYPE_EVD))->nqueued;
+	return kdapl_evd_count(to_kdapl_evd(object_of(evd, DAT_HANDLE_TYPE_EVD)), NULL);
 }
 
 static u32 drain_one(DAT_EVD_HANDLE evd)

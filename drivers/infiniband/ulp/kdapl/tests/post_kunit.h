@@ -12,6 +12,7 @@
 
 #include <kunit/test.h>
 #include "../kdapl.h"
+#include "clause.h"
 #include "fake_ibdev.h"
 
 #define TP_BUF		32768		/* bytes of memory, all of it registered */

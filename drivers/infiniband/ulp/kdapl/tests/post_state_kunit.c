@@ -68,6 +68,7 @@ static void G_24_each_bit_is_legal_or_refused(struct kunit *test)
 			finish(call);
 		}
 	}
+	kdapl_clauses(test, "G-24 S-28 R-16 W-18 D-09");
 }
 
 static void S_22_UNSIGNALLED_needs_the_endpoint_attribute(struct kunit *test)
@@ -83,6 +84,7 @@ static void S_22_UNSIGNALLED_needs_the_endpoint_attribute(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, call, 1, 0), DAT_SUCCESS);
 		finish(call);
 	}
+	kdapl_clauses(test, "S-22 W-16 R-14");
 }
 
 /* The attribute of one direction says nothing about the other */
@@ -104,6 +106,7 @@ static void R_14_each_direction_has_its_own_attribute(struct kunit *test)
 	TP_EXPECT_TYPE(test, tp_post_one(env, &ep, TP_RECV, 1, flag), DAT_INVALID_PARAMETER);
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SEND, 1, flag), DAT_SUCCESS);
 	finish(TP_SEND);
+	kdapl_clauses(test, "S-22 R-14");
 }
 
 static void S_27_flags_reach_the_verbs_in_all_combinations(struct kunit *test)
@@ -134,6 +137,7 @@ static void S_27_flags_reach_the_verbs_in_all_combinations(struct kunit *test)
 		}
 	}
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->sq.pool), TP_DEPTH);
+	kdapl_clauses(test, "S-25 S-27 W-17 D-08");
 }
 
 /* ---- states ------------------------------------------------------------------------ */
@@ -212,6 +216,8 @@ static void table_4_13(struct kunit *test)
 	tp_set_state(&ep, DAT_EP_STATE_DISCONNECTED);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->sq.pool), TP_DEPTH);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->rq), TP_DEPTH);
+	kdapl_clauses(test, "S-30 S-31 S-34 S-35 S-36 W-22 W-23 W-24 D-12");
+	kdapl_clauses(test, "R-23 R-26 R-27 R-32 Q-18");
 }
 
 static void Q_16_Q_17_every_SRQ_state_takes_buffers(struct kunit *test)
@@ -225,6 +231,40 @@ static void Q_16_Q_17_every_SRQ_state_takes_buffers(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SRQ, 1, 0), DAT_SUCCESS);
 	}
 	env->srq->state = state;
+	kdapl_clauses(test, "Q-16 Q-17");
+}
+
+static void Q_17_buffers_of_a_dead_SRQ_come_back_with_it(struct kunit *test)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };
+	static const DAT_SRQ_STATE states[] = { DAT_SRQ_STATE_ERROR, DAT_SRQ_STATE_SHUTDOWN };
+	DAT_SRQ_PARAM param = { };
+	struct kdapl_obj *obj;
+	struct tp_args args;
+	DAT_SRQ_HANDLE srq;
+	u32 i, k;
+	int live;
+
+	make_ep(test, NULL);
+	live = atomic_read(&env->fake->live);
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		KUNIT_ASSERT_EQ(test, dat_srq_create(kdapl_obj_handle(&env->ia->obj), env->own.pz,
+						     &attr, &srq), DAT_SUCCESS);
+		obj = kdapl_obj_get(srq, DAT_HANDLE_TYPE_SRQ);
+		KUNIT_ASSERT_NOT_NULL(test, obj);
+		to_kdapl_srq(obj)->state = states[i];
+		kdapl_obj_put(obj);
+		tp_args(env, &ep, TP_SRQ, &args);
+		args.handle = srq;
+		for (k = 0; k < 4; k++)
+			KUNIT_EXPECT_EQ(test, tp_post(TP_SRQ, &args), DAT_SUCCESS);
+		KUNIT_EXPECT_EQ(test, dat_srq_query(srq, DAT_SRQ_FIELD_ALL, &param), DAT_SUCCESS);
+		KUNIT_EXPECT_EQ(test, param.outstanding_dto_count, 4);
+		KUNIT_EXPECT_EQ(test, dat_srq_free(srq), DAT_SUCCESS);
+		KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), live);
+	}
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+	kdapl_clauses(test, "G-02 Q-17");
 }
 
 static void S_34_unconnected_post_leaves_nothing_for_later(struct kunit *test)
@@ -238,6 +278,7 @@ static void S_34_unconnected_post_leaves_nothing_for_later(struct kunit *test)
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, fake_outstanding(&tp_qp(&ep)->sq), 0);
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+	kdapl_clauses(test, "S-34 W-24");
 }
 
 static void R_33_endpoint_of_an_SRQ_takes_no_receives(struct kunit *test)
@@ -248,6 +289,7 @@ static void R_33_endpoint_of_an_SRQ_takes_no_receives(struct kunit *test)
 	TP_EXPECT_TYPE(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_INVALID_STATE);
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SEND, 1, 0), DAT_SUCCESS);
 	finish(TP_SEND);
+	kdapl_clauses(test, "R-33");
 }
 
 static void R_34_endpoint_without_zone_is_unconfigured(struct kunit *test)
@@ -268,6 +310,7 @@ static void R_34_endpoint_without_zone_is_unconfigured(struct kunit *test)
 		TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_INVALID_STATE);
 	}
 	KUNIT_EXPECT_EQ(test, dat_ep_free(handle), DAT_SUCCESS);
+	kdapl_clauses(test, "R-34");
 }
 
 /* ---- full queues --------------------------------------------------------------------- */
@@ -303,6 +346,7 @@ static void G_25_depth_posts_and_one_more(struct kunit *test)
 		for (i = 0; i < 3; i++)
 			tp_expect_dto(test, &ep, call, 50 + i, DAT_DTO_SUCCESS, TP_SEG);
 	}
+	kdapl_clauses(test, "G-25 G-26 G-27 G-28 S-37 W-25 D-21 R-35");
 }
 
 static void Q_24_SRQ_takes_as_many_as_its_depth(struct kunit *test)
@@ -313,6 +357,7 @@ static void Q_24_SRQ_takes_as_many_as_its_depth(struct kunit *test)
 	for (i = 0; i < TP_DEPTH; i++)
 		KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SRQ, i, 0), DAT_SUCCESS);
 	TP_EXPECT_TYPE(test, tp_post_one(env, &ep, TP_SRQ, 99, 0), DAT_INSUFFICIENT_RESOURCES);
+	kdapl_clauses(test, "Q-24");
 }
 
 static void R_34_queues_of_depth_0_are_full(struct kunit *test)
@@ -350,6 +395,7 @@ static void R_34_queues_of_depth_0_are_full(struct kunit *test)
 	spin_unlock_irq(&to_kdapl_ep(obj)->lock);
 	kdapl_obj_put(obj);
 	KUNIT_EXPECT_EQ(test, dat_ep_free(handle), DAT_SUCCESS);
+	kdapl_clauses(test, "R-34");
 }
 
 static void D_19_endpoint_without_read_credits(struct kunit *test)
@@ -363,6 +409,7 @@ static void D_19_endpoint_without_read_credits(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->sq.pool), TP_DEPTH);
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_WRITE, 1, 0), DAT_SUCCESS);
 	finish(TP_WRITE);
+	kdapl_clauses(test, "D-19");
 }
 
 static void D_16_more_reads_than_credits_are_accepted(struct kunit *test)
@@ -373,6 +420,7 @@ static void D_16_more_reads_than_credits_are_accepted(struct kunit *test)
 	for (i = 0; i < TP_DEPTH; i++)
 		KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_READ, i, 0), DAT_SUCCESS);
 	finish(TP_READ);
+	kdapl_clauses(test, "D-16");
 }
 
 /* ---- suite ------------------------------------------------------------------------------- */
@@ -408,6 +456,7 @@ static struct kunit_case state_cases[] = {
 	KUNIT_CASE(S_27_flags_reach_the_verbs_in_all_combinations),
 	KUNIT_CASE(table_4_13),
 	KUNIT_CASE(Q_16_Q_17_every_SRQ_state_takes_buffers),
+	KUNIT_CASE(Q_17_buffers_of_a_dead_SRQ_come_back_with_it),
 	KUNIT_CASE(S_34_unconnected_post_leaves_nothing_for_later),
 	KUNIT_CASE(R_33_endpoint_of_an_SRQ_takes_no_receives),
 	KUNIT_CASE(R_34_endpoint_without_zone_is_unconfigured),

@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The memory regions of the fake device: which are valid, under which key,
+ * and whether requests and mappings respect that; see fake_ibdev.h.
+ *
+ * Called by kdapl through the RDMA core in any context, by fake_queue.c with
+ * fake->lock held, and by the suites in process context.
+ */
+#include <linux/slab.h>
+#include "fake_ibdev.h"
+
+/* ---- verbs ------------------------------------------------------------- */
+
+struct ib_mr *fake_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_num_sg)
+{
+	struct fake_dev *fake = to_fake_dev(ibpd->device);
+	struct fake_mr *mr;
+
+	if (fake->fail_mrs)
+		return ERR_PTR(fake->fail_mrs);
+	if (type != IB_MR_TYPE_MEM_REG || max_num_sg > FAKE_PAGE_LIST)
+		return ERR_PTR(-EINVAL);
+	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
+	if (!mr)
+		return ERR_PTR(-ENOMEM);
+	spin_lock_irq(&fake->lock);
+	fake->next_key += 0x100;
+	mr->ibmr.lkey = fake->next_key;
+	mr->ibmr.rkey = fake->next_key;
+	list_add_tail(&mr->node, &fake->mrs);
+	spin_unlock_irq(&fake->lock);
+	atomic_inc(&fake->live);
+	return &mr->ibmr;
+}
+
+static int fake_set_page(struct ib_mr *ibmr, u64 addr)
+{
+	struct fake_mr *mr = to_fake_mr(ibmr);
+
+	if (!mr->npages++)
+		mr->page = addr;
+	return 0;
+}
+
+/* At once, before any request runs: what is valid, or may be soon, would change under a peer */
+int fake_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
+		   unsigned int *offset)
+{
+	struct fake_dev *fake = to_fake_dev(ibmr->device);
+	struct fake_mr *mr = to_fake_mr(ibmr);
+	unsigned long flags;
+
+	spin_lock_irqsave(&fake->lock, flags);
+	if (mr->valid || mr->regs)
+		fake->misuses++;
+	spin_unlock_irqrestore(&fake->lock, flags);
+	mr->npages = 0;
+	return ib_sg_to_pages(ibmr, sg, nents, offset, fake_set_page);
+}
+
+int fake_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
+{
+	struct fake_dev *fake = to_fake_dev(ibmr->device);
+	struct fake_mr *mr = to_fake_mr(ibmr);
+
+	spin_lock_irq(&fake->lock);
+	if (mr->regs)
+		fake->misuses++;
+	list_del(&mr->node);
+	spin_unlock_irq(&fake->lock);
+	atomic_dec(&fake->live);
+	kfree(mr);
+	return 0;
+}
+
+/* ---- requests ---------------------------------------------------------- */
+
+/* fake->lock held. Low bytes of keys count registrations, the rest names the MR */
+static struct fake_mr *find_mr(struct fake_dev *fake, u32 key)
+{
+	struct fake_mr *mr;
+
+	list_for_each_entry(mr, &fake->mrs, node)
+		if (mr->ibmr.lkey >> 8 == key >> 8)
+			return mr;
+	return NULL;
+}
+
+/* fake->lock held. Did the key name a valid MR? */
+bool fake_invalidate(struct fake_dev *fake, u32 key)
+{
+	struct fake_mr *mr = find_mr(fake, key);
+
+	if (!mr || !mr->valid || mr->key != key)
+		return false;
+	mr->valid = false;
+	return true;
+}
+
+/* fake->lock held. A request that speaks of an MR leaves the queue */
+void fake_run_mr_request(struct fake_dev *fake, const struct fake_wr *fwr,
+			 enum ib_wc_status status, bool service)
+{
+	struct fake_mr *mr = fwr->mr;
+
+	if (fwr->opcode == IB_WR_REG_MR) {
+		mr->regs--;
+		if (status != IB_WC_SUCCESS)
+			return;
+		/* The key given is that of the ib_mr, and not one it had before */
+		if (mr->valid || mr->key == fwr->rkey || mr->ibmr.rkey != fwr->rkey)
+			fake->misuses++;
+		mr->valid = true;
+		mr->key = fwr->rkey;
+	} else if (fwr->opcode == IB_WR_LOCAL_INV && status == IB_WC_SUCCESS) {
+		/* What a peer has killed is freed through the service QP all the same */
+		if (!fake_invalidate(fake, fwr->rkey) && !service)
+			fake->misuses++;
+	}
+}
+
+/* ---- for the suites ---------------------------------------------------- */
+
+const struct fake_mr *fake_valid_mr(struct fake_dev *fake, u32 key)
+{
+	struct fake_mr *mr;
+
+	spin_lock_irq(&fake->lock);
+	mr = find_mr(fake, key);
+	if (mr && (!mr->valid || mr->key != key))
+		mr = NULL;
+	spin_unlock_irq(&fake->lock);
+	return mr;
+}
+
+u32 fake_valid_mrs(struct fake_dev *fake)
+{
+	struct fake_mr *mr;
+	u32 n = 0;
+
+	spin_lock_irq(&fake->lock);
+	list_for_each_entry(mr, &fake->mrs, node)
+		n += mr->valid;
+	spin_unlock_irq(&fake->lock);
+	return n;
+}

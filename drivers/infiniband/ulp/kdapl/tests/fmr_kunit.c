@@ -1,0 +1,720 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: dat_lmr_allocate, dat_lmr_fmr and dat_lmr_invalidate.
+ *
+ * Contract 4.10 and 4.11: arguments and their order, the states of the LMR,
+ * contexts that differ each time, and what becomes of the one MR when requests
+ * fail, are refused or flushed. Runs in a KUnit thread.
+ */
+#include "mem_kunit.h"
+
+#define IN_USE	DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE)
+#define NOT_BOUND DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_FREE)
+
+static struct mem m;
+
+static struct fake_queue *sq(void)
+{
+	return &tp_qp(&m.ep)->sq;
+}
+
+static struct fake_dev *fake(void)
+{
+	return m.env->fake;
+}
+
+static void expect_nothing_valid(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, fake_valid_mrs(fake()), m.valid);
+}
+
+static void post_fmr(struct kunit *test, struct fmr *f)
+{
+	mem_fmr_args(&m, f);
+	KUNIT_ASSERT_EQ(test, mem_fmr_post(f), DAT_SUCCESS);
+}
+
+/* Registered, with its event taken */
+static void registered(struct kunit *test, struct fmr *f)
+{
+	post_fmr(test, f);
+	mem_finish(&m, &m.ep);
+	mem_expect(test, &m.ep, DAT_DTO_LMR_FMR, f->cookie.as_64, DAT_DTO_SUCCESS);
+	mem_expect_fmr(test, &m, true, f->key);
+}
+
+/* ---- arguments ------------------------------------------------------------------- */
+
+static void F_04_allocate_arguments(struct kunit *test)
+{
+	DAT_LMR_HANDLE lmr;
+
+	kdapl_clauses(test, "F-04");
+	TP_EXPECT_TYPE(test, dat_lmr_allocate(m.pz, m.pz, 4, DAT_LMR_SCOPE_PZ, &lmr),
+		       DAT_INVALID_HANDLE);
+	TP_EXPECT_TYPE(test, dat_lmr_allocate(m.ia, m.ia, 4, DAT_LMR_SCOPE_PZ, &lmr),
+		       DAT_INVALID_HANDLE);
+	TP_EXPECT_TYPE(test, dat_lmr_allocate(m.ia, m.pz, 0, DAT_LMR_SCOPE_PZ, &lmr),
+		       DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, dat_lmr_allocate(m.ia, m.pz, -1, DAT_LMR_SCOPE_PZ, &lmr),
+		       DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, dat_lmr_allocate(m.ia, m.pz, FAKE_PAGE_LIST + 1, DAT_LMR_SCOPE_PZ,
+					      &lmr), DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, dat_lmr_allocate(m.ia, m.pz, 4, 3, &lmr), DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, dat_lmr_allocate(m.ia, m.pz, 4, DAT_LMR_SCOPE_EP, &lmr),
+		       DAT_MODEL_NOT_SUPPORTED);
+	TP_EXPECT_TYPE(test, dat_lmr_allocate(m.ia, m.pz, 4, DAT_LMR_SCOPE_PZ, NULL),
+		       DAT_INVALID_PARAMETER);
+	fake()->fail_mrs = -ENOMEM;
+	TP_EXPECT_TYPE(test, dat_lmr_allocate(m.ia, m.pz, 4, DAT_LMR_SCOPE_PZ, &lmr),
+		       DAT_INSUFFICIENT_RESOURCES);
+	fake()->fail_mrs = 0;
+	KUNIT_EXPECT_EQ(test, dat_lmr_allocate(m.ia, m.pz, FAKE_PAGE_LIST, DAT_LMR_SCOPE_ANY,
+					       &lmr), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), DAT_SUCCESS);
+}
+
+static DAT_LMR_HANDLE foreign_fmr;
+static DAT_PADDR odd_page[1];
+
+static void bad_lmr(struct fmr *f)
+{
+	f->lmr = m.rmr;
+}
+
+static void bad_ep(struct fmr *f)
+{
+	f->ep = m.rmr;
+}
+
+static void virtual_memory(struct fmr *f)
+{
+	f->type = DAT_MEM_TYPE_VIRTUAL;
+}
+
+static void not_allocated(struct fmr *f)
+{
+	if (f->lmr == m.fmr || f->lmr == foreign_fmr)
+		f->lmr = m.lmr;
+}
+
+static void no_array(struct fmr *f)
+{
+	f->desc.for_physical = NULL;
+}
+
+static void no_pages(struct fmr *f)
+{
+	f->n = 0;
+}
+
+static void odd_privilege(struct fmr *f)
+{
+	f->priv |= 0x04;
+}
+
+static void odd_va_type(struct fmr *f)
+{
+	f->va = 77;
+}
+
+static void solicited(struct fmr *f)
+{
+	f->flags |= DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+}
+
+static void inv_fence(struct fmr *f)
+{
+	f->flags |= DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG;
+}
+
+static void no_lmr_context(struct fmr *f)
+{
+	f->lmr_context = NULL;
+}
+
+static void no_rmr_context(struct fmr *f)
+{
+	f->rmr_context = NULL;
+}
+
+static void not_connected(struct fmr *f)
+{
+	tp_set_state(&m.ep, DAT_EP_STATE_UNCONNECTED);
+}
+
+static void other_zone(struct fmr *f)
+{
+	if (f->lmr == m.fmr)
+		f->lmr = foreign_fmr;
+}
+
+static void odd_address(struct fmr *f)
+{
+	if (!f->desc.for_physical)
+		return;
+	f->desc.for_physical = odd_page;
+	f->n = min_t(DAT_VLEN, f->n, 1);
+}
+
+static void full_queue(struct fmr *f)
+{
+	u32 i;
+
+	for (i = 0; i < TP_DEPTH; i++)
+		tp_post_one(m.env, &m.ep, TP_SEND, i, 0);
+}
+
+static const struct fault {
+	void (*make)(struct fmr *f);
+	DAT_RETURN ret;
+} faults[] = {
+	{ bad_lmr, DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR) },
+	{ bad_ep, DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP) },
+	{ virtual_memory, DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE) },
+	{ not_allocated, DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1) },
+	{ no_array, DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3) },
+	{ no_pages, DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4) },
+	{ odd_privilege, DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5) },
+	{ odd_va_type, DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6) },
+	{ no_lmr_context, DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG10) },
+	{ no_rmr_context, DAT_ERROR(DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE) },
+	{ solicited, DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG9) },
+	{ inv_fence, DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG9) },
+	{ not_connected, DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONNECTED) },
+	{ other_zone, DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE) },
+	{ odd_address, DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3) },
+	{ full_queue, DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY) },
+};
+
+static void F_05_the_first_fault_decides(struct kunit *test)
+{
+	u32 first, i, tail;
+	struct fmr f;
+
+	kdapl_clauses(test, "F-04 F-05 F-06 F-07 F-08 F-11 G-01 G-35");
+	odd_page[0] = m.page[0] + 1;
+	KUNIT_ASSERT_EQ(test, dat_lmr_allocate(m.ia, m.env->foreign.pz, 4, DAT_LMR_SCOPE_PZ,
+					       &foreign_fmr), DAT_SUCCESS);
+	for (first = 0; first < ARRAY_SIZE(faults); first++) {
+		mem_fmr_args(&m, &f);
+		for (i = ARRAY_SIZE(faults); i-- > first; )
+			faults[i].make(&f);
+		tail = sq()->tail;
+		KUNIT_EXPECT_EQ_MSG(test, mem_fmr_post(&f), faults[first].ret, "fault %u", first);
+		KUNIT_EXPECT_EQ(test, sq()->tail, tail);
+		KUNIT_EXPECT_EQ(test, f.context, 0xdeadbeef);
+		KUNIT_EXPECT_EQ(test, f.key, 0xdeadbeef);
+		mem_expect_fmr(test, &m, false, 0);
+		tp_set_state(&m.ep, DAT_EP_STATE_CONNECTED);
+		mem_finish(&m, &m.ep);
+		tp_drain(&m.ep);
+	}
+	KUNIT_EXPECT_EQ(test, tp_slots(&m.ep.ep->sq.pool), TP_DEPTH);
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(foreign_fmr), DAT_SUCCESS);
+	mem_fmr_args(&m, &f);
+	f.va = DAT_VA_TYPE_ZB;
+	TP_EXPECT_TYPE(test, mem_fmr_post(&f), DAT_MODEL_NOT_SUPPORTED);
+	/* Without remote rights there is no key to take */
+	mem_fmr_args(&m, &f);
+	f.priv = DAT_MEM_PRIV_LOCAL_READ_FLAG;
+	f.rmr_context = NULL;
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f), DAT_SUCCESS);
+	mem_finish(&m, &m.ep);
+	tp_drain(&m.ep);
+}
+
+static void F_07_numbers_and_sizes_of_pages(struct kunit *test)
+{
+	static const struct {
+		u64 size, n, skip;
+		u32 type;
+	} rows[] = {
+		{ PAGE_SIZE, MEM_PAGES, 0, DAT_SUCCESS },
+		{ PAGE_SIZE, MEM_PAGES + 1, 0, DAT_INVALID_PARAMETER },
+		{ 2 * PAGE_SIZE, 2, 0, DAT_SUCCESS },
+		{ 2 * PAGE_SIZE, 3, 0, DAT_INVALID_PARAMETER },
+		{ MEM_PAGES * PAGE_SIZE, 1, 0, DAT_SUCCESS },
+		{ 2 * MEM_PAGES * PAGE_SIZE, 1, 0, DAT_INVALID_PARAMETER },
+		{ 2 * PAGE_SIZE, 1, PAGE_SIZE, DAT_INVALID_PARAMETER },
+		{ PAGE_SIZE / 2, 1, 0, DAT_INVALID_PARAMETER },
+		{ PAGE_SIZE + 512, 1, 0, DAT_INVALID_PARAMETER },
+		{ 0, 1, 0, DAT_INVALID_PARAMETER },
+		{ PAGE_SIZE, U64_MAX, 0, DAT_INVALID_PARAMETER },
+		{ PAGE_SIZE << 50, 1, 0, DAT_INVALID_PARAMETER },
+	};
+	DAT_PADDR pages[2];
+	const struct fake_mr *mr;
+	struct fmr f;
+	u32 i;
+
+	kdapl_clauses(test, "F-04 F-07 F-15");
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		mem_fmr_args(&m, &f);
+		pages[0] = m.page[0] + rows[i].skip;
+		pages[1] = pages[0] + rows[i].size;
+		f.type = DAT_MEM_TYPE_PHYSICAL_VAR_PAGES;
+		f.desc.for_array.page_size = rows[i].size;
+		f.desc.for_array.pages = rows[i].size == PAGE_SIZE ? m.page : pages;
+		f.n = rows[i].n;
+		KUNIT_EXPECT_EQ_MSG(test, DAT_GET_TYPE(mem_fmr_post(&f)), rows[i].type,
+				    "row %u", i);
+		if (rows[i].type != DAT_SUCCESS)
+			continue;
+		mem_finish(&m, &m.ep);
+		mr = fake_valid_mr(fake(), f.key);
+		KUNIT_ASSERT_NOT_NULL(test, mr);
+		KUNIT_EXPECT_EQ(test, mr->npages, MEM_PAGES);
+		KUNIT_EXPECT_EQ(test, mr->ibmr.length, MEM_PAGES * PAGE_SIZE);
+		KUNIT_EXPECT_EQ(test, mr->ibmr.iova, m.page[0]);
+		KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 1, 0), DAT_SUCCESS);
+		mem_finish(&m, &m.ep);
+		tp_drain(&m.ep);
+	}
+	/* Page frames that are none, and one that nobody may have */
+	for (i = 0; i < 2; i++) {
+		mem_fmr_args(&m, &f);
+		pages[0] = i ? BIT_ULL(51) : 0;
+		f.desc.for_physical = pages;
+		f.n = 1;
+		TP_EXPECT_TYPE(test, mem_fmr_post(&f), DAT_INVALID_PARAMETER);
+	}
+	expect_nothing_valid(test);
+}
+
+static void V_06_V_09_invalidate_arguments(struct kunit *test)
+{
+	DAT_LMR_COOKIE cookie = { .as_64 = 1 };
+	struct tp_lmr *rw = &m.env->own.rw;
+	struct fmr f;
+	u32 bit;
+
+	kdapl_clauses(test, "V-06 V-07 V-09 V-11 G-24");
+	KUNIT_EXPECT_EQ(test, dat_lmr_invalidate(m.rmr, m.rmr, cookie, ~0),
+			DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR));
+	KUNIT_EXPECT_EQ(test, dat_lmr_invalidate(rw->handle, m.rmr, cookie, ~0),
+			DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP));
+	KUNIT_EXPECT_EQ(test, dat_lmr_invalidate(rw->handle, m.ep.handle, cookie,
+						 DAT_COMPLETION_SOLICITED_WAIT_FLAG),
+			DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1));
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 1, 0), NOT_BOUND);
+	registered(test, &f);
+	for (bit = 0; bit < 32; bit++) {
+		u32 legal = DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG |
+			    DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG;
+
+		if (!(BIT(bit) & legal))
+			KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 1, BIT(bit)),
+					DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4));
+	}
+	/* Nobody says that this device keeps them in order: not behind other requests */
+	KUNIT_ASSERT_EQ(test, tp_post_one(m.env, &m.ep, TP_SEND, 1, 0), DAT_SUCCESS);
+	TP_EXPECT_TYPE(test, mem_invalidate(&m, &m.ep, 2, DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG),
+		       DAT_MODEL_NOT_SUPPORTED);
+	mem_finish(&m, &m.ep);
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 3, DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG),
+			DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, fake_wr_at(sq(), 0)->send_flags, IB_SEND_SIGNALED | IB_SEND_FENCE);
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 4, 0), NOT_BOUND);
+	mem_finish(&m, &m.ep);
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 4, 0), NOT_BOUND);
+	KUNIT_EXPECT_EQ(test, tp_drain(&m.ep), 2);
+	KUNIT_EXPECT_EQ(test, tp_slots(&m.ep.ep->sq.pool), TP_DEPTH);
+}
+
+/* ---- one after the other -------------------------------------------------------------- */
+
+static void F_01_F_13_V_10_contexts_differ(struct kunit *test)
+{
+	DAT_LMR_CONTEXT context[4];
+	DAT_RMR_CONTEXT key[4];
+	struct fmr f;
+	u32 i, j;
+
+	kdapl_clauses(test, "F-01 F-02 F-13 F-14 V-01 V-02 V-10");
+	for (i = 0; i < 4; i++) {
+		post_fmr(test, &f);
+		context[i] = f.context;
+		key[i] = f.key;
+		for (j = 0; j < i; j++) {
+			KUNIT_EXPECT_NE(test, context[j], context[i]);
+			KUNIT_EXPECT_NE(test, key[j], key[i]);
+			TP_EXPECT_TYPE(test, mem_local_use(&m, &m.ep, context[j]),
+				       DAT_PRIVILEGES_VIOLATION);
+		}
+		KUNIT_EXPECT_EQ(test, fake_last(sq())->opcode, IB_WR_REG_MR);
+		KUNIT_EXPECT_EQ(test, fake_last(sq())->rkey, f.key);
+		mem_expect_fmr(test, &m, false, f.key);
+		mem_finish(&m, &m.ep);
+		mem_expect(test, &m.ep, DAT_DTO_LMR_FMR, f.cookie.as_64, DAT_DTO_SUCCESS);
+		mem_expect_fmr(test, &m, true, f.key);
+
+		KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, i, 0), DAT_SUCCESS);
+		/* From the call on */
+		TP_EXPECT_TYPE(test, mem_local_use(&m, &m.ep, f.context), DAT_PRIVILEGES_VIOLATION);
+		KUNIT_EXPECT_EQ(test, fake_last(sq())->opcode, IB_WR_LOCAL_INV);
+		KUNIT_EXPECT_EQ(test, fake_last(sq())->rkey, f.key);
+		mem_finish(&m, &m.ep);
+		mem_expect(test, &m.ep, DAT_DTO_LMR_INVALIDATE, i, DAT_DTO_SUCCESS);
+		mem_expect_fmr(test, &m, false, 0);
+		expect_nothing_valid(test);
+	}
+}
+
+/* The buffer of the fixture by its physical pages: what posts find there */
+static void F_02_local_use_at_once(struct kunit *test)
+{
+	struct tp_args args;
+	struct fmr f;
+
+	kdapl_clauses(test, "F-02 F-15");
+	post_fmr(test, &f);
+	tp_args(m.env, &m.ep, TP_SEND, &args);
+	args.segs[0].lmr_context = f.context;
+	args.segs[0].virtual_address = m.page[0] + 2 * PAGE_SIZE - 8;
+	args.segs[0].segment_length = 8;
+	KUNIT_EXPECT_EQ(test, tp_post(TP_SEND, &args), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, fake_last(sq())->sge[0].lkey,
+			fake_wr_at(sq(), 0)->mr->ibmr.lkey);
+	args.segs[0].segment_length = 9;
+	TP_EXPECT_TYPE(test, tp_post(TP_SEND, &args), DAT_INVALID_PARAMETER);
+	mem_finish(&m, &m.ep);
+	tp_drain(&m.ep);
+}
+
+static void F_05_bound_or_not_yet_free(struct kunit *test)
+{
+	struct fmr f, again;
+
+	kdapl_clauses(test, "F-05 V-06 V-10");
+	post_fmr(test, &f);
+	mem_fmr_args(&m, &again);
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&again), IN_USE);
+	mem_finish(&m, &m.ep);
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&again), IN_USE);
+	KUNIT_EXPECT_EQ(test, again.context, 0xdeadbeef);
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 1, 0), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&again), IN_USE);
+	mem_finish(&m, &m.ep);
+	/* Both events are there still: it is the completion that counts */
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&again), DAT_SUCCESS);
+	/* A registration under way can be ended on its own queue */
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 2, 0), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&again), IN_USE);
+	mem_finish(&m, &m.ep);
+	KUNIT_EXPECT_EQ(test, tp_drain(&m.ep), 4);
+	mem_expect_fmr(test, &m, false, 0);
+	expect_nothing_valid(test);
+}
+
+static void V_06_under_way_elsewhere(struct kunit *test)
+{
+	struct tp_ep other;
+	struct fmr f;
+
+	kdapl_clauses(test, "V-06 V-08");
+	mem_second(test, &m, &other);
+	post_fmr(test, &f);
+	/* It could overtake the registration */
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &other, 1, 0), NOT_BOUND);
+	mem_finish(&m, &m.ep);
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &other, 1, 0), DAT_SUCCESS);
+	mem_finish(&m, &other);
+	mem_expect(test, &other, DAT_DTO_LMR_INVALIDATE, 1, DAT_DTO_SUCCESS);
+	expect_nothing_valid(test);
+	tp_drain(&m.ep);
+	tp_ep_free(&other);
+}
+
+static void F_11_V_07_flags(struct kunit *test)
+{
+	struct fmr f;
+	u32 i;
+
+	kdapl_clauses(test, "F-11 V-07 G-34");
+	mem_fmr_args(&m, &f);
+	f.flags = DAT_COMPLETION_BARRIER_FENCE_FLAG;
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, fake_last(sq())->send_flags, IB_SEND_SIGNALED | IB_SEND_FENCE);
+	mem_finish(&m, &m.ep);
+	mem_expect(test, &m.ep, DAT_DTO_LMR_FMR, f.cookie.as_64, DAT_DTO_SUCCESS);
+	f.flags = DAT_COMPLETION_SUPPRESS_FLAG;
+	for (i = 0; i < 2 * TP_DEPTH; i++) {
+		KUNIT_ASSERT_EQ(test, mem_invalidate(&m, &m.ep, 1, DAT_COMPLETION_SUPPRESS_FLAG),
+				DAT_SUCCESS);
+		mem_finish(&m, &m.ep);
+		KUNIT_ASSERT_EQ(test, mem_fmr_post(&f), DAT_SUCCESS);
+		mem_finish(&m, &m.ep);
+	}
+	KUNIT_EXPECT_EQ(test, tp_drain(&m.ep), 0);
+	KUNIT_EXPECT_EQ(test, tp_slots(&m.ep.ep->sq.pool), TP_DEPTH);
+	KUNIT_EXPECT_NOT_NULL(test, fake_valid_mr(fake(), f.key));
+}
+
+/* ---- failures ----------------------------------------------------------------------------- */
+
+static void expect_good_as_new(struct kunit *test)
+{
+	struct tp_ep other;
+	struct fmr f;
+
+	mem_second(test, &m, &other);
+	mem_fmr_args(&m, &f);
+	f.ep = other.handle;
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f), DAT_SUCCESS);
+	mem_finish(&m, &other);
+	mem_expect(test, &other, DAT_DTO_LMR_FMR, f.cookie.as_64, DAT_DTO_SUCCESS);
+	KUNIT_EXPECT_NOT_NULL(test, fake_valid_mr(fake(), f.key));
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &other, 1, 0), DAT_SUCCESS);
+	mem_finish(&m, &other);
+	mem_expect(test, &other, DAT_DTO_LMR_INVALIDATE, 1, DAT_DTO_SUCCESS);
+	expect_nothing_valid(test);
+	tp_ep_free(&other);
+}
+
+static void F_09_F_10_the_registration_fails(struct kunit *test)
+{
+	struct tp_ep other;
+	struct fmr f;
+
+	kdapl_clauses(test, "F-09 F-10 G-31");
+	mem_second(test, &m, &other);
+	post_fmr(test, &f);
+	tp_complete(m.env, &m.ep, TP_SEND, IB_WC_MW_BIND_ERR, 0);
+	mem_expect(test, &m.ep, DAT_DTO_LMR_FMR, f.cookie.as_64, DAT_DTO_ERR_LOCAL_MM_ERROR);
+	mem_expect_broken(test, &m.ep);
+	mem_expect_fmr(test, &m, false, 0);
+	TP_EXPECT_TYPE(test, mem_local_use(&m, &other, f.context), DAT_PRIVILEGES_VIOLATION);
+	expect_good_as_new(test);
+	/* DISCONNECTED */
+	mem_fmr_args(&m, &f);
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f), DAT_SUCCESS);
+	fake_settle(fake());
+	mem_expect(test, &m.ep, DAT_DTO_LMR_FMR, f.cookie.as_64, DAT_DTO_ERR_FLUSHED);
+	mem_expect_fmr(test, &m, false, 0);
+	TP_EXPECT_TYPE(test, mem_local_use(&m, &other, f.context), DAT_PRIVILEGES_VIOLATION);
+	expect_good_as_new(test);
+	tp_ep_free(&other);
+}
+
+static void V_08_flushed_and_as_bound_as_before(struct kunit *test)
+{
+	struct tp_ep other;
+	struct fmr f;
+
+	kdapl_clauses(test, "V-08");
+	mem_second(test, &m, &other);
+	registered(test, &f);
+	fake()->hold_flush = true;
+	dat_ep_disconnect(m.ep.handle, DAT_CLOSE_ABRUPT_FLAG);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(m.ep.ep->state == DAT_EP_STATE_DISCONNECTED));
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 1, 0), DAT_SUCCESS);
+	TP_EXPECT_TYPE(test, mem_local_use(&m, &other, f.context), DAT_PRIVILEGES_VIOLATION);
+	fake_release(fake(), tp_qp(&m.ep));
+	fake_settle(fake());
+	mem_expect(test, &m.ep, DAT_DTO_LMR_INVALIDATE, 1, DAT_DTO_ERR_FLUSHED);
+	mem_expect_fmr(test, &m, true, f.key);
+	KUNIT_EXPECT_NOT_NULL(test, fake_valid_mr(fake(), f.key));
+	/* Not the address of the buffer, but the LMR is found again */
+	TP_EXPECT_TYPE(test, mem_local_use(&m, &other, f.context), DAT_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &other, 2, 0), DAT_SUCCESS);
+	mem_finish(&m, &other);
+	mem_expect(test, &other, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_SUCCESS);
+	expect_nothing_valid(test);
+	tp_ep_free(&other);
+}
+
+static void V_08_flushed_and_freed(struct kunit *test)
+{
+	struct fmr f;
+
+	kdapl_clauses(test, "V-08");
+	registered(test, &f);
+	dat_ep_disconnect(m.ep.handle, DAT_CLOSE_ABRUPT_FLAG);
+	fake_settle(fake());
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 1, 0), DAT_SUCCESS);
+	fake_settle(fake());
+	mem_expect(test, &m.ep, DAT_DTO_LMR_INVALIDATE, 1, DAT_DTO_ERR_FLUSHED);
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(m.fmr), DAT_SUCCESS);
+	m.fmr = DAT_HANDLE_NULL;
+	expect_nothing_valid(test);
+}
+
+/* Both requests are under way when the first fails */
+static void F_10_ended_before_it_has_begun(struct kunit *test)
+{
+	struct fmr f;
+
+	kdapl_clauses(test, "F-09 F-10 V-08");
+	post_fmr(test, &f);
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 2, 0), DAT_SUCCESS);
+	tp_complete(m.env, &m.ep, TP_SEND, IB_WC_LOC_QP_OP_ERR, 0);
+	mem_expect(test, &m.ep, DAT_DTO_LMR_FMR, f.cookie.as_64, DAT_DTO_ERR_LOCAL_MM_ERROR);
+	mem_expect(test, &m.ep, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_ERR_FLUSHED);
+	mem_expect_fmr(test, &m, false, 0);
+	expect_good_as_new(test);
+}
+
+static void F_10_the_invalidation_fails(struct kunit *test)
+{
+	struct fmr f;
+
+	kdapl_clauses(test, "V-08 G-31");
+	registered(test, &f);
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 1, DAT_COMPLETION_SUPPRESS_FLAG),
+			DAT_SUCCESS);
+	tp_complete(m.env, &m.ep, TP_SEND, IB_WC_LOC_QP_OP_ERR, 0);
+	mem_expect(test, &m.ep, DAT_DTO_LMR_INVALIDATE, 1, DAT_DTO_ERR_LOCAL_MM_ERROR);
+	mem_expect_broken(test, &m.ep);
+	/* However the device sees it, it can be freed */
+	KUNIT_EXPECT_TRUE(test, mem_lmr_goes(m.fmr));
+	m.fmr = DAT_HANDLE_NULL;
+	expect_nothing_valid(test);
+}
+
+static void G_01_refused_by_the_device(struct kunit *test)
+{
+	struct fmr f;
+
+	kdapl_clauses(test, "G-01");
+	mem_fmr_args(&m, &f);
+	fake_refuse(fake(), -ENOMEM, 1);
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f),
+			DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP));
+	KUNIT_EXPECT_EQ(test, f.context, 0xdeadbeef);
+	KUNIT_EXPECT_EQ(test, f.key, 0xdeadbeef);
+	mem_expect_fmr(test, &m, false, 0);
+	registered(test, &f);
+	fake_refuse(fake(), -EINVAL, 1);
+	TP_EXPECT_TYPE(test, mem_invalidate(&m, &m.ep, 1, 0), DAT_INTERNAL_ERROR);
+	mem_expect_fmr(test, &m, true, f.key);
+	TP_EXPECT_TYPE(test, mem_local_use(&m, &m.ep, f.context), DAT_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 2, 0), DAT_SUCCESS);
+	mem_finish(&m, &m.ep);
+	mem_expect(test, &m.ep, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_SUCCESS);
+	KUNIT_EXPECT_EQ(test, tp_slots(&m.ep.ep->sq.pool), TP_DEPTH);
+}
+
+static void repair_that_finds_no_MR(struct kunit *test)
+{
+	struct tp_ep other;
+	struct fmr f;
+
+	kdapl_clauses(test, "F-05 F-10");
+	post_fmr(test, &f);
+	fake()->fail_mrs = -ENOMEM;
+	tp_complete(m.env, &m.ep, TP_SEND, IB_WC_LOC_QP_OP_ERR, 0);
+	mem_second(test, &m, &other);
+	f.ep = other.handle;
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f), IN_USE);
+	fake_settle(fake());
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f), IN_USE);
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &other, 1, 0), NOT_BOUND);
+	fake()->fail_mrs = 0;
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(mem_fmr_post(&f) == DAT_SUCCESS));
+	mem_finish(&m, &other);
+	KUNIT_EXPECT_NOT_NULL(test, fake_valid_mr(fake(), f.key));
+	tp_drain(&other);
+	tp_ep_free(&other);
+}
+
+/* ---- the end ---------------------------------------------------------------------------------- */
+
+static void B_20_in_use_while_a_request_is_under_way(struct kunit *test)
+{
+	struct fmr f;
+
+	kdapl_clauses(test, "F-05 V-08");
+	post_fmr(test, &f);
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(m.fmr), IN_USE);
+	mem_finish(&m, &m.ep);
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 1, 0), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(m.fmr), IN_USE);
+	mem_finish(&m, &m.ep);
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f), DAT_SUCCESS);
+	mem_finish(&m, &m.ep);
+	/* Registered: it can be freed, and its key is dead */
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(m.fmr), DAT_SUCCESS);
+	expect_nothing_valid(test);
+	TP_EXPECT_TYPE(test, mem_fmr_post(&f), DAT_INVALID_HANDLE);
+	TP_EXPECT_TYPE(test, mem_invalidate(&m, &m.ep, 1, 0), DAT_INVALID_HANDLE);
+	TP_EXPECT_TYPE(test, mem_local_use(&m, &m.ep, f.context), DAT_PRIVILEGES_VIOLATION);
+	m.fmr = DAT_HANDLE_NULL;
+	KUNIT_EXPECT_EQ(test, tp_drain(&m.ep), 3);
+}
+
+static void device_leaves(struct kunit *test, bool under_way)
+{
+	struct fmr f;
+
+	registered(test, &f);
+	if (under_way)
+		KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 1, 0), DAT_SUCCESS);
+	fake_dev_unplug(fake());
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake()->live), 0);
+	if (under_way)
+		mem_expect(test, &m.ep, DAT_DTO_LMR_INVALIDATE, 1, DAT_DTO_ERR_FLUSHED);
+	mem_fmr_args(&m, &f);
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 2, 0), DAT_SUCCESS);
+	fake_settle(fake());
+	mem_expect(test, &m.ep, DAT_DTO_LMR_FMR, f.cookie.as_64, DAT_DTO_ERR_FLUSHED);
+	mem_expect(test, &m.ep, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_ERR_FLUSHED);
+	KUNIT_EXPECT_EQ(test, tp_slots(&m.ep.ep->sq.pool), TP_DEPTH);
+}
+
+static void C_57_device_leaves_a_registered_LMR(struct kunit *test)
+{
+	kdapl_clauses(test, "C-57 C-58 F-09 V-08");
+	device_leaves(test, false);
+}
+
+static void C_57_device_leaves_one_that_is_ending(struct kunit *test)
+{
+	kdapl_clauses(test, "C-57 C-58 F-09 V-08");
+	device_leaves(test, true);
+}
+
+/* ---- suite -------------------------------------------------------------------------------------- */
+
+static int fmr_init(struct kunit *test)
+{
+	return mem_setup(test, &m);
+}
+
+static void fmr_exit(struct kunit *test)
+{
+	mem_done(test, &m);
+}
+
+static struct kunit_case fmr_cases[] = {
+	KUNIT_CASE(F_04_allocate_arguments),
+	KUNIT_CASE(F_05_the_first_fault_decides),
+	KUNIT_CASE(F_07_numbers_and_sizes_of_pages),
+	KUNIT_CASE(V_06_V_09_invalidate_arguments),
+	KUNIT_CASE(F_01_F_13_V_10_contexts_differ),
+	KUNIT_CASE(F_02_local_use_at_once),
+	KUNIT_CASE(F_05_bound_or_not_yet_free),
+	KUNIT_CASE(V_06_under_way_elsewhere),
+	KUNIT_CASE(F_11_V_07_flags),
+	KUNIT_CASE(F_09_F_10_the_registration_fails),
+	KUNIT_CASE(V_08_flushed_and_as_bound_as_before),
+	KUNIT_CASE(V_08_flushed_and_freed),
+	KUNIT_CASE(F_10_ended_before_it_has_begun),
+	KUNIT_CASE(F_10_the_invalidation_fails),
+	KUNIT_CASE(G_01_refused_by_the_device),
+	KUNIT_CASE(repair_that_finds_no_MR),
+	KUNIT_CASE(B_20_in_use_while_a_request_is_under_way),
+	KUNIT_CASE(C_57_device_leaves_a_registered_LMR),
+	KUNIT_CASE(C_57_device_leaves_one_that_is_ending),
+	{}
+};
+
+static struct kunit_suite fmr_suite = {
+	.name = "kdapl_fmr",
+	.init = fmr_init,
+	.exit = fmr_exit,
+	.test_cases = fmr_cases,
+};
+
+kunit_test_suite(fmr_suite);

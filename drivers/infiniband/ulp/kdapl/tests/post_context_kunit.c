@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: posts from several places at once.
+ *
+ * Timers, threads that post to one endpoint side by side, and receives that
+ * are posted while the endpoint is reset under them. The fake device completes
+ * what the test tells it to. KUnit threads, and threads of the tests' own.
+ */
+#include <linux/completion.h>
+#include <linux/kthread.h>
+#include <linux/sched.h>
+#include <linux/timer.h>
+#include "post_kunit.h"
+
+static struct tp_env *env;
+static struct tp_ep ep;
+
+static void make_connected(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+}
+
+/* ---- timers ---------------------------------------------------------------- */
+
+struct timed {
+	struct timer_list timer;
+	struct completion done;
+	enum tp_call call;
+	bool softirq;
+	DAT_RETURN ret;
+};
+
+static void timed_post(struct timer_list *t)
+{
+	struct timed *timed = container_of(t, struct timed, timer);
+
+	timed->softirq = in_serving_softirq();
+	timed->ret = tp_post_one(env, &ep, timed->call, timed->call, 0);
+	complete(&timed->done);
+}
+
+static void G_07_posts_in_a_timer(struct kunit *test)
+{
+	struct timed timed;
+
+	make_connected(test);
+	timer_setup_on_stack(&timed.timer, timed_post, 0);
+	for (timed.call = 0; timed.call < TP_NCALLS; timed.call++) {
+		init_completion(&timed.done);
+		mod_timer(&timed.timer, jiffies);
+		KUNIT_EXPECT_NE(test, wait_for_completion_timeout(&timed.done, 10 * HZ), 0);
+		KUNIT_EXPECT_TRUE(test, timed.softirq);
+		KUNIT_EXPECT_EQ(test, timed.ret, DAT_SUCCESS);
+	}
+	timer_shutdown_sync(&timed.timer);
+	destroy_timer_on_stack(&timed.timer);
+	for (timed.call = 0; timed.call < TP_SRQ; timed.call++)
+		tp_complete(env, &ep, timed.call, IB_WC_SUCCESS, TP_SEG);
+	for (timed.call = 0; timed.call < TP_SRQ; timed.call++)
+		tp_expect_dto(test, &ep, timed.call, timed.call, DAT_DTO_SUCCESS, TP_SEG);
+	kdapl_clauses(test, "G-07");
+}
+
+/* ---- threads ---------------------------------------------------------------- */
+
+#define THREADS		3
+#define POSTS		2000
+
+struct poster {
+	struct task_struct *task;
+	u32 id;
+	u32 wrong;			/* returns that may not be */
+	atomic_t posted;
+};
+
+/* What a post number gives: a receive, a request, or one whose success is silent */
+static u32 flags_of(u32 i)
+{
+	return (i & 3) == 2 ? DAT_COMPLETION_SUPPRESS_FLAG : 0;
+}
+
+/* Requests and receives in turn; a full queue is tried again */
+static int post_many(void *data)
+{
+	struct poster *p = data;
+	DAT_RETURN ret;
+	u32 i;
+
+	for (i = 0; i < POSTS && !kthread_should_stop();) {
+		ret = tp_post_one(env, &ep, i & 1 ? TP_RECV : TP_SEND, (u64)p->id << 32 | i,
+				  flags_of(i));
+		if (ret == DAT_SUCCESS) {
+			i++;
+			atomic_inc(&p->posted);
+			continue;
+		}
+		if (DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES)
+			p->wrong++;
+		schedule_timeout_interruptible(1);
+	}
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+/* What came back of each thread: next number, of sends and of receives */
+struct returned {
+	u32 next[THREADS][2];
+	u32 n;
+};
+
+/* One event: whose is it, and is it that thread's next of its kind? */
+static void take(struct kunit *test, DAT_EVD_HANDLE evd, u32 kind, struct returned *r)
+{
+	DAT_EVENT event;
+
+	while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS) {
+		DAT_DTO_COMPLETION_EVENT_DATA *dto = &event.event_data.dto_completion_event_data;
+		u32 id = dto->user_cookie.as_64 >> 32, i = dto->user_cookie.as_64;
+
+		KUNIT_ASSERT_LT(test, id, THREADS);
+		KUNIT_EXPECT_EQ(test, dto->status, DAT_DTO_SUCCESS);
+		KUNIT_EXPECT_EQ(test, i, r->next[id][kind] * (kind ? 2 : 4) + kind);
+		r->next[id][kind]++;
+		r->n++;
+	}
+}
+
+static void G_10_three_threads_post_to_one_endpoint(struct kunit *test)
+{
+	struct poster poster[THREADS] = { };
+	unsigned long deadline = jiffies + 60 * HZ;
+	struct returned back = { };
+	u32 i;
+
+	make_connected(test);
+	for (i = 0; i < THREADS; i++) {
+		poster[i].id = i;
+		poster[i].task = kthread_run(post_many, &poster[i], "kdapl_post/%u", i);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, poster[i].task);
+	}
+	/* Three of four posts have an event */
+	while (back.n < THREADS * POSTS / 4 * 3 && time_before(jiffies, deadline)) {
+		while (fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS))
+			;
+		while (fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 1))
+			;
+		take(test, ep.request_evd, 0, &back);
+		take(test, ep.recv_evd, 1, &back);
+		cond_resched();
+	}
+	for (i = 0; i < THREADS; i++) {
+		kthread_stop(poster[i].task);
+		KUNIT_EXPECT_EQ(test, atomic_read(&poster[i].posted), POSTS);
+		KUNIT_EXPECT_EQ(test, poster[i].wrong, 0);
+		KUNIT_EXPECT_EQ(test, back.next[i][0], POSTS / 4);
+		KUNIT_EXPECT_EQ(test, back.next[i][1], POSTS / 2);
+	}
+	/* One behind the last silent ones: their slots come back with it */
+	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SEND, 1, 0), DAT_SUCCESS);
+	while (fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS))
+		;
+	fake_settle(env->fake);
+	tp_drain(&ep);
+	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->sq.pool), TP_DEPTH);
+	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->rq), TP_DEPTH);
+	kdapl_clauses(test, "G-10");
+}
+
+/* ---- receives during a reset --------------------------------------------------- */
+
+static int post_receives(void *data)
+{
+	struct poster *p = data;
+	DAT_RETURN ret;
+
+	while (!kthread_should_stop()) {
+		ret = tp_post_one(env, &ep, TP_RECV, 1, 0);
+		if (ret == DAT_SUCCESS)
+			atomic_inc(&p->posted);
+		else if (DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES)
+			p->wrong++;
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Flushed is what an event of a receive may be: nobody sends anything */
+static u32 take_flushed(struct kunit *test)
+{
+	DAT_EVENT event;
+	u32 n;
+
+	for (n = 0; dat_evd_dequeue(ep.recv_evd, &event) == DAT_SUCCESS; n++)
+		KUNIT_EXPECT_EQ(test, event.event_data.dto_completion_event_data.status,
+				DAT_DTO_ERR_FLUSHED);
+	return n;
+}
+
+static void R_31_receives_while_the_endpoint_is_reset(struct kunit *test)
+{
+	struct poster poster = { };
+	u32 i, flushed = 0, before;
+
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	poster.task = kthread_run(post_receives, &poster, "kdapl_recv");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, poster.task);
+	for (i = 0; i < 30; i++) {
+		KUNIT_EXPECT_EQ(test, tp_connect(&ep), 0);
+		dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG);
+		/* In DISCONNECTED room comes with every flush that is taken off */
+		for (before = flushed; flushed - before < TP_DEPTH; cond_resched())
+			flushed += take_flushed(test);
+		KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+	}
+	kthread_stop(poster.task);
+	KUNIT_EXPECT_EQ(test, poster.wrong, 0);
+	KUNIT_EXPECT_GE(test, (u32)atomic_read(&poster.posted), flushed);
+	/* As UNCONNECTED: what was posted behind the last reset waits */
+	fake_settle(env->fake);
+	take_flushed(test);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->rq) +
+			      fake_outstanding(&tp_qp(&ep)->rq), TP_DEPTH);
+	kdapl_clauses(test, "R-31");
+}
+
+/* ---- suite ---------------------------------------------------------------------- */
+
+static int context_suite_init(struct kunit_suite *suite)
+{
+	env = tp_env_create();
+	return PTR_ERR_OR_ZERO(env);
+}
+
+static void context_suite_exit(struct kunit_suite *suite)
+{
+	tp_env_destroy(env);
+	env = NULL;
+}
+
+static void context_exit(struct kunit *test)
+{
+	struct fake_queue *q = tp_queue(env, &ep, TP_SRQ);
+
+	for (; q->head != q->tail; q->head++)
+		kdapl_pool_put(&env->srq->pool, kdapl_slot_of_cqe(fake_wr_at(q, 0)->cqe));
+	tp_ep_free(&ep);
+	KUNIT_EXPECT_EQ(test, env->fake->full, 0);
+	KUNIT_EXPECT_EQ(test, env->fake->overruns, 0);
+}
+
+static struct kunit_case context_cases[] = {
+	KUNIT_CASE(G_07_posts_in_a_timer),
+	KUNIT_CASE(G_10_three_threads_post_to_one_endpoint),
+	KUNIT_CASE(R_31_receives_while_the_endpoint_is_reset),
+	{}
+};
+
+static struct kunit_suite context_suite = {
+	.name = "kdapl_post_context",
+	.suite_init = context_suite_init,
+	.suite_exit = context_suite_exit,
+	.exit = context_exit,
+	.test_cases = context_cases,
+};
+
+kunit_test_suite(context_suite);

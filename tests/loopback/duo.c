@@ -1,0 +1,526 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The duo of the loopback harness, see duo.h: making it, its posts, its
+ * events. Process context, the work item; the upcalls count and wake.
+ */
+#include <linux/jiffies.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "duo.h"
+
+#define DUO_CONNECT_MS	20000
+
+static void duo_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	struct duo_evd *evd = data;
+
+	atomic_inc(&evd->upcalls);
+	complete(&evd->duo->run->kick);
+}
+
+static bool expect_ok(struct duo *d, const char *what, DAT_RETURN ret)
+{
+	return loop_expect(d->c, what, ret, DAT_SUCCESS);
+}
+
+/* Making one */
+
+static bool make_evd(struct duo *d, struct duo_evd *evd, DAT_EVD_FLAGS flags)
+{
+	DAT_UPCALL_OBJECT upcall = { .instance_data = evd, .upcall_func = duo_upcall };
+
+	evd->duo = d;
+	return expect_ok(d, "dat_evd_kcreate",
+			 dat_evd_kcreate(d->run->ia, 1, DAT_UPCALL_NOTIFY, &upcall, flags,
+					 &evd->handle));
+}
+
+static bool make_memory(struct duo_end *e)
+{
+	DAT_REGION_DESCRIPTION region = {};
+	DAT_VLEN len;
+	DAT_VADDR addr;
+
+	e->mem = kmalloc(DUO_MEM, GFP_KERNEL);
+	if (!e->mem) {
+		loop_fail(e->duo->c, "no memory");
+		return false;
+	}
+	duo_clear(e);
+	region.for_va = e->mem;
+	return expect_ok(e->duo, "dat_lmr_kcreate",
+			 dat_lmr_kcreate(e->duo->run->ia, DAT_MEM_TYPE_VIRTUAL, region, DUO_MEM,
+					 e->pz, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
+					 DAT_MEM_OPTIMIZE_DONT_CARE, &e->lmr, &e->context,
+					 &e->key, &len, &addr));
+}
+
+static bool make_ep(struct duo_end *e, bool passive)
+{
+	const struct duo_cfg *cfg = &e->duo->cfg;
+	DAT_EP_ATTR attr = {
+		.service_type = DAT_SERVICE_TYPE_RC,
+		.max_message_size = DUO_MEM,
+		.max_rdma_size = DUO_MEM,
+		.qos = DAT_QOS_BEST_EFFORT,
+		.recv_completion_flags = cfg->recv_flags,
+		.request_completion_flags = cfg->req_flags,
+		.max_recv_dtos = DUO_DEPTH,
+		.max_request_dtos = DUO_DEPTH,
+		.max_recv_iov = DUO_SEGS,
+		.max_request_iov = DUO_SEGS,
+		.max_rdma_read_in = 4,
+		.max_rdma_read_out = cfg->reads_out ?: 4,
+		.srq_soft_hw = DAT_HW_DEFAULT,
+		.max_rdma_read_iov = DUO_SEGS,
+		.max_rdma_write_iov = DUO_SEGS,
+	};
+	DAT_IA_HANDLE ia = e->duo->run->ia;
+
+	if (passive && cfg->srq)
+		return expect_ok(e->duo, "dat_ep_create_with_srq",
+				 dat_ep_create_with_srq(ia, e->pz, e->recv.handle, e->req.handle,
+							e->conn.handle, e->duo->srq, &attr,
+							&e->ep));
+	return expect_ok(e->duo, "dat_ep_create",
+			 dat_ep_create(ia, e->pz, e->recv.handle, e->req.handle, e->conn.handle,
+				       &attr, &e->ep));
+}
+
+static bool make_end(struct duo *d, struct duo_end *e, const char *name, bool passive)
+{
+	e->duo = d;
+	e->name = name;
+	e->pz = d->run->pz;
+	return make_evd(d, &e->recv, DAT_EVD_DTO_FLAG) && make_evd(d, &e->req, DAT_EVD_DTO_FLAG) &&
+	       make_evd(d, &e->conn, DAT_EVD_CONNECTION_FLAG) && make_memory(e) &&
+	       make_ep(e, passive);
+}
+
+/**
+ * duo_make - the ends of a script, not connected
+ * @run: the run
+ * @c: the case
+ * @cfg: what it needs
+ *
+ * Context: process.
+ * Return: the duo; NULL if something failed, which is noted.
+ */
+struct duo *duo_make(struct loop_run *run, struct loop_case *c, const struct duo_cfg *cfg)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = DUO_DEPTH, .max_recv_iov = DUO_SEGS };
+	struct duo *d = kzalloc(sizeof(*d), GFP_KERNEL);
+	bool good = true;
+	u32 i;
+
+	if (!d) {
+		loop_fail(c, "no memory");
+		return NULL;
+	}
+	d->run = run;
+	d->c = c;
+	d->cfg = *cfg;
+	if (!d->cfg.pairs)
+		d->cfg.pairs = 1;
+	reinit_completion(&run->kick);
+	if (cfg->srq)
+		good = expect_ok(d, "dat_srq_create",
+				 dat_srq_create(run->ia, run->pz, &attr, &d->srq));
+	for (i = 0; good && i < d->cfg.pairs; i++)
+		good = make_end(d, &d->a[i], i ? "A2" : "A", false) &&
+		       make_end(d, &d->b[i], i ? "B2" : "B", true);
+	if (good)
+		return d;
+	duo_end(d);
+	return NULL;
+}
+
+static void free_end(struct duo_end *e)
+{
+	struct duo *d = e->duo;
+
+	if (!d)
+		return;
+	if (e->ep)
+		expect_ok(d, "dat_ep_free", dat_ep_free(e->ep));
+	if (e->lmr)
+		expect_ok(d, "dat_lmr_free", dat_lmr_free(e->lmr));
+	kfree(e->mem);
+	if (e->recv.handle)
+		expect_ok(d, "dat_evd_free", dat_evd_free(e->recv.handle));
+	if (e->req.handle)
+		expect_ok(d, "dat_evd_free", dat_evd_free(e->req.handle));
+	if (e->conn.handle)
+		expect_ok(d, "dat_evd_free", dat_evd_free(e->conn.handle));
+}
+
+/**
+ * duo_end - free a duo, however far it was made and whatever its state
+ * @d: the duo
+ *
+ * Context: process.
+ */
+void duo_end(struct duo *d)
+{
+	u32 i;
+
+	for (i = 0; i < DUO_PAIRS; i++) {
+		free_end(&d->a[i]);
+		free_end(&d->b[i]);
+	}
+	if (d->srq)
+		expect_ok(d, "dat_srq_free", dat_srq_free(d->srq));
+	kfree(d);
+}
+
+/* Connecting */
+
+bool duo_call(struct duo *d, u32 pair, DAT_TIMEOUT us)
+{
+	u64 hello = LOOP_HELLO;
+
+	return expect_ok(d, "dat_ep_connect",
+			 dat_ep_connect(d->a[pair].ep, d->run->attr.ia_address_ptr, d->run->qual,
+					us, sizeof(hello), &hello, DAT_QOS_BEST_EFFORT,
+					DAT_CONNECT_DEFAULT_FLAG));
+}
+
+DAT_CR_HANDLE duo_called(struct duo *d)
+{
+	DAT_CR_HANDLE cr;
+
+	if (loop_wait_cr(d->run, DUO_CONNECT_MS)) {
+		loop_fail(d->c, "no connection request");
+		return DAT_HANDLE_NULL;
+	}
+	cr = d->run->cr;
+	WRITE_ONCE(d->run->cr, NULL);
+	return cr;
+}
+
+static void connect_pair(struct duo *d, u32 i)
+{
+	DAT_CR_HANDLE cr;
+
+	if (!duo_call(d, i, DUO_CONNECT_MS * loop_stretch() * 1000U))
+		return;
+	cr = duo_called(d);
+	if (cr && expect_ok(d, "dat_cr_accept", dat_cr_accept(cr, d->b[i].ep, 0, NULL))) {
+		duo_conn(&d->a[i], DAT_CONNECTION_EVENT_ESTABLISHED);
+		duo_conn(&d->b[i], DAT_CONNECTION_EVENT_ESTABLISHED);
+	}
+}
+
+/**
+ * duo_connect - connect all pairs, and take their ESTABLISHED
+ * @d: the duo
+ *
+ * Context: process.
+ * Return: 0, or an error, which is noted.
+ */
+int duo_connect(struct duo *d)
+{
+	u32 i;
+
+	for (i = 0; i < d->cfg.pairs && duo_ok(d); i++)
+		connect_pair(d, i);
+	if (READ_ONCE(d->run->abort))
+		return -EINTR;
+	return duo_ok(d) ? 0 : -EIO;
+}
+
+int duo_play(struct loop_run *run, struct loop_case *c, const struct duo_cfg *cfg,
+	     void (*script)(struct duo *d))
+{
+	struct duo *d = duo_make(run, c, cfg);
+	int err;
+
+	if (!d)
+		return -EIO;
+	err = duo_connect(d);
+	if (!err)
+		script(d);
+	if (!err && READ_ONCE(run->abort))
+		err = -EINTR;
+	duo_end(d);
+	return err;
+}
+
+/* Memory */
+
+void duo_clear(struct duo_end *e)
+{
+	memset(e->mem, DUO_FREE, DUO_MEM);
+}
+
+/* Never DUO_FREE, so that a byte tells whether it was written. */
+static u8 byte_of(u8 seed, u32 i)
+{
+	u8 byte = seed + i * 7;
+
+	return byte == DUO_FREE ? 1 : byte;
+}
+
+void duo_fill(struct duo_end *e, u32 off, u32 len, u8 seed)
+{
+	u32 i;
+
+	for (i = 0; i < len; i++)
+		e->mem[off + i] = byte_of(seed, i);
+}
+
+void duo_expect_bytes(struct duo_end *e, const char *what, u32 off, u32 len, u8 seed)
+{
+	u32 i;
+
+	for (i = 0; i < len; i++) {
+		u8 got = READ_ONCE(e->mem[off + i]), want = byte_of(seed, i);
+
+		if (got == want)
+			continue;
+		loop_fail(e->duo->c, "%s: byte %u at %s is %#04x, expected %#04x", what, off + i,
+			  e->name, got, want);
+		return;
+	}
+}
+
+void duo_expect_free(struct duo_end *e, const char *what, u32 off, u32 len)
+{
+	u32 i;
+
+	for (i = off; i < off + len; i++) {
+		if (READ_ONCE(e->mem[i]) == DUO_FREE)
+			continue;
+		loop_fail(e->duo->c, "%s: byte %u at %s was written", what, i, e->name);
+		return;
+	}
+}
+
+DAT_LMR_TRIPLET duo_seg(struct duo_end *e, u32 off, u32 len)
+{
+	return (DAT_LMR_TRIPLET) {
+		.virtual_address = (uintptr_t)e->mem + off,
+		.segment_length = len,
+		.lmr_context = e->context,
+	};
+}
+
+DAT_RMR_TRIPLET duo_target(struct duo_end *e, u32 off, u32 len)
+{
+	return (DAT_RMR_TRIPLET) {
+		.virtual_address = (uintptr_t)e->mem + off,
+		.segment_length = len,
+		.rmr_context = e->key,
+	};
+}
+
+/* Posts */
+
+static void posted(struct duo_end *e, const char *what, DAT_RETURN ret)
+{
+	if (expect_ok(e->duo, what, ret))
+		e->duo->c->posts++;
+}
+
+void duo_send(struct duo_end *e, DAT_COUNT n, DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags)
+{
+	DAT_DTO_COOKIE c = { .as_64 = cookie };
+
+	posted(e, "dat_ep_post_send", dat_ep_post_send(e->ep, n, iov, c, flags));
+}
+
+/* On an EP of the SRQ the SRQ is meant. */
+void duo_recv(struct duo_end *e, DAT_COUNT n, DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags)
+{
+	DAT_DTO_COOKIE c = { .as_64 = cookie };
+	struct duo *d = e->duo;
+
+	if (d->srq && (e == &d->b[0] || e == &d->b[1]))
+		posted(e, "dat_srq_post_recv", dat_srq_post_recv(d->srq, n, iov, c));
+	else
+		posted(e, "dat_ep_post_recv", dat_ep_post_recv(e->ep, n, iov, c, flags));
+}
+
+void duo_write(struct duo_end *e, DAT_COUNT n, DAT_LMR_TRIPLET *iov, u64 cookie,
+	       const DAT_RMR_TRIPLET *to, u32 flags)
+{
+	DAT_DTO_COOKIE c = { .as_64 = cookie };
+
+	posted(e, "dat_ep_post_rdma_write", dat_ep_post_rdma_write(e->ep, n, iov, c, to, flags));
+}
+
+void duo_read(struct duo_end *e, DAT_COUNT n, DAT_LMR_TRIPLET *iov, u64 cookie,
+	      const DAT_RMR_TRIPLET *from, u32 flags)
+{
+	DAT_DTO_COOKIE c = { .as_64 = cookie };
+
+	posted(e, "dat_ep_post_rdma_read", dat_ep_post_rdma_read(e->ep, n, iov, c, from, flags));
+}
+
+void duo_send1(struct duo_end *e, u32 off, u32 len, u64 cookie, u32 flags)
+{
+	DAT_LMR_TRIPLET seg = duo_seg(e, off, len);
+
+	duo_send(e, 1, &seg, cookie, flags);
+}
+
+void duo_recv1(struct duo_end *e, u32 off, u32 len, u64 cookie, u32 flags)
+{
+	DAT_LMR_TRIPLET seg = duo_seg(e, off, len);
+
+	duo_recv(e, 1, &seg, cookie, flags);
+}
+
+/* Events */
+
+/* An upcall that has not been accounted for; that of one event is one. */
+static bool told_by_now(struct duo_evd *evd)
+{
+	if (atomic_read(&evd->upcalls) == evd->seen)
+		return false;
+	evd->seen = atomic_read(&evd->upcalls);
+	return true;
+}
+
+/**
+ * duo_next - wait for the next event of an EVD
+ * @d: the duo
+ * @evd: one of its EVDs
+ * @told: DUO_TOLD: nothing is dequeued before an upcall has been made;
+ *        DUO_SILENT: none may be made
+ * @what: for the note
+ * @ev: takes it
+ *
+ * Context: process.
+ * Return: true if it came, and as expected; else it is noted.
+ */
+bool duo_next(struct duo *d, struct duo_evd *evd, enum duo_told told, const char *what,
+	      DAT_EVENT *ev)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	bool was_told = false;
+
+	while (duo_ok(d)) {
+		was_told = was_told || told_by_now(evd);
+		if ((told != DUO_TOLD || was_told) &&
+		    dat_evd_dequeue(evd->handle, ev) == DAT_SUCCESS)
+			break;
+		if (time_after(jiffies, deadline))
+			loop_fail(d->c, "%s: %s", what,
+				  dat_evd_dequeue(evd->handle, ev) == DAT_SUCCESS ?
+				  "an event, but no upcall" : "no event");
+		wait_for_completion_timeout(&d->run->kick, 1);
+	}
+	if (told == DUO_SILENT && (was_told || told_by_now(evd)))
+		loop_fail(d->c, "%s: an upcall was made", what);
+	d->c->completions++;
+	return duo_ok(d);
+}
+
+static const char *op_name(DAT_DTOS op)
+{
+	static const char * const name[] = { "send", "write", "read", "receive" };
+
+	return op < ARRAY_SIZE(name) ? name[op] : "operation";
+}
+
+u32 duo_dto(struct duo_end *e, DAT_DTOS op, u64 cookie, u32 status, u32 len, enum duo_told told)
+{
+	bool recv = op == DAT_DTO_RECEIVE;
+	struct duo_evd *evd = recv ? &e->recv : &e->req;
+	DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	char what[40];
+	DAT_EVENT ev;
+
+	scnprintf(what, sizeof(what), "%s, %s %llu", e->name, op_name(op), cookie);
+	if (!duo_ok(e->duo) || !duo_next(e->duo, evd, told, what, &ev))
+		return 0;
+	dto = &ev.event_data.dto_completion_event_data;
+	if (ev.event_number != DAT_DTO_COMPLETION_EVENT || ev.evd_handle != evd->handle ||
+	    dto->ep_handle != e->ep)
+		loop_fail(e->duo->c, "%s: event %#x, of another EVD or EP", what, ev.event_number);
+	else if (dto->operation != op || dto->user_cookie.as_64 != cookie)
+		loop_fail(e->duo->c, "%s: operation %d, cookie %llu", what, dto->operation,
+			  dto->user_cookie.as_64);
+	else if (status == DUO_FAILED ? dto->status == DAT_DTO_SUCCESS : dto->status != status)
+		loop_fail(e->duo->c, "%s: status %d, expected %u", what, dto->status, status);
+	else if (dto->status == DAT_DTO_SUCCESS && dto->transfered_length != len)
+		loop_fail(e->duo->c, "%s: length %u, expected %u", what, dto->transfered_length,
+			  len);
+	if (dto->status == DAT_DTO_ERR_FLUSHED)
+		e->duo->c->flushed++;
+	e->duo->c->messages += dto->status == DAT_DTO_SUCCESS;
+	return dto->status;
+}
+
+void duo_conn(struct duo_end *e, DAT_EVENT_NUMBER number)
+{
+	DAT_EVENT ev;
+
+	if (!duo_ok(e->duo) || !duo_next(e->duo, &e->conn, DUO_TOLD, "connection", &ev))
+		return;
+	if (ev.event_number != number ||
+	    ev.event_data.connect_event_data.ep_handle != e->ep)
+		loop_fail(e->duo->c, "%s: connection event %#x, expected %#x", e->name,
+			  ev.event_number, number);
+}
+
+bool duo_ended(struct duo_end *e, bool must_break)
+{
+	DAT_EVENT ev;
+
+	if (!duo_ok(e->duo) || !duo_next(e->duo, &e->conn, DUO_TOLD, "end of the connection", &ev))
+		return false;
+	if (ev.event_number != DAT_CONNECTION_EVENT_BROKEN &&
+	    (must_break || ev.event_number != DAT_CONNECTION_EVENT_DISCONNECTED))
+		loop_fail(e->duo->c, "%s: connection event %#x, expected %s", e->name,
+			  ev.event_number, must_break ? "BROKEN" : "its end");
+	duo_expect_state(e, DAT_EP_STATE_DISCONNECTED);
+	return ev.event_number == DAT_CONNECTION_EVENT_BROKEN;
+}
+
+static void expect_empty(struct duo_end *e, struct duo_evd *evd, const char *what)
+{
+	DAT_EVENT ev;
+
+	if (evd->handle && dat_evd_dequeue(evd->handle, &ev) == DAT_SUCCESS)
+		loop_fail(e->duo->c, "%s: event %#x too many at %s", what, ev.event_number,
+			  e->name);
+}
+
+static void expect_end_quiet(struct duo_end *e, const char *what)
+{
+	if (!e->duo)
+		return;
+	expect_empty(e, &e->recv, what);
+	expect_empty(e, &e->req, what);
+	expect_empty(e, &e->conn, what);
+}
+
+void duo_expect_quiet(struct duo *d, const char *what)
+{
+	u32 i;
+
+	for (i = 0; i < DUO_PAIRS; i++) {
+		expect_end_quiet(&d->a[i], what);
+		expect_end_quiet(&d->b[i], what);
+	}
+}
+
+void duo_rest(struct duo *d, u32 ms)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(ms);
+
+	while (duo_ok(d) && time_before(jiffies, deadline))
+		wait_for_completion_timeout(&d->run->kick, HZ / 50);
+}
+
+void duo_expect_state(struct duo_end *e, DAT_EP_STATE state)
+{
+	DAT_EP_STATE is = DAT_EP_STATE_UNCONNECTED;
+
+	expect_ok(e->duo, "dat_ep_get_status", dat_ep_get_status(e->ep, &is, NULL, NULL));
+	if (is != state)
+		loop_fail(e->duo->c, "%s: state %d, expected %d", e->name, is, state);
+}

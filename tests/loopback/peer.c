@@ -1,0 +1,395 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Scripts of the loopback harness about errors that the other side finds, and
+ * connections that do not come about. Both ends are watched: the status, one
+ * end event each, the flush of what was behind, and memory that nobody may
+ * have touched. Process context.
+ */
+#include <linux/mm.h>
+#include <linux/string.h>
+#include <linux/vmalloc.h>
+
+#include "duo.h"
+
+enum trap { TRAP_ZONE, TRAP_PRIVILEGE, TRAP_KEY, TRAP_BEHIND, TRAP_IN_FRONT, TRAPS };
+
+static const char * const trap_name[TRAPS] = {
+	"key of another zone", "key without the privilege", "key of nothing",
+	"range that ends behind its region", "range that begins in front of its region",
+};
+
+/* Another registration of B's memory. */
+static bool register_again(struct duo_end *b, DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS priv,
+			   DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context, DAT_RMR_CONTEXT *key)
+{
+	DAT_REGION_DESCRIPTION region = { .for_va = b->mem };
+	DAT_VLEN len;
+	DAT_VADDR addr;
+
+	return loop_expect(b->duo->c, "dat_lmr_kcreate",
+			   dat_lmr_kcreate(b->duo->run->ia, DAT_MEM_TYPE_VIRTUAL, region, DUO_MEM,
+					   pz, priv, DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE,
+					   lmr, context, key, &len, &addr), DAT_SUCCESS);
+}
+
+struct sprung {
+	DAT_PZ_HANDLE pz;
+	DAT_LMR_HANDLE lmr;
+	DAT_RMR_TRIPLET target;
+};
+
+static bool set_trap(struct duo_end *b, enum trap what, bool read, struct sprung *s)
+{
+	DAT_MEM_PRIV_FLAGS priv = DAT_MEM_PRIV_ALL_FLAG;
+	struct loop_case *c = b->duo->c;
+	DAT_LMR_CONTEXT context;
+
+	s->target = duo_target(b, 1024, 16);
+	if (what == TRAP_PRIVILEGE)
+		priv &= ~(read ? DAT_MEM_PRIV_REMOTE_READ_FLAG : DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
+	if (what == TRAP_ZONE &&
+	    !loop_expect(c, "dat_pz_create", dat_pz_create(b->duo->run->ia, &s->pz), DAT_SUCCESS))
+		return false;
+	if (what <= TRAP_PRIVILEGE)
+		return register_again(b, s->pz ?: b->pz, priv, &s->lmr, &context,
+				      &s->target.rmr_context);
+	if (what == TRAP_KEY)
+		s->target.rmr_context ^= 0x5a5a5a00;
+	else if (what == TRAP_BEHIND)
+		s->target.virtual_address = (uintptr_t)b->mem + DUO_MEM - 8;
+	else
+		s->target.virtual_address = (uintptr_t)b->mem - 8;
+	return true;
+}
+
+static void clear_trap(struct duo *d, struct sprung *s)
+{
+	if (s->lmr)
+		loop_expect(d->c, "dat_lmr_free", dat_lmr_free(s->lmr), DAT_SUCCESS);
+	if (s->pz)
+		loop_expect(d->c, "dat_pz_free", dat_pz_free(s->pz), DAT_SUCCESS);
+}
+
+/* An end that broke says why (G-36); one that was told has nothing to say. */
+static void expect_cause(struct duo_end *e)
+{
+	DAT_EP_PARAM param = {};
+	const char *text = NULL;
+	DAT_COUNT i;
+
+	if (!loop_expect(e->duo->c, "dat_ep_query",
+			 dat_ep_query(e->ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS))
+		return;
+	for (i = 0; i < param.ep_attr.ep_provider_specific_count; i++)
+		if (!strcmp(param.ep_attr.ep_provider_specific[i].name, "kdapl.first_error"))
+			text = param.ep_attr.ep_provider_specific[i].value;
+	if (!text || !strcmp(text, "none"))
+		loop_fail(e->duo->c, "%s: kdapl.first_error is %s", e->name, text ?: "not there");
+}
+
+/*
+ * A reaches for memory of B that it may not have. With receives B may hear of
+ * it first, by their flush, and then its disconnect may reach A before the
+ * error has: what A must see of it is its completion.
+ */
+static void reach(struct duo *d, enum trap what, bool read, bool receives)
+{
+	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	DAT_LMR_TRIPLET seg = duo_seg(a, 0, 16);
+	struct sprung s = {};
+	u64 i;
+
+	if (!set_trap(b, what, read, &s))
+		goto out;
+	for (i = 0; receives && i < 2; i++)
+		duo_recv1(b, 100 * i, 16, i, 0);
+	if (read)
+		duo_read(a, 1, &seg, 1, &s.target, 0);
+	else
+		duo_write(a, 1, &seg, 1, &s.target, 0);
+	duo_send1(a, 0, 16, 2, 0);
+	duo_dto(a, read ? DAT_DTO_RDMA_READ : DAT_DTO_RDMA_WRITE, 1, DAT_DTO_ERR_REMOTE_ACCESS, 0,
+		DUO_TOLD);
+	duo_dto(a, DAT_DTO_SEND, 2, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
+	if (duo_ended(a, !receives))
+		expect_cause(a);
+	duo_ended(b, false);
+	for (i = 0; receives && i < 2; i++)
+		duo_dto(b, DAT_DTO_RECEIVE, i, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
+	duo_expect_free(a, trap_name[what], 0, DUO_MEM);
+	duo_expect_free(b, trap_name[what], 0, DUO_MEM);
+	duo_rest(d, 50);
+	duo_expect_quiet(d, trap_name[what]);
+out:
+	clear_trap(d, &s);
+}
+
+/**
+ * loop_case_reach - RDMA to memory that the peer does not give
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_reach(struct loop_run *run, struct loop_case *c)
+{
+	struct duo_cfg cfg = {};
+	u32 i;
+
+	for (i = 0; i < 4 * TRAPS; i++) {
+		struct duo *d;
+		int err;
+
+		/* With receives one trap tells as much as five. */
+		if (i & 2 && i / 4)
+			continue;
+		d = duo_make(run, c, &cfg);
+		if (!d)
+			return -EIO;
+		err = duo_connect(d);
+		if (!err)
+			reach(d, i / 4, i & 1, i & 2);
+		if (c->fails)
+			loop_fail(c, "that was: %s, %s%s", trap_name[i / 4],
+				  i & 1 ? "read" : "write", i & 2 ? ", with receives" : "");
+		duo_end(d);
+		if (err || c->fails)
+			return err;
+	}
+	loop_clauses(c, "W-30 W-31 W-32 D-15 G-31 G-36");
+	return 0;
+}
+
+/* One byte too many, for a receive of @room bytes in as many segments. */
+static void too_long(struct duo *d, u32 room)
+{
+	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	DAT_LMR_TRIPLET seg = duo_seg(b, 100, room);
+	bool broken;
+
+	duo_fill(a, 0, 32, 1);
+	duo_recv(b, room ? 1 : 0, room ? &seg : NULL, 1, 0);
+	duo_recv1(b, 200, 32, 2, 0);
+	duo_send1(a, 0, room + 1, 3, 0);
+	duo_send1(a, 0, 8, 4, 0);
+	duo_dto(b, DAT_DTO_RECEIVE, 1, DAT_DTO_LENGTH_ERROR, 0, DUO_TOLD);
+	duo_dto(b, DAT_DTO_RECEIVE, 2, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
+	duo_dto(a, DAT_DTO_SEND, 3, DAT_DTO_ERR_REMOTE_RESPONDER, 0, DUO_TOLD);
+	duo_dto(a, DAT_DTO_SEND, 4, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
+	broken = duo_ended(b, false);
+	if (!duo_ended(a, false) && !broken && duo_ok(d))
+		loop_fail(d->c, "neither end is BROKEN");
+	duo_expect_free(b, "a message that is too long", 100 + room, DUO_MEM - 100 - room);
+	duo_rest(d, 50);
+	duo_expect_quiet(d, "a message that is too long");
+}
+
+static void too_long_script(struct duo *d)
+{
+	too_long(d, 8);
+}
+
+static void any_is_too_long_script(struct duo *d)
+{
+	too_long(d, 0);
+}
+
+/**
+ * loop_case_long - messages longer than the receive
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_long(struct loop_run *run, struct loop_case *c)
+{
+	struct duo_cfg cfg = {};
+	int err;
+
+	err = duo_play(run, c, &cfg, too_long_script);
+	if (!err)
+		err = duo_play(run, c, &cfg, any_is_too_long_script);
+	loop_clauses(c, "S-48 R-08 R-20 R-22 G-31");
+	return err;
+}
+
+/* An attempt of A that fails: its receives are flushed, in order. */
+static void flushed_by(struct duo *d, DAT_EVENT_NUMBER outcome)
+{
+	struct duo_end *a = &d->a[0];
+	u64 i;
+
+	duo_conn(a, outcome);
+	for (i = 1; i <= 3; i++)
+		duo_dto(a, DAT_DTO_RECEIVE, i, DAT_DTO_ERR_FLUSHED, 0,
+			i == 1 ? DUO_TOLD : DUO_EITHER);
+	duo_expect_state(a, DAT_EP_STATE_DISCONNECTED);
+	duo_rest(d, 50);
+	duo_expect_quiet(d, "an attempt that failed");
+	/* As in any DISCONNECTED. */
+	duo_recv1(a, 0, 16, 9, 0);
+	duo_dto(a, DAT_DTO_RECEIVE, 9, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
+}
+
+static void attempt(struct duo *d, DAT_EVENT_NUMBER outcome)
+{
+	struct loop_run *run = d->run;
+	DAT_TIMEOUT us = outcome == DAT_CONNECTION_EVENT_TIMED_OUT ? 300000 : 20000000;
+	DAT_CR_HANDLE cr = DAT_HANDLE_NULL;
+	DAT_CONN_QUAL qual = run->qual;
+	u64 i;
+
+	for (i = 1; i <= 2; i++)
+		duo_recv1(&d->a[0], 64 * i, 16, i, 0);
+	if (outcome == DAT_CONNECTION_EVENT_NON_PEER_REJECTED)
+		run->qual = 9;		/* nobody listens there */
+	if (duo_call(d, 0, us)) {
+		if (outcome != DAT_CONNECTION_EVENT_NON_PEER_REJECTED)
+			cr = duo_called(d);
+		duo_recv1(&d->a[0], 64 * 3, 16, 3, 0);
+		if (outcome == DAT_CONNECTION_EVENT_PEER_REJECTED && cr)
+			loop_expect(d->c, "dat_cr_reject", dat_cr_reject(cr, 0, NULL), DAT_SUCCESS);
+		flushed_by(d, outcome);
+	}
+	if (outcome == DAT_CONNECTION_EVENT_TIMED_OUT && cr)
+		loop_expect(d->c, "dat_cr_reject", dat_cr_reject(cr, 0, NULL), DAT_SUCCESS);
+	run->qual = qual;
+}
+
+/**
+ * loop_case_attempts - connections that do not come about
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_attempts(struct loop_run *run, struct loop_case *c)
+{
+	static const DAT_EVENT_NUMBER outcome[] = {
+		DAT_CONNECTION_EVENT_PEER_REJECTED, DAT_CONNECTION_EVENT_NON_PEER_REJECTED,
+		DAT_CONNECTION_EVENT_TIMED_OUT,
+	};
+	struct duo_cfg cfg = {};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(outcome); i++) {
+		struct duo *d = duo_make(run, c, &cfg);
+
+		if (!d)
+			return -EIO;
+		attempt(d, outcome[i]);
+		duo_end(d);
+		if (READ_ONCE(run->abort))
+			return -EINTR;
+	}
+	loop_clauses(c, "R-23 R-27 R-30");
+	return 0;
+}
+
+/* The memory of a receive that is posted leaves its LMR. */
+static void freed_receive_script(struct duo *d)
+{
+	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	DAT_LMR_TRIPLET seg = duo_seg(b, 0, 64);
+	DAT_LMR_HANDLE lmr;
+	DAT_RMR_CONTEXT key;
+
+	if (!register_again(b, b->pz, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &lmr, &seg.lmr_context, &key))
+		return;
+	duo_recv(b, 1, &seg, 1, 0);
+	duo_recv1(b, 200, 64, 2, 0);
+	loop_expect(d->c, "dat_lmr_free", dat_lmr_free(lmr), DAT_SUCCESS);
+	duo_fill(a, 0, 64, 1);
+	duo_send1(a, 0, 64, 3, 0);
+	duo_dto(b, DAT_DTO_RECEIVE, 1, DUO_FAILED, 0, DUO_TOLD);
+	duo_dto(b, DAT_DTO_RECEIVE, 2, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
+	duo_ended(b, false);
+	duo_dto(a, DAT_DTO_SEND, 3, DUO_FAILED, 0, DUO_EITHER);
+	duo_ended(a, false);
+	duo_expect_free(b, "memory of an LMR that was freed", 0, DUO_MEM);
+}
+
+/* A key that was good until just now. */
+static void freed_key_script(struct duo *d)
+{
+	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	DAT_LMR_TRIPLET seg = duo_seg(a, 0, 64);
+	DAT_RMR_TRIPLET to = duo_target(b, 0, 64);
+	DAT_LMR_CONTEXT context;
+	DAT_LMR_HANDLE lmr;
+
+	if (!register_again(b, b->pz, DAT_MEM_PRIV_ALL_FLAG, &lmr, &context, &to.rmr_context))
+		return;
+	duo_fill(a, 0, 64, 1);
+	duo_write(a, 1, &seg, 1, &to, 0);
+	duo_dto(a, DAT_DTO_RDMA_WRITE, 1, DAT_DTO_SUCCESS, 64, DUO_TOLD);
+	duo_expect_bytes(b, "a key that is good", 0, 64, 1);
+	loop_expect(d->c, "dat_lmr_free", dat_lmr_free(lmr), DAT_SUCCESS);
+	duo_clear(b);
+	duo_write(a, 1, &seg, 2, &to, 0);
+	duo_dto(a, DAT_DTO_RDMA_WRITE, 2, DAT_DTO_ERR_REMOTE_ACCESS, 0, DUO_TOLD);
+	duo_ended(a, true);
+	duo_ended(b, false);
+	duo_expect_free(b, "memory of an LMR that was freed", 0, DUO_MEM);
+}
+
+/* How large a region may be, on this device. */
+static void sizes(struct loop_run *run, struct loop_case *c)
+{
+	u64 max = run->attr.max_lmr_block_size;
+	struct { u64 off, len; bool good; } size[] = {
+		{ 0, max, true }, { 1, max, true }, { PAGE_SIZE - 1, max, true },
+		{ 0, max + PAGE_SIZE, true }, { 0, max + PAGE_SIZE + 1, false },
+		{ 1, max + PAGE_SIZE, false },
+	};
+	u8 *mem = vmalloc(max + 3 * PAGE_SIZE);
+	DAT_REGION_DESCRIPTION region;
+	DAT_LMR_CONTEXT context;
+	DAT_RMR_CONTEXT key;
+	DAT_LMR_HANDLE lmr;
+	DAT_VADDR addr;
+	DAT_VLEN len;
+	u32 i;
+
+	if (!mem) {
+		loop_fail(c, "no memory for %llu bytes", max);
+		return;
+	}
+	for (i = 0; i < ARRAY_SIZE(size); i++) {
+		region.for_va = mem + size[i].off;
+		if (loop_expect(c, "dat_lmr_kcreate at the limit",
+				dat_lmr_kcreate(run->ia, DAT_MEM_TYPE_VIRTUAL, region, size[i].len,
+						run->pz, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
+						DAT_MEM_OPTIMIZE_DONT_CARE, &lmr, &context, &key,
+						&len, &addr),
+				size[i].good ? DAT_SUCCESS : DAT_INVALID_PARAMETER) &&
+		    size[i].good)
+			loop_expect(c, "dat_lmr_free", dat_lmr_free(lmr), DAT_SUCCESS);
+	}
+	vfree(mem);
+}
+
+/**
+ * loop_case_regions - memory that leaves its LMR, and how large one may be
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_regions(struct loop_run *run, struct loop_case *c)
+{
+	struct duo_cfg cfg = {};
+	int err;
+
+	err = duo_play(run, c, &cfg, freed_receive_script);
+	if (!err)
+		err = duo_play(run, c, &cfg, freed_key_script);
+	if (!err)
+		sizes(run, c);
+	loop_clauses(c, "L-04 L-05");
+	return err;
+}

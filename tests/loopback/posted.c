@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Scripts of the loopback harness about LMRs of dat_lmr_allocate(), which
+ * requests on B's own queue register and invalidate: contexts and keys that
+ * hold, for B and for its peer A, from the call until they are ended, and not
+ * longer. Process context.
+ */
+#include <linux/io.h>
+#include <linux/mm.h>
+#include <linux/string.h>
+
+#include "duo.h"
+
+#define PAGES	(DUO_MEM / PAGE_SIZE)
+
+struct posted {
+	struct duo *d;
+	struct duo_end *a, *b;
+	DAT_LMR_HANDLE lmr;
+	DAT_PADDR page[PAGES];
+	DAT_LMR_CONTEXT context;
+	DAT_RMR_CONTEXT key;
+};
+
+static bool begin(struct posted *p, struct duo *d)
+{
+	u32 i;
+
+	memset(p, 0, sizeof(*p));
+	p->d = d;
+	p->a = &d->a[0];
+	p->b = &d->b[0];
+	for (i = 0; i < PAGES; i++)
+		p->page[i] = virt_to_phys(p->b->mem) + i * PAGE_SIZE;
+	return loop_expect(d->c, "dat_lmr_allocate",
+			   dat_lmr_allocate(d->run->ia, p->b->pz, PAGES, DAT_LMR_SCOPE_PZ,
+					    &p->lmr), DAT_SUCCESS);
+}
+
+static void end(struct posted *p)
+{
+	loop_expect(p->d->c, "dat_lmr_free", dat_lmr_free(p->lmr), DAT_SUCCESS);
+}
+
+static bool fmr(struct posted *p, struct duo_end *by, u64 cookie, u32 flags)
+{
+	DAT_REGION_DESCRIPTION desc = { .for_physical = p->page };
+	DAT_LMR_COOKIE c = { .as_64 = cookie };
+
+	p->d->c->posts++;
+	return loop_expect(p->d->c, "dat_lmr_fmr",
+			   dat_lmr_fmr(p->lmr, DAT_MEM_TYPE_PHYSICAL, desc, PAGES,
+				       DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, by->ep, c, flags,
+				       &p->context, &p->key), DAT_SUCCESS);
+}
+
+static bool invalidate(struct posted *p, struct duo_end *by, u64 cookie, u32 flags)
+{
+	DAT_LMR_COOKIE c = { .as_64 = cookie };
+
+	p->d->c->posts++;
+	return loop_expect(p->d->c, "dat_lmr_invalidate",
+			   dat_lmr_invalidate(p->lmr, by->ep, c, flags), DAT_SUCCESS);
+}
+
+/* The registered address is that of the first page. */
+static DAT_LMR_TRIPLET seg(struct posted *p, u32 off, u32 len)
+{
+	return (DAT_LMR_TRIPLET) {
+		.virtual_address = p->page[0] + off,
+		.segment_length = len,
+		.lmr_context = p->context,
+	};
+}
+
+static DAT_RMR_TRIPLET target(struct posted *p, u32 off, u32 len)
+{
+	return (DAT_RMR_TRIPLET) {
+		.virtual_address = p->page[0] + off,
+		.segment_length = len,
+		.rmr_context = p->key,
+	};
+}
+
+static void expect_state(struct posted *p, bool bound, DAT_RMR_CONTEXT key)
+{
+	DAT_LMR_PARAM param = {};
+
+	loop_expect(p->d->c, "dat_lmr_query", dat_lmr_query(p->lmr, DAT_LMR_FIELD_ALL, &param),
+		    DAT_SUCCESS);
+	if (param.lmr_state.fmr_support != DAT_TRUE || !param.lmr_state.bound != !bound ||
+	    param.rmr_context != key)
+		loop_fail(p->d->c, "dat_lmr_query: bound %d, key %#x, expected %d, %#x",
+			  param.lmr_state.bound, param.rmr_context, bound, key);
+	if (bound && (param.registered_size != DUO_MEM ||
+		      param.registered_address != p->page[0]))
+		loop_fail(p->d->c, "dat_lmr_query: %llu bytes at %#llx", param.registered_size,
+			  param.registered_address);
+}
+
+static void expect_dead_here(struct posted *p, struct duo_end *by)
+{
+	DAT_LMR_TRIPLET s = seg(p, 0, 8);
+	DAT_DTO_COOKIE cookie = {};
+
+	loop_expect(p->d->c, "a post in memory that is not registered",
+		    dat_ep_post_send(by->ep, 1, &s, cookie, 0), DAT_PRIVILEGES_VIOLATION);
+}
+
+/* B sends from its memory, all of it in turn; nobody else has to know of it. */
+static void send_from(struct posted *p, u32 n, u32 flags, u8 seed)
+{
+	DAT_LMR_TRIPLET s;
+	u32 i;
+
+	for (i = 0; i < n; i++)
+		duo_recv1(p->a, 1024 * i, 1024, i, 0);
+	for (i = 0; i < n; i++) {
+		duo_fill(p->b, 2048 * i, 1024, seed + i);
+		s = seg(p, 2048 * i, 1024);
+		duo_send(p->b, 1, &s, i, flags);
+	}
+}
+
+static void expect_sent(struct posted *p, u32 n, u8 seed)
+{
+	u32 i;
+
+	for (i = 0; i < n; i++) {
+		duo_dto(p->a, DAT_DTO_RECEIVE, i, DAT_DTO_SUCCESS, 1024, DUO_EITHER);
+		duo_expect_bytes(p->a, "sent from registered pages", 1024 * i, 1024, seed + i);
+	}
+}
+
+static void good(struct posted *p, u8 seed)
+{
+	DAT_LMR_TRIPLET out = duo_seg(p->a, 0, 512), in = duo_seg(p->a, 1024, 512);
+	/* Across the page boundary. */
+	DAT_RMR_TRIPLET t = target(p, PAGE_SIZE - 256, 512);
+
+	if (!duo_ok(p->d))
+		return;
+	duo_fill(p->a, 0, 512, seed);
+	duo_write(p->a, 1, &out, 101, &t, 0);
+	duo_dto(p->a, DAT_DTO_RDMA_WRITE, 101, DAT_DTO_SUCCESS, 512, DUO_TOLD);
+	duo_expect_bytes(p->b, "written by the peer", PAGE_SIZE - 256, 512, seed);
+	duo_read(p->a, 1, &in, 102, &t, 0);
+	duo_dto(p->a, DAT_DTO_RDMA_READ, 102, DAT_DTO_SUCCESS, 512, DUO_TOLD);
+	duo_expect_bytes(p->a, "read by the peer", 1024, 512, seed);
+}
+
+/* Registered, used by both, invalidated behind all that uses it, and again. */
+static void rounds_script(struct duo *d)
+{
+	DAT_LMR_CONTEXT context = 0;
+	DAT_RMR_CONTEXT key = 0;
+	struct posted p;
+	u64 i;
+
+	if (!begin(&p, d))
+		return;
+	expect_state(&p, false, 0);
+	for (i = 1; i <= 4 && duo_ok(d); i++) {
+		fmr(&p, p.b, i, 0);
+		if (p.context == context || p.key == key)
+			loop_fail(d->c, "the context or key of the last registration");
+		context = p.context;
+		key = p.key;
+		/* At once: the queue keeps the order. */
+		send_from(&p, 4, DAT_COMPLETION_SUPPRESS_FLAG, 16 * i);
+		expect_sent(&p, 4, 16 * i);
+		duo_dto(p.b, DAT_DTO_LMR_FMR, i, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+		expect_state(&p, true, p.key);
+		good(&p, 3 * i);
+		/* None of these is known to be over. */
+		send_from(&p, 4, DAT_COMPLETION_SUPPRESS_FLAG, 16 * i + 5);
+		invalidate(&p, p.b, ~i, DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG);
+		expect_dead_here(&p, p.b);
+		expect_sent(&p, 4, 16 * i + 5);
+		duo_dto(p.b, DAT_DTO_LMR_INVALIDATE, ~i, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+		expect_state(&p, false, 0);
+		expect_dead_here(&p, p.b);
+	}
+	duo_expect_quiet(d, "four registrations");
+	end(&p);
+}
+
+/* One page of twice the size, and what is not a page. */
+static void large_page_script(struct duo *d)
+{
+	DAT_REGION_DESCRIPTION desc = {};
+	DAT_LMR_COOKIE cookie = { .as_64 = 1 };
+	struct posted p;
+	DAT_PADDR page;
+
+	if (!begin(&p, d))
+		return;
+	page = p.page[0];
+	desc.for_array.page_size = DUO_MEM;
+	desc.for_array.pages = &page;
+	loop_expect(d->c, "dat_lmr_fmr of a large page",
+		    dat_lmr_fmr(p.lmr, DAT_MEM_TYPE_PHYSICAL_VAR_PAGES, desc, 1,
+				DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, p.b->ep, cookie, 0,
+				&p.context, &p.key), DAT_SUCCESS);
+	duo_dto(p.b, DAT_DTO_LMR_FMR, 1, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	expect_state(&p, true, p.key);
+	good(&p, 9);
+	invalidate(&p, p.b, 2, 0);
+	duo_dto(p.b, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	page += 8;
+	loop_expect(d->c, "dat_lmr_fmr of an odd address",
+		    dat_lmr_fmr(p.lmr, DAT_MEM_TYPE_PHYSICAL_VAR_PAGES, desc, 1,
+				DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, p.b->ep, cookie, 0,
+				&p.context, &p.key), DAT_INVALID_PARAMETER);
+	duo_expect_quiet(d, "a large page");
+	end(&p);
+}
+
+static void flags_script(struct duo *d)
+{
+	struct posted p;
+
+	if (!begin(&p, d))
+		return;
+	fmr(&p, p.b, 1, DAT_COMPLETION_UNSIGNALLED_FLAG);
+	duo_dto(p.b, DAT_DTO_LMR_FMR, 1, DAT_DTO_SUCCESS, 0, DUO_SILENT);
+	invalidate(&p, p.b, 2, DAT_COMPLETION_UNSIGNALLED_FLAG);
+	duo_dto(p.b, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_SUCCESS, 0, DUO_SILENT);
+	fmr(&p, p.b, 3, DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG);
+	good(&p, 1);
+	invalidate(&p, p.b, 4, DAT_COMPLETION_SUPPRESS_FLAG);
+	duo_rest(d, 50);
+	duo_expect_quiet(d, "suppressed requests");
+	expect_state(&p, false, 0);
+	fmr(&p, p.b, 5, DAT_COMPLETION_BARRIER_FENCE_FLAG);
+	duo_dto(p.b, DAT_DTO_LMR_FMR, 5, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	good(&p, 2);
+	/* Freed as it is. */
+	end(&p);
+}
+
+/**
+ * loop_case_fmr - LMRs are registered, used, invalidated
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_fmr(struct loop_run *run, struct loop_case *c)
+{
+	struct duo_cfg cfg = {};
+	int err;
+
+	err = duo_play(run, c, &cfg, rounds_script);
+	if (!err)
+		err = duo_play(run, c, &cfg, large_page_script);
+	cfg.req_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+	if (!err)
+		err = duo_play(run, c, &cfg, flags_script);
+	loop_clauses(c, "F-01 F-02 F-07 F-11 F-13 F-14 F-15 V-01 V-02 V-03 V-07 V-10");
+	return err;
+}
+
+/* ---- the end ------------------------------------------------------------------- */
+
+static void dead_key_script(struct duo *d)
+{
+	DAT_LMR_TRIPLET out;
+	DAT_RMR_TRIPLET t;
+	struct posted p;
+
+	if (!begin(&p, d))
+		return;
+	fmr(&p, p.b, 1, 0);
+	duo_dto(p.b, DAT_DTO_LMR_FMR, 1, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	good(&p, 4);
+	invalidate(&p, p.b, 2, 0);
+	duo_dto(p.b, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	duo_clear(p.b);
+	out = duo_seg(p.a, 0, 64);
+	t = target(&p, 0, 64);
+	duo_write(p.a, 1, &out, 3, &t, 0);
+	duo_dto(p.a, DAT_DTO_RDMA_WRITE, 3, DAT_DTO_ERR_REMOTE_ACCESS, 0, DUO_TOLD);
+	duo_ended(p.a, true);
+	duo_ended(p.b, false);
+	duo_expect_free(p.b, "memory that was invalidated", 0, DUO_MEM);
+	end(&p);
+}
+
+static bool fmr_works(struct posted *p, struct duo_end *by)
+{
+	DAT_REGION_DESCRIPTION desc = { .for_physical = p->page };
+	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	DAT_LMR_COOKIE c = { .as_64 = 7 };
+	DAT_RETURN ret;
+
+	/* What the flush has left in doubt is mended by work */
+	do {
+		ret = dat_lmr_fmr(p->lmr, DAT_MEM_TYPE_PHYSICAL, desc, PAGES,
+				  DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, by->ep, c, 0,
+				  &p->context, &p->key);
+		if (DAT_GET_TYPE(ret) != DAT_INVALID_STATE)
+			break;
+		wait_for_completion_timeout(&p->d->run->kick, 1);
+	} while (time_before(jiffies, deadline));
+	return loop_expect(p->d->c, "dat_lmr_fmr behind a flush", ret, DAT_SUCCESS);
+}
+
+/* B's connection is gone, B2's is not. */
+static void flushed_script(struct duo *d)
+{
+	struct duo_end *b2 = &d->b[1];
+	struct posted p;
+
+	if (!begin(&p, d))
+		return;
+	fmr(&p, p.b, 1, 0);
+	duo_dto(p.b, DAT_DTO_LMR_FMR, 1, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	loop_expect(d->c, "dat_ep_disconnect",
+		    dat_ep_disconnect(p.b->ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	duo_ended(p.b, false);
+	duo_ended(p.a, false);
+	invalidate(&p, p.b, 2, DAT_COMPLETION_SUPPRESS_FLAG);
+	duo_dto(p.b, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
+	/* Not executed: through the other connection, then. */
+	expect_state(&p, true, p.key);
+	p.a = &d->a[1];
+	good(&p, 6);
+	invalidate(&p, b2, 3, 0);
+	duo_dto(b2, DAT_DTO_LMR_INVALIDATE, 3, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	expect_state(&p, false, 0);
+
+	fmr(&p, p.b, 4, 0);
+	duo_dto(p.b, DAT_DTO_LMR_FMR, 4, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
+	expect_dead_here(&p, b2);
+	expect_state(&p, false, 0);
+	if (duo_ok(d) && fmr_works(&p, b2)) {
+		duo_dto(b2, DAT_DTO_LMR_FMR, 7, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+		good(&p, 7);
+	}
+	/* Bound as before, and freed. */
+	invalidate(&p, p.b, 8, 0);
+	duo_dto(p.b, DAT_DTO_LMR_INVALIDATE, 8, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
+	end(&p);
+}
+
+/**
+ * loop_case_fmr_end - keys that are dead, and requests that are flushed
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_fmr_end(struct loop_run *run, struct loop_case *c)
+{
+	struct duo_cfg cfg = {};
+	int err;
+
+	err = duo_play(run, c, &cfg, dead_key_script);
+	cfg.pairs = 2;
+	if (!err)
+		err = duo_play(run, c, &cfg, flushed_script);
+	loop_clauses(c, "F-09 V-02 V-08");
+	return err;
+}

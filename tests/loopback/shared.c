@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Scripts of the loopback harness about shared receive queues: one that is
+ * empty, one that nobody uses, and two connections on one of which a message
+ * does not fit. Process context.
+ */
+#include "duo.h"
+
+/* Buffers wait for messages, and messages for buffers. */
+static void empty_script(struct duo *d)
+{
+	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	DAT_EVENT ev;
+
+	duo_fill(a, 0, 16, 1);
+	duo_send1(a, 0, 16, 1, 0);
+	duo_send1(a, 0, 8, 2, 0);
+	duo_rest(d, 400);
+	duo_expect_quiet(d, "an SRQ without buffers");
+	duo_expect_state(a, DAT_EP_STATE_CONNECTED);
+	duo_recv1(b, 0, 16, 1, 0);
+	duo_dto(b, DAT_DTO_RECEIVE, 1, DAT_DTO_SUCCESS, 16, DUO_TOLD);
+	duo_dto(a, DAT_DTO_SEND, 1, DAT_DTO_SUCCESS, 16, DUO_TOLD);
+	duo_expect_bytes(b, "the message that waited", 0, 16, 1);
+	/* The second one still waits. */
+	duo_rest(d, 100);
+	duo_expect_quiet(d, "an SRQ without buffers again");
+	duo_recv1(b, 32, 16, 2, 0);
+	duo_dto(b, DAT_DTO_RECEIVE, 2, DAT_DTO_SUCCESS, 8, DUO_TOLD);
+	duo_dto(a, DAT_DTO_SEND, 2, DAT_DTO_SUCCESS, 8, DUO_TOLD);
+	duo_expect_bytes(b, "the other one", 32, 8, 1);
+	/* No watermark was set, and the SRQ has run empty twice. */
+	if (dat_evd_dequeue(d->run->async_evd, &ev) == DAT_SUCCESS)
+		loop_fail(d->c, "asynchronous event %#x", ev.event_number);
+}
+
+static void expect_outstanding(struct duo *d, DAT_COUNT n)
+{
+	DAT_SRQ_PARAM param = {};
+
+	loop_expect(d->c, "dat_srq_query", dat_srq_query(d->srq, DAT_SRQ_FIELD_ALL, &param),
+		    DAT_SUCCESS);
+	if (param.outstanding_dto_count != n)
+		loop_fail(d->c, "%d buffers outstanding, expected %d",
+			  param.outstanding_dto_count, n);
+}
+
+/* The first pair has a message too long for its buffer; the second goes on. */
+static void too_long_script(struct duo *d)
+{
+	struct duo_end *b = &d->b[0], *a2 = &d->a[1], *b2 = &d->b[1];
+	bool plain = d->cfg.recv_flags != DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	u64 i;
+
+	duo_fill(&d->a[0], 0, 16, 1);
+	duo_fill(a2, 0, 16, 1);
+	for (i = 1; i <= 5; i++)
+		duo_recv1(b, 64 * i, 8, i, 0);
+	duo_send1(a2, 0, 4, 1, 0);
+	duo_dto(b2, DAT_DTO_RECEIVE, 1, DAT_DTO_SUCCESS, 4, plain ? DUO_TOLD : DUO_SILENT);
+	duo_send1(&d->a[0], 0, 9, 2, 0);
+	duo_dto(b, DAT_DTO_RECEIVE, 2, DAT_DTO_ERR_LOCAL_LENGTH, 0, DUO_TOLD);
+	duo_dto(&d->a[0], DAT_DTO_SEND, 2, DAT_DTO_ERR_REMOTE_RESPONDER, 0, DUO_TOLD);
+	duo_ended(&d->a[0], false);
+	duo_ended(b, false);
+	duo_dto(a2, DAT_DTO_SEND, 1, DAT_DTO_SUCCESS, 4, DUO_TOLD);
+	/* What it had not taken is still there, for the other. */
+	expect_outstanding(d, 3);
+	for (i = 3; i <= 5; i++) {
+		duo_send1(a2, 0, 5 + i % 3, i, 0);
+		duo_dto(b2, DAT_DTO_RECEIVE, i, DAT_DTO_SUCCESS, 5 + i % 3,
+			plain ? DUO_TOLD : DUO_EITHER);
+		duo_dto(a2, DAT_DTO_SEND, i, DAT_DTO_SUCCESS, 5 + i % 3, DUO_TOLD);
+		duo_expect_bytes(b, "messages of the other", 64 * i, 5 + i % 3, 1);
+	}
+	duo_expect_state(a2, DAT_EP_STATE_CONNECTED);
+	duo_expect_state(b2, DAT_EP_STATE_CONNECTED);
+	duo_rest(d, 50);
+	duo_expect_quiet(d, "two connections on one SRQ");
+	expect_outstanding(d, 0);
+}
+
+/* Posts to an SRQ that has no EP, or only one that is not connected. */
+static void without_connection(struct duo *d)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };
+	DAT_LMR_TRIPLET seg = duo_seg(&d->b[0], 0, 16);
+	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
+	DAT_SRQ_HANDLE srq;
+	u32 i;
+
+	duo_recv1(&d->b[0], 0, 16, 1, 0);
+	expect_outstanding(d, 1);
+	if (!loop_expect(d->c, "dat_srq_create",
+			 dat_srq_create(d->run->ia, d->run->pz, &attr, &srq), DAT_SUCCESS))
+		return;
+	for (i = 0; i < 4; i++)
+		loop_expect(d->c, "post to an SRQ without EP",
+			    dat_srq_post_recv(srq, 1, &seg, cookie), DAT_SUCCESS);
+	loop_expect(d->c, "dat_srq_free", dat_srq_free(srq), DAT_SUCCESS);
+	duo_expect_quiet(d, "an SRQ without connection");
+}
+
+/**
+ * loop_case_shared - shared receive queues
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_shared(struct loop_run *run, struct loop_case *c)
+{
+	struct duo_cfg one = { .srq = true }, two = { .srq = true, .pairs = 2 };
+	struct duo_cfg waiting = {
+		.srq = true, .pairs = 2, .recv_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG,
+	};
+	struct duo *d;
+	int err;
+
+	d = duo_make(run, c, &one);
+	if (!d)
+		return -EIO;
+	without_connection(d);
+	duo_end(d);
+	err = duo_play(run, c, &one, empty_script);
+	if (!err)
+		err = duo_play(run, c, &two, too_long_script);
+	if (!err)
+		err = duo_play(run, c, &waiting, too_long_script);
+	loop_clauses(c, "Q-01 Q-06 Q-18 Q-30 Q-31 Q-32 Q-34 Q-35 G-02 G-33");
+	return err;
+}
