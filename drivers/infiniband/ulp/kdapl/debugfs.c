@@ -143,6 +143,26 @@ static void show_lmr(struct seq_file *m, struct kdapl_obj *obj)
 		   lmr->param.length, lmr->param.mem_priv, atomic_read(&obj->users));
 }
 
+static void show_rmr(struct seq_file *m, struct kdapl_obj *obj)
+{
+	struct kdapl_rmr *rmr = to_kdapl_rmr(obj);
+	DAT_LMR_TRIPLET range;
+	unsigned long flags;
+	u32 privileges;
+	bool bound;
+
+	spin_lock_irqsave(&rmr->lock, flags);
+	bound = rmr->cur >= 0;
+	range = rmr->param.lmr_triplet;
+	privileges = rmr->param.mem_priv;
+	spin_unlock_irqrestore(&rmr->lock, flags);
+	show_head(m, obj);
+	show_object(m, "pz", rmr->pz);
+	seq_printf(m, " state=%s context=0x%08x length=%u privileges=0x%02x requests=%u\n",
+		   rmr->shelled ? "shell" : bound ? "bound" : "free", range.lmr_context,
+		   range.segment_length, privileges, refcount_read(&rmr->wrs) - 1);
+}
+
 static const char *policy_name(DAT_UPCALL_POLICY policy)
 {
 	switch (policy) {
@@ -266,6 +286,7 @@ static const struct kdapl_listing listings[] = {
 	{ "ias", DAT_HANDLE_TYPE_IA, show_ia },
 	{ "pzs", DAT_HANDLE_TYPE_PZ, show_pz },
 	{ "lmrs", DAT_HANDLE_TYPE_LMR, show_lmr },
+	{ "rmrs", DAT_HANDLE_TYPE_RMR, show_rmr },
 	{ "evds", DAT_HANDLE_TYPE_EVD, show_evd },
 	{ "eps", DAT_HANDLE_TYPE_EP, show_ep },
 	{ "srqs", DAT_HANDLE_TYPE_SRQ, show_srq },
