@@ -315,13 +315,13 @@ static void greedy_script(struct duo *d)
 	for (i = 0; i < READS; i++) {
 		seg = duo_seg(r.a, 64 * i, 64);
 		duo_read(r.a, 1, &seg, i, &t, 0);
-		/* Somewhere in between, and once more: the first MR is used again. */
-		if (i == READS / 3 || i == READS - 1)
-			bind(&r, &d->b[1], SECOND, RANGE, RIGHTS, 2,
-			     DAT_COMPLETION_SUPPRESS_FLAG);
 		if (i == READS / 3)
-			duo_rest(d, 2);
+			bind(&r, &d->b[1], SECOND, RANGE, RIGHTS, 2, 0);
 	}
+	/* And once more, so that the first MR is used again. */
+	duo_dto(&d->b[1], DAT_DTO_BIND_MW, 2, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	bind(&r, &d->b[1], SECOND, RANGE, RIGHTS, 3, 0);
+	duo_dto(&d->b[1], DAT_DTO_BIND_MW, 3, DAT_DTO_SUCCESS, 0, DUO_TOLD);
 	for (i = 0; i < READS && duo_ok(d); i++) {
 		DAT_EVENT ev;
 

@@ -43,7 +43,7 @@ static void expect_connected(struct kunit *test, struct tp_ep *ep)
 	KUNIT_EXPECT_EQ(test, tp_events(ep->connect_evd), 0);
 }
 
-/* ---- sending ------------------------------------------------------------------- */
+/* ---- sending ---------------------------------------------------------- */
 
 static void I_01_I_06_the_flag(struct kunit *test)
 {
@@ -141,7 +141,7 @@ static void I_08_suppressed_and_flushed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_slots(&m.ep.ep->sq.pool), TP_DEPTH);
 }
 
-/* ---- receiving: what the peer may end ----------------------------------------------- */
+/* ---- receiving: what the peer may end --------------------------------- */
 
 static void I_10_the_binding_is_gone(struct kunit *test)
 {
@@ -237,7 +237,7 @@ static void V_02_fmr_of_this_endpoint(struct kunit *test)
 	tp_drain(&m.ep);
 }
 
-/* ---- receiving: what it may not ---------------------------------------------------------- */
+/* ---- receiving: what it may not --------------------------------------- */
 
 static void I_05_binding_of_another_endpoint(struct kunit *test)
 {
@@ -404,7 +404,7 @@ static void owner_and_peer_at_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_valid_mrs(fake()), m.valid + 1);
 }
 
-/* ---- suite -------------------------------------------------------------------------------- */
+/* ---- suite ------------------------------------------------------------ */
 
 static int inv_init(struct kunit *test)
 {

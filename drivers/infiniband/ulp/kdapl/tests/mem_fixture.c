@@ -6,7 +6,7 @@
 #include <linux/io.h>
 #include "mem_kunit.h"
 
-/* ---- environment --------------------------------------------------------- */
+/* ---- environment ------------------------------------------------------ */
 
 DAT_RETURN mem_lmr(struct mem *m, DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS priv,
 		   DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context, DAT_RMR_CONTEXT *key)
@@ -81,7 +81,7 @@ void mem_second(struct kunit *test, struct mem *m, struct tp_ep *ep)
 	KUNIT_ASSERT_EQ(test, tp_connect(ep), 0);
 }
 
-/* ---- the calls ------------------------------------------------------------- */
+/* ---- the calls -------------------------------------------------------- */
 
 void mem_bind_args(struct mem *m, struct bind *b)
 {
@@ -176,7 +176,7 @@ bool mem_lmr_goes(DAT_LMR_HANDLE lmr)
 	return TP_WAIT_FOR(dat_lmr_free(lmr) == DAT_SUCCESS);
 }
 
-/* ---- expectations ------------------------------------------------------------ */
+/* ---- expectations ----------------------------------------------------- */
 
 void mem_expect(struct kunit *test, struct tp_ep *ep, DAT_DTOS op, u64 cookie,
 		DAT_DTO_COMPLETION_STATUS status)

@@ -63,7 +63,7 @@ static void expect_good_as_new(struct kunit *test)
 	expect_nothing_valid(test);
 }
 
-/* ---- failures -------------------------------------------------------------------- */
+/* ---- failures --------------------------------------------------------- */
 
 static void B_15_the_registration_fails(struct kunit *test)
 {
@@ -225,7 +225,7 @@ static void repair_that_finds_no_MR(struct kunit *test)
 	tp_ep_free(&other);
 }
 
-/* ---- refused by the device ---------------------------------------------------------- */
+/* ---- refused by the device -------------------------------------------- */
 
 static void G_01_a_refused_bind_changes_nothing(struct kunit *test)
 {
@@ -305,7 +305,7 @@ static void half_a_list_is_taken_and_flushed(struct kunit *test)
 	half_a_list(test, true);
 }
 
-/* ---- freed ----------------------------------------------------------------------------- */
+/* ---- freed ------------------------------------------------------------ */
 
 static void B_20_the_LMR_is_in_use(struct kunit *test)
 {
@@ -414,7 +414,7 @@ static void abrupt_close_with_everything_bound(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake()->live), 0);
 }
 
-/* ---- the device leaves --------------------------------------------------------------------- */
+/* ---- the device leaves ------------------------------------------------ */
 
 static void C_57_device_leaves_with_everything_bound(struct kunit *test)
 {
@@ -454,7 +454,7 @@ static void C_57_shell_is_closed_abruptly(struct kunit *test)
 	m.env->ia = NULL;
 }
 
-/* ---- suite --------------------------------------------------------------------------------- */
+/* ---- suite ------------------------------------------------------------ */
 
 static int end_init(struct kunit *test)
 {

@@ -31,7 +31,7 @@ static void expect_nothing_valid(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_valid_mrs(fake()), m.valid);
 }
 
-/* ---- arguments ---------------------------------------------------------------- */
+/* ---- arguments -------------------------------------------------------- */
 
 static DAT_RMR_HANDLE foreign_rmr;
 
@@ -273,7 +273,7 @@ static void rmr_create_query_and_T_07(struct kunit *test)
 		       DAT_INVALID_HANDLE);
 }
 
-/* ---- what reaches the device ------------------------------------------------------ */
+/* ---- what reaches the device ------------------------------------------ */
 
 static void expect_wr(struct kunit *test, u32 n, enum ib_wr_opcode op, u32 key, int flags)
 {
@@ -425,9 +425,9 @@ static void B_23_in_atomic_context(struct kunit *test)
 	expect_nothing_valid(test);
 }
 
-/* ---- two MRs ------------------------------------------------------------------------ */
+/* ---- two MRs ---------------------------------------------------------- */
 
-static void B_25_both_MRs_are_busy(struct kunit *test)
+static void B_25_both_are_busy(struct kunit *test)
 {
 	u32 first, second, third;
 	struct bind b;
@@ -464,7 +464,7 @@ static void B_25_both_MRs_are_busy(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_drain(&m.ep), 2);
 }
 
-static void B_25_unbind_while_both_are_busy(struct kunit *test)
+static void B_25_unbind_needs_no_MR(struct kunit *test)
 {
 	kdapl_clauses(test, "B-06 B-25");
 	bind(test, 1, 0, 8);
@@ -508,7 +508,7 @@ static void two_endpoints_take_turns(struct kunit *test)
 	tp_ep_free(&other);
 }
 
-/* ---- suite --------------------------------------------------------------------------- */
+/* ---- suite ------------------------------------------------------------ */
 
 static int rmr_init(struct kunit *test)
 {
@@ -530,8 +530,8 @@ static struct kunit_case rmr_cases[] = {
 	KUNIT_CASE(B_13_flags_reach_the_device),
 	KUNIT_CASE(B_01_event_of_its_own_stream),
 	KUNIT_CASE(B_23_in_atomic_context),
-	KUNIT_CASE(B_25_both_MRs_are_busy),
-	KUNIT_CASE(B_25_unbind_while_both_are_busy),
+	KUNIT_CASE(B_25_both_are_busy),
+	KUNIT_CASE(B_25_unbind_needs_no_MR),
 	KUNIT_CASE(two_endpoints_take_turns),
 	{}
 };
