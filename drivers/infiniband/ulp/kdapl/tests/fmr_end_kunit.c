@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: how registrations of dat_lmr_fmr end that nobody has invalidated.
+ *
+ * Requests that fail, are refused or flushed, LMRs that are freed, the device
+ * that leaves: the one MR is replaced by work, or as bound as before (V-08).
+ * Runs in a KUnit thread.
+ */
+#include "mem_kunit.h"
+
+#define IN_USE	DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE)
+#define NOT_BOUND DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_FREE)
+
+static struct mem m;
+
+static struct fake_dev *fake(void)
+{
+	return m.env->fake;
+}
+
+static void expect_nothing_valid(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, fake_valid_mrs(fake()), m.valid);
+}
+
+static void post_fmr(struct kunit *test, struct fmr *f)
+{
+	mem_fmr_args(&m, f);
+	KUNIT_ASSERT_EQ(test, mem_fmr_post(f), DAT_SUCCESS);
+}
+
+/* Registered, with its event taken */
+static void registered(struct kunit *test, struct fmr *f)
+{
+	post_fmr(test, f);
+	mem_finish(&m, &m.ep);
+	mem_expect(test, &m.ep, DAT_DTO_LMR_FMR, f->cookie.as_64, DAT_DTO_SUCCESS);
+	mem_expect_fmr(test, &m, true, f->key);
+}
+
+/* ---- failures --------------------------------------------------------- */
+
+static void expect_good_as_new(struct kunit *test)
+{
+	struct tp_ep other;
+	struct fmr f;
+
+	mem_second(test, &m, &other);
+	mem_fmr_args(&m, &f);
+	f.ep = other.handle;
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f), DAT_SUCCESS);
+	mem_finish(&m, &other);
+	mem_expect(test, &other, DAT_DTO_LMR_FMR, f.cookie.as_64, DAT_DTO_SUCCESS);
+	KUNIT_EXPECT_NOT_NULL(test, fake_valid_mr(fake(), f.key));
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &other, 1, 0), DAT_SUCCESS);
+	mem_finish(&m, &other);
+	mem_expect(test, &other, DAT_DTO_LMR_INVALIDATE, 1, DAT_DTO_SUCCESS);
+	expect_nothing_valid(test);
+	tp_ep_free(&other);
+}
+
+static void F_09_F_10_the_registration_fails(struct kunit *test)
+{
+	struct tp_ep other;
+	struct fmr f;
+
+	kdapl_clauses(test, "F-09 F-10 G-31");
+	mem_second(test, &m, &other);
+	post_fmr(test, &f);
+	tp_complete(m.env, &m.ep, TP_SEND, IB_WC_MW_BIND_ERR, 0);
+	mem_expect(test, &m.ep, DAT_DTO_LMR_FMR, f.cookie.as_64, DAT_DTO_ERR_LOCAL_MM_ERROR);
+	mem_expect_broken(test, &m.ep);
+	mem_expect_fmr(test, &m, false, 0);
+	TP_EXPECT_TYPE(test, mem_local_use(&m, &other, f.context), DAT_PRIVILEGES_VIOLATION);
+	expect_good_as_new(test);
+	/* DISCONNECTED */
+	mem_fmr_args(&m, &f);
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f), DAT_SUCCESS);
+	fake_settle(fake());
+	mem_expect(test, &m.ep, DAT_DTO_LMR_FMR, f.cookie.as_64, DAT_DTO_ERR_FLUSHED);
+	mem_expect_fmr(test, &m, false, 0);
+	TP_EXPECT_TYPE(test, mem_local_use(&m, &other, f.context), DAT_PRIVILEGES_VIOLATION);
+	expect_good_as_new(test);
+	tp_ep_free(&other);
+}
+
+static void V_08_flushed_and_as_bound_as_before(struct kunit *test)
+{
+	struct tp_ep other;
+	struct fmr f;
+
+	kdapl_clauses(test, "V-08");
+	mem_second(test, &m, &other);
+	registered(test, &f);
+	fake()->hold_flush = true;
+	dat_ep_disconnect(m.ep.handle, DAT_CLOSE_ABRUPT_FLAG);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(m.ep.ep->state == DAT_EP_STATE_DISCONNECTED));
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 1, 0), DAT_SUCCESS);
+	TP_EXPECT_TYPE(test, mem_local_use(&m, &other, f.context), DAT_PRIVILEGES_VIOLATION);
+	fake_release(fake(), tp_qp(&m.ep));
+	fake_settle(fake());
+	mem_expect(test, &m.ep, DAT_DTO_LMR_INVALIDATE, 1, DAT_DTO_ERR_FLUSHED);
+	mem_expect_fmr(test, &m, true, f.key);
+	KUNIT_EXPECT_NOT_NULL(test, fake_valid_mr(fake(), f.key));
+	/* Not the address of the buffer, but the LMR is found again */
+	TP_EXPECT_TYPE(test, mem_local_use(&m, &other, f.context), DAT_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &other, 2, 0), DAT_SUCCESS);
+	mem_finish(&m, &other);
+	mem_expect(test, &other, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_SUCCESS);
+	expect_nothing_valid(test);
+	tp_ep_free(&other);
+}
+
+static void V_08_flushed_and_freed(struct kunit *test)
+{
+	struct fmr f;
+
+	kdapl_clauses(test, "V-08");
+	registered(test, &f);
+	dat_ep_disconnect(m.ep.handle, DAT_CLOSE_ABRUPT_FLAG);
+	fake_settle(fake());
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 1, 0), DAT_SUCCESS);
+	fake_settle(fake());
+	mem_expect(test, &m.ep, DAT_DTO_LMR_INVALIDATE, 1, DAT_DTO_ERR_FLUSHED);
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(m.fmr), DAT_SUCCESS);
+	m.fmr = DAT_HANDLE_NULL;
+	expect_nothing_valid(test);
+}
+
+/* Both requests are under way when the first fails */
+static void F_10_ended_before_it_has_begun(struct kunit *test)
+{
+	struct fmr f;
+
+	kdapl_clauses(test, "F-09 F-10 V-08");
+	post_fmr(test, &f);
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 2, 0), DAT_SUCCESS);
+	tp_complete(m.env, &m.ep, TP_SEND, IB_WC_LOC_QP_OP_ERR, 0);
+	mem_expect(test, &m.ep, DAT_DTO_LMR_FMR, f.cookie.as_64, DAT_DTO_ERR_LOCAL_MM_ERROR);
+	mem_expect(test, &m.ep, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_ERR_FLUSHED);
+	mem_expect_fmr(test, &m, false, 0);
+	expect_good_as_new(test);
+}
+
+static void F_10_the_invalidation_fails(struct kunit *test)
+{
+	struct fmr f;
+
+	kdapl_clauses(test, "V-08 G-31");
+	registered(test, &f);
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 1, DAT_COMPLETION_SUPPRESS_FLAG),
+			DAT_SUCCESS);
+	tp_complete(m.env, &m.ep, TP_SEND, IB_WC_LOC_QP_OP_ERR, 0);
+	mem_expect(test, &m.ep, DAT_DTO_LMR_INVALIDATE, 1, DAT_DTO_ERR_LOCAL_MM_ERROR);
+	mem_expect_broken(test, &m.ep);
+	/* However the device sees it, it can be freed */
+	KUNIT_EXPECT_TRUE(test, mem_lmr_goes(m.fmr));
+	m.fmr = DAT_HANDLE_NULL;
+	expect_nothing_valid(test);
+}
+
+static void G_01_refused_by_the_device(struct kunit *test)
+{
+	struct fmr f;
+
+	kdapl_clauses(test, "G-01");
+	mem_fmr_args(&m, &f);
+	fake_refuse(fake(), -ENOMEM, 1);
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f),
+			DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP));
+	KUNIT_EXPECT_EQ(test, f.context, 0xdeadbeef);
+	KUNIT_EXPECT_EQ(test, f.key, 0xdeadbeef);
+	mem_expect_fmr(test, &m, false, 0);
+	registered(test, &f);
+	fake_refuse(fake(), -EINVAL, 1);
+	TP_EXPECT_TYPE(test, mem_invalidate(&m, &m.ep, 1, 0), DAT_INTERNAL_ERROR);
+	mem_expect_fmr(test, &m, true, f.key);
+	TP_EXPECT_TYPE(test, mem_local_use(&m, &m.ep, f.context), DAT_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 2, 0), DAT_SUCCESS);
+	mem_finish(&m, &m.ep);
+	mem_expect(test, &m.ep, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_SUCCESS);
+	KUNIT_EXPECT_EQ(test, tp_slots(&m.ep.ep->sq.pool), TP_DEPTH);
+}
+
+static void repair_that_finds_no_MR(struct kunit *test)
+{
+	struct tp_ep other;
+	struct fmr f;
+
+	kdapl_clauses(test, "F-05 F-10");
+	post_fmr(test, &f);
+	fake()->fail_mrs = -ENOMEM;
+	tp_complete(m.env, &m.ep, TP_SEND, IB_WC_LOC_QP_OP_ERR, 0);
+	mem_second(test, &m, &other);
+	f.ep = other.handle;
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f), IN_USE);
+	fake_settle(fake());
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f), IN_USE);
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &other, 1, 0), NOT_BOUND);
+	fake()->fail_mrs = 0;
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(mem_fmr_post(&f) == DAT_SUCCESS));
+	mem_finish(&m, &other);
+	KUNIT_EXPECT_NOT_NULL(test, fake_valid_mr(fake(), f.key));
+	tp_drain(&other);
+	tp_ep_free(&other);
+}
+
+/* ---- the end ---------------------------------------------------------- */
+
+static void B_20_in_use_while_a_request_is_under_way(struct kunit *test)
+{
+	struct fmr f;
+
+	kdapl_clauses(test, "F-05 V-08");
+	post_fmr(test, &f);
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(m.fmr), IN_USE);
+	mem_finish(&m, &m.ep);
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 1, 0), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(m.fmr), IN_USE);
+	mem_finish(&m, &m.ep);
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f), DAT_SUCCESS);
+	mem_finish(&m, &m.ep);
+	/* Registered: it can be freed, and its key is dead */
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(m.fmr), DAT_SUCCESS);
+	expect_nothing_valid(test);
+	TP_EXPECT_TYPE(test, mem_fmr_post(&f), DAT_INVALID_HANDLE);
+	TP_EXPECT_TYPE(test, mem_invalidate(&m, &m.ep, 1, 0), DAT_INVALID_HANDLE);
+	TP_EXPECT_TYPE(test, mem_local_use(&m, &m.ep, f.context), DAT_PRIVILEGES_VIOLATION);
+	m.fmr = DAT_HANDLE_NULL;
+	KUNIT_EXPECT_EQ(test, tp_drain(&m.ep), 3);
+}
+
+static void device_leaves(struct kunit *test, bool under_way)
+{
+	struct fmr f;
+
+	registered(test, &f);
+	if (under_way)
+		KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 1, 0), DAT_SUCCESS);
+	fake_dev_unplug(fake());
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake()->live), 0);
+	if (under_way)
+		mem_expect(test, &m.ep, DAT_DTO_LMR_INVALIDATE, 1, DAT_DTO_ERR_FLUSHED);
+	mem_fmr_args(&m, &f);
+	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 2, 0), DAT_SUCCESS);
+	fake_settle(fake());
+	mem_expect(test, &m.ep, DAT_DTO_LMR_FMR, f.cookie.as_64, DAT_DTO_ERR_FLUSHED);
+	mem_expect(test, &m.ep, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_ERR_FLUSHED);
+	KUNIT_EXPECT_EQ(test, tp_slots(&m.ep.ep->sq.pool), TP_DEPTH);
+}
+
+static void C_57_device_leaves_a_registered_LMR(struct kunit *test)
+{
+	kdapl_clauses(test, "C-57 C-58 F-09 V-08");
+	device_leaves(test, false);
+}
+
+static void C_57_device_leaves_one_that_is_ending(struct kunit *test)
+{
+	kdapl_clauses(test, "C-57 C-58 F-09 V-08");
+	device_leaves(test, true);
+}
+
+/* ---- suite ------------------------------------------------------------- */
+
+static int fmr_end_init(struct kunit *test)
+{
+	return mem_setup(test, &m);
+}
+
+static void fmr_end_exit(struct kunit *test)
+{
+	mem_done(test, &m);
+}
+
+static struct kunit_case fmr_end_cases[] = {
+	KUNIT_CASE(F_09_F_10_the_registration_fails),
+	KUNIT_CASE(V_08_flushed_and_as_bound_as_before),
+	KUNIT_CASE(V_08_flushed_and_freed),
+	KUNIT_CASE(F_10_ended_before_it_has_begun),
+	KUNIT_CASE(F_10_the_invalidation_fails),
+	KUNIT_CASE(G_01_refused_by_the_device),
+	KUNIT_CASE(repair_that_finds_no_MR),
+	KUNIT_CASE(B_20_in_use_while_a_request_is_under_way),
+	KUNIT_CASE(C_57_device_leaves_a_registered_LMR),
+	KUNIT_CASE(C_57_device_leaves_one_that_is_ending),
+	{}
+};
+
+static struct kunit_suite fmr_end_suite = {
+	.name = "kdapl_fmr_end",
+	.init = fmr_end_init,
+	.exit = fmr_end_exit,
+	.test_cases = fmr_end_cases,
+};
+
+kunit_test_suite(fmr_end_suite);
