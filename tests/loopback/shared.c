@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Scripts of the loopback harness about shared receive queues: one that is
- * empty, one that nobody uses, and two connections on one of which a message
- * does not fit. Process context.
+ * empty, one that nobody uses, one that runs low, and two connections on one
+ * of which a message does not fit. Process context.
  */
 #include "duo.h"
 
@@ -80,6 +80,78 @@ static void too_long_script(struct duo *d)
 	expect_outstanding(d, 0);
 }
 
+static void set_lw(struct duo *d, DAT_COUNT mark)
+{
+	loop_expect(d->c, "dat_srq_set_lw", dat_srq_set_lw(d->srq, mark), DAT_SUCCESS);
+}
+
+/* One message into a buffer, and both of its events. */
+static void one_message(struct duo *d, u64 cookie)
+{
+	duo_send1(&d->a[0], 0, 8, cookie, 0);
+	duo_dto(&d->b[0], DAT_DTO_RECEIVE, cookie, DAT_DTO_SUCCESS, 8, DUO_TOLD);
+	duo_dto(&d->a[0], DAT_DTO_SEND, cookie, DAT_DTO_SUCCESS, 8, DUO_TOLD);
+}
+
+/* The SRQ has run low: one event of it, within bounds. */
+static void expect_low(struct duo *d, const char *what)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	DAT_ASYNCH_ERROR_EVENT_DATA *data;
+	DAT_EVENT ev = {};
+
+	while (duo_ok(d) && dat_evd_dequeue(d->run->async_evd, &ev) != DAT_SUCCESS) {
+		if (time_after(jiffies, deadline))
+			loop_fail(d->c, "%s: no asynchronous event", what);
+		wait_for_completion_timeout(&d->run->kick, 1);
+	}
+	data = &ev.event_data.asynch_error_event_data;
+	if (duo_ok(d) && (ev.event_number != DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR ||
+			  data->dat_handle != d->srq ||
+			  data->reason != DAT_SRQ_LOW_WATERMARK_EVENT))
+		loop_fail(d->c, "%s: asynchronous event %#x, reason %d", what, ev.event_number,
+			  data->reason);
+}
+
+static void expect_not_low(struct duo *d, const char *what)
+{
+	DAT_EVENT ev;
+
+	if (dat_evd_dequeue(d->run->async_evd, &ev) == DAT_SUCCESS)
+		loop_fail(d->c, "%s: asynchronous event %#x", what, ev.event_number);
+}
+
+/* A low watermark tells once that the SRQ runs low, at once if it has. */
+static void low_script(struct duo *d)
+{
+	u64 i;
+
+	duo_fill(&d->a[0], 0, 16, 1);
+	for (i = 1; i <= 7; i++)
+		duo_recv1(&d->b[0], 32 * i, 16, i, 0);
+	set_lw(d, 6);
+	one_message(d, 1);
+	duo_rest(d, 50);
+	expect_not_low(d, "as many buffers as the mark");
+	one_message(d, 2);
+	expect_low(d, "one buffer less than the mark");
+	one_message(d, 3);
+	duo_rest(d, 50);
+	expect_not_low(d, "a mark that has told");
+	/* Four are left, and no message comes. */
+	set_lw(d, 5);
+	expect_low(d, "a mark above the fill");
+	one_message(d, 4);
+	duo_rest(d, 50);
+	expect_not_low(d, "a mark that has told at once");
+	set_lw(d, 3);
+	set_lw(d, 0);
+	for (i = 5; i <= 7; i++)
+		one_message(d, i);
+	duo_rest(d, 100);
+	expect_not_low(d, "a mark taken back");
+}
+
 /* Posts to an SRQ that has no EP, or only one that is not connected. */
 static void without_connection(struct duo *d)
 {
@@ -125,9 +197,11 @@ int loop_case_shared(struct loop_run *run, struct loop_case *c)
 	duo_end(d);
 	err = duo_play(run, c, &one, empty_script);
 	if (!err)
+		err = duo_play(run, c, &one, low_script);
+	if (!err)
 		err = duo_play(run, c, &two, too_long_script);
 	if (!err)
 		err = duo_play(run, c, &waiting, too_long_script);
-	loop_clauses(c, "Q-01 Q-06 Q-18 Q-30 Q-31 Q-32 Q-34 Q-35 G-02 G-33");
+	loop_clauses(c, "Q-01 Q-06 Q-18 Q-30 Q-31 Q-32 Q-33 Q-34 Q-35 G-02 G-33");
 	return err;
 }

@@ -117,6 +117,23 @@ kdapl_insmod() {
 	insmod "$KDAPL_DIR/$mod.ko" "$@"
 }
 
+# kdapl_fail_allocs: every allocation of a task that has make_it_fail set
+# fails from now on, without a word (tests/alloc_kunit.c); nobody else's does.
+# A kernel that cannot do that has the test skipped.
+kdapl_fail_allocs() {
+	local dir setting
+
+	[ -d "$DEBUGFS/failslab" ] || return 0
+	for dir in "$DEBUGFS/failslab" "$DEBUGFS/fail_page_alloc"; do
+		for setting in verbose=0 task-filter=Y ignore-gfp-wait=N \
+			interval=1 times=-1 probability=100; do
+			echo "${setting#*=}" >"$dir/${setting%=*}" || return
+		done
+	done
+	echo N >"$DEBUGFS/fail_page_alloc/ignore-gfp-highmem" || return
+	echo 0 >"$DEBUGFS/fail_page_alloc/min-order"
+}
+
 # kdapl_load: kdapl, and kdapl_loop if it was built
 kdapl_load() {
 	loaded kdapl || kdapl_insmod kdapl stretch="$KDAPL_FACTOR" || return

@@ -217,6 +217,38 @@ static void kdapl_sq_drained(struct kdapl_sq *sq)
 }
 
 /**
+ * kdapl_sq_abandon - requests that a failed device kept
+ * @sq: queue whose drain has timed out
+ *
+ * Requests that speak of memory are told to their MRs, which nobody else would
+ * do: what the device made of them is unknown. Their events are flushes. Free
+ * slots, and those of other requests, have the usual done callback.
+ *
+ * Context: process; the QP is destroyed, nobody posts.
+ */
+void kdapl_sq_abandon(struct kdapl_sq *sq)
+{
+	struct kdapl_slot *slot;
+	u32 i;
+
+	kdapl_sq_drained(sq);
+	local_bh_disable();
+	for (i = 0; i < sq->pool.depth; i++) {
+		struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
+
+		slot = kdapl_pool_slot(&sq->pool, i);
+		if (slot->cqe.done == kdapl_request_done)
+			continue;
+		wc.wr_cqe = &slot->cqe;
+		/* Not in the order of the queue: release no run */
+		sq->run_head = slot->run_end;
+		slot->cqe.done(NULL, &wc);
+	}
+	sq->run_head = sq->run_tail;
+	local_bh_enable();
+}
+
+/**
  * kdapl_ep_drain - move a QP to ERROR and wait for its completions
  * @ep:       the EP
  * @qp:       its QP, or the one it had before a reset

@@ -329,6 +329,8 @@ static DAT_RETURN kdapl_ep_create(struct kdapl_ia *ia, const struct kdapl_ep_par
 	ep->slow |= KDAPL_EP_PARK;
 	spin_unlock_irq(&ep->lock);
 	*ep_handle = kdapl_obj_handle(&ep->obj);
+	if (state == DAT_EP_STATE_UNCONNECTED)
+		atomic_inc(&ia->nqps);
 	kdapl_ia_add(ia, &ep->obj, state == DAT_EP_STATE_UNCONNECTED);
 	return DAT_SUCCESS;
 

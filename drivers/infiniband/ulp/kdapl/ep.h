@@ -250,6 +250,8 @@ static inline void kdapl_ep_kick(struct kdapl_ep *ep, enum kdapl_todo what)
  */
 int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all);
 /* A request waits for the drain, and is told of it by its cqe.done; sq->lock held */
+/* After a drain that timed out, and the end of the QP; process context */
+void kdapl_sq_abandon(struct kdapl_sq *sq);
 void kdapl_sq_strand(struct kdapl_sq *sq, struct kdapl_slot *slot);
 /* Posts the marker once behind an unsignalled tail; process context */
 void kdapl_ep_post_marker(struct kdapl_ep *ep);

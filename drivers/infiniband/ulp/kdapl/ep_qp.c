@@ -196,6 +196,7 @@ err_rq:
 void kdapl_ep_drop_verbs(struct kdapl_ep *ep)
 {
 	struct ib_qp *qp = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
+	int lost;
 
 	if (!qp)
 		return;
@@ -203,14 +204,18 @@ void kdapl_ep_drop_verbs(struct kdapl_ep *ep)
 	RCU_INIT_POINTER(ep->qp, NULL);
 	/* No post is on its way to the QP afterwards: what drains is all there is */
 	synchronize_rcu();
-	kdapl_ep_drain(ep, qp, true);
+	lost = kdapl_ep_drain(ep, qp, true);
 	kdapl_ep_unhold(ep);
 	if (ep->srq)
 		kdapl_srq_detach(ep);
 	ib_destroy_qp(qp);
 	kdapl_cq_put(ep, ep->cq);
+	if (lost)
+		kdapl_sq_abandon(&ep->sq);
 	ep->cq = NULL;
 	ep->scq = NULL;
+	if (atomic_dec_and_test(&ep->obj.ia->nqps))
+		wake_up(&ep->obj.ia->wait);
 	kdapl_ia_verbs_put(ep->obj.ia);
 }
 
@@ -218,6 +223,7 @@ void kdapl_ep_drop_verbs(struct kdapl_ep *ep)
 static void kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
 {
 	struct ib_qp *old = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
+	int lost;
 
 	/*
 	 * The state first, and a grace period before the QP: a send that saw
@@ -230,12 +236,14 @@ static void kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
 	kdapl_cm_reset(ep);
 	rcu_assign_pointer(ep->qp, new);
 	synchronize_rcu();
-	kdapl_ep_drain(ep, old, true);
+	lost = kdapl_ep_drain(ep, old, true);
 	if (ep->srq) {
 		kdapl_srq_detach(ep);
 		kdapl_srq_attach(ep, new);
 	}
 	ib_destroy_qp(old);
+	if (lost)
+		kdapl_sq_abandon(&ep->sq);
 	reinit_completion(&ep->last_wqe);
 	kdapl_ep_take_back(ep);
 

@@ -316,8 +316,6 @@ void __cold kdapl_evd_pushed_late(struct kdapl_evd *evd)
 
 	spin_lock_irqsave(&evd->lock, flags);
 	kdapl_evd_gather(evd);
-	kdapl_evd_recount(evd);
-	evd->note |= evd->nnotify != 0;
 	if (kdapl_evd_owes(evd))
 		mine = !(atomic_fetch_or(KDAPL_EVD_BATON, &evd->claim) & KDAPL_EVD_BATON);
 	spin_unlock_irqrestore(&evd->lock, flags);
@@ -421,7 +419,7 @@ u32 kdapl_evd_count(struct kdapl_evd *evd, u32 *notify)
 
 	spin_lock_irqsave(&evd->lock, flags);
 	kdapl_evd_gather(evd);
-	n = kdapl_evd_recount(evd);
+	n = kdapl_evd_length(evd);
 	if (notify)
 		*notify = evd->nnotify;
 	spin_unlock_irqrestore(&evd->lock, flags);

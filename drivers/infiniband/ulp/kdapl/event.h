@@ -98,8 +98,7 @@ struct kdapl_ring_event {
  * @incoming: events that done callbacks left on a silent EVD without the lock,
  *           youngest first, younger than the queue; by cmpxchg and xchg
  * @head:    oldest event, @tail the youngest
- * @nnotify: events of the queue that still ask for an upcall; of no meaning
- *           while the EVD is silent
+ * @nnotify: events of the queue that still ask for an upcall
  * @note:    NOTIFY policy: an upcall is owed
  * @owner:   task (or the one a softirq runs on) inside the upcall, or NULL
  * @cur_ep:  EP whose event the running upcall carries, or NULL

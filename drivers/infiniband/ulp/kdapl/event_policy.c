@@ -97,9 +97,12 @@ static void kdapl_evd_mark_all(struct kdapl_evd *evd, bool notify)
 
 	lockdep_assert_held(&evd->lock);
 	kdapl_evd_gather(evd);
-	for (ev = evd->head; ev; ev = ev->next)
+	evd->nnotify = 0;
+	for (ev = evd->head; ev; ev = ev->next) {
 		ev->notify = notify;
-	evd->note = kdapl_evd_recount(evd) && notify;
+		evd->nnotify += notify;
+	}
+	evd->note = evd->nnotify;
 }
 
 /**

@@ -26,12 +26,12 @@ static inline bool kdapl_evd_owes(const struct kdapl_evd *evd)
 
 /*
  * Appends what done callbacks left on a silent EVD. evd->lock held; first of
- * all, wherever the queue is looked at or added to. Nobody counts there how many
- * ask for an upcall: kdapl_evd_recount() when the silence ends.
+ * all, wherever the queue is looked at or added to.
  */
 static inline void kdapl_evd_gather(struct kdapl_evd *evd)
 {
 	struct kdapl_event *ev, *next, *youngest, *oldest = NULL;
+	u32 notify = 0;
 
 	lockdep_assert_held(&evd->lock);
 	if (!READ_ONCE(evd->incoming))
@@ -41,27 +41,28 @@ static inline void kdapl_evd_gather(struct kdapl_evd *evd)
 		next = ev->next;
 		ev->next = oldest;
 		oldest = ev;
+		notify += ev->notify;
 	}
 	if (evd->tail)
 		evd->tail->next = oldest;
 	else
 		evd->head = oldest;
 	evd->tail = youngest;
+	/* The silence may be over: who takes them off the queue counts down */
+	evd->nnotify += notify;
+	evd->note |= notify != 0;
 	atomic_or(KDAPL_EVD_QUEUED, &evd->claim);
 }
 
-/* Counts anew how many events ask for an upcall, and all; evd->lock held */
-static inline u32 kdapl_evd_recount(struct kdapl_evd *evd)
+/* Length of the queue; evd->lock held */
+static inline u32 kdapl_evd_length(const struct kdapl_evd *evd)
 {
-	struct kdapl_event *ev;
+	const struct kdapl_event *ev;
 	u32 n = 0;
 
 	lockdep_assert_held(&evd->lock);
-	evd->nnotify = 0;
-	for (ev = evd->head; ev; ev = ev->next) {
-		evd->nnotify += ev->notify;
+	for (ev = evd->head; ev; ev = ev->next)
 		n++;
-	}
 	return n;
 }
 
@@ -81,11 +82,8 @@ static inline void kdapl_evd_set_inhibit(struct kdapl_evd *evd)
 	 * Fully ordered. Who pushes looks at SILENT afterwards: what we do not
 	 * see here comes from one that does not see it either, and takes the lock.
 	 */
-	if (atomic_fetch_andnot(KDAPL_EVD_SILENT, &evd->claim) & KDAPL_EVD_SILENT) {
+	if (atomic_fetch_andnot(KDAPL_EVD_SILENT, &evd->claim) & KDAPL_EVD_SILENT)
 		kdapl_evd_gather(evd);
-		kdapl_evd_recount(evd);
-		evd->note = evd->nnotify != 0;
-	}
 	if (open && !evd->has_next) {
 		/* Who takes the straight way must see the upcall whole */
 		smp_mb__before_atomic();

@@ -31,6 +31,7 @@ enum kdapl_fast_state {
  * @inv_failed: RMR: the request in front of a registration that was to end it
  *         has failed, and not by a flush
  * @stranded: RMR: that request was taken, the registration was not
+ * @gone:  ENDING: the peer was quicker than the request that ends it
  * @rmr:   the RMR that owns it; NULL: it is @lmr's own
  * @lmr:   its owner; or the LMR whose pages the RMR shows, used while @state
  *         is not FREE
@@ -43,6 +44,7 @@ struct kdapl_fast {
 	unsigned long ep;
 	const struct kdapl_slot *by;
 	bool failed;
+	bool gone;
 	bool inv_failed;
 	bool stranded;
 	struct kdapl_rmr *rmr;

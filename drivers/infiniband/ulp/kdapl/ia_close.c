@@ -75,6 +75,9 @@ void kdapl_ia_remove(struct kdapl_ia *ia)
 	up_write(&ia->sem);
 
 	for (i = 0; i < ARRAY_SIZE(order); i++) {
+		/* An EP that is just being freed gave no reference above */
+		if (order[i] == DAT_HANDLE_TYPE_RMR)
+			wait_event(ia->wait, !atomic_read(&ia->nqps));
 		/* A PD goes when nothing in it is left, whoever frees it */
 		if (order[i] == DAT_HANDLE_TYPE_PZ)
 			wait_event(ia->wait, !atomic_read(&ia->nverbs));

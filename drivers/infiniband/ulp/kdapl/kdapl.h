@@ -152,6 +152,7 @@ int kdapl_device_resolve(const char *name, struct kdapl_device **dev, u32 *port,
  * @mutex:  guards @objs and the flag rules of shared EVDs
  * @objs:   all objects by type
  * @nverbs: objects that still own verbs objects; removal waits for 0
+ * @nqps:   EPs that still own a QP; MRs that requests speak of go after them
  * @npds:   PZs that still own a PD; they go after all other verbs objects
  * @wait:   for @nverbs and @npds, and for @objs to become empty
  * @mem:    the IA itself and every object on @objs: who drops the last frees
@@ -179,6 +180,7 @@ struct kdapl_ia {
 	struct list_head objs[KDAPL_NTYPES];
 	wait_queue_head_t wait;
 	atomic_t nverbs;
+	atomic_t nqps;
 	atomic_t npds;
 	refcount_t mem;
 	bool shell;
@@ -337,7 +339,7 @@ struct kdapl_lmr_desc {
 	u32 context;
 	u32 next_free;
 	struct kdapl_lmr *lmr;	/* for control calls, under lmr.c's lock */
-} ____cacheline_aligned;
+} __aligned(64);
 
 struct kdapl_lmr_desc_page {
 	struct kdapl_lmr_desc desc[KDAPL_LMR_PAGE_DESCS];
@@ -523,11 +525,14 @@ struct kdapl_cq {
  * @zone:  pz->zone << KDAPL_ZONE_SHIFT, compared with descriptors
  * @need_write: zone and privilege of memory that is written
  * @state: DAT_SRQ_STATE
- * @mutex: guards @cqs and writes to @eps
+ * @mutex: guards @cqs, writes to @eps, and the low watermark
  * @eps:   EPs by the value of their QP pointer; RCU
  * @max_iov: segments per buffer
  * @pz:    zone of the buffers (used)
- * @low_watermark: as armed
+ * @low_watermark: as set last
+ * @lw_armed: it has not raised its event yet
+ * @lw_reached: the device says so (bit 0); any context
+ * @lw_work: looks at @lw_reached at once, at the fill while @lw_armed
  * @lost:  completions whose EP had gone; their buffers stay outstanding
  */
 struct kdapl_srq {
@@ -541,7 +546,10 @@ struct kdapl_srq {
 	struct kdapl_pz *pz;
 	DAT_SRQ_STATE state;
 	u32 low_watermark;
-	struct mutex mutex;	/* cqs, writes to eps */
+	bool lw_armed;
+	unsigned long lw_reached;
+	struct delayed_work lw_work;
+	struct mutex mutex;	/* cqs, writes to eps, lw_armed */
 	struct list_head cqs;
 	DECLARE_HASHTABLE(eps, KDAPL_SRQ_HASH_BITS);
 	atomic64_t lost;
@@ -555,6 +563,9 @@ static __always_inline u32 kdapl_srq_bucket(const struct ib_qp *qp)
 
 void kdapl_srq_destroy(struct kdapl_srq *srq);
 void kdapl_srq_shell(struct kdapl_srq *srq);
+/* srq_lw.c: any context; the work of an SRQ */
+void kdapl_srq_event(struct ib_event *event, void *context);
+void kdapl_srq_lw_work(struct work_struct *work);
 /* Enters and leaves srq->eps; ep->mutex held */
 void kdapl_srq_attach(struct kdapl_ep *ep, const struct ib_qp *qp);
 void kdapl_srq_detach(struct kdapl_ep *ep);

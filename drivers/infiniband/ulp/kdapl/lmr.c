@@ -230,6 +230,9 @@ static DAT_RETURN kdapl_lmr_share(struct kdapl_ia *ia, const struct kdapl_lmr_re
 	src = to_kdapl_lmr(obj);
 	if (obj->ia != ia)
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	else if (src->fast)
+		/* What dat_lmr_fmr() made can end at any time, under a second one too */
+		ret = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	else if (req->priv & ~src->param.mem_priv)
 		ret = DAT_ERROR(DAT_PRIVILEGES_VIOLATION, DAT_NO_SUBTYPE);
 	else
@@ -356,7 +359,8 @@ static DAT_RETURN kdapl_lmr_create(struct kdapl_ia *ia, struct kdapl_pz *pz,
  *                      PHYSICAL: for_physical is an array of page addresses.
  *                      PHYSICAL_VAR_PAGES: for_array, likewise with pages of a
  *                      multiple of PAGE_SIZE. LMR: for_lmr_handle is an LMR
- *                      whose memory is registered once more, from its start
+ *                      whose memory is registered once more, from its start;
+ *                      not one of dat_lmr_allocate()
  * @region_description: see there
  * @length:             bytes
  * @pz_handle:          zone

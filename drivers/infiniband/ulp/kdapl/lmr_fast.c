@@ -11,10 +11,10 @@
  * One MR, so one request at a time: registering waits for the completion of
  * the invalidation before. A request under way counts as a user of the LMR.
  *
- * The LMR's entry is refilled without a grace period after it was emptied,
- * under a new context. A post that races with the invalidation of a context it
+ * The LMR's entry in the table is refilled without a grace period after it was
+ * emptied, under a new context. A post that races with the invalidation of a context it
  * names, and with the next registration as well, may take the old zone and
- * privileges with the new range and key: then the device holds it to the
+ * privileges with the new range, or a part of it, and the new key: then the device holds it to the
  * rights of the new registration, which is the Consumer's own, of this zone.
  *
  * Locks: kdapl_sq.lock of the EP over the whole of a post, kdapl_lmr.lock
@@ -72,6 +72,7 @@ void kdapl_lmr_fast_free(struct kdapl_lmr *lmr)
 	lmr->param.rmr_context = 0;
 	lmr->param.lmr_state.bound = DAT_FALSE;
 	lmr->fmr.failed = false;
+	lmr->fmr.gone = false;
 	lmr->fmr.state = KDAPL_FAST_FREE;
 }
 
@@ -108,6 +109,10 @@ static void kdapl_fmr_not_ended(struct kdapl_lmr *lmr, u8 old_state)
 {
 	struct kdapl_fast *f = &lmr->fmr;
 
+	if (f->gone) {
+		kdapl_lmr_fast_free(lmr);
+		return;
+	}
 	if (f->failed) {
 		kdapl_fmr_in_doubt(lmr);
 		return;
@@ -188,6 +193,8 @@ bool kdapl_lmr_invalidated(struct kdapl_lmr *lmr, const struct kdapl_ep *ep, u32
 		lmr->hostile |= !legal;
 		if (f->state == KDAPL_FAST_BOUND || f->state == KDAPL_FAST_BINDING)
 			kdapl_lmr_fast_free(lmr);
+		else if (f->state == KDAPL_FAST_ENDING)
+			f->gone = true;
 	}
 	kdapl_lmr_repair_soon(lmr);
 	spin_unlock_irqrestore(&lmr->lock, flags);

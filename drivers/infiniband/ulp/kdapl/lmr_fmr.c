@@ -90,16 +90,18 @@ static DAT_RETURN kdapl_fmr_check(struct kdapl_fmr *r, DAT_VA_TYPE va_type)
 /* Step 7: the pages, cut into those of the system. lmr->lock held, the LMR free */
 static DAT_RETURN kdapl_fmr_collect(const struct kdapl_fmr *r)
 {
-	u64 per = r->size >> PAGE_SHIFT, i, j;
+	u64 per = r->size >> PAGE_SHIFT, addr, i, j;
 	struct scatterlist *sg = r->lmr->sgt.sgl;
 	unsigned long pfn;
 
 	if ((READ_ONCE(r->lmr->zone) ^ r->ep->zone) & KDAPL_ZONE_MASK)
 		return DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
 	for (i = 0; i < r->number; i++) {
-		if (r->pages[i] % r->size)
+		/* Once: the array is the Consumer's, who may be writing it */
+		addr = READ_ONCE(r->pages[i]);
+		if (addr % r->size)
 			return KDAPL_IP(DAT_INVALID_ARG3);
-		pfn = r->pages[i] >> PAGE_SHIFT;
+		pfn = addr >> PAGE_SHIFT;
 		for (j = 0; j < per; j++, pfn++, sg = sg_next(sg)) {
 			/* What is reserved may be a hole; asking further could sleep */
 			if (!pfn_valid(pfn) || PageReserved(pfn_to_page(pfn)))
@@ -126,7 +128,7 @@ static DAT_RETURN kdapl_fmr_map(const struct kdapl_fmr *r)
 		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (ib_map_mr_sg(mr, lmr->sgt.sgl, n, NULL, PAGE_SIZE) != n)
 		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
-	mr->iova = r->pages[0];
+	mr->iova = page_to_phys(sg_page(lmr->sgt.sgl));
 	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
 	return DAT_SUCCESS;
 }

@@ -65,7 +65,8 @@ static void kdapl_lmr_revoke(struct kdapl_lmr *lmr)
 	struct ib_device *ibdev = lmr->mr->device;
 	/* Without a request under way an MR of requests is valid, free or dirty */
 	bool valid = !lmr->fast || lmr->fmr.state == KDAPL_FAST_BOUND;
-	bool doubt = lmr->fast && lmr->fmr.state == KDAPL_FAST_DIRTY;
+	bool doubt = lmr->fast && lmr->fmr.state != KDAPL_FAST_BOUND &&
+		     lmr->fmr.state != KDAPL_FAST_FREE;
 
 	if (doubt || (valid && kdapl_pz_invalidate(lmr->pz, lmr->mr->rkey))) {
 		/* Then the MR must go at once, so that no post may know its key */

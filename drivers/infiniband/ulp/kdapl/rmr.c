@@ -44,8 +44,13 @@ static void kdapl_rmr_drop_mr(struct kdapl_rmr *rmr, struct kdapl_fast *f)
 	if (!mr)
 		return;
 	kdapl_key_del(rmr->obj.ia->dev, mr->rkey);
-	/* The key of an MR that is deregistered is dead at once */
+	/* The key of an MR that is deregistered is dead at once, and with it the use */
 	ib_dereg_mr(mr);
+	spin_lock_irq(&rmr->lock);
+	if (f->lmr)
+		kdapl_obj_unuse(&f->lmr->obj);
+	f->lmr = NULL;
+	spin_unlock_irq(&rmr->lock);
 }
 
 static void kdapl_rmr_set_free(struct kdapl_rmr *rmr, struct kdapl_fast *f)

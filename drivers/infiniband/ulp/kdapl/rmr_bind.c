@@ -26,7 +26,8 @@ struct kdapl_bind {
 	struct kdapl_rmr *rmr;
 	struct kdapl_lmr *lmr;		/* NULL: unbind */
 	struct kdapl_ep *ep;
-	const DAT_LMR_TRIPLET *triplet;
+	const DAT_LMR_TRIPLET *triplet;	/* &copy, or NULL */
+	DAT_LMR_TRIPLET copy;		/* made once: the Consumer may be writing his */
 	DAT_MEM_PRIV_FLAGS priv;
 	u64 cookie;
 	u32 flags;
@@ -49,6 +50,7 @@ void kdapl_rmr_fast_free(struct kdapl_fast *f)
 {
 	lockdep_assert_held(&f->rmr->lock);
 	f->state = KDAPL_FAST_FREE;
+	f->gone = false;
 	if (f->lmr)
 		kdapl_obj_unuse(&f->lmr->obj);
 	f->lmr = NULL;
@@ -156,7 +158,8 @@ static void kdapl_bind_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (slot->flags & KDAPL_SLOT_BINDS) {
 		/* Silent, the invalidation in front of it has succeeded */
 		if (slot->flags & KDAPL_SLOT_ENDS) {
-			kdapl_bind_ended(old, true);
+			/* Without a CQ nobody knows (kdapl_sq_abandon()) */
+			kdapl_bind_ended(old, cq);
 			/* It is the bind that has failed, whichever half of it */
 			if (old->inv_failed)
 				wc->status = IB_WC_MW_BIND_ERR;
@@ -219,6 +222,8 @@ bool kdapl_rmr_invalidated(struct kdapl_rmr *rmr, const struct kdapl_ep *ep, u32
 		if (!f->mr || f->mr->rkey != rkey || f->state == KDAPL_FAST_FREE)
 			continue;
 		legal = f->ep == ep->obj.handle;
+		if (f->state == KDAPL_FAST_ENDING)
+			f->gone = true;
 		if (f->state != KDAPL_FAST_BOUND && f->state != KDAPL_FAST_BINDING)
 			continue;
 		if (rmr->cur == f - rmr->fast)
@@ -370,6 +375,7 @@ static struct ib_send_wr *kdapl_bind_prepare(struct kdapl_bind *b, struct kdapl_
 		b->old_state = old->state;
 		old->failed = false;
 		old->state = KDAPL_FAST_ENDING;
+		old->gone = false;
 		slot->flags |= KDAPL_SLOT_ENDS;
 	}
 	slot->fast = next ?: old ?: rmr->fast;
@@ -425,6 +431,10 @@ static void kdapl_bind_undo(struct kdapl_bind *b, struct kdapl_slot *slot)
 	rmr->cur = b->old_cur;
 	rmr->param = b->old_param;
 	*b->context = b->old_context;
+	if (b->old && b->old->gone) {
+		kdapl_rmr_unbound(rmr);
+		kdapl_rmr_fast_free(b->old);
+	}
 	if (b->old && b->old->state == KDAPL_FAST_DIRTY)
 		kdapl_rmr_unbound(rmr);
 	kdapl_rmr_repair_soon(rmr);
@@ -460,7 +470,8 @@ static DAT_RETURN kdapl_bind_submit(struct kdapl_bind *b, struct kdapl_slot *slo
 	if (likely(!err))
 		return DAT_SUCCESS;
 	spin_lock(&b->rmr->lock);
-	if (bad == first) {
+	/* A single request is refused whole, whatever the driver says of it */
+	if (bad == first || first == &slot->rdma.wr) {
 		kdapl_bind_undo(b, slot);
 		kdapl_rmr_put(b->rmr);
 	} else {
@@ -579,7 +590,6 @@ DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
 			DAT_RMR_CONTEXT *rmr_context)
 {
 	struct kdapl_bind b = {
-		.triplet = lmr_triplet,
 		.priv = mem_privileges,
 		.cookie = user_cookie.as_64,
 		.flags = completion_flags,
@@ -588,6 +598,10 @@ DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
 	unsigned long irq;
 	DAT_RETURN ret;
 
+	if (lmr_triplet) {
+		b.copy = *lmr_triplet;
+		b.triplet = &b.copy;
+	}
 	kdapl_read_lock(irq);
 	ret = kdapl_bind_lookup(&b, rmr_handle, ep_handle, lmr_handle);
 	if (!ret)

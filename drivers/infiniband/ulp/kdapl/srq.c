@@ -198,6 +198,8 @@ void kdapl_srq_detach(struct kdapl_ep *ep)
 static int kdapl_srq_build(struct kdapl_srq *srq, struct kdapl_ia *ia, const DAT_SRQ_ATTR *attr)
 {
 	struct ib_srq_init_attr init = {
+		.event_handler = kdapl_srq_event,
+		.srq_context = srq,
 		.srq_type = IB_SRQT_BASIC,
 		.attr = { .max_wr = attr->max_recv_dtos, .max_sge = max(attr->max_recv_iov, 1) },
 	};
@@ -239,6 +241,7 @@ static DAT_RETURN kdapl_srq_create(struct kdapl_ia *ia, struct kdapl_pz *pz,
 	srq->max_iov = attr->max_recv_iov;
 	srq->state = DAT_SRQ_STATE_OPERATIONAL;
 	mutex_init(&srq->mutex);
+	INIT_DELAYED_WORK(&srq->lw_work, kdapl_srq_lw_work);
 	INIT_LIST_HEAD(&srq->cqs);
 	hash_init(srq->eps);
 	err = kdapl_srq_build(srq, ia, attr);
@@ -326,6 +329,8 @@ static void kdapl_srq_drop_verbs(struct kdapl_srq *srq)
 	/* An EP that another call is freeing still has its QP on it */
 	wait_event(srq->obj.ia->wait, list_empty_careful(&srq->cqs));
 	ib_destroy_srq(ibsrq);
+	/* No event of the device queues it again, and no call arms the mark (srq_lw.c) */
+	cancel_delayed_work_sync(&srq->lw_work);
 	kdapl_ia_verbs_put(srq->obj.ia);
 }
 
@@ -439,7 +444,7 @@ DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK mask,
 	if (mask & DAT_SRQ_FIELD_MAX_RECV_IOV)
 		param->max_recv_iov = srq->max_iov;
 	if (mask & DAT_SRQ_FIELD_LOW_WATERMARK)
-		param->low_watermark = srq->low_watermark;
+		param->low_watermark = READ_ONCE(srq->low_watermark);
 	if (mask & DAT_SRQ_FIELD_AVAILABLE_DTO_COUNT)
 		param->available_dto_count = posted;
 	if (mask & DAT_SRQ_FIELD_OUTSTANDING_DTO_COUNT)

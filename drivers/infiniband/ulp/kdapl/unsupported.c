@@ -152,22 +152,6 @@ DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle,
 EXPORT_SYMBOL_GPL(dat_srq_resize);
 
 /**
- * dat_srq_set_lw - arm the low watermark of an SRQ
- * @srq_handle:    SRQ
- * @low_watermark: an event below it
- *
- * Context: process (class P).
- * Return: DAT_INVALID_HANDLE; otherwise DAT_NOT_IMPLEMENTED.
- */
-DAT_RETURN dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark)
-{
-	if (!kdapl_obj_is_live(srq_handle, DAT_HANDLE_TYPE_SRQ))
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
-	return NOT_BUILT;
-}
-EXPORT_SYMBOL_GPL(dat_srq_set_lw);
-
-/**
  * dat_psp_create_any - listen on a qualifier of our choice
  * @ia_handle:  open IA
  * @conn_qual:  takes the qualifier

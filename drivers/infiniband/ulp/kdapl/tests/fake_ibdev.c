@@ -102,6 +102,15 @@ static int fake_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 static int fake_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 			   enum ib_srq_attr_mask mask, struct ib_udata *udata)
 {
+	struct fake_dev *fake = to_fake_dev(ibsrq->device);
+
+	if (fake->fail_srq)
+		return fake->fail_srq;
+	/* As rxe, it looks at the fill with the next message and not before */
+	spin_lock_irq(&fake->lock);
+	if (mask & IB_SRQ_LIMIT)
+		to_fake_srq(ibsrq)->limit = attr->srq_limit;
+	spin_unlock_irq(&fake->lock);
 	return 0;
 }
 
@@ -109,7 +118,7 @@ static int fake_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 {
 	attr->max_wr = to_fake_srq(ibsrq)->rq.size;
 	attr->max_sge = FAKE_MAX_SGE;
-	attr->srq_limit = 0;
+	attr->srq_limit = to_fake_srq(ibsrq)->limit;
 	return 0;
 }
 

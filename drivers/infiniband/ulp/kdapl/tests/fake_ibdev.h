@@ -62,6 +62,7 @@ struct fake_cq {
 struct fake_srq {
 	struct ib_srq ibsrq;
 	struct fake_queue rq;
+	u32 limit;			/* event when fewer are left, once; 0: none */
 };
 
 struct fake_qp {
@@ -105,6 +106,9 @@ struct fake_mr {
  * @fail_mrs: errno for the next calls of alloc_mr, 0 for none
  * @fail_create: errno for the next create_qp
  * @fail_modify: errno for every modify_qp from now on
+ * @fail_srq: errno for every modify_srq from now on
+ * @hold_limit: SRQs do not say that they have run below their limit
+ * @limits: how often that was said
  * @hold_flush: what a QP in ERROR has to flush stays outstanding
  * @hold_last_wqe: QPs in ERROR do not say that they have left their SRQ
  * @last_wqes: how often that was said
@@ -132,6 +136,9 @@ struct fake_dev {
 	int fail_create;
 	int fail_modify;
 	int fail_mrs;
+	int fail_srq;
+	bool hold_limit;
+	u32 limits;
 	bool hold_flush;
 	bool hold_last_wqe;
 	u32 last_wqes;

@@ -463,18 +463,46 @@ bool fake_complete_send(struct fake_qp *qp, enum ib_wc_status status)
 	return fwr;
 }
 
+/* fake->lock held. Is the event of the SRQ due, now that one was taken? */
+static bool limit_reached(struct fake_dev *fake, struct fake_srq *srq)
+{
+	if (fake->hold_limit || fake_outstanding(&srq->rq) >= srq->limit)
+		return false;
+	srq->limit = 0;
+	fake->limits++;
+	return true;
+}
+
+/* Where interrupts are off: the worst that a driver does */
+static void call_srq_handler(struct fake_dev *fake, struct ib_srq *ibsrq)
+{
+	struct ib_event event = {
+		.device = &fake->ibdev,
+		.event = IB_EVENT_SRQ_LIMIT_REACHED,
+		.element.srq = ibsrq,
+	};
+	unsigned long flags;
+
+	local_irq_save(flags);
+	ibsrq->event_handler(&event, ibsrq->srq_context);
+	local_irq_restore(flags);
+}
+
 static bool complete_recv(struct fake_qp *qp, struct fake_queue *q, enum ib_wc_status status,
 			  u32 len, u32 how, u32 rkey)
 {
 	struct fake_dev *fake = to_fake_dev(qp->ibqp.device);
 	struct fake_wr *fwr;
-	bool call = false;
+	bool call = false, limit;
 
 	spin_lock_irq(&fake->lock);
 	fwr = queue_take(q);
 	if (fwr)
 		call = push_recv(fake, qp, fwr, status, len, how, rkey);
+	limit = fwr && qp->ibqp.srq && limit_reached(fake, to_fake_srq(qp->ibqp.srq));
 	spin_unlock_irq(&fake->lock);
+	if (limit)
+		call_srq_handler(fake, qp->ibqp.srq);
 	local_bh_disable();
 	call_handler(qp->ibqp.recv_cq, call);
 	local_bh_enable();

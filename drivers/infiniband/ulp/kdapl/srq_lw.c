@@ -1,0 +1,178 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The low watermark of a shared receive queue: dat_srq_set_lw.
+ *
+ * One arming raises one asynchronous event, whoever notices first that fewer
+ * buffers are available than the mark:
+ *
+ * - the device, at an arrival. Its handler is called in softirq or under locks
+ *   of the driver, so it leaves a note to the work item;
+ * - the call that arms. Some devices (rxe) look at the fill only when a message
+ *   takes a buffer, and would keep silent if it was low already;
+ * - the work item, which looks again while the mark is armed. A message that
+ *   had taken its buffer when the mark was armed, and whose completion had not
+ *   been seen, was counted by neither; and none may follow it.
+ *
+ * A buffer is available while its completion has not been seen, so that our
+ * count is never lower than the device's: it raises no event too early.
+ *
+ * Consumers call in process context; so works the item. srq->mutex guards what
+ * is armed.
+ */
+#include <linux/export.h>
+#include "kdapl.h"
+
+/* Between two looks at an armed mark */
+#define KDAPL_SRQ_LW_LOOK_MS	500
+
+static bool kdapl_srq_is_low(const struct kdapl_srq *srq)
+{
+	return kdapl_pool_count(&srq->pool, KDAPL_SLOT_POSTED) < srq->low_watermark;
+}
+
+static void kdapl_srq_lw_fire(struct kdapl_srq *srq)
+{
+	lockdep_assert_held(&srq->mutex);
+	srq->lw_armed = false;
+	/* Numbers of events name no SRQ; handle and reason say what it is about */
+	kdapl_ia_async(srq->obj.ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
+		       kdapl_obj_handle(&srq->obj), DAT_SRQ_LOW_WATERMARK_EVENT);
+}
+
+/* What the device has noted belongs to the mark that is armed now, if any */
+static void kdapl_srq_lw_settle(struct kdapl_srq *srq)
+{
+	lockdep_assert_held(&srq->mutex);
+	if (test_and_clear_bit(0, &srq->lw_reached) && srq->lw_armed)
+		kdapl_srq_lw_fire(srq);
+}
+
+/**
+ * kdapl_srq_lw_work - the device has left a note, or it is time to look
+ * @work: kdapl_srq.lw_work
+ *
+ * Context: process, kdapl_wq.
+ */
+void kdapl_srq_lw_work(struct work_struct *work)
+{
+	struct kdapl_srq *srq = container_of(to_delayed_work(work), struct kdapl_srq, lw_work);
+
+	mutex_lock(&srq->mutex);
+	kdapl_srq_lw_settle(srq);
+	if (srq->lw_armed && kdapl_srq_is_low(srq))
+		kdapl_srq_lw_fire(srq);
+	if (srq->lw_armed)
+		queue_delayed_work(kdapl_wq, &srq->lw_work,
+				   kdapl_timeout_ms(KDAPL_SRQ_LW_LOOK_MS));
+	mutex_unlock(&srq->mutex);
+}
+
+/**
+ * kdapl_srq_event - the device speaks of an SRQ
+ * @event:   what happened
+ * @context: the SRQ
+ *
+ * Not called any more once the verbs SRQ is destroyed.
+ *
+ * Context: any.
+ */
+void kdapl_srq_event(struct ib_event *event, void *context)
+{
+	struct kdapl_srq *srq = context;
+
+	if (event->event != IB_EVENT_SRQ_LIMIT_REACHED)
+		return;
+	set_bit(0, &srq->lw_reached);
+	mod_delayed_work(kdapl_wq, &srq->lw_work, 0);
+}
+
+static int kdapl_srq_limit(struct kdapl_srq *srq, u32 limit)
+{
+	struct ib_srq_attr attr = { .srq_limit = limit };
+
+	/* The device is held by kdapl_ia_enter(), and the SRQ goes before it */
+	return ib_modify_srq(rcu_dereference_protected(srq->srq, 1), &attr, IB_SRQ_LIMIT);
+}
+
+/* The device is there, and stays */
+static DAT_RETURN kdapl_srq_arm(struct kdapl_srq *srq, u32 mark)
+{
+	int err;
+
+	mutex_lock(&srq->mutex);
+	kdapl_srq_lw_settle(srq);
+	err = kdapl_srq_limit(srq, mark);
+	if (err)
+		goto out;
+	WRITE_ONCE(srq->low_watermark, mark);
+	srq->lw_armed = mark;
+	/* Behind the device's arming: an arrival in between is seen by one of the two */
+	if (kdapl_srq_is_low(srq)) {
+		kdapl_srq_lw_fire(srq);
+		/* Once is enough; should it refuse, its note finds nothing armed */
+		kdapl_srq_limit(srq, 0);
+	}
+	/* No earlier than a note of the device wants it: that is due at once */
+	if (srq->lw_armed)
+		queue_delayed_work(kdapl_wq, &srq->lw_work,
+				   kdapl_timeout_ms(KDAPL_SRQ_LW_LOOK_MS));
+out:
+	mutex_unlock(&srq->mutex);
+	if (err == -EOPNOTSUPP)
+		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	return err ? DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE) : DAT_SUCCESS;
+}
+
+static DAT_RETURN kdapl_srq_set_lw(struct kdapl_srq *srq, DAT_COUNT mark)
+{
+	const DAT_RETURN broken = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_ERROR);
+	struct kdapl_ia *ia = srq->obj.ia;
+	DAT_RETURN ret;
+
+	if (mark < 0 || (u32)mark > srq->pool.depth)
+		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	if (!kdapl_ia_enter(ia))
+		/* A shell, or an IA that is being closed, which takes the SRQ along */
+		return broken;
+	ret = READ_ONCE(srq->state) == DAT_SRQ_STATE_ERROR ? broken : kdapl_srq_arm(srq, mark);
+	kdapl_ia_leave(ia);
+	return ret;
+}
+
+/**
+ * dat_srq_set_lw - arm the low watermark of an SRQ
+ * @srq_handle:    the SRQ
+ * @low_watermark: an event when fewer buffers than this are available; 0: none
+ *
+ * The event is asynchronous, with the SRQ as dat_handle and the reason
+ * DAT_SRQ_LOW_WATERMARK_EVENT; its number is
+ * DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR, as no number stands for it. It is
+ * raised at once if fewer are available already, and once: then the mark has to
+ * be set again. A further call replaces what is armed. dat_srq_query() goes on
+ * telling the mark that was set last.
+ *
+ * Source: kDAPL 2.0; manual page dat_srq_set_lw(3DAT), whose comparison is the
+ * wrong way round (X-17).
+ *
+ * Context: process (class P).
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @srq_handle names no SRQ
+ * * DAT_INVALID_PARAMETER - @low_watermark negative or above max_recv_dtos
+ * * DAT_INVALID_STATE - the SRQ is in ERROR: its device is gone
+ * * DAT_MODEL_NOT_SUPPORTED - the device has no such mark
+ * * DAT_INTERNAL_ERROR - the device refused it; what was armed is armed still
+ */
+DAT_RETURN dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark)
+{
+	struct kdapl_obj *obj;
+	DAT_RETURN ret;
+
+	obj = kdapl_obj_get(srq_handle, DAT_HANDLE_TYPE_SRQ);
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
+	ret = kdapl_srq_set_lw(to_kdapl_srq(obj), low_watermark);
+	kdapl_obj_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_srq_set_lw);

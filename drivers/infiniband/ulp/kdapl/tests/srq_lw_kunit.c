@@ -1,0 +1,356 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: the low watermark of a shared receive queue.
+ *
+ * One event for one arming, whoever notices: the device at an arrival, the call
+ * that finds the SRQ low already, the look that is taken again and again; none
+ * for a mark of 0, for one that was replaced, or on an SRQ without device. The
+ * fake behaves as rxe, which looks at the fill only when a message takes a
+ * buffer. Runs in a KUnit thread; each test has a device of its own.
+ */
+#include "clause.h"
+#include "post_kunit.h"
+
+static struct tp_env *env;
+static struct tp_ep ep;
+
+static DAT_EVD_HANDLE async_evd(void)
+{
+	return kdapl_obj_handle(&env->ia->async_evd->obj);
+}
+
+static struct fake_srq *device_srq(void)
+{
+	return to_fake_srq(rcu_dereference_raw(env->srq->srq));
+}
+
+static void set_lw(struct kunit *test, DAT_COUNT mark)
+{
+	DAT_SRQ_PARAM param = { };
+
+	KUNIT_EXPECT_EQ(test, dat_srq_set_lw(env->srq_handle, mark), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dat_srq_query(env->srq_handle, DAT_SRQ_FIELD_LOW_WATERMARK, &param),
+			DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, param.low_watermark, mark);
+}
+
+static void post(struct kunit *test, u32 n)
+{
+	while (n--)
+		KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SRQ, 1, 0), DAT_SUCCESS);
+}
+
+/* A connected endpoint on the SRQ, and buffers */
+static void make(struct kunit *test, u32 buffers)
+{
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, true, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	post(test, buffers);
+}
+
+/* So many messages come; their events are taken off */
+static void arrive(struct kunit *test, u32 n)
+{
+	while (n--)
+		KUNIT_EXPECT_TRUE(test, tp_complete(env, &ep, TP_SRQ, IB_WC_SUCCESS, 1));
+	tp_drain(&ep);
+}
+
+/* The event, all of its fields, and no second one */
+static void expect_low(struct kunit *test)
+{
+	const DAT_ASYNCH_ERROR_EVENT_DATA *data;
+	DAT_EVENT event = { };
+
+	KUNIT_ASSERT_EQ(test, tp_events(async_evd()), 1);
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(async_evd(), &event), DAT_SUCCESS);
+	data = &event.event_data.asynch_error_event_data;
+	KUNIT_EXPECT_EQ(test, event.event_number, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+	KUNIT_EXPECT_PTR_EQ(test, event.evd_handle, async_evd());
+	KUNIT_EXPECT_PTR_EQ(test, data->dat_handle, env->srq_handle);
+	KUNIT_EXPECT_EQ(test, data->reason, DAT_SRQ_LOW_WATERMARK_EVENT);
+}
+
+static void expect_none(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, tp_events(async_evd()), 0);
+}
+
+/* The time of the next look has come */
+static void look(void)
+{
+	mod_delayed_work(kdapl_wq, &env->srq->lw_work, 0);
+	flush_delayed_work(&env->srq->lw_work);
+}
+
+/* ---- one event ---------------------------------------------------------------- */
+
+static void Q_33_falls_below_the_mark(struct kunit *test)
+{
+	kdapl_clauses(test, "Q-33");
+	make(test, 4);
+	set_lw(test, 3);
+	expect_none(test);
+	arrive(test, 1);
+	expect_none(test);
+	KUNIT_EXPECT_EQ(test, env->fake->limits, 0);
+	arrive(test, 1);
+	expect_low(test);
+	KUNIT_EXPECT_EQ(test, env->fake->limits, 1);
+	/* Once, however low it runs and however often that happens */
+	arrive(test, 2);
+	post(test, 4);
+	arrive(test, 4);
+	look();
+	expect_none(test);
+	/* And again, when it is set again */
+	post(test, 2);
+	set_lw(test, 1);
+	arrive(test, 1);
+	expect_none(test);
+	arrive(test, 1);
+	expect_low(test);
+	KUNIT_EXPECT_EQ(test, env->fake->limits, 2);
+}
+
+static void Q_33_is_below_already(struct kunit *test)
+{
+	kdapl_clauses(test, "Q-33");
+	make(test, 2);
+	set_lw(test, 3);
+	/* No message has come: the device cannot have said it */
+	expect_low(test);
+	KUNIT_EXPECT_EQ(test, env->fake->limits, 0);
+	/* Nor does it say it a second time with the next one */
+	arrive(test, 1);
+	look();
+	expect_none(test);
+	KUNIT_EXPECT_EQ(test, env->fake->limits, 0);
+	set_lw(test, 3);
+	expect_low(test);
+	/* As many as the mark are not below it */
+	post(test, 2);
+	set_lw(test, 3);
+	look();
+	expect_none(test);
+	arrive(test, 1);
+	expect_low(test);
+}
+
+static void Q_33_an_empty_SRQ_is_below_any_mark(struct kunit *test)
+{
+	kdapl_clauses(test, "Q-33");
+	/* Without an endpoint, too */
+	set_lw(test, 1);
+	expect_low(test);
+	set_lw(test, TP_DEPTH);
+	expect_low(test);
+}
+
+static void Q_33_device_that_has_missed_it(struct kunit *test)
+{
+	kdapl_clauses(test, "Q-33");
+	make(test, 4);
+	env->fake->hold_limit = true;
+	set_lw(test, 3);
+	arrive(test, 1);
+	look();
+	expect_none(test);
+	arrive(test, 1);
+	/* Nobody asks: the look comes of its own accord, again and again */
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(tp_events(async_evd())));
+	expect_low(test);
+	arrive(test, 1);
+	look();
+	expect_none(test);
+	/* There is nothing left to look for */
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&env->srq->lw_work));
+	/* Late, and alone: what it says belongs to no mark any more */
+	env->fake->hold_limit = false;
+	arrive(test, 1);
+	KUNIT_EXPECT_EQ(test, env->fake->limits, 1);
+	expect_none(test);
+}
+
+static void Q_33_device_and_call_at_once(struct kunit *test)
+{
+	struct ib_event event = { .event = IB_EVENT_SRQ_LIMIT_REACHED };
+
+	kdapl_clauses(test, "Q-33");
+	make(test, 2);
+	set_lw(test, 3);
+	/* A device that notices by itself what the call has told already */
+	kdapl_srq_event(&event, env->srq);
+	fake_settle(env->fake);
+	expect_low(test);
+	/* What is said of one mark is not kept for the next */
+	set_bit(0, &env->srq->lw_reached);
+	set_lw(test, 1);
+	fake_settle(env->fake);
+	look();
+	expect_none(test);
+	/* Events of other kinds mean nothing */
+	event.event = IB_EVENT_SRQ_ERR;
+	kdapl_srq_event(&event, env->srq);
+	fake_settle(env->fake);
+	expect_none(test);
+}
+
+/* What the device has said in time is told, whatever is set next */
+static void Q_33_said_before_it_was_replaced(struct kunit *test)
+{
+	kdapl_clauses(test, "Q-33");
+	make(test, 4);
+	set_lw(test, 3);
+	set_bit(0, &env->srq->lw_reached);
+	set_lw(test, 0);
+	expect_low(test);
+	look();
+	expect_none(test);
+}
+
+/* ---- none ---------------------------------------------------------------------- */
+
+static void Q_34_mark_of_0(struct kunit *test)
+{
+	kdapl_clauses(test, "Q-34");
+	make(test, 4);
+	/* Never set */
+	arrive(test, 4);
+	look();
+	expect_none(test);
+	/* Set to 0, on an SRQ with buffers and on an empty one */
+	post(test, 1);
+	set_lw(test, 0);
+	arrive(test, 1);
+	set_lw(test, 0);
+	look();
+	expect_none(test);
+	KUNIT_EXPECT_EQ(test, env->fake->limits, 0);
+	/* Taken back */
+	post(test, 4);
+	set_lw(test, 3);
+	set_lw(test, 0);
+	KUNIT_EXPECT_EQ(test, device_srq()->limit, 0);
+	arrive(test, 4);
+	look();
+	expect_none(test);
+	KUNIT_EXPECT_EQ(test, env->fake->limits, 0);
+}
+
+static void arguments(struct kunit *test)
+{
+	DAT_SRQ_HANDLE srq = env->srq_handle;
+
+	kdapl_clauses(test, "Q-33");
+	make(test, 4);
+	TP_EXPECT_TYPE(test, dat_srq_set_lw(NULL, 1), DAT_INVALID_HANDLE);
+	KUNIT_EXPECT_EQ(test, dat_srq_set_lw(ep.handle, 1),
+			DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ));
+	KUNIT_EXPECT_EQ(test, dat_srq_set_lw(srq, -1),
+			DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
+	KUNIT_EXPECT_EQ(test, dat_srq_set_lw(srq, TP_DEPTH + 1),
+			DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
+	set_lw(test, 3);
+	/* What the device refuses changes nothing */
+	env->fake->fail_srq = -EOPNOTSUPP;
+	TP_EXPECT_TYPE(test, dat_srq_set_lw(srq, 4), DAT_MODEL_NOT_SUPPORTED);
+	env->fake->fail_srq = -EIO;
+	TP_EXPECT_TYPE(test, dat_srq_set_lw(srq, 0), DAT_INTERNAL_ERROR);
+	env->fake->fail_srq = 0;
+	expect_none(test);
+	arrive(test, 2);
+	expect_low(test);
+}
+
+/* ---- the end of an SRQ ------------------------------------------------------------ */
+
+static void C_57_mark_of_a_device_that_leaves(struct kunit *test)
+{
+	DAT_EVENT event = { };
+
+	kdapl_clauses(test, "C-57 C-58");
+	make(test, 4);
+	set_lw(test, 3);
+	fake_dev_unplug(env->fake);
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&env->srq->lw_work));
+	KUNIT_EXPECT_EQ(test, dat_srq_set_lw(env->srq_handle, 4),
+			DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_ERROR));
+	TP_EXPECT_TYPE(test, dat_srq_set_lw(env->srq_handle, -1), DAT_INVALID_PARAMETER);
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&env->srq->lw_work));
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(async_evd(), &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, event.event_number, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	expect_none(test);
+}
+
+/* The work is due, or on its way, when the SRQ is freed: KASAN sees what touches it */
+static void freed_with_a_mark(struct kunit *test)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };
+	struct ib_event event = { .event = IB_EVENT_SRQ_LIMIT_REACHED };
+	struct kdapl_obj *obj;
+	struct tp_args args;
+	DAT_SRQ_HANDLE srq;
+	u32 i;
+
+	kdapl_clauses(test, "Q-33");
+	make(test, 0);
+	for (i = 0; i < 20; i++) {
+		KUNIT_ASSERT_EQ(test, dat_srq_create(kdapl_obj_handle(&env->ia->obj), env->own.pz,
+						     &attr, &srq), DAT_SUCCESS);
+		tp_args(env, &ep, TP_SRQ, &args);
+		args.handle = srq;
+		KUNIT_EXPECT_EQ(test, tp_post(TP_SRQ, &args), DAT_SUCCESS);
+		KUNIT_EXPECT_EQ(test, dat_srq_set_lw(srq, 1), DAT_SUCCESS);
+		if (i & 1) {
+			obj = kdapl_obj_get(srq, DAT_HANDLE_TYPE_SRQ);
+			KUNIT_ASSERT_NOT_NULL(test, obj);
+			kdapl_srq_event(&event, to_kdapl_srq(obj));
+			kdapl_obj_put(obj);
+		}
+		KUNIT_EXPECT_EQ(test, dat_srq_free(srq), DAT_SUCCESS);
+	}
+	TP_EXPECT_TYPE(test, dat_srq_set_lw(srq, 1), DAT_INVALID_HANDLE);
+	fake_settle(env->fake);
+}
+
+/* ---- suite -------------------------------------------------------------------------------- */
+
+static int srq_lw_init(struct kunit *test)
+{
+	memset(&ep, 0, sizeof(ep));
+	env = tp_env_create();
+	return PTR_ERR_OR_ZERO(env);
+}
+
+static void srq_lw_exit(struct kunit *test)
+{
+	if (IS_ERR_OR_NULL(env))
+		return;
+	tp_ep_free(&ep);
+	tp_env_destroy(env);
+	env = NULL;
+}
+
+static struct kunit_case srq_lw_cases[] = {
+	KUNIT_CASE(Q_33_falls_below_the_mark),
+	KUNIT_CASE(Q_33_is_below_already),
+	KUNIT_CASE(Q_33_an_empty_SRQ_is_below_any_mark),
+	KUNIT_CASE(Q_33_device_that_has_missed_it),
+	KUNIT_CASE(Q_33_device_and_call_at_once),
+	KUNIT_CASE(Q_33_said_before_it_was_replaced),
+	KUNIT_CASE(Q_34_mark_of_0),
+	KUNIT_CASE(arguments),
+	KUNIT_CASE(C_57_mark_of_a_device_that_leaves),
+	KUNIT_CASE(freed_with_a_mark),
+	{}
+};
+
+static struct kunit_suite srq_lw_suite = {
+	.name = "kdapl_srq_lw",
+	.init = srq_lw_init,
+	.exit = srq_lw_exit,
+	.test_cases = srq_lw_cases,
+};
+
+kunit_test_suite(srq_lw_suite);
