@@ -434,9 +434,10 @@ static void unknown_key_script(struct duo *d)
 	duo_ended(b, false);
 	if (!duo_ok(d) || !duo_next(d, &a->req, DUO_EITHER, "the sender", &ev))
 		return;
+	/* Flushed, if B's disconnect is quicker than the device's answer (G-37) */
 	status = ev.event_data.dto_completion_event_data.status;
 	if (status != DAT_DTO_SUCCESS && status != DAT_DTO_ERR_REMOTE_ACCESS &&
-	    status != DAT_DTO_ERR_REMOTE_RESPONDER)
+	    status != DAT_DTO_ERR_REMOTE_RESPONDER && status != DAT_DTO_ERR_FLUSHED)
 		loop_fail(d->c, "the sender of an unknown key has status %u", status);
 	duo_ended(a, false);
 }

@@ -227,38 +227,39 @@ static void F_07_numbers_and_sizes_of_pages(struct kunit *test)
 {
 	static const struct {
 		u64 size, n, skip;
-		u32 type;
+		u32 arg;		/* 0: accepted */
 	} rows[] = {
-		{ PAGE_SIZE, MEM_PAGES, 0, DAT_SUCCESS },
-		{ PAGE_SIZE, MEM_PAGES + 1, 0, DAT_INVALID_PARAMETER },
-		{ 2 * PAGE_SIZE, 2, 0, DAT_SUCCESS },
-		{ 2 * PAGE_SIZE, 3, 0, DAT_INVALID_PARAMETER },
-		{ MEM_PAGES * PAGE_SIZE, 1, 0, DAT_SUCCESS },
-		{ 2 * MEM_PAGES * PAGE_SIZE, 1, 0, DAT_INVALID_PARAMETER },
-		{ 2 * PAGE_SIZE, 1, PAGE_SIZE, DAT_INVALID_PARAMETER },
-		{ PAGE_SIZE / 2, 1, 0, DAT_INVALID_PARAMETER },
-		{ PAGE_SIZE + 512, 1, 0, DAT_INVALID_PARAMETER },
-		{ 0, 1, 0, DAT_INVALID_PARAMETER },
-		{ PAGE_SIZE, U64_MAX, 0, DAT_INVALID_PARAMETER },
-		{ PAGE_SIZE << 50, 1, 0, DAT_INVALID_PARAMETER },
+		{ PAGE_SIZE, MEM_PAGES, 0, 0 },
+		{ PAGE_SIZE, MEM_PAGES + 1, 0, DAT_INVALID_ARG4 },
+		{ 2 * PAGE_SIZE, 2, 0, 0 },
+		{ 2 * PAGE_SIZE, 3, 0, DAT_INVALID_ARG4 },
+		{ MEM_PAGES * PAGE_SIZE, 1, 0, 0 },
+		{ 2 * MEM_PAGES * PAGE_SIZE, 1, 0, DAT_INVALID_ARG4 },
+		{ 2 * PAGE_SIZE, 1, PAGE_SIZE, DAT_INVALID_ARG3 },
+		{ PAGE_SIZE / 2, 1, 0, DAT_INVALID_ARG3 },
+		{ PAGE_SIZE + 512, 1, 0, DAT_INVALID_ARG3 },
+		{ 0, 1, 0, DAT_INVALID_ARG3 },
+		{ PAGE_SIZE, U64_MAX, 0, DAT_INVALID_ARG4 },
+		{ PAGE_SIZE << 50, 1, 0, DAT_INVALID_ARG4 },
 	};
-	DAT_PADDR pages[2];
+	DAT_PADDR pages[MEM_PAGES];
+	DAT_RETURN ret;
 	const struct fake_mr *mr;
 	struct fmr f;
-	u32 i;
+	u32 i, j;
 
 	kdapl_clauses(test, "F-04 F-07 F-15");
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		mem_fmr_args(&m, &f);
-		pages[0] = m.page[0] + rows[i].skip;
-		pages[1] = pages[0] + rows[i].size;
+		for (j = 0; j < MEM_PAGES; j++)
+			pages[j] = m.page[0] + rows[i].skip + j * rows[i].size;
 		f.type = DAT_MEM_TYPE_PHYSICAL_VAR_PAGES;
 		f.desc.for_array.page_size = rows[i].size;
 		f.desc.for_array.pages = rows[i].size == PAGE_SIZE ? m.page : pages;
 		f.n = rows[i].n;
-		KUNIT_EXPECT_EQ_MSG(test, DAT_GET_TYPE(mem_fmr_post(&f)), rows[i].type,
-				    "row %u", i);
-		if (rows[i].type != DAT_SUCCESS)
+		ret = rows[i].arg ? DAT_ERROR(DAT_INVALID_PARAMETER, rows[i].arg) : DAT_SUCCESS;
+		KUNIT_EXPECT_EQ_MSG(test, mem_fmr_post(&f), ret, "row %u", i);
+		if (ret != DAT_SUCCESS)
 			continue;
 		mem_finish(&m, &m.ep);
 		mr = fake_valid_mr(fake(), f.key);

@@ -192,9 +192,11 @@ static void I_10_an_unbind_finds_nothing_to_end(struct kunit *test)
 /* The peer is quicker than the completion of the bind that it answers */
 static void I_10_before_the_bind_has_completed(struct kunit *test)
 {
+	struct bind b;
 	u32 key, next;
 
 	kdapl_clauses(test, "I-10");
+	mem_second(test, &m, &other);
 	key = mem_bind(test, &m, &m.ep, 1, 0, 8);
 	/* The device has executed it, and its completion waits behind the message */
 	local_bh_disable();
@@ -210,6 +212,10 @@ static void I_10_before_the_bind_has_completed(struct kunit *test)
 	fake_settle(fake());
 	mem_expect(test, &m.ep, DAT_DTO_BIND_MW, 1, DAT_DTO_SUCCESS);
 	mem_expect_bound(test, &m, next);
+	/* It was not that of the second bind, which is under way still */
+	mem_bind_args(&m, &b);
+	b.ep = other.handle;
+	TP_EXPECT_TYPE(test, mem_bind_post(&b), DAT_INSUFFICIENT_RESOURCES);
 	mem_finish(&m, &m.ep);
 	mem_expect(test, &m.ep, DAT_DTO_BIND_MW, 2, DAT_DTO_SUCCESS);
 	KUNIT_EXPECT_NOT_NULL(test, fake_valid_mr(fake(), next));
