@@ -229,6 +229,22 @@ static void queue_of(struct evt *evt, unsigned int which, u64 cookie, bool notif
 		evt_done(evt, slot);
 }
 
+/* Pushed by who saw the EVD silent, and has not looked again yet */
+static void who_gathers_a_late_push_counts_it(struct kunit *test)
+{
+	struct evt *evt = test->priv;
+	struct kdapl_slot *slot;
+
+	evt_policy(evt, DAT_UPCALL_NOTIFY, DAT_UPCALL_INVOC_NEW);
+	slot = evt_slot(evt, 0, 1, true);
+	KUNIT_ASSERT_NOT_NULL(test, slot);
+	slot->ev.next = NULL;
+	WRITE_ONCE(evt->evd.incoming, &slot->ev);
+	KUNIT_EXPECT_EQ(test, evt_pop(evt), 1);
+	/* Below zero it would have the deliverer take an event that is not there */
+	KUNIT_EXPECT_EQ(test, READ_ONCE(evt->evd.nnotify), 0);
+}
+
 static void C_36_take_back_leaves_the_others_in_order(struct kunit *test)
 {
 	struct evt *evt = test->priv;
@@ -524,6 +540,7 @@ static struct kunit_case evd_cases[] = {
 	KUNIT_CASE(E_23_overflow_rearms_when_the_ring_has_been_empty),
 	KUNIT_CASE(E_23_a_ring_that_was_not_empty_tells_no_more),
 	KUNIT_CASE(async_events_notify_from_elsewhere),
+	KUNIT_CASE(who_gathers_a_late_push_counts_it),
 	KUNIT_CASE(C_36_take_back_leaves_the_others_in_order),
 	KUNIT_CASE(C_36_take_back_of_all_leaves_a_working_queue),
 	KUNIT_CASE(E_09_change_in_the_upcall_counts_from_the_next_one),

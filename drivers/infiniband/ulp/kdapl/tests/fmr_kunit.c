@@ -409,6 +409,22 @@ static void F_05_bound_or_not_yet_free(struct kunit *test)
 	expect_nothing_valid(test);
 }
 
+/* Its pages can go at any time: no other LMR is made over them */
+static void no_source_for_another_LMR(struct kunit *test)
+{
+	DAT_REGION_DESCRIPTION source = { .for_lmr_handle = m.fmr };
+	DAT_LMR_CONTEXT context;
+	DAT_LMR_HANDLE lmr;
+	struct fmr f;
+
+	registered(test, &f);
+	TP_EXPECT_TYPE(test, dat_lmr_kcreate(m.ia, DAT_MEM_TYPE_LMR, source, PAGE_SIZE, m.pz,
+					     DAT_MEM_PRIV_LOCAL_READ_FLAG, DAT_VA_TYPE_VA,
+					     DAT_MEM_OPTIMIZE_DONT_CARE, &lmr, &context, NULL,
+					     NULL, NULL), DAT_MODEL_NOT_SUPPORTED);
+	mem_expect_fmr(test, &m, true, f.key);
+}
+
 static void V_06_under_way_elsewhere(struct kunit *test)
 {
 	struct tp_ep other;
@@ -473,6 +489,7 @@ static struct kunit_case fmr_cases[] = {
 	KUNIT_CASE(F_01_F_13_V_10_contexts_differ),
 	KUNIT_CASE(F_02_local_use_at_once),
 	KUNIT_CASE(F_05_bound_or_not_yet_free),
+	KUNIT_CASE(no_source_for_another_LMR),
 	KUNIT_CASE(V_06_under_way_elsewhere),
 	KUNIT_CASE(F_11_V_07_flags),
 	{}

@@ -243,6 +243,26 @@ static void V_02_fmr_of_this_endpoint(struct kunit *test)
 	tp_drain(&m.ep);
 }
 
+/* The peer ends what we were about to end, and then our request is flushed */
+static void I_10_the_peer_is_quicker_than_a_flush(struct kunit *test)
+{
+	struct fmr f;
+
+	kdapl_clauses(test, "I-10 V-08");
+	mem_fmr_args(&m, &f);
+	KUNIT_ASSERT_EQ(test, mem_fmr_post(&f), DAT_SUCCESS);
+	mem_finish(&m, &m.ep);
+	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 1, 0), DAT_SUCCESS);
+	message(test, &m.ep, f.key);
+	dat_ep_disconnect(m.ep.handle, DAT_CLOSE_ABRUPT_FLAG);
+	fake_settle(fake());
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(m.ep.ep->state == DAT_EP_STATE_DISCONNECTED));
+	fake_settle(fake());
+	/* Not as bound as before: its key is dead */
+	mem_expect_fmr(test, &m, false, 0);
+	tp_drain(&m.ep);
+}
+
 /* ---- receiving: what it may not --------------------------------------- */
 
 static void I_05_binding_of_another_endpoint(struct kunit *test)
@@ -433,6 +453,7 @@ static struct kunit_case inv_cases[] = {
 	KUNIT_CASE(I_10_an_unbind_finds_nothing_to_end),
 	KUNIT_CASE(I_10_before_the_bind_has_completed),
 	KUNIT_CASE(V_02_fmr_of_this_endpoint),
+	KUNIT_CASE(I_10_the_peer_is_quicker_than_a_flush),
 	KUNIT_CASE(I_05_binding_of_another_endpoint),
 	KUNIT_CASE(I_05_LMR_with_remote_rights),
 	KUNIT_CASE(I_05_LMR_without_remote_rights),
