@@ -143,7 +143,9 @@ static void check_error(struct loop_rig *rig, enum error what)
 
 	switch (what) {
 	case ERR_LONG:
-		expect_status(rig, "the send", a->tx_error, DAT_DTO_ERR_REMOTE_RESPONDER);
+		/* On a very slow machine B's end is there before its answer: flushed (G-37) */
+		if (a->tx_error || !a->tx.flushed)
+			expect_status(rig, "the send", a->tx_error, DAT_DTO_ERR_REMOTE_RESPONDER);
 		expect_status(rig, "the receive", b->rx_error, DAT_DTO_ERR_LOCAL_LENGTH);
 		/* Both break by themselves; who is first tells the other. */
 		if (!a->broken && !b->broken)
