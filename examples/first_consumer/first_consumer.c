@@ -25,17 +25,16 @@ static DAT_RETURN use_ia(void)
 	DAT_LMR_HANDLE lmr;
 	DAT_PZ_HANDLE pz;
 	DAT_EP_HANDLE ep;
-	DAT_RETURN ret;
 
-	ret = dat_pz_create(ia, &pz) ?:
+	return dat_pz_create(ia, &pz) ?:
 	      dat_evd_kcreate(ia, 8, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
 			      DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG, &evd) ?:
 	      dat_lmr_kcreate(ia, DAT_MEM_TYPE_VIRTUAL, region, 4096, pz,
 			      DAT_MEM_PRIV_LOCAL_WRITE_FLAG, DAT_VA_TYPE_VA, 0,
 			      &lmr, &segment.lmr_context, NULL, NULL, NULL) ?:
-	      dat_ep_create(ia, pz, evd, evd, evd, NULL, &ep);
-	/* Next: dat_ep_connect(), and in on_event() ESTABLISHED, then messages. */
-	return ret ?: dat_ep_post_recv(ep, 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG);
+	      dat_ep_create(ia, pz, evd, evd, evd, NULL, &ep) ?:
+	      /* Next: dat_ep_connect(), and in on_event() ESTABLISHED, then messages. */
+	      dat_ep_post_recv(ep, 1, &segment, cookie, DAT_COMPLETION_DEFAULT_FLAG);
 }
 
 static int __init first_init(void)

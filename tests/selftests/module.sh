@@ -7,7 +7,7 @@ trap kdapl_unload EXIT
 
 gone() { ! loaded kdapl && [ ! -e "$DEBUGFS/kdapl" ]; }
 
-tap_plan 10
+tap_plan 13
 kdapl_unload
 tap_check "insmod kdapl" kdapl_insmod kdapl
 tap_check "kdapl is in the list of modules" loaded kdapl
@@ -22,6 +22,16 @@ if [ -e "$KDAPL_DIR/kdapl_loop.ko" ]; then
 else
 	for what in "insmod kdapl_loop" "rmmod refused" "rmmod kdapl_loop"; do
 		tap_skip "$what" "kdapl_loop.ko was not built"
+	done
+fi
+if [ -e "$KDAPL_DIR/first_consumer.ko" ]; then
+	tap_check "rxe0 for the Consumer of the README" rxe_setup
+	tap_check "it finds the device, and its receive is taken" \
+		kdapl_insmod first_consumer device=rxe0
+	tap_check "rmmod first_consumer: the IA closes" rmmod first_consumer
+else
+	for what in "rxe0" "insmod first_consumer" "rmmod first_consumer"; do
+		tap_skip "$what" "first_consumer.ko was not built"
 	done
 fi
 tap_check "rmmod kdapl at the end" rmmod kdapl
