@@ -42,11 +42,16 @@ static int fake_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, stru
 
 static int fake_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 {
+	struct fake_dev *fake = to_fake_dev(ibqp->device);
 	struct fake_qp *qp = to_fake_qp(ibqp);
 
+	/* What it never answered is over with it */
+	spin_lock_irq(&fake->lock);
+	fake_drop_mr_requests(&qp->sq);
+	spin_unlock_irq(&fake->lock);
 	fake_queue_exit(&qp->sq);
 	fake_queue_exit(&qp->rq);
-	atomic_dec(&to_fake_dev(ibqp->device)->live);
+	atomic_dec(&fake->live);
 	return 0;
 }
 

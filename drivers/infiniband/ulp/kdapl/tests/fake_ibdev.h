@@ -176,6 +176,8 @@ int fake_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 /* A request leaves the queue; fake->lock held, as in the next */
 void fake_run_mr_request(struct fake_dev *fake, const struct fake_wr *fwr,
 			 enum ib_wc_status status, bool service);
+/* The queue goes with what is outstanding on it */
+void fake_drop_mr_requests(const struct fake_queue *sq);
 /* Did the key name a valid MR? */
 bool fake_invalidate(struct fake_dev *fake, u32 key);
 

@@ -119,6 +119,19 @@ void fake_run_mr_request(struct fake_dev *fake, const struct fake_wr *fwr,
 	}
 }
 
+/* fake->lock held. The queue goes with what is outstanding on it */
+void fake_drop_mr_requests(const struct fake_queue *sq)
+{
+	const struct fake_wr *fwr;
+	u32 i;
+
+	for (i = 0; i < fake_outstanding(sq); i++) {
+		fwr = fake_wr_at(sq, i);
+		if (fwr->opcode == IB_WR_REG_MR)
+			fwr->mr->regs--;
+	}
+}
+
 /* ---- for the suites ---------------------------------------------------- */
 
 const struct fake_mr *fake_valid_mr(struct fake_dev *fake, u32 key)

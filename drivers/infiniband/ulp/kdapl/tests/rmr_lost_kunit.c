@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: bindings and registrations under way when their queue goes.
+ *
+ * A device that has failed answers no request any more, so that the drain of a
+ * QP ends without them; a device leaves while an endpoint is being freed. The
+ * MRs that the requests speak of must be told, and must not go before the
+ * queue. Runs in a KUnit thread, with others where a call has to block.
+ */
+#include "mem_kunit.h"
+
+static struct mem m;
+/* Calls that are held up; they may outlive a test that fails */
+static struct tp_aside freeing, leaving;
+
+static struct fake_dev *fake(void)
+{
+	return m.env->fake;
+}
+
+static void free_ep(void)
+{
+	DAT_RETURN ret = dat_ep_free(m.ep.handle);
+
+	WARN_ON(ret != DAT_SUCCESS);
+	m.ep.handle = NULL;
+}
+
+static void unplug(void)
+{
+	fake_dev_unplug(fake());
+}
+
+/* Three requests under way that speak of five MRs between them */
+static void post_all(struct kunit *test)
+{
+	struct fmr f;
+
+	mem_bind(test, &m, &m.ep, 1, 0, 8);
+	mem_finish(&m, &m.ep);
+	mem_expect(test, &m.ep, DAT_DTO_BIND_MW, 1, DAT_DTO_SUCCESS);
+	mem_bind(test, &m, &m.ep, 2, 8, 8);
+	mem_fmr_args(&m, &f);
+	KUNIT_ASSERT_EQ(test, mem_fmr_post(&f), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, mem_invalidate(&m, &m.ep, 3, 0), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, fake_outstanding(&tp_qp(&m.ep)->sq), 4);
+}
+
+static void expect_usable(struct kunit *test, struct tp_ep *other)
+{
+	struct bind b;
+	struct fmr f;
+
+	mem_bind_args(&m, &b);
+	b.ep = other->handle;
+	/* Until the repair has run */
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(mem_bind_post(&b) == DAT_SUCCESS));
+	mem_finish(&m, other);
+	KUNIT_EXPECT_NOT_NULL(test, fake_valid_mr(fake(), b.key));
+	mem_fmr_args(&m, &f);
+	f.ep = other->handle;
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(mem_fmr_post(&f) == DAT_SUCCESS));
+	mem_finish(&m, other);
+	KUNIT_EXPECT_NOT_NULL(test, fake_valid_mr(fake(), f.key));
+	tp_drain(other);
+}
+
+static void P3_a_failed_device_keeps_the_requests(struct kunit *test)
+{
+	struct tp_ep other;
+
+	kdapl_clauses(test, "C-36 B-20 F-10");
+	mem_second(test, &m, &other);
+	post_all(test);
+	fake()->hold_flush = true;
+	fake()->fail_modify = -EIO;
+	tp_start(&freeing, free_ep);
+	KUNIT_ASSERT_TRUE(test, tp_finish(&freeing));
+	fake()->fail_modify = 0;
+	fake()->hold_flush = false;
+	expect_usable(test, &other);
+	tp_ep_free(&other);
+	KUNIT_EXPECT_EQ(test, dat_rmr_free(m.rmr), DAT_SUCCESS);
+	m.rmr = DAT_HANDLE_NULL;
+	KUNIT_EXPECT_TRUE(test, mem_lmr_goes(m.lmr));
+	m.lmr = DAT_HANDLE_NULL;
+}
+
+static void C_57_the_device_leaves_while_an_EP_is_freed(struct kunit *test)
+{
+	struct fake_qp *qp = tp_qp(&m.ep);
+	struct kdapl_ia *ia = m.env->ia;
+
+	kdapl_clauses(test, "C-57 C-36");
+	post_all(test);
+	fake()->hold_flush = true;
+	tp_start(&freeing, free_ep);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(qp->state) == IB_QPS_ERR));
+	tp_start(&leaving, unplug);
+	/* Either it waits for the queue, or it has taken the MRs away */
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(waitqueue_active(&ia->wait)));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(fake()->misuses), 0);
+	KUNIT_EXPECT_FALSE(test, completion_done(&freeing.done));
+	KUNIT_EXPECT_FALSE(test, completion_done(&leaving.done));
+	fake_release(fake(), qp);
+	KUNIT_ASSERT_TRUE(test, tp_finish(&freeing));
+	KUNIT_ASSERT_TRUE(test, tp_finish(&leaving));
+	KUNIT_EXPECT_EQ(test, atomic_read(&fake()->live), 0);
+}
+
+static int lost_init(struct kunit *test)
+{
+	return mem_setup(test, &m);
+}
+
+static void lost_exit(struct kunit *test)
+{
+	mem_done(test, &m);
+}
+
+static struct kunit_case lost_cases[] = {
+	KUNIT_CASE(P3_a_failed_device_keeps_the_requests),
+	KUNIT_CASE(C_57_the_device_leaves_while_an_EP_is_freed),
+	{}
+};
+
+static struct kunit_suite lost_suite = {
+	.name = "kdapl_rmr_lost",
+	.init = lost_init,
+	.exit = lost_exit,
+	.test_cases = lost_cases,
+};
+
+kunit_test_suite(lost_suite);
