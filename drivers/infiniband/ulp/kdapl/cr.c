@@ -140,8 +140,8 @@ void kdapl_cr_setup(struct kdapl_cr *cr, struct kdapl_psp *psp)
 /* ---- consumption ------------------------------------------------------- */
 
 /*
- * Memory of a CR is used again at once, so the object that we got may be the
- * next one at the same place: compare again, now that it cannot go.
+ * Memory of a CR is used again at once, so that the object that is found may be
+ * the next one at the same place: kdapl_obj_get() looks twice.
  */
 static struct kdapl_cr *kdapl_cr_get(DAT_CR_HANDLE handle)
 {

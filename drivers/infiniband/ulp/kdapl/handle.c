@@ -215,15 +215,24 @@ struct kdapl_obj *kdapl_obj_get_any(DAT_HANDLE handle)
  */
 struct kdapl_obj *kdapl_obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 {
-	struct kdapl_obj *obj;
+	struct kdapl_obj *obj, *again = NULL;
 
 	rcu_read_lock();
 	obj = kdapl_obj_lookup(handle, type);
 	if (obj && !refcount_inc_not_zero(&obj->ref))
 		obj = NULL;
+	if (obj) {
+		/*
+		 * The memory of a connection request may have a new owner by now,
+		 * who may not be in the table yet: look again, with the reference.
+		 * Pairs with the full barrier of the cmpxchg that takes an object
+		 * out of the table.
+		 */
+		smp_rmb();
+		again = kdapl_obj_lookup(handle, type);
+	}
 	rcu_read_unlock();
-	/* The memory of a connection request may have a new owner by now */
-	if (obj && READ_ONCE(obj->handle) != (unsigned long)handle) {
+	if (obj && again != obj) {
 		kdapl_obj_put(obj);
 		obj = NULL;
 	}
