@@ -1,0 +1,664 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The claim and the baton of an EVD, and the silent way (event.c, event.h,
+ * event_queue.h, event_policy.c).
+ *
+ * Functions have the names of the sources without "kdapl_evd_". Every access to
+ * evd->claim, evd->incoming, and what the straight way reads without the lock, is
+ * a step of its own; what only the holder of evd->lock sees is done in one step.
+ * Barriers are modelled by what they forbid: where one is taken out, the access
+ * that it held back is made on its other side.
+ *
+ * Events have numbers; 1 and 2 are completions of one CQ, 3 of another, 4 comes
+ * from elsewhere (dat_evd_post_se()). All ask for an upcall. BUDGET is 1 instead
+ * of 64, so that the baton is passed on.
+ *
+ * Who takes part:
+ *   BATON      CQs, the deferred deliverer, a software event; policy SINGLE
+ *   DEQUEUE    CQs, the deferred deliverer, a Consumer who dequeues
+ *   SILENT     CQs on a silent EVD, while the policy becomes SINGLE
+ *   FLIP       CQs, while the policy goes to DISABLE and comes back
+ *   CHANGE     CQs, while the upcall is replaced, twice
+ *   TEARDOWN   CQs, while the upcall is torn down and waited for
+ *   EPFREE     CQs, while the EP of the first is freed
+ *
+ * What must hold: one upcall at a time, with both halves of one upcall; each
+ * event handed over once, those of a CQ in order; none left while the policy
+ * asks for an upcall; none after TEARDOWN has returned, nor with an event of an
+ * EP that is freed; who waits is woken.
+ *
+ * What can be taken out is told at its place: #ifdef.
+ */
+#define CL_BATON	1
+#define CL_QUEUED	2
+#define CL_INHIBIT	4
+#define CL_WAITER	8
+#define CL_PASSED	16
+#define CL_SILENT	32
+
+#define DISABLE		0
+#define SINGLE		1
+
+#define NEV	4
+#ifndef BUDGET
+#define BUDGET	1
+#endif
+
+byte claim;
+bool locked;
+bool work;			/* queued */
+byte policy = SINGLE;
+
+/* evd->lock */
+chan queue = [NEV] of { byte };
+byte nnotify;
+bool notify[NEV + 1];
+bool has_next;
+byte next_upcall;
+
+byte incoming;			/* youngest, 0: none */
+byte nxt[NEV + 1];
+
+byte func = 1, data = 1;	/* evd->upcall, two words */
+byte cur_ep;
+byte upcalls;			/* running now */
+byte running_ep;		/* whose event the upcall has */
+byte given[NEV + 1];		/* handed over how often */
+bool torn;			/* TEARDOWN has returned */
+bool ep_freed;
+bool dropping;			/* somebody is between BATON and unlock */
+bool woken;
+bool drained;			/* the CQ of EP 1 has nothing more to say */
+byte finished;
+
+#define EP_OF(e)	((e) <= 2 -> 1 : ((e) == 3 -> 2 : 0))
+
+#define LOCK	atomic { !locked -> locked = true }
+#define UNLOCK	locked = false
+#define OR(bits)	claim = claim | (bits)
+#define ANDNOT(bits)	claim = claim & (255 - (bits))
+
+/* ---- event_queue.h ---- */
+
+/* Under the lock; leaves the youngest pushed in g until it is linked */
+inline link_gathered()
+{
+	d_step {
+		do
+		:: g == 0 -> break
+		:: g != 0 ->
+			/* The oldest first */
+			x = g; y = 0;
+			do
+			:: nxt[x] != 0 -> y = x; x = nxt[x]
+			:: else -> break
+			od;
+			queue!x;
+			nnotify = nnotify + notify[x];
+			if
+			:: y != 0 -> nxt[y] = 0
+			:: else -> g = 0
+			fi
+		od;
+		x = 0; y = 0
+	};
+	OR(CL_QUEUED)
+}
+
+inline gather()
+{
+	if
+	:: incoming == 0
+	:: else ->
+#ifdef NO_XCHG
+		/* Read and cleared in two steps */
+		g = incoming;
+		incoming = 0;
+#else
+		atomic { g = incoming; incoming = 0 };
+#endif
+		link_gathered()
+	fi
+}
+
+#define OWES	(policy == SINGLE && nnotify > 0)
+
+inline set_inhibit()
+{
+	if
+	:: policy != SINGLE -> OR(CL_INHIBIT | CL_SILENT)
+	:: else ->
+#ifdef NO_SILENT_GATHER
+		/* Nobody looks for what was pushed before */
+		ANDNOT(CL_SILENT);
+#else
+#ifdef SILENT_RELAXED
+		/* The clearing is seen after the look at incoming */
+		c = claim;
+		if
+		:: c & CL_SILENT -> gather()
+		:: else
+		fi;
+		ANDNOT(CL_SILENT);
+#else
+		atomic { c = claim; ANDNOT(CL_SILENT) };
+		if
+		:: c & CL_SILENT -> gather()
+		:: else
+		fi;
+#endif
+#endif
+		if
+#ifdef NO_NEXT_INHIBIT
+		/* The straight way is opened while an upcall waits to take over */
+		:: true -> ANDNOT(CL_INHIBIT)
+#else
+		:: !has_next -> ANDNOT(CL_INHIBIT)
+		:: has_next -> OR(CL_INHIBIT)
+#endif
+		fi
+	fi
+}
+
+inline apply_next()
+{
+	if
+	:: has_next ->
+		has_next = false;
+#ifdef NO_MB
+		/* The pair is seen after INHIBIT is gone */
+		set_inhibit();
+		func = next_upcall;
+		data = next_upcall
+#else
+		func = next_upcall;
+		data = next_upcall;
+		set_inhibit()
+#endif
+	:: else
+	fi
+}
+
+/* Copies the event out, gives the slot back */
+inline fill(e)
+{
+	given[e]++;
+	assert(given[e] == 1);
+	/* In the order of its CQ */
+	assert(e != 2 || given[1] == 1)
+}
+
+/* Takes the oldest event, now e; its place in the order is decided here */
+inline unlink()
+{
+	d_step { queue?e; nnotify = nnotify - notify[e]; fill(e) };
+	if
+	:: empty(queue) -> ANDNOT(CL_QUEUED)
+	:: nempty(queue)
+	fi
+}
+
+/* ---- event.c ---- */
+
+/* With f and d, the upcall's halves as they were read */
+inline call(ep)
+{
+	cur_ep = ep;
+	d_step {
+		assert(f == d);
+		assert(!torn);
+		assert(!ep_freed || ep != 1);
+		upcalls++;
+		running_ep = ep;
+		assert(upcalls == 1)
+	};
+	/* The Consumer's function */
+	d_step { upcalls--; running_ep = 0 };
+	cur_ep = 0
+}
+
+#define WAKE	if :: claim & CL_WAITER -> woken = true :: else fi
+
+inline drop_baton()
+{
+	apply_next();
+	atomic { c = claim; ANDNOT(CL_BATON); dropping = true };
+	if
+	:: c & CL_WAITER -> woken = true
+	:: else
+	fi
+}
+
+inline deliver(n)
+{
+	budget = n;
+	LOCK;
+	do
+	:: true ->
+		apply_next();
+		if
+		:: !OWES -> drop_baton(); break
+		:: OWES && budget == 0 ->
+			OR(CL_PASSED);
+#ifndef NO_PASS_WORK
+			work = true;
+#endif
+			break
+		:: OWES && budget > 0 -> budget--
+		fi;
+		f = func; d = data;
+		unlink();
+#ifndef CUR_EP_LATE
+		cur_ep = EP_OF(e);
+#endif
+		UNLOCK;
+		call(EP_OF(e));
+		LOCK;
+		WAKE
+	od;
+	atomic { UNLOCK; dropping = false };
+	e = 0
+}
+
+/* kdapl_evd_work(): the deferred deliverer */
+active proctype deferred()
+{
+	byte e, g, x, y, c, f, d, budget;
+	bool mine;
+
+end:
+	do
+	:: atomic { work -> work = false };
+		LOCK;
+		mine = false;
+		if
+		:: claim & CL_PASSED -> ANDNOT(CL_PASSED); mine = true
+		:: else ->
+			if
+			:: OWES ->
+				atomic { mine = !(claim & CL_BATON); OR(CL_BATON) }
+			:: else
+			fi
+		fi;
+		UNLOCK;
+		if
+		:: mine -> deliver(BUDGET)
+		:: else
+		fi
+	od
+}
+
+inline append(ev)
+{
+	gather();
+	d_step { queue!ev; nnotify = nnotify + notify[ev] };
+#ifdef APPEND_READS_FIRST
+	/* Looks at BATON before it sets QUEUED */
+	c = claim;
+	OR(CL_QUEUED)
+#else
+	atomic { c = claim; OR(CL_QUEUED) }
+#endif
+}
+
+/* In a done callback */
+inline queue_done(ev)
+{
+	mine = false;
+	LOCK;
+	append(ev);
+	if
+	:: !(c & CL_BATON) && policy == SINGLE -> OR(CL_BATON); mine = true
+	:: else
+	fi;
+	UNLOCK;
+	if
+	:: mine -> deliver(BUDGET + 1)
+	:: else
+	fi
+}
+
+/* Elsewhere */
+inline queue_other(ev)
+{
+	LOCK;
+	append(ev);
+	if
+	:: !(c & CL_BATON) && policy == SINGLE ->
+#ifndef NO_WORK
+		work = true
+#else
+		skip
+#endif
+	:: else
+	fi;
+	UNLOCK
+}
+
+inline pushed_late()
+{
+	mine = false;
+	LOCK;
+	gather();
+	if
+	:: OWES -> atomic { mine = !(claim & CL_BATON); OR(CL_BATON) }
+	:: else
+	fi;
+	UNLOCK;
+	if
+	:: mine -> deliver(BUDGET)
+	:: else
+	fi
+}
+
+inline push(ev)
+{
+	x = incoming;
+	do
+	:: nxt[ev] = x;
+		atomic {
+			if
+#ifdef PUSH_PLAIN
+			/* A store instead of the cmpxchg */
+			:: true -> incoming = ev; x = 0; break
+#else
+			:: incoming == x -> incoming = ev; x = 0; break
+			:: else -> x = incoming
+#endif
+			fi
+		}
+	od;
+#ifndef NO_LATE
+#ifndef PUSH_RELAXED
+	/* Without the barrier: what was read before the push was seen */
+	c = claim;
+#endif
+	if
+	:: !(c & CL_SILENT) -> pushed_late()
+	:: else
+	fi
+#endif
+}
+
+inline complete(ev)
+{
+#ifdef NO_ACQUIRE
+	/* The upcall is read before the baton is there */
+	f = func; d = data;
+#endif
+	atomic {
+		mine = (claim == 0);
+		if
+		:: mine -> claim = CL_BATON
+		:: else
+		fi
+	};
+	if
+	:: !mine -> queue_done(ev)
+	:: else ->
+		d_step { fill(ev) };
+#ifndef NO_ACQUIRE
+		f = func;
+		d = data;
+#endif
+#ifdef NO_RELEASE
+		/* The end of the upcall is seen after the baton is free */
+		cur_ep = EP_OF(ev);
+		d_step {
+			assert(f == d && !torn && (!ep_freed || EP_OF(ev) != 1));
+			upcalls++;
+			assert(upcalls == 1)
+		};
+#else
+		call(EP_OF(ev));
+#endif
+#ifdef RELEASE_PLAIN
+		/* Lets the baton go, whatever else stands in claim */
+		atomic { ANDNOT(CL_BATON); mine = true };
+#else
+		atomic {
+			mine = (claim == CL_BATON);
+			if
+			:: mine -> claim = 0
+			:: else
+			fi
+		};
+#endif
+#ifdef NO_RELEASE
+		d_step { upcalls--; cur_ep = 0 };
+#endif
+		if
+		:: !mine -> deliver(BUDGET)
+		:: else
+		fi
+	fi
+}
+
+/* complete.c, kdapl_hand_over() */
+inline hand_over(ev)
+{
+	c = claim;
+	if
+	:: c & CL_SILENT -> push(ev)
+	:: else -> complete(ev)
+	fi
+}
+
+/* ---- who takes part ---- */
+
+proctype cq(byte from, to)
+{
+	byte e, g, x, y, c, f, d, budget, ev;
+	bool mine;
+
+	ev = from;
+	do
+	:: ev <= to -> hand_over(ev); ev++
+	:: else -> break
+	od;
+	atomic { finished++; drained = drained || from == 1; ev = 0 }
+}
+
+proctype other(byte ev)
+{
+	byte g, x, y, c;
+
+	queue_other(ev);
+	finished++
+}
+
+/* dat_evd_dequeue() */
+proctype consumer()
+{
+	byte e, g, x, y;
+
+	LOCK;
+	if
+	:: empty(queue) -> gather()
+	:: nempty(queue)
+	fi;
+	if
+	:: nempty(queue) -> unlink()
+	:: empty(queue)
+	fi;
+	UNLOCK;
+	atomic { finished++; e = 0 }
+}
+
+/* kdapl_evd_modify(); upcall 0: the present one. INVOC_ANY */
+inline modify(pol, upcall)
+{
+	LOCK;
+	policy = pol;
+	if
+	:: upcall != 0 -> next_upcall = upcall; has_next = true
+	:: else
+	fi;
+	set_inhibit();
+#ifdef APPLY_ALWAYS
+	/* Not asking whether somebody holds the baton */
+	apply_next();
+#else
+	if
+	:: !(claim & CL_BATON) -> apply_next()
+	:: else
+	fi;
+#endif
+	/* kdapl_evd_mark_all() */
+	gather();
+	if
+	:: OWES || has_next -> work = true
+	:: else
+	fi;
+	UNLOCK
+}
+
+/* wait_event(): announce, look, sleep */
+inline wait_event(cond)
+{
+	do
+	:: true ->
+		woken = false;
+		if
+		:: cond -> break
+		:: else -> (woken)
+		fi
+	od
+}
+
+inline wait_begin()
+{
+	LOCK;
+#ifndef NO_WAITER
+	OR(CL_WAITER);
+#endif
+	UNLOCK
+}
+
+inline wait_end()
+{
+#ifdef NO_END_LOCK
+	ANDNOT(CL_WAITER);
+#else
+	LOCK;
+	ANDNOT(CL_WAITER);
+#endif
+	/* Who woke us is through with the EVD */
+	assert(!dropping);
+#ifndef NO_END_LOCK
+	UNLOCK
+#endif
+}
+
+proctype changer()
+{
+	byte g, x, y, c, n;
+
+#ifdef SILENT
+	modify(SINGLE, 0);
+#endif
+#ifdef FLIP
+	modify(DISABLE, 0);
+	modify(SINGLE, 0);
+#endif
+#ifdef CHANGE
+	modify(SINGLE, 2);
+	modify(SINGLE, 3);
+#endif
+#ifdef TEARDOWN
+	modify(DISABLE, 0);
+#ifndef NO_IDLE
+	wait_begin();
+	wait_event(!(claim & CL_BATON));
+	wait_end();
+#endif
+	torn = true;
+#endif
+#ifdef EPFREE
+	/* dat_ep_free(): drained, so that its CQ has nothing more to say */
+	(drained);
+	/* kdapl_evd_take_back() */
+	LOCK;
+	gather();
+	n = len(queue);
+	do
+	:: n > 0 ->
+		d_step {
+			n--;
+			queue?x;
+			if
+			:: EP_OF(x) == 1 -> nnotify = nnotify - notify[x]; given[x]++
+			:: else -> queue!x
+			fi;
+			x = 0
+		}
+	:: else -> break
+	od;
+	if
+	:: empty(queue) -> ANDNOT(CL_QUEUED)
+	:: nempty(queue)
+	fi;
+	UNLOCK;
+#ifndef NO_WAIT_EP
+	wait_begin();
+	wait_event(cur_ep != 1);
+	wait_end();
+#endif
+	assert(running_ep != 1);
+	ep_freed = true;
+#endif
+	finished++
+}
+
+/* When nothing else can run */
+proctype judge(byte all)
+{
+	byte i, g;
+
+	timeout;
+	assert(finished == all);
+	assert(!(claim & (CL_BATON | CL_PASSED | CL_WAITER)) && !work && !has_next);
+	if
+	:: policy == SINGLE ->
+		assert(empty(queue) && incoming == 0 && nnotify == 0 && claim == 0)
+	:: else
+	fi;
+	/* Each was handed over once, or lies there */
+	g = incoming;
+	do
+	:: g != 0 -> given[g]++; g = nxt[g]
+	:: else -> break
+	od;
+	do
+	:: nempty(queue) -> queue?g; given[g]++
+	:: empty(queue) -> break
+	od;
+	i = 1;
+	do
+	:: i <= NEV -> assert(given[i] == 1 || !notify[i]); i++
+	:: else -> break
+	od
+}
+
+init {
+	atomic {
+		notify[1] = true;
+		notify[2] = true;
+		notify[3] = true;
+#ifdef SILENT
+		policy = DISABLE;
+		claim = CL_INHIBIT | CL_SILENT;
+#endif
+		run cq(1, 2);
+		run cq(3, 3);
+#if defined(BATON)
+		notify[4] = true;
+		run other(4);
+#elif defined(DEQUEUE)
+		run consumer();
+#else
+		run changer();
+#endif
+		run judge(3)
+	}
+}

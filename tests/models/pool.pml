@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The index stack of free slots (pool.h): kdapl_pool_take(), kdapl_pool_put().
+ *
+ * PROCS CPUs take and put slots of one pool in any order, each at most TURNS of
+ * each. Loads of the head and of a slot's link, and the cmpxchg, are steps of
+ * their own. Plain stores (the word and the link of a slot) lie in a store
+ * buffer of their CPU until a barrier of that CPU, or for as long as they like:
+ * so a barrier that is taken out is missed, which it would not be if memory
+ * were in order. A CPU sees its own stores at once.
+ *
+ * A word is tag * 4 + slot; slot 3 is the end of the stack. Tags count as far as
+ * the run goes and do not wrap.
+ *
+ * What must hold: a slot has one owner at most; at the end all are on the stack,
+ * once.
+ *
+ * What can be taken out:
+ *   NO_TAG        the tag does not count up
+ *   TAKE_BLIND    take stores the head instead of comparing it
+ *   HEAD_TWICE    take reads the head twice (no READ_ONCE)
+ *   LINK_LATE     put links the slot after it has become the head
+ *   LINK_ONCE     put does not link anew when its cmpxchg failed
+ *   PUT_RELAXED   the cmpxchg of put orders no stores before it
+ * and without harm, because the head proves what was read early:
+ *   TAKE_RELAXED  the cmpxchg of take orders no loads behind it
+ */
+#ifndef PROCS
+#define PROCS	2
+#endif
+#ifndef SLOTS
+#define SLOTS	3
+#endif
+#ifndef TURNS
+#define TURNS	3
+#endif
+#define END	3
+
+byte head = END;
+byte word[SLOTS];		/* in memory */
+byte link[SLOTS];
+byte wbuf[PROCS * SLOTS];	/* in the store buffers; NOTHING: empty */
+byte lbuf[PROCS * SLOTS];
+byte owner[SLOTS];		/* CPU + 1 */
+byte finished;
+
+#define NOTHING		255
+#define AT(cpu, slot)	((cpu) * SLOTS + (slot))
+#define SEEN(mem, buf, cpu, s)	(buf[AT(cpu, s)] != NOTHING -> buf[AT(cpu, s)] : mem[s])
+
+/* One store leaves its buffer */
+inline leave(i)
+{
+	if
+	:: wbuf[i] != NOTHING -> word[(i) % SLOTS] = wbuf[i]; wbuf[i] = NOTHING
+	:: else
+	fi;
+	if
+	:: lbuf[i] != NOTHING -> link[(i) % SLOTS] = lbuf[i]; lbuf[i] = NOTHING
+	:: else
+	fi
+}
+
+/* A full barrier of a CPU */
+inline barrier(cpu)
+{
+	i = 0;
+	do
+	:: i < SLOTS -> leave(AT(cpu, i)); i++
+	:: else -> break
+	od;
+	i = 0
+}
+
+/* The store buffers empty themselves, in no order */
+active proctype memory()
+{
+	byte i;
+end:
+	do
+	:: d_step { wbuf[i] != NOTHING -> word[i % SLOTS] = wbuf[i]; wbuf[i] = NOTHING }
+	:: d_step { lbuf[i] != NOTHING -> link[i % SLOTS] = lbuf[i]; lbuf[i] = NOTHING }
+	:: i = (i + 1) % (PROCS * SLOTS)
+	od
+}
+
+/* kdapl_pool_take() */
+inline take()
+{
+	h = head;
+	done = false;
+	do
+	:: done -> break
+	:: !done && h % 4 == END -> break
+	:: !done && h % 4 != END ->
+		s = h % 4;
+		below = SEEN(link, lbuf, me, s);
+#ifdef HEAD_TWICE
+		h = head;
+#endif
+#ifdef TAKE_RELAXED
+		/* The load of kdapl_pool_put(), made early */
+		early[s] = SEEN(word, wbuf, me, s);
+#endif
+		atomic {
+#ifdef TAKE_BLIND
+			done = true;
+#else
+			done = (head == h);
+#endif
+			h = head;
+			if
+			:: done ->
+				barrier(me);
+				head = below;
+				assert(owner[s] == 0);
+				owner[s] = me + 1;
+				takes++
+			:: else
+			fi
+		}
+	od
+}
+
+/* kdapl_pool_put() of slot s */
+inline put()
+{
+	d_step {
+#ifdef TAKE_RELAXED
+		w = early[s];
+#else
+		w = SEEN(word, wbuf, me, s);
+#endif
+#ifndef NO_TAG
+		w = w + 4;
+#endif
+		wbuf[AT(me, s)] = w;
+		puts++
+	}
+	h = head;
+	done = false;
+#ifndef LINK_LATE
+	lbuf[AT(me, s)] = h;
+#endif
+	do
+	:: done -> break
+	:: !done ->
+		atomic {
+			done = (head == h);
+			if
+			:: done ->
+#ifndef PUT_RELAXED
+				barrier(me);
+#endif
+				head = w;
+				owner[s] = 0
+			:: else -> h = head
+			fi
+		}
+#if !defined(LINK_ONCE) && !defined(LINK_LATE)
+		if
+		:: !done -> lbuf[AT(me, s)] = h
+		:: else
+		fi
+#endif
+	od
+#ifdef LINK_LATE
+	lbuf[AT(me, s)] = h
+#endif
+}
+
+proctype cpu(byte me)
+{
+	byte takes, puts, s, h, below, w, i;
+	bool done;
+#ifdef TAKE_RELAXED
+	byte early[SLOTS];
+#endif
+
+	do
+	:: takes < TURNS -> take()
+	:: takes == TURNS && puts == takes -> break
+	:: owner[0] == me + 1 -> s = 0; put()
+	:: SLOTS > 1 && owner[1 % SLOTS] == me + 1 -> s = 1; put()
+	:: SLOTS > 2 && owner[2 % SLOTS] == me + 1 -> s = 2; put()
+	od;
+	finished++
+}
+
+/* All are on the stack, once */
+proctype judge()
+{
+	byte i, s, n;
+
+	finished == PROCS;
+	d_step {
+		i = 0;
+		do
+		:: i < PROCS * SLOTS -> leave(i); i++
+		:: else -> break
+		od;
+		s = head % 4;
+		do
+		:: s == END -> break
+		:: s != END && n > SLOTS -> break
+		:: else -> n++; s = link[s] % 4
+		od;
+		assert(n == SLOTS)
+	}
+}
+
+init {
+	byte i;
+
+	d_step {
+		do
+		:: i < PROCS * SLOTS -> wbuf[i] = NOTHING; lbuf[i] = NOTHING; i++
+		:: else -> break
+		od;
+		i = 0;
+		do
+		:: i < SLOTS -> word[i] = i; link[i] = head; head = word[i]; i++
+		:: else -> break
+		od;
+		i = 0
+	}
+	atomic {
+		do
+		:: i < PROCS -> run cpu(i); i++
+		:: else -> break
+		od;
+		run judge()
+	}
+}
