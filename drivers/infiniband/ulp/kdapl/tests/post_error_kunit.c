@@ -331,6 +331,43 @@ static void P5_refused_by_verbs_leaves_nothing(struct kunit *test)
 	kdapl_clauses(test, "G-01");
 }
 
+/* What the straight way leaves to the other: no segments, an invalidation */
+static DAT_RETURN post_other(enum tp_call call, u64 cookie)
+{
+	struct tp_args args;
+
+	tp_args(env, &ep, call == TP_RECV ? TP_SEND : call, &args);
+	args.cookie.as_64 = cookie;
+	if (call == TP_RECV)
+		return dat_ep_post_send_with_invalidate(ep.handle, 1, args.segs, args.cookie, 0,
+							DAT_TRUE, 0x7700);
+	args.n = 0;
+	args.target.segment_length = 0;
+	return tp_post(call, &args);
+}
+
+static void P5_refused_by_verbs_on_the_other_way(struct kunit *test)
+{
+	static const enum tp_call calls[] = { TP_SEND, TP_WRITE, TP_READ, TP_RECV };
+	u32 i, posts = env->fake->posts;
+
+	kdapl_clauses(test, "G-01");
+	for (i = 0; i < ARRAY_SIZE(calls); i++) {
+		fake_refuse(env->fake, -EINVAL, 1);
+		TP_EXPECT_TYPE(test, post_other(calls[i], i), DAT_INTERNAL_ERROR);
+		fake_refuse(env->fake, -ENOMEM, 1);
+		TP_EXPECT_TYPE(test, post_other(calls[i], i), DAT_INSUFFICIENT_RESOURCES);
+		KUNIT_EXPECT_EQ(test, env->fake->posts, posts + i);
+		KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->sq.pool), TP_DEPTH - i);
+		KUNIT_EXPECT_EQ(test, post_other(calls[i], i), DAT_SUCCESS);
+	}
+	for (i = 0; i < ARRAY_SIZE(calls); i++) {
+		KUNIT_EXPECT_EQ(test, tp_events(ep.request_evd), i);
+		KUNIT_EXPECT_TRUE(test, tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0));
+	}
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), ARRAY_SIZE(calls));
+}
+
 /* An unsignalled request that is refused leaves the run as it was (6.8) */
 static void P5_refused_unsignalled_request_is_not_in_the_run(struct kunit *test)
 {
@@ -429,6 +466,7 @@ static struct kunit_case post_error_cases[] = {
 	KUNIT_CASE_PARAM(step_4_0_decides_before_all_later_ones, row_gen),
 	KUNIT_CASE(step_4_0_all_faults_peeled_off),
 	KUNIT_CASE(P5_refused_by_verbs_leaves_nothing),
+	KUNIT_CASE(P5_refused_by_verbs_on_the_other_way),
 	KUNIT_CASE(P5_refused_unsignalled_request_is_not_in_the_run),
 	KUNIT_CASE(G_35_bad_handles),
 	{}
