@@ -24,6 +24,7 @@ static void E_40_dequeue_on_empty_leaves_the_output_alone(struct kunit *test)
 	struct evt *evt = test->priv;
 	DAT_EVENT event, before;
 
+	kdapl_clauses(test, "E-40");
 	memset(&event, 0xa5, sizeof(event));
 	memcpy(&before, &event, sizeof(event));
 	KUNIT_EXPECT_EQ(test, DAT_GET_TYPE(dat_evd_dequeue(handle_of(evt), &event)),
@@ -52,6 +53,7 @@ static void events_come_out_in_order_whatever_their_kind(struct kunit *test)
 	DAT_EVENT event;
 	u64 i;
 
+	kdapl_clauses(test, "E-32 E-36");
 	for (i = 1; i <= 10; i++) {
 		if (i % 2)
 			evt_dto(evt, i, i % 3);
@@ -89,6 +91,7 @@ static void E_21_full_ring_refuses_software_events_and_no_others(struct kunit *t
 	struct evt *evt = test->priv;
 	u64 i;
 
+	kdapl_clauses(test, "E-20 E-21");
 	for (i = 0; i < EVT_QLEN; i++)
 		KUNIT_ASSERT_EQ(test, evt_post_se(evt, i), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, DAT_GET_TYPE(evt_post_se(evt, 999)), DAT_QUEUE_FULL);
@@ -152,6 +155,7 @@ static void E_23_async_overflow_is_told_once(struct kunit *test)
 	struct evt *evt = test->priv;
 	unsigned int others;
 
+	kdapl_clauses(test, "E-23 E-24");
 	fill_with_async(evt);
 	KUNIT_EXPECT_EQ(test, evt->evd.dropped, 0);
 	post_async(evt, 5000);
@@ -169,6 +173,7 @@ static void E_23_overflow_rearms_when_the_ring_has_been_empty(struct kunit *test
 	unsigned int others, i;
 	DAT_EVENT event;
 
+	kdapl_clauses(test, "E-23");
 	fill_with_async(evt);
 	post_async(evt, 5000);
 	/* Room again, but not empty: a further overflow is not told */
@@ -211,6 +216,7 @@ static void async_events_notify_from_elsewhere(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 
+	kdapl_clauses(test, "E-17");
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
 	post_async(evt, 1);
 	evt_settle(evt);
@@ -249,6 +255,7 @@ static void C_36_take_back_leaves_the_others_in_order(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 
+	kdapl_clauses(test, "C-36");
 	queue_of(evt, 0, 1, true);
 	queue_of(evt, 1, 2, true);
 	evt_post_se(evt, 3);
@@ -274,6 +281,7 @@ static void C_36_take_back_of_all_leaves_a_working_queue(struct kunit *test)
 	struct evt *evt = test->priv;
 	u64 i;
 
+	kdapl_clauses(test, "C-36");
 	for (i = 0; i < 5; i++)
 		queue_of(evt, 0, i, true);
 	KUNIT_EXPECT_EQ(test, kdapl_evd_take_back(&evt->evd, evt->ep[0]), 5);
@@ -311,6 +319,7 @@ static void E_09_change_in_the_upcall_counts_from_the_next_one(struct kunit *tes
 	struct evt *evt = test->priv;
 	u64 i;
 
+	kdapl_clauses(test, "E-09");
 	evt->hook = hook_replaces;
 	for (i = 1; i <= 4; i++)
 		evt_dto(evt, i, true);
@@ -339,6 +348,7 @@ static void E_09_DISABLE_in_the_upcall_ends_the_turn(struct kunit *test)
 	struct evt *evt = test->priv;
 	u64 i;
 
+	kdapl_clauses(test, "E-09 E-04");
 	evt->hook = hook_disables;
 	for (i = 1; i <= 4; i++)
 		evt_dto(evt, i, true);
@@ -356,6 +366,7 @@ static void E_11_SAME_keeps_function_and_data(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 
+	kdapl_clauses(test, "E-11");
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
 	KUNIT_EXPECT_EQ(test, kdapl_evd_modify(&evt->evd, DAT_UPCALL_DISABLE, DAT_UPCALL_SAME,
 					       DAT_UPCALL_INVOC_NEW), 0);
@@ -373,6 +384,7 @@ static void E_06_policy_without_function_is_refused(struct kunit *test)
 	struct evt *evt = test->priv;
 	DAT_UPCALL_OBJECT none = DAT_UPCALL_NULL;
 
+	kdapl_clauses(test, "E-06");
 	KUNIT_EXPECT_LT(test, kdapl_evd_modify(&evt->evd, DAT_UPCALL_SINGLE_INSTANCE, NULL,
 					       DAT_UPCALL_INVOC_NEW), 0);
 	KUNIT_EXPECT_LT(test, kdapl_evd_modify(&evt->evd, DAT_UPCALL_NOTIFY, &none,
@@ -393,6 +405,7 @@ static void C_59_the_upcall_knows_where_it_is(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 
+	kdapl_clauses(test, "C-59");
 	evt->hook = hook_in_upcall;
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
 	evt_dto(evt, 1, true);
@@ -473,6 +486,7 @@ static void E_05_TEARDOWN_waits_for_the_running_upcall(struct kunit *test)
 	struct waiter w = { .evt = evt };
 	struct task_struct *thread;
 
+	kdapl_clauses(test, "E-05");
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs two CPUs");
 	KUNIT_ASSERT_TRUE(test, start_lingering(evt, evt_slot(evt, 0, 1, true)));
@@ -498,6 +512,7 @@ static void C_36_ep_free_waits_for_an_upcall_with_its_event(struct kunit *test)
 	struct waiter w = { .evt = evt, .ep = evt->ep[0] };
 	struct task_struct *thread;
 
+	kdapl_clauses(test, "C-36");
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs two CPUs");
 	KUNIT_ASSERT_TRUE(test, start_lingering(evt, evt_slot(evt, 0, 1, true)));
@@ -516,6 +531,7 @@ static void DISABLE_lets_no_upcall_start_after_it_returned(struct kunit *test)
 	struct evt *evt = test->priv;
 	unsigned int round, calls;
 
+	kdapl_clauses(test, "E-04");
 	for (round = 0; round < 50; round++) {
 		evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_ANY);
 		evt_post_se(evt, round);

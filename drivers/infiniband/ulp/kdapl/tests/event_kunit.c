@@ -8,6 +8,7 @@
  * call, is checked in every test by the fixture's exit.
  */
 #include <linux/kthread.h>
+#include "clause.h"
 #include "event_kunit.h"
 
 /* ---- straight delivery -------------------------------------------------- */
@@ -18,6 +19,7 @@ static void a_completion_is_handed_over_in_the_done_callback(struct kunit *test)
 	DAT_EVENT *event = &evt->rec[0].event;
 	DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
 
+	kdapl_clauses(test, "E-14 G-30");
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
 	evt_dto(evt, 4711, true);
 	KUNIT_ASSERT_EQ(test, evt_calls(evt), 1);
@@ -39,6 +41,7 @@ static void E_10_instance_data_is_passed_unchanged(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 
+	kdapl_clauses(test, "E-10");
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
 	evt_dto(evt, 1, true);
 	KUNIT_EXPECT_EQ(test, evt_post_se(evt, 2), DAT_SUCCESS);
@@ -52,6 +55,7 @@ static void E_07_bottom_halves_are_off_in_every_upcall(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 
+	kdapl_clauses(test, "E-07");
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
 	evt_dto(evt, 1, true);
 	evt_post_se(evt, 2);
@@ -72,6 +76,7 @@ static void E_14_slot_is_free_inside_the_upcall(struct kunit *test)
 	struct evt *evt = test->priv;
 	struct kdapl_slot *slot[2];
 
+	kdapl_clauses(test, "E-14 G-26");
 	/* Both ways: handed over directly, and through the queue */
 	evt->hook = hook_free_slots;
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
@@ -93,6 +98,7 @@ static void E_08a_post_se_upcalls_from_elsewhere(struct kunit *test)
 	struct evt *evt = test->priv;
 	u64 i;
 
+	kdapl_clauses(test, "E-08a E-33");
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
 	for (i = 1; i <= 20; i++)
 		KUNIT_EXPECT_EQ(test, evt_post_se(evt, i), DAT_SUCCESS);
@@ -117,6 +123,7 @@ static void E_08a_no_deadlock_on_a_lock_of_the_upcall(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 
+	kdapl_clauses(test, "E-08a");
 	evt->hook = hook_takes_lock;
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
 	spin_lock_bh(&consumer_lock);
@@ -132,6 +139,7 @@ static void modify_with_ANY_upcalls_from_elsewhere(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 
+	kdapl_clauses(test, "E-08a E-13");
 	evt_dto(evt, 1, true);
 	evt_dto(evt, 2, true);
 	KUNIT_EXPECT_EQ(test, evt_calls(evt), 0);
@@ -148,6 +156,7 @@ static void C_58_queue_outside_done_upcalls_from_elsewhere(struct kunit *test)
 	struct evt *evt = test->priv;
 	struct kdapl_slot *slot = evt_slot(evt, 0, 1, true);
 
+	kdapl_clauses(test, "E-08a C-58");
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
 	evt->caller = current;
 	kdapl_evd_queue(&evt->evd, &slot->ev, false);
@@ -163,6 +172,7 @@ static void E_04_DISABLE_collects_and_ANY_delivers_the_backlog(struct kunit *tes
 {
 	struct evt *evt = test->priv;
 
+	kdapl_clauses(test, "E-04");
 	evt_policy(evt, DAT_UPCALL_DISABLE, DAT_UPCALL_INVOC_NEW);
 	evt_dto(evt, 1, true);
 	evt_post_se(evt, 2);
@@ -178,6 +188,7 @@ static void E_12_NEW_waits_for_the_next_and_hands_over_the_oldest(struct kunit *
 {
 	struct evt *evt = test->priv;
 
+	kdapl_clauses(test, "E-12");
 	evt_post_se(evt, 1);
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
 	evt_settle(evt);
@@ -193,6 +204,7 @@ static void E_13_ANY_needs_no_new_event(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 
+	kdapl_clauses(test, "E-13");
 	evt_post_se(evt, 1);
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_ANY);
 	evt_settle(evt);
@@ -205,6 +217,7 @@ static void E_16_more_events_tells_what_is_queued(struct kunit *test)
 	struct evt *evt = test->priv;
 	u64 i;
 
+	kdapl_clauses(test, "E-16");
 	for (i = 1; i <= 3; i++)
 		evt_dto(evt, i, true);
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_ANY);
@@ -220,6 +233,7 @@ static void E_18_silent_events_come_before_the_notifying_one(struct kunit *test)
 	struct evt *evt = test->priv;
 	u64 i;
 
+	kdapl_clauses(test, "E-18");
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
 	evt_dto(evt, 1, false);
 	evt_dto(evt, 2, false);
@@ -248,6 +262,7 @@ static void E_19_no_upcall_for_what_the_upcall_dequeued(struct kunit *test)
 	struct evt *evt = test->priv;
 	u64 i;
 
+	kdapl_clauses(test, "E-19");
 	evt->hook = hook_drain;
 	for (i = 1; i <= 5; i++)
 		evt_dto(evt, i, true);
@@ -267,6 +282,7 @@ static void E_17_dequeue_of_the_notifying_event_needs_no_upcall(struct kunit *te
 {
 	struct evt *evt = test->priv;
 
+	kdapl_clauses(test, "E-17");
 	evt_post_se(evt, 1);
 	KUNIT_EXPECT_EQ(test, evt_pop(evt), 1);
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_ANY);
@@ -278,6 +294,7 @@ static void E_03_NOTIFY_gives_no_event(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 
+	kdapl_clauses(test, "E-03");
 	evt_policy(evt, DAT_UPCALL_NOTIFY, DAT_UPCALL_INVOC_NEW);
 	evt_dto(evt, 1, true);
 	evt_settle(evt);
@@ -304,6 +321,7 @@ static void E_08b_after_64_events_the_turn_passes(struct kunit *test)
 	struct evt *evt = test->priv;
 	unsigned int here, i;
 
+	kdapl_clauses(test, "E-08b E-17");
 	for (i = 0; i < 200; i++)
 		KUNIT_ASSERT_EQ(test, evt_post_se(evt, i), DAT_SUCCESS);
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
@@ -339,6 +357,7 @@ static void E_08b_an_endless_stream_leaves_the_softirq(struct kunit *test)
 	struct evt *evt = test->priv;
 	unsigned int here, i;
 
+	kdapl_clauses(test, "E-08b");
 	evt->hook = hook_feeds;
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
 	evt_dto(evt, 0, true);
@@ -416,6 +435,7 @@ static void E_02_two_producers_one_upcall_at_a_time(struct kunit *test)
 	struct producer p[2] = { { .evt = evt, .which = 0 }, { .evt = evt, .which = 1 } };
 	unsigned int i, soft = 0, next[2] = { };
 
+	kdapl_clauses(test, "E-02 E-17 E-33 E-36");
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
 	run_producers(test, p, 2);
 	evt_settle(evt);
@@ -456,6 +476,7 @@ static void E_41_dequeue_and_upcall_share_without_loss(struct kunit *test)
 	struct producer p = { .evt = evt, .which = 0 };
 	struct task_struct *consumer;
 
+	kdapl_clauses(test, "E-41 E-36");
 	consumer = kthread_run(dequeue_thread, evt, "kdapl_test_deq");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, consumer);
 	/* Silent backlog now and then, so that there is something to dequeue */

@@ -68,6 +68,7 @@ static void evd_create_refuses_bad_arguments(struct kunit *test)
 	u32 dto = DAT_EVD_DTO_FLAG;
 	DAT_EVD_HANDLE evd;
 
+	kdapl_clauses(test, "E-01 E-06");
 	TP_EXPECT_TYPE(test, dat_evd_kcreate(NULL, 8, DAT_UPCALL_DISABLE, NULL, dto, &evd),
 		       DAT_INVALID_HANDLE);
 	TP_EXPECT_TYPE(test, evd_create(0, DAT_UPCALL_DISABLE, NULL, dto, &evd),
@@ -101,6 +102,7 @@ static void E_44_query_tells_what_is_so(struct kunit *test)
 	DAT_EVD_PARAM param;
 	DAT_EVD_HANDLE evd;
 
+	kdapl_clauses(test, "E-44 E-11");
 	KUNIT_ASSERT_EQ(test, evd_create(5, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
 					 DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG, &evd),
 			DAT_SUCCESS);
@@ -132,6 +134,7 @@ static void modify_refuses_bad_arguments(struct kunit *test)
 	DAT_UPCALL_OBJECT none = DAT_UPCALL_NULL;
 	DAT_EVD_HANDLE evd;
 
+	kdapl_clauses(test, "E-01 E-06");
 	KUNIT_ASSERT_EQ(test, evd_create(5, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG, &evd),
 			DAT_SUCCESS);
 	TP_EXPECT_TYPE(test, dat_evd_modify_upcall(NULL, DAT_UPCALL_DISABLE, NULL, 0),
@@ -157,6 +160,7 @@ static void E_30_E_45_an_EVD_and_its_feeders(struct kunit *test)
 	DAT_EVD_HANDLE evd;
 	DAT_EP_ATTR attr;
 
+	kdapl_clauses(test, "E-45");
 	tp_attr(&attr);
 	KUNIT_ASSERT_EQ(test, evd_create(5, DAT_UPCALL_DISABLE, NULL, DAT_EVD_SOFTWARE_FLAG, &evd),
 			DAT_SUCCESS);
@@ -203,6 +207,7 @@ static void C_59_freeing_calls_in_the_upcall_are_refused(struct kunit *test)
 {
 	DAT_UPCALL_OBJECT upcall = upcall_object(freeing_upcall);
 
+	kdapl_clauses(test, "C-59");
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	seen.evd = ep.request_evd;
@@ -246,6 +251,7 @@ static void C_52_access_flags_only_as_needed(struct kunit *test)
 {
 	DAT_EP_ATTR attr;
 
+	kdapl_clauses(test, "C-52");
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, tp_qp(&ep)->access_flags,
 			IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ);
@@ -265,6 +271,7 @@ static void C_31_removal_ends_the_connection_with_its_events(struct kunit *test)
 	DAT_EVENT event;
 	u64 i;
 
+	kdapl_clauses(test, "C-31 C-41");
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	for (i = 0; i < TP_DEPTH; i++) {
@@ -308,6 +315,7 @@ static void C_58_posts_on_a_shell_are_flushed_in_software(struct kunit *test)
 	enum tp_call call;
 	u64 i;
 
+	kdapl_clauses(test, "C-35 C-58 E-08a");
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	fake_dev_unplug(env->fake);
@@ -344,6 +352,7 @@ static void C_58_segments_on_a_shell_are_still_known(struct kunit *test)
 {
 	enum tp_call call;
 
+	kdapl_clauses(test, "C-58");
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	fake_dev_unplug(env->fake);
@@ -366,6 +375,7 @@ static void C_57_nothing_new_on_a_shell(struct kunit *test)
 	DAT_VLEN length;
 	DAT_HANDLE h;
 
+	kdapl_clauses(test, "C-57");
 	fake_dev_unplug(env->fake);
 	TP_EXPECT_TYPE(test, dat_pz_create(ia_handle(), &h), DAT_INSUFFICIENT_RESOURCES);
 	TP_EXPECT_TYPE(test, evd_create(8, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG, &h),
