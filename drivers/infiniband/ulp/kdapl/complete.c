@@ -297,21 +297,14 @@ void kdapl_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	kdapl_recv_event(slot->ev.ep, slot, wc);
 }
 
-/**
- * kdapl_srq_recv_done - completion of a receive posted on an SRQ
- * @cq: CQ of the EP that took it
- * @wc: the completion
- *
- * The EP is found by the value of the QP pointer, which may be stale when
- * its drain ran into its bound: then nobody is left to be told, the buffer
- * counts as lost, stays outstanding, and dat_srq_free returns it.
- *
- * Context: softirq; or any, from a solicited CQ's poller.
+/*
+ * The EP that took the buffer is found by the value of the QP pointer, which
+ * may be stale when its drain ran into its bound: then nobody is left to be
+ * told, the buffer counts as lost, stays outstanding, and dat_srq_free returns it.
  */
-void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc)
+static __always_inline void kdapl_srq_recv_event(struct kdapl_srq *srq, struct kdapl_slot *slot,
+						 struct ib_wc *wc)
 {
-	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
-	struct kdapl_srq *srq = container_of(slot->pool, struct kdapl_srq, pool);
 	struct hlist_node *node;
 	struct kdapl_ep *ep;
 
@@ -329,6 +322,34 @@ void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	atomic64_inc(&srq->lost);
 out:
 	kdapl_done_unlock();
+}
+
+/**
+ * kdapl_srq_recv_done - completion of a receive posted on an SRQ
+ * @cq: CQ of the EP that took it
+ * @wc: the completion
+ *
+ * Context: softirq; or any, from a solicited CQ's poller.
+ */
+void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
+
+	kdapl_srq_recv_event(container_of(slot->pool, struct kdapl_srq, pool), slot, wc);
+}
+
+/**
+ * kdapl_srq_more_done - likewise, in a slot that the SRQ was not made with
+ * @cq: CQ of the EP that took it
+ * @wc: the completion
+ *
+ * Context: softirq; or any, from a solicited CQ's poller.
+ */
+void kdapl_srq_more_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
+
+	kdapl_srq_recv_event(container_of(slot->pool, struct kdapl_srq_more, pool)->srq, slot, wc);
 }
 
 /* What the state lets through: contract 4.13 */

@@ -256,7 +256,11 @@ static void show_srq(struct seq_file *m, struct kdapl_obj *obj)
 	seq_printf(m, " state=%s eps=%d low_watermark=%u",
 		   name_of(srq_states, ARRAY_SIZE(srq_states), READ_ONCE(srq->state)),
 		   atomic_read(&obj->users), READ_ONCE(srq->low_watermark));
-	show_pool(m, "recvs", &srq->pool);
+	/* Its slots may be in several pools */
+	seq_printf(m, " recvs=%u/%u/%u/%u", READ_ONCE(srq->depth),
+		   kdapl_srq_count(srq, KDAPL_SLOT_FREE) - READ_ONCE(srq->nheld),
+		   kdapl_srq_count(srq, KDAPL_SLOT_POSTED),
+		   kdapl_srq_count(srq, KDAPL_SLOT_DONE));
 	seq_printf(m, " lost=%lld\n", atomic64_read(&srq->lost));
 }
 

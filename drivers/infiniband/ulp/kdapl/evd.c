@@ -220,6 +220,54 @@ DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle, DAT_UPCALL_POLICY up
 EXPORT_SYMBOL_GPL(dat_evd_modify_upcall);
 
 /**
+ * dat_evd_resize - change the room of an EVD
+ * @evd_handle:   the EVD
+ * @evd_min_qlen: room for software and asynchronous events from now on, and the
+ *                bound of connection requests that wait
+ *
+ * What is queued stays, in its order, and nothing that arrives meanwhile is
+ * lost. Service points keep the backlog that they were made with: a larger
+ * bound is for those made afterwards, a smaller one is for all, at once.
+ * Source: kDAPL 2.0.
+ *
+ * Context: process.
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @evd_handle names no EVD
+ * * DAT_INVALID_PARAMETER - @evd_min_qlen not positive, or above the IA's
+ *   max_evd_qlen
+ * * DAT_INVALID_STATE - more events are queued, of whatever stream
+ * * DAT_INSUFFICIENT_RESOURCES - memory; the room is as it was
+ */
+DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
+{
+	struct kdapl_obj *obj;
+	DAT_RETURN ret;
+
+	obj = kdapl_obj_get(evd_handle, DAT_HANDLE_TYPE_EVD);
+	if (!obj)
+		return KDAPL_IH_EVD;
+	if (evd_min_qlen <= 0 || evd_min_qlen > obj->ia->attr.max_evd_qlen) {
+		ret = KDAPL_IP(DAT_INVALID_ARG2);
+		goto out;
+	}
+	switch (kdapl_evd_resize(to_kdapl_evd(obj), evd_min_qlen)) {
+	case 0:
+		ret = DAT_SUCCESS;
+		break;
+	case -EBUSY:
+		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
+		break;
+	default:
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	}
+out:
+	kdapl_obj_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_evd_resize);
+
+/**
  * dat_evd_query - ask for the parameters of an EVD
  * @evd_handle: the EVD
  * @mask:       DAT_EVD_FIELD_*
@@ -256,7 +304,7 @@ DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK mask,
 	if (mask & DAT_EVD_FIELD_IA_HANDLE)
 		param->ia_handle = kdapl_obj_handle(&obj->ia->obj);
 	if (mask & DAT_EVD_FIELD_EVD_QLEN)
-		param->evd_qlen = evd->qlen;
+		param->evd_qlen = READ_ONCE(evd->qlen);
 	if (mask & DAT_EVD_FIELD_EVD_FLAGS)
 		param->evd_flags = evd->streams;
 	spin_lock_irqsave(&evd->lock, flags);

@@ -201,7 +201,8 @@ int kdapl_evd_modify(struct kdapl_evd *evd, DAT_UPCALL_POLICY policy,
 		     const DAT_UPCALL_OBJECT *upcall, DAT_UPCALL_FLAG flag);
 void kdapl_evd_notify_all(struct kdapl_evd *evd);
 bool kdapl_evd_in_upcall(struct kdapl_evd *evd);
-/* event.c: process context, these wait for a running upcall */
+/* event_policy.c: process context, the last two wait for a running upcall */
+int kdapl_evd_resize(struct kdapl_evd *evd, u32 qlen);
 void kdapl_evd_wait_idle(struct kdapl_evd *evd);
 void kdapl_evd_wait_ep(struct kdapl_evd *evd, struct kdapl_ep *ep);
 

@@ -9,6 +9,17 @@
 #include <linux/slab.h>
 #include "event_queue.h"
 
+static struct kdapl_ring_event *kdapl_ring_alloc(u32 qlen)
+{
+	struct kdapl_ring_event *ring = kvcalloc(qlen, sizeof(*ring), GFP_KERNEL);
+	u32 i;
+
+	if (ring)
+		for (i = 0; i < qlen; i++)
+			ring[i].next_free = i + 1;
+	return ring;
+}
+
 /**
  * kdapl_evd_setup - make the queue of a new EVD
  * @evd:    zeroed but for the header
@@ -22,13 +33,9 @@
 int kdapl_evd_setup(struct kdapl_evd *evd, u32 qlen, DAT_UPCALL_POLICY policy,
 		    const DAT_UPCALL_OBJECT *upcall)
 {
-	u32 i;
-
-	evd->ring = kvcalloc(qlen, sizeof(*evd->ring), GFP_KERNEL);
+	evd->ring = kdapl_ring_alloc(qlen);
 	if (!evd->ring)
 		return -ENOMEM;
-	for (i = 0; i < qlen; i++)
-		evd->ring[i].next_free = i + 1;
 	evd->qlen = qlen;
 	spin_lock_init(&evd->lock);
 	init_waitqueue_head(&evd->wait);
@@ -54,6 +61,64 @@ void kdapl_evd_cleanup(struct kdapl_evd *evd)
 {
 	kvfree(evd->ring);
 	evd->ring = NULL;
+}
+
+/* Moves what lies in the ring to another, in its place in the queue. evd->lock held */
+static u32 kdapl_ring_move(struct kdapl_evd *evd, struct kdapl_ring_event *ring)
+{
+	struct kdapl_event *ev, *prev = NULL;
+	struct kdapl_ring_event *re;
+	u32 n = 0;
+
+	lockdep_assert_held(&evd->lock);
+	for (ev = evd->head; ev; prev = ev, ev = ev->next) {
+		re = container_of(ev, struct kdapl_ring_event, ev);
+		if ((ev->kind != KDAPL_EV_SOFT && ev->kind != KDAPL_EV_ASYNC) ||
+		    re == &evd->overflow)
+			continue;
+		ring[n] = *re;
+		ev = &ring[n++].ev;
+		if (prev)
+			prev->next = ev;
+		else
+			evd->head = ev;
+		if (!ev->next)
+			evd->tail = ev;
+	}
+	return n;
+}
+
+/**
+ * kdapl_evd_resize - give an EVD another ring
+ * @evd:  the EVD
+ * @qlen: room for software and asynchronous events
+ *
+ * Nobody keeps a pointer to an entry without evd->lock: what is queued can move
+ * while others queue and deliver.
+ *
+ * Context: process.
+ * Return: 0; -ENOMEM; -EBUSY when more events are queued, of whatever kind.
+ */
+int kdapl_evd_resize(struct kdapl_evd *evd, u32 qlen)
+{
+	struct kdapl_ring_event *ring = kdapl_ring_alloc(qlen);
+	int ret = 0;
+
+	if (!ring)
+		return -ENOMEM;
+	spin_lock_irq(&evd->lock);
+	kdapl_evd_gather(evd);
+	if (kdapl_evd_length(evd) > qlen) {
+		ret = -EBUSY;
+	} else {
+		evd->ring_free = kdapl_ring_move(evd, ring);
+		swap(evd->ring, ring);
+		/* The bound of waiting requests is read without the lock (psp.c) */
+		WRITE_ONCE(evd->qlen, qlen);
+	}
+	spin_unlock_irq(&evd->lock);
+	kvfree(ring);
+	return ret;
 }
 
 /**

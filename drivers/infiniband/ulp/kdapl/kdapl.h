@@ -338,7 +338,7 @@ struct kdapl_lmr_desc {
 	u32 zp;
 	u32 context;
 	u32 next_free;
-	struct kdapl_lmr *lmr;	/* for control calls, under lmr.c's lock */
+	struct kdapl_lmr *lmr;	/* for calls that found the entry full, under RCU */
 } __aligned(64);
 
 struct kdapl_lmr_desc_page {
@@ -503,6 +503,7 @@ void kdapl_scq_poll_once(struct kdapl_scq *scq);
  * @scq:      receives in solicited-wait mode; or NULL
  * @node:     on srq->cqs, guarded by srq->mutex; unused without SRQ
  * @recv_evd: EVD of the EPs that share it
+ * @recv:     entries for receives: an SRQ may not become larger
  * @room:     entries left for the requests of further EPs
  * @users:    EPs on it
  */
@@ -511,21 +512,36 @@ struct kdapl_cq {
 	struct kdapl_scq *scq;
 	struct list_head node;
 	struct kdapl_evd *recv_evd;
+	u32 recv;
 	u32 room;
 	u32 users;
 };
 
 #define KDAPL_SRQ_HASH_BITS	8
 
+struct kdapl_srq;
+
+/* Slots that dat_srq_resize() added; they stay as long as the SRQ */
+struct kdapl_srq_more {
+	struct kdapl_pool pool;
+	struct kdapl_srq *srq;
+	struct kdapl_srq_more *next;
+};
+
 /**
  * struct kdapl_srq - shared receive queue
  * @obj:   header; obj.users counts EPs
  * @srq:   NULL on a shell; RCU, posts read it
- * @pool:  slots
+ * @pool:  the slots that it was made with
+ * @more:  further ones, which only a post that finds @pool empty looks at; grows
+ *         at the front, under @mutex
+ * @held:  free slots that a smaller size withholds, by ev.next; under @mutex
+ * @nheld: their number
+ * @depth: buffers that may be outstanding; written under @mutex
  * @zone:  pz->zone << KDAPL_ZONE_SHIFT, compared with descriptors
  * @need_write: zone and privilege of memory that is written
  * @state: DAT_SRQ_STATE
- * @mutex: guards @cqs, writes to @eps, and the low watermark
+ * @mutex: guards @cqs, writes to @eps, the size, and the low watermark
  * @eps:   EPs by the value of their QP pointer; RCU
  * @max_iov: segments per buffer
  * @pz:    zone of the buffers (used)
@@ -549,7 +565,11 @@ struct kdapl_srq {
 	bool lw_armed;
 	unsigned long lw_reached;
 	struct delayed_work lw_work;
-	struct mutex mutex;	/* cqs, writes to eps, lw_armed */
+	struct kdapl_srq_more *more;
+	struct kdapl_event *held;
+	u32 nheld;
+	u32 depth;
+	struct mutex mutex;	/* cqs, writes to eps, size, lw_armed */
 	struct list_head cqs;
 	DECLARE_HASHTABLE(eps, KDAPL_SRQ_HASH_BITS);
 	atomic64_t lost;
@@ -561,11 +581,25 @@ static __always_inline u32 kdapl_srq_bucket(const struct ib_qp *qp)
 	return ((unsigned long)qp >> 10) & (BIT(KDAPL_SRQ_HASH_BITS) - 1);
 }
 
+/* Slots in a state; a snapshot, in any context */
+static inline u32 kdapl_srq_count(const struct kdapl_srq *srq, enum kdapl_slot_state state)
+{
+	const struct kdapl_srq_more *more;
+	u32 n = kdapl_pool_count(&srq->pool, state);
+
+	/* Pairs with the release that publishes it */
+	for (more = smp_load_acquire(&srq->more); more; more = more->next)
+		n += kdapl_pool_count(&more->pool, state);
+	return n;
+}
+
 void kdapl_srq_destroy(struct kdapl_srq *srq);
 void kdapl_srq_shell(struct kdapl_srq *srq);
 /* srq_lw.c: any context; the work of an SRQ */
 void kdapl_srq_event(struct ib_event *event, void *context);
 void kdapl_srq_lw_work(struct work_struct *work);
+/* srq_resize.c: with the SRQ */
+void kdapl_srq_free_more(struct kdapl_srq *srq);
 /* Enters and leaves srq->eps; ep->mutex held */
 void kdapl_srq_attach(struct kdapl_ep *ep, const struct ib_qp *qp);
 void kdapl_srq_detach(struct kdapl_ep *ep);
@@ -596,6 +630,7 @@ void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc);
 void kdapl_memory_done(struct kdapl_slot *slot, struct ib_wc *wc);
 void kdapl_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc);
+void kdapl_srq_more_done(struct ib_cq *cq, struct ib_wc *wc);
 /*
  * EP becomes CONNECTED: state, outcome event ESTABLISHED (with
  * ep->private_in_len bytes of ep->private_in), parked completions, in this

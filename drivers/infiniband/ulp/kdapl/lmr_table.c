@@ -132,7 +132,7 @@ struct kdapl_lmr_desc *kdapl_lmr_desc_get(struct kdapl_lmr *lmr, u32 *context)
 	if (desc) {
 		gen = kdapl_lmr_generation(desc->next_free);
 		*context = kdapl_lmr_next_context(kdapl_lmr_context(gen, idx));
-		desc->lmr = lmr;
+		WRITE_ONCE(desc->lmr, lmr);
 	}
 	mutex_unlock(&table_mutex);
 	return desc;
@@ -181,7 +181,7 @@ void kdapl_lmr_desc_empty(struct kdapl_lmr_desc *desc)
 	mutex_lock(&table_mutex);
 	WRITE_ONCE(desc->zp, 0);
 	WRITE_ONCE(desc->context, 0);
-	desc->lmr = NULL;
+	WRITE_ONCE(desc->lmr, NULL);
 	mutex_unlock(&table_mutex);
 }
 
@@ -199,7 +199,7 @@ void kdapl_lmr_desc_put(u32 context)
 	mutex_lock(&table_mutex);
 	/* Its own generation stays with it, whatever stands behind it */
 	kdapl_lmr_desc_at(idx)->next_free = context;
-	kdapl_lmr_desc_at(idx)->lmr = NULL;
+	WRITE_ONCE(kdapl_lmr_desc_at(idx)->lmr, NULL);
 	if (nfree++) {
 		tail = kdapl_lmr_desc_at(free_tail);
 		tail->next_free = kdapl_lmr_context(kdapl_lmr_generation(tail->next_free), idx);

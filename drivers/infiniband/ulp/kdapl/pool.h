@@ -29,6 +29,7 @@
  * @stride: bytes of one slot with its segments
  * @depth:  number of slots
  * @max_sge: segments each slot has room for
+ * @first:  number of its first slot, where a queue has several pools
  */
 struct kdapl_pool {
 	u64 head ____cacheline_aligned_in_smp;
@@ -50,10 +51,10 @@ static __always_inline struct kdapl_slot *kdapl_pool_slot(const struct kdapl_poo
 	return pool->base + (size_t)idx * pool->stride;
 }
 
-/* The number of a slot in its pool, for those who want to show it */
+/* The number of a slot in its queue, for those who want to show it */
 static inline u32 kdapl_slot_idx(const struct kdapl_slot *slot)
 {
-	return (u32)slot->word / slot->pool->stride;
+	return slot->pool->first + (u32)slot->word / slot->pool->stride;
 }
 
 /**

@@ -39,7 +39,8 @@ static __cold noinline void kdapl_trace_recv(const struct kdapl_obj *obj,
 					     const struct kdapl_pool *pool, u32 off, u32 n,
 					     u32 flags)
 {
-	trace_kdapl_post(kdapl_obj_id(obj), DAT_DTO_RECEIVE, off / pool->stride, n, 0, flags);
+	trace_kdapl_post(kdapl_obj_id(obj), DAT_DTO_RECEIVE, pool->first + off / pool->stride, n, 0,
+			 flags);
 }
 
 /* ---- the way of any receive -------------------------------------------- */
@@ -61,22 +62,23 @@ static DAT_RETURN kdapl_check_segments(const struct kdapl_receive *r, u32 need,
 	return slot && ret == DAT_SUCCESS ? KDAPL_IP(DAT_INVALID_ARG3) : ret;
 }
 
-/* Steps 7 to 10 of a receive: the slot, filled in, or NULL and the reason in @ret */
-static struct kdapl_slot *kdapl_get_recv(struct kdapl_pool *pool, u32 need,
-					 const struct kdapl_receive *r, bool notify,
-					 DAT_RETURN *ret)
+/*
+ * Steps 7 to 10 of a receive: @slot, NULL if none is free, filled in, or NULL and
+ * the reason in @ret
+ */
+static struct kdapl_slot *kdapl_fill_recv(struct kdapl_slot *slot, u32 need,
+					  const struct kdapl_receive *r, bool notify,
+					  DAT_RETURN *ret)
 {
 	struct kdapl_segments segs;
-	struct kdapl_slot *slot;
 
-	slot = kdapl_pool_get(pool);
 	*ret = kdapl_check_segments(r, need, slot, &segs);
 	/* A receive has no size limit but that of the sum itself (G-19) */
 	if (*ret == DAT_SUCCESS && segs.total > U32_MAX)
 		*ret = KDAPL_IP(DAT_INVALID_ARG2);
 	if (unlikely(*ret != DAT_SUCCESS)) {
 		if (slot)
-			kdapl_pool_put(pool, slot);
+			kdapl_pool_put(slot->pool, slot);
 		return NULL;
 	}
 	if (unlikely(!slot)) {
@@ -128,8 +130,8 @@ static noinline DAT_RETURN kdapl_recv_any(struct kdapl_ep *ep, const struct kdap
 	ret = kdapl_check_recv(ep, r);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	slot = kdapl_get_recv(&ep->rq, ep->need_write, r,
-			      !(r->flags & DAT_COMPLETION_UNSIGNALLED_FLAG) && !ep->scq, &ret);
+	slot = kdapl_fill_recv(kdapl_pool_get(&ep->rq), ep->need_write, r,
+			       !(r->flags & DAT_COMPLETION_UNSIGNALLED_FLAG) && !ep->scq, &ret);
 	if (unlikely(!slot))
 		return ret;
 	qp = kdapl_dereference(ep->qp);
@@ -149,9 +151,22 @@ static noinline DAT_RETURN kdapl_recv_any(struct kdapl_ep *ep, const struct kdap
 	return DAT_SUCCESS;
 }
 
+/* A free slot: of those that the SRQ was made with, or one that it was given later */
+static struct kdapl_slot *kdapl_srq_slot(struct kdapl_srq *srq)
+{
+	struct kdapl_slot *slot = kdapl_pool_get(&srq->pool);
+	struct kdapl_srq_more *more;
+
+	/* Pairs with the release that publishes it */
+	for (more = smp_load_acquire(&srq->more); !slot && more; more = more->next)
+		slot = kdapl_pool_get(&more->pool);
+	return slot;
+}
+
 /* Any receive on an SRQ, from step 3 on. Inside the read section */
 static noinline DAT_RETURN kdapl_srq_recv_any(struct kdapl_srq *srq, const struct kdapl_receive *r)
 {
+	struct kdapl_pool *pool;
 	struct kdapl_slot *slot;
 	struct ib_srq *ibsrq;
 	DAT_RETURN ret;
@@ -162,19 +177,20 @@ static noinline DAT_RETURN kdapl_srq_recv_any(struct kdapl_srq *srq, const struc
 		return KDAPL_IP(DAT_INVALID_ARG2);
 	if (r->n && !r->iov)
 		return KDAPL_IP(DAT_INVALID_ARG3);
-	slot = kdapl_get_recv(&srq->pool, srq->need_write, r, true, &ret);
+	slot = kdapl_fill_recv(kdapl_srq_slot(srq), srq->need_write, r, true, &ret);
 	if (unlikely(!slot))
 		return ret;
 	ibsrq = kdapl_dereference(srq->srq);
 	if (unlikely(!ibsrq))
 		/* A shell: nobody takes it any more, dat_srq_free returns it */
 		return DAT_SUCCESS;
+	pool = slot->pool;
 	off = (u32)slot->word;
 	err = ib_post_srq_recv(ibsrq, &slot->recv, NULL);
 	if (unlikely(err))
-		return kdapl_recv_undo(&srq->pool, slot, err, DAT_RESOURCE_SRQ);
+		return kdapl_recv_undo(pool, slot, err, DAT_RESOURCE_SRQ);
 	if (trace_kdapl_post_enabled())
-		kdapl_trace_recv(&srq->obj, &srq->pool, off, r->n, 0);
+		kdapl_trace_recv(&srq->obj, pool, off, r->n, 0);
 	return DAT_SUCCESS;
 }
 

@@ -33,15 +33,17 @@ static void kdapl_psp_put_mem(struct kdapl_psp *psp)
 static struct kdapl_cr *kdapl_psp_take(struct kdapl_psp *psp)
 {
 	struct kdapl_evd *evd = psp->evd;
+	/* dat_evd_resize() may be changing it */
+	u32 qlen = READ_ONCE(evd->qlen);
 	struct kdapl_cr *cr = NULL;
 	unsigned long flags;
 	u32 share;
 
-	share = max_t(u32, evd->qlen / max(atomic_read(&evd->npsp), 1), 1);
+	share = max_t(u32, qlen / max(atomic_read(&evd->npsp), 1), 1);
 	spin_lock_irqsave(&psp->lock, flags);
 	if (psp->closed || psp->ncr >= share || list_empty(&psp->free))
 		goto out;
-	if (atomic_inc_return(&evd->ncr) > evd->qlen) {
+	if (atomic_inc_return(&evd->ncr) > qlen) {
 		atomic_dec(&evd->ncr);
 		goto out;
 	}
@@ -157,7 +159,7 @@ static int kdapl_psp_listen(struct kdapl_psp *psp)
 static int kdapl_psp_new(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_CONN_QUAL qual,
 			 struct kdapl_psp **out)
 {
-	u32 backlog = min_t(u32, evd->qlen, KDAPL_MAX_BACKLOG);
+	u32 backlog = min_t(u32, READ_ONCE(evd->qlen), KDAPL_MAX_BACKLOG);
 	struct kdapl_psp *psp;
 	int ret;
 

@@ -53,6 +53,7 @@ static struct kdapl_cq *kdapl_cq_alloc(struct kdapl_ep *ep, struct ib_device *ib
 		}
 	}
 	kcq->recv_evd = ep->recv_evd;
+	kcq->recv = recv_cqes;
 	kcq->room = request_cqes;
 	INIT_LIST_HEAD(&kcq->node);
 	return kcq;
@@ -83,12 +84,15 @@ static struct kdapl_cq *kdapl_cq_get_shared(struct kdapl_ep *ep, struct ib_devic
 {
 	u32 max_cqe = ep->obj.ia->limits.max_cqe;
 	u32 need = kdapl_request_cqes(ep);
-	u32 recv = ep->srq->pool.depth;
 	struct kdapl_cq *kcq;
+	u32 recv;
 
-	if (need > max_cqe || recv > max_cqe - need)
-		return ERR_PTR(-E2BIG);
 	mutex_lock(&ep->srq->mutex);
+	/* It stays below what CQs of the SRQ have room for: dat_srq_resize() */
+	recv = ep->srq->depth;
+	kcq = ERR_PTR(-E2BIG);
+	if (need > max_cqe || recv > max_cqe - need)
+		goto out;
 	kcq = kdapl_cq_find(ep, need);
 	if (!kcq) {
 		kcq = kdapl_cq_alloc(ep, ibdev, recv,
@@ -100,6 +104,7 @@ static struct kdapl_cq *kdapl_cq_get_shared(struct kdapl_ep *ep, struct ib_devic
 		kcq->room -= need;
 		kcq->users++;
 	}
+out:
 	mutex_unlock(&ep->srq->mutex);
 	return kcq;
 }
@@ -215,6 +220,7 @@ static int kdapl_srq_build(struct kdapl_srq *srq, struct kdapl_ia *ia, const DAT
 		kdapl_pool_exit(&srq->pool);
 		return PTR_ERR(ibsrq);
 	}
+	srq->depth = attr->max_recv_dtos;
 	rcu_assign_pointer(srq->srq, ibsrq);
 	return 0;
 }
@@ -355,6 +361,7 @@ void kdapl_srq_shell(struct kdapl_srq *srq)
 void kdapl_srq_destroy(struct kdapl_srq *srq)
 {
 	kdapl_srq_drop_verbs(srq);
+	kdapl_srq_free_more(srq);
 	kdapl_pool_exit(&srq->pool);
 	kdapl_obj_unuse(&srq->pz->obj);
 	kdapl_ia_del(srq->obj.ia, &srq->obj);
@@ -431,8 +438,8 @@ DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK mask,
 		ret = KDAPL_IP(DAT_INVALID_ARG3);
 		goto out;
 	}
-	posted = kdapl_pool_count(&srq->pool, KDAPL_SLOT_POSTED);
-	done = kdapl_pool_count(&srq->pool, KDAPL_SLOT_DONE);
+	posted = kdapl_srq_count(srq, KDAPL_SLOT_POSTED);
+	done = kdapl_srq_count(srq, KDAPL_SLOT_DONE);
 	if (mask & DAT_SRQ_FIELD_IA_HANDLE)
 		param->ia_handle = kdapl_obj_handle(&obj->ia->obj);
 	if (mask & DAT_SRQ_FIELD_SRQ_STATE)
@@ -440,7 +447,7 @@ DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK mask,
 	if (mask & DAT_SRQ_FIELD_PZ_HANDLE)
 		param->pz_handle = kdapl_obj_handle(&srq->pz->obj);
 	if (mask & DAT_SRQ_FIELD_MAX_RECV_DTO)
-		param->max_recv_dtos = srq->pool.depth;
+		param->max_recv_dtos = READ_ONCE(srq->depth);
 	if (mask & DAT_SRQ_FIELD_MAX_RECV_IOV)
 		param->max_recv_iov = srq->max_iov;
 	if (mask & DAT_SRQ_FIELD_LOW_WATERMARK)

@@ -27,7 +27,7 @@
 
 static bool kdapl_srq_is_low(const struct kdapl_srq *srq)
 {
-	return kdapl_pool_count(&srq->pool, KDAPL_SLOT_POSTED) < srq->low_watermark;
+	return kdapl_srq_count(srq, KDAPL_SLOT_POSTED) < srq->low_watermark;
 }
 
 static void kdapl_srq_lw_fire(struct kdapl_srq *srq)
@@ -129,7 +129,7 @@ static DAT_RETURN kdapl_srq_set_lw(struct kdapl_srq *srq, DAT_COUNT mark)
 	struct kdapl_ia *ia = srq->obj.ia;
 	DAT_RETURN ret;
 
-	if (mark < 0 || (u32)mark > srq->pool.depth)
+	if (mark < 0 || (u32)mark > READ_ONCE(srq->depth))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!kdapl_ia_enter(ia))
 		/* A shell, or an IA that is being closed, which takes the SRQ along */

@@ -12,46 +12,6 @@
 #define NOT_BUILT	DAT_ERROR(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE)
 
 /**
- * dat_ia_memtype_hint - length and alignment that suit a registration
- * @ia_handle:           open IA
- * @mem_type:            of the registration
- * @length:              wished for
- * @mem_optimization:    towards what
- * @preferred_length:    takes the length
- * @preferred_alignment: takes the alignment
- *
- * Context: any (class A).
- * Return: DAT_INVALID_HANDLE; otherwise DAT_NOT_IMPLEMENTED.
- */
-DAT_RETURN dat_ia_memtype_hint(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
-			       DAT_VLEN length,
-			       DAT_MEM_OPTIMIZE_FLAGS mem_optimization,
-			       DAT_VLEN *preferred_length,
-			       DAT_VADDR *preferred_alignment)
-{
-	if (!kdapl_obj_is_live(ia_handle, DAT_HANDLE_TYPE_IA))
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-	return NOT_BUILT;
-}
-EXPORT_SYMBOL_GPL(dat_ia_memtype_hint);
-
-/**
- * dat_evd_resize - change the room of an EVD
- * @evd_handle:   EVD
- * @evd_min_qlen: events it shall hold
- *
- * Context: process (class P).
- * Return: DAT_INVALID_HANDLE; otherwise DAT_NOT_IMPLEMENTED.
- */
-DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
-{
-	if (!kdapl_obj_is_live(evd_handle, DAT_HANDLE_TYPE_EVD))
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_NO_SUBTYPE);
-	return NOT_BUILT;
-}
-EXPORT_SYMBOL_GPL(dat_evd_resize);
-
-/**
  * dat_ep_modify - change parameters of an endpoint
  * @ep_handle:     endpoint
  * @ep_param_mask: members to change
@@ -95,61 +55,6 @@ DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle,
 	return NOT_BUILT;
 }
 EXPORT_SYMBOL_GPL(dat_ep_dup_connect);
-
-/**
- * dat_lmr_sync_rdma_read - before a peer's RDMA read
- * @ia_handle:      open IA
- * @local_segments: memory
- * @num_segments:   in @local_segments
- *
- * Context: any (class A).
- * Return: DAT_INVALID_HANDLE; otherwise DAT_NOT_IMPLEMENTED.
- */
-DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle,
-				  const DAT_LMR_TRIPLET *local_segments,
-				  DAT_VLEN num_segments)
-{
-	if (!kdapl_obj_is_live(ia_handle, DAT_HANDLE_TYPE_IA))
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-	return NOT_BUILT;
-}
-EXPORT_SYMBOL_GPL(dat_lmr_sync_rdma_read);
-
-/**
- * dat_lmr_sync_rdma_write - after a peer's RDMA write
- * @ia_handle:      open IA
- * @local_segments: memory
- * @num_segments:   in @local_segments
- *
- * Context: any (class A).
- * Return: DAT_INVALID_HANDLE; otherwise DAT_NOT_IMPLEMENTED.
- */
-DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle,
-				   const DAT_LMR_TRIPLET *local_segments,
-				   DAT_VLEN num_segments)
-{
-	if (!kdapl_obj_is_live(ia_handle, DAT_HANDLE_TYPE_IA))
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-	return NOT_BUILT;
-}
-EXPORT_SYMBOL_GPL(dat_lmr_sync_rdma_write);
-
-/**
- * dat_srq_resize - change the capacity of an SRQ
- * @srq_handle:       SRQ
- * @srq_max_recv_dto: receives it shall hold
- *
- * Context: process (class P).
- * Return: DAT_INVALID_HANDLE; otherwise DAT_NOT_IMPLEMENTED.
- */
-DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle,
-			  DAT_COUNT srq_max_recv_dto)
-{
-	if (!kdapl_obj_is_live(srq_handle, DAT_HANDLE_TYPE_SRQ))
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
-	return NOT_BUILT;
-}
-EXPORT_SYMBOL_GPL(dat_srq_resize);
 
 /**
  * dat_psp_create_any - listen on a qualifier of our choice

@@ -111,6 +111,10 @@ static int fake_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 
 	if (fake->fail_srq)
 		return fake->fail_srq;
+	if ((mask & IB_SRQ_MAX_WR) && attr->max_wr > fake->ibdev.attrs.max_srq_wr)
+		return -EINVAL;
+	if (mask & IB_SRQ_MAX_WR)
+		return fake_queue_resize(fake, &to_fake_srq(ibsrq)->rq, attr->max_wr);
 	/* As rxe, it looks at the fill with the next message and not before */
 	spin_lock_irq(&fake->lock);
 	if (mask & IB_SRQ_LIMIT)
@@ -166,7 +170,7 @@ static int fake_query_device(struct ib_device *ibdev, struct ib_device_attr *att
 			     struct ib_udata *udata)
 {
 	memset(attr, 0, sizeof(*attr));
-	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS;
+	attr->device_cap_flags = IB_DEVICE_MEM_MGT_EXTENSIONS | IB_DEVICE_SRQ_RESIZE;
 	attr->kernel_cap_flags = IBK_LOCAL_DMA_LKEY;
 	attr->max_mr_size = U64_MAX;
 	attr->page_size_cap = PAGE_SIZE;

@@ -155,6 +155,8 @@ void fake_dev_destroy(struct fake_dev *fake);
 /* fake_queue.c for fake_ibdev.c */
 int fake_queue_init(struct fake_queue *q, u32 size);
 void fake_queue_exit(struct fake_queue *q);
+/* Another size, with what is outstanding; -EINVAL if that is more. Process context */
+int fake_queue_resize(struct fake_dev *fake, struct fake_queue *q, u32 size);
 void fake_flush(struct fake_dev *fake, struct fake_qp *qp);
 int fake_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 		   struct uverbs_attr_bundle *attrs);

@@ -31,6 +31,29 @@ void fake_queue_exit(struct fake_queue *q)
 	q->wr = NULL;
 }
 
+int fake_queue_resize(struct fake_dev *fake, struct fake_queue *q, u32 size)
+{
+	struct fake_queue new;
+	u32 n, i;
+	int err = fake_queue_init(&new, size);
+
+	if (err)
+		return err;
+	spin_lock_irq(&fake->lock);
+	n = fake_outstanding(q);
+	if (n <= size) {
+		for (i = 0; i < n; i++)
+			new.wr[i] = q->wr[(q->head + i) % q->size];
+		new.tail = n;
+		swap(*q, new);
+	} else {
+		err = -EINVAL;
+	}
+	spin_unlock_irq(&fake->lock);
+	fake_queue_exit(&new);
+	return err;
+}
+
 u32 fake_outstanding(const struct fake_queue *q)
 {
 	return q->tail - q->head;

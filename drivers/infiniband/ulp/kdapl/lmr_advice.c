@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Calls about memory that change nothing: what suits a registration, and the
+ * two that keep memory and device in step.
+ *
+ * Called by Consumers, in any context. The last two have nothing to do: memory
+ * that would need them is not registered in the first place (lmr.c). They check
+ * what they are given, so that a mistake shows here and not on another machine.
+ */
+#include <linux/export.h>
+#include <linux/mm.h>
+#include "segment.h"
+
+#define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
+#define KDAPL_IH_IA	DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA)
+
+/* ---- dat_ia_memtype_hint ----------------------------------------------- */
+
+static DAT_RETURN kdapl_memtype_check(DAT_MEM_TYPE type)
+{
+	switch (type) {
+	case DAT_MEM_TYPE_VIRTUAL:
+	case DAT_MEM_TYPE_LMR:
+	case DAT_MEM_TYPE_PHYSICAL:
+	case DAT_MEM_TYPE_PHYSICAL_VAR_PAGES:
+		return DAT_SUCCESS;
+	case DAT_MEM_TYPE_PLATFORM:
+	case DAT_MEM_TYPE_IA:
+	case DAT_MEM_TYPE_BYPASS:
+		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+	}
+	return KDAPL_IP(DAT_INVALID_ARG2);
+}
+
+/**
+ * dat_ia_memtype_hint - length and alignment that suit a registration
+ * @ia_handle:           open IA
+ * @mem_type:            DAT_MEM_TYPE_* of the registration
+ * @length:              bytes that it shall have
+ * @mem_optimization:    DAT_MEM_OPTIMIZE_*, all alike here
+ * @preferred_length:    takes the length, in bytes: whole pages, at least one, at
+ *                       most the IA's max_lmr_block_size
+ * @preferred_alignment: takes the alignment of its first byte: a page
+ *
+ * Other lengths and alignments are registered all the same; they cost a page
+ * more. Source: kDAPL 2.0.
+ *
+ * Context: any (class A).
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @ia_handle names no IA
+ * * DAT_INVALID_PARAMETER - unknown type or optimization; a result has no place
+ * * DAT_MODEL_NOT_SUPPORTED - a type that dat_lmr_kcreate() does not take
+ */
+DAT_RETURN dat_ia_memtype_hint(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type, DAT_VLEN length,
+			       DAT_MEM_OPTIMIZE_FLAGS mem_optimization,
+			       DAT_VLEN *preferred_length, DAT_VADDR *preferred_alignment)
+{
+	DAT_RETURN ret = kdapl_memtype_check(mem_type);
+	struct kdapl_obj *obj;
+	DAT_VLEN most;
+
+	obj = kdapl_obj_get(ia_handle, DAT_HANDLE_TYPE_IA);
+	if (!obj)
+		return KDAPL_IH_IA;
+	if (DAT_GET_TYPE(ret) == DAT_INVALID_PARAMETER)
+		goto out;
+	if (mem_optimization & ~(DAT_MEM_OPTIMIZE_IA | DAT_MEM_OPTIMIZE_MIN_EXPOSURE |
+				 DAT_MEM_OPTIMIZE_EXACT_EXPOSURE))
+		ret = KDAPL_IP(DAT_INVALID_ARG4);
+	else if (!preferred_length)
+		ret = KDAPL_IP(DAT_INVALID_ARG5);
+	else if (!preferred_alignment)
+		ret = KDAPL_IP(DAT_INVALID_ARG6);
+	if (ret != DAT_SUCCESS)
+		goto out;
+	most = to_kdapl_ia(obj)->attr.max_lmr_block_size;
+	/* Compared first: to round up may wrap */
+	*preferred_length = length >= most ? most : PAGE_ALIGN(length ?: 1);
+	*preferred_alignment = PAGE_SIZE;
+out:
+	kdapl_obj_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_ia_memtype_hint);
+
+/* ---- dat_lmr_sync_rdma_* ----------------------------------------------- */
+
+static DAT_RETURN kdapl_sync_check_one(const struct kdapl_ia *ia, const DAT_LMR_TRIPLET *seg)
+{
+	const struct kdapl_lmr_desc *desc = kdapl_lmr_desc(seg->lmr_context);
+	const struct kdapl_lmr *lmr = NULL;
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	if (!seg->segment_length)
+		return ret;
+	rcu_read_lock();
+	/* Pairs with the store that fills the descriptor: zp last */
+	if (smp_load_acquire(&desc->zp) && READ_ONCE(desc->context) == seg->lmr_context)
+		/* Goes a grace period after the entry was emptied */
+		lmr = READ_ONCE(desc->lmr);
+	if (!lmr || lmr->obj.ia != ia)
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+	else if (!kdapl_segment_inside(seg->virtual_address, seg->segment_length, desc->base,
+				       desc->length))
+		ret = KDAPL_IP(DAT_INVALID_ARG2);
+	rcu_read_unlock();
+	return ret;
+}
+
+static DAT_RETURN kdapl_sync_check(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *segments,
+				   DAT_VLEN num_segments)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+	struct kdapl_obj *obj;
+	DAT_VLEN i;
+
+	obj = kdapl_obj_get(ia_handle, DAT_HANDLE_TYPE_IA);
+	if (!obj)
+		return KDAPL_IH_IA;
+	if (num_segments > INT_MAX)
+		ret = KDAPL_IP(DAT_INVALID_ARG3);
+	else if (num_segments && !segments)
+		ret = KDAPL_IP(DAT_INVALID_ARG2);
+	for (i = 0; ret == DAT_SUCCESS && i < num_segments; i++)
+		ret = kdapl_sync_check_one(to_kdapl_ia(obj), &segments[i]);
+	kdapl_obj_put(obj);
+	return ret;
+}
+
+/**
+ * dat_lmr_sync_rdma_read - before a peer's RDMA read
+ * @ia_handle:      open IA
+ * @local_segments: memory that was written here and that the peer will read
+ * @num_segments:   in @local_segments
+ *
+ * Nothing needs to be done: the provider attribute lmr_sync_req is DAT_FALSE.
+ * Segments of no bytes are not looked at. Source: kDAPL 2.0; manual page
+ * dat_lmr_sync_rdma_read(3DAT).
+ *
+ * Context: any (class A).
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @ia_handle names no IA; a context names no LMR of it
+ * * DAT_INVALID_PARAMETER - segments announced and none there; one is outside
+ *   its LMR; more of them than a DAT_COUNT can tell
+ */
+DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *local_segments,
+				  DAT_VLEN num_segments)
+{
+	return kdapl_sync_check(ia_handle, local_segments, num_segments);
+}
+EXPORT_SYMBOL_GPL(dat_lmr_sync_rdma_read);
+
+/**
+ * dat_lmr_sync_rdma_write - after a peer's RDMA write
+ * @ia_handle:      open IA
+ * @local_segments: memory that the peer has written and that will be read here
+ * @num_segments:   in @local_segments
+ *
+ * Nothing needs to be done: the provider attribute lmr_sync_req is DAT_FALSE.
+ * Segments of no bytes are not looked at. Source: kDAPL 2.0; manual page
+ * dat_lmr_sync_rdma_write(3DAT).
+ *
+ * Context: any (class A).
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @ia_handle names no IA; a context names no LMR of it
+ * * DAT_INVALID_PARAMETER - segments announced and none there; one is outside
+ *   its LMR; more of them than a DAT_COUNT can tell
+ */
+DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *local_segments,
+				   DAT_VLEN num_segments)
+{
+	return kdapl_sync_check(ia_handle, local_segments, num_segments);
+}
+EXPORT_SYMBOL_GPL(dat_lmr_sync_rdma_write);

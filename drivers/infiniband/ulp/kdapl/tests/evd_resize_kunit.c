@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: an EVD gets another ring, dat_evd_resize.
+ *
+ * What is queued stays, in its order, whatever it is and whatever happens at the
+ * same time; a length that is too short changes nothing. On an EVD without IA
+ * (event_kunit.h), but for the arguments, which need one. Runs in a KUnit thread,
+ * with further ones where events come and go meanwhile.
+ */
+#include <linux/fault-inject.h>
+#include <linux/kthread.h>
+#include "clause.h"
+#include "event_kunit.h"
+
+#define MANY	100
+
+static void post_async(struct evt *evt, unsigned long handle)
+{
+	kdapl_evd_post_async(&evt->evd, DAT_ASYNC_ERROR_EP_BROKEN, (DAT_HANDLE)handle,
+			     DAT_EP_OTHER_ERROR);
+}
+
+/* Number of the event, as queue_mixed() has queued it */
+static u64 number_of(const DAT_EVENT *event)
+{
+	if (event->event_number == DAT_ASYNC_ERROR_EP_BROKEN)
+		return (unsigned long)event->event_data.asynch_error_event_data.dat_handle;
+	return evt_value(event);
+}
+
+/* So many events: of slots, software, asynchronous, in turn */
+static void queue_mixed(struct kunit *test, struct evt *evt, u64 first, u64 n)
+{
+	u64 i;
+
+	for (i = first; i < first + n; i++) {
+		if (i % 3 == 0)
+			evt_dto(evt, i, i % 2);
+		else if (i % 3 == 1)
+			KUNIT_EXPECT_EQ(test, evt_post_se(evt, i), DAT_SUCCESS);
+		else
+			post_async(evt, i);
+	}
+}
+
+static void expect_mixed(struct kunit *test, struct evt *evt, u64 first, u64 n)
+{
+	DAT_EVENT event;
+	u64 i;
+
+	for (i = first; i < first + n; i++) {
+		KUNIT_ASSERT_TRUE(test, kdapl_evd_pop(&evt->evd, &event));
+		KUNIT_EXPECT_EQ(test, number_of(&event), i);
+	}
+}
+
+static void E_42_what_is_queued_stays_in_order(struct kunit *test)
+{
+	static const u32 length[] = { EVT_QLEN, 64, 1000, 21, 22 };
+	struct evt *evt = test->priv;
+	u32 i;
+
+	kdapl_clauses(test, "E-42");
+	/* Nothing there, one event, some; in the middle of it and at both ends */
+	for (i = 0; i < ARRAY_SIZE(length); i++) {
+		KUNIT_ASSERT_EQ(test, kdapl_evd_resize(&evt->evd, length[i]), 0);
+		KUNIT_EXPECT_EQ(test, evt_pop(evt), U64_MAX);
+		queue_mixed(test, evt, 1, 1);
+		KUNIT_ASSERT_EQ(test, kdapl_evd_resize(&evt->evd, length[i] + 1), 0);
+		queue_mixed(test, evt, 2, 20);
+		KUNIT_ASSERT_EQ(test, kdapl_evd_resize(&evt->evd, 21), 0);
+		expect_mixed(test, evt, 1, 5);
+		KUNIT_ASSERT_EQ(test, kdapl_evd_resize(&evt->evd, length[i]), 0);
+		/* The young end is where it was: what comes now comes last */
+		queue_mixed(test, evt, 22, 3);
+		expect_mixed(test, evt, 6, 19);
+		KUNIT_EXPECT_EQ(test, evt_pop(evt), U64_MAX);
+		KUNIT_EXPECT_EQ(test, evt->evd.ring_used, 0);
+	}
+}
+
+/* As many software events as it is long now, and no more */
+static void expect_room(struct kunit *test, struct evt *evt, u32 room)
+{
+	u32 i;
+
+	for (i = 0; i < room; i++)
+		KUNIT_ASSERT_EQ(test, evt_post_se(evt, i), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, DAT_GET_TYPE(evt_post_se(evt, 999)), DAT_QUEUE_FULL);
+	for (i = 0; i < room; i++)
+		KUNIT_EXPECT_EQ(test, evt_pop(evt), i);
+}
+
+static void E_42_the_room_is_the_new_one(struct kunit *test)
+{
+	struct evt *evt = test->priv;
+
+	kdapl_clauses(test, "E-42 E-21");
+	expect_room(test, evt, EVT_QLEN);
+	KUNIT_ASSERT_EQ(test, kdapl_evd_resize(&evt->evd, 2 * EVT_QLEN), 0);
+	expect_room(test, evt, 2 * EVT_QLEN);
+	KUNIT_ASSERT_EQ(test, kdapl_evd_resize(&evt->evd, 1), 0);
+	expect_room(test, evt, 1);
+	/* And what is in it when it changes counts */
+	KUNIT_ASSERT_EQ(test, evt_post_se(evt, 0), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, kdapl_evd_resize(&evt->evd, 3), 0);
+	KUNIT_ASSERT_EQ(test, evt_post_se(evt, 1), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, evt_post_se(evt, 2), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, DAT_GET_TYPE(evt_post_se(evt, 3)), DAT_QUEUE_FULL);
+	while (evt_pop(evt) != U64_MAX)
+		;
+	expect_room(test, evt, 3);
+}
+
+static void E_43_shorter_than_what_is_queued_changes_nothing(struct kunit *test)
+{
+	struct evt *evt = test->priv;
+	struct kdapl_ring_event *ring = evt->evd.ring;
+	u32 n;
+
+	kdapl_clauses(test, "E-43");
+	for (n = 1; n <= 4; n++) {
+		/* The first and the last are of slots: they have no entry and count too */
+		queue_mixed(test, evt, 4 - n, 1);
+		if (n > 1)
+			KUNIT_EXPECT_EQ(test, kdapl_evd_resize(&evt->evd, n - 1), -EBUSY);
+		KUNIT_EXPECT_PTR_EQ(test, evt->evd.ring, ring);
+		KUNIT_EXPECT_EQ(test, evt->evd.qlen, EVT_QLEN);
+	}
+	KUNIT_EXPECT_EQ(test, kdapl_evd_count(&evt->evd, NULL), 4);
+	KUNIT_EXPECT_EQ(test, kdapl_evd_resize(&evt->evd, 4), 0);
+	while (evt_pop(evt) != U64_MAX)
+		;
+}
+
+/* The entry that is kept for it lies outside of the ring */
+static void E_42_an_overflow_event_stays_too(struct kunit *test)
+{
+	struct evt *evt = test->priv;
+	DAT_EVENT event;
+	u32 i;
+
+	kdapl_clauses(test, "E-42 E-23");
+	KUNIT_ASSERT_EQ(test, kdapl_evd_resize(&evt->evd, 4), 0);
+	for (i = 1; i <= 5; i++)
+		post_async(evt, i);
+	KUNIT_EXPECT_EQ(test, evt->evd.dropped, 1);
+	/* Five are queued now */
+	KUNIT_EXPECT_EQ(test, kdapl_evd_resize(&evt->evd, 4), -EBUSY);
+	KUNIT_ASSERT_EQ(test, kdapl_evd_resize(&evt->evd, 5), 0);
+	for (i = 1; i <= 5; i++) {
+		KUNIT_ASSERT_TRUE(test, kdapl_evd_pop(&evt->evd, &event));
+		KUNIT_EXPECT_EQ(test, event.event_number,
+				i == 5 ? DAT_ASYNC_ERROR_EVD_OVERFLOW : DAT_ASYNC_ERROR_EP_BROKEN);
+	}
+	KUNIT_EXPECT_FALSE(test, evt->evd.overflowed);
+	expect_room(test, evt, 5);
+}
+
+static void E_42_an_upcall_is_still_owed(struct kunit *test)
+{
+	struct evt *evt = test->priv;
+	u32 i;
+
+	kdapl_clauses(test, "E-42 E-17");
+	queue_mixed(test, evt, 1, 10);
+	KUNIT_ASSERT_EQ(test, kdapl_evd_resize(&evt->evd, 10), 0);
+	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_ANY);
+	evt_settle(evt);
+	KUNIT_ASSERT_EQ(test, evt_calls(evt), 10);
+	for (i = 0; i < 10; i++)
+		KUNIT_EXPECT_EQ(test, number_of(&evt->rec[i].event), i + 1);
+}
+
+/* Who loads the module says that allocations of a task can fail, see alloc_kunit.c */
+static void fail_allocations(bool fail)
+{
+#ifdef CONFIG_FAULT_INJECTION
+	current->make_it_fail = fail;
+#endif
+}
+
+static void no_memory_changes_nothing(struct kunit *test)
+{
+	struct evt *evt = test->priv;
+	struct kdapl_ring_event *ring = evt->evd.ring;
+	void *probe;
+	int ret;
+
+	queue_mixed(test, evt, 1, 10);
+	fail_allocations(true);
+	probe = kmalloc(64, GFP_KERNEL);
+	ret = kdapl_evd_resize(&evt->evd, 300);
+	fail_allocations(false);
+	kfree(probe);
+	expect_mixed(test, evt, 1, 10);
+	if (probe)
+		kunit_skip(test, "allocations do not fail here");
+	KUNIT_EXPECT_EQ(test, ret, -ENOMEM);
+	KUNIT_EXPECT_PTR_EQ(test, evt->evd.ring, ring);
+	KUNIT_EXPECT_EQ(test, evt->evd.qlen, EVT_QLEN);
+}
+
+/* ---- at the same time -------------------------------------------------------- */
+
+static struct {
+	struct evt *evt;
+	u64 posted;		/* software events that were taken, numbered from 1 */
+	u64 wrong;		/* came in another order, or twice */
+	u64 last;
+} flow;
+
+static int producer(void *data)
+{
+	while (!kthread_should_stop()) {
+		if (flow.posted - READ_ONCE(flow.last) < MANY &&
+		    evt_post_se(flow.evt, flow.posted + 1) == DAT_SUCCESS)
+			WRITE_ONCE(flow.posted, flow.posted + 1);
+		cond_resched();
+	}
+	return 0;
+}
+
+static void take_one(const DAT_EVENT *event)
+{
+	flow.wrong += evt_value(event) != flow.last + 1;
+	WRITE_ONCE(flow.last, flow.last + 1);
+}
+
+static int consumer(void *data)
+{
+	DAT_EVENT event;
+
+	while (!kthread_should_stop()) {
+		while (kdapl_evd_pop(&flow.evt->evd, &event))
+			take_one(&event);
+		cond_resched();
+	}
+	return 0;
+}
+
+static void hook_takes(struct evt *evt, const DAT_EVENT *event)
+{
+	take_one(event);
+}
+
+/* Resizes, to lengths that fit and that do not, until so many events went through */
+static u32 resize_until(struct kunit *test, u64 events)
+{
+	unsigned long end = jiffies + 60 * HZ;
+	u32 resized = 0, i;
+	int ret;
+
+	for (i = 0; READ_ONCE(flow.last) < events && time_before(jiffies, end); i++) {
+		ret = kdapl_evd_resize(&flow.evt->evd, 1 + (i * 37) % (2 * MANY));
+		KUNIT_ASSERT_TRUE(test, !ret || ret == -EBUSY);
+		resized += !ret;
+		cond_resched();
+	}
+	KUNIT_EXPECT_GE(test, flow.last, events);
+	return resized;
+}
+
+static void run_flow(struct kunit *test, int (*taker)(void *data))
+{
+	struct task_struct *feeding, *taking = NULL;
+	DAT_EVENT event;
+
+	memset(&flow, 0, sizeof(flow));
+	flow.evt = test->priv;
+	feeding = kthread_run(producer, NULL, "kdapl_test_feed");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, feeding);
+	if (taker)
+		taking = kthread_run(taker, NULL, "kdapl_test_take");
+	KUNIT_EXPECT_GT(test, resize_until(test, 5000), 100);
+	kthread_stop(feeding);
+	if (!IS_ERR_OR_NULL(taking))
+		kthread_stop(taking);
+	evt_settle(flow.evt);
+	while (kdapl_evd_pop(&flow.evt->evd, &event))
+		take_one(&event);
+	KUNIT_EXPECT_EQ(test, flow.last, flow.posted);
+	KUNIT_EXPECT_EQ(test, flow.wrong, 0);
+	KUNIT_EXPECT_EQ(test, flow.evt->evd.ring_used, 0);
+}
+
+static void E_42_events_come_and_are_dequeued_meanwhile(struct kunit *test)
+{
+	kdapl_clauses(test, "E-42 E-36");
+	run_flow(test, consumer);
+}
+
+static void E_42_events_come_and_have_upcalls_meanwhile(struct kunit *test)
+{
+	struct evt *evt = test->priv;
+
+	kdapl_clauses(test, "E-42 E-17 E-36");
+	evt->hook = hook_takes;
+	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
+	run_flow(test, NULL);
+}
+
+static struct kunit_case evd_resize_cases[] = {
+	KUNIT_CASE(E_42_what_is_queued_stays_in_order),
+	KUNIT_CASE(E_42_the_room_is_the_new_one),
+	KUNIT_CASE(E_43_shorter_than_what_is_queued_changes_nothing),
+	KUNIT_CASE(E_42_an_overflow_event_stays_too),
+	KUNIT_CASE(E_42_an_upcall_is_still_owed),
+	KUNIT_CASE(no_memory_changes_nothing),
+	KUNIT_CASE(E_42_events_come_and_are_dequeued_meanwhile),
+	KUNIT_CASE(E_42_events_come_and_have_upcalls_meanwhile),
+	{}
+};
+
+static struct kunit_suite evd_resize_suite = {
+	.name = "kdapl_evd_resize",
+	.init = evt_init,
+	.exit = evt_exit,
+	.test_cases = evd_resize_cases,
+};
+
+kunit_test_suite(evd_resize_suite);
