@@ -344,42 +344,75 @@ int kdapl_device_resolve(const char *name, struct kdapl_device **dev, u32 *port,
 
 /* ---- limits ------------------------------------------------------------ */
 
+/* Queues: what an EP needs with as many receives as requests, see dat_ep_create() */
+static void kdapl_limit_queues(struct kdapl_limits *l, const struct ib_device_attr *a)
+{
+	u32 iov = max3(l->max_iov, l->max_iov_read, l->max_iov_write);
+
+	l->max_qp_wr = max(a->max_qp_wr, 0);
+	l->max_cqe = max(a->max_cqe, 0);
+	l->max_dto_per_ep = min3((max(l->max_qp_wr, 2U) - KDAPL_SQ_RESERVED) / 2,
+				 (max(l->max_cqe, 3U) - KDAPL_CQ_RESERVED) / 3,
+				 kdapl_pool_most(iov));
+	/* One QP and one CQ each; those of a service QP are not to be had */
+	l->max_eps = min3(max(a->max_qp, 1), max(a->max_cq, 1), (int)KDAPL_HANDLE_MAX) - 1;
+	l->max_evd_qlen = min_t(u32, l->max_cqe, INT_MAX / sizeof(struct kdapl_ring_event));
+	if (l->max_srqs)
+		/* Requests of EPs find room in the same CQ */
+		l->max_srq_wr = min3((u32)a->max_srq_wr, l->max_cqe / 2,
+				     kdapl_pool_most(l->max_iov));
+}
+
+static void kdapl_limit_segments(struct kdapl_limits *l, const struct ib_device_attr *a)
+{
+	int reads = a->max_sge_rd > 0 ? a->max_sge_rd : a->max_send_sge;
+
+	l->max_iov = max(min(a->max_send_sge, a->max_recv_sge), 0);
+	l->max_iov_write = max(a->max_send_sge, 0);
+	/* They stand in the same queue */
+	l->max_iov_read = max(min(reads, a->max_send_sge), 0);
+	if (a->max_srq > 0 && a->max_srq_wr > 0 && a->max_srq_sge > 0) {
+		l->max_srqs = min_t(u32, a->max_srq, KDAPL_HANDLE_MAX);
+		/* There is one attribute for the two kinds of receives */
+		l->max_iov = min_t(u32, l->max_iov, a->max_srq_sge);
+	}
+}
+
+/* The least max_msg_sz of the ports. rxe takes the lock of the net devices for the answer */
+static u32 kdapl_limit_port(struct ib_device *ibdev)
+{
+	struct ib_port_attr port;
+	u32 p, most = U32_MAX;
+
+	rdma_for_each_port(ibdev, p) {
+		if (kdapl_device_port_usable(ibdev, p) && !ib_query_port(ibdev, p, &port))
+			most = min(most, port.max_msg_sz);
+	}
+	return most;
+}
+
+/* Not under a mutex of ours, see kdapl_limit_port() */
 static void kdapl_device_fill_limits(struct kdapl_device *dev)
 {
 	const struct ib_device_attr *a = &dev->ibdev->attrs;
 	struct kdapl_limits *l = &dev->limits;
-	struct ib_port_attr port;
-	u32 p;
+	u64 most = kdapl_limit_port(dev->ibdev);
+	u64 pages = a->max_mr_size ? a->max_mr_size >> PAGE_SHIFT : U32_MAX;
 
-	l->max_qp_wr = max(a->max_qp_wr, 0);
-	l->max_cqe = max(a->max_cqe, 0);
-	/* What an EP with as many receives as requests needs, see dat_ep_create() */
-	l->max_dto_per_ep = min((max(l->max_qp_wr, 2U) - KDAPL_SQ_RESERVED) / 2,
-				(max(l->max_cqe, 3U) - KDAPL_CQ_RESERVED) / 3);
-	l->max_iov = min(a->max_send_sge, a->max_recv_sge);
-	l->max_iov_write = a->max_send_sge;
-	l->max_iov_read = a->max_sge_rd > 0 ? a->max_sge_rd : a->max_send_sge;
+	kdapl_limit_segments(l, a);
+	kdapl_limit_queues(l, a);
 	/* The connection manager carries these two in a byte */
 	l->max_rd_atom_in = clamp(a->max_qp_rd_atom, 0, U8_MAX);
 	l->max_rd_atom_out = clamp(a->max_qp_init_rd_atom, 0, U8_MAX);
-	if (a->max_srq > 0) {
-		/* Requests of EPs find room in the same CQ */
-		l->max_srq_wr = min_t(u32, max(a->max_srq_wr, 0), l->max_cqe / 2);
-		l->max_srq_iov = max(a->max_srq_sge, 0);
-	}
-	l->page_list_len = min_t(u32, a->max_fast_reg_page_list_len, KDAPL_MAX_PAGE_LIST);
-
-	/*
-	 * The smallest of the ports. Asked for here, because rxe takes the lock of
-	 * the net devices for the answer, which nobody may do under our mutex.
-	 */
+	l->page_list_len = min3((u64)a->max_fast_reg_page_list_len, (u64)KDAPL_MAX_PAGE_LIST,
+				pages);
+	/* One page less than the list has, so that any offset in a page will do */
+	l->max_block = l->page_list_len ? (l->page_list_len - 1) * PAGE_SIZE : 0;
+	/* What the segments of one post can hold */
+	l->max_message = min(most, (u64)l->max_iov * l->max_block);
+	l->max_rdma = min(most, (u64)max(l->max_iov_read, l->max_iov_write) * l->max_block);
 	/* Only of this one it is known */
 	l->ordered_inv = dev->ibdev->ops.driver_id == RDMA_DRIVER_RXE;
-	l->max_msg = U32_MAX;
-	rdma_for_each_port(dev->ibdev, p) {
-		if (kdapl_device_port_usable(dev->ibdev, p) && !ib_query_port(dev->ibdev, p, &port))
-			l->max_msg = min(l->max_msg, port.max_msg_sz);
-	}
 }
 
 /* ---- arrival, events, removal ------------------------------------------ */

@@ -26,8 +26,8 @@ void kdapl_ep_attr_default(const struct kdapl_ia *ia, DAT_EP_ATTR *attr)
 
 	memset(attr, 0, sizeof(*attr));
 	attr->service_type = DAT_SERVICE_TYPE_RC;
-	attr->max_message_size = min(KDAPL_DEFAULT_SIZE, lim->max_msg);
-	attr->max_rdma_size = min(KDAPL_DEFAULT_SIZE, lim->max_msg);
+	attr->max_message_size = min(KDAPL_DEFAULT_SIZE, lim->max_message);
+	attr->max_rdma_size = min(KDAPL_DEFAULT_SIZE, lim->max_rdma);
 	attr->qos = DAT_QOS_BEST_EFFORT;
 	attr->recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
 	attr->request_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
@@ -114,8 +114,8 @@ DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *att
 			       DAT_RETURN bad, int *comp_vector)
 {
 	if (attr->service_type != DAT_SERVICE_TYPE_RC ||
-	    attr->max_message_size > ia->limits.max_msg ||
-	    attr->max_rdma_size > ia->limits.max_msg)
+	    attr->max_message_size > ia->limits.max_message ||
+	    attr->max_rdma_size > ia->limits.max_rdma)
 		return bad;
 	switch (attr->qos) {
 	case DAT_QOS_BEST_EFFORT:

@@ -379,7 +379,7 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 	ret = kdapl_ia_check_version(major, minor, thread_safe);
 	if (ret)
 		goto out;
-	if (!evd && qlen > dev->limits.max_cqe) {
+	if (!evd && (u32)qlen > dev->limits.max_evd_qlen) {
 		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 		goto out;
 	}

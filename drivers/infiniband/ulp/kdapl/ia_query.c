@@ -16,33 +16,43 @@
 /* A device counts in u32 or in int, DAT in int */
 #define kdapl_count(n)	((DAT_COUNT)clamp_t(s64, (n), 0, INT_MAX))
 
-static void kdapl_ia_fill_limits(DAT_IA_ATTR *attr, const struct kdapl_limits *l,
-				 const struct ib_device_attr *dev)
+/* The IA has a handle itself, and all kinds of objects share the rest */
+#define KDAPL_MOST_OBJECTS	(KDAPL_HANDLE_MAX - 1)
+
+/* What belongs to one object, or one post */
+static void kdapl_ia_fill_sizes(DAT_IA_ATTR *attr, const struct kdapl_limits *l)
 {
-	attr->max_eps = kdapl_count(dev->max_qp);
 	attr->max_dto_per_ep = kdapl_count(l->max_dto_per_ep);
 	attr->max_rdma_read_per_ep_in = kdapl_count(l->max_rd_atom_in);
 	attr->max_rdma_read_per_ep_out = kdapl_count(l->max_rd_atom_out);
-	attr->max_evds = kdapl_count(dev->max_cq);
-	attr->max_evd_qlen = kdapl_count(l->max_cqe);
+	attr->max_evd_qlen = kdapl_count(l->max_evd_qlen);
 	attr->max_iov_segments_per_dto = kdapl_count(l->max_iov);
-	attr->max_lmrs = min_t(DAT_COUNT, kdapl_count(dev->max_mr), 1 << KDAPL_LMR_INDEX_BITS);
-	/* One page less than the list has, so that any offset in a page will do */
-	attr->max_lmr_block_size = l->page_list_len ? (l->page_list_len - 1) * PAGE_SIZE : 0;
-	attr->max_lmr_virtual_address = U64_MAX;
-	/* Two MRs each, of those that LMRs come from too */
-	attr->max_rmrs = kdapl_count(dev->max_mr / 2);
-	attr->max_rmr_target_address = U64_MAX;
-	attr->max_pzs = kdapl_count(dev->max_pd);
-	attr->max_message_size = l->max_msg;
-	attr->max_rdma_size = l->max_msg;
-	attr->max_srqs = kdapl_count(dev->max_srq);
-	attr->max_ep_per_srq = dev->max_srq > 0 ? kdapl_count(dev->max_qp) : 0;
-	attr->max_recv_per_srq = kdapl_count(l->max_srq_wr);
 	attr->max_iov_segments_per_rdma_read = kdapl_count(l->max_iov_read);
 	attr->max_iov_segments_per_rdma_write = kdapl_count(l->max_iov_write);
+	attr->max_lmr_block_size = l->max_block;
+	attr->max_lmr_virtual_address = U64_MAX;
+	attr->max_rmr_target_address = U64_MAX;
+	attr->max_message_size = l->max_message;
+	attr->max_rdma_size = l->max_rdma;
+	attr->max_recv_per_srq = kdapl_count(l->max_srq_wr);
+}
+
+/* How many there can be */
+static void kdapl_ia_fill_numbers(DAT_IA_ATTR *attr, const struct kdapl_limits *l,
+				  const struct ib_device_attr *dev)
+{
+	attr->max_eps = kdapl_count(l->max_eps);
+	/* An EVD is a queue of ours, no object of the device */
+	attr->max_evds = KDAPL_MOST_OBJECTS;
+	attr->max_lmrs = kdapl_count(min_t(s64, dev->max_mr, KDAPL_MOST_OBJECTS));
+	/* Two MRs each, of those that LMRs come from too */
+	attr->max_rmrs = kdapl_count(min_t(s64, dev->max_mr / 2, KDAPL_MOST_OBJECTS));
+	attr->max_pzs = kdapl_count(min_t(s64, dev->max_pd, KDAPL_MOST_OBJECTS));
+	attr->max_srqs = kdapl_count(l->max_srqs);
+	attr->max_ep_per_srq = l->max_srqs ? attr->max_eps : 0;
 	attr->max_rdma_read_in = kdapl_count(dev->max_res_rd_atom);
-	attr->max_rdma_read_out = kdapl_count(dev->max_res_rd_atom);
+	/* Devices bound what they answer, not what they ask: the sum over all EPs */
+	attr->max_rdma_read_out = kdapl_count((s64)l->max_eps * l->max_rd_atom_out);
 }
 
 /**
@@ -63,7 +73,8 @@ void kdapl_ia_fill_attr(struct kdapl_ia *ia)
 	attr->firmware_version_major = upper_32_bits(dev->fw_ver);
 	attr->firmware_version_minor = lower_32_bits(dev->fw_ver);
 	attr->ia_address_ptr = (struct sockaddr *)&ia->addr;
-	kdapl_ia_fill_limits(attr, &ia->limits, dev);
+	kdapl_ia_fill_sizes(attr, &ia->limits);
+	kdapl_ia_fill_numbers(attr, &ia->limits, dev);
 }
 
 /* ---- attributes of the Provider ---------------------------------------- */

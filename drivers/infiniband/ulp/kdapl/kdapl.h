@@ -71,18 +71,22 @@ void kdapl_common_exit(void);
 
 /* What the device and our own rules allow; filled once, when a device comes */
 struct kdapl_limits {
+	u32 max_eps;
 	u32 max_dto_per_ep;
 	u32 max_qp_wr;
 	u32 max_cqe;
-	u32 max_iov;			/* send and receive */
+	u32 max_evd_qlen;
+	u32 max_iov;			/* send and receive, of an SRQ too */
 	u32 max_iov_read;
 	u32 max_iov_write;
 	u32 max_rd_atom_in;		/* per EP, as target */
 	u32 max_rd_atom_out;		/* per EP, as initiator */
+	u32 max_srqs;
 	u32 max_srq_wr;			/* max_recv_per_srq */
-	u32 max_srq_iov;
 	u32 page_list_len;		/* of one fast registration */
-	u32 max_msg;			/* least max_msg_sz of its ports */
+	u32 max_block;			/* bytes of an LMR, at any offset in a page */
+	u32 max_message;
+	u32 max_rdma;
 	bool ordered_inv;		/* an invalidation waits for all requests before it */
 };
 

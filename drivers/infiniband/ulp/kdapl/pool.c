@@ -37,13 +37,12 @@ int kdapl_pool_init(struct kdapl_pool *pool, u32 depth, u32 max_sge,
 	pool->base = NULL;
 	pool->depth = depth;
 	pool->max_sge = max_sge;
-	pool->stride = ALIGN(struct_size(slot, sge, max_sge), 16);
+	pool->stride = kdapl_pool_stride(max_sge);
 	if (!depth)
 		return 0;
-	size = array_size(depth, pool->stride);
-	/* The word of a slot has 32 bits for its offset */
-	if (size > U32_MAX)
+	if (depth > kdapl_pool_most(max_sge))
 		return -ENOMEM;
+	size = array_size(depth, pool->stride);
 	/* kmalloc would round up to a power of two, for nothing */
 	if (size > PAGE_SIZE)
 		pool->base = vzalloc_node(size, node);

@@ -16,7 +16,9 @@
 #ifndef _KDAPL_POOL_H_
 #define _KDAPL_POOL_H_
 
+#include <linux/align.h>
 #include <linux/atomic.h>
+#include <linux/overflow.h>
 #include "wr.h"
 
 /* Offset in the head of an empty stack, and in the word below the lowest slot */
@@ -37,7 +39,20 @@ struct kdapl_pool {
 	u32 stride;
 	u32 depth;
 	u32 max_sge;
+	u32 first;
 };
+
+/* Bytes of a slot with its segments */
+static inline u32 kdapl_pool_stride(u32 max_sge)
+{
+	return ALIGN(struct_size_t(struct kdapl_slot, sge, max_sge), 16);
+}
+
+/* Slots that a pool can have: their words have 32 bits for the offset */
+static inline u32 kdapl_pool_most(u32 max_sge)
+{
+	return U32_MAX / kdapl_pool_stride(max_sge);
+}
 
 int kdapl_pool_init(struct kdapl_pool *pool, u32 depth, u32 max_sge,
 		    void (*done)(struct ib_cq *cq, struct ib_wc *wc),

@@ -274,7 +274,7 @@ static bool kdapl_srq_attr_ok(const struct kdapl_ia *ia, const DAT_SRQ_ATTR *att
 	return attr && attr->max_recv_dtos > 0 && attr->max_recv_iov > 0 &&
 	       attr->low_watermark == DAT_SRQ_LW_DEFAULT &&
 	       attr->max_recv_dtos <= ia->limits.max_srq_wr &&
-	       attr->max_recv_iov <= ia->limits.max_srq_iov;
+	       attr->max_recv_iov <= ia->limits.max_iov;
 }
 
 /**

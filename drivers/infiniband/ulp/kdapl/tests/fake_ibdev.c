@@ -10,7 +10,49 @@
 #include <linux/slab.h>
 #include "fake_ibdev.h"
 
+/* ---- how many there are -------------------------------------------------- */
+
+static int fake_most(const struct fake_dev *fake, enum fake_kind kind)
+{
+	const struct ib_device_attr *attr = &fake->ibdev.attrs;
+
+	switch (kind) {
+	case FAKE_QP:
+		return attr->max_qp;
+	case FAKE_CQ:
+		return attr->max_cq;
+	case FAKE_PD:
+		return attr->max_pd;
+	case FAKE_SRQ:
+		return attr->max_srq;
+	default:
+		return attr->max_mr;
+	}
+}
+
+int fake_take(struct fake_dev *fake, enum fake_kind kind)
+{
+	if (atomic_inc_return(&fake->count[kind]) > fake_most(fake, kind)) {
+		atomic_dec(&fake->count[kind]);
+		return -ENOMEM;
+	}
+	atomic_inc(&fake->live);
+	return 0;
+}
+
+void fake_give(struct fake_dev *fake, enum fake_kind kind)
+{
+	atomic_dec(&fake->count[kind]);
+	atomic_dec(&fake->live);
+}
+
 /* ---- queue pairs and shared receive queues ------------------------------ */
+
+static bool fake_caps_ok(const struct ib_device_attr *dev, const struct ib_qp_cap *cap)
+{
+	return cap->max_send_wr <= dev->max_qp_wr && cap->max_recv_wr <= dev->max_qp_wr &&
+	       cap->max_send_sge <= dev->max_send_sge && cap->max_recv_sge <= dev->max_recv_sge;
+}
 
 static int fake_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, struct ib_udata *udata)
 {
@@ -23,21 +65,26 @@ static int fake_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, stru
 		fake->fail_create = 0;
 		return err;
 	}
-	if (attr->cap.max_send_wr > FAKE_MAX_QP_WR || attr->cap.max_recv_wr > FAKE_MAX_QP_WR ||
-	    attr->cap.max_send_sge > FAKE_MAX_SGE || attr->cap.max_recv_sge > FAKE_MAX_SGE)
+	if (!fake_caps_ok(&fake->ibdev.attrs, &attr->cap))
 		return -EINVAL;
-	err = fake_queue_init(&qp->sq, attr->cap.max_send_wr);
+	err = fake_take(fake, FAKE_QP);
 	if (err)
 		return err;
+	err = fake_queue_init(&qp->sq, attr->cap.max_send_wr);
+	if (err)
+		goto err_give;
 	err = fake_queue_init(&qp->rq, attr->srq ? 0 : attr->cap.max_recv_wr);
-	if (err) {
-		fake_queue_exit(&qp->sq);
-		return err;
-	}
+	if (err)
+		goto err_sq;
 	qp->state = IB_QPS_RESET;
 	ibqp->qp_num = ++fake->next_qpn;
-	atomic_inc(&fake->live);
 	return 0;
+
+err_sq:
+	fake_queue_exit(&qp->sq);
+err_give:
+	fake_give(fake, FAKE_QP);
+	return err;
 }
 
 static int fake_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
@@ -51,7 +98,7 @@ static int fake_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	spin_unlock_irq(&fake->lock);
 	fake_queue_exit(&qp->sq);
 	fake_queue_exit(&qp->rq);
-	atomic_dec(&fake->live);
+	fake_give(fake, FAKE_QP);
 	return 0;
 }
 
@@ -94,13 +141,18 @@ static int fake_query_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 static int fake_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 			   struct ib_udata *udata)
 {
+	struct fake_dev *fake = to_fake_dev(ibsrq->device);
 	int err;
 
-	if (attr->attr.max_wr > FAKE_MAX_SRQ_WR || attr->attr.max_sge > FAKE_MAX_SGE)
+	if (attr->attr.max_wr > fake->ibdev.attrs.max_srq_wr ||
+	    attr->attr.max_sge > fake->ibdev.attrs.max_srq_sge)
 		return -EINVAL;
+	err = fake_take(fake, FAKE_SRQ);
+	if (err)
+		return err;
 	err = fake_queue_init(&to_fake_srq(ibsrq)->rq, attr->attr.max_wr);
-	if (!err)
-		atomic_inc(&to_fake_dev(ibsrq->device)->live);
+	if (err)
+		fake_give(fake, FAKE_SRQ);
 	return err;
 }
 
@@ -134,7 +186,7 @@ static int fake_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 static int fake_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 {
 	fake_queue_exit(&to_fake_srq(ibsrq)->rq);
-	atomic_dec(&to_fake_dev(ibsrq->device)->live);
+	fake_give(to_fake_dev(ibsrq->device), FAKE_SRQ);
 	return 0;
 }
 
@@ -142,13 +194,12 @@ static int fake_destroy_srq(struct ib_srq *ibsrq, struct ib_udata *udata)
 
 static int fake_alloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	atomic_inc(&to_fake_dev(ibpd->device)->live);
-	return 0;
+	return fake_take(to_fake_dev(ibpd->device), FAKE_PD);
 }
 
 static int fake_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 {
-	atomic_dec(&to_fake_dev(ibpd->device)->live);
+	fake_give(to_fake_dev(ibpd->device), FAKE_PD);
 	return 0;
 }
 
@@ -191,6 +242,8 @@ static int fake_query_device(struct ib_device *ibdev, struct ib_device_attr *att
 	attr->max_srq_sge = FAKE_MAX_SGE;
 	attr->max_fast_reg_page_list_len = FAKE_PAGE_LIST;
 	attr->max_pkeys = 1;
+	if (to_fake_dev(ibdev)->tune)
+		to_fake_dev(ibdev)->tune(attr);
 	return 0;
 }
 
@@ -202,7 +255,7 @@ static int fake_query_port(struct ib_device *ibdev, u32 port, struct ib_port_att
 	attr->active_mtu = IB_MTU_4096;
 	attr->gid_tbl_len = 1;
 	attr->pkey_tbl_len = 1;
-	attr->max_msg_sz = 0x80000000;
+	attr->max_msg_sz = to_fake_dev(ibdev)->max_msg;
 	attr->lid = 1;
 	attr->sm_lid = 1;
 	attr->active_width = IB_WIDTH_4X;
@@ -272,7 +325,7 @@ static const struct ib_device_ops fake_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_srq, fake_srq, ibsrq),
 };
 
-struct fake_dev *fake_dev_create(void)
+struct fake_dev *fake_dev_create_tuned(void (*tune)(struct ib_device_attr *attr), u32 max_msg)
 {
 	struct fake_dev *fake = ib_alloc_device(fake_dev, ibdev);
 	int err;
@@ -283,6 +336,8 @@ struct fake_dev *fake_dev_create(void)
 	INIT_LIST_HEAD(&fake->cqs);
 	INIT_LIST_HEAD(&fake->mrs);
 	atomic_set(&fake->live, 0);
+	fake->tune = tune;
+	fake->max_msg = max_msg;
 	fake->ibdev.node_type = RDMA_NODE_IB_CA;
 	fake->ibdev.phys_port_cnt = 1;
 	fake->ibdev.num_comp_vectors = num_possible_cpus();
@@ -295,6 +350,11 @@ struct fake_dev *fake_dev_create(void)
 		return ERR_PTR(err);
 	}
 	return fake;
+}
+
+struct fake_dev *fake_dev_create(void)
+{
+	return fake_dev_create_tuned(NULL, 0x80000000);
 }
 
 void fake_dev_unplug(struct fake_dev *fake)

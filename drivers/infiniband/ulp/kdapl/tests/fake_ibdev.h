@@ -49,6 +49,16 @@ struct fake_queue {
 	u32 tail;			/* number of posts so far */
 };
 
+/* Kinds of objects whose number has a limit of the device */
+enum fake_kind {
+	FAKE_QP,
+	FAKE_CQ,
+	FAKE_PD,
+	FAKE_SRQ,
+	FAKE_MR,
+	FAKE_NKINDS
+};
+
 struct fake_cq {
 	struct ib_cq ibcq;
 	struct list_head node;		/* fake_dev.cqs */
@@ -102,11 +112,13 @@ struct fake_mr {
  * @modifies: calls of modify_qp
  * @misuses: what a device would have taken amiss of a request that speaks of
  *           an MR, and MRs mapped or destroyed under it: must stay 0
- * @live:    QPs, CQs, PDs, SRQs and MRs that exist
+ * @live:    QPs, CQs, PDs, SRQs and MRs that exist; @count by kind
+ * @tune:    changes the attributes that the device tells
  * @fail_mrs: errno for the next calls of alloc_mr, 0 for none
  * @fail_create: errno for the next create_qp
  * @fail_modify: errno for every modify_qp from now on
  * @fail_srq: errno for every modify_srq from now on
+ * @max_msg: of its port
  * @hold_limit: SRQs do not say that they have run below their limit
  * @limits: how often that was said
  * @hold_flush: what a QP in ERROR has to flush stays outstanding
@@ -133,6 +145,9 @@ struct fake_dev {
 	u32 next_key;
 	u32 next_qpn;
 	atomic_t live;
+	atomic_t count[FAKE_NKINDS];
+	void (*tune)(struct ib_device_attr *attr);
+	u32 max_msg;
 	int fail_create;
 	int fail_modify;
 	int fail_mrs;
@@ -148,6 +163,11 @@ struct fake_dev {
 };
 
 struct fake_dev *fake_dev_create(void);
+/* One with other attributes, of which the number and size of objects are enforced */
+struct fake_dev *fake_dev_create_tuned(void (*tune)(struct ib_device_attr *attr), u32 max_msg);
+/* An object comes: -ENOMEM if the device has no more of its kind; and goes */
+int fake_take(struct fake_dev *fake, enum fake_kind kind);
+void fake_give(struct fake_dev *fake, enum fake_kind kind);
 /* Takes the device away from under its users; the memory stays until destroyed */
 void fake_dev_unplug(struct fake_dev *fake);
 void fake_dev_destroy(struct fake_dev *fake);

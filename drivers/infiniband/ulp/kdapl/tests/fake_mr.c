@@ -15,21 +15,26 @@ struct ib_mr *fake_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_nu
 {
 	struct fake_dev *fake = to_fake_dev(ibpd->device);
 	struct fake_mr *mr;
+	int err;
 
 	if (fake->fail_mrs)
 		return ERR_PTR(fake->fail_mrs);
-	if (type != IB_MR_TYPE_MEM_REG || max_num_sg > FAKE_PAGE_LIST)
+	if (type != IB_MR_TYPE_MEM_REG || max_num_sg > fake->ibdev.attrs.max_fast_reg_page_list_len)
 		return ERR_PTR(-EINVAL);
+	err = fake_take(fake, FAKE_MR);
+	if (err)
+		return ERR_PTR(err);
 	mr = kzalloc(sizeof(*mr), GFP_KERNEL);
-	if (!mr)
+	if (!mr) {
+		fake_give(fake, FAKE_MR);
 		return ERR_PTR(-ENOMEM);
+	}
 	spin_lock_irq(&fake->lock);
 	fake->next_key += 0x100;
 	mr->ibmr.lkey = fake->next_key;
 	mr->ibmr.rkey = fake->next_key;
 	list_add_tail(&mr->node, &fake->mrs);
 	spin_unlock_irq(&fake->lock);
-	atomic_inc(&fake->live);
 	return &mr->ibmr;
 }
 
@@ -68,7 +73,7 @@ int fake_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 		fake->misuses++;
 	list_del(&mr->node);
 	spin_unlock_irq(&fake->lock);
-	atomic_dec(&fake->live);
+	fake_give(fake, FAKE_MR);
 	kfree(mr);
 	return 0;
 }

@@ -104,18 +104,23 @@ int fake_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 {
 	struct fake_dev *fake = to_fake_dev(ibcq->device);
 	struct fake_cq *cq = to_fake_cq(ibcq);
+	int err;
 
-	if (!attr->cqe || attr->cqe > FAKE_MAX_CQE)
+	if (!attr->cqe || attr->cqe > (u32)fake->ibdev.attrs.max_cqe)
 		return -EINVAL;
+	err = fake_take(fake, FAKE_CQ);
+	if (err)
+		return err;
 	cq->size = attr->cqe;
 	ibcq->cqe = attr->cqe;
 	cq->wc = kvcalloc(cq->size, sizeof(*cq->wc), GFP_KERNEL);
-	if (!cq->wc)
+	if (!cq->wc) {
+		fake_give(fake, FAKE_CQ);
 		return -ENOMEM;
+	}
 	spin_lock_irq(&fake->lock);
 	list_add_tail(&cq->node, &fake->cqs);
 	spin_unlock_irq(&fake->lock);
-	atomic_inc(&fake->live);
 	return 0;
 }
 
@@ -128,7 +133,7 @@ int fake_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 	list_del(&cq->node);
 	spin_unlock_irq(&fake->lock);
 	kvfree(cq->wc);
-	atomic_dec(&fake->live);
+	fake_give(fake, FAKE_CQ);
 	return 0;
 }
 
