@@ -61,8 +61,10 @@ EXPORT_SYMBOL_GPL(dat_ia_reserved_lmr);
  * @private_data_size: bytes
  * @private_data:      for the peer
  *
+ * There are no common service points, see dat_csp_create().
+ *
  * Context: any (class A).
- * Return: DAT_MODEL_NOT_SUPPORTED: there are no common service points.
+ * Return: DAT_MODEL_NOT_SUPPORTED.
  */
 DAT_RETURN dat_ep_common_connect(DAT_EP_HANDLE ep_handle,
 				 DAT_IA_ADDRESS_PTR remote_ia_address,
@@ -107,6 +109,8 @@ EXPORT_SYMBOL_GPL(dat_ep_recv_query);
  * @ep_handle:           endpoint with an SRQ
  * @soft_high_watermark: an event beyond it
  * @hard_high_watermark: the connection breaks beyond it
+ *
+ * The verbs do not show how many an endpoint has taken, nor break it for that.
  *
  * Context: any (class A).
  * Return: DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER, the EP has no SRQ (1) or
@@ -184,6 +188,9 @@ EXPORT_SYMBOL_GPL(dat_rmr_create_for_ep);
  * @evd_handle: for requests
  * @csp_handle: would take the service point
  *
+ * They are for peers that are reached through sockets; the connection manager
+ * of the verbs listens on service identifiers.
+ *
  * Context: any (class A).
  * Return: DAT_MODEL_NOT_SUPPORTED.
  */
@@ -201,6 +208,8 @@ EXPORT_SYMBOL_GPL(dat_csp_create);
  * @csp_param_mask: members asked for
  * @csp_param:      would take them
  *
+ * There is none to ask about, see dat_csp_create().
+ *
  * Context: any (class A).
  * Return: DAT_MODEL_NOT_SUPPORTED.
  */
@@ -215,6 +224,8 @@ EXPORT_SYMBOL_GPL(dat_csp_query);
 /**
  * dat_csp_free - destroy a common service point
  * @csp_handle: service point
+ *
+ * There is none to free, see dat_csp_create().
  *
  * Context: any (class A).
  * Return: DAT_MODEL_NOT_SUPPORTED.

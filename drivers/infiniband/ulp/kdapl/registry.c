@@ -117,6 +117,8 @@ EXPORT_SYMBOL_GPL(dat_registry_add_provider);
  * @provider:      the Provider
  * @provider_info: its name and version
  *
+ * Nobody can have announced one, see dat_registry_add_provider().
+ *
  * Source: kDAPL 2.0, dat_registry_remove_provider.
  *
  * Context: process (class P).
