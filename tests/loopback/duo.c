@@ -56,6 +56,20 @@ static bool make_memory(struct duo_end *e)
 					 &e->key, &len, &addr));
 }
 
+static void most_of_all(DAT_EP_ATTR *attr, const DAT_IA_ATTR *ia)
+{
+	attr->max_message_size = ia->max_message_size;
+	attr->max_rdma_size = ia->max_rdma_size;
+	attr->max_recv_dtos = ia->max_dto_per_ep;
+	attr->max_request_dtos = ia->max_dto_per_ep;
+	attr->max_recv_iov = ia->max_iov_segments_per_dto;
+	attr->max_request_iov = ia->max_iov_segments_per_dto;
+	attr->max_rdma_read_iov = ia->max_iov_segments_per_rdma_read;
+	attr->max_rdma_write_iov = ia->max_iov_segments_per_rdma_write;
+	attr->max_rdma_read_in = ia->max_rdma_read_per_ep_in;
+	attr->max_rdma_read_out = ia->max_rdma_read_per_ep_out;
+}
+
 static bool make_ep(struct duo_end *e, bool passive)
 {
 	const struct duo_cfg *cfg = &e->duo->cfg;
@@ -78,6 +92,8 @@ static bool make_ep(struct duo_end *e, bool passive)
 	};
 	DAT_IA_HANDLE ia = e->duo->run->ia;
 
+	if (cfg->largest)
+		most_of_all(&attr, &e->duo->run->attr);
 	if (passive && cfg->srq)
 		return expect_ok(e->duo, "dat_ep_create_with_srq",
 				 dat_ep_create_with_srq(ia, e->pz, e->recv.handle, e->req.handle,
@@ -127,6 +143,8 @@ struct duo *duo_make(struct loop_run *run, struct loop_case *c, const struct duo
 	if (cfg->srq)
 		good = expect_ok(d, "dat_srq_create",
 				 dat_srq_create(run->ia, run->pz, &attr, &d->srq));
+	if (good && cfg->grow)
+		good = expect_ok(d, "dat_srq_resize", dat_srq_resize(d->srq, cfg->grow));
 	for (i = 0; good && i < d->cfg.pairs; i++)
 		good = make_end(d, &d->a[i], i ? "A2" : "A", false) &&
 		       make_end(d, &d->b[i], i ? "B2" : "B", true);

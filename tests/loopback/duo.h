@@ -42,6 +42,8 @@ struct duo_cfg {
 	DAT_COMPLETION_FLAGS recv_flags, req_flags;	/* of both ends */
 	DAT_COUNT reads_out;		/* 0: 4 */
 	bool srq;			/* all B have one SRQ */
+	u32 grow;			/* which is made so large before they join it; 0: not */
+	bool largest;			/* EPs with all that the IA allows */
 	u32 pairs;			/* 0: 1 */
 };
 

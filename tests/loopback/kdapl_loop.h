@@ -390,6 +390,8 @@ int loop_case_long(struct loop_run *run, struct loop_case *c);
 int loop_case_attempts(struct loop_run *run, struct loop_case *c);
 int loop_case_regions(struct loop_run *run, struct loop_case *c);
 int loop_case_shared(struct loop_run *run, struct loop_case *c);
+int loop_case_resize(struct loop_run *run, struct loop_case *c);
+int loop_case_limits(struct loop_run *run, struct loop_case *c);
 
 /* remote.c, posted.c: process context */
 int loop_case_bind(struct loop_run *run, struct loop_case *c);

@@ -274,6 +274,8 @@ static void add_exact(struct loop_run *run)
 		{ "failed-attempts", loop_case_attempts },
 		{ "regions", loop_case_regions },
 		{ "srq", loop_case_shared, true },
+		{ "srq-resize", loop_case_resize, true },
+		{ "limits", loop_case_limits },
 	};
 	u32 i;
 

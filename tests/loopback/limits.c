@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Scripts of the loopback harness about limits: each that dat_ia_query() tells
+ * of is driven to its edge on a real device, and one beyond, as far as memory
+ * and time allow; and a shared receive queue changes its size in use. How many
+ * objects there can be is a matter of unit tests: a device has too many.
+ * Process context.
+ */
+#include <linux/vmalloc.h>
+#include "duo.h"
+
+/* ---- queues without a connection -------------------------------------------------- */
+
+/* As many software events as it is long, and one more */
+static void fill_evd(struct loop_case *c, DAT_EVD_HANDLE evd, DAT_COUNT length)
+{
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+	DAT_COUNT i, n = 0;
+
+	for (i = 0; i < length; i++) {
+		event.event_data.software_event_data.pointer = (void *)(unsigned long)(i + 1);
+		if (!loop_expect(c, "software event", dat_evd_post_se(evd, &event), DAT_SUCCESS))
+			return;
+	}
+	loop_expect(c, "one software event more", dat_evd_post_se(evd, &event), DAT_QUEUE_FULL);
+	while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS)
+		if ((unsigned long)event.event_data.software_event_data.pointer != ++n)
+			loop_fail(c, "another software event came in the place of %d", n);
+	if (n != length)
+		loop_fail(c, "%d software events of %d came back", n, length);
+}
+
+static void evd_length(struct loop_run *run, struct loop_case *c)
+{
+	DAT_COUNT most = run->attr.max_evd_qlen;
+	DAT_EVD_HANDLE evd;
+
+	loop_expect(c, "an EVD too long",
+		    dat_evd_kcreate(run->ia, most + 1, DAT_UPCALL_DISABLE, NULL,
+				    DAT_EVD_SOFTWARE_FLAG, &evd), DAT_INSUFFICIENT_RESOURCES);
+	if (!loop_expect(c, "the longest EVD",
+			 dat_evd_kcreate(run->ia, most, DAT_UPCALL_DISABLE, NULL,
+					 DAT_EVD_SOFTWARE_FLAG, &evd), DAT_SUCCESS))
+		return;
+	fill_evd(c, evd, most);
+	loop_expect(c, "dat_evd_resize", dat_evd_resize(evd, 100), DAT_SUCCESS);
+	fill_evd(c, evd, 100);
+	loop_expect(c, "dat_evd_resize too long", dat_evd_resize(evd, most + 1),
+		    DAT_INVALID_PARAMETER);
+	loop_expect(c, "dat_evd_resize", dat_evd_resize(evd, most), DAT_SUCCESS);
+	fill_evd(c, evd, most);
+	loop_expect(c, "dat_evd_free", dat_evd_free(evd), DAT_SUCCESS);
+}
+
+/* So many buffers without bytes are taken, one more is not */
+static void fill_srq(struct loop_case *c, DAT_SRQ_HANDLE srq, DAT_COUNT room)
+{
+	DAT_DTO_COOKIE cookie = {};
+	DAT_COUNT i;
+
+	for (i = 0; i < room; i++)
+		if (!loop_expect(c, "buffer", dat_srq_post_recv(srq, 0, NULL, cookie),
+				 DAT_SUCCESS))
+			return;
+	loop_expect(c, "one buffer more", dat_srq_post_recv(srq, 0, NULL, cookie),
+		    DAT_INSUFFICIENT_RESOURCES);
+}
+
+static void srq_size(struct loop_run *run, struct loop_case *c)
+{
+	DAT_SRQ_ATTR attr = {
+		.max_recv_dtos = run->attr.max_recv_per_srq + 1, .max_recv_iov = 1,
+	};
+	DAT_COUNT most = run->attr.max_recv_per_srq, i;
+	DAT_SRQ_HANDLE srq;
+
+	loop_expect(c, "an SRQ too large", dat_srq_create(run->ia, run->pz, &attr, &srq),
+		    DAT_INVALID_PARAMETER);
+	attr.max_recv_dtos = 1;
+	attr.max_recv_iov = run->attr.max_iov_segments_per_dto + 1;
+	loop_expect(c, "an SRQ of too many segments",
+		    dat_srq_create(run->ia, run->pz, &attr, &srq), DAT_INVALID_PARAMETER);
+	attr.max_recv_dtos = most;
+	attr.max_recv_iov--;
+	if (!loop_expect(c, "the largest SRQ", dat_srq_create(run->ia, run->pz, &attr, &srq),
+			 DAT_SUCCESS))
+		return;
+	fill_srq(c, srq, most);
+	loop_expect(c, "dat_srq_free", dat_srq_free(srq), DAT_SUCCESS);
+	/* The same in steps, with buffers in it */
+	attr.max_recv_dtos = 5;
+	attr.max_recv_iov = 2;
+	if (!loop_expect(c, "an SRQ", dat_srq_create(run->ia, run->pz, &attr, &srq),
+			 DAT_SUCCESS))
+		return;
+	fill_srq(c, srq, 5);
+	for (i = 5; i < most; i = min(8 * i, most)) {
+		DAT_COUNT next = min(8 * i, most);
+
+		if (!loop_expect(c, "dat_srq_resize", dat_srq_resize(srq, next), DAT_SUCCESS))
+			break;
+		fill_srq(c, srq, next - i);
+	}
+	loop_expect(c, "dat_srq_resize too large", dat_srq_resize(srq, most + 1),
+		    DAT_INVALID_PARAMETER);
+	loop_expect(c, "dat_srq_resize below what is posted", dat_srq_resize(srq, most - 1),
+		    DAT_INVALID_STATE);
+	loop_expect(c, "dat_srq_free", dat_srq_free(srq), DAT_SUCCESS);
+}
+
+/* ---- an endpoint with all that there is -------------------------------------------- */
+
+struct large {
+	u8 *mem[2];			/* of A and B: as much as an LMR takes */
+	DAT_LMR_HANDLE lmr[2];
+	DAT_LMR_TRIPLET iov[2][LOOP_MAX_SEGS + 1];
+};
+
+static bool make_large(struct duo *d, struct large *l)
+{
+	u32 block = d->run->attr.max_lmr_block_size, i, k;
+	DAT_REGION_DESCRIPTION region = {};
+	DAT_LMR_CONTEXT context;
+	DAT_RMR_CONTEXT key;
+
+	for (i = 0; i < 2; i++) {
+		l->mem[i] = vmalloc(block);
+		if (!l->mem[i]) {
+			loop_fail(d->c, "no memory");
+			return false;
+		}
+		memset(l->mem[i], i ? DUO_FREE : 0x5a, block);
+		region.for_va = l->mem[i];
+		if (!loop_expect(d->c, "dat_lmr_kcreate",
+				 dat_lmr_kcreate(d->run->ia, DAT_MEM_TYPE_VIRTUAL, region, block,
+						 d->run->pz, DAT_MEM_PRIV_ALL_FLAG,
+						 DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE,
+						 &l->lmr[i], &context, &key, NULL, NULL),
+				 DAT_SUCCESS))
+			return false;
+		for (k = 0; k < ARRAY_SIZE(l->iov[i]); k++)
+			l->iov[i][k] = (DAT_LMR_TRIPLET) {
+				.virtual_address = (uintptr_t)l->mem[i],
+				.segment_length = block,
+				.lmr_context = context,
+			};
+	}
+	return true;
+}
+
+static void end_large(struct duo *d, struct large *l)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		if (l->lmr[i])
+			loop_expect(d->c, "dat_lmr_free", dat_lmr_free(l->lmr[i]), DAT_SUCCESS);
+		vfree(l->mem[i]);
+	}
+	kfree(l);
+}
+
+/* One message as large as there can be; one byte more is refused */
+static void largest_message(struct duo *d, struct large *l)
+{
+	u32 most = d->run->attr.max_message_size, block = d->run->attr.max_lmr_block_size;
+	u32 n = DIV_ROUND_UP(most, block), last = most - (n - 1) * block;
+	DAT_DTO_COOKIE cookie = {};
+
+	if (n > d->run->attr.max_iov_segments_per_dto || n > LOOP_MAX_SEGS) {
+		loop_fail(d->c, "a message of %u bytes does not go into segments", most);
+		return;
+	}
+	l->iov[0][n - 1].segment_length = last;
+	l->iov[1][n - 1].segment_length = last;
+	duo_recv(&d->b[0], n, l->iov[1], 1, 0);
+	duo_send(&d->a[0], n, l->iov[0], 1, 0);
+	duo_dto(&d->b[0], DAT_DTO_RECEIVE, 1, DAT_DTO_SUCCESS, most, DUO_TOLD);
+	duo_dto(&d->a[0], DAT_DTO_SEND, 1, DAT_DTO_SUCCESS, most, DUO_TOLD);
+	if (duo_ok(d) && memcmp(l->mem[0], l->mem[1], min(block, most)))
+		loop_fail(d->c, "the largest message is not what was sent");
+	l->iov[0][0].segment_length--;
+	l->iov[0][n] = l->iov[0][0];
+	l->iov[0][n].segment_length = 2;
+	/* Where segments are the limit there is none to put the byte into */
+	if (n < d->run->attr.max_iov_segments_per_dto)
+		loop_expect(d->c, "a message too large",
+			    dat_ep_post_send(d->a[0].ep, n + 1, l->iov[0], cookie, 0),
+			    DAT_INVALID_PARAMETER);
+}
+
+/* As many segments as there can be, of one byte each; one more is refused */
+static void most_segments(struct duo *d)
+{
+	const DAT_IA_ATTR *ia = &d->run->attr;
+	DAT_COUNT n = ia->max_iov_segments_per_dto, w = ia->max_iov_segments_per_rdma_write,
+		  r = ia->max_iov_segments_per_rdma_read, most = max3(n, w, r), i;
+	DAT_RMR_TRIPLET far = duo_target(&d->b[0], 4096, w);
+	DAT_DTO_COOKIE cookie = {};
+	DAT_LMR_TRIPLET *iov;
+
+	iov = kcalloc(most + 1, sizeof(*iov), GFP_KERNEL);
+	if (!iov)
+		return;
+	duo_fill(&d->a[0], 0, most, 3);
+	for (i = 0; i <= most; i++)
+		iov[i] = duo_seg(&d->b[0], i, 1);
+	duo_recv(&d->b[0], n, iov, 2, 0);
+	loop_expect(d->c, "a segment too many", dat_ep_post_recv(d->b[0].ep, n + 1, iov, cookie, 0),
+		    DAT_INVALID_PARAMETER);
+	for (i = 0; i <= most; i++)
+		iov[i] = duo_seg(&d->a[0], i, 1);
+	duo_send(&d->a[0], n, iov, 2, 0);
+	loop_expect(d->c, "a segment too many", dat_ep_post_send(d->a[0].ep, n + 1, iov, cookie, 0),
+		    DAT_INVALID_PARAMETER);
+	duo_dto(&d->b[0], DAT_DTO_RECEIVE, 2, DAT_DTO_SUCCESS, n, DUO_TOLD);
+	duo_dto(&d->a[0], DAT_DTO_SEND, 2, DAT_DTO_SUCCESS, n, DUO_TOLD);
+	duo_expect_bytes(&d->b[0], "a send of many segments", 0, n, 3);
+	duo_write(&d->a[0], w, iov, 3, &far, 0);
+	far.segment_length = w + 1;
+	loop_expect(d->c, "a segment too many",
+		    dat_ep_post_rdma_write(d->a[0].ep, w + 1, iov, cookie, &far, 0),
+		    DAT_INVALID_PARAMETER);
+	duo_dto(&d->a[0], DAT_DTO_RDMA_WRITE, 3, DAT_DTO_SUCCESS, w, DUO_TOLD);
+	duo_expect_bytes(&d->b[0], "a write of many segments", 4096, w, 3);
+	duo_clear(&d->a[0]);
+	far.segment_length = r;
+	duo_read(&d->a[0], r, iov, 4, &far, 0);
+	far.segment_length = r + 1;
+	loop_expect(d->c, "a segment too many",
+		    dat_ep_post_rdma_read(d->a[0].ep, r + 1, iov, cookie, &far, 0),
+		    DAT_INVALID_PARAMETER);
+	duo_dto(&d->a[0], DAT_DTO_RDMA_READ, 4, DAT_DTO_SUCCESS, r, DUO_TOLD);
+	if (r <= w)
+		duo_expect_bytes(&d->a[0], "a read of many segments", 0, r, 3);
+	kfree(iov);
+}
+
+/* More reads than the connection does at a time: all are done */
+static void most_reads(struct duo *d)
+{
+	DAT_COUNT n = d->run->attr.max_rdma_read_per_ep_out + 3, i;
+	DAT_RMR_TRIPLET far = duo_target(&d->b[0], 0, 32);
+	DAT_LMR_TRIPLET near = duo_seg(&d->a[0], 0, 32);
+
+	for (i = 0; i < n; i++)
+		duo_read(&d->a[0], 1, &near, 100 + i, &far, 0);
+	for (i = 0; i < n && duo_ok(d); i++)
+		duo_dto(&d->a[0], DAT_DTO_RDMA_READ, 100 + i, DAT_DTO_SUCCESS, 32, DUO_EITHER);
+}
+
+/* As many receives as there can be, one more, and all come back when it ends */
+static void most_receives(struct duo *d)
+{
+	DAT_COUNT most = d->run->attr.max_dto_per_ep, i;
+	DAT_DTO_COOKIE cookie = {};
+
+	for (i = 0; i < most && duo_ok(d); i++)
+		duo_recv(&d->b[0], 0, NULL, i, 0);
+	loop_expect(d->c, "a receive too many",
+		    dat_ep_post_recv(d->b[0].ep, 0, NULL, cookie, 0),
+		    DAT_INSUFFICIENT_RESOURCES);
+	loop_expect(d->c, "dat_ep_disconnect",
+		    dat_ep_disconnect(d->a[0].ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	for (i = 0; i < most && duo_ok(d); i++)
+		duo_dto(&d->b[0], DAT_DTO_RECEIVE, i, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
+}
+
+static void largest_script(struct duo *d)
+{
+	struct large *l = kzalloc(sizeof(*l), GFP_KERNEL);
+
+	if (!l) {
+		loop_fail(d->c, "no memory");
+		return;
+	}
+	most_segments(d);
+	most_reads(d);
+	/* Tens of megabytes: not in a hurry */
+	if (make_large(d, l) && !d->run->args.brief)
+		largest_message(d, l);
+	most_receives(d);
+	end_large(d, l);
+}
+
+/* Each attribute of an EP: one more than the IA allows is refused */
+static void one_beyond(struct loop_run *run, struct loop_case *c)
+{
+	const DAT_IA_ATTR *ia = &run->attr;
+	static const DAT_EP_ATTR none = {
+		.service_type = DAT_SERVICE_TYPE_RC, .qos = DAT_QOS_BEST_EFFORT,
+		.srq_soft_hw = DAT_HW_DEFAULT,
+	};
+	DAT_EP_ATTR attr[8];
+	DAT_EP_HANDLE ep;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(attr); i++)
+		attr[i] = none;
+	attr[0].max_recv_dtos = ia->max_dto_per_ep + 1;
+	attr[1].max_request_dtos = ia->max_dto_per_ep + 1;
+	attr[2].max_recv_iov = ia->max_iov_segments_per_dto + 1;
+	attr[3].max_request_iov = ia->max_iov_segments_per_dto + 1;
+	attr[4].max_rdma_read_iov = ia->max_iov_segments_per_rdma_read + 1;
+	attr[5].max_rdma_write_iov = ia->max_iov_segments_per_rdma_write + 1;
+	attr[6].max_rdma_read_in = ia->max_rdma_read_per_ep_in + 1;
+	attr[7].max_rdma_read_out = ia->max_rdma_read_per_ep_out + 1;
+	for (i = 0; i < ARRAY_SIZE(attr); i++)
+		loop_expect(c, "an EP that asks for one too many",
+			    dat_ep_create(run->ia, run->pz, NULL, NULL, NULL, &attr[i], &ep),
+			    DAT_INVALID_PARAMETER);
+}
+
+/**
+ * loop_case_limits - what dat_ia_query tells can be had, and no more
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_limits(struct loop_run *run, struct loop_case *c)
+{
+	struct duo_cfg largest = { .largest = true };
+
+	evd_length(run, c);
+	if (run->attr.max_srqs)
+		srq_size(run, c);
+	one_beyond(run, c);
+	loop_clauses(c, "E-21 E-42 G-17 G-20 G-25 Q-24 D-16");
+	return duo_play(run, c, &largest, largest_script);
+}
+
+/* ---- an SRQ in use ------------------------------------------------------------------ */
+
+static void resize(struct duo *d, DAT_COUNT size, u32 type)
+{
+	loop_expect(d->c, "dat_srq_resize", dat_srq_resize(d->srq, size), type);
+}
+
+/* So many messages, into buffers in their order */
+static void messages(struct duo *d, u64 first, u32 n)
+{
+	u64 i;
+
+	for (i = first; i < first + n && duo_ok(d); i++) {
+		duo_send1(&d->a[0], 0, 8, i, 0);
+		duo_dto(&d->b[0], DAT_DTO_RECEIVE, i, DAT_DTO_SUCCESS, 8, DUO_TOLD);
+		duo_dto(&d->a[0], DAT_DTO_SEND, i, DAT_DTO_SUCCESS, 8, DUO_TOLD);
+		duo_expect_bytes(&d->b[0], "a message", 32 * (i % 64), 8, 1);
+	}
+}
+
+static void buffers(struct duo *d, u64 first, u32 n)
+{
+	u64 i;
+
+	for (i = first; i < first + n; i++)
+		duo_recv1(&d->b[0], 32 * (i % 64), 16, i, 0);
+}
+
+/* Smaller and larger while an EP uses it, which has room for its first size */
+static void resize_script(struct duo *d)
+{
+	DAT_LMR_TRIPLET seg = duo_seg(&d->b[0], 0, 16);
+	DAT_DTO_COOKIE cookie = {};
+
+	duo_fill(&d->a[0], 0, 16, 1);
+	resize(d, DUO_DEPTH + 1, DAT_INSUFFICIENT_RESOURCES);
+	buffers(d, 1, 4);
+	resize(d, 3, DAT_INVALID_STATE);
+	resize(d, 4, DAT_SUCCESS);
+	loop_expect(d->c, "a buffer too many", dat_srq_post_recv(d->srq, 1, &seg, cookie),
+		    DAT_INSUFFICIENT_RESOURCES);
+	messages(d, 1, 2);
+	buffers(d, 5, 2);
+	resize(d, DUO_DEPTH, DAT_SUCCESS);
+	buffers(d, 7, DUO_DEPTH - 4);
+	loop_expect(d->c, "a buffer too many", dat_srq_post_recv(d->srq, 1, &seg, cookie),
+		    DAT_INSUFFICIENT_RESOURCES);
+	messages(d, 3, DUO_DEPTH);
+	duo_expect_quiet(d, "an SRQ that changed its size");
+}
+
+/* Larger before an EP joins it: the further buffers are as good as the first */
+static int grown(struct loop_run *run, struct loop_case *c)
+{
+	struct duo_cfg cfg = { .srq = true, .grow = 3 * DUO_DEPTH };
+	struct duo *d = duo_make(run, c, &cfg);
+	int err;
+
+	if (!d)
+		return -EIO;
+	err = duo_connect(d);
+	if (!err) {
+		duo_fill(&d->a[0], 0, 16, 1);
+		buffers(d, 1, 3 * DUO_DEPTH);
+		messages(d, 1, 3 * DUO_DEPTH);
+		resize(d, 2, DAT_SUCCESS);
+		buffers(d, 101, 2);
+		messages(d, 101, 2);
+	}
+	duo_end(d);
+	return err;
+}
+
+/**
+ * loop_case_resize - a shared receive queue changes its size in use
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_resize(struct loop_run *run, struct loop_case *c)
+{
+	struct duo_cfg cfg = { .srq = true };
+	int err = duo_play(run, c, &cfg, resize_script);
+
+	return err ?: grown(run, c);
+}
