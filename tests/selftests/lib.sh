@@ -148,6 +148,29 @@ kdapl_unload() {
 	! loaded kdapl || wait_for 10 rmmod kdapl
 }
 
+# kdapl_empty: debugfs shows no object
+kdapl_empty() {
+	local file
+
+	for file in ias pzs lmrs rmrs evds eps srqs psps crs; do
+		! grep . "$DEBUGFS/kdapl/$file" || return
+	done
+}
+
+# kdapl_leaked_nothing: on a kernel with kmemleak, it finds no memory that
+# kdapl or a test has lost. It reports what is older than five seconds, and
+# what the second scan finds as the first did.
+kdapl_leaked_nothing() {
+	local found
+
+	[ -e "$DEBUGFS/kmemleak" ] || return 0
+	sleep 6
+	echo scan >"$DEBUGFS/kmemleak"
+	echo scan >"$DEBUGFS/kmemleak"
+	found=$(cat "$DEBUGFS/kmemleak")
+	! grep -E '(kdapl|sweep|ledger)' <<<"$found" || { head -n 60 <<<"$found"; return 1; }
+}
+
 # kdapl_events 0|1: switch all tracepoints of kdapl. On one CPU: a second
 # emulated one (QEMU 7.2, TCG) can stay at the breakpoint of the kernel's code
 # patching for ever, interrupts off, seen once in __schedule() on 6.1.
