@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The conservation test: what its files share.
+ *
+ * Pairs of EPs in one kernel exchange messages, writes and reads. Every
+ * successful post has an entry in the book until it is accounted for: by its
+ * event; by the event of a later request, if it was suppressed; or by the free
+ * or reset that took it back. An event without an entry, with that of another
+ * EP, or of an EP that is gone is an error, as is a byte beyond a buffer.
+ *
+ * One thread does all of it; there are no upcalls and no locks.
+ */
+#ifndef _KDAPL_LEDGER_H_
+#define _KDAPL_LEDGER_H_
+
+#include <linux/list.h>
+#include <linux/prandom.h>
+#include <linux/types.h>
+#include <dat/kdat.h>
+
+#define PAIRS		12
+#define EPS		(2 * PAIRS)		/* pairs are neighbours */
+#define DEPTH		16
+#define SRQ_DEPTH	32
+#define ENTRIES		(EPS * 2 * DEPTH + SRQ_DEPTH)
+#define DATA		512			/* bytes of a buffer */
+#define GUARD		32			/* bytes before and behind it */
+#define STRIDE		(DATA + 2 * GUARD)
+#define QUAL		7490
+
+enum kind { K_SEND, K_WRITE, K_READ, K_RECV, K_SRQ, KINDS };
+
+/* A post that is out; its place in the book is its buffer's, too */
+struct entry {
+	struct list_head node;		/* on the queue of its EP, or free */
+	u64 cookie;
+	struct end *end;		/* NULL: of the SRQ */
+	enum kind kind;
+	bool suppressed;
+	u32 length;
+};
+
+/* One EP */
+struct end {
+	unsigned int index;
+	DAT_EP_HANDLE ep;
+	struct list_head requests, recvs;	/* entries, in posting order */
+	int credit;			/* receives that no send was made for */
+	unsigned int established, ended;
+};
+
+struct ledger_counts {
+	u64 posted[KINDS];
+	u64 completed[KINDS];		/* with success */
+	u64 flushed[KINDS];		/* with any error */
+	u64 suppressed[KINDS];		/* succeeded without an event */
+	u64 returned[KINDS];		/* taken back by a free or reset */
+	u64 swallowed;			/* SRQ: taken back, or lost in the device */
+	u64 disconnects, resets, frees, removals;
+};
+
+struct ledger_world {
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	DAT_EVD_HANDLE async, dto, conn, cr;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT context;
+	DAT_RMR_CONTEXT key;
+	DAT_PSP_HANDLE psp;
+	DAT_SRQ_HANDLE srq;		/* the receives of the last EP */
+	DAT_IA_ATTR attr;
+	struct end end[EPS];
+	struct list_head srq_recvs;
+	bool gone;			/* the device */
+	u8 *arena;
+	struct rnd_state rnd;
+};
+
+extern struct ledger_world world;
+extern struct ledger_counts counts;
+extern char *ledger_ia_name;
+extern unsigned int ledger_stretch;
+
+/* main.c */
+__printf(1, 2) void ledger_fail(const char *fmt, ...);
+bool ledger_failed(void);
+bool ledger_stop(void);
+u32 ledger_rnd(u32 below);
+
+/* book.c */
+void book_init(void);
+struct entry *book_take(enum kind kind, struct end *end);
+void book_drop(struct entry *e);
+void book_posted(struct entry *e, struct list_head *queue);
+void book_event(const DAT_DTO_COMPLETION_EVENT_DATA *dto);
+void book_returned(struct list_head *queue);
+void book_silent(struct end *end);
+bool book_waiting(const struct end *end);
+u8 *book_buffer(const struct entry *e);
+u8 *book_area(const struct end *end, bool target);
+void book_check_guards(void);
+bool book_balanced(void);
+int book_size(void);
+
+/* world.c */
+int world_open(void);
+int world_close(void);
+void world_drain(void);
+int world_connect(unsigned int pair);
+bool world_going(void);
+int world_wait(bool (*done)(void *data), void *data);
+DAT_RETURN world_make_ep(struct end *end);
+
+/* traffic.c */
+bool traffic_post(void);
+void traffic_change(void);
+void traffic_end_all(void);
+
+#endif /* _KDAPL_LEDGER_H_ */

@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdapl_ledger.ko: posts on many EPs while connections end and devices go and
+ * come, and asks at the end whether every post is accounted for exactly once
+ * (ledger.h tells how).
+ *
+ * Loading it starts the one thread that does all. Who deletes and adds the
+ * device meanwhile is the selftest, told by debugfs kdapl_ledger/progress how
+ * far it is. Reading kdapl_ledger/verdict waits for the end and prints TAP.
+ * Public API only.
+ */
+#include <linux/completion.h>
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/vmalloc.h>
+#include "ledger.h"
+
+#define CHANGE_ONE_IN	400		/* posts */
+#define DRAIN_ONE_IN	8
+#define GUARDS_EVERY	20000
+#define DEVICE_MS	60000
+#define NOTES		12
+#define NOTE_LEN	160
+
+char *ledger_ia_name = "rxe0";
+module_param_named(ia, ledger_ia_name, charp, 0444);
+MODULE_PARM_DESC(ia, "Interface adapter (default rxe0)");
+
+unsigned int ledger_stretch = 1;
+module_param_named(stretch, ledger_stretch, uint, 0444);
+MODULE_PARM_DESC(stretch, "Multiplies time-outs, for emulated machines (default 1)");
+
+static unsigned long posts = 20000;
+module_param(posts, ulong, 0444);
+MODULE_PARM_DESC(posts, "Successful posts to make (default 20000)");
+
+static unsigned long seed = 1;
+module_param(seed, ulong, 0444);
+MODULE_PARM_DESC(seed, "Of the random numbers (default 1)");
+
+static const char * const kind_names[KINDS] = { "send", "write", "read", "recv", "srq" };
+static struct task_struct *task;
+static struct dentry *dir;
+static DECLARE_COMPLETION(done);
+static unsigned int failures;
+static char notes[NOTES][NOTE_LEN];
+static u64 took_ms;
+static bool stop;
+
+void ledger_fail(const char *fmt, ...)
+{
+	va_list args;
+
+	if (failures < NOTES) {
+		va_start(args, fmt);
+		vscnprintf(notes[failures], NOTE_LEN, fmt, args);
+		va_end(args);
+		pr_info("kdapl_ledger: %s\n", notes[failures]);
+	}
+	failures++;
+}
+
+bool ledger_failed(void)
+{
+	return failures;
+}
+
+bool ledger_stop(void)
+{
+	return READ_ONCE(stop);
+}
+
+u32 ledger_rnd(u32 below)
+{
+	return prandom_u32_state(&world.rnd) % below;
+}
+
+static u64 all_posts(void)
+{
+	u64 sum = 0;
+	int k;
+
+	for (k = 0; k < KINDS; k++)
+		sum += counts.posted[k];
+	return sum;
+}
+
+static bool finished(void)
+{
+	return all_posts() >= posts || ledger_failed() || ledger_stop();
+}
+
+/* The device comes back, if it has gone: in bounded time */
+static int open_world(void)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(DEVICE_MS * ledger_stretch);
+	unsigned int pair;
+	int err;
+
+	while ((err = world_open()) == -EAGAIN) {
+		if (time_after(jiffies, end) || ledger_stop())
+			return -ENODEV;
+		msleep(20);
+	}
+	if (err)
+		return err;
+	for (pair = 0; pair < PAIRS && !world.gone; pair++) {
+		err = world_connect(pair);
+		if (err && !world.gone)
+			return err;
+	}
+	return 0;
+}
+
+/* As long as the device lives */
+static void play(void)
+{
+	u64 guards = all_posts() + GUARDS_EVERY;
+
+	while (!finished() && !world.gone) {
+		if (!traffic_post() || !ledger_rnd(DRAIN_ONE_IN))
+			world_drain();
+		if (!world.gone && !ledger_rnd(CHANGE_ONE_IN))
+			traffic_change();
+		if (all_posts() >= guards) {
+			book_check_guards();
+			guards += GUARDS_EVERY;
+		}
+		cond_resched();
+	}
+}
+
+static int run(void *unused)
+{
+	u64 begin = ktime_get_ns();
+	int err = 0;
+
+	while (!finished()) {
+		err = open_world();
+		if (err)
+			ledger_fail("no connected EPs: %d", err);
+		else
+			play();
+		if (!world.ia)
+			break;
+		traffic_end_all();
+		world_close();
+		book_check_guards();
+	}
+	took_ms = (ktime_get_ns() - begin) / NSEC_PER_MSEC;
+	complete_all(&done);
+	while (!kthread_should_stop()) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		if (!kthread_should_stop())
+			schedule();
+		__set_current_state(TASK_RUNNING);
+	}
+	return 0;
+}
+
+/* ---- debugfs ------------------------------------------------------------------------------- */
+
+static void show_kind(struct seq_file *m, unsigned int k)
+{
+	seq_printf(m, "# %-5s %8llu posted = %llu completed + %llu failed", kind_names[k],
+		   counts.posted[k], counts.completed[k], counts.flushed[k]);
+	seq_printf(m, " + %llu suppressed + %llu returned", counts.suppressed[k],
+		   counts.returned[k]);
+	if (k == K_SRQ)
+		seq_printf(m, " + %llu back with the SRQ", counts.swallowed);
+	seq_putc(m, '\n');
+}
+
+static int verdict_show(struct seq_file *m, void *unused)
+{
+	unsigned int i;
+	bool good;
+
+	if (wait_for_completion_interruptible(&done))
+		return -EINTR;
+	for (i = 0; i < min_t(unsigned int, failures, NOTES); i++)
+		seq_printf(m, "# %s\n", notes[i]);
+	for (i = 0; i < KINDS; i++)
+		show_kind(m, i);
+	seq_printf(m, "# %llu disconnects, %llu resets, %llu frees, %llu devices gone, %llu ms\n",
+		   counts.disconnects, counts.resets, counts.frees, counts.removals, took_ms);
+	good = !failures && all_posts() >= posts && book_balanced();
+	seq_printf(m, "%sok 1 - each of %llu posts is accounted for exactly once, seed %lu\n",
+		   good ? "" : "not ", all_posts(), seed);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(verdict);
+
+/* Percent; 100 too if it ended early */
+static int progress_show(struct seq_file *m, void *unused)
+{
+	u64 percent = completion_done(&done) ? 100 : div64_u64(all_posts() * 100, posts);
+
+	seq_printf(m, "%llu\n", min(percent, 100ULL));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(progress);
+
+static int __init ledger_init(void)
+{
+	int err = 0;
+
+	posts = max(posts, 1UL);
+	world.arena = vmalloc(book_size());
+	if (!world.arena)
+		return -ENOMEM;
+	prandom_seed_state(&world.rnd, seed);
+	book_init();
+	task = kthread_run(run, NULL, "kdapl_ledger");
+	if (IS_ERR(task)) {
+		err = PTR_ERR(task);
+		vfree(world.arena);
+		return err;
+	}
+	dir = debugfs_create_dir("kdapl_ledger", NULL);
+	debugfs_create_file("verdict", 0400, dir, NULL, &verdict_fops);
+	debugfs_create_file("progress", 0400, dir, NULL, &progress_fops);
+	return 0;
+}
+
+static void __exit ledger_exit(void)
+{
+	debugfs_remove(dir);
+	WRITE_ONCE(stop, true);
+	kthread_stop(task);
+	vfree(world.arena);
+}
+
+module_init(ledger_init);
+module_exit(ledger_exit);
+MODULE_DESCRIPTION("kDAPL conservation test");
+MODULE_LICENSE("GPL");

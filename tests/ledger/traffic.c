@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the conservation test does: posts of all kinds, and changes: an end of
+ * a connection, with what is out flushed and more posted behind it; then a
+ * reset, or a free and a new EP, before or after everything is back.
+ *
+ * Called by the one thread of the test.
+ */
+#include <linux/string.h>
+#include "ledger.h"
+
+/* ---- posts ------------------------------------------------------------------------------- */
+
+static DAT_LMR_TRIPLET segment(u8 *at, u32 length)
+{
+	return (DAT_LMR_TRIPLET) {
+		.virtual_address = (unsigned long)at,
+		.segment_length = length,
+		.lmr_context = world.context,
+	};
+}
+
+/* A refused post is a full queue, or the end of a connection; never anything else */
+static bool posted(struct entry *e, DAT_RETURN ret, struct list_head *queue)
+{
+	if (ret == DAT_SUCCESS) {
+		book_posted(e, queue);
+		return true;
+	}
+	if (DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES &&
+	    DAT_GET_TYPE(ret) != DAT_INVALID_STATE)
+		ledger_fail("a post of kind %d: %#x", e->kind, ret);
+	book_drop(e);
+	return false;
+}
+
+static bool post_recv(struct end *end)
+{
+	bool srq = end->index == EPS - 1;
+	struct entry *e = book_take(srq ? K_SRQ : K_RECV, srq ? NULL : end);
+	DAT_LMR_TRIPLET iov[2];
+	u32 first = ledger_rnd(DATA + 1);
+	DAT_DTO_COOKIE cookie;
+	DAT_RETURN ret;
+
+	if (!e)
+		return false;
+	cookie.as_64 = e->cookie;
+	iov[0] = segment(book_buffer(e), first);
+	iov[1] = segment(book_buffer(e) + first, DATA - first);
+	if (srq)
+		ret = dat_srq_post_recv(world.srq, 2, iov, cookie);
+	else
+		ret = dat_ep_post_recv(end->ep, 2, iov, cookie, 0);
+	if (!posted(e, ret, srq ? &world.srq_recvs : &end->recvs))
+		return false;
+	end->credit++;
+	return true;
+}
+
+static DAT_RMR_TRIPLET remote(const struct end *peer, bool target, u32 length)
+{
+	return (DAT_RMR_TRIPLET) {
+		.virtual_address = (unsigned long)book_area(peer, target),
+		.segment_length = length,
+		.rmr_context = world.key,
+	};
+}
+
+static bool post_request(struct end *end, enum kind kind, bool suppress)
+{
+	struct end *peer = &world.end[end->index ^ 1];
+	DAT_COMPLETION_FLAGS flags = suppress ? DAT_COMPLETION_SUPPRESS_FLAG : 0;
+	struct entry *e = book_take(kind, end);
+	DAT_RMR_TRIPLET there;
+	DAT_LMR_TRIPLET iov[2];
+	DAT_DTO_COOKIE cookie;
+	DAT_RETURN ret;
+	u32 first;
+
+	if (!e)
+		return false;
+	e->suppressed = suppress;
+	cookie.as_64 = e->cookie;
+	there = remote(peer, kind == K_WRITE, e->length);
+	first = ledger_rnd(e->length + 1);
+	iov[0] = segment(book_buffer(e), first);
+	iov[1] = segment(book_buffer(e) + first, e->length - first);
+	if (kind == K_SEND) {
+		ret = dat_ep_post_send(end->ep, 2, iov, cookie, flags);
+	} else if (kind == K_WRITE) {
+		ret = dat_ep_post_rdma_write(end->ep, 2, iov, cookie, &there, flags);
+	} else {
+		iov[0] = segment(book_buffer(e), e->length);
+		ret = dat_ep_post_rdma_read(end->ep, 1, iov, cookie, &there, flags);
+	}
+	if (!posted(e, ret, &end->requests))
+		return false;
+	if (kind == K_SEND)
+		peer->credit--;
+	return true;
+}
+
+/**
+ * traffic_post - one post, somewhere
+ *
+ * Return: false if it was not to be made: time to take events.
+ */
+bool traffic_post(void)
+{
+	struct end *end = &world.end[ledger_rnd(EPS)];
+	bool suppress = !ledger_rnd(3);
+
+	switch (ledger_rnd(8)) {
+	case 0:
+		return post_request(end, K_WRITE, suppress);
+	case 1:
+		return post_request(end, K_READ, suppress);
+	case 2:
+	case 3:
+	case 4:
+		/* No more messages than buffers: a disconnect shall not wait for them */
+		if (world.end[end->index ^ 1].credit > 0)
+			return post_request(end, K_SEND, suppress);
+		return false;
+	default:
+		return post_recv(end);
+	}
+}
+
+/* ---- changes ------------------------------------------------------------------------------- */
+
+static bool both_ended(void *data)
+{
+	struct end *end = data;
+
+	return (end[0].ended && end[1].ended) || world.gone;
+}
+
+static bool both_back(void *data)
+{
+	struct end *end = data;
+
+	return !book_waiting(&end[0]) && !book_waiting(&end[1]);
+}
+
+/* Posts behind the end are flushed, in order; suppressed ones show too */
+static void post_behind(struct end *end)
+{
+	unsigned int n = ledger_rnd(6);
+
+	while (n--) {
+		post_request(end, ledger_rnd(3), ledger_rnd(2));
+		if (end->index != EPS - 1)
+			post_recv(end);
+	}
+}
+
+static bool marked(void *data)
+{
+	return post_request(data, K_SEND, false);
+}
+
+/*
+ * A request that shows behind all others, and everything that shows is back:
+ * what is silent has succeeded.
+ */
+static void account_silent(struct end *end)
+{
+	struct end *pair = &world.end[end->index & ~1];
+
+	if (world_wait(marked, end) || world_wait(both_back, pair))
+		ledger_fail("EP %u: not everything came back", end->index);
+	else
+		book_silent(end);
+}
+
+static void renew(struct end *end)
+{
+	DAT_RETURN ret;
+
+	if (ledger_rnd(2)) {
+		ret = dat_ep_reset(end->ep);
+		counts.resets++;
+	} else {
+		ret = dat_ep_free(end->ep);
+		end->ep = DAT_HANDLE_NULL;
+		counts.frees++;
+		if (ret == DAT_SUCCESS) {
+			book_returned(&end->requests);
+			book_returned(&end->recvs);
+			ret = world_make_ep(end);
+		}
+	}
+	if (ret == DAT_SUCCESS) {
+		book_returned(&end->requests);
+		book_returned(&end->recvs);
+		if (end->index != EPS - 1)
+			end->credit = 0;
+		return;
+	}
+	if (!world_going())
+		ledger_fail("EP %u is not to be renewed: %#x", end->index, ret);
+}
+
+/* Buffers that a broken EP took with it are gone with their SRQ only */
+static void renew_srq(void)
+{
+	struct end *end = &world.end[EPS - 1];
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = SRQ_DEPTH, .max_recv_iov = 2 };
+	DAT_RETURN ret = dat_ep_free(end->ep);
+
+	end->ep = DAT_HANDLE_NULL;
+	book_returned(&end->requests);
+	if (ret == DAT_SUCCESS)
+		ret = dat_srq_free(world.srq);
+	if (ret == DAT_SUCCESS)
+		world.srq = DAT_HANDLE_NULL;
+	book_returned(&world.srq_recvs);
+	counts.frees++;
+	if (ret == DAT_SUCCESS)
+		ret = dat_srq_create(world.ia, world.pz, &attr, &world.srq);
+	if (ret == DAT_SUCCESS)
+		ret = world_make_ep(end);
+	if (ret != DAT_SUCCESS && !world_going())
+		ledger_fail("the SRQ is not to be renewed: %#x", ret);
+}
+
+static void end_connection(struct end *end)
+{
+	DAT_CLOSE_FLAGS how = ledger_rnd(3) ? DAT_CLOSE_ABRUPT_FLAG : DAT_CLOSE_GRACEFUL_FLAG;
+	struct end *by = &end[ledger_rnd(2)];
+	DAT_RETURN ret = dat_ep_disconnect(by->ep, how);
+
+	counts.disconnects++;
+	if (ret != DAT_SUCCESS)
+		ledger_fail("EP %u does not disconnect: %#x", by->index, ret);
+	if (world_wait(both_ended, end))
+		ledger_fail("pair %u: %u and %u ends", end->index / 2, end[0].ended, end[1].ended);
+	else if (!world.gone && (end[0].ended != 1 || end[1].ended != 1))
+		ledger_fail("pair %u ended %u and %u times", end->index / 2, end[0].ended,
+			    end[1].ended);
+}
+
+/**
+ * traffic_change - end the connection of a pair, make it new, connect it
+ */
+void traffic_change(void)
+{
+	unsigned int pair = ledger_rnd(PAIRS), tries;
+	struct end *end = &world.end[2 * pair];
+	int err;
+
+	end_connection(end);
+	if (world.gone)
+		return;
+	if (ledger_rnd(2)) {
+		post_behind(&end[0]);
+		post_behind(&end[1]);
+		account_silent(&end[0]);
+		account_silent(&end[1]);
+	}
+	for (tries = 0; tries < 3 && !world.gone && !ledger_failed(); tries++) {
+		renew(&end[0]);
+		if (pair == PAIRS - 1)
+			renew_srq();
+		else
+			renew(&end[1]);
+		if (world.gone || ledger_failed())
+			return;
+		err = world_connect(pair);
+		if (!err)
+			return;
+		if (err != -EAGAIN)
+			break;
+	}
+	if (!world_going())
+		ledger_fail("pair %u does not connect again", pair);
+}
+
+static bool all_back(void *unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < EPS; i++)
+		if (book_waiting(&world.end[i]))
+			return false;
+	return true;
+}
+
+/**
+ * traffic_end_all - the device is gone, or the test ends: everything comes back
+ *
+ * Receives of the SRQ do not; they are the free's.
+ */
+void traffic_end_all(void)
+{
+	unsigned int i;
+
+	if (world.gone)
+		counts.removals++;
+	for (i = 0; i < EPS && !world.gone; i++)
+		if (world.end[i].ep)
+			dat_ep_disconnect(world.end[i].ep, DAT_CLOSE_ABRUPT_FLAG);
+	if (ledger_rnd(2) || !world.gone)
+		return;
+	/* Half of the removals: wait for what is owed; else the frees take it back */
+	if (world_wait(all_back, NULL))
+		ledger_fail("the device is gone, and not everything came back");
+	for (i = 0; i < EPS && !ledger_failed(); i++)
+		if (world.end[i].ep)
+			account_silent(&world.end[i]);
+}

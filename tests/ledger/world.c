@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The objects of the conservation test: made when a device is there, taken
+ * down when it is gone or the test ends. The last EP takes its receives from
+ * an SRQ.
+ *
+ * Called by the one thread of the test.
+ */
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/string.h>
+#include "ledger.h"
+
+#define WAIT_MS		20000
+#define GOING_MS	2000
+
+struct ledger_world world;
+
+/* ---- events ---------------------------------------------------------------------------- */
+
+static struct end *end_of(DAT_EP_HANDLE ep)
+{
+	unsigned int i;
+
+	for (i = 0; i < EPS; i++)
+		if (ep && world.end[i].ep == ep)
+			return &world.end[i];
+	return NULL;
+}
+
+static void take_conn(const DAT_EVENT *event)
+{
+	struct end *end = end_of(event->event_data.connect_event_data.ep_handle);
+
+	if (!end)
+		ledger_fail("event %#x of an EP that is gone", event->event_number);
+	else if (event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
+		end->established++;
+	else
+		end->ended++;
+}
+
+/* The EP that a request is for is the upper one of a pair; its data tells which */
+static void take_cr(DAT_CR_HANDLE cr)
+{
+	DAT_CR_PARAM param;
+	u32 pair;
+
+	if (dat_cr_query(cr, DAT_CR_FIELD_ALL, &param) != DAT_SUCCESS)
+		return;
+	memcpy(&pair, param.private_data, sizeof(pair));
+	if (pair >= PAIRS || !world.end[2 * pair + 1].ep ||
+	    dat_cr_accept(cr, world.end[2 * pair + 1].ep, 0, NULL) != DAT_SUCCESS)
+		dat_cr_reject(cr, 0, NULL);
+}
+
+/* Takes all events that are there */
+void world_drain(void)
+{
+	DAT_EVENT event;
+
+	while (dat_evd_dequeue(world.dto, &event) == DAT_SUCCESS)
+		book_event(&event.event_data.dto_completion_event_data);
+	while (dat_evd_dequeue(world.conn, &event) == DAT_SUCCESS)
+		take_conn(&event);
+	while (dat_evd_dequeue(world.cr, &event) == DAT_SUCCESS)
+		take_cr(event.event_data.cr_arrival_event_data.cr_handle);
+	while (dat_evd_dequeue(world.async, &event) == DAT_SUCCESS)
+		if (event.event_number == DAT_ASYNC_ERROR_IA_CATASTROPHIC)
+			world.gone = true;
+}
+
+static int wait_ms(bool (*done)(void *data), void *data, unsigned int ms)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(ms * ledger_stretch);
+
+	for (;;) {
+		world_drain();
+		if (done(data))
+			return 0;
+		if (time_after(jiffies, end))
+			return -ETIMEDOUT;
+		usleep_range(200, 500);
+	}
+}
+
+/* Takes events until the condition holds; 0, or -ETIMEDOUT */
+int world_wait(bool (*done)(void *data), void *data)
+{
+	return wait_ms(done, data, WAIT_MS);
+}
+
+static bool told_gone(void *unused)
+{
+	return world.gone;
+}
+
+/* Something failed: because the device goes? Its last word may be on its way */
+bool world_going(void)
+{
+	return !wait_ms(told_gone, NULL, GOING_MS);
+}
+
+/* ---- objects ----------------------------------------------------------------------------- */
+
+DAT_RETURN world_make_ep(struct end *end)
+{
+	DAT_EP_ATTR attr = {
+		.max_message_size = DATA,
+		.max_rdma_size = DATA,
+		.max_recv_dtos = DEPTH,
+		.max_request_dtos = DEPTH,
+		.max_recv_iov = 2,
+		.max_request_iov = 2,
+		.max_rdma_read_in = 4,
+		.max_rdma_read_out = 4,
+		.max_rdma_read_iov = 1,
+		.max_rdma_write_iov = 2,
+		.srq_soft_hw = DAT_HW_DEFAULT,
+	};
+
+	end->credit = 0;
+	if (end->index == EPS - 1)
+		return dat_ep_create_with_srq(world.ia, world.pz, world.dto, world.dto, world.conn,
+					      world.srq, &attr, &end->ep);
+	return dat_ep_create(world.ia, world.pz, world.dto, world.dto, world.conn, &attr, &end->ep);
+}
+
+static bool established(void *data)
+{
+	struct end *end = data;
+
+	return (end[0].established && end[1].established) || end[0].ended || end[1].ended ||
+	       world.gone;
+}
+
+/* Connects a pair; 0, -EAGAIN if it failed for a reason that may pass */
+int world_connect(unsigned int pair)
+{
+	struct end *end = &world.end[2 * pair];
+	u32 data = pair;
+	DAT_RETURN ret;
+
+	end[0].established = 0;
+	end[1].established = 0;
+	end[0].ended = 0;
+	end[1].ended = 0;
+	ret = dat_ep_connect(end[0].ep, world.attr.ia_address_ptr, QUAL, DAT_TIMEOUT_INFINITE,
+			     sizeof(data), &data, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+	if (ret != DAT_SUCCESS)
+		return world_going() ? -EAGAIN : -EIO;
+	if (world_wait(established, end))
+		return -ETIMEDOUT;
+	return end[0].established && end[1].established ? 0 : -EAGAIN;
+}
+
+static int make_evd(DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
+{
+	return dat_evd_kcreate(world.ia, 64, DAT_UPCALL_DISABLE, NULL, flags, evd) ? -EIO : 0;
+}
+
+static int make_objects(void)
+{
+	DAT_SRQ_ATTR srq = { .max_recv_dtos = SRQ_DEPTH, .max_recv_iov = 2 };
+	DAT_REGION_DESCRIPTION region = { .for_va = world.arena };
+	DAT_VLEN length;
+	DAT_VADDR addr;
+	unsigned int i;
+
+	if (dat_pz_create(world.ia, &world.pz) || make_evd(DAT_EVD_DTO_FLAG, &world.dto) ||
+	    make_evd(DAT_EVD_CONNECTION_FLAG, &world.conn) ||
+	    make_evd(DAT_EVD_CR_FLAG, &world.cr) ||
+	    dat_lmr_kcreate(world.ia, DAT_MEM_TYPE_VIRTUAL, region, book_size(), world.pz,
+			    DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE,
+			    &world.lmr, &world.context, &world.key, &length, &addr) ||
+	    dat_srq_create(world.ia, world.pz, &srq, &world.srq) ||
+	    dat_psp_create(world.ia, QUAL, world.cr, DAT_PSP_CONSUMER_FLAG, &world.psp))
+		return -EIO;
+	for (i = 0; i < EPS; i++)
+		if (world_make_ep(&world.end[i]))
+			return -EIO;
+	return 0;
+}
+
+/* Opens the IA when it is there; 0, -EAGAIN: not yet, or another errno */
+int world_open(void)
+{
+	unsigned int i;
+	int err;
+
+	world.async = DAT_HANDLE_NULL;
+	if (dat_ia_open(ledger_ia_name, 8, &world.async, &world.ia)) {
+		world.ia = DAT_HANDLE_NULL;
+		return -EAGAIN;
+	}
+	world.gone = false;
+	INIT_LIST_HEAD(&world.srq_recvs);
+	for (i = 0; i < EPS; i++) {
+		memset(&world.end[i], 0, sizeof(world.end[i]));
+		world.end[i].index = i;
+		INIT_LIST_HEAD(&world.end[i].requests);
+		INIT_LIST_HEAD(&world.end[i].recvs);
+	}
+	dat_ia_query(world.ia, NULL, DAT_IA_FIELD_ALL, &world.attr, 0, NULL);
+	err = make_objects();
+	if (err) {
+		/* Gone again, perhaps, before all was made */
+		if (world_going())
+			err = -EAGAIN;
+		dat_ia_close(world.ia, DAT_CLOSE_ABRUPT_FLAG);
+		world.ia = DAT_HANDLE_NULL;
+		return err;
+	}
+	return 0;
+}
+
+/* Frees everything; no free may fail, nothing may be left */
+int world_close(void)
+{
+	DAT_EVENT event;
+	unsigned int i;
+	int bad = 0;
+
+	for (i = 0; i < EPS; i++) {
+		/* One that could not be made new, with the device gone */
+		if (world.end[i].ep)
+			bad |= dat_ep_free(world.end[i].ep) != DAT_SUCCESS;
+		world.end[i].ep = DAT_HANDLE_NULL;
+		book_returned(&world.end[i].requests);
+		book_returned(&world.end[i].recvs);
+	}
+	if (world.srq)
+		bad |= dat_srq_free(world.srq) != DAT_SUCCESS;
+	world.srq = DAT_HANDLE_NULL;
+	book_returned(&world.srq_recvs);
+	bad |= dat_psp_free(world.psp) != DAT_SUCCESS;
+	while (dat_evd_dequeue(world.cr, &event) == DAT_SUCCESS)
+		dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, NULL);
+	/* All EPs are gone: whatever is queued is an event of one of them */
+	if (dat_evd_dequeue(world.dto, &event) == DAT_SUCCESS ||
+	    dat_evd_dequeue(world.conn, &event) == DAT_SUCCESS)
+		ledger_fail("an event is left behind the last EP");
+	bad |= dat_lmr_free(world.lmr) != DAT_SUCCESS;
+	bad |= dat_pz_free(world.pz) != DAT_SUCCESS;
+	bad |= dat_evd_free(world.dto) != DAT_SUCCESS;
+	bad |= dat_evd_free(world.conn) != DAT_SUCCESS;
+	bad |= dat_evd_free(world.cr) != DAT_SUCCESS;
+	if (bad)
+		ledger_fail("something cannot be freed");
+	if (dat_ia_close(world.ia, DAT_CLOSE_GRACEFUL_FLAG) != DAT_SUCCESS) {
+		ledger_fail("something is left on the IA");
+		dat_ia_close(world.ia, DAT_CLOSE_ABRUPT_FLAG);
+	}
+	world.ia = DAT_HANDLE_NULL;
+	return 0;
+}

@@ -1,0 +1,36 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Every post is accounted for exactly once (tests/ledger), while connections
+# end, EPs are reset and freed, and the device goes and comes three times.
+# LEDGER_POSTS and LEDGER_SEED say how many posts, and which.
+
+. "${0%/*}/lib.sh"
+trap 'rmmod kdapl_ledger 2>/dev/null; kdapl_unload; rxe_setup 0' EXIT
+
+posts=${LEDGER_POSTS:-20000}
+seed=${LEDGER_SEED:-1}
+
+# reached PERCENT
+reached() { [ "$(cat "$DEBUGFS/kdapl_ledger/progress")" -ge "$1" ]; }
+
+tap_plan 5
+rxe_setup
+kdapl_load
+if kdapl_insmod kdapl_ledger posts="$posts" seed="$seed" stretch="$KDAPL_FACTOR"; then
+	for at in 25 50 75; do
+		wait_for 3000 reached "$at"
+		rxe_delete 0
+		rxe_setup 0
+	done
+	while read -r line; do
+		case $line in
+		"ok "*) tap_ok "${line#*- }" ;;
+		"not ok "*) tap_not_ok "${line#*- }" ;;
+		*) echo "$line" ;;
+		esac
+	done <"$DEBUGFS/kdapl_ledger/verdict"
+fi
+tap_check "the ledger unloads" rmmod kdapl_ledger
+tap_check "nothing is left in debugfs" wait_for 20 kdapl_empty
+tap_check "kdapl unloads" kdapl_unload
+tap_check "nothing has leaked" kdapl_leaked_nothing
