@@ -2,7 +2,7 @@
 /*
  * Memory that has a new owner without a grace period: connection requests.
  * kdapl_obj_get() against a request that is consumed, and the next one at the
- * same place (cr.c: kdapl_cr_work(), kdapl_psp_recycle(); handle.c).
+ * same place (cr.c: kdapl_cr_work(), kdapl_sp_recycle(); handle.c).
  *
  * One place. The first request, handle 1, is consumed: it leaves the table, its
  * references are waited for, the place goes back to its service point. The next

@@ -6,7 +6,7 @@
 
 . "${0%/*}/lib.sh"
 
-files="ias pzs lmrs rmrs evds eps srqs psps crs"
+files="ias pzs lmrs rmrs evds eps srqs psps rsps crs"
 tracing=/sys/kernel/tracing
 seen=$(mktemp -d)
 n='[0-9]+'

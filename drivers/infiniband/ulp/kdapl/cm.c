@@ -4,7 +4,7 @@
  *
  * Owns an EP from the start of an attempt to its end: own QP transitions,
  * the outcome event, the end event, the cm_id. connect.c begins attempts and
- * takes disconnects, psp.c hands over the ids of accepted requests, ep.c and
+ * takes disconnects, cr.c hands over the ids of accepted requests, ep.c and
  * removal end what is left.
  *
  * CM callbacks hold the id's handler_mutex and stall all CM events of their

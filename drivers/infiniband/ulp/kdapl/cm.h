@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Connections: service points, connection requests, and the prototypes of
- * cm.c, connect.c, psp.c and cr.c.
+ * cm.c, connect.c, listen.c, rsp.c and cr.c.
  *
  * A part of kdapl.h, which includes it where it belongs; nobody else does.
  */
@@ -51,29 +51,32 @@ u16 kdapl_cm_port(DAT_CONN_QUAL qual);
 /* Checks and normalises a Consumer's address, port zero. DAT_SUCCESS, INVALID_ADDRESS */
 DAT_RETURN kdapl_cm_address(const struct sockaddr *in, struct sockaddr_storage *out);
 
-/* ---- cr.c, psp.c ------------------------------------------------------- */
+/* ---- cr.c, listen.c, rsp.c --------------------------------------------- */
 
 /**
  * struct kdapl_cr - connection request
- * @obj:     header; published while it waits for an answer
+ * @obj:     header; published while it waits for an answer. Its index is its own
  * @ev:      its event
- * @psp:     service point, whose backlog it is from (a reference on psp->mem)
- * @free_node: on psp->free; psp->lock
+ * @sp:      service point, whose backlog it is from (a reference on sp->mem)
+ * @free_node: on sp->free; sp->lock
  * @ref:     the object, and its event while that is queued
  * @id:      child id; by xchg(), who gets it answers. NULL on a shell
+ * @next:    handoff: the CR that goes on with the request; @work's
  * @param:   what the request offered
  * @withdrawn: the CM has said that the peer gave up
- * @work:    announces it, or with @ref 0 puts it back into the backlog
+ * @work:    announces it, hands it over to @next, or with @ref 0 puts it back
+ *           into the backlog
  *
  * What the callback copied is constant until the memory is used again.
  */
 struct kdapl_cr {
 	struct kdapl_obj obj;
 	struct kdapl_event ev;
-	struct kdapl_psp *psp;
+	struct kdapl_sp *sp;
 	struct list_head free_node;
 	refcount_t ref;
 	struct rdma_cm_id *id;
+	struct kdapl_cr *next;
 	struct rdma_conn_param param;
 	struct sockaddr_storage local;
 	struct sockaddr_storage remote;
@@ -86,26 +89,29 @@ struct kdapl_cr {
 };
 
 /**
- * struct kdapl_psp - public service point
+ * struct kdapl_sp - service point: PSP or RSP
  * @obj:   header
- * @id:    listening id; NULL on a shell
- * @evd:   where requests are announced (used until the PSP is freed)
- * @evd_handle: its handle, by which CRs that outlive the PSP find it
+ * @id:    listening id; NULL when it listens no more: a shell, a spent RSP
+ * @evd:   where requests are announced (used until the service point is freed)
+ * @evd_handle: its handle, by which CRs that outlive the service point find it
+ * @ep_handle: the EP of an RSP; DAT_HANDLE_NULL: this is a PSP
  * @qual:  qualifier asked for, reported in events
+ * @node:  on the list of those that listen; listen.c's lock
  * @lock:  guards @free, @ncr and @closed against the CM callback
  * @free:  CRs out of @crs that nobody uses
  * @ncr:   CRs that wait
  * @backlog: size of @crs
  * @closed: no longer listening; what is not announced yet is refused
- * @mem:   this memory: the PSP and each CR in use
+ * @mem:   this memory: the service point and each CR in use
  */
-struct kdapl_psp {
+struct kdapl_sp {
 	struct kdapl_obj obj;
 	struct rdma_cm_id *id;
 	struct kdapl_evd *evd;
 	DAT_EVD_HANDLE evd_handle;
+	DAT_EP_HANDLE ep_handle;
 	DAT_CONN_QUAL qual;
-	DAT_PSP_FLAGS flags;
+	struct list_head node;
 	spinlock_t lock;	/* free, ncr */
 	struct list_head free;
 	u32 ncr;
@@ -115,22 +121,40 @@ struct kdapl_psp {
 	struct kdapl_cr crs[];
 };
 
-void kdapl_psp_destroy(struct kdapl_psp *psp);
-void kdapl_psp_shell(struct kdapl_psp *psp);
+/* A service point that listens, in steps for the tests, and its end */
+struct kdapl_sp *kdapl_sp_create(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_CONN_QUAL qual,
+				 DAT_EP_HANDLE ep);
+struct kdapl_sp *kdapl_sp_alloc(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_CONN_QUAL qual,
+				DAT_EP_HANDLE ep);
+void kdapl_sp_start(struct kdapl_sp *sp);
+int kdapl_sp_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
+void kdapl_sp_unlisten(struct kdapl_sp *sp);
+void kdapl_sp_destroy(struct kdapl_sp *sp);
+void kdapl_sp_shell(struct kdapl_sp *sp);
+/* What the creates of both kinds share: the EVD they are given, what they answer */
+struct kdapl_evd *kdapl_sp_evd(struct kdapl_ia *ia, DAT_EVD_HANDLE handle);
+DAT_RETURN kdapl_sp_error(int err);
+/* The service point of a qualifier, referenced; any context */
+struct kdapl_sp *kdapl_sp_find(const struct kdapl_ia *ia, DAT_CONN_QUAL qual);
+/* The EP of an RSP is reserved, ep->mutex held; goes from state to state. Process context */
+void kdapl_rsp_bond(struct kdapl_ep *ep, struct kdapl_sp *sp);
+bool kdapl_rsp_move(struct kdapl_sp *sp, DAT_EP_STATE from, DAT_EP_STATE to);
+
 void kdapl_cr_destroy(struct kdapl_cr *cr);
 void kdapl_cr_shell(struct kdapl_cr *cr);
 /* dat_evd_free: an undelivered CR is rejected as non-peer (E-46). Process context */
 void kdapl_cr_drop(struct kdapl_event *ev);
-/* Between the two files: the way of a CR out of the backlog and back */
-void kdapl_cr_setup(struct kdapl_cr *cr, struct kdapl_psp *psp);
+/* The way of a CR out of the backlog and back */
+int kdapl_cr_setup(struct kdapl_cr *cr, struct kdapl_sp *sp);
 void kdapl_cr_arrive(struct kdapl_cr *cr, struct rdma_cm_id *id,
 		     const struct rdma_conn_param *param);
-void kdapl_psp_uncount(struct kdapl_cr *cr);
-void kdapl_psp_recycle(struct kdapl_cr *cr);
+struct kdapl_cr *kdapl_sp_take(struct kdapl_sp *sp);
+void kdapl_sp_uncount(struct kdapl_cr *cr);
+void kdapl_sp_recycle(struct kdapl_cr *cr);
 
-static inline struct kdapl_psp *to_kdapl_psp(struct kdapl_obj *obj)
+static inline struct kdapl_sp *to_kdapl_sp(struct kdapl_obj *obj)
 {
-	return container_of(obj, struct kdapl_psp, obj);
+	return container_of(obj, struct kdapl_sp, obj);
 }
 
 static inline struct kdapl_cr *to_kdapl_cr(struct kdapl_obj *obj)

@@ -6,7 +6,7 @@
  * Both calls only start something: the attempt goes on in the CM callbacks
  * and the connection work (cm.c), a disconnect is a change of state and a bit
  * for that work. Called by Consumers, dat_ep_disconnect() in any context;
- * kdapl_cm_*() also by cm.c, psp.c and device.c.
+ * kdapl_cm_*() also by cm.c, cr.c and listen.c.
  */
 #include <linux/export.h>
 #include <linux/inetdevice.h>

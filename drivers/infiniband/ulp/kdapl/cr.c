@@ -2,16 +2,20 @@
 /*
  * Connection requests: from the CM's callback to accept or reject.
  *
- * Owns a CR between leaving its PSP's backlog and going back there. The
- * callback fills it in; work, which may sleep, gives it a handle and queues
- * its event; one call consumes it. Called by Consumers in process context
- * (queries in any), by EVD free, IA close and removal.
+ * Owns a CR between leaving the backlog of its service point and going back
+ * there. The callback fills it in; work, which may sleep, gives it a handle
+ * and queues its event; one call consumes it. Called by Consumers in process
+ * context (queries and handoff in any), by EVD free, IA close and removal.
  *
  * Who owns what: kdapl_cr.ref counts the object and its event while that is
  * queued; whoever drops the last has the work put the memory back. A CR can
  * be consumed before its event is seen, by somebody who guesses handles. The
  * cm_id belongs to whoever takes it out of kdapl_cr.id by xchg(): accept,
- * reject, destroy, removal.
+ * reject, handoff, destroy, removal.
+ *
+ * A handoff fills a second CR, from the backlog of the other service point,
+ * in the call. The work of the first then does what may sleep: it turns the
+ * callback of the id over, ends the first, and announces the second.
  */
 #include <linux/export.h>
 #include <linux/sched/mm.h>
@@ -28,7 +32,7 @@ static int kdapl_cr_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct kdapl_cr *cr = id->context;
 
-	trace_kdapl_cm_event(kdapl_obj_id(&cr->psp->obj), event->event, event->status);
+	trace_kdapl_cm_event(kdapl_obj_id(&cr->sp->obj), event->event, event->status);
 	/* The peer has withdrawn; accept and reject find out by the CM's refusal (C-12) */
 	if (event->event != RDMA_CM_EVENT_ADDR_CHANGE)
 		WRITE_ONCE(cr->withdrawn, true);
@@ -50,7 +54,7 @@ static u16 kdapl_cr_address(struct sockaddr_storage *out, const struct sockaddr_
 
 /**
  * kdapl_cr_arrive - a request has come
- * @cr:    from the PSP's backlog
+ * @cr:    from the backlog of a service point
  * @id:    child id, the CR's from now on
  * @param: what the peer offers
  *
@@ -70,6 +74,7 @@ void kdapl_cr_arrive(struct kdapl_cr *cr, struct rdma_cm_id *id,
 	cr->local_port = kdapl_cr_address(&cr->local, &id->route.addr.src_addr);
 	cr->remote_port = kdapl_cr_address(&cr->remote, &id->route.addr.dst_addr);
 	cr->withdrawn = false;
+	cr->next = NULL;
 	cr->id = id;
 	refcount_set(&cr->ref, 1);
 	id->context = cr;
@@ -85,26 +90,48 @@ static void kdapl_cr_refuse(struct rdma_cm_id *id)
 	rdma_destroy_id(id);
 }
 
-/* Makes the object and queues its event; false if that cannot be */
+/*
+ * Makes the object and queues its event; false if that cannot be. A request
+ * for an RSP takes its EP along.
+ */
 static bool kdapl_cr_announce(struct kdapl_cr *cr)
 {
-	struct kdapl_ia *ia = cr->psp->obj.ia;
-	bool done = false;
+	struct kdapl_sp *sp = cr->sp;
+	struct kdapl_ia *ia = sp->obj.ia;
+	bool done;
 
-	if (READ_ONCE(cr->psp->closed) || !kdapl_ia_enter(ia))
+	if (READ_ONCE(sp->closed) || !kdapl_ia_enter(ia))
 		return false;
-	if (!kdapl_obj_init(&cr->obj, DAT_HANDLE_TYPE_CR, ia)) {
+	done = !sp->ep_handle || kdapl_rsp_move(sp, DAT_EP_STATE_RESERVED,
+						DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+	if (done) {
+		/* Before the event: whoever sees it may use the qualifier again */
+		if (sp->ep_handle)
+			kdapl_sp_unlisten(sp);
+		kdapl_obj_renew(&cr->obj);
 		cr->ev.kind = KDAPL_EV_CR;
 		cr->ev.ep = NULL;
 		cr->ev.notify = true;
 		refcount_inc(&cr->ref);
 		kdapl_ia_add(ia, &cr->obj, true);
-		kdapl_evd_queue(cr->psp->evd, &cr->ev, false);
-		done = true;
+		kdapl_evd_queue(sp->evd, &cr->ev, false);
 	}
 	kdapl_ia_leave(ia);
 	return done;
 }
+
+/* A request has its CR filled in: announced, or refused */
+static void kdapl_cr_offer(struct kdapl_cr *cr)
+{
+	if (kdapl_cr_announce(cr))
+		return;
+	if (cr->id)
+		kdapl_cr_refuse(cr->id);
+	kdapl_sp_uncount(cr);
+	kdapl_cr_put(cr);
+}
+
+static void kdapl_cr_hand_over(struct kdapl_cr *cr);
 
 static void kdapl_cr_work(struct work_struct *work)
 {
@@ -112,29 +139,32 @@ static void kdapl_cr_work(struct work_struct *work)
 	unsigned int noio;
 
 	if (!refcount_read(&cr->ref)) {
-		kdapl_psp_recycle(cr);
+		kdapl_sp_recycle(cr);
 		return;
 	}
 	noio = memalloc_noio_save();
-	if (!kdapl_cr_announce(cr)) {
-		kdapl_cr_refuse(cr->id);
-		kdapl_psp_uncount(cr);
-		kdapl_cr_put(cr);
-	}
+	if (cr->next)
+		kdapl_cr_hand_over(cr);
+	else
+		kdapl_cr_offer(cr);
 	memalloc_noio_restore(noio);
 }
 
 /**
  * kdapl_cr_setup - prepare a CR of a new backlog
- * @cr:  the CR, zeroed
- * @psp: whose backlog it is
+ * @cr: the CR, zeroed
+ * @sp: whose backlog it is
+ *
+ * Undone by kdapl_obj_abort().
  *
  * Context: process.
+ * Return: 0, or an error of kdapl_obj_init().
  */
-void kdapl_cr_setup(struct kdapl_cr *cr, struct kdapl_psp *psp)
+int kdapl_cr_setup(struct kdapl_cr *cr, struct kdapl_sp *sp)
 {
-	cr->psp = psp;
+	cr->sp = sp;
 	INIT_WORK(&cr->work, kdapl_cr_work);
+	return kdapl_obj_init(&cr->obj, DAT_HANDLE_TYPE_CR, sp->obj.ia);
 }
 
 /* ---- consumption ------------------------------------------------------- */
@@ -150,10 +180,17 @@ static struct kdapl_cr *kdapl_cr_get(DAT_CR_HANDLE handle)
 	return obj ? to_kdapl_cr(obj) : NULL;
 }
 
+/* The EP that an RSP has given a request is free again (C-11) */
+static void kdapl_cr_release_ep(struct kdapl_cr *cr)
+{
+	kdapl_rsp_move(cr->sp, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING,
+		       DAT_EP_STATE_UNCONNECTED);
+}
+
 /* Last step of consumption. Without references */
 static void kdapl_cr_finish(struct kdapl_cr *cr)
 {
-	kdapl_psp_uncount(cr);
+	kdapl_sp_uncount(cr);
 	kdapl_ia_del(cr->obj.ia, &cr->obj);
 	kdapl_cr_put(cr);
 }
@@ -168,6 +205,7 @@ static void kdapl_cr_finish(struct kdapl_cr *cr)
  */
 void kdapl_cr_destroy(struct kdapl_cr *cr)
 {
+	kdapl_cr_release_ep(cr);
 	kdapl_cr_shell(cr);
 	kdapl_cr_finish(cr);
 }
@@ -218,7 +256,8 @@ void kdapl_cr_drop(struct kdapl_event *ev)
  *
  * Address and private data stay until the request is accepted or rejected.
  * The size of private data is that of the message's field (56), zeroes
- * behind what the peer gave. Source: kDAPL 2.0.
+ * behind what the peer gave. An EP is told for the request of an RSP only.
+ * Source: kDAPL 2.0.
  *
  * Context: any but hard interrupt (class A).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER: unknown bit
@@ -250,34 +289,56 @@ DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mask
 	if (cr_param_mask & DAT_CR_FIELD_PRIVATE_DATA)
 		cr_param->private_data = cr->private_data;
 	if (cr_param_mask & DAT_CR_FIELD_LOCAL_EP_HANDLE)
-		cr_param->local_ep_handle = DAT_HANDLE_NULL;
+		cr_param->local_ep_handle = cr->sp->ep_handle;
 out:
 	kdapl_obj_put(&cr->obj);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_cr_query);
 
-/* What is wrong with an accept, in the order of the reference. ep->mutex held */
-static DAT_RETURN kdapl_accept_check(struct kdapl_ep *ep, DAT_COUNT size, const void *data)
+/* The EP that accepts, referenced: the Consumer names it, or the RSP has (not both). Or NULL */
+static struct kdapl_obj *kdapl_accept_ep(const struct kdapl_cr *cr, DAT_EP_HANDLE handle)
 {
+	struct kdapl_obj *obj;
+
+	if (cr->sp->ep_handle) {
+		if (handle)
+			return NULL;
+		handle = cr->sp->ep_handle;
+	}
+	obj = kdapl_obj_get(handle, DAT_HANDLE_TYPE_EP);
+	if (obj && obj->ia != cr->obj.ia) {
+		kdapl_obj_put(obj);
+		obj = NULL;
+	}
+	return obj;
+}
+
+/* What is wrong with an accept, in the order of the reference. ep->mutex held */
+static DAT_RETURN kdapl_accept_check(const struct kdapl_cr *cr, struct kdapl_ep *ep,
+				     DAT_COUNT size, const void *data)
+{
+	DAT_EP_STATE want = cr->sp->ep_handle ? DAT_EP_STATE_PASSIVE_CONNECTION_PENDING :
+						DAT_EP_STATE_UNCONNECTED;
 	DAT_EP_STATE state = READ_ONCE(ep->state);
 
 	if (size > 0 && !data)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
-	if (state != DAT_EP_STATE_UNCONNECTED && state != DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
+	if (state != want && state != DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
 		return kdapl_ep_state_error(state);
-	if (state != DAT_EP_STATE_UNCONNECTED || !ep->connect_evd)
+	if (state != want || !ep->connect_evd)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	if (size < 0 || size > KDAPL_REPLY_PRIVATE)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	return DAT_SUCCESS;
 }
 
-/* Hands the id of a retired CR to the EP. ep->mutex held, the EP UNCONNECTED */
+/* Hands the id of a retired CR to the EP. ep->mutex held, the EP in the state for it */
 static void kdapl_cr_attach(struct kdapl_cr *cr, struct kdapl_ep *ep, const void *data, u8 len)
 {
 	struct rdma_cm_id *id = xchg(&cr->id, NULL);
 
+	ep->rsp = DAT_HANDLE_NULL;
 	spin_lock_irq(&ep->lock);
 	ep->remote = cr->remote;
 	ep->remote_port = cr->remote_port;
@@ -292,7 +353,8 @@ static void kdapl_cr_attach(struct kdapl_cr *cr, struct kdapl_ep *ep, const void
 /**
  * dat_cr_accept - accept a connection request
  * @cr_handle:         the request
- * @ep_handle:         EP of the same IA, in UNCONNECTED
+ * @ep_handle:         EP of the same IA, in UNCONNECTED; DAT_HANDLE_NULL for the
+ *                     request of an RSP, which has its EP already
  * @private_data_size: bytes for the peer's ESTABLISHED event, at most 196
  * @private_data:      the bytes; copied. NULL if there are none
  *
@@ -305,9 +367,10 @@ static void kdapl_cr_attach(struct kdapl_cr *cr, struct kdapl_ep *ep, const void
  * Return:
  * * DAT_SUCCESS - under way
  * * DAT_INVALID_HANDLE - @cr_handle; @ep_handle, or the EP is not configured or
- *   without connect EVD
+ *   without connect EVD; an EP for the request of an RSP
  * * DAT_INVALID_PARAMETER - no @private_data for its size, or a bad size
- * * DAT_INVALID_STATE - the EP is not UNCONNECTED
+ * * DAT_INVALID_STATE - the EP is not UNCONNECTED; that of an RSP is
+ *   DISCONNECTED because its device is gone
  */
 DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 			 DAT_COUNT private_data_size, const DAT_PVOID private_data)
@@ -322,14 +385,14 @@ DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 	cr = kdapl_cr_get(cr_handle);
 	if (!cr)
 		goto out;
-	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
-	if (!obj || obj->ia != cr->obj.ia) {
+	obj = kdapl_accept_ep(cr, ep_handle);
+	if (!obj) {
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 		goto out_put;
 	}
 	ep = to_kdapl_ep(obj);
 	mutex_lock(&ep->mutex);
-	ret = kdapl_accept_check(ep, private_data_size, private_data);
+	ret = kdapl_accept_check(cr, ep, private_data_size, private_data);
 	if (ret == DAT_SUCCESS && kdapl_obj_retire(&cr->obj))
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
 	if (ret == DAT_SUCCESS)
@@ -373,7 +436,8 @@ static void kdapl_cr_reject(struct kdapl_cr *cr, const void *data, u8 len)
  * @private_data_size: bytes for the peer's PEER_REJECTED event, at most 144
  * @private_data:      the bytes; NULL if there are none
  *
- * The request is consumed, also if its peer has given up. Source: kDAPL 2.0.
+ * The request is consumed, also if its peer has given up. The EP of an RSP is
+ * UNCONNECTED again. Source: kDAPL 2.0.
  *
  * Context: process (class P), not from an upcall.
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER: bad
@@ -400,8 +464,109 @@ DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 		return ret;
 	}
 	kdapl_obj_wait(&cr->obj);
+	kdapl_cr_release_ep(cr);
 	kdapl_cr_reject(cr, private_data, private_data_size);
 	kdapl_cr_finish(cr);
 	return DAT_SUCCESS;
 }
 EXPORT_SYMBOL_GPL(dat_cr_reject);
+
+/* What the callback copied, for the CR that goes on with the request */
+static void kdapl_cr_copy(struct kdapl_cr *next, const struct kdapl_cr *cr)
+{
+	next->param = cr->param;
+	memcpy(next->private_data, cr->private_data, sizeof(next->private_data));
+	next->private_len = cr->private_len;
+	next->local = cr->local;
+	next->remote = cr->remote;
+	next->local_port = cr->local_port;
+	next->remote_port = cr->remote_port;
+	next->withdrawn = false;
+	next->next = NULL;
+	refcount_set(&next->ref, 1);
+}
+
+/*
+ * The half of a handoff that may sleep. @cr has been retired; next->sp is
+ * pinned, by which a closing IA waits for us; so does removal, for the id that
+ * nobody else shows it.
+ */
+static void kdapl_cr_hand_over(struct kdapl_cr *cr)
+{
+	struct kdapl_ia *ia = cr->obj.ia;
+	struct kdapl_cr *next = cr->next;
+	struct rdma_cm_id *id = next->id;
+	struct kdapl_sp *sp = next->sp;
+
+	kdapl_cr_release_ep(cr);
+	if (id) {
+		rdma_lock_handler(id);
+		id->context = next;
+		next->withdrawn = cr->withdrawn;
+		rdma_unlock_handler(id);
+	}
+	/* The old one first: whoever sees the new event finds nothing else left */
+	cr->next = NULL;
+	kdapl_obj_wait(&cr->obj);
+	kdapl_cr_finish(cr);
+	kdapl_cr_offer(next);
+	if (id)
+		kdapl_ia_verbs_put(ia);
+	kdapl_obj_put(&sp->obj);
+}
+
+/**
+ * dat_cr_handoff - move a connection request to another service point
+ * @cr_handle: the request
+ * @handoff:   qualifier of a service point of the same IA
+ *
+ * The request is consumed, and announced by a new event, under a new handle,
+ * on the EVD of the other service point, as if it had come there, with its
+ * private data and the same peer. It waits on that EVD like any other. The
+ * EP that an RSP had given the request is UNCONNECTED again when that event
+ * comes. A service point that is freed at the same time has the request
+ * refused as if nobody listened. Source: kDAPL 2.0.
+ *
+ * Context: any but hard interrupt (class A).
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @cr_handle
+ * * DAT_INVALID_PARAMETER - no service point of the IA listens on @handoff
+ * * DAT_INSUFFICIENT_RESOURCES - as many requests wait there as may
+ */
+DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
+{
+	struct kdapl_cr *cr, *next;
+	struct kdapl_sp *sp;
+	DAT_RETURN ret;
+
+	cr = kdapl_cr_get(cr_handle);
+	if (!cr)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+	ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	sp = kdapl_sp_find(cr->obj.ia, handoff);
+	if (!sp)
+		goto out_cr;
+	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+	next = kdapl_sp_take(sp);
+	if (!next)
+		goto out_sp;
+	if (kdapl_obj_retire(&cr->obj)) {
+		kdapl_sp_uncount(next);
+		kdapl_sp_recycle(next);
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+		goto out_sp;
+	}
+	kdapl_cr_copy(next, cr);
+	next->id = xchg(&cr->id, NULL);
+	cr->next = next;
+	queue_work(kdapl_wq, &cr->work);
+	return DAT_SUCCESS;
+
+out_sp:
+	kdapl_obj_put(&sp->obj);
+out_cr:
+	kdapl_obj_put(&cr->obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_cr_handoff);

@@ -264,15 +264,24 @@ static void show_srq(struct seq_file *m, struct kdapl_obj *obj)
 	seq_printf(m, " lost=%lld\n", atomic64_read(&srq->lost));
 }
 
-static void show_psp(struct seq_file *m, struct kdapl_obj *obj)
+static const char *sp_state(const struct kdapl_sp *sp)
 {
-	struct kdapl_psp *psp = to_kdapl_psp(obj);
+	if (READ_ONCE(sp->id))
+		return "listening";
+	return READ_ONCE(sp->obj.ia->shell) ? "shell" : "spent";
+}
+
+static void show_sp(struct seq_file *m, struct kdapl_obj *obj)
+{
+	struct kdapl_sp *sp = to_kdapl_sp(obj);
 
 	show_head(m, obj);
-	show_object(m, "evd", psp->evd);
-	seq_printf(m, " state=%s qual=0x%llx port=%u crs=%u/%u\n",
-		   READ_ONCE(psp->id) ? "listening" : "shell", psp->qual,
-		   kdapl_cm_port(psp->qual), READ_ONCE(psp->ncr), psp->backlog);
+	show_object(m, "evd", sp->evd);
+	if (sp->ep_handle)
+		seq_printf(m, " ep=ep#%lu",
+			   (unsigned long)sp->ep_handle & KDAPL_HANDLE_INDEX_MASK);
+	seq_printf(m, " state=%s qual=0x%llx port=%u crs=%u/%u\n", sp_state(sp), sp->qual,
+		   kdapl_cm_port(sp->qual), READ_ONCE(sp->ncr), sp->backlog);
 }
 
 static void show_cr(struct seq_file *m, struct kdapl_obj *obj)
@@ -280,7 +289,7 @@ static void show_cr(struct seq_file *m, struct kdapl_obj *obj)
 	struct kdapl_cr *cr = to_kdapl_cr(obj);
 
 	show_head(m, obj);
-	show_object(m, "psp", cr->psp);
+	show_object(m, cr->sp->ep_handle ? "rsp" : "psp", cr->sp);
 	seq_printf(m, " state=%s remote=%pISc port=%u private_data=%u\n",
 		   READ_ONCE(cr->withdrawn) ? "withdrawn" : "waiting", &cr->remote,
 		   cr->remote_port, cr->private_len);
@@ -294,7 +303,8 @@ static const struct kdapl_listing listings[] = {
 	{ "evds", DAT_HANDLE_TYPE_EVD, show_evd },
 	{ "eps", DAT_HANDLE_TYPE_EP, show_ep },
 	{ "srqs", DAT_HANDLE_TYPE_SRQ, show_srq },
-	{ "psps", DAT_HANDLE_TYPE_PSP, show_psp },
+	{ "psps", DAT_HANDLE_TYPE_PSP, show_sp },
+	{ "rsps", DAT_HANDLE_TYPE_RSP, show_sp },
 	{ "crs", DAT_HANDLE_TYPE_CR, show_cr },
 };
 

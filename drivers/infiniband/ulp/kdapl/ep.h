@@ -113,6 +113,8 @@ struct kdapl_first_error {
  * @end_owed: ESTABLISHED was given, an end event is still owed; under @lock (C-41)
  * @dying:  dat_ep_free has begun; under @mutex
  * @shell:  the verbs objects are gone; under @mutex
+ * @rsp:    the RSP that holds it in RESERVED, or whose request does in
+ *          PASSIVE_CONNECTION_PENDING; under @mutex
  * @cm_id:  of the present attempt; under @mutex
  * @todo:   enum kdapl_todo bits, any context; @work acts on them
  * @timer:  sets KDAPL_TODO_TIMEOUT
@@ -178,6 +180,7 @@ struct kdapl_ep {
 	DAT_EP_ATTR attr;
 	int comp_vector;		/* kdapl.comp_vector, -1: the core chooses */
 
+	DAT_RSP_HANDLE rsp;
 	struct rdma_cm_id *cm_id;
 	bool passive;
 	unsigned long todo;

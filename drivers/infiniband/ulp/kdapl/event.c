@@ -127,9 +127,9 @@ static void kdapl_fill_cr(struct kdapl_event *ev, DAT_EVENT *out)
 	DAT_CR_ARRIVAL_EVENT_DATA *data = &out->event_data.cr_arrival_event_data;
 
 	out->event_number = DAT_CONNECTION_REQUEST_EVENT;
-	data->sp_handle.psp_handle = kdapl_obj_handle(&cr->psp->obj);
+	data->sp_handle.psp_handle = kdapl_obj_handle(&cr->sp->obj);
 	data->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&cr->local;
-	data->conn_qual = cr->psp->qual;
+	data->conn_qual = cr->sp->qual;
 	data->cr_handle = kdapl_obj_handle(&cr->obj);
 	data->truncate_flag = DAT_FALSE;
 	kdapl_cr_put(cr);

@@ -113,8 +113,8 @@ struct kdapl_ring_event {
  * @overflowed: it was raised, and the ring has not been empty since
  * @nwaiters: tasks behind KDAPL_EVD_WAITER
  * @dropped: asynchronous events lost for want of room
- * @ncr:     CRs that wait for an answer, by psp.c
- * @npsp:    PSPs that feed it, by psp.c
+ * @ncr:     CRs that wait for an answer, by listen.c
+ * @npsp:    service points that listen and feed it, by listen.c
  * @nupcalls: upcalls made, for debugfs
  * @recv_flags: completion flags of the @nrecv EPs that receive on it; ep.c
  * @request_flags: likewise of the @nrequest EPs whose requests end here; all

@@ -13,6 +13,10 @@
  * that it may go, kdapl_obj_unpublish() takes it out of the table, a grace
  * period ends the posts that still see it, kdapl_obj_wait() the control
  * calls; only then is it taken apart.
+ *
+ * A connection request is memory that is used again and again, and nothing may
+ * be allocated when one comes: its index is its own from kdapl_obj_init() to
+ * kdapl_obj_abort(), and each use has a generation, from kdapl_obj_renew().
  */
 #include <linux/idr.h>
 #include <linux/mm.h>
@@ -107,6 +111,30 @@ static int kdapl_handle_grow(unsigned int idx)
 }
 
 /**
+ * kdapl_obj_renew - a handle for the next use of an object's memory
+ * @obj: header of an object that is not published, with its index and type
+ *
+ * The caller holds the only reference.
+ *
+ * Context: any.
+ */
+void kdapl_obj_renew(struct kdapl_obj *obj)
+{
+	struct kdapl_handle_slot *slot = kdapl_handle_slot(obj->handle);
+	unsigned long low = obj->handle & (BIT(KDAPL_HANDLE_GEN_SHIFT) - 1);
+
+	/* The index is ours alone, so is its generation; 0 would make a NULL handle */
+	slot->gen++;
+	/* A lookup that came too late compares it once more */
+	WRITE_ONCE(obj->handle, slot->gen << KDAPL_HANDLE_GEN_SHIFT | low);
+	refcount_set(&obj->ref, 1);
+	atomic_set(&obj->users, 0);
+	init_completion(&obj->gone);
+	INIT_LIST_HEAD(&obj->node);
+	obj->context = 0;
+}
+
+/**
  * kdapl_obj_init - give an object its handle, not to be found yet
  * @obj:  header of the new object, in zeroed memory
  * @type: its type
@@ -120,7 +148,6 @@ static int kdapl_handle_grow(unsigned int idx)
  */
 int kdapl_obj_init(struct kdapl_obj *obj, DAT_HANDLE_TYPE type, struct kdapl_ia *ia)
 {
-	struct kdapl_handle_slot *slot;
 	int idx, ret;
 
 	idx = ida_alloc_max(&handle_ida, KDAPL_HANDLE_MAX - 1, GFP_KERNEL);
@@ -131,25 +158,17 @@ int kdapl_obj_init(struct kdapl_obj *obj, DAT_HANDLE_TYPE type, struct kdapl_ia 
 		ida_free(&handle_ida, idx);
 		return ret;
 	}
-	slot = kdapl_handle_slot(idx);
-	/* The index is ours alone, so is its generation; 0 would make a NULL handle */
-	slot->gen++;
-	obj->handle = (slot->gen << KDAPL_HANDLE_GEN_SHIFT) |
-		      ((unsigned long)type << KDAPL_HANDLE_INDEX_BITS) | idx;
-	refcount_set(&obj->ref, 1);
-	atomic_set(&obj->users, 0);
-	init_completion(&obj->gone);
-	INIT_LIST_HEAD(&obj->node);
 	obj->ia = ia;
-	obj->context = 0;
+	obj->handle = (unsigned long)type << KDAPL_HANDLE_INDEX_BITS | idx;
+	kdapl_obj_renew(obj);
 	return 0;
 }
 
 /**
- * kdapl_obj_abort - take back the handle of an object that was never published
+ * kdapl_obj_abort - take back the index of an object that is not published
  * @obj: header of the object
  *
- * Context: process.
+ * Context: any.
  */
 void kdapl_obj_abort(struct kdapl_obj *obj)
 {
@@ -184,7 +203,8 @@ bool kdapl_obj_unpublish(struct kdapl_obj *obj)
 				  RCU_INITIALIZER(&no_obj))) != obj)
 		return false;
 	/* From here on the index may have a new owner, of another generation */
-	ida_free(&handle_ida, kdapl_obj_id(obj));
+	if (kdapl_handle_type(obj->handle) != DAT_HANDLE_TYPE_CR)
+		ida_free(&handle_ida, kdapl_obj_id(obj));
 	return true;
 }
 

@@ -20,7 +20,8 @@ static void kdapl_ia_shell_obj(struct kdapl_obj *obj)
 	case DAT_HANDLE_TYPE_CR:
 		return kdapl_cr_shell(to_kdapl_cr(obj));
 	case DAT_HANDLE_TYPE_PSP:
-		return kdapl_psp_shell(to_kdapl_psp(obj));
+	case DAT_HANDLE_TYPE_RSP:
+		return kdapl_sp_shell(to_kdapl_sp(obj));
 	case DAT_HANDLE_TYPE_SRQ:
 		return kdapl_srq_shell(to_kdapl_srq(obj));
 	case DAT_HANDLE_TYPE_RMR:
@@ -63,8 +64,8 @@ void kdapl_ia_remove(struct kdapl_ia *ia)
 {
 	static const u8 order[] = {
 		DAT_HANDLE_TYPE_EP, DAT_HANDLE_TYPE_CR, DAT_HANDLE_TYPE_PSP,
-		DAT_HANDLE_TYPE_SRQ, DAT_HANDLE_TYPE_RMR, DAT_HANDLE_TYPE_LMR,
-		DAT_HANDLE_TYPE_PZ,
+		DAT_HANDLE_TYPE_RSP, DAT_HANDLE_TYPE_SRQ, DAT_HANDLE_TYPE_RMR,
+		DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_PZ,
 	};
 	struct kdapl_obj *obj;
 	unsigned int i;
@@ -107,7 +108,8 @@ static void kdapl_ia_destroy_obj(struct kdapl_obj *obj)
 	case DAT_HANDLE_TYPE_CR:
 		return kdapl_cr_destroy(to_kdapl_cr(obj));
 	case DAT_HANDLE_TYPE_PSP:
-		return kdapl_psp_destroy(to_kdapl_psp(obj));
+	case DAT_HANDLE_TYPE_RSP:
+		return kdapl_sp_destroy(to_kdapl_sp(obj));
 	case DAT_HANDLE_TYPE_SRQ:
 		return kdapl_srq_destroy(to_kdapl_srq(obj));
 	case DAT_HANDLE_TYPE_RMR:
@@ -173,6 +175,7 @@ static void kdapl_ia_destroy_objs(struct kdapl_ia *ia, struct list_head *doomed,
 	static const u8 order[] = {
 		DAT_HANDLE_TYPE_EP, DAT_HANDLE_TYPE_CR, DAT_HANDLE_TYPE_SRQ,
 		DAT_HANDLE_TYPE_RMR, DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_PSP,
+		DAT_HANDLE_TYPE_RSP,
 	};
 	unsigned int i;
 

@@ -11,7 +11,7 @@
  * Locks, outermost first (kdapl-locking.rst has the reasons):
  *   kdapl_device_mutex, kdapl_ia.sem, kdapl_ep.mutex, handler_mutex of a
  *   cm_id (rdma_cm's), kdapl_ia.mutex, kdapl_pz.mutex, kdapl_srq.mutex; then
- *   spinlocks: kdapl_psp.lock, kdapl_scq.lock, kdapl_sq.lock, kdapl_rmr.lock or
+ *   spinlocks: kdapl_sp.lock, kdapl_scq.lock, kdapl_sq.lock, kdapl_rmr.lock or
  *   kdapl_lmr.lock, kdapl_pz.map_lock, kdapl_ep.lock, kdapl_evd.lock.
  * No rdma_* call is made under a lock that a CM callback takes; callbacks
  * take spinlocks only.
@@ -616,7 +616,7 @@ static inline struct kdapl_srq *to_kdapl_srq(struct kdapl_obj *obj)
 	return container_of(obj, struct kdapl_srq, obj);
 }
 
-/* ---- ep*.c, drain.c: ep.h; cm.c, connect.c, psp.c, cr.c: cm.h ---------- */
+/* ---- ep*.c, drain.c: ep.h; cm.c, connect.c, listen.c, rsp.c, cr.c: cm.h ---------- */
 
 #include "ep.h"
 #include "cm.h"
