@@ -9,8 +9,6 @@
 
 #include "duo.h"
 
-#define DUO_CONNECT_MS	20000
-
 static void duo_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	struct duo_evd *evd = data;
@@ -26,14 +24,32 @@ static bool expect_ok(struct duo *d, const char *what, DAT_RETURN ret)
 
 /* Making one */
 
-static bool make_evd(struct duo *d, struct duo_evd *evd, DAT_EVD_FLAGS flags)
+static bool make_evd_of(struct duo *d, struct duo_evd *evd, DAT_COUNT qlen, DAT_EVD_FLAGS flags)
 {
 	DAT_UPCALL_OBJECT upcall = { .instance_data = evd, .upcall_func = duo_upcall };
 
 	evd->duo = d;
 	return expect_ok(d, "dat_evd_kcreate",
-			 dat_evd_kcreate(d->run->ia, 1, DAT_UPCALL_NOTIFY, &upcall, flags,
+			 dat_evd_kcreate(d->run->ia, qlen, DAT_UPCALL_NOTIFY, &upcall, flags,
 					 &evd->handle));
+}
+
+static bool make_evd(struct duo *d, struct duo_evd *evd, DAT_EVD_FLAGS flags)
+{
+	return make_evd_of(d, evd, 1, flags);
+}
+
+bool duo_cr_evd(struct duo *d, struct duo_evd *evd, DAT_COUNT qlen)
+{
+	memset(evd, 0, sizeof(*evd));
+	return make_evd_of(d, evd, qlen, DAT_EVD_CR_FLAG);
+}
+
+void duo_free_evd(struct duo *d, struct duo_evd *evd)
+{
+	if (evd->handle)
+		expect_ok(d, "dat_evd_free", dat_evd_free(evd->handle));
+	evd->handle = DAT_HANDLE_NULL;
 }
 
 static bool make_memory(struct duo_end *e)
@@ -472,16 +488,26 @@ u32 duo_dto(struct duo_end *e, DAT_DTOS op, u64 cookie, u32 status, u32 len, enu
 	return dto->status;
 }
 
-void duo_conn(struct duo_end *e, DAT_EVENT_NUMBER number)
+DAT_COUNT duo_conn_data(struct duo_end *e, DAT_EVENT_NUMBER number, const u8 **data)
 {
 	DAT_EVENT ev;
 
+	*data = NULL;
 	if (!duo_ok(e->duo) || !duo_next(e->duo, &e->conn, DUO_TOLD, "connection", &ev))
-		return;
+		return 0;
 	if (ev.event_number != number ||
 	    ev.event_data.connect_event_data.ep_handle != e->ep)
 		loop_fail(e->duo->c, "%s: connection event %#x, expected %#x", e->name,
 			  ev.event_number, number);
+	*data = ev.event_data.connect_event_data.private_data;
+	return ev.event_data.connect_event_data.private_data_size;
+}
+
+void duo_conn(struct duo_end *e, DAT_EVENT_NUMBER number)
+{
+	const u8 *data;
+
+	duo_conn_data(e, number, &data);
 }
 
 bool duo_ended(struct duo_end *e, bool must_break)

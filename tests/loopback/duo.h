@@ -17,6 +17,7 @@
 #define DUO_SEGS	4
 #define DUO_DEPTH	16
 #define DUO_FREE	0xa5	/* a byte that nobody has written */
+#define DUO_CONNECT_MS	20000
 
 struct duo_evd {
 	struct duo *duo;
@@ -66,6 +67,9 @@ int duo_connect(struct duo *d);
 /* A's connect; the request of it, not answered; the answer */
 bool duo_call(struct duo *d, u32 pair, DAT_TIMEOUT us);
 DAT_CR_HANDLE duo_called(struct duo *d);
+/* An EVD of the script's own, for requests */
+bool duo_cr_evd(struct duo *d, struct duo_evd *evd, DAT_COUNT qlen);
+void duo_free_evd(struct duo *d, struct duo_evd *evd);
 void duo_end(struct duo *d);
 static inline bool duo_ok(const struct duo *d)
 {
@@ -100,6 +104,8 @@ u32 duo_dto(struct duo_end *e, DAT_DTOS op, u64 cookie, u32 status, u32 len, enu
 /* The end of a connection, DISCONNECTED or BROKEN: true if it was BROKEN */
 bool duo_ended(struct duo_end *e, bool must_break);
 void duo_conn(struct duo_end *e, DAT_EVENT_NUMBER number);
+/* The same, and its private data, which stays readable until the EP is reset */
+DAT_COUNT duo_conn_data(struct duo_end *e, DAT_EVENT_NUMBER number, const u8 **data);
 /* Nothing is queued on any EVD now */
 void duo_expect_quiet(struct duo *d, const char *what);
 /* Nothing comes for so long; upcalls may not either */

@@ -400,6 +400,16 @@ int loop_case_invalidate(struct loop_run *run, struct loop_case *c);
 int loop_case_fmr(struct loop_run *run, struct loop_case *c);
 int loop_case_fmr_end(struct loop_run *run, struct loop_case *c);
 
+/* rsp.c, service.c, hostile.c: process context */
+int loop_case_rsp(struct loop_run *run, struct loop_case *c);
+int loop_case_handoff(struct loop_run *run, struct loop_case *c);
+int loop_case_qualifiers(struct loop_run *run, struct loop_case *c);
+int loop_case_data(struct loop_run *run, struct loop_case *c);
+int loop_case_flood(struct loop_run *run, struct loop_case *c);
+int loop_case_vanished(struct loop_run *run, struct loop_case *c);
+int loop_case_silent(struct loop_run *run, struct loop_case *c);
+int loop_case_rejects(struct loop_run *run, struct loop_case *c);
+
 /* main.c */
 unsigned int loop_stretch(void);
 extern unsigned int loop_port;

@@ -14,7 +14,7 @@
 
 static const char * const group_name[] = {
 	"send", "write", "read", "srq", "disconnect", "flow", "flags", "args",
-	"errors", "exact", "rmr", "fmr",
+	"errors", "exact", "rmr", "fmr", "service",
 };
 
 static const u32 plan_size[] = { 0, 1, 17, 4095, 4096, 65536, LOOP_MAX_SIZE };
@@ -311,6 +311,32 @@ static void add_remote(struct loop_run *run)
 	}
 }
 
+/* Service points, and peers that are no Consumers. */
+static void add_service(struct loop_run *run)
+{
+	static const struct {
+		const char *name;
+		loop_case_fn fn;
+	} service[] = {
+		{ "rsp", loop_case_rsp },
+		{ "handoff", loop_case_handoff },
+		{ "qualifiers", loop_case_qualifiers },
+		{ "private-data", loop_case_data },
+		{ "rejects", loop_case_rejects },
+		{ "flood", loop_case_flood },
+		{ "vanished-peer", loop_case_vanished },
+		/* The last: by name only, it takes half a minute at least. */
+		{ "silent-peer", loop_case_silent },
+	};
+	u32 i, n = ARRAY_SIZE(service) - !run->args.only[0];
+
+	for (i = 0; i < n; i++) {
+		struct loop_case *c = add(run, 12, service[i].fn, "service/%s", service[i].name);
+
+		c->op = LOOP_SEND;
+	}
+}
+
 /**
  * loop_plan - make the list of cases
  * @run: with its arguments
@@ -342,6 +368,7 @@ int loop_plan(struct loop_run *run)
 		add_errors(run);
 		add_exact(run);
 		add_remote(run);
+		add_service(run);
 	}
 	return run->ncases ? 0 : -ENOENT;
 }

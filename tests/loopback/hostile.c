@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Peers of the loopback harness that are no Consumers: bare ids of the
+ * connection manager, which send more requests than anybody wants, say nothing
+ * when it is their turn, go without a word, or reject in ways that no Consumer
+ * does. What they get to see is looked at too. Scripts in process context, the
+ * work item; callbacks of rdma_cm only note what came.
+ */
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_cm.h>
+#include <rdma/rdma_cm.h>
+
+#include "sp.h"
+
+#define RESOLVE_MS	4000
+#define CROWD		64	/* requests of a flood */
+#define SILENCE_MS	30000	/* C-51, before the module's own stretch */
+
+/* One bare id, and the last thing it was told */
+struct raw {
+	struct duo *d;
+	struct rdma_cm_id *id;
+	enum rdma_cm_event_type event;
+	int status;
+	u8 len;
+	u8 data[256];
+	bool told;			/* @event is the end of its attempt */
+};
+
+static void raw_note(struct raw *r, const struct rdma_cm_event *event)
+{
+	const struct rdma_conn_param *conn = &event->param.conn;
+
+	r->event = event->event;
+	r->status = event->status;
+	r->len = conn->private_data ? conn->private_data_len : 0;
+	memcpy(r->data, conn->private_data ?: r->data, r->len);
+	/* Pairs with was_told(): what the event says is there */
+	smp_store_release(&r->told, true);
+	complete(&r->d->run->kick);
+}
+
+static int raw_connect(struct raw *r, struct rdma_cm_id *id)
+{
+	/* A queue pair that nobody has made: each its own, or it were a stale one */
+	static atomic_t qp_num = ATOMIC_INIT(0x0bad00);
+	struct rdma_conn_param param = {
+		.qp_num = atomic_inc_return(&qp_num),
+		.responder_resources = 1,
+		.initiator_depth = 1,
+		.retry_count = 7,
+		.rnr_retry_count = 7,
+	};
+
+	return rdma_connect_locked(id, &param);
+}
+
+/* Callback of a caller, and of what a listener has been called by */
+static int raw_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct raw *r = id->context;
+	struct rdma_cm_event failed = { .event = RDMA_CM_EVENT_CONNECT_ERROR };
+
+	switch (event->event) {
+	case RDMA_CM_EVENT_ADDR_RESOLVED:
+		failed.status = rdma_resolve_route(id, RESOLVE_MS * loop_stretch());
+		break;
+	case RDMA_CM_EVENT_ROUTE_RESOLVED:
+		failed.status = raw_connect(r, id);
+		break;
+	default:
+		raw_note(r, event);
+		break;
+	}
+	if (failed.status)
+		raw_note(r, &failed);
+	return 0;
+}
+
+static bool raw_call(struct duo *d, struct raw *r, DAT_CONN_QUAL qual)
+{
+	struct sockaddr_storage addr = {};
+	int err;
+
+	memset(r, 0, sizeof(*r));
+	r->d = d;
+	memcpy(&addr, d->run->attr.ia_address_ptr,
+	       d->run->attr.ia_address_ptr->sa_family == AF_INET ? sizeof(struct sockaddr_in) :
+								    sizeof(struct sockaddr_in6));
+	((struct sockaddr_in *)&addr)->sin_port = htons(qual);
+	r->id = rdma_create_id(&init_net, raw_handler, r, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(r->id)) {
+		loop_fail(d->c, "no id: %ld", PTR_ERR(r->id));
+		r->id = NULL;
+		return false;
+	}
+	err = rdma_resolve_addr(r->id, NULL, (struct sockaddr *)&addr, RESOLVE_MS * loop_stretch());
+	if (err)
+		loop_fail(d->c, "rdma_resolve_addr: %d", err);
+	return !err;
+}
+
+static void raw_end(struct raw *r)
+{
+	if (r->id)
+		rdma_destroy_id(r->id);
+	r->id = NULL;
+}
+
+static bool was_told(struct raw *r)
+{
+	/* Pairs with raw_note() */
+	return smp_load_acquire(&r->told);
+}
+
+static bool raw_wait(struct raw *r)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+
+	while (!was_told(r) && duo_ok(r->d)) {
+		if (time_after(jiffies, deadline))
+			loop_fail(r->d->c, "a bare id is told nothing");
+		wait_for_completion_timeout(&r->d->run->kick, 1);
+	}
+	return duo_ok(r->d);
+}
+
+/* Refused for want of room: not with the reason of a Consumer */
+static void raw_expect_refused(struct raw *r, const char *what)
+{
+	if (!raw_wait(r))
+		return;
+	if (r->event != RDMA_CM_EVENT_REJECTED || r->status != IB_CM_REJ_NO_RESOURCES)
+		loop_fail(r->d->c, "%s: event %d, status %d, expected a reject, reason %d", what,
+			  r->event, r->status, IB_CM_REJ_NO_RESOURCES);
+}
+
+/* ---- a flood ------------------------------------------------------------------- */
+
+static u32 count_told(struct raw *crowd)
+{
+	u32 i, n = 0;
+
+	for (i = 0; i < CROWD; i++)
+		n += was_told(&crowd[i]);
+	return n;
+}
+
+/* As many as may wait do, the others are refused */
+static void expect_flooded(struct duo *d, struct raw *crowd, u32 waiting)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	u32 i;
+
+	while (duo_ok(d) && count_told(crowd) < CROWD - waiting) {
+		if (time_after(jiffies, deadline))
+			loop_fail(d->c, "%u of %u requests are refused, expected %u",
+				  count_told(crowd), CROWD, CROWD - waiting);
+		wait_for_completion_timeout(&d->run->kick, 1);
+	}
+	duo_rest(d, 100);
+	if (duo_ok(d) && count_told(crowd) != CROWD - waiting)
+		loop_fail(d->c, "%u of %u requests wait, expected %u", CROWD - count_told(crowd),
+			  CROWD, waiting);
+	for (i = 0; i < CROWD && duo_ok(d); i++)
+		if (crowd[i].told)
+			raw_expect_refused(&crowd[i], "beyond the share");
+}
+
+/* A reject of ours as the peer sees it: reason 28, four bytes of version, the data */
+static void expect_rejected(struct duo *d, struct raw *crowd, const char *data)
+{
+	static const u8 prefix[] = { 2, 0, 2, 0 };
+	u32 i, n = 0;
+
+	for (i = 0; i < CROWD && duo_ok(d); i++) {
+		struct raw *r = &crowd[i];
+
+		if (!r->id || !raw_wait(r) || r->status != IB_CM_REJ_CONSUMER_DEFINED)
+			continue;
+		n++;
+		if (r->len < 8 || memcmp(r->data, prefix, 4) || memcmp(r->data + 4, data, 4))
+			loop_fail(d->c, "a reject of %u bytes: %*ph", r->len, 8, r->data);
+	}
+	if (duo_ok(d) && n != 2)
+		loop_fail(d->c, "%u rejects have the Consumer's reason, expected 2", n);
+}
+
+static void flood_script(struct duo *d, struct duo_evd *evd)
+{
+	DAT_PSP_HANDLE flooded = sp_listen(d, evd, sp_qual(d, 0));
+	DAT_PSP_HANDLE calm = sp_listen(d, evd, sp_qual(d, 1));
+	struct raw *crowd = kvcalloc(CROWD, sizeof(*crowd), GFP_KERNEL);
+	u32 i;
+
+	for (i = 0; crowd && i < CROWD && duo_ok(d); i++)
+		raw_call(d, &crowd[i], sp_qual(d, 0));
+	if (crowd)
+		/* Two service points on an EVD of four */
+		expect_flooded(d, crowd, 2);
+	/* The neighbour on the same EVD, and somebody else's on another */
+	if (crowd && duo_ok(d) && duo_call_at(&d->a[0], sp_qual(d, 1), NULL, 0)) {
+		for (i = 0; i < 2 && duo_ok(d); i++)
+			sp_ok(d, "dat_cr_reject",
+			      dat_cr_reject(duo_request(d, evd, flooded, sp_qual(d, 0)), 4,
+					    "full"));
+		sp_answer(&d->a[0], &d->b[0], duo_request(d, evd, calm, sp_qual(d, 1)),
+			  d->b[0].ep);
+		sp_talk(&d->a[0], &d->b[0], false);
+		if (duo_ok(d) && duo_call(d, 1, DUO_CONNECT_MS * loop_stretch() * 1000U))
+			sp_answer(&d->a[1], &d->b[1], duo_called(d), d->b[1].ep);
+		sp_talk(&d->a[1], &d->b[1], false);
+		expect_rejected(d, crowd, "full");
+	}
+	for (i = 0; crowd && i < CROWD; i++)
+		raw_end(&crowd[i]);
+	kvfree(crowd);
+	/* Room again, for whoever comes next */
+	duo_hang_up(&d->a[0], &d->b[0]);
+	if (duo_ok(d) && duo_call_at(&d->a[0], sp_qual(d, 0), NULL, 0)) {
+		sp_answer(&d->a[0], &d->b[0], duo_request(d, evd, flooded, sp_qual(d, 0)),
+			  d->b[0].ep);
+		duo_hang_up(&d->a[0], &d->b[0]);
+	}
+	duo_hang_up(&d->a[1], &d->b[1]);
+	sp_free_psp(d, flooded);
+	sp_free_psp(d, calm);
+}
+
+/* Requests that wait on an EVD that goes: refused, not rejected */
+static void undelivered_script(struct duo *d, struct duo_evd *evd)
+{
+	DAT_PSP_HANDLE psp = sp_listen(d, evd, sp_qual(d, 0));
+	struct raw raw[2] = {};
+	DAT_EVENT ev;
+	u32 i;
+
+	for (i = 0; i < 2 && duo_ok(d); i++)
+		raw_call(d, &raw[i], sp_qual(d, 0));
+	/* One is seen and not answered yet, the other is never seen */
+	if (duo_ok(d) && duo_next(d, evd, DUO_EITHER, "connection request", &ev)) {
+		duo_rest(d, 200);
+		loop_expect(d->c, "dat_evd_free with a PSP", dat_evd_free(evd->handle),
+			    DAT_INVALID_STATE);
+		sp_free_psp(d, psp);
+		duo_free_evd(d, evd);
+		sp_ok(d, "dat_cr_reject",
+		      dat_cr_reject(ev.event_data.cr_arrival_event_data.cr_handle, 0, NULL));
+		for (i = 0; i < 2 && duo_ok(d); i++)
+			raw_wait(&raw[i]);
+		i = raw[0].status == IB_CM_REJ_CONSUMER_DEFINED;
+		raw_expect_refused(&raw[i], "a request on a freed EVD");
+		if (duo_ok(d) && raw[1 - i].status != IB_CM_REJ_CONSUMER_DEFINED)
+			loop_fail(d->c, "the request that was seen: status %d",
+				  raw[1 - i].status);
+	}
+	raw_end(&raw[0]);
+	raw_end(&raw[1]);
+}
+
+/**
+ * loop_case_flood - more requests than may wait
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_flood(struct loop_run *run, struct loop_case *c)
+{
+	int err;
+
+	err = sp_play(run, c, 2, flood_script);
+	if (!err && !c->fails)
+		err = sp_play(run, c, 1, undelivered_script);
+	loop_clauses(c, "C-49 C-54 E-22 E-45 E-46");
+	return err;
+}
+
+/* ---- silence --------------------------------------------------------------------- */
+
+/* Accepted, the bare id has got the answer, and is to say that it has */
+static bool call_and_accept(struct duo *d, struct duo_evd *evd, DAT_PSP_HANDLE psp,
+			    struct raw *raw)
+{
+	struct duo_end *b = &d->b[1];
+
+	duo_recv1(b, 2048, 64, 20, 0);
+	if (!duo_ok(d) || !raw_call(d, raw, sp_qual(d, 0)))
+		return false;
+	sp_ok(d, "dat_cr_accept",
+	      dat_cr_accept(duo_request(d, evd, psp, sp_qual(d, 0)), b->ep, 0, NULL));
+	if (!raw_wait(raw))
+		return false;
+	if (raw->event != RDMA_CM_EVENT_CONNECT_RESPONSE)
+		loop_fail(d->c, "a bare id: event %d, status %d, expected the answer", raw->event,
+			  raw->status);
+	duo_expect_state(b, DAT_EP_STATE_COMPLETION_PENDING);
+	return duo_ok(d);
+}
+
+/* It goes, between our answer and its own */
+static void vanished_script(struct duo *d, struct duo_evd *evd)
+{
+	DAT_PSP_HANDLE psp = sp_listen(d, evd, sp_qual(d, 0));
+	struct raw raw = {};
+
+	if (call_and_accept(d, evd, psp, &raw)) {
+		raw_end(&raw);
+		duo_conn(&d->b[1], DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+		duo_dto(&d->b[1], DAT_DTO_RECEIVE, 20, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
+		duo_reset(&d->b[1]);
+	}
+	raw_end(&raw);
+	sp_free_psp(d, psp);
+}
+
+/* Others talk meanwhile, until it is nearly time; how often */
+static u32 talk_on(struct duo *d, unsigned long start)
+{
+	unsigned long end = start + msecs_to_jiffies(SILENCE_MS - 2000);
+	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	u32 talks;
+
+	for (talks = 0; time_before(jiffies, end); talks++) {
+		if (!duo_ok(d) || !duo_call(d, 0, DUO_CONNECT_MS * loop_stretch() * 1000U))
+			break;
+		sp_answer(a, b, duo_called(d), b->ep);
+		sp_talk(a, b, false);
+		duo_hang_up(a, b);
+		duo_expect_state(&d->b[1], DAT_EP_STATE_COMPLETION_PENDING);
+		duo_rest(d, 500);
+	}
+	return talks;
+}
+
+/* It stays, and says nothing */
+static void silent_script(struct duo *d, struct duo_evd *evd)
+{
+	DAT_PSP_HANDLE psp = sp_listen(d, evd, sp_qual(d, 0));
+	unsigned long start = jiffies;
+	struct raw raw = {};
+	u32 ms, talks;
+
+	if (call_and_accept(d, evd, psp, &raw)) {
+		talks = talk_on(d, start);
+		duo_conn(&d->b[1], DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+		ms = jiffies_to_msecs(jiffies - start);
+		if (duo_ok(d) && (ms > SILENCE_MS + 200 * loop_stretch() || talks < 5))
+			loop_fail(d->c, "a silent peer was given %u ms, others %u talks", ms,
+				  talks);
+		duo_dto(&d->b[1], DAT_DTO_RECEIVE, 20, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
+		duo_reset(&d->b[1]);
+	}
+	raw_end(&raw);
+	sp_free_psp(d, psp);
+}
+
+/**
+ * loop_case_vanished - a peer that goes before the connection is there
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_vanished(struct loop_run *run, struct loop_case *c)
+{
+	int err = sp_play(run, c, 2, vanished_script);
+
+	loop_clauses(c, "C-16 C-54");
+	return err;
+}
+
+/**
+ * loop_case_silent - a peer that is accepted and says nothing
+ * @run: the run
+ * @c: the case
+ *
+ * Takes half a minute, if kdapl.ko has been loaded with stretch=1.
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_silent(struct loop_run *run, struct loop_case *c)
+{
+	int err = sp_play(run, c, 2, silent_script);
+
+	loop_clauses(c, "C-16 C-51 C-54");
+	return err;
+}
+
+/* ---- rejects that no Consumer gives ---------------------------------------------- */
+
+/* A listener's answer to whoever calls it */
+struct raw_answer {
+	const char *what;
+	u8 reason;			/* 0: the id is destroyed without a word */
+	u8 data[8];
+	DAT_EVENT_NUMBER outcome;
+};
+
+static const struct raw_answer raw_answer[] = {
+	/* As a user-space Provider of the same version rejects */
+	{ "its prefix", IB_CM_REJ_CONSUMER_DEFINED, { 2, 0, 2, 0, 'd', 'a', 't', 'a' },
+	  DAT_CONNECTION_EVENT_PEER_REJECTED },
+	{ "an older Provider's prefix", IB_CM_REJ_CONSUMER_DEFINED,
+	  { 2, 0, 1, 2, 'd', 'a', 't', 'a' }, DAT_CONNECTION_EVENT_PEER_REJECTED },
+	{ "zeroes", IB_CM_REJ_CONSUMER_DEFINED, {}, DAT_CONNECTION_EVENT_NON_PEER_REJECTED },
+	{ "other data", IB_CM_REJ_CONSUMER_DEFINED, { 1, 0, 2, 0, 'd', 'a', 't', 'a' },
+	  DAT_CONNECTION_EVENT_NON_PEER_REJECTED },
+	{ "no room", IB_CM_REJ_NO_RESOURCES, { 2, 0, 2, 0, 'd', 'a', 't', 'a' },
+	  DAT_CONNECTION_EVENT_NON_PEER_REJECTED },
+	{ "no such service", IB_CM_REJ_INVALID_SERVICE_ID, {},
+	  DAT_CONNECTION_EVENT_NON_PEER_REJECTED },
+	{ "nothing said", 0, {}, DAT_CONNECTION_EVENT_NON_PEER_REJECTED },
+};
+
+/* Callback of a bare listener: answers at once, and has the core end the id */
+static int listener_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	const struct raw_answer *say = id->context;
+
+	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
+		return 0;
+	if (say->reason)
+		rdma_reject(id, say->data, sizeof(say->data), say->reason);
+	return -ECONNREFUSED;
+}
+
+static struct rdma_cm_id *raw_listen(struct duo *d, const struct raw_answer *say,
+				     DAT_CONN_QUAL qual)
+{
+	struct sockaddr_storage addr = {};
+	struct rdma_cm_id *id;
+	int err;
+
+	memcpy(&addr, d->run->attr.ia_address_ptr,
+	       d->run->attr.ia_address_ptr->sa_family == AF_INET ? sizeof(struct sockaddr_in) :
+								    sizeof(struct sockaddr_in6));
+	((struct sockaddr_in *)&addr)->sin_port = htons(qual);
+	id = rdma_create_id(&init_net, listener_handler, (void *)say, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id)) {
+		loop_fail(d->c, "no id: %ld", PTR_ERR(id));
+		return NULL;
+	}
+	err = rdma_bind_addr(id, (struct sockaddr *)&addr) ?: rdma_listen(id, 0);
+	if (!err)
+		return id;
+	loop_fail(d->c, "a bare listener: %d", err);
+	rdma_destroy_id(id);
+	return NULL;
+}
+
+static void rejects_script(struct duo *d, struct duo_evd *evd)
+{
+	struct duo_end *a = &d->a[0];
+	struct rdma_cm_id *id;
+	const u8 *data;
+	DAT_COUNT len;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(raw_answer) && duo_ok(d); i++) {
+		const struct raw_answer *say = &raw_answer[i];
+		bool peer = say->outcome == DAT_CONNECTION_EVENT_PEER_REJECTED;
+
+		duo_recv1(a, 64, 64, 1, 0);
+		id = raw_listen(d, say, sp_qual(d, 0));
+		if (!id || !duo_call_at(a, sp_qual(d, 0), NULL, 0))
+			return;
+		len = duo_conn_data(a, say->outcome, &data);
+		if (duo_ok(d) && len != (peer ? REJECT_DATA : 0))
+			loop_fail(d->c, "%s: %d bytes of private data", say->what, len);
+		if (duo_ok(d) && peer && memcmp(data, "data", 4))
+			loop_fail(d->c, "%s: data %*ph", say->what, 4, data);
+		if (!duo_ok(d))
+			loop_fail(d->c, "that was: %s", say->what);
+		rdma_destroy_id(id);
+		duo_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
+		duo_reset(a);
+	}
+}
+
+/**
+ * loop_case_rejects - rejects by Consumers, and others
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_rejects(struct loop_run *run, struct loop_case *c)
+{
+	int err = sp_play(run, c, 1, rejects_script);
+
+	loop_clauses(c, "C-19 C-20 C-40");
+	return err;
+}

@@ -1,0 +1,23 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# A peer that is accepted and never completes the connection: half a minute of
+# real time, with the module's own time-outs.
+
+. "${0%/*}/lib.sh"
+
+out=$(mktemp)
+trap 'rm -f "$out"; kdapl_unload' EXIT
+
+tap_plan 2
+kdapl_unload
+kdapl_insmod kdapl
+kdapl_load
+tap_clauses C-16 C-51 C-54
+if "$KDAPL_DIR/kdapl-loop" --tap --case service/silent-peer >"$out" 2>&1 &&
+	grep -q '^ok .*silent-peer' "$out"; then
+	tap_ok "a silent peer is given 30 seconds at most"
+else
+	sed 's/^/# /' "$out"
+	tap_not_ok "a silent peer is given 30 seconds at most"
+fi
+tap_check "unload" kdapl_unload
