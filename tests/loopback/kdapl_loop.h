@@ -105,6 +105,7 @@ struct loop_args {
 	u32 messages;			/* 0: as planned */
 	u64 seed;
 	bool brief;
+	u32 divide;
 	bool dry;
 };
 

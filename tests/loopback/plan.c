@@ -26,7 +26,7 @@ static u32 size_count(const struct loop_args *args, u32 size)
 
 	if (args->messages)
 		return args->messages;
-	return args->brief ? max(n / 50, 8U) : n;
+	return args->brief ? max(n / args->divide, 8U) : n;
 }
 
 /* The queue that is kept full: fewer entries where messages are large. */
@@ -418,6 +418,10 @@ static int parse_word(struct loop_args *args, const char *key, char *value)
 		return kstrtou64(value, 0, &args->seed);
 	if (!strcmp(key, "short"))
 		return kstrtobool(value, &args->brief);
+	if (!strcmp(key, "divide")) {
+		args->brief = true;
+		return kstrtou32(value, 0, &args->divide) || !args->divide ? -EINVAL : 0;
+	}
 	if (!strcmp(key, "dry"))
 		return kstrtobool(value, &args->dry);
 	return -EINVAL;
@@ -429,7 +433,8 @@ static int parse_word(struct loop_args *args, const char *key, char *value)
  * @line: words "key=value"; it is cut up
  *
  * Keys: device, ops, sizes, cases (lists with commas), messages, seed, short,
- * dry (1: make the list of cases and run none).
+ * divide (short, but with another part of the messages than a fiftieth), dry
+ * (1: make the list of cases and run none).
  *
  * Context: process.
  * Return: 0 or -EINVAL.
@@ -439,6 +444,7 @@ int loop_args_parse(struct loop_args *args, char *line)
 	char *word, *value;
 
 	args->seed = 1;
+	args->divide = 50;
 	line = strim(line);
 	while ((word = strsep(&line, " \t\n"))) {
 		if (!*word)

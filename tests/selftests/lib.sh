@@ -10,8 +10,11 @@
 
 KDAPL_DIR=${KDAPL_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)}
 KDAPL_STRETCH=${KDAPL_STRETCH:-1}
-# For the modules' own time-outs: an emulated machine is slow, a busy one slower
-KDAPL_FACTOR=$(awk "BEGIN { print int(4 * $KDAPL_STRETCH + 0.999) }")
+# For the modules' own time-outs: an emulated machine is slow, a busy one slower,
+# and one whose kernel looks for bugs slower still
+KDAPL_SLOW=1
+[[ ${KDAPL_VM:-} != own-*-* ]] || KDAPL_SLOW=3
+KDAPL_FACTOR=$(awk "BEGIN { print int(4 * $KDAPL_STRETCH * $KDAPL_SLOW + 0.999) }")
 DEBUGFS=/sys/kernel/debug
 tap_count=0
 
@@ -65,7 +68,7 @@ tap_refuse() {
 wait_for() {
 	local left
 
-	left=$(awk "BEGIN { print int($1 * $KDAPL_STRETCH * 10) }")
+	left=$(awk "BEGIN { print int($1 * $KDAPL_STRETCH * $KDAPL_SLOW * 10) }")
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ "$left" -gt 0 ] || return 1
@@ -132,6 +135,39 @@ kdapl_fail_allocs() {
 	done
 	echo N >"$DEBUGFS/fail_page_alloc/ignore-gfp-highmem" || return
 	echo 0 >"$DEBUGFS/fail_page_alloc/min-order"
+}
+
+# kmemleak_there: can this kernel find leaks?
+kmemleak_there() { [ -e "$DEBUGFS/kmemleak" ]; }
+
+# kmemleak_scan: what nobody points at any more; fails, and prints it, if there
+# is anything. It counts after 5 seconds and when two scans have not found it.
+kmemleak_scan() {
+	local found
+
+	kmemleak_there || return 0
+	sleep 6
+	echo scan >"$DEBUGFS/kmemleak" && echo scan >"$DEBUGFS/kmemleak" || return
+	found=$(cat "$DEBUGFS/kmemleak")
+	[ -z "$found" ] || { printf '%s\n' "$found"; return 1; }
+}
+
+# bug_finders: at the end of a guest: has what this kernel has of them worked,
+# and what did kmemleak find? Lines "0 NAME" or "1 NAME", "leak LINE" before.
+# lockdep falls silent for good when it has reported, or run out of room.
+bug_finders() {
+	local found status=0
+
+	if [ -e /proc/lockdep_stats ]; then
+		grep -Eq 'debug_locks: *1' /proc/lockdep_stats || status=1
+		echo "$status lockdep has watched to the end"
+	fi
+	if kmemleak_there; then
+		found=$(kmemleak_scan 2>&1)
+		status=$?
+		[ -z "$found" ] || printf '%s\n' "$found" | head -n 60 | sed 's/^/leak /'
+		echo "$status kmemleak has found nothing"
+	fi
 }
 
 # kdapl_load: kdapl, and kdapl_loop if it was built

@@ -39,6 +39,7 @@ static const char help[] =
 "  --messages N       N messages of each size\n"
 "  --case LIST        only the cases of these names, see --list\n"
 "  --short            a fiftieth of the messages\n"
+"  --divide N         as --short, but an N-th of the messages\n"
 "  --seed N           of the patterns (default 1)\n"
 "  --list             show the cases and run none\n"
 "  --abort            stop the run that is at work\n"
@@ -118,7 +119,8 @@ struct options {
 };
 
 enum {
-	OPT_DEVICE = 256, OPT_OP, OPT_SIZES, OPT_MESSAGES, OPT_CASE, OPT_SHORT, OPT_SEED,
+	OPT_DEVICE = 256, OPT_OP, OPT_SIZES, OPT_MESSAGES, OPT_CASE, OPT_SHORT, OPT_DIVIDE,
+	OPT_SEED,
 	OPT_LIST, OPT_ABORT, OPT_JSON, OPT_TAP, OPT_HELP,
 };
 
@@ -129,6 +131,7 @@ static const struct option long_options[] = {
 	{ "messages", required_argument, NULL, OPT_MESSAGES },
 	{ "case", required_argument, NULL, OPT_CASE },
 	{ "short", no_argument, NULL, OPT_SHORT },
+	{ "divide", required_argument, NULL, OPT_DIVIDE },
 	{ "seed", required_argument, NULL, OPT_SEED },
 	{ "list", no_argument, NULL, OPT_LIST },
 	{ "abort", no_argument, NULL, OPT_ABORT },
@@ -168,6 +171,11 @@ static void take_option(struct options *o, int opt, const char *arg)
 		break;
 	case OPT_SHORT:
 		append(line, len, "short", "1");
+		break;
+	case OPT_DIVIDE:
+		if (!parse_number("--divide", optarg, MOST_MESSAGES))
+			die(EXIT_USAGE, "--divide takes a number from 1 to %lu", MOST_MESSAGES);
+		append(line, len, "divide", optarg);
 		break;
 	case OPT_SEED:
 		parse_number("--seed", optarg, ~0ull);
