@@ -6,8 +6,9 @@
 #
 #   tests/selftests/run.sh [NAME...]	without names: all
 #
-# Every selftest has SELFTEST_TIME seconds (120, times KDAPL_STRETCH), and ten
-# times as many under a kernel with bug finders, where some also do more.
+# Every selftest has SELFTEST_TIME seconds (its own "# time:" or 120, times
+# KDAPL_STRETCH), and ten times as many under a kernel with bug finders, where
+# some also do more.
 
 cd "$(dirname "$0")" || exit 1
 export KDAPL_DIR=${KDAPL_DIR:-$PWD}
@@ -17,6 +18,13 @@ slow=1
 glob=/sys/module/kunit/parameters/filter_glob
 [ ! -w "$glob" ] || echo none >"$glob"
 
+# limit_of NAME: its seconds
+limit_of() {
+	local time
+
+	time=$(sed -n 's/^# time: //p' "$1.sh")
+	awk "BEGIN { print ${SELFTEST_TIME:-${time:-120}} * ${KDAPL_STRETCH:-1} * $slow }"
+}
 
 names=("$@")
 if [ ${#names[@]} = 0 ]; then
@@ -35,7 +43,7 @@ failed=0
 for name in "${names[@]}"; do
 	number=$((number + 1))
 	echo "    # Subtest: $name"
-	if timeout --kill-after=5 "$limit" bash "./$name.sh" 2>&1 |
+	if timeout --kill-after=5 "$(limit_of "$name")" bash "./$name.sh" 2>&1 |
 		tee "/tmp/$name.out" | sed -u 's/^/    /'
 		status=${PIPESTATUS[0]}
 		[ "$status" = 0 ] && ! grep -q '^not ok' "/tmp/$name.out"; then
