@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Registered memory: one buffer, one LMR with no more privileges than its use
+ * needs, guard bytes on both sides. Made and freed in process context.
+ */
+#include <linux/align.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "interop.h"
+
+#define GUARD_SIZE	64
+#define GUARD_BYTE	0xa5
+
+u32 interop_stride(u32 seg_size)
+{
+	return ALIGN(seg_size, DT_ALIGN);
+}
+
+/**
+ * interop_buf_make - memory that the device may use
+ * @b: the buffer
+ * @who: for the reader
+ * @w: the world
+ * @pz: zone of the peer that it is for
+ * @size: bytes
+ * @privileges: of the LMR
+ *
+ * Context: process.
+ * Return: 0; -ENOMEM; -EIO if the registration failed, which is noted.
+ */
+int interop_buf_make(struct interop_buf *b, const char *who, struct interop_world *w,
+		     DAT_PZ_HANDLE pz, u32 size, DAT_MEM_PRIV_FLAGS privileges)
+{
+	DAT_REGION_DESCRIPTION region = {};
+	DAT_VLEN length;
+	DAT_RETURN ret;
+
+	b->mem = kvmalloc(size + 2 * GUARD_SIZE, GFP_KERNEL);
+	if (!b->mem)
+		return -ENOMEM;
+	memset(b->mem, GUARD_BYTE, size + 2 * GUARD_SIZE);
+	b->data = b->mem + GUARD_SIZE;
+	b->size = size;
+	region.for_va = b->data;
+	ret = dat_lmr_kcreate(w->ia, DAT_MEM_TYPE_VIRTUAL, region, size, pz, privileges,
+			      DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE, &b->lmr,
+			      &b->context, &b->remote, &length, &b->address);
+	if (interop_good(who, "dat_lmr_kcreate", ret))
+		return 0;
+	kvfree(b->mem);
+	b->mem = NULL;
+	return -EIO;
+}
+
+/* Free a buffer, or one that was never made; its guards must be untouched. */
+void interop_buf_free(struct interop_buf *b, const char *who)
+{
+	if (!b->mem)
+		return;
+	interop_good(who, "dat_lmr_free", dat_lmr_free(b->lmr));
+	if (memchr_inv(b->mem, GUARD_BYTE, GUARD_SIZE) ||
+	    memchr_inv(b->data + b->size, GUARD_BYTE, GUARD_SIZE))
+		interop_fail(who, "bytes around a buffer of %u were overwritten", b->size);
+	kvfree(b->mem);
+	b->mem = NULL;
+}
+
+/* Triplets of segments that begin at multiples of the alignment. */
+void interop_buf_iov(const struct interop_buf *b, u32 segs, u32 seg_size,
+		     DAT_LMR_TRIPLET *iov)
+{
+	u32 i;
+
+	for (i = 0; i < segs; i++) {
+		iov[i].virtual_address = b->address + (u64)i * interop_stride(seg_size);
+		iov[i].segment_length = seg_size;
+		iov[i].lmr_context = b->context;
+	}
+}
+
+/* Is every byte of a range this value? Counts it as looked at, too. */
+void interop_buf_check(const struct interop_buf *b, u32 offset, u32 len, u8 value,
+		       const char *who)
+{
+	const u8 *bad = memchr_inv(b->data + offset, value, len);
+
+	if (bad)
+		interop_fail(who, "byte %u is %#04x, not %#04x", (u32)(bad - b->data),
+			     *bad, value);
+	interop_add(INTEROP_VERIFIED, len);
+}

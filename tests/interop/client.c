@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The client: asks a server for one test, takes part in it, and ends. In the
+ * process context of whoever asked, with the threads of the test as work items.
+ */
+#include <linux/inet.h>
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+
+#include "interop.h"
+
+struct client {
+	struct interop_world world;
+	struct interop_control control;
+	struct sockaddr_in address;
+	u32 recv_number;
+	struct completion done;		/* of the test, all of it */
+	bool failed;
+};
+
+static DEFINE_MUTEX(client_mutex);	/* one at a time: the report is one */
+
+static int post_control(void *data)
+{
+	struct client *c = data;
+
+	return interop_post_recv(&c->control.link, &c->control.in[0], 1, DT_CONTROL_SIZE,
+				 &c->recv_number);
+}
+
+/* The server may end the control connection behind its answer. */
+static int hear_server(struct client *c, u32 *first_port)
+{
+	const struct dt_server_info *info = (const void *)c->control.in[0].data;
+	struct interop_link *l = &c->control.link;
+	int err;
+
+	spin_lock_bh(&l->lock);
+	l->may_end = true;
+	spin_unlock_bh(&l->lock);
+	err = interop_wait(l, INTEROP_WANT_RECV, c->recv_number);
+	if (err)
+		return err;
+	if (le32_to_cpu(info->version) != DT_VERSION || !info->is_little_endian) {
+		interop_fail("control", "server of version %u, little-endian %u",
+			     le32_to_cpu(info->version),
+			     le32_to_cpu(info->is_little_endian));
+		return -EPROTO;
+	}
+	*first_port = le32_to_cpu(info->first_port);
+	return 0;
+}
+
+/* The last thread has let go of the test. */
+static void test_ended(struct interop_test *t)
+{
+	struct client *c = container_of(t->world, struct client, world);
+
+	c->failed = t->failed;
+	complete(&c->done);
+}
+
+static int take_part(struct client *c, const struct interop_task *task, u32 first_port)
+{
+	struct interop_test *t;
+
+	if (task->type == DT_TEST_QUIT)
+		return 0;
+	t = interop_test_make(&c->world, task, false, first_port);
+	if (!t)
+		return -ENOMEM;
+	t->address = (DAT_IA_ADDRESS_PTR)&c->address;
+	t->end = test_ended;
+	init_completion(&c->done);
+	interop_test_start(t);
+	interop_test_put(t);
+	/* Each step of each thread has its limit. */
+	wait_for_completion(&c->done);
+	return c->failed ? -EIO : 0;
+}
+
+static int run(struct client *c, const struct interop_args *args)
+{
+	struct interop_link *l = &c->control.link;
+	u32 first_port;
+	int err;
+
+	err = interop_control_make(&c->control, &c->world) ?:
+	      interop_connect(l, (DAT_IA_ADDRESS_PTR)&c->address, args->port, NULL,
+			      post_control, c);
+	if (err)
+		return err;
+	err = interop_task_send(&c->control, &args->task, args->port) ?:
+	      hear_server(c, &first_port) ?: take_part(c, &args->task, first_port);
+	return interop_disconnect(l, DAT_CLOSE_ABRUPT_FLAG) ?: err;
+}
+
+/* Without an address the server is on this machine. */
+static int find_server(struct client *c, const struct interop_args *args)
+{
+	c->address.sin_family = AF_INET;
+	if (args->address[0])
+		return in4_pton(args->address, -1, (u8 *)&c->address.sin_addr, -1, NULL) ?
+		       0 : -EINVAL;
+	if (c->world.address->sa_family != AF_INET)
+		return -EINVAL;
+	memcpy(&c->address, c->world.address, sizeof(c->address));
+	return 0;
+}
+
+/**
+ * interop_client_run - ask a server for a test and take part in it
+ * @args: where, and what
+ *
+ * Context: process.
+ * Return: 0; -ECONNREFUSED if nobody serves; -ENOMEM; -EIO and so on, noted.
+ */
+int interop_client_run(const struct interop_args *args)
+{
+	struct client *c = kzalloc(sizeof(*c), GFP_KERNEL);
+	int err;
+
+	if (!c)
+		return -ENOMEM;
+	mutex_lock(&client_mutex);
+	err = interop_world_open(&c->world);
+	if (!err) {
+		err = find_server(c, args) ?: run(c, args);
+		interop_control_free(&c->control);
+		interop_world_close(&c->world);
+	}
+	mutex_unlock(&client_mutex);
+	kfree(c);
+	return err;
+}

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * kdapl_interop, inside. From top to bottom: main (debugfs), server and client
+ * (who is asked for what), control (the control connection), trans and perf
+ * (the tests), connect (how a link comes and goes), link (an EP, its EVDs and
+ * its ledger), buffers, world (the IA), report (the verdict).
+ *
+ * Everything runs in process context, by work items of one queue, but for the
+ * upcalls in link.c and connect.c and what they call.
+ */
+#ifndef _INTEROP_H_
+#define _INTEROP_H_
+
+#include <linux/completion.h>
+#include <linux/refcount.h>
+#include <linux/seq_file.h>
+#include <linux/sizes.h>
+#include <linux/spinlock.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <dat/kdat.h>
+
+#include "protocol.h"
+
+/* Limits of what a peer may ask for. */
+#define INTEROP_MAX_THREADS	16
+#define INTEROP_MAX_EPS		16
+#define INTEROP_MAX_SEGS	16
+#define INTEROP_MAX_BYTES	SZ_1M	/* of one operation */
+
+#define INTEROP_WAIT_MS		20000U		/* for anything that must come */
+
+/* ---- report.c: what was counted, and what went wrong -------------------- */
+
+enum interop_count {
+	INTEROP_TESTS,		/* that ended well */
+	INTEROP_CONNECTED,	/* connections established */
+	INTEROP_ENDED,		/* connections that ended, each once */
+	INTEROP_REJECTED,	/* attempts that a Consumer rejected */
+	INTEROP_REFUSED,	/* attempts refused by no Consumer */
+	INTEROP_POSTED,
+	INTEROP_COMPLETED,	/* as posted, in order, once */
+	INTEROP_FLUSHED,	/* of these, behind the end of a connection */
+	INTEROP_SENDS,
+	INTEROP_RECEIVES,
+	INTEROP_READS,
+	INTEROP_WRITES,
+	INTEROP_VERIFIED,	/* bytes that arrived and were looked at */
+	INTEROP_BY_UPCALL,	/* events handed to an upcall */
+	INTEROP_BY_DEQUEUE,
+	INTEROP_COUNTS,
+};
+
+void interop_report_reset(void);
+void interop_report_show(struct seq_file *m);
+u32 interop_failures(void);
+void interop_add(enum interop_count what, u64 n);
+__printf(2, 3) void interop_fail(const char *who, const char *fmt, ...);
+bool interop_good(const char *who, const char *what, DAT_RETURN ret);
+
+/* ---- world.c: the IA ---------------------------------------------------- */
+
+struct interop_world {
+	DAT_IA_HANDLE ia;
+	DAT_EVD_HANDLE async_evd;
+	DAT_IA_ADDRESS_PTR address;
+	bool stop;		/* all waits end */
+};
+
+unsigned int interop_stretch(void);
+int interop_world_open(struct interop_world *w);
+void interop_world_close(struct interop_world *w);
+
+/* ---- buffers.c: registered memory, with guard bytes around -------------- */
+
+struct interop_buf {
+	u8 *mem;
+	u8 *data;
+	u32 size;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT context;
+	DAT_RMR_CONTEXT remote;
+	DAT_VADDR address;
+};
+
+int interop_buf_make(struct interop_buf *b, const char *who, struct interop_world *w,
+		     DAT_PZ_HANDLE pz, u32 size, DAT_MEM_PRIV_FLAGS privileges);
+void interop_buf_free(struct interop_buf *b, const char *who);
+u32 interop_stride(u32 seg_size);
+void interop_buf_iov(const struct interop_buf *b, u32 segs, u32 seg_size,
+		     DAT_LMR_TRIPLET *iov);
+void interop_buf_check(const struct interop_buf *b, u32 offset, u32 len, u8 value,
+		       const char *who);
+
+/* ---- link.c: an EP with its EVDs, and the ledger of its posts ----------- */
+
+/* How events reach us. */
+enum interop_mode {
+	INTEROP_UPCALL,		/* each in an upcall */
+	INTEROP_NOTIFY,		/* an upcall says that there are some */
+	INTEROP_POLL,		/* we ask */
+};
+
+struct interop_queue {
+	const char *name;
+	bool requests;
+	u32 posted;		/* numbers of posts; an index wraps by the mask */
+	u32 completed;
+	u32 mask;
+	struct interop_entry {
+		u32 length;
+		DAT_DTOS operation;
+	} *ring;
+};
+
+struct interop_evd {
+	DAT_EVD_HANDLE handle;
+	struct interop_link *link;
+};
+
+enum { INTEROP_RECV_EVD, INTEROP_REQUEST_EVD, INTEROP_CONN_EVD, INTEROP_EVDS };
+
+struct interop_link {
+	char name[24];
+	struct interop_world *world;
+	DAT_PZ_HANDLE pz;
+	DAT_EP_HANDLE ep;
+	enum interop_mode mode;
+	struct interop_evd evd[INTEROP_EVDS];
+	bool active;
+	wait_queue_head_t wait;
+	spinlock_t lock;	/* all below; taken in upcalls */
+	struct interop_queue recvs;
+	struct interop_queue requests;
+	DAT_EVENT_NUMBER outcome;	/* of this attempt; 0: none yet */
+	u32 ends;		/* end events of this connection, 0 or 1 */
+	bool may_end;		/* the connection has served its purpose */
+	bool failed;		/* reported already */
+};
+
+struct interop_link_spec {
+	u32 recvs;
+	u32 requests;
+	u32 iov;
+	bool defaults;		/* an EP as the Provider makes it unasked */
+	enum interop_mode mode;
+};
+
+enum interop_want {
+	INTEROP_WANT_RECV,	/* the receive with this number */
+	INTEROP_WANT_REQUEST,	/* the request with this number */
+	INTEROP_WANT_OUTCOME,	/* of the attempt to connect */
+	INTEROP_WANT_END,	/* of the connection */
+	INTEROP_WANT_QUIET,	/* nothing posted that has not completed */
+};
+
+int interop_link_make(struct interop_link *l, struct interop_world *w, DAT_PZ_HANDLE pz,
+		      const struct interop_link_spec *spec);
+void interop_link_free(struct interop_link *l);
+int interop_post_recv(struct interop_link *l, const struct interop_buf *b, u32 segs,
+		      u32 seg_size, u32 *number);
+int interop_post_send(struct interop_link *l, const struct interop_buf *b, u32 segs,
+		      u32 seg_size, u32 *number);
+int interop_post_rdma(struct interop_link *l, bool write, const struct interop_buf *b,
+		      u32 segs, u32 seg_size, u32 context, u64 address, u32 *number);
+int interop_wait(struct interop_link *l, enum interop_want want, u32 number);
+int interop_send_and_reap(struct interop_link *l, const struct interop_buf *b, u32 size);
+
+/* ---- connect.c: how a link comes and goes ------------------------------- */
+
+struct interop_listener {
+	const char *who;
+	struct interop_world *world;
+	enum interop_mode mode;
+	DAT_EVD_HANDLE evd;
+	DAT_PSP_HANDLE psp;
+	DAT_RSP_HANDLE rsp;	/* of one EP; then there is no PSP */
+	u32 port;
+	u32 requests;
+	wait_queue_head_t wait;
+};
+
+int interop_listen(struct interop_listener *ls, const char *who, struct interop_world *w,
+		   u32 port, DAT_EP_HANDLE rsp_ep, enum interop_mode mode);
+void interop_unlisten(struct interop_listener *ls);
+int interop_request(struct interop_listener *ls, DAT_CR_HANDLE *cr, u32 ms);
+int interop_accept(struct interop_link *l, struct interop_listener *ls, DAT_CR_HANDLE cr,
+		   const char *hello);
+int interop_connect(struct interop_link *l, DAT_IA_ADDRESS_PTR address, u32 port,
+		    const char *hello, int (*post)(void *data), void *data);
+int interop_disconnect(struct interop_link *l, DAT_CLOSE_FLAGS flag);
+int interop_part(struct interop_link *l, bool wait_for_peer);
+int interop_reuse(struct interop_link *l);
+
+/* ---- the tests ---------------------------------------------------------- */
+
+struct interop_op {
+	bool by_server;
+	enum dt_transfer transfer;
+	u32 segs;
+	u32 seg_size;
+	bool reap_on_recv;
+};
+
+/* A test as it was asked for, by a peer or by whoever wrote to debugfs. */
+struct interop_task {
+	enum dt_test_type type;
+	u32 iterations;
+	u32 threads;
+	u32 eps;
+	u32 pipeline;
+	bool rsp;
+	bool validate;
+	bool poll;
+	u32 num_ops;
+	struct interop_op op[DT_MAX_OPS];
+};
+
+/* A test that runs: one on the client, any number on the server. */
+struct interop_test {
+	struct interop_world *world;
+	struct interop_task task;
+	bool server;
+	u32 first_port;
+	DAT_IA_ADDRESS_PTR address;	/* of the server, for a client */
+	DAT_PZ_HANDLE pz;	/* one for each peer: it is what we trust with it */
+	refcount_t refs;
+	atomic_t ready;		/* threads with everything in place */
+	atomic_t synced;	/* client: threads that heard from the server */
+	bool failed;
+	wait_queue_head_t wait;
+	void (*end)(struct interop_test *test);
+	struct interop_thread *threads;
+};
+
+struct interop_thread {
+	struct work_struct work;
+	struct interop_test *test;
+	u32 index;
+};
+
+/* Is this operation initiated by our end? */
+static inline bool interop_is_ours(const struct interop_test *t, const struct interop_op *op)
+{
+	return op->by_server == t->server;
+}
+
+struct interop_test *interop_test_make(struct interop_world *w,
+				       const struct interop_task *task, bool server,
+				       u32 first_port);
+void interop_test_start(struct interop_test *t);
+int interop_test_wait(struct interop_test *t, atomic_t *count, u32 value);
+void interop_test_put(struct interop_test *t);
+int interop_trans_run(struct interop_thread *th);
+int interop_perf_run(struct interop_thread *th);
+
+/* ---- trans.c and ops.c: one EP of a transaction test --------------------- */
+
+struct interop_slot {
+	struct interop_buf buf;
+	u32 remote_context;
+	u64 remote_address;
+	u32 number;		/* of the last post */
+	bool deferred;		/* its send is reaped with the next receive */
+};
+
+struct interop_trans_ep {
+	struct interop_link link;
+	struct interop_listener listener;
+	struct interop_buf regions_out;
+	struct interop_buf regions_in;
+	struct interop_buf sync_out;
+	struct interop_buf sync_in;
+	u32 regions_number;
+	u32 sync_number;
+	struct interop_slot slot[DT_MAX_OPS];
+};
+
+int interop_ops_run(struct interop_test *t, struct interop_trans_ep *eps);
+int interop_ops_post_recvs(struct interop_test *t, struct interop_trans_ep *eps);
+void interop_ops_fill(struct interop_test *t, struct interop_trans_ep *eps, u32 iteration);
+
+/* ---- control.c, server.c, client.c, args.c ------------------------------ */
+
+struct interop_control {
+	struct interop_link link;
+	DAT_PZ_HANDLE pz;
+	struct interop_buf in[2];
+	struct interop_buf out;
+};
+
+int interop_control_make(struct interop_control *c, struct interop_world *w);
+void interop_control_free(struct interop_control *c);
+int interop_control_send(struct interop_control *c, const void *message, u32 size);
+int interop_task_decode(struct interop_task *task, const struct interop_control *c,
+			u32 *total);
+int interop_task_send(struct interop_control *c, const struct interop_task *task,
+		      u32 port);
+
+struct interop_args {
+	u32 port;
+	u32 reject;		/* server: so many requests at first */
+	char address[48];	/* client: of the server, default our own */
+	struct interop_task task;
+};
+
+int interop_args_server(struct interop_args *args, char *line);
+int interop_args_client(struct interop_args *args, char *line);
+
+extern struct workqueue_struct *interop_wq;
+extern char *interop_ia_name;
+
+int interop_server_start(const struct interop_args *args);
+void interop_server_stop(void);
+bool interop_server_busy(void);
+int interop_client_run(const struct interop_args *args);
+
+#endif /* _INTEROP_H_ */

@@ -1,0 +1,468 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A link: an EP, its three EVDs, and a ledger of what was posted on it. Each
+ * queue must complete in the order of its posts, every post once, with its
+ * cookie, operation and length; each connection begins and ends once.
+ *
+ * Posting, waiting, making and freeing in process context. Events come by
+ * upcall, bottom halves off, or by dequeue in the waiting thread, and end up in
+ * take_event() under link->lock either way.
+ */
+#include <linux/jiffies.h>
+#include <linux/log2.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+
+#include "interop.h"
+
+#define SLICE		(HZ / 4)	/* between two looks at world->stop */
+
+/* ---- events -------------------------------------------------------------- */
+
+static void count_operation(DAT_DTOS operation)
+{
+	static const enum interop_count count[] = {
+		[DAT_DTO_SEND] = INTEROP_SENDS,
+		[DAT_DTO_RECEIVE] = INTEROP_RECEIVES,
+		[DAT_DTO_RDMA_READ] = INTEROP_READS,
+		[DAT_DTO_RDMA_WRITE] = INTEROP_WRITES,
+	};
+
+	interop_add(count[operation], 1);
+}
+
+static void take_dto(struct interop_link *l, struct interop_queue *q,
+		     const DAT_DTO_COMPLETION_EVENT_DATA *d)
+{
+	const struct interop_entry *e = &q->ring[q->completed & q->mask];
+
+	if (d->ep_handle != l->ep)
+		interop_fail(l->name, "%s: completion of another EP", q->name);
+	if (q->completed == q->posted || d->user_cookie.as_64 != q->completed) {
+		interop_fail(l->name, "%s: completion of post %llu, %u of %u expected",
+			     q->name, d->user_cookie.as_64, q->completed, q->posted);
+		l->failed = true;
+		return;
+	}
+	if (d->operation != e->operation)
+		interop_fail(l->name, "%s: post %u completed as operation %d, not %d",
+			     q->name, q->completed, d->operation, e->operation);
+	q->completed++;
+	interop_add(INTEROP_COMPLETED, 1);
+	if (d->status == DAT_DTO_ERR_FLUSHED && (l->may_end || l->ends || l->outcome !=
+						 DAT_CONNECTION_EVENT_ESTABLISHED)) {
+		interop_add(INTEROP_FLUSHED, 1);
+	} else if (d->status != DAT_DTO_SUCCESS) {
+		interop_fail(l->name, "%s: post %u completed with status %d", q->name,
+			     q->completed - 1, d->status);
+		l->failed = true;
+	} else {
+		if (d->transfered_length != e->length)
+			interop_fail(l->name, "%s: post %u has length %u, not %u", q->name,
+				     q->completed - 1, (u32)d->transfered_length,
+				     e->length);
+		count_operation(e->operation);
+	}
+}
+
+/* A peer's accept without data reads as zeros; our own end has none to show. */
+static void check_no_data(struct interop_link *l, const DAT_CONNECTION_EVENT_DATA *d)
+{
+	if (!l->active && d->private_data_size)
+		interop_fail(l->name, "ESTABLISHED with %d bytes of data",
+			     d->private_data_size);
+	if (d->private_data_size && memchr_inv(d->private_data, 0, d->private_data_size))
+		interop_fail(l->name, "ESTABLISHED with data that nobody sent");
+}
+
+static void take_outcome(struct interop_link *l, const DAT_EVENT *event)
+{
+	if (l->outcome)
+		interop_fail(l->name, "outcome %#x behind outcome %#x", event->event_number,
+			     l->outcome);
+	l->outcome = event->event_number;
+	switch (event->event_number) {
+	case DAT_CONNECTION_EVENT_ESTABLISHED:
+		check_no_data(l, &event->event_data.connect_event_data);
+		interop_add(INTEROP_CONNECTED, 1);
+		break;
+	case DAT_CONNECTION_EVENT_PEER_REJECTED:
+		interop_add(INTEROP_REJECTED, 1);
+		break;
+	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
+		interop_add(INTEROP_REFUSED, 1);
+		break;
+	default:
+		interop_fail(l->name, "connection event %#x", event->event_number);
+	}
+}
+
+static void take_end(struct interop_link *l, const DAT_EVENT *event)
+{
+	if (l->outcome != DAT_CONNECTION_EVENT_ESTABLISHED)
+		interop_fail(l->name, "end event %#x without a beginning", event->event_number);
+	if (l->ends++)
+		interop_fail(l->name, "end event number %u", l->ends);
+	else
+		interop_add(INTEROP_ENDED, 1);
+	if (!l->may_end) {
+		interop_fail(l->name, "the connection ended too early");
+		l->failed = true;
+	}
+	if (event->event_number == DAT_CONNECTION_EVENT_BROKEN)
+		interop_fail(l->name, "the connection broke");
+}
+
+static void take_event(struct interop_link *l, struct interop_evd *evd, const DAT_EVENT *event)
+{
+	u32 which = evd - l->evd;
+
+	if (event->evd_handle != evd->handle)
+		interop_fail(l->name, "event %#x with another EVD's handle",
+			     event->event_number);
+	if (event->event_number == DAT_DTO_COMPLETION_EVENT) {
+		if (which == INTEROP_CONN_EVD)
+			interop_fail(l->name, "completion on the connection EVD");
+		take_dto(l, which == INTEROP_RECV_EVD ? &l->recvs : &l->requests,
+			 &event->event_data.dto_completion_event_data);
+		return;
+	}
+	if (which != INTEROP_CONN_EVD ||
+	    event->event_data.connect_event_data.ep_handle != l->ep)
+		interop_fail(l->name, "event %#x on a wrong EVD or EP", event->event_number);
+	if (event->event_number == DAT_CONNECTION_EVENT_DISCONNECTED ||
+	    event->event_number == DAT_CONNECTION_EVENT_BROKEN)
+		take_end(l, event);
+	else
+		take_outcome(l, event);
+}
+
+/* The upcall of all EVDs of a link. Without an event it is only a hint. */
+static void link_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	struct interop_evd *evd = data;
+	struct interop_link *l = evd->link;
+
+	if (l->mode != (event ? INTEROP_UPCALL : INTEROP_NOTIFY))
+		interop_fail(l->name, "upcall %s an event", event ? "with" : "without");
+	if (event) {
+		interop_add(INTEROP_BY_UPCALL, 1);
+		spin_lock(&l->lock);
+		take_event(l, evd, event);
+		spin_unlock(&l->lock);
+	}
+	wake_up(&l->wait);
+}
+
+static void drain(struct interop_link *l)
+{
+	DAT_EVENT event;
+	u32 i;
+
+	for (i = 0; i < INTEROP_EVDS; i++) {
+		while (dat_evd_dequeue(l->evd[i].handle, &event) == DAT_SUCCESS) {
+			interop_add(INTEROP_BY_DEQUEUE, 1);
+			spin_lock_bh(&l->lock);
+			take_event(l, &l->evd[i], &event);
+			spin_unlock_bh(&l->lock);
+		}
+	}
+}
+
+/* ---- waiting ------------------------------------------------------------- */
+
+static bool is_so(struct interop_link *l, enum interop_want want, u32 number)
+{
+	switch (want) {
+	case INTEROP_WANT_RECV:
+		return l->failed || (s32)(l->recvs.completed - number) > 0;
+	case INTEROP_WANT_REQUEST:
+		return l->failed || (s32)(l->requests.completed - number) > 0;
+	case INTEROP_WANT_OUTCOME:
+		return l->outcome;
+	case INTEROP_WANT_END:
+		return l->ends;
+	default:
+		return l->recvs.completed == l->recvs.posted &&
+		       l->requests.completed == l->requests.posted;
+	}
+}
+
+static bool check(struct interop_link *l, enum interop_want want, u32 number)
+{
+	bool yes;
+
+	if (l->mode != INTEROP_UPCALL)
+		drain(l);
+	spin_lock_bh(&l->lock);
+	yes = is_so(l, want, number);
+	spin_unlock_bh(&l->lock);
+	return yes;
+}
+
+/**
+ * interop_wait - wait for an event, or for what it tells
+ * @l: the link
+ * @want: for what
+ * @number: of the post, where @want is about one
+ *
+ * Context: process.
+ * Return: 0; -ETIMEDOUT, -EIO if the link failed: both are noted; -EINTR when the
+ * module is to end.
+ */
+int interop_wait(struct interop_link *l, enum interop_want want, u32 number)
+{
+	static const char * const name[] = { "a receive", "a request", "an answer",
+					     "the end", "what is posted" };
+	unsigned long end = jiffies + msecs_to_jiffies(INTEROP_WAIT_MS * interop_stretch());
+
+	while (!check(l, want, number)) {
+		if (READ_ONCE(l->world->stop))
+			return -EINTR;
+		if (time_after(jiffies, end)) {
+			interop_fail(l->name, "no end of waiting for %s", name[want]);
+			return -ETIMEDOUT;
+		}
+		if (l->mode == INTEROP_POLL)
+			cond_resched();
+		else
+			wait_event_timeout(l->wait, check(l, want, number), SLICE);
+	}
+	return l->failed && want <= INTEROP_WANT_REQUEST ? -EIO : 0;
+}
+
+/* ---- posting ------------------------------------------------------------- */
+
+/* The place in the ledger comes first: the completion may be faster than us. */
+static DAT_DTO_COOKIE enter(struct interop_link *l, struct interop_queue *q, u32 length,
+			    DAT_DTOS operation, u32 *number)
+{
+	DAT_DTO_COOKIE cookie;
+
+	spin_lock_bh(&l->lock);
+	*number = q->posted++;
+	q->ring[*number & q->mask] = (struct interop_entry) {
+		.length = length,
+		.operation = operation,
+	};
+	spin_unlock_bh(&l->lock);
+	cookie.as_64 = *number;
+	interop_add(INTEROP_POSTED, 1);
+	return cookie;
+}
+
+/* A post that was refused leaves no trace: only the last can be taken back. */
+static int entered(struct interop_link *l, struct interop_queue *q, const char *what,
+		   DAT_RETURN ret)
+{
+	if (interop_good(l->name, what, ret))
+		return 0;
+	spin_lock_bh(&l->lock);
+	q->posted--;
+	spin_unlock_bh(&l->lock);
+	interop_add(INTEROP_POSTED, -1);
+	return -EIO;
+}
+
+/**
+ * interop_post_recv - post a receive for a message of just this length
+ * @l: the link
+ * @b: where to
+ * @segs: segments
+ * @seg_size: bytes of each
+ * @number: of the post, for interop_wait()
+ *
+ * Context: process.
+ * Return: 0; -EIO, which is noted.
+ */
+int interop_post_recv(struct interop_link *l, const struct interop_buf *b, u32 segs,
+		      u32 seg_size, u32 *number)
+{
+	DAT_LMR_TRIPLET iov[INTEROP_MAX_SEGS];
+	DAT_DTO_COOKIE cookie;
+
+	interop_buf_iov(b, segs, seg_size, iov);
+	cookie = enter(l, &l->recvs, segs * seg_size, DAT_DTO_RECEIVE, number);
+	return entered(l, &l->recvs, "dat_ep_post_recv",
+		       dat_ep_post_recv(l->ep, segs, iov, cookie,
+					DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+int interop_post_send(struct interop_link *l, const struct interop_buf *b, u32 segs,
+		      u32 seg_size, u32 *number)
+{
+	DAT_LMR_TRIPLET iov[INTEROP_MAX_SEGS];
+	DAT_DTO_COOKIE cookie;
+
+	interop_buf_iov(b, segs, seg_size, iov);
+	cookie = enter(l, &l->requests, segs * seg_size, DAT_DTO_SEND, number);
+	return entered(l, &l->requests, "dat_ep_post_send",
+		       dat_ep_post_send(l->ep, segs, iov, cookie,
+					DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+/**
+ * interop_post_rdma - post an RDMA write or read
+ * @l: the link
+ * @write: or else read
+ * @b: our end
+ * @segs: segments at our end; at the other it is one range
+ * @seg_size: bytes of each
+ * @context: rmr_context that the peer granted
+ * @address: and where
+ * @number: of the post, for interop_wait()
+ *
+ * Context: process.
+ * Return: 0; -EIO, which is noted.
+ */
+int interop_post_rdma(struct interop_link *l, bool write, const struct interop_buf *b,
+		      u32 segs, u32 seg_size, u32 context, u64 address, u32 *number)
+{
+	DAT_RMR_TRIPLET remote = {
+		.virtual_address = address,
+		.segment_length = segs * seg_size,
+		.rmr_context = context,
+	};
+	DAT_LMR_TRIPLET iov[INTEROP_MAX_SEGS];
+	DAT_DTO_COOKIE cookie;
+
+	interop_buf_iov(b, segs, seg_size, iov);
+	cookie = enter(l, &l->requests, segs * seg_size,
+		       write ? DAT_DTO_RDMA_WRITE : DAT_DTO_RDMA_READ, number);
+	if (write)
+		return entered(l, &l->requests, "dat_ep_post_rdma_write",
+			       dat_ep_post_rdma_write(l->ep, segs, iov, cookie, &remote,
+						      DAT_COMPLETION_DEFAULT_FLAG));
+	return entered(l, &l->requests, "dat_ep_post_rdma_read",
+		       dat_ep_post_rdma_read(l->ep, segs, iov, cookie, &remote,
+					     DAT_COMPLETION_DEFAULT_FLAG));
+}
+
+int interop_send_and_reap(struct interop_link *l, const struct interop_buf *b, u32 size)
+{
+	u32 number;
+
+	return interop_post_send(l, b, 1, size, &number) ?:
+	       interop_wait(l, INTEROP_WANT_REQUEST, number);
+}
+
+/* ---- making and freeing -------------------------------------------------- */
+
+static int make_evds(struct interop_link *l)
+{
+	static const DAT_EVD_FLAGS flags[INTEROP_EVDS] = {
+		DAT_EVD_DTO_FLAG, DAT_EVD_DTO_FLAG, DAT_EVD_CONNECTION_FLAG
+	};
+	static const DAT_UPCALL_POLICY policy[] = {
+		[INTEROP_UPCALL] = DAT_UPCALL_SINGLE_INSTANCE,
+		[INTEROP_NOTIFY] = DAT_UPCALL_NOTIFY,
+		[INTEROP_POLL] = DAT_UPCALL_DISABLE,
+	};
+	u32 i;
+
+	for (i = 0; i < INTEROP_EVDS; i++) {
+		DAT_UPCALL_OBJECT upcall = {
+			.instance_data = &l->evd[i],
+			.upcall_func = link_upcall,
+		};
+		DAT_RETURN ret;
+
+		l->evd[i].link = l;
+		/* One entry: completions and connection events need no room. */
+		ret = dat_evd_kcreate(l->world->ia, 1, policy[l->mode],
+				      l->mode == INTEROP_POLL ? NULL : &upcall,
+				      flags[i], &l->evd[i].handle);
+		if (!interop_good(l->name, "dat_evd_kcreate", ret)) {
+			l->evd[i].handle = DAT_HANDLE_NULL;
+			return -EIO;
+		}
+	}
+	return 0;
+}
+
+static int make_queue(struct interop_queue *q, const char *name, bool requests, u32 size)
+{
+	size = roundup_pow_of_two(size);
+	q->name = name;
+	q->requests = requests;
+	q->mask = size - 1;
+	q->ring = kcalloc(size, sizeof(*q->ring), GFP_KERNEL);
+	return q->ring ? 0 : -ENOMEM;
+}
+
+static int make_ep(struct interop_link *l, const struct interop_link_spec *spec)
+{
+	DAT_EP_ATTR attr = {
+		.service_type = DAT_SERVICE_TYPE_RC,
+		.max_message_size = INTEROP_MAX_BYTES,
+		.max_rdma_size = INTEROP_MAX_BYTES,
+		.qos = DAT_QOS_BEST_EFFORT,
+		.max_recv_dtos = spec->recvs,
+		.max_request_dtos = spec->requests,
+		.max_recv_iov = spec->iov,
+		.max_request_iov = spec->iov,
+		.max_rdma_read_in = 4,
+		.max_rdma_read_out = 4,
+		.srq_soft_hw = DAT_HW_DEFAULT,
+		.max_rdma_read_iov = spec->iov,
+		.max_rdma_write_iov = spec->iov,
+	};
+	DAT_RETURN ret;
+
+	ret = dat_ep_create(l->world->ia, l->pz, l->evd[INTEROP_RECV_EVD].handle,
+			    l->evd[INTEROP_REQUEST_EVD].handle,
+			    l->evd[INTEROP_CONN_EVD].handle,
+			    spec->defaults ? NULL : &attr, &l->ep);
+	if (interop_good(l->name, "dat_ep_create", ret))
+		return 0;
+	l->ep = DAT_HANDLE_NULL;
+	return -EIO;
+}
+
+/**
+ * interop_link_make - make an EP and what belongs to it
+ * @l: the link, zero but for its name
+ * @w: the world
+ * @pz: zone of the peer
+ * @spec: size of the queues, how events reach us
+ *
+ * The caller frees the link in any case.
+ *
+ * Context: process.
+ * Return: 0; -ENOMEM; -EIO, which is noted.
+ */
+int interop_link_make(struct interop_link *l, struct interop_world *w, DAT_PZ_HANDLE pz,
+		      const struct interop_link_spec *spec)
+{
+	l->world = w;
+	l->pz = pz;
+	l->mode = spec->mode;
+	spin_lock_init(&l->lock);
+	init_waitqueue_head(&l->wait);
+	return make_queue(&l->recvs, "receives", false, spec->recvs) ?:
+	       make_queue(&l->requests, "requests", true, spec->requests) ?:
+	       make_evds(l) ?: make_ep(l, spec);
+}
+
+/* Free a link, or one that was never made, or half. Posts must have come back. */
+void interop_link_free(struct interop_link *l)
+{
+	u32 i;
+
+	if (!l->world)
+		return;
+	if (l->ep)
+		interop_good(l->name, "dat_ep_free", dat_ep_free(l->ep));
+	for (i = 0; i < INTEROP_EVDS; i++)
+		if (l->evd[i].handle)
+			interop_good(l->name, "dat_evd_free",
+				     dat_evd_free(l->evd[i].handle));
+	if (!l->failed && l->recvs.completed + l->requests.completed !=
+			  l->recvs.posted + l->requests.posted)
+		interop_fail(l->name, "%u of %u receives, %u of %u requests completed",
+			     l->recvs.completed, l->recvs.posted,
+			     l->requests.completed, l->requests.posted);
+	kfree(l->recvs.ring);
+	kfree(l->requests.ring);
+	memset(l, 0, sizeof(*l));
+}

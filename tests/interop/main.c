@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdapl_interop: the other end of dapltest, the test program of user-space
+ * uDAPL, written as a Consumer of kDAPL.
+ *
+ * debugfs, folder kdapl_interop: a line written to "server" (args.c) starts a
+ * server, which a client's quit ends; a line written to "client" asks another's
+ * server for a test and returns when it is over. "report" shows what was counted
+ * and what went wrong; writing to it sets all back to zero.
+ */
+#include <linux/debugfs.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "interop.h"
+
+#define LINE_MAX_LEN	1024
+
+char *interop_ia_name = "rxe0";
+module_param_named(ia, interop_ia_name, charp, 0444);
+MODULE_PARM_DESC(ia, "Interface adapter (default rxe0)");
+
+static unsigned int stretch = 1;
+module_param(stretch, uint, 0444);
+MODULE_PARM_DESC(stretch, "Multiplies time-outs, for emulated machines (default 1)");
+
+static struct dentry *dir;
+struct workqueue_struct *interop_wq;
+
+unsigned int interop_stretch(void)
+{
+	return clamp(stretch, 1U, 100U);
+}
+
+/* A line from user space, read by one of the parsers and handed to its user. */
+static ssize_t take_line(const char __user *buf, size_t len,
+			 int (*parse)(struct interop_args *args, char *line),
+			 int (*run)(const struct interop_args *args))
+{
+	struct interop_args *args;
+	char *line;
+	int err;
+
+	if (len >= LINE_MAX_LEN)
+		return -EINVAL;
+	line = memdup_user_nul(buf, len);
+	if (IS_ERR(line))
+		return PTR_ERR(line);
+	args = kzalloc(sizeof(*args), GFP_KERNEL);
+	err = args ? parse(args, line) : -ENOMEM;
+	if (!err)
+		err = run(args);
+	kfree(args);
+	kfree(line);
+	return err ?: len;
+}
+
+static ssize_t server_write(struct file *file, const char __user *buf, size_t len, loff_t *pos)
+{
+	return take_line(buf, len, interop_args_server, interop_server_start);
+}
+
+static ssize_t client_write(struct file *file, const char __user *buf, size_t len, loff_t *pos)
+{
+	return take_line(buf, len, interop_args_client, interop_client_run);
+}
+
+static int report_show(struct seq_file *m, void *unused)
+{
+	seq_printf(m, "serving %d\n", interop_server_busy());
+	interop_report_show(m);
+	return 0;
+}
+
+static int report_open(struct inode *inode, struct file *file)
+{
+	return single_open(file, report_show, NULL);
+}
+
+static ssize_t report_write(struct file *file, const char __user *buf, size_t len, loff_t *pos)
+{
+	interop_report_reset();
+	return len;
+}
+
+static const struct file_operations server_fops = {
+	.owner = THIS_MODULE,
+	.write = server_write,
+};
+
+static const struct file_operations client_fops = {
+	.owner = THIS_MODULE,
+	.write = client_write,
+};
+
+static const struct file_operations report_fops = {
+	.owner = THIS_MODULE,
+	.open = report_open,
+	.read = seq_read,
+	.write = report_write,
+	.llseek = seq_lseek,
+	.release = single_release,
+};
+
+static int __init interop_init(void)
+{
+	/* The server's item and its tests' wait for each other. */
+	interop_wq = alloc_workqueue("kdapl_interop", WQ_UNBOUND,
+				     2 * INTEROP_MAX_THREADS + 1);
+	if (!interop_wq)
+		return -ENOMEM;
+	dir = debugfs_create_dir("kdapl_interop", NULL);
+	debugfs_create_file("server", 0200, dir, NULL, &server_fops);
+	debugfs_create_file("client", 0200, dir, NULL, &client_fops);
+	debugfs_create_file("report", 0600, dir, NULL, &report_fops);
+	return 0;
+}
+
+static void __exit interop_exit(void)
+{
+	debugfs_remove(dir);
+	interop_server_stop();
+	destroy_workqueue(interop_wq);
+}
+
+module_init(interop_init);
+module_exit(interop_exit);
+MODULE_DESCRIPTION("kDAPL interoperability test");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The server: one control EP that is used for one client after the other, and
+ * the tests that they ask for, which run beside it. A work item of its own,
+ * from interop_server_start() until a client says quit or interop_server_stop().
+ */
+#include <linux/mutex.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/wait_bit.h>
+
+#include "interop.h"
+
+struct server {
+	struct interop_world world;
+	struct interop_control control;
+	struct interop_listener listener;
+	u32 recv_number[2];
+	u32 port;
+	u32 next_port;
+	u32 reject;		/* so many of the next requests */
+	bool quit;
+	atomic_t tests;
+	struct work_struct work;
+};
+
+static DEFINE_MUTEX(server_mutex);
+static struct server *server;	/* changed under server_mutex */
+static bool running;
+
+static void test_ended(struct interop_test *t)
+{
+	struct server *s = container_of(t->world, struct server, world);
+
+	/* Whoever waits may free the server at once. */
+	if (atomic_dec_and_test(&s->tests))
+		wake_up_var(&s->tests);
+}
+
+/* Ports of a test: behind the control port, in turn. */
+static u32 take_ports(struct server *s, const struct interop_task *task, u32 total)
+{
+	u32 first;
+
+	if (s->next_port >= s->port + DT_PORT_RANGE)
+		s->next_port = s->port + 1;
+	first = s->next_port;
+	s->next_port += total;
+	if (task->type == DT_TEST_TRANSACTION)
+		s->next_port += (task->eps - 1) * total;
+	return first;
+}
+
+/* The client learns of its ports when everything behind them is in place. */
+static int start_test(struct server *s, const struct interop_task *task, u32 first_port)
+{
+	struct interop_test *t;
+	int err;
+
+	t = interop_test_make(&s->world, task, true, first_port);
+	if (!t)
+		return -ENOMEM;
+	t->end = test_ended;
+	atomic_inc(&s->tests);
+	interop_test_start(t);
+	err = interop_test_wait(t, &t->ready, task->threads);
+	interop_test_put(t);
+	return err;
+}
+
+static int answer(struct server *s, struct interop_task *task)
+{
+	struct interop_control *c = &s->control;
+	struct dt_server_info info = {
+		.version = cpu_to_le32(DT_VERSION),
+		.is_little_endian = cpu_to_le32(1),
+	};
+	u32 total;
+	u32 port;
+	int err;
+
+	err = interop_wait(&c->link, INTEROP_WANT_RECV, s->recv_number[0]) ?:
+	      interop_wait(&c->link, INTEROP_WANT_RECV, s->recv_number[1]) ?:
+	      interop_task_decode(task, c, &total);
+	if (err)
+		return err;
+	port = take_ports(s, task, task->type == DT_TEST_QUIT ? 0 : total);
+	info.first_port = cpu_to_le32(port);
+	if (task->type == DT_TEST_QUIT)
+		s->quit = true;
+	else
+		err = start_test(s, task, port);
+	return err ?: interop_control_send(c, &info, sizeof(info));
+}
+
+static int post_control(struct server *s)
+{
+	struct interop_control *c = &s->control;
+
+	return interop_post_recv(&c->link, &c->in[0], 1, DT_CONTROL_SIZE,
+				 &s->recv_number[0]) ?:
+	       interop_post_recv(&c->link, &c->in[1], 1, DT_CONTROL_SIZE,
+				 &s->recv_number[1]);
+}
+
+/* A request that we like: the first so many are turned away. */
+static int next_request(struct server *s, DAT_CR_HANDLE *cr)
+{
+	int err;
+
+	for (;;) {
+		err = interop_request(&s->listener, cr, 0);
+		if (err || !s->reject)
+			return err;
+		s->reject--;
+		if (!interop_good("control", "dat_cr_reject", dat_cr_reject(*cr, 0, NULL)))
+			return -EIO;
+		interop_add(INTEROP_REJECTED, 1);
+	}
+}
+
+/* One client. What goes wrong with it is noted, and the next one is served. */
+static int serve_client(struct server *s, struct interop_task *task)
+{
+	struct interop_link *l = &s->control.link;
+	DAT_CR_HANDLE cr;
+	int err, late;
+
+	err = post_control(s) ?: next_request(s, &cr);
+	if (err)
+		return err;
+	err = interop_accept(l, &s->listener, cr, NULL);
+	if (!err)
+		err = answer(s, task);
+	late = interop_disconnect(l, err ? DAT_CLOSE_ABRUPT_FLAG : DAT_CLOSE_GRACEFUL_FLAG);
+	if (err == -EINTR || late)
+		return err ?: late;
+	return interop_reuse(l);
+}
+
+static int open_server(struct server *s)
+{
+	int err = interop_world_open(&s->world);
+
+	if (err)
+		return err;
+	err = interop_control_make(&s->control, &s->world) ?:
+	      interop_listen(&s->listener, "control", &s->world, s->port,
+			     DAT_HANDLE_NULL, INTEROP_NOTIFY);
+	return err;
+}
+
+static void close_server(struct server *s)
+{
+	if (!s->world.ia)
+		return;
+	wait_var_event(&s->tests, !atomic_read(&s->tests));
+	interop_disconnect(&s->control.link, DAT_CLOSE_ABRUPT_FLAG);
+	interop_unlisten(&s->listener);
+	/* Receives of the client that did not come go back with the EP. */
+	s->control.link.failed = true;
+	interop_control_free(&s->control);
+	interop_world_close(&s->world);
+}
+
+static void serve(struct work_struct *work)
+{
+	struct server *s = container_of(work, struct server, work);
+	struct interop_task *task = kzalloc(sizeof(*task), GFP_KERNEL);
+	int err = task ? 0 : -ENOMEM;
+
+	while (!err && !s->quit && !READ_ONCE(s->world.stop))
+		err = serve_client(s, task);
+	if (err && err != -EINTR)
+		interop_fail("server", "ended with error %d", err);
+	kfree(task);
+	close_server(s);
+	WRITE_ONCE(running, false);
+}
+
+/**
+ * interop_server_start - serve clients
+ * @args: port, and how many requests to reject first
+ *
+ * Returns when clients may come.
+ *
+ * Context: process.
+ * Return: 0; -EBUSY if there is a server; -ENOMEM; -ENODEV, -EIO and so on, noted.
+ */
+int interop_server_start(const struct interop_args *args)
+{
+	struct server *s;
+	int err = -EBUSY;
+
+	mutex_lock(&server_mutex);
+	if (READ_ONCE(running))
+		goto out;
+	kfree(server);
+	server = NULL;
+	err = -ENOMEM;
+	s = kzalloc(sizeof(*s), GFP_KERNEL);
+	if (!s)
+		goto out;
+	s->port = args->port;
+	s->next_port = args->port + 1;
+	s->reject = args->reject;
+	INIT_WORK(&s->work, serve);
+	server = s;
+	err = open_server(s);
+	if (err) {
+		close_server(s);
+		goto out;
+	}
+	running = true;
+	queue_work(interop_wq, &s->work);
+out:
+	mutex_unlock(&server_mutex);
+	return err;
+}
+
+/* End the server, if there is one, and what it runs. */
+void interop_server_stop(void)
+{
+	mutex_lock(&server_mutex);
+	if (server) {
+		WRITE_ONCE(server->world.stop, true);
+		flush_work(&server->work);
+		kfree(server);
+		server = NULL;
+	}
+	mutex_unlock(&server_mutex);
+}
+
+bool interop_server_busy(void)
+{
+	return READ_ONCE(running);
+}

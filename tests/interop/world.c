@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The IA of a server or of a client's run. Closing is graceful, so that an
+ * object left behind is a failure. Process context.
+ */
+#include <linux/string.h>
+
+#include "interop.h"
+
+int interop_world_open(struct interop_world *w)
+{
+	DAT_IA_ATTR attr = {};
+
+	memset(w, 0, sizeof(*w));
+	if (!interop_good("world", "dat_ia_open",
+			  dat_ia_open(interop_ia_name, 8, &w->async_evd, &w->ia)))
+		return -ENODEV;
+	if (interop_good("world", "dat_ia_query",
+			 dat_ia_query(w->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr,
+				      DAT_PROVIDER_FIELD_NONE, NULL)) &&
+	    attr.ia_address_ptr) {
+		w->address = attr.ia_address_ptr;
+		return 0;
+	}
+	interop_fail("world", "the IA %s has no address", interop_ia_name);
+	interop_world_close(w);
+	return -EADDRNOTAVAIL;
+}
+
+void interop_world_close(struct interop_world *w)
+{
+	DAT_EVENT event;
+	DAT_RETURN ret;
+
+	while (dat_evd_dequeue(w->async_evd, &event) == DAT_SUCCESS)
+		interop_fail("world", "asynchronous event %#x", event.event_number);
+	ret = dat_ia_close(w->ia, DAT_CLOSE_GRACEFUL_FLAG);
+	if (!interop_good("world", "dat_ia_close, graceful", ret))
+		dat_ia_close(w->ia, DAT_CLOSE_ABRUPT_FLAG);
+}
