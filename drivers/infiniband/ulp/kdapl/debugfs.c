@@ -206,44 +206,44 @@ static void show_evd(struct seq_file *m, struct kdapl_obj *obj)
 		   nupcalls, dropped, overflowed);
 }
 
-static void show_first_error(struct seq_file *m, struct kdapl_ep *ep)
+/* ep->lock held */
+static void show_first_error(struct seq_file *m, const struct kdapl_ep *ep)
 {
-	struct kdapl_first_error e;
-	unsigned long flags;
+	const struct kdapl_first_error *e = &ep->first_error;
 
-	spin_lock_irqsave(&ep->lock, flags);
-	e = ep->first_error;
-	spin_unlock_irqrestore(&ep->lock, flags);
-	if (e.valid)
-		seq_printf(m, " first_error=%u/%u/%u/%u", e.op, e.status, e.vendor, e.behind);
+	if (e->valid)
+		seq_printf(m, " first_error=%u/%u/%u/%u", e->op, e->status, e->vendor, e->behind);
 	else
 		seq_puts(m, " first_error=none");
 }
 
+/* One moment of it: dat_ep_modify() changes what it is made from under the lock */
 static void show_ep(struct seq_file *m, struct kdapl_obj *obj)
 {
 	struct kdapl_ep *ep = to_kdapl_ep(obj);
+	unsigned long flags;
 	struct ib_qp *qp;
 
 	show_head(m, obj);
-	show_object(m, "pz", READ_ONCE(ep->pz));
-	seq_printf(m, " state=%s", name_of(ep_states, ARRAY_SIZE(ep_states),
-					   READ_ONCE(ep->state)));
 	rcu_read_lock();
+	spin_lock_irqsave(&ep->lock, flags);
+	show_object(m, "pz", ep->pz);
+	seq_printf(m, " state=%s", name_of(ep_states, ARRAY_SIZE(ep_states), ep->state));
 	qp = rcu_dereference(ep->qp);
 	if (qp)
 		seq_printf(m, " qp=%u", qp->qp_num);
 	else
 		seq_puts(m, " qp=none");
-	rcu_read_unlock();
-	show_object(m, "recv_evd", READ_ONCE(ep->recv_evd));
-	show_object(m, "request_evd", READ_ONCE(ep->request_evd));
-	show_object(m, "connect_evd", READ_ONCE(ep->connect_evd));
-	show_object(m, "srq", READ_ONCE(ep->srq));
+	show_object(m, "recv_evd", ep->recv_evd);
+	show_object(m, "request_evd", ep->request_evd);
+	show_object(m, "connect_evd", ep->connect_evd);
+	show_object(m, "srq", ep->srq);
 	show_pool(m, "recvs", &ep->rq);
 	show_pool(m, "requests", &ep->sq.pool);
-	seq_printf(m, " parked=%s", READ_ONCE(ep->parked) ? "yes" : "no");
+	seq_printf(m, " parked=%s", ep->parked ? "yes" : "no");
 	show_first_error(m, ep);
+	spin_unlock_irqrestore(&ep->lock, flags);
+	rcu_read_unlock();
 	seq_putc(m, '\n');
 }
 

@@ -3,8 +3,9 @@
  * Endpoints: making them and taking them apart.
  *
  * Called by Consumers in process context, by dat_ia_close(), and by device
- * removal. The QP, the pools and the place in a CQ stand in ep_qp.c, what
- * the connection does in cm.c, what posts do in post.c.
+ * removal; by ep_modify.c, which makes an EP anew in parts. The QP, the pools
+ * and the place in a CQ stand in ep_qp.c, what the connection does in cm.c,
+ * what posts do in post.c.
  */
 #include <linux/export.h>
 #include <linux/slab.h>
@@ -15,9 +16,9 @@
 
 static struct kdapl_evd *kdapl_ep_evd(struct kdapl_ep *ep, unsigned int i)
 {
-	struct kdapl_evd *evds[] = { ep->recv_evd, ep->request_evd, ep->connect_evd };
+	struct kdapl_evd **evds[] = { &ep->recv_evd, &ep->request_evd, &ep->connect_evd };
 
-	return evds[i];
+	return READ_ONCE(*evds[i]);
 }
 
 #define KDAPL_EP_EVDS	3
@@ -30,12 +31,18 @@ static struct kdapl_evd *kdapl_ep_evd(struct kdapl_ep *ep, unsigned int i)
  */
 bool kdapl_ep_in_upcall(struct kdapl_ep *ep)
 {
+	struct kdapl_evd *evd;
 	unsigned int i;
+	bool in = false;
 
-	for (i = 0; i < KDAPL_EP_EVDS; i++)
-		if (kdapl_ep_evd(ep, i) && kdapl_evd_in_upcall(kdapl_ep_evd(ep, i)))
-			return true;
-	return false;
+	/* An EVD that dat_ep_modify() takes away from the EP stays until then */
+	rcu_read_lock();
+	for (i = 0; i < KDAPL_EP_EVDS && !in; i++) {
+		evd = kdapl_ep_evd(ep, i);
+		in = evd && kdapl_evd_in_upcall(evd);
+	}
+	rcu_read_unlock();
+	return in;
 }
 
 /**
@@ -73,44 +80,73 @@ static void kdapl_ep_drop_parked(struct kdapl_ep *ep)
 	spin_unlock_irq(&ep->lock);
 }
 
-/* Notes the flags of an EP on its EVDs, or finds that they differ from others' */
-static bool kdapl_ep_join_evds(struct kdapl_ep *ep)
+/* Counts an EP in on its EVDs, or out. ia->mutex held */
+static void kdapl_ep_count(struct kdapl_ep *ep, int n)
+{
+	if (ep->recv_evd)
+		ep->recv_evd->nrecv += n;
+	if (ep->request_evd)
+		ep->request_evd->nrequest += n;
+}
+
+/**
+ * kdapl_ep_join_evds - note the completion flags of an EP on its EVDs
+ * @ep:  the EP
+ * @old: leaves its own EVDs in the same step, and stays on them if @ep may not
+ *       join; or NULL
+ *
+ * Context: process, ia->mutex held.
+ * Return: false, nothing changed: they differ from those of the other EPs there.
+ */
+bool kdapl_ep_join_evds(struct kdapl_ep *ep, struct kdapl_ep *old)
 {
 	struct kdapl_evd *recv = ep->recv_evd, *request = ep->request_evd;
+
+	lockdep_assert_held(&ep->obj.ia->mutex);
+	if (old)
+		kdapl_ep_count(old, -1);
+	if ((recv && recv->nrecv && recv->recv_flags != ep->attr.recv_completion_flags) ||
+	    (request && request->nrequest &&
+	     request->request_flags != ep->attr.request_completion_flags)) {
+		if (old)
+			kdapl_ep_count(old, 1);
+		return false;
+	}
+	if (recv)
+		recv->recv_flags = ep->attr.recv_completion_flags;
+	if (request)
+		request->request_flags = ep->attr.request_completion_flags;
+	kdapl_ep_count(ep, 1);
+	return true;
+}
+
+static bool kdapl_ep_join(struct kdapl_ep *ep)
+{
 	struct kdapl_ia *ia = ep->obj.ia;
-	bool ok = true;
+	bool ok;
 
 	mutex_lock(&ia->mutex);
-	if (recv && recv->nrecv && recv->recv_flags != ep->attr.recv_completion_flags)
-		ok = false;
-	if (request && request->nrequest &&
-	    request->request_flags != ep->attr.request_completion_flags)
-		ok = false;
-	if (ok && recv) {
-		recv->recv_flags = ep->attr.recv_completion_flags;
-		recv->nrecv++;
-	}
-	if (ok && request) {
-		request->request_flags = ep->attr.request_completion_flags;
-		request->nrequest++;
-	}
+	ok = kdapl_ep_join_evds(ep, NULL);
 	mutex_unlock(&ia->mutex);
 	return ok;
 }
 
-static void kdapl_ep_leave_evds(struct kdapl_ep *ep)
+static void kdapl_ep_leave(struct kdapl_ep *ep)
 {
 	struct kdapl_ia *ia = ep->obj.ia;
 
 	mutex_lock(&ia->mutex);
-	if (ep->recv_evd)
-		ep->recv_evd->nrecv--;
-	if (ep->request_evd)
-		ep->request_evd->nrequest--;
+	kdapl_ep_count(ep, -1);
 	mutex_unlock(&ia->mutex);
 }
 
-static void kdapl_ep_unuse_parents(struct kdapl_ep *ep)
+/**
+ * kdapl_ep_unuse_parents - undo kdapl_ep_use_parents()
+ * @ep: the EP
+ *
+ * Context: any.
+ */
+void kdapl_ep_unuse_parents(struct kdapl_ep *ep)
 {
 	unsigned int i;
 
@@ -146,7 +182,7 @@ void kdapl_ep_destroy(struct kdapl_ep *ep)
 	kdapl_ep_take_back(ep);
 	kdapl_ep_drop_parked(ep);
 	kdapl_ep_exit_pools(ep);
-	kdapl_ep_leave_evds(ep);
+	kdapl_ep_leave(ep);
 	kdapl_ep_unuse_parents(ep);
 	kdapl_ia_del(ep->obj.ia, &ep->obj);
 	kfree_rcu(ep, obj.rcu);
@@ -172,15 +208,6 @@ void kdapl_ep_shell(struct kdapl_ep *ep)
 	mutex_unlock(&ep->mutex);
 }
 
-/* What dat_ep_create and dat_ep_create_with_srq share: handles, resolved */
-struct kdapl_ep_parents {
-	struct kdapl_obj *pz;
-	struct kdapl_obj *connect_evd;
-	struct kdapl_obj *recv_evd;
-	struct kdapl_obj *request_evd;
-	struct kdapl_obj *srq;
-};
-
 /* An EVD of the IA with a stream, or none for DAT_HANDLE_NULL; false if it is neither */
 static bool kdapl_ep_get_evd(struct kdapl_ia *ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAGS stream,
 			     struct kdapl_obj **out)
@@ -192,7 +219,13 @@ static bool kdapl_ep_get_evd(struct kdapl_ia *ia, DAT_EVD_HANDLE handle, DAT_EVD
 	return *out && (*out)->ia == ia && (to_kdapl_evd(*out)->streams & stream);
 }
 
-static void kdapl_ep_put_parents(struct kdapl_ep_parents *par)
+/**
+ * kdapl_ep_put_parents - drop the references of kdapl_ep_get_parents()
+ * @par: the objects; members may be NULL
+ *
+ * Context: any.
+ */
+void kdapl_ep_put_parents(struct kdapl_ep_parents *par)
 {
 	struct kdapl_obj *objs[] = { par->pz, par->connect_evd, par->recv_evd, par->request_evd,
 				     par->srq };
@@ -203,9 +236,21 @@ static void kdapl_ep_put_parents(struct kdapl_ep_parents *par)
 			kdapl_obj_put(objs[i]);
 }
 
-static DAT_RETURN kdapl_ep_get_parents(struct kdapl_ia *ia, DAT_PZ_HANDLE pz,
-				       DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request,
-				       DAT_EVD_HANDLE connect, struct kdapl_ep_parents *par)
+/**
+ * kdapl_ep_get_parents - what an EP is to be made from
+ * @ia:      its IA
+ * @pz:      handle of the zone
+ * @recv:    of the EVD of receives
+ * @request: of the EVD of requests
+ * @connect: of the EVD of connection events; DAT_HANDLE_NULL for any is none
+ * @par:     zeroed; takes the objects, with references, also if one is bad
+ *
+ * Context: any.
+ * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
+ */
+DAT_RETURN kdapl_ep_get_parents(struct kdapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
+				DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect,
+				struct kdapl_ep_parents *par)
 {
 	if (pz != DAT_HANDLE_NULL) {
 		par->pz = kdapl_obj_get(pz, DAT_HANDLE_TYPE_PZ);
@@ -221,8 +266,16 @@ static DAT_RETURN kdapl_ep_get_parents(struct kdapl_ia *ia, DAT_PZ_HANDLE pz,
 	return DAT_SUCCESS;
 }
 
-/* Takes a use of each parent; false if one is being freed */
-static bool kdapl_ep_use_parents(struct kdapl_ep *ep, const struct kdapl_ep_parents *par)
+/**
+ * kdapl_ep_use_parents - note that an EP needs its zone, EVDs and SRQ
+ * @ep:  the EP, without any
+ * @par: the objects
+ *
+ * Context: any.
+ * Return: false if one is being freed; kdapl_ep_unuse_parents() undoes it all
+ * the same.
+ */
+bool kdapl_ep_use_parents(struct kdapl_ep *ep, const struct kdapl_ep_parents *par)
 {
 	if (par->recv_evd && kdapl_obj_use(par->recv_evd))
 		ep->recv_evd = to_kdapl_evd(par->recv_evd);
@@ -239,33 +292,16 @@ static bool kdapl_ep_use_parents(struct kdapl_ep *ep, const struct kdapl_ep_pare
 	       !!par->srq == !!ep->srq;
 }
 
-/* Is everything there that its depths need? */
-static bool kdapl_ep_configured(const struct kdapl_ep *ep)
+/**
+ * kdapl_ep_configured - is everything there that its depths need?
+ * @ep: the EP
+ *
+ * Context: any.
+ */
+bool kdapl_ep_configured(const struct kdapl_ep *ep)
 {
 	return ep->pz && (ep->recv_evd || (!ep->srq && !ep->attr.max_recv_dtos)) &&
 	       (ep->request_evd || !ep->attr.max_request_dtos);
-}
-
-static void kdapl_ep_set_limits(struct kdapl_ep *ep)
-{
-	const DAT_EP_ATTR *attr = &ep->attr;
-	u32 common = DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG |
-		     (attr->request_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
-
-	ep->bad_rdma_flags = ~common;
-	ep->bad_send_flags = ~(common | DAT_COMPLETION_SOLICITED_WAIT_FLAG);
-	ep->bad_recv_flags = ~(attr->recv_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
-	ep->max_send_iov = attr->max_request_iov;
-	ep->max_read_iov = attr->max_rdma_read_iov;
-	ep->max_write_iov = attr->max_rdma_write_iov;
-	ep->max_recv_iov = ep->srq ? ep->srq->max_iov : attr->max_recv_iov;
-	ep->max_message = attr->max_message_size;
-	ep->max_rdma = attr->max_rdma_size;
-	ep->max_reads_out = attr->max_rdma_read_out;
-	if (ep->pz)
-		ep->zone = ep->pz->zone << KDAPL_ZONE_SHIFT;
-	ep->need_read = ep->zone | DAT_MEM_PRIV_LOCAL_READ_FLAG;
-	ep->need_write = ep->zone | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 }
 
 static struct kdapl_ep *kdapl_ep_alloc(struct kdapl_ia *ia, const DAT_EP_ATTR *attr,
@@ -311,17 +347,18 @@ static DAT_RETURN kdapl_ep_create(struct kdapl_ia *ia, const struct kdapl_ep_par
 	}
 	ep->srq_attached = ep->srq;
 	kdapl_ep_set_limits(ep);
-	if (!kdapl_ep_join_evds(ep)) {
+	if (!kdapl_ep_join(ep)) {
 		ret = bad_attr;
 		goto err_unuse;
 	}
 	if (kdapl_ep_configured(ep)) {
-		err = kdapl_ep_build(ep, ia->ibdev);
+		err = kdapl_ep_build(ep, ep, ia->ibdev);
 		if (err) {
-			if (err != -ENOMEM)
-				ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+			ret = kdapl_ep_build_error(err);
 			goto err_leave;
 		}
+		if (ep->srq)
+			kdapl_srq_attach(ep, rcu_dereference_protected(ep->qp, 1));
 		state = DAT_EP_STATE_UNCONNECTED;
 	}
 	spin_lock_irq(&ep->lock);
@@ -335,7 +372,7 @@ static DAT_RETURN kdapl_ep_create(struct kdapl_ia *ia, const struct kdapl_ep_par
 	return DAT_SUCCESS;
 
 err_leave:
-	kdapl_ep_leave_evds(ep);
+	kdapl_ep_leave(ep);
 err_unuse:
 	kdapl_ep_unuse_parents(ep);
 	kdapl_obj_abort(&ep->obj);

@@ -95,16 +95,19 @@ struct kdapl_first_error {
  * @straight: BIT(DAT_DTOS): what may be posted with one segment and no flags,
  *          and needs no more than that; follows @state
  * @slow:   KDAPL_EP_PARK, KDAPL_EP_WATCH; written under @lock
- * @zone:   pz->zone << KDAPL_ZONE_SHIFT
+ * @zone:   pz->zone << KDAPL_ZONE_SHIFT; as all limits that follow it
+ *          constant but for dat_ep_modify()
  * @need_read: zone and privilege for local memory that is read
  * @need_write: likewise, written
  * @bad_send_flags: completion flags that a send must not carry; the other
  *          two alike for RDMA and for receives
  * @state:  DAT_EP_STATE; written under @lock
- * @rq:     receive slots (depth 0 with an SRQ)
+ * @rq:     receive slots (depth 0 with an SRQ). The slots themselves, and those
+ *          of @sq, are changed under @lock while the pools are closed
  * @sq:     request queue
  * @lock:   guards @state, @post, @slow, @parked, @first_error, @qp_moved and
  *          what the CM callbacks write (@fail_number, private data)
+ * @recv_evd: changed, as the other parents and @attr, under @mutex and @lock
  * @mutex:  serialises connect, accept, reset, the connection work, removal
  * @parked: completions of before the connection, oldest first, and the tail;
  *          with @hold software flushes that wait for the device's own
@@ -221,16 +224,45 @@ void kdapl_ep_shell(struct kdapl_ep *ep);
 /* Takes undelivered events back, waits for an upcall that carries one; process context */
 void kdapl_ep_take_back(struct kdapl_ep *ep);
 /* ep_qp.c: pools, CQ and QP; a new QP in INIT on the EP's CQ, or ERR_PTR */
-int kdapl_ep_build(struct kdapl_ep *ep, struct ib_device *ibdev);
+int kdapl_ep_build(struct kdapl_ep *ep, struct kdapl_ep *owner, struct ib_device *ibdev);
+/* What its failure means to a Consumer */
+DAT_RETURN kdapl_ep_build_error(int err);
+void kdapl_ep_unbuild(struct kdapl_ep *ep);
 void kdapl_ep_exit_pools(struct kdapl_ep *ep);
-struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep);
+struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner);
 void kdapl_ep_drop_verbs(struct kdapl_ep *ep);
 /* Is the caller inside an upcall of one of the EP's EVDs (C-59)? */
 bool kdapl_ep_in_upcall(struct kdapl_ep *ep);
+
+/* Zone, EVDs and SRQ of an EP, by their handles; a reference to each */
+struct kdapl_ep_parents {
+	struct kdapl_obj *pz;
+	struct kdapl_obj *connect_evd;
+	struct kdapl_obj *recv_evd;
+	struct kdapl_obj *request_evd;
+	struct kdapl_obj *srq;
+};
+
+/*
+ * ep.c for ep_modify.c. An EP uses its parents from use to unuse; it is joined
+ * to its EVDs, whose other EPs must have the same completion flags, from
+ * join (@old leaves in the same step; or NULL) to leave. ia->mutex held by join
+ */
+DAT_RETURN kdapl_ep_get_parents(struct kdapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
+				DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect,
+				struct kdapl_ep_parents *par);
+void kdapl_ep_put_parents(struct kdapl_ep_parents *par);
+bool kdapl_ep_use_parents(struct kdapl_ep *ep, const struct kdapl_ep_parents *par);
+void kdapl_ep_unuse_parents(struct kdapl_ep *ep);
+bool kdapl_ep_join_evds(struct kdapl_ep *ep, struct kdapl_ep *old);
+bool kdapl_ep_configured(const struct kdapl_ep *ep);
+
 /* ep_attr.c: the defaults, and the checks of a Consumer's attributes */
 void kdapl_ep_attr_default(const struct kdapl_ia *ia, DAT_EP_ATTR *attr);
 DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *attr, bool srq,
 			       DAT_RETURN bad, int *comp_vector);
+/* What posts compare with, from attributes, zone and SRQ */
+void kdapl_ep_set_limits(struct kdapl_ep *ep);
 
 static inline struct kdapl_ep *to_kdapl_ep(struct kdapl_obj *obj)
 {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Endpoint attributes: the defaults, and the checks of what a Consumer asks.
+ * Endpoint attributes: the defaults, the checks of what a Consumer asks, and
+ * what posts compare with.
  *
- * Called by the constructors of EPs in process context.
+ * Called in process context by the constructors of EPs and by dat_ep_modify().
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -132,4 +133,32 @@ DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *att
 	    !kdapl_attr_named_ok(ia, attr, comp_vector))
 		return bad;
 	return DAT_SUCCESS;
+}
+
+/**
+ * kdapl_ep_set_limits - what posts compare with
+ * @ep: the EP, its attributes and parents set
+ *
+ * Context: any.
+ */
+void kdapl_ep_set_limits(struct kdapl_ep *ep)
+{
+	const DAT_EP_ATTR *attr = &ep->attr;
+	u32 common = DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG |
+		     (attr->request_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
+
+	ep->bad_rdma_flags = ~common;
+	ep->bad_send_flags = ~(common | DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+	ep->bad_recv_flags = ~(attr->recv_completion_flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
+	ep->max_send_iov = attr->max_request_iov;
+	ep->max_read_iov = attr->max_rdma_read_iov;
+	ep->max_write_iov = attr->max_rdma_write_iov;
+	ep->max_recv_iov = ep->srq ? ep->srq->max_iov : attr->max_recv_iov;
+	ep->max_message = attr->max_message_size;
+	ep->max_rdma = attr->max_rdma_size;
+	ep->max_reads_out = attr->max_rdma_read_out;
+	if (ep->pz)
+		ep->zone = ep->pz->zone << KDAPL_ZONE_SHIFT;
+	ep->need_read = ep->zone | DAT_MEM_PRIV_LOCAL_READ_FLAG;
+	ep->need_write = ep->zone | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 }

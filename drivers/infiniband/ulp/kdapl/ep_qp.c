@@ -63,17 +63,18 @@ static int kdapl_qp_to_init(struct kdapl_ep *ep, struct ib_qp *qp)
 
 /**
  * kdapl_ep_make_qp - a new QP in INIT on the EP's CQ
- * @ep: the EP, its CQ there
+ * @ep:    the EP, its CQ there
+ * @owner: the EP that it is for: @ep, or the one that @ep is a draft of
  *
  * Context: process.
  * Return: the QP, or ERR_PTR.
  */
-struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep)
+struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner)
 {
 	struct ib_srq *srq = NULL;
 	struct ib_qp_init_attr init = {
 		.event_handler = kdapl_qp_event,
-		.qp_context = ep,
+		.qp_context = owner,
 		.send_cq = ep->cq->cq,
 		.recv_cq = ep->cq->scq ? ep->cq->scq->cq : ep->cq->cq,
 		.cap = {
@@ -105,14 +106,15 @@ struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep)
 	return qp;
 }
 
-static int kdapl_sq_init(struct kdapl_ep *ep, u32 depth, int node)
+static int kdapl_sq_init(struct kdapl_ep *ep, struct kdapl_ep *owner, int node)
 {
+	u32 depth = ep->attr.max_request_dtos;
 	u32 iov = max3(ep->max_send_iov, ep->max_read_iov, ep->max_write_iov);
 	struct kdapl_sq *sq = &ep->sq;
 	u32 ring = roundup_pow_of_two(max(depth, 1U));
 	int ret;
 
-	ret = kdapl_pool_init(&sq->pool, depth, iov, kdapl_request_done, ep, false, node);
+	ret = kdapl_pool_init(&sq->pool, depth, iov, kdapl_request_done, owner, false, node);
 	if (ret)
 		return ret;
 	sq->run = kvcalloc(ring, sizeof(*sq->run), GFP_KERNEL);
@@ -141,23 +143,24 @@ void kdapl_ep_exit_pools(struct kdapl_ep *ep)
 
 /**
  * kdapl_ep_build - make pools, CQ and QP of a configured EP
- * @ep:    the EP, not published or locked
+ * @ep:    the EP, not published
+ * @owner: the EP that they are for: @ep, or the one that @ep is a draft of
  * @ibdev: device
  *
  * Context: process.
  * Return: 0, -ENOMEM, -E2BIG, what the device said; all or nothing.
  */
-int kdapl_ep_build(struct kdapl_ep *ep, struct ib_device *ibdev)
+int kdapl_ep_build(struct kdapl_ep *ep, struct kdapl_ep *owner, struct ib_device *ibdev)
 {
 	int node = ibdev_to_node(ibdev);
 	struct ib_qp *qp;
 	int ret;
 
 	ret = kdapl_pool_init(&ep->rq, ep->srq ? 0 : ep->attr.max_recv_dtos, ep->max_recv_iov,
-			      kdapl_recv_done, ep, true, node);
+			      kdapl_recv_done, owner, true, node);
 	if (ret)
 		return ret;
-	ret = kdapl_sq_init(ep, ep->attr.max_request_dtos, node);
+	ret = kdapl_sq_init(ep, owner, node);
 	if (ret)
 		goto err_rq;
 	ep->cq = kdapl_cq_get(ep, ibdev);
@@ -168,13 +171,11 @@ int kdapl_ep_build(struct kdapl_ep *ep, struct ib_device *ibdev)
 	ep->scq = ep->cq->scq;
 	if (ep->scq)
 		ep->slow |= KDAPL_EP_SOLICITED;
-	qp = kdapl_ep_make_qp(ep);
+	qp = kdapl_ep_make_qp(ep, owner);
 	if (IS_ERR(qp)) {
 		ret = PTR_ERR(qp);
 		goto err_cq;
 	}
-	if (ep->srq)
-		kdapl_srq_attach(ep, qp);
 	rcu_assign_pointer(ep->qp, qp);
 	return 0;
 
@@ -182,9 +183,38 @@ err_cq:
 	kdapl_cq_put(ep, ep->cq);
 err_sq:
 	ep->cq = NULL;
+	ep->scq = NULL;
 err_rq:
 	kdapl_ep_exit_pools(ep);
 	return ret;
+}
+
+/**
+ * kdapl_ep_build_error - what a failing kdapl_ep_build() means
+ * @err: negative errno
+ *
+ * Context: any.
+ */
+DAT_RETURN kdapl_ep_build_error(int err)
+{
+	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+			 err == -ENOMEM ? DAT_RESOURCE_MEMORY : DAT_RESOURCE_TEP);
+}
+
+/**
+ * kdapl_ep_unbuild - undo kdapl_ep_build()
+ * @ep: an EP that nobody knows, with a QP that has nothing to do
+ *
+ * Context: process.
+ */
+void kdapl_ep_unbuild(struct kdapl_ep *ep)
+{
+	ib_destroy_qp(rcu_dereference_protected(ep->qp, 1));
+	RCU_INIT_POINTER(ep->qp, NULL);
+	kdapl_cq_put(ep, ep->cq);
+	ep->cq = NULL;
+	ep->scq = NULL;
+	kdapl_ep_exit_pools(ep);
 }
 
 /**
@@ -267,10 +297,9 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
 		return DAT_SUCCESS;
 	if (ep->state != DAT_EP_STATE_DISCONNECTED)
 		return kdapl_ep_state_error(ep->state);
-	new = kdapl_ep_make_qp(ep);
+	new = kdapl_ep_make_qp(ep, ep);
 	if (IS_ERR(new))
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, PTR_ERR(new) == -ENOMEM ?
-				 DAT_RESOURCE_MEMORY : DAT_RESOURCE_TEP);
+		return kdapl_ep_build_error(PTR_ERR(new));
 	kdapl_ep_swap_qp(ep, new);
 	return DAT_SUCCESS;
 }

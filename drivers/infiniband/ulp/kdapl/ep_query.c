@@ -184,6 +184,7 @@ DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
 			     DAT_BOOLEAN *recv_idle, DAT_BOOLEAN *request_idle)
 {
 	struct kdapl_obj *obj;
+	unsigned long flags;
 	struct kdapl_ep *ep;
 	bool idle;
 
@@ -191,8 +192,10 @@ DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
 	if (!obj)
 		return KDAPL_IH_EP;
 	ep = to_kdapl_ep(obj);
+	/* dat_ep_modify() may be giving the pools other slots */
+	spin_lock_irqsave(&ep->lock, flags);
 	if (ep_state)
-		*ep_state = READ_ONCE(ep->state);
+		*ep_state = ep->state;
 	if (recv_idle)
 		*recv_idle = kdapl_pool_count(&ep->rq, KDAPL_SLOT_POSTED) ? DAT_FALSE : DAT_TRUE;
 	if (request_idle) {
@@ -201,6 +204,7 @@ DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
 		if (!idle && READ_ONCE(ep->sq.run_head) != READ_ONCE(ep->sq.run_tail))
 			kdapl_ep_kick(ep, KDAPL_TODO_MARKER);
 	}
+	spin_unlock_irqrestore(&ep->lock, flags);
 	kdapl_obj_put(obj);
 	return DAT_SUCCESS;
 }

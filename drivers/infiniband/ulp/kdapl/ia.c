@@ -151,6 +151,17 @@ void kdapl_ia_del(struct kdapl_ia *ia, struct kdapl_obj *obj)
 }
 
 /**
+ * kdapl_ia_verbs_get - an object that is listed has verbs objects from now on
+ * @ia: its IA
+ *
+ * Context: process, ia->sem held for reading.
+ */
+void kdapl_ia_verbs_get(struct kdapl_ia *ia)
+{
+	atomic_inc(&ia->nverbs);
+}
+
+/**
  * kdapl_ia_verbs_put - the verbs objects of an object are gone
  * @ia: its IA, kept by the object, or for an LMR by its zone
  *

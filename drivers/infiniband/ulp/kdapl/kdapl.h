@@ -222,6 +222,8 @@ void kdapl_ia_add(struct kdapl_ia *ia, struct kdapl_obj *obj, bool verbs);
 void kdapl_ia_del(struct kdapl_ia *ia, struct kdapl_obj *obj);
 /* One user of the memory less; ia_close.c drops that of the IA itself */
 void kdapl_ia_mem_put(struct kdapl_ia *ia);
+/* A listed object has verbs objects from now on; ia->sem held for reading */
+void kdapl_ia_verbs_get(struct kdapl_ia *ia);
 /* The object's verbs objects are gone */
 void kdapl_ia_verbs_put(struct kdapl_ia *ia);
 /* The device is going: make every IA on it a shell. Called by device.c's remove() */

@@ -86,6 +86,69 @@ void kdapl_pool_exit(struct kdapl_pool *pool)
 }
 
 /**
+ * kdapl_pool_close - take all slots away, if all are free
+ * @pool: the pool
+ *
+ * In one step: a call that takes a slot meanwhile has it, and nothing is
+ * closed, or finds none. Who has looked at the stack before may still do so
+ * until a grace period is over.
+ *
+ * Context: any.
+ * Return: false when a slot is in use.
+ */
+bool kdapl_pool_close(struct kdapl_pool *pool)
+{
+	u64 head = READ_ONCE(pool->head), word = head;
+	const struct kdapl_slot *slot;
+	u32 n;
+
+	for (n = 0; n < pool->depth; n++) {
+		/* A slot that was just taken has the Consumer's cookie in that place */
+		if ((u32)word % pool->stride || (u32)word / pool->stride >= pool->depth)
+			return false;
+		slot = pool->base + (u32)word;
+		word = READ_ONCE(slot->free_next);
+	}
+	/* With the same head it has been the same stack all the way down */
+	return try_cmpxchg64(&pool->head, &head, KDAPL_POOL_NONE);
+}
+
+/**
+ * kdapl_pool_swap - exchange the slots of two pools
+ * @pool:  a closed pool; nobody has looked at it since before it was closed
+ * @other: another one, that nobody knows
+ *
+ * @pool stays closed.
+ *
+ * Context: process.
+ */
+void kdapl_pool_swap(struct kdapl_pool *pool, struct kdapl_pool *other)
+{
+	swap(pool->base, other->base);
+	swap(pool->stride, other->stride);
+	swap(pool->depth, other->depth);
+	swap(pool->max_sge, other->max_sge);
+}
+
+/**
+ * kdapl_pool_open - make all slots of a closed pool free
+ * @pool: the pool; its slots may have come from another one
+ *
+ * Context: process. Who takes the first sees all that was written before.
+ */
+void kdapl_pool_open(struct kdapl_pool *pool)
+{
+	struct kdapl_slot *slot;
+	u32 i;
+
+	for (i = pool->depth; i-- > 0;) {
+		slot = kdapl_pool_slot(pool, i);
+		slot->pool = pool;
+		kdapl_pool_put(pool, slot);
+	}
+}
+
+/**
  * kdapl_pool_count - how many slots are in a state
  * @pool:  the pool
  * @state: which state

@@ -12,6 +12,9 @@
  * back, so that a word never names the same stay on the stack twice: who has
  * read head and the word below it, and finds head unchanged by cmpxchg, may
  * believe both, whatever was taken and put back in between.
+ *
+ * An empty stack keeps everybody out: dat_ep_modify() closes a pool, so that no
+ * slot is left to take, and gives it other slots.
  */
 #ifndef _KDAPL_POOL_H_
 #define _KDAPL_POOL_H_
@@ -58,6 +61,9 @@ int kdapl_pool_init(struct kdapl_pool *pool, u32 depth, u32 max_sge,
 		    void (*done)(struct ib_cq *cq, struct ib_wc *wc),
 		    struct kdapl_ep *ep, bool recv, int node);
 void kdapl_pool_exit(struct kdapl_pool *pool);
+bool kdapl_pool_close(struct kdapl_pool *pool);
+void kdapl_pool_swap(struct kdapl_pool *pool, struct kdapl_pool *other);
+void kdapl_pool_open(struct kdapl_pool *pool);
 u32 kdapl_pool_count(const struct kdapl_pool *pool, enum kdapl_slot_state state);
 u32 kdapl_pool_free_count(const struct kdapl_pool *pool);
 

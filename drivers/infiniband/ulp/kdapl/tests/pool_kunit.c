@@ -117,6 +117,49 @@ static void last_put_is_first_got(struct kunit *test)
 	kdapl_pool_exit(pool);
 }
 
+/* All or nothing, also where a slot that was taken holds a cookie that looks like a word */
+static void close_takes_all_or_none(struct kunit *test)
+{
+	struct kdapl_pool *pool = make(test, DEPTH, 2, true), *other = make(test, 3, 5, true);
+	struct kdapl_pool *empty = make(test, 0, 1, true);
+	struct kdapl_slot *slot, *top;
+	void *base = pool->base;
+	u32 i;
+
+	KUNIT_EXPECT_TRUE(test, kdapl_pool_close(empty));
+	slot = kdapl_pool_get(pool);
+	for (i = 0; i < 4; i++) {
+		slot->cookie = i == 1 ? KDAPL_POOL_NONE : i == 2 ? ~0ULL : i;
+		KUNIT_EXPECT_FALSE(test, kdapl_pool_close(pool));
+		KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(pool), DEPTH - 1);
+	}
+	/* Its place below the topmost one, which is taken and put back */
+	top = kdapl_pool_get(pool);
+	kdapl_pool_put(pool, slot);
+	KUNIT_EXPECT_FALSE(test, kdapl_pool_close(pool));
+	kdapl_pool_put(pool, top);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(pool), DEPTH);
+
+	KUNIT_EXPECT_TRUE(test, kdapl_pool_close(pool));
+	KUNIT_EXPECT_NULL(test, kdapl_pool_get(pool));
+	KUNIT_EXPECT_FALSE(test, kdapl_pool_close(pool));
+	kdapl_pool_swap(pool, other);
+	KUNIT_EXPECT_NULL(test, kdapl_pool_get(pool));
+	KUNIT_EXPECT_PTR_EQ(test, other->base, base);
+	KUNIT_EXPECT_EQ(test, other->depth, DEPTH);
+	KUNIT_EXPECT_EQ(test, pool->max_sge, 5);
+	kdapl_pool_open(pool);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(pool), 3);
+	for (i = 0; i < 3; i++) {
+		slot = kdapl_pool_get(pool);
+		KUNIT_ASSERT_NOT_NULL(test, slot);
+		KUNIT_EXPECT_PTR_EQ(test, slot->pool, pool);
+	}
+	KUNIT_EXPECT_NULL(test, kdapl_pool_get(pool));
+	kdapl_pool_exit(pool);
+	kdapl_pool_exit(other);
+}
+
 static void depth_0_is_always_empty(struct kunit *test)
 {
 	struct kdapl_pool *pool = make(test, 0, 4, true);
@@ -239,6 +282,7 @@ static struct kunit_case pool_cases[] = {
 	KUNIT_CASE(receives_are_preformatted),
 	KUNIT_CASE(G_25_exactly_depth_slots),
 	KUNIT_CASE(last_put_is_first_got),
+	KUNIT_CASE(close_takes_all_or_none),
 	KUNIT_CASE(depth_0_is_always_empty),
 	KUNIT_CASE(states_are_counted),
 	KUNIT_CASE(stale_head_does_not_match),
