@@ -12,25 +12,6 @@
 #define NOT_BUILT	DAT_ERROR(DAT_NOT_IMPLEMENTED, DAT_NO_SUBTYPE)
 
 /**
- * dat_ep_modify - change parameters of an endpoint
- * @ep_handle:     endpoint
- * @ep_param_mask: members to change
- * @ep_param:      their values
- *
- * Context: process (class P).
- * Return: DAT_INVALID_HANDLE; otherwise DAT_NOT_IMPLEMENTED.
- */
-DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle,
-			 DAT_EP_PARAM_MASK ep_param_mask,
-			 const DAT_EP_PARAM *ep_param)
-{
-	if (!kdapl_obj_is_live(ep_handle, DAT_HANDLE_TYPE_EP))
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	return NOT_BUILT;
-}
-EXPORT_SYMBOL_GPL(dat_ep_modify);
-
-/**
  * dat_ep_dup_connect - connect to where another endpoint is connected
  * @ep_handle:         endpoint to connect
  * @dup_ep_handle:     connected endpoint

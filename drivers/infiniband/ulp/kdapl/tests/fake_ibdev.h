@@ -116,6 +116,7 @@ struct fake_mr {
  * @tune:    changes the attributes that the device tells
  * @fail_mrs: errno for the next calls of alloc_mr, 0 for none
  * @fail_create: errno for the next create_qp
+ * @fail_cq: errno for the next create_cq
  * @fail_modify: errno for every modify_qp from now on
  * @fail_srq: errno for every modify_srq from now on
  * @max_msg: of its port
@@ -149,6 +150,7 @@ struct fake_dev {
 	void (*tune)(struct ib_device_attr *attr);
 	u32 max_msg;
 	int fail_create;
+	int fail_cq;
 	int fail_modify;
 	int fail_mrs;
 	int fail_srq;

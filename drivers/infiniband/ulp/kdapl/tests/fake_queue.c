@@ -104,8 +104,11 @@ int fake_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
 {
 	struct fake_dev *fake = to_fake_dev(ibcq->device);
 	struct fake_cq *cq = to_fake_cq(ibcq);
-	int err;
+	int err = fake->fail_cq;
 
+	fake->fail_cq = 0;
+	if (err)
+		return err;
 	if (!attr->cqe || attr->cqe > (u32)fake->ibdev.attrs.max_cqe)
 		return -EINVAL;
 	err = fake_take(fake, FAKE_CQ);

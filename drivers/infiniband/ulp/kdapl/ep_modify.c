@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * dat_ep_modify: other parameters for an endpoint, all of them or none.
+ *
+ * Called by Consumers in process context.
+ *
+ * The new parameters are put into a *draft*: an EP that has no handle and that
+ * nobody knows. It uses its parents as any EP does, and if depths, segments,
+ * EVDs or zone change, pools, CQ and QP are made for it. If all that can fail
+ * has succeeded, EP and draft exchange what differs, and the draft is taken
+ * apart with what the EP had before.
+ *
+ * Posts take no notice of mutexes, and a receive is legal in the states in
+ * which an EP may be modified. They are kept out by closing the pools: all
+ * slots are taken away in one step, which succeeds only if nothing is
+ * outstanding. A post that comes now finds a full queue, which is an answer
+ * that it may get at any time. One grace period later nobody has seen the old
+ * slots, another one after the exchange everybody sees all of the new; then the
+ * new slots are free to take.
+ */
+#include <linux/export.h>
+#include <linux/slab.h>
+#include "kdapl.h"
+
+#define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
+#define KDAPL_IH_EP	DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
+
+/* What an EP keeps as long as it lives */
+#define KDAPL_EP_FIXED	(DAT_EP_FIELD_IA_HANDLE | DAT_EP_FIELD_EP_STATE | DAT_EP_FIELD_COMM | \
+			 DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR | DAT_EP_FIELD_LOCAL_PORT_QUAL | \
+			 DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR | DAT_EP_FIELD_REMOTE_PORT_QUAL | \
+			 DAT_EP_FIELD_SRQ_HANDLE)
+/* Named attributes: a count and an array make sense together only */
+#define KDAPL_EP_TRANSPORT	(DAT_EP_FIELD_EP_ATTR_NUM_TRANSPORT_ATTR | \
+				 DAT_EP_FIELD_EP_ATTR_TRANSPORT_SPECIFIC_ATTR)
+#define KDAPL_EP_PROVIDER	(DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR | \
+				 DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
+
+/* The attributes of 32 bits, which are copied alike */
+#define KDAPL_ATTR(field, member) \
+	{ DAT_EP_FIELD_EP_ATTR_##field, offsetof(DAT_EP_ATTR, member) }
+
+static const struct {
+	DAT_EP_PARAM_MASK field;
+	size_t offset;
+} kdapl_plain_attrs[] = {
+	KDAPL_ATTR(SERVICE_TYPE, service_type),
+	KDAPL_ATTR(MAX_MESSAGE_SIZE, max_message_size),
+	KDAPL_ATTR(MAX_RDMA_SIZE, max_rdma_size),
+	KDAPL_ATTR(QOS, qos),
+	KDAPL_ATTR(RECV_COMPLETION_FLAGS, recv_completion_flags),
+	KDAPL_ATTR(REQUEST_COMPLETION_FLAGS, request_completion_flags),
+	KDAPL_ATTR(MAX_RECV_DTOS, max_recv_dtos),
+	KDAPL_ATTR(MAX_REQUEST_DTOS, max_request_dtos),
+	KDAPL_ATTR(MAX_RECV_IOV, max_recv_iov),
+	KDAPL_ATTR(MAX_REQUEST_IOV, max_request_iov),
+	KDAPL_ATTR(MAX_RDMA_READ_IN, max_rdma_read_in),
+	KDAPL_ATTR(MAX_RDMA_READ_OUT, max_rdma_read_out),
+	KDAPL_ATTR(SRQ_SOFT_HW, srq_soft_hw),
+	KDAPL_ATTR(MAX_RDMA_READ_IOV, max_rdma_read_iov),
+	KDAPL_ATTR(MAX_RDMA_WRITE_IOV, max_rdma_write_iov),
+};
+
+/* Which parameters may be changed in a state */
+static DAT_EP_PARAM_MASK kdapl_modifiable(DAT_EP_STATE state)
+{
+	DAT_EP_PARAM_MASK all = DAT_EP_FIELD_ALL & ~KDAPL_EP_FIXED;
+	DAT_EP_PARAM_MASK named = KDAPL_EP_TRANSPORT | KDAPL_EP_PROVIDER;
+
+	switch (state) {
+	case DAT_EP_STATE_UNCONNECTED:
+	case DAT_EP_STATE_UNCONFIGURED_UNCONNECTED:
+		return all;
+	case DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING:
+		return all & ~named;
+	case DAT_EP_STATE_RESERVED:
+	case DAT_EP_STATE_PASSIVE_CONNECTION_PENDING:
+		return all & ~named & ~DAT_EP_FIELD_PZ_HANDLE;
+	default:
+		return 0;
+	}
+}
+
+/* ---- the draft --------------------------------------------------------- */
+
+static DAT_RETURN kdapl_draft_attr(struct kdapl_ep *draft, const struct kdapl_ep *ep,
+				   DAT_EP_PARAM_MASK mask, const DAT_EP_ATTR *attr)
+{
+	DAT_EP_ATTR *to = &draft->attr;
+	unsigned int i;
+	DAT_RETURN ret;
+
+	*to = ep->attr;
+	for (i = 0; i < ARRAY_SIZE(kdapl_plain_attrs); i++)
+		if (mask & kdapl_plain_attrs[i].field)
+			memcpy((void *)to + kdapl_plain_attrs[i].offset,
+			       (const void *)attr + kdapl_plain_attrs[i].offset, sizeof(u32));
+	if (mask & KDAPL_EP_TRANSPORT) {
+		to->ep_transport_specific_count = attr->ep_transport_specific_count;
+		to->ep_transport_specific = attr->ep_transport_specific;
+	}
+	if (mask & KDAPL_EP_PROVIDER) {
+		to->ep_provider_specific_count = attr->ep_provider_specific_count;
+		to->ep_provider_specific = attr->ep_provider_specific;
+	}
+	ret = kdapl_ep_attr_check(ep->obj.ia, to, ep->srq, KDAPL_IP(DAT_INVALID_ARG3),
+				  &draft->comp_vector);
+	/* The Consumer's arrays; what was in them stands in comp_vector */
+	to->ep_transport_specific_count = 0;
+	to->ep_transport_specific = NULL;
+	to->ep_provider_specific_count = 0;
+	to->ep_provider_specific = NULL;
+	if (!(mask & KDAPL_EP_PROVIDER))
+		draft->comp_vector = ep->comp_vector;
+	return ret;
+}
+
+static DAT_HANDLE kdapl_handle_or_null(const struct kdapl_obj *obj)
+{
+	return obj ? kdapl_obj_handle(obj) : DAT_HANDLE_NULL;
+}
+
+/* The parents of the EP, or those that take their place */
+static DAT_RETURN kdapl_draft_parents(struct kdapl_ep *draft, const struct kdapl_ep *ep,
+				      DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param)
+{
+	DAT_PZ_HANDLE pz = kdapl_handle_or_null(ep->pz ? &ep->pz->obj : NULL);
+	DAT_EVD_HANDLE recv = kdapl_handle_or_null(ep->recv_evd ? &ep->recv_evd->obj : NULL);
+	DAT_EVD_HANDLE request =
+		kdapl_handle_or_null(ep->request_evd ? &ep->request_evd->obj : NULL);
+	DAT_EVD_HANDLE connect =
+		kdapl_handle_or_null(ep->connect_evd ? &ep->connect_evd->obj : NULL);
+	struct kdapl_ep_parents par = {};
+	bool ok;
+
+	if (mask & DAT_EP_FIELD_PZ_HANDLE)
+		pz = param->pz_handle;
+	if (mask & DAT_EP_FIELD_RECV_EVD_HANDLE)
+		recv = param->recv_evd_handle;
+	if (mask & DAT_EP_FIELD_REQUEST_EVD_HANDLE)
+		request = param->request_evd_handle;
+	if (mask & DAT_EP_FIELD_CONNECT_EVD_HANDLE)
+		connect = param->connect_evd_handle;
+	ok = kdapl_ep_get_parents(ep->obj.ia, pz, recv, request, connect, &par) == DAT_SUCCESS;
+	/* The SRQ stays, and is there: the EP uses it */
+	if (ok && ep->srq) {
+		ok = kdapl_obj_pin(&ep->srq->obj);
+		par.srq = ok ? &ep->srq->obj : NULL;
+	}
+	ok = ok && kdapl_ep_use_parents(draft, &par);
+	kdapl_ep_put_parents(&par);
+	if (!ok || (draft->srq && draft->pz && draft->pz != draft->srq->pz))
+		return KDAPL_IP(DAT_INVALID_ARG3);
+	return DAT_SUCCESS;
+}
+
+/* Do the parameters go together, as dat_ep_create() wants it? */
+static bool kdapl_draft_fits(const struct kdapl_ep *draft, const struct kdapl_ep *ep)
+{
+	DAT_EP_STATE state = ep->state;
+
+	if ((draft->recv_evd && !draft->srq && !draft->attr.max_recv_dtos) ||
+	    (draft->request_evd && !draft->attr.max_request_dtos))
+		return false;
+	if (state == DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
+		return true;
+	/* What is configured stays so; a service point counts on the connect EVD */
+	return kdapl_ep_configured(draft) &&
+	       (draft->connect_evd || state == DAT_EP_STATE_UNCONNECTED);
+}
+
+static void kdapl_draft_free(struct kdapl_ep *draft)
+{
+	if (rcu_access_pointer(draft->qp))
+		kdapl_ep_unbuild(draft);
+	kdapl_ep_unuse_parents(draft);
+	kfree(draft);
+}
+
+/* A draft of @ep with its verbs objects still to be made; or NULL and the reason */
+static struct kdapl_ep *kdapl_draft_alloc(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask,
+					  const DAT_EP_PARAM *param, DAT_RETURN *ret)
+{
+	struct kdapl_ep *draft;
+
+	draft = kzalloc(sizeof(*draft), GFP_KERNEL);
+	if (!draft) {
+		*ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		return NULL;
+	}
+	draft->obj.ia = ep->obj.ia;
+	draft->srq_attached = ep->srq_attached;
+	*ret = kdapl_draft_attr(draft, ep, mask, &param->ep_attr);
+	if (*ret == DAT_SUCCESS)
+		*ret = kdapl_draft_parents(draft, ep, mask, param);
+	if (*ret == DAT_SUCCESS && !kdapl_draft_fits(draft, ep))
+		*ret = KDAPL_IP(DAT_INVALID_ARG3);
+	if (*ret == DAT_SUCCESS) {
+		kdapl_ep_set_limits(draft);
+		return draft;
+	}
+	kdapl_draft_free(draft);
+	return NULL;
+}
+
+/* ---- the exchange ------------------------------------------------------ */
+
+static bool kdapl_solicited(const struct kdapl_ep *ep)
+{
+	return ep->attr.recv_completion_flags == DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+}
+
+/* Does the draft need verbs objects of its own? */
+static bool kdapl_modify_rebuilds(const struct kdapl_ep *ep, const struct kdapl_ep *draft)
+{
+	const DAT_EP_ATTR *a = &ep->attr, *b = &draft->attr;
+
+	if (ep->state == DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
+		return kdapl_ep_configured(draft);
+	if (ep->pz != draft->pz || ep->recv_evd != draft->recv_evd ||
+	    ep->request_evd != draft->request_evd || ep->comp_vector != draft->comp_vector)
+		return true;
+	if (!ep->srq && (a->max_recv_dtos != b->max_recv_dtos ||
+			 a->max_recv_iov != b->max_recv_iov))
+		return true;
+	/* A QP lets reads of the peer in or not, a CQ knows solicited messages or not */
+	return a->max_request_dtos != b->max_request_dtos ||
+	       a->max_request_iov != b->max_request_iov ||
+	       a->max_rdma_read_iov != b->max_rdma_read_iov ||
+	       a->max_rdma_write_iov != b->max_rdma_write_iov ||
+	       !a->max_rdma_read_in != !b->max_rdma_read_in ||
+	       kdapl_solicited(ep) != kdapl_solicited(draft);
+}
+
+/* What an EP is made from. ep->lock held */
+static void kdapl_modify_swap(struct kdapl_ep *ep, struct kdapl_ep *draft)
+{
+	lockdep_assert_held(&ep->lock);
+	swap(ep->attr, draft->attr);
+	swap(ep->comp_vector, draft->comp_vector);
+	swap(ep->pz, draft->pz);
+	swap(ep->recv_evd, draft->recv_evd);
+	swap(ep->request_evd, draft->request_evd);
+	swap(ep->connect_evd, draft->connect_evd);
+	kdapl_ep_set_limits(ep);
+}
+
+/* The verbs half. ep->lock held, the pools closed, no post on its way */
+static void kdapl_modify_swap_verbs(struct kdapl_ep *ep, struct kdapl_ep *draft)
+{
+	struct ib_qp *qp = rcu_dereference_protected(draft->qp, 1);
+
+	lockdep_assert_held(&ep->lock);
+	kdapl_pool_swap(&ep->rq, &draft->rq);
+	kdapl_pool_swap(&ep->sq.pool, &draft->sq.pool);
+	swap(ep->sq.run, draft->sq.run);
+	swap(ep->sq.run_mask, draft->sq.run_mask);
+	swap(ep->sq.run_max, draft->sq.run_max);
+	ep->sq.run_len = 0;
+	swap(ep->cq, draft->cq);
+	swap(ep->scq, draft->scq);
+	ep->slow = (ep->slow & ~KDAPL_EP_SOLICITED) | (draft->slow & KDAPL_EP_SOLICITED);
+	RCU_INIT_POINTER(draft->qp, rcu_dereference_protected(ep->qp, 1));
+	rcu_assign_pointer(ep->qp, qp);
+}
+
+/* Nothing is outstanding, and nothing will be. ep->mutex held */
+static bool kdapl_modify_close(struct kdapl_ep *ep)
+{
+	/* Requests are not legal in these states: this one does not fail for a moment only */
+	if (!kdapl_pool_close(&ep->sq.pool))
+		return false;
+	if (kdapl_pool_close(&ep->rq))
+		return true;
+	kdapl_pool_open(&ep->sq.pool);
+	return false;
+}
+
+static bool kdapl_modify_idle(const struct kdapl_ep *ep)
+{
+	return kdapl_pool_count(&ep->rq, KDAPL_SLOT_FREE) == ep->rq.depth &&
+	       kdapl_pool_count(&ep->sq.pool, KDAPL_SLOT_FREE) == ep->sq.pool.depth;
+}
+
+/* The draft takes the EP's place on the EVDs, and closes its pools; or neither */
+static DAT_RETURN kdapl_modify_claim(struct kdapl_ep *ep, struct kdapl_ep *draft)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+	struct kdapl_ia *ia = ep->obj.ia;
+
+	mutex_lock(&ia->mutex);
+	if (!kdapl_ep_join_evds(draft, ep)) {
+		ret = KDAPL_IP(DAT_INVALID_ARG3);
+	} else if (rcu_access_pointer(draft->qp) && !kdapl_modify_close(ep)) {
+		kdapl_ep_join_evds(ep, draft);
+		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
+	}
+	mutex_unlock(&ia->mutex);
+	return ret;
+}
+
+/* Nothing fails from here on. The EP's pools are closed, ep->mutex held */
+static void kdapl_modify_publish(struct kdapl_ep *ep, struct kdapl_ep *draft)
+{
+	bool first = !rcu_access_pointer(ep->qp);
+
+	/* Who has looked at the stack of slots before it was closed is through with it */
+	synchronize_rcu();
+	if (first) {
+		atomic_inc(&ep->obj.ia->nqps);
+		kdapl_ia_verbs_get(ep->obj.ia);
+	}
+	spin_lock_irq(&ep->lock);
+	kdapl_modify_swap(ep, draft);
+	kdapl_modify_swap_verbs(ep, draft);
+	/* Also if it is the same: what it lets through depends on the limits */
+	kdapl_ep_set_state(ep, first ? DAT_EP_STATE_UNCONNECTED : ep->state);
+	spin_unlock_irq(&ep->lock);
+	if (ep->srq) {
+		kdapl_srq_detach(ep);
+		kdapl_srq_attach(ep, rcu_dereference_protected(ep->qp, 1));
+	}
+	/* And nobody who takes a slot now has seen anything of the old */
+	synchronize_rcu();
+	kdapl_pool_open(&ep->rq);
+	kdapl_pool_open(&ep->sq.pool);
+}
+
+static DAT_RETURN kdapl_modify_rebuild(struct kdapl_ep *ep, struct kdapl_ep *draft)
+{
+	DAT_RETURN ret;
+	int err;
+
+	/* Before anything is made in vain; the last word is kdapl_modify_close() */
+	if (!kdapl_modify_idle(ep))
+		return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
+	err = kdapl_ep_build(draft, ep, ep->obj.ia->ibdev);
+	if (err)
+		return kdapl_ep_build_error(err);
+	ret = kdapl_modify_claim(ep, draft);
+	if (ret == DAT_SUCCESS)
+		kdapl_modify_publish(ep, draft);
+	return ret;
+}
+
+/* Numbers and a connect EVD: posts may see the old or the new. ep->mutex held */
+static DAT_RETURN kdapl_modify_in_place(struct kdapl_ep *ep, struct kdapl_ep *draft)
+{
+	DAT_RETURN ret = kdapl_modify_claim(ep, draft);
+
+	if (ret != DAT_SUCCESS)
+		return ret;
+	spin_lock_irq(&ep->lock);
+	kdapl_modify_swap(ep, draft);
+	spin_unlock_irq(&ep->lock);
+	return DAT_SUCCESS;
+}
+
+static DAT_RETURN kdapl_modify(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask,
+			       const DAT_EP_PARAM *param)
+{
+	struct kdapl_ep *draft;
+	DAT_RETURN ret;
+
+	lockdep_assert_held(&ep->mutex);
+	if (ep->dying)
+		return KDAPL_IH_EP;
+	if (mask & ~kdapl_modifiable(ep->state))
+		return kdapl_ep_state_error(ep->state);
+	draft = kdapl_draft_alloc(ep, mask, param, &ret);
+	if (!draft)
+		return ret;
+	if (kdapl_modify_rebuilds(ep, draft))
+		ret = kdapl_modify_rebuild(ep, draft);
+	else
+		ret = kdapl_modify_in_place(ep, draft);
+	kdapl_draft_free(draft);
+	return ret;
+}
+
+/* Is half of an array selected? */
+static bool kdapl_half(DAT_EP_PARAM_MASK mask, DAT_EP_PARAM_MASK pair)
+{
+	return (mask & pair) && (mask & pair) != pair;
+}
+
+/**
+ * dat_ep_modify - give an endpoint other parameters
+ * @ep_handle:     the EP
+ * @ep_param_mask: DAT_EP_FIELD_*, what to change
+ * @ep_param:      the new values; fields that are not selected are not looked at
+ *
+ * All or nothing. UNCONNECTED: whatever can change. RESERVED and
+ * PASSIVE_CONNECTION_PENDING: not the zone, not the named attributes. An EP in
+ * UNCONFIGURED_UNCONNECTED becomes UNCONNECTED with the call that supplies the
+ * last of what it lacks; a configured one stays configured.
+ *
+ * Other queue depths, numbers of segments, zone, receive or request EVD, solicited
+ * wait or completion vector, and the first or last RDMA read credit of the peer
+ * take a new QP: only while nothing is outstanding. A receive that is
+ * posted while they change may find a full queue. Source: kDAPL 2.0.
+ *
+ * Context: process (class P), not from an upcall.
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @ep_handle names no EP
+ * * DAT_INVALID_PARAMETER - a bit of @ep_param_mask that is unknown, names what
+ *   never changes (IA, state, addresses, ports, SRQ), or half of an array;
+ *   @ep_param NULL; a value that dat_ep_create() would refuse, for an EVD or zone
+ *   too; an EVD or zone that a configured EP needs would be lost
+ * * DAT_INVALID_STATE - not in this state; something is outstanding
+ * * DAT_MODEL_NOT_SUPPORTED - quality of service
+ * * DAT_INSUFFICIENT_RESOURCES - memory, no QP or CQ to be had: the EP is as
+ *   before; the device is gone
+ */
+DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask,
+			 const DAT_EP_PARAM *ep_param)
+{
+	struct kdapl_obj *obj;
+	DAT_RETURN ret;
+
+	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
+	if (!obj)
+		return KDAPL_IH_EP;
+	if ((ep_param_mask & ~(DAT_EP_FIELD_ALL & ~KDAPL_EP_FIXED)) ||
+	    kdapl_half(ep_param_mask, KDAPL_EP_TRANSPORT) ||
+	    kdapl_half(ep_param_mask, KDAPL_EP_PROVIDER)) {
+		ret = KDAPL_IP(DAT_INVALID_ARG2);
+	} else if (!ep_param) {
+		ret = KDAPL_IP(DAT_INVALID_ARG3);
+	} else if (!kdapl_ia_enter(obj->ia)) {
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+	} else {
+		mutex_lock(&to_kdapl_ep(obj)->mutex);
+		ret = kdapl_modify(to_kdapl_ep(obj), ep_param_mask, ep_param);
+		mutex_unlock(&to_kdapl_ep(obj)->mutex);
+		kdapl_ia_leave(obj->ia);
+	}
+	kdapl_obj_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_ep_modify);

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: the first and the last states of an endpoint.
+ *
+ * Complete from the beginning (C-01, C-05, C-06); without zone or EVDs, which
+ * dat_ep_modify supplies (C-37 to C-39); DISCONNECTED, and what is refused
+ * there (C-33 to C-35). Runs in a KUnit thread; each test has a device of its own.
+ */
+#include "modify_kunit.h"
+
+static struct tp_env *env;
+static struct tp_ep ep;
+
+static DAT_RETURN connect(struct tp_ep *tep)
+{
+	return dat_ep_connect(tep->handle, (DAT_IA_ADDRESS_PTR)&env->ia->addr, 5, 1000000, 0, NULL,
+			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
+/* ---- complete from the beginning --------------------------------------------------- */
+
+static void C_01_complete_endpoint(struct kunit *test)
+{
+	u32 srq;
+
+	kdapl_clauses(test, "C-01");
+	for (srq = 0; srq < 2; srq++) {
+		KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, srq, &ep), DAT_SUCCESS);
+		KUNIT_EXPECT_EQ(test, mod_state(&ep), DAT_EP_STATE_UNCONNECTED);
+		KUNIT_EXPECT_EQ(test, tp_qp(&ep)->state, IB_QPS_INIT);
+		fake_settle(env->fake);
+		KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+		tp_ep_free(&ep);
+	}
+}
+
+static void C_05_C_06_reset_and_disconnect_of_an_unconnected_one(struct kunit *test)
+{
+	struct ib_qp *qp;
+
+	kdapl_clauses(test, "C-05 C-06");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 2, 0), DAT_SUCCESS);
+	qp = rcu_dereference_raw(ep.ep->qp);
+	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+	TP_EXPECT_TYPE(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG),
+		       DAT_INVALID_STATE);
+	TP_EXPECT_TYPE(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_GRACEFUL_FLAG),
+		       DAT_INVALID_STATE);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, mod_state(&ep), DAT_EP_STATE_UNCONNECTED);
+	KUNIT_EXPECT_PTR_EQ(test, rcu_dereference_raw(ep.ep->qp), qp);
+	KUNIT_EXPECT_EQ(test, fake_outstanding(&tp_qp(&ep)->rq), 2);
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+	/* They are for the connection that comes */
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	KUNIT_EXPECT_TRUE(test, tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 7));
+	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_SUCCESS, 7);
+}
+
+/* ---- completed later ----------------------------------------------------------------- */
+
+static void expect_unconfigured(struct kunit *test)
+{
+	struct tp_args args;
+	enum tp_call call;
+
+	KUNIT_EXPECT_EQ(test, mod_state(&ep), DAT_EP_STATE_UNCONFIGURED_UNCONNECTED);
+	for (call = 0; call < TP_SRQ; call++) {
+		tp_args(env, &ep, call, &args);
+		KUNIT_EXPECT_EQ(test, tp_post(call, &args),
+				DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONFIGURED));
+	}
+	/* Whatever ends or begins a connection, or begins it again */
+	if (ep.ep->connect_evd)
+		TP_EXPECT_TYPE(test, connect(&ep), DAT_INVALID_STATE);
+	TP_EXPECT_TYPE(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG),
+		       DAT_INVALID_STATE);
+	TP_EXPECT_TYPE(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_GRACEFUL_FLAG),
+		       DAT_INVALID_STATE);
+	TP_EXPECT_TYPE(test, dat_ep_reset(ep.handle), DAT_INVALID_STATE);
+	KUNIT_EXPECT_EQ(test, mod_state(&ep), DAT_EP_STATE_UNCONFIGURED_UNCONNECTED);
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+}
+
+static const DAT_EP_PARAM_MASK lacking[] = {
+	DAT_EP_FIELD_PZ_HANDLE,
+	DAT_EP_FIELD_RECV_EVD_HANDLE,
+	DAT_EP_FIELD_REQUEST_EVD_HANDLE,
+	DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_REQUEST_EVD_HANDLE,
+	MOD_ALL_PARENTS,
+};
+
+static void C_37_C_39_what_an_endpoint_lacks(struct kunit *test)
+{
+	int live = atomic_read(&env->fake->live);
+	u32 i;
+
+	kdapl_clauses(test, "C-37 C-39");
+	for (i = 0; i < ARRAY_SIZE(lacking); i++) {
+		mod_create_without(test, env, &ep, lacking[i]);
+		expect_unconfigured(test);
+		KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), live);
+		tp_ep_free(&ep);
+	}
+	/* A connect EVD is not among it */
+	mod_create_without(test, env, &ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE);
+	KUNIT_EXPECT_EQ(test, mod_state(&ep), DAT_EP_STATE_UNCONNECTED);
+}
+
+static void C_38_modify_supplies_it(struct kunit *test)
+{
+	int nqps = atomic_read(&env->ia->nqps), nverbs = atomic_read(&env->ia->nverbs);
+	int live = atomic_read(&env->fake->live);
+	DAT_EP_PARAM p;
+	u32 i;
+
+	kdapl_clauses(test, "C-38 C-39 R-23 G-25");
+	for (i = 0; i < ARRAY_SIZE(lacking); i++) {
+		mod_create_without(test, env, &ep, lacking[i]);
+		/* Numbers alone complete nothing */
+		KUNIT_EXPECT_EQ(test, mod_depths(&ep, 6, 9), DAT_SUCCESS);
+		expect_unconfigured(test);
+		mod_parents(env, &ep, &p);
+		KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, lacking[i], &p), DAT_SUCCESS);
+		KUNIT_EXPECT_EQ(test, mod_state(&ep), DAT_EP_STATE_UNCONNECTED);
+		KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+		KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), live + 2);
+		KUNIT_EXPECT_EQ(test, atomic_read(&env->ia->nqps), nqps + 1);
+		KUNIT_EXPECT_EQ(test, atomic_read(&env->ia->nverbs), nverbs + 1);
+		mod_expect_recvs(test, env, &ep, 6);
+		mod_expect_requests(test, env, &ep, 9);
+		tp_ep_free(&ep);
+		KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), live);
+		KUNIT_EXPECT_EQ(test, atomic_read(&env->ia->nqps), nqps);
+		KUNIT_EXPECT_EQ(test, atomic_read(&env->ia->nverbs), nverbs);
+	}
+}
+
+/* One thing after the other; the last one decides */
+static void C_38_step_by_step(struct kunit *test)
+{
+	static const DAT_EP_PARAM_MASK step[] = {
+		DAT_EP_FIELD_REQUEST_EVD_HANDLE, DAT_EP_FIELD_CONNECT_EVD_HANDLE,
+		DAT_EP_FIELD_RECV_EVD_HANDLE, DAT_EP_FIELD_PZ_HANDLE,
+	};
+	DAT_EP_PARAM p, none = {};
+	u32 i;
+
+	kdapl_clauses(test, "C-37 C-38 C-39");
+	mod_create_without(test, env, &ep, MOD_ALL_PARENTS);
+	mod_parents(env, &ep, &p);
+	for (i = 0; i < ARRAY_SIZE(step); i++) {
+		expect_unconfigured(test);
+		KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, step[i], &p), DAT_SUCCESS);
+		/* And back, while it is not complete */
+		if (step[i] == DAT_EP_FIELD_PZ_HANDLE)
+			continue;
+		KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, step[i], &none), DAT_SUCCESS);
+		KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, step[i], &p), DAT_SUCCESS);
+	}
+	KUNIT_EXPECT_EQ(test, mod_state(&ep), DAT_EP_STATE_UNCONNECTED);
+	/* Or by needing less: a depth of nothing needs no EVD */
+	tp_ep_free(&ep);
+	mod_create_without(test, env, &ep, DAT_EP_FIELD_RECV_EVD_HANDLE);
+	expect_unconfigured(test);
+	KUNIT_EXPECT_EQ(test, mod_depths(&ep, 0, 4), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, mod_state(&ep), DAT_EP_STATE_UNCONNECTED);
+	TP_EXPECT_TYPE(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_INSUFFICIENT_RESOURCES);
+	mod_expect_requests(test, env, &ep, 4);
+}
+
+static void an_SRQ_endpoint_is_completed(struct kunit *test)
+{
+	DAT_EP_PARAM p = { .pz_handle = env->foreign.pz };
+	DAT_EP_ATTR attr;
+
+	kdapl_clauses(test, "C-37 C-38");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, true, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, dat_ep_free(ep.handle), DAT_SUCCESS);
+	tp_attr(&attr);
+	KUNIT_ASSERT_EQ(test, dat_ep_create_with_srq(kdapl_obj_handle(&env->ia->obj), NULL,
+						     ep.recv_evd, ep.request_evd, ep.connect_evd,
+						     env->srq_handle, &attr, &ep.handle),
+			DAT_SUCCESS);
+	ep.ep = to_kdapl_ep(kdapl_obj_get(ep.handle, DAT_HANDLE_TYPE_EP));
+	kdapl_obj_put(&ep.ep->obj);
+	KUNIT_EXPECT_EQ(test, mod_state(&ep), DAT_EP_STATE_UNCONFIGURED_UNCONNECTED);
+	mod_refused(test, env, &ep, DAT_EP_FIELD_PZ_HANDLE, &p, DAT_INVALID_PARAMETER);
+	p.pz_handle = env->own.pz;
+	KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, DAT_EP_FIELD_PZ_HANDLE, &p), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, mod_state(&ep), DAT_EP_STATE_UNCONNECTED);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SRQ, 3, 0), DAT_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, tp_complete(env, &ep, TP_SRQ, IB_WC_SUCCESS, 8));
+	tp_expect_dto(test, &ep, TP_SRQ, 3, DAT_DTO_SUCCESS, 8);
+	TP_EXPECT_TYPE(test, dat_srq_free(env->srq_handle), DAT_INVALID_STATE);
+}
+
+/* ---- the end of a connection ---------------------------------------------------------- */
+
+static void C_32_to_C_35_disconnected(struct kunit *test)
+{
+	struct tp_args args;
+	enum tp_call call;
+
+	kdapl_clauses(test, "C-32 C-33 C-35");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 1);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	TP_EXPECT_TYPE(test, connect(&ep), DAT_INVALID_STATE);
+	TP_EXPECT_TYPE(test, mod_depths(&ep, 2, 2), DAT_INVALID_STATE);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+	KUNIT_EXPECT_EQ(test, mod_state(&ep), DAT_EP_STATE_DISCONNECTED);
+	for (call = 0; call < TP_SRQ; call++) {
+		KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, call, call, 0), DAT_SUCCESS);
+		fake_settle(env->fake);
+		tp_expect_dto(test, &ep, call, call, DAT_DTO_ERR_FLUSHED, 0);
+		KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+	}
+	/* What nobody has fetched goes with the reset, and the slots are there again */
+	for (call = 0; call < TP_SRQ; call++)
+		KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, call, call, 0), DAT_SUCCESS);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, mod_state(&ep), DAT_EP_STATE_UNCONNECTED);
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+	tp_args(env, &ep, TP_SEND, &args);
+	TP_EXPECT_TYPE(test, tp_post(TP_SEND, &args), DAT_INVALID_STATE);
+	/* Modified, and used again */
+	KUNIT_EXPECT_EQ(test, mod_depths(&ep, 2 * TP_DEPTH, 3), DAT_SUCCESS);
+	mod_expect_recvs(test, env, &ep, 2 * TP_DEPTH);
+	mod_expect_requests(test, env, &ep, 3);
+}
+
+/* ---- suite -------------------------------------------------------------------------------- */
+
+static int ep_state_init(struct kunit *test)
+{
+	memset(&ep, 0, sizeof(ep));
+	env = tp_env_create();
+	return PTR_ERR_OR_ZERO(env);
+}
+
+static void ep_state_exit(struct kunit *test)
+{
+	if (IS_ERR_OR_NULL(env))
+		return;
+	tp_ep_free(&ep);
+	KUNIT_EXPECT_EQ(test, env->fake->full, 0);
+	KUNIT_EXPECT_EQ(test, env->fake->overruns, 0);
+	tp_env_destroy(env);
+	env = NULL;
+}
+
+static struct kunit_case ep_state_cases[] = {
+	KUNIT_CASE(C_01_complete_endpoint),
+	KUNIT_CASE(C_05_C_06_reset_and_disconnect_of_an_unconnected_one),
+	KUNIT_CASE(C_37_C_39_what_an_endpoint_lacks),
+	KUNIT_CASE(C_38_modify_supplies_it),
+	KUNIT_CASE(C_38_step_by_step),
+	KUNIT_CASE(an_SRQ_endpoint_is_completed),
+	KUNIT_CASE(C_32_to_C_35_disconnected),
+	{}
+};
+
+static struct kunit_suite ep_state_suite = {
+	.name = "kdapl_ep_state",
+	.init = ep_state_init,
+	.exit = ep_state_exit,
+	.test_cases = ep_state_cases,
+};
+
+kunit_test_suite(ep_state_suite);

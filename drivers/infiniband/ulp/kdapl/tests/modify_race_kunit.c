@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: dat_ep_modify that fails, and with others at work.
+ *
+ * A device that makes no QP or CQ, allocations that fail one after the other,
+ * a device that is gone; receives that are posted at the same time, queries
+ * and the freeing of the EVDs given up. Runs in a KUnit thread and one more;
+ * each test has a device of its own.
+ */
+#include <linux/fault-inject.h>
+#include <linux/kthread.h>
+#include <linux/slab.h>
+#include "modify_kunit.h"
+
+static struct tp_env *env;
+static struct tp_ep ep;
+
+static DAT_EP_PARAM_MASK both_depths = DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS |
+				       DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS;
+
+/* ---- what the device refuses -------------------------------------------------------- */
+
+/* Each refusal by itself: nothing changes; and then it succeeds */
+static void with_each_refusal(struct kunit *test, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *p)
+{
+	static const int err[] = { -ENOMEM, -EINVAL };
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(err); i++) {
+		env->fake->fail_create = err[i];
+		mod_refused(test, env, &ep, mask, p, DAT_INSUFFICIENT_RESOURCES);
+		KUNIT_EXPECT_EQ(test, env->fake->fail_create, 0);
+		env->fake->fail_cq = err[i];
+		mod_refused(test, env, &ep, mask, p, DAT_INSUFFICIENT_RESOURCES);
+		KUNIT_EXPECT_EQ(test, env->fake->fail_cq, 0);
+		env->fake->fail_modify = err[i];
+		mod_refused(test, env, &ep, mask, p, DAT_INSUFFICIENT_RESOURCES);
+		env->fake->fail_modify = 0;
+	}
+	KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, mask, p), DAT_SUCCESS);
+}
+
+static void the_device_makes_nothing_new(struct kunit *test)
+{
+	DAT_EP_PARAM p;
+
+	kdapl_clauses(test, "G-25 R-23");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	mod_query(test, &ep, &p);
+	p.ep_attr.max_recv_dtos = 4;
+	p.ep_attr.max_request_dtos = 5;
+	p.ep_attr.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
+	with_each_refusal(test, both_depths | DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS, &p);
+	mod_expect_recvs(test, env, &ep, 4);
+	mod_expect_requests(test, env, &ep, 5);
+}
+
+static void C_38_the_device_makes_nothing(struct kunit *test)
+{
+	DAT_EP_PARAM p;
+
+	kdapl_clauses(test, "C-38");
+	mod_create_without(test, env, &ep, MOD_ALL_PARENTS);
+	mod_parents(env, &ep, &p);
+	with_each_refusal(test, MOD_ALL_PARENTS, &p);
+	KUNIT_EXPECT_EQ(test, mod_state(&ep), DAT_EP_STATE_UNCONNECTED);
+	mod_expect_recvs(test, env, &ep, TP_DEPTH);
+	mod_expect_requests(test, env, &ep, TP_DEPTH);
+}
+
+/* ---- allocations that fail -------------------------------------------------------------- */
+
+#ifdef CONFIG_FAULT_INJECTION
+/* The nth allocation of this task fails, by slab or page allocator; 0: none */
+static void fail_nth(unsigned int n)
+{
+	current->fail_nth = n;
+}
+
+static bool failed_one(void)
+{
+	return !current->fail_nth;
+}
+#else
+static void fail_nth(unsigned int n)
+{
+}
+
+static bool failed_one(void)
+{
+	return false;
+}
+#endif
+
+static bool can_fail(void)
+{
+	void *p;
+
+	fail_nth(1);
+	p = kmalloc(64, GFP_KERNEL);
+	fail_nth(0);
+	kfree(p);
+	return !p;
+}
+
+#define ALLOCATIONS	400	/* more than any one call makes */
+
+/* Until the call makes fewer than n; the core does without some */
+static void with_each_failure(struct kunit *test, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *p,
+			      DAT_EP_PARAM_MASK back_mask, const DAT_EP_PARAM *back)
+{
+	DAT_EP_PARAM before, after;
+	u32 n, failures = 0;
+	bool done = false;
+	DAT_RETURN ret;
+	int live;
+
+	for (n = 1; n < ALLOCATIONS && !done; n++) {
+		live = atomic_read(&env->fake->live);
+		mod_query(test, &ep, &before);
+		fail_nth(n);
+		ret = dat_ep_modify(ep.handle, mask, p);
+		done = !failed_one();
+		fail_nth(0);
+		if (ret == DAT_SUCCESS && !done) {
+			KUNIT_ASSERT_EQ(test, dat_ep_modify(ep.handle, back_mask, back),
+					DAT_SUCCESS);
+			continue;
+		}
+		if (done)
+			break;
+		failures++;
+		TP_EXPECT_TYPE(test, ret, DAT_INSUFFICIENT_RESOURCES);
+		mod_query(test, &ep, &after);
+		KUNIT_EXPECT_MEMEQ(test, &before, &after, sizeof(after));
+		KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), live);
+	}
+	KUNIT_EXPECT_TRUE(test, done);
+	KUNIT_EXPECT_EQ(test, ret, DAT_SUCCESS);
+	/* The draft, two pools, the ring, CQ and QP at the least */
+	KUNIT_EXPECT_GE(test, failures, 6);
+}
+
+static void each_allocation_fails_once(struct kunit *test)
+{
+	DAT_EP_PARAM p, back;
+
+	kdapl_clauses(test, "C-38");
+	if (!can_fail())
+		kunit_skip(test, "the kernel fails no allocations on request");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	mod_query(test, &ep, &back);
+	p = back;
+	p.ep_attr.max_recv_dtos = 100;
+	p.ep_attr.max_request_dtos = 100;
+	with_each_failure(test, both_depths, &p, both_depths, &back);
+	mod_expect_recvs(test, env, &ep, 100);
+	mod_expect_requests(test, env, &ep, 100);
+}
+
+/* ---- the device is gone ------------------------------------------------------------------- */
+
+static void C_57_a_shell_is_not_modified(struct kunit *test)
+{
+	struct tp_ep bare;
+	DAT_EP_PARAM p;
+
+	kdapl_clauses(test, "C-57");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	mod_create_without(test, env, &bare, DAT_EP_FIELD_PZ_HANDLE);
+	fake_dev_unplug(env->fake);
+	mod_query(test, &ep, &p);
+	KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE, &p),
+			DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE));
+	mod_parents(env, &bare, &p);
+	KUNIT_EXPECT_EQ(test, dat_ep_modify(bare.handle, DAT_EP_FIELD_PZ_HANDLE, &p),
+			DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE));
+	KUNIT_EXPECT_EQ(test, mod_state(&bare), DAT_EP_STATE_UNCONFIGURED_UNCONNECTED);
+	tp_ep_free(&bare);
+}
+
+/* ---- service points ----------------------------------------------------------------------- */
+
+static void reserved_endpoints_get_new_queues(struct kunit *test)
+{
+	static const DAT_EP_STATE states[] = {
+		DAT_EP_STATE_RESERVED, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING,
+		DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING,
+	};
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		tp_set_state(&ep, states[i]);
+		KUNIT_EXPECT_EQ(test, mod_depths(&ep, 3 + i, 4 + i), DAT_SUCCESS);
+		KUNIT_EXPECT_EQ(test, mod_state(&ep), states[i]);
+	}
+	/* Receives are still legal, as in any of them */
+	mod_expect_recvs(test, env, &ep, 5);
+	tp_set_state(&ep, DAT_EP_STATE_UNCONNECTED);
+	mod_expect_requests(test, env, &ep, 6);
+}
+
+/* ---- posts at the same time ---------------------------------------------------------------- */
+
+/* A thread that takes slots of the EP, as posts do, until it is told to stop */
+static struct poster {
+	struct task_struct *task;
+	bool good;		/* else with a segment that is refused */
+	u32 posted;
+	u32 busy;		/* answers that say: no slot */
+	u32 other;		/* any other but the refusal of the segment */
+	DAT_RETURN answer;	/* the last of these */
+} poster;
+
+static void look(void)
+{
+	DAT_EP_PARAM param;
+	DAT_BOOLEAN idle;
+	DAT_EP_STATE state;
+
+	dat_ep_get_status(ep.handle, &state, &idle, &idle);
+	dat_ep_query(ep.handle, DAT_EP_FIELD_ALL, &param);
+}
+
+static int poster_thread(void *unused)
+{
+	struct tp_args args;
+	DAT_RETURN ret;
+
+	tp_args(env, &ep, TP_RECV, &args);
+	if (!poster.good)
+		args.segs[0].lmr_context = env->foreign.rw.context;
+	while (!kthread_should_stop()) {
+		ret = tp_post(TP_RECV, &args);
+		if (ret == DAT_SUCCESS) {
+			poster.posted++;
+		} else if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES) {
+			poster.busy++;
+		} else if (poster.good || DAT_GET_TYPE(ret) != DAT_PROTECTION_VIOLATION) {
+			poster.other++;
+			poster.answer = ret;
+		}
+		look();
+		cond_resched();
+	}
+	return 0;
+}
+
+static void poster_start(struct kunit *test, bool good)
+{
+	memset(&poster, 0, sizeof(poster));
+	poster.good = good;
+	poster.task = kthread_run(poster_thread, NULL, "kdapl-poster");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(poster.task));
+}
+
+static void poster_stop(struct kunit *test)
+{
+	kthread_stop(poster.task);
+	/* no state of a configured EP refuses a receive */
+	KUNIT_EXPECT_EQ_MSG(test, poster.other, 0, "answer %#x", poster.answer);
+}
+
+#define MODIFIES	60
+
+/* Its slots come and go, so that the pool is never closed under one that is taken */
+static void R_32_slots_are_taken_meanwhile(struct kunit *test)
+{
+	u32 i, changed = 0, depth = TP_DEPTH;
+	DAT_RETURN ret;
+
+	kdapl_clauses(test, "R-32");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	poster_start(test, false);
+	for (i = 0; i < MODIFIES; i++) {
+		ret = mod_depths(&ep, i & 1 ? 3 : 2000, 3 + i);
+		if (ret == DAT_SUCCESS) {
+			depth = i & 1 ? 3 : 2000;
+			changed++;
+		} else {
+			KUNIT_EXPECT_EQ(test, ret, DAT_ERROR(DAT_INVALID_STATE,
+							     DAT_INVALID_STATE_EP_NOTREADY));
+		}
+	}
+	poster_stop(test);
+	KUNIT_EXPECT_GT(test, changed, 0);
+	KUNIT_EXPECT_EQ(test, poster.posted, 0);
+	kunit_info(test, "%u of %u changed it, %u posts found no slot\n", changed, MODIFIES,
+		   poster.busy);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->rq), depth);
+	mod_expect_recvs(test, env, &ep, depth);
+}
+
+#define ROUNDS		12
+#define CHANGES		8	/* in one round, at most */
+
+/* Either the receive was first, and nothing changes; or it is on the new queue */
+static void R_32_a_receive_is_posted_meanwhile(struct kunit *test)
+{
+	DAT_RETURN ret, busy = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
+	u32 i, k, changed = 0, first = 0, refusals = 0;
+
+	kdapl_clauses(test, "R-32 R-23 G-02");
+	for (i = 0; i < ROUNDS; i++) {
+		KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+		poster_start(test, true);
+		for (k = 0; k < CHANGES; k++) {
+			ret = mod_depths(&ep, k & 1 ? TP_DEPTH : 3, 3 + k);
+			if (ret != DAT_SUCCESS)
+				break;
+			changed++;
+		}
+		first += !k;
+		refusals += ret == busy;
+		poster_stop(test);
+		/* On the CPU of the poster the queue may be closed whenever that one runs */
+		KUNIT_EXPECT_TRUE(test, ret == busy || ret == DAT_SUCCESS);
+		KUNIT_EXPECT_EQ(test, fake_outstanding(&tp_qp(&ep)->rq), poster.posted);
+		KUNIT_EXPECT_EQ(test, kdapl_pool_count(&ep.ep->rq, KDAPL_SLOT_POSTED),
+				poster.posted);
+		KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+		for (k = 0; k < poster.posted; k++)
+			KUNIT_EXPECT_TRUE(test, tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 1));
+		KUNIT_EXPECT_EQ(test, tp_drain(&ep), poster.posted);
+		KUNIT_EXPECT_EQ(test, env->fake->full, 0);
+		tp_ep_free(&ep);
+	}
+	KUNIT_EXPECT_GT(test, refusals, 0);
+	KUNIT_EXPECT_GT(test, changed, 0);
+	kunit_info(test, "%u changes in %u rounds, in %u the receive was first\n", changed, ROUNDS,
+		   first);
+}
+
+/* EVDs that the EP gives up are freed at once, under the eyes of queries */
+static void an_EVD_is_freed_behind_the_change(struct kunit *test)
+{
+	DAT_EP_PARAM p;
+	struct tp_ep next;
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	poster_start(test, false);
+	for (i = 0; i < MODIFIES / 4; i++) {
+		KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &next), DAT_SUCCESS);
+		KUNIT_ASSERT_EQ(test, dat_ep_free(next.handle), DAT_SUCCESS);
+		mod_parents(env, &next, &p);
+		if (dat_ep_modify(ep.handle, MOD_ALL_PARENTS, &p) == DAT_SUCCESS) {
+			swap(ep.recv_evd, next.recv_evd);
+			swap(ep.request_evd, next.request_evd);
+			swap(ep.connect_evd, next.connect_evd);
+		}
+		next.handle = NULL;
+		tp_ep_free(&next);
+	}
+	poster_stop(test);
+	mod_expect_recvs(test, env, &ep, TP_DEPTH);
+}
+
+/* ---- suite -------------------------------------------------------------------------------- */
+
+static int modify_race_init(struct kunit *test)
+{
+	memset(&ep, 0, sizeof(ep));
+	env = tp_env_create();
+	return PTR_ERR_OR_ZERO(env);
+}
+
+static void modify_race_exit(struct kunit *test)
+{
+	if (IS_ERR_OR_NULL(env))
+		return;
+	tp_ep_free(&ep);
+	KUNIT_EXPECT_EQ(test, env->fake->full, 0);
+	KUNIT_EXPECT_EQ(test, env->fake->overruns, 0);
+	tp_env_destroy(env);
+	env = NULL;
+}
+
+static struct kunit_case modify_race_cases[] = {
+	KUNIT_CASE(the_device_makes_nothing_new),
+	KUNIT_CASE(C_38_the_device_makes_nothing),
+	KUNIT_CASE(each_allocation_fails_once),
+	KUNIT_CASE(C_57_a_shell_is_not_modified),
+	KUNIT_CASE(reserved_endpoints_get_new_queues),
+	KUNIT_CASE(R_32_slots_are_taken_meanwhile),
+	KUNIT_CASE(R_32_a_receive_is_posted_meanwhile),
+	KUNIT_CASE(an_EVD_is_freed_behind_the_change),
+	{}
+};
+
+static struct kunit_suite modify_race_suite = {
+	.name = "kdapl_modify_race",
+	.init = modify_race_init,
+	.exit = modify_race_exit,
+	.test_cases = modify_race_cases,
+};
+
+kunit_test_suite(modify_race_suite);
