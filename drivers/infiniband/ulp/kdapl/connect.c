@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Connections as the Consumer begins and ends them: dat_ep_connect(),
- * dat_ep_disconnect(), addresses and qualifiers, the timer of an attempt.
+ * dat_ep_dup_connect(), dat_ep_disconnect(), addresses and qualifiers, the
+ * timer of an attempt.
  *
- * Both calls only start something: the attempt goes on in the CM callbacks
+ * The calls only start something: the attempt goes on in the CM callbacks
  * and the connection work (cm.c), a disconnect is a change of state and a bit
  * for that work. Called by Consumers, dat_ep_disconnect() in any context;
  * kdapl_cm_*() also by cm.c, cr.c and listen.c.
@@ -269,15 +270,38 @@ static DAT_RETURN kdapl_connect_start(struct kdapl_ep *ep, struct sockaddr_stora
 	return DAT_SUCCESS;
 }
 
+/**
+ * struct kdapl_connect - what the two calls that connect have in common
+ * @timeout: microseconds
+ * @size:    of @data
+ * @data:    private data
+ * @qos:     quality of service
+ * @flags:   DAT_CONNECT_*
+ * @arg:     which argument @timeout is; those behind it follow in this order
+ */
+struct kdapl_connect {
+	DAT_TIMEOUT timeout;
+	DAT_COUNT size;
+	const void *data;
+	DAT_QOS qos;
+	DAT_CONNECT_FLAGS flags;
+	unsigned int arg;
+};
+
+static DAT_RETURN kdapl_connect_bad(const struct kdapl_connect *c, unsigned int behind)
+{
+	return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1 + c->arg - 1 + behind);
+}
+
 /* What is wrong with the EP for a connect, in the order of the reference. ep->mutex held */
-static DAT_RETURN kdapl_connect_check(struct kdapl_ep *ep, DAT_TIMEOUT timeout)
+static DAT_RETURN kdapl_connect_check(struct kdapl_ep *ep, const struct kdapl_connect *c)
 {
 	DAT_EP_STATE state = READ_ONCE(ep->state);
 
 	if (!ep->connect_evd)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CONN);
-	if (!timeout)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	if (!c->timeout)
+		return kdapl_connect_bad(c, 0);
 	if (state == DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
 		return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
 	if (state != DAT_EP_STATE_UNCONNECTED)
@@ -285,18 +309,39 @@ static DAT_RETURN kdapl_connect_check(struct kdapl_ep *ep, DAT_TIMEOUT timeout)
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN kdapl_connect_check_args(DAT_COUNT size, const void *data, DAT_QOS qos,
-					   DAT_CONNECT_FLAGS flags)
+static DAT_RETURN kdapl_connect_check_args(const struct kdapl_connect *c)
 {
-	if (qos != DAT_QOS_BEST_EFFORT || (flags & DAT_CONNECT_MULTIPATH_REQUIRED_FLAG))
+	if (c->qos != DAT_QOS_BEST_EFFORT || (c->flags & DAT_CONNECT_MULTIPATH_REQUIRED_FLAG))
 		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	if (size < 0 || size > KDAPL_REQUEST_PRIVATE)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
-	if (size && !data)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
-	if (flags & ~DAT_CONNECT_MULTIPATH_REQUESTED_FLAG)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8);
+	if (c->size < 0 || c->size > KDAPL_REQUEST_PRIVATE)
+		return kdapl_connect_bad(c, 1);
+	if (c->size && !c->data)
+		return kdapl_connect_bad(c, 2);
+	if (c->flags & ~DAT_CONNECT_MULTIPATH_REQUESTED_FLAG)
+		return kdapl_connect_bad(c, 4);
 	return DAT_SUCCESS;
+}
+
+static DAT_RETURN kdapl_connect(struct kdapl_ep *ep, const struct kdapl_connect *c,
+				const struct sockaddr *to, DAT_CONN_QUAL qual)
+{
+	unsigned int noio = memalloc_noio_save();
+	struct sockaddr_storage remote;
+	DAT_RETURN ret;
+
+	mutex_lock(&ep->mutex);
+	ret = kdapl_connect_check(ep, c);
+	if (ret == DAT_SUCCESS)
+		ret = kdapl_connect_check_args(c);
+	if (ret == DAT_SUCCESS)
+		ret = kdapl_cm_address(to, &remote);
+	if (ret == DAT_SUCCESS && remote.ss_family != ep->obj.ia->addr.ss_family)
+		ret = BAD_ADDRESS(UNSUPPORTED);
+	if (ret == DAT_SUCCESS)
+		ret = kdapl_connect_start(ep, &remote, qual, c->timeout, c->data, c->size);
+	mutex_unlock(&ep->mutex);
+	memalloc_noio_restore(noio);
+	return ret;
 }
 
 /**
@@ -334,10 +379,15 @@ DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_
 			  DAT_COUNT private_data_size, const DAT_PVOID private_data,
 			  DAT_QOS qos, DAT_CONNECT_FLAGS connect_flags)
 {
-	struct sockaddr_storage remote;
+	const struct kdapl_connect c = {
+		.timeout = timeout,
+		.size = private_data_size,
+		.data = private_data,
+		.qos = qos,
+		.flags = connect_flags,
+		.arg = 4,
+	};
 	struct kdapl_obj *obj;
-	struct kdapl_ep *ep;
-	unsigned int noio;
 	DAT_RETURN ret;
 
 	if (!remote_ia_address)
@@ -345,27 +395,86 @@ DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_
 	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (!obj)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	ep = to_kdapl_ep(obj);
-
-	noio = memalloc_noio_save();
-	mutex_lock(&ep->mutex);
-	ret = kdapl_connect_check(ep, timeout);
-	if (ret == DAT_SUCCESS)
-		ret = kdapl_connect_check_args(private_data_size, private_data, qos,
-					       connect_flags);
-	if (ret == DAT_SUCCESS)
-		ret = kdapl_cm_address(remote_ia_address, &remote);
-	if (ret == DAT_SUCCESS && remote.ss_family != obj->ia->addr.ss_family)
-		ret = BAD_ADDRESS(UNSUPPORTED);
-	if (ret == DAT_SUCCESS)
-		ret = kdapl_connect_start(ep, &remote, remote_conn_qual, timeout,
-					  private_data, private_data_size);
-	mutex_unlock(&ep->mutex);
-	memalloc_noio_restore(noio);
+	ret = kdapl_connect(to_kdapl_ep(obj), &c, remote_ia_address, remote_conn_qual);
 	kdapl_obj_put(obj);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_ep_connect);
+
+/* Where an EP has connected to, which only the side that called knows */
+static DAT_RETURN kdapl_connect_target(struct kdapl_ep *ep, struct sockaddr_storage *remote,
+				       DAT_CONN_QUAL *qual)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	spin_lock_irq(&ep->lock);
+	*remote = ep->remote;
+	*qual = ep->conn_qual;
+	if (ep->state != DAT_EP_STATE_CONNECTED)
+		ret = kdapl_ep_state_error(ep->state);
+	else if (ep->passive)
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	spin_unlock_irq(&ep->lock);
+	return ret;
+}
+
+/**
+ * dat_ep_dup_connect - connect to where another endpoint is connected
+ * @ep_handle:         EP in UNCONNECTED
+ * @dup_ep_handle:     EP that dat_ep_connect() or this call has connected
+ * @timeout:           microseconds until TIMED_OUT, or DAT_TIMEOUT_INFINITE
+ * @private_data_size: bytes for the peer's request, at most 56
+ * @private_data:      the bytes; copied. NULL if there are none
+ * @qos:               DAT_QOS_BEST_EFFORT
+ *
+ * As dat_ep_connect() with the address and the qualifier that were given for
+ * @dup_ep_handle; its connection is not touched. An EP that has accepted knows
+ * of its peer an address, but no qualifier that anybody listens on.
+ * Source: kDAPL 2.0.
+ *
+ * Context: process (class P), not from an upcall.
+ * Return: as dat_ep_connect(), and
+ * * DAT_INVALID_HANDLE - @dup_ep_handle names no EP
+ * * DAT_INVALID_STATE - that EP is not CONNECTED
+ * * DAT_INVALID_PARAMETER - that EP has accepted its connection
+ */
+DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_handle,
+			      DAT_TIMEOUT timeout, DAT_COUNT private_data_size,
+			      const DAT_PVOID private_data, DAT_QOS qos)
+{
+	const struct kdapl_connect c = {
+		.timeout = timeout,
+		.size = private_data_size,
+		.data = private_data,
+		.qos = qos,
+		.flags = DAT_CONNECT_DEFAULT_FLAG,
+		.arg = 3,
+	};
+	struct sockaddr_storage remote;
+	struct kdapl_obj *obj, *dup;
+	DAT_CONN_QUAL qual;
+	DAT_RETURN ret;
+
+	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	dup = kdapl_obj_get(dup_ep_handle, DAT_HANDLE_TYPE_EP);
+	if (!dup) {
+		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+		goto out;
+	}
+	if (!timeout)
+		ret = kdapl_connect_bad(&c, 0);
+	else
+		ret = kdapl_connect_target(to_kdapl_ep(dup), &remote, &qual);
+	kdapl_obj_put(dup);
+	if (ret == DAT_SUCCESS)
+		ret = kdapl_connect(to_kdapl_ep(obj), &c, (struct sockaddr *)&remote, qual);
+out:
+	kdapl_obj_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_ep_dup_connect);
 
 /* The Consumer gives up a connection or an attempt. ep->lock held */
 static DAT_RETURN kdapl_disconnect(struct kdapl_ep *ep, bool graceful)

@@ -4,7 +4,7 @@
  *
  * Complete from the beginning (C-01, C-05, C-06); without zone or EVDs, which
  * dat_ep_modify supplies (C-37 to C-39); DISCONNECTED, and what is refused
- * there (C-33 to C-35). Runs in a KUnit thread; each test has a device of its own.
+ * there (C-33 to C-35). What dat_ep_dup_connect refuses. Runs in a KUnit thread; each test has a device of its own.
  */
 #include "modify_kunit.h"
 
@@ -239,6 +239,58 @@ static void C_32_to_C_35_disconnected(struct kunit *test)
 	mod_expect_requests(test, env, &ep, 3);
 }
 
+/* ---- dat_ep_dup_connect ------------------------------------------------------------------ */
+
+static DAT_RETURN dup_connect(struct tp_ep *from, struct tp_ep *to, DAT_TIMEOUT timeout)
+{
+	return dat_ep_dup_connect(from->handle, to->handle, timeout, 0, NULL, DAT_QOS_BEST_EFFORT);
+}
+
+static void dup_connect_refusals(struct kunit *test)
+{
+	struct tp_ep none = {}, active, passive;
+	u8 data[KDAPL_REQUEST_PRIVATE + 1] = {};
+
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &active), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &passive), DAT_SUCCESS);
+	TP_EXPECT_TYPE(test, dup_connect(&none, &active, 1), DAT_INVALID_HANDLE);
+	TP_EXPECT_TYPE(test, dup_connect(&ep, &none, 1), DAT_INVALID_HANDLE);
+	/* Not connected yet, or no more */
+	TP_EXPECT_TYPE(test, dup_connect(&ep, &active, 1), DAT_INVALID_STATE);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(tp_begin(&passive, true)));
+	TP_EXPECT_TYPE(test, dup_connect(&ep, &passive, 1), DAT_INVALID_STATE);
+	KUNIT_ASSERT_TRUE(test, kdapl_ep_go_live(passive.ep));
+	/* It knows of no qualifier that its peer listens on */
+	TP_EXPECT_TYPE(test, dup_connect(&ep, &passive, 1), DAT_INVALID_PARAMETER);
+	KUNIT_ASSERT_EQ(test, tp_connect(&active), 0);
+	*(struct sockaddr_in *)&active.ep->remote = (struct sockaddr_in) {
+		.sin_family = AF_INET, .sin_addr.s_addr = cpu_to_be32(0xc0000202),
+	};
+	TP_EXPECT_TYPE(test, dup_connect(&ep, &active, 0), DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, dup_connect(&active, &active, 1), DAT_INVALID_STATE);
+	TP_EXPECT_TYPE(test, dat_ep_dup_connect(ep.handle, active.handle, 1, -1, data,
+						DAT_QOS_BEST_EFFORT), DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, dat_ep_dup_connect(ep.handle, active.handle, 1, sizeof(data), data,
+						DAT_QOS_BEST_EFFORT), DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, dat_ep_dup_connect(ep.handle, active.handle, 1, 1, NULL,
+						DAT_QOS_BEST_EFFORT), DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, dat_ep_dup_connect(ep.handle, active.handle, 1, 0, NULL,
+						DAT_QOS_LOW_LATENCY), DAT_MODEL_NOT_SUPPORTED);
+	/* All well, but for the fake device, which no address leads to */
+	TP_EXPECT_TYPE(test, dup_connect(&ep, &active, 1), DAT_INVALID_ADDRESS);
+	KUNIT_EXPECT_EQ(test, mod_state(&ep), DAT_EP_STATE_UNCONNECTED);
+	KUNIT_EXPECT_EQ(test, mod_state(&active), DAT_EP_STATE_CONNECTED);
+	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(active.handle, DAT_CLOSE_ABRUPT_FLAG),
+			DAT_SUCCESS);
+	fake_settle(env->fake);
+	TP_EXPECT_TYPE(test, dup_connect(&ep, &active, 1), DAT_INVALID_STATE);
+	tp_drain(&active);
+	tp_drain(&passive);
+	tp_ep_free(&active);
+	tp_ep_free(&passive);
+}
+
 /* ---- suite -------------------------------------------------------------------------------- */
 
 static int ep_state_init(struct kunit *test)
@@ -267,6 +319,7 @@ static struct kunit_case ep_state_cases[] = {
 	KUNIT_CASE(C_38_step_by_step),
 	KUNIT_CASE(an_SRQ_endpoint_is_completed),
 	KUNIT_CASE(C_32_to_C_35_disconnected),
+	KUNIT_CASE(dup_connect_refusals),
 	{}
 };
 
