@@ -24,10 +24,17 @@ static u32 kdapl_request_cqes(const struct kdapl_ep *ep)
 	return 2 * ep->attr.max_request_dtos + KDAPL_CQ_RESERVED;
 }
 
+/* Without receives there is no EVD that such a CQ could feed */
+static bool kdapl_cq_solicited(const struct kdapl_ep *ep)
+{
+	return ep->recv_evd &&
+	       ep->attr.recv_completion_flags == DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+}
+
 static struct kdapl_cq *kdapl_cq_alloc(struct kdapl_ep *ep, struct ib_device *ibdev,
 				       u32 recv_cqes, u32 request_cqes)
 {
-	bool solicited = ep->attr.recv_completion_flags == DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	bool solicited = kdapl_cq_solicited(ep);
 	int vector = max(ep->comp_vector, 0);
 	u32 nr = request_cqes + (solicited ? 0 : recv_cqes);
 	struct kdapl_cq *kcq;
@@ -68,7 +75,7 @@ err_free:
 /* A CQ of the SRQ that this EP can join. srq->mutex held */
 static struct kdapl_cq *kdapl_cq_find(struct kdapl_ep *ep, u32 need)
 {
-	bool solicited = ep->attr.recv_completion_flags == DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	bool solicited = kdapl_cq_solicited(ep);
 	struct kdapl_cq *kcq;
 
 	lockdep_assert_held(&ep->srq->mutex);

@@ -4,7 +4,8 @@
  *
  * Complete from the beginning (C-01, C-05, C-06); without zone or EVDs, which
  * dat_ep_modify supplies (C-37 to C-39); DISCONNECTED, and what is refused
- * there (C-33 to C-35). What dat_ep_dup_connect refuses. Runs in a KUnit thread; each test has a device of its own.
+ * there (C-33 to C-35). What dat_ep_dup_connect refuses. Endpoints with queues of
+ * no entries. Runs in a KUnit thread; each test has a device of its own.
  */
 #include "modify_kunit.h"
 
@@ -291,6 +292,45 @@ static void dup_connect_refusals(struct kunit *test)
 	tp_ep_free(&passive);
 }
 
+/* ---- queues of no entries ------------------------------------------------------------------ */
+
+static void make_empty(struct kunit *test, DAT_EP_PARAM_MASK lacks, u32 recv_flags)
+{
+	struct kdapl_obj *obj;
+	DAT_EP_ATTR attr;
+
+	mod_create_without(test, env, &ep, lacks);
+	KUNIT_ASSERT_EQ(test, dat_ep_free(ep.handle), DAT_SUCCESS);
+	ep.handle = NULL;
+	tp_attr(&attr);
+	attr.recv_completion_flags = recv_flags;
+	if (lacks == DAT_EP_FIELD_RECV_EVD_HANDLE)
+		attr.max_recv_dtos = 0;
+	else
+		attr.max_request_dtos = 0;
+	KUNIT_ASSERT_EQ(test, dat_ep_create(kdapl_obj_handle(&env->ia->obj), env->own.pz,
+					    attr.max_recv_dtos ? ep.recv_evd : NULL,
+					    attr.max_request_dtos ? ep.request_evd : NULL,
+					    ep.connect_evd, &attr, &ep.handle), DAT_SUCCESS);
+	obj = kdapl_obj_get(ep.handle, DAT_HANDLE_TYPE_EP);
+	KUNIT_ASSERT_NOT_NULL(test, obj);
+	ep.ep = to_kdapl_ep(obj);
+	kdapl_obj_put(obj);
+}
+
+/* No receive, so no EVD that a solicited CQ could feed */
+static void solicited_wait_without_receives(struct kunit *test)
+{
+	kdapl_clauses(test, "R-34");
+	make_empty(test, DAT_EP_FIELD_RECV_EVD_HANDLE, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+	KUNIT_EXPECT_EQ(test, mod_state(&ep), DAT_EP_STATE_UNCONNECTED);
+	TP_EXPECT_TYPE(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_INSUFFICIENT_RESOURCES);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SEND, 2, 0), DAT_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0));
+	tp_expect_dto(test, &ep, TP_SEND, 2, DAT_DTO_SUCCESS, TP_SEG);
+}
+
 /* ---- suite -------------------------------------------------------------------------------- */
 
 static int ep_state_init(struct kunit *test)
@@ -320,6 +360,7 @@ static struct kunit_case ep_state_cases[] = {
 	KUNIT_CASE(an_SRQ_endpoint_is_completed),
 	KUNIT_CASE(C_32_to_C_35_disconnected),
 	KUNIT_CASE(dup_connect_refusals),
+	KUNIT_CASE(solicited_wait_without_receives),
 	{}
 };
 
