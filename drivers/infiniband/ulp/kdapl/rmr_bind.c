@@ -484,7 +484,6 @@ static DAT_RETURN kdapl_bind_submit(struct kdapl_bind *b, struct kdapl_slot *slo
 /* Steps 10 and 11. ep->sq.lock held */
 static DAT_RETURN kdapl_bind_request(struct kdapl_bind *b)
 {
-	bool as_dto = !(b->ep->request_evd->streams & DAT_EVD_RMR_BIND_FLAG);
 	struct kdapl_rmr *rmr = b->rmr;
 	struct ib_send_wr *first;
 	struct kdapl_slot *slot;
@@ -493,7 +492,8 @@ static DAT_RETURN kdapl_bind_request(struct kdapl_bind *b)
 	slot = kdapl_fast_begin(b->ep, DAT_DTO_BIND_MW, b->cookie, b->flags, kdapl_bind_done);
 	if (!slot)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	if (!as_dto)
+	/* With a slot there is an EVD too; an EP without requests needs none */
+	if (b->ep->request_evd->streams & DAT_EVD_RMR_BIND_FLAG)
 		slot->ev.kind = KDAPL_EV_BIND;
 	if (!kdapl_dereference(b->ep->qp)) {
 		/* A shell: nothing is bound there any more */

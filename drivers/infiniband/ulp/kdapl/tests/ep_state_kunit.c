@@ -331,6 +331,28 @@ static void solicited_wait_without_receives(struct kunit *test)
 	tp_expect_dto(test, &ep, TP_SEND, 2, DAT_DTO_SUCCESS, TP_SEG);
 }
 
+/* Every request finds a full queue, those that speak of memory too */
+static void a_bind_without_requests(struct kunit *test)
+{
+	DAT_LMR_TRIPLET range = {};
+	DAT_RMR_COOKIE cookie = {};
+	DAT_RMR_CONTEXT key;
+	DAT_RMR_HANDLE rmr;
+	enum tp_call call;
+
+	kdapl_clauses(test, "G-25");
+	make_empty(test, DAT_EP_FIELD_REQUEST_EVD_HANDLE, 0);
+	KUNIT_ASSERT_EQ(test, dat_rmr_create(env->own.pz, &rmr), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	for (call = TP_SEND; call <= TP_READ; call++)
+		TP_EXPECT_TYPE(test, tp_post_one(env, &ep, call, 1, 0),
+			       DAT_INSUFFICIENT_RESOURCES);
+	TP_EXPECT_TYPE(test, dat_rmr_bind(rmr, NULL, &range, DAT_MEM_PRIV_NONE_FLAG,
+					  DAT_VA_TYPE_VA, ep.handle, cookie, 0, &key),
+		       DAT_INSUFFICIENT_RESOURCES);
+	KUNIT_EXPECT_EQ(test, dat_rmr_free(rmr), DAT_SUCCESS);
+}
+
 /* ---- suite -------------------------------------------------------------------------------- */
 
 static int ep_state_init(struct kunit *test)
@@ -361,6 +383,7 @@ static struct kunit_case ep_state_cases[] = {
 	KUNIT_CASE(C_32_to_C_35_disconnected),
 	KUNIT_CASE(dup_connect_refusals),
 	KUNIT_CASE(solicited_wait_without_receives),
+	KUNIT_CASE(a_bind_without_requests),
 	{}
 };
 
