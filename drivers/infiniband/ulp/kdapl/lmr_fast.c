@@ -171,7 +171,7 @@ void kdapl_fmr_done(struct ib_cq *cq, struct ib_wc *wc)
  *
  * Context: any, inside an RCU read section.
  * Return: false if it must not: the LMR is not from dat_lmr_allocate(), or was
- * registered through another EP.
+ * registered through another EP, or that is of another zone now.
  */
 bool kdapl_lmr_invalidated(struct kdapl_lmr *lmr, const struct kdapl_ep *ep, u32 rkey)
 {
@@ -189,7 +189,7 @@ bool kdapl_lmr_invalidated(struct kdapl_lmr *lmr, const struct kdapl_ep *ep, u32
 		kdapl_lmr_hide(lmr);
 		lmr->hostile = true;
 	} else {
-		legal = f->ep == ep->obj.handle;
+		legal = f->ep == ep->obj.handle && lmr->zone == ep->zone;
 		lmr->hostile |= !legal;
 		if (f->state == KDAPL_FAST_BOUND || f->state == KDAPL_FAST_BINDING)
 			kdapl_lmr_fast_free(lmr);

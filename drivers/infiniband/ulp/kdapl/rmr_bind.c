@@ -209,7 +209,7 @@ static void kdapl_bind_stranded_done(struct ib_cq *cq, struct ib_wc *wc)
  * @rkey: the key
  *
  * Context: any, inside an RCU read section.
- * Return: false if the binding was not made through @ep.
+ * Return: false if the binding was not made through @ep, or @ep is of another zone now.
  */
 bool kdapl_rmr_invalidated(struct kdapl_rmr *rmr, const struct kdapl_ep *ep, u32 rkey)
 {
@@ -221,7 +221,7 @@ bool kdapl_rmr_invalidated(struct kdapl_rmr *rmr, const struct kdapl_ep *ep, u32
 	for (f = rmr->fast; f < rmr->fast + ARRAY_SIZE(rmr->fast); f++) {
 		if (!f->mr || f->mr->rkey != rkey || f->state == KDAPL_FAST_FREE)
 			continue;
-		legal = f->ep == ep->obj.handle;
+		legal = f->ep == ep->obj.handle && rmr->zone == ep->zone;
 		if (f->state == KDAPL_FAST_ENDING)
 			f->gone = true;
 		if (f->state != KDAPL_FAST_BOUND && f->state != KDAPL_FAST_BINDING)

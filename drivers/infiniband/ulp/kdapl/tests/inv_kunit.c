@@ -20,10 +20,12 @@ static struct fake_dev *fake(void)
 /* A message over @ep has invalidated @key; its event is delivered in any case */
 static void message(struct kunit *test, struct tp_ep *ep, DAT_RMR_CONTEXT key)
 {
+	DAT_DTO_COOKIE cookie = { .as_64 = 77 };
 	DAT_DTO_COMPLETION_EVENT_DATA *dto;
 	DAT_EVENT event;
 
-	KUNIT_ASSERT_EQ(test, tp_post_one(m.env, ep, TP_RECV, 77, 0), DAT_SUCCESS);
+	/* Of no segments: it fits whatever zone the EP is of */
+	KUNIT_ASSERT_EQ(test, dat_ep_post_recv(ep->handle, 0, NULL, cookie, 0), DAT_SUCCESS);
 	KUNIT_EXPECT_TRUE(test, fake_complete_recv_inv(tp_qp(ep), 5, key));
 	fake_settle(fake());
 	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep->recv_evd, &event), DAT_SUCCESS);
@@ -366,6 +368,64 @@ static void I_05_key_of_nobody(struct kunit *test)
 	mem_expect_no_async(test, &m);
 }
 
+/* Another connection of the EP, in this zone */
+static void again(struct kunit *test, DAT_PZ_HANDLE pz)
+{
+	DAT_EP_PARAM param = { .pz_handle = pz };
+
+	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(m.ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	fake_settle(fake());
+	tp_drain(&m.ep);
+	KUNIT_ASSERT_EQ(test, dat_ep_reset(m.ep.handle), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, dat_ep_modify(m.ep.handle, DAT_EP_FIELD_PZ_HANDLE, &param),
+			DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&m.ep), 0);
+}
+
+/* What outlives a connection is the next one's: see kdapl-lifetime.rst */
+static void I_05_the_next_peer_of_the_endpoint(struct kunit *test)
+{
+	struct fmr f;
+	u32 key;
+
+	kdapl_clauses(test, "I-05 I-10");
+	key = mem_bind(test, &m, &m.ep, 1, 0, 8);
+	mem_fmr_args(&m, &f);
+	KUNIT_ASSERT_EQ(test, mem_fmr_post(&f), DAT_SUCCESS);
+	mem_finish(&m, &m.ep);
+	again(test, m.pz);
+	mem_expect_bound(test, &m, key);
+	message(test, &m.ep, key);
+	mem_expect_bound(test, &m, 0);
+	message(test, &m.ep, f.key);
+	mem_expect_fmr(test, &m, false, 0);
+	expect_connected(test, &m.ep);
+	mem_expect_no_async(test, &m);
+}
+
+static void I_05_the_endpoint_has_left_the_zone(struct kunit *test)
+{
+	struct fmr f;
+	u32 key;
+
+	kdapl_clauses(test, "I-05");
+	key = mem_bind(test, &m, &m.ep, 1, 0, 8);
+	mem_fmr_args(&m, &f);
+	KUNIT_ASSERT_EQ(test, mem_fmr_post(&f), DAT_SUCCESS);
+	mem_finish(&m, &m.ep);
+	again(test, m.env->foreign.pz);
+	message(test, &m.ep, key);
+	mem_expect_broken(test, &m.ep);
+	mem_expect_async(test, &m, m.rmr);
+	mem_expect_bound(test, &m, 0);
+	KUNIT_ASSERT_EQ(test, dat_ep_reset(m.ep.handle), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&m.ep), 0);
+	message(test, &m.ep, f.key);
+	mem_expect_broken(test, &m.ep);
+	mem_expect_async(test, &m, m.fmr);
+	mem_expect_fmr(test, &m, false, 0);
+}
+
 static void I_05_before_ESTABLISHED(struct kunit *test)
 {
 	struct rdma_cm_id *id;
@@ -460,6 +520,8 @@ static struct kunit_case inv_cases[] = {
 	KUNIT_CASE(I_05_fmr_of_another_endpoint),
 	KUNIT_CASE(I_05_fmr_without_remote_rights),
 	KUNIT_CASE(I_05_key_of_nobody),
+	KUNIT_CASE(I_05_the_next_peer_of_the_endpoint),
+	KUNIT_CASE(I_05_the_endpoint_has_left_the_zone),
 	KUNIT_CASE(I_05_before_ESTABLISHED),
 	KUNIT_CASE(I_05_receive_of_an_SRQ),
 	KUNIT_CASE(owner_and_peer_at_once),
