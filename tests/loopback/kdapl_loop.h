@@ -394,6 +394,10 @@ int loop_case_shared(struct loop_run *run, struct loop_case *c);
 int loop_case_resize(struct loop_run *run, struct loop_case *c);
 int loop_case_limits(struct loop_run *run, struct loop_case *c);
 
+/* modify.c: process context */
+int loop_case_modify(struct loop_run *run, struct loop_case *c);
+int loop_case_dup(struct loop_run *run, struct loop_case *c);
+
 /* remote.c, posted.c: process context */
 int loop_case_bind(struct loop_run *run, struct loop_case *c);
 int loop_case_greedy(struct loop_run *run, struct loop_case *c);

@@ -276,6 +276,8 @@ static void add_exact(struct loop_run *run)
 		{ "srq", loop_case_shared, true },
 		{ "srq-resize", loop_case_resize, true },
 		{ "limits", loop_case_limits },
+		{ "modify", loop_case_modify },
+		{ "dup-connect", loop_case_dup },
 	};
 	u32 i;
 
