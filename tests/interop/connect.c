@@ -168,6 +168,17 @@ static void check_request(struct interop_link *l, DAT_CR_HANDLE cr, const char *
 		interop_fail(l->name, "request without the address of its sender");
 }
 
+/* The request of a reserved service point has taken the EP along. */
+static void check_reserved(struct interop_link *l)
+{
+	DAT_EP_STATE state;
+	DAT_RETURN ret = dat_ep_get_status(l->ep, &state, NULL, NULL);
+
+	if (interop_good(l->name, "dat_ep_get_status", ret) &&
+	    state != DAT_EP_STATE_PASSIVE_CONNECTION_PENDING)
+		interop_fail(l->name, "request for an EP in state %d", state);
+}
+
 /**
  * interop_accept - accept a request and wait until it is a connection
  * @l: the link
@@ -186,6 +197,8 @@ int interop_accept(struct interop_link *l, struct interop_listener *ls, DAT_CR_H
 	int err;
 
 	check_request(l, cr, hello);
+	if (ls->rsp)
+		check_reserved(l);
 	ret = dat_cr_accept(cr, ls->rsp ? DAT_HANDLE_NULL : l->ep, 0, NULL);
 	if (!interop_good(l->name, "dat_cr_accept", ret))
 		return -EIO;

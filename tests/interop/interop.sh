@@ -308,6 +308,12 @@ our_nobody() {
 
 # ---- the tests -------------------------------------------------------------
 
+# reserved WHO FUNCTION FLAGS CLAUSES: the server has an RSP for each EP
+reserved() {
+	tap_clauses "$4"
+	tap_check "$1: reserved service points" "$2" 2 2 2 "$3" c:SR:1024:2 s:SR:1024:2
+}
+
 # transactions WHO FUNCTION VALIDATE POLL CLAUSES: the same for both directions.
 # The clauses are those of how the connections of that direction come and go.
 transactions() {
@@ -334,12 +340,13 @@ transactions() {
 		c:RW:65536:1 s:RR:16384:4 c:SR:65536:1 s:SR:65536:1
 }
 
-tap_plan 40
+tap_plan 41
 dpkg-query -W -f '# ${Package} ${Version}\n' dapl2-utils libdapl2
 tap_check "rxe, rdma_ucm, kdapl_interop" setup
 tap_check "the kernel serves" serve
 transactions "their client" their_transaction -V -P \
 	"C-15 C-25 C-26 C-29 C-32 C-41"
+reserved "their client" their_transaction "-V -r" "C-07 C-15"
 tap_check "their client: RDMA write, blocking" their_performance b 20 8 RW 4096 2
 tap_check "their client: RDMA write, polling" their_performance p 20 4 RW 1000 1
 tap_check "their client: RDMA read, blocking" their_performance b 20 8 RR 4096 2
@@ -353,8 +360,7 @@ tap_check "their client finds nobody" their_nobody
 tap_check "their server" their_server
 transactions "our client" our_transaction validate poll \
 	"C-18 C-24 C-40 C-41 C-48"
-tap_check "our client: reserved service points" our_transaction 2 2 2 "validate rsp" \
-	c:SR:1024:2 s:SR:1024:2
+reserved "our client" our_transaction "validate rsp" C-18
 tap_check "our client: RDMA write" our_performance "" 20 8 RW 4096 2
 tap_check "our client: RDMA write, polling" our_performance poll 20 4 RW 1000 1
 tap_check "our client: RDMA read" our_performance "" 20 8 RR 4096 2
