@@ -220,6 +220,10 @@ int loop_case_disc(struct loop_run *run, struct loop_case *c)
 		loop_rig_end(rig);
 	}
 	loop_clauses(c, "G-02 G-27 S-31 S-33 R-27 R-28 R-29");
+	if (c->variant == DISC_BOTH)
+		loop_clauses(c, "C-41 C-48");
+	else
+		loop_clauses(c, "C-24 C-29 C-41");
 	if (c->variant == DISC_SUPPRESS)
 		loop_clauses(c, "S-16 G-32");
 	if (c->variant == DISC_SRQ)

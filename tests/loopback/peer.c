@@ -157,7 +157,7 @@ int loop_case_reach(struct loop_run *run, struct loop_case *c)
 		if (err || c->fails)
 			return err;
 	}
-	loop_clauses(c, "W-30 W-31 W-32 D-15 G-31 G-36");
+	loop_clauses(c, "C-30 C-60 W-30 W-31 W-32 D-15 G-31 G-36");
 	return 0;
 }
 
@@ -285,7 +285,7 @@ int loop_case_attempts(struct loop_run *run, struct loop_case *c)
 		if (READ_ONCE(run->abort))
 			return -EINTR;
 	}
-	loop_clauses(c, "R-23 R-27 R-30");
+	loop_clauses(c, "C-22 C-40 R-23 R-27 R-30");
 	return 0;
 }
 

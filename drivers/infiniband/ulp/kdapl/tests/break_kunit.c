@@ -147,7 +147,7 @@ static void G_31_an_error_breaks_the_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
 	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->sq.pool), TP_DEPTH);
 	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->rq), TP_DEPTH);
-	kdapl_clauses(test, "G-30 G-31 G-36");
+	kdapl_clauses(test, "C-30 C-41 G-30 G-31 G-36");
 	if (row->ids)
 		kdapl_clauses(test, row->ids);
 }
@@ -180,6 +180,7 @@ static void C_44_successes_come_before_the_end(struct kunit *test)
 	DAT_EVENT event;
 	u64 i;
 
+	kdapl_clauses(test, "C-44");
 	make_merged(test);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	ep.recv_evd = ep.connect_evd;
@@ -223,7 +224,7 @@ static void C_24_abrupt_disconnect_flushes_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
 	KUNIT_EXPECT_STREQ(test, why_broken(), "none");
 	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->sq.pool), TP_DEPTH);
-	kdapl_clauses(test, "G-02 G-27 G-28 G-32 S-16 R-29");
+	kdapl_clauses(test, "C-24 C-33 G-02 G-27 G-28 G-32 S-16 R-29");
 }
 
 static void S_31_disconnected_post_is_flushed(struct kunit *test)
@@ -252,7 +253,7 @@ static void S_31_disconnected_post_is_flushed(struct kunit *test)
 	tp_expect_dto(test, &ep, TP_SEND, 20, DAT_DTO_ERR_FLUSHED, 0);
 	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->sq.pool), TP_DEPTH);
 	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->rq), TP_DEPTH);
-	kdapl_clauses(test, "S-31 S-32 S-33 R-27 R-28 W-23 D-12");
+	kdapl_clauses(test, "C-35 S-31 S-32 S-33 R-27 R-28 W-23 D-12");
 }
 
 static void C_25_graceful_disconnect_lets_requests_finish(struct kunit *test)
@@ -282,7 +283,7 @@ static void C_25_graceful_disconnect_lets_requests_finish(struct kunit *test)
 	tp_expect_dto(test, &ep, TP_RECV, 3, DAT_DTO_ERR_FLUSHED, 0);
 	tp_expect_dto(test, &ep, TP_RECV, 5, DAT_DTO_ERR_FLUSHED, 0);
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
-	kdapl_clauses(test, "S-36 R-26");
+	kdapl_clauses(test, "C-25 C-26 C-28 S-36 R-26");
 }
 
 /* ---- before the connection (C-43) ------------------------------------------------------ */
@@ -309,7 +310,7 @@ static void C_43_parked_receives_follow_ESTABLISHED(struct kunit *test)
 	ep.recv_evd = NULL;
 	/* C-40: one outcome for one attempt */
 	KUNIT_EXPECT_FALSE(test, kdapl_ep_go_live(ep.ep));
-	kdapl_clauses(test, "R-23 R-24 R-25");
+	kdapl_clauses(test, "C-40 C-43 R-23 R-24 R-25");
 }
 
 static void R_30_failed_attempt_flushes_filled_receives_too(struct kunit *test)
@@ -334,7 +335,7 @@ static void R_30_failed_attempt_flushes_filled_receives_too(struct kunit *test)
 	for (i = 1; i <= 4; i++)
 		tp_expect_dto(test, &ep, TP_RECV, i, DAT_DTO_ERR_FLUSHED, 0);
 	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->rq), TP_DEPTH);
-	kdapl_clauses(test, "R-30");
+	kdapl_clauses(test, "C-40 C-21 R-30");
 }
 
 /* ---- reset and free ----------------------------------------------------------------------- */
@@ -364,7 +365,7 @@ static void C_32_reset_takes_back_and_starts_anew(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 3);
 	tp_expect_dto(test, &ep, TP_RECV, 7, DAT_DTO_SUCCESS, 3);
-	kdapl_clauses(test, "G-02 R-31");
+	kdapl_clauses(test, "C-32 G-02 R-31");
 }
 
 static void C_36_free_leaves_no_event_behind(struct kunit *test)
@@ -386,7 +387,7 @@ static void C_36_free_leaves_no_event_behind(struct kunit *test)
 	TP_EXPECT_TYPE(test, dat_evd_dequeue(ep.request_evd, &event), DAT_QUEUE_EMPTY);
 	TP_EXPECT_TYPE(test, dat_evd_dequeue(ep.recv_evd, &event), DAT_QUEUE_EMPTY);
 	TP_EXPECT_TYPE(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_QUEUE_EMPTY);
-	kdapl_clauses(test, "G-02");
+	kdapl_clauses(test, "C-36 G-02");
 }
 
 /* ---- shared receive queues ------------------------------------------------------------------- */

@@ -267,6 +267,7 @@ static void C_52_access_flags_only_as_needed(struct kunit *test)
 
 static void C_31_removal_ends_the_connection_with_its_events(struct kunit *test)
 {
+	kdapl_clauses(test, "C-31 C-57");
 	DAT_EVD_HANDLE async = kdapl_obj_handle(&env->ia->async_evd->obj);
 	DAT_EVENT event;
 	u64 i;
@@ -344,7 +345,7 @@ static void C_58_posts_on_a_shell_are_flushed_in_software(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->sq.pool), TP_DEPTH);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->rq), TP_DEPTH);
-	kdapl_clauses(test, "Q-17");
+	kdapl_clauses(test, "C-58 Q-17");
 }
 
 /* The regions are unmapped, but their contexts stay good until they are freed */

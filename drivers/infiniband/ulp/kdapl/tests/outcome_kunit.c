@@ -85,7 +85,7 @@ static void C_40_what_comes_behind_the_outcome_is_late(struct kunit *test)
 {
 	struct rdma_cm_id *id;
 
-	kdapl_clauses(test, "C-40 C-41 C-17 C-29");
+	kdapl_clauses(test, "C-40 C-41 C-23 C-29");
 	/* Given up by the Consumer: neither success nor failure comes any more */
 	id = tp_begin(&ep, false);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
