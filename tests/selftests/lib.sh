@@ -204,7 +204,7 @@ kdapl_leaked_nothing() {
 	echo scan >"$DEBUGFS/kmemleak"
 	echo scan >"$DEBUGFS/kmemleak"
 	found=$(cat "$DEBUGFS/kmemleak")
-	! grep -E '(kdapl|sweep|ledger)' <<<"$found" || { head -n 60 <<<"$found"; return 1; }
+	! grep -E '(kdapl|sweep|ledger|actor)' <<<"$found" || { head -n 60 <<<"$found"; return 1; }
 }
 
 # kdapl_events 0|1: switch all tracepoints of kdapl. On one CPU: a second

@@ -355,7 +355,7 @@ void kdapl_cm_reset(struct kdapl_ep *ep)
  */
 void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote)
 {
-	int ret = kdapl_cm_route(&ep->obj.ia->addr, remote);
+	int ret = kdapl_cm_route(ep->obj.ia, remote);
 
 	if (!ret)
 		ret = rdma_resolve_addr(ep->cm_id, NULL, (const struct sockaddr *)remote,

@@ -36,7 +36,7 @@ void kdapl_cm_reset(struct kdapl_ep *ep);
 /* ---- connect.c --------------------------------------------------------- */
 
 /* Is there a route? 0, -ENETUNREACH and the like */
-int kdapl_cm_route(const struct sockaddr_storage *local, const struct sockaddr_storage *remote);
+int kdapl_cm_route(const struct kdapl_ia *ia, const struct sockaddr_storage *remote);
 /* A new id on the IA's address, device and port; or ERR_PTR */
 struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
 				 rdma_cm_event_handler handler, void *context, u16 port);
@@ -49,7 +49,8 @@ void kdapl_cm_timer(struct work_struct *work);
 /* IP port of a qualifier (contract 7.1) */
 u16 kdapl_cm_port(DAT_CONN_QUAL qual);
 /* Checks and normalises a Consumer's address, port zero. DAT_SUCCESS, INVALID_ADDRESS */
-DAT_RETURN kdapl_cm_address(const struct sockaddr *in, struct sockaddr_storage *out);
+DAT_RETURN kdapl_cm_address(struct net *net, const struct sockaddr *in,
+			    struct sockaddr_storage *out);
 
 /* ---- cr.c, listen.c, rsp.c --------------------------------------------- */
 

@@ -47,10 +47,10 @@ static void kdapl_cm_set_port(struct sockaddr_storage *addr, u16 port)
 	((struct sockaddr_in *)addr)->sin_port = htons(port);
 }
 
-static DAT_RETURN kdapl_cm_address4(__be32 ip, struct sockaddr_storage *out)
+static DAT_RETURN kdapl_cm_address4(struct net *net, __be32 ip, struct sockaddr_storage *out)
 {
 	struct sockaddr_in *sin = (struct sockaddr_in *)out;
-	unsigned int type = inet_addr_type(&init_net, ip);
+	unsigned int type = inet_addr_type(net, ip);
 
 	if (ipv4_is_zeronet(ip) || type == RTN_MULTICAST || type == RTN_BROADCAST)
 		return BAD_ADDRESS(UNSUPPORTED);
@@ -61,6 +61,7 @@ static DAT_RETURN kdapl_cm_address4(__be32 ip, struct sockaddr_storage *out)
 
 /**
  * kdapl_cm_address - check and normalise a Consumer's address
+ * @net: network namespace of the IA
  * @in:  address of one host; its port is ignored
  * @out: the same with port zero, IPv4 in IPv6 unwrapped; zeroed on error
  *
@@ -69,18 +70,20 @@ static DAT_RETURN kdapl_cm_address4(__be32 ip, struct sockaddr_storage *out)
  * UNSUPPORTED (multicast, broadcast or unspecified) or MALFORMED (another
  * family than IPv4 and IPv6).
  */
-DAT_RETURN kdapl_cm_address(const struct sockaddr *in, struct sockaddr_storage *out)
+DAT_RETURN kdapl_cm_address(struct net *net, const struct sockaddr *in,
+			    struct sockaddr_storage *out)
 {
 	const struct sockaddr_in6 *in6 = (const struct sockaddr_in6 *)in;
 	struct sockaddr_in6 *out6 = (struct sockaddr_in6 *)out;
 
 	memset(out, 0, sizeof(*out));
 	if (in->sa_family == AF_INET)
-		return kdapl_cm_address4(((const struct sockaddr_in *)in)->sin_addr.s_addr, out);
+		return kdapl_cm_address4(net, ((const struct sockaddr_in *)in)->sin_addr.s_addr,
+					 out);
 	if (in->sa_family != AF_INET6)
 		return BAD_ADDRESS(MALFORMED);
 	if (ipv6_addr_v4mapped(&in6->sin6_addr))
-		return kdapl_cm_address4(in6->sin6_addr.s6_addr32[3], out);
+		return kdapl_cm_address4(net, in6->sin6_addr.s6_addr32[3], out);
 	if (ipv6_addr_is_multicast(&in6->sin6_addr) || ipv6_addr_any(&in6->sin6_addr))
 		return BAD_ADDRESS(UNSUPPORTED);
 	out6->sin6_family = AF_INET6;
@@ -98,7 +101,7 @@ DAT_RETURN kdapl_cm_address(const struct sockaddr *in, struct sockaddr_storage *
  * @port:    IP port, 0 for any
  *
  * Context: process.
- * Return: the id, bound to @ibdev and the IA's port; or ERR_PTR: -ENODEV or
+ * Return: the id, of the IA's namespace, bound to @ibdev and its port; or ERR_PTR: -ENODEV or
  * -EADDRNOTAVAIL when the address has gone or leads to another device,
  * -EADDRINUSE, -ENOMEM.
  */
@@ -109,7 +112,7 @@ struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
 	struct rdma_cm_id *id;
 	int ret;
 
-	id = rdma_create_id(&init_net, handler, context, RDMA_PS_TCP, IB_QPT_RC);
+	id = rdma_create_id(ia->net, handler, context, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return id;
 	kdapl_cm_set_port(&addr, port);
@@ -124,7 +127,7 @@ struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
 
 /**
  * kdapl_cm_route - is there a route to a peer?
- * @local:  address of the IA
+ * @ia:     the IA
  * @remote: address of the peer, of the same family
  *
  * rdma_cm asks for a route by way of the IA's net device, and the kernel then
@@ -133,16 +136,16 @@ struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
  * Context: process.
  * Return: 0, -ENETUNREACH and the like.
  */
-int kdapl_cm_route(const struct sockaddr_storage *local, const struct sockaddr_storage *remote)
+int kdapl_cm_route(const struct kdapl_ia *ia, const struct sockaddr_storage *remote)
 {
 	struct flowi4 fl4 = {};
 	struct rtable *rt;
 
 	if (remote->ss_family != AF_INET)
 		return 0;
-	fl4.saddr = ((const struct sockaddr_in *)local)->sin_addr.s_addr;
+	fl4.saddr = ((const struct sockaddr_in *)&ia->addr)->sin_addr.s_addr;
 	fl4.daddr = ((const struct sockaddr_in *)remote)->sin_addr.s_addr;
-	rt = ip_route_output_key(&init_net, &fl4);
+	rt = ip_route_output_key(ia->net, &fl4);
 	if (IS_ERR(rt))
 		return PTR_ERR(rt);
 	ip_rt_put(rt);
@@ -155,10 +158,15 @@ int kdapl_cm_route(const struct sockaddr_storage *local, const struct sockaddr_s
  * @id:      its id; the EP's from now on; NULL if it is lost already
  * @passive: the EP accepts
  *
+ * If the IA's address has gone meanwhile, which the id does not know, the work
+ * ends the attempt.
+ *
  * Context: process, ep->mutex held.
  */
 void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 {
+	struct ib_qp *qp = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
+
 	WRITE_ONCE(ep->todo, 0);
 	ep->cm_id = id;
 	ep->raised = false;
@@ -175,6 +183,11 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 	kdapl_ep_set_state(ep, passive ? DAT_EP_STATE_COMPLETION_PENDING :
 			   DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
 	spin_unlock_irq(&ep->lock);
+
+	/* A break of before was forgotten above; whoever set it told the IA first */
+	smp_mb();
+	if (kdapl_ia_unfit(ep->obj.ia, qp->device))
+		kdapl_ep_kick(ep, KDAPL_TODO_BREAK);
 }
 
 static void kdapl_cm_timer_next(struct kdapl_ep *ep)
@@ -334,7 +347,7 @@ static DAT_RETURN kdapl_connect(struct kdapl_ep *ep, const struct kdapl_connect 
 	if (ret == DAT_SUCCESS)
 		ret = kdapl_connect_check_args(c);
 	if (ret == DAT_SUCCESS)
-		ret = kdapl_cm_address(to, &remote);
+		ret = kdapl_cm_address(ep->obj.ia->net, to, &remote);
 	if (ret == DAT_SUCCESS && remote.ss_family != ep->obj.ia->addr.ss_family)
 		ret = BAD_ADDRESS(UNSUPPORTED);
 	if (ret == DAT_SUCCESS)

@@ -5,21 +5,16 @@
  *
  * Owns the list of devices that can serve us, and kdapl_device_mutex, which
  * guards it together with the lists of IAs. Called by the RDMA core (add and
- * remove in process context, events in work) and by ia.c and registry.c.
+ * remove in process context, events in work) and by ia.c, registry.c and addr.c,
+ * which knows the addresses of ports.
  *
  * remove() is called before that of rdma_cm, because we registered later, and
  * with the device fully alive. It makes every IA a shell and returns when no
  * verbs object of ours is left: an early return ends in an oops of the core.
  * No reference to the device is held beyond it.
  */
-#include <linux/if_arp.h>
-#include <linux/inetdevice.h>
 #include <linux/inet.h>
-#include <linux/netdevice.h>
-#include <net/if_inet6.h>
-#include <net/addrconf.h>
-#include <rdma/ib_addr.h>
-#include <rdma/ib_cache.h>
+#include <net/net_namespace.h>
 #include "kdapl.h"
 
 /* Outermost of our locks */
@@ -33,201 +28,6 @@ LIST_HEAD(kdapl_shells);
 
 /* What a registration may span: its length must fit DAT_SEG_LENGTH */
 #define KDAPL_MAX_PAGE_LIST	(U32_MAX >> PAGE_SHIFT)
-
-/* ---- addresses of a port ----------------------------------------------- */
-
-/**
- * struct kdapl_addr_search - look for an IP address among those of a port
- * @netdev: name of the only net device that counts; NULL: any
- * @want:   the only address that counts; NULL: any but link-local ones
- * @rank:   of the best one found so far: 0 none, 1 IPv6, 2 IPv4
- * @found:  that one
- */
-struct kdapl_addr_search {
-	const char *netdev;
-	const struct in6_addr *want;
-	int rank;
-	struct sockaddr_storage found;
-};
-
-/* IPv4 addresses in their mapped form, as in a GID */
-static void kdapl_addr_to_gid(const struct sockaddr_storage *addr, struct in6_addr *gid)
-{
-	if (addr->ss_family == AF_INET)
-		ipv6_addr_set_v4mapped(((struct sockaddr_in *)addr)->sin_addr.s_addr, gid);
-	else
-		*gid = ((struct sockaddr_in6 *)addr)->sin6_addr;
-}
-
-static void kdapl_addr_from_gid(struct sockaddr_storage *addr, const struct in6_addr *gid,
-				int ifindex)
-{
-	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)addr;
-	struct sockaddr_in *sin = (struct sockaddr_in *)addr;
-
-	memset(addr, 0, sizeof(*addr));
-	if (ipv6_addr_v4mapped(gid)) {
-		sin->sin_family = AF_INET;
-		sin->sin_addr.s_addr = gid->s6_addr32[3];
-		return;
-	}
-	sin6->sin6_family = AF_INET6;
-	sin6->sin6_addr = *gid;
-	if (ipv6_addr_type(gid) & IPV6_ADDR_LINKLOCAL)
-		sin6->sin6_scope_id = ifindex;
-}
-
-/* The port is reached by @addr on @ndev; RCU */
-static void kdapl_addr_offer(struct kdapl_addr_search *s, const struct net_device *ndev,
-			     const struct in6_addr *addr)
-{
-	int rank = ipv6_addr_v4mapped(addr) ? 2 : 1;
-
-	/* rdma_cm serves kernel ids in the initial namespace */
-	if (!net_eq(dev_net(ndev), &init_net))
-		return;
-	if (s->netdev && strcmp(s->netdev, ndev->name))
-		return;
-	if (s->want ? !ipv6_addr_equal(s->want, addr) :
-		      (ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL))
-		return;
-	if (rank <= s->rank)
-		return;
-	s->rank = rank;
-	kdapl_addr_from_gid(&s->found, addr, ndev->ifindex);
-}
-
-/* RoCE: the GID table is the list of addresses */
-static void kdapl_addr_search_roce(struct kdapl_addr_search *s, struct ib_device *ibdev, u32 port)
-{
-	int i, n = ibdev->port_data[port].immutable.gid_tbl_len;
-	const struct ib_gid_attr *attr;
-	struct net_device *ndev;
-
-	for (i = 0; i < n; i++) {
-		attr = rdma_get_gid_attr(ibdev, port, i);
-		if (IS_ERR(attr))
-			continue;
-		rcu_read_lock();
-		ndev = rdma_read_gid_attr_ndev_rcu(attr);
-		if (!IS_ERR(ndev))
-			kdapl_addr_offer(s, ndev, (const struct in6_addr *)attr->gid.raw);
-		rcu_read_unlock();
-		rdma_put_gid_attr(attr);
-	}
-}
-
-/* Does this IPoIB device stand on the port? Its hardware address ends in the GID */
-static bool kdapl_ipoib_on_port(const struct net_device *ndev, struct ib_device *ibdev, u32 port)
-{
-	const struct ib_gid_attr *attr;
-	union ib_gid gid;
-
-	if (ndev->type != ARPHRD_INFINIBAND)
-		return false;
-	memcpy(&gid, ndev->dev_addr + 4, sizeof(gid));
-	attr = rdma_find_gid_by_port(ibdev, &gid, IB_GID_TYPE_IB, port, NULL);
-	if (IS_ERR(attr))
-		return false;
-	rdma_put_gid_attr(attr);
-	return true;
-}
-
-/* InfiniBand: the addresses of the IPoIB devices on the port */
-static void kdapl_addr_search_ib(struct kdapl_addr_search *s, struct ib_device *ibdev, u32 port)
-{
-	struct inet6_ifaddr *ifa6;
-	struct inet6_dev *in6_dev;
-	struct in_device *in_dev;
-	struct net_device *ndev;
-	struct in_ifaddr *ifa;
-	struct in6_addr addr;
-
-	rcu_read_lock();
-	for_each_netdev_rcu(&init_net, ndev) {
-		if (!kdapl_ipoib_on_port(ndev, ibdev, port))
-			continue;
-		in_dev = __in_dev_get_rcu(ndev);
-		if (in_dev) {
-			in_dev_for_each_ifa_rcu(ifa, in_dev) {
-				ipv6_addr_set_v4mapped(ifa->ifa_local, &addr);
-				kdapl_addr_offer(s, ndev, &addr);
-			}
-		}
-		in6_dev = __in6_dev_get(ndev);
-		if (!in6_dev)
-			continue;
-		read_lock_bh(&in6_dev->lock);
-		list_for_each_entry(ifa6, &in6_dev->addr_list, if_list)
-			kdapl_addr_offer(s, ndev, &ifa6->addr);
-		read_unlock_bh(&in6_dev->lock);
-	}
-	rcu_read_unlock();
-}
-
-static bool kdapl_addr_search(struct kdapl_addr_search *s, struct ib_device *ibdev, u32 port)
-{
-	s->rank = 0;
-	if (rdma_protocol_roce(ibdev, port))
-		kdapl_addr_search_roce(s, ibdev, port);
-	else
-		kdapl_addr_search_ib(s, ibdev, port);
-	return s->rank;
-}
-
-/**
- * kdapl_device_has_addr - does an IP address still lead to a port?
- * @ibdev: device, alive
- * @port:  its port
- * @addr:  the address
- *
- * Context: process.
- * Return: true if it does.
- */
-bool kdapl_device_has_addr(struct ib_device *ibdev, u32 port, const struct sockaddr_storage *addr)
-{
-	struct kdapl_addr_search s = {};
-	struct in6_addr want;
-
-	kdapl_addr_to_gid(addr, &want);
-	s.want = &want;
-	return kdapl_addr_search(&s, ibdev, port);
-}
-
-/**
- * kdapl_device_gid - GID for a QP that is connected to itself
- * @ibdev: device, alive
- * @port:  its port
- * @addr:  address of the IA
- *
- * Such a QP sends no packet, so that any GID serves when the address has gone.
- * An InfiniBand port has its own at index 0.
- *
- * Context: process.
- * Return: the GID with a reference, or ERR_PTR(-ENOENT).
- */
-const struct ib_gid_attr *kdapl_device_gid(struct ib_device *ibdev, u32 port,
-					   const struct sockaddr_storage *addr)
-{
-	int i, n = ibdev->port_data[port].immutable.gid_tbl_len;
-	const struct ib_gid_attr *attr;
-	union ib_gid gid;
-
-	if (rdma_protocol_roce(ibdev, port)) {
-		kdapl_addr_to_gid(addr, (struct in6_addr *)gid.raw);
-		attr = rdma_find_gid_by_port(ibdev, &gid, IB_GID_TYPE_ROCE_UDP_ENCAP, port, NULL);
-		if (IS_ERR(attr))
-			attr = rdma_find_gid_by_port(ibdev, &gid, IB_GID_TYPE_ROCE, port, NULL);
-		if (!IS_ERR(attr))
-			return attr;
-	}
-	for (i = 0; i < n; i++) {
-		attr = rdma_get_gid_attr(ibdev, port, i);
-		if (!IS_ERR(attr))
-			return attr;
-	}
-	return ERR_PTR(-ENOENT);
-}
 
 /* ---- names ------------------------------------------------------------- */
 
@@ -248,8 +48,9 @@ bool kdapl_device_port_usable(struct ib_device *ibdev, u32 port)
 }
 
 /* The device and port on which a net device has an address; mutex held */
-static int kdapl_device_by_netdev(struct kdapl_addr_search *s, struct kdapl_device **out,
-				  u32 *port)
+static int kdapl_device_by_netdev(const char *netdev, const struct sockaddr_storage *want,
+				  struct kdapl_device **out, u32 *port,
+				  struct sockaddr_storage *addr, struct net **net)
 {
 	struct kdapl_device *dev;
 	u32 p;
@@ -257,7 +58,7 @@ static int kdapl_device_by_netdev(struct kdapl_addr_search *s, struct kdapl_devi
 	list_for_each_entry(dev, &kdapl_devices, node) {
 		rdma_for_each_port(dev->ibdev, p) {
 			if (!kdapl_device_port_usable(dev->ibdev, p) ||
-			    !kdapl_addr_search(s, dev->ibdev, p))
+			    !kdapl_addr_find(dev->ibdev, p, netdev, want, addr, net))
 				continue;
 			*out = dev;
 			*port = p;
@@ -302,20 +103,22 @@ static int kdapl_device_by_port(char *base, struct kdapl_device **out, u32 *port
  *        each with `@<address>` if another than the first address is meant
  * @dev:  takes the device
  * @port: takes the port
- * @addr: takes the address: the one named, or the first IPv4, else the first
- *        IPv6 one that is not link-local
+ * @addr: takes the address: the one named, or the best (kdapl_addr_find())
+ * @net:  takes its network namespace, which put_net() gives back; NULL: not
+ *        wanted
+ *
+ * The name of a net device that is found in several namespaces means that of
+ * the first RDMA device which one of them stands on.
  *
  * Context: process, kdapl_device_mutex held.
  * Return: 0, -ENODEV no usable port has this name, -EADDRNOTAVAIL it is not
  * reached by that address, or by none (@dev and @port are valid then).
  */
 int kdapl_device_resolve(const char *name, struct kdapl_device **dev, u32 *port,
-			 struct sockaddr_storage *addr)
+			 struct sockaddr_storage *addr, struct net **net)
 {
-	struct kdapl_addr_search s = {};
-	struct sockaddr_storage parsed;
+	struct sockaddr_storage parsed, *want = NULL;
 	char base[DAT_NAME_MAX_LENGTH];
-	struct in6_addr want;
 	char *at;
 
 	if (strscpy(base, name, sizeof(base)) < 0)
@@ -325,21 +128,13 @@ int kdapl_device_resolve(const char *name, struct kdapl_device **dev, u32 *port,
 		*at = '\0';
 		if (inet_pton_with_scope(&init_net, AF_UNSPEC, at + 1, NULL, &parsed))
 			return -ENODEV;
-		kdapl_addr_to_gid(&parsed, &want);
-		s.want = &want;
+		want = &parsed;
 	}
-	if (strchr(base, '/') || kdapl_device_by_name(base)) {
-		if (kdapl_device_by_port(base, dev, port))
-			return -ENODEV;
-		if (!kdapl_addr_search(&s, (*dev)->ibdev, *port))
-			return -EADDRNOTAVAIL;
-	} else {
-		s.netdev = base;
-		if (kdapl_device_by_netdev(&s, dev, port))
-			return -ENODEV;
-	}
-	*addr = s.found;
-	return 0;
+	if (!strchr(base, '/') && !kdapl_device_by_name(base))
+		return kdapl_device_by_netdev(base, want, dev, port, addr, net);
+	if (kdapl_device_by_port(base, dev, port))
+		return -ENODEV;
+	return kdapl_addr_find((*dev)->ibdev, *port, NULL, want, addr, net) ? 0 : -EADDRNOTAVAIL;
 }
 
 /* ---- limits ------------------------------------------------------------ */
@@ -417,6 +212,37 @@ static void kdapl_device_fill_limits(struct kdapl_device *dev)
 
 /* ---- arrival, events, removal ------------------------------------------ */
 
+/* Has the IA's address gone, or come back? kdapl_device_mutex held */
+static void kdapl_device_check_addr(struct kdapl_device *dev, struct kdapl_ia *ia)
+{
+	if (kdapl_addr_stands(dev->ibdev, ia->port, &ia->addr, ia->net))
+		WRITE_ONCE(ia->addr_lost, false);
+	else
+		kdapl_ia_address_lost(ia);
+}
+
+/**
+ * kdapl_device_check_ipoib - an address of an IPoIB device has gone
+ *
+ * Which, and of which port, is found out by looking.
+ *
+ * Context: process.
+ */
+void kdapl_device_check_ipoib(void)
+{
+	struct kdapl_device *dev;
+	struct kdapl_ia *ia;
+
+	mutex_lock(&kdapl_device_mutex);
+	list_for_each_entry(dev, &kdapl_devices, node) {
+		list_for_each_entry(ia, &dev->ias, dev_node) {
+			if (!rdma_protocol_roce(dev->ibdev, ia->port))
+				kdapl_device_check_addr(dev, ia);
+		}
+	}
+	mutex_unlock(&kdapl_device_mutex);
+}
+
 static void kdapl_device_event_work(struct work_struct *work)
 {
 	struct kdapl_device *dev = container_of(work, struct kdapl_device, event_work);
@@ -428,8 +254,8 @@ static void kdapl_device_event_work(struct work_struct *work)
 	list_for_each_entry(ia, &dev->ias, dev_node) {
 		if (fatal)
 			kdapl_ia_device_failed(ia);
-		if (gid && !kdapl_device_has_addr(dev->ibdev, ia->port, &ia->addr))
-			kdapl_ia_address_lost(ia);
+		if (gid)
+			kdapl_device_check_addr(dev, ia);
 	}
 	mutex_unlock(&kdapl_device_mutex);
 }
@@ -574,7 +400,14 @@ static struct ib_client kdapl_client = {
  */
 int kdapl_device_init(void)
 {
-	return ib_register_client(&kdapl_client);
+	int ret = kdapl_addr_init();
+
+	if (ret)
+		return ret;
+	ret = ib_register_client(&kdapl_client);
+	if (ret)
+		kdapl_addr_exit();
+	return ret;
 }
 
 /**
@@ -588,6 +421,7 @@ int kdapl_device_init(void)
 void kdapl_device_exit(void)
 {
 	kdapl_ia_destroy_all();
+	kdapl_addr_exit();
 	ib_unregister_client(&kdapl_client);
 	/* Those whose device was leaving, and which were on no list meanwhile */
 	kdapl_ia_destroy_all();

@@ -25,6 +25,7 @@
  * kdapl_ia_del() still touches it after the closer has seen an empty list.
  */
 #include <linux/export.h>
+#include <net/net_namespace.h>
 #include "kdapl.h"
 
 /* ---- the frame of control calls ---------------------------------------- */
@@ -130,8 +131,11 @@ void kdapl_ia_add(struct kdapl_ia *ia, struct kdapl_obj *obj, bool verbs)
  */
 void kdapl_ia_mem_put(struct kdapl_ia *ia)
 {
-	if (refcount_dec_and_test(&ia->mem))
-		kfree_rcu(ia, obj.rcu);
+	if (!refcount_dec_and_test(&ia->mem))
+		return;
+	if (ia->net)
+		put_net(ia->net);
+	kfree_rcu(ia, obj.rcu);
 }
 
 /**
@@ -245,15 +249,38 @@ void kdapl_ia_device_failed(struct kdapl_ia *ia)
  */
 void kdapl_ia_address_lost(struct kdapl_ia *ia)
 {
-	pr_notice_ratelimited("kdapl: %s: address %pISc is gone, breaking its connections\n",
-			      ia->name, &ia->addr);
+	if (!READ_ONCE(ia->addr_lost))
+		pr_notice_ratelimited("kdapl: %s: address %pISc is gone, breaking its connections\n",
+				      ia->name, &ia->addr);
+	WRITE_ONCE(ia->addr_lost, true);
+	/* An attempt that begins meanwhile sees it, or we see the attempt */
+	smp_mb();
 	kdapl_ia_break_eps(ia);
+}
+
+/**
+ * kdapl_ia_unfit - can nothing be connected on this IA?
+ * @ia:    the IA
+ * @ibdev: its device, alive
+ *
+ * For an attempt that has just begun: what broke the EPs before may have come
+ * too early for it.
+ *
+ * Context: process.
+ * Return: true if the device has failed, or the address has gone and not come back.
+ */
+bool kdapl_ia_unfit(struct kdapl_ia *ia, struct ib_device *ibdev)
+{
+	if (test_bit(0, &ia->fatal))
+		return true;
+	return READ_ONCE(ia->addr_lost) &&
+	       !kdapl_addr_stands(ibdev, ia->port, &ia->addr, ia->net);
 }
 
 /* ---- open -------------------------------------------------------------- */
 
 static struct kdapl_ia *kdapl_ia_alloc(struct kdapl_device *dev, u32 port,
-				       const struct sockaddr *addr)
+				       const struct sockaddr *addr, struct net *net)
 {
 	struct kdapl_ia *ia = kzalloc(sizeof(*ia), GFP_KERNEL);
 	unsigned int i;
@@ -270,6 +297,7 @@ static struct kdapl_ia *kdapl_ia_alloc(struct kdapl_device *dev, u32 port,
 	ia->limits = dev->limits;
 	memcpy(&ia->addr, addr, addr->sa_family == AF_INET ? sizeof(struct sockaddr_in) :
 						sizeof(struct sockaddr_in6));
+	ia->net = get_net(net);
 	snprintf(ia->name, sizeof(ia->name), "%s/%u", dev_name(&dev->ibdev->dev), port);
 	init_rwsem(&ia->sem);
 	mutex_init(&ia->mutex);
@@ -311,6 +339,7 @@ static int kdapl_ia_set_async(struct kdapl_ia *ia, int qlen, struct kdapl_evd *e
  * @dev:        device
  * @port:       its port
  * @addr:       IPv4 or IPv6 address of the port
+ * @net:        its network namespace; the IA takes a reference of its own
  * @async_qlen: room of the async EVD to be made
  * @async_evd:  EVD to use instead, referenced by the caller; or NULL
  * @out:        takes the IA
@@ -319,13 +348,14 @@ static int kdapl_ia_set_async(struct kdapl_ia *ia, int qlen, struct kdapl_evd *e
  * Return: 0, -ENOMEM, -ENOENT @async_evd is being freed.
  */
 int kdapl_ia_create(struct kdapl_device *dev, u32 port, const struct sockaddr *addr,
-		    int async_qlen, struct kdapl_evd *async_evd, struct kdapl_ia **out)
+		    struct net *net, int async_qlen, struct kdapl_evd *async_evd,
+		    struct kdapl_ia **out)
 {
 	struct kdapl_ia *ia;
 	int ret;
 
 	lockdep_assert_held(&kdapl_device_mutex);
-	ia = kdapl_ia_alloc(dev, port, addr);
+	ia = kdapl_ia_alloc(dev, port, addr, net);
 	if (!ia)
 		return -ENOMEM;
 	kdapl_ia_fill_attr(ia);
@@ -378,12 +408,13 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 {
 	struct sockaddr_storage addr;
 	struct kdapl_device *dev;
+	struct net *net = NULL;
 	struct kdapl_ia *ia;
 	DAT_RETURN ret;
 	u32 port;
 
 	mutex_lock(&kdapl_device_mutex);
-	if (kdapl_device_resolve(name, &dev, &port, &addr)) {
+	if (kdapl_device_resolve(name, &dev, &port, &addr, &net)) {
 		ret = DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
 		goto out;
 	}
@@ -394,13 +425,22 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 		goto out;
 	}
-	ret = kdapl_ia_errno(kdapl_ia_create(dev, port, (struct sockaddr *)&addr, qlen, evd, &ia));
+	if (!kdapl_addr_serves(dev->ibdev, net)) {
+		pr_notice_ratelimited("kdapl: %s: %s moves no data outside the initial network namespace, where %pISc is\n",
+				      name, dev_name(&dev->ibdev->dev), &addr);
+		ret = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		goto out;
+	}
+	ret = kdapl_ia_errno(kdapl_ia_create(dev, port, (struct sockaddr *)&addr, net, qlen, evd,
+					     &ia));
 	if (!ret) {
 		*async_evd_handle = kdapl_obj_handle(&ia->async_evd->obj);
 		*ia_handle = kdapl_obj_handle(&ia->obj);
 	}
 out:
 	mutex_unlock(&kdapl_device_mutex);
+	if (net)
+		put_net(net);
 	return ret;
 }
 
@@ -423,7 +463,9 @@ out:
  * ARG2 no room asked for, ARG3 no @async_evd_handle; DAT_INVALID_HANDLE,
  * no @ia_handle, or with DAT_INVALID_HANDLE_EVD_ASYNC no such EVD;
  * DAT_PROVIDER_NOT_FOUND, its subtype tells whether name (no usable port has
- * it), version or thread safety; DAT_INSUFFICIENT_RESOURCES.
+ * it), version or thread safety; DAT_INSUFFICIENT_RESOURCES;
+ * DAT_MODEL_NOT_SUPPORTED the address is in a network namespace that the
+ * device moves no data in.
  */
 DAT_RETURN dat_ia_openv(DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 			DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,

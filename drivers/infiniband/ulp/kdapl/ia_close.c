@@ -8,6 +8,7 @@
  * unload. Process context throughout.
  */
 #include <linux/export.h>
+#include <net/net_namespace.h>
 #include "kdapl.h"
 
 /* ---- removal of the device --------------------------------------------- */
@@ -91,6 +92,9 @@ void kdapl_ia_remove(struct kdapl_ia *ia)
 	kdapl_ia_catastrophic(ia);
 	down_write(&ia->sem);
 	ia->ibdev = NULL;
+	/* The Consumer may keep the shell for long: not the namespace with it */
+	put_net(ia->net);
+	ia->net = NULL;
 	up_write(&ia->sem);
 	mutex_lock(&kdapl_device_mutex);
 	ia->dev = NULL;

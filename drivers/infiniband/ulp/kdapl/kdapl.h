@@ -124,18 +124,31 @@ void kdapl_device_exit(void);
 struct kdapl_device *kdapl_device_alloc(struct ib_device *ibdev);
 void kdapl_device_free(struct kdapl_device *dev);
 bool kdapl_device_port_usable(struct ib_device *ibdev, u32 port);
-/* Is the port still reached by this IP address? */
-bool kdapl_device_has_addr(struct ib_device *ibdev, u32 port,
-			   const struct sockaddr_storage *addr);
-/* GID of an address (any other of the port if it is gone); rdma_put_gid_attr() it */
-const struct ib_gid_attr *kdapl_device_gid(struct ib_device *ibdev, u32 port,
-					   const struct sockaddr_storage *addr);
+/* An IPoIB device has lost an address: was it that of an IA? Process context */
+void kdapl_device_check_ipoib(void);
 /*
  * Parses an IA name; under kdapl_device_mutex. 0, -ENODEV, -EADDRNOTAVAIL
  * (then @dev and @port are valid all the same)
  */
 int kdapl_device_resolve(const char *name, struct kdapl_device **dev, u32 *port,
-			 struct sockaddr_storage *addr);
+			 struct sockaddr_storage *addr, struct net **net);
+
+/* ---- addr.c ------------------------------------------------------------ */
+
+int kdapl_addr_init(void);
+void kdapl_addr_exit(void);
+/* An address that leads to a port, and its namespace with a reference */
+bool kdapl_addr_find(struct ib_device *ibdev, u32 port, const char *netdev,
+		     const struct sockaddr_storage *want, struct sockaddr_storage *addr,
+		     struct net **net);
+/* Is the port still reached by this IP address, in this namespace? */
+bool kdapl_addr_stands(struct ib_device *ibdev, u32 port, const struct sockaddr_storage *addr,
+		       const struct net *net);
+/* Can the device move data in this namespace? */
+bool kdapl_addr_serves(const struct ib_device *ibdev, const struct net *net);
+/* GID of an address (any other of the port if it is gone); rdma_put_gid_attr() it */
+const struct ib_gid_attr *kdapl_addr_gid(struct ib_device *ibdev, u32 port,
+					 const struct sockaddr_storage *addr);
 
 /* ---- ia.c -------------------------------------------------------------- */
 
@@ -149,6 +162,8 @@ int kdapl_device_resolve(const char *name, struct kdapl_device **dev, u32 *port,
  * @port:   port of the device
  * @name:   `<ibdev>/<port>`, for debugfs and the log
  * @addr:   IP address of the port
+ * @net:    network namespace of @addr, referenced; NULL on a shell
+ * @addr_lost: @addr was gone when the device was last looked at
  * @limits: copy of the device's, survives it
  * @attr:   what dat_ia_query tells, filled at open
  * @sem:    read: a call that makes verbs objects; write: the moment at which
@@ -177,6 +192,8 @@ struct kdapl_ia {
 	u32 port;
 	char name[DAT_NAME_MAX_LENGTH];
 	struct sockaddr_storage addr;
+	struct net *net;
+	bool addr_lost;
 	struct kdapl_limits limits;
 	DAT_IA_ATTR attr;
 	struct rw_semaphore sem;
@@ -201,7 +218,8 @@ struct kdapl_ia {
  * KUnit. kdapl_device_mutex held: the device must not leave meanwhile.
  */
 int kdapl_ia_create(struct kdapl_device *dev, u32 port, const struct sockaddr *addr,
-		    int async_qlen, struct kdapl_evd *async_evd, struct kdapl_ia **out);
+		    struct net *net, int async_qlen, struct kdapl_evd *async_evd,
+		    struct kdapl_ia **out);
 /* Takes an IA apart, with all that belongs to it; the handle is out of the table */
 void kdapl_ia_destroy(struct kdapl_ia *ia);
 /* Module unload: closes what a careless Consumer has left open */
@@ -231,6 +249,8 @@ void kdapl_ia_remove(struct kdapl_ia *ia);
 /* The IP address of the IA is gone (C-62), the device has failed; kdapl_device_mutex held */
 void kdapl_ia_address_lost(struct kdapl_ia *ia);
 void kdapl_ia_device_failed(struct kdapl_ia *ia);
+/* Was one of them so when an attempt began? @ibdev: the IA's, alive */
+bool kdapl_ia_unfit(struct kdapl_ia *ia, struct ib_device *ibdev);
 /* The device has failed or is gone: raises IA_CATASTROPHIC, once */
 void kdapl_ia_catastrophic(struct kdapl_ia *ia);
 void kdapl_ia_async(struct kdapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE handle, u16 reason);

@@ -32,7 +32,7 @@ static DAT_RETURN kdapl_psp_error(const struct kdapl_ia *ia, int err, bool any)
 {
 	/* The CM says the same for a lost address, and when no port of all is free */
 	if (any && (err == -EADDRNOTAVAIL || err == -EADDRINUSE) &&
-	    kdapl_device_has_addr(ia->ibdev, ia->port, &ia->addr))
+	    kdapl_addr_stands(ia->ibdev, ia->port, &ia->addr, ia->net))
 		return DAT_ERROR(DAT_CONN_QUAL_UNAVAILABLE, DAT_NO_SUBTYPE);
 	return kdapl_sp_error(err);
 }

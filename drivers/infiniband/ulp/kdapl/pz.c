@@ -57,7 +57,7 @@ static int kdapl_service_path(struct kdapl_pz *pz, struct rdma_ah_attr *ah,
 		if (!rdma_is_grh_required(ibdev, ia->port))
 			return 0;
 	}
-	gid = kdapl_device_gid(ibdev, ia->port, &ia->addr);
+	gid = kdapl_addr_gid(ibdev, ia->port, &ia->addr);
 	if (IS_ERR(gid))
 		return PTR_ERR(gid);
 	dgid = gid->gid;

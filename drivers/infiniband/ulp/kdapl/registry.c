@@ -140,7 +140,7 @@ static struct kdapl_device *kdapl_registry_device(const char *name)
 	u32 port;
 
 	/* A port without an address is known all the same */
-	if (kdapl_device_resolve(name, &dev, &port, &addr) == -ENODEV)
+	if (kdapl_device_resolve(name, &dev, &port, &addr, NULL) == -ENODEV)
 		return NULL;
 	return dev;
 }

@@ -98,7 +98,8 @@ static int ia_create(struct tp_env *env)
 	mutex_lock(&kdapl_device_mutex);
 	dev = device_find(env->fake);
 	if (dev)
-		err = kdapl_ia_create(dev, 1, (struct sockaddr *)&addr, 8, NULL, &env->ia);
+		err = kdapl_ia_create(dev, 1, (struct sockaddr *)&addr, &init_net, 8, NULL,
+				      &env->ia);
 	mutex_unlock(&kdapl_device_mutex);
 	return err;
 }

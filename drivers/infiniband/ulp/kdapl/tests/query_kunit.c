@@ -114,7 +114,8 @@ static int open_ia(void)
 	mutex_lock(&kdapl_device_mutex);
 	dev = device_find();
 	if (dev)
-		err = kdapl_ia_create(dev, 1, (struct sockaddr *)&addr, 8, NULL, &q.ia);
+		err = kdapl_ia_create(dev, 1, (struct sockaddr *)&addr, &init_net, 8, NULL,
+				      &q.ia);
 	mutex_unlock(&kdapl_device_mutex);
 	return err;
 }

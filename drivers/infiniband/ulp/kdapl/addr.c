@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * IP addresses of RDMA ports: which lead to a port, in which network
+ * namespace, and the news that one of them has gone.
+ *
+ * A RoCE port's GID table is the list of its addresses, and the device raises
+ * an event when it changes (device.c). An InfiniBand port knows nothing of the
+ * addresses of the IPoIB devices on it: for those we listen to the kernel's own
+ * notifications. Called by device.c, ia.c, cm.c and pz.c in process context;
+ * the notifications come in any.
+ *
+ * The namespace of an address is that of the net device that has it. Connection
+ * ids are made in it, because rdma_cm matches requests and routes in the
+ * namespace of their id. Who keeps a namespace for longer than an RCU read
+ * section holds a reference.
+ */
+#include <linux/if_arp.h>
+#include <linux/inetdevice.h>
+#include <linux/netdevice.h>
+#include <net/addrconf.h>
+#include <net/if_inet6.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_addr.h>
+#include <rdma/ib_cache.h>
+#include "kdapl.h"
+
+/* ---- search -------------------------------------------------------------- */
+
+/* How good an address is: the initial namespace before others, IPv4 before IPv6 */
+#define KDAPL_RANK_HOME		2
+#define KDAPL_RANK_IPV4		1
+#define KDAPL_RANK_ANY		1
+
+/**
+ * struct kdapl_addr_search - look for an IP address among those of a port
+ * @netdev: name of the only net device that counts; NULL: any
+ * @want:   the only address that counts; NULL: any but link-local ones
+ * @home:   the only namespace that counts; NULL: any
+ * @ibdev:  whose port it is
+ * @rank:   of the best one found so far; 0 none
+ * @found:  that one
+ * @net:    its namespace, with a reference; who searched drops it
+ */
+struct kdapl_addr_search {
+	const char *netdev;
+	const struct in6_addr *want;
+	const struct net *home;
+	struct ib_device *ibdev;
+	int rank;
+	struct sockaddr_storage found;
+	struct net *net;
+};
+
+/* IPv4 addresses in their mapped form, as in a GID */
+static void kdapl_addr_to_gid(const struct sockaddr_storage *addr, struct in6_addr *gid)
+{
+	if (addr->ss_family == AF_INET)
+		ipv6_addr_set_v4mapped(((struct sockaddr_in *)addr)->sin_addr.s_addr, gid);
+	else
+		*gid = ((struct sockaddr_in6 *)addr)->sin6_addr;
+}
+
+static void kdapl_addr_from_gid(struct sockaddr_storage *addr, const struct in6_addr *gid,
+				int ifindex)
+{
+	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)addr;
+	struct sockaddr_in *sin = (struct sockaddr_in *)addr;
+
+	memset(addr, 0, sizeof(*addr));
+	if (ipv6_addr_v4mapped(gid)) {
+		sin->sin_family = AF_INET;
+		sin->sin_addr.s_addr = gid->s6_addr32[3];
+		return;
+	}
+	sin6->sin6_family = AF_INET6;
+	sin6->sin6_addr = *gid;
+	if (ipv6_addr_type(gid) & IPV6_ADDR_LINKLOCAL)
+		sin6->sin6_scope_id = ifindex;
+}
+
+static bool kdapl_addr_fits(const struct kdapl_addr_search *s, const struct net_device *ndev,
+			    const struct in6_addr *addr)
+{
+	if (s->home && !net_eq(dev_net(ndev), s->home))
+		return false;
+	if (s->netdev && strcmp(s->netdev, ndev->name))
+		return false;
+	if (s->want)
+		return ipv6_addr_equal(s->want, addr);
+	return !(ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL);
+}
+
+/* The port is reached by @addr on @ndev; RCU */
+static void kdapl_addr_offer(struct kdapl_addr_search *s, const struct net_device *ndev,
+			     const struct in6_addr *addr)
+{
+	int rank = KDAPL_RANK_ANY;
+	struct net *net;
+
+	if (!kdapl_addr_fits(s, ndev, addr))
+		return;
+	if (ipv6_addr_v4mapped(addr))
+		rank += KDAPL_RANK_IPV4;
+	if (net_eq(dev_net(ndev), &init_net))
+		rank += KDAPL_RANK_HOME;
+	if (rank <= s->rank)
+		return;
+	/* A device that belongs to one namespace serves no other */
+	if (!rdma_dev_access_netns(s->ibdev, dev_net(ndev)))
+		return;
+	/* A namespace that is on its way out has no addresses */
+	net = maybe_get_net(dev_net(ndev));
+	if (!net)
+		return;
+	if (s->net)
+		put_net(s->net);
+	s->net = net;
+	s->rank = rank;
+	kdapl_addr_from_gid(&s->found, addr, ndev->ifindex);
+}
+
+/* RoCE: the GID table is the list of addresses */
+static void kdapl_addr_search_roce(struct kdapl_addr_search *s, u32 port)
+{
+	int i, n = s->ibdev->port_data[port].immutable.gid_tbl_len;
+	const struct ib_gid_attr *attr;
+	struct net_device *ndev;
+
+	for (i = 0; i < n; i++) {
+		attr = rdma_get_gid_attr(s->ibdev, port, i);
+		if (IS_ERR(attr))
+			continue;
+		rcu_read_lock();
+		ndev = rdma_read_gid_attr_ndev_rcu(attr);
+		if (!IS_ERR(ndev))
+			kdapl_addr_offer(s, ndev, (const struct in6_addr *)attr->gid.raw);
+		rcu_read_unlock();
+		rdma_put_gid_attr(attr);
+	}
+}
+
+/* Does this IPoIB device stand on the port? Its hardware address ends in the GID */
+static bool kdapl_ipoib_on_port(const struct net_device *ndev, struct ib_device *ibdev, u32 port)
+{
+	const struct ib_gid_attr *attr;
+	union ib_gid gid;
+
+	if (ndev->type != ARPHRD_INFINIBAND)
+		return false;
+	memcpy(&gid, ndev->dev_addr + 4, sizeof(gid));
+	attr = rdma_find_gid_by_port(ibdev, &gid, IB_GID_TYPE_IB, port, NULL);
+	if (IS_ERR(attr))
+		return false;
+	rdma_put_gid_attr(attr);
+	return true;
+}
+
+/* All addresses of a net device on the port; RCU */
+static void kdapl_addr_search_netdev(struct kdapl_addr_search *s, const struct net_device *ndev)
+{
+	struct inet6_ifaddr *ifa6;
+	struct inet6_dev *in6_dev;
+	struct in_device *in_dev;
+	struct in_ifaddr *ifa;
+	struct in6_addr addr;
+
+	in_dev = __in_dev_get_rcu(ndev);
+	if (in_dev) {
+		in_dev_for_each_ifa_rcu(ifa, in_dev) {
+			ipv6_addr_set_v4mapped(ifa->ifa_local, &addr);
+			kdapl_addr_offer(s, ndev, &addr);
+		}
+	}
+	in6_dev = __in6_dev_get(ndev);
+	if (!in6_dev)
+		return;
+	read_lock_bh(&in6_dev->lock);
+	list_for_each_entry(ifa6, &in6_dev->addr_list, if_list) {
+		/* Its end is told before it leaves the list */
+		if (READ_ONCE(ifa6->state) != INET6_IFADDR_STATE_DEAD)
+			kdapl_addr_offer(s, ndev, &ifa6->addr);
+	}
+	read_unlock_bh(&in6_dev->lock);
+}
+
+/* InfiniBand: the addresses of the IPoIB devices on the port */
+static void kdapl_addr_search_ib(struct kdapl_addr_search *s, u32 port)
+{
+	struct net_device *ndev;
+	struct net *net;
+
+	rcu_read_lock();
+	for_each_net_rcu(net) {
+		for_each_netdev_rcu(net, ndev) {
+			if (kdapl_ipoib_on_port(ndev, s->ibdev, port))
+				kdapl_addr_search_netdev(s, ndev);
+		}
+	}
+	rcu_read_unlock();
+}
+
+static bool kdapl_addr_search(struct kdapl_addr_search *s, struct ib_device *ibdev, u32 port)
+{
+	s->rank = 0;
+	s->ibdev = ibdev;
+	if (rdma_protocol_roce(ibdev, port))
+		kdapl_addr_search_roce(s, port);
+	else
+		kdapl_addr_search_ib(s, port);
+	return s->rank;
+}
+
+/**
+ * kdapl_addr_find - find an IP address that leads to a port
+ * @ibdev:  device, alive
+ * @port:   its port
+ * @netdev: name of the net device that must have it; NULL: any
+ * @want:   the address, if one is meant; NULL: the best
+ * @addr:   takes it
+ * @net:    takes its namespace, which put_net() gives back; NULL: not wanted
+ *
+ * The best is one of the initial namespace, and IPv4; link-local addresses
+ * are found only by name.
+ *
+ * Context: process.
+ * Return: true if there is one.
+ */
+bool kdapl_addr_find(struct ib_device *ibdev, u32 port, const char *netdev,
+		     const struct sockaddr_storage *want, struct sockaddr_storage *addr,
+		     struct net **net)
+{
+	struct kdapl_addr_search s = { .netdev = netdev };
+	struct in6_addr gid;
+
+	if (want) {
+		kdapl_addr_to_gid(want, &gid);
+		s.want = &gid;
+	}
+	if (!kdapl_addr_search(&s, ibdev, port))
+		return false;
+	*addr = s.found;
+	if (net)
+		*net = s.net;
+	else
+		put_net(s.net);
+	return true;
+}
+
+/**
+ * kdapl_addr_stands - does an IP address still lead to a port?
+ * @ibdev: device, alive
+ * @port:  its port
+ * @addr:  the address
+ * @net:   its namespace; that of another one, or of a net device that has
+ *         left for another one, does not count
+ *
+ * Context: process.
+ * Return: true if it does.
+ */
+bool kdapl_addr_stands(struct ib_device *ibdev, u32 port, const struct sockaddr_storage *addr,
+		       const struct net *net)
+{
+	struct kdapl_addr_search s = { .home = net };
+	struct in6_addr want;
+
+	kdapl_addr_to_gid(addr, &want);
+	s.want = &want;
+	if (!kdapl_addr_search(&s, ibdev, port))
+		return false;
+	put_net(s.net);
+	return true;
+}
+
+/**
+ * kdapl_addr_serves - can the device move data in a network namespace?
+ * @ibdev: device
+ * @net:   namespace of one of its net devices
+ *
+ * Hardware knows no namespaces. Soft-RoCE sends and receives by sockets and
+ * routes of the initial one, wherever its net device is.
+ *
+ * Context: any.
+ * Return: true if it can.
+ */
+bool kdapl_addr_serves(const struct ib_device *ibdev, const struct net *net)
+{
+	return net_eq(net, &init_net) || ibdev->ops.driver_id != RDMA_DRIVER_RXE;
+}
+
+/**
+ * kdapl_addr_gid - GID for a QP that is connected to itself
+ * @ibdev: device, alive
+ * @port:  its port
+ * @addr:  address of the IA
+ *
+ * Such a QP sends no packet, so that any GID serves when the address has gone.
+ * An InfiniBand port has its own at index 0.
+ *
+ * Context: process.
+ * Return: the GID with a reference, or ERR_PTR(-ENOENT).
+ */
+const struct ib_gid_attr *kdapl_addr_gid(struct ib_device *ibdev, u32 port,
+					 const struct sockaddr_storage *addr)
+{
+	int i, n = ibdev->port_data[port].immutable.gid_tbl_len;
+	const struct ib_gid_attr *attr;
+	union ib_gid gid;
+
+	if (rdma_protocol_roce(ibdev, port)) {
+		kdapl_addr_to_gid(addr, (struct in6_addr *)gid.raw);
+		attr = rdma_find_gid_by_port(ibdev, &gid, IB_GID_TYPE_ROCE_UDP_ENCAP, port, NULL);
+		if (IS_ERR(attr))
+			attr = rdma_find_gid_by_port(ibdev, &gid, IB_GID_TYPE_ROCE, port, NULL);
+		if (!IS_ERR(attr))
+			return attr;
+	}
+	for (i = 0; i < n; i++) {
+		attr = rdma_get_gid_attr(ibdev, port, i);
+		if (!IS_ERR(attr))
+			return attr;
+	}
+	return ERR_PTR(-ENOENT);
+}
+
+/* ---- IPoIB: the kernel's own news ---------------------------------------- */
+
+static void kdapl_addr_work_fn(struct work_struct *work)
+{
+	kdapl_device_check_ipoib();
+}
+
+static DECLARE_WORK(kdapl_addr_work, kdapl_addr_work_fn);
+
+/* A net device that leaves its namespace loses its addresses first */
+static int kdapl_addr_gone(const struct net_device *ndev, unsigned long event)
+{
+	if (event == NETDEV_DOWN && ndev->type == ARPHRD_INFINIBAND)
+		queue_work(kdapl_wq, &kdapl_addr_work);
+	return NOTIFY_DONE;
+}
+
+static int kdapl_addr_event4(struct notifier_block *nb, unsigned long event, void *data)
+{
+	const struct in_ifaddr *ifa = data;
+
+	return kdapl_addr_gone(ifa->ifa_dev->dev, event);
+}
+
+static int kdapl_addr_event6(struct notifier_block *nb, unsigned long event, void *data)
+{
+	const struct inet6_ifaddr *ifa = data;
+
+	return kdapl_addr_gone(ifa->idev->dev, event);
+}
+
+static struct notifier_block kdapl_addr_nb4 = { .notifier_call = kdapl_addr_event4 };
+static struct notifier_block kdapl_addr_nb6 = { .notifier_call = kdapl_addr_event6 };
+
+/**
+ * kdapl_addr_init - hear of addresses of IPoIB devices from now on
+ *
+ * Context: process, module load.
+ * Return: 0 or a negative errno.
+ */
+int kdapl_addr_init(void)
+{
+	int ret = register_inetaddr_notifier(&kdapl_addr_nb4);
+
+	if (ret)
+		return ret;
+	ret = register_inet6addr_notifier(&kdapl_addr_nb6);
+	if (ret)
+		unregister_inetaddr_notifier(&kdapl_addr_nb4);
+	return ret;
+}
+
+/**
+ * kdapl_addr_exit - undo kdapl_addr_init()
+ *
+ * Context: process, module unload.
+ */
+void kdapl_addr_exit(void)
+{
+	unregister_inet6addr_notifier(&kdapl_addr_nb6);
+	unregister_inetaddr_notifier(&kdapl_addr_nb4);
+	cancel_work_sync(&kdapl_addr_work);
+}
