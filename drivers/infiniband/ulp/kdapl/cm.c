@@ -364,6 +364,29 @@ void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote
 		kdapl_cm_fail(ep, DAT_CONNECTION_EVENT_UNREACHABLE, NULL, 0);
 }
 
+/**
+ * kdapl_cm_limit_send - keep within our limits what a peer may choose
+ * @ep:   the EP
+ * @attr: for RTS, as the CM proposes it
+ *
+ * The peer's message has its say in the retries and in how long an
+ * acknowledgment is waited for, up to 2.4 hours each, or for ever: posts to
+ * a peer that has vanished must come back while somebody waits for them.
+ *
+ * Context: process, ep->mutex held.
+ */
+void kdapl_cm_limit_send(struct kdapl_ep *ep, struct ib_qp_attr *attr)
+{
+	attr->max_rd_atomic = min_t(int, attr->max_rd_atomic, ep->attr.max_rdma_read_out);
+	/* A peer that grants none: a read would never start (D-19) */
+	WRITE_ONCE(ep->max_reads_out, attr->max_rd_atomic);
+	attr->retry_cnt = min_t(u8, attr->retry_cnt, KDAPL_MAX_RETRY);
+	attr->rnr_retry = KDAPL_RNR_RETRY;
+	/* 0 is for ever */
+	if (!attr->timeout || attr->timeout > KDAPL_MAX_ACK_TIMEOUT)
+		attr->timeout = KDAPL_MAX_ACK_TIMEOUT;
+}
+
 /*
  * INIT to RTR to RTS with what both sides have agreed on. The core knows the
  * path; the limits are the EP's, the retries are ours: rxe takes 7 as for
@@ -390,11 +413,7 @@ static int kdapl_cm_raise_qp(struct kdapl_ep *ep, struct rdma_cm_id *id)
 	ret = rdma_init_qp_attr(id, &attr, &mask);
 	if (ret)
 		return ret;
-	attr.max_rd_atomic = min_t(int, attr.max_rd_atomic, ep->attr.max_rdma_read_out);
-	/* A peer that grants none: a read would never start (D-19) */
-	WRITE_ONCE(ep->max_reads_out, attr.max_rd_atomic);
-	attr.retry_cnt = min_t(u8, attr.retry_cnt, KDAPL_MAX_RETRY);
-	attr.rnr_retry = KDAPL_RNR_RETRY;
+	kdapl_cm_limit_send(ep, &attr);
 	return ib_modify_qp(qp, &attr, mask);
 }
 

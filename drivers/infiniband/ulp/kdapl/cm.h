@@ -28,6 +28,8 @@ void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 		     const struct rdma_conn_param *req, const void *data, u8 len);
 /* Looks for the peer; a failure is one of the attempt. ep->mutex held */
 void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote);
+/* What both ends agreed on for sending, within our limits. ep->mutex held */
+void kdapl_cm_limit_send(struct kdapl_ep *ep, struct ib_qp_attr *attr);
 /* rdma_cm callback of ids that belong to an EP */
 int kdapl_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
 /* Before reset: the id of the last attempt goes. ep->mutex held */

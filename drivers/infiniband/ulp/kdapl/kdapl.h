@@ -47,6 +47,7 @@ struct kdapl_lmr;
 #define KDAPL_MAX_RETRY		6	/* rxe takes 7 as for ever */
 #define KDAPL_RNR_RETRY		7	/* for ever, and meant so */
 #define KDAPL_MIN_RNR_TIMER	12	/* 0.64 ms; the core's 0 means 655 ms */
+#define KDAPL_MAX_ACK_TIMEOUT	20	/* 4.3 s; seven of them are the 30 s of C-51 */
 #define KDAPL_RESOLVE_TIMEOUT_MS 4000	/* address, and route, of a peer */
 #define KDAPL_ACCEPT_TIMEOUT_MS	30000	/* C-51 */
 #define KDAPL_DRAIN_TIMEOUT_MS	700	/* C-56 leaves 1 s for all of it */
