@@ -100,7 +100,7 @@ static bool make_ep(struct duo_end *e, bool passive)
 		.max_request_dtos = DUO_DEPTH,
 		.max_recv_iov = DUO_SEGS,
 		.max_request_iov = DUO_SEGS,
-		.max_rdma_read_in = 4,
+		.max_rdma_read_in = cfg->no_reads_in ? 0 : 4,
 		.max_rdma_read_out = cfg->reads_out ?: 4,
 		.srq_soft_hw = DAT_HW_DEFAULT,
 		.max_rdma_read_iov = DUO_SEGS,

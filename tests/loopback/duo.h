@@ -42,6 +42,7 @@ struct duo_end {
 struct duo_cfg {
 	DAT_COMPLETION_FLAGS recv_flags, req_flags;	/* of both ends */
 	DAT_COUNT reads_out;		/* 0: 4 */
+	bool no_reads_in;		/* nobody may read from either end */
 	bool srq;			/* all B have one SRQ */
 	u32 grow;			/* which is made so large before they join it; 0: not */
 	bool largest;			/* EPs with all that the IA allows */

@@ -73,7 +73,7 @@ struct loop_case {
 	u32 variant;
 
 	enum loop_verdict verdict;
-	char reason[80];		/* of a skip */
+	char reason[100];		/* of a skip; or what was measured */
 	u32 depth;
 	u32 messages;			/* arrived and verified */
 	u64 bytes;			/* the same */
@@ -414,6 +414,14 @@ int loop_case_flood(struct loop_run *run, struct loop_case *c);
 int loop_case_vanished(struct loop_run *run, struct loop_case *c);
 int loop_case_silent(struct loop_run *run, struct loop_case *c);
 int loop_case_rejects(struct loop_run *run, struct loop_case *c);
+
+/* connect.c, vanish.c, many.c: process context */
+int loop_case_timeouts(struct loop_run *run, struct loop_case *c);
+int loop_case_withdrawn(struct loop_run *run, struct loop_case *c);
+int loop_case_ends(struct loop_run *run, struct loop_case *c);
+int loop_case_gone(struct loop_run *run, struct loop_case *c);
+int loop_case_grabs(struct loop_run *run, struct loop_case *c);
+int loop_case_many(struct loop_run *run, struct loop_case *c);
 
 /* main.c */
 unsigned int loop_stretch(void);

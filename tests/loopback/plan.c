@@ -14,7 +14,7 @@
 
 static const char * const group_name[] = {
 	"send", "write", "read", "srq", "disconnect", "flow", "flags", "args",
-	"errors", "exact", "rmr", "fmr", "service",
+	"errors", "exact", "rmr", "fmr", "service", "connect",
 };
 
 static const u32 plan_size[] = { 0, 1, 17, 4095, 4096, 65536, LOOP_MAX_SIZE };
@@ -339,6 +339,26 @@ static void add_service(struct loop_run *run)
 	}
 }
 
+/* How connections come about, and end. */
+static void add_connect(struct loop_run *run)
+{
+	static const struct {
+		const char *name;
+		loop_case_fn fn;
+	} connect[] = {
+		{ "timeouts", loop_case_timeouts },
+		{ "withdrawn", loop_case_withdrawn },
+		{ "ends", loop_case_ends },
+		{ "gone-peer", loop_case_gone },
+		{ "not-granted", loop_case_grabs },
+		{ "thousand", loop_case_many },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(connect); i++)
+		add(run, 13, connect[i].fn, "connect/%s", connect[i].name)->op = LOOP_SEND;
+}
+
 /**
  * loop_plan - make the list of cases
  * @run: with its arguments
@@ -371,6 +391,7 @@ int loop_plan(struct loop_run *run)
 		add_exact(run);
 		add_remote(run);
 		add_service(run);
+		add_connect(run);
 	}
 	return run->ncases ? 0 : -ENOENT;
 }

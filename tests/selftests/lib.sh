@@ -174,7 +174,7 @@ bug_finders() {
 kdapl_load() {
 	loaded kdapl || kdapl_insmod kdapl stretch="$KDAPL_FACTOR" || return
 	[ ! -e "$KDAPL_DIR/kdapl_loop.ko" ] || loaded kdapl_loop ||
-		kdapl_insmod kdapl_loop
+		kdapl_insmod kdapl_loop stretch="$KDAPL_FACTOR"
 }
 
 # kdapl_unload: both, if loaded. An IA closes within a bounded time, so a

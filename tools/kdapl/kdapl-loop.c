@@ -20,7 +20,7 @@
 
 static const char * const groups[] = {
 	"send", "write", "read", "srq", "disconnect", "flow", "flags", "args", "errors",
-	"exact", "rmr", "fmr", "service", NULL
+	"exact", "rmr", "fmr", "service", "connect", NULL
 };
 
 static const char help[] =
@@ -34,7 +34,7 @@ static const char help[] =
 "                     default: the first that kDAPL lists\n"
 "  --op LIST          only these, by comma: send, write, read, srq (transfers),\n"
 "                     disconnect, flow, flags, args, errors, exact,\n"
-"                     rmr, fmr, service (special)\n"
+"                     rmr, fmr, service, connect (special)\n"
 "  --sizes LIST       transfers of these sizes in bytes, up to " LARGEST_TEXT "\n"
 "  --messages N       N messages of each size\n"
 "  --case LIST        only the cases of these names, see --list\n"
@@ -85,7 +85,7 @@ static void check_list(const char *option, const char *list)
 	while ((item = strsep(&rest, ","))) {
 		if (!strcmp(option, "--op") && !is_group(item))
 			die(EXIT_USAGE,
-			    "--op does not know \"%s\": it takes send, write, read, srq, disconnect, flow, flags, args, errors, exact, rmr, fmr, service",
+			    "--op does not know \"%s\": it takes send, write, read, srq, disconnect, flow, flags, args, errors, exact, rmr, fmr, service, connect",
 			    item);
 		if (!strcmp(option, "--sizes"))
 			parse_number("--sizes", item, LARGEST);

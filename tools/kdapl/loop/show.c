@@ -192,7 +192,7 @@ size_t show_tap(const struct results *res, size_t from, bool last)
 
 		if (!last && !is_finished(r))
 			break;
-		if (!is_passed(r) && !is_skipped(r))
+		if (!is_skipped(r))
 			for (k = 0; k < r->notes; k++)
 				printf("# %s\n", r->note[k]);
 		if (r->clauses[0])

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A thousand EPs of the loopback harness: pairs are made, connected and used
+ * one after the other, and all of them stay; then they are closed one after
+ * the other. What a pair costs may not grow with the number of those that are
+ * there already. Process context, the work item of the run.
+ *
+ * Cost is time here, of the pair in the middle of a hundred: what the machine
+ * does besides makes some pairs slow, not half of them. And it is compared with
+ * the time of a calculation beside it, because a guest whose host has other work
+ * now is slower in everything.
+ */
+#include <linux/ktime.h>
+#include <linux/slab.h>
+#include <linux/sort.h>
+#include <linux/string.h>
+
+#include "kdapl_loop.h"
+
+#define MANY_PAIRS	500
+#define MANY_BRIEF	40
+#define MANY_SAMPLE	100	/* the first and the last so many are compared */
+#define MANY_GROWTH	3	/* times what the first ones cost: too much */
+#define MANY_BYTES	8	/* of a message */
+#define MANY_MS		20000
+#define MANY_YARD	4000	/* steps of the calculation */
+
+/* YARD is the calculation, beside the first three and beside the last */
+enum cost { COST_MAKE, COST_CONNECT, COST_USE, COST_YARD, COST_CLOSE, COST_YARD2, COSTS };
+
+static const char * const cost_name[COSTS] = {
+	[COST_MAKE] = "making", [COST_CONNECT] = "connecting", [COST_USE] = "using",
+	[COST_CLOSE] = "closing",
+};
+
+struct many_pair {
+	DAT_EP_HANDLE ep[2];	/* A, B */
+	u32 us[COSTS];
+};
+
+struct many {
+	struct loop_run *run;
+	struct loop_case *c;
+	DAT_EVD_HANDLE dto, conn;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT context;
+	u64 *mem;		/* for each pair: sent, received */
+	u64 yard;		/* what the calculation came to: nobody asks */
+	u32 npairs;
+	struct many_pair *pair;
+};
+
+static bool good(struct many *m)
+{
+	return !READ_ONCE(m->c->fails) && !READ_ONCE(m->run->abort);
+}
+
+static bool expect_ok(struct many *m, const char *what, DAT_RETURN ret)
+{
+	return loop_expect(m->c, what, ret, DAT_SUCCESS);
+}
+
+static void many_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	struct many *m = data;
+
+	complete(&m->run->kick);
+}
+
+static bool next_event(struct many *m, DAT_EVD_HANDLE evd, const char *what, DAT_EVENT *ev)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(MANY_MS * loop_stretch());
+
+	while (good(m)) {
+		if (dat_evd_dequeue(evd, ev) == DAT_SUCCESS)
+			return true;
+		if (time_after(jiffies, deadline))
+			loop_fail(m->c, "%s: no event", what);
+		wait_for_completion_timeout(&m->run->kick, 1);
+	}
+	return false;
+}
+
+/* One event of each end of the pair, and of no other. */
+static bool both_ends(struct many *m, const struct many_pair *p, DAT_EVENT_NUMBER number)
+{
+	DAT_EP_HANDLE seen = DAT_HANDLE_NULL, ep;
+	DAT_EVENT ev;
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		if (!next_event(m, m->conn, "connection", &ev))
+			return false;
+		ep = ev.event_data.connect_event_data.ep_handle;
+		if (ev.event_number != number || (ep != p->ep[0] && ep != p->ep[1]) ||
+		    ep == seen) {
+			loop_fail(m->c, "connection event %#x, expected %#x, or of another EP",
+				  ev.event_number, number);
+			return false;
+		}
+		seen = ep;
+	}
+	return true;
+}
+
+static DAT_LMR_TRIPLET piece(struct many *m, u32 i)
+{
+	return (DAT_LMR_TRIPLET) {
+		.virtual_address = (uintptr_t)&m->mem[i],
+		.segment_length = MANY_BYTES,
+		.lmr_context = m->context,
+	};
+}
+
+static bool make_pair(struct many *m, struct many_pair *p)
+{
+	DAT_EP_ATTR attr = {
+		.service_type = DAT_SERVICE_TYPE_RC,
+		.max_message_size = MANY_BYTES,
+		.qos = DAT_QOS_BEST_EFFORT,
+		.max_recv_dtos = 1,
+		.max_request_dtos = 1,
+		.max_recv_iov = 1,
+		.max_request_iov = 1,
+		.srq_soft_hw = DAT_HW_DEFAULT,
+	};
+	u32 i;
+
+	for (i = 0; i < 2; i++)
+		if (!expect_ok(m, "dat_ep_create",
+			       dat_ep_create(m->run->ia, m->run->pz, m->dto, m->dto, m->conn,
+					     &attr, &p->ep[i])))
+			return false;
+	return true;
+}
+
+static bool connect_pair(struct many *m, struct many_pair *p)
+{
+	DAT_CR_HANDLE cr;
+
+	if (!expect_ok(m, "dat_ep_connect",
+		       dat_ep_connect(p->ep[0], m->run->attr.ia_address_ptr, m->run->qual,
+				      DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
+				      DAT_CONNECT_DEFAULT_FLAG)))
+		return false;
+	if (loop_wait_cr(m->run, MANY_MS)) {
+		loop_fail(m->c, "no connection request");
+		return false;
+	}
+	cr = m->run->cr;
+	WRITE_ONCE(m->run->cr, NULL);
+	return expect_ok(m, "dat_cr_accept", dat_cr_accept(cr, p->ep[1], 0, NULL)) &&
+	       both_ends(m, p, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/* One message from A to B. */
+static bool use_pair(struct many *m, struct many_pair *p)
+{
+	u32 n = p - m->pair, i;
+	DAT_DTO_COOKIE cookie = { .as_64 = n };
+	DAT_LMR_TRIPLET from = piece(m, 2 * n), to = piece(m, 2 * n + 1);
+	DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	DAT_EVENT ev;
+
+	m->mem[2 * n] = loop_hash(m->run->args.seed, n);
+	m->mem[2 * n + 1] = 0;
+	if (!expect_ok(m, "dat_ep_post_recv", dat_ep_post_recv(p->ep[1], 1, &to, cookie, 0)) ||
+	    !expect_ok(m, "dat_ep_post_send", dat_ep_post_send(p->ep[0], 1, &from, cookie, 0)))
+		return false;
+	m->c->posts += 2;
+	for (i = 0; i < 2; i++) {
+		if (!next_event(m, m->dto, "completion", &ev))
+			return false;
+		dto = &ev.event_data.dto_completion_event_data;
+		if (dto->status != DAT_DTO_SUCCESS || dto->user_cookie.as_64 != n ||
+		    dto->ep_handle != p->ep[dto->operation == DAT_DTO_RECEIVE]) {
+			loop_fail(m->c, "pair %u: status %d, cookie %llu, or another EP", n,
+				  dto->status, dto->user_cookie.as_64);
+			return false;
+		}
+		m->c->completions++;
+	}
+	if (m->mem[2 * n + 1] != m->mem[2 * n]) {
+		loop_fail(m->c, "pair %u: the message is not what was sent", n);
+		return false;
+	}
+	m->c->messages++;
+	m->c->bytes += MANY_BYTES;
+	return true;
+}
+
+static bool close_pair(struct many *m, struct many_pair *p)
+{
+	u32 i;
+
+	if (!expect_ok(m, "dat_ep_disconnect",
+		       dat_ep_disconnect(p->ep[0], DAT_CLOSE_ABRUPT_FLAG)) ||
+	    !both_ends(m, p, DAT_CONNECTION_EVENT_DISCONNECTED))
+		return false;
+	for (i = 0; i < 2; i++) {
+		if (!expect_ok(m, "dat_ep_free", dat_ep_free(p->ep[i])))
+			return false;
+		p->ep[i] = DAT_HANDLE_NULL;
+	}
+	return true;
+}
+
+static bool calculate(struct many *m, struct many_pair *p)
+{
+	u64 x = m->run->args.seed;
+	u32 i;
+
+	for (i = 0; i < MANY_YARD; i++)
+		x = loop_hash(x, i);
+	m->yard = x;
+	return true;
+}
+
+static bool (* const step[COSTS])(struct many *m, struct many_pair *p) = {
+	[COST_MAKE] = make_pair, [COST_CONNECT] = connect_pair, [COST_USE] = use_pair,
+	[COST_CLOSE] = close_pair, [COST_YARD] = calculate, [COST_YARD2] = calculate,
+};
+
+static bool timed(struct many *m, u32 n, enum cost what)
+{
+	s64 begin = ktime_to_us(ktime_get());
+	bool done = step[what](m, &m->pair[n]);
+
+	m->pair[n].us[what] = ktime_to_us(ktime_get()) - begin;
+	return done;
+}
+
+static int compare(const void *a, const void *b)
+{
+	u32 x = *(const u32 *)a, y = *(const u32 *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+/* What the one in the middle of so many pairs took. */
+static u32 middle(struct many *m, u32 from, enum cost what)
+{
+	u32 us[MANY_SAMPLE], i;
+
+	for (i = 0; i < MANY_SAMPLE; i++)
+		us[i] = m->pair[from + i].us[what];
+	sort(us, MANY_SAMPLE, sizeof(*us), compare, NULL);
+	return us[MANY_SAMPLE / 2];
+}
+
+/* With few beside it, and with all of them; they are closed from the first on. */
+static void compare_cost(struct many *m, enum cost what, enum cost yard, u32 *n)
+{
+	u32 last = m->npairs - MANY_SAMPLE;
+	bool closing = what == COST_CLOSE;
+	u32 few = middle(m, closing ? last : 0, what), all = middle(m, closing ? 0 : last, what);
+	u32 few_yard = middle(m, closing ? last : 0, yard);
+	u32 all_yard = middle(m, closing ? 0 : last, yard);
+	struct loop_case *c = m->c;
+
+	*n += scnprintf(c->reason + *n, sizeof(c->reason) - *n, "%s%s %u/%u", *n ? ", " : "us: ",
+			cost_name[what], few, all);
+	if ((u64)all * few_yard > (u64)MANY_GROWTH * few * all_yard)
+		loop_fail(c, "%s: %u us beside few, %u us beside all; a calculation: %u, %u us",
+			  cost_name[what], few, all, few_yard, all_yard);
+}
+
+static void compare_costs(struct many *m)
+{
+	u32 n = 0;
+
+	compare_cost(m, COST_MAKE, COST_YARD, &n);
+	compare_cost(m, COST_CONNECT, COST_YARD, &n);
+	compare_cost(m, COST_USE, COST_YARD, &n);
+	compare_cost(m, COST_CLOSE, COST_YARD2, &n);
+}
+
+static bool make_world(struct many *m)
+{
+	DAT_UPCALL_OBJECT upcall = { .instance_data = m, .upcall_func = many_upcall };
+	size_t size = 2 * m->npairs * sizeof(*m->mem);
+	DAT_REGION_DESCRIPTION region;
+	DAT_RMR_CONTEXT key;
+	DAT_VADDR addr;
+	DAT_VLEN len;
+
+	m->pair = kvcalloc(m->npairs, sizeof(*m->pair), GFP_KERNEL);
+	m->mem = kzalloc(size, GFP_KERNEL);
+	if (!m->pair || !m->mem) {
+		loop_fail(m->c, "no memory");
+		return false;
+	}
+	region.for_va = m->mem;
+	return expect_ok(m, "dat_evd_kcreate",
+			 dat_evd_kcreate(m->run->ia, 1, DAT_UPCALL_NOTIFY, &upcall,
+					 DAT_EVD_DTO_FLAG, &m->dto)) &&
+	       expect_ok(m, "dat_evd_kcreate",
+			 dat_evd_kcreate(m->run->ia, 1, DAT_UPCALL_NOTIFY, &upcall,
+					 DAT_EVD_CONNECTION_FLAG, &m->conn)) &&
+	       expect_ok(m, "dat_lmr_kcreate",
+			 dat_lmr_kcreate(m->run->ia, DAT_MEM_TYPE_VIRTUAL, region, size,
+					 m->run->pz, DAT_MEM_PRIV_LOCAL_READ_FLAG |
+					 DAT_MEM_PRIV_LOCAL_WRITE_FLAG, DAT_VA_TYPE_VA,
+					 DAT_MEM_OPTIMIZE_DONT_CARE, &m->lmr, &m->context, &key,
+					 &len, &addr));
+}
+
+static void end_world(struct many *m)
+{
+	u32 i;
+
+	for (i = 0; m->pair && i < 2 * m->npairs; i++)
+		if (m->pair[i / 2].ep[i % 2])
+			expect_ok(m, "dat_ep_free", dat_ep_free(m->pair[i / 2].ep[i % 2]));
+	if (m->lmr)
+		expect_ok(m, "dat_lmr_free", dat_lmr_free(m->lmr));
+	if (m->dto)
+		expect_ok(m, "dat_evd_free", dat_evd_free(m->dto));
+	if (m->conn)
+		expect_ok(m, "dat_evd_free", dat_evd_free(m->conn));
+	kvfree(m->pair);
+	kfree(m->mem);
+}
+
+/**
+ * loop_case_many - a thousand EPs, connected, used and closed
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_many(struct loop_run *run, struct loop_case *c)
+{
+	struct many m = { .run = run, .c = c };
+	enum cost what;
+	bool go_on;
+	u32 i;
+
+	m.npairs = run->args.brief ? MANY_BRIEF : MANY_PAIRS;
+	c->count = m.npairs;
+	loop_clauses(c, "C-18 C-15 C-41 C-47");
+	reinit_completion(&run->kick);
+	go_on = make_world(&m);
+	for (i = 0; go_on && i < m.npairs; i++)
+		for (what = COST_MAKE; go_on && what < COST_CLOSE; what++)
+			go_on = timed(&m, i, what);
+	for (i = 0; go_on && i < m.npairs; i++)
+		go_on = timed(&m, i, COST_YARD2) && timed(&m, i, COST_CLOSE);
+	if (go_on && m.npairs >= 2 * MANY_SAMPLE)
+		compare_costs(&m);
+	end_world(&m);
+	return READ_ONCE(run->abort) ? -EINTR : 0;
+}

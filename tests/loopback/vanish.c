@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Scripts of the loopback harness with a peer that is no Consumer (bare.h):
+ * it goes without a word, or takes what it was not given. Process context.
+ */
+#include <linux/ktime.h>
+#include <linux/string.h>
+
+#include "bare.h"
+#include "duo.h"
+
+#define ACK		14	/* the device makes at least 16 of it: 0.3 s, seven times */
+#define ABRUPT_MS	1000	/* an abrupt disconnect may take so long (C-56) */
+#define IDLE_MS		2500	/* longer than the device would try */
+#define SENDS		4
+
+/* The peer, connected to B */
+static struct bare *meet(struct duo *d)
+{
+	struct bare *peer = bare_make(d->run, d->c);
+	DAT_CR_HANDLE cr;
+
+	if (!peer)
+		return NULL;
+	cr = bare_call(peer, ACK) ? duo_called(d) : DAT_HANDLE_NULL;
+	if (cr && loop_expect(d->c, "dat_cr_accept", dat_cr_accept(cr, d->b[0].ep, 0, NULL),
+			      DAT_SUCCESS) && bare_finish(peer)) {
+		duo_conn(&d->b[0], DAT_CONNECTION_EVENT_ESTABLISHED);
+		if (duo_ok(d))
+			return peer;
+	}
+	bare_end(peer);
+	return NULL;
+}
+
+/* ---- gone without a word ------------------------------------------------------ */
+
+/* Who has nothing outstanding does not notice; who posts does (C-61). */
+static void idle_then_post(struct duo *d, bool graceful)
+{
+	struct bare *peer = meet(d);
+	struct duo_end *b = &d->b[0];
+	u64 i;
+
+	if (!peer)
+		return;
+	duo_recv1(b, 0, 16, 1, 0);
+	bare_vanish(peer);
+	duo_rest(d, IDLE_MS);
+	duo_expect_quiet(d, "a peer that is gone, unnoticed");
+	duo_expect_state(b, DAT_EP_STATE_CONNECTED);
+	for (i = 2; i < 2 + SENDS; i++)
+		duo_send1(b, 0, 16, i, 0);
+	if (graceful)
+		loop_expect(d->c, "dat_ep_disconnect",
+			    dat_ep_disconnect(b->ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	duo_dto(b, DAT_DTO_SEND, 2, DAT_DTO_ERR_TRANSPORT, 0, DUO_TOLD);
+	for (i = 3; i < 2 + SENDS; i++)
+		duo_dto(b, DAT_DTO_SEND, i, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
+	duo_ended(b, true);
+	duo_dto(b, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
+	duo_rest(d, 50);
+	duo_expect_quiet(d, "a peer that is gone");
+	bare_end(peer);
+	loop_expect(d->c, "dat_ep_reset", dat_ep_reset(b->ep), DAT_SUCCESS);
+}
+
+/* Its end is not waited for (C-56). */
+static s64 leave_nobody(struct duo *d)
+{
+	struct bare *peer = meet(d);
+	struct duo_end *b = &d->b[0];
+	s64 begin, took = 0;
+	u64 i;
+
+	if (!peer)
+		return 0;
+	duo_recv1(b, 0, 16, 1, 0);
+	bare_vanish(peer);
+	for (i = 2; i < 2 + SENDS; i++)
+		duo_send1(b, 0, 16, i, 0);
+	begin = ktime_to_ms(ktime_get());
+	loop_expect(d->c, "dat_ep_disconnect", dat_ep_disconnect(b->ep, DAT_CLOSE_ABRUPT_FLAG),
+		    DAT_SUCCESS);
+	duo_conn(b, DAT_CONNECTION_EVENT_DISCONNECTED);
+	took = ktime_to_ms(ktime_get()) - begin;
+	if (took > ABRUPT_MS * loop_stretch())
+		loop_fail(d->c, "DISCONNECTED %lld ms after an abrupt disconnect", took);
+	duo_expect_state(b, DAT_EP_STATE_DISCONNECTED);
+	for (i = 2; i < 2 + SENDS; i++)
+		duo_dto(b, DAT_DTO_SEND, i, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
+	duo_dto(b, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
+	duo_rest(d, 50);
+	duo_expect_quiet(d, "an abrupt disconnect from nobody");
+	bare_end(peer);
+	loop_expect(d->c, "dat_ep_reset", dat_ep_reset(b->ep), DAT_SUCCESS);
+	return took;
+}
+
+/**
+ * loop_case_gone - peers that go without a word
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_gone(struct loop_run *run, struct loop_case *c)
+{
+	struct duo_cfg cfg = {};
+	struct duo *d;
+	s64 took;
+
+	loop_clauses(c, "C-24 C-30 C-41 C-56 C-61 G-31");
+	d = duo_make(run, c, &cfg);
+	if (!d)
+		return -EIO;
+	took = leave_nobody(d);
+	if (duo_ok(d))
+		idle_then_post(d, false);
+	if (duo_ok(d) && !run->args.brief)
+		idle_then_post(d, true);
+	scnprintf(c->reason, sizeof(c->reason), "abrupt disconnect from nobody: %lld ms", took);
+	duo_end(d);
+	return 0;
+}
+
+/* ---- more than was granted (C-52) --------------------------------------------- */
+
+struct grab {
+	const char *name;
+	enum ib_wr_opcode op;
+	bool no_reads;		/* B's EP lets nobody read */
+	bool granted;
+};
+
+static const struct grab grabs[] = {
+	{ "a write", IB_WR_RDMA_WRITE, false, true },
+	{ "a write where nobody may read", IB_WR_RDMA_WRITE, true, true },
+	{ "a read", IB_WR_RDMA_READ, false, true },
+	{ "a read where nobody may", IB_WR_RDMA_READ, true, false },
+	{ "fetch and add", IB_WR_ATOMIC_FETCH_AND_ADD, false, false },
+	{ "compare and swap", IB_WR_ATOMIC_CMP_AND_SWP, false, false },
+};
+
+#define GRAB_AT		1024
+#define GRAB_LEN	8
+
+static void expect_grabbed(struct duo *d, struct bare *peer, const struct grab *g)
+{
+	struct duo_end *b = &d->b[0];
+	bool changed = memchr_inv(peer->mem, 0x11, BARE_MEM);
+
+	duo_expect_free(b, g->name, 0, GRAB_AT);
+	duo_expect_free(b, g->name, GRAB_AT + GRAB_LEN, DUO_MEM - GRAB_AT - GRAB_LEN);
+	if (g->granted && g->op == IB_WR_RDMA_WRITE) {
+		if (memchr_inv(b->mem + GRAB_AT, 0x11, GRAB_LEN))
+			loop_fail(d->c, "%s: it did not arrive", g->name);
+		return;
+	}
+	duo_expect_free(b, g->name, GRAB_AT, GRAB_LEN);
+	if (changed != g->granted)
+		loop_fail(d->c, "%s: the peer's memory has %schanged", g->name,
+			  changed ? "" : "not ");
+}
+
+static void try_grab(struct duo *d, const struct grab *g)
+{
+	struct duo_end *b = &d->b[0];
+	enum ib_wc_status status;
+	struct bare *peer;
+
+	duo_recv1(b, 0, 16, 1, 0);
+	peer = meet(d);
+	if (!peer)
+		return;
+	memset(peer->mem, 0x11, BARE_MEM);
+	/* The region has every privilege: it is the EP that grants */
+	status = bare_rdma(peer, g->op, (uintptr_t)b->mem + GRAB_AT, b->key, GRAB_LEN);
+	if (g->granted ? status != IB_WC_SUCCESS : status == IB_WC_SUCCESS)
+		loop_fail(d->c, "%s: status %d", g->name, status);
+	expect_grabbed(d, peer, g);
+	if (g->granted)
+		duo_expect_state(b, DAT_EP_STATE_CONNECTED);
+	else
+		duo_ended(b, false);
+	bare_end(peer);
+}
+
+/**
+ * loop_case_grabs - a peer that takes what it was not given
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_grabs(struct loop_run *run, struct loop_case *c)
+{
+	u32 i;
+
+	loop_clauses(c, "C-52 C-15");
+	for (i = 0; i < ARRAY_SIZE(grabs) && !c->fails; i++) {
+		struct duo_cfg cfg = { .no_reads_in = grabs[i].no_reads };
+		struct duo *d = duo_make(run, c, &cfg);
+
+		if (!d)
+			return -EIO;
+		try_grab(d, &grabs[i]);
+		duo_end(d);
+	}
+	return 0;
+}
