@@ -207,6 +207,36 @@ kdapl_leaked_nothing() {
 	! grep -E '(kdapl|sweep|ledger|actor)' <<<"$found" || { head -n 60 <<<"$found"; return 1; }
 }
 
+# act COMMAND...: lead kdapl_actor, print what it says
+act() {
+	echo "$*" >"$DEBUGFS/kdapl_actor/do" && cat "$DEBUGFS/kdapl_actor/said"
+}
+
+# acts COMMAND...: the call succeeds
+acts() { [ "$(act "$@")" = DAT_SUCCESS ]; }
+
+# acts_not RETURN COMMAND...: the call is refused with it
+acts_not() {
+	local want=$1 got
+
+	shift
+	got=$(act "$@")
+	[ "$got" = "$want" ] || { echo "$got"; return 1; }
+}
+
+# saw EVENT: exactly one such event, "A BROKEN", has come by now
+saw() { [ "$(act events | grep -cx "$*")" = 1 ]; }
+
+# state A=STATE...: some words of what "act state" says
+state() {
+	local word now
+
+	now=$(act state)
+	for word in "$@"; do
+		[[ " $now " == *" $word "* ]] || { echo "$now"; return 1; }
+	done
+}
+
 # kdapl_events 0|1: switch all tracepoints of kdapl. On one CPU: a second
 # emulated one (QEMU 7.2, TCG) can stay at the breakpoint of the kernel's code
 # patching for ever, interrupts off, seen once in __schedule() on 6.1.

@@ -1,0 +1,440 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A Consumer that a script leads by the hand, for tests in which the network
+ * changes between two calls.
+ *
+ * One command is written to debugfs kdapl_actor/do, and kdapl_actor/said then
+ * tells how it went: the name of what the call returned, or what it found. One
+ * IA, and three EPs: A and B, which "pair" connects to each other, and C, whose
+ * attempts nobody answers.
+ *
+ *   open NAME       the IA; its EVDs, zone, memory and EPs
+ *   listen          the service point
+ *   pair            A to B, until both are connected
+ *   dial [ADDRESS]  C to the service point, or to an IPv4 address
+ *   send EP         one message of 16 bytes
+ *   recv EP
+ *   reset EP
+ *   state           "A=CONNECTED B=CONNECTED C=UNCONNECTED"
+ *   events          all events so far, one on a line: "A BROKEN", "B send 12"
+ *   close           the IA, with all that is left
+ *
+ * Public API only. Process context, one command at a time.
+ */
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/inet.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <linux/uaccess.h>
+#include <dat/kdat.h>
+
+#define QUAL		7472
+#define DEPTH		4
+#define BUFFER		64
+#define MESSAGE		16
+#define SAID		4096
+#define LINE		80
+#define WAIT_MS		10000
+
+static unsigned int stretch = 1;
+module_param(stretch, uint, 0444);
+MODULE_PARM_DESC(stretch, "Multiplies time-outs, for emulated machines (default 1)");
+
+enum { A, B, C, EPS };
+
+static struct {
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT context;
+	DAT_EVD_HANDLE async, dto, conn, cr;
+	DAT_PSP_HANDLE psp;
+	DAT_EP_HANDLE ep[EPS];
+	DAT_CR_HANDLE request;
+	u8 *buffer;
+	char said[SAID];
+	char seen[SAID];	/* events, one on a line */
+	size_t at;
+} actor;
+
+static DEFINE_MUTEX(actor_mutex);
+static struct dentry *dir;
+
+static void say(DAT_RETURN ret)
+{
+	const char *major = "?", *minor = "";
+
+	dat_strerror(ret, &major, &minor);
+	scnprintf(actor.said, SAID, "%s\n", major);
+}
+
+/* ---- events ---------------------------------------------------------------- */
+
+static char name_of(DAT_EP_HANDLE ep)
+{
+	unsigned int i;
+
+	for (i = 0; i < EPS; i++)
+		if (actor.ep[i] == ep)
+			return 'A' + i;
+	return '?';
+}
+
+static const char *conn_name(DAT_EVENT_NUMBER number)
+{
+	switch (number) {
+	case DAT_CONNECTION_EVENT_ESTABLISHED:
+		return "ESTABLISHED";
+	case DAT_CONNECTION_EVENT_PEER_REJECTED:
+		return "PEER_REJECTED";
+	case DAT_CONNECTION_EVENT_NON_PEER_REJECTED:
+		return "NON_PEER_REJECTED";
+	case DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR:
+		return "ACCEPT_COMPLETION_ERROR";
+	case DAT_CONNECTION_EVENT_DISCONNECTED:
+		return "DISCONNECTED";
+	case DAT_CONNECTION_EVENT_BROKEN:
+		return "BROKEN";
+	case DAT_CONNECTION_EVENT_TIMED_OUT:
+		return "TIMED_OUT";
+	case DAT_CONNECTION_EVENT_UNREACHABLE:
+		return "UNREACHABLE";
+	default:
+		return "?";
+	}
+}
+
+static __printf(1, 2) void see(const char *fmt, ...)
+{
+	va_list args;
+
+	va_start(args, fmt);
+	actor.at += vscnprintf(actor.seen + actor.at, SAID - actor.at, fmt, args);
+	va_end(args);
+}
+
+/* Takes all that is there; a request is kept for "pair" */
+static void take_events(void)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	DAT_EVENT ev;
+
+	while (dat_evd_dequeue(actor.conn, &ev) == DAT_SUCCESS)
+		see("%c %s\n", name_of(ev.event_data.connect_event_data.ep_handle),
+		    conn_name(ev.event_number));
+	while (dat_evd_dequeue(actor.dto, &ev) == DAT_SUCCESS) {
+		dto = &ev.event_data.dto_completion_event_data;
+		see("%c %s %d\n", name_of(dto->ep_handle),
+		    dto->operation == DAT_DTO_RECEIVE ? "recv" : "send", dto->status);
+	}
+	while (dat_evd_dequeue(actor.async, &ev) == DAT_SUCCESS)
+		see("IA %s\n", ev.event_number == DAT_ASYNC_ERROR_IA_CATASTROPHIC ?
+		    "CATASTROPHIC" : "?");
+	while (dat_evd_dequeue(actor.cr, &ev) == DAT_SUCCESS)
+		actor.request = ev.event_data.cr_arrival_event_data.cr_handle;
+}
+
+static DAT_EP_STATE state_of(unsigned int i)
+{
+	DAT_EP_STATE state = DAT_EP_STATE_UNCONNECTED;
+
+	dat_ep_get_status(actor.ep[i], &state, NULL, NULL);
+	return state;
+}
+
+static const char *state_name(DAT_EP_STATE state)
+{
+	switch (state) {
+	case DAT_EP_STATE_UNCONNECTED:
+		return "UNCONNECTED";
+	case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
+		return "ACTIVE_CONNECTION_PENDING";
+	case DAT_EP_STATE_COMPLETION_PENDING:
+		return "COMPLETION_PENDING";
+	case DAT_EP_STATE_CONNECTED:
+		return "CONNECTED";
+	case DAT_EP_STATE_DISCONNECT_PENDING:
+		return "DISCONNECT_PENDING";
+	case DAT_EP_STATE_DISCONNECTED:
+		return "DISCONNECTED";
+	default:
+		return "?";
+	}
+}
+
+static bool wait_until(bool (*cond)(void))
+{
+	unsigned long end = jiffies + msecs_to_jiffies(WAIT_MS * stretch);
+
+	for (;;) {
+		take_events();
+		if (cond())
+			return true;
+		if (time_after(jiffies, end))
+			return false;
+		usleep_range(1000, 2000);
+	}
+}
+
+/* ---- commands ---------------------------------------------------------------- */
+
+static DAT_RETURN make_evd(DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
+{
+	return dat_evd_kcreate(actor.ia, 8, DAT_UPCALL_DISABLE, NULL, flags, evd);
+}
+
+static DAT_RETURN make_objects(void)
+{
+	DAT_REGION_DESCRIPTION region = { .for_va = actor.buffer };
+	DAT_EP_ATTR attr = {
+		.max_message_size = BUFFER,
+		.max_recv_dtos = DEPTH,
+		.max_request_dtos = DEPTH,
+		.max_recv_iov = 1,
+		.max_request_iov = 1,
+	};
+	DAT_RMR_CONTEXT key;
+	DAT_VLEN length;
+	DAT_VADDR addr;
+	DAT_RETURN ret;
+	unsigned int i;
+
+	ret = dat_pz_create(actor.ia, &actor.pz);
+	ret = ret ?: make_evd(DAT_EVD_DTO_FLAG, &actor.dto);
+	ret = ret ?: make_evd(DAT_EVD_CONNECTION_FLAG, &actor.conn);
+	ret = ret ?: make_evd(DAT_EVD_CR_FLAG, &actor.cr);
+	ret = ret ?: dat_lmr_kcreate(actor.ia, DAT_MEM_TYPE_VIRTUAL, region, BUFFER, actor.pz,
+				     DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
+				     DAT_MEM_OPTIMIZE_DONT_CARE, &actor.lmr, &actor.context, &key,
+				     &length, &addr);
+	for (i = 0; i < EPS; i++)
+		ret = ret ?: dat_ep_create(actor.ia, actor.pz, actor.dto, actor.dto, actor.conn,
+					   &attr, &actor.ep[i]);
+	return ret;
+}
+
+static void close_ia(void)
+{
+	if (actor.ia == DAT_HANDLE_NULL)
+		return;
+	say(dat_ia_close(actor.ia, DAT_CLOSE_ABRUPT_FLAG));
+	actor.ia = DAT_HANDLE_NULL;
+	actor.psp = DAT_HANDLE_NULL;
+	actor.request = DAT_HANDLE_NULL;
+	memset(actor.ep, 0, sizeof(actor.ep));
+	actor.at = 0;
+	actor.seen[0] = 0;
+}
+
+static void open_ia(char *name)
+{
+	DAT_RETURN ret;
+
+	actor.async = DAT_HANDLE_NULL;
+	ret = dat_ia_open(name, 8, &actor.async, &actor.ia);
+	if (ret != DAT_SUCCESS) {
+		actor.ia = DAT_HANDLE_NULL;
+	} else {
+		ret = make_objects();
+		if (ret != DAT_SUCCESS)
+			close_ia();
+	}
+	say(ret);
+}
+
+static void listen(char *unused)
+{
+	say(dat_psp_create(actor.ia, QUAL, actor.cr, DAT_PSP_CONSUMER_FLAG, &actor.psp));
+}
+
+static DAT_RETURN call(unsigned int i, DAT_IA_ADDRESS_PTR to)
+{
+	return dat_ep_connect(actor.ep[i], to, QUAL, DAT_TIMEOUT_INFINITE, 0, NULL,
+			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
+static DAT_IA_ADDRESS_PTR own_address(void)
+{
+	static DAT_IA_ATTR attr;
+
+	if (dat_ia_query(actor.ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, 0, NULL))
+		return NULL;
+	return attr.ia_address_ptr;
+}
+
+static bool requested(void)
+{
+	return actor.request != DAT_HANDLE_NULL;
+}
+
+static bool paired(void)
+{
+	return state_of(A) == DAT_EP_STATE_CONNECTED && state_of(B) == DAT_EP_STATE_CONNECTED;
+}
+
+static void pair(char *unused)
+{
+	DAT_RETURN ret;
+
+	actor.request = DAT_HANDLE_NULL;
+	ret = call(A, own_address());
+	if (ret == DAT_SUCCESS && !wait_until(requested))
+		ret = DAT_ERROR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
+	ret = ret ?: dat_cr_accept(actor.request, actor.ep[B], 0, NULL);
+	if (ret == DAT_SUCCESS && !wait_until(paired))
+		ret = DAT_ERROR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
+	say(ret);
+}
+
+static void dial(char *address)
+{
+	struct sockaddr_in to = { .sin_family = AF_INET };
+
+	if (!address)
+		say(call(C, own_address()));
+	else if (in4_pton(address, -1, (u8 *)&to.sin_addr, -1, NULL))
+		say(call(C, (struct sockaddr *)&to));
+	else
+		scnprintf(actor.said, SAID, "no address\n");
+}
+
+static int ep_named(const char *name)
+{
+	return name && *name >= 'A' && *name < 'A' + EPS ? *name - 'A' : A;
+}
+
+static void post(int i, bool recv)
+{
+	DAT_DTO_COOKIE cookie = {};
+	DAT_LMR_TRIPLET seg = {
+		.virtual_address = (unsigned long)actor.buffer + (recv ? MESSAGE : 0),
+		.segment_length = MESSAGE,
+		.lmr_context = actor.context,
+	};
+
+	say(recv ? dat_ep_post_recv(actor.ep[i], 1, &seg, cookie, 0) :
+	    dat_ep_post_send(actor.ep[i], 1, &seg, cookie, 0));
+}
+
+static void send_one(char *name)
+{
+	post(ep_named(name), false);
+}
+
+static void recv_one(char *name)
+{
+	post(ep_named(name), true);
+}
+
+static void reset(char *name)
+{
+	say(dat_ep_reset(actor.ep[ep_named(name)]));
+}
+
+static void tell_state(char *unused)
+{
+	scnprintf(actor.said, SAID, "A=%s B=%s C=%s\n", state_name(state_of(A)),
+		  state_name(state_of(B)), state_name(state_of(C)));
+}
+
+static void tell_events(char *unused)
+{
+	take_events();
+	scnprintf(actor.said, SAID, "%.*s", (int)actor.at, actor.seen);
+}
+
+static void close_all(char *unused)
+{
+	close_ia();
+}
+
+static const struct {
+	const char *name;
+	void (*run)(char *word);
+	bool closed;		/* while no IA is open */
+} command[] = {
+	{ "open", open_ia, true },
+	{ "listen", listen },
+	{ "pair", pair },
+	{ "dial", dial },
+	{ "send", send_one },
+	{ "recv", recv_one },
+	{ "reset", reset },
+	{ "state", tell_state },
+	{ "events", tell_events },
+	{ "close", close_all },
+};
+
+static int run(char *line)
+{
+	char *word = strsep(&line, " ");
+	bool closed = actor.ia == DAT_HANDLE_NULL;
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(command); i++) {
+		if (strcmp(command[i].name, word))
+			continue;
+		if (command[i].closed != closed)
+			return -EBUSY;
+		command[i].run(line);
+		return 0;
+	}
+	return -EINVAL;
+}
+
+static ssize_t do_write(struct file *file, const char __user *buf, size_t len, loff_t *pos)
+{
+	char *line;
+	int err;
+
+	if (len >= LINE)
+		return -EINVAL;
+	line = memdup_user_nul(buf, len);
+	if (IS_ERR(line))
+		return PTR_ERR(line);
+	mutex_lock(&actor_mutex);
+	err = run(strim(line));
+	mutex_unlock(&actor_mutex);
+	kfree(line);
+	return err ?: len;
+}
+
+static const struct file_operations do_fops = {
+	.owner = THIS_MODULE,
+	.write = do_write,
+};
+
+static int said_show(struct seq_file *m, void *unused)
+{
+	mutex_lock(&actor_mutex);
+	seq_puts(m, actor.said);
+	mutex_unlock(&actor_mutex);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(said);
+
+static int __init actor_init(void)
+{
+	actor.buffer = kzalloc(BUFFER, GFP_KERNEL);
+	if (!actor.buffer)
+		return -ENOMEM;
+	dir = debugfs_create_dir("kdapl_actor", NULL);
+	debugfs_create_file("do", 0200, dir, NULL, &do_fops);
+	debugfs_create_file("said", 0400, dir, NULL, &said_fops);
+	return 0;
+}
+
+static void __exit actor_exit(void)
+{
+	debugfs_remove(dir);
+	close_ia();
+	kfree(actor.buffer);
+}
+
+module_init(actor_init);
+module_exit(actor_exit);
+MODULE_DESCRIPTION("kDAPL actor");
+MODULE_LICENSE("GPL");
