@@ -232,17 +232,17 @@ static void C_47_a_short_EVD_loses_nothing(struct kunit *test)
 
 /* ---- addresses that go (C-62) ------------------------------------------------ */
 
-/* The core passes on what has changed, and asks the device what that is */
+/* What the core says to its clients when an entry of a RoCE port's table has gone */
 static void gid_change(void)
 {
+	struct ib_event_handler *handler = &env->ia->dev->handler;
 	struct ib_event event = {
 		.device = &env->fake->ibdev,
 		.event = IB_EVENT_GID_CHANGE,
 		.element.port_num = 1,
 	};
 
-	env->fake->ibdev.node_guid ^= cpu_to_be64(1);
-	ib_dispatch_event(&event);
+	handler->handler(handler, &event);
 }
 
 /* Both kinds of attempt, and a connection */
