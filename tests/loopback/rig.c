@@ -110,6 +110,8 @@ static int make_ep(struct loop_rig *rig, struct loop_side *s, bool passive)
 	struct loop_run *run = rig->run;
 	bool shared = passive && rig->srq;
 	u32 segs = rig->cfg.segs;
+	/* An RDMA write may have more than a message */
+	u32 plain = min_t(u32, segs, run->attr.max_iov_segments_per_dto);
 	DAT_EP_ATTR attr = {
 		.service_type = DAT_SERVICE_TYPE_RC,
 		.max_message_size = LOOP_MAX_SIZE,
@@ -119,8 +121,8 @@ static int make_ep(struct loop_rig *rig, struct loop_side *s, bool passive)
 		.request_completion_flags = rig->cfg.req_flags[passive],
 		.max_recv_dtos = rig->cfg.depth,
 		.max_request_dtos = rig->cfg.depth,
-		.max_recv_iov = segs,
-		.max_request_iov = segs,
+		.max_recv_iov = plain,
+		.max_request_iov = plain,
 		.max_rdma_read_in = 4,
 		.max_rdma_read_out = 4,
 		.srq_soft_hw = DAT_HW_DEFAULT,
