@@ -78,7 +78,7 @@ rounds() {
 }
 
 
-tap_plan 17
+tap_plan 16
 rxe_setup 0
 kdapl_unload
 load_kdapl
@@ -97,8 +97,8 @@ tap_clauses C-31 C-57 C-58
 tap_check "rdma link delete, $((2 * factor)) rounds" rounds $((2 * factor)) removal_round take_link
 tap_clauses C-31 C-57 C-58
 tap_check "the net device is deleted, $factor rounds" rounds "$factor" removal_round take_netdev
-tap_clauses C-57
-tap_check "removals began inside an upcall" test -s "$caught"
+# Not a test: what the kernel does before it comes to us is its own affair
+tap_diag "$(grep -c . "$caught") removals began inside an upcall"
 for how in after during without; do
 	tap_clauses C-57
 	tap_check "unloading, removal: $how, $factor rounds" rounds "$factor" unload_round "$how"
