@@ -35,6 +35,7 @@
  * struct kdapl_addr_search - look for an IP address among those of a port
  * @netdev: name of the only net device that counts; NULL: any
  * @want:   the only address that counts; NULL: any but link-local ones
+ * @scope:  of a link-local one: index of the only net device that counts; 0: any
  * @home:   the only namespace that counts; NULL: any
  * @ibdev:  whose port it is
  * @rank:   of the best one found so far; 0 none
@@ -44,6 +45,7 @@
 struct kdapl_addr_search {
 	const char *netdev;
 	const struct in6_addr *want;
+	int scope;
 	const struct net *home;
 	struct ib_device *ibdev;
 	int rank;
@@ -58,6 +60,17 @@ static void kdapl_addr_to_gid(const struct sockaddr_storage *addr, struct in6_ad
 		ipv6_addr_set_v4mapped(((struct sockaddr_in *)addr)->sin_addr.s_addr, gid);
 	else
 		*gid = ((struct sockaddr_in6 *)addr)->sin6_addr;
+}
+
+/* A link-local address may be that of several net devices on a port: which is meant */
+static int kdapl_addr_scope(const struct sockaddr_storage *addr)
+{
+	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
+
+	if (addr->ss_family != AF_INET6 ||
+	    !(ipv6_addr_type(&sin6->sin6_addr) & IPV6_ADDR_LINKLOCAL))
+		return 0;
+	return sin6->sin6_scope_id;
 }
 
 static void kdapl_addr_from_gid(struct sockaddr_storage *addr, const struct in6_addr *gid,
@@ -84,6 +97,8 @@ static bool kdapl_addr_fits(const struct kdapl_addr_search *s, const struct net_
 	if (s->home && !net_eq(dev_net(ndev), s->home))
 		return false;
 	if (s->netdev && strcmp(s->netdev, ndev->name))
+		return false;
+	if (s->scope && s->scope != ndev->ifindex)
 		return false;
 	if (s->want)
 		return ipv6_addr_equal(s->want, addr);
@@ -215,7 +230,9 @@ static bool kdapl_addr_search(struct kdapl_addr_search *s, struct ib_device *ibd
  * @ibdev:  device, alive
  * @port:   its port
  * @netdev: name of the net device that must have it; NULL: any
- * @want:   the address, if one is meant; NULL: the best
+ * @home:   namespace of that one; NULL: any
+ * @want:   the address, if one is meant, link-local with its scope or without;
+ *          NULL: the best
  * @addr:   takes it
  * @net:    takes its namespace, which put_net() gives back; NULL: not wanted
  *
@@ -226,15 +243,16 @@ static bool kdapl_addr_search(struct kdapl_addr_search *s, struct ib_device *ibd
  * Return: true if there is one.
  */
 bool kdapl_addr_find(struct ib_device *ibdev, u32 port, const char *netdev,
-		     const struct sockaddr_storage *want, struct sockaddr_storage *addr,
-		     struct net **net)
+		     const struct net *home, const struct sockaddr_storage *want,
+		     struct sockaddr_storage *addr, struct net **net)
 {
-	struct kdapl_addr_search s = { .netdev = netdev };
+	struct kdapl_addr_search s = { .netdev = netdev, .home = home };
 	struct in6_addr gid;
 
 	if (want) {
 		kdapl_addr_to_gid(want, &gid);
 		s.want = &gid;
+		s.scope = kdapl_addr_scope(want);
 	}
 	if (!kdapl_addr_search(&s, ibdev, port))
 		return false;
@@ -260,7 +278,7 @@ bool kdapl_addr_find(struct ib_device *ibdev, u32 port, const char *netdev,
 bool kdapl_addr_stands(struct ib_device *ibdev, u32 port, const struct sockaddr_storage *addr,
 		       const struct net *net)
 {
-	struct kdapl_addr_search s = { .home = net };
+	struct kdapl_addr_search s = { .home = net, .scope = kdapl_addr_scope(addr) };
 	struct in6_addr want;
 
 	kdapl_addr_to_gid(addr, &want);
@@ -320,6 +338,29 @@ const struct ib_gid_attr *kdapl_addr_gid(struct ib_device *ibdev, u32 port,
 			return attr;
 	}
 	return ERR_PTR(-ENOENT);
+}
+
+/**
+ * kdapl_addr_unbound - has the address of an id gone since it was bound?
+ * @id: the id
+ *
+ * On a RoCE port an id, and with it the path of its QP, stands on an entry of
+ * the GID table. When the address goes that entry does, for good: the address
+ * gets another one when it comes back. An InfiniBand port has no such entries.
+ *
+ * Context: any, while the id is kept.
+ */
+bool kdapl_addr_unbound(const struct rdma_cm_id *id)
+{
+	const struct ib_gid_attr *attr = id->route.addr.dev_addr.sgid_attr;
+	bool gone;
+
+	if (!attr || !rdma_protocol_roce(attr->device, attr->port_num))
+		return false;
+	rcu_read_lock();
+	gone = IS_ERR(rdma_read_gid_attr_ndev_rcu(attr));
+	rcu_read_unlock();
+	return gone;
 }
 
 /* ---- IPoIB: the kernel's own news ---------------------------------------- */

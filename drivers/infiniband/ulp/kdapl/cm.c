@@ -355,7 +355,7 @@ void kdapl_cm_reset(struct kdapl_ep *ep)
  */
 void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote)
 {
-	int ret = kdapl_cm_route(ep->obj.ia, remote);
+	int ret = kdapl_cm_route(ep->obj.ia, ep->cm_id, remote);
 
 	if (!ret)
 		ret = rdma_resolve_addr(ep->cm_id, NULL, (const struct sockaddr *)remote,
@@ -562,6 +562,8 @@ static void kdapl_cm_work(struct work_struct *work)
 	mutex_lock(&ep->mutex);
 	if (!ep->dying && !ep->shell) {
 		todo = xchg(&ep->todo, 0);
+		if ((todo & BIT(KDAPL_TODO_ADDRESS)) && ep->cm_id && kdapl_addr_unbound(ep->cm_id))
+			todo |= BIT(KDAPL_TODO_BREAK);
 		if (kdapl_cm_pending(READ_ONCE(ep->state)))
 			kdapl_cm_step_pending(ep, todo);
 		if (kdapl_cm_connected(READ_ONCE(ep->state)))

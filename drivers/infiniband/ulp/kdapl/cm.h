@@ -38,7 +38,8 @@ void kdapl_cm_reset(struct kdapl_ep *ep);
 /* ---- connect.c --------------------------------------------------------- */
 
 /* Is there a route? 0, -ENETUNREACH and the like */
-int kdapl_cm_route(const struct kdapl_ia *ia, const struct sockaddr_storage *remote);
+int kdapl_cm_route(const struct kdapl_ia *ia, const struct rdma_cm_id *id,
+		   const struct sockaddr_storage *remote);
 /* A new id on the IA's address, device and port; or ERR_PTR */
 struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
 				 rdma_cm_event_handler handler, void *context, u16 port);
@@ -66,6 +67,7 @@ DAT_RETURN kdapl_cm_address(struct net *net, const struct sockaddr *in,
  * @id:      child id; by xchg(), who gets it answers. NULL on a shell
  * @next:    handoff: the CR that goes on with the request; @work's
  * @param:   what the request offered
+ * @counted: it has a place on the EVD of @sp, see kdapl_evd.ncr
  * @withdrawn: the CM has said that the peer gave up
  * @work:    announces it, hands it over to @next, or with @ref 0 puts it back
  *           into the backlog
@@ -87,6 +89,7 @@ struct kdapl_cr {
 	u16 remote_port;
 	u8 private_data[KDAPL_REQUEST_PRIVATE];
 	u8 private_len;
+	bool counted;
 	bool withdrawn;
 	struct work_struct work;
 };
@@ -129,7 +132,7 @@ struct kdapl_sp *kdapl_sp_create(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT
 				 DAT_EP_HANDLE ep);
 struct kdapl_sp *kdapl_sp_alloc(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_CONN_QUAL qual,
 				DAT_EP_HANDLE ep);
-void kdapl_sp_start(struct kdapl_sp *sp);
+void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle);
 int kdapl_sp_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
 void kdapl_sp_unlisten(struct kdapl_sp *sp);
 void kdapl_sp_destroy(struct kdapl_sp *sp);
@@ -151,7 +154,7 @@ void kdapl_cr_drop(struct kdapl_event *ev);
 int kdapl_cr_setup(struct kdapl_cr *cr, struct kdapl_sp *sp);
 void kdapl_cr_arrive(struct kdapl_cr *cr, struct rdma_cm_id *id,
 		     const struct rdma_conn_param *param);
-struct kdapl_cr *kdapl_sp_take(struct kdapl_sp *sp);
+struct kdapl_cr *kdapl_sp_take(struct kdapl_sp *sp, bool placed);
 void kdapl_sp_uncount(struct kdapl_cr *cr);
 void kdapl_sp_recycle(struct kdapl_cr *cr);
 

@@ -231,14 +231,15 @@ void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc)
 
 /**
  * kdapl_memory_done - completion of a bind, fmr or invalidate
+ * @cq:   its CQ; NULL: the device has kept it, kdapl_sq_abandon() speaks for it
  * @slot: its slot
  * @wc:   the completion
  *
  * Called by the done callback proper, which has seen to the MRs.
  *
- * Context: softirq.
+ * Context: softirq; without a CQ the Consumer's own call, which runs no upcall.
  */
-void kdapl_memory_done(struct kdapl_slot *slot, struct ib_wc *wc)
+void kdapl_memory_done(struct ib_cq *cq, struct kdapl_slot *slot, struct ib_wc *wc)
 {
 	struct kdapl_ep *ep = slot->ev.ep;
 
@@ -247,15 +248,25 @@ void kdapl_memory_done(struct kdapl_slot *slot, struct ib_wc *wc)
 	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
 	if (wc->status == IB_WC_SUCCESS)
 		trace_kdapl_complete(kdapl_obj_id(&ep->obj), slot->ev.op, kdapl_slot_idx(slot), 0);
-	kdapl_done_slow(ep, slot, wc, ep->request_evd, true);
+	kdapl_done_slow(ep, slot, wc, ep->request_evd, cq);
 }
 
-/* A receive that is not the usual: failed, early, solicited, or with an invalidation */
+/*
+ * A receive that is not the usual: failed, early, solicited, with an
+ * invalidation or with immediate data. An RDMA write with such data takes a
+ * receive, puts nothing into it, and has a length that is not the receive's:
+ * DAT has no word for it, no Consumer sends it, and who believed its length
+ * would look behind his buffer. It fails like any request that the device
+ * refuses, and breaks the connection. A message's immediate data are dropped.
+ */
 static noinline void kdapl_recv_other(struct kdapl_ep *ep, struct kdapl_slot *slot,
 				      struct ib_wc *wc)
 {
-	bool success = wc->status == IB_WC_SUCCESS;
+	bool success;
 
+	if (wc->status == IB_WC_SUCCESS && wc->opcode == IB_WC_RECV_RDMA_WITH_IMM)
+		wc->status = IB_WC_REM_INV_REQ_ERR;
+	success = wc->status == IB_WC_SUCCESS;
 	if (success && (wc->wc_flags & IB_WC_WITH_INVALIDATE)) {
 		slot->ev.op = DAT_DTO_RECEIVE_WITH_INVALIDATE;
 		slot->invalidated = wc->ex.invalidate_rkey;
@@ -274,7 +285,8 @@ static __always_inline void kdapl_recv_event(struct kdapl_ep *ep, struct kdapl_s
 	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
 	slot->ev.length = wc->byte_len;
 	/* Success is 0; flags of a failure mean nothing, which does no harm here */
-	if (unlikely(wc->status | READ_ONCE(ep->slow) | (wc->wc_flags & IB_WC_WITH_INVALIDATE))) {
+	if (unlikely(wc->status | READ_ONCE(ep->slow) |
+		     (wc->wc_flags & (IB_WC_WITH_INVALIDATE | IB_WC_WITH_IMM)))) {
 		kdapl_recv_other(ep, slot, wc);
 		return;
 	}

@@ -13,6 +13,7 @@
 #include <linux/inetdevice.h>
 #include <linux/sched/mm.h>
 #include <net/ipv6.h>
+#include <net/l3mdev.h>
 #include <net/net_namespace.h>
 #include <net/route.h>
 #include "kdapl.h"
@@ -103,7 +104,7 @@ DAT_RETURN kdapl_cm_address(struct net *net, const struct sockaddr *in,
  * Context: process.
  * Return: the id, of the IA's namespace, bound to @ibdev and its port; or ERR_PTR: -ENODEV or
  * -EADDRNOTAVAIL when the address has gone or leads to another device,
- * -EADDRINUSE, -ENOMEM.
+ * -EADDRINUSE somebody has the port, or all ports that are given away, -ENOMEM.
  */
 struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
 				 rdma_cm_event_handler handler, void *context, u16 port)
@@ -122,21 +123,31 @@ struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
 	if (!ret)
 		return id;
 	rdma_destroy_id(id);
+	/*
+	 * The CM says the same when somebody has the port on all addresses, and
+	 * when none of all ports is free
+	 */
+	if (ret == -EADDRNOTAVAIL && kdapl_addr_stands(ibdev, ia->port, &ia->addr, ia->net))
+		ret = -EADDRINUSE;
 	return ERR_PTR(ret);
 }
 
 /**
  * kdapl_cm_route - is there a route to a peer?
  * @ia:     the IA
+ * @id:     an id on its address
  * @remote: address of the peer, of the same family
  *
  * rdma_cm asks for a route by way of the IA's net device, and the kernel then
- * takes every address for one on its link. IPv6 is left to neighbour discovery.
+ * takes every address for one on its link. So only the VRF is told that the net
+ * device may belong to, which decides on the routing table. IPv6 is left to
+ * neighbour discovery.
  *
  * Context: process.
  * Return: 0, -ENETUNREACH and the like.
  */
-int kdapl_cm_route(const struct kdapl_ia *ia, const struct sockaddr_storage *remote)
+int kdapl_cm_route(const struct kdapl_ia *ia, const struct rdma_cm_id *id,
+		   const struct sockaddr_storage *remote)
 {
 	struct flowi4 fl4 = {};
 	struct rtable *rt;
@@ -145,6 +156,8 @@ int kdapl_cm_route(const struct kdapl_ia *ia, const struct sockaddr_storage *rem
 		return 0;
 	fl4.saddr = ((const struct sockaddr_in *)&ia->addr)->sin_addr.s_addr;
 	fl4.daddr = ((const struct sockaddr_in *)remote)->sin_addr.s_addr;
+	fl4.flowi4_oif = l3mdev_master_ifindex_by_index(ia->net,
+							id->route.addr.dev_addr.bound_dev_if);
 	rt = ip_route_output_key(ia->net, &fl4);
 	if (IS_ERR(rt))
 		return PTR_ERR(rt);
@@ -158,7 +171,7 @@ int kdapl_cm_route(const struct kdapl_ia *ia, const struct sockaddr_storage *rem
  * @id:      its id; the EP's from now on; NULL if it is lost already
  * @passive: the EP accepts
  *
- * If the IA's address has gone meanwhile, which the id does not know, the work
+ * If the IA's address has gone meanwhile, which the CM does not tell, the work
  * ends the attempt.
  *
  * Context: process, ep->mutex held.
@@ -186,7 +199,7 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 
 	/* A break of before was forgotten above; whoever set it told the IA first */
 	smp_mb();
-	if (kdapl_ia_unfit(ep->obj.ia, qp->device))
+	if (kdapl_ia_unfit(ep->obj.ia, qp->device) || (id && kdapl_addr_unbound(id)))
 		kdapl_ep_kick(ep, KDAPL_TODO_BREAK);
 }
 

@@ -522,10 +522,11 @@ static void kdapl_cr_hand_over(struct kdapl_cr *cr)
  *
  * The request is consumed, and announced by a new event, under a new handle,
  * on the EVD of the other service point, as if it had come there, with its
- * private data and the same peer. It waits on that EVD like any other. The
- * EP that an RSP had given the request is UNCONNECTED again when that event
- * comes. A service point that is freed at the same time has the request
- * refused as if nobody listened. Source: kDAPL 2.0.
+ * private data and the same peer. It waits on that EVD like any other; if that
+ * is the one it was on, it keeps its place there. The EP that an RSP had given
+ * the request is UNCONNECTED again when that event comes. A service point that
+ * is freed at the same time has the request refused as if nobody listened.
+ * Source: kDAPL 2.0.
  *
  * Context: any but hard interrupt (class A).
  * Return:
@@ -539,6 +540,7 @@ DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 	struct kdapl_cr *cr, *next;
 	struct kdapl_sp *sp;
 	DAT_RETURN ret;
+	bool same;
 
 	cr = kdapl_cr_get(cr_handle);
 	if (!cr)
@@ -548,7 +550,9 @@ DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 	if (!sp)
 		goto out_cr;
 	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
-	next = kdapl_sp_take(sp);
+	/* What stays on the EVD needs no second place there */
+	same = cr->sp->evd_handle == sp->evd_handle;
+	next = kdapl_sp_take(sp, same);
 	if (!next)
 		goto out_sp;
 	if (kdapl_obj_retire(&cr->obj)) {
@@ -557,6 +561,8 @@ DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
 		goto out_sp;
 	}
+	if (same)
+		swap(cr->counted, next->counted);
 	kdapl_cr_copy(next, cr);
 	next->id = xchg(&cr->id, NULL);
 	cr->next = next;

@@ -250,7 +250,9 @@ static void show_ep(struct seq_file *m, struct kdapl_obj *obj)
 static void show_srq(struct seq_file *m, struct kdapl_obj *obj)
 {
 	struct kdapl_srq *srq = to_kdapl_srq(obj);
+	u32 posted, done;
 
+	kdapl_srq_tally(srq, &posted, &done);
 	show_head(m, obj);
 	show_object(m, "pz", srq->pz);
 	seq_printf(m, " state=%s eps=%d low_watermark=%u",
@@ -259,8 +261,7 @@ static void show_srq(struct seq_file *m, struct kdapl_obj *obj)
 	/* Its slots may be in several pools */
 	seq_printf(m, " recvs=%u/%u/%u/%u", READ_ONCE(srq->depth),
 		   kdapl_srq_count(srq, KDAPL_SLOT_FREE) - READ_ONCE(srq->nheld),
-		   kdapl_srq_count(srq, KDAPL_SLOT_POSTED),
-		   kdapl_srq_count(srq, KDAPL_SLOT_DONE));
+		   posted, done);
 	seq_printf(m, " lost=%lld\n", atomic64_read(&srq->lost));
 }
 

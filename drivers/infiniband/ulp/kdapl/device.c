@@ -47,8 +47,12 @@ bool kdapl_device_port_usable(struct ib_device *ibdev, u32 port)
 	       (ibdev->attrs.device_cap_flags & IB_DEVICE_MEM_MGT_EXTENSIONS);
 }
 
-/* The device and port on which a net device has an address; mutex held */
-static int kdapl_device_by_netdev(const char *netdev, const struct sockaddr_storage *want,
+/*
+ * The device and port on which a net device of @home, or of any namespace, has
+ * an address; mutex held
+ */
+static int kdapl_device_by_netdev(const char *netdev, const struct net *home,
+				  const struct sockaddr_storage *want,
 				  struct kdapl_device **out, u32 *port,
 				  struct sockaddr_storage *addr, struct net **net)
 {
@@ -58,7 +62,7 @@ static int kdapl_device_by_netdev(const char *netdev, const struct sockaddr_stor
 	list_for_each_entry(dev, &kdapl_devices, node) {
 		rdma_for_each_port(dev->ibdev, p) {
 			if (!kdapl_device_port_usable(dev->ibdev, p) ||
-			    !kdapl_addr_find(dev->ibdev, p, netdev, want, addr, net))
+			    !kdapl_addr_find(dev->ibdev, p, netdev, home, want, addr, net))
 				continue;
 			*out = dev;
 			*port = p;
@@ -100,15 +104,18 @@ static int kdapl_device_by_port(char *base, struct kdapl_device **out, u32 *port
 /**
  * kdapl_device_resolve - find device, port and address of an IA name
  * @name: `<ibdev>/<port>`, `<ibdev>` (port 1) or the name of a net device,
- *        each with `@<address>` if another than the first address is meant
+ *        each with `@<address>` if another than the first address is meant;
+ *        with `%<netdev>` behind a link-local one that several have
  * @dev:  takes the device
  * @port: takes the port
  * @addr: takes the address: the one named, or the best (kdapl_addr_find())
  * @net:  takes its network namespace, which put_net() gives back; NULL: not
  *        wanted
  *
- * The name of a net device that is found in several namespaces means that of
- * the first RDMA device which one of them stands on.
+ * The name of a net device means the one of the initial namespace, on whatever
+ * RDMA device: who names net devices in a container cannot hide it. One that is
+ * found in other namespaces only is that of the first RDMA device which one of
+ * them stands on.
  *
  * Context: process, kdapl_device_mutex held.
  * Return: 0, -ENODEV no usable port has this name, -EADDRNOTAVAIL it is not
@@ -117,7 +124,7 @@ static int kdapl_device_by_port(char *base, struct kdapl_device **out, u32 *port
 int kdapl_device_resolve(const char *name, struct kdapl_device **dev, u32 *port,
 			 struct sockaddr_storage *addr, struct net **net)
 {
-	struct sockaddr_storage parsed, *want = NULL;
+	struct sockaddr_storage parsed = {}, *want = NULL;
 	char base[DAT_NAME_MAX_LENGTH];
 	char *at;
 
@@ -130,11 +137,16 @@ int kdapl_device_resolve(const char *name, struct kdapl_device **dev, u32 *port,
 			return -ENODEV;
 		want = &parsed;
 	}
-	if (!strchr(base, '/') && !kdapl_device_by_name(base))
-		return kdapl_device_by_netdev(base, want, dev, port, addr, net);
+	if (!strchr(base, '/') && !kdapl_device_by_name(base)) {
+		if (!kdapl_device_by_netdev(base, &init_net, want, dev, port, addr, net))
+			return 0;
+		return kdapl_device_by_netdev(base, NULL, want, dev, port, addr, net);
+	}
 	if (kdapl_device_by_port(base, dev, port))
 		return -ENODEV;
-	return kdapl_addr_find((*dev)->ibdev, *port, NULL, want, addr, net) ? 0 : -EADDRNOTAVAIL;
+	if (!kdapl_addr_find((*dev)->ibdev, *port, NULL, NULL, want, addr, net))
+		return -EADDRNOTAVAIL;
+	return 0;
 }
 
 /* ---- limits ------------------------------------------------------------ */
@@ -216,7 +228,7 @@ static void kdapl_device_fill_limits(struct kdapl_device *dev)
 static void kdapl_device_check_addr(struct kdapl_device *dev, struct kdapl_ia *ia)
 {
 	if (kdapl_addr_stands(dev->ibdev, ia->port, &ia->addr, ia->net))
-		WRITE_ONCE(ia->addr_lost, false);
+		kdapl_ia_address_stands(ia);
 	else
 		kdapl_ia_address_lost(ia);
 }

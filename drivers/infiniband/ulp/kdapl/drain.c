@@ -32,6 +32,21 @@ static void kdapl_marker_back(struct kdapl_marker *marker)
 	spin_unlock_irqrestore(&marker->ep->sq.lock, flags);
 }
 
+/**
+ * kdapl_marker_forget - markers that a failed device kept
+ * @ep: an EP whose QP went with its drain timed out
+ *
+ * Who waits for one that is under way must not wait for these.
+ *
+ * Context: process; the QP is destroyed, the completions it left are handled.
+ */
+void kdapl_marker_forget(struct kdapl_ep *ep)
+{
+	kdapl_marker_back(&ep->marker);
+	kdapl_marker_back(&ep->sq_drain);
+	kdapl_marker_back(&ep->rq_drain);
+}
+
 static void kdapl_request_marker_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kdapl_marker *marker = container_of(wc->wr_cqe, struct kdapl_marker, cqe);
@@ -172,7 +187,7 @@ static int kdapl_drain_by_count(struct kdapl_ep *ep)
 	unsigned long deadline = jiffies + kdapl_timeout_ms(KDAPL_DRAIN_TIMEOUT_MS);
 
 	while (kdapl_pool_count(&ep->sq.pool, KDAPL_SLOT_POSTED) ||
-	       kdapl_pool_count(&ep->rq, KDAPL_SLOT_POSTED)) {
+	       kdapl_pool_count(&ep->rq, KDAPL_SLOT_POSTED) || READ_ONCE(ep->marker.busy)) {
 		if (time_after(jiffies, deadline))
 			return -ETIMEDOUT;
 		msleep(20);

@@ -473,6 +473,7 @@ DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_hand
 {
 	DAT_RETURN bad = KDAPL_IP(DAT_INVALID_ARG7);
 	struct kdapl_ep_parents par = {};
+	DAT_EP_ATTR attr;
 	struct kdapl_ia *ia;
 	int comp_vector;
 	DAT_RETURN ret;
@@ -493,8 +494,10 @@ DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_hand
 		ret = ep_handle ? bad : KDAPL_IP(DAT_INVALID_ARG8);
 		goto out;
 	}
-	ret = kdapl_ep_attr_check(ia, ep_attributes, true, bad, &comp_vector);
-	if (ret == DAT_SUCCESS && par.request_evd && !ep_attributes->max_request_dtos)
+	/* Once: they are the Consumer's, who may be writing them */
+	attr = *ep_attributes;
+	ret = kdapl_ep_attr_check(ia, &attr, true, bad, &comp_vector);
+	if (ret == DAT_SUCCESS && par.request_evd && !attr.max_request_dtos)
 		ret = bad;
 	if (ret != DAT_SUCCESS)
 		goto out;
@@ -503,7 +506,7 @@ DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_hand
 	else if (par.pz && to_kdapl_srq(par.srq)->pz != to_kdapl_pz(par.pz))
 		ret = KDAPL_IP(DAT_INVALID_ARG2);
 	else
-		ret = kdapl_ep_create(ia, &par, ep_attributes, comp_vector, bad, ep_handle);
+		ret = kdapl_ep_create(ia, &par, &attr, comp_vector, bad, ep_handle);
 out:
 	kdapl_ep_put_parents(&par);
 	kdapl_ia_end(ia);

@@ -76,6 +76,7 @@ enum kdapl_todo {
 	KDAPL_TODO_TIMEOUT,	/* our timer: connect or accept took too long */
 	KDAPL_TODO_EARLY_RECV,	/* a receive was parked: rdma_notify(COMM_EST) */
 	KDAPL_TODO_MARKER,	/* idle query found an unsignalled tail */
+	KDAPL_TODO_ADDRESS,	/* addresses of the port have changed: is it ours? */
 };
 
 /* First real error of a connection (P6, G-36) */
@@ -287,6 +288,7 @@ int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all);
 /* A request waits for the drain, and is told of it by its cqe.done; sq->lock held */
 /* After a drain that timed out, and the end of the QP; process context */
 void kdapl_sq_abandon(struct kdapl_sq *sq);
+void kdapl_marker_forget(struct kdapl_ep *ep);
 void kdapl_sq_strand(struct kdapl_sq *sq, struct kdapl_slot *slot);
 /* Posts the marker once behind an unsignalled tail; process context */
 void kdapl_ep_post_marker(struct kdapl_ep *ep);

@@ -81,6 +81,7 @@ static bool kdapl_attr_named_ok(const struct kdapl_ia *ia, const DAT_EP_ATTR *at
 				int *comp_vector)
 {
 	const DAT_NAMED_ATTR *named = attr->ep_provider_specific;
+	const char *name, *value;
 	unsigned int vector;
 	DAT_COUNT i;
 
@@ -89,9 +90,12 @@ static bool kdapl_attr_named_ok(const struct kdapl_ia *ia, const DAT_EP_ATTR *at
 	    (attr->ep_provider_specific_count && !named))
 		return false;
 	for (i = 0; i < attr->ep_provider_specific_count; i++) {
-		if (!named[i].name || !named[i].value || strcmp(named[i].name, "kdapl.comp_vector"))
+		/* Once: the array is the Consumer's, who may be writing it */
+		name = READ_ONCE(named[i].name);
+		value = READ_ONCE(named[i].value);
+		if (!name || !value || strcmp(name, "kdapl.comp_vector"))
 			return false;
-		if (kstrtouint(named[i].value, 10, &vector) ||
+		if (kstrtouint(value, 10, &vector) ||
 		    vector >= (unsigned int)ia->ibdev->num_comp_vectors)
 			return false;
 		*comp_vector = vector;

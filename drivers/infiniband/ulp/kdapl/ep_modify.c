@@ -365,6 +365,9 @@ static DAT_RETURN kdapl_modify(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask,
 	lockdep_assert_held(&ep->mutex);
 	if (ep->dying)
 		return KDAPL_IH_EP;
+	/* Right in every state, so also where a connection has agreed on less than asked for */
+	if (!mask)
+		return DAT_SUCCESS;
 	if (mask & ~kdapl_modifiable(ep->state))
 		return kdapl_ep_state_error(ep->state);
 	draft = kdapl_draft_alloc(ep, mask, param, &ret);
@@ -387,7 +390,7 @@ static bool kdapl_half(DAT_EP_PARAM_MASK mask, DAT_EP_PARAM_MASK pair)
 /**
  * dat_ep_modify - give an endpoint other parameters
  * @ep_handle:     the EP
- * @ep_param_mask: DAT_EP_FIELD_*, what to change
+ * @ep_param_mask: DAT_EP_FIELD_*, what to change; 0, in any state: nothing
  * @ep_param:      the new values; fields that are not selected are not looked at
  *
  * All or nothing. UNCONNECTED: whatever can change. RESERVED and

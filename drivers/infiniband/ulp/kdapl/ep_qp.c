@@ -266,14 +266,19 @@ static void kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
 	kdapl_cm_reset(ep);
 	rcu_assign_pointer(ep->qp, new);
 	synchronize_rcu();
+	/* Only what was posted since the caller's drain: it seldom has to wait */
 	lost = kdapl_ep_drain(ep, old, true);
 	if (ep->srq) {
 		kdapl_srq_detach(ep);
 		kdapl_srq_attach(ep, new);
 	}
 	ib_destroy_qp(old);
-	if (lost)
+	if (lost) {
+		/* The CQ goes on: what it had of the old QP has been through done() */
+		synchronize_rcu();
 		kdapl_sq_abandon(&ep->sq);
+		kdapl_marker_forget(ep);
+	}
 	reinit_completion(&ep->last_wqe);
 	kdapl_ep_take_back(ep);
 
@@ -286,6 +291,7 @@ static void kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
 
 static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
 {
+	struct ib_qp *old = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
 	struct ib_qp *new;
 
 	lockdep_assert_held(&ep->mutex);
@@ -297,6 +303,9 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
 		return DAT_SUCCESS;
 	if (ep->state != DAT_EP_STATE_DISCONNECTED)
 		return kdapl_ep_state_error(ep->state);
+	/* What the device does not give back now would be lost with the old QP */
+	if (kdapl_ep_drain(ep, old, true))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
 	new = kdapl_ep_make_qp(ep, ep);
 	if (IS_ERR(new))
 		return kdapl_ep_build_error(PTR_ERR(new));
@@ -310,7 +319,8 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
  *
  * DISCONNECTED becomes UNCONNECTED. Undelivered events of the EP are taken
  * off their EVDs, an upcall that carries one is waited for. In UNCONNECTED
- * nothing happens, posted receives stay. Source: kDAPL 2.0.
+ * nothing happens, posted receives stay. A device that has failed may keep
+ * posts of the EP: then it cannot be reset, only freed. Source: kDAPL 2.0.
  *
  * Context: process.
  * Return:
@@ -318,8 +328,8 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
  * * DAT_INVALID_HANDLE - @ep_handle names no EP
  * * DAT_INVALID_STATE - any other state, or called from an upcall of one of
  *   the EP's EVDs
- * * DAT_INSUFFICIENT_RESOURCES - no new QP to be had, the EP is unchanged; the
- *   device is gone
+ * * DAT_INSUFFICIENT_RESOURCES - no new QP to be had, or the device does not
+ *   give back what the old one has, the EP is unchanged; the device is gone
  */
 DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 {

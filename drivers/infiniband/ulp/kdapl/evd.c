@@ -18,27 +18,28 @@
 				 DAT_EVD_ASYNC_FLAG)
 
 /**
- * kdapl_evd_create - make an EVD and add it to its IA
+ * kdapl_evd_alloc - make an EVD that nobody can find yet
  * @ia:      the IA, referenced by the caller
  * @qlen:    room for software and asynchronous events, bound of waiting CRs
  * @policy:  upcall policy
  * @upcall:  what to call, or NULL
  * @streams: DAT_EVD_*_FLAG
- * @out:     the EVD
+ *
+ * The caller's last step is kdapl_ia_add(): from then on who guesses the
+ * handle may free it.
  *
  * Context: process.
- * Return: 0, -ENOMEM, -ENOSPC.
+ * Return: the EVD, or ERR_PTR: -ENOMEM, -ENOSPC.
  */
-int kdapl_evd_create(struct kdapl_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,
-		     const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS streams,
-		     struct kdapl_evd **out)
+struct kdapl_evd *kdapl_evd_alloc(struct kdapl_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,
+				  const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS streams)
 {
 	struct kdapl_evd *evd;
 	int ret;
 
 	evd = kzalloc(sizeof(*evd), GFP_KERNEL);
 	if (!evd)
-		return -ENOMEM;
+		return ERR_PTR(-ENOMEM);
 	ret = kdapl_obj_init(&evd->obj, DAT_HANDLE_TYPE_EVD, ia);
 	if (ret)
 		goto err_free;
@@ -46,15 +47,13 @@ int kdapl_evd_create(struct kdapl_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,
 	ret = kdapl_evd_setup(evd, qlen, policy, upcall);
 	if (ret)
 		goto err_abort;
-	*out = evd;
-	kdapl_ia_add(ia, &evd->obj, false);
-	return 0;
+	return evd;
 
 err_abort:
 	kdapl_obj_abort(&evd->obj);
 err_free:
 	kfree(evd);
-	return ret;
+	return ERR_PTR(ret);
 }
 
 /* Requests nobody has seen are refused, other events need no further action (E-46) */
@@ -119,6 +118,16 @@ static DAT_RETURN kdapl_evd_check_create(DAT_COUNT min_qlen, DAT_UPCALL_POLICY p
 	return DAT_SUCCESS;
 }
 
+/* A copy: the object is the Consumer's, who may be writing it. NULL stays NULL */
+static const DAT_UPCALL_OBJECT *kdapl_evd_own_upcall(DAT_UPCALL_OBJECT *own,
+						     const DAT_UPCALL_OBJECT *upcall)
+{
+	if (!upcall)
+		return NULL;
+	*own = *upcall;
+	return own;
+}
+
 /**
  * dat_evd_kcreate - make an event dispatcher
  * @ia_handle:     IA it belongs to
@@ -145,14 +154,15 @@ DAT_RETURN dat_evd_kcreate(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 			   DAT_UPCALL_POLICY upcall_policy, const DAT_UPCALL_OBJECT *upcall,
 			   DAT_EVD_FLAGS evd_flags, DAT_EVD_HANDLE *evd_handle)
 {
+	DAT_UPCALL_OBJECT own;
 	struct kdapl_evd *evd;
 	struct kdapl_ia *ia;
 	DAT_RETURN ret;
-	int err;
 
 	ret = kdapl_ia_begin(ia_handle, &ia);
 	if (ret != DAT_SUCCESS)
 		return ret;
+	upcall = kdapl_evd_own_upcall(&own, upcall);
 	ret = kdapl_evd_check_create(evd_min_qlen, upcall_policy, upcall, evd_flags, evd_handle);
 	if (ret != DAT_SUCCESS)
 		goto out;
@@ -160,11 +170,13 @@ DAT_RETURN dat_evd_kcreate(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 		goto out;
 	}
-	err = kdapl_evd_create(ia, evd_min_qlen, upcall_policy, upcall, evd_flags, &evd);
-	if (err)
+	evd = kdapl_evd_alloc(ia, evd_min_qlen, upcall_policy, upcall, evd_flags);
+	if (IS_ERR(evd)) {
 		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	else
-		*evd_handle = kdapl_obj_handle(&evd->obj);
+		goto out;
+	}
+	*evd_handle = kdapl_obj_handle(&evd->obj);
+	kdapl_ia_add(ia, &evd->obj, false);
 out:
 	kdapl_ia_end(ia);
 	return ret;
@@ -195,6 +207,7 @@ DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle, DAT_UPCALL_POLICY up
 				 const DAT_UPCALL_OBJECT *upcall, DAT_UPCALL_FLAG flag)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
+	DAT_UPCALL_OBJECT own;
 	struct kdapl_obj *obj;
 	struct kdapl_evd *evd;
 
@@ -202,6 +215,7 @@ DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle, DAT_UPCALL_POLICY up
 	if (!obj)
 		return KDAPL_IH_EVD;
 	evd = to_kdapl_evd(obj);
+	upcall = kdapl_evd_own_upcall(&own, upcall);
 	if (upcall_policy != DAT_UPCALL_TEARDOWN && !kdapl_policy_known(upcall_policy))
 		ret = KDAPL_IP(DAT_INVALID_ARG2);
 	else if (flag != DAT_UPCALL_INVOC_NEW && flag != DAT_UPCALL_INVOC_ANY)

@@ -84,7 +84,8 @@ void kdapl_fast_abort(struct kdapl_ep *ep, struct kdapl_slot *slot)
 
 /**
  * kdapl_fast_post - give a request to the device
- * @ep:    the EP, which has a QP
+ * @ep:    the EP
+ * @qp:    its QP, looked up once: the device may take it away at any time
  * @slot:  its slot; not the caller's any more on success
  * @first: the slot's work request, or the one in front of it
  * @flags: completion flags
@@ -93,8 +94,8 @@ void kdapl_fast_abort(struct kdapl_ep *ep, struct kdapl_slot *slot)
  * Context: any, ep->sq.lock held.
  * Return: 0, or what the device said.
  */
-int kdapl_fast_post(struct kdapl_ep *ep, struct kdapl_slot *slot, struct ib_send_wr *first,
-		    u32 flags, struct ib_send_wr **bad)
+int kdapl_fast_post(struct kdapl_ep *ep, struct ib_qp *qp, struct kdapl_slot *slot,
+		    struct ib_send_wr *first, u32 flags, struct ib_send_wr **bad)
 {
 	u32 run_len = ep->sq.run_len, idx = kdapl_slot_idx(slot);
 	u8 op = slot->ev.op;
@@ -104,7 +105,7 @@ int kdapl_fast_post(struct kdapl_ep *ep, struct kdapl_slot *slot, struct ib_send
 	if (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
 		first->send_flags |= IB_SEND_FENCE;
 	ep->sq.run_len = 0;
-	err = ib_post_send(kdapl_dereference(ep->qp), first, (const struct ib_send_wr **)bad);
+	err = ib_post_send(qp, first, (const struct ib_send_wr **)bad);
 	if (unlikely(err)) {
 		ep->sq.run_len = run_len;
 		return err;

@@ -60,8 +60,8 @@ DAT_RETURN kdapl_fast_check(const struct kdapl_ep *ep, u32 flags, u32 also, u32 
 struct kdapl_slot *kdapl_fast_begin(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 flags,
 				    void (*done)(struct ib_cq *cq, struct ib_wc *wc));
 void kdapl_fast_abort(struct kdapl_ep *ep, struct kdapl_slot *slot);
-int kdapl_fast_post(struct kdapl_ep *ep, struct kdapl_slot *slot, struct ib_send_wr *first,
-		    u32 flags, struct ib_send_wr **bad);
+int kdapl_fast_post(struct kdapl_ep *ep, struct ib_qp *qp, struct kdapl_slot *slot,
+		    struct ib_send_wr *first, u32 flags, struct ib_send_wr **bad);
 DAT_RETURN kdapl_fast_refused(int err);
 int kdapl_fast_access(DAT_MEM_PRIV_FLAGS priv);
 /* A message has invalidated a key */

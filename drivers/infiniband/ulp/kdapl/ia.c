@@ -209,7 +209,7 @@ void kdapl_ia_catastrophic(struct kdapl_ia *ia)
 }
 
 /* The EPs' own work ends their connections and attempts */
-static void kdapl_ia_break_eps(struct kdapl_ia *ia)
+static void kdapl_ia_kick_eps(struct kdapl_ia *ia, enum kdapl_todo what)
 {
 	struct kdapl_obj *obj;
 
@@ -218,7 +218,7 @@ static void kdapl_ia_break_eps(struct kdapl_ia *ia)
 		/* Pinned, its destructor has not stopped the work yet */
 		if (!kdapl_obj_pin(obj))
 			continue;
-		kdapl_ep_kick(to_kdapl_ep(obj), KDAPL_TODO_BREAK);
+		kdapl_ep_kick(to_kdapl_ep(obj), what);
 		kdapl_obj_put(obj);
 	}
 	mutex_unlock(&ia->mutex);
@@ -236,7 +236,7 @@ static void kdapl_ia_break_eps(struct kdapl_ia *ia)
 void kdapl_ia_device_failed(struct kdapl_ia *ia)
 {
 	kdapl_ia_catastrophic(ia);
-	kdapl_ia_break_eps(ia);
+	kdapl_ia_kick_eps(ia, KDAPL_TODO_BREAK);
 }
 
 /**
@@ -255,7 +255,22 @@ void kdapl_ia_address_lost(struct kdapl_ia *ia)
 	WRITE_ONCE(ia->addr_lost, true);
 	/* An attempt that begins meanwhile sees it, or we see the attempt */
 	smp_mb();
-	kdapl_ia_break_eps(ia);
+	kdapl_ia_kick_eps(ia, KDAPL_TODO_BREAK);
+}
+
+/**
+ * kdapl_ia_address_stands - addresses of the port have changed, the IA's is there
+ * @ia: the IA, on its device's list
+ *
+ * It may have gone and come back before anybody looked. What was bound before
+ * is broken all the same, and can tell: kdapl_addr_unbound().
+ *
+ * Context: process, kdapl_device_mutex held.
+ */
+void kdapl_ia_address_stands(struct kdapl_ia *ia)
+{
+	WRITE_ONCE(ia->addr_lost, false);
+	kdapl_ia_kick_eps(ia, KDAPL_TODO_ADDRESS);
 }
 
 /**
@@ -312,8 +327,6 @@ static struct kdapl_ia *kdapl_ia_alloc(struct kdapl_device *dev, u32 port,
 /* The EVD that async events go to: one of our own, or @evd of another IA */
 static int kdapl_ia_set_async(struct kdapl_ia *ia, int qlen, struct kdapl_evd *evd)
 {
-	int ret;
-
 	if (evd) {
 		if (!kdapl_obj_use(&evd->obj))
 			return -ENOENT;
@@ -325,13 +338,15 @@ static int kdapl_ia_set_async(struct kdapl_ia *ia, int qlen, struct kdapl_evd *e
 		ia->async_evd = evd;
 		return 0;
 	}
-	ret = kdapl_evd_create(ia, qlen, DAT_UPCALL_DISABLE, NULL, DAT_EVD_ASYNC_FLAG,
-			       &ia->async_evd);
-	if (ret)
-		return ret;
+	evd = kdapl_evd_alloc(ia, qlen, DAT_UPCALL_DISABLE, NULL, DAT_EVD_ASYNC_FLAG);
+	if (IS_ERR(evd))
+		return PTR_ERR(evd);
+	ia->async_evd = evd;
 	ia->own_async = true;
-	/* Who guesses handles may have freed it already */
-	return kdapl_obj_use(&ia->async_evd->obj) ? 0 : -ENOENT;
+	/* Before it can be found: who guesses handles shall not free it */
+	kdapl_obj_use(&evd->obj);
+	kdapl_ia_add(ia, &evd->obj, false);
+	return 0;
 }
 
 /**
@@ -362,7 +377,6 @@ int kdapl_ia_create(struct kdapl_device *dev, u32 port, const struct sockaddr *a
 	ret = kdapl_ia_set_async(ia, async_qlen, async_evd);
 	if (ret) {
 		kdapl_obj_abort(&ia->obj);
-		/* An EVD that is just being freed still has the IA */
 		kdapl_ia_mem_put(ia);
 		return ret;
 	}

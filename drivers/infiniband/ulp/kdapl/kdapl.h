@@ -140,11 +140,13 @@ int kdapl_addr_init(void);
 void kdapl_addr_exit(void);
 /* An address that leads to a port, and its namespace with a reference */
 bool kdapl_addr_find(struct ib_device *ibdev, u32 port, const char *netdev,
-		     const struct sockaddr_storage *want, struct sockaddr_storage *addr,
-		     struct net **net);
+		     const struct net *home, const struct sockaddr_storage *want,
+		     struct sockaddr_storage *addr, struct net **net);
 /* Is the port still reached by this IP address, in this namespace? */
 bool kdapl_addr_stands(struct ib_device *ibdev, u32 port, const struct sockaddr_storage *addr,
 		       const struct net *net);
+/* Has the address gone on which the id stands, be it back by now? */
+bool kdapl_addr_unbound(const struct rdma_cm_id *id);
 /* Can the device move data in this namespace? */
 bool kdapl_addr_serves(const struct ib_device *ibdev, const struct net *net);
 /* GID of an address (any other of the port if it is gone); rdma_put_gid_attr() it */
@@ -250,6 +252,8 @@ void kdapl_ia_remove(struct kdapl_ia *ia);
 /* The IP address of the IA is gone (C-62), the device has failed; kdapl_device_mutex held */
 void kdapl_ia_address_lost(struct kdapl_ia *ia);
 void kdapl_ia_device_failed(struct kdapl_ia *ia);
+/* It is there after a change of addresses; what was bound before may be broken. Mutex likewise */
+void kdapl_ia_address_stands(struct kdapl_ia *ia);
 /* Was one of them so when an attempt began? @ibdev: the IA's, alive */
 bool kdapl_ia_unfit(struct kdapl_ia *ia, struct ib_device *ibdev);
 /* The device has failed or is gone: raises IA_CATASTROPHIC, once */
@@ -477,10 +481,9 @@ static inline struct kdapl_lmr *to_kdapl_lmr(struct kdapl_obj *obj)
 
 /* ---- evd.c ------------------------------------------------------------- */
 
-/* Makes an EVD and adds it to the IA; the caller has checked the arguments */
-int kdapl_evd_create(struct kdapl_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,
-		     const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS streams,
-		     struct kdapl_evd **out);
+/* An EVD for kdapl_ia_add(), or ERR_PTR; the caller has checked the arguments */
+struct kdapl_evd *kdapl_evd_alloc(struct kdapl_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,
+				  const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS streams);
 void kdapl_evd_destroy(struct kdapl_evd *evd);
 
 /* ---- solicited.c ------------------------------------------------------- */
@@ -558,7 +561,7 @@ struct kdapl_srq_more {
 /**
  * struct kdapl_srq - shared receive queue
  * @obj:   header; obj.users counts EPs
- * @srq:   NULL on a shell; RCU, posts read it
+ * @srq:   NULL on a shell; RCU, posts read it; cleared under @mutex
  * @pool:  the slots that it was made with
  * @more:  further ones, which only a post that finds @pool empty looks at; grows
  *         at the front, under @mutex
@@ -620,6 +623,19 @@ static inline u32 kdapl_srq_count(const struct kdapl_srq *srq, enum kdapl_slot_s
 	return n;
 }
 
+/* Those with the device, and those whose events wait: none is counted twice */
+static inline void kdapl_srq_tally(const struct kdapl_srq *srq, u32 *posted, u32 *done)
+{
+	const struct kdapl_srq_more *more;
+
+	*posted = 0;
+	*done = 0;
+	kdapl_pool_tally(&srq->pool, posted, done);
+	/* Pairs with the release that publishes it */
+	for (more = smp_load_acquire(&srq->more); more; more = more->next)
+		kdapl_pool_tally(&more->pool, posted, done);
+}
+
 void kdapl_srq_destroy(struct kdapl_srq *srq);
 void kdapl_srq_shell(struct kdapl_srq *srq);
 /* srq_lw.c: any context; the work of an SRQ */
@@ -654,7 +670,7 @@ static inline struct kdapl_srq *to_kdapl_srq(struct kdapl_obj *obj)
 void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state);
 
 void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc);
-void kdapl_memory_done(struct kdapl_slot *slot, struct ib_wc *wc);
+void kdapl_memory_done(struct ib_cq *cq, struct kdapl_slot *slot, struct ib_wc *wc);
 void kdapl_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 void kdapl_srq_more_done(struct ib_cq *cq, struct ib_wc *wc);

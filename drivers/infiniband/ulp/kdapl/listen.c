@@ -39,13 +39,14 @@ static void kdapl_sp_put_mem(struct kdapl_sp *sp)
 }
 
 /**
- * kdapl_sp_take - a CR for a new request, if EVD and share allow one more
- * @sp: the service point
+ * kdapl_sp_take - a CR for a request, if EVD and share allow one more
+ * @sp:     the service point
+ * @placed: the request has a place on the EVD already, which the caller passes on
  *
  * Context: any, CM callbacks among them.
  * Return: the CR, counted as one that waits; or NULL.
  */
-struct kdapl_cr *kdapl_sp_take(struct kdapl_sp *sp)
+struct kdapl_cr *kdapl_sp_take(struct kdapl_sp *sp, bool placed)
 {
 	struct kdapl_evd *evd = sp->evd;
 	u32 qlen = READ_ONCE(evd->qlen);
@@ -57,12 +58,13 @@ struct kdapl_cr *kdapl_sp_take(struct kdapl_sp *sp)
 	spin_lock_irqsave(&sp->lock, flags);
 	if (sp->closed || sp->ncr >= share || list_empty(&sp->free))
 		goto out;
-	if (atomic_inc_return(&evd->ncr) > qlen) {
+	if (!placed && atomic_inc_return(&evd->ncr) > qlen) {
 		atomic_dec(&evd->ncr);
 		goto out;
 	}
 	cr = list_first_entry(&sp->free, struct kdapl_cr, free_node);
 	list_del(&cr->free_node);
+	cr->counted = !placed;
 	sp->ncr++;
 	refcount_inc(&sp->mem);
 out:
@@ -87,6 +89,8 @@ void kdapl_sp_uncount(struct kdapl_cr *cr)
 	spin_lock_irqsave(&sp->lock, flags);
 	sp->ncr--;
 	spin_unlock_irqrestore(&sp->lock, flags);
+	if (!cr->counted)
+		return;
 	obj = kdapl_obj_get(sp->evd_handle, DAT_HANDLE_TYPE_EVD);
 	if (obj) {
 		atomic_dec(&to_kdapl_evd(obj)->ncr);
@@ -123,7 +127,7 @@ static int kdapl_sp_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
 	if (id->port_num == sp->obj.ia->port)
-		cr = kdapl_sp_take(sp);
+		cr = kdapl_sp_take(sp, false);
 	if (!cr) {
 		rdma_reject(id, NULL, 0, IB_CM_REJ_NO_RESOURCES);
 		return -ECONNREFUSED;
@@ -219,13 +223,19 @@ static int kdapl_sp_listen(struct kdapl_sp *sp)
 }
 
 /**
- * kdapl_sp_start - a service point has got its id: list and publish it
- * @sp: from kdapl_sp_alloc()
+ * kdapl_sp_start - a service point has got its id: tell, list and publish it
+ * @sp:     from kdapl_sp_alloc(); not the caller's any more, who guesses its
+ *          handle may free it
+ * @qual:   takes its qualifier, or NULL
+ * @handle: takes its handle
  *
  * Context: process, inside kdapl_ia_begin().
  */
-void kdapl_sp_start(struct kdapl_sp *sp)
+void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle)
 {
+	if (qual)
+		*qual = sp->qual;
+	*handle = kdapl_obj_handle(&sp->obj);
 	spin_lock_irq(&kdapl_sps_lock);
 	list_add_tail(&sp->node, &kdapl_sps);
 	spin_unlock_irq(&kdapl_sps_lock);
@@ -238,6 +248,8 @@ void kdapl_sp_start(struct kdapl_sp *sp)
  * @evd:  where requests are announced; in use by it on success
  * @qual: qualifier, 0: one of our choice
  * @ep:   the EP of an RSP, whose mutex the caller holds; or DAT_HANDLE_NULL
+ *
+ * The caller goes on with kdapl_sp_start().
  *
  * Context: process, inside kdapl_ia_begin().
  * Return: the service point, or ERR_PTR: as kdapl_sp_alloc() and
@@ -256,7 +268,6 @@ struct kdapl_sp *kdapl_sp_create(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT
 		kdapl_sp_abort(sp);
 		return ERR_PTR(ret);
 	}
-	kdapl_sp_start(sp);
 	return sp;
 }
 

@@ -137,7 +137,7 @@ static void kdapl_fmr_ended(struct kdapl_lmr *lmr, bool ok)
 
 /**
  * kdapl_fmr_done - completion of dat_lmr_fmr() or dat_lmr_invalidate()
- * @cq: its CQ
+ * @cq: its CQ, or NULL (kdapl_sq_abandon())
  * @wc: the completion
  *
  * Context: softirq.
@@ -159,7 +159,7 @@ void kdapl_fmr_done(struct ib_cq *cq, struct ib_wc *wc)
 	spin_unlock_irqrestore(&lmr->lock, flags);
 	/* First: who learns of the completion may free the LMR */
 	kdapl_obj_unuse(&lmr->obj);
-	kdapl_memory_done(slot, wc);
+	kdapl_memory_done(cq, slot, wc);
 	rcu_read_unlock();
 }
 
@@ -297,13 +297,14 @@ static struct kdapl_slot *kdapl_invalidate_slot(struct kdapl_lmr *lmr, struct kd
 static DAT_RETURN kdapl_invalidate_request(struct kdapl_lmr *lmr, struct kdapl_ep *ep,
 					   u64 cookie, u32 flags)
 {
+	struct ib_qp *qp = kdapl_dereference(ep->qp);
 	u8 old_state = KDAPL_FAST_BOUND;
 	struct kdapl_slot *slot;
 	struct ib_send_wr *bad;
 	DAT_RETURN ret;
 	int err;
 
-	if (!kdapl_dereference(ep->qp))
+	if (!qp)
 		return kdapl_fast_flush(ep, DAT_DTO_LMR_INVALIDATE, cookie, flags);
 	spin_lock(&lmr->lock);
 	slot = kdapl_invalidate_slot(lmr, ep, cookie, flags, &ret);
@@ -315,7 +316,7 @@ static DAT_RETURN kdapl_invalidate_request(struct kdapl_lmr *lmr, struct kdapl_e
 	spin_unlock(&lmr->lock);
 	if (!slot)
 		return ret;
-	err = kdapl_fast_post(ep, slot, &slot->rdma.wr, flags, &bad);
+	err = kdapl_fast_post(ep, qp, slot, &slot->rdma.wr, flags, &bad);
 	if (likely(!err))
 		return DAT_SUCCESS;
 	spin_lock(&lmr->lock);
@@ -324,6 +325,20 @@ static DAT_RETURN kdapl_invalidate_request(struct kdapl_lmr *lmr, struct kdapl_e
 	kdapl_fast_abort(ep, slot);
 	kdapl_obj_unuse(&lmr->obj);
 	return kdapl_fast_refused(err);
+}
+
+/* Does it begin after all earlier requests? Of any state: step 2 */
+static bool kdapl_invalidate_in_order(struct kdapl_ep *ep)
+{
+	bool idle;
+
+	if (ep->obj.ia->limits.ordered_inv)
+		return true;
+	/* dat_ep_modify() may be giving the queue other slots */
+	spin_lock(&ep->lock);
+	idle = kdapl_ep_requests_idle(ep);
+	spin_unlock(&ep->lock);
+	return idle;
 }
 
 /**
@@ -367,7 +382,7 @@ DAT_RETURN dat_lmr_invalidate(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handle
 	kdapl_read_lock(irq);
 	ret = kdapl_fast_lookup(lmr_handle, ep_handle, &lmr, &ep);
 	if (!ret && (completion_flags & DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG) &&
-	    !ep->obj.ia->limits.ordered_inv && !kdapl_ep_requests_idle(ep))
+	    !kdapl_invalidate_in_order(ep))
 		ret = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (!ret && !lmr->fast)
 		ret = KDAPL_IP(DAT_INVALID_ARG1);

@@ -163,13 +163,14 @@ static void kdapl_fmr_prepare(const struct kdapl_fmr *r, struct kdapl_slot *slot
 }
 
 /* Step 11: gives @slot to the device. ep->sq.lock held; the LMR counts one more user */
-static DAT_RETURN kdapl_fmr_submit(const struct kdapl_fmr *r, struct kdapl_slot *slot)
+static DAT_RETURN kdapl_fmr_submit(const struct kdapl_fmr *r, struct ib_qp *qp,
+				   struct kdapl_slot *slot)
 {
 	struct kdapl_lmr *lmr = r->lmr;
 	struct ib_send_wr *bad;
 	int err;
 
-	err = kdapl_fast_post(r->ep, slot, &slot->reg.wr, r->flags, &bad);
+	err = kdapl_fast_post(r->ep, qp, slot, &slot->reg.wr, r->flags, &bad);
 	if (likely(!err))
 		return DAT_SUCCESS;
 	spin_lock(&lmr->lock);
@@ -224,13 +225,14 @@ static struct kdapl_slot *kdapl_fmr_slot(const struct kdapl_fmr *r, DAT_RETURN *
 /* Steps 6 to 11. ep->sq.lock held */
 static DAT_RETURN kdapl_fmr_request(const struct kdapl_fmr *r)
 {
+	struct ib_qp *qp = kdapl_dereference(r->ep->qp);
 	DAT_RMR_CONTEXT rmr_context = 0;
 	struct kdapl_lmr *lmr = r->lmr;
 	DAT_LMR_CONTEXT lmr_context;
 	struct kdapl_slot *slot;
 	DAT_RETURN ret;
 
-	if (!kdapl_dereference(r->ep->qp)) {
+	if (!qp) {
 		ret = kdapl_fast_flush(r->ep, DAT_DTO_LMR_FMR, r->cookie, r->flags);
 		if (!ret)
 			*r->lmr_context = 0;
@@ -252,7 +254,7 @@ static DAT_RETURN kdapl_fmr_request(const struct kdapl_fmr *r)
 	spin_unlock(&lmr->lock);
 	if (!slot)
 		return ret;
-	ret = kdapl_fmr_submit(r, slot);
+	ret = kdapl_fmr_submit(r, qp, slot);
 	if (ret) {
 		*r->lmr_context = lmr_context;
 		if (r->rmr_context)

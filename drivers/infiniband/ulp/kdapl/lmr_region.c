@@ -141,7 +141,8 @@ int kdapl_region_physical(struct kdapl_region *r, const DAT_PADDR *array,
 		return ret;
 	per = page_size >> PAGE_SHIFT;
 	for (i = 0; i < r->npages; i++) {
-		addr = array[i / per];
+		/* Once: the array is the Consumer's, who may be writing it */
+		addr = READ_ONCE(array[i / per]);
 		/* Aligned, so that the pages inside cannot wrap */
 		if (addr % page_size)
 			return -EFAULT;

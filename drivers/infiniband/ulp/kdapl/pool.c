@@ -168,6 +168,30 @@ u32 kdapl_pool_count(const struct kdapl_pool *pool, enum kdapl_slot_state state)
 }
 
 /**
+ * kdapl_pool_tally - how many slots are with the device, and how many behind it
+ * @pool:   the pool
+ * @posted: adds those in KDAPL_SLOT_POSTED
+ * @done:   adds those in KDAPL_SLOT_DONE
+ *
+ * Each slot is looked at once, and those that lie deeper in the stack are taken
+ * only while all above them are out: the sum is not more than have been out at
+ * once while it was counted, unless others put back what they withheld.
+ *
+ * Context: any.
+ */
+void kdapl_pool_tally(const struct kdapl_pool *pool, u32 *posted, u32 *done)
+{
+	u32 i;
+	u8 state;
+
+	for (i = 0; i < pool->depth; i++) {
+		state = READ_ONCE(kdapl_pool_slot(pool, i)->state);
+		*posted += state == KDAPL_SLOT_POSTED;
+		*done += state == KDAPL_SLOT_DONE;
+	}
+}
+
+/**
  * kdapl_pool_free_count - length of the free stack
  * @pool: a pool at rest
  *

@@ -28,11 +28,10 @@ static DAT_RETURN kdapl_psp_check(const struct kdapl_evd *evd, const DAT_CONN_QU
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN kdapl_psp_error(const struct kdapl_ia *ia, int err, bool any)
+static DAT_RETURN kdapl_psp_error(int err, bool any)
 {
-	/* The CM says the same for a lost address, and when no port of all is free */
-	if (any && (err == -EADDRNOTAVAIL || err == -EADDRINUSE) &&
-	    kdapl_addr_stands(ia->ibdev, ia->port, &ia->addr, ia->net))
+	/* No port of all is free */
+	if (any && err == -EADDRINUSE)
 		return DAT_ERROR(DAT_CONN_QUAL_UNAVAILABLE, DAT_NO_SUBTYPE);
 	return kdapl_sp_error(err);
 }
@@ -60,13 +59,10 @@ static DAT_RETURN kdapl_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *qual,
 		goto out_evd;
 	sp = kdapl_sp_create(ia, evd, any ? 0 : *qual, DAT_HANDLE_NULL);
 	if (IS_ERR(sp)) {
-		ret = kdapl_psp_error(ia, PTR_ERR(sp), any);
+		ret = kdapl_psp_error(PTR_ERR(sp), any);
 		goto out_evd;
 	}
-	/* Who guesses the handle may free it, but not before we leave the IA */
-	if (any)
-		*qual = sp->qual;
-	*psp_handle = kdapl_obj_handle(&sp->obj);
+	kdapl_sp_start(sp, any ? qual : NULL, psp_handle);
 out_evd:
 	kdapl_obj_put(&evd->obj);
 out_ia:

@@ -172,7 +172,7 @@ static void kdapl_bind_done(struct ib_cq *cq, struct ib_wc *wc)
 	kdapl_rmr_repair_soon(rmr);
 	spin_unlock_irqrestore(&rmr->lock, flags);
 	slot->rmr = kdapl_obj_handle(&rmr->obj);
-	kdapl_memory_done(slot, wc);
+	kdapl_memory_done(cq, slot, wc);
 	kdapl_rmr_put(rmr);
 	rcu_read_unlock();
 }
@@ -460,13 +460,13 @@ static void kdapl_bind_strand(struct kdapl_bind *b, struct kdapl_slot *slot)
 }
 
 /* Step 11. ep->sq.lock held */
-static DAT_RETURN kdapl_bind_submit(struct kdapl_bind *b, struct kdapl_slot *slot,
-				    struct ib_send_wr *first)
+static DAT_RETURN kdapl_bind_submit(struct kdapl_bind *b, struct ib_qp *qp,
+				    struct kdapl_slot *slot, struct ib_send_wr *first)
 {
 	struct ib_send_wr *bad = NULL;
 	int err;
 
-	err = kdapl_fast_post(b->ep, slot, first, b->flags, &bad);
+	err = kdapl_fast_post(b->ep, qp, slot, first, b->flags, &bad);
 	if (likely(!err))
 		return DAT_SUCCESS;
 	spin_lock(&b->rmr->lock);
@@ -484,6 +484,7 @@ static DAT_RETURN kdapl_bind_submit(struct kdapl_bind *b, struct kdapl_slot *slo
 /* Steps 10 and 11. ep->sq.lock held */
 static DAT_RETURN kdapl_bind_request(struct kdapl_bind *b)
 {
+	struct ib_qp *qp = kdapl_dereference(b->ep->qp);
 	struct kdapl_rmr *rmr = b->rmr;
 	struct ib_send_wr *first;
 	struct kdapl_slot *slot;
@@ -495,7 +496,7 @@ static DAT_RETURN kdapl_bind_request(struct kdapl_bind *b)
 	/* With a slot there is an EVD too; an EP without requests needs none */
 	if (b->ep->request_evd->streams & DAT_EVD_RMR_BIND_FLAG)
 		slot->ev.kind = KDAPL_EV_BIND;
-	if (!kdapl_dereference(b->ep->qp)) {
+	if (!qp) {
 		/* A shell: nothing is bound there any more */
 		slot->cqe.done = kdapl_request_done;
 		slot->rmr = kdapl_obj_handle(&rmr->obj);
@@ -516,7 +517,7 @@ static DAT_RETURN kdapl_bind_request(struct kdapl_bind *b)
 	b->old_context = *b->context;
 	*b->context = rmr->param.rmr_context;
 	spin_unlock(&rmr->lock);
-	return kdapl_bind_submit(b, slot, first);
+	return kdapl_bind_submit(b, qp, slot, first);
 }
 
 /* Step 1: the handles, into @b. Inside the read section */

@@ -85,7 +85,7 @@ static DAT_RETURN kdapl_rsp_reserve(struct kdapl_ep *ep, struct kdapl_evd *evd,
 		return kdapl_sp_error(PTR_ERR(sp));
 	/* A request that is here already waits for the mutex */
 	kdapl_rsp_bond(ep, sp);
-	*rsp_handle = ep->rsp;
+	kdapl_sp_start(sp, NULL, rsp_handle);
 	return DAT_SUCCESS;
 }
 

@@ -278,7 +278,7 @@ err_free:
 
 static bool kdapl_srq_attr_ok(const struct kdapl_ia *ia, const DAT_SRQ_ATTR *attr)
 {
-	return attr && attr->max_recv_dtos > 0 && attr->max_recv_iov > 0 &&
+	return attr->max_recv_dtos > 0 && attr->max_recv_iov > 0 &&
 	       attr->low_watermark == DAT_SRQ_LW_DEFAULT &&
 	       attr->max_recv_dtos <= ia->limits.max_srq_wr &&
 	       attr->max_recv_iov <= ia->limits.max_iov;
@@ -307,22 +307,26 @@ DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 {
 	struct kdapl_obj *pz;
 	struct kdapl_ia *ia;
+	DAT_SRQ_ATTR attr;
 	DAT_RETURN ret;
 
 	ret = kdapl_ia_begin(ia_handle, &ia);
 	if (ret != DAT_SUCCESS)
 		return ret;
+	/* Once: it is the Consumer's, who may be writing it */
+	if (srq_attr)
+		attr = *srq_attr;
 	pz = kdapl_obj_get(pz_handle, DAT_HANDLE_TYPE_PZ);
 	if (!pz || pz->ia != ia)
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
 	else if (!ia->limits.max_srq_wr)
 		ret = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	else if (!kdapl_srq_attr_ok(ia, srq_attr))
+	else if (!srq_attr || !kdapl_srq_attr_ok(ia, &attr))
 		ret = KDAPL_IP(DAT_INVALID_ARG3);
 	else if (!srq_handle)
 		ret = KDAPL_IP(DAT_INVALID_ARG4);
 	else
-		ret = kdapl_srq_create(ia, to_kdapl_pz(pz), srq_attr, srq_handle);
+		ret = kdapl_srq_create(ia, to_kdapl_pz(pz), &attr, srq_handle);
 	if (pz)
 		kdapl_obj_put(pz);
 	kdapl_ia_end(ia);
@@ -337,7 +341,10 @@ static void kdapl_srq_drop_verbs(struct kdapl_srq *srq)
 
 	if (!ibsrq)
 		return;
+	/* The work of the low watermark may be asking it */
+	mutex_lock(&srq->mutex);
 	RCU_INIT_POINTER(srq->srq, NULL);
+	mutex_unlock(&srq->mutex);
 	synchronize_rcu();
 	/* An EP that another call is freeing still has its QP on it */
 	wait_event(srq->obj.ia->wait, list_empty_careful(&srq->cqs));
@@ -445,8 +452,7 @@ DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK mask,
 		ret = KDAPL_IP(DAT_INVALID_ARG3);
 		goto out;
 	}
-	posted = kdapl_srq_count(srq, KDAPL_SLOT_POSTED);
-	done = kdapl_srq_count(srq, KDAPL_SLOT_DONE);
+	kdapl_srq_tally(srq, &posted, &done);
 	if (mask & DAT_SRQ_FIELD_IA_HANDLE)
 		param->ia_handle = kdapl_obj_handle(&obj->ia->obj);
 	if (mask & DAT_SRQ_FIELD_SRQ_STATE)

@@ -14,7 +14,12 @@
  *   been seen, was counted by neither; and none may follow it.
  *
  * A buffer is available while its completion has not been seen, so that our
- * count is never lower than the device's: it raises no event too early.
+ * count is never lower than the device's: it raises no event too early. A note
+ * of the device does not say which mark it is about, and may be late: where our
+ * count does not bear it out the device is asked, which forgets a mark when it
+ * raises its event. One that is said to be set has not been reached; the note
+ * was about another. Should a device tell that of a mark it has spoken of, the
+ * work item still sees it in our count.
  *
  * Consumers call in process context; so works the item. srq->mutex guards what
  * is armed.
@@ -39,11 +44,23 @@ static void kdapl_srq_lw_fire(struct kdapl_srq *srq)
 		       kdapl_obj_handle(&srq->obj), DAT_SRQ_LOW_WATERMARK_EVENT);
 }
 
-/* What the device has noted belongs to the mark that is armed now, if any */
+/* Is a note of the device about the mark that is armed? In doubt it is */
+static bool kdapl_srq_lw_meant(struct kdapl_srq *srq)
+{
+	struct ib_srq *ibsrq = rcu_dereference_protected(srq->srq, lockdep_is_held(&srq->mutex));
+	struct ib_srq_attr attr = { };
+
+	if (kdapl_srq_is_low(srq) || !ibsrq || ib_query_srq(ibsrq, &attr))
+		return true;
+	return !attr.srq_limit;
+}
+
+/* What the device has noted, if it is about the mark that is armed */
 static void kdapl_srq_lw_settle(struct kdapl_srq *srq)
 {
 	lockdep_assert_held(&srq->mutex);
-	if (test_and_clear_bit(0, &srq->lw_reached) && srq->lw_armed)
+	/* The note first: another that comes meanwhile is looked at after this one */
+	if (test_and_clear_bit(0, &srq->lw_reached) && srq->lw_armed && kdapl_srq_lw_meant(srq))
 		kdapl_srq_lw_fire(srq);
 }
 
@@ -99,11 +116,13 @@ static DAT_RETURN kdapl_srq_arm(struct kdapl_srq *srq, u32 mark)
 {
 	int err;
 
-	mutex_lock(&srq->mutex);
+	lockdep_assert_held(&srq->mutex);
 	kdapl_srq_lw_settle(srq);
 	err = kdapl_srq_limit(srq, mark);
+	if (err == -EOPNOTSUPP)
+		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (err)
-		goto out;
+		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 	WRITE_ONCE(srq->low_watermark, mark);
 	srq->lw_armed = mark;
 	/* Behind the device's arming: an arrival in between is seen by one of the two */
@@ -116,26 +135,27 @@ static DAT_RETURN kdapl_srq_arm(struct kdapl_srq *srq, u32 mark)
 	if (srq->lw_armed)
 		queue_delayed_work(kdapl_wq, &srq->lw_work,
 				   kdapl_timeout_ms(KDAPL_SRQ_LW_LOOK_MS));
-out:
-	mutex_unlock(&srq->mutex);
-	if (err == -EOPNOTSUPP)
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	return err ? DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE) : DAT_SUCCESS;
+	return DAT_SUCCESS;
 }
 
 static DAT_RETURN kdapl_srq_set_lw(struct kdapl_srq *srq, DAT_COUNT mark)
 {
-	const DAT_RETURN broken = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_ERROR);
 	struct kdapl_ia *ia = srq->obj.ia;
+	/* Not a shell, nor an IA that is being closed, which takes the SRQ along */
+	bool there = kdapl_ia_enter(ia);
 	DAT_RETURN ret;
 
-	if (mark < 0 || (u32)mark > READ_ONCE(srq->depth))
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	if (!kdapl_ia_enter(ia))
-		/* A shell, or an IA that is being closed, which takes the SRQ along */
-		return broken;
-	ret = READ_ONCE(srq->state) == DAT_SRQ_STATE_ERROR ? broken : kdapl_srq_arm(srq, mark);
-	kdapl_ia_leave(ia);
+	mutex_lock(&srq->mutex);
+	/* Under the mutex: dat_srq_resize() compares the other way round */
+	if (mark < 0 || (u32)mark > srq->depth)
+		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+	else if (!there || READ_ONCE(srq->state) == DAT_SRQ_STATE_ERROR)
+		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_ERROR);
+	else
+		ret = kdapl_srq_arm(srq, mark);
+	mutex_unlock(&srq->mutex);
+	if (there)
+		kdapl_ia_leave(ia);
 	return ret;
 }
 

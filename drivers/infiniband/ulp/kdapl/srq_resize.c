@@ -158,6 +158,7 @@ static DAT_RETURN kdapl_srq_shrink(struct kdapl_srq *srq, u32 size)
 	u32 surplus = srq->depth - size;
 	DAT_RETURN ret;
 
+	/* As many as are free now are not outstanding, and that is all to be known */
 	if (!kdapl_srq_withhold(srq, surplus))
 		return KDAPL_IN_USE;
 	ret = kdapl_srq_tell_device(srq, size);
@@ -174,9 +175,7 @@ static DAT_RETURN kdapl_srq_set_size(struct kdapl_srq *srq, u32 size)
 	struct kdapl_cq *kcq;
 
 	lockdep_assert_held(&srq->mutex);
-	if (size <= srq->low_watermark ||
-	    size < kdapl_srq_count(srq, KDAPL_SLOT_POSTED) +
-		   kdapl_srq_count(srq, KDAPL_SLOT_DONE))
+	if (size <= srq->low_watermark)
 		return KDAPL_IN_USE;
 	list_for_each_entry(kcq, &srq->cqs, node)
 		if (size > kcq->recv)

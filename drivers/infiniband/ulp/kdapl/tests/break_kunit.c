@@ -464,6 +464,17 @@ static void Q_29_Q_35_a_buffer_taken_by_an_endpoint_that_ends(struct kunit *test
 	kdapl_clauses(test, "Q-29 Q-30 Q-35");
 }
 
+/* The device completes the one receive that is posted, like this */
+static void complete_as(struct ib_wc *wc)
+{
+	wc->wr_cqe = fake_wr_at(&tp_qp(&ep)->rq, 0)->cqe;
+	wc->qp = &tp_qp(&ep)->ibqp;
+	tp_qp(&ep)->rq.head++;
+	local_bh_disable();
+	wc->wr_cqe->done(wc->qp->recv_cq, wc);
+	local_bh_enable();
+}
+
 /* The peer has invalidated a key of ours along with its message */
 static void R_44_receive_with_invalidate(struct kunit *test)
 {
@@ -479,12 +490,7 @@ static void R_44_receive_with_invalidate(struct kunit *test)
 
 	make_connected(test);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 5, 0), DAT_SUCCESS);
-	wc.wr_cqe = fake_wr_at(&tp_qp(&ep)->rq, 0)->cqe;
-	wc.qp = &tp_qp(&ep)->ibqp;
-	tp_qp(&ep)->rq.head++;
-	local_bh_disable();
-	wc.wr_cqe->done(wc.qp->recv_cq, &wc);
-	local_bh_enable();
+	complete_as(&wc);
 	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.recv_evd, &event), DAT_SUCCESS);
 	dto = &event.event_data.dto_completion_event_data;
 	KUNIT_EXPECT_EQ(test, dto->operation, DAT_DTO_RECEIVE_WITH_INVALIDATE);
@@ -497,6 +503,28 @@ static void R_44_receive_with_invalidate(struct kunit *test)
 	tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 1);
 	tp_expect_dto(test, &ep, TP_RECV, 6, DAT_DTO_SUCCESS, 1);
 	kdapl_clauses(test, "R-44");
+}
+
+/* It takes a receive, and leaves it empty, however much was written elsewhere */
+static void G_31_write_with_immediate_data(struct kunit *test)
+{
+	struct ib_wc wc = {
+		.opcode = IB_WC_RECV_RDMA_WITH_IMM,
+		.byte_len = 100000,
+		.wc_flags = IB_WC_WITH_IMM,
+	};
+	struct ib_wc message = { .opcode = IB_WC_RECV, .byte_len = 3, .wc_flags = IB_WC_WITH_IMM };
+
+	make_connected(test);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 5, 0), DAT_SUCCESS);
+	complete_as(&message);
+	tp_expect_dto(test, &ep, TP_RECV, 5, DAT_DTO_SUCCESS, 3);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 6, 0), DAT_SUCCESS);
+	complete_as(&wc);
+	tp_expect_dto(test, &ep, TP_RECV, 6, DAT_DTO_ERR_REMOTE_RESPONDER, 0);
+	fake_settle(env->fake);
+	expect_conn(test, DAT_CONNECTION_EVENT_BROKEN);
+	kdapl_clauses(test, "G-31 R-01");
 }
 
 /* ---- suite -------------------------------------------------------------------- */
@@ -534,6 +562,7 @@ static struct kunit_case break_cases[] = {
 	KUNIT_CASE(Q_29_to_Q_31_one_endpoint_breaks_the_others_go_on),
 	KUNIT_CASE(Q_29_Q_35_a_buffer_taken_by_an_endpoint_that_ends),
 	KUNIT_CASE(R_44_receive_with_invalidate),
+	KUNIT_CASE(G_31_write_with_immediate_data),
 	{}
 };
 

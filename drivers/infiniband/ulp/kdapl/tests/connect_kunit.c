@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: attempts that are given up, ends that meet each other, addresses that
- * go, and what a peer may choose.
- *
- * Addresses are those of a net device as IPoIB makes them, on the fake port:
- * the kernel gives it an IPv6 address when it comes up and takes it when it
- * goes down or to another network namespace. Runs in a KUnit thread.
+ * KUnit: attempts that are given up, ends that meet each other, and what a peer
+ * may choose. Runs in a KUnit thread.
  */
-#include <linux/if_arp.h>
-#include <linux/netdevice.h>
-#include <linux/rtnetlink.h>
-#include <net/net_namespace.h>
-#include <rdma/ib_cache.h>
 #include "post_kunit.h"
 
 static struct tp_env *env;
-static struct tp_ep ep, second, third;
+static struct tp_ep ep;
 
 static void expect_conn(struct kunit *test, struct tp_ep *tep, DAT_EVENT_NUMBER number)
 {
@@ -230,274 +221,11 @@ static void C_47_a_short_EVD_loses_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, n, 2 + 2 * TP_DEPTH);
 }
 
-/* ---- addresses that go (C-62) ------------------------------------------------ */
-
-/* What the core says to its clients when an entry of a RoCE port's table has gone */
-static void gid_change(void)
-{
-	struct ib_event_handler *handler = &env->ia->dev->handler;
-	struct ib_event event = {
-		.device = &env->fake->ibdev,
-		.event = IB_EVENT_GID_CHANGE,
-		.element.port_num = 1,
-	};
-
-	handler->handler(handler, &event);
-}
-
-/* Both kinds of attempt, and a connection */
-static void make_three(struct kunit *test)
-{
-	make(test, &ep);
-	make(test, &second);
-	make(test, &third);
-	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, tp_begin(&second, false));
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, tp_begin(&third, true));
-	fake_settle(env->fake);
-	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
-	KUNIT_EXPECT_EQ(test, second.ep->state, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
-	KUNIT_EXPECT_EQ(test, third.ep->state, DAT_EP_STATE_COMPLETION_PENDING);
-}
-
-static bool all_over(void)
-{
-	return READ_ONCE(ep.ep->state) == DAT_EP_STATE_DISCONNECTED &&
-	       READ_ONCE(second.ep->state) == DAT_EP_STATE_DISCONNECTED &&
-	       READ_ONCE(third.ep->state) == DAT_EP_STATE_DISCONNECTED;
-}
-
-static void expect_lost(struct kunit *test)
-{
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(all_over()));
-	fake_settle(env->fake);
-	expect_conn(test, &ep, DAT_CONNECTION_EVENT_BROKEN);
-	expect_conn(test, &second, DAT_CONNECTION_EVENT_UNREACHABLE);
-	expect_conn(test, &third, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
-	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_ERR_FLUSHED, 0);
-	tp_expect_dto(test, &second, TP_RECV, 1, DAT_DTO_ERR_FLUSHED, 0);
-	tp_expect_dto(test, &third, TP_RECV, 1, DAT_DTO_ERR_FLUSHED, 0);
-}
-
-/* The address of the suite's IA was never that of a net device */
-static void C_62_a_GID_has_gone(struct kunit *test)
-{
-	kdapl_clauses(test, "C-62 C-30 C-40 C-41");
-	make_three(test);
-	gid_change();
-	expect_lost(test);
-}
-
-/* The loss is told between the id's binding and the beginning of the attempt */
-static void C_62_lost_before_the_attempt_began(struct kunit *test)
-{
-	struct rdma_cm_id *id;
-
-	kdapl_clauses(test, "C-62");
-	make(test, &ep);
-	id = rdma_create_id(&init_net, kdapl_cm_handler, ep.ep, RDMA_PS_TCP, IB_QPT_RC);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
-	mutex_lock(&ep.ep->mutex);
-	gid_change();
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(test_bit(KDAPL_TODO_BREAK, &ep.ep->todo)));
-	kdapl_cm_begin(ep.ep, id, false);
-	mutex_unlock(&ep.ep->mutex);
-	fake_settle(env->fake);
-	expect_conn(test, &ep, DAT_CONNECTION_EVENT_UNREACHABLE);
-}
-
-static netdev_tx_t drop_xmit(struct sk_buff *skb, struct net_device *ndev)
-{
-	dev_kfree_skb(skb);
-	return NETDEV_TX_OK;
-}
-
-static const struct net_device_ops ipoib_ops = { .ndo_start_xmit = drop_xmit };
-
-static void ipoib_setup(struct net_device *ndev)
-{
-	ndev->netdev_ops = &ipoib_ops;
-	ndev->type = ARPHRD_INFINIBAND;
-	ndev->addr_len = 20;
-	ndev->hard_header_len = 4;
-	ndev->mtu = 2044;
-	ndev->flags = IFF_NOARP | IFF_BROADCAST | IFF_MULTICAST;
-	ndev->priv_flags |= IFF_NO_QUEUE;
-}
-
-static struct net_device *ipoib;
-static struct net *other;
-
-static void ipoib_up(struct kunit *test)
-{
-	int err;
-
-	rtnl_lock();
-	err = dev_open(ipoib, NULL);
-	rtnl_unlock();
-	KUNIT_ASSERT_EQ(test, err, 0);
-}
-
-static void ipoib_down(void)
-{
-	rtnl_lock();
-	dev_close(ipoib);
-	rtnl_unlock();
-}
-
-/* A net device on the fake port, up; its address is that of the IA */
-static void ipoib_make(struct kunit *test)
-{
-	struct sockaddr_storage addr, want = { .ss_family = AF_INET6 };
-	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)&want;
-	u8 hw[20] = {};
-	union ib_gid gid;
-	struct net *net;
-
-	KUNIT_ASSERT_EQ(test, rdma_query_gid(&env->fake->ibdev, 1, 0, &gid), 0);
-	memcpy(hw + 4, gid.raw, sizeof(gid));
-	ipoib = alloc_netdev(0, "kdaplib%d", NET_NAME_UNKNOWN, ipoib_setup);
-	KUNIT_ASSERT_NOT_NULL(test, ipoib);
-	dev_addr_set(ipoib, hw);
-	KUNIT_ASSERT_EQ(test, register_netdev(ipoib), 0);
-	ipoib_up(test);
-	/* The last eight bytes of the GID, as a link-local address */
-	in6->sin6_addr.s6_addr[0] = 0xfe;
-	in6->sin6_addr.s6_addr[1] = 0x80;
-	memcpy(&in6->sin6_addr.s6_addr[8], hw + 12, 8);
-	in6->sin6_addr.s6_addr[8] |= 2;
-	KUNIT_ASSERT_TRUE(test, kdapl_addr_find(&env->fake->ibdev, 1, ipoib->name, &want, &addr,
-						&net));
-	KUNIT_EXPECT_TRUE(test, net_eq(net, &init_net));
-	put_net(net);
-	in6 = (struct sockaddr_in6 *)&addr;
-	KUNIT_EXPECT_EQ(test, in6->sin6_family, AF_INET6);
-	KUNIT_EXPECT_EQ(test, in6->sin6_scope_id, ipoib->ifindex);
-	env->ia->addr = addr;
-}
-
-static bool stands(const struct net *net)
-{
-	return kdapl_addr_stands(&env->fake->ibdev, 1, &env->ia->addr, net);
-}
-
-static void C_62_an_IPOIB_device_loses_its_address(struct kunit *test)
-{
-	kdapl_clauses(test, "C-62 C-30");
-	ipoib_make(test);
-	make_three(test);
-	/* News of another one */
-	kdapl_device_check_ipoib();
-	fake_settle(env->fake);
-	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
-	KUNIT_EXPECT_TRUE(test, stands(&init_net));
-	ipoib_down();
-	KUNIT_EXPECT_FALSE(test, stands(&init_net));
-	expect_lost(test);
-	KUNIT_EXPECT_TRUE(test, env->ia->addr_lost);
-	/* It comes back, and serves again */
-	ipoib_up(test);
-	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
-	KUNIT_EXPECT_EQ(test, tp_connect(&ep), 0);
-	fake_settle(env->fake);
-	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
-}
-
-/* ---- network namespaces ------------------------------------------------------ */
-
-/* Some namespace beside the initial one; who runs the suite has made one */
-static bool find_other(void)
-{
-	struct net *net;
-
-	rcu_read_lock();
-	for_each_net_rcu(net) {
-		if (net_eq(net, &init_net))
-			continue;
-		other = maybe_get_net(net);
-		if (other)
-			break;
-	}
-	rcu_read_unlock();
-	return other;
-}
-
-static void ipoib_move(struct kunit *test, struct net *net)
-{
-	int err;
-
-	rtnl_lock();
-	err = dev_change_net_namespace(ipoib, net, "kdaplib%d");
-	if (!err)
-		err = dev_open(ipoib, NULL);
-	rtnl_unlock();
-	KUNIT_ASSERT_EQ(test, err, 0);
-}
-
-static void C_62_a_net_device_leaves_its_namespace(struct kunit *test)
-{
-	kdapl_clauses(test, "C-62 C-30");
-	if (!find_other())
-		kunit_skip(test, "needs a second network namespace");
-	ipoib_make(test);
-	make_three(test);
-	/* With the same address, on the same port, but elsewhere */
-	ipoib_move(test, other);
-	KUNIT_EXPECT_TRUE(test, stands(other));
-	KUNIT_EXPECT_FALSE(test, stands(&init_net));
-	expect_lost(test);
-	ipoib_move(test, &init_net);
-	KUNIT_EXPECT_TRUE(test, stands(&init_net));
-	KUNIT_EXPECT_FALSE(test, stands(other));
-}
-
-static void ids_are_made_in_the_namespace_of_the_address(struct kunit *test)
-{
-	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
-	char name[DAT_NAME_MAX_LENGTH];
-	struct rdma_cm_id *id;
-	struct kdapl_obj *obj;
-	struct kdapl_ia *ia;
-	DAT_IA_HANDLE handle;
-
-	if (!find_other())
-		kunit_skip(test, "needs a second network namespace");
-	ipoib_make(test);
-	ipoib_move(test, other);
-	snprintf(name, sizeof(name), "%s@%pI6c", ipoib->name,
-		 &((struct sockaddr_in6 *)&env->ia->addr)->sin6_addr);
-	KUNIT_ASSERT_EQ(test, dat_ia_open(name, 8, &async, &handle), DAT_SUCCESS);
-	obj = kdapl_obj_get(handle, DAT_HANDLE_TYPE_IA);
-	ia = to_kdapl_ia(obj);
-	KUNIT_EXPECT_TRUE(test, net_eq(ia->net, other));
-	id = kdapl_cm_bind(ia, &env->fake->ibdev, kdapl_cm_handler, NULL, 0);
-	KUNIT_EXPECT_FALSE(test, IS_ERR(id));
-	if (!IS_ERR(id)) {
-		KUNIT_EXPECT_TRUE(test, net_eq(id->route.addr.dev_addr.net, other));
-		rdma_destroy_id(id);
-	}
-	kdapl_obj_put(obj);
-	KUNIT_EXPECT_EQ(test, dat_ia_close(handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
-}
-
-static void what_a_device_cannot_do_is_refused(struct kunit *test)
-{
-	struct ib_device *rxe = kunit_kzalloc(test, sizeof(*rxe), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, rxe);
-	rxe->ops.driver_id = RDMA_DRIVER_RXE;
-	KUNIT_EXPECT_TRUE(test, kdapl_addr_serves(rxe, &init_net));
-	KUNIT_EXPECT_FALSE(test, kdapl_addr_serves(rxe, NULL));
-	KUNIT_EXPECT_TRUE(test, kdapl_addr_serves(&env->fake->ibdev, NULL));
-}
-
 /* ---- suite -------------------------------------------------------------------- */
 
 static int connect_init(struct kunit *test)
 {
 	memset(&ep, 0, sizeof(ep));
-	memset(&second, 0, sizeof(second));
-	memset(&third, 0, sizeof(third));
 	env = tp_env_create();
 	return PTR_ERR_OR_ZERO(env);
 }
@@ -507,19 +235,8 @@ static void connect_exit(struct kunit *test)
 	if (IS_ERR_OR_NULL(env))
 		return;
 	tp_ep_free(&ep);
-	tp_ep_free(&second);
-	tp_ep_free(&third);
 	tp_env_destroy(env);
 	env = NULL;
-	if (ipoib) {
-		if (ipoib->reg_state == NETREG_REGISTERED)
-			unregister_netdev(ipoib);
-		free_netdev(ipoib);
-	}
-	ipoib = NULL;
-	if (other)
-		put_net(other);
-	other = NULL;
 }
 
 static struct kunit_case connect_cases[] = {
@@ -528,12 +245,6 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(C_48_both_sides_disconnect),
 	KUNIT_CASE(C_61_a_peer_cannot_have_us_wait_for_ever),
 	KUNIT_CASE(C_47_a_short_EVD_loses_nothing),
-	KUNIT_CASE(C_62_a_GID_has_gone),
-	KUNIT_CASE(C_62_lost_before_the_attempt_began),
-	KUNIT_CASE(C_62_an_IPOIB_device_loses_its_address),
-	KUNIT_CASE(C_62_a_net_device_leaves_its_namespace),
-	KUNIT_CASE(ids_are_made_in_the_namespace_of_the_address),
-	KUNIT_CASE(what_a_device_cannot_do_is_refused),
 	{}
 };
 

@@ -106,6 +106,87 @@ static void P8_free_and_removal_of_a_QP_that_does_not_move(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
 }
 
+/* A device that keeps what it has: it is not left behind with the old QP */
+static void expect_reset_refused(struct kunit *test)
+{
+	int live = atomic_read(&env->fake->live);
+	struct fake_qp *qp = tp_qp(&ep);
+
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
+	KUNIT_ASSERT_EQ(test, dat_ep_reset(ep.handle),
+			DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP));
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
+	KUNIT_EXPECT_PTR_EQ(test, tp_qp(&ep), qp);
+	KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), live);
+}
+
+static void expect_reset(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_UNCONNECTED);
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
+	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->rq), TP_DEPTH);
+	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->sq.pool), TP_DEPTH);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+}
+
+static void P8_reset_of_a_QP_that_does_not_move(struct kunit *test)
+{
+	kdapl_clauses(test, "C-32 C-36");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 2, 0), DAT_SUCCESS);
+	env->fake->fail_error = -EIO;
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	fake_settle(env->fake);
+	expect_reset_refused(test);
+	expect_reset_refused(test);
+	/* It has come to its senses */
+	env->fake->fail_error = 0;
+	expect_reset(test);
+}
+
+/* It moves the QP, flushes nothing and takes nothing */
+static void P8_reset_of_a_QP_that_does_not_flush(struct kunit *test)
+{
+	kdapl_clauses(test, "C-32 C-36");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_SUCCESS);
+	env->fake->hold_flush = true;
+	fake_refuse(env->fake, -EIO, 2);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	fake_settle(env->fake);
+	fake_refuse(env->fake, -EIO, 2);
+	expect_reset_refused(test);
+	fake_release(env->fake, tp_qp(&ep));
+	expect_reset(test);
+}
+
+/* The same, and what it keeps is none of the Consumer's */
+static void P8_reset_of_a_QP_that_keeps_a_marker(struct kunit *test)
+{
+	kdapl_clauses(test, "C-32 C-25");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 2, DAT_COMPLETION_SUPPRESS_FLAG),
+			DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	fake_settle(env->fake);
+	KUNIT_ASSERT_EQ(test, fake_outstanding(&tp_qp(&ep)->sq), 2);
+	env->fake->hold_flush = true;
+	fake_refuse(env->fake, -EIO, 2);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_TRUE(test, fake_complete_send(tp_qp(&ep), IB_WC_WR_FLUSH_ERR));
+	fake_settle(env->fake);
+	fake_refuse(env->fake, -EIO, 2);
+	expect_reset_refused(test);
+	fake_release(env->fake, tp_qp(&ep));
+	expect_reset(test);
+}
+
 /* ---- an IA that is being closed ----------------------------------------------- */
 
 /* What comes between close's count of objects and its end would never go */
@@ -328,6 +409,9 @@ static void control_exit(struct kunit *test)
 {
 	if (IS_ERR_OR_NULL(env))
 		return;
+	/* Whatever went wrong: what is held back would be waited for */
+	if (ep.ep && rcu_access_pointer(ep.ep->qp))
+		fake_release(env->fake, tp_qp(&ep));
 	tp_ep_free(&ep);
 	KUNIT_EXPECT_EQ(test, env->fake->full, 0);
 	KUNIT_EXPECT_EQ(test, env->fake->overruns, 0);
@@ -342,6 +426,9 @@ static struct kunit_case control_cases[] = {
 	KUNIT_CASE_SLOW(P8_removal_under_calls_of_every_kind),
 	KUNIT_CASE_SLOW(P8_abrupt_close_under_calls_of_every_kind),
 	KUNIT_CASE_SLOW(P8_free_and_removal_of_a_QP_that_does_not_move),
+	KUNIT_CASE_SLOW(P8_reset_of_a_QP_that_does_not_move),
+	KUNIT_CASE_SLOW(P8_reset_of_a_QP_that_does_not_flush),
+	KUNIT_CASE_SLOW(P8_reset_of_a_QP_that_keeps_a_marker),
 	{}
 };
 

@@ -364,13 +364,7 @@ static int ep_state_init(struct kunit *test)
 
 static void ep_state_exit(struct kunit *test)
 {
-	if (IS_ERR_OR_NULL(env))
-		return;
-	tp_ep_free(&ep);
-	KUNIT_EXPECT_EQ(test, env->fake->full, 0);
-	KUNIT_EXPECT_EQ(test, env->fake->overruns, 0);
-	tp_env_destroy(env);
-	env = NULL;
+	tp_env_end(test, &env, &ep);
 }
 
 static struct kunit_case ep_state_cases[] = {

@@ -111,6 +111,8 @@ static int fake_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 
 	if (fake->fail_modify)
 		return fake->fail_modify;
+	if (fake->fail_error && (mask & IB_QP_STATE) && attr->qp_state == IB_QPS_ERR)
+		return fake->fail_error;
 	spin_lock_irq(&fake->lock);
 	fake->modifies++;
 	if (mask & IB_QP_ACCESS_FLAGS)
@@ -177,6 +179,10 @@ static int fake_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 
 static int fake_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 {
+	struct fake_dev *fake = to_fake_dev(ibsrq->device);
+
+	if (fake->fail_query_srq)
+		return fake->fail_query_srq;
 	attr->max_wr = to_fake_srq(ibsrq)->rq.size;
 	attr->max_sge = FAKE_MAX_SGE;
 	attr->srq_limit = to_fake_srq(ibsrq)->limit;
@@ -253,7 +259,7 @@ static int fake_query_port(struct ib_device *ibdev, u32 port, struct ib_port_att
 	attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
 	attr->max_mtu = IB_MTU_4096;
 	attr->active_mtu = IB_MTU_4096;
-	attr->gid_tbl_len = 1;
+	attr->gid_tbl_len = to_fake_dev(ibdev)->roce ? FAKE_ROCE_GIDS : 1;
 	attr->pkey_tbl_len = 1;
 	attr->max_msg_sz = to_fake_dev(ibdev)->max_msg;
 	attr->lid = 1;
@@ -266,17 +272,25 @@ static int fake_query_port(struct ib_device *ibdev, u32 port, struct ib_port_att
 static int fake_port_immutable(struct ib_device *ibdev, u32 port,
 			       struct ib_port_immutable *immutable)
 {
-	immutable->gid_tbl_len = 1;
+	bool roce = to_fake_dev(ibdev)->roce;
+
+	immutable->gid_tbl_len = roce ? FAKE_ROCE_GIDS : 1;
 	immutable->pkey_tbl_len = 1;
 	/* A port that can connect, but nobody sends management datagrams on it */
-	immutable->core_cap_flags = RDMA_CORE_CAP_PROT_IB | RDMA_CORE_CAP_IB_CM |
-				    RDMA_CORE_CAP_AF_IB;
+	immutable->core_cap_flags = RDMA_CORE_CAP_IB_CM | RDMA_CORE_CAP_AF_IB;
+	if (roce)
+		immutable->core_cap_flags |= RDMA_CORE_CAP_PROT_ROCE_UDP_ENCAP |
+					     RDMA_CORE_CAP_ETH_AH;
+	else
+		immutable->core_cap_flags |= RDMA_CORE_CAP_PROT_IB;
 	return 0;
 }
 
 static int fake_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid)
 {
-	gid->global.subnet_prefix = cpu_to_be64(0xfe80000000000000ULL);
+	/* A subnet of its own, so that a GID tells whose port it is of */
+	gid->global.subnet_prefix = cpu_to_be64(0xfe80000000000000ULL +
+						to_fake_dev(ibdev)->number);
 	gid->global.interface_id = ibdev->node_guid;
 	return 0;
 }
@@ -325,9 +339,11 @@ static const struct ib_device_ops fake_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_srq, fake_srq, ibsrq),
 };
 
-struct fake_dev *fake_dev_create_tuned(void (*tune)(struct ib_device_attr *attr), u32 max_msg)
+static struct fake_dev *fake_dev_make(void (*tune)(struct ib_device_attr *attr), u32 max_msg,
+				      struct net_device *roce)
 {
 	struct fake_dev *fake = ib_alloc_device(fake_dev, ibdev);
+	static atomic_t number;
 	int err;
 
 	if (!fake)
@@ -336,15 +352,19 @@ struct fake_dev *fake_dev_create_tuned(void (*tune)(struct ib_device_attr *attr)
 	INIT_LIST_HEAD(&fake->cqs);
 	INIT_LIST_HEAD(&fake->mrs);
 	atomic_set(&fake->live, 0);
+	fake->number = atomic_inc_return(&number);
 	fake->tune = tune;
 	fake->max_msg = max_msg;
+	fake->roce = roce;
 	fake->ibdev.node_type = RDMA_NODE_IB_CA;
 	fake->ibdev.phys_port_cnt = 1;
 	fake->ibdev.num_comp_vectors = num_possible_cpus();
 	fake->ibdev.node_guid = cpu_to_be64(0x0242acfffe110002ULL);
 	strscpy(fake->ibdev.node_desc, "kdapl fake", sizeof(fake->ibdev.node_desc));
 	ib_set_device_ops(&fake->ibdev, &fake_ops);
-	err = ib_register_device(&fake->ibdev, "kdaplfake%d", NULL);
+	err = roce ? ib_device_set_netdev(&fake->ibdev, roce, 1) : 0;
+	if (!err)
+		err = ib_register_device(&fake->ibdev, "kdaplfake%d", NULL);
 	if (err) {
 		ib_dealloc_device(&fake->ibdev);
 		return ERR_PTR(err);
@@ -352,9 +372,19 @@ struct fake_dev *fake_dev_create_tuned(void (*tune)(struct ib_device_attr *attr)
 	return fake;
 }
 
+struct fake_dev *fake_dev_create_tuned(void (*tune)(struct ib_device_attr *attr), u32 max_msg)
+{
+	return fake_dev_make(tune, max_msg, NULL);
+}
+
 struct fake_dev *fake_dev_create(void)
 {
-	return fake_dev_create_tuned(NULL, 0x80000000);
+	return fake_dev_make(NULL, FAKE_MAX_MSG, NULL);
+}
+
+struct fake_dev *fake_dev_create_roce(struct net_device *ndev)
+{
+	return fake_dev_make(NULL, FAKE_MAX_MSG, ndev);
 }
 
 void fake_dev_unplug(struct fake_dev *fake)

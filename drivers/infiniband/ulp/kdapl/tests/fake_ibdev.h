@@ -27,6 +27,8 @@
 #define FAKE_MAX_SRQ_WR		1024
 #define FAKE_PAGE_LIST		512
 #define FAKE_MAX_RD_ATOM	16
+#define FAKE_MAX_MSG		0x80000000
+#define FAKE_ROCE_GIDS		16
 
 /* What a post looked like to the verbs */
 struct fake_wr {
@@ -113,12 +115,16 @@ struct fake_mr {
  * @misuses: what a device would have taken amiss of a request that speaks of
  *           an MR, and MRs mapped or destroyed under it: must stay 0
  * @live:    QPs, CQs, PDs, SRQs and MRs that exist; @count by kind
+ * @number:  different for each
+ * @roce:    net device of its port, which is a RoCE one; NULL: InfiniBand
  * @tune:    changes the attributes that the device tells
  * @fail_mrs: errno for the next calls of alloc_mr, 0 for none
  * @fail_create: errno for the next create_qp
  * @fail_cq: errno for the next create_cq
  * @fail_modify: errno for every modify_qp from now on
+ * @fail_error: errno for every modify_qp that is to move a QP to ERROR
  * @fail_srq: errno for every modify_srq from now on
+ * @fail_query_srq: errno for every query_srq
  * @max_msg: of its port
  * @hold_limit: SRQs do not say that they have run below their limit
  * @limits: how often that was said
@@ -147,13 +153,17 @@ struct fake_dev {
 	u32 next_qpn;
 	atomic_t live;
 	atomic_t count[FAKE_NKINDS];
+	u32 number;
+	struct net_device *roce;
 	void (*tune)(struct ib_device_attr *attr);
 	u32 max_msg;
 	int fail_create;
 	int fail_cq;
 	int fail_modify;
+	int fail_error;
 	int fail_mrs;
 	int fail_srq;
+	int fail_query_srq;
 	bool hold_limit;
 	u32 limits;
 	bool hold_flush;
@@ -165,6 +175,8 @@ struct fake_dev {
 };
 
 struct fake_dev *fake_dev_create(void);
+/* One with a RoCE port, whose GIDs are the addresses of this net device */
+struct fake_dev *fake_dev_create_roce(struct net_device *ndev);
 /* One with other attributes, of which the number and size of objects are enforced */
 struct fake_dev *fake_dev_create_tuned(void (*tune)(struct ib_device_attr *attr), u32 max_msg);
 /* An object comes: -ENOMEM if the device has no more of its kind; and goes */

@@ -406,13 +406,7 @@ static int ia_init(struct kunit *test)
 
 static void ia_exit(struct kunit *test)
 {
-	if (IS_ERR_OR_NULL(env))
-		return;
-	tp_ep_free(&ep);
-	KUNIT_EXPECT_EQ(test, env->fake->full, 0);
-	KUNIT_EXPECT_EQ(test, env->fake->overruns, 0);
-	tp_env_destroy(env);
-	env = NULL;
+	tp_env_end(test, &env, &ep);
 }
 
 static struct kunit_case ia_cases[] = {

@@ -127,6 +127,24 @@ static void each_field_in_each_state(struct kunit *test)
 	TP_EXPECT_TYPE(test, dat_ep_modify(NULL, ~0ULL, NULL), DAT_INVALID_HANDLE);
 }
 
+/* What a connection has agreed on is no parameter, and stays */
+static void D_19_nothing_to_change_changes_nothing(struct kunit *test)
+{
+	struct ib_qp_attr agreed = { .max_rd_atomic = 0 };
+	DAT_EP_PARAM param;
+
+	kdapl_clauses(test, "D-19");
+	make_ep(test);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	mutex_lock(&ep.ep->mutex);
+	kdapl_cm_limit_send(ep.ep, &agreed);
+	mutex_unlock(&ep.ep->mutex);
+	mod_query(test, &ep, &param);
+	KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, 0, &param), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, ep.ep->max_reads_out, 0);
+	TP_EXPECT_TYPE(test, tp_post_one(env, &ep, TP_READ, 1, 0), DAT_INSUFFICIENT_RESOURCES);
+}
+
 static void each_field_of_an_unconfigured_endpoint(struct kunit *test)
 {
 	DAT_EP_PARAM param;
@@ -491,17 +509,12 @@ static int modify_init(struct kunit *test)
 
 static void modify_exit(struct kunit *test)
 {
-	if (IS_ERR_OR_NULL(env))
-		return;
-	tp_ep_free(&ep);
-	KUNIT_EXPECT_EQ(test, env->fake->full, 0);
-	KUNIT_EXPECT_EQ(test, env->fake->overruns, 0);
-	tp_env_destroy(env);
-	env = NULL;
+	tp_env_end(test, &env, &ep);
 }
 
 static struct kunit_case modify_cases[] = {
 	KUNIT_CASE(each_field_in_each_state),
+	KUNIT_CASE(D_19_nothing_to_change_changes_nothing),
 	KUNIT_CASE(each_field_of_an_unconfigured_endpoint),
 	KUNIT_CASE(bad_attributes_change_nothing),
 	KUNIT_CASE(bad_handles_change_nothing),

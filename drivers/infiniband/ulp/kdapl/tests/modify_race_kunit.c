@@ -3,17 +3,19 @@
  * KUnit: dat_ep_modify that fails, and with others at work.
  *
  * A device that makes no QP or CQ, allocations that fail one after the other,
- * a device that is gone; receives that are posted at the same time, queries
- * and the freeing of the EVDs given up. Runs in a KUnit thread and one more;
- * each test has a device of its own.
+ * a device that is gone; receives that are posted at the same time, queries,
+ * calls that count requests, and the freeing of the EVDs given up. Runs in a
+ * KUnit thread and one more; each test has a device of its own.
  */
 #include <linux/fault-inject.h>
 #include <linux/kthread.h>
 #include <linux/slab.h>
+#include "beside.h"
 #include "modify_kunit.h"
 
 static struct tp_env *env;
 static struct tp_ep ep;
+static DAT_LMR_HANDLE lmr;	/* of dat_lmr_allocate() */
 
 static DAT_EP_PARAM_MASK both_depths = DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS |
 				       DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS;
@@ -210,8 +212,17 @@ static struct poster {
 	u32 posted;
 	u32 busy;		/* answers that say: no slot */
 	u32 other;		/* any other but the refusal of the segment */
+	u32 outstanding;	/* answers that tell of a request, which there is none of */
 	DAT_RETURN answer;	/* the last of these */
 } poster;
+
+static DAT_RETURN invalidate(void)
+{
+	DAT_LMR_COOKIE cookie = { };
+
+	return dat_lmr_invalidate(lmr, ep.handle, cookie,
+				  DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG);
+}
 
 static void look(void)
 {
@@ -221,6 +232,7 @@ static void look(void)
 
 	dat_ep_get_status(ep.handle, &state, &idle, &idle);
 	dat_ep_query(ep.handle, DAT_EP_FIELD_ALL, &param);
+	poster.outstanding += DAT_GET_TYPE(invalidate()) != DAT_INVALID_STATE;
 }
 
 static int poster_thread(void *unused)
@@ -260,6 +272,7 @@ static void poster_stop(struct kunit *test)
 	kthread_stop(poster.task);
 	/* no state of a configured EP refuses a receive */
 	KUNIT_EXPECT_EQ_MSG(test, poster.other, 0, "answer %#x", poster.answer);
+	KUNIT_EXPECT_EQ(test, poster.outstanding, 0);
 }
 
 #define MODIFIES	60
@@ -274,7 +287,8 @@ static void R_32_slots_are_taken_meanwhile(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
 	poster_start(test, false);
 	for (i = 0; i < MODIFIES; i++) {
-		ret = mod_depths(&ep, i & 1 ? 3 : 2000, 3 + i);
+		/* Deep ones make way for others, and counting takes its time */
+		ret = mod_depths(&ep, i & 1 ? 3 : 2000, i & 1 ? 2000 : 3);
 		if (ret == DAT_SUCCESS) {
 			depth = i & 1 ? 3 : 2000;
 			changed++;
@@ -357,24 +371,80 @@ static void an_EVD_is_freed_behind_the_change(struct kunit *test)
 	mod_expect_recvs(test, env, &ep, TP_DEPTH);
 }
 
+/* ---- counts meanwhile ---------------------------------------------------------------------- */
+
+static struct {
+	struct task_struct *task;
+	bool ready;
+	bool go;
+	bool done;
+	DAT_RETURN ret;
+} teller;
+
+static int teller_thread(void *unused)
+{
+	WRITE_ONCE(teller.ready, true);
+	while (!READ_ONCE(teller.go) && !kthread_should_stop())
+		cond_resched();
+	teller.ret = invalidate();
+	/* With the answer */
+	smp_store_release(&teller.done, true);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+#define LOOKS	2000000		/* far more than the call takes on a CPU of its own */
+
+/*
+ * The pool as it is in the midst of kdapl_pool_swap(): what it seems to hold
+ * means nothing, and its depth and its slots need not belong together. The order of checks
+ * has dat_lmr_invalidate() count before it looks at the state.
+ */
+static void MNS_slots_are_not_counted_in_the_midst(struct kunit *test)
+{
+	struct kdapl_slot *slot;
+	bool early;
+	u32 i;
+
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_FALSE(test, env->ia->limits.ordered_inv);
+	memset(&teller, 0, sizeof(teller));
+	teller.task = beside_run(teller_thread, "kdapl-teller");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(teller.task));
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(teller.ready)));
+	slot = kdapl_pool_slot(&ep.ep->sq.pool, 0);
+	spin_lock_irq(&ep.ep->lock);
+	WRITE_ONCE(slot->state, KDAPL_SLOT_POSTED);
+	WRITE_ONCE(teller.go, true);
+	for (i = 0; i < LOOKS && !READ_ONCE(teller.done); i++)
+		cpu_relax();
+	early = READ_ONCE(teller.done);
+	WRITE_ONCE(slot->state, KDAPL_SLOT_FREE);
+	spin_unlock_irq(&ep.ep->lock);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(teller.done)));
+	/* It has left the call: the answer is there */
+	beside_stop(teller.task);
+	KUNIT_EXPECT_FALSE(test, early);
+	TP_EXPECT_TYPE(test, teller.ret, DAT_INVALID_STATE);
+}
+
 /* ---- suite -------------------------------------------------------------------------------- */
 
 static int modify_race_init(struct kunit *test)
 {
 	memset(&ep, 0, sizeof(ep));
 	env = tp_env_create();
-	return PTR_ERR_OR_ZERO(env);
+	if (IS_ERR(env))
+		return PTR_ERR(env);
+	KUNIT_ASSERT_EQ(test, dat_lmr_allocate(kdapl_obj_handle(&env->ia->obj), env->own.pz, 4,
+					       DAT_LMR_SCOPE_PZ, &lmr), DAT_SUCCESS);
+	return 0;
 }
 
 static void modify_race_exit(struct kunit *test)
 {
-	if (IS_ERR_OR_NULL(env))
-		return;
-	tp_ep_free(&ep);
-	KUNIT_EXPECT_EQ(test, env->fake->full, 0);
-	KUNIT_EXPECT_EQ(test, env->fake->overruns, 0);
-	tp_env_destroy(env);
-	env = NULL;
+	tp_env_end(test, &env, &ep);
 }
 
 static struct kunit_case modify_race_cases[] = {
@@ -386,6 +456,7 @@ static struct kunit_case modify_race_cases[] = {
 	KUNIT_CASE(R_32_slots_are_taken_meanwhile),
 	KUNIT_CASE(R_32_a_receive_is_posted_meanwhile),
 	KUNIT_CASE(an_EVD_is_freed_behind_the_change),
+	KUNIT_CASE(MNS_slots_are_not_counted_in_the_midst),
 	{}
 };
 

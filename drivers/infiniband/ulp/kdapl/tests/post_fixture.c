@@ -150,21 +150,19 @@ static void quiesce(void)
 	rcu_barrier();
 }
 
-struct tp_env *tp_env_create(void)
+struct tp_env *tp_env_create_on(struct fake_dev *fake)
 {
 	struct tp_env *env = kzalloc(sizeof(*env), GFP_KERNEL);
 	int err = -ENOMEM;
 
-	if (!env)
-		return ERR_PTR(-ENOMEM);
+	if (IS_ERR(fake))
+		err = PTR_ERR(fake);
+	if (!env || IS_ERR(fake))
+		goto err_free;
+	env->fake = fake;
 	env->buf = kmalloc(TP_BUF, GFP_KERNEL);
 	if (!env->buf)
 		goto err_free;
-	env->fake = fake_dev_create();
-	if (IS_ERR(env->fake)) {
-		err = PTR_ERR(env->fake);
-		goto err_buf;
-	}
 	err = env_fill(env);
 	quiesce();
 	if (!err)
@@ -173,11 +171,16 @@ struct tp_env *tp_env_create(void)
 	tp_env_destroy(env);
 	return ERR_PTR(err);
 
-err_buf:
-	kfree(env->buf);
 err_free:
+	if (!IS_ERR(fake))
+		fake_dev_destroy(fake);
 	kfree(env);
 	return ERR_PTR(err);
+}
+
+struct tp_env *tp_env_create(void)
+{
+	return tp_env_create_on(fake_dev_create());
 }
 
 void tp_env_destroy(struct tp_env *env)
@@ -193,6 +196,17 @@ void tp_env_destroy(struct tp_env *env)
 	fake_dev_destroy(env->fake);
 	kfree(env->buf);
 	kfree(env);
+}
+
+void tp_env_end(struct kunit *test, struct tp_env **env, struct tp_ep *ep)
+{
+	if (IS_ERR_OR_NULL(*env))
+		return;
+	tp_ep_free(ep);
+	KUNIT_EXPECT_EQ(test, (*env)->fake->full, 0);
+	KUNIT_EXPECT_EQ(test, (*env)->fake->overruns, 0);
+	tp_env_destroy(*env);
+	*env = NULL;
 }
 
 /* ---- endpoints ------------------------------------------------------------- */

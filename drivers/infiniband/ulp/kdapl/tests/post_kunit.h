@@ -88,8 +88,12 @@ struct tp_args {
 };
 
 struct tp_env *tp_env_create(void);
+/* On a device of the caller's, which is the environment's then, or an ERR_PTR */
+struct tp_env *tp_env_create_on(struct fake_dev *fake);
 /* Complains, loudly, about what the device still has */
 void tp_env_destroy(struct tp_env *env);
+/* The same behind a case with an endpoint; no queue was ever full, no CQ overrun */
+void tp_env_end(struct kunit *test, struct tp_env **env, struct tp_ep *ep);
 
 void tp_attr(DAT_EP_ATTR *attr);
 /* @attr NULL: tp_attr(); three EVDs of its own, policy DISABLE */

@@ -86,6 +86,84 @@ static void P3_a_failed_device_keeps_the_requests(struct kunit *test)
 	m.lmr = DAT_HANDLE_NULL;
 }
 
+static struct task_struct *freer;	/* inside dat_ep_free() */
+static atomic_t on_its_stack, elsewhere;
+
+static void tell_where(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	/* Nothing of the device completes in this test: no softirq has borrowed the task */
+	atomic_inc(READ_ONCE(freer) == current ? &on_its_stack : &elsewhere);
+}
+
+static void free_ep_watched(void)
+{
+	WRITE_ONCE(freer, current);
+	free_ep();
+	WRITE_ONCE(freer, NULL);
+}
+
+/* Their events are taken back, or the deferred deliverer has been faster */
+static void E_08_no_upcall_on_the_stack_of_the_call(struct kunit *test)
+{
+	DAT_UPCALL_OBJECT upcall = { .upcall_func = tell_where };
+
+	kdapl_clauses(test, "E-08a C-36");
+	post_all(test);
+	tp_drain(&m.ep);
+	atomic_set(&on_its_stack, 0);
+	atomic_set(&elsewhere, 0);
+	KUNIT_ASSERT_EQ(test, dat_evd_modify_upcall(m.ep.request_evd, DAT_UPCALL_SINGLE_INSTANCE,
+						    &upcall, DAT_UPCALL_INVOC_NEW), DAT_SUCCESS);
+	fake()->hold_flush = true;
+	fake()->fail_modify = -EIO;
+	tp_start(&freeing, free_ep_watched);
+	KUNIT_ASSERT_TRUE(test, tp_finish(&freeing));
+	fake()->fail_modify = 0;
+	fake()->hold_flush = false;
+	KUNIT_EXPECT_EQ(test, atomic_read(&on_its_stack), 0);
+	KUNIT_EXPECT_LE(test, atomic_read(&elsewhere), 3);
+	KUNIT_EXPECT_EQ(test, tp_events(m.ep.request_evd), 0);
+}
+
+static struct bind late;
+static DAT_RETURN late_ret;
+
+static void bind_late(void)
+{
+	late_ret = mem_bind_post(&late);
+}
+
+/* The queue goes between the look at it and the post, which a grace period outlives */
+static void P8_a_bind_looks_for_its_queue_once(struct kunit *test)
+{
+	u32 tries = 1000 * 1000 * 1000;
+	struct kdapl_rmr *rmr;
+	struct kdapl_obj *obj;
+	struct ib_qp *qp;
+	bool waits;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs a second CPU");
+	obj = kdapl_obj_get(m.rmr, DAT_HANDLE_TYPE_RMR);
+	KUNIT_ASSERT_NOT_NULL(test, obj);
+	rmr = to_kdapl_rmr(obj);
+	qp = &tp_qp(&m.ep)->ibqp;
+	mem_bind_args(&m, &late);
+	spin_lock_irq(&rmr->lock);
+	tp_start(&freeing, bind_late);
+	while (!(waits = spin_is_contended(&rmr->lock)) && tries--)
+		cpu_relax();
+	RCU_INIT_POINTER(m.ep.ep->qp, NULL);
+	spin_unlock_irq(&rmr->lock);
+	KUNIT_EXPECT_TRUE(test, tp_finish(&freeing));
+	rcu_assign_pointer(m.ep.ep->qp, qp);
+	kdapl_obj_put(obj);
+	KUNIT_EXPECT_TRUE(test, waits);
+	KUNIT_EXPECT_EQ(test, late_ret, DAT_SUCCESS);
+	mem_finish(&m, &m.ep);
+	KUNIT_EXPECT_NOT_NULL(test, fake_valid_mr(fake(), late.key));
+}
+
 static void C_57_the_device_leaves_while_an_EP_is_freed(struct kunit *test)
 {
 	struct fake_qp *qp = tp_qp(&m.ep);
@@ -120,6 +198,8 @@ static void lost_exit(struct kunit *test)
 
 static struct kunit_case lost_cases[] = {
 	KUNIT_CASE(P3_a_failed_device_keeps_the_requests),
+	KUNIT_CASE(E_08_no_upcall_on_the_stack_of_the_call),
+	KUNIT_CASE(P8_a_bind_looks_for_its_queue_once),
 	KUNIT_CASE(C_57_the_device_leaves_while_an_EP_is_freed),
 	{}
 };

@@ -27,8 +27,9 @@ static int nothing_to_say(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-struct kdapl_sp *sp_make(struct kunit *test, DAT_EVD_HANDLE evd, DAT_CONN_QUAL qual,
-			 struct tp_ep *tep)
+struct kdapl_sp *sp_make_told(struct kunit *test, DAT_EVD_HANDLE evd, DAT_CONN_QUAL *qual,
+			      struct tp_ep *tep, void (*before)(struct kdapl_sp *sp),
+			      DAT_HANDLE *handle)
 {
 	struct kdapl_evd *to;
 	struct kdapl_sp *sp;
@@ -36,19 +37,30 @@ struct kdapl_sp *sp_make(struct kunit *test, DAT_EVD_HANDLE evd, DAT_CONN_QUAL q
 	KUNIT_ASSERT_TRUE(test, kdapl_ia_enter(sp_env->ia));
 	to = kdapl_sp_evd(sp_env->ia, evd);
 	KUNIT_ASSERT_NOT_NULL(test, to);
-	sp = kdapl_sp_alloc(sp_env->ia, to, qual, tep ? tep->handle : DAT_HANDLE_NULL);
+	sp = kdapl_sp_alloc(sp_env->ia, to, *qual, tep ? tep->handle : DAT_HANDLE_NULL);
 	kdapl_obj_put(&to->obj);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(sp));
 	sp->id = rdma_create_id(&init_net, nothing_to_say, sp, RDMA_PS_TCP, IB_QPT_RC);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(sp->id));
-	kdapl_sp_start(sp);
 	if (tep) {
 		mutex_lock(&tep->ep->mutex);
 		kdapl_rsp_bond(tep->ep, sp);
-		mutex_unlock(&tep->ep->mutex);
 	}
+	if (before)
+		before(sp);
+	kdapl_sp_start(sp, qual, handle);
+	if (tep)
+		mutex_unlock(&tep->ep->mutex);
 	kdapl_ia_leave(sp_env->ia);
 	return sp;
+}
+
+struct kdapl_sp *sp_make(struct kunit *test, DAT_EVD_HANDLE evd, DAT_CONN_QUAL qual,
+			 struct tp_ep *tep)
+{
+	DAT_HANDLE handle;
+
+	return sp_make_told(test, evd, &qual, tep, NULL, &handle);
 }
 
 bool sp_request(struct kdapl_sp *sp, u8 byte)
@@ -58,7 +70,7 @@ bool sp_request(struct kdapl_sp *sp, u8 byte)
 		.private_data = data,
 		.private_data_len = sizeof(data),
 	};
-	struct kdapl_cr *cr = kdapl_sp_take(sp);
+	struct kdapl_cr *cr = kdapl_sp_take(sp, false);
 	struct rdma_cm_id *id;
 
 	if (!cr)

@@ -267,6 +267,42 @@ static void handoff_moves_a_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&from->evd->ncr) + atomic_read(&to->evd->ncr), 0);
 }
 
+/* It stays on the EVD, whose one place it has already */
+static void handoff_needs_no_second_place_on_an_EVD(struct kunit *test)
+{
+	DAT_EVD_HANDLE evd = sp_make_evd(test, 1);
+	struct kdapl_sp *from = sp_make(test, evd, 1, NULL);
+	struct kdapl_sp *to = sp_make(test, evd, 2, NULL);
+	struct kdapl_sp *away = sp_make(test, sp_evd, 3, NULL);
+	DAT_CR_HANDLE cr;
+	u32 i;
+
+	kdapl_clauses(test, "C-49");
+	for (i = 0; i < 3; i++) {
+		KUNIT_ASSERT_TRUE(test, sp_request(from, i));
+		cr = sp_announced(test, evd, from);
+		KUNIT_ASSERT_EQ(test, dat_cr_handoff(cr, 2), DAT_SUCCESS);
+		fake_settle(sp_env->fake);
+		cr = sp_announced(test, evd, to);
+		expect_data(test, cr, i);
+		KUNIT_EXPECT_EQ(test, atomic_read(&from->evd->ncr), 1);
+		KUNIT_EXPECT_EQ(test, from->ncr, 0);
+		KUNIT_EXPECT_EQ(test, to->ncr, 1);
+		KUNIT_EXPECT_FALSE(test, sp_request(from, 0));
+		/* The place goes with the request that leaves it */
+		if (i) {
+			KUNIT_ASSERT_EQ(test, dat_cr_handoff(cr, 3), DAT_SUCCESS);
+			fake_settle(sp_env->fake);
+			cr = sp_announced(test, sp_evd, away);
+			KUNIT_EXPECT_EQ(test, atomic_read(&away->evd->ncr), 1);
+		}
+		KUNIT_EXPECT_EQ(test, dat_cr_reject(cr, 0, NULL), DAT_SUCCESS);
+		KUNIT_EXPECT_EQ(test, atomic_read(&from->evd->ncr), 0);
+		KUNIT_EXPECT_EQ(test, atomic_read(&away->evd->ncr), 0);
+		KUNIT_EXPECT_EQ(test, from->ncr + to->ncr + away->ncr, 0);
+	}
+}
+
 /* An RSP's request goes to a PSP, and on to the next RSP of the same EP */
 static void handoff_takes_no_endpoint_along(struct kunit *test)
 {
@@ -343,6 +379,7 @@ static struct kunit_case sp_cases[] = {
 	KUNIT_CASE(E_46_an_EVD_goes_with_requests_in_it),
 	KUNIT_CASE(handoff_says_what_is_wrong),
 	KUNIT_CASE(handoff_moves_a_request),
+	KUNIT_CASE(handoff_needs_no_second_place_on_an_EVD),
 	KUNIT_CASE(handoff_takes_no_endpoint_along),
 	KUNIT_CASE(handoff_keeps_the_service_point),
 	{}

@@ -22,6 +22,10 @@ DAT_EVD_HANDLE sp_make_evd(struct kunit *test, DAT_COUNT qlen);
 /* Listens, as far as we are concerned; with @tep an RSP for it */
 struct kdapl_sp *sp_make(struct kunit *test, DAT_EVD_HANDLE evd, DAT_CONN_QUAL qual,
 			 struct tp_ep *tep);
+/* The same, with the outputs of the calls; @before is called when it is ready to be found */
+struct kdapl_sp *sp_make_told(struct kunit *test, DAT_EVD_HANDLE evd, DAT_CONN_QUAL *qual,
+			      struct tp_ep *tep, void (*before)(struct kdapl_sp *sp),
+			      DAT_HANDLE *handle);
 /* A request comes; its private data is a row of @byte. False if it was refused */
 bool sp_request(struct kdapl_sp *sp, u8 byte);
 /* The next event of an EVD is the request announced by @sp; its CR */

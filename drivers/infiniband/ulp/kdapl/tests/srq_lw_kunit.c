@@ -4,9 +4,10 @@
  *
  * One event for one arming, whoever notices: the device at an arrival, the call
  * that finds the SRQ low already, the look that is taken again and again; none
- * for a mark of 0, for one that was replaced, or on an SRQ without device. The
- * fake behaves as rxe, which looks at the fill only when a message takes a
- * buffer. Runs in a KUnit thread; each test has a device of its own.
+ * for a mark of 0, for one that was replaced (however late the device speaks of
+ * it), or on an SRQ without device. The fake behaves as rxe, which looks at the
+ * fill only when a message takes a buffer. Runs in a KUnit thread; each test has
+ * a device of its own.
  */
 #include "clause.h"
 #include "post_kunit.h"
@@ -74,6 +75,14 @@ static void expect_low(struct kunit *test)
 static void expect_none(struct kunit *test)
 {
 	KUNIT_EXPECT_EQ(test, tp_events(async_evd()), 0);
+}
+
+static void forget(void)
+{
+	DAT_EVENT event;
+
+	while (dat_evd_dequeue(async_evd(), &event) == DAT_SUCCESS)
+		;
 }
 
 /* The time of the next look has come */
@@ -196,12 +205,49 @@ static void Q_33_device_and_call_at_once(struct kunit *test)
 	expect_none(test);
 }
 
+/* What the device has said of a mark that was replaced is not about the next one */
+static void Q_33_said_late_of_another_mark(struct kunit *test)
+{
+	struct ib_event event = { .event = IB_EVENT_SRQ_LIMIT_REACHED };
+	u32 refuses;
+
+	kdapl_clauses(test, "Q-33");
+	for (refuses = 0; refuses < 2; refuses++) {
+		make(test, 5);
+		set_lw(test, 4);
+		env->fake->hold_limit = true;
+		arrive(test, 2);
+		set_lw(test, 2);
+		/* A look may have come in time for the first mark */
+		forget();
+		env->fake->hold_limit = false;
+		env->fake->fail_query_srq = refuses ? -EIO : 0;
+		kdapl_srq_event(&event, env->srq);
+		fake_settle(env->fake);
+		/* A device that does not tell which is believed: rather early than never */
+		if (refuses)
+			expect_low(test);
+		else
+			expect_none(test);
+		arrive(test, 2);
+		fake_settle(env->fake);
+		if (!refuses)
+			expect_low(test);
+		arrive(test, 1);
+		look();
+		expect_none(test);
+		tp_ep_free(&ep);
+	}
+}
+
 /* What the device has said in time is told, whatever is set next */
 static void Q_33_said_before_it_was_replaced(struct kunit *test)
 {
 	kdapl_clauses(test, "Q-33");
 	make(test, 4);
 	set_lw(test, 3);
+	/* It counts messages whose completions nobody has seen */
+	device_srq()->limit = 0;
 	set_bit(0, &env->srq->lw_reached);
 	set_lw(test, 0);
 	expect_low(test);
@@ -338,6 +384,7 @@ static struct kunit_case srq_lw_cases[] = {
 	KUNIT_CASE(Q_33_an_empty_SRQ_is_below_any_mark),
 	KUNIT_CASE(Q_33_device_that_has_missed_it),
 	KUNIT_CASE(Q_33_device_and_call_at_once),
+	KUNIT_CASE(Q_33_said_late_of_another_mark),
 	KUNIT_CASE(Q_33_said_before_it_was_replaced),
 	KUNIT_CASE(Q_34_mark_of_0),
 	KUNIT_CASE(arguments),

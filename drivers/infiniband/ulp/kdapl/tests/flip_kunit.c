@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: arguments that change while a call reads them.
+ *
+ * What a call has checked is what it uses: a Consumer that writes a struct it
+ * has given gets the old value or the new one, or is refused, but never a
+ * mixture that nobody has looked at. Runs in a KUnit thread, with a second one
+ * that writes; each test has a device of its own.
+ */
+#include "beside.h"
+#include "clause.h"
+#include "post_kunit.h"
+
+#define ROUNDS	100	/* at least */
+#define PATIENCE	800	/* further ones, until both values have been met */
+
+static struct tp_env *env;
+
+/* The thread that writes, and where: the two values in turn */
+static struct {
+	struct task_struct *task;
+	bool running;
+	DAT_COUNT *count;
+	DAT_COUNT value[2];
+	DAT_UPCALL_FUNC *func;
+} flip;
+
+static void some_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+}
+
+static int flip_thread(void *unused)
+{
+	u32 i, odd = 0;
+
+	while (!kthread_should_stop()) {
+		odd = !odd;
+		/* Often, not in step with anything, and stopping at either value */
+		for (i = 0; i < 1001 + odd; i++) {
+			if (flip.count)
+				WRITE_ONCE(*flip.count, flip.value[i & 1]);
+			if (flip.func)
+				WRITE_ONCE(*flip.func, i & 1 ? some_upcall : NULL);
+		}
+		WRITE_ONCE(flip.running, true);
+		cond_resched();
+	}
+	return 0;
+}
+
+static void flip_start(struct kunit *test)
+{
+	flip.running = false;
+	flip.task = beside_run(flip_thread, "kdapl-flip");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(flip.task));
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(flip.running)));
+}
+
+/* Go on, after @rounds of which so many have met one of the two values? */
+static bool flip_more(u32 rounds, u32 least, u32 met)
+{
+	cond_resched();
+	if (rounds < least)
+		return true;
+	if (met && met < rounds)
+		return false;
+	/* The other thread has not run meanwhile: let it */
+	schedule_timeout_uninterruptible(1);
+	return rounds < least + PATIENCE;
+}
+
+static void flip_stop(void)
+{
+	beside_stop(flip.task);
+	memset(&flip, 0, sizeof(flip));
+}
+
+/* The object that a handle names; it stays */
+static struct kdapl_obj *object(struct kunit *test, DAT_HANDLE handle, DAT_HANDLE_TYPE type)
+{
+	struct kdapl_obj *obj = kdapl_obj_get(handle, type);
+
+	KUNIT_ASSERT_NOT_NULL(test, obj);
+	kdapl_obj_put(obj);
+	return obj;
+}
+
+static DAT_IA_HANDLE ia(void)
+{
+	return kdapl_obj_handle(&env->ia->obj);
+}
+
+/* A slot has room for as many segments as a post may have */
+static void P4_segments_of_an_SRQ(struct kunit *test)
+{
+	static DAT_SRQ_ATTR attr = { .max_recv_dtos = 2 };
+	u32 differ = 0, one = 0, i;
+	struct kdapl_srq *srq;
+	DAT_SRQ_HANDLE handle;
+
+	attr.max_recv_iov = 1;
+	flip.count = &attr.max_recv_iov;
+	flip.value[0] = 1;
+	flip.value[1] = TP_SRQ_IOV;
+	flip_start(test);
+	/* Freed all at once, with their IA */
+	for (i = 0; flip_more(i, ROUNDS, one); i++) {
+		KUNIT_ASSERT_EQ(test, dat_srq_create(ia(), env->own.pz, &attr, &handle),
+				DAT_SUCCESS);
+		srq = to_kdapl_srq(object(test, handle, DAT_HANDLE_TYPE_SRQ));
+		differ += srq->max_iov != srq->pool.max_sge;
+		one += srq->max_iov == 1;
+	}
+	flip_stop();
+	KUNIT_EXPECT_EQ(test, differ, 0);
+	/* It was really flipped */
+	KUNIT_EXPECT_GT(test, one, 0);
+	KUNIT_EXPECT_LT(test, one, i);
+}
+
+static void P4_attributes_of_an_SRQ_endpoint(struct kunit *test)
+{
+	static DAT_EP_ATTR attr;
+	u32 bad = 0, made = 0, i;
+	struct tp_ep parents;
+	DAT_EP_HANDLE handle;
+	struct kdapl_ep *ep;
+	DAT_RETURN ret;
+
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, true, &parents), DAT_SUCCESS);
+	tp_attr(&attr);
+	flip.count = &attr.max_rdma_read_out;
+	flip.value[0] = 4;
+	flip.value[1] = FAKE_MAX_RD_ATOM + 1;
+	flip_start(test);
+	/* They keep the grace periods of their ends: no more than needed */
+	for (i = 0; made < ROUNDS / 2 && flip_more(i, ROUNDS, made); i++) {
+		ret = dat_ep_create_with_srq(ia(), env->own.pz, parents.recv_evd,
+					     parents.request_evd, parents.connect_evd,
+					     env->srq_handle, &attr, &handle);
+		if (ret == DAT_SUCCESS) {
+			ep = to_kdapl_ep(object(test, handle, DAT_HANDLE_TYPE_EP));
+			bad += ep->attr.max_rdma_read_out != 4;
+			made++;
+		} else {
+			bad += DAT_GET_TYPE(ret) != DAT_INVALID_PARAMETER;
+		}
+	}
+	flip_stop();
+	KUNIT_EXPECT_EQ(test, bad, 0);
+	KUNIT_EXPECT_GT(test, made, 0);
+}
+
+/* A function that is called is there */
+static void P4_upcall_of_a_new_EVD(struct kunit *test)
+{
+	static DAT_UPCALL_OBJECT upcall;
+	u32 bad = 0, made = 0, i;
+	DAT_EVD_HANDLE handle;
+	struct kdapl_evd *evd;
+
+	flip.func = &upcall.upcall_func;
+	flip_start(test);
+	for (i = 0; flip_more(i, ROUNDS, made); i++) {
+		if (dat_evd_kcreate(ia(), 1, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+				    DAT_EVD_SOFTWARE_FLAG, &handle) != DAT_SUCCESS)
+			continue;
+		evd = to_kdapl_evd(object(test, handle, DAT_HANDLE_TYPE_EVD));
+		bad += !evd->upcall.upcall_func;
+		made++;
+	}
+	flip_stop();
+	KUNIT_EXPECT_EQ(test, bad, 0);
+	KUNIT_EXPECT_GT(test, made, 0);
+}
+
+static void P4_another_upcall(struct kunit *test)
+{
+	static DAT_UPCALL_OBJECT upcall;
+	u32 bad = 0, made = 0, i;
+	DAT_EVD_HANDLE handle;
+	struct kdapl_evd *evd;
+
+	KUNIT_ASSERT_EQ(test, dat_evd_kcreate(ia(), 1, DAT_UPCALL_DISABLE, NULL,
+					      DAT_EVD_SOFTWARE_FLAG, &handle), DAT_SUCCESS);
+	evd = to_kdapl_evd(object(test, handle, DAT_HANDLE_TYPE_EVD));
+	flip.func = &upcall.upcall_func;
+	flip_start(test);
+	for (i = 0; flip_more(i, 100 * ROUNDS, made); i++) {
+		if (dat_evd_modify_upcall(handle, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+					  DAT_UPCALL_INVOC_NEW) != DAT_SUCCESS)
+			continue;
+		bad += !evd->upcall.upcall_func;
+		made++;
+	}
+	flip_stop();
+	KUNIT_EXPECT_EQ(test, bad, 0);
+	KUNIT_EXPECT_GT(test, made, 0);
+}
+
+/* ---- suite ------------------------------------------------------------------------ */
+
+static int flip_init(struct kunit *test)
+{
+	memset(&flip, 0, sizeof(flip));
+	env = tp_env_create();
+	return PTR_ERR_OR_ZERO(env);
+}
+
+static void flip_exit(struct kunit *test)
+{
+	if (IS_ERR_OR_NULL(env))
+		return;
+	tp_env_destroy(env);
+	env = NULL;
+}
+
+static struct kunit_case flip_cases[] = {
+	KUNIT_CASE(P4_segments_of_an_SRQ),
+	KUNIT_CASE(P4_attributes_of_an_SRQ_endpoint),
+	KUNIT_CASE(P4_upcall_of_a_new_EVD),
+	KUNIT_CASE(P4_another_upcall),
+	{}
+};
+
+static struct kunit_suite flip_suite = {
+	.name = "kdapl_flip",
+	.init = flip_init,
+	.exit = flip_exit,
+	.test_cases = flip_cases,
+};
+
+kunit_test_suite(flip_suite);

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: who finds an object finds it finished, and told to its maker.
+ *
+ * A handle can be guessed, and what it names be freed as soon as it is there: a
+ * call that makes an object must be through with it by then. A second thread
+ * spins on the next handle and looks at the caller's output the moment it names
+ * something. Runs in a KUnit thread and that one; each test has a device of its
+ * own.
+ */
+#include "beside.h"
+#include "sp_kunit.h"
+
+#define ROUNDS	500
+#define LOOKS	100000		/* then the CPU may be wanted by the other thread */
+
+/* The other thread, and what it is to look at */
+static struct {
+	struct task_struct *task;
+	unsigned int type;
+	unsigned long guess;	/* 0: nothing to do */
+	bool spinning;
+	DAT_HANDLE out;
+	DAT_HANDLE seen;	/* in @out when the guess came true */
+} finder;
+
+static bool finder_look(unsigned long guess)
+{
+	bool found = false;
+	u32 i;
+
+	rcu_read_lock();
+	for (i = 0; !found && i < LOOKS; i++)
+		found = kdapl_obj_lookup((DAT_HANDLE)guess, finder.type);
+	if (found)
+		finder.seen = READ_ONCE(finder.out);
+	rcu_read_unlock();
+	return found;
+}
+
+static int finder_thread(void *unused)
+{
+	unsigned long guess;
+
+	while (!kthread_should_stop()) {
+		/* With the output emptied */
+		guess = smp_load_acquire(&finder.guess);
+		if (guess) {
+			WRITE_ONCE(finder.spinning, true);
+			if (finder_look(guess)) {
+				/* With what it has seen */
+				smp_store_release(&finder.guess, 0);
+			}
+		}
+		cond_resched();
+	}
+	return 0;
+}
+
+static void finder_start(struct kunit *test, unsigned int type)
+{
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "one CPU sees nothing of another");
+	memset(&finder, 0, sizeof(finder));
+	finder.type = type;
+	finder.task = beside_run(finder_thread, "kdapl-finder");
+	KUNIT_ASSERT_FALSE(test, IS_ERR(finder.task));
+}
+
+/* Spins, for it is soon: a sleep in each round would be most of the test */
+#define SOON(cond)							\
+({									\
+	u32 soon_n = 0;							\
+	bool soon_came;							\
+									\
+	while (!(soon_came = (cond)) && soon_n++ < 20000 + 20 * HZ)	\
+		if (soon_n < 20000)					\
+			cond_resched();					\
+		else							\
+			schedule_timeout_uninterruptible(1);		\
+	soon_came;							\
+})
+
+/* From now on it spins on this handle */
+static bool finder_ready(unsigned long guess)
+{
+	WRITE_ONCE(finder.out, DAT_HANDLE_NULL);
+	WRITE_ONCE(finder.spinning, false);
+	/* Pairs with the load in the thread */
+	smp_store_release(&finder.guess, guess);
+	return SOON(READ_ONCE(finder.spinning));
+}
+
+/* What it has seen is the handle that was told? */
+static bool finder_content(unsigned long guess)
+{
+	/* Pairs with the store in the thread */
+	return SOON(!smp_load_acquire(&finder.guess)) &&
+	       finder.seen == (DAT_HANDLE)guess && finder.out == (DAT_HANDLE)guess;
+}
+
+static void finder_stop(void)
+{
+	beside_stop(finder.task);
+}
+
+/* The next object takes the lowest index that is free, and its next generation */
+static unsigned long next_handle(unsigned int type)
+{
+	static struct kdapl_obj probe;
+
+	memset(&probe, 0, sizeof(probe));
+	if (kdapl_obj_init(&probe, type, NULL))
+		return 0;
+	kdapl_obj_abort(&probe);
+	return probe.handle + BIT(KDAPL_HANDLE_GEN_SHIFT);
+}
+
+/* ---- the objects ---------------------------------------------------------------- */
+
+static void P4_an_EVD_is_told_before_it_is_found(struct kunit *test)
+{
+	unsigned long guess;
+	bool good = true;
+	u32 i;
+
+	finder_start(test, DAT_HANDLE_TYPE_EVD);
+	/* Freed all at once, with their IA: a grace period each would take too long */
+	for (i = 0; good && i < ROUNDS; i++) {
+		guess = next_handle(DAT_HANDLE_TYPE_EVD);
+		good = guess && finder_ready(guess) &&
+		       dat_evd_kcreate(sp_ia(), 1, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG,
+				       &finder.out) == DAT_SUCCESS && finder_content(guess);
+	}
+	finder_stop();
+	KUNIT_EXPECT_TRUE_MSG(test, good, "round %u: handle %#lx, seen %p, told %p", i, guess,
+			      finder.seen, finder.out);
+}
+
+static bool finder_is_ready;
+
+static void look_for(struct kdapl_sp *sp)
+{
+	finder_is_ready = finder_ready(sp->obj.handle);
+}
+
+static void P4_a_service_point_is_told_before_it_is_found(struct kunit *test)
+{
+	DAT_EVD_HANDLE evd = sp_make_evd(test, 1);
+	unsigned long guess = 0;
+	DAT_CONN_QUAL qual;
+	bool good = true;
+	u32 i;
+
+	finder_start(test, DAT_HANDLE_TYPE_PSP);
+	for (i = 0; good && i < ROUNDS; i++) {
+		qual = SP_QUAL;
+		guess = sp_make_told(test, evd, &qual, NULL, look_for, &finder.out)->obj.handle;
+		good = finder_is_ready && finder_content(guess) && qual == SP_QUAL &&
+		       dat_psp_free((DAT_HANDLE)guess) == DAT_SUCCESS;
+	}
+	finder_stop();
+	KUNIT_EXPECT_TRUE_MSG(test, good, "round %u: handle %#lx, seen %p, told %p", i, guess,
+			      finder.seen, finder.out);
+}
+
+/* ---- suite ---------------------------------------------------------------------- */
+
+static struct kunit_case publish_cases[] = {
+	KUNIT_CASE(P4_an_EVD_is_told_before_it_is_found),
+	KUNIT_CASE(P4_a_service_point_is_told_before_it_is_found),
+	{}
+};
+
+static struct kunit_suite publish_suite = {
+	.name = "kdapl_publish",
+	.init = sp_init,
+	.exit = sp_exit,
+	.test_cases = publish_cases,
+};
+
+kunit_test_suite(publish_suite);

@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: addresses of a RoCE port that are lost and back before anybody looks.
+ *
+ * The fake device has a RoCE port on an Ethernet device of the suite. Its
+ * address is a link-local one that is not made of the hardware address, because
+ * that one stays in the GID table when the net device goes down. Ids are bound
+ * to it in earnest. Runs in a KUnit thread.
+ */
+#include <linux/etherdevice.h>
+#include <linux/inetdevice.h>
+#include <linux/netdevice.h>
+#include <linux/rtnetlink.h>
+#include <net/addrconf.h>
+#include <net/if_inet6.h>
+#include "post_kunit.h"
+
+static struct net_device *port;
+static struct tp_env *env;
+static struct tp_ep ep, second;
+
+/* ---- the net device ---------------------------------------------------------- */
+
+static netdev_tx_t drop_xmit(struct sk_buff *skb, struct net_device *ndev)
+{
+	dev_kfree_skb(skb);
+	return NETDEV_TX_OK;
+}
+
+static const struct net_device_ops port_ops = { .ndo_start_xmit = drop_xmit };
+
+static void port_setup(struct net_device *ndev)
+{
+	ether_setup(ndev);
+	ndev->netdev_ops = &port_ops;
+	ndev->flags |= IFF_NOARP;
+	ndev->priv_flags |= IFF_NO_QUEUE;
+	eth_hw_addr_random(ndev);
+}
+
+static int port_up(void)
+{
+	struct inet6_dev *idev;
+	int err;
+
+	rtnl_lock();
+	idev = __in6_dev_get(port);
+	if (idev)
+		idev->cnf.addr_gen_mode = IN6_ADDR_GEN_MODE_RANDOM;
+	err = idev ? dev_open(port, NULL) : -ENODEV;
+	rtnl_unlock();
+	return err;
+}
+
+static void port_down(void)
+{
+	rtnl_lock();
+	dev_close(port);
+	rtnl_unlock();
+}
+
+/* The address that it has been given; false if it has none */
+static bool port_address(struct sockaddr_in6 *addr)
+{
+	struct inet6_ifaddr *ifa;
+	struct inet6_dev *idev;
+
+	memset(addr, 0, sizeof(*addr));
+	rtnl_lock();
+	idev = __in6_dev_get(port);
+	if (idev) {
+		read_lock_bh(&idev->lock);
+		list_for_each_entry(ifa, &idev->addr_list, if_list) {
+			addr->sin6_family = AF_INET6;
+			addr->sin6_addr = ifa->addr;
+			addr->sin6_scope_id = port->ifindex;
+		}
+		read_unlock_bh(&idev->lock);
+	}
+	rtnl_unlock();
+	return addr->sin6_family;
+}
+
+static bool stands(void)
+{
+	return kdapl_addr_stands(&env->fake->ibdev, 1, &env->ia->addr, &init_net);
+}
+
+/* Gone and back; nobody of ours looks before the end */
+static void flap(struct kunit *test)
+{
+	bool went, came;
+	int err;
+
+	mutex_lock(&kdapl_device_mutex);
+	port_down();
+	went = TP_WAIT_FOR(!stands());
+	err = port_up();
+	came = TP_WAIT_FOR(stands());
+	mutex_unlock(&kdapl_device_mutex);
+	KUNIT_ASSERT_EQ(test, err, 0);
+	KUNIT_ASSERT_TRUE(test, went);
+	KUNIT_ASSERT_TRUE(test, came);
+}
+
+/* ---- what was bound ------------------------------------------------------------ */
+
+static struct rdma_cm_id *bind(struct kunit *test, struct tp_ep *tep)
+{
+	struct rdma_cm_id *id = kdapl_cm_bind(env->ia, &env->fake->ibdev, kdapl_cm_handler,
+					      tep->ep, 0);
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(id));
+	return id;
+}
+
+static void begin(struct tp_ep *tep, struct rdma_cm_id *id)
+{
+	mutex_lock(&tep->ep->mutex);
+	kdapl_cm_begin(tep->ep, id, false);
+	tep->ep->raised = true;
+	mutex_unlock(&tep->ep->mutex);
+	tp_qp(tep)->state = IB_QPS_RTS;
+}
+
+static void expect_end(struct kunit *test, struct tp_ep *tep, DAT_EVENT_NUMBER number)
+{
+	DAT_EVENT event = {};
+
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(tep->ep->state) ==
+					    DAT_EP_STATE_DISCONNECTED));
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(tep->connect_evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, event.event_number, number);
+	KUNIT_EXPECT_EQ(test, tp_events(tep->connect_evd), 0);
+}
+
+static void make_two(struct kunit *test)
+{
+	DAT_EVENT event = {};
+
+	begin(&ep, bind(test, &ep));
+	begin(&second, bind(test, &second));
+	KUNIT_ASSERT_TRUE(test, kdapl_ep_go_live(ep.ep));
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+static void C_62_an_address_is_lost_and_back_at_once(struct kunit *test)
+{
+	kdapl_clauses(test, "C-62 C-30 C-41");
+	make_two(test);
+	flap(test);
+	expect_end(test, &ep, DAT_CONNECTION_EVENT_BROKEN);
+	expect_end(test, &second, DAT_CONNECTION_EVENT_UNREACHABLE);
+	KUNIT_EXPECT_FALSE(test, env->ia->addr_lost);
+	/* What is bound to the new one stays */
+	KUNIT_ASSERT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, dat_ep_reset(second.handle), DAT_SUCCESS);
+	make_two(test);
+	mutex_lock(&kdapl_device_mutex);
+	kdapl_ia_address_stands(env->ia);
+	mutex_unlock(&kdapl_device_mutex);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
+	KUNIT_EXPECT_EQ(test, second.ep->state, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+}
+
+/* Between the binding of the id and the beginning of the attempt */
+static void C_62_lost_and_back_before_the_attempt_began(struct kunit *test)
+{
+	struct rdma_cm_id *id;
+
+	kdapl_clauses(test, "C-62");
+	id = bind(test, &ep);
+	flap(test);
+	fake_settle(env->fake);
+	begin(&ep, id);
+	expect_end(test, &ep, DAT_CONNECTION_EVENT_UNREACHABLE);
+}
+
+/* ---- suite ------------------------------------------------------------------- */
+
+static int roce_make(void)
+{
+	struct sockaddr_in6 addr;
+	int err;
+
+	port = alloc_netdev(0, "kdaplro%d", NET_NAME_UNKNOWN, port_setup);
+	if (!port)
+		return -ENOMEM;
+	err = register_netdev(port);
+	if (!err)
+		err = port_up();
+	if (err)
+		return err;
+	if (!TP_WAIT_FOR(port_address(&addr)))
+		return -EADDRNOTAVAIL;
+	env = tp_env_create_on(fake_dev_create_roce(port));
+	if (IS_ERR(env))
+		return PTR_ERR(env);
+	memcpy(&env->ia->addr, &addr, sizeof(addr));
+	if (!TP_WAIT_FOR(stands()))
+		return -EADDRNOTAVAIL;
+	return tp_ep_create(env, NULL, false, &ep) || tp_ep_create(env, NULL, false, &second) ?
+	       -EIO : 0;
+}
+
+static int roce_init(struct kunit *test)
+{
+	memset(&ep, 0, sizeof(ep));
+	memset(&second, 0, sizeof(second));
+	env = NULL;
+	return roce_make();
+}
+
+static void roce_exit(struct kunit *test)
+{
+	if (!IS_ERR_OR_NULL(env)) {
+		tp_ep_free(&ep);
+		tp_ep_free(&second);
+		tp_env_destroy(env);
+	}
+	env = NULL;
+	if (!port)
+		return;
+	if (port->reg_state == NETREG_REGISTERED)
+		unregister_netdev(port);
+	free_netdev(port);
+	port = NULL;
+}
+
+static struct kunit_case roce_cases[] = {
+	KUNIT_CASE(C_62_an_address_is_lost_and_back_at_once),
+	KUNIT_CASE(C_62_lost_and_back_before_the_attempt_began),
+	{}
+};
+
+static struct kunit_suite roce_suite = {
+	.name = "kdapl_roce",
+	.init = roce_init,
+	.exit = roce_exit,
+	.test_cases = roce_cases,
+};
+
+kunit_test_suite(roce_suite);
