@@ -7,12 +7,16 @@
 #include <linux/in6.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
+#include <rdma/ib_cache.h>
 
 #include "bare.h"
 
+#define BARE_ACK	14	/* the device makes at least 16 of it: 0.3 s, seven times */
 #define BARE_READS	4	/* that it asks for, whatever it was granted */
-#define BARE_RNR	7
 #define BARE_RETRY	7	/* for ever, where nobody caps it */
+#define BARE_RNR_TIMER	12	/* 0.64 ms, where no receive is posted */
+#define BARE_DEPTH	16
+#define JOIN_RETRY	6
 
 static int bare_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
@@ -25,10 +29,18 @@ static int bare_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 static void bare_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct bare *b = container_of(wc->wr_cqe, struct bare, cqe);
+	struct bare_req *r = container_of(wc->wr_cqe, struct bare_req, cqe);
 
-	b->status = wc->status;
-	complete(&b->done);
+	r->status = wc->status;
+	if (wc->status == IB_WC_SUCCESS) {
+		r->opcode = wc->opcode;
+		r->flags = wc->wc_flags;
+		r->len = wc->byte_len;
+		WRITE_ONCE(r->rounds, r->rounds + 1);
+		if (r->again && r->again(r) && !ib_post_send(r->b->qp, &r->rdma.wr, NULL))
+			return;
+	}
+	complete(&r->done);
 }
 
 static bool failed(struct bare *b, const char *what, long err)
@@ -52,8 +64,9 @@ bool bare_hears(struct bare *b, enum rdma_cm_event_type event)
 	return false;
 }
 
-static bool find_way(struct bare *b, struct loop_run *run)
+static bool find_way(struct bare *b)
 {
+	const struct loop_run *run = b->run;
 	struct sockaddr_storage addr = {};
 	size_t len = run->attr.ia_address_ptr->sa_family == AF_INET ?
 		     sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
@@ -66,23 +79,43 @@ static bool find_way(struct bare *b, struct loop_run *run)
 	       bare_hears(b, RDMA_CM_EVENT_ADDR_RESOLVED);
 }
 
-static bool make_qp(struct bare *b)
+static bool make_srq(struct bare *b)
+{
+	struct ib_srq_init_attr init = {
+		.attr = { .max_wr = BARE_DEPTH, .max_sge = 1 },
+		.srq_type = IB_SRQT_BASIC,
+	};
+
+	b->srq = ib_create_srq(b->pd, &init);
+	return !failed(b, "ib_create_srq", PTR_ERR_OR_ZERO(b->srq));
+}
+
+static bool make_qp(struct bare *b, bool srq)
 {
 	struct ib_qp_init_attr init = {
 		.qp_type = IB_QPT_RC,
 		.sq_sig_type = IB_SIGNAL_ALL_WR,
-		.cap = { .max_send_wr = 4, .max_recv_wr = 1, .max_send_sge = 1, .max_recv_sge = 1 },
+		.cap = {
+			.max_send_wr = BARE_DEPTH,
+			.max_recv_wr = srq ? 0 : BARE_DEPTH,
+			.max_send_sge = 2,
+			.max_recv_sge = srq ? 0 : 1,
+		},
 	};
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_INIT, .port_num = b->id->port_num };
 
 	b->pd = ib_alloc_pd(b->id->device, 0);
 	if (failed(b, "ib_alloc_pd", PTR_ERR_OR_ZERO(b->pd)))
 		return false;
-	b->cq = ib_alloc_cq(b->id->device, b, 16, 0, IB_POLL_SOFTIRQ);
+	if (srq && !make_srq(b))
+		return false;
+	/* Queues are rounded up, and each entry of them may complete */
+	b->cq = ib_alloc_cq(b->id->device, b, 8 * BARE_DEPTH, 0, IB_POLL_SOFTIRQ);
 	if (failed(b, "ib_alloc_cq", PTR_ERR_OR_ZERO(b->cq)))
 		return false;
 	init.send_cq = b->cq;
 	init.recv_cq = b->cq;
+	init.srq = b->srq;
 	b->qp = ib_create_qp(b->pd, &init);
 	if (failed(b, "ib_create_qp", PTR_ERR_OR_ZERO(b->qp)))
 		return false;
@@ -91,7 +124,7 @@ static bool make_qp(struct bare *b)
 					       IB_QP_PORT | IB_QP_ACCESS_FLAGS));
 }
 
-struct bare *bare_make(struct loop_run *run, struct loop_case *c)
+static struct bare *make(struct loop_run *run, struct loop_case *c, bool srq)
 {
 	struct bare *b = kzalloc(sizeof(*b), GFP_KERNEL);
 
@@ -99,21 +132,31 @@ struct bare *bare_make(struct loop_run *run, struct loop_case *c)
 		loop_fail(c, "no memory");
 		return NULL;
 	}
+	b->run = run;
 	b->c = c;
 	b->last = -1;
-	b->cqe.done = bare_done;
+	b->rnr = BARE_RNR;
 	init_completion(&b->heard);
-	init_completion(&b->done);
 	b->mem = kzalloc(BARE_MEM, GFP_KERNEL);
 	b->id = rdma_create_id(&init_net, bare_handler, b, RDMA_PS_TCP, IB_QPT_RC);
-	if (b->mem && !failed(b, "rdma_create_id", PTR_ERR_OR_ZERO(b->id)) && find_way(b, run) &&
-	    make_qp(b))
+	if (b->mem && !failed(b, "rdma_create_id", PTR_ERR_OR_ZERO(b->id)) && find_way(b) &&
+	    make_qp(b, srq))
 		return b;
 	bare_end(b);
 	return NULL;
 }
 
-bool bare_call(struct bare *b, u8 ack)
+struct bare *bare_make(struct loop_run *run, struct loop_case *c)
+{
+	return make(run, c, false);
+}
+
+struct bare *bare_make_srq(struct loop_run *run, struct loop_case *c)
+{
+	return make(run, c, true);
+}
+
+bool bare_call(struct bare *b)
 {
 	struct rdma_conn_param param = {
 		.responder_resources = BARE_READS,
@@ -123,7 +166,7 @@ bool bare_call(struct bare *b, u8 ack)
 		.qp_num = b->qp->qp_num,
 	};
 
-	return !failed(b, "rdma_set_ack_timeout", rdma_set_ack_timeout(b->id, ack)) &&
+	return !failed(b, "rdma_set_ack_timeout", rdma_set_ack_timeout(b->id, BARE_ACK)) &&
 	       !failed(b, "rdma_resolve_route", rdma_resolve_route(b->id, LOOP_QUIET_MS)) &&
 	       bare_hears(b, RDMA_CM_EVENT_ROUTE_RESOLVED) &&
 	       !failed(b, "rdma_connect", rdma_connect(b->id, &param));
@@ -135,6 +178,7 @@ static int raise_qp(struct bare *b)
 	int mask, err;
 
 	err = rdma_init_qp_attr(b->id, &attr, &mask);
+	attr.min_rnr_timer = BARE_RNR_TIMER;
 	if (!err)
 		err = ib_modify_qp(b->qp, &attr, mask);
 	if (err)
@@ -145,6 +189,7 @@ static int raise_qp(struct bare *b)
 	if (err)
 		return err;
 	attr.max_rd_atomic = BARE_READS;
+	attr.rnr_retry = b->rnr;
 	return ib_modify_qp(b->qp, &attr, mask);
 }
 
@@ -162,26 +207,158 @@ bool bare_finish(struct bare *b)
 	return !failed(b, "completing the connection", err);
 }
 
+struct bare *bare_meet_rnr(struct duo_end *e, u8 rnr)
+{
+	struct duo *d = e->duo;
+	struct bare *b = bare_make(d->run, d->c);
+	DAT_CR_HANDLE cr;
+
+	if (!b)
+		return NULL;
+	b->rnr = rnr;
+	cr = bare_call(b) ? duo_called(d) : DAT_HANDLE_NULL;
+	if (cr && loop_expect(d->c, "dat_cr_accept", dat_cr_accept(cr, e->ep, 0, NULL),
+			      DAT_SUCCESS) && bare_finish(b)) {
+		duo_conn(e, DAT_CONNECTION_EVENT_ESTABLISHED);
+		if (duo_ok(d))
+			return b;
+	}
+	bare_end(b);
+	return NULL;
+}
+
+/* RTR and RTS towards a QP of the same port, by hand as in pz.c of the product */
+static int join_to(struct bare *b, const struct bare *to)
+{
+	const struct ib_gid_attr *gid = b->id->route.addr.dev_addr.sgid_attr;
+	struct ib_port_attr port;
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_RTR,
+		.qp_access_flags = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
+		.dest_qp_num = to->qp->qp_num,
+		.max_dest_rd_atomic = BARE_READS,
+		.min_rnr_timer = BARE_RNR_TIMER,
+	};
+	union ib_gid dgid;
+	int err;
+
+	err = ib_query_port(b->id->device, b->id->port_num, &port);
+	if (err)
+		return err;
+	attr.path_mtu = port.active_mtu;
+	attr.ah_attr.type = rdma_ah_find_type(b->id->device, b->id->port_num);
+	rdma_ah_set_port_num(&attr.ah_attr, b->id->port_num);
+	rdma_ah_set_dlid(&attr.ah_attr, port.lid);
+	if (gid) {
+		dgid = gid->gid;
+		rdma_ah_set_grh(&attr.ah_attr, &dgid, 0, gid->index, 1, 0);
+	}
+	if (attr.ah_attr.type == RDMA_AH_ATTR_TYPE_ROCE)
+		err = gid ? rdma_read_gid_l2_fields(gid, NULL, attr.ah_attr.roce.dmac) : -ENOENT;
+	if (!err)
+		err = ib_modify_qp(b->qp, &attr, IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU |
+				   IB_QP_DEST_QPN | IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC |
+				   IB_QP_MIN_RNR_TIMER | IB_QP_ACCESS_FLAGS);
+	if (err)
+		return err;
+	attr.qp_state = IB_QPS_RTS;
+	attr.timeout = BARE_ACK;
+	attr.retry_cnt = JOIN_RETRY;
+	attr.rnr_retry = b->rnr;
+	attr.max_rd_atomic = BARE_READS;
+	return ib_modify_qp(b->qp, &attr, IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
+			    IB_QP_RNR_RETRY | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
+}
+
+bool bare_join(struct bare *x, struct bare *y)
+{
+	return !failed(x, "joining", join_to(x, y)) && !failed(y, "joining", join_to(y, x));
+}
+
+/* ---- requests --------------------------------------------------------------- */
+
+static struct bare_req *prepare(struct bare *b, u32 i, u32 off, u32 len)
+{
+	struct bare_req *r = &b->req[i];
+
+	memset(r, 0, sizeof(*r));
+	r->b = b;
+	r->cqe.done = bare_done;
+	init_completion(&r->done);
+	r->sge[0] = (struct ib_sge) {
+		.addr = b->dma + off, .length = len, .lkey = b->pd->local_dma_lkey,
+	};
+	return r;
+}
+
+struct bare_req *bare_req(struct bare *b, u32 i, enum ib_wr_opcode op, u32 off, u32 len)
+{
+	struct bare_req *r = prepare(b, i, off, len);
+
+	r->rdma.wr.wr_cqe = &r->cqe;
+	r->rdma.wr.opcode = op;
+	r->rdma.wr.send_flags = IB_SEND_SIGNALED;
+	r->rdma.wr.sg_list = r->sge;
+	r->rdma.wr.num_sge = len ? 1 : 0;
+	return r;
+}
+
+void bare_aim(struct bare_req *r, u64 addr, u32 key)
+{
+	enum ib_wr_opcode op = r->rdma.wr.opcode;
+
+	if (op == IB_WR_ATOMIC_FETCH_AND_ADD || op == IB_WR_ATOMIC_CMP_AND_SWP) {
+		r->atomic.remote_addr = addr;
+		r->atomic.rkey = key;
+		r->atomic.compare_add = 1;
+	} else {
+		r->rdma.remote_addr = addr;
+		r->rdma.rkey = key;
+	}
+}
+
+bool bare_post(struct bare_req *r)
+{
+	return !failed(r->b, "ib_post_send", ib_post_send(r->b->qp, &r->rdma.wr, NULL));
+}
+
+enum ib_wc_status bare_wait(struct bare_req *r)
+{
+	if (wait_for_completion_timeout(&r->done,
+					msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch())))
+		return r->status;
+	failed(r->b, "no completion of request", 1 + (r - r->b->req));
+	return IB_WC_GENERAL_ERR;
+}
+
+struct bare_req *bare_recv(struct bare *b, u32 i, u32 off, u32 len)
+{
+	struct bare_req *r = prepare(b, i, off, len);
+
+	r->recv.wr_cqe = &r->cqe;
+	r->recv.sg_list = r->sge;
+	r->recv.num_sge = 1;
+	failed(b, "posting a receive",
+	       b->srq ? ib_post_srq_recv(b->srq, &r->recv, NULL) :
+			ib_post_recv(b->qp, &r->recv, NULL));
+	return r;
+}
+
 enum ib_wc_status bare_rdma(struct bare *b, enum ib_wr_opcode op, u64 addr, u32 key, u32 len)
 {
-	struct ib_sge sge = { .addr = b->dma, .length = len, .lkey = b->pd->local_dma_lkey };
-	struct ib_rdma_wr rdma = { .remote_addr = addr, .rkey = key };
-	struct ib_atomic_wr atomic = { .remote_addr = addr, .rkey = key, .compare_add = 1 };
-	bool is_atomic = op == IB_WR_ATOMIC_FETCH_AND_ADD || op == IB_WR_ATOMIC_CMP_AND_SWP;
-	struct ib_send_wr *wr = is_atomic ? &atomic.wr : &rdma.wr;
+	struct bare_req *r = bare_req(b, 0, op, 0, len);
 
-	wr->wr_cqe = &b->cqe;
-	wr->opcode = op;
-	wr->send_flags = IB_SEND_SIGNALED;
-	wr->sg_list = &sge;
-	wr->num_sge = 1;
-	reinit_completion(&b->done);
-	if (failed(b, "ib_post_send", ib_post_send(b->qp, wr, NULL)))
-		return IB_WC_GENERAL_ERR;
-	if (!wait_for_completion_timeout(&b->done,
-					 msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch())))
-		failed(b, "no completion", op);
-	return b->status;
+	bare_aim(r, addr, key);
+	return bare_post(r) ? bare_wait(r) : IB_WC_GENERAL_ERR;
+}
+
+/* ---- the end ---------------------------------------------------------------- */
+
+void bare_stop(struct bare *b)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	failed(b, "ERR", ib_modify_qp(b->qp, &attr, IB_QP_STATE));
 }
 
 void bare_vanish(struct bare *b)
@@ -197,6 +374,8 @@ void bare_end(struct bare *b)
 		bare_vanish(b);
 	if (b->dma)
 		ib_dma_unmap_single(b->id->device, b->dma, BARE_MEM, DMA_BIDIRECTIONAL);
+	if (!IS_ERR_OR_NULL(b->srq))
+		ib_destroy_srq(b->srq);
 	if (!IS_ERR_OR_NULL(b->cq))
 		ib_free_cq(b->cq);
 	if (!IS_ERR_OR_NULL(b->pd))

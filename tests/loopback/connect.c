@@ -12,10 +12,8 @@
 #include <linux/string.h>
 
 #include "bare.h"
-#include "duo.h"
 
 #define LATE_MS		50	/* an end may be so late (C-55), before the stretch */
-#define BARE_ACK	14	/* the device makes at least 16 of it: 0.3 s */
 #define LONG_US		20000000U
 
 static bool call_failed(struct duo *d, const char *what, DAT_RETURN ret)
@@ -179,7 +177,7 @@ static void accept_given_up(struct duo *d, DAT_CLOSE_FLAGS how)
 	if (!peer)
 		return;
 	duo_recv1(b, 0, 16, 1, 0);
-	cr = bare_call(peer, BARE_ACK) ? duo_called(d) : DAT_HANDLE_NULL;
+	cr = bare_call(peer) ? duo_called(d) : DAT_HANDLE_NULL;
 	if (!cr || call_failed(d, "dat_cr_accept", dat_cr_accept(cr, b->ep, 0, NULL)))
 		goto out;
 	duo_expect_state(b, DAT_EP_STATE_COMPLETION_PENDING);

@@ -52,24 +52,29 @@ void duo_free_evd(struct duo *d, struct duo_evd *evd)
 	evd->handle = DAT_HANDLE_NULL;
 }
 
-static bool make_memory(struct duo_end *e)
+bool duo_register(struct duo_end *e, DAT_PZ_HANDLE pz, u32 off, u32 len, DAT_MEM_PRIV_FLAGS priv,
+		  DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context, DAT_RMR_CONTEXT *key)
 {
-	DAT_REGION_DESCRIPTION region = {};
-	DAT_VLEN len;
+	DAT_REGION_DESCRIPTION region = { .for_va = e->mem + off };
+	DAT_VLEN size;
 	DAT_VADDR addr;
 
+	return expect_ok(e->duo, "dat_lmr_kcreate",
+			 dat_lmr_kcreate(e->duo->run->ia, DAT_MEM_TYPE_VIRTUAL, region, len, pz,
+					 priv, DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE, lmr,
+					 context, key, &size, &addr));
+}
+
+static bool make_memory(struct duo_end *e)
+{
 	e->mem = kmalloc(DUO_MEM, GFP_KERNEL);
 	if (!e->mem) {
 		loop_fail(e->duo->c, "no memory");
 		return false;
 	}
 	duo_clear(e);
-	region.for_va = e->mem;
-	return expect_ok(e->duo, "dat_lmr_kcreate",
-			 dat_lmr_kcreate(e->duo->run->ia, DAT_MEM_TYPE_VIRTUAL, region, DUO_MEM,
-					 e->pz, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
-					 DAT_MEM_OPTIMIZE_DONT_CARE, &e->lmr, &e->context,
-					 &e->key, &len, &addr));
+	return duo_register(e, e->pz, 0, DUO_MEM, DAT_MEM_PRIV_ALL_FLAG, &e->lmr, &e->context,
+			    &e->key);
 }
 
 static void most_of_all(DAT_EP_ATTR *attr, const DAT_IA_ATTR *ia)
@@ -110,7 +115,7 @@ static bool make_ep(struct duo_end *e, bool passive)
 
 	if (cfg->largest)
 		most_of_all(&attr, &e->duo->run->attr);
-	if (passive && cfg->srq)
+	if (passive && cfg->srq && !e->duo->pz)
 		return expect_ok(e->duo, "dat_ep_create_with_srq",
 				 dat_ep_create_with_srq(ia, e->pz, e->recv.handle, e->req.handle,
 							e->conn.handle, e->duo->srq, &attr,
@@ -124,10 +129,20 @@ static bool make_end(struct duo *d, struct duo_end *e, const char *name, bool pa
 {
 	e->duo = d;
 	e->name = name;
-	e->pz = d->run->pz;
+	e->pz = d->pz ?: d->run->pz;
 	return make_evd(d, &e->recv, DAT_EVD_DTO_FLAG) && make_evd(d, &e->req, DAT_EVD_DTO_FLAG) &&
 	       make_evd(d, &e->conn, DAT_EVD_CONNECTION_FLAG) && make_memory(e) &&
 	       make_ep(e, passive);
+}
+
+static bool make_pair(struct duo *d, u32 i)
+{
+	static const char * const name[2][DUO_PAIRS] = { { "A", "A2", "A3" }, { "B", "B2", "B3" } };
+
+	if (d->cfg.zone && i == d->cfg.pairs - 1 &&
+	    !expect_ok(d, "dat_pz_create", dat_pz_create(d->run->ia, &d->pz)))
+		return false;
+	return make_end(d, &d->a[i], name[0][i], false) && make_end(d, &d->b[i], name[1][i], true);
 }
 
 /**
@@ -162,8 +177,7 @@ struct duo *duo_make(struct loop_run *run, struct loop_case *c, const struct duo
 	if (good && cfg->grow)
 		good = expect_ok(d, "dat_srq_resize", dat_srq_resize(d->srq, cfg->grow));
 	for (i = 0; good && i < d->cfg.pairs; i++)
-		good = make_end(d, &d->a[i], i ? "A2" : "A", false) &&
-		       make_end(d, &d->b[i], i ? "B2" : "B", true);
+		good = make_pair(d, i);
 	if (good)
 		return d;
 	duo_end(d);
@@ -205,6 +219,8 @@ void duo_end(struct duo *d)
 	}
 	if (d->srq)
 		expect_ok(d, "dat_srq_free", dat_srq_free(d->srq));
+	if (d->pz)
+		expect_ok(d, "dat_pz_free", dat_pz_free(d->pz));
 	kfree(d);
 }
 
@@ -233,7 +249,7 @@ DAT_CR_HANDLE duo_called(struct duo *d)
 	return cr;
 }
 
-static void connect_pair(struct duo *d, u32 i)
+void duo_connect_pair(struct duo *d, u32 i)
 {
 	DAT_CR_HANDLE cr;
 
@@ -258,7 +274,7 @@ int duo_connect(struct duo *d)
 	u32 i;
 
 	for (i = 0; i < d->cfg.pairs && duo_ok(d); i++)
-		connect_pair(d, i);
+		duo_connect_pair(d, i);
 	if (READ_ONCE(d->run->abort))
 		return -EINTR;
 	return duo_ok(d) ? 0 : -EIO;

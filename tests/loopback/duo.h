@@ -47,14 +47,16 @@ struct duo_cfg {
 	u32 grow;			/* which is made so large before they join it; 0: not */
 	bool largest;			/* EPs with all that the IA allows */
 	u32 pairs;			/* 0: 1 */
+	bool zone;			/* the last pair has one of its own */
 };
 
-#define DUO_PAIRS	2
+#define DUO_PAIRS	3
 
 struct duo {
 	struct loop_run *run;
 	struct loop_case *c;
 	struct duo_cfg cfg;
+	DAT_PZ_HANDLE pz;		/* of the last pair, if it has its own */
 	DAT_SRQ_HANDLE srq;
 	struct duo_end a[DUO_PAIRS], b[DUO_PAIRS];
 };
@@ -65,6 +67,7 @@ enum duo_told { DUO_TOLD, DUO_SILENT, DUO_EITHER };
 /* duo.c: process context, the work item of the run */
 struct duo *duo_make(struct loop_run *run, struct loop_case *c, const struct duo_cfg *cfg);
 int duo_connect(struct duo *d);
+void duo_connect_pair(struct duo *d, u32 pair);
 /* A's connect; the request of it, not answered; the answer */
 bool duo_call(struct duo *d, u32 pair, DAT_TIMEOUT us);
 DAT_CR_HANDLE duo_called(struct duo *d);
@@ -78,12 +81,22 @@ static inline bool duo_ok(const struct duo *d)
 }
 
 /* Memory */
+/* A part of it is registered once more, in whatever zone; the handle is the caller's to free */
+bool duo_register(struct duo_end *e, DAT_PZ_HANDLE pz, u32 off, u32 len, DAT_MEM_PRIV_FLAGS priv,
+		  DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context, DAT_RMR_CONTEXT *key);
 void duo_fill(struct duo_end *e, u32 off, u32 len, u8 seed);
 void duo_clear(struct duo_end *e);
 void duo_expect_bytes(struct duo_end *e, const char *what, u32 off, u32 len, u8 seed);
 void duo_expect_free(struct duo_end *e, const char *what, u32 off, u32 len);
 DAT_LMR_TRIPLET duo_seg(struct duo_end *e, u32 off, u32 len);
 DAT_RMR_TRIPLET duo_target(struct duo_end *e, u32 off, u32 len);
+
+/*
+ * remote.c: @rmr to a part of @e's LMR, by @by's queue; the key. @cookie is that
+ * of the event. No length: it is unbound.
+ */
+DAT_RMR_CONTEXT duo_bind(struct duo_end *e, DAT_RMR_HANDLE rmr, struct duo_end *by, u32 off,
+			 u32 len, DAT_MEM_PRIV_FLAGS priv, u64 cookie, u32 flags);
 
 /* Posts that must succeed; @n segments */
 void duo_send(struct duo_end *e, DAT_COUNT n, DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags);

@@ -8,124 +8,11 @@
  */
 #include <linux/slab.h>
 #include <linux/string.h>
-#include <net/net_namespace.h>
-#include <rdma/ib_cm.h>
-#include <rdma/rdma_cm.h>
 
-#include "sp.h"
+#include "raw.h"
 
-#define RESOLVE_MS	4000
 #define CROWD		64	/* requests of a flood */
 #define SILENCE_MS	30000	/* C-51, before the module's own stretch */
-
-/* One bare id, and the last thing it was told */
-struct raw {
-	struct duo *d;
-	struct rdma_cm_id *id;
-	enum rdma_cm_event_type event;
-	int status;
-	u8 len;
-	u8 data[256];
-	bool told;			/* @event is the end of its attempt */
-};
-
-static void raw_note(struct raw *r, const struct rdma_cm_event *event)
-{
-	const struct rdma_conn_param *conn = &event->param.conn;
-
-	r->event = event->event;
-	r->status = event->status;
-	r->len = conn->private_data ? conn->private_data_len : 0;
-	memcpy(r->data, conn->private_data ?: r->data, r->len);
-	/* Pairs with was_told(): what the event says is there */
-	smp_store_release(&r->told, true);
-	complete(&r->d->run->kick);
-}
-
-static int raw_connect(struct raw *r, struct rdma_cm_id *id)
-{
-	/* A queue pair that nobody has made: each its own, or it were a stale one */
-	static atomic_t qp_num = ATOMIC_INIT(0x0bad00);
-	struct rdma_conn_param param = {
-		.qp_num = atomic_inc_return(&qp_num),
-		.responder_resources = 1,
-		.initiator_depth = 1,
-		.retry_count = 7,
-		.rnr_retry_count = 7,
-	};
-
-	return rdma_connect_locked(id, &param);
-}
-
-/* Callback of a caller, and of what a listener has been called by */
-static int raw_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
-{
-	struct raw *r = id->context;
-	struct rdma_cm_event failed = { .event = RDMA_CM_EVENT_CONNECT_ERROR };
-
-	switch (event->event) {
-	case RDMA_CM_EVENT_ADDR_RESOLVED:
-		failed.status = rdma_resolve_route(id, RESOLVE_MS * loop_stretch());
-		break;
-	case RDMA_CM_EVENT_ROUTE_RESOLVED:
-		failed.status = raw_connect(r, id);
-		break;
-	default:
-		raw_note(r, event);
-		break;
-	}
-	if (failed.status)
-		raw_note(r, &failed);
-	return 0;
-}
-
-static bool raw_call(struct duo *d, struct raw *r, DAT_CONN_QUAL qual)
-{
-	struct sockaddr_storage addr = {};
-	int err;
-
-	memset(r, 0, sizeof(*r));
-	r->d = d;
-	memcpy(&addr, d->run->attr.ia_address_ptr,
-	       d->run->attr.ia_address_ptr->sa_family == AF_INET ? sizeof(struct sockaddr_in) :
-								    sizeof(struct sockaddr_in6));
-	((struct sockaddr_in *)&addr)->sin_port = htons(qual);
-	r->id = rdma_create_id(&init_net, raw_handler, r, RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(r->id)) {
-		loop_fail(d->c, "no id: %ld", PTR_ERR(r->id));
-		r->id = NULL;
-		return false;
-	}
-	err = rdma_resolve_addr(r->id, NULL, (struct sockaddr *)&addr, RESOLVE_MS * loop_stretch());
-	if (err)
-		loop_fail(d->c, "rdma_resolve_addr: %d", err);
-	return !err;
-}
-
-static void raw_end(struct raw *r)
-{
-	if (r->id)
-		rdma_destroy_id(r->id);
-	r->id = NULL;
-}
-
-static bool was_told(struct raw *r)
-{
-	/* Pairs with raw_note() */
-	return smp_load_acquire(&r->told);
-}
-
-static bool raw_wait(struct raw *r)
-{
-	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
-
-	while (!was_told(r) && duo_ok(r->d)) {
-		if (time_after(jiffies, deadline))
-			loop_fail(r->d->c, "a bare id is told nothing");
-		wait_for_completion_timeout(&r->d->run->kick, 1);
-	}
-	return duo_ok(r->d);
-}
 
 /* Refused for want of room: not with the reason of a Consumer */
 static void raw_expect_refused(struct raw *r, const char *what)
@@ -144,7 +31,7 @@ static u32 count_told(struct raw *crowd)
 	u32 i, n = 0;
 
 	for (i = 0; i < CROWD; i++)
-		n += was_told(&crowd[i]);
+		n += raw_told(&crowd[i]);
 	return n;
 }
 
@@ -196,7 +83,7 @@ static void flood_script(struct duo *d, struct duo_evd *evd)
 	u32 i;
 
 	for (i = 0; crowd && i < CROWD && duo_ok(d); i++)
-		raw_call(d, &crowd[i], sp_qual(d, 0));
+		raw_call(d, &crowd[i], sp_qual(d, 0), NULL);
 	if (crowd)
 		/* Two service points on an EVD of four */
 		expect_flooded(d, crowd, 2);
@@ -238,7 +125,7 @@ static void undelivered_script(struct duo *d, struct duo_evd *evd)
 	u32 i;
 
 	for (i = 0; i < 2 && duo_ok(d); i++)
-		raw_call(d, &raw[i], sp_qual(d, 0));
+		raw_call(d, &raw[i], sp_qual(d, 0), NULL);
 	/* One is seen and not answered yet, the other is never seen */
 	if (duo_ok(d) && duo_next(d, evd, DUO_EITHER, "connection request", &ev)) {
 		duo_rest(d, 200);
@@ -288,7 +175,7 @@ static bool call_and_accept(struct duo *d, struct duo_evd *evd, DAT_PSP_HANDLE p
 	struct duo_end *b = &d->b[1];
 
 	duo_recv1(b, 2048, 64, 20, 0);
-	if (!duo_ok(d) || !raw_call(d, raw, sp_qual(d, 0)))
+	if (!duo_ok(d) || !raw_call(d, raw, sp_qual(d, 0), NULL))
 		return false;
 	sp_ok(d, "dat_cr_accept",
 	      dat_cr_accept(duo_request(d, evd, psp, sp_qual(d, 0)), b->ep, 0, NULL));
@@ -430,30 +317,6 @@ static int listener_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return -ECONNREFUSED;
 }
 
-static struct rdma_cm_id *raw_listen(struct duo *d, const struct raw_answer *say,
-				     DAT_CONN_QUAL qual)
-{
-	struct sockaddr_storage addr = {};
-	struct rdma_cm_id *id;
-	int err;
-
-	memcpy(&addr, d->run->attr.ia_address_ptr,
-	       d->run->attr.ia_address_ptr->sa_family == AF_INET ? sizeof(struct sockaddr_in) :
-								    sizeof(struct sockaddr_in6));
-	((struct sockaddr_in *)&addr)->sin_port = htons(qual);
-	id = rdma_create_id(&init_net, listener_handler, (void *)say, RDMA_PS_TCP, IB_QPT_RC);
-	if (IS_ERR(id)) {
-		loop_fail(d->c, "no id: %ld", PTR_ERR(id));
-		return NULL;
-	}
-	err = rdma_bind_addr(id, (struct sockaddr *)&addr) ?: rdma_listen(id, 0);
-	if (!err)
-		return id;
-	loop_fail(d->c, "a bare listener: %d", err);
-	rdma_destroy_id(id);
-	return NULL;
-}
-
 static void rejects_script(struct duo *d, struct duo_evd *evd)
 {
 	struct duo_end *a = &d->a[0];
@@ -467,7 +330,7 @@ static void rejects_script(struct duo *d, struct duo_evd *evd)
 		bool peer = say->outcome == DAT_CONNECTION_EVENT_PEER_REJECTED;
 
 		duo_recv1(a, 64, 64, 1, 0);
-		id = raw_listen(d, say, sp_qual(d, 0));
+		id = raw_listen(d, listener_handler, (void *)say, sp_qual(d, 0));
 		if (!id || !duo_call_at(a, sp_qual(d, 0), NULL, 0))
 			return;
 		len = duo_conn_data(a, say->outcome, &data);

@@ -423,6 +423,20 @@ int loop_case_gone(struct loop_run *run, struct loop_case *c);
 int loop_case_grabs(struct loop_run *run, struct loop_case *c);
 int loop_case_many(struct loop_run *run, struct loop_case *c);
 
+/* foe_keys.c, foe_msgs.c, foe_inv.c, foe_cm.c, foe_dev.c: process context */
+int loop_case_keys(struct loop_run *run, struct loop_case *c);
+int loop_case_beyond(struct loop_run *run, struct loop_case *c);
+int loop_case_rebound(struct loop_run *run, struct loop_case *c);
+int loop_case_revoked(struct loop_run *run, struct loop_case *c);
+int loop_case_too_much(struct loop_run *run, struct loop_case *c);
+int loop_case_half(struct loop_run *run, struct loop_case *c);
+int loop_case_immediate(struct loop_run *run, struct loop_case *c);
+int loop_case_mute(struct loop_run *run, struct loop_case *c);
+int loop_case_aims(struct loop_run *run, struct loop_case *c);
+int loop_case_forged(struct loop_run *run, struct loop_case *c);
+int loop_case_parameters(struct loop_run *run, struct loop_case *c);
+int loop_case_device(struct loop_run *run, struct loop_case *c);
+
 /* main.c */
 unsigned int loop_stretch(void);
 extern unsigned int loop_port;

@@ -18,20 +18,6 @@ static const char * const trap_name[TRAPS] = {
 	"range that ends behind its region", "range that begins in front of its region",
 };
 
-/* Another registration of B's memory. */
-static bool register_again(struct duo_end *b, DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS priv,
-			   DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context, DAT_RMR_CONTEXT *key)
-{
-	DAT_REGION_DESCRIPTION region = { .for_va = b->mem };
-	DAT_VLEN len;
-	DAT_VADDR addr;
-
-	return loop_expect(b->duo->c, "dat_lmr_kcreate",
-			   dat_lmr_kcreate(b->duo->run->ia, DAT_MEM_TYPE_VIRTUAL, region, DUO_MEM,
-					   pz, priv, DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE,
-					   lmr, context, key, &len, &addr), DAT_SUCCESS);
-}
-
 struct sprung {
 	DAT_PZ_HANDLE pz;
 	DAT_LMR_HANDLE lmr;
@@ -51,8 +37,8 @@ static bool set_trap(struct duo_end *b, enum trap what, bool read, struct sprung
 	    !loop_expect(c, "dat_pz_create", dat_pz_create(b->duo->run->ia, &s->pz), DAT_SUCCESS))
 		return false;
 	if (what <= TRAP_PRIVILEGE)
-		return register_again(b, s->pz ?: b->pz, priv, &s->lmr, &context,
-				      &s->target.rmr_context);
+		return duo_register(b, s->pz ?: b->pz, 0, DUO_MEM, priv, &s->lmr, &context,
+				    &s->target.rmr_context);
 	if (what == TRAP_KEY)
 		s->target.rmr_context ^= 0x5a5a5a00;
 	else if (what == TRAP_BEHIND)
@@ -297,7 +283,8 @@ static void freed_receive_script(struct duo *d)
 	DAT_LMR_HANDLE lmr;
 	DAT_RMR_CONTEXT key;
 
-	if (!register_again(b, b->pz, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &lmr, &seg.lmr_context, &key))
+	if (!duo_register(b, b->pz, 0, DUO_MEM, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &lmr,
+			  &seg.lmr_context, &key))
 		return;
 	duo_recv(b, 1, &seg, 1, 0);
 	duo_recv1(b, 200, 64, 2, 0);
@@ -321,7 +308,8 @@ static void freed_key_script(struct duo *d)
 	DAT_LMR_CONTEXT context;
 	DAT_LMR_HANDLE lmr;
 
-	if (!register_again(b, b->pz, DAT_MEM_PRIV_ALL_FLAG, &lmr, &context, &to.rmr_context))
+	if (!duo_register(b, b->pz, 0, DUO_MEM, DAT_MEM_PRIV_ALL_FLAG, &lmr, &context,
+			  &to.rmr_context))
 		return;
 	duo_fill(a, 0, 64, 1);
 	duo_write(a, 1, &seg, 1, &to, 0);

@@ -15,6 +15,7 @@
 static const char * const group_name[] = {
 	"send", "write", "read", "srq", "disconnect", "flow", "flags", "args",
 	"errors", "exact", "rmr", "fmr", "service", "connect",
+	"hostile",
 };
 
 static const u32 plan_size[] = { 0, 1, 17, 4095, 4096, 65536, LOOP_MAX_SIZE };
@@ -359,6 +360,37 @@ static void add_connect(struct loop_run *run)
 		add(run, 13, connect[i].fn, "connect/%s", connect[i].name)->op = LOOP_SEND;
 }
 
+/* A peer of plain verbs that means harm, and what the device lets it do. */
+static void add_hostile(struct loop_run *run)
+{
+	static const struct {
+		const char *name;
+		loop_case_fn fn;
+		u32 count, brief;
+	} hostile[] = {
+		{ "device", loop_case_device },
+		{ "keys", loop_case_keys },
+		{ "beyond", loop_case_beyond },
+		{ "rebound-in-a-loop", loop_case_rebound, 8, 2 },
+		{ "revoked-in-a-loop", loop_case_revoked, 4, 2 },
+		{ "too-much", loop_case_too_much },
+		{ "half-messages", loop_case_half },
+		{ "immediate-data", loop_case_immediate },
+		{ "invalidations", loop_case_aims },
+		{ "mute", loop_case_mute },
+		{ "forged-requests", loop_case_forged },
+		{ "odd-parameters", loop_case_parameters },
+	};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(hostile); i++) {
+		struct loop_case *c = add(run, 14, hostile[i].fn, "hostile/%s", hostile[i].name);
+
+		c->op = LOOP_SEND;
+		c->count = run->args.brief ? hostile[i].brief : hostile[i].count;
+	}
+}
+
 /**
  * loop_plan - make the list of cases
  * @run: with its arguments
@@ -392,6 +424,7 @@ int loop_plan(struct loop_run *run)
 		add_remote(run);
 		add_service(run);
 		add_connect(run);
+		add_hostile(run);
 	}
 	return run->ncases ? 0 : -ENOENT;
 }

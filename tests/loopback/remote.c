@@ -5,10 +5,9 @@
  * the peer that reaches for it, by right or not; what either finds there is
  * compared byte by byte. Process context.
  */
-#include <linux/jiffies.h>
 #include <linux/string.h>
 
-#include "duo.h"
+#include "foe.h"
 
 #define FIRST	1024	/* two ranges of B's memory, and bytes in each */
 #define SECOND	5000
@@ -36,19 +35,24 @@ static void end(struct remote *r)
 	loop_expect(r->d->c, "dat_rmr_free", dat_rmr_free(r->rmr), DAT_SUCCESS);
 }
 
-static DAT_RMR_CONTEXT bind(struct remote *r, struct duo_end *by, u32 off, u32 len, u32 priv,
-			    u64 cookie, u32 flags)
+DAT_RMR_CONTEXT duo_bind(struct duo_end *e, DAT_RMR_HANDLE rmr, struct duo_end *by, u32 off,
+			 u32 len, DAT_MEM_PRIV_FLAGS priv, u64 cookie, u32 flags)
 {
-	DAT_LMR_TRIPLET seg = duo_seg(r->b, off, len);
+	DAT_LMR_TRIPLET seg = duo_seg(e, off, len);
 	DAT_RMR_COOKIE c = { .as_64 = cookie };
 	DAT_RMR_CONTEXT key = 0;
 
-	seg.segment_length = len;
-	loop_expect(r->d->c, "dat_rmr_bind",
-		    dat_rmr_bind(r->rmr, r->b->lmr, &seg, priv, DAT_VA_TYPE_VA, by->ep, c, flags,
-				 &key), DAT_SUCCESS);
-	r->d->c->posts++;
+	loop_expect(e->duo->c, "dat_rmr_bind",
+		    dat_rmr_bind(rmr, e->lmr, &seg, priv, DAT_VA_TYPE_VA, by->ep, c, flags, &key),
+		    DAT_SUCCESS);
+	e->duo->c->posts++;
 	return key;
+}
+
+static DAT_RMR_CONTEXT bind(struct remote *r, struct duo_end *by, u32 off, u32 len, u32 priv,
+			    u64 cookie, u32 flags)
+{
+	return duo_bind(r->b, r->rmr, by, off, len, priv, cookie, flags);
 }
 
 static DAT_RMR_CONTEXT bound(struct remote *r, u32 off, u64 cookie)
@@ -445,19 +449,9 @@ static void unknown_key_script(struct duo *d)
 /* The object is dead, its owner is told, and the connection is broken. */
 static void expect_hostile(struct duo *d, DAT_HANDLE victim)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
-	DAT_EVENT ev = {};
-
 	duo_ended(&d->b[0], true);
 	duo_ended(&d->a[0], false);
-	while (duo_ok(d) && dat_evd_dequeue(d->run->async_evd, &ev) != DAT_SUCCESS) {
-		if (time_after(jiffies, deadline))
-			loop_fail(d->c, "no asynchronous event");
-		wait_for_completion_timeout(&d->run->kick, 1);
-	}
-	if (duo_ok(d) && (ev.event_number != DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR ||
-			  ev.event_data.asynch_error_event_data.dat_handle != victim))
-		loop_fail(d->c, "asynchronous event %#x, or of another object", ev.event_number);
+	foe_expect_dead(d, victim);
 }
 
 /* Its message has arrived; what it is told of that depends on who is first (G-37). */

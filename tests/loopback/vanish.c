@@ -7,38 +7,17 @@
 #include <linux/string.h>
 
 #include "bare.h"
-#include "duo.h"
 
-#define ACK		14	/* the device makes at least 16 of it: 0.3 s, seven times */
 #define ABRUPT_MS	1000	/* an abrupt disconnect may take so long (C-56) */
 #define IDLE_MS		2500	/* longer than the device would try */
 #define SENDS		4
-
-/* The peer, connected to B */
-static struct bare *meet(struct duo *d)
-{
-	struct bare *peer = bare_make(d->run, d->c);
-	DAT_CR_HANDLE cr;
-
-	if (!peer)
-		return NULL;
-	cr = bare_call(peer, ACK) ? duo_called(d) : DAT_HANDLE_NULL;
-	if (cr && loop_expect(d->c, "dat_cr_accept", dat_cr_accept(cr, d->b[0].ep, 0, NULL),
-			      DAT_SUCCESS) && bare_finish(peer)) {
-		duo_conn(&d->b[0], DAT_CONNECTION_EVENT_ESTABLISHED);
-		if (duo_ok(d))
-			return peer;
-	}
-	bare_end(peer);
-	return NULL;
-}
 
 /* ---- gone without a word ------------------------------------------------------ */
 
 /* Who has nothing outstanding does not notice; who posts does (C-61). */
 static void idle_then_post(struct duo *d, bool graceful)
 {
-	struct bare *peer = meet(d);
+	struct bare *peer = bare_meet(&d->b[0]);
 	struct duo_end *b = &d->b[0];
 	u64 i;
 
@@ -68,7 +47,7 @@ static void idle_then_post(struct duo *d, bool graceful)
 /* Its end is not waited for (C-56). */
 static s64 leave_nobody(struct duo *d)
 {
-	struct bare *peer = meet(d);
+	struct bare *peer = bare_meet(&d->b[0]);
 	struct duo_end *b = &d->b[0];
 	s64 begin, took = 0;
 	u64 i;
@@ -171,7 +150,7 @@ static void try_grab(struct duo *d, const struct grab *g)
 	struct bare *peer;
 
 	duo_recv1(b, 0, 16, 1, 0);
-	peer = meet(d);
+	peer = bare_meet(&d->b[0]);
 	if (!peer)
 		return;
 	memset(peer->mem, 0x11, BARE_MEM);

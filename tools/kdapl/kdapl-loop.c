@@ -20,7 +20,7 @@
 
 static const char * const groups[] = {
 	"send", "write", "read", "srq", "disconnect", "flow", "flags", "args", "errors",
-	"exact", "rmr", "fmr", "service", "connect", NULL
+	"exact", "rmr", "fmr", "service", "connect", "hostile", NULL
 };
 
 static const char help[] =
@@ -34,7 +34,7 @@ static const char help[] =
 "                     default: the first that kDAPL lists\n"
 "  --op LIST          only these, by comma: send, write, read, srq (transfers),\n"
 "                     disconnect, flow, flags, args, errors, exact,\n"
-"                     rmr, fmr, service, connect (special)\n"
+"                     rmr, fmr, service, connect, hostile (special)\n"
 "  --sizes LIST       transfers of these sizes in bytes, up to " LARGEST_TEXT "\n"
 "  --messages N       N messages of each size\n"
 "  --case LIST        only the cases of these names, see --list\n"

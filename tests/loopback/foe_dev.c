@@ -1,0 +1,275 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the device itself lets a hostile peer do, on plain verbs at both ends:
+ * no kDAPL, no connection manager between them. It is the measure of what a
+ * Provider can promise, and of whose fault it is when a promise is not kept.
+ * kdapl-testing.rst has what comes of it on Soft-RoCE. Process context.
+ */
+#include <linux/jiffies.h>
+#include <linux/scatterlist.h>
+#include <linux/string.h>
+
+#include "bare.h"
+
+#define AT	1024
+#define LEN	64
+#define RECV	1	/* numbers of requests */
+#define REG	2
+
+/* Two connections; each of the four ends has a zone of its own */
+struct quad {
+	struct loop_case *c;
+	struct bare *a[2], *b[2];
+};
+
+static bool quad_make(struct quad *q, struct loop_run *run, struct loop_case *c)
+{
+	u32 i;
+
+	*q = (struct quad) { .c = c };
+	for (i = 0; i < 2; i++) {
+		q->a[i] = bare_make(run, c);
+		q->b[i] = bare_make(run, c);
+		if (!q->a[i] || !q->b[i] || !bare_join(q->a[i], q->b[i]))
+			return false;
+	}
+	return true;
+}
+
+static void quad_end(struct quad *q)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		if (q->a[i])
+			bare_end(q->a[i]);
+		if (q->b[i])
+			bare_end(q->b[i]);
+	}
+}
+
+/* All of its memory, to be written and read by its peer */
+static struct ib_mr *bare_register(struct bare *b)
+{
+	struct bare_req *r = bare_req(b, REG, IB_WR_REG_MR, 0, 0);
+	struct scatterlist sg;
+	struct ib_mr *mr;
+
+	mr = ib_alloc_mr(b->pd, IB_MR_TYPE_MEM_REG, BARE_MEM / PAGE_SIZE + 1);
+	if (IS_ERR(mr)) {
+		loop_fail(b->c, "ib_alloc_mr: %ld", PTR_ERR(mr));
+		return NULL;
+	}
+	sg_init_table(&sg, 1);
+	sg_dma_address(&sg) = b->dma;
+	sg_dma_len(&sg) = BARE_MEM;
+	if (ib_map_mr_sg(mr, &sg, 1, NULL, PAGE_SIZE) != 1)
+		loop_fail(b->c, "ib_map_mr_sg");
+	r->reg.mr = mr;
+	r->reg.key = mr->rkey;
+	r->reg.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ;
+	if (!b->c->fails && bare_post(r) && bare_wait(r) != IB_WC_SUCCESS)
+		loop_fail(b->c, "REG_MR: %d", r->status);
+	return mr;
+}
+
+static enum ib_wc_status write_to(struct bare *from, const struct ib_mr *mr)
+{
+	return bare_rdma(from, IB_WR_RDMA_WRITE, mr->iova + AT, mr->rkey, LEN);
+}
+
+/* A message that invalidates; what its receiver has of it */
+static struct bare_req *invalidate(struct quad *q, u32 key, u32 *told)
+{
+	struct bare_req *got = bare_recv(q->b[0], RECV, 0, LEN), *r;
+
+	r = bare_req(q->a[0], 0, IB_WR_SEND_WITH_INV, 0, LEN);
+	r->rdma.wr.ex.invalidate_rkey = key;
+	*told = bare_post(r) ? bare_wait(r) : IB_WC_GENERAL_ERR;
+	bare_wait(got);
+	return got;
+}
+
+/*
+ * A0 ends a registration of B1, which it has no connection to, and whose zone
+ * is another one than that of its own peer.
+ */
+static void foreign_key(struct quad *q)
+{
+	bool soft = q->b[0]->id->device->ops.driver_id == RDMA_DRIVER_RXE;
+	struct ib_mr *mr = bare_register(q->b[1]);
+	struct bare_req *got;
+	bool dead = false;
+	u32 told;
+
+	if (!mr)
+		return;
+	if (!q->c->fails && write_to(q->a[1], mr) != IB_WC_SUCCESS)
+		loop_fail(q->c, "a key that is good: %d", q->a[1]->req[0].status);
+	if (!q->c->fails && write_to(q->a[0], mr) == IB_WC_SUCCESS)
+		loop_fail(q->c, "the key of another zone opens it");
+	ib_dereg_mr(mr);
+	if (q->c->fails)
+		return;
+	/* That connection is broken now: the other one's attack comes from a new one */
+	bare_end(q->a[0]);
+	bare_end(q->b[0]);
+	q->b[0] = NULL;
+	q->a[0] = bare_make(q->a[1]->run, q->c);
+	if (!q->a[0])
+		return;
+	q->b[0] = bare_make(q->a[1]->run, q->c);
+	mr = q->b[0] && bare_join(q->a[0], q->b[0]) ? bare_register(q->b[1]) : NULL;
+	if (!mr)
+		return;
+	got = invalidate(q, mr->rkey, &told);
+	if (!q->c->fails && got->status == IB_WC_SUCCESS) {
+		if (!(got->flags & IB_WC_WITH_INVALIDATE) || told != IB_WC_SUCCESS)
+			loop_fail(q->c, "flags %#x, the sender is told %d", got->flags, told);
+		dead = write_to(q->a[1], mr) != IB_WC_SUCCESS;
+	}
+	scnprintf(q->c->reason, sizeof(q->c->reason), "ends keys of any zone: %s",
+		  dead ? "yes" : "no");
+	if (!q->c->fails && soft && !dead)
+		loop_fail(q->c, "Soft-RoCE looks at the zone now: kdapl-testing.rst, foe_inv.c");
+	ib_dereg_mr(mr);
+}
+
+/* A key that nobody has: the receiver fails, the sender is told that all is well */
+static void unknown_key(struct quad *q)
+{
+	bool soft = q->b[0]->id->device->ops.driver_id == RDMA_DRIVER_RXE;
+	struct bare_req *got;
+	u32 told;
+
+	got = invalidate(q, 0x5a5a5a00, &told);
+	if (!q->c->fails && got->status == IB_WC_SUCCESS)
+		loop_fail(q->c, "a key of nothing: the receiver is told of a success");
+	if (!q->c->fails && soft && told != IB_WC_SUCCESS)
+		loop_fail(q->c, "Soft-RoCE tells the sender now (%d): kdapl-testing.rst", told);
+}
+
+/* Who is reached for by a bad key sees his receives flushed, and nothing else */
+static void silent_target(struct quad *q)
+{
+	struct bare_req *got = bare_recv(q->b[1], RECV, 0, LEN);
+	enum ib_wc_status told;
+
+	told = bare_rdma(q->a[1], IB_WR_RDMA_WRITE, AT, 0x5a5a5a00, LEN);
+	if (told != IB_WC_REM_ACCESS_ERR)
+		loop_fail(q->c, "a key of nothing: the peer is told %d", told);
+	if (bare_wait(got) != IB_WC_WR_FLUSH_ERR)
+		loop_fail(q->c, "a key of nothing: the target is told %d", got->status);
+}
+
+/* Half a message takes a buffer of a shared queue, and the connection ends */
+static void lost_buffer(struct loop_run *run, struct loop_case *c)
+{
+	struct bare *a = bare_make(run, c), *b = bare_make_srq(run, c);
+	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	struct bare_req *got, *r;
+
+	if (!a || !b || !bare_join(a, b))
+		goto out;
+	got = bare_recv(b, RECV, 0, BARE_MEM);
+	memset(a->mem, 0x11, BARE_MEM);
+	r = bare_req(a, 0, IB_WR_SEND, 0, 4096);
+	r->sge[1] = r->sge[0];
+	r->sge[1].lkey = ~0U;
+	r->rdma.wr.num_sge = 2;
+	if (bare_post(r) && bare_wait(r) == IB_WC_SUCCESS)
+		loop_fail(c, "half a message: the sender is told of a success");
+	/* Until its last packet has been copied */
+	while (!c->fails && !READ_ONCE(run->abort) && !READ_ONCE(b->mem[4095])) {
+		if (time_after(jiffies, deadline))
+			loop_fail(c, "half a message: nothing of it arrives");
+		wait_for_completion_timeout(&run->kick, 1);
+	}
+	bare_vanish(b);
+	if (completion_done(&got->done) && got->status == IB_WC_SUCCESS)
+		loop_fail(c, "half a message: the receiver is told of a success");
+	scnprintf(c->reason + strlen(c->reason), sizeof(c->reason) - strlen(c->reason),
+		  "; loses SRQ buffers: %s", completion_done(&got->done) ? "no" : "yes");
+out:
+	if (b)
+		bare_end(b);
+	if (a)
+		bare_end(a);
+}
+
+static bool once_more(struct bare_req *r)
+{
+	return true;
+}
+
+/*
+ * Writes in a loop, until the registration ends: the device may have let a packet
+ * in before, and copies it when the end has been told. Was that seen?
+ */
+static bool late_packet(struct quad *q, u32 rounds)
+{
+	struct bare *a = q->a[1], *b = q->b[1];
+	struct bare_req *inv, *loop;
+	struct ib_mr *mr;
+	bool late;
+	u32 i;
+
+	mr = bare_register(b);
+	if (!mr || q->c->fails)
+		return false;
+	loop = bare_req(a, 0, IB_WR_RDMA_WRITE, 0, 4096);
+	bare_aim(loop, mr->iova, mr->rkey);
+	loop->again = once_more;
+	memset(a->mem, 0x11, BARE_MEM);
+	bare_post(loop);
+	for (i = 0; READ_ONCE(loop->rounds) < rounds && i < 1000; i++)
+		wait_for_completion_timeout(&a->run->kick, 1);
+	inv = bare_req(b, 3, IB_WR_LOCAL_INV, 0, 0);
+	inv->rdma.wr.ex.invalidate_rkey = mr->rkey;
+	/* Flushed: it has ended the registration, and a write broke b before it was told */
+	if (bare_post(inv) && bare_wait(inv) != IB_WC_SUCCESS &&
+	    inv->status != IB_WC_WR_FLUSH_ERR)
+		loop_fail(q->c, "LOCAL_INV: %d", inv->status);
+	memset(b->mem, 0, BARE_MEM);
+	if (bare_wait(loop) != IB_WC_REM_ACCESS_ERR)
+		loop_fail(q->c, "writes behind an end: %d", loop->status);
+	late = memchr_inv(b->mem, 0, BARE_MEM);
+	ib_dereg_mr(mr);
+	return late;
+}
+
+/**
+ * loop_case_device - what the device lets a hostile peer do
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_device(struct loop_run *run, struct loop_case *c)
+{
+	u32 i, late = 0, tries = run->args.brief ? 2 : 8;
+	struct quad q;
+
+	if (quad_make(&q, run, c)) {
+		foreign_key(&q);
+		if (!c->fails)
+			unknown_key(&q);
+	}
+	quad_end(&q);
+	if (!c->fails) {
+		if (quad_make(&q, run, c))
+			silent_target(&q);
+		quad_end(&q);
+	}
+	for (i = 0; i < tries && !c->fails; i++) {
+		if (quad_make(&q, run, c))
+			late += late_packet(&q, i + 2);
+		quad_end(&q);
+	}
+	if (!c->fails && run->srq_supported)
+		lost_buffer(run, c);
+	scnprintf(c->reason + strlen(c->reason), sizeof(c->reason) - strlen(c->reason),
+		  "; late packets: %u of %u", late, tries);
+	return READ_ONCE(run->abort) ? -EINTR : 0;
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Hostile cases about messages that invalidate keys which are not their
+ * sender's: unknown ones, those of others in the zone and in another zone, and
+ * dead ones. Process context.
+ *
+ * What the device lets through differs. Soft-RoCE looks at the key alone and
+ * so lets a peer end any registration of the device (foe_dev.c shows that on
+ * plain verbs): then the owner must be told, and its connection goes on.
+ */
+#include <linux/string.h>
+
+#include "foe.h"
+
+#define AT	1024
+#define LEN	128
+#define SENT	32	/* bytes of the message */
+#define OWN	0x11
+#define RIGHTS	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+
+enum aim { TAG, INDEX, FREED, LMR_NEAR, LMR_FAR, RMR_NEAR, RMR_FAR, UNBOUND, AIMS };
+
+/* What may come of it */
+enum fate {
+	REFUSED,	/* the receive fails, the connection breaks */
+	KILLED,		/* or, if the device lets it: delivered, the object is dead, it breaks */
+	IGNORED,	/* or: delivered, and nothing else (its MR may live a moment longer) */
+};
+
+static const struct {
+	const char *what;
+	enum fate fate;
+} aim[AIMS] = {
+	{ "a key with another tag", REFUSED },
+	{ "a key of nothing", REFUSED },
+	{ "a key that was freed", IGNORED },
+	{ "an LMR of the zone", KILLED },
+	{ "an LMR of another zone", KILLED },
+	{ "a binding of the zone", KILLED },
+	{ "a binding of another zone", KILLED },
+	{ "a key that was unbound", IGNORED },
+};
+
+/* What is aimed at, made anew for each attack: the others keep their own memory */
+struct prey {
+	struct duo_end *e;
+	DAT_RMR_CONTEXT key;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT context;
+	DAT_RMR_HANDLE rmr;
+};
+
+static void bind_prey(struct prey *p, u64 cookie, u32 len)
+{
+	p->key = duo_bind(p->e, p->rmr, p->e, len ? AT : 0, len, RIGHTS, cookie, 0);
+	duo_dto(p->e, DAT_DTO_BIND_MW, cookie, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+}
+
+static void make_prey(struct foe *f, enum aim what, struct prey *p)
+{
+	struct loop_case *c = f->d->c;
+
+	*p = (struct prey) { .e = f->near, .key = f->near->key };
+	if (what == LMR_FAR || what == RMR_FAR)
+		p->e = f->far;
+	switch (what) {
+	case TAG:
+		p->key ^= 0x5a;
+		break;
+	case INDEX:
+		p->key += 0x30000000;
+		break;
+	case FREED:
+	case LMR_NEAR:
+	case LMR_FAR:
+		duo_register(p->e, p->e->pz, AT, LEN, DAT_MEM_PRIV_ALL_FLAG, &p->lmr, &p->context,
+			     &p->key);
+		break;
+	default:
+		if (!loop_expect(c, "dat_rmr_create", dat_rmr_create(p->e->pz, &p->rmr),
+				 DAT_SUCCESS))
+			return;
+		bind_prey(p, 5, LEN);
+		break;
+	}
+	if (what == FREED) {
+		loop_expect(c, "dat_lmr_free", dat_lmr_free(p->lmr), DAT_SUCCESS);
+		p->lmr = DAT_HANDLE_NULL;
+	} else if (what == UNBOUND) {
+		DAT_RMR_CONTEXT key = p->key;
+
+		bind_prey(p, 6, 0);
+		p->key = key;
+	}
+}
+
+static void expect_bound(struct foe *f, struct prey *p, bool bound)
+{
+	DAT_RMR_PARAM param = {};
+
+	loop_expect(f->d->c, "dat_rmr_query", dat_rmr_query(p->rmr, DAT_RMR_FIELD_ALL, &param),
+		    DAT_SUCCESS);
+	if (bound != !!param.rmr_context)
+		loop_fail(f->d->c, "dat_rmr_query tells key %#x", param.rmr_context);
+}
+
+/* Dead for its owner too; what else the owner has goes on */
+static void expect_killed(struct foe *f, struct prey *p)
+{
+	DAT_LMR_TRIPLET seg = {
+		.virtual_address = (uintptr_t)p->e->mem + AT,
+		.segment_length = 8,
+		.lmr_context = p->context,
+	};
+	DAT_DTO_COOKIE cookie = {};
+
+	foe_expect_dead(f->d, p->rmr ?: p->lmr);
+	if (!p->rmr) {
+		loop_expect(f->d->c, "a post in an LMR that is dead",
+			    dat_ep_post_send(p->e->ep, 1, &seg, cookie, 0),
+			    DAT_PRIVILEGES_VIOLATION);
+		return;
+	}
+	expect_bound(f, p, false);
+	bind_prey(p, 7, LEN);
+	expect_bound(f, p, true);
+}
+
+static void free_prey(struct foe *f, struct prey *p)
+{
+	if (p->rmr)
+		loop_expect(f->d->c, "dat_rmr_free", dat_rmr_free(p->rmr), DAT_SUCCESS);
+	if (p->lmr)
+		loop_expect(f->d->c, "dat_lmr_free", dat_lmr_free(p->lmr), DAT_SUCCESS);
+}
+
+/* The message's event: what the device made of it */
+static bool delivered(struct foe *f, enum aim what, const struct prey *p)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	DAT_EVENT ev;
+
+	if (!duo_ok(f->d) || !duo_next(f->d, &f->b->recv, DUO_TOLD, "the message", &ev))
+		return false;
+	dto = &ev.event_data.dto_completion_event_data;
+	if (dto->status == DAT_DTO_ERR_REMOTE_RESPONDER)
+		return false;
+	if (aim[what].fate == REFUSED || dto->status != DAT_DTO_SUCCESS ||
+	    dto->operation != DAT_DTO_RECEIVE_WITH_INVALIDATE || dto->user_cookie.as_64 != 1 ||
+	    dto->transfered_length != SENT || dto->rmr_context != p->key)
+		loop_fail(f->d->c, "status %d, operation %d, cookie %llu, length %u, key %#x",
+			  dto->status, dto->operation, dto->user_cookie.as_64,
+			  dto->transfered_length, dto->rmr_context);
+	if (memchr_inv(f->b->mem + FOE_RECV, OWN, SENT))
+		loop_fail(f->d->c, "the message is not whole");
+	return true;
+}
+
+/* Soft-RoCE calls it a success even if the key is unknown */
+static void expect_told(struct foe *f, struct bare_req *r)
+{
+	enum ib_wc_status status = foe_told(f, r);
+
+	if (status != IB_WC_SUCCESS && status != IB_WC_REM_ACCESS_ERR &&
+	    status != IB_WC_REM_INV_REQ_ERR && status != IB_WC_REM_OP_ERR &&
+	    status != IB_WC_WR_FLUSH_ERR)
+		loop_fail(f->d->c, "the peer is told %d", status);
+}
+
+static void try_aim(struct foe *f, enum aim what)
+{
+	struct bare_req *r;
+	struct prey p;
+	bool came;
+
+	foe_recvs(f);
+	make_prey(f, what, &p);
+	if (!foe_meet(f))
+		return;
+	memset(f->peer->mem, OWN, BARE_MEM);
+	r = bare_req(f->peer, 0, IB_WR_SEND_WITH_INV, 0, SENT);
+	r->rdma.wr.ex.invalidate_rkey = p.key;
+	if (bare_post(r))
+		expect_told(f, r);
+	came = delivered(f, what, &p);
+	if (came && aim[what].fate == KILLED) {
+		foe_flushed(f, 2, 2);
+		foe_broken(f);
+		expect_killed(f, &p);
+	} else if (came) {
+		duo_expect_state(f->b, DAT_EP_STATE_CONNECTED);
+		foe_hang_up(f);
+		foe_flushed(f, 2, 2);
+	} else {
+		foe_flushed(f, 2, 2);
+		foe_broken(f);
+	}
+	duo_rest(f->d, 20);
+	foe_expect_alive(f, aim[what].what);
+	memset(f->b->mem + FOE_RECV, DUO_FREE, SENT);
+	foe_untouched(f, aim[what].what);
+	foe_part(f);
+	/* Of the same owner, by its other LMR */
+	foe_others(f, aim[what].what);
+	free_prey(f, &p);
+}
+
+static void aims_script(struct foe *f)
+{
+	u32 i;
+
+	for (i = 0; i < AIMS && duo_ok(f->d); i++) {
+		try_aim(f, i);
+		if (!duo_ok(f->d))
+			loop_fail(f->d->c, "that was: %s", aim[i].what);
+	}
+}
+
+/**
+ * loop_case_aims - a peer invalidates keys that are not its own
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_aims(struct loop_run *run, struct loop_case *c)
+{
+	struct duo_cfg cfg = {};
+	int err = foe_play(run, c, &cfg, aims_script);
+
+	loop_clauses(c, "I-05 I-10 C-30 C-41 C-54 C-60 G-31 G-36");
+	return err;
+}

@@ -1,0 +1,508 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Hostile cases about keys: a peer writes and reads by keys that are wrong,
+ * revoked or somebody else's, beyond the ends of what it was given, and in a
+ * loop while the memory behind its key is taken away. Process context; the
+ * loops go on in softirq.
+ */
+#include <linux/string.h>
+
+#include "foe.h"
+
+#define AT		1024	/* where the peer aims */
+#define LEN		64
+#define OWN		0x11	/* all of the peer's memory */
+#define RIGHTS		(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+
+/* ---- forged keys ----------------------------------------------------------------- */
+
+enum forgery {
+	GOOD, NEIGHBOUR, TAG, INDEX, NONE, ALL, OWN_KEY, FREED, UNBOUND, RIGHT, BOUND_RIGHT,
+	FOREIGN, FOREIGN_RMR, FORGERIES,
+};
+
+static const char * const forgery_name[FORGERIES] = {
+	"its key", "a key of the same zone", "a key with another tag", "a key of nothing",
+	"key 0", "key ~0", "a key of the peer's own", "a key that was freed",
+	"a key that was unbound", "a key without the right", "a binding without the right",
+	"a key of another zone", "a binding of another zone",
+};
+
+struct forged {
+	struct duo_end *at;		/* whose memory is aimed at */
+	DAT_RMR_CONTEXT key;
+	DAT_LMR_HANDLE lmr;
+	DAT_RMR_HANDLE rmr;
+};
+
+/* Bound through an EP that goes on, in the zone of @by */
+static void forge_rmr(struct forged *k, struct duo_end *e, struct duo_end *by,
+		      DAT_MEM_PRIV_FLAGS priv, bool unbind)
+{
+	if (!loop_expect(e->duo->c, "dat_rmr_create", dat_rmr_create(by->pz, &k->rmr),
+			 DAT_SUCCESS))
+		return;
+	k->at = e;
+	k->key = duo_bind(e, k->rmr, by, AT, 2 * LEN, priv, 5, 0);
+	duo_dto(by, DAT_DTO_BIND_MW, 5, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	if (!unbind)
+		return;
+	duo_bind(e, k->rmr, by, 0, 0, priv, 6, 0);
+	duo_dto(by, DAT_DTO_BIND_MW, 6, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+}
+
+static void forge_lmr(struct forged *k, DAT_MEM_PRIV_FLAGS priv, bool gone)
+{
+	DAT_LMR_CONTEXT context;
+
+	if (!duo_register(k->at, k->at->pz, AT, 2 * LEN, priv, &k->lmr, &context, &k->key) ||
+	    !gone)
+		return;
+	loop_expect(k->at->duo->c, "dat_lmr_free", dat_lmr_free(k->lmr), DAT_SUCCESS);
+	k->lmr = DAT_HANDLE_NULL;
+}
+
+static void forge(struct foe *f, enum forgery what, bool read, struct forged *k)
+{
+	DAT_MEM_PRIV_FLAGS other = read ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG :
+					  DAT_MEM_PRIV_REMOTE_READ_FLAG;
+
+	*k = (struct forged) { .at = f->b, .key = f->b->key };
+	switch (what) {
+	case NEIGHBOUR:
+		k->at = f->near;
+		k->key = f->near->key;
+		break;
+	case TAG:
+		k->key ^= 0x5a;
+		break;
+	case INDEX:
+		k->key += 0x30000000;
+		break;
+	case NONE:
+		k->key = 0;
+		break;
+	case ALL:
+		k->key = ~0U;
+		break;
+	case OWN_KEY:
+		k->key = f->peer->pd->local_dma_lkey;
+		break;
+	case FREED:
+		forge_lmr(k, DAT_MEM_PRIV_ALL_FLAG, true);
+		break;
+	case UNBOUND:
+		forge_rmr(k, f->b, f->near, RIGHTS, true);
+		break;
+	case RIGHT:
+		forge_lmr(k, other, false);
+		break;
+	case BOUND_RIGHT:
+		forge_rmr(k, f->b, f->near, other, false);
+		break;
+	case FOREIGN:
+		k->at = f->far;
+		k->key = f->far->key;
+		break;
+	case FOREIGN_RMR:
+		forge_rmr(k, f->far, f->far, RIGHTS, false);
+		break;
+	default:
+		break;
+	}
+}
+
+static void melt(struct foe *f, struct forged *k)
+{
+	if (k->rmr)
+		loop_expect(f->d->c, "dat_rmr_free", dat_rmr_free(k->rmr), DAT_SUCCESS);
+	if (k->lmr)
+		loop_expect(f->d->c, "dat_lmr_free", dat_lmr_free(k->lmr), DAT_SUCCESS);
+}
+
+/* The peer's memory is as it was, and so is everybody else's */
+static void expect_nothing(struct foe *f, const char *what)
+{
+	foe_untouched(f, what);
+	if (memchr_inv(f->peer->mem, OWN, BARE_MEM))
+		loop_fail(f->d->c, "%s: the peer has read something", what);
+}
+
+/* What the device may say to a peer that reaches for what it does not get */
+static void expect_refused(struct foe *f, const char *what, enum ib_wc_status status)
+{
+	if (status != IB_WC_REM_ACCESS_ERR && status != IB_WC_REM_INV_REQ_ERR)
+		loop_fail(f->d->c, "%s: the peer is told %d, expected %d", what, status,
+			  IB_WC_REM_ACCESS_ERR);
+	expect_nothing(f, what);
+	foe_flushed(f, 1, 2);
+	foe_broken(f);
+}
+
+static void expect_granted(struct foe *f, const char *what, enum ib_wc_status status, bool read,
+			   struct duo_end *at)
+{
+	if (status != IB_WC_SUCCESS)
+		loop_fail(f->d->c, "%s: the peer is told %d", what, status);
+	if (read && memchr_inv(f->peer->mem, DUO_FREE, LEN))
+		loop_fail(f->d->c, "%s: the peer has not read it", what);
+	if (!read && memchr_inv(at->mem + AT, OWN, LEN))
+		loop_fail(f->d->c, "%s: it has not arrived", what);
+	memset(at->mem + AT, DUO_FREE, LEN);
+	foe_untouched(f, what);
+	duo_expect_state(f->b, DAT_EP_STATE_CONNECTED);
+	foe_hang_up(f);
+	foe_flushed(f, 1, 2);
+}
+
+static void try_key(struct foe *f, enum forgery what, bool read)
+{
+	enum ib_wc_status status;
+	struct forged k;
+
+	foe_recvs(f);
+	if (!foe_meet(f))
+		return;
+	forge(f, what, read, &k);
+	memset(f->peer->mem, OWN, BARE_MEM);
+	if (duo_ok(f->d)) {
+		status = bare_rdma(f->peer, read ? IB_WR_RDMA_READ : IB_WR_RDMA_WRITE,
+				   (uintptr_t)k.at->mem + AT, k.key, LEN);
+		if (what == GOOD || what == NEIGHBOUR)
+			expect_granted(f, forgery_name[what], status, read, k.at);
+		else
+			expect_refused(f, forgery_name[what], status);
+	}
+	melt(f, &k);
+	foe_part(f);
+}
+
+static void keys_script(struct foe *f)
+{
+	u32 i;
+
+	for (i = 0; i < 2 * FORGERIES && duo_ok(f->d); i++) {
+		try_key(f, i / 2, i & 1);
+		/* In a brief run they speak behind every other attack */
+		if (!(i & 2) || !f->d->run->args.brief)
+			foe_others(f, forgery_name[i / 2]);
+		if (!duo_ok(f->d))
+			loop_fail(f->d->c, "that was: %s, %s", forgery_name[i / 2],
+				  i & 1 ? "read" : "write");
+	}
+}
+
+/**
+ * loop_case_keys - keys that are wrong, revoked, or somebody else's
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_keys(struct loop_run *run, struct loop_case *c)
+{
+	struct duo_cfg cfg = {};
+	int err = foe_play(run, c, &cfg, keys_script);
+
+	loop_clauses(c, "W-30 W-31 W-32 D-15 C-30 C-41 C-52 C-54 C-60 G-31 G-36");
+	return err;
+}
+
+/* ---- beyond the ends ------------------------------------------------------------- */
+
+#define SUB		2048	/* what the peer is given, and how much of it */
+#define SUB_LEN		1500
+
+/* Of how many bytes, from where: relative to SUB, but for @plain */
+static const struct {
+	const char *what;
+	s64 off;
+	u32 len;
+	bool plain;
+	bool reads_only;		/* there is not so much to write */
+} beyond[] = {
+	{ "the byte behind the end", SUB_LEN, 1 },
+	{ "a write over the end", SUB_LEN - 8, 16 },
+	{ "all and a byte", 0, SUB_LEN + 1 },
+	{ "much more than there is", 0, 8192 },
+	{ "the byte in front", -1, 1 },
+	{ "a byte too early", -1, 16 },
+	{ "address 0", 0, 16, true },
+	{ "the last address", -16, 16, true },
+	{ "a range that wraps", -8, 16, true },
+	{ "a gigabyte", 0, SZ_1G, false, true },
+};
+
+static void try_beyond(struct foe *f, u32 i, bool read, DAT_RMR_CONTEXT key)
+{
+	u64 addr = beyond[i].off + (beyond[i].plain ? 0 : (uintptr_t)f->b->mem + SUB);
+	struct bare_req *r;
+
+	foe_recvs(f);
+	if (!foe_meet(f))
+		return;
+	memset(f->peer->mem, OWN, BARE_MEM);
+	r = bare_req(f->peer, 0, read ? IB_WR_RDMA_READ : IB_WR_RDMA_WRITE, 0, beyond[i].len);
+	bare_aim(r, addr, key);
+	if (bare_post(r))
+		expect_refused(f, beyond[i].what, bare_wait(r));
+	foe_part(f);
+}
+
+static void beyond_script(struct foe *f)
+{
+	DAT_LMR_CONTEXT context;
+	DAT_RMR_CONTEXT key;
+	DAT_LMR_HANDLE lmr;
+	u32 i;
+
+	if (!duo_register(f->b, f->b->pz, SUB, SUB_LEN, DAT_MEM_PRIV_ALL_FLAG, &lmr, &context,
+			  &key))
+		return;
+	for (i = 0; i < 2 * ARRAY_SIZE(beyond) && duo_ok(f->d); i++) {
+		if (beyond[i / 2].reads_only && !(i & 1))
+			continue;
+		try_beyond(f, i / 2, i & 1, key);
+		if (!(i & 2) || !f->d->run->args.brief)
+			foe_others(f, beyond[i / 2].what);
+		if (!duo_ok(f->d))
+			loop_fail(f->d->c, "that was: %s, %s", beyond[i / 2].what,
+				  i & 1 ? "read" : "write");
+	}
+	loop_expect(f->d->c, "dat_lmr_free", dat_lmr_free(lmr), DAT_SUCCESS);
+}
+
+/**
+ * loop_case_beyond - RDMA beyond the ends of what a key names
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_beyond(struct loop_run *run, struct loop_case *c)
+{
+	struct duo_cfg cfg = {};
+	int err = foe_play(run, c, &cfg, beyond_script);
+
+	loop_clauses(c, "W-32 D-15 C-30 C-41 C-54 C-60 G-31 G-36");
+	return err;
+}
+
+/* ---- in a loop ------------------------------------------------------------------- */
+
+#define LOOPS		4	/* at a time */
+#define FIRST		0	/* two ranges of the victim's memory, and bytes in each */
+#define SECOND		4096
+#define RANGE		2000	/* two packets */
+#define BYTE		0x22	/* all of the first range */
+#define FORBIDDEN	0x33	/* all of the second */
+#define BINDS		32	/* at most, until the loops must have ended */
+
+/*
+ * In softirq: what was read is of the first range. Then once more. A read that
+ * was refused half-way may be told as a success (rxe of 6.1); it ends the loop.
+ */
+static bool read_again(struct bare_req *r)
+{
+	u8 *got = r->b->mem + r->sge[0].addr - r->b->dma;
+	u8 *odd = memchr_inv(got, BYTE, RANGE);
+
+	if (odd && (*odd || memchr(got, FORBIDDEN, RANGE)))
+		loop_fail(r->b->c, "the old key reads %#04x behind %u reads", *odd, r->rounds);
+	if (!odd)
+		memset(got, 0, RANGE);
+	return !odd;
+}
+
+static bool write_again(struct bare_req *r)
+{
+	return true;
+}
+
+static void start_loops(struct foe *f, enum ib_wr_opcode op, DAT_RMR_CONTEXT key,
+			bool (*again)(struct bare_req *r))
+{
+	struct bare_req *r;
+	u32 i;
+
+	memset(f->peer->mem, op == IB_WR_RDMA_WRITE ? OWN : 0, BARE_MEM);
+	for (i = 0; i < LOOPS; i++) {
+		r = bare_req(f->peer, i, op, i * (BARE_MEM / LOOPS), RANGE);
+		bare_aim(r, (uintptr_t)f->b->mem + FIRST, key);
+		r->again = again;
+		bare_post(r);
+	}
+}
+
+/* Until each has been round once more */
+static void wait_rounds(struct foe *f)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	u32 i, from[LOOPS];
+
+	for (i = 0; i < LOOPS; i++)
+		from[i] = READ_ONCE(f->peer->req[i].rounds);
+	for (i = 0; i < LOOPS; i++)
+		while (duo_ok(f->d) && READ_ONCE(f->peer->req[i].rounds) == from[i]) {
+			if (time_after(jiffies, deadline))
+				loop_fail(f->d->c, "a loop of the peer has stopped");
+			wait_for_completion_timeout(&f->d->run->kick, 1);
+		}
+}
+
+/*
+ * The device has stopped them, and one is told why; not always in the middle of
+ * a read, whose requester may not understand it then (rxe of 6.1)
+ */
+static void expect_stopped(struct foe *f, const char *what, bool reads)
+{
+	enum ib_wc_status status;
+	u32 i, refused = 0;
+
+	for (i = 0; i < LOOPS && duo_ok(f->d); i++) {
+		status = foe_told(f, &f->peer->req[i]);
+		refused += status == IB_WC_REM_ACCESS_ERR;
+		if (status != IB_WC_REM_ACCESS_ERR && status != IB_WC_WR_FLUSH_ERR &&
+		    !(reads && status == IB_WC_SUCCESS))
+			loop_fail(f->d->c, "%s: a loop ends with %d", what, status);
+	}
+	if (duo_ok(f->d) && !refused && !reads)
+		loop_fail(f->d->c, "%s: none of the loops is told why", what);
+}
+
+static bool all_stopped(struct foe *f)
+{
+	u32 i;
+
+	for (i = 0; i < LOOPS; i++)
+		if (!completion_done(&f->peer->req[i].done))
+			return false;
+	return true;
+}
+
+static void rebound_once(struct foe *f, DAT_RMR_HANDLE rmr)
+{
+	struct duo_end *by = f->near;
+	DAT_RMR_CONTEXT key;
+	u32 i;
+
+	foe_recvs(f);
+	if (!foe_meet(f))
+		return;
+	memset(f->b->mem + FIRST, BYTE, RANGE);
+	memset(f->b->mem + SECOND, FORBIDDEN, RANGE);
+	key = duo_bind(f->b, rmr, by, FIRST, RANGE, RIGHTS, 1, 0);
+	duo_dto(by, DAT_DTO_BIND_MW, 1, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	start_loops(f, IB_WR_RDMA_READ, key, read_again);
+	wait_rounds(f);
+	/* Back and forth between the two MRs of the RMR, all of the second range */
+	for (i = 2; i < BINDS && duo_ok(f->d) && !(i > 4 && all_stopped(f)); i++) {
+		duo_bind(f->b, rmr, by, SECOND, RANGE, RIGHTS, i, 0);
+		duo_dto(by, DAT_DTO_BIND_MW, i, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	}
+	expect_stopped(f, "reads by an old key", true);
+	if (memchr(f->peer->mem, FORBIDDEN, BARE_MEM))
+		loop_fail(f->d->c, "the peer has bytes of the new range");
+	foe_flushed(f, 1, 2);
+	foe_broken(f);
+	duo_clear(f->b);
+	foe_part(f);
+}
+
+static void rebound_script(struct foe *f)
+{
+	DAT_RMR_HANDLE rmr;
+	u32 i;
+
+	if (!loop_expect(f->d->c, "dat_rmr_create", dat_rmr_create(f->b->pz, &rmr), DAT_SUCCESS))
+		return;
+	for (i = 0; i < f->d->c->count && duo_ok(f->d); i++)
+		rebound_once(f, rmr);
+	foe_others(f, "reads in a loop, and bindings");
+	loop_expect(f->d->c, "dat_rmr_free", dat_rmr_free(rmr), DAT_SUCCESS);
+}
+
+/**
+ * loop_case_rebound - a peer reads in a loop while its RMR is bound elsewhere
+ * @run: the run
+ * @c: the case; count says how often
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_rebound(struct loop_run *run, struct loop_case *c)
+{
+	struct duo_cfg cfg = {};
+	int err = foe_play(run, c, &cfg, rebound_script);
+
+	loop_clauses(c, "B-05 B-24 C-30 C-54 G-31");
+	return err;
+}
+
+/* The memory is freed, or unbound, under the writes of the peer; then it stays as it is */
+static void revoked_once(struct foe *f, bool bound)
+{
+	struct forged k = { .at = f->b };
+	DAT_LMR_CONTEXT context;
+	u32 i, rounds[LOOPS];
+
+	foe_recvs(f);
+	if (!foe_meet(f))
+		return;
+	if (bound) {
+		if (loop_expect(f->d->c, "dat_rmr_create", dat_rmr_create(f->b->pz, &k.rmr),
+				DAT_SUCCESS))
+			k.key = duo_bind(f->b, k.rmr, f->near, FIRST, RANGE, RIGHTS, 3, 0);
+		duo_dto(f->near, DAT_DTO_BIND_MW, 3, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	} else {
+		duo_register(f->b, f->b->pz, FIRST, RANGE, DAT_MEM_PRIV_ALL_FLAG, &k.lmr, &context,
+			     &k.key);
+	}
+	start_loops(f, IB_WR_RDMA_WRITE, k.key, write_again);
+	wait_rounds(f);
+	foe_others(f, "writes in a loop");
+	wait_rounds(f);
+	melt(f, &k);
+	for (i = 0; i < LOOPS; i++)
+		rounds[i] = READ_ONCE(f->peer->req[i].rounds);
+	expect_stopped(f, "writes to memory that was taken away", false);
+	/* One may have been on its way; the device looks at the key of the next */
+	for (i = 0; i < LOOPS && duo_ok(f->d); i++)
+		if (f->peer->req[i].rounds > rounds[i] + 1)
+			loop_fail(f->d->c, "%u writes to memory that was taken away",
+				  f->peer->req[i].rounds - rounds[i]);
+	duo_clear(f->b);
+	duo_rest(f->d, 20);
+	foe_untouched(f, "writes to memory that was taken away");
+	foe_flushed(f, 1, 2);
+	foe_broken(f);
+	foe_part(f);
+}
+
+static void revoked_script(struct foe *f)
+{
+	u32 i;
+
+	for (i = 0; i < f->d->c->count && duo_ok(f->d); i++)
+		revoked_once(f, i & 1);
+	foe_others(f, "memory taken away");
+}
+
+/**
+ * loop_case_revoked - a peer writes in a loop while its memory is taken away
+ * @run: the run
+ * @c: the case; count says how often
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_revoked(struct loop_run *run, struct loop_case *c)
+{
+	struct duo_cfg cfg = {};
+	int err = foe_play(run, c, &cfg, revoked_script);
+
+	loop_clauses(c, "B-06 W-32 C-30 C-54 C-60 G-31");
+	return err;
+}
