@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The end of the fuzzer: whatever is left is freed in any order, and the IAs
+ * are closed both ways.
+ *
+ * Called by the module's thread when the others have ended.
+ */
+#include <linux/delay.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/vmalloc.h>
+#include "fuzz.h"
+
+#define WAIT_MS		20000
+
+/* One round through a pool; how many are left */
+static unsigned int free_round(struct fuzz *f, struct pool *p)
+{
+	unsigned int type, i, n, left = 0;
+	struct thing t;
+	DAT_RETURN ret;
+
+	/* A random type first, so that the order is another each time */
+	for (n = 0, type = fuzz_rnd(f, TYPES); n < TYPES; n++, type = (type + 1) % TYPES)
+		for (i = 0; pool_at(p, type, i, &t);) {
+			if (t.hold == WORLD || (type == DAT_HANDLE_TYPE_IA && t.hold != LOOSE)) {
+				i++;
+				continue;
+			}
+			ret = fuzz_free(type, t.handle);
+			/* What is shared may have gone with its IA */
+			if (ret == DAT_SUCCESS || (p == fuzz_shared && r_of(ret) == R_IH)) {
+				pool_del(p, type, t.handle);
+				if (type == DAT_HANDLE_TYPE_IA)
+					pool_purge(f, p, t.handle);
+				continue;
+			}
+			if (r_of(ret) != R_IS)
+				fuzz_fail("at the end, type %u is not freed: %s", type,
+					  fuzz_type_name(ret));
+			left++;
+			i++;
+		}
+	return left;
+}
+
+/* What others stand on goes a round later; a request that is under way takes a moment */
+static void free_all(struct fuzz *f, struct pool *p)
+{
+	unsigned long end = jiffies + fuzz_stretch * msecs_to_jiffies(WAIT_MS);
+	unsigned int left;
+
+	while ((left = free_round(f, p)) && time_before(jiffies, end))
+		usleep_range(200, 500);
+	if (left)
+		fuzz_fail("at the end, %u objects cannot be freed", left);
+}
+
+static void free_world(void)
+{
+	static const DAT_HANDLE_TYPE type[] = { DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_LMR,
+						DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_PZ,
+						DAT_HANDLE_TYPE_PZ };
+	const DAT_HANDLE handle[] = { world.home.handle, world.read_only.handle,
+				      world.elsewhere.handle, world.pz.handle,
+				      world.other_pz.handle };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(type); i++)
+		if (handle[i] && fuzz_free(type[i], handle[i]) != DAT_SUCCESS)
+			fuzz_fail("at the end, object %u of the world cannot be freed", i);
+}
+
+void fuzz_end_all(void)
+{
+	struct fuzz *f;
+	unsigned int i;
+
+	if (!world.ia.handle)
+		return;
+	/* An EP may belong to a request that is in the shared pool */
+	free_all(fuzz_actor[0], fuzz_shared);
+	for (i = 0; i < fuzz_threads; i++) {
+		f = fuzz_actor[i];
+		if (!f || !f->pool)
+			continue;
+		free_all(f, f->pool);
+		pair_close(f);
+	}
+	free_all(fuzz_actor[0], fuzz_shared);
+	world_reject();
+	free_world();
+	if (dat_ia_close(world.ia.handle, DAT_CLOSE_GRACEFUL_FLAG) != DAT_SUCCESS) {
+		fuzz_fail("at the end, something is left on the IA");
+		dat_ia_close(world.ia.handle, DAT_CLOSE_ABRUPT_FLAG);
+	}
+	world.ia.handle = DAT_HANDLE_NULL;
+}

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The model of the fuzzer: which types of return are possible, and what is
+ * said when another comes.
+ *
+ * Called while a call draws its arguments, and when it has returned; by
+ * threads and upcalls.
+ */
+#include <linux/bitops.h>
+#include <linux/kernel.h>
+#include <linux/string.h>
+#include "fuzz.h"
+
+#define NOTES		20
+#define NOTE_LEN	640
+
+static DEFINE_SPINLOCK(note_lock);
+static unsigned int failures;
+static char notes[NOTES][NOTE_LEN];
+
+/* ---- what is said ------------------------------------------------------------------------ */
+
+static void fuzz_say(const char *text)
+{
+	unsigned long flags;
+	unsigned int i;
+
+	spin_lock_irqsave(&note_lock, flags);
+	i = failures;
+	WRITE_ONCE(failures, i + 1);
+	if (i < NOTES)
+		strscpy(notes[i], text, NOTE_LEN);
+	spin_unlock_irqrestore(&note_lock, flags);
+	if (i < NOTES)
+		pr_info("kdapl_fuzz: %s\n", text);
+}
+
+void fuzz_fail(const char *fmt, ...)
+{
+	char text[NOTE_LEN / 2];
+	va_list args;
+
+	va_start(args, fmt);
+	vscnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	fuzz_say(text);
+}
+
+unsigned int fuzz_failures(void)
+{
+	return READ_ONCE(failures);
+}
+
+const char *fuzz_note_at(unsigned int i)
+{
+	return i < min_t(unsigned int, fuzz_failures(), NOTES) ? notes[i] : NULL;
+}
+
+const char *fuzz_type_name(DAT_RETURN ret)
+{
+	const char *major, *minor;
+
+	if (ret == DAT_SUCCESS)
+		return "DAT_SUCCESS";
+	return dat_strerror(DAT_ERROR(DAT_GET_TYPE(ret), 0), &major, &minor) ? "?" : major;
+}
+
+static int say_set(char *text, int size, u32 set)
+{
+	unsigned long left = set;
+	int len = 0;
+	u32 type;
+
+	for_each_set_bit(type, &left, 32)
+		len += scnprintf(text + len, size - len, "%s%s", len ? "|" : "",
+				 fuzz_type_name(type << 16));
+	return len;
+}
+
+static void say_mismatch(struct fuzz *f, u32 set, DAT_RETURN ret)
+{
+	static DEFINE_SPINLOCK(text_lock);
+	static char text[NOTE_LEN];
+	unsigned long flags;
+	unsigned int i;
+	int len;
+
+	spin_lock_irqsave(&text_lock, flags);
+	len = scnprintf(text, sizeof(text), "thread %u%s call %llu: %s(", f->index,
+			f->atomic ? " (atomic)" : "", f->number, f->call->name);
+	for (i = 0; i < f->args; i++)
+		len += scnprintf(text + len, sizeof(text) - len, "%s%s %#llx", i ? ", " : "",
+				 f->arg[i].kind, f->arg[i].value);
+	len += scnprintf(text + len, sizeof(text) - len, ") is %s (%#x), not ",
+			 fuzz_type_name(ret), ret);
+	say_set(text + len, sizeof(text) - len, set);
+	fuzz_say(text);
+	spin_unlock_irqrestore(&text_lock, flags);
+}
+
+/* Remembers an argument, for a mismatch */
+void fuzz_arg(struct fuzz *f, const char *kind, u64 value)
+{
+	if (f->args < ARGS)
+		f->arg[f->args++] = (struct arg){ .kind = kind, .value = value };
+}
+
+/* ---- what is possible -------------------------------------------------------------------- */
+
+void expect_begin(struct fuzz *f)
+{
+	f->set = 0;
+	f->must = 0;
+	f->may = 0;
+	f->closed = false;
+	f->args = 0;
+}
+
+/**
+ * expect_first - one of the checks that are made in order
+ * @f:       who calls
+ * @known:   GOOD: it is passed; BAD: it decides; MAYBE: who knows
+ * @returns: what a call returns that does not pass
+ *
+ * Behind a check that is not passed nothing else is looked at.
+ */
+void expect_first(struct fuzz *f, enum know known, u32 returns)
+{
+	if (f->closed || known == GOOD)
+		return;
+	f->set |= returns;
+	f->closed = known == BAD;
+}
+
+/**
+ * expect - one of the checks that are made in no particular order
+ * @f:       who calls
+ * @known:   see expect_first()
+ * @returns: what a call returns that does not pass
+ *
+ * If several are not passed, any of them decides.
+ */
+void expect(struct fuzz *f, enum know known, u32 returns)
+{
+	if (f->closed || known == GOOD)
+		return;
+	if (known == BAD)
+		f->must |= returns;
+	else
+		f->may |= returns;
+}
+
+/* The call has returned: is it one of what is possible? */
+void expect_end(struct fuzz *f, DAT_RETURN ret)
+{
+	u32 set = f->set;
+	bool known;
+
+	if (!f->closed) {
+		set |= f->must | f->may;
+		if (!f->must)
+			set |= R_OK;
+	}
+	set &= f->call->may;
+	/* The class, too: an error has its bit, a success is nothing but 0 */
+	known = ret == DAT_SUCCESS ||
+		((ret & ~(DAT_TYPE_MASK | DAT_SUBTYPE_MASK)) == DAT_CLASS_ERROR &&
+		 DAT_GET_TYPE(ret));
+	if (!known || !(r_of(ret) & set))
+		say_mismatch(f, set, ret);
+}
+
+/* ---- states of an EP --------------------------------------------------------------------- */
+
+/* The states that an EP can come to by itself, or by its peer */
+static u32 states_from(DAT_EP_STATE state)
+{
+	switch (state) {
+	case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
+		return S(ACTIVE_CONNECTION_PENDING) | S(CONNECTED) | S(DISCONNECTED);
+	case DAT_EP_STATE_COMPLETION_PENDING:
+		return S(COMPLETION_PENDING) | S(CONNECTED) | S(DISCONNECTED);
+	case DAT_EP_STATE_CONNECTED:
+		return S(CONNECTED) | S(DISCONNECTED);
+	case DAT_EP_STATE_DISCONNECT_PENDING:
+		return S(DISCONNECT_PENDING) | S(DISCONNECTED);
+	case DAT_EP_STATE_RESERVED:
+	case DAT_EP_STATE_PASSIVE_CONNECTION_PENDING:
+		/* Its request is in the shared pool: anybody may accept or reject it */
+		return S(RESERVED) | S(PASSIVE_CONNECTION_PENDING) | S(UNCONNECTED) |
+		       S(COMPLETION_PENDING) | S(CONNECTED) | S(DISCONNECTED);
+	default:
+		return BIT(state);
+	}
+}
+
+/* The states that an own EP can be in until we call again; 0: no EP */
+u32 ep_states(DAT_EP_HANDLE ep)
+{
+	DAT_EP_STATE state;
+
+	if (dat_ep_get_status(ep, &state, NULL, NULL) != DAT_SUCCESS)
+		return 0;
+	return states_from(state);
+}
+
+/* Is this EP in one of @states? */
+enum know ep_know(struct fuzz *f, const struct thing *ep, u32 states)
+{
+	u32 now;
+
+	if (!f->own || ep->know != GOOD)
+		return MAYBE;
+	now = ep_states(ep->handle);
+	if (!now)
+		return MAYBE;
+	if (!(now & ~states))
+		return GOOD;
+	return now & states ? MAYBE : BAD;
+}

@@ -1,0 +1,38 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Random calls with whatever one could pass (tests/fuzz), from threads and from
+# upcalls: each returns what the contract allows, and nothing is left of them.
+# FUZZ_CALLS, FUZZ_SEED and FUZZ_THREADS say how many, which, and from how many.
+
+. "${0%/*}/lib.sh"
+trap 'rmmod kdapl_fuzz 2>/dev/null; kdapl_unload' EXIT
+
+calls=${FUZZ_CALLS:-20000}
+seed=${FUZZ_SEED:-1}
+verdict=/tmp/kdapl_fuzz.verdict
+
+# all_made: has every call that kdapl.ko exports been made?
+all_made() {
+	local missing
+
+	missing=$(sed -n 's/^.* T \(dat_[a-z_]*\)\t\[kdapl\]$/\1/p' /proc/kallsyms | sort -u |
+		comm -23 - <(sed -n 's/^# \(dat_[a-z_]*\): .*/\1/p' "$verdict" | sort -u))
+	if [ ! -s "$verdict" ] || [ -n "$missing" ]; then
+		echo "missing: $missing"
+		return 1
+	fi
+}
+
+tap_plan 8
+rxe_setup
+kdapl_load
+if kdapl_insmod kdapl_fuzz calls="$calls" seed="$seed" threads="${FUZZ_THREADS:-4}" \
+	stretch="$KDAPL_FACTOR"; then
+	cat "$DEBUGFS/kdapl_fuzz/verdict" >"$verdict"
+	tap_relay <"$verdict"
+	tap_check "every call of the module is among them" all_made
+fi
+tap_check "the fuzzer unloads" rmmod kdapl_fuzz
+tap_check "nothing is left in debugfs" wait_for 20 kdapl_empty
+tap_check "kdapl unloads" kdapl_unload
+tap_check "nothing has leaked" kmemleak_scan
