@@ -159,21 +159,11 @@ static bool is_of_kind(const struct entry *e, DAT_DTOS operation)
 	return ops[e->kind] == operation;
 }
 
-static struct end *end_of(DAT_EP_HANDLE ep)
-{
-	unsigned int i;
-
-	for (i = 0; i < EPS; i++)
-		if (ep && world.end[i].ep == ep)
-			return &world.end[i];
-	return NULL;
-}
-
 /* An event: whose post was it? */
 void book_event(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	struct entry *e = &entries[(dto->user_cookie.as_64 & 0xffff) % ENTRIES];
-	struct end *end = end_of(dto->ep_handle);
+	struct end *end = world_end_of(dto->ep_handle);
 
 	if (!end) {
 		ledger_fail("an event of an EP that is gone");

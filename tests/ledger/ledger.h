@@ -8,11 +8,15 @@
  * or reset that took it back. An event without an entry, with that of another
  * EP, or of an EP that is gone is an error, as is a byte beyond a buffer.
  *
+ * With a role the pairs stand between two kernels: the client has the lower EP
+ * of each, the server the upper one, and each keeps a book of its own posts.
+ *
  * One thread does all of it; there are no upcalls and no locks.
  */
 #ifndef _KDAPL_LEDGER_H_
 #define _KDAPL_LEDGER_H_
 
+#include <linux/in.h>
 #include <linux/list.h>
 #include <linux/prandom.h>
 #include <linux/types.h>
@@ -28,6 +32,8 @@
 #define STRIDE		(DATA + 2 * GUARD)
 #define QUAL		7490
 
+enum role { R_BOTH, R_SERVER, R_CLIENT };
+
 enum kind { K_SEND, K_WRITE, K_READ, K_RECV, K_SRQ, KINDS };
 
 /* A post that is out; its place in the book is its buffer's, too */
@@ -40,13 +46,27 @@ struct entry {
 	u32 length;
 };
 
+/* Private data of a request and of its answer: where the sender's memory is */
+struct ledger_hello {
+	u64 arena;
+	u32 key;
+	u16 pair;			/* PAIRS: the client has made its posts */
+	u16 round;			/* a run of the two sides */
+};
+
 /* One EP */
 struct end {
 	unsigned int index;
 	DAT_EP_HANDLE ep;
+	struct ledger_hello peer;
 	struct list_head requests, recvs;	/* entries, in posting order */
 	int credit;			/* receives that no send was made for */
-	unsigned int established, ended;
+	unsigned int established, ended;	/* events of the present attempt */
+	/* side.c only */
+	DAT_CR_HANDLE cr;		/* a request that waits for this EP */
+	DAT_EVENT_NUMBER outcome;	/* the last event but ESTABLISHED */
+	bool attempted, leaving, settled, was_up;
+	unsigned long since;		/* jiffies, of the last step */
 };
 
 struct ledger_counts {
@@ -57,6 +77,8 @@ struct ledger_counts {
 	u64 returned[KINDS];		/* taken back by a free or reset */
 	u64 swallowed;			/* SRQ: taken back, or lost in the device */
 	u64 disconnects, resets, frees, removals;
+	/* With a role: connections, how they ended, attempts without one */
+	u64 connected, broken, left, failed;
 };
 
 struct ledger_world {
@@ -70,6 +92,7 @@ struct ledger_world {
 	DAT_SRQ_HANDLE srq;		/* the receives of the last EP */
 	DAT_IA_ATTR attr;
 	struct end end[EPS];
+	struct end bye;			/* with a role: tells the server, and is told */
 	struct list_head srq_recvs;
 	bool gone;			/* the device */
 	u8 *arena;
@@ -80,12 +103,17 @@ extern struct ledger_world world;
 extern struct ledger_counts counts;
 extern char *ledger_ia_name;
 extern unsigned int ledger_stretch;
+extern enum role ledger_role;
+extern struct sockaddr_in ledger_peer;
+extern unsigned short ledger_round;
+extern bool ledger_survive;
 
 /* main.c */
 __printf(1, 2) void ledger_fail(const char *fmt, ...);
 bool ledger_failed(void);
 bool ledger_stop(void);
 u32 ledger_rnd(u32 below);
+bool ledger_enough(void);
 
 /* book.c */
 void book_init(void);
@@ -110,10 +138,24 @@ int world_connect(unsigned int pair);
 bool world_going(void);
 int world_wait(bool (*done)(void *data), void *data);
 DAT_RETURN world_make_ep(struct end *end);
+struct end *world_end_of(DAT_EP_HANDLE ep);
+bool world_owns(unsigned int index);
+struct ledger_hello world_hello(u16 pair);
 
 /* traffic.c */
 bool traffic_post(void);
 void traffic_change(void);
 void traffic_end_all(void);
+bool traffic_reads(const struct end *end);
+void traffic_prepare(struct end *end);
+void traffic_settle(struct end *end);
+void traffic_renew(struct end *end);
+
+/* side.c */
+void side_run(void);
+bool side_all_connected(void);
+void side_conn(struct end *end, DAT_EVENT_NUMBER number);
+void side_request(DAT_CR_HANDLE cr, const struct ledger_hello *hello);
+void side_refuse_all(void);
 
 #endif /* _KDAPL_LEDGER_H_ */

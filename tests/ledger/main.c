@@ -7,11 +7,13 @@
  * Loading it starts the one thread that does all. Who deletes and adds the
  * device meanwhile is the selftest, told by debugfs kdapl_ledger/progress how
  * far it is. Reading kdapl_ledger/verdict waits for the end and prints TAP.
+ * With role=server or role=client it is one side of two (side.c).
  * Public API only.
  */
 #include <linux/completion.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
+#include <linux/inet.h>
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
 #include <linux/ktime.h>
@@ -44,6 +46,26 @@ static unsigned long seed = 1;
 module_param(seed, ulong, 0444);
 MODULE_PARM_DESC(seed, "Of the random numbers (default 1)");
 
+static char *role = "both";
+module_param(role, charp, 0444);
+MODULE_PARM_DESC(role, "both ends (default), or server or client of two machines");
+
+static char *peer = "";
+module_param(peer, charp, 0444);
+MODULE_PARM_DESC(peer, "IPv4 address of the server, for the client");
+
+unsigned short ledger_round;
+module_param_named(round, ledger_round, ushort, 0444);
+MODULE_PARM_DESC(round, "A number that both sides have, another one each time (default 0)");
+
+bool ledger_survive;
+module_param_named(survive, ledger_survive, bool, 0444);
+MODULE_PARM_DESC(survive, "With a role: go on until all connections have ended (default N)");
+
+enum role ledger_role;
+struct sockaddr_in ledger_peer = { .sin_family = AF_INET };
+
+static const char * const role_names[] = { "both", "server", "client" };
 static const char * const kind_names[KINDS] = { "send", "write", "read", "recv", "srq" };
 static struct task_struct *task;
 static struct dentry *dir;
@@ -91,9 +113,17 @@ static u64 all_posts(void)
 	return sum;
 }
 
+/* Has all happened that is to happen? */
+bool ledger_enough(void)
+{
+	if (all_posts() < posts)
+		return false;
+	return ledger_role == R_BOTH || side_all_connected();
+}
+
 static bool finished(void)
 {
-	return all_posts() >= posts || ledger_failed() || ledger_stop();
+	return ledger_enough() || ledger_failed() || ledger_stop();
 }
 
 /* The device comes back, if it has gone: in bounded time */
@@ -136,10 +166,9 @@ static void play(void)
 	}
 }
 
-static int run(void *unused)
+static void both_run(void)
 {
-	u64 begin = ktime_get_ns();
-	int err = 0;
+	int err;
 
 	while (!finished()) {
 		err = open_world();
@@ -153,6 +182,16 @@ static int run(void *unused)
 		world_close();
 		book_check_guards();
 	}
+}
+
+static int run(void *unused)
+{
+	u64 begin = ktime_get_ns();
+
+	if (ledger_role == R_BOTH)
+		both_run();
+	else
+		side_run();
 	took_ms = (ktime_get_ns() - begin) / NSEC_PER_MSEC;
 	complete_all(&done);
 	while (!kthread_should_stop()) {
@@ -177,6 +216,20 @@ static void show_kind(struct seq_file *m, unsigned int k)
 	seq_putc(m, '\n');
 }
 
+/* Not all of it was flushed */
+static void show_side(struct seq_file *m)
+{
+	bool good = side_all_connected();
+	unsigned int k;
+
+	for (k = 0; k < KINDS; k++)
+		good &= counts.completed[k] || (k == K_SRQ && ledger_role == R_CLIENT);
+	seq_printf(m, "# %llu connections, %llu broken, %llu left; %llu attempts without one\n",
+		   counts.connected, counts.broken, counts.left, counts.failed);
+	seq_printf(m, "%sok 2 - posts of every kind have succeeded, every EP was connected\n",
+		   good ? "" : "not ");
+}
+
 static int verdict_show(struct seq_file *m, void *unused)
 {
 	unsigned int i;
@@ -190,28 +243,37 @@ static int verdict_show(struct seq_file *m, void *unused)
 		show_kind(m, i);
 	seq_printf(m, "# %llu disconnects, %llu resets, %llu frees, %llu devices gone, %llu ms\n",
 		   counts.disconnects, counts.resets, counts.frees, counts.removals, took_ms);
-	good = !failures && all_posts() >= posts && book_balanced();
+	good = !failures && ledger_enough() && book_balanced();
 	seq_printf(m, "%sok 1 - each of %llu posts is accounted for exactly once, seed %lu\n",
 		   good ? "" : "not ", all_posts(), seed);
+	if (ledger_role != R_BOTH)
+		show_side(m);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(verdict);
 
-/* Percent; 100 too if it ended early */
+/* Percent; 100 too if it ended early, and not before there is enough of all */
 static int progress_show(struct seq_file *m, void *unused)
 {
-	u64 percent = completion_done(&done) ? 100 : div64_u64(all_posts() * 100, posts);
+	u64 percent = min(div64_u64(all_posts() * 100, posts), 99ULL);
 
-	seq_printf(m, "%llu\n", min(percent, 100ULL));
+	seq_printf(m, "%llu\n", completion_done(&done) || ledger_enough() ? 100 : percent);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(progress);
 
 static int __init ledger_init(void)
 {
-	int err = 0;
+	int err;
 
 	posts = max(posts, 1UL);
+	err = match_string(role_names, ARRAY_SIZE(role_names), role);
+	if (err < 0)
+		return err;
+	ledger_role = err;
+	if (ledger_role == R_CLIENT &&
+	    !in4_pton(peer, -1, (u8 *)&ledger_peer.sin_addr, -1, NULL))
+		return -EINVAL;
 	world.arena = vmalloc(book_size());
 	if (!world.arena)
 		return -ENOMEM;

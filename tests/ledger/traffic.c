@@ -58,31 +58,59 @@ static bool post_recv(struct end *end)
 	return true;
 }
 
-static DAT_RMR_TRIPLET remote(const struct end *peer, bool target, u32 length)
+/* The peer's area; its arena is laid out as ours */
+static DAT_RMR_TRIPLET remote(const struct end *end, bool target, u32 length)
 {
+	const struct end *peer = &world.end[end->index ^ 1];
+
 	return (DAT_RMR_TRIPLET) {
-		.virtual_address = (unsigned long)book_area(peer, target),
+		.virtual_address = end->peer.arena + (book_area(peer, target) - world.arena),
 		.segment_length = length,
-		.rmr_context = world.key,
+		.rmr_context = end->peer.key,
 	};
+}
+
+/**
+ * traffic_reads - may this EP read?
+ * @end: the EP
+ *
+ * rxe (6.12) warns, and breaks the connection, when a read is asked for again
+ * behind an RDMA operation of length 0. On a wire that repeats packets an EP
+ * has the one or the other. A graceful disconnect has such a write of its own.
+ */
+bool traffic_reads(const struct end *end)
+{
+	return ledger_role == R_BOTH || end->index / 2 % 3;
+}
+
+static struct entry *take_request(enum kind kind, struct end *end)
+{
+	struct entry *e = book_take(kind, end);
+
+	if (e && ledger_role != R_BOTH && kind != K_SEND && traffic_reads(end))
+		e->length = max(e->length, 8U);
+	return e;
 }
 
 static bool post_request(struct end *end, enum kind kind, bool suppress)
 {
 	struct end *peer = &world.end[end->index ^ 1];
 	DAT_COMPLETION_FLAGS flags = suppress ? DAT_COMPLETION_SUPPRESS_FLAG : 0;
-	struct entry *e = book_take(kind, end);
 	DAT_RMR_TRIPLET there;
 	DAT_LMR_TRIPLET iov[2];
 	DAT_DTO_COOKIE cookie;
+	struct entry *e;
 	DAT_RETURN ret;
 	u32 first;
 
+	if (kind == K_READ && !traffic_reads(end))
+		kind = K_WRITE;
+	e = take_request(kind, end);
 	if (!e)
 		return false;
 	e->suppressed = suppress;
 	cookie.as_64 = e->cookie;
-	there = remote(peer, kind == K_WRITE, e->length);
+	there = remote(end, kind == K_WRITE, e->length);
 	first = ledger_rnd(e->length + 1);
 	iov[0] = segment(book_buffer(e), first);
 	iov[1] = segment(book_buffer(e) + first, e->length - first);
@@ -101,16 +129,37 @@ static bool post_request(struct end *end, enum kind kind, bool suppress)
 	return true;
 }
 
+static struct end *any_end(void)
+{
+	if (ledger_role == R_BOTH)
+		return &world.end[ledger_rnd(EPS)];
+	return &world.end[2 * ledger_rnd(PAIRS) + (ledger_role == R_SERVER)];
+}
+
+/*
+ * No more messages than buffers: a disconnect shall not wait for them. What
+ * buffers another kernel has is not known; its thread posts them at any time.
+ */
+static bool may_send(const struct end *end)
+{
+	return ledger_role != R_BOTH || world.end[end->index ^ 1].credit > 0;
+}
+
 /**
  * traffic_post - one post, somewhere
+ *
+ * With a role on connected EPs only: posts shall not pile up while the wire is
+ * down.
  *
  * Return: false if it was not to be made: time to take events.
  */
 bool traffic_post(void)
 {
-	struct end *end = &world.end[ledger_rnd(EPS)];
+	struct end *end = any_end();
 	bool suppress = !ledger_rnd(3);
 
+	if (ledger_role != R_BOTH && (!end->established || end->ended))
+		return false;
 	switch (ledger_rnd(8)) {
 	case 0:
 		return post_request(end, K_WRITE, suppress);
@@ -119,8 +168,7 @@ bool traffic_post(void)
 	case 2:
 	case 3:
 	case 4:
-		/* No more messages than buffers: a disconnect shall not wait for them */
-		if (world.end[end->index ^ 1].credit > 0)
+		if (may_send(end))
 			return post_request(end, K_SEND, suppress);
 		return false;
 	default:
@@ -226,6 +274,31 @@ static void renew_srq(void)
 		ledger_fail("the SRQ is not to be renewed: %#x", ret);
 }
 
+/* Receives may be posted before there is a connection */
+void traffic_prepare(struct end *end)
+{
+	unsigned int n = ledger_rnd(DEPTH);
+
+	while (n--)
+		post_recv(end);
+}
+
+/* A connection has ended: everything comes back, what is posted behind it too */
+void traffic_settle(struct end *end)
+{
+	post_behind(end);
+	account_silent(end);
+}
+
+/* An EP that may be connected again */
+void traffic_renew(struct end *end)
+{
+	if (end->index == EPS - 1)
+		renew_srq();
+	else
+		renew(end);
+}
+
 static void end_connection(struct end *end)
 {
 	DAT_CLOSE_FLAGS how = ledger_rnd(3) ? DAT_CLOSE_ABRUPT_FLAG : DAT_CLOSE_GRACEFUL_FLAG;
@@ -261,11 +334,8 @@ void traffic_change(void)
 		account_silent(&end[1]);
 	}
 	for (tries = 0; tries < 3 && !world.gone && !ledger_failed(); tries++) {
-		renew(&end[0]);
-		if (pair == PAIRS - 1)
-			renew_srq();
-		else
-			renew(&end[1]);
+		traffic_renew(&end[0]);
+		traffic_renew(&end[1]);
 		if (world.gone || ledger_failed())
 			return;
 		err = world_connect(pair);

@@ -2,7 +2,7 @@
 /*
  * The objects of the conservation test: made when a device is there, taken
  * down when it is gone or the test ends. The last EP takes its receives from
- * an SRQ.
+ * an SRQ. With a role, only the EPs of that side are there.
  *
  * Called by the one thread of the test.
  */
@@ -16,41 +16,86 @@
 
 struct ledger_world world;
 
+/* Is this EP one of ours, or one of the other kernel's? */
+bool world_owns(unsigned int index)
+{
+	return ledger_role == R_BOTH || (index & 1) == (ledger_role == R_SERVER);
+}
+
 /* ---- events ---------------------------------------------------------------------------- */
 
-static struct end *end_of(DAT_EP_HANDLE ep)
+/* Whose EP is it? NULL if nobody has it any more */
+struct end *world_end_of(DAT_EP_HANDLE ep)
 {
 	unsigned int i;
 
 	for (i = 0; i < EPS; i++)
 		if (ep && world.end[i].ep == ep)
 			return &world.end[i];
-	return NULL;
+	return ep && world.bye.ep == ep ? &world.bye : NULL;
+}
+
+/* What we tell a peer, in a request as in an answer */
+struct ledger_hello world_hello(u16 pair)
+{
+	return (struct ledger_hello) {
+		.arena = (unsigned long)world.arena,
+		.key = world.key,
+		.pair = pair,
+		.round = ledger_round,
+	};
 }
 
 static void take_conn(const DAT_EVENT *event)
 {
-	struct end *end = end_of(event->event_data.connect_event_data.ep_handle);
+	const DAT_CONNECTION_EVENT_DATA *conn = &event->event_data.connect_event_data;
+	struct end *end = world_end_of(conn->ep_handle);
 
-	if (!end)
+	if (!end) {
 		ledger_fail("event %#x of an EP that is gone", event->event_number);
-	else if (event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
+		return;
+	}
+	if (event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED) {
 		end->established++;
-	else
+		if (conn->private_data_size >= (DAT_COUNT)sizeof(end->peer))
+			memcpy(&end->peer, conn->private_data, sizeof(end->peer));
+	} else {
 		end->ended++;
+	}
+	if (ledger_role != R_BOTH)
+		side_conn(end, event->event_number);
+}
+
+static bool accept(DAT_CR_HANDLE cr, const struct ledger_hello *hello)
+{
+	struct ledger_hello answer = world_hello(hello->pair);
+	struct end *end;
+
+	if (hello->pair >= PAIRS)
+		return false;
+	end = &world.end[2 * hello->pair + 1];
+	if (!end->ep)
+		return false;
+	end->peer = *hello;
+	return dat_cr_accept(cr, end->ep, sizeof(answer), &answer) == DAT_SUCCESS;
 }
 
 /* The EP that a request is for is the upper one of a pair; its data tells which */
 static void take_cr(DAT_CR_HANDLE cr)
 {
+	struct ledger_hello hello;
 	DAT_CR_PARAM param;
-	u32 pair;
 
 	if (dat_cr_query(cr, DAT_CR_FIELD_ALL, &param) != DAT_SUCCESS)
 		return;
-	memcpy(&pair, param.private_data, sizeof(pair));
-	if (pair >= PAIRS || !world.end[2 * pair + 1].ep ||
-	    dat_cr_accept(cr, world.end[2 * pair + 1].ep, 0, NULL) != DAT_SUCCESS)
+	if (param.private_data_size < (DAT_COUNT)sizeof(hello)) {
+		dat_cr_reject(cr, 0, NULL);
+		return;
+	}
+	memcpy(&hello, param.private_data, sizeof(hello));
+	if (ledger_role != R_BOTH)
+		side_request(cr, &hello);
+	else if (!accept(cr, &hello))
 		dat_cr_reject(cr, 0, NULL);
 }
 
@@ -138,7 +183,7 @@ static bool established(void *data)
 int world_connect(unsigned int pair)
 {
 	struct end *end = &world.end[2 * pair];
-	u32 data = pair;
+	struct ledger_hello hello = world_hello(pair);
 	DAT_RETURN ret;
 
 	end[0].established = 0;
@@ -146,7 +191,7 @@ int world_connect(unsigned int pair)
 	end[0].ended = 0;
 	end[1].ended = 0;
 	ret = dat_ep_connect(end[0].ep, world.attr.ia_address_ptr, QUAL, DAT_TIMEOUT_INFINITE,
-			     sizeof(data), &data, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+			     sizeof(hello), &hello, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 	if (ret != DAT_SUCCESS)
 		return world_going() ? -EAGAIN : -EIO;
 	if (world_wait(established, end))
@@ -172,14 +217,24 @@ static int make_objects(void)
 	    make_evd(DAT_EVD_CR_FLAG, &world.cr) ||
 	    dat_lmr_kcreate(world.ia, DAT_MEM_TYPE_VIRTUAL, region, book_size(), world.pz,
 			    DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE,
-			    &world.lmr, &world.context, &world.key, &length, &addr) ||
-	    dat_srq_create(world.ia, world.pz, &srq, &world.srq) ||
-	    dat_psp_create(world.ia, QUAL, world.cr, DAT_PSP_CONSUMER_FLAG, &world.psp))
+			    &world.lmr, &world.context, &world.key, &length, &addr))
+		return -EIO;
+	if (ledger_role != R_CLIENT &&
+	    (dat_srq_create(world.ia, world.pz, &srq, &world.srq) ||
+	     dat_psp_create(world.ia, QUAL, world.cr, DAT_PSP_CONSUMER_FLAG, &world.psp)))
 		return -EIO;
 	for (i = 0; i < EPS; i++)
-		if (world_make_ep(&world.end[i]))
+		if (world_owns(i) && world_make_ep(&world.end[i]))
 			return -EIO;
-	return 0;
+	return ledger_role == R_CLIENT && world_make_ep(&world.bye) ? -EIO : 0;
+}
+
+static void init_end(struct end *end, unsigned int index)
+{
+	memset(end, 0, sizeof(*end));
+	end->index = index;
+	INIT_LIST_HEAD(&end->requests);
+	INIT_LIST_HEAD(&end->recvs);
 }
 
 /* Opens the IA when it is there; 0, -EAGAIN: not yet, or another errno */
@@ -195,12 +250,11 @@ int world_open(void)
 	}
 	world.gone = false;
 	INIT_LIST_HEAD(&world.srq_recvs);
-	for (i = 0; i < EPS; i++) {
-		memset(&world.end[i], 0, sizeof(world.end[i]));
-		world.end[i].index = i;
-		INIT_LIST_HEAD(&world.end[i].requests);
-		INIT_LIST_HEAD(&world.end[i].recvs);
-	}
+	for (i = 0; i < EPS; i++)
+		init_end(&world.end[i], i);
+	init_end(&world.bye, EPS);
+	world.psp = DAT_HANDLE_NULL;
+	world.srq = DAT_HANDLE_NULL;
 	dat_ia_query(world.ia, NULL, DAT_IA_FIELD_ALL, &world.attr, 0, NULL);
 	err = make_objects();
 	if (err) {
@@ -229,11 +283,16 @@ int world_close(void)
 		book_returned(&world.end[i].requests);
 		book_returned(&world.end[i].recvs);
 	}
+	if (world.bye.ep)
+		bad |= dat_ep_free(world.bye.ep) != DAT_SUCCESS;
+	world.bye.ep = DAT_HANDLE_NULL;
 	if (world.srq)
 		bad |= dat_srq_free(world.srq) != DAT_SUCCESS;
 	world.srq = DAT_HANDLE_NULL;
 	book_returned(&world.srq_recvs);
-	bad |= dat_psp_free(world.psp) != DAT_SUCCESS;
+	if (world.psp)
+		bad |= dat_psp_free(world.psp) != DAT_SUCCESS;
+	side_refuse_all();
 	while (dat_evd_dequeue(world.cr, &event) == DAT_SUCCESS)
 		dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, NULL);
 	/* All EPs are gone: whatever is queued is an event of one of them */
