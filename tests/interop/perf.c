@@ -115,6 +115,10 @@ static int serve(struct perf *p, struct interop_thread *th)
 		return err;
 	region->context = cpu_to_le32(p->memory.remote);
 	region->address = cpu_to_le64(p->memory.address);
+	/* With this message the client has all it needs, and ends when it is done. */
+	spin_lock_bh(&p->link.lock);
+	p->link.may_end = true;
+	spin_unlock_bh(&p->link.lock);
 	err = interop_send_and_reap(&p->link, &p->out, DT_PERF_SIZE) ?:
 	      interop_wait(&p->link, INTEROP_WANT_RECV, p->number);
 	if (!err)

@@ -307,7 +307,10 @@ static int first_syncs(struct interop_test *t, struct interop_trans_ep *eps)
 	return interop_test_wait(t, &t->synced, t->task.threads) ?: send_syncs(t, eps);
 }
 
-/* Behind its last message the peer may end the connection at once. */
+/*
+ * Behind its last message, a client's answer to our last one, the peer may end
+ * the connection at once.
+ */
 static void allow_end(struct interop_test *t, struct interop_trans_ep *eps)
 {
 	u32 j;
@@ -323,14 +326,15 @@ static int last_syncs(struct interop_test *t, struct interop_trans_ep *eps)
 {
 	int err;
 
-	if (t->server)
-		err = send_syncs(t, eps);
-	else
-		err = await_syncs(t, eps);
+	if (t->server) {
+		allow_end(t, eps);
+		return send_syncs(t, eps) ?: await_syncs(t, eps);
+	}
+	err = await_syncs(t, eps);
 	if (err)
 		return err;
 	allow_end(t, eps);
-	return t->server ? await_syncs(t, eps) : send_syncs(t, eps);
+	return send_syncs(t, eps);
 }
 
 /* ---- the whole ----------------------------------------------------------- */

@@ -1,19 +1,25 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The address of an IA goes and comes back, then its link goes down, under a
-# connection and an attempt.
+# connection and an attempt. Then its net device belongs to a VRF.
 
 . "${0%/*}/lib.sh"
 
 addr=10.9.10.1
 
 tidy() {
+	echo "$range" >"$ports"
 	rmmod kdapl_actor 2>/dev/null
 	kdapl_unload
 	[ ! -e /sys/class/infiniband/rxe1 ] || rxe_delete 1
+	ip link del vrf1 2>/dev/null
 	ip link del dummy1 2>/dev/null
 }
 trap tidy EXIT
+
+# The ports that connections are given
+ports=/proc/sys/net/ipv4/ip_local_port_range
+range=$(cat "$ports")
 
 no_gid() { ! gid_exists rxe1 "$addr"; }
 
@@ -22,13 +28,16 @@ one_end() {
 	[ "$(act events | grep -c '^[ABC] ')" = "$1" ] || { act events; return 1; }
 }
 
-tap_plan 24
+tap_plan 33
 rxe_setup 1
 kdapl_load
 kdapl_insmod kdapl_actor stretch="$KDAPL_FACTOR"
 tap_check "open" acts open rxe1
 tap_check "listen" acts listen
+echo 40007 40007 >"$ports"
 tap_check "connect A to B" acts pair
+tap_check "no port is left for C" acts_not DAT_INSUFFICIENT_RESOURCES dial
+echo "$range" >"$ports"
 tap_check "a receive of A" acts recv A
 tap_clauses C-02
 tap_check "C calls, and nobody answers" acts dial
@@ -69,4 +78,25 @@ ip link set dummy1 up
 tap_check "close" acts close
 tap_check "open again" acts open rxe1
 tap_check "close again" acts close
+
+modprobe -q vrf
+if ip link add vrf1 type vrf table 77; then
+	ip link set vrf1 up
+	ip link set dummy1 master vrf1
+	tap_check "its net device belongs to a VRF" wait_for 20 gid_exists rxe1 "$addr"
+	tap_check "open there" acts open rxe1
+	tap_check "call a neighbour" acts dial 10.9.10.9
+	tap_check "who does not answer" state C=ACTIVE_CONNECTION_PENDING
+	tap_check "close it" acts close
+	tap_check "and open" acts open rxe1
+	tap_clauses C-21
+	tap_check "call whom the VRF knows no way to" acts dial 192.0.2.1
+	tap_clauses C-21
+	tap_check "is UNREACHABLE" wait_for 20 saw C UNREACHABLE
+	acts close
+else
+	for ((i = 0; i < 8; i++)); do
+		tap_skip "a net device of a VRF" "the kernel has no VRFs"
+	done
+fi
 tap_check "unload" rmmod kdapl_actor

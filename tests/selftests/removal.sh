@@ -23,14 +23,7 @@ kdapl_load
 if hold && rxe_delete 0; then
 	# In one read: it checks once
 	cat "$DEBUGFS/kdapl_removal/check" >check.tap
-	# Its results are ours, number by number
-	while read -r line; do
-		case $line in
-		"ok "*) tap_ok "${line#*- }" ;;
-		"not ok "*) tap_not_ok "${line#*- }" ;;
-		"# "*) echo "$line" ;;
-		esac
-	done <check.tap
+	tap_relay <check.tap
 fi
 tap_check "the consumer unloads" rmmod kdapl_removal
 rxe_setup 0

@@ -6,7 +6,7 @@
 #
 #   tests/selftests/run.sh [NAME...]	without names: all
 #
-# Every selftest has SELFTEST_TIME seconds (its own "# time:" or 120, times
+# Every selftest has SELFTEST_TIME seconds (its own "# time:" or 240, times
 # KDAPL_STRETCH), and ten times as many under a kernel with bug finders, where
 # some also do more.
 
@@ -23,7 +23,7 @@ limit_of() {
 	local time
 
 	time=$(sed -n 's/^# time: //p' "$1.sh")
-	awk "BEGIN { print ${SELFTEST_TIME:-${time:-120}} * ${KDAPL_STRETCH:-1} * $slow }"
+	awk "BEGIN { print ${SELFTEST_TIME:-${time:-240}} * ${KDAPL_STRETCH:-1} * $slow }"
 }
 
 names=("$@")
@@ -42,10 +42,12 @@ number=0
 failed=0
 for name in "${names[@]}"; do
 	number=$((number + 1))
+	begin=$SECONDS
 	echo "    # Subtest: $name"
 	if timeout --kill-after=5 "$(limit_of "$name")" bash "./$name.sh" 2>&1 |
 		tee "/tmp/$name.out" | sed -u 's/^/    /'
 		status=${PIPESTATUS[0]}
+		echo "# $name: $((SECONDS - begin)) s"
 		[ "$status" = 0 ] && ! grep -q '^not ok' "/tmp/$name.out"; then
 		echo "ok $number - $name"
 	else

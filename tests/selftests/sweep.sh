@@ -18,14 +18,8 @@ kdapl_insmod kdapl_sweep stretch="$KDAPL_FACTOR"
 result=$(cat "$DEBUGFS/kdapl_sweep/result")
 plan=$(grep -c '^\(not \)\?ok' <<<"$result")
 tap_plan $((plan + 4))
-while read -r line; do
-	case $line in
-	"ok "*) tap_ok "${line#*- }" ;;
-	"not ok "*) tap_not_ok "${line#*- }" ;;
-	"# "*) echo "$line" ;;
-	esac
-done <<<"$result"
+tap_relay <<<"$result"
 tap_check "the sweep unloads" rmmod kdapl_sweep
 tap_check "nothing is left in debugfs" wait_for 20 kdapl_empty
 tap_check "kdapl unloads" kdapl_unload
-tap_check "nothing has leaked" kdapl_leaked_nothing
+tap_check "nothing has leaked" kmemleak_scan
