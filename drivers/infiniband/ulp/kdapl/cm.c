@@ -444,6 +444,7 @@ void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 		.srq = ep->srq_attached,
 		.qp_num = kdapl_cm_qp(ep)->qp_num,
 	};
+	unsigned long end = kdapl_timeout_ms(KDAPL_ACCEPT_TIMEOUT_MS - KDAPL_DRAIN_TIMEOUT_MS);
 	int ret = -ENODEV;
 
 	kdapl_cm_begin(ep, id, true);
@@ -460,8 +461,7 @@ void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 		kdapl_cm_fail(ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, NULL, 0);
 	else
 		/* C-51 counts the end of it too */
-		kdapl_cm_timer_start(ep, kdapl_timeout_ms(KDAPL_ACCEPT_TIMEOUT_MS -
-							  KDAPL_DRAIN_TIMEOUT_MS));
+		kdapl_cm_timer_start(ep, jiffies_to_nsecs(end));
 }
 
 /* ---- the work ---------------------------------------------------------- */

@@ -45,8 +45,8 @@ struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
 				 rdma_cm_event_handler handler, void *context, u16 port);
 /* An attempt with @id begins: fields, state. ep->mutex held */
 void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive);
-/* KDAPL_TODO_TIMEOUT after @delay jiffies, never earlier. ep->mutex held */
-void kdapl_cm_timer_start(struct kdapl_ep *ep, unsigned long delay);
+/* KDAPL_TODO_TIMEOUT after @delay nanoseconds, never earlier. ep->mutex held */
+void kdapl_cm_timer_start(struct kdapl_ep *ep, u64 delay);
 /* Work function of ep->timer */
 void kdapl_cm_timer(struct work_struct *work);
 /* IP port of a qualifier (contract 7.1) */

@@ -206,7 +206,9 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 static void kdapl_cm_timer_next(struct kdapl_ep *ep)
 {
 	/* Whoever looked before may have been preempted: it can be over by now */
-	long left = max((long)(ep->deadline - jiffies), 0L);
+	s64 ns = max(ktime_to_ns(ktime_sub(ep->deadline, ktime_get())), 0LL);
+	/* One more: the present jiffy is partly over */
+	unsigned long left = nsecs_to_jiffies(ns) + 1;
 
 	/* The wheel rounds long delays up: come early, then look again (C-55) */
 	if (left > KDAPL_TIMER_EXACT)
@@ -218,13 +220,16 @@ static void kdapl_cm_timer_next(struct kdapl_ep *ep)
  * kdapl_cm_timer - work function of an EP's timer
  * @work: the work in ep->timer
  *
+ * The jiffies may have stood still when the timer was started, and have caught
+ * up since: what is over is for the clock to say.
+ *
  * Context: process.
  */
 void kdapl_cm_timer(struct work_struct *work)
 {
 	struct kdapl_ep *ep = container_of(to_delayed_work(work), struct kdapl_ep, timer);
 
-	if (time_before(jiffies, ep->deadline))
+	if (ktime_before(ktime_get(), ep->deadline))
 		kdapl_cm_timer_next(ep);
 	else
 		kdapl_ep_kick(ep, KDAPL_TODO_TIMEOUT);
@@ -233,14 +238,13 @@ void kdapl_cm_timer(struct work_struct *work)
 /**
  * kdapl_cm_timer_start - have KDAPL_TODO_TIMEOUT set after a time
  * @ep:    the EP, its timer stopped
- * @delay: jiffies, at least
+ * @delay: nanoseconds, at least
  *
  * Context: process, ep->mutex held.
  */
-void kdapl_cm_timer_start(struct kdapl_ep *ep, unsigned long delay)
+void kdapl_cm_timer_start(struct kdapl_ep *ep, u64 delay)
 {
-	/* One more: the present jiffy is partly over, and the timer is never early */
-	ep->deadline = jiffies + delay + 1;
+	ep->deadline = ktime_add_ns(ktime_get(), delay);
 	kdapl_cm_timer_next(ep);
 }
 
@@ -289,7 +293,7 @@ static DAT_RETURN kdapl_connect_start(struct kdapl_ep *ep, struct sockaddr_stora
 
 	kdapl_cm_begin(ep, id, false);
 	if (timeout != DAT_TIMEOUT_INFINITE)
-		kdapl_cm_timer_start(ep, usecs_to_jiffies(timeout));
+		kdapl_cm_timer_start(ep, (u64)timeout * NSEC_PER_USEC);
 	/* The attempt stands: what goes wrong now is an event (C-21) */
 	kdapl_cm_set_port(remote, port);
 	kdapl_cm_resolve(ep, remote);

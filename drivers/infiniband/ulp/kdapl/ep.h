@@ -126,7 +126,7 @@ struct kdapl_first_error {
  * @private_in: peer's private data in the outcome event; stays until reset
  * @private_out: ours, between dat_ep_connect and the request
  * @offer: parameters of that request; constant while the id lives
- * @deadline: jiffies at which @timer says time-out; under @mutex
+ * @deadline: monotonic time at which @timer says time-out; under @mutex
  * @passive: the EP accepts; under @lock and @mutex
  * @cancelled: the Consumer has given the attempt up, DISCONNECTED is its
  *          outcome; under @lock
@@ -201,7 +201,7 @@ struct kdapl_ep {
 	u8 private_in[KDAPL_REPLY_PRIVATE];
 	u8 private_out[KDAPL_REQUEST_PRIVATE];
 	struct rdma_conn_param offer;
-	unsigned long deadline;
+	ktime_t deadline;
 	bool cancelled;
 	bool clean_end;
 	bool raised;

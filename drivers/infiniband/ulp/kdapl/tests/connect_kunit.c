@@ -3,6 +3,8 @@
  * KUnit: attempts that are given up, ends that meet each other, and what a peer
  * may choose. Runs in a KUnit thread.
  */
+#include <linux/delay.h>
+#include <linux/stop_machine.h>
 #include "post_kunit.h"
 
 static struct tp_env *env;
@@ -134,6 +136,39 @@ static void C_48_both_sides_disconnect(struct kunit *test)
 	}
 }
 
+/* ---- never early ------------------------------------------------------------ */
+
+#define STALE_MS 60
+#define DELAY_NS (100ULL * NSEC_PER_MSEC)
+
+/* No CPU takes an interrupt: the jiffies stand still, and catch up at once afterwards */
+static int start_with_stale_jiffies(void *began)
+{
+	mdelay(STALE_MS);
+	*(ktime_t *)began = ktime_get();
+	kdapl_cm_timer_start(ep.ep, DELAY_NS);
+	return 0;
+}
+
+static void C_55_stale_jiffies_make_no_timeout_early(struct kunit *test)
+{
+	ktime_t began, limit;
+	DAT_EVENT event;
+
+	kdapl_clauses(test, "C-22 C-55");
+	make(test, &ep);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, tp_begin(&ep, false));
+	mutex_lock(&ep.ep->mutex);
+	stop_machine(start_with_stale_jiffies, &began, NULL);
+	mutex_unlock(&ep.ep->mutex);
+	limit = ktime_add_ms(began, 60 * MSEC_PER_SEC);
+	while (!tp_events(ep.connect_evd) && ktime_before(ktime_get(), limit))
+		usleep_range(100, 200);
+	KUNIT_EXPECT_GE(test, ktime_to_ns(ktime_sub(ktime_get(), began)), DELAY_NS);
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_TIMED_OUT);
+}
+
 /* ---- what a peer may choose ------------------------------------------------- */
 
 static const struct limit_row {
@@ -243,6 +278,7 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(C_17_C_23_an_attempt_is_given_up),
 	KUNIT_CASE(C_27_C_29_C_30_a_graceful_disconnect_is_overtaken),
 	KUNIT_CASE(C_48_both_sides_disconnect),
+	KUNIT_CASE(C_55_stale_jiffies_make_no_timeout_early),
 	KUNIT_CASE(C_61_a_peer_cannot_have_us_wait_for_ever),
 	KUNIT_CASE(C_47_a_short_EVD_loses_nothing),
 	{}
