@@ -85,7 +85,7 @@ static void check_list(const char *option, const char *list)
 	while ((item = strsep(&rest, ","))) {
 		if (!strcmp(option, "--op") && !is_group(item))
 			die(EXIT_USAGE,
-			    "--op does not know \"%s\": it takes send, write, read, srq, disconnect, flow, flags, args, errors, exact, rmr, fmr, service, connect",
+			    "--op does not know \"%s\": it takes send, write, read, srq, disconnect, flow, flags, args, errors, exact, rmr, fmr, service, connect, hostile",
 			    item);
 		if (!strcmp(option, "--sizes"))
 			parse_number("--sizes", item, LARGEST);
