@@ -15,6 +15,9 @@
 #define LEN	64
 #define RECV	1	/* numbers of requests */
 #define REG	2
+#define READS	4	/* at a time */
+#define READ_LEN 2000	/* two packets */
+#define READ_BYTE 0x22
 
 /* Two connections; each of the four ends has a zone of its own */
 struct quad {
@@ -202,6 +205,22 @@ static bool once_more(struct bare_req *r)
 	return true;
 }
 
+/* Until a loop has been round so often; then the registration ends under it */
+static void end_under(struct quad *q, struct bare_req *loop, u32 rounds, struct ib_mr *mr)
+{
+	struct bare_req *inv;
+	u32 i;
+
+	for (i = 0; READ_ONCE(loop->rounds) < rounds && i < 1000; i++)
+		wait_for_completion_timeout(&q->b[1]->run->kick, 1);
+	inv = bare_req(q->b[1], 3, IB_WR_LOCAL_INV, 0, 0);
+	inv->rdma.wr.ex.invalidate_rkey = mr->rkey;
+	/* Flushed: it has ended the registration, and a request broke b before it was told */
+	if (bare_post(inv) && bare_wait(inv) != IB_WC_SUCCESS &&
+	    inv->status != IB_WC_WR_FLUSH_ERR)
+		loop_fail(q->c, "LOCAL_INV: %d", inv->status);
+}
+
 /*
  * Writes in a loop, until the registration ends: the device may have let a packet
  * in before, and copies it when the end has been told. Was that seen?
@@ -209,10 +228,9 @@ static bool once_more(struct bare_req *r)
 static bool late_packet(struct quad *q, u32 rounds)
 {
 	struct bare *a = q->a[1], *b = q->b[1];
-	struct bare_req *inv, *loop;
+	struct bare_req *loop;
 	struct ib_mr *mr;
 	bool late;
-	u32 i;
 
 	mr = bare_register(b);
 	if (!mr || q->c->fails)
@@ -222,20 +240,60 @@ static bool late_packet(struct quad *q, u32 rounds)
 	loop->again = once_more;
 	memset(a->mem, 0x11, BARE_MEM);
 	bare_post(loop);
-	for (i = 0; READ_ONCE(loop->rounds) < rounds && i < 1000; i++)
-		wait_for_completion_timeout(&a->run->kick, 1);
-	inv = bare_req(b, 3, IB_WR_LOCAL_INV, 0, 0);
-	inv->rdma.wr.ex.invalidate_rkey = mr->rkey;
-	/* Flushed: it has ended the registration, and a write broke b before it was told */
-	if (bare_post(inv) && bare_wait(inv) != IB_WC_SUCCESS &&
-	    inv->status != IB_WC_WR_FLUSH_ERR)
-		loop_fail(q->c, "LOCAL_INV: %d", inv->status);
+	end_under(q, loop, rounds, mr);
 	memset(b->mem, 0, BARE_MEM);
 	if (bare_wait(loop) != IB_WC_REM_ACCESS_ERR)
 		loop_fail(q->c, "writes behind an end: %d", loop->status);
 	late = memchr_inv(b->mem, 0, BARE_MEM);
 	ib_dereg_mr(mr);
 	return late;
+}
+
+/* In softirq: once more, unless the read is told of as a success and was none */
+static bool whole_once_more(struct bare_req *r)
+{
+	u8 *got = r->b->mem + r->sge[0].addr - r->b->dma;
+	bool whole = !memchr_inv(got, READ_BYTE, READ_LEN);
+
+	memset(got, 0, READ_LEN);
+	return whole;
+}
+
+/*
+ * Reads of several packets in loops, until the registration ends. A refusal in the
+ * middle of one is told as such, or the device has not understood it: it says
+ * success, or asks again until it runs out of tries. How many such reads were seen?
+ */
+static u32 misread_naks(struct quad *q, u32 rounds)
+{
+	struct bare *a = q->a[1], *b = q->b[1];
+	struct bare_req *loop[READS];
+	enum ib_wc_status status;
+	u32 i, misread = 0;
+	struct ib_mr *mr;
+
+	mr = bare_register(b);
+	if (!mr || q->c->fails)
+		return 0;
+	memset(a->mem, 0, BARE_MEM);
+	memset(b->mem, READ_BYTE, BARE_MEM);
+	for (i = 0; i < READS; i++) {
+		loop[i] = bare_req(a, i, IB_WR_RDMA_READ, i * BARE_MEM / READS, READ_LEN);
+		bare_aim(loop[i], mr->iova, mr->rkey);
+		loop[i]->again = whole_once_more;
+	}
+	for (i = 0; i < READS; i++)
+		bare_post(loop[i]);
+	end_under(q, loop[0], rounds, mr);
+	for (i = 0; i < READS && !q->c->fails; i++) {
+		status = bare_wait(loop[i]);
+		if (status == IB_WC_SUCCESS || status == IB_WC_RETRY_EXC_ERR)
+			misread++;
+		else if (status != IB_WC_REM_ACCESS_ERR && status != IB_WC_WR_FLUSH_ERR)
+			loop_fail(q->c, "reads behind an end: %d", status);
+	}
+	ib_dereg_mr(mr);
+	return misread;
 }
 
 /**
@@ -248,7 +306,7 @@ static bool late_packet(struct quad *q, u32 rounds)
  */
 int loop_case_device(struct loop_run *run, struct loop_case *c)
 {
-	u32 i, late = 0, tries = run->args.brief ? 2 : 8;
+	u32 i, late = 0, misread = 0, tries = run->args.brief ? 2 : 8;
 	struct quad q;
 
 	if (quad_make(&q, run, c)) {
@@ -266,10 +324,13 @@ int loop_case_device(struct loop_run *run, struct loop_case *c)
 		if (quad_make(&q, run, c))
 			late += late_packet(&q, i + 2);
 		quad_end(&q);
+		if (!c->fails && quad_make(&q, run, c))
+			misread += misread_naks(&q, i + 2);
+		quad_end(&q);
 	}
 	if (!c->fails && run->srq_supported)
 		lost_buffer(run, c);
 	scnprintf(c->reason + strlen(c->reason), sizeof(c->reason) - strlen(c->reason),
-		  "; late packets: %u of %u", late, tries);
+		  "; late packets: %u of %u; NAKs misread: %u", late, tries, misread);
 	return READ_ONCE(run->abort) ? -EINTR : 0;
 }
