@@ -76,32 +76,41 @@ op_words() {
 	for op; do
 		IFS=: read -r who what size segs f <<<"$op"
 		[ "$who" = c ] && who=client || who=server
-		echo "$who $what $size $segs ${f:+-f}"
+		printf '%s ' "$who" "$what" "$size" "$segs" ${f:+-f}
 	done
 }
 
 # ---- the kernel's end ------------------------------------------------------
 
-# got NAME: a count
-got() { awk -v name="$1" '$1 == name { print $2 }' "$dir/report"; }
+# look: the kernel's report into $got; a process for each count would take longer
+# than many a test
+declare -A got
+look() {
+	local name value
+
+	while read -r name value; do
+		[ -z "$name" ] || got[$name]=$value
+	done <"$dir/report"
+}
 
 # all_back: what is posted has completed. A server that waits for its next
 # client has two receives posted.
-all_back() { [ $(($(got posted) - $(got completed))) = $((2 * $(got serving))) ]; }
+all_back() { [ $((got[posted] - got[completed])) = $((2 * got[serving])) ]; }
 
 # over N: that many tests have ended at the kernel's end
-over() { [ "$(got failures)" -gt 0 ] || { [ "$(got tests)" -ge "$1" ] && all_back; }; }
+over() { look; [ "${got[failures]}" -gt 0 ] || { [ "${got[tests]}" -ge "$1" ] && all_back; }; }
 
 # count NAME=VALUE...: the report says just this, and of no failure. What was
 # flushed, when the peer left first, was posted as a send.
 count() {
 	local pair value good=0
 
-	[ "$(got failures)" = 0 ] || good=1
+	look
+	[ "${got[failures]}" = 0 ] || good=1
 	all_back || { echo "not all that was posted has completed"; good=1; }
 	for pair; do
-		value=$(got "${pair%=*}")
-		[ "${pair%=*}" != sends ] || value=$((value + $(got flushed)))
+		value=${got[${pair%=*}]}
+		[ "${pair%=*}" != sends ] || value=$((value + got[flushed]))
 		[ "$value" = "${pair#*=}" ] ||
 			{ echo "${pair%=*}: $value, not ${pair#*=}"; good=1; }
 	done
@@ -152,7 +161,7 @@ expect() {
 # ---- a user-space client, our server ---------------------------------------
 
 serve() { echo "port=$port $*" >"$dir/server"; }
-served_out() { [ "$(got serving)" = 0 ]; }
+served_out() { look; [ "${got[serving]}" = 0 ]; }
 
 # their_transaction THREADS EPS ITERATIONS FLAGS OP...: flags of dapltest
 their_transaction() {
@@ -161,7 +170,7 @@ their_transaction() {
 	shift 4
 	[[ $flags != *-V* ]] || validate=1
 	echo >"$dir/report"
-	mapfile -t words < <(op_words "$@" | xargs -n 1)
+	read -ra words <<<"$(op_words "$@")"
 	# shellcheck disable=SC2086 # the flags are words
 	if ! { peer T -t "$threads" -w "$eps" -i "$rounds" $flags "${words[@]}" &&
 		said 1 "End of Work -- Client Exiting" "$tmp/peer" &&

@@ -14,7 +14,8 @@ KDAPL_STRETCH=${KDAPL_STRETCH:-1}
 # and one whose kernel looks for bugs slower still
 KDAPL_SLOW=1
 [[ ${KDAPL_VM:-} != own-*-* ]] || KDAPL_SLOW=3
-KDAPL_FACTOR=$(awk "BEGIN { print int(4 * $KDAPL_STRETCH * $KDAPL_SLOW + 0.999) }")
+read -r KDAPL_FACTOR KDAPL_TENTHS < <(awk "BEGIN { f = $KDAPL_STRETCH * $KDAPL_SLOW
+	print int(4 * f + 0.999), int(10 * f + 0.999) }")
 DEBUGFS=/sys/kernel/debug
 tap_count=0
 
@@ -79,9 +80,8 @@ tap_refuse() {
 
 # wait_for SECONDS COMMAND...: until the command succeeds, or the time is over
 wait_for() {
-	local left
+	local left=$(($1 * KDAPL_TENTHS))
 
-	left=$(awk "BEGIN { print int($1 * $KDAPL_STRETCH * $KDAPL_SLOW * 10) }")
 	shift
 	until "$@" >/dev/null 2>&1; do
 		[ "$left" -gt 0 ] || return 1
