@@ -41,7 +41,7 @@ setup:
 	tools/kdapl/setup
 
 # The packages first: without them there may be no Python to run the rest.
-check check-quick check-debug check-races demo bench:
+check check-quick check-kasan check-debug check-races demo bench:
 	@tools/kdapl/setup packages
 	@$(CHECK)/run $@
 
@@ -59,6 +59,7 @@ help:
 	@echo "make demo          boot a Debian kernel in a VM, move data over rxe, show the table"
 	@echo "make check         all tests, on Linux 6.1 and 6.12, in VMs"
 	@echo "make check-quick   style, KUnit and a short loopback: for the working day"
+	@echo "make check-kasan   some of them under KASAN, lockdep, kmemleak and their like"
 	@echo "make check-debug   all tests under KASAN, lockdep, kmemleak and their like"
 	@echo "make check-races   all tests, fewer messages, under KCSAN and on PREEMPT_RT"
 	@echo "make contract      after make check: every clause, and the test that holds it"
@@ -67,4 +68,4 @@ help:
 	@echo "make setup         only install and fetch what the tests need"
 
 .PHONY: all modules install tools clean distclean setup help
-.PHONY: check check-quick check-debug check-races demo bench contract mutate
+.PHONY: check check-quick check-kasan check-debug check-races demo bench contract mutate
