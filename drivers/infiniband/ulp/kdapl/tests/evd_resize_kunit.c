@@ -244,21 +244,22 @@ static void hook_takes(struct evt *evt, const DAT_EVENT *event)
 	take_one(event);
 }
 
-/* Resizes, to lengths that fit and that do not, until so many events went through */
-static u32 resize_until(struct kunit *test, u64 events)
+/* Resizes, to lengths that fit and that do not, so often, and until so many events went through */
+static void resize_until(struct kunit *test, u32 resizes, u64 events)
 {
 	unsigned long end = jiffies + 60 * HZ;
 	u32 resized = 0, i;
 	int ret;
 
-	for (i = 0; READ_ONCE(flow.last) < events && time_before(jiffies, end); i++) {
+	for (i = 0; (READ_ONCE(flow.last) < events || resized < resizes) &&
+	     time_before(jiffies, end); i++) {
 		ret = kdapl_evd_resize(&flow.evt->evd, 1 + (i * 37) % (2 * MANY));
 		KUNIT_ASSERT_TRUE(test, !ret || ret == -EBUSY);
 		resized += !ret;
 		cond_resched();
 	}
 	KUNIT_EXPECT_GE(test, flow.last, events);
-	return resized;
+	KUNIT_EXPECT_GE(test, resized, resizes);
 }
 
 static void run_flow(struct kunit *test, int (*taker)(void *data))
@@ -272,7 +273,7 @@ static void run_flow(struct kunit *test, int (*taker)(void *data))
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, feeding);
 	if (taker)
 		taking = kthread_run(taker, NULL, "kdapl_test_take");
-	KUNIT_EXPECT_GT(test, resize_until(test, 5000), 100);
+	resize_until(test, 100, 5000);
 	kthread_stop(feeding);
 	if (!IS_ERR_OR_NULL(taking))
 		kthread_stop(taking);
