@@ -346,7 +346,8 @@ EXPORT_SYMBOL_GPL(dat_rmr_query);
  * @rmr_handle: RMR
  *
  * The binding ends before the call returns; one that a request is still making
- * ends when that completes, and keeps its LMR in use until then.
+ * ends when that has completed, by work that waits for a grace period, and keeps
+ * its LMR in use until then.
  *
  * Source: kDAPL 2.0, dat_rmr_free; manual page.
  *
