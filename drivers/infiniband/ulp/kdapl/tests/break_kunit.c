@@ -315,7 +315,6 @@ static void C_43_parked_receives_follow_ESTABLISHED(struct kunit *test)
 
 static void R_30_failed_attempt_flushes_filled_receives_too(struct kunit *test)
 {
-	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_UNREACHABLE, .status = -ETIMEDOUT };
 	struct rdma_cm_id *id;
 	u64 i;
 
@@ -325,9 +324,11 @@ static void R_30_failed_attempt_flushes_filled_receives_too(struct kunit *test)
 	id = begin(test, false);
 	for (i = 1; i <= 2; i++)
 		fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, i);
-	kdapl_cm_handler(id, &event);
+	mutex_lock(&ep.ep->mutex);
+	tp_cm_says(id, RDMA_CM_EVENT_UNREACHABLE);
 	/* Twice, as the CM may: still one outcome (C-40) */
-	kdapl_cm_handler(id, &event);
+	tp_cm_says(id, RDMA_CM_EVENT_UNREACHABLE);
+	mutex_unlock(&ep.ep->mutex);
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
 	expect_conn(test, DAT_CONNECTION_EVENT_UNREACHABLE);

@@ -20,13 +20,6 @@ static void expect_conn(struct kunit *test, struct tp_ep *tep, DAT_EVENT_NUMBER 
 	TP_EXPECT_TYPE(test, dat_evd_dequeue(tep->connect_evd, &event), DAT_QUEUE_EMPTY);
 }
 
-static void cm_says(struct rdma_cm_id *id, enum rdma_cm_event_type type)
-{
-	struct rdma_cm_event event = { .event = type };
-
-	kdapl_cm_handler(id, &event);
-}
-
 static void make(struct kunit *test, struct tp_ep *tep)
 {
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, tep), DAT_SUCCESS);
@@ -54,8 +47,8 @@ static void C_17_C_23_an_attempt_is_given_up(struct kunit *test)
 		/* What comes while the work is held up is too late */
 		mutex_lock(&ep.ep->mutex);
 		KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, how[i / 2]), DAT_SUCCESS);
-		cm_says(id, RDMA_CM_EVENT_ESTABLISHED);
-		cm_says(id, RDMA_CM_EVENT_REJECTED);
+		tp_cm_says(id, RDMA_CM_EVENT_ESTABLISHED);
+		tp_cm_says(id, RDMA_CM_EVENT_REJECTED);
 		mutex_unlock(&ep.ep->mutex);
 		fake_settle(env->fake);
 		expect_conn(test, &ep, DAT_CONNECTION_EVENT_DISCONNECTED);
@@ -99,7 +92,7 @@ static void C_27_C_29_C_30_a_graceful_disconnect_is_overtaken(struct kunit *test
 	expect_flushed(test, DAT_CONNECTION_EVENT_DISCONNECTED);
 
 	id = make_pending(test);
-	cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
+	tp_cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
 	expect_flushed(test, DAT_CONNECTION_EVENT_DISCONNECTED);
 
 	make_pending(test);
@@ -123,13 +116,13 @@ static void C_48_both_sides_disconnect(struct kunit *test)
 		id = ep.ep->cm_id;
 		mutex_lock(&ep.ep->mutex);
 		if (i)
-			cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
+			tp_cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
 		KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG),
 				DAT_SUCCESS);
-		cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
+		tp_cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
 		mutex_unlock(&ep.ep->mutex);
 		fake_settle(env->fake);
-		cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
+		tp_cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
 		fake_settle(env->fake);
 		expect_conn(test, &ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 		tp_ep_free(&ep);

@@ -41,13 +41,6 @@ static void expect_conn(struct kunit *test, DAT_EVENT_NUMBER number)
 	TP_EXPECT_TYPE(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_QUEUE_EMPTY);
 }
 
-static void cm_says(struct rdma_cm_id *id, enum rdma_cm_event_type type)
-{
-	struct rdma_cm_event event = { .event = type };
-
-	kdapl_cm_handler(id, &event);
-}
-
 /* ---- the state comes first (C-42) ------------------------------------------------ */
 
 static void C_42_the_state_is_there_before_its_event(struct kunit *test)
@@ -92,8 +85,8 @@ static void C_40_what_comes_behind_the_outcome_is_late(struct kunit *test)
 	mutex_lock(&ep.ep->mutex);
 	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 	KUNIT_EXPECT_FALSE(test, kdapl_ep_go_live(ep.ep));
-	cm_says(id, RDMA_CM_EVENT_UNREACHABLE);
-	cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
+	tp_cm_says(id, RDMA_CM_EVENT_UNREACHABLE);
+	tp_cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
 	mutex_unlock(&ep.ep->mutex);
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
@@ -106,9 +99,9 @@ static void C_40_what_comes_behind_the_outcome_is_late(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kdapl_ep_go_live(ep.ep));
 	id = ep.ep->cm_id;
 	mutex_lock(&ep.ep->mutex);
-	cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
-	cm_says(id, RDMA_CM_EVENT_UNREACHABLE);
-	cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
+	tp_cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
+	tp_cm_says(id, RDMA_CM_EVENT_UNREACHABLE);
+	tp_cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
 	mutex_unlock(&ep.ep->mutex);
 	fake_settle(env->fake);
 	expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
@@ -132,7 +125,7 @@ static void C_15_passive_side_completes_with_the_final_message(struct kunit *tes
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_COMPLETION_PENDING);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.recv_evd), 0);
-	cm_says(id, RDMA_CM_EVENT_ESTABLISHED);
+	tp_cm_says(id, RDMA_CM_EVENT_ESTABLISHED);
 	fake_settle(env->fake);
 	expect_conn(test, DAT_CONNECTION_EVENT_ESTABLISHED);
 	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_SUCCESS, 9);

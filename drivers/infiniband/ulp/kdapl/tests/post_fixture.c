@@ -296,6 +296,16 @@ struct rdma_cm_id *tp_begin(struct tp_ep *tep, bool passive)
 	return id;
 }
 
+void tp_cm_says(struct rdma_cm_id *id, enum rdma_cm_event_type type)
+{
+	struct rdma_cm_event event = { .event = type };
+
+	/* As it does: the id is there until its handler has returned */
+	rdma_lock_handler(id);
+	kdapl_cm_handler(id, &event);
+	rdma_unlock_handler(id);
+}
+
 int tp_connect(struct tp_ep *tep)
 {
 	struct rdma_cm_id *id = tp_begin(tep, false);

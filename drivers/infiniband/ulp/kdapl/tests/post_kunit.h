@@ -101,6 +101,8 @@ DAT_RETURN tp_ep_create(struct tp_env *env, const DAT_EP_ATTR *attr, bool srq, s
 void tp_ep_free(struct tp_ep *tep);
 /* An attempt waits for its outcome; the id leads nowhere. Or ERR_PTR */
 struct rdma_cm_id *tp_begin(struct tp_ep *tep, bool passive);
+/* The connection manager has something to say; who wants the id to last holds ep->mutex */
+void tp_cm_says(struct rdma_cm_id *id, enum rdma_cm_event_type type);
 /* CONNECTED as after a real attempt; the ESTABLISHED event is taken off */
 int tp_connect(struct tp_ep *tep);
 /* A state and nothing else */
