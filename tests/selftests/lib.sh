@@ -133,6 +133,14 @@ kdapl_insmod() {
 	insmod "$KDAPL_DIR/$mod.ko" "$@"
 }
 
+# kunit_off: with KUnit in the kernel the suites would run whenever kdapl.ko is
+# loaded
+kunit_off() {
+	local glob=/sys/module/kunit/parameters/filter_glob
+
+	[ ! -w "$glob" ] || echo none >"$glob"
+}
+
 # kdapl_fail_allocs: every allocation of a task that has make_it_fail set
 # fails from now on, without a word (tests/alloc_kunit.c); nobody else's does.
 # A kernel that cannot do that has the test skipped.

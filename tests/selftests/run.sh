@@ -14,9 +14,9 @@ cd "$(dirname "$0")" || exit 1
 export KDAPL_DIR=${KDAPL_DIR:-$PWD}
 slow=1
 [[ ${KDAPL_VM:-} != own-*-* ]] || slow=10
-# With KUnit in the kernel the suites would run whenever kdapl.ko is loaded
-glob=/sys/module/kunit/parameters/filter_glob
-[ ! -w "$glob" ] || echo none >"$glob"
+# shellcheck source=tests/selftests/lib.sh
+. ./lib.sh
+kunit_off
 
 # limit_of NAME: its seconds
 limit_of() {

@@ -77,7 +77,7 @@ void evt_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	struct evt *evt = instance;
 	struct evt_record *rec;
-	int inside, max;
+	int inside, max, n;
 
 	inside = atomic_inc_return(&evt->inside);
 	max = atomic_read(&evt->max_inside);
@@ -86,8 +86,9 @@ void evt_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 	if (READ_ONCE(evt->caller) == current && !in_serving_softirq())
 		atomic_inc(&evt->on_stack);
 
-	rec = &evt->rec[atomic_inc_return(&evt->n) - 1];
-	if (rec < &evt->rec[EVT_RECORDS]) {
+	n = atomic_inc_return(&evt->n) - 1;
+	if (n < EVT_RECORDS) {
+		rec = &evt->rec[n];
 		rec->null = !event;
 		if (event)
 			rec->event = *event;
