@@ -444,7 +444,7 @@ void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 		.srq = ep->srq_attached,
 		.qp_num = kdapl_cm_qp(ep)->qp_num,
 	};
-	unsigned long end = kdapl_timeout_ms(KDAPL_ACCEPT_TIMEOUT_MS - KDAPL_DRAIN_TIMEOUT_MS);
+	u64 ms = (u64)(KDAPL_ACCEPT_TIMEOUT_MS - KDAPL_DRAIN_TIMEOUT_MS) * (kdapl_stretch ?: 1);
 	int ret = -ENODEV;
 
 	kdapl_cm_begin(ep, id, true);
@@ -461,7 +461,7 @@ void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 		kdapl_cm_fail(ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, NULL, 0);
 	else
 		/* C-51 counts the end of it too */
-		kdapl_cm_timer_start(ep, jiffies_to_nsecs(end));
+		kdapl_cm_timer_start(ep, ms * NSEC_PER_MSEC);
 }
 
 /* ---- the work ---------------------------------------------------------- */

@@ -126,7 +126,7 @@ struct kdapl_first_error {
  * @private_in: peer's private data in the outcome event; stays until reset
  * @private_out: ours, between dat_ep_connect and the request
  * @offer: parameters of that request; constant while the id lives
- * @deadline: monotonic time at which @timer says time-out; under @mutex
+ * @deadline: monotonic time at which @timer says time-out; set while that is stopped
  * @passive: the EP accepts; under @lock and @mutex
  * @cancelled: the Consumer has given the attempt up, DISCONNECTED is its
  *          outcome; under @lock

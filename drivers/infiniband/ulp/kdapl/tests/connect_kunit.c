@@ -131,33 +131,44 @@ static void C_48_both_sides_disconnect(struct kunit *test)
 
 /* ---- never early ------------------------------------------------------------ */
 
-#define STALE_MS 60
-#define DELAY_NS (100ULL * NSEC_PER_MSEC)
+#define STALE_MS 200
+#define DELAY_NS (250ULL * NSEC_PER_MSEC)
+
+struct stale {
+	ktime_t began;
+	unsigned long before, behind;
+};
 
 /* No CPU takes an interrupt: the jiffies stand still, and catch up at once afterwards */
-static int start_with_stale_jiffies(void *began)
+static int start_with_stale_jiffies(void *arg)
 {
+	struct stale *stale = arg;
+
+	stale->before = jiffies;
 	mdelay(STALE_MS);
-	*(ktime_t *)began = ktime_get();
+	stale->behind = jiffies;
+	stale->began = ktime_get();
 	kdapl_cm_timer_start(ep.ep, DELAY_NS);
 	return 0;
 }
 
 static void C_55_stale_jiffies_make_no_timeout_early(struct kunit *test)
 {
-	ktime_t began, limit;
+	struct stale stale;
 	DAT_EVENT event;
+	ktime_t limit;
 
 	kdapl_clauses(test, "C-22 C-55");
 	make(test, &ep);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, tp_begin(&ep, false));
 	mutex_lock(&ep.ep->mutex);
-	stop_machine(start_with_stale_jiffies, &began, NULL);
+	stop_machine(start_with_stale_jiffies, &stale, NULL);
 	mutex_unlock(&ep.ep->mutex);
-	limit = ktime_add_ms(began, 60 * MSEC_PER_SEC);
+	KUNIT_EXPECT_EQ(test, stale.before, stale.behind);
+	limit = ktime_add_ms(stale.began, 60 * MSEC_PER_SEC);
 	while (!tp_events(ep.connect_evd) && ktime_before(ktime_get(), limit))
 		usleep_range(100, 200);
-	KUNIT_EXPECT_GE(test, ktime_to_ns(ktime_sub(ktime_get(), began)), DELAY_NS);
+	KUNIT_EXPECT_GE(test, ktime_to_ns(ktime_sub(ktime_get(), stale.began)), DELAY_NS);
 	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_TIMED_OUT);
 }
