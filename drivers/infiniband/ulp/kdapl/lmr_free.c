@@ -152,7 +152,8 @@ void kdapl_lmr_destroy(struct kdapl_lmr *lmr)
  * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_LMR;
  * DAT_INVALID_STATE with DAT_INVALID_STATE_LMR_IN_USE: an RMR is bound to it,
- * or a request of dat_lmr_fmr() or dat_lmr_invalidate() is under way.
+ * one that was freed has a request under way on it, or a request of
+ * dat_lmr_fmr() or dat_lmr_invalidate() is.
  */
 DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
 {

@@ -345,9 +345,10 @@ EXPORT_SYMBOL_GPL(dat_rmr_query);
  * dat_rmr_free - destroy an RMR, bound or not
  * @rmr_handle: RMR
  *
- * The binding ends before the call returns; one that a request is still making
- * ends when that has completed, by work that waits for a grace period, and keeps
- * its LMR in use until then.
+ * The binding ends before the call returns. One that a request is still making
+ * or ending ends with that request, which may have to wait for the peer, and
+ * keeps its LMR in use until then; what was made, a moment longer: work behind a
+ * grace period undoes it.
  *
  * Source: kDAPL 2.0, dat_rmr_free; manual page.
  *
