@@ -346,7 +346,7 @@ static void handoff_keeps_the_service_point(struct kunit *test)
 {
 	struct kdapl_sp *from = sp_make(test, sp_evd, 1, NULL);
 	struct kdapl_sp *to = sp_make(test, sp_evd, 2, NULL);
-	struct tp_aside freeing;
+	static struct tp_aside freeing;	/* of work: not on a stack */
 	struct rdma_cm_id *id;
 	DAT_CR_HANDLE cr;
 
