@@ -49,9 +49,10 @@ static void quad_end(struct quad *q)
 		if (q->b[i])
 			bare_end(q->b[i]);
 	}
+	*q = (struct quad) { .c = q->c };
 }
 
-/* All of its memory, to be written and read by its peer */
+/* All of its memory, to be written and read by its peer; NULL if that failed */
 static struct ib_mr *bare_register(struct bare *b)
 {
 	struct bare_req *r = bare_req(b, REG, IB_WR_REG_MR, 0, 0);
@@ -73,7 +74,10 @@ static struct ib_mr *bare_register(struct bare *b)
 	r->reg.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ;
 	if (!b->c->fails && bare_post(r) && bare_wait(r) != IB_WC_SUCCESS)
 		loop_fail(b->c, "REG_MR: %d", r->status);
-	return mr;
+	if (!b->c->fails)
+		return mr;
+	ib_dereg_mr(mr);
+	return NULL;
 }
 
 static enum ib_wc_status write_to(struct bare *from, const struct ib_mr *mr)
@@ -233,7 +237,7 @@ static bool late_packet(struct quad *q, u32 rounds)
 	bool late;
 
 	mr = bare_register(b);
-	if (!mr || q->c->fails)
+	if (!mr)
 		return false;
 	loop = bare_req(a, 0, IB_WR_RDMA_WRITE, 0, 4096);
 	bare_aim(loop, mr->iova, mr->rkey);
@@ -273,7 +277,7 @@ static u32 misread_naks(struct quad *q, u32 rounds)
 	struct ib_mr *mr;
 
 	mr = bare_register(b);
-	if (!mr || q->c->fails)
+	if (!mr)
 		return 0;
 	memset(a->mem, 0, BARE_MEM);
 	memset(b->mem, READ_BYTE, BARE_MEM);
