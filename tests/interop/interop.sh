@@ -88,6 +88,7 @@ declare -A got
 look() {
 	local name value
 
+	got=()
 	while read -r name value; do
 		[ -z "$name" ] || got[$name]=$value
 	done <"$dir/report"
