@@ -29,16 +29,12 @@ static int post_control(void *data)
 				 &c->recv_number);
 }
 
-/* The server may end the control connection behind its answer. */
 static int hear_server(struct client *c, u32 *first_port)
 {
 	const struct dt_server_info *info = (const void *)c->control.in[0].data;
 	struct interop_link *l = &c->control.link;
 	int err;
 
-	spin_lock_bh(&l->lock);
-	l->may_end = true;
-	spin_unlock_bh(&l->lock);
 	err = interop_wait(l, INTEROP_WANT_RECV, c->recv_number);
 	if (err)
 		return err;
@@ -91,6 +87,13 @@ static int run(struct client *c, const struct interop_args *args)
 			      post_control, c);
 	if (err)
 		return err;
+	/*
+	 * The server answers when it has both messages, and may end the control
+	 * connection behind that, before we have even seen that they were sent
+	 */
+	spin_lock_bh(&l->lock);
+	l->may_end = true;
+	spin_unlock_bh(&l->lock);
 	err = interop_task_send(&c->control, &args->task, args->port) ?:
 	      hear_server(c, &first_port) ?: take_part(c, &args->task, first_port);
 	return interop_disconnect(l, DAT_CLOSE_ABRUPT_FLAG) ?: err;
