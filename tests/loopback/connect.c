@@ -40,38 +40,38 @@ struct stopwatch {
 	s64 before, behind;	/* the call; microseconds */
 };
 
-/* Never early. How late? */
-static s64 late_by(struct duo *d, const char *what, const struct stopwatch *w, s64 least)
+static void expect_time(struct duo *d, const char *what, const struct stopwatch *w, s64 least,
+			s64 most)
 {
 	s64 now = ktime_to_us(ktime_get());
 
 	if (now - w->before < least)
 		loop_fail(d->c, "%s: %lld us, that is %lld us too early", what, now - w->before,
 			  least - (now - w->before));
-	return now - w->behind - least;
+	if (now - w->behind > most)
+		loop_fail(d->c, "%s: %lld us, that is %lld us too late", what, now - w->behind,
+			  now - w->behind - most);
 }
 
-/*
- * Both queues of A are empty but for one receive, which is flushed. Returns how
- * late the end came, in microseconds.
- */
-static s64 one_timeout(struct duo *d, u32 ms, DAT_IA_ADDRESS_PTR to)
+/* Both queues of A are empty but for one receive, which is flushed. */
+static void one_timeout(struct duo *d, u32 ms, DAT_IA_ADDRESS_PTR to, s64 *latest)
 {
+	s64 most = ms * 1000LL + LATE_MS * 1000LL * loop_stretch();
 	DAT_CR_HANDLE cr = DAT_HANDLE_NULL;
 	struct duo_end *a = &d->a[0];
 	struct stopwatch w;
 	DAT_RETURN ret;
-	s64 late;
 
 	duo_recv1(a, 0, 16, 1, 0);
 	w.before = ktime_to_us(ktime_get());
 	ret = dial(d, to, ms * 1000);
 	w.behind = ktime_to_us(ktime_get());
 	if (call_failed(d, "dat_ep_connect", ret))
-		return 0;
+		return;
 	duo_expect_state(a, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
 	duo_conn(a, DAT_CONNECTION_EVENT_TIMED_OUT);
-	late = late_by(d, "TIMED_OUT", &w, ms * 1000LL);
+	expect_time(d, "TIMED_OUT", &w, ms * 1000LL, most);
+	*latest = max(*latest, ktime_to_us(ktime_get()) - w.behind - ms * 1000LL);
 	duo_expect_state(a, DAT_EP_STATE_DISCONNECTED);
 	duo_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
 	/* Whatever the CM says later: there was one outcome. */
@@ -82,25 +82,6 @@ static s64 one_timeout(struct duo *d, u32 ms, DAT_IA_ADDRESS_PTR to)
 	duo_rest(d, 50);
 	duo_expect_quiet(d, "an attempt that ran out of time");
 	call_failed(d, "dat_ep_reset", dat_ep_reset(a->ep));
-	return late;
-}
-
-/*
- * In time, once in three tries: when a host has more guests than CPUs, a guest
- * may stand still for longer than an end may be late. Returns the best.
- */
-static s64 timeout_in_time(struct duo *d, u32 ms, DAT_IA_ADDRESS_PTR to)
-{
-	s64 most = LATE_MS * 1000LL * loop_stretch(), late, best = S64_MAX;
-	u32 i;
-
-	for (i = 0; i < 3 && best > most && duo_ok(d); i++) {
-		late = one_timeout(d, ms, to);
-		best = min(best, late);
-	}
-	if (duo_ok(d) && best > most)
-		loop_fail(d->c, "TIMED_OUT after %u ms: %lld us late, at best", ms, best);
-	return best;
 }
 
 /**
@@ -125,12 +106,12 @@ int loop_case_timeouts(struct loop_run *run, struct loop_case *c)
 	if (!d)
 		return -EIO;
 	for (i = 0; i < n && duo_ok(d); i++)
-		latest = max(latest, timeout_in_time(d, ms[i], run->attr.ia_address_ptr));
+		one_timeout(d, ms[i], run->attr.ia_address_ptr, &latest);
 	/* An address of the same net that nobody has. */
 	if (run->attr.ia_address_ptr->sa_family == AF_INET && duo_ok(d)) {
 		memcpy(&nobody, run->attr.ia_address_ptr, sizeof(nobody));
 		nobody.sin_addr.s_addr ^= htonl(0x40);
-		latest = max(latest, timeout_in_time(d, 200, (struct sockaddr *)&nobody));
+		one_timeout(d, 200, (struct sockaddr *)&nobody, &latest);
 	}
 	scnprintf(c->reason, sizeof(c->reason), "TIMED_OUT at most %lld us late", latest);
 	duo_end(d);
