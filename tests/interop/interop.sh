@@ -51,23 +51,7 @@ peer() {
 	shift
 	timeout --kill-after=5 "$limit" dapltest -T "$type" -d -s "$addr" \
 		-D "$ia" -n "$port" "$@" >"$tmp/peer" 2>&1 ||
-		{ gone $?; tail -n 20 "$tmp/peer"; return 1; }
-}
-
-# gone STATUS: dapltest has failed; of itself, if it was for SIGSEGV
-gone() {
-	echo "dapltest: exit status $1"
-	[ "$1" != 139 ] || touch "$tmp/crashed"
-}
-
-# again COMMAND...: dapltest can die of SIGSEGV as it ends, when the kernel's end
-# has everything and counted it (seen once, on 6.1): one more try then
-again() {
-	rm -f "$tmp/crashed"
-	"$@" && return
-	[ -e "$tmp/crashed" ] || return
-	echo "once more"
-	"$@"
+		{ echo "dapltest: exit status $?"; tail -n 20 "$tmp/peer"; return 1; }
 }
 
 # clean FILE: dapltest complains of nothing there
@@ -181,8 +165,7 @@ serve() { echo "port=$port $*" >"$dir/server"; }
 served_out() { look; [ "${got[serving]}" = 0 ]; }
 
 # their_transaction THREADS EPS ITERATIONS FLAGS OP...: flags of dapltest
-their_transaction() { again try_transaction "$@"; }
-try_transaction() {
+their_transaction() {
 	local threads=$1 eps=$2 rounds=$3 flags=$4 validate=0 words
 
 	shift 4
@@ -200,8 +183,7 @@ try_transaction() {
 }
 
 # their_performance MODE ITERATIONS PIPELINE WHAT SIZE SEGMENTS
-their_performance() { again try_performance "$@"; }
-try_performance() {
+their_performance() {
 	echo >"$dir/report"
 	if ! { peer P -m "$1" -i "$2" -p "$3" "$4" "$5" "$6" &&
 		said 1 "End of Work -- Client Exiting" "$tmp/peer" &&
