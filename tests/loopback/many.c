@@ -9,9 +9,7 @@
  * other work, most of them wait for a CPU at one of their steps, and how long is
  * chance; what grows with the number of pairs makes the quick ones slow, too. And
  * it is compared with the time of a calculation beside it, because a guest whose
- * host has other work now is slower in everything. When another guest comes
- * meanwhile, each pair is slower for its waking up on another CPU, which no
- * calculation shows: so a cost that has grown must grow each of three times.
+ * host has other work now is slower in everything.
  */
 #include <linux/ktime.h>
 #include <linux/slab.h>
@@ -24,7 +22,6 @@
 #define MANY_BRIEF	40
 #define MANY_SAMPLE	100	/* the first and the last so many are compared */
 #define MANY_QUICK	5	/* so many of a sample are quicker than what counts */
-#define MANY_TRIES	3
 #define MANY_GROWTH	3	/* times what the first ones cost: too much */
 #define MANY_BYTES	8	/* of a message */
 #define MANY_MS		20000
@@ -53,7 +50,6 @@ struct many {
 	u64 yard;		/* what the calculation came to: nobody asks */
 	u32 npairs;
 	struct many_pair *pair;
-	char grown[LOOP_NOTE_LEN];	/* which cost, or empty */
 };
 
 static bool good(struct many *m)
@@ -267,8 +263,7 @@ static void compare_cost(struct many *m, enum cost what, enum cost yard, u32 *n)
 	*n += scnprintf(c->reason + *n, sizeof(c->reason) - *n, "%s%s %u/%u", *n ? ", " : "us: ",
 			cost_name[what], few, all);
 	if ((u64)all * few_yard > (u64)MANY_GROWTH * few * all_yard)
-		scnprintf(m->grown, sizeof(m->grown),
-			  "%s: %u us beside few, %u us beside all; a calculation: %u, %u us",
+		loop_fail(c, "%s: %u us beside few, %u us beside all; a calculation: %u, %u us",
 			  cost_name[what], few, all, few_yard, all_yard);
 }
 
@@ -329,30 +324,6 @@ static void end_world(struct many *m)
 	kfree(m->mem);
 }
 
-/* All of it, once; false if there is nothing to compare */
-static bool play(struct many *m)
-{
-	struct loop_case *c = m->c;
-	enum cost what;
-	bool go_on;
-	u32 i;
-
-	c->messages = 0;
-	c->bytes = 0;
-	c->posts = 0;
-	c->completions = 0;
-	go_on = make_world(m);
-	for (i = 0; go_on && i < m->npairs; i++)
-		for (what = COST_MAKE; go_on && what < COST_CLOSE; what++)
-			go_on = timed(m, i, what);
-	for (i = 0; go_on && i < m->npairs; i++)
-		go_on = timed(m, i, COST_YARD2) && timed(m, i, COST_CLOSE);
-	if (go_on && m->npairs >= 2 * MANY_SAMPLE)
-		compare_costs(m);
-	end_world(m);
-	return go_on;
-}
-
 /**
  * loop_case_many - a thousand EPs, connected, used and closed
  * @run: the run
@@ -363,18 +334,23 @@ static bool play(struct many *m)
  */
 int loop_case_many(struct loop_run *run, struct loop_case *c)
 {
-	u32 i, npairs = run->args.brief ? MANY_BRIEF : MANY_PAIRS;
-	struct many m;
+	struct many m = { .run = run, .c = c };
+	enum cost what;
+	bool go_on;
+	u32 i;
 
-	c->count = npairs;
+	m.npairs = run->args.brief ? MANY_BRIEF : MANY_PAIRS;
+	c->count = m.npairs;
 	loop_clauses(c, "C-18 C-15 C-41 C-47");
 	reinit_completion(&run->kick);
-	for (i = 0; i < MANY_TRIES; i++) {
-		m = (struct many) { .run = run, .c = c, .npairs = npairs };
-		if (!play(&m) || !good(&m) || !m.grown[0])
-			break;
-	}
-	if (i == MANY_TRIES)
-		loop_fail(c, "%s", m.grown);
+	go_on = make_world(&m);
+	for (i = 0; go_on && i < m.npairs; i++)
+		for (what = COST_MAKE; go_on && what < COST_CLOSE; what++)
+			go_on = timed(&m, i, what);
+	for (i = 0; go_on && i < m.npairs; i++)
+		go_on = timed(&m, i, COST_YARD2) && timed(&m, i, COST_CLOSE);
+	if (go_on && m.npairs >= 2 * MANY_SAMPLE)
+		compare_costs(&m);
+	end_world(&m);
 	return READ_ONCE(run->abort) ? -EINTR : 0;
 }
