@@ -41,9 +41,10 @@ setup:
 	tools/kdapl/setup
 
 # The packages first: without them there may be no Python to run the rest.
+# ALSO=TARGETS: those tests in the same run.
 check check-quick check-kasan check-debug check-races demo bench:
 	@tools/kdapl/setup packages
-	@$(CHECK)/run $@
+	@$(CHECK)/run $@ $(ALSO)
 
 contract:
 	@$(CHECK)/contract

@@ -183,6 +183,7 @@ void show_list(const struct results *res)
  */
 size_t show_tap(const struct results *res, size_t from, bool last)
 {
+	unsigned long long messages = 0, posts = 0;
 	size_t i, k;
 
 	if (!from)
@@ -204,6 +205,12 @@ size_t show_tap(const struct results *res, size_t from, bool last)
 			printf("%s %zu - loop %s\n", is_passed(r) ? "ok" : "not ok", i + 1,
 			       r->name);
 	}
+	for (k = 0; last && k < res->n; k++) {
+		messages += res->result[k].messages;
+		posts += res->result[k].posts;
+	}
+	if (last)
+		printf("# %llu messages, %llu posts\n", messages, posts);
 	fflush(stdout);
 	return i;
 }

@@ -1,0 +1,57 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""A table of what a run has tried: for each job what its tests counted.
+
+  tools/kdapl/check/tried.py FILE.tap...
+
+The figures are read from the results and comments of the tests themselves, and
+summed over a job; of a test that failed nothing is counted.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+# What a line of TAP says was done, and what to call it
+FIGURES = (
+    (re.compile(r"^ *ok \d+ - (?:\w+: )?each of (\d+) posts is accounted"), "posts accounted for"),
+    (re.compile(r"^ *ok \d+ - (\d+) calls, seed"), "random calls"),
+    (re.compile(r"^ *ok \d+ - (\d+) failure points in"), "failure points"),
+    (re.compile(r"^ *ok \d+ - .*, (\d+) rounds$"), "rounds"),
+    (re.compile(r"^ *# (\d+) messages, \d+ posts"), "messages"),
+    (re.compile(r"^ *# \d+ messages, (\d+) posts"), "posts"),
+    (re.compile(r"^ *# (\d+) events, \d+ CPUs"), "events of four CPUs"),
+    (re.compile(r"^ *# netem: .*?\(dropped (\d+),"), "packets lost on purpose"),
+)
+
+
+def figures(text):
+    """Sums of what was counted, in the order of the table above."""
+    found = {}
+    for line in text.splitlines():
+        for pattern, name in FIGURES:
+            match = pattern.match(line)
+            if match:
+                found[name] = found.get(name, 0) + int(match[1])
+    return found
+
+
+def told(text):
+    """The figures as words."""
+    return ", ".join(f"{count:,} {name}" for name, count in figures(text).items())
+
+
+def row(name, text, seconds, result):
+    """A line of the table, from what a job printed and how it was judged."""
+    return (f"   {name:28}{seconds:6.0f} s{result.passed:5} passed{result.failed:3} failed"
+            f"{result.skipped:4} skipped  {told(text)}").rstrip()
+
+
+def main():
+    for name in sys.argv[1:]:
+        text = Path(name).read_text(encoding="utf-8", errors="replace")
+        print(f"{Path(name).stem}: {told(text) or 'nothing counted'}")
+
+
+if __name__ == "__main__":
+    main()
