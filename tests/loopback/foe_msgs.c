@@ -69,6 +69,33 @@ static void try_too_long(struct foe *f, const u32 *room, u32 len)
 	foe_part(f);
 }
 
+/*
+ * The other way round. The peer does nothing about it, so that nothing can
+ * overtake the device's answer.
+ */
+static void try_short_room(struct foe *f, u32 room)
+{
+	struct bare_req *got;
+
+	foe_recvs(f);
+	if (!foe_meet(f))
+		return;
+	memset(f->peer->mem, OWN, BARE_MEM);
+	got = bare_recv(f->peer, 1, 0, room);
+	duo_send1(f->b, 0, room + 1, 3, 0);
+	duo_send1(f->b, 0, room, 4, 0);
+	duo_dto(f->b, DAT_DTO_SEND, 3, DAT_DTO_ERR_REMOTE_RESPONDER, 0, DUO_TOLD);
+	duo_dto(f->b, DAT_DTO_SEND, 4, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
+	foe_flushed(f, 1, 2);
+	foe_broken(f);
+	if (bare_wait(got) == IB_WC_SUCCESS)
+		loop_fail(f->d->c, "the peer is told of a success");
+	if (memchr_inv(f->peer->mem + room, OWN, BARE_MEM - room))
+		loop_fail(f->d->c, "a message goes beyond the peer's receive");
+	expect_around(f, "a message that is too long for the peer", 0, 0);
+	foe_part(f);
+}
+
 /* Two receives, four messages; the peer gives up (@rnr), or waits */
 static void try_too_many(struct foe *f, u8 rnr)
 {
@@ -124,6 +151,8 @@ static void too_much_script(struct foe *f)
 			loop_fail(f->d->c, "that was: %u bytes for %u and %u", too_long[i].len,
 				  too_long[i].room[0], too_long[i].room[1]);
 	}
+	try_short_room(f, 8);
+	try_short_room(f, 5000);
 	try_too_many(f, 1);
 	try_too_many(f, BARE_RNR);
 	foe_others(f, "more messages than receives");
@@ -142,7 +171,7 @@ int loop_case_too_much(struct loop_run *run, struct loop_case *c)
 	struct duo_cfg cfg = {};
 	int err = foe_play(run, c, &cfg, too_much_script);
 
-	loop_clauses(c, "R-08 R-20 R-22 C-29 C-30 C-41 C-54 C-60 G-31 G-36");
+	loop_clauses(c, "S-48 R-08 R-20 R-22 C-29 C-30 C-41 C-54 C-60 G-31 G-36");
 	return err;
 }
 

@@ -161,7 +161,7 @@ static void too_long(struct duo *d, u32 room)
 	duo_send1(a, 0, 8, 4, 0);
 	duo_dto(b, DAT_DTO_RECEIVE, 1, DAT_DTO_LENGTH_ERROR, 0, DUO_TOLD);
 	duo_dto(b, DAT_DTO_RECEIVE, 2, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
-	duo_dto(a, DAT_DTO_SEND, 3, DAT_DTO_ERR_REMOTE_RESPONDER, 0, DUO_TOLD);
+	duo_dto(a, DAT_DTO_SEND, 3, DUO_REFUSED, 0, DUO_TOLD);
 	duo_dto(a, DAT_DTO_SEND, 4, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
 	broken = duo_ended(b, false);
 	if (!duo_ended(a, false) && !broken && duo_ok(d))
