@@ -18,6 +18,14 @@
 #define READS	4	/* at a time */
 #define READ_LEN 2000	/* two packets */
 #define READ_BYTE 0x22
+#define LATE_BYTE 0x33	/* in the same place, when a registration has ended */
+
+/* What was seen, in so many tries */
+struct sightings {
+	u32 writes;			/* packets copied behind an end */
+	u32 reads;			/* the same, of reads */
+	u32 naks;			/* refusals in the middle of a read, not understood */
+};
 
 /* Two connections; each of the four ends has a zone of its own */
 struct quad {
@@ -259,26 +267,28 @@ static bool whole_once_more(struct bare_req *r)
 	u8 *got = r->b->mem + r->sge[0].addr - r->b->dma;
 	bool whole = !memchr_inv(got, READ_BYTE, READ_LEN);
 
-	memset(got, 0, READ_LEN);
+	if (whole)
+		memset(got, 0, READ_LEN);
 	return whole;
 }
 
 /*
  * Reads of several packets in loops, until the registration ends. A refusal in the
  * middle of one is told as such, or the device has not understood it: it says
- * success, or asks again until it runs out of tries. How many such reads were seen?
+ * success, or asks again until it runs out of tries. And a packet that was let in
+ * before the end may be filled behind it, with what is there by then.
  */
-static u32 misread_naks(struct quad *q, u32 rounds)
+static void end_under_reads(struct quad *q, u32 rounds, struct sightings *seen)
 {
 	struct bare *a = q->a[1], *b = q->b[1];
 	struct bare_req *loop[READS];
 	enum ib_wc_status status;
-	u32 i, misread = 0;
 	struct ib_mr *mr;
+	u32 i;
 
 	mr = bare_register(b);
 	if (!mr)
-		return 0;
+		return;
 	memset(a->mem, 0, BARE_MEM);
 	memset(b->mem, READ_BYTE, BARE_MEM);
 	for (i = 0; i < READS; i++) {
@@ -289,15 +299,16 @@ static u32 misread_naks(struct quad *q, u32 rounds)
 	for (i = 0; i < READS; i++)
 		bare_post(loop[i]);
 	end_under(q, loop[0], rounds, mr);
+	memset(b->mem, LATE_BYTE, BARE_MEM);
 	for (i = 0; i < READS && !q->c->fails; i++) {
 		status = bare_wait(loop[i]);
 		if (status == IB_WC_SUCCESS || status == IB_WC_RETRY_EXC_ERR)
-			misread++;
+			seen->naks++;
 		else if (status != IB_WC_REM_ACCESS_ERR && status != IB_WC_WR_FLUSH_ERR)
 			loop_fail(q->c, "reads behind an end: %d", status);
 	}
+	seen->reads += !!memchr(a->mem, LATE_BYTE, BARE_MEM);
 	ib_dereg_mr(mr);
-	return misread;
 }
 
 /**
@@ -310,7 +321,8 @@ static u32 misread_naks(struct quad *q, u32 rounds)
  */
 int loop_case_device(struct loop_run *run, struct loop_case *c)
 {
-	u32 i, late = 0, misread = 0, tries = run->args.brief ? 2 : 8;
+	u32 i, tries = run->args.brief ? 2 : 8;
+	struct sightings seen = {};
 	struct quad q;
 
 	if (quad_make(&q, run, c)) {
@@ -326,15 +338,16 @@ int loop_case_device(struct loop_run *run, struct loop_case *c)
 	}
 	for (i = 0; i < tries && !c->fails; i++) {
 		if (quad_make(&q, run, c))
-			late += late_packet(&q, i + 2);
+			seen.writes += late_packet(&q, i + 2);
 		quad_end(&q);
 		if (!c->fails && quad_make(&q, run, c))
-			misread += misread_naks(&q, i + 2);
+			end_under_reads(&q, i + 2, &seen);
 		quad_end(&q);
 	}
 	if (!c->fails && run->srq_supported)
 		lost_buffer(run, c);
 	scnprintf(c->reason + strlen(c->reason), sizeof(c->reason) - strlen(c->reason),
-		  "; late packets: %u of %u; NAKs misread: %u", late, tries, misread);
+		  "; late packets: %u written, %u read, of %u; NAKs misread: %u", seen.writes,
+		  seen.reads, tries, seen.naks);
 	return READ_ONCE(run->abort) ? -EINTR : 0;
 }
