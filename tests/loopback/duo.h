@@ -116,7 +116,7 @@ bool duo_next(struct duo *d, struct duo_evd *evd, enum duo_told told, const char
 #define DUO_FAILED	0xffU
 /*
  * REMOTE_RESPONDER, or FLUSHED: a receiver that breaks its connection at once may
- * do so before the device has answered (G-37)
+ * do so before the device has answered (S-48). Then that end is BROKEN.
  */
 #define DUO_REFUSED	0xfeU
 u32 duo_dto(struct duo_end *e, DAT_DTOS op, u64 cookie, u32 status, u32 len, enum duo_told told);

@@ -143,7 +143,7 @@ static void check_error(struct loop_rig *rig, enum error what)
 
 	switch (what) {
 	case ERR_LONG:
-		/* On a very slow machine B's end is there before its answer: flushed (G-37) */
+		/* On a very slow machine B's end is there before its answer: flushed (S-48) */
 		if (a->tx_error || !a->tx.flushed)
 			expect_status(rig, "the send", a->tx_error, DAT_DTO_ERR_REMOTE_RESPONDER);
 		expect_status(rig, "the receive", b->rx_error, DAT_DTO_ERR_LOCAL_LENGTH);
@@ -205,7 +205,7 @@ static int error_round(struct loop_run *run, struct loop_case *c, enum loop_mode
 int loop_case_error(struct loop_run *run, struct loop_case *c)
 {
 	static const char * const ids[] = {
-		[ERR_LONG] = "S-48 R-20 R-22 G-31 G-36",
+		[ERR_LONG] = "R-20 R-22 G-31 G-36",
 		[ERR_KEY] = "W-32 G-31 G-36",
 		[ERR_WRITE] = "W-31 G-31 G-36",
 		[ERR_READ] = "D-15 G-31 G-36",

@@ -304,13 +304,14 @@ int loop_case_beyond(struct loop_run *run, struct loop_case *c)
 /*
  * In softirq: what was read is of the first range. Then once more. A read that
  * was refused half-way may be told as a success (rxe of 6.1); it ends the loop.
+ * So does one with bytes of the new range, which expect_no_new_bytes() judges.
  */
 static bool read_again(struct bare_req *r)
 {
 	u8 *got = r->b->mem + r->sge[0].addr - r->b->dma;
 	u8 *odd = memchr_inv(got, BYTE, RANGE);
 
-	if (odd && (*odd || memchr(got, FORBIDDEN, RANGE)))
+	if (odd && *odd && *odd != FORBIDDEN)
 		loop_fail(r->b->c, "the old key reads %#04x behind %u reads", *odd, r->rounds);
 	if (!odd)
 		memset(got, 0, RANGE);
@@ -384,9 +385,9 @@ static bool all_stopped(struct foe *f)
 }
 
 /*
- * Bytes of the new range that a read has fetched which was refused. There may be
- * none; but Soft-RoCE fills a packet that it has let in when the MR is another one
- * by then (hostile/device). That read goes no further. True if that was seen.
+ * There may be none of the new range in what the loops have read. But Soft-RoCE looks
+ * at the key of a packet first and fills it then, with what the MR names by that time
+ * (hostile/device): one packet, since the next one is refused. True if that was seen.
  */
 static bool expect_no_new_bytes(struct foe *f)
 {
