@@ -227,6 +227,9 @@ static void flags_script(struct duo *d)
 	invalidate(&p, p.b, 2, DAT_COMPLETION_UNSIGNALLED_FLAG);
 	duo_dto(p.b, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_SUCCESS, 0, DUO_SILENT);
 	fmr(&p, p.b, 3, DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG);
+	/* The peer may not be quicker: a message of the same queue tells it */
+	send_from(&p, 1, DAT_COMPLETION_SUPPRESS_FLAG, 5);
+	expect_sent(&p, 1, 5);
 	good(&p, 1);
 	invalidate(&p, p.b, 4, DAT_COMPLETION_SUPPRESS_FLAG);
 	duo_rest(d, 50);
