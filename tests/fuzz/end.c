@@ -13,6 +13,18 @@
 
 #define WAIT_MS		20000
 
+/*
+ * Events that nobody has asked for: a request among them may hold an EP of this very
+ * EVD, so that neither can be freed before it is rejected
+ */
+static void take_events(DAT_EVD_HANDLE evd)
+{
+	DAT_EVENT event;
+
+	while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS)
+		world_event(&event);
+}
+
 /* One round through a pool; how many are left */
 static unsigned int free_round(struct fuzz *f, struct pool *p)
 {
@@ -27,6 +39,8 @@ static unsigned int free_round(struct fuzz *f, struct pool *p)
 				i++;
 				continue;
 			}
+			if (type == DAT_HANDLE_TYPE_EVD)
+				take_events(t.handle);
 			ret = fuzz_free(type, t.handle);
 			/* What is shared may have gone with its IA */
 			if (ret == DAT_SUCCESS || (p == fuzz_shared && r_of(ret) == R_IH)) {
@@ -44,16 +58,39 @@ static unsigned int free_round(struct fuzz *f, struct pool *p)
 	return left;
 }
 
-/* What others stand on goes a round later; a request that is under way takes a moment */
+/* Which they are, and what is in their way */
+static void tell_left(struct fuzz *f, struct pool *p)
+{
+	unsigned int type, i;
+	struct thing t;
+
+	for (type = 0; type < TYPES; type++)
+		for (i = 0; pool_at(p, type, i, &t); i++) {
+			if (t.hold == WORLD || (type == DAT_HANDLE_TYPE_IA && t.hold != LOOSE))
+				continue;
+			fuzz_fail("at the end, type %u, handle %#lx: %s", type,
+				  (unsigned long)t.handle,
+				  fuzz_type_name(fuzz_free(type, t.handle)));
+		}
+}
+
+/*
+ * What others stand on goes a round later; a request that is under way takes a moment,
+ * and comes into the shared pool, or finds no room there, with an EP of this one
+ */
 static void free_all(struct fuzz *f, struct pool *p)
 {
 	unsigned long end = jiffies + fuzz_stretch * msecs_to_jiffies(WAIT_MS);
 	unsigned int left;
 
-	while ((left = free_round(f, p)) && time_before(jiffies, end))
+	while ((left = free_round(f, p)) && time_before(jiffies, end)) {
+		if (p != fuzz_shared)
+			free_round(f, fuzz_shared);
+		world_reject();
 		usleep_range(200, 500);
+	}
 	if (left)
-		fuzz_fail("at the end, %u objects cannot be freed", left);
+		tell_left(f, p);
 }
 
 /* An RMR that went while it was being bound lets go of its LMR a moment later */
