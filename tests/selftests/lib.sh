@@ -120,15 +120,16 @@ rxe_setup() {
 rxe_delete() { rdma link delete "rxe${1:-0}"; }
 
 # loaded MODULE
-loaded() { grep -q "^$1 " /proc/modules; }
+loaded() { [ -e "/sys/module/$1/refcnt" ]; }
 
 # kdapl_insmod MODULE [PARAMETER...]: load one of our modules from KDAPL_DIR
 kdapl_insmod() {
 	local mod=$1 dep
 
 	shift
+	# modprobe takes a quarter of a second to find out that there is nothing to do
 	for dep in ib_core ib_cm iw_cm rdma_cm irq_poll; do
-		modprobe -q "$dep"
+		[ -d "/sys/module/$dep" ] || modprobe -q "$dep"
 	done
 	insmod "$KDAPL_DIR/$mod.ko" "$@"
 }
