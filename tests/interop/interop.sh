@@ -22,7 +22,7 @@ limit=$(awk "BEGIN { print int(60 * $KDAPL_STRETCH) }")
 # libdat2 unloads its provider with the last IA, while the provider's own thread
 # may still be on its way out: SIGSEGV where there is no code any more, seen twice
 # in some fifty runs. Preloaded, it stays.
-provider=libdaplofa.so.2
+provider="libdat2.so.2 libdaplofa.so.2"
 
 tidy() {
 	[ ! -e "$tmp/pid" ] || kill "$(cat "$tmp/pid")" 2>/dev/null
