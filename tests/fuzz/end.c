@@ -39,9 +39,9 @@ static unsigned int free_round(struct fuzz *f, struct pool *p)
 				i++;
 				continue;
 			}
-			if (type == DAT_HANDLE_TYPE_EVD)
-				take_events(t.handle);
 			ret = fuzz_free(type, t.handle);
+			if (type == DAT_HANDLE_TYPE_EVD && r_of(ret) == R_IS)
+				take_events(t.handle);
 			/* What is shared may have gone with its IA */
 			if (ret == DAT_SUCCESS || (p == fuzz_shared && r_of(ret) == R_IH)) {
 				pool_del(p, type, t.handle);

@@ -20,8 +20,8 @@ tmp=$(mktemp -d)
 export DAT_OVERRIDE=$tmp/dat.conf
 limit=$(awk "BEGIN { print int(60 * $KDAPL_STRETCH) }")
 # libdat2 unloads its provider with the last IA, while the provider's own thread
-# may still be on its way out: SIGSEGV where there is no code any more, seen twice
-# in some fifty runs. Preloaded, it stays.
+# may still be on its way out: SIGSEGV where there is no code any more (crash.sh).
+# Preloaded, it stays.
 provider="libdat2.so.2 libdaplofa.so.2"
 
 tidy() {

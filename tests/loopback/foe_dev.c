@@ -18,12 +18,12 @@
 #define READS	4	/* at a time */
 #define READ_LEN 2000	/* two packets */
 #define READ_BYTE 0x22
-#define LATE_BYTE 0x33	/* where the MR is mapped to when its registration has ended */
+#define LATE_BYTE 0x33	/* in the same place, when the registration has ended */
 
 /* What was seen */
 struct sightings {
 	u32 writes;			/* tries in which a packet was copied behind an end */
-	u32 reads;			/* the same of reads: filled from elsewhere */
+	u32 reads;			/* the same, filled behind an end for a read */
 	u32 naks;			/* reads refused half-way that did not understand it */
 };
 
@@ -60,22 +60,11 @@ static void quad_end(struct quad *q)
 	*q = (struct quad) { .c = q->c };
 }
 
-/* @len bytes of its memory from @off on are what @mr names */
-static void bare_map(struct bare *b, struct ib_mr *mr, u32 off, u32 len)
-{
-	struct scatterlist sg;
-
-	sg_init_table(&sg, 1);
-	sg_dma_address(&sg) = b->dma + off;
-	sg_dma_len(&sg) = len;
-	if (ib_map_mr_sg(mr, &sg, 1, NULL, PAGE_SIZE) != 1)
-		loop_fail(b->c, "ib_map_mr_sg");
-}
-
-/* The first @len bytes of its memory, for its peer to write and read; NULL: it failed */
-static struct ib_mr *bare_register(struct bare *b, u32 len)
+/* All of its memory, to be written and read by its peer; NULL if that failed */
+static struct ib_mr *bare_register(struct bare *b)
 {
 	struct bare_req *r = bare_req(b, REG, IB_WR_REG_MR, 0, 0);
+	struct scatterlist sg;
 	struct ib_mr *mr;
 
 	mr = ib_alloc_mr(b->pd, IB_MR_TYPE_MEM_REG, BARE_MEM / PAGE_SIZE + 1);
@@ -83,7 +72,11 @@ static struct ib_mr *bare_register(struct bare *b, u32 len)
 		loop_fail(b->c, "ib_alloc_mr: %ld", PTR_ERR(mr));
 		return NULL;
 	}
-	bare_map(b, mr, 0, len);
+	sg_init_table(&sg, 1);
+	sg_dma_address(&sg) = b->dma;
+	sg_dma_len(&sg) = BARE_MEM;
+	if (ib_map_mr_sg(mr, &sg, 1, NULL, PAGE_SIZE) != 1)
+		loop_fail(b->c, "ib_map_mr_sg");
 	r->reg.mr = mr;
 	r->reg.key = mr->rkey;
 	r->reg.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ;
@@ -119,7 +112,7 @@ static struct bare_req *invalidate(struct quad *q, u32 key, u32 *told)
 static void foreign_key(struct quad *q)
 {
 	bool soft = q->b[0]->id->device->ops.driver_id == RDMA_DRIVER_RXE;
-	struct ib_mr *mr = bare_register(q->b[1], BARE_MEM);
+	struct ib_mr *mr = bare_register(q->b[1]);
 	struct bare_req *got;
 	bool dead = false;
 	u32 told;
@@ -141,7 +134,7 @@ static void foreign_key(struct quad *q)
 	if (!q->a[0])
 		return;
 	q->b[0] = bare_make(q->a[1]->run, q->c);
-	mr = q->b[0] && bare_join(q->a[0], q->b[0]) ? bare_register(q->b[1], BARE_MEM) : NULL;
+	mr = q->b[0] && bare_join(q->a[0], q->b[0]) ? bare_register(q->b[1]) : NULL;
 	if (!mr)
 		return;
 	got = invalidate(q, mr->rkey, &told);
@@ -224,11 +217,8 @@ static bool once_more(struct bare_req *r)
 	return true;
 }
 
-/*
- * Until a loop has been round so often; then the registration ends under it. Has
- * that been told?
- */
-static bool end_under(struct quad *q, struct bare_req *loop, u32 rounds, struct ib_mr *mr)
+/* Until a loop has been round so often; then the registration ends under it */
+static void end_under(struct quad *q, struct bare_req *loop, u32 rounds, struct ib_mr *mr)
 {
 	struct bare_req *inv;
 	u32 i;
@@ -241,7 +231,6 @@ static bool end_under(struct quad *q, struct bare_req *loop, u32 rounds, struct 
 	if (bare_post(inv) && bare_wait(inv) != IB_WC_SUCCESS &&
 	    inv->status != IB_WC_WR_FLUSH_ERR)
 		loop_fail(q->c, "LOCAL_INV: %d", inv->status);
-	return !q->c->fails && inv->status == IB_WC_SUCCESS;
 }
 
 /*
@@ -255,7 +244,7 @@ static bool late_packet(struct quad *q, u32 rounds)
 	struct ib_mr *mr;
 	bool late;
 
-	mr = bare_register(b, BARE_MEM);
+	mr = bare_register(b);
 	if (!mr)
 		return false;
 	loop = bare_req(a, 0, IB_WR_RDMA_WRITE, 0, 4096);
@@ -287,7 +276,7 @@ static bool whole_once_more(struct bare_req *r)
  * Reads of several packets in loops, until the registration ends. A refusal in the
  * middle of one is told as such, or the device has not understood it: it says
  * success, or asks again until it runs out of tries. And a packet that was let in
- * before the end may be filled behind it, from where the MR is mapped to by then.
+ * before the end may be filled behind it, with what is there by then.
  */
 static void end_under_reads(struct quad *q, u32 rounds, struct sightings *seen)
 {
@@ -297,12 +286,11 @@ static void end_under_reads(struct quad *q, u32 rounds, struct sightings *seen)
 	struct ib_mr *mr;
 	u32 i;
 
-	mr = bare_register(b, BARE_MEM / 2);
+	mr = bare_register(b);
 	if (!mr)
 		return;
 	memset(a->mem, 0, BARE_MEM);
-	memset(b->mem, READ_BYTE, BARE_MEM / 2);
-	memset(b->mem + BARE_MEM / 2, LATE_BYTE, BARE_MEM / 2);
+	memset(b->mem, READ_BYTE, BARE_MEM);
 	for (i = 0; i < READS; i++) {
 		loop[i] = bare_req(a, i, IB_WR_RDMA_READ, i * BARE_MEM / READS, READ_LEN);
 		bare_aim(loop[i], mr->iova, mr->rkey);
@@ -310,8 +298,8 @@ static void end_under_reads(struct quad *q, u32 rounds, struct sightings *seen)
 	}
 	for (i = 0; i < READS; i++)
 		bare_post(loop[i]);
-	if (end_under(q, loop[0], rounds, mr))
-		bare_map(b, mr, BARE_MEM / 2, BARE_MEM / 2);
+	end_under(q, loop[0], rounds, mr);
+	memset(b->mem, LATE_BYTE, BARE_MEM);
 	for (i = 0; i < READS && !q->c->fails; i++) {
 		status = bare_wait(loop[i]);
 		if (status == IB_WC_SUCCESS || status == IB_WC_RETRY_EXC_ERR)

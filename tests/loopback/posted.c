@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Scripts of the loopback harness about LMRs of dat_lmr_allocate(), which
- * requests on B's own queue register and invalidate: contexts and keys that
- * hold, for B and for its peer A, from the call until they are ended, and not
- * longer. Process context.
+ * requests on B's own queue register and invalidate: contexts that hold for B from
+ * the call on, keys that hold for its peer A from when it can know of it, until they
+ * are ended, and not longer. Process context.
  */
 #include <linux/io.h>
 #include <linux/mm.h>

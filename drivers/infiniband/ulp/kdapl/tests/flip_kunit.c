@@ -152,6 +152,7 @@ static void P4_attributes_of_an_SRQ_endpoint(struct kunit *test)
 	flip_stop();
 	KUNIT_EXPECT_EQ(test, bad, 0);
 	KUNIT_EXPECT_GT(test, made, 0);
+	KUNIT_EXPECT_LT(test, made, i);
 }
 
 /* A function that is called is there */
