@@ -250,8 +250,9 @@ static int run(void *unused)
 		err = start_makers();
 	if (err)
 		fuzz_fail("nothing to call with: %d", err);
-	else
-		wait_for_completion(&all_made);
+	/* For many minutes, if it must be, which is no hung task */
+	while (!err && wait_for_completion_interruptible(&all_made))
+		;
 	WRITE_ONCE(ending, true);
 	for (i = 0; i < fuzz_threads; i++)
 		if (maker[i])
