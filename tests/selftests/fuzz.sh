@@ -7,7 +7,7 @@
 . "${0%/*}/lib.sh"
 trap 'rmmod kdapl_fuzz 2>/dev/null; kdapl_unload' EXIT
 
-calls=${FUZZ_CALLS:-20000}
+calls=${FUZZ_CALLS:-40000}
 seed=${FUZZ_SEED:-1}
 verdict=/tmp/kdapl_fuzz.verdict
 
