@@ -475,19 +475,6 @@ static const char *op_name(DAT_DTOS op)
 	return op < ARRAY_SIZE(name) ? name[op] : "operation";
 }
 
-/* Is it the status that was expected, or one of them? */
-static bool is_status(DAT_DTO_COMPLETION_STATUS is, u32 expected)
-{
-	switch (expected) {
-	case DUO_FAILED:
-		return is != DAT_DTO_SUCCESS;
-	case DUO_REFUSED:
-		return is == DAT_DTO_ERR_REMOTE_RESPONDER || is == DAT_DTO_ERR_FLUSHED;
-	default:
-		return is == expected;
-	}
-}
-
 u32 duo_dto(struct duo_end *e, DAT_DTOS op, u64 cookie, u32 status, u32 len, enum duo_told told)
 {
 	bool recv = op == DAT_DTO_RECEIVE;
@@ -506,7 +493,7 @@ u32 duo_dto(struct duo_end *e, DAT_DTOS op, u64 cookie, u32 status, u32 len, enu
 	else if (dto->operation != op || dto->user_cookie.as_64 != cookie)
 		loop_fail(e->duo->c, "%s: operation %d, cookie %llu", what, dto->operation,
 			  dto->user_cookie.as_64);
-	else if (!is_status(dto->status, status))
+	else if (status == DUO_FAILED ? dto->status == DAT_DTO_SUCCESS : dto->status != status)
 		loop_fail(e->duo->c, "%s: status %d, expected %u", what, dto->status, status);
 	else if (dto->status == DAT_DTO_SUCCESS && dto->transfered_length != len)
 		loop_fail(e->duo->c, "%s: length %u, expected %u", what, dto->transfered_length,

@@ -114,11 +114,6 @@ bool duo_next(struct duo *d, struct duo_evd *evd, enum duo_told told, const char
 	      DAT_EVENT *ev);
 /* @status DUO_FAILED: any but success */
 #define DUO_FAILED	0xffU
-/*
- * REMOTE_RESPONDER, or FLUSHED: a receiver that breaks its connection at once may
- * do so before the device has answered (S-48). Then that end is BROKEN.
- */
-#define DUO_REFUSED	0xfeU
 u32 duo_dto(struct duo_end *e, DAT_DTOS op, u64 cookie, u32 status, u32 len, enum duo_told told);
 /* The end of a connection, DISCONNECTED or BROKEN: true if it was BROKEN */
 bool duo_ended(struct duo_end *e, bool must_break);

@@ -143,7 +143,7 @@ static void check_error(struct loop_rig *rig, enum error what)
 
 	switch (what) {
 	case ERR_LONG:
-		/* On a very slow machine B's end is there before its answer: flushed (S-48) */
+		/* On a very slow machine B's end is there before its answer: flushed */
 		if (a->tx_error || !a->tx.flushed)
 			expect_status(rig, "the send", a->tx_error, DAT_DTO_ERR_REMOTE_RESPONDER);
 		expect_status(rig, "the receive", b->rx_error, DAT_DTO_ERR_LOCAL_LENGTH);
