@@ -323,12 +323,13 @@ static int verdict_show(struct seq_file *m, void *unused)
 
 	if (wait_for_completion_interruptible(&done))
 		return -EINTR;
-	for (i = 0; (note = fuzz_note_at(i)); i++)
-		seq_printf(m, "# %s\n", note);
 	sum = show_calls(m, &bare);
 	show_pairs(m);
 	guards = world_guards();
 	seq_puts(m, "# clauses: G-07 G-16 G-18 G-23 G-24 G-35\n");
+	/* Last, where a log that was cut still has them */
+	for (i = 0; (note = fuzz_note_at(i)); i++)
+		seq_printf(m, "# %s\n", note);
 	seq_printf(m, "%sok 1 - %llu calls, seed %lu: each returns what the contract allows\n",
 		   fuzz_failures() || sum < calls ? "not " : "", sum, seed);
 	if (fuzz_failures())
