@@ -101,7 +101,7 @@ static DAT_CONN_QUAL draw_qual(struct fuzz *f)
 }
 
 /* An EP that may be connected, mostly: no pair, or that would never be */
-void draw_idle(struct fuzz *f, struct thing *ep)
+static void pick_idle(struct fuzz *f, struct thing *ep)
 {
 	unsigned int tries;
 
@@ -113,11 +113,21 @@ void draw_idle(struct fuzz *f, struct thing *ep)
 		ep->know = f->own ? GOOD : MAYBE;
 	}
 	fuzz_arg(f, "ep", (unsigned long)ep->handle);
+}
+
+static void expect_idle(struct fuzz *f, const struct thing *ep)
+{
 	expect(f, ep->know, R_IH);
 	expect(f, ep_know(f, ep, S(UNCONNECTED)), R_IS);
 	/* Without a connect EVD it is none */
 	if (!f->own || !ep->evd[2])
 		expect(f, MAYBE, R_IH);
+}
+
+void draw_idle(struct fuzz *f, struct thing *ep)
+{
+	pick_idle(f, ep);
+	expect_idle(f, ep);
 }
 
 /* ---- calls ------------------------------------------------------------------------------- */
@@ -240,7 +250,9 @@ static DAT_RETURN cr_accept(struct fuzz *f)
 	if (one_in(f, 6))
 		fuzz_arg(f, "none", 0);
 	else
-		draw_idle(f, &ep);
+		pick_idle(f, &ep);
+	if (ep.handle)
+		expect_idle(f, &ep);
 	expect(f, MAYBE, R_IH | R_IS);
 	draw_private_data(f, 196, &size, &data);
 	if (!f->own)

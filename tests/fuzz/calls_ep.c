@@ -153,18 +153,18 @@ static DAT_RETURN ep_create(struct fuzz *f)
 					draw_out(f, out, R_IP)), &t);
 }
 
-/* The zone is that of the SRQ, mostly */
+/* The zone is that of the SRQ, mostly, or none yet */
 static void draw_srq_zone(struct fuzz *f, const struct thing *srq, const struct thing *ia,
 			  struct thing *pz)
 {
 	memset(pz, 0, sizeof(*pz));
 	if (one_in(f, 6)) {
-		draw_handle(f, DAT_HANDLE_TYPE_PZ, pz);
+		draw_optional(f, DAT_HANDLE_TYPE_PZ, pz);
 		expect_child(f, pz, ia);
 	} else {
 		pz->handle = srq->pz;
 	}
-	expect(f, know_if(pz->handle == srq->pz), pz->handle ? R_IP : R_IP | R_IH);
+	expect(f, know_if(!pz->handle || pz->handle == srq->pz), R_IP);
 }
 
 static DAT_RETURN ep_create_with_srq(struct fuzz *f)
