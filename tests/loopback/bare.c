@@ -354,6 +354,23 @@ enum ib_wc_status bare_rdma(struct bare *b, enum ib_wr_opcode op, u64 addr, u32 
 
 /* ---- the end ---------------------------------------------------------------- */
 
+/* By the device, with the CQ's lock held and interrupts off: once */
+static void rash_told(struct ib_cq *cq, void *context)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+	struct bare *b = context;
+
+	cq->comp_handler = b->told;
+	failed(b, "ERR", ib_modify_qp(b->qp, &attr, IB_QP_STATE));
+	b->told(cq, context);
+}
+
+void bare_rash(struct bare *b)
+{
+	b->told = b->cq->comp_handler;
+	b->cq->comp_handler = rash_told;
+}
+
 void bare_stop(struct bare *b)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };

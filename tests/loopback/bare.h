@@ -44,6 +44,7 @@ struct bare {
 	u8 rnr;				/* how often it tries where no receive is posted */
 	struct ib_pd *pd;
 	struct ib_cq *cq;
+	ib_comp_handler told;		/* that of the CQ, while bare_rash() has its place */
 	struct ib_srq *srq;
 	struct ib_qp *qp;
 	u8 *mem;
@@ -84,6 +85,11 @@ struct bare_req *bare_recv(struct bare *b, u32 i, u32 off, u32 len);
 /* One RDMA on @len bytes of its memory, and how it ended */
 enum ib_wc_status bare_rdma(struct bare *b, enum ib_wr_opcode op, u64 addr, u32 key, u32 len);
 
+/*
+ * Its QP stops as soon as the next completion of it is told, on the stack that tells.
+ * Only a device of software lets that be done there; it stands for a CPU that is quicker.
+ */
+void bare_rash(struct bare *b);
 /* Its QP stops where it is, its id says nothing */
 void bare_stop(struct bare *b);
 /* Is there no more, as if its power had gone: its id hears and does not answer */

@@ -164,6 +164,39 @@ static void unknown_key(struct quad *q)
 		loop_fail(q->c, "Soft-RoCE tells the sender now (%d): kdapl-testing.rst", told);
 }
 
+/*
+ * A message that is too long. Its receiver is told first, and the sender answered
+ * behind that: not at all, if the receiver's QP is in the error state by then.
+ */
+static enum ib_wc_status too_long(struct quad *q, u32 pair, bool rash)
+{
+	struct bare_req *got = bare_recv(q->b[pair], RECV, 0, LEN), *r;
+	enum ib_wc_status told;
+
+	if (rash)
+		bare_rash(q->b[pair]);
+	r = bare_req(q->a[pair], 0, IB_WR_SEND, 0, LEN + 1);
+	told = bare_post(r) ? bare_wait(r) : IB_WC_GENERAL_ERR;
+	if (bare_wait(got) == IB_WC_SUCCESS)
+		loop_fail(q->c, "a message that is too long: the receiver is told of a success");
+	if (told != IB_WC_REM_INV_REQ_ERR && told != IB_WC_REM_OP_ERR &&
+	    !(rash && told == IB_WC_RETRY_EXC_ERR))
+		loop_fail(q->c, "a message that is too long: the sender is told %d", told);
+	return told;
+}
+
+/* As it should be, and to a receiver that breaks the connection when it is told */
+static void kept_back(struct quad *q)
+{
+	enum ib_wc_status told;
+
+	too_long(q, 0, false);
+	told = too_long(q, 1, true);
+	scnprintf(q->c->reason + strlen(q->c->reason),
+		  sizeof(q->c->reason) - strlen(q->c->reason), "; keeps answers back: %s",
+		  told == IB_WC_RETRY_EXC_ERR ? "yes" : "no");
+}
+
 /* Who is reached for by a bad key sees his receives flushed, and nothing else */
 static void silent_target(struct quad *q)
 {
@@ -334,6 +367,11 @@ int loop_case_device(struct loop_run *run, struct loop_case *c)
 	if (!c->fails) {
 		if (quad_make(&q, run, c))
 			silent_target(&q);
+		quad_end(&q);
+	}
+	if (!c->fails) {
+		if (quad_make(&q, run, c))
+			kept_back(&q);
 		quad_end(&q);
 	}
 	for (i = 0; i < tries && !c->fails; i++) {

@@ -73,7 +73,7 @@ struct loop_case {
 	u32 variant;
 
 	enum loop_verdict verdict;
-	char reason[120];		/* of a skip; or what was measured */
+	char reason[200];		/* of a skip; or what was measured */
 	u32 depth;
 	u32 messages;			/* arrived and verified */
 	u64 bytes;			/* the same */

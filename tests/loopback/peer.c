@@ -147,6 +147,16 @@ int loop_case_reach(struct loop_run *run, struct loop_case *c)
 	return 0;
 }
 
+void duo_refused(struct duo_end *e, u64 cookie)
+{
+	u32 status = duo_dto(e, DAT_DTO_SEND, cookie, DUO_FAILED, 0, DUO_TOLD);
+
+	if (duo_ok(e->duo) && status != DAT_DTO_ERR_REMOTE_RESPONDER &&
+	    status != DAT_DTO_ERR_FLUSHED)
+		loop_fail(e->duo->c, "%s: a send that is too long has status %u", e->name,
+			  status);
+}
+
 /* One byte too many, for a receive of @room bytes in as many segments. */
 static void too_long(struct duo *d, u32 room)
 {
@@ -161,7 +171,7 @@ static void too_long(struct duo *d, u32 room)
 	duo_send1(a, 0, 8, 4, 0);
 	duo_dto(b, DAT_DTO_RECEIVE, 1, DAT_DTO_LENGTH_ERROR, 0, DUO_TOLD);
 	duo_dto(b, DAT_DTO_RECEIVE, 2, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
-	duo_dto(a, DAT_DTO_SEND, 3, DAT_DTO_ERR_REMOTE_RESPONDER, 0, DUO_TOLD);
+	duo_refused(a, 3);
 	duo_dto(a, DAT_DTO_SEND, 4, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
 	broken = duo_ended(b, false);
 	if (!duo_ended(a, false) && !broken && duo_ok(d))
