@@ -504,7 +504,7 @@ static bool limit_reached(struct fake_dev *fake, struct fake_srq *srq)
 	return true;
 }
 
-/* Where interrupts are off: the worst that a driver does */
+/* With a lock held and, but on RT, interrupts off: the worst that a driver does */
 static void call_srq_handler(struct fake_dev *fake, struct ib_srq *ibsrq)
 {
 	struct ib_event event = {
@@ -512,11 +512,12 @@ static void call_srq_handler(struct fake_dev *fake, struct ib_srq *ibsrq)
 		.event = IB_EVENT_SRQ_LIMIT_REACHED,
 		.element.srq = ibsrq,
 	};
+	static DEFINE_SPINLOCK(driver_lock);
 	unsigned long flags;
 
-	local_irq_save(flags);
+	spin_lock_irqsave(&driver_lock, flags);
 	ibsrq->event_handler(&event, ibsrq->srq_context);
-	local_irq_restore(flags);
+	spin_unlock_irqrestore(&driver_lock, flags);
 }
 
 static bool complete_recv(struct fake_qp *qp, struct fake_queue *q, enum ib_wc_status status,

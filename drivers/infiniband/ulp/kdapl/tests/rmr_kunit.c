@@ -401,6 +401,8 @@ static void B_01_event_of_its_own_stream(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_evd_free(evd), DAT_SUCCESS);
 }
 
+static DEFINE_SPINLOCK(consumer_lock);
+
 static void B_23_in_atomic_context(struct kunit *test)
 {
 	struct bind b;
@@ -409,10 +411,10 @@ static void B_23_in_atomic_context(struct kunit *test)
 
 	kdapl_clauses(test, "B-23 G-07");
 	mem_bind_args(&m, &b);
-	local_irq_disable();
+	spin_lock_irq(&consumer_lock);
 	ret[0] = mem_bind_post(&b);
 	ret[1] = mem_bind_post(&b);
-	local_irq_enable();
+	spin_unlock_irq(&consumer_lock);
 	mem_finish(&m, &m.ep);
 	b.range.segment_length = 0;
 	local_bh_disable();
