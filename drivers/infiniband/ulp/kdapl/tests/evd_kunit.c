@@ -431,6 +431,20 @@ static void hook_lingers(struct evt *evt, const DAT_EVENT *event)
 		cpu_relax();
 }
 
+/*
+ * By the clock and without a timer: on RT none ends on a CPU as long as an upcall
+ * runs there.
+ */
+#define LINGER_WAIT(cond) ({						\
+	u64 __end = ktime_get_ns() + 10 * NSEC_PER_SEC;			\
+									\
+	while (!(cond) && ktime_get_ns() < __end) {			\
+		cpu_relax();						\
+		cond_resched();						\
+	}								\
+	(cond);								\
+})
+
 struct waiter {
 	struct evt *evt;
 	struct kdapl_ep *ep;
@@ -454,32 +468,25 @@ static int wait_thread(void *data)
 /* A deferred upcall for @slot is running when this returns */
 static bool start_lingering(struct evt *evt, struct kdapl_slot *slot)
 {
-	unsigned int i;
-
 	evt->hook = hook_lingers;
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
 	kdapl_evd_queue(&evt->evd, &slot->ev, false);
-	for (i = 0; i < 1000 && !evt_calls(evt); i++)
-		usleep_range(500, 1000);
-	return evt_calls(evt);
+	return LINGER_WAIT(evt_calls(evt));
 }
 
 static struct task_struct *start_waiter(struct kunit *test, struct waiter *w)
 {
 	struct task_struct *thread = kthread_run(wait_thread, w, "kdapl_test_wait");
+	u64 end = ktime_get_ns() + 30 * NSEC_PER_MSEC;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, thread);
-	msleep(30);
+	KUNIT_EXPECT_TRUE(test, LINGER_WAIT(ktime_get_ns() > end));
 	return thread;
 }
 
 static bool soon(bool *flag)
 {
-	unsigned int i;
-
-	for (i = 0; i < 1000 && !READ_ONCE(*flag); i++)
-		usleep_range(500, 1000);
-	return READ_ONCE(*flag);
+	return LINGER_WAIT(READ_ONCE(*flag));
 }
 
 static void E_05_TEARDOWN_waits_for_the_running_upcall(struct kunit *test)

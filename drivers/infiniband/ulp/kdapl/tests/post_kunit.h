@@ -166,6 +166,16 @@ static inline bool tp_needs_read(enum tp_call call)
 	tp_came;							\
 })
 
+/* Does somebody wait for it? Not asked for by the kernel where locks sleep */
+static inline bool tp_contended(spinlock_t *lock)
+{
+#ifdef CONFIG_PREEMPT_RT
+	return !RB_EMPTY_ROOT(&lock->lock.waiters.rb_root);
+#else
+	return spin_is_contended(lock);
+#endif
+}
+
 /* A call of the test's in a thread of its own, because it is to be held up */
 struct tp_aside {
 	struct work_struct work;

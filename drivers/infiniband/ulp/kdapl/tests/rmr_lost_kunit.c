@@ -151,7 +151,7 @@ static void P8_a_bind_looks_for_its_queue_once(struct kunit *test)
 	mem_bind_args(&m, &late);
 	spin_lock_irq(&rmr->lock);
 	tp_start(&freeing, bind_late);
-	while (!(waits = spin_is_contended(&rmr->lock)) && tries--)
+	while (!(waits = tp_contended(&rmr->lock)) && tries--)
 		cpu_relax();
 	RCU_INIT_POINTER(m.ep.ep->qp, NULL);
 	spin_unlock_irq(&rmr->lock);

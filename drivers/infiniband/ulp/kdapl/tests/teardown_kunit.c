@@ -201,9 +201,9 @@ static unsigned long todo_before_marker_is_back(struct kunit *test, struct work_
 
 	spin_lock_irqsave(&sq->lock, flags);
 	queue_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()), system_wq, work);
-	while (!spin_is_contended(&sq->lock) && ktime_get_mono_fast_ns() < end)
+	while (!tp_contended(&sq->lock) && ktime_get_mono_fast_ns() < end)
 		cpu_relax();
-	met = spin_is_contended(&sq->lock);
+	met = tp_contended(&sq->lock);
 	todo = READ_ONCE(ep.ep->todo);
 	spin_unlock_irqrestore(&sq->lock, flags);
 	KUNIT_EXPECT_TRUE(test, met);
