@@ -419,6 +419,8 @@ static void C_59_the_upcall_knows_where_it_is(struct kunit *test)
 
 /* ---- waiting for a running upcall (TEARDOWN, dat_ep_free) ---------------------- */
 
+static int linger_cpu;
+
 /*
  * Holds the upcall until the test lets it go. By the clock: delay loops run
  * short on an emulated CPU.
@@ -427,6 +429,7 @@ static void hook_lingers(struct evt *evt, const DAT_EVENT *event)
 {
 	u64 end = ktime_get_ns() + 10 * NSEC_PER_SEC;
 
+	WRITE_ONCE(linger_cpu, raw_smp_processor_id());
 	while (!READ_ONCE(evt->data) && ktime_get_ns() < end)
 		cpu_relax();
 }
@@ -465,13 +468,19 @@ static int wait_thread(void *data)
 	return 0;
 }
 
-/* A deferred upcall for @slot is running when this returns */
+/*
+ * A deferred upcall for @slot is running when this returns, on another CPU: on RT
+ * who turns bottom halves off, as a completion does, waits for the upcall of his own.
+ */
 static bool start_lingering(struct evt *evt, struct kdapl_slot *slot)
 {
 	evt->hook = hook_lingers;
+	WRITE_ONCE(linger_cpu, -1);
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
 	kdapl_evd_queue(&evt->evd, &slot->ev, false);
-	return LINGER_WAIT(evt_calls(evt));
+	return LINGER_WAIT(READ_ONCE(linger_cpu) >= 0) &&
+	       !set_cpus_allowed_ptr(current, cpumask_of(cpumask_any_but(cpu_online_mask,
+									 linger_cpu)));
 }
 
 static struct task_struct *start_waiter(struct kunit *test, struct waiter *w)
