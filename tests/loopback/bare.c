@@ -5,6 +5,8 @@
  */
 #include <linux/in.h>
 #include <linux/in6.h>
+#include <linux/jiffies.h>
+#include <linux/ktime.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_cache.h>
@@ -17,6 +19,7 @@
 #define BARE_RNR_TIMER	12	/* 0.64 ms, where no receive is posted */
 #define BARE_DEPTH	16
 #define JOIN_RETRY	6
+#define RASH_NS		(500 * NSEC_PER_MSEC)
 
 static int bare_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
@@ -354,28 +357,44 @@ enum ib_wc_status bare_rdma(struct bare *b, enum ib_wr_opcode op, u64 addr, u32 
 
 /* ---- the end ---------------------------------------------------------------- */
 
-/* By the device, with the CQ's lock held and interrupts off: once */
-static void rash_told(struct ib_cq *cq, void *context)
-{
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
-	struct bare *b = context;
-
-	cq->comp_handler = b->told;
-	failed(b, "ERR", ib_modify_qp(b->qp, &attr, IB_QP_STATE));
-	b->told(cq, context);
-}
-
-void bare_rash(struct bare *b)
-{
-	b->told = b->cq->comp_handler;
-	b->cq->comp_handler = rash_told;
-}
-
 void bare_stop(struct bare *b)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
 	failed(b, "ERR", ib_modify_qp(b->qp, &attr, IB_QP_STATE));
+}
+
+/* By the device, perhaps with the CQ's lock held and interrupts off: once */
+static void rash_told(struct ib_cq *cq, void *context)
+{
+	u64 end = ktime_get_ns() + RASH_NS;
+	struct bare *b = context;
+
+	cq->comp_handler = b->told;
+	WRITE_ONCE(b->mood, TOLD);
+	while (READ_ONCE(b->mood) != GONE && ktime_get_ns() < end)
+		cpu_relax();
+	b->told(cq, context);
+}
+
+void bare_rash(struct bare *b)
+{
+	b->mood = RASH;
+	b->told = b->cq->comp_handler;
+	b->cq->comp_handler = rash_told;
+}
+
+/* Looks all the time: a timer might be one of the CPU that has its interrupts off */
+void bare_overtake(struct bare *b)
+{
+	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+
+	while (READ_ONCE(b->mood) != TOLD && time_before(jiffies, deadline)) {
+		cpu_relax();
+		cond_resched();
+	}
+	bare_stop(b);
+	WRITE_ONCE(b->mood, GONE);
 }
 
 void bare_vanish(struct bare *b)

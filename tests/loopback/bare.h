@@ -45,6 +45,7 @@ struct bare {
 	struct ib_pd *pd;
 	struct ib_cq *cq;
 	ib_comp_handler told;		/* that of the CQ, while bare_rash() has its place */
+	enum { CALM, RASH, TOLD, GONE } mood;	/* set by bare_overtake() but for TOLD */
 	struct ib_srq *srq;
 	struct ib_qp *qp;
 	u8 *mem;
@@ -86,10 +87,12 @@ struct bare_req *bare_recv(struct bare *b, u32 i, u32 off, u32 len);
 enum ib_wc_status bare_rdma(struct bare *b, enum ib_wr_opcode op, u64 addr, u32 key, u32 len);
 
 /*
- * Its QP stops as soon as the next completion of it is told, on the stack that tells.
- * Only a device of software lets that be done there; it stands for a CPU that is quicker.
+ * Its QP stops before the next completion has been told to the end: the handler waits
+ * until bare_overtake() has done that, or for a moment. Stands for a CPU that is quicker
+ * than the device, if that is of software.
  */
 void bare_rash(struct bare *b);
+void bare_overtake(struct bare *b);
 /* Its QP stops where it is, its id says nothing */
 void bare_stop(struct bare *b);
 /* Is there no more, as if its power had gone: its id hears and does not answer */

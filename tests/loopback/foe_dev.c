@@ -172,11 +172,15 @@ static enum ib_wc_status too_long(struct quad *q, u32 pair, bool rash)
 {
 	struct bare_req *got = bare_recv(q->b[pair], RECV, 0, LEN), *r;
 	enum ib_wc_status told;
+	bool posted;
 
 	if (rash)
 		bare_rash(q->b[pair]);
 	r = bare_req(q->a[pair], 0, IB_WR_SEND, 0, LEN + 1);
-	told = bare_post(r) ? bare_wait(r) : IB_WC_GENERAL_ERR;
+	posted = bare_post(r);
+	if (rash)
+		bare_overtake(q->b[pair]);
+	told = posted ? bare_wait(r) : IB_WC_GENERAL_ERR;
 	if (bare_wait(got) == IB_WC_SUCCESS)
 		loop_fail(q->c, "a message that is too long: the receiver is told of a success");
 	if (told != IB_WC_REM_INV_REQ_ERR && told != IB_WC_REM_OP_ERR &&
