@@ -429,7 +429,7 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 		goto out;
 	}
 	if (ep_attributes)
-		attr = *ep_attributes;
+		attr = data_race(*ep_attributes);
 	else
 		kdapl_ep_attr_default(ia, &attr);
 	ret = kdapl_ep_attr_check(ia, &attr, false, bad, &comp_vector);
@@ -495,7 +495,7 @@ DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_hand
 		goto out;
 	}
 	/* Once: they are the Consumer's, who may be writing them */
-	attr = *ep_attributes;
+	attr = data_race(*ep_attributes);
 	ret = kdapl_ep_attr_check(ia, &attr, true, bad, &comp_vector);
 	if (ret == DAT_SUCCESS && par.request_evd && !attr.max_request_dtos)
 		ret = bad;
