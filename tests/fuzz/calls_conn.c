@@ -236,6 +236,15 @@ static DAT_RETURN cr_query(struct fuzz *f)
 	return dat_cr_query(cr.handle, mask, draw_out(f, &param, R_IP));
 }
 
+/* Is it of a public service point, which has no EP for it? */
+static bool of_psp(DAT_CR_HANDLE cr)
+{
+	DAT_CR_PARAM param;
+
+	return dat_cr_query(cr, DAT_CR_FIELD_LOCAL_EP_HANDLE, &param) == DAT_SUCCESS &&
+	       !param.local_ep_handle;
+}
+
 static DAT_RETURN cr_accept(struct fuzz *f)
 {
 	struct thing cr, ep = { };
@@ -253,6 +262,8 @@ static DAT_RETURN cr_accept(struct fuzz *f)
 		pick_idle(f, &ep);
 	if (ep.handle)
 		expect_idle(f, &ep);
+	else if (of_psp(cr.handle))
+		expect(f, BAD, R_IH);
 	expect(f, MAYBE, R_IH | R_IS);
 	draw_private_data(f, 196, &size, &data);
 	if (!f->own)
