@@ -210,15 +210,11 @@ bool bare_finish(struct bare *b)
 	return !failed(b, "completing the connection", err);
 }
 
-struct bare *bare_meet_rnr(struct duo_end *e, u8 rnr)
+static struct bare *meet(struct duo_end *e, struct bare *b)
 {
 	struct duo *d = e->duo;
-	struct bare *b = bare_make(d->run, d->c);
 	DAT_CR_HANDLE cr;
 
-	if (!b)
-		return NULL;
-	b->rnr = rnr;
 	cr = bare_call(b) ? duo_called(d) : DAT_HANDLE_NULL;
 	if (cr && loop_expect(d->c, "dat_cr_accept", dat_cr_accept(cr, e->ep, 0, NULL),
 			      DAT_SUCCESS) && bare_finish(b)) {
@@ -228,6 +224,23 @@ struct bare *bare_meet_rnr(struct duo_end *e, u8 rnr)
 	}
 	bare_end(b);
 	return NULL;
+}
+
+struct bare *bare_meet_rnr(struct duo_end *e, u8 rnr)
+{
+	struct bare *b = bare_make(e->duo->run, e->duo->c);
+
+	if (!b)
+		return NULL;
+	b->rnr = rnr;
+	return meet(e, b);
+}
+
+struct bare *bare_meet_srq(struct duo_end *e)
+{
+	struct bare *b = bare_make_srq(e->duo->run, e->duo->c);
+
+	return b ? meet(e, b) : NULL;
 }
 
 /* RTR and RTS towards a QP of the same port, by hand as in pz.c of the product */
@@ -371,9 +384,12 @@ static void rash_told(struct ib_cq *cq, void *context)
 	struct bare *b = context;
 
 	cq->comp_handler = b->told;
-	WRITE_ONCE(b->mood, TOLD);
-	while (READ_ONCE(b->mood) != GONE && ktime_get_ns() < end)
-		cpu_relax();
+	/* Unless who should have heard of it has given up */
+	if (cmpxchg(&b->mood, RASH, TOLD) == RASH) {
+		while (READ_ONCE(b->mood) != GONE && ktime_get_ns() < end)
+			cpu_relax();
+		b->overtaken = READ_ONCE(b->mood) == GONE && irqs_disabled();
+	}
 	b->told(cq, context);
 }
 
@@ -385,7 +401,7 @@ void bare_rash(struct bare *b)
 }
 
 /* Looks all the time: a timer might be one of the CPU that has its interrupts off */
-void bare_overtake(struct bare *b)
+bool bare_overtake(struct bare *b)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
 
@@ -393,8 +409,12 @@ void bare_overtake(struct bare *b)
 		cpu_relax();
 		cond_resched();
 	}
+	/* From now on the handler waits for nobody */
+	if (cmpxchg(&b->mood, RASH, GONE) == RASH)
+		return false;
 	bare_stop(b);
 	WRITE_ONCE(b->mood, GONE);
+	return true;
 }
 
 void bare_vanish(struct bare *b)

@@ -45,7 +45,9 @@ struct bare {
 	struct ib_pd *pd;
 	struct ib_cq *cq;
 	ib_comp_handler told;		/* that of the CQ, while bare_rash() has its place */
-	enum { CALM, RASH, TOLD, GONE } mood;	/* set by bare_overtake() but for TOLD */
+	/* By bare_rash(), the CQ's handler, and bare_overtake(); GONE is the last */
+	enum { CALM, RASH, TOLD, GONE } mood;
+	bool overtaken;			/* the device told of it with interrupts off, and waited */
 	struct ib_srq *srq;
 	struct ib_qp *qp;
 	u8 *mem;
@@ -65,6 +67,8 @@ bool bare_call(struct bare *b);
 bool bare_finish(struct bare *b);
 /* Both, and an accept by @e; a peer that tries @rnr times, connected, or NULL */
 struct bare *bare_meet_rnr(struct duo_end *e, u8 rnr);
+/* The same with a queue for receives as bare_make_srq() has it */
+struct bare *bare_meet_srq(struct duo_end *e);
 static inline struct bare *bare_meet(struct duo_end *e)
 {
 	return bare_meet_rnr(e, BARE_RNR);
@@ -89,10 +93,10 @@ enum ib_wc_status bare_rdma(struct bare *b, enum ib_wr_opcode op, u64 addr, u32 
 /*
  * Its QP stops before the next completion has been told to the end: the handler waits
  * until bare_overtake() has done that, or for a moment. Stands for a CPU that is quicker
- * than the device, if that is of software.
+ * than the device, if that is of software. False: no completion came.
  */
 void bare_rash(struct bare *b);
-void bare_overtake(struct bare *b);
+bool bare_overtake(struct bare *b);
 /* Its QP stops where it is, its id says nothing */
 void bare_stop(struct bare *b);
 /* Is there no more, as if its power had gone: its id hears and does not answer */

@@ -99,8 +99,8 @@ DAT_RMR_CONTEXT duo_bind(struct duo_end *e, DAT_RMR_HANDLE rmr, struct duo_end *
 			 u32 len, DAT_MEM_PRIV_FLAGS priv, u64 cookie, u32 flags);
 
 /*
- * peer.c: the event of a send that its receiver had no room for. It is told so (S-48),
- * or flushed if the device keeps its answer back, as hostile/device shows (G-37)
+ * peer.c: the event of a send that its receiver had no room for. It is told so (S-48,
+ * hostile/too-much), or flushed if the device keeps its answer back (hostile/device)
  */
 void duo_refused(struct duo_end *e, u64 cookie);
 

@@ -54,6 +54,14 @@ bool foe_meet_rnr(struct foe *f, u8 rnr)
 	return f->peer;
 }
 
+bool foe_meet_srq(struct foe *f)
+{
+	if (!duo_ok(f->d))
+		return false;
+	f->peer = bare_meet_srq(f->b);
+	return f->peer;
+}
+
 void foe_flushed(struct foe *f, u64 cookie, u64 last)
 {
 	for (; cookie <= last; cookie++)

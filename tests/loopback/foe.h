@@ -32,6 +32,8 @@ int foe_play(struct loop_run *run, struct loop_case *c, const struct duo_cfg *cf
 void foe_recvs(struct foe *f);
 /* The peer connects; it tries @rnr times where no receive is posted */
 bool foe_meet_rnr(struct foe *f, u8 rnr);
+/* One whose receives are those of a shared queue */
+bool foe_meet_srq(struct foe *f);
 static inline bool foe_meet(struct foe *f)
 {
 	return foe_meet_rnr(f, BARE_RNR);

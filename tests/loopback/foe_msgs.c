@@ -73,12 +73,12 @@ static void try_too_long(struct foe *f, const u32 *room, u32 len)
  * The other way round. The peer does nothing about it, so that nothing can
  * overtake the device's answer.
  */
-static void try_short_room(struct foe *f, u32 room)
+static void try_short_room(struct foe *f, u32 room, bool srq)
 {
 	struct bare_req *got;
 
 	foe_recvs(f);
-	if (!foe_meet(f))
+	if (!(srq ? foe_meet_srq(f) : foe_meet(f)))
 		return;
 	memset(f->peer->mem, OWN, BARE_MEM);
 	got = bare_recv(f->peer, 1, 0, room);
@@ -151,8 +151,11 @@ static void too_much_script(struct foe *f)
 			loop_fail(f->d->c, "that was: %u bytes for %u and %u", too_long[i].len,
 				  too_long[i].room[0], too_long[i].room[1]);
 	}
-	try_short_room(f, 8);
-	try_short_room(f, 5000);
+	try_short_room(f, 0, false);
+	try_short_room(f, 8, false);
+	try_short_room(f, 5000, false);
+	if (f->d->run->srq_supported)
+		try_short_room(f, 8, true);
 	try_too_many(f, 1);
 	try_too_many(f, BARE_RNR);
 	foe_others(f, "more messages than receives");
