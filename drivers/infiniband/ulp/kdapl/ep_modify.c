@@ -86,6 +86,8 @@ static DAT_EP_PARAM_MASK kdapl_modifiable(DAT_EP_STATE state)
 static DAT_RETURN kdapl_draft_attr(struct kdapl_ep *draft, const struct kdapl_ep *ep,
 				   DAT_EP_PARAM_MASK mask, const DAT_EP_ATTR *attr)
 {
+	/* Once: they are the Consumer's, who may be writing them */
+	const DAT_EP_ATTR from = data_race(*attr);
 	DAT_EP_ATTR *to = &draft->attr;
 	unsigned int i;
 	DAT_RETURN ret;
@@ -94,14 +96,14 @@ static DAT_RETURN kdapl_draft_attr(struct kdapl_ep *draft, const struct kdapl_ep
 	for (i = 0; i < ARRAY_SIZE(kdapl_plain_attrs); i++)
 		if (mask & kdapl_plain_attrs[i].field)
 			memcpy((void *)to + kdapl_plain_attrs[i].offset,
-			       (const void *)attr + kdapl_plain_attrs[i].offset, sizeof(u32));
+			       (const void *)&from + kdapl_plain_attrs[i].offset, sizeof(u32));
 	if (mask & KDAPL_EP_TRANSPORT) {
-		to->ep_transport_specific_count = attr->ep_transport_specific_count;
-		to->ep_transport_specific = attr->ep_transport_specific;
+		to->ep_transport_specific_count = from.ep_transport_specific_count;
+		to->ep_transport_specific = from.ep_transport_specific;
 	}
 	if (mask & KDAPL_EP_PROVIDER) {
-		to->ep_provider_specific_count = attr->ep_provider_specific_count;
-		to->ep_provider_specific = attr->ep_provider_specific;
+		to->ep_provider_specific_count = from.ep_provider_specific_count;
+		to->ep_provider_specific = from.ep_provider_specific;
 	}
 	ret = kdapl_ep_attr_check(ep->obj.ia, to, ep->srq, KDAPL_IP(DAT_INVALID_ARG3),
 				  &draft->comp_vector);

@@ -7,8 +7,10 @@
  * need, and modifications from inside and outside the upcall. Runs in a
  * KUnit thread, with a second thread where something is waited for.
  */
-#include <linux/delay.h>
+#include <linux/cpumask.h>
 #include <linux/kthread.h>
+#include <linux/sched.h>
+#include <linux/timekeeping.h>
 #include "clause.h"
 #include "event_kunit.h"
 
@@ -451,13 +453,14 @@ static void hook_lingers(struct evt *evt, const DAT_EVENT *event)
 struct waiter {
 	struct evt *evt;
 	struct kdapl_ep *ep;
-	bool over;
+	bool begun, over;
 };
 
 static int wait_thread(void *data)
 {
 	struct waiter *w = data;
 
+	WRITE_ONCE(w->begun, true);
 	if (w->ep)
 		kdapl_evd_wait_ep(&w->evt->evd, w->ep);
 	else
@@ -470,7 +473,7 @@ static int wait_thread(void *data)
 
 /*
  * A deferred upcall for @slot is running when this returns, on another CPU: on RT
- * who turns bottom halves off, as a completion does, waits for the upcall of his own.
+ * who turns bottom halves off, as a completion does, waits for the upcall on its CPU.
  */
 static bool start_lingering(struct evt *evt, struct kdapl_slot *slot)
 {
@@ -486,10 +489,13 @@ static bool start_lingering(struct evt *evt, struct kdapl_slot *slot)
 static struct task_struct *start_waiter(struct kunit *test, struct waiter *w)
 {
 	struct task_struct *thread = kthread_run(wait_thread, w, "kdapl_test_wait");
-	u64 end = ktime_get_ns() + 30 * NSEC_PER_MSEC;
+	u64 end;
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, thread);
-	KUNIT_EXPECT_TRUE(test, LINGER_WAIT(ktime_get_ns() > end));
+	KUNIT_EXPECT_TRUE(test, LINGER_WAIT(READ_ONCE(w->begun)));
+	/* And some time for what it must not do */
+	for (end = ktime_get_ns() + 30 * NSEC_PER_MSEC; ktime_get_ns() < end;)
+		cond_resched();
 	return thread;
 }
 

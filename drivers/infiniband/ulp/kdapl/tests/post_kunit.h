@@ -166,7 +166,7 @@ static inline bool tp_needs_read(enum tp_call call)
 	tp_came;							\
 })
 
-/* Does somebody wait for it? Not asked for by the kernel where locks sleep */
+/* Does somebody wait for it? On RT spin_is_contended() is always 0 */
 static inline bool tp_contended(spinlock_t *lock)
 {
 #ifdef CONFIG_PREEMPT_RT
