@@ -44,6 +44,11 @@ static bool a_back(struct loop_rig *rig)
 	return !rig->a[0].tx.out;
 }
 
+static bool all_received(struct loop_rig *rig)
+{
+	return !rig->a[0].tx.out && rig->b[0].rx_msgs == rig->a[0].tx_msgs;
+}
+
 static bool never(struct loop_rig *rig)
 {
 	return false;
@@ -302,7 +307,8 @@ int loop_case_fence(struct loop_run *run, struct loop_case *c)
 		fence_source = NULL;
 		loop_post_requests(a, LOOP_K_SEND, 1, 17, DAT_COMPLETION_BARRIER_FENCE_FLAG);
 		spin_unlock_bh(&rig->lock);
-		err = wait_for(rig, a_back, "a fenced send alone");
+		/* At B too, whose word about it would be taken for one about the next */
+		err = wait_for(rig, all_received, "a fenced send alone");
 		if (err)
 			break;
 		spin_lock_bh(&rig->lock);
@@ -327,11 +333,6 @@ static void solicited_sends(struct loop_rig *rig, u32 n, DAT_COMPLETION_FLAGS la
 	loop_post_requests(a, LOOP_K_SEND, n - 1, rig->cfg.size, DAT_COMPLETION_DEFAULT_FLAG);
 	loop_post_requests(a, LOOP_K_SEND, 1, rig->cfg.size, last);
 	spin_unlock_bh(&rig->lock);
-}
-
-static bool all_received(struct loop_rig *rig)
-{
-	return !rig->a[0].tx.out && rig->b[0].rx_msgs == rig->a[0].tx_msgs;
 }
 
 static int solicited_steps(struct loop_rig *rig)
