@@ -429,7 +429,7 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 		goto out;
 	}
 	if (ep_attributes)
-		attr = data_race(*ep_attributes);
+		attr = data_race(*ep_attributes); /* the Consumer may be writing them */
 	else
 		kdapl_ep_attr_default(ia, &attr);
 	ret = kdapl_ep_attr_check(ia, &attr, false, bad, &comp_vector);

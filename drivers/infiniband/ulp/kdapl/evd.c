@@ -124,7 +124,7 @@ static const DAT_UPCALL_OBJECT *kdapl_evd_own_upcall(DAT_UPCALL_OBJECT *own,
 {
 	if (!upcall)
 		return NULL;
-	*own = data_race(*upcall);
+	*own = data_race(*upcall); /* see above */
 	return own;
 }
 

@@ -600,7 +600,7 @@ DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
 	DAT_RETURN ret;
 
 	if (lmr_triplet) {
-		b.copy = data_race(*lmr_triplet);
+		b.copy = data_race(*lmr_triplet); /* the Consumer may be writing it */
 		b.triplet = &b.copy;
 	}
 	kdapl_read_lock(irq);

@@ -315,7 +315,7 @@ DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 		return ret;
 	/* Once: it is the Consumer's, who may be writing it */
 	if (srq_attr)
-		attr = data_race(*srq_attr);
+		attr = data_race(*srq_attr); /* see above */
 	pz = kdapl_obj_get(pz_handle, DAT_HANDLE_TYPE_PZ);
 	if (!pz || pz->ia != ia)
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);

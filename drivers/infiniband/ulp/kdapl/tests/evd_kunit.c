@@ -442,12 +442,13 @@ static void hook_lingers(struct evt *evt, const DAT_EVENT *event)
  */
 #define LINGER_WAIT(cond) ({						\
 	u64 __end = ktime_get_ns() + 10 * NSEC_PER_SEC;			\
+	bool __met;							\
 									\
-	while (!(cond) && ktime_get_ns() < __end) {			\
+	while (!(__met = (cond)) && ktime_get_ns() < __end) {		\
 		cpu_relax();						\
 		cond_resched();						\
 	}								\
-	(cond);								\
+	__met;								\
 })
 
 struct waiter {
