@@ -90,7 +90,16 @@ static int answer(struct server *s, struct interop_task *task)
 		s->quit = true;
 	else
 		err = start_test(s, task, port);
-	return err ?: interop_control_send(c, &info, sizeof(info));
+	if (err)
+		return err;
+	/*
+	 * The client may go as soon as it has heard from us, before we have even seen
+	 * that this was sent: one that says quit does
+	 */
+	spin_lock_bh(&c->link.lock);
+	c->link.may_end = true;
+	spin_unlock_bh(&c->link.lock);
+	return interop_control_send(c, &info, sizeof(info));
 }
 
 static int post_control(struct server *s)
