@@ -129,7 +129,7 @@ static void kdapl_ia_destroy_obj(struct kdapl_obj *obj)
 
 /*
  * Makes an object ours to destroy, whoever uses it: its users are objects of
- * the same IA, which go first. False if another call frees it already.
+ * the same IA, which go first, or RMRs that are freed already. False if another call frees it already.
  */
 static bool kdapl_ia_claim(struct kdapl_obj *obj)
 {
@@ -171,6 +171,9 @@ static void kdapl_ia_destroy_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
 		kdapl_ia_destroy_obj(obj);
 	}
 	wait_event(ia->wait, list_empty(&ia->objs[type]));
+	/* Those that were freed with a request under way are on no list */
+	if (type == DAT_HANDLE_TYPE_RMR)
+		wait_event(ia->wait, !atomic_read(&ia->nrmrs));
 }
 
 static void kdapl_ia_destroy_objs(struct kdapl_ia *ia, struct list_head *doomed,

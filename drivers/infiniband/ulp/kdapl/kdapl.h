@@ -176,7 +176,9 @@ const struct ib_gid_attr *kdapl_addr_gid(struct ib_device *ibdev, u32 port,
  * @nverbs: objects that still own verbs objects; removal waits for 0
  * @nqps:   EPs that still own a QP; MRs that requests speak of go after them
  * @npds:   PZs that still own a PD; they go after all other verbs objects
- * @wait:   for @nverbs and @npds, and for @objs to become empty
+ * @nrmrs:  RMRs that may still use LMRs, until a grace period after they were freed
+ *          and their last request; LMRs go after them
+ * @wait:   for @nverbs, @npds and @nrmrs, and for @objs to become empty
  * @mem:    the IA itself and every object on @objs: who drops the last frees
  * @shell:  the device is gone; written under @sem
  * @closing: dat_ia_close has begun; written under @sem
@@ -206,6 +208,7 @@ struct kdapl_ia {
 	atomic_t nverbs;
 	atomic_t nqps;
 	atomic_t npds;
+	atomic_t nrmrs;
 	refcount_t mem;
 	bool shell;
 	bool closing;

@@ -135,9 +135,9 @@ void kdapl_lmr_destroy(struct kdapl_lmr *lmr)
 		kdapl_lmr_revoke(lmr);
 	}
 	kdapl_ia_del(lmr->obj.ia, &lmr->obj);
-	/* It holds the zone until it has run, and so the IA's memory */
-	queue_rcu_work(kdapl_wq, &lmr->free_work);
 	kdapl_obj_unuse(&pz->obj);
+	/* The work holds the zone until it has run, and so the IA's memory: we do not */
+	queue_rcu_work(kdapl_wq, &lmr->free_work);
 }
 
 /**

@@ -104,6 +104,9 @@ static void kdapl_rmr_free_work(struct work_struct *work)
 	}
 	/* Who found it in the table of keys may still hold it */
 	kfree_rcu(rmr, obj.rcu);
+	/* The LMRs that it was bound to may go */
+	if (atomic_dec_and_test(&ia->nrmrs))
+		wake_up(&ia->wait);
 	if (!shelled)
 		kdapl_ia_verbs_put(ia);
 	kdapl_pz_mr_put(pz);
@@ -170,9 +173,9 @@ void kdapl_rmr_destroy(struct kdapl_rmr *rmr)
 	if (!rmr->shelled)
 		kdapl_rmr_revoke(rmr);
 	kdapl_ia_del(rmr->obj.ia, &rmr->obj);
-	/* It holds the zone until it has run, and so the IA's memory */
-	kdapl_rmr_put(rmr);
 	kdapl_obj_unuse(&pz->obj);
+	/* The work holds the zone until it has run, and so the IA's memory: we do not */
+	kdapl_rmr_put(rmr);
 }
 
 static void kdapl_rmr_init(struct kdapl_rmr *rmr, struct kdapl_pz *pz)
@@ -273,6 +276,7 @@ DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle)
 	ret = kdapl_rmr_make(to_kdapl_pz(pz), &rmr);
 	if (!ret) {
 		*rmr_handle = kdapl_obj_handle(&rmr->obj);
+		atomic_inc(&pz->ia->nrmrs);
 		kdapl_ia_add(pz->ia, &rmr->obj, true);
 	}
 	kdapl_ia_leave(pz->ia);

@@ -132,6 +132,8 @@ struct fake_mr {
  * @hold_last_wqe: QPs in ERROR do not say that they have left their SRQ
  * @last_wqes: how often that was said
  * @late_recvs: so many receives of the next QP in ERROR were filled before it
+ * @slow_key: the MR of this key takes its time to be destroyed, once
+ * @slow_lost: MRs that went meanwhile
  * @invalidated: key of the last LOCAL_INV
  * @unplugged: it is not registered any more
  */
@@ -170,6 +172,8 @@ struct fake_dev {
 	bool hold_last_wqe;
 	u32 last_wqes;
 	u32 late_recvs;
+	u32 slow_key;
+	int slow_lost;
 	u32 invalidated;
 	bool unplugged;
 };

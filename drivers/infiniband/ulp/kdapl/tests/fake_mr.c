@@ -6,6 +6,7 @@
  * Called by kdapl through the RDMA core in any context, by fake_queue.c with
  * fake->lock held, and by the suites in process context.
  */
+#include <linux/delay.h>
 #include <linux/slab.h>
 #include "fake_ibdev.h"
 
@@ -63,11 +64,25 @@ int fake_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 	return ib_sg_to_pages(ibmr, sg, nents, offset, fake_set_page);
 }
 
+/* Long enough for whatever does not wait for it to happen; several grace periods */
+#define SLOW_MS	500
+
+static void take_time(struct fake_dev *fake)
+{
+	int n = atomic_read(&fake->count[FAKE_MR]);
+
+	msleep(SLOW_MS);
+	fake->slow_lost = n - atomic_read(&fake->count[FAKE_MR]);
+	fake->slow_key = 0;
+}
+
 int fake_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 {
 	struct fake_dev *fake = to_fake_dev(ibmr->device);
 	struct fake_mr *mr = to_fake_mr(ibmr);
 
+	if (fake->slow_key && fake->slow_key >> 8 == ibmr->rkey >> 8)
+		take_time(fake);
 	spin_lock_irq(&fake->lock);
 	if (mr->regs)
 		fake->misuses++;
@@ -99,6 +114,8 @@ bool fake_invalidate(struct fake_dev *fake, u32 key)
 	if (!mr || !mr->valid || mr->key != key)
 		return false;
 	mr->valid = false;
+	/* Out of the way of those that are looked for: it may stay for long */
+	list_move_tail(&mr->node, &fake->mrs);
 	return true;
 }
 

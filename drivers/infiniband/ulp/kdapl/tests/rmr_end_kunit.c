@@ -414,6 +414,26 @@ static void abrupt_close_with_everything_bound(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&fake()->live), 0);
 }
 
+/*
+ * An RMR that was freed with a bind under way is on no list any more, and keeps the
+ * LMR all the same: until its MRs are gone the LMR may not go either.
+ */
+static void abrupt_close_waits_for_a_freed_RMR(struct kunit *test)
+{
+	struct bind b;
+
+	kdapl_clauses(test, "C-36 B-20");
+	mem_bind_args(&m, &b);
+	KUNIT_ASSERT_EQ(test, mem_bind_post(&b), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, dat_rmr_free(m.rmr), DAT_SUCCESS);
+	fake()->slow_key = b.key;
+	memset(&m.ep, 0, sizeof(m.ep));
+	KUNIT_EXPECT_EQ(test, dat_ia_close(m.ia, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	m.env->ia = NULL;
+	KUNIT_EXPECT_EQ(test, fake()->slow_key, 0);
+	KUNIT_EXPECT_EQ(test, fake()->slow_lost, 0);
+}
+
 /* ---- the device leaves ------------------------------------------------ */
 
 static void C_57_device_leaves_with_everything_bound(struct kunit *test)
@@ -482,6 +502,7 @@ static struct kunit_case end_cases[] = {
 	KUNIT_CASE(flushed_RMR_is_freed_at_once),
 	KUNIT_CASE(RMR_is_freed_with_a_bind_under_way),
 	KUNIT_CASE(abrupt_close_with_everything_bound),
+	KUNIT_CASE(abrupt_close_waits_for_a_freed_RMR),
 	KUNIT_CASE(C_57_device_leaves_with_everything_bound),
 	KUNIT_CASE(C_57_shell_is_closed_abruptly),
 	{}
