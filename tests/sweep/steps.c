@@ -30,6 +30,13 @@ static int need_evd(struct sweep_bag *b)
 			       DAT_EVD_SOFTWARE_FLAG, &b->evd) ? -EIO : 0;
 }
 
+/* All EPs on an EVD have the same flags */
+static int need_dto_evd(struct sweep_bag *b)
+{
+	return dat_evd_kcreate(world.ia, 16, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG,
+			       &b->evd) ? -EIO : 0;
+}
+
 static int need_ep(struct sweep_bag *b)
 {
 	return sweep_make_ep(&b->ep) ? -EIO : 0;
@@ -40,6 +47,18 @@ static int need_two_eps(struct sweep_bag *b)
 	return need_ep(b) ? : sweep_make_ep(&b->peer) ? -EIO : 0;
 }
 
+/* The request arrives on a reserved service point, for the EP of it */
+static int need_reserved_cr(struct sweep_bag *b)
+{
+	int err = need_two_eps(b);
+
+	if (err)
+		return err;
+	if (dat_rsp_create(world.ia, SWEEP_OTHER, b->peer, world.cr, &b->rsp) != DAT_SUCCESS)
+		return -EIO;
+	return sweep_connect(b->ep, SWEEP_OTHER, &b->cr);
+}
+
 static int need_broken_ep(struct sweep_bag *b)
 {
 	return need_ep(b) ? : sweep_broken(b->ep);
@@ -47,7 +66,7 @@ static int need_broken_ep(struct sweep_bag *b)
 
 static int need_cr(struct sweep_bag *b)
 {
-	return need_two_eps(b) ? : sweep_connect(b->ep, &b->cr);
+	return need_two_eps(b) ? : sweep_connect(b->ep, SWEEP_QUAL, &b->cr);
 }
 
 static int need_connection(struct sweep_bag *b)
@@ -230,6 +249,16 @@ static DAT_RETURN ep_create_with_srq(struct sweep_bag *b)
 				      &attr, &b->ep);
 }
 
+/* Its receives have a CQ of their own */
+static DAT_RETURN ep_create_solicited(struct sweep_bag *b)
+{
+	DAT_EP_ATTR attr = { .max_message_size = 4096, .max_recv_dtos = 8, .max_request_dtos = 8,
+			     .max_recv_iov = 1, .max_request_iov = 1,
+			     .recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG };
+
+	return dat_ep_create(world.ia, world.pz, b->evd, world.dto, world.conn, &attr, &b->ep);
+}
+
 static DAT_RETURN ep_query(struct sweep_bag *b)
 {
 	DAT_EP_PARAM param;
@@ -315,6 +344,12 @@ static DAT_RETURN lmr_first(struct sweep_bag *b)
 			       &b->lmr, &context, &key, &length, &addr);
 }
 
+/* So does the first RMR */
+static DAT_RETURN rmr_first(struct sweep_bag *b)
+{
+	return dat_rmr_create(b->pz, &b->rmr);
+}
+
 static DAT_RETURN lmr_free(struct sweep_bag *b)
 {
 	return taken(&b->lmr, dat_lmr_free(b->lmr));
@@ -374,6 +409,11 @@ static DAT_RETURN cr_accept(struct sweep_bag *b)
 	return taken(&b->cr, dat_cr_accept(b->cr, b->peer, 0, NULL));
 }
 
+static DAT_RETURN cr_accept_reserved(struct sweep_bag *b)
+{
+	return taken(&b->cr, dat_cr_accept(b->cr, DAT_HANDLE_NULL, 0, NULL));
+}
+
 static DAT_RETURN cr_reject(struct sweep_bag *b)
 {
 	return taken(&b->cr, dat_cr_reject(b->cr, 0, NULL));
@@ -397,6 +437,7 @@ const struct sweep_step sweep_steps[] = {
 	{ "dat_evd_resize", need_evd, evd_resize },
 	{ "dat_evd_free", need_evd, evd_free },
 	{ "dat_ep_create", NULL, ep_create },
+	{ "dat_ep_create, solicited wait", need_dto_evd, ep_create_solicited },
 	{ "dat_ep_create_with_srq", need_srq, ep_create_with_srq },
 	{ "dat_ep_query", need_ep, ep_query },
 	{ "dat_ep_modify", need_ep, ep_modify },
@@ -414,6 +455,7 @@ const struct sweep_step sweep_steps[] = {
 	{ "dat_lmr_allocate", NULL, lmr_allocate },
 	{ "dat_lmr_free", need_lmr, lmr_free },
 	{ "dat_rmr_create", NULL, rmr_create },
+	{ "dat_rmr_create, first of its zone", need_pz, rmr_first },
 	{ "dat_rmr_free", need_rmr, rmr_free },
 	{ "dat_srq_create", NULL, srq_create },
 	{ "dat_srq_resize", need_srq, srq_resize },
@@ -426,6 +468,7 @@ const struct sweep_step sweep_steps[] = {
 	{ "dat_rsp_free", need_rsp, rsp_free },
 	{ "dat_cr_query", need_cr, cr_query },
 	{ "dat_cr_accept", need_cr, cr_accept },
+	{ "dat_cr_accept, reserved", need_reserved_cr, cr_accept_reserved },
 	{ "dat_cr_reject", need_cr, cr_reject },
 };
 

@@ -68,7 +68,7 @@ int sweep_world_open(void);
 int sweep_world_close(void);
 int sweep_world_check(void);
 int sweep_transfer(void);
-int sweep_connect(DAT_EP_HANDLE active, DAT_CR_HANDLE *cr);
+int sweep_connect(DAT_EP_HANDLE active, DAT_CONN_QUAL qual, DAT_CR_HANDLE *cr);
 int sweep_established(DAT_EP_HANDLE ep);
 int sweep_broken(DAT_EP_HANDLE ep);
 DAT_RETURN sweep_make_ep(DAT_EP_HANDLE *ep);

@@ -46,18 +46,19 @@ static bool is_ours(DAT_CR_HANDLE cr)
 }
 
 /**
- * sweep_connect - begin a connection to the service point of the world
+ * sweep_connect - begin a connection to a service point
  * @active: EP
+ * @qual:   of the point
  * @cr:     takes the request
  *
  * Return: 0 or a negative errno.
  */
-int sweep_connect(DAT_EP_HANDLE active, DAT_CR_HANDLE *cr)
+int sweep_connect(DAT_EP_HANDLE active, DAT_CONN_QUAL qual, DAT_CR_HANDLE *cr)
 {
 	DAT_EVENT event;
 
 	attempt++;
-	if (dat_ep_connect(active, world.attr.ia_address_ptr, SWEEP_QUAL, DAT_TIMEOUT_INFINITE,
+	if (dat_ep_connect(active, world.attr.ia_address_ptr, qual, DAT_TIMEOUT_INFINITE,
 			   sizeof(attempt), &attempt, DAT_QOS_BEST_EFFORT,
 			   DAT_CONNECT_DEFAULT_FLAG) != DAT_SUCCESS)
 		return -EIO;
@@ -226,7 +227,7 @@ static int connect_world(void)
 	DAT_CR_HANDLE cr;
 	int err;
 
-	err = sweep_connect(world.a, &cr);
+	err = sweep_connect(world.a, SWEEP_QUAL, &cr);
 	if (err)
 		return err;
 	if (dat_cr_accept(cr, world.b, 0, NULL) != DAT_SUCCESS)
