@@ -58,6 +58,10 @@ unsigned short ledger_round;
 module_param_named(round, ledger_round, ushort, 0444);
 MODULE_PARM_DESC(round, "A number that both sides have, another one each time (default 0)");
 
+static unsigned int removals;
+module_param(removals, uint, 0444);
+MODULE_PARM_DESC(removals, "On one machine: times that the device must have gone (default 0)");
+
 bool ledger_survive;
 module_param_named(survive, ledger_survive, bool, 0444);
 MODULE_PARM_DESC(survive, "With a role: go on until all connections have ended (default N)");
@@ -216,14 +220,22 @@ static void show_kind(struct seq_file *m, unsigned int k)
 	seq_putc(m, '\n');
 }
 
-/* Not all of it was flushed */
-static void show_side(struct seq_file *m)
+/* Not all of it was flushed, and what had to happen to it has */
+static void show_deeds(struct seq_file *m)
 {
-	bool good = side_all_connected();
+	bool good = true;
 	unsigned int k;
 
 	for (k = 0; k < KINDS; k++)
 		good &= counts.completed[k] || (k == K_SRQ && ledger_role == R_CLIENT);
+	if (ledger_role == R_BOTH) {
+		good &= counts.disconnects && counts.resets && counts.frees &&
+			counts.removals >= removals;
+		seq_printf(m, "%sok 2 - posts of every kind have succeeded, the device has gone %llu times\n",
+			   good ? "" : "not ", counts.removals);
+		return;
+	}
+	good &= side_all_connected();
 	seq_printf(m, "# %llu connections, %llu broken, %llu left; %llu attempts without one\n",
 		   counts.connected, counts.broken, counts.left, counts.failed);
 	seq_printf(m, "%sok 2 - posts of every kind have succeeded, every EP was connected\n",
@@ -246,8 +258,7 @@ static int verdict_show(struct seq_file *m, void *unused)
 	good = !failures && ledger_enough() && book_balanced();
 	seq_printf(m, "%sok 1 - each of %llu posts is accounted for exactly once, seed %lu\n",
 		   good ? "" : "not ", all_posts(), seed);
-	if (ledger_role != R_BOTH)
-		show_side(m);
+	show_deeds(m);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(verdict);

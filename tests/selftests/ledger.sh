@@ -13,10 +13,10 @@ seed=${LEDGER_SEED:-1}
 # reached PERCENT
 reached() { [ "$(cat "$DEBUGFS/kdapl_ledger/progress")" -ge "$1" ]; }
 
-tap_plan 5
+tap_plan 6
 rxe_setup
 kdapl_load
-if kdapl_insmod kdapl_ledger posts="$posts" seed="$seed" stretch="$KDAPL_FACTOR"; then
+if kdapl_insmod kdapl_ledger posts="$posts" seed="$seed" removals=3 stretch="$KDAPL_FACTOR"; then
 	for at in 25 50 75; do
 		wait_for 3000 reached "$at"
 		rxe_delete 0
