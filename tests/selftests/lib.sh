@@ -192,6 +192,13 @@ bug_finders() {
 	fi
 }
 
+# watch_cpus N: there are N CPUs, and the kernel, which is told to be patient when it
+# boots (vm/run), reports a CPU that nobody else gets for 4 seconds, or RCU for 5
+watch_cpus() {
+	[ "$(nproc)" -ge "$1" ] && echo 2 >/proc/sys/kernel/watchdog_thresh &&
+		echo 5 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
+}
+
 # kdapl_load: kdapl, and kdapl_loop if it was built
 kdapl_load() {
 	loaded kdapl || kdapl_insmod kdapl stretch="$KDAPL_FACTOR" || return
