@@ -184,6 +184,12 @@ bug_finders() {
 		grep -Eq 'debug_locks: *1' /proc/lockdep_stats || status=1
 		echo "$status lockdep has watched to the end"
 	fi
+	if [ -e "$DEBUGFS/kcsan" ]; then
+		status=0
+		grep -Eq '^setup_watchpoints: *[1-9][0-9]{3}' "$DEBUGFS/kcsan" &&
+			grep -Eq '^enabled: *1' "$DEBUGFS/kcsan" || status=1
+		echo "$status KCSAN has watched to the end"
+	fi
 	if kmemleak_there; then
 		found=$(kmemleak_scan 2>&1)
 		status=$?
