@@ -91,7 +91,7 @@ struct life {
 	/* For the loops: what they race about */
 	DAT_HANDLE prey;
 	DAT_LMR_CONTEXT prey_context;
-	bool prey_freeing, prey_gone;
+	bool prey_freeing, prey_gone, prey_down;
 	atomic_t prey_done, prey_refused;
 };
 

@@ -80,6 +80,29 @@ static void soft_upcall(void *instance, const DAT_EVENT *event, DAT_BOOLEAN more
 	if (life_is_set(&w->prey_gone))
 		life_fail("an upcall of an EVD behind its dat_evd_free");
 	soft_event(w, event);
+	/* TEARDOWN waits for upcalls that run */
+	if (life_is_set(&w->prey_down))
+		life_fail("an upcall of an EVD behind TEARDOWN");
+}
+
+/* Ends the upcalls, for as long as others take to post and dequeue some */
+static void soft_teardown(struct life *w)
+{
+	DAT_UPCALL_OBJECT upcall = { .upcall_func = soft_upcall, .instance_data = w };
+	bool gone = life_is_set(&w->prey_gone);
+	DAT_RETURN ret;
+
+	ret = dat_evd_modify_upcall(w->prey, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
+				    DAT_UPCALL_INVOC_NEW);
+	if (ret == DAT_SUCCESS)
+		life_set(&w->prey_down);
+	judge(w, "TEARDOWN", gone, ret, DAT_INVALID_HANDLE);
+	usleep_range(100, 200);
+	WRITE_ONCE(w->prey_down, false);
+	gone = life_is_set(&w->prey_gone);
+	ret = dat_evd_modify_upcall(w->prey, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+				    DAT_UPCALL_INVOC_ANY);
+	judge(w, "dat_evd_modify_upcall behind TEARDOWN", gone, ret, DAT_INVALID_HANDLE);
 }
 
 static int soft_poster(void *arg)
@@ -112,25 +135,38 @@ static int soft_poster(void *arg)
 static int soft_taker(void *arg)
 {
 	struct life *w = arg;
-	unsigned int n = 0;
 	DAT_EVENT event;
-	DAT_RETURN ret;
 
 	while (!kthread_should_stop()) {
 		bool gone = life_is_set(&w->prey_gone);
+		DAT_RETURN ret = dat_evd_dequeue(w->prey, &event);
 
-		ret = dat_evd_dequeue(w->prey, &event);
 		if (ret == DAT_SUCCESS)
 			soft_event(w, &event);
 		if (DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY)
 			judge(w, "dat_evd_dequeue", gone, ret, DAT_INVALID_HANDLE);
 		else if (gone)
 			life_fail("dat_evd_dequeue finds an EVD behind its dat_evd_free");
-		gone = life_is_set(&w->prey_gone);
+		usleep_range(20, 50);
+	}
+	return 0;
+}
+
+static int soft_changer(void *arg)
+{
+	struct life *w = arg;
+	unsigned int n = 0;
+
+	while (!kthread_should_stop()) {
+		bool gone = life_is_set(&w->prey_gone);
+		DAT_RETURN ret;
+
 		ret = dat_evd_modify_upcall(w->prey, n++ % 4 ? DAT_UPCALL_SINGLE_INSTANCE :
 					    DAT_UPCALL_DISABLE, DAT_UPCALL_SAME,
 					    DAT_UPCALL_INVOC_ANY);
 		judge(w, "dat_evd_modify_upcall", gone, ret, DAT_INVALID_HANDLE);
+		if (!(n % 8))
+			soft_teardown(w);
 		usleep_range(20, 50);
 	}
 	return 0;
@@ -157,7 +193,8 @@ int life_loop_evd(unsigned int round)
 					 &upcall, DAT_EVD_SOFTWARE_FLAG, &w->prey), DAT_SUCCESS))
 		return finish(w, -EIO);
 	ret = life_run(w, soft_poster, "soft") ?: life_run(w, soft_poster, "soft") ?:
-	      life_run(w, soft_taker, "take") ?: free_prey(w, "dat_evd_free", dat_evd_free);
+	      life_run(w, soft_taker, "take") ?: life_run(w, soft_changer, "change") ?:
+	      free_prey(w, "dat_evd_free", dat_evd_free);
 	return finish(w, ret);
 }
 
