@@ -213,8 +213,14 @@ inline call(ep)
 		assert(upcalls == 1)
 	};
 	/* The Consumer's function */
+#ifdef CUR_EP_PLAIN
+	/* The end of the upcall is seen after its EP is no longer named */
+	cur_ep = 0;
+	d_step { upcalls--; running_ep = 0 }
+#else
 	d_step { upcalls--; running_ep = 0 };
 	cur_ep = 0
+#endif
 }
 
 #define WAKE	if :: claim & CL_WAITER -> woken = true :: else fi

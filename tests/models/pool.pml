@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The index stack of free slots (pool.h): kdapl_pool_take(), kdapl_pool_put().
+ * The index stack of free slots (pool.h): kdapl_pool_take(), kdapl_pool_put(); and
+ * with CLOSE kdapl_pool_close() (pool.c), with what dat_ep_modify() does behind it.
  *
  * PROCS CPUs take and put slots of one pool in any order, each at most TURNS of
  * each. Loads of the head and of a slot's link, and the cmpxchg, are steps of
@@ -12,8 +13,12 @@
  * A word is tag * 4 + slot; slot 3 is the end of the stack. Tags count as far as
  * the run goes and do not wrap.
  *
+ * CLOSE: somebody closes the pool, once, if no slot is in use; waits for those who
+ * have looked at the stack before; and gives it other slots, one by one, whose
+ * words begin as the first ones did. Takes and puts are read sections.
+ *
  * What must hold: a slot has one owner at most; at the end all are on the stack,
- * once.
+ * once; no slot of a closed pool has an owner.
  *
  * What can be taken out:
  *   NO_TAG        the tag does not count up
@@ -22,6 +27,9 @@
  *   LINK_LATE     put links the slot after it has become the head
  *   LINK_ONCE     put does not link anew when its cmpxchg failed
  *   PUT_RELAXED   the cmpxchg of put orders no stores before it
+ *   CLOSE_BLIND   close stores the head instead of comparing it
+ *   CLOSE_UNSEEN  close does not look whether all slots are on the stack
+ *   CLOSE_AT_ONCE nobody is waited for before the other slots come
  * and without harm, because the head proves what was read early:
  *   TAKE_RELAXED  the cmpxchg of take orders no loads behind it
  */
@@ -43,6 +51,19 @@ byte wbuf[PROCS * SLOTS];	/* in the store buffers; NOTHING: empty */
 byte lbuf[PROCS * SLOTS];
 byte owner[SLOTS];		/* CPU + 1 */
 byte finished;
+
+#ifdef CLOSE
+#define CPUS	(PROCS + 1)
+/* Read sections: whether in one, and which of two that follow each other */
+bool in_rcu[PROCS];
+bool nth[PROCS];
+#define RCU_LOCK	in_rcu[me] = true
+#define RCU_UNLOCK	atomic { in_rcu[me] = false; nth[me] = !nth[me] }
+#else
+#define CPUS	PROCS
+#define RCU_LOCK	skip
+#define RCU_UNLOCK	skip
+#endif
 
 #define NOTHING		255
 #define AT(cpu, slot)	((cpu) * SLOTS + (slot))
@@ -178,21 +199,105 @@ proctype cpu(byte me)
 #endif
 
 	do
-	:: takes < TURNS -> take()
+	:: takes < TURNS -> RCU_LOCK; take(); RCU_UNLOCK
 	:: takes == TURNS && puts == takes -> break
-	:: owner[0] == me + 1 -> s = 0; put()
-	:: SLOTS > 1 && owner[1 % SLOTS] == me + 1 -> s = 1; put()
-	:: SLOTS > 2 && owner[2 % SLOTS] == me + 1 -> s = 2; put()
+	:: owner[0] == me + 1 -> s = 0; RCU_LOCK; put(); RCU_UNLOCK
+	:: SLOTS > 1 && owner[1 % SLOTS] == me + 1 -> s = 1; RCU_LOCK; put(); RCU_UNLOCK
+	:: SLOTS > 2 && owner[2 % SLOTS] == me + 1 -> s = 2; RCU_LOCK; put(); RCU_UNLOCK
 	od;
 	finished++
 }
+
+#ifdef CLOSE
+/* kdapl_pool_close(); closed: no slot is left to take */
+inline close()
+{
+	h = head;
+	w = h;
+	n = 0;
+#ifndef CLOSE_UNSEEN
+	do
+	:: n < SLOTS && w % 4 != END -> w = link[w % 4]; n++
+	:: n == SLOTS || w % 4 == END -> break
+	od;
+	if
+	:: n < SLOTS -> goto out
+	:: else
+	fi;
+#endif
+	atomic {
+#ifdef CLOSE_BLIND
+		closed = true;
+#else
+		closed = (head == h);
+#endif
+		if
+		:: closed ->
+			head = END;
+			n = 0;
+			do
+			:: n < SLOTS -> assert(owner[n] == 0); n++
+			:: else -> break
+			od
+		:: else -> goto out
+		fi
+	}
+}
+
+inline synchronize_rcu()
+{
+	atomic {
+		n = 0;
+		do
+		:: n < PROCS -> was[n] = in_rcu[n]; at[n] = nth[n]; n++
+		:: else -> break
+		od;
+		n = 0
+	}
+	do
+	:: n < PROCS -> (!was[n] || !in_rcu[n] || nth[n] != at[n]); n++
+	:: else -> break
+	od
+}
+
+proctype closer()
+{
+	byte h, w, n, i;
+	bool closed;
+	bool was[PROCS], at[PROCS];
+
+	close();
+#ifndef CLOSE_AT_ONCE
+	synchronize_rcu();
+#endif
+	/* kdapl_pool_swap(): other memory */
+	atomic {
+		i = 0;
+		do
+		:: i < PROCS * SLOTS -> wbuf[i] = NOTHING; lbuf[i] = NOTHING; i++
+		:: else -> break
+		od;
+		i = 0
+	};
+	/* kdapl_pool_put() of each, the last one first */
+	n = SLOTS;
+	do
+	:: n > 0 ->
+		n--;
+		atomic { word[n] = n; link[n] = head; head = n }
+	:: else -> break
+	od;
+out:
+	finished++
+}
+#endif
 
 /* All are on the stack, once */
 proctype judge()
 {
 	byte i, s, n;
 
-	finished == PROCS;
+	finished == CPUS;
 	d_step {
 		i = 0;
 		do
@@ -229,6 +334,9 @@ init {
 		:: i < PROCS -> run cpu(i); i++
 		:: else -> break
 		od;
+#ifdef CLOSE
+		run closer();
+#endif
 		run judge()
 	}
 }
