@@ -92,7 +92,7 @@ struct life {
 	DAT_HANDLE prey;
 	DAT_LMR_CONTEXT prey_context;
 	bool prey_freeing, prey_gone, prey_down;
-	atomic_t prey_done, prey_refused;
+	atomic_t prey_done, prey_refused, prey_torn;
 };
 
 /* Set when a free has returned: what is seen to begin later must not know the object */

@@ -38,6 +38,11 @@ static bool prey_refused(struct life *w)
 	return atomic_read(&w->prey_refused) >= 8;
 }
 
+static bool prey_torn(struct life *w)
+{
+	return atomic_read(&w->prey_torn) >= 8;
+}
+
 /* Waits until it is used, frees it, waits until that is noticed */
 static int free_prey(struct life *w, const char *what, DAT_RETURN (*fn)(DAT_HANDLE))
 {
@@ -94,8 +99,10 @@ static void soft_teardown(struct life *w)
 
 	ret = dat_evd_modify_upcall(w->prey, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
 				    DAT_UPCALL_INVOC_NEW);
-	if (ret == DAT_SUCCESS)
+	if (ret == DAT_SUCCESS) {
 		life_set(&w->prey_down);
+		atomic_inc(&w->prey_torn);
+	}
 	judge(w, "TEARDOWN", gone, ret, DAT_INVALID_HANDLE);
 	usleep_range(100, 200);
 	WRITE_ONCE(w->prey_down, false);
@@ -193,8 +200,10 @@ int life_loop_evd(unsigned int round)
 					 &upcall, DAT_EVD_SOFTWARE_FLAG, &w->prey), DAT_SUCCESS))
 		return finish(w, -EIO);
 	ret = life_run(w, soft_poster, "soft") ?: life_run(w, soft_poster, "soft") ?:
-	      life_run(w, soft_taker, "take") ?: life_run(w, soft_changer, "change") ?:
-	      free_prey(w, "dat_evd_free", dat_evd_free);
+	      life_run(w, soft_taker, "take") ?: life_run(w, soft_changer, "change");
+	if (!ret && !life_wait(w, prey_torn, "TEARDOWN"))
+		ret = -ETIMEDOUT;
+	ret = ret ?: free_prey(w, "dat_evd_free", dat_evd_free);
 	return finish(w, ret);
 }
 
