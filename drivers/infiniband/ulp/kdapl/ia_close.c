@@ -129,7 +129,8 @@ static void kdapl_ia_destroy_obj(struct kdapl_obj *obj)
 
 /*
  * Makes an object ours to destroy, whoever uses it: its users are objects of
- * the same IA, which go first, or RMRs that are freed already. False if another call frees it already.
+ * the same IA, which go first, or RMRs that are freed already and are waited for.
+ * False if another call frees it already.
  */
 static bool kdapl_ia_claim(struct kdapl_obj *obj)
 {
