@@ -86,7 +86,7 @@ static void soft_upcall(void *instance, const DAT_EVENT *event, DAT_BOOLEAN more
 		life_fail("an upcall of an EVD behind its dat_evd_free");
 	soft_event(w, event);
 	/* TEARDOWN waits for upcalls that run, for so long that there is one */
-	udelay(20);
+	udelay(200);
 	if (life_is_set(&w->prey_down))
 		life_fail("an upcall of an EVD behind TEARDOWN");
 }
