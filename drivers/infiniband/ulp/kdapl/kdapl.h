@@ -177,7 +177,7 @@ const struct ib_gid_attr *kdapl_addr_gid(struct ib_device *ibdev, u32 port,
  * @nqps:   EPs that still own a QP; MRs that requests speak of go after them
  * @npds:   PZs that still own a PD; they go after all other verbs objects
  * @nrmrs:  RMRs that may still use LMRs, until a grace period after they were freed
- *          and their last request; LMRs go after them
+ *          and their last request; dat_ia_close() takes the LMRs after them
  * @wait:   for @nverbs, @npds and @nrmrs, and for @objs to become empty
  * @mem:    the IA itself and every object on @objs: who drops the last frees
  * @shell:  the device is gone; written under @sem

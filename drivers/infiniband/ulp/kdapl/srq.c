@@ -8,6 +8,7 @@
  * EVD, sized for all that can be outstanding, so that it cannot overrun.
  */
 #include <linux/export.h>
+#include <linux/irq_poll.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
 #include "kdapl.h"
@@ -29,6 +30,21 @@ static bool kdapl_cq_solicited(const struct kdapl_ep *ep)
 {
 	return ep->recv_evd &&
 	       ep->attr.recv_completion_flags == DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+}
+
+/*
+ * Frees a CQ, none of whose requests is left. The softirq of the core lets a CQ go
+ * (irq_poll_complete()) before it arms it anew, and ib_free_cq() waits for no more than
+ * the letting go: the softirq that has just ended a drain would arm freed memory. So
+ * no other run may begin, and a grace period ends the one under way: softirqs are read
+ * sections.
+ */
+static void kdapl_cq_free(struct ib_cq *cq)
+{
+	irq_poll_disable(&cq->iop);
+	synchronize_rcu();
+	irq_poll_enable(&cq->iop);
+	ib_free_cq(cq);
 }
 
 static struct kdapl_cq *kdapl_cq_alloc(struct kdapl_ep *ep, struct ib_device *ibdev,
@@ -66,7 +82,7 @@ static struct kdapl_cq *kdapl_cq_alloc(struct kdapl_ep *ep, struct ib_device *ib
 	return kcq;
 
 err_cq:
-	ib_free_cq(kcq->cq);
+	kdapl_cq_free(kcq->cq);
 err_free:
 	kfree(kcq);
 	return ERR_CAST(err);
@@ -169,7 +185,7 @@ void kdapl_cq_put(struct kdapl_ep *ep, struct kdapl_cq *kcq)
 	wake_up(&ep->obj.ia->wait);
 	if (kcq->scq)
 		kdapl_scq_destroy(kcq->scq);
-	ib_free_cq(kcq->cq);
+	kdapl_cq_free(kcq->cq);
 	kfree(kcq);
 }
 

@@ -301,6 +301,39 @@ static int fake_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pk
 	return 0;
 }
 
+/* ---- a CQ that is slow ------------------------------------------------- */
+
+#define SLOW_ARM_MS	500
+
+/* The last that the core's softirq does with a CQ; a device may be at it for long */
+static int fake_arm_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags how)
+{
+	struct fake_dev *fake = to_fake_dev(ibcq->device);
+	int missed = fake_req_notify_cq(ibcq, how);
+	int ms;
+
+	if (likely(READ_ONCE(fake->slow_arm) != ibcq))
+		return missed;
+	WRITE_ONCE(fake->slow_arm, NULL);
+	WRITE_ONCE(fake->arming, ibcq);
+	for (ms = 0; ms < SLOW_ARM_MS && READ_ONCE(fake->arming); ms++)
+		mdelay(1);
+	WRITE_ONCE(fake->arming, NULL);
+	return missed;
+}
+
+static int fake_free_cq(struct ib_cq *ibcq, struct ib_udata *udata)
+{
+	struct fake_dev *fake = to_fake_dev(ibcq->device);
+
+	if (READ_ONCE(fake->arming) == ibcq) {
+		fake->misuses++;
+		/* It will not look at the CQ again */
+		WRITE_ONCE(fake->arming, NULL);
+	}
+	return fake_destroy_cq(ibcq, udata);
+}
+
 static const struct ib_device_ops fake_ops = {
 	.owner = THIS_MODULE,
 	.driver_id = RDMA_DRIVER_UNKNOWN,
@@ -312,7 +345,7 @@ static const struct ib_device_ops fake_ops = {
 	.create_srq = fake_create_srq,
 	.dealloc_pd = fake_dealloc_pd,
 	.dereg_mr = fake_dereg_mr,
-	.destroy_cq = fake_destroy_cq,
+	.destroy_cq = fake_free_cq,
 	.destroy_qp = fake_destroy_qp,
 	.destroy_srq = fake_destroy_srq,
 	.get_dma_mr = fake_get_dma_mr,
@@ -331,7 +364,7 @@ static const struct ib_device_ops fake_ops = {
 	.query_qp = fake_query_qp,
 	.query_srq = fake_query_srq,
 	.reg_user_mr = fake_reg_user_mr,
-	.req_notify_cq = fake_req_notify_cq,
+	.req_notify_cq = fake_arm_cq,
 
 	INIT_RDMA_OBJ_SIZE(ib_cq, fake_cq, ibcq),
 	INIT_RDMA_OBJ_SIZE(ib_pd, fake_pd, ibpd),

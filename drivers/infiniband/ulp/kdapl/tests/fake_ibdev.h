@@ -134,6 +134,8 @@ struct fake_mr {
  * @late_recvs: so many receives of the next QP in ERROR were filled before it
  * @slow_key: the MR of this key takes its time to be destroyed, once
  * @slow_lost: MRs that went meanwhile
+ * @slow_arm: the CQ that takes its time to be armed, the next time
+ * @arming: it is being armed
  * @invalidated: key of the last LOCAL_INV
  * @unplugged: it is not registered any more
  */
@@ -174,6 +176,8 @@ struct fake_dev {
 	u32 late_recvs;
 	u32 slow_key;
 	int slow_lost;
+	struct ib_cq *slow_arm;
+	struct ib_cq *arming;
 	u32 invalidated;
 	bool unplugged;
 };

@@ -9,6 +9,8 @@
  * a removal, a device that raises LAST_WQE once. Runs in a KUnit thread, with
  * a second one where a call has to block; each test has a device of its own.
  */
+#include <linux/delay.h>
+#include "beside.h"
 #include "clause.h"
 #include "post_kunit.h"
 
@@ -316,6 +318,63 @@ static void C_58_software_flushes_come_behind_those_of_the_device(struct kunit *
 	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->rq), TP_DEPTH);
 }
 
+/* ---- a CQ that is being armed ------------------------------------------------------------ */
+
+static struct {
+	struct fake_qp *qp;
+	struct ib_cq *cq;
+} armed;
+
+static void wait_for_marker(void)
+{
+	while (!fake_outstanding(&armed.qp->sq) && !fake_outstanding(&armed.qp->rq) &&
+	       !kthread_should_stop())
+		usleep_range(100, 200);
+}
+
+/*
+ * Lets drains end in softirqs of this CPU. The one behind the last grace period has a
+ * device that is slow to arm the CQ.
+ */
+static int end_drains(void *data)
+{
+	bool last;
+
+	do {
+		wait_for_marker();
+		last = kthread_should_stop() || !rcu_access_pointer(ep.ep->qp);
+		if (last)
+			WRITE_ONCE(env->fake->slow_arm, armed.cq);
+		local_bh_disable();
+		fake_release(env->fake, armed.qp);
+		local_bh_enable();
+		env->fake->hold_flush = !last;
+	} while (!last);
+	while (!kthread_should_stop())
+		usleep_range(100, 200);
+	return 0;
+}
+
+static void C_36_the_CQ_stays_while_it_is_armed(struct kunit *test)
+{
+	struct task_struct *task;
+
+	kdapl_clauses(test, "C-36");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	armed.qp = tp_qp(&ep);
+	armed.cq = ep.ep->cq->cq;
+	env->fake->hold_flush = true;
+	task = beside_run(end_drains, "kdapl_test_arm");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	KUNIT_EXPECT_EQ(test, dat_ep_free(ep.handle), DAT_SUCCESS);
+	ep.handle = NULL;
+	beside_stop(task);
+	KUNIT_EXPECT_NULL(test, env->fake->slow_arm);
+	KUNIT_EXPECT_EQ(test, env->fake->misuses, 0);
+	env->fake->misuses = 0;
+}
+
 /* ---- LAST_WQE comes once --------------------------------------------------------------- */
 
 static void C_32_reset_of_an_SRQ_endpoint_does_not_wait_twice(struct kunit *test)
@@ -378,6 +437,7 @@ static struct kunit_case teardown_cases[] = {
 	KUNIT_CASE(C_26_the_work_hears_of_the_marker_when_it_is_back),
 	KUNIT_CASE(C_57_device_leaves_while_an_SRQ_endpoint_is_freed),
 	KUNIT_CASE(C_58_software_flushes_come_behind_those_of_the_device),
+	KUNIT_CASE(C_36_the_CQ_stays_while_it_is_armed),
 	KUNIT_CASE(C_32_reset_of_an_SRQ_endpoint_does_not_wait_twice),
 	{}
 };
