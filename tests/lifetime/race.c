@@ -84,11 +84,13 @@ static void soft_upcall(void *instance, const DAT_EVENT *event, DAT_BOOLEAN more
 
 	if (life_is_set(&w->prey_gone))
 		life_fail("an upcall of an EVD behind its dat_evd_free");
+	if (life_is_set(&w->prey_down))
+		life_fail("an upcall of an EVD begins behind TEARDOWN");
 	soft_event(w, event);
 	/* TEARDOWN waits for upcalls that run, for so long that there is one */
 	udelay(200);
 	if (life_is_set(&w->prey_down))
-		life_fail("an upcall of an EVD behind TEARDOWN");
+		life_fail("an upcall of an EVD ends behind TEARDOWN");
 }
 
 /* Ends the upcalls, for as long as others take to post and dequeue some */
@@ -105,7 +107,7 @@ static void soft_teardown(struct life *w)
 		atomic_inc(&w->prey_torn);
 	}
 	judge(w, "TEARDOWN", gone, ret, DAT_INVALID_HANDLE);
-	usleep_range(100, 200);
+	usleep_range(400, 600);
 	WRITE_ONCE(w->prey_down, false);
 	gone = life_is_set(&w->prey_gone);
 	ret = dat_evd_modify_upcall(w->prey, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
