@@ -122,7 +122,9 @@ bool ledger_enough(void)
 {
 	if (all_posts() < posts)
 		return false;
-	return ledger_role == R_BOTH || side_all_connected();
+	if (ledger_role != R_BOTH)
+		return side_all_connected();
+	return counts.disconnects && counts.resets && counts.frees && counts.removals >= removals;
 }
 
 static bool finished(void)
@@ -229,8 +231,7 @@ static void show_deeds(struct seq_file *m)
 	for (k = 0; k < KINDS; k++)
 		good &= counts.completed[k] || (k == K_SRQ && ledger_role == R_CLIENT);
 	if (ledger_role == R_BOTH) {
-		good &= counts.disconnects && counts.resets && counts.frees &&
-			counts.removals >= removals;
+		good &= ledger_enough();
 		seq_printf(m, "%sok 2 - posts of every kind have succeeded, the device has gone %llu times\n",
 			   good ? "" : "not ", counts.removals);
 		return;
