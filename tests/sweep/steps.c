@@ -134,12 +134,7 @@ static DAT_RETURN rsp_create(struct sweep_bag *b)
 
 static int need_rsp(struct sweep_bag *b)
 {
-	int err = need_ep(b);
-	DAT_RETURN ret = err ? 0 : rsp_create(b);
-
-	if (DAT_GET_TYPE(ret) == DAT_NOT_IMPLEMENTED)
-		return -EOPNOTSUPP;
-	return ret ? -EIO : err;
+	return need_ep(b) ? : rsp_create(b) ? -EIO : 0;
 }
 
 /* An IA with something of each kind on it */
@@ -344,7 +339,7 @@ static DAT_RETURN lmr_first(struct sweep_bag *b)
 			       &b->lmr, &context, &key, &length, &addr);
 }
 
-/* So does the first RMR */
+/* The first RMR makes what its binds are mapped with */
 static DAT_RETURN rmr_first(struct sweep_bag *b)
 {
 	return dat_rmr_create(b->pz, &b->rmr);
