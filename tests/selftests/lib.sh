@@ -199,10 +199,11 @@ bug_finders() {
 }
 
 # watch_cpus N: there are N CPUs, and the kernel, which is told to be patient when it
-# boots (vm/run), reports a CPU that nobody else gets for 4 seconds, or RCU for 5
+# boots (vm/run), reports a CPU that nobody else gets for 4 seconds, or a grace period
+# of 3, to which PROVE_RCU adds 5
 watch_cpus() {
 	[ "$(nproc)" -ge "$1" ] && echo 2 >/proc/sys/kernel/watchdog_thresh &&
-		echo 5 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
+		echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
 }
 
 # kdapl_load: kdapl, and kdapl_loop if it was built
