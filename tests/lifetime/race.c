@@ -10,6 +10,7 @@
 
 #define RACE_QUAL	(LIFE_QUAL + 2)
 #define PSP_ATTEMPTS	6
+#define UPCALL_US	200		/* of an EVD's that is torn down */
 
 /* What a call on the prey may return: SUCCESS until it is freed, @type afterwards */
 static void judge(struct life *w, const char *what, bool was_gone, DAT_RETURN ret, DAT_RETURN type)
@@ -88,7 +89,7 @@ static void soft_upcall(void *instance, const DAT_EVENT *event, DAT_BOOLEAN more
 		life_fail("an upcall of an EVD begins behind TEARDOWN");
 	soft_event(w, event);
 	/* TEARDOWN waits for upcalls that run, for so long that there is one */
-	udelay(200);
+	udelay(UPCALL_US);
 	if (life_is_set(&w->prey_down))
 		life_fail("an upcall of an EVD ends behind TEARDOWN");
 }

@@ -4,9 +4,10 @@
  *
  * A step is one control call. It is made with the n-th allocation of the
  * calling task failing, for n from 1 on, until it succeeds with the n-th not
- * reached; a call that fails is made again, without that, and must succeed. Around it stand objects that were made before and must not notice:
- * the world. What a step needs of its own is in a bag, which is emptied after
- * each attempt; every free in it must succeed.
+ * reached; a call that fails is made again, without that, and must succeed.
+ * Around it stand objects that were made before and must not notice: the world.
+ * What a step needs of its own is in a bag, which is emptied after each attempt;
+ * every free in it must succeed.
  *
  * All of it runs in the task that loads the module.
  */
