@@ -26,9 +26,11 @@
 #define WATCHERS	8
 #define QLEN		256
 #define WORK_US		100		/* of an upcall: the feeders are faster */
-#define LATE_US		(1000 * 1000LL)		/* times stretch, in a brief run */
+#define LATE_US		(1000 * 1000LL)		/* times stretch */
 #define GRACE_US	(5000 * 1000LL)
-#define WINDOW_S	10
+#define WINDOW_S	10			/* a whole run; whoever waits longer: */
+#define LATE_MOST	(WINDOW_S * USEC_PER_SEC / 2)
+#define GRACE_MOST	(WINDOW_S * USEC_PER_SEC * 9 / 10)
 #define NAPS		20			/* of each watcher, at least */
 
 struct starve_task {
@@ -160,18 +162,16 @@ static s64 starve(struct loop_run *run, u32 seconds)
 }
 
 /*
- * On each CPU the watcher went on. A brief run is over before a slow machine's
- * time-outs; a whole one is long enough to say so without them.
+ * On each CPU the watcher went on. However slow the machine, a limit beyond the
+ * window would let somebody wait for nothing but its end.
  */
 static void judge_waits(struct starve *s, u32 cpus, s64 grace, bool brief)
 {
-	s64 worst = 0, late = WINDOW_S * USEC_PER_SEC / 4, grace_late = 2 * late;
+	s64 late = min_t(s64, LATE_US * loop_stretch(), LATE_MOST);
+	s64 grace_late = min_t(s64, GRACE_US * loop_stretch(), GRACE_MOST);
+	s64 worst = 0;
 	u32 i;
 
-	if (brief) {
-		late = LATE_US * loop_stretch();
-		grace_late = GRACE_US * loop_stretch();
-	}
 	for (i = 0; i < cpus; i++) {
 		worst = max(worst, s->watcher[i].worst);
 		if (!brief && s->watcher[i].n < NAPS)
