@@ -37,11 +37,13 @@ static bool kdapl_cq_solicited(const struct kdapl_ep *ep)
  * (irq_poll_complete()) before it arms it anew, and ib_free_cq() waits for no more than
  * the letting go: the softirq that has just ended a drain would arm freed memory. So
  * no other run may begin, and a grace period ends the one under way: softirqs are read
- * sections.
+ * sections. Nor may a late interrupt of the device begin one between the enable, without
+ * which ib_free_cq() would wait for ever, and its own disable: it finds the bit set.
  */
 static void kdapl_cq_free(struct ib_cq *cq)
 {
 	irq_poll_disable(&cq->iop);
+	set_bit(IRQ_POLL_F_DISABLE, &cq->iop.state);
 	synchronize_rcu();
 	irq_poll_enable(&cq->iop);
 	ib_free_cq(cq);

@@ -301,7 +301,7 @@ static int fake_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pk
 	return 0;
 }
 
-/* ---- a CQ that is slow ------------------------------------------------- */
+/* ---- a CQ that is slow, or late ---------------------------------------- */
 
 #define SLOW_ARM_MS	500
 
@@ -312,6 +312,8 @@ static int fake_arm_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags how)
 	int missed = fake_req_notify_cq(ibcq, how);
 	int ms;
 
+	if (READ_ONCE(fake->leaving) == ibcq)
+		fake->misuses++;
 	if (likely(READ_ONCE(fake->slow_arm) != ibcq))
 		return missed;
 	WRITE_ONCE(fake->slow_arm, NULL);
@@ -322,10 +324,28 @@ static int fake_arm_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags how)
 	return missed;
 }
 
+/* Its interrupts were on their way until now */
+static int fake_quiet_cq(struct ib_cq *ibcq)
+{
+	struct fake_dev *fake = to_fake_dev(ibcq->device);
+
+	if (READ_ONCE(fake->late_irq) != ibcq)
+		return 0;
+	WRITE_ONCE(fake->late_irq, NULL);
+	WRITE_ONCE(fake->leaving, ibcq);
+	/* The softirq runs, if it may, when bottom halves come back on */
+	local_bh_disable();
+	ibcq->comp_handler(ibcq, ibcq->cq_context);
+	local_bh_enable();
+	return 0;
+}
+
 static int fake_free_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct fake_dev *fake = to_fake_dev(ibcq->device);
 
+	if (READ_ONCE(fake->leaving) == ibcq)
+		WRITE_ONCE(fake->leaving, NULL);
 	if (READ_ONCE(fake->arming) == ibcq) {
 		fake->misuses++;
 		/* It will not look at the CQ again */
@@ -357,6 +377,7 @@ static const struct ib_device_ops fake_ops = {
 	.post_recv = fake_post_recv,
 	.post_send = fake_post_send,
 	.post_srq_recv = fake_post_srq_recv,
+	.pre_destroy_cq = fake_quiet_cq,
 	.query_device = fake_query_device,
 	.query_gid = fake_query_gid,
 	.query_pkey = fake_query_pkey,

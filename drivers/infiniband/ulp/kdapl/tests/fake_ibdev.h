@@ -136,6 +136,8 @@ struct fake_mr {
  * @slow_lost: MRs that went meanwhile
  * @slow_arm: the CQ that takes its time to be armed, the next time
  * @arming: it is being armed
+ * @late_irq: the CQ that has an interrupt when it is about to be destroyed
+ * @leaving: it is being destroyed, and has had that
  * @invalidated: key of the last LOCAL_INV
  * @unplugged: it is not registered any more
  */
@@ -178,6 +180,8 @@ struct fake_dev {
 	int slow_lost;
 	struct ib_cq *slow_arm;
 	struct ib_cq *arming;
+	struct ib_cq *late_irq;
+	struct ib_cq *leaving;
 	u32 invalidated;
 	bool unplugged;
 };

@@ -347,8 +347,9 @@ static int end_drains(void *data)
 			WRITE_ONCE(env->fake->slow_arm, armed.cq);
 		local_bh_disable();
 		fake_release(env->fake, armed.qp);
-		local_bh_enable();
+		/* Behind the softirq the next marker may come, and behind the last all ends */
 		env->fake->hold_flush = !last;
+		local_bh_enable();
 	} while (!last);
 	while (!kthread_should_stop())
 		usleep_range(100, 200);
@@ -371,6 +372,19 @@ static void C_36_the_CQ_stays_while_it_is_armed(struct kunit *test)
 	ep.handle = NULL;
 	beside_stop(task);
 	KUNIT_EXPECT_NULL(test, env->fake->slow_arm);
+	KUNIT_EXPECT_EQ(test, env->fake->misuses, 0);
+	env->fake->misuses = 0;
+}
+
+static void C_36_a_late_interrupt_finds_the_CQ_stopped(struct kunit *test)
+{
+	kdapl_clauses(test, "C-36");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	env->fake->late_irq = ep.ep->cq->cq;
+	KUNIT_EXPECT_EQ(test, dat_ep_free(ep.handle), DAT_SUCCESS);
+	ep.handle = NULL;
+	KUNIT_EXPECT_NULL(test, env->fake->late_irq);
 	KUNIT_EXPECT_EQ(test, env->fake->misuses, 0);
 	env->fake->misuses = 0;
 }
@@ -438,6 +452,7 @@ static struct kunit_case teardown_cases[] = {
 	KUNIT_CASE(C_57_device_leaves_while_an_SRQ_endpoint_is_freed),
 	KUNIT_CASE(C_58_software_flushes_come_behind_those_of_the_device),
 	KUNIT_CASE(C_36_the_CQ_stays_while_it_is_armed),
+	KUNIT_CASE(C_36_a_late_interrupt_finds_the_CQ_stopped),
 	KUNIT_CASE(C_32_reset_of_an_SRQ_endpoint_does_not_wait_twice),
 	{}
 };
