@@ -200,10 +200,19 @@ bug_finders() {
 
 # watch_cpus N: there are N CPUs, and the kernel, which is told to be patient when it
 # boots (vm/run), reports a CPU that nobody else gets for 4 seconds, or a grace period
-# of 3, to which PROVE_RCU adds 5
+# of 8; PROVE_RCU adds 5 of them. spare_cpus: it is patient again
+rcu_patience=/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
+cpu_patience=/proc/sys/kernel/watchdog_thresh
 watch_cpus() {
-	[ "$(nproc)" -ge "$1" ] && echo 2 >/proc/sys/kernel/watchdog_thresh &&
-		echo 3 >/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
+	local seconds=8
+
+	[ ! -e /proc/lockdep_stats ] || seconds=3
+	patience=("$(cat $cpu_patience)" "$(cat $rcu_patience)")
+	[ "$(nproc)" -ge "$1" ] && echo 2 >$cpu_patience && echo $seconds >$rcu_patience
+}
+spare_cpus() {
+	echo "${patience[0]}" >$cpu_patience
+	echo "${patience[1]}" >$rcu_patience
 }
 
 # kdapl_load: kdapl, and kdapl_loop if it was built
