@@ -20,14 +20,13 @@ static const char * const group_name[] = {
 
 static const u32 plan_size[] = { 0, 1, 17, 4095, 4096, 65536, LOOP_MAX_SIZE };
 
-/* Messages of one size: so many, and in a brief run so many. */
+/* Messages of one size: so many, or a part of them. */
 static u32 size_count(const struct loop_args *args, u32 size)
 {
 	u32 n = size <= 4096 ? 10000 : size <= 65536 ? 1000 : 64;
+	u32 divide = args->divide ?: args->brief ? 50 : 1;
 
-	if (args->messages)
-		return args->messages;
-	return args->brief ? max(n / args->divide, 8U) : n;
+	return args->messages ?: max(n / divide, 8U);
 }
 
 /* The queue that is kept full: fewer entries where messages are large. */
@@ -475,10 +474,8 @@ static int parse_word(struct loop_args *args, const char *key, char *value)
 		return kstrtou64(value, 0, &args->seed);
 	if (!strcmp(key, "short"))
 		return kstrtobool(value, &args->brief);
-	if (!strcmp(key, "divide")) {
-		args->brief = true;
+	if (!strcmp(key, "divide"))
 		return kstrtou32(value, 0, &args->divide) || !args->divide ? -EINVAL : 0;
-	}
 	if (!strcmp(key, "dry"))
 		return kstrtobool(value, &args->dry);
 	return -EINVAL;
@@ -489,9 +486,9 @@ static int parse_word(struct loop_args *args, const char *key, char *value)
  * @args: filled in
  * @line: words "key=value"; it is cut up
  *
- * Keys: device, ops, sizes, cases (lists with commas), messages, seed, short,
- * divide (short, but with another part of the messages than a fiftieth), dry
- * (1: make the list of cases and run none).
+ * Keys: device, ops, sizes, cases (lists with commas), messages, seed, short
+ * (fewer repetitions, and a fiftieth of the messages), divide (the messages by
+ * this), dry (1: make the list of cases and run none).
  *
  * Context: process.
  * Return: 0 or -EINVAL.
@@ -501,7 +498,6 @@ int loop_args_parse(struct loop_args *args, char *line)
 	char *word, *value;
 
 	args->seed = 1;
-	args->divide = 50;
 	line = strim(line);
 	while ((word = strsep(&line, " \t\n"))) {
 		if (!*word)
