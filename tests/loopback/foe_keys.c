@@ -397,6 +397,8 @@ static void rebound_once(struct foe *f, DAT_RMR_HANDLE rmr)
 	duo_dto(by, DAT_DTO_BIND_MW, 1, DAT_DTO_SUCCESS, 0, DUO_TOLD);
 	start_loops(f, IB_WR_RDMA_READ, key, read_again);
 	wait_rounds(f);
+	foe_others(f, "reads in a loop");
+	wait_rounds(f);
 	/* Back and forth between the two MRs of the RMR, all of the second range */
 	for (i = 2; i < BINDS && duo_ok(f->d) && !(i > 4 && all_stopped(f)); i++) {
 		duo_bind(f->b, rmr, by, SECOND, RANGE, RIGHTS, i, 0);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Peers of the loopback harness that are no Consumers: bare ids of the
- * connection manager, which send more requests than anybody wants, say nothing
- * when it is their turn, go without a word, or reject in ways that no Consumer
- * does. What they get to see is looked at too. Scripts in process context, the
+ * connection manager, which say nothing when it is their turn, go without a
+ * word, or reject in ways that no Consumer does. What they get to see is looked
+ * at too; flood.c has those that call too often. Scripts in process context, the
  * work item; callbacks of rdma_cm only note what came.
  */
 #include <linux/slab.h>
@@ -11,160 +11,7 @@
 
 #include "raw.h"
 
-#define CROWD		64	/* requests of a flood */
 #define SILENCE_MS	30000	/* C-51, before the module's own stretch */
-
-/* Refused for want of room: not with the reason of a Consumer */
-static void raw_expect_refused(struct raw *r, const char *what)
-{
-	if (!raw_wait(r))
-		return;
-	if (r->event != RDMA_CM_EVENT_REJECTED || r->status != IB_CM_REJ_NO_RESOURCES)
-		loop_fail(r->d->c, "%s: event %d, status %d, expected a reject, reason %d", what,
-			  r->event, r->status, IB_CM_REJ_NO_RESOURCES);
-}
-
-/* ---- a flood ------------------------------------------------------------------- */
-
-static u32 count_told(struct raw *crowd)
-{
-	u32 i, n = 0;
-
-	for (i = 0; i < CROWD; i++)
-		n += raw_told(&crowd[i]);
-	return n;
-}
-
-/* As many as may wait do, the others are refused */
-static void expect_flooded(struct duo *d, struct raw *crowd, u32 waiting)
-{
-	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
-	u32 i;
-
-	while (duo_ok(d) && count_told(crowd) < CROWD - waiting) {
-		if (time_after(jiffies, deadline))
-			loop_fail(d->c, "%u of %u requests are refused, expected %u",
-				  count_told(crowd), CROWD, CROWD - waiting);
-		wait_for_completion_timeout(&d->run->kick, 1);
-	}
-	duo_rest(d, 100);
-	if (duo_ok(d) && count_told(crowd) != CROWD - waiting)
-		loop_fail(d->c, "%u of %u requests wait, expected %u", CROWD - count_told(crowd),
-			  CROWD, waiting);
-	for (i = 0; i < CROWD && duo_ok(d); i++)
-		if (crowd[i].told)
-			raw_expect_refused(&crowd[i], "beyond the share");
-}
-
-/* A reject of ours as the peer sees it: reason 28, four bytes of version, the data */
-static void expect_rejected(struct duo *d, struct raw *crowd, const char *data)
-{
-	static const u8 prefix[] = { 2, 0, 2, 0 };
-	u32 i, n = 0;
-
-	for (i = 0; i < CROWD && duo_ok(d); i++) {
-		struct raw *r = &crowd[i];
-
-		if (!r->id || !raw_wait(r) || r->status != IB_CM_REJ_CONSUMER_DEFINED)
-			continue;
-		n++;
-		if (r->len < 8 || memcmp(r->data, prefix, 4) || memcmp(r->data + 4, data, 4))
-			loop_fail(d->c, "a reject of %u bytes: %*ph", r->len, 8, r->data);
-	}
-	if (duo_ok(d) && n != 2)
-		loop_fail(d->c, "%u rejects have the Consumer's reason, expected 2", n);
-}
-
-static void flood_script(struct duo *d, struct duo_evd *evd)
-{
-	DAT_PSP_HANDLE flooded = sp_listen(d, evd, sp_qual(d, 0));
-	DAT_PSP_HANDLE calm = sp_listen(d, evd, sp_qual(d, 1));
-	struct raw *crowd = kvcalloc(CROWD, sizeof(*crowd), GFP_KERNEL);
-	u32 i;
-
-	for (i = 0; crowd && i < CROWD && duo_ok(d); i++)
-		raw_call(d, &crowd[i], sp_qual(d, 0), NULL);
-	if (crowd)
-		/* Two service points on an EVD of four */
-		expect_flooded(d, crowd, 2);
-	/* The neighbour on the same EVD, and somebody else's on another */
-	if (crowd && duo_ok(d) && duo_call_at(&d->a[0], sp_qual(d, 1), NULL, 0)) {
-		for (i = 0; i < 2 && duo_ok(d); i++)
-			sp_ok(d, "dat_cr_reject",
-			      dat_cr_reject(duo_request(d, evd, flooded, sp_qual(d, 0)), 4,
-					    "full"));
-		sp_answer(&d->a[0], &d->b[0], duo_request(d, evd, calm, sp_qual(d, 1)),
-			  d->b[0].ep);
-		sp_talk(&d->a[0], &d->b[0], false);
-		if (duo_ok(d) && duo_call(d, 1, DUO_CONNECT_MS * loop_stretch() * 1000U))
-			sp_answer(&d->a[1], &d->b[1], duo_called(d), d->b[1].ep);
-		sp_talk(&d->a[1], &d->b[1], false);
-		expect_rejected(d, crowd, "full");
-	}
-	for (i = 0; crowd && i < CROWD; i++)
-		raw_end(&crowd[i]);
-	kvfree(crowd);
-	/* Room again, for whoever comes next */
-	duo_hang_up(&d->a[0], &d->b[0]);
-	if (duo_ok(d) && duo_call_at(&d->a[0], sp_qual(d, 0), NULL, 0)) {
-		sp_answer(&d->a[0], &d->b[0], duo_request(d, evd, flooded, sp_qual(d, 0)),
-			  d->b[0].ep);
-		duo_hang_up(&d->a[0], &d->b[0]);
-	}
-	duo_hang_up(&d->a[1], &d->b[1]);
-	sp_free_psp(d, flooded);
-	sp_free_psp(d, calm);
-}
-
-/* Requests that wait on an EVD that goes: refused, not rejected */
-static void undelivered_script(struct duo *d, struct duo_evd *evd)
-{
-	DAT_PSP_HANDLE psp = sp_listen(d, evd, sp_qual(d, 0));
-	struct raw raw[2] = {};
-	DAT_EVENT ev;
-	u32 i;
-
-	for (i = 0; i < 2 && duo_ok(d); i++)
-		raw_call(d, &raw[i], sp_qual(d, 0), NULL);
-	/* One is seen and not answered yet, the other is never seen */
-	if (duo_ok(d) && duo_next(d, evd, DUO_EITHER, "connection request", &ev)) {
-		duo_rest(d, 200);
-		loop_expect(d->c, "dat_evd_free with a PSP", dat_evd_free(evd->handle),
-			    DAT_INVALID_STATE);
-		sp_free_psp(d, psp);
-		duo_free_evd(d, evd);
-		sp_ok(d, "dat_cr_reject",
-		      dat_cr_reject(ev.event_data.cr_arrival_event_data.cr_handle, 0, NULL));
-		for (i = 0; i < 2 && duo_ok(d); i++)
-			raw_wait(&raw[i]);
-		i = raw[0].status == IB_CM_REJ_CONSUMER_DEFINED;
-		raw_expect_refused(&raw[i], "a request on a freed EVD");
-		if (duo_ok(d) && raw[1 - i].status != IB_CM_REJ_CONSUMER_DEFINED)
-			loop_fail(d->c, "the request that was seen: status %d",
-				  raw[1 - i].status);
-	}
-	raw_end(&raw[0]);
-	raw_end(&raw[1]);
-}
-
-/**
- * loop_case_flood - more requests than may wait
- * @run: the run
- * @c: the case
- *
- * Context: process.
- * Return: 0, or an error that ends the case; failures are noted.
- */
-int loop_case_flood(struct loop_run *run, struct loop_case *c)
-{
-	int err;
-
-	err = sp_play(run, c, 2, flood_script);
-	if (!err && !c->fails)
-		err = sp_play(run, c, 1, undelivered_script);
-	loop_clauses(c, "C-49 C-54 E-22 E-45 E-46");
-	return err;
-}
 
 /* ---- silence --------------------------------------------------------------------- */
 

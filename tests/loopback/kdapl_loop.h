@@ -436,6 +436,7 @@ int loop_case_mute(struct loop_run *run, struct loop_case *c);
 int loop_case_aims(struct loop_run *run, struct loop_case *c);
 int loop_case_forged(struct loop_run *run, struct loop_case *c);
 int loop_case_parameters(struct loop_run *run, struct loop_case *c);
+int loop_case_overrun(struct loop_run *run, struct loop_case *c);
 int loop_case_device(struct loop_run *run, struct loop_case *c);
 
 /* main.c */

@@ -380,6 +380,7 @@ static void add_hostile(struct loop_run *run)
 		{ "mute", loop_case_mute },
 		{ "forged-requests", loop_case_forged },
 		{ "odd-parameters", loop_case_parameters },
+		{ "flood", loop_case_overrun, 8, 2 },
 	};
 	u32 i;
 
