@@ -37,9 +37,16 @@ struct result {
 };
 
 static struct result *results;
+static unsigned int nsteps;
 static struct dentry *dir;
 static bool bites;
 static int closed = -EBUSY;
+
+/* Of both lists */
+static const struct sweep_step *nth_step(unsigned int i)
+{
+	return i < sweep_nsteps ? &sweep_steps[i] : &sweep_asks[i - sweep_nsteps];
+}
 
 /* ---- failing allocations -------------------------------------------------------------- */
 
@@ -196,7 +203,7 @@ static void show_step(struct seq_file *m, unsigned int i)
 	for (j = 0; j < min_t(unsigned int, r->bad, NOTES); j++)
 		seq_printf(m, "# %s\n", r->note[j]);
 	seq_printf(m, "%sok %u - %s: %u failure points, %u typed errors\n", r->bad ? "not " : "",
-		   i + 1, sweep_steps[i].name, r->points, r->errors);
+		   i + 1, nth_step(i)->name, r->points, r->errors);
 }
 
 static int result_show(struct seq_file *m, void *unused)
@@ -207,13 +214,13 @@ static int result_show(struct seq_file *m, void *unused)
 		seq_puts(m, "1..1\nnot ok 1 - the kernel fails no allocations\n");
 		return 0;
 	}
-	seq_printf(m, "1..%u\n", sweep_nsteps + 1);
-	for (i = 0; i < sweep_nsteps; i++) {
+	seq_printf(m, "1..%u\n", nsteps + 1);
+	for (i = 0; i < nsteps; i++) {
 		show_step(m, i);
 		points += results[i].points;
 	}
 	seq_printf(m, "%sok %u - %u failure points in %u calls, and nothing left on the IA\n",
-		   closed ? "not " : "", i + 1, points, sweep_nsteps);
+		   closed ? "not " : "", i + 1, points, nsteps);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(result);
@@ -223,7 +230,8 @@ static int __init sweep_init(void)
 	unsigned int i;
 	int err;
 
-	results = kcalloc(sweep_nsteps, sizeof(*results), GFP_KERNEL);
+	nsteps = sweep_nsteps + sweep_nasks;
+	results = kcalloc(nsteps, sizeof(*results), GFP_KERNEL);
 	if (!results)
 		return -ENOMEM;
 	bites = fails();
@@ -233,8 +241,8 @@ static int __init sweep_init(void)
 		kfree(results);
 		return err;
 	}
-	for (i = 0; i < sweep_nsteps && bites; i++) {
-		sweep(&sweep_steps[i], &results[i]);
+	for (i = 0; i < nsteps && bites; i++) {
+		sweep(nth_step(i), &results[i]);
 		cond_resched();
 	}
 	closed = sweep_world_close();

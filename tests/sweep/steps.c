@@ -3,8 +3,8 @@
  * The steps of a sweep: what each control call needs, and the call.
  *
  * Called by the task that loads the module; with an allocation that fails only
- * the call itself. Calls that never allocate stand here too: it is the sweep
- * that says so.
+ * the call itself. Calls that never allocate stand here too, and in asks.c: it is
+ * the sweep that says so.
  */
 #include <linux/io.h>
 #include <linux/mm.h>
@@ -17,12 +17,12 @@ static void upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 
 /* ---- what calls need ---------------------------------------------------------------- */
 
-static int need_pz(struct sweep_bag *b)
+int need_pz(struct sweep_bag *b)
 {
 	return dat_pz_create(world.ia, &b->pz) ? -EIO : 0;
 }
 
-static int need_evd(struct sweep_bag *b)
+int need_evd(struct sweep_bag *b)
 {
 	DAT_UPCALL_OBJECT object = { .upcall_func = upcall };
 
@@ -37,7 +37,7 @@ static int need_dto_evd(struct sweep_bag *b)
 			       &b->evd) ? -EIO : 0;
 }
 
-static int need_ep(struct sweep_bag *b)
+int need_ep(struct sweep_bag *b)
 {
 	return sweep_make_ep(&b->ep) ? -EIO : 0;
 }
@@ -64,7 +64,7 @@ static int need_broken_ep(struct sweep_bag *b)
 	return need_ep(b) ? : sweep_broken(b->ep);
 }
 
-static int need_cr(struct sweep_bag *b)
+int need_cr(struct sweep_bag *b)
 {
 	return need_two_eps(b) ? : sweep_connect(b->ep, SWEEP_QUAL, &b->cr);
 }
@@ -81,7 +81,7 @@ static int need_connection(struct sweep_bag *b)
 	return sweep_established(b->ep);
 }
 
-static int need_srq(struct sweep_bag *b)
+int need_srq(struct sweep_bag *b)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 16, .max_recv_iov = 1 };
 
@@ -107,12 +107,12 @@ static DAT_RETURN lmr_virtual(struct sweep_bag *b)
 	return make_lmr(b, DAT_MEM_TYPE_VIRTUAL, region, 4 * PAGE_SIZE);
 }
 
-static int need_lmr(struct sweep_bag *b)
+int need_lmr(struct sweep_bag *b)
 {
 	return lmr_virtual(b) ? -EIO : 0;
 }
 
-static int need_rmr(struct sweep_bag *b)
+int need_rmr(struct sweep_bag *b)
 {
 	return dat_rmr_create(world.pz, &b->rmr) ? -EIO : 0;
 }
@@ -122,7 +122,7 @@ static DAT_RETURN psp_create(struct sweep_bag *b)
 	return dat_psp_create(world.ia, SWEEP_OTHER, world.cr, DAT_PSP_CONSUMER_FLAG, &b->psp);
 }
 
-static int need_psp(struct sweep_bag *b)
+int need_psp(struct sweep_bag *b)
 {
 	return psp_create(b) ? -EIO : 0;
 }
@@ -132,7 +132,7 @@ static DAT_RETURN rsp_create(struct sweep_bag *b)
 	return dat_rsp_create(world.ia, SWEEP_OTHER, b->ep, world.cr, &b->rsp);
 }
 
-static int need_rsp(struct sweep_bag *b)
+int need_rsp(struct sweep_bag *b)
 {
 	return need_ep(b) ? : rsp_create(b) ? -EIO : 0;
 }
@@ -181,9 +181,27 @@ static DAT_RETURN taken(DAT_HANDLE *handle, DAT_RETURN ret)
 	return ret;
 }
 
+/* With the asynchronous EVD of another */
+static DAT_RETURN ia_openv_shared(struct sweep_bag *b)
+{
+	DAT_EVD_HANDLE async = world.async;
+
+	return dat_ia_open(sweep_ia_name, 8, &async, &b->ia);
+}
+
+static int need_ia(struct sweep_bag *b)
+{
+	return ia_openv(b) ? -EIO : 0;
+}
+
 static DAT_RETURN ia_close(struct sweep_bag *b)
 {
 	return taken(&b->ia, dat_ia_close(b->ia, DAT_CLOSE_ABRUPT_FLAG));
+}
+
+static DAT_RETURN ia_close_graceful(struct sweep_bag *b)
+{
+	return taken(&b->ia, dat_ia_close(b->ia, DAT_CLOSE_GRACEFUL_FLAG));
 }
 
 static DAT_RETURN registry_list_providers(struct sweep_bag *b)
@@ -218,6 +236,13 @@ static DAT_RETURN evd_modify_upcall(struct sweep_bag *b)
 {
 	return dat_evd_modify_upcall(b->evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
 				     DAT_UPCALL_INVOC_NEW);
+}
+
+static DAT_RETURN evd_modify_policy(struct sweep_bag *b)
+{
+	DAT_UPCALL_OBJECT object = { .instance_data = b, .upcall_func = upcall };
+
+	return dat_evd_modify_upcall(b->evd, DAT_UPCALL_NOTIFY, &object, DAT_UPCALL_INVOC_NEW);
 }
 
 static DAT_RETURN evd_resize(struct sweep_bag *b)
@@ -269,6 +294,31 @@ static DAT_RETURN ep_modify(struct sweep_bag *b)
 			     DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &param);
 }
 
+static int need_ep_and_evd(struct sweep_bag *b)
+{
+	return need_ep(b) ? : need_dto_evd(b);
+}
+
+static DAT_RETURN ep_modify_evds(struct sweep_bag *b)
+{
+	DAT_EP_PARAM param = { .recv_evd_handle = b->evd, .request_evd_handle = b->evd };
+
+	return dat_ep_modify(b->ep, DAT_EP_FIELD_RECV_EVD_HANDLE |
+			     DAT_EP_FIELD_REQUEST_EVD_HANDLE, &param);
+}
+
+static int need_ep_and_pz(struct sweep_bag *b)
+{
+	return need_ep(b) ? : need_pz(b);
+}
+
+static DAT_RETURN ep_modify_pz(struct sweep_bag *b)
+{
+	DAT_EP_PARAM param = { .pz_handle = b->pz };
+
+	return dat_ep_modify(b->ep, DAT_EP_FIELD_PZ_HANDLE, &param);
+}
+
 static DAT_RETURN ep_connect(struct sweep_bag *b)
 {
 	return dat_ep_connect(b->ep, world.attr.ia_address_ptr, SWEEP_NOBODY, DAT_TIMEOUT_INFINITE,
@@ -311,6 +361,19 @@ static DAT_RETURN lmr_physical(struct sweep_bag *b)
 	for (i = 0; i < 4; i++)
 		pages[i] = virt_to_phys(world.spare + i * PAGE_SIZE);
 	return make_lmr(b, DAT_MEM_TYPE_PHYSICAL, region, 4 * PAGE_SIZE);
+}
+
+static DAT_RETURN lmr_var_pages(struct sweep_bag *b)
+{
+	DAT_PADDR pages[4];
+	DAT_REGION_DESCRIPTION region = {
+		.for_array = { .page_size = PAGE_SIZE, .pages = pages },
+	};
+	int i;
+
+	for (i = 0; i < 4; i++)
+		pages[i] = virt_to_phys(world.spare + i * PAGE_SIZE);
+	return make_lmr(b, DAT_MEM_TYPE_PHYSICAL_VAR_PAGES, region, 4);
 }
 
 static DAT_RETURN lmr_lmr(struct sweep_bag *b)
@@ -365,6 +428,11 @@ static DAT_RETURN srq_create(struct sweep_bag *b)
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 16, .max_recv_iov = 2 };
 
 	return dat_srq_create(world.ia, world.pz, &attr, &b->srq);
+}
+
+static int need_joined_srq(struct sweep_bag *b)
+{
+	return need_srq(b) ? : ep_create_with_srq(b) ? -EIO : 0;
 }
 
 static DAT_RETURN srq_resize(struct sweep_bag *b)
@@ -423,12 +491,15 @@ static DAT_RETURN cr_query(struct sweep_bag *b)
 
 const struct sweep_step sweep_steps[] = {
 	{ "dat_ia_openv", NULL, ia_openv },
-	{ "dat_ia_close", need_full_ia, ia_close },
+	{ "dat_ia_openv, another's EVD", NULL, ia_openv_shared },
+	{ "dat_ia_close abrupt", need_full_ia, ia_close },
+	{ "dat_ia_close graceful", need_ia, ia_close_graceful },
 	{ "dat_registry_list_providers", NULL, registry_list_providers },
 	{ "dat_pz_create", NULL, pz_create },
 	{ "dat_pz_free", need_pz, pz_free },
 	{ "dat_evd_kcreate", NULL, evd_kcreate },
-	{ "dat_evd_modify_upcall", need_evd, evd_modify_upcall },
+	{ "dat_evd_modify_upcall teardown", need_evd, evd_modify_upcall },
+	{ "dat_evd_modify_upcall", need_evd, evd_modify_policy },
 	{ "dat_evd_resize", need_evd, evd_resize },
 	{ "dat_evd_free", need_evd, evd_free },
 	{ "dat_ep_create", NULL, ep_create },
@@ -436,6 +507,8 @@ const struct sweep_step sweep_steps[] = {
 	{ "dat_ep_create_with_srq", need_srq, ep_create_with_srq },
 	{ "dat_ep_query", need_ep, ep_query },
 	{ "dat_ep_modify", need_ep, ep_modify },
+	{ "dat_ep_modify EVDs", need_ep_and_evd, ep_modify_evds },
+	{ "dat_ep_modify zone", need_ep_and_pz, ep_modify_pz },
 	{ "dat_ep_connect", need_ep, ep_connect },
 	{ "dat_ep_dup_connect", need_ep, ep_dup_connect },
 	{ "dat_ep_disconnect abrupt", need_connection, ep_disconnect },
@@ -445,6 +518,7 @@ const struct sweep_step sweep_steps[] = {
 	{ "dat_ep_free connected", need_connection, ep_free },
 	{ "dat_lmr_kcreate virtual", NULL, lmr_virtual },
 	{ "dat_lmr_kcreate physical", NULL, lmr_physical },
+	{ "dat_lmr_kcreate large pages", NULL, lmr_var_pages },
 	{ "dat_lmr_kcreate lmr", NULL, lmr_lmr },
 	{ "dat_lmr_kcreate, first of its zone", need_pz, lmr_first },
 	{ "dat_lmr_allocate", NULL, lmr_allocate },
@@ -454,6 +528,7 @@ const struct sweep_step sweep_steps[] = {
 	{ "dat_rmr_free", need_rmr, rmr_free },
 	{ "dat_srq_create", NULL, srq_create },
 	{ "dat_srq_resize", need_srq, srq_resize },
+	{ "dat_srq_resize with an EP", need_joined_srq, srq_resize },
 	{ "dat_srq_set_lw", need_srq, srq_set_lw, DAT_INTERNAL_ERROR },
 	{ "dat_srq_free", need_srq, srq_free },
 	{ "dat_psp_create", NULL, psp_create },

@@ -61,8 +61,18 @@ extern struct sweep_world world;
 extern char *sweep_ia_name;
 extern unsigned int sweep_stretch;
 
-extern const struct sweep_step sweep_steps[];
-extern const unsigned int sweep_nsteps;
+/* steps.c, and what its calls need; asks.c */
+extern const struct sweep_step sweep_steps[], sweep_asks[];
+extern const unsigned int sweep_nsteps, sweep_nasks;
+int need_pz(struct sweep_bag *b);
+int need_evd(struct sweep_bag *b);
+int need_ep(struct sweep_bag *b);
+int need_cr(struct sweep_bag *b);
+int need_srq(struct sweep_bag *b);
+int need_lmr(struct sweep_bag *b);
+int need_rmr(struct sweep_bag *b);
+int need_psp(struct sweep_bag *b);
+int need_rsp(struct sweep_bag *b);
 
 /* world.c */
 int sweep_world_open(void);
