@@ -259,7 +259,7 @@ static const DAT_LMR_TRIPLET *draw_sync(struct fuzz *f, struct thing *ia, DAT_VL
 			continue;
 		f->iov[i].segment_length = 1;
 		if (one_in(f, 2)) {
-			f->iov[i].lmr_context = fuzz_rnd64(f) | BIT(19);
+			f->iov[i].lmr_context = draw_wild_context(f);
 			expect(f, BAD, R_IH);
 		} else {
 			f->iov[i].virtual_address += AREA_BYTES;

@@ -91,7 +91,10 @@ static void draw_bind_range(struct fuzz *f, struct thing *lmr, DAT_LMR_TRIPLET *
 	range->segment_length = clamp_t(u64, lmr->length, 1, 4096);
 	range->lmr_context = lmr->context;
 	if (one_in(f, 12)) {
-		range->lmr_context ^= BIT(fuzz_rnd(f, 32));
+		if (one_in(f, 2))
+			range->lmr_context ^= BIT(fuzz_rnd(f, 32));
+		else
+			range->lmr_context = draw_wild_context(f);
 		expect(f, BAD, R_IP | (lmr->fast ? R_MNS : 0));
 	} else if (one_in(f, 12)) {
 		range->virtual_address += one_in(f, 2) ? lmr->length : -1ULL;

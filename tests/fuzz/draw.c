@@ -229,6 +229,14 @@ void fuzz_made(struct fuzz *f, DAT_HANDLE_TYPE type, struct thing *t)
 		fuzz_free(type, t->handle);
 }
 
+static void fuzz_stale_memory(struct fuzz *f, const struct thing *t)
+{
+	if (t->context)
+		f->stale_context[f->stale_contexts++ % STALE] = t->context;
+	if (t->key)
+		f->stale_key[f->stale_keys++ % STALE] = t->key;
+}
+
 /* A call was to free an object */
 void fuzz_freed(struct fuzz *f, DAT_HANDLE_TYPE type, const struct thing *t, DAT_RETURN ret)
 {
@@ -237,6 +245,7 @@ void fuzz_freed(struct fuzz *f, DAT_HANDLE_TYPE type, const struct thing *t, DAT
 	if (ret == DAT_SUCCESS) {
 		pool_del(p, type, t->handle);
 		fuzz_stale(f, type, t->handle);
+		fuzz_stale_memory(f, t);
 	} else if (r_of(ret) == R_IH && t->know == MAYBE) {
 		/* It has gone with its IA */
 		pool_del(p, type, t->handle);
@@ -308,6 +317,20 @@ void draw_private_data(struct fuzz *f, DAT_COUNT most, DAT_COUNT *size, void **d
 
 /* ---- segments ---------------------------------------------------------------------------- */
 
+/* A context that names no LMR: of one that was freed, or any, which in millions might */
+DAT_LMR_CONTEXT draw_wild_context(struct fuzz *f)
+{
+	bool freed = f->stale_contexts && one_in(f, 2);
+	DAT_LMR_CONTEXT context;
+
+	if (freed)
+		context = f->stale_context[fuzz_rnd(f, min_t(u32, f->stale_contexts, STALE))];
+	else
+		context = fuzz_rnd64(f) | BIT(19);
+	fuzz_arg(f, freed ? "freed context" : "random context", context);
+	return context;
+}
+
 static void draw_range(struct fuzz *f, const struct thing *lmr, u32 size, DAT_LMR_TRIPLET *seg)
 {
 	u32 most = clamp_t(u64, lmr->length, 1, size), offset = 0;
@@ -353,8 +376,7 @@ static void draw_segment(struct fuzz *f, const struct thing *owner, DAT_MEM_PRIV
 	seg->lmr_context = lmr.context;
 	draw_range(f, &lmr, size, seg);
 	if (one_in(f, 60)) {
-		/* One in millions is a context by chance */
-		seg->lmr_context = fuzz_rnd64(f) | BIT(19);
+		seg->lmr_context = draw_wild_context(f);
 		expect_first(f, BAD, R_PRIV);
 		return;
 	}
@@ -395,7 +417,7 @@ void draw_remote(struct fuzz *f, u64 total, DAT_RMR_TRIPLET *there)
 	there->segment_length = one_in(f, 6) ? fuzz_rnd(f, 1024) : min_t(u64, total, 4096);
 	there->virtual_address = world.home.addr + fuzz_rnd(f, world.home.length - 4096);
 	if (one_in(f, f->own ? 80 : 6)) {
-		switch (fuzz_rnd(f, 4)) {
+		switch (fuzz_rnd(f, 5)) {
 		case 0:
 			there->rmr_context = fuzz_rnd64(f);
 			break;
@@ -404,6 +426,9 @@ void draw_remote(struct fuzz *f, u64 total, DAT_RMR_TRIPLET *there)
 			break;
 		case 2:
 			there->segment_length = fuzz_rnd64(f);
+			break;
+		case 3:
+			there->rmr_context = f->stale_key[fuzz_rnd(f, STALE)];
 			break;
 		default:
 			if (pool_pick(f, fuzz_pool(f), DAT_HANDLE_TYPE_LMR, false, &other)) {

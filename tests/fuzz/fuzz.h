@@ -143,6 +143,11 @@ struct fuzz {
 	/* Handles whose free has succeeded */
 	DAT_HANDLE stale[TYPES][STALE];
 	unsigned int stales[TYPES];
+	/* Of LMRs whose free has succeeded, of RMRs the key only */
+	DAT_LMR_CONTEXT stale_context[STALE];
+	unsigned int stale_contexts;
+	DAT_RMR_CONTEXT stale_key[STALE];
+	unsigned int stale_keys;
 	u64 made[CALLS_MAX], good[CALLS_MAX];
 	struct pair pair;
 	/* Room for arguments and results */
@@ -237,6 +242,7 @@ void draw_optional(struct fuzz *f, DAT_HANDLE_TYPE type, struct thing *t);
 void draw_any(struct fuzz *f, struct thing *t);
 void expect_child(struct fuzz *f, const struct thing *t, const struct thing *ia);
 void *draw_out(struct fuzz *f, void *out, u32 returns);
+DAT_LMR_CONTEXT draw_wild_context(struct fuzz *f);
 DAT_COUNT draw_count(struct fuzz *f, DAT_COUNT low, DAT_COUNT high, enum know *know);
 u64 draw_mask(struct fuzz *f, u64 all, u32 returns);
 DAT_COMPLETION_FLAGS draw_flags(struct fuzz *f, u32 legal, enum know *know);
