@@ -76,6 +76,7 @@ struct ledger_counts {
 	u64 suppressed[KINDS];		/* succeeded without an event */
 	u64 returned[KINDS];		/* taken back by a free or reset */
 	u64 swallowed;			/* SRQ: taken back, or lost in the device */
+	u64 srq_checks;			/* that the SRQ has these, and no others */
 	u64 disconnects, resets, frees, removals;
 	/* With a role: connections, how they ended, attempts without one */
 	u64 connected, broken, left, failed;
@@ -113,6 +114,7 @@ __printf(1, 2) void ledger_fail(const char *fmt, ...);
 bool ledger_failed(void);
 bool ledger_stop(void);
 u32 ledger_rnd(u32 below);
+void ledger_step(void);
 bool ledger_enough(void);
 
 /* book.c */

@@ -13,6 +13,7 @@
 #include <linux/completion.h>
 #include <linux/debugfs.h>
 #include <linux/delay.h>
+#include <linux/hash.h>
 #include <linux/inet.h>
 #include <linux/jiffies.h>
 #include <linux/kthread.h>
@@ -107,6 +108,14 @@ u32 ledger_rnd(u32 below)
 	return prandom_u32_state(&world.rnd) % below;
 }
 
+/* What the next step tries follows from the seed and its number, whatever came of others */
+void ledger_step(void)
+{
+	static u64 step;
+
+	prandom_seed_state(&world.rnd, (hash_64(seed, 64) + ++step) * GOLDEN_RATIO_64);
+}
+
 static u64 all_posts(void)
 {
 	u64 sum = 0;
@@ -124,7 +133,8 @@ bool ledger_enough(void)
 		return false;
 	if (ledger_role != R_BOTH)
 		return side_all_connected();
-	return counts.disconnects && counts.resets && counts.frees && counts.removals >= removals;
+	return counts.disconnects && counts.resets && counts.frees && counts.srq_checks &&
+	       counts.removals >= removals;
 }
 
 static bool finished(void)
@@ -160,6 +170,7 @@ static void play(void)
 	u64 guards = all_posts() + GUARDS_EVERY;
 
 	while (!finished() && !world.gone) {
+		ledger_step();
 		if (!traffic_post() || !ledger_rnd(DRAIN_ONE_IN))
 			world_drain();
 		if (!world.gone && !ledger_rnd(CHANGE_ONE_IN))
@@ -218,7 +229,8 @@ static void show_kind(struct seq_file *m, unsigned int k)
 	seq_printf(m, " + %llu suppressed + %llu returned", counts.suppressed[k],
 		   counts.returned[k]);
 	if (k == K_SRQ)
-		seq_printf(m, " + %llu back with the SRQ", counts.swallowed);
+		seq_printf(m, " + %llu back with the SRQ (asked %llu times)",
+			   counts.swallowed, counts.srq_checks);
 	seq_putc(m, '\n');
 }
 

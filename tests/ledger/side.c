@@ -298,6 +298,7 @@ static void play(void)
 	unsigned int i, idle = 0;
 
 	while (!side_over() && !world.gone) {
+		ledger_step();
 		for (i = 0; i < EPS; i++)
 			if (world_owns(i))
 				tend(&world.end[i]);

@@ -221,6 +221,31 @@ static bool marked(void *data)
 }
 
 /*
+ * What is still in the book is still with the SRQ, and nothing else is: in its
+ * queue, or swallowed by a device that never says what became of it. Behind the
+ * completion of a request nothing of an EP that is down is on its way.
+ */
+static void check_srq(void)
+{
+	DAT_SRQ_PARAM param = {};
+	const struct list_head *at;
+	DAT_COUNT out = 0;
+	DAT_RETURN ret;
+
+	if (!world.srq)
+		return;
+	list_for_each(at, &world.srq_recvs)
+		out++;
+	ret = dat_srq_query(world.srq, DAT_SRQ_FIELD_ALL, &param);
+	if (ret != DAT_SUCCESS)
+		ledger_fail("dat_srq_query: %#x", ret);
+	else if (param.outstanding_dto_count != out)
+		ledger_fail("the SRQ has %d buffers outstanding, the book %d",
+			    param.outstanding_dto_count, out);
+	counts.srq_checks++;
+}
+
+/*
  * A request that shows behind all others, and everything that shows is back:
  * what is silent has succeeded.
  */
@@ -228,10 +253,13 @@ static void account_silent(struct end *end)
 {
 	struct end *pair = &world.end[end->index & ~1];
 
-	if (world_wait(marked, end) || world_wait(both_back, pair))
+	if (world_wait(marked, end) || world_wait(both_back, pair)) {
 		ledger_fail("EP %u: not everything came back", end->index);
-	else
-		book_silent(end);
+		return;
+	}
+	book_silent(end);
+	if (end->index == EPS - 1)
+		check_srq();
 }
 
 static void renew(struct end *end)
