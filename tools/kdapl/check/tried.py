@@ -22,7 +22,11 @@ FIGURES = (
     (re.compile(r"^ *# \d+ messages, (\d+) posts"), "posts"),
     (re.compile(r"^ *# (\d+) events, \d+ CPUs"), "events of several CPUs"),
     (re.compile(r"^ *# netem: .*?\(dropped (\d+),"), "packets lost on purpose"),
+    (re.compile(r"^ *# console: \d+ reports, (\d+) data races"), "data races of others"),
+    (re.compile(r"^ *# console: (\d+) reports"), "reports"),
 )
+# Said even if there are none
+ALWAYS = ("reports",)
 
 
 def figures(text):
@@ -31,7 +35,7 @@ def figures(text):
     for line in text.splitlines():
         for pattern, name in FIGURES:
             match = pattern.match(line)
-            if match and int(match[1]):
+            if match and (int(match[1]) or name in ALWAYS):
                 found[name] = found.get(name, 0) + int(match[1])
     return found
 
