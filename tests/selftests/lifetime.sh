@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Everything is closed, freed and removed while other CPUs post, dequeue and run
 # upcalls (tests/lifetime), over and over. KDAPL_LIFE multiplies the rounds; a
-# kernel with kmemleak gets four times as many.
+# kernel with kmemleak gets twice as many.
 # time: 300
 
 . "${0%/*}/lib.sh"
@@ -11,7 +11,7 @@ trap 'rmmod kdapl_life 2>/dev/null; kdapl_unload; rxe_setup 0; rm -f "$caught"' 
 caught=$(mktemp)
 dir=$DEBUGFS/kdapl_life
 factor=${KDAPL_LIFE:-1}
-! kmemleak_there || factor=${KDAPL_LIFE:-4}
+! kmemleak_there || factor=${KDAPL_LIFE:-2}
 
 # Without kdapl_loop, which would keep kdapl from being unloaded
 load_kdapl() { loaded kdapl || kdapl_insmod kdapl stretch="$KDAPL_FACTOR"; }
