@@ -440,6 +440,12 @@ static DAT_RETURN srq_resize(struct sweep_bag *b)
 	return dat_srq_resize(b->srq, 100);
 }
 
+/* Its CQ has room for what the SRQ had when the EP came, and for no more */
+static DAT_RETURN srq_shrink(struct sweep_bag *b)
+{
+	return dat_srq_resize(b->srq, 8);
+}
+
 static DAT_RETURN srq_set_lw(struct sweep_bag *b)
 {
 	return dat_srq_set_lw(b->srq, 4);
@@ -528,7 +534,7 @@ const struct sweep_step sweep_steps[] = {
 	{ "dat_rmr_free", need_rmr, rmr_free },
 	{ "dat_srq_create", NULL, srq_create },
 	{ "dat_srq_resize", need_srq, srq_resize },
-	{ "dat_srq_resize with an EP", need_joined_srq, srq_resize },
+	{ "dat_srq_resize with an EP", need_joined_srq, srq_shrink },
 	{ "dat_srq_set_lw", need_srq, srq_set_lw, DAT_INTERNAL_ERROR },
 	{ "dat_srq_free", need_srq, srq_free },
 	{ "dat_psp_create", NULL, psp_create },
