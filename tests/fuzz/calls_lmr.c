@@ -436,6 +436,9 @@ static DAT_RETURN lmr_fmr(struct fuzz *f)
 	ret = dat_lmr_fmr(lmr->handle, type, region, n, priv, va, ep->handle, cookie, flags,
 			  draw_out(f, &context, R_IP), draw_out(f, &key, priv & 0x22 ? R_IP : 0));
 	if (ret == DAT_SUCCESS && lmr->know != BAD) {
+		/* Of an earlier generation of the same entry, whoever else has registered */
+		if (lmr->context && lmr->context != context)
+			fuzz_stale_context(f, lmr->context);
 		lmr->context = context;
 		lmr->addr = f->pages[0];
 		pool_update(fuzz_pool(f), DAT_HANDLE_TYPE_LMR, lmr);

@@ -229,10 +229,15 @@ void fuzz_made(struct fuzz *f, DAT_HANDLE_TYPE type, struct thing *t)
 		fuzz_free(type, t->handle);
 }
 
+void fuzz_stale_context(struct fuzz *f, DAT_LMR_CONTEXT context)
+{
+	f->stale_context[f->stale_contexts++ % STALE] = context;
+}
+
 static void fuzz_stale_memory(struct fuzz *f, const struct thing *t)
 {
 	if (t->context)
-		f->stale_context[f->stale_contexts++ % STALE] = t->context;
+		fuzz_stale_context(f, t->context);
 	if (t->key)
 		f->stale_key[f->stale_keys++ % STALE] = t->key;
 }
@@ -317,7 +322,7 @@ void draw_private_data(struct fuzz *f, DAT_COUNT most, DAT_COUNT *size, void **d
 
 /* ---- segments ---------------------------------------------------------------------------- */
 
-/* A context that names no LMR: of one that was freed, or any, which in millions might */
+/* A context that names no LMR: one that did, or any with an index never handed out */
 DAT_LMR_CONTEXT draw_wild_context(struct fuzz *f)
 {
 	bool freed = f->stale_contexts && one_in(f, 2);
@@ -327,7 +332,7 @@ DAT_LMR_CONTEXT draw_wild_context(struct fuzz *f)
 		context = f->stale_context[fuzz_rnd(f, min_t(u32, f->stale_contexts, STALE))];
 	else
 		context = fuzz_rnd64(f) | BIT(19);
-	fuzz_arg(f, freed ? "freed context" : "random context", context);
+	fuzz_arg(f, freed ? "stale context" : "random context", context);
 	return context;
 }
 
@@ -428,7 +433,9 @@ void draw_remote(struct fuzz *f, u64 total, DAT_RMR_TRIPLET *there)
 			there->segment_length = fuzz_rnd64(f);
 			break;
 		case 3:
-			there->rmr_context = f->stale_key[fuzz_rnd(f, STALE)];
+			if (f->stale_keys)
+				there->rmr_context =
+					f->stale_key[fuzz_rnd(f, min_t(u32, f->stale_keys, STALE))];
 			break;
 		default:
 			if (pool_pick(f, fuzz_pool(f), DAT_HANDLE_TYPE_LMR, false, &other)) {

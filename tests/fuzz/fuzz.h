@@ -143,7 +143,7 @@ struct fuzz {
 	/* Handles whose free has succeeded */
 	DAT_HANDLE stale[TYPES][STALE];
 	unsigned int stales[TYPES];
-	/* Of LMRs whose free has succeeded, of RMRs the key only */
+	/* Of LMRs that are freed, or registered anew; of RMRs the key only */
 	DAT_LMR_CONTEXT stale_context[STALE];
 	unsigned int stale_contexts;
 	DAT_RMR_CONTEXT stale_key[STALE];
@@ -243,6 +243,7 @@ void draw_any(struct fuzz *f, struct thing *t);
 void expect_child(struct fuzz *f, const struct thing *t, const struct thing *ia);
 void *draw_out(struct fuzz *f, void *out, u32 returns);
 DAT_LMR_CONTEXT draw_wild_context(struct fuzz *f);
+void fuzz_stale_context(struct fuzz *f, DAT_LMR_CONTEXT context);
 DAT_COUNT draw_count(struct fuzz *f, DAT_COUNT low, DAT_COUNT high, enum know *know);
 u64 draw_mask(struct fuzz *f, u64 all, u32 returns);
 DAT_COMPLETION_FLAGS draw_flags(struct fuzz *f, u32 legal, enum know *know);

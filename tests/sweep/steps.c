@@ -365,15 +365,15 @@ static DAT_RETURN lmr_physical(struct sweep_bag *b)
 
 static DAT_RETURN lmr_var_pages(struct sweep_bag *b)
 {
-	DAT_PADDR pages[4];
-	DAT_REGION_DESCRIPTION region = {
-		.for_array = { .page_size = PAGE_SIZE, .pages = pages },
+	/* Of kmalloc, and a power of two large, it is aligned to its size */
+	DAT_PADDR pages[2] = {
+		virt_to_phys(world.spare), virt_to_phys(world.spare + 2 * PAGE_SIZE),
 	};
-	int i;
+	DAT_REGION_DESCRIPTION region = {
+		.for_array = { .page_size = 2 * PAGE_SIZE, .pages = pages },
+	};
 
-	for (i = 0; i < 4; i++)
-		pages[i] = virt_to_phys(world.spare + i * PAGE_SIZE);
-	return make_lmr(b, DAT_MEM_TYPE_PHYSICAL_VAR_PAGES, region, 4);
+	return make_lmr(b, DAT_MEM_TYPE_PHYSICAL_VAR_PAGES, region, 4 * PAGE_SIZE);
 }
 
 static DAT_RETURN lmr_lmr(struct sweep_bag *b)

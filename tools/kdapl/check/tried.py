@@ -22,11 +22,11 @@ FIGURES = (
     (re.compile(r"^ *# \d+ messages, (\d+) posts"), "posts"),
     (re.compile(r"^ *# (\d+) events, \d+ CPUs"), "events of several CPUs"),
     (re.compile(r"^ *# netem: .*?\(dropped (\d+),"), "packets lost on purpose"),
-    (re.compile(r"^ *# console: \d+ reports, (\d+) data races"), "data races of others"),
-    (re.compile(r"^ *# console: (\d+) reports"), "reports"),
+    (re.compile(r"^ *# console: \d+ lines of reports, (\d+) data races"), "data races of others"),
+    (re.compile(r"^ *# console: (\d+) lines of reports"), "lines of reports"),
 )
 # Said even if there are none
-ALWAYS = ("reports",)
+ALWAYS = ("lines of reports",)
 
 
 def figures(text):
