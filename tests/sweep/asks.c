@@ -169,11 +169,7 @@ static DAT_RETURN rsp_query(struct sweep_bag *b)
 /* To the other service point, which announces it anew; it goes with that */
 static DAT_RETURN cr_handoff(struct sweep_bag *b)
 {
-	DAT_RETURN ret = dat_cr_handoff(b->cr, SWEEP_OTHER);
-
-	if (ret == DAT_SUCCESS)
-		b->cr = DAT_HANDLE_NULL;
-	return ret;
+	return taken(&b->cr, dat_cr_handoff(b->cr, SWEEP_OTHER));
 }
 
 const struct sweep_step sweep_asks[] = {

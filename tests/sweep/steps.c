@@ -174,7 +174,7 @@ static DAT_RETURN ia_openv(struct sweep_bag *b)
 }
 
 /* A free: what succeeded is not in the bag any more */
-static DAT_RETURN taken(DAT_HANDLE *handle, DAT_RETURN ret)
+DAT_RETURN taken(DAT_HANDLE *handle, DAT_RETURN ret)
 {
 	if (ret == DAT_SUCCESS)
 		*handle = DAT_HANDLE_NULL;

@@ -73,6 +73,7 @@ int need_lmr(struct sweep_bag *b);
 int need_rmr(struct sweep_bag *b);
 int need_psp(struct sweep_bag *b);
 int need_rsp(struct sweep_bag *b);
+DAT_RETURN taken(DAT_HANDLE *handle, DAT_RETURN ret);
 
 /* world.c */
 int sweep_world_open(void);
