@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # own and mac are theirs
+#
+# rxe on the net device at this end of a wire; sourced behind selftests/lib.sh by
+# two-guests.sh and wire.sh. They set own, an IPv4 address, and mac, that of the net
+# device, and dev to what wire says when it is up.
+
+# wire: name of the net device with our address
+wire() {
+	local dev
+
+	for dev in /sys/class/net/*; do
+		[ "$(cat "$dev/address")" != "$mac" ] || echo "${dev##*/}"
+	done
+}
+
+has_wire() { [ -n "$(wire)" ]; }
+
+# wire_up napi_tx=N|Y: rxe0 on it, with a GID
+wire_up() {
+	local dev
+
+	modprobe virtio_net "$1" && modprobe rdma_rxe && wait_for 20 has_wire &&
+		grep -x "${1#*=}" /sys/module/virtio_net/parameters/napi_tx || return
+	dev=$(wire)
+	ip addr replace "$own/24" dev "$dev" && ip link set "$dev" up &&
+		ip route add 224.0.0.0/4 dev "$dev" && rxe_on_wire
+}
+
+rxe_on_wire() {
+	rdma link add rxe0 type rxe netdev "$dev" && wait_for 20 gid_exists rxe0 "$own"
+}

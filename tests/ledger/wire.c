@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdapl_wire.ko: one QP on plain verbs, without kDAPL, that sends one packet to
+ * somebody who does not answer. Loading makes it and sends, unloading destroys it:
+ * wire.sh looks at how long that takes.
+ *
+ * Owns PD, CQ and QP, and holds the device, from init to exit; process context.
+ */
+#include <linux/module.h>
+#include <linux/inet.h>
+#include <net/ipv6.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_verbs.h>
+
+#define WIRE_QPN	0x77	/* nobody has it */
+
+static char *device = "rxe0";
+module_param(device, charp, 0444);
+MODULE_PARM_DESC(device, "RDMA device to send from");
+
+static char *peer = "10.77.0.9";
+module_param(peer, charp, 0444);
+MODULE_PARM_DESC(peer, "IPv4 address to send to");
+
+static struct {
+	struct ib_device *ibdev;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+	struct ib_cqe cqe;
+} wire;
+
+/* Nobody answers: the flush when the QP goes is all that may come */
+static void wire_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+}
+
+/* From the port's first IPv4 address to the peer's. The way there is rxe's to find */
+static int wire_path(struct rdma_ah_attr *ah)
+{
+	int i, n = wire.ibdev->port_data[1].immutable.gid_tbl_len, ret = -ENOENT;
+	const struct ib_gid_attr *gid;
+	union ib_gid dgid;
+	__be32 addr;
+
+	if (!in4_pton(peer, -1, (u8 *)&addr, -1, NULL))
+		return -EINVAL;
+	ipv6_addr_set_v4mapped(addr, (struct in6_addr *)dgid.raw);
+	for (i = 0; i < n && ret; i++) {
+		gid = rdma_get_gid_attr(wire.ibdev, 1, i);
+		if (IS_ERR(gid))
+			continue;
+		if (gid->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP &&
+		    ipv6_addr_v4mapped((const struct in6_addr *)gid->gid.raw)) {
+			ah->type = RDMA_AH_ATTR_TYPE_ROCE;
+			rdma_ah_set_port_num(ah, 1);
+			rdma_ah_set_grh(ah, &dgid, 0, gid->index, 1, 0);
+			ret = 0;
+		}
+		rdma_put_gid_attr(gid);
+	}
+	return ret;
+}
+
+/* No time-out: it sends once */
+static int wire_connect(void)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_INIT,
+		.port_num = 1,
+		.path_mtu = IB_MTU_1024,
+		.dest_qp_num = WIRE_QPN,
+		.min_rnr_timer = 12,
+	};
+	int ret;
+
+	ret = wire_path(&attr.ah_attr);
+	if (!ret)
+		ret = ib_modify_qp(wire.qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
+				   IB_QP_ACCESS_FLAGS);
+	attr.qp_state = IB_QPS_RTR;
+	if (!ret)
+		ret = ib_modify_qp(wire.qp, &attr, IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU |
+				   IB_QP_DEST_QPN | IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC |
+				   IB_QP_MIN_RNR_TIMER);
+	attr.qp_state = IB_QPS_RTS;
+	if (!ret)
+		ret = ib_modify_qp(wire.qp, &attr, IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
+				   IB_QP_RNR_RETRY | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
+	return ret;
+}
+
+static int wire_make(void)
+{
+	struct ib_qp_init_attr init = {
+		.cap = { .max_send_wr = 1, .max_recv_wr = 1,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+		.sq_sig_type = IB_SIGNAL_ALL_WR,
+		.qp_type = IB_QPT_RC,
+	};
+	struct ib_send_wr send = { .wr_cqe = &wire.cqe, .opcode = IB_WR_SEND };
+
+	wire.cqe.done = wire_done;
+	wire.pd = ib_alloc_pd(wire.ibdev, 0);
+	if (IS_ERR(wire.pd))
+		return PTR_ERR(wire.pd);
+	wire.cq = ib_alloc_cq(wire.ibdev, NULL, 4, 0, IB_POLL_SOFTIRQ);
+	if (IS_ERR(wire.cq))
+		return PTR_ERR(wire.cq);
+	init.send_cq = wire.cq;
+	init.recv_cq = wire.cq;
+	wire.qp = ib_create_qp(wire.pd, &init);
+	if (IS_ERR(wire.qp))
+		return PTR_ERR(wire.qp);
+	return wire_connect() ?: ib_post_send(wire.qp, &send, NULL);
+}
+
+static void wire_unmake(void)
+{
+	if (!IS_ERR_OR_NULL(wire.qp))
+		ib_destroy_qp(wire.qp);
+	if (!IS_ERR_OR_NULL(wire.cq))
+		ib_free_cq(wire.cq);
+	if (!IS_ERR_OR_NULL(wire.pd))
+		ib_dealloc_pd(wire.pd);
+	ib_device_put(wire.ibdev);
+}
+
+static int __init wire_init(void)
+{
+	int ret;
+
+	wire.ibdev = ib_device_get_by_name(device, RDMA_DRIVER_UNKNOWN);
+	if (!wire.ibdev)
+		return -ENODEV;
+	ret = wire_make();
+	if (ret)
+		wire_unmake();
+	return ret;
+}
+
+static void __exit wire_exit(void)
+{
+	wire_unmake();
+}
+
+module_init(wire_init);
+module_exit(wire_exit);
+
+MODULE_DESCRIPTION("One packet of one QP, on plain verbs");
+MODULE_LICENSE("GPL");
