@@ -159,8 +159,8 @@ kdapl_fail_allocs() {
 	echo 0 >"$DEBUGFS/fail_page_alloc/min-order"
 }
 
-# kmemleak_there: can this kernel find leaks?
-kmemleak_there() { [ -e "$DEBUGFS/kmemleak" ]; }
+# kmemleak_there: can this kernel find leaks, and was not told to leave it?
+kmemleak_there() { [ -e "$DEBUGFS/kmemleak" ] && ! grep -qw kmemleak=off /proc/cmdline; }
 
 # kmemleak_scan: what nobody points at any more; fails, and prints it, if there
 # is anything. It counts after 5 seconds and when two scans have not found it.
