@@ -215,7 +215,7 @@ static void over(struct end *end)
 		if (ledger_rnd(2))
 			traffic_settle(end);
 		again(end);
-	} else if (!end->established && !counts.broken) {
+	} else if (!end->established && !counts.broken && !counts.left) {
 		again(end);
 	} else if (!end->settled) {
 		traffic_settle(end);
