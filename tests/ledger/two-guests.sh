@@ -56,7 +56,7 @@ dropped_more_than() { [ "$(dropped)" -gt "$1" ]; }
 # bad_wire: a twentieth overtakes, a fiftieth is lost, a hundredth comes twice
 bad_wire() {
 	modprobe sch_netem &&
-		tc qdisc add dev "$dev" root netem delay 1ms 1ms loss 2% \
+		queueing add dev "$dev" root netem delay 1ms 1ms loss 2% \
 			duplicate 1% reorder 5%
 }
 
@@ -90,7 +90,8 @@ start() {
 	shift
 	round=$((round + 1))
 	kdapl_insmod kdapl_ledger role="$role" peer="$server" posts="$n" \
-		round="$round" seed="$seed" stretch="$KDAPL_FACTOR" "$@"
+		round="$round" seed="$seed" stretch="$KDAPL_FACTOR" "$@" ||
+		tap_diag "the ledger does not load"
 }
 
 # verdict STAGE: waits for the end of a stage, and tells it in two results
@@ -108,6 +109,8 @@ whereabouts() {
 	tap_diag "it has not ended: $(cat "$ledger/progress") % of the posts"
 	tap_diag "$(cat "$DEBUGFS/kdapl/eps")"
 	tap_diag "rxe: $(cd "$rxe" && grep . ./* | tr '\n' ' ')"
+	tap_diag "QPs: $(rdma resource show qp)"
+	tap_diag "CM: $(cd "$rxe/.." && grep -r . cm_* | tr '\n' ' ')"
 	tap_diag "$(ip -s link show dev "$dev")"
 }
 
@@ -116,7 +119,7 @@ reached() { [ "$(cat "$ledger/progress")" -ge "$1" ]; }
 
 # cut_link WHOSE: the connections of both sides end with one link. After that the
 # queue pair of rxe for connection management is of no use, if it had anything to
-# send meanwhile; a new device has a new one.
+# send meanwhile (wire.sh); a new device has a new one.
 cut_link() {
 	local whose=$1
 
@@ -139,9 +142,8 @@ again() {
 
 # ---- stages ----------------------------------------------------------------
 
-if [ "$role" = server ]; then tap_plan 18; else tap_plan 22; fi
-# Without it a packet in the ring of a link that is down, or of one whose other end is
-# gone, would hold its QP for 50 s, and rxe warn: wire.sh shows it without kDAPL
+if [ "$role" = server ]; then tap_plan 19; else tap_plan 23; fi
+# Else a packet in the ring would hold its QP while the link is down: wire.sh
 tap_check "rxe on the wire" wire_up napi_tx=N || exit 1
 dev=$(wire)
 tap_check "kdapl loads" kdapl_insmod kdapl stretch="$KDAPL_FACTOR"
@@ -158,7 +160,7 @@ tap_check "netem has dropped more of them" dropped_more_than "$before"
 tap_check "rxe has seen packets missing or twice" \
 	rxe_saw out_of_seq_request duplicate_request
 tap_check "the ledger unloads" rmmod kdapl_ledger
-tc qdisc del dev "$dev" root
+tap_check "netem goes" queueing del dev "$dev" root
 
 cut_link server
 cut_link client

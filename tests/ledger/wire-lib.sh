@@ -17,12 +17,22 @@ wire() {
 
 has_wire() { [ -n "$(wire)" ]; }
 
+# has_tx Y|N: does the driver work as it was told to?
+has_tx() {
+	local now
+
+	now=$(cat /sys/module/virtio_net/parameters/napi_tx)
+	[ "$now" = "$1" ] || { echo "virtio_net has napi_tx=$now"; return 1; }
+}
+
 # wire_up napi_tx=N|Y: rxe0 on it, with a GID
 wire_up() {
 	local dev
 
-	modprobe virtio_net "$1" && modprobe rdma_rxe && wait_for 20 has_wire &&
-		grep -x "${1#*=}" /sys/module/virtio_net/parameters/napi_tx || return
+	# Somebody may have loaded it when the guest booted
+	modprobe -rq virtio_net
+	modprobe virtio_net "$1" && has_tx "${1#*=}" && modprobe rdma_rxe &&
+		wait_for 20 has_wire || return
 	dev=$(wire)
 	ip addr replace "$own/24" dev "$dev" && ip link set "$dev" up &&
 		ip route add 224.0.0.0/4 dev "$dev" && rxe_on_wire
@@ -30,4 +40,11 @@ wire_up() {
 
 rxe_on_wire() {
 	rdma link add rxe0 type rxe netdev "$dev" && wait_for 20 gid_exists rxe0 "$own"
+}
+
+# queueing ARGUMENTS...: of tc qdisc, while no QP can send: in between the net device
+# takes no packet, which is the end of a QP that sends one, that of the connection
+# management, too: wire.sh
+queueing() {
+	rdma link delete rxe0 && tc qdisc "$@" && rxe_on_wire
 }

@@ -22,6 +22,11 @@ static char *peer = "10.77.0.9";
 module_param(peer, charp, 0444);
 MODULE_PARM_DESC(peer, "IPv4 address to send to");
 
+/* Of the send; -1 while there is none */
+static int status = -1;
+module_param(status, int, 0444);
+MODULE_PARM_DESC(status, "How the send has ended, enum ib_wc_status");
+
 static struct {
 	struct ib_device *ibdev;
 	struct ib_pd *pd;
@@ -30,9 +35,10 @@ static struct {
 	struct ib_cqe cqe;
 } wire;
 
-/* Nobody answers: the flush when the QP goes is all that may come */
+/* Nobody answers: it comes when the QP breaks, or not before that is destroyed */
 static void wire_done(struct ib_cq *cq, struct ib_wc *wc)
 {
+	WRITE_ONCE(status, wc->status);
 }
 
 /* From the port's first IPv4 address to the peer's. The way there is rxe's to find */
