@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * kdapl_wire.ko: one QP on plain verbs, without kDAPL, that sends one packet to
- * somebody who does not answer. Loading makes it and sends, unloading destroys it:
- * wire.sh looks at how long that takes.
+ * somebody who does not answer, and has memory that he may read. Loading makes it and
+ * sends, unloading destroys it: wire.sh looks at how long that takes.
  *
- * Owns PD, CQ and QP, and holds the device, from init to exit; process context.
+ * Owns PD, CQ, QP and the memory, and holds the device, from init to exit; process
+ * context.
  */
 #include <linux/module.h>
 #include <linux/inet.h>
+#include <linux/slab.h>
 #include <net/ipv6.h>
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
 #define WIRE_QPN	0x77	/* nobody has it */
+#define WIRE_MEM	64	/* bytes */
 
 static char *device = "rxe0";
 module_param(device, charp, 0444);
@@ -27,12 +30,25 @@ static int status = -1;
 module_param(status, int, 0444);
 MODULE_PARM_DESC(status, "How the send has ended, enum ib_wc_status");
 
+static unsigned int qpn;
+module_param(qpn, uint, 0444);
+MODULE_PARM_DESC(qpn, "Number of the QP");
+
+static unsigned int rkey;
+module_param(rkey, uint, 0444);
+MODULE_PARM_DESC(rkey, "Key of memory that may be read");
+
+static unsigned long long addr;
+module_param(addr, ullong, 0444);
+MODULE_PARM_DESC(addr, "Address of 64 bytes of it");
+
 static struct {
 	struct ib_device *ibdev;
 	struct ib_pd *pd;
 	struct ib_cq *cq;
 	struct ib_qp *qp;
 	struct ib_cqe cqe;
+	void *mem;
 } wire;
 
 /* Nobody answers: it comes when the QP breaks, or not before that is destroyed */
@@ -47,11 +63,11 @@ static int wire_path(struct rdma_ah_attr *ah)
 	int i, n = wire.ibdev->port_data[1].immutable.gid_tbl_len, ret = -ENOENT;
 	const struct ib_gid_attr *gid;
 	union ib_gid dgid;
-	__be32 addr;
+	__be32 to;
 
-	if (!in4_pton(peer, -1, (u8 *)&addr, -1, NULL))
+	if (!in4_pton(peer, -1, (u8 *)&to, -1, NULL))
 		return -EINVAL;
-	ipv6_addr_set_v4mapped(addr, (struct in6_addr *)dgid.raw);
+	ipv6_addr_set_v4mapped(to, (struct in6_addr *)dgid.raw);
 	for (i = 0; i < n && ret; i++) {
 		gid = rdma_get_gid_attr(wire.ibdev, 1, i);
 		if (IS_ERR(gid))
@@ -76,6 +92,8 @@ static int wire_connect(void)
 		.port_num = 1,
 		.path_mtu = IB_MTU_1024,
 		.dest_qp_num = WIRE_QPN,
+		.qp_access_flags = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
+		.max_dest_rd_atomic = 1,
 		.min_rnr_timer = 12,
 	};
 	int ret;
@@ -107,9 +125,15 @@ static int wire_make(void)
 	struct ib_send_wr send = { .wr_cqe = &wire.cqe, .opcode = IB_WR_SEND };
 
 	wire.cqe.done = wire_done;
-	wire.pd = ib_alloc_pd(wire.ibdev, 0);
+	wire.mem = kzalloc(WIRE_MEM, GFP_KERNEL);
+	if (!wire.mem)
+		return -ENOMEM;
+	/* In a guest that is thrown away: its memory is all that anybody can reach for */
+	wire.pd = ib_alloc_pd(wire.ibdev, IB_PD_UNSAFE_GLOBAL_RKEY);
 	if (IS_ERR(wire.pd))
 		return PTR_ERR(wire.pd);
+	rkey = wire.pd->unsafe_global_rkey;
+	addr = ib_dma_map_single(wire.ibdev, wire.mem, WIRE_MEM, DMA_BIDIRECTIONAL);
 	wire.cq = ib_alloc_cq(wire.ibdev, NULL, 4, 0, IB_POLL_SOFTIRQ);
 	if (IS_ERR(wire.cq))
 		return PTR_ERR(wire.cq);
@@ -118,6 +142,7 @@ static int wire_make(void)
 	wire.qp = ib_create_qp(wire.pd, &init);
 	if (IS_ERR(wire.qp))
 		return PTR_ERR(wire.qp);
+	qpn = wire.qp->qp_num;
 	return wire_connect() ?: ib_post_send(wire.qp, &send, NULL);
 }
 
@@ -127,8 +152,11 @@ static void wire_unmake(void)
 		ib_destroy_qp(wire.qp);
 	if (!IS_ERR_OR_NULL(wire.cq))
 		ib_free_cq(wire.cq);
-	if (!IS_ERR_OR_NULL(wire.pd))
+	if (!IS_ERR_OR_NULL(wire.pd)) {
+		ib_dma_unmap_single(wire.ibdev, addr, WIRE_MEM, DMA_BIDIRECTIONAL);
 		ib_dealloc_pd(wire.pd);
+	}
+	kfree(wire.mem);
 	ib_device_put(wire.ibdev);
 }
 

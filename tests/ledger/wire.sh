@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# What rxe does on a net device of virtio, without kDAPL, and what check/two-guests
-# goes round:
+# What rxe does on a wire, without kDAPL, and what the ledger, and check/two-guests, go
+# round:
 #
 # - A packet holds the QP that sent it until the driver takes it out of its ring.
 #   virtio_net does that in NAPI, which is off while the net device is down; who
@@ -13,6 +13,8 @@
 #   QP that sent it (rxe_xmit_packet()), where a packet lost on the wire would be sent
 #   again. While a discipline is taken away there is one that takes nothing. The QP of
 #   the connection management goes the same way, and nobody brings it back.
+# - A read that is asked for again is answered with a WARN if an RDMA operation of no
+#   bytes came behind it.
 #
 #   wire.sh
 #
@@ -27,7 +29,7 @@
 
 own=10.77.0.1 mac=52:54:00:6b:64:01 peer=10.77.0.9
 sent=/sys/class/infiniband/rxe0/ports/1/hw_counters/sent_pkts
-status=/sys/module/kdapl_wire/parameters/status
+parameters=/sys/module/kdapl_wire/parameters
 
 tidy() {
 	[ -z "${dev:-}" ] || ip link set "$dev" up
@@ -83,13 +85,52 @@ takes_nothing() {
 }
 
 # unanswered: the send has not ended
-unanswered() { [ "$(cat $status)" = -1 ]; }
+unanswered() { [ "$(cat $parameters/status)" = -1 ]; }
 has_ended() { ! unanswered; }
 
 # Nothing else is sent, which would have QEMU take the packet earlier
 sysctl -qw net.ipv6.conf.default.disable_ipv6=1
 
-tap_plan 13
+# the_peer: a namespace has the peer's address, and a wire to rxe0
+the_peer() {
+	rmmod kdapl_wire && rdma link delete rxe0 && ip addr flush dev "$dev" &&
+		ip netns add peer && ip link add veth0 type veth peer name veth1 netns peer &&
+		ip -n peer addr add "$peer/24" dev veth1 && ip -n peer link set veth1 up &&
+		ip addr add "$own/24" dev veth0 && ip link set veth0 up
+}
+
+# the_peer_hears: rxe0 on that wire, with a QP
+the_peer_hears() { rxe_on_wire && sends && wait_for 10 has_sent 0; }
+
+# asks read|nothing: the peer does, and rxe answers
+asks() {
+	local before
+
+	before=$(cat $sent)
+	ip netns exec peer python3 "$KDAPL_DIR/read-again.py" "$own" "$peer" \
+		"$(cat $parameters/qpn)" "$(cat $parameters/rkey)" "$(cat $parameters/addr)" \
+		"$1" && wait_for 10 has_sent "$before"
+}
+
+# warned: in rxe's copying of memory
+warned() { dmesg | grep "WARNING:.*rxe_mr_copy"; }
+
+# asks_warned: a read; it warns, and neither the guest nor who looks for reports is to
+# take it for one of this test's own
+asks_warned() {
+	local panics
+
+	panics=$(cat /proc/sys/kernel/panic_on_warn)
+	sysctl -qw kernel.panic_on_warn=0
+	dmesg -n 1
+	asks read
+	wait_for 10 warned
+	dmesg -n 7
+	sysctl -qw kernel.panic_on_warn="$panics"
+	warned
+}
+
+tap_plan 20
 tap_check "napi_tx=Y: rxe on the wire" wire_up napi_tx=Y || exit 1
 dev=$(wire)
 tap_check "napi_tx=Y: a QP sends, the net device goes down" sends_then_down
@@ -109,3 +150,12 @@ tap_check "napi_tx=N: nothing holds the QP" timeout 20 rmmod kdapl_wire
 tap_check "a queueing discipline that takes nothing" takes_nothing
 tap_check "a QP sends" sends
 tap_check "its packet is not taken, and that is its end" wait_for 10 has_ended
+
+tap_check "a peer in a namespace" the_peer
+dev=veth0
+tap_check "a QP for it" the_peer_hears
+tap_check "it reads" asks read
+tap_check "it asks for that again" asks read
+tap_check "it writes nothing" asks nothing
+tap_refuse "no warning so far" warned
+tap_check "it asks for the read again, and rxe warns" asks_warned
