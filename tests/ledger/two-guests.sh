@@ -53,10 +53,11 @@ dropped() {
 
 dropped_more_than() { [ "$(dropped)" -gt "$1" ]; }
 
-# bad_wire: a twentieth overtakes, a fiftieth is lost, a hundredth comes twice
+# bad_wire: a twentieth overtakes, a fiftieth is lost, a hundredth comes twice. With room
+# for all that is sent again on a slow host: what netem has no room for ends its QP
 bad_wire() {
 	modprobe sch_netem &&
-		queueing add dev "$dev" root netem delay 1ms 1ms loss 2% \
+		queueing add dev "$dev" root netem limit 100000 delay 1ms 1ms loss 2% \
 			duplicate 1% reorder 5%
 }
 
@@ -112,6 +113,7 @@ whereabouts() {
 	tap_diag "QPs: $(rdma resource show qp)"
 	tap_diag "CM: $(cd "$rxe/.." && grep -r . cm_* | tr '\n' ' ')"
 	tap_diag "$(ip -s link show dev "$dev")"
+	tap_diag "$(tc -s qdisc show dev "$dev")"
 }
 
 # reached PERCENT

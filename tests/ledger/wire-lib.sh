@@ -46,5 +46,9 @@ rxe_on_wire() {
 # takes no packet, which is the end of a QP that sends one, that of the connection
 # management, too: wire.sh
 queueing() {
-	rdma link delete rxe0 && tc qdisc "$@" && rxe_on_wire
+	local status=0
+
+	rdma link delete rxe0 || return
+	tc qdisc "$@" || status=$?
+	rxe_on_wire && return "$status"
 }

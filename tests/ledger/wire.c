@@ -19,7 +19,7 @@
 
 static char *device = "rxe0";
 module_param(device, charp, 0444);
-MODULE_PARM_DESC(device, "RDMA device to send from");
+MODULE_PARM_DESC(device, "rxe device to send from");
 
 static char *peer = "10.77.0.9";
 module_param(peer, charp, 0444);
@@ -133,6 +133,7 @@ static int wire_make(void)
 	if (IS_ERR(wire.pd))
 		return PTR_ERR(wire.pd);
 	rkey = wire.pd->unsafe_global_rkey;
+	/* Cannot fail for rxe, which has no DMA */
 	addr = ib_dma_map_single(wire.ibdev, wire.mem, WIRE_MEM, DMA_BIDIRECTIONAL);
 	wire.cq = ib_alloc_cq(wire.ibdev, NULL, 4, 0, IB_POLL_SOFTIRQ);
 	if (IS_ERR(wire.cq))
@@ -164,7 +165,7 @@ static int __init wire_init(void)
 {
 	int ret;
 
-	wire.ibdev = ib_device_get_by_name(device, RDMA_DRIVER_UNKNOWN);
+	wire.ibdev = ib_device_get_by_name(device, RDMA_DRIVER_RXE);
 	if (!wire.ibdev)
 		return -ENODEV;
 	ret = wire_make();
