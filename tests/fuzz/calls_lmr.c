@@ -353,11 +353,8 @@ static void draw_fast(struct fuzz *f, struct thing *lmr)
 static void draw_fast_ep(struct fuzz *f, const struct thing *lmr, struct thing *ep)
 {
 	draw_handle(f, DAT_HANDLE_TYPE_EP, ep);
-	if (f->own && fuzz_rnd(f, 6)) {
-		*ep = (struct thing){ .handle = f->pair.ep[fuzz_rnd(f, 2)], .know = GOOD,
-				      .pz = world.pz.handle };
-		fuzz_arg(f, "pair", (unsigned long)ep->handle);
-	}
+	if (f->own && fuzz_rnd(f, 6))
+		draw_pair(f, ep);
 	expect_first(f, ep->know, R_IH);
 	if (lmr->know != BAD)
 		expect(f, know_if(lmr->fast), R_IP);

@@ -21,16 +21,10 @@ static bool known(struct fuzz *f, const struct thing *owner)
 /* Mostly an end of the pair, where posts reach the wire */
 static void draw_poster(struct fuzz *f, struct thing *ep)
 {
-	unsigned int i, end = fuzz_rnd(f, 2);
-
 	if (f->own && fuzz_rnd(f, 10) < 7)
-		for (i = 0; pool_at(f->pool, DAT_HANDLE_TYPE_EP, i, ep); i++)
-			if (ep->handle == f->pair.ep[end]) {
-				ep->know = GOOD;
-				fuzz_arg(f, "pair", (unsigned long)ep->handle);
-				return;
-			}
-	draw_handle(f, DAT_HANDLE_TYPE_EP, ep);
+		draw_pair(f, ep);
+	else
+		draw_handle(f, DAT_HANDLE_TYPE_EP, ep);
 }
 
 /* Step 3, the count and the vector */

@@ -132,11 +132,8 @@ static void draw_bind_rights(struct fuzz *f, const struct thing *lmr, u32 *priv,
 static void draw_bind_ep(struct fuzz *f, struct thing *ep)
 {
 	draw_handle(f, DAT_HANDLE_TYPE_EP, ep);
-	if (f->own && fuzz_rnd(f, 6)) {
-		*ep = (struct thing){ .handle = f->pair.ep[fuzz_rnd(f, 2)], .know = GOOD,
-				      .pz = world.pz.handle };
-		fuzz_arg(f, "pair", (unsigned long)ep->handle);
-	}
+	if (f->own && fuzz_rnd(f, 6))
+		draw_pair(f, ep);
 	expect_first(f, ep->know, R_IH);
 	expect(f, ep_know(f, ep, S(CONNECTED) | S(DISCONNECTED)), R_IS);
 }

@@ -143,6 +143,19 @@ void draw_victim(struct fuzz *f, DAT_HANDLE_TYPE type, struct thing *t)
 	draw(f, type, true, false, t);
 }
 
+/* An end of the thread's pair, as it is by now: dat_ep_modify() takes it as well */
+void draw_pair(struct fuzz *f, struct thing *ep)
+{
+	DAT_EP_HANDLE end = f->pair.ep[fuzz_rnd(f, 2)];
+	unsigned int i;
+
+	for (i = 0; pool_at(f->pool, DAT_HANDLE_TYPE_EP, i, ep); i++)
+		if (ep->handle == end)
+			break;
+	ep->know = GOOD;
+	fuzz_arg(f, "pair", (unsigned long)ep->handle);
+}
+
 /* For an argument that may be DAT_HANDLE_NULL */
 void draw_optional(struct fuzz *f, DAT_HANDLE_TYPE type, struct thing *t)
 {

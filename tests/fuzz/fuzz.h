@@ -238,6 +238,7 @@ bool one_in(struct fuzz *f, u32 n);
 struct pool *fuzz_pool(struct fuzz *f);
 void draw_handle(struct fuzz *f, DAT_HANDLE_TYPE type, struct thing *t);
 void draw_victim(struct fuzz *f, DAT_HANDLE_TYPE type, struct thing *t);
+void draw_pair(struct fuzz *f, struct thing *ep);
 void draw_optional(struct fuzz *f, DAT_HANDLE_TYPE type, struct thing *t);
 void draw_any(struct fuzz *f, struct thing *t);
 void expect_child(struct fuzz *f, const struct thing *t, const struct thing *ia);
