@@ -4,6 +4,7 @@
  * events. Process context, the work item; the upcalls count and wake.
  */
 #include <linux/jiffies.h>
+#include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 
@@ -448,7 +449,8 @@ static bool told_by_now(struct duo_evd *evd)
 bool duo_next(struct duo *d, struct duo_evd *evd, enum duo_told told, const char *what,
 	      DAT_EVENT *ev)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	u32 wait = LOOP_QUIET_MS * loop_stretch() * (1 + d->on_the_way / SZ_8M);
+	unsigned long deadline = jiffies + msecs_to_jiffies(wait);
 	bool was_told = false;
 
 	while (duo_ok(d)) {

@@ -58,6 +58,7 @@ struct duo {
 	struct duo_cfg cfg;
 	DAT_PZ_HANDLE pz;		/* of the last pair, if it has its own */
 	DAT_SRQ_HANDLE srq;
+	u32 on_the_way;			/* bytes, where the next event takes long by them */
 	struct duo_end a[DUO_PAIRS], b[DUO_PAIRS];
 };
 

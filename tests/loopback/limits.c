@@ -175,8 +175,10 @@ static void largest_message(struct duo *d, struct large *l)
 	l->iov[1][n - 1].segment_length = last;
 	duo_recv(&d->b[0], n, l->iov[1], 1, 0);
 	duo_send(&d->a[0], n, l->iov[0], 1, 0);
+	d->on_the_way = most;
 	duo_dto(&d->b[0], DAT_DTO_RECEIVE, 1, DAT_DTO_SUCCESS, most, DUO_TOLD);
 	duo_dto(&d->a[0], DAT_DTO_SEND, 1, DAT_DTO_SUCCESS, most, DUO_TOLD);
+	d->on_the_way = 0;
 	if (duo_ok(d) && memcmp(l->mem[0], l->mem[1], min(block, most)))
 		loop_fail(d->c, "the largest message is not what was sent");
 	l->iov[0][0].segment_length--;
