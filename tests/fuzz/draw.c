@@ -149,9 +149,12 @@ void draw_pair(struct fuzz *f, struct thing *ep)
 	DAT_EP_HANDLE end = f->pair.ep[fuzz_rnd(f, 2)];
 	unsigned int i;
 
+	memset(ep, 0, sizeof(*ep));
 	for (i = 0; pool_at(f->pool, DAT_HANDLE_TYPE_EP, i, ep); i++)
 		if (ep->handle == end)
 			break;
+	if (ep->handle != end)
+		fuzz_fail("an end of a pair is not in its pool");
 	ep->know = GOOD;
 	fuzz_arg(f, "pair", (unsigned long)ep->handle);
 }
