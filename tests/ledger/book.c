@@ -5,11 +5,14 @@
  *
  * Called by the one thread of the test.
  */
+#include <linux/build_bug.h>
 #include <linux/string.h>
 #include "ledger.h"
 
 #define GUARD_BYTE	0xa5
 #define EMPTY_BYTE	0xee
+#define ENTRY_BITS	10		/* of a cookie; above are the EP's */
+#define EP_BITS		6
 
 static struct entry entries[ENTRIES];
 static LIST_HEAD(unused);
@@ -61,14 +64,34 @@ void book_init(void)
 {
 	unsigned int i;
 
+	BUILD_BUG_ON(ENTRIES > 1 << ENTRY_BITS || EPS > 1 << EP_BITS);
 	INIT_LIST_HEAD(&unused);
 	memset(world.arena, GUARD_BYTE, book_size());
-	for (i = 0; i < ENTRIES; i++)
+	for (i = 0; i < ENTRIES; i++) {
 		list_add_tail(&entries[i].node, &unused);
+		memset(book_buffer(&entries[i]), EMPTY_BYTE, DATA);
+	}
 	for (i = 0; i < EPS; i++) {
 		world.end[i].index = i;
 		fill(book_area(&world.end[i], false), i, DATA);
 	}
+}
+
+/* A cookie tells its entry and EP, and of two the later one; it is in the data, too */
+static u64 new_cookie(const struct entry *e, const struct end *end)
+{
+	return ++serial << (EP_BITS + ENTRY_BITS) | (u64)(end ? end->index : 0) << ENTRY_BITS |
+	       (e - entries);
+}
+
+static bool is_by(u64 cookie, unsigned int index)
+{
+	return (cookie >> ENTRY_BITS) % (1 << EP_BITS) == index;
+}
+
+static bool is_source(const struct entry *e)
+{
+	return e->kind == K_SEND || e->kind == K_WRITE;
 }
 
 /* An entry for a post, with a buffer of the kind; NULL if there is none */
@@ -79,21 +102,25 @@ struct entry *book_take(enum kind kind, struct end *end)
 	if (!e)
 		return NULL;
 	list_del(&e->node);
-	e->cookie = ++serial << 16 | (e - entries);
+	e->cookie = new_cookie(e, end);
 	e->end = end;
 	e->kind = kind;
 	e->suppressed = false;
+	e->lost = false;
 	e->length = ledger_rnd(8) ? 8 + ledger_rnd(DATA - 7) : 0;
-	if (kind == K_SEND || kind == K_WRITE)
+	if (memchr_inv(book_buffer(e), EMPTY_BYTE, DATA))
+		ledger_fail("bytes of a buffer that is nobody's were written to");
+	if (is_source(e))
 		fill(book_buffer(e), e->cookie, DATA);
-	else
-		memset(book_buffer(e), EMPTY_BYTE, DATA);
 	return e;
 }
 
 /* The post was refused, or the entry is accounted for */
 void book_drop(struct entry *e)
 {
+	if (is_source(e) && !holds(book_buffer(e), e->cookie, DATA))
+		ledger_fail("the source of a message or a write was written to");
+	memset(book_buffer(e), EMPTY_BYTE, DATA);
 	e->cookie = 0;
 	list_add_tail(&e->node, &unused);
 }
@@ -111,6 +138,43 @@ static void retire(struct entry *e)
 	book_drop(e);
 }
 
+/*
+ * The bytes that a receive or a read brought, and those behind them. Messages of one
+ * connection come in the order of their posts, each once, and from its peer.
+ */
+static void check_data(struct end *end, const struct entry *e, u32 length)
+{
+	const u8 *at = book_buffer(e);
+	u64 key = end->index ^ 1;
+
+	if (e->kind != K_READ && length >= 8) {
+		memcpy(&key, at, sizeof(key));
+		if (!is_by(key, end->index ^ 1) || key <= end->last_key)
+			ledger_fail("EP %u has received %#llx behind %#llx", end->index, key,
+				    end->last_key);
+		end->last_key = key;
+	}
+	if (length > DATA || (e->kind == K_READ && length != e->length) ||
+	    !holds(at, key, length) ||
+	    (length < DATA && memchr_inv(at + length, EMPTY_BYTE, DATA - length)))
+		ledger_fail("wrong bytes, kind %d, %u long", e->kind, length);
+}
+
+/* With an event, or without; @length: what it says, or was asked for */
+static void succeeded(struct end *end, const struct entry *e, u32 length)
+{
+	if (e->kind >= K_READ)
+		check_data(end, e, length);
+	if (e->kind >= K_RECV)
+		end->received++;
+	if (e->kind == K_SEND)
+		end->sent++;
+	if (e->kind == K_WRITE && e->length) {
+		end->wrote = e->cookie;
+		end->wrote_length = e->length;
+	}
+}
+
 /* Requests of this EP before @e, or all, that had to show only if they failed */
 static void silent_before(struct end *end, const struct entry *e)
 {
@@ -124,6 +188,7 @@ static void silent_before(struct end *end, const struct entry *e)
 			return;
 		}
 		counts.suppressed[at->kind]++;
+		succeeded(end, at, at->length);
 		retire(at);
 	}
 }
@@ -131,22 +196,6 @@ static void silent_before(struct end *end, const struct entry *e)
 void book_silent(struct end *end)
 {
 	silent_before(end, NULL);
-}
-
-/* The bytes that a receive or a read brought, and those behind them */
-static void check_data(const struct entry *e, u32 length)
-{
-	const u8 *at = book_buffer(e);
-	u64 key = 0;
-
-	if (e->kind == K_READ)
-		key = e->end->index ^ 1;
-	else if (length >= 8)
-		memcpy(&key, at, sizeof(key));
-	if (length > DATA || (e->kind == K_READ && length != e->length) ||
-	    !holds(at, key, length) ||
-	    (length < DATA && memchr_inv(at + length, EMPTY_BYTE, DATA - length)))
-		ledger_fail("wrong bytes, kind %d, %u long", e->kind, length);
 }
 
 static bool is_of_kind(const struct entry *e, DAT_DTOS operation)
@@ -159,10 +208,39 @@ static bool is_of_kind(const struct entry *e, DAT_DTOS operation)
 	return ops[e->kind] == operation;
 }
 
+/*
+ * Receives complete in the order of their posts, those of the SRQ too, from which
+ * only one EP takes. One that is passed over has lost its completion. A device may
+ * keep that of the SRQ which it had begun with when a connection ended.
+ */
+static void check_order(struct end *end, const struct entry *e)
+{
+	struct list_head *queue = e->kind == K_SRQ ? &world.srq_recvs : &end->recvs;
+	struct entry *at;
+
+	list_for_each_entry(at, queue, node) {
+		if (at == e)
+			break;
+		if (at->lost)
+			continue;
+		if (e->kind != K_SRQ || !world.srq_ends) {
+			ledger_fail("EP %u: a receive completed before an earlier one",
+				    end->index);
+			return;
+		}
+		world.srq_ends--;
+		at->lost = true;
+		counts.swallowed++;
+	}
+	/* What was kept before this one would have shown now */
+	if (e->kind == K_SRQ)
+		world.srq_ends = 0;
+}
+
 /* An event: whose post was it? */
 void book_event(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
-	struct entry *e = &entries[(dto->user_cookie.as_64 & 0xffff) % ENTRIES];
+	struct entry *e = &entries[dto->user_cookie.as_64 % (1 << ENTRY_BITS) % ENTRIES];
 	struct end *end = world_end_of(dto->ep_handle);
 
 	if (!end) {
@@ -177,12 +255,13 @@ void book_event(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 	}
 	if (e->kind < K_RECV)
 		silent_before(end, e);
+	else
+		check_order(end, e);
 	if (dto->status == DAT_DTO_SUCCESS) {
 		counts.completed[e->kind]++;
 		if (e->suppressed)
 			ledger_fail("EP %u: a suppressed success has an event", end->index);
-		if (e->kind >= K_READ)
-			check_data(e, dto->transfered_length);
+		succeeded(end, e, dto->transfered_length);
 	} else {
 		counts.flushed[e->kind]++;
 	}
@@ -195,12 +274,22 @@ void book_returned(struct list_head *queue)
 	struct entry *e, *next;
 
 	list_for_each_entry_safe(e, next, queue, node) {
-		if (e->kind == K_SRQ)
-			counts.swallowed++;
-		else
+		/* One that the device has kept is counted already */
+		if (!e->lost)
 			counts.returned[e->kind]++;
 		retire(e);
 	}
+}
+
+/* Receives that were posted to the SRQ, with those that the device keeps or without */
+int book_srq_out(bool lost)
+{
+	const struct entry *e;
+	int n = 0;
+
+	list_for_each_entry(e, &world.srq_recvs, node)
+		n += lost || !e->lost;
+	return n;
 }
 
 /* Does this EP owe an event? */
@@ -214,6 +303,25 @@ bool book_waiting(const struct end *end)
 		if (!e->suppressed)
 			return true;
 	return false;
+}
+
+/*
+ * Behind all requests of this EP: its last write that succeeded stands in the area of
+ * its peer, or a later one that has arrived all the same.
+ */
+void book_check_written(const struct end *end)
+{
+	const u8 *at = book_area(&world.end[end->index ^ 1], true);
+	u64 key;
+
+	if (!end->wrote)
+		return;
+	memcpy(&key, at, sizeof(key));
+	if (key < end->wrote || !is_by(key, end->index) ||
+	    (key == end->wrote && !holds(at, key, end->wrote_length)))
+		ledger_fail("EP %u has written %#llx, its peer's memory has %#llx", end->index,
+			    end->wrote, key);
+	counts.writes_seen += key == end->wrote;
 }
 
 /* Nothing may be written between the buffers, ever */

@@ -43,6 +43,7 @@ struct entry {
 	struct end *end;		/* NULL: of the SRQ */
 	enum kind kind;
 	bool suppressed;
+	bool lost;			/* SRQ: the device keeps it for ever */
 	u32 length;
 };
 
@@ -61,6 +62,10 @@ struct end {
 	struct ledger_hello peer;
 	struct list_head requests, recvs;	/* entries, in posting order */
 	int credit;			/* receives that no send was made for */
+	/* Of this connection: messages with success, cookie of the last to come */
+	u64 sent, received, last_key;
+	u64 wrote;			/* cookie of the last write with success and data */
+	u32 wrote_length;
 	unsigned int established, ended;	/* events of the present attempt */
 	/* side.c only */
 	DAT_CR_HANDLE cr;		/* a request that waits for this EP */
@@ -75,11 +80,14 @@ struct ledger_counts {
 	u64 flushed[KINDS];		/* with any error */
 	u64 suppressed[KINDS];		/* succeeded without an event */
 	u64 returned[KINDS];		/* taken back by a free or reset */
-	u64 swallowed;			/* SRQ: taken back, or lost in the device */
+	u64 swallowed;			/* SRQ: kept by the device */
+	u64 writes_seen;		/* in the peer's memory */
 	u64 srq_checks;			/* that the SRQ has these, and no others */
 	u64 disconnects, resets, frees, removals;
-	/* With a role: connections, how they ended, attempts without one */
-	u64 connected, broken, left, failed;
+	u64 waited;			/* removals: for all that the device owed */
+	u64 broken;			/* connections */
+	/* With a role: connections, how they ended otherwise, attempts without one */
+	u64 connected, left, failed;
 };
 
 struct ledger_world {
@@ -95,6 +103,7 @@ struct ledger_world {
 	struct end end[EPS];
 	struct end bye;			/* with a role: tells the server, and is told */
 	struct list_head srq_recvs;
+	unsigned int srq_ends;		/* connections that may have kept one of these */
 	bool gone;			/* the device */
 	u8 *arena;
 	struct rnd_state rnd;
@@ -125,10 +134,12 @@ void book_posted(struct entry *e, struct list_head *queue);
 void book_event(const DAT_DTO_COMPLETION_EVENT_DATA *dto);
 void book_returned(struct list_head *queue);
 void book_silent(struct end *end);
+int book_srq_out(bool lost);
 bool book_waiting(const struct end *end);
 u8 *book_buffer(const struct entry *e);
 u8 *book_area(const struct end *end, bool target);
 void book_check_guards(void);
+void book_check_written(const struct end *end);
 bool book_balanced(void);
 int book_size(void);
 

@@ -228,14 +228,11 @@ static bool marked(void *data)
 static void check_srq(void)
 {
 	DAT_SRQ_PARAM param = {};
-	const struct list_head *at;
-	DAT_COUNT out = 0;
+	int out = book_srq_out(true);
 	DAT_RETURN ret;
 
 	if (!world.srq)
 		return;
-	list_for_each(at, &world.srq_recvs)
-		out++;
 	ret = dat_srq_query(world.srq, DAT_SRQ_FIELD_ALL, &param);
 	if (ret != DAT_SUCCESS)
 		ledger_fail("dat_srq_query: %#x", ret);
@@ -243,6 +240,23 @@ static void check_srq(void)
 		ledger_fail("the SRQ has %d buffers outstanding, the book %d",
 			    param.outstanding_dto_count, out);
 	counts.srq_checks++;
+}
+
+/*
+ * What was sent with success has arrived, and its receive completed first; the end of
+ * the connection came behind both (C-44). Only this finds the completion of a message
+ * that was lost with none behind it.
+ */
+static void check_arrived(const struct end *end)
+{
+	const struct end *peer = &world.end[end->index ^ 1];
+
+	if (ledger_role != R_BOTH)
+		return;
+	if (peer->received < end->sent)
+		ledger_fail("EP %u has sent %llu messages, its peer received %llu", end->index,
+			    end->sent, peer->received);
+	book_check_written(end);
 }
 
 /*
@@ -258,6 +272,7 @@ static void account_silent(struct end *end)
 		return;
 	}
 	book_silent(end);
+	check_arrived(end);
 	if (end->index == EPS - 1)
 		check_srq();
 }
@@ -290,25 +305,37 @@ static void renew(struct end *end)
 		ledger_fail("EP %u is not to be renewed: %#x", end->index, ret);
 }
 
-/* Buffers that a broken EP took with it are gone with their SRQ only */
-static void renew_srq(void)
+static DAT_RETURN replace_srq(void)
 {
-	struct end *end = &world.end[EPS - 1];
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = SRQ_DEPTH, .max_recv_iov = 2 };
-	DAT_RETURN ret = dat_ep_free(end->ep);
+	DAT_RETURN ret = dat_srq_free(world.srq);
 
-	end->ep = DAT_HANDLE_NULL;
-	book_returned(&end->requests);
-	if (ret == DAT_SUCCESS)
-		ret = dat_srq_free(world.srq);
 	if (ret == DAT_SUCCESS)
 		world.srq = DAT_HANDLE_NULL;
 	book_returned(&world.srq_recvs);
+	world.srq_ends = 0;
+	return ret ?: dat_srq_create(world.ia, world.pz, &attr, &world.srq);
+}
+
+/*
+ * A new EP, of the same SRQ: its receives go on with those that are left, but for
+ * one that the old EP may have taken with it. Or of a new one.
+ */
+static void renew_srq(void)
+{
+	struct end *end = &world.end[EPS - 1];
+	DAT_RETURN ret = dat_ep_free(end->ep);
+	bool keep = ledger_rnd(2);
+
+	world.srq_ends += !!end->established;
+	end->ep = DAT_HANDLE_NULL;
+	book_returned(&end->requests);
 	counts.frees++;
-	if (ret == DAT_SUCCESS)
-		ret = dat_srq_create(world.ia, world.pz, &attr, &world.srq);
+	if (ret == DAT_SUCCESS && !keep)
+		ret = replace_srq();
 	if (ret == DAT_SUCCESS)
 		ret = world_make_ep(end);
+	end->credit = max(0, book_srq_out(false) - (int)world.srq_ends);
 	if (ret != DAT_SUCCESS && !world_going())
 		ledger_fail("the SRQ is not to be renewed: %#x", ret);
 }
@@ -336,23 +363,39 @@ void traffic_renew(struct end *end)
 		renew_srq();
 	else
 		renew(end);
+	end->sent = 0;
+	end->received = 0;
+	end->last_key = 0;
+}
+
+/* Each EP hears of the end once, and of nothing behind it */
+static void check_ended(const struct end *end)
+{
+	if (!world.gone && (end[0].ended != 1 || end[1].ended != 1))
+		ledger_fail("pair %u ended %u and %u times", end->index / 2, end[0].ended,
+			    end[1].ended);
 }
 
 static void end_connection(struct end *end)
 {
 	struct end *by = &end[ledger_rnd(2)];
 	bool graceful = !ledger_rnd(3) && (mixes() || !traffic_reads(by));
-	DAT_RETURN ret = dat_ep_disconnect(by->ep, graceful ? DAT_CLOSE_GRACEFUL_FLAG :
-							      DAT_CLOSE_ABRUPT_FLAG);
+	DAT_RETURN ret;
 
+	world_drain();
+	if ((end[0].ended || end[1].ended) && !world_going())
+		ledger_fail("pair %u has ended by itself", end->index / 2);
+	if (world.gone)
+		return;
+	ret = dat_ep_disconnect(by->ep, graceful ? DAT_CLOSE_GRACEFUL_FLAG :
+						   DAT_CLOSE_ABRUPT_FLAG);
 	counts.disconnects++;
 	if (ret != DAT_SUCCESS)
 		ledger_fail("EP %u does not disconnect: %#x", by->index, ret);
 	if (world_wait(both_ended, end))
 		ledger_fail("pair %u: %u and %u ends", end->index / 2, end[0].ended, end[1].ended);
-	else if (!world.gone && (end[0].ended != 1 || end[1].ended != 1))
-		ledger_fail("pair %u ended %u and %u times", end->index / 2, end[0].ended,
-			    end[1].ended);
+	else
+		check_ended(end);
 }
 
 /**
@@ -372,6 +415,7 @@ void traffic_change(void)
 		post_behind(&end[1]);
 		account_silent(&end[0]);
 		account_silent(&end[1]);
+		check_ended(end);
 	}
 	for (tries = 0; tries < 3 && !world.gone && !ledger_failed(); tries++) {
 		traffic_renew(&end[0]);
@@ -384,7 +428,7 @@ void traffic_change(void)
 		if (err != -EAGAIN)
 			break;
 	}
-	if (!world_going())
+	if (!ledger_failed() && !world_going())
 		ledger_fail("pair %u does not connect again", pair);
 }
 
@@ -407,14 +451,13 @@ void traffic_end_all(void)
 {
 	unsigned int i;
 
-	if (world.gone)
-		counts.removals++;
 	for (i = 0; i < EPS && !world.gone; i++)
 		if (world.end[i].ep)
 			dat_ep_disconnect(world.end[i].ep, DAT_CLOSE_ABRUPT_FLAG);
-	if (ledger_rnd(2) || !world.gone)
+	if (!world.gone || counts.removals++ % 2)
 		return;
-	/* Half of the removals: wait for what is owed; else the frees take it back */
+	/* Every other removal: wait for what is owed; else the frees take it back */
+	counts.waited++;
 	if (world_wait(all_back, NULL))
 		ledger_fail("the device is gone, and not everything came back");
 	for (i = 0; i < EPS && !ledger_failed(); i++)

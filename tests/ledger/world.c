@@ -64,6 +64,8 @@ static void take_conn(const DAT_EVENT *event)
 	}
 	if (ledger_role != R_BOTH)
 		side_conn(end, event->event_number);
+	else if (event->event_number == DAT_CONNECTION_EVENT_BROKEN)
+		counts.broken++;
 }
 
 static bool accept(DAT_CR_HANDLE cr, const struct ledger_hello *hello)
