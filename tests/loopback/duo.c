@@ -138,7 +138,8 @@ static bool make_end(struct duo *d, struct duo_end *e, const char *name, bool pa
 
 static bool make_pair(struct duo *d, u32 i)
 {
-	static const char * const name[2][DUO_PAIRS] = { { "A", "A2", "A3" }, { "B", "B2", "B3" } };
+	static const char * const name[2][DUO_PAIRS] = {
+		{ "A", "A2", "A3", "A4" }, { "B", "B2", "B3", "B4" } };
 
 	if (d->cfg.zone && i == d->cfg.pairs - 1 &&
 	    !expect_ok(d, "dat_pz_create", dat_pz_create(d->run->ia, &d->pz)))

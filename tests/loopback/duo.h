@@ -50,7 +50,7 @@ struct duo_cfg {
 	bool zone;			/* the last pair has one of its own */
 };
 
-#define DUO_PAIRS	3
+#define DUO_PAIRS	4
 
 struct duo {
 	struct loop_run *run;

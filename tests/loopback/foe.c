@@ -119,7 +119,7 @@ void foe_untouched(struct foe *f, const char *what)
 {
 	u32 i;
 
-	for (i = 0; i < DUO_PAIRS; i++)
+	for (i = 0; i < f->d->cfg.pairs; i++)
 		duo_expect_free(&f->d->b[i], what, 0, DUO_MEM);
 }
 
@@ -164,7 +164,7 @@ void foe_others(struct foe *f, const char *what)
 	u32 i;
 
 	/* On an SRQ the receives of the other are the victim's too */
-	for (i = f->d->srq ? 2 : 1; i < DUO_PAIRS && duo_ok(f->d); i++)
+	for (i = f->d->srq ? 2 : 1; i < f->d->cfg.pairs && duo_ok(f->d); i++)
 		move(&f->d->a[i], &f->d->b[i], what);
 	if (!duo_ok(f->d))
 		loop_fail(f->d->c, "that was: %s", what);

@@ -200,6 +200,7 @@ static void add_flow(struct loop_run *run)
 	c->count = run->args.brief ? 2 : 4;
 	c->depth = 16;
 	add(run, 5, loop_case_starve, "flow/starve");
+	add(run, 5, loop_case_starve_dtos, "flow/starve-dtos");
 }
 
 static void add_flags(struct loop_run *run)

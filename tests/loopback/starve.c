@@ -4,9 +4,9 @@
  * of its own as far as there are so many, as fast as they can. Its upcalls run
  * with bottom halves off, and must leave room for everybody else: on every CPU
  * an ordinary task goes on, and grace periods end. Soft lockups and stalls of
- * RCU are for the kernel to report. Software events, since no device is so fast;
- * their upcalls are a worker's. That the budget of those in softirq holds is a
- * matter of unit tests.
+ * RCU are for the kernel to report. Once with software events, as no device is so
+ * fast; their upcalls are a worker's. Once with the completions of four EPs, whose
+ * upcalls are made in softirq, where the device says that there are some.
  *
  * The work item starts and stops the tasks; the upcall owns what struct starve
  * says, one at a time by the rule that it checks.
@@ -20,18 +20,20 @@
 #include <linux/sched.h>
 #include <linux/slab.h>
 #include <linux/wait.h>
-#include "kdapl_loop.h"
+#include "duo.h"
 
 #define FEEDERS		4
 #define WATCHERS	8
 #define QLEN		256
 #define WORK_US		100		/* of an upcall: the feeders are faster */
+#define DTO_WORK_US	1000		/* and here the device is */
 #define LATE_US		(1000 * 1000LL)		/* times stretch */
 #define GRACE_US	(5000 * 1000LL)
 #define WINDOW_S	10			/* a whole run; whoever waits longer: */
 #define LATE_MOST	(WINDOW_S * USEC_PER_SEC / 2)
 #define GRACE_MOST	(WINDOW_S * USEC_PER_SEC * 9 / 10)
 #define NAPS		20			/* of each watcher, at least */
+#define BYTES		8			/* of a write */
 
 struct starve_task {
 	struct starve *s;
@@ -45,6 +47,7 @@ struct starve_task {
 /* One such case */
 struct starve {
 	struct loop_case *c;
+	struct duo *duo;		/* NULL: software events */
 	DAT_EVD_HANDLE evd;
 	unsigned long inside;		/* bit 0: an upcall runs */
 	u64 next[FEEDERS];		/* number of a feeder's next event; the upcall's */
@@ -54,18 +57,32 @@ struct starve {
 	struct starve_task feeder[FEEDERS], watcher[WATCHERS];
 };
 
+/* What the feeder gave it: number and feeder */
+static u64 word_of(struct starve *s, const DAT_EVENT *event)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+
+	if (event->event_number != (s->duo ? DAT_DTO_COMPLETION_EVENT : DAT_SOFTWARE_EVENT))
+		loop_fail(s->c, "event %#x", event->event_number);
+	if (!s->duo)
+		return (unsigned long)event->event_data.software_event_data.pointer;
+	if (dto->status != DAT_DTO_SUCCESS)
+		loop_fail(s->c, "write %llu: status %d", dto->user_cookie.as_64, dto->status);
+	return dto->user_cookie.as_64;
+}
+
 static void starve_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
-	unsigned long what = (unsigned long)event->event_data.software_event_data.pointer;
 	struct starve *s = instance;
+	u64 what = word_of(s, event);
 
 	if (test_and_set_bit(0, &s->inside))
 		loop_fail(s->c, "two upcalls at once");
-	if (event->event_number != DAT_SOFTWARE_EVENT || what >> 2 != s->next[what & 3])
-		loop_fail(s->c, "event %#x, %lu of feeder %lu, not %llu", event->event_number,
-			  what >> 2, what & 3, s->next[what & 3]);
+	if (what >> 2 != s->next[what & 3])
+		loop_fail(s->c, "%llu of feeder %llu, not %llu", what >> 2, what & 3,
+			  s->next[what & 3]);
 	s->next[what & 3]++;
-	udelay(WORK_US);
+	udelay(s->duo ? DTO_WORK_US : WORK_US);
 	clear_bit(0, &s->inside);
 	WRITE_ONCE(s->got, s->got + 1);
 	if (READ_ONCE(s->ending))
@@ -84,22 +101,38 @@ static void until_stopped(void)
 	__set_current_state(TASK_RUNNING);
 }
 
-static int feed(void *arg)
+/* An event for the EVD, now or soon */
+static DAT_RETURN give(struct starve_task *t)
 {
 	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+	DAT_DTO_COOKIE cookie = { .as_64 = t->n << 2 | t->id };
+	struct duo *d = t->s->duo;
+	DAT_RMR_TRIPLET to;
+	DAT_LMR_TRIPLET iov;
+
+	if (!d) {
+		event.event_data.software_event_data.pointer = (void *)(unsigned long)cookie.as_64;
+		return dat_evd_post_se(t->s->evd, &event);
+	}
+	iov = duo_seg(&d->a[t->id], 0, BYTES);
+	to = duo_target(&d->b[t->id], 0, BYTES);
+	return dat_ep_post_rdma_write(d->a[t->id].ep, 1, &iov, cookie, &to, 0);
+}
+
+static int feed(void *arg)
+{
 	struct starve_task *t = arg;
 	DAT_RETURN ret;
 
 	while (!kthread_should_stop()) {
-		event.event_data.software_event_data.pointer =
-			(void *)(unsigned long)(t->n << 2 | t->id);
-		ret = dat_evd_post_se(t->s->evd, &event);
+		ret = give(t);
 		if (ret == DAT_SUCCESS) {
 			t->n++;
-		} else if (DAT_GET_TYPE(ret) == DAT_QUEUE_FULL) {
+		} else if (DAT_GET_TYPE(ret) ==
+			   (t->s->duo ? DAT_INSUFFICIENT_RESOURCES : DAT_QUEUE_FULL)) {
 			t->full++;
 		} else {
-			loop_fail(t->s->c, "dat_evd_post_se: %#x", ret);
+			loop_fail(t->s->c, "feeder %u: %#x", t->id, ret);
 			break;
 		}
 		cond_resched();
@@ -199,7 +232,7 @@ static void judge(struct starve *s)
 		full += s->feeder[i].full;
 	}
 	if (!full)
-		loop_fail(s->c, "the EVD was never full: nobody was in danger");
+		loop_fail(s->c, "no queue was ever full: nobody was in danger");
 	WRITE_ONCE(s->ending, true);
 	wait_event_timeout(s->wait, READ_ONCE(s->got) >= posted,
 			   loop_stretch() * 20 * HZ);
@@ -230,15 +263,23 @@ out:
 	judge_waits(s, cpus, grace, run->args.brief);
 }
 
-/**
- * loop_case_starve - four CPUs feed one EVD
- * @run: the run
- * @c: the case
- *
- * Context: process.
- * Return: 0, or an error that ends the case; failures are noted.
- */
-int loop_case_starve(struct loop_run *run, struct loop_case *c)
+/* Four connections, whose A complete on the one EVD */
+static bool connect_four(struct loop_run *run, struct starve *s)
+{
+	static const struct duo_cfg cfg = { .pairs = FEEDERS };
+	DAT_EP_PARAM param = { .request_evd_handle = s->evd };
+	u32 i;
+
+	s->duo = duo_make(run, s->c, &cfg);
+	for (i = 0; s->duo && i < FEEDERS; i++)
+		if (!loop_expect(s->c, "dat_ep_modify",
+				 dat_ep_modify(s->duo->a[i].ep, DAT_EP_FIELD_REQUEST_EVD_HANDLE,
+					       &param), DAT_SUCCESS))
+			return false;
+	return s->duo && !duo_connect(s->duo);
+}
+
+static int starve_case(struct loop_run *run, struct loop_case *c, bool dtos)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = starve_upcall };
 	struct starve *s = kzalloc(sizeof(*s), GFP_KERNEL);
@@ -251,10 +292,40 @@ int loop_case_starve(struct loop_run *run, struct loop_case *c)
 	upcall.instance_data = s;
 	if (loop_expect(c, "dat_evd_kcreate",
 			dat_evd_kcreate(run->ia, QLEN, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
-					DAT_EVD_SOFTWARE_FLAG, &s->evd), DAT_SUCCESS)) {
-		starve_all(run, s);
+					dtos ? DAT_EVD_DTO_FLAG : DAT_EVD_SOFTWARE_FLAG,
+					&s->evd), DAT_SUCCESS)) {
+		if (!dtos || connect_four(run, s))
+			starve_all(run, s);
+		if (s->duo)
+			duo_end(s->duo);
 		loop_expect(c, "dat_evd_free", dat_evd_free(s->evd), DAT_SUCCESS);
 	}
 	kfree(s);
-	return 0;
+	return READ_ONCE(run->abort) ? -EINTR : 0;
+}
+
+/**
+ * loop_case_starve - four CPUs feed one EVD
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_starve(struct loop_run *run, struct loop_case *c)
+{
+	return starve_case(run, c, false);
+}
+
+/**
+ * loop_case_starve_dtos - the same with the completions of four EPs
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_starve_dtos(struct loop_run *run, struct loop_case *c)
+{
+	return starve_case(run, c, true);
 }
