@@ -15,9 +15,9 @@ verdict=/tmp/kdapl_fuzz.verdict
 all_made() {
 	local missing
 
-	missing=$(sed -n 's/^.* T \(dat_[a-z_]*\)\t\[kdapl\]$/\1/p' /proc/kallsyms | sort -u |
-		comm -23 - <(sed -n 's/^# \(dat_[a-z_]*\): .*/\1/p' "$verdict" | sort -u))
-	if [ ! -s "$verdict" ] || [ -n "$missing" ]; then
+	missing=$(kdapl_calls | comm -23 - <(sed -n 's/^# \(dat_[a-z_]*\): .*/\1/p' "$verdict" |
+		sort -u))
+	if [ -z "$(kdapl_calls)" ] || [ -n "$missing" ]; then
 		echo "missing: $missing"
 		return 1
 	fi

@@ -177,6 +177,12 @@ kmemleak_scan() {
 # bug_finders: at the end of a guest: has what this kernel has of them worked,
 # and what did kmemleak find? Lines "0 NAME" or "1 NAME", "leak LINE" before.
 # lockdep falls silent for good when it has reported, or run out of room.
+# kdapl_calls: what the loaded module exports, sorted. By the symbols of the exports:
+# some kernels show the functions themselves as local ones
+kdapl_calls() {
+	sed -n 's/^.* __ksymtab_\(dat_[a-z_]*\)\t\[kdapl\]$/\1/p' /proc/kallsyms | sort -u
+}
+
 bug_finders() {
 	local found status=0
 
