@@ -159,8 +159,11 @@ kdapl_fail_allocs() {
 	echo 0 >"$DEBUGFS/fail_page_alloc/min-order"
 }
 
-# kmemleak_there: can this kernel find leaks, and was not told to leave it?
-kmemleak_there() { [ -e "$DEBUGFS/kmemleak" ] && ! grep -qw kmemleak=off /proc/cmdline; }
+# kmemleak_there: should this kernel find leaks, and was not told to leave it?
+kmemleak_there() {
+	[[ -e $DEBUGFS/kmemleak || ${KDAPL_VM:-} = own-*-debug ]] &&
+		! grep -qw kmemleak=off /proc/cmdline
+}
 
 # kmemleak_scan: what nobody points at any more; fails, and prints it, if there
 # is anything. It counts after 5 seconds and when two scans have not found it.
@@ -174,23 +177,24 @@ kmemleak_scan() {
 	[ -z "$found" ] || { printf '%s\n' "$found"; return 1; }
 }
 
-# bug_finders: at the end of a guest: has what this kernel has of them worked,
-# and what did kmemleak find? Lines "0 NAME" or "1 NAME", "leak LINE" before.
-# lockdep falls silent for good when it has reported, or run out of room.
 # kdapl_calls: what the loaded module exports, sorted. By the symbols of the exports:
 # some kernels show the functions themselves as local ones
 kdapl_calls() {
 	sed -n 's/^.* __ksymtab_\(dat_[a-z_]*\)\t\[kdapl\]$/\1/p' /proc/kallsyms | sort -u
 }
 
+# bug_finders: at the end of a guest: has what this kernel has of them worked,
+# and what did kmemleak find? Lines "0 NAME" or "1 NAME", "leak LINE" before.
+# lockdep falls silent for good when it has reported, or run out of room. One that
+# the kernel should have by its name, and has not, has not worked.
 bug_finders() {
-	local found status=0
+	local found status=0 kernel=${KDAPL_VM:-}
 
-	if [ -e /proc/lockdep_stats ]; then
+	if [ -e /proc/lockdep_stats ] || [[ $kernel = own-*-debug || $kernel = own-*-rt ]]; then
 		grep -Eq 'debug_locks: *1' /proc/lockdep_stats || status=1
 		echo "$status lockdep has watched to the end"
 	fi
-	if [ -e "$DEBUGFS/kcsan" ]; then
+	if [ -e "$DEBUGFS/kcsan" ] || [[ $kernel = own-*-kcsan ]]; then
 		status=0
 		grep -Eq '^setup_watchpoints: *[1-9][0-9]{3}' "$DEBUGFS/kcsan" &&
 			grep -Eq '^enabled: *1' "$DEBUGFS/kcsan" || status=1
