@@ -21,6 +21,7 @@
 #include "fuzz.h"
 
 #define TICK_EVERY	8		/* calls of a thread */
+#define PAIR_UP		20		/* in one of so many ticks its pair must be up */
 #define GUARDS_EVERY	5000
 #define BUDGET_MAX	64
 #define RETURNS		24
@@ -299,22 +300,26 @@ static u64 show_calls(struct seq_file *m, unsigned int *bare)
 	return sum;
 }
 
-/* Were they up a tenth of the time, at least? Posts succeed on dead EPs, too */
+/* Was each up at a part of its thread's looks? Posts succeed on dead EPs, too */
 static bool show_pairs(struct seq_file *m)
 {
 	u64 connected = 0, ended = 0, ticks = 0, up = 0;
+	const struct pair *p;
+	bool good = true;
 	unsigned int i;
 
 	for (i = 0; i < fuzz_threads; i++) {
-		connected += fuzz_actor[i]->pair.connected;
-		ended += fuzz_actor[i]->pair.ended;
-		ticks += fuzz_actor[i]->pair.ticks;
-		up += fuzz_actor[i]->pair.up;
+		p = &fuzz_actor[i]->pair;
+		connected += p->connected;
+		ended += p->ended;
+		ticks += p->ticks;
+		up += p->up;
+		good &= p->connected && PAIR_UP * p->up >= p->ticks;
 	}
 	seq_printf(m, "# pairs connected %llu times, ended %llu times, up in %llu of %llu ticks\n",
 		   connected, ended, up, ticks);
 	seq_printf(m, "# %llu ms\n", took_ms);
-	return connected >= fuzz_threads && 10 * up >= ticks;
+	return good;
 }
 
 static int verdict_show(struct seq_file *m, void *unused)

@@ -62,8 +62,8 @@ struct end {
 	struct ledger_hello peer;
 	struct list_head requests, recvs;	/* entries, in posting order */
 	int credit;			/* receives that no send was made for */
-	/* Of this connection: messages with success, cookie of the last to come */
-	u64 sent, received, last_key;
+	/* Of this connection: messages posted, with success; cookie of the last to come */
+	u64 asked, sent, received, last_key;
 	u64 wrote;			/* cookie of the last write with success and data */
 	u32 wrote_length;
 	unsigned int established, ended;	/* events of the present attempt */

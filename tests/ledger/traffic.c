@@ -135,8 +135,10 @@ static bool post_request(struct end *end, enum kind kind, bool suppress)
 	}
 	if (!posted(e, ret, &end->requests))
 		return false;
-	if (kind == K_SEND)
+	if (kind == K_SEND) {
 		peer->credit--;
+		end->asked++;
+	}
 	return true;
 }
 
@@ -251,11 +253,11 @@ static void check_arrived(const struct end *end)
 {
 	const struct end *peer = &world.end[end->index ^ 1];
 
-	if (ledger_role != R_BOTH)
+	if (ledger_role != R_BOTH || !end->established || !peer->established)
 		return;
-	if (peer->received < end->sent)
-		ledger_fail("EP %u has sent %llu messages, its peer received %llu", end->index,
-			    end->sent, peer->received);
+	if (peer->received < end->sent || peer->received > end->asked)
+		ledger_fail("EP %u has sent %llu messages of %llu, its peer received %llu",
+			    end->index, end->sent, end->asked, peer->received);
 	book_check_written(end);
 }
 
@@ -324,10 +326,13 @@ static DAT_RETURN replace_srq(void)
 static void renew_srq(void)
 {
 	struct end *end = &world.end[EPS - 1];
-	DAT_RETURN ret = dat_ep_free(end->ep);
 	bool keep = ledger_rnd(2);
+	DAT_RETURN ret;
 
-	world.srq_ends += !!end->established;
+	/* Who knows of the end may not have taken what came before it; the free would */
+	world_drain();
+	ret = dat_ep_free(end->ep);
+	world.srq_ends += end->established || end->ended;
 	end->ep = DAT_HANDLE_NULL;
 	book_returned(&end->requests);
 	counts.frees++;
@@ -363,9 +368,12 @@ void traffic_renew(struct end *end)
 		renew_srq();
 	else
 		renew(end);
+	end->asked = 0;
 	end->sent = 0;
 	end->received = 0;
 	end->last_key = 0;
+	/* Without one, if the device has gone: its posts are those of the last connection */
+	end->established = 0;
 }
 
 /* Each EP hears of the end once, and of nothing behind it */
@@ -376,6 +384,13 @@ static void check_ended(const struct end *end)
 			    end[1].ended);
 }
 
+/* Nobody but traffic_change() and a removal may have ended it */
+static void check_alive(const struct end *end)
+{
+	if ((end[0].ended || end[1].ended) && !world_going())
+		ledger_fail("pair %u has ended by itself", end->index / 2);
+}
+
 static void end_connection(struct end *end)
 {
 	struct end *by = &end[ledger_rnd(2)];
@@ -383,8 +398,7 @@ static void end_connection(struct end *end)
 	DAT_RETURN ret;
 
 	world_drain();
-	if ((end[0].ended || end[1].ended) && !world_going())
-		ledger_fail("pair %u has ended by itself", end->index / 2);
+	check_alive(end);
 	if (world.gone)
 		return;
 	ret = dat_ep_disconnect(by->ep, graceful ? DAT_CLOSE_GRACEFUL_FLAG :
@@ -451,15 +465,19 @@ void traffic_end_all(void)
 {
 	unsigned int i;
 
+	world_drain();
+	for (i = 0; i < PAIRS && !world.gone && ledger_role == R_BOTH && !ledger_failed(); i++)
+		check_alive(&world.end[2 * i]);
 	for (i = 0; i < EPS && !world.gone; i++)
 		if (world.end[i].ep)
 			dat_ep_disconnect(world.end[i].ep, DAT_CLOSE_ABRUPT_FLAG);
 	if (!world.gone || counts.removals++ % 2)
 		return;
 	/* Every other removal: wait for what is owed; else the frees take it back */
-	counts.waited++;
 	if (world_wait(all_back, NULL))
 		ledger_fail("the device is gone, and not everything came back");
+	else
+		counts.waited++;
 	for (i = 0; i < EPS && !ledger_failed(); i++)
 		if (world.end[i].ep)
 			account_silent(&world.end[i]);

@@ -252,6 +252,7 @@ int world_open(void)
 	}
 	world.gone = false;
 	INIT_LIST_HEAD(&world.srq_recvs);
+	world.srq_ends = 0;
 	for (i = 0; i < EPS; i++)
 		init_end(&world.end[i], i);
 	init_end(&world.bye, EPS);

@@ -5,8 +5,9 @@
  * with bottom halves off, and must leave room for everybody else: on every CPU
  * an ordinary task goes on, and grace periods end. Soft lockups and stalls of
  * RCU are for the kernel to report. Once with software events, as no device is so
- * fast; their upcalls are a worker's. Once with the completions of four EPs, whose
- * upcalls are made in softirq, where the device says that there are some.
+ * fast; their upcalls are a worker's. Once with the completions of four EPs: as long
+ * as upcalls are slower than the device, they are a worker's too, behind the budget of
+ * the softirq that came first; when they are quicker, that of softirqs.
  *
  * The work item starts and stops the tasks; the upcall owns what struct starve
  * says, one at a time by the rule that it checks.
@@ -26,7 +27,9 @@
 #define WATCHERS	8
 #define QLEN		256
 #define WORK_US		100		/* of an upcall: the feeders are faster */
-#define DTO_WORK_US	1000		/* and here the device is */
+#define DTO_WORK_US	1000		/* and here the device is, */
+#define SLOW_TENTHS	7		/* for so much of the window */
+#define SOFTIRQS	100		/* upcalls in softirq, at least */
 #define LATE_US		(1000 * 1000LL)		/* times stretch */
 #define GRACE_US	(5000 * 1000LL)
 #define WINDOW_S	10			/* a whole run; whoever waits longer: */
@@ -52,6 +55,8 @@ struct starve {
 	unsigned long inside;		/* bit 0: an upcall runs */
 	u64 next[FEEDERS];		/* number of a feeder's next event; the upcall's */
 	u64 got;			/* events that it was given */
+	u64 in_softirq;			/* of these */
+	bool quick;			/* upcalls of DTOs, now */
 	bool ending;			/* the feeders have stopped: wake whoever waits */
 	wait_queue_head_t wait;
 	struct starve_task feeder[FEEDERS], watcher[WATCHERS];
@@ -82,7 +87,8 @@ static void starve_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEA
 		loop_fail(s->c, "%llu of feeder %llu, not %llu", what >> 2, what & 3,
 			  s->next[what & 3]);
 	s->next[what & 3]++;
-	udelay(s->duo ? DTO_WORK_US : WORK_US);
+	s->in_softirq += !!in_serving_softirq();
+	udelay(s->duo && !READ_ONCE(s->quick) ? DTO_WORK_US : WORK_US);
 	clear_bit(0, &s->inside);
 	WRITE_ONCE(s->got, s->got + 1);
 	if (READ_ONCE(s->ending))
@@ -180,13 +186,16 @@ static void stop(struct starve_task *t, u32 n)
 /* ---- the case -------------------------------------------------------------------- */
 
 /* Let them; how long did the longest grace period take? */
-static s64 starve(struct loop_run *run, u32 seconds)
+static s64 starve(struct loop_run *run, struct starve *s, u32 seconds)
 {
-	ktime_t before, end = ktime_add_ms(ktime_get(), seconds * MSEC_PER_SEC);
+	ktime_t before, begin = ktime_get();
+	ktime_t quick = ktime_add_ms(begin, seconds * MSEC_PER_SEC * SLOW_TENTHS / 10);
+	ktime_t end = ktime_add_ms(begin, seconds * MSEC_PER_SEC);
 	s64 worst = 0;
 
 	do {
 		before = ktime_get();
+		WRITE_ONCE(s->quick, ktime_after(before, quick));
 		synchronize_rcu();
 		worst = max(worst, ktime_us_delta(ktime_get(), before));
 		schedule_timeout_idle(1);
@@ -215,12 +224,12 @@ static void judge_waits(struct starve *s, u32 cpus, s64 grace, bool brief)
 	if (grace > grace_late)
 		loop_fail(s->c, "a grace period took %lld us", grace);
 	scnprintf(s->c->reason, sizeof(s->c->reason),
-		  "%llu events, %u CPUs, a task waited %lld us at most, RCU %lld us",
-		  s->got, cpus, worst, grace);
+		  "%llu events, %llu in softirq, %u CPUs, a task waited %lld us at most, RCU %lld us",
+		  s->got, s->in_softirq, cpus, worst, grace);
 }
 
-/* All that is posted has come, and there was more than the EVD could hold */
-static void judge(struct starve *s)
+/* All that is posted has come, and there was more than a queue could hold */
+static void judge(struct starve *s, bool brief)
 {
 	u64 posted = 0, full = 0;
 	u32 i;
@@ -238,6 +247,8 @@ static void judge(struct starve *s)
 			   loop_stretch() * 20 * HZ);
 	if (s->got != posted)
 		loop_fail(s->c, "%llu events of %llu have come", s->got, posted);
+	if (s->duo && !brief && s->in_softirq < SOFTIRQS)
+		loop_fail(s->c, "%llu upcalls of %llu were in softirq", s->in_softirq, s->got);
 	s->c->completions = s->got;
 }
 
@@ -255,11 +266,11 @@ static void starve_all(struct loop_run *run, struct starve *s)
 	for (i = 0; i < FEEDERS; i++)
 		if (!start(s, &s->feeder[i], feed, i, on[i % cpus]))
 			goto out;
-	grace = starve(run, run->args.brief ? 1 : WINDOW_S);
+	grace = starve(run, s, run->args.brief ? 1 : WINDOW_S);
 out:
 	stop(s->feeder, FEEDERS);
 	stop(s->watcher, WATCHERS);
-	judge(s);
+	judge(s, run->args.brief);
 	judge_waits(s, cpus, grace, run->args.brief);
 }
 

@@ -144,11 +144,11 @@ kunit_off() {
 
 # kdapl_fail_allocs: every allocation of a task that has make_it_fail set
 # fails from now on, without a word (tests/alloc_kunit.c); nobody else's does.
-# A kernel that cannot do that has the test skipped.
+# A kernel that cannot do that has the test skipped; ours can.
 kdapl_fail_allocs() {
 	local dir setting
 
-	[ -d "$DEBUGFS/failslab" ] || return 0
+	[[ -d $DEBUGFS/failslab || ${KDAPL_VM:-} = own-* ]] || return 0
 	for dir in "$DEBUGFS/failslab" "$DEBUGFS/fail_page_alloc"; do
 		for setting in verbose=0 task-filter=Y ignore-gfp-wait=N \
 			interval=1 times=-1 probability=100; do

@@ -17,6 +17,9 @@ slow=1
 # shellcheck source=tests/selftests/lib.sh
 . ./lib.sh
 kunit_off
+# A net device that somebody keeps is reported after 10 seconds, which stretch, too
+netdev_patience=/proc/sys/net/core/netdev_unregister_timeout_secs
+[ ! -w $netdev_patience ] || echo $((10 * KDAPL_FACTOR)) >$netdev_patience
 
 # limit_of NAME: its seconds
 limit_of() {
