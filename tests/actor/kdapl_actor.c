@@ -22,7 +22,6 @@
  * Public API only. Process context, one command at a time.
  */
 #include <linux/debugfs.h>
-#include <linux/delay.h>
 #include <linux/inet.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
@@ -30,6 +29,7 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 #include <dat/kdat.h>
+#include "../../drivers/infiniband/ulp/kdapl/tests/nap.h"
 
 #define QUAL		7472
 #define DEPTH		4
@@ -175,7 +175,7 @@ static bool wait_until(bool (*cond)(void))
 			return true;
 		if (time_after(jiffies, end))
 			return false;
-		usleep_range(1000, 2000);
+		kdapl_nap(1000, 2000);
 	}
 }
 

@@ -5,10 +5,10 @@
  *
  * Called by the module's thread when the others have ended.
  */
-#include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/vmalloc.h>
+#include "../../drivers/infiniband/ulp/kdapl/tests/nap.h"
 #include "fuzz.h"
 
 #define WAIT_MS		20000
@@ -87,7 +87,7 @@ static void free_all(struct fuzz *f, struct pool *p)
 		if (p != fuzz_shared)
 			free_round(f, fuzz_shared);
 		world_reject();
-		usleep_range(200, 500);
+		kdapl_nap(200, 500);
 	}
 	if (left)
 		tell_left(f, p);
@@ -100,7 +100,7 @@ static DAT_RETURN free_soon(DAT_HANDLE_TYPE type, DAT_HANDLE handle)
 	DAT_RETURN ret;
 
 	while (r_of(ret = fuzz_free(type, handle)) == R_IS && time_before(jiffies, end))
-		usleep_range(200, 500);
+		kdapl_nap(200, 500);
 	return ret;
 }
 

@@ -9,6 +9,7 @@
 #include <linux/jiffies.h>
 #include <linux/string.h>
 
+#include "../../drivers/infiniband/ulp/kdapl/tests/nap.h"
 #include "interop.h"
 
 #define BACKLOG		8	/* requests that may wait */
@@ -142,7 +143,7 @@ int interop_request(struct interop_listener *ls, DAT_CR_HANDLE *cr, u32 ms)
 			return -ETIMEDOUT;
 		}
 		if (ls->mode == INTEROP_POLL)
-			usleep_range(100, 200);
+			kdapl_nap(100, 200);
 		else
 			wait_event_timeout(ls->wait, take_request(ls, cr), SLICE);
 	}

@@ -14,8 +14,8 @@
  *
  * Called by the one thread of the test.
  */
-#include <linux/delay.h>
 #include <linux/jiffies.h>
+#include "../../drivers/infiniband/ulp/kdapl/tests/nap.h"
 #include "ledger.h"
 
 #define LEAVE_ONE_IN	400		/* posts */
@@ -308,7 +308,7 @@ static void play(void)
 				leave_any();
 		} else if (++idle == IDLE_AFTER) {
 			idle = 0;
-			usleep_range(200, 500);
+			kdapl_nap(200, 500);
 		}
 		if (!idle || !ledger_rnd(DRAIN_ONE_IN))
 			world_drain();

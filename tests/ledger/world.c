@@ -6,9 +6,9 @@
  *
  * Called by the one thread of the test.
  */
-#include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/string.h>
+#include "../../drivers/infiniband/ulp/kdapl/tests/nap.h"
 #include "ledger.h"
 
 #define WAIT_MS		20000
@@ -127,7 +127,7 @@ static int wait_ms(bool (*done)(void *data), void *data, unsigned int ms)
 			return 0;
 		if (time_after(jiffies, end))
 			return -ETIMEDOUT;
-		usleep_range(200, 500);
+		kdapl_nap(200, 500);
 	}
 }
 

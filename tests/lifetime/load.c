@@ -5,8 +5,8 @@
  *
  * Threads run in process context, the upcall with bottom halves off.
  */
-#include <linux/delay.h>
 #include <linux/sched.h>
+#include "../../drivers/infiniband/ulp/kdapl/tests/nap.h"
 #include "life.h"
 
 #define COOKIE(ep, queue, slot, number) \
@@ -247,7 +247,7 @@ static int poster(void *arg)
 		}
 		/* The CPU is the device's too */
 		if (n % 64 == 0)
-			usleep_range(20, 50);
+			kdapl_nap(20, 50);
 		cond_resched();
 	}
 	return 0;
@@ -270,7 +270,7 @@ static int dequeuer(void *arg)
 		if (ret != DAT_SUCCESS) {
 			if (DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY && !READ_ONCE(w->closing))
 				life_fail("dat_evd_dequeue returned %#x", ret);
-			usleep_range(50, 100);
+			kdapl_nap(50, 100);
 			continue;
 		}
 		if (was_closed)

@@ -6,6 +6,7 @@
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
+#include "../../drivers/infiniband/ulp/kdapl/tests/nap.h"
 #include "life.h"
 
 #define RACE_QUAL	(LIFE_QUAL + 2)
@@ -108,7 +109,7 @@ static void soft_teardown(struct life *w)
 		atomic_inc(&w->prey_torn);
 	}
 	judge(w, "TEARDOWN", gone, ret, DAT_INVALID_HANDLE);
-	usleep_range(400, 600);
+	kdapl_nap(400, 600);
 	WRITE_ONCE(w->prey_down, false);
 	gone = life_is_set(&w->prey_gone);
 	ret = dat_evd_modify_upcall(w->prey, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
@@ -137,7 +138,7 @@ static int soft_poster(void *arg)
 			judge(w, "dat_evd_post_se", gone, ret, DAT_INVALID_HANDLE);
 		}
 		if (ret != DAT_SUCCESS)
-			usleep_range(20, 50);
+			kdapl_nap(20, 50);
 		cond_resched();
 	}
 	return 0;
@@ -158,7 +159,7 @@ static int soft_taker(void *arg)
 			judge(w, "dat_evd_dequeue", gone, ret, DAT_INVALID_HANDLE);
 		else if (gone)
 			life_fail("dat_evd_dequeue finds an EVD behind its dat_evd_free");
-		usleep_range(20, 50);
+		kdapl_nap(20, 50);
 	}
 	return 0;
 }
@@ -178,7 +179,7 @@ static int soft_changer(void *arg)
 		judge(w, "dat_evd_modify_upcall", gone, ret, DAT_INVALID_HANDLE);
 		if (!(n % 8))
 			soft_teardown(w);
-		usleep_range(20, 50);
+		kdapl_nap(20, 50);
 	}
 	return 0;
 }
@@ -225,7 +226,7 @@ static int srq_poster(void *arg)
 		if (DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES)
 			judge(w, "dat_srq_post_recv", gone, ret, DAT_INVALID_HANDLE);
 		else
-			usleep_range(5, 10);
+			kdapl_nap(5, 10);
 		cond_resched();
 	}
 	return 0;
@@ -278,7 +279,7 @@ static int lmr_poster(void *arg)
 		if (ret != DAT_QUEUE_FULL && DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES)
 			judge(w, "a post with the LMR", gone, ret, DAT_PRIVILEGES_VIOLATION);
 		else
-			usleep_range(20, 50);
+			kdapl_nap(20, 50);
 		cond_resched();
 	}
 	return 0;
@@ -328,7 +329,7 @@ static int binder(void *arg)
 		if (!life_left(l))
 			cookie.as_64 = life_take_slot(l, LIFE_C, LIFE_BIND);
 		if (!cookie.as_64) {
-			usleep_range(20, 50);
+			kdapl_nap(20, 50);
 			continue;
 		}
 		ret = dat_rmr_bind(w->prey, w->lmr, &seg, DAT_MEM_PRIV_REMOTE_READ_FLAG,
@@ -427,7 +428,7 @@ static int outcome(struct life *w, struct caller *c)
 				life_fail("refused, it ended with %#x", event.event_number);
 			return 0;
 		}
-		usleep_range(100, 200);
+		kdapl_nap(100, 200);
 	}
 	life_fail("%s: none", __func__);
 	return -ETIMEDOUT;
@@ -448,7 +449,7 @@ static int attempt(struct life *w, struct caller *c, unsigned int delay)
 					DAT_CONNECT_DEFAULT_FLAG), DAT_SUCCESS))
 		return -EIO;
 	if (delay)
-		usleep_range(delay, delay + 50);
+		kdapl_nap(delay, delay + 50);
 	if (!life_expect("dat_psp_free", dat_psp_free(psp), DAT_SUCCESS) ||
 	    !life_expect("a second dat_psp_free", dat_psp_free(psp), DAT_INVALID_HANDLE))
 		return -EIO;

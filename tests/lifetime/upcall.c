@@ -4,8 +4,8 @@
  * no more upcalls. The hooks run inside the upcall, bottom halves off; the rest
  * in process context.
  */
-#include <linux/delay.h>
 #include <linux/slab.h>
+#include "../../drivers/infiniband/ulp/kdapl/tests/nap.h"
 #include "life.h"
 
 /* Set by the hooks, which must not wait */
@@ -160,7 +160,7 @@ static int teardown(struct life *w)
 	WRITE_ONCE(tag->gone, true);
 	kfree(tag);
 	/* Long enough for what was under way to do its harm */
-	usleep_range(1000, 2000);
+	kdapl_nap(1000, 2000);
 	if (atomic_read(&w->upcalls) != upcalls)
 		life_fail("upcalls behind TEARDOWN");
 	tag = kzalloc(sizeof(*tag), GFP_KERNEL);

@@ -3,8 +3,8 @@
  * A world of the lifetime test: made, connected, taken apart, judged. All in
  * process context, by one thread; others (load.c) use its handles meanwhile.
  */
-#include <linux/delay.h>
 #include <linux/slab.h>
+#include "../../drivers/infiniband/ulp/kdapl/tests/nap.h"
 #include "life.h"
 
 #define REGION		(16 * PAGE_SIZE)
@@ -138,7 +138,7 @@ bool life_wait(struct life *w, bool (*cond)(struct life *w), const char *what)
 			life_fail("waited in vain: %s", what);
 			return false;
 		}
-		usleep_range(500, 1000);
+		kdapl_nap(500, 1000);
 	}
 }
 

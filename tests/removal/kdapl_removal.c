@@ -11,12 +11,12 @@
  * All of it runs in process context; events are taken by dat_evd_dequeue().
  */
 #include <linux/debugfs.h>
-#include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <dat/kdat.h>
+#include "../../drivers/infiniband/ulp/kdapl/tests/nap.h"
 
 #define QUAL		7471
 #define DEPTH		32
@@ -147,7 +147,7 @@ static bool wait_until(bool (*cond)(void))
 			return true;
 		if (time_after(jiffies, end))
 			return false;
-		usleep_range(1000, 2000);
+		kdapl_nap(1000, 2000);
 	}
 }
 

@@ -5,10 +5,10 @@
  *
  * Called by the task that loads the module.
  */
-#include <linux/delay.h>
 #include <linux/jiffies.h>
 #include <linux/slab.h>
 #include <linux/string.h>
+#include "../../drivers/infiniband/ulp/kdapl/tests/nap.h"
 #include "sweep.h"
 
 #define WAIT_MS		10000
@@ -32,7 +32,7 @@ static int next_event(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 	while (dat_evd_dequeue(evd, event) != DAT_SUCCESS) {
 		if (time_after(jiffies, end))
 			return -ETIMEDOUT;
-		usleep_range(500, 1000);
+		kdapl_nap(500, 1000);
 	}
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <linux/delay.h>
 #include <linux/random.h>
 #include "clause.h"
+#include "nap.h"
 #include "post_kunit.h"
 
 #define WAIT_MS		10000
@@ -30,7 +31,7 @@ static DAT_EVENT_NUMBER next_event(DAT_EVD_HANDLE evd)
 	while (dat_evd_dequeue(evd, &event) != DAT_SUCCESS) {
 		if (time_after(jiffies, end))
 			return 0;
-		usleep_range(1000, 2000);
+		kdapl_nap(1000, 2000);
 	}
 	return event.event_number;
 }

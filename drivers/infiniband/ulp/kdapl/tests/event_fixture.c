@@ -4,9 +4,9 @@
  *
  * Process context, but for the recording upcall.
  */
-#include <linux/delay.h>
 #include <linux/vmalloc.h>
 #include "event_kunit.h"
+#include "nap.h"
 
 static void no_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -162,7 +162,7 @@ void evt_settle(struct evt *evt)
 		if (!(atomic_read(&evt->evd.claim) & KDAPL_EVD_BATON) &&
 		    !work_busy(&evt->evd.work))
 			return;
-		usleep_range(200, 400);
+		kdapl_nap(200, 400);
 	}
 }
 

@@ -7,11 +7,11 @@
  * context. fake->lock guards all of it; no completion handler is called
  * under it.
  */
-#include <linux/delay.h>
 #include <linux/slab.h>
 #include <linux/workqueue.h>
 #include "../kdapl.h"
 #include "fake_ibdev.h"
+#include "nap.h"
 
 /* ---- queues ------------------------------------------------------------ */
 
@@ -590,7 +590,7 @@ void fake_settle(struct fake_dev *fake)
 	for (tries = 0; idle < 2 && tries < 5000; tries++) {
 		if (!cqs_at_rest(fake)) {
 			idle = 0;
-			usleep_range(100, 200);
+			kdapl_nap(100, 200);
 			continue;
 		}
 		flush_workqueue(kdapl_wq);

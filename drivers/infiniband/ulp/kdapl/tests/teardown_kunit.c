@@ -9,9 +9,9 @@
  * a removal, a device that raises LAST_WQE once. Runs in a KUnit thread, with
  * a second one where a call has to block; each test has a device of its own.
  */
-#include <linux/delay.h>
 #include "beside.h"
 #include "clause.h"
+#include "nap.h"
 #include "post_kunit.h"
 
 static struct tp_env *env;
@@ -329,7 +329,7 @@ static void wait_for_marker(void)
 {
 	while (!fake_outstanding(&armed.qp->sq) && !fake_outstanding(&armed.qp->rq) &&
 	       !kthread_should_stop())
-		usleep_range(100, 200);
+		kdapl_nap(100, 200);
 }
 
 /*
@@ -352,7 +352,7 @@ static int end_drains(void *data)
 		local_bh_enable();
 	} while (!last);
 	while (!kthread_should_stop())
-		usleep_range(100, 200);
+		kdapl_nap(100, 200);
 	return 0;
 }
 
