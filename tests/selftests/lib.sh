@@ -254,7 +254,21 @@ act() {
 }
 
 # acts COMMAND...: the call succeeds
-acts() { [ "$(act "$@")" = DAT_SUCCESS ]; }
+acts() {
+	local got
+
+	got=$(act "$@")
+	[ "$got" = DAT_SUCCESS ] || { echo "$got"; return 1; }
+}
+
+# rdma_state NETDEV RXE: for who wonders why a connection does not come about
+rdma_state() {
+	tap_diag "$(cat "$DEBUGFS/kdapl/eps")"
+	tap_diag "QPs: $(rdma resource show qp)"
+	tap_diag "$2: $(cd "/sys/class/infiniband/$2/ports/1" &&
+		grep -r . hw_counters cm_* gids | grep -v ':0*$\|0000:0000:0000:0000' | tr '\n' ' ')"
+	tap_diag "$(ip -s link show dev "$1")"
+}
 
 # acts_not RETURN COMMAND...: the call is refused with it
 acts_not() {
