@@ -4,8 +4,9 @@
  *
  * Pairs of EPs in one kernel exchange messages, writes and reads. Every
  * successful post has an entry in the book until it is accounted for: by its
- * event; by the event of a later request, if it was suppressed; or by the free
- * or reset that took it back. An event without an entry, with that of another
+ * event; by the event of a later request, if it was suppressed; by the free or
+ * reset that took it back; or, of the SRQ, by a later one that shows that the
+ * device has kept it. An event without an entry, with that of another
  * EP, or of an EP that is gone is an error, as is a byte beyond a buffer.
  *
  * With a role the pairs stand between two kernels: the client has the lower EP
@@ -84,7 +85,6 @@ struct ledger_counts {
 	u64 writes_seen;		/* in the peer's memory */
 	u64 srq_checks;			/* that the SRQ has these, and no others */
 	u64 disconnects, resets, frees, removals;
-	u64 waited;			/* removals: for all that the device owed */
 	u64 broken;			/* connections */
 	/* With a role: connections, how they ended otherwise, attempts without one */
 	u64 connected, left, failed;

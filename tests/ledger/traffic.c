@@ -476,8 +476,6 @@ void traffic_end_all(void)
 	/* Every other removal: wait for what is owed; else the frees take it back */
 	if (world_wait(all_back, NULL))
 		ledger_fail("the device is gone, and not everything came back");
-	else
-		counts.waited++;
 	for (i = 0; i < EPS && !ledger_failed(); i++)
 		if (world.end[i].ep)
 			account_silent(&world.end[i]);

@@ -108,11 +108,7 @@ verdict() {
 # whereabouts: of a stage that has not ended
 whereabouts() {
 	tap_diag "it has not ended: $(cat "$ledger/progress") % of the posts"
-	tap_diag "$(cat "$DEBUGFS/kdapl/eps")"
-	tap_diag "rxe: $(cd "$rxe" && grep . ./* | tr '\n' ' ')"
-	tap_diag "QPs: $(rdma resource show qp)"
-	tap_diag "CM: $(cd "$rxe/.." && grep -r . cm_* | tr '\n' ' ')"
-	tap_diag "$(ip -s link show dev "$dev")"
+	rdma_state "$dev" rxe0
 	tap_diag "$(tc -s qdisc show dev "$dev")"
 }
 

@@ -207,7 +207,10 @@ static void sweep(const struct sweep_step *step, struct result *r)
 /* Objects are of memory; one that was made without a failure point was made elsewhere */
 static bool is_good(const struct sweep_step *step, const struct result *r)
 {
-	return !r->bad && (r->points || !strstr(step->name, "create"));
+	bool makes = strstr(step->name, "create") || strstr(step->name, "openv") ||
+		     strstr(step->name, "allocate");
+
+	return !r->bad && (r->points || !makes);
 }
 
 static void show_step(struct seq_file *m, unsigned int i)
