@@ -11,9 +11,8 @@
 #   packet in the ring.
 # - A packet that the net device's queueing discipline does not take is the end of the
 #   QP that sent it (rxe_xmit_packet()). Shown of an RC QP and a discipline without
-#   room. By the sources it is so of QP 1, for connection management, too, which nobody
-#   brings back (ib_mad_send_error()), and while a discipline is taken away, as
-#   noop_qdisc takes nothing.
+#   room. It is so of QP 1, for connection management, too (selftests/deaf.sh), and by the
+#   sources while a discipline is taken away, as noop_qdisc takes nothing.
 # - A read that is asked for again is answered with a WARN if an RDMA operation of no
 #   bytes came behind it.
 #

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The address of an IA goes and comes back, then its link goes down, under a
-# connection and an attempt. Then its net device belongs to a VRF.
+# connection. The address goes under an attempt. Then its net device belongs to a VRF.
 
 . "${0%/*}/lib.sh"
 
@@ -28,7 +28,7 @@ one_end() {
 	[ "$(act events | grep -c '^[ABC] ')" = "$1" ] || { act events; return 1; }
 }
 
-tap_plan 33
+tap_plan 36
 rxe_setup 1
 kdapl_load
 kdapl_insmod kdapl_actor stretch="$KDAPL_FACTOR"
@@ -39,24 +39,17 @@ tap_check "connect A to B" acts pair
 tap_check "no port is left for C" acts_not DAT_INSUFFICIENT_RESOURCES dial
 echo "$range" >"$ports"
 tap_check "a receive of A" acts recv A
-tap_clauses C-02
-tap_check "C calls, and nobody answers" acts dial
-tap_clauses C-02
-tap_check "its attempt is pending" state C=ACTIVE_CONNECTION_PENDING
 
 ip addr del "$addr/24" dev dummy1
 tap_clauses C-30 C-62
 tap_check "the address goes: A is BROKEN" wait_for 20 saw A BROKEN
 tap_clauses C-30 C-62
 tap_check "so is B" wait_for 20 saw B BROKEN
-tap_clauses C-21 C-62
-tap_check "the attempt of C ends with UNREACHABLE" wait_for 20 saw C UNREACHABLE
 tap_check "the receive of A is flushed" wait_for 20 saw A recv 1
 tap_clauses C-40 C-41
-tap_check "each once" one_end 6
+tap_check "each once" one_end 5
 tap_clauses C-30
-tap_check "all are DISCONNECTED" state A=DISCONNECTED B=DISCONNECTED C=DISCONNECTED
-tap_check "reset C" acts reset C
+tap_check "both are DISCONNECTED" state A=DISCONNECTED B=DISCONNECTED
 wait_for 20 no_gid
 tap_clauses C-62
 tap_check "there is nothing to call from" acts_not DAT_INVALID_ADDRESS dial
@@ -76,8 +69,23 @@ tap_clauses C-62 C-30
 tap_check "breaks it" wait_for 60 state A=DISCONNECTED
 ip link set dummy1 up
 tap_check "close" acts close
+
+rxe_anew 1
 tap_check "open again" acts open rxe1
+tap_check "listen again" acts listen
+tap_clauses C-02
+tap_check "C calls, and nobody answers" acts dial
+tap_clauses C-02
+tap_check "its attempt is pending" state C=ACTIVE_CONNECTION_PENDING
+ip addr del "$addr/24" dev dummy1
+tap_clauses C-21 C-62
+tap_check "the address goes: the attempt ends with UNREACHABLE" wait_for 20 saw C UNREACHABLE
+tap_check "once" one_end 1
+tap_clauses C-30
+tap_check "C is DISCONNECTED" state C=DISCONNECTED
+tap_check "reset C" acts reset C
 tap_check "close again" acts close
+rxe_anew 1
 
 modprobe -q vrf
 if ip link add vrf1 type vrf table 77; then
