@@ -14,8 +14,14 @@ good=10.9.10.1
 addr=10.9.77.1
 counters=/sys/class/infiniband/rxe1/ports/1/hw_counters
 
-tidy() {
+# hang_up: rxe waits for the processes that use it before it lets a device be deleted
+hang_up() {
 	[ -z "${call:-}" ] || kill "$call" 2>/dev/null
+	wait
+}
+
+tidy() {
+	hang_up
 	[ ! -e /sys/class/infiniband/rxe1 ] || rxe_delete 1
 	ip link del dummy1
 }
@@ -65,5 +71,6 @@ ip addr del "$addr/24" dev dummy1
 tap_check "this address goes" wait_for 10 no_gid
 tap_check "to call again is the end of QP 1: nobody connects" wait_for 4 deaf
 tap_refuse "nor later" ping $((3 * KDAPL_FACTOR))
+hang_up
 rxe_anew 1
 tap_check "on a new device they do" ping $((20 * KDAPL_FACTOR))
