@@ -117,7 +117,7 @@ reached() { [ "$(cat "$ledger/progress")" -ge "$1" ]; }
 
 # cut_link WHOSE: the connections of both sides end with one link. After that the
 # queue pair of rxe for connection management is of no use, if it had anything to
-# send meanwhile (wire.sh); a new device has a new one.
+# send meanwhile (deaf.sh); a new device has a new one.
 cut_link() {
 	local whose=$1
 

@@ -44,7 +44,7 @@ rxe_on_wire() {
 
 # queueing ARGUMENTS...: of tc qdisc, while no QP can send: in between the net device
 # takes no packet, which is the end of a QP that sends one, that of the connection
-# management, too: wire.sh
+# management, too: wire.sh, deaf.sh
 queueing() {
 	local status=0
 

@@ -11,8 +11,9 @@
 #   packet in the ring.
 # - A packet that the net device's queueing discipline does not take is the end of the
 #   QP that sent it (rxe_xmit_packet()). Shown of an RC QP and a discipline without
-#   room. It is so of QP 1, for connection management, too (selftests/deaf.sh), and by the
-#   sources while a discipline is taken away, as noop_qdisc takes nothing.
+#   room. By the sources it is so of QP 1, for connection management, too, and while a
+#   discipline is taken away, as noop_qdisc takes nothing. selftests/deaf.sh shows QP 1
+#   ended by a packet that has no address any more.
 # - A read that is asked for again is answered with a WARN if an RDMA operation of no
 #   bytes came behind it.
 #

@@ -28,7 +28,7 @@ one_end() {
 	[ "$(act events | grep -c '^[ABC] ')" = "$1" ] || { act events; return 1; }
 }
 
-tap_plan 36
+tap_plan 37
 rxe_setup 1
 kdapl_load
 kdapl_insmod kdapl_actor stretch="$KDAPL_FACTOR"
@@ -70,7 +70,7 @@ tap_check "breaks it" wait_for 60 state A=DISCONNECTED
 ip link set dummy1 up
 tap_check "close" acts close
 
-rxe_anew 1
+rxe_anew 1 || exit 1
 tap_check "open again" acts open rxe1
 tap_check "listen again" acts listen
 tap_clauses C-02
@@ -84,8 +84,11 @@ tap_check "once" one_end 1
 tap_clauses C-30
 tap_check "C is DISCONNECTED" state C=DISCONNECTED
 tap_check "reset C" acts reset C
+wait_for 20 no_gid
+tap_clauses C-62
+tap_check "and there is nothing to call from" acts_not DAT_INVALID_ADDRESS dial
 tap_check "close again" acts close
-rxe_anew 1
+rxe_anew 1 || exit 1
 
 modprobe -q vrf
 if ip link add vrf1 type vrf table 77; then

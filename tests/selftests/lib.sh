@@ -119,8 +119,8 @@ rxe_setup() {
 # rxe_delete [N]
 rxe_delete() { rdma link delete "rxe${1:-0}"; }
 
-# rxe_anew [N]: after a link or an address has gone. The connection manager may have sent
-# something again just then, and this was the end of the device's QP 1: deaf.sh.
+# rxe_anew [N]: after a link or an address has gone. If the connection manager had
+# something to send then, this was the end of the device's QP 1: deaf.sh.
 rxe_anew() { rxe_delete "${1:-0}" && rxe_setup "${1:-0}"; }
 
 # loaded MODULE

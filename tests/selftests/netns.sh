@@ -72,7 +72,7 @@ if ip link add link dummy1 name "$vlan" type vlan id 7; then
 	tap_check "to open it there is refused" \
 		acts_not DAT_MODEL_NOT_SUPPORTED open "rxe1/1@$addr"
 	foreign ip link del "$vlan"
-	rxe_anew 1
+	rxe_anew 1 || exit 1
 else
 	for ((i = 0; i < 10; i++)); do
 		tap_skip "a VLAN leaves its namespace" "the kernel has no VLANs"
