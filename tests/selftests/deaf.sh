@@ -20,6 +20,7 @@ counters=/sys/class/infiniband/rxe1/ports/1/hw_counters
 hang_up() {
 	[ -z "${call:-}" ] || kill "$call" 2>/dev/null
 	wait
+	call=
 }
 
 tidy() {
