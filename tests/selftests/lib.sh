@@ -99,12 +99,21 @@ gid_exists() {
 	grep -qsh "ffff:$hex$" "/sys/class/infiniband/$1/ports/1/gids/"*
 }
 
+# rxe_module: Soft-RoCE. That of 6.1 forgets sends of the connection manager, stuck.sh,
+# and is reminded of them by a module, which has to be there before rdma_cm.
+rxe_module() {
+	modprobe -q rdma_rxe
+	[[ $(uname -r) = 6.1.* ]] && ! loaded kdapl_nudge || return 0
+	[ ! -d /sys/module/ib_cm ] || { tap_diag "kdapl_nudge would come too late"; return 1; }
+	insmod "$KDAPL_DIR/kdapl_nudge.ko"
+}
+
 # rxe_setup [N]: device rxeN (0) on dummyN with the address 10.9.<9+N>.1
 rxe_setup() {
 	local n=${1:-0} addr
 
 	addr=10.9.$((9 + n)).1
-	modprobe -q rdma_rxe
+	rxe_module || return
 	modprobe -q dummy numdummies=0
 	[ -e "/sys/class/net/dummy$n" ] ||
 		ip link add "dummy$n" type dummy || return
