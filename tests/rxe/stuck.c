@@ -7,10 +7,11 @@
  *
  * In rxe of 6.1 the completer flushes all that is posted while the QP is in error; the
  * requester, which takes one of them each time it runs, is behind. Back in RTS it takes
- * an old one again. If that fails, too, requester and completer stop: this in front of
- * a request that the other has not taken. What is posted is forgotten until somebody
- * posts again, once for each request that the requester is behind. In rxe of 6.12 the two are one task, which runs again for each request
- * that it flushes.
+ * an old one again. If that fails, too, both stop: the requester at the error, the
+ * completer in front of a request that the requester has not taken. What is posted is
+ * forgotten until somebody posts again, once for each request that the requester is
+ * behind. In rxe of 6.12 the two are one task, which runs again for each request that it
+ * flushes.
  *
  * All of it is done when the module is loaded, in process context; what is left are the
  * parameters, for selftests/stuck.sh. Owns PD, CQ, QP and AH, and holds the device,
