@@ -20,6 +20,8 @@
 
 role=$1
 posts=${TWO_GUESTS_POSTS:-10000}
+# Seconds that a stage may take: 150,000 posts took 380, on two CPUs
+stage_time=$((300 + posts / 150))
 seed=${LEDGER_SEED:-1}
 server=10.77.0.1
 ledger=$DEBUGFS/kdapl_ledger
@@ -99,7 +101,7 @@ start() {
 verdict() {
 	local count=$tap_count
 
-	tap_relay "$1: " < <(timeout "$(awk "BEGIN { print int(300 * $KDAPL_STRETCH) }")" \
+	tap_relay "$1: " < <(timeout "$(awk "BEGIN { print int($stage_time * $KDAPL_STRETCH) }")" \
 		cat "$ledger/verdict")
 	[ "$tap_count" = $((count + 2)) ] ||
 		{ whereabouts; tap_not_ok "$1: a verdict in time"; }
@@ -123,7 +125,7 @@ cut_link() {
 
 	if [ "$role" = "$whose" ]; then
 		start "$posts" survive=1
-		wait_for 300 reached 100 || whereabouts
+		wait_for $stage_time reached 100 || whereabouts
 		ip link set "$dev" down
 	else
 		start $((posts / 4)) survive=1
@@ -165,7 +167,7 @@ cut_link client
 
 if [ "$role" = server ]; then
 	start "$posts" survive=1
-	tap_check "posts for the peer to lose" wait_for 300 reached 100
+	tap_check "posts for the peer to lose" wait_for $stage_time reached 100
 	echo "# kill this guest"
 	wait_for 600 false
 	exit 1
