@@ -31,7 +31,7 @@ wire_up() {
 
 	# Somebody may have loaded it when the guest booted
 	modprobe -rq virtio_net
-	modprobe virtio_net "$1" && has_tx "${1#*=}" && rxe_module &&
+	modprobe virtio_net "$1" && has_tx "${1#*=}" && modprobe rdma_rxe && rxe_reminder &&
 		wait_for 20 has_wire || return
 	dev=$(wire)
 	ip addr replace "$own/24" dev "$dev" && ip link set "$dev" up &&

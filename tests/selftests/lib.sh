@@ -99,10 +99,10 @@ gid_exists() {
 	grep -qsh "ffff:$hex$" "/sys/class/infiniband/$1/ports/1/gids/"*
 }
 
-# rxe_module: Soft-RoCE. That of 6.1 forgets sends of the connection manager, stuck.sh,
-# and is reminded of them by a module, which has to be there before rdma_cm.
-rxe_module() {
-	modprobe -q rdma_rxe
+# rxe_reminder: behind modprobe rdma_rxe. That of 6.1 forgets sends of the connection
+# manager, stuck.sh, and is reminded of them by a module, which has to be there before
+# rdma_cm.
+rxe_reminder() {
 	[[ $(uname -r) = 6.1.* ]] && ! loaded kdapl_nudge || return 0
 	[ ! -d /sys/module/ib_cm ] || { tap_diag "kdapl_nudge would come too late"; return 1; }
 	insmod "$KDAPL_DIR/kdapl_nudge.ko"
@@ -113,7 +113,8 @@ rxe_setup() {
 	local n=${1:-0} addr
 
 	addr=10.9.$((9 + n)).1
-	rxe_module || return
+	modprobe -q rdma_rxe
+	rxe_reminder || return
 	modprobe -q dummy numdummies=0
 	[ -e "/sys/class/net/dummy$n" ] ||
 		ip link add "dummy$n" type dummy || return

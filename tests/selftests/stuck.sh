@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What Soft-RoCE of 6.1 does, without kDAPL, and rxe_module() in lib.sh goes round: it
+# What Soft-RoCE of 6.1 does, without kDAPL, and rxe_reminder() in lib.sh goes round: it
 # forgets what is posted on a datagram QP that was put back to work behind an error, as
-# ib_mad does with QP 1, and stays behind, until somebody posts again (tests/rxe/stuck.c). Who has an ID of
+# ib_mad does with QP 1, until somebody posts again (tests/rxe/stuck.c). Who has an ID of
 # the connection manager destroyed while a device is deleted may so wait for ever: its
 # last message fails with the address, and nobody else posts. Of 6.12 this shows that
 # nothing is forgotten. If it fails, rxe has changed.
