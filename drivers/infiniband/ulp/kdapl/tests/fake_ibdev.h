@@ -17,6 +17,7 @@
 #ifndef _KDAPL_FAKE_IBDEV_H_
 #define _KDAPL_FAKE_IBDEV_H_
 
+#include <linux/bits.h>
 #include <linux/list.h>
 #include <linux/spinlock.h>
 #include <rdma/ib_verbs.h>
@@ -29,6 +30,17 @@
 #define FAKE_MAX_RD_ATOM	16
 #define FAKE_MAX_MSG		0x80000000
 #define FAKE_ROCE_GIDS		16
+
+/*
+ * Behaviours in which adapters differ from rxe, and from each other. The fake
+ * device has none of them unless a test sets its flag in fake_dev.personality,
+ * before the device does what the flag is about. One flag, one behaviour; the
+ * comment names a driver that behaves so.
+ */
+enum fake_personality {
+	/* A QP in ERROR never raises LAST_WQE_REACHED (rxe of 6.1) */
+	FAKE_NO_LAST_WQE	= BIT(0),
+};
 
 /* What a post looked like to the verbs */
 struct fake_wr {
@@ -116,6 +128,7 @@ struct fake_mr {
  *           an MR, and MRs mapped or destroyed under it: must stay 0
  * @live:    QPs, CQs, PDs, SRQs and MRs that exist; @count by kind
  * @number:  different for each
+ * @personality: flags of enum fake_personality
  * @roce:    net device of its port, which is a RoCE one; NULL: InfiniBand
  * @tune:    changes the attributes that the device tells
  * @fail_mrs: errno for the next calls of alloc_mr, 0 for none
@@ -129,7 +142,6 @@ struct fake_mr {
  * @hold_limit: SRQs do not say that they have run below their limit
  * @limits: how often that was said
  * @hold_flush: what a QP in ERROR has to flush stays outstanding
- * @hold_last_wqe: QPs in ERROR do not say that they have left their SRQ
  * @last_wqes: how often that was said
  * @late_recvs: so many receives of the next QP in ERROR were filled before it
  * @slow_key: the MR of this key takes its time to be destroyed, once
@@ -160,6 +172,7 @@ struct fake_dev {
 	atomic_t live;
 	atomic_t count[FAKE_NKINDS];
 	u32 number;
+	u32 personality;
 	struct net_device *roce;
 	void (*tune)(struct ib_device_attr *attr);
 	u32 max_msg;
@@ -173,7 +186,6 @@ struct fake_dev {
 	bool hold_limit;
 	u32 limits;
 	bool hold_flush;
-	bool hold_last_wqe;
 	u32 last_wqes;
 	u32 late_recvs;
 	u32 slow_key;

@@ -439,7 +439,7 @@ void fake_flush(struct fake_dev *fake, struct fake_qp *qp)
 	}
 	while (!fake->hold_flush && (fwr = queue_take(&qp->rq)))
 		call_recv |= push_recv(fake, qp, fwr, IB_WC_WR_FLUSH_ERR, 0, 0, 0);
-	last_wqe = qp->last_wqe_owed && !fake->hold_last_wqe && handler;
+	last_wqe = qp->last_wqe_owed && handler && !(fake->personality & FAKE_NO_LAST_WQE);
 	if (last_wqe) {
 		qp->last_wqe_owed = false;
 		fake->last_wqes++;
@@ -471,7 +471,7 @@ void fake_release(struct fake_dev *fake, struct fake_qp *qp)
 {
 	spin_lock_irq(&fake->lock);
 	fake->hold_flush = false;
-	fake->hold_last_wqe = false;
+	fake->personality &= ~FAKE_NO_LAST_WQE;
 	spin_unlock_irq(&fake->lock);
 	fake_flush(fake, qp);
 }

@@ -254,7 +254,7 @@ static void C_57_device_leaves_while_an_SRQ_endpoint_is_freed(struct kunit *test
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	qp = tp_qp(&ep);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SRQ, 1, 0), DAT_SUCCESS);
-	env->fake->hold_last_wqe = true;
+	env->fake->personality |= FAKE_NO_LAST_WQE;
 	tp_start(&freeing, free_ep);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(qp->state) == IB_QPS_ERR));
 	tp_start(&leaving, unplug);
