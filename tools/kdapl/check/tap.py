@@ -11,7 +11,8 @@ import re
 import sys
 
 RESULT = re.compile(r"^( *)(ok|not ok) (\d+)(?: -)? ?(.*)$")
-PLAN = re.compile(r"^( *)1\.\.(\d+)")
+PLAN = re.compile(r"^( *)1\.\.(\d+)(.*)$")
+SKIP = re.compile(r"# *SKIP", re.I)
 
 
 class Tap:
@@ -52,11 +53,18 @@ class Tap:
         if plan:
             indent = len(plan[1])
             self.close(indent)
+            if indent in self.plan:
+                self.fail("a second plan", indent)
             self.plan[indent], self.seen[indent] = int(plan[2]), 0
+            if not int(plan[2]) and SKIP.search(plan[3]):
+                self.skipped += 1
+            elif not int(plan[2]):
+                self.fail("no test is planned", indent)
         elif result:
             self.result(len(result[1]), result[2] == "ok", result[4])
         elif subtest:
-            self.close(len(subtest[1]))
+            # Whatever stood at this depth has ended, even without a result
+            self.close(len(subtest[1]) - 1)
             self.names[len(subtest[1])] = subtest[2]
         elif line.lstrip().startswith("#"):
             self.notes.append(line.strip())
@@ -67,12 +75,12 @@ class Tap:
         self.seen[indent] = self.seen.get(indent, 0) + 1
         before = self.below.pop(indent, 0)
         if not is_sum:
-            if re.search(r"# *SKIP", name, re.I):
-                self.skipped += 1
-            elif good:
-                self.passed += 1
-            else:
+            if not good:
                 self.fail(name, indent)
+            elif SKIP.search(name):
+                self.skipped += 1
+            else:
+                self.passed += 1
         elif not good and self.failed == failures and not before:
             self.fail(name, indent)
         if good:

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: GPL-2.0
+"""Has every KUnit case of the sources run? Prints those that have not.
+
+  tools/kdapl/check/suites.py CONSOLE [FOLDER]
+
+A module prints no plan of its suites, so a suite that is missing from it, or that did
+not run, leaves no trace in what KUnit prints. CONSOLE is the console of a guest, FOLDER
+has the suites (drivers/infiniband/ulp/kdapl/tests).
+"""
+
+import re
+import sys
+from pathlib import Path
+
+TOP = Path(__file__).resolve().parents[3]
+TESTS = TOP / "drivers/infiniband/ulp/kdapl/tests"
+SUITE = re.compile(r"\bstruct kunit_suite \w+ = \{(.*?)\n\};", re.S)
+NAME = re.compile(r'\.name = "(\w+)"')
+ARRAY = re.compile(r"\.test_cases = (\w+)")
+CASES = re.compile(r"\bstruct kunit_case (\w+)\[\] = \{(.*?)\n\};", re.S)
+CASE = re.compile(r"\bKUNIT_CASE\w*\(\s*(\w+)")
+SUBTEST = re.compile(r"^    # Subtest: (\w+)")
+RESULT = re.compile(r"^    (?:ok|not ok) \d+ (?:- )?(\w+)")
+SUM = re.compile(r"^(?:ok|not ok) \d+ (?:- )?(\w+)")
+
+
+def wanted(folder):
+    """Name of each suite in the sources -> names of its cases."""
+    suites = {}
+    for path in sorted(folder.glob("*.c")):
+        text = path.read_text(encoding="utf-8")
+        cases = {name: CASE.findall(body) for name, body in CASES.findall(text)}
+        for body in SUITE.findall(text):
+            suites[NAME.search(body)[1]] = cases[ARRAY.search(body)[1]]
+    return suites
+
+
+def ran(console):
+    """The same of what has a result on the console. A suite needs its own, too."""
+    suites, cases = {}, []
+    for line in console.splitlines():
+        line = re.sub(r"^\[ *[0-9.]+\] ", "", line)
+        result, total = RESULT.match(line), SUM.match(line)
+        if SUBTEST.match(line):
+            cases = []
+        elif result:
+            cases.append(result[1])
+        elif total:
+            suites.setdefault(total[1], []).extend(cases)
+            cases = []
+    return suites
+
+
+def differences(want, got):
+    """What is wrong, in words."""
+    for name in sorted(want.keys() - got.keys()):
+        yield f"{name}: this suite of the sources has not run"
+    for name in sorted(got.keys() - want.keys()):
+        yield f"{name}: no such suite is in the sources"
+    for name in sorted(want.keys() & got.keys()):
+        if sorted(want[name]) != sorted(got[name]):
+            missing = [case for case in want[name] if case not in got[name]]
+            yield (f"{name}: {len(got[name])} cases have run, {len(want[name])} are in the "
+                   f"sources; missing: {' '.join(missing) or 'none'}")
+
+
+def main():
+    if len(sys.argv) not in (2, 3):
+        sys.exit(__doc__)
+    want = wanted(Path(sys.argv[2]) if sys.argv[2:] else TESTS)
+    got = ran(Path(sys.argv[1]).read_text(encoding="utf-8", errors="replace"))
+    found = list(differences(want, got))
+    if not want:
+        found.append("no suite is in the sources")
+    print("\n".join(found), end="\n" if found else "")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
