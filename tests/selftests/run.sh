@@ -29,6 +29,11 @@ limit_of() {
 	awk "BEGIN { print ${SELFTEST_TIME:-${time:-240}} * ${KDAPL_STRETCH:-1} * $slow }"
 }
 
+# modules_left: ours that are still loaded, but for the one that stays with rxe
+modules_left() {
+	sed -n 's/^\(kdapl[a-z_]*\|first_consumer\) .*/\1/p' /proc/modules | grep -vx kdapl_nudge
+}
+
 names=("$@")
 if [ ${#names[@]} = 0 ]; then
 	for file in *.sh; do
@@ -47,11 +52,14 @@ for name in "${names[@]}"; do
 	number=$((number + 1))
 	begin=$SECONDS
 	echo "    # Subtest: $name"
-	if timeout --kill-after=5 "$(limit_of "$name")" bash "./$name.sh" 2>&1 |
+	timeout --kill-after=5 "$(limit_of "$name")" bash "./$name.sh" 2>&1 |
 		tee "/tmp/$name.out" | sed -u 's/^/    /'
-		status=${PIPESTATUS[0]}
-		echo "# $name: $((SECONDS - begin)) s"
-		[ "$status" = 0 ] && ! grep -q '^not ok' "/tmp/$name.out"; then
+	status=${PIPESTATUS[0]}
+	echo "# $name: $((SECONDS - begin)) s"
+	# Its trap unloads, and cannot tell whether that went well
+	left=$(modules_left)
+	[ -z "$left" ] || { echo "# $name: left behind: $left"; status=1; }
+	if [ "$status" = 0 ] && ! grep -q '^not ok' "/tmp/$name.out"; then
 		echo "ok $number - $name"
 	else
 		echo "# $name: exit status $status"
