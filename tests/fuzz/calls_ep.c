@@ -122,6 +122,7 @@ static DAT_RETURN made_ep(struct fuzz *f, DAT_RETURN ret, struct thing *t)
 	if (ret != DAT_SUCCESS || !t->handle)
 		return ret;
 	learn(f, t);
+	fuzz_part(t, fuzz_rnd(f, 2));
 	fuzz_made(f, DAT_HANDLE_TYPE_EP, t);
 	return ret;
 }

@@ -37,6 +37,10 @@ static DAT_COUNT draw_segment_count(struct fuzz *f, const struct thing *owner, D
 	if (limit > DEVICE_IOV || owner->know == BAD)
 		limit = 4;
 	n = draw_count(f, limit && fuzz_rnd(f, 20) ? 1 : 0, limit, &unused);
+	if (n == 0 && owner->no_empty) {
+		n = -1;
+		fuzz_arg(f, "no, count", n);
+	}
 	if (n < 0 || n > DEVICE_IOV)
 		expect_first(f, BAD, R_IP);
 	else if (n > limit || !known(f, owner))
@@ -200,7 +204,7 @@ static DAT_RETURN post_rdma_read(struct fuzz *f)
 	expect_first(f, ep_know(f, &ep, POSTING), R_IS);
 	draw_segments(f, &ep, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, SOME_BYTES, n, &total);
 	check_total(f, &ep, total, ep.limits.rdma);
-	draw_remote(f, total, &buffer);
+	draw_remote_source(f, &ep, total, &buffer);
 	expect_first(f, know_if(buffer.segment_length <= total), R_LEN);
 	expect_first(f, MAYBE, R_IR);
 	return dat_ep_post_rdma_read(ep.handle, n, iov, cookie, there, flags);

@@ -101,6 +101,8 @@ struct thing {
 	bool bound;			/* LMR: an RMR has been bound to it */
 	bool loose;			/* a peer may have invalidated it */
 	struct limits limits;		/* EP; of an SRQ those of receives */
+	/* EP: it does not read bytes; it posts nothing without bytes. See fuzz_part() */
+	bool no_reads, no_empty;
 	DAT_CONN_QUAL qual;		/* PSP, RSP */
 };
 
@@ -252,7 +254,9 @@ void draw_private_data(struct fuzz *f, DAT_COUNT most, DAT_COUNT *size, void **d
 void draw_segments(struct fuzz *f, const struct thing *owner, DAT_MEM_PRIV_FLAGS need,
 		   u32 size, DAT_COUNT n, u64 *total);
 void draw_remote(struct fuzz *f, u64 total, DAT_RMR_TRIPLET *there);
+void draw_remote_source(struct fuzz *f, const struct thing *ep, u64 total, DAT_RMR_TRIPLET *there);
 void learn_limits(struct thing *ep, const DAT_EP_ATTR *attr);
+void fuzz_part(struct thing *ep, bool reads);
 void fuzz_made(struct fuzz *f, DAT_HANDLE_TYPE type, struct thing *t);
 void fuzz_freed(struct fuzz *f, DAT_HANDLE_TYPE type, const struct thing *t, DAT_RETURN ret);
 void fuzz_stale(struct fuzz *f, DAT_HANDLE_TYPE type, DAT_HANDLE handle);

@@ -51,6 +51,7 @@ static DAT_RETURN make_ep(struct fuzz *f, unsigned int end)
 		attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
 	}
 	learn_limits(&t, &attr);
+	fuzz_part(&t, end == 0);
 	ret = dat_ep_create(t.ia, t.pz, t.evd[0], t.evd[1], t.evd[2], &attr, &t.handle);
 	p->ep[end] = t.handle;
 	if (ret == DAT_SUCCESS && !pool_add(f->pool, DAT_HANDLE_TYPE_EP, &t))
