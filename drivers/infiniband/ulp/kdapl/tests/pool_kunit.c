@@ -256,7 +256,7 @@ static void G_10_concurrent_get_and_put_conserve_slots(struct kunit *test)
 		thread[i] = kthread_run(race_thread, race, "kdapl_test_pool%u", i);
 		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, thread[i]);
 	}
-	for (i = 0; i < 300 && atomic_read(&race->rounds) < 300000; i++)
+	for (i = 0; atomic_read(&race->rounds) < (i < 300 ? 300000 : 1001) && i < 6000; i++)
 		schedule_timeout_uninterruptible(msecs_to_jiffies(10));
 	for (i = 0; i < ARRAY_SIZE(thread); i++)
 		kthread_stop(thread[i]);
