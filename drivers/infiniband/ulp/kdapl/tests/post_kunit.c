@@ -408,12 +408,13 @@ static void S_44_first_bad_segment_decides(struct kunit *test)
 	};
 	enum tp_call call = *(const enum tp_call *)test->param_value;
 	struct tp_lmr *wrong = tp_needs_read(call) ? &env->own.wo : &env->own.ro;
-	DAT_LMR_TRIPLET bad[4];
+	DAT_LMR_TRIPLET bad[4], good;
 	struct tp_args args;
 	u32 i, k;
 
 	tp_args(env, &ep, call, &args);
-	bad[0] = args.segs[0];
+	good = args.segs[0];
+	bad[0] = good;
 	bad[0].lmr_context = env->freed;
 	tp_seg(env, &bad[1], &env->foreign.rw, 0, TP_SEG);
 	tp_seg(env, &bad[2], wrong, 0, TP_SEG);
@@ -423,13 +424,14 @@ static void S_44_first_bad_segment_decides(struct kunit *test)
 		/* A good one in front, so that it is not the first that is looked at */
 		args.segs[1] = bad[i];
 		TP_EXPECT_TYPE(test, tp_post(call, &args), type[i]);
-		if (tp_call_limit[call] < 3)
-			continue;
-		args.n = 3;
+		/* Two bad ones: the last two that the call takes */
+		args.n = min(tp_call_limit[call], 3);
+		args.segs[args.n - 2] = bad[i];
 		for (k = 0; k < ARRAY_SIZE(bad); k++) {
-			args.segs[2] = bad[k];
+			args.segs[args.n - 1] = bad[k];
 			TP_EXPECT_TYPE(test, tp_post(call, &args), type[i]);
 		}
+		args.segs[0] = good;
 		args.n = 2;
 	}
 	KUNIT_EXPECT_EQ(test, fake_outstanding(tp_queue(env, &ep, call)), 0);

@@ -113,14 +113,11 @@ static void errno_to_dat(struct kunit *test)
 
 	/* Every errno of the kernel, those of the table and those that are not */
 	for (err = 0; err > -600; err--) {
-		expected = DAT_INTERNAL_ERROR;
+		expected = DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 		for (i = 0; i < ARRAY_SIZE(errno_rows); i++)
 			if (errno_rows[i].err == err)
-				expected = DAT_GET_TYPE(errno_rows[i].ret);
-		KUNIT_EXPECT_EQ_MSG(test, DAT_GET_TYPE(kdapl_errno_to_dat(err)), expected,
-				    "errno %d", err);
-		if (err)
-			KUNIT_EXPECT_NE(test, kdapl_errno_to_dat(err) & DAT_CLASS_ERROR, 0);
+				expected = errno_rows[i].ret;
+		KUNIT_EXPECT_EQ_MSG(test, kdapl_errno_to_dat(err), expected, "errno %d", err);
 	}
 	KUNIT_EXPECT_EQ(test, kdapl_errno_to_dat(0), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, DAT_GET_TYPE(kdapl_errno_to_dat(5)), DAT_INTERNAL_ERROR);
