@@ -138,6 +138,7 @@ struct fake_mr {
  * @fail_error: errno for every modify_qp that is to move a QP to ERROR
  * @fail_srq: errno for every modify_srq from now on
  * @fail_query_srq: errno for every query_srq
+ * @fail_service: so many requests of service QPs fail, and their QPs with them
  * @max_msg: of its port
  * @hold_limit: SRQs do not say that they have run below their limit
  * @limits: how often that was said
@@ -183,6 +184,7 @@ struct fake_dev {
 	int fail_mrs;
 	int fail_srq;
 	int fail_query_srq;
+	u32 fail_service;
 	bool hold_limit;
 	u32 limits;
 	bool hold_flush;

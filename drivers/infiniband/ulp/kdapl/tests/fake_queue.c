@@ -304,6 +304,18 @@ static void copy_target(struct fake_dev *fake, struct fake_wr *fwr, const struct
 	}
 }
 
+/* What becomes of a request that is done at once. fake->lock held */
+static enum ib_wc_status status_at_once(struct fake_dev *fake, struct fake_qp *qp)
+{
+	if (qp->state == IB_QPS_ERR)
+		return IB_WC_WR_FLUSH_ERR;
+	if (!is_service(qp) || !fake->fail_service)
+		return IB_WC_SUCCESS;
+	fake->fail_service--;
+	qp->state = IB_QPS_ERR;
+	return IB_WC_LOC_QP_OP_ERR;
+}
+
 /* fake->lock held */
 static int post_one_send(struct fake_dev *fake, struct fake_qp *qp, const struct ib_send_wr *wr,
 			 bool *call)
@@ -329,8 +341,7 @@ static int post_one_send(struct fake_dev *fake, struct fake_qp *qp, const struct
 	if (!service)
 		fake->posts++;
 	if (service || (qp->state == IB_QPS_ERR && !fake->hold_flush))
-		*call |= push_send(fake, qp, queue_take(&qp->sq),
-				   qp->state == IB_QPS_ERR ? IB_WC_WR_FLUSH_ERR : IB_WC_SUCCESS);
+		*call |= push_send(fake, qp, queue_take(&qp->sq), status_at_once(fake, qp));
 	return 0;
 }
 
