@@ -170,6 +170,7 @@ static void G_36_a_cause_replaces_an_unexplained_flush(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
 	/* It is told until there is a new connection */
 	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+	KUNIT_EXPECT_STREQ(test, why_broken(), "0/12/0/0");
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	KUNIT_EXPECT_STREQ(test, why_broken(), "none");
 	kdapl_clauses(test, "G-31 G-36");

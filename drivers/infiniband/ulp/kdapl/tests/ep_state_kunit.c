@@ -74,8 +74,8 @@ static void expect_unconfigured(struct kunit *test)
 				DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONFIGURED));
 	}
 	/* Whatever ends or begins a connection, or begins it again */
-	if (ep.ep->connect_evd)
-		TP_EXPECT_TYPE(test, connect(&ep), DAT_INVALID_STATE);
+	TP_EXPECT_TYPE(test, connect(&ep),
+		       ep.ep->connect_evd ? DAT_INVALID_STATE : DAT_INVALID_HANDLE);
 	TP_EXPECT_TYPE(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG),
 		       DAT_INVALID_STATE);
 	TP_EXPECT_TYPE(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_GRACEFUL_FLAG),

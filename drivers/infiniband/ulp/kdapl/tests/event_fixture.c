@@ -70,6 +70,7 @@ void evt_exit(struct kunit *test)
 	}
 	KUNIT_EXPECT_LE(test, atomic_read(&evt->max_inside), 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&evt->on_stack), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&evt->bh_on), 0);
 	vfree(evt);
 }
 
@@ -85,6 +86,9 @@ void evt_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 		atomic_set(&evt->max_inside, inside);
 	if (READ_ONCE(evt->caller) == current && !in_serving_softirq())
 		atomic_inc(&evt->on_stack);
+	/* Recorded or not: each looks like softirq (E-07) */
+	if (!in_softirq())
+		atomic_inc(&evt->bh_on);
 
 	n = atomic_inc_return(&evt->n) - 1;
 	if (n < EVT_RECORDS) {

@@ -35,6 +35,7 @@ struct evt_record {
  * @inside:  upcalls running now, @max_inside the most ever
  * @caller:  task inside a call on whose stack no upcall may run
  * @on_stack: upcalls that ran there all the same
+ * @bh_on:   upcalls that ran with bottom halves on
  * @hook:    called in the upcall, after recording
  * @data:    the test's
  */
@@ -47,6 +48,7 @@ struct evt {
 	atomic_t max_inside;
 	struct task_struct *caller;
 	atomic_t on_stack;
+	atomic_t bh_on;
 	void (*hook)(struct evt *evt, const DAT_EVENT *event);
 	u64 data;
 	struct evt_record rec[EVT_RECORDS];

@@ -101,6 +101,34 @@ static void C_34_C_39_an_RSP_wants_an_unconnected_EP(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sp_state(), DAT_EP_STATE_DISCONNECTED);
 }
 
+/* The request stays, for an endpoint that has what it takes */
+static void C_39_an_unconfigured_EP_accepts_nothing(struct kunit *test)
+{
+	struct kdapl_sp *psp = sp_make(test, sp_evd, SP_QUAL, NULL);
+	DAT_EP_HANDLE raw[2];
+	DAT_EP_STATE state;
+	DAT_CR_HANDLE cr;
+	DAT_EP_ATTR attr;
+	u32 i;
+
+	kdapl_clauses(test, "C-39");
+	tp_attr(&attr);
+	KUNIT_ASSERT_EQ(test, dat_ep_create(sp_ia(), NULL, sp_ep.recv_evd, sp_ep.request_evd,
+					    sp_ep.connect_evd, &attr, &raw[0]), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, dat_ep_create(sp_ia(), sp_env->own.pz, NULL, sp_ep.request_evd,
+					    sp_ep.connect_evd, &attr, &raw[1]), DAT_SUCCESS);
+	KUNIT_ASSERT_TRUE(test, sp_request(psp, 0x11));
+	cr = sp_announced(test, sp_evd, psp);
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, dat_cr_accept(cr, raw[i], 0, NULL),
+				DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP));
+		KUNIT_EXPECT_EQ(test, dat_ep_get_status(raw[i], &state, NULL, NULL), DAT_SUCCESS);
+		KUNIT_EXPECT_EQ(test, state, DAT_EP_STATE_UNCONFIGURED_UNCONNECTED);
+	}
+	KUNIT_EXPECT_EQ(test, tp_events(sp_ep.connect_evd), 0);
+	KUNIT_EXPECT_EQ(test, dat_cr_reject(cr, 0, NULL), DAT_SUCCESS);
+}
+
 static void an_RSP_tells_what_it_was_made_with(struct kunit *test)
 {
 	struct kdapl_sp *rsp = sp_make(test, sp_evd, SP_QUAL, &sp_ep);
@@ -328,6 +356,7 @@ static void a_request_too_late_is_refused(struct kunit *test)
 static struct kunit_case rsp_cases[] = {
 	KUNIT_CASE(E_30_an_RSP_wants_an_EVD_for_requests),
 	KUNIT_CASE(C_34_C_39_an_RSP_wants_an_unconnected_EP),
+	KUNIT_CASE(C_39_an_unconfigured_EP_accepts_nothing),
 	KUNIT_CASE(an_RSP_tells_what_it_was_made_with),
 	KUNIT_CASE(C_03_C_08_reserved_and_given_back),
 	KUNIT_CASE(C_07_C_11_called_and_rejected),
