@@ -212,6 +212,40 @@ static void fence_script(struct duo *d)
 	}
 }
 
+/*
+ * What a fenced request takes along is what the read in front of it brings:
+ * without the fence the device would send what was there before. The order at
+ * the target alone shows nothing, a responder works in order anyway.
+ */
+static void fence_takes_what_was_read(struct duo *d)
+{
+	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	DAT_RMR_TRIPLET from = duo_target(b, 0, 4000), to = duo_target(b, 4096, 4000);
+	DAT_LMR_TRIPLET seg = duo_seg(a, 0, 4000);
+	u32 i;
+
+	for (i = 0; i < 20 && duo_ok(d); i++) {
+		duo_clear(b);
+		duo_fill(b, 0, 4000, i);
+		duo_fill(a, 0, 4000, i + 100);
+		if (i & 1)
+			duo_recv1(b, 4096, 4000, 3, 0);
+		duo_read(a, 1, &seg, 1, &from, 0);
+		if (i & 1)
+			duo_send(a, 1, &seg, 2, DAT_COMPLETION_BARRIER_FENCE_FLAG);
+		else
+			duo_write(a, 1, &seg, 2, &to, DAT_COMPLETION_BARRIER_FENCE_FLAG);
+		duo_dto(a, DAT_DTO_RDMA_READ, 1, DAT_DTO_SUCCESS, 4000, DUO_EITHER);
+		duo_dto(a, i & 1 ? DAT_DTO_SEND : DAT_DTO_RDMA_WRITE, 2, DAT_DTO_SUCCESS, 4000,
+			DUO_EITHER);
+		if (i & 1)
+			duo_dto(b, DAT_DTO_RECEIVE, 3, DAT_DTO_SUCCESS, 4000, DUO_EITHER);
+		duo_expect_bytes(a, "read in front of the fence", 0, 4000, i);
+		duo_expect_bytes(b, i & 1 ? "fenced send of what was read" :
+				 "fenced write of what was read", 4096, 4000, i);
+	}
+}
+
 /**
  * loop_case_rdma - writes and reads to the byte
  * @run: the run
@@ -232,7 +266,9 @@ int loop_case_rdma(struct loop_run *run, struct loop_case *c)
 		err = duo_play(run, c, &few, many_reads_script);
 	if (!err)
 		err = duo_play(run, c, &cfg, fence_script);
-	loop_clauses(c, "W-01 W-02 W-03 W-04 W-07 W-13 W-17 W-19 W-35");
+	if (!err)
+		err = duo_play(run, c, &cfg, fence_takes_what_was_read);
+	loop_clauses(c, "S-25 W-01 W-02 W-03 W-04 W-07 W-13 W-17 W-19 W-35");
 	loop_clauses(c, "D-01 D-02 D-03 D-05 D-07 D-10 D-11 D-16");
 	return err;
 }
