@@ -221,12 +221,12 @@ static void silent_target(struct quad *q)
 		loop_fail(q->c, "a key of nothing: the target is told %d", got->status);
 }
 
-/* Half a message takes a buffer of a shared queue, and the connection ends */
-static void lost_buffer(struct loop_run *run, struct loop_case *c)
+bool foe_device_loses_buffers(struct loop_run *run, struct loop_case *c)
 {
 	struct bare *a = bare_make(run, c), *b = bare_make_srq(run, c);
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
 	struct bare_req *got, *r;
+	bool lost = false;
 
 	if (!a || !b || !bare_join(a, b))
 		goto out;
@@ -247,13 +247,13 @@ static void lost_buffer(struct loop_run *run, struct loop_case *c)
 	bare_vanish(b);
 	if (completion_done(&got->done) && got->status == IB_WC_SUCCESS)
 		loop_fail(c, "half a message: the receiver is told of a success");
-	scnprintf(c->reason + strlen(c->reason), sizeof(c->reason) - strlen(c->reason),
-		  "; loses SRQ buffers: %s", completion_done(&got->done) ? "no" : "yes");
+	lost = !completion_done(&got->done);
 out:
 	if (b)
 		bare_end(b);
 	if (a)
 		bare_end(a);
+	return lost;
 }
 
 static bool once_more(struct bare_req *r)
@@ -394,7 +394,9 @@ int loop_case_device(struct loop_run *run, struct loop_case *c)
 		quad_end(&q);
 	}
 	if (!c->fails && run->srq_supported)
-		lost_buffer(run, c);
+		scnprintf(c->reason + strlen(c->reason), sizeof(c->reason) - strlen(c->reason),
+			  "; loses SRQ buffers: %s",
+			  foe_device_loses_buffers(run, c) ? "yes" : "no");
 	scnprintf(c->reason + strlen(c->reason), sizeof(c->reason) - strlen(c->reason),
 		  "; late packets in %u tries: %u written, %u read; NAKs misread: %u", tries,
 		  seen.writes, seen.reads, seen.naks);

@@ -315,9 +315,25 @@ static void half_script(struct foe *f)
 	foe_others(f, "messages cut off");
 }
 
-/* The buffer has its event, or dat_srq_free() returns it */
+/* What the device has not given back the SRQ still counts, until dat_srq_free() */
+static void expect_lost(struct foe *f)
+{
+	DAT_SRQ_PARAM param = {};
+
+	loop_expect(f->d->c, "dat_srq_query",
+		    dat_srq_query(f->d->srq, DAT_SRQ_FIELD_ALL, &param), DAT_SUCCESS);
+	if (param.outstanding_dto_count != 1)
+		loop_fail(f->d->c, "half a message: the SRQ has %d buffers outstanding",
+			  param.outstanding_dto_count);
+}
+
+/*
+ * The buffer has its event. Only of a device that loses such a buffer on plain
+ * verbs too, as Soft-RoCE of 6.12 does, none can be expected (Q-29).
+ */
 static void half_srq_script(struct foe *f)
 {
+	bool lossy = foe_device_loses_buffers(f->d->run, f->d->c);
 	DAT_EVENT ev = {};
 
 	duo_recv1(f->b, HALF_AT, HALF_ROOM, 1, 0);
@@ -333,9 +349,12 @@ static void half_srq_script(struct foe *f)
 				  ev.event_data.dto_completion_event_data.status);
 		scnprintf(f->d->c->reason, sizeof(f->d->c->reason),
 			  "an SRQ's buffer with half a message is flushed");
-	} else {
+	} else if (lossy) {
 		scnprintf(f->d->c->reason, sizeof(f->d->c->reason),
 			  "an SRQ's buffer with half a message is lost by the device");
+		expect_lost(f);
+	} else {
+		loop_fail(f->d->c, "half a message: no event, and the device loses no buffers");
 	}
 	expect_around(f, "half a message", HALF_AT, HALF_ROOM);
 	foe_part(f);
@@ -355,9 +374,11 @@ int loop_case_half(struct loop_run *run, struct loop_case *c)
 	struct duo_cfg cfg = {}, srq = { .srq = true };
 	int err = foe_play(run, c, &cfg, half_script);
 
-	if (!err && !c->fails && run->srq_supported)
+	if (!err && !c->fails && run->srq_supported) {
+		loop_clauses(c, "Q-29");
 		err = foe_play(run, c, &srq, half_srq_script);
-	loop_clauses(c, "R-29 C-29 C-41 C-44 C-54 Q-29");
+	}
+	loop_clauses(c, "R-29 C-29 C-41 C-44 C-54");
 	return err;
 }
 
