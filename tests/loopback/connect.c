@@ -211,12 +211,14 @@ int loop_case_withdrawn(struct loop_run *run, struct loop_case *c)
 	struct duo_cfg cfg = {};
 	struct duo *d;
 
-	loop_clauses(c, "C-02 C-04 C-16 C-17 C-21 C-23 C-40 R-30");
+	loop_clauses(c, "C-02 C-04 C-16 C-17 C-23 C-40 R-30");
 	d = duo_make(run, c, &cfg);
 	if (!d)
 		return -EIO;
-	if (run->attr.ia_address_ptr->sa_family == AF_INET)
+	if (run->attr.ia_address_ptr->sa_family == AF_INET) {
+		loop_clauses(c, "C-21");
 		no_route(d);
+	}
 	given_up(d, DAT_CLOSE_ABRUPT_FLAG);
 	given_up(d, DAT_CLOSE_GRACEFUL_FLAG);
 	accept_given_up(d, DAT_CLOSE_ABRUPT_FLAG);

@@ -4,6 +4,7 @@
  * events. Process context, the work item; the upcalls count and wake.
  */
 #include <linux/jiffies.h>
+#include <linux/preempt.h>
 #include <linux/sizes.h>
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -14,6 +15,8 @@ static void duo_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	struct duo_evd *evd = data;
 
+	if (!in_softirq())
+		loop_fail(evd->duo->c, "upcall with bottom halves on");
 	atomic_inc(&evd->upcalls);
 	complete(&evd->duo->run->kick);
 }

@@ -114,7 +114,7 @@ int loop_case_notify(struct loop_run *run, struct loop_case *c)
 		loop_clauses(c, "Q-07 Q-08 Q-09 Q-11");
 		return err;
 	}
-	loop_clauses(c, "S-13 S-15 S-17 S-18 S-19 S-20 S-21 S-23 S-24 W-13 W-14 W-15");
+	loop_clauses(c, "E-07 S-13 S-15 S-17 S-18 S-19 S-20 S-21 S-23 S-24 W-13 W-14 W-15");
 	loop_clauses(c, "R-11 R-12 R-13 R-15 R-45 D-07 D-08");
 	return err;
 }
