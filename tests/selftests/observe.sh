@@ -39,6 +39,7 @@ nothing_left() {
 	local file
 
 	for file in $files; do
+		[ -e "$DEBUGFS/kdapl/$file" ] || return
 		! grep . "$DEBUGFS/kdapl/$file" || return
 	done
 }
