@@ -180,12 +180,13 @@ static void kdapl_wait_last_wqe(struct kdapl_ep *ep, bool wait_all)
 
 /*
  * A device that takes no marker any more (it has failed) still gives back
- * what it has: watch the slots themselves, for as long as makes sense.
+ * what it has: watch the slots themselves. What the markers have used of the
+ * time is gone, for the end event must not come later by it (C-56).
  */
-static int kdapl_drain_by_count(struct kdapl_ep *ep)
+static int kdapl_drain_by_count(struct kdapl_ep *ep, unsigned long deadline)
 {
-	unsigned long deadline = jiffies + kdapl_timeout_ms(KDAPL_DRAIN_TIMEOUT_MS);
-
+	if (!deadline)
+		deadline = jiffies + kdapl_timeout_ms(KDAPL_DRAIN_TIMEOUT_MS);
 	while (kdapl_pool_count(&ep->sq.pool, KDAPL_SLOT_POSTED) ||
 	       kdapl_pool_count(&ep->rq, KDAPL_SLOT_POSTED) || READ_ONCE(ep->marker.busy)) {
 		if (time_after(jiffies, deadline))
@@ -310,7 +311,7 @@ int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all)
 	if (ep->scq)
 		kdapl_scq_poll(ep->scq);
 	if (ep->sq_drain.refused || (!ep->srq_attached && ep->rq_drain.refused))
-		ret = kdapl_drain_by_count(ep);
+		ret = kdapl_drain_by_count(ep, deadline);
 	if (!ret)
 		kdapl_sq_drained(&ep->sq);
 	return ret;

@@ -243,6 +243,117 @@ static void C_26_the_work_hears_of_the_marker_when_it_is_back(struct kunit *test
 	expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
+/*
+ * The device completes the drain's marker of an EP that is being freed, which
+ * waits for requests of a graceful disconnect: nobody may be told of it, for
+ * the EP may be gone as soon as the marker is back.
+ */
+static void C_36_the_marker_of_a_drain_wakes_nobody(struct kunit *test)
+{
+	struct rdma_cm_id *id;
+	struct fake_qp *qp;
+
+	kdapl_clauses(test, "C-36");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	qp = tp_qp(&ep);
+	id = ep.ep->cm_id;
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 1, 0), DAT_SUCCESS);
+	dat_ep_disconnect(ep.handle, DAT_CLOSE_GRACEFUL_FLAG);
+	fake_settle(env->fake);
+	KUNIT_ASSERT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECT_PENDING);
+	KUNIT_ASSERT_EQ(test, ep.ep->slow & KDAPL_EP_WATCH, KDAPL_EP_WATCH);
+	env->fake->hold_flush = true;
+	/* So that the EP stays to be looked at when its drain is over */
+	rdma_lock_handler(id);
+	tp_start(&freeing, free_ep);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(fake_outstanding(&qp->rq) == 1));
+	fake_complete_recv(qp, IB_WC_WR_FLUSH_ERR, 0);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(fake_outstanding(&qp->sq) == 2));
+	fake_complete_send(qp, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(tp_events(ep.request_evd) == 1));
+	/* What the request has told the work is right; the free holds the mutex */
+	WRITE_ONCE(ep.ep->todo, 0);
+	fake_complete_send(qp, IB_WC_WR_FLUSH_ERR);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(completion_done(&ep.ep->sq_drain.done)));
+	KUNIT_EXPECT_EQ(test, READ_ONCE(ep.ep->todo), 0);
+	rdma_unlock_handler(id);
+	fake_release(env->fake, qp);
+	KUNIT_ASSERT_TRUE(test, tp_finish(&freeing));
+}
+
+/* ---- a device that is slow to flush ----------------------------------------------------- */
+
+#define END_MS		1000	/* the end of an abrupt disconnect comes within this (C-56) */
+#define ATTEMPTS	3	/* a machine that stalls may make one of them late, not each */
+
+/* How the device is slow */
+enum slow { SLOW_QUEUES, SLOW_SRQ, SLOW_SRQ_NO_MARKERS, NSLOW };
+
+static struct {
+	DAT_EVENT_NUMBER number;
+	unsigned long at;
+	struct completion came;
+} ended;
+
+static void ended_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	ended.number = event->event_number;
+	ended.at = jiffies;
+	complete(&ended.came);
+}
+
+/* What an abrupt disconnect takes, in jiffies, while the device keeps all it has */
+static unsigned long slow_end(struct kunit *test, enum slow slow)
+{
+	DAT_UPCALL_OBJECT upcall = { .upcall_func = ended_upcall };
+	unsigned long begin;
+	struct fake_qp *qp;
+
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, slow != SLOW_QUEUES, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	qp = tp_qp(&ep);
+	init_completion(&ended.came);
+	dat_evd_modify_upcall(ep.connect_evd, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+			      DAT_UPCALL_INVOC_NEW);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 1, 0), DAT_SUCCESS);
+	env->fake->hold_flush = true;
+	if (slow != SLOW_QUEUES)
+		env->fake->personality |= FAKE_NO_LAST_WQE;
+	if (slow == SLOW_SRQ_NO_MARKERS)
+		fake_refuse(env->fake, -EIO, U32_MAX);
+	begin = jiffies;
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	KUNIT_ASSERT_TRUE(test, wait_for_completion_timeout(&ended.came,
+							    kdapl_timeout_ms(20 * END_MS)));
+	KUNIT_EXPECT_EQ(test, ended.number, DAT_CONNECTION_EVENT_DISCONNECTED);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
+	/* The device has it still, and what it says of it later is what counts */
+	KUNIT_EXPECT_EQ(test, tp_events(ep.request_evd), 0);
+	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
+	tp_expect_dto(test, &ep, TP_SEND, 1, DAT_DTO_SUCCESS, TP_SEG);
+	fake_refuse(env->fake, 0, 0);
+	fake_release(env->fake, qp);
+	fake_settle(env->fake);
+	tp_ep_free(&ep);
+	return ended.at - begin;
+}
+
+static void C_56_the_end_does_not_wait_for_a_slow_device(struct kunit *test)
+{
+	unsigned long took;
+	enum slow slow;
+	u32 i;
+
+	kdapl_clauses(test, "C-56");
+	for (slow = 0; slow < NSLOW; slow++) {
+		took = slow_end(test, slow);
+		for (i = 1; i < ATTEMPTS && took >= kdapl_timeout_ms(END_MS); i++)
+			took = slow_end(test, slow);
+		KUNIT_EXPECT_LT_MSG(test, took, kdapl_timeout_ms(END_MS), "slow in way %u", slow);
+	}
+}
+
 /* ---- removal in the middle of something ---------------------------------------------- */
 
 static void C_57_device_leaves_while_an_SRQ_endpoint_is_freed(struct kunit *test)
@@ -449,6 +560,8 @@ static struct kunit_case teardown_cases[] = {
 	KUNIT_CASE(E_18_C_43_plain_parked_in_front_goes_first),
 	KUNIT_CASE(marker_is_back_between_kick_and_reuse),
 	KUNIT_CASE(C_26_the_work_hears_of_the_marker_when_it_is_back),
+	KUNIT_CASE(C_36_the_marker_of_a_drain_wakes_nobody),
+	KUNIT_CASE(C_56_the_end_does_not_wait_for_a_slow_device),
 	KUNIT_CASE(C_57_device_leaves_while_an_SRQ_endpoint_is_freed),
 	KUNIT_CASE(C_58_software_flushes_come_behind_those_of_the_device),
 	KUNIT_CASE(C_36_the_CQ_stays_while_it_is_armed),
