@@ -24,32 +24,10 @@ static struct kdapl_evd *kdapl_ep_evd(struct kdapl_ep *ep, unsigned int i)
 #define KDAPL_EP_EVDS	3
 
 /**
- * kdapl_ep_in_upcall - is the caller inside an upcall of one of the EP's EVDs?
- * @ep: the EP
- *
- * Context: any.
- */
-bool kdapl_ep_in_upcall(struct kdapl_ep *ep)
-{
-	struct kdapl_evd *evd;
-	unsigned int i;
-	bool in = false;
-
-	/* An EVD that dat_ep_modify() takes away from the EP stays until then */
-	rcu_read_lock();
-	for (i = 0; i < KDAPL_EP_EVDS && !in; i++) {
-		evd = kdapl_ep_evd(ep, i);
-		in = evd && kdapl_evd_in_upcall(evd);
-	}
-	rcu_read_unlock();
-	return in;
-}
-
-/**
  * kdapl_ep_take_back - take undelivered events back, wait for an upcall that carries one
  * @ep: the EP
  *
- * Context: process, not inside an upcall of the EP's EVDs.
+ * Context: process, not inside an upcall.
  */
 void kdapl_ep_take_back(struct kdapl_ep *ep)
 {
@@ -166,7 +144,7 @@ void kdapl_ep_unuse_parents(struct kdapl_ep *ep)
  * A live connection is broken first. Undelivered events are taken back;
  * none is handed over after the return.
  *
- * Context: process, not inside an upcall of the EP's EVDs.
+ * Context: process, not inside an upcall.
  */
 void kdapl_ep_destroy(struct kdapl_ep *ep)
 {
@@ -527,13 +505,13 @@ static bool kdapl_ep_state_owned_by_cr(u8 state)
  * A live connection is broken. Undelivered events of the EP are taken off
  * their EVDs, an upcall that carries one is waited for. Source: kDAPL 2.0.
  *
- * Context: process.
+ * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @ep_handle names no EP
  * * DAT_INVALID_STATE - a service point holds the EP (RESERVED, PASSIVE or
- *   TENTATIVE_CONNECTION_PENDING), or the call was made from an upcall of one
- *   of its EVDs
+ *   TENTATIVE_CONNECTION_PENDING); or EP_NOTREADY: called from an upcall, of
+ *   whichever EVD
  */
 DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 {
@@ -545,8 +523,8 @@ DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 	if (!obj)
 		return KDAPL_IH_EP;
 	ep = to_kdapl_ep(obj);
-	if (kdapl_ep_in_upcall(ep)) {
-		ret = kdapl_ep_state_error(READ_ONCE(ep->state));
+	if (kdapl_in_upcall()) {
+		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
 		goto out_put;
 	}
 	mutex_lock(&ep->mutex);

@@ -232,8 +232,6 @@ void kdapl_ep_unbuild(struct kdapl_ep *ep);
 void kdapl_ep_exit_pools(struct kdapl_ep *ep);
 struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner);
 void kdapl_ep_drop_verbs(struct kdapl_ep *ep);
-/* Is the caller inside an upcall of one of the EP's EVDs (C-59)? */
-bool kdapl_ep_in_upcall(struct kdapl_ep *ep);
 
 /* Zone, EVDs and SRQ of an EP, by their handles; a reference to each */
 struct kdapl_ep_parents {

@@ -326,8 +326,8 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @ep_handle names no EP
- * * DAT_INVALID_STATE - any other state, or called from an upcall of one of
- *   the EP's EVDs
+ * * DAT_INVALID_STATE - any other state; or EP_NOTREADY: called from an upcall,
+ *   of whichever EVD
  * * DAT_INSUFFICIENT_RESOURCES - no new QP to be had, or the device does not
  *   give back what the old one has, the EP is unchanged; the device is gone
  */
@@ -342,7 +342,7 @@ DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 	if (!obj)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	ep = to_kdapl_ep(obj);
-	if (kdapl_ep_in_upcall(ep)) {
+	if (kdapl_in_upcall()) {
 		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
 		goto out_put;
 	}

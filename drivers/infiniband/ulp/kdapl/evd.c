@@ -72,7 +72,7 @@ static void kdapl_evd_drop_queued(struct kdapl_evd *evd)
  * kdapl_evd_destroy - take an EVD apart that nothing feeds any more
  * @evd: out of the table, grace period over, no reference left
  *
- * Context: process, not inside an upcall of this EVD.
+ * Context: process, not inside an upcall.
  */
 void kdapl_evd_destroy(struct kdapl_evd *evd)
 {
@@ -195,12 +195,13 @@ EXPORT_SYMBOL_GPL(dat_evd_kcreate);
  * been taken before. TEARDOWN returns when no upcall runs any more and none
  * will start: the instance data may be freed. Source: kDAPL 2.0.
  *
- * Context: any but hard interrupt; TEARDOWN sleeps, process context only.
+ * Context: any but hard interrupt; TEARDOWN sleeps (class P): process context,
+ * not from an upcall.
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @evd_handle names no EVD
  * * DAT_INVALID_PARAMETER - unknown policy or flag; the policy needs a function
- * * DAT_INVALID_STATE - TEARDOWN from inside an upcall of this EVD
+ * * DAT_INVALID_STATE - TEARDOWN from an upcall, of whichever EVD
  * * DAT_MODEL_NOT_SUPPORTED - DAT_UPCALL_MANY
  */
 DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle, DAT_UPCALL_POLICY upcall_policy,
@@ -222,7 +223,7 @@ DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle, DAT_UPCALL_POLICY up
 		ret = KDAPL_IP(DAT_INVALID_ARG4);
 	else if (upcall_policy == DAT_UPCALL_MANY)
 		ret = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
-	else if (upcall_policy == DAT_UPCALL_TEARDOWN && kdapl_evd_in_upcall(evd))
+	else if (upcall_policy == DAT_UPCALL_TEARDOWN && kdapl_in_upcall())
 		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
 	else if (kdapl_evd_modify(evd, upcall_policy, upcall, flag))
 		ret = KDAPL_IP(DAT_INVALID_ARG3);
@@ -340,12 +341,12 @@ EXPORT_SYMBOL_GPL(dat_evd_query);
  * Events still queued vanish; a connection request among them is refused. A
  * running upcall is waited for, none runs after the return. Source: kDAPL 2.0.
  *
- * Context: process, not inside an upcall of this EVD.
+ * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @evd_handle names no EVD
  * * DAT_INVALID_STATE - an EP, a service point or the IA still feeds it, or
- *   the call was made from its upcall
+ *   the call was made from an upcall, of whichever EVD
  */
 DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 {
@@ -355,8 +356,7 @@ DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 	obj = kdapl_obj_get(evd_handle, DAT_HANDLE_TYPE_EVD);
 	if (!obj)
 		return KDAPL_IH_EVD;
-	/* From its own upcall the call would wait for itself */
-	err = kdapl_evd_in_upcall(to_kdapl_evd(obj)) ? -EBUSY : kdapl_obj_retire(obj);
+	err = kdapl_in_upcall() ? -EBUSY : kdapl_obj_retire(obj);
 	if (err) {
 		kdapl_obj_put(obj);
 		return err == -EBUSY ?

@@ -177,11 +177,9 @@ static __always_inline void kdapl_evd_call(struct kdapl_evd *evd, DAT_UPCALL_OBJ
 					   const DAT_EVENT *event, struct kdapl_ep *ep, bool more)
 {
 	WRITE_ONCE(evd->cur_ep, ep);
-	WRITE_ONCE(evd->owner, current);
 	evd->nupcalls++;
 	trace_kdapl_upcall(kdapl_obj_id(&evd->obj), event ? event->event_number : 0, more);
 	upcall.upcall_func(upcall.instance_data, event, more ? DAT_TRUE : DAT_FALSE);
-	WRITE_ONCE(evd->owner, NULL);
 	/* Pairs with the wait in kdapl_evd_wait_ep(): the upcall is over */
 	smp_store_release(&evd->cur_ep, NULL);
 }

@@ -18,6 +18,7 @@
 #ifndef _KDAPL_EVENT_H_
 #define _KDAPL_EVENT_H_
 
+#include <linux/preempt.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -100,7 +101,6 @@ struct kdapl_ring_event {
  * @head:    oldest event, @tail the youngest
  * @nnotify: events of the queue that still ask for an upcall
  * @note:    NOTIFY policy: an upcall is owed
- * @owner:   task (or the one a softirq runs on) inside the upcall, or NULL
  * @cur_ep:  EP whose event the running upcall carries, or NULL
  * @wait:    waiters for the end of an upcall, see KDAPL_EVD_WAITER
  * @work:    the deferred deliverer
@@ -126,7 +126,6 @@ struct kdapl_evd {
 	struct kdapl_obj obj;
 	atomic_t claim;
 	DAT_UPCALL_OBJECT upcall;
-	struct task_struct *owner;
 	struct kdapl_ep *cur_ep;
 	DAT_UPCALL_POLICY policy;
 	DAT_EVENT event;
@@ -168,6 +167,15 @@ static inline struct kdapl_evd *to_kdapl_evd(struct kdapl_obj *obj)
 }
 
 /*
+ * Is the caller inside an upcall, of whichever EVD? Bottom halves are off in every
+ * upcall, and in no context from which a call that sleeps may be made.
+ */
+static inline bool kdapl_in_upcall(void)
+{
+	return in_softirq();
+}
+
+/*
  * Leaves an event on a silent EVD, where the next one to look at the queue finds
  * it. @ev is not the caller's any more. Done callbacks.
  */
@@ -200,7 +208,6 @@ u32 kdapl_evd_take_back(struct kdapl_evd *evd, struct kdapl_ep *ep);
 int kdapl_evd_modify(struct kdapl_evd *evd, DAT_UPCALL_POLICY policy,
 		     const DAT_UPCALL_OBJECT *upcall, DAT_UPCALL_FLAG flag);
 void kdapl_evd_notify_all(struct kdapl_evd *evd);
-bool kdapl_evd_in_upcall(struct kdapl_evd *evd);
 /* event_policy.c: process context, the last two wait for a running upcall */
 int kdapl_evd_resize(struct kdapl_evd *evd, u32 qlen);
 void kdapl_evd_wait_idle(struct kdapl_evd *evd);

@@ -233,20 +233,6 @@ out:
 	return ret;
 }
 
-/**
- * kdapl_evd_in_upcall - is the caller inside an upcall of this EVD?
- * @evd: the EVD
- *
- * An upcall in softirq borrows the task it interrupted, which cannot run
- * elsewhere meanwhile: the task alone tells.
- *
- * Context: any.
- */
-bool kdapl_evd_in_upcall(struct kdapl_evd *evd)
-{
-	return READ_ONCE(evd->owner) == current;
-}
-
 static void kdapl_evd_wait_begin(struct kdapl_evd *evd)
 {
 	spin_lock_irq(&evd->lock);
@@ -268,7 +254,7 @@ static void kdapl_evd_wait_end(struct kdapl_evd *evd)
  * kdapl_evd_wait_idle - wait until nobody delivers
  * @evd: an EVD whose policy lets no new upcall start
  *
- * Context: process, not inside an upcall of this EVD.
+ * Context: process, not inside an upcall.
  */
 void kdapl_evd_wait_idle(struct kdapl_evd *evd)
 {
@@ -282,7 +268,7 @@ void kdapl_evd_wait_idle(struct kdapl_evd *evd)
  * @evd: the EVD
  * @ep:  an EP no event of which is queued any more
  *
- * Context: process, not inside an upcall of this EVD.
+ * Context: process, not inside an upcall.
  */
 void kdapl_evd_wait_ep(struct kdapl_evd *evd, struct kdapl_ep *ep)
 {

@@ -294,7 +294,7 @@ static DAT_RETURN kdapl_ia_shut(struct kdapl_ia *ia, bool graceful)
  *
  * Source: kDAPL 2.0, dat_ia_close; manual page.
  *
- * Context: process (class P), never an upcall.
+ * Context: process (class P), not from an upcall.
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA;
  * DAT_INVALID_PARAMETER with ARG2 for an unknown flag; DAT_INVALID_STATE with
  * DAT_INVALID_STATE_IA_IN_USE: graceful with objects left, called from an
@@ -309,8 +309,7 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS close_flags)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	if (close_flags != DAT_CLOSE_ABRUPT_FLAG && close_flags != DAT_CLOSE_GRACEFUL_FLAG)
 		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	else if (in_softirq())
-		/* Bottom halves are off in every upcall, and nowhere that may close */
+	else if (kdapl_in_upcall())
 		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
 	else
 		ret = kdapl_ia_shut(to_kdapl_ia(obj), close_flags == DAT_CLOSE_GRACEFUL_FLAG);

@@ -401,7 +401,7 @@ static void E_06_policy_without_function_is_refused(struct kunit *test)
 
 static void hook_in_upcall(struct evt *evt, const DAT_EVENT *event)
 {
-	evt->data += kdapl_evd_in_upcall(&evt->evd);
+	evt->data += kdapl_in_upcall();
 }
 
 static void C_59_the_upcall_knows_where_it_is(struct kunit *test)
@@ -416,7 +416,7 @@ static void C_59_the_upcall_knows_where_it_is(struct kunit *test)
 	evt_post_se(evt, 2);
 	evt_settle(evt);
 	KUNIT_EXPECT_EQ(test, evt->data, 2);
-	KUNIT_EXPECT_FALSE(test, kdapl_evd_in_upcall(&evt->evd));
+	KUNIT_EXPECT_FALSE(test, kdapl_in_upcall());
 }
 
 /* ---- waiting for a running upcall (TEARDOWN, dat_ep_free) ---------------------- */

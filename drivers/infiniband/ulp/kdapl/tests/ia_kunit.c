@@ -228,6 +228,44 @@ static void C_59_freeing_calls_in_the_upcall_are_refused(struct kunit *test)
 			      DAT_UPCALL_INVOC_NEW);
 }
 
+/* Nothing of what the calls are about has to do with the EVD whose upcall it is */
+static void C_59_freeing_calls_in_the_upcall_of_another_EVD_are_refused(struct kunit *test)
+{
+	DAT_UPCALL_OBJECT upcall = upcall_object(freeing_upcall);
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+	DAT_EVD_HANDLE other;
+
+	kdapl_clauses(test, "C-59");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	fake_settle(env->fake);
+	KUNIT_ASSERT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
+	/* One that nothing feeds, so that only the upcall is in the way */
+	KUNIT_ASSERT_EQ(test, evd_create(8, DAT_UPCALL_DISABLE, NULL, DAT_EVD_SOFTWARE_FLAG,
+					 &seen.evd), DAT_SUCCESS);
+	seen.ep = ep.handle;
+	KUNIT_ASSERT_EQ(test, evd_create(8, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+					 DAT_EVD_SOFTWARE_FLAG, &other), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, dat_evd_post_se(other, &event), DAT_SUCCESS);
+	fake_settle(env->fake);
+	KUNIT_ASSERT_EQ(test, atomic_read(&seen.n), 1);
+	KUNIT_EXPECT_EQ(test, seen.ep_reset,
+			DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY));
+	KUNIT_EXPECT_EQ(test, seen.ep_free,
+			DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY));
+	KUNIT_EXPECT_EQ(test, seen.evd_free,
+			DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE));
+	KUNIT_EXPECT_EQ(test, seen.teardown,
+			DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE));
+	KUNIT_EXPECT_EQ(test, seen.ia_close,
+			DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE));
+	/* None of them has changed anything */
+	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dat_evd_free(other), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dat_evd_free(seen.evd), DAT_SUCCESS);
+}
+
 /* ---- creation that fails ------------------------------------------------------------- */
 
 static void P5_endpoint_that_the_device_refuses(struct kunit *test)
@@ -416,6 +454,7 @@ static struct kunit_case ia_cases[] = {
 	KUNIT_CASE(E_30_E_45_an_EVD_and_its_feeders),
 	KUNIT_CASE(flags_of_endpoints_on_one_EVD_must_agree),
 	KUNIT_CASE(C_59_freeing_calls_in_the_upcall_are_refused),
+	KUNIT_CASE(C_59_freeing_calls_in_the_upcall_of_another_EVD_are_refused),
 	KUNIT_CASE(P5_endpoint_that_the_device_refuses),
 	KUNIT_CASE(C_52_access_flags_only_as_needed),
 	KUNIT_CASE(C_31_removal_ends_the_connection_with_its_events),
