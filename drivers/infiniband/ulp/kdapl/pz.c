@@ -19,13 +19,14 @@
  */
 #include <linux/export.h>
 #include <linux/idr.h>
+#include <linux/random.h>
 #include <rdma/ib_cache.h>
 #include "kdapl.h"
 
 #define KDAPL_ZONE_MAX		(U32_MAX >> KDAPL_ZONE_SHIFT)
 #define KDAPL_SERVICE_MS	10000	/* for one work request (M-2) */
 #define KDAPL_SERVICE_DRAIN_MS	1000	/* for its flush afterwards */
-#define KDAPL_SERVICE_PSN	1
+#define KDAPL_PSN_MASK		0xffffff
 
 static DEFINE_IDA(kdapl_zones);
 
@@ -72,6 +73,8 @@ static int kdapl_service_path(struct kdapl_pz *pz, struct rdma_ah_attr *ah,
 
 static int kdapl_service_connect(struct kdapl_pz *pz)
 {
+	/* One for both directions: the QP is its own peer. Nobody can guess it */
+	u32 psn = get_random_u32() & KDAPL_PSN_MASK;
 	struct ib_port_attr port_attr;
 	struct ib_qp_attr attr = {
 		.qp_state = IB_QPS_INIT,
@@ -93,7 +96,7 @@ static int kdapl_service_connect(struct kdapl_pz *pz)
 	attr.qp_state = IB_QPS_RTR;
 	attr.path_mtu = port_attr.active_mtu;
 	attr.dest_qp_num = pz->qp->qp_num;
-	attr.rq_psn = KDAPL_SERVICE_PSN;
+	attr.rq_psn = psn;
 	attr.max_dest_rd_atomic = 1;
 	attr.min_rnr_timer = KDAPL_MIN_RNR_TIMER;
 	ret = ib_modify_qp(pz->qp, &attr, IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU |
@@ -102,7 +105,7 @@ static int kdapl_service_connect(struct kdapl_pz *pz)
 	if (ret)
 		return ret;
 	attr.qp_state = IB_QPS_RTS;
-	attr.sq_psn = KDAPL_SERVICE_PSN;
+	attr.sq_psn = psn;
 	attr.max_rd_atomic = 1;
 	attr.timeout = 14;
 	attr.retry_cnt = KDAPL_MAX_RETRY;

@@ -117,7 +117,16 @@ static int fake_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	fake->modifies++;
 	if (mask & IB_QP_ACCESS_FLAGS)
 		qp->access_flags = attr->qp_access_flags;
+	if (mask & IB_QP_PKEY_INDEX)
+		qp->pkey_index = attr->pkey_index;
+	if (mask & IB_QP_PORT)
+		qp->port = attr->port_num;
+	if (mask & IB_QP_SQ_PSN)
+		qp->sq_psn = attr->sq_psn;
+	if (mask & IB_QP_RQ_PSN)
+		qp->rq_psn = attr->rq_psn;
 	if (mask & IB_QP_STATE) {
+		qp->masks[attr->qp_state] = mask;
 		to_error = attr->qp_state == IB_QPS_ERR && qp->state != IB_QPS_ERR;
 		qp->state = attr->qp_state;
 		qp->last_wqe_owed |= to_error && ibqp->srq;
@@ -247,7 +256,7 @@ static int fake_query_device(struct ib_device *ibdev, struct ib_device_attr *att
 	attr->max_srq_wr = FAKE_MAX_SRQ_WR;
 	attr->max_srq_sge = FAKE_MAX_SGE;
 	attr->max_fast_reg_page_list_len = FAKE_PAGE_LIST;
-	attr->max_pkeys = 1;
+	attr->max_pkeys = FAKE_PKEYS;
 	if (to_fake_dev(ibdev)->tune)
 		to_fake_dev(ibdev)->tune(attr);
 	return 0;
@@ -260,7 +269,7 @@ static int fake_query_port(struct ib_device *ibdev, u32 port, struct ib_port_att
 	attr->max_mtu = IB_MTU_4096;
 	attr->active_mtu = IB_MTU_4096;
 	attr->gid_tbl_len = to_fake_dev(ibdev)->roce ? FAKE_ROCE_GIDS : 1;
-	attr->pkey_tbl_len = 1;
+	attr->pkey_tbl_len = FAKE_PKEYS;
 	attr->max_msg_sz = to_fake_dev(ibdev)->max_msg;
 	attr->lid = 1;
 	attr->sm_lid = 1;
@@ -275,7 +284,7 @@ static int fake_port_immutable(struct ib_device *ibdev, u32 port,
 	bool roce = to_fake_dev(ibdev)->roce;
 
 	immutable->gid_tbl_len = roce ? FAKE_ROCE_GIDS : 1;
-	immutable->pkey_tbl_len = 1;
+	immutable->pkey_tbl_len = FAKE_PKEYS;
 	/* A port that can connect, but nobody sends management datagrams on it */
 	immutable->core_cap_flags = RDMA_CORE_CAP_IB_CM | RDMA_CORE_CAP_AF_IB;
 	if (roce)
@@ -297,7 +306,10 @@ static int fake_query_gid(struct ib_device *ibdev, u32 port, int index, union ib
 
 static int fake_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pkey)
 {
-	*pkey = 0xffff;
+	bool last = to_fake_dev(ibdev)->personality & FAKE_DEFAULT_PKEY_LAST;
+
+	/* The default partition, and others */
+	*pkey = index == (last ? FAKE_PKEYS - 1 : 0) ? 0xffff : 0x8001 + index;
 	return 0;
 }
 

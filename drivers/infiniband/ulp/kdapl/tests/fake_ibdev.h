@@ -30,6 +30,7 @@
 #define FAKE_MAX_RD_ATOM	16
 #define FAKE_MAX_MSG		0x80000000
 #define FAKE_ROCE_GIDS		16
+#define FAKE_PKEYS		3
 
 /*
  * Behaviours in which adapters differ from rxe, and from each other. The fake
@@ -40,6 +41,12 @@
 enum fake_personality {
 	/* A QP in ERROR never raises LAST_WQE_REACHED (rxe of 6.1) */
 	FAKE_NO_LAST_WQE	= BIT(0),
+	/*
+	 * The default partition is not the first of the port's table (any
+	 * InfiniBand adapter whose subnet manager wants it so). The core learns
+	 * it with IB_EVENT_PKEY_CHANGE.
+	 */
+	FAKE_DEFAULT_PKEY_LAST	= BIT(1),
 };
 
 /* What a post looked like to the verbs */
@@ -93,6 +100,11 @@ struct fake_qp {
 	struct ib_qp ibqp;
 	enum ib_qp_state state;
 	int access_flags;
+	u16 pkey_index;
+	u8 port;
+	u32 sq_psn;
+	u32 rq_psn;
+	int masks[IB_QPS_ERR + 1];	/* of the last modify_qp to each state */
 	bool last_wqe_owed;		/* in ERROR, its SRQ event not raised yet */
 	struct fake_queue sq;
 	struct fake_queue rq;

@@ -303,6 +303,27 @@ static void C_52_access_flags_only_as_needed(struct kunit *test)
 
 /* ---- removal ---------------------------------------------------------------------------- */
 
+static struct fake_qp *service_qp(DAT_PZ_HANDLE pz)
+{
+	struct kdapl_obj *obj = kdapl_obj_get(pz, DAT_HANDLE_TYPE_PZ);
+	struct ib_qp *qp = to_kdapl_pz(obj)->qp;
+
+	kdapl_obj_put(obj);
+	return to_fake_qp(qp);
+}
+
+/* Whoever could guess it could send to the QP */
+static void a_service_QP_has_a_PSN_of_its_own(struct kunit *test)
+{
+	struct fake_qp *own = service_qp(env->own.pz), *foreign = service_qp(env->foreign.pz);
+
+	KUNIT_EXPECT_EQ(test, own->sq_psn, own->rq_psn);
+	KUNIT_EXPECT_EQ(test, foreign->sq_psn, foreign->rq_psn);
+	KUNIT_EXPECT_LE(test, own->sq_psn, 0xffffff);
+	/* By chance they are the same once in 16 million runs */
+	KUNIT_EXPECT_NE(test, own->sq_psn, foreign->sq_psn);
+}
+
 static void C_31_removal_ends_the_connection_with_its_events(struct kunit *test)
 {
 	kdapl_clauses(test, "C-31 C-57");
@@ -457,6 +478,7 @@ static struct kunit_case ia_cases[] = {
 	KUNIT_CASE(C_59_freeing_calls_in_the_upcall_of_another_EVD_are_refused),
 	KUNIT_CASE(P5_endpoint_that_the_device_refuses),
 	KUNIT_CASE(C_52_access_flags_only_as_needed),
+	KUNIT_CASE(a_service_QP_has_a_PSN_of_its_own),
 	KUNIT_CASE(C_31_removal_ends_the_connection_with_its_events),
 	KUNIT_CASE(C_58_posts_on_a_shell_are_flushed_in_software),
 	KUNIT_CASE(C_58_segments_on_a_shell_are_still_known),
