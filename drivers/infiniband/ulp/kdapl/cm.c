@@ -387,34 +387,63 @@ void kdapl_cm_limit_send(struct kdapl_ep *ep, struct ib_qp_attr *attr)
 		attr->timeout = KDAPL_MAX_ACK_TIMEOUT;
 }
 
-/*
- * INIT to RTR to RTS with what both sides have agreed on. The core knows the
- * path; the limits are the EP's, the retries are ours: rxe takes 7 as for
- * ever (M-14), and the core leaves the RNR timer at 655 ms (M-13).
+/**
+ * kdapl_cm_raise_to - move the QP to the next state
+ * @ep:   the EP, its QP in the state before, or for INIT in INIT
+ * @attr: for INIT, RTR or RTS, as the CM proposes it; changed
+ * @mask: what of @attr it proposes
+ *
+ * Our own INIT was before the attempt, when nobody knew its path: the partition
+ * and the port are corrected, the access flags stay the EP's. An alternate path
+ * is left out: the peer's message chooses it, and nobody here asked for one.
+ * The limits are the EP's, the retries ours: rxe takes 7 as for ever (M-14), and
+ * the core leaves the RNR timer at 655 ms (M-13).
+ *
+ * Context: process, ep->mutex held.
+ * Return: 0, what the device said.
  */
+int kdapl_cm_raise_to(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask)
+{
+	mask &= ~(IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE);
+	switch (attr->qp_state) {
+	case IB_QPS_INIT:
+		/* Most QPs are where they belong, which saves a command */
+		if (!(mask & IB_QP_PKEY_INDEX) ||
+		    (attr->pkey_index == KDAPL_INIT_PKEY_INDEX &&
+		     attr->port_num == ep->obj.ia->port))
+			return 0;
+		mask = IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT;
+		break;
+	case IB_QPS_RTR:
+		ep->raised = true;
+		attr->min_rnr_timer = KDAPL_MIN_RNR_TIMER;
+		attr->max_dest_rd_atomic = min_t(int, attr->max_dest_rd_atomic,
+						 ep->attr.max_rdma_read_in);
+		mask |= IB_QP_MIN_RNR_TIMER;
+		break;
+	default:
+		kdapl_cm_limit_send(ep, attr);
+	}
+	return ib_modify_qp(kdapl_cm_qp(ep), attr, mask);
+}
+
+/* From our INIT to RTS with what both sides have agreed on; the core knows the path */
 static int kdapl_cm_raise_qp(struct kdapl_ep *ep, struct rdma_cm_id *id)
 {
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTR };
-	struct ib_qp *qp = kdapl_cm_qp(ep);
+	static const enum ib_qp_state states[] = { IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS };
+	unsigned int i;
 	int mask, ret;
 
-	ret = rdma_init_qp_attr(id, &attr, &mask);
-	if (ret)
-		return ret;
-	ep->raised = true;
-	attr.min_rnr_timer = KDAPL_MIN_RNR_TIMER;
-	attr.max_dest_rd_atomic = min_t(int, attr.max_dest_rd_atomic, ep->attr.max_rdma_read_in);
-	ret = ib_modify_qp(qp, &attr, mask | IB_QP_MIN_RNR_TIMER);
-	if (ret)
-		return ret;
+	for (i = 0; i < ARRAY_SIZE(states); i++) {
+		struct ib_qp_attr attr = { .qp_state = states[i] };
 
-	memset(&attr, 0, sizeof(attr));
-	attr.qp_state = IB_QPS_RTS;
-	ret = rdma_init_qp_attr(id, &attr, &mask);
-	if (ret)
-		return ret;
-	kdapl_cm_limit_send(ep, &attr);
-	return ib_modify_qp(qp, &attr, mask);
+		ret = rdma_init_qp_attr(id, &attr, &mask);
+		if (!ret)
+			ret = kdapl_cm_raise_to(ep, &attr, mask);
+		if (ret)
+			return ret;
+	}
+	return 0;
 }
 
 /**

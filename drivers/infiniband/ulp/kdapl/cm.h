@@ -30,6 +30,8 @@ void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote);
 /* What both ends agreed on for sending, within our limits. ep->mutex held */
 void kdapl_cm_limit_send(struct kdapl_ep *ep, struct ib_qp_attr *attr);
+/* The QP one state up, with what the CM proposes within our limits. ep->mutex held */
+int kdapl_cm_raise_to(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask);
 /* rdma_cm callback of ids that belong to an EP */
 int kdapl_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
 /* Before reset: the id of the last attempt goes. ep->mutex held */

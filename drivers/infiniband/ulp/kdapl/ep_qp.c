@@ -46,6 +46,8 @@ static int kdapl_qp_to_init(struct kdapl_ep *ep, struct ib_qp *qp)
 {
 	struct ib_qp_attr attr = {
 		.qp_state = IB_QPS_INIT,
+		/* Until the path is known: kdapl_cm_raise_to() */
+		.pkey_index = KDAPL_INIT_PKEY_INDEX,
 		.port_num = ep->obj.ia->port,
 		/*
 		 * Remote write always: peers over rdma_cm have it too, and
@@ -322,7 +324,7 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
  * nothing happens, posted receives stay. A device that has failed may keep
  * posts of the EP: then it cannot be reset, only freed. Source: kDAPL 2.0.
  *
- * Context: process.
+ * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @ep_handle names no EP

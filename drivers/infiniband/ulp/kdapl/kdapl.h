@@ -54,6 +54,7 @@ struct kdapl_lmr;
 #ifndef KDAPL_LAST_WQE_MS
 #define KDAPL_LAST_WQE_MS	5000	/* for the last buffer of an SRQ EP */
 #endif
+#define KDAPL_INIT_PKEY_INDEX	0	/* of a QP whose path is not known yet */
 /* Send queue entries beyond the Consumer's: the marker and the drain */
 #define KDAPL_SQ_RESERVED	2
 /* CQ entries beyond the Consumer's: marker, send drain, receive drain */

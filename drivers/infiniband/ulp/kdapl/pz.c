@@ -78,6 +78,7 @@ static int kdapl_service_connect(struct kdapl_pz *pz)
 	struct ib_port_attr port_attr;
 	struct ib_qp_attr attr = {
 		.qp_state = IB_QPS_INIT,
+		.pkey_index = KDAPL_INIT_PKEY_INDEX,
 		.port_num = pz->obj.ia->port,
 	};
 	int ret;
@@ -88,7 +89,10 @@ static int kdapl_service_connect(struct kdapl_pz *pz)
 	ret = kdapl_service_path(pz, &attr.ah_attr, &port_attr);
 	if (ret)
 		return ret;
-	/* Nobody may reach memory through this QP: no access flags */
+	/*
+	 * Nobody may reach memory through this QP: no access flags. It sends no
+	 * packet, so that any partition will do: the first of the port's table.
+	 */
 	ret = ib_modify_qp(pz->qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
 			   IB_QP_ACCESS_FLAGS);
 	if (ret)

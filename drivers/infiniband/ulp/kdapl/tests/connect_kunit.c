@@ -218,6 +218,78 @@ static void C_61_a_peer_cannot_have_us_wait_for_ever(struct kunit *test)
 			31ULL * NSEC_PER_SEC);
 }
 
+/* Receives are posted before anybody knows the path, and its partition */
+static void C_52_the_QP_goes_to_the_partition_of_its_path(struct kunit *test)
+{
+	struct ib_qp_attr core = {
+		.qp_state = IB_QPS_INIT,
+		.pkey_index = FAKE_PKEYS - 1,
+		.port_num = 1,
+		/* As the core has it on the passive side */
+		.qp_access_flags = 0x30e,
+	};
+	int mask = IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS;
+	struct fake_qp *qp;
+	u32 modifies;
+
+	kdapl_clauses(test, "C-52");
+	make(test, &ep);
+	qp = tp_qp(&ep);
+	KUNIT_EXPECT_EQ(test, qp->pkey_index, 0);
+	KUNIT_EXPECT_EQ(test, qp->port, 1);
+	mutex_lock(&ep.ep->mutex);
+	KUNIT_EXPECT_EQ(test, kdapl_cm_raise_to(ep.ep, &core, mask), 0);
+	KUNIT_EXPECT_EQ(test, qp->pkey_index, FAKE_PKEYS - 1);
+	KUNIT_EXPECT_EQ(test, qp->port, 1);
+	KUNIT_EXPECT_EQ(test, qp->state, IB_QPS_INIT);
+	KUNIT_EXPECT_EQ(test, qp->access_flags, IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ);
+	KUNIT_EXPECT_EQ(test, qp->masks[IB_QPS_INIT],
+			IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT);
+	KUNIT_EXPECT_FALSE(test, ep.ep->raised);
+	/* Where the QP is in it already there is nothing to do; iWARP has none */
+	modifies = env->fake->modifies;
+	core.pkey_index = 0;
+	KUNIT_EXPECT_EQ(test, kdapl_cm_raise_to(ep.ep, &core, mask), 0);
+	core.pkey_index = 1;
+	KUNIT_EXPECT_EQ(test, kdapl_cm_raise_to(ep.ep, &core, IB_QP_STATE | IB_QP_PORT |
+						IB_QP_ACCESS_FLAGS), 0);
+	KUNIT_EXPECT_EQ(test, env->fake->modifies, modifies);
+	mutex_unlock(&ep.ep->mutex);
+	KUNIT_EXPECT_EQ(test, fake_outstanding(&qp->rq), 1);
+}
+
+/* On InfiniBand a request may bring one; the core then proposes it for the QP */
+static void a_peer_cannot_install_an_alternate_path(struct kunit *test)
+{
+	const int rtr = IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN |
+			IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC;
+	const int rts = IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT | IB_QP_RNR_RETRY |
+			IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC;
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTR, .max_dest_rd_atomic = 200 };
+	struct fake_qp *qp;
+
+	make(test, &ep);
+	qp = tp_qp(&ep);
+	attr.ah_attr.type = RDMA_AH_ATTR_TYPE_IB;
+	rdma_ah_set_port_num(&attr.ah_attr, 1);
+	attr.alt_ah_attr = attr.ah_attr;
+	attr.alt_port_num = 1;
+	mutex_lock(&ep.ep->mutex);
+	KUNIT_EXPECT_EQ(test, kdapl_cm_raise_to(ep.ep, &attr, rtr | IB_QP_ALT_PATH), 0);
+	KUNIT_EXPECT_EQ(test, qp->masks[IB_QPS_RTR], rtr | IB_QP_MIN_RNR_TIMER);
+	KUNIT_EXPECT_EQ(test, attr.min_rnr_timer, KDAPL_MIN_RNR_TIMER);
+	KUNIT_EXPECT_EQ(test, attr.max_dest_rd_atomic, ep.ep->attr.max_rdma_read_in);
+	KUNIT_EXPECT_TRUE(test, ep.ep->raised);
+	memset(&attr, 0, sizeof(attr));
+	attr.qp_state = IB_QPS_RTS;
+	attr.path_mig_state = IB_MIG_REARM;
+	KUNIT_EXPECT_EQ(test, kdapl_cm_raise_to(ep.ep, &attr, rts | IB_QP_PATH_MIG_STATE |
+						IB_QP_ALT_PATH), 0);
+	KUNIT_EXPECT_EQ(test, qp->masks[IB_QPS_RTS], rts);
+	KUNIT_EXPECT_EQ(test, attr.timeout, KDAPL_MAX_ACK_TIMEOUT);
+	mutex_unlock(&ep.ep->mutex);
+}
+
 /* ---- room (C-47) ------------------------------------------------------------ */
 
 /* An EVD of one entry takes whatever its EPs owe: nothing is lost for want of room */
@@ -285,6 +357,8 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(C_48_both_sides_disconnect),
 	KUNIT_CASE(C_55_stale_jiffies_make_no_timeout_early),
 	KUNIT_CASE(C_61_a_peer_cannot_have_us_wait_for_ever),
+	KUNIT_CASE(C_52_the_QP_goes_to_the_partition_of_its_path),
+	KUNIT_CASE(a_peer_cannot_install_an_alternate_path),
 	KUNIT_CASE(C_47_a_short_EVD_loses_nothing),
 	{}
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: addresses of a RoCE port that are lost and back before anybody looks.
+ * KUnit: addresses of a RoCE port that are lost and back before anybody looks;
+ * the partition of a path.
  *
  * The fake device has a RoCE port on an Ethernet device of the suite. Its
  * address is a link-local one that is not made of the hardware address, because
@@ -13,6 +14,7 @@
 #include <linux/rtnetlink.h>
 #include <net/addrconf.h>
 #include <net/if_inet6.h>
+#include <rdma/ib_cache.h>
 #include "post_kunit.h"
 
 static struct net_device *port;
@@ -179,6 +181,42 @@ static void C_62_lost_and_back_before_the_attempt_began(struct kunit *test)
 	expect_end(test, &ep, DAT_CONNECTION_EVENT_UNREACHABLE);
 }
 
+/* ---- partitions --------------------------------------------------------------- */
+
+static bool default_pkey_is_last(void)
+{
+	u16 pkey = 0;
+
+	return !ib_get_cached_pkey(&env->fake->ibdev, 1, FAKE_PKEYS - 1, &pkey) &&
+	       pkey == 0xffff;
+}
+
+/* The core looks for the partition of the path in the port's table */
+static void a_QP_is_raised_in_the_partition_of_its_path(struct kunit *test)
+{
+	struct ib_event event = {
+		.device = &env->fake->ibdev,
+		.event = IB_EVENT_PKEY_CHANGE,
+		.element.port_num = 1,
+	};
+	const struct rdma_conn_param req = {};
+	struct rdma_cm_id *id;
+
+	env->fake->personality |= FAKE_DEFAULT_PKEY_LAST;
+	ib_dispatch_event(&event);
+	KUNIT_ASSERT_TRUE(test, TP_WAIT_FOR(default_pkey_is_last()));
+	id = bind(test, &ep);
+	mutex_lock(&ep.ep->mutex);
+	kdapl_cm_accept(ep.ep, id, &req, NULL, 0);
+	KUNIT_EXPECT_EQ(test, tp_qp(&ep)->state, IB_QPS_RTS);
+	KUNIT_EXPECT_EQ(test, tp_qp(&ep)->pkey_index, FAKE_PKEYS - 1);
+	KUNIT_EXPECT_EQ(test, tp_qp(&ep)->masks[IB_QPS_INIT],
+			IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT);
+	mutex_unlock(&ep.ep->mutex);
+	/* Nobody has sent the request that was accepted */
+	expect_end(test, &ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+}
+
 /* ---- suite ------------------------------------------------------------------- */
 
 static int roce_make(void)
@@ -233,6 +271,7 @@ static void roce_exit(struct kunit *test)
 static struct kunit_case roce_cases[] = {
 	KUNIT_CASE(C_62_an_address_is_lost_and_back_at_once),
 	KUNIT_CASE(C_62_lost_and_back_before_the_attempt_began),
+	KUNIT_CASE(a_QP_is_raised_in_the_partition_of_its_path),
 	{}
 };
 
