@@ -290,6 +290,51 @@ static void a_peer_cannot_install_an_alternate_path(struct kunit *test)
 	mutex_unlock(&ep.ep->mutex);
 }
 
+/* ---- what stays readable (C-46) ----------------------------------------------- */
+
+static void says(struct rdma_cm_id *id, enum rdma_cm_event_type type, int status,
+		 const void *data, u8 len)
+{
+	struct rdma_cm_event event = {
+		.event = type,
+		.status = status,
+		.param.conn = { .private_data = data, .private_data_len = len },
+	};
+
+	rdma_lock_handler(id);
+	kdapl_cm_handler(id, &event);
+	rdma_unlock_handler(id);
+}
+
+/* The CM reports a reject although the connection has come about */
+static void C_46_a_late_reject_leaves_the_private_data_alone(struct kunit *test)
+{
+	static const u8 reply[] = "welcome", reject[] = "\x02\0\0\0go away";
+	DAT_CONNECTION_EVENT_DATA *data;
+	struct rdma_cm_id *id;
+	DAT_EVENT event;
+
+	kdapl_clauses(test, "C-46");
+	make(test, &ep);
+	id = tp_begin(&ep, false);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
+	/* The work would ask the id, which leads nowhere, for the way to RTS */
+	mutex_lock(&ep.ep->mutex);
+	says(id, RDMA_CM_EVENT_CONNECT_RESPONSE, 0, reply, sizeof(reply));
+	KUNIT_EXPECT_TRUE(test, kdapl_ep_go_live(ep.ep));
+	mutex_unlock(&ep.ep->mutex);
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
+	data = &event.event_data.connect_event_data;
+	KUNIT_ASSERT_EQ(test, data->private_data_size, sizeof(reply));
+	KUNIT_ASSERT_EQ(test, memcmp(data->private_data, reply, sizeof(reply)), 0);
+	says(id, RDMA_CM_EVENT_REJECTED, IB_CM_REJ_CONSUMER_DEFINED, reject, sizeof(reject));
+	KUNIT_EXPECT_EQ(test, memcmp(data->private_data, reply, sizeof(reply)), 0);
+	fake_settle(env->fake);
+	expect_conn(test, &ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	KUNIT_EXPECT_EQ(test, memcmp(data->private_data, reply, sizeof(reply)), 0);
+}
+
 /* ---- room (C-47) ------------------------------------------------------------ */
 
 /* An EVD of one entry takes whatever its EPs owe: nothing is lost for want of room */
@@ -359,6 +404,7 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(C_61_a_peer_cannot_have_us_wait_for_ever),
 	KUNIT_CASE(C_52_the_QP_goes_to_the_partition_of_its_path),
 	KUNIT_CASE(a_peer_cannot_install_an_alternate_path),
+	KUNIT_CASE(C_46_a_late_reject_leaves_the_private_data_alone),
 	KUNIT_CASE(C_47_a_short_EVD_loses_nothing),
 	{}
 };
