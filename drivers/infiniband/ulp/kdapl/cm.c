@@ -248,12 +248,9 @@ static void kdapl_cm_disconnected(struct kdapl_ep *ep)
 	kdapl_ep_set_state(ep, DAT_EP_STATE_DISCONNECTED);
 }
 
-static void kdapl_cm_drain(struct kdapl_ep *ep, bool wait_all)
+static int kdapl_cm_drain(struct kdapl_ep *ep, bool wait_all)
 {
-	/* A QP in INIT took nothing from an SRQ: there is no last one to wait for */
-	if (!ep->raised)
-		complete_all(&ep->last_wqe);
-	kdapl_ep_drain(ep, kdapl_cm_qp(ep), wait_all);
+	return kdapl_ep_drain(ep, kdapl_cm_qp(ep), wait_all);
 }
 
 /*
@@ -262,14 +259,19 @@ static void kdapl_cm_drain(struct kdapl_ep *ep, bool wait_all)
  */
 static void kdapl_cm_attempt_over(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 {
+	bool kept;
+
 	kdapl_cm_timer_stop(ep);
-	kdapl_cm_drain(ep, false);
+	kept = kdapl_cm_drain(ep, false);
 
 	spin_lock_irq(&ep->lock);
 	kdapl_cm_disconnected(ep);
 	kdapl_cm_outcome(ep, number);
 	spin_unlock_irq(&ep->lock);
 	kdapl_cm_put_id(ep);
+	/* qedr flushes nothing of a QP in INIT, neither now nor what is posted later */
+	if (kept && !ep->raised)
+		kdapl_ep_drop_verbs(ep);
 }
 
 /*
@@ -291,41 +293,67 @@ static void kdapl_cm_live_over(struct kdapl_ep *ep)
 	spin_unlock_irq(&ep->lock);
 }
 
-/**
- * kdapl_cm_end - end whatever connection an EP has, for good
- * @ep:     EP that is being freed, or whose device is going
- * @events: queue the outcome or end event that is owed (removal)
- *
- * Every completion has been through done() when it returns, so that QP and
- * memory may go. An UNCONFIGURED EP stays as it is.
- *
- * Context: process, ep->mutex held.
- */
-void kdapl_cm_end(struct kdapl_ep *ep, bool events)
+/* State and events of an EP that ends for good; one that is freed is told nothing */
+static void kdapl_cm_over(struct kdapl_ep *ep)
 {
-	bool connected = kdapl_cm_connected(READ_ONCE(ep->state));
-	DAT_EVENT_NUMBER number = kdapl_cm_end_number(ep);
-
-	kdapl_cm_timer_stop(ep);
-	if (!connected)
-		kdapl_cm_put_id(ep);
-	if (rcu_access_pointer(ep->qp))
-		kdapl_cm_drain(ep, true);
-	if (connected)
-		rdma_disconnect(ep->cm_id);
-	kdapl_cm_put_id(ep);
-
 	spin_lock_irq(&ep->lock);
 	if (ep->state != DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
 		kdapl_cm_disconnected(ep);
-	if (!events) {
+	if (ep->dying) {
 		ep->live_attempt = false;
 		ep->cancelled = false;
 		ep->end_owed = false;
 	}
 	kdapl_cm_outcome(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
-	kdapl_cm_end_event(ep, number);
+	kdapl_cm_end_event(ep, ep->end_number);
 	spin_unlock_irq(&ep->lock);
+}
+
+/**
+ * kdapl_cm_end - begin to end whatever connection an EP has, for good
+ * @ep: EP that is being freed (then it is dying), or whose device is going
+ *
+ * The QP goes to ERROR. A connection is over when that is drained, an attempt at
+ * once. An UNCONFIGURED EP stays as it is.
+ *
+ * Context: process, ep->mutex held; kdapl_cm_ended() follows.
+ */
+void kdapl_cm_end(struct kdapl_ep *ep)
+{
+	struct ib_qp *qp = kdapl_cm_qp(ep);
+
+	ep->end_number = kdapl_cm_end_number(ep);
+	kdapl_cm_timer_stop(ep);
+	/* Nobody asks what becomes of receives on a QP in INIT, and some devices do not tell */
+	if (qp && (!ep->dying || ep->raised || ep->qp_moved))
+		kdapl_drain_begin(ep, qp);
+	if (kdapl_cm_connected(READ_ONCE(ep->state)))
+		return;
+	kdapl_cm_put_id(ep);
+	kdapl_cm_over(ep);
+}
+
+/**
+ * kdapl_cm_ended - end whatever connection an EP has
+ * @ep:    EP that kdapl_cm_end() was called for
+ * @since: jiffies, as kdapl_drain_end()
+ *
+ * Every completion has been through done() when it returns, or ep->lost says
+ * that the device keeps some.
+ *
+ * Context: process, ep->mutex held.
+ */
+void kdapl_cm_ended(struct kdapl_ep *ep, unsigned long since)
+{
+	struct ib_qp *qp = kdapl_cm_qp(ep);
+
+	if (qp && ep->qp_moved)
+		ep->lost = kdapl_drain_end(ep, qp, true, since);
+	if (!kdapl_cm_connected(READ_ONCE(ep->state)))
+		return;
+	rdma_disconnect(ep->cm_id);
+	kdapl_cm_put_id(ep);
+	kdapl_cm_over(ep);
 }
 
 /**
@@ -339,7 +367,6 @@ void kdapl_cm_reset(struct kdapl_ep *ep)
 	kdapl_cm_timer_stop(ep);
 	kdapl_cm_put_id(ep);
 	WRITE_ONCE(ep->todo, 0);
-	ep->raised = false;
 }
 
 /* ---- beginnings -------------------------------------------------------- */
@@ -404,6 +431,8 @@ void kdapl_cm_limit_send(struct kdapl_ep *ep, struct ib_qp_attr *attr)
  */
 int kdapl_cm_raise_to(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask)
 {
+	int ret;
+
 	mask &= ~(IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE);
 	switch (attr->qp_state) {
 	case IB_QPS_INIT:
@@ -415,7 +444,6 @@ int kdapl_cm_raise_to(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask)
 		mask = IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT;
 		break;
 	case IB_QPS_RTR:
-		ep->raised = true;
 		attr->min_rnr_timer = KDAPL_MIN_RNR_TIMER;
 		attr->max_dest_rd_atomic = min_t(int, attr->max_dest_rd_atomic,
 						 ep->attr.max_rdma_read_in);
@@ -424,7 +452,11 @@ int kdapl_cm_raise_to(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask)
 	default:
 		kdapl_cm_limit_send(ep, attr);
 	}
-	return ib_modify_qp(kdapl_cm_qp(ep), attr, mask);
+	ret = ib_modify_qp(kdapl_cm_qp(ep), attr, mask);
+	/* From RTR on the QP takes buffers, and flushes on every device */
+	if (!ret && attr->qp_state == IB_QPS_RTR)
+		ep->raised = true;
+	return ret;
 }
 
 /* From our INIT to RTS with what both sides have agreed on; the core knows the path */
@@ -556,7 +588,7 @@ static void kdapl_cm_step_pending(struct kdapl_ep *ep, unsigned long todo)
 static void kdapl_cm_graceful(struct kdapl_ep *ep)
 {
 	if (!ep->posts_seen) {
-		synchronize_rcu();
+		kdapl_grace();
 		ep->posts_seen = true;
 	}
 	if (kdapl_ep_requests_idle(ep)) {

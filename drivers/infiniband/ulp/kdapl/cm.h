@@ -14,11 +14,13 @@
 void kdapl_cm_setup(struct kdapl_ep *ep);
 /*
  * Ends connection or attempt of an EP that is going away or has lost its
- * device: QP to ERROR, drained, peer told, id destroyed, state DISCONNECTED.
- * With @events the outcome or end event owed is queued (removal). ep->mutex
- * held. The work may still run afterwards and then finds nothing to do.
+ * device: QP to ERROR, drained, peer told, id destroyed, state DISCONNECTED;
+ * in two steps, so that many QPs are drained at once. The outcome or end event
+ * owed is queued unless the EP is dying. ep->mutex held. The work may still
+ * run afterwards and then finds nothing to do.
  */
-void kdapl_cm_end(struct kdapl_ep *ep, bool events);
+void kdapl_cm_end(struct kdapl_ep *ep);
+void kdapl_cm_ended(struct kdapl_ep *ep, unsigned long since);
 /*
  * Attaches a child id to an EP and completes the passive side: RTR, RTS,
  * rdma_accept, timer; EP to COMPLETION_PENDING. ep->mutex held; the id is the

@@ -12,6 +12,23 @@ MODULE_PARM_DESC(stretch, "Multiplies internal time-outs, for emulated machines 
 
 struct workqueue_struct *kdapl_wq;
 
+atomic_t kdapl_graces;
+
+/**
+ * kdapl_grace - wait for a grace period, and count it
+ *
+ * A grace period takes many milliseconds on a machine with other work, so a
+ * path that handles many objects must not wait for one on behalf of each. The
+ * tests compare the counter before and after.
+ *
+ * Context: process.
+ */
+void kdapl_grace(void)
+{
+	synchronize_rcu();
+	atomic_inc(&kdapl_graces);
+}
+
 /**
  * kdapl_common_init - make the workqueue
  *

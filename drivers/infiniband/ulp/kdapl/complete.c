@@ -517,8 +517,17 @@ static struct kdapl_evd *kdapl_ep_evd_of(struct kdapl_ep *ep, struct kdapl_event
 	return kdapl_slot_of_event(ev)->flags & KDAPL_SLOT_RECV ? ep->recv_evd : ep->request_evd;
 }
 
+static void kdapl_flush_slot(const struct kdapl_ep *ep, struct kdapl_slot *slot)
+{
+	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
+	slot->ev.status = DAT_DTO_ERR_FLUSHED;
+	slot->ev.notify = true;
+	slot->ev.length = 0;
+	trace_kdapl_complete_flush(kdapl_obj_id(&ep->obj), slot->ev.op, kdapl_slot_idx(slot));
+}
+
 /**
- * kdapl_flush_in_software - complete a post on an EP that has no QP (a shell)
+ * kdapl_flush_in_software - complete a post on an EP that has no QP
  * @ep:   the EP, in DISCONNECTED
  * @slot: filled in but for the work request
  *
@@ -528,17 +537,44 @@ void kdapl_flush_in_software(struct kdapl_ep *ep, struct kdapl_slot *slot)
 {
 	unsigned long flags;
 
-	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
-	slot->ev.status = DAT_DTO_ERR_FLUSHED;
-	slot->ev.notify = true;
-	slot->ev.length = 0;
-	trace_kdapl_complete_flush(kdapl_obj_id(&ep->obj), slot->ev.op, kdapl_slot_idx(slot));
+	kdapl_flush_slot(ep, slot);
 	spin_lock_irqsave(&ep->lock, flags);
 	if (ep->hold)
 		kdapl_park_append(ep, &slot->ev);
 	else
 		kdapl_evd_queue(kdapl_ep_evd_of(ep, &slot->ev), &slot->ev, false);
 	spin_unlock_irqrestore(&ep->lock, flags);
+}
+
+/* Those of a pool, in no particular order: only the device knew it. ep->lock held */
+static void kdapl_flush_pool(struct kdapl_ep *ep, const struct kdapl_pool *pool)
+{
+	struct kdapl_slot *slot;
+	u32 i;
+
+	for (i = 0; i < pool->depth; i++) {
+		slot = kdapl_pool_slot(pool, i);
+		if (READ_ONCE(slot->state) != KDAPL_SLOT_POSTED)
+			continue;
+		kdapl_flush_slot(ep, slot);
+		kdapl_evd_queue(kdapl_ep_evd_of(ep, &slot->ev), &slot->ev, false);
+	}
+}
+
+/**
+ * kdapl_flush_kept - complete the posts that the device has kept
+ * @ep: an EP in DISCONNECTED whose QP went with its drain timed out
+ *
+ * What was posted later and is still held back comes after these.
+ *
+ * Context: process; a grace period after the QP was destroyed.
+ */
+void kdapl_flush_kept(struct kdapl_ep *ep)
+{
+	spin_lock_irq(&ep->lock);
+	kdapl_flush_pool(ep, &ep->sq.pool);
+	kdapl_flush_pool(ep, &ep->rq);
+	spin_unlock_irq(&ep->lock);
 }
 
 /**

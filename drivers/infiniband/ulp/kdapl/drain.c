@@ -99,20 +99,19 @@ void kdapl_marker_init(struct kdapl_ep *ep)
 	init_completion(&ep->last_wqe);
 }
 
-/* Posts a request marker behind all that is queued; false if it is under way already */
-static bool kdapl_post_request_marker(struct kdapl_ep *ep, struct ib_qp *qp,
+/* Posts a request marker behind all that is queued, unless it is under way already */
+static void kdapl_post_request_marker(struct kdapl_ep *ep, struct ib_qp *qp,
 				      struct kdapl_marker *marker)
 {
 	struct kdapl_sq *sq = &ep->sq;
 	unsigned long flags;
-	bool posted = false;
 
 	spin_lock_irqsave(&sq->lock, flags);
-	if (!marker->busy) {
+	marker->posted = !marker->busy;
+	if (marker->posted) {
 		reinit_completion(&marker->done);
 		marker->run_end = sq->run_tail;
 		sq->run_len = 0;
-		posted = true;
 		marker->busy = true;
 		marker->refused = ib_post_send(qp, &marker->rdma.wr, NULL);
 		if (marker->refused) {
@@ -121,19 +120,17 @@ static bool kdapl_post_request_marker(struct kdapl_ep *ep, struct ib_qp *qp,
 		}
 	}
 	spin_unlock_irqrestore(&sq->lock, flags);
-	return posted;
 }
 
-static bool kdapl_post_recv_marker(struct ib_qp *qp, struct kdapl_marker *marker)
+static void kdapl_post_recv_marker(struct ib_qp *qp, struct kdapl_marker *marker)
 {
 	struct kdapl_sq *sq = &marker->ep->sq;
 	unsigned long flags;
-	bool posted = false;
 
 	spin_lock_irqsave(&sq->lock, flags);
-	if (!marker->busy) {
+	marker->posted = !marker->busy;
+	if (marker->posted) {
 		reinit_completion(&marker->done);
-		posted = true;
 		marker->busy = true;
 		marker->refused = ib_post_recv(qp, &marker->recv, NULL);
 		if (marker->refused) {
@@ -142,7 +139,15 @@ static bool kdapl_post_recv_marker(struct ib_qp *qp, struct kdapl_marker *marker
 		}
 	}
 	spin_unlock_irqrestore(&sq->lock, flags);
-	return posted;
+}
+
+static void kdapl_post_drain_marker(struct kdapl_ep *ep, struct ib_qp *qp,
+				    struct kdapl_marker *marker)
+{
+	if (marker == &ep->rq_drain)
+		kdapl_post_recv_marker(qp, marker);
+	else
+		kdapl_post_request_marker(ep, qp, marker);
 }
 
 /* Waits for a marker, at most until @deadline (0: for ever), polling a CQ that may be mute */
@@ -163,17 +168,33 @@ static bool kdapl_marker_wait(struct kdapl_ep *ep, struct kdapl_marker *marker,
 	}
 }
 
+/* Waits for the marker that kdapl_drain_begin() has posted; false: @deadline has passed */
+static bool kdapl_marker_settle(struct kdapl_ep *ep, struct ib_qp *qp,
+				struct kdapl_marker *marker, unsigned long deadline)
+{
+	while (kdapl_marker_wait(ep, marker, deadline)) {
+		if (marker->posted)
+			return true;
+		/* One left over from a drain that timed out proves less than wanted */
+		kdapl_post_drain_marker(ep, qp, marker);
+	}
+	return false;
+}
+
 /*
  * An SRQ EP has no receive queue to put a marker on: the device says when it
  * has taken its last buffer, or never does. The bound is short where it is
  * known not to.
  */
-static void kdapl_wait_last_wqe(struct kdapl_ep *ep, bool wait_all)
+static void kdapl_wait_last_wqe(struct kdapl_ep *ep, bool wait_all, unsigned long since)
 {
 	unsigned int ms = wait_all ? KDAPL_LAST_WQE_MS : min(KDAPL_LAST_WQE_MS,
 							     KDAPL_DRAIN_TIMEOUT_MS / 2);
+	long left = since + kdapl_timeout_ms(ms) - jiffies;
 
-	if (!wait_for_completion_timeout(&ep->last_wqe, kdapl_timeout_ms(ms)) && wait_all)
+	if (completion_done(&ep->last_wqe))
+		return;
+	if ((left <= 0 || !wait_for_completion_timeout(&ep->last_wqe, left)) && wait_all)
 		/* This QP will not be waited for a second time */
 		complete_all(&ep->last_wqe);
 }
@@ -183,10 +204,13 @@ static void kdapl_wait_last_wqe(struct kdapl_ep *ep, bool wait_all)
  * what it has: watch the slots themselves. What the markers have used of the
  * time is gone, for the end event must not come later by it (C-56).
  */
-static int kdapl_drain_by_count(struct kdapl_ep *ep, unsigned long deadline)
+static int kdapl_drain_by_count(struct kdapl_ep *ep, bool wait_all, unsigned long since)
 {
-	if (!deadline)
-		deadline = jiffies + kdapl_timeout_ms(KDAPL_DRAIN_TIMEOUT_MS);
+	/* The last buffer of an SRQ was waited for first, and may have taken all of its time */
+	unsigned int ms = KDAPL_DRAIN_TIMEOUT_MS +
+			  (wait_all && ep->srq_attached ? KDAPL_LAST_WQE_MS : 0);
+	unsigned long deadline = since + kdapl_timeout_ms(ms);
+
 	while (kdapl_pool_count(&ep->sq.pool, KDAPL_SLOT_POSTED) ||
 	       kdapl_pool_count(&ep->rq, KDAPL_SLOT_POSTED) || READ_ONCE(ep->marker.busy)) {
 		if (time_after(jiffies, deadline))
@@ -265,56 +289,91 @@ void kdapl_sq_abandon(struct kdapl_sq *sq)
 }
 
 /**
- * kdapl_ep_drain - move a QP to ERROR and wait for its completions
+ * kdapl_drain_begin - move a QP to ERROR and post the markers
+ * @ep: the EP
+ * @qp: its QP, or the one it had before
+ *
+ * Context: process, ep->mutex held; kdapl_drain_end() follows.
+ */
+void kdapl_drain_begin(struct kdapl_ep *ep, struct ib_qp *qp)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
+
+	lockdep_assert_held(&ep->mutex);
+	spin_lock_irq(&ep->lock);
+	ep->qp_moved = true;
+	spin_unlock_irq(&ep->lock);
+	ep->qp_stuck = ib_modify_qp(qp, &attr, IB_QP_STATE);
+
+	/* The marker of an SRQ EP comes after the last buffer: kdapl_drain_end() */
+	if (ep->srq_attached)
+		return;
+	kdapl_post_drain_marker(ep, qp, &ep->rq_drain);
+	kdapl_post_drain_marker(ep, qp, &ep->sq_drain);
+}
+
+/**
+ * kdapl_drain_end - wait for the completions of a QP in ERROR
  * @ep:       the EP
- * @qp:       its QP, or the one it had before a reset
+ * @qp:       the QP of kdapl_drain_begin()
  * @wait_all: wait however long it takes: the QP is about to be destroyed
+ * @since:    jiffies at which the time-outs began. A caller that drains many QPs
+ *            gives all of them the same, after it has begun the last: they share
+ *            the time that a device may take
  *
  * Every request and receive of the QP has been through its done callback
- * when 0 is returned, unless the Consumer goes on posting. A device that has
- * failed may keep some, because it refuses the markers, or does not move the
- * QP and so flushes nothing: then it is -ETIMEDOUT, with @wait_all too.
+ * when 0 is returned, unless the Consumer goes on posting. Some devices keep them,
+ * and then it is -ETIMEDOUT, with @wait_all too: one that has failed refuses the
+ * markers, or does not move the QP and so flushes nothing; and qedr flushes nothing of
+ * a QP that has never left INIT.
+ *
+ * Context: process, ep->mutex held.
+ * Return: 0, -ETIMEDOUT.
+ */
+int kdapl_drain_end(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all, unsigned long since)
+{
+	unsigned long deadline = since + kdapl_timeout_ms(KDAPL_DRAIN_TIMEOUT_MS);
+	int ret = 0;
+
+	lockdep_assert_held(&ep->mutex);
+	/* What is not flushed may never come: no reason to wait for ever */
+	if (ep->qp_stuck || !ep->raised)
+		wait_all = false;
+	/* 0 is for ever */
+	deadline = wait_all ? 0 : deadline ?: 1;
+
+	if (ep->srq_attached) {
+		/* A QP in INIT took nothing from an SRQ: there is no last one to wait for */
+		if (ep->raised)
+			kdapl_wait_last_wqe(ep, wait_all, since);
+		kdapl_post_drain_marker(ep, qp, &ep->sq_drain);
+	} else if (!kdapl_marker_settle(ep, qp, &ep->rq_drain, deadline)) {
+		return -ETIMEDOUT;
+	}
+	if (!kdapl_marker_settle(ep, qp, &ep->sq_drain, deadline))
+		return -ETIMEDOUT;
+	if (ep->scq)
+		kdapl_scq_poll(ep->scq);
+	if (ep->sq_drain.refused || (!ep->srq_attached && ep->rq_drain.refused))
+		ret = kdapl_drain_by_count(ep, wait_all, since);
+	if (!ret)
+		kdapl_sq_drained(&ep->sq);
+	return ret;
+}
+
+/**
+ * kdapl_ep_drain - drain the QP of one EP
+ * @ep:       the EP
+ * @qp:       as kdapl_drain_begin()
+ * @wait_all: as kdapl_drain_end()
  *
  * Context: process, ep->mutex held.
  * Return: 0, -ETIMEDOUT.
  */
 int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all)
 {
-	unsigned long deadline = jiffies + kdapl_timeout_ms(KDAPL_DRAIN_TIMEOUT_MS);
-	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
-	bool posted;
-	int ret = 0;
-
-	lockdep_assert_held(&ep->mutex);
-	spin_lock_irq(&ep->lock);
-	ep->qp_moved = true;
-	spin_unlock_irq(&ep->lock);
-	/* What is not flushed may never come: no reason to wait for ever */
-	if (ib_modify_qp(qp, &attr, IB_QP_STATE))
-		wait_all = false;
-	/* 0 is for ever */
-	deadline = wait_all ? 0 : deadline ?: 1;
-
-	if (ep->srq_attached)
-		kdapl_wait_last_wqe(ep, wait_all);
-	do {
-		posted = ep->srq_attached || kdapl_post_recv_marker(qp, &ep->rq_drain);
-		if (!ep->srq_attached && !kdapl_marker_wait(ep, &ep->rq_drain, deadline))
-			return -ETIMEDOUT;
-		/* A marker left over from a drain that timed out proves less than wanted */
-	} while (!posted);
-	do {
-		posted = kdapl_post_request_marker(ep, qp, &ep->sq_drain);
-		if (!kdapl_marker_wait(ep, &ep->sq_drain, deadline))
-			return -ETIMEDOUT;
-	} while (!posted);
-	if (ep->scq)
-		kdapl_scq_poll(ep->scq);
-	if (ep->sq_drain.refused || (!ep->srq_attached && ep->rq_drain.refused))
-		ret = kdapl_drain_by_count(ep, deadline);
-	if (!ret)
-		kdapl_sq_drained(&ep->sq);
-	return ret;
+	kdapl_drain_begin(ep, qp);
+	return kdapl_drain_end(ep, qp, wait_all, jiffies);
 }
 
 /**

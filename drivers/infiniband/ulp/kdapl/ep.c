@@ -139,20 +139,14 @@ void kdapl_ep_unuse_parents(struct kdapl_ep *ep)
 
 /**
  * kdapl_ep_destroy - take an EP apart
- * @ep: out of the table, grace period over, no reference left
+ * @ep: out of the table, grace period over, no reference left, stripped
  *
- * A live connection is broken first. Undelivered events are taken back;
- * none is handed over after the return.
+ * Undelivered events are taken back; none is handed over after the return.
  *
  * Context: process, not inside an upcall.
  */
 void kdapl_ep_destroy(struct kdapl_ep *ep)
 {
-	mutex_lock(&ep->mutex);
-	ep->dying = true;
-	kdapl_cm_end(ep, false);
-	kdapl_ep_drop_verbs(ep);
-	mutex_unlock(&ep->mutex);
 	/* QP and id are gone, so nobody kicks the work any more */
 	cancel_delayed_work_sync(&ep->timer);
 	cancel_work_sync(&ep->work);
@@ -164,26 +158,6 @@ void kdapl_ep_destroy(struct kdapl_ep *ep)
 	kdapl_ep_unuse_parents(ep);
 	kdapl_ia_del(ep->obj.ia, &ep->obj);
 	kfree_rcu(ep, obj.rcu);
-}
-
-/**
- * kdapl_ep_shell - the device goes
- * @ep: pinned
- *
- * The EP goes to DISCONNECTED with the events it owes, its QP is drained and
- * destroyed. Posts are flushed in software from then on.
- *
- * Context: process.
- */
-void kdapl_ep_shell(struct kdapl_ep *ep)
-{
-	mutex_lock(&ep->mutex);
-	if (!ep->shell && rcu_access_pointer(ep->qp)) {
-		kdapl_cm_end(ep, true);
-		kdapl_ep_drop_verbs(ep);
-		ep->shell = true;
-	}
-	mutex_unlock(&ep->mutex);
 }
 
 /* An EVD of the IA with a stream, or none for DAT_HANDLE_NULL; false if it is neither */
@@ -344,9 +318,10 @@ static DAT_RETURN kdapl_ep_create(struct kdapl_ia *ia, const struct kdapl_ep_par
 	ep->slow |= KDAPL_EP_PARK;
 	spin_unlock_irq(&ep->lock);
 	*ep_handle = kdapl_obj_handle(&ep->obj);
-	if (state == DAT_EP_STATE_UNCONNECTED)
+	ep->verbs = state == DAT_EP_STATE_UNCONNECTED;
+	if (ep->verbs)
 		atomic_inc(&ia->nqps);
-	kdapl_ia_add(ia, &ep->obj, state == DAT_EP_STATE_UNCONNECTED);
+	kdapl_ia_add(ia, &ep->obj, ep->verbs);
 	return DAT_SUCCESS;
 
 err_leave:
@@ -518,6 +493,7 @@ DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 	DAT_RETURN ret = DAT_SUCCESS;
 	struct kdapl_obj *obj;
 	struct kdapl_ep *ep;
+	LIST_HEAD(one);
 
 	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (!obj)
@@ -537,8 +513,10 @@ DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 	mutex_unlock(&ep->mutex);
 	if (ret != DAT_SUCCESS)
 		goto out_put;
-	synchronize_rcu();
+	kdapl_grace();
 	kdapl_obj_wait(obj);
+	list_add(&ep->strip, &one);
+	kdapl_ep_strip(&one, true);
 	kdapl_ep_destroy(ep);
 	return DAT_SUCCESS;
 

@@ -48,6 +48,7 @@ struct kdapl_marker {
 	struct completion done;
 	bool busy;		/* with the device; under sq.lock, as @done and: */
 	bool refused;		/* the device did not take it */
+	bool posted;		/* by the last attempt, which did not find it busy */
 	u32 run_end;		/* as kdapl_slot.run_end */
 	union {
 		struct ib_rdma_wr rdma;
@@ -131,7 +132,13 @@ struct kdapl_first_error {
  * @cancelled: the Consumer has given the attempt up, DISCONNECTED is its
  *          outcome; under @lock
  * @clean_end: a disconnect of either side came before any break; under @lock
- * @raised: the QP has left INIT; under @mutex
+ * @raised: the QP has left INIT; under @mutex, as what follows
+ * @qp_stuck: the device has refused to move it to ERROR
+ * @verbs:  it counts in ia->nqps and ia->nverbs
+ * @strip:  on the list of kdapl_ep_strip(), its caller's
+ * @ending: the QP that posts do not find any more and that is still to be destroyed
+ * @lost:   its drain has timed out
+ * @end_number: the end event of a connection that the EP's own end breaks
  * @posts_seen: graceful: posts that saw CONNECTED are in the queue; under @mutex
  */
 struct kdapl_ep {
@@ -206,6 +213,12 @@ struct kdapl_ep {
 	bool clean_end;
 	bool raised;
 	bool posts_seen;
+	bool qp_stuck;
+	bool verbs;
+	bool lost;
+	struct ib_qp *ending;
+	struct list_head strip;
+	DAT_EVENT_NUMBER end_number;
 
 	struct completion last_wqe;	/* drain of an SRQ EP */
 	struct kdapl_marker marker;
@@ -218,10 +231,8 @@ struct kdapl_ep {
 	char comp_vector_text[12];
 };
 
-/* Process context, handle out of the table and grace period over */
+/* Process context, after kdapl_ep_strip() of an EP that was unpublished before */
 void kdapl_ep_destroy(struct kdapl_ep *ep);
-/* Device removal: DISCONNECTED with its events, drained, verbs objects gone */
-void kdapl_ep_shell(struct kdapl_ep *ep);
 /* Takes undelivered events back, waits for an upcall that carries one; process context */
 void kdapl_ep_take_back(struct kdapl_ep *ep);
 /* ep_qp.c: pools, CQ and QP; a new QP in INIT on the EP's CQ, or ERR_PTR */
@@ -231,7 +242,10 @@ DAT_RETURN kdapl_ep_build_error(int err);
 void kdapl_ep_unbuild(struct kdapl_ep *ep);
 void kdapl_ep_exit_pools(struct kdapl_ep *ep);
 struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner);
+/* The QP of a failed attempt, which does not flush; ep->mutex held */
 void kdapl_ep_drop_verbs(struct kdapl_ep *ep);
+/* Ends many EPs (kdapl_ep.strip), and takes their verbs objects away; process context */
+void kdapl_ep_strip(struct list_head *eps, bool dying);
 
 /* Zone, EVDs and SRQ of an EP, by their handles; a reference to each */
 struct kdapl_ep_parents {
@@ -280,8 +294,10 @@ static inline void kdapl_ep_kick(struct kdapl_ep *ep, enum kdapl_todo what)
 /*
  * Moves @qp to ERROR and waits (KDAPL_DRAIN_TIMEOUT_MS x stretch, unbounded
  * with @wait_all) until every completion of it has been through done().
- * Process context, ep->mutex held. 0, -ETIMEDOUT.
+ * Process context, ep->mutex held. 0, -ETIMEDOUT. In two steps for many QPs.
  */
+void kdapl_drain_begin(struct kdapl_ep *ep, struct ib_qp *qp);
+int kdapl_drain_end(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all, unsigned long since);
 int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all);
 /* A request waits for the drain, and is told of it by its cqe.done; sq->lock held */
 /* After a drain that timed out, and the end of the QP; process context */

@@ -307,8 +307,9 @@ static void kdapl_modify_publish(struct kdapl_ep *ep, struct kdapl_ep *draft)
 	bool first = !rcu_access_pointer(ep->qp);
 
 	/* Who has looked at the stack of slots before it was closed is through with it */
-	synchronize_rcu();
+	kdapl_grace();
 	if (first) {
+		ep->verbs = true;
 		atomic_inc(&ep->obj.ia->nqps);
 		kdapl_ia_verbs_get(ep->obj.ia);
 	}
@@ -320,10 +321,11 @@ static void kdapl_modify_publish(struct kdapl_ep *ep, struct kdapl_ep *draft)
 	spin_unlock_irq(&ep->lock);
 	if (ep->srq) {
 		kdapl_srq_detach(ep);
+		kdapl_grace();
 		kdapl_srq_attach(ep, rcu_dereference_protected(ep->qp, 1));
 	}
 	/* And nobody who takes a slot now has seen anything of the old */
-	synchronize_rcu();
+	kdapl_grace();
 	kdapl_pool_open(&ep->rq);
 	kdapl_pool_open(&ep->sq.pool);
 }

@@ -182,7 +182,7 @@ int kdapl_ep_build(struct kdapl_ep *ep, struct kdapl_ep *owner, struct ib_device
 	return 0;
 
 err_cq:
-	kdapl_cq_put(ep, ep->cq);
+	kdapl_cq_put(ep);
 err_sq:
 	ep->cq = NULL;
 	ep->scq = NULL;
@@ -213,49 +213,178 @@ void kdapl_ep_unbuild(struct kdapl_ep *ep)
 {
 	ib_destroy_qp(rcu_dereference_protected(ep->qp, 1));
 	RCU_INIT_POINTER(ep->qp, NULL);
-	kdapl_cq_put(ep, ep->cq);
-	ep->cq = NULL;
-	ep->scq = NULL;
+	kdapl_cq_put(ep);
 	kdapl_ep_exit_pools(ep);
 }
 
+/* ---- the end of the verbs objects -------------------------------------- */
+
+/* Posts find no QP a grace period from now, and what they post waits. ep->mutex held */
+static void kdapl_ep_hide_qp(struct kdapl_ep *ep)
+{
+	kdapl_ep_hold(ep);
+	ep->ending = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
+	RCU_INIT_POINTER(ep->qp, NULL);
+}
+
+/* A grace period later, the QP drained or given up. ep->mutex held */
+static void kdapl_ep_destroy_qp(struct kdapl_ep *ep)
+{
+	if (ep->srq)
+		kdapl_srq_detach(ep);
+	if (ep->ending)
+		ib_destroy_qp(ep->ending);
+	ep->ending = NULL;
+	if (ep->cq)
+		kdapl_cq_leave(ep);
+}
+
+/* And one later again: no done callback knows the EP any more. ep->mutex held */
+static void kdapl_ep_finish_verbs(struct kdapl_ep *ep)
+{
+	if (ep->cq)
+		kdapl_cq_free(ep->cq);
+	ep->cq = NULL;
+	ep->scq = NULL;
+	if (ep->lost) {
+		kdapl_sq_abandon(&ep->sq);
+		kdapl_flush_kept(ep);
+		kdapl_marker_forget(ep);
+	}
+	ep->lost = false;
+	kdapl_ep_unhold(ep);
+}
+
 /**
- * kdapl_ep_drop_verbs - drain and destroy the QP, leave the CQ
- * @ep: the EP; nothing happens if it has no QP
+ * kdapl_ep_drop_verbs - give up a QP that does not flush
+ * @ep: an EP in DISCONNECTED, without id, whose attempt never raised its QP
+ *
+ * Until the next reset, which makes a new QP, posts are flushed in software.
  *
  * Context: process, ep->mutex held.
  */
 void kdapl_ep_drop_verbs(struct kdapl_ep *ep)
 {
-	struct ib_qp *qp = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
-	int lost;
-
-	if (!qp)
-		return;
-	kdapl_ep_hold(ep);
-	RCU_INIT_POINTER(ep->qp, NULL);
-	/* No post is on its way to the QP afterwards: what drains is all there is */
-	synchronize_rcu();
-	lost = kdapl_ep_drain(ep, qp, true);
-	kdapl_ep_unhold(ep);
-	if (ep->srq)
-		kdapl_srq_detach(ep);
-	ib_destroy_qp(qp);
-	kdapl_cq_put(ep, ep->cq);
-	if (lost)
-		kdapl_sq_abandon(&ep->sq);
-	ep->cq = NULL;
-	ep->scq = NULL;
-	if (atomic_dec_and_test(&ep->obj.ia->nqps))
-		wake_up(&ep->obj.ia->wait);
-	kdapl_ia_verbs_put(ep->obj.ia);
+	ep->lost = true;
+	kdapl_ep_hide_qp(ep);
+	kdapl_grace();
+	kdapl_ep_destroy_qp(ep);
+	kdapl_grace();
+	kdapl_ep_finish_verbs(ep);
 }
 
-/* Swaps the QP and brings the old one to its end. ep->mutex held */
+/* The end begins: nothing but the steps of kdapl_ep_strip() moves the EP any more */
+static void kdapl_strip_begin(struct kdapl_ep *ep, bool dying)
+{
+	mutex_lock(&ep->mutex);
+	if (dying)
+		ep->dying = true;
+	kdapl_cm_end(ep);
+	ep->shell = true;
+	mutex_unlock(&ep->mutex);
+}
+
+/* Connections are drained before they are told to be over; then posts lose the QP */
+static void kdapl_strip_hide(struct kdapl_ep *ep, unsigned long since)
+{
+	mutex_lock(&ep->mutex);
+	kdapl_cm_ended(ep, since);
+	if (rcu_access_pointer(ep->qp))
+		kdapl_ep_hide_qp(ep);
+	mutex_unlock(&ep->mutex);
+}
+
+/* What was posted between the two steps before. A device that keeps posts keeps these too */
+static void kdapl_strip_drain(struct kdapl_ep *ep)
+{
+	mutex_lock(&ep->mutex);
+	if (ep->ending && !ep->lost && ep->qp_moved)
+		kdapl_drain_begin(ep, ep->ending);
+	mutex_unlock(&ep->mutex);
+}
+
+static void kdapl_strip_destroy(struct kdapl_ep *ep, unsigned long since)
+{
+	mutex_lock(&ep->mutex);
+	if (ep->ending && !ep->lost && ep->qp_moved)
+		ep->lost = kdapl_drain_end(ep, ep->ending, true, since);
+	kdapl_ep_destroy_qp(ep);
+	mutex_unlock(&ep->mutex);
+}
+
+static void kdapl_strip_finish(struct kdapl_ep *ep)
+{
+	mutex_lock(&ep->mutex);
+	kdapl_ep_finish_verbs(ep);
+	if (ep->verbs) {
+		if (atomic_dec_and_test(&ep->obj.ia->nqps))
+			wake_up(&ep->obj.ia->wait);
+		kdapl_ia_verbs_put(ep->obj.ia);
+	}
+	ep->verbs = false;
+	mutex_unlock(&ep->mutex);
+}
+
+/**
+ * kdapl_ep_strip - end EPs, and take their verbs objects away
+ * @eps:   the EPs, by kdapl_ep.strip; their device is leaving, or they are freed
+ * @dying: they are freed: unpublished, a grace period ago, no reference left.
+ *         Otherwise pinned, and they get the events that they are owed
+ *
+ * Each step is taken for all EPs before the next begins. So two grace periods, and
+ * the longest time that the device takes to drain a QP, are enough for any number.
+ *
+ * Context: process.
+ */
+void kdapl_ep_strip(struct list_head *eps, bool dying)
+{
+	unsigned long since;
+	struct kdapl_ep *ep;
+
+	if (list_empty(eps))
+		return;
+	list_for_each_entry(ep, eps, strip)
+		kdapl_strip_begin(ep, dying);
+	since = jiffies;
+	list_for_each_entry(ep, eps, strip)
+		kdapl_strip_hide(ep, since);
+	/* No post is on its way to a QP afterwards: what drains is all there is */
+	kdapl_grace();
+	list_for_each_entry(ep, eps, strip)
+		kdapl_strip_drain(ep);
+	since = jiffies;
+	list_for_each_entry(ep, eps, strip)
+		kdapl_strip_destroy(ep, since);
+	/* Done callbacks, polls of CQs and lookups of SRQ buffers come to their end */
+	kdapl_grace();
+	list_for_each_entry(ep, eps, strip)
+		kdapl_strip_finish(ep);
+}
+
+/* ---- reset ------------------------------------------------------------- */
+
+/* The QP that posts find no more is drained and destroyed. ep->mutex held */
+static void kdapl_ep_end_old(struct kdapl_ep *ep, struct ib_qp *old)
+{
+	/* Only what was posted since the caller's drain: it seldom has to wait */
+	int lost = kdapl_ep_drain(ep, old, true);
+
+	if (ep->srq)
+		kdapl_srq_detach(ep);
+	ib_destroy_qp(old);
+	/* The CQ goes on: what it had of the old QP has been through done() afterwards */
+	if (lost || ep->srq)
+		kdapl_grace();
+	if (lost) {
+		kdapl_sq_abandon(&ep->sq);
+		kdapl_marker_forget(ep);
+	}
+}
+
+/* Swaps the QP and brings the old one, if there is one, to its end. ep->mutex held */
 static void kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
 {
 	struct ib_qp *old = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
-	int lost;
 
 	/*
 	 * The state first, and a grace period before the QP: a send that saw
@@ -264,23 +393,15 @@ static void kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
 	spin_lock_irq(&ep->lock);
 	kdapl_ep_set_state(ep, DAT_EP_STATE_UNCONNECTED);
 	spin_unlock_irq(&ep->lock);
-	synchronize_rcu();
+	kdapl_grace();
 	kdapl_cm_reset(ep);
 	rcu_assign_pointer(ep->qp, new);
-	synchronize_rcu();
-	/* Only what was posted since the caller's drain: it seldom has to wait */
-	lost = kdapl_ep_drain(ep, old, true);
-	if (ep->srq) {
-		kdapl_srq_detach(ep);
+	kdapl_grace();
+	if (old)
+		kdapl_ep_end_old(ep, old);
+	if (ep->srq)
 		kdapl_srq_attach(ep, new);
-	}
-	ib_destroy_qp(old);
-	if (lost) {
-		/* The CQ goes on: what it had of the old QP has been through done() */
-		synchronize_rcu();
-		kdapl_sq_abandon(&ep->sq);
-		kdapl_marker_forget(ep);
-	}
+	ep->raised = false;
 	reinit_completion(&ep->last_wqe);
 	kdapl_ep_take_back(ep);
 
@@ -291,10 +412,26 @@ static void kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
 	spin_unlock_irq(&ep->lock);
 }
 
+/* The CQ that went with a QP that did not flush. ep->mutex held */
+static int kdapl_ep_renew_cq(struct kdapl_ep *ep)
+{
+	struct kdapl_cq *cq;
+
+	if (ep->cq)
+		return 0;
+	cq = kdapl_cq_get(ep, ep->pz->pd->device);
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	ep->cq = cq;
+	ep->scq = cq->scq;
+	return 0;
+}
+
 static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
 {
 	struct ib_qp *old = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
 	struct ib_qp *new;
+	int ret;
 
 	lockdep_assert_held(&ep->mutex);
 	if (ep->dying)
@@ -306,8 +443,11 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
 	if (ep->state != DAT_EP_STATE_DISCONNECTED)
 		return kdapl_ep_state_error(ep->state);
 	/* What the device does not give back now would be lost with the old QP */
-	if (kdapl_ep_drain(ep, old, true))
+	if (old && kdapl_ep_drain(ep, old, true))
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+	ret = kdapl_ep_renew_cq(ep);
+	if (ret)
+		return kdapl_ep_build_error(ret);
 	new = kdapl_ep_make_qp(ep, ep);
 	if (IS_ERR(new))
 		return kdapl_ep_build_error(PTR_ERR(new));

@@ -362,7 +362,7 @@ DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 		return err == -EBUSY ?
 		       DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE) : KDAPL_IH_EVD;
 	}
-	synchronize_rcu();
+	kdapl_grace();
 	kdapl_obj_wait(obj);
 	kdapl_evd_destroy(to_kdapl_evd(obj));
 	return DAT_SUCCESS;

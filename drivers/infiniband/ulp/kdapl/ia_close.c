@@ -16,8 +16,6 @@
 static void kdapl_ia_shell_obj(struct kdapl_obj *obj)
 {
 	switch (kdapl_handle_type(obj->handle)) {
-	case DAT_HANDLE_TYPE_EP:
-		return kdapl_ep_shell(to_kdapl_ep(obj));
 	case DAT_HANDLE_TYPE_CR:
 		return kdapl_cr_shell(to_kdapl_cr(obj));
 	case DAT_HANDLE_TYPE_PSP:
@@ -54,6 +52,23 @@ static struct kdapl_obj *kdapl_ia_next(struct kdapl_ia *ia, DAT_HANDLE_TYPE type
 	return found;
 }
 
+/* All EPs at once, so that they wait for the device and for RCU together */
+static void kdapl_ia_shell_eps(struct kdapl_ia *ia)
+{
+	struct kdapl_ep *ep, *next;
+	struct kdapl_obj *obj;
+	LIST_HEAD(eps);
+
+	mutex_lock(&ia->mutex);
+	list_for_each_entry(obj, &ia->objs[DAT_HANDLE_TYPE_EP], node)
+		if (kdapl_obj_pin(obj))
+			list_add_tail(&to_kdapl_ep(obj)->strip, &eps);
+	mutex_unlock(&ia->mutex);
+	kdapl_ep_strip(&eps, false);
+	list_for_each_entry_safe(ep, next, &eps, strip)
+		kdapl_obj_put(&ep->obj);
+}
+
 /**
  * kdapl_ia_remove - make the IA a shell, its device is leaving
  * @ia: the IA, referenced by the caller
@@ -64,9 +79,9 @@ static struct kdapl_obj *kdapl_ia_next(struct kdapl_ia *ia, DAT_HANDLE_TYPE type
 void kdapl_ia_remove(struct kdapl_ia *ia)
 {
 	static const u8 order[] = {
-		DAT_HANDLE_TYPE_EP, DAT_HANDLE_TYPE_CR, DAT_HANDLE_TYPE_PSP,
-		DAT_HANDLE_TYPE_RSP, DAT_HANDLE_TYPE_SRQ, DAT_HANDLE_TYPE_RMR,
-		DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_PZ,
+		DAT_HANDLE_TYPE_CR, DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_RSP,
+		DAT_HANDLE_TYPE_SRQ, DAT_HANDLE_TYPE_RMR, DAT_HANDLE_TYPE_LMR,
+		DAT_HANDLE_TYPE_PZ,
 	};
 	struct kdapl_obj *obj;
 	unsigned int i;
@@ -76,6 +91,7 @@ void kdapl_ia_remove(struct kdapl_ia *ia)
 	ia->shell = true;
 	up_write(&ia->sem);
 
+	kdapl_ia_shell_eps(ia);
 	for (i = 0; i < ARRAY_SIZE(order); i++) {
 		/* An EP that is just being freed gave no reference above */
 		if (order[i] == DAT_HANDLE_TYPE_RMR)
@@ -163,14 +179,20 @@ static void kdapl_ia_destroy_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
 				  struct list_head *doomed, struct kdapl_obj *keep)
 {
 	struct kdapl_obj *obj, *next;
+	LIST_HEAD(eps);
 
 	/* Nobody else touches @doomed: destructors take off their own object */
-	list_for_each_entry_safe(obj, next, &doomed[type], node) {
+	list_for_each_entry(obj, &doomed[type], node) {
 		if (obj == keep)
 			continue;
 		kdapl_obj_wait(obj);
-		kdapl_ia_destroy_obj(obj);
+		if (type == DAT_HANDLE_TYPE_EP)
+			list_add_tail(&to_kdapl_ep(obj)->strip, &eps);
 	}
+	kdapl_ep_strip(&eps, true);
+	list_for_each_entry_safe(obj, next, &doomed[type], node)
+		if (obj != keep)
+			kdapl_ia_destroy_obj(obj);
 	wait_event(ia->wait, list_empty(&ia->objs[type]));
 	/* Those that were freed with a request under way are on no list */
 	if (type == DAT_HANDLE_TYPE_RMR)
@@ -190,7 +212,7 @@ static void kdapl_ia_destroy_objs(struct kdapl_ia *ia, struct list_head *doomed,
 	for (i = 0; i < KDAPL_NTYPES; i++)
 		kdapl_ia_claim_all(ia, i, doomed);
 	/* The one grace period for posts that still see any of them */
-	synchronize_rcu();
+	kdapl_grace();
 	/* A service point refuses what comes meanwhile: the IA is closing */
 	for (i = 0; i < ARRAY_SIZE(order); i++)
 		kdapl_ia_destroy_type(ia, order[i], doomed, NULL);

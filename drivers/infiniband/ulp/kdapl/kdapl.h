@@ -65,7 +65,10 @@ struct kdapl_lmr;
 extern struct workqueue_struct *kdapl_wq;	/* WQ_MEM_RECLAIM, unbound */
 /* Test systems slower than real time stretch our internal time-outs by it */
 extern unsigned int kdapl_stretch;
+/* Grace periods that somebody has waited for since the module was loaded */
+extern atomic_t kdapl_graces;
 
+void kdapl_grace(void);
 int kdapl_common_init(void);
 void kdapl_common_exit(void);
 
@@ -175,7 +178,7 @@ const struct ib_gid_attr *kdapl_addr_gid(struct ib_device *ibdev, u32 port,
  * @mutex:  guards @objs and the flag rules of shared EVDs
  * @objs:   all objects by type
  * @nverbs: objects that still own verbs objects; removal waits for 0
- * @nqps:   EPs that still own a QP; MRs that requests speak of go after them
+ * @nqps:   EPs that may still own a QP; MRs that requests speak of go after them
  * @npds:   PZs that still own a PD; they go after all other verbs objects
  * @nrmrs:  RMRs that may still use LMRs, until a grace period after they were freed
  *          and their last request; dat_ia_close() takes the LMRs after them
@@ -520,6 +523,8 @@ struct kdapl_scq {
 
 struct kdapl_scq *kdapl_scq_create(struct ib_device *ibdev, struct kdapl_evd *evd,
 				   u32 nr_cqe, int comp_vector);
+void kdapl_scq_unlink(struct kdapl_scq *scq);
+/* A grace period later */
 void kdapl_scq_destroy(struct kdapl_scq *scq);
 /* Any context: have it polled soon */
 void kdapl_scq_kick(struct kdapl_scq *scq);
@@ -647,12 +652,16 @@ void kdapl_srq_event(struct ib_event *event, void *context);
 void kdapl_srq_lw_work(struct work_struct *work);
 /* srq_resize.c: with the SRQ */
 void kdapl_srq_free_more(struct kdapl_srq *srq);
-/* Enters and leaves srq->eps; ep->mutex held */
+/* Enters and leaves srq->eps, a grace period apart; ep->mutex held */
 void kdapl_srq_attach(struct kdapl_ep *ep, const struct ib_qp *qp);
 void kdapl_srq_detach(struct kdapl_ep *ep);
 /* CQ of an EP, shared along its SRQ where it has one; process context. Or ERR_PTR */
 struct kdapl_cq *kdapl_cq_get(struct kdapl_ep *ep, struct ib_device *ibdev);
-void kdapl_cq_put(struct kdapl_ep *ep, struct kdapl_cq *cq);
+/* The EP leaves its CQ: ep->cq is then NULL, or to be freed after a grace period */
+void kdapl_cq_leave(struct kdapl_ep *ep);
+void kdapl_cq_free(struct kdapl_cq *kcq);
+/* Both, with the grace period */
+void kdapl_cq_put(struct kdapl_ep *ep);
 
 static inline struct kdapl_srq *to_kdapl_srq(struct kdapl_obj *obj)
 {
@@ -697,6 +706,8 @@ void kdapl_ep_queue_conn(struct kdapl_ep *ep, struct kdapl_conn_event *ce,
 			 DAT_EVENT_NUMBER number, u16 private_len);
 /* Completes a post of an EP without QP: FLUSHED, by the deferred deliverer */
 void kdapl_flush_in_software(struct kdapl_ep *ep, struct kdapl_slot *slot);
+/* Likewise what the device has kept of a QP that is destroyed; process context */
+void kdapl_flush_kept(struct kdapl_ep *ep);
 
 /* ---- debugfs.c --------------------------------------------------------- */
 

@@ -70,7 +70,7 @@ static void kdapl_lmr_revoke(struct kdapl_lmr *lmr)
 
 	if (doubt || (valid && kdapl_pz_invalidate(lmr->pz, lmr->mr->rkey))) {
 		/* Then the MR must go at once, so that no post may know its key */
-		synchronize_rcu();
+		kdapl_grace();
 		ib_dereg_mr(lmr->mr);
 		WRITE_ONCE(lmr->mr, NULL);
 	}

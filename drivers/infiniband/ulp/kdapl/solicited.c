@@ -184,18 +184,26 @@ struct kdapl_scq *kdapl_scq_create(struct ib_device *ibdev, struct kdapl_evd *ev
 }
 
 /**
- * kdapl_scq_destroy - take a CQ down that no QP uses any more
- * @scq: the CQ
+ * kdapl_scq_unlink - take a CQ that no QP uses any more off its EVD
+ * @scq: the CQ; a dequeue on another CPU may poll it for a grace period yet
+ *
+ * Context: process.
+ */
+void kdapl_scq_unlink(struct kdapl_scq *scq)
+{
+	spin_lock_irq(&scq->evd->lock);
+	list_del_rcu(&scq->node);
+	spin_unlock_irq(&scq->evd->lock);
+}
+
+/**
+ * kdapl_scq_destroy - take a CQ down
+ * @scq: the CQ, a grace period after kdapl_scq_unlink()
  *
  * Context: process.
  */
 void kdapl_scq_destroy(struct kdapl_scq *scq)
 {
-	spin_lock_irq(&scq->evd->lock);
-	list_del_rcu(&scq->node);
-	spin_unlock_irq(&scq->evd->lock);
-	/* A dequeue on another CPU may be polling it */
-	synchronize_rcu();
 	WRITE_ONCE(scq->dead, true);
 	cancel_delayed_work_sync(&scq->timer);
 	cancel_work_sync(&scq->work);

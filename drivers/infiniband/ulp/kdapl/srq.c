@@ -32,23 +32,6 @@ static bool kdapl_cq_solicited(const struct kdapl_ep *ep)
 	       ep->attr.recv_completion_flags == DAT_COMPLETION_SOLICITED_WAIT_FLAG;
 }
 
-/*
- * Frees a CQ, none of whose requests is left. The softirq of the core lets a CQ go
- * (irq_poll_complete()) before it arms it anew, and ib_free_cq() waits for no more than
- * the letting go: the softirq that has just ended a drain would arm freed memory. So
- * no other run may begin, and a grace period ends the one under way: softirqs are read
- * sections. Nor may a late interrupt of the device begin one between the enable, without
- * which ib_free_cq() would wait for ever, and its own disable: it finds the bit set.
- */
-static void kdapl_cq_free(struct ib_cq *cq)
-{
-	irq_poll_disable(&cq->iop);
-	set_bit(IRQ_POLL_F_DISABLE, &cq->iop.state);
-	synchronize_rcu();
-	irq_poll_enable(&cq->iop);
-	ib_free_cq(cq);
-}
-
 static struct kdapl_cq *kdapl_cq_alloc(struct kdapl_ep *ep, struct ib_device *ibdev,
 				       u32 recv_cqes, u32 request_cqes)
 {
@@ -84,7 +67,7 @@ static struct kdapl_cq *kdapl_cq_alloc(struct kdapl_ep *ep, struct ib_device *ib
 	return kcq;
 
 err_cq:
-	kdapl_cq_free(kcq->cq);
+	ib_free_cq(kcq->cq);
 err_free:
 	kfree(kcq);
 	return ERR_CAST(err);
@@ -163,14 +146,22 @@ struct kdapl_cq *kdapl_cq_get(struct kdapl_ep *ep, struct ib_device *ibdev)
 }
 
 /**
- * kdapl_cq_put - an EP leaves its CQ
- * @ep:  the EP, its QP destroyed
- * @kcq: the CQ, freed with the last EP
+ * kdapl_cq_leave - an EP leaves its CQ
+ * @ep: the EP, its QP destroyed; ep->cq is NULL afterwards unless the EP was the
+ *      last: then the CQ is stopped, and freed after a grace period
+ *
+ * The softirq of the core lets a CQ go (irq_poll_complete()) before it arms it anew,
+ * and ib_free_cq() waits for no more than the letting go: the softirq that has just
+ * ended a drain would arm freed memory. So no other run may begin, and a grace period
+ * ends the one under way: softirqs are read sections. Nor may a late interrupt of the
+ * device begin one between the enable in kdapl_cq_free(), without which ib_free_cq()
+ * would wait for ever, and its own disable: it finds the bit set.
  *
  * Context: process.
  */
-void kdapl_cq_put(struct kdapl_ep *ep, struct kdapl_cq *kcq)
+void kdapl_cq_leave(struct kdapl_ep *ep)
 {
+	struct kdapl_cq *kcq = ep->cq;
 	bool last;
 
 	if (ep->srq)
@@ -181,14 +172,50 @@ void kdapl_cq_put(struct kdapl_ep *ep, struct kdapl_cq *kcq)
 		list_del(&kcq->node);
 	if (ep->srq)
 		mutex_unlock(&ep->srq->mutex);
-	if (!last)
+	if (!last) {
+		ep->cq = NULL;
 		return;
+	}
 	/* Removal waits for the last QP on an SRQ */
 	wake_up(&ep->obj.ia->wait);
 	if (kcq->scq)
+		kdapl_scq_unlink(kcq->scq);
+	irq_poll_disable(&kcq->cq->iop);
+	set_bit(IRQ_POLL_F_DISABLE, &kcq->cq->iop.state);
+}
+
+/**
+ * kdapl_cq_free - free a CQ that its last EP has left
+ * @kcq: the CQ, a grace period after kdapl_cq_leave()
+ *
+ * Context: process.
+ */
+void kdapl_cq_free(struct kdapl_cq *kcq)
+{
+	if (kcq->scq)
 		kdapl_scq_destroy(kcq->scq);
-	kdapl_cq_free(kcq->cq);
+	irq_poll_enable(&kcq->cq->iop);
+	ib_free_cq(kcq->cq);
 	kfree(kcq);
+}
+
+/**
+ * kdapl_cq_put - leave a CQ, and free it with the last EP
+ * @ep: the EP, its QP destroyed
+ *
+ * For a single EP only: it waits for the grace period itself.
+ *
+ * Context: process.
+ */
+void kdapl_cq_put(struct kdapl_ep *ep)
+{
+	kdapl_cq_leave(ep);
+	if (ep->cq) {
+		kdapl_grace();
+		kdapl_cq_free(ep->cq);
+	}
+	ep->cq = NULL;
+	ep->scq = NULL;
 }
 
 /**
@@ -210,8 +237,8 @@ void kdapl_srq_attach(struct kdapl_ep *ep, const struct ib_qp *qp)
  * kdapl_srq_detach - undo kdapl_srq_attach(), after the QP's drain
  * @ep: an SRQ EP
  *
- * A done callback that found the EP is through with it on return, also when
- * the drain ran into its bound.
+ * A done callback that found the EP is through with it a grace period later, also
+ * when the drain ran into its bound. Only then may the EP go, or be attached again.
  *
  * Context: process, ep->mutex held or the EP not yet published.
  */
@@ -222,7 +249,6 @@ void kdapl_srq_detach(struct kdapl_ep *ep)
 		hash_del_rcu(&ep->srq_node);
 	ep->qp_value = NULL;
 	mutex_unlock(&ep->srq->mutex);
-	synchronize_rcu();
 }
 
 static int kdapl_srq_build(struct kdapl_srq *srq, struct kdapl_ia *ia, const DAT_SRQ_ATTR *attr)
@@ -352,8 +378,8 @@ DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 }
 EXPORT_SYMBOL_GPL(dat_srq_create);
 
-/* Destroys the verbs SRQ; posts find none from the return on */
-static void kdapl_srq_drop_verbs(struct kdapl_srq *srq)
+/* Destroys the verbs SRQ; @known: posts may still find it, until the return */
+static void kdapl_srq_drop_verbs(struct kdapl_srq *srq, bool known)
 {
 	struct ib_srq *ibsrq = rcu_dereference_protected(srq->srq, 1);
 
@@ -363,7 +389,8 @@ static void kdapl_srq_drop_verbs(struct kdapl_srq *srq)
 	mutex_lock(&srq->mutex);
 	RCU_INIT_POINTER(srq->srq, NULL);
 	mutex_unlock(&srq->mutex);
-	synchronize_rcu();
+	if (known)
+		kdapl_grace();
 	/* An EP that another call is freeing still has its QP on it */
 	wait_event(srq->obj.ia->wait, list_empty_careful(&srq->cqs));
 	ib_destroy_srq(ibsrq);
@@ -381,7 +408,7 @@ static void kdapl_srq_drop_verbs(struct kdapl_srq *srq)
 void kdapl_srq_shell(struct kdapl_srq *srq)
 {
 	srq->state = DAT_SRQ_STATE_ERROR;
-	kdapl_srq_drop_verbs(srq);
+	kdapl_srq_drop_verbs(srq, true);
 }
 
 /**
@@ -392,7 +419,7 @@ void kdapl_srq_shell(struct kdapl_srq *srq)
  */
 void kdapl_srq_destroy(struct kdapl_srq *srq)
 {
-	kdapl_srq_drop_verbs(srq);
+	kdapl_srq_drop_verbs(srq, false);
 	kdapl_srq_free_more(srq);
 	kdapl_pool_exit(&srq->pool);
 	kdapl_obj_unuse(&srq->pz->obj);
@@ -427,7 +454,7 @@ DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle)
 		return err == -EBUSY ?
 		       DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE) : KDAPL_IH_SRQ;
 	}
-	synchronize_rcu();
+	kdapl_grace();
 	kdapl_obj_wait(obj);
 	kdapl_srq_destroy(to_kdapl_srq(obj));
 	return DAT_SUCCESS;

@@ -95,6 +95,7 @@ static int fake_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	/* What it never answered is over with it */
 	spin_lock_irq(&fake->lock);
 	fake_drop_mr_requests(&qp->sq);
+	fake->in_error -= qp->state == IB_QPS_ERR;
 	spin_unlock_irq(&fake->lock);
 	fake_queue_exit(&qp->sq);
 	fake_queue_exit(&qp->rq);
@@ -128,6 +129,10 @@ static int fake_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (mask & IB_QP_STATE) {
 		qp->masks[attr->qp_state] = mask;
 		to_error = attr->qp_state == IB_QPS_ERR && qp->state != IB_QPS_ERR;
+		qp->mute = to_error && qp->state == IB_QPS_INIT &&
+			   (fake->personality & FAKE_NO_FLUSH_IN_INIT);
+		fake->in_error += to_error;
+		fake->most_in_error = max(fake->most_in_error, fake->in_error);
 		qp->state = attr->qp_state;
 		qp->last_wqe_owed |= to_error && ibqp->srq;
 	}

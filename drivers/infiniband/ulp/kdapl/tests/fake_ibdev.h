@@ -47,6 +47,8 @@ enum fake_personality {
 	 * it with IB_EVENT_PKEY_CHANGE.
 	 */
 	FAKE_DEFAULT_PKEY_LAST	= BIT(1),
+	/* A QP that goes from INIT to ERROR flushes nothing, then or later (qedr) */
+	FAKE_NO_FLUSH_IN_INIT	= BIT(2),
 };
 
 /* What a post looked like to the verbs */
@@ -106,6 +108,7 @@ struct fake_qp {
 	u32 rq_psn;
 	int masks[IB_QPS_ERR + 1];	/* of the last modify_qp to each state */
 	bool last_wqe_owed;		/* in ERROR, its SRQ event not raised yet */
+	bool mute;			/* in ERROR, and flushes nothing */
 	struct fake_queue sq;
 	struct fake_queue rq;
 };
@@ -138,6 +141,8 @@ struct fake_mr {
  * @modifies: calls of modify_qp
  * @misuses: what a device would have taken amiss of a request that speaks of
  *           an MR, and MRs mapped or destroyed under it: must stay 0
+ * @in_error: QPs that are in ERROR
+ * @most_in_error: as many were so at once
  * @live:    QPs, CQs, PDs, SRQs and MRs that exist; @count by kind
  * @number:  different for each
  * @personality: flags of enum fake_personality
@@ -180,6 +185,8 @@ struct fake_dev {
 	u32 overruns;
 	u32 modifies;
 	u32 misuses;
+	u32 in_error;
+	u32 most_in_error;
 	u32 next_key;
 	u32 next_qpn;
 	atomic_t live;

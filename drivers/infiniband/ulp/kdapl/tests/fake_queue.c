@@ -317,6 +317,12 @@ static enum ib_wc_status status_at_once(struct fake_dev *fake, struct fake_qp *q
 }
 
 /* fake->lock held */
+static bool flushes(const struct fake_dev *fake, const struct fake_qp *qp)
+{
+	return qp->state == IB_QPS_ERR && !fake->hold_flush && !qp->mute;
+}
+
+/* fake->lock held */
 static int post_one_send(struct fake_dev *fake, struct fake_qp *qp, const struct ib_send_wr *wr,
 			 bool *call)
 {
@@ -340,7 +346,7 @@ static int post_one_send(struct fake_dev *fake, struct fake_qp *qp, const struct
 	copy_target(fake, fwr, wr);
 	if (!service)
 		fake->posts++;
-	if (service || (qp->state == IB_QPS_ERR && !fake->hold_flush))
+	if (service || flushes(fake, qp))
 		*call |= push_send(fake, qp, queue_take(&qp->sq), status_at_once(fake, qp));
 	return 0;
 }
@@ -396,7 +402,7 @@ int fake_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 		err = -EINVAL;
 	for (; wr && !err; wr = err ? wr : wr->next) {
 		err = post_one_recv(fake, &qp->rq, wr);
-		if (!err && qp->state == IB_QPS_ERR && !fake->hold_flush)
+		if (!err && flushes(fake, qp))
 			call |= push_recv(fake, qp, queue_take(&qp->rq), IB_WC_WR_FLUSH_ERR,
 					  0, 0, 0);
 	}
@@ -442,13 +448,13 @@ void fake_flush(struct fake_dev *fake, struct fake_qp *qp)
 	unsigned long flags;
 
 	spin_lock_irqsave(&fake->lock, flags);
-	while (!fake->hold_flush && (fwr = queue_take(&qp->sq)))
+	while (flushes(fake, qp) && (fwr = queue_take(&qp->sq)))
 		call_send |= push_send(fake, qp, fwr, IB_WC_WR_FLUSH_ERR);
 	while (fake->late_recvs && (fwr = queue_take(&qp->rq))) {
 		fake->late_recvs--;
 		call_recv |= push_recv(fake, qp, fwr, IB_WC_SUCCESS, 1, 0, 0);
 	}
-	while (!fake->hold_flush && (fwr = queue_take(&qp->rq)))
+	while (flushes(fake, qp) && (fwr = queue_take(&qp->rq)))
 		call_recv |= push_recv(fake, qp, fwr, IB_WC_WR_FLUSH_ERR, 0, 0, 0);
 	last_wqe = qp->last_wqe_owed && handler && !(fake->personality & FAKE_NO_LAST_WQE);
 	if (last_wqe) {

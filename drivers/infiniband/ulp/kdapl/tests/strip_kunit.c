@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: the end of many endpoints at once, and of QPs that do not flush.
+ *
+ * What an end costs is counted, in grace periods and in QPs that are in ERROR at the
+ * same time; no verdict depends on how fast the machine is. Runs in a KUnit
+ * thread, with a second one where a call must return and might not.
+ */
+#include "clause.h"
+#include "post_kunit.h"
+
+#define STRIP_EPS	1000
+#define STRIP_KINDS	4	/* UNCONNECTED; connected; in solicited-wait mode; on the SRQ */
+#define STRIP_SRQ_EPS	100
+#define STRIP_GRACES	8	/* however many endpoints there are */
+
+static struct tp_env *env;
+static struct tp_ep ep;
+/* Calls that might not return; they may outlive a test that fails */
+static struct tp_aside ending;
+
+/* ---- many endpoints ---------------------------------------------------- */
+
+/* One more endpoint on the EVDs of @like; connected if @connect */
+static void add_ep(struct kunit *test, struct tp_ep *like, bool srq, bool connect)
+{
+	DAT_IA_HANDLE ia = kdapl_obj_handle(&env->ia->obj);
+	struct tp_ep one = *like;
+	struct kdapl_obj *obj;
+	DAT_EP_ATTR attr;
+
+	attr = like->ep->attr;
+	if (srq)
+		KUNIT_ASSERT_EQ(test, dat_ep_create_with_srq(ia, env->own.pz, one.recv_evd,
+							     one.request_evd, one.connect_evd,
+							     env->srq_handle, &attr, &one.handle),
+				DAT_SUCCESS);
+	else
+		KUNIT_ASSERT_EQ(test, dat_ep_create(ia, env->own.pz, one.recv_evd,
+						    one.request_evd, one.connect_evd, &attr,
+						    &one.handle), DAT_SUCCESS);
+	obj = kdapl_obj_get(one.handle, DAT_HANDLE_TYPE_EP);
+	KUNIT_ASSERT_NOT_NULL(test, obj);
+	one.ep = to_kdapl_ep(obj);
+	kdapl_obj_put(obj);
+	if (connect)
+		KUNIT_ASSERT_EQ(test, tp_connect(&one), 0);
+}
+
+/* The first of a kind, with EVDs of its own */
+static void first_ep(struct kunit *test, bool solicited, bool srq, bool connect,
+		     struct tp_ep *first)
+{
+	DAT_EP_ATTR attr;
+
+	tp_attr(&attr);
+	if (solicited)
+		attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, &attr, srq, first), DAT_SUCCESS);
+	if (connect)
+		KUNIT_ASSERT_EQ(test, tp_connect(first), 0);
+}
+
+/* As many endpoints of each kind */
+static void make_eps(struct kunit *test, u32 n)
+{
+	struct tp_ep like;
+	u32 kind, i;
+
+	for (kind = 0; kind < STRIP_KINDS; kind++) {
+		first_ep(test, kind == 2, kind == 3, kind, &like);
+		for (i = 1; i < n / STRIP_KINDS; i++)
+			add_ep(test, &like, kind == 3, kind);
+	}
+}
+
+static void close_ia(void)
+{
+	DAT_RETURN ret = dat_ia_close(kdapl_obj_handle(&env->ia->obj), DAT_CLOSE_ABRUPT_FLAG);
+
+	WARN_ON(ret != DAT_SUCCESS);
+	env->ia = NULL;
+}
+
+static void unplug(void)
+{
+	fake_dev_unplug(env->fake);
+}
+
+/* The number of grace periods that somebody in the module waits for */
+static int graces_of(void (*end)(void))
+{
+	int before = atomic_read(&kdapl_graces);
+
+	end();
+	return atomic_read(&kdapl_graces) - before;
+}
+
+static void C_36_closing_1000_endpoints_takes_few_grace_periods(struct kunit *test)
+{
+	kdapl_clauses(test, "C-36");
+	make_eps(test, STRIP_EPS);
+	KUNIT_EXPECT_LE(test, graces_of(close_ia), STRIP_GRACES);
+	/* All but the UNCONNECTED ones were in ERROR before the first was destroyed */
+	KUNIT_EXPECT_EQ(test, env->fake->most_in_error, STRIP_EPS / STRIP_KINDS * 3);
+}
+
+static void C_57_removal_of_1000_endpoints_takes_few_grace_periods(struct kunit *test)
+{
+	kdapl_clauses(test, "C-57");
+	make_eps(test, STRIP_EPS);
+	KUNIT_EXPECT_LE(test, graces_of(unplug), STRIP_GRACES);
+	KUNIT_EXPECT_EQ(test, env->fake->most_in_error, STRIP_EPS);
+	KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), 0);
+	/* On shells there is nothing left to wait for, but the calls do not know */
+	KUNIT_EXPECT_LE(test, graces_of(close_ia), STRIP_GRACES);
+}
+
+static void free_ep(void)
+{
+	DAT_RETURN ret = dat_ep_free(ep.handle);
+
+	WARN_ON(ret != DAT_SUCCESS);
+	ep.handle = NULL;
+}
+
+static void C_36_freeing_one_endpoint_takes_three_grace_periods(struct kunit *test)
+{
+	u32 kind;
+
+	kdapl_clauses(test, "C-36");
+	for (kind = 0; kind < STRIP_KINDS; kind++) {
+		first_ep(test, kind == 2, kind == 3, kind, &ep);
+		KUNIT_EXPECT_EQ(test, graces_of(free_ep), 3);
+		tp_ep_free(&ep);
+	}
+}
+
+/*
+ * The endpoints share the time-out. One after the other they would take four times
+ * as long as the bound below, which is far beyond what one time-out takes anywhere.
+ */
+static void C_32_100_endpoints_share_the_wait_for_LAST_WQE(struct kunit *test)
+{
+	unsigned long begin;
+	struct tp_ep like;
+	u32 i;
+
+	kdapl_clauses(test, "C-36 Q-30");
+	env->fake->personality |= FAKE_NO_LAST_WQE;
+	first_ep(test, false, true, true, &like);
+	for (i = 1; i < STRIP_SRQ_EPS; i++)
+		add_ep(test, &like, true, true);
+	begin = jiffies;
+	close_ia();
+	KUNIT_EXPECT_EQ(test, env->fake->most_in_error, STRIP_SRQ_EPS);
+	KUNIT_EXPECT_EQ(test, env->fake->last_wqes, 0);
+	KUNIT_EXPECT_LT(test, jiffies - begin,
+			STRIP_SRQ_EPS / 4 * kdapl_timeout_ms(KDAPL_LAST_WQE_MS));
+}
+
+/* ---- a QP in INIT that does not flush ---------------------------------- */
+
+static void make_mute(struct kunit *test)
+{
+	u64 i;
+
+	env->fake->personality |= FAKE_NO_FLUSH_IN_INIT;
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	for (i = 1; i <= 3; i++)
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
+}
+
+/* An attempt, of whose QP the connection manager has not heard yet, is given up */
+static void fail_attempt(struct kunit *test)
+{
+	DAT_EVENT event;
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, tp_begin(&ep, false));
+	mutex_lock(&ep.ep->mutex);
+	ep.ep->raised = false;
+	tp_qp(&ep)->state = IB_QPS_INIT;
+	mutex_unlock(&ep.ep->mutex);
+	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	fake_settle(env->fake);
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_DISCONNECTED);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
+}
+
+/* Three receives, in whatever order: only the device knew it */
+static void expect_three_flushed(struct kunit *test)
+{
+	DAT_DTO_COMPLETION_EVENT_DATA *dto;
+	DAT_EVENT event;
+	u32 seen = 0, i;
+
+	for (i = 1; i <= 3; i++) {
+		KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.recv_evd, &event), DAT_SUCCESS);
+		dto = &event.event_data.dto_completion_event_data;
+		KUNIT_EXPECT_EQ(test, dto->status, DAT_DTO_ERR_FLUSHED);
+		KUNIT_EXPECT_EQ(test, dto->operation, DAT_DTO_RECEIVE);
+		seen |= BIT(dto->user_cookie.as_64);
+	}
+	KUNIT_EXPECT_EQ(test, seen, 0xe);
+}
+
+static void free_eps(void)
+{
+	tp_ep_free(&ep);
+}
+
+static void C_36_an_endpoint_in_INIT_is_freed_without_a_flush(struct kunit *test)
+{
+	kdapl_clauses(test, "C-36");
+	make_mute(test);
+	tp_start(&ending, free_eps);
+	KUNIT_ASSERT_TRUE(test, tp_finish(&ending));
+	/* Not even asked for: nobody waits for what a QP in INIT might flush */
+	KUNIT_EXPECT_EQ(test, env->fake->most_in_error, 0);
+}
+
+static void C_23_receives_of_a_failed_attempt_are_flushed_in_software(struct kunit *test)
+{
+	u64 i;
+
+	kdapl_clauses(test, "C-23 R-30 R-27 S-31 S-33");
+	make_mute(test);
+	fail_attempt(test);
+	expect_three_flushed(test);
+	for (i = 11; i <= 12; i++) {
+		KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
+		KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SEND, i, 0), DAT_SUCCESS);
+	}
+	for (i = 11; i <= 12; i++) {
+		tp_expect_dto(test, &ep, TP_RECV, i, DAT_DTO_ERR_FLUSHED, 0);
+		tp_expect_dto(test, &ep, TP_SEND, i, DAT_DTO_ERR_FLUSHED, 0);
+	}
+	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->rq), TP_DEPTH);
+	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->sq.pool), TP_DEPTH);
+	tp_start(&ending, free_eps);
+	KUNIT_ASSERT_TRUE(test, tp_finish(&ending));
+}
+
+static void C_32_reset_makes_a_new_QP_for_one_that_did_not_flush(struct kunit *test)
+{
+	kdapl_clauses(test, "C-32 R-31");
+	make_mute(test);
+	fail_attempt(test);
+	expect_three_flushed(test);
+	KUNIT_ASSERT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 4, 0), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 5, 0), DAT_SUCCESS);
+	tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 7);
+	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
+	tp_expect_dto(test, &ep, TP_RECV, 4, DAT_DTO_SUCCESS, 7);
+	tp_expect_dto(test, &ep, TP_SEND, 5, DAT_DTO_SUCCESS, TP_SEG);
+	tp_start(&ending, free_eps);
+	KUNIT_ASSERT_TRUE(test, tp_finish(&ending));
+}
+
+static void C_32_reset_without_a_CQ_leaves_the_endpoint_as_it_is(struct kunit *test)
+{
+	kdapl_clauses(test, "C-32");
+	make_mute(test);
+	fail_attempt(test);
+	expect_three_flushed(test);
+	env->fake->fail_cq = -ENOMEM;
+	TP_EXPECT_TYPE(test, dat_ep_reset(ep.handle), DAT_INSUFFICIENT_RESOURCES);
+	env->fake->fail_create = -ENOMEM;
+	TP_EXPECT_TYPE(test, dat_ep_reset(ep.handle), DAT_INSUFFICIENT_RESOURCES);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
+	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_RECV, 9, 0), DAT_SUCCESS);
+	tp_expect_dto(test, &ep, TP_RECV, 9, DAT_DTO_ERR_FLUSHED, 0);
+}
+
+static void C_57_removal_flushes_the_receives_of_a_QP_in_INIT(struct kunit *test)
+{
+	kdapl_clauses(test, "C-57 C-58");
+	make_mute(test);
+	tp_start(&ending, unplug);
+	KUNIT_ASSERT_TRUE(test, tp_finish(&ending));
+	expect_three_flushed(test);
+	KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), 0);
+	TP_EXPECT_TYPE(test, dat_ep_reset(ep.handle), DAT_INSUFFICIENT_RESOURCES);
+}
+
+/* A device leaves while an endpoint has no QP, which a reset would make anew */
+static void C_57_removal_finds_an_endpoint_without_a_QP(struct kunit *test)
+{
+	kdapl_clauses(test, "C-57");
+	make_mute(test);
+	fail_attempt(test);
+	unplug();
+	KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), 0);
+	TP_EXPECT_TYPE(test, dat_ep_reset(ep.handle), DAT_INSUFFICIENT_RESOURCES);
+	KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), 0);
+}
+
+/* ---- suite --------------------------------------------------------------- */
+
+static int strip_init(struct kunit *test)
+{
+	memset(&ep, 0, sizeof(ep));
+	env = tp_env_create();
+	return PTR_ERR_OR_ZERO(env);
+}
+
+static void strip_exit(struct kunit *test)
+{
+	tp_env_end(test, &env, &ep);
+}
+
+static struct kunit_case strip_cases[] = {
+	KUNIT_CASE_SLOW(C_36_closing_1000_endpoints_takes_few_grace_periods),
+	KUNIT_CASE_SLOW(C_57_removal_of_1000_endpoints_takes_few_grace_periods),
+	KUNIT_CASE(C_36_freeing_one_endpoint_takes_three_grace_periods),
+	KUNIT_CASE_SLOW(C_32_100_endpoints_share_the_wait_for_LAST_WQE),
+	KUNIT_CASE(C_36_an_endpoint_in_INIT_is_freed_without_a_flush),
+	KUNIT_CASE(C_23_receives_of_a_failed_attempt_are_flushed_in_software),
+	KUNIT_CASE(C_32_reset_makes_a_new_QP_for_one_that_did_not_flush),
+	KUNIT_CASE(C_32_reset_without_a_CQ_leaves_the_endpoint_as_it_is),
+	KUNIT_CASE(C_57_removal_flushes_the_receives_of_a_QP_in_INIT),
+	KUNIT_CASE(C_57_removal_finds_an_endpoint_without_a_QP),
+	{}
+};
+
+static struct kunit_suite strip_suite = {
+	.name = "kdapl_strip",
+	.init = strip_init,
+	.exit = strip_exit,
+	.test_cases = strip_cases,
+};
+
+kunit_test_suite(strip_suite);
