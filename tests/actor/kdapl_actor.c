@@ -17,7 +17,9 @@
  *   reset EP
  *   state           "A=CONNECTED B=CONNECTED C=UNCONNECTED"
  *   events          all events so far, one on a line: "A BROKEN", "B send 12"
+ *   traffic         B receives what A sends, over and over, by an upcall
  *   close           the IA, with all that is left
+ *   forget          likewise, but nothing is closed, by the unload neither
  *
  * Public API only. Process context, one command at a time.
  */
@@ -54,11 +56,14 @@ static struct {
 	DAT_PSP_HANDLE psp;
 	DAT_EP_HANDLE ep[EPS];
 	DAT_CR_HANDLE request;
-	u8 *buffer;
+	u32 messages;		/* of "traffic", so far */
 	char said[SAID];
 	char seen[SAID];	/* events, one on a line */
 	size_t at;
 } actor;
+
+/* Goes with the module, as its text does: what "forget" leaves must not outlive it */
+static u8 buffer[BUFFER] __aligned(BUFFER);
 
 static DEFINE_MUTEX(actor_mutex);
 static struct dentry *dir;
@@ -188,7 +193,7 @@ static DAT_RETURN make_evd(DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
 
 static DAT_RETURN make_objects(void)
 {
-	DAT_REGION_DESCRIPTION region = { .for_va = actor.buffer };
+	DAT_REGION_DESCRIPTION region = { .for_va = buffer };
 	DAT_EP_ATTR attr = {
 		.max_message_size = BUFFER,
 		.max_recv_dtos = DEPTH,
@@ -306,27 +311,59 @@ static int ep_named(const char *name)
 	return name && *name >= 'A' && *name < 'A' + EPS ? *name - 'A' : A;
 }
 
-static void post(int i, bool recv)
+static DAT_RETURN post(int i, bool recv)
 {
 	DAT_DTO_COOKIE cookie = {};
 	DAT_LMR_TRIPLET seg = {
-		.virtual_address = (unsigned long)actor.buffer + (recv ? MESSAGE : 0),
+		.virtual_address = (unsigned long)buffer + (recv ? MESSAGE : 0),
 		.segment_length = MESSAGE,
 		.lmr_context = actor.context,
 	};
 
-	say(recv ? dat_ep_post_recv(actor.ep[i], 1, &seg, cookie, 0) :
-	    dat_ep_post_send(actor.ep[i], 1, &seg, cookie, 0));
+	return recv ? dat_ep_post_recv(actor.ep[i], 1, &seg, cookie, 0) :
+		      dat_ep_post_send(actor.ep[i], 1, &seg, cookie, 0);
 }
 
 static void send_one(char *name)
 {
-	post(ep_named(name), false);
+	say(post(ep_named(name), false));
 }
 
 static void recv_one(char *name)
 {
-	post(ep_named(name), true);
+	say(post(ep_named(name), true));
+}
+
+/* A message has arrived: the next one */
+static void repeat(DAT_PVOID unused, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+
+	if (dto->operation != DAT_DTO_RECEIVE || dto->status != DAT_DTO_SUCCESS)
+		return;
+	WRITE_ONCE(actor.messages, actor.messages + 1);
+	if (post(B, true) == DAT_SUCCESS)
+		post(A, false);
+}
+
+static void traffic(char *unused)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(WAIT_MS * stretch);
+	DAT_UPCALL_OBJECT upcall = { .upcall_func = repeat };
+	DAT_RETURN ret;
+
+	actor.messages = 0;
+	ret = dat_evd_modify_upcall(actor.dto, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+				    DAT_UPCALL_INVOC_NEW);
+	ret = ret ?: post(B, true);
+	ret = ret ?: post(A, false);
+	/* Not wait_until(), which would take the events away from the upcall */
+	while (ret == DAT_SUCCESS && READ_ONCE(actor.messages) < DEPTH) {
+		if (time_after(jiffies, end))
+			ret = DAT_ERROR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
+		kdapl_nap(1000, 2000);
+	}
+	say(ret);
 }
 
 static void reset(char *name)
@@ -351,6 +388,12 @@ static void close_all(char *unused)
 	close_ia();
 }
 
+static void forget(char *unused)
+{
+	actor.ia = DAT_HANDLE_NULL;
+	say(DAT_SUCCESS);
+}
+
 static const struct {
 	const char *name;
 	void (*run)(char *word);
@@ -365,7 +408,9 @@ static const struct {
 	{ "reset", reset },
 	{ "state", tell_state },
 	{ "events", tell_events },
+	{ "traffic", traffic },
 	{ "close", close_all },
+	{ "forget", forget },
 };
 
 static int run(char *line)
@@ -418,9 +463,6 @@ DEFINE_SHOW_ATTRIBUTE(said);
 
 static int __init actor_init(void)
 {
-	actor.buffer = kzalloc(BUFFER, GFP_KERNEL);
-	if (!actor.buffer)
-		return -ENOMEM;
 	dir = debugfs_create_dir("kdapl_actor", NULL);
 	debugfs_create_file("do", 0200, dir, NULL, &do_fops);
 	debugfs_create_file("said", 0400, dir, NULL, &said_fops);
@@ -431,7 +473,6 @@ static void __exit actor_exit(void)
 {
 	debugfs_remove(dir);
 	close_ia();
-	kfree(actor.buffer);
 }
 
 module_init(actor_init);

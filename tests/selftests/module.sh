@@ -3,11 +3,21 @@
 # Loading and unloading: what appears, what is refused, what stays behind.
 
 . "${0%/*}/lib.sh"
-trap kdapl_unload EXIT
+trap 'rmmod kdapl_actor 2>/dev/null; kdapl_unload' EXIT
+
+# logged N TEXT: so many lines of the log have it
+logged() { [ "$(dmesg | grep -cF "$2")" = "$1" ]; }
+
+actor() {
+	rxe_setup 0 && kdapl_insmod kdapl_actor stretch="$KDAPL_FACTOR" &&
+		acts open rxe0 && acts listen && acts pair && acts traffic
+}
+careless() { actor && acts forget; }
+careful() { actor && acts close; }
 
 gone() { ! loaded kdapl && [ ! -e "$DEBUGFS/kdapl" ]; }
 
-tap_plan 13
+tap_plan 20
 kdapl_unload
 tap_check "insmod kdapl" kdapl_insmod kdapl
 tap_check "kdapl is in the list of modules" grep -q "^kdapl " /proc/modules
@@ -34,4 +44,15 @@ else
 		tap_skip "$what" "first_consumer.ko was not built"
 	done
 fi
+
+# A Consumer that closes nothing: messages arrive, and lead to upcalls, until it has gone
+left="kdapl: rxe0/1: left open by kdapl_actor, which is gone, closing it"
+tap_check "a Consumer under traffic" careless
+tap_clauses C-36
+tap_check "rmmod of a Consumer that has left its IA open" rmmod kdapl_actor
+tap_check "nothing of it is left" kdapl_empty
+tap_check "one line in the log says so" logged 1 "$left"
+tap_check "a Consumer that has closed its IA" careful
+tap_check "rmmod of that one" rmmod kdapl_actor
+tap_check "no line is about it" logged 1 "$left"
 tap_check "rmmod kdapl at the end" rmmod kdapl

@@ -20,7 +20,6 @@
 /* Outermost of our locks */
 DEFINE_MUTEX(kdapl_device_mutex);
 LIST_HEAD(kdapl_devices);
-LIST_HEAD(kdapl_shells);
 
 /* Bits of kdapl_device.events */
 #define KDAPL_DEV_GID	0	/* a GID came or went */
@@ -432,9 +431,7 @@ int kdapl_device_init(void)
  */
 void kdapl_device_exit(void)
 {
-	kdapl_ia_destroy_all();
+	kdapl_ia_destroy_left(NULL);
 	kdapl_addr_exit();
 	ib_unregister_client(&kdapl_client);
-	/* Those whose device was leaving, and which were on no list meanwhile */
-	kdapl_ia_destroy_all();
 }

@@ -25,6 +25,7 @@
  * kdapl_ia_del() still touches it after the closer has seen an empty list.
  */
 #include <linux/export.h>
+#include <linux/kallsyms.h>
 #include <net/net_namespace.h>
 #include "kdapl.h"
 
@@ -386,6 +387,24 @@ int kdapl_ia_create(struct kdapl_device *dev, u32 port, const struct sockaddr *a
 	return 0;
 }
 
+/*
+ * Notes the module that a return address lies in. The core exports no lookup but the
+ * one that names a symbol: "function+offset/size [module]". The address may be that of
+ * an init function, whose text is gone when the module is unloaded.
+ */
+static void kdapl_ia_note_owner(struct kdapl_ia *ia, unsigned long caller)
+{
+	char symbol[KSYM_SYMBOL_LEN];
+	char *name;
+
+	sprint_symbol(symbol, caller);
+	name = strrchr(symbol, '[');
+	if (!name)
+		return;
+	name[strcspn(name, "]")] = '\0';
+	strscpy(ia->owner, name + 1, sizeof(ia->owner));
+}
+
 static DAT_RETURN kdapl_ia_check_version(DAT_UINT32 major, DAT_UINT32 minor,
 					 DAT_BOOLEAN thread_safe)
 {
@@ -418,7 +437,8 @@ static DAT_RETURN kdapl_ia_errno(int err)
  */
 static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_evd *evd,
 				DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
-				DAT_UINT32 major, DAT_UINT32 minor, DAT_BOOLEAN thread_safe)
+				DAT_UINT32 major, DAT_UINT32 minor, DAT_BOOLEAN thread_safe,
+				unsigned long caller)
 {
 	struct sockaddr_storage addr;
 	struct kdapl_device *dev;
@@ -448,6 +468,7 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 	ret = kdapl_ia_errno(kdapl_ia_create(dev, port, (struct sockaddr *)&addr, net, qlen, evd,
 					     &ia));
 	if (!ret) {
+		kdapl_ia_note_owner(ia, caller);
 		*async_evd_handle = kdapl_obj_handle(&ia->async_evd->obj);
 		*ia_handle = kdapl_obj_handle(&ia->obj);
 	}
@@ -469,6 +490,9 @@ out:
  * @dat_major:          DAT_VERSION_MAJOR; dat_ia_open() supplies these three
  * @dat_minor:          DAT_VERSION_MINOR
  * @thread_safe:        DAT_TRUE or DAT_FALSE
+ *
+ * The IA is known to belong to the module that the call returns to. If that module
+ * is unloaded with the IA open, kDAPL closes it and says so in the log.
  *
  * Source: kDAPL 2.0, dat_ia_openv; manual page dat_ia_open.
  *
@@ -508,7 +532,7 @@ DAT_RETURN dat_ia_openv(DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	}
 	ret = kdapl_ia_open(name, async_evd_min_qlen, evd, async_evd_handle, ia_handle, dat_major,
-			    dat_minor, thread_safe);
+			    dat_minor, thread_safe, _RET_IP_);
 out:
 	if (evd_obj)
 		kdapl_obj_put(evd_obj);

@@ -114,7 +114,7 @@ void kdapl_ia_remove(struct kdapl_ia *ia)
 	up_write(&ia->sem);
 	mutex_lock(&kdapl_device_mutex);
 	ia->dev = NULL;
-	list_move(&ia->dev_node, &kdapl_shells);
+	list_del_init(&ia->dev_node);
 	mutex_unlock(&kdapl_device_mutex);
 }
 
@@ -342,49 +342,65 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS close_flags)
 }
 EXPORT_SYMBOL_GPL(dat_ia_close);
 
-/* One of @ias that serves no other IA with its EVD; mutex held */
-static struct kdapl_ia *kdapl_ia_unneeded(struct list_head *ias)
-{
-	struct kdapl_ia *ia;
+/* ---- what a Consumer has left open ------------------------------------- */
 
-	list_for_each_entry(ia, ias, dev_node)
-		if (!atomic_read(&ia->obj.users))
-			return ia;
+/* The next open IA of @owner (NULL: of anybody) from index @idx on, referenced */
+static struct kdapl_ia *kdapl_ia_left(u32 *idx, const char *owner)
+{
+	struct kdapl_obj *obj;
+
+	for (; (obj = kdapl_obj_next(idx, DAT_HANDLE_TYPE_IA)); ++*idx) {
+		if (!owner || !strcmp(to_kdapl_ia(obj)->owner, owner))
+			return to_kdapl_ia(obj);
+		kdapl_obj_put(obj);
+	}
 	return NULL;
 }
 
-/* An IA that is still open, on a device or without one, and may be closed */
-static struct kdapl_ia *kdapl_ia_left_open(void)
+/* Afterwards no upcall of the IA runs, and none will */
+static void kdapl_ia_silence(struct kdapl_ia *ia)
 {
-	struct kdapl_device *dev;
-	struct kdapl_ia *ia;
+	struct kdapl_obj *obj = NULL;
 
-	mutex_lock(&kdapl_device_mutex);
-	ia = kdapl_ia_unneeded(&kdapl_shells);
-	list_for_each_entry(dev, &kdapl_devices, node)
-		if (!ia)
-			ia = kdapl_ia_unneeded(&dev->ias);
-	mutex_unlock(&kdapl_device_mutex);
-	return ia;
+	while ((obj = kdapl_ia_next(ia, DAT_HANDLE_TYPE_EVD, obj))) {
+		kdapl_evd_modify(to_kdapl_evd(obj), DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
+				 DAT_UPCALL_INVOC_NEW);
+		kdapl_evd_wait_idle(to_kdapl_evd(obj));
+	}
 }
 
 /**
- * kdapl_ia_destroy_all - close what a careless Consumer has left open
+ * kdapl_ia_destroy_left - close what a careless Consumer has left open
+ * @owner: name of a module that is being unloaded; its exit function has run, its
+ *         text and data are still there. NULL: kdapl itself goes, and every Consumer
+ *         has gone before, or the module count would not let it
  *
- * Every Consumer has been unloaded, or the module count would not let us go;
- * so nobody else closes the same IA. IAs of a device that is leaving are not
- * found until they are shells: called again when no device is left.
+ * Upcalls are the first to end: what they would touch may be freed already. An
+ * IA to which another Consumer's IA sends its asynchronous events stays, without
+ * upcalls, until that one is closed and kdapl is unloaded.
  *
- * Context: process, module unload.
+ * Context: process.
  */
-void kdapl_ia_destroy_all(void)
+void kdapl_ia_destroy_left(const char *owner)
 {
 	struct kdapl_ia *ia;
+	bool again, shut;
+	u32 idx;
 
-	while ((ia = kdapl_ia_left_open())) {
-		pr_warn("kdapl: %s: left open by a consumer that is gone, closing it\n", ia->name);
-		if (WARN_ON(kdapl_ia_shut(ia, false)))
-			return;
-		kdapl_ia_destroy(ia);
+	for (idx = 0; (ia = kdapl_ia_left(&idx, owner)); idx++) {
+		pr_warn("kdapl: %s: left open by %s, which is gone, closing it\n", ia->name,
+			*ia->owner ? ia->owner : "a consumer");
+		kdapl_ia_silence(ia);
+		kdapl_obj_put(&ia->obj);
 	}
+	do {
+		again = false;
+		for (idx = 0; (ia = kdapl_ia_left(&idx, owner)); idx++) {
+			shut = kdapl_ia_shut(ia, false) == DAT_SUCCESS;
+			kdapl_obj_put(&ia->obj);
+			if (shut)
+				kdapl_ia_destroy(ia);
+			again |= shut;
+		}
+	} while (again);
 }

@@ -20,6 +20,7 @@
 #define _KDAPL_H_
 
 #include <linux/hashtable.h>
+#include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/rwsem.h>
 #include <linux/scatterlist.h>
@@ -121,8 +122,6 @@ struct kdapl_device {
 
 extern struct mutex kdapl_device_mutex;
 extern struct list_head kdapl_devices;
-/* IAs whose device has gone (kdapl_ia.dev_node); guarded by kdapl_device_mutex */
-extern struct list_head kdapl_shells;
 
 int kdapl_device_init(void);
 void kdapl_device_exit(void);
@@ -168,6 +167,7 @@ const struct ib_gid_attr *kdapl_addr_gid(struct ib_device *ibdev, u32 port,
  *          verbs objects
  * @port:   port of the device
  * @name:   `<ibdev>/<port>`, for debugfs and the log
+ * @owner:  name of the module that has opened it; empty: none. Constant from then on
  * @addr:   IP address of the port
  * @net:    network namespace of @addr, referenced; NULL on a shell
  * @addr_lost: @addr was gone when the device was last looked at
@@ -190,7 +190,7 @@ const struct ib_gid_attr *kdapl_addr_gid(struct ib_device *ibdev, u32 port,
  * @sync_told: the log line about bounce buffers has been written (bit 0)
  * @own_async: @async_evd was made by us, and goes with us
  * @async_evd: stream of asynchronous events
- * @dev_node: on dev->ias, or kdapl_shells; guarded by kdapl_device_mutex
+ * @dev_node: on dev->ias, unless a shell; guarded by kdapl_device_mutex
  *
  * obj.users counts other IAs whose asynchronous events go to an EVD of ours.
  */
@@ -200,6 +200,7 @@ struct kdapl_ia {
 	struct ib_device *ibdev;
 	u32 port;
 	char name[DAT_NAME_MAX_LENGTH];
+	char owner[MODULE_NAME_LEN];
 	struct sockaddr_storage addr;
 	struct net *net;
 	bool addr_lost;
@@ -232,8 +233,8 @@ int kdapl_ia_create(struct kdapl_device *dev, u32 port, const struct sockaddr *a
 		    struct kdapl_ia **out);
 /* Takes an IA apart, with all that belongs to it; the handle is out of the table */
 void kdapl_ia_destroy(struct kdapl_ia *ia);
-/* Module unload: closes what a careless Consumer has left open */
-void kdapl_ia_destroy_all(void);
+/* Closes what the module @owner (NULL: any Consumer) has left open; it is gone */
+void kdapl_ia_destroy_left(const char *owner);
 /*
  * The frame of every call that makes or uses verbs objects: begin looks the
  * handle up, takes a reference and ia->sem for reading, and answers IH/IA or

@@ -6,6 +6,16 @@
 #include <linux/module.h>
 #include "kdapl.h"
 
+/* A Consumer is unloaded, or its init function has failed; its text is still there */
+static int kdapl_module_notify(struct notifier_block *nb, unsigned long state, void *module)
+{
+	if (state == MODULE_STATE_GOING)
+		kdapl_ia_destroy_left(((struct module *)module)->name);
+	return NOTIFY_DONE;
+}
+
+static struct notifier_block kdapl_module_nb = { .notifier_call = kdapl_module_notify };
+
 static int __init kdapl_init(void)
 {
 	int ret;
@@ -23,8 +33,13 @@ static int __init kdapl_init(void)
 	ret = kdapl_device_init();
 	if (ret)
 		goto out_wq;
+	ret = register_module_notifier(&kdapl_module_nb);
+	if (ret)
+		goto out_device;
 	return 0;
 
+out_device:
+	kdapl_device_exit();
 out_wq:
 	kdapl_debugfs_exit();
 	kdapl_common_exit();
@@ -38,6 +53,7 @@ out_handle:
 /* Only Consumers that are gone have used us, or the module count says no */
 static void __exit kdapl_exit(void)
 {
+	unregister_module_notifier(&kdapl_module_nb);
 	kdapl_device_exit();
 	kdapl_debugfs_exit();
 	kdapl_common_exit();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: the end of many endpoints at once, and of QPs that do not flush.
+ * KUnit: the end of many endpoints at once, of QPs that do not flush, and of an IA
+ * that its Consumer has left open.
  *
  * What an end costs is counted, in grace periods and in QPs that are in ERROR at the
  * same time; no verdict depends on how fast the machine is. Runs in a KUnit
@@ -298,6 +299,40 @@ static void C_57_removal_finds_an_endpoint_without_a_QP(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), 0);
 }
 
+/* ---- what a Consumer has left open -------------------------------------- */
+
+static atomic_t upcalls;
+
+static void count_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	atomic_inc(&upcalls);
+}
+
+static void C_36_an_IA_left_open_is_closed_without_an_upcall(struct kunit *test)
+{
+	DAT_UPCALL_OBJECT upcall = { .upcall_func = count_upcall };
+	u64 i;
+
+	kdapl_clauses(test, "C-36");
+	atomic_set(&upcalls, 0);
+	first_ep(test, false, false, true, &ep);
+	KUNIT_ASSERT_EQ(test, dat_evd_modify_upcall(ep.recv_evd, DAT_UPCALL_SINGLE_INSTANCE,
+						    &upcall, DAT_UPCALL_INVOC_NEW), DAT_SUCCESS);
+	for (i = 1; i <= 3; i++)
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
+	strscpy(env->ia->owner, "kdapl_careless", sizeof(env->ia->owner));
+
+	kdapl_ia_destroy_left("kdapl_careful");
+	tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls), 1);
+	/* The two that are flushed belong to a Consumer that has gone */
+	kdapl_ia_destroy_left("kdapl_careless");
+	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls), 1);
+	TP_EXPECT_TYPE(test, dat_ep_free(ep.handle), DAT_INVALID_HANDLE);
+	env->ia = NULL;
+	memset(&ep, 0, sizeof(ep));
+}
+
 /* ---- suite --------------------------------------------------------------- */
 
 static int strip_init(struct kunit *test)
@@ -323,6 +358,7 @@ static struct kunit_case strip_cases[] = {
 	KUNIT_CASE(C_32_reset_without_a_CQ_leaves_the_endpoint_as_it_is),
 	KUNIT_CASE(C_57_removal_flushes_the_receives_of_a_QP_in_INIT),
 	KUNIT_CASE(C_57_removal_finds_an_endpoint_without_a_QP),
+	KUNIT_CASE(C_36_an_IA_left_open_is_closed_without_an_upcall),
 	{}
 };
 
