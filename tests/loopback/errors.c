@@ -197,7 +197,7 @@ static int error_round(struct loop_run *run, struct loop_case *c, enum loop_mode
 /**
  * loop_case_error - a request that cannot succeed
  * @run: the run
- * @c: the case; its variant says why it cannot
+ * @c: the case; its variant says why it cannot, count how often it is tried
  *
  * Context: process.
  * Return: 0, or an error that ends the case; failures are noted.
@@ -212,10 +212,16 @@ int loop_case_error(struct loop_run *run, struct loop_case *c)
 		[ERR_REVOKED] = "L-05",
 		[ERR_FREED] = "L-05",
 	};
-	int err = error_round(run, c, LOOP_UPCALL);
+	u32 i, fails, bad = 0;
+	int err = 0;
 
-	if (!err)
-		err = error_round(run, c, LOOP_DEQUEUE);
+	for (i = 0; i < c->count && !err; i++) {
+		fails = c->fails;
+		err = error_round(run, c, i & 1 ? LOOP_DEQUEUE : LOOP_UPCALL);
+		bad += c->fails != fails;
+	}
+	if (bad)
+		scnprintf(c->reason, sizeof(c->reason), "%u of %u rounds failed", bad, i);
 	loop_clauses(c, ids[c->variant]);
 	return err;
 }

@@ -106,6 +106,7 @@ struct loop_args {
 	u64 seed;
 	bool brief;
 	u32 divide;
+	u32 repeat;			/* rounds of an error, 0: two */
 	bool dry;
 };
 

@@ -255,6 +255,7 @@ static void add_errors(struct loop_run *run)
 		c->op = LOOP_SEND;
 		c->variant = i;
 		c->size = 1000;
+		c->count = run->args.repeat ?: 2;
 	}
 }
 
@@ -478,6 +479,9 @@ static int parse_word(struct loop_args *args, const char *key, char *value)
 		return kstrtobool(value, &args->brief);
 	if (!strcmp(key, "divide"))
 		return kstrtou32(value, 0, &args->divide) || !args->divide ? -EINVAL : 0;
+	if (!strcmp(key, "repeat"))
+		return kstrtou32(value, 0, &args->repeat) || !args->repeat ||
+		       args->repeat > 1000000 ? -EINVAL : 0;
 	if (!strcmp(key, "dry"))
 		return kstrtobool(value, &args->dry);
 	return -EINVAL;
@@ -490,7 +494,8 @@ static int parse_word(struct loop_args *args, const char *key, char *value)
  *
  * Keys: device, ops, sizes, cases (lists with commas), messages, seed, short
  * (fewer repetitions, and a fiftieth of the messages), divide (the messages by
- * this), dry (1: make the list of cases and run none).
+ * this), repeat (the number of rounds of each case of the group "errors"),
+ * dry (1: make the list of cases and run none).
  *
  * Context: process.
  * Return: 0 or -EINVAL.

@@ -239,6 +239,21 @@ spare_cpus() {
 	echo "${patience[1]}" >$rcu_patience
 }
 
+# load_cpus N: start N busy loops. relieve_cpus: end them
+busy=()
+load_cpus() {
+	local i
+
+	for ((i = 0; i < $1; i++)); do
+		(while :; do :; done) &
+		busy+=($!)
+	done
+}
+relieve_cpus() {
+	[ ${#busy[@]} -eq 0 ] || kill "${busy[@]}"
+	busy=()
+}
+
 # kdapl_load: kdapl, and kdapl_loop if it was built
 kdapl_load() {
 	loaded kdapl || kdapl_insmod kdapl stretch="$KDAPL_FACTOR" || return

@@ -17,6 +17,7 @@
 #define LARGEST		1048576ul
 #define LARGEST_TEXT	"1048576"
 #define MOST_MESSAGES	10000000ul
+#define MOST_ROUNDS	1000000ul
 
 static const char * const groups[] = {
 	"send", "write", "read", "srq", "disconnect", "flow", "flags", "args", "errors",
@@ -40,6 +41,7 @@ static const char help[] =
 "  --case LIST        only the cases of these names, see --list\n"
 "  --short            fewer repetitions, a fiftieth of the messages\n"
 "  --divide N         an N-th of the messages\n"
+"  --repeat N         N rounds of each case of the group errors\n"
 "  --seed N           of the patterns (default 1)\n"
 "  --list             show the cases and run none\n"
 "  --abort            stop the run that is at work\n"
@@ -120,8 +122,7 @@ struct options {
 
 enum {
 	OPT_DEVICE = 256, OPT_OP, OPT_SIZES, OPT_MESSAGES, OPT_CASE, OPT_SHORT, OPT_DIVIDE,
-	OPT_SEED,
-	OPT_LIST, OPT_ABORT, OPT_JSON, OPT_TAP, OPT_HELP,
+	OPT_REPEAT, OPT_SEED, OPT_LIST, OPT_ABORT, OPT_JSON, OPT_TAP, OPT_HELP,
 };
 
 static const struct option long_options[] = {
@@ -132,6 +133,7 @@ static const struct option long_options[] = {
 	{ "case", required_argument, NULL, OPT_CASE },
 	{ "short", no_argument, NULL, OPT_SHORT },
 	{ "divide", required_argument, NULL, OPT_DIVIDE },
+	{ "repeat", required_argument, NULL, OPT_REPEAT },
 	{ "seed", required_argument, NULL, OPT_SEED },
 	{ "list", no_argument, NULL, OPT_LIST },
 	{ "abort", no_argument, NULL, OPT_ABORT },
@@ -176,6 +178,11 @@ static void take_option(struct options *o, int opt, const char *arg)
 		if (!parse_number("--divide", optarg, MOST_MESSAGES))
 			die(EXIT_USAGE, "--divide takes a number from 1 to %lu", MOST_MESSAGES);
 		append(line, len, "divide", optarg);
+		break;
+	case OPT_REPEAT:
+		if (!parse_number("--repeat", optarg, MOST_ROUNDS))
+			die(EXIT_USAGE, "--repeat takes a number from 1 to %lu", MOST_ROUNDS);
+		append(line, len, "repeat", optarg);
 		break;
 	case OPT_SEED:
 		parse_number("--seed", optarg, ~0ull);
