@@ -99,12 +99,6 @@ DAT_RMR_TRIPLET duo_target(struct duo_end *e, u32 off, u32 len);
 DAT_RMR_CONTEXT duo_bind(struct duo_end *e, DAT_RMR_HANDLE rmr, struct duo_end *by, u32 off,
 			 u32 len, DAT_MEM_PRIV_FLAGS priv, u64 cookie, u32 flags);
 
-/*
- * peer.c: the event of a send that its receiver had no room for. It is told so (S-48,
- * hostile/too-much), or flushed if the device keeps its answer back (hostile/device)
- */
-void duo_refused(struct duo_end *e, u64 cookie);
-
 /* Posts that must succeed; @n segments */
 void duo_send(struct duo_end *e, DAT_COUNT n, DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags);
 void duo_recv(struct duo_end *e, DAT_COUNT n, DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags);

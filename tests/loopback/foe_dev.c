@@ -205,7 +205,7 @@ static void kept_back(struct quad *q)
 		  sizeof(q->c->reason) - strlen(q->c->reason), "; keeps answers back: %s",
 		  silent ? "yes" : "no");
 	if (!q->c->fails && soft && q->b[1]->overtaken && !silent)
-		loop_fail(q->c, "Soft-RoCE answers now: kdapl-testing.rst, duo_refused()");
+		loop_fail(q->c, "Soft-RoCE answers now: kdapl-testing.rst");
 }
 
 /* Who is reached for by a bad key sees his receives flushed, and nothing else */

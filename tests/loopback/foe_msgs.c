@@ -55,10 +55,9 @@ static void try_too_long(struct foe *f, const u32 *room, u32 len)
 		return;
 	memset(f->peer->mem, OWN, BARE_MEM);
 	r = bare_req(f->peer, 0, IB_WR_SEND, 0, len);
-	status = bare_post(r) ? foe_told(f, r) : IB_WC_SUCCESS;
+	status = bare_post(r) ? bare_wait(r) : IB_WC_SUCCESS;
 	/* Verbs have the second for it, Soft-RoCE says the first */
-	if (status != IB_WC_REM_OP_ERR && status != IB_WC_REM_INV_REQ_ERR &&
-	    status != IB_WC_WR_FLUSH_ERR)
+	if (status != IB_WC_REM_OP_ERR && status != IB_WC_REM_INV_REQ_ERR)
 		loop_fail(f->d->c, "the peer is told %d, expected %d", status, IB_WC_REM_OP_ERR);
 	duo_dto(f->b, DAT_DTO_RECEIVE, 1, DAT_DTO_LENGTH_ERROR, 0, DUO_TOLD);
 	foe_flushed(f, 2, 2);
@@ -69,10 +68,7 @@ static void try_too_long(struct foe *f, const u32 *room, u32 len)
 	foe_part(f);
 }
 
-/*
- * The other way round. The peer does nothing about it, so that nothing can
- * overtake the device's answer.
- */
+/* The other way round. The peer does nothing about it */
 static void try_short_room(struct foe *f, u32 room, bool srq)
 {
 	struct bare_req *got;

@@ -60,9 +60,9 @@ static void too_long_script(struct duo *d)
 	duo_dto(b2, DAT_DTO_RECEIVE, 1, DAT_DTO_SUCCESS, 4, plain ? DUO_TOLD : DUO_SILENT);
 	duo_send1(&d->a[0], 0, 9, 2, 0);
 	duo_dto(b, DAT_DTO_RECEIVE, 2, DAT_DTO_ERR_LOCAL_LENGTH, 0, DUO_TOLD);
-	duo_refused(&d->a[0], 2);
-	duo_ended(&d->a[0], false);
-	duo_ended(b, false);
+	duo_dto(&d->a[0], DAT_DTO_SEND, 2, DAT_DTO_ERR_REMOTE_RESPONDER, 0, DUO_TOLD);
+	duo_ended(&d->a[0], true);
+	duo_ended(b, true);
 	duo_dto(a2, DAT_DTO_SEND, 1, DAT_DTO_SUCCESS, 4, DUO_TOLD);
 	/* What it had not taken is still there, for the other. */
 	expect_outstanding(d, 3);

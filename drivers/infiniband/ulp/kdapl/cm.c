@@ -14,6 +14,10 @@
  * a bit that comes too late does nothing. Bits are set after what they speak
  * of was written under ep->lock.
  *
+ * A connection that is over may linger (enum kdapl_linger): the QP stays as it is
+ * for KDAPL_LINGER_MS at most, so that an answer under way is not lost, which tells
+ * one of the two ends why. The work never waits for it; ep->timer has it run again.
+ *
  * ep->mutex is taken before handler_mutex (rdma_lock_handler(),
  * rdma_destroy_id()); callbacks take ep->lock only.
  */
@@ -45,7 +49,7 @@ static struct ib_qp *kdapl_cm_qp(struct kdapl_ep *ep)
  */
 static void kdapl_cm_note_clean(struct kdapl_ep *ep)
 {
-	if (!test_bit(KDAPL_TODO_BREAK, &ep->todo) && !READ_ONCE(ep->obj.ia->shell))
+	if (!kdapl_ep_breaks(ep) && !READ_ONCE(ep->obj.ia->shell))
 		ep->clean_end = true;
 }
 
@@ -284,10 +288,13 @@ static void kdapl_cm_live_over(struct kdapl_ep *ep)
 {
 	DAT_EVENT_NUMBER number = kdapl_cm_end_number(ep);
 
+	if (ep->linger)
+		kdapl_cm_timer_stop(ep);
 	kdapl_cm_drain(ep, false);
 	rdma_disconnect(ep->cm_id);
 
 	spin_lock_irq(&ep->lock);
+	ep->linger = KDAPL_LINGER_NOT;
 	kdapl_cm_disconnected(ep);
 	kdapl_cm_end_event(ep, number);
 	spin_unlock_irq(&ep->lock);
@@ -579,9 +586,12 @@ static void kdapl_cm_step_pending(struct kdapl_ep *ep, unsigned long todo)
 		kdapl_cm_finish_active(ep);
 	else if (todo & BIT(KDAPL_TODO_TIMEOUT))
 		kdapl_cm_attempt_over(ep, DAT_CONNECTION_EVENT_TIMED_OUT);
-	else if (ep->passive && (todo & BIT(KDAPL_TODO_EARLY_RECV)))
+	else if (ep->passive && (todo & (BIT(KDAPL_TODO_EARLY_RECV) | BIT(KDAPL_TODO_REFUSED))))
 		/* Stands in for a final message that was lost or is late (C-43) */
 		rdma_notify(ep->cm_id, IB_EVENT_COMM_EST);
+	/* It ends the connection once there is one */
+	if (todo & BIT(KDAPL_TODO_REFUSED))
+		set_bit(KDAPL_TODO_REFUSED, &ep->todo);
 }
 
 /* Outstanding requests may finish; posts that saw CONNECTED must be in the queue first */
@@ -601,11 +611,48 @@ static void kdapl_cm_graceful(struct kdapl_ep *ep)
 	}
 }
 
+/*
+ * The connection is over, but moving the QP now would lose the cause of an error:
+ * the device would not send the NAK, or not take the one that is on its way. So
+ * the work comes back: with what is waited for, which sets a bit, or with the
+ * timer. Posts go on as on any connection.
+ */
+static void kdapl_cm_linger(struct kdapl_ep *ep, enum kdapl_linger what)
+{
+	if (ep->linger >= what)
+		return;
+	kdapl_cm_timer_stop(ep);
+	spin_lock_irq(&ep->lock);
+	ep->linger = what;
+	/* Each request that completes has the work look whether it was the last */
+	if (what == KDAPL_LINGER_REQUESTS)
+		WRITE_ONCE(ep->slow, ep->slow | KDAPL_EP_WATCH);
+	spin_unlock_irq(&ep->lock);
+	kdapl_cm_timer_start(ep, (u64)KDAPL_LINGER_MS * (kdapl_stretch ?: 1) * NSEC_PER_MSEC);
+}
+
+/*
+ * Outstanding requests may tell why the peer has left. No marker goes out after
+ * unsignalled ones: the peer would not answer it any more.
+ */
+static void kdapl_cm_step_left(struct kdapl_ep *ep)
+{
+	if (!kdapl_ep_requests_idle(ep))
+		kdapl_cm_linger(ep, KDAPL_LINGER_REQUESTS);
+	if (kdapl_ep_requests_idle(ep))
+		kdapl_cm_live_over(ep);
+}
+
 static void kdapl_cm_step_connected(struct kdapl_ep *ep, unsigned long todo)
 {
-	if (todo & (BIT(KDAPL_TODO_DISCONNECT) | BIT(KDAPL_TODO_BREAK) |
-		    BIT(KDAPL_TODO_PEER_GONE) | BIT(KDAPL_TODO_FAILED)))
+	if ((todo & (BIT(KDAPL_TODO_DISCONNECT) | BIT(KDAPL_TODO_BREAK))) ||
+	    (ep->linger && (todo & BIT(KDAPL_TODO_TIMEOUT))))
 		kdapl_cm_live_over(ep);
+	else if ((todo & (BIT(KDAPL_TODO_PEER_GONE) | BIT(KDAPL_TODO_FAILED))) ||
+		 ep->linger == KDAPL_LINGER_REQUESTS)
+		kdapl_cm_step_left(ep);
+	else if ((todo & BIT(KDAPL_TODO_REFUSED)) || ep->linger)
+		kdapl_cm_linger(ep, KDAPL_LINGER_ANSWER);
 	else if ((todo & BIT(KDAPL_TODO_GRACEFUL)) &&
 		 READ_ONCE(ep->state) == DAT_EP_STATE_DISCONNECT_PENDING)
 		kdapl_cm_graceful(ep);

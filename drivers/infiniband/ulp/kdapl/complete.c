@@ -90,6 +90,18 @@ static bool kdapl_error_counts(const struct kdapl_ep *ep, enum ib_wc_status stat
 	       ep->state == DAT_EP_STATE_DISCONNECT_PENDING;
 }
 
+/*
+ * A receive that failed: its sender still waits for the device's answer. A flush
+ * comes after the answer. A write with immediate data fails only here, see
+ * kdapl_recv_other(): the device would go on with the next message. Of other
+ * failures the opcode means nothing, and at worst the break does not wait.
+ */
+static enum kdapl_todo kdapl_break_by(DAT_DTOS op, const struct ib_wc *wc)
+{
+	return op == DAT_DTO_RECEIVE && wc->status != IB_WC_WR_FLUSH_ERR &&
+	       wc->opcode != IB_WC_RECV_RDMA_WITH_IMM ? KDAPL_TODO_REFUSED : KDAPL_TODO_BREAK;
+}
+
 /**
  * kdapl_note_error - an unsuccessful completion: what it means for its connection
  * @ep: the EP
@@ -97,7 +109,8 @@ static bool kdapl_error_counts(const struct kdapl_ep *ep, enum ib_wc_status stat
  * @wc: the completion
  *
  * Keeps the first error, and has the connection broken unless we moved the QP
- * ourselves. One that comes before the connection breaks it when it comes.
+ * ourselves; after a failed receive, once the device can have answered its sender.
+ * One that comes before the connection breaks it when it comes.
  *
  * Context: any.
  */
@@ -122,7 +135,7 @@ void kdapl_note_error(struct kdapl_ep *ep, DAT_DTOS op, const struct ib_wc *wc)
 	}
 	if (breaks && (ep->state == DAT_EP_STATE_CONNECTED ||
 		       ep->state == DAT_EP_STATE_DISCONNECT_PENDING))
-		kdapl_ep_kick(ep, KDAPL_TODO_BREAK);
+		kdapl_ep_kick(ep, kdapl_break_by(op, wc));
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
 

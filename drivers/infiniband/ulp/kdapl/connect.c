@@ -524,7 +524,7 @@ static DAT_RETURN kdapl_disconnect(struct kdapl_ep *ep, bool graceful)
 		kdapl_ep_set_state(ep, DAT_EP_STATE_DISCONNECT_PENDING);
 		fallthrough;
 	case DAT_EP_STATE_DISCONNECT_PENDING:
-		if (!graceful && !test_bit(KDAPL_TODO_BREAK, &ep->todo))
+		if (!graceful && !kdapl_ep_breaks(ep))
 			ep->clean_end = true;
 		/* A second graceful one has nothing to add; to look again does no harm */
 		kdapl_ep_kick(ep, graceful ? KDAPL_TODO_GRACEFUL : KDAPL_TODO_DISCONNECT);

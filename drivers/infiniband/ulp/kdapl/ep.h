@@ -78,6 +78,14 @@ enum kdapl_todo {
 	KDAPL_TODO_EARLY_RECV,	/* a receive was parked: rdma_notify(COMM_EST) */
 	KDAPL_TODO_MARKER,	/* idle query found an unsignalled tail */
 	KDAPL_TODO_ADDRESS,	/* addresses of the port have changed: is it ours? */
+	KDAPL_TODO_REFUSED,	/* a request of the peer failed here: break, but let it know */
+};
+
+/* kdapl_ep.linger: what a connection that is over still waits for, see cm.c */
+enum kdapl_linger {
+	KDAPL_LINGER_NOT,
+	KDAPL_LINGER_ANSWER,	/* the device's answer to the peer leaves */
+	KDAPL_LINGER_REQUESTS,	/* the peer's answers to our requests arrive */
 };
 
 /* First real error of a connection (P6, G-36) */
@@ -122,7 +130,7 @@ struct kdapl_first_error {
  *          PASSIVE_CONNECTION_PENDING; under @mutex
  * @cm_id:  of the present attempt; under @mutex
  * @todo:   enum kdapl_todo bits, any context; @work acts on them
- * @timer:  sets KDAPL_TODO_TIMEOUT
+ * @timer:  sets KDAPL_TODO_TIMEOUT; bounds an attempt, or @linger
  * @outcome: the attempt's outcome event, @end: the end event
  * @private_in: peer's private data in the outcome event; stays until reset
  * @private_out: ours, between dat_ep_connect and the request
@@ -132,6 +140,7 @@ struct kdapl_first_error {
  * @cancelled: the Consumer has given the attempt up, DISCONNECTED is its
  *          outcome; under @lock
  * @clean_end: a disconnect of either side came before any break; under @lock
+ * @linger: enum kdapl_linger; written under @mutex and @lock
  * @raised: the QP has left INIT; under @mutex, as what follows
  * @qp_stuck: the device has refused to move it to ERROR
  * @verbs:  it counts in ia->nqps and ia->nverbs
@@ -211,6 +220,7 @@ struct kdapl_ep {
 	ktime_t deadline;
 	bool cancelled;
 	bool clean_end;
+	u8 linger;
 	bool raised;
 	bool posts_seen;
 	bool qp_stuck;
@@ -280,6 +290,13 @@ void kdapl_ep_set_limits(struct kdapl_ep *ep);
 static inline struct kdapl_ep *to_kdapl_ep(struct kdapl_obj *obj)
 {
 	return container_of(obj, struct kdapl_ep, obj);
+}
+
+/* Has a break come before what ends the connection now? ep->lock held */
+static inline bool kdapl_ep_breaks(const struct kdapl_ep *ep)
+{
+	return test_bit(KDAPL_TODO_BREAK, &ep->todo) ||
+	       test_bit(KDAPL_TODO_REFUSED, &ep->todo) || ep->linger == KDAPL_LINGER_ANSWER;
 }
 
 /* Have the connection work look at @what; any context */

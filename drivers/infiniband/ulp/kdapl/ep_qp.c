@@ -33,9 +33,12 @@ static void kdapl_qp_event(struct ib_event *event, void *context)
 		kdapl_ep_kick(ep, KDAPL_TODO_EARLY_RECV);
 		break;
 	case IB_EVENT_QP_FATAL:
+		kdapl_ep_kick(ep, KDAPL_TODO_BREAK);
+		break;
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
-		kdapl_ep_kick(ep, KDAPL_TODO_BREAK);
+		/* A request of the peer; the NAK may not have left yet */
+		kdapl_ep_kick(ep, KDAPL_TODO_REFUSED);
 		break;
 	default:
 		break;

@@ -52,6 +52,7 @@ struct kdapl_lmr;
 #define KDAPL_RESOLVE_TIMEOUT_MS 4000	/* address, and route, of a peer */
 #define KDAPL_ACCEPT_TIMEOUT_MS	30000	/* C-51 */
 #define KDAPL_DRAIN_TIMEOUT_MS	700	/* C-56 leaves 1 s for all of it */
+#define KDAPL_LINGER_MS		10	/* for an answer under way when a connection ends */
 #ifndef KDAPL_LAST_WQE_MS
 #define KDAPL_LAST_WQE_MS	5000	/* for the last buffer of an SRQ EP */
 #endif

@@ -132,6 +132,7 @@ static void G_31_an_error_breaks_the_connection(struct kunit *test)
 	}
 	tp_complete(env, &ep, row->call, row->wc, 0);
 
+	KUNIT_EXPECT_TRUE(test, tp_wait_end(env, &ep));
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
 	KUNIT_EXPECT_EQ(test, tp_qp(&ep)->state, IB_QPS_ERR);
 	expect_conn(test, DAT_CONNECTION_EVENT_BROKEN);
@@ -408,6 +409,7 @@ static void Q_29_to_Q_31_one_endpoint_breaks_the_others_go_on(struct kunit *test
 	/* A message that is too long, as rxe tells it */
 	tp_complete(env, &ep, TP_SRQ, IB_WC_LOC_QP_OP_ERR, 0);
 	tp_expect_dto(test, &ep, TP_SRQ, 1, DAT_DTO_ERR_LOCAL_LENGTH, 0);
+	KUNIT_EXPECT_TRUE(test, tp_wait_end(env, &ep));
 	expect_conn(test, DAT_CONNECTION_EVENT_BROKEN);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
 	/* what nobody took stays where it is */

@@ -190,7 +190,8 @@ static void check_failure(struct kunit *test, const struct matrix_row *row, enum
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, call, 5, row->post_flags), DAT_SUCCESS);
 	tp_complete(env, &ep, call, IB_WC_REM_OP_ERR, 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&counter.n), 1);
-	/* S-32: DISCONNECTED by now, and a flush notifies too */
+	/* S-32: DISCONNECTED soon, and a flush notifies too */
+	KUNIT_EXPECT_TRUE(test, tp_wait_end(env, &ep));
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, call, 6, row->post_flags), DAT_SUCCESS);
 	fake_settle(env->fake);

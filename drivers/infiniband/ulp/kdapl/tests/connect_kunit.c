@@ -75,7 +75,7 @@ static struct rdma_cm_id *make_pending(struct kunit *test)
 
 static void expect_flushed(struct kunit *test, DAT_EVENT_NUMBER number)
 {
-	fake_settle(env->fake);
+	KUNIT_EXPECT_TRUE(test, tp_wait_end(env, &ep));
 	expect_conn(test, &ep, number);
 	tp_expect_dto(test, &ep, TP_SEND, 2, DAT_DTO_ERR_FLUSHED, 0);
 	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_ERR_FLUSHED, 0);
@@ -98,7 +98,7 @@ static void C_27_C_29_C_30_a_graceful_disconnect_is_overtaken(struct kunit *test
 
 	make_pending(test);
 	tp_complete(env, &ep, TP_RECV, IB_WC_LOC_QP_OP_ERR, 0);
-	fake_settle(env->fake);
+	KUNIT_EXPECT_TRUE(test, tp_wait_end(env, &ep));
 	expect_conn(test, &ep, DAT_CONNECTION_EVENT_BROKEN);
 	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_ERR_LOCAL_LENGTH, 0);
 	tp_expect_dto(test, &ep, TP_SEND, 2, DAT_DTO_ERR_FLUSHED, 0);

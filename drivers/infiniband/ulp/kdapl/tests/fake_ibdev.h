@@ -49,6 +49,11 @@ enum fake_personality {
 	FAKE_DEFAULT_PKEY_LAST	= BIT(1),
 	/* A QP that goes from INIT to ERROR flushes nothing, then or later (qedr) */
 	FAKE_NO_FLUSH_IN_INIT	= BIT(2),
+	/*
+	 * A refused RDMA request raises QP_ACCESS_ERR before its NAK leaves, and the
+	 * NAK does not leave from a QP that was moved to ERROR meanwhile (rxe of 7.3)
+	 */
+	FAKE_ACCESS_ERR_FIRST	= BIT(3),
 };
 
 /* What a post looked like to the verbs */
@@ -286,6 +291,13 @@ bool fake_complete_srq_inv(struct fake_qp *qp, u32 len, u32 rkey);
 const struct fake_mr *fake_valid_mr(struct fake_dev *fake, u32 key);
 /* MRs that are valid */
 u32 fake_valid_mrs(struct fake_dev *fake);
+/* Raises an event of a QP, as drivers do: with interrupts off and a lock held */
+void fake_raise(struct fake_dev *fake, struct fake_qp *qp, enum ib_event_type type);
+/*
+ * The oldest request of @from reaches for memory that @to does not grant: it fails by
+ * the NAK, and the device moves @to to ERROR. True if the NAK has left. Process context
+ */
+bool fake_refuse_access(struct fake_dev *fake, struct fake_qp *from, struct fake_qp *to);
 /* Withholds nothing any more; the QP makes up for what it owes */
 void fake_release(struct fake_dev *fake, struct fake_qp *qp);
 /* Runs all done callbacks and all work of kdapl that is due */

@@ -584,6 +584,36 @@ bool fake_complete_srq_inv(struct fake_qp *qp, u32 len, u32 rkey)
 			     MESSAGE_INVALIDATES, rkey);
 }
 
+void fake_raise(struct fake_dev *fake, struct fake_qp *qp, enum ib_event_type type)
+{
+	struct ib_event event = {
+		.device = &fake->ibdev,
+		.event = type,
+		.element.qp = &qp->ibqp,
+	};
+	static DEFINE_SPINLOCK(driver_lock);
+	unsigned long flags;
+
+	spin_lock_irqsave(&driver_lock, flags);
+	qp->ibqp.event_handler(&event, qp->ibqp.qp_context);
+	spin_unlock_irqrestore(&driver_lock, flags);
+}
+
+bool fake_refuse_access(struct fake_dev *fake, struct fake_qp *from, struct fake_qp *to)
+{
+	if (fake->personality & FAKE_ACCESS_ERR_FIRST) {
+		fake_raise(fake, to, IB_EVENT_QP_ACCESS_ERR);
+		/* All the time that the driver's user may take before the NAK leaves */
+		fake_settle(fake);
+	}
+	if (READ_ONCE(to->state) == IB_QPS_ERR)
+		return false;
+	fake_complete_send(from, IB_WC_REM_ACCESS_ERR);
+	WRITE_ONCE(to->state, IB_QPS_ERR);
+	fake_flush(fake, to);
+	return true;
+}
+
 /* A CQ that calls back is at rest when it is empty and armed again */
 static bool cqs_at_rest(struct fake_dev *fake)
 {

@@ -321,6 +321,14 @@ int tp_connect(struct tp_ep *tep)
 	return 0;
 }
 
+bool tp_wait_end(struct tp_env *env, struct tp_ep *tep)
+{
+	bool over = TP_WAIT_FOR(READ_ONCE(tep->ep->state) == DAT_EP_STATE_DISCONNECTED);
+
+	fake_settle(env->fake);
+	return over;
+}
+
 void tp_set_state(struct tp_ep *tep, DAT_EP_STATE state)
 {
 	spin_lock_irq(&tep->ep->lock);

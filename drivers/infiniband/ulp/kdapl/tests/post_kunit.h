@@ -105,6 +105,11 @@ struct rdma_cm_id *tp_begin(struct tp_ep *tep, bool passive);
 void tp_cm_says(struct rdma_cm_id *id, enum rdma_cm_event_type type);
 /* CONNECTED as after a real attempt; the ESTABLISHED event is taken off */
 int tp_connect(struct tp_ep *tep);
+/*
+ * The connection ends within bounds, although it may still wait for what tells why
+ * (KDAPL_LINGER_MS); all that follows has run on return
+ */
+bool tp_wait_end(struct tp_env *env, struct tp_ep *tep);
 /* A state and nothing else */
 void tp_set_state(struct tp_ep *tep, DAT_EP_STATE state);
 struct fake_qp *tp_qp(struct tp_ep *tep);
