@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The address of an IA goes and comes back, then its link goes down, under a
-# connection. The address goes under an attempt. Then its net device belongs to a VRF.
+# connection, and comes up. The address goes under an attempt. Then its net device
+# belongs to a VRF.
 
 . "${0%/*}/lib.sh"
 
@@ -28,7 +29,7 @@ one_end() {
 	[ "$(act events | grep -c '^[ABC] ')" = "$1" ] || { act events; return 1; }
 }
 
-tap_plan 37
+tap_plan 42
 rxe_setup 1
 kdapl_load
 kdapl_insmod kdapl_actor stretch="$KDAPL_FACTOR"
@@ -67,7 +68,14 @@ tap_check "the link goes down: who is idle stays" state A=CONNECTED B=CONNECTED
 tap_check "a send of A" acts send A
 tap_clauses C-62 C-30
 tap_check "breaks it" wait_for 60 state A=DISCONNECTED
+tap_check "reset A, which tells nobody while the link is down" acts reset A
+tap_clauses C-62
+tap_check "B stays" state B=CONNECTED
 ip link set dummy1 up
+tap_clauses C-60
+tap_check "the link comes up: B hears of it" wait_for 60 saw B DISCONNECTED
+tap_check "reset B again" acts reset B
+tap_check "and connect, on the same device" wait_for 20 acts pair
 tap_check "close" acts close
 
 rxe_anew 1 || exit 1

@@ -282,7 +282,8 @@ static void kdapl_cm_attempt_over(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
  * A connection is over, whoever ended it. Drained first, so that receives
  * that succeeded come before the end event (C-44); the peer is told in every
  * case, because the CM by itself tells it nothing of a broken QP (C-60). The
- * id stays until reset or free: it has the disconnect to finish.
+ * id stays until reset or free: it has the disconnect to finish. While the
+ * link is down it leaves the EP and waits for the port (notice.c).
  */
 static void kdapl_cm_live_over(struct kdapl_ep *ep)
 {
@@ -291,7 +292,7 @@ static void kdapl_cm_live_over(struct kdapl_ep *ep)
 	if (ep->linger)
 		kdapl_cm_timer_stop(ep);
 	kdapl_cm_drain(ep, false);
-	rdma_disconnect(ep->cm_id);
+	kdapl_notice_send(ep);
 
 	spin_lock_irq(&ep->lock);
 	ep->linger = KDAPL_LINGER_NOT;
@@ -358,7 +359,7 @@ void kdapl_cm_ended(struct kdapl_ep *ep, unsigned long since)
 		ep->lost = kdapl_drain_end(ep, qp, true, since);
 	if (!kdapl_cm_connected(READ_ONCE(ep->state)))
 		return;
-	rdma_disconnect(ep->cm_id);
+	kdapl_notice_send(ep);
 	kdapl_cm_put_id(ep);
 	kdapl_cm_over(ep);
 }
@@ -537,10 +538,12 @@ void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 /* ESTABLISHED is queued, or the attempt ends for want of it */
 static void kdapl_cm_settle(struct kdapl_ep *ep, bool live)
 {
-	if (live)
+	if (live) {
 		kdapl_cm_timer_stop(ep);
-	else
+		kdapl_keepalive_start(ep);
+	} else {
 		kdapl_cm_attempt_over(ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	}
 }
 
 /*

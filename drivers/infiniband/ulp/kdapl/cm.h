@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Connections: service points, connection requests, and the prototypes of
- * cm.c, connect.c, listen.c, rsp.c and cr.c.
+ * notice.c, cm.c, connect.c, listen.c, rsp.c and cr.c.
  *
  * A part of kdapl.h, which includes it where it belongs; nobody else does.
  */
@@ -38,6 +38,35 @@ int kdapl_cm_raise_to(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask);
 int kdapl_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
 /* Before reset: the id of the last attempt goes. ep->mutex held */
 void kdapl_cm_reset(struct kdapl_ep *ep);
+
+/* ---- notice.c ---------------------------------------------------------- */
+
+/**
+ * struct kdapl_notice - a disconnect that waits for its port
+ * @node:  on kdapl_device.notices; guarded by kdapl_device.notice_lock
+ * @dev:   the device
+ * @id:    id of the connection, ours
+ * @port:  port number
+ * @sent:  the request is with the CM; written by the work of notice.c
+ * @until: jiffies at which the CM has given up; set with @sent
+ * @over:  the CM has an answer; set by the callback
+ */
+struct kdapl_notice {
+	struct list_head node;
+	struct kdapl_device *dev;
+	struct rdma_cm_id *id;
+	u32 port;
+	bool sent;
+	unsigned long until;
+	bool over;
+};
+
+/* Tells the peer that the connection of an EP is over. ep->mutex held */
+void kdapl_notice_send(struct kdapl_ep *ep);
+/* Has the notices of a device looked at; any context */
+void kdapl_notice_look(struct kdapl_device *dev);
+void kdapl_notice_setup(struct kdapl_device *dev);
+void kdapl_notice_drop(struct kdapl_device *dev);
 
 /* ---- connect.c --------------------------------------------------------- */
 

@@ -280,6 +280,9 @@ static void kdapl_device_event(struct ib_event_handler *handler, struct ib_event
 	case IB_EVENT_GID_CHANGE:
 		set_bit(KDAPL_DEV_GID, &dev->events);
 		break;
+	case IB_EVENT_PORT_ACTIVE:
+		kdapl_notice_look(dev);
+		return;
 	case IB_EVENT_DEVICE_FATAL:
 		set_bit(KDAPL_DEV_FATAL, &dev->events);
 		break;
@@ -308,6 +311,7 @@ struct kdapl_device *kdapl_device_alloc(struct ib_device *ibdev)
 	init_waitqueue_head(&dev->wait);
 	INIT_WORK(&dev->event_work, kdapl_device_event_work);
 	xa_init(&dev->keys);
+	kdapl_notice_setup(dev);
 	kdapl_device_fill_limits(dev);
 	return dev;
 }
@@ -391,6 +395,8 @@ static void kdapl_device_remove(struct ib_device *ibdev, void *client_data)
 
 	/* Those that dat_ia_close had in its hands already */
 	wait_event(dev->wait, list_empty(&dev->ias));
+	/* No EP is left to add one */
+	kdapl_notice_drop(dev);
 	/* Who emptied the list has let go of it */
 	mutex_lock(&kdapl_device_mutex);
 	mutex_unlock(&kdapl_device_mutex);

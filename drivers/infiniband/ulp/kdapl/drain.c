@@ -394,6 +394,21 @@ void kdapl_ep_post_marker(struct kdapl_ep *ep)
 }
 
 /**
+ * kdapl_ep_post_probe - find out whether the peer is there
+ * @ep: the EP, connected
+ *
+ * Posts a signalled request of no bytes, unless one is under way.
+ *
+ * Context: process, ep->mutex held.
+ */
+void kdapl_ep_post_probe(struct kdapl_ep *ep)
+{
+	struct ib_qp *qp = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
+
+	kdapl_post_request_marker(ep, qp, &ep->marker);
+}
+
+/**
  * kdapl_ep_requests_idle - is no request outstanding?
  * @ep: the EP
  *

@@ -149,6 +149,7 @@ void kdapl_ep_destroy(struct kdapl_ep *ep)
 {
 	/* QP and id are gone, so nobody kicks the work any more */
 	cancel_delayed_work_sync(&ep->timer);
+	cancel_delayed_work_sync(&ep->keepalive);
 	cancel_work_sync(&ep->work);
 
 	kdapl_ep_take_back(ep);
@@ -257,7 +258,7 @@ bool kdapl_ep_configured(const struct kdapl_ep *ep)
 }
 
 static struct kdapl_ep *kdapl_ep_alloc(struct kdapl_ia *ia, const DAT_EP_ATTR *attr,
-				       int comp_vector)
+				       const struct kdapl_ep_named *named)
 {
 	struct kdapl_ep *ep;
 
@@ -269,28 +270,30 @@ static struct kdapl_ep *kdapl_ep_alloc(struct kdapl_ia *ia, const DAT_EP_ATTR *a
 		return NULL;
 	}
 	ep->attr = *attr;
-	/* The Consumer's arrays; what was in them stands in comp_vector */
+	/* The Consumer's arrays; what was in them stands in @named */
 	ep->attr.ep_provider_specific_count = 0;
 	ep->attr.ep_provider_specific = NULL;
-	ep->comp_vector = comp_vector;
+	ep->comp_vector = named->comp_vector;
+	ep->keepalive_ms = named->keepalive_ms;
 	spin_lock_init(&ep->lock);
 	spin_lock_init(&ep->sq.lock);
 	mutex_init(&ep->mutex);
 	kdapl_marker_init(ep);
 	kdapl_cm_setup(ep);
+	kdapl_keepalive_setup(ep);
 	return ep;
 }
 
 static DAT_RETURN kdapl_ep_create(struct kdapl_ia *ia, const struct kdapl_ep_parents *par,
-				  const DAT_EP_ATTR *attr, int comp_vector, DAT_RETURN bad_attr,
-				  DAT_EP_HANDLE *ep_handle)
+				  const DAT_EP_ATTR *attr, const struct kdapl_ep_named *named,
+				  DAT_RETURN bad_attr, DAT_EP_HANDLE *ep_handle)
 {
 	DAT_RETURN ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	DAT_EP_STATE state = DAT_EP_STATE_UNCONFIGURED_UNCONNECTED;
 	struct kdapl_ep *ep;
 	int err;
 
-	ep = kdapl_ep_alloc(ia, attr, comp_vector);
+	ep = kdapl_ep_alloc(ia, attr, named);
 	if (!ep)
 		return ret;
 	if (!kdapl_ep_use_parents(ep, par)) {
@@ -365,9 +368,9 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 {
 	DAT_RETURN bad = KDAPL_IP(DAT_INVALID_ARG6);
 	struct kdapl_ep_parents par = {};
+	struct kdapl_ep_named named;
 	DAT_EP_ATTR attr;
 	struct kdapl_ia *ia;
-	int comp_vector;
 	DAT_RETURN ret;
 
 	ret = kdapl_ia_begin(ia_handle, &ia);
@@ -385,12 +388,12 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 		attr = data_race(*ep_attributes); /* the Consumer may be writing them */
 	else
 		kdapl_ep_attr_default(ia, &attr);
-	ret = kdapl_ep_attr_check(ia, &attr, false, bad, &comp_vector);
+	ret = kdapl_ep_attr_check(ia, &attr, false, bad, &named);
 	if (ret == DAT_SUCCESS && ((par.recv_evd && !attr.max_recv_dtos) ||
 				   (par.request_evd && !attr.max_request_dtos)))
 		ret = bad;
 	if (ret == DAT_SUCCESS)
-		ret = kdapl_ep_create(ia, &par, &attr, comp_vector, bad, ep_handle);
+		ret = kdapl_ep_create(ia, &par, &attr, &named, bad, ep_handle);
 out:
 	kdapl_ep_put_parents(&par);
 	kdapl_ia_end(ia);
@@ -426,9 +429,9 @@ DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_hand
 {
 	DAT_RETURN bad = KDAPL_IP(DAT_INVALID_ARG7);
 	struct kdapl_ep_parents par = {};
+	struct kdapl_ep_named named;
 	DAT_EP_ATTR attr;
 	struct kdapl_ia *ia;
-	int comp_vector;
 	DAT_RETURN ret;
 
 	ret = kdapl_ia_begin(ia_handle, &ia);
@@ -449,7 +452,7 @@ DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_hand
 	}
 	/* Once: they are the Consumer's, who may be writing them */
 	attr = data_race(*ep_attributes);
-	ret = kdapl_ep_attr_check(ia, &attr, true, bad, &comp_vector);
+	ret = kdapl_ep_attr_check(ia, &attr, true, bad, &named);
 	if (ret == DAT_SUCCESS && par.request_evd && !attr.max_request_dtos)
 		ret = bad;
 	if (ret != DAT_SUCCESS)
@@ -459,7 +462,7 @@ DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_hand
 	else if (par.pz && to_kdapl_srq(par.srq)->pz != to_kdapl_pz(par.pz))
 		ret = KDAPL_IP(DAT_INVALID_ARG2);
 	else
-		ret = kdapl_ep_create(ia, &par, &attr, comp_vector, bad, ep_handle);
+		ret = kdapl_ep_create(ia, &par, &attr, &named, bad, ep_handle);
 out:
 	kdapl_ep_put_parents(&par);
 	kdapl_ia_end(ia);

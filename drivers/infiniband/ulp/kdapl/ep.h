@@ -126,6 +126,8 @@ struct kdapl_first_error {
  * @end_owed: ESTABLISHED was given, an end event is still owed; under @lock (C-41)
  * @dying:  dat_ep_free has begun; under @mutex
  * @shell:  the verbs objects are gone; under @mutex
+ * @keepalive_seen: progress of its queues at the last tick of @keepalive; under @mutex
+ * @keepalive: looks for a connection without traffic, see keepalive.c
  * @rsp:    the RSP that holds it in RESERVED, or whose request does in
  *          PASSIVE_CONNECTION_PENDING; under @mutex
  * @cm_id:  of the present attempt; under @mutex
@@ -199,6 +201,9 @@ struct kdapl_ep {
 	const struct ib_qp *qp_value;
 	DAT_EP_ATTR attr;
 	int comp_vector;		/* kdapl.comp_vector, -1: the core chooses */
+	unsigned int keepalive_ms;	/* kdapl.keepalive_ms, 0: off */
+	u64 keepalive_seen;
+	struct delayed_work keepalive;
 
 	DAT_RSP_HANDLE rsp;
 	struct rdma_cm_id *cm_id;
@@ -236,8 +241,9 @@ struct kdapl_ep {
 	struct kdapl_marker rq_drain;
 
 	/* dat_ep_query's provider-specific attributes; filled under @lock */
-	DAT_NAMED_ATTR named[2];
+	DAT_NAMED_ATTR named[3];
 	char first_error_text[48];
+	char keepalive_text[12];
 	char comp_vector_text[12];
 };
 
@@ -280,10 +286,16 @@ void kdapl_ep_unuse_parents(struct kdapl_ep *ep);
 bool kdapl_ep_join_evds(struct kdapl_ep *ep, struct kdapl_ep *old);
 bool kdapl_ep_configured(const struct kdapl_ep *ep);
 
+/* What a Consumer sets by name among the provider-specific attributes */
+struct kdapl_ep_named {
+	int comp_vector;
+	unsigned int keepalive_ms;
+};
+
 /* ep_attr.c: the defaults, and the checks of a Consumer's attributes */
 void kdapl_ep_attr_default(const struct kdapl_ia *ia, DAT_EP_ATTR *attr);
 DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *attr, bool srq,
-			       DAT_RETURN bad, int *comp_vector);
+			       DAT_RETURN bad, struct kdapl_ep_named *named);
 /* What posts compare with, from attributes, zone and SRQ */
 void kdapl_ep_set_limits(struct kdapl_ep *ep);
 
@@ -306,6 +318,12 @@ static inline void kdapl_ep_kick(struct kdapl_ep *ep, enum kdapl_todo what)
 	queue_work(kdapl_wq, &ep->work);
 }
 
+/* ---- keepalive.c ------------------------------------------------------- */
+
+void kdapl_keepalive_setup(struct kdapl_ep *ep);
+/* The EP is CONNECTED. ep->mutex held */
+void kdapl_keepalive_start(struct kdapl_ep *ep);
+
 /* ---- drain.c ----------------------------------------------------------- */
 
 /*
@@ -323,6 +341,8 @@ void kdapl_marker_forget(struct kdapl_ep *ep);
 void kdapl_sq_strand(struct kdapl_sq *sq, struct kdapl_slot *slot);
 /* Posts the marker once behind an unsignalled tail; process context */
 void kdapl_ep_post_marker(struct kdapl_ep *ep);
+/* Posts the marker once behind whatever is queued; process context */
+void kdapl_ep_post_probe(struct kdapl_ep *ep);
 /* Requests that have not completed, unsignalled ones of unknown fate included */
 bool kdapl_ep_requests_idle(struct kdapl_ep *ep);
 void kdapl_marker_init(struct kdapl_ep *ep);

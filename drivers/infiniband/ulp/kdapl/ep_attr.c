@@ -14,6 +14,9 @@
 #define KDAPL_DEFAULT_READS	4
 #define KDAPL_DEFAULT_SIZE	0x80000000U
 
+/* A day: whoever wants to wait for longer wants no keepalive */
+#define KDAPL_MAX_KEEPALIVE_MS	86400000
+
 /**
  * kdapl_ep_attr_default - what an EP has when its Consumer asks for nothing
  * @ia:   the IA
@@ -76,29 +79,37 @@ static bool kdapl_attr_flags_ok(const DAT_EP_ATTR *attr)
 	       attr->request_completion_flags == DAT_COMPLETION_UNSIGNALLED_FLAG;
 }
 
-/* The one named attribute there is: kdapl.comp_vector, decimal */
+/* One named attribute, decimal */
+static bool kdapl_attr_one_ok(const struct kdapl_ia *ia, const char *name, const char *value,
+			      struct kdapl_ep_named *out)
+{
+	unsigned int number;
+
+	if (!name || !value || kstrtouint(value, 10, &number))
+		return false;
+	if (!strcmp(name, "kdapl.comp_vector")) {
+		out->comp_vector = number;
+		return number < (unsigned int)ia->ibdev->num_comp_vectors;
+	}
+	out->keepalive_ms = number;
+	return !strcmp(name, "kdapl.keepalive_ms") && number <= KDAPL_MAX_KEEPALIVE_MS;
+}
+
 static bool kdapl_attr_named_ok(const struct kdapl_ia *ia, const DAT_EP_ATTR *attr,
-				int *comp_vector)
+				struct kdapl_ep_named *out)
 {
 	const DAT_NAMED_ATTR *named = attr->ep_provider_specific;
-	const char *name, *value;
-	unsigned int vector;
 	DAT_COUNT i;
 
-	*comp_vector = -1;
+	*out = (struct kdapl_ep_named){ .comp_vector = -1 };
 	if (attr->ep_transport_specific_count || attr->ep_provider_specific_count < 0 ||
 	    (attr->ep_provider_specific_count && !named))
 		return false;
 	for (i = 0; i < attr->ep_provider_specific_count; i++) {
 		/* Once: the array is the Consumer's, who may be writing it */
-		name = READ_ONCE(named[i].name);
-		value = READ_ONCE(named[i].value);
-		if (!name || !value || strcmp(name, "kdapl.comp_vector"))
+		if (!kdapl_attr_one_ok(ia, READ_ONCE(named[i].name), READ_ONCE(named[i].value),
+				       out))
 			return false;
-		if (kstrtouint(value, 10, &vector) ||
-		    vector >= (unsigned int)ia->ibdev->num_comp_vectors)
-			return false;
-		*comp_vector = vector;
 	}
 	return true;
 }
@@ -109,14 +120,14 @@ static bool kdapl_attr_named_ok(const struct kdapl_ia *ia, const DAT_EP_ATTR *at
  * @attr:        what the Consumer asks for
  * @srq:         the EP takes its receives from an SRQ
  * @bad:         what to answer when they are not legal
- * @comp_vector: kdapl.comp_vector, or -1
+ * @named:       takes what the provider-specific attributes say, or their defaults
  *
  * Context: process.
  * Return: DAT_SUCCESS, @bad, DAT_MODEL_NOT_SUPPORTED for a quality of service
  * other than best effort.
  */
 DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *attr, bool srq,
-			       DAT_RETURN bad, int *comp_vector)
+			       DAT_RETURN bad, struct kdapl_ep_named *named)
 {
 	if (attr->service_type != DAT_SERVICE_TYPE_RC ||
 	    attr->max_message_size > ia->limits.max_message ||
@@ -134,7 +145,7 @@ DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *att
 		return bad;
 	}
 	if (!kdapl_attr_counts_ok(&ia->limits, attr, srq) || !kdapl_attr_flags_ok(attr) ||
-	    !kdapl_attr_named_ok(ia, attr, comp_vector))
+	    !kdapl_attr_named_ok(ia, attr, named))
 		return bad;
 	return DAT_SUCCESS;
 }

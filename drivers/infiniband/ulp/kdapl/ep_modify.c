@@ -89,6 +89,7 @@ static DAT_RETURN kdapl_draft_attr(struct kdapl_ep *draft, const struct kdapl_ep
 	/* Once: they are the Consumer's, who may be writing them */
 	const DAT_EP_ATTR from = data_race(*attr);
 	DAT_EP_ATTR *to = &draft->attr;
+	struct kdapl_ep_named named;
 	unsigned int i;
 	DAT_RETURN ret;
 
@@ -106,14 +107,15 @@ static DAT_RETURN kdapl_draft_attr(struct kdapl_ep *draft, const struct kdapl_ep
 		to->ep_provider_specific = from.ep_provider_specific;
 	}
 	ret = kdapl_ep_attr_check(ep->obj.ia, to, ep->srq, KDAPL_IP(DAT_INVALID_ARG3),
-				  &draft->comp_vector);
-	/* The Consumer's arrays; what was in them stands in comp_vector */
+				  &named);
+	/* The Consumer's arrays; what was in them stands in @named */
 	to->ep_transport_specific_count = 0;
 	to->ep_transport_specific = NULL;
 	to->ep_provider_specific_count = 0;
 	to->ep_provider_specific = NULL;
-	if (!(mask & KDAPL_EP_PROVIDER))
-		draft->comp_vector = ep->comp_vector;
+	/* Both or neither: the new array takes the place of the old */
+	draft->comp_vector = mask & KDAPL_EP_PROVIDER ? named.comp_vector : ep->comp_vector;
+	draft->keepalive_ms = mask & KDAPL_EP_PROVIDER ? named.keepalive_ms : ep->keepalive_ms;
 	return ret;
 }
 
@@ -240,6 +242,7 @@ static void kdapl_modify_swap(struct kdapl_ep *ep, struct kdapl_ep *draft)
 	lockdep_assert_held(&ep->lock);
 	swap(ep->attr, draft->attr);
 	swap(ep->comp_vector, draft->comp_vector);
+	swap(ep->keepalive_ms, draft->keepalive_ms);
 	swap(ep->pz, draft->pz);
 	swap(ep->recv_evd, draft->recv_evd);
 	swap(ep->request_evd, draft->request_evd);

@@ -17,7 +17,7 @@ static DAT_HANDLE kdapl_handle_or_null(struct kdapl_obj *obj)
 }
 
 /*
- * The two provider-specific attributes, as texts in the EP: they stay
+ * The provider-specific attributes, as texts in the EP: they stay
  * readable until the EP is freed. ep->lock held.
  */
 static void kdapl_ep_fill_named(struct kdapl_ep *ep)
@@ -32,9 +32,13 @@ static void kdapl_ep_fill_named(struct kdapl_ep *ep)
 		strscpy(ep->first_error_text, "none", sizeof(ep->first_error_text));
 	ep->named[0].name = "kdapl.first_error";
 	ep->named[0].value = ep->first_error_text;
+	snprintf(ep->keepalive_text, sizeof(ep->keepalive_text), "%u", ep->keepalive_ms);
+	ep->named[1].name = "kdapl.keepalive_ms";
+	ep->named[1].value = ep->keepalive_text;
+	/* Last: there is none if the core chooses */
 	snprintf(ep->comp_vector_text, sizeof(ep->comp_vector_text), "%d", ep->comp_vector);
-	ep->named[1].name = "kdapl.comp_vector";
-	ep->named[1].value = ep->comp_vector_text;
+	ep->named[2].name = "kdapl.comp_vector";
+	ep->named[2].value = ep->comp_vector_text;
 }
 
 /* Each selected attribute; they have one bit each, in the order of the struct */
@@ -130,6 +134,8 @@ static void kdapl_ep_fill(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask, DAT_EP_PA
  * freed or reset. The provider-specific attribute kdapl.first_error tells why
  * the present or last connection broke: operation (DAT_DTOS), verbs status,
  * vendor code, and how many posts of that queue were outstanding; or "none".
+ * kdapl.keepalive_ms and kdapl.comp_vector are what the Consumer has set; the
+ * first is 0, and the second is left out, if it has not.
  * Source: kDAPL 2.0.
  *
  * Context: any but hard interrupt; never sleeps.

@@ -103,11 +103,14 @@ struct kdapl_limits {
  * @node:   on the list of devices; guarded by kdapl_device_mutex
  * @ias:    open IAs (kdapl_ia.dev_node); guarded by kdapl_device_mutex
  * @wait:   remove() waits here for @ias to become empty
- * @handler: async events of the device (GID change, fatal)
+ * @handler: async events of the device (GID change, fatal, port active)
  * @events: KDAPL_DEV_*, what @event_work has to look at; atomic bits
  * @event_work: acts on @events
  * @keys:   LMRs and RMRs by the keys of their MRs; keys.c
  * @limits: constant
+ * @notice_lock: guards @notices; taken alone
+ * @notices: disconnects that wait for their port; notice.c
+ * @notice_work: looks at them
  */
 struct kdapl_device {
 	struct ib_device *ibdev;
@@ -119,6 +122,9 @@ struct kdapl_device {
 	struct work_struct event_work;
 	struct xarray keys;
 	struct kdapl_limits limits;
+	spinlock_t notice_lock;	/* notices */
+	struct list_head notices;
+	struct delayed_work notice_work;
 };
 
 extern struct mutex kdapl_device_mutex;

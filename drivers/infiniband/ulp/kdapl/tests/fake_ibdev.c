@@ -269,8 +269,10 @@ static int fake_query_device(struct ib_device *ibdev, struct ib_device_attr *att
 
 static int fake_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
 {
-	attr->state = IB_PORT_ACTIVE;
-	attr->phys_state = IB_PORT_PHYS_STATE_LINK_UP;
+	bool down = READ_ONCE(to_fake_dev(ibdev)->port_down);
+
+	attr->state = down ? IB_PORT_DOWN : IB_PORT_ACTIVE;
+	attr->phys_state = down ? IB_PORT_PHYS_STATE_POLLING : IB_PORT_PHYS_STATE_LINK_UP;
 	attr->max_mtu = IB_MTU_4096;
 	attr->active_mtu = IB_MTU_4096;
 	attr->gid_tbl_len = to_fake_dev(ibdev)->roce ? FAKE_ROCE_GIDS : 1;
@@ -456,6 +458,18 @@ struct fake_dev *fake_dev_create(void)
 struct fake_dev *fake_dev_create_roce(struct net_device *ndev)
 {
 	return fake_dev_make(NULL, FAKE_MAX_MSG, ndev);
+}
+
+void fake_port_set(struct fake_dev *fake, bool up)
+{
+	struct ib_event event = {
+		.device = &fake->ibdev,
+		.event = up ? IB_EVENT_PORT_ACTIVE : IB_EVENT_PORT_ERR,
+		.element.port_num = 1,
+	};
+
+	WRITE_ONCE(fake->port_down, !up);
+	ib_dispatch_event(&event);
 }
 
 void fake_dev_unplug(struct fake_dev *fake)

@@ -175,6 +175,7 @@ struct fake_mr {
  * @leaving: it is being destroyed, and has had that
  * @invalidated: key of the last LOCAL_INV
  * @unplugged: it is not registered any more
+ * @port_down: its port has no link; fake_port_set()
  */
 struct fake_dev {
 	struct ib_device ibdev;
@@ -222,6 +223,7 @@ struct fake_dev {
 	struct ib_cq *leaving;
 	u32 invalidated;
 	bool unplugged;
+	bool port_down;
 };
 
 struct fake_dev *fake_dev_create(void);
@@ -235,6 +237,8 @@ void fake_give(struct fake_dev *fake, enum fake_kind kind);
 /* Takes the device away from under its users; the memory stays until destroyed */
 void fake_dev_unplug(struct fake_dev *fake);
 void fake_dev_destroy(struct fake_dev *fake);
+/* The link of the port goes down or comes up, and the device says so */
+void fake_port_set(struct fake_dev *fake, bool up);
 
 /* fake_queue.c for fake_ibdev.c */
 int fake_queue_init(struct fake_queue *q, u32 size);

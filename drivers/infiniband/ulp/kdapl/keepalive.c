@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Keepalive: a connection whose peer has vanished is found out without traffic.
+ *
+ * Nothing tells an idle EP that its peer is gone: the transport notices only
+ * what it does not get acknowledged. With kdapl.keepalive_ms an EP that has
+ * seen no completion for that time writes nothing to its peer: the marker of
+ * drain.c, for which every send queue has an entry of its own. If the peer does
+ * not answer, the marker fails after the transport's retries and breaks the EP
+ * like any other request.
+ *
+ * The fast path takes no part in it. The tick counts the slots that have come
+ * back and those that have completed, and compares with the last tick.
+ *
+ * Called in process context by the connection work and by the end of an EP.
+ */
+#include "kdapl.h"
+
+/**
+ * struct kdapl_keepalive_view - what a tick sees of the queues of an EP
+ * @progress: differs from that of the last tick if anything has completed
+ * @reads:    RDMA reads outstanding
+ */
+struct kdapl_keepalive_view {
+	u64 progress;
+	u32 reads;
+};
+
+/*
+ * Each slot counts how often it was put back. A completion moves a slot to DONE,
+ * and DONE to FREE counts twice, so that both steps add one.
+ */
+static void kdapl_keepalive_look(const struct kdapl_pool *pool, struct kdapl_keepalive_view *view)
+{
+	const struct kdapl_slot *slot;
+	u8 state;
+	u32 i;
+
+	for (i = 0; i < pool->depth; i++) {
+		slot = kdapl_pool_slot(pool, i);
+		state = READ_ONCE(slot->state);
+		view->progress += 2 * (READ_ONCE(slot->word) >> 32);
+		view->progress += state == KDAPL_SLOT_DONE;
+		view->reads += state == KDAPL_SLOT_POSTED &&
+			       READ_ONCE(slot->ev.op) == DAT_DTO_RDMA_READ;
+	}
+}
+
+/*
+ * rxe may warn (6.12) when a request of no bytes follows an RDMA read that it
+ * has to repeat. A read that is outstanding finds out about the peer by itself.
+ */
+static void kdapl_keepalive_work(struct work_struct *work)
+{
+	struct kdapl_ep *ep = container_of(to_delayed_work(work), struct kdapl_ep, keepalive);
+	struct kdapl_keepalive_view view = {};
+
+	mutex_lock(&ep->mutex);
+	if (READ_ONCE(ep->state) == DAT_EP_STATE_CONNECTED && !ep->dying) {
+		kdapl_keepalive_look(&ep->sq.pool, &view);
+		kdapl_keepalive_look(&ep->rq, &view);
+		if (view.progress == ep->keepalive_seen && !view.reads)
+			kdapl_ep_post_probe(ep);
+		ep->keepalive_seen = view.progress;
+		queue_delayed_work(kdapl_wq, &ep->keepalive, msecs_to_jiffies(ep->keepalive_ms));
+	}
+	mutex_unlock(&ep->mutex);
+}
+
+/**
+ * kdapl_keepalive_start - an EP has become CONNECTED
+ * @ep: the EP
+ *
+ * Context: process, ep->mutex held.
+ */
+void kdapl_keepalive_start(struct kdapl_ep *ep)
+{
+	struct kdapl_keepalive_view view = {};
+
+	if (!ep->keepalive_ms)
+		return;
+	kdapl_keepalive_look(&ep->sq.pool, &view);
+	kdapl_keepalive_look(&ep->rq, &view);
+	ep->keepalive_seen = view.progress;
+	/* The tick of an earlier connection may still be due */
+	mod_delayed_work(kdapl_wq, &ep->keepalive, msecs_to_jiffies(ep->keepalive_ms));
+}
+
+/**
+ * kdapl_keepalive_setup - prepare the keepalive of a new EP
+ * @ep: the EP
+ *
+ * Context: any.
+ */
+void kdapl_keepalive_setup(struct kdapl_ep *ep)
+{
+	INIT_DELAYED_WORK(&ep->keepalive, kdapl_keepalive_work);
+}

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Disconnects that cannot be sent yet, because the link of their port is down.
+ *
+ * The connection manager sends one disconnect request for an id. If that fails
+ * (there is no route while the link is down), the id goes to TIMEWAIT and
+ * nothing that rdma_cm offers reaches the peer any more: a second
+ * rdma_disconnect() returns 0 and sends nothing. On rxe a failed send is even
+ * the end of QP 1. So a disconnect is not tried while the port is not active.
+ * Its id leaves the EP, which may be reset or freed, and waits on the list of
+ * the device. When the port is active again the request is sent, and the
+ * connection manager repeats it for 77 seconds if nobody answers.
+ *
+ * Owns the ids on kdapl_device.notices until they are destroyed: when the CM
+ * has an answer, when KDAPL_NOTICE_SENT_MS have passed, or when the device is
+ * removed. Called in process context; the callback by rdma_cm.
+ */
+#include <linux/netdevice.h>
+#include <linux/slab.h>
+#include <rdma/ib_cache.h>
+#include "kdapl.h"
+
+/*
+ * How often the list is looked at while a notice waits. A port that becomes
+ * active raises an event; a VLAN device that comes up on a port that was active
+ * all the time raises none.
+ */
+#define KDAPL_NOTICE_LOOK_MS	1000
+/* The CM has given up by then: 16 requests, 4.3 seconds each at most, and more */
+#define KDAPL_NOTICE_SENT_MS	100000
+
+/*
+ * Can a packet leave? The cached port state is behind the link by one work item
+ * of the core; the net device of a RoCE port knows first.
+ */
+static bool kdapl_notice_may_leave(struct ib_device *ibdev, u32 port, const struct rdma_cm_id *id)
+{
+	const struct ib_gid_attr *attr = id->route.addr.dev_addr.sgid_attr;
+	const struct net_device *ndev;
+	enum ib_port_state state;
+	bool up = true;
+
+	if (ib_get_cached_port_state(ibdev, port, &state) || state != IB_PORT_ACTIVE)
+		return false;
+	if (!attr || !rdma_protocol_roce(ibdev, port))
+		return true;
+	rcu_read_lock();
+	ndev = rdma_read_gid_attr_ndev_rcu(attr);
+	/* Without its address the id has no way out, and will have none */
+	if (!IS_ERR(ndev))
+		up = netif_running(ndev) && netif_carrier_ok(ndev);
+	rcu_read_unlock();
+	return up;
+}
+
+/* Whatever the CM says about such an id but a change of address, it is done with it */
+static int kdapl_notice_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct kdapl_notice *notice = id->context;
+
+	if (event->event == RDMA_CM_EVENT_ADDR_CHANGE)
+		return 0;
+	WRITE_ONCE(notice->over, true);
+	kdapl_notice_look(notice->dev);
+	return 0;
+}
+
+/* The id waits on the list of the device. False without memory: nothing has happened */
+static bool kdapl_notice_keep(struct kdapl_device *dev, u32 port, struct rdma_cm_id *id)
+{
+	struct kdapl_notice *notice = kzalloc(sizeof(*notice), GFP_NOIO);
+
+	if (!notice)
+		return false;
+	notice->dev = dev;
+	notice->id = id;
+	notice->port = port;
+	/* No callback is running, and the next one is ours */
+	rdma_lock_handler(id);
+	id->context = notice;
+	id->event_handler = kdapl_notice_handler;
+	rdma_unlock_handler(id);
+	spin_lock_irq(&dev->notice_lock);
+	list_add_tail(&notice->node, &dev->notices);
+	spin_unlock_irq(&dev->notice_lock);
+	/* At once: the port may have become active since we looked */
+	kdapl_notice_look(dev);
+	return true;
+}
+
+/**
+ * kdapl_notice_send - tell the peer of an EP that the connection is over
+ * @ep: the EP, its QP in ERROR, with the id of a connection. It has none
+ *      afterwards if the link is down, so that it may be reset or freed
+ *
+ * Context: process, ep->mutex held.
+ */
+void kdapl_notice_send(struct kdapl_ep *ep)
+{
+	struct kdapl_ia *ia = ep->obj.ia;
+
+	lockdep_assert_held(&ep->mutex);
+	/* A device that is leaving sends what it still can */
+	if (!READ_ONCE(ia->shell) && !kdapl_notice_may_leave(ia->ibdev, ia->port, ep->cm_id) &&
+	    kdapl_notice_keep(ia->dev, ia->port, ep->cm_id))
+		ep->cm_id = NULL;
+	else
+		rdma_disconnect(ep->cm_id);
+}
+
+/* Sends what may leave now, and moves what is done with to @over */
+static void kdapl_notice_sort(struct kdapl_device *dev, struct kdapl_notice *notice,
+			      struct list_head *over)
+{
+	if (!notice->sent && kdapl_notice_may_leave(dev->ibdev, notice->port, notice->id)) {
+		notice->sent = true;
+		notice->until = jiffies + kdapl_timeout_ms(KDAPL_NOTICE_SENT_MS);
+		rdma_disconnect(notice->id);
+	}
+	if (READ_ONCE(notice->over) || (notice->sent && time_after(jiffies, notice->until)))
+		list_move(&notice->node, over);
+}
+
+static void kdapl_notice_destroy(struct list_head *over)
+{
+	struct kdapl_notice *notice, *next;
+
+	list_for_each_entry_safe(notice, next, over, node) {
+		/* No callback after this */
+		rdma_destroy_id(notice->id);
+		kfree(notice);
+	}
+}
+
+/* The only one to take notices off the list while the device is there */
+static void kdapl_notice_work(struct work_struct *work)
+{
+	struct kdapl_device *dev = container_of(to_delayed_work(work), struct kdapl_device,
+						notice_work);
+	struct kdapl_notice *notice, *next;
+	LIST_HEAD(waiting);
+	LIST_HEAD(over);
+
+	spin_lock_irq(&dev->notice_lock);
+	list_splice_init(&dev->notices, &waiting);
+	spin_unlock_irq(&dev->notice_lock);
+	list_for_each_entry_safe(notice, next, &waiting, node)
+		kdapl_notice_sort(dev, notice, &over);
+	spin_lock_irq(&dev->notice_lock);
+	list_splice(&waiting, &dev->notices);
+	if (!list_empty(&dev->notices))
+		queue_delayed_work(kdapl_wq, &dev->notice_work,
+				   msecs_to_jiffies(KDAPL_NOTICE_LOOK_MS));
+	spin_unlock_irq(&dev->notice_lock);
+	kdapl_notice_destroy(&over);
+}
+
+/**
+ * kdapl_notice_look - a notice may be able to leave now, or is done with
+ * @dev: its device
+ *
+ * Context: any.
+ */
+void kdapl_notice_look(struct kdapl_device *dev)
+{
+	mod_delayed_work(kdapl_wq, &dev->notice_work, 0);
+}
+
+/**
+ * kdapl_notice_setup - prepare the notices of a new device
+ * @dev: the device
+ *
+ * Context: any.
+ */
+void kdapl_notice_setup(struct kdapl_device *dev)
+{
+	spin_lock_init(&dev->notice_lock);
+	INIT_LIST_HEAD(&dev->notices);
+	INIT_DELAYED_WORK(&dev->notice_work, kdapl_notice_work);
+}
+
+/**
+ * kdapl_notice_drop - the device is leaving: destroy the ids that wait
+ * @dev: the device, without IAs and without an event handler
+ *
+ * Context: process.
+ */
+void kdapl_notice_drop(struct kdapl_device *dev)
+{
+	cancel_delayed_work_sync(&dev->notice_work);
+	kdapl_notice_destroy(&dev->notices);
+	/* A callback may have asked for the work until its id was destroyed */
+	cancel_delayed_work_sync(&dev->notice_work);
+}

@@ -1,0 +1,248 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: kdapl.keepalive_ms, the attribute and what it does to an idle EP.
+ *
+ * The interval is an hour, and the suite makes the ticks itself, so that
+ * nothing depends on the speed of the machine. Runs in a KUnit thread.
+ */
+#include "clause.h"
+#include "post_kunit.h"
+
+#define HOUR	"3600000"
+
+static struct tp_env *env;
+static struct tp_ep ep;
+
+static DAT_RETURN make(const char *ms)
+{
+	DAT_NAMED_ATTR named = { "kdapl.keepalive_ms", ms };
+	DAT_EP_ATTR attr;
+
+	tp_attr(&attr);
+	attr.ep_provider_specific_count = 1;
+	attr.ep_provider_specific = &named;
+	return tp_ep_create(env, &attr, false, &ep);
+}
+
+/* What dat_ep_query() says of an attribute; NULL: nothing */
+static const char *asked(const char *name)
+{
+	const DAT_NAMED_ATTR *named;
+	DAT_EP_PARAM param = {};
+	DAT_COUNT i;
+
+	if (dat_ep_query(ep.handle, DAT_EP_FIELD_ALL, &param) != DAT_SUCCESS)
+		return NULL;
+	named = param.ep_attr.ep_provider_specific;
+	for (i = 0; i < param.ep_attr.ep_provider_specific_count; i++)
+		if (!strcmp(named[i].name, name))
+			return named[i].value;
+	return NULL;
+}
+
+/* CONNECTED by the connection work, which starts the keepalive */
+static void connect(struct kunit *test)
+{
+	struct rdma_cm_id *id = tp_begin(&ep, true);
+	DAT_EVENT event = {};
+
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
+	tp_cm_says(id, RDMA_CM_EVENT_ESTABLISHED);
+	flush_work(&ep.ep->work);
+	KUNIT_ASSERT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
+}
+
+/* The interval is over */
+static void tick(void)
+{
+	if (mod_delayed_work(kdapl_wq, &ep.ep->keepalive, 0))
+		flush_delayed_work(&ep.ep->keepalive);
+}
+
+/* Is the youngest request of the send queue a probe that is under way? */
+static bool probing(void)
+{
+	const struct fake_wr *wr = fake_last(&tp_qp(&ep)->sq);
+
+	return wr && fake_outstanding(&tp_qp(&ep)->sq) && wr->opcode == IB_WR_RDMA_WRITE &&
+	       !wr->num_sge && wr->cqe == &ep.ep->marker.cqe;
+}
+
+static void finish(enum ib_wc_status status)
+{
+	fake_complete_send(tp_qp(&ep), status);
+	fake_settle(env->fake);
+}
+
+static void an_idle_EP_asks_whether_its_peer_is_there(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, make(HOUR), DAT_SUCCESS);
+	connect(test);
+	KUNIT_EXPECT_FALSE(test, probing());
+	tick();
+	KUNIT_EXPECT_TRUE(test, probing());
+	/* One at a time */
+	tick();
+	KUNIT_EXPECT_EQ(test, fake_outstanding(&tp_qp(&ep)->sq), 1);
+	/* The answer is no traffic of the Consumer's, and no event */
+	finish(IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, tp_events(ep.request_evd), 0);
+	tick();
+	KUNIT_EXPECT_TRUE(test, probing());
+	finish(IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
+	/* Not any more when the connection is over */
+	dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG);
+	fake_settle(env->fake);
+	tick();
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->keepalive));
+	KUNIT_EXPECT_EQ(test, fake_outstanding(&tp_qp(&ep)->sq), 0);
+}
+
+static void G_31_a_probe_that_fails_breaks_the_EP(struct kunit *test)
+{
+	char text[48];
+	DAT_EVENT event = {};
+
+	kdapl_clauses(test, "G-31 C-30 C-61 G-36");
+	KUNIT_ASSERT_EQ(test, make(HOUR), DAT_SUCCESS);
+	connect(test);
+	tick();
+	KUNIT_ASSERT_TRUE(test, probing());
+	finish(IB_WC_RETRY_EXC_ERR);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_BROKEN);
+	snprintf(text, sizeof(text), "%u/%u/0/0", DAT_DTO_RDMA_WRITE, IB_WC_RETRY_EXC_ERR);
+	KUNIT_EXPECT_STREQ(test, asked("kdapl.first_error"), text);
+	KUNIT_EXPECT_EQ(test, tp_events(ep.request_evd), 0);
+}
+
+static void what_completes_shows_that_the_peer_is_there(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, make(HOUR), DAT_SUCCESS);
+	connect(test);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 1, 0), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 2, 0), DAT_SUCCESS);
+	/* Its event waits on the EVD, is taken off, and so on: each counts for one tick */
+	finish(IB_WC_SUCCESS);
+	tick();
+	KUNIT_EXPECT_FALSE(test, probing());
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&ep.ep->keepalive));
+	tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 1);
+	tick();
+	KUNIT_EXPECT_FALSE(test, probing());
+	/* The same slot is under way at each tick, but not with the same request */
+	tp_drain(&ep);
+	tick();
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 3, 0), DAT_SUCCESS);
+	finish(IB_WC_SUCCESS);
+	tp_drain(&ep);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 4, 0), DAT_SUCCESS);
+	tick();
+	KUNIT_EXPECT_FALSE(test, probing());
+	/* A request that stays outstanding is none that completes */
+	tick();
+	KUNIT_EXPECT_TRUE(test, probing());
+	finish(IB_WC_SUCCESS);
+	finish(IB_WC_SUCCESS);
+}
+
+/* rxe may warn when a request of no bytes follows a read that it repeats */
+static void a_read_that_is_outstanding_is_not_followed(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, make(HOUR), DAT_SUCCESS);
+	connect(test);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_READ, 1, 0), DAT_SUCCESS);
+	tick();
+	tick();
+	KUNIT_EXPECT_FALSE(test, probing());
+	KUNIT_EXPECT_EQ(test, fake_outstanding(&tp_qp(&ep)->sq), 1);
+	finish(IB_WC_SUCCESS);
+	tick();
+	KUNIT_EXPECT_FALSE(test, probing());
+	tick();
+	KUNIT_EXPECT_TRUE(test, probing());
+	finish(IB_WC_SUCCESS);
+}
+
+static void it_is_off_unless_asked_for(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	connect(test);
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->keepalive));
+	KUNIT_EXPECT_STREQ(test, asked("kdapl.keepalive_ms"), "0");
+}
+
+static DAT_RETURN modify(const char *name, const char *value)
+{
+	DAT_NAMED_ATTR named = { name, value };
+	DAT_EP_PARAM param = {
+		.ep_attr.ep_provider_specific_count = 1,
+		.ep_attr.ep_provider_specific = &named,
+	};
+
+	return dat_ep_modify(ep.handle, DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR |
+			     DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR, &param);
+}
+
+static void the_attribute_is_checked_and_told(struct kunit *test)
+{
+	static const char * const bad[] = { "", "-1", "1.5", "soon", "86400001", "4294967296" };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(bad); i++) {
+		TP_EXPECT_TYPE(test, make(bad[i]), DAT_INVALID_PARAMETER);
+		tp_ep_free(&ep);
+	}
+	KUNIT_ASSERT_EQ(test, make("86400000"), DAT_SUCCESS);
+	KUNIT_EXPECT_STREQ(test, asked("kdapl.keepalive_ms"), "86400000");
+	KUNIT_EXPECT_NULL(test, asked("kdapl.comp_vector"));
+	KUNIT_EXPECT_EQ(test, modify("kdapl.keepalive_ms", "250"), DAT_SUCCESS);
+	KUNIT_EXPECT_STREQ(test, asked("kdapl.keepalive_ms"), "250");
+	TP_EXPECT_TYPE(test, modify("kdapl.keepalive_ms", "x"), DAT_INVALID_PARAMETER);
+	KUNIT_EXPECT_STREQ(test, asked("kdapl.keepalive_ms"), "250");
+	/* The new array takes the place of the old one: what it leaves out is not set */
+	KUNIT_EXPECT_EQ(test, modify("kdapl.comp_vector", "0"), DAT_SUCCESS);
+	KUNIT_EXPECT_STREQ(test, asked("kdapl.keepalive_ms"), "0");
+	KUNIT_EXPECT_STREQ(test, asked("kdapl.comp_vector"), "0");
+	KUNIT_EXPECT_EQ(test, modify("kdapl.keepalive_ms", HOUR), DAT_SUCCESS);
+	connect(test);
+	TP_EXPECT_TYPE(test, modify("kdapl.keepalive_ms", "1"), DAT_INVALID_STATE);
+	tick();
+	KUNIT_EXPECT_TRUE(test, probing());
+	finish(IB_WC_SUCCESS);
+}
+
+static int keepalive_init(struct kunit *test)
+{
+	memset(&ep, 0, sizeof(ep));
+	env = tp_env_create();
+	return PTR_ERR_OR_ZERO(env);
+}
+
+static void keepalive_exit(struct kunit *test)
+{
+	tp_env_end(test, &env, &ep);
+}
+
+static struct kunit_case keepalive_cases[] = {
+	KUNIT_CASE(an_idle_EP_asks_whether_its_peer_is_there),
+	KUNIT_CASE(G_31_a_probe_that_fails_breaks_the_EP),
+	KUNIT_CASE(what_completes_shows_that_the_peer_is_there),
+	KUNIT_CASE(a_read_that_is_outstanding_is_not_followed),
+	KUNIT_CASE(it_is_off_unless_asked_for),
+	KUNIT_CASE(the_attribute_is_checked_and_told),
+	{}
+};
+
+static struct kunit_suite keepalive_suite = {
+	.name = "kdapl_keepalive",
+	.init = keepalive_init,
+	.exit = keepalive_exit,
+	.test_cases = keepalive_cases,
+};
+
+kunit_test_suite(keepalive_suite);

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: a connection that ends while its port is down, and the peer that is
+ * to be told (C-60).
+ *
+ * The id of the fixture leads nowhere, so the suite shows that the disconnect
+ * is kept until the port is active, and made then. That it reaches the peer is
+ * shown by the selftest address.sh. Runs in a KUnit thread.
+ */
+#include <rdma/ib_cache.h>
+#include "clause.h"
+#include "post_kunit.h"
+
+static struct tp_env *env;
+static struct tp_ep ep;
+
+static bool port_is(enum ib_port_state want)
+{
+	enum ib_port_state state;
+
+	return !ib_get_cached_port_state(&env->fake->ibdev, 1, &state) && state == want;
+}
+
+static void port_set(struct kunit *test, bool up)
+{
+	fake_port_set(env->fake, up);
+	KUNIT_ASSERT_TRUE(test, TP_WAIT_FOR(port_is(up ? IB_PORT_ACTIVE : IB_PORT_DOWN)));
+}
+
+/* The one notice that waits, or NULL */
+static struct kdapl_notice *notice(void)
+{
+	struct kdapl_device *dev = env->ia->dev;
+	struct kdapl_notice *found;
+
+	spin_lock_irq(&dev->notice_lock);
+	found = list_first_entry_or_null(&dev->notices, struct kdapl_notice, node);
+	spin_unlock_irq(&dev->notice_lock);
+	return found;
+}
+
+static bool notice_sent(void)
+{
+	struct kdapl_notice *found = notice();
+
+	return found && READ_ONCE(found->sent);
+}
+
+static void expect_conn(struct kunit *test, DAT_EVENT_NUMBER number)
+{
+	DAT_EVENT event = {};
+
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(ep.ep->state) ==
+					    DAT_EP_STATE_DISCONNECTED));
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, event.event_number, number);
+	TP_EXPECT_TYPE(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_QUEUE_EMPTY);
+}
+
+/* A connection breaks, as it does when a packet finds no way out */
+static void break_it(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 1, 0), DAT_SUCCESS);
+	tp_complete(env, &ep, TP_SEND, IB_WC_LOC_QP_OP_ERR, 0);
+	expect_conn(test, DAT_CONNECTION_EVENT_BROKEN);
+	tp_drain(&ep);
+}
+
+/* The CM has something to say about the id of a notice */
+static void cm_says(struct kunit *test, struct rdma_cm_id *id, enum rdma_cm_event_type type)
+{
+	struct rdma_cm_event event = { .event = type };
+
+	rdma_lock_handler(id);
+	KUNIT_EXPECT_EQ(test, id->event_handler(id, &event), 0);
+	rdma_unlock_handler(id);
+}
+
+static void C_60_a_disconnect_waits_for_its_port(struct kunit *test)
+{
+	kdapl_clauses(test, "C-60 C-62");
+	port_set(test, false);
+	break_it(test);
+	/* Not lost, not tried, and not in the way of the next connection */
+	KUNIT_ASSERT_NOT_NULL(test, notice());
+	KUNIT_EXPECT_FALSE(test, notice_sent());
+	KUNIT_EXPECT_NULL(test, ep.ep->cm_id);
+	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+	kdapl_notice_look(env->ia->dev);
+	flush_delayed_work(&env->ia->dev->notice_work);
+	KUNIT_ASSERT_NOT_NULL(test, notice());
+	KUNIT_EXPECT_FALSE(test, notice_sent());
+
+	port_set(test, true);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(notice_sent()));
+	/* A new address of the net device is no answer, a disconnect is */
+	cm_says(test, notice()->id, RDMA_CM_EVENT_ADDR_CHANGE);
+	flush_delayed_work(&env->ia->dev->notice_work);
+	KUNIT_ASSERT_NOT_NULL(test, notice());
+	cm_says(test, notice()->id, RDMA_CM_EVENT_DISCONNECTED);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!notice()));
+}
+
+static void C_60_it_outlives_its_EP(struct kunit *test)
+{
+	kdapl_clauses(test, "C-60");
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	port_set(test, false);
+	/* CONNECTED until now: it is the free that ends the connection */
+	tp_ep_free(&ep);
+	KUNIT_ASSERT_NOT_NULL(test, notice());
+	KUNIT_EXPECT_FALSE(test, notice_sent());
+	port_set(test, true);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(notice_sent()));
+	/* The device goes with the notice on its list */
+}
+
+static void C_60_an_active_port_takes_it_at_once(struct kunit *test)
+{
+	kdapl_clauses(test, "C-60");
+	break_it(test);
+	KUNIT_EXPECT_NULL(test, notice());
+	KUNIT_EXPECT_NOT_NULL(test, ep.ep->cm_id);
+}
+
+static int notice_init(struct kunit *test)
+{
+	memset(&ep, 0, sizeof(ep));
+	env = tp_env_create();
+	if (IS_ERR(env))
+		return PTR_ERR(env);
+	return tp_ep_create(env, NULL, false, &ep) == DAT_SUCCESS ? 0 : -EIO;
+}
+
+static void notice_exit(struct kunit *test)
+{
+	tp_env_end(test, &env, &ep);
+}
+
+static struct kunit_case notice_cases[] = {
+	KUNIT_CASE(C_60_a_disconnect_waits_for_its_port),
+	KUNIT_CASE(C_60_it_outlives_its_EP),
+	KUNIT_CASE(C_60_an_active_port_takes_it_at_once),
+	{}
+};
+
+static struct kunit_suite notice_suite = {
+	.name = "kdapl_notice",
+	.init = notice_init,
+	.exit = notice_exit,
+	.test_cases = notice_cases,
+};
+
+kunit_test_suite(notice_suite);
