@@ -45,6 +45,10 @@ static unsigned int stretch = 1;
 module_param(stretch, uint, 0444);
 MODULE_PARM_DESC(stretch, "Multiplies time-outs, for emulated machines (default 1)");
 
+static char keepalive[12] = "0";
+module_param_string(keepalive_ms, keepalive, sizeof(keepalive), 0644);
+MODULE_PARM_DESC(keepalive_ms, "kdapl.keepalive_ms of the EPs of the next open (default 0)");
+
 enum { A, B, C, EPS };
 
 static struct {
@@ -194,7 +198,10 @@ static DAT_RETURN make_evd(DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
 static DAT_RETURN make_objects(void)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = buffer };
+	DAT_NAMED_ATTR named = { "kdapl.keepalive_ms", keepalive };
 	DAT_EP_ATTR attr = {
+		.ep_provider_specific_count = 1,
+		.ep_provider_specific = &named,
 		.max_message_size = BUFFER,
 		.max_recv_dtos = DEPTH,
 		.max_request_dtos = DEPTH,

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The address of an IA goes and comes back, then its link goes down, under a
-# connection, and comes up. The address goes under an attempt. Then its net device
-# belongs to a VRF.
+# connection, and comes up; and again under two EPs with a keepalive. The address goes
+# under an attempt. Then its net device belongs to a VRF.
 
 . "${0%/*}/lib.sh"
 
@@ -29,7 +29,7 @@ one_end() {
 	[ "$(act events | grep -c '^[ABC] ')" = "$1" ] || { act events; return 1; }
 }
 
-tap_plan 42
+tap_plan 49
 rxe_setup 1
 kdapl_load
 kdapl_insmod kdapl_actor stretch="$KDAPL_FACTOR"
@@ -77,6 +77,22 @@ tap_check "the link comes up: B hears of it" wait_for 60 saw B DISCONNECTED
 tap_check "reset B again" acts reset B
 tap_check "and connect, on the same device" wait_for 20 acts pair
 tap_check "close" acts close
+
+echo 300 >/sys/module/kdapl_actor/parameters/keepalive_ms
+tap_check "open with a keepalive" acts open rxe1
+tap_check "listen as well" acts listen
+tap_check "connect those who ask" wait_for 20 acts pair
+# Time for some questions; slower machines ask fewer
+sleep 3
+tap_check "they are answered" state A=CONNECTED B=CONNECTED
+ip link set dummy1 down
+tap_clauses C-30 C-61
+tap_check "the link goes down, nobody sends: A finds out" wait_for 60 saw A BROKEN
+tap_clauses C-30 C-61
+tap_check "so does B, which nobody told" wait_for 60 saw B BROKEN
+ip link set dummy1 up
+echo 0 >/sys/module/kdapl_actor/parameters/keepalive_ms
+tap_check "close them" acts close
 
 rxe_anew 1 || exit 1
 tap_check "open again" acts open rxe1

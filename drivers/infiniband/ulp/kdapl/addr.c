@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * IP addresses of RDMA ports: which lead to a port, in which network
- * namespace, and the news that one of them has gone.
+ * namespace, and the one watcher that hears of their changes.
  *
- * A RoCE port's GID table is the list of its addresses, and the device raises
- * an event when it changes (device.c). An InfiniBand port knows nothing of the
- * addresses of the IPoIB devices on it: for those we listen to the kernel's own
- * notifications. Called by device.c, ia.c, cm.c and pz.c in process context;
- * the notifications come in any.
+ * A RoCE port's GID table is the list of its addresses. An InfiniBand port knows
+ * nothing of the addresses of the IPoIB devices on it. The watcher is scheduled
+ * by the kernel's notifications of addresses and net devices, and by the device's
+ * event that a GID table has changed; it has every IA look at its address
+ * (device.c). An address that was deleted is noted, because it may be back when
+ * the watcher runs. A bond that fails over deletes no address: the core takes the
+ * GIDs of its addresses away and adds them again. Called by device.c, ia.c, cm.c
+ * and pz.c in process context; the notifications come in any.
  *
  * The namespace of an address is that of the net device that has it. Connection
  * ids are made in it, because rdma_cm matches requests and routes in the
@@ -363,42 +366,150 @@ bool kdapl_addr_unbound(const struct rdma_cm_id *id)
 	return gone;
 }
 
-/* ---- IPoIB: the kernel's own news ---------------------------------------- */
+/**
+ * kdapl_addr_cut - can a connection not go on?
+ * @id:   its id
+ * @port: port that the IA's address leads to now
+ *
+ * A device that keeps GIDs in a table of its own has cleared the entry that the
+ * QP's path names. To one that does not, as rxe, the path is made of addresses,
+ * and the address is there. On InfiniBand the path is between ports: it does not
+ * end because a bond of IPoIB devices has gone to another port, but if it did so
+ * because this one is down nobody else notices on an idle connection.
+ *
+ * Context: any, while the id is kept.
+ */
+bool kdapl_addr_cut(const struct rdma_cm_id *id, u32 port)
+{
+	enum ib_port_state state;
+
+	if (!id->device)
+		return false;
+	if (kdapl_addr_unbound(id))
+		return rdma_cap_roce_gid_table(id->device, id->port_num);
+	return id->port_num != port &&
+	       (ib_get_cached_port_state(id->device, id->port_num, &state) ||
+		state != IB_PORT_ACTIVE);
+}
+
+/* ---- the watcher ----------------------------------------------------------- */
+
+/*
+ * A GID that is missing is looked for again after this time before its address
+ * counts as lost: the core's work that moves GIDs takes them away first.
+ */
+#define KDAPL_ADDR_GRACE_MS	200
+
+/* Addresses that were deleted and that the watcher has not seen yet */
+static LLIST_HEAD(kdapl_addr_gone);
+/* Bit 0: addresses of IPoIB devices have changed */
+static unsigned long kdapl_addr_ipoib;
+
+static void kdapl_addr_work_fn(struct work_struct *work);
+static DECLARE_DELAYED_WORK(kdapl_addr_work, kdapl_addr_work_fn);
 
 static void kdapl_addr_work_fn(struct work_struct *work)
 {
-	kdapl_device_check_ipoib();
+	struct llist_node *gone = llist_del_all(&kdapl_addr_gone);
+	struct kdapl_addr_deleted *del, *next;
+
+	if (kdapl_device_check_addrs(gone, test_and_clear_bit(0, &kdapl_addr_ipoib)))
+		queue_delayed_work(kdapl_wq, &kdapl_addr_work,
+				   msecs_to_jiffies(KDAPL_ADDR_GRACE_MS));
+	llist_for_each_entry_safe(del, next, gone, node)
+		kfree(del);
 }
 
-static DECLARE_WORK(kdapl_addr_work, kdapl_addr_work_fn);
+/**
+ * kdapl_addr_changed - have the watcher look
+ * @ipoib: at all IAs on InfiniBand ports; else at those whose device, or whose
+ *         address, has a note of its own
+ *
+ * Context: any.
+ */
+void kdapl_addr_changed(bool ipoib)
+{
+	if (ipoib)
+		set_bit(0, &kdapl_addr_ipoib);
+	mod_delayed_work(kdapl_wq, &kdapl_addr_work, 0);
+}
+
+/**
+ * kdapl_addr_is - is this the address of an IA?
+ * @del:  the address that was deleted
+ * @addr: address of the IA
+ * @net:  its namespace
+ *
+ * Context: any.
+ */
+bool kdapl_addr_is(const struct kdapl_addr_deleted *del, const struct sockaddr_storage *addr,
+		   const struct net *net)
+{
+	int scope = kdapl_addr_scope(addr);
+	struct in6_addr want;
+
+	kdapl_addr_to_gid(addr, &want);
+	return del->net == net && (!scope || scope == del->ifindex) &&
+	       ipv6_addr_equal(&want, &del->addr);
+}
 
 /* A net device that leaves its namespace loses its addresses first */
-static int kdapl_addr_gone(const struct net_device *ndev, unsigned long event)
+static int kdapl_addr_event(const struct net_device *ndev, unsigned long event,
+			    const struct in6_addr *addr)
 {
-	if (event == NETDEV_DOWN && ndev->type == ARPHRD_INFINIBAND)
-		queue_work(kdapl_wq, &kdapl_addr_work);
+	struct kdapl_addr_deleted *del;
+
+	if (event == NETDEV_DOWN) {
+		del = kzalloc(sizeof(*del), GFP_ATOMIC);
+		/* Without memory it is noticed if it stays away */
+		if (del) {
+			del->addr = *addr;
+			del->ifindex = ndev->ifindex;
+			del->net = dev_net(ndev);
+			llist_add(&del->node, &kdapl_addr_gone);
+		}
+	}
+	if (event == NETDEV_DOWN || ndev->type == ARPHRD_INFINIBAND)
+		kdapl_addr_changed(ndev->type == ARPHRD_INFINIBAND);
 	return NOTIFY_DONE;
 }
 
 static int kdapl_addr_event4(struct notifier_block *nb, unsigned long event, void *data)
 {
 	const struct in_ifaddr *ifa = data;
+	struct in6_addr addr;
 
-	return kdapl_addr_gone(ifa->ifa_dev->dev, event);
+	ipv6_addr_set_v4mapped(ifa->ifa_local, &addr);
+	return kdapl_addr_event(ifa->ifa_dev->dev, event, &addr);
 }
 
 static int kdapl_addr_event6(struct notifier_block *nb, unsigned long event, void *data)
 {
 	const struct inet6_ifaddr *ifa = data;
 
-	return kdapl_addr_gone(ifa->idev->dev, event);
+	return kdapl_addr_event(ifa->idev->dev, event, &ifa->addr);
+}
+
+/*
+ * A bond of IPoIB devices is on another port, or an IPoIB device has another hardware
+ * address. Of what Ethernet devices do, the GID table tells
+ */
+static int kdapl_addr_event_netdev(struct notifier_block *nb, unsigned long event, void *data)
+{
+	const struct net_device *ndev = netdev_notifier_info_to_dev(data);
+
+	if ((event == NETDEV_BONDING_FAILOVER || event == NETDEV_CHANGEADDR) &&
+	    ndev->type == ARPHRD_INFINIBAND)
+		kdapl_addr_changed(true);
+	return NOTIFY_DONE;
 }
 
 static struct notifier_block kdapl_addr_nb4 = { .notifier_call = kdapl_addr_event4 };
 static struct notifier_block kdapl_addr_nb6 = { .notifier_call = kdapl_addr_event6 };
+static struct notifier_block kdapl_addr_nb_netdev = { .notifier_call = kdapl_addr_event_netdev };
 
 /**
- * kdapl_addr_init - hear of addresses of IPoIB devices from now on
+ * kdapl_addr_init - hear of addresses from now on
  *
  * Context: process, module load.
  * Return: 0 or a negative errno.
@@ -411,18 +522,30 @@ int kdapl_addr_init(void)
 		return ret;
 	ret = register_inet6addr_notifier(&kdapl_addr_nb6);
 	if (ret)
-		unregister_inetaddr_notifier(&kdapl_addr_nb4);
+		goto err_nb4;
+	ret = register_netdevice_notifier(&kdapl_addr_nb_netdev);
+	if (ret)
+		goto err_nb6;
+	return 0;
+
+err_nb6:
+	unregister_inet6addr_notifier(&kdapl_addr_nb6);
+err_nb4:
+	unregister_inetaddr_notifier(&kdapl_addr_nb4);
 	return ret;
 }
 
 /**
  * kdapl_addr_exit - undo kdapl_addr_init()
  *
- * Context: process, module unload.
+ * Context: process, module unload; no device is left that could raise an event.
  */
 void kdapl_addr_exit(void)
 {
+	unregister_netdevice_notifier(&kdapl_addr_nb_netdev);
 	unregister_inet6addr_notifier(&kdapl_addr_nb6);
 	unregister_inetaddr_notifier(&kdapl_addr_nb4);
-	cancel_work_sync(&kdapl_addr_work);
+	/* It may put itself off once more, with nothing left to look at */
+	flush_delayed_work(&kdapl_addr_work);
+	cancel_delayed_work_sync(&kdapl_addr_work);
 }

@@ -60,8 +60,12 @@ static void kdapl_cm_fail(struct kdapl_ep *ep, DAT_EVENT_NUMBER number,
 	unsigned long flags;
 
 	spin_lock_irqsave(&ep->lock, flags);
-	/* If it comes too late for the attempt, the peer has left the connection */
-	kdapl_cm_note_clean(ep);
+	/*
+	 * If it comes too late for the attempt, the peer has left the connection; or
+	 * has another hardware address, and what the path names is not there any more
+	 */
+	if (number != DAT_CONNECTION_EVENT_UNREACHABLE)
+		kdapl_cm_note_clean(ep);
 	if (!ep->fail_number) {
 		ep->fail_number = number;
 		/* Not over the data of an ESTABLISHED, which stays readable (C-46) */
@@ -137,8 +141,7 @@ static void kdapl_cm_advance(struct kdapl_ep *ep, struct rdma_cm_id *id, bool ha
  * @id:    the id, its context is the EP
  * @event: what happened
  *
- * ADDR_CHANGE and TIMEWAIT_EXIT mean nothing to us: a lost address is
- * learned from the device's GID table, and a QP number serves one attempt.
+ * TIMEWAIT_EXIT means nothing to us: a QP number serves one attempt.
  *
  * Context: process, a workqueue of rdma_cm or ib_cm, handler_mutex held;
  * must not sleep for long.
@@ -175,6 +178,10 @@ int kdapl_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		kdapl_cm_peer_gone(ep);
+		break;
+	case RDMA_CM_EVENT_ADDR_CHANGE:
+		/* A bond has failed over: does the path still exist? */
+		kdapl_ep_kick(ep, KDAPL_TODO_ADDRESS);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		/* Our remove() comes first and destroys the id; not seen in practice */
@@ -663,6 +670,16 @@ static void kdapl_cm_step_connected(struct kdapl_ep *ep, unsigned long todo)
 		kdapl_ep_post_marker(ep);
 }
 
+/* Does what has become of the IA's address end the EP's attempt or connection? */
+static bool kdapl_cm_cut(const struct kdapl_ep *ep)
+{
+	if (!ep->cm_id)
+		return false;
+	if (kdapl_cm_pending(READ_ONCE(ep->state)))
+		return kdapl_addr_unbound(ep->cm_id);
+	return kdapl_addr_cut(ep->cm_id, READ_ONCE(ep->obj.ia->port));
+}
+
 static void kdapl_cm_work(struct work_struct *work)
 {
 	struct kdapl_ep *ep = container_of(work, struct kdapl_ep, work);
@@ -673,7 +690,7 @@ static void kdapl_cm_work(struct work_struct *work)
 	mutex_lock(&ep->mutex);
 	if (!ep->dying && !ep->shell) {
 		todo = xchg(&ep->todo, 0);
-		if ((todo & BIT(KDAPL_TODO_ADDRESS)) && ep->cm_id && kdapl_addr_unbound(ep->cm_id))
+		if ((todo & BIT(KDAPL_TODO_ADDRESS)) && kdapl_cm_cut(ep))
 			todo |= BIT(KDAPL_TODO_BREAK);
 		if (kdapl_cm_pending(READ_ONCE(ep->state)))
 			kdapl_cm_step_pending(ep, todo);

@@ -130,7 +130,12 @@ struct kdapl_cr {
 /**
  * struct kdapl_sp - service point: PSP or RSP
  * @obj:   header
- * @id:    listening id; NULL when it listens no more: a shell, a spent RSP
+ * @id:    listening id; NULL when it listens no more, or cannot at present; under
+ *         @mutex
+ * @listening: it is to listen: neither a shell nor a spent RSP; under @mutex
+ * @stale: the CM has told of another address of the net device; cleared under @mutex
+ * @mutex: one at a time listens again, or stops. Taken alone, and over calls of rdma_cm
+ * @work:  listens again, if the address leads elsewhere than @id
  * @evd:   where requests are announced (used until the service point is freed)
  * @evd_handle: its handle, by which CRs that outlive the service point find it
  * @ep_handle: the EP of an RSP; DAT_HANDLE_NULL: this is a PSP
@@ -146,6 +151,10 @@ struct kdapl_cr {
 struct kdapl_sp {
 	struct kdapl_obj obj;
 	struct rdma_cm_id *id;
+	bool listening;
+	bool stale;
+	struct mutex mutex;	/* id, listening */
+	struct work_struct work;
 	struct kdapl_evd *evd;
 	DAT_EVD_HANDLE evd_handle;
 	DAT_EP_HANDLE ep_handle;

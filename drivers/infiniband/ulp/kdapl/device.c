@@ -22,7 +22,7 @@ DEFINE_MUTEX(kdapl_device_mutex);
 LIST_HEAD(kdapl_devices);
 
 /* Bits of kdapl_device.events */
-#define KDAPL_DEV_GID	0	/* a GID came or went */
+#define KDAPL_DEV_GID	0	/* a GID came or went; addr.c's work clears it */
 #define KDAPL_DEV_FATAL	1	/* the device reports its end */
 
 /* What a registration may span: its length must fit DAT_SEG_LENGTH */
@@ -223,51 +223,102 @@ static void kdapl_device_fill_limits(struct kdapl_device *dev)
 
 /* ---- arrival, events, removal ------------------------------------------ */
 
-/* Has the IA's address gone, or come back? kdapl_device_mutex held */
-static void kdapl_device_check_addr(struct kdapl_device *dev, struct kdapl_ia *ia)
+/*
+ * Does the IA's address lead to another port of the device? A bond over its ports
+ * has failed over; the IA goes along. kdapl_device_mutex held
+ */
+static bool kdapl_device_follow(struct kdapl_device *dev, struct kdapl_ia *ia)
 {
-	if (kdapl_addr_stands(dev->ibdev, ia->port, &ia->addr, ia->net))
+	u32 p;
+
+	rdma_for_each_port(dev->ibdev, p) {
+		if (p == ia->port || !kdapl_device_port_usable(dev->ibdev, p) ||
+		    !kdapl_addr_stands(dev->ibdev, p, &ia->addr, ia->net))
+			continue;
+		pr_notice_ratelimited("kdapl: %s: address %pISc has moved to port %u\n",
+				      ia->name, &ia->addr, p);
+		WRITE_ONCE(ia->port, p);
+		return true;
+	}
+	return false;
+}
+
+static bool kdapl_device_deleted(const struct kdapl_ia *ia, struct llist_node *gone)
+{
+	const struct kdapl_addr_deleted *del;
+
+	llist_for_each_entry(del, gone, node)
+		if (kdapl_addr_is(del, &ia->addr, ia->net))
+			return true;
+	return false;
+}
+
+/* kdapl_device_mutex held. True, as in the next: look again in a while */
+static bool kdapl_device_addr_deleted(struct kdapl_ia *ia)
+{
+	/* Its GID may still be there, or be there again */
+	ia->addr_missed = true;
+	kdapl_ia_address_lost(ia);
+	return true;
+}
+
+/* Has the IA's address gone, moved, or come back? kdapl_device_mutex held */
+static bool kdapl_device_check_addr(struct kdapl_device *dev, struct kdapl_ia *ia)
+{
+	if (kdapl_addr_stands(dev->ibdev, ia->port, &ia->addr, ia->net) ||
+	    kdapl_device_follow(dev, ia)) {
+		ia->addr_missed = false;
 		kdapl_ia_address_stands(ia);
-	else
+		return false;
+	}
+	if (ia->addr_missed || !rdma_protocol_roce(dev->ibdev, ia->port)) {
 		kdapl_ia_address_lost(ia);
+		return false;
+	}
+	ia->addr_missed = true;
+	return true;
 }
 
 /**
- * kdapl_device_check_ipoib - an address of an IPoIB device has gone
- *
- * Which, and of which port, is found out by looking.
+ * kdapl_device_check_addrs - addresses have changed: each IA looks at its own
+ * @gone:  addresses that were deleted (struct kdapl_addr_deleted), or NULL
+ * @ipoib: those of IPoIB devices have changed
  *
  * Context: process.
+ * Return: true if it is to be called again soon.
  */
-void kdapl_device_check_ipoib(void)
+bool kdapl_device_check_addrs(struct llist_node *gone, bool ipoib)
 {
 	struct kdapl_device *dev;
 	struct kdapl_ia *ia;
+	bool gid, again = false;
 
 	mutex_lock(&kdapl_device_mutex);
 	list_for_each_entry(dev, &kdapl_devices, node) {
+		gid = test_and_clear_bit(KDAPL_DEV_GID, &dev->events);
 		list_for_each_entry(ia, &dev->ias, dev_node) {
-			if (!rdma_protocol_roce(dev->ibdev, ia->port))
-				kdapl_device_check_addr(dev, ia);
+			if (kdapl_device_deleted(ia, gone))
+				again |= kdapl_device_addr_deleted(ia);
+			else if (gid || ia->addr_missed ||
+				 (ipoib && !rdma_protocol_roce(dev->ibdev, ia->port)))
+				again |= kdapl_device_check_addr(dev, ia);
 		}
 	}
 	mutex_unlock(&kdapl_device_mutex);
+	return again;
 }
 
 static void kdapl_device_event_work(struct work_struct *work)
 {
 	struct kdapl_device *dev = container_of(work, struct kdapl_device, event_work);
-	bool fatal = test_and_clear_bit(KDAPL_DEV_FATAL, &dev->events);
-	bool gid = test_and_clear_bit(KDAPL_DEV_GID, &dev->events);
 	struct kdapl_ia *ia;
 
+	if (!test_and_clear_bit(KDAPL_DEV_FATAL, &dev->events))
+		return;
+
 	mutex_lock(&kdapl_device_mutex);
-	list_for_each_entry(ia, &dev->ias, dev_node) {
-		if (fatal)
-			kdapl_ia_device_failed(ia);
-		if (gid)
-			kdapl_device_check_addr(dev, ia);
-	}
+	list_for_each_entry(ia, &dev->ias, dev_node)
+		kdapl_ia_device_failed(ia);
 	mutex_unlock(&kdapl_device_mutex);
 }
 
@@ -279,7 +330,8 @@ static void kdapl_device_event(struct ib_event_handler *handler, struct ib_event
 	switch (event->event) {
 	case IB_EVENT_GID_CHANGE:
 		set_bit(KDAPL_DEV_GID, &dev->events);
-		break;
+		kdapl_addr_changed(false);
+		return;
 	case IB_EVENT_PORT_ACTIVE:
 		kdapl_notice_look(dev);
 		return;
@@ -438,6 +490,7 @@ int kdapl_device_init(void)
 void kdapl_device_exit(void)
 {
 	kdapl_ia_destroy_left(NULL);
-	kdapl_addr_exit();
 	ib_unregister_client(&kdapl_client);
+	/* After the last event of a device */
+	kdapl_addr_exit();
 }

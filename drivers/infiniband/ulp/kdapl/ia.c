@@ -225,6 +225,21 @@ static void kdapl_ia_kick_eps(struct kdapl_ia *ia, enum kdapl_todo what)
 	mutex_unlock(&ia->mutex);
 }
 
+/* The service points' own work has them listen again, if they must */
+static void kdapl_ia_relisten(struct kdapl_ia *ia, DAT_HANDLE_TYPE type)
+{
+	struct kdapl_obj *obj;
+
+	mutex_lock(&ia->mutex);
+	list_for_each_entry(obj, &ia->objs[type], node) {
+		if (!kdapl_obj_pin(obj))
+			continue;
+		queue_work(kdapl_wq, &to_kdapl_sp(obj)->work);
+		kdapl_obj_put(obj);
+	}
+	mutex_unlock(&ia->mutex);
+}
+
 /**
  * kdapl_ia_device_failed - the device has reported its own failure (C-31)
  * @ia: the IA, on its device's list
@@ -263,8 +278,8 @@ void kdapl_ia_address_lost(struct kdapl_ia *ia)
  * kdapl_ia_address_stands - addresses of the port have changed, the IA's is there
  * @ia: the IA, on its device's list
  *
- * It may have gone and come back before anybody looked. What was bound before
- * is broken all the same, and can tell: kdapl_addr_unbound().
+ * It may lead to another port, or to another entry of the GID table. Attempts and
+ * connections that cannot go on are broken, service points listen where it leads.
  *
  * Context: process, kdapl_device_mutex held.
  */
@@ -272,6 +287,8 @@ void kdapl_ia_address_stands(struct kdapl_ia *ia)
 {
 	WRITE_ONCE(ia->addr_lost, false);
 	kdapl_ia_kick_eps(ia, KDAPL_TODO_ADDRESS);
+	kdapl_ia_relisten(ia, DAT_HANDLE_TYPE_PSP);
+	kdapl_ia_relisten(ia, DAT_HANDLE_TYPE_RSP);
 }
 
 /**

@@ -20,6 +20,8 @@
 #define _KDAPL_H_
 
 #include <linux/hashtable.h>
+#include <linux/in6.h>
+#include <linux/llist.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/rwsem.h>
@@ -135,8 +137,8 @@ void kdapl_device_exit(void);
 struct kdapl_device *kdapl_device_alloc(struct ib_device *ibdev);
 void kdapl_device_free(struct kdapl_device *dev);
 bool kdapl_device_port_usable(struct ib_device *ibdev, u32 port);
-/* An IPoIB device has lost an address: was it that of an IA? Process context */
-void kdapl_device_check_ipoib(void);
+/* Addresses have changed, some were deleted: each IA looks at its own. Process context */
+bool kdapl_device_check_addrs(struct llist_node *gone, bool ipoib);
 /*
  * Parses an IA name; under kdapl_device_mutex. 0, -ENODEV, -EADDRNOTAVAIL
  * (then @dev and @port are valid all the same)
@@ -146,8 +148,22 @@ int kdapl_device_resolve(const char *name, struct kdapl_device **dev, u32 *port,
 
 /* ---- addr.c ------------------------------------------------------------ */
 
+/* An address that a net device has lost */
+struct kdapl_addr_deleted {
+	struct llist_node node;
+	struct in6_addr addr;		/* IPv4: mapped */
+	int ifindex;			/* of the net device */
+	const struct net *net;		/* its namespace, only compared */
+};
+
 int kdapl_addr_init(void);
 void kdapl_addr_exit(void);
+/* Has the watcher look at the addresses of IAs; any context */
+void kdapl_addr_changed(bool ipoib);
+bool kdapl_addr_is(const struct kdapl_addr_deleted *del, const struct sockaddr_storage *addr,
+		   const struct net *net);
+/* Can the connection of this id not go on, the IA's address being there? */
+bool kdapl_addr_cut(const struct rdma_cm_id *id, u32 port);
 /* An address that leads to a port, and its namespace with a reference */
 bool kdapl_addr_find(struct ib_device *ibdev, u32 port, const char *netdev,
 		     const struct net *home, const struct sockaddr_storage *want,
@@ -178,6 +194,7 @@ const struct ib_gid_attr *kdapl_addr_gid(struct ib_device *ibdev, u32 port,
  * @addr:   IP address of the port
  * @net:    network namespace of @addr, referenced; NULL on a shell
  * @addr_lost: @addr was gone when the device was last looked at
+ * @addr_missed: its GID was missing, or it was deleted; under kdapl_device_mutex
  * @limits: copy of the device's, survives it
  * @attr:   what dat_ia_query tells, filled at open
  * @sem:    read: a call that makes verbs objects; write: the moment at which
@@ -211,6 +228,7 @@ struct kdapl_ia {
 	struct sockaddr_storage addr;
 	struct net *net;
 	bool addr_lost;
+	bool addr_missed;
 	struct kdapl_limits limits;
 	DAT_IA_ATTR attr;
 	struct rw_semaphore sem;

@@ -14,6 +14,7 @@
  * has it destroy the id. By itself the core would give the reason of a
  * Consumer's reject.
  */
+#include <linux/sched/mm.h>
 #include "kdapl.h"
 #include "trace.h"
 
@@ -124,9 +125,13 @@ static int kdapl_sp_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	struct kdapl_cr *cr = NULL;
 
 	trace_kdapl_cm_event(kdapl_obj_id(&sp->obj), event->event, event->status);
+	if (event->event == RDMA_CM_EVENT_ADDR_CHANGE) {
+		WRITE_ONCE(sp->stale, true);
+		queue_work(kdapl_wq, &sp->work);
+	}
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
-	if (id->port_num == sp->obj.ia->port)
+	if (id->port_num == READ_ONCE(sp->obj.ia->port))
 		cr = kdapl_sp_take(sp, false);
 	if (!cr) {
 		rdma_reject(id, NULL, 0, IB_CM_REJ_NO_RESOURCES);
@@ -135,6 +140,8 @@ static int kdapl_sp_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	kdapl_cr_arrive(cr, id, &event->param.conn);
 	return 0;
 }
+
+static void kdapl_sp_work(struct work_struct *work);
 
 /* ---- beginning --------------------------------------------------------- */
 
@@ -168,6 +175,8 @@ struct kdapl_sp *kdapl_sp_alloc(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_
 	sp->ep_handle = ep;
 	sp->qual = qual;
 	spin_lock_init(&sp->lock);
+	mutex_init(&sp->mutex);
+	INIT_WORK(&sp->work, kdapl_sp_work);
 	INIT_LIST_HEAD(&sp->free);
 	refcount_set(&sp->mem, 1);
 	for (i = 0; i < backlog; i++, sp->backlog++) {
@@ -222,6 +231,44 @@ static int kdapl_sp_listen(struct kdapl_sp *sp)
 	return ret;
 }
 
+/* Does the id not stand where the IA's address is? sp->mutex held */
+static bool kdapl_sp_misplaced(const struct kdapl_sp *sp)
+{
+	return !sp->id || READ_ONCE(sp->stale) || kdapl_addr_unbound(sp->id) ||
+	       sp->id->port_num != READ_ONCE(sp->obj.ia->port);
+}
+
+/*
+ * The address leads elsewhere, or has come back. The old id goes first, because it
+ * has the port; the CM refuses requests that come meanwhile. If it fails, the next
+ * change of an address has it tried again.
+ */
+static void kdapl_sp_work(struct work_struct *work)
+{
+	struct kdapl_sp *sp = container_of(work, struct kdapl_sp, work);
+	struct kdapl_ia *ia = sp->obj.ia;
+	unsigned int noio;
+	int ret = 0;
+
+	if (!kdapl_ia_enter(ia))
+		return;
+	noio = memalloc_noio_save();
+	mutex_lock(&sp->mutex);
+	if (sp->listening && kdapl_sp_misplaced(sp)) {
+		WRITE_ONCE(sp->stale, false);
+		if (sp->id)
+			rdma_destroy_id(sp->id);
+		sp->id = NULL;
+		ret = kdapl_sp_listen(sp);
+	}
+	mutex_unlock(&sp->mutex);
+	memalloc_noio_restore(noio);
+	if (ret)
+		pr_warn_ratelimited("kdapl: %s: cannot listen again on qualifier %llu: %d\n",
+				    ia->name, sp->qual, ret);
+	kdapl_ia_leave(ia);
+}
+
 /**
  * kdapl_sp_start - a service point has got its id: tell, list and publish it
  * @sp:     from kdapl_sp_alloc(); not the caller's any more, who guesses its
@@ -236,6 +283,7 @@ void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle
 	if (qual)
 		*qual = sp->qual;
 	*handle = kdapl_obj_handle(&sp->obj);
+	sp->listening = true;
 	spin_lock_irq(&kdapl_sps_lock);
 	list_add_tail(&sp->node, &kdapl_sps);
 	spin_unlock_irq(&kdapl_sps_lock);
@@ -354,17 +402,25 @@ struct kdapl_sp *kdapl_sp_find(const struct kdapl_ia *ia, DAT_CONN_QUAL qual)
  */
 void kdapl_sp_unlisten(struct kdapl_sp *sp)
 {
-	struct rdma_cm_id *id = xchg(&sp->id, NULL);
+	struct rdma_cm_id *id;
+	bool listening;
 
+	mutex_lock(&sp->mutex);
+	id = sp->id;
+	sp->id = NULL;
+	listening = sp->listening;
+	sp->listening = false;
+	mutex_unlock(&sp->mutex);
 	spin_lock_irq(&sp->lock);
 	sp->closed = true;
 	spin_unlock_irq(&sp->lock);
-	if (!id)
+	if (!listening)
 		return;
 	spin_lock_irq(&kdapl_sps_lock);
 	list_del(&sp->node);
 	spin_unlock_irq(&kdapl_sps_lock);
-	rdma_destroy_id(id);
+	if (id)
+		rdma_destroy_id(id);
 	atomic_dec(&sp->evd->npsp);
 	kdapl_ia_verbs_put(sp->obj.ia);
 }
@@ -380,6 +436,7 @@ void kdapl_sp_shell(struct kdapl_sp *sp)
 	u32 i;
 
 	kdapl_sp_unlisten(sp);
+	cancel_work_sync(&sp->work);
 	/* No callback any more, so no new work: what is queued sees @closed */
 	for (i = 0; i < sp->backlog; i++)
 		flush_work(&sp->crs[i].work);

@@ -98,11 +98,13 @@ static bool kdapl_notice_keep(struct kdapl_device *dev, u32 port, struct rdma_cm
 void kdapl_notice_send(struct kdapl_ep *ep)
 {
 	struct kdapl_ia *ia = ep->obj.ia;
+	/* The IA may have gone to another port since */
+	u32 port = ep->cm_id->port_num ?: ia->port;
 
 	lockdep_assert_held(&ep->mutex);
 	/* A device that is leaving sends what it still can */
-	if (!READ_ONCE(ia->shell) && !kdapl_notice_may_leave(ia->ibdev, ia->port, ep->cm_id) &&
-	    kdapl_notice_keep(ia->dev, ia->port, ep->cm_id))
+	if (!READ_ONCE(ia->shell) && !kdapl_notice_may_leave(ia->ibdev, port, ep->cm_id) &&
+	    kdapl_notice_keep(ia->dev, port, ep->cm_id))
 		ep->cm_id = NULL;
 	else
 		rdma_disconnect(ep->cm_id);

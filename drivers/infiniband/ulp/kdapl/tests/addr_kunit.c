@@ -233,7 +233,7 @@ static void C_62_an_IPOIB_device_loses_its_address(struct kunit *test)
 	ipoib_make(test);
 	make_three(test);
 	/* News of another one */
-	kdapl_device_check_ipoib();
+	kdapl_device_check_addrs(NULL, true);
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
 	KUNIT_EXPECT_TRUE(test, stands(&init_net));
@@ -452,6 +452,145 @@ static void a_port_taken_on_all_addresses_is_in_use(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_evd_free(evd), DAT_SUCCESS);
 }
 
+/* ---- a bond over the ports of a device -------------------------------------------- */
+
+/* The bond is on this port now: its hardware address names it */
+static void bond_moves(struct kunit *test, u32 port)
+{
+	union ib_gid gid;
+	u8 hw[20] = {};
+
+	KUNIT_ASSERT_EQ(test, rdma_query_gid(&env->fake->ibdev, port, 0, &gid), 0);
+	memcpy(hw + 4, gid.raw, sizeof(gid));
+	rtnl_lock();
+	dev_addr_set(ipoib, hw);
+	call_netdevice_notifiers(NETDEV_BONDING_FAILOVER, ipoib);
+	rtnl_unlock();
+}
+
+static u32 listens_on(struct kdapl_sp *sp)
+{
+	u32 port;
+
+	mutex_lock(&sp->mutex);
+	port = sp->id ? sp->id->port_num : 0;
+	mutex_unlock(&sp->mutex);
+	return port;
+}
+
+/* An EP connected by an id that is bound in earnest */
+static void connect_bound(struct kunit *test, struct tp_ep *tep)
+{
+	struct rdma_cm_id *id = kdapl_cm_bind(env->ia, &env->fake->ibdev, kdapl_cm_handler,
+					      tep->ep, 0);
+	DAT_EVENT event;
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(id));
+	mutex_lock(&tep->ep->mutex);
+	kdapl_cm_begin(tep->ep, id, false);
+	tep->ep->raised = true;
+	mutex_unlock(&tep->ep->mutex);
+	tp_qp(tep)->state = IB_QPS_RTS;
+	KUNIT_ASSERT_TRUE(test, kdapl_ep_go_live(tep->ep));
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(tep->connect_evd, &event), DAT_SUCCESS);
+}
+
+static struct kdapl_sp *listen(struct kunit *test, DAT_EVD_HANDLE *evd)
+{
+	DAT_IA_HANDLE ia = kdapl_obj_handle(&env->ia->obj);
+	DAT_PSP_HANDLE handle;
+	struct kdapl_obj *obj;
+
+	KUNIT_ASSERT_EQ(test, dat_evd_kcreate(ia, 4, DAT_UPCALL_DISABLE, NULL, DAT_EVD_CR_FLAG,
+					      evd), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, dat_psp_create(ia, PORT, *evd, DAT_PSP_CONSUMER_FLAG, &handle),
+			DAT_SUCCESS);
+	obj = kdapl_obj_get(handle, DAT_HANDLE_TYPE_PSP);
+	KUNIT_ASSERT_NOT_NULL(test, obj);
+	kdapl_obj_put(obj);
+	return to_kdapl_sp(obj);
+}
+
+static void C_62_an_IA_goes_along_with_its_bond(struct kunit *test)
+{
+	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_CONNECT_REQUEST };
+	struct rdma_cm_id *child;
+	DAT_EVENT got = {};
+	struct kdapl_sp *sp;
+	DAT_EVD_HANDLE evd;
+
+	kdapl_clauses(test, "C-62 C-30");
+	tp_env_destroy(env);
+	env = tp_env_create_on(fake_dev_create_two_ports());
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, env);
+	ipoib_make(test);
+	make(test, &ep);
+	connect_bound(test, &ep);
+	sp = listen(test, &evd);
+	KUNIT_EXPECT_EQ(test, listens_on(sp), 1);
+
+	bond_moves(test, 2);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(listens_on(sp) == 2));
+	KUNIT_EXPECT_EQ(test, env->ia->port, 2);
+	child = kdapl_cm_bind(env->ia, &env->fake->ibdev, kdapl_cm_handler, sp, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(child));
+	KUNIT_EXPECT_EQ(test, sp->id->event_handler(child, &event), 0);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &got), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, got.event_number, DAT_CONNECTION_REQUEST_EVENT);
+	/* The path of the connection is between ports, and its port is there */
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
+	fake_port_set(env->fake, false);
+	flush_workqueue(ib_wq);
+	kdapl_device_check_addrs(NULL, true);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(ep.ep->state) ==
+					    DAT_EP_STATE_DISCONNECTED));
+	fake_settle(env->fake);
+	expect_conn(test, &ep, DAT_CONNECTION_EVENT_BROKEN);
+}
+
+static int deaf(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	return 0;
+}
+
+/* Has the id that was made deaf been replaced by one that is not? */
+static bool hears(struct kdapl_sp *sp)
+{
+	bool ok;
+
+	mutex_lock(&sp->mutex);
+	ok = sp->id && sp->id->event_handler != deaf;
+	mutex_unlock(&sp->mutex);
+	return ok;
+}
+
+/* What the CM says to an id on a bond that has failed over */
+static void the_CM_tells_of_a_failover(struct kunit *test)
+{
+	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ADDR_CHANGE };
+	rdma_cm_event_handler handler;
+	struct kdapl_sp *sp;
+	DAT_EVD_HANDLE evd;
+
+	ipoib_make(test);
+	make(test, &ep);
+	connect_bound(test, &ep);
+	sp = listen(test, &evd);
+	handler = sp->id->event_handler;
+	sp->id->event_handler = deaf;
+	KUNIT_EXPECT_EQ(test, handler(sp->id, &event), 0);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(hears(sp)));
+	KUNIT_EXPECT_EQ(test, listens_on(sp), 1);
+	tp_cm_says(ep.ep->cm_id, RDMA_CM_EVENT_ADDR_CHANGE);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
+	/* The peer's bond: the neighbour has another hardware address */
+	tp_cm_says(ep.ep->cm_id, RDMA_CM_EVENT_UNREACHABLE);
+	fake_settle(env->fake);
+	expect_conn(test, &ep, DAT_CONNECTION_EVENT_BROKEN);
+}
+
 /* ---- suite -------------------------------------------------------------------- */
 
 static int addr_init(struct kunit *test)
@@ -492,6 +631,8 @@ static struct kunit_case addr_cases[] = {
 	KUNIT_CASE(what_a_device_cannot_do_is_refused),
 	KUNIT_CASE(a_link_local_address_is_that_of_its_net_device),
 	KUNIT_CASE(a_port_taken_on_all_addresses_is_in_use),
+	KUNIT_CASE(C_62_an_IA_goes_along_with_its_bond),
+	KUNIT_CASE(the_CM_tells_of_a_failover),
 	{}
 };
 

@@ -269,7 +269,7 @@ static int fake_query_device(struct ib_device *ibdev, struct ib_device_attr *att
 
 static int fake_query_port(struct ib_device *ibdev, u32 port, struct ib_port_attr *attr)
 {
-	bool down = READ_ONCE(to_fake_dev(ibdev)->port_down);
+	bool down = port == 1 && READ_ONCE(to_fake_dev(ibdev)->port_down);
 
 	attr->state = down ? IB_PORT_DOWN : IB_PORT_ACTIVE;
 	attr->phys_state = down ? IB_PORT_PHYS_STATE_POLLING : IB_PORT_PHYS_STATE_LINK_UP;
@@ -307,7 +307,7 @@ static int fake_query_gid(struct ib_device *ibdev, u32 port, int index, union ib
 	/* A subnet of its own, so that a GID tells whose port it is of */
 	gid->global.subnet_prefix = cpu_to_be64(0xfe80000000000000ULL +
 						to_fake_dev(ibdev)->number);
-	gid->global.interface_id = ibdev->node_guid;
+	gid->global.interface_id = cpu_to_be64(be64_to_cpu(ibdev->node_guid) + port - 1);
 	return 0;
 }
 
@@ -412,8 +412,23 @@ static const struct ib_device_ops fake_ops = {
 	INIT_RDMA_OBJ_SIZE(ib_srq, fake_srq, ibsrq),
 };
 
+static int fake_add_gid(const struct ib_gid_attr *attr, void **context)
+{
+	return 0;
+}
+
+static int fake_del_gid(const struct ib_gid_attr *attr, void **context)
+{
+	return 0;
+}
+
+static const struct ib_device_ops fake_gid_ops = {
+	.add_gid = fake_add_gid,
+	.del_gid = fake_del_gid,
+};
+
 static struct fake_dev *fake_dev_make(void (*tune)(struct ib_device_attr *attr), u32 max_msg,
-				      struct net_device *roce)
+				      struct net_device *roce, u32 ports, u32 personality)
 {
 	struct fake_dev *fake = ib_alloc_device(fake_dev, ibdev);
 	static atomic_t number;
@@ -430,11 +445,14 @@ static struct fake_dev *fake_dev_make(void (*tune)(struct ib_device_attr *attr),
 	fake->max_msg = max_msg;
 	fake->roce = roce;
 	fake->ibdev.node_type = RDMA_NODE_IB_CA;
-	fake->ibdev.phys_port_cnt = 1;
+	fake->personality = personality;
+	fake->ibdev.phys_port_cnt = ports;
 	fake->ibdev.num_comp_vectors = num_possible_cpus();
 	fake->ibdev.node_guid = cpu_to_be64(0x0242acfffe110002ULL);
 	strscpy(fake->ibdev.node_desc, "kdapl fake", sizeof(fake->ibdev.node_desc));
 	ib_set_device_ops(&fake->ibdev, &fake_ops);
+	if (personality & FAKE_GID_TABLE)
+		ib_set_device_ops(&fake->ibdev, &fake_gid_ops);
 	err = roce ? ib_device_set_netdev(&fake->ibdev, roce, 1) : 0;
 	if (!err)
 		err = ib_register_device(&fake->ibdev, "kdaplfake%d", NULL);
@@ -447,17 +465,22 @@ static struct fake_dev *fake_dev_make(void (*tune)(struct ib_device_attr *attr),
 
 struct fake_dev *fake_dev_create_tuned(void (*tune)(struct ib_device_attr *attr), u32 max_msg)
 {
-	return fake_dev_make(tune, max_msg, NULL);
+	return fake_dev_make(tune, max_msg, NULL, 1, 0);
 }
 
 struct fake_dev *fake_dev_create(void)
 {
-	return fake_dev_make(NULL, FAKE_MAX_MSG, NULL);
+	return fake_dev_make(NULL, FAKE_MAX_MSG, NULL, 1, 0);
 }
 
-struct fake_dev *fake_dev_create_roce(struct net_device *ndev)
+struct fake_dev *fake_dev_create_roce(struct net_device *ndev, u32 personality)
 {
-	return fake_dev_make(NULL, FAKE_MAX_MSG, ndev);
+	return fake_dev_make(NULL, FAKE_MAX_MSG, ndev, 1, personality);
+}
+
+struct fake_dev *fake_dev_create_two_ports(void)
+{
+	return fake_dev_make(NULL, FAKE_MAX_MSG, NULL, 2, 0);
 }
 
 void fake_port_set(struct fake_dev *fake, bool up)

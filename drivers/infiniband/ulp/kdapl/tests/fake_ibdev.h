@@ -54,6 +54,8 @@ enum fake_personality {
 	 * NAK does not leave from a QP that was moved to ERROR meanwhile (rxe of 7.3)
 	 */
 	FAKE_ACCESS_ERR_FIRST	= BIT(3),
+	/* GIDs are in a table of the device, and paths name an entry (mlx5); at creation only */
+	FAKE_GID_TABLE		= BIT(4),
 };
 
 /* What a post looked like to the verbs */
@@ -175,7 +177,7 @@ struct fake_mr {
  * @leaving: it is being destroyed, and has had that
  * @invalidated: key of the last LOCAL_INV
  * @unplugged: it is not registered any more
- * @port_down: its port has no link; fake_port_set()
+ * @port_down: its first port has no link; fake_port_set()
  */
 struct fake_dev {
 	struct ib_device ibdev;
@@ -228,7 +230,9 @@ struct fake_dev {
 
 struct fake_dev *fake_dev_create(void);
 /* One with a RoCE port, whose GIDs are the addresses of this net device */
-struct fake_dev *fake_dev_create_roce(struct net_device *ndev);
+struct fake_dev *fake_dev_create_roce(struct net_device *ndev, u32 personality);
+/* One with two InfiniBand ports */
+struct fake_dev *fake_dev_create_two_ports(void);
 /* One with other attributes, of which the number and size of objects are enforced */
 struct fake_dev *fake_dev_create_tuned(void (*tune)(struct ib_device_attr *attr), u32 max_msg);
 /* An object comes: -ENOMEM if the device has no more of its kind; and goes */
@@ -237,7 +241,7 @@ void fake_give(struct fake_dev *fake, enum fake_kind kind);
 /* Takes the device away from under its users; the memory stays until destroyed */
 void fake_dev_unplug(struct fake_dev *fake);
 void fake_dev_destroy(struct fake_dev *fake);
-/* The link of the port goes down or comes up, and the device says so */
+/* The link of the first port goes down or comes up, and the device says so */
 void fake_port_set(struct fake_dev *fake, bool up);
 
 /* fake_queue.c for fake_ibdev.c */

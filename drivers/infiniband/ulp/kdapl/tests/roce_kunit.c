@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: addresses of a RoCE port that are lost and back before anybody looks;
- * the partition of a path.
+ * KUnit: addresses of a RoCE port that are lost and back before anybody looks; a
+ * bond that fails over, which deletes none; the partition of a path.
  *
  * The fake device has a RoCE port on an Ethernet device of the suite. Its
  * address is a link-local one that is not made of the hardware address, because
@@ -155,7 +155,7 @@ static void C_62_an_address_is_lost_and_back_at_once(struct kunit *test)
 	flap(test);
 	expect_end(test, &ep, DAT_CONNECTION_EVENT_BROKEN);
 	expect_end(test, &second, DAT_CONNECTION_EVENT_UNREACHABLE);
-	KUNIT_EXPECT_FALSE(test, env->ia->addr_lost);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!READ_ONCE(env->ia->addr_lost)));
 	/* What is bound to the new one stays */
 	KUNIT_ASSERT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, dat_ep_reset(second.handle), DAT_SUCCESS);
@@ -217,7 +217,133 @@ static void a_QP_is_raised_in_the_partition_of_its_path(struct kunit *test)
 	expect_end(test, &ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 }
 
+/* ---- a bond fails over ----------------------------------------------------------- */
+
+static DAT_EVD_HANDLE cr_evd;
+static struct kdapl_sp *sp;
+
+static int roce_env(const struct sockaddr_in6 *addr, u32 personality);
+static void roce_env_end(void);
+
+/* As the core does with the addresses of a bond: GIDs go and come, addresses stay */
+static void failover(struct kunit *test, const struct rdma_cm_id *id)
+{
+	rtnl_lock();
+	call_netdevice_notifiers(NETDEV_BONDING_FAILOVER, port);
+	rtnl_unlock();
+	KUNIT_ASSERT_TRUE(test, TP_WAIT_FOR(kdapl_addr_unbound(id)));
+	KUNIT_ASSERT_TRUE(test, TP_WAIT_FOR(stands()));
+	/* All events of the device have been acted on */
+	flush_workqueue(ib_wq);
+	fake_settle(env->fake);
+}
+
+/* A service point that listens in earnest */
+static void listen(struct kunit *test)
+{
+	DAT_IA_HANDLE ia = kdapl_obj_handle(&env->ia->obj);
+	DAT_PSP_HANDLE handle;
+	struct kdapl_obj *obj;
+
+	KUNIT_ASSERT_EQ(test, dat_evd_kcreate(ia, 4, DAT_UPCALL_DISABLE, NULL, DAT_EVD_CR_FLAG,
+					      &cr_evd), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, dat_psp_create(ia, 40118, cr_evd, DAT_PSP_CONSUMER_FLAG, &handle),
+			DAT_SUCCESS);
+	obj = kdapl_obj_get(handle, DAT_HANDLE_TYPE_PSP);
+	KUNIT_ASSERT_NOT_NULL(test, obj);
+	kdapl_obj_put(obj);
+	sp = to_kdapl_sp(obj);
+}
+
+/* Does it listen on what is there now? */
+static bool listens(void)
+{
+	bool ok;
+
+	mutex_lock(&sp->mutex);
+	ok = sp->id && !kdapl_addr_unbound(sp->id);
+	mutex_unlock(&sp->mutex);
+	return ok;
+}
+
+static void expect_request(struct kunit *test)
+{
+	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_CONNECT_REQUEST };
+	struct rdma_cm_id *child = kdapl_cm_bind(env->ia, &env->fake->ibdev, kdapl_cm_handler,
+						 sp, 0);
+	DAT_EVENT got = {};
+
+	KUNIT_ASSERT_FALSE(test, IS_ERR(child));
+	KUNIT_EXPECT_EQ(test, sp->id->event_handler(child, &event), 0);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(cr_evd, &got), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, got.event_number, DAT_CONNECTION_REQUEST_EVENT);
+}
+
+static void connect_one(struct kunit *test)
+{
+	DAT_EVENT event = {};
+
+	begin(&ep, bind(test, &ep));
+	KUNIT_ASSERT_TRUE(test, kdapl_ep_go_live(ep.ep));
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
+}
+
+static void C_62_a_failover_is_not_the_loss_of_an_address(struct kunit *test)
+{
+	kdapl_clauses(test, "C-62");
+	connect_one(test);
+	listen(test);
+	KUNIT_EXPECT_TRUE(test, listens());
+	failover(test, ep.ep->cm_id);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(listens()));
+	expect_request(test);
+	/* The path is made of addresses, which are the same */
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
+	KUNIT_EXPECT_FALSE(test, env->ia->addr_lost);
+	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
+}
+
+/* Its device has cleared the entry that the path names */
+static void C_62_a_failover_breaks_what_names_a_GID_that_has_gone(struct kunit *test)
+{
+	struct sockaddr_in6 addr;
+
+	kdapl_clauses(test, "C-62 C-30");
+	memcpy(&addr, &env->ia->addr, sizeof(addr));
+	roce_env_end();
+	KUNIT_ASSERT_EQ(test, roce_env(&addr, FAKE_GID_TABLE), 0);
+	connect_one(test);
+	listen(test);
+	failover(test, ep.ep->cm_id);
+	expect_end(test, &ep, DAT_CONNECTION_EVENT_BROKEN);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(listens()));
+	expect_request(test);
+}
+
 /* ---- suite ------------------------------------------------------------------- */
+
+static int roce_env(const struct sockaddr_in6 *addr, u32 personality)
+{
+	env = tp_env_create_on(fake_dev_create_roce(port, personality));
+	if (IS_ERR(env))
+		return PTR_ERR(env);
+	memcpy(&env->ia->addr, addr, sizeof(*addr));
+	if (!TP_WAIT_FOR(stands()))
+		return -EADDRNOTAVAIL;
+	return tp_ep_create(env, NULL, false, &ep) || tp_ep_create(env, NULL, false, &second) ?
+	       -EIO : 0;
+}
+
+static void roce_env_end(void)
+{
+	if (!IS_ERR_OR_NULL(env)) {
+		tp_ep_free(&ep);
+		tp_ep_free(&second);
+		tp_env_destroy(env);
+	}
+	env = NULL;
+}
 
 static int roce_make(void)
 {
@@ -234,14 +360,7 @@ static int roce_make(void)
 		return err;
 	if (!TP_WAIT_FOR(port_address(&addr)))
 		return -EADDRNOTAVAIL;
-	env = tp_env_create_on(fake_dev_create_roce(port));
-	if (IS_ERR(env))
-		return PTR_ERR(env);
-	memcpy(&env->ia->addr, &addr, sizeof(addr));
-	if (!TP_WAIT_FOR(stands()))
-		return -EADDRNOTAVAIL;
-	return tp_ep_create(env, NULL, false, &ep) || tp_ep_create(env, NULL, false, &second) ?
-	       -EIO : 0;
+	return roce_env(&addr, 0);
 }
 
 static int roce_init(struct kunit *test)
@@ -254,12 +373,7 @@ static int roce_init(struct kunit *test)
 
 static void roce_exit(struct kunit *test)
 {
-	if (!IS_ERR_OR_NULL(env)) {
-		tp_ep_free(&ep);
-		tp_ep_free(&second);
-		tp_env_destroy(env);
-	}
-	env = NULL;
+	roce_env_end();
 	if (!port)
 		return;
 	if (port->reg_state == NETREG_REGISTERED)
@@ -272,6 +386,8 @@ static struct kunit_case roce_cases[] = {
 	KUNIT_CASE(C_62_an_address_is_lost_and_back_at_once),
 	KUNIT_CASE(C_62_lost_and_back_before_the_attempt_began),
 	KUNIT_CASE(a_QP_is_raised_in_the_partition_of_its_path),
+	KUNIT_CASE(C_62_a_failover_is_not_the_loss_of_an_address),
+	KUNIT_CASE(C_62_a_failover_breaks_what_names_a_GID_that_has_gone),
 	{}
 };
 
