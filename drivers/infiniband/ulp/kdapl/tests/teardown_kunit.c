@@ -561,7 +561,7 @@ static struct kunit_case teardown_cases[] = {
 	KUNIT_CASE(marker_is_back_between_kick_and_reuse),
 	KUNIT_CASE(C_26_the_work_hears_of_the_marker_when_it_is_back),
 	KUNIT_CASE(C_36_the_marker_of_a_drain_wakes_nobody),
-	KUNIT_CASE(C_56_the_end_does_not_wait_for_a_slow_device),
+	KUNIT_CASE_SLOW(C_56_the_end_does_not_wait_for_a_slow_device),
 	KUNIT_CASE(C_57_device_leaves_while_an_SRQ_endpoint_is_freed),
 	KUNIT_CASE(C_58_software_flushes_come_behind_those_of_the_device),
 	KUNIT_CASE(C_36_the_CQ_stays_while_it_is_armed),

@@ -254,7 +254,7 @@ static const struct row {
 	ROW(ia_query, DAT_SUCCESS), ROW(pz_query, DAT_SUCCESS), ROW(ep_query, DAT_SUCCESS),
 	ROW(get_status, DAT_SUCCESS), ROW(lmr_query, DAT_SUCCESS), ROW(rmr_query, DAT_SUCCESS),
 	ROW(srq_query, DAT_SUCCESS), ROW(psp_query, DAT_SUCCESS), ROW(rsp_query, DAT_SUCCESS),
-	ROW(cr_query, DAT_SUCCESS), ROW(cr_handoff, DAT_MODEL_NOT_SUPPORTED),
+	ROW(cr_query, DAT_SUCCESS), ROW(cr_handoff, DAT_SUCCESS),
 	ROW(memtype_hint, DAT_SUCCESS), ROW(sync_read, DAT_SUCCESS),
 	ROW(sync_write, DAT_SUCCESS), ROW(set_context, DAT_SUCCESS),
 	ROW(get_context, DAT_SUCCESS), ROW(get_type, DAT_SUCCESS), ROW(strerror, DAT_SUCCESS),
@@ -284,6 +284,8 @@ static void prepare(struct kunit *test)
 	struct kdapl_sp *psp = sp_make(test, sp_evd, SP_QUAL, NULL);
 
 	with.psp = sp_handle(psp);
+	/* For the handoff */
+	sp_make(test, sp_evd, SP_QUAL + 1, NULL);
 	KUNIT_ASSERT_EQ(test, tp_ep_create(sp_env, NULL, false, &with.reserved), DAT_SUCCESS);
 	with.rsp = sp_handle(sp_make(test, sp_evd, SP_QUAL + 2, &with.reserved));
 	KUNIT_ASSERT_TRUE(test, sp_request(psp, 0x11));
