@@ -9,7 +9,7 @@
 #include <linux/scatterlist.h>
 #include <linux/string.h>
 
-#include "bare.h"
+#include "foe.h"
 
 #define AT	1024
 #define LEN	64
