@@ -468,6 +468,40 @@ static void Q_29_Q_35_a_buffer_taken_by_an_endpoint_that_ends(struct kunit *test
 	kdapl_clauses(test, "Q-29 Q-30 Q-35");
 }
 
+/* Its drain ran into its bound, and then the device gives the buffer back */
+static void Q_29_a_buffer_of_an_endpoint_that_has_gone(struct kunit *test)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = 2, .max_recv_iov = 1 };
+	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
+	DAT_SRQ_PARAM param = {};
+	struct kdapl_srq *srq;
+	struct kdapl_obj *obj;
+	struct fake_queue *q;
+	struct tp_args args;
+
+	kdapl_clauses(test, "Q-29");
+	tp_args(env, &ep, TP_SRQ, &args);
+	KUNIT_ASSERT_EQ(test, dat_srq_create(kdapl_obj_handle(&env->ia->obj), env->own.pz, &attr,
+					     &args.handle), DAT_SUCCESS);
+	obj = kdapl_obj_get(args.handle, DAT_HANDLE_TYPE_SRQ);
+	KUNIT_ASSERT_NOT_NULL(test, obj);
+	srq = to_kdapl_srq(obj);
+	kdapl_obj_put(obj);
+	KUNIT_ASSERT_EQ(test, tp_post(TP_SRQ, &args), DAT_SUCCESS);
+	q = &to_fake_srq(rcu_dereference_protected(srq->srq, 1))->rq;
+	wc.wr_cqe = fake_wr_at(q, 0)->cqe;
+	q->head++;
+	/* A QP that no EP has */
+	wc.qp = (struct ib_qp *)&wc;
+	local_bh_disable();
+	wc.wr_cqe->done(NULL, &wc);
+	local_bh_enable();
+	KUNIT_EXPECT_EQ(test, atomic64_read(&srq->lost), 1);
+	KUNIT_EXPECT_EQ(test, dat_srq_query(args.handle, DAT_SRQ_FIELD_ALL, &param), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, param.outstanding_dto_count, 1);
+	KUNIT_EXPECT_EQ(test, dat_srq_free(args.handle), DAT_SUCCESS);
+}
+
 /* The device completes the one receive that is posted, like this */
 static void complete_as(struct ib_wc *wc)
 {
@@ -565,6 +599,7 @@ static struct kunit_case break_cases[] = {
 	KUNIT_CASE(C_36_free_leaves_no_event_behind),
 	KUNIT_CASE(Q_29_to_Q_31_one_endpoint_breaks_the_others_go_on),
 	KUNIT_CASE(Q_29_Q_35_a_buffer_taken_by_an_endpoint_that_ends),
+	KUNIT_CASE(Q_29_a_buffer_of_an_endpoint_that_has_gone),
 	KUNIT_CASE(R_44_receive_with_invalidate),
 	KUNIT_CASE(G_31_write_with_immediate_data),
 	{}
