@@ -7,6 +7,7 @@
  * made and destroyed by the suites.
  */
 #include <linux/module.h>
+#include <linux/sched.h>
 #include <linux/slab.h>
 #include "fake_ibdev.h"
 
@@ -44,6 +45,12 @@ void fake_give(struct fake_dev *fake, enum fake_kind kind)
 {
 	atomic_dec(&fake->count[kind]);
 	atomic_dec(&fake->live);
+}
+
+void fake_note_noio(struct fake_dev *fake, unsigned long what)
+{
+	if (current->flags & PF_MEMALLOC_NOIO)
+		fake->noio |= what;
 }
 
 /* ---- queue pairs and shared receive queues ------------------------------ */
@@ -195,6 +202,7 @@ static int fake_query_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr)
 {
 	struct fake_dev *fake = to_fake_dev(ibsrq->device);
 
+	fake_note_noio(fake, FAKE_NOIO_QUERY_SRQ);
 	if (fake->fail_query_srq)
 		return fake->fail_query_srq;
 	attr->max_wr = to_fake_srq(ibsrq)->rq.size;
@@ -328,9 +336,13 @@ static int fake_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pk
 static int fake_arm_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags how)
 {
 	struct fake_dev *fake = to_fake_dev(ibcq->device);
-	int missed = fake_req_notify_cq(ibcq, how);
-	int ms;
+	int missed, ms;
 
+	if (READ_ONCE(fake->arm_hook_cq) == ibcq) {
+		WRITE_ONCE(fake->arm_hook_cq, NULL);
+		fake->arm_hook();
+	}
+	missed = fake_req_notify_cq(ibcq, how);
 	if (READ_ONCE(fake->leaving) == ibcq)
 		fake->misuses++;
 	if (likely(READ_ONCE(fake->slow_arm) != ibcq))

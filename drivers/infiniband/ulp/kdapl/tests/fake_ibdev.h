@@ -56,7 +56,18 @@ enum fake_personality {
 	FAKE_ACCESS_ERR_FIRST	= BIT(3),
 	/* GIDs are in a table of the device, and paths name an entry (mlx5); at creation only */
 	FAKE_GID_TABLE		= BIT(4),
+	/* The first entry of a list of segments is used even if num_sge is 0 (irdma) */
+	FAKE_READS_FIRST_SGE	= BIT(5),
+	/* req_notify_cq() arms for every completion unless the flags are IB_CQ_SOLICITED
+	 * and nothing else (irdma)
+	 */
+	FAKE_ARMS_BY_EQUALITY	= BIT(6),
 };
+
+/* Verbs that may allocate: bits of fake_dev.noio */
+#define FAKE_NOIO_ALLOC_MR	BIT(0)
+#define FAKE_NOIO_DEREG_MR	BIT(1)
+#define FAKE_NOIO_QUERY_SRQ	BIT(2)
 
 /* What a post looked like to the verbs */
 struct fake_wr {
@@ -176,6 +187,8 @@ struct fake_mr {
  * @late_irq: the CQ that has an interrupt when it is about to be destroyed
  * @leaving: it is being destroyed, and has had that
  * @invalidated: key of the last LOCAL_INV
+ * @noio: FAKE_NOIO_* of verbs called by a task that must not wait for I/O
+ * @arm_hook: called, once, right before @arm_hook_cq is armed; process context
  * @unplugged: it is not registered any more
  * @port_down: its first port has no link; fake_port_set()
  */
@@ -224,6 +237,9 @@ struct fake_dev {
 	struct ib_cq *late_irq;
 	struct ib_cq *leaving;
 	u32 invalidated;
+	unsigned long noio;
+	void (*arm_hook)(void);
+	struct ib_cq *arm_hook_cq;
 	bool unplugged;
 	bool port_down;
 };
@@ -295,6 +311,10 @@ bool fake_complete_recv_solicited(struct fake_qp *qp, u32 len);
 bool fake_complete_recv_inv(struct fake_qp *qp, u32 len, u32 rkey);
 /* The same with a buffer of the SRQ */
 bool fake_complete_srq_inv(struct fake_qp *qp, u32 len, u32 rkey);
+/* The device reports that the SRQ has failed */
+void fake_srq_fails(struct fake_srq *srq);
+/* A verb that may allocate is called: note it if the task must not wait for I/O */
+void fake_note_noio(struct fake_dev *fake, unsigned long what);
 /* The MR that is valid under this key, or NULL */
 const struct fake_mr *fake_valid_mr(struct fake_dev *fake, u32 key);
 /* MRs that are valid */

@@ -18,6 +18,7 @@ struct ib_mr *fake_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_nu
 	struct fake_mr *mr;
 	int err;
 
+	fake_note_noio(fake, FAKE_NOIO_ALLOC_MR);
 	if (fake->fail_mrs)
 		return ERR_PTR(fake->fail_mrs);
 	if (type != IB_MR_TYPE_MEM_REG || max_num_sg > fake->ibdev.attrs.max_fast_reg_page_list_len)
@@ -81,6 +82,7 @@ int fake_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct fake_dev *fake = to_fake_dev(ibmr->device);
 	struct fake_mr *mr = to_fake_mr(ibmr);
 
+	fake_note_noio(fake, FAKE_NOIO_DEREG_MR);
 	if (fake->slow_key && fake->slow_key >> 8 == ibmr->rkey >> 8)
 		take_time(fake);
 	spin_lock_irq(&fake->lock);

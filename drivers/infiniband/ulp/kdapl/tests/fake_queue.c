@@ -158,12 +158,15 @@ int fake_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags how)
 {
 	struct fake_dev *fake = to_fake_dev(ibcq->device);
 	struct fake_cq *cq = to_fake_cq(ibcq);
+	int kind = how & IB_CQ_SOLICITED_MASK;
 	unsigned long flags;
 	int missed = 0;
 
+	if ((fake->personality & FAKE_ARMS_BY_EQUALITY) && how != IB_CQ_SOLICITED)
+		kind = IB_CQ_NEXT_COMP;
 	spin_lock_irqsave(&fake->lock, flags);
 	if (cq->armed != IB_CQ_NEXT_COMP)
-		cq->armed = how & IB_CQ_SOLICITED_MASK;
+		cq->armed = kind;
 	if ((how & IB_CQ_REPORT_MISSED_EVENTS) && cq->head != cq->tail)
 		missed = 1;
 	spin_unlock_irqrestore(&fake->lock, flags);
@@ -272,8 +275,11 @@ static void call_handler(struct ib_cq *cq, bool call)
 		cq->comp_handler(cq, cq->cq_context);
 }
 
-static void copy_sges(struct fake_wr *fwr, const struct ib_sge *sge, int num)
+static void copy_sges(struct fake_dev *fake, struct fake_wr *fwr, const struct ib_sge *sge, int num)
 {
+	/* A length of 0 in the first entry is what makes it harmless */
+	if ((fake->personality & FAKE_READS_FIRST_SGE) && !num && sge && sge->length)
+		num = 1;
 	fwr->num_sge = num;
 	memcpy(fwr->sge, sge, min(num, FAKE_MAX_SGE) * sizeof(*sge));
 }
@@ -333,7 +339,7 @@ static int post_one_send(struct fake_dev *fake, struct fake_qp *qp, const struct
 		return fake->refuse;
 	if (qp->state != IB_QPS_RTS && qp->state != IB_QPS_SQD && qp->state != IB_QPS_ERR)
 		return -EINVAL;
-	if (wr->num_sge > FAKE_MAX_SGE)
+	if ((u32)wr->num_sge > FAKE_MAX_SGE)
 		return -EINVAL;
 	fwr = queue_add(fake, &qp->sq);
 	if (!fwr)
@@ -342,7 +348,7 @@ static int post_one_send(struct fake_dev *fake, struct fake_qp *qp, const struct
 	fwr->opcode = wr->opcode;
 	fwr->send_flags = wr->send_flags;
 	if (!is_mr_request(wr->opcode))
-		copy_sges(fwr, wr->sg_list, wr->num_sge);
+		copy_sges(fake, fwr, wr->sg_list, wr->num_sge);
 	copy_target(fake, fwr, wr);
 	if (!service)
 		fake->posts++;
@@ -377,13 +383,13 @@ static int post_one_recv(struct fake_dev *fake, struct fake_queue *q, const stru
 
 	if (refused(fake))
 		return fake->refuse;
-	if (wr->num_sge > FAKE_MAX_SGE)
+	if ((u32)wr->num_sge > FAKE_MAX_SGE)
 		return -EINVAL;
 	fwr = queue_add(fake, q);
 	if (!fwr)
 		return -ENOMEM;
 	fwr->cqe = wr->wr_cqe;
-	copy_sges(fwr, wr->sg_list, wr->num_sge);
+	copy_sges(fake, fwr, wr->sg_list, wr->num_sge);
 	fake->posts++;
 	return 0;
 }
@@ -522,11 +528,12 @@ static bool limit_reached(struct fake_dev *fake, struct fake_srq *srq)
 }
 
 /* With a lock held and, but on RT, interrupts off: the worst that a driver does */
-static void call_srq_handler(struct fake_dev *fake, struct ib_srq *ibsrq)
+static void call_srq_handler(struct fake_dev *fake, struct ib_srq *ibsrq,
+			     enum ib_event_type type)
 {
 	struct ib_event event = {
 		.device = &fake->ibdev,
-		.event = IB_EVENT_SRQ_LIMIT_REACHED,
+		.event = type,
 		.element.srq = ibsrq,
 	};
 	static DEFINE_SPINLOCK(driver_lock);
@@ -551,11 +558,16 @@ static bool complete_recv(struct fake_qp *qp, struct fake_queue *q, enum ib_wc_s
 	limit = fwr && qp->ibqp.srq && limit_reached(fake, to_fake_srq(qp->ibqp.srq));
 	spin_unlock_irq(&fake->lock);
 	if (limit)
-		call_srq_handler(fake, qp->ibqp.srq);
+		call_srq_handler(fake, qp->ibqp.srq, IB_EVENT_SRQ_LIMIT_REACHED);
 	local_bh_disable();
 	call_handler(qp->ibqp.recv_cq, call);
 	local_bh_enable();
 	return fwr;
+}
+
+void fake_srq_fails(struct fake_srq *srq)
+{
+	call_srq_handler(to_fake_dev(srq->ibsrq.device), &srq->ibsrq, IB_EVENT_SRQ_ERR);
 }
 
 bool fake_complete_recv(struct fake_qp *qp, enum ib_wc_status status, u32 len)
