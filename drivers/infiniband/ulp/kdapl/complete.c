@@ -26,7 +26,9 @@
  * @end: position in the run ring up to which they have succeeded
  *
  * Members that completed by themselves (an error) have moved run_head past
- * themselves already, so that no slot is given back twice.
+ * themselves already, so that no slot is given back twice. An @end that
+ * run_head has passed releases nothing: kdapl_sq_abandon() accounts for all
+ * requests, and the completion of a marker may still come after it.
  *
  * Context: done callback of a request; one at a time for an EP.
  */
@@ -35,7 +37,8 @@ void kdapl_run_release(struct kdapl_sq *sq, u32 end)
 	struct kdapl_slot *slot;
 	u32 head = sq->run_head;
 
-	while (head != end) {
+	/* Positions wrap around, so the sign of the difference tells which is older */
+	while ((s32)(end - head) > 0) {
 		slot = sq->pool.base + sq->run[head & sq->run_mask];
 		head++;
 		kdapl_pool_put(&sq->pool, slot);

@@ -290,6 +290,27 @@ static void run_the_last_free_slot_is_signalled(struct kunit *test)
 	kdapl_pool_put(&ep.ep->sq.pool, held);
 }
 
+/* The position of a marker whose completion comes after all was accounted for */
+static void run_of_a_position_that_has_passed_is_not_released(struct kunit *test)
+{
+	struct kdapl_sq *sq;
+	u32 head;
+
+	make_connected(test, 0);
+	sq = &ep.ep->sq;
+	KUNIT_ASSERT_EQ(test, suppressed(1), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 2, 0), DAT_SUCCESS);
+	while (tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0))
+		;
+	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 1);
+	head = sq->run_head;
+	KUNIT_EXPECT_EQ(test, head, 1);
+	/* Two before: beyond the point where positions wrap around */
+	kdapl_run_release(sq, head - 2);
+	KUNIT_EXPECT_EQ(test, sq->run_head, head);
+	KUNIT_EXPECT_EQ(test, free_slots(), TP_DEPTH);
+}
+
 static void run_is_released_by_the_next_signalled_request(struct kunit *test)
 {
 	u32 i;
@@ -469,6 +490,7 @@ static struct kunit_case complete_cases[] = {
 	KUNIT_CASE(run_one_in_a_quarter_is_signalled),
 	KUNIT_CASE(run_below_depth_8_every_request_is_signalled),
 	KUNIT_CASE(run_the_last_free_slot_is_signalled),
+	KUNIT_CASE(run_of_a_position_that_has_passed_is_not_released),
 	KUNIT_CASE(run_is_released_by_the_next_signalled_request),
 	KUNIT_CASE(run_error_in_the_middle),
 	KUNIT_CASE(G_34_a_stream_of_suppressed_requests_never_stops),
