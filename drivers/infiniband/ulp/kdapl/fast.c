@@ -63,6 +63,7 @@ struct kdapl_slot *kdapl_fast_begin(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie
 	slot->cqe.done = done;
 	slot->rdma.wr.next = NULL;
 	slot->rdma.wr.num_sge = 0;
+	kdapl_slot_no_sge(slot);
 	slot->rdma.wr.send_flags = IB_SEND_SIGNALED;
 	WRITE_ONCE(slot->state, KDAPL_SLOT_POSTED);
 	return slot;

@@ -45,10 +45,13 @@ struct kdapl_pool {
 	u32 first;
 };
 
-/* Bytes of a slot with its segments */
+/*
+ * Bytes of a slot with its segments: at least one, because a device may read the
+ * first entry of the list although the request has none (kdapl_slot_no_sge()).
+ */
 static inline u32 kdapl_pool_stride(u32 max_sge)
 {
-	return ALIGN(struct_size_t(struct kdapl_slot, sge, max_sge), 16);
+	return ALIGN(struct_size_t(struct kdapl_slot, sge, max(max_sge, 1U)), 16);
 }
 
 /* Slots that a pool can have: their words have 32 bits for the offset */

@@ -209,6 +209,8 @@ static void kdapl_request_fill_wr(const struct kdapl_request *r, struct kdapl_sl
 	struct ib_rdma_wr *rdma = &slot->rdma;
 
 	rdma->wr.num_sge = segs->num_sge;
+	if (!segs->num_sge)
+		kdapl_slot_no_sge(slot);
 	rdma->wr.opcode = kdapl_opcode(r->op);
 	if (r->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
 		send_flags |= IB_SEND_FENCE;

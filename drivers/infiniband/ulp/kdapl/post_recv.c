@@ -93,6 +93,8 @@ static struct kdapl_slot *kdapl_fill_recv(struct kdapl_slot *slot, u32 need,
 	slot->ev.notify = notify;
 	WRITE_ONCE(slot->state, KDAPL_SLOT_POSTED);
 	slot->recv.num_sge = segs.num_sge;
+	if (!segs.num_sge)
+		kdapl_slot_no_sge(slot);
 	return slot;
 }
 

@@ -49,7 +49,7 @@ enum kdapl_slot_state {
  *           sg_list and wr_cqe set for good
  * @fast:    a request that speaks of memory: which; until its completion
  * @rmr:     from then on, of a bind: the RMR, for the event
- * @sge:     room for as many segments as the queue's limit
+ * @sge:     room for as many segments as the queue's limit, and for one at least
  */
 struct kdapl_slot {
 	struct ib_cqe cqe;
@@ -87,6 +87,15 @@ static inline struct kdapl_slot *kdapl_slot_of_cqe(struct ib_cqe *cqe)
 static inline struct kdapl_slot *kdapl_slot_of_event(struct kdapl_event *ev)
 {
 	return container_of(ev, struct kdapl_slot, ev);
+}
+
+/*
+ * A request without segments. irdma reads the first entry of the list all the
+ * same: what the slot's previous use left there would name memory of that use.
+ */
+static inline void kdapl_slot_no_sge(struct kdapl_slot *slot)
+{
+	slot->sge[0] = (struct ib_sge){ };
 }
 
 #endif /* _KDAPL_WR_H_ */
