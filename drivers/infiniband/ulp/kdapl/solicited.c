@@ -80,6 +80,28 @@ void kdapl_scq_poll_once(struct kdapl_scq *scq)
 	kdapl_scq_batch(scq);
 }
 
+/*
+ * Polls, arms the CQ, and polls again. If the device has called, all that is
+ * queued on the EVD afterwards leads to upcalls.
+ *
+ * No solicited message is left without an upcall. The CQ is disarmed from a
+ * call of the device to the next arming, and a message that comes meanwhile
+ * causes no call. The run that takes @fired arms the CQ after that call, so the
+ * message came before this arming: the second poll of the run finds it, or
+ * another poller has it in its hands, whose lock the run takes before it sets
+ * the marks. A message that comes after the arming causes a call of its own.
+ *
+ * A run without a call finds the CQ armed: nothing solicited has come, and
+ * what it queues stays silent. After a call, plain messages that the second
+ * poll finds lead to upcalls too, because no verbs call tells them from
+ * solicited ones; the contract allows it (E-18a). The first poll empties the
+ * CQ before it is armed, because a device may call at once for a solicited
+ * completion that is still there, which would be a second call for one message.
+ *
+ * IB_CQ_REPORT_MISSED_EVENTS would spare the second poll when the CQ is empty,
+ * but irdma compares the flags as a whole and would arm the CQ for every
+ * completion, and bnxt_re does not arm a CQ that is not empty.
+ */
 static void kdapl_scq_work(struct work_struct *work)
 {
 	struct kdapl_scq *scq = container_of(work, struct kdapl_scq, work);
@@ -87,12 +109,10 @@ static void kdapl_scq_work(struct work_struct *work)
 
 	if (READ_ONCE(scq->dead))
 		return;
-	/* Before the poll: what the device called for is in the CQ by now */
 	fired = xchg(&scq->fired, false);
 	kdapl_scq_poll(scq);
-	/* What came between the last poll and the arming is reported, not announced */
-	if (ib_req_notify_cq(scq->cq, IB_CQ_SOLICITED | IB_CQ_REPORT_MISSED_EVENTS) > 0)
-		queue_work(kdapl_wq, &scq->work);
+	ib_req_notify_cq(scq->cq, IB_CQ_SOLICITED);
+	kdapl_scq_poll(scq);
 	if (!fired)
 		return;
 	/* What another poller has in its hands is queued or parked afterwards */

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: receives in solicited-wait mode, once they are connected.
+ *
+ * Which messages lead to upcalls while the CQ is not armed, and on a device
+ * that takes the flags of the arming literally; and flushes for which the
+ * device makes no call. Runs in a KUnit thread; each test has an endpoint of
+ * its own.
+ */
+#include "clause.h"
+#include "post_kunit.h"
+
+static struct tp_env *env;
+static struct tp_ep ep;
+
+static struct {
+	atomic_t n;
+	u64 last;
+	DAT_DTO_COMPLETION_STATUS status;
+} upcalls;
+
+static void record_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	upcalls.last = event->event_data.dto_completion_event_data.user_cookie.as_64;
+	upcalls.status = event->event_data.dto_completion_event_data.status;
+	atomic_inc(&upcalls.n);
+}
+
+/* A connected endpoint with four receives, whose cookies are 1 to 4 */
+static void make(struct kunit *test)
+{
+	DAT_UPCALL_OBJECT upcall = { .upcall_func = record_upcall };
+	DAT_EP_ATTR attr;
+	u64 i;
+
+	atomic_set(&upcalls.n, 0);
+	tp_attr(&attr);
+	attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, &attr, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	KUNIT_ASSERT_EQ(test, dat_evd_modify_upcall(ep.recv_evd, DAT_UPCALL_SINGLE_INSTANCE,
+						    &upcall, DAT_UPCALL_INVOC_NEW), DAT_SUCCESS);
+	for (i = 1; i <= 4; i++)
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
+}
+
+static void solicited(u32 len)
+{
+	fake_complete_recv_solicited(tp_qp(&ep), len);
+	fake_settle(env->fake);
+}
+
+/* ---- the CQ is not armed -------------------------------------------------------- */
+
+static void second_message(void)
+{
+	fake_complete_recv_solicited(tp_qp(&ep), 20);
+}
+
+/* The device calls for the first message; the second comes before the CQ is armed again */
+static void S_17_a_message_before_the_arming_has_its_upcall(struct kunit *test)
+{
+	kdapl_clauses(test, "S-17 E-17");
+	make(test);
+	env->fake->arm_hook = second_message;
+	WRITE_ONCE(env->fake->arm_hook_cq, ep.ep->scq->cq);
+	solicited(10);
+	KUNIT_EXPECT_NULL(test, READ_ONCE(env->fake->arm_hook_cq));
+	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 2);
+	KUNIT_EXPECT_EQ(test, upcalls.last, 2);
+	/* The CQ is armed: a plain message is silent, the next solicited one is not */
+	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 30);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 2);
+	solicited(40);
+	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 4);
+	KUNIT_EXPECT_EQ(test, upcalls.last, 4);
+}
+
+/* As irdma: any flag beside IB_CQ_SOLICITED has it call for every completion */
+static void R_12_a_device_that_takes_the_flags_literally(struct kunit *test)
+{
+	kdapl_clauses(test, "R-12 S-18");
+	env->fake->personality |= FAKE_ARMS_BY_EQUALITY;
+	make(test);
+	solicited(10);
+	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 1);
+	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 20);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 1);
+	tp_expect_dto(test, &ep, TP_RECV, 2, DAT_DTO_SUCCESS, 20);
+	solicited(30);
+	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 2);
+}
+
+/* ---- flushes without a call --------------------------------------------------------- */
+
+static void G_33_a_receive_in_DISCONNECTED_has_its_upcall(struct kunit *test)
+{
+	struct kdapl_scq *scq;
+
+	kdapl_clauses(test, "G-33");
+	make(test);
+	scq = ep.ep->scq;
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(atomic_read(&upcalls.n) == 4 &&
+					    ep.ep->state == DAT_EP_STATE_DISCONNECTED));
+	/* Without the timer only the post itself can have the CQ polled */
+	cancel_delayed_work_sync(&scq->timer);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_RECV, 5, 0), DAT_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(atomic_read(&upcalls.n) == 5));
+	KUNIT_EXPECT_EQ(test, upcalls.last, 5);
+	KUNIT_EXPECT_EQ(test, upcalls.status, DAT_DTO_ERR_FLUSHED);
+}
+
+/* ---- suite ------------------------------------------------------------------------ */
+
+static int solicited_init(struct kunit *test)
+{
+	memset(&ep, 0, sizeof(ep));
+	env = tp_env_create();
+	return PTR_ERR_OR_ZERO(env);
+}
+
+static void solicited_exit(struct kunit *test)
+{
+	tp_env_end(test, &env, &ep);
+}
+
+static struct kunit_case solicited_cases[] = {
+	KUNIT_CASE(S_17_a_message_before_the_arming_has_its_upcall),
+	KUNIT_CASE(R_12_a_device_that_takes_the_flags_literally),
+	KUNIT_CASE(G_33_a_receive_in_DISCONNECTED_has_its_upcall),
+	{}
+};
+
+static struct kunit_suite solicited_suite = {
+	.name = "kdapl_solicited",
+	.init = solicited_init,
+	.exit = solicited_exit,
+	.test_cases = solicited_cases,
+};
+
+kunit_test_suite(solicited_suite);
