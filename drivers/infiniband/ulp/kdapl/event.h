@@ -42,7 +42,8 @@ enum kdapl_event_kind {
  * @next:   towards the younger; guarded by the EVD's lock, or the parking EP's
  * @ep:     the EP it belongs to, by which dat_ep_free takes it back; or NULL
  * @kind:   enum kdapl_event_kind
- * @notify: leads to an upcall by itself
+ * @notify: leads to an upcall by itself; once queued, KDAPL_NOTIFY_LAST in the
+ *          event that kdapl_evd.marked points to
  * @status: DTO: DAT_DTO_COMPLETION_STATUS
  * @op:     DTO: DAT_DTOS
  * @length: DTO: bytes transferred
@@ -56,6 +57,10 @@ struct kdapl_event {
 	u8 op;
 	u32 length;
 };
+
+/* kdapl_event.notify: true; and its value in the youngest event that a marking has reached */
+#define KDAPL_NOTIFY		1
+#define KDAPL_NOTIFY_LAST	2
 
 /* Outcome or end of a connection; two of them live in the EP */
 struct kdapl_conn_event {
@@ -100,6 +105,8 @@ struct kdapl_ring_event {
  *           youngest first, younger than the queue; by cmpxchg and xchg
  * @head:    oldest event, @tail the youngest
  * @nnotify: events of the queue that still ask for an upcall
+ * @marked:  event of the queue up to which all ask for one, because
+ *           kdapl_evd_notify_all() has marked them; NULL: not known
  * @note:    NOTIFY policy: an upcall is owed
  * @cur_ep:  EP whose event the running upcall carries, or NULL
  * @wait:    waiters for the end of an upcall, see KDAPL_EVD_WAITER
@@ -134,6 +141,7 @@ struct kdapl_evd {
 	struct kdapl_event *incoming;
 	struct kdapl_event *head;
 	struct kdapl_event *tail;
+	struct kdapl_event *marked;
 	u32 nnotify;
 	u32 nwaiters;
 	bool note;

@@ -77,6 +77,8 @@ static u32 kdapl_ring_move(struct kdapl_evd *evd, struct kdapl_ring_event *ring)
 		    re == &evd->overflow)
 			continue;
 		ring[n] = *re;
+		if (evd->marked == ev)
+			evd->marked = &ring[n].ev;
 		ev = &ring[n++].ev;
 		if (prev)
 			prev->next = ev;
@@ -155,19 +157,43 @@ u32 kdapl_evd_take_back(struct kdapl_evd *evd, struct kdapl_ep *ep)
 	return n;
 }
 
-/* Sets the notify mark of everything queued. evd->lock held */
-static void kdapl_evd_mark_all(struct kdapl_evd *evd, bool notify)
+/*
+ * Sets the notify mark of everything queued. It goes on where the last marking
+ * ended: the queue may be long, and each solicited message has it marked, so
+ * starting at the head each time would cost the square of the number of
+ * messages that wait. evd->lock held.
+ */
+static void kdapl_evd_mark_all(struct kdapl_evd *evd)
 {
 	struct kdapl_event *ev;
 
 	lockdep_assert_held(&evd->lock);
 	kdapl_evd_gather(evd);
-	evd->nnotify = 0;
-	for (ev = evd->head; ev; ev = ev->next) {
-		ev->notify = notify;
-		evd->nnotify += notify;
+	ev = evd->marked ? evd->marked->next : evd->head;
+	for (; ev; ev = ev->next) {
+		evd->nnotify += !ev->notify;
+		ev->notify = true;
 	}
+	if (evd->marked)
+		evd->marked->notify = true;
+	evd->marked = evd->tail;
+	if (evd->marked)
+		evd->marked->notify = KDAPL_NOTIFY_LAST;
 	evd->note = evd->nnotify;
+}
+
+/* Clears the notify mark of everything queued. evd->lock held */
+static void kdapl_evd_unmark_all(struct kdapl_evd *evd)
+{
+	struct kdapl_event *ev;
+
+	lockdep_assert_held(&evd->lock);
+	kdapl_evd_gather(evd);
+	for (ev = evd->head; ev; ev = ev->next)
+		ev->notify = false;
+	evd->marked = NULL;
+	evd->nnotify = 0;
+	evd->note = false;
 }
 
 /**
@@ -181,7 +207,7 @@ void kdapl_evd_notify_all(struct kdapl_evd *evd)
 	unsigned long flags;
 
 	spin_lock_irqsave(&evd->lock, flags);
-	kdapl_evd_mark_all(evd, true);
+	kdapl_evd_mark_all(evd);
 	if (kdapl_evd_owes(evd))
 		queue_work(kdapl_wq, &evd->work);
 	spin_unlock_irqrestore(&evd->lock, flags);
@@ -225,7 +251,10 @@ int kdapl_evd_modify(struct kdapl_evd *evd, DAT_UPCALL_POLICY policy,
 	 */
 	if (!(atomic_read_acquire(&evd->claim) & KDAPL_EVD_BATON))
 		kdapl_evd_apply_next(evd);
-	kdapl_evd_mark_all(evd, flag == DAT_UPCALL_INVOC_ANY);
+	if (flag == DAT_UPCALL_INVOC_ANY)
+		kdapl_evd_mark_all(evd);
+	else
+		kdapl_evd_unmark_all(evd);
 	if (kdapl_evd_owes(evd) || evd->has_next)
 		queue_work(kdapl_wq, &evd->work);
 out:

@@ -104,8 +104,16 @@ static inline void kdapl_evd_unlink(struct kdapl_evd *evd, struct kdapl_event *p
 		evd->head = ev->next;
 	if (evd->tail == ev)
 		evd->tail = prev;
-	if (ev->notify)
+	if (likely(ev->notify == KDAPL_NOTIFY)) {
 		evd->nnotify--;
+	} else {
+		/* Read again, or the comparison above takes an instruction more */
+		barrier();
+		if (ev->notify) {
+			evd->nnotify--;
+			evd->marked = NULL;
+		}
+	}
 	if (!evd->head)
 		atomic_andnot(KDAPL_EVD_QUEUED, &evd->claim);
 }

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: delivery beside what goes on elsewhere.
+ *
+ * Marking a long queue again and again does not start at its head each time.
+ * Runs in a KUnit thread.
+ */
+#include "clause.h"
+#include "event_kunit.h"
+
+/* ---- marks ------------------------------------------------------------------------- */
+
+/*
+ * Solicited messages come, each has the queue marked, and nobody takes any off.
+ * The marks are taken away behind the EVD's back, so that each step of the walk
+ * along the list leaves a trace: how many steps for @n messages?
+ */
+static u32 steps_of(struct evt *evt, u32 n)
+{
+	struct kdapl_event *ev;
+	u32 i, steps = 0;
+
+	evt_policy(evt, DAT_UPCALL_NOTIFY, DAT_UPCALL_INVOC_NEW);
+	for (i = 0; i < n; i++) {
+		evt_dto(evt, i, false);
+		kdapl_evd_notify_all(&evt->evd);
+		spin_lock_irq(&evt->evd.lock);
+		for (ev = evt->evd.head; ev; ev = ev->next) {
+			steps += !!ev->notify;
+			if (ev->notify != KDAPL_NOTIFY_LAST)
+				ev->notify = false;
+		}
+		spin_unlock_irq(&evt->evd.lock);
+	}
+	kdapl_evd_modify(&evt->evd, DAT_UPCALL_DISABLE, NULL, DAT_UPCALL_INVOC_NEW);
+	evt_settle(evt);
+	while (evt_pop(evt) != U64_MAX)
+		;
+	return steps;
+}
+
+static void marking_grows_with_the_number_of_messages(struct kunit *test)
+{
+	struct evt *evt = test->priv;
+	u32 few = steps_of(evt, EVT_SLOTS / 4), many = steps_of(evt, EVT_SLOTS);
+
+	/* Each event once, and the one where the last marking ended */
+	KUNIT_EXPECT_LE(test, few, 2 * EVT_SLOTS / 4);
+	KUNIT_EXPECT_LE(test, many, 2 * EVT_SLOTS);
+}
+
+static u32 notifying(struct evt *evt)
+{
+	u32 notify;
+
+	kdapl_evd_count(&evt->evd, &notify);
+	return notify;
+}
+
+/* The event where a marking ended leaves the queue, by each of the ways there are */
+static void marking_goes_on_after_its_last_event_has_gone(struct kunit *test)
+{
+	struct evt *evt = test->priv;
+	struct kdapl_slot *slot;
+	u64 i;
+
+	evt_policy(evt, DAT_UPCALL_DISABLE, DAT_UPCALL_INVOC_NEW);
+	evt_dto(evt, 1, false);
+	evt_dto(evt, 2, false);
+	kdapl_evd_notify_all(&evt->evd);
+	KUNIT_EXPECT_EQ(test, notifying(evt), 2);
+	KUNIT_EXPECT_EQ(test, evt_pop(evt), 1);
+	KUNIT_EXPECT_EQ(test, evt_pop(evt), 2);
+	KUNIT_EXPECT_NULL(test, evt->evd.marked);
+	KUNIT_EXPECT_EQ(test, notifying(evt), 0);
+	/* Taken back, from behind one that stays */
+	slot = evt_slot(evt, 1, 3, false);
+	KUNIT_ASSERT_NOT_NULL(test, slot);
+	evt_done(evt, slot);
+	evt_dto(evt, 4, false);
+	kdapl_evd_notify_all(&evt->evd);
+	KUNIT_EXPECT_EQ(test, kdapl_evd_take_back(&evt->evd, evt->ep[0]), 1);
+	KUNIT_EXPECT_EQ(test, notifying(evt), 1);
+	evt_dto(evt, 5, false);
+	KUNIT_EXPECT_EQ(test, notifying(evt), 1);
+	kdapl_evd_notify_all(&evt->evd);
+	KUNIT_EXPECT_EQ(test, notifying(evt), 2);
+	/* Moved to another ring */
+	KUNIT_EXPECT_EQ(test, evt_post_se(evt, 6), DAT_SUCCESS);
+	kdapl_evd_notify_all(&evt->evd);
+	KUNIT_EXPECT_EQ(test, kdapl_evd_resize(&evt->evd, EVT_QLEN / 2), 0);
+	KUNIT_EXPECT_PTR_EQ(test, evt->evd.marked, evt->evd.tail);
+	evt_dto(evt, 7, false);
+	kdapl_evd_notify_all(&evt->evd);
+	KUNIT_EXPECT_EQ(test, notifying(evt), 4);
+	/* Cleared, and set again from the head on */
+	kdapl_evd_modify(&evt->evd, DAT_UPCALL_DISABLE, NULL, DAT_UPCALL_INVOC_NEW);
+	KUNIT_EXPECT_EQ(test, notifying(evt), 0);
+	kdapl_evd_notify_all(&evt->evd);
+	KUNIT_EXPECT_EQ(test, notifying(evt), 4);
+	for (i = 3; i <= 7; i++)
+		if (i != 4)
+			KUNIT_EXPECT_EQ(test, evt_pop(evt), i);
+	KUNIT_EXPECT_EQ(test, notifying(evt), 0);
+}
+
+static struct kunit_case deliver_cases[] = {
+	KUNIT_CASE(marking_grows_with_the_number_of_messages),
+	KUNIT_CASE(marking_goes_on_after_its_last_event_has_gone),
+	{}
+};
+
+static struct kunit_suite deliver_suite = {
+	.name = "kdapl_evd_deliver",
+	.init = evt_init,
+	.exit = evt_exit,
+	.test_cases = deliver_cases,
+};
+
+kunit_test_suite(deliver_suite);
