@@ -605,7 +605,7 @@ struct kdapl_srq_more {
  * @depth: buffers that may be outstanding; written under @mutex
  * @zone:  pz->zone << KDAPL_ZONE_SHIFT, compared with descriptors
  * @need_write: zone and privilege of memory that is written
- * @state: DAT_SRQ_STATE
+ * @state: DAT_SRQ_STATE; written under @mutex while the device is there
  * @mutex: guards @cqs, writes to @eps, the size, and the low watermark
  * @eps:   EPs by the value of their QP pointer; RCU
  * @max_iov: segments per buffer
@@ -613,7 +613,8 @@ struct kdapl_srq_more {
  * @low_watermark: as set last
  * @lw_armed: it has not raised its event yet
  * @lw_reached: the device says so (bit 0); any context
- * @lw_work: looks at @lw_reached at once, at the fill while @lw_armed
+ * @failed: the device says that it has failed (bit 0); any context
+ * @lw_work: looks at @lw_reached and @failed at once, at the fill while @lw_armed
  * @lost:  completions whose EP had gone; their buffers stay outstanding
  */
 struct kdapl_srq {
@@ -629,6 +630,7 @@ struct kdapl_srq {
 	u32 low_watermark;
 	bool lw_armed;
 	unsigned long lw_reached;
+	unsigned long failed;
 	struct delayed_work lw_work;
 	struct kdapl_srq_more *more;
 	struct kdapl_event *held;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The low watermark of a shared receive queue: dat_srq_set_lw.
+ * The low watermark of a shared receive queue: dat_srq_set_lw; and what the
+ * device tells of an SRQ, its failure too.
  *
  * One arming raises one asynchronous event, whoever notices first that fewer
  * buffers are available than the mark:
@@ -44,6 +45,21 @@ static void kdapl_srq_lw_fire(struct kdapl_srq *srq)
 		       kdapl_obj_handle(&srq->obj), DAT_SRQ_LOW_WATERMARK_EVENT);
 }
 
+/*
+ * The device gives no buffer of this SRQ to a message any more, nor says how
+ * many it has left. The Consumer is told once.
+ */
+static void kdapl_srq_fail(struct kdapl_srq *srq)
+{
+	lockdep_assert_held(&srq->mutex);
+	if (READ_ONCE(srq->state) == DAT_SRQ_STATE_ERROR)
+		return;
+	WRITE_ONCE(srq->state, DAT_SRQ_STATE_ERROR);
+	srq->lw_armed = false;
+	kdapl_ia_async(srq->obj.ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
+		       kdapl_obj_handle(&srq->obj), DAT_SRQ_TRANSFER_TO_ERROR);
+}
+
 /* Is a note of the device about the mark that is armed? In doubt it is */
 static bool kdapl_srq_lw_meant(struct kdapl_srq *srq)
 {
@@ -76,6 +92,8 @@ void kdapl_srq_lw_work(struct work_struct *work)
 
 	mutex_lock(&srq->mutex);
 	kdapl_srq_lw_settle(srq);
+	if (test_and_clear_bit(0, &srq->failed))
+		kdapl_srq_fail(srq);
 	if (srq->lw_armed && kdapl_srq_is_low(srq))
 		kdapl_srq_lw_fire(srq);
 	if (srq->lw_armed)
@@ -97,9 +115,16 @@ void kdapl_srq_event(struct ib_event *event, void *context)
 {
 	struct kdapl_srq *srq = context;
 
-	if (event->event != IB_EVENT_SRQ_LIMIT_REACHED)
+	switch (event->event) {
+	case IB_EVENT_SRQ_LIMIT_REACHED:
+		set_bit(0, &srq->lw_reached);
+		break;
+	case IB_EVENT_SRQ_ERR:
+		set_bit(0, &srq->failed);
+		break;
+	default:
 		return;
-	set_bit(0, &srq->lw_reached);
+	}
 	mod_delayed_work(kdapl_wq, &srq->lw_work, 0);
 }
 

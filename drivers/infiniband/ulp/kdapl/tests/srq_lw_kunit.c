@@ -6,7 +6,8 @@
  * that finds the SRQ low already, the look that is taken again and again; none
  * for a mark of 0, for one that was replaced (however late the device speaks of
  * it), or on an SRQ without device. The fake behaves as rxe, which looks at the
- * fill only when a message takes a buffer. Runs in a KUnit thread; each test has
+ * fill only when a message takes a buffer. And what the Consumer hears of an SRQ
+ * that has failed. Runs in a KUnit thread; each test has
  * a device of its own.
  */
 #include "clause.h"
@@ -58,7 +59,7 @@ static void arrive(struct kunit *test, u32 n)
 }
 
 /* The event, all of its fields, and no second one */
-static void expect_low(struct kunit *test)
+static void expect_event(struct kunit *test, DAT_SRQ_ASYNC_ERROR_REASON reason)
 {
 	const DAT_ASYNCH_ERROR_EVENT_DATA *data;
 	DAT_EVENT event = { };
@@ -69,7 +70,12 @@ static void expect_low(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, event.event_number, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
 	KUNIT_EXPECT_PTR_EQ(test, event.evd_handle, async_evd());
 	KUNIT_EXPECT_PTR_EQ(test, data->dat_handle, env->srq_handle);
-	KUNIT_EXPECT_EQ(test, data->reason, DAT_SRQ_LOW_WATERMARK_EVENT);
+	KUNIT_EXPECT_EQ(test, data->reason, (DAT_COUNT)reason);
+}
+
+static void expect_low(struct kunit *test)
+{
+	expect_event(test, DAT_SRQ_LOW_WATERMARK_EVENT);
 }
 
 static void expect_none(struct kunit *test)
@@ -199,7 +205,7 @@ static void Q_33_device_and_call_at_once(struct kunit *test)
 	look();
 	expect_none(test);
 	/* Events of other kinds mean nothing */
-	event.event = IB_EVENT_SRQ_ERR;
+	event.event = IB_EVENT_SQ_DRAINED;
 	kdapl_srq_event(&event, env->srq);
 	fake_settle(env->fake);
 	expect_none(test);
@@ -360,6 +366,31 @@ static void freed_with_a_mark(struct kunit *test)
 	fake_settle(env->fake);
 }
 
+/* ---- failure ------------------------------------------------------------------ */
+
+static void Q_17_the_device_says_that_it_has_failed(struct kunit *test)
+{
+	DAT_SRQ_PARAM param = { };
+
+	kdapl_clauses(test, "Q-17");
+	make(test, 4);
+	set_lw(test, 1);
+	fake_srq_fails(device_srq());
+	fake_settle(env->fake);
+	expect_event(test, DAT_SRQ_TRANSFER_TO_ERROR);
+	KUNIT_EXPECT_EQ(test, dat_srq_query(env->srq_handle, DAT_SRQ_FIELD_SRQ_STATE, &param),
+			DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, (int)param.srq_state, (int)DAT_SRQ_STATE_ERROR);
+	/* Once; no mark is armed any more, and none can be */
+	fake_srq_fails(device_srq());
+	look();
+	expect_none(test);
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&env->srq->lw_work));
+	KUNIT_EXPECT_EQ(test, dat_srq_set_lw(env->srq_handle, 1),
+			DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_ERROR));
+	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SRQ, 1, 0), DAT_SUCCESS);
+}
+
 /* ---- suite -------------------------------------------------------------------------------- */
 
 static int srq_lw_init(struct kunit *test)
@@ -390,6 +421,7 @@ static struct kunit_case srq_lw_cases[] = {
 	KUNIT_CASE(arguments),
 	KUNIT_CASE(C_57_mark_of_a_device_that_leaves),
 	KUNIT_CASE(freed_with_a_mark),
+	KUNIT_CASE(Q_17_the_device_says_that_it_has_failed),
 	{}
 };
 
