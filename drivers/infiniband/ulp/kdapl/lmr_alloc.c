@@ -9,6 +9,7 @@
 #include <linux/export.h>
 #include <linux/scatterlist.h>
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include "kdapl.h"
 
 /* Makes the MR, and enters it in the table of keys */
@@ -68,11 +69,14 @@ void kdapl_lmr_repair_work(struct work_struct *work)
 {
 	struct kdapl_lmr *lmr = container_of(work, struct kdapl_lmr, repair);
 	struct kdapl_ia *ia = lmr->obj.ia;
+	unsigned int noio;
 	bool hostile;
 
 	if (!kdapl_ia_enter(ia))
 		/* The device is leaving, and takes the MR along */
 		return;
+	/* A Consumer that writes pages out may wait for the new MR */
+	noio = memalloc_noio_save();
 	if (READ_ONCE(lmr->fmr.state) == KDAPL_FAST_DIRTY)
 		kdapl_lmr_replace(lmr);
 	spin_lock_irq(&lmr->lock);
@@ -82,6 +86,7 @@ void kdapl_lmr_repair_work(struct work_struct *work)
 	if (hostile)
 		kdapl_ia_async(ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
 			       kdapl_obj_handle(&lmr->obj), DAT_LMR_OTHER_ERROR);
+	memalloc_noio_restore(noio);
 	kdapl_ia_leave(ia);
 }
 

@@ -12,6 +12,7 @@
  * Called by Consumers and by ia_close.c, in process context.
  */
 #include <linux/export.h>
+#include <linux/sched/mm.h>
 #include "kdapl.h"
 
 /**
@@ -42,6 +43,8 @@ void kdapl_lmr_unmap(struct kdapl_lmr *lmr, struct ib_device *ibdev)
 void kdapl_lmr_free_work(struct work_struct *work)
 {
 	struct kdapl_lmr *lmr = container_of(to_rcu_work(work), struct kdapl_lmr, free_work);
+	/* Other work waits behind it that a Consumer may need to write pages out */
+	unsigned int noio = memalloc_noio_save();
 	struct kdapl_ia *ia = lmr->obj.ia;
 	struct kdapl_pz *pz = lmr->pz;
 	bool shelled = lmr->shelled;
@@ -57,6 +60,7 @@ void kdapl_lmr_free_work(struct work_struct *work)
 	if (!shelled)
 		kdapl_ia_verbs_put(ia);
 	kdapl_pz_mr_put(pz);
+	memalloc_noio_restore(noio);
 }
 
 /* Takes the memory out of everybody's reach; the LMR has its verbs objects */

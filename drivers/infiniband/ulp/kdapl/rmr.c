@@ -11,6 +11,7 @@
  */
 #include <linux/export.h>
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include "kdapl.h"
 
 /* Makes an MR as large as the largest LMR, and enters it in the table of keys */
@@ -66,11 +67,14 @@ static void kdapl_rmr_repair(struct work_struct *work)
 	struct kdapl_rmr *rmr = container_of(work, struct kdapl_rmr, repair);
 	struct kdapl_ia *ia = rmr->obj.ia;
 	struct kdapl_fast *f;
+	unsigned int noio;
 	bool hostile;
 
 	if (!kdapl_ia_enter(ia))
 		/* The device is leaving, and takes the MRs along */
 		return;
+	/* A Consumer that writes pages out may wait for the new MR */
+	noio = memalloc_noio_save();
 	for (f = rmr->fast; f < rmr->fast + ARRAY_SIZE(rmr->fast); f++) {
 		if (READ_ONCE(f->state) != KDAPL_FAST_DIRTY)
 			continue;
@@ -86,6 +90,7 @@ static void kdapl_rmr_repair(struct work_struct *work)
 	if (hostile)
 		kdapl_ia_async(ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
 			       kdapl_obj_handle(&rmr->obj), DAT_RMR_OTHER_ERROR);
+	memalloc_noio_restore(noio);
 	kdapl_ia_leave(ia);
 }
 
@@ -93,6 +98,8 @@ static void kdapl_rmr_repair(struct work_struct *work)
 static void kdapl_rmr_free_work(struct work_struct *work)
 {
 	struct kdapl_rmr *rmr = container_of(to_rcu_work(work), struct kdapl_rmr, free_work);
+	/* Other work waits behind it that a Consumer may need to write pages out */
+	unsigned int noio = memalloc_noio_save();
 	struct kdapl_ia *ia = rmr->obj.ia;
 	struct kdapl_pz *pz = rmr->pz;
 	bool shelled = rmr->shelled;
@@ -110,6 +117,7 @@ static void kdapl_rmr_free_work(struct work_struct *work)
 	if (!shelled)
 		kdapl_ia_verbs_put(ia);
 	kdapl_pz_mr_put(pz);
+	memalloc_noio_restore(noio);
 }
 
 /**

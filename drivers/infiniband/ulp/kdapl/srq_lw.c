@@ -26,6 +26,7 @@
  * is armed.
  */
 #include <linux/export.h>
+#include <linux/sched/mm.h>
 #include "kdapl.h"
 
 /* Between two looks at an armed mark */
@@ -89,6 +90,8 @@ static void kdapl_srq_lw_settle(struct kdapl_srq *srq)
 void kdapl_srq_lw_work(struct work_struct *work)
 {
 	struct kdapl_srq *srq = container_of(to_delayed_work(work), struct kdapl_srq, lw_work);
+	/* A Consumer that writes pages out may wait for it */
+	unsigned int noio = memalloc_noio_save();
 
 	mutex_lock(&srq->mutex);
 	kdapl_srq_lw_settle(srq);
@@ -100,6 +103,7 @@ void kdapl_srq_lw_work(struct work_struct *work)
 		queue_delayed_work(kdapl_wq, &srq->lw_work,
 				   kdapl_timeout_ms(KDAPL_SRQ_LW_LOOK_MS));
 	mutex_unlock(&srq->mutex);
+	memalloc_noio_restore(noio);
 }
 
 /**

@@ -205,6 +205,26 @@ static void repair_that_finds_no_MR(struct kunit *test)
 	tp_ep_free(&other);
 }
 
+/* Work that a Consumer may wait for while it writes pages out */
+static void repair_waits_for_no_IO(struct kunit *test)
+{
+	struct fmr f;
+
+	post_fmr(test, &f);
+	/* The fixture has freed an LMR */
+	fake()->noio = 0;
+	tp_complete(m.env, &m.ep, TP_SEND, IB_WC_LOC_QP_OP_ERR, 0);
+	fake_settle(fake());
+	KUNIT_EXPECT_EQ(test, fake()->noio, FAKE_NOIO_ALLOC_MR | FAKE_NOIO_DEREG_MR);
+	/* And so does the end, a grace period later */
+	fake()->noio = 0;
+	KUNIT_EXPECT_TRUE(test, mem_lmr_goes(m.fmr));
+	m.fmr = DAT_HANDLE_NULL;
+	rcu_barrier();
+	fake_settle(fake());
+	KUNIT_EXPECT_EQ(test, fake()->noio, FAKE_NOIO_DEREG_MR);
+}
+
 /* ---- the end ---------------------------------------------------------- */
 
 static void B_20_in_use_while_a_request_is_under_way(struct kunit *test)
@@ -282,6 +302,7 @@ static struct kunit_case fmr_end_cases[] = {
 	KUNIT_CASE(F_10_the_invalidation_fails),
 	KUNIT_CASE(G_01_refused_by_the_device),
 	KUNIT_CASE(repair_that_finds_no_MR),
+	KUNIT_CASE(repair_waits_for_no_IO),
 	KUNIT_CASE(B_20_in_use_while_a_request_is_under_way),
 	KUNIT_CASE(C_57_device_leaves_a_registered_LMR),
 	KUNIT_CASE(C_57_device_leaves_one_that_is_ending),

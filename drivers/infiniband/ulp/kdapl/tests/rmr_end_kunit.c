@@ -225,6 +225,24 @@ static void repair_that_finds_no_MR(struct kunit *test)
 	tp_ep_free(&other);
 }
 
+/* Work that a Consumer may wait for while it writes pages out */
+static void repair_waits_for_no_IO(struct kunit *test)
+{
+	bind(test, 1, 0, 8);
+	/* The fixture has freed an LMR */
+	fake()->noio = 0;
+	tp_complete(m.env, &m.ep, TP_SEND, IB_WC_LOC_QP_OP_ERR, 0);
+	fake_settle(fake());
+	KUNIT_EXPECT_EQ(test, fake()->noio, FAKE_NOIO_ALLOC_MR | FAKE_NOIO_DEREG_MR);
+	/* And so does the end, a grace period later */
+	fake()->noio = 0;
+	KUNIT_EXPECT_EQ(test, dat_rmr_free(m.rmr), DAT_SUCCESS);
+	m.rmr = DAT_HANDLE_NULL;
+	rcu_barrier();
+	fake_settle(fake());
+	KUNIT_EXPECT_EQ(test, fake()->noio, FAKE_NOIO_DEREG_MR);
+}
+
 /* ---- refused by the device -------------------------------------------- */
 
 static void G_01_a_refused_bind_changes_nothing(struct kunit *test)
@@ -494,6 +512,7 @@ static struct kunit_case end_cases[] = {
 	KUNIT_CASE(B_14_a_binding_outlives_its_connection),
 	KUNIT_CASE(B_14_states),
 	KUNIT_CASE(repair_that_finds_no_MR),
+	KUNIT_CASE(repair_waits_for_no_IO),
 	KUNIT_CASE(G_01_a_refused_bind_changes_nothing),
 	KUNIT_CASE(half_a_list_is_taken_in_silence),
 	KUNIT_CASE(half_a_list_is_taken_and_flushed),

@@ -391,6 +391,20 @@ static void Q_17_the_device_says_that_it_has_failed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SRQ, 1, 0), DAT_SUCCESS);
 }
 
+/* Drivers allocate for the question, and a Consumer may wait while it writes pages out */
+static void look_waits_for_no_IO(struct kunit *test)
+{
+	struct ib_event event = { .event = IB_EVENT_SRQ_LIMIT_REACHED };
+
+	make(test, 4);
+	set_lw(test, 1);
+	/* The fixture has freed an LMR */
+	env->fake->noio = 0;
+	kdapl_srq_event(&event, env->srq);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, env->fake->noio, FAKE_NOIO_QUERY_SRQ);
+}
+
 /* ---- suite -------------------------------------------------------------------------------- */
 
 static int srq_lw_init(struct kunit *test)
@@ -422,6 +436,7 @@ static struct kunit_case srq_lw_cases[] = {
 	KUNIT_CASE(C_57_mark_of_a_device_that_leaves),
 	KUNIT_CASE(freed_with_a_mark),
 	KUNIT_CASE(Q_17_the_device_says_that_it_has_failed),
+	KUNIT_CASE(look_waits_for_no_IO),
 	{}
 };
 
