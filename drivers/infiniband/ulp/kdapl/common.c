@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What all layers share: the workqueue of deferred work, and the factor that
+ * What all layers share: the workqueues of deferred work, and the factor that
  * stretches time-outs. Made at module load, in process context.
  */
 #include <linux/module.h>
@@ -11,6 +11,7 @@ module_param_named(stretch, kdapl_stretch, uint, 0644);
 MODULE_PARM_DESC(stretch, "Multiplies internal time-outs, for emulated machines (default 1)");
 
 struct workqueue_struct *kdapl_wq;
+struct workqueue_struct *kdapl_evd_wq;
 
 atomic_t kdapl_graces;
 
@@ -30,10 +31,15 @@ void kdapl_grace(void)
 }
 
 /**
- * kdapl_common_init - make the workqueue
+ * kdapl_common_init - make the workqueues
  *
- * Of the kind that makes progress under memory pressure: a Consumer that
- * writes pages out may wait for a connection.
+ * Both are of the kind that makes progress under memory pressure: a Consumer
+ * that writes pages out may wait for a connection, or for an event. Work on
+ * kdapl_wq waits for peers, for drains and for mutexes, and may occupy every
+ * worker that the queue is allowed to have. Work on kdapl_evd_wq delivers events
+ * and polls CQs; it never blocks, so it has a queue, a limit and a rescuer of
+ * its own. It runs at normal priority: a peer that keeps sending must not push
+ * the tasks of this machine aside, and ksoftirqd runs so for the same reason.
  *
  * Context: process, module load.
  * Return: 0, -ENOMEM.
@@ -41,7 +47,14 @@ void kdapl_grace(void)
 int kdapl_common_init(void)
 {
 	kdapl_wq = alloc_workqueue("kdapl", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return kdapl_wq ? 0 : -ENOMEM;
+	if (!kdapl_wq)
+		return -ENOMEM;
+	kdapl_evd_wq = alloc_workqueue("kdapl_evd", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!kdapl_evd_wq) {
+		destroy_workqueue(kdapl_wq);
+		return -ENOMEM;
+	}
+	return 0;
 }
 
 /**
@@ -51,5 +64,7 @@ int kdapl_common_init(void)
  */
 void kdapl_common_exit(void)
 {
+	/* Events are delivered by the second, and connection work queues events */
 	destroy_workqueue(kdapl_wq);
+	destroy_workqueue(kdapl_evd_wq);
 }

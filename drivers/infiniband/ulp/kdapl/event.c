@@ -214,7 +214,7 @@ static void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget)
 		}
 		if (!budget--) {
 			atomic_or(KDAPL_EVD_PASSED, &evd->claim);
-			queue_work(kdapl_wq, &evd->work);
+			queue_work(kdapl_evd_wq, &evd->work);
 			break;
 		}
 		upcall = evd->upcall;
@@ -290,7 +290,7 @@ void kdapl_evd_queue(struct kdapl_evd *evd, struct kdapl_event *ev, bool in_done
 			atomic_or(KDAPL_EVD_BATON, &evd->claim);
 			mine = true;
 		} else {
-			queue_work(kdapl_wq, &evd->work);
+			queue_work(kdapl_evd_wq, &evd->work);
 		}
 	}
 	spin_unlock_irqrestore(&evd->lock, flags);
@@ -446,7 +446,7 @@ int kdapl_evd_post_soft(struct kdapl_evd *evd, void *pointer)
 		re->pointer = pointer;
 		claim = kdapl_evd_append(evd, &re->ev);
 		if (!(claim & KDAPL_EVD_BATON) && kdapl_evd_wants_upcall(evd))
-			queue_work(kdapl_wq, &evd->work);
+			queue_work(kdapl_evd_wq, &evd->work);
 	}
 	spin_unlock_irqrestore(&evd->lock, flags);
 	return re ? 0 : -ENOSPC;
@@ -492,7 +492,7 @@ void kdapl_evd_post_async(struct kdapl_evd *evd, DAT_EVENT_NUMBER number,
 	re->reason = reason;
 	claim = kdapl_evd_append(evd, &re->ev);
 	if (!(claim & KDAPL_EVD_BATON) && kdapl_evd_wants_upcall(evd))
-		queue_work(kdapl_wq, &evd->work);
+		queue_work(kdapl_evd_wq, &evd->work);
 out:
 	spin_unlock_irqrestore(&evd->lock, flags);
 }

@@ -209,7 +209,7 @@ void kdapl_evd_notify_all(struct kdapl_evd *evd)
 	spin_lock_irqsave(&evd->lock, flags);
 	kdapl_evd_mark_all(evd);
 	if (kdapl_evd_owes(evd))
-		queue_work(kdapl_wq, &evd->work);
+		queue_work(kdapl_evd_wq, &evd->work);
 	spin_unlock_irqrestore(&evd->lock, flags);
 }
 
@@ -256,7 +256,7 @@ int kdapl_evd_modify(struct kdapl_evd *evd, DAT_UPCALL_POLICY policy,
 	else
 		kdapl_evd_unmark_all(evd);
 	if (kdapl_evd_owes(evd) || evd->has_next)
-		queue_work(kdapl_wq, &evd->work);
+		queue_work(kdapl_evd_wq, &evd->work);
 out:
 	spin_unlock_irqrestore(&evd->lock, flags);
 	return ret;

@@ -66,7 +66,9 @@ struct kdapl_lmr;
 
 /* ---- common.c ---------------------------------------------------------- */
 
-extern struct workqueue_struct *kdapl_wq;	/* WQ_MEM_RECLAIM, unbound */
+/* Both WQ_MEM_RECLAIM and unbound; see kdapl_common_init() */
+extern struct workqueue_struct *kdapl_wq;	/* may block: connections, regions, devices */
+extern struct workqueue_struct *kdapl_evd_wq;	/* never blocks: delivery, solicited CQs */
 /* Test systems slower than real time stretch our internal time-outs by it */
 extern unsigned int kdapl_stretch;
 /* Grace periods that somebody has waited for since the module was loaded */

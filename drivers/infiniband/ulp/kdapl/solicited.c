@@ -30,7 +30,7 @@ static void kdapl_scq_handler(struct ib_cq *cq, void *context)
 	struct kdapl_scq *scq = context;
 
 	WRITE_ONCE(scq->fired, true);
-	queue_work(kdapl_wq, &scq->work);
+	queue_work(kdapl_evd_wq, &scq->work);
 }
 
 /* The lock goes between batches: with interrupts off nobody polls for long */
@@ -133,9 +133,9 @@ static void kdapl_scq_timer(struct work_struct *work)
 		return;
 	if (READ_ONCE(scq->again)) {
 		WRITE_ONCE(scq->again, scq->again - 1);
-		queue_delayed_work(kdapl_wq, &scq->timer, 1);
+		queue_delayed_work(kdapl_evd_wq, &scq->timer, 1);
 	} else {
-		queue_delayed_work(kdapl_wq, &scq->timer, msecs_to_jiffies(KDAPL_SCQ_TIMER_MS));
+		queue_delayed_work(kdapl_evd_wq, &scq->timer, msecs_to_jiffies(KDAPL_SCQ_TIMER_MS));
 	}
 }
 
@@ -151,7 +151,7 @@ static void kdapl_scq_timer(struct work_struct *work)
 void kdapl_scq_flush_soon(struct kdapl_scq *scq)
 {
 	WRITE_ONCE(scq->again, KDAPL_SCQ_FLUSH_POLLS);
-	mod_delayed_work(kdapl_wq, &scq->timer, 0);
+	mod_delayed_work(kdapl_evd_wq, &scq->timer, 0);
 }
 
 /**
@@ -162,7 +162,7 @@ void kdapl_scq_flush_soon(struct kdapl_scq *scq)
  */
 void kdapl_scq_kick(struct kdapl_scq *scq)
 {
-	queue_work(kdapl_wq, &scq->work);
+	queue_work(kdapl_evd_wq, &scq->work);
 }
 
 /**
@@ -199,7 +199,7 @@ struct kdapl_scq *kdapl_scq_create(struct ib_device *ibdev, struct kdapl_evd *ev
 	spin_lock_irq(&evd->lock);
 	list_add_tail_rcu(&scq->node, &evd->scqs);
 	spin_unlock_irq(&evd->lock);
-	queue_delayed_work(kdapl_wq, &scq->timer, msecs_to_jiffies(KDAPL_SCQ_TIMER_MS));
+	queue_delayed_work(kdapl_evd_wq, &scq->timer, msecs_to_jiffies(KDAPL_SCQ_TIMER_MS));
 	return scq;
 }
 

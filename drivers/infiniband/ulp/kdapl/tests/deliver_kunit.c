@@ -2,11 +2,62 @@
 /*
  * KUnit: delivery beside what goes on elsewhere.
  *
- * Marking a long queue again and again does not start at its head each time.
- * Runs in a KUnit thread.
+ * Events are delivered while connection work blocks; marking a long queue
+ * again and again does not start at its head each time. Runs in a KUnit thread.
  */
 #include "clause.h"
 #include "event_kunit.h"
+
+/* Within bounds, by the clock and without a timer: see evd_kunit.c */
+#define DELIVER_WAIT(cond) ({						\
+	u64 __end = ktime_get_ns() + 10 * NSEC_PER_SEC;			\
+	bool __met;							\
+									\
+	while (!(__met = (cond)) && ktime_get_ns() < __end) {		\
+		cpu_relax();						\
+		cond_resched();						\
+	}								\
+	__met;								\
+})
+
+/* ---- the two workqueues ------------------------------------------------------ */
+
+struct blocker {
+	struct work_struct work;
+	struct completion begun, over;
+};
+
+static void blocker_work(struct work_struct *work)
+{
+	struct blocker *b = container_of(work, struct blocker, work);
+
+	complete(&b->begun);
+	wait_for_completion(&b->over);
+}
+
+/* Every worker that the queue of the connection work may have is occupied */
+static void E_17_delivery_while_connection_work_blocks(struct kunit *test)
+{
+	struct evt *evt = test->priv;
+	struct blocker b;
+	bool came;
+
+	kdapl_clauses(test, "E-17");
+	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
+	INIT_WORK_ONSTACK(&b.work, blocker_work);
+	init_completion(&b.begun);
+	init_completion(&b.over);
+	workqueue_set_max_active(kdapl_wq, 1);
+	queue_work(kdapl_wq, &b.work);
+	wait_for_completion(&b.begun);
+	KUNIT_EXPECT_EQ(test, evt_post_se(evt, 1), DAT_SUCCESS);
+	came = DELIVER_WAIT(evt_calls(evt) == 1);
+	complete(&b.over);
+	flush_work(&b.work);
+	workqueue_set_max_active(kdapl_wq, WQ_DFL_ACTIVE);
+	destroy_work_on_stack(&b.work);
+	KUNIT_EXPECT_TRUE(test, came);
+}
 
 /* ---- marks ------------------------------------------------------------------------- */
 
@@ -105,6 +156,7 @@ static void marking_goes_on_after_its_last_event_has_gone(struct kunit *test)
 }
 
 static struct kunit_case deliver_cases[] = {
+	KUNIT_CASE(E_17_delivery_while_connection_work_blocks),
 	KUNIT_CASE(marking_grows_with_the_number_of_messages),
 	KUNIT_CASE(marking_goes_on_after_its_last_event_has_gone),
 	{}

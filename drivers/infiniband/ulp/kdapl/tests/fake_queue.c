@@ -645,14 +645,18 @@ void fake_settle(struct fake_dev *fake)
 {
 	int idle = 0, tries;
 
-	/* Work may make completions and completions work: twice quiet is quiet */
-	for (tries = 0; idle < 2 && tries < 5000; tries++) {
+	/*
+	 * Work may make completions, completions work, and the work of one queue that of
+	 * the other: three times quiet is quiet
+	 */
+	for (tries = 0; idle < 3 && tries < 5000; tries++) {
 		if (!cqs_at_rest(fake)) {
 			idle = 0;
 			kdapl_nap(100, 200);
 			continue;
 		}
 		flush_workqueue(kdapl_wq);
+		flush_workqueue(kdapl_evd_wq);
 		idle++;
 	}
 }

@@ -394,7 +394,7 @@ static void C_58_posts_on_a_shell_are_flushed_in_software(struct kunit *test)
 	for (i = 0; i < TP_DEPTH; i++)
 		KUNIT_EXPECT_EQ(test, post_empty(TP_SEND, i, 0), DAT_SUCCESS);
 	seen.caller = NULL;
-	flush_workqueue(kdapl_wq);
+	flush_workqueue(kdapl_evd_wq);
 	KUNIT_EXPECT_EQ(test, atomic_read(&seen.n), TP_DEPTH);
 	KUNIT_EXPECT_EQ(test, atomic_read(&seen.on_stack), 0);
 	dat_evd_modify_upcall(ep.request_evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
