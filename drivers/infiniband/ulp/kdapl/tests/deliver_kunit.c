@@ -3,8 +3,12 @@
  * KUnit: delivery beside what goes on elsewhere.
  *
  * Events are delivered while connection work blocks; marking a long queue
- * again and again does not start at its head each time. Runs in a KUnit thread.
+ * again and again does not start at its head each time; a call that waits for
+ * one upcall does not wait for the next. Runs in a KUnit thread, with others
+ * where one has to wait.
  */
+#include <linux/kthread.h>
+#include <linux/wait.h>
 #include "clause.h"
 #include "event_kunit.h"
 
@@ -155,10 +159,70 @@ static void marking_goes_on_after_its_last_event_has_gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, notifying(evt), 0);
 }
 
+/* ---- a waiter between two upcalls --------------------------------------------- */
+
+static struct {
+	bool running, go, over, seen;
+} turn;
+
+/* The first upcall waits for the test, the second for the call that waits for the first */
+static void hook_two_upcalls(struct evt *evt, const DAT_EVENT *event)
+{
+	u64 end = ktime_get_ns() + 10 * NSEC_PER_SEC;
+	bool *until = evt_value(event) == 1 ? &turn.go : &turn.over;
+
+	WRITE_ONCE(turn.running, true);
+	while (!READ_ONCE(*until) && ktime_get_ns() < end)
+		cpu_relax();
+	if (evt_value(event) == 2)
+		WRITE_ONCE(turn.seen, READ_ONCE(turn.over));
+}
+
+static int wait_for_first(void *data)
+{
+	struct evt *evt = data;
+
+	kdapl_evd_wait_ep(&evt->evd, evt->ep[0]);
+	WRITE_ONCE(turn.over, true);
+	while (!kthread_should_stop())
+		schedule_timeout_interruptible(1);
+	return 0;
+}
+
+/* dat_ep_free() waits for the upcall with its event, and for no other of the same turn */
+static void C_36_the_waiter_is_woken_between_two_upcalls(struct kunit *test)
+{
+	struct evt *evt = test->priv;
+	struct kdapl_slot *second = evt_slot(evt, 1, 2, true);
+	struct kdapl_slot *first = evt_slot(evt, 0, 1, true);
+	struct task_struct *thread;
+
+	kdapl_clauses(test, "C-36");
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+	memset(&turn, 0, sizeof(turn));
+	evt->hook = hook_two_upcalls;
+	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
+	kdapl_evd_queue(&evt->evd, &first->ev, false);
+	KUNIT_EXPECT_TRUE(test, DELIVER_WAIT(READ_ONCE(turn.running)));
+	kdapl_evd_queue(&evt->evd, &second->ev, false);
+	thread = kthread_run(wait_for_first, evt, "kdapl_test_wait");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, thread);
+	/* Asked again and again: no barrier is needed */
+	KUNIT_EXPECT_TRUE(test, DELIVER_WAIT(waitqueue_active(&evt->evd.wait)));
+	WRITE_ONCE(turn.go, true);
+	KUNIT_EXPECT_TRUE(test, DELIVER_WAIT(READ_ONCE(turn.over)));
+	evt_settle(evt);
+	KUNIT_EXPECT_EQ(test, evt_calls(evt), 2);
+	KUNIT_EXPECT_TRUE(test, turn.seen);
+	kthread_stop(thread);
+}
+
 static struct kunit_case deliver_cases[] = {
 	KUNIT_CASE(E_17_delivery_while_connection_work_blocks),
 	KUNIT_CASE(marking_grows_with_the_number_of_messages),
 	KUNIT_CASE(marking_goes_on_after_its_last_event_has_gone),
+	KUNIT_CASE(C_36_the_waiter_is_woken_between_two_upcalls),
 	{}
 };
 

@@ -202,6 +202,53 @@ static void P4_another_upcall(struct kunit *test)
 	KUNIT_EXPECT_GT(test, made, 0);
 }
 
+/*
+ * A segment is bad when the request is filled in, and good again when the reason of
+ * the refusal is looked for: what was filled in has not become whole by that.
+ */
+static void expect_whole_or_refused(struct kunit *test, struct tp_ep *ep, enum tp_call call)
+{
+	static struct tp_args args;
+	u32 fixed = 0, i;
+	DAT_RETURN ret;
+
+	tp_args(env, ep, call, &args);
+	args.n = 2;
+	flip.count = (DAT_COUNT *)&args.segs[1].lmr_context;
+	flip.value[0] = args.segs[1].lmr_context;
+	flip.value[1] = env->freed;
+	flip_start(test);
+	for (i = 0; flip_more(i, ROUNDS, fixed); i++) {
+		ret = tp_post(call, &args);
+		if (ret == DAT_SUCCESS) {
+			KUNIT_EXPECT_EQ(test, fake_last(tp_queue(env, ep, call))->num_sge, 2);
+			tp_complete(env, ep, call, IB_WC_SUCCESS, 0);
+			tp_drain(ep);
+		} else if (ret == DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3)) {
+			fixed++;
+		} else {
+			TP_EXPECT_TYPE(test, ret, DAT_PRIVILEGES_VIOLATION);
+		}
+	}
+	flip_stop();
+	/* It was really met */
+	KUNIT_EXPECT_GT(test, fixed, 0);
+	KUNIT_EXPECT_EQ(test, tp_slots(tp_pool(env, ep, call)), TP_DEPTH);
+}
+
+static void P4_segments_of_a_post(struct kunit *test)
+{
+	struct tp_ep ep;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	expect_whole_or_refused(test, &ep, TP_SEND);
+	expect_whole_or_refused(test, &ep, TP_RECV);
+	tp_ep_free(&ep);
+}
+
 /* ---- suite ------------------------------------------------------------------------ */
 
 static int flip_init(struct kunit *test)
@@ -224,6 +271,7 @@ static struct kunit_case flip_cases[] = {
 	KUNIT_CASE(P4_attributes_of_an_SRQ_endpoint),
 	KUNIT_CASE(P4_upcall_of_a_new_EVD),
 	KUNIT_CASE(P4_another_upcall),
+	KUNIT_CASE(P4_segments_of_a_post),
 	{}
 };
 
