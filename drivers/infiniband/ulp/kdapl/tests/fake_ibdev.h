@@ -58,7 +58,8 @@ enum fake_personality {
 	FAKE_GID_TABLE		= BIT(4),
 	/* The first entry of a list of segments is used even if num_sge is 0 (irdma) */
 	FAKE_READS_FIRST_SGE	= BIT(5),
-	/* req_notify_cq() arms for every completion unless the flags are IB_CQ_SOLICITED
+	/*
+	 * req_notify_cq() arms for every completion unless the flags are IB_CQ_SOLICITED
 	 * and nothing else (irdma)
 	 */
 	FAKE_ARMS_BY_EQUALITY	= BIT(6),
