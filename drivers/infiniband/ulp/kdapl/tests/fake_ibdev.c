@@ -6,6 +6,7 @@
  * Called by kdapl through the RDMA core, in process context; the device is
  * made and destroyed by the suites.
  */
+#include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -55,6 +56,18 @@ void fake_note_noio(struct fake_dev *fake, unsigned long what)
 
 /* ---- queue pairs and shared receive queues ------------------------------ */
 
+/* The arithmetic of mlx5: what comes before the segments, and whole blocks for both */
+#define BLOCK		64
+#define REQUEST_HEAD	132
+
+static bool fake_has_blocks(const struct fake_dev *fake, const struct ib_qp_cap *cap)
+{
+	u32 blocks = DIV_ROUND_UP(REQUEST_HEAD + cap->max_send_sge * sizeof(struct ib_sge), BLOCK);
+
+	return !(fake->personality & FAKE_COUNTS_BLOCKS) ||
+	       roundup_pow_of_two(cap->max_send_wr * blocks) <= fake->ibdev.attrs.max_qp_wr;
+}
+
 static bool fake_caps_ok(const struct ib_device_attr *dev, const struct ib_qp_cap *cap)
 {
 	return cap->max_send_wr <= dev->max_qp_wr && cap->max_recv_wr <= dev->max_qp_wr &&
@@ -74,6 +87,8 @@ static int fake_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, stru
 	}
 	if (!fake_caps_ok(&fake->ibdev.attrs, &attr->cap))
 		return -EINVAL;
+	if (!fake_has_blocks(fake, &attr->cap))
+		return -ENOMEM;
 	err = fake_take(fake, FAKE_QP);
 	if (err)
 		return err;
@@ -231,12 +246,13 @@ static int fake_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	return 0;
 }
 
-/* Never called; without them the core takes us for a device of user space */
+/* The core wants one for each PD of a device without a local DMA key (mlx5, rxe) */
 static struct ib_mr *fake_get_dma_mr(struct ib_pd *ibpd, int access)
 {
-	return ERR_PTR(-EOPNOTSUPP);
+	return fake_alloc_mr(ibpd, IB_MR_TYPE_MEM_REG, 1);
 }
 
+/* Never called; without it the core takes us for a device of user space */
 static struct ib_mr *fake_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 virt,
 				      int access, struct ib_udata *udata)
 {
@@ -440,7 +456,8 @@ static const struct ib_device_ops fake_gid_ops = {
 };
 
 static struct fake_dev *fake_dev_make(void (*tune)(struct ib_device_attr *attr), u32 max_msg,
-				      struct net_device *roce, u32 ports, u32 personality)
+				      struct net_device *roce, u32 ports, u32 personality,
+				      struct device *dma)
 {
 	struct fake_dev *fake = ib_alloc_device(fake_dev, ibdev);
 	static atomic_t number;
@@ -465,9 +482,13 @@ static struct fake_dev *fake_dev_make(void (*tune)(struct ib_device_attr *attr),
 	ib_set_device_ops(&fake->ibdev, &fake_ops);
 	if (personality & FAKE_GID_TABLE)
 		ib_set_device_ops(&fake->ibdev, &fake_gid_ops);
+	if (personality & FAKE_IS_HNS)
+		fake->ibdev.ops.driver_id = RDMA_DRIVER_HNS;
+	if (personality & FAKE_IS_HFI1)
+		fake->ibdev.ops.driver_id = RDMA_DRIVER_HFI1;
 	err = roce ? ib_device_set_netdev(&fake->ibdev, roce, 1) : 0;
 	if (!err)
-		err = ib_register_device(&fake->ibdev, "kdaplfake%d", NULL);
+		err = ib_register_device(&fake->ibdev, "kdaplfake%d", dma);
 	if (err) {
 		ib_dealloc_device(&fake->ibdev);
 		return ERR_PTR(err);
@@ -477,22 +498,28 @@ static struct fake_dev *fake_dev_make(void (*tune)(struct ib_device_attr *attr),
 
 struct fake_dev *fake_dev_create_tuned(void (*tune)(struct ib_device_attr *attr), u32 max_msg)
 {
-	return fake_dev_make(tune, max_msg, NULL, 1, 0);
+	return fake_dev_make(tune, max_msg, NULL, 1, 0, NULL);
+}
+
+struct fake_dev *fake_dev_create_like(u32 personality, struct device *dma,
+				      void (*tune)(struct ib_device_attr *attr))
+{
+	return fake_dev_make(tune, FAKE_MAX_MSG, NULL, 1, personality, dma);
 }
 
 struct fake_dev *fake_dev_create(void)
 {
-	return fake_dev_make(NULL, FAKE_MAX_MSG, NULL, 1, 0);
+	return fake_dev_make(NULL, FAKE_MAX_MSG, NULL, 1, 0, NULL);
 }
 
 struct fake_dev *fake_dev_create_roce(struct net_device *ndev, u32 personality)
 {
-	return fake_dev_make(NULL, FAKE_MAX_MSG, ndev, 1, personality);
+	return fake_dev_make(NULL, FAKE_MAX_MSG, ndev, 1, personality, NULL);
 }
 
 struct fake_dev *fake_dev_create_two_ports(void)
 {
-	return fake_dev_make(NULL, FAKE_MAX_MSG, NULL, 2, 0);
+	return fake_dev_make(NULL, FAKE_MAX_MSG, NULL, 2, 0, NULL);
 }
 
 void fake_port_set(struct fake_dev *fake, bool up)

@@ -63,6 +63,20 @@ enum fake_personality {
 	 * and nothing else (irdma)
 	 */
 	FAKE_ARMS_BY_EQUALITY	= BIT(6),
+	/*
+	 * The error of a signalled request is all that is reported: unsignalled ones
+	 * before it have no completion, whether they ran or not (qedr skips them)
+	 */
+	FAKE_SILENT_ERRORS	= BIT(7),
+	/* Has no local invalidate; its map_mr_sg sleeps (hns) */
+	FAKE_IS_HNS		= BIT(8),
+	/* A local key ignores the address given to the registration (hfi1) */
+	FAKE_IS_HFI1		= BIT(9),
+	/*
+	 * max_qp_wr counts blocks of 64 bytes, of which a request takes several
+	 * (mlx5 without mlx5_ib_calc_max_qp_wr())
+	 */
+	FAKE_COUNTS_BLOCKS	= BIT(10),
 };
 
 /* Verbs that may allocate: bits of fake_dev.noio */
@@ -255,6 +269,9 @@ struct fake_dev *fake_dev_create_tuned(void (*tune)(struct ib_device_attr *attr)
 /* An object comes: -ENOMEM if the device has no more of its kind; and goes */
 int fake_take(struct fake_dev *fake, enum fake_kind kind);
 void fake_give(struct fake_dev *fake, enum fake_kind kind);
+/* One that behaves like another from the start, on a DMA device if @dma is not NULL */
+struct fake_dev *fake_dev_create_like(u32 personality, struct device *dma,
+				      void (*tune)(struct ib_device_attr *attr));
 /* Takes the device away from under its users; the memory stays until destroyed */
 void fake_dev_unplug(struct fake_dev *fake);
 void fake_dev_destroy(struct fake_dev *fake);

@@ -231,6 +231,8 @@ static bool push_send(struct fake_dev *fake, struct fake_qp *qp, const struct fa
 	fake_run_mr_request(fake, fwr, status, is_service(qp));
 	if (status == IB_WC_SUCCESS && !(fwr->send_flags & IB_SEND_SIGNALED))
 		return false;
+	if ((fake->personality & FAKE_SILENT_ERRORS) && !(fwr->send_flags & IB_SEND_SIGNALED))
+		return false;
 	if (status == IB_WC_SUCCESS) {
 		u32 i;
 
