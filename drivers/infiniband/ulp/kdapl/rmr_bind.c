@@ -156,10 +156,12 @@ static void kdapl_bind_done(struct ib_cq *cq, struct ib_wc *wc)
 	rcu_read_lock();
 	spin_lock_irqsave(&rmr->lock, flags);
 	if (slot->flags & KDAPL_SLOT_BINDS) {
-		/* Silent, the invalidation in front of it has succeeded */
 		if (slot->flags & KDAPL_SLOT_ENDS) {
-			/* Without a CQ nobody knows (kdapl_sq_abandon()) */
-			kdapl_bind_ended(old, cq);
+			/*
+			 * The invalidation reports nothing of its own unless it fails. If
+			 * the registration failed too, the invalidation may not have run.
+			 */
+			kdapl_bind_ended(old, ok);
 			/* It is the bind that has failed, whichever half of it */
 			if (old->inv_failed)
 				wc->status = IB_WC_MW_BIND_ERR;

@@ -99,6 +99,28 @@ static void B_15_the_invalidation_in_front_fails(struct kunit *test)
 	expect_good_as_new(test);
 }
 
+/*
+ * The device gives up a rebind before it has run any of it, and reports the
+ * registration alone: the old key is still valid then, and must not stay so.
+ */
+static void B_15_a_silent_invalidation_may_not_have_run(struct kunit *test)
+{
+	u32 key;
+
+	kdapl_clauses(test, "B-15 B-05");
+	fake()->personality |= FAKE_SILENT_ERRORS;
+	key = bound(test);
+	bind(test, 2, 8, 8);
+	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(m.ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	fake_settle(fake());
+	mem_expect(test, &m.ep, DAT_DTO_BIND_MW, 2, DAT_DTO_ERR_FLUSHED);
+	mem_expect_bound(test, &m, 0);
+	KUNIT_EXPECT_NULL(test, fake_valid_mr(fake(), key));
+	expect_good_as_new(test);
+	KUNIT_EXPECT_TRUE(test, mem_lmr_goes(m.lmr));
+	m.lmr = DAT_HANDLE_NULL;
+}
+
 static void B_15_a_suppressed_bind_fails_all_the_same(struct kunit *test)
 {
 	struct bind b;
@@ -507,6 +529,7 @@ static void end_exit(struct kunit *test)
 static struct kunit_case end_cases[] = {
 	KUNIT_CASE(B_15_the_registration_fails),
 	KUNIT_CASE(B_15_the_invalidation_in_front_fails),
+	KUNIT_CASE(B_15_a_silent_invalidation_may_not_have_run),
 	KUNIT_CASE(B_15_a_suppressed_bind_fails_all_the_same),
 	KUNIT_CASE(B_14_disconnect_flushes_binds),
 	KUNIT_CASE(B_14_a_binding_outlives_its_connection),
