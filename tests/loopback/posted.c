@@ -348,6 +348,126 @@ static void flushed_script(struct duo *d)
 	end(&p);
 }
 
+/* ---- the zero page ------------------------------------------------------------------ */
+
+#define PRIV_READ (DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG)
+
+static void expect_zeroes(struct posted *p, const char *what)
+{
+	if (memchr_inv(p->a->mem, 0, PAGE_SIZE))
+		loop_fail(p->d->c, "%s: not all bytes are 0", what);
+	duo_clear(p->a);
+}
+
+/* As the destination of anything it is refused, by both calls and by a binding */
+static void refuse_writing(struct posted *p, DAT_REGION_DESCRIPTION desc)
+{
+	static const DAT_MEM_PRIV_FLAGS priv[] = {
+		DAT_MEM_PRIV_LOCAL_WRITE_FLAG, PRIV_READ | DAT_MEM_PRIV_REMOTE_WRITE_FLAG,
+		DAT_MEM_PRIV_ALL_FLAG,
+	};
+	DAT_LMR_CONTEXT context;
+	DAT_LMR_HANDLE lmr;
+	DAT_RMR_CONTEXT key;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(priv); i++) {
+		DAT_LMR_COOKIE cookie = { .as_64 = 100 + i };
+
+		loop_expect(p->d->c, "dat_lmr_fmr of the zero page, to be written",
+			    dat_lmr_fmr(p->lmr, DAT_MEM_TYPE_PHYSICAL, desc, 1, priv[i],
+					DAT_VA_TYPE_VA, p->b->ep, cookie, 0, &context, &key),
+			    DAT_PRIVILEGES_VIOLATION);
+		loop_expect(p->d->c, "dat_lmr_kcreate of the zero page, to be written",
+			    dat_lmr_kcreate(p->d->run->ia, DAT_MEM_TYPE_PHYSICAL, desc, PAGE_SIZE,
+					    p->b->pz, priv[i], DAT_VA_TYPE_VA,
+					    DAT_MEM_OPTIMIZE_DONT_CARE, &lmr, &context, &key, NULL,
+					    NULL), DAT_PRIVILEGES_VIOLATION);
+	}
+}
+
+/* What can only be read takes no message, and no binding lets a peer write */
+static void refuse_use(struct posted *p, DAT_LMR_HANDLE lmr, DAT_LMR_TRIPLET s)
+{
+	DAT_RMR_COOKIE bind_cookie = { .as_64 = 200 };
+	DAT_DTO_COOKIE cookie = { .as_64 = 201 };
+	DAT_RMR_CONTEXT key;
+	DAT_RMR_HANDLE rmr;
+
+	loop_expect(p->d->c, "a receive into the zero page",
+		    dat_ep_post_recv(p->b->ep, 1, &s, cookie, 0), DAT_PRIVILEGES_VIOLATION);
+	if (!loop_expect(p->d->c, "dat_rmr_create", dat_rmr_create(p->b->pz, &rmr), DAT_SUCCESS))
+		return;
+	loop_expect(p->d->c, "a binding by which the zero page can be written",
+		    dat_rmr_bind(rmr, lmr, &s, DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_VA_TYPE_VA,
+				 p->b->ep, bind_cookie, 0, &key), DAT_PRIVILEGES_VIOLATION);
+	loop_expect(p->d->c, "dat_rmr_free", dat_rmr_free(rmr), DAT_SUCCESS);
+}
+
+/* Sent from, and read by the peer: what a storage Consumer does to clear blocks */
+static void zero_page_script(struct duo *d)
+{
+	DAT_REGION_DESCRIPTION desc;
+	DAT_LMR_COOKIE cookie = { .as_64 = 1 };
+	DAT_LMR_TRIPLET s, to;
+	DAT_RMR_TRIPLET from;
+	DAT_LMR_HANDLE lmr;
+	struct posted p;
+	DAT_PADDR page;
+
+	if (!begin(&p, d))
+		return;
+	page = page_to_phys(ZERO_PAGE(0));
+	desc.for_physical = &page;
+	refuse_writing(&p, desc);
+	if (!loop_expect(d->c, "dat_lmr_fmr of the zero page",
+			 dat_lmr_fmr(p.lmr, DAT_MEM_TYPE_PHYSICAL, desc, 1, PRIV_READ,
+				     DAT_VA_TYPE_VA, p.b->ep, cookie, 0, &p.context, &p.key),
+			 DAT_SUCCESS))
+		goto out;
+	p.page[0] = page;
+	s = seg(&p, 0, PAGE_SIZE);
+	duo_recv1(p.a, 0, PAGE_SIZE, 2, 0);
+	duo_send(p.b, 1, &s, 3, 0);
+	duo_dto(p.b, DAT_DTO_LMR_FMR, 1, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	duo_dto(p.a, DAT_DTO_RECEIVE, 2, DAT_DTO_SUCCESS, PAGE_SIZE, DUO_TOLD);
+	duo_dto(p.b, DAT_DTO_SEND, 3, DAT_DTO_SUCCESS, PAGE_SIZE, DUO_TOLD);
+	expect_zeroes(&p, "a send from the zero page");
+	to = duo_seg(p.a, 0, PAGE_SIZE);
+	from = target(&p, 0, PAGE_SIZE);
+	duo_read(p.a, 1, &to, 4, &from, 0);
+	duo_dto(p.a, DAT_DTO_RDMA_READ, 4, DAT_DTO_SUCCESS, PAGE_SIZE, DUO_TOLD);
+	expect_zeroes(&p, "a read of the zero page");
+	invalidate(&p, p.b, 5, 0);
+	duo_dto(p.b, DAT_DTO_LMR_INVALIDATE, 5, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	if (loop_expect(d->c, "dat_lmr_kcreate of the zero page",
+			dat_lmr_kcreate(d->run->ia, DAT_MEM_TYPE_PHYSICAL, desc, PAGE_SIZE,
+					p.b->pz, PRIV_READ, DAT_VA_TYPE_VA,
+					DAT_MEM_OPTIMIZE_DONT_CARE, &lmr, &p.context, &p.key, NULL,
+					NULL), DAT_SUCCESS)) {
+		refuse_use(&p, lmr, seg(&p, 0, PAGE_SIZE));
+		loop_expect(d->c, "dat_lmr_free", dat_lmr_free(lmr), DAT_SUCCESS);
+	}
+	duo_expect_quiet(d, "the zero page");
+out:
+	end(&p);
+}
+
+/**
+ * loop_case_zero - the zero page is sent from and read, and never written
+ * @run: the run
+ * @c: the case
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_zero(struct loop_run *run, struct loop_case *c)
+{
+	struct duo_cfg cfg = {};
+
+	return duo_play(run, c, &cfg, zero_page_script);
+}
+
 /**
  * loop_case_fmr_end - keys that are dead, and requests that are flushed
  * @run: the run

@@ -22,6 +22,7 @@
 #include <linux/hashtable.h>
 #include <linux/in6.h>
 #include <linux/llist.h>
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/rwsem.h>
@@ -77,6 +78,23 @@ extern atomic_t kdapl_graces;
 void kdapl_grace(void);
 int kdapl_common_init(void);
 void kdapl_common_exit(void);
+
+/* ---- page.c: which pages may be registered; any context ------------------ */
+
+#define KDAPL_PRIV_WRITE (DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+
+int kdapl_page_init(void);
+void kdapl_page_exit(void);
+int kdapl_page_check_reserved(unsigned long pfn, DAT_MEM_PRIV_FLAGS priv);
+bool kdapl_va_writable(const void *va, bool image);
+
+/* May a page be registered? 0, -EFAULT there is no memory, -EACCES it may only be read */
+static inline int kdapl_page_check(unsigned long pfn, DAT_MEM_PRIV_FLAGS priv)
+{
+	if (likely(pfn_valid(pfn) && !PageReserved(pfn_to_page(pfn))))
+		return 0;
+	return kdapl_page_check_reserved(pfn, priv);
+}
 
 /* ---- device.c ---------------------------------------------------------- */
 
@@ -484,9 +502,10 @@ struct kdapl_region {
  * lmr_region.c: check and collect the pages of a region, at most @max of them.
  * 0, -EFAULT (an address that is none), -EMSGSIZE, -ENOMEM
  */
-int kdapl_region_virtual(struct kdapl_region *r, const void *va, u64 length, u32 max);
-int kdapl_region_physical(struct kdapl_region *r, const DAT_PADDR *array,
-			  u64 page_size, u64 length, u32 max);
+int kdapl_region_virtual(struct kdapl_region *r, const void *va, u64 length, u32 max,
+			 DAT_MEM_PRIV_FLAGS priv);
+int kdapl_region_physical(struct kdapl_region *r, const DAT_PADDR *array, u64 page_size,
+			  u64 length, u32 max, DAT_MEM_PRIV_FLAGS priv);
 int kdapl_region_lmr(struct kdapl_region *r, const struct kdapl_lmr *lmr, u64 length);
 void kdapl_region_free(struct kdapl_region *r);
 

@@ -213,6 +213,8 @@ static DAT_RETURN kdapl_lmr_errno(int err)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
 	case -EMSGSIZE:
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+	case -EACCES:
+		return DAT_ERROR(DAT_PRIVILEGES_VIOLATION, DAT_NO_SUBTYPE);
 	}
 	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 }
@@ -250,14 +252,15 @@ static DAT_RETURN kdapl_lmr_collect(struct kdapl_ia *ia, const struct kdapl_lmr_
 
 	switch (req->type) {
 	case DAT_MEM_TYPE_VIRTUAL:
-		ret = kdapl_region_virtual(r, d->for_va, req->length, max);
+		ret = kdapl_region_virtual(r, d->for_va, req->length, max, req->priv);
 		break;
 	case DAT_MEM_TYPE_PHYSICAL:
-		ret = kdapl_region_physical(r, d->for_physical, PAGE_SIZE, req->length, max);
+		ret = kdapl_region_physical(r, d->for_physical, PAGE_SIZE, req->length, max,
+					    req->priv);
 		break;
 	case DAT_MEM_TYPE_PHYSICAL_VAR_PAGES:
 		ret = kdapl_region_physical(r, d->for_array.pages, d->for_array.page_size,
-					    req->length, max);
+					    req->length, max, req->priv);
 		break;
 	default:
 		return kdapl_lmr_share(ia, req, r);
@@ -388,7 +391,8 @@ static DAT_RETURN kdapl_lmr_create(struct kdapl_ia *ia, struct kdapl_pz *pz,
  * device takes, ARG6 privileges, ARG7, ARG8 unknown value, ARG9, ARG10 or no
  * subtype: a result has no place; DAT_MODEL_NOT_SUPPORTED, a type of memory
  * or of address that we do not have, or memory that needs DMA syncs;
- * DAT_PRIVILEGES_VIOLATION, more than the other LMR has;
+ * DAT_PRIVILEGES_VIOLATION, more than the other LMR has, or a write privilege
+ * for memory that may only be read: the zero page, read-only data, text;
  * DAT_INSUFFICIENT_RESOURCES, MEMORY, MEMORY_REGION, or DEVICE: it is gone.
  */
 DAT_RETURN dat_lmr_kcreate(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,

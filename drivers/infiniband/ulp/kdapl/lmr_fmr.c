@@ -87,12 +87,19 @@ static DAT_RETURN kdapl_fmr_check(struct kdapl_fmr *r, DAT_VA_TYPE va_type)
 	return DAT_SUCCESS;
 }
 
+static DAT_RETURN kdapl_fmr_bad_page(int err)
+{
+	return err == -EACCES ? DAT_ERROR(DAT_PRIVILEGES_VIOLATION, DAT_NO_SUBTYPE) :
+				KDAPL_IP(DAT_INVALID_ARG3);
+}
+
 /* Step 7: the pages, cut into those of the system. lmr->lock held, the LMR free */
 static DAT_RETURN kdapl_fmr_collect(const struct kdapl_fmr *r)
 {
 	u64 per = r->size >> PAGE_SHIFT, addr, i, j;
 	struct scatterlist *sg = r->lmr->sgt.sgl;
 	unsigned long pfn;
+	int err;
 
 	if ((READ_ONCE(r->lmr->zone) ^ r->ep->zone) & KDAPL_ZONE_MASK)
 		return DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
@@ -103,9 +110,9 @@ static DAT_RETURN kdapl_fmr_collect(const struct kdapl_fmr *r)
 			return KDAPL_IP(DAT_INVALID_ARG3);
 		pfn = addr >> PAGE_SHIFT;
 		for (j = 0; j < per; j++, pfn++, sg = sg_next(sg)) {
-			/* What is reserved may be a hole; asking further could sleep */
-			if (!pfn_valid(pfn) || PageReserved(pfn_to_page(pfn)))
-				return KDAPL_IP(DAT_INVALID_ARG3);
+			err = kdapl_page_check(pfn, r->priv);
+			if (unlikely(err))
+				return kdapl_fmr_bad_page(err);
 			sg_set_page(sg, pfn_to_page(pfn), PAGE_SIZE, 0);
 		}
 	}
@@ -285,8 +292,8 @@ static DAT_RETURN kdapl_fmr_request(const struct kdapl_fmr *r)
  *                      privilege; may be NULL then
  *
  * Posts on the same EP may use the contexts at once, others after the event,
- * which is a DTO completion with operation DAT_DTO_LMR_FMR. Reserved pages are
- * refused: whether they are memory cannot be asked in every context.
+ * which is a DTO completion with operation DAT_DTO_LMR_FMR. The zero page and
+ * read-only pages of the kernel image are taken without write privileges only.
  *
  * Source: kDAPL 2.0, dat_lmr_fmr; no manual page.
  *
@@ -302,6 +309,7 @@ static DAT_RETURN kdapl_fmr_request(const struct kdapl_fmr *r)
  * * DAT_INVALID_STATE - of the EP; or LMR_IN_USE: the LMR is registered, or a
  *   request on it is under way
  * * DAT_PROTECTION_VIOLATION - LMR and EP are not of one zone
+ * * DAT_PRIVILEGES_VIOLATION - a write privilege for pages that may only be read
  * * DAT_INSUFFICIENT_RESOURCES - the queue is full; no room for the mapping
  * * DAT_INTERNAL_ERROR - the device refused the request
  */

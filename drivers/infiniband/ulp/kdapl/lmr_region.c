@@ -9,16 +9,9 @@
  * addresses, the pages of another LMR.
  */
 #include <linux/io.h>
-#include <linux/ioport.h>
 #include <linux/mm.h>
 #include <linux/vmalloc.h>
 #include "kdapl.h"
-
-/* Is there memory at this frame? What is reserved may also be a hole or a device */
-static bool kdapl_region_is_memory(unsigned long pfn)
-{
-	return pfn_valid(pfn) && (!PageReserved(pfn_to_page(pfn)) || page_is_ram(pfn));
-}
 
 static bool kdapl_region_is_mapped(const void *va)
 {
@@ -31,19 +24,25 @@ static bool kdapl_region_is_mapped(const void *va)
 #endif
 }
 
-/* The page behind a kernel address that is not the user's, or NULL */
-static struct page *kdapl_region_va_page(const void *va)
+/* The page behind a kernel address that is not the user's; or -EFAULT, -EACCES */
+static int kdapl_region_va_page(const void *va, DAT_MEM_PRIV_FLAGS priv, struct page **page)
 {
-	struct page *page;
+	int ret;
 
 	if (kdapl_region_is_mapped(va))
-		page = vmalloc_to_page(va);
+		*page = vmalloc_to_page(va);
 	else
-		page = virt_addr_valid(va) ? virt_to_page(va) : NULL;
+		*page = virt_addr_valid(va) ? virt_to_page(va) : NULL;
+	if (!*page)
+		return -EFAULT;
 	/* I/O memory is mapped too, and its page is none */
-	if (page && !kdapl_region_is_memory(page_to_pfn(page)))
-		page = NULL;
-	return page;
+	ret = kdapl_page_check(page_to_pfn(*page), priv);
+	if (ret)
+		return ret;
+	/* A device knows nothing of a mapping that is read-only, as that of a module's constants */
+	if ((priv & KDAPL_PRIV_WRITE) && !kdapl_va_writable(va, PageReserved(*page)))
+		return -EACCES;
+	return 0;
 }
 
 /* Room for the pages of @length bytes from @offset on */
@@ -84,13 +83,16 @@ void kdapl_region_free(struct kdapl_region *r)
  * @va:     first address: direct map, kernel image, vmalloc, vmap or module
  * @length: bytes, not 0
  * @max:    pages allowed
+ * @priv:   DAT_MEM_PRIV_* that they are registered with
  *
  * The registered address is @va, so that a post translates nothing.
  *
  * Context: process.
- * Return: 0, -EFAULT not such addresses, -EMSGSIZE, -ENOMEM.
+ * Return: 0, -EFAULT not such addresses, -EACCES they may only be read,
+ * -EMSGSIZE, -ENOMEM.
  */
-int kdapl_region_virtual(struct kdapl_region *r, const void *va, u64 length, u32 max)
+int kdapl_region_virtual(struct kdapl_region *r, const void *va, u64 length, u32 max,
+			 DAT_MEM_PRIV_FLAGS priv)
 {
 	unsigned long addr = (unsigned long)va;
 	int ret;
@@ -105,9 +107,9 @@ int kdapl_region_virtual(struct kdapl_region *r, const void *va, u64 length, u32
 	r->iova = addr;
 	addr &= PAGE_MASK;
 	for (i = 0; i < r->npages; i++, addr += PAGE_SIZE) {
-		r->pages[i] = kdapl_region_va_page((void *)addr);
-		if (!r->pages[i])
-			return -EFAULT;
+		ret = kdapl_region_va_page((void *)addr, priv, &r->pages[i]);
+		if (ret)
+			return ret;
 	}
 	return 0;
 }
@@ -120,15 +122,17 @@ int kdapl_region_virtual(struct kdapl_region *r, const void *va, u64 length, u32
  * @page_size: a multiple of PAGE_SIZE
  * @length:    bytes, not 0
  * @max:       pages of PAGE_SIZE allowed
+ * @priv:      DAT_MEM_PRIV_* that they are registered with
  *
  * The registered address is the first entry, and what follows is contiguous
  * from there, wherever the other pages lie.
  *
  * Context: process.
- * Return: 0, -EFAULT not such addresses, -EMSGSIZE, -ENOMEM.
+ * Return: 0, -EFAULT not such addresses, -EACCES they may only be read,
+ * -EMSGSIZE, -ENOMEM.
  */
-int kdapl_region_physical(struct kdapl_region *r, const DAT_PADDR *array,
-			  u64 page_size, u64 length, u32 max)
+int kdapl_region_physical(struct kdapl_region *r, const DAT_PADDR *array, u64 page_size,
+			  u64 length, u32 max, DAT_MEM_PRIV_FLAGS priv)
 {
 	u64 addr, per;
 	int ret;
@@ -147,8 +151,9 @@ int kdapl_region_physical(struct kdapl_region *r, const DAT_PADDR *array,
 		if (addr % page_size)
 			return -EFAULT;
 		addr += (i % per) << PAGE_SHIFT;
-		if (!kdapl_region_is_memory(addr >> PAGE_SHIFT))
-			return -EFAULT;
+		ret = kdapl_page_check(addr >> PAGE_SHIFT, priv);
+		if (ret)
+			return ret;
 		r->pages[i] = pfn_to_page(addr >> PAGE_SHIFT);
 	}
 	r->iova = page_to_phys(r->pages[0]);

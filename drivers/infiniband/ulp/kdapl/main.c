@@ -26,9 +26,12 @@ static int __init kdapl_init(void)
 	ret = kdapl_lmr_init();
 	if (ret)
 		goto out_handle;
-	ret = kdapl_common_init();
+	ret = kdapl_page_init();
 	if (ret)
 		goto out_lmr;
+	ret = kdapl_common_init();
+	if (ret)
+		goto out_page;
 	kdapl_debugfs_init();
 	ret = kdapl_device_init();
 	if (ret)
@@ -43,6 +46,8 @@ out_device:
 out_wq:
 	kdapl_debugfs_exit();
 	kdapl_common_exit();
+out_page:
+	kdapl_page_exit();
 out_lmr:
 	kdapl_lmr_exit();
 out_handle:
@@ -57,6 +62,7 @@ static void __exit kdapl_exit(void)
 	kdapl_device_exit();
 	kdapl_debugfs_exit();
 	kdapl_common_exit();
+	kdapl_page_exit();
 	kdapl_lmr_exit();
 	kdapl_handle_exit();
 }

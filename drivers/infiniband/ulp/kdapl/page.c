@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Which pages may be registered.
+ *
+ * Registration checks each page, because a device reads and writes it later, on
+ * behalf of a peer perhaps. A page that is not reserved is memory. A reserved
+ * one may be memory too (the zero page, the kernel image), or a hole, or a
+ * device; only the resource tree knows. That tree has a lock that no softirq may
+ * take, so this file notes the ranges of memory when the module is loaded: boot
+ * memory alone has such pages. Memory that is plugged in later is reserved only
+ * where it holds its own struct pages, which nobody registers.
+ *
+ * Owns that note, constant after kdapl_page_init(). Called by the registration
+ * calls in any context.
+ */
+#include <linux/ioport.h>
+#include <linux/mm.h>
+#include <linux/pgtable.h>
+#include <linux/range.h>
+#include "kdapl.h"
+
+static struct range *kdapl_ram;	/* in frames, both ends included */
+static unsigned int kdapl_nram;
+
+/**
+ * kdapl_page_exit - forget the ranges of memory
+ *
+ * Context: process, module unload.
+ */
+void kdapl_page_exit(void)
+{
+	kfree(kdapl_ram);
+	kdapl_ram = NULL;
+	kdapl_nram = 0;
+}
+
+/* Partial pages at either end are not memory as a whole */
+static int kdapl_page_note(struct resource *res, void *arg)
+{
+	u64 first = PFN_UP(res->start), end = PFN_DOWN(res->end + 1);
+	struct range *ram;
+
+	if (first >= end)
+		return 0;
+	ram = krealloc_array(kdapl_ram, kdapl_nram + 1, sizeof(*ram), GFP_KERNEL);
+	if (!ram)
+		return -ENOMEM;
+	ram[kdapl_nram].start = first;
+	ram[kdapl_nram++].end = end - 1;
+	kdapl_ram = ram;
+	return 0;
+}
+
+/**
+ * kdapl_page_init - note the ranges of memory
+ *
+ * Context: process, module load.
+ * Return: 0, -ENOMEM.
+ */
+int kdapl_page_init(void)
+{
+	int ret = walk_iomem_res_desc(IORES_DESC_NONE, IORESOURCE_SYSTEM_RAM | IORESOURCE_BUSY,
+				      0, -1, NULL, kdapl_page_note);
+
+	if (ret == -ENOMEM) {
+		kdapl_page_exit();
+		return ret;
+	}
+	return 0;
+}
+
+/* They are few: as many as the firmware has ranges of memory */
+static bool kdapl_page_is_ram(unsigned long pfn)
+{
+	const struct range *r;
+
+	for (r = kdapl_ram; r < kdapl_ram + kdapl_nram; r++)
+		if (pfn >= r->start && pfn <= r->end)
+			return true;
+	return false;
+}
+
+/**
+ * kdapl_va_writable - may the kernel itself write at an address?
+ * @va:    a mapped kernel address
+ * @image: the page is reserved, so it may belong to the kernel image
+ *
+ * Only x86 lets modules ask. Elsewhere nothing of the kernel image is writable:
+ * the DMA API forbids its data anyway.
+ *
+ * Context: any.
+ */
+bool kdapl_va_writable(const void *va, bool image)
+{
+#ifdef CONFIG_X86
+	unsigned int level;
+	pte_t *pte = lookup_address((unsigned long)va, &level);
+
+	return pte && (pte_flags(*pte) & _PAGE_RW);
+#else
+	return !image;
+#endif
+}
+
+/**
+ * kdapl_page_check_reserved - may a page be registered that is reserved, or none?
+ * @pfn:  its frame, any number
+ * @priv: DAT_MEM_PRIV_* asked for
+ *
+ * Context: any.
+ * Return: 0, -EFAULT there is no memory, -EACCES it may only be read.
+ */
+int kdapl_page_check_reserved(unsigned long pfn, DAT_MEM_PRIV_FLAGS priv)
+{
+	struct page *page;
+
+	if (!pfn_valid(pfn) || !kdapl_page_is_ram(pfn))
+		return -EFAULT;
+	page = pfn_to_page(pfn);
+	if (is_zone_device_page(page))
+		return -EFAULT;
+	if (!(priv & KDAPL_PRIV_WRITE))
+		return 0;
+	return is_zero_pfn(pfn) || !kdapl_va_writable(page_address(page), true) ? -EACCES : 0;
+}

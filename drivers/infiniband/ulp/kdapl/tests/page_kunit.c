@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * KUnit: which pages may be registered.
+ *
+ * Reserved pages that are memory, and others, by both registering calls; and
+ * pages that may only be read. Runs in a KUnit thread.
+ */
+#include <linux/ioport.h>
+#include <linux/kernel.h>
+#include <net/net_namespace.h>
+#include "mem_kunit.h"
+
+#define PRIV_READ (DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG)
+#define LOCAL	(DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG)
+#define REMOTE	(PRIV_READ | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+#define NO_MEMORY DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3)
+#define READ_ONLY DAT_ERROR(DAT_PRIVILEGES_VIOLATION, DAT_NO_SUBTYPE)
+
+static struct mem m;
+
+/* ---- reserved pages ----------------------------------------------------- */
+
+/* Registered and freed by dat_lmr_kcreate() */
+static DAT_RETURN created(DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region, u64 length,
+			  DAT_MEM_PRIV_FLAGS priv)
+{
+	DAT_LMR_CONTEXT context;
+	DAT_LMR_HANDLE lmr;
+	DAT_RMR_CONTEXT key;
+	DAT_RETURN ret;
+
+	ret = dat_lmr_kcreate(m.ia, type, region, length, m.pz, priv, DAT_VA_TYPE_VA,
+			      DAT_MEM_OPTIMIZE_DONT_CARE, &lmr, &context, &key, NULL, NULL);
+	return ret ?: dat_lmr_free(lmr);
+}
+
+static DAT_RETURN created_at(const void *va, u64 length, DAT_MEM_PRIV_FLAGS priv)
+{
+	DAT_REGION_DESCRIPTION region = { .for_va = (void *)va };
+
+	return created(DAT_MEM_TYPE_VIRTUAL, region, length, priv);
+}
+
+static DAT_RETURN created_of(DAT_PADDR page, DAT_MEM_PRIV_FLAGS priv)
+{
+	DAT_REGION_DESCRIPTION region = { .for_physical = &page };
+
+	return created(DAT_MEM_TYPE_PHYSICAL, region, PAGE_SIZE, priv);
+}
+
+/* Registered and invalidated by requests */
+static DAT_RETURN posted(DAT_PADDR page, DAT_MEM_PRIV_FLAGS priv)
+{
+	DAT_RETURN ret;
+	struct fmr f;
+
+	mem_fmr_args(&m, &f);
+	f.desc.for_physical = &page;
+	f.n = 1;
+	f.priv = priv;
+	ret = mem_fmr_post(&f);
+	if (ret)
+		return ret;
+	ret = mem_invalidate(&m, &m.ep, 2, 0);
+	mem_finish(&m, &m.ep);
+	tp_drain(&m.ep);
+	return ret;
+}
+
+static void expect_page(struct kunit *test, const char *what, DAT_PADDR page, DAT_RETURN read,
+			DAT_RETURN write)
+{
+	KUNIT_EXPECT_EQ_MSG(test, created_of(page, PRIV_READ), read, "%s, create", what);
+	KUNIT_EXPECT_EQ_MSG(test, created_of(page, LOCAL), write, "%s, create", what);
+	KUNIT_EXPECT_EQ_MSG(test, created_of(page, REMOTE), write, "%s, create", what);
+	KUNIT_EXPECT_EQ_MSG(test, posted(page, PRIV_READ), read, "%s, fmr", what);
+	KUNIT_EXPECT_EQ_MSG(test, posted(page, LOCAL), write, "%s, fmr", what);
+	KUNIT_EXPECT_EQ_MSG(test, posted(page, REMOTE), write, "%s, fmr", what);
+}
+
+/* What the kernel maps it as counts, where it can be asked */
+#define WRITE_OF_IMAGE	(IS_ENABLED(CONFIG_X86) ? DAT_SUCCESS : READ_ONLY)
+
+static DAT_PADDR page_of(const void *va)
+{
+	return virt_to_phys((void *)va) & PAGE_MASK;
+}
+
+static void the_zero_page_may_be_read(struct kunit *test)
+{
+	kdapl_clauses(test, "L-01 L-02 F-01");
+	KUNIT_ASSERT_TRUE(test, PageReserved(ZERO_PAGE(0)));
+	expect_page(test, "zero page", page_to_phys(ZERO_PAGE(0)), DAT_SUCCESS, READ_ONLY);
+	KUNIT_EXPECT_EQ(test, created_at(page_address(ZERO_PAGE(0)), PAGE_SIZE, PRIV_READ),
+			DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, created_at(page_address(ZERO_PAGE(0)), PAGE_SIZE, LOCAL),
+			READ_ONLY);
+}
+
+static const u8 constants[64] = { 1 };
+
+static void the_kernel_image_keeps_its_protection(struct kunit *test)
+{
+	kdapl_clauses(test, "L-01 L-02");
+	expect_page(test, "data", page_of(&init_net), DAT_SUCCESS, WRITE_OF_IMAGE);
+	expect_page(test, "constants", page_of(hex_asc), DAT_SUCCESS, READ_ONLY);
+	expect_page(test, "text", page_of(kfree), DAT_SUCCESS, READ_ONLY);
+	KUNIT_EXPECT_EQ(test, created_at(&init_net, 64, REMOTE), WRITE_OF_IMAGE);
+	KUNIT_EXPECT_EQ(test, created_at(hex_asc, 16, PRIV_READ), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, created_at(hex_asc, 16, REMOTE), READ_ONLY);
+	/* A module's constants lie in pages that are not reserved */
+	KUNIT_EXPECT_EQ(test, created_at(constants, sizeof(constants), PRIV_READ), DAT_SUCCESS);
+	if (IS_ENABLED(CONFIG_X86) && IS_ENABLED(CONFIG_STRICT_MODULE_RWX))
+		KUNIT_EXPECT_EQ(test, created_at(constants, sizeof(constants), LOCAL), READ_ONLY);
+}
+
+/* A frame that has a struct page and no memory: on a PC, that of the old video adapter */
+static unsigned long find_hole(unsigned long end)
+{
+	unsigned long pfn;
+
+	for (pfn = 0; pfn < end; pfn++)
+		if (pfn_valid(pfn) && PageReserved(pfn_to_page(pfn)) && !page_is_ram(pfn))
+			return pfn;
+	return 0;
+}
+
+static void holes_are_no_memory(struct kunit *test)
+{
+	unsigned long pfn = find_hole(0x10000);
+
+	kdapl_clauses(test, "L-02");
+	if (!pfn)
+		kunit_skip(test, "no hole in the memory of this machine");
+	expect_page(test, "hole", PFN_PHYS(pfn), NO_MEMORY, NO_MEMORY);
+	KUNIT_EXPECT_EQ(test, posted(1ULL << 46, PRIV_READ), NO_MEMORY);
+}
+
+/* The note is that of the resource tree */
+static void the_note_of_memory_is_true(struct kunit *test)
+{
+	unsigned long pfn, end = page_to_pfn(virt_to_page(m.env->buf)) + 0x1000;
+	u32 wrong = 0, seen = 0;
+
+	for (pfn = 0; pfn < end; pfn += pfn < 0x1000 ? 1 : 509) {
+		if (!pfn_valid(pfn))
+			continue;
+		seen++;
+		wrong += !kdapl_page_check_reserved(pfn, PRIV_READ) != !!page_is_ram(pfn);
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	KUNIT_EXPECT_GT(test, seen, 0x800);
+}
+
+/* ---- suite ---------------------------------------------------------------- */
+
+static int page_init(struct kunit *test)
+{
+	return mem_setup(test, &m);
+}
+
+static void page_exit(struct kunit *test)
+{
+	mem_done(test, &m);
+}
+
+static struct kunit_case page_cases[] = {
+	KUNIT_CASE(the_zero_page_may_be_read),
+	KUNIT_CASE(the_kernel_image_keeps_its_protection),
+	KUNIT_CASE(holes_are_no_memory),
+	KUNIT_CASE(the_note_of_memory_is_true),
+	{}
+};
+
+static struct kunit_suite page_suite = {
+	.name = "kdapl_page",
+	.init = page_init,
+	.exit = page_exit,
+	.test_cases = page_cases,
+};
+
+kunit_test_suite(page_suite);
