@@ -123,7 +123,6 @@ static inline struct kdapl_rmr *to_kdapl_rmr(struct kdapl_obj *obj)
 
 /* ---- lmr_fast.c, lmr_fmr.c, lmr_alloc.c ---------------------------------- */
 
-bool kdapl_sg_needs_sync(struct ib_device *ibdev, struct scatterlist *sg, unsigned int n);
 DAT_RETURN kdapl_fast_lookup(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handle,
 			     struct kdapl_lmr **lmr, struct kdapl_ep **ep);
 DAT_RETURN kdapl_fast_flush(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 flags);

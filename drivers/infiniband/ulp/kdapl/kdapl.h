@@ -40,6 +40,7 @@
 #include "wr.h"
 
 struct dentry;
+struct iommu_domain;
 struct kdapl_device;
 struct kdapl_ep;
 struct kdapl_lmr;
@@ -87,6 +88,10 @@ int kdapl_page_init(void);
 void kdapl_page_exit(void);
 int kdapl_page_check_reserved(unsigned long pfn, DAT_MEM_PRIV_FLAGS priv);
 bool kdapl_va_writable(const void *va, bool image);
+bool kdapl_sg_bounced(struct device *dev, struct iommu_domain *domain, struct scatterlist *sg,
+		      unsigned int npages);
+bool kdapl_sg_needs_sync(struct ib_device *ibdev, struct scatterlist *sg, unsigned int n,
+			 unsigned int npages);
 
 /* May a page be registered? 0, -EFAULT there is no memory, -EACCES it may only be read */
 static inline int kdapl_page_check(unsigned long pfn, DAT_MEM_PRIV_FLAGS priv)

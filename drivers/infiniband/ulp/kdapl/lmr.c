@@ -28,7 +28,7 @@ struct kdapl_lmr_request {
 /* Bounce buffers need a call around each transfer, which nobody makes (L-03) */
 static bool kdapl_lmr_needs_sync(struct kdapl_ia *ia, const struct sg_table *sgt)
 {
-	if (!kdapl_sg_needs_sync(ia->ibdev, sgt->sgl, sgt->nents))
+	if (!kdapl_sg_needs_sync(ia->ibdev, sgt->sgl, sgt->nents, sgt->orig_nents))
 		return false;
 	if (!test_and_set_bit(0, &ia->sync_told))
 		pr_warn("kdapl: %s: memory needs DMA syncs here, registration refused\n", ia->name);

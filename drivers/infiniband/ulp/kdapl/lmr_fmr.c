@@ -32,27 +32,6 @@ struct kdapl_fmr {
 	DAT_RMR_CONTEXT *rmr_context;
 };
 
-/**
- * kdapl_sg_needs_sync - would these pages need a call around each transfer?
- * @ibdev: device they are mapped for
- * @sg:    mapped entries
- * @n:     their number
- *
- * Context: any.
- */
-bool kdapl_sg_needs_sync(struct ib_device *ibdev, struct scatterlist *sg, unsigned int n)
-{
-	struct scatterlist *s;
-	unsigned int i;
-
-	if (ib_uses_virt_dma(ibdev))
-		return false;
-	for_each_sg(sg, s, n, i)
-		if (dma_need_sync(ibdev->dma_device, sg_dma_address(s)))
-			return true;
-	return false;
-}
-
 /* Steps 2 and 3; the handles have been looked up */
 static DAT_RETURN kdapl_fmr_check(struct kdapl_fmr *r, DAT_VA_TYPE va_type)
 {
@@ -131,7 +110,7 @@ static DAT_RETURN kdapl_fmr_map(const struct kdapl_fmr *r)
 	if (!n)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
 	lmr->npages = npages;
-	if (kdapl_sg_needs_sync(mr->device, lmr->sgt.sgl, n))
+	if (kdapl_sg_needs_sync(mr->device, lmr->sgt.sgl, n, npages))
 		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (ib_map_mr_sg(mr, lmr->sgt.sgl, n, NULL, PAGE_SIZE) != n)
 		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which pages may be registered.
+ * Which pages may be registered, and whether a device reaches them as they are.
  *
  * Registration checks each page, because a device reads and writes it later, on
  * behalf of a peer perhaps. A page that is not reserved is memory. A reserved
@@ -13,6 +13,10 @@
  * Owns that note, constant after kdapl_page_init(). Called by the registration
  * calls in any context.
  */
+#include <linux/dma-direct.h>
+#include <linux/dma-map-ops.h>
+#include <linux/dma-mapping.h>
+#include <linux/iommu.h>
 #include <linux/ioport.h>
 #include <linux/mm.h>
 #include <linux/pgtable.h>
@@ -122,4 +126,82 @@ int kdapl_page_check_reserved(unsigned long pfn, DAT_MEM_PRIV_FLAGS priv)
 	if (!(priv & KDAPL_PRIV_WRITE))
 		return 0;
 	return is_zero_pfn(pfn) || !kdapl_va_writable(page_address(page), true) ? -EACCES : 0;
+}
+
+/* ---- bounce buffers ---------------------------------------------------- */
+
+/* Does the device reach @phys by the address @dma? */
+static bool kdapl_dma_leads_to(struct device *dev, struct iommu_domain *domain, dma_addr_t dma,
+			       phys_addr_t phys)
+{
+	return (domain ? iommu_iova_to_phys(domain, dma) : dma_to_phys(dev, dma)) == phys;
+}
+
+/**
+ * kdapl_sg_bounced - does a device reach other memory than it was to?
+ * @dev:    device that the entries are mapped for
+ * @domain: what translates its addresses, or NULL
+ * @sg:     mapped entries
+ * @npages: number of those that have pages
+ *
+ * An IOMMU may join the DMA addresses of several pages in one entry: the two
+ * lists have as many bytes, and not as many entries.
+ *
+ * Context: any.
+ */
+bool kdapl_sg_bounced(struct device *dev, struct iommu_domain *domain, struct scatterlist *sg,
+		      unsigned int npages)
+{
+	struct scatterlist *to = sg;
+	u32 done = 0, part, off;
+	phys_addr_t phys;
+	unsigned int i;
+
+	for (i = 0; i < npages; i++, sg = sg_next(sg)) {
+		phys = page_to_phys(sg_page(sg)) + sg->offset;
+		for (off = 0; off < sg->length; off += part) {
+			if (done == sg_dma_len(to)) {
+				to = sg_next(to);
+				done = 0;
+			}
+			part = min3(sg->length - off, sg_dma_len(to) - done,
+				    (u32)(PAGE_SIZE - offset_in_page(phys + off)));
+			if (!kdapl_dma_leads_to(dev, domain, sg_dma_address(to) + done,
+						phys + off))
+				return true;
+			done += part;
+		}
+	}
+	return false;
+}
+
+/**
+ * kdapl_sg_needs_sync - would these pages need a call around each transfer?
+ * @ibdev: device they are mapped for
+ * @sg:    mapped entries
+ * @n:     number of those that have DMA addresses
+ * @npages: number of those that have pages
+ *
+ * What dma_need_sync() denies is settled. Its yes is not: before Linux 6.10 it
+ * says so of every address behind an IOMMU, and later too once one buffer of the
+ * device has bounced, or with CONFIG_DMA_API_DEBUG.
+ *
+ * Context: any.
+ */
+bool kdapl_sg_needs_sync(struct ib_device *ibdev, struct scatterlist *sg, unsigned int n,
+			 unsigned int npages)
+{
+	struct device *dev = ibdev->dma_device;
+	struct scatterlist *s;
+	unsigned int i;
+
+	if (ib_uses_virt_dma(ibdev))
+		return false;
+	for_each_sg(sg, s, n, i) {
+		if (!dma_need_sync(dev, sg_dma_address(s)))
+			continue;
+		return !dev_is_dma_coherent(dev) ||
+		       kdapl_sg_bounced(dev, iommu_get_domain_for_dev(dev), sg, npages);
+	}
+	return false;
 }

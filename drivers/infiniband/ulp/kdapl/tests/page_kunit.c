@@ -2,11 +2,16 @@
 /*
  * KUnit: which pages may be registered.
  *
- * Reserved pages that are memory, and others, by both registering calls; and
- * pages that may only be read. Runs in a KUnit thread.
+ * Reserved pages that are memory, and others, by both registering calls; pages
+ * that may only be read; and whether a device reaches a page as it is or a
+ * bounce buffer in its place, on a real struct device. Runs in a KUnit thread.
  */
+#include <linux/dma-direct.h>
+#include <linux/dma-mapping.h>
+#include <linux/iommu.h>
 #include <linux/ioport.h>
 #include <linux/kernel.h>
+#include <linux/platform_device.h>
 #include <net/net_namespace.h>
 #include "mem_kunit.h"
 
@@ -152,6 +157,158 @@ static void the_note_of_memory_is_true(struct kunit *test)
 	KUNIT_EXPECT_GT(test, seen, 0x800);
 }
 
+/* ---- bounce buffers ------------------------------------------------------ */
+
+#define BUS	0x7000000000ULL	/* where the device of these tests sees memory */
+
+static struct {
+	struct platform_device *pdev;
+	struct page *pages;		/* four, of which every other is used */
+	struct scatterlist sg[2];
+	struct bus_dma_region map[3];
+} dma;
+
+static void dma_make(struct kunit *test)
+{
+	u64 *mask;
+
+	memset(&dma, 0, sizeof(dma));
+	dma.pdev = platform_device_register_simple("kdapl-page", PLATFORM_DEVID_AUTO, NULL, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(dma.pdev));
+	mask = dma.pdev->dev.dma_mask;
+	*mask = DMA_BIT_MASK(64);
+	dma.pages = alloc_pages(GFP_KERNEL, 2);
+	KUNIT_ASSERT_NOT_NULL(test, dma.pages);
+	sg_init_table(dma.sg, 2);
+	sg_set_page(&dma.sg[0], dma.pages, PAGE_SIZE - 64, 64);
+	sg_set_page(&dma.sg[1], dma.pages + 2, PAGE_SIZE, 0);
+}
+
+static void dma_end(void)
+{
+	if (dma.pages)
+		__free_pages(dma.pages, 2);
+	dma.pages = NULL;
+	if (!IS_ERR_OR_NULL(dma.pdev))
+		platform_device_unregister(dma.pdev);
+	dma.pdev = NULL;
+}
+
+/* Entry by entry, without an IOMMU */
+static void mapped_one_to_one(void)
+{
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		sg_dma_address(&dma.sg[i]) = phys_to_dma(&dma.pdev->dev, sg_phys(&dma.sg[i]));
+		sg_dma_len(&dma.sg[i]) = dma.sg[i].length;
+	}
+}
+
+/* One range of the device's addresses for both */
+static void mapped_as_one(void)
+{
+	sg_dma_address(&dma.sg[0]) = BUS + 64;
+	sg_dma_len(&dma.sg[0]) = 2 * PAGE_SIZE - 64;
+	sg_dma_address(&dma.sg[1]) = DMA_MAPPING_ERROR;
+	sg_dma_len(&dma.sg[1]) = 0;
+}
+
+static bool bounced(struct iommu_domain *domain)
+{
+	return kdapl_sg_bounced(&dma.pdev->dev, domain, dma.sg, 2);
+}
+
+static void a_page_that_was_bounced_is_found(struct kunit *test)
+{
+	kdapl_clauses(test, "L-03");
+	dma_make(test);
+	mapped_one_to_one();
+	KUNIT_EXPECT_FALSE(test, bounced(NULL));
+	/* Only the second of the two */
+	sg_dma_address(&dma.sg[1]) = phys_to_dma(&dma.pdev->dev, page_to_phys(dma.pages + 3));
+	KUNIT_EXPECT_TRUE(test, bounced(NULL));
+	mapped_one_to_one();
+	sg_dma_address(&dma.sg[0]) += PAGE_SIZE;
+	KUNIT_EXPECT_TRUE(test, bounced(NULL));
+}
+
+/* The bus may number memory in its own way */
+static void a_page_that_was_translated_is_none(struct kunit *test)
+{
+	kdapl_clauses(test, "L-03");
+	dma_make(test);
+	dma.map[0].cpu_start = page_to_phys(dma.pages);
+	dma.map[0].dma_start = BUS;
+	dma.map[0].size = PAGE_SIZE;
+	dma.map[1].cpu_start = page_to_phys(dma.pages + 2);
+	dma.map[1].dma_start = BUS + PAGE_SIZE;
+	dma.map[1].size = PAGE_SIZE;
+	dma.pdev->dev.dma_range_map = dma.map;
+	mapped_as_one();
+	KUNIT_EXPECT_FALSE(test, bounced(NULL));
+	dma.map[1].cpu_start = page_to_phys(dma.pages + 1);
+	KUNIT_EXPECT_TRUE(test, bounced(NULL));
+	dma.pdev->dev.dma_range_map = NULL;
+}
+
+#if IS_ENABLED(CONFIG_IOMMU_API)
+static phys_addr_t second;	/* where the second page of BUS is */
+
+static phys_addr_t iova_to_phys(struct iommu_domain *domain, dma_addr_t iova)
+{
+	return iova - BUS < PAGE_SIZE ? iova - BUS + page_to_phys(dma.pages) :
+					iova - BUS - PAGE_SIZE + second;
+}
+
+static const struct iommu_domain_ops domain_ops = {
+	.iova_to_phys = iova_to_phys,
+};
+
+static void an_iommu_translates(struct kunit *test)
+{
+	struct iommu_domain domain = { .type = IOMMU_DOMAIN_UNMANAGED, .ops = &domain_ops };
+
+	kdapl_clauses(test, "L-03");
+	dma_make(test);
+	mapped_as_one();
+	second = page_to_phys(dma.pages + 2);
+	KUNIT_EXPECT_FALSE(test, bounced(&domain));
+	second = page_to_phys(dma.pages + 3);
+	KUNIT_EXPECT_TRUE(test, bounced(&domain));
+}
+#endif
+
+#ifdef CONFIG_SWIOTLB
+/*
+ * dma_need_sync() says yes to every address here, as it does behind an IOMMU,
+ * although the device reaches the very pages it was given.
+ */
+static void the_answer_of_dma_need_sync_is_not_enough(struct kunit *test)
+{
+	struct io_tlb_mem all = { .defpool = { .end = PHYS_ADDR_MAX } }, *was;
+	struct ib_device *ibdev = &m.env->fake->ibdev;
+	struct device *dev;
+	bool good, bad;
+
+	kdapl_clauses(test, "L-03");
+	dma_make(test);
+	dev = &dma.pdev->dev;
+	was = dev->dma_io_tlb_mem;
+	dev->dma_io_tlb_mem = &all;
+	ibdev->dma_device = dev;
+	mapped_one_to_one();
+	KUNIT_EXPECT_TRUE(test, dma_need_sync(dev, sg_dma_address(dma.sg)));
+	good = kdapl_sg_needs_sync(ibdev, dma.sg, 2, 2);
+	sg_dma_address(&dma.sg[1]) += PAGE_SIZE;
+	bad = kdapl_sg_needs_sync(ibdev, dma.sg, 2, 2);
+	ibdev->dma_device = NULL;
+	dev->dma_io_tlb_mem = was;
+	KUNIT_EXPECT_FALSE(test, good);
+	KUNIT_EXPECT_TRUE(test, bad);
+}
+#endif
+
 /* ---- suite ---------------------------------------------------------------- */
 
 static int page_init(struct kunit *test)
@@ -161,6 +318,7 @@ static int page_init(struct kunit *test)
 
 static void page_exit(struct kunit *test)
 {
+	dma_end();
 	mem_done(test, &m);
 }
 
@@ -169,6 +327,14 @@ static struct kunit_case page_cases[] = {
 	KUNIT_CASE(the_kernel_image_keeps_its_protection),
 	KUNIT_CASE(holes_are_no_memory),
 	KUNIT_CASE(the_note_of_memory_is_true),
+	KUNIT_CASE(a_page_that_was_bounced_is_found),
+	KUNIT_CASE(a_page_that_was_translated_is_none),
+#if IS_ENABLED(CONFIG_IOMMU_API)
+	KUNIT_CASE(an_iommu_translates),
+#endif
+#ifdef CONFIG_SWIOTLB
+	KUNIT_CASE(the_answer_of_dma_need_sync_is_not_enough),
+#endif
 	{}
 };
 
