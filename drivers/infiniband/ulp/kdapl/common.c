@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What all layers share: the workqueues of deferred work, and the factor that
- * stretches time-outs. Made at module load, in process context.
+ * What all layers share: the workqueues of deferred work, grace periods, and the module
+ * parameters. Made at module load, in process context.
  */
 #include <linux/module.h>
 #include "kdapl.h"
@@ -9,6 +9,10 @@
 unsigned int kdapl_stretch = 1;
 module_param_named(stretch, kdapl_stretch, uint, 0644);
 MODULE_PARM_DESC(stretch, "Multiplies internal time-outs, for emulated machines (default 1)");
+
+unsigned int kdapl_max_reg_pages = 2048;
+module_param_named(max_reg_pages, kdapl_max_reg_pages, uint, 0444);
+MODULE_PARM_DESC(max_reg_pages, "Most pages of one LMR or RMR, at least 2 (default 2048)");
 
 struct workqueue_struct *kdapl_wq;
 struct workqueue_struct *kdapl_evd_wq;

@@ -210,7 +210,14 @@ static void kdapl_device_fill_limits(struct kdapl_device *dev)
 	/* The connection manager carries these two in a byte */
 	l->max_rd_atom_in = clamp(a->max_qp_rd_atom, 0, U8_MAX);
 	l->max_rd_atom_out = clamp(a->max_qp_init_rd_atom, 0, U8_MAX);
-	l->page_list_len = min3((u64)a->max_fast_reg_page_list_len, (u64)KDAPL_MAX_PAGE_LIST,
+	/* For a PD without the local DMA key the core makes an MR: one PZ at least */
+	l->max_mr = max(a->max_mr - !(a->kernel_cap_flags & IBK_LOCAL_DMA_LKEY), 0);
+	/*
+	 * Every RMR owns two MRs of this size, and a bind walks the whole list
+	 * with interrupts off. Some devices would take 4 Mi pages.
+	 */
+	l->page_list_len = min3((u64)a->max_fast_reg_page_list_len,
+				clamp_t(u64, kdapl_max_reg_pages, 2, KDAPL_MAX_PAGE_LIST),
 				pages);
 	/* One page less than the list has, so that any offset in a page will do */
 	l->max_block = l->page_list_len ? (l->page_list_len - 1) * PAGE_SIZE : 0;

@@ -44,9 +44,9 @@ static void kdapl_ia_fill_numbers(DAT_IA_ATTR *attr, const struct kdapl_limits *
 	attr->max_eps = kdapl_count(l->max_eps);
 	/* An EVD is a queue of ours, no object of the device */
 	attr->max_evds = KDAPL_MOST_OBJECTS;
-	attr->max_lmrs = kdapl_count(min_t(s64, dev->max_mr, KDAPL_MOST_OBJECTS));
-	/* Two MRs each, of those that LMRs come from too */
-	attr->max_rmrs = kdapl_count(min_t(s64, dev->max_mr / 2, KDAPL_MOST_OBJECTS));
+	attr->max_lmrs = kdapl_count(min_t(s64, l->max_mr, KDAPL_MOST_OBJECTS));
+	/* Two MRs each; without an LMR, which has one too, no RMR can be bound */
+	attr->max_rmrs = kdapl_count(min_t(s64, (l->max_mr - 1LL) / 2, KDAPL_MOST_OBJECTS));
 	attr->max_pzs = kdapl_count(min_t(s64, dev->max_pd, KDAPL_MOST_OBJECTS));
 	attr->max_srqs = kdapl_count(l->max_srqs);
 	attr->max_ep_per_srq = l->max_srqs ? attr->max_eps : 0;

@@ -73,6 +73,8 @@ extern struct workqueue_struct *kdapl_wq;	/* may block: connections, regions, de
 extern struct workqueue_struct *kdapl_evd_wq;	/* never blocks: delivery, solicited CQs */
 /* Test systems slower than real time stretch our internal time-outs by it */
 extern unsigned int kdapl_stretch;
+/* Pages of one registration at most, whatever the device takes */
+extern unsigned int kdapl_max_reg_pages;
 /* Grace periods that somebody has waited for since the module was loaded */
 extern atomic_t kdapl_graces;
 
@@ -117,6 +119,7 @@ struct kdapl_limits {
 	u32 max_rd_atom_out;		/* per EP, as initiator */
 	u32 max_srqs;
 	u32 max_srq_wr;			/* max_recv_per_srq */
+	u32 max_mr;			/* for LMRs and RMRs, beside that of a PZ */
 	u32 page_list_len;		/* of one fast registration */
 	u32 max_block;			/* bytes of an LMR, at any offset in a page */
 	u32 max_message;

@@ -63,6 +63,8 @@ static void other(struct ib_device_attr *attr)
 	attr->max_qp_rd_atom = 300;	/* more than the connection manager can say */
 	attr->max_qp_init_rd_atom = 1000;
 	attr->max_fast_reg_page_list_len = 400;
+	attr->max_mr = 12;
+	attr->kernel_cap_flags = 0;	/* a PD takes one of them */
 	attr->max_mr_size = 3 * PAGE_SIZE + 5;
 }
 
@@ -120,13 +122,13 @@ static int open_ia(void)
 	return err;
 }
 
-static void open_on(struct kunit *test, void (*tune)(struct ib_device_attr *attr), u32 max_msg)
+static void open_fake(struct kunit *test, struct fake_dev *fake)
 {
 	u32 streams = DAT_EVD_SOFTWARE_FLAG | DAT_EVD_CR_FLAG | DAT_EVD_DTO_FLAG |
 		      DAT_EVD_CONNECTION_FLAG | DAT_EVD_RMR_BIND_FLAG;
 
-	q.fake = fake_dev_create_tuned(tune, max_msg);
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, q.fake);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, fake);
+	q.fake = fake;
 	KUNIT_ASSERT_EQ(test, open_ia(), 0);
 	q.handle = kdapl_obj_handle(&q.ia->obj);
 	KUNIT_ASSERT_EQ(test, dat_ia_query(q.handle, NULL, DAT_IA_FIELD_ALL, &q.attr,
@@ -136,6 +138,28 @@ static void open_on(struct kunit *test, void (*tune)(struct ib_device_attr *attr
 					      &q.evd), DAT_SUCCESS);
 	q.buf = (u8 *)__get_free_pages(GFP_KERNEL, 3);
 	KUNIT_ASSERT_NOT_NULL(test, q.buf);
+}
+
+static void open_on(struct kunit *test, void (*tune)(struct ib_device_attr *attr), u32 max_msg)
+{
+	open_fake(test, fake_dev_create_tuned(tune, max_msg));
+}
+
+static void close_it(struct kunit *test)
+{
+	if (q.ia)
+		KUNIT_EXPECT_EQ(test, dat_ia_close(q.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	q.ia = NULL;
+	rcu_barrier();
+	flush_workqueue(kdapl_wq);
+	rcu_barrier();
+	if (!IS_ERR_OR_NULL(q.fake)) {
+		KUNIT_EXPECT_EQ(test, atomic_read(&q.fake->live), 0);
+		fake_dev_destroy(q.fake);
+	}
+	q.fake = NULL;
+	free_pages((unsigned long)q.buf, 3);
+	q.buf = NULL;
 }
 
 /* ---- objects ---------------------------------------------------------------------- */
@@ -233,8 +257,13 @@ static void expect_numbers(struct kunit *test)
 	DAT_HANDLE lmr;
 
 	expect_number(test, "PZ", q.attr.max_pzs, 1, one_pz, dat_pz_free);
-	expect_number(test, "RMR", q.attr.max_rmrs, 0, one_rmr, dat_rmr_free);
 	expect_number(test, "LMR", q.attr.max_lmrs, 0, one_lmr, dat_lmr_free);
+	/* Bound to an LMR, without which they are of no use */
+	KUNIT_ASSERT_EQ(test, one_lmr(&lmr), DAT_SUCCESS);
+	expect_number(test, "RMR", q.attr.max_rmrs, 0, one_rmr, dat_rmr_free);
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), DAT_SUCCESS);
+	rcu_barrier();
+	flush_workqueue(kdapl_wq);
 	if (q.attr.max_srqs)
 		expect_number(test, "SRQ", q.attr.max_srqs, 0, one_srq, dat_srq_free);
 	/* Where memory is registered the zone has a QP and a CQ of its own */
@@ -282,6 +311,8 @@ static void attributes_are_the_lesser_of_two(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->max_rdma_read_per_ep_in, 255);
 	KUNIT_EXPECT_EQ(test, a->max_rdma_read_per_ep_out, 255);
 	KUNIT_EXPECT_EQ(test, a->max_recv_per_srq, 9);
+	KUNIT_EXPECT_EQ(test, a->max_lmrs, 11);			/* beside that of a PZ */
+	KUNIT_EXPECT_EQ(test, a->max_rmrs, 5);			/* beside that of an LMR too */
 	KUNIT_EXPECT_EQ(test, a->max_lmr_block_size, 2 * PAGE_SIZE);
 	/* What four segments can hold */
 	KUNIT_EXPECT_EQ(test, a->max_message_size, 8 * PAGE_SIZE);
@@ -438,6 +469,37 @@ static void expect_block(struct kunit *test)
 		       DAT_INVALID_PARAMETER);
 }
 
+/* Every RMR has two MRs of this size: not what the device takes, but what is asked for */
+static void registrations_are_as_large_as_the_parameter_says(struct kunit *test)
+{
+	static const struct {
+		u32 parameter, pages;
+	} row[] = {
+		{ 2048, 4 }, { 4, 4 }, { 3, 3 }, { 2, 2 }, { 1, 2 }, { 0, 2 },
+	};
+	u32 i, was = kdapl_max_reg_pages;
+
+	kdapl_clauses(test, "L-04");
+	for (i = 0; i < ARRAY_SIZE(row); i++) {
+		kdapl_max_reg_pages = row[i].parameter;
+		open_on(test, small, 10000);
+		KUNIT_EXPECT_EQ(test, q.ia->limits.page_list_len, row[i].pages);
+		KUNIT_EXPECT_EQ(test, q.attr.max_lmr_block_size, (row[i].pages - 1) * PAGE_SIZE);
+		expect_block(test);
+		close_it(test);
+	}
+	kdapl_max_reg_pages = was;
+}
+
+/* A device whose list is as long as numbers go */
+static void the_parameter_has_a_default(struct kunit *test)
+{
+	open_on(test, endless, U32_MAX);
+	KUNIT_EXPECT_EQ(test, kdapl_max_reg_pages, 2048);
+	KUNIT_EXPECT_EQ(test, q.attr.max_lmr_block_size, 2047 * PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, q.attr.max_message_size, FAKE_MAX_SGE * 2047 * PAGE_SIZE);
+}
+
 static void each_size_is_reached_and_no_more(struct kunit *test)
 {
 	kdapl_clauses(test, "L-04");
@@ -527,16 +589,7 @@ static int query_init(struct kunit *test)
 
 static void query_exit(struct kunit *test)
 {
-	if (q.ia)
-		KUNIT_EXPECT_EQ(test, dat_ia_close(q.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
-	rcu_barrier();
-	flush_workqueue(kdapl_wq);
-	rcu_barrier();
-	if (!IS_ERR_OR_NULL(q.fake)) {
-		KUNIT_EXPECT_EQ(test, atomic_read(&q.fake->live), 0);
-		fake_dev_destroy(q.fake);
-	}
-	free_pages((unsigned long)q.buf, 3);
+	close_it(test);
 }
 
 static struct kunit_case query_cases[] = {
@@ -544,6 +597,8 @@ static struct kunit_case query_cases[] = {
 	KUNIT_CASE(attributes_are_the_lesser_of_two),
 	KUNIT_CASE(a_device_that_can_do_less),
 	KUNIT_CASE(a_device_without_limits_has_ours),
+	KUNIT_CASE(registrations_are_as_large_as_the_parameter_says),
+	KUNIT_CASE(the_parameter_has_a_default),
 	KUNIT_CASE(each_size_is_reached_and_no_more),
 	KUNIT_CASE(each_size_of_another_device),
 	KUNIT_CASE(messages_as_large_as_they_can_be),
