@@ -197,6 +197,74 @@ static u32 kdapl_limit_port(struct ib_device *ibdev)
 	return most;
 }
 
+/* ---- what no attribute tells ------------------------------------------- */
+
+/* Does the device make a queue pair with @dtos requests and as many receives? */
+static bool kdapl_trial_qp(struct ib_pd *pd, struct ib_cq *cq, const struct kdapl_limits *l,
+			   u32 dtos)
+{
+	struct ib_qp_init_attr init = {
+		.send_cq = cq,
+		.recv_cq = cq,
+		.cap = {
+			.max_send_wr = 2 * dtos + KDAPL_SQ_RESERVED,
+			.max_send_sge = max3(l->max_iov, l->max_iov_read, l->max_iov_write),
+			.max_recv_wr = dtos + 1,
+			.max_recv_sge = l->max_iov,
+		},
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+	};
+	struct ib_qp *qp = ib_create_qp(pd, &init);
+
+	if (IS_ERR(qp))
+		return false;
+	ib_destroy_qp(qp);
+	return true;
+}
+
+/* The most that the device makes; what the attributes tell if it makes none at all */
+static void kdapl_trial(struct ib_pd *pd, struct ib_cq *cq, struct kdapl_limits *l)
+{
+	u32 good = 0, bad = l->max_dto_per_ep, mid;
+
+	if (kdapl_trial_qp(pd, cq, l, bad))
+		return;
+	while (bad - good > 1) {
+		mid = good + (bad - good) / 2;
+		if (kdapl_trial_qp(pd, cq, l, mid))
+			good = mid;
+		else
+			bad = mid;
+	}
+	if (good)
+		l->max_dto_per_ep = good;
+}
+
+/*
+ * A device may count max_qp_wr in blocks, of which a request with many segments
+ * takes several (mlx5), and only ib_create_qp() tells how many fit. A software
+ * device has no such blocks, and would fill its memory for the trial.
+ */
+static void kdapl_limit_trial(struct ib_device *ibdev, struct kdapl_limits *l)
+{
+	struct ib_cq_init_attr cq_attr = { .cqe = 1 };
+	struct ib_cq *cq;
+	struct ib_pd *pd;
+
+	if (ib_uses_virt_dma(ibdev))
+		return;
+	pd = ib_alloc_pd(ibdev, 0);
+	if (IS_ERR(pd))
+		return;
+	cq = ib_create_cq(ibdev, NULL, NULL, NULL, &cq_attr);
+	if (!IS_ERR(cq)) {
+		kdapl_trial(pd, cq, l);
+		ib_destroy_cq(cq);
+	}
+	ib_dealloc_pd(pd);
+}
+
 /* Not under a mutex of ours, see kdapl_limit_port() */
 static void kdapl_device_fill_limits(struct kdapl_device *dev)
 {
@@ -226,6 +294,7 @@ static void kdapl_device_fill_limits(struct kdapl_device *dev)
 	l->max_rdma = min(most, (u64)max(l->max_iov_read, l->max_iov_write) * l->max_block);
 	/* Only of this one it is known */
 	l->ordered_inv = dev->ibdev->ops.driver_id == RDMA_DRIVER_RXE;
+	kdapl_limit_trial(dev->ibdev, l);
 }
 
 /* ---- arrival, events, removal ------------------------------------------ */

@@ -7,6 +7,7 @@
  * refused. Runs in a KUnit thread; each test has a device of its own. What the
  * query says of the Provider is in provider_kunit.c.
  */
+#include <linux/platform_device.h>
 #include <linux/slab.h>
 #include "clause.h"
 #include "post_kunit.h"
@@ -21,6 +22,7 @@ static struct {
 	DAT_EVD_HANDLE evd;	/* all streams but the asynchronous */
 	DAT_IA_ATTR attr;
 	DAT_PROVIDER_ATTR provider;
+	struct platform_device *pdev;	/* the DMA device, where one is wanted */
 	u8 *buf;		/* page aligned, more than an LMR takes */
 	DAT_HANDLE made[MAX_OBJECTS];
 } q;
@@ -510,6 +512,25 @@ static void each_size_is_reached_and_no_more(struct kunit *test)
 	expect_block(test);
 }
 
+/*
+ * A device that counts its send queue in blocks, and is no software: 819
+ * requests of five blocks are what 4,096 blocks have room for.
+ */
+static void requests_with_all_their_segments_fit(struct kunit *test)
+{
+	kdapl_clauses(test, "G-25");
+	q.pdev = platform_device_register_simple("kdapl-query", PLATFORM_DEVID_AUTO, NULL, 0);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(q.pdev));
+	open_fake(test, fake_dev_create_like(FAKE_COUNTS_BLOCKS, &q.pdev->dev, NULL));
+	KUNIT_EXPECT_EQ(test, q.attr.max_dto_per_ep, 408);
+	KUNIT_EXPECT_EQ(test, q.attr.max_iov_segments_per_dto, FAKE_MAX_SGE);
+	expect_ep_counts(test);
+	close_it(test);
+	/* One that has room for all that it says */
+	open_fake(test, fake_dev_create_like(0, &q.pdev->dev, NULL));
+	KUNIT_EXPECT_EQ(test, q.attr.max_dto_per_ep, (FAKE_MAX_QP_WR - KDAPL_SQ_RESERVED) / 2);
+}
+
 static void each_size_of_another_device(struct kunit *test)
 {
 	kdapl_clauses(test, "L-04");
@@ -590,6 +611,8 @@ static int query_init(struct kunit *test)
 static void query_exit(struct kunit *test)
 {
 	close_it(test);
+	if (!IS_ERR_OR_NULL(q.pdev))
+		platform_device_unregister(q.pdev);
 }
 
 static struct kunit_case query_cases[] = {
@@ -599,6 +622,7 @@ static struct kunit_case query_cases[] = {
 	KUNIT_CASE(a_device_without_limits_has_ours),
 	KUNIT_CASE(registrations_are_as_large_as_the_parameter_says),
 	KUNIT_CASE(the_parameter_has_a_default),
+	KUNIT_CASE(requests_with_all_their_segments_fit),
 	KUNIT_CASE(each_size_is_reached_and_no_more),
 	KUNIT_CASE(each_size_of_another_device),
 	KUNIT_CASE(messages_as_large_as_they_can_be),
