@@ -199,6 +199,19 @@ static u32 kdapl_limit_port(struct ib_device *ibdev)
 
 /* ---- what no attribute tells ------------------------------------------- */
 
+/* They announce IB_DEVICE_MEM_MGT_EXTENSIONS as those do that can serve us */
+static const char *kdapl_device_unfit(const struct ib_device *ibdev)
+{
+	switch (ibdev->ops.driver_id) {
+	case RDMA_DRIVER_HNS:
+		return "hns has no local invalidate, and sleeps where memory is mapped";
+	case RDMA_DRIVER_HFI1:
+		return "hfi1 ignores the registered address in local segments";
+	default:
+		return NULL;
+	}
+}
+
 /* Does the device make a queue pair with @dtos requests and as many receives? */
 static bool kdapl_trial_qp(struct ib_pd *pd, struct ib_cq *cq, const struct kdapl_limits *l,
 			   u32 dtos)
@@ -294,7 +307,9 @@ static void kdapl_device_fill_limits(struct kdapl_device *dev)
 	l->max_rdma = min(most, (u64)max(l->max_iov_read, l->max_iov_write) * l->max_block);
 	/* Only of this one it is known */
 	l->ordered_inv = dev->ibdev->ops.driver_id == RDMA_DRIVER_RXE;
-	kdapl_limit_trial(dev->ibdev, l);
+	dev->unfit = kdapl_device_unfit(dev->ibdev);
+	if (!dev->unfit)
+		kdapl_limit_trial(dev->ibdev, l);
 }
 
 /* ---- arrival, events, removal ------------------------------------------ */

@@ -463,15 +463,23 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 	struct kdapl_ia *ia;
 	DAT_RETURN ret;
 	u32 port;
+	int err;
 
 	mutex_lock(&kdapl_device_mutex);
-	if (kdapl_device_resolve(name, &dev, &port, &addr, &net)) {
+	err = kdapl_device_resolve(name, &dev, &port, &addr, &net);
+	/* The reason of a device that no IA can stand on, with an address or without */
+	if (err == -ENODEV || (err && !dev->unfit)) {
 		ret = DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
 		goto out;
 	}
 	ret = kdapl_ia_check_version(major, minor, thread_safe);
 	if (ret)
 		goto out;
+	if (dev->unfit) {
+		pr_notice_ratelimited("kdapl: %s: refused: %s\n", name, dev->unfit);
+		ret = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		goto out;
+	}
 	if (!evd && (u32)qlen > dev->limits.max_evd_qlen) {
 		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
 		goto out;
@@ -520,7 +528,8 @@ out:
  * DAT_PROVIDER_NOT_FOUND, its subtype tells whether name (no usable port has
  * it), version or thread safety; DAT_INSUFFICIENT_RESOURCES;
  * DAT_MODEL_NOT_SUPPORTED the address is in a network namespace that the
- * device moves no data in.
+ * device moves no data in, or the device cannot serve at all (hns, hfi1); the
+ * log has the reason.
  */
 DAT_RETURN dat_ia_openv(DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 			DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,

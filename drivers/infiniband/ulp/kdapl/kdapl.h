@@ -138,6 +138,7 @@ struct kdapl_limits {
  * @event_work: acts on @events
  * @keys:   LMRs and RMRs by the keys of their MRs; keys.c
  * @limits: constant
+ * @unfit:  why no IA can be opened on it, or NULL; constant
  * @notice_lock: guards @notices; taken alone
  * @notices: disconnects that wait for their port; notice.c
  * @notice_work: looks at them
@@ -152,6 +153,7 @@ struct kdapl_device {
 	struct work_struct event_work;
 	struct xarray keys;
 	struct kdapl_limits limits;
+	const char *unfit;
 	spinlock_t notice_lock;	/* notices */
 	struct list_head notices;
 	struct delayed_work notice_work;

@@ -29,7 +29,7 @@ static DAT_COUNT kdapl_registry_walk(DAT_COUNT max, DAT_PROVIDER_INFO **list)
 
 	list_for_each_entry(dev, &kdapl_devices, node) {
 		rdma_for_each_port(dev->ibdev, port) {
-			if (!kdapl_device_port_usable(dev->ibdev, port))
+			if (dev->unfit || !kdapl_device_port_usable(dev->ibdev, port))
 				continue;
 			if (list && n < max)
 				kdapl_registry_fill(list[n], dev, port);
@@ -142,7 +142,7 @@ static struct kdapl_device *kdapl_registry_device(const char *name)
 	/* A port without an address is known all the same */
 	if (kdapl_device_resolve(name, &dev, &port, &addr, NULL) == -ENODEV)
 		return NULL;
-	return dev;
+	return dev->unfit ? NULL : dev;
 }
 
 /**

@@ -288,6 +288,47 @@ static void sync_calls_check_their_segments(struct kunit *test)
 	TP_EXPECT_TYPE(test, sync_both(test, ia_handle(), iov, 1), DAT_INVALID_HANDLE);
 }
 
+/* ---- devices that are refused ------------------------------------------------------------ */
+
+static DAT_COUNT listed(void)
+{
+	DAT_COUNT n = -1;
+
+	dat_registry_list_providers(0, &n, NULL);
+	return n;
+}
+
+static void devices_that_cannot_serve_are_refused(struct kunit *test)
+{
+	static const u32 who[] = { FAKE_IS_HNS, FAKE_IS_HFI1 };
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	char name[DAT_NAME_MAX_LENGTH];
+	DAT_COUNT before = listed();
+	DAT_HA_RELATIONSHIP answer;
+	struct fake_dev *fake;
+	DAT_IA_HANDLE ia;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(who); i++) {
+		fake = fake_dev_create_like(who[i], NULL, NULL);
+		KUNIT_ASSERT_FALSE(test, IS_ERR(fake));
+		strscpy(name, dev_name(&fake->ibdev.dev), sizeof(name));
+		KUNIT_EXPECT_EQ(test, listed(), before);
+		TP_EXPECT_TYPE(test, dat_ia_open(name, 8, &async, &ia), DAT_MODEL_NOT_SUPPORTED);
+		KUNIT_EXPECT_EQ(test, dat_registry_providers_related(name, name, &answer),
+				DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED));
+		fake_dev_destroy(fake);
+	}
+	/* One that can, and has no address */
+	fake = fake_dev_create();
+	KUNIT_ASSERT_FALSE(test, IS_ERR(fake));
+	strscpy(name, dev_name(&fake->ibdev.dev), sizeof(name));
+	KUNIT_EXPECT_EQ(test, listed(), before + 1);
+	TP_EXPECT_TYPE(test, dat_ia_open(name, 8, &async, &ia), DAT_PROVIDER_NOT_FOUND);
+	KUNIT_EXPECT_EQ(test, dat_registry_providers_related(name, name, &answer), DAT_SUCCESS);
+	fake_dev_destroy(fake);
+}
+
 /* ---- suite ----------------------------------------------------------------------------- */
 
 static int provider_init(struct kunit *test)
@@ -314,6 +355,7 @@ static struct kunit_case provider_cases[] = {
 	KUNIT_CASE(the_provider_offers_what_it_says),
 	KUNIT_CASE(memtype_hint_advises_whole_pages),
 	KUNIT_CASE(sync_calls_check_their_segments),
+	KUNIT_CASE(devices_that_cannot_serve_are_refused),
 	{}
 };
 
