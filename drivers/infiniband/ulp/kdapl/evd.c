@@ -251,7 +251,8 @@ EXPORT_SYMBOL_GPL(dat_evd_modify_upcall);
  * * DAT_INVALID_HANDLE - @evd_handle names no EVD
  * * DAT_INVALID_PARAMETER - @evd_min_qlen not positive, or above the IA's
  *   max_evd_qlen
- * * DAT_INVALID_STATE - more events are queued, of whatever stream
+ * * DAT_INVALID_STATE - @evd_min_qlen is less than the present room, and less
+ *   than the number of events queued, of whatever stream
  * * DAT_INSUFFICIENT_RESOURCES - memory; the room is as it was
  */
 DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)

@@ -99,7 +99,8 @@ static u32 kdapl_ring_move(struct kdapl_evd *evd, struct kdapl_ring_event *ring)
  * while others queue and deliver.
  *
  * Context: process.
- * Return: 0; -ENOMEM; -EBUSY when more events are queued, of whatever kind.
+ * Return: 0; -ENOMEM; -EBUSY when it is to become shorter, and more events are
+ * queued, of whatever kind.
  */
 int kdapl_evd_resize(struct kdapl_evd *evd, u32 qlen)
 {
@@ -110,7 +111,7 @@ int kdapl_evd_resize(struct kdapl_evd *evd, u32 qlen)
 		return -ENOMEM;
 	spin_lock_irq(&evd->lock);
 	kdapl_evd_gather(evd);
-	if (kdapl_evd_length(evd) > qlen) {
+	if (qlen < evd->qlen && kdapl_evd_length(evd) > qlen) {
 		ret = -EBUSY;
 	} else {
 		evd->ring_free = kdapl_ring_move(evd, ring);

@@ -133,6 +133,27 @@ static void E_43_shorter_than_what_is_queued_changes_nothing(struct kunit *test)
 		;
 }
 
+/* Completions need no room: that there are many does not keep an EVD short */
+static void E_43_growing_is_not_refused(struct kunit *test)
+{
+	struct evt *evt = test->priv;
+	u32 i;
+
+	kdapl_clauses(test, "E-42 E-43");
+	KUNIT_ASSERT_EQ(test, kdapl_evd_resize(&evt->evd, 2), 0);
+	for (i = 0; i < 10; i++)
+		evt_dto(evt, i, true);
+	KUNIT_EXPECT_EQ(test, kdapl_evd_resize(&evt->evd, 4), 0);
+	KUNIT_EXPECT_EQ(test, evt->evd.qlen, 4);
+	/* The same length is none that is shorter */
+	KUNIT_EXPECT_EQ(test, kdapl_evd_resize(&evt->evd, 4), 0);
+	KUNIT_EXPECT_EQ(test, kdapl_evd_resize(&evt->evd, 3), -EBUSY);
+	KUNIT_EXPECT_EQ(test, evt->evd.qlen, 4);
+	for (i = 0; i < 10; i++)
+		KUNIT_EXPECT_EQ(test, evt_pop(evt), i);
+	expect_room(test, evt, 4);
+}
+
 /* The entry that is kept for it lies outside of the ring */
 static void E_42_an_overflow_event_stays_too(struct kunit *test)
 {
@@ -305,6 +326,7 @@ static struct kunit_case evd_resize_cases[] = {
 	KUNIT_CASE(E_42_what_is_queued_stays_in_order),
 	KUNIT_CASE(E_42_the_room_is_the_new_one),
 	KUNIT_CASE(E_43_shorter_than_what_is_queued_changes_nothing),
+	KUNIT_CASE(E_43_growing_is_not_refused),
 	KUNIT_CASE(E_42_an_overflow_event_stays_too),
 	KUNIT_CASE(E_42_an_upcall_is_still_owed),
 	KUNIT_CASE(no_memory_changes_nothing),
