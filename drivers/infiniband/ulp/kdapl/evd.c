@@ -96,7 +96,7 @@ static bool kdapl_streams_merge(DAT_EVD_FLAGS streams)
 {
 	if (!streams || (streams & ~KDAPL_EVD_STREAMS))
 		return false;
-	return !(streams & DAT_EVD_ASYNC_FLAG) || streams == DAT_EVD_ASYNC_FLAG;
+	return !(streams & DAT_EVD_ASYNC_FLAG) || !(streams & DAT_EVD_SOFTWARE_FLAG);
 }
 
 static DAT_RETURN kdapl_evd_check_create(DAT_COUNT min_qlen, DAT_UPCALL_POLICY policy,
@@ -135,7 +135,8 @@ static const DAT_UPCALL_OBJECT *kdapl_evd_own_upcall(DAT_UPCALL_OBJECT *own,
  *                 connection requests that wait; other events need no room
  * @upcall_policy: DAT_UPCALL_DISABLE, SINGLE_INSTANCE or NOTIFY
  * @upcall:        function and its first argument; may be NULL with DISABLE
- * @evd_flags:     streams that may feed it; ASYNC goes with no other
+ * @evd_flags:     streams that may feed it, DAT_EVD_DEFAULT_FLAG for all but
+ *                 SOFTWARE, which does not go together with ASYNC
  * @evd_handle:    the new EVD
  *
  * Source: kDAPL 2.0.

@@ -106,11 +106,11 @@ static const DAT_PROVIDER_ATTR kdapl_provider_attr = {
 	/* software, requests, DTOs, connections, binds, asynchronous */
 	.evd_stream_merging_supported = {
 		{ Y, Y, Y, Y, Y, N },
-		{ Y, Y, Y, Y, Y, N },
-		{ Y, Y, Y, Y, Y, N },
-		{ Y, Y, Y, Y, Y, N },
-		{ Y, Y, Y, Y, Y, N },
-		{ N, N, N, N, N, Y },
+		{ Y, Y, Y, Y, Y, Y },
+		{ Y, Y, Y, Y, Y, Y },
+		{ Y, Y, Y, Y, Y, Y },
+		{ Y, Y, Y, Y, Y, Y },
+		{ N, Y, Y, Y, Y, Y },
 	},
 	.srq_supported = Y,			/* if the device has them */
 	.srq_ep_pz_difference_supported = N,

@@ -88,6 +88,42 @@ static void E_30_an_EVD_takes_the_streams_of_its_flags(struct kunit *test)
 	}
 }
 
+static void E_32_the_default_is_all_streams_but_software(struct kunit *test)
+{
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+	DAT_EVD_PARAM param = {};
+	struct kdapl_obj *obj;
+	DAT_EVD_HANDLE one;
+
+	kdapl_clauses(test, "E-32 E-33");
+	TP_EXPECT_TYPE(test, dat_evd_kcreate(ia_handle(), 2, DAT_UPCALL_DISABLE, NULL,
+					     DAT_EVD_DEFAULT_FLAG | DAT_EVD_SOFTWARE_FLAG, &one),
+		       DAT_INVALID_PARAMETER);
+	KUNIT_ASSERT_EQ(test, dat_evd_kcreate(ia_handle(), 2, DAT_UPCALL_DISABLE, NULL,
+					      DAT_EVD_DEFAULT_FLAG, &evd), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dat_evd_query(evd, DAT_EVD_FIELD_EVD_FLAGS, &param), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, param.evd_flags, DAT_EVD_DEFAULT_FLAG);
+	TP_EXPECT_TYPE(test, dat_evd_post_se(evd, &event), DAT_INVALID_PARAMETER);
+	/* A connection event, an error and a completion, in this order */
+	make_merged(test, &ep[0]);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, tp_begin(&ep[0], false));
+	KUNIT_ASSERT_TRUE(test, kdapl_ep_go_live(ep[0].ep));
+	obj = kdapl_obj_get(evd, DAT_HANDLE_TYPE_EVD);
+	kdapl_evd_post_async(to_kdapl_evd(obj), DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
+			     env->srq_handle, DAT_SRQ_OTHER_ERROR);
+	kdapl_obj_put(obj);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep[0], TP_SEND, 1, 0), DAT_SUCCESS);
+	tp_complete(env, &ep[0], TP_SEND, IB_WC_SUCCESS, 0);
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, event.event_number, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+	KUNIT_EXPECT_PTR_EQ(test, event.event_data.asynch_error_event_data.dat_handle,
+			    env->srq_handle);
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, event.event_number, DAT_DTO_COMPLETION_EVENT);
+}
+
 /* ---- order ------------------------------------------------------------------------ */
 
 /* What of it belongs to whom, by the order in which it came */
@@ -346,6 +382,7 @@ static void merge_exit(struct kunit *test)
 
 static struct kunit_case merge_cases[] = {
 	KUNIT_CASE(E_30_an_EVD_takes_the_streams_of_its_flags),
+	KUNIT_CASE(E_32_the_default_is_all_streams_but_software),
 	KUNIT_CASE(E_32_E_33_all_streams_of_two_by_upcall),
 	KUNIT_CASE(E_32_E_33_all_streams_of_two_by_dequeue),
 	KUNIT_CASE(E_35_an_early_message_where_streams_are_apart),
