@@ -79,13 +79,21 @@ static bool kdapl_attr_flags_ok(const DAT_EP_ATTR *attr)
 	       attr->request_completion_flags == DAT_COMPLETION_UNSIGNALLED_FLAG;
 }
 
-/* One named attribute, decimal */
+/*
+ * One named attribute. Those that a Consumer may set are decimal. kdapl.first_error,
+ * which dat_ep_query() tells as well, says nothing of a new EP: it is passed over, so
+ * that what was asked of one EP makes another.
+ */
 static bool kdapl_attr_one_ok(const struct kdapl_ia *ia, const char *name, const char *value,
 			      struct kdapl_ep_named *out)
 {
 	unsigned int number;
 
-	if (!name || !value || kstrtouint(value, 10, &number))
+	if (!name || !value)
+		return false;
+	if (!strcmp(name, "kdapl.first_error"))
+		return true;
+	if (kstrtouint(value, 10, &number))
 		return false;
 	if (!strcmp(name, "kdapl.comp_vector")) {
 		out->comp_vector = number;

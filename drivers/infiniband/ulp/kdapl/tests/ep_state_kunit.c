@@ -353,6 +353,45 @@ static void a_bind_without_requests(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_rmr_free(rmr), DAT_SUCCESS);
 }
 
+/* ---- the attributes of another one ---------------------------------------------- */
+
+/* As a Consumer does that wants one more like it */
+static void what_a_query_tells_makes_another(struct kunit *test)
+{
+	DAT_NAMED_ATTR vector = { .name = "kdapl.comp_vector", .value = "0" };
+	DAT_EP_PARAM param, again;
+	struct tp_ep other;
+	DAT_EP_ATTR attr;
+	u32 named;
+
+	for (named = 0; named < 2; named++) {
+		tp_attr(&attr);
+		attr.ep_provider_specific_count = named;
+		attr.ep_provider_specific = &vector;
+		KUNIT_ASSERT_EQ(test, tp_ep_create(env, &attr, named, &ep), DAT_SUCCESS);
+		memset(&param, 0, sizeof(param));
+		KUNIT_ASSERT_EQ(test, dat_ep_query(ep.handle, DAT_EP_FIELD_ALL, &param),
+				DAT_SUCCESS);
+		KUNIT_EXPECT_EQ(test, param.ep_attr.ep_provider_specific_count, 1 + named);
+		KUNIT_EXPECT_EQ(test, tp_ep_create(env, &param.ep_attr, named, &other),
+				DAT_SUCCESS);
+		memset(&again, 0, sizeof(again));
+		KUNIT_EXPECT_EQ(test, dat_ep_query(other.handle, DAT_EP_FIELD_ALL, &again),
+				DAT_SUCCESS);
+		/* All but the arrays, which lie in the endpoints */
+		again.ep_attr.ep_provider_specific = param.ep_attr.ep_provider_specific;
+		KUNIT_EXPECT_EQ(test, memcmp(&again.ep_attr, &param.ep_attr,
+					     sizeof(param.ep_attr)), 0);
+		KUNIT_EXPECT_EQ(test, other.ep->comp_vector, ep.ep->comp_vector);
+		KUNIT_EXPECT_EQ(test, dat_ep_modify(other.handle,
+						    DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR |
+						    DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR,
+						    &param), DAT_SUCCESS);
+		tp_ep_free(&other);
+		tp_ep_free(&ep);
+	}
+}
+
 /* ---- suite -------------------------------------------------------------------------------- */
 
 static int ep_state_init(struct kunit *test)
@@ -378,6 +417,7 @@ static struct kunit_case ep_state_cases[] = {
 	KUNIT_CASE(dup_connect_refusals),
 	KUNIT_CASE(solicited_wait_without_receives),
 	KUNIT_CASE(a_bind_without_requests),
+	KUNIT_CASE(what_a_query_tells_makes_another),
 	{}
 };
 
