@@ -574,7 +574,8 @@ typedef struct dat_event {
 	DAT_EVENT_NUMBER event_number;
 	DAT_EVD_HANDLE evd_handle;
 	DAT_EVENT_DATA event_data;
-	DAT_UINT64 event_extension_data[8];	/* zero: no extensions here */
+	/* No extensions here: zero in an upcall, left alone by dat_evd_dequeue() */
+	DAT_UINT64 event_extension_data[8];
 } DAT_EVENT;
 
 #define DAT_EVENT_NULL			((DAT_EVENT *)NULL)

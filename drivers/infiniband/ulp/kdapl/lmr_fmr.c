@@ -270,9 +270,10 @@ static DAT_RETURN kdapl_fmr_request(const struct kdapl_fmr *r)
  * @rmr_context:        takes the key for the peer, 0 without a remote
  *                      privilege; may be NULL then
  *
- * Posts on the same EP may use the contexts at once, others after the event,
- * which is a DTO completion with operation DAT_DTO_LMR_FMR. The zero page and
- * read-only pages of the kernel image are taken without write privileges only.
+ * Requests on the same EP may use the contexts at once. Receives, which are in
+ * no order with requests, and other EPs may use them after the event, which is
+ * a DTO completion with operation DAT_DTO_LMR_FMR. The zero page and read-only
+ * pages of the kernel image are taken without write privileges only.
  *
  * Source: kDAPL 2.0, dat_lmr_fmr; no manual page.
  *

@@ -34,6 +34,29 @@ static void E_40_dequeue_on_empty_leaves_the_output_alone(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, &event, &before, sizeof(event));
 }
 
+/* DAT has room for extensions in an event; here nothing ever writes to it */
+static void nothing_is_said_of_extensions(struct kunit *test)
+{
+	struct evt *evt = test->priv;
+	DAT_EVENT event;
+	u32 i;
+
+	memset(&event, 0xa5, sizeof(event));
+	evt_dto(evt, 1, true);
+	KUNIT_ASSERT_TRUE(test, kdapl_evd_pop(&evt->evd, &event));
+	for (i = 0; i < ARRAY_SIZE(event.event_extension_data); i++)
+		KUNIT_EXPECT_EQ(test, event.event_extension_data[i], 0xa5a5a5a5a5a5a5a5ULL);
+	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
+	evt_dto(evt, 2, true);
+	evt_post_se(evt, 3);
+	evt_settle(evt);
+	KUNIT_ASSERT_EQ(test, evt_calls(evt), 2);
+	for (i = 0; i < ARRAY_SIZE(event.event_extension_data); i++) {
+		KUNIT_EXPECT_EQ(test, evt->rec[0].event.event_extension_data[i], 0);
+		KUNIT_EXPECT_EQ(test, evt->rec[1].event.event_extension_data[i], 0);
+	}
+}
+
 static void dequeue_refuses_bad_arguments(struct kunit *test)
 {
 	struct evt *evt = test->priv;
@@ -574,6 +597,7 @@ static void DISABLE_lets_no_upcall_start_after_it_returned(struct kunit *test)
 
 static struct kunit_case evd_cases[] = {
 	KUNIT_CASE(E_40_dequeue_on_empty_leaves_the_output_alone),
+	KUNIT_CASE(nothing_is_said_of_extensions),
 	KUNIT_CASE(dequeue_refuses_bad_arguments),
 	KUNIT_CASE(events_come_out_in_order_whatever_their_kind),
 	KUNIT_CASE(post_se_refuses_bad_arguments),
