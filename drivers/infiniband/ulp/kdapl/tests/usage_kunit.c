@@ -209,6 +209,60 @@ static void calls_that_are_not_offered(struct kunit *test)
 	TP_EXPECT_TYPE(test, dat_rmr_create_for_ep(ep.handle, &h), DAT_INVALID_HANDLE);
 }
 
+/* ---- a CQ that endpoints of an SRQ share ------------------------------------------ */
+
+#define SHARERS 20
+
+static struct kdapl_ep *ep_of(DAT_EP_HANDLE handle)
+{
+	struct kdapl_obj *obj = kdapl_obj_get(handle, DAT_HANDLE_TYPE_EP);
+
+	kdapl_obj_put(obj);
+	return to_kdapl_ep(obj);
+}
+
+/* What may be outstanding on one CQ goes into it, and who finds no room gets another */
+static void E_20_a_shared_CQ_has_room_for_all_of_its_endpoints(struct kunit *test)
+{
+	DAT_EP_HANDLE handle[SHARERS] = { };
+	u32 i, k, cqes, cqs = 0;
+	struct kdapl_cq *kcq;
+	DAT_EVD_HANDLE evd;
+	DAT_EP_ATTR attr;
+
+	kdapl_clauses(test, "E-20");
+	tp_attr(&attr);
+	KUNIT_ASSERT_EQ(test, dat_evd_kcreate(ia_handle(), 8, DAT_UPCALL_DISABLE, NULL,
+					      DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG, &evd),
+			DAT_SUCCESS);
+	for (i = 0; i < SHARERS; i++)
+		KUNIT_ASSERT_EQ(test, dat_ep_create_with_srq(ia_handle(), env->own.pz, evd, evd,
+							     evd, env->srq_handle, &attr,
+							     &handle[i]), DAT_SUCCESS);
+	for (i = 0; i < SHARERS; i++) {
+		kcq = ep_of(handle[i])->cq;
+		cqes = TP_DEPTH;
+		for (k = 0; k < SHARERS; k++) {
+			if (ep_of(handle[k])->cq != kcq)
+				continue;
+			/* A rebind is two requests */
+			cqes += 2 * TP_DEPTH + KDAPL_CQ_RESERVED;
+			/* The first one of each CQ counts it */
+			if (k < i)
+				break;
+			cqs += k == i;
+		}
+		if (k == SHARERS)
+			KUNIT_EXPECT_GE(test, to_fake_cq(kcq->cq)->size, cqes);
+	}
+	KUNIT_EXPECT_GT(test, cqs, 1);
+	/* They do share: not one for each */
+	KUNIT_EXPECT_LT(test, cqs, SHARERS);
+	for (i = 0; i < SHARERS; i++)
+		KUNIT_EXPECT_EQ(test, dat_ep_free(handle[i]), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dat_evd_free(evd), DAT_SUCCESS);
+}
+
 /* ---- suite -------------------------------------------------------------------------------- */
 
 static int usage_init(struct kunit *test)
@@ -234,6 +288,7 @@ static struct kunit_case usage_cases[] = {
 	KUNIT_CASE(L_08_a_context_is_not_given_twice),
 	KUNIT_CASE(L_01_L_02_an_address_that_is_no_memory),
 	KUNIT_CASE(calls_that_are_not_offered),
+	KUNIT_CASE(E_20_a_shared_CQ_has_room_for_all_of_its_endpoints),
 	{}
 };
 
