@@ -349,7 +349,7 @@ err_unuse:
  *
  * All that posts will need is reserved here. Source: kDAPL 2.0.
  *
- * Context: process.
+ * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - an IA, PZ or EVD handle is bad, or the EVD lacks the
@@ -414,7 +414,7 @@ EXPORT_SYMBOL_GPL(dat_ep_create);
  *
  * Source: kDAPL 2.0.
  *
- * Context: process.
+ * Context: process (class P), not from an upcall.
  * Return: as dat_ep_create(), and
  * * DAT_INVALID_HANDLE - @srq_handle names no SRQ
  * * DAT_INVALID_PARAMETER - @pz_handle is not the zone of the SRQ;

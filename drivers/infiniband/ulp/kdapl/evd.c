@@ -91,7 +91,10 @@ static bool kdapl_policy_known(DAT_UPCALL_POLICY policy)
 	       policy == DAT_UPCALL_NOTIFY || policy == DAT_UPCALL_MANY;
 }
 
-/* Streams that one EVD may carry together, as the merging matrix says */
+/*
+ * Streams that one EVD may carry together, as the merging matrix says. Software and
+ * asynchronous events share a ring: a Consumer that filled it would lose errors.
+ */
 static bool kdapl_streams_merge(DAT_EVD_FLAGS streams)
 {
 	if (!streams || (streams & ~KDAPL_EVD_STREAMS))
@@ -141,7 +144,7 @@ static const DAT_UPCALL_OBJECT *kdapl_evd_own_upcall(DAT_UPCALL_OBJECT *own,
  *
  * Source: kDAPL 2.0.
  *
- * Context: process.
+ * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @ia_handle names no IA
@@ -246,7 +249,7 @@ EXPORT_SYMBOL_GPL(dat_evd_modify_upcall);
  * bound is for those made afterwards, a smaller one is for all, at once.
  * Source: kDAPL 2.0.
  *
- * Context: process.
+ * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @evd_handle names no EVD

@@ -521,7 +521,7 @@ out:
  *
  * Source: kDAPL 2.0, dat_ia_openv; manual page dat_ia_open.
  *
- * Context: process (class P).
+ * Context: process (class P), not from an upcall.
  * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER, ARG1 no name or one too long,
  * ARG2 no room asked for, ARG3 no @async_evd_handle; DAT_INVALID_HANDLE,
  * no @ia_handle, or with DAT_INVALID_HANDLE_EVD_ASYNC no such EVD;

@@ -384,16 +384,26 @@ static DAT_RETURN kdapl_lmr_create(struct kdapl_ia *ia, struct kdapl_pz *pz,
  *
  * Source: kDAPL 2.0, dat_lmr_kcreate; manual page.
  *
- * Context: process (class P).
- * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA, _PZ (also
- * one of another IA), _LMR; DAT_INVALID_PARAMETER, ARG2 unknown type, ARG3 no
- * address or one that is no memory, ARG4 length 0 or more pages than the
- * device takes, ARG6 privileges, ARG7, ARG8 unknown value, ARG9, ARG10 or no
- * subtype: a result has no place; DAT_MODEL_NOT_SUPPORTED, a type of memory
- * or of address that we do not have, or memory that needs DMA syncs;
- * DAT_PRIVILEGES_VIOLATION, more than the other LMR has, or a write privilege
- * for memory that may only be read: the zero page, read-only data, text;
- * DAT_INSUFFICIENT_RESOURCES, MEMORY, MEMORY_REGION, or DEVICE: it is gone.
+ * Context: process (class P), not from an upcall.
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @ia_handle names no open IA (IA); @pz_handle names no
+ *   zone of this IA, or one that is being freed (PZ); for_lmr_handle names no
+ *   LMR of this IA (LMR)
+ * * DAT_INVALID_PARAMETER - unknown @mem_type (ARG2); no address, or one that is
+ *   no memory (ARG3); @length is 0, takes more pages than the device registers
+ *   at once, or is more than the other LMR has (ARG4); unknown privilege (ARG6),
+ *   @va_type (ARG7) or @mem_optimization (ARG8); no @lmr_handle (ARG9), no
+ *   @lmr_context (ARG10), no @rmr_context for a remote privilege (no subtype)
+ * * DAT_MODEL_NOT_SUPPORTED - DAT_MEM_TYPE_PLATFORM, IA and BYPASS;
+ *   DAT_VA_TYPE_ZB; the other LMR is one of dat_lmr_allocate(); memory that
+ *   needs DMA syncs
+ * * DAT_PRIVILEGES_VIOLATION - a privilege that the other LMR does not have, or a
+ *   write privilege for memory that may only be read: the zero page, read-only
+ *   data, text
+ * * DAT_INSUFFICIENT_RESOURCES - no memory, no handle or context left (MEMORY);
+ *   the memory could not be mapped for DMA, or the device did not register it
+ *   (MEMORY_REGION); the device is gone (DEVICE)
  */
 DAT_RETURN dat_lmr_kcreate(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 			   DAT_REGION_DESCRIPTION region_description, DAT_VLEN length,

@@ -171,7 +171,7 @@ static DAT_RETURN kdapl_lmr_allocate_check(const struct kdapl_ia *ia, DAT_COUNT 
  *
  * Source: kDAPL 2.0, dat_lmr_allocate; no manual page.
  *
- * Context: process (class P).
+ * Context: process (class P), not from an upcall.
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA, or _PZ,
  * also of another IA; DAT_MODEL_NOT_SUPPORTED, scope EP; DAT_INVALID_PARAMETER,
  * ARG3 not a positive number or more than the device takes, ARG4 unknown

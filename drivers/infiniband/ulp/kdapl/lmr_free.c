@@ -153,7 +153,7 @@ void kdapl_lmr_destroy(struct kdapl_lmr *lmr)
  *
  * Source: kDAPL 2.0, dat_lmr_free; manual page.
  *
- * Context: process (class P).
+ * Context: process (class P), not from an upcall.
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_LMR;
  * DAT_INVALID_STATE with DAT_INVALID_STATE_LMR_IN_USE: an RMR is bound to it,
  * one that was freed has a request under way on it, or a request of

@@ -86,13 +86,18 @@ out_ia:
  * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @ia_handle; @evd_handle names no EVD of this IA that
- *   takes requests
- * * DAT_INVALID_PARAMETER - no @psp_handle, unknown flag, @conn_qual is 0
+ * * DAT_INVALID_HANDLE - @ia_handle names no open IA (IA); @evd_handle names no
+ *   EVD of this IA, one that takes no requests, or one that is being freed
+ *   (EVD_CR)
+ * * DAT_INVALID_PARAMETER - @conn_qual is 0 (ARG2), unknown flag (ARG4), no
+ *   @psp_handle (ARG5)
  * * DAT_MODEL_NOT_SUPPORTED - DAT_PSP_PROVIDER_FLAG
  * * DAT_CONN_QUAL_IN_USE - somebody listens there
- * * DAT_PRIVILEGES_VIOLATION - a port below 1024, and the caller must not
- * * DAT_INSUFFICIENT_RESOURCES - no memory; the device or its address is gone
+ * * DAT_PRIVILEGES_VIOLATION - a port that only the privileged may take (below
+ *   1024, or ip_unprivileged_port_start), and the caller is not
+ * * DAT_INSUFFICIENT_RESOURCES - no memory, no handle left (MEMORY); the device
+ *   or its address is gone (DEVICE)
+ * * DAT_INTERNAL_ERROR - the connection manager failed for another reason
  */
 DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 			  DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS psp_flags,
@@ -116,12 +121,18 @@ EXPORT_SYMBOL_GPL(dat_psp_create);
  * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @ia_handle; @evd_handle names no EVD of this IA that
- *   takes requests
- * * DAT_INVALID_PARAMETER - no @psp_handle, no @conn_qual, unknown flag
+ * * DAT_INVALID_HANDLE - @ia_handle names no open IA (IA); @evd_handle names no
+ *   EVD of this IA, one that takes no requests, or one that is being freed
+ *   (EVD_CR)
+ * * DAT_INVALID_PARAMETER - no @conn_qual (ARG2), unknown flag (ARG4), no
+ *   @psp_handle (ARG5)
  * * DAT_MODEL_NOT_SUPPORTED - DAT_PSP_PROVIDER_FLAG
  * * DAT_CONN_QUAL_UNAVAILABLE - every port is in use
- * * DAT_INSUFFICIENT_RESOURCES - no memory; the device or its address is gone
+ * * DAT_CONN_QUAL_IN_USE - the port was free, but somebody listens on its
+ *   service ID without rdma_cm; another call tries another port
+ * * DAT_INSUFFICIENT_RESOURCES - no memory, no handle left (MEMORY); the device
+ *   or its address is gone (DEVICE)
+ * * DAT_INTERNAL_ERROR - the connection manager failed for another reason
  */
 DAT_RETURN dat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual,
 			      DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS psp_flags,

@@ -414,7 +414,7 @@ out_free:
  *
  * Source: kDAPL 2.0, dat_pz_create; manual page.
  *
- * Context: process (class P).
+ * Context: process (class P), not from an upcall.
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA;
  * DAT_INVALID_PARAMETER with ARG2, no @pz_handle; DAT_INSUFFICIENT_RESOURCES,
  * MEMORY, PROTECTION_DOMAIN, or DEVICE: the device is gone.
@@ -481,7 +481,7 @@ EXPORT_SYMBOL_GPL(dat_pz_query);
  *
  * Source: kDAPL 2.0, dat_pz_free; manual page.
  *
- * Context: process (class P).
+ * Context: process (class P), not from an upcall.
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_PZ;
  * DAT_INVALID_STATE with DAT_INVALID_STATE_PZ_IN_USE: an LMR, RMR, EP or SRQ
  * belongs to it.

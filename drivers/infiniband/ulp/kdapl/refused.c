@@ -165,7 +165,7 @@ EXPORT_SYMBOL_GPL(dat_ep_post_rdma_read_to_rmr);
  *
  * The keys of the verbs belong to a protection domain, never to one QP.
  *
- * Context: process (class P).
+ * Context: process (class P), not from an upcall.
  * Return: DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER, @rmr_handle is NULL;
  * otherwise DAT_MODEL_NOT_SUPPORTED.
  */

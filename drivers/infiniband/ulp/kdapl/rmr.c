@@ -260,7 +260,7 @@ free:
  *
  * Source: kDAPL 2.0, dat_rmr_create; manual page.
  *
- * Context: process (class P).
+ * Context: process (class P), not from an upcall.
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_PZ;
  * DAT_INVALID_PARAMETER with ARG2, no @rmr_handle; DAT_INSUFFICIENT_RESOURCES,
  * MEMORY, MEMORY_REGION, or DEVICE: it is gone.
@@ -364,7 +364,7 @@ EXPORT_SYMBOL_GPL(dat_rmr_query);
  *
  * Source: kDAPL 2.0, dat_rmr_free; manual page.
  *
- * Context: process (class P).
+ * Context: process (class P), not from an upcall.
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_RMR.
  */
 DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle)

@@ -125,13 +125,18 @@ static DAT_RETURN kdapl_rsp_check(const struct kdapl_evd *evd, DAT_CONN_QUAL qua
  * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @ia_handle; @ep_handle names no EP of this IA with a
- *   connect EVD; @evd_handle names no EVD of this IA that takes requests
- * * DAT_INVALID_PARAMETER - no @rsp_handle, @conn_qual is 0
- * * DAT_INVALID_STATE - the EP is not UNCONNECTED
+ * * DAT_INVALID_HANDLE - @ia_handle names no open IA (IA); @ep_handle names no EP
+ *   of this IA, one without a connect EVD, or one that is being freed (EP);
+ *   @evd_handle names no EVD of this IA, one that takes no requests, or one that
+ *   is being freed (EVD_CR)
+ * * DAT_INVALID_PARAMETER - @conn_qual is 0 (ARG2), no @rsp_handle (ARG5)
+ * * DAT_INVALID_STATE - the EP is not UNCONNECTED; the subtype names its state
  * * DAT_CONN_QUAL_IN_USE - somebody listens there
- * * DAT_PRIVILEGES_VIOLATION - a port below 1024, and the caller must not
- * * DAT_INSUFFICIENT_RESOURCES - no memory; the device or its address is gone
+ * * DAT_PRIVILEGES_VIOLATION - a port that only the privileged may take (below
+ *   1024, or ip_unprivileged_port_start), and the caller is not
+ * * DAT_INSUFFICIENT_RESOURCES - no memory, no handle left (MEMORY); the device
+ *   or its address is gone (DEVICE)
+ * * DAT_INTERNAL_ERROR - the connection manager failed for another reason
  */
 DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 			  DAT_EP_HANDLE ep_handle, DAT_EVD_HANDLE evd_handle,

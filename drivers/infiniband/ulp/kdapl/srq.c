@@ -337,7 +337,7 @@ static bool kdapl_srq_attr_ok(const struct kdapl_ia *ia, const DAT_SRQ_ATTR *att
  *
  * Source: kDAPL 2.0.
  *
- * Context: process.
+ * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @ia_handle or @pz_handle
@@ -434,7 +434,7 @@ void kdapl_srq_destroy(struct kdapl_srq *srq)
  * Buffers still posted are the Consumer's again, without events. Source:
  * kDAPL 2.0.
  *
- * Context: process.
+ * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @srq_handle names no SRQ

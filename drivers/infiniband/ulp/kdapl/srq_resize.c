@@ -218,7 +218,7 @@ static DAT_RETURN kdapl_srq_resize(struct kdapl_srq *srq, DAT_COUNT size)
  * returns. Buffers beyond the size that the SRQ was made with cost a post a
  * little more. Source: kDAPL 2.0; manual page dat_srq_resize(3DAT).
  *
- * Context: process (class P).
+ * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @srq_handle names no SRQ
