@@ -378,6 +378,7 @@ bool kdapl_addr_unbound(const struct rdma_cm_id *id)
  * because this one is down nobody else notices on an idle connection.
  *
  * Context: any, while the id is kept.
+ * Return: true if it is to be broken.
  */
 bool kdapl_addr_cut(const struct rdma_cm_id *id, u32 port)
 {
@@ -441,6 +442,7 @@ void kdapl_addr_changed(bool ipoib)
  * @net:  its namespace
  *
  * Context: any.
+ * Return: true if it is.
  */
 bool kdapl_addr_is(const struct kdapl_addr_deleted *del, const struct sockaddr_storage *addr,
 		   const struct net *net)
