@@ -454,7 +454,7 @@ int kdapl_cm_raise_to(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask)
 		/* Most QPs are where they belong, which saves a command */
 		if (!(mask & IB_QP_PKEY_INDEX) ||
 		    (attr->pkey_index == KDAPL_INIT_PKEY_INDEX &&
-		     attr->port_num == ep->obj.ia->port))
+		     attr->port_num == kdapl_cm_qp(ep)->port))
 			return 0;
 		mask = IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT;
 		break;

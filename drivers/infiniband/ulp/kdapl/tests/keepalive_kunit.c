@@ -54,11 +54,14 @@ static void connect(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/* The interval is over */
+/*
+ * The interval is over. Not flush_delayed_work(): the work starts its timer again, and
+ * that would have it run a second time.
+ */
 static void tick(void)
 {
 	if (mod_delayed_work(kdapl_wq, &ep.ep->keepalive, 0))
-		flush_delayed_work(&ep.ep->keepalive);
+		flush_work(&ep.ep->keepalive.work);
 }
 
 /* Is the youngest request of the send queue a probe that is under way? */

@@ -167,7 +167,7 @@ static void each_field_of_an_unconfigured_endpoint(struct kunit *test)
 
 static void bad_attributes_change_nothing(struct kunit *test)
 {
-	DAT_NAMED_ATTR unknown = { "kdapl.first_error", "none" };
+	DAT_NAMED_ATTR unknown = { "kdapl.unknown", "1" };
 	DAT_NAMED_ATTR vector = { "kdapl.comp_vector", "9999" };
 	DAT_EP_PARAM good, p;
 

@@ -6,6 +6,7 @@
  * that only advise, dat_ia_memtype_hint and dat_lmr_sync_*, check what they are
  * given. Runs in a KUnit thread; each test has a device of its own.
  */
+#include <linux/vmalloc.h>
 #include "clause.h"
 #include "post_kunit.h"
 
@@ -213,6 +214,7 @@ static void memtype_hint_advises_whole_pages(struct kunit *test)
 	u64 length, alignment, block;
 	DAT_LMR_CONTEXT context;
 	DAT_HANDLE lmr;
+	void *memory;
 
 	block = ia_attr.max_lmr_block_size;
 	KUNIT_EXPECT_EQ(test, hint(DAT_MEM_TYPE_VIRTUAL, 1, &length, &alignment), DAT_SUCCESS);
@@ -227,8 +229,11 @@ static void memtype_hint_advises_whole_pages(struct kunit *test)
 			DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, length, block);
 	/* The advice can be taken */
-	KUNIT_ASSERT_EQ(test, make_lmr(env->buf, length, &lmr, &context), DAT_SUCCESS);
+	memory = vmalloc(length);
+	KUNIT_ASSERT_NOT_NULL(test, memory);
+	KUNIT_EXPECT_EQ(test, make_lmr(memory, length, &lmr, &context), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), DAT_SUCCESS);
+	vfree(memory);
 	length = 77;
 	alignment = 78;
 	TP_EXPECT_TYPE(test, dat_ia_memtype_hint(NULL, DAT_MEM_TYPE_VIRTUAL, 1, 0, &length,
