@@ -158,6 +158,7 @@ void kdapl_ep_destroy(struct kdapl_ep *ep)
 	kdapl_ep_leave(ep);
 	kdapl_ep_unuse_parents(ep);
 	kdapl_ia_del(ep->obj.ia, &ep->obj);
+	kfree(ep->texts);
 	kfree_rcu(ep, obj.rcu);
 }
 
@@ -265,10 +266,9 @@ static struct kdapl_ep *kdapl_ep_alloc(struct kdapl_ia *ia, const DAT_EP_ATTR *a
 	ep = kzalloc(sizeof(*ep), GFP_KERNEL);
 	if (!ep)
 		return NULL;
-	if (kdapl_obj_init(&ep->obj, DAT_HANDLE_TYPE_EP, ia)) {
-		kfree(ep);
-		return NULL;
-	}
+	ep->texts = kzalloc(sizeof(*ep->texts), GFP_KERNEL);
+	if (!ep->texts || kdapl_obj_init(&ep->obj, DAT_HANDLE_TYPE_EP, ia))
+		goto err_free;
 	ep->attr = *attr;
 	/* The Consumer's arrays; what was in them stands in @named */
 	ep->attr.ep_provider_specific_count = 0;
@@ -282,6 +282,11 @@ static struct kdapl_ep *kdapl_ep_alloc(struct kdapl_ia *ia, const DAT_EP_ATTR *a
 	kdapl_cm_setup(ep);
 	kdapl_keepalive_setup(ep);
 	return ep;
+
+err_free:
+	kfree(ep->texts);
+	kfree(ep);
+	return NULL;
 }
 
 static DAT_RETURN kdapl_ep_create(struct kdapl_ia *ia, const struct kdapl_ep_parents *par,
@@ -332,6 +337,7 @@ err_leave:
 err_unuse:
 	kdapl_ep_unuse_parents(ep);
 	kdapl_obj_abort(&ep->obj);
+	kfree(ep->texts);
 	kfree(ep);
 	return ret;
 }

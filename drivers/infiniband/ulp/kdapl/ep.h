@@ -98,6 +98,23 @@ struct kdapl_first_error {
 };
 
 /**
+ * struct kdapl_ep_texts - provider-specific attributes as dat_ep_query() returns them
+ * @named:       the array that the Consumer gets; it stays readable until the EP is freed
+ * @first_error: text of kdapl.first_error
+ * @keepalive:   text of kdapl.keepalive_ms
+ * @comp_vector: text of kdapl.comp_vector
+ *
+ * Guarded by kdapl_ep.lock. Allocated separately, because struct kdapl_ep would grow
+ * beyond 2,048 bytes otherwise, and kmalloc() rounds up to the next power of two.
+ */
+struct kdapl_ep_texts {
+	DAT_NAMED_ATTR named[3];
+	char first_error[48];
+	char keepalive[12];
+	char comp_vector[12];
+};
+
+/**
  * struct kdapl_ep - endpoint
  * @obj:    header
  * @qp:     NULL while unconfigured and on a shell; RCU. Written under @mutex
@@ -240,11 +257,7 @@ struct kdapl_ep {
 	struct kdapl_marker sq_drain;
 	struct kdapl_marker rq_drain;
 
-	/* dat_ep_query's provider-specific attributes; filled under @lock */
-	DAT_NAMED_ATTR named[3];
-	char first_error_text[48];
-	char keepalive_text[12];
-	char comp_vector_text[12];
+	struct kdapl_ep_texts *texts;
 };
 
 /* Process context, after kdapl_ep_strip() of an EP that was unpublished before */

@@ -23,22 +23,23 @@ static DAT_HANDLE kdapl_handle_or_null(struct kdapl_obj *obj)
 static void kdapl_ep_fill_named(struct kdapl_ep *ep)
 {
 	const struct kdapl_first_error *fe = &ep->first_error;
+	struct kdapl_ep_texts *texts = ep->texts;
 
 	lockdep_assert_held(&ep->lock);
 	if (fe->valid)
-		snprintf(ep->first_error_text, sizeof(ep->first_error_text), "%u/%u/%u/%u",
+		snprintf(texts->first_error, sizeof(texts->first_error), "%u/%u/%u/%u",
 			 fe->op, fe->status, fe->vendor, fe->behind);
 	else
-		strscpy(ep->first_error_text, "none", sizeof(ep->first_error_text));
-	ep->named[0].name = "kdapl.first_error";
-	ep->named[0].value = ep->first_error_text;
-	snprintf(ep->keepalive_text, sizeof(ep->keepalive_text), "%u", ep->keepalive_ms);
-	ep->named[1].name = "kdapl.keepalive_ms";
-	ep->named[1].value = ep->keepalive_text;
+		strscpy(texts->first_error, "none", sizeof(texts->first_error));
+	texts->named[0].name = "kdapl.first_error";
+	texts->named[0].value = texts->first_error;
+	snprintf(texts->keepalive, sizeof(texts->keepalive), "%u", ep->keepalive_ms);
+	texts->named[1].name = "kdapl.keepalive_ms";
+	texts->named[1].value = texts->keepalive;
 	/* Last: there is none if the core chooses */
-	snprintf(ep->comp_vector_text, sizeof(ep->comp_vector_text), "%d", ep->comp_vector);
-	ep->named[2].name = "kdapl.comp_vector";
-	ep->named[2].value = ep->comp_vector_text;
+	snprintf(texts->comp_vector, sizeof(texts->comp_vector), "%d", ep->comp_vector);
+	texts->named[2].name = "kdapl.comp_vector";
+	texts->named[2].value = texts->comp_vector;
 }
 
 /* Each selected attribute; they have one bit each, in the order of the struct */
@@ -81,9 +82,10 @@ static void kdapl_ep_fill_attr(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask, DAT_
 	if (mask & DAT_EP_FIELD_EP_ATTR_TRANSPORT_SPECIFIC_ATTR)
 		out->ep_transport_specific = attr->ep_transport_specific;
 	if (mask & DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR)
-		out->ep_provider_specific_count = ARRAY_SIZE(ep->named) - (ep->comp_vector < 0);
+		out->ep_provider_specific_count = ARRAY_SIZE(ep->texts->named) -
+						  (ep->comp_vector < 0);
 	if (mask & DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
-		out->ep_provider_specific = ep->named;
+		out->ep_provider_specific = ep->texts->named;
 }
 
 /* ep->lock held: addresses and ports belong to the state */

@@ -119,12 +119,15 @@ static void the_kernel_image_keeps_its_protection(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, created_at(constants, sizeof(constants), LOCAL), READ_ONLY);
 }
 
-/* A frame that has a struct page and no memory: on a PC, that of the old video adapter */
+/*
+ * A frame that has a struct page and no memory: on a PC, that of the old video adapter.
+ * 0 if there is none; frame 0 itself, which a PC reserves, is not looked at.
+ */
 static unsigned long find_hole(unsigned long end)
 {
 	unsigned long pfn;
 
-	for (pfn = 0; pfn < end; pfn++)
+	for (pfn = 1; pfn < end; pfn++)
 		if (pfn_valid(pfn) && PageReserved(pfn_to_page(pfn)) && !page_is_ram(pfn))
 			return pfn;
 	return 0;
@@ -252,7 +255,6 @@ static void a_page_that_was_translated_is_none(struct kunit *test)
 	dma.pdev->dev.dma_range_map = NULL;
 }
 
-#if IS_ENABLED(CONFIG_IOMMU_API)
 static phys_addr_t second;	/* where the second page of BUS is */
 
 static phys_addr_t iova_to_phys(struct iommu_domain *domain, dma_addr_t iova)
