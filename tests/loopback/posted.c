@@ -427,9 +427,9 @@ static void zero_page_script(struct duo *d)
 		goto out;
 	p.page[0] = page;
 	s = seg(&p, 0, PAGE_SIZE);
+	duo_dto(p.b, DAT_DTO_LMR_FMR, 1, DAT_DTO_SUCCESS, 0, DUO_TOLD);
 	duo_recv1(p.a, 0, PAGE_SIZE, 2, 0);
 	duo_send(p.b, 1, &s, 3, 0);
-	duo_dto(p.b, DAT_DTO_LMR_FMR, 1, DAT_DTO_SUCCESS, 0, DUO_TOLD);
 	duo_dto(p.a, DAT_DTO_RECEIVE, 2, DAT_DTO_SUCCESS, PAGE_SIZE, DUO_TOLD);
 	duo_dto(p.b, DAT_DTO_SEND, 3, DAT_DTO_SUCCESS, PAGE_SIZE, DUO_TOLD);
 	expect_zeroes(&p, "a send from the zero page");
