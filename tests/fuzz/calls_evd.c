@@ -70,7 +70,7 @@ static DAT_RETURN evd_kcreate(struct fuzz *f)
 	if (policy != DAT_UPCALL_DISABLE)
 		expect(f, know_if(with == &upcall), R_IP);
 	if (one_in(f, 16)) {
-		static const u32 wild[] = { 0, 2, 0x200, 0x80000000, 0x1f0, 0x101 };
+		static const u32 wild[] = { 0, 2, 0x200, 0x80000000, 0x1f1, 0x101 };
 
 		t.flags = wild[fuzz_rnd(f, ARRAY_SIZE(wild))];
 		expect(f, BAD, R_IP);

@@ -40,6 +40,7 @@
  * @want:   the only address that counts; NULL: any but link-local ones
  * @scope:  of a link-local one: index of the only net device that counts; 0: any
  * @home:   the only namespace that counts; NULL: any
+ * @except: index of a net device that does not count; 0: none
  * @ibdev:  whose port it is
  * @rank:   of the best one found so far; 0 none
  * @found:  that one
@@ -50,6 +51,7 @@ struct kdapl_addr_search {
 	const struct in6_addr *want;
 	int scope;
 	const struct net *home;
+	int except;
 	struct ib_device *ibdev;
 	int rank;
 	struct sockaddr_storage found;
@@ -101,7 +103,7 @@ static bool kdapl_addr_fits(const struct kdapl_addr_search *s, const struct net_
 		return false;
 	if (s->netdev && strcmp(s->netdev, ndev->name))
 		return false;
-	if (s->scope && s->scope != ndev->ifindex)
+	if ((s->scope && s->scope != ndev->ifindex) || s->except == ndev->ifindex)
 		return false;
 	if (s->want)
 		return ipv6_addr_equal(s->want, addr);
@@ -267,6 +269,25 @@ bool kdapl_addr_find(struct ib_device *ibdev, u32 port, const char *netdev,
 	return true;
 }
 
+/* @except: index of a net device by which it does not count, or 0 */
+static bool kdapl_addr_leads(struct ib_device *ibdev, u32 port,
+			     const struct sockaddr_storage *addr, const struct net *net, int except)
+{
+	struct kdapl_addr_search s = {
+		.home = net,
+		.scope = kdapl_addr_scope(addr),
+		.except = except,
+	};
+	struct in6_addr want;
+
+	kdapl_addr_to_gid(addr, &want);
+	s.want = &want;
+	if (!kdapl_addr_search(&s, ibdev, port))
+		return false;
+	put_net(s.net);
+	return true;
+}
+
 /**
  * kdapl_addr_stands - does an IP address still lead to a port?
  * @ibdev: device, alive
@@ -281,15 +302,7 @@ bool kdapl_addr_find(struct ib_device *ibdev, u32 port, const char *netdev,
 bool kdapl_addr_stands(struct ib_device *ibdev, u32 port, const struct sockaddr_storage *addr,
 		       const struct net *net)
 {
-	struct kdapl_addr_search s = { .home = net, .scope = kdapl_addr_scope(addr) };
-	struct in6_addr want;
-
-	kdapl_addr_to_gid(addr, &want);
-	s.want = &want;
-	if (!kdapl_addr_search(&s, ibdev, port))
-		return false;
-	put_net(s.net);
-	return true;
+	return kdapl_addr_leads(ibdev, port, addr, net, 0);
 }
 
 /**
@@ -395,12 +408,6 @@ bool kdapl_addr_cut(const struct rdma_cm_id *id, u32 port)
 
 /* ---- the watcher ----------------------------------------------------------- */
 
-/*
- * A GID that is missing is looked for again after this time before its address
- * counts as lost: the core's work that moves GIDs takes them away first.
- */
-#define KDAPL_ADDR_GRACE_MS	200
-
 /* Addresses that were deleted and that the watcher has not seen yet */
 static LLIST_HEAD(kdapl_addr_gone);
 /* Bit 0: addresses of IPoIB devices have changed */
@@ -437,22 +444,29 @@ void kdapl_addr_changed(bool ipoib)
 
 /**
  * kdapl_addr_is - is this the address of an IA?
- * @del:  the address that was deleted
- * @addr: address of the IA
- * @net:  its namespace
+ * @del:   the address that was deleted
+ * @ibdev: device of the IA, alive
+ * @port:  its port
+ * @addr:  its address
+ * @net:   its namespace
  *
- * Context: any.
+ * Several net devices may have the same address (a loopback device, for one). The
+ * deletion on one of them does not matter while the address leads to the port by
+ * another one.
+ *
+ * Context: process.
  * Return: true if it is.
  */
-bool kdapl_addr_is(const struct kdapl_addr_deleted *del, const struct sockaddr_storage *addr,
-		   const struct net *net)
+bool kdapl_addr_is(const struct kdapl_addr_deleted *del, struct ib_device *ibdev, u32 port,
+		   const struct sockaddr_storage *addr, const struct net *net)
 {
 	int scope = kdapl_addr_scope(addr);
 	struct in6_addr want;
 
 	kdapl_addr_to_gid(addr, &want);
 	return del->net == net && (!scope || scope == del->ifindex) &&
-	       ipv6_addr_equal(&want, &del->addr);
+	       ipv6_addr_equal(&want, &del->addr) &&
+	       !kdapl_addr_leads(ibdev, port, addr, net, del->ifindex);
 }
 
 /* A net device that leaves its namespace loses its addresses first */

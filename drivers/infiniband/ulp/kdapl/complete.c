@@ -46,11 +46,21 @@ void kdapl_run_release(struct kdapl_sq *sq, u32 end)
 	WRITE_ONCE(sq->run_head, head);
 }
 
+/* Moves run_head on, never back: after kdapl_sq_abandon() positions may be older */
+static void kdapl_run_skip(struct kdapl_sq *sq, u32 head)
+{
+	if ((s32)(head - sq->run_head) > 0)
+		WRITE_ONCE(sq->run_head, head);
+}
+
 static void kdapl_park_append(struct kdapl_ep *ep, struct kdapl_event *ev)
 {
 	lockdep_assert_held(&ep->lock);
-	/* What the device announces from now on may be meant for what is parked */
-	if (!ep->parked && ep->scq)
+	/*
+	 * What the device announces from now on may be meant for what is parked. A
+	 * software flush that is held back was not announced, and its CQ may have gone.
+	 */
+	if (!ep->parked && ep->scq && !ep->hold)
 		ep->parked_fired = atomic_read(&ep->scq->nfired);
 	ev->next = NULL;
 	if (ep->parked_tail)
@@ -229,8 +239,8 @@ void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (unlikely(ep->sq.run_head != slot->run_end))
 		kdapl_run_release(&ep->sq, slot->run_end);
 	if (unlikely(!(slot->flags & KDAPL_SLOT_SIGNALLED)))
-		/* A failed member of a run: it speaks for itself */
-		WRITE_ONCE(ep->sq.run_head, slot->run_end + 1);
+		/* A failed member of a run completes alone; it may be older than run_head */
+		kdapl_run_skip(&ep->sq, slot->run_end + 1);
 	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
 
 	if (unlikely(wc->status != IB_WC_SUCCESS || READ_ONCE(ep->slow))) {
@@ -553,12 +563,16 @@ void kdapl_flush_in_software(struct kdapl_ep *ep, struct kdapl_slot *slot)
 {
 	unsigned long flags;
 
-	kdapl_flush_slot(ep, slot);
 	spin_lock_irqsave(&ep->lock, flags);
+	/* kdapl_flush_kept() may have taken the slot for one that the device kept */
+	if (READ_ONCE(slot->state) != KDAPL_SLOT_POSTED)
+		goto out;
+	kdapl_flush_slot(ep, slot);
 	if (ep->hold)
 		kdapl_park_append(ep, &slot->ev);
 	else
 		kdapl_evd_queue(kdapl_ep_evd_of(ep, &slot->ev), &slot->ev, false);
+out:
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
 
@@ -581,16 +595,22 @@ static void kdapl_flush_pool(struct kdapl_ep *ep, const struct kdapl_pool *pool)
  * kdapl_flush_kept - complete the posts that the device has kept
  * @ep: an EP in DISCONNECTED whose QP went with its drain timed out
  *
- * What was posted later and is still held back comes after these.
+ * What was posted later and is still held back comes after these. A receive that is
+ * being posted right now, without a QP, cannot be told from one that the device kept:
+ * it is flushed here, and kdapl_flush_in_software() finds that done. Either way each
+ * post has one event.
  *
  * Context: process; a grace period after the QP was destroyed.
  */
 void kdapl_flush_kept(struct kdapl_ep *ep)
 {
-	spin_lock_irq(&ep->lock);
+	/* A request is posted and flushed under one hold of sq.lock */
+	spin_lock_irq(&ep->sq.lock);
+	spin_lock(&ep->lock);
 	kdapl_flush_pool(ep, &ep->sq.pool);
 	kdapl_flush_pool(ep, &ep->rq);
-	spin_unlock_irq(&ep->lock);
+	spin_unlock(&ep->lock);
+	spin_unlock_irq(&ep->sq.lock);
 }
 
 /**

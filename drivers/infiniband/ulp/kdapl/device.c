@@ -339,7 +339,7 @@ static bool kdapl_device_deleted(const struct kdapl_ia *ia, struct llist_node *g
 	const struct kdapl_addr_deleted *del;
 
 	llist_for_each_entry(del, gone, node)
-		if (kdapl_addr_is(del, &ia->addr, ia->net))
+		if (kdapl_addr_is(del, ia->dev->ibdev, ia->port, &ia->addr, ia->net))
 			return true;
 	return false;
 }
@@ -349,6 +349,7 @@ static bool kdapl_device_addr_deleted(struct kdapl_ia *ia)
 {
 	/* Its GID may still be there, or be there again */
 	ia->addr_missed = true;
+	ia->addr_missed_at = jiffies;
 	kdapl_ia_address_lost(ia);
 	return true;
 }
@@ -362,12 +363,15 @@ static bool kdapl_device_check_addr(struct kdapl_device *dev, struct kdapl_ia *i
 		kdapl_ia_address_stands(ia);
 		return false;
 	}
-	if (ia->addr_missed || !rdma_protocol_roce(dev->ibdev, ia->port)) {
-		kdapl_ia_address_lost(ia);
-		return false;
-	}
+	if (!ia->addr_missed)
+		ia->addr_missed_at = jiffies;
 	ia->addr_missed = true;
-	return true;
+	/* Other news has the watcher look early: that does not shorten the grace */
+	if (rdma_protocol_roce(dev->ibdev, ia->port) &&
+	    time_before(jiffies, ia->addr_missed_at + msecs_to_jiffies(KDAPL_ADDR_GRACE_MS)))
+		return true;
+	kdapl_ia_address_lost(ia);
+	return false;
 }
 
 /**

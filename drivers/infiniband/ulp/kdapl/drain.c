@@ -264,11 +264,15 @@ static void kdapl_sq_drained(struct kdapl_sq *sq)
  * do: what the device made of them is unknown. Their events are flushes. Free
  * slots, and those of other requests, have the usual done callback.
  *
- * Context: process; the QP is destroyed, nobody posts.
+ * Whoever posts now finds no QP: a slot has its other callback for as long as sq->lock
+ * is held only.
+ *
+ * Context: process; the QP is destroyed.
  */
 void kdapl_sq_abandon(struct kdapl_sq *sq)
 {
 	struct kdapl_slot *slot;
+	bool kept;
 	u32 i;
 
 	kdapl_sq_drained(sq);
@@ -277,7 +281,10 @@ void kdapl_sq_abandon(struct kdapl_sq *sq)
 		struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
 
 		slot = kdapl_pool_slot(&sq->pool, i);
-		if (slot->cqe.done == kdapl_request_done)
+		spin_lock_irq(&sq->lock);
+		kept = slot->cqe.done != kdapl_request_done;
+		spin_unlock_irq(&sq->lock);
+		if (!kept)
 			continue;
 		wc.wr_cqe = &slot->cqe;
 		/* Not in the order of the queue: release no run */

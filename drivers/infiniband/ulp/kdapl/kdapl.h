@@ -178,6 +178,12 @@ int kdapl_device_resolve(const char *name, struct kdapl_device **dev, u32 *port,
 
 /* ---- addr.c ------------------------------------------------------------ */
 
+/*
+ * A GID that is missing is looked for again after this time before its address
+ * counts as lost: the core's work that moves GIDs takes them away first.
+ */
+#define KDAPL_ADDR_GRACE_MS	200
+
 /* An address that a net device has lost */
 struct kdapl_addr_deleted {
 	struct llist_node node;
@@ -190,8 +196,8 @@ int kdapl_addr_init(void);
 void kdapl_addr_exit(void);
 /* Has the watcher look at the addresses of IAs; any context */
 void kdapl_addr_changed(bool ipoib);
-bool kdapl_addr_is(const struct kdapl_addr_deleted *del, const struct sockaddr_storage *addr,
-		   const struct net *net);
+bool kdapl_addr_is(const struct kdapl_addr_deleted *del, struct ib_device *ibdev, u32 port,
+		   const struct sockaddr_storage *addr, const struct net *net);
 /* Can the connection of this id not go on, the IA's address being there? */
 bool kdapl_addr_cut(const struct rdma_cm_id *id, u32 port);
 /* An address that leads to a port, and its namespace with a reference */
@@ -224,7 +230,8 @@ const struct ib_gid_attr *kdapl_addr_gid(struct ib_device *ibdev, u32 port,
  * @addr:   IP address of the port
  * @net:    network namespace of @addr, referenced; NULL on a shell
  * @addr_lost: @addr was gone when the device was last looked at
- * @addr_missed: its GID was missing, or it was deleted; under kdapl_device_mutex
+ * @addr_missed: its GID was missing, or it was deleted; under kdapl_device_mutex, as
+ * @addr_missed_at: when that was seen first, in jiffies
  * @limits: copy of the device's, survives it
  * @attr:   what dat_ia_query tells, filled at open
  * @sem:    read: a call that makes verbs objects; write: the moment at which
@@ -259,6 +266,7 @@ struct kdapl_ia {
 	struct net *net;
 	bool addr_lost;
 	bool addr_missed;
+	unsigned long addr_missed_at;
 	struct kdapl_limits limits;
 	DAT_IA_ATTR attr;
 	struct rw_semaphore sem;

@@ -56,7 +56,9 @@ static void kdapl_keepalive_work(struct work_struct *work)
 	struct kdapl_keepalive_view view = {};
 
 	mutex_lock(&ep->mutex);
-	if (READ_ONCE(ep->state) == DAT_EP_STATE_CONNECTED && !ep->dying) {
+	/* dat_ep_modify() may have turned it off since an earlier connection */
+	if (ep->keepalive_ms && READ_ONCE(ep->state) == DAT_EP_STATE_CONNECTED &&
+	    !ep->dying && !ep->shell) {
 		kdapl_keepalive_look(&ep->sq.pool, &view);
 		kdapl_keepalive_look(&ep->rq, &view);
 		if (view.progress == ep->keepalive_seen && !view.reads)

@@ -127,7 +127,10 @@ static int kdapl_sp_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	trace_kdapl_cm_event(kdapl_obj_id(&sp->obj), event->event, event->status);
 	if (event->event == RDMA_CM_EVENT_ADDR_CHANGE) {
 		WRITE_ONCE(sp->stale, true);
-		queue_work(kdapl_wq, &sp->work);
+		/* Pairs with that of kdapl_sp_start(), which looks at @stale */
+		smp_mb();
+		if (READ_ONCE(sp->listening))
+			queue_work(kdapl_wq, &sp->work);
 	}
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
@@ -280,14 +283,33 @@ static void kdapl_sp_work(struct work_struct *work)
  */
 void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle)
 {
+	bool pinned, misplaced;
+
 	if (qual)
 		*qual = sp->qual;
 	*handle = kdapl_obj_handle(&sp->obj);
-	sp->listening = true;
+	/* For the look at @sp below, which is not the caller's any more by then */
+	pinned = kdapl_obj_pin(&sp->obj);
+	mutex_lock(&sp->mutex);
+	WRITE_ONCE(sp->listening, true);
+	mutex_unlock(&sp->mutex);
 	spin_lock_irq(&kdapl_sps_lock);
 	list_add_tail(&sp->node, &kdapl_sps);
 	spin_unlock_irq(&kdapl_sps_lock);
 	kdapl_ia_add(sp->obj.ia, &sp->obj, true);
+	if (!pinned)
+		return;
+	/*
+	 * The address may have moved since the id was bound. Whoever has seen that and
+	 * did not find @sp on the list, or not listening, leaves it to this look.
+	 */
+	smp_mb();
+	mutex_lock(&sp->mutex);
+	misplaced = kdapl_sp_misplaced(sp);
+	mutex_unlock(&sp->mutex);
+	if (misplaced)
+		queue_work(kdapl_wq, &sp->work);
+	kdapl_obj_put(&sp->obj);
 }
 
 /**

@@ -189,8 +189,13 @@ void kdapl_notice_setup(struct kdapl_device *dev)
  */
 void kdapl_notice_drop(struct kdapl_device *dev)
 {
+	LIST_HEAD(left);
+
 	cancel_delayed_work_sync(&dev->notice_work);
-	kdapl_notice_destroy(&dev->notices);
-	/* A callback may have asked for the work until its id was destroyed */
+	/* Until its id is destroyed a callback may start the work: it must find nothing */
+	spin_lock_irq(&dev->notice_lock);
+	list_splice_init(&dev->notices, &left);
+	spin_unlock_irq(&dev->notice_lock);
+	kdapl_notice_destroy(&left);
 	cancel_delayed_work_sync(&dev->notice_work);
 }

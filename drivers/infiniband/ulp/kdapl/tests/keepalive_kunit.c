@@ -219,6 +219,19 @@ static void the_attribute_is_checked_and_told(struct kunit *test)
 	finish(IB_WC_SUCCESS);
 }
 
+/* The EP has been reset, modified and connected anew before its old timer was due */
+static void a_tick_of_an_earlier_connection_finds_it_off(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, make(HOUR), DAT_SUCCESS);
+	connect(test);
+	ep.ep->keepalive_ms = 0;
+	tick();
+	KUNIT_EXPECT_FALSE(test, probing());
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->keepalive));
+	/* For the end of the case, should the work have started itself again */
+	cancel_delayed_work_sync(&ep.ep->keepalive);
+}
+
 static int keepalive_init(struct kunit *test)
 {
 	memset(&ep, 0, sizeof(ep));
@@ -238,6 +251,7 @@ static struct kunit_case keepalive_cases[] = {
 	KUNIT_CASE(a_read_that_is_outstanding_is_not_followed),
 	KUNIT_CASE(it_is_off_unless_asked_for),
 	KUNIT_CASE(the_attribute_is_checked_and_told),
+	KUNIT_CASE(a_tick_of_an_earlier_connection_finds_it_off),
 	{}
 };
 

@@ -243,6 +243,32 @@ static void C_23_receives_of_a_failed_attempt_are_flushed_in_software(struct kun
 	KUNIT_ASSERT_TRUE(test, tp_finish(&ending));
 }
 
+/*
+ * A receive is being posted, finds no QP, and is not flushed yet when those that the
+ * device has kept are: it looks like one of them.
+ */
+static void S_31_a_receive_that_is_being_posted_is_flushed_once(struct kunit *test)
+{
+	struct kdapl_slot *slot;
+
+	kdapl_clauses(test, "C-23 S-31");
+	make_mute(test);
+	fail_attempt(test);
+	expect_three_flushed(test);
+	slot = kdapl_pool_get(&ep.ep->rq);
+	KUNIT_ASSERT_NOT_NULL(test, slot);
+	slot->cookie = 4;
+	slot->flags = KDAPL_SLOT_RECV;
+	slot->ev.kind = KDAPL_EV_DTO;
+	slot->ev.op = DAT_DTO_RECEIVE;
+	WRITE_ONCE(slot->state, KDAPL_SLOT_POSTED);
+	kdapl_flush_kept(ep.ep);
+	kdapl_flush_in_software(ep.ep, slot);
+	KUNIT_EXPECT_EQ(test, tp_events(ep.recv_evd), 1);
+	tp_expect_dto(test, &ep, TP_RECV, 4, DAT_DTO_ERR_FLUSHED, 0);
+	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->rq), TP_DEPTH);
+}
+
 static void C_32_reset_makes_a_new_QP_for_one_that_did_not_flush(struct kunit *test)
 {
 	kdapl_clauses(test, "C-32 R-31");
@@ -354,6 +380,7 @@ static struct kunit_case strip_cases[] = {
 	KUNIT_CASE_SLOW(C_32_100_endpoints_share_the_wait_for_LAST_WQE),
 	KUNIT_CASE(C_36_an_endpoint_in_INIT_is_freed_without_a_flush),
 	KUNIT_CASE(C_23_receives_of_a_failed_attempt_are_flushed_in_software),
+	KUNIT_CASE(S_31_a_receive_that_is_being_posted_is_flushed_once),
 	KUNIT_CASE(C_32_reset_makes_a_new_QP_for_one_that_did_not_flush),
 	KUNIT_CASE(C_32_reset_without_a_CQ_leaves_the_endpoint_as_it_is),
 	KUNIT_CASE(C_57_removal_flushes_the_receives_of_a_QP_in_INIT),
