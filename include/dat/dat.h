@@ -574,7 +574,7 @@ typedef struct dat_event {
 	DAT_EVENT_NUMBER event_number;
 	DAT_EVD_HANDLE evd_handle;
 	DAT_EVENT_DATA event_data;
-	/* No extensions here: zero in an upcall, left alone by dat_evd_dequeue() */
+	/* kDAPL has no extensions: zero in an upcall, not written by dat_evd_dequeue() */
 	DAT_UINT64 event_extension_data[8];
 } DAT_EVENT;
 

@@ -17,9 +17,9 @@
  *   reset EP
  *   state           "A=CONNECTED B=CONNECTED C=UNCONNECTED"
  *   events          all events so far, one on a line: "A BROKEN", "B send 12"
- *   traffic         B receives what A sends, over and over, by an upcall
+ *   traffic         A sends to B continuously; an upcall reposts each message
  *   close           the IA, with all that is left
- *   forget          likewise, but nothing is closed, by the unload neither
+ *   forget          forgets all handles; not even the unload closes anything
  *
  * Public API only. Process context, one command at a time.
  */
@@ -66,7 +66,7 @@ static struct {
 	size_t at;
 } actor;
 
-/* Goes with the module, as its text does: what "forget" leaves must not outlive it */
+/* In the module, so that it is freed like its text: kDAPL must not use it any longer */
 static u8 buffer[BUFFER] __aligned(BUFFER);
 
 static DEFINE_MUTEX(actor_mutex);
@@ -341,7 +341,7 @@ static void recv_one(char *name)
 	say(post(ep_named(name), true));
 }
 
-/* A message has arrived: the next one */
+/* A message has arrived: post the next one */
 static void repeat(DAT_PVOID unused, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
@@ -364,7 +364,7 @@ static void traffic(char *unused)
 				    DAT_UPCALL_INVOC_NEW);
 	ret = ret ?: post(B, true);
 	ret = ret ?: post(A, false);
-	/* Not wait_until(), which would take the events away from the upcall */
+	/* Not wait_until(), which would dequeue the events before the upcall gets them */
 	while (ret == DAT_SUCCESS && READ_ONCE(actor.messages) < DEPTH) {
 		if (time_after(jiffies, end))
 			ret = DAT_ERROR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);

@@ -465,7 +465,7 @@ void draw_remote(struct fuzz *f, u64 total, DAT_RMR_TRIPLET *there)
 	fuzz_arg(f, "there", there->segment_length);
 }
 
-/* The same of a read, which is as long as it says */
+/* The same for a read, whose segment length gives its size */
 void draw_remote_source(struct fuzz *f, const struct thing *ep, u64 total, DAT_RMR_TRIPLET *there)
 {
 	draw_remote(f, total, there);
@@ -478,7 +478,7 @@ void draw_remote_source(struct fuzz *f, const struct thing *ep, u64 total, DAT_R
 	fuzz_arg(f, "no, there", there->segment_length);
 }
 
-/* Kernels on which answers come late for want of time */
+/* Kernels that are so slow that answers come late */
 #define SLOW (IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN) || \
 	      IS_ENABLED(CONFIG_PROVE_LOCKING))
 
@@ -487,10 +487,10 @@ void draw_remote_source(struct fuzz *f, const struct thing *ep, u64 total, DAT_R
  * @ep: the EP, which nobody else knows yet
  * @reads: whether it reads, if it cannot do everything
  *
- * rxe (6.12) warns, and breaks the connection, when a read is asked for again after an
- * RDMA operation of length 0 followed it. On a slow host answers come late, and reads
- * are asked for again. So each EP there has either reads, or operations without bytes
- * and graceful disconnects, which post such an operation.
+ * rxe (6.12) warns, and breaks the connection, when a read is retried after an RDMA
+ * operation of length 0 was posted. On a slow kernel answers come late, and reads are
+ * retried. So each EP there uses either reads, or operations of length 0 and graceful
+ * disconnects, which post such an operation.
  */
 void fuzz_part(struct thing *ep, bool reads)
 {

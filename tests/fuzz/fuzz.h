@@ -101,7 +101,7 @@ struct thing {
 	bool bound;			/* LMR: an RMR has been bound to it */
 	bool loose;			/* a peer may have invalidated it */
 	struct limits limits;		/* EP; of an SRQ those of receives */
-	/* EP: it does not read bytes; it posts nothing without bytes. See fuzz_part() */
+	/* EP: posts no reads; posts no operations of length 0. See fuzz_part() */
 	bool no_reads, no_empty;
 	DAT_CONN_QUAL qual;		/* PSP, RSP */
 };

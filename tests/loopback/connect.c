@@ -13,8 +13,8 @@
 
 #include "bare.h"
 
-#define LATE_MS		50	/* an end may be so late (C-55) */
-#define BUSY_MS		1000	/* times stretch: where the machine is not ours alone */
+#define LATE_MS		50	/* an end may be late by this much (C-55) */
+#define BUSY_MS		1000	/* times stretch: on a machine with other load */
 #define LONG_US		20000000U
 
 static bool call_failed(struct duo *d, const char *what, DAT_RETURN ret)

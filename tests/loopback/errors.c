@@ -57,7 +57,7 @@ static enum loop_kind trap_kind(enum error what)
 }
 
 /*
- * B lays out the trap. It also posts receives: their flush tells B of a refused
+ * B sets up the error. It also posts receives: their flush tells B of a refused
  * RDMA operation at once, so that B's disconnect races with the answer to A.
  */
 static void set_trap(struct loop_rig *rig, enum error what)

@@ -213,9 +213,9 @@ static void fence_script(struct duo *d)
 }
 
 /*
- * What a fenced request takes along is what the read in front of it brings:
- * without the fence the device would send what was there before. The order at
- * the target alone shows nothing, a responder works in order anyway.
+ * A fenced request sends the data that the preceding read has fetched: without the
+ * fence the device would send the previous contents of the buffer. The order at the
+ * target alone would prove nothing, because a responder works in order anyway.
  */
 static void fence_takes_what_was_read(struct duo *d)
 {
@@ -240,7 +240,7 @@ static void fence_takes_what_was_read(struct duo *d)
 			DUO_EITHER);
 		if (i & 1)
 			duo_dto(b, DAT_DTO_RECEIVE, 3, DAT_DTO_SUCCESS, 4000, DUO_EITHER);
-		duo_expect_bytes(a, "read in front of the fence", 0, 4000, i);
+		duo_expect_bytes(a, "read before the fence", 0, 4000, i);
 		duo_expect_bytes(b, i & 1 ? "fenced send of what was read" :
 				 "fenced write of what was read", 4096, 4000, i);
 	}

@@ -59,8 +59,8 @@ enum ib_wc_status foe_told(struct foe *f, struct bare_req *r);
 /* The owner of @victim is told that it is dead */
 void foe_expect_dead(struct duo *d, DAT_HANDLE victim);
 /*
- * foe_dev.c, with no EP of ours: half a message takes a buffer of a shared
- * queue, and the connection ends. Does the device never give it back?
+ * foe_dev.c, on plain verbs: half a message takes a buffer of a shared receive
+ * queue, and the connection ends. Returns true if the device loses that buffer.
  */
 bool foe_device_loses_buffers(struct loop_run *run, struct loop_case *c);
 /* Did nobody say so? */

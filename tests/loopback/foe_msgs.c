@@ -68,7 +68,7 @@ static void try_too_long(struct foe *f, const u32 *room, u32 len)
 	foe_part(f);
 }
 
-/* The other way round. The peer does nothing about it */
+/* The opposite direction: the peer does not react to the error */
 static void try_short_room(struct foe *f, u32 room, bool srq)
 {
 	struct bare_req *got;
@@ -311,7 +311,7 @@ static void half_script(struct foe *f)
 	foe_others(f, "messages cut off");
 }
 
-/* What the device has not given back the SRQ still counts, until dat_srq_free() */
+/* The SRQ still counts a lost buffer as outstanding, until dat_srq_free() */
 static void expect_lost(struct foe *f)
 {
 	DAT_SRQ_PARAM param = {};
@@ -324,8 +324,8 @@ static void expect_lost(struct foe *f)
 }
 
 /*
- * The buffer has its event. Only of a device that loses such a buffer on plain
- * verbs too, as Soft-RoCE of 6.12 does, none can be expected (Q-29).
+ * The buffer must get its event, unless the device loses such a buffer on plain
+ * verbs too, as Soft-RoCE of 6.12 does (Q-29).
  */
 static void half_srq_script(struct foe *f)
 {

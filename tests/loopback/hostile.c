@@ -12,7 +12,7 @@
 #include "raw.h"
 
 #define SILENCE_MS	30000	/* C-51, before the module's own stretch */
-#define SILENCE_LATE_MS	200	/* and without ours; more where the machine is not ours alone */
+#define SILENCE_LATE_MS	200	/* and without ours; more on a machine with other load */
 #define SILENCE_BUSY_MS	2000	/* times stretch */
 
 /* ---- silence --------------------------------------------------------------------- */

@@ -288,7 +288,7 @@ static void largest_script(struct duo *d)
 
 #define NATTRS	8
 
-/* One attribute each at its limit, or @more than that; nothing else is asked for */
+/* Each EP has one attribute at its limit plus @more, and the other limits at 0 */
 static void one_attribute(const DAT_IA_ATTR *ia, DAT_EP_ATTR attr[NATTRS], u32 more)
 {
 	static const DAT_EP_ATTR none = {
@@ -310,8 +310,8 @@ static void one_attribute(const DAT_IA_ATTR *ia, DAT_EP_ATTR attr[NATTRS], u32 m
 }
 
 /*
- * Each attribute of an EP: as much as the IA allows is taken, one more is
- * refused. Without the first the second could have any reason.
+ * Each attribute of an EP is accepted at the limit of the IA, and refused at one more.
+ * Without the first check the refusal could have any reason.
  */
 static void one_beyond(struct loop_run *run, struct loop_case *c)
 {
@@ -351,7 +351,7 @@ int loop_case_limits(struct loop_run *run, struct loop_case *c)
 	}
 	one_beyond(run, c);
 	loop_clauses(c, "E-21 E-42 G-17 G-25 D-16");
-	/* Only the largest message has a byte to spare, and not in a hurry */
+	/* G-20 needs the largest message, which is too slow for a brief run */
 	if (!run->args.brief)
 		loop_clauses(c, "G-20");
 	return duo_play(run, c, &largest, largest_script);

@@ -5,12 +5,12 @@
  * the other. What a pair costs may not grow with the number of those that are
  * there already. Process context, the work item of the run.
  *
- * Cost is a count here: how often the calls go to sleep. A grace period is such a
- * sleep, and so is a wait for another EP, for the device or for a lock. How long each
- * of them takes depends on what else the machine does; their number does not, for a CPU
- * that is taken away from the caller is no sleep. A lock that somebody happens to hold
- * costs one more, so of a hundred pairs the one counts that sleeps sixth least. The
- * benchmark counts the instructions of a post beside a thousand EPs (tools/kdapl/bench).
+ * Cost is counted here as the number of times that the calls sleep: for a grace period,
+ * for another EP, for the device or for a lock. The duration of a sleep depends on the
+ * load of the machine, but their number does not, because preemption does not count as
+ * a sleep. A contended lock costs one more, so the pair with the sixth lowest count of a
+ * hundred represents them all. The benchmark counts the instructions of a post while a
+ * thousand EPs exist (tools/kdapl/bench).
  */
 #include <linux/sched.h>
 #include <linux/slab.h>
@@ -22,8 +22,8 @@
 #define MANY_PAIRS	500
 #define MANY_BRIEF	40
 #define MANY_SAMPLE	100	/* the first and the last so many are compared */
-#define MANY_LESS	5	/* so many of a sample sleep less than what counts */
-#define MANY_GROWTH	4	/* so many sleeps more than the first ones: too much */
+#define MANY_LESS	5	/* pairs of a sample below the one that represents it */
+#define MANY_GROWTH	4	/* sleeps that the last pairs may have more than the first */
 #define MANY_BYTES	8	/* of a message */
 #define MANY_MS		20000
 
@@ -233,7 +233,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* What a pair takes that meets nobody else at a lock. */
+/* Number of sleeps of a pair that met no contended lock */
 static u32 least(struct many *m, u32 from, enum cost what)
 {
 	u32 sleeps[MANY_SAMPLE], i;
@@ -255,7 +255,7 @@ static void compare_cost(struct many *m, enum cost what, u32 *n)
 	*n += scnprintf(c->reason + *n, sizeof(c->reason) - *n, "%s%s %u/%u",
 			*n ? ", " : "sleeps: ", cost_name[what], few, all);
 	if (all > few + MANY_GROWTH)
-		loop_fail(c, "%s sleeps %u times beside few EPs, %u times beside all",
+		loop_fail(c, "%s sleeps %u times with few EPs, %u times with all",
 			  cost_name[what], few, all);
 }
 

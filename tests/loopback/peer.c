@@ -74,9 +74,9 @@ static void expect_cause(struct duo_end *e)
 }
 
 /*
- * A reaches for memory of B that it may not have. With receives B may hear of
- * it first, by their flush, and then its disconnect may reach A before the
- * error has: A knows the cause all the same.
+ * A accesses memory of B without permission. If B has posted receives, their flush
+ * may tell B first, and then B's disconnect may reach A before the error does: A
+ * must learn the cause nevertheless.
  */
 static void reach(struct duo *d, enum trap what, bool read, bool receives)
 {

@@ -359,7 +359,7 @@ static void expect_zeroes(struct posted *p, const char *what)
 	duo_clear(p->a);
 }
 
-/* As the destination of anything it is refused, by both calls and by a binding */
+/* Both registration calls refuse the zero page with any write privilege */
 static void refuse_writing(struct posted *p, DAT_REGION_DESCRIPTION desc)
 {
 	static const DAT_MEM_PRIV_FLAGS priv[] = {
@@ -386,7 +386,7 @@ static void refuse_writing(struct posted *p, DAT_REGION_DESCRIPTION desc)
 	}
 }
 
-/* What can only be read takes no message, and no binding lets a peer write */
+/* A read-only LMR takes no message, and cannot be bound for remote write */
 static void refuse_use(struct posted *p, DAT_LMR_HANDLE lmr, DAT_LMR_TRIPLET s)
 {
 	DAT_RMR_COOKIE bind_cookie = { .as_64 = 200 };
@@ -404,7 +404,7 @@ static void refuse_use(struct posted *p, DAT_LMR_HANDLE lmr, DAT_LMR_TRIPLET s)
 	loop_expect(p->d->c, "dat_rmr_free", dat_rmr_free(rmr), DAT_SUCCESS);
 }
 
-/* Sent from, and read by the peer: what a storage Consumer does to clear blocks */
+/* A send from and a read of the zero page, as a storage Consumer does to clear blocks */
 static void zero_page_script(struct duo *d)
 {
 	DAT_REGION_DESCRIPTION desc;
@@ -454,7 +454,7 @@ out:
 }
 
 /**
- * loop_case_zero - the zero page is sent from and read, and never written
+ * loop_case_zero - the zero page can be read but never written
  * @run: the run
  * @c: the case
  *

@@ -438,7 +438,7 @@ static void unknown_key_script(struct duo *d)
 	duo_ended(b, false);
 	if (!duo_ok(d) || !duo_next(d, &a->req, DUO_EITHER, "the sender", &ev))
 		return;
-	/* Soft-RoCE acknowledges the message, and fails afterwards (hostile/device) */
+	/* Soft-RoCE acknowledges the message before its receive fails (hostile/device) */
 	status = ev.event_data.dto_completion_event_data.status;
 	if (status != DAT_DTO_SUCCESS && status != DAT_DTO_ERR_REMOTE_ACCESS &&
 	    status != DAT_DTO_ERR_REMOTE_RESPONDER)

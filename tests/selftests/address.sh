@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The address of an IA goes and comes back, then its link goes down, under a
-# connection, and comes up; and again under two EPs with a keepalive. The address goes
-# under an attempt. Then its net device belongs to a VRF.
+# During a connection the address of an IA is deleted and comes back; then its link goes
+# down and comes up, and again with two EPs that have a keepalive. The address is deleted
+# during an attempt. Then its net device joins a VRF.
 
 . "${0%/*}/lib.sh"
 
@@ -82,7 +82,7 @@ echo 300 >/sys/module/kdapl_actor/parameters/keepalive_ms
 tap_check "open with a keepalive" acts open rxe1
 tap_check "listen as well" acts listen
 tap_check "connect those who ask" wait_for 20 acts pair
-# Time for some questions; slower machines ask fewer
+# Time for several keepalives; a slower machine sends fewer
 sleep 3
 tap_check "they are answered" state A=CONNECTED B=CONNECTED
 ip link set dummy1 down

@@ -273,7 +273,7 @@ kdapl_empty() {
 	local file
 
 	for file in ias pzs lmrs rmrs evds eps srqs psps rsps crs; do
-		# A file that is not there would count as empty
+		# A missing file would count as empty
 		[ -e "$DEBUGFS/kdapl/$file" ] || return
 		! grep . "$DEBUGFS/kdapl/$file" || return
 	done

@@ -5,7 +5,7 @@
 . "${0%/*}/lib.sh"
 trap 'rmmod kdapl_actor 2>/dev/null; kdapl_unload' EXIT
 
-# logged N TEXT: so many lines of the log have it
+# logged N TEXT: exactly N lines of the log contain TEXT
 logged() { [ "$(dmesg | grep -cF "$2")" = "$1" ]; }
 
 actor() {
@@ -45,7 +45,7 @@ else
 	done
 fi
 
-# A Consumer that closes nothing: messages arrive, and lead to upcalls, until it has gone
+# A Consumer that closes nothing: messages arrive and cause upcalls until it is gone
 left="kdapl: rxe0/1: left open by kdapl_actor, which is gone, closing it"
 tap_check "a Consumer under traffic" careless
 tap_clauses C-36

@@ -29,7 +29,7 @@ limit_of() {
 	awk "BEGIN { print ${SELFTEST_TIME:-${time:-240}} * ${KDAPL_STRETCH:-1} * $slow }"
 }
 
-# modules_left: ours that are still loaded, but for the one that stays with rxe
+# modules_left: our modules that are still loaded, except the one that stays with rxe
 modules_left() {
 	sed -n 's/^\(kdapl[a-z_]*\|first_consumer\) .*/\1/p' /proc/modules | grep -vx kdapl_nudge
 }
@@ -56,7 +56,7 @@ for name in "${names[@]}"; do
 		tee "/tmp/$name.out" | sed -u 's/^/    /'
 	status=${PIPESTATUS[0]}
 	echo "# $name: $((SECONDS - begin)) s"
-	# Its trap unloads, and cannot tell whether that went well
+	# The script's exit trap unloads modules, but cannot fail the script
 	left=$(modules_left)
 	[ -z "$left" ] || { echo "# $name: left behind: $left"; status=1; }
 	if [ "$status" = 0 ] && ! grep -q '^not ok' "/tmp/$name.out"; then

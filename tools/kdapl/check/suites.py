@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Has every KUnit case of the sources run? Prints those that have not.
+"""Checks that every KUnit case of the sources has run, and prints those that have not.
 
   tools/kdapl/check/suites.py CONSOLE [FOLDER]
 
@@ -37,7 +37,7 @@ def wanted(folder):
 
 
 def ran(console):
-    """The same of what has a result on the console. A suite needs its own, too."""
+    """The same for the results on the console. A suite must have a result of its own, too."""
     suites, cases = {}, []
     for line in console.splitlines():
         line = re.sub(r"^\[ *[0-9.]+\] ", "", line)
@@ -53,7 +53,7 @@ def ran(console):
 
 
 def differences(want, got):
-    """What is wrong, in words."""
+    """Yields a message for each difference."""
     for name in sorted(want.keys() - got.keys()):
         yield f"{name}: this suite of the sources has not run"
     for name in sorted(got.keys() - want.keys()):

@@ -63,7 +63,7 @@ class Tap:
         elif result:
             self.result(len(result[1]), result[2] == "ok", result[4])
         elif subtest:
-            # Whatever stood at this depth has ended, even without a result
+            # The previous subtest of this depth has ended, even without a result
             self.close(len(subtest[1]) - 1)
             self.names[len(subtest[1])] = subtest[2]
         elif line.lstrip().startswith("#"):

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * IP addresses of RDMA ports: which lead to a port, in which network
- * namespace, and the one watcher that hears of their changes.
+ * IP addresses of RDMA ports: which addresses lead to a port, in which network
+ * namespace, and the watcher that reacts when they change.
  *
  * A RoCE port's GID table is the list of its addresses. An InfiniBand port knows
- * nothing of the addresses of the IPoIB devices on it. The watcher is scheduled
- * by the kernel's notifications of addresses and net devices, and by the device's
- * event that a GID table has changed; it has every IA look at its address
- * (device.c). An address that was deleted is noted, because it may be back when
- * the watcher runs. A bond that fails over deletes no address: the core takes the
- * GIDs of its addresses away and adds them again. Called by device.c, ia.c, cm.c
- * and pz.c in process context; the notifications come in any.
+ * nothing of the addresses of the IPoIB devices on it. The kernel's address and
+ * net device notifiers schedule the watcher, and so does the device's event that
+ * a GID table has changed. The watcher checks the address of every IA (device.c).
+ * The notifiers record each deleted address, because it may be back by the time
+ * the watcher runs. A bond that fails over deletes no address: the core removes
+ * the GIDs of its addresses and adds them again. Called by device.c, ia.c, cm.c
+ * and pz.c in process context; the notifiers run in any context.
  *
  * The namespace of an address is that of the net device that has it. Connection
  * ids are made in it, because rdma_cm matches requests and routes in the
@@ -380,18 +380,19 @@ bool kdapl_addr_unbound(const struct rdma_cm_id *id)
 }
 
 /**
- * kdapl_addr_cut - can a connection not go on?
- * @id:   its id
+ * kdapl_addr_cut - does a change of addresses end a connection?
+ * @id:   id of the connection
  * @port: port that the IA's address leads to now
  *
  * A device that keeps GIDs in a table of its own has cleared the entry that the
- * QP's path names. To one that does not, as rxe, the path is made of addresses,
- * and the address is there. On InfiniBand the path is between ports: it does not
- * end because a bond of IPoIB devices has gone to another port, but if it did so
- * because this one is down nobody else notices on an idle connection.
+ * QP's path names. A device without such a table (rxe) builds the path from
+ * addresses, and the address still exists. On InfiniBand the path connects two
+ * ports, so it survives when a bond of IPoIB devices moves to another port. But if
+ * the bond moved because this port is down, nothing else would tell an idle
+ * connection.
  *
  * Context: any, while the id is kept.
- * Return: true if it is to be broken.
+ * Return: true if the connection must be broken.
  */
 bool kdapl_addr_cut(const struct rdma_cm_id *id, u32 port)
 {
@@ -408,7 +409,7 @@ bool kdapl_addr_cut(const struct rdma_cm_id *id, u32 port)
 
 /* ---- the watcher ----------------------------------------------------------- */
 
-/* Addresses that were deleted and that the watcher has not seen yet */
+/* Deleted addresses that the watcher has not handled yet */
 static LLIST_HEAD(kdapl_addr_gone);
 /* Bit 0: addresses of IPoIB devices have changed */
 static unsigned long kdapl_addr_ipoib;
@@ -429,9 +430,9 @@ static void kdapl_addr_work_fn(struct work_struct *work)
 }
 
 /**
- * kdapl_addr_changed - have the watcher look
- * @ipoib: at all IAs on InfiniBand ports; else at those whose device, or whose
- *         address, has a note of its own
+ * kdapl_addr_changed - schedule the watcher
+ * @ipoib: check all IAs on InfiniBand ports; otherwise only the IAs whose device
+ *         has reported a GID change or whose address was deleted
  *
  * Context: any.
  */
@@ -477,7 +478,7 @@ static int kdapl_addr_event(const struct net_device *ndev, unsigned long event,
 
 	if (event == NETDEV_DOWN) {
 		del = kzalloc(sizeof(*del), GFP_ATOMIC);
-		/* Without memory it is noticed if it stays away */
+		/* Out of memory, the watcher notices only an address that stays away */
 		if (del) {
 			del->addr = *addr;
 			del->ifindex = ndev->ifindex;
@@ -507,8 +508,8 @@ static int kdapl_addr_event6(struct notifier_block *nb, unsigned long event, voi
 }
 
 /*
- * A bond of IPoIB devices is on another port, or an IPoIB device has another hardware
- * address. Of what Ethernet devices do, the GID table tells
+ * A bond of IPoIB devices has moved to another port, or an IPoIB device has a new
+ * hardware address. Changes of Ethernet devices show up in the GID table.
  */
 static int kdapl_addr_event_netdev(struct notifier_block *nb, unsigned long event, void *data)
 {
@@ -525,7 +526,7 @@ static struct notifier_block kdapl_addr_nb6 = { .notifier_call = kdapl_addr_even
 static struct notifier_block kdapl_addr_nb_netdev = { .notifier_call = kdapl_addr_event_netdev };
 
 /**
- * kdapl_addr_init - hear of addresses from now on
+ * kdapl_addr_init - register for changes of addresses
  *
  * Context: process, module load.
  * Return: 0 or a negative errno.
@@ -561,7 +562,7 @@ void kdapl_addr_exit(void)
 	unregister_netdevice_notifier(&kdapl_addr_nb_netdev);
 	unregister_inet6addr_notifier(&kdapl_addr_nb6);
 	unregister_inetaddr_notifier(&kdapl_addr_nb4);
-	/* It may put itself off once more, with nothing left to look at */
+	/* The work may queue itself once more, although no IA is left to check */
 	flush_delayed_work(&kdapl_addr_work);
 	cancel_delayed_work_sync(&kdapl_addr_work);
 }

@@ -14,9 +14,10 @@
  * a bit that comes too late does nothing. Bits are set after what they speak
  * of was written under ep->lock.
  *
- * A connection that is over may linger (enum kdapl_linger): the QP stays as it is
- * for KDAPL_LINGER_MS at most, so that an answer under way is not lost, which tells
- * one of the two ends why. The work never waits for it; ep->timer has it run again.
+ * A connection that is over may linger (enum kdapl_linger): the QP keeps its state
+ * for at most KDAPL_LINGER_MS, so that an answer in flight, which tells one end the
+ * cause of the error, is not lost. The work does not sleep meanwhile; ep->timer
+ * queues it again.
  *
  * ep->mutex is taken before handler_mutex (rdma_lock_handler(),
  * rdma_destroy_id()); callbacks take ep->lock only.
@@ -61,8 +62,9 @@ static void kdapl_cm_fail(struct kdapl_ep *ep, DAT_EVENT_NUMBER number,
 
 	spin_lock_irqsave(&ep->lock, flags);
 	/*
-	 * If it comes too late for the attempt, the peer has left the connection; or
-	 * has another hardware address, and what the path names is not there any more
+	 * A failure that comes after the attempt has succeeded means that the peer has
+	 * left. UNREACHABLE is the exception: the peer has a new hardware address, and
+	 * the path leads nowhere, so the end is not clean.
 	 */
 	if (number != DAT_CONNECTION_EVENT_UNREACHABLE)
 		kdapl_cm_note_clean(ep);
@@ -280,7 +282,7 @@ static void kdapl_cm_attempt_over(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 	kdapl_cm_outcome(ep, number);
 	spin_unlock_irq(&ep->lock);
 	kdapl_cm_put_id(ep);
-	/* qedr flushes nothing of a QP in INIT, neither now nor what is posted later */
+	/* qedr never flushes a QP in INIT, so later posts must not reach this QP either */
 	if (kept && !ep->raised)
 		kdapl_ep_drop_verbs(ep);
 }
@@ -308,7 +310,7 @@ static void kdapl_cm_live_over(struct kdapl_ep *ep)
 	spin_unlock_irq(&ep->lock);
 }
 
-/* State and events of an EP that ends for good; one that is freed is told nothing */
+/* Final state and events of an EP; an EP that is being freed gets no events */
 static void kdapl_cm_over(struct kdapl_ep *ep)
 {
 	spin_lock_irq(&ep->lock);
@@ -325,11 +327,11 @@ static void kdapl_cm_over(struct kdapl_ep *ep)
 }
 
 /**
- * kdapl_cm_end - begin to end whatever connection an EP has, for good
- * @ep: EP that is being freed (then it is dying), or whose device is going
+ * kdapl_cm_end - begin to end the connection or attempt of an EP for good
+ * @ep: EP that is being freed (ep->dying is set), or whose device is going away
  *
- * The QP goes to ERROR. A connection is over when that is drained, an attempt at
- * once. An UNCONFIGURED EP stays as it is.
+ * Moves the QP to ERROR. An attempt ends at once; a connection ends when its QP has
+ * been drained. An UNCONFIGURED EP keeps its state.
  *
  * Context: process, ep->mutex held; kdapl_cm_ended() follows.
  */
@@ -339,7 +341,7 @@ void kdapl_cm_end(struct kdapl_ep *ep)
 
 	ep->end_number = kdapl_cm_end_number(ep);
 	kdapl_cm_timer_stop(ep);
-	/* Nobody asks what becomes of receives on a QP in INIT, and some devices do not tell */
+	/* A freed EP owes no flush of a QP in INIT, and some devices would never report it */
 	if (qp && (!ep->dying || ep->raised || ep->qp_moved))
 		kdapl_drain_begin(ep, qp);
 	if (kdapl_cm_connected(READ_ONCE(ep->state)))
@@ -349,12 +351,12 @@ void kdapl_cm_end(struct kdapl_ep *ep)
 }
 
 /**
- * kdapl_cm_ended - end whatever connection an EP has
+ * kdapl_cm_ended - finish what kdapl_cm_end() has begun
  * @ep:    EP that kdapl_cm_end() was called for
- * @since: jiffies, as kdapl_drain_end()
+ * @since: jiffies, see kdapl_drain_end()
  *
- * Every completion has been through done() when it returns, or ep->lost says
- * that the device keeps some.
+ * On return every completion has been through done(), or ep->lost says that the
+ * device has kept some posts.
  *
  * Context: process, ep->mutex held.
  */
@@ -431,18 +433,18 @@ void kdapl_cm_limit_send(struct kdapl_ep *ep, struct ib_qp_attr *attr)
 
 /**
  * kdapl_cm_raise_to - move the QP to the next state
- * @ep:   the EP, its QP in the state before, or for INIT in INIT
- * @attr: for INIT, RTR or RTS, as the CM proposes it; changed
- * @mask: what of @attr it proposes
+ * @ep:   the EP; its QP is in the previous state, or already in INIT for INIT
+ * @attr: attributes for INIT, RTR or RTS as the CM proposes them; modified
+ * @mask: the members of @attr that the CM proposes
  *
- * Our own INIT was before the attempt, when nobody knew its path: the partition
- * and the port are corrected, the access flags stay the EP's. An alternate path
- * is left out: the peer's message chooses it, and nobody here asked for one.
- * The limits are the EP's, the retries ours: rxe takes 7 as for ever (M-14), and
- * the core leaves the RNR timer at 655 ms (M-13).
+ * The EP's QP went to INIT before the attempt, when its path was not known yet. So
+ * INIT corrects only the partition and the port; the access flags stay as they
+ * are. An alternate path is dropped, because the peer's message chooses it and no
+ * Consumer asked for one. The limits come from the EP. The retry counts are our own:
+ * rxe treats 7 as infinite (M-14), and the core leaves the RNR timer at 655 ms (M-13).
  *
  * Context: process, ep->mutex held.
- * Return: 0, what the device said.
+ * Return: 0, or the error of the device.
  */
 int kdapl_cm_raise_to(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask)
 {
@@ -451,7 +453,7 @@ int kdapl_cm_raise_to(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask)
 	mask &= ~(IB_QP_ALT_PATH | IB_QP_PATH_MIG_STATE);
 	switch (attr->qp_state) {
 	case IB_QPS_INIT:
-		/* Most QPs are where they belong, which saves a command */
+		/* Most QPs have the right partition and port already: save a command */
 		if (!(mask & IB_QP_PKEY_INDEX) ||
 		    (attr->pkey_index == KDAPL_INIT_PKEY_INDEX &&
 		     attr->port_num == kdapl_cm_qp(ep)->port))
@@ -468,13 +470,13 @@ int kdapl_cm_raise_to(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask)
 		kdapl_cm_limit_send(ep, attr);
 	}
 	ret = ib_modify_qp(kdapl_cm_qp(ep), attr, mask);
-	/* From RTR on the QP takes buffers, and flushes on every device */
+	/* From RTR on, the QP consumes buffers, and every device flushes it */
 	if (!ret && attr->qp_state == IB_QPS_RTR)
 		ep->raised = true;
 	return ret;
 }
 
-/* From our INIT to RTS with what both sides have agreed on; the core knows the path */
+/* Takes the QP from INIT to RTS with the agreed attributes; the core knows the path */
 static int kdapl_cm_raise_qp(struct kdapl_ep *ep, struct rdma_cm_id *id)
 {
 	static const enum ib_qp_state states[] = { IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS };
@@ -599,7 +601,7 @@ static void kdapl_cm_step_pending(struct kdapl_ep *ep, unsigned long todo)
 	else if (ep->passive && (todo & (BIT(KDAPL_TODO_EARLY_RECV) | BIT(KDAPL_TODO_REFUSED))))
 		/* Stands in for a final message that was lost or is late (C-43) */
 		rdma_notify(ep->cm_id, IB_EVENT_COMM_EST);
-	/* It ends the connection once there is one */
+	/* Keep the bit: it ends the connection as soon as there is one */
 	if (todo & BIT(KDAPL_TODO_REFUSED))
 		set_bit(KDAPL_TODO_REFUSED, &ep->todo);
 }
@@ -623,9 +625,9 @@ static void kdapl_cm_graceful(struct kdapl_ep *ep)
 
 /*
  * The connection is over, but moving the QP now would lose the cause of an error:
- * the device would not send the NAK, or not take the one that is on its way. So
- * the work comes back: with what is waited for, which sets a bit, or with the
- * timer. Posts go on as on any connection.
+ * the device would not send its NAK, or would ignore the peer's NAK. So the work
+ * returns, and is queued again by the awaited event or by the timer. Posts go on
+ * as on any connection.
  */
 static void kdapl_cm_linger(struct kdapl_ep *ep, enum kdapl_linger what)
 {
@@ -634,7 +636,7 @@ static void kdapl_cm_linger(struct kdapl_ep *ep, enum kdapl_linger what)
 	kdapl_cm_timer_stop(ep);
 	spin_lock_irq(&ep->lock);
 	ep->linger = what;
-	/* Each request that completes has the work look whether it was the last */
+	/* Every completing request queues the work, which checks whether it was the last */
 	if (what == KDAPL_LINGER_REQUESTS)
 		WRITE_ONCE(ep->slow, ep->slow | KDAPL_EP_WATCH);
 	spin_unlock_irq(&ep->lock);
@@ -642,8 +644,8 @@ static void kdapl_cm_linger(struct kdapl_ep *ep, enum kdapl_linger what)
 }
 
 /*
- * Outstanding requests may tell why the peer has left. No marker goes out after
- * unsignalled ones: the peer would not answer it any more.
+ * Outstanding requests may still report why the peer has left. No marker is posted
+ * after unsignalled requests, because the peer would not acknowledge it any more.
  */
 static void kdapl_cm_step_left(struct kdapl_ep *ep)
 {
@@ -670,7 +672,7 @@ static void kdapl_cm_step_connected(struct kdapl_ep *ep, unsigned long todo)
 		kdapl_ep_post_marker(ep);
 }
 
-/* Does what has become of the IA's address end the EP's attempt or connection? */
+/* Does a change of the IA's address end the EP's attempt or connection? */
 static bool kdapl_cm_cut(const struct kdapl_ep *ep)
 {
 	if (!ep->cm_id)

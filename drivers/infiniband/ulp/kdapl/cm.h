@@ -14,10 +14,10 @@
 void kdapl_cm_setup(struct kdapl_ep *ep);
 /*
  * Ends connection or attempt of an EP that is going away or has lost its
- * device: QP to ERROR, drained, peer told, id destroyed, state DISCONNECTED;
- * in two steps, so that many QPs are drained at once. The outcome or end event
- * owed is queued unless the EP is dying. ep->mutex held. The work may still
- * run afterwards and then finds nothing to do.
+ * device: QP to ERROR, drained, peer told, id destroyed, state DISCONNECTED.
+ * There are two steps, so that a caller can drain many QPs at once. A pending
+ * outcome or end event is queued unless the EP is dying. ep->mutex held. The
+ * work may still run afterwards and then finds nothing to do.
  */
 void kdapl_cm_end(struct kdapl_ep *ep);
 void kdapl_cm_ended(struct kdapl_ep *ep, unsigned long since);
@@ -32,7 +32,7 @@ void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote);
 /* What both ends agreed on for sending, within our limits. ep->mutex held */
 void kdapl_cm_limit_send(struct kdapl_ep *ep, struct ib_qp_attr *attr);
-/* The QP one state up, with what the CM proposes within our limits. ep->mutex held */
+/* Moves the QP to the next state as the CM proposes, within our limits. ep->mutex held */
 int kdapl_cm_raise_to(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask);
 /* rdma_cm callback of ids that belong to an EP */
 int kdapl_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
@@ -42,13 +42,13 @@ void kdapl_cm_reset(struct kdapl_ep *ep);
 /* ---- notice.c ---------------------------------------------------------- */
 
 /**
- * struct kdapl_notice - a disconnect that waits for its port
+ * struct kdapl_notice - a disconnect that waits until its port is active
  * @node:  on kdapl_device.notices; guarded by kdapl_device.notice_lock
  * @dev:   the device
- * @id:    id of the connection, ours
+ * @id:    id of the connection, owned by the notice
  * @port:  port number
- * @sent:  the request is with the CM; written by the work of notice.c
- * @until: jiffies at which the CM has given up; set with @sent
+ * @sent:  the request was handed to the CM; written by the work of notice.c
+ * @until: jiffies by which the CM has given up; set with @sent
  * @over:  the CM has an answer; set by the callback
  */
 struct kdapl_notice {
@@ -63,7 +63,7 @@ struct kdapl_notice {
 
 /* Tells the peer that the connection of an EP is over. ep->mutex held */
 void kdapl_notice_send(struct kdapl_ep *ep);
-/* Has the notices of a device looked at; any context */
+/* Schedules a check of a device's notices; any context */
 void kdapl_notice_look(struct kdapl_device *dev);
 void kdapl_notice_setup(struct kdapl_device *dev);
 void kdapl_notice_drop(struct kdapl_device *dev);
@@ -130,12 +130,14 @@ struct kdapl_cr {
 /**
  * struct kdapl_sp - service point: PSP or RSP
  * @obj:   header
- * @id:    listening id; NULL when it listens no more, or cannot at present; under
+ * @id:    listening id; NULL if it no longer listens, or cannot at present; under
  *         @mutex
- * @listening: it is to listen: neither a shell nor a spent RSP; under @mutex
- * @stale: the CM has told of another address of the net device; cleared under @mutex
- * @mutex: one at a time listens again, or stops. Taken alone, and over calls of rdma_cm
- * @work:  listens again, if the address leads elsewhere than @id
+ * @listening: it should listen: neither a shell nor a spent RSP; under @mutex
+ * @stale: the CM has reported a new hardware address of the net device; cleared
+ *         under @mutex
+ * @mutex: serializes listening again and stopping. Taken alone, and held across
+ *         calls of rdma_cm
+ * @work:  listens again if the address leads elsewhere than @id
  * @evd:   where requests are announced (used until the service point is freed)
  * @evd_handle: its handle, by which CRs that outlive the service point find it
  * @ep_handle: the EP of an RSP; DAT_HANDLE_NULL: this is a PSP

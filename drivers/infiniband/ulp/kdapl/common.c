@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What all layers share: the workqueues of deferred work, grace periods, and the module
- * parameters. Made at module load, in process context.
+ * Shared by all layers: the workqueues, grace periods, and the module parameters. Set up
+ * at module load, in process context.
  */
 #include <linux/module.h>
 #include "kdapl.h"
@@ -22,9 +22,9 @@ atomic_t kdapl_graces;
 /**
  * kdapl_grace - wait for a grace period, and count it
  *
- * A grace period takes many milliseconds on a machine with other work, so a
- * path that handles many objects must not wait for one on behalf of each. The
- * tests compare the counter before and after.
+ * A grace period takes many milliseconds on a busy machine, so a path that
+ * handles many objects must not wait for one per object. Tests read the counter
+ * before and after a call to check this.
  *
  * Context: process.
  */
@@ -37,13 +37,13 @@ void kdapl_grace(void)
 /**
  * kdapl_common_init - make the workqueues
  *
- * Both are of the kind that makes progress under memory pressure: a Consumer
- * that writes pages out may wait for a connection, or for an event. Work on
- * kdapl_wq waits for peers, for drains and for mutexes, and may occupy every
- * worker that the queue is allowed to have. Work on kdapl_evd_wq delivers events
- * and polls CQs; it never blocks, so it has a queue, a limit and a rescuer of
- * its own. It runs at normal priority: a peer that keeps sending must not push
- * the tasks of this machine aside, and ksoftirqd runs so for the same reason.
+ * Both have WQ_MEM_RECLAIM, because a Consumer that writes pages out may wait for
+ * a connection or for an event. Work on kdapl_wq waits for peers, drains and
+ * mutexes, and may occupy every worker that the queue is allowed to have. Work on
+ * kdapl_evd_wq delivers events and polls CQs; it never blocks, and its own queue
+ * with its own limit and rescuer keeps it from waiting for work that does. It runs
+ * at normal priority, as ksoftirqd does: a peer that keeps sending must not starve
+ * the other tasks of this machine.
  *
  * Context: process, module load.
  * Return: 0, -ENOMEM.
@@ -68,7 +68,7 @@ int kdapl_common_init(void)
  */
 void kdapl_common_exit(void)
 {
-	/* Events are delivered by the second, and connection work queues events */
+	/* kdapl_wq first: connection work queues events, which kdapl_evd_wq delivers */
 	destroy_workqueue(kdapl_wq);
 	destroy_workqueue(kdapl_evd_wq);
 }

@@ -26,9 +26,9 @@
  * @end: position in the run ring up to which they have succeeded
  *
  * Members that completed by themselves (an error) have moved run_head past
- * themselves already, so that no slot is given back twice. An @end that
- * run_head has passed releases nothing: kdapl_sq_abandon() accounts for all
- * requests, and the completion of a marker may still come after it.
+ * themselves already, so that no slot is given back twice. If run_head has
+ * already passed @end, nothing is released: a marker may still complete after
+ * kdapl_sq_abandon() has accounted for all requests.
  *
  * Context: done callback of a request; one at a time for an EP.
  */
@@ -104,10 +104,11 @@ static bool kdapl_error_counts(const struct kdapl_ep *ep, enum ib_wc_status stat
 }
 
 /*
- * A receive that failed: its sender still waits for the device's answer. A flush
- * comes after the answer. A write with immediate data fails only here, see
- * kdapl_recv_other(): the device would go on with the next message. Of other
- * failures the opcode means nothing, and at worst the break does not wait.
+ * When a receive fails, its sender still waits for the device's answer, so the
+ * break waits too. A flush comes after the answer. A write with immediate data
+ * succeeds on the device and is an error to kDAPL only (kdapl_recv_other()): break
+ * at once, or the device would go on with the next message. The opcode of a failed
+ * completion is undefined; at worst the break does not wait.
  */
 static enum kdapl_todo kdapl_break_by(DAT_DTOS op, const struct ib_wc *wc)
 {
@@ -121,9 +122,10 @@ static enum kdapl_todo kdapl_break_by(DAT_DTOS op, const struct ib_wc *wc)
  * @op: what failed
  * @wc: the completion
  *
- * Keeps the first error, and has the connection broken unless we moved the QP
- * ourselves; after a failed receive, once the device can have answered its sender.
- * One that comes before the connection breaks it when it comes.
+ * Keeps the first error, and breaks the connection unless we moved the QP
+ * ourselves. After a failed receive the break waits until the device has had time
+ * to answer the sender. An error that comes before the connection is established
+ * breaks it as soon as it is.
  *
  * Context: any.
  */
@@ -576,7 +578,7 @@ out:
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
 
-/* Those of a pool, in no particular order: only the device knew it. ep->lock held */
+/* Flushes all posts of a pool, in slot order; only the device knew theirs. ep->lock held */
 static void kdapl_flush_pool(struct kdapl_ep *ep, const struct kdapl_pool *pool)
 {
 	struct kdapl_slot *slot;
@@ -593,12 +595,12 @@ static void kdapl_flush_pool(struct kdapl_ep *ep, const struct kdapl_pool *pool)
 
 /**
  * kdapl_flush_kept - complete the posts that the device has kept
- * @ep: an EP in DISCONNECTED whose QP went with its drain timed out
+ * @ep: an EP in DISCONNECTED whose QP was destroyed after its drain timed out
  *
- * What was posted later and is still held back comes after these. A receive that is
- * being posted right now, without a QP, cannot be told from one that the device kept:
- * it is flushed here, and kdapl_flush_in_software() finds that done. Either way each
- * post has one event.
+ * Later posts that are still held back complete after these. A receive that is being
+ * posted right now, without a QP, cannot be told from one that the device kept: it is
+ * flushed here, and kdapl_flush_in_software() sees that. Either way each post has one
+ * event.
  *
  * Context: process; a grace period after the QP was destroyed.
  */

@@ -22,7 +22,7 @@ DEFINE_MUTEX(kdapl_device_mutex);
 LIST_HEAD(kdapl_devices);
 
 /* Bits of kdapl_device.events */
-#define KDAPL_DEV_GID	0	/* a GID came or went; addr.c's work clears it */
+#define KDAPL_DEV_GID	0	/* a GID was added or removed; addr.c's work clears it */
 #define KDAPL_DEV_FATAL	1	/* the device reports its end */
 
 /* What a registration may span: its length must fit DAT_SEG_LENGTH */
@@ -197,9 +197,9 @@ static u32 kdapl_limit_port(struct ib_device *ibdev)
 	return most;
 }
 
-/* ---- what no attribute tells ------------------------------------------- */
+/* ---- limits that no attribute reports ---------------------------------- */
 
-/* They announce IB_DEVICE_MEM_MGT_EXTENSIONS as those do that can serve us */
+/* These devices set IB_DEVICE_MEM_MGT_EXTENSIONS, but do not implement all of it */
 static const char *kdapl_device_unfit(const struct ib_device *ibdev)
 {
 	switch (ibdev->ops.driver_id) {
@@ -212,7 +212,7 @@ static const char *kdapl_device_unfit(const struct ib_device *ibdev)
 	}
 }
 
-/* Does the device make a queue pair with @dtos requests and as many receives? */
+/* Can the device create a queue pair with @dtos requests and as many receives? */
 static bool kdapl_trial_qp(struct ib_pd *pd, struct ib_cq *cq, const struct kdapl_limits *l,
 			   u32 dtos)
 {
@@ -236,7 +236,7 @@ static bool kdapl_trial_qp(struct ib_pd *pd, struct ib_cq *cq, const struct kdap
 	return true;
 }
 
-/* The most that the device makes; what the attributes tell if it makes none at all */
+/* Finds the largest queue pair by bisection; the attributes stand if none can be created */
 static void kdapl_trial(struct ib_pd *pd, struct ib_cq *cq, struct kdapl_limits *l)
 {
 	u32 good = 0, bad = l->max_dto_per_ep, mid;
@@ -257,7 +257,7 @@ static void kdapl_trial(struct ib_pd *pd, struct ib_cq *cq, struct kdapl_limits 
 /*
  * A device may count max_qp_wr in blocks, of which a request with many segments
  * takes several (mlx5), and only ib_create_qp() tells how many fit. A software
- * device has no such blocks, and would fill its memory for the trial.
+ * device has no such blocks, and the trial would allocate a lot of memory there.
  */
 static void kdapl_limit_trial(struct ib_device *ibdev, struct kdapl_limits *l)
 {
@@ -291,11 +291,11 @@ static void kdapl_device_fill_limits(struct kdapl_device *dev)
 	/* The connection manager carries these two in a byte */
 	l->max_rd_atom_in = clamp(a->max_qp_rd_atom, 0, U8_MAX);
 	l->max_rd_atom_out = clamp(a->max_qp_init_rd_atom, 0, U8_MAX);
-	/* For a PD without the local DMA key the core makes an MR: one PZ at least */
+	/* Without a local DMA key the core creates one MR per PD: leave room for one PZ */
 	l->max_mr = max(a->max_mr - !(a->kernel_cap_flags & IBK_LOCAL_DMA_LKEY), 0);
 	/*
 	 * Every RMR owns two MRs of this size, and a bind walks the whole list
-	 * with interrupts off. Some devices would take 4 Mi pages.
+	 * with interrupts off. Some devices allow 4 Mi pages.
 	 */
 	l->page_list_len = min3((u64)a->max_fast_reg_page_list_len,
 				clamp_t(u64, kdapl_max_reg_pages, 2, KDAPL_MAX_PAGE_LIST),
@@ -315,8 +315,8 @@ static void kdapl_device_fill_limits(struct kdapl_device *dev)
 /* ---- arrival, events, removal ------------------------------------------ */
 
 /*
- * Does the IA's address lead to another port of the device? A bond over its ports
- * has failed over; the IA goes along. kdapl_device_mutex held
+ * Does the IA's address lead to another port of the device? Then a bond over the
+ * ports has failed over, and the IA follows it. kdapl_device_mutex held.
  */
 static bool kdapl_device_follow(struct kdapl_device *dev, struct kdapl_ia *ia)
 {
@@ -344,17 +344,17 @@ static bool kdapl_device_deleted(const struct kdapl_ia *ia, struct llist_node *g
 	return false;
 }
 
-/* kdapl_device_mutex held. True, as in the next: look again in a while */
+/* Returns true if the address must be checked again later. kdapl_device_mutex held */
 static bool kdapl_device_addr_deleted(struct kdapl_ia *ia)
 {
-	/* Its GID may still be there, or be there again */
+	/* The GID may still exist, or exist again, so check the address once more later */
 	ia->addr_missed = true;
 	ia->addr_missed_at = jiffies;
 	kdapl_ia_address_lost(ia);
 	return true;
 }
 
-/* Has the IA's address gone, moved, or come back? kdapl_device_mutex held */
+/* Has the IA's address gone, moved, or come back? Returns as the function above */
 static bool kdapl_device_check_addr(struct kdapl_device *dev, struct kdapl_ia *ia)
 {
 	if (kdapl_addr_stands(dev->ibdev, ia->port, &ia->addr, ia->net) ||
@@ -375,12 +375,12 @@ static bool kdapl_device_check_addr(struct kdapl_device *dev, struct kdapl_ia *i
 }
 
 /**
- * kdapl_device_check_addrs - addresses have changed: each IA looks at its own
+ * kdapl_device_check_addrs - check the addresses of all IAs after a change
  * @gone:  addresses that were deleted (struct kdapl_addr_deleted), or NULL
- * @ipoib: those of IPoIB devices have changed
+ * @ipoib: addresses of IPoIB devices have changed
  *
  * Context: process.
- * Return: true if it is to be called again soon.
+ * Return: true if the caller must call again soon.
  */
 bool kdapl_device_check_addrs(struct llist_node *gone, bool ipoib)
 {
@@ -542,7 +542,7 @@ static void kdapl_device_remove(struct ib_device *ibdev, void *client_data)
 
 	/* Those that dat_ia_close had in its hands already */
 	wait_event(dev->wait, list_empty(&dev->ias));
-	/* No EP is left to add one */
+	/* No EP is left that could add a notice */
 	kdapl_notice_drop(dev);
 	/* Who emptied the list has let go of it */
 	mutex_lock(&kdapl_device_mutex);
@@ -586,6 +586,6 @@ void kdapl_device_exit(void)
 {
 	kdapl_ia_destroy_left(NULL);
 	ib_unregister_client(&kdapl_client);
-	/* After the last event of a device */
+	/* Only now: device events schedule the watcher */
 	kdapl_addr_exit();
 }

@@ -99,7 +99,7 @@ void kdapl_marker_init(struct kdapl_ep *ep)
 	init_completion(&ep->last_wqe);
 }
 
-/* Posts a request marker behind all that is queued, unless it is under way already */
+/* Posts a request marker after all queued requests, unless it is in flight already */
 static void kdapl_post_request_marker(struct kdapl_ep *ep, struct ib_qp *qp,
 				      struct kdapl_marker *marker)
 {
@@ -175,7 +175,7 @@ static bool kdapl_marker_settle(struct kdapl_ep *ep, struct ib_qp *qp,
 	while (kdapl_marker_wait(ep, marker, deadline)) {
 		if (marker->posted)
 			return true;
-		/* One left over from a drain that timed out proves less than wanted */
+		/* A marker left from a drain that timed out covers no later posts */
 		kdapl_post_drain_marker(ep, qp, marker);
 	}
 	return false;
@@ -201,12 +201,12 @@ static void kdapl_wait_last_wqe(struct kdapl_ep *ep, bool wait_all, unsigned lon
 
 /*
  * A device that takes no marker any more (it has failed) still gives back
- * what it has: watch the slots themselves. What the markers have used of the
- * time is gone, for the end event must not come later by it (C-56).
+ * what it has: watch the slots themselves. The time spent waiting for the markers
+ * counts, because the end event must not come later than C-56 allows.
  */
 static int kdapl_drain_by_count(struct kdapl_ep *ep, bool wait_all, unsigned long since)
 {
-	/* The last buffer of an SRQ was waited for first, and may have taken all of its time */
+	/* The wait for the last buffer of an SRQ came first, and may have used all of its time */
 	unsigned int ms = KDAPL_DRAIN_TIMEOUT_MS +
 			  (wait_all && ep->srq_attached ? KDAPL_LAST_WQE_MS : 0);
 	unsigned long deadline = since + kdapl_timeout_ms(ms);
@@ -298,7 +298,7 @@ void kdapl_sq_abandon(struct kdapl_sq *sq)
 /**
  * kdapl_drain_begin - move a QP to ERROR and post the markers
  * @ep: the EP
- * @qp: its QP, or the one it had before
+ * @qp: its current or its previous QP
  *
  * Context: process, ep->mutex held; kdapl_drain_end() follows.
  */
@@ -323,16 +323,16 @@ void kdapl_drain_begin(struct kdapl_ep *ep, struct ib_qp *qp)
  * kdapl_drain_end - wait for the completions of a QP in ERROR
  * @ep:       the EP
  * @qp:       the QP of kdapl_drain_begin()
- * @wait_all: wait however long it takes: the QP is about to be destroyed
- * @since:    jiffies at which the time-outs began. A caller that drains many QPs
- *            gives all of them the same, after it has begun the last: they share
- *            the time that a device may take
+ * @wait_all: wait without a bound, because the QP is about to be destroyed
+ * @since:    jiffies from which the time-outs count. A caller that drains many QPs
+ *            passes the same value for all, taken after kdapl_drain_begin() of the
+ *            last one, so that they share the time-out
  *
  * Every request and receive of the QP has been through its done callback
- * when 0 is returned, unless the Consumer goes on posting. Some devices keep them,
- * and then it is -ETIMEDOUT, with @wait_all too: one that has failed refuses the
- * markers, or does not move the QP and so flushes nothing; and qedr flushes nothing of
- * a QP that has never left INIT.
+ * when 0 is returned, unless the Consumer goes on posting. A device may keep some:
+ * a failed one refuses the markers, or does not move the QP and so flushes nothing,
+ * and qedr flushes nothing of a QP that has never left INIT. Then -ETIMEDOUT is
+ * returned even with @wait_all.
  *
  * Context: process, ep->mutex held.
  * Return: 0, -ETIMEDOUT.
@@ -350,7 +350,7 @@ int kdapl_drain_end(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all, unsign
 	deadline = wait_all ? 0 : deadline ?: 1;
 
 	if (ep->srq_attached) {
-		/* A QP in INIT took nothing from an SRQ: there is no last one to wait for */
+		/* A QP in INIT took no buffer of the SRQ, so none can be the last */
 		if (ep->raised)
 			kdapl_wait_last_wqe(ep, wait_all, since);
 		kdapl_post_drain_marker(ep, qp, &ep->sq_drain);
@@ -401,10 +401,10 @@ void kdapl_ep_post_marker(struct kdapl_ep *ep)
 }
 
 /**
- * kdapl_ep_post_probe - find out whether the peer is there
+ * kdapl_ep_post_probe - find out whether the peer still answers
  * @ep: the EP, connected
  *
- * Posts a signalled request of no bytes, unless one is under way.
+ * Posts a signalled RDMA write of zero bytes, unless one is in flight.
  *
  * Context: process, ep->mutex held.
  */

@@ -270,7 +270,7 @@ static struct kdapl_ep *kdapl_ep_alloc(struct kdapl_ia *ia, const DAT_EP_ATTR *a
 	if (!ep->texts || kdapl_obj_init(&ep->obj, DAT_HANDLE_TYPE_EP, ia))
 		goto err_free;
 	ep->attr = *attr;
-	/* The Consumer's arrays; what was in them stands in @named */
+	/* Do not keep the Consumer's arrays: @named has their contents */
 	ep->attr.ep_provider_specific_count = 0;
 	ep->attr.ep_provider_specific = NULL;
 	ep->comp_vector = named->comp_vector;
@@ -494,8 +494,8 @@ static bool kdapl_ep_state_owned_by_cr(u8 state)
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @ep_handle names no EP
  * * DAT_INVALID_STATE - a service point holds the EP (RESERVED, PASSIVE or
- *   TENTATIVE_CONNECTION_PENDING); or EP_NOTREADY: called from an upcall, of
- *   whichever EVD
+ *   TENTATIVE_CONNECTION_PENDING); or EP_NOTREADY: called from an upcall
+ *   of any EVD
  */
 DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 {

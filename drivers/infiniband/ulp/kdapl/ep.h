@@ -48,7 +48,7 @@ struct kdapl_marker {
 	struct completion done;
 	bool busy;		/* with the device; under sq.lock, as @done and: */
 	bool refused;		/* the device did not take it */
-	bool posted;		/* by the last attempt, which did not find it busy */
+	bool posted;		/* the last attempt posted it: it was not busy */
 	u32 run_end;		/* as kdapl_slot.run_end */
 	union {
 		struct ib_rdma_wr rdma;
@@ -78,7 +78,7 @@ enum kdapl_todo {
 	KDAPL_TODO_EARLY_RECV,	/* a receive was parked: rdma_notify(COMM_EST) */
 	KDAPL_TODO_MARKER,	/* idle query found an unsignalled tail */
 	KDAPL_TODO_ADDRESS,	/* addresses of the port have changed: is it ours? */
-	KDAPL_TODO_REFUSED,	/* a request of the peer failed here: break, but let it know */
+	KDAPL_TODO_REFUSED,	/* a request of the peer failed here: break after the NAK */
 };
 
 /* kdapl_ep.linger: what a connection that is over still waits for, see cm.c */
@@ -143,8 +143,8 @@ struct kdapl_ep_texts {
  * @end_owed: ESTABLISHED was given, an end event is still owed; under @lock (C-41)
  * @dying:  dat_ep_free has begun; under @mutex
  * @shell:  the verbs objects are gone; under @mutex
- * @keepalive_seen: progress of its queues at the last tick of @keepalive; under @mutex
- * @keepalive: looks for a connection without traffic, see keepalive.c
+ * @keepalive_seen: progress of the queues at the last tick of @keepalive; under @mutex
+ * @keepalive: probes an idle connection, see keepalive.c
  * @rsp:    the RSP that holds it in RESERVED, or whose request does in
  *          PASSIVE_CONNECTION_PENDING; under @mutex
  * @cm_id:  of the present attempt; under @mutex
@@ -161,12 +161,12 @@ struct kdapl_ep_texts {
  * @clean_end: a disconnect of either side came before any break; under @lock
  * @linger: enum kdapl_linger; written under @mutex and @lock
  * @raised: the QP has left INIT; under @mutex, as what follows
- * @qp_stuck: the device has refused to move it to ERROR
- * @verbs:  it counts in ia->nqps and ia->nverbs
- * @strip:  on the list of kdapl_ep_strip(), its caller's
- * @ending: the QP that posts do not find any more and that is still to be destroyed
- * @lost:   its drain has timed out
- * @end_number: the end event of a connection that the EP's own end breaks
+ * @qp_stuck: the device has refused to move the QP to ERROR
+ * @verbs:  the EP counts in ia->nqps and ia->nverbs
+ * @strip:  node in the list that the caller of kdapl_ep_strip() owns
+ * @ending: QP that posts no longer find, and that has yet to be destroyed
+ * @lost:   the drain of the QP has timed out
+ * @end_number: end event of a connection that ends because its EP ends
  * @posts_seen: graceful: posts that saw CONNECTED are in the queue; under @mutex
  */
 struct kdapl_ep {
@@ -260,7 +260,7 @@ struct kdapl_ep {
 	struct kdapl_ep_texts *texts;
 };
 
-/* Process context, after kdapl_ep_strip() of an EP that was unpublished before */
+/* After the EP was unpublished and stripped; process context */
 void kdapl_ep_destroy(struct kdapl_ep *ep);
 /* Takes undelivered events back, waits for an upcall that carries one; process context */
 void kdapl_ep_take_back(struct kdapl_ep *ep);
@@ -271,7 +271,7 @@ DAT_RETURN kdapl_ep_build_error(int err);
 void kdapl_ep_unbuild(struct kdapl_ep *ep);
 void kdapl_ep_exit_pools(struct kdapl_ep *ep);
 struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner);
-/* The QP of a failed attempt, which does not flush; ep->mutex held */
+/* Destroys the QP and CQ after a failed attempt whose QP does not flush; ep->mutex held */
 void kdapl_ep_drop_verbs(struct kdapl_ep *ep);
 /* Ends many EPs (kdapl_ep.strip), and takes their verbs objects away; process context */
 void kdapl_ep_strip(struct list_head *eps, bool dying);
@@ -299,7 +299,7 @@ void kdapl_ep_unuse_parents(struct kdapl_ep *ep);
 bool kdapl_ep_join_evds(struct kdapl_ep *ep, struct kdapl_ep *old);
 bool kdapl_ep_configured(const struct kdapl_ep *ep);
 
-/* What a Consumer sets by name among the provider-specific attributes */
+/* The provider-specific attributes that a Consumer may set by name */
 struct kdapl_ep_named {
 	int comp_vector;
 	unsigned int keepalive_ms;
@@ -317,7 +317,7 @@ static inline struct kdapl_ep *to_kdapl_ep(struct kdapl_obj *obj)
 	return container_of(obj, struct kdapl_ep, obj);
 }
 
-/* Has a break come before what ends the connection now? ep->lock held */
+/* Has the connection broken before the present cause of its end? ep->lock held */
 static inline bool kdapl_ep_breaks(const struct kdapl_ep *ep)
 {
 	return test_bit(KDAPL_TODO_BREAK, &ep->todo) ||
@@ -334,7 +334,7 @@ static inline void kdapl_ep_kick(struct kdapl_ep *ep, enum kdapl_todo what)
 /* ---- keepalive.c ------------------------------------------------------- */
 
 void kdapl_keepalive_setup(struct kdapl_ep *ep);
-/* The EP is CONNECTED. ep->mutex held */
+/* Called when the EP becomes CONNECTED; ep->mutex held */
 void kdapl_keepalive_start(struct kdapl_ep *ep);
 
 /* ---- drain.c ----------------------------------------------------------- */
@@ -354,7 +354,7 @@ void kdapl_marker_forget(struct kdapl_ep *ep);
 void kdapl_sq_strand(struct kdapl_sq *sq, struct kdapl_slot *slot);
 /* Posts the marker once behind an unsignalled tail; process context */
 void kdapl_ep_post_marker(struct kdapl_ep *ep);
-/* Posts the marker once behind whatever is queued; process context */
+/* Posts the marker after all queued requests; process context */
 void kdapl_ep_post_probe(struct kdapl_ep *ep);
 /* Requests that have not completed, unsignalled ones of unknown fate included */
 bool kdapl_ep_requests_idle(struct kdapl_ep *ep);

@@ -14,7 +14,7 @@
 #define KDAPL_DEFAULT_READS	4
 #define KDAPL_DEFAULT_SIZE	0x80000000U
 
-/* A day: whoever wants to wait for longer wants no keepalive */
+/* One day: a longer interval would be of no use */
 #define KDAPL_MAX_KEEPALIVE_MS	86400000
 
 /**
@@ -80,9 +80,9 @@ static bool kdapl_attr_flags_ok(const DAT_EP_ATTR *attr)
 }
 
 /*
- * One named attribute. Those that a Consumer may set are decimal. kdapl.first_error,
- * which dat_ep_query() tells as well, says nothing of a new EP: it is passed over, so
- * that what was asked of one EP makes another.
+ * Checks one named attribute. Those that a Consumer may set are decimal numbers.
+ * kdapl.first_error is ignored: dat_ep_query() returns it too, and a Consumer may
+ * create an EP with the attributes that it has queried from another one.
  */
 static bool kdapl_attr_one_ok(const struct kdapl_ia *ia, const char *name, const char *value,
 			      struct kdapl_ep_named *out)
@@ -128,7 +128,7 @@ static bool kdapl_attr_named_ok(const struct kdapl_ia *ia, const DAT_EP_ATTR *at
  * @attr:        what the Consumer asks for
  * @srq:         the EP takes its receives from an SRQ
  * @bad:         what to answer when they are not legal
- * @named:       takes what the provider-specific attributes say, or their defaults
+ * @named:       receives the provider-specific attributes, or their defaults
  *
  * Context: process.
  * Return: DAT_SUCCESS, @bad, DAT_MODEL_NOT_SUPPORTED for a quality of service

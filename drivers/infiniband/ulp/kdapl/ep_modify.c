@@ -108,12 +108,12 @@ static DAT_RETURN kdapl_draft_attr(struct kdapl_ep *draft, const struct kdapl_ep
 	}
 	ret = kdapl_ep_attr_check(ep->obj.ia, to, ep->srq, KDAPL_IP(DAT_INVALID_ARG3),
 				  &named);
-	/* The Consumer's arrays; what was in them stands in @named */
+	/* Do not keep the Consumer's arrays: @named has their contents */
 	to->ep_transport_specific_count = 0;
 	to->ep_transport_specific = NULL;
 	to->ep_provider_specific_count = 0;
 	to->ep_provider_specific = NULL;
-	/* Both or neither: the new array takes the place of the old */
+	/* The new array replaces the old one as a whole, so both values change together */
 	draft->comp_vector = mask & KDAPL_EP_PROVIDER ? named.comp_vector : ep->comp_vector;
 	draft->keepalive_ms = mask & KDAPL_EP_PROVIDER ? named.keepalive_ms : ep->keepalive_ms;
 	return ret;

@@ -49,7 +49,7 @@ static int kdapl_qp_to_init(struct kdapl_ep *ep, struct ib_qp *qp)
 {
 	struct ib_qp_attr attr = {
 		.qp_state = IB_QPS_INIT,
-		/* Until the path is known: kdapl_cm_raise_to() */
+		/* kdapl_cm_raise_to() corrects it when the path is known */
 		.pkey_index = KDAPL_INIT_PKEY_INDEX,
 		.port_num = ep->obj.ia->port,
 		/*
@@ -222,7 +222,7 @@ void kdapl_ep_unbuild(struct kdapl_ep *ep)
 
 /* ---- the end of the verbs objects -------------------------------------- */
 
-/* Posts find no QP a grace period from now, and what they post waits. ep->mutex held */
+/* After a grace period, posts find no QP and are held back. ep->mutex held */
 static void kdapl_ep_hide_qp(struct kdapl_ep *ep)
 {
 	kdapl_ep_hold(ep);
@@ -230,7 +230,7 @@ static void kdapl_ep_hide_qp(struct kdapl_ep *ep)
 	RCU_INIT_POINTER(ep->qp, NULL);
 }
 
-/* A grace period later, the QP drained or given up. ep->mutex held */
+/* One grace period after kdapl_ep_hide_qp(), the QP drained or given up. ep->mutex held */
 static void kdapl_ep_destroy_qp(struct kdapl_ep *ep)
 {
 	if (ep->srq)
@@ -242,7 +242,7 @@ static void kdapl_ep_destroy_qp(struct kdapl_ep *ep)
 		kdapl_cq_leave(ep);
 }
 
-/* And one later again: no done callback knows the EP any more. ep->mutex held */
+/* Another grace period later: no done callback uses the EP any more. ep->mutex held */
 static void kdapl_ep_finish_verbs(struct kdapl_ep *ep)
 {
 	if (ep->cq)
@@ -276,7 +276,7 @@ void kdapl_ep_drop_verbs(struct kdapl_ep *ep)
 	kdapl_ep_finish_verbs(ep);
 }
 
-/* The end begins: nothing but the steps of kdapl_ep_strip() moves the EP any more */
+/* From now on only the steps of kdapl_ep_strip() change the EP's state */
 static void kdapl_strip_begin(struct kdapl_ep *ep, bool dying)
 {
 	mutex_lock(&ep->mutex);
@@ -287,7 +287,7 @@ static void kdapl_strip_begin(struct kdapl_ep *ep, bool dying)
 	mutex_unlock(&ep->mutex);
 }
 
-/* Connections are drained before they are told to be over; then posts lose the QP */
+/* Ends a connection once its QP has been drained, then hides the QP from posts */
 static void kdapl_strip_hide(struct kdapl_ep *ep, unsigned long since)
 {
 	mutex_lock(&ep->mutex);
@@ -297,7 +297,7 @@ static void kdapl_strip_hide(struct kdapl_ep *ep, unsigned long since)
 	mutex_unlock(&ep->mutex);
 }
 
-/* What was posted between the two steps before. A device that keeps posts keeps these too */
+/* Drains what was posted since the first drain. A device that kept posts would keep these too */
 static void kdapl_strip_drain(struct kdapl_ep *ep)
 {
 	mutex_lock(&ep->mutex);
@@ -331,11 +331,11 @@ static void kdapl_strip_finish(struct kdapl_ep *ep)
 /**
  * kdapl_ep_strip - end EPs, and take their verbs objects away
  * @eps:   the EPs, by kdapl_ep.strip; their device is leaving, or they are freed
- * @dying: they are freed: unpublished, a grace period ago, no reference left.
- *         Otherwise pinned, and they get the events that they are owed
+ * @dying: the EPs are being freed: they were unpublished a grace period ago, and no
+ *         reference is left. Otherwise they are pinned, and get their pending events
  *
- * Each step is taken for all EPs before the next begins. So two grace periods, and
- * the longest time that the device takes to drain a QP, are enough for any number.
+ * Each step is taken for all EPs before the next begins. So any number of EPs costs
+ * two grace periods, and in each drain the time of the slowest QP.
  *
  * Context: process.
  */
@@ -351,14 +351,14 @@ void kdapl_ep_strip(struct list_head *eps, bool dying)
 	since = jiffies;
 	list_for_each_entry(ep, eps, strip)
 		kdapl_strip_hide(ep, since);
-	/* No post is on its way to a QP afterwards: what drains is all there is */
+	/* Afterwards no post can reach a QP any more, so the second drain is complete */
 	kdapl_grace();
 	list_for_each_entry(ep, eps, strip)
 		kdapl_strip_drain(ep);
 	since = jiffies;
 	list_for_each_entry(ep, eps, strip)
 		kdapl_strip_destroy(ep, since);
-	/* Done callbacks, polls of CQs and lookups of SRQ buffers come to their end */
+	/* Wait for running done callbacks, CQ polls and lookups of SRQ buffers */
 	kdapl_grace();
 	list_for_each_entry(ep, eps, strip)
 		kdapl_strip_finish(ep);
@@ -366,16 +366,16 @@ void kdapl_ep_strip(struct list_head *eps, bool dying)
 
 /* ---- reset ------------------------------------------------------------- */
 
-/* The QP that posts find no more is drained and destroyed. ep->mutex held */
+/* Drains and destroys the QP that posts no longer find. ep->mutex held */
 static void kdapl_ep_end_old(struct kdapl_ep *ep, struct ib_qp *old)
 {
-	/* Only what was posted since the caller's drain: it seldom has to wait */
+	/* The caller has drained it: only later posts are left, so this seldom waits */
 	int lost = kdapl_ep_drain(ep, old, true);
 
 	if (ep->srq)
 		kdapl_srq_detach(ep);
 	ib_destroy_qp(old);
-	/* The CQ goes on: what it had of the old QP has been through done() afterwards */
+	/* The CQ stays in use: wait until it has handled all completions of the old QP */
 	if (lost || ep->srq)
 		kdapl_grace();
 	if (lost) {
@@ -384,7 +384,7 @@ static void kdapl_ep_end_old(struct kdapl_ep *ep, struct ib_qp *old)
 	}
 }
 
-/* Swaps the QP and brings the old one, if there is one, to its end. ep->mutex held */
+/* Installs the new QP, and drains and destroys the old one if any. ep->mutex held */
 static void kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
 {
 	struct ib_qp *old = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
@@ -415,7 +415,7 @@ static void kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
 	spin_unlock_irq(&ep->lock);
 }
 
-/* The CQ that went with a QP that did not flush. ep->mutex held */
+/* Replaces a CQ that was freed together with a QP that did not flush. ep->mutex held */
 static int kdapl_ep_renew_cq(struct kdapl_ep *ep)
 {
 	struct kdapl_cq *cq;
@@ -471,8 +471,8 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @ep_handle names no EP
- * * DAT_INVALID_STATE - any other state; or EP_NOTREADY: called from an upcall,
- *   of whichever EVD
+ * * DAT_INVALID_STATE - any other state; or EP_NOTREADY: called from an upcall
+ *   of any EVD
  * * DAT_INSUFFICIENT_RESOURCES - no new QP to be had, or the device does not
  *   give back what the old one has, the EP is unchanged; the device is gone
  */

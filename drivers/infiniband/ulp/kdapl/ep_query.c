@@ -136,8 +136,8 @@ static void kdapl_ep_fill(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask, DAT_EP_PA
  * freed or reset. The provider-specific attribute kdapl.first_error tells why
  * the present or last connection broke: operation (DAT_DTOS), verbs status,
  * vendor code, and how many posts of that queue were outstanding; or "none".
- * kdapl.keepalive_ms and kdapl.comp_vector are what the Consumer has set; the
- * first is 0, and the second is left out, if it has not.
+ * kdapl.keepalive_ms and kdapl.comp_vector are what the Consumer has set. By
+ * default the first is 0, and the second is left out.
  * Source: kDAPL 2.0.
  *
  * Context: any but hard interrupt; never sleeps.

@@ -92,8 +92,9 @@ static bool kdapl_policy_known(DAT_UPCALL_POLICY policy)
 }
 
 /*
- * Streams that one EVD may carry together, as the merging matrix says. Software and
- * asynchronous events share a ring: a Consumer that filled it would lose errors.
+ * Checks whether one EVD may carry these streams together, as the merging matrix
+ * says. Software and asynchronous events would share a ring, so a Consumer that
+ * fills it with software events would lose errors.
  */
 static bool kdapl_streams_merge(DAT_EVD_FLAGS streams)
 {
@@ -205,7 +206,7 @@ EXPORT_SYMBOL_GPL(dat_evd_kcreate);
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @evd_handle names no EVD
  * * DAT_INVALID_PARAMETER - unknown policy or flag; the policy needs a function
- * * DAT_INVALID_STATE - TEARDOWN from an upcall, of whichever EVD
+ * * DAT_INVALID_STATE - TEARDOWN from an upcall of any EVD
  * * DAT_MODEL_NOT_SUPPORTED - DAT_UPCALL_MANY
  */
 DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle, DAT_UPCALL_POLICY upcall_policy,
@@ -351,7 +352,7 @@ EXPORT_SYMBOL_GPL(dat_evd_query);
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @evd_handle names no EVD
  * * DAT_INVALID_STATE - an EP, a service point or the IA still feeds it, or
- *   the call was made from an upcall, of whichever EVD
+ *   the call was made from an upcall of any EVD
  */
 DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 {

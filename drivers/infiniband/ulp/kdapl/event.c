@@ -512,8 +512,8 @@ static noinline bool kdapl_evd_take_solicited(struct kdapl_evd *evd, DAT_EVENT *
 /**
  * dat_evd_dequeue - take the oldest event of an EVD
  * @evd_handle: the EVD
- * @event:      filled in, but for members that the event does not have, and
- *              event_extension_data, which none has; untouched unless
+ * @event:      receives the event, except for members that the event does not have,
+ *              and event_extension_data, which no event has; unchanged unless
  *              DAT_SUCCESS is returned
  *
  * The event's slot is free again when the call returns. Each event is

@@ -42,8 +42,8 @@ enum kdapl_event_kind {
  * @next:   towards the younger; guarded by the EVD's lock, or the parking EP's
  * @ep:     the EP it belongs to, by which dat_ep_free takes it back; or NULL
  * @kind:   enum kdapl_event_kind
- * @notify: leads to an upcall by itself; once queued, KDAPL_NOTIFY_LAST in the
- *          event that kdapl_evd.marked points to
+ * @notify: the event leads to an upcall; KDAPL_NOTIFY_LAST in the queued event that
+ *          kdapl_evd.marked points to
  * @status: DTO: DAT_DTO_COMPLETION_STATUS
  * @op:     DTO: DAT_DTOS
  * @length: DTO: bytes transferred
@@ -58,7 +58,7 @@ struct kdapl_event {
 	u32 length;
 };
 
-/* kdapl_event.notify: true; and its value in the youngest event that a marking has reached */
+/* Values of kdapl_event.notify: marked; marked, and the last event of the latest marking */
 #define KDAPL_NOTIFY		1
 #define KDAPL_NOTIFY_LAST	2
 
@@ -105,7 +105,7 @@ struct kdapl_ring_event {
  *           youngest first, younger than the queue; by cmpxchg and xchg
  * @head:    oldest event, @tail the youngest
  * @nnotify: events of the queue that still ask for an upcall
- * @marked:  event of the queue up to which all ask for one, because
+ * @marked:  all queued events up to this one ask for an upcall, because
  *           kdapl_evd_notify_all() has marked them; NULL: not known
  * @note:    NOTIFY policy: an upcall is owed
  * @cur_ep:  EP whose event the running upcall carries, or NULL
@@ -175,8 +175,8 @@ static inline struct kdapl_evd *to_kdapl_evd(struct kdapl_obj *obj)
 }
 
 /*
- * Is the caller inside an upcall, of whichever EVD? Bottom halves are off in every
- * upcall, and in no context from which a call that sleeps may be made.
+ * Is the caller inside an upcall of any EVD? Bottom halves are off in every upcall,
+ * and never in a context that may make a sleeping call.
  */
 static inline bool kdapl_in_upcall(void)
 {

@@ -99,8 +99,8 @@ static u32 kdapl_ring_move(struct kdapl_evd *evd, struct kdapl_ring_event *ring)
  * while others queue and deliver.
  *
  * Context: process.
- * Return: 0; -ENOMEM; -EBUSY when it is to become shorter, and more events are
- * queued, of whatever kind.
+ * Return: 0; -ENOMEM; -EBUSY if @qlen is less than the present length and less than
+ * the number of queued events of all kinds.
  */
 int kdapl_evd_resize(struct kdapl_evd *evd, u32 qlen)
 {
@@ -159,10 +159,10 @@ u32 kdapl_evd_take_back(struct kdapl_evd *evd, struct kdapl_ep *ep)
 }
 
 /*
- * Sets the notify mark of everything queued. It goes on where the last marking
- * ended: the queue may be long, and each solicited message has it marked, so
- * starting at the head each time would cost the square of the number of
- * messages that wait. evd->lock held.
+ * Sets the notify mark of every queued event. Each solicited message calls this,
+ * and the queue may be long, so the walk continues where the last one ended:
+ * starting at the head every time would be quadratic in the number of queued
+ * messages. evd->lock held.
  */
 static void kdapl_evd_mark_all(struct kdapl_evd *evd)
 {
@@ -183,7 +183,7 @@ static void kdapl_evd_mark_all(struct kdapl_evd *evd)
 	evd->note = evd->nnotify;
 }
 
-/* Clears the notify mark of everything queued. evd->lock held */
+/* Clears the notify mark of every queued event. evd->lock held */
 static void kdapl_evd_unmark_all(struct kdapl_evd *evd)
 {
 	struct kdapl_event *ev;

@@ -107,7 +107,7 @@ static inline void kdapl_evd_unlink(struct kdapl_evd *evd, struct kdapl_event *p
 	if (likely(ev->notify == KDAPL_NOTIFY)) {
 		evd->nnotify--;
 	} else {
-		/* Read again, or the comparison above takes an instruction more */
+		/* Reload ->notify here: otherwise the comparison above costs an instruction more */
 		barrier();
 		if (ev->notify) {
 			evd->nnotify--;

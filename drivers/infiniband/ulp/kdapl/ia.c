@@ -225,7 +225,7 @@ static void kdapl_ia_kick_eps(struct kdapl_ia *ia, enum kdapl_todo what)
 	mutex_unlock(&ia->mutex);
 }
 
-/* The service points' own work has them listen again, if they must */
+/* Queues the work of the service points, which listens again where necessary */
 static void kdapl_ia_relisten(struct kdapl_ia *ia, DAT_HANDLE_TYPE type)
 {
 	struct kdapl_obj *obj;
@@ -278,8 +278,9 @@ void kdapl_ia_address_lost(struct kdapl_ia *ia)
  * kdapl_ia_address_stands - addresses of the port have changed, the IA's is there
  * @ia: the IA, on its device's list
  *
- * It may lead to another port, or to another entry of the GID table. Attempts and
- * connections that cannot go on are broken, service points listen where it leads.
+ * The address may lead to another port, or to another entry of the GID table.
+ * Attempts and connections that cannot go on are broken, and service points listen
+ * where the address leads now.
  *
  * Context: process, kdapl_device_mutex held.
  */
@@ -405,9 +406,10 @@ int kdapl_ia_create(struct kdapl_device *dev, u32 port, const struct sockaddr *a
 }
 
 /*
- * Notes the module that a return address lies in. The core exports no lookup but the
- * one that names a symbol: "function+offset/size [module]". The address may be that of
- * an init function, whose text is gone when the module is unloaded.
+ * Notes the module that contains a return address. The only lookup that the kernel
+ * exports formats a symbol: "function+offset/size [module]". Keep the name, not the
+ * address: it may be in an init function, whose text is gone when the module is
+ * unloaded.
  */
 static void kdapl_ia_note_owner(struct kdapl_ia *ia, unsigned long caller)
 {
@@ -467,7 +469,7 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 
 	mutex_lock(&kdapl_device_mutex);
 	err = kdapl_device_resolve(name, &dev, &port, &addr, &net);
-	/* The reason of a device that no IA can stand on, with an address or without */
+	/* For an unfit device go on even without an address, to report why it is refused */
 	if (err == -ENODEV || (err && !dev->unfit)) {
 		ret = DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
 		goto out;
@@ -516,8 +518,8 @@ out:
  * @dat_minor:          DAT_VERSION_MINOR
  * @thread_safe:        DAT_TRUE or DAT_FALSE
  *
- * The IA is known to belong to the module that the call returns to. If that module
- * is unloaded with the IA open, kDAPL closes it and says so in the log.
+ * kDAPL records the module that the call returns to as the owner of the IA. If that
+ * module is unloaded while the IA is open, kDAPL closes the IA and logs a line.
  *
  * Source: kDAPL 2.0, dat_ia_openv; manual page dat_ia_open.
  *

@@ -52,7 +52,7 @@ static struct kdapl_obj *kdapl_ia_next(struct kdapl_ia *ia, DAT_HANDLE_TYPE type
 	return found;
 }
 
-/* All EPs at once, so that they wait for the device and for RCU together */
+/* Strips all EPs at once, so that they share the drain and the grace periods */
 static void kdapl_ia_shell_eps(struct kdapl_ia *ia)
 {
 	struct kdapl_ep *ep, *next;
@@ -342,9 +342,9 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS close_flags)
 }
 EXPORT_SYMBOL_GPL(dat_ia_close);
 
-/* ---- what a Consumer has left open ------------------------------------- */
+/* ---- IAs that a Consumer has left open ---------------------------------- */
 
-/* The next open IA of @owner (NULL: of anybody) from index @idx on, referenced */
+/* The next open IA of @owner (NULL: any owner) from index @idx on, referenced */
 static struct kdapl_ia *kdapl_ia_left(u32 *idx, const char *owner)
 {
 	struct kdapl_obj *obj;
@@ -357,7 +357,7 @@ static struct kdapl_ia *kdapl_ia_left(u32 *idx, const char *owner)
 	return NULL;
 }
 
-/* Afterwards no upcall of the IA runs, and none will */
+/* On return no upcall of the IA is running, and none will start */
 static void kdapl_ia_silence(struct kdapl_ia *ia)
 {
 	struct kdapl_obj *obj = NULL;
@@ -370,14 +370,14 @@ static void kdapl_ia_silence(struct kdapl_ia *ia)
 }
 
 /**
- * kdapl_ia_destroy_left - close what a careless Consumer has left open
- * @owner: name of a module that is being unloaded; its exit function has run, its
- *         text and data are still there. NULL: kdapl itself goes, and every Consumer
- *         has gone before, or the module count would not let it
+ * kdapl_ia_destroy_left - close the IAs that a Consumer has left open
+ * @owner: name of a module that is being unloaded; its exit function has run, but
+ *         its text and data still exist. NULL: kdapl itself is being unloaded, and
+ *         the module reference count ensures that every Consumer is gone
  *
- * Upcalls are the first to end: what they would touch may be freed already. An
- * IA to which another Consumer's IA sends its asynchronous events stays, without
- * upcalls, until that one is closed and kdapl is unloaded.
+ * Upcalls are stopped first, because the exit function may have freed what they
+ * use. If the IA of another Consumer sends its asynchronous events to an EVD of an
+ * IA, that IA stays, without upcalls, until kdapl is unloaded.
  *
  * Context: process.
  */

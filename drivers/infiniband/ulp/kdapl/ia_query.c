@@ -45,7 +45,7 @@ static void kdapl_ia_fill_numbers(DAT_IA_ATTR *attr, const struct kdapl_limits *
 	/* An EVD is a queue of ours, no object of the device */
 	attr->max_evds = KDAPL_MOST_OBJECTS;
 	attr->max_lmrs = kdapl_count(min_t(s64, l->max_mr, KDAPL_MOST_OBJECTS));
-	/* Two MRs each; without an LMR, which has one too, no RMR can be bound */
+	/* An RMR has two MRs, and can only be bound to an LMR, which has one */
 	attr->max_rmrs = kdapl_count(min_t(s64, (l->max_mr - 1LL) / 2, KDAPL_MOST_OBJECTS));
 	attr->max_pzs = kdapl_count(min_t(s64, dev->max_pd, KDAPL_MOST_OBJECTS));
 	attr->max_srqs = kdapl_count(l->max_srqs);

@@ -56,11 +56,11 @@ struct kdapl_lmr;
 #define KDAPL_RESOLVE_TIMEOUT_MS 4000	/* address, and route, of a peer */
 #define KDAPL_ACCEPT_TIMEOUT_MS	30000	/* C-51 */
 #define KDAPL_DRAIN_TIMEOUT_MS	700	/* C-56 leaves 1 s for all of it */
-#define KDAPL_LINGER_MS		10	/* for an answer under way when a connection ends */
+#define KDAPL_LINGER_MS		10	/* for an answer in flight when a connection ends */
 #ifndef KDAPL_LAST_WQE_MS
 #define KDAPL_LAST_WQE_MS	5000	/* for the last buffer of an SRQ EP */
 #endif
-#define KDAPL_INIT_PKEY_INDEX	0	/* of a QP whose path is not known yet */
+#define KDAPL_INIT_PKEY_INDEX	0	/* while the path of a QP is not known */
 /* Send queue entries beyond the Consumer's: the marker and the drain */
 #define KDAPL_SQ_RESERVED	2
 /* CQ entries beyond the Consumer's: marker, send drain, receive drain */
@@ -73,9 +73,9 @@ extern struct workqueue_struct *kdapl_wq;	/* may block: connections, regions, de
 extern struct workqueue_struct *kdapl_evd_wq;	/* never blocks: delivery, solicited CQs */
 /* Test systems slower than real time stretch our internal time-outs by it */
 extern unsigned int kdapl_stretch;
-/* Pages of one registration at most, whatever the device takes */
+/* Maximum number of pages of one registration, even if the device allows more */
 extern unsigned int kdapl_max_reg_pages;
-/* Grace periods that somebody has waited for since the module was loaded */
+/* Number of grace periods that kdapl_grace() has waited for */
 extern atomic_t kdapl_graces;
 
 void kdapl_grace(void);
@@ -95,7 +95,7 @@ bool kdapl_sg_bounced(struct device *dev, struct iommu_domain *domain, struct sc
 bool kdapl_sg_needs_sync(struct ib_device *ibdev, struct scatterlist *sg, unsigned int n,
 			 unsigned int npages);
 
-/* May a page be registered? 0, -EFAULT there is no memory, -EACCES it may only be read */
+/* May a page be registered? 0, -EFAULT it is not memory, -EACCES it is read-only */
 static inline int kdapl_page_check(unsigned long pfn, DAT_MEM_PRIV_FLAGS priv)
 {
 	if (likely(pfn_valid(pfn) && !PageReserved(pfn_to_page(pfn))))
@@ -119,7 +119,7 @@ struct kdapl_limits {
 	u32 max_rd_atom_out;		/* per EP, as initiator */
 	u32 max_srqs;
 	u32 max_srq_wr;			/* max_recv_per_srq */
-	u32 max_mr;			/* for LMRs and RMRs, beside that of a PZ */
+	u32 max_mr;			/* for LMRs and RMRs, less the one of a PZ */
 	u32 page_list_len;		/* of one fast registration */
 	u32 max_block;			/* bytes of an LMR, at any offset in a page */
 	u32 max_message;
@@ -167,7 +167,7 @@ void kdapl_device_exit(void);
 struct kdapl_device *kdapl_device_alloc(struct ib_device *ibdev);
 void kdapl_device_free(struct kdapl_device *dev);
 bool kdapl_device_port_usable(struct ib_device *ibdev, u32 port);
-/* Addresses have changed, some were deleted: each IA looks at its own. Process context */
+/* Checks the addresses of all IAs after a change; process context */
 bool kdapl_device_check_addrs(struct llist_node *gone, bool ipoib);
 /*
  * Parses an IA name; under kdapl_device_mutex. 0, -ENODEV, -EADDRNOTAVAIL
@@ -179,8 +179,8 @@ int kdapl_device_resolve(const char *name, struct kdapl_device **dev, u32 *port,
 /* ---- addr.c ------------------------------------------------------------ */
 
 /*
- * A GID that is missing is looked for again after this time before its address
- * counts as lost: the core's work that moves GIDs takes them away first.
+ * The watcher looks for a missing GID once more after this time, before the address
+ * counts as lost: the core removes GIDs before it adds them again.
  */
 #define KDAPL_ADDR_GRACE_MS	200
 
@@ -194,11 +194,11 @@ struct kdapl_addr_deleted {
 
 int kdapl_addr_init(void);
 void kdapl_addr_exit(void);
-/* Has the watcher look at the addresses of IAs; any context */
+/* Schedules the watcher, which checks the addresses of IAs; any context */
 void kdapl_addr_changed(bool ipoib);
 bool kdapl_addr_is(const struct kdapl_addr_deleted *del, struct ib_device *ibdev, u32 port,
 		   const struct sockaddr_storage *addr, const struct net *net);
-/* Can the connection of this id not go on, the IA's address being there? */
+/* Does a change of addresses end the connection of this id, although the IA's exists? */
 bool kdapl_addr_cut(const struct rdma_cm_id *id, u32 port);
 /* An address that leads to a port, and its namespace with a reference */
 bool kdapl_addr_find(struct ib_device *ibdev, u32 port, const char *netdev,
@@ -226,7 +226,7 @@ const struct ib_gid_attr *kdapl_addr_gid(struct ib_device *ibdev, u32 port,
  *          verbs objects
  * @port:   port of the device
  * @name:   `<ibdev>/<port>`, for debugfs and the log
- * @owner:  name of the module that has opened it; empty: none. Constant from then on
+ * @owner:  name of the module that has opened it; empty: unknown. Constant from then on
  * @addr:   IP address of the port
  * @net:    network namespace of @addr, referenced; NULL on a shell
  * @addr_lost: @addr was gone when the device was last looked at
@@ -296,7 +296,7 @@ int kdapl_ia_create(struct kdapl_device *dev, u32 port, const struct sockaddr *a
 		    struct kdapl_ia **out);
 /* Takes an IA apart, with all that belongs to it; the handle is out of the table */
 void kdapl_ia_destroy(struct kdapl_ia *ia);
-/* Closes what the module @owner (NULL: any Consumer) has left open; it is gone */
+/* Closes the IAs that the module @owner (NULL: any Consumer) has left open */
 void kdapl_ia_destroy_left(const char *owner);
 /*
  * The frame of every call that makes or uses verbs objects: begin looks the
@@ -589,7 +589,7 @@ struct kdapl_scq {
 struct kdapl_scq *kdapl_scq_create(struct ib_device *ibdev, struct kdapl_evd *evd,
 				   u32 nr_cqe, int comp_vector);
 void kdapl_scq_unlink(struct kdapl_scq *scq);
-/* A grace period later */
+/* A grace period after kdapl_scq_unlink() */
 void kdapl_scq_destroy(struct kdapl_scq *scq);
 /* Any context: have it polled soon */
 void kdapl_scq_kick(struct kdapl_scq *scq);
@@ -652,8 +652,8 @@ struct kdapl_srq_more {
  * @low_watermark: as set last
  * @lw_armed: it has not raised its event yet
  * @lw_reached: the device says so (bit 0); any context
- * @failed: the device says that it has failed (bit 0); any context
- * @lw_work: looks at @lw_reached and @failed at once, at the fill while @lw_armed
+ * @failed: the device has reported that the SRQ failed (bit 0); any context
+ * @lw_work: handles @lw_reached and @failed at once; polls the fill while @lw_armed
  * @lost:  completions whose EP had gone; their buffers stay outstanding
  */
 struct kdapl_srq {
@@ -719,15 +719,15 @@ void kdapl_srq_event(struct ib_event *event, void *context);
 void kdapl_srq_lw_work(struct work_struct *work);
 /* srq_resize.c: with the SRQ */
 void kdapl_srq_free_more(struct kdapl_srq *srq);
-/* Enters and leaves srq->eps, a grace period apart; ep->mutex held */
+/* Enters and leaves srq->eps, with a grace period in between; ep->mutex held */
 void kdapl_srq_attach(struct kdapl_ep *ep, const struct ib_qp *qp);
 void kdapl_srq_detach(struct kdapl_ep *ep);
 /* CQ of an EP, shared along its SRQ where it has one; process context. Or ERR_PTR */
 struct kdapl_cq *kdapl_cq_get(struct kdapl_ep *ep, struct ib_device *ibdev);
-/* The EP leaves its CQ: ep->cq is then NULL, or to be freed after a grace period */
+/* The EP leaves its CQ. Unless ep->cq is NULL then, free it after a grace period */
 void kdapl_cq_leave(struct kdapl_ep *ep);
 void kdapl_cq_free(struct kdapl_cq *kcq);
-/* Both, with the grace period */
+/* kdapl_cq_leave(), a grace period, and kdapl_cq_free() */
 void kdapl_cq_put(struct kdapl_ep *ep);
 
 static inline struct kdapl_srq *to_kdapl_srq(struct kdapl_obj *obj)
@@ -773,7 +773,7 @@ void kdapl_ep_queue_conn(struct kdapl_ep *ep, struct kdapl_conn_event *ce,
 			 DAT_EVENT_NUMBER number, u16 private_len);
 /* Completes a post of an EP without QP: FLUSHED, by the deferred deliverer */
 void kdapl_flush_in_software(struct kdapl_ep *ep, struct kdapl_slot *slot);
-/* Likewise what the device has kept of a QP that is destroyed; process context */
+/* Likewise for posts that the device has kept, after the end of the QP; process context */
 void kdapl_flush_kept(struct kdapl_ep *ep);
 
 /* ---- debugfs.c --------------------------------------------------------- */

@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Keepalive: a connection whose peer has vanished is found out without traffic.
+ * Keepalive: detects that the peer of an idle connection has vanished.
  *
  * Nothing tells an idle EP that its peer is gone: the transport notices only
- * what it does not get acknowledged. With kdapl.keepalive_ms an EP that has
- * seen no completion for that time writes nothing to its peer: the marker of
- * drain.c, for which every send queue has an entry of its own. If the peer does
- * not answer, the marker fails after the transport's retries and breaks the EP
- * like any other request.
+ * requests that the peer does not acknowledge. With kdapl.keepalive_ms an EP that
+ * has seen no completion for that time sends its peer an RDMA write of zero bytes:
+ * the marker of drain.c, for which every send queue reserves an entry. If the peer
+ * does not answer, the marker fails after the transport's retries and breaks the
+ * EP like any other request.
  *
- * The fast path takes no part in it. The tick counts the slots that have come
- * back and those that have completed, and compares with the last tick.
+ * The keepalive adds nothing to the fast path. Each tick counts the slots that
+ * were put back and those that have completed, and compares the sum with that of
+ * the last tick.
  *
- * Called in process context by the connection work and by the end of an EP.
+ * Called in process context by the connection work and by the creation of an EP.
  */
 #include "kdapl.h"
 
@@ -27,8 +28,9 @@ struct kdapl_keepalive_view {
 };
 
 /*
- * Each slot counts how often it was put back. A completion moves a slot to DONE,
- * and DONE to FREE counts twice, so that both steps add one.
+ * Each slot counts how often it was put back, which adds two here, and a slot in
+ * DONE adds one. So the completion (POSTED to DONE) and the release (DONE to FREE)
+ * each raise the sum by one.
  */
 static void kdapl_keepalive_look(const struct kdapl_pool *pool, struct kdapl_keepalive_view *view)
 {
@@ -47,8 +49,9 @@ static void kdapl_keepalive_look(const struct kdapl_pool *pool, struct kdapl_kee
 }
 
 /*
- * rxe may warn (6.12) when a request of no bytes follows an RDMA read that it
- * has to repeat. A read that is outstanding finds out about the peer by itself.
+ * While an RDMA read is outstanding no probe is sent: rxe (6.12) may warn if a
+ * request of zero bytes follows a read that it has to repeat. The read itself fails
+ * if the peer is gone.
  */
 static void kdapl_keepalive_work(struct work_struct *work)
 {

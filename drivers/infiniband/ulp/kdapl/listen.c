@@ -234,7 +234,7 @@ static int kdapl_sp_listen(struct kdapl_sp *sp)
 	return ret;
 }
 
-/* Does the id not stand where the IA's address is? sp->mutex held */
+/* Does the id no longer listen where the IA's address leads? sp->mutex held */
 static bool kdapl_sp_misplaced(const struct kdapl_sp *sp)
 {
 	return !sp->id || READ_ONCE(sp->stale) || kdapl_addr_unbound(sp->id) ||
@@ -242,9 +242,9 @@ static bool kdapl_sp_misplaced(const struct kdapl_sp *sp)
 }
 
 /*
- * The address leads elsewhere, or has come back. The old id goes first, because it
- * has the port; the CM refuses requests that come meanwhile. If it fails, the next
- * change of an address has it tried again.
+ * Listens again after the address has moved or has come back. The old id must go
+ * first, because it owns the port number; the CM refuses requests that come
+ * meanwhile. If listening fails, the next change of an address tries it again.
  */
 static void kdapl_sp_work(struct work_struct *work)
 {

@@ -399,8 +399,8 @@ static DAT_RETURN kdapl_lmr_create(struct kdapl_ia *ia, struct kdapl_pz *pz,
  *   DAT_VA_TYPE_ZB; the other LMR is one of dat_lmr_allocate(); memory that
  *   needs DMA syncs
  * * DAT_PRIVILEGES_VIOLATION - a privilege that the other LMR does not have, or a
- *   write privilege for memory that may only be read: the zero page, read-only
- *   data, text
+ *   write privilege for read-only memory: the zero page, read-only data, kernel
+ *   text
  * * DAT_INSUFFICIENT_RESOURCES - no memory, no handle or context left (MEMORY);
  *   the memory could not be mapped for DMA, or the device did not register it
  *   (MEMORY_REGION); the device is gone (DEVICE)

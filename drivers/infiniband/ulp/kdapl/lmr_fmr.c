@@ -270,10 +270,10 @@ static DAT_RETURN kdapl_fmr_request(const struct kdapl_fmr *r)
  * @rmr_context:        takes the key for the peer, 0 without a remote
  *                      privilege; may be NULL then
  *
- * Requests on the same EP may use the contexts at once. Receives, which are in
- * no order with requests, and other EPs may use them after the event, which is
- * a DTO completion with operation DAT_DTO_LMR_FMR. The zero page and read-only
- * pages of the kernel image are taken without write privileges only.
+ * Requests on the same EP may use the contexts at once. Receives, which are not
+ * ordered with requests, and other EPs may use them after the event, which is a
+ * DTO completion with operation DAT_DTO_LMR_FMR. The zero page and read-only
+ * pages of the kernel image can only be registered without write privileges.
  *
  * Source: kDAPL 2.0, dat_lmr_fmr; no manual page.
  *
@@ -289,7 +289,7 @@ static DAT_RETURN kdapl_fmr_request(const struct kdapl_fmr *r)
  * * DAT_INVALID_STATE - of the EP; or LMR_IN_USE: the LMR is registered, or a
  *   request on it is under way
  * * DAT_PROTECTION_VIOLATION - LMR and EP are not of one zone
- * * DAT_PRIVILEGES_VIOLATION - a write privilege for pages that may only be read
+ * * DAT_PRIVILEGES_VIOLATION - a write privilege for read-only pages
  * * DAT_INSUFFICIENT_RESOURCES - the queue is full; no room for the mapping
  * * DAT_INTERNAL_ERROR - the device refused the request
  */

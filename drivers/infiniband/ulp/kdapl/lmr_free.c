@@ -43,7 +43,7 @@ void kdapl_lmr_unmap(struct kdapl_lmr *lmr, struct ib_device *ibdev)
 void kdapl_lmr_free_work(struct work_struct *work)
 {
 	struct kdapl_lmr *lmr = container_of(to_rcu_work(work), struct kdapl_lmr, free_work);
-	/* Other work waits behind it that a Consumer may need to write pages out */
+	/* A Consumer that writes pages out may need work that is queued after this */
 	unsigned int noio = memalloc_noio_save();
 	struct kdapl_ia *ia = lmr->obj.ia;
 	struct kdapl_pz *pz = lmr->pz;

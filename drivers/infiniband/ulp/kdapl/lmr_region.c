@@ -24,7 +24,7 @@ static bool kdapl_region_is_mapped(const void *va)
 #endif
 }
 
-/* The page behind a kernel address that is not the user's; or -EFAULT, -EACCES */
+/* Looks up the page of a kernel address. 0, -EFAULT, -EACCES */
 static int kdapl_region_va_page(const void *va, DAT_MEM_PRIV_FLAGS priv, struct page **page)
 {
 	int ret;
@@ -35,11 +35,11 @@ static int kdapl_region_va_page(const void *va, DAT_MEM_PRIV_FLAGS priv, struct 
 		*page = virt_addr_valid(va) ? virt_to_page(va) : NULL;
 	if (!*page)
 		return -EFAULT;
-	/* I/O memory is mapped too, and its page is none */
+	/* I/O memory can be mapped too, but has no memory page */
 	ret = kdapl_page_check(page_to_pfn(*page), priv);
 	if (ret)
 		return ret;
-	/* A device knows nothing of a mapping that is read-only, as that of a module's constants */
+	/* A device would ignore a read-only mapping, such as that of a module's constants */
 	if ((priv & KDAPL_PRIV_WRITE) && !kdapl_va_writable(va, PageReserved(*page)))
 		return -EACCES;
 	return 0;
@@ -88,7 +88,7 @@ void kdapl_region_free(struct kdapl_region *r)
  * The registered address is @va, so that a post translates nothing.
  *
  * Context: process.
- * Return: 0, -EFAULT not such addresses, -EACCES they may only be read,
+ * Return: 0, -EFAULT an address is not memory, -EACCES a page is read-only,
  * -EMSGSIZE, -ENOMEM.
  */
 int kdapl_region_virtual(struct kdapl_region *r, const void *va, u64 length, u32 max,
@@ -128,7 +128,7 @@ int kdapl_region_virtual(struct kdapl_region *r, const void *va, u64 length, u32
  * from there, wherever the other pages lie.
  *
  * Context: process.
- * Return: 0, -EFAULT not such addresses, -EACCES they may only be read,
+ * Return: 0, -EFAULT an address is not memory, -EACCES a page is read-only,
  * -EMSGSIZE, -ENOMEM.
  */
 int kdapl_region_physical(struct kdapl_region *r, const DAT_PADDR *array, u64 page_size,

@@ -3,13 +3,13 @@
  * Disconnects that cannot be sent yet, because the link of their port is down.
  *
  * The connection manager sends one disconnect request for an id. If that fails
- * (there is no route while the link is down), the id goes to TIMEWAIT and
- * nothing that rdma_cm offers reaches the peer any more: a second
- * rdma_disconnect() returns 0 and sends nothing. On rxe a failed send is even
- * the end of QP 1. So a disconnect is not tried while the port is not active.
- * Its id leaves the EP, which may be reset or freed, and waits on the list of
- * the device. When the port is active again the request is sent, and the
- * connection manager repeats it for 77 seconds if nobody answers.
+ * (there is no route while the link is down), the id goes to TIMEWAIT, and no
+ * call of rdma_cm can reach the peer any more: a second rdma_disconnect()
+ * returns 0 and sends nothing. On rxe a failed send even disables QP 1. So we
+ * send no disconnect while the port is not active. Its id leaves the EP, which
+ * may then be reset or freed, and waits on a list of the device. When the port
+ * is active again we send the request, and the connection manager repeats it
+ * for 77 seconds if nobody answers.
  *
  * Owns the ids on kdapl_device.notices until they are destroyed: when the CM
  * has an answer, when KDAPL_NOTICE_SENT_MS have passed, or when the device is
@@ -21,17 +21,17 @@
 #include "kdapl.h"
 
 /*
- * How often the list is looked at while a notice waits. A port that becomes
- * active raises an event; a VLAN device that comes up on a port that was active
- * all the time raises none.
+ * Interval at which the list is checked while a notice waits. A port that becomes
+ * active raises an event, but a VLAN device that comes up on an active port does
+ * not.
  */
 #define KDAPL_NOTICE_LOOK_MS	1000
-/* The CM has given up by then: 16 requests, 4.3 seconds each at most, and more */
+/* By then the CM has given up: it sends at most 16 requests, 4.3 seconds apart */
 #define KDAPL_NOTICE_SENT_MS	100000
 
 /*
- * Can a packet leave? The cached port state is behind the link by one work item
- * of the core; the net device of a RoCE port knows first.
+ * Can a packet leave? The core updates the cached port state from a work item, so
+ * it lags behind the link; the net device of a RoCE port is up to date.
  */
 static bool kdapl_notice_may_leave(struct ib_device *ibdev, u32 port, const struct rdma_cm_id *id)
 {
@@ -46,14 +46,14 @@ static bool kdapl_notice_may_leave(struct ib_device *ibdev, u32 port, const stru
 		return true;
 	rcu_read_lock();
 	ndev = rdma_read_gid_attr_ndev_rcu(attr);
-	/* Without its address the id has no way out, and will have none */
+	/* An id without its address will never be able to send, so do not wait for that */
 	if (!IS_ERR(ndev))
 		up = netif_running(ndev) && netif_carrier_ok(ndev);
 	rcu_read_unlock();
 	return up;
 }
 
-/* Whatever the CM says about such an id but a change of address, it is done with it */
+/* Any event except a change of address means that the CM is done with the id */
 static int kdapl_notice_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct kdapl_notice *notice = id->context;
@@ -65,7 +65,7 @@ static int kdapl_notice_handler(struct rdma_cm_id *id, struct rdma_cm_event *eve
 	return 0;
 }
 
-/* The id waits on the list of the device. False without memory: nothing has happened */
+/* Puts the id on the list of the device. False: out of memory, nothing has changed */
 static bool kdapl_notice_keep(struct kdapl_device *dev, u32 port, struct rdma_cm_id *id)
 {
 	struct kdapl_notice *notice = kzalloc(sizeof(*notice), GFP_NOIO);
@@ -75,7 +75,7 @@ static bool kdapl_notice_keep(struct kdapl_device *dev, u32 port, struct rdma_cm
 	notice->dev = dev;
 	notice->id = id;
 	notice->port = port;
-	/* No callback is running, and the next one is ours */
+	/* The lock waits for a running callback; the next one calls our handler */
 	rdma_lock_handler(id);
 	id->context = notice;
 	id->event_handler = kdapl_notice_handler;
@@ -83,26 +83,26 @@ static bool kdapl_notice_keep(struct kdapl_device *dev, u32 port, struct rdma_cm
 	spin_lock_irq(&dev->notice_lock);
 	list_add_tail(&notice->node, &dev->notices);
 	spin_unlock_irq(&dev->notice_lock);
-	/* At once: the port may have become active since we looked */
+	/* Check at once: the port may have become active meanwhile */
 	kdapl_notice_look(dev);
 	return true;
 }
 
 /**
  * kdapl_notice_send - tell the peer of an EP that the connection is over
- * @ep: the EP, its QP in ERROR, with the id of a connection. It has none
- *      afterwards if the link is down, so that it may be reset or freed
+ * @ep: the EP, with its QP in ERROR and the id of a connection. If the link is
+ *      down, the EP loses its id, so that it can be reset or freed
  *
  * Context: process, ep->mutex held.
  */
 void kdapl_notice_send(struct kdapl_ep *ep)
 {
 	struct kdapl_ia *ia = ep->obj.ia;
-	/* The IA may have gone to another port since */
+	/* The IA may have moved to another port meanwhile, so prefer the port of the id */
 	u32 port = ep->cm_id->port_num ?: ia->port;
 
 	lockdep_assert_held(&ep->mutex);
-	/* A device that is leaving sends what it still can */
+	/* A device that is being removed will not come back: try at once */
 	if (!READ_ONCE(ia->shell) && !kdapl_notice_may_leave(ia->ibdev, port, ep->cm_id) &&
 	    kdapl_notice_keep(ia->dev, port, ep->cm_id))
 		ep->cm_id = NULL;
@@ -110,7 +110,7 @@ void kdapl_notice_send(struct kdapl_ep *ep)
 		rdma_disconnect(ep->cm_id);
 }
 
-/* Sends what may leave now, and moves what is done with to @over */
+/* Sends a notice if the port is active, and moves a finished one to @over */
 static void kdapl_notice_sort(struct kdapl_device *dev, struct kdapl_notice *notice,
 			      struct list_head *over)
 {
@@ -134,7 +134,7 @@ static void kdapl_notice_destroy(struct list_head *over)
 	}
 }
 
-/* The only one to take notices off the list while the device is there */
+/* While the device exists, nothing else takes notices off the list */
 static void kdapl_notice_work(struct work_struct *work)
 {
 	struct kdapl_device *dev = container_of(to_delayed_work(work), struct kdapl_device,
@@ -158,8 +158,8 @@ static void kdapl_notice_work(struct work_struct *work)
 }
 
 /**
- * kdapl_notice_look - a notice may be able to leave now, or is done with
- * @dev: its device
+ * kdapl_notice_look - schedule a check of the notices of a device
+ * @dev: the device
  *
  * Context: any.
  */

@@ -2,16 +2,16 @@
 /*
  * Which pages may be registered, and whether a device reaches them as they are.
  *
- * Registration checks each page, because a device reads and writes it later, on
- * behalf of a peer perhaps. A page that is not reserved is memory. A reserved
- * one may be memory too (the zero page, the kernel image), or a hole, or a
- * device; only the resource tree knows. That tree has a lock that no softirq may
- * take, so this file notes the ranges of memory when the module is loaded: boot
- * memory alone has such pages. Memory that is plugged in later is reserved only
- * where it holds its own struct pages, which nobody registers.
+ * Registration checks each page, because a device will read and write it later,
+ * perhaps on behalf of a peer. A page that is not reserved is memory. A reserved
+ * page may be memory (the zero page, the kernel image), a hole, or a device; only
+ * the resource tree tells which. A softirq must not take the lock of that tree, so
+ * this file copies the ranges of memory when the module is loaded. That is
+ * sufficient, because only boot memory has such pages: hotplugged memory is
+ * reserved only where it holds its own struct pages, which nobody registers.
  *
- * Owns that note, constant after kdapl_page_init(). Called by the registration
- * calls in any context.
+ * Owns that copy, which is constant after kdapl_page_init(). Called by the
+ * registration calls in any context.
  */
 #include <linux/dma-direct.h>
 #include <linux/dma-map-ops.h>
@@ -23,7 +23,7 @@
 #include <linux/range.h>
 #include "kdapl.h"
 
-static struct range *kdapl_ram;	/* in frames, both ends included */
+static struct range *kdapl_ram;	/* page frame numbers, both ends inclusive */
 static unsigned int kdapl_nram;
 
 /**
@@ -38,7 +38,7 @@ void kdapl_page_exit(void)
 	kdapl_nram = 0;
 }
 
-/* Partial pages at either end are not memory as a whole */
+/* A partial page at either end does not count as memory */
 static int kdapl_page_note(struct resource *res, void *arg)
 {
 	u64 first = PFN_UP(res->start), end = PFN_DOWN(res->end + 1);
@@ -56,7 +56,7 @@ static int kdapl_page_note(struct resource *res, void *arg)
 }
 
 /**
- * kdapl_page_init - note the ranges of memory
+ * kdapl_page_init - copy the ranges of memory from the resource tree
  *
  * Context: process, module load.
  * Return: 0, -ENOMEM.
@@ -73,7 +73,7 @@ int kdapl_page_init(void)
 	return 0;
 }
 
-/* They are few: as many as the firmware has ranges of memory */
+/* A linear search will do: the firmware reports only a few ranges */
 static bool kdapl_page_is_ram(unsigned long pfn)
 {
 	const struct range *r;
@@ -89,10 +89,11 @@ static bool kdapl_page_is_ram(unsigned long pfn)
  * @va:    a mapped kernel address
  * @image: the page is reserved, so it may belong to the kernel image
  *
- * Only x86 lets modules ask. Elsewhere nothing of the kernel image is writable:
- * the DMA API forbids its data anyway.
+ * Only x86 exports a function that tells. Elsewhere the whole kernel image counts as
+ * read-only; the DMA API does not allow its data anyway.
  *
  * Context: any.
+ * Return: true if it may.
  */
 bool kdapl_va_writable(const void *va, bool image)
 {
@@ -107,12 +108,12 @@ bool kdapl_va_writable(const void *va, bool image)
 }
 
 /**
- * kdapl_page_check_reserved - may a page be registered that is reserved, or none?
- * @pfn:  its frame, any number
+ * kdapl_page_check_reserved - may a reserved page be registered?
+ * @pfn:  page frame number; need not be valid
  * @priv: DAT_MEM_PRIV_* asked for
  *
  * Context: any.
- * Return: 0, -EFAULT there is no memory, -EACCES it may only be read.
+ * Return: 0, -EFAULT the page is not memory, -EACCES it is read-only.
  */
 int kdapl_page_check_reserved(unsigned long pfn, DAT_MEM_PRIV_FLAGS priv)
 {
@@ -138,16 +139,18 @@ static bool kdapl_dma_leads_to(struct device *dev, struct iommu_domain *domain, 
 }
 
 /**
- * kdapl_sg_bounced - does a device reach other memory than it was to?
+ * kdapl_sg_bounced - do DMA addresses lead to bounce buffers?
  * @dev:    device that the entries are mapped for
- * @domain: what translates its addresses, or NULL
+ * @domain: IOMMU domain that translates its addresses, or NULL
  * @sg:     mapped entries
- * @npages: number of those that have pages
+ * @npages: number of entries that have pages
  *
- * An IOMMU may join the DMA addresses of several pages in one entry: the two
- * lists have as many bytes, and not as many entries.
+ * An IOMMU may merge the DMA addresses of several pages into one entry, so the
+ * entries with pages and those with DMA addresses cover the same number of bytes,
+ * but need not be equally many.
  *
  * Context: any.
+ * Return: true if the device would reach other memory than the pages.
  */
 bool kdapl_sg_bounced(struct device *dev, struct iommu_domain *domain, struct scatterlist *sg,
 		      unsigned int npages)
@@ -176,17 +179,19 @@ bool kdapl_sg_bounced(struct device *dev, struct iommu_domain *domain, struct sc
 }
 
 /**
- * kdapl_sg_needs_sync - would these pages need a call around each transfer?
- * @ibdev: device they are mapped for
+ * kdapl_sg_needs_sync - would these pages need DMA syncs around each transfer?
+ * @ibdev: device that the entries are mapped for
  * @sg:    mapped entries
- * @n:     number of those that have DMA addresses
- * @npages: number of those that have pages
+ * @n:     number of entries that have DMA addresses
+ * @npages: number of entries that have pages
  *
- * What dma_need_sync() denies is settled. Its yes is not: before Linux 6.10 it
- * says so of every address behind an IOMMU, and later too once one buffer of the
- * device has bounced, or with CONFIG_DMA_API_DEBUG.
+ * If dma_need_sync() returns false, no sync is needed. If it returns true, that is
+ * not conclusive: before Linux 6.10 it does so for every address behind an IOMMU,
+ * and since then once any buffer of the device has bounced, or with
+ * CONFIG_DMA_API_DEBUG.
  *
  * Context: any.
+ * Return: true if they would.
  */
 bool kdapl_sg_needs_sync(struct ib_device *ibdev, struct scatterlist *sg, unsigned int n,
 			 unsigned int npages)

@@ -46,8 +46,8 @@ struct kdapl_pool {
 };
 
 /*
- * Bytes of a slot with its segments: at least one, because a device may read the
- * first entry of the list although the request has none (kdapl_slot_no_sge()).
+ * Bytes of a slot with its segments. There is room for at least one segment, because
+ * a device may read the first entry even if num_sge is 0 (kdapl_slot_no_sge()).
  */
 static inline u32 kdapl_pool_stride(u32 max_sge)
 {

@@ -93,8 +93,8 @@ out_ia:
  *   @psp_handle (ARG5)
  * * DAT_MODEL_NOT_SUPPORTED - DAT_PSP_PROVIDER_FLAG
  * * DAT_CONN_QUAL_IN_USE - somebody listens there
- * * DAT_PRIVILEGES_VIOLATION - a port that only the privileged may take (below
- *   1024, or ip_unprivileged_port_start), and the caller is not
+ * * DAT_PRIVILEGES_VIOLATION - @conn_qual is a port below 1024, and the caller
+ *   does not have CAP_NET_BIND_SERVICE
  * * DAT_INSUFFICIENT_RESOURCES - no memory, no handle left (MEMORY); the device
  *   or its address is gone (DEVICE)
  * * DAT_INTERNAL_ERROR - the connection manager failed for another reason

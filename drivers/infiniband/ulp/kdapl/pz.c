@@ -73,7 +73,10 @@ static int kdapl_service_path(struct kdapl_pz *pz, struct rdma_ah_attr *ah,
 
 static int kdapl_service_connect(struct kdapl_pz *pz)
 {
-	/* One for both directions: the QP is its own peer. Nobody can guess it */
+	/*
+	 * One PSN for both directions, because the QP is its own peer. It is random, so
+	 * that nobody can guess it.
+	 */
 	u32 psn = get_random_u32() & KDAPL_PSN_MASK;
 	struct ib_port_attr port_attr;
 	struct ib_qp_attr attr = {
@@ -90,8 +93,8 @@ static int kdapl_service_connect(struct kdapl_pz *pz)
 	if (ret)
 		return ret;
 	/*
-	 * Nobody may reach memory through this QP: no access flags. It sends no
-	 * packet, so that any partition will do: the first of the port's table.
+	 * No access flags: nobody may reach memory through this QP. It sends no
+	 * packet, so any partition will do, such as the first of the port's table.
 	 */
 	ret = ib_modify_qp(pz->qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
 			   IB_QP_ACCESS_FLAGS);

@@ -98,7 +98,7 @@ static void kdapl_rmr_repair(struct work_struct *work)
 static void kdapl_rmr_free_work(struct work_struct *work)
 {
 	struct kdapl_rmr *rmr = container_of(to_rcu_work(work), struct kdapl_rmr, free_work);
-	/* Other work waits behind it that a Consumer may need to write pages out */
+	/* A Consumer that writes pages out may need work that is queued after this */
 	unsigned int noio = memalloc_noio_save();
 	struct kdapl_ia *ia = rmr->obj.ia;
 	struct kdapl_pz *pz = rmr->pz;

@@ -387,7 +387,7 @@ static struct ib_send_wr *kdapl_bind_prepare(struct kdapl_bind *b, struct kdapl_
 		first->opcode = old ? IB_WR_LOCAL_INV : IB_WR_RDMA_WRITE;
 		if (old)
 			first->ex.invalidate_rkey = old->mr->rkey;
-		/* They travel to the peer, and reg.mr of the slot's previous use lies here */
+		/* Both go to the peer, and the slot's previous use may have left a pointer here */
 		slot->rdma.remote_addr = 0;
 		slot->rdma.rkey = 0;
 		return first;

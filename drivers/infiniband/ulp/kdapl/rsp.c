@@ -132,8 +132,8 @@ static DAT_RETURN kdapl_rsp_check(const struct kdapl_evd *evd, DAT_CONN_QUAL qua
  * * DAT_INVALID_PARAMETER - @conn_qual is 0 (ARG2), no @rsp_handle (ARG5)
  * * DAT_INVALID_STATE - the EP is not UNCONNECTED; the subtype names its state
  * * DAT_CONN_QUAL_IN_USE - somebody listens there
- * * DAT_PRIVILEGES_VIOLATION - a port that only the privileged may take (below
- *   1024, or ip_unprivileged_port_start), and the caller is not
+ * * DAT_PRIVILEGES_VIOLATION - @conn_qual is a port below 1024, and the caller
+ *   does not have CAP_NET_BIND_SERVICE
  * * DAT_INSUFFICIENT_RESOURCES - no memory, no handle left (MEMORY); the device
  *   or its address is gone (DEVICE)
  * * DAT_INTERNAL_ERROR - the connection manager failed for another reason

@@ -81,26 +81,25 @@ void kdapl_scq_poll_once(struct kdapl_scq *scq)
 }
 
 /*
- * Polls, arms the CQ, and polls again. If the device has called, all that is
- * queued on the EVD afterwards leads to upcalls.
+ * Polls, arms the CQ, and polls again. If the device has called the completion
+ * handler, everything queued on the EVD by then leads to upcalls.
  *
- * No solicited message is left without an upcall. The CQ is disarmed from a
- * call of the device to the next arming, and a message that comes meanwhile
- * causes no call. The run that takes @fired arms the CQ after that call, so the
- * message came before this arming: the second poll of the run finds it, or
- * another poller has it in its hands, whose lock the run takes before it sets
- * the marks. A message that comes after the arming causes a call of its own.
+ * No solicited message misses its upcall. From a call of the handler until the CQ
+ * is armed again, a message causes no call. The run that takes @fired arms the CQ
+ * after that call, so such a message came before this arming: either the second
+ * poll finds it, or another poller is handling it, whose lock the run takes before
+ * it sets the marks. A message that comes after the arming causes its own call.
  *
- * A run without a call finds the CQ armed: nothing solicited has come, and
- * what it queues stays silent. After a call, plain messages that the second
- * poll finds lead to upcalls too, because no verbs call tells them from
- * solicited ones; the contract allows it (E-18a). The first poll empties the
- * CQ before it is armed, because a device may call at once for a solicited
- * completion that is still there, which would be a second call for one message.
+ * A run without a call finds the CQ armed: no solicited message has come, and what
+ * the run queues stays silent. After a call, plain messages that the second poll
+ * finds lead to upcalls too, because no verbs call tells them from solicited ones;
+ * the contract allows this (E-18a). The first poll empties the CQ before it is
+ * armed, because a device may call at once for a solicited completion that is still
+ * in the CQ, which would be a second call for one message.
  *
- * IB_CQ_REPORT_MISSED_EVENTS would spare the second poll when the CQ is empty,
- * but irdma compares the flags as a whole and would arm the CQ for every
- * completion, and bnxt_re does not arm a CQ that is not empty.
+ * IB_CQ_REPORT_MISSED_EVENTS would save the second poll when the CQ is empty, but
+ * irdma compares the flags as a whole and would arm the CQ for every completion,
+ * and bnxt_re does not arm a CQ that is not empty.
  */
 static void kdapl_scq_work(struct work_struct *work)
 {
@@ -205,7 +204,7 @@ struct kdapl_scq *kdapl_scq_create(struct ib_device *ibdev, struct kdapl_evd *ev
 
 /**
  * kdapl_scq_unlink - take a CQ that no QP uses any more off its EVD
- * @scq: the CQ; a dequeue on another CPU may poll it for a grace period yet
+ * @scq: the CQ; until a grace period has passed, another CPU may still poll it
  *
  * Context: process.
  */
@@ -217,7 +216,7 @@ void kdapl_scq_unlink(struct kdapl_scq *scq)
 }
 
 /**
- * kdapl_scq_destroy - take a CQ down
+ * kdapl_scq_destroy - destroy a solicited CQ
  * @scq: the CQ, a grace period after kdapl_scq_unlink()
  *
  * Context: process.

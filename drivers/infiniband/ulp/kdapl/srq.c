@@ -150,12 +150,13 @@ struct kdapl_cq *kdapl_cq_get(struct kdapl_ep *ep, struct ib_device *ibdev)
  * @ep: the EP, its QP destroyed; ep->cq is NULL afterwards unless the EP was the
  *      last: then the CQ is stopped, and freed after a grace period
  *
- * The softirq of the core lets a CQ go (irq_poll_complete()) before it arms it anew,
- * and ib_free_cq() waits for no more than the letting go: the softirq that has just
- * ended a drain would arm freed memory. So no other run may begin, and a grace period
- * ends the one under way: softirqs are read sections. Nor may a late interrupt of the
- * device begin one between the enable in kdapl_cq_free(), without which ib_free_cq()
- * would wait for ever, and its own disable: it finds the bit set.
+ * The core's softirq calls irq_poll_complete() before it arms the CQ again, and
+ * ib_free_cq() waits only for irq_poll_complete(). So the softirq that has just
+ * ended a drain could arm freed memory. To prevent this, irq_poll_disable() keeps
+ * further runs from starting, and the caller's grace period waits for the current
+ * run, because a softirq is a read-side critical section. kdapl_cq_free() must
+ * enable the poll again, or ib_free_cq() would wait for ever; IRQ_POLL_F_DISABLE
+ * keeps a late interrupt from starting a run before ib_free_cq() disables it.
  *
  * Context: process.
  */
@@ -237,8 +238,8 @@ void kdapl_srq_attach(struct kdapl_ep *ep, const struct ib_qp *qp)
  * kdapl_srq_detach - undo kdapl_srq_attach(), after the QP's drain
  * @ep: an SRQ EP
  *
- * A done callback that found the EP is through with it a grace period later, also
- * when the drain ran into its bound. Only then may the EP go, or be attached again.
+ * A done callback may use the EP until a grace period has passed, in particular if
+ * the drain has timed out. Only then may the EP be freed or attached again.
  *
  * Context: process, ep->mutex held or the EP not yet published.
  */
@@ -378,7 +379,7 @@ DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 }
 EXPORT_SYMBOL_GPL(dat_srq_create);
 
-/* Destroys the verbs SRQ; @known: posts may still find it, until the return */
+/* Destroys the verbs SRQ; @known: the SRQ is still published, so posts may find it */
 static void kdapl_srq_drop_verbs(struct kdapl_srq *srq, bool known)
 {
 	struct ib_srq *ibsrq = rcu_dereference_protected(srq->srq, 1);

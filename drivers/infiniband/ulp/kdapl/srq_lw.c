@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The low watermark of a shared receive queue: dat_srq_set_lw; and what the
- * device tells of an SRQ, its failure too.
+ * The low watermark of a shared receive queue (dat_srq_set_lw), and the events
+ * that a device raises about an SRQ, including its failure.
  *
  * One arming raises one asynchronous event, whoever notices first that fewer
  * buffers are available than the mark:
@@ -47,8 +47,8 @@ static void kdapl_srq_lw_fire(struct kdapl_srq *srq)
 }
 
 /*
- * The device gives no buffer of this SRQ to a message any more, nor says how
- * many it has left. The Consumer is told once.
+ * The device no longer uses the buffers of this SRQ, nor reports how many are left.
+ * Tells the Consumer once.
  */
 static void kdapl_srq_fail(struct kdapl_srq *srq)
 {

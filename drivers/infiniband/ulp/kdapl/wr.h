@@ -90,8 +90,8 @@ static inline struct kdapl_slot *kdapl_slot_of_event(struct kdapl_event *ev)
 }
 
 /*
- * A request without segments. irdma reads the first entry of the list all the
- * same: what the slot's previous use left there would name memory of that use.
+ * For a request without segments. irdma reads the first entry even if num_sge is 0,
+ * and would use the memory that the slot's previous request named there.
  */
 static inline void kdapl_slot_no_sge(struct kdapl_slot *slot)
 {

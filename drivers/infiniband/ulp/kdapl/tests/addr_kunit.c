@@ -454,7 +454,7 @@ static void a_port_taken_on_all_addresses_is_in_use(struct kunit *test)
 
 /* ---- a bond over the ports of a device -------------------------------------------- */
 
-/* The bond is on this port now: its hardware address names it */
+/* Moves the bond to a port: its hardware address now names that port */
 static void bond_moves(struct kunit *test, u32 port)
 {
 	union ib_gid gid;
@@ -478,7 +478,7 @@ static u32 listens_on(struct kdapl_sp *sp)
 	return port;
 }
 
-/* An EP connected by an id that is bound in earnest */
+/* Connects an EP by an id that is really bound to the address */
 static void connect_bound(struct kunit *test, struct tp_ep *tep)
 {
 	struct rdma_cm_id *id = kdapl_cm_bind(env->ia, &env->fake->ibdev, kdapl_cm_handler,
@@ -554,7 +554,7 @@ static int deaf(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-/* Has the id that was made deaf been replaced by one that is not? */
+/* Has the service point replaced the id that the test disabled? */
 static bool hears(struct kdapl_sp *sp)
 {
 	bool ok;
@@ -565,7 +565,7 @@ static bool hears(struct kdapl_sp *sp)
 	return ok;
 }
 
-/* What the CM says to an id on a bond that has failed over */
+/* The CM reports ADDR_CHANGE to an id on a bond that has failed over */
 static void the_CM_tells_of_a_failover(struct kunit *test)
 {
 	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ADDR_CHANGE };
@@ -585,7 +585,7 @@ static void the_CM_tells_of_a_failover(struct kunit *test)
 	tp_cm_says(ep.ep->cm_id, RDMA_CM_EVENT_ADDR_CHANGE);
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
-	/* The peer's bond: the neighbour has another hardware address */
+	/* The peer's bond has failed over: the neighbour has a new hardware address */
 	tp_cm_says(ep.ep->cm_id, RDMA_CM_EVENT_UNREACHABLE);
 	fake_settle(env->fake);
 	expect_conn(test, &ep, DAT_CONNECTION_EVENT_BROKEN);

@@ -468,7 +468,7 @@ static void Q_29_Q_35_a_buffer_taken_by_an_endpoint_that_ends(struct kunit *test
 	kdapl_clauses(test, "Q-29 Q-30 Q-35");
 }
 
-/* Its drain ran into its bound, and then the device gives the buffer back */
+/* The device returns a buffer after the drain of its EP has timed out */
 static void Q_29_a_buffer_of_an_endpoint_that_has_gone(struct kunit *test)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 2, .max_recv_iov = 1 };
@@ -491,7 +491,7 @@ static void Q_29_a_buffer_of_an_endpoint_that_has_gone(struct kunit *test)
 	q = &to_fake_srq(rcu_dereference_protected(srq->srq, 1))->rq;
 	wc.wr_cqe = fake_wr_at(q, 0)->cqe;
 	q->head++;
-	/* A QP that no EP has */
+	/* A QP that belongs to no EP */
 	wc.qp = (struct ib_qp *)&wc;
 	local_bh_disable();
 	wc.wr_cqe->done(NULL, &wc);

@@ -190,7 +190,7 @@ static void check_failure(struct kunit *test, const struct matrix_row *row, enum
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, call, 5, row->post_flags), DAT_SUCCESS);
 	tp_complete(env, &ep, call, IB_WC_REM_OP_ERR, 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&counter.n), 1);
-	/* S-32: DISCONNECTED soon, and a flush notifies too */
+	/* S-32: the EP goes to DISCONNECTED, and a flush notifies too */
 	KUNIT_EXPECT_TRUE(test, tp_wait_end(env, &ep));
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, call, 6, row->post_flags), DAT_SUCCESS);
@@ -290,7 +290,7 @@ static void run_the_last_free_slot_is_signalled(struct kunit *test)
 	kdapl_pool_put(&ep.ep->sq.pool, held);
 }
 
-/* The position of a marker whose completion comes after all was accounted for */
+/* A marker completes after kdapl_sq_abandon() has accounted for all requests */
 static void run_of_a_position_that_has_passed_is_not_released(struct kunit *test)
 {
 	struct kdapl_sq *sq;
@@ -305,7 +305,7 @@ static void run_of_a_position_that_has_passed_is_not_released(struct kunit *test
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 1);
 	head = sq->run_head;
 	KUNIT_EXPECT_EQ(test, head, 1);
-	/* Two before: beyond the point where positions wrap around */
+	/* Two positions back, so that the difference wraps around */
 	kdapl_run_release(sq, head - 2);
 	KUNIT_EXPECT_EQ(test, sq->run_head, head);
 	KUNIT_EXPECT_EQ(test, free_slots(), TP_DEPTH);

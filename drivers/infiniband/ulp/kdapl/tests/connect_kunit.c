@@ -218,14 +218,14 @@ static void C_61_a_peer_cannot_have_us_wait_for_ever(struct kunit *test)
 			31ULL * NSEC_PER_SEC);
 }
 
-/* Receives are posted before anybody knows the path, and its partition */
+/* The QP is in INIT, with receives, before its path and partition are known */
 static void C_52_the_QP_goes_to_the_partition_of_its_path(struct kunit *test)
 {
 	struct ib_qp_attr core = {
 		.qp_state = IB_QPS_INIT,
 		.pkey_index = FAKE_PKEYS - 1,
 		.port_num = 1,
-		/* As the core has it on the passive side */
+		/* The value that the core proposes on the passive side */
 		.qp_access_flags = 0x30e,
 	};
 	int mask = IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_ACCESS_FLAGS;
@@ -246,7 +246,7 @@ static void C_52_the_QP_goes_to_the_partition_of_its_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->masks[IB_QPS_INIT],
 			IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT);
 	KUNIT_EXPECT_FALSE(test, ep.ep->raised);
-	/* Where the QP is in it already there is nothing to do; iWARP has none */
+	/* No command if the QP has the right partition already, nor on iWARP */
 	modifies = env->fake->modifies;
 	core.pkey_index = 0;
 	KUNIT_EXPECT_EQ(test, kdapl_cm_raise_to(ep.ep, &core, mask), 0);
@@ -258,7 +258,7 @@ static void C_52_the_QP_goes_to_the_partition_of_its_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_outstanding(&qp->rq), 1);
 }
 
-/* On InfiniBand a request may bring one; the core then proposes it for the QP */
+/* An InfiniBand request may name an alternate path, which the core proposes for the QP */
 static void a_peer_cannot_install_an_alternate_path(struct kunit *test)
 {
 	const int rtr = IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN |
@@ -306,7 +306,7 @@ static void says(struct rdma_cm_id *id, enum rdma_cm_event_type type, int status
 	rdma_unlock_handler(id);
 }
 
-/* The CM reports a reject although the connection has come about */
+/* The CM reports a reject after the connection was established */
 static void C_46_a_late_reject_leaves_the_private_data_alone(struct kunit *test)
 {
 	static const u8 reply[] = "welcome", reject[] = "\x02\0\0\0go away";
@@ -318,7 +318,7 @@ static void C_46_a_late_reject_leaves_the_private_data_alone(struct kunit *test)
 	make(test, &ep);
 	id = tp_begin(&ep, false);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
-	/* The work would ask the id, which leads nowhere, for the way to RTS */
+	/* Keep the work from running: the id has no path to raise the QP with */
 	mutex_lock(&ep.ep->mutex);
 	says(id, RDMA_CM_EVENT_CONNECT_RESPONSE, 0, reply, sizeof(reply));
 	KUNIT_EXPECT_TRUE(test, kdapl_ep_go_live(ep.ep));

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: delivery beside what goes on elsewhere.
+ * KUnit: delivery of events concurrent with other work.
  *
  * Events are delivered while connection work blocks; marking a long queue
  * again and again does not start at its head each time; a call that waits for
- * one upcall does not wait for the next. Runs in a KUnit thread, with others
- * where one has to wait.
+ * one upcall does not wait for the next. Runs in a KUnit thread, with a second
+ * thread where one has to wait.
  */
 #include <linux/kthread.h>
 #include <linux/wait.h>
@@ -39,7 +39,7 @@ static void blocker_work(struct work_struct *work)
 	wait_for_completion(&b->over);
 }
 
-/* Every worker that the queue of the connection work may have is occupied */
+/* Events are delivered while all workers of the connection queue are busy */
 static void E_17_delivery_while_connection_work_blocks(struct kunit *test)
 {
 	struct evt *evt = test->priv;
@@ -66,9 +66,9 @@ static void E_17_delivery_while_connection_work_blocks(struct kunit *test)
 /* ---- marks ------------------------------------------------------------------------- */
 
 /*
- * Solicited messages come, each has the queue marked, and nobody takes any off.
- * The marks are taken away behind the EVD's back, so that each step of the walk
- * along the list leaves a trace: how many steps for @n messages?
+ * Counts the steps that the marking takes for @n solicited messages that nobody
+ * dequeues. The function clears the marks without the EVD's knowledge, so that each
+ * step of the walk leaves a trace.
  */
 static u32 steps_of(struct evt *evt, u32 n)
 {
@@ -112,7 +112,7 @@ static u32 notifying(struct evt *evt)
 	return notify;
 }
 
-/* The event where a marking ended leaves the queue, by each of the ways there are */
+/* The event where the last marking ended leaves the queue in each possible way */
 static void marking_goes_on_after_its_last_event_has_gone(struct kunit *test)
 {
 	struct evt *evt = test->priv;
@@ -128,7 +128,7 @@ static void marking_goes_on_after_its_last_event_has_gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, evt_pop(evt), 2);
 	KUNIT_EXPECT_NULL(test, evt->evd.marked);
 	KUNIT_EXPECT_EQ(test, notifying(evt), 0);
-	/* Taken back, from behind one that stays */
+	/* Taken back, after an event that stays queued */
 	slot = evt_slot(evt, 1, 3, false);
 	KUNIT_ASSERT_NOT_NULL(test, slot);
 	evt_done(evt, slot);
@@ -165,7 +165,7 @@ static struct {
 	bool running, go, over, seen;
 } turn;
 
-/* The first upcall waits for the test, the second for the call that waits for the first */
+/* The first upcall waits for the test, the second for the caller that waits for the first */
 static void hook_two_upcalls(struct evt *evt, const DAT_EVENT *event)
 {
 	u64 end = ktime_get_ns() + 10 * NSEC_PER_SEC;
@@ -189,7 +189,7 @@ static int wait_for_first(void *data)
 	return 0;
 }
 
-/* dat_ep_free() waits for the upcall with its event, and for no other of the same turn */
+/* dat_ep_free() waits for the upcall with its event, but not for the next upcall */
 static void C_36_the_waiter_is_woken_between_two_upcalls(struct kunit *test)
 {
 	struct evt *evt = test->priv;
@@ -208,7 +208,7 @@ static void C_36_the_waiter_is_woken_between_two_upcalls(struct kunit *test)
 	kdapl_evd_queue(&evt->evd, &second->ev, false);
 	thread = kthread_run(wait_for_first, evt, "kdapl_test_wait");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, thread);
-	/* Asked again and again: no barrier is needed */
+	/* Polled repeatedly, so no barrier is needed */
 	KUNIT_EXPECT_TRUE(test, DELIVER_WAIT(waitqueue_active(&evt->evd.wait)));
 	WRITE_ONCE(turn.go, true);
 	KUNIT_EXPECT_TRUE(test, DELIVER_WAIT(READ_ONCE(turn.over)));

@@ -355,7 +355,7 @@ static void a_bind_without_requests(struct kunit *test)
 
 /* ---- the attributes of another one ---------------------------------------------- */
 
-/* As a Consumer does that wants one more like it */
+/* A Consumer creates another EP with the attributes that a query returned */
 static void what_a_query_tells_makes_another(struct kunit *test)
 {
 	DAT_NAMED_ATTR vector = { .name = "kdapl.comp_vector", .value = "0" };

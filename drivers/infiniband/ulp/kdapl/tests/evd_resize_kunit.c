@@ -133,7 +133,7 @@ static void E_43_shorter_than_what_is_queued_changes_nothing(struct kunit *test)
 		;
 }
 
-/* Completions need no room: that there are many does not keep an EVD short */
+/* Completions need no room in the ring: many of them do not prevent growing */
 static void E_43_growing_is_not_refused(struct kunit *test)
 {
 	struct evt *evt = test->priv;
@@ -145,7 +145,7 @@ static void E_43_growing_is_not_refused(struct kunit *test)
 		evt_dto(evt, i, true);
 	KUNIT_EXPECT_EQ(test, kdapl_evd_resize(&evt->evd, 4), 0);
 	KUNIT_EXPECT_EQ(test, evt->evd.qlen, 4);
-	/* The same length is none that is shorter */
+	/* An unchanged length is not shorter */
 	KUNIT_EXPECT_EQ(test, kdapl_evd_resize(&evt->evd, 4), 0);
 	KUNIT_EXPECT_EQ(test, kdapl_evd_resize(&evt->evd, 3), -EBUSY);
 	KUNIT_EXPECT_EQ(test, evt->evd.qlen, 4);

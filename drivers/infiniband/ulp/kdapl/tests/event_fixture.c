@@ -86,7 +86,7 @@ void evt_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 		atomic_set(&evt->max_inside, inside);
 	if (READ_ONCE(evt->caller) == current && !in_serving_softirq())
 		atomic_inc(&evt->on_stack);
-	/* Recorded or not: each looks like softirq (E-07) */
+	/* Check every upcall, recorded or not: each runs with bottom halves off (E-07) */
 	if (!in_softirq())
 		atomic_inc(&evt->bh_on);
 

@@ -56,7 +56,7 @@ void fake_note_noio(struct fake_dev *fake, unsigned long what)
 
 /* ---- queue pairs and shared receive queues ------------------------------ */
 
-/* The arithmetic of mlx5: what comes before the segments, and whole blocks for both */
+/* Computes blocks as mlx5 does: header plus segments, rounded up to whole blocks */
 #define BLOCK		64
 #define REQUEST_HEAD	132
 
@@ -246,13 +246,13 @@ static int fake_dealloc_pd(struct ib_pd *ibpd, struct ib_udata *udata)
 	return 0;
 }
 
-/* The core wants one for each PD of a device without a local DMA key (mlx5, rxe) */
+/* The core needs a DMA MR for each PD of a device without a local DMA key (mlx5, rxe) */
 static struct ib_mr *fake_get_dma_mr(struct ib_pd *ibpd, int access)
 {
 	return fake_alloc_mr(ibpd, IB_MR_TYPE_MEM_REG, 1);
 }
 
-/* Never called; without it the core takes us for a device of user space */
+/* Never called; without it the core does not allow kernel users of the device */
 static struct ib_mr *fake_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 virt,
 				      int access, struct ib_udata *udata)
 {

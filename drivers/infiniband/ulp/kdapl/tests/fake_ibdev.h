@@ -42,9 +42,9 @@ enum fake_personality {
 	/* A QP in ERROR never raises LAST_WQE_REACHED (rxe of 6.1) */
 	FAKE_NO_LAST_WQE	= BIT(0),
 	/*
-	 * The default partition is not the first of the port's table (any
-	 * InfiniBand adapter whose subnet manager wants it so). The core learns
-	 * it with IB_EVENT_PKEY_CHANGE.
+	 * The default partition is not the first of the port's table, as the subnet
+	 * manager of any InfiniBand adapter may configure it. The core learns of the
+	 * change by IB_EVENT_PKEY_CHANGE.
 	 */
 	FAKE_DEFAULT_PKEY_LAST	= BIT(1),
 	/* A QP that goes from INIT to ERROR flushes nothing, then or later (qedr) */
@@ -54,7 +54,7 @@ enum fake_personality {
 	 * NAK does not leave from a QP that was moved to ERROR meanwhile (rxe of 7.3)
 	 */
 	FAKE_ACCESS_ERR_FIRST	= BIT(3),
-	/* GIDs are in a table of the device, and paths name an entry (mlx5); at creation only */
+	/* The device has a GID table, and paths name an entry (mlx5); set at creation only */
 	FAKE_GID_TABLE		= BIT(4),
 	/* The first entry of a list of segments is used even if num_sge is 0 (irdma) */
 	FAKE_READS_FIRST_SGE	= BIT(5),
@@ -64,8 +64,8 @@ enum fake_personality {
 	 */
 	FAKE_ARMS_BY_EQUALITY	= BIT(6),
 	/*
-	 * The error of a signalled request is all that is reported: unsignalled ones
-	 * before it have no completion, whether they ran or not (qedr skips them)
+	 * When a signalled request fails, unsignalled requests before it get no
+	 * completion, whether they ran or not (qedr skips them)
 	 */
 	FAKE_SILENT_ERRORS	= BIT(7),
 	/* Has no local invalidate; its map_mr_sg sleeps (hns) */
@@ -175,7 +175,7 @@ struct fake_mr {
  * @misuses: what a device would have taken amiss of a request that speaks of
  *           an MR, and MRs mapped or destroyed under it: must stay 0
  * @in_error: QPs that are in ERROR
- * @most_in_error: as many were so at once
+ * @most_in_error: maximum of @in_error so far
  * @live:    QPs, CQs, PDs, SRQs and MRs that exist; @count by kind
  * @number:  different for each
  * @personality: flags of enum fake_personality
@@ -275,7 +275,7 @@ struct fake_dev *fake_dev_create_like(u32 personality, struct device *dma,
 /* Takes the device away from under its users; the memory stays until destroyed */
 void fake_dev_unplug(struct fake_dev *fake);
 void fake_dev_destroy(struct fake_dev *fake);
-/* The link of the first port goes down or comes up, and the device says so */
+/* Takes the link of the first port down or up, and raises the event */
 void fake_port_set(struct fake_dev *fake, bool up);
 
 /* fake_queue.c for fake_ibdev.c */
@@ -331,7 +331,7 @@ bool fake_complete_recv_inv(struct fake_qp *qp, u32 len, u32 rkey);
 bool fake_complete_srq_inv(struct fake_qp *qp, u32 len, u32 rkey);
 /* The device reports that the SRQ has failed */
 void fake_srq_fails(struct fake_srq *srq);
-/* A verb that may allocate is called: note it if the task must not wait for I/O */
+/* Called by each verb that may allocate: records tasks that must not wait for I/O */
 void fake_note_noio(struct fake_dev *fake, unsigned long what);
 /* The MR that is valid under this key, or NULL */
 const struct fake_mr *fake_valid_mr(struct fake_dev *fake, u32 key);
@@ -340,8 +340,8 @@ u32 fake_valid_mrs(struct fake_dev *fake);
 /* Raises an event of a QP, as drivers do: with interrupts off and a lock held */
 void fake_raise(struct fake_dev *fake, struct fake_qp *qp, enum ib_event_type type);
 /*
- * The oldest request of @from reaches for memory that @to does not grant: it fails by
- * the NAK, and the device moves @to to ERROR. True if the NAK has left. Process context
+ * The oldest request of @from accesses memory that @to does not grant: the NAK fails
+ * it, and the device moves @to to ERROR. True if the NAK has left. Process context
  */
 bool fake_refuse_access(struct fake_dev *fake, struct fake_qp *from, struct fake_qp *to);
 /* Withholds nothing any more; the QP makes up for what it owes */

@@ -279,7 +279,7 @@ static void call_handler(struct ib_cq *cq, bool call)
 
 static void copy_sges(struct fake_dev *fake, struct fake_wr *fwr, const struct ib_sge *sge, int num)
 {
-	/* A length of 0 in the first entry is what makes it harmless */
+	/* Only a length of 0 in the first entry makes it harmless */
 	if ((fake->personality & FAKE_READS_FIRST_SGE) && !num && sge && sge->length)
 		num = 1;
 	fwr->num_sge = num;
@@ -312,7 +312,7 @@ static void copy_target(struct fake_dev *fake, struct fake_wr *fwr, const struct
 	}
 }
 
-/* What becomes of a request that is done at once. fake->lock held */
+/* Status of a request that completes at once. fake->lock held */
 static enum ib_wc_status status_at_once(struct fake_dev *fake, struct fake_qp *qp)
 {
 	if (qp->state == IB_QPS_ERR)
@@ -617,7 +617,7 @@ bool fake_refuse_access(struct fake_dev *fake, struct fake_qp *from, struct fake
 {
 	if (fake->personality & FAKE_ACCESS_ERR_FIRST) {
 		fake_raise(fake, to, IB_EVENT_QP_ACCESS_ERR);
-		/* All the time that the driver's user may take before the NAK leaves */
+		/* Give the driver's user all the time it needs before the NAK leaves */
 		fake_settle(fake);
 	}
 	if (READ_ONCE(to->state) == IB_QPS_ERR)
@@ -648,8 +648,8 @@ void fake_settle(struct fake_dev *fake)
 	int idle = 0, tries;
 
 	/*
-	 * Work may make completions, completions work, and the work of one queue that of
-	 * the other: three times quiet is quiet
+	 * Work may cause completions, completions may queue work, and the work of one queue
+	 * may queue work on the other: stop after three idle rounds
 	 */
 	for (tries = 0; idle < 3 && tries < 5000; tries++) {
 		if (!cqs_at_rest(fake)) {

@@ -203,8 +203,8 @@ static void P4_another_upcall(struct kunit *test)
 }
 
 /*
- * A segment is bad when the request is filled in, and good again when the reason of
- * the refusal is looked for: what was filled in has not become whole by that.
+ * A segment is bad while the request is filled in, and good again when the call looks
+ * for the reason of the refusal. The call must not post what it has filled in by then.
  */
 static void expect_whole_or_refused(struct kunit *test, struct tp_ep *ep, enum tp_call call)
 {
@@ -231,7 +231,7 @@ static void expect_whole_or_refused(struct kunit *test, struct tp_ep *ep, enum t
 		}
 	}
 	flip_stop();
-	/* It was really met */
+	/* The race has really occurred */
 	KUNIT_EXPECT_GT(test, fixed, 0);
 	KUNIT_EXPECT_EQ(test, tp_slots(tp_pool(env, ep, call)), TP_DEPTH);
 }

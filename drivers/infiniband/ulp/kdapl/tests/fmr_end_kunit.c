@@ -205,18 +205,18 @@ static void repair_that_finds_no_MR(struct kunit *test)
 	tp_ep_free(&other);
 }
 
-/* Work that a Consumer may wait for while it writes pages out */
+/* A Consumer may wait for this work while it writes pages out */
 static void repair_waits_for_no_IO(struct kunit *test)
 {
 	struct fmr f;
 
 	post_fmr(test, &f);
-	/* The fixture has freed an LMR */
+	/* The fixture has freed an LMR, which set a bit already */
 	fake()->noio = 0;
 	tp_complete(m.env, &m.ep, TP_SEND, IB_WC_LOC_QP_OP_ERR, 0);
 	fake_settle(fake());
 	KUNIT_EXPECT_EQ(test, fake()->noio, FAKE_NOIO_ALLOC_MR | FAKE_NOIO_DEREG_MR);
-	/* And so does the end, a grace period later */
+	/* Nor does the free, which runs a grace period later */
 	fake()->noio = 0;
 	KUNIT_EXPECT_TRUE(test, mem_lmr_goes(m.fmr));
 	m.fmr = DAT_HANDLE_NULL;

@@ -186,7 +186,7 @@ static const struct fault {
 	{ full_queue, DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY) },
 };
 
-/* What has faults is refused as the first of them says, and changes nothing */
+/* A call with several faults is refused for the first of them, and changes nothing */
 static void refuse_fmr(struct kunit *test, struct fmr *f, u32 first)
 {
 	u32 tail = sq()->tail;
@@ -211,7 +211,7 @@ static void F_05_the_first_fault_decides(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, dat_lmr_allocate(m.ia, m.env->foreign.pz, 4, DAT_LMR_SCOPE_PZ,
 					       &foreign_fmr), DAT_SUCCESS);
 	for (first = 0; first < ARRAY_SIZE(faults); first++) {
-		/* Alone as well: two flags have one answer, and one of them would do */
+		/* Each fault alone, too: two flags have the same answer and hide each other */
 		mem_fmr_args(&m, &f);
 		faults[first].make(&f);
 		refuse_fmr(test, &f, first);

@@ -369,15 +369,14 @@ static void P4_lookup_while_objects_are_freed(struct kunit *test)
 		unmake(test, to[i]);
 }
 
-/* ---- memory that is used again ----------------------------------------------- */
+/* ---- memory that is reused --------------------------------------------------- */
 
 #define REUSES	5000
 #define REUSE_NS	(20 * NSEC_PER_USEC)
 
 /*
- * The memory of a connection request has one owner after another, without a grace
- * period between them. The timer interrupts the lookup at every point of it, and
- * does there what another CPU would do.
+ * The memory of a connection request is reused without a grace period. The timer
+ * interrupts the lookup at every point, and does what another CPU might do there.
  */
 struct reuse {
 	struct hrtimer timer;

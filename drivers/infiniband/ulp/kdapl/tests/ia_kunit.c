@@ -228,7 +228,7 @@ static void C_59_freeing_calls_in_the_upcall_are_refused(struct kunit *test)
 			      DAT_UPCALL_INVOC_NEW);
 }
 
-/* Nothing of what the calls are about has to do with the EVD whose upcall it is */
+/* The objects of the calls do not use the EVD whose upcall makes the calls */
 static void C_59_freeing_calls_in_the_upcall_of_another_EVD_are_refused(struct kunit *test)
 {
 	DAT_UPCALL_OBJECT upcall = upcall_object(freeing_upcall);
@@ -241,7 +241,7 @@ static void C_59_freeing_calls_in_the_upcall_of_another_EVD_are_refused(struct k
 	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	fake_settle(env->fake);
 	KUNIT_ASSERT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
-	/* One that nothing feeds, so that only the upcall is in the way */
+	/* An EVD that nothing feeds, so that only the upcall can be the reason of a refusal */
 	KUNIT_ASSERT_EQ(test, evd_create(8, DAT_UPCALL_DISABLE, NULL, DAT_EVD_SOFTWARE_FLAG,
 					 &seen.evd), DAT_SUCCESS);
 	seen.ep = ep.handle;
@@ -312,7 +312,7 @@ static struct fake_qp *service_qp(DAT_PZ_HANDLE pz)
 	return to_fake_qp(qp);
 }
 
-/* Whoever could guess it could send to the QP */
+/* Whoever guessed the PSN could send to the QP */
 static void a_service_QP_has_a_PSN_of_its_own(struct kunit *test)
 {
 	struct fake_qp *own = service_qp(env->own.pz), *foreign = service_qp(env->foreign.pz);
@@ -320,7 +320,7 @@ static void a_service_QP_has_a_PSN_of_its_own(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, own->sq_psn, own->rq_psn);
 	KUNIT_EXPECT_EQ(test, foreign->sq_psn, foreign->rq_psn);
 	KUNIT_EXPECT_LE(test, own->sq_psn, 0xffffff);
-	/* By chance they are the same once in 16 million runs */
+	/* They are equal by chance once in 16 million runs */
 	KUNIT_EXPECT_NE(test, own->sq_psn, foreign->sq_psn);
 }
 

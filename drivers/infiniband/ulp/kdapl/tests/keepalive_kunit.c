@@ -24,7 +24,7 @@ static DAT_RETURN make(const char *ms)
 	return tp_ep_create(env, &attr, false, &ep);
 }
 
-/* What dat_ep_query() says of an attribute; NULL: nothing */
+/* The value of a named attribute in dat_ep_query(); NULL: not there */
 static const char *asked(const char *name)
 {
 	const DAT_NAMED_ATTR *named;
@@ -55,8 +55,8 @@ static void connect(struct kunit *test)
 }
 
 /*
- * The interval is over. Not flush_delayed_work(): the work starts its timer again, and
- * that would have it run a second time.
+ * Ends the interval. Not by flush_delayed_work(): the work starts its timer again, so
+ * that call would make it run a second time.
  */
 static void tick(void)
 {
@@ -64,7 +64,7 @@ static void tick(void)
 		flush_work(&ep.ep->keepalive.work);
 }
 
-/* Is the youngest request of the send queue a probe that is under way? */
+/* Is the youngest outstanding request of the send queue a probe? */
 static bool probing(void)
 {
 	const struct fake_wr *wr = fake_last(&tp_qp(&ep)->sq);
@@ -86,17 +86,17 @@ static void an_idle_EP_asks_whether_its_peer_is_there(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, probing());
 	tick();
 	KUNIT_EXPECT_TRUE(test, probing());
-	/* One at a time */
+	/* Only one probe at a time */
 	tick();
 	KUNIT_EXPECT_EQ(test, fake_outstanding(&tp_qp(&ep)->sq), 1);
-	/* The answer is no traffic of the Consumer's, and no event */
+	/* The answer does not count as traffic of the Consumer, and raises no event */
 	finish(IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.request_evd), 0);
 	tick();
 	KUNIT_EXPECT_TRUE(test, probing());
 	finish(IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
-	/* Not any more when the connection is over */
+	/* No probe after the connection has ended */
 	dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG);
 	fake_settle(env->fake);
 	tick();
@@ -129,7 +129,7 @@ static void what_completes_shows_that_the_peer_is_there(struct kunit *test)
 	connect(test);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 1, 0), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 2, 0), DAT_SUCCESS);
-	/* Its event waits on the EVD, is taken off, and so on: each counts for one tick */
+	/* Its completion and its dequeue each count as progress, for one tick */
 	finish(IB_WC_SUCCESS);
 	tick();
 	KUNIT_EXPECT_FALSE(test, probing());
@@ -137,7 +137,7 @@ static void what_completes_shows_that_the_peer_is_there(struct kunit *test)
 	tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 1);
 	tick();
 	KUNIT_EXPECT_FALSE(test, probing());
-	/* The same slot is under way at each tick, but not with the same request */
+	/* At each tick the same slot is outstanding, but with another request */
 	tp_drain(&ep);
 	tick();
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 3, 0), DAT_SUCCESS);
@@ -146,14 +146,14 @@ static void what_completes_shows_that_the_peer_is_there(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 4, 0), DAT_SUCCESS);
 	tick();
 	KUNIT_EXPECT_FALSE(test, probing());
-	/* A request that stays outstanding is none that completes */
+	/* A request that stays outstanding is no progress */
 	tick();
 	KUNIT_EXPECT_TRUE(test, probing());
 	finish(IB_WC_SUCCESS);
 	finish(IB_WC_SUCCESS);
 }
 
-/* rxe may warn when a request of no bytes follows a read that it repeats */
+/* rxe may warn if a request of zero bytes follows a read that it retries */
 static void a_read_that_is_outstanding_is_not_followed(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, make(HOUR), DAT_SUCCESS);
@@ -207,7 +207,7 @@ static void the_attribute_is_checked_and_told(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, asked("kdapl.keepalive_ms"), "250");
 	TP_EXPECT_TYPE(test, modify("kdapl.keepalive_ms", "x"), DAT_INVALID_PARAMETER);
 	KUNIT_EXPECT_STREQ(test, asked("kdapl.keepalive_ms"), "250");
-	/* The new array takes the place of the old one: what it leaves out is not set */
+	/* The new array replaces the old one: attributes that it leaves out are not set */
 	KUNIT_EXPECT_EQ(test, modify("kdapl.comp_vector", "0"), DAT_SUCCESS);
 	KUNIT_EXPECT_STREQ(test, asked("kdapl.keepalive_ms"), "0");
 	KUNIT_EXPECT_STREQ(test, asked("kdapl.comp_vector"), "0");

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: the cause of an error reaches both ends, whatever comes first.
+ * KUnit: the cause of an error reaches both ends, in whatever order the events come.
  *
- * The peer may disconnect before the device has taken the NAK that tells why, and
- * the device may report a refused request before its NAK leaves. In both cases the
- * EP waits before it moves the QP: for the answer, and no longer than
+ * The peer may disconnect before our device has processed the NAK that carries the
+ * cause, and the device may report a refused request before its NAK leaves. In both
+ * cases the EP waits for the answer before it moves the QP, but no longer than
  * KDAPL_LINGER_MS. Most cases make that time long, so that only the awaited event
- * can end it. Runs in a KUnit thread.
+ * can end the wait. Runs in a KUnit thread.
  */
 #include <linux/ktime.h>
 #include "post_kunit.h"
@@ -117,7 +117,7 @@ static void C_29_the_last_request_ends_the_wait(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 3, 0), DAT_SUCCESS);
 	says(ep.ep->cm_id, RDMA_CM_EVENT_DISCONNECTED);
 	tp_complete(env, &ep, TP_WRITE, IB_WC_SUCCESS, 0);
-	/* No marker: the peer answers nothing any more */
+	/* No marker is posted, because the peer would not answer it */
 	KUNIT_EXPECT_EQ(test, fake_outstanding(&tp_qp(&ep)->sq), 1);
 	expect_lingering(test, &ep, DAT_EP_STATE_CONNECTED);
 	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
@@ -148,7 +148,7 @@ static void C_24_an_abrupt_disconnect_ends_the_wait(struct kunit *test)
 	tp_expect_dto(test, &ep, TP_SEND, 2, DAT_DTO_ERR_FLUSHED, 0);
 }
 
-/* The end comes by itself, not too early; signalled or not, no request holds it up */
+/* The wait ends by itself, and not too early, whatever requests are outstanding */
 static void C_29_the_wait_is_bounded(struct kunit *test)
 {
 	static const u32 flags[] = { 0, DAT_COMPLETION_SUPPRESS_FLAG };
@@ -202,7 +202,7 @@ static void W_30_the_event_comes_before_the_NAK(struct kunit *test)
 
 static const enum ib_event_type refusals[] = { IB_EVENT_QP_ACCESS_ERR, IB_EVENT_QP_REQ_ERR };
 
-/* The event came first, so it names the end; whoever disconnects ends the wait */
+/* The refusal came first, so the end is BROKEN; a disconnect of either side ends the wait */
 static void C_30_a_refusal_then_a_disconnect(struct kunit *test)
 {
 	u32 i;
@@ -212,7 +212,7 @@ static void C_30_a_refusal_then_a_disconnect(struct kunit *test)
 		make(test, &ep);
 		device_says(&ep, refusals[i / 2]);
 		expect_lingering(test, &ep, DAT_EP_STATE_CONNECTED);
-		/* Once more does not make it longer, and a graceful one waits for nothing */
+		/* Neither a repeated event nor a graceful disconnect ends the wait */
 		device_says(&ep, refusals[i / 2]);
 		KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_GRACEFUL_FLAG),
 				DAT_SUCCESS);
@@ -266,7 +266,7 @@ static void S_48_the_receive_fails_before_the_NAK(struct kunit *test)
 		tp_complete(env, &ep, TP_RECV, IB_WC_LOC_LEN_ERR, 0);
 		tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_ERR_LOCAL_LENGTH, 0);
 		expect_lingering(test, &ep, DAT_EP_STATE_CONNECTED);
-		/* By either the NAK is known to have left */
+		/* Either event proves that the NAK has left */
 		if (flushed)
 			tp_complete(env, &ep, TP_RECV, IB_WC_WR_FLUSH_ERR, 0);
 		else
@@ -280,7 +280,7 @@ static void S_48_the_receive_fails_before_the_NAK(struct kunit *test)
 	}
 }
 
-/* Both ends have sent too much: what the peer says of ours is waited for as well */
+/* Both ends have sent too much: the EP also waits for the peer's answer to its send */
 static void S_48_both_send_too_much(struct kunit *test)
 {
 	kdapl_clauses(test, "S-48 R-22 G-36");
@@ -295,7 +295,7 @@ static void S_48_both_send_too_much(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ep.ep->first_error.status, IB_WC_LOC_LEN_ERR);
 }
 
-/* The peer's request overtakes its last message of the connection's start */
+/* The peer's request overtakes the last message of the connection's establishment */
 static void C_43_a_refusal_before_ESTABLISHED(struct kunit *test)
 {
 	struct rdma_cm_id *id;
@@ -333,7 +333,7 @@ static void C_36_C_32_a_wait_does_not_outlast_its_connection(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, tp_wait_end(env, &ep));
 	expect_end(test, &ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
-	/* The next connection has a time of its own, and none to wait */
+	/* The next connection does not inherit the wait */
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->timer));
 	KUNIT_EXPECT_EQ(test, ep.ep->slow, 0);

@@ -239,7 +239,7 @@ static void L_06_a_request_is_tried_once_more(struct kunit *test)
 	env->fake->fail_service = 1;
 	expect_good(test, create_virtual(env->buf, TP_BUF, &r), &r, "the second attempt");
 	KUNIT_EXPECT_EQ(test, env->fake->fail_service, 0);
-	/* Two attempts and no third: a device that has failed would be asked for ever */
+	/* Two attempts and no third: a failed device would cause endless retries */
 	env->fake->fail_service = 5;
 	TP_EXPECT_TYPE(test, create_virtual(env->buf, TP_BUF, &r), DAT_INSUFFICIENT_RESOURCES);
 	KUNIT_EXPECT_EQ(test, env->fake->fail_service, 3);
@@ -281,9 +281,9 @@ static u32 free_many(DAT_LMR_HANDLE *lmr, u32 n)
 }
 
 /*
- * Whoever waits for a grace period sleeps, and so gives up the CPU of its own
- * accord; cond_resched() does not count as that. The fake device answers at
- * once, so that neither call has any other reason to sleep each time.
+ * Waiting for a grace period is a voluntary context switch; cond_resched() is not
+ * counted as one. The fake device answers at once, so neither call has any other
+ * reason to sleep each time.
  */
 static void expect_no_waits(struct kunit *test, DAT_LMR_HANDLE *lmr, u32 n)
 {
@@ -305,7 +305,7 @@ static void L_07_65536_regions(struct kunit *test)
 
 	kdapl_clauses(test, "L-07");
 	KUNIT_ASSERT_NOT_NULL(test, lmr);
-	/* A few first: with a grace period each, the many would take half an hour */
+	/* A few first: if each call waited for a grace period, all would take half an hour */
 	expect_no_waits(test, lmr, FEW);
 	expect_no_waits(test, lmr, MANY);
 	expect_no_waits(test, lmr, FEW);

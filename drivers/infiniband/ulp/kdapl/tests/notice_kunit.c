@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: a connection that ends while its port is down, and the peer that is
- * to be told (C-60).
+ * KUnit: a connection that ends while its port is down must tell its peer when
+ * the port is up again (C-60).
  *
- * The id of the fixture leads nowhere, so the suite shows that the disconnect
- * is kept until the port is active, and made then. That it reaches the peer is
- * shown by the selftest address.sh. Runs in a KUnit thread.
+ * The id of the fixture has no peer, so the suite only shows that the disconnect
+ * is kept until the port is active, and is sent then. The selftest address.sh
+ * shows that it reaches the peer. Runs in a KUnit thread.
  */
 #include <rdma/ib_cache.h>
 #include "clause.h"
@@ -58,7 +58,7 @@ static void expect_conn(struct kunit *test, DAT_EVENT_NUMBER number)
 	TP_EXPECT_TYPE(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_QUEUE_EMPTY);
 }
 
-/* A connection breaks, as it does when a packet finds no way out */
+/* Breaks the connection, as happens when a packet cannot be sent */
 static void break_it(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
@@ -68,7 +68,7 @@ static void break_it(struct kunit *test)
 	tp_drain(&ep);
 }
 
-/* The CM has something to say about the id of a notice */
+/* The CM reports an event for the id of a notice */
 static void cm_says(struct kunit *test, struct rdma_cm_id *id, enum rdma_cm_event_type type)
 {
 	struct rdma_cm_event event = { .event = type };
@@ -83,7 +83,7 @@ static void C_60_a_disconnect_waits_for_its_port(struct kunit *test)
 	kdapl_clauses(test, "C-60 C-62");
 	port_set(test, false);
 	break_it(test);
-	/* Not lost, not tried, and not in the way of the next connection */
+	/* The disconnect is kept and not sent, and does not block the next connection */
 	KUNIT_ASSERT_NOT_NULL(test, notice());
 	KUNIT_EXPECT_FALSE(test, notice_sent());
 	KUNIT_EXPECT_NULL(test, ep.ep->cm_id);
@@ -95,7 +95,7 @@ static void C_60_a_disconnect_waits_for_its_port(struct kunit *test)
 
 	port_set(test, true);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(notice_sent()));
-	/* A new address of the net device is no answer, a disconnect is */
+	/* A disconnect of the peer is an answer; a new address of the net device is not */
 	cm_says(test, notice()->id, RDMA_CM_EVENT_ADDR_CHANGE);
 	flush_delayed_work(&env->ia->dev->notice_work);
 	KUNIT_ASSERT_NOT_NULL(test, notice());
@@ -108,13 +108,13 @@ static void C_60_it_outlives_its_EP(struct kunit *test)
 	kdapl_clauses(test, "C-60");
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	port_set(test, false);
-	/* CONNECTED until now: it is the free that ends the connection */
+	/* The EP is still CONNECTED: dat_ep_free() ends the connection */
 	tp_ep_free(&ep);
 	KUNIT_ASSERT_NOT_NULL(test, notice());
 	KUNIT_EXPECT_FALSE(test, notice_sent());
 	port_set(test, true);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(notice_sent()));
-	/* The device goes with the notice on its list */
+	/* The device is removed while the notice is on its list */
 }
 
 static void C_60_an_active_port_takes_it_at_once(struct kunit *test)

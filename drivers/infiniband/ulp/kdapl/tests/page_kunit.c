@@ -2,9 +2,9 @@
 /*
  * KUnit: which pages may be registered.
  *
- * Reserved pages that are memory, and others, by both registering calls; pages
- * that may only be read; and whether a device reaches a page as it is or a
- * bounce buffer in its place, on a real struct device. Runs in a KUnit thread.
+ * Both registration calls get reserved pages that are memory, reserved pages that
+ * are not, and read-only pages. On a real struct device the suite also tests whether
+ * bounced pages are recognized. Runs in a KUnit thread.
  */
 #include <linux/dma-direct.h>
 #include <linux/dma-mapping.h>
@@ -83,7 +83,7 @@ static void expect_page(struct kunit *test, const char *what, DAT_PADDR page, DA
 	KUNIT_EXPECT_EQ_MSG(test, posted(page, REMOTE), write, "%s, fmr", what);
 }
 
-/* What the kernel maps it as counts, where it can be asked */
+/* On x86 the mapping of the kernel image decides; elsewhere it counts as read-only */
 #define WRITE_OF_IMAGE	(IS_ENABLED(CONFIG_X86) ? DAT_SUCCESS : READ_ONLY)
 
 static DAT_PADDR page_of(const void *va)
@@ -120,8 +120,8 @@ static void the_kernel_image_keeps_its_protection(struct kunit *test)
 }
 
 /*
- * A frame that has a struct page and no memory: on a PC, that of the old video adapter.
- * 0 if there is none; frame 0 itself, which a PC reserves, is not looked at.
+ * Finds a frame with a struct page but no memory: on a PC, in the legacy video range.
+ * Returns 0 if there is none; frame 0 itself, which a PC reserves, is skipped.
  */
 static unsigned long find_hole(unsigned long end)
 {
@@ -144,7 +144,7 @@ static void holes_are_no_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, posted(1ULL << 46, PRIV_READ), NO_MEMORY);
 }
 
-/* The note is that of the resource tree */
+/* The copied ranges agree with the resource tree */
 static void the_note_of_memory_is_true(struct kunit *test)
 {
 	unsigned long pfn, end = page_to_pfn(virt_to_page(m.env->buf)) + 0x1000;
@@ -236,7 +236,7 @@ static void a_page_that_was_bounced_is_found(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, bounced(NULL));
 }
 
-/* The bus may number memory in its own way */
+/* The bus may use addresses that differ from physical addresses */
 static void a_page_that_was_translated_is_none(struct kunit *test)
 {
 	kdapl_clauses(test, "L-03");
@@ -283,8 +283,8 @@ static void an_iommu_translates(struct kunit *test)
 
 #ifdef CONFIG_SWIOTLB
 /*
- * dma_need_sync() says yes to every address here, as it does behind an IOMMU,
- * although the device reaches the very pages it was given.
+ * Here dma_need_sync() returns true for every address, as it does behind an IOMMU,
+ * although the device reaches the original pages.
  */
 static void the_answer_of_dma_need_sync_is_not_enough(struct kunit *test)
 {

@@ -424,7 +424,7 @@ static void S_44_first_bad_segment_decides(struct kunit *test)
 		/* A good one in front, so that it is not the first that is looked at */
 		args.segs[1] = bad[i];
 		TP_EXPECT_TYPE(test, tp_post(call, &args), type[i]);
-		/* Two bad ones: the last two that the call takes */
+		/* Two bad segments: the last two that the call accepts */
 		args.n = min(tp_call_limit[call], 3);
 		args.segs[args.n - 2] = bad[i];
 		for (k = 0; k < ARRAY_SIZE(bad); k++) {

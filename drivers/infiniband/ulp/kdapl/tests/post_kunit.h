@@ -106,8 +106,8 @@ void tp_cm_says(struct rdma_cm_id *id, enum rdma_cm_event_type type);
 /* CONNECTED as after a real attempt; the ESTABLISHED event is taken off */
 int tp_connect(struct tp_ep *tep);
 /*
- * The connection ends within bounds, although it may still wait for what tells why
- * (KDAPL_LINGER_MS); all that follows has run on return
+ * Waits for the end of the connection, which may linger for the cause of an error
+ * (KDAPL_LINGER_MS), and for the work that follows. False: it has not ended in time
  */
 bool tp_wait_end(struct tp_env *env, struct tp_ep *tep);
 /* A state and nothing else */

@@ -324,7 +324,7 @@ static void devices_that_cannot_serve_are_refused(struct kunit *test)
 				DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED));
 		fake_dev_destroy(fake);
 	}
-	/* One that can, and has no address */
+	/* A suitable device, but without an address */
 	fake = fake_dev_create();
 	KUNIT_ASSERT_FALSE(test, IS_ERR(fake));
 	strscpy(name, dev_name(&fake->ibdev.dev), sizeof(name));

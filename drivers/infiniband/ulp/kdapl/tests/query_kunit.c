@@ -260,7 +260,7 @@ static void expect_numbers(struct kunit *test)
 
 	expect_number(test, "PZ", q.attr.max_pzs, 1, one_pz, dat_pz_free);
 	expect_number(test, "LMR", q.attr.max_lmrs, 0, one_lmr, dat_lmr_free);
-	/* Bound to an LMR, without which they are of no use */
+	/* Count RMRs beside one LMR, because an RMR is of no use without one */
 	KUNIT_ASSERT_EQ(test, one_lmr(&lmr), DAT_SUCCESS);
 	expect_number(test, "RMR", q.attr.max_rmrs, 0, one_rmr, dat_rmr_free);
 	KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), DAT_SUCCESS);
@@ -313,8 +313,8 @@ static void attributes_are_the_lesser_of_two(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, a->max_rdma_read_per_ep_in, 255);
 	KUNIT_EXPECT_EQ(test, a->max_rdma_read_per_ep_out, 255);
 	KUNIT_EXPECT_EQ(test, a->max_recv_per_srq, 9);
-	KUNIT_EXPECT_EQ(test, a->max_lmrs, 11);			/* beside that of a PZ */
-	KUNIT_EXPECT_EQ(test, a->max_rmrs, 5);			/* beside that of an LMR too */
+	KUNIT_EXPECT_EQ(test, a->max_lmrs, 11);			/* one MR is left for a PZ */
+	KUNIT_EXPECT_EQ(test, a->max_rmrs, 5);			/* and one for an LMR */
 	KUNIT_EXPECT_EQ(test, a->max_lmr_block_size, 2 * PAGE_SIZE);
 	/* What four segments can hold */
 	KUNIT_EXPECT_EQ(test, a->max_message_size, 8 * PAGE_SIZE);
@@ -471,7 +471,7 @@ static void expect_block(struct kunit *test)
 		       DAT_INVALID_PARAMETER);
 }
 
-/* Every RMR has two MRs of this size: not what the device takes, but what is asked for */
+/* The module parameter, not the device, limits the size of the two MRs of every RMR */
 static void registrations_are_as_large_as_the_parameter_says(struct kunit *test)
 {
 	static const struct {
@@ -493,7 +493,7 @@ static void registrations_are_as_large_as_the_parameter_says(struct kunit *test)
 	kdapl_max_reg_pages = was;
 }
 
-/* A device whose list is as long as numbers go */
+/* A device that reports the largest possible page list */
 static void the_parameter_has_a_default(struct kunit *test)
 {
 	open_on(test, endless, U32_MAX);
@@ -513,8 +513,8 @@ static void each_size_is_reached_and_no_more(struct kunit *test)
 }
 
 /*
- * A device that counts its send queue in blocks, and is no software: 819
- * requests of five blocks are what 4,096 blocks have room for.
+ * A hardware device that counts its send queue in blocks: 4,096 blocks have room
+ * for 819 requests of five blocks.
  */
 static void requests_with_all_their_segments_fit(struct kunit *test)
 {
@@ -526,7 +526,7 @@ static void requests_with_all_their_segments_fit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, q.attr.max_iov_segments_per_dto, FAKE_MAX_SGE);
 	expect_ep_counts(test);
 	close_it(test);
-	/* One that has room for all that it says */
+	/* A device with room for all that its attributes announce */
 	open_fake(test, fake_dev_create_like(0, &q.pdev->dev, NULL));
 	KUNIT_EXPECT_EQ(test, q.attr.max_dto_per_ep, (FAKE_MAX_QP_WR - KDAPL_SQ_RESERVED) / 2);
 }

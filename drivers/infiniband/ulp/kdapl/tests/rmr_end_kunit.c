@@ -100,8 +100,8 @@ static void B_15_the_invalidation_in_front_fails(struct kunit *test)
 }
 
 /*
- * The device gives up a rebind before it has run any of it, and reports the
- * registration alone: the old key is still valid then, and must not stay so.
+ * The device gives up a rebind before it has executed any part of it, and reports only
+ * the registration: the old key is still valid then, and must be invalidated.
  */
 static void B_15_a_silent_invalidation_may_not_have_run(struct kunit *test)
 {
@@ -247,16 +247,16 @@ static void repair_that_finds_no_MR(struct kunit *test)
 	tp_ep_free(&other);
 }
 
-/* Work that a Consumer may wait for while it writes pages out */
+/* A Consumer may wait for this work while it writes pages out */
 static void repair_waits_for_no_IO(struct kunit *test)
 {
 	bind(test, 1, 0, 8);
-	/* The fixture has freed an LMR */
+	/* The fixture has freed an LMR, which set a bit already */
 	fake()->noio = 0;
 	tp_complete(m.env, &m.ep, TP_SEND, IB_WC_LOC_QP_OP_ERR, 0);
 	fake_settle(fake());
 	KUNIT_EXPECT_EQ(test, fake()->noio, FAKE_NOIO_ALLOC_MR | FAKE_NOIO_DEREG_MR);
-	/* And so does the end, a grace period later */
+	/* Nor does the free, which runs a grace period later */
 	fake()->noio = 0;
 	KUNIT_EXPECT_EQ(test, dat_rmr_free(m.rmr), DAT_SUCCESS);
 	m.rmr = DAT_HANDLE_NULL;

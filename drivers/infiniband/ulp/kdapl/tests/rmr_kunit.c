@@ -137,7 +137,7 @@ static const struct fault {
 	{ full_queue, DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY) },
 };
 
-/* What has faults is refused as the first of them says, and changes nothing */
+/* A call with several faults is refused for the first of them, and changes nothing */
 static void refuse_bind(struct kunit *test, struct bind *b, u32 first)
 {
 	u32 tail = sq()->tail;
@@ -150,7 +150,7 @@ static void refuse_bind(struct kunit *test, struct bind *b, u32 first)
 	mem_expect_bound(test, &m, 0);
 	tp_set_state(&m.ep, DAT_EP_STATE_CONNECTED);
 	mem_finish(&m, &m.ep);
-	/* A fault that was not seen must not fail the next row, too */
+	/* A fault that was not detected must not fail the next row as well */
 	if (ret == DAT_SUCCESS) {
 		bind(test, 0, 0, 0);
 		mem_finish(&m, &m.ep);
@@ -167,8 +167,8 @@ static void B_16_the_first_fault_decides(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, dat_rmr_create(m.env->foreign.pz, &foreign_rmr), DAT_SUCCESS);
 	for (first = 0; first < ARRAY_SIZE(faults); first++) {
 		/*
-		 * Alone: some neighbours have one answer, so that a check that is
-		 * missing would not show in the company of the next fault.
+		 * Each fault alone: some adjacent faults have the same answer, so the
+		 * next fault would hide a missing check.
 		 */
 		mem_bind_args(&m, &b);
 		faults[first].make(&b);

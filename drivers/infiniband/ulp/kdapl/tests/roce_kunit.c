@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: addresses of a RoCE port that are lost and back before anybody looks; a
- * bond that fails over, which deletes none; the partition of a path.
+ * KUnit: addresses of a RoCE port that are deleted and added again before the watcher
+ * runs; a bond that fails over, which deletes no address; the partition of a path.
  *
  * The fake device has a RoCE port on an Ethernet device of the suite. Its
  * address is a link-local one that is not made of the hardware address, because
@@ -225,21 +225,21 @@ static struct kdapl_sp *sp;
 static int roce_env(const struct sockaddr_in6 *addr, u32 personality);
 static void roce_env_end(void);
 
-/* As the core does with the addresses of a bond: GIDs go and come, addresses stay */
+/* Acts as the core does for a bond: removes and adds the GIDs, keeps the addresses */
 static void failover(struct kunit *test, const struct rdma_cm_id *id)
 {
 	rtnl_lock();
 	call_netdevice_notifiers(NETDEV_BONDING_FAILOVER, port);
 	rtnl_unlock();
 	KUNIT_ASSERT_TRUE(test, TP_WAIT_FOR(kdapl_addr_unbound(id)));
-	/* Other news comes meanwhile, and has the watcher look again and again */
+	/* Other news arrives meanwhile, so that the watcher looks again and again */
 	KUNIT_ASSERT_TRUE(test, TP_WAIT_FOR((kdapl_addr_changed(false), stands())));
-	/* All events of the device have been acted on */
+	/* All events of the device have been handled */
 	flush_workqueue(ib_wq);
 	fake_settle(env->fake);
 }
 
-/* A service point that listens in earnest */
+/* Creates a service point that really listens */
 static void listen(struct kunit *test)
 {
 	DAT_IA_HANDLE ia = kdapl_obj_handle(&env->ia->obj);
@@ -256,7 +256,7 @@ static void listen(struct kunit *test)
 	sp = to_kdapl_sp(obj);
 }
 
-/* Does it listen on what is there now? */
+/* Does it listen on the present GID? */
 static bool listens(void)
 {
 	bool ok;
@@ -299,13 +299,13 @@ static void C_62_a_failover_is_not_the_loss_of_an_address(struct kunit *test)
 	failover(test, ep.ep->cm_id);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(listens()));
 	expect_request(test);
-	/* The path is made of addresses, which are the same */
+	/* The path is made of addresses, which have not changed */
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
 	KUNIT_EXPECT_FALSE(test, env->ia->addr_lost);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
 }
 
-/* Its device has cleared the entry that the path names */
+/* The device has cleared the GID entry that the path names */
 static void C_62_a_failover_breaks_what_names_a_GID_that_has_gone(struct kunit *test)
 {
 	struct sockaddr_in6 addr;

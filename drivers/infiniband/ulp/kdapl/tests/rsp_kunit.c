@@ -101,7 +101,7 @@ static void C_34_C_39_an_RSP_wants_an_unconnected_EP(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sp_state(), DAT_EP_STATE_DISCONNECTED);
 }
 
-/* The request stays, for an endpoint that has what it takes */
+/* The request stays pending, and a configured endpoint can still accept it */
 static void C_39_an_unconfigured_EP_accepts_nothing(struct kunit *test)
 {
 	struct kdapl_sp *psp = sp_make(test, sp_evd, SP_QUAL, NULL);

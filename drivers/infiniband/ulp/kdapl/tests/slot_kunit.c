@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: what the previous use of a slot leaves in a request that has no bytes.
+ * KUnit: a request of zero bytes contains no data of the slot's previous request.
  *
- * A device may read the first segment of a request that has none, and sends
- * address and key of an RDMA write to the peer even if it has no bytes: neither
- * may be that of another request. Runs in a KUnit thread; each test has a
- * device of its own.
+ * A device may read the first segment of a request without segments, and sends the
+ * address and rkey of an RDMA write of zero bytes to the peer. Neither may come from
+ * another request. Runs in a KUnit thread; each test has its own device.
  */
 #include "mem_kunit.h"
 
@@ -19,7 +18,7 @@ static void post_complete(struct kunit *test, struct tp_ep *ep, enum tp_call cal
 	KUNIT_EXPECT_EQ(test, tp_drain(ep), 1);
 }
 
-/* A slot that has named memory is used again, for nothing */
+/* A slot that has named memory is reused for a request of zero bytes */
 static void G_12_no_bytes_name_no_memory(struct kunit *test)
 {
 	struct tp_ep on_srq = { }, *ep;
@@ -45,7 +44,7 @@ static void G_12_no_bytes_name_no_memory(struct kunit *test)
 	tp_ep_free(&on_srq);
 }
 
-/* D-03: the vector names memory, of which the read fills nothing */
+/* D-03: the vector names memory, but the read has zero bytes */
 static void D_03_a_read_of_no_bytes_names_no_memory(struct kunit *test)
 {
 	struct tp_args args;
@@ -58,7 +57,7 @@ static void D_03_a_read_of_no_bytes_names_no_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_last(tp_queue(m.env, &m.ep, TP_READ))->num_sge, 0);
 }
 
-/* Nothing is bound: the request that completes in its turn carries nothing of ours */
+/* An unbind of an unbound RMR posts a write of zero bytes, without address and rkey */
 static void B_16_unbind_tells_the_peer_no_address(struct kunit *test)
 {
 	const struct fake_wr *wr;
@@ -79,7 +78,7 @@ static void B_16_unbind_tells_the_peer_no_address(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wr->rkey, 0);
 }
 
-/* There is a first segment in a queue whose requests have none */
+/* A slot has room for one segment even if the queue's limit is 0 */
 static void every_slot_has_a_segment(struct kunit *test)
 {
 	KUNIT_EXPECT_GE(test, kdapl_pool_stride(0),

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: receives in solicited-wait mode, once they are connected.
+ * KUnit: receives in solicited-wait mode on a connected endpoint.
  *
- * Which messages lead to upcalls while the CQ is not armed, and on a device
- * that takes the flags of the arming literally; and flushes for which the
- * device makes no call. Runs in a KUnit thread; each test has an endpoint of
- * its own.
+ * The suite tests which messages lead to upcalls while the CQ is not armed, and on
+ * a device that compares the arming flags for equality; and flushes for which the
+ * device does not call the completion handler. Runs in a KUnit thread; each test
+ * has its own endpoint.
  */
 #include "clause.h"
 #include "post_kunit.h"
@@ -77,7 +77,7 @@ static void S_17_a_message_before_the_arming_has_its_upcall(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, upcalls.last, 4);
 }
 
-/* As irdma: any flag beside IB_CQ_SOLICITED has it call for every completion */
+/* Like irdma: with any flag besides IB_CQ_SOLICITED it calls for every completion */
 static void R_12_a_device_that_takes_the_flags_literally(struct kunit *test)
 {
 	kdapl_clauses(test, "R-12 S-18");
@@ -105,7 +105,7 @@ static void G_33_a_receive_in_DISCONNECTED_has_its_upcall(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(atomic_read(&upcalls.n) == 4 &&
 					    ep.ep->state == DAT_EP_STATE_DISCONNECTED));
-	/* Without the timer only the post itself can have the CQ polled */
+	/* Without the timer only the post itself can cause a poll of the CQ */
 	cancel_delayed_work_sync(&scq->timer);
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_RECV, 5, 0), DAT_SUCCESS);

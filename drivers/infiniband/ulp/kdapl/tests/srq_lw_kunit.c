@@ -6,9 +6,9 @@
  * that finds the SRQ low already, the look that is taken again and again; none
  * for a mark of 0, for one that was replaced (however late the device speaks of
  * it), or on an SRQ without device. The fake behaves as rxe, which looks at the
- * fill only when a message takes a buffer. And what the Consumer hears of an SRQ
- * that has failed. Runs in a KUnit thread; each test has
- * a device of its own.
+ * fill only when a message takes a buffer. The suite also tests how the Consumer
+ * learns of an SRQ that has failed. Runs in a KUnit thread; each test has a device
+ * of its own.
  */
 #include "clause.h"
 #include "post_kunit.h"
@@ -381,7 +381,7 @@ static void Q_17_the_device_says_that_it_has_failed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_srq_query(env->srq_handle, DAT_SRQ_FIELD_SRQ_STATE, &param),
 			DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, (int)param.srq_state, (int)DAT_SRQ_STATE_ERROR);
-	/* Once; no mark is armed any more, and none can be */
+	/* Reported only once; no watermark is armed any more, and none can be set */
 	fake_srq_fails(device_srq());
 	look();
 	expect_none(test);
@@ -391,14 +391,14 @@ static void Q_17_the_device_says_that_it_has_failed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SRQ, 1, 0), DAT_SUCCESS);
 }
 
-/* Drivers allocate for the question, and a Consumer may wait while it writes pages out */
+/* The query may allocate in the driver, and a Consumer that writes pages out may wait for it */
 static void look_waits_for_no_IO(struct kunit *test)
 {
 	struct ib_event event = { .event = IB_EVENT_SRQ_LIMIT_REACHED };
 
 	make(test, 4);
 	set_lw(test, 1);
-	/* The fixture has freed an LMR */
+	/* The fixture has freed an LMR, which set a bit already */
 	env->fake->noio = 0;
 	kdapl_srq_event(&event, env->srq);
 	fake_settle(env->fake);

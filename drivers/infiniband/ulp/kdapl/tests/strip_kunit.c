@@ -3,9 +3,9 @@
  * KUnit: the end of many endpoints at once, of QPs that do not flush, and of an IA
  * that its Consumer has left open.
  *
- * What an end costs is counted, in grace periods and in QPs that are in ERROR at the
- * same time; no verdict depends on how fast the machine is. Runs in a KUnit
- * thread, with a second one where a call must return and might not.
+ * The suite counts the grace periods and the QPs that are in ERROR at the same time,
+ * so that almost no result depends on the speed of the machine. Runs in a KUnit
+ * thread, with a second one for calls that might hang.
  */
 #include "clause.h"
 #include "post_kunit.h"
@@ -17,7 +17,7 @@
 
 static struct tp_env *env;
 static struct tp_ep ep;
-/* Calls that might not return; they may outlive a test that fails */
+/* A thread for calls that might hang; it may outlive a failed test */
 static struct tp_aside ending;
 
 /* ---- many endpoints ---------------------------------------------------- */
@@ -113,7 +113,7 @@ static void C_57_removal_of_1000_endpoints_takes_few_grace_periods(struct kunit 
 	KUNIT_EXPECT_LE(test, graces_of(unplug), STRIP_GRACES);
 	KUNIT_EXPECT_EQ(test, env->fake->most_in_error, STRIP_EPS);
 	KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), 0);
-	/* On shells there is nothing left to wait for, but the calls do not know */
+	/* Shells have nothing left to wait for, but closing them waits all the same */
 	KUNIT_EXPECT_LE(test, graces_of(close_ia), STRIP_GRACES);
 }
 
@@ -138,8 +138,8 @@ static void C_36_freeing_one_endpoint_takes_three_grace_periods(struct kunit *te
 }
 
 /*
- * The endpoints share the time-out. One after the other they would take four times
- * as long as the bound below, which is far beyond what one time-out takes anywhere.
+ * The endpoints share one time-out. If they waited one after the other they would take
+ * four times as long as the bound below, which is far longer than one time-out.
  */
 static void C_32_100_endpoints_share_the_wait_for_LAST_WQE(struct kunit *test)
 {
@@ -172,7 +172,7 @@ static void make_mute(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
 }
 
-/* An attempt, of whose QP the connection manager has not heard yet, is given up */
+/* Gives up an attempt before the connection manager knows its QP */
 static void fail_attempt(struct kunit *test)
 {
 	DAT_EVENT event;
@@ -189,7 +189,7 @@ static void fail_attempt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
 }
 
-/* Three receives, in whatever order: only the device knew it */
+/* Three receives, in any order: only the device knew it */
 static void expect_three_flushed(struct kunit *test)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto;
@@ -217,7 +217,7 @@ static void C_36_an_endpoint_in_INIT_is_freed_without_a_flush(struct kunit *test
 	make_mute(test);
 	tp_start(&ending, free_eps);
 	KUNIT_ASSERT_TRUE(test, tp_finish(&ending));
-	/* Not even asked for: nobody waits for what a QP in INIT might flush */
+	/* The QP was not moved to ERROR: a free does not wait for flushes of a QP in INIT */
 	KUNIT_EXPECT_EQ(test, env->fake->most_in_error, 0);
 }
 
@@ -313,7 +313,7 @@ static void C_57_removal_flushes_the_receives_of_a_QP_in_INIT(struct kunit *test
 	TP_EXPECT_TYPE(test, dat_ep_reset(ep.handle), DAT_INSUFFICIENT_RESOURCES);
 }
 
-/* A device leaves while an endpoint has no QP, which a reset would make anew */
+/* The device is removed while an endpoint has no QP and waits for a reset */
 static void C_57_removal_finds_an_endpoint_without_a_QP(struct kunit *test)
 {
 	kdapl_clauses(test, "C-57");
@@ -351,7 +351,7 @@ static void C_36_an_IA_left_open_is_closed_without_an_upcall(struct kunit *test)
 	kdapl_ia_destroy_left("kdapl_careful");
 	tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls), 1);
-	/* The two that are flushed belong to a Consumer that has gone */
+	/* The two flushed posts belong to a Consumer that is gone: no further upcall may run */
 	kdapl_ia_destroy_left("kdapl_careless");
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls), 1);
 	TP_EXPECT_TYPE(test, dat_ep_free(ep.handle), DAT_INVALID_HANDLE);

@@ -244,9 +244,9 @@ static void C_26_the_work_hears_of_the_marker_when_it_is_back(struct kunit *test
 }
 
 /*
- * The device completes the drain's marker of an EP that is being freed, which
- * waits for requests of a graceful disconnect: nobody may be told of it, for
- * the EP may be gone as soon as the marker is back.
+ * An EP is freed while its graceful disconnect waits for requests, and the device
+ * completes the drain marker. That completion must not queue the connection work,
+ * because the EP may be gone as soon as the marker has completed.
  */
 static void C_36_the_marker_of_a_drain_wakes_nobody(struct kunit *test)
 {
@@ -264,7 +264,7 @@ static void C_36_the_marker_of_a_drain_wakes_nobody(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECT_PENDING);
 	KUNIT_ASSERT_EQ(test, ep.ep->slow & KDAPL_EP_WATCH, KDAPL_EP_WATCH);
 	env->fake->hold_flush = true;
-	/* So that the EP stays to be looked at when its drain is over */
+	/* Keeps the EP from being freed after its drain, so that the test can check it */
 	rdma_lock_handler(id);
 	tp_start(&freeing, free_ep);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(fake_outstanding(&qp->rq) == 1));
@@ -272,7 +272,7 @@ static void C_36_the_marker_of_a_drain_wakes_nobody(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(fake_outstanding(&qp->sq) == 2));
 	fake_complete_send(qp, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(tp_events(ep.request_evd) == 1));
-	/* What the request has told the work is right; the free holds the mutex */
+	/* The bits that the request has set are correct; the free holds the mutex */
 	WRITE_ONCE(ep.ep->todo, 0);
 	fake_complete_send(qp, IB_WC_WR_FLUSH_ERR);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(completion_done(&ep.ep->sq_drain.done)));
@@ -284,8 +284,8 @@ static void C_36_the_marker_of_a_drain_wakes_nobody(struct kunit *test)
 
 /* ---- a device that is slow to flush ----------------------------------------------------- */
 
-#define END_MS		1000	/* the end of an abrupt disconnect comes within this (C-56) */
-#define ATTEMPTS	3	/* a machine that stalls may make one of them late, not each */
+#define END_MS		1000	/* bound for the end of an abrupt disconnect (C-56) */
+#define ATTEMPTS	3	/* a stall of the machine may delay one of them, not each */
 
 /* How the device is slow */
 enum slow { SLOW_QUEUES, SLOW_SRQ, SLOW_SRQ_NO_MARKERS, NSLOW };
@@ -303,7 +303,7 @@ static void ended_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN
 	complete(&ended.came);
 }
 
-/* What an abrupt disconnect takes, in jiffies, while the device keeps all it has */
+/* Duration of an abrupt disconnect in jiffies, while the device flushes nothing */
 static unsigned long slow_end(struct kunit *test, enum slow slow)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = ended_upcall };
@@ -328,7 +328,7 @@ static unsigned long slow_end(struct kunit *test, enum slow slow)
 							    kdapl_timeout_ms(20 * END_MS)));
 	KUNIT_EXPECT_EQ(test, ended.number, DAT_CONNECTION_EVENT_DISCONNECTED);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
-	/* The device has it still, and what it says of it later is what counts */
+	/* The device still has the request, and will report its outcome later */
 	KUNIT_EXPECT_EQ(test, tp_events(ep.request_evd), 0);
 	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
 	tp_expect_dto(test, &ep, TP_SEND, 1, DAT_DTO_SUCCESS, TP_SEG);

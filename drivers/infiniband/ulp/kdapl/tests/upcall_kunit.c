@@ -2,21 +2,21 @@
 /*
  * KUnit: every call of class A in an upcall.
  *
- * The upcall makes each of them once, in the done callback of a completion and
- * in the deferred deliverer, and the test compares what they return. Whether a
- * call sleeps there the kernel itself notices: bottom halves are off in both.
- * Runs in a KUnit thread; each test has a device of its own.
+ * The upcall makes each call once in the done callback of a completion and once in
+ * the deferred deliverer, and the test checks what they return. Bottom halves are
+ * off in both, so the kernel itself reports a call that sleeps. Runs in a KUnit
+ * thread; each test has its own device.
  */
 #include "sp_kunit.h"
 
-/* What the calls are about, made before the upcalls */
+/* The objects that the calls use, created before the upcalls */
 static struct {
 	struct tp_ep reserved;		/* for the RSP */
 	DAT_HANDLE psp, rsp, cr, soft, rmr, fmr;
 	DAT_PADDR page;
 } with;
 
-/* Too large for the stack of a softirq, and looked at by nobody */
+/* Results that nobody checks; too large for the stack of a softirq */
 static union {
 	DAT_IA_ATTR ia;
 	DAT_EVD_PARAM evd;
@@ -233,7 +233,7 @@ static DAT_RETURN do_strerror(void)
 	return dat_strerror(DAT_SUCCESS, &major, &minor);
 }
 
-/* What is posted here is flushed, and that is said after the upcall */
+/* The post made here is flushed; its event comes after the upcall */
 static DAT_RETURN do_disconnect(void)
 {
 	return dat_ep_disconnect(sp_ep.handle, DAT_CLOSE_ABRUPT_FLAG);
@@ -284,7 +284,7 @@ static void prepare(struct kunit *test)
 	struct kdapl_sp *psp = sp_make(test, sp_evd, SP_QUAL, NULL);
 
 	with.psp = sp_handle(psp);
-	/* For the handoff */
+	/* A service point for dat_cr_handoff() */
 	sp_make(test, sp_evd, SP_QUAL + 1, NULL);
 	KUNIT_ASSERT_EQ(test, tp_ep_create(sp_env, NULL, false, &with.reserved), DAT_SUCCESS);
 	with.rsp = sp_handle(sp_make(test, sp_evd, SP_QUAL + 2, &with.reserved));
@@ -310,7 +310,7 @@ static void expect_returns(struct kunit *test, bool worker)
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		KUNIT_EXPECT_EQ_MSG(test, DAT_GET_TYPE(seen.ret[i]), rows[i].type, "%s",
 				    rows[i].name);
-	/* They have done what they say: three kinds of them leave something behind */
+	/* The calls took effect: three kinds of them leave something to check */
 	KUNIT_EXPECT_EQ(test, tp_events(with.soft), 1);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(sp_state() == DAT_EP_STATE_DISCONNECTED));
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(tp_events(sp_ep.recv_evd) == 1));

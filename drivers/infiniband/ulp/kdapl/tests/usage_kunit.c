@@ -221,7 +221,7 @@ static struct kdapl_ep *ep_of(DAT_EP_HANDLE handle)
 	return to_kdapl_ep(obj);
 }
 
-/* What may be outstanding on one CQ goes into it, and who finds no room gets another */
+/* A shared CQ has room for all that may be outstanding on it; if not, a new one is made */
 static void E_20_a_shared_CQ_has_room_for_all_of_its_endpoints(struct kunit *test)
 {
 	DAT_EP_HANDLE handle[SHARERS] = { };
@@ -247,7 +247,7 @@ static void E_20_a_shared_CQ_has_room_for_all_of_its_endpoints(struct kunit *tes
 				continue;
 			/* A rebind is two requests */
 			cqes += 2 * TP_DEPTH + KDAPL_CQ_RESERVED;
-			/* The first one of each CQ counts it */
+			/* Count each CQ once, at its first endpoint */
 			if (k < i)
 				break;
 			cqs += k == i;
@@ -256,7 +256,7 @@ static void E_20_a_shared_CQ_has_room_for_all_of_its_endpoints(struct kunit *tes
 			KUNIT_EXPECT_GE(test, to_fake_cq(kcq->cq)->size, cqes);
 	}
 	KUNIT_EXPECT_GT(test, cqs, 1);
-	/* They do share: not one for each */
+	/* They do share CQs */
 	KUNIT_EXPECT_LT(test, cqs, SHARERS);
 	for (i = 0; i < SHARERS; i++)
 		KUNIT_EXPECT_EQ(test, dat_ep_free(handle[i]), DAT_SUCCESS);
