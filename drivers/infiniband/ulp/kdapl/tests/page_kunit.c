@@ -255,6 +255,7 @@ static void a_page_that_was_translated_is_none(struct kunit *test)
 	dma.pdev->dev.dma_range_map = NULL;
 }
 
+#if IS_ENABLED(CONFIG_IOMMU_API)
 static phys_addr_t second;	/* where the second page of BUS is */
 
 static phys_addr_t iova_to_phys(struct iommu_domain *domain, dma_addr_t iova)
