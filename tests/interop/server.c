@@ -141,7 +141,12 @@ static int serve_client(struct server *s, struct interop_task *task)
 	err = interop_accept(l, &s->listener, cr, NULL);
 	if (!err)
 		err = answer(s, task);
-	late = interop_disconnect(l, err ? DAT_CLOSE_ABRUPT_FLAG : DAT_CLOSE_GRACEFUL_FLAG);
+	/* Nothing else follows a quit: our acknowledgment of it must not be lost */
+	if (!err && s->quit)
+		late = interop_part(l, true);
+	else
+		late = interop_disconnect(l, err ? DAT_CLOSE_ABRUPT_FLAG :
+						   DAT_CLOSE_GRACEFUL_FLAG);
 	if (err == -EINTR || late)
 		return err ?: late;
 	return interop_reuse(l);
