@@ -46,7 +46,7 @@ else
 fi
 
 # A Consumer that closes nothing: messages arrive and cause upcalls until it is gone
-left="kdapl: rxe0/1: left open by kdapl_actor, which is gone, closing it"
+left="kdapl: rxe0/1: left open by kdapl_actor, closing it"
 tap_check "a Consumer under traffic" careless
 tap_clauses C-36
 tap_check "rmmod of a Consumer that has left its IA open" rmmod kdapl_actor

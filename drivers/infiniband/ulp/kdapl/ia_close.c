@@ -388,7 +388,7 @@ void kdapl_ia_destroy_left(const char *owner)
 	u32 idx;
 
 	for (idx = 0; (ia = kdapl_ia_left(&idx, owner)); idx++) {
-		pr_warn("kdapl: %s: left open by %s, which is gone, closing it\n", ia->name,
+		pr_warn("kdapl: %s: left open by %s, closing it\n", ia->name,
 			*ia->owner ? ia->owner : "a consumer");
 		kdapl_ia_silence(ia);
 		kdapl_obj_put(&ia->obj);
