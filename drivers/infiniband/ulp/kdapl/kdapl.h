@@ -782,6 +782,10 @@ extern struct dentry *kdapl_debugfs;
 void kdapl_debugfs_init(void);
 void kdapl_debugfs_exit(void);
 
+/* ---- main.c ------------------------------------------------------------ */
+
+extern struct notifier_block kdapl_module_nb;
+
 /* ---- small helpers ----------------------------------------------------- */
 
 static inline unsigned long kdapl_timeout_ms(unsigned int ms)

@@ -14,7 +14,8 @@ static int kdapl_module_notify(struct notifier_block *nb, unsigned long state, v
 	return NOTIFY_DONE;
 }
 
-static struct notifier_block kdapl_module_nb = { .notifier_call = kdapl_module_notify };
+/* Not static: the KUnit suites call it, as they cannot unload a module */
+struct notifier_block kdapl_module_nb = { .notifier_call = kdapl_module_notify };
 
 static int __init kdapl_init(void)
 {

@@ -8,6 +8,7 @@
  * goes down or to another network namespace. Runs in a KUnit thread.
  */
 #include <linux/if_arp.h>
+#include <linux/module.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
 #include <net/net_namespace.h>
@@ -454,8 +455,16 @@ static void a_port_taken_on_all_addresses_is_in_use(struct kunit *test)
 
 /* ---- a bond over the ports of a device -------------------------------------------- */
 
-/* Moves the bond to a port: its hardware address now names that port */
-static void bond_moves(struct kunit *test, u32 port)
+static void two_ports(struct kunit *test)
+{
+	tp_env_destroy(env);
+	env = tp_env_create_on(fake_dev_create_two_ports());
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, env);
+	ipoib_make(test);
+}
+
+/* Gives the net device the hardware address of a port, and reports it as @event */
+static void moves(struct kunit *test, u32 port, unsigned long event)
 {
 	union ib_gid gid;
 	u8 hw[20] = {};
@@ -464,7 +473,7 @@ static void bond_moves(struct kunit *test, u32 port)
 	memcpy(hw + 4, gid.raw, sizeof(gid));
 	rtnl_lock();
 	dev_addr_set(ipoib, hw);
-	call_netdevice_notifiers(NETDEV_BONDING_FAILOVER, ipoib);
+	call_netdevice_notifiers(event, ipoib);
 	rtnl_unlock();
 }
 
@@ -520,16 +529,13 @@ static void C_62_an_IA_goes_along_with_its_bond(struct kunit *test)
 	DAT_EVD_HANDLE evd;
 
 	kdapl_clauses(test, "C-62 C-30");
-	tp_env_destroy(env);
-	env = tp_env_create_on(fake_dev_create_two_ports());
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, env);
-	ipoib_make(test);
+	two_ports(test);
 	make(test, &ep);
 	connect_bound(test, &ep);
 	sp = listen(test, &evd);
 	KUNIT_EXPECT_EQ(test, listens_on(sp), 1);
 
-	bond_moves(test, 2);
+	moves(test, 2, NETDEV_BONDING_FAILOVER);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(listens_on(sp) == 2));
 	KUNIT_EXPECT_EQ(test, env->ia->port, 2);
 	child = kdapl_cm_bind(env->ia, &env->fake->ibdev, kdapl_cm_handler, sp, 0);
@@ -545,6 +551,41 @@ static void C_62_an_IA_goes_along_with_its_bond(struct kunit *test)
 	kdapl_device_check_addrs(NULL, true);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(ep.ep->state) ==
 					    DAT_EP_STATE_DISCONNECTED));
+	fake_settle(env->fake);
+	expect_conn(test, &ep, DAT_CONNECTION_EVENT_BROKEN);
+}
+
+/* Without a bond: the IPoIB device itself has a new hardware address */
+static void C_62_an_IA_goes_along_with_a_hardware_address(struct kunit *test)
+{
+	struct kdapl_sp *sp;
+	DAT_EVD_HANDLE evd;
+
+	kdapl_clauses(test, "C-62");
+	two_ports(test);
+	sp = listen(test, &evd);
+	KUNIT_EXPECT_EQ(test, listens_on(sp), 1);
+	moves(test, 2, NETDEV_CHANGEADDR);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(listens_on(sp) == 2));
+	KUNIT_EXPECT_EQ(test, env->ia->port, 2);
+}
+
+/*
+ * The IA has followed its address before the old port is down, so that nothing
+ * but the CM tells the EP that its path leads nowhere.
+ */
+static void C_62_the_CM_tells_an_EP_of_a_failover(struct kunit *test)
+{
+	kdapl_clauses(test, "C-62 C-30");
+	two_ports(test);
+	make(test, &ep);
+	connect_bound(test, &ep);
+	WRITE_ONCE(env->ia->port, 2);
+	fake_port_set(env->fake, false);
+	flush_workqueue(ib_wq);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
+	tp_cm_says(ep.ep->cm_id, RDMA_CM_EVENT_ADDR_CHANGE);
 	fake_settle(env->fake);
 	expect_conn(test, &ep, DAT_CONNECTION_EVENT_BROKEN);
 }
@@ -591,6 +632,38 @@ static void the_CM_tells_of_a_failover(struct kunit *test)
 	expect_conn(test, &ep, DAT_CONNECTION_EVENT_BROKEN);
 }
 
+/* ---- the module that opens an IA ---------------------------------------------- */
+
+static bool open(DAT_IA_HANDLE ia)
+{
+	DAT_HANDLE_TYPE type;
+
+	return dat_get_handle_type(ia, &type) == DAT_SUCCESS;
+}
+
+/* Here the module is kdapl itself. The IA of the fixture has no owner */
+static void an_IA_goes_with_the_module_that_has_opened_it(struct kunit *test)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	struct module *self = THIS_MODULE;
+	char name[DAT_NAME_MAX_LENGTH];
+	DAT_IA_HANDLE ia;
+
+	if (!self)
+		kunit_skip(test, "kdapl is no module");
+	ipoib_make(test);
+	snprintf(name, sizeof(name), "%s@%pI6c", ipoib->name,
+		 &((struct sockaddr_in6 *)&env->ia->addr)->sin6_addr);
+	KUNIT_ASSERT_EQ(test, dat_ia_open(name, 8, &async, &ia), DAT_SUCCESS);
+	kdapl_module_nb.notifier_call(&kdapl_module_nb, MODULE_STATE_LIVE, self);
+	KUNIT_EXPECT_TRUE(test, open(ia));
+	kdapl_module_nb.notifier_call(&kdapl_module_nb, MODULE_STATE_GOING, self);
+	KUNIT_EXPECT_FALSE(test, open(ia));
+	KUNIT_EXPECT_TRUE(test, open(kdapl_obj_handle(&env->ia->obj)));
+	if (open(ia))
+		dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
+}
+
 /* ---- suite -------------------------------------------------------------------- */
 
 static int addr_init(struct kunit *test)
@@ -633,6 +706,9 @@ static struct kunit_case addr_cases[] = {
 	KUNIT_CASE(a_port_taken_on_all_addresses_is_in_use),
 	KUNIT_CASE(C_62_an_IA_goes_along_with_its_bond),
 	KUNIT_CASE(the_CM_tells_of_a_failover),
+	KUNIT_CASE(C_62_an_IA_goes_along_with_a_hardware_address),
+	KUNIT_CASE(C_62_the_CM_tells_an_EP_of_a_failover),
+	KUNIT_CASE(an_IA_goes_with_the_module_that_has_opened_it),
 	{}
 };
 
