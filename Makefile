@@ -53,6 +53,10 @@ mutate:
 	@tools/kdapl/setup packages
 	@nice $(CHECK)/mutate
 
+mutate-stale:
+	@tools/kdapl/setup packages
+	@nice $(CHECK)/mutate --stale
+
 help:
 	@echo "make               kdapl.ko, kdapl_loop.ko and kdapl-loop (KDIR=headers of the kernel)"
 	@echo "make install       install the modules (as root)"
@@ -66,8 +70,10 @@ help:
 	@echo "make check-races   the second half of that alone"
 	@echo "make contract      after make check: every clause, and the test that holds it"
 	@echo "make mutate        break the product once for each line of a table; takes hours"
+	@echo "make mutate-stale  the same for files that have changed since their verdicts"
 	@echo "make bench         count the instructions of every path, print a table"
 	@echo "make setup         only install and fetch what the tests need"
 
 .PHONY: all modules install tools clean distclean setup help
-.PHONY: check check-quick check-kasan check-debug check-races demo bench contract mutate
+.PHONY: check check-quick check-kasan check-debug check-races demo bench contract
+.PHONY: mutate mutate-stale

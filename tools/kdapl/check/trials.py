@@ -1,0 +1,420 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Trials of broken modules: build them, and run KUnit and the loopback on them.
+
+Everything happens in a folder of its own outside the tree: tree/ is a copy that is
+broken and built, built/ the same copy, unbroken, with its objects, and modules/ what
+the guests see.
+"""
+
+import contextlib
+import fcntl
+import os
+import re
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from pathlib import Path
+
+from breakages import MODULE, TOP, Refused
+
+KERNEL = "own-6.12"
+# Seconds: a guest to come up, the KUnit of one module, its console without a new line,
+# one loopback, one build. A breakage that hangs is a breakage found.
+BOOT, KUNIT, QUIET, LOOP, BUILD = 100, 200, 60, 240, 900
+REPORT_RE = re.compile(r"((?:BUG|WARNING|Oops|Kernel panic|KASAN|INFO)\b.*)")
+# What brought a guest down the last time does so again
+FATAL_RE = re.compile(r"KUnit: (?:BUG|WARNING|Oops|Kernel panic|KASAN|INFO|time limit|"
+                      "the guest died)")
+CHILDREN = set()        # process groups at work
+STOPPED = threading.Event()     # interrupted: what is killed proves nothing
+
+# KUnit suites to run first on a breakage of a file, all others after them: the
+# first failure ends the trial, and most breakages fail where they belong.
+FIRST = {"post.c": "kdapl_post*", "post_recv.c": "kdapl_post*",
+         "segment.c": "kdapl_post*", "segment.h": "kdapl_post*",
+         "pool.h": "kdapl_pool kdapl_post_slot", "pool.c": "kdapl_pool kdapl_modify*",
+         "complete.c": "kdapl_outcome kdapl_teardown kdapl_complete kdapl_break",
+         "event.c": "kdapl_ev*", "event.h": "kdapl_upcall kdapl_ev*",
+         "event_policy.c": "kdapl_ev*", "event_queue.h": "kdapl_ev*",
+         "solicited.c": "kdapl_solicited kdapl_complete",
+         "handle.h": "kdapl_handle kdapl_post*", "handle.c": "kdapl_handle kdapl_publish",
+         "cm.c": "kdapl_outcome kdapl_break kdapl_linger kdapl_connect",
+         "connect.c": "kdapl_connect kdapl_break kdapl_addr kdapl_roce",
+         "pz.c": "kdapl_lmr kdapl_usage", "kdapl.h": "kdapl_teardown kdapl_strip",
+         "notice.c": "kdapl_notice", "keepalive.c": "kdapl_keepalive",
+         "addr.c": "kdapl_addr kdapl_roce",
+         "listen.c": "kdapl_sp kdapl_publish kdapl_merge", "rsp.c": "kdapl_rsp kdapl_sp",
+         "cr.c": "kdapl_sp kdapl_rsp kdapl_merge",
+         "drain.c": "kdapl_teardown kdapl_strip kdapl_complete kdapl_rmr_end kdapl_rmr_lost",
+         "evd.c": "kdapl_ia kdapl_publish kdapl_flip kdapl_evd*",
+         "ep.h": "kdapl_ep_state kdapl_post_state",
+         "ep.c": "kdapl_usage kdapl_post_state kdapl_flip", "ep_attr.c": "kdapl_query kdapl_modify",
+         "ep_qp.c": "kdapl_teardown kdapl_strip kdapl_linger",
+         "ep_modify.c": "kdapl_modify*", "srq_lw.c": "kdapl_srq*",
+         "srq.c": "kdapl_teardown kdapl_flip kdapl_srq*",
+         "ia.c": "kdapl_ia kdapl_publish", "ia_close.c": "kdapl_ia kdapl_usage kdapl_upcall",
+         "lmr_free.c": "kdapl_usage kdapl_fmr_end",
+         "lmr_table.c": "kdapl_lmr kdapl_usage", "lmr_region.c": "kdapl_usage kdapl_lmr",
+         "page.c": "kdapl_page",
+         "refused.c": "kdapl_usage", "device.c": "kdapl_addr kdapl_query",
+         "srq_resize.c": "kdapl_srq*", "lmr_advice.c": "kdapl_provider",
+         "rmr.c": "kdapl_rmr*", "rmr_bind.c": "kdapl_rmr* kdapl_invalidate",
+         "fast.c": "kdapl_rmr* kdapl_fmr*",
+         "lmr_fast.c": "kdapl_fmr* kdapl_invalidate", "lmr_fmr.c": "kdapl_fmr*",
+         "lmr_alloc.c": "kdapl_fmr* kdapl_invalidate"}
+
+
+def first_suites(mutation, by, have):
+    """Globs of suites: the one with the case that caught it the last time, of all suites
+    in the sources and their cases, then those of its files."""
+    words = [suite for suite, cases in have.items() if by.removeprefix("KUnit: ") in cases]
+    words += [word for file in mutation.files()
+              for word in FIRST.get(Path(file).name, "").split()]
+    return " ".join(dict.fromkeys(words))
+
+
+def stretch():
+    return float(os.environ.get("KDAPL_STRETCH") or 1)
+
+
+def cache_dir():
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get("KDAPL_CACHE") or Path(base) / "kdapl")
+
+
+def interrupt():
+    """End whatever runs; nothing is judged from now on."""
+    STOPPED.set()
+    for group in list(CHILDREN):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(group, signal.SIGTERM)
+
+
+def run(limit, cwd, *command, late=lambda: False):
+    """Exit status (124: too long, or late) and output; in a process group of its own."""
+    end = time.monotonic() + limit * stretch()
+    status = None
+    if STOPPED.is_set():
+        raise Refused("interrupted")
+    with subprocess.Popen(command, cwd=cwd, text=True, errors="replace",
+                          stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.STDOUT, start_new_session=True) as child:
+        CHILDREN.add(child.pid)
+        try:
+            while status is None:
+                try:
+                    output = child.communicate(timeout=1)[0]
+                    status = child.returncode
+                except subprocess.TimeoutExpired:
+                    if time.monotonic() >= end or late():
+                        status = 124
+                        os.killpg(child.pid, signal.SIGTERM)
+                        output = last_output(child)
+        finally:
+            CHILDREN.discard(child.pid)
+    if STOPPED.is_set():
+        raise Refused("interrupted")
+    return output, status
+
+
+def last_output(child):
+    """vm/run needs some seconds to end its guest. No child outlives this."""
+    try:
+        return child.communicate(timeout=30)[0]
+    except subprocess.TimeoutExpired:
+        os.killpg(child.pid, signal.SIGKILL)
+        return child.communicate()[0]
+
+
+class Builder:
+    """One copy of the tree. The objects of the unbroken product are put back after
+    each breakage, so that the next build compiles only what that breaks."""
+
+    def __init__(self, home):
+        self.home, self.tree, self.built = home, home / "tree", home / "built"
+        self.boxes, self.lock = home / "modules", threading.Lock()
+        self.kernel = cache_dir() / "kernels" / KERNEL
+        self.root = self.kernel.resolve()
+        self.headers = self.root.parent / "build"
+        for gone in ("pristine", "tree-0", "tree-1"):   # of older versions of this tool
+            shutil.rmtree(home / gone, ignore_errors=True)
+        self.copy()
+        shutil.rmtree(self.boxes, ignore_errors=True)
+        shutil.copytree(TOP / "tests/selftests", self.boxes / "selftests")
+
+    def copy(self):
+        """The tree as it is now: it may be edited meanwhile. Changed content gets a new
+        time stamp; a source that vanished takes all objects with it."""
+        if self.built.exists():
+            self.restore()
+        command = ["rsync", "-rlpc", "--delete", "--itemize-changes", "--exclude=/build",
+                   "--exclude=/.git", "--exclude=*.o", "--exclude=*.o.d", "--exclude=*.ko",
+                   "--exclude=*.mod", "--exclude=*.mod.c", "--exclude=.*.cmd",
+                   "--exclude=modules.order", "--exclude=Module.symvers",
+                   "--exclude=/tools/kdapl/kdapl-loop", f"{TOP}/", f"{self.tree}/"]
+        self.tree.mkdir(parents=True, exist_ok=True)
+        said = subprocess.run(command, check=True, text=True, capture_output=True).stdout
+        if re.search(r"^\*deleting.*[^/]$", said, re.M):
+            shutil.rmtree(self.tree)
+            self.tree.mkdir()
+            subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+    def save(self):
+        subprocess.run(["rsync", "-a", "--delete", f"{self.tree}/", f"{self.built}/"],
+                       check=True)
+
+    def restore(self):
+        subprocess.run(["rsync", "-a", "--delete", f"{self.built}/", f"{self.tree}/"],
+                       check=True)
+
+    def make(self, *targets):
+        """The modules named, or Refused. "make check" configures the same kernel tree,
+        but never while this lock is held."""
+        with open(self.root.parent / "lock", "w", encoding="ascii") as lock:
+            fcntl.flock(lock, fcntl.LOCK_SH)
+            self.same_kernel()
+            output, status = run(BUILD, self.tree, "make", "-s",
+                                 f"-j{os.cpu_count()}", "-C", self.headers,
+                                 f"M={self.tree}", *targets)
+        if status:
+            error = [l for l in output.split("\n") if "error" in l][:1] or ["time limit"]
+            raise Refused("does not build: " + error[0])
+
+    def same_kernel(self):
+        """setup may replace the kernel; its modules would not fit the other."""
+        if self.kernel.resolve() != self.root:
+            raise Refused(f"the kernel {KERNEL} has been replaced; --resume goes on")
+
+    def baseline(self):
+        """Builds what the unbroken product needs, and the loopback of all others: they
+        differ in nothing that it is built from."""
+        with self.lock:
+            self.make(f"{MODULE}/kdapl.ko", "tests/loopback/kdapl_loop.ko")
+            output, status = run(BUILD, self.tree, "make", "-s", "tools")
+            if status:
+                raise Refused(f"kdapl-loop does not build: {output}")
+            for path in ("tests/loopback/kdapl_loop.ko", "tools/kdapl/kdapl-loop"):
+                shutil.copy(self.tree / path, self.boxes)
+            self.put("unbroken")
+            self.save()
+
+    def put(self, name):
+        box = self.boxes / name
+        box.mkdir(parents=True, exist_ok=True)
+        shutil.copy(self.tree / MODULE / "kdapl.ko", box)
+
+    def build(self, mutation):
+        with self.lock:
+            try:
+                mutation.apply(self.tree)
+                self.make(f"{MODULE}/kdapl.ko")
+                self.put(mutation.name)
+            finally:
+                self.restore()
+
+
+# What a guest does. The marks tell in the console who was under test.
+KUNIT_SCRIPT = """
+. selftests/lib.sh
+ip netns add other
+kdapl_fail_allocs
+set -f
+try() {{ # NAME SUITES...
+	local name=$1 suite status=0
+	shift
+	KDAPL_DIR=$PWD/$name
+	for suite in "$@"; do
+		printf %s "$suite" >/sys/module/kunit/parameters/filter_glob
+		kdapl_insmod kdapl && rmmod kdapl || return
+		! dmesg | sed "1,/mutant $name begins/d" | grep -q 'not ok' || break
+	done
+}}
+while read -r name suites; do
+	echo "mutant $name begins" >/dev/kmsg
+	status=0
+	try $name $suites </dev/null || status=1
+	echo "mutant $name ends with $status" >/dev/kmsg
+	[ $status = 0 ] || exit 1
+done <<'END'
+{names}
+END
+"""
+LOOP_SCRIPT = """
+mkdir -p {name} && cp kdapl_loop.ko {name} || exit 1
+export KDAPL_DIR=$PWD/{name}
+. selftests/lib.sh
+kunit_off
+rxe_setup && kdapl_load || exit 1
+./kdapl-loop --json --short >{name}/loop.json; status=$?
+kdapl_unload && exit $status
+"""
+
+
+class Watch:
+    """Follows a console. The host looks for a hang: a guest that hangs may not be able
+    to. It has this long to come up, then for each module, and to say something."""
+
+    def __init__(self, log):
+        self.log, self.size, self.rest, self.begun = log, 0, "", False
+        self.since = self.heard = time.monotonic()
+
+    def late(self):
+        now = time.monotonic()
+        with open(self.log, encoding="utf-8", errors="replace") as log:
+            log.seek(self.size)
+            text = log.read()
+            self.size = log.tell()
+        if text:
+            # The kernel's watchdogs may report the hang again and again
+            if not self.begun or re.search(r"\bok \d|# \w|mutant ", text):
+                self.heard = now
+            self.rest = (self.rest + text)[-4000:]
+            if re.search(r"mutant \S+ (?:begins|ends)", self.rest):
+                self.since, self.begun, self.rest = now, True, ""
+        quiet, limit = (QUIET, KUNIT) if self.begun else (BOOT, BOOT)
+        return (now - self.heard > quiet * stretch() or
+                now - self.since > limit * stretch())
+
+
+def boot(builder, log, limit, script, watch=False):
+    """Runs a guest in the folder of the modules. Its console and output."""
+    builder.same_kernel()
+    log.write_text("", encoding="utf-8")
+    output, status = run(limit + 60, builder.boxes, builder.built / "tools/kdapl/vm/run",
+                         "--time", str(limit), "--dir", builder.boxes, "--log", log,
+                         KERNEL, script, late=Watch(log).late if watch else lambda: False)
+    return log.read_text(encoding="utf-8", errors="replace") + output, status
+
+
+def first_failure(text):
+    """The first test that failed, not only its parameter, if KUnit says so."""
+    found = re.search(r"# (\S+): (?:EXPECTATION|ASSERTION) FAILED", text)
+    if found:
+        return found[1]
+    for line in re.findall(r"^(?:\[[ 0-9.]*\] )? *not ok \d+ (?:- )?(.*)$",
+                           text, re.M):
+        return line.split("#")[0].strip()
+    return None
+
+
+def report_in(text):
+    found = REPORT_RE.search(text)
+    # Where it was built does not matter
+    return found[1].split(" at /")[0].strip()[:70] if found else None
+
+
+class KunitQueue:
+    """Modules to try, several in one guest. Who brings the guest down is
+    judged only if all before it in that guest were fine; otherwise it is
+    tried again, alone."""
+
+    def __init__(self, builder, size):
+        self.builder, self.size = builder, size
+        self.suites = {}        # those to run first, by name
+        self.waiting, self.alone = [], []
+        self.open, self.busy, self.lost = True, 0, 0
+        self.changed = threading.Condition()
+
+    def put(self, name, suites, alone=False):
+        with self.changed:
+            self.suites[name] = suites
+            (self.alone if alone else self.waiting).append(name)
+            self.changed.notify_all()
+
+    def close(self):
+        """There will be no more of them."""
+        with self.changed:
+            self.open = False
+            self.changed.notify_all()
+
+    def is_due(self):
+        return (STOPPED.is_set() or self.alone or len(self.waiting) >= self.size or
+                (not self.open and (self.waiting or not self.busy)))
+
+    def take(self):
+        """The next guest's, as soon as they are enough; none at the end."""
+        with self.changed:
+            while not self.changed.wait_for(self.is_due, timeout=1):
+                pass
+            if STOPPED.is_set():
+                return []
+            if self.alone:
+                taken = [self.alone.pop()]
+            else:
+                taken, self.waiting = (self.waiting[:self.size],
+                                       self.waiting[self.size:])
+            self.busy += bool(taken)
+            return taken
+
+    def done(self):
+        """A guest that was taken for has ended."""
+        with self.changed:
+            self.busy -= 1
+            self.changed.notify_all()
+
+    def run(self, names):
+        """One guest. Yields name and what went wrong, or None."""
+        log = self.builder.home / f"kunit-{names[0]}.log"
+        lines = "\n".join(f"{name} {self.suites.get(name, '')} *"
+                          for name in names)
+        text, status = boot(self.builder, log, BOOT + KUNIT * len(names),
+                            KUNIT_SCRIPT.format(names=lines), watch=True)
+        clean = True
+        for i, name in enumerate(names):
+            part = re.search(rf"mutant {name} begins(.*?)(?:mutant {name} ends "
+                             r"with (\d+)|\Z)", text, re.S)
+            if not part:
+                self.never_began(names[i:], log, first=i == 0)
+                return
+            wrong = first_failure(part[1])
+            if part[2] == "0" and not re.search(r"\bok \d+ kdapl_", part[1]):
+                raise Refused(f"no suite ran, see {log}")
+            if not wrong and part[2] is None:
+                wrong = report_in(part[1]) or \
+                    ("time limit" if status == 124 else "the guest died")
+            elif not wrong and part[2] != "0":
+                wrong = "the module cannot be loaded and unloaded"
+            if part[2] != "0" and not clean and not first_failure(part[1]):
+                # One before it may be the cause
+                self.again([name], alone=True)
+                self.again(names[i + 1:])
+                return
+            yield name, wrong
+            clean = clean and not wrong
+            if part[2] != "0":
+                self.again(names[i + 1:])
+                return
+
+    def never_began(self, names, log, first):
+        """The guest died between two of them, or did not come up: not their fault."""
+        self.lost = self.lost + 1 if first else 0
+        if self.lost > 3:
+            raise Refused(f"guests do not come up, see {log}")
+        self.again(names)
+
+    def again(self, names, alone=False):
+        with self.changed:
+            if alone:
+                self.alone += names
+            else:
+                self.waiting = names + self.waiting
+            self.changed.notify_all()
+
+
+def loopback(builder, name):
+    """What went wrong in a short loopback, or None."""
+    result = builder.boxes / name / "loop.json"
+    result.unlink(missing_ok=True)
+    text, status = boot(builder, builder.home / f"loop-{name}.log", BOOT + LOOP,
+                        LOOP_SCRIPT.format(name=name))
+    if status == 0:
+        return None
+    cases = ""
+    if result.exists():
+        cases, _ = run(60, builder.home, builder.built / "tools/kdapl/check/tap.py",
+                       "--from-json", result)
+    if status == 124:
+        return "time limit"
+    return first_failure(cases) or report_in(text) or f"exit status {status}"
