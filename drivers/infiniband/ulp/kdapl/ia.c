@@ -508,8 +508,8 @@ out:
 
 /**
  * dat_ia_openv - open an interface adapter
- * @name:               `<ibdev>/<port>`, `<ibdev>`, or the net device; with
- *                      `@<address>` if not its first IP address is meant
+ * @name:               ``<ibdev>/<port>``, ``<ibdev>``, or the net device; with
+ *                      ``@<address>`` if not its first IP address is meant
  * @async_evd_min_qlen: room of the asynchronous EVD, if it is to be made
  * @async_evd_handle:   in: an EVD with the ASYNC flag, of any open IA, or
  *                      DAT_HANDLE_NULL to have one made; out: the EVD made
