@@ -46,6 +46,11 @@ check check-quick check-kasan check-debug check-races demo bench:
 	@tools/kdapl/setup packages
 	@$(CHECK)/run $@ $(ALSO)
 
+docs:
+	@tools/kdapl/setup docs
+	@$(CHECK)/docs
+	@echo "build/docs/html/index.html; man -M build/docs/man 9 dat_ep_connect"
+
 contract:
 	@$(CHECK)/contract
 
@@ -72,8 +77,9 @@ help:
 	@echo "make mutate        break the product once for each line of a table; takes hours"
 	@echo "make mutate-stale  the same for files that have changed since their verdicts"
 	@echo "make bench         count the instructions of every path, print a table"
+	@echo "make docs          HTML pages and section 9 manual pages, in build/docs"
 	@echo "make setup         only install and fetch what the tests need"
 
-.PHONY: all modules install tools clean distclean setup help
+.PHONY: all modules install tools clean distclean docs setup help
 .PHONY: check check-quick check-kasan check-debug check-races demo bench contract
 .PHONY: mutate mutate-stale

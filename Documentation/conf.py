@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: GPL-2.0
+"""Sphinx configuration of "make docs", out of tree only.
+
+tools/kdapl/check/docs runs Sphinx. It sets KERNEL_SOURCE to a kernel tree, whose
+extensions and scripts/kernel-doc are used from there. In a kernel tree the
+pages are part of the kernel's documentation and this file is not copied.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+KERNEL = Path(os.environ["KERNEL_SOURCE"])
+sys.path.insert(0, str(KERNEL / "Documentation/sphinx"))
+
+project = "kDAPL"
+copyright = "the authors of kDAPL"      # pylint: disable=redefined-builtin
+# automarkup links function() and page.rst, as it does in the kernel's own pages
+# kfigure has kernel-render, the only directive for diagrams that a kernel tree knows.
+extensions = ["kerneldoc", "automarkup", "kfigure", "sphinx.ext.graphviz"]
+
+kerneldoc_bin = str(KERNEL / "scripts/kernel-doc")
+kerneldoc_srctree = str(Path(__file__).resolve().parents[1])
+
+primary_domain = "c"
+highlight_language = "none"
+smartquotes = False
+exclude_patterns = ["ABI"]
+nitpicky = True
+# The types of include/dat are exempt until they have kernel-doc.
+nitpick_ignore_regex = [("c:identifier", r"DAT_\w+")]
+
+html_theme = "furo"
+html_title = "kDAPL"
+html_show_copyright = False
+html_copy_source = False
+graphviz_output_format = "svg"
