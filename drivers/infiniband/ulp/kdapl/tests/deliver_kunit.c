@@ -218,11 +218,29 @@ static void C_36_the_waiter_is_woken_between_two_upcalls(struct kunit *test)
 	kthread_stop(thread);
 }
 
+/* The EVD asks for upcalls again between the look at it and the push of the event */
+static void E_17_an_event_is_pushed_too_late_to_be_silent(struct kunit *test)
+{
+	struct evt *evt = test->priv;
+	struct kdapl_slot *slot = evt_slot(evt, 0, 7, true);
+
+	kdapl_clauses(test, "E-17");
+	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
+	local_bh_disable();
+	kdapl_evd_push(&evt->evd, &slot->ev);
+	local_bh_enable();
+	evt_settle(evt);
+	KUNIT_EXPECT_EQ(test, evt_calls(evt), 1);
+	KUNIT_EXPECT_EQ(test, evt_value(&evt->rec[0].event), 7);
+	KUNIT_EXPECT_EQ(test, evt_pop(evt), U64_MAX);
+}
+
 static struct kunit_case deliver_cases[] = {
 	KUNIT_CASE(E_17_delivery_while_connection_work_blocks),
 	KUNIT_CASE(marking_grows_with_the_number_of_messages),
 	KUNIT_CASE(marking_goes_on_after_its_last_event_has_gone),
 	KUNIT_CASE(C_36_the_waiter_is_woken_between_two_upcalls),
+	KUNIT_CASE(E_17_an_event_is_pushed_too_late_to_be_silent),
 	{}
 };
 

@@ -188,6 +188,8 @@ struct fake_mr {
  * @fail_error: errno for every modify_qp that is to move a QP to ERROR
  * @fail_srq: errno for every modify_srq from now on
  * @fail_query_srq: errno for every query_srq
+ * @fail_map: map_mr_sg maps nothing
+ * @refuse_hook: called, once, after a request was refused and before post_send returns
  * @fail_service: so many requests of service QPs fail, and their QPs with them
  * @max_msg: of its port
  * @hold_limit: SRQs do not say that they have run below their limit
@@ -239,6 +241,8 @@ struct fake_dev {
 	int fail_mrs;
 	int fail_srq;
 	int fail_query_srq;
+	bool fail_map;
+	void (*refuse_hook)(void);
 	u32 fail_service;
 	bool hold_limit;
 	u32 limits;

@@ -62,6 +62,8 @@ int fake_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 		fake->misuses++;
 	spin_unlock_irqrestore(&fake->lock, flags);
 	mr->npages = 0;
+	if (fake->fail_map)
+		return 0;
 	return ib_sg_to_pages(ibmr, sg, nents, offset, fake_set_page);
 }
 

@@ -364,6 +364,7 @@ int fake_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 {
 	struct fake_dev *fake = to_fake_dev(ibqp->device);
 	struct fake_qp *qp = to_fake_qp(ibqp);
+	void (*hook)(void) = NULL;
 	unsigned long flags;
 	bool call = false;
 	int err = 0;
@@ -373,8 +374,12 @@ int fake_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 		err = post_one_send(fake, qp, wr, &call);
 	if (err && bad)
 		*bad = wr;
+	if (err)
+		swap(hook, fake->refuse_hook);
 	spin_unlock_irqrestore(&fake->lock, flags);
 	call_handler(ibqp->send_cq, call);
+	if (hook)
+		hook();
 	return err;
 }
 
