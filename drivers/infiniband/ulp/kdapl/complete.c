@@ -442,9 +442,6 @@ static void kdapl_ep_unpark(struct kdapl_ep *ep, bool flush)
 			ev->notify = true;
 			ev->length = 0;
 			ev->op = DAT_DTO_RECEIVE;
-		} else if (ev->status != DAT_DTO_SUCCESS) {
-			/* It came too early to be noticed: a break all the same (G-31) */
-			kdapl_ep_kick(ep, KDAPL_TODO_BREAK);
 		}
 		kdapl_evd_queue(ep->recv_evd, ev, false);
 	}
@@ -532,7 +529,10 @@ bool kdapl_ep_go_live(struct kdapl_ep *ep)
 		kdapl_ep_queue_conn(ep, &ep->outcome, DAT_CONNECTION_EVENT_ESTABLISHED,
 				    ep->private_in_len);
 		kdapl_ep_unpark(ep, false);
-		/* A peer that did what it must not before this moment (I-05) */
+		/*
+		 * A receive that failed (G-31), or a peer that did what it must not (I-05),
+		 * before this moment
+		 */
 		if (ep->first_error.valid)
 			kdapl_ep_kick(ep, KDAPL_TODO_BREAK);
 	}
