@@ -222,6 +222,17 @@ bug_finders() {
 	fi
 }
 
+# gcov_save: copy what gcov has counted of kdapl.ko, which the kernel keeps when the module
+# goes, to the folder gcov. By cat: the files look empty
+gcov_save() {
+	local file
+
+	mkdir -p "$KDAPL_DIR/gcov"
+	find "$DEBUGFS/gcov" -path '*/ulp/kdapl/*.gcda' | while read -r file; do
+		cat "$file" >"$KDAPL_DIR/gcov/${file##*/}"
+	done
+}
+
 # watch_cpus N: there are N CPUs, and the kernel, which is told to be patient when it
 # boots (vm/run), reports a CPU that nobody else gets for 4 seconds, or a grace period
 # of 8; PROVE_RCU adds 5 of them. spare_cpus: it is patient again

@@ -50,5 +50,6 @@ kernel_headers() {
 # kernel_source: the tree that the own kernel was built from
 kernel_source() { readlink -f "$(kernel_dir own-6.12)/../source"; }
 
-# output_of NAME: the build copy for a kernel
-output_of() { echo "$BUILD/$(kernel_release "$1")"; }
+# output_of NAME: the build copy for a kernel; with KDAPL_GCOV set, the one whose
+# kdapl.ko counts for gcov
+output_of() { echo "$BUILD/${KDAPL_GCOV:+gcov-}$(kernel_release "$1")"; }
