@@ -232,6 +232,25 @@ static void kdapl_ia_leave_device(struct kdapl_ia *ia)
 	mutex_unlock(&kdapl_device_mutex);
 }
 
+/* IAs that are being closed, by kdapl_obj.node, from before they are unpublished */
+static LIST_HEAD(kdapl_ias_closing);
+static DEFINE_SPINLOCK(kdapl_ias_closing_lock);
+/* One has been closed */
+DECLARE_WAIT_QUEUE_HEAD(kdapl_ias_closed);
+
+/* Is an IA of @owner (NULL: any owner) being closed? */
+static bool kdapl_ia_closes(const char *owner)
+{
+	struct kdapl_obj *obj;
+	bool found = false;
+
+	spin_lock(&kdapl_ias_closing_lock);
+	list_for_each_entry(obj, &kdapl_ias_closing, node)
+		found |= !owner || !strcmp(to_kdapl_ia(obj)->owner, owner);
+	spin_unlock(&kdapl_ias_closing_lock);
+	return found;
+}
+
 static void kdapl_ia_put_async(struct kdapl_ia *ia)
 {
 	struct kdapl_evd *evd = ia->async_evd;
@@ -266,6 +285,11 @@ void kdapl_ia_destroy(struct kdapl_ia *ia)
 	/* Events of the device come until here */
 	kdapl_ia_leave_device(ia);
 	kdapl_ia_put_async(ia);
+	/* No upcall any more: the text of the Consumer may go */
+	spin_lock(&kdapl_ias_closing_lock);
+	list_del(&ia->obj.node);
+	spin_unlock(&kdapl_ias_closing_lock);
+	wake_up_all(&kdapl_ias_closed);
 	kdapl_ia_mem_put(ia);
 }
 
@@ -297,6 +321,9 @@ static DAT_RETURN kdapl_ia_shut(struct kdapl_ia *ia, bool graceful)
 		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
 	} else {
 		ia->closing = true;
+		spin_lock(&kdapl_ias_closing_lock);
+		list_add_tail(&ia->obj.node, &kdapl_ias_closing);
+		spin_unlock(&kdapl_ias_closing_lock);
 		kdapl_obj_unpublish(&ia->obj);
 	}
 	up_write(&ia->sem);
@@ -377,7 +404,8 @@ static void kdapl_ia_silence(struct kdapl_ia *ia)
  *
  * Upcalls are stopped first, because the exit function may have freed what they
  * use. If the IA of another Consumer sends its asynchronous events to an EVD of an
- * IA, that IA stays, without upcalls, until kdapl is unloaded.
+ * IA, that IA stays, without upcalls, until kdapl is unloaded. An IA that another thread
+ * is closing may still have a running upcall, so the function waits for it.
  *
  * Context: process.
  */
@@ -403,4 +431,5 @@ void kdapl_ia_destroy_left(const char *owner)
 			again |= shut;
 		}
 	} while (again);
+	wait_event(kdapl_ias_closed, !kdapl_ia_closes(owner));
 }

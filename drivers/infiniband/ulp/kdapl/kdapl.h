@@ -296,6 +296,8 @@ int kdapl_ia_create(struct kdapl_device *dev, u32 port, const struct sockaddr *a
 		    struct kdapl_ia **out);
 /* Takes an IA apart, with all that belongs to it; the handle is out of the table */
 void kdapl_ia_destroy(struct kdapl_ia *ia);
+/* Woken whenever an IA has been closed */
+extern wait_queue_head_t kdapl_ias_closed;
 /* Closes the IAs that the module @owner (NULL: any Consumer) has left open */
 void kdapl_ia_destroy_left(const char *owner);
 /*
