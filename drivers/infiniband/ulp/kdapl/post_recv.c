@@ -34,6 +34,19 @@ static __cold noinline DAT_RETURN kdapl_recv_undo(struct kdapl_pool *pool, struc
 				DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 }
 
+/*
+ * A failed device may refuse buffers of an SRQ (mlx5). The SRQ takes them all the same,
+ * as that of a shell does: nobody uses them, and dat_srq_free() returns them (Q-17).
+ */
+static __cold noinline DAT_RETURN kdapl_srq_refused(const struct kdapl_srq *srq,
+						    struct kdapl_pool *pool,
+						    struct kdapl_slot *slot, int err)
+{
+	if (READ_ONCE(srq->state) == DAT_SRQ_STATE_ERROR)
+		return DAT_SUCCESS;
+	return kdapl_recv_undo(pool, slot, err, DAT_RESOURCE_SRQ);
+}
+
 /* Out of line, so that it costs the straight way no registers. Slot may be gone */
 static __cold noinline void kdapl_trace_recv(const struct kdapl_obj *obj,
 					     const struct kdapl_pool *pool, u32 off, u32 n,
@@ -190,7 +203,7 @@ static noinline DAT_RETURN kdapl_srq_recv_any(struct kdapl_srq *srq, const struc
 	off = (u32)slot->word;
 	err = ib_post_srq_recv(ibsrq, &slot->recv, NULL);
 	if (unlikely(err))
-		return kdapl_recv_undo(pool, slot, err, DAT_RESOURCE_SRQ);
+		return kdapl_srq_refused(srq, pool, slot, err);
 	if (trace_kdapl_post_enabled())
 		kdapl_trace_recv(&srq->obj, pool, off, r->n, 0);
 	return DAT_SUCCESS;
@@ -285,7 +298,7 @@ static __always_inline DAT_RETURN kdapl_post_srq_recv(struct kdapl_srq *srq, DAT
 		return KDAPL_NOT_STRAIGHT;
 	err = ibsrq->device->ops.post_srq_recv(ibsrq, &slot->recv, &srq->bad_recv);
 	if (unlikely(err))
-		return kdapl_recv_undo(&srq->pool, slot, err, DAT_RESOURCE_SRQ);
+		return kdapl_srq_refused(srq, &srq->pool, slot, err);
 	if (trace_kdapl_post_enabled())
 		kdapl_trace_recv(&srq->obj, &srq->pool, (void *)slot - srq->pool.base, n, 0);
 	return DAT_SUCCESS;
@@ -374,7 +387,8 @@ EXPORT_SYMBOL_GPL(dat_ep_post_recv);
  * * DAT_PRIVILEGES_VIOLATION - an LMR is unknown or lacks local write
  * * DAT_PROTECTION_VIOLATION - an LMR is of another protection zone
  * * DAT_INSUFFICIENT_RESOURCES - max_recv_dtos receives are outstanding
- * * DAT_INTERNAL_ERROR - the device refused the receive
+ * * DAT_INTERNAL_ERROR - the device refused the receive, and has not reported that the
+ *   SRQ has failed
  */
 DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 			     DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie)

@@ -391,6 +391,31 @@ static void Q_17_the_device_says_that_it_has_failed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SRQ, 1, 0), DAT_SUCCESS);
 }
 
+/* A failed device refuses buffers; a post on an SRQ in ERROR succeeds all the same */
+static void Q_17_a_device_that_has_failed_refuses_buffers(struct kunit *test)
+{
+	u32 depth = kdapl_pool_free_count(&env->srq->pool);
+	struct tp_args args;
+
+	kdapl_clauses(test, "Q-17");
+	make(test, 4);
+	fake_refuse(env->fake, -EIO, 3);
+	/* Not known to have failed yet: the slot comes back */
+	TP_EXPECT_TYPE(test, tp_post_one(env, &ep, TP_SRQ, 1, 0), DAT_INTERNAL_ERROR);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&env->srq->pool), depth - 4);
+	fake_srq_fails(device_srq());
+	fake_settle(env->fake);
+	expect_event(test, DAT_SRQ_TRANSFER_TO_ERROR);
+	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SRQ, 1, 0), DAT_SUCCESS);
+	/* Of no segments, which takes the general way */
+	tp_args(env, &ep, TP_SRQ, &args);
+	args.n = 0;
+	args.iov = NULL;
+	KUNIT_EXPECT_EQ(test, tp_post(TP_SRQ, &args), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, env->fake->refusals, 0U);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&env->srq->pool), depth - 6);
+}
+
 /* The query may allocate in the driver, and a Consumer that writes pages out may wait for it */
 static void look_waits_for_no_IO(struct kunit *test)
 {
@@ -436,6 +461,7 @@ static struct kunit_case srq_lw_cases[] = {
 	KUNIT_CASE(C_57_mark_of_a_device_that_leaves),
 	KUNIT_CASE(freed_with_a_mark),
 	KUNIT_CASE(Q_17_the_device_says_that_it_has_failed),
+	KUNIT_CASE(Q_17_a_device_that_has_failed_refuses_buffers),
 	KUNIT_CASE(look_waits_for_no_IO),
 	{}
 };
