@@ -250,6 +250,46 @@ static void C_62_an_IPOIB_device_loses_its_address(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
 }
 
+/* Takes the address away and gives it back; the watcher looks only afterwards */
+static void ipoib_flap(struct kunit *test, struct net_device *ndev)
+{
+	mutex_lock(&kdapl_device_mutex);
+	ipoib_down(ndev);
+	rtnl_lock();
+	KUNIT_EXPECT_EQ(test, dev_open(ndev, NULL), 0);
+	rtnl_unlock();
+	mutex_unlock(&kdapl_device_mutex);
+	fake_settle(env->fake);
+}
+
+/*
+ * Two net devices on the port have the address of the IA, as a loopback device may. The
+ * address has no scope here, so that either of them counts.
+ */
+static void C_62_two_net_devices_have_the_address(struct kunit *test)
+{
+	kdapl_clauses(test, "C-62");
+	ipoib_make(test);
+	ipoib_add(test, env->fake, &another);
+	((struct sockaddr_in6 *)&env->ia->addr)->sin6_scope_id = 0;
+	make_three(test);
+	/* Deleted on one of them, the address leads to the port by the other one */
+	ipoib_down(another);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_FALSE(test, env->ia->addr_lost);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
+	ipoib_up(test, another);
+	ipoib_flap(test, ipoib);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
+	/* On the last one it was deleted, although it is there when the watcher looks */
+	ipoib_down(another);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
+	ipoib_flap(test, ipoib);
+	KUNIT_EXPECT_TRUE(test, stands(&init_net));
+	expect_lost(test);
+}
+
 /* ---- network namespaces ------------------------------------------------------ */
 
 /* Some namespace beside the initial one; who runs the suite has made one */
@@ -580,12 +620,17 @@ static void C_62_the_CM_tells_an_EP_of_a_failover(struct kunit *test)
 	two_ports(test);
 	make(test, &ep);
 	connect_bound(test, &ep);
-	WRITE_ONCE(env->ia->port, 2);
+	/* The watcher, which a late address event may schedule, must not act meanwhile */
+	mutex_lock(&kdapl_device_mutex);
+	env->ia->port = 2;
 	fake_port_set(env->fake, false);
 	flush_workqueue(ib_wq);
-	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
 	tp_cm_says(ep.ep->cm_id, RDMA_CM_EVENT_ADDR_CHANGE);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(ep.ep->state) ==
+					    DAT_EP_STATE_DISCONNECTED));
+	env->ia->port = 1;
+	mutex_unlock(&kdapl_device_mutex);
 	fake_settle(env->fake);
 	expect_conn(test, &ep, DAT_CONNECTION_EVENT_BROKEN);
 }
@@ -664,6 +709,80 @@ static void an_IA_goes_with_the_module_that_has_opened_it(struct kunit *test)
 		dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
 }
 
+/* ---- a service point that is being made ------------------------------------------ */
+
+/* Binds and listens; kdapl_sp_start() is to follow. The IA is entered */
+static struct kdapl_sp *make_sp(struct kunit *test, DAT_EVD_HANDLE *evd)
+{
+	DAT_IA_HANDLE ia = kdapl_obj_handle(&env->ia->obj);
+	struct kdapl_evd *to;
+	struct kdapl_sp *sp;
+
+	KUNIT_ASSERT_EQ(test, dat_evd_kcreate(ia, 4, DAT_UPCALL_DISABLE, NULL, DAT_EVD_CR_FLAG,
+					      evd), DAT_SUCCESS);
+	to = kdapl_sp_evd(env->ia, *evd);
+	KUNIT_ASSERT_NOT_NULL(test, to);
+	KUNIT_ASSERT_TRUE(test, kdapl_ia_enter(env->ia));
+	sp = kdapl_sp_create(env->ia, to, PORT, DAT_HANDLE_NULL);
+	kdapl_obj_put(&to->obj);
+	if (IS_ERR(sp))
+		kdapl_ia_leave(env->ia);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(sp));
+	return sp;
+}
+
+static void start_sp(struct kdapl_sp *sp)
+{
+	DAT_HANDLE handle;
+
+	kdapl_sp_start(sp, NULL, &handle);
+	kdapl_ia_leave(env->ia);
+}
+
+static void C_62_the_address_moves_before_the_service_point_starts(struct kunit *test)
+{
+	struct kdapl_sp *sp;
+	DAT_EVD_HANDLE evd;
+
+	kdapl_clauses(test, "C-62");
+	tp_env_destroy(env);
+	env = tp_env_create_on(fake_dev_create_two_ports());
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, env);
+	ipoib_make(test);
+	sp = make_sp(test, &evd);
+	/* The watcher does not find the service point yet */
+	moves(test, 2, NETDEV_BONDING_FAILOVER);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(env->ia->port) == 2));
+	mutex_lock(&kdapl_device_mutex);
+	mutex_unlock(&kdapl_device_mutex);
+	start_sp(sp);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(listens_on(sp) == 2));
+}
+
+/* Creating it may still fail, and free it: until it has started it must have no work */
+static void C_62_the_CM_tells_of_a_failover_before_the_start(struct kunit *test)
+{
+	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ADDR_CHANGE };
+	rdma_cm_event_handler handler;
+	struct kdapl_sp *sp;
+	DAT_EVD_HANDLE evd;
+
+	kdapl_clauses(test, "C-62");
+	ipoib_make(test);
+	sp = make_sp(test, &evd);
+	handler = sp->id->event_handler;
+	sp->id->event_handler = deaf;
+	/* A work item would wait for the mutex, so that it cannot be missed */
+	mutex_lock(&sp->mutex);
+	KUNIT_EXPECT_EQ(test, handler(sp->id, &event), 0);
+	KUNIT_EXPECT_EQ(test, work_busy(&sp->work), 0U);
+	mutex_unlock(&sp->mutex);
+	flush_work(&sp->work);
+	start_sp(sp);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(hears(sp)));
+	KUNIT_EXPECT_EQ(test, listens_on(sp), 1);
+}
+
 /* ---- suite -------------------------------------------------------------------- */
 
 static int addr_init(struct kunit *test)
@@ -698,6 +817,7 @@ static struct kunit_case addr_cases[] = {
 	KUNIT_CASE(C_62_a_GID_has_gone),
 	KUNIT_CASE(C_62_lost_before_the_attempt_began),
 	KUNIT_CASE(C_62_an_IPOIB_device_loses_its_address),
+	KUNIT_CASE(C_62_two_net_devices_have_the_address),
 	KUNIT_CASE(C_62_a_net_device_leaves_its_namespace),
 	KUNIT_CASE(a_name_means_the_net_device_of_the_initial_namespace),
 	KUNIT_CASE(ids_are_made_in_the_namespace_of_the_address),
@@ -709,6 +829,8 @@ static struct kunit_case addr_cases[] = {
 	KUNIT_CASE(C_62_an_IA_goes_along_with_a_hardware_address),
 	KUNIT_CASE(C_62_the_CM_tells_an_EP_of_a_failover),
 	KUNIT_CASE(an_IA_goes_with_the_module_that_has_opened_it),
+	KUNIT_CASE(C_62_the_address_moves_before_the_service_point_starts),
+	KUNIT_CASE(C_62_the_CM_tells_of_a_failover_before_the_start),
 	{}
 };
 

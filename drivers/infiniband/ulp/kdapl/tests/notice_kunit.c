@@ -12,7 +12,9 @@
 #include "post_kunit.h"
 
 static struct tp_env *env;
-static struct tp_ep ep;
+static struct tp_ep ep, second;
+/* A thread for the removal of the device; it may outlive a failed test */
+static struct tp_aside removal;
 
 static bool port_is(enum ib_port_state want)
 {
@@ -125,9 +127,68 @@ static void C_60_an_active_port_takes_it_at_once(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, ep.ep->cm_id);
 }
 
+static void unplug(void)
+{
+	fake_dev_unplug(env->fake);
+}
+
+static bool none_listed(struct kdapl_device *dev)
+{
+	bool none;
+
+	spin_lock_irq(&dev->notice_lock);
+	none = list_empty(&dev->notices);
+	spin_unlock_irq(&dev->notice_lock);
+	return none;
+}
+
+/*
+ * The device is removed with two notices on its list. While the first id is being
+ * destroyed, the CM reports the end of both: the work that this schedules must find
+ * none of them, or they would be destroyed twice.
+ */
+static void C_60_the_CM_answers_while_the_device_is_removed(struct kunit *test)
+{
+	struct kdapl_device *dev = env->ia->dev;
+	struct kdapl_notice *first, *last;
+
+	kdapl_clauses(test, "C-60 C-57");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &second), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	KUNIT_ASSERT_EQ(test, tp_connect(&second), 0);
+	port_set(test, false);
+	tp_ep_free(&ep);
+	tp_ep_free(&second);
+	/* The work takes the notices off the list for a moment: it must not run now */
+	flush_workqueue(ib_wq);
+	cancel_delayed_work_sync(&dev->notice_work);
+	spin_lock_irq(&dev->notice_lock);
+	first = list_first_entry(&dev->notices, struct kdapl_notice, node);
+	last = list_last_entry(&dev->notices, struct kdapl_notice, node);
+	spin_unlock_irq(&dev->notice_lock);
+	KUNIT_ASSERT_PTR_NE(test, first, last);
+
+	/* rdma_destroy_id() waits for the lock */
+	rdma_lock_handler(first->id);
+	tp_start(&removal, unplug);
+	if (TP_WAIT_FOR(none_listed(dev))) {
+		struct rdma_cm_event event = { .event = RDMA_CM_EVENT_DISCONNECTED };
+
+		KUNIT_EXPECT_EQ(test, first->id->event_handler(first->id, &event), 0);
+		KUNIT_EXPECT_EQ(test, last->id->event_handler(last->id, &event), 0);
+		flush_delayed_work(&dev->notice_work);
+		KUNIT_EXPECT_TRUE(test, none_listed(dev));
+	} else {
+		KUNIT_FAIL(test, "the work still finds the ids that are being destroyed");
+	}
+	rdma_unlock_handler(first->id);
+	KUNIT_ASSERT_TRUE(test, tp_finish(&removal));
+}
+
 static int notice_init(struct kunit *test)
 {
 	memset(&ep, 0, sizeof(ep));
+	memset(&second, 0, sizeof(second));
 	env = tp_env_create();
 	if (IS_ERR(env))
 		return PTR_ERR(env);
@@ -136,6 +197,8 @@ static int notice_init(struct kunit *test)
 
 static void notice_exit(struct kunit *test)
 {
+	if (!IS_ERR_OR_NULL(env))
+		tp_ep_free(&second);
 	tp_env_end(test, &env, &ep);
 }
 
@@ -143,6 +206,7 @@ static struct kunit_case notice_cases[] = {
 	KUNIT_CASE(C_60_a_disconnect_waits_for_its_port),
 	KUNIT_CASE(C_60_it_outlives_its_EP),
 	KUNIT_CASE(C_60_an_active_port_takes_it_at_once),
+	KUNIT_CASE(C_60_the_CM_answers_while_the_device_is_removed),
 	{}
 };
 

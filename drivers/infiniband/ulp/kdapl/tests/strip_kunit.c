@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: the end of many endpoints at once, of QPs that do not flush, and of an IA
- * that its Consumer has left open.
+ * KUnit: the end of many endpoints at once, of QPs that do not flush, posts while a QP
+ * goes, and the end of an IA that its Consumer has left open.
  *
  * The suite counts the grace periods and the QPs that are in ERROR at the same time,
  * so that almost no result depends on the speed of the machine. Runs in a KUnit
@@ -325,6 +325,114 @@ static void C_57_removal_finds_an_endpoint_without_a_QP(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), 0);
 }
 
+/* ---- posts while the QP goes --------------------------------------------- */
+
+/*
+ * A post finds no QP while the verbs objects go. The EP still names the CQ in
+ * solicited-wait mode, but the CQ may be gone: the flush must not look at it.
+ */
+static void S_31_a_flush_that_is_held_back_uses_no_CQ(struct kunit *test)
+{
+	struct kdapl_ep *kep;
+	struct kdapl_scq *scq;
+	struct ib_qp *qp;
+	int fired;
+
+	kdapl_clauses(test, "S-31 R-27");
+	first_ep(test, true, false, true, &ep);
+	kep = ep.ep;
+	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	KUNIT_ASSERT_TRUE(test, tp_wait_end(env, &ep));
+	scq = kunit_kzalloc(test, sizeof(*scq), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, scq);
+	mutex_lock(&kep->mutex);
+	kdapl_ep_hold(kep);
+	qp = rcu_dereference_protected(kep->qp, lockdep_is_held(&kep->mutex));
+	RCU_INIT_POINTER(kep->qp, NULL);
+	/* What is left of the CQ: a number that would be copied */
+	swap(kep->scq, scq);
+	fired = kep->parked_fired;
+	atomic_set(&kep->scq->nfired, fired + 1);
+	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SEND, 2, 0), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kep->parked_fired, fired);
+	swap(kep->scq, scq);
+	rcu_assign_pointer(kep->qp, qp);
+	kdapl_ep_unhold(kep);
+	mutex_unlock(&kep->mutex);
+	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_ERR_FLUSHED, 0);
+	tp_expect_dto(test, &ep, TP_SEND, 2, DAT_DTO_ERR_FLUSHED, 0);
+}
+
+static struct {
+	struct work_struct work;
+	struct completion posting;	/* a bind has its callback in a slot */
+	bool met;			/* somebody has waited for the bind's lock */
+	bool called;
+} bind;
+
+static void bind_called(struct ib_cq *cq, struct ib_wc *wc)
+{
+	WRITE_ONCE(bind.called, true);
+	wc->wr_cqe->done = kdapl_request_done;
+}
+
+/* A bind on an EP without a QP: it sets its callback, and restores the usual one */
+static void bind_without_QP(struct work_struct *work)
+{
+	struct kdapl_sq *sq = &ep.ep->sq;
+	struct kdapl_slot *slot = kdapl_pool_slot(&sq->pool, 0);
+	u64 end = ktime_get_mono_fast_ns() + 10ULL * NSEC_PER_SEC;
+	unsigned long flags;
+
+	spin_lock_irqsave(&sq->lock, flags);
+	slot->cqe.done = bind_called;
+	complete(&bind.posting);
+	while (!tp_contended(&sq->lock) && !READ_ONCE(bind.called) &&
+	       ktime_get_mono_fast_ns() < end)
+		cpu_relax();
+	bind.met = tp_contended(&sq->lock);
+	slot->cqe.done = kdapl_request_done;
+	spin_unlock_irqrestore(&sq->lock, flags);
+}
+
+/* The slot of a stranded request: kdapl_sq_abandon() calls this, then looks at the slots */
+static void stranded_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	wc->wr_cqe->done = kdapl_request_done;
+	queue_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()), system_wq,
+		      &bind.work);
+	wait_for_completion(&bind.posting);
+}
+
+static void an_abandoned_queue_leaves_a_bind_alone(struct kunit *test)
+{
+	struct kdapl_slot *slot;
+	struct kdapl_sq *sq;
+
+	if (num_online_cpus() < 2)
+		kunit_skip(test, "needs two CPUs");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	sq = &ep.ep->sq;
+	init_completion(&bind.posting);
+	bind.met = false;
+	bind.called = false;
+	INIT_WORK(&bind.work, bind_without_QP);
+	slot = kdapl_pool_slot(&sq->pool, 1);
+	slot->cqe.done = stranded_done;
+	spin_lock_irq(&sq->lock);
+	slot->ev.next = NULL;
+	sq->stranded = &slot->ev;
+	spin_unlock_irq(&sq->lock);
+	/* The work spins on another CPU, and must not share it with this thread */
+	migrate_disable();
+	kdapl_sq_abandon(sq);
+	migrate_enable();
+	flush_work(&bind.work);
+	KUNIT_EXPECT_TRUE(test, bind.met);
+	KUNIT_EXPECT_FALSE(test, bind.called);
+}
+
 /* ---- what a Consumer has left open -------------------------------------- */
 
 static atomic_t upcalls;
@@ -359,6 +467,37 @@ static void C_36_an_IA_left_open_is_closed_without_an_upcall(struct kunit *test)
 	memset(&ep, 0, sizeof(ep));
 }
 
+static void destroy_left(void)
+{
+	kdapl_ia_destroy_left("kdapl_careless");
+}
+
+/*
+ * Another thread closes the IA while the module of its Consumer is unloaded. The text of
+ * the upcalls must stay until that thread has finished, so the notifier waits.
+ */
+static void C_36_an_IA_that_is_being_closed_is_waited_for(struct kunit *test)
+{
+	DAT_IA_HANDLE ia = kdapl_obj_handle(&env->ia->obj);
+	static struct tp_aside unload;
+
+	kdapl_clauses(test, "C-36");
+	strscpy(env->ia->owner, "kdapl_careless", sizeof(env->ia->owner));
+	/* The close needs the mutex when it has got far */
+	mutex_lock(&kdapl_device_mutex);
+	tp_start(&ending, close_ia);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!kdapl_obj_is_live(ia, DAT_HANDLE_TYPE_IA)));
+	/* That of another module is not */
+	kdapl_ia_destroy_left("kdapl_careful");
+	tp_start(&unload, destroy_left);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(waitqueue_active(&kdapl_ias_closed) ||
+					    completion_done(&unload.done)));
+	KUNIT_EXPECT_FALSE(test, completion_done(&unload.done));
+	mutex_unlock(&kdapl_device_mutex);
+	KUNIT_ASSERT_TRUE(test, tp_finish(&ending));
+	KUNIT_ASSERT_TRUE(test, tp_finish(&unload));
+}
+
 /* ---- suite --------------------------------------------------------------- */
 
 static int strip_init(struct kunit *test)
@@ -385,7 +524,10 @@ static struct kunit_case strip_cases[] = {
 	KUNIT_CASE(C_32_reset_without_a_CQ_leaves_the_endpoint_as_it_is),
 	KUNIT_CASE(C_57_removal_flushes_the_receives_of_a_QP_in_INIT),
 	KUNIT_CASE(C_57_removal_finds_an_endpoint_without_a_QP),
+	KUNIT_CASE(S_31_a_flush_that_is_held_back_uses_no_CQ),
+	KUNIT_CASE(an_abandoned_queue_leaves_a_bind_alone),
 	KUNIT_CASE(C_36_an_IA_left_open_is_closed_without_an_upcall),
+	KUNIT_CASE(C_36_an_IA_that_is_being_closed_is_waited_for),
 	{}
 };
 
