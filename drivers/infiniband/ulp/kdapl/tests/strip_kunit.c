@@ -490,6 +490,7 @@ static void C_36_an_IA_that_is_being_closed_is_waited_for(struct kunit *test)
 	/* That of another module is not */
 	kdapl_ia_destroy_left("kdapl_careful");
 	tp_start(&unload, destroy_left);
+	/* No barrier: the test looks again until the waiter is seen, and wakes nobody */
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(waitqueue_active(&kdapl_ias_closed) ||
 					    completion_done(&unload.done)));
 	KUNIT_EXPECT_FALSE(test, completion_done(&unload.done));
