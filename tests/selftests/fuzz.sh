@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Random calls with whatever one could pass (tests/fuzz), from threads and from
+# Random calls with whatever one could pass (tests/stress/fuzz), from threads and from
 # upcalls: each returns what the contract allows, and nothing is left of them.
 # FUZZ_CALLS, FUZZ_SEED and FUZZ_THREADS say how many, which, and from how many.
 

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Every post is accounted for exactly once (tests/ledger), while connections
+# Every post is accounted for exactly once (tests/stress/ledger), while connections
 # end, EPs are reset and freed, and the device goes and comes three times.
 # LEDGER_POSTS and LEDGER_SEED say how many posts, and which.
 

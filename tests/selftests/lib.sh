@@ -100,12 +100,12 @@ gid_exists() {
 }
 
 # rxe_reminder: behind modprobe rdma_rxe. That of 6.1 forgets sends of the connection
-# manager, stuck.sh, and is reminded of them by a module, which has to be there before
+# manager, qp1_stall.sh, and is reminded of them by a module, which has to be there before
 # rdma_cm.
 rxe_reminder() {
-	[[ $(uname -r) = 6.1.* ]] && ! loaded kdapl_nudge || return 0
-	[ ! -d /sys/module/ib_cm ] || { tap_diag "kdapl_nudge would come too late"; return 1; }
-	insmod "$KDAPL_DIR/kdapl_nudge.ko"
+	[[ $(uname -r) = 6.1.* ]] && ! loaded kdapl_qp1_wake || return 0
+	[ ! -d /sys/module/ib_cm ] || { tap_diag "kdapl_qp1_wake would come too late"; return 1; }
+	insmod "$KDAPL_DIR/kdapl_qp1_wake.ko"
 }
 
 # rxe_setup [N]: device rxeN (0) on dummyN with the address 10.9.<9+N>.1
@@ -130,7 +130,7 @@ rxe_setup() {
 rxe_delete() { rdma link delete "rxe${1:-0}"; }
 
 # rxe_anew [N]: after a link or an address has gone. If the connection manager had
-# something to send then, this was the end of the device's QP 1: deaf.sh.
+# something to send then, this was the end of the device's QP 1: qp1_error.sh.
 rxe_anew() { rxe_delete "${1:-0}" && rxe_setup "${1:-0}"; }
 
 # loaded MODULE

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Everything is closed, freed and removed while other CPUs post, dequeue and run
-# upcalls (tests/lifetime), over and over. KDAPL_LIFE multiplies the rounds; a
+# upcalls (tests/stress/lifetime), over and over. KDAPL_LIFE multiplies the rounds; a
 # kernel with kmemleak gets twice as many.
 # time: 300
 

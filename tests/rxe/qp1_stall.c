@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdapl_qp1_stall.ko: what rxe does, without kDAPL, to posts on a datagram QP that was put
+ * back to RTS behind an error. ib_mad does that to QP 1 when a send of it has failed, as
+ * the specification has that leave the QP in SQE; on 6.12 it does not come to that, since
+ * rxe tells of such a send as flushed.
+ *
+ * In rxe of 6.1 the completer flushes all that is posted while the QP is in error; the
+ * requester, which takes one of them each time it runs, is behind. Back in RTS it takes
+ * an old one again. If that fails, too, both stop: the requester at the error, the
+ * completer in front of a request that the requester has not taken. What is posted is
+ * forgotten until somebody posts again, once for each request that the requester is
+ * behind. In rxe of 6.12 the two are one task, which runs again for each request that it
+ * flushes.
+ *
+ * All of it is done when the module is loaded, in process context; what is left are the
+ * parameters, for selftests/qp1_stall.sh. Owns PD, CQ, QP and AH, and holds the device,
+ * until its init returns.
+ */
+#include <linux/delay.h>
+#include <linux/module.h>
+#include <net/ipv6.h>
+#include <rdma/ib_cache.h>
+#include <rdma/ib_verbs.h>
+
+#define STALL_PAIR	2
+#define STALL_QKEY	0x1ee7
+
+static char *device = "rxe1";
+module_param(device, charp, 0444);
+MODULE_PARM_DESC(device, "rxe device");
+
+static unsigned int wait_ms = 2000;
+module_param(wait_ms, uint, 0444);
+MODULE_PARM_DESC(wait_ms, "How long completions are waited for, in milliseconds");
+
+static unsigned int first;
+module_param(first, uint, 0444);
+MODULE_PARM_DESC(first, "Completions with an error, of one send that fails");
+
+static unsigned int flushed;
+module_param(flushed, uint, 0444);
+MODULE_PARM_DESC(flushed, "Completions with an error, of two behind it");
+
+static int back = 1;
+module_param(back, int, 0444);
+MODULE_PARM_DESC(back, "Answer to ib_modify_qp() from SQE to RTS");
+
+static unsigned int forgotten;
+module_param(forgotten, uint, 0444);
+MODULE_PARM_DESC(forgotten, "Of two behind that, how many have not come");
+
+static unsigned int woken;
+module_param(woken, uint, 0444);
+MODULE_PARM_DESC(woken, "How many of these have, when one has posted nothing");
+
+static struct {
+	struct ib_device *ibdev;
+	struct ib_pd *pd;
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+	struct ib_ah *ah;
+	struct ib_cqe cqe;
+	unsigned int done;
+	u8 mem[8];
+} stall;
+
+/* By ib_process_cq_direct(), in stall_wait(). A success is none that was asked for */
+static void stall_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	if (wc->status != IB_WC_SUCCESS)
+		stall.done++;
+}
+
+/* How many of @want completions come in time */
+static unsigned int stall_wait(unsigned int want)
+{
+	unsigned int i;
+
+	stall.done = 0;
+	for (i = 0; i < wait_ms && stall.done < want; i += 20) {
+		ib_process_cq_direct(stall.cq, -1);
+		msleep(20);
+	}
+	return stall.done;
+}
+
+/* From memory that is nobody's: each of them fails, and before it is sent */
+static int stall_post(unsigned int n)
+{
+	struct ib_sge sge = {
+		.addr = (uintptr_t)stall.mem,
+		.length = sizeof(stall.mem),
+		.lkey = ~stall.pd->local_dma_lkey,
+	};
+	struct ib_ud_wr wr[STALL_PAIR] = {};
+	unsigned int i;
+
+	for (i = 0; i < n; i++) {
+		wr[i].wr.wr_cqe = &stall.cqe;
+		wr[i].wr.sg_list = &sge;
+		wr[i].wr.num_sge = 1;
+		wr[i].wr.opcode = IB_WR_SEND;
+		wr[i].wr.next = i + 1 < n ? &wr[i + 1].wr : NULL;
+		wr[i].ah = stall.ah;
+		wr[i].remote_qpn = 1;
+		wr[i].remote_qkey = STALL_QKEY;
+	}
+	return ib_post_send(stall.qp, &wr[0].wr, NULL);
+}
+
+/* To the port's first IPv4 address; nothing gets that far */
+static int stall_address(void)
+{
+	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_ROCE };
+	int i, n = stall.ibdev->port_data[1].immutable.gid_tbl_len;
+	const struct ib_gid_attr *gid;
+	bool found = false;
+
+	for (i = 0; i < n && !found; i++) {
+		gid = rdma_get_gid_attr(stall.ibdev, 1, i);
+		if (IS_ERR(gid))
+			continue;
+		found = gid->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP &&
+			ipv6_addr_v4mapped((const struct in6_addr *)gid->gid.raw);
+		if (found) {
+			union ib_gid dgid = gid->gid;
+
+			rdma_ah_set_port_num(&attr, 1);
+			rdma_ah_set_grh(&attr, &dgid, 0, gid->index, 1, 0);
+		}
+		rdma_put_gid_attr(gid);
+	}
+	if (!found)
+		return -ENOENT;
+	stall.ah = rdma_create_ah(stall.pd, &attr, RDMA_CREATE_AH_SLEEPABLE);
+	return PTR_ERR_OR_ZERO(stall.ah);
+}
+
+static int stall_start(void)
+{
+	struct ib_qp_attr attr = {
+		.qp_state = IB_QPS_INIT,
+		.port_num = 1,
+		.qkey = STALL_QKEY,
+	};
+	int ret;
+
+	ret = ib_modify_qp(stall.qp, &attr,
+			   IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);
+	attr.qp_state = IB_QPS_RTR;
+	if (!ret)
+		ret = ib_modify_qp(stall.qp, &attr, IB_QP_STATE);
+	attr.qp_state = IB_QPS_RTS;
+	if (!ret)
+		ret = ib_modify_qp(stall.qp, &attr, IB_QP_STATE | IB_QP_SQ_PSN);
+	return ret;
+}
+
+static int stall_make(void)
+{
+	struct ib_qp_init_attr init = {
+		.cap = { .max_send_wr = 8, .max_recv_wr = 1,
+			 .max_send_sge = 1, .max_recv_sge = 1 },
+		.sq_sig_type = IB_SIGNAL_ALL_WR,
+		.qp_type = IB_QPT_UD,
+	};
+
+	stall.cqe.done = stall_done;
+	stall.pd = ib_alloc_pd(stall.ibdev, 0);
+	if (IS_ERR(stall.pd))
+		return PTR_ERR(stall.pd);
+	stall.cq = ib_alloc_cq(stall.ibdev, NULL, 16, 0, IB_POLL_DIRECT);
+	if (IS_ERR(stall.cq))
+		return PTR_ERR(stall.cq);
+	init.send_cq = stall.cq;
+	init.recv_cq = stall.cq;
+	stall.qp = ib_create_qp(stall.pd, &init);
+	if (IS_ERR(stall.qp))
+		return PTR_ERR(stall.qp);
+	return stall_start() ?: stall_address();
+}
+
+static void stall_unmake(void)
+{
+	if (!IS_ERR_OR_NULL(stall.qp))
+		ib_destroy_qp(stall.qp);
+	if (!IS_ERR_OR_NULL(stall.ah))
+		rdma_destroy_ah(stall.ah, RDMA_DESTROY_AH_SLEEPABLE);
+	if (!IS_ERR_OR_NULL(stall.cq))
+		ib_free_cq(stall.cq);
+	if (!IS_ERR_OR_NULL(stall.pd))
+		ib_dealloc_pd(stall.pd);
+	ib_device_put(stall.ibdev);
+}
+
+/* What ib_mad does when a send of QP 1 has failed, with somebody who posts meanwhile */
+static int stall_show(void)
+{
+	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS, .cur_qp_state = IB_QPS_SQE };
+	int ret;
+
+	ret = stall_post(1);
+	if (ret)
+		return ret;
+	first = stall_wait(1);
+	ret = stall_post(STALL_PAIR);
+	if (ret)
+		return ret;
+	flushed = stall_wait(STALL_PAIR);
+	back = ib_modify_qp(stall.qp, &attr, IB_QP_STATE | IB_QP_CUR_STATE);
+	ret = stall_post(STALL_PAIR);
+	if (ret)
+		return ret;
+	forgotten = STALL_PAIR - stall_wait(STALL_PAIR);
+	ret = ib_post_send(stall.qp, NULL, NULL);
+	if (!ret)
+		woken = stall_wait(forgotten);
+	return ret;
+}
+
+static int __init stall_init(void)
+{
+	int ret;
+
+	stall.ibdev = ib_device_get_by_name(device, RDMA_DRIVER_RXE);
+	if (!stall.ibdev)
+		return -ENODEV;
+	ret = stall_make() ?: stall_show();
+	stall_unmake();
+	return ret;
+}
+
+static void __exit stall_exit(void)
+{
+}
+
+module_init(stall_init);
+module_exit(stall_exit);
+
+MODULE_DESCRIPTION("A datagram QP of rxe behind an error, on plain verbs");
+MODULE_LICENSE("GPL");

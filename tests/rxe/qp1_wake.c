@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdapl_qp1_wake.ko: has QP 1 of each rxe device look at its send queue again, fifty times
+ * a second. rxe of 6.1 may stop in front of posts there (qp1_stall.c); who destroys an ID of
+ * the connection manager while the device is deleted waits for one of these, and nobody
+ * posts any more, which would have it go on.
+ *
+ * To be loaded before ib_cm and rdma_cm: clients of a device leave it in the reverse
+ * order, and this one has to be there until those have.
+ *
+ * Owns an agent for MADs and a work item per device, from the client's add to its
+ * remove. The agent sends nothing: it is how one comes by QP 1. Process context.
+ */
+#include <linux/module.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_mad.h>
+#include <rdma/ib_verbs.h>
+
+/* Each time rxe comes one request nearer, and it may be a queue behind */
+#define NUDGE_DELAY	(HZ / 50)
+
+struct wake {
+	struct ib_mad_agent *agent;
+	struct delayed_work work;
+};
+
+static struct ib_client wake_client;
+
+/*
+ * A post of nothing: rxe's requester runs, as it would for the next post of anybody. If
+ * it is behind it does what it would then, and may send an old request once more.
+ */
+static void wake_work(struct work_struct *work)
+{
+	struct wake *n = container_of(to_delayed_work(work), struct wake, work);
+
+	ib_post_send(n->agent->qp, NULL, NULL);
+	schedule_delayed_work(&n->work, NUDGE_DELAY);
+}
+
+/* An agent must have it; nothing is sent */
+static void wake_sent(struct ib_mad_agent *agent, struct ib_mad_send_wc *wc)
+{
+	WARN_ON_ONCE(1);
+}
+
+static int wake_add(struct ib_device *ibdev)
+{
+	struct wake *n;
+
+	if (ibdev->ops.driver_id != RDMA_DRIVER_RXE)
+		return -EOPNOTSUPP;
+	n = kzalloc(sizeof(*n), GFP_KERNEL);
+	if (!n)
+		return -ENOMEM;
+	n->agent = ib_register_mad_agent(ibdev, 1, IB_QPT_GSI, NULL, 0, wake_sent, NULL, n, 0);
+	if (IS_ERR(n->agent)) {
+		int ret = PTR_ERR(n->agent);
+
+		kfree(n);
+		return ret;
+	}
+	INIT_DELAYED_WORK(&n->work, wake_work);
+	ib_set_client_data(ibdev, &wake_client, n);
+	schedule_delayed_work(&n->work, NUDGE_DELAY);
+	return 0;
+}
+
+static void wake_remove(struct ib_device *ibdev, void *data)
+{
+	struct wake *n = data;
+
+	cancel_delayed_work_sync(&n->work);
+	ib_unregister_mad_agent(n->agent);
+	kfree(n);
+}
+
+static struct ib_client wake_client = {
+	.name = "kdapl_qp1_wake",
+	.add = wake_add,
+	.remove = wake_remove,
+};
+
+static int __init wake_init(void)
+{
+	return ib_register_client(&wake_client);
+}
+
+static void __exit wake_exit(void)
+{
+	ib_unregister_client(&wake_client);
+}
+
+module_init(wake_init);
+module_exit(wake_exit);
+
+MODULE_DESCRIPTION("Reminds QP 1 of rxe of what was posted");
+MODULE_LICENSE("GPL");

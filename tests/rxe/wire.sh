@@ -1,0 +1,176 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# What rxe does on a wire, without kDAPL, and what the ledger, and check/two-guests, go
+# round:
+#
+# - A packet holds the QP that sent it until the driver takes it out of its ring.
+#   virtio_net does that in NAPI, which is off while the net device is down; who
+#   destroys the QP waits, 50 seconds at most; then rxe warns and frees it all the
+#   same. With napi_tx=N the driver lets go of a packet's owner when it puts the
+#   packet in the ring.
+# - A packet that the net device's queueing discipline does not take is the end of the
+#   QP that sent it (rxe_xmit_packet()). Shown of an RC QP and a discipline without
+#   room. By the sources it is so of QP 1, for connection management, too, and while a
+#   discipline is taken away, as noop_qdisc takes nothing. selftests/qp1_error.sh shows QP 1
+#   ended by a packet that has no address any more.
+# - A read that is asked for again is answered with a WARN if an RDMA operation of no
+#   bytes came behind it.
+#
+#   wire.sh
+#
+# tools/kdapl/check/two-guests runs it, as root, in a folder with kdapl_wire.ko, in a
+# guest whose QEMU takes a packet 4 seconds after it was sent. It prints TAP. If it
+# fails, rxe or virtio_net have changed.
+
+# shellcheck source=tests/selftests/lib.sh
+. "${KDAPL_DIR:-.}/selftests/lib.sh"
+# shellcheck source=tests/stress/ledger/wire-lib.sh
+. "${KDAPL_DIR:-.}/wire-lib.sh"
+
+own=10.77.0.1 mac=52:54:00:6b:64:01 peer=10.77.0.9
+counters=/sys/class/infiniband/rxe0/ports/1/hw_counters
+sent=$counters/sent_pkts
+parameters=/sys/module/kdapl_wire/parameters
+
+tidy() {
+	[ -z "${dev:-}" ] || ip link set "$dev" up
+	rmmod kdapl_wire 2>/dev/null
+}
+trap tidy EXIT
+
+has_sent() { [ "$(cat $sent)" -gt "$1" ]; }
+gone() { ! loaded kdapl_wire; }
+
+# held: for 8 seconds, twice what QEMU waits
+held() { sleep 8; loaded kdapl_wire; }
+
+# neighbour: packets to the peer need not ask who that is
+neighbour() { ip neigh replace "$peer" lladdr 52:54:00:6b:64:09 dev "$dev"; }
+
+# sends: one packet
+sends() {
+	neighbour && insmod "$KDAPL_DIR/kdapl_wire.ko" peer="$peer"
+}
+
+# sends_then_down: one packet, then the net device goes down, before QEMU has taken the
+# packet, which the driver would count. If the guest was too slow for that, or QEMU took
+# the packet within a second, as it was seen to do now and then, it tries again.
+sends_then_down() {
+	local taken=/sys/class/net/$dev/statistics/tx_packets before had left=10
+
+	while [ "$left" -gt 0 ]; do
+		left=$((left - 1))
+		before=$(cat $sent)
+		had=$(cat "$taken")
+		sends && wait_for 2 has_sent "$before" && ip link set "$dev" down || return
+		[ "$(cat "$taken")" -gt "$had" ] || return 0
+		ip link set "$dev" up && rmmod kdapl_wire || return
+	done
+	echo "QEMU has taken the packet each time"
+	return 1
+}
+
+# wire_down: without rxe0 and the net device
+wire_down() { rdma link delete rxe0 && modprobe -r virtio_net; }
+
+# room N: that the net device's queueing discipline has
+room() {
+	ip link set "$dev" up && tc qdisc replace dev "$dev" root pfifo limit "$1"
+}
+
+# unanswered: the send has not ended
+unanswered() { [ "$(cat $parameters/status)" = -1 ]; }
+has_ended() { ! unanswered; }
+
+# sends_with_room: a packet is taken, nobody answers, and the QP waits for that
+sends_with_room() {
+	local before
+
+	before=$(cat $sent)
+	room 100 && sends && wait_for 10 has_sent "$before" && sleep 6 && unanswered
+}
+
+# sends_without_room: a packet is not taken, and the send has ended by that
+sends_without_room() {
+	local before
+
+	before=$(cat $counters/send_err)
+	rmmod kdapl_wire && room 0 && sends && wait_for 10 has_ended &&
+		[ "$(cat $counters/send_err)" -gt "$before" ] &&
+		tc -s qdisc show dev "$dev" | grep "dropped 1,"
+}
+
+# Nothing else is sent, which would have QEMU take the packet earlier
+sysctl -qw net.ipv6.conf.default.disable_ipv6=1
+
+# the_peer: a namespace has the peer's address, and a wire to rxe0
+the_peer() {
+	rmmod kdapl_wire && rdma link delete rxe0 && ip addr flush dev "$dev" &&
+		ip netns add peer && ip link add veth0 type veth peer name veth1 netns peer &&
+		ip -n peer addr add "$peer/24" dev veth1 && ip -n peer link set veth1 up &&
+		ip addr add "$own/24" dev veth0 && ip link set veth0 up
+}
+
+# the_peer_hears: rxe0 on that wire, with a QP
+the_peer_hears() { rxe_on_wire && sends && wait_for 10 has_sent 0; }
+
+# asks read|nothing: the peer does, and rxe answers
+asks() {
+	local before
+
+	before=$(cat $sent)
+	ip netns exec peer python3 "$KDAPL_DIR/repeated-read.py" "$own" "$peer" \
+		"$(cat $parameters/qpn)" "$(cat $parameters/rkey)" "$(cat $parameters/addr)" \
+		"$1" && wait_for 10 has_sent "$before"
+}
+
+# warned: in rxe's copying of memory
+warned() { dmesg | grep "WARNING:.*rxe_mr_copy"; }
+told() { dmesg | grep -A 60 "WARNING:.*rxe_mr_copy" | grep "end trace"; }
+
+# asks_warned: a read; it warns, and neither the guest nor who looks for reports is to
+# take it for one of this test's own
+asks_warned() {
+	local panics level
+
+	panics=$(cat /proc/sys/kernel/panic_on_warn)
+	read -r level _ </proc/sys/kernel/printk
+	sysctl -qw kernel.panic_on_warn=0
+	dmesg -n 1
+	asks read
+	wait_for 20 told
+	dmesg -n "$level"
+	sysctl -qw kernel.panic_on_warn="$panics"
+	told
+}
+
+tap_plan 18
+tap_check "napi_tx=Y: rxe on the wire" wire_up napi_tx=Y || exit 1
+dev=$(wire)
+tap_check "napi_tx=Y: a QP sends, the net device goes down" sends_then_down
+rmmod kdapl_wire &
+tap_check "napi_tx=Y: the QP is held" held
+tap_check "napi_tx=Y: the net device comes up" ip link set "$dev" up
+tap_check "napi_tx=Y: the QP is let go of" wait_for 20 gone
+wait
+tap_check "napi_tx=Y: all gone" wire_down
+
+tap_check "napi_tx=N: rxe on the wire" wire_up napi_tx=N || exit 1
+dev=$(wire)
+tap_check "napi_tx=N: a QP sends, the net device goes down" sends_then_down
+rmmod kdapl_wire &
+tap_check "napi_tx=N: nothing holds the QP" wait_for 20 gone
+wait
+
+tap_check "a packet that nobody answers leaves its QP alone" sends_with_room
+tap_check "a packet that is not taken is its end" sends_without_room
+
+tap_check "a peer in a namespace" the_peer
+dev=veth0
+tap_check "a QP for it" the_peer_hears
+tap_check "it reads" asks read
+tap_check "it asks for that again" asks read
+tap_check "it writes nothing" asks nothing
+tap_refuse "no warning so far" warned
+tap_check "it asks for the read again, and rxe warns" asks_warned

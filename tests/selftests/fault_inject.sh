@@ -1,0 +1,44 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# Every control call with each of its allocations failing (tests/stress/fault_inject), on a
+# kernel that can fail them: typed errors, objects as before, nothing lost.
+
+. "${0%/*}/lib.sh"
+trap 'rmmod kdapl_fault_inject 2>/dev/null; kdapl_unload' EXIT
+
+# What has no memory to ask for: posts, and calls that are always refused
+exempt='dat_ep_post_.*|dat_srq_post_recv|dat_rmr_bind|dat_lmr_fmr|dat_lmr_invalidate
+dat_csp_.*|dat_ep_common_connect|dat_ep_recv_query|dat_ep_set_watermark
+dat_ia_reserved_lmr|dat_registry_(add|remove)_provider|dat_rmr_create_for_ep'
+
+# all_swept RESULT: is every other call of the module among them?
+all_swept() {
+	local missing
+
+	missing=$(kdapl_calls | grep -Evx "$exempt" |
+		comm -23 - <(sed -nE 's/^(not )?ok [0-9]+ - (dat_[a-z_]*).*/\2/p' <<<"$1" | sort -u))
+	if [ -z "$(kdapl_calls)" ] || [ -n "$missing" ]; then
+		echo "missing: $missing"
+		return 1
+	fi
+}
+
+if [ ! -d "$DEBUGFS/failslab" ] && [[ ${KDAPL_VM:-} != own-* ]]; then
+	echo "1..0 # SKIP the kernel has no fault injection for allocations"
+	exit 0
+fi
+
+rxe_setup
+kdapl_load
+kdapl_fail_allocs && kdapl_insmod kdapl_fault_inject stretch="$KDAPL_FACTOR"
+result=$(cat "$DEBUGFS/kdapl_fault_inject/result")
+plan=$(grep -c '^\(not \)\?ok' <<<"$result")
+checks=4
+! kmemleak_there || checks=5
+tap_plan $((plan + checks))
+tap_relay <<<"$result"
+tap_check "every control call of the module is among them" all_swept "$result"
+tap_check "the fault injection unloads" rmmod kdapl_fault_inject
+tap_check "nothing is left in debugfs" wait_for 20 kdapl_empty
+tap_check "kdapl unloads" kdapl_unload
+! kmemleak_there || tap_check "nothing has leaked" kmemleak_scan

@@ -1,0 +1,436 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdapl_fuzz.ko: random calls, from several threads and from upcalls; each must
+ * return what the contract allows for what was passed (fuzz.h tells how).
+ *
+ * Loading it starts a thread that starts the others, waits for them and frees
+ * what they have left. debugfs kdapl_fuzz/progress tells how far it is, reading
+ * kdapl_fuzz/verdict waits for the end and prints TAP. What one thread draws
+ * follows from seed and thread; what it finds also from what the others do
+ * meanwhile. Public API only.
+ */
+#include <linux/bottom_half.h>
+#include <linux/completion.h>
+#include <linux/debugfs.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/slab.h>
+#include "fuzz.h"
+
+#define TICK_EVERY	8		/* calls of a thread */
+#define PAIR_UP		20		/* in one of so many ticks its pair must be up */
+#define GUARDS_EVERY	5000
+#define BUDGET_MAX	64
+#define RETURNS		24
+
+char *fuzz_ia_name = "rxe0";
+module_param_named(ia, fuzz_ia_name, charp, 0444);
+MODULE_PARM_DESC(ia, "Interface adapter (default rxe0)");
+
+unsigned int fuzz_stretch = 1;
+module_param_named(stretch, fuzz_stretch, uint, 0444);
+MODULE_PARM_DESC(stretch, "Multiplies time-outs, for emulated machines (default 1)");
+
+unsigned int fuzz_threads = 4;
+module_param_named(threads, fuzz_threads, uint, 0444);
+MODULE_PARM_DESC(threads, "Threads that make calls (default 4)");
+
+static unsigned long calls = 20000;
+module_param(calls, ulong, 0444);
+MODULE_PARM_DESC(calls, "Calls that the threads make together (default 20000)");
+
+static unsigned long seed = 1;
+module_param(seed, ulong, 0444);
+MODULE_PARM_DESC(seed, "Of the random numbers (default 1)");
+
+struct fuzz *fuzz_actor[ACTORS];
+/* Calls that upcalls may make: not more than one for each of a thread */
+atomic_t fuzz_budget = ATOMIC_INIT(0);
+
+static const struct fuzz_group * const groups[] = {
+	&fuzz_ia, &fuzz_evd, &fuzz_ep, &fuzz_conn, &fuzz_post, &fuzz_lmr, &fuzz_rmr, &fuzz_srq,
+	&fuzz_sp,
+};
+
+static struct task_struct *task, *maker[THREADS_MAX];
+static struct dentry *dir;
+static DECLARE_COMPLETION(done);
+static DECLARE_COMPLETION(all_made);
+static atomic_t making = ATOMIC_INIT(0);
+static bool stop, ending;
+static u64 took_ms;
+static unsigned int all_weight, any_weight;
+
+bool fuzz_ending(void)
+{
+	return READ_ONCE(ending);
+}
+
+/* ---- the calls --------------------------------------------------------------------------- */
+
+const struct fuzz_call *fuzz_call_at(unsigned int i)
+{
+	unsigned int g;
+
+	for (g = 0; g < ARRAY_SIZE(groups); g++) {
+		if (i < groups[g]->calls)
+			return &groups[g]->call[i];
+		i -= groups[g]->calls;
+	}
+	return NULL;
+}
+
+unsigned int fuzz_calls(void)
+{
+	unsigned int g, n = 0;
+
+	for (g = 0; g < ARRAY_SIZE(groups); g++)
+		n += groups[g]->calls;
+	return n;
+}
+
+static void weigh(void)
+{
+	const struct fuzz_call *c;
+	unsigned int i;
+
+	for (i = 0; (c = fuzz_call_at(i)); i++) {
+		all_weight += c->weight;
+		if (c->any_context)
+			any_weight += c->weight;
+	}
+}
+
+/* One of the calls, by weight; its number */
+static unsigned int gen_call(struct fuzz *f, bool atomic)
+{
+	u32 at = fuzz_rnd(f, atomic ? any_weight : all_weight);
+	const struct fuzz_call *c;
+	unsigned int i;
+
+	for (i = 0; (c = fuzz_call_at(i)); i++) {
+		if (atomic && !c->any_context)
+			continue;
+		if (at < c->weight)
+			break;
+		at -= c->weight;
+	}
+	f->call = c;
+	return i;
+}
+
+/* One random call; @atomic: one that may be made in an upcall */
+void fuzz_call(struct fuzz *f, bool atomic)
+{
+	unsigned int i = gen_call(f, atomic);
+	DAT_RETURN ret;
+
+	WRITE_ONCE(f->number, f->number + 1);
+	f->atomic = atomic;
+	f->own = f->pool && fuzz_rnd(f, 2);
+	expect_begin(f);
+	ret = f->call->make(f);
+	expect_end(f, ret);
+	WRITE_ONCE(f->made[i], f->made[i] + 1);
+	if (ret == DAT_SUCCESS)
+		WRITE_ONCE(f->good[i], f->good[i] + 1);
+}
+
+/* ---- threads ----------------------------------------------------------------------------- */
+
+static void make_one(struct fuzz *f)
+{
+	static DEFINE_SPINLOCK(some_lock);
+
+	switch (fuzz_rnd(f, 10)) {
+	case 0:
+		local_bh_disable();
+		fuzz_call(f, true);
+		local_bh_enable();
+		break;
+	case 1:
+		spin_lock_bh(&some_lock);
+		fuzz_call(f, true);
+		spin_unlock_bh(&some_lock);
+		break;
+	default:
+		fuzz_call(f, false);
+	}
+}
+
+static void await_stop(void)
+{
+	while (!kthread_should_stop()) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		if (!kthread_should_stop())
+			schedule();
+		__set_current_state(TASK_RUNNING);
+	}
+}
+
+static int make_calls(void *data)
+{
+	struct fuzz *f = data;
+	u64 most = div64_u64(calls, fuzz_threads) + 1;
+
+	while (f->number < most && !READ_ONCE(stop)) {
+		make_one(f);
+		atomic_add_unless(&fuzz_budget, 1, BUDGET_MAX);
+		if (f->number % TICK_EVERY == 0)
+			pair_tick(f);
+		if (!f->index && f->number % TICK_EVERY == 0)
+			fixture_reject();
+		if (!f->index && f->number % GUARDS_EVERY == 0 && fixture_guards())
+			fuzz_fail("call %llu: a guard page has been written to", f->number);
+		cond_resched();
+	}
+	if (atomic_dec_and_test(&making))
+		complete(&all_made);
+	await_stop();
+	return 0;
+}
+
+static u64 all_calls(void)
+{
+	u64 sum = 0;
+	unsigned int i;
+
+	for (i = 0; i < fuzz_threads; i++)
+		sum += READ_ONCE(fuzz_actor[i]->number);
+	return sum;
+}
+
+static int start_makers(void)
+{
+	unsigned int i;
+	int err = 0;
+
+	atomic_set(&making, 1);
+	for (i = 0; i < fuzz_threads && !err; i++) {
+		atomic_inc(&making);
+		maker[i] = kthread_run(make_calls, fuzz_actor[i], "kdapl_fuzz/%u", i);
+		if (IS_ERR(maker[i])) {
+			err = PTR_ERR(maker[i]);
+			maker[i] = NULL;
+			atomic_dec(&making);
+		}
+	}
+	if (err)
+		WRITE_ONCE(stop, true);
+	if (atomic_dec_and_test(&making))
+		complete(&all_made);
+	return err;
+}
+
+static int open_all(void)
+{
+	unsigned int i;
+	int err = fixture_open();
+
+	if (err)
+		return err;
+	fixture_put(fuzz_shared);
+	for (i = 0; i < fuzz_threads && !err; i++) {
+		fixture_put(fuzz_actor[i]->pool);
+		err = pair_open(fuzz_actor[i]);
+	}
+	return err;
+}
+
+/* The module's thread: all from the first object to the last */
+static int run(void *unused)
+{
+	u64 begin = ktime_get_ns();
+	unsigned int i;
+	int err = open_all();
+
+	if (!err)
+		err = start_makers();
+	if (err)
+		fuzz_fail("nothing to call with: %d", err);
+	/* For many minutes, if it must be, which is no hung task */
+	while (!err && wait_for_completion_interruptible(&all_made))
+		;
+	WRITE_ONCE(ending, true);
+	for (i = 0; i < fuzz_threads; i++)
+		if (maker[i])
+			kthread_stop(maker[i]);
+	fuzz_end_all();
+	took_ms = div_u64(ktime_get_ns() - begin, NSEC_PER_MSEC);
+	complete_all(&done);
+	await_stop();
+	return 0;
+}
+
+/* ---- debugfs ----------------------------------------------------------------------------- */
+
+static u64 sum_of(unsigned int i, bool good)
+{
+	u64 sum = 0;
+	unsigned int a;
+
+	for (a = 0; a < ACTORS; a++)
+		if (fuzz_actor[a])
+			sum += good ? READ_ONCE(fuzz_actor[a]->good[i]) :
+				      READ_ONCE(fuzz_actor[a]->made[i]);
+	return sum;
+}
+
+/* Each call, how often it was made, and how often it succeeded */
+static u64 show_calls(struct seq_file *m, unsigned int *bare)
+{
+	const struct fuzz_call *c;
+	u64 made, good, sum = 0;
+	unsigned int i;
+
+	for (i = 0; (c = fuzz_call_at(i)); i++) {
+		made = sum_of(i, false);
+		good = sum_of(i, true);
+		sum += made;
+		*bare += c->may & R_OK ? !good : !made;
+		seq_printf(m, "# %s: %llu calls, ", c->name, made);
+		if (c->may & R_OK)
+			seq_printf(m, "%llu succeeded\n", good);
+		else
+			seq_puts(m, "never succeeds\n");
+	}
+	return sum;
+}
+
+/* Was each up at a part of its thread's looks? Posts succeed on dead EPs, too */
+static bool show_pairs(struct seq_file *m)
+{
+	u64 connected = 0, ended = 0, ticks = 0, up = 0;
+	const struct pair *p;
+	bool good = true;
+	unsigned int i;
+
+	for (i = 0; i < fuzz_threads; i++) {
+		p = &fuzz_actor[i]->pair;
+		connected += p->connected;
+		ended += p->ended;
+		ticks += p->ticks;
+		up += p->up;
+		good &= p->connected && PAIR_UP * p->up >= p->ticks;
+	}
+	seq_printf(m, "# pairs connected %llu times, ended %llu times, up in %llu of %llu ticks\n",
+		   connected, ended, up, ticks);
+	seq_printf(m, "# %llu ms\n", took_ms);
+	return good;
+}
+
+static int verdict_show(struct seq_file *m, void *unused)
+{
+	unsigned int i, bare = 0, guards;
+	const char *note;
+	bool up;
+	u64 sum;
+
+	if (wait_for_completion_interruptible(&done))
+		return -EINTR;
+	sum = show_calls(m, &bare);
+	up = show_pairs(m);
+	guards = fixture_guards();
+	seq_puts(m, "# clauses: G-07 G-16 G-18 G-23 G-24 G-35\n");
+	/* Last, where a log that was cut still has them */
+	for (i = 0; (note = fuzz_note_at(i)); i++)
+		seq_printf(m, "# %s\n", note);
+	seq_printf(m, "%sok 1 - %llu calls, seed %lu: each returns what the contract allows\n",
+		   fuzz_failures() || sum < calls ? "not " : "", sum, seed);
+	if (fuzz_failures())
+		seq_printf(m, "# %u do not\n", fuzz_failures());
+	seq_printf(m, "%sok 2 - each of %u kinds of calls that can succeed has succeeded, pairs were up\n",
+		   bare || !up ? "not " : "", fuzz_calls());
+	seq_printf(m, "%sok 3 - no byte outside registered memory has changed\n",
+		   guards ? "not " : "");
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(verdict);
+
+/* Percent; 100 too if it ended early */
+static int progress_show(struct seq_file *m, void *unused)
+{
+	u64 percent = completion_done(&done) ? 100 : div64_u64(all_calls() * 99, calls);
+
+	seq_printf(m, "%llu\n", min(percent, 100ULL));
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(progress);
+
+/* ---- module ------------------------------------------------------------------------------ */
+
+static void forget(void)
+{
+	unsigned int a;
+
+	for (a = 0; a < ACTORS; a++) {
+		if (fuzz_actor[a])
+			kvfree(fuzz_actor[a]->pool);
+		kvfree(fuzz_actor[a]);
+	}
+	kvfree(fuzz_shared);
+	fixture_memory_free();
+}
+
+static int make_actors(void)
+{
+	struct fuzz *f;
+	unsigned int a;
+
+	for (a = 0; a < ACTORS; a++) {
+		if (a >= fuzz_threads && a < THREADS_MAX)
+			continue;
+		f = kvzalloc(sizeof(*f), GFP_KERNEL);
+		if (!f)
+			return -ENOMEM;
+		f->index = a;
+		prandom_seed_state(&f->rnd, seed * ACTORS + a);
+		fuzz_actor[a] = f;
+		if (a >= THREADS_MAX)
+			continue;
+		f->pool = pool_new();
+		if (!f->pool)
+			return -ENOMEM;
+	}
+	fuzz_shared = pool_new();
+	return fuzz_shared ? fixture_memory() : -ENOMEM;
+}
+
+static int __init fuzz_init(void)
+{
+	int err;
+
+	calls = max(calls, 1UL);
+	fuzz_threads = clamp(fuzz_threads, 1U, (unsigned int)THREADS_MAX);
+	fuzz_stretch = max(fuzz_stretch, 1U);
+	weigh();
+	err = fuzz_calls() > CALLS_MAX ? -E2BIG : make_actors();
+	if (!err) {
+		task = kthread_run(run, NULL, "kdapl_fuzz");
+		err = PTR_ERR_OR_ZERO(task);
+	}
+	if (err) {
+		forget();
+		return err;
+	}
+	dir = debugfs_create_dir("kdapl_fuzz", NULL);
+	debugfs_create_file("verdict", 0400, dir, NULL, &verdict_fops);
+	debugfs_create_file("progress", 0400, dir, NULL, &progress_fops);
+	return 0;
+}
+
+static void __exit fuzz_exit(void)
+{
+	debugfs_remove(dir);
+	WRITE_ONCE(stop, true);
+	kthread_stop(task);
+	forget();
+}
+
+module_init(fuzz_init);
+module_exit(fuzz_exit);
+MODULE_DESCRIPTION("kDAPL fuzzer");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,318 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The objects of the conservation test: made when a device is there, taken
+ * down when it is gone or the test ends. The last EP takes its receives from
+ * an SRQ. With a role, only the EPs of that side are there.
+ *
+ * Called by the one thread of the test.
+ */
+#include <linux/jiffies.h>
+#include <linux/string.h>
+#include "../../../drivers/infiniband/ulp/kdapl/tests/nap.h"
+#include "ledger.h"
+
+#define WAIT_MS		20000
+#define GOING_MS	2000
+
+struct ledger_fixture fx;
+
+/* Is this EP one of ours, or one of the other kernel's? */
+bool fixture_owns(unsigned int index)
+{
+	return ledger_role == R_BOTH || (index & 1) == (ledger_role == R_SERVER);
+}
+
+/* ---- events ---------------------------------------------------------------------------- */
+
+/* Whose EP is it? NULL if nobody has it any more */
+struct end *fixture_end_of(DAT_EP_HANDLE ep)
+{
+	unsigned int i;
+
+	for (i = 0; i < EPS; i++)
+		if (ep && fx.end[i].ep == ep)
+			return &fx.end[i];
+	return ep && fx.bye.ep == ep ? &fx.bye : NULL;
+}
+
+/* What we tell a peer, in a request as in an answer */
+struct ledger_hello fixture_hello(u16 pair)
+{
+	return (struct ledger_hello) {
+		.arena = (unsigned long)fx.arena,
+		.key = fx.key,
+		.pair = pair,
+		.round = ledger_round,
+	};
+}
+
+static void take_conn(const DAT_EVENT *event)
+{
+	const DAT_CONNECTION_EVENT_DATA *conn = &event->event_data.connect_event_data;
+	struct end *end = fixture_end_of(conn->ep_handle);
+
+	if (!end) {
+		ledger_fail("event %#x of an EP that is gone", event->event_number);
+		return;
+	}
+	if (event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED) {
+		end->established++;
+		if (conn->private_data_size >= (DAT_COUNT)sizeof(end->peer))
+			memcpy(&end->peer, conn->private_data, sizeof(end->peer));
+	} else {
+		end->ended++;
+	}
+	if (ledger_role != R_BOTH)
+		side_conn(end, event->event_number);
+	else if (event->event_number == DAT_CONNECTION_EVENT_BROKEN)
+		counts.broken++;
+}
+
+static bool accept(DAT_CR_HANDLE cr, const struct ledger_hello *hello)
+{
+	struct ledger_hello answer = fixture_hello(hello->pair);
+	struct end *end;
+
+	if (hello->pair >= PAIRS)
+		return false;
+	end = &fx.end[2 * hello->pair + 1];
+	if (!end->ep)
+		return false;
+	end->peer = *hello;
+	return dat_cr_accept(cr, end->ep, sizeof(answer), &answer) == DAT_SUCCESS;
+}
+
+/* The EP that a request is for is the upper one of a pair; its data tells which */
+static void take_cr(DAT_CR_HANDLE cr)
+{
+	struct ledger_hello hello;
+	DAT_CR_PARAM param;
+
+	if (dat_cr_query(cr, DAT_CR_FIELD_ALL, &param) != DAT_SUCCESS)
+		return;
+	if (param.private_data_size < (DAT_COUNT)sizeof(hello)) {
+		dat_cr_reject(cr, 0, NULL);
+		return;
+	}
+	memcpy(&hello, param.private_data, sizeof(hello));
+	if (ledger_role != R_BOTH)
+		side_request(cr, &hello);
+	else if (!accept(cr, &hello))
+		dat_cr_reject(cr, 0, NULL);
+}
+
+/* Takes all events that are there */
+void fixture_drain(void)
+{
+	DAT_EVENT event;
+
+	while (dat_evd_dequeue(fx.dto, &event) == DAT_SUCCESS)
+		acct_event(&event.event_data.dto_completion_event_data);
+	while (dat_evd_dequeue(fx.conn, &event) == DAT_SUCCESS)
+		take_conn(&event);
+	while (dat_evd_dequeue(fx.cr, &event) == DAT_SUCCESS)
+		take_cr(event.event_data.cr_arrival_event_data.cr_handle);
+	while (dat_evd_dequeue(fx.async, &event) == DAT_SUCCESS)
+		if (event.event_number == DAT_ASYNC_ERROR_IA_CATASTROPHIC)
+			fx.gone = true;
+}
+
+static int wait_ms(bool (*done)(void *data), void *data, unsigned int ms)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(ms * ledger_stretch);
+
+	for (;;) {
+		fixture_drain();
+		if (done(data))
+			return 0;
+		if (time_after(jiffies, end))
+			return -ETIMEDOUT;
+		kdapl_nap(200, 500);
+	}
+}
+
+/* Takes events until the condition holds; 0, or -ETIMEDOUT */
+int fixture_wait(bool (*done)(void *data), void *data)
+{
+	return wait_ms(done, data, WAIT_MS);
+}
+
+static bool told_gone(void *unused)
+{
+	return fx.gone;
+}
+
+/* Something failed: because the device goes? Its last word may be on its way */
+bool fixture_going(void)
+{
+	return !wait_ms(told_gone, NULL, GOING_MS);
+}
+
+/* ---- objects ----------------------------------------------------------------------------- */
+
+DAT_RETURN fixture_make_ep(struct end *end)
+{
+	DAT_EP_ATTR attr = {
+		.max_message_size = DATA,
+		.max_rdma_size = DATA,
+		.max_recv_dtos = DEPTH,
+		.max_request_dtos = DEPTH,
+		.max_recv_iov = 2,
+		.max_request_iov = 2,
+		.max_rdma_read_in = 4,
+		.max_rdma_read_out = 4,
+		.max_rdma_read_iov = 1,
+		.max_rdma_write_iov = 2,
+		.srq_soft_hw = DAT_HW_DEFAULT,
+	};
+
+	end->credit = 0;
+	if (end->index == EPS - 1)
+		return dat_ep_create_with_srq(fx.ia, fx.pz, fx.dto, fx.dto, fx.conn,
+					      fx.srq, &attr, &end->ep);
+	return dat_ep_create(fx.ia, fx.pz, fx.dto, fx.dto, fx.conn, &attr, &end->ep);
+}
+
+static bool established(void *data)
+{
+	struct end *end = data;
+
+	return (end[0].established && end[1].established) || end[0].ended || end[1].ended ||
+	       fx.gone;
+}
+
+/* Connects a pair; 0, -EAGAIN if it failed for a reason that may pass */
+int fixture_connect(unsigned int pair)
+{
+	struct end *end = &fx.end[2 * pair];
+	struct ledger_hello hello = fixture_hello(pair);
+	DAT_RETURN ret;
+
+	end[0].established = 0;
+	end[1].established = 0;
+	end[0].ended = 0;
+	end[1].ended = 0;
+	ret = dat_ep_connect(end[0].ep, fx.attr.ia_address_ptr, QUAL, DAT_TIMEOUT_INFINITE,
+			     sizeof(hello), &hello, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+	if (ret != DAT_SUCCESS)
+		return fixture_going() ? -EAGAIN : -EIO;
+	if (fixture_wait(established, end))
+		return -ETIMEDOUT;
+	return end[0].established && end[1].established ? 0 : -EAGAIN;
+}
+
+static int make_evd(DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
+{
+	return dat_evd_kcreate(fx.ia, 64, DAT_UPCALL_DISABLE, NULL, flags, evd) ? -EIO : 0;
+}
+
+static int make_objects(void)
+{
+	DAT_SRQ_ATTR srq = { .max_recv_dtos = SRQ_DEPTH, .max_recv_iov = 2 };
+	DAT_REGION_DESCRIPTION region = { .for_va = fx.arena };
+	DAT_VLEN length;
+	DAT_VADDR addr;
+	unsigned int i;
+
+	if (dat_pz_create(fx.ia, &fx.pz) || make_evd(DAT_EVD_DTO_FLAG, &fx.dto) ||
+	    make_evd(DAT_EVD_CONNECTION_FLAG, &fx.conn) ||
+	    make_evd(DAT_EVD_CR_FLAG, &fx.cr) ||
+	    dat_lmr_kcreate(fx.ia, DAT_MEM_TYPE_VIRTUAL, region, acct_size(), fx.pz,
+			    DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE,
+			    &fx.lmr, &fx.context, &fx.key, &length, &addr))
+		return -EIO;
+	if (ledger_role != R_CLIENT &&
+	    (dat_srq_create(fx.ia, fx.pz, &srq, &fx.srq) ||
+	     dat_psp_create(fx.ia, QUAL, fx.cr, DAT_PSP_CONSUMER_FLAG, &fx.psp)))
+		return -EIO;
+	for (i = 0; i < EPS; i++)
+		if (fixture_owns(i) && fixture_make_ep(&fx.end[i]))
+			return -EIO;
+	return ledger_role == R_CLIENT && fixture_make_ep(&fx.bye) ? -EIO : 0;
+}
+
+static void init_end(struct end *end, unsigned int index)
+{
+	memset(end, 0, sizeof(*end));
+	end->index = index;
+	INIT_LIST_HEAD(&end->requests);
+	INIT_LIST_HEAD(&end->recvs);
+}
+
+/* Opens the IA when it is there; 0, -EAGAIN: not yet, or another errno */
+int fixture_open(void)
+{
+	unsigned int i;
+	int err;
+
+	fx.async = DAT_HANDLE_NULL;
+	if (dat_ia_open(ledger_ia_name, 8, &fx.async, &fx.ia)) {
+		fx.ia = DAT_HANDLE_NULL;
+		return -EAGAIN;
+	}
+	fx.gone = false;
+	INIT_LIST_HEAD(&fx.srq_recvs);
+	fx.srq_ends = 0;
+	for (i = 0; i < EPS; i++)
+		init_end(&fx.end[i], i);
+	init_end(&fx.bye, EPS);
+	fx.psp = DAT_HANDLE_NULL;
+	fx.srq = DAT_HANDLE_NULL;
+	dat_ia_query(fx.ia, NULL, DAT_IA_FIELD_ALL, &fx.attr, 0, NULL);
+	err = make_objects();
+	if (err) {
+		/* Gone again, perhaps, before all was made */
+		if (fixture_going())
+			err = -EAGAIN;
+		dat_ia_close(fx.ia, DAT_CLOSE_ABRUPT_FLAG);
+		fx.ia = DAT_HANDLE_NULL;
+		return err;
+	}
+	return 0;
+}
+
+/* Frees everything; no free may fail, nothing may be left */
+int fixture_close(void)
+{
+	DAT_EVENT event;
+	unsigned int i;
+	int bad = 0;
+
+	for (i = 0; i < EPS; i++) {
+		/* One that could not be made new, with the device gone */
+		if (fx.end[i].ep)
+			bad |= dat_ep_free(fx.end[i].ep) != DAT_SUCCESS;
+		fx.end[i].ep = DAT_HANDLE_NULL;
+		acct_returned(&fx.end[i].requests);
+		acct_returned(&fx.end[i].recvs);
+	}
+	if (fx.bye.ep)
+		bad |= dat_ep_free(fx.bye.ep) != DAT_SUCCESS;
+	fx.bye.ep = DAT_HANDLE_NULL;
+	if (fx.srq)
+		bad |= dat_srq_free(fx.srq) != DAT_SUCCESS;
+	fx.srq = DAT_HANDLE_NULL;
+	acct_returned(&fx.srq_recvs);
+	if (fx.psp)
+		bad |= dat_psp_free(fx.psp) != DAT_SUCCESS;
+	side_refuse_all();
+	while (dat_evd_dequeue(fx.cr, &event) == DAT_SUCCESS)
+		dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, NULL);
+	/* All EPs are gone: whatever is queued is an event of one of them */
+	if (dat_evd_dequeue(fx.dto, &event) == DAT_SUCCESS ||
+	    dat_evd_dequeue(fx.conn, &event) == DAT_SUCCESS)
+		ledger_fail("an event is left behind the last EP");
+	bad |= dat_lmr_free(fx.lmr) != DAT_SUCCESS;
+	bad |= dat_pz_free(fx.pz) != DAT_SUCCESS;
+	bad |= dat_evd_free(fx.dto) != DAT_SUCCESS;
+	bad |= dat_evd_free(fx.conn) != DAT_SUCCESS;
+	bad |= dat_evd_free(fx.cr) != DAT_SUCCESS;
+	if (bad)
+		ledger_fail("something cannot be freed");
+	if (dat_ia_close(fx.ia, DAT_CLOSE_GRACEFUL_FLAG) != DAT_SUCCESS) {
+		ledger_fail("something is left on the IA");
+		dat_ia_close(fx.ia, DAT_CLOSE_ABRUPT_FLAG);
+	}
+	fx.ia = DAT_HANDLE_NULL;
+	return 0;
+}

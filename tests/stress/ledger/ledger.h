@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The conservation test: what its files share.
+ *
+ * Pairs of EPs in one kernel exchange messages, writes and reads. Every
+ * successful post has an entry in the accounting until it is accounted for: by its
+ * event; by the event of a later request, if it was suppressed; by the free or
+ * reset that took it back; or, of the SRQ, by a later one that shows that the
+ * device has kept it. An event without an entry, with that of another
+ * EP, or of an EP that is gone is an error, as is a byte beyond a buffer.
+ *
+ * With a role the pairs stand between two kernels: the client has the lower EP
+ * of each, the server the upper one, and each keeps a accounting of its own posts.
+ *
+ * One thread does all of it; there are no upcalls and no locks.
+ */
+#ifndef _KDAPL_LEDGER_H_
+#define _KDAPL_LEDGER_H_
+
+#include <linux/in.h>
+#include <linux/list.h>
+#include <linux/prandom.h>
+#include <linux/types.h>
+#include <dat/kdat.h>
+
+#define PAIRS		12
+#define EPS		(2 * PAIRS)		/* pairs are neighbours */
+#define DEPTH		16
+#define SRQ_DEPTH	32
+#define ENTRIES		(EPS * 2 * DEPTH + SRQ_DEPTH)
+#define DATA		512			/* bytes of a buffer */
+#define GUARD		32			/* bytes before and behind it */
+#define STRIDE		(DATA + 2 * GUARD)
+#define QUAL		7490
+
+enum role { R_BOTH, R_SERVER, R_CLIENT };
+
+enum kind { K_SEND, K_WRITE, K_READ, K_RECV, K_SRQ, KINDS };
+
+/* A post that is out; its place in the accounting is its buffer's, too */
+struct entry {
+	struct list_head node;		/* on the queue of its EP, or free */
+	u64 cookie;
+	struct end *end;		/* NULL: of the SRQ */
+	enum kind kind;
+	bool suppressed;
+	bool lost;			/* SRQ: the device keeps it for ever */
+	u32 length;
+};
+
+/* Private data of a request and of its answer: where the sender's memory is */
+struct ledger_hello {
+	u64 arena;
+	u32 key;
+	u16 pair;			/* PAIRS: the client has made its posts */
+	u16 round;			/* a run of the two sides */
+};
+
+/* One EP */
+struct end {
+	unsigned int index;
+	DAT_EP_HANDLE ep;
+	struct ledger_hello peer;
+	struct list_head requests, recvs;	/* entries, in posting order */
+	int credit;			/* receives that no send was made for */
+	/* Of this connection: messages posted, with success; cookie of the last to come */
+	u64 asked, sent, received, last_key;
+	u64 wrote;			/* cookie of the last write with success and data */
+	u32 wrote_length;
+	unsigned int established, ended;	/* events of the present attempt */
+	/* side.c only */
+	DAT_CR_HANDLE cr;		/* a request that waits for this EP */
+	DAT_EVENT_NUMBER outcome;	/* the last event but ESTABLISHED */
+	bool attempted, leaving, settled, was_up;
+	unsigned long since;		/* jiffies, of the last step */
+};
+
+struct ledger_counts {
+	u64 posted[KINDS];
+	u64 completed[KINDS];		/* with success */
+	u64 flushed[KINDS];		/* with any error */
+	u64 suppressed[KINDS];		/* succeeded without an event */
+	u64 returned[KINDS];		/* taken back by a free or reset */
+	u64 swallowed;			/* SRQ: kept by the device */
+	u64 writes_seen;		/* in the peer's memory */
+	u64 srq_checks;			/* that the SRQ has these, and no others */
+	u64 disconnects, resets, frees, removals;
+	u64 broken;			/* connections */
+	/* With a role: connections, how they ended otherwise, attempts without one */
+	u64 connected, left, failed;
+};
+
+struct ledger_fixture {
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	DAT_EVD_HANDLE async, dto, conn, cr;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT context;
+	DAT_RMR_CONTEXT key;
+	DAT_PSP_HANDLE psp;
+	DAT_SRQ_HANDLE srq;		/* the receives of the last EP */
+	DAT_IA_ATTR attr;
+	struct end end[EPS];
+	struct end bye;			/* with a role: tells the server, and is told */
+	struct list_head srq_recvs;
+	unsigned int srq_ends;		/* connections that may have kept one of these */
+	bool gone;			/* the device */
+	u8 *arena;
+	struct rnd_state rnd;
+};
+
+extern struct ledger_fixture fx;
+extern struct ledger_counts counts;
+extern char *ledger_ia_name;
+extern unsigned int ledger_stretch;
+extern enum role ledger_role;
+extern struct sockaddr_in ledger_peer;
+extern unsigned short ledger_round;
+extern bool ledger_survive;
+
+/* main.c */
+__printf(1, 2) void ledger_fail(const char *fmt, ...);
+bool ledger_failed(void);
+bool ledger_stop(void);
+u32 ledger_rnd(u32 below);
+void ledger_step(void);
+bool ledger_enough(void);
+
+/* accounting.c */
+void acct_init(void);
+struct entry *acct_take(enum kind kind, struct end *end);
+void acct_drop(struct entry *e);
+void acct_posted(struct entry *e, struct list_head *queue);
+void acct_event(const DAT_DTO_COMPLETION_EVENT_DATA *dto);
+void acct_returned(struct list_head *queue);
+void acct_suppressed(struct end *end);
+int acct_srq_out(bool lost);
+bool acct_waiting(const struct end *end);
+u8 *acct_buffer(const struct entry *e);
+u8 *acct_area(const struct end *end, bool target);
+void acct_check_guards(void);
+void acct_check_written(const struct end *end);
+bool acct_balanced(void);
+int acct_size(void);
+
+/* fixture.c */
+int fixture_open(void);
+int fixture_close(void);
+void fixture_drain(void);
+int fixture_connect(unsigned int pair);
+bool fixture_going(void);
+int fixture_wait(bool (*done)(void *data), void *data);
+DAT_RETURN fixture_make_ep(struct end *end);
+struct end *fixture_end_of(DAT_EP_HANDLE ep);
+bool fixture_owns(unsigned int index);
+struct ledger_hello fixture_hello(u16 pair);
+
+/* traffic.c */
+bool traffic_post(void);
+void traffic_change(void);
+void traffic_end_all(void);
+bool traffic_reads(const struct end *end);
+void traffic_prepare(struct end *end);
+void traffic_settle(struct end *end);
+void traffic_renew(struct end *end);
+
+/* side.c */
+void side_run(void);
+bool side_all_connected(void);
+void side_conn(struct end *end, DAT_EVENT_NUMBER number);
+void side_request(DAT_CR_HANDLE cr, const struct ledger_hello *hello);
+void side_refuse_all(void);
+
+#endif /* _KDAPL_LEDGER_H_ */

@@ -1,0 +1,341 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * kdapl_ledger.ko: posts on many EPs while connections end and devices go and
+ * come, and asks at the end whether every post is accounted for exactly once
+ * (ledger.h tells how).
+ *
+ * Loading it starts the one thread that does all. Who deletes and adds the
+ * device meanwhile is the selftest, told by debugfs kdapl_ledger/progress how
+ * far it is. Reading kdapl_ledger/verdict waits for the end and prints TAP.
+ * With role=server or role=client it is one side of two (side.c).
+ * Public API only.
+ */
+#include <linux/completion.h>
+#include <linux/debugfs.h>
+#include <linux/delay.h>
+#include <linux/hash.h>
+#include <linux/inet.h>
+#include <linux/jiffies.h>
+#include <linux/kthread.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/module.h>
+#include <linux/seq_file.h>
+#include <linux/vmalloc.h>
+#include "ledger.h"
+
+#define CHANGE_ONE_IN	400		/* posts */
+#define DRAIN_ONE_IN	8
+#define GUARDS_EVERY	20000
+#define DEVICE_MS	60000
+#define NOTES		12
+#define NOTE_LEN	160
+
+char *ledger_ia_name = "rxe0";
+module_param_named(ia, ledger_ia_name, charp, 0444);
+MODULE_PARM_DESC(ia, "Interface adapter (default rxe0)");
+
+unsigned int ledger_stretch = 1;
+module_param_named(stretch, ledger_stretch, uint, 0444);
+MODULE_PARM_DESC(stretch, "Multiplies time-outs, for emulated machines (default 1)");
+
+static unsigned long posts = 20000;
+module_param(posts, ulong, 0444);
+MODULE_PARM_DESC(posts, "Successful posts to make (default 20000)");
+
+static unsigned long seed = 1;
+module_param(seed, ulong, 0444);
+MODULE_PARM_DESC(seed, "Of the random numbers (default 1)");
+
+static char *role = "both";
+module_param(role, charp, 0444);
+MODULE_PARM_DESC(role, "both ends (default), or server or client of two machines");
+
+static char *peer = "";
+module_param(peer, charp, 0444);
+MODULE_PARM_DESC(peer, "IPv4 address of the server, for the client");
+
+unsigned short ledger_round;
+module_param_named(round, ledger_round, ushort, 0444);
+MODULE_PARM_DESC(round, "A number that both sides have, another one each time (default 0)");
+
+static unsigned int removals;
+module_param(removals, uint, 0444);
+MODULE_PARM_DESC(removals, "On one machine: times that the device must have gone (default 0)");
+
+bool ledger_survive;
+module_param_named(survive, ledger_survive, bool, 0444);
+MODULE_PARM_DESC(survive, "With a role: go on until all connections have ended (default N)");
+
+enum role ledger_role;
+struct sockaddr_in ledger_peer = { .sin_family = AF_INET };
+
+static const char * const role_names[] = { "both", "server", "client" };
+static const char * const kind_names[KINDS] = { "send", "write", "read", "recv", "srq" };
+static struct task_struct *task;
+static struct dentry *dir;
+static DECLARE_COMPLETION(done);
+static unsigned int failures;
+static char notes[NOTES][NOTE_LEN];
+static u64 took_ms;
+static bool stop;
+
+void ledger_fail(const char *fmt, ...)
+{
+	va_list args;
+
+	if (failures < NOTES) {
+		va_start(args, fmt);
+		vscnprintf(notes[failures], NOTE_LEN, fmt, args);
+		va_end(args);
+		pr_info("kdapl_ledger: %s\n", notes[failures]);
+	}
+	failures++;
+}
+
+bool ledger_failed(void)
+{
+	return failures;
+}
+
+bool ledger_stop(void)
+{
+	return READ_ONCE(stop);
+}
+
+u32 ledger_rnd(u32 below)
+{
+	return prandom_u32_state(&fx.rnd) % below;
+}
+
+/* What the next step tries follows from the seed and its number, whatever came of others */
+void ledger_step(void)
+{
+	static u64 step;
+
+	prandom_seed_state(&fx.rnd, (hash_64(seed, 64) + ++step) * GOLDEN_RATIO_64);
+}
+
+static u64 all_posts(void)
+{
+	u64 sum = 0;
+	int k;
+
+	for (k = 0; k < KINDS; k++)
+		sum += counts.posted[k];
+	return sum;
+}
+
+/* Has all happened that is to happen? */
+bool ledger_enough(void)
+{
+	if (all_posts() < posts)
+		return false;
+	if (ledger_role != R_BOTH)
+		return side_all_connected();
+	return counts.disconnects && counts.resets && counts.frees && counts.srq_checks &&
+	       counts.removals >= removals;
+}
+
+static bool finished(void)
+{
+	return ledger_enough() || ledger_failed() || ledger_stop();
+}
+
+/* The device comes back, if it has gone: in bounded time */
+static int open_fixture(void)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(DEVICE_MS * ledger_stretch);
+	unsigned int pair;
+	int err;
+
+	while ((err = fixture_open()) == -EAGAIN) {
+		if (time_after(jiffies, end) || ledger_stop())
+			return -ENODEV;
+		msleep(20);
+	}
+	if (err)
+		return err;
+	for (pair = 0; pair < PAIRS && !fx.gone; pair++) {
+		err = fixture_connect(pair);
+		if (err && !fx.gone)
+			return err;
+	}
+	return 0;
+}
+
+/* As long as the device lives */
+static void play(void)
+{
+	u64 guards = all_posts() + GUARDS_EVERY;
+
+	while (!finished() && !fx.gone) {
+		ledger_step();
+		if (!traffic_post() || !ledger_rnd(DRAIN_ONE_IN))
+			fixture_drain();
+		if (!fx.gone && !ledger_rnd(CHANGE_ONE_IN))
+			traffic_change();
+		if (all_posts() >= guards) {
+			acct_check_guards();
+			guards += GUARDS_EVERY;
+		}
+		cond_resched();
+	}
+}
+
+static void both_run(void)
+{
+	int err;
+
+	while (!finished()) {
+		err = open_fixture();
+		if (err)
+			ledger_fail("no connected EPs: %d", err);
+		else
+			play();
+		if (!fx.ia)
+			break;
+		traffic_end_all();
+		fixture_close();
+		acct_check_guards();
+	}
+}
+
+static int run(void *unused)
+{
+	u64 begin = ktime_get_ns();
+
+	if (ledger_role == R_BOTH)
+		both_run();
+	else
+		side_run();
+	took_ms = (ktime_get_ns() - begin) / NSEC_PER_MSEC;
+	complete_all(&done);
+	while (!kthread_should_stop()) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		if (!kthread_should_stop())
+			schedule();
+		__set_current_state(TASK_RUNNING);
+	}
+	return 0;
+}
+
+/* ---- debugfs ------------------------------------------------------------------------------- */
+
+static void show_kind(struct seq_file *m, unsigned int k)
+{
+	seq_printf(m, "# %-5s %8llu posted = %llu completed + %llu failed", kind_names[k],
+		   counts.posted[k], counts.completed[k], counts.flushed[k]);
+	seq_printf(m, " + %llu suppressed + %llu returned", counts.suppressed[k],
+		   counts.returned[k]);
+	if (k == K_SRQ)
+		seq_printf(m, " + %llu swallowed by the device (SRQ asked %llu times)",
+			   counts.swallowed, counts.srq_checks);
+	seq_putc(m, '\n');
+}
+
+/* Most of each kind has succeeded; between two machines, some */
+static bool most_succeeded(void)
+{
+	unsigned int k;
+
+	for (k = 0; k < KINDS; k++)
+		if (ledger_role == R_BOTH ?
+		    2 * (counts.completed[k] + counts.suppressed[k]) < counts.posted[k] :
+		    !counts.completed[k] && (k != K_SRQ || ledger_role != R_CLIENT))
+			return false;
+	return true;
+}
+
+/* Not all of it was flushed, and what had to happen to it has */
+static void show_deeds(struct seq_file *m)
+{
+	bool good = most_succeeded();
+
+	if (ledger_role == R_BOTH) {
+		good &= ledger_enough() && counts.writes_seen;
+		seq_printf(m, "# %llu connections broken, %llu times the last write seen in memory\n",
+			   counts.broken, counts.writes_seen);
+		seq_printf(m, "%sok 2 - most posts of every kind have succeeded, the device has gone %llu times\n",
+			   good ? "" : "not ", counts.removals);
+		return;
+	}
+	good &= side_all_connected();
+	seq_printf(m, "# %llu connections, %llu broken, %llu left; %llu attempts without one\n",
+		   counts.connected, counts.broken, counts.left, counts.failed);
+	seq_printf(m, "%sok 2 - posts of every kind have succeeded, every EP was connected\n",
+		   good ? "" : "not ");
+}
+
+static int verdict_show(struct seq_file *m, void *unused)
+{
+	unsigned int i;
+	bool good;
+
+	if (wait_for_completion_interruptible(&done))
+		return -EINTR;
+	for (i = 0; i < min_t(unsigned int, failures, NOTES); i++)
+		seq_printf(m, "# %s\n", notes[i]);
+	for (i = 0; i < KINDS; i++)
+		show_kind(m, i);
+	seq_printf(m, "# %llu disconnects, %llu resets, %llu frees, %llu devices gone, %llu ms\n",
+		   counts.disconnects, counts.resets, counts.frees, counts.removals, took_ms);
+	good = !failures && ledger_enough() && acct_balanced();
+	seq_printf(m, "%sok 1 - each of %llu posts is accounted for exactly once, seed %lu\n",
+		   good ? "" : "not ", all_posts(), seed);
+	show_deeds(m);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(verdict);
+
+/* Percent; 100 too if it ended early, and not before there is enough of all */
+static int progress_show(struct seq_file *m, void *unused)
+{
+	u64 percent = min(div64_u64(all_posts() * 100, posts), 99ULL);
+
+	seq_printf(m, "%llu\n", completion_done(&done) || ledger_enough() ? 100 : percent);
+	return 0;
+}
+DEFINE_SHOW_ATTRIBUTE(progress);
+
+static int __init ledger_init(void)
+{
+	int err;
+
+	posts = max(posts, 1UL);
+	err = match_string(role_names, ARRAY_SIZE(role_names), role);
+	if (err < 0)
+		return err;
+	ledger_role = err;
+	if (ledger_role == R_CLIENT &&
+	    !in4_pton(peer, -1, (u8 *)&ledger_peer.sin_addr, -1, NULL))
+		return -EINVAL;
+	fx.arena = vmalloc(acct_size());
+	if (!fx.arena)
+		return -ENOMEM;
+	prandom_seed_state(&fx.rnd, seed);
+	acct_init();
+	task = kthread_run(run, NULL, "kdapl_ledger");
+	if (IS_ERR(task)) {
+		err = PTR_ERR(task);
+		vfree(fx.arena);
+		return err;
+	}
+	dir = debugfs_create_dir("kdapl_ledger", NULL);
+	debugfs_create_file("verdict", 0400, dir, NULL, &verdict_fops);
+	debugfs_create_file("progress", 0400, dir, NULL, &progress_fops);
+	return 0;
+}
+
+static void __exit ledger_exit(void)
+{
+	debugfs_remove(dir);
+	WRITE_ONCE(stop, true);
+	kthread_stop(task);
+	vfree(fx.arena);
+}
+
+module_init(ledger_init);
+module_exit(ledger_exit);
+MODULE_DESCRIPTION("kDAPL conservation test");
+MODULE_LICENSE("GPL");

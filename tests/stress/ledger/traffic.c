@@ -1,0 +1,482 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What the conservation test does: posts of all kinds, and changes: an end of
+ * a connection, with what is out flushed and more posted behind it; then a
+ * reset, or a free and a new EP, before or after everything is back.
+ *
+ * Called by the one thread of the test.
+ */
+#include <linux/string.h>
+#include "ledger.h"
+
+/* ---- posts ------------------------------------------------------------------------------- */
+
+static DAT_LMR_TRIPLET segment(u8 *at, u32 length)
+{
+	return (DAT_LMR_TRIPLET) {
+		.virtual_address = (unsigned long)at,
+		.segment_length = length,
+		.lmr_context = fx.context,
+	};
+}
+
+/* A refused post is a full queue, or the end of a connection; never anything else */
+static bool posted(struct entry *e, DAT_RETURN ret, struct list_head *queue)
+{
+	if (ret == DAT_SUCCESS) {
+		acct_posted(e, queue);
+		return true;
+	}
+	if (DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES &&
+	    DAT_GET_TYPE(ret) != DAT_INVALID_STATE)
+		ledger_fail("a post of kind %d: %#x", e->kind, ret);
+	acct_drop(e);
+	return false;
+}
+
+static bool post_recv(struct end *end)
+{
+	bool srq = end->index == EPS - 1;
+	struct entry *e = acct_take(srq ? K_SRQ : K_RECV, srq ? NULL : end);
+	DAT_LMR_TRIPLET iov[2];
+	u32 first = ledger_rnd(DATA + 1);
+	DAT_DTO_COOKIE cookie;
+	DAT_RETURN ret;
+
+	if (!e)
+		return false;
+	cookie.as_64 = e->cookie;
+	iov[0] = segment(acct_buffer(e), first);
+	iov[1] = segment(acct_buffer(e) + first, DATA - first);
+	if (srq)
+		ret = dat_srq_post_recv(fx.srq, 2, iov, cookie);
+	else
+		ret = dat_ep_post_recv(end->ep, 2, iov, cookie, 0);
+	if (!posted(e, ret, srq ? &fx.srq_recvs : &end->recvs))
+		return false;
+	end->credit++;
+	return true;
+}
+
+/* The peer's area; its arena is laid out as ours */
+static DAT_RMR_TRIPLET remote(const struct end *end, bool target, u32 length)
+{
+	const struct end *peer = &fx.end[end->index ^ 1];
+
+	return (DAT_RMR_TRIPLET) {
+		.virtual_address = end->peer.arena + (acct_area(peer, target) - fx.arena),
+		.segment_length = length,
+		.rmr_context = end->peer.key,
+	};
+}
+
+/* Kernels on which answers come late for want of time */
+#define SLOW (IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN) || \
+	      IS_ENABLED(CONFIG_PROVE_LOCKING))
+
+/* May an EP have reads, and RDMA of no bytes, too? See traffic_reads() */
+static bool mixes(void)
+{
+	return ledger_role == R_BOTH && !SLOW;
+}
+
+/**
+ * traffic_reads - may this EP read?
+ * @end: the EP
+ *
+ * rxe (6.12) warns, and breaks the connection, when a read is asked for again
+ * behind an RDMA operation of length 0. It is asked for again where packets are
+ * lost, and on one host that is so slow that answers come late. There an EP has the
+ * one or the other. A graceful disconnect has such a write of its own.
+ */
+bool traffic_reads(const struct end *end)
+{
+	return mixes() || end->index / 2 % 3;
+}
+
+static struct entry *take_request(enum kind kind, struct end *end)
+{
+	struct entry *e = acct_take(kind, end);
+
+	if (e && kind != K_SEND && traffic_reads(end) && !mixes())
+		e->length = max(e->length, 8U);
+	return e;
+}
+
+static bool post_request(struct end *end, enum kind kind, bool suppress)
+{
+	struct end *peer = &fx.end[end->index ^ 1];
+	DAT_COMPLETION_FLAGS flags = suppress ? DAT_COMPLETION_SUPPRESS_FLAG : 0;
+	DAT_RMR_TRIPLET there;
+	DAT_LMR_TRIPLET iov[2];
+	DAT_DTO_COOKIE cookie;
+	struct entry *e;
+	DAT_RETURN ret;
+	u32 first;
+
+	if (kind == K_READ && !traffic_reads(end))
+		kind = K_WRITE;
+	e = take_request(kind, end);
+	if (!e)
+		return false;
+	e->suppressed = suppress;
+	cookie.as_64 = e->cookie;
+	there = remote(end, kind == K_WRITE, e->length);
+	first = ledger_rnd(e->length + 1);
+	iov[0] = segment(acct_buffer(e), first);
+	iov[1] = segment(acct_buffer(e) + first, e->length - first);
+	if (kind == K_SEND) {
+		ret = dat_ep_post_send(end->ep, 2, iov, cookie, flags);
+	} else if (kind == K_WRITE) {
+		ret = dat_ep_post_rdma_write(end->ep, 2, iov, cookie, &there, flags);
+	} else {
+		iov[0] = segment(acct_buffer(e), e->length);
+		ret = dat_ep_post_rdma_read(end->ep, 1, iov, cookie, &there, flags);
+	}
+	if (!posted(e, ret, &end->requests))
+		return false;
+	if (kind == K_SEND) {
+		peer->credit--;
+		end->asked++;
+	}
+	return true;
+}
+
+static struct end *any_end(void)
+{
+	if (ledger_role == R_BOTH)
+		return &fx.end[ledger_rnd(EPS)];
+	return &fx.end[2 * ledger_rnd(PAIRS) + (ledger_role == R_SERVER)];
+}
+
+/*
+ * No more messages than buffers: a disconnect shall not wait for them. What
+ * buffers another kernel has is not known; its thread posts them at any time.
+ */
+static bool may_send(const struct end *end)
+{
+	return ledger_role != R_BOTH || fx.end[end->index ^ 1].credit > 0;
+}
+
+/**
+ * traffic_post - one post, somewhere
+ *
+ * With a role on connected EPs only: posts shall not pile up while the wire is
+ * down.
+ *
+ * Return: false if it was not to be made: time to take events.
+ */
+bool traffic_post(void)
+{
+	struct end *end = any_end();
+	bool suppress = !ledger_rnd(3);
+
+	if (ledger_role != R_BOTH && (!end->established || end->ended))
+		return false;
+	switch (ledger_rnd(8)) {
+	case 0:
+		return post_request(end, K_WRITE, suppress);
+	case 1:
+		return post_request(end, K_READ, suppress);
+	case 2:
+	case 3:
+	case 4:
+		if (may_send(end))
+			return post_request(end, K_SEND, suppress);
+		return false;
+	default:
+		return post_recv(end);
+	}
+}
+
+/* ---- changes ------------------------------------------------------------------------------- */
+
+static bool both_ended(void *data)
+{
+	struct end *end = data;
+
+	return (end[0].ended && end[1].ended) || fx.gone;
+}
+
+static bool both_back(void *data)
+{
+	struct end *end = data;
+
+	return !acct_waiting(&end[0]) && !acct_waiting(&end[1]);
+}
+
+/* Posts behind the end are flushed, in order; suppressed ones show too */
+static void post_behind(struct end *end)
+{
+	unsigned int n = ledger_rnd(6);
+
+	while (n--) {
+		post_request(end, ledger_rnd(3), ledger_rnd(2));
+		if (end->index != EPS - 1)
+			post_recv(end);
+	}
+}
+
+static bool marked(void *data)
+{
+	return post_request(data, K_SEND, false);
+}
+
+/*
+ * What is still in the accounting is still with the SRQ, and nothing else is: in its
+ * queue, or swallowed by a device that never says what became of it. Behind the
+ * completion of a request nothing of an EP that is down is on its way.
+ */
+static void check_srq(void)
+{
+	DAT_SRQ_PARAM param = {};
+	int out = acct_srq_out(true);
+	DAT_RETURN ret;
+
+	if (!fx.srq)
+		return;
+	ret = dat_srq_query(fx.srq, DAT_SRQ_FIELD_ALL, &param);
+	if (ret != DAT_SUCCESS)
+		ledger_fail("dat_srq_query: %#x", ret);
+	else if (param.outstanding_dto_count != out)
+		ledger_fail("the SRQ has %d buffers outstanding, the accounting %d",
+			    param.outstanding_dto_count, out);
+	counts.srq_checks++;
+}
+
+/*
+ * What was sent with success has arrived, and its receive completed first; the end of
+ * the connection came behind both (C-44). Only this finds the completion of a message
+ * that was lost with none behind it.
+ */
+static void check_arrived(const struct end *end)
+{
+	const struct end *peer = &fx.end[end->index ^ 1];
+
+	if (ledger_role != R_BOTH || !end->established || !peer->established)
+		return;
+	if (peer->received < end->sent || peer->received > end->asked)
+		ledger_fail("EP %u has sent %llu messages of %llu, its peer received %llu",
+			    end->index, end->sent, end->asked, peer->received);
+	acct_check_written(end);
+}
+
+/*
+ * A request that shows behind all others, and everything that shows is back:
+ * what is silent has succeeded.
+ */
+static void account_silent(struct end *end)
+{
+	struct end *pair = &fx.end[end->index & ~1];
+
+	if (fixture_wait(marked, end) || fixture_wait(both_back, pair)) {
+		ledger_fail("EP %u: not everything came back", end->index);
+		return;
+	}
+	acct_suppressed(end);
+	check_arrived(end);
+	if (end->index == EPS - 1)
+		check_srq();
+}
+
+static void renew(struct end *end)
+{
+	DAT_RETURN ret;
+
+	if (ledger_rnd(2)) {
+		ret = dat_ep_reset(end->ep);
+		counts.resets++;
+	} else {
+		ret = dat_ep_free(end->ep);
+		end->ep = DAT_HANDLE_NULL;
+		counts.frees++;
+		if (ret == DAT_SUCCESS) {
+			acct_returned(&end->requests);
+			acct_returned(&end->recvs);
+			ret = fixture_make_ep(end);
+		}
+	}
+	if (ret == DAT_SUCCESS) {
+		acct_returned(&end->requests);
+		acct_returned(&end->recvs);
+		if (end->index != EPS - 1)
+			end->credit = 0;
+		return;
+	}
+	if (!fixture_going())
+		ledger_fail("EP %u is not to be renewed: %#x", end->index, ret);
+}
+
+static DAT_RETURN replace_srq(void)
+{
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = SRQ_DEPTH, .max_recv_iov = 2 };
+	DAT_RETURN ret = dat_srq_free(fx.srq);
+
+	if (ret == DAT_SUCCESS)
+		fx.srq = DAT_HANDLE_NULL;
+	acct_returned(&fx.srq_recvs);
+	fx.srq_ends = 0;
+	return ret ?: dat_srq_create(fx.ia, fx.pz, &attr, &fx.srq);
+}
+
+/*
+ * A new EP, of the same SRQ: its receives go on with those that are left, but for
+ * one that the old EP may have taken with it. Or of a new one.
+ */
+static void renew_srq(void)
+{
+	struct end *end = &fx.end[EPS - 1];
+	bool keep = ledger_rnd(2);
+	DAT_RETURN ret;
+
+	/* Who knows of the end may not have taken what came before it; the free would */
+	fixture_drain();
+	ret = dat_ep_free(end->ep);
+	fx.srq_ends += end->established || end->ended;
+	end->ep = DAT_HANDLE_NULL;
+	acct_returned(&end->requests);
+	counts.frees++;
+	if (ret == DAT_SUCCESS && !keep)
+		ret = replace_srq();
+	if (ret == DAT_SUCCESS)
+		ret = fixture_make_ep(end);
+	end->credit = max(0, acct_srq_out(false) - (int)fx.srq_ends);
+	if (ret != DAT_SUCCESS && !fixture_going())
+		ledger_fail("the SRQ is not to be renewed: %#x", ret);
+}
+
+/* Receives may be posted before there is a connection */
+void traffic_prepare(struct end *end)
+{
+	unsigned int n = ledger_rnd(DEPTH);
+
+	while (n--)
+		post_recv(end);
+}
+
+/* A connection has ended: everything comes back, what is posted behind it too */
+void traffic_settle(struct end *end)
+{
+	post_behind(end);
+	account_silent(end);
+}
+
+/* An EP that may be connected again */
+void traffic_renew(struct end *end)
+{
+	if (end->index == EPS - 1)
+		renew_srq();
+	else
+		renew(end);
+	end->asked = 0;
+	end->sent = 0;
+	end->received = 0;
+	end->last_key = 0;
+	/* Without one, if the device has gone: its posts are those of the last connection */
+	end->established = 0;
+}
+
+/* Each EP hears of the end once, and of nothing behind it */
+static void check_ended(const struct end *end)
+{
+	if (!fx.gone && (end[0].ended != 1 || end[1].ended != 1))
+		ledger_fail("pair %u ended %u and %u times", end->index / 2, end[0].ended,
+			    end[1].ended);
+}
+
+/* Nobody but traffic_change() and a removal may have ended it */
+static void check_alive(const struct end *end)
+{
+	if ((end[0].ended || end[1].ended) && !fixture_going())
+		ledger_fail("pair %u has ended by itself", end->index / 2);
+}
+
+static void end_connection(struct end *end)
+{
+	struct end *by = &end[ledger_rnd(2)];
+	bool graceful = !ledger_rnd(3) && (mixes() || !traffic_reads(by));
+	DAT_RETURN ret;
+
+	fixture_drain();
+	check_alive(end);
+	if (fx.gone)
+		return;
+	ret = dat_ep_disconnect(by->ep, graceful ? DAT_CLOSE_GRACEFUL_FLAG :
+						   DAT_CLOSE_ABRUPT_FLAG);
+	counts.disconnects++;
+	if (ret != DAT_SUCCESS)
+		ledger_fail("EP %u does not disconnect: %#x", by->index, ret);
+	if (fixture_wait(both_ended, end))
+		ledger_fail("pair %u: %u and %u ends", end->index / 2, end[0].ended, end[1].ended);
+	else
+		check_ended(end);
+}
+
+/**
+ * traffic_change - end the connection of a pair, make it new, connect it
+ */
+void traffic_change(void)
+{
+	unsigned int pair = ledger_rnd(PAIRS), tries;
+	struct end *end = &fx.end[2 * pair];
+	int err;
+
+	end_connection(end);
+	if (fx.gone)
+		return;
+	if (ledger_rnd(2)) {
+		post_behind(&end[0]);
+		post_behind(&end[1]);
+		account_silent(&end[0]);
+		account_silent(&end[1]);
+		check_ended(end);
+	}
+	for (tries = 0; tries < 3 && !fx.gone && !ledger_failed(); tries++) {
+		traffic_renew(&end[0]);
+		traffic_renew(&end[1]);
+		if (fx.gone || ledger_failed())
+			return;
+		err = fixture_connect(pair);
+		if (!err)
+			return;
+		if (err != -EAGAIN)
+			break;
+	}
+	if (!ledger_failed() && !fixture_going())
+		ledger_fail("pair %u does not connect again", pair);
+}
+
+static bool all_back(void *unused)
+{
+	unsigned int i;
+
+	for (i = 0; i < EPS; i++)
+		if (acct_waiting(&fx.end[i]))
+			return false;
+	return true;
+}
+
+/**
+ * traffic_end_all - the device is gone, or the test ends: everything comes back
+ *
+ * Receives of the SRQ do not; they are the free's.
+ */
+void traffic_end_all(void)
+{
+	unsigned int i;
+
+	fixture_drain();
+	for (i = 0; i < PAIRS && !fx.gone && ledger_role == R_BOTH && !ledger_failed(); i++)
+		check_alive(&fx.end[2 * i]);
+	for (i = 0; i < EPS && !fx.gone; i++)
+		if (fx.end[i].ep)
+			dat_ep_disconnect(fx.end[i].ep, DAT_CLOSE_ABRUPT_FLAG);
+	if (!fx.gone || counts.removals++ % 2)
+		return;
+	/* Every other removal: wait for what is owed; else the frees take it back */
+	if (fixture_wait(all_back, NULL))
+		ledger_fail("the device is gone, and not everything came back");
+	for (i = 0; i < EPS && !ledger_failed(); i++)
+		if (fx.end[i].ep)
+			account_silent(&fx.end[i]);
+}

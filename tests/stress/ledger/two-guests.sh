@@ -1,0 +1,180 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+#
+# One of two guests with a wire between them. Each keeps a accounting of its own posts
+# (kdapl_ledger.ko, role=server or client) while packets are lost, doubled,
+# delayed and overtake each other, when a link goes down, and when the server's
+# guest is killed.
+#
+#   two-guests.sh server|client
+#
+# tools/kdapl/check/two-guests runs it, as root, in a folder with the modules.
+# It prints TAP; the last line of the server asks to be killed. The guests do
+# not share a file: the client asks until the server answers.
+# TWO_GUESTS_POSTS and LEDGER_SEED say how many posts, and which.
+
+# shellcheck source=tests/selftests/lib.sh
+. "${KDAPL_DIR:-.}/selftests/lib.sh"
+# shellcheck source=tests/stress/ledger/wire-lib.sh
+. "${KDAPL_DIR:-.}/wire-lib.sh"
+
+role=$1
+posts=${TWO_GUESTS_POSTS:-10000}
+# Seconds that a stage may take: 150,000 posts took 380, on two CPUs
+stage_time=$((300 + posts / 150))
+seed=${LEDGER_SEED:-1}
+server=10.77.0.1
+ledger=$DEBUGFS/kdapl_ledger
+rxe=/sys/class/infiniband/rxe0/ports/1/hw_counters
+nobody=224.0.0.77
+round=0
+
+case $role in
+server)
+	own=$server mac=52:54:00:6b:64:01
+	;;
+client)
+	own=10.77.0.2 mac=52:54:00:6b:64:02
+	seed=$((seed + 1000))
+	;;
+esac
+
+tidy() {
+	rmmod kdapl_ledger 2>/dev/null
+	kdapl_unload
+}
+trap tidy EXIT
+
+# ---- the wire --------------------------------------------------------------
+
+# dropped: packets that netem has dropped here
+dropped() {
+	tc -s qdisc show dev "$dev" root |
+		sed -n 's/.*(dropped \([0-9]*\),.*/\1/p' | head -n 1
+}
+
+dropped_more_than() { [ "$(dropped)" -gt "$1" ]; }
+
+# bad_wire: a twentieth overtakes, a fiftieth is lost, a hundredth comes twice. With room
+# for all that is sent again on a slow host: what netem has no room for ends its QP
+bad_wire() {
+	modprobe sch_netem &&
+		queueing add dev "$dev" root netem limit 100000 delay 1ms 1ms loss 2% \
+			duplicate 1% reorder 5%
+}
+
+# wire_drops: datagrams that nobody hears, until one of them is dropped
+wire_drops() {
+	local left=5000
+
+	until dropped_more_than 0; do
+		[ "$left" -gt 0 ] || { tc -s qdisc show dev "$dev"; return 1; }
+		left=$((left - 1))
+		echo x >"/dev/udp/$nobody/9" || return
+	done
+}
+
+# rxe_saw COUNTER...: one of them is not 0
+rxe_saw() {
+	local counter sum=0
+
+	for counter; do
+		sum=$((sum + $(cat "$rxe/$counter")))
+	done
+	[ "$sum" -gt 0 ]
+}
+
+# ---- the ledger ------------------------------------------------------------
+
+# start POSTS [PARAMETER...]: a round of the ledger
+start() {
+	local n=$1
+
+	shift
+	round=$((round + 1))
+	kdapl_insmod kdapl_ledger role="$role" peer="$server" posts="$n" \
+		round="$round" seed="$seed" stretch="$KDAPL_FACTOR" "$@" ||
+		tap_diag "the ledger does not load"
+}
+
+# verdict STAGE: waits for the end of a stage, and tells it in two results
+verdict() {
+	local count=$tap_count
+
+	tap_relay "$1: " < <(timeout "$(awk "BEGIN { print int($stage_time * $KDAPL_STRETCH) }")" \
+		cat "$ledger/verdict")
+	[ "$tap_count" = $((count + 2)) ] ||
+		{ whereabouts; tap_not_ok "$1: a verdict in time"; }
+}
+
+# whereabouts: of a stage that has not ended
+whereabouts() {
+	tap_diag "it has not ended: $(cat "$ledger/progress") % of the posts"
+	rdma_state "$dev" rxe0
+	tap_diag "$(tc -s qdisc show dev "$dev")"
+}
+
+# reached PERCENT
+reached() { [ "$(cat "$ledger/progress")" -ge "$1" ]; }
+
+# cut_link WHOSE: the connections of both sides end with one link. After that the
+# queue pair of rxe for connection management is of no use, if it had anything to
+# send meanwhile (qp1_error.sh); a new device has a new one.
+cut_link() {
+	local whose=$1
+
+	if [ "$role" = "$whose" ]; then
+		start "$posts" survive=1
+		wait_for $stage_time reached 100 || whereabouts
+		ip link set "$dev" down
+	else
+		start $((posts / 4)) survive=1
+	fi
+	tap_clauses C-30 C-41
+	verdict "link of the $whose down"
+	tap_check "the ledger unloads" rmmod kdapl_ledger
+	tap_check "link and rxe come up" again
+}
+
+again() {
+	rdma link delete rxe0 && ip link set "$dev" up && rxe_on_wire
+}
+
+# ---- stages ----------------------------------------------------------------
+
+if [ "$role" = server ]; then tap_plan 19; else tap_plan 23; fi
+# Else a packet in the ring would hold its QP while the link is down: wire.sh
+tap_check "rxe on the wire" wire_up napi_tx=N || exit 1
+dev=$(wire)
+tap_check "kdapl loads" kdapl_insmod kdapl stretch="$KDAPL_FACTOR"
+
+tap_check "netem on the wire" bad_wire
+tap_check "it drops packets" wire_drops
+before=$(dropped)
+start "$posts"
+tap_clauses E-36 C-40 C-41
+verdict "bad wire"
+tap_diag "netem: $(tc -s qdisc show dev "$dev" root | tr '\n' ' ')"
+tap_diag "rxe: $(cd "$rxe" && grep . ./* | tr '\n' ' ')"
+tap_check "netem has dropped more of them" dropped_more_than "$before"
+tap_check "rxe has seen packets missing or twice" \
+	rxe_saw out_of_seq_request duplicate_request
+tap_check "the ledger unloads" rmmod kdapl_ledger
+tap_check "netem goes" queueing del dev "$dev" root
+
+cut_link server
+cut_link client
+
+if [ "$role" = server ]; then
+	start "$posts" survive=1
+	tap_check "posts for the peer to lose" wait_for $stage_time reached 100
+	echo "# kill this guest"
+	wait_for 600 false
+	exit 1
+fi
+start $((posts / 4)) survive=1
+tap_clauses C-30 C-41 C-54
+verdict "the server is killed"
+tap_check "the ledger unloads" rmmod kdapl_ledger
+tap_check "nothing is left in debugfs" wait_for 20 kdapl_empty
+tap_check "kdapl unloads" kdapl_unload

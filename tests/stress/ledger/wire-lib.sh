@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: GPL-2.0
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # own and mac are theirs
+#
+# rxe on the net device at this end of a wire; sourced behind selftests/lib.sh by
+# two-guests.sh and wire.sh. They set own, an IPv4 address, and mac, that of the net
+# device, and dev to what wire says when it is up.
+
+# wire: name of the net device with our address
+wire() {
+	local dev
+
+	for dev in /sys/class/net/*; do
+		[ "$(cat "$dev/address")" != "$mac" ] || echo "${dev##*/}"
+	done
+}
+
+has_wire() { [ -n "$(wire)" ]; }
+
+# has_tx Y|N: does the driver work as it was told to?
+has_tx() {
+	local now
+
+	now=$(cat /sys/module/virtio_net/parameters/napi_tx)
+	[ "$now" = "$1" ] || { echo "virtio_net has napi_tx=$now"; return 1; }
+}
+
+# wire_up napi_tx=N|Y: rxe0 on it, with a GID
+wire_up() {
+	local dev
+
+	# Somebody may have loaded it when the guest booted
+	modprobe -rq virtio_net
+	modprobe virtio_net "$1" && has_tx "${1#*=}" && modprobe rdma_rxe && rxe_reminder &&
+		wait_for 20 has_wire || return
+	dev=$(wire)
+	ip addr replace "$own/24" dev "$dev" && ip link set "$dev" up &&
+		ip route add 224.0.0.0/4 dev "$dev" && rxe_on_wire
+}
+
+rxe_on_wire() {
+	rdma link add rxe0 type rxe netdev "$dev" && wait_for 20 gid_exists rxe0 "$own"
+}
+
+# queueing ARGUMENTS...: of tc qdisc, while no QP can send: in between the net device
+# takes no packet, which is the end of a QP that sends one, that of the connection
+# management, too: wire.sh, qp1_error.sh
+queueing() {
+	local status=0
+
+	rdma link delete rxe0 || return
+	tc qdisc "$@" || status=$?
+	rxe_on_wire && return "$status"
+}

@@ -1,0 +1,349 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A fixture of the lifetime test: made, connected, taken apart, judged. All in
+ * process context, by one thread; others (load.c) use its handles meanwhile.
+ */
+#include <linux/slab.h>
+#include "../../../drivers/infiniband/ulp/kdapl/tests/nap.h"
+#include "life.h"
+
+#define REGION		(16 * PAGE_SIZE)
+#define GUARD		0xa7
+
+int life_evd(struct life *w, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
+{
+	return life_expect("dat_evd_kcreate",
+			   dat_evd_kcreate(w->ia, 32, DAT_UPCALL_DISABLE, NULL, flags, evd),
+			   DAT_SUCCESS) ? 0 : -EIO;
+}
+
+int life_upcall_evd(struct life *w, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
+{
+	DAT_UPCALL_OBJECT upcall = { .instance_data = w->tag, .upcall_func = life_upcall };
+
+	return life_expect("dat_evd_kcreate",
+			   dat_evd_kcreate(w->ia, 32, DAT_UPCALL_SINGLE_INSTANCE, &upcall, flags,
+					   evd), DAT_SUCCESS) ? 0 : -EIO;
+}
+
+int life_make_lmr(struct life *w, DAT_PZ_HANDLE pz, DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context,
+		  DAT_RMR_CONTEXT *rmr_context)
+{
+	DAT_REGION_DESCRIPTION region = { .for_va = (void *)(unsigned long)w->base };
+	DAT_VLEN length;
+	DAT_VADDR addr;
+
+	return life_expect("dat_lmr_kcreate",
+			   dat_lmr_kcreate(w->ia, DAT_MEM_TYPE_VIRTUAL, region, REGION, pz,
+					   DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
+					   DAT_MEM_OPTIMIZE_DONT_CARE, lmr, context, rmr_context,
+					   &length, &addr), DAT_SUCCESS) ? 0 : -EIO;
+}
+
+int life_make_ep(struct life *w, unsigned int i)
+{
+	DAT_EVD_HANDLE evd = i <= LIFE_B ? w->up : w->down;
+	DAT_EP_ATTR attr = {
+		.max_message_size = LIFE_SIZE,
+		.max_rdma_size = LIFE_SIZE,
+		.max_recv_dtos = LIFE_DEPTH,
+		.max_request_dtos = 3 * LIFE_DEPTH,
+		.max_recv_iov = 1,
+		.max_request_iov = 1,
+		.max_rdma_write_iov = 1,
+	};
+	struct life_ep *ep = &w->ep[i];
+	DAT_RETURN ret;
+
+	if (i == LIFE_D)
+		ret = dat_ep_create_with_srq(w->ia, w->pz, evd, evd, w->conn, w->srq, &attr,
+					     &ep->handle);
+	else
+		ret = dat_ep_create(w->ia, w->pz, evd, evd, w->conn, &attr, &ep->handle);
+	ep->recv = i == LIFE_D ? &w->srq_recv : &ep->queue[LIFE_RECV];
+	return life_expect("dat_ep_create", ret, DAT_SUCCESS) ? 0 : -EIO;
+}
+
+static int make_objects(struct life *w)
+{
+	DAT_SRQ_ATTR srq = { .max_recv_dtos = 2 * LIFE_DEPTH, .max_recv_iov = 1 };
+	DAT_EVD_FLAGS dto = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG;
+	unsigned int i;
+	int ret;
+
+	ret = life_evd(w, DAT_EVD_CONNECTION_FLAG, &w->conn) ?:
+	      life_evd(w, DAT_EVD_CR_FLAG, &w->cr) ?:
+	      life_upcall_evd(w, dto, &w->up) ?:
+	      life_evd(w, dto, &w->down);
+	if (ret)
+		return ret;
+	if (!life_expect("dat_pz_create", dat_pz_create(w->ia, &w->pz), DAT_SUCCESS) ||
+	    life_make_lmr(w, w->pz, &w->lmr, &w->lmr_context, &w->rmr_context) ||
+	    !life_expect("dat_rmr_create", dat_rmr_create(w->pz, &w->rmr), DAT_SUCCESS) ||
+	    !life_expect("dat_srq_create", dat_srq_create(w->ia, w->pz, &srq, &w->srq),
+			 DAT_SUCCESS) ||
+	    !life_expect("dat_psp_create",
+			 dat_psp_create(w->ia, LIFE_QUAL, w->cr, DAT_PSP_CONSUMER_FLAG, &w->psp),
+			 DAT_SUCCESS))
+		return -EIO;
+	for (i = 0; i < LIFE_EPS && !ret; i++)
+		ret = life_make_ep(w, i);
+	return ret;
+}
+
+/* Takes what the connection and the asynchronous EVD have */
+void life_take_conn(struct life *w)
+{
+	struct life_ep *ep;
+	DAT_EVENT event;
+
+	while (dat_evd_dequeue(w->conn, &event) == DAT_SUCCESS) {
+		for (ep = w->ep; ep < w->ep + LIFE_EPS; ep++)
+			if (ep->handle == event.event_data.connect_event_data.ep_handle)
+				break;
+		if (ep == w->ep + LIFE_EPS || ep->freed)
+			life_fail("connection event %#x of an EP that is gone",
+				  event.event_number);
+		else if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
+			ep->established++;
+		else if (event.event_number == DAT_CONNECTION_EVENT_DISCONNECTED ||
+			 event.event_number == DAT_CONNECTION_EVENT_BROKEN)
+			ep->ends++;
+		else
+			ep->other++;
+	}
+	while (dat_evd_dequeue(w->async, &event) == DAT_SUCCESS)
+		if (event.event_number == DAT_ASYNC_ERROR_IA_CATASTROPHIC)
+			w->catastrophic++;
+}
+
+/**
+ * life_wait - wait for a condition, taking connection events meanwhile
+ * @w:    the world
+ * @cond: true when it is met
+ * @what: for the message
+ *
+ * Context: process.
+ * Return: false after LIFE_WAIT_MS, with a message.
+ */
+bool life_wait(struct life *w, bool (*cond)(struct life *w), const char *what)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(LIFE_WAIT_MS * life_stretch);
+
+	for (;;) {
+		life_take_conn(w);
+		if (cond(w))
+			return true;
+		if (time_after(jiffies, end)) {
+			life_fail("waited in vain: %s", what);
+			return false;
+		}
+		kdapl_nap(500, 1000);
+	}
+}
+
+static bool request_accepted(struct life *w)
+{
+	unsigned int i = w->ep[LIFE_B].established ? LIFE_D : LIFE_B;
+	DAT_EVENT event;
+
+	if (dat_evd_dequeue(w->cr, &event) != DAT_SUCCESS)
+		return false;
+	return life_expect("dat_cr_accept",
+			   dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
+					 w->ep[i].handle, 0, NULL), DAT_SUCCESS);
+}
+
+static bool first_pair_up(struct life *w)
+{
+	return w->ep[LIFE_A].established && w->ep[LIFE_B].established;
+}
+
+static bool both_pairs_up(struct life *w)
+{
+	return w->ep[LIFE_C].established && w->ep[LIFE_D].established;
+}
+
+static int connect_pair(struct life *w, unsigned int i, bool (*up)(struct life *w))
+{
+	DAT_IA_ATTR attr;
+
+	if (!life_expect("dat_ia_query",
+			 dat_ia_query(w->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, 0, NULL),
+			 DAT_SUCCESS) ||
+	    !life_expect("dat_ep_connect",
+			 dat_ep_connect(w->ep[i].handle, attr.ia_address_ptr, LIFE_QUAL,
+					DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
+					DAT_CONNECT_DEFAULT_FLAG), DAT_SUCCESS))
+		return -EIO;
+	return life_wait(w, request_accepted, "a connection request") &&
+	       life_wait(w, up, "ESTABLISHED") ? 0 : -ETIMEDOUT;
+}
+
+static int open_ia(struct life *w)
+{
+	return life_expect("dat_ia_open", dat_ia_open(life_ia_name, 8, &w->async, &w->ia),
+			   DAT_SUCCESS) ? 0 : -ENODEV;
+}
+
+/**
+ * life_open - make a fixture, connected, with nothing posted
+ * @out: the world
+ *
+ * Context: process.
+ * Return: 0; an error, with a message and nothing left behind.
+ */
+int life_open(struct life **out)
+{
+	struct life *w = kzalloc(sizeof(*w), GFP_KERNEL);
+	int ret = -ENOMEM;
+
+	if (!w)
+		return ret;
+	w->memory = kmalloc(REGION + 2 * PAGE_SIZE, GFP_KERNEL);
+	w->tag = kzalloc(sizeof(*w->tag), GFP_KERNEL);
+	if (!w->memory || !w->tag)
+		goto err;
+	memset(w->memory, GUARD, REGION + 2 * PAGE_SIZE);
+	w->base = (unsigned long)w->memory + PAGE_SIZE;
+	w->tag->w = w;
+	ret = open_ia(w);
+	if (ret)
+		goto err;
+	ret = make_objects(w) ?:
+	      connect_pair(w, LIFE_A, first_pair_up) ?:
+	      connect_pair(w, LIFE_C, both_pairs_up);
+	if (ret) {
+		life_close(w, DAT_CLOSE_ABRUPT_FLAG);
+		goto err;
+	}
+	*out = w;
+	return 0;
+err:
+	kfree(w->tag);
+	kfree(w->memory);
+	kfree(w);
+	return ret;
+}
+
+int life_free(const char *what, DAT_RETURN (*fn)(DAT_HANDLE handle), DAT_HANDLE handle)
+{
+	if (handle == DAT_HANDLE_NULL)
+		return 0;
+	/* It stays where it is: others go on using it */
+	return life_expect(what, fn(handle), DAT_SUCCESS) ? 0 : -EIO;
+}
+
+/**
+ * life_free_all - free everything in the right order, but the IA
+ * @w: the world
+ *
+ * Context: process.
+ * Return: 0, -EIO with a message.
+ */
+int life_free_all(struct life *w)
+{
+	unsigned int i;
+	int ret = 0;
+
+	for (i = 0; i < LIFE_EPS && !ret; i++) {
+		if (w->ep[i].freed)
+			continue;
+		WRITE_ONCE(w->ep[i].freeing, true);
+		ret = life_expect("dat_ep_free", dat_ep_free(w->ep[i].handle), DAT_SUCCESS) ?
+		      0 : -EIO;
+		/* An upcall that starts now must not carry its events */
+		life_set(&w->ep[i].freed);
+	}
+	/* Who dequeues from them is told that they are gone */
+	WRITE_ONCE(w->closing, true);
+	ret = ret ?: life_free("dat_rmr_free", dat_rmr_free, w->rmr) ?:
+	      life_free("dat_psp_free", dat_psp_free, w->psp) ?:
+	      life_free("dat_srq_free", dat_srq_free, w->srq);
+	if (ret)
+		return ret;
+	life_set(&w->srq_gone);
+	return life_free("dat_lmr_free", dat_lmr_free, w->lmr) ?:
+	       life_free("dat_pz_free", dat_pz_free, w->pz) ?:
+	       life_free("dat_evd_free", dat_evd_free, w->up) ?:
+	       life_free("dat_evd_free", dat_evd_free, w->down) ?:
+	       life_free("dat_evd_free", dat_evd_free, w->conn) ?:
+	       life_free("dat_evd_free", dat_evd_free, w->cr);
+}
+
+/**
+ * life_close - close the IA, whatever runs
+ * @w:     the world
+ * @flags: how
+ *
+ * Context: process.
+ */
+void life_close(struct life *w, DAT_CLOSE_FLAGS flags)
+{
+	unsigned int i;
+
+	WRITE_ONCE(w->closing, true);
+	for (i = 0; i < LIFE_EPS; i++)
+		WRITE_ONCE(w->ep[i].freeing, true);
+	life_expect("dat_ia_close", dat_ia_close(w->ia, flags), DAT_SUCCESS);
+	/* No upcall runs any more, and none will */
+	life_set(&w->closed);
+	for (i = 0; i < LIFE_EPS; i++)
+		life_set(&w->ep[i].freed);
+	life_set(&w->srq_gone);
+	if (atomic_read(&w->in_upcall))
+		life_fail("an upcall runs behind dat_ia_close");
+}
+
+static void check_ledger(const struct life_ledger *l, const char *what, bool all_back)
+{
+	int posted = atomic_read(&l->posted), back = atomic_read(&l->back);
+	int left = life_left(l);
+
+	if (atomic_read(&l->wrong))
+		life_fail("%s: %d events for nothing", what, atomic_read(&l->wrong));
+	if (posted != back + left)
+		life_fail("%s: %d posted, %d came back, %d are left", what, posted, back, left);
+	if (all_back && left)
+		life_fail("%s: %d of %d posts did not come back", what, left, posted);
+}
+
+/**
+ * life_check - look at the ledgers and the guards
+ * @w:        the world, nobody posts
+ * @all_back: every post must have had its event; else some were returned by a
+ *            free or by the close
+ *
+ * Context: process.
+ */
+void life_check(struct life *w, bool all_back)
+{
+	static const char * const name[] = { "receives", "requests", "binds" };
+	unsigned int i, q;
+
+	for (i = 0; i < LIFE_EPS; i++) {
+		for (q = 0; q < ARRAY_SIZE(name); q++)
+			check_ledger(&w->ep[i].queue[q], name[q], all_back);
+		if (atomic_read(&w->ep[i].queue[LIFE_SUPPRESSED].back) >
+		    atomic_read(&w->ep[i].queue[LIFE_SUPPRESSED].posted))
+			life_fail("suppressed requests came back twice");
+	}
+	/* What no message has taken returns with dat_srq_free() */
+	check_ledger(&w->srq_recv, "SRQ", false);
+	if (memchr_inv(w->memory, GUARD, PAGE_SIZE) ||
+	    memchr_inv(w->memory + PAGE_SIZE + REGION, GUARD, PAGE_SIZE))
+		life_fail("bytes around the LMR were written");
+}
+
+/**
+ * life_end - forget a fixture that is closed
+ * @w: the world; no thread runs
+ *
+ * Context: process. An upcall that is not over now will be seen by KASAN.
+ */
+void life_end(struct life *w)
+{
+	kfree(w->tag);
+	kfree(w->memory);
+	kfree(w);
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The lifetime test: what its files share.
+ *
+ * A *fixture* is one IA with two connected pairs of EPs and all they need. Each
+ * round of a loop makes a fixture, sets threads on it that post and dequeue, takes
+ * something away in the middle of that, and looks at the ledgers. Public API
+ * only; an object of the world is found by no other means than its handle.
+ */
+#ifndef LIFE_H
+#define LIFE_H
+
+#include <linux/atomic.h>
+#include <linux/kthread.h>
+#include <linux/workqueue.h>
+#include <dat/kdat.h>
+
+#define LIFE_QUAL	7481
+#define LIFE_DEPTH	16	/* posts of one ledger that may be outstanding */
+#define LIFE_SIZE	256	/* bytes of a message */
+#define LIFE_THREADS	4
+#define LIFE_WAIT_MS	15000
+
+/* A and B are a pair, C and D; D receives from the SRQ. A and B use an upcall. */
+enum { LIFE_A, LIFE_B, LIFE_C, LIFE_D, LIFE_EPS };
+
+/* The last: of posts that are only counted, because successes raise no event */
+enum life_queue { LIFE_RECV, LIFE_REQUEST, LIFE_BIND, LIFE_SUPPRESSED, LIFE_QUEUES };
+
+/*
+ * Posts of one queue: a slot holds the number of the post that it stands for,
+ * from before the call until its event, so that an event that comes twice, or
+ * for nothing, finds another number there.
+ */
+struct life_ledger {
+	atomic_t slot[LIFE_DEPTH];
+	atomic_t number;
+	atomic_t posted;
+	atomic_t back;
+	atomic_t wrong;
+};
+
+struct life_ep {
+	DAT_EP_HANDLE handle;
+	struct life_ledger queue[LIFE_QUEUES];
+	struct life_ledger *recv;	/* its own, or that of the SRQ */
+	bool freeing;			/* the call has begun */
+	bool freed;			/* it has returned */
+	int mark_recv, mark_request;
+	unsigned int established;
+	unsigned int ends;		/* DISCONNECTED or BROKEN */
+	unsigned int other;		/* any other connection event */
+};
+
+struct life;
+
+/* Instance data of the upcall; its own allocation, so that it can go first */
+struct life_tag {
+	struct life *w;
+	bool gone;
+};
+
+struct life {
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	DAT_LMR_HANDLE lmr;
+	DAT_LMR_CONTEXT lmr_context;
+	DAT_RMR_CONTEXT rmr_context;
+	DAT_RMR_HANDLE rmr;
+	DAT_SRQ_HANDLE srq;
+	DAT_PSP_HANDLE psp;
+	DAT_EVD_HANDLE async, conn, cr;
+	DAT_EVD_HANDLE up;		/* of A and B: delivered by upcalls */
+	DAT_EVD_HANDLE down;		/* of C and D: dequeued by a thread */
+	struct life_ep ep[LIFE_EPS];
+	struct life_ledger srq_recv;
+	struct life_tag *tag;
+	u8 *memory;			/* guards around the LMR */
+	DAT_VADDR base;			/* of the LMR */
+	struct task_struct *thread[LIFE_THREADS];
+	unsigned int nthreads;
+	bool closing, closed;
+	bool srq_gone;
+	bool quiet;			/* nobody posts */
+	/* What the upcall is to do besides counting */
+	void (*hook)(struct life *w, const DAT_EVENT *event);
+	atomic_t in_upcall;
+	atomic_t posting;
+	atomic_t upcalls;
+	unsigned int catastrophic;
+	/* For the loops: what they race about */
+	DAT_HANDLE prey;
+	DAT_LMR_CONTEXT prey_context;
+	bool prey_freeing, prey_gone, prey_down;
+	atomic_t prey_done, prey_refused, prey_torn;
+};
+
+/* Set when a free has returned: what is seen to begin later must not know the object */
+static inline void life_set(bool *flag)
+{
+	/* Pairs with life_is_set() */
+	smp_store_release(flag, true);
+}
+
+static inline bool life_is_set(const bool *flag)
+{
+	/* Pairs with life_set() */
+	return smp_load_acquire(flag);
+}
+
+static inline void life_set_hook(struct life *w, void (*hook)(struct life *, const DAT_EVENT *))
+{
+	/* What the hook looks at has been made; the upcall depends on the pointer */
+	smp_store_release(&w->hook, hook);
+}
+
+extern char *life_ia_name;
+extern unsigned int life_stretch;
+
+__printf(1, 2) void life_fail(const char *fmt, ...);
+__printf(1, 2) void life_note(const char *fmt, ...);
+bool life_expect(const char *what, DAT_RETURN got, DAT_RETURN type);
+
+/* fixture.c */
+int life_open(struct life **out);
+int life_free(const char *what, DAT_RETURN (*fn)(DAT_HANDLE handle), DAT_HANDLE handle);
+int life_free_all(struct life *w);
+void life_close(struct life *w, DAT_CLOSE_FLAGS flags);
+void life_end(struct life *w);
+int life_make_ep(struct life *w, unsigned int i);
+int life_make_lmr(struct life *w, DAT_PZ_HANDLE pz, DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context,
+		  DAT_RMR_CONTEXT *rmr_context);
+int life_evd(struct life *w, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd);
+int life_upcall_evd(struct life *w, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd);
+bool life_wait(struct life *w, bool (*cond)(struct life *w), const char *what);
+void life_take_conn(struct life *w);
+void life_check(struct life *w, bool all_back);
+
+/* load.c */
+void life_upcall(void *instance, const DAT_EVENT *event, DAT_BOOLEAN more);
+int life_run(struct life *w, int (*fn)(void *w), const char *name);
+int life_load(struct life *w);
+void life_halt(struct life *w);
+int life_moves(struct life *w);
+void life_back(struct life_ledger *l, u64 cookie);
+u64 life_take_slot(struct life_ledger *l, unsigned int ep, enum life_queue queue);
+void life_undo_slot(struct life_ledger *l, u64 cookie);
+unsigned int life_left(const struct life_ledger *l);
+void life_event(struct life *w, const DAT_EVENT *event);
+DAT_RETURN life_post(struct life *w, unsigned int i, enum life_queue queue,
+		     DAT_LMR_CONTEXT context);
+DAT_RETURN life_post_uncounted(struct life *w, unsigned int i);
+
+/* The loops; 0, or an error that kept the round from being made */
+int life_loop_close(unsigned int round);
+int life_loop_order(unsigned int round);
+int life_loop_ep(unsigned int round);
+int life_loop_evd(unsigned int round);
+int life_loop_srq(unsigned int round);
+int life_loop_lmr(unsigned int round);
+int life_loop_rmr(unsigned int round);
+int life_loop_psp(unsigned int round);
+int life_loop_upcall(unsigned int round);
+int life_loop_teardown(unsigned int round);
+
+/* removal.c: the world that the selftest takes the device from */
+int life_removal_start(void);
+int life_removal_hold(void);
+int life_removal_settle(void);
+void life_removal_exit(void);
+
+#endif

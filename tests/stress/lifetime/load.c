@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What happens in a fixture meanwhile: threads that post and dequeue without
+ * end, the upcall, and the ledgers in which each post stands exactly once.
+ *
+ * Threads run in process context, the upcall with bottom halves off.
+ */
+#include <linux/sched.h>
+#include "../../../drivers/infiniband/ulp/kdapl/tests/nap.h"
+#include "life.h"
+
+#define COOKIE(ep, queue, slot, number) \
+	((u64)(ep) << 56 | (u64)(queue) << 48 | (u64)(slot) << 32 | (u32)(number))
+#define COOKIE_EP(c)		((unsigned int)((c) >> 56 & 0xff))
+#define COOKIE_QUEUE(c)		((unsigned int)((c) >> 48 & 0xff))
+#define COOKIE_SLOT(c)		((unsigned int)((c) >> 32 & 0xffff))
+#define COOKIE_NUMBER(c)	((int)(u32)(c))
+
+/* ---- the ledger -------------------------------------------------------- */
+
+/**
+ * life_take_slot - enter a post that is about to be made
+ * @l:     ledger
+ * @ep:    number of the EP
+ * @queue: which of its queues
+ *
+ * Context: any.
+ * Return: the cookie, 0 when enough is outstanding.
+ */
+u64 life_take_slot(struct life_ledger *l, unsigned int ep, enum life_queue queue)
+{
+	int number = atomic_inc_return(&l->number);
+	unsigned int i;
+
+	for (i = 0; i < LIFE_DEPTH; i++) {
+		if (atomic_read(&l->slot[i]) || atomic_cmpxchg(&l->slot[i], 0, number))
+			continue;
+		atomic_inc(&l->posted);
+		return COOKIE(ep, queue, i, number);
+	}
+	return 0;
+}
+
+/* The post was refused */
+void life_undo_slot(struct life_ledger *l, u64 cookie)
+{
+	unsigned int slot = COOKIE_SLOT(cookie);
+
+	if (atomic_cmpxchg(&l->slot[slot], COOKIE_NUMBER(cookie), 0) != COOKIE_NUMBER(cookie))
+		life_fail("an event for a post that was refused");
+	atomic_dec(&l->posted);
+}
+
+unsigned int life_left(const struct life_ledger *l)
+{
+	unsigned int i, left = 0;
+
+	for (i = 0; i < LIFE_DEPTH; i++)
+		left += atomic_read(&l->slot[i]) != 0;
+	return left;
+}
+
+/**
+ * life_back - strike a post off
+ * @l:      ledger
+ * @cookie: that of the event
+ *
+ * Context: any.
+ */
+void life_back(struct life_ledger *l, u64 cookie)
+{
+	unsigned int slot = COOKIE_SLOT(cookie);
+
+	if (slot < LIFE_DEPTH && COOKIE_NUMBER(cookie) &&
+	    atomic_cmpxchg(&l->slot[slot], COOKIE_NUMBER(cookie), 0) == COOKIE_NUMBER(cookie))
+		atomic_inc(&l->back);
+	else
+		atomic_inc(&l->wrong);
+}
+
+/**
+ * life_event - strike a post off its ledger
+ * @w:     the world
+ * @event: of a DTO or a bind; others are not looked at
+ *
+ * Context: any.
+ */
+void life_event(struct life *w, const DAT_EVENT *event)
+{
+	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
+	struct life_ledger *l;
+	struct life_ep *ep;
+	u64 cookie;
+
+	if (event->event_number == DAT_DTO_COMPLETION_EVENT)
+		cookie = dto->user_cookie.as_64;
+	else if (event->event_number == DAT_RMR_BIND_COMPLETION_EVENT)
+		cookie = event->event_data.rmr_completion_event_data.user_cookie.as_64;
+	else
+		return;
+	if (COOKIE_EP(cookie) >= LIFE_EPS || COOKIE_QUEUE(cookie) >= LIFE_QUEUES) {
+		life_fail("an event with cookie %#llx", cookie);
+		return;
+	}
+	ep = &w->ep[COOKIE_EP(cookie)];
+	if (COOKIE_QUEUE(cookie) == LIFE_SUPPRESSED) {
+		atomic_inc(&ep->queue[LIFE_SUPPRESSED].back);
+		return;
+	}
+	if (event->event_number == DAT_DTO_COMPLETION_EVENT && dto->ep_handle != ep->handle)
+		life_fail("an event names another EP than its cookie");
+	l = COOKIE_QUEUE(cookie) == LIFE_RECV ? ep->recv : &ep->queue[COOKIE_QUEUE(cookie)];
+	life_back(l, cookie);
+}
+
+/* ---- posting ----------------------------------------------------------- */
+
+static DAT_RETURN submit(struct life *w, unsigned int i, enum life_queue queue, u64 value,
+			 DAT_LMR_CONTEXT context)
+{
+	DAT_DTO_COOKIE cookie = { .as_64 = value };
+	DAT_EP_HANDLE ep = w->ep[i].handle;
+	DAT_LMR_TRIPLET seg = {
+		.virtual_address = w->base + (2 * i + (queue == LIFE_RECV)) * LIFE_SIZE,
+		.segment_length = LIFE_SIZE,
+		.lmr_context = context,
+	};
+	DAT_RMR_TRIPLET to = {
+		.virtual_address = w->base + (8 + i) * LIFE_SIZE,
+		.segment_length = LIFE_SIZE,
+		.rmr_context = w->rmr_context,
+	};
+
+	if (queue == LIFE_RECV && i == LIFE_D)
+		return dat_srq_post_recv(w->srq, 1, &seg, cookie);
+	if (queue == LIFE_RECV)
+		return dat_ep_post_recv(ep, 1, &seg, cookie, 0);
+	if (queue == LIFE_SUPPRESSED)
+		return dat_ep_post_rdma_write(ep, 1, &seg, cookie, &to,
+					      DAT_COMPLETION_SUPPRESS_FLAG);
+	if (value & 1)
+		return dat_ep_post_rdma_write(ep, 1, &seg, cookie, &to, 0);
+	return dat_ep_post_send(ep, 1, &seg, cookie, 0);
+}
+
+static DAT_RETURN post_one(struct life *w, unsigned int i, enum life_queue queue,
+			   DAT_LMR_CONTEXT context)
+{
+	struct life_ep *ep = &w->ep[i];
+	struct life_ledger *l = queue == LIFE_RECV ? ep->recv : &ep->queue[queue];
+	/* An SRQ outlives its EP */
+	bool gone = life_is_set(l == &w->srq_recv ? &w->srq_gone : &ep->freed);
+	DAT_RETURN ret;
+	u64 cookie;
+
+	if (queue == LIFE_SUPPRESSED) {
+		cookie = COOKIE(i, queue, 0, 0);
+		atomic_inc(&l->posted);
+	} else {
+		cookie = life_take_slot(l, i, queue);
+		if (!cookie)
+			return DAT_QUEUE_FULL;
+	}
+	ret = submit(w, i, queue, cookie, context);
+	if (ret == DAT_SUCCESS) {
+		if (gone)
+			life_fail("a post on what had been freed succeeded");
+		return ret;
+	}
+	if (queue == LIFE_SUPPRESSED)
+		atomic_dec(&l->posted);
+	else
+		life_undo_slot(l, cookie);
+	return ret;
+}
+
+/**
+ * life_post - make one post, if the ledger has room
+ * @w:       the world
+ * @i:       the EP
+ * @queue:   LIFE_RECV, LIFE_REQUEST (sends and writes) or LIFE_SUPPRESSED
+ * @context: of the LMR
+ *
+ * Context: any in which one may post.
+ * Return: that of the call; DAT_QUEUE_FULL, which none returns: no room.
+ */
+DAT_RETURN life_post(struct life *w, unsigned int i, enum life_queue queue, DAT_LMR_CONTEXT context)
+{
+	DAT_RETURN ret = DAT_QUEUE_FULL;
+
+	/* Who sets quiet, and then finds nobody here, has seen the last post */
+	atomic_inc_return(&w->posting);
+	if (!READ_ONCE(w->quiet))
+		ret = post_one(w, i, queue, context);
+	atomic_dec_return(&w->posting);
+	return ret;
+}
+
+/**
+ * life_post_uncounted - post a receive that stands in no ledger
+ * @w: the world
+ * @i: the EP
+ *
+ * Context: any in which one may post. Return: that of the call.
+ */
+DAT_RETURN life_post_uncounted(struct life *w, unsigned int i)
+{
+	struct life_ledger *l = &w->ep[i].queue[LIFE_SUPPRESSED];
+	DAT_RETURN ret;
+
+	atomic_inc(&l->posted);
+	ret = submit(w, i, LIFE_RECV, COOKIE(i, LIFE_SUPPRESSED, 0, 0), w->lmr_context);
+	if (ret != DAT_SUCCESS)
+		atomic_dec(&l->posted);
+	return ret;
+}
+
+/* What a post may be answered with here: nothing but success, unless its EP goes */
+static void judge(struct life *w, unsigned int i, enum life_queue queue, DAT_RETURN ret)
+{
+	/* Read after the call: it was set before the free began */
+	bool freeing = READ_ONCE(w->ep[i].freeing) || READ_ONCE(w->closing);
+
+	if (ret == DAT_SUCCESS || ret == DAT_QUEUE_FULL)
+		return;
+	if (DAT_GET_TYPE(ret) == DAT_INVALID_HANDLE && freeing)
+		return;
+	/* Some posts have no ledger that bounds them: they may fill request queues and the SRQ */
+	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES &&
+	    (queue != LIFE_RECV || i == LIFE_D))
+		return;
+	life_fail("EP %u queue %u: a post returned %#x", i, queue, ret);
+}
+
+static int poster(void *arg)
+{
+	struct life *w = arg;
+	unsigned int i, n = 0;
+
+	while (!kthread_should_stop()) {
+		for (i = 0; i < LIFE_EPS; i++) {
+			judge(w, i, LIFE_RECV, life_post(w, i, LIFE_RECV, w->lmr_context));
+			judge(w, i, LIFE_REQUEST, life_post(w, i, LIFE_REQUEST, w->lmr_context));
+			if (n++ % 8 == i)
+				judge(w, i, LIFE_SUPPRESSED,
+				      life_post(w, i, LIFE_SUPPRESSED, w->lmr_context));
+		}
+		/* The CPU is the device's too */
+		if (n % 64 == 0)
+			kdapl_nap(20, 50);
+		cond_resched();
+	}
+	return 0;
+}
+
+static int dequeuer(void *arg)
+{
+	bool freed[LIFE_EPS], was_closed;
+	struct life *w = arg;
+	DAT_EVENT event;
+	unsigned int i;
+	DAT_RETURN ret;
+
+	while (!kthread_should_stop()) {
+		/* Before the call: none that had been freed by then may come */
+		for (i = 0; i < LIFE_EPS; i++)
+			freed[i] = life_is_set(&w->ep[i].freed);
+		was_closed = life_is_set(&w->closed);
+		ret = dat_evd_dequeue(w->down, &event);
+		if (ret != DAT_SUCCESS) {
+			if (DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY && !READ_ONCE(w->closing))
+				life_fail("dat_evd_dequeue returned %#x", ret);
+			kdapl_nap(50, 100);
+			continue;
+		}
+		if (was_closed)
+			life_fail("an event behind dat_ia_close");
+		for (i = 0; i < LIFE_EPS; i++)
+			if (freed[i] && event.event_number == DAT_DTO_COMPLETION_EVENT &&
+			    event.event_data.dto_completion_event_data.ep_handle ==
+			    w->ep[i].handle)
+				life_fail("an event of an EP behind its dat_ep_free");
+		life_event(w, &event);
+		cond_resched();
+	}
+	return 0;
+}
+
+/**
+ * life_upcall - the upcall of A and B
+ * @instance: tag of the world
+ * @event:    what happened
+ * @more:     not looked at
+ *
+ * Context: bottom halves off.
+ */
+void life_upcall(void *instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	void (*hook)(struct life *w, const DAT_EVENT *event);
+	struct life_tag *tag = instance;
+	struct life *w = tag->w;
+	unsigned int i;
+
+	if (READ_ONCE(tag->gone)) {
+		life_fail("an upcall with instance data that is gone");
+		return;
+	}
+	if (atomic_inc_return(&w->in_upcall) != 1)
+		life_fail("two upcalls of one EVD at a time");
+	if (life_is_set(&w->closed))
+		life_fail("an upcall behind dat_ia_close");
+	atomic_inc(&w->upcalls);
+	if (event->event_number == DAT_DTO_COMPLETION_EVENT) {
+		for (i = 0; i <= LIFE_B; i++)
+			if (life_is_set(&w->ep[i].freed) &&
+			    event->event_data.dto_completion_event_data.ep_handle ==
+			    w->ep[i].handle)
+				life_fail("an upcall for an EP behind its dat_ep_free");
+	}
+	life_event(w, event);
+	/* Posting from the upcall of the EVD that it feeds */
+	for (i = 0; i <= LIFE_B; i++)
+		judge(w, i, LIFE_RECV, life_post(w, i, LIFE_RECV, w->lmr_context));
+	hook = READ_ONCE(w->hook);
+	if (hook)
+		hook(w, event);
+	atomic_dec(&w->in_upcall);
+}
+
+/* ---- threads ----------------------------------------------------------- */
+
+/**
+ * life_run - start a thread on a fixture
+ * @w:    the world
+ * @fn:   what it does until kthread_should_stop()
+ * @name: its name
+ *
+ * Context: process. Return: 0 or a negative errno.
+ */
+int life_run(struct life *w, int (*fn)(void *w), const char *name)
+{
+	unsigned int n = w->nthreads;
+	struct task_struct *task;
+
+	task = kthread_run(fn, w, "life_%s/%u", name, n);
+	if (IS_ERR(task)) {
+		life_fail("no thread: %ld", PTR_ERR(task));
+		return PTR_ERR(task);
+	}
+	w->thread[w->nthreads++] = task;
+	return 0;
+}
+
+/* What is counted from: see life_moves() */
+static void set_mark(struct life *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < LIFE_EPS; i++) {
+		w->ep[i].mark_recv = atomic_read(&w->ep[i].recv->back);
+		w->ep[i].mark_request = atomic_read(&w->ep[i].queue[LIFE_REQUEST].back);
+	}
+}
+
+static bool one_moves(const struct life_ep *ep, bool shared)
+{
+	if (atomic_read(&ep->queue[LIFE_REQUEST].back) - ep->mark_request < 4)
+		return false;
+	/* A dead connection does not flush what is in an SRQ */
+	return (shared && ep->ends) || atomic_read(&ep->recv->back) - ep->mark_recv >= 4;
+}
+
+/* Each EP that is alive has sent and received something since the mark */
+static bool all_move(struct life *w)
+{
+	unsigned int i;
+
+	for (i = 0; i < LIFE_EPS; i++)
+		if (!w->ep[i].freed && !one_moves(&w->ep[i], i == LIFE_D))
+			return false;
+	return true;
+}
+
+/**
+ * life_moves - wait until data has moved, from now on, on every EP that is alive
+ * @w: the world, with its load
+ *
+ * An EP whose peer is gone counts too: its posts are flushed.
+ *
+ * Context: process. Return: 0, -ETIMEDOUT with a message.
+ */
+int life_moves(struct life *w)
+{
+	set_mark(w);
+	return life_wait(w, all_move, "data to move") ? 0 : -ETIMEDOUT;
+}
+
+static bool is_connected(struct life *w)
+{
+	DAT_EP_STATE state;
+	unsigned int i;
+
+	for (i = 0; i < LIFE_EPS; i++)
+		if (dat_ep_get_status(w->ep[i].handle, &state, NULL, NULL) != DAT_SUCCESS ||
+		    state != DAT_EP_STATE_CONNECTED)
+			return false;
+	return true;
+}
+
+/**
+ * life_load - set posting and dequeuing threads on a fixture, wait until data moves
+ * @w: the world
+ *
+ * Context: process. Return: 0 or a negative errno, with a message.
+ */
+int life_load(struct life *w)
+{
+	int ret;
+
+	ret = life_run(w, poster, "post") ?: life_run(w, poster, "post") ?:
+	      life_run(w, dequeuer, "take") ?: life_moves(w);
+	if (!ret && !is_connected(w)) {
+		life_fail("a connection did not bear the load");
+		ret = -EPIPE;
+	}
+	return ret;
+}
+
+/* Stops all threads */
+void life_halt(struct life *w)
+{
+	while (w->nthreads)
+		kthread_stop(w->thread[--w->nthreads]);
+}

@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The lifetime test: an object is freed while other CPUs use it. The *prey* has
+ * threads of its own on it; when the free has returned, they are told that the
+ * handle, or the context, names nothing. Process context but for the upcall.
+ */
+#include <linux/delay.h>
+#include <linux/slab.h>
+#include "../../../drivers/infiniband/ulp/kdapl/tests/nap.h"
+#include "life.h"
+
+#define RACE_QUAL	(LIFE_QUAL + 2)
+#define PSP_ATTEMPTS	6
+#define UPCALL_US	200		/* of an EVD's that is torn down */
+
+/* What a call on the prey may return: SUCCESS until it is freed, @type afterwards */
+static void judge(struct life *w, const char *what, bool was_gone, DAT_RETURN ret, DAT_RETURN type)
+{
+	if (ret == DAT_SUCCESS) {
+		atomic_inc(&w->prey_done);
+		if (was_gone)
+			life_fail("%s succeeded behind the free", what);
+	} else if (DAT_GET_TYPE(ret) == type) {
+		if (!READ_ONCE(w->prey_freeing))
+			life_fail("%s returned %#x before the free", what, ret);
+		if (was_gone)
+			atomic_inc(&w->prey_refused);
+	} else if (!READ_ONCE(w->closing)) {
+		life_fail("%s returned %#x", what, ret);
+	}
+}
+
+static bool prey_used(struct life *w)
+{
+	return atomic_read(&w->prey_done) >= 8;
+}
+
+static bool prey_refused(struct life *w)
+{
+	return atomic_read(&w->prey_refused) >= 8;
+}
+
+static bool prey_torn(struct life *w)
+{
+	return atomic_read(&w->prey_torn) >= 8;
+}
+
+/* Waits until it is used, frees it, waits until that is noticed */
+static int free_prey(struct life *w, const char *what, DAT_RETURN (*fn)(DAT_HANDLE))
+{
+	if (!life_wait(w, prey_used, what))
+		return -ETIMEDOUT;
+	WRITE_ONCE(w->prey_freeing, true);
+	if (!life_expect(what, fn(w->prey), DAT_SUCCESS))
+		return -EIO;
+	life_set(&w->prey_gone);
+	return life_wait(w, prey_refused, what) ? 0 : -ETIMEDOUT;
+}
+
+static int finish(struct life *w, int ret)
+{
+	life_close(w, DAT_CLOSE_ABRUPT_FLAG);
+	life_halt(w);
+	life_check(w, false);
+	life_end(w);
+	return ret;
+}
+
+/* ---- an EVD: posted to, dequeued, delivered from, modified --------------- */
+
+/* Software events stand in a ledger of an EP that has no binds */
+static struct life_ledger *soft_ledger(struct life *w)
+{
+	return &w->ep[LIFE_A].queue[LIFE_BIND];
+}
+
+static void soft_event(struct life *w, const DAT_EVENT *event)
+{
+	life_back(soft_ledger(w),
+		  (unsigned long)event->event_data.software_event_data.pointer);
+}
+
+static void soft_upcall(void *instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	struct life *w = instance;
+
+	if (life_is_set(&w->prey_gone))
+		life_fail("an upcall of an EVD behind its dat_evd_free");
+	if (life_is_set(&w->prey_down))
+		life_fail("an upcall of an EVD begins behind TEARDOWN");
+	soft_event(w, event);
+	/* TEARDOWN waits for upcalls that run, for so long that there is one */
+	udelay(UPCALL_US);
+	if (life_is_set(&w->prey_down))
+		life_fail("an upcall of an EVD ends behind TEARDOWN");
+}
+
+/* Ends the upcalls, for as long as others take to post and dequeue some */
+static void soft_teardown(struct life *w)
+{
+	DAT_UPCALL_OBJECT upcall = { .upcall_func = soft_upcall, .instance_data = w };
+	bool gone = life_is_set(&w->prey_gone);
+	DAT_RETURN ret;
+
+	ret = dat_evd_modify_upcall(w->prey, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
+				    DAT_UPCALL_INVOC_NEW);
+	if (ret == DAT_SUCCESS) {
+		life_set(&w->prey_down);
+		atomic_inc(&w->prey_torn);
+	}
+	judge(w, "TEARDOWN", gone, ret, DAT_INVALID_HANDLE);
+	kdapl_nap(400, 600);
+	WRITE_ONCE(w->prey_down, false);
+	gone = life_is_set(&w->prey_gone);
+	ret = dat_evd_modify_upcall(w->prey, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+				    DAT_UPCALL_INVOC_ANY);
+	judge(w, "dat_evd_modify_upcall behind TEARDOWN", gone, ret, DAT_INVALID_HANDLE);
+}
+
+static int soft_poster(void *arg)
+{
+	struct life *w = arg;
+	struct life_ledger *l = soft_ledger(w);
+
+	while (!kthread_should_stop()) {
+		bool gone = life_is_set(&w->prey_gone);
+		u64 cookie = life_take_slot(l, LIFE_A, LIFE_BIND);
+		DAT_EVENT event = {
+			.event_number = DAT_SOFTWARE_EVENT,
+			.event_data.software_event_data.pointer = (void *)(unsigned long)cookie,
+		};
+		DAT_RETURN ret = DAT_QUEUE_FULL;
+
+		if (cookie) {
+			ret = dat_evd_post_se(w->prey, &event);
+			if (ret != DAT_SUCCESS)
+				life_undo_slot(l, cookie);
+			judge(w, "dat_evd_post_se", gone, ret, DAT_INVALID_HANDLE);
+		}
+		if (ret != DAT_SUCCESS)
+			kdapl_nap(20, 50);
+		cond_resched();
+	}
+	return 0;
+}
+
+static int soft_taker(void *arg)
+{
+	struct life *w = arg;
+	DAT_EVENT event;
+
+	while (!kthread_should_stop()) {
+		bool gone = life_is_set(&w->prey_gone);
+		DAT_RETURN ret = dat_evd_dequeue(w->prey, &event);
+
+		if (ret == DAT_SUCCESS)
+			soft_event(w, &event);
+		if (DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY)
+			judge(w, "dat_evd_dequeue", gone, ret, DAT_INVALID_HANDLE);
+		else if (gone)
+			life_fail("dat_evd_dequeue finds an EVD behind its dat_evd_free");
+		kdapl_nap(20, 50);
+	}
+	return 0;
+}
+
+static int soft_changer(void *arg)
+{
+	struct life *w = arg;
+	unsigned int n = 0;
+
+	while (!kthread_should_stop()) {
+		bool gone = life_is_set(&w->prey_gone);
+		DAT_RETURN ret;
+
+		ret = dat_evd_modify_upcall(w->prey, n++ % 4 ? DAT_UPCALL_SINGLE_INSTANCE :
+					    DAT_UPCALL_DISABLE, DAT_UPCALL_SAME,
+					    DAT_UPCALL_INVOC_ANY);
+		judge(w, "dat_evd_modify_upcall", gone, ret, DAT_INVALID_HANDLE);
+		if (!(n % 8))
+			soft_teardown(w);
+		kdapl_nap(20, 50);
+	}
+	return 0;
+}
+
+/**
+ * life_loop_evd - free an EVD that others post to, dequeue from, and deliver
+ * @round: number of the round
+ *
+ * Context: process. Return: 0, or an error with a message.
+ */
+int life_loop_evd(unsigned int round)
+{
+	DAT_UPCALL_OBJECT upcall = { .upcall_func = soft_upcall };
+	struct life *w;
+	int ret;
+
+	ret = life_open(&w);
+	if (ret)
+		return ret;
+	upcall.instance_data = w;
+	if (!life_expect("dat_evd_kcreate",
+			 dat_evd_kcreate(w->ia, 2 * LIFE_DEPTH, DAT_UPCALL_SINGLE_INSTANCE,
+					 &upcall, DAT_EVD_SOFTWARE_FLAG, &w->prey), DAT_SUCCESS))
+		return finish(w, -EIO);
+	ret = life_run(w, soft_poster, "soft") ?: life_run(w, soft_poster, "soft") ?:
+	      life_run(w, soft_taker, "take") ?: life_run(w, soft_changer, "change");
+	if (!ret && !life_wait(w, prey_torn, "TEARDOWN"))
+		ret = -ETIMEDOUT;
+	ret = ret ?: free_prey(w, "dat_evd_free", dat_evd_free);
+	return finish(w, ret);
+}
+
+/* ---- an SRQ: posted to ------------------------------------------------ */
+
+/* Posts that no ledger holds back, so that there is always one under way */
+static int srq_poster(void *arg)
+{
+	struct life *w = arg;
+
+	while (!kthread_should_stop()) {
+		bool gone = life_is_set(&w->prey_gone);
+		DAT_RETURN ret = life_post_uncounted(w, LIFE_D);
+
+		if (DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES)
+			judge(w, "dat_srq_post_recv", gone, ret, DAT_INVALID_HANDLE);
+		else
+			kdapl_nap(5, 10);
+		cond_resched();
+	}
+	return 0;
+}
+
+/**
+ * life_loop_srq - free an SRQ that others post to, its EP just before
+ * @round: number of the round
+ *
+ * Context: process. Return: 0, or an error with a message.
+ */
+int life_loop_srq(unsigned int round)
+{
+	struct life *w;
+	int ret;
+
+	ret = life_open(&w);
+	if (ret)
+		return ret;
+	w->prey = w->srq;
+	ret = life_load(w) ?: life_run(w, srq_poster, "srq");
+	if (!ret) {
+		if (!life_wait(w, prey_used, "dat_srq_post_recv"))
+			ret = -ETIMEDOUT;
+		/* The load's own posts on it are refused from now on */
+		WRITE_ONCE(w->ep[LIFE_D].freeing, true);
+		if (!life_expect("dat_srq_free", dat_srq_free(w->srq), DAT_INVALID_STATE) ||
+		    !life_expect("dat_ep_free", dat_ep_free(w->ep[LIFE_D].handle), DAT_SUCCESS))
+			ret = -EIO;
+		life_set(&w->ep[LIFE_D].freed);
+		ret = ret ?: free_prey(w, "dat_srq_free", dat_srq_free);
+		life_set(&w->srq_gone);
+	}
+	return finish(w, ret);
+}
+
+/* ---- an LMR: named by posts -------------------------------------------- */
+
+static int lmr_poster(void *arg)
+{
+	struct life *w = arg;
+	unsigned int i = 0;
+
+	while (!kthread_should_stop()) {
+		bool gone = life_is_set(&w->prey_gone);
+		enum life_queue queue = i++ % 2 ? LIFE_REQUEST : LIFE_RECV;
+		DAT_RETURN ret = life_post(w, i / 2 % LIFE_EPS, queue, w->prey_context);
+
+		/* Suppressed requests of the load may fill the queue */
+		if (ret != DAT_QUEUE_FULL && DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES)
+			judge(w, "a post with the LMR", gone, ret, DAT_PRIVILEGES_VIOLATION);
+		else
+			kdapl_nap(20, 50);
+		cond_resched();
+	}
+	return 0;
+}
+
+/**
+ * life_loop_lmr - free an LMR that posts name
+ * @round: number of the round
+ *
+ * Connections break over it, as they must.
+ *
+ * Context: process. Return: 0, or an error with a message.
+ */
+int life_loop_lmr(unsigned int round)
+{
+	DAT_RMR_CONTEXT rmr;
+	struct life *w;
+	int ret;
+
+	ret = life_open(&w);
+	if (ret)
+		return ret;
+	ret = life_load(w) ?: life_make_lmr(w, w->pz, &w->prey, &w->prey_context, &rmr) ?:
+	      life_run(w, lmr_poster, "lmr") ?: free_prey(w, "dat_lmr_free", dat_lmr_free);
+	return finish(w, ret);
+}
+
+/* ---- an RMR: being bound ----------------------------------------------- */
+
+static int binder(void *arg)
+{
+	struct life *w = arg;
+	struct life_ledger *l = &w->ep[LIFE_C].queue[LIFE_BIND];
+	DAT_LMR_TRIPLET seg = {
+		.virtual_address = w->base,
+		.segment_length = LIFE_SIZE,
+		.lmr_context = w->lmr_context,
+	};
+	DAT_RMR_CONTEXT context;
+
+	while (!kthread_should_stop()) {
+		bool gone = life_is_set(&w->prey_gone);
+		DAT_RMR_COOKIE cookie = {};
+		DAT_RETURN ret;
+
+		/* One at a time: an RMR that is being bound is busy */
+		if (!life_left(l))
+			cookie.as_64 = life_take_slot(l, LIFE_C, LIFE_BIND);
+		if (!cookie.as_64) {
+			kdapl_nap(20, 50);
+			continue;
+		}
+		ret = dat_rmr_bind(w->prey, w->lmr, &seg, DAT_MEM_PRIV_REMOTE_READ_FLAG,
+				   DAT_VA_TYPE_VA, w->ep[LIFE_C].handle, cookie, 0, &context);
+		if (ret != DAT_SUCCESS)
+			life_undo_slot(l, cookie.as_64);
+		if (DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES)
+			judge(w, "dat_rmr_bind", gone, ret, DAT_INVALID_HANDLE);
+		cond_resched();
+	}
+	return 0;
+}
+
+static bool lmr_free_again(struct life *w)
+{
+	return dat_lmr_free(w->lmr) == DAT_SUCCESS;
+}
+
+/**
+ * life_loop_rmr - free an RMR that is being bound
+ * @round: number of the round
+ *
+ * Context: process. Return: 0, or an error with a message.
+ */
+int life_loop_rmr(unsigned int round)
+{
+	struct life *w;
+	int ret;
+
+	ret = life_open(&w);
+	if (ret)
+		return ret;
+	w->prey = w->rmr;
+	ret = life_load(w) ?: life_run(w, binder, "bind") ?:
+	      free_prey(w, "dat_rmr_free", dat_rmr_free);
+	if (!ret) {
+		/* What was being bound keeps the LMR until its request is over, no longer */
+		WRITE_ONCE(w->closing, true);
+		WRITE_ONCE(w->quiet, true);
+		if (!life_wait(w, lmr_free_again, "the LMR of an RMR that is gone"))
+			ret = -ETIMEDOUT;
+	}
+	return finish(w, ret);
+}
+
+/* ---- a PSP: being connected to ----------------------------------------- */
+
+/* One more EP for the attempts */
+struct caller {
+	DAT_EP_HANDLE ep;
+	DAT_EVD_HANDLE conn, cr;
+	DAT_IA_ADDRESS_PTR address;
+};
+
+static int make_caller(struct life *w, struct caller *c)
+{
+	DAT_EP_ATTR attr = {
+		.max_message_size = LIFE_SIZE,
+		.max_recv_dtos = 1,
+		.max_request_dtos = 1,
+		.max_recv_iov = 1,
+		.max_request_iov = 1,
+	};
+	DAT_IA_ATTR ia;
+
+	if (dat_ia_query(w->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &ia, 0, NULL))
+		return -EIO;
+	c->address = ia.ia_address_ptr;
+	return life_evd(w, DAT_EVD_CONNECTION_FLAG, &c->conn) ?:
+	       life_evd(w, DAT_EVD_CR_FLAG, &c->cr) ?:
+	       life_expect("dat_ep_create",
+			   dat_ep_create(w->ia, w->pz, w->down, w->down, c->conn, &attr, &c->ep),
+			   DAT_SUCCESS) ? 0 : -EIO;
+}
+
+static bool attempt_failed(DAT_EVENT_NUMBER number)
+{
+	return number == DAT_CONNECTION_EVENT_PEER_REJECTED ||
+	       number == DAT_CONNECTION_EVENT_NON_PEER_REJECTED ||
+	       number == DAT_CONNECTION_EVENT_UNREACHABLE;
+}
+
+/* Rejects what was announced, waits for the outcome; -1 when none comes */
+static int outcome(struct life *w, struct caller *c)
+{
+	unsigned long end = jiffies + msecs_to_jiffies(LIFE_WAIT_MS * life_stretch);
+	DAT_EVENT event;
+
+	while (!time_after(jiffies, end)) {
+		if (dat_evd_dequeue(c->cr, &event) == DAT_SUCCESS)
+			life_expect("dat_cr_reject",
+				    dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle,
+						  0, NULL), DAT_SUCCESS);
+		if (dat_evd_dequeue(c->conn, &event) == DAT_SUCCESS) {
+			if (!attempt_failed(event.event_number))
+				life_fail("refused, it ended with %#x", event.event_number);
+			return 0;
+		}
+		kdapl_nap(100, 200);
+	}
+	life_fail("%s: none", __func__);
+	return -ETIMEDOUT;
+}
+
+static int attempt(struct life *w, struct caller *c, unsigned int delay)
+{
+	DAT_PSP_HANDLE psp;
+	DAT_EVENT event;
+	int ret;
+
+	if (!life_expect("dat_psp_create",
+			 dat_psp_create(w->ia, RACE_QUAL, c->cr, DAT_PSP_CONSUMER_FLAG, &psp),
+			 DAT_SUCCESS) ||
+	    !life_expect("dat_ep_connect",
+			 dat_ep_connect(c->ep, c->address, RACE_QUAL,
+					DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
+					DAT_CONNECT_DEFAULT_FLAG), DAT_SUCCESS))
+		return -EIO;
+	if (delay)
+		kdapl_nap(delay, delay + 50);
+	if (!life_expect("dat_psp_free", dat_psp_free(psp), DAT_SUCCESS) ||
+	    !life_expect("a second dat_psp_free", dat_psp_free(psp), DAT_INVALID_HANDLE))
+		return -EIO;
+	ret = outcome(w, c);
+	if (!ret && !life_expect("dat_ep_reset", dat_ep_reset(c->ep), DAT_SUCCESS))
+		ret = -EIO;
+	if (!ret && dat_evd_dequeue(c->conn, &event) == DAT_SUCCESS) {
+		life_fail("a second event, %#x, behind the end of it", event.event_number);
+		ret = -EIO;
+	}
+	return ret;
+}
+
+/**
+ * life_loop_psp - free PSPs while requests arrive
+ * @round: number of the round
+ *
+ * Context: process. Return: 0, or an error with a message.
+ */
+int life_loop_psp(unsigned int round)
+{
+	struct caller c = {};
+	struct life *w;
+	unsigned int i;
+	int ret;
+
+	ret = life_open(&w);
+	if (ret)
+		return ret;
+	ret = make_caller(w, &c);
+	for (i = 0; i < PSP_ATTEMPTS && !ret; i++)
+		ret = attempt(w, &c, (round * 7 + i * 400) % 4000);
+	if (!ret && (!life_expect("dat_ep_free", dat_ep_free(c.ep), DAT_SUCCESS) ||
+		     !life_expect("dat_evd_free", dat_evd_free(c.cr), DAT_SUCCESS) ||
+		     !life_expect("dat_evd_free", dat_evd_free(c.conn), DAT_SUCCESS)))
+		ret = -EIO;
+	return finish(w, ret);
+}
