@@ -27,7 +27,7 @@ struct args_call {
 };
 
 struct args_test {
-	struct loop_rig *rig;
+	struct loop_fixture *fx;
 	struct args_call good;
 	struct args_call call;
 	struct loop_arena *local;
@@ -62,8 +62,8 @@ static DAT_RETURN make_call(struct args_call *x)
 /* Make the call with its fault; then it is good again. */
 static void try(struct args_test *t, const char *what, u32 type)
 {
-	loop_expect(t->rig->c, what, make_call(&t->call), type);
-	t->rig->c->posts++;
+	loop_expect(t->fx->c, what, make_call(&t->call), type);
+	t->fx->c->posts++;
 	t->call = t->good;
 	t->call.list = t->call.iov;
 	t->call.target = &t->call.remote;
@@ -80,11 +80,11 @@ static void try_handles(struct args_test *t)
 	try(t, "handle NULL", DAT_INVALID_HANDLE);
 	t->call.handle = (DAT_HANDLE)0x123456789abcdef0UL;
 	try(t, "random handle", DAT_INVALID_HANDLE);
-	t->call.handle = (DAT_HANDLE)t->rig;
+	t->call.handle = (DAT_HANDLE)t->fx;
 	try(t, "address for a handle", DAT_INVALID_HANDLE);
-	t->call.handle = t->rig->run->pz;
+	t->call.handle = t->fx->run->pz;
 	try(t, "handle of a PZ", DAT_INVALID_HANDLE);
-	t->call.handle = t->good.shared ? t->rig->b[0].ep : t->rig->b[0].conn->handle;
+	t->call.handle = t->good.shared ? t->fx->b[0].ep : t->fx->b[0].conn->handle;
 	try(t, "handle of another kind", DAT_INVALID_HANDLE);
 	t->call.handle = t->dead_ep;
 	try(t, "handle of an EP that was freed", DAT_INVALID_HANDLE);
@@ -167,14 +167,14 @@ static void try_remote(struct args_test *t)
 
 static int make_dead_ep(struct args_test *t)
 {
-	struct loop_side *a = &t->rig->a[0];
+	struct loop_side *a = &t->fx->a[0];
 	DAT_RETURN ret;
 
-	ret = dat_ep_create(t->rig->run->ia, t->rig->run->pz, a->recv->handle,
+	ret = dat_ep_create(t->fx->run->ia, t->fx->run->pz, a->recv->handle,
 			    a->req->handle, a->conn->handle, NULL, &t->dead_ep);
-	if (!loop_expect(t->rig->c, "dat_ep_create with default attributes", ret, DAT_SUCCESS))
+	if (!loop_expect(t->fx->c, "dat_ep_create with default attributes", ret, DAT_SUCCESS))
 		return -EIO;
-	return loop_expect(t->rig->c, "dat_ep_free", dat_ep_free(t->dead_ep),
+	return loop_expect(t->fx->c, "dat_ep_free", dat_ep_free(t->dead_ep),
 			   DAT_SUCCESS) ? 0 : -EIO;
 }
 
@@ -186,8 +186,8 @@ static bool make_lmr(struct args_test *t, DAT_PZ_HANDLE pz, DAT_LMR_HANDLE *lmr,
 	DAT_VLEN len;
 	DAT_VADDR addr;
 
-	return loop_expect(t->rig->c, "dat_lmr_kcreate",
-			   dat_lmr_kcreate(t->rig->run->ia, DAT_MEM_TYPE_VIRTUAL, region,
+	return loop_expect(t->fx->c, "dat_lmr_kcreate",
+			   dat_lmr_kcreate(t->fx->run->ia, DAT_MEM_TYPE_VIRTUAL, region,
 					   ARGS_LEN, pz, DAT_MEM_PRIV_ALL_FLAG,
 					   DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE,
 					   lmr, context, &rmr, &len, &addr),
@@ -202,10 +202,10 @@ static int make_lmrs(struct args_test *t)
 	t->other_mem = kzalloc(ARGS_LEN, GFP_KERNEL);
 	if (!t->other_mem)
 		return -ENOMEM;
-	if (!make_lmr(t, t->rig->run->pz, &dead, &t->dead_context) ||
-	    !loop_expect(t->rig->c, "dat_lmr_free", dat_lmr_free(dead), DAT_SUCCESS) ||
-	    !loop_expect(t->rig->c, "dat_pz_create",
-			 dat_pz_create(t->rig->run->ia, &t->other_pz), DAT_SUCCESS))
+	if (!make_lmr(t, t->fx->run->pz, &dead, &t->dead_context) ||
+	    !loop_expect(t->fx->c, "dat_lmr_free", dat_lmr_free(dead), DAT_SUCCESS) ||
+	    !loop_expect(t->fx->c, "dat_pz_create",
+			 dat_pz_create(t->fx->run->ia, &t->other_pz), DAT_SUCCESS))
 		return -EIO;
 	return make_lmr(t, t->other_pz, &t->other_lmr, &t->other_context) ? 0 : -EIO;
 }
@@ -213,9 +213,9 @@ static int make_lmrs(struct args_test *t)
 static void end_test(struct args_test *t)
 {
 	if (t->other_lmr)
-		loop_expect(t->rig->c, "dat_lmr_free", dat_lmr_free(t->other_lmr), DAT_SUCCESS);
+		loop_expect(t->fx->c, "dat_lmr_free", dat_lmr_free(t->other_lmr), DAT_SUCCESS);
 	if (t->other_pz)
-		loop_expect(t->rig->c, "dat_pz_free", dat_pz_free(t->other_pz), DAT_SUCCESS);
+		loop_expect(t->fx->c, "dat_pz_free", dat_pz_free(t->other_pz), DAT_SUCCESS);
 	kfree(t->other_mem);
 }
 
@@ -223,11 +223,11 @@ static void end_test(struct args_test *t)
 static void make_good(struct args_test *t, struct loop_arena *local)
 {
 	struct args_call *x = &t->good;
-	struct loop_side *a = &t->rig->a[0], *b = &t->rig->b[0];
+	struct loop_side *a = &t->fx->a[0], *b = &t->fx->b[0];
 	struct loop_arena *far = x->kind == LOOP_K_WRITE ? b->dst : b->src;
 
 	if (x->kind == LOOP_K_RECV)
-		x->handle = x->shared ? t->rig->srq : b->ep;
+		x->handle = x->shared ? t->fx->srq : b->ep;
 	else
 		x->handle = a->ep;
 	t->local = local;
@@ -242,39 +242,39 @@ static void make_good(struct args_test *t, struct loop_arena *local)
 	t->call.target = &t->call.remote;
 }
 
-static bool all_arrived(struct loop_rig *rig)
+static bool all_arrived(struct loop_fixture *fx)
 {
-	return loop_all_back(rig) && !rig->srq_rx.out;
+	return loop_all_back(fx) && !fx->srq_rx.out;
 }
 
 /* After all that: one message of each kind goes through. */
-static int use_connection(struct loop_rig *rig)
+static int use_connection(struct loop_fixture *fx)
 {
-	bool shared = rig->cfg.op == LOOP_SRQ;
+	bool shared = fx->cfg.op == LOOP_SRQ;
 	int err;
 
-	spin_lock_bh(&rig->lock);
-	loop_post_recvs(&rig->b[0], 2, DAT_COMPLETION_DEFAULT_FLAG);
+	spin_lock_bh(&fx->lock);
+	loop_post_recvs(&fx->b[0], 2, DAT_COMPLETION_DEFAULT_FLAG);
 	if (!shared) {
-		loop_post_requests(&rig->a[0], LOOP_K_WRITE, 1, rig->cfg.size, 0);
-		loop_post_requests(&rig->a[0], LOOP_K_READ, 1, rig->cfg.size, 0);
+		loop_post_requests(&fx->a[0], LOOP_K_WRITE, 1, fx->cfg.size, 0);
+		loop_post_requests(&fx->a[0], LOOP_K_READ, 1, fx->cfg.size, 0);
 	}
-	loop_post_requests(&rig->a[0], LOOP_K_SEND, 2, rig->cfg.size, 0);
-	spin_unlock_bh(&rig->lock);
-	err = loop_wait(rig, all_arrived, LOOP_QUIET_MS);
+	loop_post_requests(&fx->a[0], LOOP_K_SEND, 2, fx->cfg.size, 0);
+	spin_unlock_bh(&fx->lock);
+	err = loop_wait(fx, all_arrived, LOOP_QUIET_MS);
 	if (err == -ETIMEDOUT)
-		loop_fail(rig->c, "the connection did not work behind the faults");
+		loop_fail(fx->c, "the connection did not work behind the faults");
 	return err;
 }
 
 static void try_all(struct args_test *t)
 {
-	struct loop_side *a = &t->rig->a[0], *b = &t->rig->b[0];
+	struct loop_side *a = &t->fx->a[0], *b = &t->fx->b[0];
 	struct loop_arena *wrong = a->src;
 
 	/* What is written into needs another privilege than what is read. */
 	if (t->good.kind == LOOP_K_RECV) {
-		make_good(t, t->good.shared ? &t->rig->srq_dst : b->dst);
+		make_good(t, t->good.shared ? &t->fx->srq_dst : b->dst);
 	} else if (t->good.kind == LOOP_K_READ) {
 		make_good(t, a->dst);
 	} else {
@@ -320,22 +320,22 @@ int loop_case_args(struct loop_run *run, struct loop_case *c)
 		return -ENOMEM;
 	t->good.kind = c->variant;
 	t->good.shared = c->op == LOOP_SRQ;
-	t->rig = loop_rig_make(run, c, &cfg);
-	if (!t->rig)
+	t->fx = loop_fixture_make(run, c, &cfg);
+	if (!t->fx)
 		goto out;
 	err = make_dead_ep(t);
 	if (!err)
 		err = make_lmrs(t);
 	if (!err)
-		err = loop_rig_connect(t->rig);
+		err = loop_fixture_connect(t->fx);
 	if (!err) {
 		try_all(t);
-		err = use_connection(t->rig);
+		err = use_connection(t->fx);
 	}
 	if (!err)
-		err = loop_rig_disconnect(t->rig, DAT_CLOSE_GRACEFUL_FLAG);
+		err = loop_fixture_disconnect(t->fx, DAT_CLOSE_GRACEFUL_FLAG);
 	end_test(t);
-	loop_rig_end(t->rig);
+	loop_fixture_end(t->fx);
 	loop_clauses(c, "G-01 G-16 G-17 G-18 G-22 G-23 G-35");
 	loop_clauses(c, t->good.shared ? "Q-23 Q-25 Q-26 Q-27" : ids[c->variant]);
 out:

@@ -2,7 +2,7 @@
 /*
  * Scripts of the loopback harness about connections: attempts that run out of
  * time, lead nowhere or are given up, and how connections end, when and
- * by whom. Peers that keep to nothing have their own files, vanish.c and hostile.c.
+ * by whom. Peers that keep to nothing have their own files, peer_death.c and hostile.c.
  *
  * Times are measured from just before and just behind the call, so that the
  * harness's own delays count against neither bound. Process context.
@@ -11,25 +11,25 @@
 #include <linux/ktime.h>
 #include <linux/string.h>
 
-#include "bare.h"
+#include "verbs_peer.h"
 
 #define LATE_MS		50	/* an end may be late by this much (C-55) */
 #define BUSY_MS		1000	/* times stretch: on a machine with other load */
 #define LONG_US		20000000U
 
-static bool call_failed(struct duo *d, const char *what, DAT_RETURN ret)
+static bool call_failed(struct pair *d, const char *what, DAT_RETURN ret)
 {
 	return !loop_expect(d->c, what, ret, DAT_SUCCESS);
 }
 
-static DAT_RETURN dial(struct duo *d, DAT_IA_ADDRESS_PTR to, DAT_TIMEOUT us)
+static DAT_RETURN dial(struct pair *d, DAT_IA_ADDRESS_PTR to, DAT_TIMEOUT us)
 {
 	return dat_ep_connect(d->a[0].ep, to, d->run->qual, us, 0, NULL, DAT_QOS_BEST_EFFORT,
 			      DAT_CONNECT_DEFAULT_FLAG);
 }
 
 /* A request that nobody will answer. */
-static void drop(struct duo *d, DAT_CR_HANDLE cr)
+static void drop(struct pair *d, DAT_CR_HANDLE cr)
 {
 	if (cr)
 		call_failed(d, "dat_cr_reject", dat_cr_reject(cr, 0, NULL));
@@ -41,7 +41,7 @@ struct stopwatch {
 	s64 before, behind;	/* the call; microseconds */
 };
 
-static void expect_time(struct duo *d, const char *what, const struct stopwatch *w, s64 least,
+static void expect_time(struct pair *d, const char *what, const struct stopwatch *w, s64 least,
 			s64 most)
 {
 	s64 now = ktime_to_us(ktime_get());
@@ -55,34 +55,34 @@ static void expect_time(struct duo *d, const char *what, const struct stopwatch 
 }
 
 /* Both queues of A are empty but for one receive, which is flushed. */
-static void one_timeout(struct duo *d, u32 ms, DAT_IA_ADDRESS_PTR to, s64 *latest)
+static void one_timeout(struct pair *d, u32 ms, DAT_IA_ADDRESS_PTR to, s64 *latest)
 {
 	s64 late = loop_stretch() > 1 ? BUSY_MS * loop_stretch() : LATE_MS;
 	s64 most = (ms + late) * 1000LL;
 	DAT_CR_HANDLE cr = DAT_HANDLE_NULL;
-	struct duo_end *a = &d->a[0];
+	struct pair_end *a = &d->a[0];
 	struct stopwatch w;
 	DAT_RETURN ret;
 
-	duo_recv1(a, 0, 16, 1, 0);
+	pair_recv1(a, 0, 16, 1, 0);
 	w.before = ktime_to_us(ktime_get());
 	ret = dial(d, to, ms * 1000);
 	w.behind = ktime_to_us(ktime_get());
 	if (call_failed(d, "dat_ep_connect", ret))
 		return;
-	duo_expect_state(a, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
-	duo_conn(a, DAT_CONNECTION_EVENT_TIMED_OUT);
+	pair_expect_state(a, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+	pair_conn(a, DAT_CONNECTION_EVENT_TIMED_OUT);
 	expect_time(d, "TIMED_OUT", &w, ms * 1000LL, most);
 	*latest = max(*latest, ktime_to_us(ktime_get()) - w.behind - ms * 1000LL);
-	duo_expect_state(a, DAT_EP_STATE_DISCONNECTED);
-	duo_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
+	pair_expect_state(a, DAT_EP_STATE_DISCONNECTED);
+	pair_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 	/* Whatever the CM says later: there was one outcome. */
 	if (to == d->run->attr.ia_address_ptr) {
-		cr = duo_called(d);
+		cr = pair_called(d);
 		drop(d, cr);
 	}
-	duo_rest(d, 50);
-	duo_expect_quiet(d, "an attempt that ran out of time");
+	pair_settle(d, 50);
+	pair_expect_no_event(d, "an attempt that ran out of time");
 	call_failed(d, "dat_ep_reset", dat_ep_reset(a->ep));
 }
 
@@ -98,104 +98,104 @@ int loop_case_timeouts(struct loop_run *run, struct loop_case *c)
 {
 	static const u32 ms[] = { 30, 500, 100, 101, 1000, 3000 };
 	struct sockaddr_in nobody = {};
-	struct duo_cfg cfg = {};
+	struct pair_cfg cfg = {};
 	s64 latest = 0;
-	struct duo *d;
+	struct pair *d;
 	u32 i, n = run->args.brief ? 2 : ARRAY_SIZE(ms);
 
 	loop_clauses(c, "C-02 C-22 C-40 C-55 R-30");
-	d = duo_make(run, c, &cfg);
+	d = pair_make(run, c, &cfg);
 	if (!d)
 		return -EIO;
-	for (i = 0; i < n && duo_ok(d); i++)
+	for (i = 0; i < n && pair_ok(d); i++)
 		one_timeout(d, ms[i], run->attr.ia_address_ptr, &latest);
 	/* An address of the same net that nobody has. */
-	if (run->attr.ia_address_ptr->sa_family == AF_INET && duo_ok(d)) {
+	if (run->attr.ia_address_ptr->sa_family == AF_INET && pair_ok(d)) {
 		memcpy(&nobody, run->attr.ia_address_ptr, sizeof(nobody));
 		nobody.sin_addr.s_addr ^= htonl(0x40);
 		one_timeout(d, 200, (struct sockaddr *)&nobody, &latest);
 	}
 	scnprintf(c->reason, sizeof(c->reason), "TIMED_OUT at most %lld us late", latest);
-	duo_end(d);
+	pair_end(d);
 	return 0;
 }
 
 /* ---- attempts --------------------------------------------------------------- */
 
-static void no_route(struct duo *d)
+static void no_route(struct pair *d)
 {
 	/* Of the block for documentation, and there is no default route. */
 	struct sockaddr_in to = {
 		.sin_family = AF_INET,
 		.sin_addr.s_addr = htonl(0xcb007107),
 	};
-	struct duo_end *a = &d->a[0];
+	struct pair_end *a = &d->a[0];
 
-	duo_recv1(a, 0, 16, 1, 0);
+	pair_recv1(a, 0, 16, 1, 0);
 	if (call_failed(d, "dat_ep_connect", dial(d, (struct sockaddr *)&to, LONG_US)))
 		return;
-	duo_conn(a, DAT_CONNECTION_EVENT_UNREACHABLE);
-	duo_expect_state(a, DAT_EP_STATE_DISCONNECTED);
-	duo_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
-	duo_rest(d, 50);
-	duo_expect_quiet(d, "an attempt without a route");
+	pair_conn(a, DAT_CONNECTION_EVENT_UNREACHABLE);
+	pair_expect_state(a, DAT_EP_STATE_DISCONNECTED);
+	pair_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
+	pair_settle(d, 50);
+	pair_expect_no_event(d, "an attempt without a route");
 	call_failed(d, "dat_ep_reset", dat_ep_reset(a->ep));
 }
 
 /* Given up before it is answered; the answer comes too late for both. */
-static void given_up(struct duo *d, DAT_CLOSE_FLAGS how)
+static void given_up(struct pair *d, DAT_CLOSE_FLAGS how)
 {
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
 	DAT_CR_HANDLE cr;
 
-	duo_recv1(a, 0, 16, 1, 0);
-	duo_recv1(b, 0, 16, 2, 0);
-	if (!duo_call(d, 0, LONG_US))
+	pair_recv1(a, 0, 16, 1, 0);
+	pair_recv1(b, 0, 16, 2, 0);
+	if (!pair_call(d, 0, LONG_US))
 		return;
-	duo_expect_state(a, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
-	cr = duo_called(d);
-	duo_expect_quiet(d, "an attempt that nobody has answered");
+	pair_expect_state(a, DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
+	cr = pair_called(d);
+	pair_expect_no_event(d, "an attempt that nobody has answered");
 	call_failed(d, "dat_ep_disconnect", dat_ep_disconnect(a->ep, how));
-	duo_conn(a, DAT_CONNECTION_EVENT_DISCONNECTED);
-	duo_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
-	duo_expect_state(a, DAT_EP_STATE_DISCONNECTED);
+	pair_conn(a, DAT_CONNECTION_EVENT_DISCONNECTED);
+	pair_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
+	pair_expect_state(a, DAT_EP_STATE_DISCONNECTED);
 	if (!cr || call_failed(d, "dat_cr_accept", dat_cr_accept(cr, b->ep, 0, NULL)))
 		return;
-	duo_conn(b, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
-	duo_dto(b, DAT_DTO_RECEIVE, 2, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
-	duo_rest(d, 50);
-	duo_expect_quiet(d, "an attempt that was given up");
+	pair_conn(b, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	pair_dto(b, DAT_DTO_RECEIVE, 2, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
+	pair_settle(d, 50);
+	pair_expect_no_event(d, "an attempt that was given up");
 	call_failed(d, "dat_ep_reset", dat_ep_reset(a->ep));
 	call_failed(d, "dat_ep_reset", dat_ep_reset(b->ep));
 }
 
 /* The same on the other side: the peer never completes what was accepted. */
-static void accept_given_up(struct duo *d, DAT_CLOSE_FLAGS how)
+static void accept_given_up(struct pair *d, DAT_CLOSE_FLAGS how)
 {
-	struct bare *peer = bare_make(d->run, d->c);
-	struct duo_end *b = &d->b[0];
+	struct vpeer *peer = vpeer_make(d->run, d->c);
+	struct pair_end *b = &d->b[0];
 	DAT_CR_HANDLE cr;
 
 	if (!peer)
 		return;
-	duo_recv1(b, 0, 16, 1, 0);
-	cr = bare_call(peer) ? duo_called(d) : DAT_HANDLE_NULL;
+	pair_recv1(b, 0, 16, 1, 0);
+	cr = vpeer_call(peer) ? pair_called(d) : DAT_HANDLE_NULL;
 	if (!cr || call_failed(d, "dat_cr_accept", dat_cr_accept(cr, b->ep, 0, NULL)))
 		goto out;
-	duo_expect_state(b, DAT_EP_STATE_COMPLETION_PENDING);
-	bare_hears(peer, RDMA_CM_EVENT_CONNECT_RESPONSE);
-	duo_expect_quiet(d, "an accept that nobody has completed");
+	pair_expect_state(b, DAT_EP_STATE_COMPLETION_PENDING);
+	vpeer_expect(peer, RDMA_CM_EVENT_CONNECT_RESPONSE);
+	pair_expect_no_event(d, "an accept that nobody has completed");
 	call_failed(d, "dat_ep_disconnect", dat_ep_disconnect(b->ep, how));
-	duo_conn(b, DAT_CONNECTION_EVENT_DISCONNECTED);
-	duo_dto(b, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
-	duo_expect_state(b, DAT_EP_STATE_DISCONNECTED);
+	pair_conn(b, DAT_CONNECTION_EVENT_DISCONNECTED);
+	pair_dto(b, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
+	pair_expect_state(b, DAT_EP_STATE_DISCONNECTED);
 	/* The peer is told, by the end of our id. */
-	bare_hears(peer, RDMA_CM_EVENT_REJECTED);
-	duo_rest(d, 50);
-	duo_expect_quiet(d, "an accept that was given up");
+	vpeer_expect(peer, RDMA_CM_EVENT_REJECTED);
+	pair_settle(d, 50);
+	pair_expect_no_event(d, "an accept that was given up");
 	call_failed(d, "dat_ep_reset", dat_ep_reset(b->ep));
 out:
-	bare_end(peer);
+	vpeer_end(peer);
 }
 
 /**
@@ -208,11 +208,11 @@ out:
  */
 int loop_case_withdrawn(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = {};
-	struct duo *d;
+	struct pair_cfg cfg = {};
+	struct pair *d;
 
 	loop_clauses(c, "C-02 C-04 C-16 C-17 C-23 C-40 R-30");
-	d = duo_make(run, c, &cfg);
+	d = pair_make(run, c, &cfg);
 	if (!d)
 		return -EIO;
 	if (run->attr.ia_address_ptr->sa_family == AF_INET) {
@@ -223,24 +223,24 @@ int loop_case_withdrawn(struct loop_run *run, struct loop_case *c)
 	given_up(d, DAT_CLOSE_GRACEFUL_FLAG);
 	accept_given_up(d, DAT_CLOSE_ABRUPT_FLAG);
 	accept_given_up(d, DAT_CLOSE_GRACEFUL_FLAG);
-	duo_end(d);
+	pair_end(d);
 	return 0;
 }
 
 /* What the one that accepts has to say stays readable until the EP is reset (C-46). */
-static void keep(struct duo *d)
+static void keep(struct pair *d)
 {
 	static const char text[] = "what the one that accepts has to say";
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
 	const DAT_CONNECTION_EVENT_DATA *conn;
 	const void *data;
 	DAT_CR_HANDLE cr;
 	DAT_EVENT ev;
 
-	cr = duo_call(d, 0, LONG_US) ? duo_called(d) : DAT_HANDLE_NULL;
+	cr = pair_call(d, 0, LONG_US) ? pair_called(d) : DAT_HANDLE_NULL;
 	if (!cr || call_failed(d, "dat_cr_accept",
 			       dat_cr_accept(cr, b->ep, sizeof(text), (void *)text)) ||
-	    !duo_next(d, &a->conn, DUO_TOLD, "ESTABLISHED", &ev))
+	    !pair_next(d, &a->conn, PAIR_UPCALL, "ESTABLISHED", &ev))
 		return;
 	conn = &ev.event_data.connect_event_data;
 	data = conn->private_data;
@@ -248,18 +248,18 @@ static void keep(struct duo *d)
 	    conn->private_data_size < (DAT_COUNT)sizeof(text) || memcmp(data, text, sizeof(text)))
 		loop_fail(d->c, "A: event %#x, %d bytes of private data, or other ones",
 			  ev.event_number, conn->private_data_size);
-	if (!duo_next(d, &b->conn, DUO_TOLD, "ESTABLISHED", &ev))
+	if (!pair_next(d, &b->conn, PAIR_UPCALL, "ESTABLISHED", &ev))
 		return;
 	/* conn points into the event, which is that of B now */
 	if (ev.event_number != DAT_CONNECTION_EVENT_ESTABLISHED || conn->private_data_size)
 		loop_fail(d->c, "B: event %#x, %d bytes of private data", ev.event_number,
 			  conn->private_data_size);
-	duo_expect_state(b, DAT_EP_STATE_CONNECTED);
-	if (!duo_ok(d))
+	pair_expect_state(b, DAT_EP_STATE_CONNECTED);
+	if (!pair_ok(d))
 		return;
 	call_failed(d, "dat_ep_disconnect", dat_ep_disconnect(b->ep, DAT_CLOSE_ABRUPT_FLAG));
-	duo_ended(a, false);
-	duo_ended(b, false);
+	pair_ended(a, false);
+	pair_ended(b, false);
 	if (memcmp(data, text, sizeof(text)))
 		loop_fail(d->c, "private data has changed with the end of the connection");
 }
@@ -267,92 +267,92 @@ static void keep(struct duo *d)
 /* ---- graceful disconnects --------------------------------------------------- */
 
 /* A's send waits for a receive of B, for as long as it takes. */
-static void begin_graceful(struct duo *d)
+static void begin_graceful(struct pair *d)
 {
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
 	DAT_DTO_COOKIE cookie = { .as_64 = 9 };
-	DAT_LMR_TRIPLET seg = duo_seg(a, 0, 16);
+	DAT_LMR_TRIPLET seg = pair_seg(a, 0, 16);
 
-	duo_fill(a, 0, 16, 7);
-	duo_recv1(a, 64, 16, 1, 0);
-	duo_send1(a, 0, 16, 2, 0);
+	pair_fill(a, 0, 16, 7);
+	pair_recv1(a, 64, 16, 1, 0);
+	pair_send1(a, 0, 16, 2, 0);
 	call_failed(d, "dat_ep_disconnect", dat_ep_disconnect(a->ep, DAT_CLOSE_GRACEFUL_FLAG));
-	duo_expect_state(a, DAT_EP_STATE_DISCONNECT_PENDING);
+	pair_expect_state(a, DAT_EP_STATE_DISCONNECT_PENDING);
 	loop_expect(d->c, "a send in DISCONNECT_PENDING",
 		    dat_ep_post_send(a->ep, 1, &seg, cookie, 0), DAT_INVALID_STATE);
 	/* Once more has no effect. */
 	call_failed(d, "dat_ep_disconnect", dat_ep_disconnect(a->ep, DAT_CLOSE_GRACEFUL_FLAG));
-	duo_rest(d, 50);
-	duo_expect_quiet(d, "a graceful disconnect that waits");
-	duo_expect_state(a, DAT_EP_STATE_DISCONNECT_PENDING);
-	duo_expect_state(b, DAT_EP_STATE_CONNECTED);
+	pair_settle(d, 50);
+	pair_expect_no_event(d, "a graceful disconnect that waits");
+	pair_expect_state(a, DAT_EP_STATE_DISCONNECT_PENDING);
+	pair_expect_state(b, DAT_EP_STATE_CONNECTED);
 }
 
-static void graceful_script(struct duo *d)
+static void graceful_script(struct pair *d)
 {
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
 
 	begin_graceful(d);
-	duo_recv1(b, 0, 16, 3, 0);
-	duo_dto(b, DAT_DTO_RECEIVE, 3, DAT_DTO_SUCCESS, 16, DUO_TOLD);
-	duo_dto(a, DAT_DTO_SEND, 2, DAT_DTO_SUCCESS, 16, DUO_TOLD);
-	duo_expect_bytes(b, "the last message", 0, 16, 7);
-	duo_conn(a, DAT_CONNECTION_EVENT_DISCONNECTED);
-	duo_conn(b, DAT_CONNECTION_EVENT_DISCONNECTED);
-	duo_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
-	duo_expect_state(a, DAT_EP_STATE_DISCONNECTED);
-	duo_expect_state(b, DAT_EP_STATE_DISCONNECTED);
-	duo_rest(d, 50);
-	duo_expect_quiet(d, "a graceful disconnect");
+	pair_recv1(b, 0, 16, 3, 0);
+	pair_dto(b, DAT_DTO_RECEIVE, 3, DAT_DTO_SUCCESS, 16, PAIR_UPCALL);
+	pair_dto(a, DAT_DTO_SEND, 2, DAT_DTO_SUCCESS, 16, PAIR_UPCALL);
+	pair_expect_bytes(b, "the last message", 0, 16, 7);
+	pair_conn(a, DAT_CONNECTION_EVENT_DISCONNECTED);
+	pair_conn(b, DAT_CONNECTION_EVENT_DISCONNECTED);
+	pair_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
+	pair_expect_state(a, DAT_EP_STATE_DISCONNECTED);
+	pair_expect_state(b, DAT_EP_STATE_DISCONNECTED);
+	pair_settle(d, 50);
+	pair_expect_no_event(d, "a graceful disconnect");
 }
 
 /* The Consumer has waited long enough. */
-static void then_abrupt_script(struct duo *d)
+static void then_abrupt_script(struct pair *d)
 {
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
 
 	begin_graceful(d);
 	call_failed(d, "dat_ep_disconnect", dat_ep_disconnect(a->ep, DAT_CLOSE_ABRUPT_FLAG));
-	duo_conn(a, DAT_CONNECTION_EVENT_DISCONNECTED);
-	duo_conn(b, DAT_CONNECTION_EVENT_DISCONNECTED);
-	duo_dto(a, DAT_DTO_SEND, 2, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
-	duo_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
-	duo_rest(d, 50);
-	duo_expect_quiet(d, "an abrupt disconnect behind a graceful one");
+	pair_conn(a, DAT_CONNECTION_EVENT_DISCONNECTED);
+	pair_conn(b, DAT_CONNECTION_EVENT_DISCONNECTED);
+	pair_dto(a, DAT_DTO_SEND, 2, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
+	pair_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
+	pair_settle(d, 50);
+	pair_expect_no_event(d, "an abrupt disconnect behind a graceful one");
 }
 
 /* So has the peer. */
-static void then_peer_script(struct duo *d)
+static void then_peer_script(struct pair *d)
 {
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
 
 	begin_graceful(d);
 	call_failed(d, "dat_ep_disconnect", dat_ep_disconnect(b->ep, DAT_CLOSE_ABRUPT_FLAG));
-	duo_conn(a, DAT_CONNECTION_EVENT_DISCONNECTED);
-	duo_conn(b, DAT_CONNECTION_EVENT_DISCONNECTED);
-	duo_dto(a, DAT_DTO_SEND, 2, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
-	duo_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
-	duo_rest(d, 50);
-	duo_expect_quiet(d, "the peer's disconnect behind a graceful one");
+	pair_conn(a, DAT_CONNECTION_EVENT_DISCONNECTED);
+	pair_conn(b, DAT_CONNECTION_EVENT_DISCONNECTED);
+	pair_dto(a, DAT_DTO_SEND, 2, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
+	pair_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
+	pair_settle(d, 50);
+	pair_expect_no_event(d, "the peer's disconnect behind a graceful one");
 }
 
 /* Both at once, in turns of who is first. */
-static void both_script(struct duo *d)
+static void both_script(struct pair *d)
 {
-	struct duo_end *e[] = { &d->a[0], &d->b[0] };
+	struct pair_end *e[] = { &d->a[0], &d->b[0] };
 	u32 i, first = d->c->variant++ & 1;
 
 	for (i = 0; i < 2; i++)
-		duo_recv1(e[i], 0, 16, i, 0);
+		pair_recv1(e[i], 0, 16, i, 0);
 	for (i = 0; i < 2; i++)
 		call_failed(d, "dat_ep_disconnect",
 			    dat_ep_disconnect(e[i ^ first]->ep, DAT_CLOSE_ABRUPT_FLAG));
 	for (i = 0; i < 2; i++) {
-		duo_conn(e[i], DAT_CONNECTION_EVENT_DISCONNECTED);
-		duo_dto(e[i], DAT_DTO_RECEIVE, i, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
+		pair_conn(e[i], DAT_CONNECTION_EVENT_DISCONNECTED);
+		pair_dto(e[i], DAT_DTO_RECEIVE, i, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 	}
-	duo_rest(d, 50);
-	duo_expect_quiet(d, "two disconnects");
+	pair_settle(d, 50);
+	pair_expect_no_event(d, "two disconnects");
 }
 
 /**
@@ -365,22 +365,22 @@ static void both_script(struct duo *d)
  */
 int loop_case_ends(struct loop_run *run, struct loop_case *c)
 {
-	static void (* const script[])(struct duo *d) = {
+	static void (* const script[])(struct pair *d) = {
 		graceful_script, then_abrupt_script, then_peer_script, both_script, both_script,
 	};
-	struct duo_cfg cfg = {};
-	struct duo *d;
+	struct pair_cfg cfg = {};
+	struct pair *d;
 	int err = 0;
 	u32 i;
 
 	loop_clauses(c, "C-15 C-18 C-46");
 	loop_clauses(c, "C-24 C-25 C-26 C-27 C-28 C-29 C-41 C-48");
-	d = duo_make(run, c, &cfg);
+	d = pair_make(run, c, &cfg);
 	if (!d)
 		return -EIO;
 	keep(d);
-	duo_end(d);
+	pair_end(d);
 	for (i = 0; i < ARRAY_SIZE(script) && !err; i++)
-		err = duo_play(run, c, &cfg, script[i]);
+		err = pair_play(run, c, &cfg, script[i]);
 	return err;
 }

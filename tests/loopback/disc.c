@@ -51,139 +51,139 @@ static u32 peer_receives(u32 variant)
 }
 
 /* Everything into the queues at once, while no completion is handled. */
-static void fill(struct loop_rig *rig, u32 variant)
+static void fill(struct loop_fixture *fx, u32 variant)
 {
-	struct loop_side *a = &rig->a[0], *b = &rig->b[0];
-	bool probe = rig->cfg.mode == LOOP_DEQUEUE;
+	struct loop_side *a = &fx->a[0], *b = &fx->b[0];
+	bool probe = fx->cfg.mode == LOOP_DEQUEUE;
 	DAT_RETURN ret;
 	u32 i;
 
-	spin_lock_bh(&rig->lock);
+	spin_lock_bh(&fx->lock);
 	loop_post_recvs(b, peer_receives(variant), DAT_COMPLETION_DEFAULT_FLAG);
 	loop_post_recvs(a, DISC_DEPTH, DAT_COMPLETION_DEFAULT_FLAG);
 	if (variant != DISC_SRQ)
-		loop_post_requests(b, LOOP_K_SEND, DISC_DEPTH, rig->cfg.size,
+		loop_post_requests(b, LOOP_K_SEND, DISC_DEPTH, fx->cfg.size,
 				   DAT_COMPLETION_DEFAULT_FLAG);
 	for (i = 0; i < DISC_DEPTH; i++)
-		if (!loop_post_requests(a, request_kind(variant, i), 1, rig->cfg.size,
+		if (!loop_post_requests(a, request_kind(variant, i), 1, fx->cfg.size,
 					request_flags(variant, i)))
 			break;
 	/* Suppressed successes give their slots back, moving or not. */
 	if (probe && variant != DISC_MOVING) {
-		ret = loop_post_request(a, LOOP_K_SEND, rig->cfg.size,
+		ret = loop_post_request(a, LOOP_K_SEND, fx->cfg.size,
 					DAT_COMPLETION_DEFAULT_FLAG);
-		if (loop_expect(rig->c, "request into a full queue", ret,
+		if (loop_expect(fx->c, "request into a full queue", ret,
 				DAT_INSUFFICIENT_RESOURCES))
-			rig->c->full++;
+			fx->c->full++;
 	}
-	spin_unlock_bh(&rig->lock);
+	spin_unlock_bh(&fx->lock);
 }
 
-static bool storm_moves(struct loop_rig *rig)
+static bool storm_moves(struct loop_fixture *fx)
 {
-	return rig->stop || rig->rx_done >= STORM_MESSAGES;
+	return fx->stop || fx->rx_done >= STORM_MESSAGES;
 }
 
 /* The pump works and is not told: its posts race with the disconnect. */
-static int start_storm(struct loop_rig *rig)
+static int start_storm(struct loop_fixture *fx)
 {
-	rig->count = U32_MAX / 2;
-	rig->window = U32_MAX;
-	spin_lock_bh(&rig->lock);
-	rig->pumping = true;
-	loop_pump(rig);
-	spin_unlock_bh(&rig->lock);
-	return loop_wait(rig, storm_moves, LOOP_QUIET_MS);
+	fx->count = U32_MAX / 2;
+	fx->window = U32_MAX;
+	spin_lock_bh(&fx->lock);
+	fx->pumping = true;
+	loop_pump(fx);
+	spin_unlock_bh(&fx->lock);
+	return loop_wait(fx, storm_moves, LOOP_QUIET_MS);
 }
 
-static void pull(struct loop_rig *rig, struct loop_side *s)
+static void pull(struct loop_fixture *fx, struct loop_side *s)
 {
-	loop_expect(rig->c, "dat_ep_disconnect",
+	loop_expect(fx->c, "dat_ep_disconnect",
 		    dat_ep_disconnect(s->ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 }
 
 /* One post to each queue of an EP that is down; again if there is no room yet. */
-static bool mark_side(struct loop_rig *rig, struct loop_side *s)
+static bool mark_side(struct loop_fixture *fx, struct loop_side *s)
 {
-	bool shared = s->rx == &rig->srq_rx;
+	bool shared = s->rx == &fx->srq_rx;
 	DAT_RETURN ret;
 
 	if (s->marked)
 		return true;
 	if (s->own_rx.out >= DISC_DEPTH)
 		return false;
-	ret = loop_post_request(s, LOOP_K_SEND, rig->cfg.size, DAT_COMPLETION_DEFAULT_FLAG);
+	ret = loop_post_request(s, LOOP_K_SEND, fx->cfg.size, DAT_COMPLETION_DEFAULT_FLAG);
 	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES)
 		return false;
-	loop_expect(rig->c, "request behind the end", ret, DAT_SUCCESS);
+	loop_expect(fx->c, "request behind the end", ret, DAT_SUCCESS);
 	s->marked = true;
 	if (!shared)
 		loop_post_recvs(s, 1, DAT_COMPLETION_DEFAULT_FLAG);
 	return true;
 }
 
-static bool marked(struct loop_rig *rig)
+static bool marked(struct loop_fixture *fx)
 {
-	return mark_side(rig, &rig->a[0]) & mark_side(rig, &rig->b[0]);
+	return mark_side(fx, &fx->a[0]) & mark_side(fx, &fx->b[0]);
 }
 
-static void check_srq(struct loop_rig *rig)
+static void check_srq(struct loop_fixture *fx)
 {
 	DAT_SRQ_PARAM param = {};
 
-	if (!loop_expect(rig->c, "dat_srq_query",
-			 dat_srq_query(rig->srq, DAT_SRQ_FIELD_ALL, &param), DAT_SUCCESS))
+	if (!loop_expect(fx->c, "dat_srq_query",
+			 dat_srq_query(fx->srq, DAT_SRQ_FIELD_ALL, &param), DAT_SUCCESS))
 		return;
-	if (param.outstanding_dto_count != rig->srq_rx.out)
-		loop_fail(rig->c, "SRQ has %d buffers outstanding, expected %u",
-			  param.outstanding_dto_count, rig->srq_rx.out);
+	if (param.outstanding_dto_count != fx->srq_rx.out)
+		loop_fail(fx->c, "SRQ has %d buffers outstanding, expected %u",
+			  param.outstanding_dto_count, fx->srq_rx.out);
 }
 
-static void check_end(struct loop_rig *rig, u32 variant)
+static void check_end(struct loop_fixture *fx, u32 variant)
 {
-	struct loop_side *a = &rig->a[0], *b = &rig->b[0];
+	struct loop_side *a = &fx->a[0], *b = &fx->b[0];
 
 	if (a->broken || b->broken)
-		loop_fail(rig->c, "BROKEN at %s, expected DISCONNECTED",
+		loop_fail(fx->c, "BROKEN at %s, expected DISCONNECTED",
 			  a->broken ? "A" : "B");
 	/* Behind a send that cannot go nothing else went. */
 	if (blocked(variant) && a->tx.flushed != DISC_DEPTH + 1)
-		loop_fail(rig->c, "%u requests flushed, expected %u", a->tx.flushed,
+		loop_fail(fx->c, "%u requests flushed, expected %u", a->tx.flushed,
 			  DISC_DEPTH + 1);
 	if (variant == DISC_SRQ)
-		check_srq(rig);
+		check_srq(fx);
 }
 
-static int run_disc(struct loop_rig *rig, u32 variant)
+static int run_disc(struct loop_fixture *fx, u32 variant)
 {
-	int err = loop_rig_connect(rig);
+	int err = loop_fixture_connect(fx);
 
 	if (err)
 		return err;
 	if (variant == DISC_STORM)
-		err = start_storm(rig);
+		err = start_storm(fx);
 	else
-		fill(rig, variant);
-	spin_lock_bh(&rig->lock);
-	rig->may_end = true;
-	rig->may_flush = true;
-	spin_unlock_bh(&rig->lock);
+		fill(fx, variant);
+	spin_lock_bh(&fx->lock);
+	fx->may_end = true;
+	fx->may_flush = true;
+	spin_unlock_bh(&fx->lock);
 	if (variant != DISC_PEER)
-		pull(rig, &rig->a[0]);
+		pull(fx, &fx->a[0]);
 	if (variant == DISC_PEER || variant == DISC_BOTH)
-		pull(rig, &rig->b[0]);
+		pull(fx, &fx->b[0]);
 	if (!err)
-		err = loop_wait(rig, loop_all_ended, LOOP_QUIET_MS);
+		err = loop_wait(fx, loop_all_ended, LOOP_QUIET_MS);
 	if (!err)
-		err = loop_wait(rig, marked, LOOP_QUIET_MS);
+		err = loop_wait(fx, marked, LOOP_QUIET_MS);
 	if (err == -ETIMEDOUT)
-		loop_fail(rig->c, "timed out: %u end events at A, %u at B, marked %d and %d",
-			  rig->a[0].ended, rig->b[0].ended, rig->a[0].marked,
-			  rig->b[0].marked);
+		loop_fail(fx->c, "timed out: %u end events at A, %u at B, marked %d and %d",
+			  fx->a[0].ended, fx->b[0].ended, fx->a[0].marked,
+			  fx->b[0].marked);
 	if (!err)
-		err = loop_rig_settle(rig);
+		err = loop_fixture_settle(fx);
 	if (!err)
-		check_end(rig, variant);
+		check_end(fx, variant);
 	return err;
 }
 
@@ -212,12 +212,12 @@ int loop_case_disc(struct loop_run *run, struct loop_case *c)
 			.both = true,
 			.merged = i & 2,
 		};
-		struct loop_rig *rig = loop_rig_make(run, c, &cfg);
+		struct loop_fixture *fx = loop_fixture_make(run, c, &cfg);
 
-		if (!rig)
+		if (!fx)
 			return -EIO;
-		err = run_disc(rig, c->variant);
-		loop_rig_end(rig);
+		err = run_disc(fx, c->variant);
+		loop_fixture_end(fx);
 	}
 	loop_clauses(c, "G-02 G-27 S-31 S-33 R-27 R-28 R-29");
 	if (c->variant == DISC_BOTH)

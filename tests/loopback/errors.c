@@ -18,12 +18,12 @@ enum error { ERR_LONG, ERR_KEY, ERR_WRITE, ERR_READ, ERR_REVOKED, ERR_FREED };
 #define NO_KEY		0xfedcba98U
 
 /* The first LMR of an arena goes; its memory stays. */
-static void free_lmrs(struct loop_rig *rig, struct loop_arena *ar)
+static void free_lmrs(struct loop_fixture *fx, struct loop_arena *ar)
 {
 	u32 i;
 
 	for (i = 0; i < ar->nchunks; i++) {
-		loop_expect(rig->c, "dat_lmr_free", dat_lmr_free(ar->chunk[i].lmr),
+		loop_expect(fx->c, "dat_lmr_free", dat_lmr_free(ar->chunk[i].lmr),
 			    DAT_SUCCESS);
 		ar->chunk[i].lmr = DAT_HANDLE_NULL;
 	}
@@ -41,12 +41,12 @@ static void misplace(struct loop_arena *ar, struct loop_arena *other)
 	}
 }
 
-static void shorten(struct loop_rig *rig, struct loop_arena *ar)
+static void shorten(struct loop_fixture *fx, struct loop_arena *ar)
 {
 	u32 i;
 
 	for (i = 0; i < ar->nslots; i++)
-		loop_slot_cut(&ar->slot[i], rig->cfg.size / 2, 1, i);
+		loop_slot_cut(&ar->slot[i], fx->cfg.size / 2, 1, i);
 }
 
 static enum loop_kind trap_kind(enum error what)
@@ -60,15 +60,15 @@ static enum loop_kind trap_kind(enum error what)
  * B sets up the error. It also posts receives: their flush tells B of a refused
  * RDMA operation at once, so that B's disconnect races with the answer to A.
  */
-static void set_trap(struct loop_rig *rig, enum error what)
+static void set_trap(struct loop_fixture *fx, enum error what)
 {
-	struct loop_side *b = &rig->b[0];
+	struct loop_side *b = &fx->b[0];
 
 	if (what == ERR_LONG)
-		shorten(rig, b->dst);
-	spin_lock_bh(&rig->lock);
+		shorten(fx, b->dst);
+	spin_lock_bh(&fx->lock);
 	loop_post_recvs(b, BEHIND, DAT_COMPLETION_DEFAULT_FLAG);
-	spin_unlock_bh(&rig->lock);
+	spin_unlock_bh(&fx->lock);
 	if (what == ERR_KEY)
 		misplace(b->dst, NULL);
 	if (what == ERR_WRITE)
@@ -76,30 +76,30 @@ static void set_trap(struct loop_rig *rig, enum error what)
 	if (what == ERR_READ)
 		misplace(b->src, b->dst);
 	if (what == ERR_REVOKED || what == ERR_FREED)
-		free_lmrs(rig, b->dst);
+		free_lmrs(fx, b->dst);
 }
 
-static void spring_trap(struct loop_rig *rig, enum error what)
+static void spring_trap(struct loop_fixture *fx, enum error what)
 {
-	struct loop_side *a = &rig->a[0];
+	struct loop_side *a = &fx->a[0];
 
-	spin_lock_bh(&rig->lock);
-	rig->may_end = true;
-	rig->may_flush = true;
-	rig->may_fail = true;
-	loop_post_requests(a, trap_kind(what), 1, rig->cfg.size, DAT_COMPLETION_DEFAULT_FLAG);
-	loop_post_requests(a, LOOP_K_SEND, BEHIND, rig->cfg.size, DAT_COMPLETION_DEFAULT_FLAG);
-	spin_unlock_bh(&rig->lock);
+	spin_lock_bh(&fx->lock);
+	fx->may_end = true;
+	fx->may_flush = true;
+	fx->may_fail = true;
+	loop_post_requests(a, trap_kind(what), 1, fx->cfg.size, DAT_COMPLETION_DEFAULT_FLAG);
+	loop_post_requests(a, LOOP_K_SEND, BEHIND, fx->cfg.size, DAT_COMPLETION_DEFAULT_FLAG);
+	spin_unlock_bh(&fx->lock);
 }
 
-static void expect_status(struct loop_rig *rig, const char *who, u32 got, u32 want)
+static void expect_status(struct loop_fixture *fx, const char *who, u32 got, u32 want)
 {
 	if (got != want)
-		loop_fail(rig->c, "%s failed with status %u, expected %u", who, got, want);
+		loop_fail(fx->c, "%s failed with status %u, expected %u", who, got, want);
 }
 
 /* Nothing came to memory that was out of reach. */
-static void check_untouched(struct loop_rig *rig, struct loop_arena *ar)
+static void check_untouched(struct loop_fixture *fx, struct loop_arena *ar)
 {
 	struct loop_diff d;
 	u32 i;
@@ -107,14 +107,14 @@ static void check_untouched(struct loop_rig *rig, struct loop_arena *ar)
 	for (i = 0; i < ar->nslots; i++) {
 		if (loop_slot_check(&ar->slot[i], 0, 0, &d))
 			continue;
-		loop_fail(rig->c, "byte %u of a buffer out of reach is %#04x, expected %#04x",
+		loop_fail(fx->c, "byte %u of a buffer out of reach is %#04x, expected %#04x",
 			  d.at, d.got, d.want);
 		return;
 	}
 }
 
 /* An end that broke knows why. */
-static void check_first_error(struct loop_rig *rig, struct loop_side *s)
+static void check_first_error(struct loop_fixture *fx, struct loop_side *s)
 {
 	const char *text = NULL;
 	DAT_EP_PARAM param = {};
@@ -122,44 +122,44 @@ static void check_first_error(struct loop_rig *rig, struct loop_side *s)
 
 	if (!s->broken)
 		return;
-	if (!loop_expect(rig->c, "dat_ep_query",
+	if (!loop_expect(fx->c, "dat_ep_query",
 			 dat_ep_query(s->ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS))
 		return;
 	if (param.ep_state != DAT_EP_STATE_DISCONNECTED)
-		loop_fail(rig->c, "%s: state %d behind the error", s->name, param.ep_state);
+		loop_fail(fx->c, "%s: state %d behind the error", s->name, param.ep_state);
 	for (i = 0; i < param.ep_attr.ep_provider_specific_count; i++)
 		if (!strcmp(param.ep_attr.ep_provider_specific[i].name, "kdapl.first_error"))
 			text = param.ep_attr.ep_provider_specific[i].value;
 	if (!text || !strcmp(text, "none"))
-		loop_fail(rig->c, "%s: kdapl.first_error is %s", s->name,
+		loop_fail(fx->c, "%s: kdapl.first_error is %s", s->name,
 			  text ? text : "not there");
 }
 
-static void check_error(struct loop_rig *rig, enum error what)
+static void check_error(struct loop_fixture *fx, enum error what)
 {
-	struct loop_side *a = &rig->a[0], *b = &rig->b[0];
+	struct loop_side *a = &fx->a[0], *b = &fx->b[0];
 
 	switch (what) {
 	case ERR_LONG:
-		expect_status(rig, "the send", a->tx_error, DAT_DTO_ERR_REMOTE_RESPONDER);
-		expect_status(rig, "the receive", b->rx_error, DAT_DTO_ERR_LOCAL_LENGTH);
+		expect_status(fx, "the send", a->tx_error, DAT_DTO_ERR_REMOTE_RESPONDER);
+		expect_status(fx, "the receive", b->rx_error, DAT_DTO_ERR_LOCAL_LENGTH);
 		if (!b->broken)
-			loop_fail(rig->c, "B ended with DISCONNECTED, expected BROKEN");
-		check_first_error(rig, b);
+			loop_fail(fx->c, "B ended with DISCONNECTED, expected BROKEN");
+		check_first_error(fx, b);
 		break;
 	case ERR_FREED:
 		/* No status is promised, but success would be wrong. */
 		if (b->rx_msgs)
-			loop_fail(rig->c, "a message came into an LMR that was freed");
-		check_untouched(rig, b->dst);
+			loop_fail(fx->c, "a message came into an LMR that was freed");
+		check_untouched(fx, b->dst);
 		return;
 	default:
-		expect_status(rig, "the request", a->tx_error, DAT_DTO_ERR_REMOTE_ACCESS);
-		check_untouched(rig, b->dst);
+		expect_status(fx, "the request", a->tx_error, DAT_DTO_ERR_REMOTE_ACCESS);
+		check_untouched(fx, b->dst);
 	}
 	if (!a->broken)
-		loop_fail(rig->c, "A ended with DISCONNECTED, expected BROKEN");
-	check_first_error(rig, a);
+		loop_fail(fx->c, "A ended with DISCONNECTED, expected BROKEN");
+	check_first_error(fx, a);
 }
 
 static int error_round(struct loop_run *run, struct loop_case *c, enum loop_mode mode)
@@ -173,19 +173,19 @@ static int error_round(struct loop_run *run, struct loop_case *c, enum loop_mode
 		.conns = 1,
 		.both = true,
 	};
-	struct loop_rig *rig = loop_rig_make(run, c, &cfg);
+	struct loop_fixture *fx = loop_fixture_make(run, c, &cfg);
 	int err;
 
-	if (!rig)
+	if (!fx)
 		return -EIO;
-	err = loop_rig_connect(rig);
+	err = loop_fixture_connect(fx);
 	if (!err) {
-		set_trap(rig, c->variant);
-		spring_trap(rig, c->variant);
-		err = loop_rig_settle(rig);
-		check_error(rig, c->variant);
+		set_trap(fx, c->variant);
+		spring_trap(fx, c->variant);
+		err = loop_fixture_settle(fx);
+		check_error(fx, c->variant);
 	}
-	loop_rig_end(rig);
+	loop_fixture_end(fx);
 	return err;
 }
 

@@ -2,7 +2,7 @@
 /*
  * Events of the loopback harness. They come in by upcall (bottom halves off)
  * or by dequeue from the work item, are checked field by field and handed to
- * the ledger, all under rig->lock. Waiting is done here too: always for an
+ * the ledger, all under fx->lock. Waiting is done here too: always for an
  * event, always with a limit.
  */
 #include <linux/jiffies.h>
@@ -14,15 +14,15 @@
 
 #define SLICE		(HZ / 4)	/* between two looks at abort and progress */
 
-static struct loop_side *find_side(struct loop_rig *rig, DAT_EP_HANDLE ep)
+static struct loop_side *find_side(struct loop_fixture *fx, DAT_EP_HANDLE ep)
 {
 	u32 i;
 
-	for (i = 0; i < rig->nsides; i++) {
-		if (rig->a[i].ep == ep)
-			return &rig->a[i];
-		if (rig->b[i].ep == ep)
-			return &rig->b[i];
+	for (i = 0; i < fx->nsides; i++) {
+		if (fx->a[i].ep == ep)
+			return &fx->a[i];
+		if (fx->b[i].ep == ep)
+			return &fx->b[i];
 	}
 	return NULL;
 }
@@ -47,7 +47,7 @@ static DAT_DTOS kind_operation(enum loop_kind kind)
  */
 static void retire_before(struct loop_side *s, struct loop_queue *q, struct loop_post *p)
 {
-	struct loop_case *c = s->rig->c;
+	struct loop_case *c = s->fx->c;
 	u32 seq;
 
 	for (seq = q->tail; seq != p->seq; seq++) {
@@ -74,22 +74,22 @@ static void retire_before(struct loop_side *s, struct loop_queue *q, struct loop
 static void check_status(struct loop_side *s, struct loop_queue *q, struct loop_post *p,
 			 const DAT_DTO_COMPLETION_EVENT_DATA *d)
 {
-	struct loop_rig *rig = s->rig;
+	struct loop_fixture *fx = s->fx;
 
 	if (d->status == DAT_DTO_SUCCESS) {
 		if (p->suppressed)
-			loop_fail(rig->c, "%s: success of suppressed post %u raised an event",
+			loop_fail(fx->c, "%s: success of suppressed post %u raised an event",
 				  q->name, p->seq);
 		if (q->flushed && q->ordered)
-			loop_fail(rig->c, "%s: post %u succeeded behind a flushed one",
+			loop_fail(fx->c, "%s: post %u succeeded behind a flushed one",
 				  q->name, p->seq);
 		return;
 	}
-	rig->stop = true;
+	fx->stop = true;
 	if (d->status == DAT_DTO_ERR_FLUSHED) {
 		q->flushed++;
-		rig->c->flushed++;
-	} else if (rig->may_fail) {
+		fx->c->flushed++;
+	} else if (fx->may_fail) {
 		DAT_DTO_COMPLETION_STATUS *first = p->kind == LOOP_K_RECV ? &s->rx_error :
 									    &s->tx_error;
 
@@ -98,39 +98,39 @@ static void check_status(struct loop_side *s, struct loop_queue *q, struct loop_
 		return;
 	}
 	if (d->status != DAT_DTO_ERR_FLUSHED)
-		loop_fail(rig->c, "%s: post %u completed with status %d", q->name,
+		loop_fail(fx->c, "%s: post %u completed with status %d", q->name,
 			  p->seq, d->status);
-	else if (!rig->may_flush)
-		loop_fail(rig->c, "%s: post %u was flushed on a live connection",
+	else if (!fx->may_flush)
+		loop_fail(fx->c, "%s: post %u was flushed on a live connection",
 			  q->name, p->seq);
 }
 
-static void on_dto(struct loop_rig *rig, struct loop_evd *evd,
+static void on_dto(struct loop_fixture *fx, struct loop_evd *evd,
 		   const DAT_DTO_COMPLETION_EVENT_DATA *d)
 {
 	bool recv = d->operation == DAT_DTO_RECEIVE;
-	struct loop_side *s = find_side(rig, d->ep_handle);
+	struct loop_side *s = find_side(fx, d->ep_handle);
 	struct loop_queue *q;
 	struct loop_post *p;
 
-	rig->c->completions++;
+	fx->c->completions++;
 	if (!s) {
-		loop_fail(rig->c, "completion with an ep_handle that is none of ours");
+		loop_fail(fx->c, "completion with an ep_handle that is none of ours");
 		return;
 	}
 	q = recv ? s->rx : &s->tx;
 	if (evd != (recv ? s->recv : s->req))
-		loop_fail(rig->c, "%s: completion on the wrong EVD", q->name);
+		loop_fail(fx->c, "%s: completion on the wrong EVD", q->name);
 	if (!s->established && d->status == DAT_DTO_SUCCESS && s->conn == evd)
-		loop_fail(rig->c, "%s: completion came before ESTABLISHED", q->name);
+		loop_fail(fx->c, "%s: completion came before ESTABLISHED", q->name);
 	if (s->ended && d->status == DAT_DTO_SUCCESS && s->conn == evd)
-		loop_fail(rig->c, "%s: success came behind the end of the connection",
+		loop_fail(fx->c, "%s: success came behind the end of the connection",
 			  q->name);
-	p = loop_queue_take(rig, q, d->user_cookie.as_64);
+	p = loop_queue_take(fx, q, d->user_cookie.as_64);
 	if (!p)
 		return;
 	if (kind_operation(p->kind) != d->operation)
-		loop_fail(rig->c, "%s: post %u has operation %d, expected %d", q->name,
+		loop_fail(fx->c, "%s: post %u has operation %d, expected %d", q->name,
 			  p->seq, d->operation, kind_operation(p->kind));
 	check_status(s, q, p, d);
 	if (q->ordered)
@@ -139,15 +139,15 @@ static void on_dto(struct loop_rig *rig, struct loop_evd *evd,
 		loop_finish_rx(s, p, d->status, d->transfered_length);
 	} else {
 		if (d->status == DAT_DTO_SUCCESS && d->transfered_length != p->len)
-			loop_fail(rig->c, "%s: post %u has length %u, expected %u",
+			loop_fail(fx->c, "%s: post %u has length %u, expected %u",
 				  q->name, p->seq, d->transfered_length, p->len);
 		loop_finish_tx(s, p, d->status);
 	}
 	loop_post_retire(q, p);
-	if (rig->pumping) {
-		loop_pump(rig);
-		if (rig->tx_done == rig->count && rig->rx_done == rig->count)
-			complete(&rig->run->kick);
+	if (fx->pumping) {
+		loop_pump(fx);
+		if (fx->tx_done == fx->count && fx->rx_done == fx->count)
+			complete(&fx->run->kick);
 	}
 }
 
@@ -155,7 +155,7 @@ static void on_dto(struct loop_rig *rig, struct loop_evd *evd,
 static void check_welcome(struct loop_side *s, const DAT_CONNECTION_EVENT_DATA *d)
 {
 	u64 welcome = LOOP_WELCOME;
-	bool active = s == &s->rig->a[0] || s == &s->rig->a[1];
+	bool active = s == &s->fx->a[0] || s == &s->fx->a[1];
 
 	bool good = d->private_data_size == 0;
 
@@ -163,29 +163,29 @@ static void check_welcome(struct loop_side *s, const DAT_CONNECTION_EVENT_DATA *
 		good = d->private_data_size >= (int)sizeof(welcome) && d->private_data &&
 		       !memcmp(d->private_data, &welcome, sizeof(welcome));
 	if (!good)
-		loop_fail(s->rig->c, "%s: ESTABLISHED with the wrong private data, %d bytes",
+		loop_fail(s->fx->c, "%s: ESTABLISHED with the wrong private data, %d bytes",
 			  s->name, d->private_data_size);
 }
 
-static void on_connection(struct loop_rig *rig, struct loop_evd *evd, const DAT_EVENT *ev)
+static void on_connection(struct loop_fixture *fx, struct loop_evd *evd, const DAT_EVENT *ev)
 {
 	const DAT_CONNECTION_EVENT_DATA *d = &ev->event_data.connect_event_data;
-	struct loop_side *s = find_side(rig, d->ep_handle);
+	struct loop_side *s = find_side(fx, d->ep_handle);
 
 	if (!s) {
-		loop_fail(rig->c, "connection event %#x with an ep_handle that is none of ours",
+		loop_fail(fx->c, "connection event %#x with an ep_handle that is none of ours",
 			  ev->event_number);
 		return;
 	}
 	if (evd != s->conn)
-		loop_fail(rig->c, "%s: connection event on the wrong EVD", s->name);
+		loop_fail(fx->c, "%s: connection event on the wrong EVD", s->name);
 	switch (ev->event_number) {
 	case DAT_CONNECTION_EVENT_ESTABLISHED:
 		if (s->established++)
-			loop_fail(rig->c, "%s: ESTABLISHED came twice", s->name);
+			loop_fail(fx->c, "%s: ESTABLISHED came twice", s->name);
 		check_welcome(s, d);
-		if (rig->eager && s == &rig->a[0])
-			loop_post_requests(s, LOOP_K_SEND, rig->eager, rig->cfg.size,
+		if (fx->eager && s == &fx->a[0])
+			loop_post_requests(s, LOOP_K_SEND, fx->eager, fx->cfg.size,
 					   DAT_COMPLETION_DEFAULT_FLAG);
 		break;
 	case DAT_CONNECTION_EVENT_BROKEN:
@@ -193,43 +193,43 @@ static void on_connection(struct loop_rig *rig, struct loop_evd *evd, const DAT_
 		fallthrough;
 	case DAT_CONNECTION_EVENT_DISCONNECTED:
 		if (!s->established)
-			loop_fail(rig->c, "%s: end event %#x before ESTABLISHED", s->name,
+			loop_fail(fx->c, "%s: end event %#x before ESTABLISHED", s->name,
 				  ev->event_number);
-		if (!rig->may_end) {
-			loop_fail(rig->c, "%s: the connection ended (event %#x) by itself",
+		if (!fx->may_end) {
+			loop_fail(fx->c, "%s: the connection ended (event %#x) by itself",
 				  s->name, ev->event_number);
-			rig->stop = true;
+			fx->stop = true;
 		}
 		if (s->ended++)
-			loop_fail(rig->c, "%s: a second end event, %#x", s->name,
+			loop_fail(fx->c, "%s: a second end event, %#x", s->name,
 				  ev->event_number);
 		break;
 	default:
-		loop_fail(rig->c, "%s: connection event %#x", s->name, ev->event_number);
-		rig->stop = true;
+		loop_fail(fx->c, "%s: connection event %#x", s->name, ev->event_number);
+		fx->stop = true;
 	}
-	complete(&rig->run->kick);
+	complete(&fx->run->kick);
 }
 
-static void on_event(struct loop_rig *rig, struct loop_evd *evd, const DAT_EVENT *ev)
+static void on_event(struct loop_fixture *fx, struct loop_evd *evd, const DAT_EVENT *ev)
 {
-	rig->events++;
+	fx->events++;
 	if (ev->evd_handle != evd->handle)
-		loop_fail(rig->c, "event %#x has another EVD's handle", ev->event_number);
+		loop_fail(fx->c, "event %#x has another EVD's handle", ev->event_number);
 	if (ev->event_number == DAT_DTO_COMPLETION_EVENT)
-		on_dto(rig, evd, &ev->event_data.dto_completion_event_data);
+		on_dto(fx, evd, &ev->event_data.dto_completion_event_data);
 	else if (ev->event_number >= DAT_CONNECTION_EVENT_ESTABLISHED &&
 		 ev->event_number <= DAT_CONNECTION_EVENT_UNREACHABLE)
-		on_connection(rig, evd, ev);
+		on_connection(fx, evd, ev);
 	else
-		loop_fail(rig->c, "event number %#x", ev->event_number);
+		loop_fail(fx->c, "event number %#x", ev->event_number);
 	/* While the pump works only its end is worth waking anyone. */
-	if (!rig->pumping || rig->may_end)
-		complete(&rig->run->kick);
+	if (!fx->pumping || fx->may_end)
+		complete(&fx->run->kick);
 }
 
 /**
- * loop_upcall - the upcall of every EVD of a rig
+ * loop_upcall - the upcall of every EVD of a fixture
  * @data: the EVD
  * @event: the event, NULL where the policy is NOTIFY
  * @more: not used
@@ -239,41 +239,41 @@ static void on_event(struct loop_rig *rig, struct loop_evd *evd, const DAT_EVENT
 void loop_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	struct loop_evd *evd = data;
-	struct loop_rig *rig = evd->rig;
-	bool notify = rig->cfg.mode == LOOP_DEQUEUE;
+	struct loop_fixture *fx = evd->fx;
+	bool notify = fx->cfg.mode == LOOP_DEQUEUE;
 
 	if (atomic_inc_return(&evd->inside) != 1)
-		loop_fail(rig->c, "two upcalls of one EVD at once");
+		loop_fail(fx->c, "two upcalls of one EVD at once");
 	if (!in_softirq())
-		loop_fail(rig->c, "upcall with bottom halves on");
+		loop_fail(fx->c, "upcall with bottom halves on");
 	if (notify != !event)
-		loop_fail(rig->c, "upcall %s an event", event ? "with" : "without");
+		loop_fail(fx->c, "upcall %s an event", event ? "with" : "without");
 	if (event) {
-		spin_lock(&rig->lock);
+		spin_lock(&fx->lock);
 		evd->calls++;
-		rig->c->by_upcall++;
-		rig->in_upcall = true;
-		on_event(rig, evd, event);
-		rig->in_upcall = false;
-		spin_unlock(&rig->lock);
+		fx->c->by_upcall++;
+		fx->in_upcall = true;
+		on_event(fx, evd, event);
+		fx->in_upcall = false;
+		spin_unlock(&fx->lock);
 	} else {
 		evd->calls++;
 		atomic_set(&evd->notified, 1);
-		complete(&rig->run->kick);
+		complete(&fx->run->kick);
 	}
 	atomic_dec(&evd->inside);
 }
 
 /**
  * loop_drain - dequeue and handle everything on an EVD
- * @rig: the rig
+ * @fx: the fixture
  * @evd: one of its EVDs
  * @max: no more events than this
  *
- * Context: process, rig->lock not held.
+ * Context: process, fx->lock not held.
  * Return: number of events.
  */
-u32 loop_drain(struct loop_rig *rig, struct loop_evd *evd, u32 max)
+u32 loop_drain(struct loop_fixture *fx, struct loop_evd *evd, u32 max)
 {
 	DAT_EVENT ev;
 	DAT_RETURN ret;
@@ -282,13 +282,13 @@ u32 loop_drain(struct loop_rig *rig, struct loop_evd *evd, u32 max)
 	while (n < max) {
 		ret = dat_evd_dequeue(evd->handle, &ev);
 		if (ret != DAT_SUCCESS) {
-			loop_expect(rig->c, "dat_evd_dequeue", ret, DAT_QUEUE_EMPTY);
+			loop_expect(fx->c, "dat_evd_dequeue", ret, DAT_QUEUE_EMPTY);
 			break;
 		}
-		spin_lock_bh(&rig->lock);
-		rig->c->by_dequeue++;
-		on_event(rig, evd, &ev);
-		spin_unlock_bh(&rig->lock);
+		spin_lock_bh(&fx->lock);
+		fx->c->by_dequeue++;
+		on_event(fx, evd, &ev);
+		spin_unlock_bh(&fx->lock);
 		if (!(++n & 63))
 			cond_resched();
 	}
@@ -296,51 +296,51 @@ u32 loop_drain(struct loop_rig *rig, struct loop_evd *evd, u32 max)
 }
 
 /* Dequeue where the mode says so; with NOTIFY only behind a notification. */
-static void drain_all(struct loop_rig *rig)
+static void drain_all(struct loop_fixture *fx)
 {
 	u32 i;
 
-	if (rig->cfg.mode == LOOP_UPCALL)
+	if (fx->cfg.mode == LOOP_UPCALL)
 		return;
-	for (i = 0; i < rig->nevds; i++) {
-		struct loop_evd *evd = &rig->evd[i];
+	for (i = 0; i < fx->nevds; i++) {
+		struct loop_evd *evd = &fx->evd[i];
 
-		if (rig->cfg.mode == LOOP_POLL || atomic_xchg(&evd->notified, 0))
-			loop_drain(rig, evd, U32_MAX);
+		if (fx->cfg.mode == LOOP_POLL || atomic_xchg(&evd->notified, 0))
+			loop_drain(fx, evd, U32_MAX);
 	}
 }
 
-static bool check_done(struct loop_rig *rig, bool (*done)(struct loop_rig *rig), u32 *events)
+static bool check_done(struct loop_fixture *fx, bool (*done)(struct loop_fixture *fx), u32 *events)
 {
 	bool yes;
 
-	spin_lock_bh(&rig->lock);
-	*events = rig->events;
-	yes = done(rig);
-	spin_unlock_bh(&rig->lock);
+	spin_lock_bh(&fx->lock);
+	*events = fx->events;
+	yes = done(fx);
+	spin_unlock_bh(&fx->lock);
 	return yes;
 }
 
 /**
  * loop_wait - handle events until something is so
- * @rig: the rig
- * @done: tells whether it is; called under rig->lock
+ * @fx: the fixture
+ * @done: tells whether it is; called under fx->lock
  * @ms: longest time without any event, before the stretch factor
  *
  * Context: process.
  * Return: 0; -ETIMEDOUT, which the caller notes; -EINTR if the run is aborted.
  */
-int loop_wait(struct loop_rig *rig, bool (*done)(struct loop_rig *rig), u32 ms)
+int loop_wait(struct loop_fixture *fx, bool (*done)(struct loop_fixture *fx), u32 ms)
 {
 	unsigned long limit = msecs_to_jiffies(ms * loop_stretch());
 	unsigned long deadline = jiffies + limit;
 	u32 events, seen = 0;
 
 	for (;;) {
-		drain_all(rig);
-		if (check_done(rig, done, &events))
+		drain_all(fx);
+		if (check_done(fx, done, &events))
 			return 0;
-		if (READ_ONCE(rig->run->abort))
+		if (READ_ONCE(fx->run->abort))
 			return -EINTR;
 		if (events != seen) {
 			seen = events;
@@ -348,10 +348,10 @@ int loop_wait(struct loop_rig *rig, bool (*done)(struct loop_rig *rig), u32 ms)
 		} else if (time_after(jiffies, deadline)) {
 			return -ETIMEDOUT;
 		}
-		if (rig->cfg.mode == LOOP_POLL)
+		if (fx->cfg.mode == LOOP_POLL)
 			cond_resched();
 		else
-			wait_for_completion_timeout(&rig->run->kick,
+			wait_for_completion_timeout(&fx->run->kick,
 						    min_t(unsigned long, limit, SLICE));
 	}
 }
@@ -379,24 +379,24 @@ int loop_wait_cr(struct loop_run *run, u32 ms)
 }
 
 /* Has every post of every queue come back? An SRQ keeps what is left in it. */
-bool loop_all_back(struct loop_rig *rig)
+bool loop_all_back(struct loop_fixture *fx)
 {
 	u32 i;
 
-	for (i = 0; i < rig->nsides; i++)
-		if (rig->a[i].tx.out || rig->b[i].tx.out ||
-		    rig->a[i].own_rx.out || rig->b[i].own_rx.out)
+	for (i = 0; i < fx->nsides; i++)
+		if (fx->a[i].tx.out || fx->b[i].tx.out ||
+		    fx->a[i].own_rx.out || fx->b[i].own_rx.out)
 			return false;
 	return true;
 }
 
 /* Has every EP had its end event? */
-bool loop_all_ended(struct loop_rig *rig)
+bool loop_all_ended(struct loop_fixture *fx)
 {
 	u32 i;
 
-	for (i = 0; i < rig->nsides; i++)
-		if (!rig->a[i].ended || !rig->b[i].ended)
+	for (i = 0; i < fx->nsides; i++)
+		if (!fx->a[i].ended || !fx->b[i].ended)
 			return false;
 	return true;
 }

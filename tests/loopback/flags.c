@@ -10,9 +10,9 @@
 /* Receives and sends of the harness's small talk. */
 #define FEW		8
 
-static struct loop_rig *flag_rig(struct loop_run *run, struct loop_case *c,
-				 enum loop_mode mode, DAT_COMPLETION_FLAGS a_req,
-				 DAT_COMPLETION_FLAGS b_recv)
+static struct loop_fixture *flag_fixture(struct loop_run *run, struct loop_case *c,
+					 enum loop_mode mode, DAT_COMPLETION_FLAGS a_req,
+					 DAT_COMPLETION_FLAGS b_recv)
 {
 	struct loop_cfg cfg = {
 		.op = LOOP_SEND,
@@ -26,58 +26,59 @@ static struct loop_rig *flag_rig(struct loop_run *run, struct loop_case *c,
 		.recv_flags = { DAT_COMPLETION_DEFAULT_FLAG, b_recv },
 	};
 
-	return loop_rig_make(run, c, &cfg);
+	return loop_fixture_make(run, c, &cfg);
 }
 
-static int wait_for(struct loop_rig *rig, bool (*done)(struct loop_rig *rig), const char *what)
+static int wait_for(struct loop_fixture *fx, bool (*done)(struct loop_fixture *fx),
+		    const char *what)
 {
-	int err = loop_wait(rig, done, LOOP_QUIET_MS);
+	int err = loop_wait(fx, done, LOOP_QUIET_MS);
 
 	if (err == -ETIMEDOUT)
-		loop_fail(rig->c, "%s: not within %u s", what,
+		loop_fail(fx->c, "%s: not within %u s", what,
 			  LOOP_QUIET_MS * loop_stretch() / 1000);
 	return err;
 }
 
-static bool a_back(struct loop_rig *rig)
+static bool a_back(struct loop_fixture *fx)
 {
-	return !rig->a[0].tx.out;
+	return !fx->a[0].tx.out;
 }
 
-static bool all_received(struct loop_rig *rig)
+static bool all_received(struct loop_fixture *fx)
 {
-	return !rig->a[0].tx.out && rig->b[0].rx_msgs == rig->a[0].tx_msgs;
+	return !fx->a[0].tx.out && fx->b[0].rx_msgs == fx->a[0].tx_msgs;
 }
 
-static bool never(struct loop_rig *rig)
+static bool never(struct loop_fixture *fx)
 {
 	return false;
 }
 
 /* Dequeue, told or not, until so many events have come. */
-static int dequeue_silent(struct loop_rig *rig, struct loop_evd *evd, u32 n, const char *what)
+static int dequeue_silent(struct loop_fixture *fx, struct loop_evd *evd, u32 n, const char *what)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
 
 	while (n) {
-		n -= loop_drain(rig, evd, n);
+		n -= loop_drain(fx, evd, n);
 		if (!n)
 			break;
-		if (READ_ONCE(rig->run->abort))
+		if (READ_ONCE(fx->run->abort))
 			return -EINTR;
 		if (time_after(jiffies, deadline)) {
-			loop_fail(rig->c, "%s: %u events did not come", what, n);
+			loop_fail(fx->c, "%s: %u events did not come", what, n);
 			return -ETIMEDOUT;
 		}
-		wait_for_completion_timeout(&rig->run->kick, 1);
+		wait_for_completion_timeout(&fx->run->kick, 1);
 	}
 	return 0;
 }
 
-static void expect_calls(struct loop_rig *rig, struct loop_evd *evd, bool some, const char *what)
+static void expect_calls(struct loop_fixture *fx, struct loop_evd *evd, bool some, const char *what)
 {
 	if (some == !evd->calls)
-		loop_fail(rig->c, "%s: %u upcalls, expected %s", what, evd->calls,
+		loop_fail(fx->c, "%s: %u upcalls, expected %s", what, evd->calls,
 			  some ? "one at least" : "none");
 }
 
@@ -101,7 +102,7 @@ static DAT_RETURN quiet_write(struct loop_side *a, struct loop_slot *src, struct
  * though nothing is dequeued. There is no event to wait for, so a refused post
  * is tried again with each tick.
  */
-static int quiet_writes(struct loop_rig *rig, u32 count, struct loop_slot *src,
+static int quiet_writes(struct loop_fixture *fx, u32 count, struct loop_slot *src,
 			struct loop_slot *dst)
 {
 	unsigned long limit = msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
@@ -110,68 +111,68 @@ static int quiet_writes(struct loop_rig *rig, u32 count, struct loop_slot *src,
 	u32 i = 0;
 
 	while (i < count) {
-		ret = quiet_write(&rig->a[0], src, dst);
+		ret = quiet_write(&fx->a[0], src, dst);
 		if (ret == DAT_SUCCESS) {
 			i++;
-			rig->c->posts++;
+			fx->c->posts++;
 			deadline = jiffies + limit;
 			continue;
 		}
-		if (!loop_expect(rig->c, "suppressed write", ret, DAT_INSUFFICIENT_RESOURCES))
+		if (!loop_expect(fx->c, "suppressed write", ret, DAT_INSUFFICIENT_RESOURCES))
 			return -EIO;
-		rig->c->full++;
-		if (READ_ONCE(rig->run->abort))
+		fx->c->full++;
+		if (READ_ONCE(fx->run->abort))
 			return -EINTR;
 		if (time_after(jiffies, deadline)) {
-			loop_fail(rig->c, "no slot came back behind %u suppressed writes", i);
+			loop_fail(fx->c, "no slot came back behind %u suppressed writes", i);
 			return -ETIMEDOUT;
 		}
-		wait_for_completion_timeout(&rig->run->kick, 1);
+		wait_for_completion_timeout(&fx->run->kick, 1);
 	}
-	rig->c->silent += count;
+	fx->c->silent += count;
 	return 0;
 }
 
 /* One with an event behind them: those before it have succeeded then. */
-static int loud_write(struct loop_rig *rig)
+static int loud_write(struct loop_fixture *fx)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
 	DAT_RETURN ret;
 
 	do {
-		spin_lock_bh(&rig->lock);
-		ret = loop_post_request(&rig->a[0], LOOP_K_WRITE, rig->cfg.size,
+		spin_lock_bh(&fx->lock);
+		ret = loop_post_request(&fx->a[0], LOOP_K_WRITE, fx->cfg.size,
 					DAT_COMPLETION_DEFAULT_FLAG);
-		spin_unlock_bh(&rig->lock);
+		spin_unlock_bh(&fx->lock);
 		if (ret != DAT_SUCCESS)
-			wait_for_completion_timeout(&rig->run->kick, 1);
+			wait_for_completion_timeout(&fx->run->kick, 1);
 	} while (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES &&
-		 !READ_ONCE(rig->run->abort) && time_before(jiffies, deadline));
-	if (!loop_expect(rig->c, "write behind suppressed ones", ret, DAT_SUCCESS))
+		 !READ_ONCE(fx->run->abort) && time_before(jiffies, deadline));
+	if (!loop_expect(fx->c, "write behind suppressed ones", ret, DAT_SUCCESS))
 		return -EIO;
-	return wait_for(rig, a_back, "the last write");
+	return wait_for(fx, a_back, "the last write");
 }
 
-static int write_stream(struct loop_rig *rig, u32 count)
+static int write_stream(struct loop_fixture *fx, u32 count)
 {
-	struct loop_side *a = &rig->a[0];
+	struct loop_side *a = &fx->a[0];
 	struct loop_slot *src = loop_arena_get(a->src), *dst = loop_arena_get(a->peer->dst);
-	u64 key = loop_key(rig, 99, 0);
+	u64 key = loop_key(fx, 99, 0);
 	struct loop_diff d;
 	int err;
 
 	loop_slot_fill(src, key, src->cap);
 	/* An event that nobody dequeues: it pins its slot and no other. */
-	spin_lock_bh(&rig->lock);
-	loop_post_requests(a, LOOP_K_WRITE, 1, rig->cfg.size, DAT_COMPLETION_DEFAULT_FLAG);
-	spin_unlock_bh(&rig->lock);
-	err = quiet_writes(rig, count, src, dst);
+	spin_lock_bh(&fx->lock);
+	loop_post_requests(a, LOOP_K_WRITE, 1, fx->cfg.size, DAT_COMPLETION_DEFAULT_FLAG);
+	spin_unlock_bh(&fx->lock);
+	err = quiet_writes(fx, count, src, dst);
 	if (!err)
-		err = loud_write(rig);
+		err = loud_write(fx);
 	if (err)
 		return err;
 	if (!loop_slot_check(dst, key, src->cap, &d) || !loop_slot_check(src, key, src->cap, &d))
-		loop_fail(rig->c, "suppressed writes: %s at %u is %#04x, expected %#04x",
+		loop_fail(fx->c, "suppressed writes: %s at %u is %#04x, expected %#04x",
 			  d.what, d.at, d.got, d.want);
 	return 0;
 }
@@ -188,49 +189,49 @@ static int write_stream(struct loop_rig *rig, u32 count)
  */
 int loop_case_stream(struct loop_run *run, struct loop_case *c)
 {
-	struct loop_rig *rig = flag_rig(run, c, LOOP_DEQUEUE, 0, 0);
+	struct loop_fixture *fx = flag_fixture(run, c, LOOP_DEQUEUE, 0, 0);
 	int err;
 
-	if (!rig)
+	if (!fx)
 		return -EIO;
-	err = loop_rig_connect(rig);
+	err = loop_fixture_connect(fx);
 	if (!err)
-		err = write_stream(rig, c->count);
+		err = write_stream(fx, c->count);
 	if (!err)
-		err = loop_rig_disconnect(rig, DAT_CLOSE_GRACEFUL_FLAG);
-	loop_rig_end(rig);
+		err = loop_fixture_disconnect(fx, DAT_CLOSE_GRACEFUL_FLAG);
+	loop_fixture_end(fx);
 	loop_clauses(c, "G-34 W-14");
 	return err;
 }
 
 /* n messages, both ends quiet about them or not. */
-static void post_messages(struct loop_rig *rig, u32 n, DAT_COMPLETION_FLAGS flags)
+static void post_messages(struct loop_fixture *fx, u32 n, DAT_COMPLETION_FLAGS flags)
 {
-	spin_lock_bh(&rig->lock);
-	loop_post_recvs(&rig->b[0], n, flags);
-	loop_post_requests(&rig->a[0], LOOP_K_SEND, n, rig->cfg.size, flags);
-	spin_unlock_bh(&rig->lock);
+	spin_lock_bh(&fx->lock);
+	loop_post_recvs(&fx->b[0], n, flags);
+	loop_post_requests(&fx->a[0], LOOP_K_SEND, n, fx->cfg.size, flags);
+	spin_unlock_bh(&fx->lock);
 }
 
-static int silent_then_loud(struct loop_rig *rig)
+static int silent_then_loud(struct loop_fixture *fx)
 {
-	struct loop_evd *req = rig->a[0].req, *recv = rig->b[0].recv;
+	struct loop_evd *req = fx->a[0].req, *recv = fx->b[0].recv;
 	int err;
 
-	post_messages(rig, FEW, DAT_COMPLETION_UNSIGNALLED_FLAG);
-	err = dequeue_silent(rig, recv, FEW, "silent receives");
+	post_messages(fx, FEW, DAT_COMPLETION_UNSIGNALLED_FLAG);
+	err = dequeue_silent(fx, recv, FEW, "silent receives");
 	if (!err)
-		err = dequeue_silent(rig, req, FEW, "silent sends");
+		err = dequeue_silent(fx, req, FEW, "silent sends");
 	if (err)
 		return err;
-	expect_calls(rig, recv, false, "silent receives");
-	expect_calls(rig, req, false, "silent sends");
+	expect_calls(fx, recv, false, "silent receives");
+	expect_calls(fx, req, false, "silent sends");
 	/* Without the flag they notify, and what is in front comes with them. */
-	post_messages(rig, FEW - 1, DAT_COMPLETION_UNSIGNALLED_FLAG);
-	post_messages(rig, 1, DAT_COMPLETION_DEFAULT_FLAG);
-	err = wait_for(rig, loop_all_back, "a completion that notifies");
-	expect_calls(rig, recv, true, "a receive without the flag");
-	expect_calls(rig, req, true, "a send without the flag");
+	post_messages(fx, FEW - 1, DAT_COMPLETION_UNSIGNALLED_FLAG);
+	post_messages(fx, 1, DAT_COMPLETION_DEFAULT_FLAG);
+	err = wait_for(fx, loop_all_back, "a completion that notifies");
+	expect_calls(fx, recv, true, "a receive without the flag");
+	expect_calls(fx, req, true, "a send without the flag");
 	return err;
 }
 
@@ -249,18 +250,18 @@ int loop_case_unsignalled(struct loop_run *run, struct loop_case *c)
 	int err = 0;
 
 	for (i = 0; i < 2 && !err; i++) {
-		struct loop_rig *rig = flag_rig(run, c, modes[i],
-						DAT_COMPLETION_UNSIGNALLED_FLAG,
-						DAT_COMPLETION_UNSIGNALLED_FLAG);
+		struct loop_fixture *fx = flag_fixture(run, c, modes[i],
+						       DAT_COMPLETION_UNSIGNALLED_FLAG,
+						       DAT_COMPLETION_UNSIGNALLED_FLAG);
 
-		if (!rig)
+		if (!fx)
 			return -EIO;
-		err = loop_rig_connect(rig);
+		err = loop_fixture_connect(fx);
 		if (!err)
-			err = silent_then_loud(rig);
+			err = silent_then_loud(fx);
 		if (!err)
-			err = loop_rig_disconnect(rig, DAT_CLOSE_GRACEFUL_FLAG);
-		loop_rig_end(rig);
+			err = loop_fixture_disconnect(fx, DAT_CLOSE_GRACEFUL_FLAG);
+		loop_fixture_end(fx);
 	}
 	loop_clauses(c, "S-21 S-23 R-13 R-15");
 	return err;
@@ -270,10 +271,10 @@ int loop_case_unsignalled(struct loop_run *run, struct loop_case *c)
 static struct loop_slot *fence_source;
 
 /* B has the fenced message: A's read is over, its source is B's again. */
-static void fence_recv(struct loop_rig *rig, struct loop_side *s, u32 msg)
+static void fence_recv(struct loop_fixture *fx, struct loop_side *s, u32 msg)
 {
 	if (fence_source)
-		loop_slot_fill(fence_source, ~loop_key(rig, 77, msg), fence_source->cap);
+		loop_slot_fill(fence_source, ~loop_key(fx, 77, msg), fence_source->cap);
 }
 
 /**
@@ -291,74 +292,74 @@ static void fence_recv(struct loop_rig *rig, struct loop_side *s, u32 msg)
  */
 int loop_case_fence(struct loop_run *run, struct loop_case *c)
 {
-	struct loop_rig *rig = flag_rig(run, c, LOOP_UPCALL, 0, 0);
+	struct loop_fixture *fx = flag_fixture(run, c, LOOP_UPCALL, 0, 0);
 	struct loop_side *a;
 	u32 i;
 	int err;
 
-	if (!rig)
+	if (!fx)
 		return -EIO;
-	a = &rig->a[0];
-	rig->volatile_src = true;
-	rig->on_recv = fence_recv;
-	err = loop_rig_connect(rig);
+	a = &fx->a[0];
+	fx->volatile_src = true;
+	fx->on_recv = fence_recv;
+	err = loop_fixture_connect(fx);
 	for (i = 0; i < c->count && !err && !c->fails; i++) {
-		spin_lock_bh(&rig->lock);
-		loop_post_recvs(&rig->b[0], 2, DAT_COMPLETION_DEFAULT_FLAG);
+		spin_lock_bh(&fx->lock);
+		loop_post_recvs(&fx->b[0], 2, DAT_COMPLETION_DEFAULT_FLAG);
 		/* With nothing in front the fence changes nothing. */
 		fence_source = NULL;
 		loop_post_requests(a, LOOP_K_SEND, 1, 17, DAT_COMPLETION_BARRIER_FENCE_FLAG);
-		spin_unlock_bh(&rig->lock);
+		spin_unlock_bh(&fx->lock);
 		/* At B too, whose word about it would be taken for one about the next */
-		err = wait_for(rig, all_received, "a fenced send alone");
+		err = wait_for(fx, all_received, "a fenced send alone");
 		if (err)
 			break;
-		spin_lock_bh(&rig->lock);
+		spin_lock_bh(&fx->lock);
 		loop_post_requests(a, LOOP_K_READ, 1, c->size, DAT_COMPLETION_DEFAULT_FLAG);
 		fence_source = loop_last_post(&a->tx)->src;
 		loop_post_requests(a, LOOP_K_SEND, 1, 17, DAT_COMPLETION_BARRIER_FENCE_FLAG);
-		spin_unlock_bh(&rig->lock);
-		err = wait_for(rig, loop_all_back, "a read and a fenced send");
+		spin_unlock_bh(&fx->lock);
+		err = wait_for(fx, loop_all_back, "a read and a fenced send");
 	}
 	if (!err)
-		err = loop_rig_disconnect(rig, DAT_CLOSE_GRACEFUL_FLAG);
-	loop_rig_end(rig);
+		err = loop_fixture_disconnect(fx, DAT_CLOSE_GRACEFUL_FLAG);
+	loop_fixture_end(fx);
 	loop_clauses(c, "S-26");
 	return err;
 }
 
-static void solicited_sends(struct loop_rig *rig, u32 n, DAT_COMPLETION_FLAGS last)
+static void solicited_sends(struct loop_fixture *fx, u32 n, DAT_COMPLETION_FLAGS last)
 {
-	struct loop_side *a = &rig->a[0];
+	struct loop_side *a = &fx->a[0];
 
-	spin_lock_bh(&rig->lock);
-	loop_post_requests(a, LOOP_K_SEND, n - 1, rig->cfg.size, DAT_COMPLETION_DEFAULT_FLAG);
-	loop_post_requests(a, LOOP_K_SEND, 1, rig->cfg.size, last);
-	spin_unlock_bh(&rig->lock);
+	spin_lock_bh(&fx->lock);
+	loop_post_requests(a, LOOP_K_SEND, n - 1, fx->cfg.size, DAT_COMPLETION_DEFAULT_FLAG);
+	loop_post_requests(a, LOOP_K_SEND, 1, fx->cfg.size, last);
+	spin_unlock_bh(&fx->lock);
 }
 
-static int solicited_steps(struct loop_rig *rig)
+static int solicited_steps(struct loop_fixture *fx)
 {
-	struct loop_evd *recv = rig->b[0].recv;
+	struct loop_evd *recv = fx->b[0].recv;
 	int err;
 
-	spin_lock_bh(&rig->lock);
-	loop_post_recvs(&rig->b[0], 3 * FEW, DAT_COMPLETION_DEFAULT_FLAG);
-	spin_unlock_bh(&rig->lock);
-	solicited_sends(rig, FEW, DAT_COMPLETION_DEFAULT_FLAG);
-	err = wait_for(rig, a_back, "plain sends");
+	spin_lock_bh(&fx->lock);
+	loop_post_recvs(&fx->b[0], 3 * FEW, DAT_COMPLETION_DEFAULT_FLAG);
+	spin_unlock_bh(&fx->lock);
+	solicited_sends(fx, FEW, DAT_COMPLETION_DEFAULT_FLAG);
+	err = wait_for(fx, a_back, "plain sends");
 	if (err)
 		return err;
 	/* Longer than the slow timer of the Provider: that must not notify. */
-	loop_wait(rig, never, 1500);
-	expect_calls(rig, recv, false, "plain messages");
-	err = dequeue_silent(rig, recv, FEW, "plain messages");
+	loop_wait(fx, never, 1500);
+	expect_calls(fx, recv, false, "plain messages");
+	err = dequeue_silent(fx, recv, FEW, "plain messages");
 	if (err)
 		return err;
-	expect_calls(rig, recv, false, "plain messages, dequeued");
-	solicited_sends(rig, FEW, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
-	err = wait_for(rig, all_received, "a solicited message");
-	expect_calls(rig, recv, true, "a solicited message");
+	expect_calls(fx, recv, false, "plain messages, dequeued");
+	solicited_sends(fx, FEW, DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+	err = wait_for(fx, all_received, "a solicited message");
+	expect_calls(fx, recv, true, "a solicited message");
 	return err;
 }
 
@@ -372,19 +373,19 @@ static int solicited_steps(struct loop_rig *rig)
  */
 int loop_case_solicited(struct loop_run *run, struct loop_case *c)
 {
-	struct loop_rig *rig = flag_rig(run, c, LOOP_DEQUEUE, DAT_COMPLETION_DEFAULT_FLAG,
-					DAT_COMPLETION_SOLICITED_WAIT_FLAG);
+	struct loop_fixture *fx = flag_fixture(run, c, LOOP_DEQUEUE, DAT_COMPLETION_DEFAULT_FLAG,
+					       DAT_COMPLETION_SOLICITED_WAIT_FLAG);
 	int err;
 
-	if (!rig)
+	if (!fx)
 		return -EIO;
-	err = loop_rig_connect(rig);
+	err = loop_fixture_connect(fx);
 	if (!err)
-		err = solicited_steps(rig);
+		err = solicited_steps(fx);
 	/* Flushed receives notify, solicited or not. */
 	if (!err)
-		err = loop_rig_disconnect(rig, DAT_CLOSE_ABRUPT_FLAG);
-	loop_rig_end(rig);
+		err = loop_fixture_disconnect(fx, DAT_CLOSE_ABRUPT_FLAG);
+	loop_fixture_end(fx);
 	loop_clauses(c, "S-17 S-18 R-12 G-33");
 	return err;
 }

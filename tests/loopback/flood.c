@@ -9,16 +9,16 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "foe.h"
-#include "raw.h"
+#include "adversary.h"
+#include "cm_peer.h"
 
 #define CROWD		64	/* requests of a flood */
 #define SHARE		4	/* of them may wait, where the EVD is the point's alone */
 
 /* Refused for want of room: not with the reason of a Consumer */
-static void raw_expect_refused(struct raw *r, const char *what)
+static void cm_peer_expect_refused(struct cm_peer *r, const char *what)
 {
-	if (!raw_wait(r))
+	if (!cm_peer_wait(r))
 		return;
 	if (r->event != RDMA_CM_EVENT_REJECTED || r->status != IB_CM_REJ_NO_RESOURCES)
 		loop_fail(r->d->c, "%s: event %d, status %d, expected a reject, reason %d", what,
@@ -27,125 +27,125 @@ static void raw_expect_refused(struct raw *r, const char *what)
 
 /* ---- a flood ------------------------------------------------------------------- */
 
-static u32 count_told(struct raw *crowd)
+static u32 count_told(struct cm_peer *crowd)
 {
 	u32 i, n = 0;
 
 	for (i = 0; i < CROWD; i++)
-		n += raw_told(&crowd[i]);
+		n += cm_peer_notified(&crowd[i]);
 	return n;
 }
 
 /* As many as may wait do, the others are refused */
-static void expect_flooded(struct duo *d, struct raw *crowd, u32 waiting)
+static void expect_flooded(struct pair *d, struct cm_peer *crowd, u32 waiting)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
 	u32 i;
 
-	while (duo_ok(d) && count_told(crowd) < CROWD - waiting) {
+	while (pair_ok(d) && count_told(crowd) < CROWD - waiting) {
 		if (time_after(jiffies, deadline))
 			loop_fail(d->c, "%u of %u requests are refused, expected %u",
 				  count_told(crowd), CROWD, CROWD - waiting);
 		wait_for_completion_timeout(&d->run->kick, 1);
 	}
-	duo_rest(d, 100);
-	if (duo_ok(d) && count_told(crowd) != CROWD - waiting)
+	pair_settle(d, 100);
+	if (pair_ok(d) && count_told(crowd) != CROWD - waiting)
 		loop_fail(d->c, "%u of %u requests wait, expected %u", CROWD - count_told(crowd),
 			  CROWD, waiting);
-	for (i = 0; i < CROWD && duo_ok(d); i++)
+	for (i = 0; i < CROWD && pair_ok(d); i++)
 		if (crowd[i].told)
-			raw_expect_refused(&crowd[i], "beyond the share");
+			cm_peer_expect_refused(&crowd[i], "beyond the share");
 }
 
 /* A reject of ours as the peer sees it: reason 28, four bytes of version, the data */
-static void expect_rejected(struct duo *d, struct raw *crowd, const char *data)
+static void expect_rejected(struct pair *d, struct cm_peer *crowd, const char *data)
 {
 	static const u8 prefix[] = { 2, 0, 2, 0 };
 	u32 i, n = 0;
 
-	for (i = 0; i < CROWD && duo_ok(d); i++) {
-		struct raw *r = &crowd[i];
+	for (i = 0; i < CROWD && pair_ok(d); i++) {
+		struct cm_peer *r = &crowd[i];
 
-		if (!r->id || !raw_wait(r) || r->status != IB_CM_REJ_CONSUMER_DEFINED)
+		if (!r->id || !cm_peer_wait(r) || r->status != IB_CM_REJ_CONSUMER_DEFINED)
 			continue;
 		n++;
 		if (r->len < 8 || memcmp(r->data, prefix, 4) || memcmp(r->data + 4, data, 4))
 			loop_fail(d->c, "a reject of %u bytes: %*ph", r->len, 8, r->data);
 	}
-	if (duo_ok(d) && n != 2)
+	if (pair_ok(d) && n != 2)
 		loop_fail(d->c, "%u rejects have the Consumer's reason, expected 2", n);
 }
 
-static void flood_script(struct duo *d, struct duo_evd *evd)
+static void flood_script(struct pair *d, struct pair_evd *evd)
 {
 	DAT_PSP_HANDLE flooded = sp_listen(d, evd, sp_qual(d, 0));
 	DAT_PSP_HANDLE calm = sp_listen(d, evd, sp_qual(d, 1));
-	struct raw *crowd = kvcalloc(CROWD, sizeof(*crowd), GFP_KERNEL);
+	struct cm_peer *crowd = kvcalloc(CROWD, sizeof(*crowd), GFP_KERNEL);
 	u32 i;
 
-	for (i = 0; crowd && i < CROWD && duo_ok(d); i++)
-		raw_call(d, &crowd[i], sp_qual(d, 0), NULL);
+	for (i = 0; crowd && i < CROWD && pair_ok(d); i++)
+		cm_peer_call(d, &crowd[i], sp_qual(d, 0), NULL);
 	if (crowd)
 		/* Two service points on an EVD of four */
 		expect_flooded(d, crowd, 2);
 	/* The neighbour on the same EVD, and somebody else's on another */
-	if (crowd && duo_ok(d) && duo_call_at(&d->a[0], sp_qual(d, 1), NULL, 0)) {
-		for (i = 0; i < 2 && duo_ok(d); i++)
+	if (crowd && pair_ok(d) && pair_call_at(&d->a[0], sp_qual(d, 1), NULL, 0)) {
+		for (i = 0; i < 2 && pair_ok(d); i++)
 			sp_ok(d, "dat_cr_reject",
-			      dat_cr_reject(duo_request(d, evd, flooded, sp_qual(d, 0)), 4,
+			      dat_cr_reject(pair_request(d, evd, flooded, sp_qual(d, 0)), 4,
 					    "full"));
-		sp_answer(&d->a[0], &d->b[0], duo_request(d, evd, calm, sp_qual(d, 1)),
+		sp_answer(&d->a[0], &d->b[0], pair_request(d, evd, calm, sp_qual(d, 1)),
 			  d->b[0].ep);
 		sp_talk(&d->a[0], &d->b[0], false);
-		if (duo_ok(d) && duo_call(d, 1, DUO_CONNECT_MS * loop_stretch() * 1000U))
-			sp_answer(&d->a[1], &d->b[1], duo_called(d), d->b[1].ep);
+		if (pair_ok(d) && pair_call(d, 1, PAIR_CONNECT_MS * loop_stretch() * 1000U))
+			sp_answer(&d->a[1], &d->b[1], pair_called(d), d->b[1].ep);
 		sp_talk(&d->a[1], &d->b[1], false);
 		expect_rejected(d, crowd, "full");
 	}
 	for (i = 0; crowd && i < CROWD; i++)
-		raw_end(&crowd[i]);
+		cm_peer_end(&crowd[i]);
 	kvfree(crowd);
 	/* Room again, for whoever comes next */
-	duo_hang_up(&d->a[0], &d->b[0]);
-	if (duo_ok(d) && duo_call_at(&d->a[0], sp_qual(d, 0), NULL, 0)) {
-		sp_answer(&d->a[0], &d->b[0], duo_request(d, evd, flooded, sp_qual(d, 0)),
+	pair_disconnect(&d->a[0], &d->b[0]);
+	if (pair_ok(d) && pair_call_at(&d->a[0], sp_qual(d, 0), NULL, 0)) {
+		sp_answer(&d->a[0], &d->b[0], pair_request(d, evd, flooded, sp_qual(d, 0)),
 			  d->b[0].ep);
-		duo_hang_up(&d->a[0], &d->b[0]);
+		pair_disconnect(&d->a[0], &d->b[0]);
 	}
-	duo_hang_up(&d->a[1], &d->b[1]);
+	pair_disconnect(&d->a[1], &d->b[1]);
 	sp_free_psp(d, flooded);
 	sp_free_psp(d, calm);
 }
 
 /* Requests that wait on an EVD that goes: refused, not rejected */
-static void undelivered_script(struct duo *d, struct duo_evd *evd)
+static void undelivered_script(struct pair *d, struct pair_evd *evd)
 {
 	DAT_PSP_HANDLE psp = sp_listen(d, evd, sp_qual(d, 0));
-	struct raw raw[2] = {};
+	struct cm_peer cm_peer[2] = {};
 	DAT_EVENT ev;
 	u32 i;
 
-	for (i = 0; i < 2 && duo_ok(d); i++)
-		raw_call(d, &raw[i], sp_qual(d, 0), NULL);
+	for (i = 0; i < 2 && pair_ok(d); i++)
+		cm_peer_call(d, &cm_peer[i], sp_qual(d, 0), NULL);
 	/* One is seen and not answered yet, the other is never seen */
-	if (duo_ok(d) && duo_next(d, evd, DUO_EITHER, "connection request", &ev)) {
-		duo_rest(d, 200);
+	if (pair_ok(d) && pair_next(d, evd, PAIR_ANY_UPCALL, "connection request", &ev)) {
+		pair_settle(d, 200);
 		loop_expect(d->c, "dat_evd_free with a PSP", dat_evd_free(evd->handle),
 			    DAT_INVALID_STATE);
 		sp_free_psp(d, psp);
-		duo_free_evd(d, evd);
+		pair_free_evd(d, evd);
 		sp_ok(d, "dat_cr_reject",
 		      dat_cr_reject(ev.event_data.cr_arrival_event_data.cr_handle, 0, NULL));
-		for (i = 0; i < 2 && duo_ok(d); i++)
-			raw_wait(&raw[i]);
-		i = raw[0].status == IB_CM_REJ_CONSUMER_DEFINED;
-		raw_expect_refused(&raw[i], "a request on a freed EVD");
-		if (duo_ok(d) && raw[1 - i].status != IB_CM_REJ_CONSUMER_DEFINED)
+		for (i = 0; i < 2 && pair_ok(d); i++)
+			cm_peer_wait(&cm_peer[i]);
+		i = cm_peer[0].status == IB_CM_REJ_CONSUMER_DEFINED;
+		cm_peer_expect_refused(&cm_peer[i], "a request on a freed EVD");
+		if (pair_ok(d) && cm_peer[1 - i].status != IB_CM_REJ_CONSUMER_DEFINED)
 			loop_fail(d->c, "the request that was seen: status %d",
-				  raw[1 - i].status);
+				  cm_peer[1 - i].status);
 	}
-	raw_end(&raw[0]);
-	raw_end(&raw[1]);
+	cm_peer_end(&cm_peer[0]);
+	cm_peer_end(&cm_peer[1]);
 }
 
 /**
@@ -170,53 +170,54 @@ int loop_case_flood(struct loop_run *run, struct loop_case *c)
 /* ---- again and again ------------------------------------------------------------- */
 
 /* Those that wait are rejected; behind that everybody has been told */
-static void send_away(struct duo *d, struct duo_evd *evd, DAT_PSP_HANDLE psp, struct raw *crowd)
+static void send_away(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp,
+		      struct cm_peer *crowd)
 {
 	u32 i, n = 0;
 
-	for (i = 0; i < SHARE && duo_ok(d); i++)
+	for (i = 0; i < SHARE && pair_ok(d); i++)
 		sp_ok(d, "dat_cr_reject",
-		      dat_cr_reject(duo_request(d, evd, psp, sp_qual(d, 0)), 0, NULL));
-	for (i = 0; i < CROWD && duo_ok(d); i++)
-		n += raw_wait(&crowd[i]) && crowd[i].status == IB_CM_REJ_CONSUMER_DEFINED;
-	if (duo_ok(d) && n != SHARE)
+		      dat_cr_reject(pair_request(d, evd, psp, sp_qual(d, 0)), 0, NULL));
+	for (i = 0; i < CROWD && pair_ok(d); i++)
+		n += cm_peer_wait(&crowd[i]) && crowd[i].status == IB_CM_REJ_CONSUMER_DEFINED;
+	if (pair_ok(d) && n != SHARE)
 		loop_fail(d->c, "%u rejects have the Consumer's reason, expected %u", n, SHARE);
 }
 
 /* A point of its own for each: one that was flooded has its room back a little later */
-static void overrun(struct foe *f, struct raw *crowd)
+static void overrun(struct adv *f, struct cm_peer *crowd)
 {
-	struct duo *d = f->d;
+	struct pair *d = f->d;
 	DAT_PSP_HANDLE psp;
-	struct duo_evd evd;
+	struct pair_evd evd;
 	u32 i;
 
-	if (!duo_cr_evd(d, &evd, SHARE))
+	if (!pair_cr_evd(d, &evd, SHARE))
 		return;
 	psp = sp_listen(d, &evd, sp_qual(d, 0));
-	for (i = 0; i < CROWD && duo_ok(d); i++)
-		raw_call(d, &crowd[i], sp_qual(d, 0), NULL);
+	for (i = 0; i < CROWD && pair_ok(d); i++)
+		cm_peer_call(d, &crowd[i], sp_qual(d, 0), NULL);
 	/* With requests on their way, and with those that wait */
-	foe_others(f, "a flood");
+	adv_bystanders(f, "a flood");
 	expect_flooded(d, crowd, SHARE);
-	foe_others(f, "behind a flood");
+	adv_bystanders(f, "behind a flood");
 	send_away(d, &evd, psp, crowd);
 	for (i = 0; i < CROWD; i++)
-		raw_end(&crowd[i]);
+		cm_peer_end(&crowd[i]);
 	sp_free_psp(d, psp);
-	duo_free_evd(d, &evd);
+	pair_free_evd(d, &evd);
 }
 
-static void overrun_script(struct foe *f)
+static void overrun_script(struct adv *f)
 {
-	struct raw *crowd = kvcalloc(CROWD, sizeof(*crowd), GFP_KERNEL);
+	struct cm_peer *crowd = kvcalloc(CROWD, sizeof(*crowd), GFP_KERNEL);
 	u32 round;
 
 	if (!crowd)
 		loop_fail(f->d->c, "no crowd");
-	for (round = 0; round < f->d->c->count && duo_ok(f->d); round++)
+	for (round = 0; round < f->d->c->count && pair_ok(f->d); round++)
 		overrun(f, crowd);
-	foe_untouched(f, "floods");
+	adv_untouched(f, "floods");
 	kvfree(crowd);
 }
 
@@ -230,8 +231,8 @@ static void overrun_script(struct foe *f)
  */
 int loop_case_overrun(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = {};
-	int err = foe_play(run, c, &cfg, overrun_script);
+	struct pair_cfg cfg = {};
+	int err = adv_play(run, c, &cfg, overrun_script);
 
 	loop_clauses(c, "C-49 C-54 E-45");
 	return err;

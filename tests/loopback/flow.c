@@ -6,8 +6,8 @@
  */
 #include "kdapl_loop.h"
 
-static struct loop_rig *make_rig(struct loop_run *run, struct loop_case *c,
-				 enum loop_mode mode, bool merged)
+static struct loop_fixture *make_fixture(struct loop_run *run, struct loop_case *c,
+					 enum loop_mode mode, bool merged)
 {
 	struct loop_cfg cfg = {
 		.op = c->op,
@@ -20,51 +20,51 @@ static struct loop_rig *make_rig(struct loop_run *run, struct loop_case *c,
 		.merged = merged,
 	};
 
-	return loop_rig_make(run, c, &cfg);
+	return loop_fixture_make(run, c, &cfg);
 }
 
-static int wait_back(struct loop_rig *rig, bool (*done)(struct loop_rig *rig))
+static int wait_back(struct loop_fixture *fx, bool (*done)(struct loop_fixture *fx))
 {
-	int err = loop_wait(rig, done, LOOP_QUIET_MS);
+	int err = loop_wait(fx, done, LOOP_QUIET_MS);
 
 	if (err != -ETIMEDOUT)
 		return err;
-	spin_lock_bh(&rig->lock);
-	loop_fail(rig->c, "stalled: no event for %u s",
+	spin_lock_bh(&fx->lock);
+	loop_fail(fx->c, "stalled: no event for %u s",
 		  LOOP_QUIET_MS * loop_stretch() / 1000);
-	loop_queue_missing(rig, &rig->a[0].tx);
-	loop_queue_missing(rig, rig->b[0].rx);
-	spin_unlock_bh(&rig->lock);
+	loop_queue_missing(fx, &fx->a[0].tx);
+	loop_queue_missing(fx, fx->b[0].rx);
+	spin_unlock_bh(&fx->lock);
 	return err;
 }
 
-static bool eager_done(struct loop_rig *rig)
+static bool eager_done(struct loop_fixture *fx)
 {
-	return rig->a[0].established && rig->b[0].established && loop_all_back(rig) &&
-	       !rig->srq_rx.out;
+	return fx->a[0].established && fx->b[0].established && loop_all_back(fx) &&
+	       !fx->srq_rx.out;
 }
 
 static int parked_round(struct loop_run *run, struct loop_case *c,
 			enum loop_mode mode, bool merged)
 {
-	struct loop_rig *rig = make_rig(run, c, mode, merged);
+	struct loop_fixture *fx = make_fixture(run, c, mode, merged);
 	int err;
 
-	if (!rig)
+	if (!fx)
 		return -EIO;
-	spin_lock_bh(&rig->lock);
+	spin_lock_bh(&fx->lock);
 	loop_expect(c, "send in UNCONNECTED",
-		    loop_post_request(&rig->a[0], LOOP_K_SEND, c->size,
+		    loop_post_request(&fx->a[0], LOOP_K_SEND, c->size,
 				      DAT_COMPLETION_DEFAULT_FLAG), DAT_INVALID_STATE);
-	loop_post_recvs(&rig->b[0], c->depth, DAT_COMPLETION_DEFAULT_FLAG);
-	rig->eager = c->depth;
-	spin_unlock_bh(&rig->lock);
-	err = loop_rig_connect(rig);
+	loop_post_recvs(&fx->b[0], c->depth, DAT_COMPLETION_DEFAULT_FLAG);
+	fx->eager = c->depth;
+	spin_unlock_bh(&fx->lock);
+	err = loop_fixture_connect(fx);
 	if (!err)
-		err = wait_back(rig, eager_done);
+		err = wait_back(fx, eager_done);
 	if (!err)
-		err = loop_rig_disconnect(rig, DAT_CLOSE_GRACEFUL_FLAG);
-	loop_rig_end(rig);
+		err = loop_fixture_disconnect(fx, DAT_CLOSE_GRACEFUL_FLAG);
+	loop_fixture_end(fx);
 	return err;
 }
 
@@ -93,7 +93,7 @@ int loop_case_parked(struct loop_run *run, struct loop_case *c)
 /* Post until refused: how many went in? */
 static u32 post_until_full(struct loop_side *s, enum loop_kind kind, u32 limit)
 {
-	struct loop_case *c = s->rig->c;
+	struct loop_case *c = s->fx->c;
 	DAT_RETURN ret = DAT_SUCCESS;
 	u32 n;
 
@@ -101,7 +101,7 @@ static u32 post_until_full(struct loop_side *s, enum loop_kind kind, u32 limit)
 		if (kind == LOOP_K_RECV)
 			ret = loop_post_recv(s, DAT_COMPLETION_DEFAULT_FLAG);
 		else
-			ret = loop_post_request(s, kind, s->rig->cfg.size,
+			ret = loop_post_request(s, kind, s->fx->cfg.size,
 						DAT_COMPLETION_DEFAULT_FLAG);
 		if (ret != DAT_SUCCESS)
 			break;
@@ -111,66 +111,66 @@ static u32 post_until_full(struct loop_side *s, enum loop_kind kind, u32 limit)
 	return n;
 }
 
-static bool dequeue_exactly(struct loop_rig *rig, struct loop_evd *evd, u32 n)
+static bool dequeue_exactly(struct loop_fixture *fx, struct loop_evd *evd, u32 n)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
 
 	for (;;) {
-		n -= loop_drain(rig, evd, n);
+		n -= loop_drain(fx, evd, n);
 		if (!n)
 			return true;
-		if (READ_ONCE(rig->run->abort))
+		if (READ_ONCE(fx->run->abort))
 			return false;
 		if (time_after(jiffies, deadline)) {
-			loop_fail(rig->c, "%u events did not come", n);
+			loop_fail(fx->c, "%u events did not come", n);
 			return false;
 		}
-		wait_for_completion_timeout(&rig->run->kick, HZ / 10);
+		wait_for_completion_timeout(&fx->run->kick, HZ / 10);
 	}
 }
 
 /* A full queue takes as many posts again as events were handed over. */
-static void full_rounds(struct loop_rig *rig, struct loop_side *s, enum loop_kind kind)
+static void full_rounds(struct loop_fixture *fx, struct loop_side *s, enum loop_kind kind)
 {
 	struct loop_evd *evd = kind == LOOP_K_RECV ? s->recv : s->req;
 	u32 depth = kind == LOOP_K_RECV ? s->rx->depth : s->tx.depth;
 	u32 n, room;
 
-	spin_lock_bh(&rig->lock);
+	spin_lock_bh(&fx->lock);
 	room = post_until_full(s, kind, depth);
 	if (room != depth)
-		loop_fail(rig->c, "a queue of %u took %u posts", depth, room);
+		loop_fail(fx->c, "a queue of %u took %u posts", depth, room);
 	/* What fills the other side makes these complete. */
 	if (kind == LOOP_K_SEND)
 		loop_post_recvs(s->peer, depth, DAT_COMPLETION_DEFAULT_FLAG);
 	if (kind == LOOP_K_RECV)
-		loop_post_requests(s->peer, LOOP_K_SEND, rig->cfg.depth, rig->cfg.size,
+		loop_post_requests(s->peer, LOOP_K_SEND, fx->cfg.depth, fx->cfg.size,
 				   DAT_COMPLETION_DEFAULT_FLAG);
-	spin_unlock_bh(&rig->lock);
-	for (n = 1; n < rig->cfg.depth; n += 2) {
-		if (!dequeue_exactly(rig, evd, n))
+	spin_unlock_bh(&fx->lock);
+	for (n = 1; n < fx->cfg.depth; n += 2) {
+		if (!dequeue_exactly(fx, evd, n))
 			return;
 		/* Keep the counterpart able to go on. */
-		if (kind == LOOP_K_SEND && !dequeue_exactly(rig, s->peer->recv, n))
+		if (kind == LOOP_K_SEND && !dequeue_exactly(fx, s->peer->recv, n))
 			return;
-		if (kind == LOOP_K_RECV && !dequeue_exactly(rig, s->peer->req, n))
+		if (kind == LOOP_K_RECV && !dequeue_exactly(fx, s->peer->req, n))
 			return;
-		spin_lock_bh(&rig->lock);
+		spin_lock_bh(&fx->lock);
 		if (kind == LOOP_K_SEND)
 			loop_post_recvs(s->peer, n, DAT_COMPLETION_DEFAULT_FLAG);
 		room = post_until_full(s, kind, depth);
 		if (room != n)
-			loop_fail(rig->c, "%u events handed over, room for %u posts", n, room);
+			loop_fail(fx->c, "%u events handed over, room for %u posts", n, room);
 		if (kind == LOOP_K_RECV)
-			loop_post_requests(s->peer, LOOP_K_SEND, n, rig->cfg.size,
+			loop_post_requests(s->peer, LOOP_K_SEND, n, fx->cfg.size,
 					   DAT_COMPLETION_DEFAULT_FLAG);
-		spin_unlock_bh(&rig->lock);
+		spin_unlock_bh(&fx->lock);
 	}
 }
 
-static bool requests_back(struct loop_rig *rig)
+static bool requests_back(struct loop_fixture *fx)
 {
-	return loop_all_back(rig) && !rig->srq_rx.out;
+	return loop_all_back(fx) && !fx->srq_rx.out;
 }
 
 /**
@@ -185,25 +185,25 @@ int loop_case_full(struct loop_run *run, struct loop_case *c)
 {
 	static const char * const ids[] = { "S-37", "W-25", "D-21", "R-35" };
 	enum loop_kind kind = c->variant;
-	struct loop_rig *rig = make_rig(run, c, LOOP_DEQUEUE, false);
+	struct loop_fixture *fx = make_fixture(run, c, LOOP_DEQUEUE, false);
 	struct loop_side *s;
 	u32 i;
 	int err;
 
-	if (!rig)
+	if (!fx)
 		return -EIO;
-	s = kind == LOOP_K_RECV ? &rig->b[0] : &rig->a[0];
-	err = loop_rig_connect(rig);
+	s = kind == LOOP_K_RECV ? &fx->b[0] : &fx->a[0];
+	err = loop_fixture_connect(fx);
 	if (!err) {
-		full_rounds(rig, s, kind);
+		full_rounds(fx, s, kind);
 		/* Some notifications were taken by hand: look at every EVD once. */
-		for (i = 0; i < rig->nevds; i++)
-			loop_drain(rig, &rig->evd[i], U32_MAX);
-		err = wait_back(rig, requests_back);
+		for (i = 0; i < fx->nevds; i++)
+			loop_drain(fx, &fx->evd[i], U32_MAX);
+		err = wait_back(fx, requests_back);
 	}
 	if (!err)
-		err = loop_rig_disconnect(rig, DAT_CLOSE_ABRUPT_FLAG);
-	loop_rig_end(rig);
+		err = loop_fixture_disconnect(fx, DAT_CLOSE_ABRUPT_FLAG);
+	loop_fixture_end(fx);
 	loop_clauses(c, "G-25 G-26");
 	loop_clauses(c, c->op == LOOP_SRQ ? "Q-24" : ids[kind]);
 	return err;
@@ -216,22 +216,22 @@ static struct {
 	u32 len;
 } written[LOOP_DEPTH];
 
-static void visible_recv(struct loop_rig *rig, struct loop_side *s, u32 msg)
+static void visible_recv(struct loop_fixture *fx, struct loop_side *s, u32 msg)
 {
 	struct loop_diff d;
 	u32 i = msg % ARRAY_SIZE(written);
 
 	if (!loop_slot_check(written[i].slot, written[i].key, written[i].len, &d))
-		loop_fail(rig->c, "write %u in front of a send: %s at %u is %#04x, expected %#04x",
+		loop_fail(fx->c, "write %u in front of a send: %s at %u is %#04x, expected %#04x",
 			  msg, d.what, d.at, d.got, d.want);
 }
 
-static void write_and_send(struct loop_rig *rig, struct loop_side *a)
+static void write_and_send(struct loop_fixture *fx, struct loop_side *a)
 {
 	struct loop_post *p;
 	u32 i;
 
-	if (!loop_post_requests(a, LOOP_K_WRITE, 1, rig->cfg.size,
+	if (!loop_post_requests(a, LOOP_K_WRITE, 1, fx->cfg.size,
 				DAT_COMPLETION_DEFAULT_FLAG))
 		return;
 	p = loop_last_post(&a->tx);
@@ -252,42 +252,42 @@ static void write_and_send(struct loop_rig *rig, struct loop_side *a)
  */
 int loop_case_visible(struct loop_run *run, struct loop_case *c)
 {
-	struct loop_rig *rig = make_rig(run, c, LOOP_UPCALL, false);
+	struct loop_fixture *fx = make_fixture(run, c, LOOP_UPCALL, false);
 	u32 done, i, n;
 	int err;
 
-	if (!rig)
+	if (!fx)
 		return -EIO;
-	rig->on_recv = visible_recv;
-	err = loop_rig_connect(rig);
+	fx->on_recv = visible_recv;
+	err = loop_fixture_connect(fx);
 	/* Half a queue of pairs at once: no target is used twice in a round. */
 	for (done = 0; done < c->count && !err && !c->fails; done += n) {
 		n = min(c->count - done, c->depth / 2);
-		spin_lock_bh(&rig->lock);
-		loop_post_recvs(&rig->b[0], n, DAT_COMPLETION_DEFAULT_FLAG);
+		spin_lock_bh(&fx->lock);
+		loop_post_recvs(&fx->b[0], n, DAT_COMPLETION_DEFAULT_FLAG);
 		for (i = 0; i < n; i++)
-			write_and_send(rig, &rig->a[0]);
-		spin_unlock_bh(&rig->lock);
-		err = wait_back(rig, loop_all_back);
+			write_and_send(fx, &fx->a[0]);
+		spin_unlock_bh(&fx->lock);
+		err = wait_back(fx, loop_all_back);
 	}
 	if (!err)
-		err = loop_rig_disconnect(rig, DAT_CLOSE_GRACEFUL_FLAG);
-	loop_rig_end(rig);
+		err = loop_fixture_disconnect(fx, DAT_CLOSE_GRACEFUL_FLAG);
+	loop_fixture_end(fx);
 	loop_clauses(c, "W-20");
 	return err;
 }
 
 /* Ready for another connection: what counts for one starts again. */
-static void reset_side(struct loop_rig *rig, struct loop_side *s)
+static void reset_side(struct loop_fixture *fx, struct loop_side *s)
 {
 	DAT_EP_STATE state = DAT_EP_STATE_ERROR;
 
-	loop_expect(rig->c, "dat_ep_reset", dat_ep_reset(s->ep), DAT_SUCCESS);
-	loop_expect(rig->c, "dat_ep_get_status",
+	loop_expect(fx->c, "dat_ep_reset", dat_ep_reset(s->ep), DAT_SUCCESS);
+	loop_expect(fx->c, "dat_ep_get_status",
 		    dat_ep_get_status(s->ep, &state, NULL, NULL), DAT_SUCCESS);
 	if (state != DAT_EP_STATE_UNCONNECTED)
-		loop_fail(rig->c, "%s: state %d behind the reset", s->name, state);
-	spin_lock_bh(&rig->lock);
+		loop_fail(fx->c, "%s: state %d behind the reset", s->name, state);
+	spin_lock_bh(&fx->lock);
 	s->established = 0;
 	s->ended = 0;
 	s->tx.flushed = 0;
@@ -295,18 +295,18 @@ static void reset_side(struct loop_rig *rig, struct loop_side *s)
 	/* Messages that were under way are gone on both sides. */
 	s->tx_msgs = 0;
 	s->rx_msgs = 0;
-	spin_unlock_bh(&rig->lock);
+	spin_unlock_bh(&fx->lock);
 }
 
-static void reset_rig(struct loop_rig *rig)
+static void reset_fixture(struct loop_fixture *fx)
 {
-	reset_side(rig, &rig->a[0]);
-	reset_side(rig, &rig->b[0]);
-	spin_lock_bh(&rig->lock);
-	rig->may_end = false;
-	rig->may_flush = false;
-	rig->stop = false;
-	spin_unlock_bh(&rig->lock);
+	reset_side(fx, &fx->a[0]);
+	reset_side(fx, &fx->b[0]);
+	spin_lock_bh(&fx->lock);
+	fx->may_end = false;
+	fx->may_flush = false;
+	fx->stop = false;
+	spin_unlock_bh(&fx->lock);
 }
 
 /**
@@ -319,31 +319,31 @@ static void reset_rig(struct loop_rig *rig)
  */
 int loop_case_reset(struct loop_run *run, struct loop_case *c)
 {
-	struct loop_rig *rig = make_rig(run, c, LOOP_UPCALL, false);
+	struct loop_fixture *fx = make_fixture(run, c, LOOP_UPCALL, false);
 	u32 i;
 	int err = 0;
 
-	if (!rig)
+	if (!fx)
 		return -EIO;
 	for (i = 0; i < c->count && !err && !c->fails; i++) {
 		if (i)
-			reset_rig(rig);
-		spin_lock_bh(&rig->lock);
-		loop_post_recvs(&rig->b[0], c->depth, DAT_COMPLETION_DEFAULT_FLAG);
-		spin_unlock_bh(&rig->lock);
-		err = loop_rig_connect(rig);
+			reset_fixture(fx);
+		spin_lock_bh(&fx->lock);
+		loop_post_recvs(&fx->b[0], c->depth, DAT_COMPLETION_DEFAULT_FLAG);
+		spin_unlock_bh(&fx->lock);
+		err = loop_fixture_connect(fx);
 		if (err)
 			break;
-		spin_lock_bh(&rig->lock);
+		spin_lock_bh(&fx->lock);
 		/* Fewer than there are receives: some are flushed at the end. */
-		loop_post_requests(&rig->a[0], LOOP_K_SEND, c->depth - 3, c->size,
+		loop_post_requests(&fx->a[0], LOOP_K_SEND, c->depth - 3, c->size,
 				   DAT_COMPLETION_DEFAULT_FLAG);
-		spin_unlock_bh(&rig->lock);
-		err = loop_rig_disconnect(rig, DAT_CLOSE_GRACEFUL_FLAG);
-		if (!err && rig->a[0].tx.flushed)
+		spin_unlock_bh(&fx->lock);
+		err = loop_fixture_disconnect(fx, DAT_CLOSE_GRACEFUL_FLAG);
+		if (!err && fx->a[0].tx.flushed)
 			loop_fail(c, "a graceful disconnect flushed requests");
 	}
-	loop_rig_end(rig);
+	loop_fixture_end(fx);
 	loop_clauses(c, "R-24 R-29 R-31");
 	return err;
 }

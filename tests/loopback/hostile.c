@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Peers of the loopback harness that are no Consumers: bare ids of the
+ * Peers of the loopback harness that are no Consumers: plain CM ids of the
  * connection manager, which say nothing when it is their turn, go without a
  * word, or reject in ways that no Consumer does. What they get to see is looked
  * at too; flood.c has those that call too often. Scripts in process context, the
@@ -9,7 +9,7 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "raw.h"
+#include "cm_peer.h"
 
 #define SILENCE_MS	30000	/* C-51, before the module's own stretch */
 #define SILENCE_LATE_MS	200	/* and without ours; more on a machine with other load */
@@ -17,96 +17,96 @@
 
 /* ---- silence --------------------------------------------------------------------- */
 
-/* Accepted, the bare id has got the answer, and is to say that it has */
-static bool call_and_accept(struct duo *d, struct duo_evd *evd, DAT_PSP_HANDLE psp,
-			    struct raw *raw)
+/* Accepted, the plain CM id has got the answer, and is to say that it has */
+static bool call_and_accept(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp,
+			    struct cm_peer *cm_peer)
 {
-	struct duo_end *b = &d->b[1];
+	struct pair_end *b = &d->b[1];
 
-	duo_recv1(b, 2048, 64, 20, 0);
-	if (!duo_ok(d) || !raw_call(d, raw, sp_qual(d, 0), NULL))
+	pair_recv1(b, 2048, 64, 20, 0);
+	if (!pair_ok(d) || !cm_peer_call(d, cm_peer, sp_qual(d, 0), NULL))
 		return false;
 	sp_ok(d, "dat_cr_accept",
-	      dat_cr_accept(duo_request(d, evd, psp, sp_qual(d, 0)), b->ep, 0, NULL));
-	if (!raw_wait(raw))
+	      dat_cr_accept(pair_request(d, evd, psp, sp_qual(d, 0)), b->ep, 0, NULL));
+	if (!cm_peer_wait(cm_peer))
 		return false;
-	if (raw->event != RDMA_CM_EVENT_CONNECT_RESPONSE)
-		loop_fail(d->c, "a bare id: event %d, status %d, expected the answer", raw->event,
-			  raw->status);
-	duo_expect_state(b, DAT_EP_STATE_COMPLETION_PENDING);
-	return duo_ok(d);
+	if (cm_peer->event != RDMA_CM_EVENT_CONNECT_RESPONSE)
+		loop_fail(d->c, "a plain CM id: event %d, status %d, expected the answer",
+			  cm_peer->event, cm_peer->status);
+	pair_expect_state(b, DAT_EP_STATE_COMPLETION_PENDING);
+	return pair_ok(d);
 }
 
 /* It goes, between our answer and its own */
-static void vanished_script(struct duo *d, struct duo_evd *evd)
+static void peer_death_script(struct pair *d, struct pair_evd *evd)
 {
 	DAT_PSP_HANDLE psp = sp_listen(d, evd, sp_qual(d, 0));
-	struct raw raw = {};
+	struct cm_peer cm_peer = {};
 
-	if (call_and_accept(d, evd, psp, &raw)) {
-		raw_end(&raw);
-		duo_conn(&d->b[1], DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
-		duo_dto(&d->b[1], DAT_DTO_RECEIVE, 20, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
-		duo_reset(&d->b[1]);
+	if (call_and_accept(d, evd, psp, &cm_peer)) {
+		cm_peer_end(&cm_peer);
+		pair_conn(&d->b[1], DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+		pair_dto(&d->b[1], DAT_DTO_RECEIVE, 20, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
+		pair_reset(&d->b[1]);
 	}
-	raw_end(&raw);
+	cm_peer_end(&cm_peer);
 	sp_free_psp(d, psp);
 }
 
 /* Others talk meanwhile, until it is nearly time; how often */
-static u32 talk_on(struct duo *d, unsigned long start)
+static u32 talk_on(struct pair *d, unsigned long start)
 {
 	unsigned long end = start + msecs_to_jiffies(SILENCE_MS - 2000);
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
 	u32 talks;
 
 	for (talks = 0; time_before(jiffies, end); talks++) {
-		if (!duo_ok(d) || !duo_call(d, 0, DUO_CONNECT_MS * loop_stretch() * 1000U))
+		if (!pair_ok(d) || !pair_call(d, 0, PAIR_CONNECT_MS * loop_stretch() * 1000U))
 			break;
-		sp_answer(a, b, duo_called(d), b->ep);
+		sp_answer(a, b, pair_called(d), b->ep);
 		sp_talk(a, b, false);
-		duo_hang_up(a, b);
-		duo_expect_state(&d->b[1], DAT_EP_STATE_COMPLETION_PENDING);
-		duo_rest(d, 500);
+		pair_disconnect(a, b);
+		pair_expect_state(&d->b[1], DAT_EP_STATE_COMPLETION_PENDING);
+		pair_settle(d, 500);
 	}
 	return talks;
 }
 
 /* It stays, and says nothing */
-static void silent_script(struct duo *d, struct duo_evd *evd)
+static void silent_script(struct pair *d, struct pair_evd *evd)
 {
 	DAT_PSP_HANDLE psp = sp_listen(d, evd, sp_qual(d, 0));
 	unsigned long start = jiffies;
-	struct raw raw = {};
+	struct cm_peer cm_peer = {};
 	u32 most = SILENCE_MS + (loop_stretch() > 1 ? SILENCE_BUSY_MS * loop_stretch() :
 						      SILENCE_LATE_MS);
 	u32 ms, talks;
 
-	if (call_and_accept(d, evd, psp, &raw)) {
+	if (call_and_accept(d, evd, psp, &cm_peer)) {
 		talks = talk_on(d, start);
-		duo_conn(&d->b[1], DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+		pair_conn(&d->b[1], DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 		ms = jiffies_to_msecs(jiffies - start);
-		if (duo_ok(d) && (ms > most || talks < 5))
+		if (pair_ok(d) && (ms > most || talks < 5))
 			loop_fail(d->c, "a silent peer was given %u ms, others %u talks", ms,
 				  talks);
-		duo_dto(&d->b[1], DAT_DTO_RECEIVE, 20, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
-		duo_reset(&d->b[1]);
+		pair_dto(&d->b[1], DAT_DTO_RECEIVE, 20, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
+		pair_reset(&d->b[1]);
 	}
-	raw_end(&raw);
+	cm_peer_end(&cm_peer);
 	sp_free_psp(d, psp);
 }
 
 /**
- * loop_case_vanished - a peer that goes before the connection is there
+ * loop_case_peer_death - a peer that goes before the connection is there
  * @run: the run
  * @c: the case
  *
  * Context: process.
  * Return: 0, or an error that ends the case; failures are noted.
  */
-int loop_case_vanished(struct loop_run *run, struct loop_case *c)
+int loop_case_peer_death(struct loop_run *run, struct loop_case *c)
 {
-	int err = sp_play(run, c, 2, vanished_script);
+	int err = sp_play(run, c, 2, peer_death_script);
 
 	loop_clauses(c, "C-16 C-54");
 	return err;
@@ -133,14 +133,14 @@ int loop_case_silent(struct loop_run *run, struct loop_case *c)
 /* ---- rejects that no Consumer gives ---------------------------------------------- */
 
 /* A listener's answer to whoever calls it */
-struct raw_answer {
+struct cm_peer_answer {
 	const char *what;
 	u8 reason;			/* 0: the id is destroyed without a word */
 	u8 data[8];
 	DAT_EVENT_NUMBER outcome;
 };
 
-static const struct raw_answer raw_answer[] = {
+static const struct cm_peer_answer cm_peer_answer[] = {
 	/* As a user-space Provider of the same version rejects */
 	{ "its prefix", IB_CM_REJ_CONSUMER_DEFINED, { 2, 0, 2, 0, 'd', 'a', 't', 'a' },
 	  DAT_CONNECTION_EVENT_PEER_REJECTED },
@@ -156,10 +156,10 @@ static const struct raw_answer raw_answer[] = {
 	{ "nothing said", 0, {}, DAT_CONNECTION_EVENT_NON_PEER_REJECTED },
 };
 
-/* Callback of a bare listener: answers at once, and has the core end the id */
+/* Callback of a plain CM listener: answers at once, and has the core end the id */
 static int listener_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
-	const struct raw_answer *say = id->context;
+	const struct cm_peer_answer *say = id->context;
 
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
@@ -168,32 +168,32 @@ static int listener_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return -ECONNREFUSED;
 }
 
-static void rejects_script(struct duo *d, struct duo_evd *evd)
+static void rejects_script(struct pair *d, struct pair_evd *evd)
 {
-	struct duo_end *a = &d->a[0];
+	struct pair_end *a = &d->a[0];
 	struct rdma_cm_id *id;
 	const u8 *data;
 	DAT_COUNT len;
 	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(raw_answer) && duo_ok(d); i++) {
-		const struct raw_answer *say = &raw_answer[i];
+	for (i = 0; i < ARRAY_SIZE(cm_peer_answer) && pair_ok(d); i++) {
+		const struct cm_peer_answer *say = &cm_peer_answer[i];
 		bool peer = say->outcome == DAT_CONNECTION_EVENT_PEER_REJECTED;
 
-		duo_recv1(a, 64, 64, 1, 0);
-		id = raw_listen(d, listener_handler, (void *)say, sp_qual(d, 0));
-		if (!id || !duo_call_at(a, sp_qual(d, 0), NULL, 0))
+		pair_recv1(a, 64, 64, 1, 0);
+		id = cm_peer_listen(d, listener_handler, (void *)say, sp_qual(d, 0));
+		if (!id || !pair_call_at(a, sp_qual(d, 0), NULL, 0))
 			return;
-		len = duo_conn_data(a, say->outcome, &data);
-		if (duo_ok(d) && len != (peer ? REJECT_DATA : 0))
+		len = pair_conn_data(a, say->outcome, &data);
+		if (pair_ok(d) && len != (peer ? REJECT_DATA : 0))
 			loop_fail(d->c, "%s: %d bytes of private data", say->what, len);
-		if (duo_ok(d) && peer && memcmp(data, "data", 4))
+		if (pair_ok(d) && peer && memcmp(data, "data", 4))
 			loop_fail(d->c, "%s: data %*ph", say->what, 4, data);
-		if (!duo_ok(d))
+		if (!pair_ok(d))
 			loop_fail(d->c, "that was: %s", say->what);
 		rdma_destroy_id(id);
-		duo_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
-		duo_reset(a);
+		pair_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
+		pair_reset(a);
 	}
 }
 

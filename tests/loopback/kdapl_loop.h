@@ -3,10 +3,10 @@
  * The kDAPL loopback harness: what its files share.
  *
  * One run at a time, on one work item. A run opens an IA and plays a list of
- * cases. Most cases build a rig (EVDs, one or two pairs of EPs A and B, their
+ * cases. Most cases build a fixture (EVDs, one or two pairs of EPs A and B, their
  * memory), connect it, move messages and take it down again.
  *
- * Locks: rig->lock guards queues, slots and counters of a rig. It is taken
+ * Locks: fx->lock guards queues, slots and counters of a fixture. It is taken
  * with bottom halves off, by the work item and by upcalls, and is held over
  * the posting calls, which is legal: they are class A. Nothing that sleeps
  * runs under it. case->note_lock is a leaf.
@@ -101,7 +101,7 @@ struct loop_args {
 	char only[256];			/* names of cases, by comma */
 	u32 ops;			/* bit per group, 0: all */
 	u32 sizes[LOOP_MAX_SIZES];
-	u32 nsizes;			/* 0: the seven of the plan */
+	u32 nsizes;			/* 0: the seven of the test list */
 	u32 messages;			/* 0: as planned */
 	u64 seed;
 	bool brief;
@@ -218,10 +218,10 @@ struct loop_queue {
 
 /* Rigs */
 
-struct loop_rig;
+struct loop_fixture;
 
 struct loop_evd {
-	struct loop_rig *rig;
+	struct loop_fixture *fx;
 	DAT_EVD_HANDLE handle;
 	atomic_t inside;		/* upcalls at work: never more than one */
 	atomic_t notified;
@@ -229,7 +229,7 @@ struct loop_evd {
 };
 
 struct loop_side {
-	struct loop_rig *rig;
+	struct loop_fixture *fx;
 	struct loop_side *peer;
 	char name[4];
 	u32 stream;			/* of the messages that this side sends */
@@ -248,7 +248,7 @@ struct loop_side {
 	u32 msg_len[2 * LOOP_DEPTH];	/* length of each message on its way */
 };
 
-/* What a case asks of its rig. */
+/* What a case asks of its fixture. */
 struct loop_cfg {
 	enum loop_op op;		/* decides memory and privileges */
 	enum loop_mode mode;
@@ -259,7 +259,7 @@ struct loop_cfg {
 	DAT_COMPLETION_FLAGS recv_flags[2], req_flags[2];	/* A, B */
 };
 
-struct loop_rig {
+struct loop_fixture {
 	struct loop_run *run;
 	struct loop_case *c;
 	struct loop_cfg cfg;
@@ -275,7 +275,7 @@ struct loop_rig {
 	bool volatile_src;		/* the source of a read may change */
 	u32 eager;			/* sends that A posts in its ESTABLISHED */
 	/* Called for each message received, under lock. */
-	void (*on_recv)(struct loop_rig *rig, struct loop_side *s, u32 msg);
+	void (*on_recv)(struct loop_fixture *fx, struct loop_side *s, u32 msg);
 
 	u32 nevds;
 	struct loop_evd evd[6];
@@ -293,9 +293,9 @@ struct loop_rig {
 	u32 window_out;
 };
 
-/* plan.c: process context */
+/* test_list.c: process context */
 int loop_args_parse(struct loop_args *args, char *line);
-int loop_plan(struct loop_run *run);
+int loop_test_list(struct loop_run *run);
 
 /* report.c: notes from any context, the others in process context */
 __printf(2, 3) void loop_fail(struct loop_case *c, const char *fmt, ...);
@@ -315,43 +315,43 @@ void loop_slot_fill(struct loop_slot *s, u64 key, u32 len);
 bool loop_slot_check(struct loop_slot *s, u64 key, u32 len, struct loop_diff *d);
 bool loop_slot_guards(struct loop_slot *s, struct loop_diff *d);
 u32 loop_slot_iov(const struct loop_slot *s, DAT_LMR_TRIPLET *iov);
-int loop_arena_make(struct loop_rig *rig, struct loop_arena *ar, u32 nslots,
+int loop_arena_make(struct loop_fixture *fx, struct loop_arena *ar, u32 nslots,
 		    u32 segs, bool slack, DAT_MEM_PRIV_FLAGS priv);
-void loop_arena_end(struct loop_rig *rig, struct loop_arena *ar);
+void loop_arena_end(struct loop_fixture *fx, struct loop_arena *ar);
 struct loop_slot *loop_arena_get(struct loop_arena *ar);
 void loop_arena_put(struct loop_arena *ar, struct loop_slot *s);
 
-/* ledger.c: make and end in process context, the others under rig->lock */
+/* ledger.c: make and end in process context, the others under fx->lock */
 int loop_queue_make(struct loop_queue *q, const char *name, u32 depth, bool ordered);
 void loop_queue_end(struct loop_queue *q);
 struct loop_post *loop_queue_next(struct loop_queue *q);
 void loop_queue_commit(struct loop_queue *q, struct loop_post *p);
-struct loop_post *loop_queue_take(struct loop_rig *rig, struct loop_queue *q, u64 cookie);
+struct loop_post *loop_queue_take(struct loop_fixture *fx, struct loop_queue *q, u64 cookie);
 void loop_post_retire(struct loop_queue *q, struct loop_post *p);
-void loop_queue_missing(struct loop_rig *rig, struct loop_queue *q);
+void loop_queue_missing(struct loop_fixture *fx, struct loop_queue *q);
 
 /* event.c: wait and drain in process context */
 void loop_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more);
-u32 loop_drain(struct loop_rig *rig, struct loop_evd *evd, u32 max);
-int loop_wait(struct loop_rig *rig, bool (*done)(struct loop_rig *rig), u32 ms);
+u32 loop_drain(struct loop_fixture *fx, struct loop_evd *evd, u32 max);
+int loop_wait(struct loop_fixture *fx, bool (*done)(struct loop_fixture *fx), u32 ms);
 int loop_wait_cr(struct loop_run *run, u32 ms);
-bool loop_all_back(struct loop_rig *rig);
-bool loop_all_ended(struct loop_rig *rig);
+bool loop_all_back(struct loop_fixture *fx);
+bool loop_all_ended(struct loop_fixture *fx);
 
-/* world.c: process context */
-int loop_world_open(struct loop_run *run);
-void loop_world_close(struct loop_run *run);
+/* run.c: process context */
+int loop_run_open(struct loop_run *run);
+void loop_run_close(struct loop_run *run);
 
-/* rig.c: process context */
-struct loop_rig *loop_rig_make(struct loop_run *run, struct loop_case *c,
-			       const struct loop_cfg *cfg);
-int loop_rig_connect(struct loop_rig *rig);
-int loop_rig_settle(struct loop_rig *rig);
-int loop_rig_disconnect(struct loop_rig *rig, DAT_CLOSE_FLAGS how);
-void loop_rig_end(struct loop_rig *rig);
+/* fixture.c: process context */
+struct loop_fixture *loop_fixture_make(struct loop_run *run, struct loop_case *c,
+				       const struct loop_cfg *cfg);
+int loop_fixture_connect(struct loop_fixture *fx);
+int loop_fixture_settle(struct loop_fixture *fx);
+int loop_fixture_disconnect(struct loop_fixture *fx, DAT_CLOSE_FLAGS how);
+void loop_fixture_end(struct loop_fixture *fx);
 u32 loop_case_segs(struct loop_run *run, struct loop_case *c);
 
-/* post.c: under rig->lock */
+/* post.c: under fx->lock */
 DAT_RETURN loop_post_request(struct loop_side *s, enum loop_kind kind, u32 len,
 			     DAT_COMPLETION_FLAGS flags);
 DAT_RETURN loop_post_recv(struct loop_side *s, DAT_COMPLETION_FLAGS flags);
@@ -359,14 +359,14 @@ bool loop_post_requests(struct loop_side *s, enum loop_kind kind, u32 n, u32 len
 			DAT_COMPLETION_FLAGS flags);
 bool loop_post_recvs(struct loop_side *s, u32 n, DAT_COMPLETION_FLAGS flags);
 struct loop_post *loop_last_post(struct loop_queue *q);
-u64 loop_key(struct loop_rig *rig, u32 stream, u32 msg);
+u64 loop_key(struct loop_fixture *fx, u32 stream, u32 msg);
 void loop_finish_tx(struct loop_side *s, struct loop_post *p,
 		    DAT_DTO_COMPLETION_STATUS status);
 void loop_finish_rx(struct loop_side *s, struct loop_post *p,
 		    DAT_DTO_COMPLETION_STATUS status, u32 len);
 
-/* xfer.c: the pump under rig->lock, the case in process context */
-void loop_pump(struct loop_rig *rig);
+/* xfer.c: the pump under fx->lock, the case in process context */
+void loop_pump(struct loop_fixture *fx);
 int loop_case_xfer(struct loop_run *run, struct loop_case *c);
 
 /* disc.c, flow.c, flags.c, args.c, errors.c: process context */
@@ -415,11 +415,11 @@ int loop_case_handoff(struct loop_run *run, struct loop_case *c);
 int loop_case_qualifiers(struct loop_run *run, struct loop_case *c);
 int loop_case_data(struct loop_run *run, struct loop_case *c);
 int loop_case_flood(struct loop_run *run, struct loop_case *c);
-int loop_case_vanished(struct loop_run *run, struct loop_case *c);
+int loop_case_peer_death(struct loop_run *run, struct loop_case *c);
 int loop_case_silent(struct loop_run *run, struct loop_case *c);
 int loop_case_rejects(struct loop_run *run, struct loop_case *c);
 
-/* connect.c, vanish.c, many.c: process context */
+/* connect.c, peer_death.c, many.c: process context */
 int loop_case_timeouts(struct loop_run *run, struct loop_case *c);
 int loop_case_withdrawn(struct loop_run *run, struct loop_case *c);
 int loop_case_ends(struct loop_run *run, struct loop_case *c);
@@ -427,7 +427,7 @@ int loop_case_gone(struct loop_run *run, struct loop_case *c);
 int loop_case_grabs(struct loop_run *run, struct loop_case *c);
 int loop_case_many(struct loop_run *run, struct loop_case *c);
 
-/* foe_keys.c, foe_msgs.c, foe_inv.c, foe_cm.c, foe_dev.c: process context */
+/* adversary_*.c: process context */
 int loop_case_keys(struct loop_run *run, struct loop_case *c);
 int loop_case_beyond(struct loop_run *run, struct loop_case *c);
 int loop_case_rebound(struct loop_run *run, struct loop_case *c);

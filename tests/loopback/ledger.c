@@ -5,7 +5,7 @@
  * above a sequence number. A completion whose cookie is not out is a duplicate
  * or a stranger; a post that stays out at the end is lost.
  *
- * All but making and ending a queue runs under rig->lock.
+ * All but making and ending a queue runs under fx->lock.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -49,7 +49,7 @@ void loop_queue_end(struct loop_queue *q)
  *
  * Nothing is taken until loop_queue_commit().
  *
- * Context: under rig->lock.
+ * Context: under fx->lock.
  * Return: the entry with its cookie, or NULL while an old post is in the way.
  */
 struct loop_post *loop_queue_next(struct loop_queue *q)
@@ -83,41 +83,41 @@ void loop_post_retire(struct loop_queue *q, struct loop_post *p)
 
 /**
  * loop_queue_take - the post that a completion names
- * @rig: where a wrong cookie is noted
+ * @fx: where a wrong cookie is noted
  * @q: the queue that the completion belongs to
  * @cookie: of the event
  *
- * Context: under rig->lock.
+ * Context: under fx->lock.
  * Return: the entry, still pending; NULL if no such post is out.
  */
-struct loop_post *loop_queue_take(struct loop_rig *rig, struct loop_queue *q, u64 cookie)
+struct loop_post *loop_queue_take(struct loop_fixture *fx, struct loop_queue *q, u64 cookie)
 {
 	u32 seq = (u32)cookie;
 	struct loop_post *p = &q->ring[seq & q->mask];
 
 	if (cookie >> 32 != q->tag) {
-		loop_fail(rig->c, "%s: completion with cookie %#llx, which nobody posted",
+		loop_fail(fx->c, "%s: completion with cookie %#llx, which nobody posted",
 			  q->name, cookie);
 		return NULL;
 	}
 	if (p->cookie == cookie && p->pending)
 		return p;
 	if (seq < q->head)
-		loop_fail(rig->c, "%s: post %u completed twice", q->name, seq);
+		loop_fail(fx->c, "%s: post %u completed twice", q->name, seq);
 	else
-		loop_fail(rig->c, "%s: post %u completed, only %u were posted",
+		loop_fail(fx->c, "%s: post %u completed, only %u were posted",
 			  q->name, seq, q->head);
 	return NULL;
 }
 
 /**
  * loop_queue_missing - note the posts that never came back
- * @rig: where they are noted
+ * @fx: where they are noted
  * @q: the queue
  *
- * Context: under rig->lock.
+ * Context: under fx->lock.
  */
-void loop_queue_missing(struct loop_rig *rig, struct loop_queue *q)
+void loop_queue_missing(struct loop_fixture *fx, struct loop_queue *q)
 {
 	char list[64];
 	int at = 0, shown = 0;
@@ -132,6 +132,6 @@ void loop_queue_missing(struct loop_rig *rig, struct loop_queue *q)
 		at += scnprintf(list + at, sizeof(list) - at, " %u", seq);
 		shown++;
 	}
-	loop_fail(rig->c, "%s: %u of %u posts never completed:%s%s", q->name,
+	loop_fail(fx->c, "%s: %u of %u posts never completed:%s%s", q->name,
 		  q->out, q->head, list, q->out > shown ? " ..." : "");
 }

@@ -7,7 +7,7 @@
  * Process context.
  */
 #include <linux/vmalloc.h>
-#include "duo.h"
+#include "conn_pair.h"
 
 /* ---- queues without a connection -------------------------------------------------- */
 
@@ -116,7 +116,7 @@ struct large {
 	DAT_LMR_TRIPLET iov[2][LOOP_MAX_SEGS + 1];
 };
 
-static bool make_large(struct duo *d, struct large *l)
+static bool make_large(struct pair *d, struct large *l)
 {
 	u32 block = d->run->attr.max_lmr_block_size, i, k;
 	DAT_REGION_DESCRIPTION region = {};
@@ -129,7 +129,7 @@ static bool make_large(struct duo *d, struct large *l)
 			loop_fail(d->c, "no memory");
 			return false;
 		}
-		memset(l->mem[i], i ? DUO_FREE : 0x5a, block);
+		memset(l->mem[i], i ? PAIR_FREE : 0x5a, block);
 		region.for_va = l->mem[i];
 		if (!loop_expect(d->c, "dat_lmr_kcreate",
 				 dat_lmr_kcreate(d->run->ia, DAT_MEM_TYPE_VIRTUAL, region, block,
@@ -148,7 +148,7 @@ static bool make_large(struct duo *d, struct large *l)
 	return true;
 }
 
-static void end_large(struct duo *d, struct large *l)
+static void end_large(struct pair *d, struct large *l)
 {
 	u32 i;
 
@@ -161,7 +161,7 @@ static void end_large(struct duo *d, struct large *l)
 }
 
 /* One message as large as there can be; one byte more is refused */
-static void largest_message(struct duo *d, struct large *l)
+static void largest_message(struct pair *d, struct large *l)
 {
 	u32 most = d->run->attr.max_message_size, block = d->run->attr.max_lmr_block_size;
 	u32 n = DIV_ROUND_UP(most, block), last = most - (n - 1) * block;
@@ -173,13 +173,13 @@ static void largest_message(struct duo *d, struct large *l)
 	}
 	l->iov[0][n - 1].segment_length = last;
 	l->iov[1][n - 1].segment_length = last;
-	duo_recv(&d->b[0], n, l->iov[1], 1, 0);
-	duo_send(&d->a[0], n, l->iov[0], 1, 0);
+	pair_recv(&d->b[0], n, l->iov[1], 1, 0);
+	pair_send(&d->a[0], n, l->iov[0], 1, 0);
 	d->on_the_way = most;
-	duo_dto(&d->b[0], DAT_DTO_RECEIVE, 1, DAT_DTO_SUCCESS, most, DUO_TOLD);
-	duo_dto(&d->a[0], DAT_DTO_SEND, 1, DAT_DTO_SUCCESS, most, DUO_TOLD);
+	pair_dto(&d->b[0], DAT_DTO_RECEIVE, 1, DAT_DTO_SUCCESS, most, PAIR_UPCALL);
+	pair_dto(&d->a[0], DAT_DTO_SEND, 1, DAT_DTO_SUCCESS, most, PAIR_UPCALL);
 	d->on_the_way = 0;
-	if (duo_ok(d) && memcmp(l->mem[0], l->mem[1], min(block, most)))
+	if (pair_ok(d) && memcmp(l->mem[0], l->mem[1], min(block, most)))
 		loop_fail(d->c, "the largest message is not what was sent");
 	l->iov[0][0].segment_length--;
 	l->iov[0][n] = l->iov[0][0];
@@ -192,12 +192,12 @@ static void largest_message(struct duo *d, struct large *l)
 }
 
 /* As many segments as there can be, of one byte each; one more is refused */
-static void most_segments(struct duo *d)
+static void most_segments(struct pair *d)
 {
 	const DAT_IA_ATTR *ia = &d->run->attr;
 	DAT_COUNT n = ia->max_iov_segments_per_dto, w = ia->max_iov_segments_per_rdma_write,
 		  r = ia->max_iov_segments_per_rdma_read, most = max3(n, w, r), i;
-	DAT_RMR_TRIPLET far = duo_target(&d->b[0], 4096, w);
+	DAT_RMR_TRIPLET far = pair_target(&d->b[0], 4096, w);
 	DAT_DTO_COOKIE cookie = {};
 	DAT_LMR_TRIPLET *iov;
 
@@ -206,70 +206,71 @@ static void most_segments(struct duo *d)
 		loop_fail(d->c, "no memory");
 		return;
 	}
-	duo_fill(&d->a[0], 0, most, 3);
+	pair_fill(&d->a[0], 0, most, 3);
 	for (i = 0; i <= most; i++)
-		iov[i] = duo_seg(&d->b[0], i, 1);
-	duo_recv(&d->b[0], n, iov, 2, 0);
+		iov[i] = pair_seg(&d->b[0], i, 1);
+	pair_recv(&d->b[0], n, iov, 2, 0);
 	loop_expect(d->c, "a segment too many", dat_ep_post_recv(d->b[0].ep, n + 1, iov, cookie, 0),
 		    DAT_INVALID_PARAMETER);
 	for (i = 0; i <= most; i++)
-		iov[i] = duo_seg(&d->a[0], i, 1);
-	duo_send(&d->a[0], n, iov, 2, 0);
+		iov[i] = pair_seg(&d->a[0], i, 1);
+	pair_send(&d->a[0], n, iov, 2, 0);
 	loop_expect(d->c, "a segment too many", dat_ep_post_send(d->a[0].ep, n + 1, iov, cookie, 0),
 		    DAT_INVALID_PARAMETER);
-	duo_dto(&d->b[0], DAT_DTO_RECEIVE, 2, DAT_DTO_SUCCESS, n, DUO_TOLD);
-	duo_dto(&d->a[0], DAT_DTO_SEND, 2, DAT_DTO_SUCCESS, n, DUO_TOLD);
-	duo_expect_bytes(&d->b[0], "a send of many segments", 0, n, 3);
-	duo_write(&d->a[0], w, iov, 3, &far, 0);
+	pair_dto(&d->b[0], DAT_DTO_RECEIVE, 2, DAT_DTO_SUCCESS, n, PAIR_UPCALL);
+	pair_dto(&d->a[0], DAT_DTO_SEND, 2, DAT_DTO_SUCCESS, n, PAIR_UPCALL);
+	pair_expect_bytes(&d->b[0], "a send of many segments", 0, n, 3);
+	pair_write(&d->a[0], w, iov, 3, &far, 0);
 	far.segment_length = w + 1;
 	loop_expect(d->c, "a segment too many",
 		    dat_ep_post_rdma_write(d->a[0].ep, w + 1, iov, cookie, &far, 0),
 		    DAT_INVALID_PARAMETER);
-	duo_dto(&d->a[0], DAT_DTO_RDMA_WRITE, 3, DAT_DTO_SUCCESS, w, DUO_TOLD);
-	duo_expect_bytes(&d->b[0], "a write of many segments", 4096, w, 3);
-	duo_clear(&d->a[0]);
+	pair_dto(&d->a[0], DAT_DTO_RDMA_WRITE, 3, DAT_DTO_SUCCESS, w, PAIR_UPCALL);
+	pair_expect_bytes(&d->b[0], "a write of many segments", 4096, w, 3);
+	pair_clear(&d->a[0]);
 	far.segment_length = r;
-	duo_read(&d->a[0], r, iov, 4, &far, 0);
+	pair_read(&d->a[0], r, iov, 4, &far, 0);
 	far.segment_length = r + 1;
 	loop_expect(d->c, "a segment too many",
 		    dat_ep_post_rdma_read(d->a[0].ep, r + 1, iov, cookie, &far, 0),
 		    DAT_INVALID_PARAMETER);
-	duo_dto(&d->a[0], DAT_DTO_RDMA_READ, 4, DAT_DTO_SUCCESS, r, DUO_TOLD);
-	duo_expect_bytes(&d->a[0], "a read of many segments", 0, min(r, w), 3);
+	pair_dto(&d->a[0], DAT_DTO_RDMA_READ, 4, DAT_DTO_SUCCESS, r, PAIR_UPCALL);
+	pair_expect_bytes(&d->a[0], "a read of many segments", 0, min(r, w), 3);
 	kfree(iov);
 }
 
 /* More reads than the connection does at a time: all are done */
-static void most_reads(struct duo *d)
+static void most_reads(struct pair *d)
 {
 	DAT_COUNT n = d->run->attr.max_rdma_read_per_ep_out + 3, i;
-	DAT_RMR_TRIPLET far = duo_target(&d->b[0], 0, 32);
-	DAT_LMR_TRIPLET near = duo_seg(&d->a[0], 0, 32);
+	DAT_RMR_TRIPLET far = pair_target(&d->b[0], 0, 32);
+	DAT_LMR_TRIPLET near = pair_seg(&d->a[0], 0, 32);
 
 	for (i = 0; i < n; i++)
-		duo_read(&d->a[0], 1, &near, 100 + i, &far, 0);
-	for (i = 0; i < n && duo_ok(d); i++)
-		duo_dto(&d->a[0], DAT_DTO_RDMA_READ, 100 + i, DAT_DTO_SUCCESS, 32, DUO_EITHER);
+		pair_read(&d->a[0], 1, &near, 100 + i, &far, 0);
+	for (i = 0; i < n && pair_ok(d); i++)
+		pair_dto(&d->a[0], DAT_DTO_RDMA_READ, 100 + i, DAT_DTO_SUCCESS, 32,
+			 PAIR_ANY_UPCALL);
 }
 
 /* As many receives as there can be, one more, and all come back when it ends */
-static void most_receives(struct duo *d)
+static void most_receives(struct pair *d)
 {
 	DAT_COUNT most = d->run->attr.max_dto_per_ep, i;
 	DAT_DTO_COOKIE cookie = {};
 
-	for (i = 0; i < most && duo_ok(d); i++)
-		duo_recv(&d->b[0], 0, NULL, i, 0);
+	for (i = 0; i < most && pair_ok(d); i++)
+		pair_recv(&d->b[0], 0, NULL, i, 0);
 	loop_expect(d->c, "a receive too many",
 		    dat_ep_post_recv(d->b[0].ep, 0, NULL, cookie, 0),
 		    DAT_INSUFFICIENT_RESOURCES);
 	loop_expect(d->c, "dat_ep_disconnect",
 		    dat_ep_disconnect(d->a[0].ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
-	for (i = 0; i < most && duo_ok(d); i++)
-		duo_dto(&d->b[0], DAT_DTO_RECEIVE, i, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
+	for (i = 0; i < most && pair_ok(d); i++)
+		pair_dto(&d->b[0], DAT_DTO_RECEIVE, i, DAT_DTO_ERR_FLUSHED, 0, PAIR_ANY_UPCALL);
 }
 
-static void largest_script(struct duo *d)
+static void largest_script(struct pair *d)
 {
 	struct large *l = kzalloc(sizeof(*l), GFP_KERNEL);
 
@@ -342,7 +343,7 @@ static void one_beyond(struct loop_run *run, struct loop_case *c)
  */
 int loop_case_limits(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg largest = { .largest = true };
+	struct pair_cfg largest = { .largest = true };
 
 	evd_length(run, c);
 	if (run->attr.max_srqs) {
@@ -354,45 +355,45 @@ int loop_case_limits(struct loop_run *run, struct loop_case *c)
 	/* G-20 needs the largest message, which is too slow for a brief run */
 	if (!run->args.brief)
 		loop_clauses(c, "G-20");
-	return duo_play(run, c, &largest, largest_script);
+	return pair_play(run, c, &largest, largest_script);
 }
 
 /* ---- an SRQ in use ------------------------------------------------------------------ */
 
-static void resize(struct duo *d, DAT_COUNT size, u32 type)
+static void resize(struct pair *d, DAT_COUNT size, u32 type)
 {
 	loop_expect(d->c, "dat_srq_resize", dat_srq_resize(d->srq, size), type);
 }
 
 /* So many messages, into buffers in their order */
-static void messages(struct duo *d, u64 first, u32 n)
+static void messages(struct pair *d, u64 first, u32 n)
 {
 	u64 i;
 
-	for (i = first; i < first + n && duo_ok(d); i++) {
-		duo_send1(&d->a[0], 0, 8, i, 0);
-		duo_dto(&d->b[0], DAT_DTO_RECEIVE, i, DAT_DTO_SUCCESS, 8, DUO_TOLD);
-		duo_dto(&d->a[0], DAT_DTO_SEND, i, DAT_DTO_SUCCESS, 8, DUO_TOLD);
-		duo_expect_bytes(&d->b[0], "a message", 32 * (i % 64), 8, 1);
+	for (i = first; i < first + n && pair_ok(d); i++) {
+		pair_send1(&d->a[0], 0, 8, i, 0);
+		pair_dto(&d->b[0], DAT_DTO_RECEIVE, i, DAT_DTO_SUCCESS, 8, PAIR_UPCALL);
+		pair_dto(&d->a[0], DAT_DTO_SEND, i, DAT_DTO_SUCCESS, 8, PAIR_UPCALL);
+		pair_expect_bytes(&d->b[0], "a message", 32 * (i % 64), 8, 1);
 	}
 }
 
-static void buffers(struct duo *d, u64 first, u32 n)
+static void buffers(struct pair *d, u64 first, u32 n)
 {
 	u64 i;
 
 	for (i = first; i < first + n; i++)
-		duo_recv1(&d->b[0], 32 * (i % 64), 16, i, 0);
+		pair_recv1(&d->b[0], 32 * (i % 64), 16, i, 0);
 }
 
 /* Smaller and larger while an EP uses it, which has room for its first size */
-static void resize_script(struct duo *d)
+static void resize_script(struct pair *d)
 {
-	DAT_LMR_TRIPLET seg = duo_seg(&d->b[0], 0, 16);
+	DAT_LMR_TRIPLET seg = pair_seg(&d->b[0], 0, 16);
 	DAT_DTO_COOKIE cookie = {};
 
-	duo_fill(&d->a[0], 0, 16, 1);
-	resize(d, DUO_DEPTH + 1, DAT_INSUFFICIENT_RESOURCES);
+	pair_fill(&d->a[0], 0, 16, 1);
+	resize(d, PAIR_DEPTH + 1, DAT_INSUFFICIENT_RESOURCES);
 	buffers(d, 1, 4);
 	resize(d, 3, DAT_INVALID_STATE);
 	resize(d, 4, DAT_SUCCESS);
@@ -400,33 +401,33 @@ static void resize_script(struct duo *d)
 		    DAT_INSUFFICIENT_RESOURCES);
 	messages(d, 1, 2);
 	buffers(d, 5, 2);
-	resize(d, DUO_DEPTH, DAT_SUCCESS);
-	buffers(d, 7, DUO_DEPTH - 4);
+	resize(d, PAIR_DEPTH, DAT_SUCCESS);
+	buffers(d, 7, PAIR_DEPTH - 4);
 	loop_expect(d->c, "a buffer too many", dat_srq_post_recv(d->srq, 1, &seg, cookie),
 		    DAT_INSUFFICIENT_RESOURCES);
-	messages(d, 3, DUO_DEPTH);
-	duo_expect_quiet(d, "an SRQ that changed its size");
+	messages(d, 3, PAIR_DEPTH);
+	pair_expect_no_event(d, "an SRQ that changed its size");
 }
 
 /* Larger before an EP joins it: the further buffers are as good as the first */
 static int grown(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = { .srq = true, .grow = 3 * DUO_DEPTH };
-	struct duo *d = duo_make(run, c, &cfg);
+	struct pair_cfg cfg = { .srq = true, .grow = 3 * PAIR_DEPTH };
+	struct pair *d = pair_make(run, c, &cfg);
 	int err;
 
 	if (!d)
 		return -EIO;
-	err = duo_connect(d);
+	err = pair_connect(d);
 	if (!err) {
-		duo_fill(&d->a[0], 0, 16, 1);
-		buffers(d, 1, 3 * DUO_DEPTH);
-		messages(d, 1, 3 * DUO_DEPTH);
+		pair_fill(&d->a[0], 0, 16, 1);
+		buffers(d, 1, 3 * PAIR_DEPTH);
+		messages(d, 1, 3 * PAIR_DEPTH);
 		resize(d, 2, DAT_SUCCESS);
 		buffers(d, 101, 2);
 		messages(d, 101, 2);
 	}
-	duo_end(d);
+	pair_end(d);
 	return err;
 }
 
@@ -440,8 +441,8 @@ static int grown(struct loop_run *run, struct loop_case *c)
  */
 int loop_case_resize(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = { .srq = true };
-	int err = duo_play(run, c, &cfg, resize_script);
+	struct pair_cfg cfg = { .srq = true };
+	int err = pair_play(run, c, &cfg, resize_script);
 
 	return err ?: grown(run, c);
 }

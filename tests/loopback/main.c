@@ -2,7 +2,7 @@
 /*
  * kdapl_loop: the loopback harness of kDAPL, a Consumer that plays both ends.
  *
- * debugfs, folder kdapl_loop: write a command line to "run" (plan.c) to start,
+ * debugfs, folder kdapl_loop: write a command line to "run" (test_list.c) to start,
  * anything to "abort" to stop; read "status" and "results" (report.c) at any
  * time. The tool kdapl-loop does that. One run at a time: a work item plays
  * the cases; removing the module ends it.
@@ -70,10 +70,10 @@ static void play(struct work_struct *work)
 
 	if (loop_pattern_init(run->args.seed))
 		strscpy(run->error, "no memory for the patterns", sizeof(run->error));
-	else if (!loop_world_open(run))
+	else if (!loop_run_open(run))
 		for (run->at = 0; run->at < run->ncases; run->at++)
 			play_case(run, &run->cases[run->at]);
-	loop_world_close(run);
+	loop_run_close(run);
 	mutex_lock(&run_mutex);
 	run->state = LOOP_DONE;
 	mutex_unlock(&run_mutex);
@@ -98,7 +98,7 @@ static int start_run(char *line)
 	spin_lock_init(&run->cr_lock);
 	err = loop_args_parse(&run->args, line);
 	if (!err)
-		err = loop_plan(run);
+		err = loop_test_list(run);
 	if (err)
 		goto fail;
 	mutex_lock(&run_mutex);

@@ -269,7 +269,7 @@ static void compare_costs(struct many *m)
 	compare_cost(m, COST_CLOSE, &n);
 }
 
-static bool make_world(struct many *m)
+static bool make_fixture(struct many *m)
 {
 	DAT_UPCALL_OBJECT upcall = { .instance_data = m, .upcall_func = many_upcall };
 	size_t size = 2 * m->npairs * sizeof(*m->mem);
@@ -299,7 +299,7 @@ static bool make_world(struct many *m)
 					 &len, &addr));
 }
 
-static void end_world(struct many *m)
+static void end_fixture(struct many *m)
 {
 	u32 i;
 
@@ -335,7 +335,7 @@ int loop_case_many(struct loop_run *run, struct loop_case *c)
 	c->count = m.npairs;
 	loop_clauses(c, "C-18 C-15 C-41 C-47");
 	reinit_completion(&run->kick);
-	go_on = make_world(&m);
+	go_on = make_fixture(&m);
 	for (i = 0; go_on && i < m.npairs; i++)
 		for (what = COST_MAKE; go_on && what < COST_CLOSE; what++)
 			go_on = counted(&m, i, what);
@@ -343,6 +343,6 @@ int loop_case_many(struct loop_run *run, struct loop_case *c)
 		go_on = counted(&m, i, COST_CLOSE);
 	if (go_on && m.npairs >= 2 * MANY_SAMPLE)
 		compare_costs(&m);
-	end_world(&m);
+	end_fixture(&m);
 	return READ_ONCE(run->abort) ? -EINTR : 0;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Memory of the loopback harness: patterns, slots with guard bytes, arenas of
- * registered memory. Patterns and slots are worked on under rig->lock, often
+ * registered memory. Patterns and slots are worked on under fx->lock, often
  * in upcalls, so nothing here sleeps but the making and freeing of arenas.
  *
  * The byte at position p of a message depends on p and on the key of the
@@ -307,7 +307,7 @@ void loop_arena_put(struct loop_arena *ar, struct loop_slot *s)
 }
 
 /* Memory of a chunk: vmalloc, or kmalloc where it is to be had. */
-static int chunk_memory(struct loop_rig *rig, struct loop_chunk *ch, bool virt)
+static int chunk_memory(struct loop_fixture *fx, struct loop_chunk *ch, bool virt)
 {
 	if (!virt)
 		ch->mem = kmalloc(ch->len,
@@ -315,48 +315,48 @@ static int chunk_memory(struct loop_rig *rig, struct loop_chunk *ch, bool virt)
 	if (!ch->mem)
 		ch->mem = vmalloc(ch->len);
 	if (!ch->mem) {
-		loop_fail(rig->c, "no memory for a buffer of %zu bytes", ch->len);
+		loop_fail(fx->c, "no memory for a buffer of %zu bytes", ch->len);
 		return -ENOMEM;
 	}
 	memset(ch->mem, GUARD_BYTE, ch->len);
 	return 0;
 }
 
-static int chunk_register(struct loop_rig *rig, struct loop_chunk *ch, DAT_MEM_TYPE type,
+static int chunk_register(struct loop_fixture *fx, struct loop_chunk *ch, DAT_MEM_TYPE type,
 			  DAT_REGION_DESCRIPTION region, u64 len, DAT_MEM_PRIV_FLAGS priv,
 			  struct loop_area *out)
 {
 	DAT_VLEN reg_len = 0;
 	DAT_RETURN ret;
 
-	ret = dat_lmr_kcreate(rig->run->ia, type, region, len, rig->run->pz, priv,
+	ret = dat_lmr_kcreate(fx->run->ia, type, region, len, fx->run->pz, priv,
 			      DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE, &ch->lmr,
 			      &out->lmr, &out->rmr, &reg_len, &out->va);
-	if (!loop_expect(rig->c, "dat_lmr_kcreate", ret, DAT_SUCCESS)) {
+	if (!loop_expect(fx->c, "dat_lmr_kcreate", ret, DAT_SUCCESS)) {
 		ch->lmr = DAT_HANDLE_NULL;
 		return -EIO;
 	}
 	if (reg_len < len)
-		loop_fail(rig->c, "registered %llu bytes, asked for %llu", reg_len, len);
+		loop_fail(fx->c, "registered %llu bytes, asked for %llu", reg_len, len);
 	return 0;
 }
 
 /* One byte short at either end: neither address is aligned. */
-static int chunk_virtual(struct loop_rig *rig, struct loop_chunk *ch,
+static int chunk_virtual(struct loop_fixture *fx, struct loop_chunk *ch,
 			 DAT_MEM_PRIV_FLAGS priv, struct loop_area *out)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = ch->mem + 1 };
-	int err = chunk_register(rig, ch, DAT_MEM_TYPE_VIRTUAL, region, ch->len - 2, priv, out);
+	int err = chunk_register(fx, ch, DAT_MEM_TYPE_VIRTUAL, region, ch->len - 2, priv, out);
 
 	/* The range may be larger than asked for; the addresses are ours. */
 	if (!err && out->va > (uintptr_t)region.for_va)
-		loop_fail(rig->c, "the registered range does not cover the one asked for");
+		loop_fail(fx->c, "the registered range does not cover the one asked for");
 	out->va = (uintptr_t)region.for_va;
 	return err;
 }
 
 /* An array of page addresses, in whatever order vmalloc came by the pages. */
-static int chunk_physical(struct loop_rig *rig, struct loop_chunk *ch,
+static int chunk_physical(struct loop_fixture *fx, struct loop_chunk *ch,
 			  DAT_MEM_PRIV_FLAGS priv, struct loop_area *out)
 {
 	u32 i, n = PAGE_ALIGN(ch->len) / PAGE_SIZE;
@@ -368,7 +368,7 @@ static int chunk_physical(struct loop_rig *rig, struct loop_chunk *ch,
 		return -ENOMEM;
 	for (i = 0; i < n; i++)
 		pages[i] = PFN_PHYS(vmalloc_to_pfn(ch->mem + i * PAGE_SIZE));
-	err = chunk_register(rig, ch, DAT_MEM_TYPE_PHYSICAL, region, ch->len, priv, out);
+	err = chunk_register(fx, ch, DAT_MEM_TYPE_PHYSICAL, region, ch->len, priv, out);
 	/* Slots begin one byte into the chunk. */
 	out->va++;
 	kvfree(pages);
@@ -376,10 +376,10 @@ static int chunk_physical(struct loop_rig *rig, struct loop_chunk *ch,
 }
 
 /* Area @which of all slots, several slots to a chunk and at least two chunks. */
-static int arena_fill(struct loop_rig *rig, struct loop_arena *ar, u32 which,
+static int arena_fill(struct loop_fixture *fx, struct loop_arena *ar, u32 which,
 		      u32 area_len, DAT_MEM_PRIV_FLAGS priv)
 {
-	u32 limit = min_t(u32, rig->run->attr.max_lmr_block_size, CHUNK_LIMIT);
+	u32 limit = min_t(u32, fx->run->attr.max_lmr_block_size, CHUNK_LIMIT);
 	u32 per = clamp((limit - 2) / area_len, 1U, (ar->nslots + 1) / 2);
 	u32 first, i;
 	int err;
@@ -390,11 +390,11 @@ static int arena_fill(struct loop_rig *rig, struct loop_arena *ar, u32 which,
 		struct loop_area whole = {};
 
 		ch->len = (size_t)n * area_len + 2;
-		err = chunk_memory(rig, ch, rig->cfg.physical || ar->nchunks & 1);
-		if (!err && rig->cfg.physical)
-			err = chunk_physical(rig, ch, priv, &whole);
+		err = chunk_memory(fx, ch, fx->cfg.physical || ar->nchunks & 1);
+		if (!err && fx->cfg.physical)
+			err = chunk_physical(fx, ch, priv, &whole);
 		else if (!err)
-			err = chunk_virtual(rig, ch, priv, &whole);
+			err = chunk_virtual(fx, ch, priv, &whole);
 		if (err)
 			return err;
 		for (i = 0; i < n; i++) {
@@ -412,7 +412,7 @@ static int arena_fill(struct loop_rig *rig, struct loop_arena *ar, u32 which,
 
 /**
  * loop_arena_make - registered memory for a number of messages
- * @rig: size of the messages, protection zone
+ * @fx: size of the messages, protection zone
  * @ar: the arena, all zero
  * @nslots: messages that it holds at once
  * @segs: pieces that each is cut into
@@ -425,10 +425,10 @@ static int arena_fill(struct loop_rig *rig, struct loop_arena *ar, u32 which,
  * Context: process.
  * Return: 0; -ENOMEM; -EIO if the registration failed, which is noted.
  */
-int loop_arena_make(struct loop_rig *rig, struct loop_arena *ar, u32 nslots,
+int loop_arena_make(struct loop_fixture *fx, struct loop_arena *ar, u32 nslots,
 		    u32 segs, bool slack, DAT_MEM_PRIV_FLAGS priv)
 {
-	u32 len = rig->cfg.size + LOOP_SLACK + (segs + 2) * (LOOP_GUARD + 8);
+	u32 len = fx->cfg.size + LOOP_SLACK + (segs + 2) * (LOOP_GUARD + 8);
 	u32 i, areas = segs > 1 ? 2 : 1;
 	int err = 0;
 
@@ -441,7 +441,7 @@ int loop_arena_make(struct loop_rig *rig, struct loop_arena *ar, u32 nslots,
 	if (!ar->slot || !ar->free || !ar->chunk)
 		return -ENOMEM;
 	for (i = 0; i < areas && !err; i++)
-		err = arena_fill(rig, ar, i, len, priv);
+		err = arena_fill(fx, ar, i, len, priv);
 	if (err)
 		return err;
 	for (i = 0; i < nslots; i++) {
@@ -449,7 +449,7 @@ int loop_arena_make(struct loop_rig *rig, struct loop_arena *ar, u32 nslots,
 		u32 more = slack && (i & 1) ? LOOP_SLACK : 0;
 
 		s->index = i;
-		loop_slot_cut(s, rig->cfg.size + more, segs, rig->seed + i);
+		loop_slot_cut(s, fx->cfg.size + more, segs, fx->seed + i);
 		loop_arena_put(ar, s);
 	}
 	return 0;
@@ -457,12 +457,12 @@ int loop_arena_make(struct loop_rig *rig, struct loop_arena *ar, u32 nslots,
 
 /**
  * loop_arena_end - free an arena, however far it was made
- * @rig: where a failing call is noted
+ * @fx: where a failing call is noted
  * @ar: the arena
  *
  * Context: process.
  */
-void loop_arena_end(struct loop_rig *rig, struct loop_arena *ar)
+void loop_arena_end(struct loop_fixture *fx, struct loop_arena *ar)
 {
 	u32 i;
 
@@ -470,7 +470,7 @@ void loop_arena_end(struct loop_rig *rig, struct loop_arena *ar)
 		struct loop_chunk *ch = &ar->chunk[i];
 
 		if (ch->lmr)
-			loop_expect(rig->c, "dat_lmr_free",
+			loop_expect(fx->c, "dat_lmr_free",
 				    dat_lmr_free(ch->lmr), DAT_SUCCESS);
 		kvfree(ch->mem);
 	}

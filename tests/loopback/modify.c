@@ -7,19 +7,19 @@
  */
 #include <linux/string.h>
 
-#include "duo.h"
+#include "conn_pair.h"
 
 #define SEG		128	/* of a receive */
 #define MSG		100	/* of a message into it */
 #define RECVS		4096	/* where receives begin; messages come from below */
 #define CONNECT_US	20000000U
 
-static void is(struct duo *d, const char *what, DAT_RETURN ret, u32 type)
+static void is(struct pair *d, const char *what, DAT_RETURN ret, u32 type)
 {
 	loop_expect(d->c, what, ret, type);
 }
 
-static DAT_RETURN modify_depths(struct duo_end *e, DAT_COUNT recv, DAT_COUNT request)
+static DAT_RETURN modify_depths(struct pair_end *e, DAT_COUNT recv, DAT_COUNT request)
 {
 	DAT_EP_PARAM param = {
 		.ep_attr.max_recv_dtos = recv,
@@ -31,71 +31,71 @@ static DAT_RETURN modify_depths(struct duo_end *e, DAT_COUNT recv, DAT_COUNT req
 }
 
 /* Receives for as many messages; @full: there is room for no more */
-static void fill_recvs(struct duo_end *e, u32 n, bool full)
+static void fill_recvs(struct pair_end *e, u32 n, bool full)
 {
-	DAT_LMR_TRIPLET seg = duo_seg(e, 0, SEG);
+	DAT_LMR_TRIPLET seg = pair_seg(e, 0, SEG);
 	DAT_DTO_COOKIE cookie = {};
 	u32 i;
 
-	duo_clear(e);
+	pair_clear(e);
 	for (i = 0; i < n; i++)
-		duo_recv1(e, RECVS + i * SEG, SEG, 100 + i, 0);
+		pair_recv1(e, RECVS + i * SEG, SEG, 100 + i, 0);
 	if (full)
-		is(e->duo, "dat_ep_post_recv on a full queue",
+		is(e->pair, "dat_ep_post_recv on a full queue",
 		   dat_ep_post_recv(e->ep, 1, &seg, cookie, 0), DAT_INSUFFICIENT_RESOURCES);
 }
 
 /* As many messages; an event that nobody has fetched keeps its place in the queue */
-static void exchange(struct duo_end *from, struct duo_end *to, u32 n, bool full, u8 seed)
+static void exchange(struct pair_end *from, struct pair_end *to, u32 n, bool full, u8 seed)
 {
-	DAT_LMR_TRIPLET seg = duo_seg(from, 0, MSG);
+	DAT_LMR_TRIPLET seg = pair_seg(from, 0, MSG);
 	DAT_DTO_COOKIE cookie = {};
 	u32 i;
 
 	for (i = 0; i < n; i++) {
-		duo_fill(from, i * SEG, MSG, seed + i);
-		duo_send1(from, i * SEG, MSG, 200 + i, 0);
+		pair_fill(from, i * SEG, MSG, seed + i);
+		pair_send1(from, i * SEG, MSG, 200 + i, 0);
 	}
 	if (full)
-		is(from->duo, "dat_ep_post_send on a full queue",
+		is(from->pair, "dat_ep_post_send on a full queue",
 		   dat_ep_post_send(from->ep, 1, &seg, cookie, 0), DAT_INSUFFICIENT_RESOURCES);
-	for (i = 0; i < n && duo_ok(from->duo); i++) {
-		duo_dto(to, DAT_DTO_RECEIVE, 100 + i, DAT_DTO_SUCCESS, MSG, DUO_EITHER);
-		duo_dto(from, DAT_DTO_SEND, 200 + i, DAT_DTO_SUCCESS, MSG, DUO_EITHER);
-		duo_expect_bytes(to, "a message", RECVS + i * SEG, MSG, seed + i);
-		duo_expect_free(to, "behind a message", RECVS + i * SEG + MSG, SEG - MSG);
+	for (i = 0; i < n && pair_ok(from->pair); i++) {
+		pair_dto(to, DAT_DTO_RECEIVE, 100 + i, DAT_DTO_SUCCESS, MSG, PAIR_ANY_UPCALL);
+		pair_dto(from, DAT_DTO_SEND, 200 + i, DAT_DTO_SUCCESS, MSG, PAIR_ANY_UPCALL);
+		pair_expect_bytes(to, "a message", RECVS + i * SEG, MSG, seed + i);
+		pair_expect_free(to, "behind a message", RECVS + i * SEG + MSG, SEG - MSG);
 	}
 }
 
 /* The call is made, the request of it accepted by @e */
-static void answer(struct duo *d, struct duo_end *from, struct duo_end *e)
+static void answer(struct pair *d, struct pair_end *from, struct pair_end *e)
 {
-	DAT_CR_HANDLE cr = duo_called(d);
+	DAT_CR_HANDLE cr = pair_called(d);
 
 	if (!cr)
 		return;
 	is(d, "dat_cr_accept", dat_cr_accept(cr, e->ep, 0, NULL), DAT_SUCCESS);
-	duo_conn(from, DAT_CONNECTION_EVENT_ESTABLISHED);
-	duo_conn(e, DAT_CONNECTION_EVENT_ESTABLISHED);
+	pair_conn(from, DAT_CONNECTION_EVENT_ESTABLISHED);
+	pair_conn(e, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-static void connect_pair(struct duo *d, u32 pair)
+static void connect_pair(struct pair *d, u32 pair)
 {
-	if (duo_ok(d) && duo_call(d, pair, CONNECT_US))
+	if (pair_ok(d) && pair_call(d, pair, CONNECT_US))
 		answer(d, &d->a[pair], &d->b[pair]);
 }
 
-static void disconnect_pair(struct duo *d, u32 pair)
+static void disconnect_pair(struct pair *d, u32 pair)
 {
-	if (!duo_ok(d))
+	if (!pair_ok(d))
 		return;
 	is(d, "dat_ep_disconnect", dat_ep_disconnect(d->a[pair].ep, DAT_CLOSE_ABRUPT_FLAG),
 	   DAT_SUCCESS);
-	duo_ended(&d->a[pair], false);
-	duo_ended(&d->b[pair], false);
+	pair_ended(&d->a[pair], false);
+	pair_ended(&d->b[pair], false);
 }
 
-static void reset_pair(struct duo *d, u32 pair)
+static void reset_pair(struct pair *d, u32 pair)
 {
 	is(d, "dat_ep_reset", dat_ep_reset(d->a[pair].ep), DAT_SUCCESS);
 	is(d, "dat_ep_reset", dat_ep_reset(d->b[pair].ep), DAT_SUCCESS);
@@ -103,10 +103,10 @@ static void reset_pair(struct duo *d, u32 pair)
 
 /* ---- an endpoint that is completed ------------------------------------------- */
 
-/* In place of the one that the duo has: without zone and EVDs, of the same attributes */
-static bool make_bare(struct duo_end *e)
+/* In place of the one that the pair has: without zone and EVDs, of the same attributes */
+static bool make_vpeer(struct pair_end *e)
 {
-	struct duo *d = e->duo;
+	struct pair *d = e->pair;
 	DAT_EP_PARAM param = {};
 	DAT_RETURN ret;
 
@@ -120,12 +120,12 @@ static bool make_bare(struct duo_end *e)
 }
 
 /* Nothing that needs a queue or a connection */
-static void bare_refuses(struct duo_end *e)
+static void vpeer_refuses(struct pair_end *e)
 {
-	struct loop_run *run = e->duo->run;
-	DAT_LMR_TRIPLET seg = duo_seg(e, 0, SEG);
+	struct loop_run *run = e->pair->run;
+	DAT_LMR_TRIPLET seg = pair_seg(e, 0, SEG);
 	DAT_DTO_COOKIE cookie = {};
-	struct duo *d = e->duo;
+	struct pair *d = e->pair;
 
 	is(d, "dat_ep_post_recv, unconfigured", dat_ep_post_recv(e->ep, 1, &seg, cookie, 0),
 	   DAT_INVALID_STATE);
@@ -137,43 +137,43 @@ static void bare_refuses(struct duo_end *e)
 	is(d, "dat_ep_disconnect, unconfigured",
 	   dat_ep_disconnect(e->ep, DAT_CLOSE_ABRUPT_FLAG), DAT_INVALID_STATE);
 	is(d, "dat_ep_reset, unconfigured", dat_ep_reset(e->ep), DAT_INVALID_STATE);
-	duo_expect_state(e, DAT_EP_STATE_UNCONFIGURED_UNCONNECTED);
+	pair_expect_state(e, DAT_EP_STATE_UNCONFIGURED_UNCONNECTED);
 }
 
 /* A request that waits is not for an EP that is unconfigured, or DISCONNECTED */
-static void request_is_not_for(struct duo *d, struct duo_end *bare)
+static void request_is_not_for(struct pair *d, struct pair_end *vpeer)
 {
-	struct duo_end *a = &d->a[1], *b = &d->b[1];
+	struct pair_end *a = &d->a[1], *b = &d->b[1];
 	DAT_CR_HANDLE cr;
 
-	if (!duo_ok(d) || !duo_call(d, 1, CONNECT_US))
+	if (!pair_ok(d) || !pair_call(d, 1, CONNECT_US))
 		return;
-	cr = duo_called(d);
+	cr = pair_called(d);
 	if (!cr)
 		return;
-	is(d, "dat_cr_accept, unconfigured", dat_cr_accept(cr, bare->ep, 0, NULL),
+	is(d, "dat_cr_accept, unconfigured", dat_cr_accept(cr, vpeer->ep, 0, NULL),
 	   DAT_INVALID_HANDLE);
 	is(d, "dat_cr_accept", dat_cr_accept(cr, b->ep, 0, NULL), DAT_SUCCESS);
-	duo_conn(a, DAT_CONNECTION_EVENT_ESTABLISHED);
-	duo_conn(b, DAT_CONNECTION_EVENT_ESTABLISHED);
+	pair_conn(a, DAT_CONNECTION_EVENT_ESTABLISHED);
+	pair_conn(b, DAT_CONNECTION_EVENT_ESTABLISHED);
 	disconnect_pair(d, 1);
 	is(d, "dat_ep_connect, DISCONNECTED",
 	   dat_ep_connect(a->ep, d->run->attr.ia_address_ptr, d->run->qual, CONNECT_US, 0, NULL,
 			  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG), DAT_INVALID_STATE);
 	is(d, "dat_ep_reset", dat_ep_reset(a->ep), DAT_SUCCESS);
-	if (!duo_ok(d) || !duo_call(d, 1, CONNECT_US))
+	if (!pair_ok(d) || !pair_call(d, 1, CONNECT_US))
 		return;
-	cr = duo_called(d);
+	cr = pair_called(d);
 	if (!cr)
 		return;
 	is(d, "dat_cr_accept, DISCONNECTED", dat_cr_accept(cr, b->ep, 0, NULL),
 	   DAT_INVALID_STATE);
-	duo_expect_state(b, DAT_EP_STATE_DISCONNECTED);
+	pair_expect_state(b, DAT_EP_STATE_DISCONNECTED);
 	is(d, "dat_cr_reject", dat_cr_reject(cr, 0, NULL), DAT_SUCCESS);
-	duo_conn(a, DAT_CONNECTION_EVENT_PEER_REJECTED);
+	pair_conn(a, DAT_CONNECTION_EVENT_PEER_REJECTED);
 }
 
-static void complete_it(struct duo_end *e)
+static void complete_it(struct pair_end *e)
 {
 	DAT_EP_PARAM param = {
 		.pz_handle = e->pz,
@@ -183,30 +183,30 @@ static void complete_it(struct duo_end *e)
 		.ep_attr.max_request_dtos = 5,
 	};
 
-	is(e->duo, "dat_ep_modify", dat_ep_modify(e->ep, DAT_EP_FIELD_PZ_HANDLE |
-						  DAT_EP_FIELD_RECV_EVD_HANDLE, &param),
+	is(e->pair, "dat_ep_modify", dat_ep_modify(e->ep, DAT_EP_FIELD_PZ_HANDLE |
+						   DAT_EP_FIELD_RECV_EVD_HANDLE, &param),
 	   DAT_SUCCESS);
-	bare_refuses(e);
-	is(e->duo, "dat_ep_modify", dat_ep_modify(e->ep, DAT_EP_FIELD_REQUEST_EVD_HANDLE |
-						  DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS |
-						  DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &param),
+	vpeer_refuses(e);
+	is(e->pair, "dat_ep_modify", dat_ep_modify(e->ep, DAT_EP_FIELD_REQUEST_EVD_HANDLE |
+						   DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS |
+						   DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &param),
 	   DAT_SUCCESS);
-	duo_expect_state(e, DAT_EP_STATE_UNCONNECTED);
+	pair_expect_state(e, DAT_EP_STATE_UNCONNECTED);
 }
 
 /* Not while a receive waits; not when it is connected; not behind its end */
-static void modify_refuses(struct duo_end *e, const char *when)
+static void modify_refuses(struct pair_end *e, const char *when)
 {
-	is(e->duo, when, modify_depths(e, 7, 7), DAT_INVALID_STATE);
+	is(e->pair, when, modify_depths(e, 7, 7), DAT_INVALID_STATE);
 }
 
-static void modify_script(struct duo *d)
+static void modify_script(struct pair *d)
 {
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
 
-	if (!make_bare(a))
+	if (!make_vpeer(a))
 		return;
-	bare_refuses(a);
+	vpeer_refuses(a);
 	request_is_not_for(d, a);
 	complete_it(a);
 	is(d, "dat_ep_modify", modify_depths(b, 5, 3), DAT_SUCCESS);
@@ -229,18 +229,18 @@ static void modify_script(struct duo *d)
 	exchange(b, a, 20, true, 101);
 	exchange(a, b, 2, true, 151);
 	disconnect_pair(d, 0);
-	duo_expect_quiet(d, "endpoints of other depths");
+	pair_expect_no_event(d, "endpoints of other depths");
 }
 
-static int play(struct loop_run *run, struct loop_case *c, const struct duo_cfg *cfg,
-		void (*script)(struct duo *d))
+static int play(struct loop_run *run, struct loop_case *c, const struct pair_cfg *cfg,
+		void (*script)(struct pair *d))
 {
-	struct duo *d = duo_make(run, c, cfg);
+	struct pair *d = pair_make(run, c, cfg);
 
 	if (!d)
 		return -EIO;
 	script(d);
-	duo_end(d);
+	pair_end(d);
 	return READ_ONCE(run->abort) ? -EINTR : 0;
 }
 
@@ -254,7 +254,7 @@ static int play(struct loop_run *run, struct loop_case *c, const struct duo_cfg 
  */
 int loop_case_modify(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = { .pairs = 2 };
+	struct pair_cfg cfg = { .pairs = 2 };
 
 	loop_clauses(c, "C-32 C-34 C-37 C-38 C-39 G-25");
 	return play(run, c, &cfg, modify_script);
@@ -262,18 +262,18 @@ int loop_case_modify(struct loop_run *run, struct loop_case *c)
 
 /* ---- dat_ep_dup_connect -------------------------------------------------------- */
 
-static void dup_connect(struct duo_end *e, struct duo_end *like)
+static void dup_connect(struct pair_end *e, struct pair_end *like)
 {
 	u64 hello = LOOP_HELLO;
 
-	is(e->duo, "dat_ep_dup_connect",
+	is(e->pair, "dat_ep_dup_connect",
 	   dat_ep_dup_connect(e->ep, like->ep, CONNECT_US, sizeof(hello), &hello,
 			      DAT_QOS_BEST_EFFORT), DAT_SUCCESS);
 }
 
-static void dup_script(struct duo *d)
+static void dup_script(struct pair *d)
 {
-	struct duo_end *a = &d->a[0], *b = &d->b[0], *a2 = &d->a[1], *b2 = &d->b[1];
+	struct pair_end *a = &d->a[0], *b = &d->b[0], *a2 = &d->a[1], *b2 = &d->b[1];
 
 	is(d, "dat_ep_dup_connect of none",
 	   dat_ep_dup_connect(a2->ep, a->ep, CONNECT_US, 0, NULL, DAT_QOS_BEST_EFFORT),
@@ -284,7 +284,7 @@ static void dup_script(struct duo *d)
 	   DAT_INVALID_PARAMETER);
 	fill_recvs(b2, 4, false);
 	dup_connect(a2, a);
-	if (duo_ok(d))
+	if (pair_ok(d))
 		answer(d, a2, b2);
 	exchange(a2, b2, 4, false, 1);
 	/* The first one has not noticed */
@@ -295,12 +295,12 @@ static void dup_script(struct duo *d)
 	reset_pair(d, 0);
 	fill_recvs(b, 4, false);
 	dup_connect(a, a2);
-	if (duo_ok(d))
+	if (pair_ok(d))
 		answer(d, a, b);
 	exchange(a, b, 4, false, 61);
 	disconnect_pair(d, 0);
 	disconnect_pair(d, 1);
-	duo_expect_quiet(d, "connections to the same place");
+	pair_expect_no_event(d, "connections to the same place");
 }
 
 /**
@@ -313,7 +313,7 @@ static void dup_script(struct duo *d)
  */
 int loop_case_dup(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = { .pairs = 2 };
+	struct pair_cfg cfg = { .pairs = 2 };
 
 	return play(run, c, &cfg, dup_script);
 }

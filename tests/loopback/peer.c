@@ -9,7 +9,7 @@
 #include <linux/string.h>
 #include <linux/vmalloc.h>
 
-#include "duo.h"
+#include "conn_pair.h"
 
 enum trap { TRAP_ZONE, TRAP_PRIVILEGE, TRAP_KEY, TRAP_BEHIND, TRAP_IN_FRONT, TRAPS };
 
@@ -24,31 +24,31 @@ struct sprung {
 	DAT_RMR_TRIPLET target;
 };
 
-static bool set_trap(struct duo_end *b, enum trap what, bool read, struct sprung *s)
+static bool set_trap(struct pair_end *b, enum trap what, bool read, struct sprung *s)
 {
 	DAT_MEM_PRIV_FLAGS priv = DAT_MEM_PRIV_ALL_FLAG;
-	struct loop_case *c = b->duo->c;
+	struct loop_case *c = b->pair->c;
 	DAT_LMR_CONTEXT context;
 
-	s->target = duo_target(b, 1024, 16);
+	s->target = pair_target(b, 1024, 16);
 	if (what == TRAP_PRIVILEGE)
 		priv &= ~(read ? DAT_MEM_PRIV_REMOTE_READ_FLAG : DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
 	if (what == TRAP_ZONE &&
-	    !loop_expect(c, "dat_pz_create", dat_pz_create(b->duo->run->ia, &s->pz), DAT_SUCCESS))
+	    !loop_expect(c, "dat_pz_create", dat_pz_create(b->pair->run->ia, &s->pz), DAT_SUCCESS))
 		return false;
 	if (what <= TRAP_PRIVILEGE)
-		return duo_register(b, s->pz ?: b->pz, 0, DUO_MEM, priv, &s->lmr, &context,
-				    &s->target.rmr_context);
+		return pair_register(b, s->pz ?: b->pz, 0, PAIR_MEM, priv, &s->lmr, &context,
+				     &s->target.rmr_context);
 	if (what == TRAP_KEY)
 		s->target.rmr_context ^= 0x5a5a5a00;
 	else if (what == TRAP_BEHIND)
-		s->target.virtual_address = (uintptr_t)b->mem + DUO_MEM - 8;
+		s->target.virtual_address = (uintptr_t)b->mem + PAIR_MEM - 8;
 	else
 		s->target.virtual_address = (uintptr_t)b->mem - 8;
 	return true;
 }
 
-static void clear_trap(struct duo *d, struct sprung *s)
+static void clear_trap(struct pair *d, struct sprung *s)
 {
 	if (s->lmr)
 		loop_expect(d->c, "dat_lmr_free", dat_lmr_free(s->lmr), DAT_SUCCESS);
@@ -57,20 +57,20 @@ static void clear_trap(struct duo *d, struct sprung *s)
 }
 
 /* An end that broke says why (G-36); one that was told has nothing to say. */
-static void expect_cause(struct duo_end *e)
+static void expect_cause(struct pair_end *e)
 {
 	DAT_EP_PARAM param = {};
 	const char *text = NULL;
 	DAT_COUNT i;
 
-	if (!loop_expect(e->duo->c, "dat_ep_query",
+	if (!loop_expect(e->pair->c, "dat_ep_query",
 			 dat_ep_query(e->ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS))
 		return;
 	for (i = 0; i < param.ep_attr.ep_provider_specific_count; i++)
 		if (!strcmp(param.ep_attr.ep_provider_specific[i].name, "kdapl.first_error"))
 			text = param.ep_attr.ep_provider_specific[i].value;
 	if (!text || !strcmp(text, "none"))
-		loop_fail(e->duo->c, "%s: kdapl.first_error is %s", e->name, text ?: "not there");
+		loop_fail(e->pair->c, "%s: kdapl.first_error is %s", e->name, text ?: "not there");
 }
 
 /*
@@ -78,34 +78,34 @@ static void expect_cause(struct duo_end *e)
  * may tell B first, and then B's disconnect may reach A before the error does: A
  * must learn the cause nevertheless.
  */
-static void reach(struct duo *d, enum trap what, bool read, bool receives)
+static void reach(struct pair *d, enum trap what, bool read, bool receives)
 {
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
-	DAT_LMR_TRIPLET seg = duo_seg(a, 0, 16);
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
+	DAT_LMR_TRIPLET seg = pair_seg(a, 0, 16);
 	struct sprung s = {};
 	u64 i;
 
 	if (!set_trap(b, what, read, &s))
 		goto out;
 	for (i = 0; receives && i < 2; i++)
-		duo_recv1(b, 100 * i, 16, i, 0);
+		pair_recv1(b, 100 * i, 16, i, 0);
 	if (read)
-		duo_read(a, 1, &seg, 1, &s.target, 0);
+		pair_read(a, 1, &seg, 1, &s.target, 0);
 	else
-		duo_write(a, 1, &seg, 1, &s.target, 0);
-	duo_send1(a, 0, 16, 2, 0);
-	duo_dto(a, read ? DAT_DTO_RDMA_READ : DAT_DTO_RDMA_WRITE, 1, DAT_DTO_ERR_REMOTE_ACCESS, 0,
-		DUO_TOLD);
-	duo_dto(a, DAT_DTO_SEND, 2, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
-	if (duo_ended(a, true))
+		pair_write(a, 1, &seg, 1, &s.target, 0);
+	pair_send1(a, 0, 16, 2, 0);
+	pair_dto(a, read ? DAT_DTO_RDMA_READ : DAT_DTO_RDMA_WRITE, 1, DAT_DTO_ERR_REMOTE_ACCESS, 0,
+		 PAIR_UPCALL);
+	pair_dto(a, DAT_DTO_SEND, 2, DAT_DTO_ERR_FLUSHED, 0, PAIR_ANY_UPCALL);
+	if (pair_ended(a, true))
 		expect_cause(a);
-	duo_ended(b, false);
+	pair_ended(b, false);
 	for (i = 0; receives && i < 2; i++)
-		duo_dto(b, DAT_DTO_RECEIVE, i, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
-	duo_expect_free(a, trap_name[what], 0, DUO_MEM);
-	duo_expect_free(b, trap_name[what], 0, DUO_MEM);
-	duo_rest(d, 50);
-	duo_expect_quiet(d, trap_name[what]);
+		pair_dto(b, DAT_DTO_RECEIVE, i, DAT_DTO_ERR_FLUSHED, 0, PAIR_ANY_UPCALL);
+	pair_expect_free(a, trap_name[what], 0, PAIR_MEM);
+	pair_expect_free(b, trap_name[what], 0, PAIR_MEM);
+	pair_settle(d, 50);
+	pair_expect_no_event(d, trap_name[what]);
 out:
 	clear_trap(d, &s);
 }
@@ -120,26 +120,26 @@ out:
  */
 int loop_case_reach(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = {};
+	struct pair_cfg cfg = {};
 	u32 i;
 
 	for (i = 0; i < 4 * TRAPS; i++) {
-		struct duo *d;
+		struct pair *d;
 		int err;
 
 		/* With receives one trap tells as much as five. */
 		if (i & 2 && i / 4)
 			continue;
-		d = duo_make(run, c, &cfg);
+		d = pair_make(run, c, &cfg);
 		if (!d)
 			return -EIO;
-		err = duo_connect(d);
+		err = pair_connect(d);
 		if (!err)
 			reach(d, i / 4, i & 1, i & 2);
 		if (c->fails)
 			loop_fail(c, "that was: %s, %s%s", trap_name[i / 4],
 				  i & 1 ? "read" : "write", i & 2 ? ", with receives" : "");
-		duo_end(d);
+		pair_end(d);
 		if (err || c->fails)
 			return err;
 	}
@@ -148,35 +148,35 @@ int loop_case_reach(struct loop_run *run, struct loop_case *c)
 }
 
 /* One byte too many, for a receive of @room bytes in as many segments. */
-static void too_long(struct duo *d, u32 room)
+static void too_long(struct pair *d, u32 room)
 {
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
-	DAT_LMR_TRIPLET seg = duo_seg(b, 100, room);
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
+	DAT_LMR_TRIPLET seg = pair_seg(b, 100, room);
 
-	duo_fill(a, 0, 32, 1);
-	duo_recv(b, room ? 1 : 0, room ? &seg : NULL, 1, 0);
-	duo_recv1(b, 200, 32, 2, 0);
-	duo_send1(a, 0, room + 1, 3, 0);
-	duo_send1(a, 0, 8, 4, 0);
-	duo_dto(b, DAT_DTO_RECEIVE, 1, DAT_DTO_LENGTH_ERROR, 0, DUO_TOLD);
-	duo_dto(b, DAT_DTO_RECEIVE, 2, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
-	duo_dto(a, DAT_DTO_SEND, 3, DAT_DTO_ERR_REMOTE_RESPONDER, 0, DUO_TOLD);
-	duo_dto(a, DAT_DTO_SEND, 4, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
-	if (duo_ended(b, true))
+	pair_fill(a, 0, 32, 1);
+	pair_recv(b, room ? 1 : 0, room ? &seg : NULL, 1, 0);
+	pair_recv1(b, 200, 32, 2, 0);
+	pair_send1(a, 0, room + 1, 3, 0);
+	pair_send1(a, 0, 8, 4, 0);
+	pair_dto(b, DAT_DTO_RECEIVE, 1, DAT_DTO_LENGTH_ERROR, 0, PAIR_UPCALL);
+	pair_dto(b, DAT_DTO_RECEIVE, 2, DAT_DTO_ERR_FLUSHED, 0, PAIR_ANY_UPCALL);
+	pair_dto(a, DAT_DTO_SEND, 3, DAT_DTO_ERR_REMOTE_RESPONDER, 0, PAIR_UPCALL);
+	pair_dto(a, DAT_DTO_SEND, 4, DAT_DTO_ERR_FLUSHED, 0, PAIR_ANY_UPCALL);
+	if (pair_ended(b, true))
 		expect_cause(b);
-	if (duo_ended(a, true))
+	if (pair_ended(a, true))
 		expect_cause(a);
-	duo_expect_free(b, "a message that is too long", 100 + room, DUO_MEM - 100 - room);
-	duo_rest(d, 50);
-	duo_expect_quiet(d, "a message that is too long");
+	pair_expect_free(b, "a message that is too long", 100 + room, PAIR_MEM - 100 - room);
+	pair_settle(d, 50);
+	pair_expect_no_event(d, "a message that is too long");
 }
 
-static void too_long_script(struct duo *d)
+static void too_long_script(struct pair *d)
 {
 	too_long(d, 8);
 }
 
-static void any_is_too_long_script(struct duo *d)
+static void any_is_too_long_script(struct pair *d)
 {
 	too_long(d, 0);
 }
@@ -191,35 +191,35 @@ static void any_is_too_long_script(struct duo *d)
  */
 int loop_case_long(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = {};
+	struct pair_cfg cfg = {};
 	int err;
 
-	err = duo_play(run, c, &cfg, too_long_script);
+	err = pair_play(run, c, &cfg, too_long_script);
 	if (!err)
-		err = duo_play(run, c, &cfg, any_is_too_long_script);
+		err = pair_play(run, c, &cfg, any_is_too_long_script);
 	loop_clauses(c, "S-48 R-08 R-20 R-22 G-31 G-36");
 	return err;
 }
 
 /* An attempt of A that fails: its receives are flushed, in order. */
-static void flushed_by(struct duo *d, DAT_EVENT_NUMBER outcome)
+static void flushed_by(struct pair *d, DAT_EVENT_NUMBER outcome)
 {
-	struct duo_end *a = &d->a[0];
+	struct pair_end *a = &d->a[0];
 	u64 i;
 
-	duo_conn(a, outcome);
+	pair_conn(a, outcome);
 	for (i = 1; i <= 3; i++)
-		duo_dto(a, DAT_DTO_RECEIVE, i, DAT_DTO_ERR_FLUSHED, 0,
-			i == 1 ? DUO_TOLD : DUO_EITHER);
-	duo_expect_state(a, DAT_EP_STATE_DISCONNECTED);
-	duo_rest(d, 50);
-	duo_expect_quiet(d, "an attempt that failed");
+		pair_dto(a, DAT_DTO_RECEIVE, i, DAT_DTO_ERR_FLUSHED, 0,
+			 i == 1 ? PAIR_UPCALL : PAIR_ANY_UPCALL);
+	pair_expect_state(a, DAT_EP_STATE_DISCONNECTED);
+	pair_settle(d, 50);
+	pair_expect_no_event(d, "an attempt that failed");
 	/* As in any DISCONNECTED. */
-	duo_recv1(a, 0, 16, 9, 0);
-	duo_dto(a, DAT_DTO_RECEIVE, 9, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
+	pair_recv1(a, 0, 16, 9, 0);
+	pair_dto(a, DAT_DTO_RECEIVE, 9, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 }
 
-static void attempt(struct duo *d, DAT_EVENT_NUMBER outcome)
+static void attempt(struct pair *d, DAT_EVENT_NUMBER outcome)
 {
 	struct loop_run *run = d->run;
 	DAT_TIMEOUT us = outcome == DAT_CONNECTION_EVENT_TIMED_OUT ? 300000 : 20000000;
@@ -228,13 +228,13 @@ static void attempt(struct duo *d, DAT_EVENT_NUMBER outcome)
 	u64 i;
 
 	for (i = 1; i <= 2; i++)
-		duo_recv1(&d->a[0], 64 * i, 16, i, 0);
+		pair_recv1(&d->a[0], 64 * i, 16, i, 0);
 	if (outcome == DAT_CONNECTION_EVENT_NON_PEER_REJECTED)
 		run->qual = 9;		/* nobody listens there */
-	if (duo_call(d, 0, us)) {
+	if (pair_call(d, 0, us)) {
 		if (outcome != DAT_CONNECTION_EVENT_NON_PEER_REJECTED)
-			cr = duo_called(d);
-		duo_recv1(&d->a[0], 64 * 3, 16, 3, 0);
+			cr = pair_called(d);
+		pair_recv1(&d->a[0], 64 * 3, 16, 3, 0);
 		if (outcome == DAT_CONNECTION_EVENT_PEER_REJECTED && cr)
 			loop_expect(d->c, "dat_cr_reject", dat_cr_reject(cr, 0, NULL), DAT_SUCCESS);
 		flushed_by(d, outcome);
@@ -258,16 +258,16 @@ int loop_case_attempts(struct loop_run *run, struct loop_case *c)
 		DAT_CONNECTION_EVENT_PEER_REJECTED, DAT_CONNECTION_EVENT_NON_PEER_REJECTED,
 		DAT_CONNECTION_EVENT_TIMED_OUT,
 	};
-	struct duo_cfg cfg = {};
+	struct pair_cfg cfg = {};
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(outcome); i++) {
-		struct duo *d = duo_make(run, c, &cfg);
+		struct pair *d = pair_make(run, c, &cfg);
 
 		if (!d)
 			return -EIO;
 		attempt(d, outcome[i]);
-		duo_end(d);
+		pair_end(d);
 		if (READ_ONCE(run->abort))
 			return -EINTR;
 	}
@@ -276,52 +276,52 @@ int loop_case_attempts(struct loop_run *run, struct loop_case *c)
 }
 
 /* The memory of a receive that is posted leaves its LMR. */
-static void freed_receive_script(struct duo *d)
+static void freed_receive_script(struct pair *d)
 {
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
-	DAT_LMR_TRIPLET seg = duo_seg(b, 0, 64);
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
+	DAT_LMR_TRIPLET seg = pair_seg(b, 0, 64);
 	DAT_LMR_HANDLE lmr;
 	DAT_RMR_CONTEXT key;
 
-	if (!duo_register(b, b->pz, 0, DUO_MEM, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &lmr,
-			  &seg.lmr_context, &key))
+	if (!pair_register(b, b->pz, 0, PAIR_MEM, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &lmr,
+			   &seg.lmr_context, &key))
 		return;
-	duo_recv(b, 1, &seg, 1, 0);
-	duo_recv1(b, 200, 64, 2, 0);
+	pair_recv(b, 1, &seg, 1, 0);
+	pair_recv1(b, 200, 64, 2, 0);
 	loop_expect(d->c, "dat_lmr_free", dat_lmr_free(lmr), DAT_SUCCESS);
-	duo_fill(a, 0, 64, 1);
-	duo_send1(a, 0, 64, 3, 0);
-	duo_dto(b, DAT_DTO_RECEIVE, 1, DUO_FAILED, 0, DUO_TOLD);
-	duo_dto(b, DAT_DTO_RECEIVE, 2, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
-	duo_ended(b, false);
-	duo_dto(a, DAT_DTO_SEND, 3, DUO_FAILED, 0, DUO_EITHER);
-	duo_ended(a, false);
-	duo_expect_free(b, "memory of an LMR that was freed", 0, DUO_MEM);
+	pair_fill(a, 0, 64, 1);
+	pair_send1(a, 0, 64, 3, 0);
+	pair_dto(b, DAT_DTO_RECEIVE, 1, PAIR_FAILED, 0, PAIR_UPCALL);
+	pair_dto(b, DAT_DTO_RECEIVE, 2, DAT_DTO_ERR_FLUSHED, 0, PAIR_ANY_UPCALL);
+	pair_ended(b, false);
+	pair_dto(a, DAT_DTO_SEND, 3, PAIR_FAILED, 0, PAIR_ANY_UPCALL);
+	pair_ended(a, false);
+	pair_expect_free(b, "memory of an LMR that was freed", 0, PAIR_MEM);
 }
 
 /* A key that was good until just now. */
-static void freed_key_script(struct duo *d)
+static void freed_key_script(struct pair *d)
 {
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
-	DAT_LMR_TRIPLET seg = duo_seg(a, 0, 64);
-	DAT_RMR_TRIPLET to = duo_target(b, 0, 64);
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
+	DAT_LMR_TRIPLET seg = pair_seg(a, 0, 64);
+	DAT_RMR_TRIPLET to = pair_target(b, 0, 64);
 	DAT_LMR_CONTEXT context;
 	DAT_LMR_HANDLE lmr;
 
-	if (!duo_register(b, b->pz, 0, DUO_MEM, DAT_MEM_PRIV_ALL_FLAG, &lmr, &context,
-			  &to.rmr_context))
+	if (!pair_register(b, b->pz, 0, PAIR_MEM, DAT_MEM_PRIV_ALL_FLAG, &lmr, &context,
+			   &to.rmr_context))
 		return;
-	duo_fill(a, 0, 64, 1);
-	duo_write(a, 1, &seg, 1, &to, 0);
-	duo_dto(a, DAT_DTO_RDMA_WRITE, 1, DAT_DTO_SUCCESS, 64, DUO_TOLD);
-	duo_expect_bytes(b, "a key that is good", 0, 64, 1);
+	pair_fill(a, 0, 64, 1);
+	pair_write(a, 1, &seg, 1, &to, 0);
+	pair_dto(a, DAT_DTO_RDMA_WRITE, 1, DAT_DTO_SUCCESS, 64, PAIR_UPCALL);
+	pair_expect_bytes(b, "a key that is good", 0, 64, 1);
 	loop_expect(d->c, "dat_lmr_free", dat_lmr_free(lmr), DAT_SUCCESS);
-	duo_clear(b);
-	duo_write(a, 1, &seg, 2, &to, 0);
-	duo_dto(a, DAT_DTO_RDMA_WRITE, 2, DAT_DTO_ERR_REMOTE_ACCESS, 0, DUO_TOLD);
-	duo_ended(a, true);
-	duo_ended(b, false);
-	duo_expect_free(b, "memory of an LMR that was freed", 0, DUO_MEM);
+	pair_clear(b);
+	pair_write(a, 1, &seg, 2, &to, 0);
+	pair_dto(a, DAT_DTO_RDMA_WRITE, 2, DAT_DTO_ERR_REMOTE_ACCESS, 0, PAIR_UPCALL);
+	pair_ended(a, true);
+	pair_ended(b, false);
+	pair_expect_free(b, "memory of an LMR that was freed", 0, PAIR_MEM);
 }
 
 /* How large a region may be, on this device. */
@@ -370,12 +370,12 @@ static void sizes(struct loop_run *run, struct loop_case *c)
  */
 int loop_case_regions(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = {};
+	struct pair_cfg cfg = {};
 	int err;
 
-	err = duo_play(run, c, &cfg, freed_receive_script);
+	err = pair_play(run, c, &cfg, freed_receive_script);
 	if (!err)
-		err = duo_play(run, c, &cfg, freed_key_script);
+		err = pair_play(run, c, &cfg, freed_key_script);
 	if (!err)
 		sizes(run, c);
 	loop_clauses(c, "L-04 L-05");

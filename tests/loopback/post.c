@@ -2,7 +2,7 @@
 /*
  * Posting and finishing in the loopback harness: a slot is filled, the post is
  * made and entered in the ledger; when it is back its bytes are verified and
- * the slot is free again. All of it under rig->lock, from the work item as
+ * the slot is free again. All of it under fx->lock, from the work item as
  * well as from upcalls.
  */
 #include <linux/string.h>
@@ -10,9 +10,9 @@
 #include "kdapl_loop.h"
 
 /* Key of a message: what its bytes are made from. */
-u64 loop_key(struct loop_rig *rig, u32 stream, u32 msg)
+u64 loop_key(struct loop_fixture *fx, u32 stream, u32 msg)
 {
-	return loop_hash(loop_hash(rig->seed, stream), msg);
+	return loop_hash(loop_hash(fx->seed, stream), msg);
 }
 
 /* Sources and targets of requests, by kind. RDMA uses memory of the peer. */
@@ -47,12 +47,12 @@ static void put_slots(struct loop_side *s, struct loop_post *p)
  * layout stays; the pump's messages then all have one length and leave the
  * guards alone, so its targets need no repainting.
  */
-static void prepare_dst(struct loop_rig *rig, struct loop_arena *ar,
+static void prepare_dst(struct loop_fixture *fx, struct loop_arena *ar,
 			struct loop_slot *s, u64 seed, bool remote)
 {
 	if (ar->segs > 1)
 		loop_slot_cut(s, s->cap, remote ? 1 : ar->segs, ~seed);
-	if (ar->segs > 1 || !rig->pumping)
+	if (ar->segs > 1 || !fx->pumping)
 		loop_slot_poison(s);
 }
 
@@ -117,11 +117,11 @@ static DAT_RETURN submit(struct loop_side *s, struct loop_post *p,
 	return ret;
 }
 
-static void count_post(struct loop_rig *rig)
+static void count_post(struct loop_fixture *fx)
 {
-	rig->c->posts++;
-	if (rig->in_upcall)
-		rig->c->upcall_posts++;
+	fx->c->posts++;
+	if (fx->in_upcall)
+		fx->c->upcall_posts++;
 }
 
 /**
@@ -131,14 +131,14 @@ static void count_post(struct loop_rig *rig)
  * @len: of the message
  * @flags: of the post
  *
- * Context: under rig->lock.
+ * Context: under fx->lock.
  * Return: of the posting call, nothing taken unless DAT_SUCCESS;
  * DAT_INTERNAL_ERROR if the harness itself has no slot.
  */
 DAT_RETURN loop_post_request(struct loop_side *s, enum loop_kind kind, u32 len,
 			     DAT_COMPLETION_FLAGS flags)
 {
-	struct loop_rig *rig = s->rig;
+	struct loop_fixture *fx = s->fx;
 	struct loop_post *p = loop_queue_next(&s->tx);
 	DAT_RETURN ret;
 
@@ -150,10 +150,10 @@ DAT_RETURN loop_post_request(struct loop_side *s, enum loop_kind kind, u32 len,
 	p->suppressed = flags & DAT_COMPLETION_SUPPRESS_FLAG;
 	if (!get_slots(s, p))
 		return DAT_ERROR(DAT_INTERNAL_ERROR, 0);
-	p->key = loop_key(rig, s->stream + (kind == LOOP_K_SEND ? 0 : 16), p->msg);
+	p->key = loop_key(fx, s->stream + (kind == LOOP_K_SEND ? 0 : 16), p->msg);
 	prepare_src(src_arena(s, kind), p->src, p->key, len, kind == LOOP_K_READ);
 	if (p->dst)
-		prepare_dst(rig, dst_arena(s, kind), p->dst, p->key, kind == LOOP_K_WRITE);
+		prepare_dst(fx, dst_arena(s, kind), p->dst, p->key, kind == LOOP_K_WRITE);
 	ret = submit(s, p, flags);
 	if (ret != DAT_SUCCESS) {
 		put_slots(s, p);
@@ -162,8 +162,8 @@ DAT_RETURN loop_post_request(struct loop_side *s, enum loop_kind kind, u32 len,
 	if (kind == LOOP_K_SEND)
 		s->msg_len[s->tx_msgs++ % ARRAY_SIZE(s->msg_len)] = len;
 	loop_queue_commit(&s->tx, p);
-	count_post(rig);
-	rig->c->peak = max(rig->c->peak, s->tx.out);
+	count_post(fx);
+	fx->c->peak = max(fx->c->peak, s->tx.out);
 	return ret;
 }
 
@@ -172,14 +172,14 @@ DAT_RETURN loop_post_request(struct loop_side *s, enum loop_kind kind, u32 len,
  * @s: the side
  * @flags: of the post, none for an SRQ
  *
- * Context: under rig->lock.
+ * Context: under fx->lock.
  * Return: as loop_post_request().
  */
 DAT_RETURN loop_post_recv(struct loop_side *s, DAT_COMPLETION_FLAGS flags)
 {
-	struct loop_rig *rig = s->rig;
-	bool shared = s->rx == &rig->srq_rx;
-	struct loop_arena *ar = shared ? &rig->srq_dst : s->dst;
+	struct loop_fixture *fx = s->fx;
+	bool shared = s->rx == &fx->srq_rx;
+	struct loop_arena *ar = shared ? &fx->srq_dst : s->dst;
 	struct loop_post *p = loop_queue_next(s->rx);
 	DAT_LMR_TRIPLET iov[LOOP_MAX_SEGS];
 	DAT_DTO_COOKIE cookie;
@@ -193,10 +193,10 @@ DAT_RETURN loop_post_recv(struct loop_side *s, DAT_COMPLETION_FLAGS flags)
 	if (!p->dst)
 		return DAT_ERROR(DAT_INTERNAL_ERROR, 0);
 	cookie.as_64 = p->cookie;
-	prepare_dst(rig, ar, p->dst, loop_key(rig, s->stream, p->seq), false);
+	prepare_dst(fx, ar, p->dst, loop_key(fx, s->stream, p->seq), false);
 	n = loop_slot_iov(p->dst, iov);
 	if (shared)
-		ret = dat_srq_post_recv(rig->srq, n, n ? iov : NULL, cookie);
+		ret = dat_srq_post_recv(fx->srq, n, n ? iov : NULL, cookie);
 	else
 		ret = dat_ep_post_recv(s->ep, n, n ? iov : NULL, cookie, flags);
 	memset(iov, 0xff, n * sizeof(*iov));
@@ -205,7 +205,7 @@ DAT_RETURN loop_post_recv(struct loop_side *s, DAT_COMPLETION_FLAGS flags)
 		return ret;
 	}
 	loop_queue_commit(s->rx, p);
-	count_post(rig);
+	count_post(fx);
 	return ret;
 }
 
@@ -214,7 +214,7 @@ bool loop_post_requests(struct loop_side *s, enum loop_kind kind, u32 n, u32 len
 			DAT_COMPLETION_FLAGS flags)
 {
 	while (n--)
-		if (!loop_expect(s->rig->c, "posting a request",
+		if (!loop_expect(s->fx->c, "posting a request",
 				 loop_post_request(s, kind, len, flags), DAT_SUCCESS))
 			return false;
 	return true;
@@ -223,7 +223,7 @@ bool loop_post_requests(struct loop_side *s, enum loop_kind kind, u32 n, u32 len
 bool loop_post_recvs(struct loop_side *s, u32 n, DAT_COMPLETION_FLAGS flags)
 {
 	while (n--)
-		if (!loop_expect(s->rig->c, "posting a receive",
+		if (!loop_expect(s->fx->c, "posting a receive",
 				 loop_post_recv(s, flags), DAT_SUCCESS))
 			return false;
 	return true;
@@ -235,10 +235,10 @@ struct loop_post *loop_last_post(struct loop_queue *q)
 	return &q->ring[(q->head - 1) & q->mask];
 }
 
-static void note_diff(struct loop_rig *rig, const char *who, struct loop_post *p,
+static void note_diff(struct loop_fixture *fx, const char *who, struct loop_post *p,
 		      const char *where, const struct loop_diff *d)
 {
-	loop_fail(rig->c, "%s: message %u, %s: %s at %u is %#04x, expected %#04x",
+	loop_fail(fx->c, "%s: message %u, %s: %s at %u is %#04x, expected %#04x",
 		  who, p->msg, where, d->what, d->at, d->got, d->want);
 }
 
@@ -254,30 +254,30 @@ static void note_diff(struct loop_rig *rig, const char *who, struct loop_post *p
  * then, and on one host with coherent memory that is enough; what the peer's
  * processor may rely on is the business of the case "write/then-send".)
  *
- * Context: under rig->lock.
+ * Context: under fx->lock.
  */
 void loop_finish_tx(struct loop_side *s, struct loop_post *p,
 		    DAT_DTO_COMPLETION_STATUS status)
 {
-	struct loop_rig *rig = s->rig;
+	struct loop_fixture *fx = s->fx;
 	struct loop_diff d;
 
-	if (!(rig->volatile_src && p->kind == LOOP_K_READ) &&
+	if (!(fx->volatile_src && p->kind == LOOP_K_READ) &&
 	    !loop_slot_check(p->src, p->key, p->len, &d))
-		note_diff(rig, s->tx.name, p, "source", &d);
+		note_diff(fx, s->tx.name, p, "source", &d);
 	if (p->dst && status != DAT_DTO_SUCCESS) {
 		if (!loop_slot_guards(p->dst, &d))
-			note_diff(rig, s->tx.name, p, "target", &d);
+			note_diff(fx, s->tx.name, p, "target", &d);
 	} else if (p->dst) {
 		if (!loop_slot_check(p->dst, p->key, p->len, &d))
-			note_diff(rig, s->tx.name, p, "target", &d);
-		rig->c->messages++;
-		rig->c->bytes += p->len;
-		rig->rx_done++;
+			note_diff(fx, s->tx.name, p, "target", &d);
+		fx->c->messages++;
+		fx->c->bytes += p->len;
+		fx->rx_done++;
 	}
 	put_slots(s, p);
-	rig->tx_done++;
-	rig->window_out--;
+	fx->tx_done++;
+	fx->window_out--;
 }
 
 /**
@@ -290,36 +290,36 @@ void loop_finish_tx(struct loop_side *s, struct loop_post *p,
  * Messages of one connection arrive in the order in which they were sent, so
  * the event says by its place which message it must be.
  *
- * Context: under rig->lock.
+ * Context: under fx->lock.
  */
 void loop_finish_rx(struct loop_side *s, struct loop_post *p,
 		    DAT_DTO_COMPLETION_STATUS status, u32 len)
 {
-	struct loop_rig *rig = s->rig;
-	bool shared = s->rx == &rig->srq_rx;
+	struct loop_fixture *fx = s->fx;
+	bool shared = s->rx == &fx->srq_rx;
 	struct loop_side *from = s->peer;
 	struct loop_diff d;
 	u32 want;
 
 	if (status != DAT_DTO_SUCCESS) {
 		if (!loop_slot_guards(p->dst, &d))
-			note_diff(rig, s->rx->name, p, "target", &d);
+			note_diff(fx, s->rx->name, p, "target", &d);
 	} else if (s->rx_msgs == from->tx_msgs) {
-		loop_fail(rig->c, "%s: a message came that was not sent", s->rx->name);
+		loop_fail(fx->c, "%s: a message came that was not sent", s->rx->name);
 	} else {
 		p->msg = s->rx_msgs++;
 		want = from->msg_len[p->msg % ARRAY_SIZE(from->msg_len)];
 		if (len != want)
-			loop_fail(rig->c, "%s: message %u has length %u, expected %u",
+			loop_fail(fx->c, "%s: message %u has length %u, expected %u",
 				  s->rx->name, p->msg, len, want);
-		else if (!loop_slot_check(p->dst, loop_key(rig, from->stream, p->msg),
+		else if (!loop_slot_check(p->dst, loop_key(fx, from->stream, p->msg),
 					  len, &d))
-			note_diff(rig, s->rx->name, p, "target", &d);
-		rig->c->messages++;
-		rig->c->bytes += len;
-		rig->rx_done++;
-		if (rig->on_recv)
-			rig->on_recv(rig, s, p->msg);
+			note_diff(fx, s->rx->name, p, "target", &d);
+		fx->c->messages++;
+		fx->c->bytes += len;
+		fx->rx_done++;
+		if (fx->on_recv)
+			fx->on_recv(fx, s, p->msg);
 	}
-	loop_arena_put(shared ? &rig->srq_dst : s->dst, p->dst);
+	loop_arena_put(shared ? &fx->srq_dst : s->dst, p->dst);
 }

@@ -9,20 +9,20 @@
 #include <linux/mm.h>
 #include <linux/string.h>
 
-#include "duo.h"
+#include "conn_pair.h"
 
-#define PAGES	(DUO_MEM / PAGE_SIZE)
+#define PAGES	(PAIR_MEM / PAGE_SIZE)
 
 struct posted {
-	struct duo *d;
-	struct duo_end *a, *b;
+	struct pair *d;
+	struct pair_end *a, *b;
 	DAT_LMR_HANDLE lmr;
 	DAT_PADDR page[PAGES];
 	DAT_LMR_CONTEXT context;
 	DAT_RMR_CONTEXT key;
 };
 
-static bool begin(struct posted *p, struct duo *d)
+static bool begin(struct posted *p, struct pair *d)
 {
 	u32 i;
 
@@ -42,7 +42,7 @@ static void end(struct posted *p)
 	loop_expect(p->d->c, "dat_lmr_free", dat_lmr_free(p->lmr), DAT_SUCCESS);
 }
 
-static bool fmr(struct posted *p, struct duo_end *by, u64 cookie, u32 flags)
+static bool fmr(struct posted *p, struct pair_end *by, u64 cookie, u32 flags)
 {
 	DAT_REGION_DESCRIPTION desc = { .for_physical = p->page };
 	DAT_LMR_COOKIE c = { .as_64 = cookie };
@@ -54,7 +54,7 @@ static bool fmr(struct posted *p, struct duo_end *by, u64 cookie, u32 flags)
 				       &p->context, &p->key), DAT_SUCCESS);
 }
 
-static bool invalidate(struct posted *p, struct duo_end *by, u64 cookie, u32 flags)
+static bool invalidate(struct posted *p, struct pair_end *by, u64 cookie, u32 flags)
 {
 	DAT_LMR_COOKIE c = { .as_64 = cookie };
 
@@ -92,13 +92,13 @@ static void expect_state(struct posted *p, bool bound, DAT_RMR_CONTEXT key)
 	    param.rmr_context != key)
 		loop_fail(p->d->c, "dat_lmr_query: bound %d, key %#x, expected %d, %#x",
 			  param.lmr_state.bound, param.rmr_context, bound, key);
-	if (bound && (param.registered_size != DUO_MEM ||
+	if (bound && (param.registered_size != PAIR_MEM ||
 		      param.registered_address != p->page[0]))
 		loop_fail(p->d->c, "dat_lmr_query: %llu bytes at %#llx", param.registered_size,
 			  param.registered_address);
 }
 
-static void expect_dead_here(struct posted *p, struct duo_end *by)
+static void expect_dead_here(struct posted *p, struct pair_end *by)
 {
 	DAT_LMR_TRIPLET s = seg(p, 0, 8);
 	DAT_DTO_COOKIE cookie = {};
@@ -114,11 +114,11 @@ static void send_from(struct posted *p, u32 n, u32 flags, u8 seed)
 	u32 i;
 
 	for (i = 0; i < n; i++)
-		duo_recv1(p->a, 1024 * i, 1024, i, 0);
+		pair_recv1(p->a, 1024 * i, 1024, i, 0);
 	for (i = 0; i < n; i++) {
-		duo_fill(p->b, 2048 * i, 1024, seed + i);
+		pair_fill(p->b, 2048 * i, 1024, seed + i);
 		s = seg(p, 2048 * i, 1024);
-		duo_send(p->b, 1, &s, i, flags);
+		pair_send(p->b, 1, &s, i, flags);
 	}
 }
 
@@ -127,30 +127,30 @@ static void expect_sent(struct posted *p, u32 n, u8 seed)
 	u32 i;
 
 	for (i = 0; i < n; i++) {
-		duo_dto(p->a, DAT_DTO_RECEIVE, i, DAT_DTO_SUCCESS, 1024, DUO_EITHER);
-		duo_expect_bytes(p->a, "sent from registered pages", 1024 * i, 1024, seed + i);
+		pair_dto(p->a, DAT_DTO_RECEIVE, i, DAT_DTO_SUCCESS, 1024, PAIR_ANY_UPCALL);
+		pair_expect_bytes(p->a, "sent from registered pages", 1024 * i, 1024, seed + i);
 	}
 }
 
 static void good(struct posted *p, u8 seed)
 {
-	DAT_LMR_TRIPLET out = duo_seg(p->a, 0, 512), in = duo_seg(p->a, 1024, 512);
+	DAT_LMR_TRIPLET out = pair_seg(p->a, 0, 512), in = pair_seg(p->a, 1024, 512);
 	/* Across the page boundary. */
 	DAT_RMR_TRIPLET t = target(p, PAGE_SIZE - 256, 512);
 
-	if (!duo_ok(p->d))
+	if (!pair_ok(p->d))
 		return;
-	duo_fill(p->a, 0, 512, seed);
-	duo_write(p->a, 1, &out, 101, &t, 0);
-	duo_dto(p->a, DAT_DTO_RDMA_WRITE, 101, DAT_DTO_SUCCESS, 512, DUO_TOLD);
-	duo_expect_bytes(p->b, "written by the peer", PAGE_SIZE - 256, 512, seed);
-	duo_read(p->a, 1, &in, 102, &t, 0);
-	duo_dto(p->a, DAT_DTO_RDMA_READ, 102, DAT_DTO_SUCCESS, 512, DUO_TOLD);
-	duo_expect_bytes(p->a, "read by the peer", 1024, 512, seed);
+	pair_fill(p->a, 0, 512, seed);
+	pair_write(p->a, 1, &out, 101, &t, 0);
+	pair_dto(p->a, DAT_DTO_RDMA_WRITE, 101, DAT_DTO_SUCCESS, 512, PAIR_UPCALL);
+	pair_expect_bytes(p->b, "written by the peer", PAGE_SIZE - 256, 512, seed);
+	pair_read(p->a, 1, &in, 102, &t, 0);
+	pair_dto(p->a, DAT_DTO_RDMA_READ, 102, DAT_DTO_SUCCESS, 512, PAIR_UPCALL);
+	pair_expect_bytes(p->a, "read by the peer", 1024, 512, seed);
 }
 
 /* Registered, used by both, invalidated behind all that uses it, and again. */
-static void rounds_script(struct duo *d)
+static void rounds_script(struct pair *d)
 {
 	DAT_LMR_CONTEXT context = 0;
 	DAT_RMR_CONTEXT key = 0;
@@ -160,7 +160,7 @@ static void rounds_script(struct duo *d)
 	if (!begin(&p, d))
 		return;
 	expect_state(&p, false, 0);
-	for (i = 1; i <= 4 && duo_ok(d); i++) {
+	for (i = 1; i <= 4 && pair_ok(d); i++) {
 		fmr(&p, p.b, i, 0);
 		if (p.context == context || p.key == key)
 			loop_fail(d->c, "the context or key of the last registration");
@@ -169,7 +169,7 @@ static void rounds_script(struct duo *d)
 		/* At once: the queue keeps the order. */
 		send_from(&p, 4, DAT_COMPLETION_SUPPRESS_FLAG, 16 * i);
 		expect_sent(&p, 4, 16 * i);
-		duo_dto(p.b, DAT_DTO_LMR_FMR, i, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+		pair_dto(p.b, DAT_DTO_LMR_FMR, i, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 		expect_state(&p, true, p.key);
 		good(&p, 3 * i);
 		/* None of these is known to be over. */
@@ -177,16 +177,16 @@ static void rounds_script(struct duo *d)
 		invalidate(&p, p.b, ~i, DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG);
 		expect_dead_here(&p, p.b);
 		expect_sent(&p, 4, 16 * i + 5);
-		duo_dto(p.b, DAT_DTO_LMR_INVALIDATE, ~i, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+		pair_dto(p.b, DAT_DTO_LMR_INVALIDATE, ~i, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 		expect_state(&p, false, 0);
 		expect_dead_here(&p, p.b);
 	}
-	duo_expect_quiet(d, "four registrations");
+	pair_expect_no_event(d, "four registrations");
 	end(&p);
 }
 
 /* One page of twice the size, and what is not a page. */
-static void large_page_script(struct duo *d)
+static void large_page_script(struct pair *d)
 {
 	DAT_REGION_DESCRIPTION desc = {};
 	DAT_LMR_COOKIE cookie = { .as_64 = 1 };
@@ -196,47 +196,47 @@ static void large_page_script(struct duo *d)
 	if (!begin(&p, d))
 		return;
 	page = p.page[0];
-	desc.for_array.page_size = DUO_MEM;
+	desc.for_array.page_size = PAIR_MEM;
 	desc.for_array.pages = &page;
 	loop_expect(d->c, "dat_lmr_fmr of a large page",
 		    dat_lmr_fmr(p.lmr, DAT_MEM_TYPE_PHYSICAL_VAR_PAGES, desc, 1,
 				DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, p.b->ep, cookie, 0,
 				&p.context, &p.key), DAT_SUCCESS);
-	duo_dto(p.b, DAT_DTO_LMR_FMR, 1, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	pair_dto(p.b, DAT_DTO_LMR_FMR, 1, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	expect_state(&p, true, p.key);
 	good(&p, 9);
 	invalidate(&p, p.b, 2, 0);
-	duo_dto(p.b, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	pair_dto(p.b, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	page += 8;
 	loop_expect(d->c, "dat_lmr_fmr of an odd address",
 		    dat_lmr_fmr(p.lmr, DAT_MEM_TYPE_PHYSICAL_VAR_PAGES, desc, 1,
 				DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, p.b->ep, cookie, 0,
 				&p.context, &p.key), DAT_INVALID_PARAMETER);
-	duo_expect_quiet(d, "a large page");
+	pair_expect_no_event(d, "a large page");
 	end(&p);
 }
 
-static void flags_script(struct duo *d)
+static void flags_script(struct pair *d)
 {
 	struct posted p;
 
 	if (!begin(&p, d))
 		return;
 	fmr(&p, p.b, 1, DAT_COMPLETION_UNSIGNALLED_FLAG);
-	duo_dto(p.b, DAT_DTO_LMR_FMR, 1, DAT_DTO_SUCCESS, 0, DUO_SILENT);
+	pair_dto(p.b, DAT_DTO_LMR_FMR, 1, DAT_DTO_SUCCESS, 0, PAIR_NO_UPCALL);
 	invalidate(&p, p.b, 2, DAT_COMPLETION_UNSIGNALLED_FLAG);
-	duo_dto(p.b, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_SUCCESS, 0, DUO_SILENT);
+	pair_dto(p.b, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_SUCCESS, 0, PAIR_NO_UPCALL);
 	fmr(&p, p.b, 3, DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG);
 	/* The peer may not be quicker: a message of the same queue tells it */
 	send_from(&p, 1, DAT_COMPLETION_SUPPRESS_FLAG, 5);
 	expect_sent(&p, 1, 5);
 	good(&p, 1);
 	invalidate(&p, p.b, 4, DAT_COMPLETION_SUPPRESS_FLAG);
-	duo_rest(d, 50);
-	duo_expect_quiet(d, "suppressed requests");
+	pair_settle(d, 50);
+	pair_expect_no_event(d, "suppressed requests");
 	expect_state(&p, false, 0);
 	fmr(&p, p.b, 5, DAT_COMPLETION_BARRIER_FENCE_FLAG);
-	duo_dto(p.b, DAT_DTO_LMR_FMR, 5, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	pair_dto(p.b, DAT_DTO_LMR_FMR, 5, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	good(&p, 2);
 	/* Freed as it is. */
 	end(&p);
@@ -252,22 +252,22 @@ static void flags_script(struct duo *d)
  */
 int loop_case_fmr(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = {};
+	struct pair_cfg cfg = {};
 	int err;
 
-	err = duo_play(run, c, &cfg, rounds_script);
+	err = pair_play(run, c, &cfg, rounds_script);
 	if (!err)
-		err = duo_play(run, c, &cfg, large_page_script);
+		err = pair_play(run, c, &cfg, large_page_script);
 	cfg.req_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
 	if (!err)
-		err = duo_play(run, c, &cfg, flags_script);
+		err = pair_play(run, c, &cfg, flags_script);
 	loop_clauses(c, "F-01 F-02 F-07 F-11 F-13 F-14 F-15 V-01 V-02 V-03 V-07 V-10");
 	return err;
 }
 
 /* ---- the end ------------------------------------------------------------------- */
 
-static void dead_key_script(struct duo *d)
+static void dead_key_script(struct pair *d)
 {
 	DAT_LMR_TRIPLET out;
 	DAT_RMR_TRIPLET t;
@@ -276,22 +276,22 @@ static void dead_key_script(struct duo *d)
 	if (!begin(&p, d))
 		return;
 	fmr(&p, p.b, 1, 0);
-	duo_dto(p.b, DAT_DTO_LMR_FMR, 1, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	pair_dto(p.b, DAT_DTO_LMR_FMR, 1, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	good(&p, 4);
 	invalidate(&p, p.b, 2, 0);
-	duo_dto(p.b, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_SUCCESS, 0, DUO_TOLD);
-	duo_clear(p.b);
-	out = duo_seg(p.a, 0, 64);
+	pair_dto(p.b, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
+	pair_clear(p.b);
+	out = pair_seg(p.a, 0, 64);
 	t = target(&p, 0, 64);
-	duo_write(p.a, 1, &out, 3, &t, 0);
-	duo_dto(p.a, DAT_DTO_RDMA_WRITE, 3, DAT_DTO_ERR_REMOTE_ACCESS, 0, DUO_TOLD);
-	duo_ended(p.a, true);
-	duo_ended(p.b, false);
-	duo_expect_free(p.b, "memory that was invalidated", 0, DUO_MEM);
+	pair_write(p.a, 1, &out, 3, &t, 0);
+	pair_dto(p.a, DAT_DTO_RDMA_WRITE, 3, DAT_DTO_ERR_REMOTE_ACCESS, 0, PAIR_UPCALL);
+	pair_ended(p.a, true);
+	pair_ended(p.b, false);
+	pair_expect_free(p.b, "memory that was invalidated", 0, PAIR_MEM);
 	end(&p);
 }
 
-static bool fmr_works(struct posted *p, struct duo_end *by)
+static bool fmr_works(struct posted *p, struct pair_end *by)
 {
 	DAT_REGION_DESCRIPTION desc = { .for_physical = p->page };
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
@@ -311,40 +311,40 @@ static bool fmr_works(struct posted *p, struct duo_end *by)
 }
 
 /* B's connection is gone, B2's is not. */
-static void flushed_script(struct duo *d)
+static void flushed_script(struct pair *d)
 {
-	struct duo_end *b2 = &d->b[1];
+	struct pair_end *b2 = &d->b[1];
 	struct posted p;
 
 	if (!begin(&p, d))
 		return;
 	fmr(&p, p.b, 1, 0);
-	duo_dto(p.b, DAT_DTO_LMR_FMR, 1, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	pair_dto(p.b, DAT_DTO_LMR_FMR, 1, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	loop_expect(d->c, "dat_ep_disconnect",
 		    dat_ep_disconnect(p.b->ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
-	duo_ended(p.b, false);
-	duo_ended(p.a, false);
+	pair_ended(p.b, false);
+	pair_ended(p.a, false);
 	invalidate(&p, p.b, 2, DAT_COMPLETION_SUPPRESS_FLAG);
-	duo_dto(p.b, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
+	pair_dto(p.b, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 	/* Not executed: through the other connection, then. */
 	expect_state(&p, true, p.key);
 	p.a = &d->a[1];
 	good(&p, 6);
 	invalidate(&p, b2, 3, 0);
-	duo_dto(b2, DAT_DTO_LMR_INVALIDATE, 3, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	pair_dto(b2, DAT_DTO_LMR_INVALIDATE, 3, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	expect_state(&p, false, 0);
 
 	fmr(&p, p.b, 4, 0);
-	duo_dto(p.b, DAT_DTO_LMR_FMR, 4, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
+	pair_dto(p.b, DAT_DTO_LMR_FMR, 4, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 	expect_dead_here(&p, b2);
 	expect_state(&p, false, 0);
-	if (duo_ok(d) && fmr_works(&p, b2)) {
-		duo_dto(b2, DAT_DTO_LMR_FMR, 7, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	if (pair_ok(d) && fmr_works(&p, b2)) {
+		pair_dto(b2, DAT_DTO_LMR_FMR, 7, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 		good(&p, 7);
 	}
 	/* Bound as before, and freed. */
 	invalidate(&p, p.b, 8, 0);
-	duo_dto(p.b, DAT_DTO_LMR_INVALIDATE, 8, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
+	pair_dto(p.b, DAT_DTO_LMR_INVALIDATE, 8, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 	end(&p);
 }
 
@@ -356,7 +356,7 @@ static void expect_zeroes(struct posted *p, const char *what)
 {
 	if (memchr_inv(p->a->mem, 0, PAGE_SIZE))
 		loop_fail(p->d->c, "%s: not all bytes are 0", what);
-	duo_clear(p->a);
+	pair_clear(p->a);
 }
 
 /* Both registration calls refuse the zero page with any write privilege */
@@ -405,7 +405,7 @@ static void refuse_use(struct posted *p, DAT_LMR_HANDLE lmr, DAT_LMR_TRIPLET s)
 }
 
 /* A send from and a read of the zero page, as a storage Consumer does to clear blocks */
-static void zero_page_script(struct duo *d)
+static void zero_page_script(struct pair *d)
 {
 	DAT_REGION_DESCRIPTION desc;
 	DAT_LMR_COOKIE cookie = { .as_64 = 1 };
@@ -427,19 +427,19 @@ static void zero_page_script(struct duo *d)
 		goto out;
 	p.page[0] = page;
 	s = seg(&p, 0, PAGE_SIZE);
-	duo_dto(p.b, DAT_DTO_LMR_FMR, 1, DAT_DTO_SUCCESS, 0, DUO_TOLD);
-	duo_recv1(p.a, 0, PAGE_SIZE, 2, 0);
-	duo_send(p.b, 1, &s, 3, 0);
-	duo_dto(p.a, DAT_DTO_RECEIVE, 2, DAT_DTO_SUCCESS, PAGE_SIZE, DUO_TOLD);
-	duo_dto(p.b, DAT_DTO_SEND, 3, DAT_DTO_SUCCESS, PAGE_SIZE, DUO_TOLD);
+	pair_dto(p.b, DAT_DTO_LMR_FMR, 1, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
+	pair_recv1(p.a, 0, PAGE_SIZE, 2, 0);
+	pair_send(p.b, 1, &s, 3, 0);
+	pair_dto(p.a, DAT_DTO_RECEIVE, 2, DAT_DTO_SUCCESS, PAGE_SIZE, PAIR_UPCALL);
+	pair_dto(p.b, DAT_DTO_SEND, 3, DAT_DTO_SUCCESS, PAGE_SIZE, PAIR_UPCALL);
 	expect_zeroes(&p, "a send from the zero page");
-	to = duo_seg(p.a, 0, PAGE_SIZE);
+	to = pair_seg(p.a, 0, PAGE_SIZE);
 	from = target(&p, 0, PAGE_SIZE);
-	duo_read(p.a, 1, &to, 4, &from, 0);
-	duo_dto(p.a, DAT_DTO_RDMA_READ, 4, DAT_DTO_SUCCESS, PAGE_SIZE, DUO_TOLD);
+	pair_read(p.a, 1, &to, 4, &from, 0);
+	pair_dto(p.a, DAT_DTO_RDMA_READ, 4, DAT_DTO_SUCCESS, PAGE_SIZE, PAIR_UPCALL);
 	expect_zeroes(&p, "a read of the zero page");
 	invalidate(&p, p.b, 5, 0);
-	duo_dto(p.b, DAT_DTO_LMR_INVALIDATE, 5, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	pair_dto(p.b, DAT_DTO_LMR_INVALIDATE, 5, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	if (loop_expect(d->c, "dat_lmr_kcreate of the zero page",
 			dat_lmr_kcreate(d->run->ia, DAT_MEM_TYPE_PHYSICAL, desc, PAGE_SIZE,
 					p.b->pz, PRIV_READ, DAT_VA_TYPE_VA,
@@ -448,7 +448,7 @@ static void zero_page_script(struct duo *d)
 		refuse_use(&p, lmr, seg(&p, 0, PAGE_SIZE));
 		loop_expect(d->c, "dat_lmr_free", dat_lmr_free(lmr), DAT_SUCCESS);
 	}
-	duo_expect_quiet(d, "the zero page");
+	pair_expect_no_event(d, "the zero page");
 out:
 	end(&p);
 }
@@ -463,9 +463,9 @@ out:
  */
 int loop_case_zero(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = {};
+	struct pair_cfg cfg = {};
 
-	return duo_play(run, c, &cfg, zero_page_script);
+	return pair_play(run, c, &cfg, zero_page_script);
 }
 
 /**
@@ -478,13 +478,13 @@ int loop_case_zero(struct loop_run *run, struct loop_case *c)
  */
 int loop_case_fmr_end(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = {};
+	struct pair_cfg cfg = {};
 	int err;
 
-	err = duo_play(run, c, &cfg, dead_key_script);
+	err = pair_play(run, c, &cfg, dead_key_script);
 	cfg.pairs = 2;
 	if (!err)
-		err = duo_play(run, c, &cfg, flushed_script);
+		err = pair_play(run, c, &cfg, flushed_script);
 	loop_clauses(c, "F-09 V-02 V-08");
 	return err;
 }

@@ -7,7 +7,7 @@
  */
 #include <linux/string.h>
 
-#include "foe.h"
+#include "adversary.h"
 
 #define FIRST	1024	/* two ranges of B's memory, and bytes in each */
 #define SECOND	5000
@@ -15,13 +15,13 @@
 #define RIGHTS	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 
 struct remote {
-	struct duo *d;
-	struct duo_end *a, *b;
+	struct pair *d;
+	struct pair_end *a, *b;
 	DAT_RMR_HANDLE rmr;
 };
 
-/* The RMR goes before the duo, whose zone and LMR it uses. */
-static bool begin(struct remote *r, struct duo *d)
+/* The RMR goes before the pair, whose zone and LMR it uses. */
+static bool begin(struct remote *r, struct pair *d)
 {
 	r->d = d;
 	r->a = &d->a[0];
@@ -35,31 +35,31 @@ static void end(struct remote *r)
 	loop_expect(r->d->c, "dat_rmr_free", dat_rmr_free(r->rmr), DAT_SUCCESS);
 }
 
-DAT_RMR_CONTEXT duo_bind(struct duo_end *e, DAT_RMR_HANDLE rmr, struct duo_end *by, u32 off,
-			 u32 len, DAT_MEM_PRIV_FLAGS priv, u64 cookie, u32 flags)
+DAT_RMR_CONTEXT pair_bind(struct pair_end *e, DAT_RMR_HANDLE rmr, struct pair_end *by, u32 off,
+			  u32 len, DAT_MEM_PRIV_FLAGS priv, u64 cookie, u32 flags)
 {
-	DAT_LMR_TRIPLET seg = duo_seg(e, off, len);
+	DAT_LMR_TRIPLET seg = pair_seg(e, off, len);
 	DAT_RMR_COOKIE c = { .as_64 = cookie };
 	DAT_RMR_CONTEXT key = 0;
 
-	loop_expect(e->duo->c, "dat_rmr_bind",
+	loop_expect(e->pair->c, "dat_rmr_bind",
 		    dat_rmr_bind(rmr, e->lmr, &seg, priv, DAT_VA_TYPE_VA, by->ep, c, flags, &key),
 		    DAT_SUCCESS);
-	e->duo->c->posts++;
+	e->pair->c->posts++;
 	return key;
 }
 
-static DAT_RMR_CONTEXT bind(struct remote *r, struct duo_end *by, u32 off, u32 len, u32 priv,
+static DAT_RMR_CONTEXT bind(struct remote *r, struct pair_end *by, u32 off, u32 len, u32 priv,
 			    u64 cookie, u32 flags)
 {
-	return duo_bind(r->b, r->rmr, by, off, len, priv, cookie, flags);
+	return pair_bind(r->b, r->rmr, by, off, len, priv, cookie, flags);
 }
 
 static DAT_RMR_CONTEXT bound(struct remote *r, u32 off, u64 cookie)
 {
 	DAT_RMR_CONTEXT key = bind(r, r->b, off, RANGE, RIGHTS, cookie, 0);
 
-	duo_dto(r->b, DAT_DTO_BIND_MW, cookie, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	pair_dto(r->b, DAT_DTO_BIND_MW, cookie, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	return key;
 }
 
@@ -76,7 +76,7 @@ static void expect_bound(struct remote *r, DAT_RMR_CONTEXT key)
 
 static DAT_RMR_TRIPLET target(struct remote *r, u32 off, u32 len, DAT_RMR_CONTEXT key)
 {
-	DAT_RMR_TRIPLET t = duo_target(r->b, off, len);
+	DAT_RMR_TRIPLET t = pair_target(r->b, off, len);
 
 	t.rmr_context = key;
 	return t;
@@ -85,41 +85,41 @@ static DAT_RMR_TRIPLET target(struct remote *r, u32 off, u32 len, DAT_RMR_CONTEX
 /* A writes and reads back by a key that is good. */
 static void good(struct remote *r, u32 off, DAT_RMR_CONTEXT key, u8 seed)
 {
-	DAT_LMR_TRIPLET out = duo_seg(r->a, 0, RANGE), in = duo_seg(r->a, 512, RANGE);
+	DAT_LMR_TRIPLET out = pair_seg(r->a, 0, RANGE), in = pair_seg(r->a, 512, RANGE);
 	DAT_RMR_TRIPLET t = target(r, off, RANGE, key);
 
-	if (!duo_ok(r->d))
+	if (!pair_ok(r->d))
 		return;
-	duo_fill(r->a, 0, RANGE, seed);
-	duo_write(r->a, 1, &out, 101, &t, 0);
-	duo_dto(r->a, DAT_DTO_RDMA_WRITE, 101, DAT_DTO_SUCCESS, RANGE, DUO_TOLD);
-	duo_expect_bytes(r->b, "written by the peer", off, RANGE, seed);
-	duo_read(r->a, 1, &in, 102, &t, 0);
-	duo_dto(r->a, DAT_DTO_RDMA_READ, 102, DAT_DTO_SUCCESS, RANGE, DUO_TOLD);
-	duo_expect_bytes(r->a, "read by the peer", 512, RANGE, seed);
+	pair_fill(r->a, 0, RANGE, seed);
+	pair_write(r->a, 1, &out, 101, &t, 0);
+	pair_dto(r->a, DAT_DTO_RDMA_WRITE, 101, DAT_DTO_SUCCESS, RANGE, PAIR_UPCALL);
+	pair_expect_bytes(r->b, "written by the peer", off, RANGE, seed);
+	pair_read(r->a, 1, &in, 102, &t, 0);
+	pair_dto(r->a, DAT_DTO_RDMA_READ, 102, DAT_DTO_SUCCESS, RANGE, PAIR_UPCALL);
+	pair_expect_bytes(r->a, "read by the peer", 512, RANGE, seed);
 }
 
 /* A tries what it may not: no byte moves, and the connection breaks. */
 static void refused(struct remote *r, const char *what, u32 off, u32 len, DAT_RMR_CONTEXT key,
 		    bool read)
 {
-	DAT_LMR_TRIPLET seg = duo_seg(r->a, 0, len);
+	DAT_LMR_TRIPLET seg = pair_seg(r->a, 0, len);
 	DAT_RMR_TRIPLET t = target(r, off, len, key);
 
-	if (!duo_ok(r->d))
+	if (!pair_ok(r->d))
 		return;
-	duo_clear(r->a);
-	duo_clear(r->b);
+	pair_clear(r->a);
+	pair_clear(r->b);
 	if (read)
-		duo_read(r->a, 1, &seg, 103, &t, 0);
+		pair_read(r->a, 1, &seg, 103, &t, 0);
 	else
-		duo_write(r->a, 1, &seg, 103, &t, 0);
-	duo_dto(r->a, read ? DAT_DTO_RDMA_READ : DAT_DTO_RDMA_WRITE, 103,
-		DAT_DTO_ERR_REMOTE_ACCESS, 0, DUO_TOLD);
-	duo_ended(r->a, true);
-	duo_ended(r->b, false);
-	duo_expect_free(r->a, what, 0, DUO_MEM);
-	duo_expect_free(r->b, what, 0, DUO_MEM);
+		pair_write(r->a, 1, &seg, 103, &t, 0);
+	pair_dto(r->a, read ? DAT_DTO_RDMA_READ : DAT_DTO_RDMA_WRITE, 103,
+		 DAT_DTO_ERR_REMOTE_ACCESS, 0, PAIR_UPCALL);
+	pair_ended(r->a, true);
+	pair_ended(r->b, false);
+	pair_expect_free(r->a, what, 0, PAIR_MEM);
+	pair_expect_free(r->b, what, 0, PAIR_MEM);
 }
 
 /* ---- binding --------------------------------------------------------------- */
@@ -129,16 +129,16 @@ static DAT_RMR_CONTEXT send_key(struct remote *r, DAT_RMR_CONTEXT key, u64 cooki
 {
 	DAT_RMR_CONTEXT got;
 
-	if (!duo_ok(r->d))
+	if (!pair_ok(r->d))
 		return 0;
 	memcpy(r->b->mem, &key, sizeof(key));
-	duo_send1(r->b, 0, sizeof(key), cookie, 0);
-	duo_dto(r->a, DAT_DTO_RECEIVE, cookie, DAT_DTO_SUCCESS, sizeof(key), DUO_TOLD);
+	pair_send1(r->b, 0, sizeof(key), cookie, 0);
+	pair_dto(r->a, DAT_DTO_RECEIVE, cookie, DAT_DTO_SUCCESS, sizeof(key), PAIR_UPCALL);
 	memcpy(&got, r->a->mem + 2048, sizeof(got));
 	return got;
 }
 
-static void bind_script(struct duo *d)
+static void bind_script(struct pair *d)
 {
 	DAT_RMR_CONTEXT key[3];
 	struct remote r;
@@ -147,22 +147,22 @@ static void bind_script(struct duo *d)
 	if (!begin(&r, d))
 		return;
 	for (i = 0; i < 3; i++) {
-		duo_recv1(r.a, 2048, 16, i, 0);
+		pair_recv1(r.a, 2048, 16, i, 0);
 		key[i] = bind(&r, r.b, i & 1 ? SECOND : FIRST, RANGE, RIGHTS, ~i, 0);
 		key[i] = send_key(&r, key[i], i);
 		expect_bound(&r, key[i]);
 		good(&r, i & 1 ? SECOND : FIRST, key[i], 10 * i + 3);
-		duo_dto(r.b, DAT_DTO_BIND_MW, ~i, DAT_DTO_SUCCESS, 0, DUO_TOLD);
-		duo_dto(r.b, DAT_DTO_SEND, i, DAT_DTO_SUCCESS, sizeof(key[i]), DUO_EITHER);
+		pair_dto(r.b, DAT_DTO_BIND_MW, ~i, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
+		pair_dto(r.b, DAT_DTO_SEND, i, DAT_DTO_SUCCESS, sizeof(key[i]), PAIR_ANY_UPCALL);
 	}
-	duo_expect_quiet(d, "three bindings");
+	pair_expect_no_event(d, "three bindings");
 	/* The first range is bound again, by another key. */
 	refused(&r, "the key of a binding before the last", FIRST, 16, key[0], false);
 	expect_bound(&r, key[2]);
 	end(&r);
 }
 
-static void old_key_script(struct duo *d)
+static void old_key_script(struct pair *d)
 {
 	DAT_RMR_CONTEXT key;
 	struct remote r;
@@ -176,7 +176,7 @@ static void old_key_script(struct duo *d)
 	end(&r);
 }
 
-static void unbind_script(struct duo *d)
+static void unbind_script(struct pair *d)
 {
 	DAT_RMR_CONTEXT key;
 	struct remote r;
@@ -186,15 +186,15 @@ static void unbind_script(struct duo *d)
 	key = bound(&r, FIRST, 1);
 	good(&r, FIRST, key, 5);
 	bind(&r, r.b, 0, 0, RIGHTS, 2, 0);
-	duo_dto(r.b, DAT_DTO_BIND_MW, 2, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	pair_dto(r.b, DAT_DTO_BIND_MW, 2, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	expect_bound(&r, 0);
 	bind(&r, r.b, 0, 0, RIGHTS, 3, 0);
-	duo_dto(r.b, DAT_DTO_BIND_MW, 3, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	pair_dto(r.b, DAT_DTO_BIND_MW, 3, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	refused(&r, "a key that was unbound", FIRST, 16, key, false);
 	end(&r);
 }
 
-static void outside_script(struct duo *d)
+static void outside_script(struct pair *d)
 {
 	struct remote r;
 
@@ -205,7 +205,7 @@ static void outside_script(struct duo *d)
 	end(&r);
 }
 
-static void read_only_script(struct duo *d)
+static void read_only_script(struct pair *d)
 {
 	DAT_LMR_TRIPLET in;
 	DAT_RMR_CONTEXT key;
@@ -215,18 +215,18 @@ static void read_only_script(struct duo *d)
 	if (!begin(&r, d))
 		return;
 	key = bind(&r, r.b, FIRST, RANGE, DAT_MEM_PRIV_REMOTE_READ_FLAG, 1, 0);
-	duo_dto(r.b, DAT_DTO_BIND_MW, 1, DAT_DTO_SUCCESS, 0, DUO_TOLD);
-	duo_fill(r.b, FIRST, RANGE, 9);
-	in = duo_seg(r.a, 0, RANGE);
+	pair_dto(r.b, DAT_DTO_BIND_MW, 1, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
+	pair_fill(r.b, FIRST, RANGE, 9);
+	in = pair_seg(r.a, 0, RANGE);
 	t = target(&r, FIRST, RANGE, key);
-	duo_read(r.a, 1, &in, 2, &t, 0);
-	duo_dto(r.a, DAT_DTO_RDMA_READ, 2, DAT_DTO_SUCCESS, RANGE, DUO_TOLD);
-	duo_expect_bytes(r.a, "read by the peer", 0, RANGE, 9);
+	pair_read(r.a, 1, &in, 2, &t, 0);
+	pair_dto(r.a, DAT_DTO_RDMA_READ, 2, DAT_DTO_SUCCESS, RANGE, PAIR_UPCALL);
+	pair_expect_bytes(r.a, "read by the peer", 0, RANGE, 9);
 	refused(&r, "a write to a binding that is read only", FIRST, 16, key, false);
 	end(&r);
 }
 
-static void no_right_script(struct duo *d)
+static void no_right_script(struct pair *d)
 {
 	DAT_RMR_CONTEXT key;
 	struct remote r;
@@ -234,12 +234,12 @@ static void no_right_script(struct duo *d)
 	if (!begin(&r, d))
 		return;
 	key = bind(&r, r.b, FIRST, RANGE, DAT_MEM_PRIV_LOCAL_READ_FLAG, 1, 0);
-	duo_dto(r.b, DAT_DTO_BIND_MW, 1, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	pair_dto(r.b, DAT_DTO_BIND_MW, 1, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	refused(&r, "a binding without remote rights", FIRST, 16, key, true);
 	end(&r);
 }
 
-static void flags_script(struct duo *d)
+static void flags_script(struct pair *d)
 {
 	DAT_RMR_CONTEXT key;
 	struct remote r;
@@ -247,21 +247,21 @@ static void flags_script(struct duo *d)
 	if (!begin(&r, d))
 		return;
 	bind(&r, r.b, FIRST, RANGE, RIGHTS, 1, DAT_COMPLETION_UNSIGNALLED_FLAG);
-	duo_dto(r.b, DAT_DTO_BIND_MW, 1, DAT_DTO_SUCCESS, 0, DUO_SILENT);
+	pair_dto(r.b, DAT_DTO_BIND_MW, 1, DAT_DTO_SUCCESS, 0, PAIR_NO_UPCALL);
 	bind(&r, r.b, SECOND, RANGE, RIGHTS, 2, DAT_COMPLETION_SUPPRESS_FLAG);
-	duo_rest(d, 50);
-	duo_expect_quiet(d, "a suppressed bind");
+	pair_settle(d, 50);
+	pair_expect_no_event(d, "a suppressed bind");
 	key = bind(&r, r.b, FIRST, RANGE, RIGHTS, 3, DAT_COMPLETION_BARRIER_FENCE_FLAG);
-	duo_dto(r.b, DAT_DTO_BIND_MW, 3, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	pair_dto(r.b, DAT_DTO_BIND_MW, 3, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	good(&r, FIRST, key, 77);
 	/* A flush is told whatever the flags. */
 	loop_expect(d->c, "dat_ep_disconnect",
 		    dat_ep_disconnect(r.b->ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
-	duo_ended(r.b, false);
-	duo_ended(r.a, false);
+	pair_ended(r.b, false);
+	pair_ended(r.a, false);
 	bind(&r, r.b, FIRST, RANGE, RIGHTS, 4,
 	     DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_UNSIGNALLED_FLAG);
-	duo_dto(r.b, DAT_DTO_BIND_MW, 4, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
+	pair_dto(r.b, DAT_DTO_BIND_MW, 4, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 	expect_bound(&r, 0);
 	end(&r);
 }
@@ -276,19 +276,19 @@ static void flags_script(struct duo *d)
  */
 int loop_case_bind(struct loop_run *run, struct loop_case *c)
 {
-	static void (*const script[])(struct duo *d) = {
+	static void (*const script[])(struct pair *d) = {
 		bind_script, old_key_script, unbind_script, outside_script, read_only_script,
 		no_right_script,
 	};
-	struct duo_cfg cfg = {};
+	struct pair_cfg cfg = {};
 	int err = 0;
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(script) && !err; i++)
-		err = duo_play(run, c, &cfg, script[i]);
+		err = pair_play(run, c, &cfg, script[i]);
 	cfg.req_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
 	if (!err)
-		err = duo_play(run, c, &cfg, flags_script);
+		err = pair_play(run, c, &cfg, flags_script);
 	loop_clauses(c, "B-01 B-02 B-03 B-05 B-06 B-12 B-13 B-14 B-18 B-22");
 	return err;
 }
@@ -301,7 +301,7 @@ int loop_case_bind(struct loop_run *run, struct loop_case *c)
  * A reads by the old key; through the other connection, which stays, the RMR
  * is bound to memory that the key never named.
  */
-static void greedy_script(struct duo *d)
+static void greedy_script(struct pair *d)
 {
 	DAT_LMR_TRIPLET seg;
 	DAT_RMR_CONTEXT key;
@@ -311,36 +311,36 @@ static void greedy_script(struct duo *d)
 
 	if (!begin(&r, d))
 		return;
-	duo_fill(r.b, FIRST, RANGE, 1);
-	duo_fill(r.b, SECOND, RANGE, 128);
+	pair_fill(r.b, FIRST, RANGE, 1);
+	pair_fill(r.b, SECOND, RANGE, 128);
 	key = bind(&r, &d->b[1], FIRST, RANGE, RIGHTS, 1, 0);
-	duo_dto(&d->b[1], DAT_DTO_BIND_MW, 1, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	pair_dto(&d->b[1], DAT_DTO_BIND_MW, 1, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	t = target(&r, FIRST, 64, key);
 	for (i = 0; i < READS; i++) {
-		seg = duo_seg(r.a, 64 * i, 64);
-		duo_read(r.a, 1, &seg, i, &t, 0);
+		seg = pair_seg(r.a, 64 * i, 64);
+		pair_read(r.a, 1, &seg, i, &t, 0);
 		if (i == READS / 3)
 			bind(&r, &d->b[1], SECOND, RANGE, RIGHTS, 2, 0);
 	}
 	/* And once more, so that the first MR is used again. */
-	duo_dto(&d->b[1], DAT_DTO_BIND_MW, 2, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	pair_dto(&d->b[1], DAT_DTO_BIND_MW, 2, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	bind(&r, &d->b[1], SECOND, RANGE, RIGHTS, 3, 0);
-	duo_dto(&d->b[1], DAT_DTO_BIND_MW, 3, DAT_DTO_SUCCESS, 0, DUO_TOLD);
-	for (i = 0; i < READS && duo_ok(d); i++) {
+	pair_dto(&d->b[1], DAT_DTO_BIND_MW, 3, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
+	for (i = 0; i < READS && pair_ok(d); i++) {
 		DAT_EVENT ev;
 
-		if (!duo_next(d, &r.a->req, DUO_EITHER, "read by the old key", &ev))
+		if (!pair_next(d, &r.a->req, PAIR_ANY_UPCALL, "read by the old key", &ev))
 			break;
 		status = ev.event_data.dto_completion_event_data.status;
 		if (status == DAT_DTO_SUCCESS)
-			duo_expect_bytes(r.a, "read by the old key", 64 * i, 64, 1);
+			pair_expect_bytes(r.a, "read by the old key", 64 * i, 64, 1);
 		else if (status == (refused++ ? DAT_DTO_ERR_FLUSHED : DAT_DTO_ERR_REMOTE_ACCESS))
-			duo_expect_free(r.a, "refused by the old key", 64 * i, 64);
+			pair_expect_free(r.a, "refused by the old key", 64 * i, 64);
 		else
 			loop_fail(d->c, "a read by the old key has status %u", status);
 	}
-	duo_rest(d, 20);
-	duo_expect_state(&d->b[1], DAT_EP_STATE_CONNECTED);
+	pair_settle(d, 20);
+	pair_expect_state(&d->b[1], DAT_EP_STATE_CONNECTED);
 	end(&r);
 }
 
@@ -354,50 +354,50 @@ static void greedy_script(struct duo *d)
  */
 int loop_case_greedy(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = { .pairs = 2 };
+	struct pair_cfg cfg = { .pairs = 2 };
 	int err = 0;
 	u32 i;
 
 	for (i = 0; i < c->count && !err && !c->fails; i++)
-		err = duo_play(run, c, &cfg, greedy_script);
+		err = pair_play(run, c, &cfg, greedy_script);
 	loop_clauses(c, "B-24 B-05");
 	return err;
 }
 
 /* ---- messages that invalidate -------------------------------------------------- */
 
-static void send_inv(struct duo_end *e, u32 len, u64 cookie, bool flag, DAT_RMR_CONTEXT key)
+static void send_inv(struct pair_end *e, u32 len, u64 cookie, bool flag, DAT_RMR_CONTEXT key)
 {
-	DAT_LMR_TRIPLET seg = duo_seg(e, 0, len);
+	DAT_LMR_TRIPLET seg = pair_seg(e, 0, len);
 	DAT_DTO_COOKIE c = { .as_64 = cookie };
 
-	loop_expect(e->duo->c, "dat_ep_post_send_with_invalidate",
+	loop_expect(e->pair->c, "dat_ep_post_send_with_invalidate",
 		    dat_ep_post_send_with_invalidate(e->ep, len ? 1 : 0, &seg, c, 0,
 						     flag ? DAT_TRUE : DAT_FALSE, key),
 		    DAT_SUCCESS);
-	e->duo->c->posts++;
+	e->pair->c->posts++;
 }
 
-static void got_inv(struct duo_end *e, u64 cookie, u32 len, DAT_RMR_CONTEXT key)
+static void got_inv(struct pair_end *e, u64 cookie, u32 len, DAT_RMR_CONTEXT key)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto;
 	DAT_EVENT ev;
 
-	if (!duo_ok(e->duo) || !duo_next(e->duo, &e->recv, DUO_TOLD, "an invalidation", &ev))
+	if (!pair_ok(e->pair) || !pair_next(e->pair, &e->recv, PAIR_UPCALL, "an invalidation", &ev))
 		return;
 	dto = &ev.event_data.dto_completion_event_data;
 	if (ev.event_number != DAT_DTO_COMPLETION_EVENT || dto->ep_handle != e->ep ||
 	    dto->user_cookie.as_64 != cookie || dto->status != DAT_DTO_SUCCESS ||
 	    dto->operation != DAT_DTO_RECEIVE_WITH_INVALIDATE || dto->transfered_length != len ||
 	    dto->rmr_context != key)
-		loop_fail(e->duo->c,
+		loop_fail(e->pair->c,
 			  "%s: event %#x, cookie %llu, status %d, operation %d, length %u, key %#x",
 			  e->name, ev.event_number, dto->user_cookie.as_64, dto->status,
 			  dto->operation, dto->transfered_length, dto->rmr_context);
-	e->duo->c->messages++;
+	e->pair->c->messages++;
 }
 
-static void invalidate_script(struct duo *d)
+static void invalidate_script(struct pair *d)
 {
 	DAT_RMR_CONTEXT key = 0;
 	struct remote r;
@@ -405,105 +405,105 @@ static void invalidate_script(struct duo *d)
 
 	if (!begin(&r, d))
 		return;
-	duo_fill(r.a, 0, 32, 44);
-	for (i = 1; i <= 3 && duo_ok(d); i++) {
+	pair_fill(r.a, 0, 32, 44);
+	for (i = 1; i <= 3 && pair_ok(d); i++) {
 		key = bound(&r, FIRST, i);
 		good(&r, FIRST, key, 20 + i);
-		duo_fill(r.a, 0, 32, 44);
-		duo_recv1(r.b, 3000, 64, i, 0);
+		pair_fill(r.a, 0, 32, 44);
+		pair_recv1(r.b, 3000, 64, i, 0);
 		/* One that does not, which ignores the key; one of no bytes */
 		send_inv(r.a, i == 2 ? 0 : 32, i, true, key);
 		got_inv(r.b, i, i == 2 ? 0 : 32, key);
-		duo_dto(r.a, DAT_DTO_SEND, i, DAT_DTO_SUCCESS, i == 2 ? 0 : 32, DUO_TOLD);
+		pair_dto(r.a, DAT_DTO_SEND, i, DAT_DTO_SUCCESS, i == 2 ? 0 : 32, PAIR_UPCALL);
 		expect_bound(&r, 0);
-		duo_recv1(r.b, 3000, 64, 50 + i, 0);
+		pair_recv1(r.b, 3000, 64, 50 + i, 0);
 		send_inv(r.a, 32, 50 + i, false, key);
-		duo_dto(r.b, DAT_DTO_RECEIVE, 50 + i, DAT_DTO_SUCCESS, 32, DUO_TOLD);
-		duo_dto(r.a, DAT_DTO_SEND, 50 + i, DAT_DTO_SUCCESS, 32, DUO_TOLD);
-		duo_expect_bytes(r.b, "message", 3000, 32, 44);
+		pair_dto(r.b, DAT_DTO_RECEIVE, 50 + i, DAT_DTO_SUCCESS, 32, PAIR_UPCALL);
+		pair_dto(r.a, DAT_DTO_SEND, 50 + i, DAT_DTO_SUCCESS, 32, PAIR_UPCALL);
+		pair_expect_bytes(r.b, "message", 3000, 32, 44);
 	}
 	refused(&r, "a key that a message has invalidated", FIRST, 16, key, false);
 	end(&r);
 }
 
-static void unknown_key_script(struct duo *d)
+static void unknown_key_script(struct pair *d)
 {
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
 	DAT_EVENT ev;
 	u32 status;
 
-	duo_recv1(b, 0, 64, 1, 0);
+	pair_recv1(b, 0, 64, 1, 0);
 	send_inv(a, 32, 1, true, 0x5a5a5a00);
-	duo_dto(b, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_REMOTE_RESPONDER, 0, DUO_TOLD);
-	duo_ended(b, false);
-	if (!duo_ok(d) || !duo_next(d, &a->req, DUO_EITHER, "the sender", &ev))
+	pair_dto(b, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_REMOTE_RESPONDER, 0, PAIR_UPCALL);
+	pair_ended(b, false);
+	if (!pair_ok(d) || !pair_next(d, &a->req, PAIR_ANY_UPCALL, "the sender", &ev))
 		return;
 	/* Soft-RoCE acknowledges the message before its receive fails (hostile/device) */
 	status = ev.event_data.dto_completion_event_data.status;
 	if (status != DAT_DTO_SUCCESS && status != DAT_DTO_ERR_REMOTE_ACCESS &&
 	    status != DAT_DTO_ERR_REMOTE_RESPONDER)
 		loop_fail(d->c, "the sender of an unknown key has status %u", status);
-	duo_ended(a, false);
+	pair_ended(a, false);
 }
 
 /* The object is dead, its owner is told, and the connection is broken. */
-static void expect_hostile(struct duo *d, DAT_HANDLE victim)
+static void expect_hostile(struct pair *d, DAT_HANDLE victim)
 {
-	duo_ended(&d->b[0], true);
-	duo_ended(&d->a[0], false);
-	foe_expect_dead(d, victim);
+	pair_ended(&d->b[0], true);
+	pair_ended(&d->a[0], false);
+	adv_expect_dead(d, victim);
 }
 
 /* Its message has arrived; what it is told of that depends on who is first (G-37). */
-static void sent_by_hostile(struct duo_end *a)
+static void sent_by_hostile(struct pair_end *a)
 {
 	DAT_EVENT ev;
 
-	if (duo_ok(a->duo))
-		duo_next(a->duo, &a->req, DUO_EITHER, "the sender", &ev);
+	if (pair_ok(a->pair))
+		pair_next(a->pair, &a->req, PAIR_ANY_UPCALL, "the sender", &ev);
 }
 
-static void kill_lmr(struct duo *d, DAT_LMR_HANDLE lmr, DAT_LMR_TRIPLET seg, DAT_RMR_CONTEXT key)
+static void kill_lmr(struct pair *d, DAT_LMR_HANDLE lmr, DAT_LMR_TRIPLET seg, DAT_RMR_CONTEXT key)
 {
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
 	DAT_DTO_COOKIE cookie = {};
 
-	duo_recv1(b, 0, 64, 1, 0);
+	pair_recv1(b, 0, 64, 1, 0);
 	send_inv(a, 32, 1, true, key);
 	got_inv(b, 1, 32, key);
 	sent_by_hostile(a);
 	expect_hostile(d, lmr);
 	loop_expect(d->c, "a post in an LMR that is dead",
 		    dat_ep_post_send(d->b[1].ep, 1, &seg, cookie, 0), DAT_PRIVILEGES_VIOLATION);
-	duo_expect_state(&d->b[1], DAT_EP_STATE_CONNECTED);
+	pair_expect_state(&d->b[1], DAT_EP_STATE_CONNECTED);
 }
 
-static void hostile_lmr_script(struct duo *d)
+static void hostile_lmr_script(struct pair *d)
 {
 	/* Not the LMR that the message comes into, which it reaches all the same. */
-	duo_fill(&d->a[0], 0, 32, 12);
-	kill_lmr(d, d->b[1].lmr, duo_seg(&d->b[1], 0, 8), d->b[1].key);
-	duo_expect_bytes(&d->b[0], "the message of a hostile peer", 0, 32, 12);
+	pair_fill(&d->a[0], 0, 32, 12);
+	kill_lmr(d, d->b[1].lmr, pair_seg(&d->b[1], 0, 8), d->b[1].key);
+	pair_expect_bytes(&d->b[0], "the message of a hostile peer", 0, 32, 12);
 }
 
-static void hostile_rmr_script(struct duo *d)
+static void hostile_rmr_script(struct pair *d)
 {
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
 	DAT_RMR_CONTEXT key;
 	struct remote r;
 
 	if (!begin(&r, d))
 		return;
 	key = bind(&r, &d->b[1], FIRST, RANGE, RIGHTS, 1, 0);
-	duo_dto(&d->b[1], DAT_DTO_BIND_MW, 1, DAT_DTO_SUCCESS, 0, DUO_TOLD);
-	duo_recv1(b, 0, 64, 1, 0);
+	pair_dto(&d->b[1], DAT_DTO_BIND_MW, 1, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
+	pair_recv1(b, 0, 64, 1, 0);
 	send_inv(a, 32, 1, true, key);
 	got_inv(b, 1, 32, key);
 	sent_by_hostile(a);
 	expect_hostile(d, r.rmr);
 	expect_bound(&r, 0);
 	bind(&r, &d->b[1], FIRST, RANGE, RIGHTS, 2, 0);
-	duo_dto(&d->b[1], DAT_DTO_BIND_MW, 2, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	pair_dto(&d->b[1], DAT_DTO_BIND_MW, 2, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	end(&r);
 }
 
@@ -517,17 +517,17 @@ static void hostile_rmr_script(struct duo *d)
  */
 int loop_case_invalidate(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = {};
+	struct pair_cfg cfg = {};
 	int err;
 
-	err = duo_play(run, c, &cfg, invalidate_script);
+	err = pair_play(run, c, &cfg, invalidate_script);
 	if (!err)
-		err = duo_play(run, c, &cfg, unknown_key_script);
+		err = pair_play(run, c, &cfg, unknown_key_script);
 	cfg.pairs = 2;
 	if (!err)
-		err = duo_play(run, c, &cfg, hostile_lmr_script);
+		err = pair_play(run, c, &cfg, hostile_lmr_script);
 	if (!err)
-		err = duo_play(run, c, &cfg, hostile_rmr_script);
+		err = pair_play(run, c, &cfg, hostile_rmr_script);
 	loop_clauses(c, "I-01 I-02 I-03 I-04 I-05 I-08 I-09 I-10 R-44");
 	return err;
 }

@@ -7,7 +7,7 @@
 
 #include "sp.h"
 
-static void expect_cr_ep(struct duo *d, DAT_CR_HANDLE cr, DAT_EP_HANDLE ep)
+static void expect_cr_ep(struct pair *d, DAT_CR_HANDLE cr, DAT_EP_HANDLE ep)
 {
 	DAT_CR_PARAM param = {};
 
@@ -17,132 +17,132 @@ static void expect_cr_ep(struct duo *d, DAT_CR_HANDLE cr, DAT_EP_HANDLE ep)
 }
 
 /* Called, answered; a second caller meets nobody; the qualifier is free at once */
-static void rsp_accept_script(struct duo *d, struct duo_evd *evd)
+static void rsp_accept_script(struct pair *d, struct pair_evd *evd)
 {
-	struct duo_end *a = &d->a[0], *b = &d->b[0], *a2 = &d->a[1], *b2 = &d->b[1];
+	struct pair_end *a = &d->a[0], *b = &d->b[0], *a2 = &d->a[1], *b2 = &d->b[1];
 	DAT_CONN_QUAL qual = sp_qual(d, 0);
 	DAT_RSP_HANDLE rsp, second;
 	DAT_CR_HANDLE cr;
 
-	duo_recv1(b, 2048, 64, 20, 0);
+	pair_recv1(b, 2048, 64, 20, 0);
 	rsp = sp_reserve(b, evd, qual);
-	if (!duo_ok(d) || !duo_call_at(a, qual, NULL, 0))
+	if (!pair_ok(d) || !pair_call_at(a, qual, NULL, 0))
 		return;
-	cr = duo_request(d, evd, rsp, qual);
+	cr = pair_request(d, evd, rsp, qual);
 	sp_expect_held(b, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
 	expect_cr_ep(d, cr, b->ep);
-	if (duo_ok(d) && duo_call_at(a2, qual, NULL, 0))
-		duo_conn(a2, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-	duo_reset(a2);
+	if (pair_ok(d) && pair_call_at(a2, qual, NULL, 0))
+		pair_conn(a2, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	pair_reset(a2);
 	second = sp_reserve(b2, evd, qual);
 	loop_expect(d->c, "dat_cr_accept with an EP for an RSP", dat_cr_accept(cr, b->ep, 0, NULL),
 		    DAT_INVALID_HANDLE);
 	sp_answer(a, b, cr, DAT_HANDLE_NULL);
 	sp_talk(a, b, true);
-	if (duo_ok(d) && duo_call_at(a2, qual, NULL, 0))
-		sp_answer(a2, b2, duo_request(d, evd, second, qual), DAT_HANDLE_NULL);
+	if (pair_ok(d) && pair_call_at(a2, qual, NULL, 0))
+		sp_answer(a2, b2, pair_request(d, evd, second, qual), DAT_HANDLE_NULL);
 	sp_talk(a2, b2, false);
 	sp_free_rsp(d, rsp);
 	sp_free_rsp(d, second);
-	duo_hang_up(a, b);
-	duo_hang_up(b2, a2);
+	pair_disconnect(a, b);
+	pair_disconnect(b2, a2);
 }
 
 /* Rejected: the EP is free, with its receives, for the next RSP and for a connect */
-static void rsp_reject_script(struct duo *d, struct duo_evd *evd)
+static void rsp_reject_script(struct pair *d, struct pair_evd *evd)
 {
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
 	DAT_CONN_QUAL qual = sp_qual(d, 0);
 	DAT_RSP_HANDLE rsp;
 	const u8 *data;
 	DAT_COUNT len;
 	u32 i;
 
-	duo_recv1(b, 2048, 64, 20, 0);
-	for (i = 0; i < 3 && duo_ok(d); i++) {
+	pair_recv1(b, 2048, 64, 20, 0);
+	for (i = 0; i < 3 && pair_ok(d); i++) {
 		rsp = sp_reserve(b, evd, qual);
-		if (!duo_ok(d) || !duo_call_at(a, qual, NULL, 0))
+		if (!pair_ok(d) || !pair_call_at(a, qual, NULL, 0))
 			return;
 		sp_ok(d, "dat_cr_reject",
-		      dat_cr_reject(duo_request(d, evd, rsp, qual), 4, "nono"));
-		duo_expect_state(b, DAT_EP_STATE_UNCONNECTED);
-		len = duo_conn_data(a, DAT_CONNECTION_EVENT_PEER_REJECTED, &data);
-		if (duo_ok(d) && (len != REJECT_DATA || memcmp(data, "nono", 4)))
+		      dat_cr_reject(pair_request(d, evd, rsp, qual), 4, "nono"));
+		pair_expect_state(b, DAT_EP_STATE_UNCONNECTED);
+		len = pair_conn_data(a, DAT_CONNECTION_EVENT_PEER_REJECTED, &data);
+		if (pair_ok(d) && (len != REJECT_DATA || memcmp(data, "nono", 4)))
 			loop_fail(d->c, "%d bytes of a reject, expected %d with ours in front",
 				  len, REJECT_DATA);
-		duo_reset(a);
+		pair_reset(a);
 		sp_free_rsp(d, rsp);
 	}
 	rsp = sp_reserve(b, evd, qual);
-	if (duo_ok(d) && duo_call_at(a, qual, NULL, 0))
-		sp_answer(a, b, duo_request(d, evd, rsp, qual), DAT_HANDLE_NULL);
+	if (pair_ok(d) && pair_call_at(a, qual, NULL, 0))
+		sp_answer(a, b, pair_request(d, evd, rsp, qual), DAT_HANDLE_NULL);
 	sp_free_rsp(d, rsp);
 	sp_talk(a, b, true);
-	duo_hang_up(a, b);
+	pair_disconnect(a, b);
 }
 
-static bool give_up(struct duo *d, struct duo_evd *evd, DAT_RSP_HANDLE rsp, DAT_CONN_QUAL qual,
+static bool give_up(struct pair *d, struct pair_evd *evd, DAT_RSP_HANDLE rsp, DAT_CONN_QUAL qual,
 		    DAT_CR_HANDLE *cr)
 {
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
 
-	if (!duo_ok(d) || !duo_call_at(a, qual, NULL, 0))
+	if (!pair_ok(d) || !pair_call_at(a, qual, NULL, 0))
 		return false;
-	*cr = duo_request(d, evd, rsp, qual);
+	*cr = pair_request(d, evd, rsp, qual);
 	sp_ok(d, "dat_ep_disconnect", dat_ep_disconnect(a->ep, DAT_CLOSE_ABRUPT_FLAG));
-	duo_conn(a, DAT_CONNECTION_EVENT_DISCONNECTED);
-	duo_reset(a);
+	pair_conn(a, DAT_CONNECTION_EVENT_DISCONNECTED);
+	pair_reset(a);
 	/* For the news to be here; if it comes later the end is the same */
-	duo_rest(d, 100);
+	pair_settle(d, 100);
 	sp_expect_held(b, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
-	return duo_ok(d);
+	return pair_ok(d);
 }
 
 /* The caller gives up before the answer: a reject succeeds, an accept ends in an error */
-static void rsp_withdrawn_script(struct duo *d, struct duo_evd *evd)
+static void rsp_withdrawn_script(struct pair *d, struct pair_evd *evd)
 {
-	struct duo_end *b = &d->b[0];
+	struct pair_end *b = &d->b[0];
 	DAT_CONN_QUAL qual = sp_qual(d, 0);
 	DAT_RSP_HANDLE rsp;
 	DAT_CR_HANDLE cr;
 
-	duo_recv1(b, 2048, 64, 20, 0);
+	pair_recv1(b, 2048, 64, 20, 0);
 	rsp = sp_reserve(b, evd, qual);
 	if (!give_up(d, evd, rsp, qual, &cr))
 		return;
 	sp_ok(d, "dat_cr_reject", dat_cr_reject(cr, 0, NULL));
-	duo_expect_state(b, DAT_EP_STATE_UNCONNECTED);
+	pair_expect_state(b, DAT_EP_STATE_UNCONNECTED);
 	sp_free_rsp(d, rsp);
 	rsp = sp_reserve(b, evd, qual);
 	if (!give_up(d, evd, rsp, qual, &cr))
 		return;
 	sp_ok(d, "dat_cr_accept", dat_cr_accept(cr, DAT_HANDLE_NULL, 0, NULL));
-	duo_conn(b, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
-	duo_dto(b, DAT_DTO_RECEIVE, 20, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
+	pair_conn(b, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	pair_dto(b, DAT_DTO_RECEIVE, 20, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 	sp_free_rsp(d, rsp);
-	duo_reset(b);
+	pair_reset(b);
 }
 
 /* Freed before anybody calls: nobody listens, and the EP may connect by itself */
-static void rsp_unused_script(struct duo *d, struct duo_evd *evd)
+static void rsp_unused_script(struct pair *d, struct pair_evd *evd)
 {
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
 	DAT_CONN_QUAL qual = sp_qual(d, 0);
 	DAT_RSP_HANDLE rsp;
 
-	duo_recv1(b, 2048, 64, 20, 0);
+	pair_recv1(b, 2048, 64, 20, 0);
 	rsp = sp_reserve(b, evd, qual);
 	sp_free_rsp(d, rsp);
-	duo_expect_state(b, DAT_EP_STATE_UNCONNECTED);
-	if (duo_ok(d) && duo_call_at(a, qual, NULL, 0))
-		duo_conn(a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-	duo_reset(a);
+	pair_expect_state(b, DAT_EP_STATE_UNCONNECTED);
+	if (pair_ok(d) && pair_call_at(a, qual, NULL, 0))
+		pair_conn(a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+	pair_reset(a);
 	rsp = sp_reserve(a, evd, qual);
-	if (duo_ok(d) && duo_call_at(b, qual, NULL, 0))
-		sp_answer(b, a, duo_request(d, evd, rsp, qual), DAT_HANDLE_NULL);
+	if (pair_ok(d) && pair_call_at(b, qual, NULL, 0))
+		sp_answer(b, a, pair_request(d, evd, rsp, qual), DAT_HANDLE_NULL);
 	sp_free_rsp(d, rsp);
 	sp_talk(a, b, true);
-	duo_hang_up(b, a);
+	pair_disconnect(b, a);
 }
 
 /**

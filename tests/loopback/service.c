@@ -15,11 +15,11 @@
 /* ---- handoff --------------------------------------------------------------------- */
 
 /* In the context of an upcall, in which it is legal */
-static void hand_off(struct duo *d, DAT_CR_HANDLE cr, DAT_CONN_QUAL to)
+static void hand_off(struct pair *d, DAT_CR_HANDLE cr, DAT_CONN_QUAL to)
 {
 	DAT_RETURN ret;
 
-	if (!duo_ok(d))
+	if (!pair_ok(d))
 		return;
 	local_bh_disable();
 	ret = dat_cr_handoff(cr, to);
@@ -29,77 +29,77 @@ static void hand_off(struct duo *d, DAT_CR_HANDLE cr, DAT_CONN_QUAL to)
 		    dat_cr_reject(cr, 0, NULL), DAT_INVALID_HANDLE);
 }
 
-static void handoff_script(struct duo *d, struct duo_evd *evd)
+static void handoff_script(struct pair *d, struct pair_evd *evd)
 {
 	DAT_CONN_QUAL q1 = sp_qual(d, 0), q2 = sp_qual(d, 1), q3 = sp_qual(d, 2);
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
 	DAT_PSP_HANDLE one, two;
-	struct duo_evd other;
+	struct pair_evd other;
 	DAT_RSP_HANDLE rsp;
 	const u8 *data;
 	DAT_CR_HANDLE cr;
 
-	if (!duo_cr_evd(d, &other, 1))
+	if (!pair_cr_evd(d, &other, 1))
 		return;
 	one = sp_listen(d, evd, q1);
 	two = sp_listen(d, &other, q2);
 	/* Accepted where it came to */
-	if (duo_ok(d) && duo_call_at(a, q1, NULL, 0)) {
-		cr = duo_request(d, evd, one, q1);
+	if (pair_ok(d) && pair_call_at(a, q1, NULL, 0)) {
+		cr = pair_request(d, evd, one, q1);
 		loop_expect(d->c, "dat_cr_handoff to nobody", dat_cr_handoff(cr, q3),
 			    DAT_INVALID_PARAMETER);
 		hand_off(d, cr, q2);
-		sp_answer(a, b, duo_request(d, &other, two, q2), b->ep);
+		sp_answer(a, b, pair_request(d, &other, two, q2), b->ep);
 		sp_talk(a, b, false);
-		duo_hang_up(a, b);
+		pair_disconnect(a, b);
 	}
 	/* Rejected there, after a way back and forth */
-	if (duo_ok(d) && duo_call_at(a, q1, NULL, 0)) {
-		hand_off(d, duo_request(d, evd, one, q1), q2);
-		hand_off(d, duo_request(d, &other, two, q2), q1);
-		hand_off(d, duo_request(d, evd, one, q1), q2);
+	if (pair_ok(d) && pair_call_at(a, q1, NULL, 0)) {
+		hand_off(d, pair_request(d, evd, one, q1), q2);
+		hand_off(d, pair_request(d, &other, two, q2), q1);
+		hand_off(d, pair_request(d, evd, one, q1), q2);
 		sp_ok(d, "dat_cr_reject",
-		      dat_cr_reject(duo_request(d, &other, two, q2), 4, "away"));
-		if (duo_conn_data(a, DAT_CONNECTION_EVENT_PEER_REJECTED, &data) != REJECT_DATA ||
+		      dat_cr_reject(pair_request(d, &other, two, q2), 4, "away"));
+		if (pair_conn_data(a, DAT_CONNECTION_EVENT_PEER_REJECTED, &data) != REJECT_DATA ||
 		    memcmp(data, "away", 4))
 			loop_fail(d->c, "the data of the reject are not what was sent");
-		duo_reset(a);
+		pair_reset(a);
 	}
 	/* Handed to an EP that waits for it; its old service point is gone by then */
 	rsp = sp_reserve(b, &other, q3);
-	if (duo_ok(d) && duo_call_at(a, q1, NULL, 0)) {
-		cr = duo_request(d, evd, one, q1);
+	if (pair_ok(d) && pair_call_at(a, q1, NULL, 0)) {
+		cr = pair_request(d, evd, one, q1);
 		sp_free_psp(d, one);
 		one = DAT_HANDLE_NULL;
 		hand_off(d, cr, q3);
-		sp_answer(a, b, duo_request(d, &other, rsp, q3), DAT_HANDLE_NULL);
+		sp_answer(a, b, pair_request(d, &other, rsp, q3), DAT_HANDLE_NULL);
 		sp_talk(a, b, false);
-		duo_hang_up(b, a);
+		pair_disconnect(b, a);
 	}
 	sp_free_rsp(d, rsp);
 	sp_free_psp(d, one);
 	sp_free_psp(d, two);
-	duo_free_evd(d, &other);
+	pair_free_evd(d, &other);
 }
 
 /* The caller gives up behind the handoff */
-static void handoff_withdrawn_script(struct duo *d, struct duo_evd *evd)
+static void handoff_withdrawn_script(struct pair *d, struct pair_evd *evd)
 {
 	DAT_CONN_QUAL q1 = sp_qual(d, 0), q2 = sp_qual(d, 1);
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
 	DAT_PSP_HANDLE one = sp_listen(d, evd, q1), two = sp_listen(d, evd, q2);
 	DAT_CR_HANDLE cr;
 
-	if (duo_ok(d) && duo_call_at(a, q1, NULL, 0)) {
-		hand_off(d, duo_request(d, evd, one, q1), q2);
+	if (pair_ok(d) && pair_call_at(a, q1, NULL, 0)) {
+		hand_off(d, pair_request(d, evd, one, q1), q2);
 		sp_ok(d, "dat_ep_disconnect", dat_ep_disconnect(a->ep, DAT_CLOSE_ABRUPT_FLAG));
-		duo_conn(a, DAT_CONNECTION_EVENT_DISCONNECTED);
-		duo_reset(a);
-		cr = duo_request(d, evd, two, q2);
-		duo_rest(d, 100);
+		pair_conn(a, DAT_CONNECTION_EVENT_DISCONNECTED);
+		pair_reset(a);
+		cr = pair_request(d, evd, two, q2);
+		pair_settle(d, 100);
 		sp_ok(d, "dat_cr_accept", dat_cr_accept(cr, b->ep, 0, NULL));
-		duo_conn(b, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
-		duo_reset(b);
+		pair_conn(b, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+		pair_reset(b);
 	}
 	sp_free_psp(d, one);
 	sp_free_psp(d, two);
@@ -131,19 +131,19 @@ static u16 port_of(DAT_CONN_QUAL qual)
 	return qual <= U16_MAX ? qual : qual % 32001 + 33534;
 }
 
-static void expect_ports(struct duo_end *a, struct duo_end *b, u16 port)
+static void expect_ports(struct pair_end *a, struct pair_end *b, u16 port)
 {
 	DAT_EP_PARAM pa = {}, pb = {};
 
-	if (!duo_ok(a->duo))
+	if (!pair_ok(a->pair))
 		return;
-	sp_ok(a->duo, "dat_ep_query", dat_ep_query(a->ep, DAT_EP_FIELD_ALL, &pa));
-	sp_ok(a->duo, "dat_ep_query", dat_ep_query(b->ep, DAT_EP_FIELD_ALL, &pb));
+	sp_ok(a->pair, "dat_ep_query", dat_ep_query(a->ep, DAT_EP_FIELD_ALL, &pa));
+	sp_ok(a->pair, "dat_ep_query", dat_ep_query(b->ep, DAT_EP_FIELD_ALL, &pb));
 	if (pa.remote_port_qual != port || pb.local_port_qual != port)
-		loop_fail(a->duo->c, "ports %llu and %llu, expected %u",
+		loop_fail(a->pair->c, "ports %llu and %llu, expected %u",
 			  (u64)pa.remote_port_qual, (u64)pb.local_port_qual, port);
 	if (pa.local_port_qual != pb.remote_port_qual)
-		loop_fail(a->duo->c, "A's own port is %llu, to B it is %llu",
+		loop_fail(a->pair->c, "A's own port is %llu, to B it is %llu",
 			  (u64)pa.local_port_qual, (u64)pb.remote_port_qual);
 }
 
@@ -164,24 +164,24 @@ static void wrap(struct sockaddr_storage *out, const struct sockaddr *in)
 			       &sin6->sin6_addr);
 }
 
-static void call_wrapped(struct duo_end *a, DAT_CONN_QUAL qual)
+static void call_wrapped(struct pair_end *a, DAT_CONN_QUAL qual)
 {
 	struct sockaddr_storage addr;
 
-	wrap(&addr, a->duo->run->attr.ia_address_ptr);
-	sp_ok(a->duo, "dat_ep_connect",
+	wrap(&addr, a->pair->run->attr.ia_address_ptr);
+	sp_ok(a->pair, "dat_ep_connect",
 	      dat_ep_connect(a->ep, (struct sockaddr *)&addr, qual,
-			     DUO_CONNECT_MS * loop_stretch() * 1000U, 0, NULL,
+			     PAIR_CONNECT_MS * loop_stretch() * 1000U, 0, NULL,
 			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 }
 
 /* The service point tells its own qualifier, by whichever name it was called */
-static void qualifier(struct duo *d, struct duo_evd *evd, DAT_CONN_QUAL qual, DAT_CONN_QUAL call)
+static void qualifier(struct pair *d, struct pair_evd *evd, DAT_CONN_QUAL qual, DAT_CONN_QUAL call)
 {
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
 	DAT_PSP_HANDLE psp = sp_listen(d, evd, qual), twice;
 
-	if (!duo_ok(d))
+	if (!pair_ok(d))
 		return;
 	loop_expect(d->c, "dat_psp_create on a port in use",
 		    dat_psp_create(d->run->ia, call, evd->handle, DAT_PSP_CONSUMER_FLAG, &twice),
@@ -189,26 +189,26 @@ static void qualifier(struct duo *d, struct duo_evd *evd, DAT_CONN_QUAL qual, DA
 	loop_expect(d->c, "dat_rsp_create on a port in use",
 		    dat_rsp_create(d->run->ia, call, b->ep, evd->handle, &twice),
 		    DAT_CONN_QUAL_IN_USE);
-	duo_expect_state(b, DAT_EP_STATE_UNCONNECTED);
-	if (duo_call_at(a, call, NULL, 0)) {
-		sp_answer(a, b, duo_request(d, evd, psp, qual), b->ep);
+	pair_expect_state(b, DAT_EP_STATE_UNCONNECTED);
+	if (pair_call_at(a, call, NULL, 0)) {
+		sp_answer(a, b, pair_request(d, evd, psp, qual), b->ep);
 		expect_ports(a, b, port_of(qual));
-		duo_hang_up(a, b);
+		pair_disconnect(a, b);
 	}
 	sp_free_psp(d, psp);
 }
 
 #define ANY	8
 
-static void any_script(struct duo *d, struct duo_evd *evd)
+static void any_script(struct pair *d, struct pair_evd *evd)
 {
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
 	DAT_PSP_HANDLE psp[ANY] = {};
 	DAT_CONN_QUAL qual[ANY];
 	DAT_PSP_PARAM param;
 	u32 i, k;
 
-	for (i = 0; i < ANY && duo_ok(d); i++) {
+	for (i = 0; i < ANY && pair_ok(d); i++) {
 		sp_ok(d, "dat_psp_create_any",
 		      dat_psp_create_any(d->run->ia, &qual[i], evd->handle,
 					 DAT_PSP_CONSUMER_FLAG, &psp[i]));
@@ -221,24 +221,24 @@ static void any_script(struct duo *d, struct duo_evd *evd)
 				loop_fail(d->c, "qualifier %llu was given twice", qual[i]);
 	}
 	for (i = 0; i < ANY; i += ANY - 1) {
-		if (!duo_ok(d) || !duo_call_at(a, qual[i], NULL, 0))
+		if (!pair_ok(d) || !pair_call_at(a, qual[i], NULL, 0))
 			return;
-		sp_answer(a, b, duo_request(d, evd, psp[i], qual[i]), b->ep);
+		sp_answer(a, b, pair_request(d, evd, psp[i], qual[i]), b->ep);
 		expect_ports(a, b, qual[i]);
-		duo_hang_up(a, b);
+		pair_disconnect(a, b);
 		sp_free_psp(d, psp[i]);
 		psp[i] = DAT_HANDLE_NULL;
-		if (duo_ok(d) && duo_call_at(a, qual[i], NULL, 0))
-			duo_conn(a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
-		duo_reset(a);
+		if (pair_ok(d) && pair_call_at(a, qual[i], NULL, 0))
+			pair_conn(a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+		pair_reset(a);
 	}
 	for (i = 0; i < ANY; i++)
 		sp_free_psp(d, psp[i]);
 }
 
-static void qualifiers_script(struct duo *d, struct duo_evd *evd)
+static void qualifiers_script(struct pair *d, struct pair_evd *evd)
 {
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
 	DAT_CONN_QUAL qual = sp_qual(d, 0);
 	DAT_PSP_HANDLE psp;
 
@@ -249,10 +249,10 @@ static void qualifiers_script(struct duo *d, struct duo_evd *evd)
 	qualifier(d, evd, 40000, 40000 - 33534 + 3 * 32001);
 	qualifier(d, evd, U64_MAX, U64_MAX);
 	psp = sp_listen(d, evd, qual);
-	if (duo_ok(d)) {
+	if (pair_ok(d)) {
 		call_wrapped(a, qual);
-		sp_answer(a, b, duo_request(d, evd, psp, qual), b->ep);
-		duo_hang_up(b, a);
+		sp_answer(a, b, pair_request(d, evd, psp, qual), b->ep);
+		pair_disconnect(b, a);
 	}
 	sp_free_psp(d, psp);
 }
@@ -292,12 +292,12 @@ static void make_data(u8 *data, u32 len)
 		data[k] = data_byte(len, k);
 }
 
-static void expect_data(struct duo *d, const char *what, const u8 *data, u32 size, u32 len,
+static void expect_data(struct pair *d, const char *what, const u8 *data, u32 size, u32 len,
 			u32 field)
 {
 	u32 k;
 
-	if (!duo_ok(d))
+	if (!pair_ok(d))
 		return;
 	if (size != field) {
 		loop_fail(d->c, "%s of %u bytes: the size is %u, expected %u", what, len, size,
@@ -315,77 +315,77 @@ static void expect_data(struct duo *d, const char *what, const u8 *data, u32 siz
 	}
 }
 
-static DAT_CR_HANDLE request_of(struct duo *d, struct duo_evd *evd, DAT_PSP_HANDLE psp, u32 len)
+static DAT_CR_HANDLE request_of(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp, u32 len)
 {
 	u8 data[REQUEST_DATA];
 	DAT_CR_PARAM param = {};
 	DAT_CR_HANDLE cr;
 
 	make_data(data, len);
-	if (!duo_ok(d) || !duo_call_at(&d->a[0], sp_qual(d, 0), data, len))
+	if (!pair_ok(d) || !pair_call_at(&d->a[0], sp_qual(d, 0), data, len))
 		return DAT_HANDLE_NULL;
 	/* The bytes were copied by the call */
 	memset(data, 0xee, sizeof(data));
-	cr = duo_request(d, evd, psp, sp_qual(d, 0));
-	if (duo_ok(d) && sp_ok(d, "dat_cr_query", dat_cr_query(cr, DAT_CR_FIELD_ALL, &param)))
+	cr = pair_request(d, evd, psp, sp_qual(d, 0));
+	if (pair_ok(d) && sp_ok(d, "dat_cr_query", dat_cr_query(cr, DAT_CR_FIELD_ALL, &param)))
 		expect_data(d, "a request", param.private_data, param.private_data_size, len,
 			    REQUEST_DATA);
 	return cr;
 }
 
-static void accept_with(struct duo *d, struct duo_evd *evd, DAT_PSP_HANDLE psp, u32 len)
+static void accept_with(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp, u32 len)
 {
 	DAT_CR_HANDLE cr = request_of(d, evd, psp, min_t(u32, len, REQUEST_DATA));
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
 	u8 data[REPLY_DATA + 1];
 	const u8 *got;
 	DAT_COUNT size;
 
 	make_data(data, len);
-	if (!duo_ok(d))
+	if (!pair_ok(d))
 		return;
 	if (len == REPLY_DATA)
 		loop_expect(d->c, "dat_cr_accept with a byte too many",
 			    dat_cr_accept(cr, b->ep, len + 1, data), DAT_INVALID_PARAMETER);
 	sp_ok(d, "dat_cr_accept", dat_cr_accept(cr, b->ep, len, len ? data : NULL));
 	memset(data, 0xee, sizeof(data));
-	size = duo_conn_data(a, DAT_CONNECTION_EVENT_ESTABLISHED, &got);
+	size = pair_conn_data(a, DAT_CONNECTION_EVENT_ESTABLISHED, &got);
 	expect_data(d, "an accept", got, size, len, REPLY_DATA);
-	size = duo_conn_data(b, DAT_CONNECTION_EVENT_ESTABLISHED, &got);
-	if (duo_ok(d) && size)
+	size = pair_conn_data(b, DAT_CONNECTION_EVENT_ESTABLISHED, &got);
+	if (pair_ok(d) && size)
 		loop_fail(d->c, "ESTABLISHED at the passive end has %d bytes", size);
-	duo_hang_up(a, b);
+	pair_disconnect(a, b);
 }
 
-static void reject_with(struct duo *d, struct duo_evd *evd, DAT_PSP_HANDLE psp, u32 len)
+static void reject_with(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp, u32 len)
 {
 	DAT_CR_HANDLE cr = request_of(d, evd, psp, 8);
-	struct duo_end *a = &d->a[0];
+	struct pair_end *a = &d->a[0];
 	u8 data[REJECT_DATA + 1];
 	const u8 *got;
 	DAT_COUNT size;
 
 	make_data(data, len);
-	if (!duo_ok(d))
+	if (!pair_ok(d))
 		return;
 	if (len == REJECT_DATA)
 		loop_expect(d->c, "dat_cr_reject with a byte too many",
 			    dat_cr_reject(cr, len + 1, data), DAT_INVALID_PARAMETER);
 	sp_ok(d, "dat_cr_reject", dat_cr_reject(cr, len, len ? data : NULL));
-	size = duo_conn_data(a, DAT_CONNECTION_EVENT_PEER_REJECTED, &got);
+	size = pair_conn_data(a, DAT_CONNECTION_EVENT_PEER_REJECTED, &got);
 	expect_data(d, "a reject", got, size, len, REJECT_DATA);
-	duo_reset(a);
+	pair_reset(a);
 }
 
 /* Every length; in a brief run the first, the last, and some in between */
-static u32 next_len(struct duo *d, u32 len, u32 most)
+static u32 next_len(struct pair *d, u32 len, u32 most)
 {
 	if (!d->run->args.brief || len < 2 || len >= most - 2)
 		return len + 1;
 	return min(len + 41, most - 2);
 }
 
-static void data_script(struct duo *d, struct duo_evd *evd)
+static void data_script(struct pair *d, struct pair_evd *evd)
 {
 	DAT_PSP_HANDLE psp = sp_listen(d, evd, sp_qual(d, 0));
 	struct sockaddr *addr = d->run->attr.ia_address_ptr;
@@ -395,9 +395,9 @@ static void data_script(struct duo *d, struct duo_evd *evd)
 	loop_expect(d->c, "dat_ep_connect with a byte too many",
 		    dat_ep_connect(d->a[0].ep, addr, sp_qual(d, 0), 1000000, sizeof(data), data,
 				   DAT_QOS_BEST_EFFORT, 0), DAT_INVALID_PARAMETER);
-	for (len = 0; len <= REPLY_DATA && duo_ok(d); len = next_len(d, len, REPLY_DATA))
+	for (len = 0; len <= REPLY_DATA && pair_ok(d); len = next_len(d, len, REPLY_DATA))
 		accept_with(d, evd, psp, len);
-	for (len = 0; len <= REJECT_DATA && duo_ok(d); len = next_len(d, len, REJECT_DATA))
+	for (len = 0; len <= REJECT_DATA && pair_ok(d); len = next_len(d, len, REJECT_DATA))
 		reject_with(d, evd, psp, len);
 	sp_free_psp(d, psp);
 }

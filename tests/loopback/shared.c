@@ -4,37 +4,37 @@
  * empty, one that nobody uses, one that runs low, and two connections on one
  * of which a message does not fit. Process context.
  */
-#include "duo.h"
+#include "conn_pair.h"
 
 /* Buffers wait for messages, and messages for buffers. */
-static void empty_script(struct duo *d)
+static void empty_script(struct pair *d)
 {
-	struct duo_end *a = &d->a[0], *b = &d->b[0];
+	struct pair_end *a = &d->a[0], *b = &d->b[0];
 	DAT_EVENT ev;
 
-	duo_fill(a, 0, 16, 1);
-	duo_send1(a, 0, 16, 1, 0);
-	duo_send1(a, 0, 8, 2, 0);
-	duo_rest(d, 400);
-	duo_expect_quiet(d, "an SRQ without buffers");
-	duo_expect_state(a, DAT_EP_STATE_CONNECTED);
-	duo_recv1(b, 0, 16, 1, 0);
-	duo_dto(b, DAT_DTO_RECEIVE, 1, DAT_DTO_SUCCESS, 16, DUO_TOLD);
-	duo_dto(a, DAT_DTO_SEND, 1, DAT_DTO_SUCCESS, 16, DUO_TOLD);
-	duo_expect_bytes(b, "the message that waited", 0, 16, 1);
+	pair_fill(a, 0, 16, 1);
+	pair_send1(a, 0, 16, 1, 0);
+	pair_send1(a, 0, 8, 2, 0);
+	pair_settle(d, 400);
+	pair_expect_no_event(d, "an SRQ without buffers");
+	pair_expect_state(a, DAT_EP_STATE_CONNECTED);
+	pair_recv1(b, 0, 16, 1, 0);
+	pair_dto(b, DAT_DTO_RECEIVE, 1, DAT_DTO_SUCCESS, 16, PAIR_UPCALL);
+	pair_dto(a, DAT_DTO_SEND, 1, DAT_DTO_SUCCESS, 16, PAIR_UPCALL);
+	pair_expect_bytes(b, "the message that waited", 0, 16, 1);
 	/* The second one still waits. */
-	duo_rest(d, 100);
-	duo_expect_quiet(d, "an SRQ without buffers again");
-	duo_recv1(b, 32, 16, 2, 0);
-	duo_dto(b, DAT_DTO_RECEIVE, 2, DAT_DTO_SUCCESS, 8, DUO_TOLD);
-	duo_dto(a, DAT_DTO_SEND, 2, DAT_DTO_SUCCESS, 8, DUO_TOLD);
-	duo_expect_bytes(b, "the other one", 32, 8, 1);
+	pair_settle(d, 100);
+	pair_expect_no_event(d, "an SRQ without buffers again");
+	pair_recv1(b, 32, 16, 2, 0);
+	pair_dto(b, DAT_DTO_RECEIVE, 2, DAT_DTO_SUCCESS, 8, PAIR_UPCALL);
+	pair_dto(a, DAT_DTO_SEND, 2, DAT_DTO_SUCCESS, 8, PAIR_UPCALL);
+	pair_expect_bytes(b, "the other one", 32, 8, 1);
 	/* No watermark was set, and the SRQ has run empty twice. */
 	if (dat_evd_dequeue(d->run->async_evd, &ev) == DAT_SUCCESS)
 		loop_fail(d->c, "asynchronous event %#x", ev.event_number);
 }
 
-static void expect_outstanding(struct duo *d, DAT_COUNT n)
+static void expect_outstanding(struct pair *d, DAT_COUNT n)
 {
 	DAT_SRQ_PARAM param = {};
 
@@ -46,74 +46,74 @@ static void expect_outstanding(struct duo *d, DAT_COUNT n)
 }
 
 /* The first pair has a message too long for its buffer; the second goes on. */
-static void too_long_script(struct duo *d)
+static void too_long_script(struct pair *d)
 {
-	struct duo_end *b = &d->b[0], *a2 = &d->a[1], *b2 = &d->b[1];
+	struct pair_end *b = &d->b[0], *a2 = &d->a[1], *b2 = &d->b[1];
 	bool plain = d->cfg.recv_flags != DAT_COMPLETION_SOLICITED_WAIT_FLAG;
 	u64 i;
 
-	duo_fill(&d->a[0], 0, 16, 1);
-	duo_fill(a2, 0, 16, 1);
+	pair_fill(&d->a[0], 0, 16, 1);
+	pair_fill(a2, 0, 16, 1);
 	for (i = 1; i <= 5; i++)
-		duo_recv1(b, 64 * i, 8, i, 0);
-	duo_send1(a2, 0, 4, 1, 0);
-	duo_dto(b2, DAT_DTO_RECEIVE, 1, DAT_DTO_SUCCESS, 4, plain ? DUO_TOLD : DUO_SILENT);
-	duo_send1(&d->a[0], 0, 9, 2, 0);
-	duo_dto(b, DAT_DTO_RECEIVE, 2, DAT_DTO_ERR_LOCAL_LENGTH, 0, DUO_TOLD);
-	duo_dto(&d->a[0], DAT_DTO_SEND, 2, DAT_DTO_ERR_REMOTE_RESPONDER, 0, DUO_TOLD);
-	duo_ended(&d->a[0], true);
-	duo_ended(b, true);
-	duo_dto(a2, DAT_DTO_SEND, 1, DAT_DTO_SUCCESS, 4, DUO_TOLD);
+		pair_recv1(b, 64 * i, 8, i, 0);
+	pair_send1(a2, 0, 4, 1, 0);
+	pair_dto(b2, DAT_DTO_RECEIVE, 1, DAT_DTO_SUCCESS, 4, plain ? PAIR_UPCALL : PAIR_NO_UPCALL);
+	pair_send1(&d->a[0], 0, 9, 2, 0);
+	pair_dto(b, DAT_DTO_RECEIVE, 2, DAT_DTO_ERR_LOCAL_LENGTH, 0, PAIR_UPCALL);
+	pair_dto(&d->a[0], DAT_DTO_SEND, 2, DAT_DTO_ERR_REMOTE_RESPONDER, 0, PAIR_UPCALL);
+	pair_ended(&d->a[0], true);
+	pair_ended(b, true);
+	pair_dto(a2, DAT_DTO_SEND, 1, DAT_DTO_SUCCESS, 4, PAIR_UPCALL);
 	/* What it had not taken is still there, for the other. */
 	expect_outstanding(d, 3);
 	for (i = 3; i <= 5; i++) {
-		duo_send1(a2, 0, 5 + i % 3, i, 0);
-		duo_dto(b2, DAT_DTO_RECEIVE, i, DAT_DTO_SUCCESS, 5 + i % 3,
-			plain ? DUO_TOLD : DUO_EITHER);
-		duo_dto(a2, DAT_DTO_SEND, i, DAT_DTO_SUCCESS, 5 + i % 3, DUO_TOLD);
-		duo_expect_bytes(b, "messages of the other", 64 * i, 5 + i % 3, 1);
+		pair_send1(a2, 0, 5 + i % 3, i, 0);
+		pair_dto(b2, DAT_DTO_RECEIVE, i, DAT_DTO_SUCCESS, 5 + i % 3,
+			 plain ? PAIR_UPCALL : PAIR_ANY_UPCALL);
+		pair_dto(a2, DAT_DTO_SEND, i, DAT_DTO_SUCCESS, 5 + i % 3, PAIR_UPCALL);
+		pair_expect_bytes(b, "messages of the other", 64 * i, 5 + i % 3, 1);
 	}
-	duo_expect_state(a2, DAT_EP_STATE_CONNECTED);
-	duo_expect_state(b2, DAT_EP_STATE_CONNECTED);
-	duo_rest(d, 50);
-	duo_expect_quiet(d, "two connections on one SRQ");
+	pair_expect_state(a2, DAT_EP_STATE_CONNECTED);
+	pair_expect_state(b2, DAT_EP_STATE_CONNECTED);
+	pair_settle(d, 50);
+	pair_expect_no_event(d, "two connections on one SRQ");
 	expect_outstanding(d, 0);
 }
 
-static void set_lw(struct duo *d, DAT_COUNT mark)
+static void set_lw(struct pair *d, DAT_COUNT mark)
 {
 	loop_expect(d->c, "dat_srq_set_lw", dat_srq_set_lw(d->srq, mark), DAT_SUCCESS);
 }
 
 /* One message into a buffer, and both of its events. */
-static void one_message(struct duo *d, u64 cookie)
+static void one_message(struct pair *d, u64 cookie)
 {
-	duo_send1(&d->a[0], 0, 8, cookie, 0);
-	duo_dto(&d->b[0], DAT_DTO_RECEIVE, cookie, DAT_DTO_SUCCESS, 8, DUO_TOLD);
-	duo_dto(&d->a[0], DAT_DTO_SEND, cookie, DAT_DTO_SUCCESS, 8, DUO_TOLD);
+	pair_send1(&d->a[0], 0, 8, cookie, 0);
+	pair_dto(&d->b[0], DAT_DTO_RECEIVE, cookie, DAT_DTO_SUCCESS, 8, PAIR_UPCALL);
+	pair_dto(&d->a[0], DAT_DTO_SEND, cookie, DAT_DTO_SUCCESS, 8, PAIR_UPCALL);
 }
 
 /* The SRQ has run low: one event of it, within bounds. */
-static void expect_low(struct duo *d, const char *what)
+static void expect_low(struct pair *d, const char *what)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
 	DAT_ASYNCH_ERROR_EVENT_DATA *data;
 	DAT_EVENT ev = {};
 
-	while (duo_ok(d) && dat_evd_dequeue(d->run->async_evd, &ev) != DAT_SUCCESS) {
+	while (pair_ok(d) && dat_evd_dequeue(d->run->async_evd, &ev) != DAT_SUCCESS) {
 		if (time_after(jiffies, deadline))
 			loop_fail(d->c, "%s: no asynchronous event", what);
 		wait_for_completion_timeout(&d->run->kick, 1);
 	}
 	data = &ev.event_data.asynch_error_event_data;
-	if (duo_ok(d) && (ev.event_number != DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR ||
-			  data->dat_handle != d->srq ||
-			  data->reason != DAT_SRQ_LOW_WATERMARK_EVENT))
+	if (pair_ok(d) && (ev.event_number != DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR ||
+			   data->dat_handle != d->srq ||
+			   data->reason != DAT_SRQ_LOW_WATERMARK_EVENT))
 		loop_fail(d->c, "%s: asynchronous event %#x, reason %d", what, ev.event_number,
 			  data->reason);
 }
 
-static void expect_not_low(struct duo *d, const char *what)
+static void expect_not_low(struct pair *d, const char *what)
 {
 	DAT_EVENT ev;
 
@@ -122,46 +122,46 @@ static void expect_not_low(struct duo *d, const char *what)
 }
 
 /* A low watermark tells once that the SRQ runs low, at once if it has. */
-static void low_script(struct duo *d)
+static void low_script(struct pair *d)
 {
 	u64 i;
 
-	duo_fill(&d->a[0], 0, 16, 1);
+	pair_fill(&d->a[0], 0, 16, 1);
 	for (i = 1; i <= 7; i++)
-		duo_recv1(&d->b[0], 32 * i, 16, i, 0);
+		pair_recv1(&d->b[0], 32 * i, 16, i, 0);
 	set_lw(d, 6);
 	one_message(d, 1);
-	duo_rest(d, 50);
+	pair_settle(d, 50);
 	expect_not_low(d, "as many buffers as the mark");
 	one_message(d, 2);
 	expect_low(d, "one buffer less than the mark");
 	one_message(d, 3);
-	duo_rest(d, 50);
+	pair_settle(d, 50);
 	expect_not_low(d, "a mark that has told");
 	/* Four are left, and no message comes. */
 	set_lw(d, 5);
 	expect_low(d, "a mark above the fill");
 	one_message(d, 4);
-	duo_rest(d, 50);
+	pair_settle(d, 50);
 	expect_not_low(d, "a mark that has told at once");
 	set_lw(d, 3);
 	set_lw(d, 0);
 	for (i = 5; i <= 7; i++)
 		one_message(d, i);
-	duo_rest(d, 100);
+	pair_settle(d, 100);
 	expect_not_low(d, "a mark taken back");
 }
 
 /* Posts to an SRQ that has no EP, or only one that is not connected. */
-static void without_connection(struct duo *d)
+static void without_connection(struct pair *d)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };
-	DAT_LMR_TRIPLET seg = duo_seg(&d->b[0], 0, 16);
+	DAT_LMR_TRIPLET seg = pair_seg(&d->b[0], 0, 16);
 	DAT_DTO_COOKIE cookie = { .as_64 = 1 };
 	DAT_SRQ_HANDLE srq;
 	u32 i;
 
-	duo_recv1(&d->b[0], 0, 16, 1, 0);
+	pair_recv1(&d->b[0], 0, 16, 1, 0);
 	expect_outstanding(d, 1);
 	if (!loop_expect(d->c, "dat_srq_create",
 			 dat_srq_create(d->run->ia, d->run->pz, &attr, &srq), DAT_SUCCESS))
@@ -170,7 +170,7 @@ static void without_connection(struct duo *d)
 		loop_expect(d->c, "post to an SRQ without EP",
 			    dat_srq_post_recv(srq, 1, &seg, cookie), DAT_SUCCESS);
 	loop_expect(d->c, "dat_srq_free", dat_srq_free(srq), DAT_SUCCESS);
-	duo_expect_quiet(d, "an SRQ without connection");
+	pair_expect_no_event(d, "an SRQ without connection");
 }
 
 /**
@@ -183,25 +183,25 @@ static void without_connection(struct duo *d)
  */
 int loop_case_shared(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg one = { .srq = true }, two = { .srq = true, .pairs = 2 };
-	struct duo_cfg waiting = {
+	struct pair_cfg one = { .srq = true }, two = { .srq = true, .pairs = 2 };
+	struct pair_cfg waiting = {
 		.srq = true, .pairs = 2, .recv_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG,
 	};
-	struct duo *d;
+	struct pair *d;
 	int err;
 
-	d = duo_make(run, c, &one);
+	d = pair_make(run, c, &one);
 	if (!d)
 		return -EIO;
 	without_connection(d);
-	duo_end(d);
-	err = duo_play(run, c, &one, empty_script);
+	pair_end(d);
+	err = pair_play(run, c, &one, empty_script);
 	if (!err)
-		err = duo_play(run, c, &one, low_script);
+		err = pair_play(run, c, &one, low_script);
 	if (!err)
-		err = duo_play(run, c, &two, too_long_script);
+		err = pair_play(run, c, &two, too_long_script);
 	if (!err)
-		err = duo_play(run, c, &waiting, too_long_script);
+		err = pair_play(run, c, &waiting, too_long_script);
 	loop_clauses(c, "Q-01 Q-06 Q-18 Q-30 Q-31 Q-32 Q-33 Q-34 Q-35 G-02 G-33");
 	return err;
 }

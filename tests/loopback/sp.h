@@ -1,42 +1,42 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Scripts over service points: ends of a duo that are not connected yet, an
- * EVD for requests, PSPs and RSPs. As everywhere in a duo, a call that fails is
+ * Scripts over service points: ends of a pair that are not connected yet, an
+ * EVD for requests, PSPs and RSPs. As everywhere in a pair, a call that fails is
  * noted with the case, and what follows is left out.
  */
 #ifndef _KDAPL_LOOP_SP_H_
 #define _KDAPL_LOOP_SP_H_
 
-#include "duo.h"
+#include "conn_pair.h"
 
 #define REQUEST_DATA	56	/* bytes of private data that a request takes */
 #define REPLY_DATA	196
 #define REJECT_DATA	144
 
 /* sp.c: process context, the work item of the run */
-bool sp_ok(struct duo *d, const char *what, DAT_RETURN ret);
+bool sp_ok(struct pair *d, const char *what, DAT_RETURN ret);
 /* Qualifiers of a script's own */
-DAT_CONN_QUAL sp_qual(struct duo *d, u32 i);
+DAT_CONN_QUAL sp_qual(struct pair *d, u32 i);
 /* Plays a script on ends that are not connected, with an EVD for 4 requests */
 int sp_play(struct loop_run *run, struct loop_case *c, u32 pairs,
-	    void (*script)(struct duo *d, struct duo_evd *evd));
-DAT_PSP_HANDLE sp_listen(struct duo *d, struct duo_evd *evd, DAT_CONN_QUAL qual);
-void sp_free_psp(struct duo *d, DAT_PSP_HANDLE psp);
-DAT_RSP_HANDLE sp_reserve(struct duo_end *e, struct duo_evd *evd, DAT_CONN_QUAL qual);
-void sp_free_rsp(struct duo *d, DAT_RSP_HANDLE rsp);
-void sp_expect_held(struct duo_end *e, DAT_EP_STATE state);
-/* A's connect to another qualifier, with all the time of DUO_CONNECT_MS */
-bool duo_call_at(struct duo_end *e, DAT_CONN_QUAL qual, const void *data, DAT_COUNT len);
+	    void (*script)(struct pair *d, struct pair_evd *evd));
+DAT_PSP_HANDLE sp_listen(struct pair *d, struct pair_evd *evd, DAT_CONN_QUAL qual);
+void sp_free_psp(struct pair *d, DAT_PSP_HANDLE psp);
+DAT_RSP_HANDLE sp_reserve(struct pair_end *e, struct pair_evd *evd, DAT_CONN_QUAL qual);
+void sp_free_rsp(struct pair *d, DAT_RSP_HANDLE rsp);
+void sp_expect_held(struct pair_end *e, DAT_EP_STATE state);
+/* A's connect to another qualifier, with all the time of PAIR_CONNECT_MS */
+bool pair_call_at(struct pair_end *e, DAT_CONN_QUAL qual, const void *data, DAT_COUNT len);
 /* The next event of @evd: a request announced by @sp, of qualifier @qual; its CR */
-DAT_CR_HANDLE duo_request(struct duo *d, struct duo_evd *evd, DAT_HANDLE sp,
-			  DAT_CONN_QUAL qual);
+DAT_CR_HANDLE pair_request(struct pair *d, struct pair_evd *evd, DAT_HANDLE sp,
+			   DAT_CONN_QUAL qual);
 /* DISCONNECTED at the end that calls, some end at the other; both UNCONNECTED again */
-void duo_hang_up(struct duo_end *e, struct duo_end *other);
+void pair_disconnect(struct pair_end *e, struct pair_end *other);
 /* The same for an end whose attempt has failed already */
-void duo_reset(struct duo_end *e);
+void pair_reset(struct pair_end *e);
 /* Accepts, and waits for ESTABLISHED at both ends; @ep NULL: the request has one */
-void sp_answer(struct duo_end *a, struct duo_end *b, DAT_CR_HANDLE cr, DAT_EP_HANDLE ep);
+void sp_answer(struct pair_end *a, struct pair_end *b, DAT_CR_HANDLE cr, DAT_EP_HANDLE ep);
 /* One message each way; that to @b into a receive that is there if @posted */
-void sp_talk(struct duo_end *a, struct duo_end *b, bool posted);
+void sp_talk(struct pair_end *a, struct pair_end *b, bool posted);
 
 #endif /* _KDAPL_LOOP_SP_H_ */

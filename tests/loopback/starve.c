@@ -34,7 +34,7 @@
 #include <linux/rwsem.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
-#include "duo.h"
+#include "conn_pair.h"
 
 #define FEEDERS		4
 #define WATCHERS	8
@@ -66,7 +66,7 @@ struct starve_task {
 struct starve {
 	struct loop_run *run;
 	struct loop_case *c;
-	struct duo *duo;		/* NULL: software events */
+	struct pair *pair;		/* NULL: software events */
 	DAT_EVD_HANDLE evd;
 	u32 part;			/* of EVENTS, NAPS and so on: 1, or BRIEFLY */
 	u32 cpus, on[WATCHERS];
@@ -90,9 +90,9 @@ static u64 word_of(struct starve *s, const DAT_EVENT *event)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
 
-	if (event->event_number != (s->duo ? DAT_DTO_COMPLETION_EVENT : DAT_SOFTWARE_EVENT))
+	if (event->event_number != (s->pair ? DAT_DTO_COMPLETION_EVENT : DAT_SOFTWARE_EVENT))
 		loop_fail(s->c, "event %#x", event->event_number);
-	if (!s->duo)
+	if (!s->pair)
 		return (unsigned long)event->event_data.software_event_data.pointer;
 	if (dto->status != DAT_DTO_SUCCESS)
 		loop_fail(s->c, "write %llu: status %d", dto->user_cookie.as_64, dto->status);
@@ -111,7 +111,7 @@ static void starve_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEA
 			  s->next[what & 3]);
 	s->next[what & 3]++;
 	s->in_softirq += !!in_serving_softirq();
-	udelay(s->duo && !READ_ONCE(s->quick) ? DTO_WORK_US : WORK_US);
+	udelay(s->pair && !READ_ONCE(s->quick) ? DTO_WORK_US : WORK_US);
 	clear_bit(0, &s->inside);
 	WRITE_ONCE(s->got, s->got + 1);
 }
@@ -169,7 +169,7 @@ static DAT_RETURN give(struct starve_task *t)
 {
 	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
 	DAT_DTO_COOKIE cookie = { .as_64 = t->n << 2 | t->id };
-	struct duo *d = t->s->duo;
+	struct pair *d = t->s->pair;
 	DAT_RMR_TRIPLET to;
 	DAT_LMR_TRIPLET iov;
 
@@ -177,8 +177,8 @@ static DAT_RETURN give(struct starve_task *t)
 		event.event_data.software_event_data.pointer = (void *)(unsigned long)cookie.as_64;
 		return dat_evd_post_se(t->s->evd, &event);
 	}
-	iov = duo_seg(&d->a[t->id], 0, BYTES);
-	to = duo_target(&d->b[t->id], 0, BYTES);
+	iov = pair_seg(&d->a[t->id], 0, BYTES);
+	to = pair_target(&d->b[t->id], 0, BYTES);
 	return dat_ep_post_rdma_write(d->a[t->id].ep, 1, &iov, cookie, &to, 0);
 }
 
@@ -196,7 +196,7 @@ static bool feed_one(struct starve_task *t)
 	if (ret == DAT_SUCCESS) {
 		WRITE_ONCE(t->n, t->n + 1);
 	} else if (DAT_GET_TYPE(ret) ==
-		   (s->duo ? DAT_INSUFFICIENT_RESOURCES : DAT_QUEUE_FULL)) {
+		   (s->pair ? DAT_INSUFFICIENT_RESOURCES : DAT_QUEUE_FULL)) {
 		WRITE_ONCE(t->full, t->full + 1);
 	} else {
 		loop_fail(s->c, "feeder %u: %#x", t->id, ret);
@@ -399,7 +399,7 @@ static void play_rounds(struct starve *s)
 
 static void starve(struct starve *s)
 {
-	if (!fill(s) || !flood(s) || !settle(s) || !s->duo)
+	if (!fill(s) || !flood(s) || !settle(s) || !s->pair)
 		return;
 	if (flood(s) && settle(s))
 		play_rounds(s);
@@ -450,17 +450,17 @@ out:
 /* Four connections, whose A complete on the one EVD */
 static bool connect_four(struct loop_run *run, struct starve *s)
 {
-	static const struct duo_cfg cfg = { .pairs = FEEDERS };
+	static const struct pair_cfg cfg = { .pairs = FEEDERS };
 	DAT_EP_PARAM param = { .request_evd_handle = s->evd };
 	u32 i;
 
-	s->duo = duo_make(run, s->c, &cfg);
-	for (i = 0; s->duo && i < FEEDERS; i++)
+	s->pair = pair_make(run, s->c, &cfg);
+	for (i = 0; s->pair && i < FEEDERS; i++)
 		if (!loop_expect(s->c, "dat_ep_modify",
-				 dat_ep_modify(s->duo->a[i].ep, DAT_EP_FIELD_REQUEST_EVD_HANDLE,
+				 dat_ep_modify(s->pair->a[i].ep, DAT_EP_FIELD_REQUEST_EVD_HANDLE,
 					       &param), DAT_SUCCESS))
 			return false;
-	return s->duo && !duo_connect(s->duo);
+	return s->pair && !pair_connect(s->pair);
 }
 
 static int starve_case(struct loop_run *run, struct loop_case *c, bool dtos)
@@ -482,8 +482,8 @@ static int starve_case(struct loop_run *run, struct loop_case *c, bool dtos)
 					&s->evd), DAT_SUCCESS)) {
 		if (!dtos || connect_four(run, s))
 			starve_all(s);
-		if (s->duo)
-			duo_end(s->duo);
+		if (s->pair)
+			pair_end(s->pair);
 		loop_expect(c, "dat_evd_free", dat_evd_free(s->evd), DAT_SUCCESS);
 	}
 	kfree(s);

@@ -5,7 +5,7 @@
  * segment sweep are made of.
  *
  * The pump runs wherever room appears: in the upcall of a completion, or in
- * the work item behind a dequeue. Always under rig->lock.
+ * the work item behind a dequeue. Always under fx->lock.
  */
 #include <linux/bitops.h>
 
@@ -24,144 +24,144 @@ static bool op_receives(enum loop_op op)
 }
 
 /* A queue that is full refuses one more, and nothing comes of it. */
-static void probe_full(struct loop_rig *rig, struct loop_side *s, bool recv)
+static void probe_full(struct loop_fixture *fx, struct loop_side *s, bool recv)
 {
 	DAT_RETURN ret;
 
 	if (recv)
 		ret = loop_post_recv(s, DAT_COMPLETION_DEFAULT_FLAG);
 	else
-		ret = loop_post_request(s, op_kind(rig->cfg.op), rig->cfg.size,
+		ret = loop_post_request(s, op_kind(fx->cfg.op), fx->cfg.size,
 					DAT_COMPLETION_DEFAULT_FLAG);
-	if (loop_expect(rig->c, recv ? "receive above the queue depth" :
+	if (loop_expect(fx->c, recv ? "receive above the queue depth" :
 				       "request above the queue depth",
 			ret, DAT_INSUFFICIENT_RESOURCES))
-		rig->c->full++;
+		fx->c->full++;
 }
 
-static void pump_receives(struct loop_rig *rig)
+static void pump_receives(struct loop_fixture *fx)
 {
 	DAT_RETURN ret;
 
-	while (!rig->stop && rig->rx_posted < rig->count) {
-		struct loop_side *s = &rig->b[rig->rx_posted % rig->nsides];
+	while (!fx->stop && fx->rx_posted < fx->count) {
+		struct loop_side *s = &fx->b[fx->rx_posted % fx->nsides];
 
 		if (s->rx->out == s->rx->depth)
 			break;
 		ret = loop_post_recv(s, DAT_COMPLETION_DEFAULT_FLAG);
-		if (!loop_expect(rig->c, "posting a receive", ret, DAT_SUCCESS)) {
-			rig->stop = true;
+		if (!loop_expect(fx->c, "posting a receive", ret, DAT_SUCCESS)) {
+			fx->stop = true;
 			break;
 		}
-		rig->rx_posted++;
+		fx->rx_posted++;
 	}
 }
 
-static DAT_COMPLETION_FLAGS pump_flags(struct loop_rig *rig)
+static DAT_COMPLETION_FLAGS pump_flags(struct loop_fixture *fx)
 {
-	u32 n = rig->posted + 1;
+	u32 n = fx->posted + 1;
 
-	if (rig->signal_every > 1 && n % rig->signal_every && n != rig->count)
+	if (fx->signal_every > 1 && n % fx->signal_every && n != fx->count)
 		return DAT_COMPLETION_SUPPRESS_FLAG;
 	return DAT_COMPLETION_DEFAULT_FLAG;
 }
 
 /**
  * loop_pump - post as much as there is room for
- * @rig: the rig
+ * @fx: the fixture
  *
- * Context: under rig->lock.
+ * Context: under fx->lock.
  */
-void loop_pump(struct loop_rig *rig)
+void loop_pump(struct loop_fixture *fx)
 {
 	struct loop_side *s;
 	DAT_RETURN ret;
 
-	if (op_receives(rig->cfg.op))
-		pump_receives(rig);
-	while (!rig->stop && rig->posted < rig->count) {
-		s = &rig->a[rig->posted % rig->nsides];
-		if (rig->window_out == rig->window || s->tx.out == s->tx.depth)
+	if (op_receives(fx->cfg.op))
+		pump_receives(fx);
+	while (!fx->stop && fx->posted < fx->count) {
+		s = &fx->a[fx->posted % fx->nsides];
+		if (fx->window_out == fx->window || s->tx.out == s->tx.depth)
 			break;
 		/* Never more messages than receives: nobody waits for retries. */
-		if (op_receives(rig->cfg.op) && rig->posted == rig->rx_posted)
+		if (op_receives(fx->cfg.op) && fx->posted == fx->rx_posted)
 			break;
-		ret = loop_post_request(s, op_kind(rig->cfg.op), rig->cfg.size,
-					pump_flags(rig));
+		ret = loop_post_request(s, op_kind(fx->cfg.op), fx->cfg.size,
+					pump_flags(fx));
 		/* On its way down the EP takes no more requests. */
-		if ((rig->may_end && DAT_GET_TYPE(ret) == DAT_INVALID_STATE) ||
-		    !loop_expect(rig->c, "posting a request", ret, DAT_SUCCESS)) {
-			rig->stop = true;
+		if ((fx->may_end && DAT_GET_TYPE(ret) == DAT_INVALID_STATE) ||
+		    !loop_expect(fx->c, "posting a request", ret, DAT_SUCCESS)) {
+			fx->stop = true;
 			break;
 		}
-		rig->posted++;
-		rig->window_out++;
-		if (rig->probe_full && s->tx.out == s->tx.depth) {
-			rig->probe_full = false;
-			probe_full(rig, s, false);
+		fx->posted++;
+		fx->window_out++;
+		if (fx->probe_full && s->tx.out == s->tx.depth) {
+			fx->probe_full = false;
+			probe_full(fx, s, false);
 		}
 	}
 }
 
-static bool pump_done(struct loop_rig *rig)
+static bool pump_done(struct loop_fixture *fx)
 {
-	return rig->stop || (rig->tx_done == rig->count && rig->rx_done == rig->count);
+	return fx->stop || (fx->tx_done == fx->count && fx->rx_done == fx->count);
 }
 
-static void note_stall(struct loop_rig *rig)
+static void note_stall(struct loop_fixture *fx)
 {
 	u32 i;
 
-	loop_fail(rig->c, "stalled: no event for %u s; %u of %u posted, %u done, %u arrived",
-		  LOOP_QUIET_MS * loop_stretch() / 1000, rig->posted, rig->count,
-		  rig->tx_done, rig->rx_done);
-	spin_lock_bh(&rig->lock);
-	for (i = 0; i < rig->nsides; i++) {
-		loop_queue_missing(rig, &rig->a[i].tx);
-		loop_queue_missing(rig, &rig->b[i].own_rx);
+	loop_fail(fx->c, "stalled: no event for %u s; %u of %u posted, %u done, %u arrived",
+		  LOOP_QUIET_MS * loop_stretch() / 1000, fx->posted, fx->count,
+		  fx->tx_done, fx->rx_done);
+	spin_lock_bh(&fx->lock);
+	for (i = 0; i < fx->nsides; i++) {
+		loop_queue_missing(fx, &fx->a[i].tx);
+		loop_queue_missing(fx, &fx->b[i].own_rx);
 	}
-	loop_queue_missing(rig, &rig->srq_rx);
-	spin_unlock_bh(&rig->lock);
+	loop_queue_missing(fx, &fx->srq_rx);
+	spin_unlock_bh(&fx->lock);
 }
 
 /* The first receives: before the connection exists, or behind it. */
-static void start_receives(struct loop_rig *rig)
+static void start_receives(struct loop_fixture *fx)
 {
-	spin_lock_bh(&rig->lock);
-	rig->pumping = true;
-	if (op_receives(rig->cfg.op)) {
-		pump_receives(rig);
-		if (rig->b[0].rx->out == rig->b[0].rx->depth)
-			probe_full(rig, &rig->b[0], true);
+	spin_lock_bh(&fx->lock);
+	fx->pumping = true;
+	if (op_receives(fx->cfg.op)) {
+		pump_receives(fx);
+		if (fx->b[0].rx->out == fx->b[0].rx->depth)
+			probe_full(fx, &fx->b[0], true);
 	}
-	spin_unlock_bh(&rig->lock);
+	spin_unlock_bh(&fx->lock);
 }
 
-static int run_pump(struct loop_rig *rig)
+static int run_pump(struct loop_fixture *fx)
 {
 	int err;
 
-	spin_lock_bh(&rig->lock);
-	loop_pump(rig);
-	spin_unlock_bh(&rig->lock);
-	err = loop_wait(rig, pump_done, LOOP_QUIET_MS);
+	spin_lock_bh(&fx->lock);
+	loop_pump(fx);
+	spin_unlock_bh(&fx->lock);
+	err = loop_wait(fx, pump_done, LOOP_QUIET_MS);
 	if (err == -ETIMEDOUT)
-		note_stall(rig);
-	spin_lock_bh(&rig->lock);
-	rig->pumping = false;
-	spin_unlock_bh(&rig->lock);
+		note_stall(fx);
+	spin_lock_bh(&fx->lock);
+	fx->pumping = false;
+	spin_unlock_bh(&fx->lock);
 	return err;
 }
 
 /* What a chain promises: every post but the first was made in an upcall. */
-static void check_chain(struct loop_rig *rig, u32 before)
+static void check_chain(struct loop_fixture *fx, u32 before)
 {
-	struct loop_case *c = rig->c;
+	struct loop_case *c = fx->c;
 
-	if (c->window == 1 && rig->cfg.mode == LOOP_UPCALL && !c->fails &&
-	    c->upcall_posts - before < rig->count - 1)
+	if (c->window == 1 && fx->cfg.mode == LOOP_UPCALL && !c->fails &&
+	    c->upcall_posts - before < fx->count - 1)
 		loop_fail(c, "%u of %u requests were posted in an upcall",
-			  c->upcall_posts - before, rig->count - 1);
+			  c->upcall_posts - before, fx->count - 1);
 }
 
 static int xfer_phase(struct loop_run *run, struct loop_case *c,
@@ -178,30 +178,30 @@ static int xfer_phase(struct loop_run *run, struct loop_case *c,
 		.physical = c->physical,
 	};
 	u32 upcall_posts = c->upcall_posts;
-	struct loop_rig *rig;
+	struct loop_fixture *fx;
 	int err;
 
-	rig = loop_rig_make(run, c, &cfg);
-	if (!rig)
+	fx = loop_fixture_make(run, c, &cfg);
+	if (!fx)
 		return -EIO;
-	rig->count = count;
-	rig->window = c->window ?: U32_MAX;
-	rig->signal_every = c->signal_every;
-	rig->probe_full = mode != LOOP_UPCALL && c->signal_every <= 1 && !c->window;
+	fx->count = count;
+	fx->window = c->window ?: U32_MAX;
+	fx->signal_every = c->signal_every;
+	fx->probe_full = mode != LOOP_UPCALL && c->signal_every <= 1 && !c->window;
 	if (mode == LOOP_UPCALL)
-		start_receives(rig);
-	err = loop_rig_connect(rig);
+		start_receives(fx);
+	err = loop_fixture_connect(fx);
 	if (!err) {
 		if (mode != LOOP_UPCALL)
-			start_receives(rig);
-		err = run_pump(rig);
-		check_chain(rig, upcall_posts);
-		loop_rig_disconnect(rig, mode == LOOP_UPCALL ? DAT_CLOSE_GRACEFUL_FLAG :
+			start_receives(fx);
+		err = run_pump(fx);
+		check_chain(fx, upcall_posts);
+		loop_fixture_disconnect(fx, mode == LOOP_UPCALL ? DAT_CLOSE_GRACEFUL_FLAG :
 							       DAT_CLOSE_ABRUPT_FLAG);
 	}
-	if (!err && rig->probe_full && !c->fails && count > c->depth)
+	if (!err && fx->probe_full && !c->fails && count > c->depth)
 		loop_fail(c, "the request queue was never full");
-	loop_rig_end(rig);
+	loop_fixture_end(fx);
 	return err;
 }
 
@@ -241,7 +241,7 @@ static void xfer_clauses(struct loop_case *c)
  * @run: the run
  * @c: the case: operation, size, count, segments, modes
  *
- * The messages are shared out among the modes of the case, each with a rig of
+ * The messages are shared out among the modes of the case, each with a fixture of
  * its own: in one completions come by upcall, and the upcall posts; in another
  * they are dequeued.
  *

@@ -4,21 +4,21 @@
  * and rdma_cm, keeps to no contract, and says nothing when it goes. It calls
  * the run's service point, or is joined to another one of its kind.
  */
-#ifndef _KDAPL_LOOP_BARE_H_
-#define _KDAPL_LOOP_BARE_H_
+#ifndef _KDAPL_LOOP_VERBS_PEER_H_
+#define _KDAPL_LOOP_VERBS_PEER_H_
 
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
 
-#include "duo.h"
+#include "conn_pair.h"
 
-#define BARE_MEM	DUO_MEM
-#define BARE_REQS	8
-#define BARE_RNR	7	/* for as long as it takes */
+#define VPEER_MEM	PAIR_MEM
+#define VPEER_REQS	8
+#define VPEER_RNR	7	/* for as long as it takes */
 
 /* One work request, and what came of it */
-struct bare_req {
-	struct bare *b;
+struct vpeer_req {
+	struct vpeer *b;
 	struct ib_cqe cqe;
 	struct completion done;
 	enum ib_wc_status status;
@@ -31,11 +31,11 @@ struct bare_req {
 	};
 	struct ib_sge sge[2];
 	/* In softirq, behind a success: is it posted again? */
-	bool (*again)(struct bare_req *r);
+	bool (*again)(struct vpeer_req *r);
 	u32 rounds;			/* successes of one that is */
 };
 
-struct bare {
+struct vpeer {
 	struct loop_run *run;
 	struct loop_case *c;
 	struct rdma_cm_id *id;
@@ -44,63 +44,63 @@ struct bare {
 	u8 rnr;				/* how often it tries where no receive is posted */
 	struct ib_pd *pd;
 	struct ib_cq *cq;
-	ib_comp_handler told;		/* that of the CQ, while bare_rash() has its place */
-	/* By bare_rash(), the CQ's handler, and bare_overtake(); GONE is the last */
+	ib_comp_handler told;		/* that of the CQ, while vpeer_rash() has its place */
+	/* By vpeer_rash(), the CQ's handler, and vpeer_overtake(); GONE is the last */
 	enum { CALM, RASH, TOLD, GONE } mood;
 	bool overtaken;			/* the device told of it with interrupts off, and waited */
 	struct ib_srq *srq;
 	struct ib_qp *qp;
 	u8 *mem;
 	u64 dma;
-	struct bare_req req[BARE_REQS];
+	struct vpeer_req req[VPEER_REQS];
 };
 
 /* Process context, all of them. A failure is noted with the case. */
 
 /* Finds its way to the service point; NULL if something failed */
-struct bare *bare_make(struct loop_run *run, struct loop_case *c);
+struct vpeer *vpeer_make(struct loop_run *run, struct loop_case *c);
 /* The same, and receives from a queue that others might share */
-struct bare *bare_make_srq(struct loop_run *run, struct loop_case *c);
-/* Sends the request. Who does not bare_finish() leaves the other side waiting */
-bool bare_call(struct bare *b);
+struct vpeer *vpeer_make_srq(struct loop_run *run, struct loop_case *c);
+/* Sends the request. Who does not vpeer_finish() leaves the other side waiting */
+bool vpeer_call(struct vpeer *b);
 /* Waits for the answer and completes the connection */
-bool bare_finish(struct bare *b);
+bool vpeer_finish(struct vpeer *b);
 /* Both, and an accept by @e; a peer that tries @rnr times, connected, or NULL */
-struct bare *bare_meet_rnr(struct duo_end *e, u8 rnr);
-/* The same with a queue for receives as bare_make_srq() has it */
-struct bare *bare_meet_srq(struct duo_end *e);
-static inline struct bare *bare_meet(struct duo_end *e)
+struct vpeer *vpeer_meet_rnr(struct pair_end *e, u8 rnr);
+/* The same with a queue for receives as vpeer_make_srq() has it */
+struct vpeer *vpeer_meet_srq(struct pair_end *e);
+static inline struct vpeer *vpeer_meet(struct pair_end *e)
 {
-	return bare_meet_rnr(e, BARE_RNR);
+	return vpeer_meet_rnr(e, VPEER_RNR);
 }
 
 /* Connects two of them, without the CM; both may be written to and read from */
-bool bare_join(struct bare *x, struct bare *y);
+bool vpeer_join(struct vpeer *x, struct vpeer *y);
 /* Waits until the CM says this */
-bool bare_hears(struct bare *b, enum rdma_cm_event_type event);
+bool vpeer_expect(struct vpeer *b, enum rdma_cm_event_type event);
 
-/* Request @i, on @len bytes of its memory: SEND, or where bare_aim() says */
-struct bare_req *bare_req(struct bare *b, u32 i, enum ib_wr_opcode op, u32 off, u32 len);
-void bare_aim(struct bare_req *r, u64 addr, u32 key);
-bool bare_post(struct bare_req *r);
+/* Request @i, on @len bytes of its memory: SEND, or where vpeer_aim() says */
+struct vpeer_req *vpeer_req(struct vpeer *b, u32 i, enum ib_wr_opcode op, u32 off, u32 len);
+void vpeer_aim(struct vpeer_req *r, u64 addr, u32 key);
+bool vpeer_post(struct vpeer_req *r);
 /* How it ended */
-enum ib_wc_status bare_wait(struct bare_req *r);
+enum ib_wc_status vpeer_wait(struct vpeer_req *r);
 /* A receive, as request @i */
-struct bare_req *bare_recv(struct bare *b, u32 i, u32 off, u32 len);
+struct vpeer_req *vpeer_recv(struct vpeer *b, u32 i, u32 off, u32 len);
 /* One RDMA on @len bytes of its memory, and how it ended */
-enum ib_wc_status bare_rdma(struct bare *b, enum ib_wr_opcode op, u64 addr, u32 key, u32 len);
+enum ib_wc_status vpeer_rdma(struct vpeer *b, enum ib_wr_opcode op, u64 addr, u32 key, u32 len);
 
 /*
  * Its QP stops before the next completion has been told to the end: the handler waits
- * until bare_overtake() has done that, or for a moment. Stands for a CPU that is quicker
+ * until vpeer_overtake() has done that, or for a moment. Stands for a CPU that is quicker
  * than the device, if that is of software. False: no completion came.
  */
-void bare_rash(struct bare *b);
-bool bare_overtake(struct bare *b);
+void vpeer_rash(struct vpeer *b);
+bool vpeer_overtake(struct vpeer *b);
 /* Its QP stops where it is, its id says nothing */
-void bare_stop(struct bare *b);
+void vpeer_stop(struct vpeer *b);
 /* Is there no more, as if its power had gone: its id hears and does not answer */
-void bare_vanish(struct bare *b);
-void bare_end(struct bare *b);
+void vpeer_die(struct vpeer *b);
+void vpeer_end(struct vpeer *b);
 
-#endif /* _KDAPL_LOOP_BARE_H_ */
+#endif /* _KDAPL_LOOP_VERBS_PEER_H_ */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Bare ids of the connection manager, see raw.h. Process context, the work
+ * Plain CM ids of the connection manager, see cm_peer.h. Process context, the work
  * item; callbacks of rdma_cm only note what came.
  */
 #include <linux/in.h>
@@ -8,9 +8,9 @@
 #include <linux/string.h>
 #include <net/net_namespace.h>
 
-#include "raw.h"
+#include "cm_peer.h"
 
-static void raw_note(struct raw *r, const struct rdma_cm_event *event)
+static void cm_peer_note(struct cm_peer *r, const struct rdma_cm_event *event)
 {
 	const struct rdma_conn_param *conn = &event->param.conn;
 
@@ -20,37 +20,37 @@ static void raw_note(struct raw *r, const struct rdma_cm_event *event)
 	r->reads_out = conn->initiator_depth;
 	r->len = conn->private_data ? conn->private_data_len : 0;
 	memcpy(r->data, conn->private_data ?: r->data, r->len);
-	/* Pairs with raw_told(): what the event says is there */
+	/* Pairs with cm_peer_notified(): what the event says is there */
 	smp_store_release(&r->told, true);
 	complete(&r->d->run->kick);
 }
 
 /* Callback of a caller */
-static int raw_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+static int cm_peer_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
-	struct raw *r = id->context;
+	struct cm_peer *r = id->context;
 	struct rdma_cm_event failed = { .event = RDMA_CM_EVENT_CONNECT_ERROR };
 
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
-		failed.status = rdma_resolve_route(id, RAW_RESOLVE_MS * loop_stretch());
+		failed.status = rdma_resolve_route(id, CM_PEER_RESOLVE_MS * loop_stretch());
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		if (r->calls)
 			failed.status = rdma_connect_locked(id, &r->param);
 		else
-			raw_note(r, event);
+			cm_peer_note(r, event);
 		break;
 	default:
-		raw_note(r, event);
+		cm_peer_note(r, event);
 		break;
 	}
 	if (failed.status)
-		raw_note(r, &failed);
+		cm_peer_note(r, &failed);
 	return 0;
 }
 
-void raw_address(struct duo *d, struct sockaddr_storage *addr, DAT_CONN_QUAL qual)
+void cm_peer_address(struct pair *d, struct sockaddr_storage *addr, DAT_CONN_QUAL qual)
 {
 	const struct sockaddr *own = d->run->attr.ia_address_ptr;
 
@@ -61,93 +61,93 @@ void raw_address(struct duo *d, struct sockaddr_storage *addr, DAT_CONN_QUAL qua
 	((struct sockaddr_in *)addr)->sin_port = htons(qual);
 }
 
-static bool raw_start(struct raw *r, DAT_CONN_QUAL qual)
+static bool cm_peer_start(struct cm_peer *r, DAT_CONN_QUAL qual)
 {
 	struct sockaddr_storage addr;
-	struct duo *d = r->d;
+	struct pair *d = r->d;
 	int err;
 
-	raw_address(d, &addr, qual);
-	r->id = rdma_create_id(&init_net, raw_handler, r, RDMA_PS_TCP, IB_QPT_RC);
+	cm_peer_address(d, &addr, qual);
+	r->id = rdma_create_id(&init_net, cm_peer_handler, r, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(r->id)) {
 		loop_fail(d->c, "no id: %ld", PTR_ERR(r->id));
 		r->id = NULL;
 		return false;
 	}
 	err = rdma_resolve_addr(r->id, NULL, (struct sockaddr *)&addr,
-				RAW_RESOLVE_MS * loop_stretch());
+				CM_PEER_RESOLVE_MS * loop_stretch());
 	if (err)
 		loop_fail(d->c, "rdma_resolve_addr: %d", err);
 	return !err;
 }
 
-u32 raw_qp_num(void)
+u32 cm_peer_qp_num(void)
 {
 	static atomic_t qp_num = ATOMIC_INIT(0x0bad00);
 
 	return atomic_inc_return(&qp_num);
 }
 
-bool raw_call(struct duo *d, struct raw *r, DAT_CONN_QUAL qual,
-	      const struct rdma_conn_param *param)
+bool cm_peer_call(struct pair *d, struct cm_peer *r, DAT_CONN_QUAL qual,
+		  const struct rdma_conn_param *param)
 {
 	static const struct rdma_conn_param decent = {
 		.responder_resources = 1,
 		.initiator_depth = 1,
 		.retry_count = 7,
 		.rnr_retry_count = 7,
-		.qp_num = RAW_ANY_QP,
+		.qp_num = CM_PEER_ANY_QP,
 	};
 
 	memset(r, 0, sizeof(*r));
 	r->d = d;
 	r->calls = true;
 	r->param = param ? *param : decent;
-	if (r->param.qp_num == RAW_ANY_QP)
-		r->param.qp_num = raw_qp_num();
-	return raw_start(r, qual);
+	if (r->param.qp_num == CM_PEER_ANY_QP)
+		r->param.qp_num = cm_peer_qp_num();
+	return cm_peer_start(r, qual);
 }
 
-bool raw_find(struct duo *d, struct raw *r, DAT_CONN_QUAL qual)
+bool cm_peer_find(struct pair *d, struct cm_peer *r, DAT_CONN_QUAL qual)
 {
 	memset(r, 0, sizeof(*r));
 	r->d = d;
-	return raw_start(r, qual) && raw_wait(r);
+	return cm_peer_start(r, qual) && cm_peer_wait(r);
 }
 
-void raw_end(struct raw *r)
+void cm_peer_end(struct cm_peer *r)
 {
 	if (r->id)
 		rdma_destroy_id(r->id);
 	r->id = NULL;
 }
 
-bool raw_told(struct raw *r)
+bool cm_peer_notified(struct cm_peer *r)
 {
-	/* Pairs with raw_note() */
+	/* Pairs with cm_peer_note() */
 	return smp_load_acquire(&r->told);
 }
 
-bool raw_wait(struct raw *r)
+bool cm_peer_wait(struct cm_peer *r)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
 
-	while (!raw_told(r) && duo_ok(r->d)) {
+	while (!cm_peer_notified(r) && pair_ok(r->d)) {
 		if (time_after(jiffies, deadline))
-			loop_fail(r->d->c, "a bare id is told nothing");
+			loop_fail(r->d->c, "a plain CM id is told nothing");
 		wait_for_completion_timeout(&r->d->run->kick, 1);
 	}
-	return duo_ok(r->d);
+	return pair_ok(r->d);
 }
 
-struct rdma_cm_id *raw_listen(struct duo *d, rdma_cm_event_handler handler, void *context,
-			      DAT_CONN_QUAL qual)
+struct rdma_cm_id *cm_peer_listen(struct pair *d, rdma_cm_event_handler handler, void *context,
+				  DAT_CONN_QUAL qual)
 {
 	struct sockaddr_storage addr;
 	struct rdma_cm_id *id;
 	int err;
 
-	raw_address(d, &addr, qual);
+	cm_peer_address(d, &addr, qual);
 	id = rdma_create_id(&init_net, handler, context, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id)) {
 		loop_fail(d->c, "no id: %ld", PTR_ERR(id));
@@ -156,7 +156,7 @@ struct rdma_cm_id *raw_listen(struct duo *d, rdma_cm_event_handler handler, void
 	err = rdma_bind_addr(id, (struct sockaddr *)&addr) ?: rdma_listen(id, 0);
 	if (!err)
 		return id;
-	loop_fail(d->c, "a bare listener: %d", err);
+	loop_fail(d->c, "a plain CM listener: %d", err);
 	rdma_destroy_id(id);
 	return NULL;
 }

@@ -7,7 +7,7 @@
  */
 #include <linux/string.h>
 
-#include "foe.h"
+#include "adversary.h"
 
 #define AT		1024	/* where the peer aims */
 #define LEN		64
@@ -29,40 +29,40 @@ static const char * const forgery_name[FORGERIES] = {
 };
 
 struct forged {
-	struct duo_end *at;		/* whose memory is aimed at */
+	struct pair_end *at;		/* whose memory is aimed at */
 	DAT_RMR_CONTEXT key;
 	DAT_LMR_HANDLE lmr;
 	DAT_RMR_HANDLE rmr;
 };
 
 /* Bound through an EP that goes on, in the zone of @by */
-static void forge_rmr(struct forged *k, struct duo_end *e, struct duo_end *by,
+static void forge_rmr(struct forged *k, struct pair_end *e, struct pair_end *by,
 		      DAT_MEM_PRIV_FLAGS priv, bool unbind)
 {
-	if (!loop_expect(e->duo->c, "dat_rmr_create", dat_rmr_create(by->pz, &k->rmr),
+	if (!loop_expect(e->pair->c, "dat_rmr_create", dat_rmr_create(by->pz, &k->rmr),
 			 DAT_SUCCESS))
 		return;
 	k->at = e;
-	k->key = duo_bind(e, k->rmr, by, AT, 2 * LEN, priv, 5, 0);
-	duo_dto(by, DAT_DTO_BIND_MW, 5, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	k->key = pair_bind(e, k->rmr, by, AT, 2 * LEN, priv, 5, 0);
+	pair_dto(by, DAT_DTO_BIND_MW, 5, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	if (!unbind)
 		return;
-	duo_bind(e, k->rmr, by, 0, 0, priv, 6, 0);
-	duo_dto(by, DAT_DTO_BIND_MW, 6, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	pair_bind(e, k->rmr, by, 0, 0, priv, 6, 0);
+	pair_dto(by, DAT_DTO_BIND_MW, 6, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 }
 
 static void forge_lmr(struct forged *k, DAT_MEM_PRIV_FLAGS priv, bool gone)
 {
 	DAT_LMR_CONTEXT context;
 
-	if (!duo_register(k->at, k->at->pz, AT, 2 * LEN, priv, &k->lmr, &context, &k->key) ||
+	if (!pair_register(k->at, k->at->pz, AT, 2 * LEN, priv, &k->lmr, &context, &k->key) ||
 	    !gone)
 		return;
-	loop_expect(k->at->duo->c, "dat_lmr_free", dat_lmr_free(k->lmr), DAT_SUCCESS);
+	loop_expect(k->at->pair->c, "dat_lmr_free", dat_lmr_free(k->lmr), DAT_SUCCESS);
 	k->lmr = DAT_HANDLE_NULL;
 }
 
-static void forge(struct foe *f, enum forgery what, bool read, struct forged *k)
+static void forge(struct adv *f, enum forgery what, bool read, struct forged *k)
 {
 	DAT_MEM_PRIV_FLAGS other = read ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG :
 					  DAT_MEM_PRIV_REMOTE_READ_FLAG;
@@ -112,7 +112,7 @@ static void forge(struct foe *f, enum forgery what, bool read, struct forged *k)
 	}
 }
 
-static void melt(struct foe *f, struct forged *k)
+static void melt(struct adv *f, struct forged *k)
 {
 	if (k->rmr)
 		loop_expect(f->d->c, "dat_rmr_free", dat_rmr_free(k->rmr), DAT_SUCCESS);
@@ -121,72 +121,72 @@ static void melt(struct foe *f, struct forged *k)
 }
 
 /* The peer's memory is as it was, and so is everybody else's */
-static void expect_nothing(struct foe *f, const char *what)
+static void expect_nothing(struct adv *f, const char *what)
 {
-	foe_untouched(f, what);
-	if (memchr_inv(f->peer->mem, OWN, BARE_MEM))
+	adv_untouched(f, what);
+	if (memchr_inv(f->peer->mem, OWN, VPEER_MEM))
 		loop_fail(f->d->c, "%s: the peer has read something", what);
 }
 
 /* What the device may say to a peer that reaches for what it does not get */
-static void expect_refused(struct foe *f, const char *what, enum ib_wc_status status)
+static void expect_refused(struct adv *f, const char *what, enum ib_wc_status status)
 {
 	if (status != IB_WC_REM_ACCESS_ERR && status != IB_WC_REM_INV_REQ_ERR)
 		loop_fail(f->d->c, "%s: the peer is told %d, expected %d", what, status,
 			  IB_WC_REM_ACCESS_ERR);
 	expect_nothing(f, what);
-	foe_flushed(f, 1, 2);
-	foe_broken(f);
+	adv_flushed(f, 1, 2);
+	adv_broken(f);
 }
 
-static void expect_granted(struct foe *f, const char *what, enum ib_wc_status status, bool read,
-			   struct duo_end *at)
+static void expect_granted(struct adv *f, const char *what, enum ib_wc_status status, bool read,
+			   struct pair_end *at)
 {
 	if (status != IB_WC_SUCCESS)
 		loop_fail(f->d->c, "%s: the peer is told %d", what, status);
-	if (read && memchr_inv(f->peer->mem, DUO_FREE, LEN))
+	if (read && memchr_inv(f->peer->mem, PAIR_FREE, LEN))
 		loop_fail(f->d->c, "%s: the peer has not read it", what);
 	if (!read && memchr_inv(at->mem + AT, OWN, LEN))
 		loop_fail(f->d->c, "%s: it has not arrived", what);
-	memset(at->mem + AT, DUO_FREE, LEN);
-	foe_untouched(f, what);
-	duo_expect_state(f->b, DAT_EP_STATE_CONNECTED);
-	foe_hang_up(f);
-	foe_flushed(f, 1, 2);
+	memset(at->mem + AT, PAIR_FREE, LEN);
+	adv_untouched(f, what);
+	pair_expect_state(f->b, DAT_EP_STATE_CONNECTED);
+	adv_hang_up(f);
+	adv_flushed(f, 1, 2);
 }
 
-static void try_key(struct foe *f, enum forgery what, bool read)
+static void try_key(struct adv *f, enum forgery what, bool read)
 {
 	enum ib_wc_status status;
 	struct forged k;
 
-	foe_recvs(f);
-	if (!foe_meet(f))
+	adv_recvs(f);
+	if (!adv_meet(f))
 		return;
 	forge(f, what, read, &k);
-	memset(f->peer->mem, OWN, BARE_MEM);
-	if (duo_ok(f->d)) {
-		status = bare_rdma(f->peer, read ? IB_WR_RDMA_READ : IB_WR_RDMA_WRITE,
-				   (uintptr_t)k.at->mem + AT, k.key, LEN);
+	memset(f->peer->mem, OWN, VPEER_MEM);
+	if (pair_ok(f->d)) {
+		status = vpeer_rdma(f->peer, read ? IB_WR_RDMA_READ : IB_WR_RDMA_WRITE,
+				    (uintptr_t)k.at->mem + AT, k.key, LEN);
 		if (what == GOOD || what == NEIGHBOUR)
 			expect_granted(f, forgery_name[what], status, read, k.at);
 		else
 			expect_refused(f, forgery_name[what], status);
 	}
 	melt(f, &k);
-	foe_part(f);
+	adv_part(f);
 }
 
-static void keys_script(struct foe *f)
+static void keys_script(struct adv *f)
 {
 	u32 i;
 
-	for (i = 0; i < 2 * FORGERIES && duo_ok(f->d); i++) {
+	for (i = 0; i < 2 * FORGERIES && pair_ok(f->d); i++) {
 		try_key(f, i / 2, i & 1);
 		/* In a brief run they speak behind every other attack */
 		if (!(i & 2) || !f->d->run->args.brief)
-			foe_others(f, forgery_name[i / 2]);
-		if (!duo_ok(f->d))
+			adv_bystanders(f, forgery_name[i / 2]);
+		if (!pair_ok(f->d))
 			loop_fail(f->d->c, "that was: %s, %s", forgery_name[i / 2],
 				  i & 1 ? "read" : "write");
 	}
@@ -202,8 +202,8 @@ static void keys_script(struct foe *f)
  */
 int loop_case_keys(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = {};
-	int err = foe_play(run, c, &cfg, keys_script);
+	struct pair_cfg cfg = {};
+	int err = adv_play(run, c, &cfg, keys_script);
 
 	loop_clauses(c, "W-30 W-31 W-32 D-15 C-30 C-41 C-52 C-54 C-60 G-31 G-36");
 	return err;
@@ -234,39 +234,39 @@ static const struct {
 	{ "a gigabyte", 0, SZ_1G, false, true },
 };
 
-static void try_beyond(struct foe *f, u32 i, bool read, DAT_RMR_CONTEXT key)
+static void try_beyond(struct adv *f, u32 i, bool read, DAT_RMR_CONTEXT key)
 {
 	u64 addr = beyond[i].off + (beyond[i].plain ? 0 : (uintptr_t)f->b->mem + SUB);
-	struct bare_req *r;
+	struct vpeer_req *r;
 
-	foe_recvs(f);
-	if (!foe_meet(f))
+	adv_recvs(f);
+	if (!adv_meet(f))
 		return;
-	memset(f->peer->mem, OWN, BARE_MEM);
-	r = bare_req(f->peer, 0, read ? IB_WR_RDMA_READ : IB_WR_RDMA_WRITE, 0, beyond[i].len);
-	bare_aim(r, addr, key);
-	if (bare_post(r))
-		expect_refused(f, beyond[i].what, bare_wait(r));
-	foe_part(f);
+	memset(f->peer->mem, OWN, VPEER_MEM);
+	r = vpeer_req(f->peer, 0, read ? IB_WR_RDMA_READ : IB_WR_RDMA_WRITE, 0, beyond[i].len);
+	vpeer_aim(r, addr, key);
+	if (vpeer_post(r))
+		expect_refused(f, beyond[i].what, vpeer_wait(r));
+	adv_part(f);
 }
 
-static void beyond_script(struct foe *f)
+static void beyond_script(struct adv *f)
 {
 	DAT_LMR_CONTEXT context;
 	DAT_RMR_CONTEXT key;
 	DAT_LMR_HANDLE lmr;
 	u32 i;
 
-	if (!duo_register(f->b, f->b->pz, SUB, SUB_LEN, DAT_MEM_PRIV_ALL_FLAG, &lmr, &context,
-			  &key))
+	if (!pair_register(f->b, f->b->pz, SUB, SUB_LEN, DAT_MEM_PRIV_ALL_FLAG, &lmr, &context,
+			   &key))
 		return;
-	for (i = 0; i < 2 * ARRAY_SIZE(beyond) && duo_ok(f->d); i++) {
+	for (i = 0; i < 2 * ARRAY_SIZE(beyond) && pair_ok(f->d); i++) {
 		if (beyond[i / 2].reads_only && !(i & 1))
 			continue;
 		try_beyond(f, i / 2, i & 1, key);
 		if (!(i & 2) || !f->d->run->args.brief)
-			foe_others(f, beyond[i / 2].what);
-		if (!duo_ok(f->d))
+			adv_bystanders(f, beyond[i / 2].what);
+		if (!pair_ok(f->d))
 			loop_fail(f->d->c, "that was: %s, %s", beyond[i / 2].what,
 				  i & 1 ? "read" : "write");
 	}
@@ -283,8 +283,8 @@ static void beyond_script(struct foe *f)
  */
 int loop_case_beyond(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = {};
-	int err = foe_play(run, c, &cfg, beyond_script);
+	struct pair_cfg cfg = {};
+	int err = adv_play(run, c, &cfg, beyond_script);
 
 	loop_clauses(c, "W-32 D-15 C-30 C-41 C-54 C-60 G-31 G-36");
 	return err;
@@ -304,7 +304,7 @@ int loop_case_beyond(struct loop_run *run, struct loop_case *c)
  * In softirq: what was read is of the first range. Then once more. A read that
  * was refused half-way may be told as a success (rxe of 6.1); it ends the loop.
  */
-static bool read_again(struct bare_req *r)
+static bool read_again(struct vpeer_req *r)
 {
 	u8 *got = r->b->mem + r->sge[0].addr - r->b->dma;
 	u8 *odd = memchr_inv(got, BYTE, RANGE);
@@ -316,28 +316,28 @@ static bool read_again(struct bare_req *r)
 	return !odd;
 }
 
-static bool write_again(struct bare_req *r)
+static bool write_again(struct vpeer_req *r)
 {
 	return true;
 }
 
-static void start_loops(struct foe *f, enum ib_wr_opcode op, DAT_RMR_CONTEXT key,
-			bool (*again)(struct bare_req *r))
+static void start_loops(struct adv *f, enum ib_wr_opcode op, DAT_RMR_CONTEXT key,
+			bool (*again)(struct vpeer_req *r))
 {
-	struct bare_req *r;
+	struct vpeer_req *r;
 	u32 i;
 
-	memset(f->peer->mem, op == IB_WR_RDMA_WRITE ? OWN : 0, BARE_MEM);
+	memset(f->peer->mem, op == IB_WR_RDMA_WRITE ? OWN : 0, VPEER_MEM);
 	for (i = 0; i < LOOPS; i++) {
-		r = bare_req(f->peer, i, op, i * (BARE_MEM / LOOPS), RANGE);
-		bare_aim(r, (uintptr_t)f->b->mem + FIRST, key);
+		r = vpeer_req(f->peer, i, op, i * (VPEER_MEM / LOOPS), RANGE);
+		vpeer_aim(r, (uintptr_t)f->b->mem + FIRST, key);
 		r->again = again;
-		bare_post(r);
+		vpeer_post(r);
 	}
 }
 
 /* Until each has been round once more */
-static void wait_rounds(struct foe *f)
+static void wait_rounds(struct adv *f)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
 	u32 i, from[LOOPS];
@@ -345,7 +345,7 @@ static void wait_rounds(struct foe *f)
 	for (i = 0; i < LOOPS; i++)
 		from[i] = READ_ONCE(f->peer->req[i].rounds);
 	for (i = 0; i < LOOPS; i++)
-		while (duo_ok(f->d) && READ_ONCE(f->peer->req[i].rounds) == from[i]) {
+		while (pair_ok(f->d) && READ_ONCE(f->peer->req[i].rounds) == from[i]) {
 			if (time_after(jiffies, deadline))
 				loop_fail(f->d->c, "a loop of the peer has stopped");
 			wait_for_completion_timeout(&f->d->run->kick, 1);
@@ -356,23 +356,23 @@ static void wait_rounds(struct foe *f)
  * The device has stopped them, and one is told why; not always in the middle of
  * a read, whose requester may not understand it then (rxe of 6.1)
  */
-static void expect_stopped(struct foe *f, const char *what, bool reads)
+static void expect_stopped(struct adv *f, const char *what, bool reads)
 {
 	enum ib_wc_status status;
 	u32 i, refused = 0;
 
-	for (i = 0; i < LOOPS && duo_ok(f->d); i++) {
-		status = foe_told(f, &f->peer->req[i]);
+	for (i = 0; i < LOOPS && pair_ok(f->d); i++) {
+		status = adv_notified(f, &f->peer->req[i]);
 		refused += status == IB_WC_REM_ACCESS_ERR;
 		if (status != IB_WC_REM_ACCESS_ERR && status != IB_WC_WR_FLUSH_ERR &&
 		    !(reads && status == IB_WC_SUCCESS))
 			loop_fail(f->d->c, "%s: a loop ends with %d", what, status);
 	}
-	if (duo_ok(f->d) && !refused && !reads)
+	if (pair_ok(f->d) && !refused && !reads)
 		loop_fail(f->d->c, "%s: none of the loops is told why", what);
 }
 
-static bool all_stopped(struct foe *f)
+static bool all_stopped(struct adv *f)
 {
 	u32 i;
 
@@ -382,47 +382,47 @@ static bool all_stopped(struct foe *f)
 	return true;
 }
 
-static void rebound_once(struct foe *f, DAT_RMR_HANDLE rmr)
+static void rebound_once(struct adv *f, DAT_RMR_HANDLE rmr)
 {
-	struct duo_end *by = f->near;
+	struct pair_end *by = f->near;
 	DAT_RMR_CONTEXT key;
 	u32 i;
 
-	foe_recvs(f);
-	if (!foe_meet(f))
+	adv_recvs(f);
+	if (!adv_meet(f))
 		return;
 	memset(f->b->mem + FIRST, BYTE, RANGE);
 	memset(f->b->mem + SECOND, FORBIDDEN, RANGE);
-	key = duo_bind(f->b, rmr, by, FIRST, RANGE, RIGHTS, 1, 0);
-	duo_dto(by, DAT_DTO_BIND_MW, 1, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	key = pair_bind(f->b, rmr, by, FIRST, RANGE, RIGHTS, 1, 0);
+	pair_dto(by, DAT_DTO_BIND_MW, 1, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	start_loops(f, IB_WR_RDMA_READ, key, read_again);
 	wait_rounds(f);
-	foe_others(f, "reads in a loop");
+	adv_bystanders(f, "reads in a loop");
 	wait_rounds(f);
 	/* Back and forth between the two MRs of the RMR, all of the second range */
-	for (i = 2; i < BINDS && duo_ok(f->d) && !(i > 4 && all_stopped(f)); i++) {
-		duo_bind(f->b, rmr, by, SECOND, RANGE, RIGHTS, i, 0);
-		duo_dto(by, DAT_DTO_BIND_MW, i, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	for (i = 2; i < BINDS && pair_ok(f->d) && !(i > 4 && all_stopped(f)); i++) {
+		pair_bind(f->b, rmr, by, SECOND, RANGE, RIGHTS, i, 0);
+		pair_dto(by, DAT_DTO_BIND_MW, i, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	}
 	expect_stopped(f, "reads by an old key", true);
-	if (memchr(f->peer->mem, FORBIDDEN, BARE_MEM))
+	if (memchr(f->peer->mem, FORBIDDEN, VPEER_MEM))
 		loop_fail(f->d->c, "the peer has bytes of the new range");
-	foe_flushed(f, 1, 2);
-	foe_broken(f);
-	duo_clear(f->b);
-	foe_part(f);
+	adv_flushed(f, 1, 2);
+	adv_broken(f);
+	pair_clear(f->b);
+	adv_part(f);
 }
 
-static void rebound_script(struct foe *f)
+static void rebound_script(struct adv *f)
 {
 	DAT_RMR_HANDLE rmr;
 	u32 i;
 
 	if (!loop_expect(f->d->c, "dat_rmr_create", dat_rmr_create(f->b->pz, &rmr), DAT_SUCCESS))
 		return;
-	for (i = 0; i < f->d->c->count && duo_ok(f->d); i++)
+	for (i = 0; i < f->d->c->count && pair_ok(f->d); i++)
 		rebound_once(f, rmr);
-	foe_others(f, "reads in a loop, and bindings");
+	adv_bystanders(f, "reads in a loop, and bindings");
 	loop_expect(f->d->c, "dat_rmr_free", dat_rmr_free(rmr), DAT_SUCCESS);
 }
 
@@ -436,60 +436,60 @@ static void rebound_script(struct foe *f)
  */
 int loop_case_rebound(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = {};
-	int err = foe_play(run, c, &cfg, rebound_script);
+	struct pair_cfg cfg = {};
+	int err = adv_play(run, c, &cfg, rebound_script);
 
 	loop_clauses(c, "B-05 B-24 C-30 C-54 G-31");
 	return err;
 }
 
 /* The memory is freed, or unbound, under the writes of the peer; then it stays as it is */
-static void revoked_once(struct foe *f, bool bound)
+static void revoked_once(struct adv *f, bool bound)
 {
 	struct forged k = { .at = f->b };
 	DAT_LMR_CONTEXT context;
 	u32 i, rounds[LOOPS];
 
-	foe_recvs(f);
-	if (!foe_meet(f))
+	adv_recvs(f);
+	if (!adv_meet(f))
 		return;
 	if (bound) {
 		if (loop_expect(f->d->c, "dat_rmr_create", dat_rmr_create(f->b->pz, &k.rmr),
 				DAT_SUCCESS))
-			k.key = duo_bind(f->b, k.rmr, f->near, FIRST, RANGE, RIGHTS, 3, 0);
-		duo_dto(f->near, DAT_DTO_BIND_MW, 3, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+			k.key = pair_bind(f->b, k.rmr, f->near, FIRST, RANGE, RIGHTS, 3, 0);
+		pair_dto(f->near, DAT_DTO_BIND_MW, 3, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	} else {
-		duo_register(f->b, f->b->pz, FIRST, RANGE, DAT_MEM_PRIV_ALL_FLAG, &k.lmr, &context,
-			     &k.key);
+		pair_register(f->b, f->b->pz, FIRST, RANGE, DAT_MEM_PRIV_ALL_FLAG, &k.lmr, &context,
+			      &k.key);
 	}
 	start_loops(f, IB_WR_RDMA_WRITE, k.key, write_again);
 	wait_rounds(f);
-	foe_others(f, "writes in a loop");
+	adv_bystanders(f, "writes in a loop");
 	wait_rounds(f);
 	melt(f, &k);
 	for (i = 0; i < LOOPS; i++)
 		rounds[i] = READ_ONCE(f->peer->req[i].rounds);
 	expect_stopped(f, "writes to memory that was taken away", false);
 	/* One may have been on its way; the device looks at the key of the next */
-	for (i = 0; i < LOOPS && duo_ok(f->d); i++)
+	for (i = 0; i < LOOPS && pair_ok(f->d); i++)
 		if (f->peer->req[i].rounds > rounds[i] + 1)
 			loop_fail(f->d->c, "%u writes to memory that was taken away",
 				  f->peer->req[i].rounds - rounds[i]);
-	duo_clear(f->b);
-	duo_rest(f->d, 20);
-	foe_untouched(f, "writes to memory that was taken away");
-	foe_flushed(f, 1, 2);
-	foe_broken(f);
-	foe_part(f);
+	pair_clear(f->b);
+	pair_settle(f->d, 20);
+	adv_untouched(f, "writes to memory that was taken away");
+	adv_flushed(f, 1, 2);
+	adv_broken(f);
+	adv_part(f);
 }
 
-static void revoked_script(struct foe *f)
+static void revoked_script(struct adv *f)
 {
 	u32 i;
 
-	for (i = 0; i < f->d->c->count && duo_ok(f->d); i++)
+	for (i = 0; i < f->d->c->count && pair_ok(f->d); i++)
 		revoked_once(f, i & 1);
-	foe_others(f, "memory taken away");
+	adv_bystanders(f, "memory taken away");
 }
 
 /**
@@ -502,8 +502,8 @@ static void revoked_script(struct foe *f)
  */
 int loop_case_revoked(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = {};
-	int err = foe_play(run, c, &cfg, revoked_script);
+	struct pair_cfg cfg = {};
+	int err = adv_play(run, c, &cfg, revoked_script);
 
 	loop_clauses(c, "B-06 W-32 C-30 C-54 C-60 G-31");
 	return err;

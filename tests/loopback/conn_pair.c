@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The duo of the loopback harness, see duo.h: making it, its posts, its
+ * The pair of the loopback harness, see conn_pair.h: making it, its posts, its
  * events. Process context, the work item; the upcalls count and wake.
  */
 #include <linux/jiffies.h>
@@ -9,76 +9,76 @@
 #include <linux/slab.h>
 #include <linux/string.h>
 
-#include "duo.h"
+#include "conn_pair.h"
 
-static void duo_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
+static void pair_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
-	struct duo_evd *evd = data;
+	struct pair_evd *evd = data;
 
 	if (!in_softirq())
-		loop_fail(evd->duo->c, "upcall with bottom halves on");
+		loop_fail(evd->pair->c, "upcall with bottom halves on");
 	atomic_inc(&evd->upcalls);
-	complete(&evd->duo->run->kick);
+	complete(&evd->pair->run->kick);
 }
 
-static bool expect_ok(struct duo *d, const char *what, DAT_RETURN ret)
+static bool expect_ok(struct pair *d, const char *what, DAT_RETURN ret)
 {
 	return loop_expect(d->c, what, ret, DAT_SUCCESS);
 }
 
 /* Making one */
 
-static bool make_evd_of(struct duo *d, struct duo_evd *evd, DAT_COUNT qlen, DAT_EVD_FLAGS flags)
+static bool make_evd_of(struct pair *d, struct pair_evd *evd, DAT_COUNT qlen, DAT_EVD_FLAGS flags)
 {
-	DAT_UPCALL_OBJECT upcall = { .instance_data = evd, .upcall_func = duo_upcall };
+	DAT_UPCALL_OBJECT upcall = { .instance_data = evd, .upcall_func = pair_upcall };
 
-	evd->duo = d;
+	evd->pair = d;
 	return expect_ok(d, "dat_evd_kcreate",
 			 dat_evd_kcreate(d->run->ia, qlen, DAT_UPCALL_NOTIFY, &upcall, flags,
 					 &evd->handle));
 }
 
-static bool make_evd(struct duo *d, struct duo_evd *evd, DAT_EVD_FLAGS flags)
+static bool make_evd(struct pair *d, struct pair_evd *evd, DAT_EVD_FLAGS flags)
 {
 	return make_evd_of(d, evd, 1, flags);
 }
 
-bool duo_cr_evd(struct duo *d, struct duo_evd *evd, DAT_COUNT qlen)
+bool pair_cr_evd(struct pair *d, struct pair_evd *evd, DAT_COUNT qlen)
 {
 	memset(evd, 0, sizeof(*evd));
 	return make_evd_of(d, evd, qlen, DAT_EVD_CR_FLAG);
 }
 
-void duo_free_evd(struct duo *d, struct duo_evd *evd)
+void pair_free_evd(struct pair *d, struct pair_evd *evd)
 {
 	if (evd->handle)
 		expect_ok(d, "dat_evd_free", dat_evd_free(evd->handle));
 	evd->handle = DAT_HANDLE_NULL;
 }
 
-bool duo_register(struct duo_end *e, DAT_PZ_HANDLE pz, u32 off, u32 len, DAT_MEM_PRIV_FLAGS priv,
-		  DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context, DAT_RMR_CONTEXT *key)
+bool pair_register(struct pair_end *e, DAT_PZ_HANDLE pz, u32 off, u32 len, DAT_MEM_PRIV_FLAGS priv,
+		   DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context, DAT_RMR_CONTEXT *key)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = e->mem + off };
 	DAT_VLEN size;
 	DAT_VADDR addr;
 
-	return expect_ok(e->duo, "dat_lmr_kcreate",
-			 dat_lmr_kcreate(e->duo->run->ia, DAT_MEM_TYPE_VIRTUAL, region, len, pz,
+	return expect_ok(e->pair, "dat_lmr_kcreate",
+			 dat_lmr_kcreate(e->pair->run->ia, DAT_MEM_TYPE_VIRTUAL, region, len, pz,
 					 priv, DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE, lmr,
 					 context, key, &size, &addr));
 }
 
-static bool make_memory(struct duo_end *e)
+static bool make_memory(struct pair_end *e)
 {
-	e->mem = kmalloc(DUO_MEM, GFP_KERNEL);
+	e->mem = kmalloc(PAIR_MEM, GFP_KERNEL);
 	if (!e->mem) {
-		loop_fail(e->duo->c, "no memory");
+		loop_fail(e->pair->c, "no memory");
 		return false;
 	}
-	duo_clear(e);
-	return duo_register(e, e->pz, 0, DUO_MEM, DAT_MEM_PRIV_ALL_FLAG, &e->lmr, &e->context,
-			    &e->key);
+	pair_clear(e);
+	return pair_register(e, e->pz, 0, PAIR_MEM, DAT_MEM_PRIV_ALL_FLAG, &e->lmr, &e->context,
+			     &e->key);
 }
 
 static void most_of_all(DAT_EP_ATTR *attr, const DAT_IA_ATTR *ia)
@@ -95,43 +95,43 @@ static void most_of_all(DAT_EP_ATTR *attr, const DAT_IA_ATTR *ia)
 	attr->max_rdma_read_out = ia->max_rdma_read_per_ep_out;
 }
 
-static bool make_ep(struct duo_end *e, bool passive)
+static bool make_ep(struct pair_end *e, bool passive)
 {
-	const struct duo_cfg *cfg = &e->duo->cfg;
+	const struct pair_cfg *cfg = &e->pair->cfg;
 	DAT_EP_ATTR attr = {
 		.service_type = DAT_SERVICE_TYPE_RC,
-		.max_message_size = DUO_MEM,
-		.max_rdma_size = DUO_MEM,
+		.max_message_size = PAIR_MEM,
+		.max_rdma_size = PAIR_MEM,
 		.qos = DAT_QOS_BEST_EFFORT,
 		.recv_completion_flags = cfg->recv_flags,
 		.request_completion_flags = cfg->req_flags,
-		.max_recv_dtos = DUO_DEPTH,
-		.max_request_dtos = DUO_DEPTH,
-		.max_recv_iov = DUO_SEGS,
-		.max_request_iov = DUO_SEGS,
+		.max_recv_dtos = PAIR_DEPTH,
+		.max_request_dtos = PAIR_DEPTH,
+		.max_recv_iov = PAIR_SEGS,
+		.max_request_iov = PAIR_SEGS,
 		.max_rdma_read_in = cfg->no_reads_in ? 0 : 4,
 		.max_rdma_read_out = cfg->reads_out ?: 4,
 		.srq_soft_hw = DAT_HW_DEFAULT,
-		.max_rdma_read_iov = DUO_SEGS,
-		.max_rdma_write_iov = DUO_SEGS,
+		.max_rdma_read_iov = PAIR_SEGS,
+		.max_rdma_write_iov = PAIR_SEGS,
 	};
-	DAT_IA_HANDLE ia = e->duo->run->ia;
+	DAT_IA_HANDLE ia = e->pair->run->ia;
 
 	if (cfg->largest)
-		most_of_all(&attr, &e->duo->run->attr);
-	if (passive && cfg->srq && !e->duo->pz)
-		return expect_ok(e->duo, "dat_ep_create_with_srq",
+		most_of_all(&attr, &e->pair->run->attr);
+	if (passive && cfg->srq && !e->pair->pz)
+		return expect_ok(e->pair, "dat_ep_create_with_srq",
 				 dat_ep_create_with_srq(ia, e->pz, e->recv.handle, e->req.handle,
-							e->conn.handle, e->duo->srq, &attr,
+							e->conn.handle, e->pair->srq, &attr,
 							&e->ep));
-	return expect_ok(e->duo, "dat_ep_create",
+	return expect_ok(e->pair, "dat_ep_create",
 			 dat_ep_create(ia, e->pz, e->recv.handle, e->req.handle, e->conn.handle,
 				       &attr, &e->ep));
 }
 
-static bool make_end(struct duo *d, struct duo_end *e, const char *name, bool passive)
+static bool make_end(struct pair *d, struct pair_end *e, const char *name, bool passive)
 {
-	e->duo = d;
+	e->pair = d;
 	e->name = name;
 	e->pz = d->pz ?: d->run->pz;
 	return make_evd(d, &e->recv, DAT_EVD_DTO_FLAG) && make_evd(d, &e->req, DAT_EVD_DTO_FLAG) &&
@@ -139,9 +139,9 @@ static bool make_end(struct duo *d, struct duo_end *e, const char *name, bool pa
 	       make_ep(e, passive);
 }
 
-static bool make_pair(struct duo *d, u32 i)
+static bool make_pair(struct pair *d, u32 i)
 {
-	static const char * const name[2][DUO_PAIRS] = {
+	static const char * const name[2][PAIR_PAIRS] = {
 		{ "A", "A2", "A3", "A4" }, { "B", "B2", "B3", "B4" } };
 
 	if (d->cfg.zone && i == d->cfg.pairs - 1 &&
@@ -151,18 +151,18 @@ static bool make_pair(struct duo *d, u32 i)
 }
 
 /**
- * duo_make - the ends of a script, not connected
+ * pair_make - the ends of a script, not connected
  * @run: the run
  * @c: the case
  * @cfg: what it needs
  *
  * Context: process.
- * Return: the duo; NULL if something failed, which is noted.
+ * Return: the pair; NULL if something failed, which is noted.
  */
-struct duo *duo_make(struct loop_run *run, struct loop_case *c, const struct duo_cfg *cfg)
+struct pair *pair_make(struct loop_run *run, struct loop_case *c, const struct pair_cfg *cfg)
 {
-	DAT_SRQ_ATTR attr = { .max_recv_dtos = DUO_DEPTH, .max_recv_iov = DUO_SEGS };
-	struct duo *d = kzalloc(sizeof(*d), GFP_KERNEL);
+	DAT_SRQ_ATTR attr = { .max_recv_dtos = PAIR_DEPTH, .max_recv_iov = PAIR_SEGS };
+	struct pair *d = kzalloc(sizeof(*d), GFP_KERNEL);
 	bool good = true;
 	u32 i;
 
@@ -185,13 +185,13 @@ struct duo *duo_make(struct loop_run *run, struct loop_case *c, const struct duo
 		good = make_pair(d, i);
 	if (good)
 		return d;
-	duo_end(d);
+	pair_end(d);
 	return NULL;
 }
 
-static void free_end(struct duo_end *e)
+static void free_end(struct pair_end *e)
 {
-	struct duo *d = e->duo;
+	struct pair *d = e->pair;
 
 	if (!d)
 		return;
@@ -209,16 +209,16 @@ static void free_end(struct duo_end *e)
 }
 
 /**
- * duo_end - free a duo, however far it was made and whatever its state
- * @d: the duo
+ * pair_end - free a pair, however far it was made and whatever its state
+ * @d: the pair
  *
  * Context: process.
  */
-void duo_end(struct duo *d)
+void pair_end(struct pair *d)
 {
 	u32 i;
 
-	for (i = 0; i < DUO_PAIRS; i++) {
+	for (i = 0; i < PAIR_PAIRS; i++) {
 		free_end(&d->a[i]);
 		free_end(&d->b[i]);
 	}
@@ -231,7 +231,7 @@ void duo_end(struct duo *d)
 
 /* Connecting */
 
-bool duo_call(struct duo *d, u32 pair, DAT_TIMEOUT us)
+bool pair_call(struct pair *d, u32 pair, DAT_TIMEOUT us)
 {
 	u64 hello = LOOP_HELLO;
 
@@ -241,11 +241,11 @@ bool duo_call(struct duo *d, u32 pair, DAT_TIMEOUT us)
 					DAT_CONNECT_DEFAULT_FLAG));
 }
 
-DAT_CR_HANDLE duo_called(struct duo *d)
+DAT_CR_HANDLE pair_called(struct pair *d)
 {
 	DAT_CR_HANDLE cr;
 
-	if (loop_wait_cr(d->run, DUO_CONNECT_MS)) {
+	if (loop_wait_cr(d->run, PAIR_CONNECT_MS)) {
 		loop_fail(d->c, "no connection request");
 		return DAT_HANDLE_NULL;
 	}
@@ -254,70 +254,70 @@ DAT_CR_HANDLE duo_called(struct duo *d)
 	return cr;
 }
 
-void duo_connect_pair(struct duo *d, u32 i)
+void pair_connect_one(struct pair *d, u32 i)
 {
 	DAT_CR_HANDLE cr;
 
-	if (!duo_call(d, i, DUO_CONNECT_MS * loop_stretch() * 1000U))
+	if (!pair_call(d, i, PAIR_CONNECT_MS * loop_stretch() * 1000U))
 		return;
-	cr = duo_called(d);
+	cr = pair_called(d);
 	if (cr && expect_ok(d, "dat_cr_accept", dat_cr_accept(cr, d->b[i].ep, 0, NULL))) {
-		duo_conn(&d->a[i], DAT_CONNECTION_EVENT_ESTABLISHED);
-		duo_conn(&d->b[i], DAT_CONNECTION_EVENT_ESTABLISHED);
+		pair_conn(&d->a[i], DAT_CONNECTION_EVENT_ESTABLISHED);
+		pair_conn(&d->b[i], DAT_CONNECTION_EVENT_ESTABLISHED);
 	}
 }
 
 /**
- * duo_connect - connect all pairs, and take their ESTABLISHED
- * @d: the duo
+ * pair_connect - connect all pairs, and take their ESTABLISHED
+ * @d: the pair
  *
  * Context: process.
  * Return: 0, or an error, which is noted.
  */
-int duo_connect(struct duo *d)
+int pair_connect(struct pair *d)
 {
 	u32 i;
 
-	for (i = 0; i < d->cfg.pairs && duo_ok(d); i++)
-		duo_connect_pair(d, i);
+	for (i = 0; i < d->cfg.pairs && pair_ok(d); i++)
+		pair_connect_one(d, i);
 	if (READ_ONCE(d->run->abort))
 		return -EINTR;
-	return duo_ok(d) ? 0 : -EIO;
+	return pair_ok(d) ? 0 : -EIO;
 }
 
-int duo_play(struct loop_run *run, struct loop_case *c, const struct duo_cfg *cfg,
-	     void (*script)(struct duo *d))
+int pair_play(struct loop_run *run, struct loop_case *c, const struct pair_cfg *cfg,
+	      void (*script)(struct pair *d))
 {
-	struct duo *d = duo_make(run, c, cfg);
+	struct pair *d = pair_make(run, c, cfg);
 	int err;
 
 	if (!d)
 		return -EIO;
-	err = duo_connect(d);
+	err = pair_connect(d);
 	if (!err)
 		script(d);
 	if (!err && READ_ONCE(run->abort))
 		err = -EINTR;
-	duo_end(d);
+	pair_end(d);
 	return err;
 }
 
 /* Memory */
 
-void duo_clear(struct duo_end *e)
+void pair_clear(struct pair_end *e)
 {
-	memset(e->mem, DUO_FREE, DUO_MEM);
+	memset(e->mem, PAIR_FREE, PAIR_MEM);
 }
 
-/* Never DUO_FREE, so that a byte tells whether it was written. */
+/* Never PAIR_FREE, so that a byte tells whether it was written. */
 static u8 byte_of(u8 seed, u32 i)
 {
 	u8 byte = seed + i * 7;
 
-	return byte == DUO_FREE ? 1 : byte;
+	return byte == PAIR_FREE ? 1 : byte;
 }
 
-void duo_fill(struct duo_end *e, u32 off, u32 len, u8 seed)
+void pair_fill(struct pair_end *e, u32 off, u32 len, u8 seed)
 {
 	u32 i;
 
@@ -325,7 +325,7 @@ void duo_fill(struct duo_end *e, u32 off, u32 len, u8 seed)
 		e->mem[off + i] = byte_of(seed, i);
 }
 
-void duo_expect_bytes(struct duo_end *e, const char *what, u32 off, u32 len, u8 seed)
+void pair_expect_bytes(struct pair_end *e, const char *what, u32 off, u32 len, u8 seed)
 {
 	u32 i;
 
@@ -334,25 +334,25 @@ void duo_expect_bytes(struct duo_end *e, const char *what, u32 off, u32 len, u8 
 
 		if (got == want)
 			continue;
-		loop_fail(e->duo->c, "%s: byte %u at %s is %#04x, expected %#04x", what, off + i,
+		loop_fail(e->pair->c, "%s: byte %u at %s is %#04x, expected %#04x", what, off + i,
 			  e->name, got, want);
 		return;
 	}
 }
 
-void duo_expect_free(struct duo_end *e, const char *what, u32 off, u32 len)
+void pair_expect_free(struct pair_end *e, const char *what, u32 off, u32 len)
 {
 	u32 i;
 
 	for (i = off; i < off + len; i++) {
-		if (READ_ONCE(e->mem[i]) == DUO_FREE)
+		if (READ_ONCE(e->mem[i]) == PAIR_FREE)
 			continue;
-		loop_fail(e->duo->c, "%s: byte %u at %s was written", what, i, e->name);
+		loop_fail(e->pair->c, "%s: byte %u at %s was written", what, i, e->name);
 		return;
 	}
 }
 
-DAT_LMR_TRIPLET duo_seg(struct duo_end *e, u32 off, u32 len)
+DAT_LMR_TRIPLET pair_seg(struct pair_end *e, u32 off, u32 len)
 {
 	return (DAT_LMR_TRIPLET) {
 		.virtual_address = (uintptr_t)e->mem + off,
@@ -361,7 +361,7 @@ DAT_LMR_TRIPLET duo_seg(struct duo_end *e, u32 off, u32 len)
 	};
 }
 
-DAT_RMR_TRIPLET duo_target(struct duo_end *e, u32 off, u32 len)
+DAT_RMR_TRIPLET pair_target(struct pair_end *e, u32 off, u32 len)
 {
 	return (DAT_RMR_TRIPLET) {
 		.virtual_address = (uintptr_t)e->mem + off,
@@ -372,13 +372,13 @@ DAT_RMR_TRIPLET duo_target(struct duo_end *e, u32 off, u32 len)
 
 /* Posts */
 
-static void posted(struct duo_end *e, const char *what, DAT_RETURN ret)
+static void posted(struct pair_end *e, const char *what, DAT_RETURN ret)
 {
-	if (expect_ok(e->duo, what, ret))
-		e->duo->c->posts++;
+	if (expect_ok(e->pair, what, ret))
+		e->pair->c->posts++;
 }
 
-void duo_send(struct duo_end *e, DAT_COUNT n, DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags)
+void pair_send(struct pair_end *e, DAT_COUNT n, DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags)
 {
 	DAT_DTO_COOKIE c = { .as_64 = cookie };
 
@@ -386,10 +386,10 @@ void duo_send(struct duo_end *e, DAT_COUNT n, DAT_LMR_TRIPLET *iov, u64 cookie, 
 }
 
 /* On an EP of the SRQ the SRQ is meant. */
-void duo_recv(struct duo_end *e, DAT_COUNT n, DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags)
+void pair_recv(struct pair_end *e, DAT_COUNT n, DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags)
 {
 	DAT_DTO_COOKIE c = { .as_64 = cookie };
-	struct duo *d = e->duo;
+	struct pair *d = e->pair;
 
 	if (d->srq && (e == &d->b[0] || e == &d->b[1]))
 		posted(e, "dat_srq_post_recv", dat_srq_post_recv(d->srq, n, iov, c));
@@ -397,40 +397,40 @@ void duo_recv(struct duo_end *e, DAT_COUNT n, DAT_LMR_TRIPLET *iov, u64 cookie, 
 		posted(e, "dat_ep_post_recv", dat_ep_post_recv(e->ep, n, iov, c, flags));
 }
 
-void duo_write(struct duo_end *e, DAT_COUNT n, DAT_LMR_TRIPLET *iov, u64 cookie,
-	       const DAT_RMR_TRIPLET *to, u32 flags)
+void pair_write(struct pair_end *e, DAT_COUNT n, DAT_LMR_TRIPLET *iov, u64 cookie,
+		const DAT_RMR_TRIPLET *to, u32 flags)
 {
 	DAT_DTO_COOKIE c = { .as_64 = cookie };
 
 	posted(e, "dat_ep_post_rdma_write", dat_ep_post_rdma_write(e->ep, n, iov, c, to, flags));
 }
 
-void duo_read(struct duo_end *e, DAT_COUNT n, DAT_LMR_TRIPLET *iov, u64 cookie,
-	      const DAT_RMR_TRIPLET *from, u32 flags)
+void pair_read(struct pair_end *e, DAT_COUNT n, DAT_LMR_TRIPLET *iov, u64 cookie,
+	       const DAT_RMR_TRIPLET *from, u32 flags)
 {
 	DAT_DTO_COOKIE c = { .as_64 = cookie };
 
 	posted(e, "dat_ep_post_rdma_read", dat_ep_post_rdma_read(e->ep, n, iov, c, from, flags));
 }
 
-void duo_send1(struct duo_end *e, u32 off, u32 len, u64 cookie, u32 flags)
+void pair_send1(struct pair_end *e, u32 off, u32 len, u64 cookie, u32 flags)
 {
-	DAT_LMR_TRIPLET seg = duo_seg(e, off, len);
+	DAT_LMR_TRIPLET seg = pair_seg(e, off, len);
 
-	duo_send(e, 1, &seg, cookie, flags);
+	pair_send(e, 1, &seg, cookie, flags);
 }
 
-void duo_recv1(struct duo_end *e, u32 off, u32 len, u64 cookie, u32 flags)
+void pair_recv1(struct pair_end *e, u32 off, u32 len, u64 cookie, u32 flags)
 {
-	DAT_LMR_TRIPLET seg = duo_seg(e, off, len);
+	DAT_LMR_TRIPLET seg = pair_seg(e, off, len);
 
-	duo_recv(e, 1, &seg, cookie, flags);
+	pair_recv(e, 1, &seg, cookie, flags);
 }
 
 /* Events */
 
 /* An upcall that has not been accounted for; that of one event is one. */
-static bool told_by_now(struct duo_evd *evd)
+static bool told_by_now(struct pair_evd *evd)
 {
 	if (atomic_read(&evd->upcalls) == evd->seen)
 		return false;
@@ -439,27 +439,27 @@ static bool told_by_now(struct duo_evd *evd)
 }
 
 /**
- * duo_next - wait for the next event of an EVD
- * @d: the duo
+ * pair_next - wait for the next event of an EVD
+ * @d: the pair
  * @evd: one of its EVDs
- * @told: DUO_TOLD: nothing is dequeued before an upcall has been made;
- *        DUO_SILENT: none may be made
+ * @told: PAIR_UPCALL: nothing is dequeued before an upcall has been made;
+ *        PAIR_NO_UPCALL: none may be made
  * @what: for the note
  * @ev: takes it
  *
  * Context: process.
  * Return: true if it came, and as expected; else it is noted.
  */
-bool duo_next(struct duo *d, struct duo_evd *evd, enum duo_told told, const char *what,
-	      DAT_EVENT *ev)
+bool pair_next(struct pair *d, struct pair_evd *evd, enum pair_expect told, const char *what,
+	       DAT_EVENT *ev)
 {
 	u32 wait = LOOP_QUIET_MS * loop_stretch() * (1 + d->on_the_way / SZ_8M);
 	unsigned long deadline = jiffies + msecs_to_jiffies(wait);
 	bool was_told = false;
 
-	while (duo_ok(d)) {
+	while (pair_ok(d)) {
 		was_told = was_told || told_by_now(evd);
-		if ((told != DUO_TOLD || was_told) &&
+		if ((told != PAIR_UPCALL || was_told) &&
 		    dat_evd_dequeue(evd->handle, ev) == DAT_SUCCESS)
 			break;
 		if (time_after(jiffies, deadline))
@@ -468,10 +468,10 @@ bool duo_next(struct duo *d, struct duo_evd *evd, enum duo_told told, const char
 				  "an event, but no upcall" : "no event");
 		wait_for_completion_timeout(&d->run->kick, 1);
 	}
-	if (told == DUO_SILENT && (was_told || told_by_now(evd)))
+	if (told == PAIR_NO_UPCALL && (was_told || told_by_now(evd)))
 		loop_fail(d->c, "%s: an upcall was made", what);
 	d->c->completions++;
-	return duo_ok(d);
+	return pair_ok(d);
 }
 
 static const char *op_name(DAT_DTOS op)
@@ -481,112 +481,114 @@ static const char *op_name(DAT_DTOS op)
 	return op < ARRAY_SIZE(name) ? name[op] : "operation";
 }
 
-u32 duo_dto(struct duo_end *e, DAT_DTOS op, u64 cookie, u32 status, u32 len, enum duo_told told)
+u32 pair_dto(struct pair_end *e, DAT_DTOS op, u64 cookie, u32 status, u32 len,
+	     enum pair_expect told)
 {
 	bool recv = op == DAT_DTO_RECEIVE;
-	struct duo_evd *evd = recv ? &e->recv : &e->req;
+	struct pair_evd *evd = recv ? &e->recv : &e->req;
 	DAT_DTO_COMPLETION_EVENT_DATA *dto;
 	char what[40];
 	DAT_EVENT ev;
 
 	scnprintf(what, sizeof(what), "%s, %s %llu", e->name, op_name(op), cookie);
-	if (!duo_ok(e->duo) || !duo_next(e->duo, evd, told, what, &ev))
+	if (!pair_ok(e->pair) || !pair_next(e->pair, evd, told, what, &ev))
 		return 0;
 	dto = &ev.event_data.dto_completion_event_data;
 	if (ev.event_number != DAT_DTO_COMPLETION_EVENT || ev.evd_handle != evd->handle ||
 	    dto->ep_handle != e->ep)
-		loop_fail(e->duo->c, "%s: event %#x, of another EVD or EP", what, ev.event_number);
+		loop_fail(e->pair->c, "%s: event %#x, of another EVD or EP", what, ev.event_number);
 	else if (dto->operation != op || dto->user_cookie.as_64 != cookie)
-		loop_fail(e->duo->c, "%s: operation %d, cookie %llu", what, dto->operation,
+		loop_fail(e->pair->c, "%s: operation %d, cookie %llu", what, dto->operation,
 			  dto->user_cookie.as_64);
-	else if (status == DUO_FAILED ? dto->status == DAT_DTO_SUCCESS : dto->status != status)
-		loop_fail(e->duo->c, "%s: status %d, expected %u", what, dto->status, status);
+	else if (status == PAIR_FAILED ? dto->status == DAT_DTO_SUCCESS : dto->status != status)
+		loop_fail(e->pair->c, "%s: status %d, expected %u", what, dto->status, status);
 	else if (dto->status == DAT_DTO_SUCCESS && dto->transfered_length != len)
-		loop_fail(e->duo->c, "%s: length %u, expected %u", what, dto->transfered_length,
+		loop_fail(e->pair->c, "%s: length %u, expected %u", what, dto->transfered_length,
 			  len);
 	if (dto->status == DAT_DTO_ERR_FLUSHED)
-		e->duo->c->flushed++;
-	e->duo->c->messages += dto->status == DAT_DTO_SUCCESS;
+		e->pair->c->flushed++;
+	e->pair->c->messages += dto->status == DAT_DTO_SUCCESS;
 	return dto->status;
 }
 
-DAT_COUNT duo_conn_data(struct duo_end *e, DAT_EVENT_NUMBER number, const u8 **data)
+DAT_COUNT pair_conn_data(struct pair_end *e, DAT_EVENT_NUMBER number, const u8 **data)
 {
 	DAT_EVENT ev;
 
 	*data = NULL;
-	if (!duo_ok(e->duo) || !duo_next(e->duo, &e->conn, DUO_TOLD, "connection", &ev))
+	if (!pair_ok(e->pair) || !pair_next(e->pair, &e->conn, PAIR_UPCALL, "connection", &ev))
 		return 0;
 	if (ev.event_number != number ||
 	    ev.event_data.connect_event_data.ep_handle != e->ep)
-		loop_fail(e->duo->c, "%s: connection event %#x, expected %#x", e->name,
+		loop_fail(e->pair->c, "%s: connection event %#x, expected %#x", e->name,
 			  ev.event_number, number);
 	*data = ev.event_data.connect_event_data.private_data;
 	return ev.event_data.connect_event_data.private_data_size;
 }
 
-void duo_conn(struct duo_end *e, DAT_EVENT_NUMBER number)
+void pair_conn(struct pair_end *e, DAT_EVENT_NUMBER number)
 {
 	const u8 *data;
 
-	duo_conn_data(e, number, &data);
+	pair_conn_data(e, number, &data);
 }
 
-bool duo_ended(struct duo_end *e, bool must_break)
+bool pair_ended(struct pair_end *e, bool must_break)
 {
 	DAT_EVENT ev;
 
-	if (!duo_ok(e->duo) || !duo_next(e->duo, &e->conn, DUO_TOLD, "end of the connection", &ev))
+	if (!pair_ok(e->pair) ||
+	    !pair_next(e->pair, &e->conn, PAIR_UPCALL, "end of the connection", &ev))
 		return false;
 	if (ev.event_number != DAT_CONNECTION_EVENT_BROKEN &&
 	    (must_break || ev.event_number != DAT_CONNECTION_EVENT_DISCONNECTED))
-		loop_fail(e->duo->c, "%s: connection event %#x, expected %s", e->name,
+		loop_fail(e->pair->c, "%s: connection event %#x, expected %s", e->name,
 			  ev.event_number, must_break ? "BROKEN" : "its end");
-	duo_expect_state(e, DAT_EP_STATE_DISCONNECTED);
+	pair_expect_state(e, DAT_EP_STATE_DISCONNECTED);
 	return ev.event_number == DAT_CONNECTION_EVENT_BROKEN;
 }
 
-static void expect_empty(struct duo_end *e, struct duo_evd *evd, const char *what)
+static void expect_empty(struct pair_end *e, struct pair_evd *evd, const char *what)
 {
 	DAT_EVENT ev;
 
 	if (evd->handle && dat_evd_dequeue(evd->handle, &ev) == DAT_SUCCESS)
-		loop_fail(e->duo->c, "%s: event %#x too many at %s", what, ev.event_number,
+		loop_fail(e->pair->c, "%s: event %#x too many at %s", what, ev.event_number,
 			  e->name);
 }
 
-static void expect_end_quiet(struct duo_end *e, const char *what)
+static void expect_end_quiet(struct pair_end *e, const char *what)
 {
-	if (!e->duo)
+	if (!e->pair)
 		return;
 	expect_empty(e, &e->recv, what);
 	expect_empty(e, &e->req, what);
 	expect_empty(e, &e->conn, what);
 }
 
-void duo_expect_quiet(struct duo *d, const char *what)
+void pair_expect_no_event(struct pair *d, const char *what)
 {
 	u32 i;
 
-	for (i = 0; i < DUO_PAIRS; i++) {
+	for (i = 0; i < PAIR_PAIRS; i++) {
 		expect_end_quiet(&d->a[i], what);
 		expect_end_quiet(&d->b[i], what);
 	}
 }
 
-void duo_rest(struct duo *d, u32 ms)
+void pair_settle(struct pair *d, u32 ms)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(ms);
 
-	while (duo_ok(d) && time_before(jiffies, deadline))
+	while (pair_ok(d) && time_before(jiffies, deadline))
 		wait_for_completion_timeout(&d->run->kick, HZ / 50);
 }
 
-void duo_expect_state(struct duo_end *e, DAT_EP_STATE state)
+void pair_expect_state(struct pair_end *e, DAT_EP_STATE state)
 {
 	DAT_EP_STATE is = DAT_EP_STATE_UNCONNECTED;
 
-	expect_ok(e->duo, "dat_ep_get_status", dat_ep_get_status(e->ep, &is, NULL, NULL));
+	expect_ok(e->pair, "dat_ep_get_status", dat_ep_get_status(e->ep, &is, NULL, NULL));
 	if (is != state)
-		loop_fail(e->duo->c, "%s: state %d, expected %d", e->name, is, state);
+		loop_fail(e->pair->c, "%s: state %d, expected %d", e->name, is, state);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scripts of the loopback harness with a peer that is no Consumer (bare.h):
+ * Scripts of the loopback harness with a peer that is no Consumer (verbs_peer.h):
  * it goes without a word, or takes what it was not given. Process context.
  */
 #include <linux/ktime.h>
 #include <linux/string.h>
 
-#include "bare.h"
+#include "verbs_peer.h"
 
 #define ABRUPT_MS	1000	/* an abrupt disconnect may take so long (C-56) */
 #define IDLE_MS		2500	/* longer than the device would try */
@@ -15,63 +15,63 @@
 /* ---- gone without a word ------------------------------------------------------ */
 
 /* Who has nothing outstanding does not notice; who posts does (C-61). */
-static void idle_then_post(struct duo *d, bool graceful)
+static void idle_then_post(struct pair *d, bool graceful)
 {
-	struct bare *peer = bare_meet(&d->b[0]);
-	struct duo_end *b = &d->b[0];
+	struct vpeer *peer = vpeer_meet(&d->b[0]);
+	struct pair_end *b = &d->b[0];
 	u64 i;
 
 	if (!peer)
 		return;
-	duo_recv1(b, 0, 16, 1, 0);
-	bare_vanish(peer);
-	duo_rest(d, IDLE_MS);
-	duo_expect_quiet(d, "a peer that is gone, unnoticed");
-	duo_expect_state(b, DAT_EP_STATE_CONNECTED);
+	pair_recv1(b, 0, 16, 1, 0);
+	vpeer_die(peer);
+	pair_settle(d, IDLE_MS);
+	pair_expect_no_event(d, "a peer that is gone, unnoticed");
+	pair_expect_state(b, DAT_EP_STATE_CONNECTED);
 	for (i = 2; i < 2 + SENDS; i++)
-		duo_send1(b, 0, 16, i, 0);
+		pair_send1(b, 0, 16, i, 0);
 	if (graceful)
 		loop_expect(d->c, "dat_ep_disconnect",
 			    dat_ep_disconnect(b->ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
-	duo_dto(b, DAT_DTO_SEND, 2, DAT_DTO_ERR_TRANSPORT, 0, DUO_TOLD);
+	pair_dto(b, DAT_DTO_SEND, 2, DAT_DTO_ERR_TRANSPORT, 0, PAIR_UPCALL);
 	for (i = 3; i < 2 + SENDS; i++)
-		duo_dto(b, DAT_DTO_SEND, i, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
-	duo_ended(b, true);
-	duo_dto(b, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
-	duo_rest(d, 50);
-	duo_expect_quiet(d, "a peer that is gone");
-	bare_end(peer);
+		pair_dto(b, DAT_DTO_SEND, i, DAT_DTO_ERR_FLUSHED, 0, PAIR_ANY_UPCALL);
+	pair_ended(b, true);
+	pair_dto(b, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
+	pair_settle(d, 50);
+	pair_expect_no_event(d, "a peer that is gone");
+	vpeer_end(peer);
 	loop_expect(d->c, "dat_ep_reset", dat_ep_reset(b->ep), DAT_SUCCESS);
 }
 
 /* Its end is not waited for (C-56). */
-static s64 leave_nobody(struct duo *d)
+static s64 leave_nobody(struct pair *d)
 {
-	struct bare *peer = bare_meet(&d->b[0]);
-	struct duo_end *b = &d->b[0];
+	struct vpeer *peer = vpeer_meet(&d->b[0]);
+	struct pair_end *b = &d->b[0];
 	s64 begin, took = 0;
 	u64 i;
 
 	if (!peer)
 		return 0;
-	duo_recv1(b, 0, 16, 1, 0);
-	bare_vanish(peer);
+	pair_recv1(b, 0, 16, 1, 0);
+	vpeer_die(peer);
 	for (i = 2; i < 2 + SENDS; i++)
-		duo_send1(b, 0, 16, i, 0);
+		pair_send1(b, 0, 16, i, 0);
 	begin = ktime_to_ms(ktime_get());
 	loop_expect(d->c, "dat_ep_disconnect", dat_ep_disconnect(b->ep, DAT_CLOSE_ABRUPT_FLAG),
 		    DAT_SUCCESS);
-	duo_conn(b, DAT_CONNECTION_EVENT_DISCONNECTED);
+	pair_conn(b, DAT_CONNECTION_EVENT_DISCONNECTED);
 	took = ktime_to_ms(ktime_get()) - begin;
 	if (took > ABRUPT_MS * loop_stretch())
 		loop_fail(d->c, "DISCONNECTED %lld ms after an abrupt disconnect", took);
-	duo_expect_state(b, DAT_EP_STATE_DISCONNECTED);
+	pair_expect_state(b, DAT_EP_STATE_DISCONNECTED);
 	for (i = 2; i < 2 + SENDS; i++)
-		duo_dto(b, DAT_DTO_SEND, i, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
-	duo_dto(b, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
-	duo_rest(d, 50);
-	duo_expect_quiet(d, "an abrupt disconnect from nobody");
-	bare_end(peer);
+		pair_dto(b, DAT_DTO_SEND, i, DAT_DTO_ERR_FLUSHED, 0, PAIR_ANY_UPCALL);
+	pair_dto(b, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
+	pair_settle(d, 50);
+	pair_expect_no_event(d, "an abrupt disconnect from nobody");
+	vpeer_end(peer);
 	loop_expect(d->c, "dat_ep_reset", dat_ep_reset(b->ep), DAT_SUCCESS);
 	return took;
 }
@@ -86,21 +86,21 @@ static s64 leave_nobody(struct duo *d)
  */
 int loop_case_gone(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = {};
-	struct duo *d;
+	struct pair_cfg cfg = {};
+	struct pair *d;
 	s64 took;
 
 	loop_clauses(c, "C-24 C-30 C-41 C-56 C-61 G-31");
-	d = duo_make(run, c, &cfg);
+	d = pair_make(run, c, &cfg);
 	if (!d)
 		return -EIO;
 	took = leave_nobody(d);
-	if (duo_ok(d))
+	if (pair_ok(d))
 		idle_then_post(d, false);
-	if (duo_ok(d) && !run->args.brief)
+	if (pair_ok(d) && !run->args.brief)
 		idle_then_post(d, true);
 	scnprintf(c->reason, sizeof(c->reason), "abrupt disconnect from nobody: %lld ms", took);
-	duo_end(d);
+	pair_end(d);
 	return 0;
 }
 
@@ -125,45 +125,45 @@ static const struct grab grabs[] = {
 #define GRAB_AT		1024
 #define GRAB_LEN	8
 
-static void expect_grabbed(struct duo *d, struct bare *peer, const struct grab *g)
+static void expect_grabbed(struct pair *d, struct vpeer *peer, const struct grab *g)
 {
-	struct duo_end *b = &d->b[0];
-	bool changed = memchr_inv(peer->mem, 0x11, BARE_MEM);
+	struct pair_end *b = &d->b[0];
+	bool changed = memchr_inv(peer->mem, 0x11, VPEER_MEM);
 
-	duo_expect_free(b, g->name, 0, GRAB_AT);
-	duo_expect_free(b, g->name, GRAB_AT + GRAB_LEN, DUO_MEM - GRAB_AT - GRAB_LEN);
+	pair_expect_free(b, g->name, 0, GRAB_AT);
+	pair_expect_free(b, g->name, GRAB_AT + GRAB_LEN, PAIR_MEM - GRAB_AT - GRAB_LEN);
 	if (g->granted && g->op == IB_WR_RDMA_WRITE) {
 		if (memchr_inv(b->mem + GRAB_AT, 0x11, GRAB_LEN))
 			loop_fail(d->c, "%s: it did not arrive", g->name);
 		return;
 	}
-	duo_expect_free(b, g->name, GRAB_AT, GRAB_LEN);
+	pair_expect_free(b, g->name, GRAB_AT, GRAB_LEN);
 	if (changed != g->granted)
 		loop_fail(d->c, "%s: the peer's memory has %schanged", g->name,
 			  changed ? "" : "not ");
 }
 
-static void try_grab(struct duo *d, const struct grab *g)
+static void try_grab(struct pair *d, const struct grab *g)
 {
-	struct duo_end *b = &d->b[0];
+	struct pair_end *b = &d->b[0];
 	enum ib_wc_status status;
-	struct bare *peer;
+	struct vpeer *peer;
 
-	duo_recv1(b, 0, 16, 1, 0);
-	peer = bare_meet(&d->b[0]);
+	pair_recv1(b, 0, 16, 1, 0);
+	peer = vpeer_meet(&d->b[0]);
 	if (!peer)
 		return;
-	memset(peer->mem, 0x11, BARE_MEM);
+	memset(peer->mem, 0x11, VPEER_MEM);
 	/* The region has every privilege: it is the EP that grants */
-	status = bare_rdma(peer, g->op, (uintptr_t)b->mem + GRAB_AT, b->key, GRAB_LEN);
+	status = vpeer_rdma(peer, g->op, (uintptr_t)b->mem + GRAB_AT, b->key, GRAB_LEN);
 	if (g->granted ? status != IB_WC_SUCCESS : status == IB_WC_SUCCESS)
 		loop_fail(d->c, "%s: status %d", g->name, status);
 	expect_grabbed(d, peer, g);
 	if (g->granted)
-		duo_expect_state(b, DAT_EP_STATE_CONNECTED);
+		pair_expect_state(b, DAT_EP_STATE_CONNECTED);
 	else
-		duo_ended(b, false);
-	bare_end(peer);
+		pair_ended(b, false);
+	vpeer_end(peer);
 }
 
 /**
@@ -180,13 +180,13 @@ int loop_case_grabs(struct loop_run *run, struct loop_case *c)
 
 	loop_clauses(c, "C-52 C-15");
 	for (i = 0; i < ARRAY_SIZE(grabs) && !c->fails; i++) {
-		struct duo_cfg cfg = { .no_reads_in = grabs[i].no_reads };
-		struct duo *d = duo_make(run, c, &cfg);
+		struct pair_cfg cfg = { .no_reads_in = grabs[i].no_reads };
+		struct pair *d = pair_make(run, c, &cfg);
 
 		if (!d)
 			return -EIO;
 		try_grab(d, &grabs[i]);
-		duo_end(d);
+		pair_end(d);
 	}
 	return 0;
 }

@@ -10,8 +10,8 @@
 #include <linux/string.h>
 #include <rdma/ib_cm.h>
 
-#include "foe.h"
-#include "raw.h"
+#include "adversary.h"
+#include "cm_peer.h"
 
 #define ABRUPT_MS	1000	/* an abrupt disconnect may take so long (C-56) */
 
@@ -76,7 +76,7 @@ static u8 data_byte(u32 i)
 	return i * 7 % 255 + 1;
 }
 
-static void write_field(struct duo *d, u8 *field, u32 i)
+static void write_field(struct pair *d, u8 *field, u32 i)
 {
 	const struct sockaddr_in *own = (struct sockaddr_in *)d->run->attr.ia_address_ptr;
 	u32 k;
@@ -91,13 +91,13 @@ static void write_field(struct duo *d, u8 *field, u32 i)
 }
 
 /* What the Consumer has of it is what was sent; it says no */
-static void expect_request(struct duo *d, struct duo_evd *evd, DAT_PSP_HANDLE psp,
+static void expect_request(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp,
 			   const u8 *field)
 {
-	DAT_CR_HANDLE cr = duo_request(d, evd, psp, sp_qual(d, 0));
+	DAT_CR_HANDLE cr = pair_request(d, evd, psp, sp_qual(d, 0));
 	DAT_CR_PARAM param = {};
 
-	if (!duo_ok(d) || !sp_ok(d, "dat_cr_query", dat_cr_query(cr, DAT_CR_FIELD_ALL, &param)))
+	if (!pair_ok(d) || !sp_ok(d, "dat_cr_query", dat_cr_query(cr, DAT_CR_FIELD_ALL, &param)))
 		return;
 	if (param.private_data_size != REQUEST_DATA ||
 	    memcmp(param.private_data, field + HEADER, REQUEST_DATA))
@@ -106,14 +106,14 @@ static void expect_request(struct duo *d, struct duo_evd *evd, DAT_PSP_HANDLE ps
 	sp_ok(d, "dat_cr_reject", dat_cr_reject(cr, 0, NULL));
 }
 
-static void send_forged(struct duo *d, struct raw *way, struct ib_cm_id *id, const u8 *field,
+static void send_forged(struct pair *d, struct cm_peer *way, struct ib_cm_id *id, const u8 *field,
 			u32 len)
 {
 	struct sockaddr_storage addr;
 	struct ib_cm_req_param param = {
 		.primary_path = way->id->route.path_rec,
 		.ppath_sgid_attr = way->id->route.addr.dev_addr.sgid_attr,
-		.qp_num = raw_qp_num(),
+		.qp_num = cm_peer_qp_num(),
 		.qp_type = IB_QPT_RC,
 		.private_data = field,
 		.private_data_len = len,
@@ -128,14 +128,14 @@ static void send_forged(struct duo *d, struct raw *way, struct ib_cm_id *id, con
 	};
 	int err;
 
-	raw_address(d, &addr, sp_qual(d, 0));
+	cm_peer_address(d, &addr, sp_qual(d, 0));
 	param.service_id = rdma_get_service_id(way->id, (struct sockaddr *)&addr);
 	err = ib_send_cm_req(id, &param);
 	if (err)
 		loop_fail(d->c, "ib_send_cm_req: %d", err);
 }
 
-static void try_data(struct duo *d, struct duo_evd *evd, DAT_PSP_HANDLE psp, struct raw *way,
+static void try_data(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp, struct cm_peer *way,
 		     u32 i)
 {
 	struct forged_request r = {};
@@ -154,54 +154,54 @@ static void try_data(struct duo *d, struct duo_evd *evd, DAT_PSP_HANDLE psp, str
 	send_forged(d, way, id, field, odd_data[i].len ?: FIELD);
 	if (odd_data[i].taken)
 		expect_request(d, evd, psp, field);
-	if (duo_ok(d) && !wait_for_completion_timeout(&r.answered, left))
+	if (pair_ok(d) && !wait_for_completion_timeout(&r.answered, left))
 		loop_fail(d->c, "no answer");
-	else if (duo_ok(d) && r.event != IB_CM_REJ_RECEIVED)
+	else if (pair_ok(d) && r.event != IB_CM_REJ_RECEIVED)
 		loop_fail(d->c, "event %d, expected a reject", r.event);
-	else if (duo_ok(d) && (odd_data[i].taken ? r.reason != IB_CM_REJ_CONSUMER_DEFINED :
+	else if (pair_ok(d) && (odd_data[i].taken ? r.reason != IB_CM_REJ_CONSUMER_DEFINED :
 						   r.reason == IB_CM_REJ_STALE_CONN))
 		loop_fail(d->c, "reason %d", r.reason);
-	if (duo_ok(d) && dat_evd_dequeue(evd->handle, &ev) == DAT_SUCCESS)
+	if (pair_ok(d) && dat_evd_dequeue(evd->handle, &ev) == DAT_SUCCESS)
 		loop_fail(d->c, "event %#x, but no request", ev.event_number);
-	if (!duo_ok(d))
+	if (!pair_ok(d))
 		loop_fail(d->c, "that was: %s", odd_data[i].what);
 	ib_destroy_cm_id(id);
 }
 
 /* A request between Consumers, at a service point that has seen all that */
-static void expect_service(struct duo *d, struct duo_evd *evd, DAT_PSP_HANDLE psp)
+static void expect_service(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp)
 {
-	if (!duo_ok(d) || !duo_call_at(&d->a[0], sp_qual(d, 0), NULL, 0))
+	if (!pair_ok(d) || !pair_call_at(&d->a[0], sp_qual(d, 0), NULL, 0))
 		return;
-	sp_answer(&d->a[0], &d->b[0], duo_request(d, evd, psp, sp_qual(d, 0)), d->b[0].ep);
+	sp_answer(&d->a[0], &d->b[0], pair_request(d, evd, psp, sp_qual(d, 0)), d->b[0].ep);
 	sp_talk(&d->a[0], &d->b[0], false);
-	duo_hang_up(&d->a[0], &d->b[0]);
+	pair_disconnect(&d->a[0], &d->b[0]);
 }
 
-static void forged_script(struct foe *f)
+static void forged_script(struct adv *f)
 {
-	struct duo *d = f->d;
+	struct pair *d = f->d;
 	DAT_PSP_HANDLE psp;
-	struct duo_evd evd;
-	struct raw way;
+	struct pair_evd evd;
+	struct cm_peer way;
 	u32 i;
 
 	if (d->run->attr.ia_address_ptr->sa_family != AF_INET) {
 		scnprintf(d->c->reason, sizeof(d->c->reason), "headers are forged for IPv4 only");
 		return;
 	}
-	if (!duo_cr_evd(d, &evd, 4))
+	if (!pair_cr_evd(d, &evd, 4))
 		return;
 	psp = sp_listen(d, &evd, sp_qual(d, 0));
-	if (duo_ok(d) && raw_find(d, &way, sp_qual(d, 0))) {
-		for (i = 0; i < ARRAY_SIZE(odd_data) && duo_ok(d); i++)
+	if (pair_ok(d) && cm_peer_find(d, &way, sp_qual(d, 0))) {
+		for (i = 0; i < ARRAY_SIZE(odd_data) && pair_ok(d); i++)
 			try_data(d, &evd, psp, &way, i);
-		raw_end(&way);
+		cm_peer_end(&way);
 	}
 	expect_service(d, &evd, psp);
-	foe_others(f, "forged requests");
+	adv_bystanders(f, "forged requests");
 	sp_free_psp(d, psp);
-	duo_free_evd(d, &evd);
+	pair_free_evd(d, &evd);
 }
 
 /**
@@ -214,8 +214,8 @@ static void forged_script(struct foe *f)
  */
 int loop_case_forged(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = {};
-	int err = foe_play(run, c, &cfg, forged_script);
+	struct pair_cfg cfg = {};
+	int err = adv_play(run, c, &cfg, forged_script);
 
 	loop_clauses(c, "C-54");
 	return err;
@@ -223,15 +223,15 @@ int loop_case_forged(struct loop_run *run, struct loop_case *c)
 
 /* ---- parameters -------------------------------------------------------------------- */
 
-#define READS	4	/* that the EPs of a duo allow */
+#define READS	4	/* that the EPs of a pair allow */
 
 static const struct {
 	const char *what;
 	struct rdma_conn_param param;
 } odd_request[] = {
 	{ "reads without bounds", { .responder_resources = 255, .initiator_depth = 255,
-				    .qp_num = RAW_ANY_QP, .retry_count = 7 } },
-	{ "no reads, no retries", { .qp_num = RAW_ANY_QP } },
+				    .qp_num = CM_PEER_ANY_QP, .retry_count = 7 } },
+	{ "no reads, no retries", { .qp_num = CM_PEER_ANY_QP } },
 	{ "queue pair 0", { .responder_resources = 1, .qp_num = 0 } },
 	{ "queue pair 1", { .initiator_depth = 1, .qp_num = 1 } },
 	{ "the last queue pair", { .qp_num = 0xffffff, .srq = 1, .rnr_retry_count = 7 } },
@@ -241,25 +241,25 @@ static const struct {
  * Accepted, so that all of it goes through our hands and the device's; what is
  * granted keeps to the EP's own bounds. Or the device says no, and C-16 it is.
  */
-static void try_request(struct duo *d, struct duo_evd *evd, DAT_PSP_HANDLE psp, u32 i)
+static void try_request(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp, u32 i)
 {
-	struct duo_end *b = &d->b[0];
-	struct raw raw;
+	struct pair_end *b = &d->b[0];
+	struct cm_peer cm_peer;
 
-	duo_recv1(b, 2048, 64, 20, 0);
-	if (duo_ok(d) && raw_call(d, &raw, sp_qual(d, 0), &odd_request[i].param)) {
+	pair_recv1(b, 2048, 64, 20, 0);
+	if (pair_ok(d) && cm_peer_call(d, &cm_peer, sp_qual(d, 0), &odd_request[i].param)) {
 		sp_ok(d, "dat_cr_accept",
-		      dat_cr_accept(duo_request(d, evd, psp, sp_qual(d, 0)), b->ep, 0, NULL));
-		if (raw_wait(&raw) && raw.event == RDMA_CM_EVENT_CONNECT_RESPONSE &&
-		    (raw.reads_in > READS || raw.reads_out > READS))
-			loop_fail(d->c, "%u reads are granted, and %u announced", raw.reads_in,
-				  raw.reads_out);
-		raw_end(&raw);
+		      dat_cr_accept(pair_request(d, evd, psp, sp_qual(d, 0)), b->ep, 0, NULL));
+		if (cm_peer_wait(&cm_peer) && cm_peer.event == RDMA_CM_EVENT_CONNECT_RESPONSE &&
+		    (cm_peer.reads_in > READS || cm_peer.reads_out > READS))
+			loop_fail(d->c, "%u reads are granted, and %u announced", cm_peer.reads_in,
+				  cm_peer.reads_out);
+		cm_peer_end(&cm_peer);
 	}
-	duo_conn(b, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
-	duo_dto(b, DAT_DTO_RECEIVE, 20, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
-	duo_reset(b);
-	if (!duo_ok(d))
+	pair_conn(b, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	pair_dto(b, DAT_DTO_RECEIVE, 20, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
+	pair_reset(b);
+	if (!pair_ok(d))
 		loop_fail(d->c, "that was: %s", odd_request[i].what);
 }
 
@@ -276,13 +276,13 @@ static const u8 answer_data[REPLY_DATA + 1] = { [0 ... REPLY_DATA] = 0xd5 };
 
 static const struct odd_answer odd_answer[] = {
 	{ "reads without bounds", { .responder_resources = 255, .initiator_depth = 255,
-				    .qp_num = RAW_ANY_QP, .private_data = answer_data,
+				    .qp_num = CM_PEER_ANY_QP, .private_data = answer_data,
 				    .private_data_len = REPLY_DATA }, true },
-	{ "no reads", { .qp_num = RAW_ANY_QP, .private_data = answer_data,
+	{ "no reads", { .qp_num = CM_PEER_ANY_QP, .private_data = answer_data,
 			.private_data_len = REPLY_DATA }, true },
 	{ "the last queue pair", { .qp_num = 0xffffff, .srq = 1, .private_data = answer_data,
 				   .private_data_len = REPLY_DATA }, true },
-	{ "a byte too many", { .qp_num = RAW_ANY_QP, .private_data = answer_data,
+	{ "a byte too many", { .qp_num = CM_PEER_ANY_QP, .private_data = answer_data,
 			       .private_data_len = REPLY_DATA + 1 }, false },
 };
 
@@ -301,8 +301,8 @@ static int answer_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
-	if (param.qp_num == RAW_ANY_QP)
-		param.qp_num = raw_qp_num();
+	if (param.qp_num == CM_PEER_ANY_QP)
+		param.qp_num = cm_peer_qp_num();
 	err = rdma_accept(id, &param);
 	if (!err)
 		a->child = id;
@@ -310,74 +310,74 @@ static int answer_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 }
 
 /* A message goes nowhere, and its sender does not wait for ever */
-static void expect_silence(struct duo *d, struct duo_end *a)
+static void expect_silence(struct pair *d, struct pair_end *a)
 {
 	const u8 *data;
 	s64 begin, took;
 	DAT_COUNT len;
 
-	len = duo_conn_data(a, DAT_CONNECTION_EVENT_ESTABLISHED, &data);
-	if (!duo_ok(d))
+	len = pair_conn_data(a, DAT_CONNECTION_EVENT_ESTABLISHED, &data);
+	if (!pair_ok(d))
 		return;
 	if (len != REPLY_DATA || memcmp(data, answer_data, REPLY_DATA))
 		loop_fail(d->c, "%d bytes of private data, or other ones", len);
-	duo_send1(a, 0, 16, 2, 0);
-	duo_rest(d, 20);
+	pair_send1(a, 0, 16, 2, 0);
+	pair_settle(d, 20);
 	begin = ktime_to_ms(ktime_get());
 	sp_ok(d, "dat_ep_disconnect", dat_ep_disconnect(a->ep, DAT_CLOSE_ABRUPT_FLAG));
-	duo_conn(a, DAT_CONNECTION_EVENT_DISCONNECTED);
+	pair_conn(a, DAT_CONNECTION_EVENT_DISCONNECTED);
 	took = ktime_to_ms(ktime_get()) - begin;
 	if (took > ABRUPT_MS * loop_stretch())
 		loop_fail(d->c, "DISCONNECTED %lld ms after an abrupt disconnect", took);
-	duo_dto(a, DAT_DTO_SEND, 2, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
+	pair_dto(a, DAT_DTO_SEND, 2, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 }
 
-static void try_answer(struct duo *d, const struct odd_answer *say)
+static void try_answer(struct pair *d, const struct odd_answer *say)
 {
 	struct answering answering = { .say = say };
-	struct duo_end *a = &d->a[0];
+	struct pair_end *a = &d->a[0];
 	struct rdma_cm_id *id;
 
-	duo_recv1(a, 64, 64, 1, 0);
-	id = raw_listen(d, answer_handler, &answering, sp_qual(d, 1));
+	pair_recv1(a, 64, 64, 1, 0);
+	id = cm_peer_listen(d, answer_handler, &answering, sp_qual(d, 1));
 	if (!id)
 		return;
-	if (duo_call_at(a, sp_qual(d, 1), NULL, 0)) {
+	if (pair_call_at(a, sp_qual(d, 1), NULL, 0)) {
 		if (say->accepted)
 			expect_silence(d, a);
 		else
-			duo_conn(a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+			pair_conn(a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	}
-	duo_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, DUO_TOLD);
+	pair_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 	/* Its callback is not at work any more once it is gone */
 	rdma_destroy_id(id);
 	if (answering.child)
 		rdma_destroy_id(answering.child);
-	duo_reset(a);
-	if (!duo_ok(d))
+	pair_reset(a);
+	if (!pair_ok(d))
 		loop_fail(d->c, "that was: an answer with %s", say->what);
 }
 
-static void parameters_script(struct foe *f)
+static void parameters_script(struct adv *f)
 {
-	struct duo *d = f->d;
+	struct pair *d = f->d;
 	DAT_PSP_HANDLE psp;
-	struct duo_evd evd;
+	struct pair_evd evd;
 	u32 i;
 
-	if (!duo_cr_evd(d, &evd, 4))
+	if (!pair_cr_evd(d, &evd, 4))
 		return;
 	psp = sp_listen(d, &evd, sp_qual(d, 0));
-	for (i = 0; i < ARRAY_SIZE(odd_request) && duo_ok(d); i++)
+	for (i = 0; i < ARRAY_SIZE(odd_request) && pair_ok(d); i++)
 		try_request(d, &evd, psp, i);
 	expect_service(d, &evd, psp);
-	foe_others(f, "odd requests");
-	for (i = 0; i < ARRAY_SIZE(odd_answer) && duo_ok(d); i++)
+	adv_bystanders(f, "odd requests");
+	for (i = 0; i < ARRAY_SIZE(odd_answer) && pair_ok(d); i++)
 		try_answer(d, &odd_answer[i]);
 	expect_service(d, &evd, psp);
-	foe_others(f, "odd answers");
+	adv_bystanders(f, "odd answers");
 	sp_free_psp(d, psp);
-	duo_free_evd(d, &evd);
+	pair_free_evd(d, &evd);
 }
 
 /**
@@ -390,8 +390,8 @@ static void parameters_script(struct foe *f)
  */
 int loop_case_parameters(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = {};
-	int err = foe_play(run, c, &cfg, parameters_script);
+	struct pair_cfg cfg = {};
+	int err = adv_play(run, c, &cfg, parameters_script);
 
 	loop_clauses(c, "C-16 C-20 C-24 C-40 C-41 C-46 C-54 C-56");
 	return err;

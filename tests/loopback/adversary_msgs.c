@@ -8,29 +8,29 @@
 #include <linux/ktime.h>
 #include <linux/string.h>
 
-#include "foe.h"
+#include "adversary.h"
 
 #define OWN		0x11	/* all of the peer's memory */
 #define ABRUPT_MS	1000	/* an abrupt disconnect may take so long (C-56) */
 
-/* Bytes of the victim that are not DUO_FREE any more, from @off on; nothing behind them */
-static u32 arrived(struct foe *f, u32 off, u32 room)
+/* Bytes of the victim that are not PAIR_FREE any more, from @off on; nothing behind them */
+static u32 arrived(struct adv *f, u32 off, u32 room)
 {
-	u8 *end = memchr(f->b->mem + off, DUO_FREE, room);
+	u8 *end = memchr(f->b->mem + off, PAIR_FREE, room);
 	u32 n = end ? end - (f->b->mem + off) : room;
 
 	if (memchr_inv(f->b->mem + off, OWN, n))
 		loop_fail(f->d->c, "other bytes than the peer has sent");
-	if (memchr_inv(f->b->mem + off + n, DUO_FREE, room - n))
+	if (memchr_inv(f->b->mem + off + n, PAIR_FREE, room - n))
 		loop_fail(f->d->c, "bytes behind a gap");
 	return n;
 }
 
-/* As foe_untouched(), but for the part of the victim's memory that was given away */
-static void expect_around(struct foe *f, const char *what, u32 off, u32 room)
+/* As adv_untouched(), but for the part of the victim's memory that was given away */
+static void expect_around(struct adv *f, const char *what, u32 off, u32 room)
 {
-	memset(f->b->mem + off, DUO_FREE, room);
-	foe_untouched(f, what);
+	memset(f->b->mem + off, PAIR_FREE, room);
+	adv_untouched(f, what);
 }
 
 /* ---- longer than the receive ------------------------------------------------------- */
@@ -43,107 +43,109 @@ static const struct {
 	{ { 3000, 8 }, 3009 }, { { 0, 0 }, 8192 },
 };
 
-static void try_too_long(struct foe *f, const u32 *room, u32 len)
+static void try_too_long(struct adv *f, const u32 *room, u32 len)
 {
-	DAT_LMR_TRIPLET iov[2] = { duo_seg(f->b, 1024, room[0]), duo_seg(f->b, 5000, room[1]) };
+	DAT_LMR_TRIPLET iov[2] = { pair_seg(f->b, 1024, room[0]), pair_seg(f->b, 5000, room[1]) };
 	enum ib_wc_status status;
-	struct bare_req *r;
+	struct vpeer_req *r;
 
-	duo_recv(f->b, 2, iov, 1, 0);
-	duo_recv1(f->b, 256, 64, 2, 0);
-	if (!foe_meet(f))
+	pair_recv(f->b, 2, iov, 1, 0);
+	pair_recv1(f->b, 256, 64, 2, 0);
+	if (!adv_meet(f))
 		return;
-	memset(f->peer->mem, OWN, BARE_MEM);
-	r = bare_req(f->peer, 0, IB_WR_SEND, 0, len);
-	status = bare_post(r) ? bare_wait(r) : IB_WC_SUCCESS;
+	memset(f->peer->mem, OWN, VPEER_MEM);
+	r = vpeer_req(f->peer, 0, IB_WR_SEND, 0, len);
+	status = vpeer_post(r) ? vpeer_wait(r) : IB_WC_SUCCESS;
 	/* Verbs have the second for it, Soft-RoCE says the first */
 	if (status != IB_WC_REM_OP_ERR && status != IB_WC_REM_INV_REQ_ERR)
 		loop_fail(f->d->c, "the peer is told %d, expected %d", status, IB_WC_REM_OP_ERR);
-	duo_dto(f->b, DAT_DTO_RECEIVE, 1, DAT_DTO_LENGTH_ERROR, 0, DUO_TOLD);
-	foe_flushed(f, 2, 2);
-	foe_broken(f);
+	pair_dto(f->b, DAT_DTO_RECEIVE, 1, DAT_DTO_LENGTH_ERROR, 0, PAIR_UPCALL);
+	adv_flushed(f, 2, 2);
+	adv_broken(f);
 	/* Content of a receive that failed is undefined, but of nothing else */
-	memset(f->b->mem + 1024, DUO_FREE, room[0]);
+	memset(f->b->mem + 1024, PAIR_FREE, room[0]);
 	expect_around(f, "a message that is too long", 5000, room[1]);
-	foe_part(f);
+	adv_part(f);
 }
 
 /* The opposite direction: the peer does not react to the error */
-static void try_short_room(struct foe *f, u32 room, bool srq)
+static void try_short_room(struct adv *f, u32 room, bool srq)
 {
-	struct bare_req *got;
+	struct vpeer_req *got;
 
-	foe_recvs(f);
-	if (!(srq ? foe_meet_srq(f) : foe_meet(f)))
+	adv_recvs(f);
+	if (!(srq ? adv_meet_srq(f) : adv_meet(f)))
 		return;
-	memset(f->peer->mem, OWN, BARE_MEM);
-	got = bare_recv(f->peer, 1, 0, room);
-	duo_send1(f->b, 0, room + 1, 3, 0);
-	duo_send1(f->b, 0, room, 4, 0);
-	duo_dto(f->b, DAT_DTO_SEND, 3, DAT_DTO_ERR_REMOTE_RESPONDER, 0, DUO_TOLD);
-	duo_dto(f->b, DAT_DTO_SEND, 4, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
-	foe_flushed(f, 1, 2);
-	foe_broken(f);
-	if (bare_wait(got) == IB_WC_SUCCESS)
+	memset(f->peer->mem, OWN, VPEER_MEM);
+	got = vpeer_recv(f->peer, 1, 0, room);
+	pair_send1(f->b, 0, room + 1, 3, 0);
+	pair_send1(f->b, 0, room, 4, 0);
+	pair_dto(f->b, DAT_DTO_SEND, 3, DAT_DTO_ERR_REMOTE_RESPONDER, 0, PAIR_UPCALL);
+	pair_dto(f->b, DAT_DTO_SEND, 4, DAT_DTO_ERR_FLUSHED, 0, PAIR_ANY_UPCALL);
+	adv_flushed(f, 1, 2);
+	adv_broken(f);
+	if (vpeer_wait(got) == IB_WC_SUCCESS)
 		loop_fail(f->d->c, "the peer is told of a success");
-	if (memchr_inv(f->peer->mem + room, OWN, BARE_MEM - room))
+	if (memchr_inv(f->peer->mem + room, OWN, VPEER_MEM - room))
 		loop_fail(f->d->c, "a message goes beyond the peer's receive");
-	foe_untouched(f, "a message that is too long for the peer");
-	foe_part(f);
+	adv_untouched(f, "a message that is too long for the peer");
+	adv_part(f);
 }
 
 /* Two receives, four messages; the peer gives up (@rnr), or waits */
-static void try_too_many(struct foe *f, u8 rnr)
+static void try_too_many(struct adv *f, u8 rnr)
 {
-	bool waits = rnr == BARE_RNR;
-	struct bare_req *r[4];
+	bool waits = rnr == VPEER_RNR;
+	struct vpeer_req *r[4];
 	u32 i;
 
-	foe_recvs(f);
-	if (!foe_meet_rnr(f, rnr))
+	adv_recvs(f);
+	if (!adv_meet_rnr(f, rnr))
 		return;
-	memset(f->peer->mem, OWN, BARE_MEM);
-	for (i = 0; i < ARRAY_SIZE(r) && duo_ok(f->d); i++) {
-		r[i] = bare_req(f->peer, i, IB_WR_SEND, i * FOE_ROOM, FOE_ROOM);
-		bare_post(r[i]);
+	memset(f->peer->mem, OWN, VPEER_MEM);
+	for (i = 0; i < ARRAY_SIZE(r) && pair_ok(f->d); i++) {
+		r[i] = vpeer_req(f->peer, i, IB_WR_SEND, i * ADV_ROOM, ADV_ROOM);
+		vpeer_post(r[i]);
 	}
 	for (i = 1; i <= 2; i++)
-		duo_dto(f->b, DAT_DTO_RECEIVE, i, DAT_DTO_SUCCESS, FOE_ROOM, DUO_EITHER);
-	if (arrived(f, FOE_RECV, FOE_ROOM) != FOE_ROOM)
+		pair_dto(f->b, DAT_DTO_RECEIVE, i, DAT_DTO_SUCCESS, ADV_ROOM,
+				 PAIR_ANY_UPCALL);
+	if (arrived(f, ADV_RECV, ADV_ROOM) != ADV_ROOM)
 		loop_fail(f->d->c, "a message is not whole");
-	foe_others(f, "more messages than receives");
-	if (!waits && bare_wait(r[2]) != IB_WC_RNR_RETRY_EXC_ERR)
+	adv_bystanders(f, "more messages than receives");
+	if (!waits && vpeer_wait(r[2]) != IB_WC_RNR_RETRY_EXC_ERR)
 		loop_fail(f->d->c, "the peer is told %d, expected %d", r[2]->status,
 			  IB_WC_RNR_RETRY_EXC_ERR);
-	duo_expect_quiet(f->d, "more messages than receives");
-	duo_expect_state(f->b, DAT_EP_STATE_CONNECTED);
-	memset(f->b->mem + FOE_RECV + 2 * FOE_ROOM, DUO_FREE, FOE_ROOM);
-	expect_around(f, "more messages than receives", FOE_RECV, FOE_ROOM);
+	pair_expect_no_event(f->d, "more messages than receives");
+	pair_expect_state(f->b, DAT_EP_STATE_CONNECTED);
+	memset(f->b->mem + ADV_RECV + 2 * ADV_ROOM, PAIR_FREE, ADV_ROOM);
+	expect_around(f, "more messages than receives", ADV_RECV, ADV_ROOM);
 	/* Room again: for the third, if it still waits */
-	foe_recvs(f);
+	adv_recvs(f);
 	if (waits) {
 		for (i = 1; i <= 2; i++)
-			duo_dto(f->b, DAT_DTO_RECEIVE, i, DAT_DTO_SUCCESS, FOE_ROOM, DUO_EITHER);
-		for (i = 0; i < ARRAY_SIZE(r) && duo_ok(f->d); i++)
-			if (bare_wait(r[i]) != IB_WC_SUCCESS)
+			pair_dto(f->b, DAT_DTO_RECEIVE, i, DAT_DTO_SUCCESS, ADV_ROOM,
+				 PAIR_ANY_UPCALL);
+		for (i = 0; i < ARRAY_SIZE(r) && pair_ok(f->d); i++)
+			if (vpeer_wait(r[i]) != IB_WC_SUCCESS)
 				loop_fail(f->d->c, "message %u: %d", i, r[i]->status);
 	}
-	foe_hang_up(f);
+	adv_hang_up(f);
 	if (!waits)
-		foe_flushed(f, 1, 2);
-	memset(f->b->mem + FOE_RECV + 2 * FOE_ROOM, DUO_FREE, FOE_ROOM);
-	expect_around(f, "more messages than receives", FOE_RECV, FOE_ROOM);
-	foe_part(f);
+		adv_flushed(f, 1, 2);
+	memset(f->b->mem + ADV_RECV + 2 * ADV_ROOM, PAIR_FREE, ADV_ROOM);
+	expect_around(f, "more messages than receives", ADV_RECV, ADV_ROOM);
+	adv_part(f);
 }
 
-static void too_much_script(struct foe *f)
+static void too_much_script(struct adv *f)
 {
 	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(too_long) && duo_ok(f->d); i++) {
+	for (i = 0; i < ARRAY_SIZE(too_long) && pair_ok(f->d); i++) {
 		try_too_long(f, too_long[i].room, too_long[i].len);
-		foe_others(f, "a message that is too long");
-		if (!duo_ok(f->d))
+		adv_bystanders(f, "a message that is too long");
+		if (!pair_ok(f->d))
 			loop_fail(f->d->c, "that was: %u bytes for %u and %u", too_long[i].len,
 				  too_long[i].room[0], too_long[i].room[1]);
 	}
@@ -153,8 +155,8 @@ static void too_much_script(struct foe *f)
 	if (f->d->run->srq_supported)
 		try_short_room(f, 8, true);
 	try_too_many(f, 1);
-	try_too_many(f, BARE_RNR);
-	foe_others(f, "more messages than receives");
+	try_too_many(f, VPEER_RNR);
+	adv_bystanders(f, "more messages than receives");
 }
 
 /**
@@ -167,8 +169,8 @@ static void too_much_script(struct foe *f)
  */
 int loop_case_too_much(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = {};
-	int err = foe_play(run, c, &cfg, too_much_script);
+	struct pair_cfg cfg = {};
+	int err = adv_play(run, c, &cfg, too_much_script);
 
 	loop_clauses(c, "S-48 R-08 R-20 R-22 C-29 C-30 C-41 C-54 C-60 G-31 G-36");
 	return err;
@@ -184,55 +186,55 @@ int loop_case_too_much(struct loop_run *run, struct loop_case *c)
  * Its second segment is none, which the device finds when it comes to it: the
  * packets in front of it are on their way by then, and nothing follows.
  */
-static void send_half(struct foe *f, enum ib_wr_opcode op)
+static void send_half(struct adv *f, enum ib_wr_opcode op)
 {
-	struct bare_req *r = bare_req(f->peer, 0, op, 0, HALF_GOOD);
+	struct vpeer_req *r = vpeer_req(f->peer, 0, op, 0, HALF_GOOD);
 	enum ib_wc_status status;
 
-	memset(f->peer->mem, OWN, BARE_MEM);
+	memset(f->peer->mem, OWN, VPEER_MEM);
 	r->sge[1] = r->sge[0];
 	r->sge[1].length = HALF_ROOM - HALF_GOOD;
 	r->sge[1].lkey = ~0U;
 	r->rdma.wr.num_sge = 2;
 	if (op == IB_WR_RDMA_WRITE)
-		bare_aim(r, (uintptr_t)f->b->mem + HALF_AT, f->b->key);
-	status = bare_post(r) ? bare_wait(r) : IB_WC_SUCCESS;
+		vpeer_aim(r, (uintptr_t)f->b->mem + HALF_AT, f->b->key);
+	status = vpeer_post(r) ? vpeer_wait(r) : IB_WC_SUCCESS;
 	if (status == IB_WC_SUCCESS)
 		loop_fail(f->d->c, "half a message: the peer is told %d", status);
 }
 
 /* The front part is there, or comes soon */
-static void expect_half(struct foe *f)
+static void expect_half(struct adv *f)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
 
-	while (duo_ok(f->d) && READ_ONCE(f->b->mem[HALF_AT + HALF_GOOD - 1]) == DUO_FREE) {
+	while (pair_ok(f->d) && READ_ONCE(f->b->mem[HALF_AT + HALF_GOOD - 1]) == PAIR_FREE) {
 		if (time_after(jiffies, deadline))
 			loop_fail(f->d->c, "half a message: %u bytes of it arrive",
 				  arrived(f, HALF_AT, HALF_ROOM));
 		wait_for_completion_timeout(&f->d->run->kick, 1);
 	}
-	duo_rest(f->d, 20);
-	if (duo_ok(f->d) && arrived(f, HALF_AT, HALF_ROOM) != HALF_GOOD)
+	pair_settle(f->d, 20);
+	if (pair_ok(f->d) && arrived(f, HALF_AT, HALF_ROOM) != HALF_GOOD)
 		loop_fail(f->d->c, "half a message: %u bytes of it have arrived",
 			  arrived(f, HALF_AT, HALF_ROOM));
 }
 
 /* Nobody can tell it from one that is slow: it ends with the connection */
-static void try_half(struct foe *f, enum ib_wr_opcode op)
+static void try_half(struct adv *f, enum ib_wr_opcode op)
 {
-	duo_recv1(f->b, HALF_AT, HALF_ROOM, 1, 0);
-	if (!foe_meet(f))
+	pair_recv1(f->b, HALF_AT, HALF_ROOM, 1, 0);
+	if (!adv_meet(f))
 		return;
 	send_half(f, op);
 	expect_half(f);
-	foe_others(f, "half a message");
-	duo_expect_quiet(f->d, "half a message");
-	duo_expect_state(f->b, DAT_EP_STATE_CONNECTED);
-	foe_hang_up(f);
-	foe_flushed(f, 1, 1);
+	adv_bystanders(f, "half a message");
+	pair_expect_no_event(f->d, "half a message");
+	pair_expect_state(f->b, DAT_EP_STATE_CONNECTED);
+	adv_hang_up(f);
+	adv_flushed(f, 1, 1);
 	expect_around(f, "half a message", HALF_AT, HALF_ROOM);
-	foe_part(f);
+	adv_part(f);
 }
 
 #define CUTS		3	/* receives, or ranges to be written */
@@ -242,11 +244,11 @@ static void try_half(struct foe *f, enum ib_wr_opcode op)
 #define CUT_LEN		2400	/* three packets */
 
 /* What the receives say is what has arrived: all of a message, or it failed */
-static void expect_cut(struct foe *f, bool sends)
+static void expect_cut(struct adv *f, bool sends)
 {
 	u32 i, off, n, whole = 0, status = DAT_DTO_SUCCESS;
 
-	for (i = 0; i < CUTS && duo_ok(f->d); i++) {
+	for (i = 0; i < CUTS && pair_ok(f->d); i++) {
 		DAT_EVENT ev = {};
 
 		off = CUT_AT + i * CUT_STEP;
@@ -255,7 +257,7 @@ static void expect_cut(struct foe *f, bool sends)
 			loop_fail(f->d->c, "message %u: %u bytes, behind %u whole ones", i, n,
 				  whole);
 		whole += n == CUT_LEN;
-		if (!duo_next(f->d, &f->b->recv, DUO_EITHER, "a message cut off", &ev))
+		if (!pair_next(f->d, &f->b->recv, PAIR_ANY_UPCALL, "a message cut off", &ev))
 			return;
 		/* Flushed ones stay so; only a receive that succeeded says how long */
 		if (status == DAT_DTO_SUCCESS)
@@ -269,50 +271,50 @@ static void expect_cut(struct foe *f, bool sends)
 			loop_fail(f->d->c, "message %u: success, %u bytes of it", i, n);
 		else if (status != DAT_DTO_SUCCESS && status != DAT_DTO_ERR_FLUSHED)
 			loop_fail(f->d->c, "message %u: status %u", i, status);
-		memset(f->b->mem + off, DUO_FREE, CUT_ROOM);
+		memset(f->b->mem + off, PAIR_FREE, CUT_ROOM);
 	}
 }
 
 /* The peer's QP goes to ERROR, or is destroyed, with messages under way; no matter how many */
-static void try_cut(struct foe *f, bool sends, bool destroyed, u32 us)
+static void try_cut(struct adv *f, bool sends, bool destroyed, u32 us)
 {
-	struct bare_req *r;
+	struct vpeer_req *r;
 	u32 i;
 
 	for (i = 0; i < CUTS; i++)
-		duo_recv1(f->b, CUT_AT + i * CUT_STEP, CUT_ROOM, i, 0);
-	if (!foe_meet(f))
+		pair_recv1(f->b, CUT_AT + i * CUT_STEP, CUT_ROOM, i, 0);
+	if (!adv_meet(f))
 		return;
-	memset(f->peer->mem, OWN, BARE_MEM);
+	memset(f->peer->mem, OWN, VPEER_MEM);
 	for (i = 0; i < CUTS; i++) {
-		r = bare_req(f->peer, i, sends ? IB_WR_SEND : IB_WR_RDMA_WRITE, 0, CUT_LEN);
-		bare_aim(r, (uintptr_t)f->b->mem + CUT_AT + i * CUT_STEP, f->b->key);
-		bare_post(r);
+		r = vpeer_req(f->peer, i, sends ? IB_WR_SEND : IB_WR_RDMA_WRITE, 0, CUT_LEN);
+		vpeer_aim(r, (uintptr_t)f->b->mem + CUT_AT + i * CUT_STEP, f->b->key);
+		vpeer_post(r);
 	}
 	udelay(us);
 	if (destroyed)
-		bare_vanish(f->peer);
+		vpeer_die(f->peer);
 	else
-		bare_stop(f->peer);
-	foe_hang_up(f);
+		vpeer_stop(f->peer);
+	adv_hang_up(f);
 	expect_cut(f, sends);
-	foe_untouched(f, "messages cut off");
-	foe_part(f);
+	adv_untouched(f, "messages cut off");
+	adv_part(f);
 }
 
-static void half_script(struct foe *f)
+static void half_script(struct adv *f)
 {
 	u32 i, rounds = f->d->run->args.brief ? 8 : 32;
 
 	try_half(f, IB_WR_SEND);
 	try_half(f, IB_WR_RDMA_WRITE);
-	for (i = 0; i < rounds && duo_ok(f->d); i++)
+	for (i = 0; i < rounds && pair_ok(f->d); i++)
 		try_cut(f, i & 1, i & 2, i * 20);
-	foe_others(f, "messages cut off");
+	adv_bystanders(f, "messages cut off");
 }
 
 /* The SRQ still counts a lost buffer as outstanding, until dat_srq_free() */
-static void expect_lost(struct foe *f)
+static void expect_lost(struct adv *f)
 {
 	DAT_SRQ_PARAM param = {};
 
@@ -327,18 +329,18 @@ static void expect_lost(struct foe *f)
  * The buffer must get its event, unless the device loses such a buffer on plain
  * verbs too, as Soft-RoCE of 6.12 does (Q-29).
  */
-static void half_srq_script(struct foe *f)
+static void half_srq_script(struct adv *f)
 {
-	bool lossy = foe_device_loses_buffers(f->d->run, f->d->c);
+	bool lossy = adv_device_loses_buffers(f->d->run, f->d->c);
 	DAT_EVENT ev = {};
 
-	duo_recv1(f->b, HALF_AT, HALF_ROOM, 1, 0);
-	if (!foe_meet(f))
+	pair_recv1(f->b, HALF_AT, HALF_ROOM, 1, 0);
+	if (!adv_meet(f))
 		return;
 	send_half(f, IB_WR_SEND);
 	expect_half(f);
-	foe_hang_up(f);
-	duo_rest(f->d, 50);
+	adv_hang_up(f);
+	pair_settle(f->d, 50);
 	if (dat_evd_dequeue(f->b->recv.handle, &ev) == DAT_SUCCESS) {
 		if (ev.event_data.dto_completion_event_data.status != DAT_DTO_ERR_FLUSHED)
 			loop_fail(f->d->c, "half a message: status %d",
@@ -353,8 +355,8 @@ static void half_srq_script(struct foe *f)
 		loop_fail(f->d->c, "half a message: no event, and the device loses no buffers");
 	}
 	expect_around(f, "half a message", HALF_AT, HALF_ROOM);
-	foe_part(f);
-	foe_others(f, "half a message");
+	adv_part(f);
+	adv_bystanders(f, "half a message");
 }
 
 /**
@@ -367,12 +369,12 @@ static void half_srq_script(struct foe *f)
  */
 int loop_case_half(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = {}, srq = { .srq = true };
-	int err = foe_play(run, c, &cfg, half_script);
+	struct pair_cfg cfg = {}, srq = { .srq = true };
+	int err = adv_play(run, c, &cfg, half_script);
 
 	if (!err && !c->fails && run->srq_supported) {
 		loop_clauses(c, "Q-29");
-		err = foe_play(run, c, &srq, half_srq_script);
+		err = adv_play(run, c, &srq, half_srq_script);
 	}
 	loop_clauses(c, "R-29 C-29 C-41 C-44 C-54");
 	return err;
@@ -384,61 +386,61 @@ int loop_case_half(struct loop_run *run, struct loop_case *c)
  * A write with immediate data takes a receive and leaves it empty. Its length is
  * not that of a message: who believed it would look behind the receive.
  */
-static void try_immediate(struct foe *f, u32 len)
+static void try_immediate(struct adv *f, u32 len)
 {
-	struct bare_req *r;
+	struct vpeer_req *r;
 
-	foe_recvs(f);
-	if (!foe_meet(f))
+	adv_recvs(f);
+	if (!adv_meet(f))
 		return;
-	memset(f->peer->mem, OWN, BARE_MEM);
-	r = bare_req(f->peer, 0, IB_WR_RDMA_WRITE_WITH_IMM, 0, len);
-	bare_aim(r, (uintptr_t)f->b->mem + 1024, f->b->key);
-	if (bare_post(r))
-		foe_told(f, r);
-	duo_dto(f->b, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_REMOTE_RESPONDER, 0, DUO_TOLD);
-	foe_flushed(f, 2, 2);
-	foe_broken(f);
+	memset(f->peer->mem, OWN, VPEER_MEM);
+	r = vpeer_req(f->peer, 0, IB_WR_RDMA_WRITE_WITH_IMM, 0, len);
+	vpeer_aim(r, (uintptr_t)f->b->mem + 1024, f->b->key);
+	if (vpeer_post(r))
+		adv_notified(f, r);
+	pair_dto(f->b, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_REMOTE_RESPONDER, 0, PAIR_UPCALL);
+	adv_flushed(f, 2, 2);
+	adv_broken(f);
 	/* By its key it may write */
 	expect_around(f, "a write with immediate data", 1024, len);
-	foe_part(f);
+	adv_part(f);
 }
 
 /* A message, and data that nobody asked for: the message counts */
-static void try_message_with_immediate(struct foe *f)
+static void try_message_with_immediate(struct adv *f)
 {
-	struct bare_req *r;
+	struct vpeer_req *r;
 
-	foe_recvs(f);
-	if (!foe_meet(f))
+	adv_recvs(f);
+	if (!adv_meet(f))
 		return;
-	memset(f->peer->mem, OWN, BARE_MEM);
-	r = bare_req(f->peer, 0, IB_WR_SEND_WITH_IMM, 0, FOE_ROOM);
-	if (bare_post(r) && bare_wait(r) != IB_WC_SUCCESS)
+	memset(f->peer->mem, OWN, VPEER_MEM);
+	r = vpeer_req(f->peer, 0, IB_WR_SEND_WITH_IMM, 0, ADV_ROOM);
+	if (vpeer_post(r) && vpeer_wait(r) != IB_WC_SUCCESS)
 		loop_fail(f->d->c, "a send with immediate data: %d", r->status);
-	duo_dto(f->b, DAT_DTO_RECEIVE, 1, DAT_DTO_SUCCESS, FOE_ROOM, DUO_TOLD);
-	if (arrived(f, FOE_RECV, FOE_ROOM) != FOE_ROOM)
+	pair_dto(f->b, DAT_DTO_RECEIVE, 1, DAT_DTO_SUCCESS, ADV_ROOM, PAIR_UPCALL);
+	if (arrived(f, ADV_RECV, ADV_ROOM) != ADV_ROOM)
 		loop_fail(f->d->c, "a send with immediate data is not whole");
-	duo_expect_state(f->b, DAT_EP_STATE_CONNECTED);
-	foe_hang_up(f);
-	foe_flushed(f, 2, 2);
-	expect_around(f, "a send with immediate data", FOE_RECV, FOE_ROOM);
-	foe_part(f);
+	pair_expect_state(f->b, DAT_EP_STATE_CONNECTED);
+	adv_hang_up(f);
+	adv_flushed(f, 2, 2);
+	expect_around(f, "a send with immediate data", ADV_RECV, ADV_ROOM);
+	adv_part(f);
 }
 
-static void immediate_script(struct foe *f)
+static void immediate_script(struct adv *f)
 {
-	static const u32 len[] = { 0, 16, FOE_ROOM + 1, 5000 };
+	static const u32 len[] = { 0, 16, ADV_ROOM + 1, 5000 };
 	u32 i;
 
-	for (i = 0; i < ARRAY_SIZE(len) && duo_ok(f->d); i++) {
+	for (i = 0; i < ARRAY_SIZE(len) && pair_ok(f->d); i++) {
 		try_immediate(f, len[i]);
-		foe_others(f, "a write with immediate data");
-		if (!duo_ok(f->d))
+		adv_bystanders(f, "a write with immediate data");
+		if (!pair_ok(f->d))
 			loop_fail(f->d->c, "that was: %u bytes", len[i]);
 	}
 	try_message_with_immediate(f);
-	foe_others(f, "a send with immediate data");
+	adv_bystanders(f, "a send with immediate data");
 }
 
 /**
@@ -451,8 +453,8 @@ static void immediate_script(struct foe *f)
  */
 int loop_case_immediate(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = {};
-	int err = foe_play(run, c, &cfg, immediate_script);
+	struct pair_cfg cfg = {};
+	int err = adv_play(run, c, &cfg, immediate_script);
 
 	loop_clauses(c, "R-01 C-30 C-41 C-54 C-60 G-31 G-36");
 	return err;
@@ -463,35 +465,35 @@ int loop_case_immediate(struct loop_run *run, struct loop_case *c)
 #define UNHEARD	4
 
 /* It posts no receive, ever: messages wait, until the Consumer does not want to */
-static void mute_script(struct foe *f)
+static void mute_script(struct adv *f)
 {
 	s64 begin, took;
 	u64 i;
 
-	foe_recvs(f);
-	if (!foe_meet(f))
+	adv_recvs(f);
+	if (!adv_meet(f))
 		return;
 	for (i = 0; i < UNHEARD; i++)
-		duo_send1(f->b, 0, 16, 10 + i, 0);
-	foe_others(f, "a peer that takes no messages");
+		pair_send1(f->b, 0, 16, 10 + i, 0);
+	adv_bystanders(f, "a peer that takes no messages");
 	loop_expect(f->d->c, "dat_ep_disconnect",
 		    dat_ep_disconnect(f->b->ep, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
-	foe_others(f, "a peer that takes no messages");
-	duo_expect_state(f->b, DAT_EP_STATE_DISCONNECT_PENDING);
-	duo_expect_quiet(f->d, "a peer that takes no messages");
+	adv_bystanders(f, "a peer that takes no messages");
+	pair_expect_state(f->b, DAT_EP_STATE_DISCONNECT_PENDING);
+	pair_expect_no_event(f->d, "a peer that takes no messages");
 	begin = ktime_to_ms(ktime_get());
 	loop_expect(f->d->c, "dat_ep_disconnect",
 		    dat_ep_disconnect(f->b->ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
-	duo_conn(f->b, DAT_CONNECTION_EVENT_DISCONNECTED);
+	pair_conn(f->b, DAT_CONNECTION_EVENT_DISCONNECTED);
 	took = ktime_to_ms(ktime_get()) - begin;
 	if (took > ABRUPT_MS * loop_stretch())
 		loop_fail(f->d->c, "DISCONNECTED %lld ms after an abrupt disconnect", took);
 	for (i = 0; i < UNHEARD; i++)
-		duo_dto(f->b, DAT_DTO_SEND, 10 + i, DAT_DTO_ERR_FLUSHED, 0, DUO_EITHER);
-	foe_flushed(f, 1, 2);
-	foe_untouched(f, "a peer that takes no messages");
-	foe_part(f);
-	foe_others(f, "a peer that takes no messages");
+		pair_dto(f->b, DAT_DTO_SEND, 10 + i, DAT_DTO_ERR_FLUSHED, 0, PAIR_ANY_UPCALL);
+	adv_flushed(f, 1, 2);
+	adv_untouched(f, "a peer that takes no messages");
+	adv_part(f);
+	adv_bystanders(f, "a peer that takes no messages");
 }
 
 /**
@@ -504,8 +506,8 @@ static void mute_script(struct foe *f)
  */
 int loop_case_mute(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = {};
-	int err = foe_play(run, c, &cfg, mute_script);
+	struct pair_cfg cfg = {};
+	int err = adv_play(run, c, &cfg, mute_script);
 
 	loop_clauses(c, "C-25 C-27 C-41 C-54 C-56");
 	return err;

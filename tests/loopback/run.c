@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The world of a run of the loopback harness: IA, protection zone, service
+ * The fixture of a run of the loopback harness: IA, protection zone, service
  * point. Opened before the first case and closed behind the last, in process
  * context by the work item; a call that fails is the error of the run.
  */
@@ -32,7 +32,7 @@ static void cr_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 	complete(&run->kick);
 }
 
-static int world_error(struct loop_run *run, const char *what, DAT_RETURN ret)
+static int fixture_error(struct loop_run *run, const char *what, DAT_RETURN ret)
 {
 	char name[80];
 
@@ -64,7 +64,7 @@ static int pick_device(struct loop_run *run)
 	if (ret == DAT_SUCCESS)
 		scnprintf(run->error, sizeof(run->error), "no RDMA device is listed");
 	else
-		world_error(run, "dat_registry_list_providers", ret);
+		fixture_error(run, "dat_registry_list_providers", ret);
 	return -ENODEV;
 }
 
@@ -80,7 +80,7 @@ static int query_device(struct loop_run *run)
 	run->srq_supported = pattr->srq_supported == DAT_TRUE;
 	kfree(pattr);
 	if (ret != DAT_SUCCESS)
-		return world_error(run, "dat_ia_query", ret);
+		return fixture_error(run, "dat_ia_query", ret);
 	if (!run->attr.ia_address_ptr) {
 		scnprintf(run->error, sizeof(run->error), "the IA %s has no IP address",
 			  run->args.device);
@@ -101,11 +101,11 @@ static int listen(struct loop_run *run)
 		if (DAT_GET_TYPE(ret) != DAT_CONN_QUAL_IN_USE)
 			break;
 	}
-	return ret == DAT_SUCCESS ? 0 : world_error(run, "dat_psp_create", ret);
+	return ret == DAT_SUCCESS ? 0 : fixture_error(run, "dat_psp_create", ret);
 }
 
 /**
- * loop_world_open - open the IA and what all cases share
+ * loop_run_open - open the IA and what all cases share
  * @run: the run
  *
  * The caller closes it again in any case.
@@ -113,7 +113,7 @@ static int listen(struct loop_run *run)
  * Context: process.
  * Return: 0, or an error with run->error set.
  */
-int loop_world_open(struct loop_run *run)
+int loop_run_open(struct loop_run *run)
 {
 	DAT_UPCALL_OBJECT upcall = { .instance_data = run, .upcall_func = cr_upcall };
 	DAT_RETURN ret;
@@ -128,48 +128,48 @@ int loop_world_open(struct loop_run *run)
 
 		run->ia = DAT_HANDLE_NULL;
 		scnprintf(what, sizeof(what), "open %.60s", run->args.device);
-		return world_error(run, what, ret);
+		return fixture_error(run, what, ret);
 	}
 	err = query_device(run);
 	if (err)
 		return err;
 	ret = dat_pz_create(run->ia, &run->pz);
 	if (ret != DAT_SUCCESS)
-		return world_error(run, "dat_pz_create", ret);
+		return fixture_error(run, "dat_pz_create", ret);
 	ret = dat_evd_kcreate(run->ia, 8, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
 			      DAT_EVD_CR_FLAG, &run->cr_evd);
 	if (ret != DAT_SUCCESS)
-		return world_error(run, "dat_evd_kcreate", ret);
+		return fixture_error(run, "dat_evd_kcreate", ret);
 	return listen(run);
 }
 
 /* What cannot be closed politely is an error of the run. */
-static void world_check(struct loop_run *run, const char *what, DAT_RETURN ret)
+static void fixture_check(struct loop_run *run, const char *what, DAT_RETURN ret)
 {
 	if (ret != DAT_SUCCESS && !run->error[0])
-		world_error(run, what, ret);
+		fixture_error(run, what, ret);
 }
 
 /**
- * loop_world_close - close what loop_world_open opened
+ * loop_run_close - close what loop_run_open opened
  * @run: the run
  *
  * Context: process.
  */
-void loop_world_close(struct loop_run *run)
+void loop_run_close(struct loop_run *run)
 {
 	if (!run->ia)
 		return;
 	if (run->psp)
-		world_check(run, "dat_psp_free", dat_psp_free(run->psp));
+		fixture_check(run, "dat_psp_free", dat_psp_free(run->psp));
 	if (run->cr)
-		world_check(run, "dat_cr_reject", dat_cr_reject(run->cr, 0, NULL));
+		fixture_check(run, "dat_cr_reject", dat_cr_reject(run->cr, 0, NULL));
 	if (run->cr_evd)
-		world_check(run, "dat_evd_free", dat_evd_free(run->cr_evd));
+		fixture_check(run, "dat_evd_free", dat_evd_free(run->cr_evd));
 	if (run->pz)
-		world_check(run, "dat_pz_free", dat_pz_free(run->pz));
+		fixture_check(run, "dat_pz_free", dat_pz_free(run->pz));
 	/* Graceful: refused if anything of a case was left behind. */
-	world_check(run, "dat_ia_close", dat_ia_close(run->ia, DAT_CLOSE_GRACEFUL_FLAG));
+	fixture_check(run, "dat_ia_close", dat_ia_close(run->ia, DAT_CLOSE_GRACEFUL_FLAG));
 	if (run->error[0])
 		dat_ia_close(run->ia, DAT_CLOSE_ABRUPT_FLAG);
 	if (run->stray && !run->error[0])

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The peer without a Provider, see bare.h. It drives its QP by hand: rdma_cm
+ * The peer without a Provider, see verbs_peer.h. It drives its QP by hand: rdma_cm
  * would keep it from asking for more than it was granted.
  */
 #include <linux/in.h>
@@ -11,28 +11,28 @@
 #include <net/net_namespace.h>
 #include <rdma/ib_cache.h>
 
-#include "bare.h"
+#include "verbs_peer.h"
 
-#define BARE_ACK	14	/* the device makes at least 16 of it: 0.3 s, seven times */
-#define BARE_READS	4	/* that it asks for, whatever it was granted */
-#define BARE_RETRY	7	/* for ever, where nobody caps it */
-#define BARE_RNR_TIMER	12	/* 0.64 ms, where no receive is posted */
-#define BARE_DEPTH	16
+#define VPEER_ACK	14	/* the device makes at least 16 of it: 0.3 s, seven times */
+#define VPEER_READS	4	/* that it asks for, whatever it was granted */
+#define VPEER_RETRY	7	/* for ever, where nobody caps it */
+#define VPEER_RNR_TIMER	12	/* 0.64 ms, where no receive is posted */
+#define VPEER_DEPTH	16
 #define JOIN_RETRY	6
 #define RASH_NS		(500 * NSEC_PER_MSEC)
 
-static int bare_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+static int vpeer_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
-	struct bare *b = id->context;
+	struct vpeer *b = id->context;
 
 	WRITE_ONCE(b->last, event->event);
 	complete(&b->heard);
 	return 0;
 }
 
-static void bare_done(struct ib_cq *cq, struct ib_wc *wc)
+static void vpeer_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct bare_req *r = container_of(wc->wr_cqe, struct bare_req, cqe);
+	struct vpeer_req *r = container_of(wc->wr_cqe, struct vpeer_req, cqe);
 
 	r->status = wc->status;
 	if (wc->status == IB_WC_SUCCESS) {
@@ -46,15 +46,15 @@ static void bare_done(struct ib_cq *cq, struct ib_wc *wc)
 	complete(&r->done);
 }
 
-static bool failed(struct bare *b, const char *what, long err)
+static bool failed(struct vpeer *b, const char *what, long err)
 {
 	if (!err)
 		return false;
-	loop_fail(b->c, "the bare peer: %s: %ld", what, err);
+	loop_fail(b->c, "the plain-verbs peer: %s: %ld", what, err);
 	return true;
 }
 
-bool bare_hears(struct bare *b, enum rdma_cm_event_type event)
+bool vpeer_expect(struct vpeer *b, enum rdma_cm_event_type event)
 {
 	unsigned long left = msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
 
@@ -62,12 +62,12 @@ bool bare_hears(struct bare *b, enum rdma_cm_event_type event)
 		left = wait_for_completion_timeout(&b->heard, left);
 	if (READ_ONCE(b->last) == event)
 		return true;
-	loop_fail(b->c, "the bare peer: heard %s, expected %s", rdma_event_msg(b->last),
+	loop_fail(b->c, "the plain-verbs peer: heard %s, expected %s", rdma_event_msg(b->last),
 		  rdma_event_msg(event));
 	return false;
 }
 
-static bool find_way(struct bare *b)
+static bool find_way(struct vpeer *b)
 {
 	const struct loop_run *run = b->run;
 	struct sockaddr_storage addr = {};
@@ -79,13 +79,13 @@ static bool find_way(struct bare *b)
 	((struct sockaddr_in *)&addr)->sin_port = htons(run->qual);
 	return !failed(b, "rdma_resolve_addr",
 		       rdma_resolve_addr(b->id, NULL, (struct sockaddr *)&addr, LOOP_QUIET_MS)) &&
-	       bare_hears(b, RDMA_CM_EVENT_ADDR_RESOLVED);
+	       vpeer_expect(b, RDMA_CM_EVENT_ADDR_RESOLVED);
 }
 
-static bool make_srq(struct bare *b)
+static bool make_srq(struct vpeer *b)
 {
 	struct ib_srq_init_attr init = {
-		.attr = { .max_wr = BARE_DEPTH, .max_sge = 1 },
+		.attr = { .max_wr = VPEER_DEPTH, .max_sge = 1 },
 		.srq_type = IB_SRQT_BASIC,
 	};
 
@@ -93,14 +93,14 @@ static bool make_srq(struct bare *b)
 	return !failed(b, "ib_create_srq", PTR_ERR_OR_ZERO(b->srq));
 }
 
-static bool make_qp(struct bare *b, bool srq)
+static bool make_qp(struct vpeer *b, bool srq)
 {
 	struct ib_qp_init_attr init = {
 		.qp_type = IB_QPT_RC,
 		.sq_sig_type = IB_SIGNAL_ALL_WR,
 		.cap = {
-			.max_send_wr = BARE_DEPTH,
-			.max_recv_wr = srq ? 0 : BARE_DEPTH,
+			.max_send_wr = VPEER_DEPTH,
+			.max_recv_wr = srq ? 0 : VPEER_DEPTH,
 			.max_send_sge = 2,
 			.max_recv_sge = srq ? 0 : 1,
 		},
@@ -113,7 +113,7 @@ static bool make_qp(struct bare *b, bool srq)
 	if (srq && !make_srq(b))
 		return false;
 	/* Queues are rounded up, and each entry of them may complete */
-	b->cq = ib_alloc_cq(b->id->device, b, 8 * BARE_DEPTH, 0, IB_POLL_SOFTIRQ);
+	b->cq = ib_alloc_cq(b->id->device, b, 8 * VPEER_DEPTH, 0, IB_POLL_SOFTIRQ);
 	if (failed(b, "ib_alloc_cq", PTR_ERR_OR_ZERO(b->cq)))
 		return false;
 	init.send_cq = b->cq;
@@ -122,14 +122,14 @@ static bool make_qp(struct bare *b, bool srq)
 	b->qp = ib_create_qp(b->pd, &init);
 	if (failed(b, "ib_create_qp", PTR_ERR_OR_ZERO(b->qp)))
 		return false;
-	b->dma = ib_dma_map_single(b->id->device, b->mem, BARE_MEM, DMA_BIDIRECTIONAL);
+	b->dma = ib_dma_map_single(b->id->device, b->mem, VPEER_MEM, DMA_BIDIRECTIONAL);
 	return !failed(b, "INIT", ib_modify_qp(b->qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX |
 					       IB_QP_PORT | IB_QP_ACCESS_FLAGS));
 }
 
-static struct bare *make(struct loop_run *run, struct loop_case *c, bool srq)
+static struct vpeer *make(struct loop_run *run, struct loop_case *c, bool srq)
 {
-	struct bare *b = kzalloc(sizeof(*b), GFP_KERNEL);
+	struct vpeer *b = kzalloc(sizeof(*b), GFP_KERNEL);
 
 	if (!b) {
 		loop_fail(c, "no memory");
@@ -138,50 +138,50 @@ static struct bare *make(struct loop_run *run, struct loop_case *c, bool srq)
 	b->run = run;
 	b->c = c;
 	b->last = -1;
-	b->rnr = BARE_RNR;
+	b->rnr = VPEER_RNR;
 	init_completion(&b->heard);
-	b->mem = kzalloc(BARE_MEM, GFP_KERNEL);
-	b->id = rdma_create_id(&init_net, bare_handler, b, RDMA_PS_TCP, IB_QPT_RC);
+	b->mem = kzalloc(VPEER_MEM, GFP_KERNEL);
+	b->id = rdma_create_id(&init_net, vpeer_handler, b, RDMA_PS_TCP, IB_QPT_RC);
 	if (b->mem && !failed(b, "rdma_create_id", PTR_ERR_OR_ZERO(b->id)) && find_way(b) &&
 	    make_qp(b, srq))
 		return b;
-	bare_end(b);
+	vpeer_end(b);
 	return NULL;
 }
 
-struct bare *bare_make(struct loop_run *run, struct loop_case *c)
+struct vpeer *vpeer_make(struct loop_run *run, struct loop_case *c)
 {
 	return make(run, c, false);
 }
 
-struct bare *bare_make_srq(struct loop_run *run, struct loop_case *c)
+struct vpeer *vpeer_make_srq(struct loop_run *run, struct loop_case *c)
 {
 	return make(run, c, true);
 }
 
-bool bare_call(struct bare *b)
+bool vpeer_call(struct vpeer *b)
 {
 	struct rdma_conn_param param = {
-		.responder_resources = BARE_READS,
-		.initiator_depth = BARE_READS,
-		.retry_count = BARE_RETRY,
-		.rnr_retry_count = BARE_RNR,
+		.responder_resources = VPEER_READS,
+		.initiator_depth = VPEER_READS,
+		.retry_count = VPEER_RETRY,
+		.rnr_retry_count = VPEER_RNR,
 		.qp_num = b->qp->qp_num,
 	};
 
-	return !failed(b, "rdma_set_ack_timeout", rdma_set_ack_timeout(b->id, BARE_ACK)) &&
+	return !failed(b, "rdma_set_ack_timeout", rdma_set_ack_timeout(b->id, VPEER_ACK)) &&
 	       !failed(b, "rdma_resolve_route", rdma_resolve_route(b->id, LOOP_QUIET_MS)) &&
-	       bare_hears(b, RDMA_CM_EVENT_ROUTE_RESOLVED) &&
+	       vpeer_expect(b, RDMA_CM_EVENT_ROUTE_RESOLVED) &&
 	       !failed(b, "rdma_connect", rdma_connect(b->id, &param));
 }
 
-static int raise_qp(struct bare *b)
+static int raise_qp(struct vpeer *b)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTR };
 	int mask, err;
 
 	err = rdma_init_qp_attr(b->id, &attr, &mask);
-	attr.min_rnr_timer = BARE_RNR_TIMER;
+	attr.min_rnr_timer = VPEER_RNR_TIMER;
 	if (!err)
 		err = ib_modify_qp(b->qp, &attr, mask);
 	if (err)
@@ -191,16 +191,16 @@ static int raise_qp(struct bare *b)
 	err = rdma_init_qp_attr(b->id, &attr, &mask);
 	if (err)
 		return err;
-	attr.max_rd_atomic = BARE_READS;
+	attr.max_rd_atomic = VPEER_READS;
 	attr.rnr_retry = b->rnr;
 	return ib_modify_qp(b->qp, &attr, mask);
 }
 
-bool bare_finish(struct bare *b)
+bool vpeer_finish(struct vpeer *b)
 {
 	int err;
 
-	if (!bare_hears(b, RDMA_CM_EVENT_CONNECT_RESPONSE))
+	if (!vpeer_expect(b, RDMA_CM_EVENT_CONNECT_RESPONSE))
 		return false;
 	rdma_lock_handler(b->id);
 	err = raise_qp(b);
@@ -210,25 +210,25 @@ bool bare_finish(struct bare *b)
 	return !failed(b, "completing the connection", err);
 }
 
-static struct bare *meet(struct duo_end *e, struct bare *b)
+static struct vpeer *meet(struct pair_end *e, struct vpeer *b)
 {
-	struct duo *d = e->duo;
+	struct pair *d = e->pair;
 	DAT_CR_HANDLE cr;
 
-	cr = bare_call(b) ? duo_called(d) : DAT_HANDLE_NULL;
+	cr = vpeer_call(b) ? pair_called(d) : DAT_HANDLE_NULL;
 	if (cr && loop_expect(d->c, "dat_cr_accept", dat_cr_accept(cr, e->ep, 0, NULL),
-			      DAT_SUCCESS) && bare_finish(b)) {
-		duo_conn(e, DAT_CONNECTION_EVENT_ESTABLISHED);
-		if (duo_ok(d))
+			      DAT_SUCCESS) && vpeer_finish(b)) {
+		pair_conn(e, DAT_CONNECTION_EVENT_ESTABLISHED);
+		if (pair_ok(d))
 			return b;
 	}
-	bare_end(b);
+	vpeer_end(b);
 	return NULL;
 }
 
-struct bare *bare_meet_rnr(struct duo_end *e, u8 rnr)
+struct vpeer *vpeer_meet_rnr(struct pair_end *e, u8 rnr)
 {
-	struct bare *b = bare_make(e->duo->run, e->duo->c);
+	struct vpeer *b = vpeer_make(e->pair->run, e->pair->c);
 
 	if (!b)
 		return NULL;
@@ -236,15 +236,15 @@ struct bare *bare_meet_rnr(struct duo_end *e, u8 rnr)
 	return meet(e, b);
 }
 
-struct bare *bare_meet_srq(struct duo_end *e)
+struct vpeer *vpeer_meet_srq(struct pair_end *e)
 {
-	struct bare *b = bare_make_srq(e->duo->run, e->duo->c);
+	struct vpeer *b = vpeer_make_srq(e->pair->run, e->pair->c);
 
 	return b ? meet(e, b) : NULL;
 }
 
 /* RTR and RTS towards a QP of the same port, by hand as in pz.c of the product */
-static int join_to(struct bare *b, const struct bare *to)
+static int join_to(struct vpeer *b, const struct vpeer *to)
 {
 	const struct ib_gid_attr *gid = b->id->route.addr.dev_addr.sgid_attr;
 	struct ib_port_attr port;
@@ -252,8 +252,8 @@ static int join_to(struct bare *b, const struct bare *to)
 		.qp_state = IB_QPS_RTR,
 		.qp_access_flags = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
 		.dest_qp_num = to->qp->qp_num,
-		.max_dest_rd_atomic = BARE_READS,
-		.min_rnr_timer = BARE_RNR_TIMER,
+		.max_dest_rd_atomic = VPEER_READS,
+		.min_rnr_timer = VPEER_RNR_TIMER,
 	};
 	union ib_gid dgid;
 	int err;
@@ -278,28 +278,28 @@ static int join_to(struct bare *b, const struct bare *to)
 	if (err)
 		return err;
 	attr.qp_state = IB_QPS_RTS;
-	attr.timeout = BARE_ACK;
+	attr.timeout = VPEER_ACK;
 	attr.retry_cnt = JOIN_RETRY;
 	attr.rnr_retry = b->rnr;
-	attr.max_rd_atomic = BARE_READS;
+	attr.max_rd_atomic = VPEER_READS;
 	return ib_modify_qp(b->qp, &attr, IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
 			    IB_QP_RNR_RETRY | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
 }
 
-bool bare_join(struct bare *x, struct bare *y)
+bool vpeer_join(struct vpeer *x, struct vpeer *y)
 {
 	return !failed(x, "joining", join_to(x, y)) && !failed(y, "joining", join_to(y, x));
 }
 
 /* ---- requests --------------------------------------------------------------- */
 
-static struct bare_req *prepare(struct bare *b, u32 i, u32 off, u32 len)
+static struct vpeer_req *prepare(struct vpeer *b, u32 i, u32 off, u32 len)
 {
-	struct bare_req *r = &b->req[i];
+	struct vpeer_req *r = &b->req[i];
 
 	memset(r, 0, sizeof(*r));
 	r->b = b;
-	r->cqe.done = bare_done;
+	r->cqe.done = vpeer_done;
 	init_completion(&r->done);
 	r->sge[0] = (struct ib_sge) {
 		.addr = b->dma + off, .length = len, .lkey = b->pd->local_dma_lkey,
@@ -307,9 +307,9 @@ static struct bare_req *prepare(struct bare *b, u32 i, u32 off, u32 len)
 	return r;
 }
 
-struct bare_req *bare_req(struct bare *b, u32 i, enum ib_wr_opcode op, u32 off, u32 len)
+struct vpeer_req *vpeer_req(struct vpeer *b, u32 i, enum ib_wr_opcode op, u32 off, u32 len)
 {
-	struct bare_req *r = prepare(b, i, off, len);
+	struct vpeer_req *r = prepare(b, i, off, len);
 
 	r->rdma.wr.wr_cqe = &r->cqe;
 	r->rdma.wr.opcode = op;
@@ -319,7 +319,7 @@ struct bare_req *bare_req(struct bare *b, u32 i, enum ib_wr_opcode op, u32 off, 
 	return r;
 }
 
-void bare_aim(struct bare_req *r, u64 addr, u32 key)
+void vpeer_aim(struct vpeer_req *r, u64 addr, u32 key)
 {
 	enum ib_wr_opcode op = r->rdma.wr.opcode;
 
@@ -333,12 +333,12 @@ void bare_aim(struct bare_req *r, u64 addr, u32 key)
 	}
 }
 
-bool bare_post(struct bare_req *r)
+bool vpeer_post(struct vpeer_req *r)
 {
 	return !failed(r->b, "ib_post_send", ib_post_send(r->b->qp, &r->rdma.wr, NULL));
 }
 
-enum ib_wc_status bare_wait(struct bare_req *r)
+enum ib_wc_status vpeer_wait(struct vpeer_req *r)
 {
 	if (wait_for_completion_timeout(&r->done,
 					msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch())))
@@ -347,9 +347,9 @@ enum ib_wc_status bare_wait(struct bare_req *r)
 	return IB_WC_GENERAL_ERR;
 }
 
-struct bare_req *bare_recv(struct bare *b, u32 i, u32 off, u32 len)
+struct vpeer_req *vpeer_recv(struct vpeer *b, u32 i, u32 off, u32 len)
 {
-	struct bare_req *r = prepare(b, i, off, len);
+	struct vpeer_req *r = prepare(b, i, off, len);
 
 	r->recv.wr_cqe = &r->cqe;
 	r->recv.sg_list = r->sge;
@@ -360,17 +360,17 @@ struct bare_req *bare_recv(struct bare *b, u32 i, u32 off, u32 len)
 	return r;
 }
 
-enum ib_wc_status bare_rdma(struct bare *b, enum ib_wr_opcode op, u64 addr, u32 key, u32 len)
+enum ib_wc_status vpeer_rdma(struct vpeer *b, enum ib_wr_opcode op, u64 addr, u32 key, u32 len)
 {
-	struct bare_req *r = bare_req(b, 0, op, 0, len);
+	struct vpeer_req *r = vpeer_req(b, 0, op, 0, len);
 
-	bare_aim(r, addr, key);
-	return bare_post(r) ? bare_wait(r) : IB_WC_GENERAL_ERR;
+	vpeer_aim(r, addr, key);
+	return vpeer_post(r) ? vpeer_wait(r) : IB_WC_GENERAL_ERR;
 }
 
 /* ---- the end ---------------------------------------------------------------- */
 
-void bare_stop(struct bare *b)
+void vpeer_stop(struct vpeer *b)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
@@ -381,7 +381,7 @@ void bare_stop(struct bare *b)
 static void rash_told(struct ib_cq *cq, void *context)
 {
 	u64 end = ktime_get_ns() + RASH_NS;
-	struct bare *b = context;
+	struct vpeer *b = context;
 
 	cq->comp_handler = b->told;
 	/* Unless who should have heard of it has given up */
@@ -393,7 +393,7 @@ static void rash_told(struct ib_cq *cq, void *context)
 	b->told(cq, context);
 }
 
-void bare_rash(struct bare *b)
+void vpeer_rash(struct vpeer *b)
 {
 	b->mood = RASH;
 	b->told = b->cq->comp_handler;
@@ -401,7 +401,7 @@ void bare_rash(struct bare *b)
 }
 
 /* Looks all the time: a timer might be one of the CPU that has its interrupts off */
-bool bare_overtake(struct bare *b)
+bool vpeer_overtake(struct vpeer *b)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
 
@@ -412,24 +412,24 @@ bool bare_overtake(struct bare *b)
 	/* From now on the handler waits for nobody */
 	if (cmpxchg(&b->mood, RASH, GONE) == RASH)
 		return false;
-	bare_stop(b);
+	vpeer_stop(b);
 	WRITE_ONCE(b->mood, GONE);
 	return true;
 }
 
-void bare_vanish(struct bare *b)
+void vpeer_die(struct vpeer *b)
 {
 	ib_drain_qp(b->qp);
 	ib_destroy_qp(b->qp);
 	b->qp = NULL;
 }
 
-void bare_end(struct bare *b)
+void vpeer_end(struct vpeer *b)
 {
 	if (!IS_ERR_OR_NULL(b->qp))
-		bare_vanish(b);
+		vpeer_die(b);
 	if (b->dma)
-		ib_dma_unmap_single(b->id->device, b->dma, BARE_MEM, DMA_BIDIRECTIONAL);
+		ib_dma_unmap_single(b->id->device, b->dma, VPEER_MEM, DMA_BIDIRECTIONAL);
 	if (!IS_ERR_OR_NULL(b->srq))
 		ib_destroy_srq(b->srq);
 	if (!IS_ERR_OR_NULL(b->cq))

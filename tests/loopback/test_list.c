@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The plan of a loopback run: its command line and the list of cases that
+ * The test list of a loopback run: its command line and the list of cases that
  * follows from it. Process context, no locks: the run is not visible yet.
  */
 #include <linux/kernel.h>
@@ -18,7 +18,7 @@ static const char * const group_name[] = {
 	"hostile",
 };
 
-static const u32 plan_size[] = { 0, 1, 17, 4095, 4096, 65536, LOOP_MAX_SIZE };
+static const u32 list_size[] = { 0, 1, 17, 4095, 4096, 65536, LOOP_MAX_SIZE };
 
 /* Messages of one size: so many, or a part of them. */
 static u32 size_count(const struct loop_args *args, u32 size)
@@ -80,8 +80,8 @@ struct loop_case *add(struct loop_run *run, u32 group, loop_case_fn fn, const ch
 
 static void add_sizes(struct loop_run *run, u32 op)
 {
-	const u32 *sizes = run->args.nsizes ? run->args.sizes : plan_size;
-	u32 i, n = run->args.nsizes ?: ARRAY_SIZE(plan_size);
+	const u32 *sizes = run->args.nsizes ? run->args.sizes : list_size;
+	u32 i, n = run->args.nsizes ?: ARRAY_SIZE(list_size);
 
 	for (i = 0; i < n; i++) {
 		struct loop_case *c = add(run, op, loop_case_xfer, "%s/%u",
@@ -330,7 +330,7 @@ static void add_service(struct loop_run *run)
 		{ "private-data", loop_case_data },
 		{ "rejects", loop_case_rejects },
 		{ "flood", loop_case_flood },
-		{ "vanished-peer", loop_case_vanished },
+		{ "peer-death", loop_case_peer_death },
 		/* The last: by name only, it takes half a minute at least. */
 		{ "silent-peer", loop_case_silent },
 	};
@@ -396,13 +396,13 @@ static void add_hostile(struct loop_run *run)
 }
 
 /**
- * loop_plan - make the list of cases
+ * loop_test_list - make the list of cases
  * @run: with its arguments
  *
  * Context: process.
  * Return: 0; -ENOMEM; -ENOENT if no case fits the arguments.
  */
-int loop_plan(struct loop_run *run)
+int loop_test_list(struct loop_run *run)
 {
 	u32 op;
 

@@ -9,7 +9,7 @@
 #include <linux/scatterlist.h>
 #include <linux/string.h>
 
-#include "foe.h"
+#include "adversary.h"
 
 #define AT	1024
 #define LEN	64
@@ -30,7 +30,7 @@ struct sightings {
 /* Two connections; each of the four ends has a zone of its own */
 struct quad {
 	struct loop_case *c;
-	struct bare *a[2], *b[2];
+	struct vpeer *a[2], *b[2];
 };
 
 static bool quad_make(struct quad *q, struct loop_run *run, struct loop_case *c)
@@ -39,9 +39,9 @@ static bool quad_make(struct quad *q, struct loop_run *run, struct loop_case *c)
 
 	*q = (struct quad) { .c = c };
 	for (i = 0; i < 2; i++) {
-		q->a[i] = bare_make(run, c);
-		q->b[i] = bare_make(run, c);
-		if (!q->a[i] || !q->b[i] || !bare_join(q->a[i], q->b[i]))
+		q->a[i] = vpeer_make(run, c);
+		q->b[i] = vpeer_make(run, c);
+		if (!q->a[i] || !q->b[i] || !vpeer_join(q->a[i], q->b[i]))
 			return false;
 	}
 	return true;
@@ -53,34 +53,34 @@ static void quad_end(struct quad *q)
 
 	for (i = 0; i < 2; i++) {
 		if (q->a[i])
-			bare_end(q->a[i]);
+			vpeer_end(q->a[i]);
 		if (q->b[i])
-			bare_end(q->b[i]);
+			vpeer_end(q->b[i]);
 	}
 	*q = (struct quad) { .c = q->c };
 }
 
 /* All of its memory, to be written and read by its peer; NULL if that failed */
-static struct ib_mr *bare_register(struct bare *b)
+static struct ib_mr *vpeer_register(struct vpeer *b)
 {
-	struct bare_req *r = bare_req(b, REG, IB_WR_REG_MR, 0, 0);
+	struct vpeer_req *r = vpeer_req(b, REG, IB_WR_REG_MR, 0, 0);
 	struct scatterlist sg;
 	struct ib_mr *mr;
 
-	mr = ib_alloc_mr(b->pd, IB_MR_TYPE_MEM_REG, BARE_MEM / PAGE_SIZE + 1);
+	mr = ib_alloc_mr(b->pd, IB_MR_TYPE_MEM_REG, VPEER_MEM / PAGE_SIZE + 1);
 	if (IS_ERR(mr)) {
 		loop_fail(b->c, "ib_alloc_mr: %ld", PTR_ERR(mr));
 		return NULL;
 	}
 	sg_init_table(&sg, 1);
 	sg_dma_address(&sg) = b->dma;
-	sg_dma_len(&sg) = BARE_MEM;
+	sg_dma_len(&sg) = VPEER_MEM;
 	if (ib_map_mr_sg(mr, &sg, 1, NULL, PAGE_SIZE) != 1)
 		loop_fail(b->c, "ib_map_mr_sg");
 	r->reg.mr = mr;
 	r->reg.key = mr->rkey;
 	r->reg.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ;
-	if (!b->c->fails && bare_post(r) && bare_wait(r) != IB_WC_SUCCESS)
+	if (!b->c->fails && vpeer_post(r) && vpeer_wait(r) != IB_WC_SUCCESS)
 		loop_fail(b->c, "REG_MR: %d", r->status);
 	if (!b->c->fails)
 		return mr;
@@ -88,20 +88,20 @@ static struct ib_mr *bare_register(struct bare *b)
 	return NULL;
 }
 
-static enum ib_wc_status write_to(struct bare *from, const struct ib_mr *mr)
+static enum ib_wc_status write_to(struct vpeer *from, const struct ib_mr *mr)
 {
-	return bare_rdma(from, IB_WR_RDMA_WRITE, mr->iova + AT, mr->rkey, LEN);
+	return vpeer_rdma(from, IB_WR_RDMA_WRITE, mr->iova + AT, mr->rkey, LEN);
 }
 
 /* A message that invalidates; what its receiver has of it */
-static struct bare_req *invalidate(struct quad *q, u32 key, u32 *told)
+static struct vpeer_req *invalidate(struct quad *q, u32 key, u32 *told)
 {
-	struct bare_req *got = bare_recv(q->b[0], RECV, 0, LEN), *r;
+	struct vpeer_req *got = vpeer_recv(q->b[0], RECV, 0, LEN), *r;
 
-	r = bare_req(q->a[0], 0, IB_WR_SEND_WITH_INV, 0, LEN);
+	r = vpeer_req(q->a[0], 0, IB_WR_SEND_WITH_INV, 0, LEN);
 	r->rdma.wr.ex.invalidate_rkey = key;
-	*told = bare_post(r) ? bare_wait(r) : IB_WC_GENERAL_ERR;
-	bare_wait(got);
+	*told = vpeer_post(r) ? vpeer_wait(r) : IB_WC_GENERAL_ERR;
+	vpeer_wait(got);
 	return got;
 }
 
@@ -112,8 +112,8 @@ static struct bare_req *invalidate(struct quad *q, u32 key, u32 *told)
 static void foreign_key(struct quad *q)
 {
 	bool soft = q->b[0]->id->device->ops.driver_id == RDMA_DRIVER_RXE;
-	struct ib_mr *mr = bare_register(q->b[1]);
-	struct bare_req *got;
+	struct ib_mr *mr = vpeer_register(q->b[1]);
+	struct vpeer_req *got;
 	bool dead = false;
 	u32 told;
 
@@ -127,14 +127,14 @@ static void foreign_key(struct quad *q)
 	if (q->c->fails)
 		return;
 	/* That connection is broken now: the other one's attack comes from a new one */
-	bare_end(q->a[0]);
-	bare_end(q->b[0]);
+	vpeer_end(q->a[0]);
+	vpeer_end(q->b[0]);
 	q->b[0] = NULL;
-	q->a[0] = bare_make(q->a[1]->run, q->c);
+	q->a[0] = vpeer_make(q->a[1]->run, q->c);
 	if (!q->a[0])
 		return;
-	q->b[0] = bare_make(q->a[1]->run, q->c);
-	mr = q->b[0] && bare_join(q->a[0], q->b[0]) ? bare_register(q->b[1]) : NULL;
+	q->b[0] = vpeer_make(q->a[1]->run, q->c);
+	mr = q->b[0] && vpeer_join(q->a[0], q->b[0]) ? vpeer_register(q->b[1]) : NULL;
 	if (!mr)
 		return;
 	got = invalidate(q, mr->rkey, &told);
@@ -146,7 +146,7 @@ static void foreign_key(struct quad *q)
 	scnprintf(q->c->reason, sizeof(q->c->reason), "ends keys of any zone: %s",
 		  dead ? "yes" : "no");
 	if (!q->c->fails && soft && !dead)
-		loop_fail(q->c, "Soft-RoCE looks at the zone now: kdapl-testing.rst, foe_inv.c");
+		loop_fail(q->c, "Soft-RoCE checks the zone now: see kdapl-testing.rst");
 	ib_dereg_mr(mr);
 }
 
@@ -154,7 +154,7 @@ static void foreign_key(struct quad *q)
 static void unknown_key(struct quad *q)
 {
 	bool soft = q->b[0]->id->device->ops.driver_id == RDMA_DRIVER_RXE;
-	struct bare_req *got;
+	struct vpeer_req *got;
 	u32 told;
 
 	got = invalidate(q, 0x5a5a5a00, &told);
@@ -170,18 +170,18 @@ static void unknown_key(struct quad *q)
  */
 static enum ib_wc_status too_long(struct quad *q, u32 pair, bool rash)
 {
-	struct bare_req *got = bare_recv(q->b[pair], RECV, 0, LEN), *r;
+	struct vpeer_req *got = vpeer_recv(q->b[pair], RECV, 0, LEN), *r;
 	enum ib_wc_status told;
 
 	if (rash)
-		bare_rash(q->b[pair]);
-	r = bare_req(q->a[pair], 0, IB_WR_SEND, 0, LEN + 1);
-	if (!bare_post(r))
+		vpeer_rash(q->b[pair]);
+	r = vpeer_req(q->a[pair], 0, IB_WR_SEND, 0, LEN + 1);
+	if (!vpeer_post(r))
 		return IB_WC_GENERAL_ERR;
-	if (rash && !bare_overtake(q->b[pair]))
+	if (rash && !vpeer_overtake(q->b[pair]))
 		loop_fail(q->c, "a message that is too long: the receiver is not told");
-	told = bare_wait(r);
-	bare_wait(got);
+	told = vpeer_wait(r);
+	vpeer_wait(got);
 	if (got->status == IB_WC_SUCCESS || got->status == IB_WC_WR_FLUSH_ERR)
 		loop_fail(q->c, "a message that is too long: the receiver is told %d", got->status);
 	if (told != IB_WC_REM_INV_REQ_ERR && told != IB_WC_REM_OP_ERR &&
@@ -211,32 +211,32 @@ static void kept_back(struct quad *q)
 /* Who is reached for by a bad key sees his receives flushed, and nothing else */
 static void silent_target(struct quad *q)
 {
-	struct bare_req *got = bare_recv(q->b[1], RECV, 0, LEN);
+	struct vpeer_req *got = vpeer_recv(q->b[1], RECV, 0, LEN);
 	enum ib_wc_status told;
 
-	told = bare_rdma(q->a[1], IB_WR_RDMA_WRITE, AT, 0x5a5a5a00, LEN);
+	told = vpeer_rdma(q->a[1], IB_WR_RDMA_WRITE, AT, 0x5a5a5a00, LEN);
 	if (told != IB_WC_REM_ACCESS_ERR)
 		loop_fail(q->c, "a key of nothing: the peer is told %d", told);
-	if (bare_wait(got) != IB_WC_WR_FLUSH_ERR)
+	if (vpeer_wait(got) != IB_WC_WR_FLUSH_ERR)
 		loop_fail(q->c, "a key of nothing: the target is told %d", got->status);
 }
 
-bool foe_device_loses_buffers(struct loop_run *run, struct loop_case *c)
+bool adv_device_loses_buffers(struct loop_run *run, struct loop_case *c)
 {
-	struct bare *a = bare_make(run, c), *b = bare_make_srq(run, c);
+	struct vpeer *a = vpeer_make(run, c), *b = vpeer_make_srq(run, c);
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
-	struct bare_req *got, *r;
+	struct vpeer_req *got, *r;
 	bool lost = false;
 
-	if (!a || !b || !bare_join(a, b))
+	if (!a || !b || !vpeer_join(a, b))
 		goto out;
-	got = bare_recv(b, RECV, 0, BARE_MEM);
-	memset(a->mem, 0x11, BARE_MEM);
-	r = bare_req(a, 0, IB_WR_SEND, 0, 4096);
+	got = vpeer_recv(b, RECV, 0, VPEER_MEM);
+	memset(a->mem, 0x11, VPEER_MEM);
+	r = vpeer_req(a, 0, IB_WR_SEND, 0, 4096);
 	r->sge[1] = r->sge[0];
 	r->sge[1].lkey = ~0U;
 	r->rdma.wr.num_sge = 2;
-	if (bare_post(r) && bare_wait(r) == IB_WC_SUCCESS)
+	if (vpeer_post(r) && vpeer_wait(r) == IB_WC_SUCCESS)
 		loop_fail(c, "half a message: the sender is told of a success");
 	/* Until its last packet has been copied */
 	while (!c->fails && !READ_ONCE(run->abort) && !READ_ONCE(b->mem[4095])) {
@@ -244,35 +244,35 @@ bool foe_device_loses_buffers(struct loop_run *run, struct loop_case *c)
 			loop_fail(c, "half a message: nothing of it arrives");
 		wait_for_completion_timeout(&run->kick, 1);
 	}
-	bare_vanish(b);
+	vpeer_die(b);
 	if (completion_done(&got->done) && got->status == IB_WC_SUCCESS)
 		loop_fail(c, "half a message: the receiver is told of a success");
 	lost = !completion_done(&got->done);
 out:
 	if (b)
-		bare_end(b);
+		vpeer_end(b);
 	if (a)
-		bare_end(a);
+		vpeer_end(a);
 	return lost;
 }
 
-static bool once_more(struct bare_req *r)
+static bool once_more(struct vpeer_req *r)
 {
 	return true;
 }
 
 /* Until a loop has been round so often; then the registration ends under it */
-static void end_under(struct quad *q, struct bare_req *loop, u32 rounds, struct ib_mr *mr)
+static void end_under(struct quad *q, struct vpeer_req *loop, u32 rounds, struct ib_mr *mr)
 {
-	struct bare_req *inv;
+	struct vpeer_req *inv;
 	u32 i;
 
 	for (i = 0; READ_ONCE(loop->rounds) < rounds && i < 1000; i++)
 		wait_for_completion_timeout(&q->b[1]->run->kick, 1);
-	inv = bare_req(q->b[1], 3, IB_WR_LOCAL_INV, 0, 0);
+	inv = vpeer_req(q->b[1], 3, IB_WR_LOCAL_INV, 0, 0);
 	inv->rdma.wr.ex.invalidate_rkey = mr->rkey;
 	/* Flushed: it has ended the registration, and a request broke b before it was told */
-	if (bare_post(inv) && bare_wait(inv) != IB_WC_SUCCESS &&
+	if (vpeer_post(inv) && vpeer_wait(inv) != IB_WC_SUCCESS &&
 	    inv->status != IB_WC_WR_FLUSH_ERR)
 		loop_fail(q->c, "LOCAL_INV: %d", inv->status);
 }
@@ -283,30 +283,30 @@ static void end_under(struct quad *q, struct bare_req *loop, u32 rounds, struct 
  */
 static bool late_packet(struct quad *q, u32 rounds)
 {
-	struct bare *a = q->a[1], *b = q->b[1];
-	struct bare_req *loop;
+	struct vpeer *a = q->a[1], *b = q->b[1];
+	struct vpeer_req *loop;
 	struct ib_mr *mr;
 	bool late;
 
-	mr = bare_register(b);
+	mr = vpeer_register(b);
 	if (!mr)
 		return false;
-	loop = bare_req(a, 0, IB_WR_RDMA_WRITE, 0, 4096);
-	bare_aim(loop, mr->iova, mr->rkey);
+	loop = vpeer_req(a, 0, IB_WR_RDMA_WRITE, 0, 4096);
+	vpeer_aim(loop, mr->iova, mr->rkey);
 	loop->again = once_more;
-	memset(a->mem, 0x11, BARE_MEM);
-	bare_post(loop);
+	memset(a->mem, 0x11, VPEER_MEM);
+	vpeer_post(loop);
 	end_under(q, loop, rounds, mr);
-	memset(b->mem, 0, BARE_MEM);
-	if (bare_wait(loop) != IB_WC_REM_ACCESS_ERR)
+	memset(b->mem, 0, VPEER_MEM);
+	if (vpeer_wait(loop) != IB_WC_REM_ACCESS_ERR)
 		loop_fail(q->c, "writes behind an end: %d", loop->status);
-	late = memchr_inv(b->mem, 0, BARE_MEM);
+	late = memchr_inv(b->mem, 0, VPEER_MEM);
 	ib_dereg_mr(mr);
 	return late;
 }
 
 /* In softirq: once more, unless the read is told of as a success and was none */
-static bool whole_once_more(struct bare_req *r)
+static bool whole_once_more(struct vpeer_req *r)
 {
 	u8 *got = r->b->mem + r->sge[0].addr - r->b->dma;
 	bool whole = !memchr_inv(got, READ_BYTE, READ_LEN);
@@ -324,34 +324,34 @@ static bool whole_once_more(struct bare_req *r)
  */
 static void end_under_reads(struct quad *q, u32 rounds, struct sightings *seen)
 {
-	struct bare *a = q->a[1], *b = q->b[1];
-	struct bare_req *loop[READS];
+	struct vpeer *a = q->a[1], *b = q->b[1];
+	struct vpeer_req *loop[READS];
 	enum ib_wc_status status;
 	struct ib_mr *mr;
 	u32 i;
 
-	mr = bare_register(b);
+	mr = vpeer_register(b);
 	if (!mr)
 		return;
-	memset(a->mem, 0, BARE_MEM);
-	memset(b->mem, READ_BYTE, BARE_MEM);
+	memset(a->mem, 0, VPEER_MEM);
+	memset(b->mem, READ_BYTE, VPEER_MEM);
 	for (i = 0; i < READS; i++) {
-		loop[i] = bare_req(a, i, IB_WR_RDMA_READ, i * BARE_MEM / READS, READ_LEN);
-		bare_aim(loop[i], mr->iova, mr->rkey);
+		loop[i] = vpeer_req(a, i, IB_WR_RDMA_READ, i * VPEER_MEM / READS, READ_LEN);
+		vpeer_aim(loop[i], mr->iova, mr->rkey);
 		loop[i]->again = whole_once_more;
 	}
 	for (i = 0; i < READS; i++)
-		bare_post(loop[i]);
+		vpeer_post(loop[i]);
 	end_under(q, loop[0], rounds, mr);
-	memset(b->mem, LATE_BYTE, BARE_MEM);
+	memset(b->mem, LATE_BYTE, VPEER_MEM);
 	for (i = 0; i < READS && !q->c->fails; i++) {
-		status = bare_wait(loop[i]);
+		status = vpeer_wait(loop[i]);
 		if (status == IB_WC_SUCCESS || status == IB_WC_RETRY_EXC_ERR)
-			seen->naks += !memchr(a->mem + i * BARE_MEM / READS, LATE_BYTE, READ_LEN);
+			seen->naks += !memchr(a->mem + i * VPEER_MEM / READS, LATE_BYTE, READ_LEN);
 		else if (status != IB_WC_REM_ACCESS_ERR && status != IB_WC_WR_FLUSH_ERR)
 			loop_fail(q->c, "reads behind an end: %d", status);
 	}
-	seen->reads += !!memchr(a->mem, LATE_BYTE, BARE_MEM);
+	seen->reads += !!memchr(a->mem, LATE_BYTE, VPEER_MEM);
 	ib_dereg_mr(mr);
 }
 
@@ -396,7 +396,7 @@ int loop_case_device(struct loop_run *run, struct loop_case *c)
 	if (!c->fails && run->srq_supported)
 		scnprintf(c->reason + strlen(c->reason), sizeof(c->reason) - strlen(c->reason),
 			  "; loses SRQ buffers: %s",
-			  foe_device_loses_buffers(run, c) ? "yes" : "no");
+			  adv_device_loses_buffers(run, c) ? "yes" : "no");
 	scnprintf(c->reason + strlen(c->reason), sizeof(c->reason) - strlen(c->reason),
 		  "; late packets in %u tries: %u written, %u read; NAKs misread: %u", tries,
 		  seen.writes, seen.reads, seen.naks);

@@ -5,12 +5,12 @@
  * dead ones. Process context.
  *
  * What the device lets through differs. Soft-RoCE looks at the key alone and
- * so lets a peer end any registration of the device (foe_dev.c shows that on
+ * so lets a peer end any registration of the device (adversary_dev.c shows that on
  * plain verbs): then the owner must be told, and its connection goes on.
  */
 #include <linux/string.h>
 
-#include "foe.h"
+#include "adversary.h"
 
 #define AT	1024
 #define LEN	128
@@ -43,7 +43,7 @@ static const struct {
 
 /* What is aimed at, made anew for each attack: the others keep their own memory */
 struct prey {
-	struct duo_end *e;
+	struct pair_end *e;
 	DAT_RMR_CONTEXT key;
 	DAT_LMR_HANDLE lmr;
 	DAT_LMR_CONTEXT context;
@@ -52,11 +52,11 @@ struct prey {
 
 static void bind_prey(struct prey *p, u64 cookie, u32 len)
 {
-	p->key = duo_bind(p->e, p->rmr, p->e, len ? AT : 0, len, RIGHTS, cookie, 0);
-	duo_dto(p->e, DAT_DTO_BIND_MW, cookie, DAT_DTO_SUCCESS, 0, DUO_TOLD);
+	p->key = pair_bind(p->e, p->rmr, p->e, len ? AT : 0, len, RIGHTS, cookie, 0);
+	pair_dto(p->e, DAT_DTO_BIND_MW, cookie, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 }
 
-static void make_prey(struct foe *f, enum aim what, struct prey *p)
+static void make_prey(struct adv *f, enum aim what, struct prey *p)
 {
 	struct loop_case *c = f->d->c;
 
@@ -73,8 +73,8 @@ static void make_prey(struct foe *f, enum aim what, struct prey *p)
 	case FREED:
 	case LMR_NEAR:
 	case LMR_FAR:
-		duo_register(p->e, p->e->pz, AT, LEN, DAT_MEM_PRIV_ALL_FLAG, &p->lmr, &p->context,
-			     &p->key);
+		pair_register(p->e, p->e->pz, AT, LEN, DAT_MEM_PRIV_ALL_FLAG, &p->lmr, &p->context,
+			      &p->key);
 		break;
 	default:
 		if (!loop_expect(c, "dat_rmr_create", dat_rmr_create(p->e->pz, &p->rmr),
@@ -94,7 +94,7 @@ static void make_prey(struct foe *f, enum aim what, struct prey *p)
 	}
 }
 
-static void expect_bound(struct foe *f, struct prey *p, bool bound)
+static void expect_bound(struct adv *f, struct prey *p, bool bound)
 {
 	DAT_RMR_PARAM param = {};
 
@@ -105,7 +105,7 @@ static void expect_bound(struct foe *f, struct prey *p, bool bound)
 }
 
 /* Dead for its owner too; what else the owner has goes on */
-static void expect_killed(struct foe *f, struct prey *p)
+static void expect_killed(struct adv *f, struct prey *p)
 {
 	DAT_LMR_TRIPLET seg = {
 		.virtual_address = (uintptr_t)p->e->mem + AT,
@@ -114,7 +114,7 @@ static void expect_killed(struct foe *f, struct prey *p)
 	};
 	DAT_DTO_COOKIE cookie = {};
 
-	foe_expect_dead(f->d, p->rmr ?: p->lmr);
+	adv_expect_dead(f->d, p->rmr ?: p->lmr);
 	if (!p->rmr) {
 		loop_expect(f->d->c, "a post in an LMR that is dead",
 			    dat_ep_post_send(p->e->ep, 1, &seg, cookie, 0),
@@ -126,7 +126,7 @@ static void expect_killed(struct foe *f, struct prey *p)
 	expect_bound(f, p, true);
 }
 
-static void free_prey(struct foe *f, struct prey *p)
+static void free_prey(struct adv *f, struct prey *p)
 {
 	if (p->rmr)
 		loop_expect(f->d->c, "dat_rmr_free", dat_rmr_free(p->rmr), DAT_SUCCESS);
@@ -135,12 +135,12 @@ static void free_prey(struct foe *f, struct prey *p)
 }
 
 /* The message's event: what the device made of it */
-static bool delivered(struct foe *f, enum aim what, const struct prey *p)
+static bool delivered(struct adv *f, enum aim what, const struct prey *p)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
 	DAT_EVENT ev;
 
-	if (!duo_ok(f->d) || !duo_next(f->d, &f->b->recv, DUO_TOLD, "the message", &ev))
+	if (!pair_ok(f->d) || !pair_next(f->d, &f->b->recv, PAIR_UPCALL, "the message", &ev))
 		return false;
 	dto = &ev.event_data.dto_completion_event_data;
 	if (dto->status == DAT_DTO_ERR_REMOTE_RESPONDER)
@@ -151,15 +151,15 @@ static bool delivered(struct foe *f, enum aim what, const struct prey *p)
 		loop_fail(f->d->c, "status %d, operation %d, cookie %llu, length %u, key %#x",
 			  dto->status, dto->operation, dto->user_cookie.as_64,
 			  dto->transfered_length, dto->rmr_context);
-	if (memchr_inv(f->b->mem + FOE_RECV, OWN, SENT))
+	if (memchr_inv(f->b->mem + ADV_RECV, OWN, SENT))
 		loop_fail(f->d->c, "the message is not whole");
 	return true;
 }
 
 /* Soft-RoCE calls it a success even if the key is unknown */
-static void expect_told(struct foe *f, struct bare_req *r)
+static void expect_told(struct adv *f, struct vpeer_req *r)
 {
-	enum ib_wc_status status = foe_told(f, r);
+	enum ib_wc_status status = adv_notified(f, r);
 
 	if (status != IB_WC_SUCCESS && status != IB_WC_REM_ACCESS_ERR &&
 	    status != IB_WC_REM_INV_REQ_ERR && status != IB_WC_REM_OP_ERR &&
@@ -167,51 +167,51 @@ static void expect_told(struct foe *f, struct bare_req *r)
 		loop_fail(f->d->c, "the peer is told %d", status);
 }
 
-static void try_aim(struct foe *f, enum aim what)
+static void try_aim(struct adv *f, enum aim what)
 {
-	struct bare_req *r;
+	struct vpeer_req *r;
 	struct prey p;
 	bool came;
 
-	foe_recvs(f);
+	adv_recvs(f);
 	make_prey(f, what, &p);
-	if (!foe_meet(f))
+	if (!adv_meet(f))
 		return;
-	memset(f->peer->mem, OWN, BARE_MEM);
-	r = bare_req(f->peer, 0, IB_WR_SEND_WITH_INV, 0, SENT);
+	memset(f->peer->mem, OWN, VPEER_MEM);
+	r = vpeer_req(f->peer, 0, IB_WR_SEND_WITH_INV, 0, SENT);
 	r->rdma.wr.ex.invalidate_rkey = p.key;
-	if (bare_post(r))
+	if (vpeer_post(r))
 		expect_told(f, r);
 	came = delivered(f, what, &p);
 	if (came && aim[what].fate == KILLED) {
-		foe_flushed(f, 2, 2);
-		foe_broken(f);
+		adv_flushed(f, 2, 2);
+		adv_broken(f);
 		expect_killed(f, &p);
 	} else if (came) {
-		duo_expect_state(f->b, DAT_EP_STATE_CONNECTED);
-		foe_hang_up(f);
-		foe_flushed(f, 2, 2);
+		pair_expect_state(f->b, DAT_EP_STATE_CONNECTED);
+		adv_hang_up(f);
+		adv_flushed(f, 2, 2);
 	} else {
-		foe_flushed(f, 2, 2);
-		foe_broken(f);
+		adv_flushed(f, 2, 2);
+		adv_broken(f);
 	}
-	duo_rest(f->d, 20);
-	foe_expect_alive(f, aim[what].what);
-	memset(f->b->mem + FOE_RECV, DUO_FREE, SENT);
-	foe_untouched(f, aim[what].what);
-	foe_part(f);
+	pair_settle(f->d, 20);
+	adv_expect_alive(f, aim[what].what);
+	memset(f->b->mem + ADV_RECV, PAIR_FREE, SENT);
+	adv_untouched(f, aim[what].what);
+	adv_part(f);
 	/* Of the same owner, by its other LMR */
-	foe_others(f, aim[what].what);
+	adv_bystanders(f, aim[what].what);
 	free_prey(f, &p);
 }
 
-static void aims_script(struct foe *f)
+static void aims_script(struct adv *f)
 {
 	u32 i;
 
-	for (i = 0; i < AIMS && duo_ok(f->d); i++) {
+	for (i = 0; i < AIMS && pair_ok(f->d); i++) {
 		try_aim(f, i);
-		if (!duo_ok(f->d))
+		if (!pair_ok(f->d))
 			loop_fail(f->d->c, "that was: %s", aim[i].what);
 	}
 }
@@ -226,8 +226,8 @@ static void aims_script(struct foe *f)
  */
 int loop_case_aims(struct loop_run *run, struct loop_case *c)
 {
-	struct duo_cfg cfg = {};
-	int err = foe_play(run, c, &cfg, aims_script);
+	struct pair_cfg cfg = {};
+	int err = adv_play(run, c, &cfg, aims_script);
 
 	loop_clauses(c, "I-05 I-10 C-30 C-41 C-54 C-60 G-31 G-36");
 	return err;
