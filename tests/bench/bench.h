@@ -4,7 +4,7 @@
  *
  * main.c takes one line of what to count and answers with one line of
  * figures. measure.c counts, on two sides that post the same work: bare.c, a
- * pair of QPs on verbs, and world.c, a pair of EPs on kDAPL, with as many LMRs
+ * pair of QPs on verbs, and fixture.c, a pair of EPs on kDAPL, with as many LMRs
  * and EPs around them as asked for. probe.c stands between the RDMA core and
  * the device's poll_cq, and clocks the callbacks that run between two polls.
  *
@@ -132,24 +132,24 @@ struct bench_side *bare_side(struct bare *bare);
 /* Done callbacks that do nothing, or that count */
 void bare_set_empty(struct bare *bare, bool empty);
 
-/* world.c */
-struct world;
-struct world *world_create(const struct bench_spec *spec);
-void world_destroy(struct world *w);
-bool world_fits(const struct world *w, const struct bench_spec *spec);
+/* fixture.c */
+struct fixture;
+struct fixture *fixture_create(const struct bench_spec *spec);
+void fixture_destroy(struct fixture *w);
+bool fixture_fits(const struct fixture *w, const struct bench_spec *spec);
 /* Fills in the arguments that @spec decides */
-struct bench_side *world_side(struct world *w, const struct bench_spec *spec);
-enum world_events { WORLD_COUNT, WORLD_EMPTY, WORLD_DEQUEUE };
-int world_set_events(struct world *w, enum world_events how);
-DAT_EVD_HANDLE world_evd(const struct world *w, bool recv);
-void world_fill_attr(DAT_EP_ATTR *attr, DAT_COUNT iov);
+struct bench_side *fixture_side(struct fixture *w, const struct bench_spec *spec);
+enum fixture_events { FIXTURE_COUNT, FIXTURE_EMPTY, FIXTURE_DEQUEUE };
+int fixture_set_events(struct fixture *w, enum fixture_events how);
+DAT_EVD_HANDLE fixture_evd(const struct fixture *w, bool recv);
+void fixture_fill_attr(DAT_EP_ATTR *attr, DAT_COUNT iov);
 
 /* measure.c: one line of figures into @out */
-int bench_run_post(struct ib_device *ibdev, struct world *w, const struct bench_spec *spec,
+int bench_run_post(struct ib_device *ibdev, struct fixture *w, const struct bench_spec *spec,
 		   char *out, size_t size);
-int bench_run_completion(struct ib_device *ibdev, struct world *w, const struct bench_spec *spec,
+int bench_run_completion(struct ib_device *ibdev, struct fixture *w, const struct bench_spec *spec,
 			 bool dequeue, char *out, size_t size);
-int bench_run_suppressed(struct ib_device *ibdev, struct world *w, const struct bench_spec *spec,
+int bench_run_suppressed(struct ib_device *ibdev, struct fixture *w, const struct bench_spec *spec,
 			 char *out, size_t size);
 
 /* memory.c */

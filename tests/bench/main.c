@@ -9,7 +9,7 @@
  *	DEVICE PATH KIND SEGMENTS SAME SUPPRESS TRACE LMRS EPS
  *
  * with PATH one of post, upcall, dequeue, suppressed, memory and KIND one of
- * send, write, read, recv, srq_recv; the rest are numbers. The world of EPs
+ * send, write, read, recv, srq_recv; the rest are numbers. The fixture of EPs
  * and LMRs stays for the next line if that can use it.
  */
 #include <linux/debugfs.h>
@@ -32,7 +32,7 @@ DECLARE_WAIT_QUEUE_HEAD(bench_wait);
 static DEFINE_MUTEX(bench_mutex);	/* all below */
 static struct null_dev *the_null;
 static struct ib_device *bench_ibdev;
-static struct world *bench_world;
+static struct fixture *bench_fixture;
 static char bench_result[256];
 static struct dentry *bench_dir;
 
@@ -48,16 +48,16 @@ struct null_dev *bench_null(const struct ib_device *ibdev)
 	return ibdev == &the_null->ibdev ? the_null : NULL;
 }
 
-static void bench_drop_world(void)
+static void bench_drop_fixture(void)
 {
-	if (bench_world)
-		world_destroy(bench_world);
-	bench_world = NULL;
+	if (bench_fixture)
+		fixture_destroy(bench_fixture);
+	bench_fixture = NULL;
 }
 
 static void bench_drop_device(void)
 {
-	bench_drop_world();
+	bench_drop_fixture();
 	if (!bench_ibdev)
 		return;
 	bench_probe_detach(bench_ibdev);
@@ -81,33 +81,33 @@ static int bench_use_device(const char *name)
 	return ret;
 }
 
-static int bench_use_world(const struct bench_spec *spec)
+static int bench_use_fixture(const struct bench_spec *spec)
 {
-	struct world *w;
+	struct fixture *w;
 
-	if (world_fits(bench_world, spec))
+	if (fixture_fits(bench_fixture, spec))
 		return 0;
-	bench_drop_world();
-	w = world_create(spec);
+	bench_drop_fixture();
+	w = fixture_create(spec);
 	if (IS_ERR(w))
 		return PTR_ERR(w);
-	bench_world = w;
+	bench_fixture = w;
 	return 0;
 }
 
-static int bench_run_in_world(const struct bench_spec *spec)
+static int bench_run_in_fixture(const struct bench_spec *spec)
 {
 	char *out = bench_result;
 	size_t size = sizeof(bench_result);
 
 	if (!strcmp(spec->path, "post"))
-		return bench_run_post(bench_ibdev, bench_world, spec, out, size);
+		return bench_run_post(bench_ibdev, bench_fixture, spec, out, size);
 	if (!strcmp(spec->path, "upcall"))
-		return bench_run_completion(bench_ibdev, bench_world, spec, false, out, size);
+		return bench_run_completion(bench_ibdev, bench_fixture, spec, false, out, size);
 	if (!strcmp(spec->path, "dequeue"))
-		return bench_run_completion(bench_ibdev, bench_world, spec, true, out, size);
+		return bench_run_completion(bench_ibdev, bench_fixture, spec, true, out, size);
 	if (!strcmp(spec->path, "suppressed"))
-		return bench_run_suppressed(bench_ibdev, bench_world, spec, out, size);
+		return bench_run_suppressed(bench_ibdev, bench_fixture, spec, out, size);
 	return -EINVAL;
 }
 
@@ -118,21 +118,21 @@ static int bench_run(const struct bench_spec *spec)
 	if (ret)
 		return ret;
 	if (!strcmp(spec->path, "memory")) {
-		bench_drop_world();
+		bench_drop_fixture();
 		return bench_run_memory(bench_ibdev, bench_result, sizeof(bench_result));
 	}
-	ret = bench_use_world(spec);
+	ret = bench_use_fixture(spec);
 	if (ret)
 		return ret;
 	if (spec->trace)
 		ret = trace_set_clr_event("kdapl", NULL, 1);
 	if (!ret)
-		ret = bench_run_in_world(spec);
+		ret = bench_run_in_fixture(spec);
 	if (spec->trace)
 		trace_set_clr_event("kdapl", NULL, 0);
 	/* What is outstanding after a failure is in the way of the next one */
 	if (ret)
-		bench_drop_world();
+		bench_drop_fixture();
 	return ret;
 }
 

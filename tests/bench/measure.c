@@ -136,7 +136,7 @@ static int bench_rounds(struct ib_device *ibdev, struct bench_side *side,
  * Context: process.
  * Return: 0, negative errno.
  */
-int bench_run_post(struct ib_device *ibdev, struct world *w, const struct bench_spec *spec,
+int bench_run_post(struct ib_device *ibdev, struct fixture *w, const struct bench_spec *spec,
 		   char *out, size_t size)
 {
 	struct bench_figure bare_fig, dat_fig;
@@ -151,8 +151,8 @@ int bench_run_post(struct ib_device *ibdev, struct world *w, const struct bench_
 	bare_destroy(bare);
 	if (ret)
 		return ret;
-	ret = world_set_events(w, WORLD_COUNT) ?:
-	      bench_rounds(ibdev, world_side(w, spec), spec, &dat_fig);
+	ret = fixture_set_events(w, FIXTURE_COUNT) ?:
+	      bench_rounds(ibdev, fixture_side(w, spec), spec, &dat_fig);
 	if (ret)
 		return ret;
 	scnprintf(out, size, "bare=%llu dat=%llu mean=%llu empty=%llu", bare_fig.least - empty,
@@ -178,26 +178,26 @@ static int bench_messages(struct ib_device *ibdev, struct bench_side *side, enum
 	return bench_wait_for(&bench_polled, before + n) ? 0 : -ETIMEDOUT;
 }
 
-static int bench_take_events(struct world *w, bool recv, struct bench_figure *fig)
+static int bench_take_events(struct fixture *w, bool recv, struct bench_figure *fig)
 {
-	struct bench_op op = { .handle = world_evd(w, recv) };
+	struct bench_op op = { .handle = fixture_evd(w, recv) };
 
 	bench_batch(bench_dequeue, &op, BENCH_BATCH, fig);
 	return op.failed ? -EIO : 0;
 }
 
-static int bench_dat_completions(struct ib_device *ibdev, struct world *w,
+static int bench_dat_completions(struct ib_device *ibdev, struct fixture *w,
 				 const struct bench_spec *spec, bool dequeue,
 				 struct bench_figure *fig)
 {
 	struct bench_figure other = {};
-	struct bench_side *side = world_side(w, spec);
+	struct bench_side *side = fixture_side(w, spec);
 	bool recv = spec->kind >= BENCH_RECV;
 	bool both = recv || spec->kind == BENCH_SEND;
 	int i, ret;
 
 	memset(fig, 0, sizeof(*fig));
-	ret = world_set_events(w, dequeue ? WORLD_DEQUEUE : WORLD_EMPTY);
+	ret = fixture_set_events(w, dequeue ? FIXTURE_DEQUEUE : FIXTURE_EMPTY);
 	bench_probe_reset();
 	for (i = 0; i < BENCH_ROUNDS && !ret; i++) {
 		ret = bench_messages(ibdev, side, spec->kind);
@@ -237,7 +237,7 @@ static int bench_bare_completions(struct ib_device *ibdev, const struct bench_sp
  * Context: process.
  * Return: 0, -ENODATA if the sides had no batch of the same size.
  */
-int bench_run_completion(struct ib_device *ibdev, struct world *w, const struct bench_spec *spec,
+int bench_run_completion(struct ib_device *ibdev, struct fixture *w, const struct bench_spec *spec,
 			 bool dequeue, char *out, size_t size)
 {
 	bool recv = spec->kind >= BENCH_RECV;
@@ -277,17 +277,17 @@ int bench_run_completion(struct ib_device *ibdev, struct world *w, const struct 
  * Context: process.
  * Return: 0, -EOPNOTSUPP on other devices, -EIO.
  */
-int bench_run_suppressed(struct ib_device *ibdev, struct world *w, const struct bench_spec *spec,
+int bench_run_suppressed(struct ib_device *ibdev, struct fixture *w, const struct bench_spec *spec,
 			 char *out, size_t size)
 {
-	struct bench_side *side = world_side(w, spec);
+	struct bench_side *side = fixture_side(w, spec);
 	struct bench_op *op = &side->quiet[spec->kind];
 	struct null_dev *dev = bench_null(ibdev);
 	int i, ret, posts = 8 * BENCH_DEPTH;
 
 	if (!dev)
 		return -EOPNOTSUPP;
-	ret = world_set_events(w, WORLD_COUNT);
+	ret = fixture_set_events(w, FIXTURE_COUNT);
 	if (ret)
 		return ret;
 	bench_probe_reset();

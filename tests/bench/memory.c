@@ -191,7 +191,7 @@ static int memory_of_eps(struct ib_device *ibdev, long *bytes)
 	strscpy(name, dev_name(&ibdev->dev), sizeof(name));
 	if (dat_ia_open(name, 8, &async, &ia))
 		return -EIO;
-	world_fill_attr(&attr, MEMORY_IOV);
+	fixture_fill_attr(&attr, MEMORY_IOV);
 	if (dat_pz_create(ia, &pz) ||
 	    dat_evd_kcreate(ia, 8, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG, &dto) ||
 	    dat_evd_kcreate(ia, 8, DAT_UPCALL_DISABLE, NULL, DAT_EVD_CONNECTION_FLAG, &conn))

@@ -30,7 +30,7 @@ u32 interop_stride(u32 seg_size)
  * Context: process.
  * Return: 0; -ENOMEM; -EIO if the registration failed, which is noted.
  */
-int interop_buf_make(struct interop_buf *b, const char *who, struct interop_world *w,
+int interop_buf_make(struct interop_buf *b, const char *who, struct interop_fixture *w,
 		     DAT_PZ_HANDLE pz, u32 size, DAT_MEM_PRIV_FLAGS privileges)
 {
 	DAT_REGION_DESCRIPTION region = {};

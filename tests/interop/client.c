@@ -11,7 +11,7 @@
 #include "interop.h"
 
 struct client {
-	struct interop_world world;
+	struct interop_fixture fx;
 	struct interop_control control;
 	struct sockaddr_in address;
 	u32 recv_number;
@@ -51,7 +51,7 @@ static int hear_server(struct client *c, u32 *first_port)
 /* The last thread has let go of the test. */
 static void test_ended(struct interop_test *t)
 {
-	struct client *c = container_of(t->world, struct client, world);
+	struct client *c = container_of(t->fx, struct client, fx);
 
 	c->failed = t->failed;
 	complete(&c->done);
@@ -63,7 +63,7 @@ static int take_part(struct client *c, const struct interop_task *task, u32 firs
 
 	if (task->type == DT_TEST_QUIT)
 		return 0;
-	t = interop_test_make(&c->world, task, false, first_port);
+	t = interop_test_make(&c->fx, task, false, first_port);
 	if (!t)
 		return -ENOMEM;
 	t->address = (DAT_IA_ADDRESS_PTR)&c->address;
@@ -82,7 +82,7 @@ static int run(struct client *c, const struct interop_args *args)
 	u32 first_port;
 	int err;
 
-	err = interop_control_make(&c->control, &c->world) ?:
+	err = interop_control_make(&c->control, &c->fx) ?:
 	      interop_connect(l, (DAT_IA_ADDRESS_PTR)&c->address, args->port, NULL,
 			      post_control, c);
 	if (err)
@@ -107,9 +107,9 @@ static int find_server(struct client *c, const struct interop_args *args)
 	if (args->address[0])
 		return in4_pton(args->address, -1, (u8 *)&c->address.sin_addr, -1, NULL) ?
 		       0 : -EINVAL;
-	if (c->world.address->sa_family != AF_INET)
+	if (c->fx.address->sa_family != AF_INET)
 		return -EINVAL;
-	memcpy(&c->address, c->world.address, sizeof(c->address));
+	memcpy(&c->address, c->fx.address, sizeof(c->address));
 	return 0;
 }
 
@@ -128,11 +128,11 @@ int interop_client_run(const struct interop_args *args)
 	if (!c)
 		return -ENOMEM;
 	mutex_lock(&client_mutex);
-	err = interop_world_open(&c->world);
+	err = interop_fixture_open(&c->fx);
 	if (!err) {
 		err = find_server(c, args) ?: run(c, args);
 		interop_control_free(&c->control);
-		interop_world_close(&c->world);
+		interop_fixture_close(&c->fx);
 	}
 	mutex_unlock(&client_mutex);
 	kfree(c);

@@ -27,7 +27,7 @@ static void request_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN m
 
 static int make_service_point(struct interop_listener *ls, DAT_EP_HANDLE rsp_ep)
 {
-	struct interop_world *w = ls->world;
+	struct interop_fixture *w = ls->fx;
 	DAT_RETURN ret;
 
 	if (!rsp_ep) {
@@ -57,7 +57,7 @@ static int make_service_point(struct interop_listener *ls, DAT_EP_HANDLE rsp_ep)
  * Context: process.
  * Return: 0; -EIO, which is noted: then there is nothing to free.
  */
-int interop_listen(struct interop_listener *ls, const char *who, struct interop_world *w,
+int interop_listen(struct interop_listener *ls, const char *who, struct interop_fixture *w,
 		   u32 port, DAT_EP_HANDLE rsp_ep, enum interop_mode mode)
 {
 	DAT_UPCALL_OBJECT upcall = { .instance_data = ls, .upcall_func = request_upcall };
@@ -66,7 +66,7 @@ int interop_listen(struct interop_listener *ls, const char *who, struct interop_
 
 	memset(ls, 0, sizeof(*ls));
 	ls->who = who;
-	ls->world = w;
+	ls->fx = w;
 	ls->mode = mode;
 	ls->port = port;
 	init_waitqueue_head(&ls->wait);
@@ -136,7 +136,7 @@ int interop_request(struct interop_listener *ls, DAT_CR_HANDLE *cr, u32 ms)
 
 	*cr = DAT_HANDLE_NULL;
 	while (!take_request(ls, cr)) {
-		if (READ_ONCE(ls->world->stop))
+		if (READ_ONCE(ls->fx->stop))
 			return -EINTR;
 		if (ms && time_after(jiffies, end)) {
 			interop_fail(ls->who, "no request on port %u", ls->port);

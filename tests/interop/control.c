@@ -13,7 +13,7 @@
 /* Queues of an EP made without attributes are no larger than this. */
 #define DEFAULT_DTOS	16
 
-int interop_control_make(struct interop_control *c, struct interop_world *w)
+int interop_control_make(struct interop_control *c, struct interop_fixture *w)
 {
 	static const struct interop_link_spec spec = {
 		.recvs = DEFAULT_DTOS,

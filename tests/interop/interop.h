@@ -3,7 +3,7 @@
  * kdapl_interop, inside. From top to bottom: main (debugfs), server and client
  * (who is asked for what), control (the control connection), trans and perf
  * (the tests), connect (how a link comes and goes), link (an EP, its EVDs and
- * its ledger), buffers, world (the IA), report (the verdict).
+ * its ledger), buffers, fixture (the IA), report (the verdict).
  *
  * Everything runs in process context, by work items of one queue, but for the
  * upcalls in link.c and connect.c and what they call.
@@ -58,9 +58,9 @@ void interop_add(enum interop_count what, u64 n);
 __printf(2, 3) void interop_fail(const char *who, const char *fmt, ...);
 bool interop_good(const char *who, const char *what, DAT_RETURN ret);
 
-/* ---- world.c: the IA ---------------------------------------------------- */
+/* ---- fixture.c: the IA ---------------------------------------------------- */
 
-struct interop_world {
+struct interop_fixture {
 	DAT_IA_HANDLE ia;
 	DAT_EVD_HANDLE async_evd;
 	DAT_IA_ADDRESS_PTR address;
@@ -68,8 +68,8 @@ struct interop_world {
 };
 
 unsigned int interop_stretch(void);
-int interop_world_open(struct interop_world *w);
-void interop_world_close(struct interop_world *w);
+int interop_fixture_open(struct interop_fixture *w);
+void interop_fixture_close(struct interop_fixture *w);
 
 /* ---- buffers.c: registered memory, with guard bytes around -------------- */
 
@@ -83,7 +83,7 @@ struct interop_buf {
 	DAT_VADDR address;
 };
 
-int interop_buf_make(struct interop_buf *b, const char *who, struct interop_world *w,
+int interop_buf_make(struct interop_buf *b, const char *who, struct interop_fixture *w,
 		     DAT_PZ_HANDLE pz, u32 size, DAT_MEM_PRIV_FLAGS privileges);
 void interop_buf_free(struct interop_buf *b, const char *who);
 u32 interop_stride(u32 seg_size);
@@ -122,7 +122,7 @@ enum { INTEROP_RECV_EVD, INTEROP_REQUEST_EVD, INTEROP_CONN_EVD, INTEROP_EVDS };
 
 struct interop_link {
 	char name[24];
-	struct interop_world *world;
+	struct interop_fixture *fx;
 	DAT_PZ_HANDLE pz;
 	DAT_EP_HANDLE ep;
 	enum interop_mode mode;
@@ -154,7 +154,7 @@ enum interop_want {
 	INTEROP_WANT_QUIET,	/* nothing posted that has not completed */
 };
 
-int interop_link_make(struct interop_link *l, struct interop_world *w, DAT_PZ_HANDLE pz,
+int interop_link_make(struct interop_link *l, struct interop_fixture *w, DAT_PZ_HANDLE pz,
 		      const struct interop_link_spec *spec);
 void interop_link_free(struct interop_link *l);
 int interop_post_recv(struct interop_link *l, const struct interop_buf *b, u32 segs,
@@ -170,7 +170,7 @@ int interop_send_and_reap(struct interop_link *l, const struct interop_buf *b, u
 
 struct interop_listener {
 	const char *who;
-	struct interop_world *world;
+	struct interop_fixture *fx;
 	enum interop_mode mode;
 	DAT_EVD_HANDLE evd;
 	DAT_PSP_HANDLE psp;
@@ -180,7 +180,7 @@ struct interop_listener {
 	wait_queue_head_t wait;
 };
 
-int interop_listen(struct interop_listener *ls, const char *who, struct interop_world *w,
+int interop_listen(struct interop_listener *ls, const char *who, struct interop_fixture *w,
 		   u32 port, DAT_EP_HANDLE rsp_ep, enum interop_mode mode);
 void interop_unlisten(struct interop_listener *ls);
 int interop_request(struct interop_listener *ls, DAT_CR_HANDLE *cr, u32 ms);
@@ -218,7 +218,7 @@ struct interop_task {
 
 /* A test that runs: one on the client, any number on the server. */
 struct interop_test {
-	struct interop_world *world;
+	struct interop_fixture *fx;
 	struct interop_task task;
 	bool server;
 	u32 first_port;
@@ -245,7 +245,7 @@ static inline bool interop_is_ours(const struct interop_test *t, const struct in
 	return op->by_server == t->server;
 }
 
-struct interop_test *interop_test_make(struct interop_world *w,
+struct interop_test *interop_test_make(struct interop_fixture *w,
 				       const struct interop_task *task, bool server,
 				       u32 first_port);
 void interop_test_start(struct interop_test *t);
@@ -289,7 +289,7 @@ struct interop_control {
 	struct interop_buf out;
 };
 
-int interop_control_make(struct interop_control *c, struct interop_world *w);
+int interop_control_make(struct interop_control *c, struct interop_fixture *w);
 void interop_control_free(struct interop_control *c);
 int interop_control_send(struct interop_control *c, const void *message, u32 size);
 int interop_task_decode(struct interop_task *task, const struct interop_control *c,

@@ -15,7 +15,7 @@
 
 #include "interop.h"
 
-#define SLICE		(HZ / 4)	/* between two looks at world->stop */
+#define SLICE		(HZ / 4)	/* between two looks at fixture->stop */
 
 /* ---- events -------------------------------------------------------------- */
 
@@ -217,7 +217,7 @@ int interop_wait(struct interop_link *l, enum interop_want want, u32 number)
 	unsigned long end = jiffies + msecs_to_jiffies(INTEROP_WAIT_MS * interop_stretch());
 
 	while (!check(l, want, number)) {
-		if (READ_ONCE(l->world->stop))
+		if (READ_ONCE(l->fx->stop))
 			return -EINTR;
 		if (time_after(jiffies, end)) {
 			interop_fail(l->name, "no end of waiting for %s", name[want]);
@@ -369,7 +369,7 @@ static int make_evds(struct interop_link *l)
 
 		l->evd[i].link = l;
 		/* One entry: completions and connection events need no room. */
-		ret = dat_evd_kcreate(l->world->ia, 1, policy[l->mode],
+		ret = dat_evd_kcreate(l->fx->ia, 1, policy[l->mode],
 				      l->mode == INTEROP_POLL ? NULL : &upcall,
 				      flags[i], &l->evd[i].handle);
 		if (!interop_good(l->name, "dat_evd_kcreate", ret)) {
@@ -409,7 +409,7 @@ static int make_ep(struct interop_link *l, const struct interop_link_spec *spec)
 	};
 	DAT_RETURN ret;
 
-	ret = dat_ep_create(l->world->ia, l->pz, l->evd[INTEROP_RECV_EVD].handle,
+	ret = dat_ep_create(l->fx->ia, l->pz, l->evd[INTEROP_RECV_EVD].handle,
 			    l->evd[INTEROP_REQUEST_EVD].handle,
 			    l->evd[INTEROP_CONN_EVD].handle,
 			    spec->defaults ? NULL : &attr, &l->ep);
@@ -431,10 +431,10 @@ static int make_ep(struct interop_link *l, const struct interop_link_spec *spec)
  * Context: process.
  * Return: 0; -ENOMEM; -EIO, which is noted.
  */
-int interop_link_make(struct interop_link *l, struct interop_world *w, DAT_PZ_HANDLE pz,
+int interop_link_make(struct interop_link *l, struct interop_fixture *w, DAT_PZ_HANDLE pz,
 		      const struct interop_link_spec *spec)
 {
-	l->world = w;
+	l->fx = w;
 	l->pz = pz;
 	l->mode = spec->mode;
 	spin_lock_init(&l->lock);
@@ -449,7 +449,7 @@ void interop_link_free(struct interop_link *l)
 {
 	u32 i;
 
-	if (!l->world)
+	if (!l->fx)
 		return;
 	if (l->ep)
 		interop_good(l->name, "dat_ep_free", dat_ep_free(l->ep));

@@ -57,21 +57,21 @@ static int make_buffers(struct perf *p)
 	int err;
 
 	p->total = op->segs * op->seg_size;
-	err = interop_buf_make(&p->in, who, t->world, t->pz, DT_PERF_SIZE, in) ?:
-	      interop_buf_make(&p->out, who, t->world, t->pz, DT_PERF_SIZE, out);
+	err = interop_buf_make(&p->in, who, t->fx, t->pz, DT_PERF_SIZE, in) ?:
+	      interop_buf_make(&p->out, who, t->fx, t->pz, DT_PERF_SIZE, out);
 	if (err)
 		return err;
 	if (t->server) {
-		err = interop_buf_make(&p->memory, who, t->world, t->pz, p->total,
+		err = interop_buf_make(&p->memory, who, t->fx, t->pz, p->total,
 				       is_write(p) ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG :
 						     DAT_MEM_PRIV_REMOTE_READ_FLAG);
 		if (!err)
 			memset(p->memory.data, SERVER_BYTE, p->total);
 		return err;
 	}
-	err = interop_buf_make(&p->memory, who, t->world, t->pz, size,
+	err = interop_buf_make(&p->memory, who, t->fx, t->pz, size,
 			       is_write(p) ? out : in) ?:
-	      interop_buf_make(&p->check, who, t->world, t->pz, size,
+	      interop_buf_make(&p->check, who, t->fx, t->pz, size,
 			       is_write(p) ? in : out);
 	if (!err) {
 		memset(p->memory.data, is_write(p) ? CLIENT_BYTE : 0, size);
@@ -102,7 +102,7 @@ static int serve(struct perf *p, struct interop_thread *th)
 	int err;
 
 	err = post_message(p) ?:
-	      interop_listen(&p->listener, p->link.name, t->world, t->first_port,
+	      interop_listen(&p->listener, p->link.name, t->fx, t->first_port,
 			     t->task.rsp ? p->link.ep : DAT_HANDLE_NULL, p->link.mode);
 	if (err)
 		return err;
@@ -242,7 +242,7 @@ int interop_perf_run(struct interop_thread *th)
 		  t->first_port);
 	strscpy(p->link.name, name, sizeof(p->link.name));
 	p->test = t;
-	err = interop_link_make(&p->link, t->world, t->pz, &spec) ?: make_buffers(p);
+	err = interop_link_make(&p->link, t->fx, t->pz, &spec) ?: make_buffers(p);
 	if (!err) {
 		err = t->server ? serve(p, th) : ask(p);
 		late = interop_part(&p->link, t->server && !err);

@@ -12,7 +12,7 @@
 #include "interop.h"
 
 struct server {
-	struct interop_world world;
+	struct interop_fixture fx;
 	struct interop_control control;
 	struct interop_listener listener;
 	u32 recv_number[2];
@@ -30,7 +30,7 @@ static bool running;
 
 static void test_ended(struct interop_test *t)
 {
-	struct server *s = container_of(t->world, struct server, world);
+	struct server *s = container_of(t->fx, struct server, fx);
 
 	/* Whoever waits may free the server at once. */
 	if (atomic_dec_and_test(&s->tests))
@@ -57,7 +57,7 @@ static int start_test(struct server *s, const struct interop_task *task, u32 fir
 	struct interop_test *t;
 	int err;
 
-	t = interop_test_make(&s->world, task, true, first_port);
+	t = interop_test_make(&s->fx, task, true, first_port);
 	if (!t)
 		return -ENOMEM;
 	t->end = test_ended;
@@ -154,19 +154,19 @@ static int serve_client(struct server *s, struct interop_task *task)
 
 static int open_server(struct server *s)
 {
-	int err = interop_world_open(&s->world);
+	int err = interop_fixture_open(&s->fx);
 
 	if (err)
 		return err;
-	err = interop_control_make(&s->control, &s->world) ?:
-	      interop_listen(&s->listener, "control", &s->world, s->port,
+	err = interop_control_make(&s->control, &s->fx) ?:
+	      interop_listen(&s->listener, "control", &s->fx, s->port,
 			     DAT_HANDLE_NULL, INTEROP_NOTIFY);
 	return err;
 }
 
 static void close_server(struct server *s)
 {
-	if (!s->world.ia)
+	if (!s->fx.ia)
 		return;
 	wait_var_event(&s->tests, !atomic_read(&s->tests));
 	interop_disconnect(&s->control.link, DAT_CLOSE_ABRUPT_FLAG);
@@ -174,7 +174,7 @@ static void close_server(struct server *s)
 	/* Receives of the client that did not come go back with the EP. */
 	s->control.link.failed = true;
 	interop_control_free(&s->control);
-	interop_world_close(&s->world);
+	interop_fixture_close(&s->fx);
 }
 
 static void serve(struct work_struct *work)
@@ -183,7 +183,7 @@ static void serve(struct work_struct *work)
 	struct interop_task *task = kzalloc(sizeof(*task), GFP_KERNEL);
 	int err = task ? 0 : -ENOMEM;
 
-	while (!err && !s->quit && !READ_ONCE(s->world.stop))
+	while (!err && !s->quit && !READ_ONCE(s->fx.stop))
 		err = serve_client(s, task);
 	if (err && err != -EINTR)
 		interop_fail("server", "ended with error %d", err);
@@ -237,7 +237,7 @@ void interop_server_stop(void)
 {
 	mutex_lock(&server_mutex);
 	if (server) {
-		WRITE_ONCE(server->world.stop, true);
+		WRITE_ONCE(server->fx.stop, true);
 		flush_work(&server->work);
 		kfree(server);
 		server = NULL;

@@ -42,7 +42,7 @@ static void run_thread(struct work_struct *work)
  * Context: process.
  * Return: the test with one reference for the caller; NULL, which is noted.
  */
-struct interop_test *interop_test_make(struct interop_world *w,
+struct interop_test *interop_test_make(struct interop_fixture *w,
 				       const struct interop_task *task, bool server,
 				       u32 first_port)
 {
@@ -58,7 +58,7 @@ struct interop_test *interop_test_make(struct interop_world *w,
 		kfree(t);
 		return NULL;
 	}
-	t->world = w;
+	t->fx = w;
 	t->task = *task;
 	t->server = server;
 	t->first_port = first_port;
@@ -97,7 +97,7 @@ int interop_test_wait(struct interop_test *t, atomic_t *count, u32 value)
 	while (atomic_read(count) != value) {
 		if (READ_ONCE(t->failed))
 			return -EIO;
-		if (READ_ONCE(t->world->stop))
+		if (READ_ONCE(t->fx->stop))
 			return -EINTR;
 		wait_event_timeout(t->wait, atomic_read(count) == value || t->failed, SLICE);
 	}
@@ -138,7 +138,7 @@ static int make_buffers(struct interop_test *t, struct interop_trans_ep *ep)
 {
 	static const DAT_MEM_PRIV_FLAGS in = DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
 	static const DAT_MEM_PRIV_FLAGS out = DAT_MEM_PRIV_LOCAL_READ_FLAG;
-	struct interop_world *w = t->world;
+	struct interop_fixture *w = t->fx;
 	const char *who = ep->link.name;
 	int err;
 	u32 k;
@@ -184,11 +184,11 @@ static int make_ep(struct interop_thread *th, struct interop_trans_ep *ep, u32 i
 		spec.mode = INTEROP_POLL;
 	scnprintf(ep->link.name, sizeof(ep->link.name), "%s %u",
 		  t->server ? "server" : "client", port);
-	err = interop_link_make(&ep->link, t->world, t->pz, &spec) ?: make_buffers(t, ep);
+	err = interop_link_make(&ep->link, t->fx, t->pz, &spec) ?: make_buffers(t, ep);
 	if (err || !t->server)
 		return err;
 	return post_first(ep) ?:
-	       interop_listen(&ep->listener, ep->link.name, t->world, port,
+	       interop_listen(&ep->listener, ep->link.name, t->fx, port,
 			      t->task.rsp ? ep->link.ep : DAT_HANDLE_NULL, spec.mode);
 }
 

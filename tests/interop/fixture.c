@@ -7,34 +7,34 @@
 
 #include "interop.h"
 
-int interop_world_open(struct interop_world *w)
+int interop_fixture_open(struct interop_fixture *w)
 {
 	DAT_IA_ATTR attr = {};
 
 	memset(w, 0, sizeof(*w));
-	if (!interop_good("world", "dat_ia_open",
+	if (!interop_good("fixture", "dat_ia_open",
 			  dat_ia_open(interop_ia_name, 8, &w->async_evd, &w->ia)))
 		return -ENODEV;
-	if (interop_good("world", "dat_ia_query",
+	if (interop_good("fixture", "dat_ia_query",
 			 dat_ia_query(w->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr,
 				      DAT_PROVIDER_FIELD_NONE, NULL)) &&
 	    attr.ia_address_ptr) {
 		w->address = attr.ia_address_ptr;
 		return 0;
 	}
-	interop_fail("world", "the IA %s has no address", interop_ia_name);
-	interop_world_close(w);
+	interop_fail("fixture", "the IA %s has no address", interop_ia_name);
+	interop_fixture_close(w);
 	return -EADDRNOTAVAIL;
 }
 
-void interop_world_close(struct interop_world *w)
+void interop_fixture_close(struct interop_fixture *w)
 {
 	DAT_EVENT event;
 	DAT_RETURN ret;
 
 	while (dat_evd_dequeue(w->async_evd, &event) == DAT_SUCCESS)
-		interop_fail("world", "asynchronous event %#x", event.event_number);
+		interop_fail("fixture", "asynchronous event %#x", event.event_number);
 	ret = dat_ia_close(w->ia, DAT_CLOSE_GRACEFUL_FLAG);
-	if (!interop_good("world", "dat_ia_close, graceful", ret))
+	if (!interop_good("fixture", "dat_ia_close, graceful", ret))
 		dat_ia_close(w->ia, DAT_CLOSE_ABRUPT_FLAG);
 }

@@ -13,10 +13,10 @@
 #include <linux/slab.h>
 #include "bench.h"
 
-#define WORLD_QUAL	7472
-#define WORLD_SIZE	(BENCH_MAX_SEGS * BENCH_SEG_LEN)
+#define FIXTURE_QUAL	7472
+#define FIXTURE_SIZE	(BENCH_MAX_SEGS * BENCH_SEG_LEN)
 
-struct world {
+struct fixture {
 	struct bench_side side;
 	struct bench_spec spec;
 	DAT_IA_HANDLE ia;
@@ -35,43 +35,44 @@ struct world {
 
 /* ---- the calls --------------------------------------------------------- */
 
-static void world_send(struct bench_op *op)
+static void fixture_send(struct bench_op *op)
 {
 	op->failed |= dat_ep_post_send(op->handle, op->n, op->iov, op->cookie, op->flags);
 }
 
-static void world_write(struct bench_op *op)
+static void fixture_write(struct bench_op *op)
 {
 	op->failed |= dat_ep_post_rdma_write(op->handle, op->n, op->iov, op->cookie,
 					     &op->remote, op->flags);
 }
 
-static void world_read(struct bench_op *op)
+static void fixture_read(struct bench_op *op)
 {
 	op->failed |= dat_ep_post_rdma_read(op->handle, op->n, op->iov, op->cookie,
 					    &op->remote, op->flags);
 }
 
-static void world_recv(struct bench_op *op)
+static void fixture_recv(struct bench_op *op)
 {
 	op->failed |= dat_ep_post_recv(op->handle, op->n, op->iov, op->cookie, op->flags);
 }
 
-static void world_srq_recv(struct bench_op *op)
+static void fixture_srq_recv(struct bench_op *op)
 {
 	op->failed |= dat_srq_post_recv(op->handle, op->n, op->iov, op->cookie);
 }
 
-static const bench_fn world_fn[BENCH_NR_KINDS] = {
-	[BENCH_SEND] = world_send,
-	[BENCH_WRITE] = world_write,
-	[BENCH_READ] = world_read,
-	[BENCH_RECV] = world_recv,
-	[BENCH_SRQ_RECV] = world_srq_recv,
+static const bench_fn fixture_fn[BENCH_NR_KINDS] = {
+	[BENCH_SEND] = fixture_send,
+	[BENCH_WRITE] = fixture_write,
+	[BENCH_READ] = fixture_read,
+	[BENCH_RECV] = fixture_recv,
+	[BENCH_SRQ_RECV] = fixture_srq_recv,
 };
 
-static void world_fill(const struct world *w, struct bench_op *op, const struct bench_spec *spec,
-		       DAT_HANDLE handle, DAT_COMPLETION_FLAGS flags)
+static void fixture_fill(const struct fixture *w, struct bench_op *op,
+			 const struct bench_spec *spec, DAT_HANDLE handle,
+			 DAT_COMPLETION_FLAGS flags)
 {
 	u32 i;
 
@@ -94,48 +95,48 @@ static void world_fill(const struct world *w, struct bench_op *op, const struct 
 }
 
 /**
- * world_side - what measure.c sees of it
+ * fixture_side - what measure.c sees of it
  * @w:    the world
  * @spec: segments, and where they lie
  *
  * Context: process.
  * Return: the side.
  */
-struct bench_side *world_side(struct world *w, const struct bench_spec *spec)
+struct bench_side *fixture_side(struct fixture *w, const struct bench_spec *spec)
 {
 	DAT_EP_HANDLE *ep = w->ep[spec->kind == BENCH_SRQ_RECV];
 	struct bench_side *side = &w->side;
 	int i;
 
-	side->fn = world_fn;
+	side->fn = fixture_fn;
 	side->recv_kind = spec->kind == BENCH_SRQ_RECV ? BENCH_SRQ_RECV : BENCH_RECV;
 	for (i = BENCH_SEND; i <= BENCH_READ; i++) {
-		world_fill(w, &side->op[i], spec, ep[0], DAT_COMPLETION_DEFAULT_FLAG);
-		world_fill(w, &side->quiet[i], spec, ep[0], DAT_COMPLETION_SUPPRESS_FLAG);
+		fixture_fill(w, &side->op[i], spec, ep[0], DAT_COMPLETION_DEFAULT_FLAG);
+		fixture_fill(w, &side->quiet[i], spec, ep[0], DAT_COMPLETION_SUPPRESS_FLAG);
 	}
-	world_fill(w, &side->op[BENCH_RECV], spec, ep[1], DAT_COMPLETION_DEFAULT_FLAG);
-	world_fill(w, &side->op[BENCH_SRQ_RECV], spec, w->srq, DAT_COMPLETION_DEFAULT_FLAG);
+	fixture_fill(w, &side->op[BENCH_RECV], spec, ep[1], DAT_COMPLETION_DEFAULT_FLAG);
+	fixture_fill(w, &side->op[BENCH_SRQ_RECV], spec, w->srq, DAT_COMPLETION_DEFAULT_FLAG);
 	return side;
 }
 
 /* ---- upcalls ----------------------------------------------------------- */
 
-static void world_upcall_count(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+static void fixture_upcall_count(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
-	struct world *w = instance;
+	struct fixture *w = instance;
 
 	if (event->event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
 		w->side.op[BENCH_SEND].failed = 1;
 	bench_count(&w->side.done, 1);
 }
 
-static void world_upcall_empty(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+static void fixture_upcall_empty(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 }
 
-static void world_upcall_conn(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+static void fixture_upcall_conn(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
-	struct world *w = instance;
+	struct fixture *w = instance;
 
 	if (event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
 		bench_count(&w->established, 1);
@@ -143,29 +144,29 @@ static void world_upcall_conn(DAT_PVOID instance, const DAT_EVENT *event, DAT_BO
 		pr_info("kdapl_bench: connection event 0x%x\n", event->event_number);
 }
 
-static void world_upcall_cr(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+static void fixture_upcall_cr(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
-	struct world *w = instance;
+	struct fixture *w = instance;
 
 	w->request_handle = event->event_data.cr_arrival_event_data.cr_handle;
 	bench_count(&w->requests, 1);
 }
 
 /**
- * world_set_events - what happens to the events of completions
+ * fixture_set_events - what happens to the events of completions
  * @w:   the world, nothing outstanding
  * @how: upcalls that count, upcalls that do nothing, or they wait in the EVD
  *
  * Context: process.
  * Return: 0, -EIO.
  */
-int world_set_events(struct world *w, enum world_events how)
+int fixture_set_events(struct fixture *w, enum fixture_events how)
 {
 	DAT_UPCALL_OBJECT upcall = {
 		.instance_data = w,
-		.upcall_func = how == WORLD_EMPTY ? world_upcall_empty : world_upcall_count,
+		.upcall_func = how == FIXTURE_EMPTY ? fixture_upcall_empty : fixture_upcall_count,
 	};
-	DAT_UPCALL_POLICY policy = how == WORLD_DEQUEUE ? DAT_UPCALL_DISABLE :
+	DAT_UPCALL_POLICY policy = how == FIXTURE_DEQUEUE ? DAT_UPCALL_DISABLE :
 							  DAT_UPCALL_SINGLE_INSTANCE;
 
 	if (dat_evd_modify_upcall(w->request, policy, &upcall, DAT_UPCALL_INVOC_NEW) ||
@@ -175,22 +176,22 @@ int world_set_events(struct world *w, enum world_events how)
 }
 
 /**
- * world_evd - the EVD of completions
+ * fixture_evd - the EVD of completions
  * @w:    the world
  * @recv: of receives, else of requests
  *
  * Context: any.
  * Return: the EVD.
  */
-DAT_EVD_HANDLE world_evd(const struct world *w, bool recv)
+DAT_EVD_HANDLE fixture_evd(const struct fixture *w, bool recv)
 {
 	return recv ? w->recv : w->request;
 }
 
 /* ---- the objects ------------------------------------------------------- */
 
-/* Says which step of making a world failed */
-static int world_try(const char *what, DAT_RETURN ret)
+/* Says which step of making a fixture failed */
+static int fixture_try(const char *what, DAT_RETURN ret)
 {
 	if (ret == DAT_SUCCESS)
 		return 0;
@@ -198,16 +199,16 @@ static int world_try(const char *what, DAT_RETURN ret)
 	return -EIO;
 }
 
-static int world_make_evd(struct world *w, DAT_EVD_FLAGS flags, DAT_UPCALL_FUNC func,
-			  DAT_EVD_HANDLE *evd)
+static int fixture_make_evd(struct fixture *w, DAT_EVD_FLAGS flags, DAT_UPCALL_FUNC func,
+			    DAT_EVD_HANDLE *evd)
 {
 	DAT_UPCALL_OBJECT upcall = { .instance_data = w, .upcall_func = func };
 
-	return world_try("dat_evd_kcreate", dat_evd_kcreate(w->ia, 8, DAT_UPCALL_SINGLE_INSTANCE,
-							    &upcall, flags, evd));
+	return fixture_try("dat_evd_kcreate", dat_evd_kcreate(w->ia, 8, DAT_UPCALL_SINGLE_INSTANCE,
+							      &upcall, flags, evd));
 }
 
-static int world_make_lmrs(struct world *w)
+static int fixture_make_lmrs(struct fixture *w)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = w->page };
 	DAT_LMR_HANDLE handle;
@@ -220,22 +221,22 @@ static int world_make_lmrs(struct world *w)
 	if (!w->lmr)
 		return -ENOMEM;
 	for (i = 0; i < w->spec.lmrs && !ret; i++)
-		ret = world_try("dat_lmr_kcreate",
-				dat_lmr_kcreate(w->ia, DAT_MEM_TYPE_VIRTUAL, region, WORLD_SIZE,
-						w->pz, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
-						DAT_MEM_OPTIMIZE_DONT_CARE, &handle, &w->lmr[i],
-						&w->rmr, &length, &addr));
+		ret = fixture_try("dat_lmr_kcreate",
+				  dat_lmr_kcreate(w->ia, DAT_MEM_TYPE_VIRTUAL, region, FIXTURE_SIZE,
+						  w->pz, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
+						  DAT_MEM_OPTIMIZE_DONT_CARE, &handle, &w->lmr[i],
+						  &w->rmr, &length, &addr));
 	return ret;
 }
 
 /**
- * world_fill_attr - attributes of an EP to be measured
+ * fixture_fill_attr - attributes of an EP to be measured
  * @attr: filled in
  * @iov:  segments of all kinds
  *
  * Context: any.
  */
-void world_fill_attr(DAT_EP_ATTR *attr, DAT_COUNT iov)
+void fixture_fill_attr(DAT_EP_ATTR *attr, DAT_COUNT iov)
 {
 	*attr = (DAT_EP_ATTR) {
 		.max_message_size = PAGE_SIZE,
@@ -252,101 +253,101 @@ void world_fill_attr(DAT_EP_ATTR *attr, DAT_COUNT iov)
 }
 
 /* One EP is measured; its peer and the other pair do not count */
-static int world_make_idle_eps(struct world *w)
+static int fixture_make_idle_eps(struct fixture *w)
 {
 	DAT_EP_ATTR attr;
 	DAT_EP_HANDLE ep;
 	int ret = 0;
 	u32 i;
 
-	world_fill_attr(&attr, 1);
+	fixture_fill_attr(&attr, 1);
 	attr.max_recv_dtos = 4;
 	attr.max_request_dtos = 4;
 	for (i = 1; i < w->spec.eps && !ret; i++)
-		ret = world_try("dat_ep_create",
-				dat_ep_create(w->ia, w->pz, w->recv, w->request, w->conn,
-					      &attr, &ep));
+		ret = fixture_try("dat_ep_create",
+				  dat_ep_create(w->ia, w->pz, w->recv, w->request, w->conn,
+						&attr, &ep));
 	return ret;
 }
 
-static int world_make_ep(struct world *w, DAT_SRQ_HANDLE srq, DAT_EP_HANDLE *ep)
+static int fixture_make_ep(struct fixture *w, DAT_SRQ_HANDLE srq, DAT_EP_HANDLE *ep)
 {
 	DAT_EP_ATTR attr;
 
-	world_fill_attr(&attr, BENCH_MAX_SEGS);
+	fixture_fill_attr(&attr, BENCH_MAX_SEGS);
 	if (srq == DAT_HANDLE_NULL)
-		return world_try("dat_ep_create",
-				 dat_ep_create(w->ia, w->pz, w->recv, w->request, w->conn,
-					       &attr, ep));
-	return world_try("dat_ep_create_with_srq",
-			 dat_ep_create_with_srq(w->ia, w->pz, w->recv, w->request, w->conn,
-						srq, &attr, ep));
+		return fixture_try("dat_ep_create",
+				   dat_ep_create(w->ia, w->pz, w->recv, w->request, w->conn,
+						 &attr, ep));
+	return fixture_try("dat_ep_create_with_srq",
+			   dat_ep_create_with_srq(w->ia, w->pz, w->recv, w->request, w->conn,
+						  srq, &attr, ep));
 }
 
-static int world_connect(struct world *w, DAT_EP_HANDLE *ep)
+static int fixture_connect(struct fixture *w, DAT_EP_HANDLE *ep)
 {
 	DAT_IA_ATTR attr;
 	int ret;
 
 	atomic_set(&w->requests, 0);
 	atomic_set(&w->established, 0);
-	ret = world_try("dat_ia_query", dat_ia_query(w->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR,
-						     &attr, 0, NULL)) ?:
-	      world_try("dat_ep_connect", dat_ep_connect(ep[0], attr.ia_address_ptr, WORLD_QUAL,
-							 DAT_TIMEOUT_INFINITE, 0, NULL,
-							 DAT_QOS_BEST_EFFORT,
-							 DAT_CONNECT_DEFAULT_FLAG));
+	ret = fixture_try("dat_ia_query", dat_ia_query(w->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR,
+						       &attr, 0, NULL)) ?:
+	      fixture_try("dat_ep_connect", dat_ep_connect(ep[0], attr.ia_address_ptr, FIXTURE_QUAL,
+							   DAT_TIMEOUT_INFINITE, 0, NULL,
+							   DAT_QOS_BEST_EFFORT,
+							   DAT_CONNECT_DEFAULT_FLAG));
 	if (ret)
 		return ret;
 	if (!bench_wait_for(&w->requests, 1))
 		return -ETIMEDOUT;
-	ret = world_try("dat_cr_accept", dat_cr_accept(w->request_handle, ep[1], 0, NULL));
+	ret = fixture_try("dat_cr_accept", dat_cr_accept(w->request_handle, ep[1], 0, NULL));
 	if (ret)
 		return ret;
 	return bench_wait_for(&w->established, 2) ? 0 : -ETIMEDOUT;
 }
 
-static int world_make_pairs(struct world *w)
+static int fixture_make_pairs(struct fixture *w)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = BENCH_DEPTH, .max_recv_iov = BENCH_MAX_SEGS };
 
-	return world_try("dat_srq_create", dat_srq_create(w->ia, w->pz, &attr, &w->srq)) ?:
-	       world_make_ep(w, DAT_HANDLE_NULL, &w->ep[0][0]) ?:
-	       world_make_ep(w, DAT_HANDLE_NULL, &w->ep[0][1]) ?:
-	       world_make_ep(w, DAT_HANDLE_NULL, &w->ep[1][0]) ?:
-	       world_make_ep(w, w->srq, &w->ep[1][1]) ?:
-	       world_connect(w, w->ep[0]) ?: world_connect(w, w->ep[1]);
+	return fixture_try("dat_srq_create", dat_srq_create(w->ia, w->pz, &attr, &w->srq)) ?:
+	       fixture_make_ep(w, DAT_HANDLE_NULL, &w->ep[0][0]) ?:
+	       fixture_make_ep(w, DAT_HANDLE_NULL, &w->ep[0][1]) ?:
+	       fixture_make_ep(w, DAT_HANDLE_NULL, &w->ep[1][0]) ?:
+	       fixture_make_ep(w, w->srq, &w->ep[1][1]) ?:
+	       fixture_connect(w, w->ep[0]) ?: fixture_connect(w, w->ep[1]);
 }
 
-static int world_make(struct world *w)
+static int fixture_make(struct fixture *w)
 {
 	int ret;
 
-	ret = world_try("dat_ia_open", dat_ia_open(w->spec.device, 8, &w->async, &w->ia));
+	ret = fixture_try("dat_ia_open", dat_ia_open(w->spec.device, 8, &w->async, &w->ia));
 	if (ret) {
 		w->ia = DAT_HANDLE_NULL;
 		return ret;
 	}
-	return world_try("dat_pz_create", dat_pz_create(w->ia, &w->pz)) ?:
-	       world_make_evd(w, DAT_EVD_DTO_FLAG, world_upcall_count, &w->request) ?:
-	       world_make_evd(w, DAT_EVD_DTO_FLAG, world_upcall_count, &w->recv) ?:
-	       world_make_evd(w, DAT_EVD_CONNECTION_FLAG, world_upcall_conn, &w->conn) ?:
-	       world_make_evd(w, DAT_EVD_CR_FLAG, world_upcall_cr, &w->cr) ?:
-	       world_try("dat_psp_create", dat_psp_create(w->ia, WORLD_QUAL, w->cr,
-							  DAT_PSP_CONSUMER_FLAG, &w->psp)) ?:
-	       world_make_lmrs(w) ?: world_make_idle_eps(w) ?: world_make_pairs(w);
+	return fixture_try("dat_pz_create", dat_pz_create(w->ia, &w->pz)) ?:
+	       fixture_make_evd(w, DAT_EVD_DTO_FLAG, fixture_upcall_count, &w->request) ?:
+	       fixture_make_evd(w, DAT_EVD_DTO_FLAG, fixture_upcall_count, &w->recv) ?:
+	       fixture_make_evd(w, DAT_EVD_CONNECTION_FLAG, fixture_upcall_conn, &w->conn) ?:
+	       fixture_make_evd(w, DAT_EVD_CR_FLAG, fixture_upcall_cr, &w->cr) ?:
+	       fixture_try("dat_psp_create", dat_psp_create(w->ia, FIXTURE_QUAL, w->cr,
+							    DAT_PSP_CONSUMER_FLAG, &w->psp)) ?:
+	       fixture_make_lmrs(w) ?: fixture_make_idle_eps(w) ?: fixture_make_pairs(w);
 }
 
 /**
- * world_create - make a connected pair and what is to be around it
+ * fixture_create - make a connected pair and what is to be around it
  * @spec:  how much of it
  *
  * Context: process.
  * Return: the world, or ERR_PTR.
  */
-struct world *world_create(const struct bench_spec *spec)
+struct fixture *fixture_create(const struct bench_spec *spec)
 {
-	struct world *w = kzalloc(sizeof(*w), GFP_KERNEL);
+	struct fixture *w = kzalloc(sizeof(*w), GFP_KERNEL);
 	int ret = -ENOMEM;
 
 	if (!w)
@@ -354,38 +355,38 @@ struct world *world_create(const struct bench_spec *spec)
 	w->spec = *spec;
 	w->page = (void *)get_zeroed_page(GFP_KERNEL);
 	if (w->page)
-		ret = world_make(w);
+		ret = fixture_make(w);
 	if (!ret)
 		return w;
-	world_destroy(w);
+	fixture_destroy(w);
 	return ERR_PTR(ret);
 }
 
 /**
- * world_destroy - undo world_create()
+ * fixture_destroy - undo fixture_create()
  * @w: the world, complete or not
  *
  * Context: process.
  */
-void world_destroy(struct world *w)
+void fixture_destroy(struct fixture *w)
 {
-	/* EPs of a world come to their end by themselves, without events */
+	/* EPs of a fixture come to their end by themselves, without events */
 	if (w->ia != DAT_HANDLE_NULL)
-		world_try("dat_ia_close", dat_ia_close(w->ia, DAT_CLOSE_ABRUPT_FLAG));
+		fixture_try("dat_ia_close", dat_ia_close(w->ia, DAT_CLOSE_ABRUPT_FLAG));
 	kvfree(w->lmr);
 	free_page((unsigned long)w->page);
 	kfree(w);
 }
 
 /**
- * world_fits - can a world serve for this, too?
- * @w:    a world, or NULL
+ * fixture_fits - can a fixture serve for this, too?
+ * @w:    a fixture, or NULL
  * @spec: what is to be counted
  *
  * Context: process.
  * Return: true if it can.
  */
-bool world_fits(const struct world *w, const struct bench_spec *spec)
+bool fixture_fits(const struct fixture *w, const struct bench_spec *spec)
 {
 	return w && !strcmp(w->spec.device, spec->device) && w->spec.lmrs == spec->lmrs &&
 	       w->spec.eps == spec->eps;
