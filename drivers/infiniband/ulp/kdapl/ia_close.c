@@ -285,7 +285,10 @@ void kdapl_ia_destroy(struct kdapl_ia *ia)
 	/* Events of the device come until here */
 	kdapl_ia_leave_device(ia);
 	kdapl_ia_put_async(ia);
-	/* No upcall any more: the text of the Consumer may go */
+	/*
+	 * No upcall of this IA will run any more. The caller of dat_ia_close() still
+	 * returns to its own text, which its module must keep until then.
+	 */
 	spin_lock(&kdapl_ias_closing_lock);
 	list_del(&ia->obj.node);
 	spin_unlock(&kdapl_ias_closing_lock);
@@ -403,16 +406,17 @@ static void kdapl_ia_silence(struct kdapl_ia *ia)
  *         the module reference count ensures that every Consumer is gone
  *
  * Upcalls are stopped first, because the exit function may have freed what they
- * use. If the IA of another Consumer sends its asynchronous events to an EVD of an
- * IA, that IA stays, without upcalls, until kdapl is unloaded. An IA that another thread
- * is closing may still have a running upcall, so the function waits for it.
+ * use. An IA that another thread is closing may still have a running upcall, so the
+ * function waits until it is closed. If the IA of another Consumer sends its
+ * asynchronous events to an EVD of an IA and is not being closed, the latter IA stays,
+ * without upcalls, until kdapl is unloaded.
  *
  * Context: process.
  */
 void kdapl_ia_destroy_left(const char *owner)
 {
+	bool again, shut, busy;
 	struct kdapl_ia *ia;
-	bool again, shut;
 	u32 idx;
 
 	for (idx = 0; (ia = kdapl_ia_left(&idx, owner)); idx++) {
@@ -423,13 +427,19 @@ void kdapl_ia_destroy_left(const char *owner)
 	}
 	do {
 		again = false;
+		busy = false;
 		for (idx = 0; (ia = kdapl_ia_left(&idx, owner)); idx++) {
 			shut = kdapl_ia_shut(ia, false) == DAT_SUCCESS;
 			kdapl_obj_put(&ia->obj);
 			if (shut)
 				kdapl_ia_destroy(ia);
 			again |= shut;
+			busy |= !shut;
+		}
+		/* What keeps an IA busy may be another one that is being closed */
+		if (!again && kdapl_ia_closes(busy ? NULL : owner)) {
+			wait_event(kdapl_ias_closed, !kdapl_ia_closes(busy ? NULL : owner));
+			again = true;
 		}
 	} while (again);
-	wait_event(kdapl_ias_closed, !kdapl_ia_closes(owner));
 }

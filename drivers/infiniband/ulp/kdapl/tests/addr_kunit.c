@@ -355,6 +355,61 @@ static void an_IA_goes_with_the_module_that_has_opened_it(struct kunit *test)
 		dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
 }
 
+static DAT_IA_HANDLE user;
+static struct tp_aside closing, unload;
+
+static void close_user(void)
+{
+	WARN_ON(dat_ia_close(user, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS);
+}
+
+static void destroy_left(void)
+{
+	kdapl_ia_destroy_left("kdapl_careless");
+}
+
+/*
+ * The module has two IAs. Another thread is closing the one, which sends its asynchronous
+ * events to an EVD of the other: that one can be closed only when the first is closed.
+ */
+static void C_36_an_IA_that_is_being_closed_uses_another(struct kunit *test)
+{
+	DAT_IA_HANDLE used = kdapl_obj_handle(&addr_env->ia->obj);
+	char name[DAT_NAME_MAX_LENGTH];
+	struct kdapl_obj *obj;
+	DAT_EVD_HANDLE async;
+	bool closed;
+
+	kdapl_clauses(test, "C-36");
+	addr_ipoib_make(test);
+	snprintf(name, sizeof(name), "%s@%pI6c", addr_ipoib->name,
+		 &((struct sockaddr_in6 *)&addr_env->ia->addr)->sin6_addr);
+	KUNIT_ASSERT_EQ(test, dat_evd_kcreate(used, 8, DAT_UPCALL_DISABLE, NULL,
+					      DAT_EVD_ASYNC_FLAG, &async), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, dat_ia_open(name, 8, &async, &user), DAT_SUCCESS);
+	obj = kdapl_obj_get(user, DAT_HANDLE_TYPE_IA);
+	KUNIT_ASSERT_NOT_NULL(test, obj);
+	strscpy(to_kdapl_ia(obj)->owner, "kdapl_careless", sizeof(to_kdapl_ia(obj)->owner));
+	strscpy(addr_env->ia->owner, "kdapl_careless", sizeof(addr_env->ia->owner));
+	kdapl_obj_put(obj);
+	/* The close needs the mutex before it gives the EVD back */
+	mutex_lock(&kdapl_device_mutex);
+	tp_start(&closing, close_user);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!open(user)));
+	tp_start(&unload, destroy_left);
+	/* No barrier: the test looks again until the waiter is seen, and wakes nobody */
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(waitqueue_active(&kdapl_ias_closed) ||
+					    completion_done(&unload.done)));
+	KUNIT_EXPECT_FALSE(test, completion_done(&unload.done));
+	mutex_unlock(&kdapl_device_mutex);
+	closed = tp_finish(&closing);
+	KUNIT_EXPECT_TRUE(test, tp_finish(&unload));
+	KUNIT_ASSERT_TRUE(test, closed);
+	KUNIT_EXPECT_FALSE(test, open(used));
+	if (!open(used))
+		addr_env->ia = NULL;
+}
+
 /* ---- suite -------------------------------------------------------------------- */
 
 static void suite_exit(struct kunit *test)
@@ -380,6 +435,7 @@ static struct kunit_case addr_cases[] = {
 	KUNIT_CASE(a_link_local_address_is_that_of_its_net_device),
 	KUNIT_CASE(a_port_taken_on_all_addresses_is_in_use),
 	KUNIT_CASE(an_IA_goes_with_the_module_that_has_opened_it),
+	KUNIT_CASE(C_36_an_IA_that_is_being_closed_uses_another),
 	{}
 };
 
