@@ -34,19 +34,6 @@ static __cold noinline DAT_RETURN kdapl_recv_undo(struct kdapl_pool *pool, struc
 				DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 }
 
-/*
- * A failed device may refuse buffers of an SRQ (mlx5). The SRQ takes them all the same,
- * as that of a shell does: nobody uses them, and dat_srq_free() returns them (Q-17).
- */
-static __cold noinline DAT_RETURN kdapl_srq_refused(const struct kdapl_srq *srq,
-						    struct kdapl_pool *pool,
-						    struct kdapl_slot *slot, int err)
-{
-	if (READ_ONCE(srq->state) == DAT_SRQ_STATE_ERROR)
-		return DAT_SUCCESS;
-	return kdapl_recv_undo(pool, slot, err, DAT_RESOURCE_SRQ);
-}
-
 /* Out of line, so that it costs the straight way no registers. Slot may be gone */
 static __cold noinline void kdapl_trace_recv(const struct kdapl_obj *obj,
 					     const struct kdapl_pool *pool, u32 off, u32 n,
@@ -54,6 +41,23 @@ static __cold noinline void kdapl_trace_recv(const struct kdapl_obj *obj,
 {
 	trace_kdapl_post(kdapl_obj_id(obj), DAT_DTO_RECEIVE, pool->first + off / pool->stride, n, 0,
 			 flags);
+}
+
+/*
+ * A failed device may refuse buffers of an SRQ (mlx5). The SRQ accepts them all the same,
+ * as it does after its device was removed: nobody uses them, dat_srq_query() counts them
+ * as available, and dat_srq_free() returns them (Q-17).
+ */
+static __cold noinline DAT_RETURN kdapl_srq_refused(const struct kdapl_srq *srq,
+						    struct kdapl_pool *pool,
+						    struct kdapl_slot *slot, int err)
+{
+	if (READ_ONCE(srq->state) != DAT_SRQ_STATE_ERROR)
+		return kdapl_recv_undo(pool, slot, err, DAT_RESOURCE_SRQ);
+	if (trace_kdapl_post_enabled())
+		kdapl_trace_recv(&srq->obj, pool, (void *)slot - pool->base,
+				 slot->recv.num_sge, 0);
+	return DAT_SUCCESS;
 }
 
 /* ---- the way of any receive -------------------------------------------- */

@@ -408,7 +408,8 @@ static void kdapl_srq_drop_verbs(struct kdapl_srq *srq, bool known)
  */
 void kdapl_srq_shell(struct kdapl_srq *srq)
 {
-	srq->state = DAT_SRQ_STATE_ERROR;
+	/* Posts read it without a lock */
+	WRITE_ONCE(srq->state, DAT_SRQ_STATE_ERROR);
 	kdapl_srq_drop_verbs(srq, true);
 }
 
