@@ -136,11 +136,11 @@ static void C_62_the_CM_tells_an_EP_of_a_failover(struct kunit *test)
 	two_ports(test);
 	addr_make_ep(test, &addr_ep);
 	connect_bound(test, &addr_ep);
+	fake_port_set(addr_env->fake, false);
+	flush_workqueue(ib_wq);
 	/* The watcher, which a late address event may schedule, must not act meanwhile */
 	mutex_lock(&kdapl_device_mutex);
 	addr_env->ia->port = 2;
-	fake_port_set(addr_env->fake, false);
-	flush_workqueue(ib_wq);
 	KUNIT_EXPECT_EQ(test, addr_ep.ep->state, DAT_EP_STATE_CONNECTED);
 	tp_cm_says(addr_ep.ep->cm_id, RDMA_CM_EVENT_ADDR_CHANGE);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(addr_ep.ep->state) ==

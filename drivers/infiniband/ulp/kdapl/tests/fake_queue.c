@@ -650,13 +650,16 @@ static bool cqs_at_rest(struct fake_dev *fake)
 
 void fake_settle(struct fake_dev *fake)
 {
-	int idle = 0, tries;
+	unsigned long end = jiffies + kdapl_timeout_ms(60 * MSEC_PER_SEC);
+	int idle = 0;
 
 	/*
 	 * Work may cause completions, completions may queue work, and the work of one queue
 	 * may queue work on the other: stop after three idle rounds
 	 */
-	for (tries = 0; idle < 3 && tries < 5000; tries++) {
+	while (idle < 3) {
+		if (WARN_ONCE(time_after(jiffies, end), "the CQs never come to rest\n"))
+			return;
 		if (!cqs_at_rest(fake)) {
 			idle = 0;
 			kdapl_nap(100, 200);

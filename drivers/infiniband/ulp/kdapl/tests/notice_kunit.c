@@ -27,9 +27,11 @@ static void port_set(struct kunit *test, bool up)
 {
 	fake_port_set(env->fake, up);
 	KUNIT_ASSERT_TRUE(test, TP_WAIT_FOR(port_is(up ? IB_PORT_ACTIVE : IB_PORT_DOWN)));
+	/* The clients of the device have received the event, too */
+	flush_workqueue(ib_wq);
 }
 
-/* The one notice that waits, or NULL */
+/* The one notice that is listed, or NULL. The work takes it off the list for a moment */
 static struct kdapl_notice *notice(void)
 {
 	struct kdapl_device *dev = env->ia->dev;
@@ -46,6 +48,19 @@ static bool notice_sent(void)
 	struct kdapl_notice *found = notice();
 
 	return found && READ_ONCE(found->sent);
+}
+
+/* The same while the work does not run. It is scheduled again by kdapl_notice_look() */
+static struct kdapl_notice *notice_at_rest(void)
+{
+	cancel_delayed_work_sync(&env->ia->dev->notice_work);
+	return notice();
+}
+
+static void look(void)
+{
+	kdapl_notice_look(env->ia->dev);
+	flush_delayed_work(&env->ia->dev->notice_work);
 }
 
 static void expect_conn(struct kunit *test, DAT_EVENT_NUMBER number)
@@ -82,27 +97,31 @@ static void cm_says(struct kunit *test, struct rdma_cm_id *id, enum rdma_cm_even
 
 static void C_60_a_disconnect_waits_for_its_port(struct kunit *test)
 {
+	struct rdma_cm_id *id;
+
 	kdapl_clauses(test, "C-60 C-62");
 	port_set(test, false);
 	break_it(test);
 	/* The disconnect is kept and not sent, and does not block the next connection */
-	KUNIT_ASSERT_NOT_NULL(test, notice());
+	KUNIT_ASSERT_NOT_NULL(test, notice_at_rest());
 	KUNIT_EXPECT_FALSE(test, notice_sent());
 	KUNIT_EXPECT_NULL(test, ep.ep->cm_id);
 	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
-	kdapl_notice_look(env->ia->dev);
-	flush_delayed_work(&env->ia->dev->notice_work);
-	KUNIT_ASSERT_NOT_NULL(test, notice());
+	look();
+	KUNIT_ASSERT_NOT_NULL(test, notice_at_rest());
 	KUNIT_EXPECT_FALSE(test, notice_sent());
 
 	port_set(test, true);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(notice_sent()));
+	KUNIT_ASSERT_NOT_NULL(test, notice_at_rest());
+	id = notice()->id;
 	/* A disconnect of the peer is an answer; a new address of the net device is not */
-	cm_says(test, notice()->id, RDMA_CM_EVENT_ADDR_CHANGE);
-	flush_delayed_work(&env->ia->dev->notice_work);
-	KUNIT_ASSERT_NOT_NULL(test, notice());
-	cm_says(test, notice()->id, RDMA_CM_EVENT_DISCONNECTED);
+	cm_says(test, id, RDMA_CM_EVENT_ADDR_CHANGE);
+	look();
+	KUNIT_ASSERT_NOT_NULL(test, notice_at_rest());
+	cm_says(test, id, RDMA_CM_EVENT_DISCONNECTED);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!notice()));
+	KUNIT_EXPECT_NULL(test, notice_at_rest());
 }
 
 static void C_60_it_outlives_its_EP(struct kunit *test)
@@ -112,7 +131,7 @@ static void C_60_it_outlives_its_EP(struct kunit *test)
 	port_set(test, false);
 	/* The EP is still CONNECTED: dat_ep_free() ends the connection */
 	tp_ep_free(&ep);
-	KUNIT_ASSERT_NOT_NULL(test, notice());
+	KUNIT_ASSERT_NOT_NULL(test, notice_at_rest());
 	KUNIT_EXPECT_FALSE(test, notice_sent());
 	port_set(test, true);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(notice_sent()));
@@ -123,7 +142,7 @@ static void C_60_an_active_port_takes_it_at_once(struct kunit *test)
 {
 	kdapl_clauses(test, "C-60");
 	break_it(test);
-	KUNIT_EXPECT_NULL(test, notice());
+	KUNIT_EXPECT_NULL(test, notice_at_rest());
 	KUNIT_EXPECT_NOT_NULL(test, ep.ep->cm_id);
 }
 
@@ -179,7 +198,7 @@ static void C_60_the_CM_answers_while_the_device_is_removed(struct kunit *test)
 		flush_delayed_work(&dev->notice_work);
 		KUNIT_EXPECT_TRUE(test, none_listed(dev));
 	} else {
-		KUNIT_FAIL(test, "the work still finds the ids that are being destroyed");
+		KUNIT_FAIL(test, "the notices are still listed while the device is removed");
 	}
 	rdma_unlock_handler(first->id);
 	KUNIT_ASSERT_TRUE(test, tp_finish(&removal));

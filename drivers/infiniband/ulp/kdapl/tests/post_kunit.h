@@ -160,15 +160,24 @@ static inline bool tp_needs_read(enum tp_call call)
 	return call == TP_SEND || call == TP_WRITE;
 }
 
-/* Waits, within bounds, for what another thread does; true if it came */
+/*
+ * How long a test waits for another thread before it fails, in jiffies. The bound keeps
+ * a test alive whose kdapl_stretch is meant to never run out.
+ */
+static inline unsigned long tp_patience(void)
+{
+	return 20 * HZ * clamp(kdapl_stretch, 1U, 16U);
+}
+
+/* Waits until another thread makes @cond true; false if it does not in time */
 #define TP_WAIT_FOR(cond)						\
 ({									\
-	int tp_tries = 20 * HZ;						\
+	unsigned long tp_end = jiffies + tp_patience();			\
 	bool tp_came;							\
 									\
-	while (!(tp_came = (cond)) && tp_tries--)			\
+	while (!(tp_came = (cond)) && time_before(jiffies, tp_end))	\
 		schedule_timeout_uninterruptible(1);			\
-	tp_came;							\
+	tp_came || (cond);						\
 })
 
 /* Does somebody wait for it? On RT spin_is_contended() is always 0 */

@@ -11,6 +11,7 @@
 #include "mem_kunit.h"
 
 static struct mem m;
+static unsigned int stretch;	/* kdapl_stretch before the case */
 
 /* What the hook of a refused bind does */
 static struct {
@@ -79,12 +80,11 @@ static void G_31_a_receive_fails_before_the_connection(struct kunit *test)
 
 /*
  * The device takes no markers, and calls nobody for receives that are not solicited: the
- * drain looks for them. The time-outs are so long that they cannot end it, and the timer
- * that polls now and then is off.
+ * drain polls for them. The time-outs are so long that they cannot end it, and the timer
+ * that polls too, which the disconnect starts, is off.
  */
 static void G_33_a_drain_without_markers_polls_receives(struct kunit *test)
 {
-	unsigned int stretch = kdapl_stretch;
 	struct fake_qp *qp;
 	DAT_EP_ATTR attr;
 	struct tp_ep ep;
@@ -101,14 +101,15 @@ static void G_33_a_drain_without_markers_polls_receives(struct kunit *test)
 	fake()->hold_flush = true;
 	fake_refuse(fake(), -EIO, U32_MAX);
 	kdapl_stretch = 200;
-	cancel_delayed_work_sync(&ep.ep->scq->timer);
 	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(qp->state) == IB_QPS_ERR));
+	cancel_delayed_work_sync(&ep.ep->scq->timer);
 	/* The drain finds the first one when it begins, at the latest, the second one later */
 	for (i = 1; i <= 2; i++) {
 		fake_complete_recv(qp, IB_WC_SUCCESS, 20);
 		KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(tp_events(ep.recv_evd) == i));
 	}
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->scq->timer));
 	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
 	fake_refuse(fake(), 0, 0);
 	fake_release(fake(), qp);
@@ -366,11 +367,13 @@ static void I_10_the_peer_ends_the_binding_meanwhile(struct kunit *test)
 
 static int refusal_init(struct kunit *test)
 {
+	stretch = kdapl_stretch;
 	return mem_setup(test, &m);
 }
 
 static void refusal_exit(struct kunit *test)
 {
+	kdapl_stretch = stretch;
 	mem_done(test, &m);
 }
 
