@@ -18,8 +18,9 @@
  *   delivered and nobody delivers any more. The first completion of a round is
  *   therefore delivered in softirq, whatever the load on the machine.
  *
- * If a stage never ends, a deliverer has not handed over. The feeders then stop by
- * themselves, because the deliverer may hog the CPU of the task that would stop them.
+ * A flood in which nothing is counted any more has a deliverer that has not handed over.
+ * The feeders then stop by themselves, because the deliverer may hog the CPU of the task
+ * that would stop them.
  *
  * The work item starts and stops the tasks. The upcall owns what struct starve says;
  * that only one upcall runs at a time is one of the rules that the case checks.
@@ -34,6 +35,7 @@
 #include <linux/rwsem.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include <linux/spinlock.h>
 #include "conn_pair.h"
 
 #define FEEDERS		4
@@ -48,7 +50,7 @@
 #define ROUNDS		4		/* at least */
 #define SOFTIRQS	100		/* upcalls in softirq during all rounds, at least */
 #define BRIEFLY		10		/* a brief run does with a tenth */
-#define HANG_S		20		/* a stage that takes longer never ends; stretched */
+#define HANG_S		20		/* without progress a stage never ends; stretched */
 #define BYTES		8			/* of a write */
 
 struct starve_task {
@@ -76,8 +78,10 @@ struct starve {
 	u64 in_softirq;			/* of these */
 	bool quick;			/* upcalls of completions take WORK_US, too */
 	struct rw_semaphore feeding;	/* held for reading by a feeder that posts */
-	bool flooding;			/* feeders look at the deadline */
-	unsigned long deadline;		/* jiffies; changes with flooding */
+	bool flooding;			/* the feeders check the progress */
+	spinlock_t progress_lock;	/* guards the next two */
+	u64 progress;			/* what has been counted in this flood */
+	unsigned long deadline;		/* jiffies: it must have grown by then */
 	u64 before;			/* events delivered before this flood */
 	u32 graces;			/* grace periods that ended in it */
 	s64 worst;			/* us of the longest one */
@@ -118,6 +122,11 @@ static void starve_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEA
 
 /* ---- the tasks ------------------------------------------------------------------ */
 
+static unsigned long hang_at(void)
+{
+	return jiffies + loop_stretch() * HANG_S * HZ;
+}
+
 static u64 turns_of(struct starve *s, u32 i)
 {
 	return READ_ONCE(s->watcher[i].n) - s->watcher[i].before;
@@ -145,6 +154,39 @@ static bool enough(struct starve *s)
 	return READ_ONCE(s->got) - s->before >= EVENTS / s->part &&
 	       READ_ONCE(s->graces) >= GRACES / s->part &&
 	       turns_of(s, slowest(s)) >= NAPS / s->part;
+}
+
+/*
+ * Events beyond those that are wanted do not count, nor do turns of a CPU that had its
+ * own: otherwise a hog could make progress for ever.
+ */
+static u64 counted(struct starve *s)
+{
+	u64 sum = min_t(u64, READ_ONCE(s->got) - s->before, EVENTS / s->part);
+	u32 i;
+
+	sum += min_t(u64, READ_ONCE(s->graces), GRACES / s->part);
+	for (i = 0; i < FEEDERS; i++)
+		sum += !!READ_ONCE(s->feeder[i].n);
+	for (i = 0; i < s->cpus; i++)
+		sum += min_t(u64, turns_of(s, i), NAPS / s->part);
+	return sum;
+}
+
+/* Has nothing been counted for too long? */
+static bool stands_still(struct starve *s)
+{
+	u64 sum = counted(s);
+	bool still;
+
+	spin_lock(&s->progress_lock);
+	if (sum > s->progress) {
+		s->progress = sum;
+		s->deadline = hang_at();
+	}
+	still = time_after(jiffies, s->deadline);
+	spin_unlock(&s->progress_lock);
+	return still && !enough(s);
 }
 
 static bool over(struct starve *s)
@@ -188,7 +230,7 @@ static bool feed_one(struct starve_task *t)
 	struct starve *s = t->s;
 	DAT_RETURN ret;
 
-	if (s->flooding && time_after(jiffies, s->deadline) && !enough(s))
+	if (s->flooding && stands_still(s))
 		give_up(s);
 	if (t->n >= t->limit || over(s))
 		return false;
@@ -261,11 +303,6 @@ static void stop(struct starve_task *t, u32 n)
 
 /* ---- stages: the feeders pause before and after each, feeding is held for writing -- */
 
-static unsigned long hang_at(void)
-{
-	return jiffies + loop_stretch() * HANG_S * HZ;
-}
-
 static u64 posted(struct starve *s)
 {
 	u64 sum = 0;
@@ -305,8 +342,13 @@ static bool round_over(struct starve *s)
 static bool await(struct starve *s, bool (*met)(struct starve *s), const char *what)
 {
 	unsigned long end = hang_at();
+	u64 last = 0, now;
 
 	while (!met(s)) {
+		now = READ_ONCE(s->got) + posted(s);
+		if (now != last)
+			end = hang_at();
+		last = now;
 		if (time_after(jiffies, end)) {
 			loop_fail(s->c, "never %s: %llu events of %llu have come", what,
 				  READ_ONCE(s->got), posted(s));
@@ -350,6 +392,7 @@ static bool flood(struct starve *s)
 		s->watcher[i].before = READ_ONCE(s->watcher[i].n);
 	s->before = READ_ONCE(s->got);
 	s->graces = 0;
+	s->progress = 0;
 	s->deadline = hang_at();
 	s->flooding = true;
 	let(s, U64_MAX);
@@ -359,6 +402,8 @@ static bool flood(struct starve *s)
 		s->worst = max(s->worst, ktime_us_delta(ktime_get(), before));
 		WRITE_ONCE(s->graces, s->graces + 1);
 		schedule_timeout_idle(1);
+		if (stands_still(s))
+			give_up(s);
 	}
 	down_write(&s->feeding);
 	s->flooding = false;
@@ -475,6 +520,7 @@ static int starve_case(struct loop_run *run, struct loop_case *c, bool dtos)
 	s->c = c;
 	s->part = run->args.brief ? BRIEFLY : 1;
 	init_rwsem(&s->feeding);
+	spin_lock_init(&s->progress_lock);
 	upcall.instance_data = s;
 	if (loop_expect(c, "dat_evd_kcreate",
 			dat_evd_kcreate(run->ia, QLEN, DAT_UPCALL_DISABLE, &upcall,
