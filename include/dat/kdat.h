@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * kDAPL 2.0: the kernel's Direct Access API. The only header that a Consumer
- * includes. Types of the kernel flavour and every call; kernel-doc stands with
- * the definitions.
+ * needs; kdat_util.h adds helpers. Types of the kernel flavour and every call;
+ * kernel-doc stands with the definitions.
  *
  * Contexts, by the letter behind a group:
  *
