@@ -126,6 +126,9 @@ rxe_setup() {
 		{ tap_diag "rxe$n has no GID for $addr"; return 1; }
 }
 
+# logged N TEXT: exactly N lines of the log contain TEXT
+logged() { [ "$(dmesg | grep -cF "$2")" = "$1" ]; }
+
 # rxe_delete [N]
 rxe_delete() { rdma link delete "rxe${1:-0}"; }
 

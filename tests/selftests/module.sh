@@ -5,9 +5,6 @@
 . "${0%/*}/lib.sh"
 trap 'rmmod kdapl_actor 2>/dev/null; kdapl_unload' EXIT
 
-# logged N TEXT: exactly N lines of the log contain TEXT
-logged() { [ "$(dmesg | grep -cF "$2")" = "$1" ]; }
-
 actor() {
 	rxe_setup 0 && kdapl_insmod kdapl_actor stretch="$KDAPL_FACTOR" &&
 		acts open rxe0 && acts listen && acts pair && acts traffic

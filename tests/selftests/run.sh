@@ -31,7 +31,7 @@ limit_of() {
 
 # modules_left: our modules that are still loaded, except the one that stays with rxe
 modules_left() {
-	sed -n 's/^\(kdapl[a-z0-9_]*\|first_consumer\) .*/\1/p' /proc/modules | grep -vx kdapl_qp1_wake
+	sed -n 's/^\(kdapl[a-z0-9_]*\|first_consumer\|tutorial_[a-z]*\) .*/\1/p' /proc/modules | grep -vx kdapl_qp1_wake
 }
 
 names=("$@")
