@@ -109,7 +109,7 @@ static void try_too_many(struct adv *f, u8 rnr)
 	}
 	for (i = 1; i <= 2; i++)
 		pair_dto(f->b, DAT_DTO_RECEIVE, i, DAT_DTO_SUCCESS, ADV_ROOM,
-				 PAIR_ANY_UPCALL);
+			 PAIR_ANY_UPCALL);
 	if (arrived(f, ADV_RECV, ADV_ROOM) != ADV_ROOM)
 		loop_fail(f->d->c, "a message is not whole");
 	adv_bystanders(f, "more messages than receives");

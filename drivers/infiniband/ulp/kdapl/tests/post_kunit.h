@@ -173,11 +173,16 @@ static inline unsigned long tp_patience(void)
 #define TP_WAIT_FOR(cond)						\
 ({									\
 	unsigned long tp_end = jiffies + tp_patience();			\
-	bool tp_came;							\
+	bool tp_late, tp_came;						\
 									\
-	while (!(tp_came = (cond)) && time_before(jiffies, tp_end))	\
+	for (;;) {							\
+		tp_late = time_after(jiffies, tp_end);			\
+		tp_came = (cond);					\
+		if (tp_came || tp_late)					\
+			break;						\
 		schedule_timeout_uninterruptible(1);			\
-	tp_came || (cond);						\
+	}								\
+	tp_came;							\
 })
 
 /* Does somebody wait for it? On RT spin_is_contended() is always 0 */
