@@ -1,35 +1,35 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Posting requests: dat_ep_post_send, _send_with_invalidate, _rdma_write,
- * _rdma_read. Receives stand in post_recv.c, segments in segment.h.
+ * Posting requests: dat_ep_post_send, _send_with_invalidate, _rdma_write and
+ * _rdma_read. Receives are in post_recv.c, the checks of segments in segment.h.
  *
- * Called by Consumers in process context, softirq, timers, with spinlocks
- * held or interrupts off (not on RT), and inside upcalls, of the very EVD
- * they feed too. Nothing here sleeps, allocates or logs. Whatever a post
- * needs was made with its EP; a success owns a slot until its event has been
- * handed over (complete.c, event.c).
+ * Consumers call these functions in process context, softirq and timers, with
+ * spinlocks held or interrupts off (not on RT), and inside upcalls, including those
+ * of the EVD that the request feeds. Nothing here sleeps, allocates or logs: all
+ * that a post needs was created together with its EP. A successful post owns a slot
+ * until its event has been delivered (complete.c, event.c).
  *
- * The order of checks is the same in all calls, the first that fails
- * decides: handle; counts and pointers; flags; state; segments in vector
- * order (context, zone, privilege, range); total length; local against
+ * All calls make their checks in the same order, and the first check that fails
+ * determines the return value: handle; counts and pointers; flags; state; segments
+ * in vector order (context, zone, privilege, range); total length; local against
  * remote length; a free slot; the verbs layer.
  *
- * Two ways. The straight one, in line in each call, is for a request with
- * bytes and without flags but SUPPRESS: it asks whether all is well, in whatever order is
- * cheapest, and does the work. Wherever anything is not the usual it undoes
- * what it did and goes the other way, which takes any request, makes the
- * checks in their order and knows the reasons. So there is one place that
- * says why, and the straight way never says no.
+ * Each call has an inlined fast path for the common request (at least one byte, no
+ * flags except SUPPRESS). It makes the checks in the cheapest order. If any check
+ * fails, it undoes its work and falls back to the slow path, which repeats the
+ * checks in the documented order and returns the reason. Only the slow path decides
+ * why a request is refused; the fast path itself refuses nothing.
  *
- * The read section (kdapl_read_lock()) lasts from the lookup to the verbs
- * call: teardown takes an object out of the table and waits one grace
- * period, so that no reference is counted on the way. Requests hold the
- * request queue's lock over slot and verbs call, because a signalled request
- * speaks for the unsignalled ones queued before it.
+ * The read section (kdapl_read_lock()) lasts from the lookup of the handle to the
+ * verbs call. No reference is counted, because teardown removes an object from the
+ * handle table and then waits for a grace period. A request holds the lock of the
+ * request queue from the choice of its slot to the verbs call: the completion of a
+ * signalled request also completes the unsignalled requests queued before it, so
+ * both must be queued in the same order.
  *
- * The slot is taken before the segments are looked at, so that they are
- * written once, and put back when one is bad; with no slot left the checks
- * run all the same, so that the reason stays the same.
+ * The slot is taken before the segments are checked, so that they are written to
+ * their final place at once; it is returned if a segment is bad. If no slot is left,
+ * the checks run without one, so that the return value does not depend on it.
  */
 #include <linux/export.h>
 #include "segment.h"
@@ -37,19 +37,19 @@
 
 #define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
 
-/* No DAT_RETURN: the straight way has not been open */
+/* Not a DAT_RETURN: the request needs the slow path */
 #define KDAPL_NOT_STRAIGHT	((DAT_RETURN)~0U)
 
 /**
- * struct kdapl_request - a request, as it came
+ * struct kdapl_request - the arguments of a posting call
  * @op:     DAT_DTO_SEND, _RDMA_WRITE, _RDMA_READ
- * @n:      segments in @iov
+ * @n:      number of segments in @iov
  * @iov:    local memory
- * @remote: remote memory of an RDMA
- * @cookie: the Consumer's
+ * @remote: remote memory of an RDMA operation
+ * @cookie: the Consumer's cookie
  * @flags:  completion flags
- * @inv:    send: whether it invalidates @key at the peer; the Consumer's word
- * @key:    see there
+ * @inv:    send: whether it invalidates @key at the peer; not checked yet
+ * @key:    remote key to invalidate
  */
 struct kdapl_request {
 	DAT_DTOS op;
@@ -75,7 +75,7 @@ static __always_inline u32 kdapl_local_privilege(DAT_DTOS op)
 					 DAT_MEM_PRIV_LOCAL_READ_FLAG;
 }
 
-/* The verbs layer refused: as if the call had not been made. sq->lock held */
+/* Undoes a request that the verbs layer has refused. sq->lock held */
 static __cold noinline DAT_RETURN kdapl_sq_undo(struct kdapl_sq *sq, struct kdapl_slot *slot,
 						u32 run_len, int err)
 {
@@ -87,8 +87,8 @@ static __cold noinline DAT_RETURN kdapl_sq_undo(struct kdapl_sq *sq, struct kdap
 }
 
 /*
- * ib_post_send(), but for its place for the refused request, which costs an
- * address on the stack and what protects that.
+ * Like ib_post_send(), which however passes the address of a local variable for the
+ * refused request; that costs a stack frame with a stack protector.
  */
 static __always_inline int kdapl_verbs_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 					    struct kdapl_sq *sq)
@@ -96,7 +96,7 @@ static __always_inline int kdapl_verbs_send(struct ib_qp *qp, const struct ib_se
 	return qp->device->ops.post_send(qp, wr, &sq->bad);
 }
 
-/* ---- the way of any request -------------------------------------------- */
+/* ---- slow path --------------------------------------------------------- */
 
 static u32 kdapl_request_limit(const struct kdapl_ep *ep, DAT_DTOS op)
 {
@@ -110,7 +110,7 @@ static DAT_RETURN kdapl_check_request(const struct kdapl_ep *ep, const struct kd
 {
 	bool rdma = r->op != DAT_DTO_SEND;
 
-	/* A negative count is a very large one */
+	/* A negative count is a very large number here */
 	if ((u32)r->n > kdapl_request_limit(ep, r->op))
 		return KDAPL_IP(DAT_INVALID_ARG2);
 	if (r->n && !r->iov)
@@ -126,7 +126,7 @@ static DAT_RETURN kdapl_check_request(const struct kdapl_ep *ep, const struct kd
 	return DAT_SUCCESS;
 }
 
-/* Step 7; without @slot only the verdict */
+/* Step 7; without @slot it only checks */
 static DAT_RETURN kdapl_check_segments(const struct kdapl_ep *ep, const struct kdapl_request *r,
 				       struct kdapl_slot *slot, struct kdapl_segments *segs)
 {
@@ -140,11 +140,11 @@ static DAT_RETURN kdapl_check_segments(const struct kdapl_ep *ep, const struct k
 			return DAT_SUCCESS;
 	}
 	ret = kdapl_segments_reason(r->iov, r->n, need, privilege, &segs->total);
-	/* Mended by the Consumer while we looked: it was bad all the same */
+	/* The Consumer changed the vector meanwhile: it was bad when it was filled in */
 	return slot && ret == DAT_SUCCESS ? KDAPL_IP(DAT_INVALID_ARG3) : ret;
 }
 
-/* Steps 7 to 9; @slot may be NULL. Fills the slot's segments */
+/* Steps 7 to 9. Fills in the segments of @slot, which may be NULL */
 static DAT_RETURN kdapl_check_data(const struct kdapl_ep *ep, const struct kdapl_request *r,
 				   struct kdapl_slot *slot, struct kdapl_segments *segs)
 {
@@ -154,7 +154,7 @@ static DAT_RETURN kdapl_check_data(const struct kdapl_ep *ep, const struct kdapl
 	ret = kdapl_check_segments(ep, r, slot, segs);
 	if (unlikely(ret != DAT_SUCCESS))
 		return ret;
-	/* The limits have 32 bits, so that a sum beyond is above them too */
+	/* The limits have 32 bits, so a larger sum exceeds them, too */
 	if (segs->total > (r->op == DAT_DTO_SEND ? ep->max_message : ep->max_rdma))
 		return KDAPL_IP(DAT_INVALID_ARG2);
 	if (r->op == DAT_DTO_RDMA_WRITE && segs->total > remote_length)
@@ -169,10 +169,11 @@ static DAT_RETURN kdapl_check_data(const struct kdapl_ep *ep, const struct kdapl
 }
 
 /*
- * Decides whether a request raises a completion on success, and enters it in
- * the run of unsignalled ones if not. Every run_max-th of a run is signalled
- * all the same, and so is the one that takes the last slot: a Consumer that
- * suppresses everything never fills its queue for good (G-34). sq->lock held.
+ * Decides whether a request raises a completion on success. If it does not, the
+ * request is added to the run of unsignalled requests. The request that makes a run
+ * run_max long is signalled all the same, and so is one that takes the last free
+ * slot: otherwise a Consumer that suppresses all completions would fill its queue,
+ * and no completion would ever release it (G-34). sq->lock held.
  */
 static __always_inline u32 kdapl_sq_signal(struct kdapl_sq *sq, struct kdapl_slot *slot, u32 flags)
 {
@@ -189,7 +190,7 @@ static __always_inline u32 kdapl_sq_signal(struct kdapl_sq *sq, struct kdapl_slo
 	return IB_SEND_SIGNALED;
 }
 
-/* What differs between posts, but for the work request */
+/* Fills in all of a slot that differs between posts, except the work request */
 static void kdapl_request_fill_slot(const struct kdapl_request *r, struct kdapl_slot *slot,
 				    const struct kdapl_segments *segs)
 {
@@ -249,7 +250,7 @@ static DAT_RETURN kdapl_submit(struct kdapl_ep *ep, const struct kdapl_request *
 	err = kdapl_verbs_send(qp, &slot->rdma.wr, &ep->sq);
 	if (unlikely(err))
 		return kdapl_sq_undo(&ep->sq, slot, run_len, err);
-	/* The slot may be on its way back already: not touched from here on */
+	/* The request may have completed already, so the slot must not be used any more */
 	trace_kdapl_post(kdapl_obj_id(&ep->obj), r->op, idx, segs->num_sge, segs->total,
 			 r->flags);
 	return DAT_SUCCESS;
@@ -295,9 +296,12 @@ static DAT_RETURN kdapl_post_any(struct kdapl_ep *ep, const struct kdapl_request
 	return ret;
 }
 
-/* ---- the straight way -------------------------------------------------- */
+/* ---- fast path --------------------------------------------------------- */
 
-/* Out of line, so that it costs the straight way no registers. Only the slot's place is used */
+/*
+ * Out of line, so that it costs the fast path no registers. Uses the address of the
+ * slot, not its content: the request may have completed.
+ */
 static __cold noinline void kdapl_trace_straight(const struct kdapl_ep *ep, DAT_DTOS op,
 						 const struct kdapl_slot *slot, u32 n, u32 length,
 						 u32 flags)
@@ -308,7 +312,7 @@ static __cold noinline void kdapl_trace_straight(const struct kdapl_ep *ep, DAT_
 			 ((const void *)slot - pool->base) / pool->stride, n, length, flags);
 }
 
-/* Everything but the segments. Constants that lie side by side are one store */
+/* Fills in everything except the segments. Adjacent constants become one store */
 static __always_inline void kdapl_fill_straight(struct kdapl_sq *sq, struct kdapl_slot *slot,
 						DAT_DTOS op, u32 length, u64 cookie, u32 flags)
 {
@@ -334,7 +338,7 @@ static __always_inline void kdapl_fill_straight(struct kdapl_sq *sq, struct kdap
 	slot->rdma.wr.send_flags = send_flags;
 }
 
-/* No flag but SUPPRESS. sq->lock held; @op is a constant in each caller */
+/* No flag except SUPPRESS. sq->lock held; @op is a constant in each caller */
 static __always_inline DAT_RETURN kdapl_queue_straight(struct kdapl_ep *ep, DAT_DTOS op, u32 n,
 						       const DAT_LMR_TRIPLET *iov,
 						       const DAT_RMR_TRIPLET *remote, u64 cookie,
@@ -389,7 +393,7 @@ not_straight:
 	return KDAPL_NOT_STRAIGHT;
 }
 
-/* Is the straight way open? Whatever else matters is asked on it */
+/* May the request take the fast path? The other conditions are checked there */
 static __always_inline bool kdapl_is_straight(const struct kdapl_ep *ep, DAT_DTOS op, DAT_COUNT n,
 					      const DAT_LMR_TRIPLET *iov,
 					      const DAT_RMR_TRIPLET *remote, u32 flags)
@@ -402,11 +406,11 @@ static __always_inline bool kdapl_is_straight(const struct kdapl_ep *ep, DAT_DTO
 		return false;
 	if (op != DAT_DTO_SEND && unlikely(!remote))
 		return false;
-	/* 0 is never usual, a negative count is a very large one */
+	/* 0 takes the slow path; a negative count is a very large number here */
 	return likely(n == 1) || (n && (u32)n <= kdapl_request_limit(ep, op));
 }
 
-/* The other way, and what a refusal of the device leaves to do. Inside the read section */
+/* Out of line: the slow path of a request without a key. Inside the read section */
 static noinline DAT_RETURN kdapl_post_other(struct kdapl_ep *ep, DAT_DTOS op, DAT_COUNT n,
 					    const DAT_LMR_TRIPLET *iov,
 					    const DAT_RMR_TRIPLET *remote, u64 cookie, u32 flags)
@@ -423,7 +427,7 @@ static noinline DAT_RETURN kdapl_post_other(struct kdapl_ep *ep, DAT_DTOS op, DA
 	return kdapl_post_any(ep, &r);
 }
 
-/* The whole of a request; @op is a constant in each caller */
+/* A complete posting call; @op is a constant in each caller */
 static __always_inline DAT_RETURN kdapl_post_request(DAT_EP_HANDLE ep_handle, DAT_DTOS op,
 						     DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
 						     const DAT_RMR_TRIPLET *remote,
@@ -458,29 +462,30 @@ static __always_inline DAT_RETURN kdapl_post_request(DAT_EP_HANDLE ep_handle, DA
 /**
  * dat_ep_post_send - transfer the data of a vector to the peer, as one message
  * @ep_handle:        the EP
- * @num_segments:     triplets in @local_iov; 0 sends a message of no bytes
- * @local_iov:        local memory, taken in vector order; NULL if @num_segments
- *                    is 0. The array is the Consumer's again on return, the
- *                    memory it names after completion
- * @user_cookie:      comes back in the completion event
+ * @num_segments:     number of triplets in @local_iov; 0 sends an empty message
+ * @local_iov:        local memory, sent in vector order; may be NULL if
+ *                    @num_segments is 0. The Consumer may reuse the array when the
+ *                    call returns, and the memory after the completion
+ * @user_cookie:      returned in the completion event
  * @completion_flags: any of DAT_COMPLETION_SUPPRESS_FLAG, SOLICITED_WAIT,
- *                    BARRIER_FENCE, and UNSIGNALLED if the EP's request
- *                    completion flags say so
+ *                    BARRIER_FENCE, and UNSIGNALLED if the EP was created with that
+ *                    request completion flag
  *
- * In DISCONNECTED the send is accepted and flushed: its event follows those
- * of all earlier requests. Source: manual page dat_ep_post_send(3DAT).
+ * If the EP is DISCONNECTED, the send is accepted and flushed: its event follows
+ * those of all earlier requests. Source: manual page dat_ep_post_send(3DAT).
  *
- * Context: any but hard interrupt (with interrupts off not on RT); never
- * sleeps, allocates or logs; legal inside upcalls.
+ * Context: any except hard interrupt; with interrupts off, but not on RT. Never
+ * sleeps, allocates or logs. Legal inside upcalls.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @ep_handle names no EP
- * * DAT_INVALID_PARAMETER - @num_segments negative or above the EP's
- *   max_request_iov; @local_iov NULL; a flag that is not legal here; a
- *   segment outside its LMR; more bytes than max_message_size
- * * DAT_INVALID_STATE - EP neither CONNECTED nor DISCONNECTED
- * * DAT_PRIVILEGES_VIOLATION - an LMR is unknown or lacks local read
- * * DAT_PROTECTION_VIOLATION - an LMR is of another protection zone
+ * * DAT_INVALID_HANDLE - @ep_handle is not the handle of an EP
+ * * DAT_INVALID_PARAMETER - @num_segments is negative or greater than the EP's
+ *   max_request_iov; @local_iov is NULL; a flag is not legal here; a segment is
+ *   not inside its LMR; the message is longer than max_message_size
+ * * DAT_INVALID_STATE - the EP is neither CONNECTED nor DISCONNECTED
+ * * DAT_PRIVILEGES_VIOLATION - an LMR context is unknown, or the LMR lacks the local
+ *   read privilege
+ * * DAT_PROTECTION_VIOLATION - an LMR belongs to another protection zone
  * * DAT_INSUFFICIENT_RESOURCES - max_request_dtos requests are outstanding
  * * DAT_INTERNAL_ERROR - the device refused the request
  */
@@ -494,25 +499,25 @@ DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 EXPORT_SYMBOL_GPL(dat_ep_post_send);
 
 /**
- * dat_ep_post_send_with_invalidate - send, and end a binding of the peer
- * @ep_handle:        as dat_ep_post_send()
- * @num_segments:     likewise
- * @local_iov:        likewise
- * @user_cookie:      likewise
- * @completion_flags: likewise
- * @invalidate_flag:  DAT_FALSE: it is dat_ep_post_send(), @rmr_context is not
- *                    looked at
- * @rmr_context:      what the peer bound or registered through its end of this
- *                    connection, and told us
+ * dat_ep_post_send_with_invalidate - send a message and invalidate a key of the peer
+ * @ep_handle:        as for dat_ep_post_send()
+ * @num_segments:     as for dat_ep_post_send()
+ * @local_iov:        as for dat_ep_post_send()
+ * @user_cookie:      as for dat_ep_post_send()
+ * @completion_flags: as for dat_ep_post_send()
+ * @invalidate_flag:  DAT_FALSE: the call is like dat_ep_post_send(), and
+ *                    @rmr_context is ignored
+ * @rmr_context:      key that the peer has bound or registered through its end of
+ *                    this connection
  *
- * The peer's receive event has operation DAT_DTO_RECEIVE_WITH_INVALIDATE and
- * the context; it is dead then. A context that the peer does not have, or not
- * through this connection, breaks the connection at its end. Our own event
- * has operation DAT_DTO_SEND. Source: kDAPL 2.0; no manual page.
+ * The peer's receive event has the operation DAT_DTO_RECEIVE_WITH_INVALIDATE and the
+ * key, which is invalid by then. If the peer has no such key, or has it through
+ * another connection, the connection breaks at the peer's end. The sender's event
+ * has the operation DAT_DTO_SEND. Source: kDAPL 2.0; there is no manual page.
  *
- * Context: as dat_ep_post_send().
- * Return: as dat_ep_post_send(); DAT_INVALID_PARAMETER also for an
- * @invalidate_flag that is neither DAT_TRUE nor DAT_FALSE.
+ * Context: as for dat_ep_post_send().
+ * Return: as for dat_ep_post_send(); DAT_INVALID_PARAMETER also if @invalidate_flag is
+ * neither DAT_TRUE nor DAT_FALSE.
  */
 DAT_RETURN dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 					    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
@@ -546,27 +551,28 @@ EXPORT_SYMBOL_GPL(dat_ep_post_send_with_invalidate);
 /**
  * dat_ep_post_rdma_write - write the data of a vector to memory of the peer
  * @ep_handle:        the EP
- * @num_segments:     triplets in @local_iov; 0 writes nothing
+ * @num_segments:     number of triplets in @local_iov; 0 writes nothing
  * @local_iov:        local memory, see dat_ep_post_send()
- * @user_cookie:      comes back in the completion event
- * @remote_buffer:    where to; copied at the call. May be longer than the data
- * @completion_flags: as dat_ep_post_send(), without SOLICITED_WAIT
+ * @user_cookie:      returned in the completion event
+ * @remote_buffer:    remote memory, copied by the call; may be longer than the data
+ * @completion_flags: as for dat_ep_post_send(), without SOLICITED_WAIT
  *
- * What the remote key grants is known to the peer's device only: a key that
- * does not grant it ends in the completion status REMOTE_ACCESS and breaks
- * the connection. Source: manual page dat_ep_post_rdma_write(3DAT).
+ * Only the peer's device knows what the remote key permits. If the key does not
+ * permit the write, the completion status is DAT_DTO_ERR_REMOTE_ACCESS and the
+ * connection breaks. Source: manual page dat_ep_post_rdma_write(3DAT).
  *
- * Context: as dat_ep_post_send().
+ * Context: as for dat_ep_post_send().
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @ep_handle names no EP
- * * DAT_INVALID_PARAMETER - @num_segments negative or above
- *   max_rdma_write_iov; @local_iov or @remote_buffer NULL; an illegal flag; a
- *   segment outside its LMR; more bytes than max_rdma_size
- * * DAT_INVALID_STATE - EP neither CONNECTED nor DISCONNECTED
- * * DAT_PRIVILEGES_VIOLATION - a local LMR is unknown or lacks local read
- * * DAT_PROTECTION_VIOLATION - a local LMR is of another protection zone
- * * DAT_LENGTH_ERROR - more data than @remote_buffer has room for
+ * * DAT_INVALID_HANDLE - @ep_handle is not the handle of an EP
+ * * DAT_INVALID_PARAMETER - @num_segments is negative or greater than
+ *   max_rdma_write_iov; @local_iov or @remote_buffer is NULL; a flag is not legal
+ *   here; a segment is not inside its LMR; the data is longer than max_rdma_size
+ * * DAT_INVALID_STATE - the EP is neither CONNECTED nor DISCONNECTED
+ * * DAT_PRIVILEGES_VIOLATION - a local LMR context is unknown, or the LMR lacks the
+ *   local read privilege
+ * * DAT_PROTECTION_VIOLATION - a local LMR belongs to another protection zone
+ * * DAT_LENGTH_ERROR - the data is longer than @remote_buffer
  * * DAT_INSUFFICIENT_RESOURCES - max_request_dtos requests are outstanding
  * * DAT_INTERNAL_ERROR - the device refused the request
  */
@@ -583,19 +589,21 @@ EXPORT_SYMBOL_GPL(dat_ep_post_rdma_write);
 /**
  * dat_ep_post_rdma_read - read memory of the peer into a local vector
  * @ep_handle:        the EP
- * @num_segments:     triplets in @local_iov; 0 only for a remote length of 0
- * @local_iov:        local memory, filled in vector order. May be longer than
- *                    what is read, the rest is not touched
- * @user_cookie:      comes back in the completion event
- * @remote_buffer:    what to read; all of it is read. Copied at the call
- * @completion_flags: as dat_ep_post_rdma_write()
+ * @num_segments:     number of triplets in @local_iov; 0 only if the remote length
+ *                    is 0
+ * @local_iov:        local memory, filled in vector order; may be longer than the
+ *                    remote length, and the rest is not written
+ * @user_cookie:      returned in the completion event
+ * @remote_buffer:    remote memory, all of which is read; copied by the call
+ * @completion_flags: as for dat_ep_post_rdma_write()
  *
- * Source: kDAPL 2.0, manual page dat_ep_post_rdma_read(3DAT).
+ * Source: manual page dat_ep_post_rdma_read(3DAT).
  *
- * Context: as dat_ep_post_send().
- * Return: as dat_ep_post_rdma_write(), but the privilege is local write;
- * * DAT_LENGTH_ERROR - @local_iov has less room than the remote length
- * * DAT_INSUFFICIENT_RESOURCES - also on an EP with max_rdma_read_out 0
+ * Context: as for dat_ep_post_send().
+ * Return: as for dat_ep_post_rdma_write(), but the limit is max_rdma_read_iov and the
+ * privilege is local write;
+ * * DAT_LENGTH_ERROR - @local_iov is shorter than the remote length
+ * * DAT_INSUFFICIENT_RESOURCES - also if the EP's max_rdma_read_out is 0
  */
 DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 				 DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,

@@ -2,11 +2,12 @@
 /*
  * Posting receives: dat_ep_post_recv, dat_srq_post_recv.
  *
- * Called as the requests of post.c, whose head tells the order of checks and
- * of the two ways. A receive needs no lock: nothing asks in which order slot
- * and verbs call of two receives on different CPUs come, and the device keeps
- * its own queue. So it does not need interrupts off either; its read section
- * (kdapl_peek_lock()) keeps the CPU, which is what a grace period waits for.
+ * Consumers call these functions in the same contexts as those of post.c, whose
+ * first comment also describes the order of the checks, the fast path and the slow
+ * path. A receive needs no lock: the order of receives that different CPUs post does
+ * not matter, and the device protects its own queue. So interrupts may stay on; the
+ * read section (kdapl_peek_lock()) only disables preemption, which is what a grace
+ * period waits for.
  */
 #include <linux/export.h>
 #include "segment.h"
@@ -14,10 +15,10 @@
 
 #define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
 
-/* No DAT_RETURN: the straight way has not been open */
+/* Not a DAT_RETURN: the receive needs the slow path */
 #define KDAPL_NOT_STRAIGHT	((DAT_RETURN)~0U)
 
-/* A receive, as it came */
+/* The arguments of a posting call */
 struct kdapl_receive {
 	DAT_COUNT n;
 	const DAT_LMR_TRIPLET *iov;
@@ -25,7 +26,7 @@ struct kdapl_receive {
 	u32 flags;
 };
 
-/* Step 11 of a receive that the verbs layer refused */
+/* Undoes a receive that the verbs layer has refused */
 static __cold noinline DAT_RETURN kdapl_recv_undo(struct kdapl_pool *pool, struct kdapl_slot *slot,
 						  int err, enum dat_return_subtype full)
 {
@@ -34,7 +35,7 @@ static __cold noinline DAT_RETURN kdapl_recv_undo(struct kdapl_pool *pool, struc
 				DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 }
 
-/* Out of line, so that it costs the straight way no registers. Slot may be gone */
+/* Out of line, so that it costs the fast path no registers. The slot may be free by now */
 static __cold noinline void kdapl_trace_recv(const struct kdapl_obj *obj,
 					     const struct kdapl_pool *pool, u32 off, u32 n,
 					     u32 flags)
@@ -60,9 +61,9 @@ static __cold noinline DAT_RETURN kdapl_srq_refused(const struct kdapl_srq *srq,
 	return DAT_SUCCESS;
 }
 
-/* ---- the way of any receive -------------------------------------------- */
+/* ---- slow path --------------------------------------------------------- */
 
-/* Step 7; without @slot only the verdict */
+/* Step 7; without @slot it only checks */
 static DAT_RETURN kdapl_check_segments(const struct kdapl_receive *r, u32 need,
 				       struct kdapl_slot *slot, struct kdapl_segments *segs)
 {
@@ -75,13 +76,13 @@ static DAT_RETURN kdapl_check_segments(const struct kdapl_receive *r, u32 need,
 			return DAT_SUCCESS;
 	}
 	ret = kdapl_segments_reason(r->iov, r->n, need, privilege, &segs->total);
-	/* Mended by the Consumer while we looked: it was bad all the same */
+	/* The Consumer changed the vector meanwhile: it was bad when it was filled in */
 	return slot && ret == DAT_SUCCESS ? KDAPL_IP(DAT_INVALID_ARG3) : ret;
 }
 
 /*
- * Steps 7 to 10 of a receive: @slot, NULL if none is free, filled in, or NULL and
- * the reason in @ret
+ * Steps 7 to 10 of a receive. @slot is NULL if none is free. Returns the slot, filled
+ * in, or NULL with the reason in @ret
  */
 static struct kdapl_slot *kdapl_fill_recv(struct kdapl_slot *slot, u32 need,
 					  const struct kdapl_receive *r, bool notify,
@@ -90,7 +91,7 @@ static struct kdapl_slot *kdapl_fill_recv(struct kdapl_slot *slot, u32 need,
 	struct kdapl_segments segs;
 
 	*ret = kdapl_check_segments(r, need, slot, &segs);
-	/* A receive has no size limit but that of the sum itself (G-19) */
+	/* The only limit of the size of a receive is that the sum fits in 32 bits (G-19) */
 	if (*ret == DAT_SUCCESS && segs.total > U32_MAX)
 		*ret = KDAPL_IP(DAT_INVALID_ARG2);
 	if (unlikely(*ret != DAT_SUCCESS)) {
@@ -115,7 +116,7 @@ static struct kdapl_slot *kdapl_fill_recv(struct kdapl_slot *slot, u32 need,
 	return slot;
 }
 
-/* Why an EP takes no receive: it has none of its own, or is not configured */
+/* Why an EP accepts no receives: it uses an SRQ, or is not configured */
 static __cold noinline DAT_RETURN kdapl_recv_state_error(const struct kdapl_ep *ep)
 {
 	if (ep->srq_attached)
@@ -164,13 +165,13 @@ static noinline DAT_RETURN kdapl_recv_any(struct kdapl_ep *ep, const struct kdap
 		return kdapl_recv_undo(&ep->rq, slot, err, DAT_RESOURCE_TEP);
 	if (trace_kdapl_post_enabled())
 		kdapl_trace_recv(&ep->obj, &ep->rq, off, r->n, r->flags);
-	/* No CQ of a solicited-wait EP calls for a flush (G-33) */
+	/* The CQ of a solicited-wait EP does not announce flushed receives (G-33) */
 	if (unlikely(ep->scq && READ_ONCE(ep->state) == DAT_EP_STATE_DISCONNECTED))
 		kdapl_scq_flush_soon(ep->scq);
 	return DAT_SUCCESS;
 }
 
-/* A free slot: of those that the SRQ was made with, or one that it was given later */
+/* A free slot, from the first pool of the SRQ or from one that a resize has added */
 static struct kdapl_slot *kdapl_srq_slot(struct kdapl_srq *srq)
 {
 	struct kdapl_slot *slot = kdapl_pool_get(&srq->pool);
@@ -201,7 +202,7 @@ static noinline DAT_RETURN kdapl_srq_recv_any(struct kdapl_srq *srq, const struc
 		return ret;
 	ibsrq = kdapl_dereference(srq->srq);
 	if (unlikely(!ibsrq))
-		/* A shell: nobody takes it any more, dat_srq_free returns it */
+		/* The device is gone: no EP uses the buffer, dat_srq_free() returns it */
 		return DAT_SUCCESS;
 	pool = slot->pool;
 	off = (u32)slot->word;
@@ -213,9 +214,9 @@ static noinline DAT_RETURN kdapl_srq_recv_any(struct kdapl_srq *srq, const struc
 	return DAT_SUCCESS;
 }
 
-/* ---- the straight way -------------------------------------------------- */
+/* ---- fast path --------------------------------------------------------- */
 
-/* A slot, filled in; false if anything is not the usual */
+/* Takes a slot and fills it in; false if the receive needs the slow path */
 static __always_inline bool kdapl_recv_straight(struct kdapl_pool *pool, u32 need, u32 n,
 						const DAT_LMR_TRIPLET *iov, u64 cookie,
 						struct kdapl_slot **out)
@@ -235,12 +236,12 @@ static __always_inline bool kdapl_recv_straight(struct kdapl_pool *pool, u32 nee
 		slot->recv.num_sge = n;
 		length = kdapl_segments_straight(iov, n, need, DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
 						 slot->sge);
-		/* Without limit but that of the sum itself (G-19) */
+		/* The only limit is that the sum fits in 32 bits (G-19) */
 		if (unlikely(!length || length > U32_MAX))
 			goto not_straight;
 	}
 	slot->cookie = cookie;
-	/* Constants that lie side by side are one store */
+	/* Adjacent constants become one store */
 	slot->ev.kind = KDAPL_EV_DTO;
 	slot->ev.notify = true;
 	slot->ev.status = DAT_DTO_SUCCESS;
@@ -308,7 +309,7 @@ static __always_inline DAT_RETURN kdapl_post_srq_recv(struct kdapl_srq *srq, DAT
 	return DAT_SUCCESS;
 }
 
-/* Out of line: what it needs stands on the stack. Inside the read section */
+/* Out of line, because it needs a stack frame. Inside the read section */
 static noinline DAT_RETURN kdapl_recv_other(struct kdapl_obj *obj, DAT_COUNT n,
 					    const DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags,
 					    DAT_RETURN ret)
@@ -327,25 +328,26 @@ static noinline DAT_RETURN kdapl_recv_other(struct kdapl_obj *obj, DAT_COUNT n,
 /**
  * dat_ep_post_recv - provide memory for one message of the peer
  * @ep_handle:        the EP
- * @num_segments:     triplets in @local_iov; 0 takes a message of no bytes
+ * @num_segments:     number of triplets in @local_iov; 0 receives an empty message
  * @local_iov:        local memory, filled in vector order
- * @user_cookie:      comes back in the completion event
- * @completion_flags: DAT_COMPLETION_UNSIGNALLED_FLAG if the EP's receive
- *                    completion flags say so, else none
+ * @user_cookie:      returned in the completion event
+ * @completion_flags: DAT_COMPLETION_UNSIGNALLED_FLAG if the EP was created with that
+ *                    receive completion flag, otherwise none
  *
- * Legal in every state of a configured EP: before the connection it waits,
- * in DISCONNECTED it is flushed. Source: manual page dat_ep_post_recv(3DAT).
+ * Legal in every state of a configured EP. A receive that is posted before the
+ * connection waits for it; one that is posted in DISCONNECTED is flushed. Source:
+ * manual page dat_ep_post_recv(3DAT).
  *
- * Context: as dat_ep_post_send().
+ * Context: as for dat_ep_post_send().
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @ep_handle names no EP
- * * DAT_INVALID_PARAMETER - @num_segments negative or above max_recv_iov;
- *   @local_iov NULL; an illegal flag; a segment outside its LMR
- * * DAT_INVALID_STATE - the EP takes its receives from an SRQ, or is not
- *   configured
- * * DAT_PRIVILEGES_VIOLATION - an LMR is unknown or lacks local write
- * * DAT_PROTECTION_VIOLATION - an LMR is of another protection zone
+ * * DAT_INVALID_HANDLE - @ep_handle is not the handle of an EP
+ * * DAT_INVALID_PARAMETER - @num_segments is negative or greater than max_recv_iov;
+ *   @local_iov is NULL; a flag is not legal here; a segment is not inside its LMR
+ * * DAT_INVALID_STATE - the EP uses an SRQ, or is not configured
+ * * DAT_PRIVILEGES_VIOLATION - an LMR context is unknown, or the LMR lacks the local
+ *   write privilege
+ * * DAT_PROTECTION_VIOLATION - an LMR belongs to another protection zone
  * * DAT_INSUFFICIENT_RESOURCES - max_recv_dtos receives are outstanding
  * * DAT_INTERNAL_ERROR - the device refused the receive
  */
@@ -374,22 +376,23 @@ EXPORT_SYMBOL_GPL(dat_ep_post_recv);
 /**
  * dat_srq_post_recv - provide memory for one message to any EP of an SRQ
  * @srq_handle:   the SRQ
- * @num_segments: triplets in @local_iov; 0 takes a message of no bytes
- * @local_iov:    local memory of the SRQ's protection zone
- * @user_cookie:  comes back in the completion event, on the receive EVD of
- *                the EP that took the buffer
+ * @num_segments: number of triplets in @local_iov; 0 receives an empty message
+ * @local_iov:    local memory that belongs to the SRQ's protection zone
+ * @user_cookie:  returned in the completion event, on the receive EVD of the EP that
+ *                used the buffer
  *
  * Legal in every state of the SRQ and of its EPs. Source: manual page
  * dat_srq_post_recv(3DAT).
  *
- * Context: as dat_ep_post_send().
+ * Context: as for dat_ep_post_send().
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @srq_handle names no SRQ
- * * DAT_INVALID_PARAMETER - @num_segments negative or above max_recv_iov;
- *   @local_iov NULL; a segment outside its LMR
- * * DAT_PRIVILEGES_VIOLATION - an LMR is unknown or lacks local write
- * * DAT_PROTECTION_VIOLATION - an LMR is of another protection zone
+ * * DAT_INVALID_HANDLE - @srq_handle is not the handle of an SRQ
+ * * DAT_INVALID_PARAMETER - @num_segments is negative or greater than max_recv_iov;
+ *   @local_iov is NULL; a segment is not inside its LMR
+ * * DAT_PRIVILEGES_VIOLATION - an LMR context is unknown, or the LMR lacks the local
+ *   write privilege
+ * * DAT_PROTECTION_VIOLATION - an LMR belongs to another protection zone
  * * DAT_INSUFFICIENT_RESOURCES - max_recv_dtos receives are outstanding
  * * DAT_INTERNAL_ERROR - the device refused the receive, and has not reported that the
  *   SRQ has failed
