@@ -2,33 +2,33 @@
 /*
  * Completions: from the CQ to the event.
  *
- * Owns the done callbacks of all Consumer work requests, the release of
- * unsignalled runs, and the moments that completions and the connection
- * share: parking before CONNECTED, the order of ESTABLISHED and what was
- * parked, the flush of what never got a connection. Called by the CQ code of
- * the core in softirq, by solicited.c, and by the connection work.
+ * Owns the done callbacks of all work requests of Consumers, the release of runs of
+ * unsignalled requests, and what completions and the connection share: completions
+ * are parked before the EP is CONNECTED, they are delivered after ESTABLISHED, and
+ * they are flushed if no connection is made. The core's CQ code calls this file in
+ * softirq; solicited.c and the connection work call it, too.
  *
- * The straight path of a success: release the run before it, give a
- * suppressed one's slot back, hand the event of any other to event.c. All
- * else (an error, a completion before CONNECTED, a graceful disconnect that
- * waits for this one) is told by one test and handled out of line.
+ * The fast path of a successful completion releases the run before it. Then it
+ * returns the slot of a suppressed completion, or passes the event to event.c. One
+ * test finds all other cases (an error, a completion before CONNECTED, a graceful
+ * disconnect that waits for this one), which are handled out of line.
  *
- * Only wr_cqe and status of a failed completion are believed: the operation
- * comes from the slot.
+ * Only wr_cqe and status of a failed completion are defined, so the operation is
+ * read from the slot.
  */
 #include <linux/rculist.h>
 #include "kdapl.h"
 #include "trace.h"
 
 /**
- * kdapl_run_release - account for unsignalled requests before a completion
+ * kdapl_run_release - release the unsignalled requests before a completion
  * @sq:  request queue
  * @end: position in the run ring up to which they have succeeded
  *
- * Members that completed by themselves (an error) have moved run_head past
- * themselves already, so that no slot is given back twice. If run_head has
- * already passed @end, nothing is released: a marker may still complete after
- * kdapl_sq_abandon() has accounted for all requests.
+ * A request of the run that has failed had a completion of its own, which has moved
+ * run_head past it; so no slot is returned twice. If run_head has already passed
+ * @end, nothing is released: a marker may still complete after kdapl_sq_abandon() has
+ * released all requests.
  *
  * Context: done callback of a request; one at a time for an EP.
  */
@@ -37,7 +37,7 @@ void kdapl_run_release(struct kdapl_sq *sq, u32 end)
 	struct kdapl_slot *slot;
 	u32 head = sq->run_head;
 
-	/* Positions wrap around, so the sign of the difference tells which is older */
+	/* Positions wrap around: the sign of the difference says which is older */
 	while ((s32)(end - head) > 0) {
 		slot = sq->pool.base + sq->run[head & sq->run_mask];
 		head++;
@@ -46,7 +46,7 @@ void kdapl_run_release(struct kdapl_sq *sq, u32 end)
 	WRITE_ONCE(sq->run_head, head);
 }
 
-/* Moves run_head on, never back: after kdapl_sq_abandon() positions may be older */
+/* Moves run_head forward only: after kdapl_sq_abandon() @head may be older */
 static void kdapl_run_skip(struct kdapl_sq *sq, u32 head)
 {
 	if ((s32)(head - sq->run_head) > 0)
@@ -57,8 +57,8 @@ static void kdapl_park_append(struct kdapl_ep *ep, struct kdapl_event *ev)
 {
 	lockdep_assert_held(&ep->lock);
 	/*
-	 * What the device announces from now on may be meant for what is parked. A
-	 * software flush that is held back was not announced, and its CQ may have gone.
+	 * The device may announce a parked completion from now on. It does not announce
+	 * a software flush that is held back, whose CQ may have been destroyed.
 	 */
 	if (!ep->parked && ep->scq && !ep->hold)
 		ep->parked_fired = atomic_read(&ep->scq->nfired);
@@ -70,7 +70,7 @@ static void kdapl_park_append(struct kdapl_ep *ep, struct kdapl_event *ev)
 	ep->parked_tail = ev;
 }
 
-/* Parks a completion of an EP without connection; false if it has one by now */
+/* Parks a completion of an EP without a connection; false if it has one by now */
 static bool kdapl_park(struct kdapl_ep *ep, struct kdapl_event *ev, bool success)
 {
 	unsigned long flags;
@@ -80,7 +80,7 @@ static bool kdapl_park(struct kdapl_ep *ep, struct kdapl_event *ev, bool success
 	if (ep->slow & KDAPL_EP_PARK) {
 		kdapl_park_append(ep, ev);
 		parked = true;
-		/* A message is here, so the peer is up: no need to wait for its RTU */
+		/* A message has arrived, so the peer is connected: do not wait for its RTU */
 		if (success && ep->state == DAT_EP_STATE_COMPLETION_PENDING)
 			kdapl_ep_kick(ep, KDAPL_TODO_EARLY_RECV);
 	}
@@ -89,9 +89,9 @@ static bool kdapl_park(struct kdapl_ep *ep, struct kdapl_event *ev, bool success
 }
 
 /*
- * Can an error in this state be the first of a connection? Flushes are our own
- * doing once we have moved the QP; a cause that is polled only then is not.
- * ep->lock held.
+ * Can an error in this state be the first error of a connection? Flushes do not count
+ * after the Provider has moved the QP to ERROR; other errors that are polled after
+ * that still do. ep->lock held.
  */
 static bool kdapl_error_counts(const struct kdapl_ep *ep, enum ib_wc_status status)
 {
@@ -104,11 +104,11 @@ static bool kdapl_error_counts(const struct kdapl_ep *ep, enum ib_wc_status stat
 }
 
 /*
- * When a receive fails, its sender still waits for the device's answer, so the
- * break waits too. A flush comes after the answer. A write with immediate data
- * succeeds on the device and is an error to kDAPL only (kdapl_recv_other()): break
- * at once, or the device would go on with the next message. The opcode of a failed
- * completion is undefined; at worst the break does not wait.
+ * When a receive fails, its sender still waits for the device's answer, so the break
+ * waits, too. A flush comes after the answer. A write with immediate data succeeds on
+ * the device and is an error only for kDAPL (kdapl_recv_other()); the connection is
+ * broken at once, because otherwise the device would process the next message. The
+ * opcode of a failed completion is undefined; at worst the break does not wait.
  */
 static enum kdapl_todo kdapl_break_by(DAT_DTOS op, const struct ib_wc *wc)
 {
@@ -117,15 +117,14 @@ static enum kdapl_todo kdapl_break_by(DAT_DTOS op, const struct ib_wc *wc)
 }
 
 /**
- * kdapl_note_error - an unsuccessful completion: what it means for its connection
+ * kdapl_note_error - record the first error of a connection, and break it
  * @ep: the EP
- * @op: what failed
+ * @op: the operation that failed
  * @wc: the completion
  *
- * Keeps the first error, and breaks the connection unless we moved the QP
- * ourselves. After a failed receive the break waits until the device has had time
- * to answer the sender. An error that comes before the connection is established
- * breaks it as soon as it is.
+ * Does nothing about a flush after the Provider has moved the QP itself. After a
+ * failed receive the break waits until the device has had time to answer the sender.
+ * An error before the connection is established breaks it as soon as it is.
  *
  * Context: any.
  */
@@ -139,7 +138,7 @@ void kdapl_note_error(struct kdapl_ep *ep, DAT_DTOS op, const struct ib_wc *wc)
 
 	spin_lock_irqsave(&ep->lock, flags);
 	breaks = kdapl_error_counts(ep, wc->status);
-	/* A cause replaces a flush of unknown cause, nothing replaces a cause */
+	/* An error with a known cause replaces a flush, and nothing replaces it */
 	if (breaks && (!fe->valid || (fe->status == IB_WC_WR_FLUSH_ERR &&
 				      wc->status != IB_WC_WR_FLUSH_ERR))) {
 		fe->valid = true;
@@ -154,7 +153,7 @@ void kdapl_note_error(struct kdapl_ep *ep, DAT_DTOS op, const struct ib_wc *wc)
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
 
-/* Out of line, so that it costs the straight path no registers */
+/* Out of line, so that it costs the fast path no registers */
 static __cold noinline void kdapl_trace_success(const struct kdapl_ep *ep,
 						const struct kdapl_slot *slot)
 {
@@ -162,7 +161,7 @@ static __cold noinline void kdapl_trace_success(const struct kdapl_ep *ep,
 			     slot->ev.length);
 }
 
-/* The event of a success. Where nobody has to be woken it is only left there */
+/* Queues the event of a success. If upcalls are disabled, nobody has to be woken */
 static __always_inline void kdapl_hand_over(struct kdapl_evd *evd, struct kdapl_event *ev)
 {
 	if (atomic_read(&evd->claim) & KDAPL_EVD_SILENT)
@@ -197,8 +196,8 @@ static DAT_DTO_COMPLETION_STATUS kdapl_status_of(const struct kdapl_slot *slot,
 }
 
 /*
- * What the straight path does not know. @direct: the upcall may run here;
- * receives in solicited-wait mode are always left to the deferred deliverer.
+ * The slow path of a completion. @direct: the upcall may run here; the events of
+ * receives in solicited-wait mode are always delivered by a work item.
  */
 static noinline void kdapl_done_slow(struct kdapl_ep *ep, struct kdapl_slot *slot,
 				     struct ib_wc *wc, struct kdapl_evd *evd, bool direct)
@@ -208,14 +207,14 @@ static noinline void kdapl_done_slow(struct kdapl_ep *ep, struct kdapl_slot *slo
 	bool watch = READ_ONCE(ep->slow) & KDAPL_EP_WATCH;
 
 	if (!success) {
-		/* The slot may go as soon as its event is queued: look at it first */
+		/* Use the slot first: it may be freed as soon as its event is queued */
 		kdapl_note_error(ep, slot->ev.op, wc);
 		kdapl_trace_failure(ep, slot, wc);
 		slot->ev.status = kdapl_status_of(slot, wc->status);
 		slot->ev.notify = true;
 		slot->ev.length = 0;
 	}
-	/* A buffer of an SRQ did not know whose it would be */
+	/* When a buffer was posted to an SRQ, its EP was not known */
 	if (success && recv && ep->scq)
 		slot->ev.notify = false;
 	if (success && !recv && (slot->flags & DAT_COMPLETION_SUPPRESS_FLAG))
@@ -259,13 +258,13 @@ void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc)
 
 /**
  * kdapl_memory_done - completion of a bind, fmr or invalidate
- * @cq:   its CQ; NULL: the device has kept it, kdapl_sq_abandon() speaks for it
+ * @cq:   its CQ; NULL: the device never completed it, and kdapl_sq_abandon() does
  * @slot: its slot
  * @wc:   the completion
  *
- * Called by the done callback proper, which has seen to the MRs.
+ * Called by the done callbacks of these operations, which update the MRs first.
  *
- * Context: softirq; without a CQ the Consumer's own call, which runs no upcall.
+ * Context: softirq; without a CQ the context of a Consumer's call, and no upcall runs.
  */
 void kdapl_memory_done(struct ib_cq *cq, struct kdapl_slot *slot, struct ib_wc *wc)
 {
@@ -280,12 +279,13 @@ void kdapl_memory_done(struct ib_cq *cq, struct kdapl_slot *slot, struct ib_wc *
 }
 
 /*
- * A receive that is not the usual: failed, early, solicited, with an
- * invalidation or with immediate data. An RDMA write with such data takes a
- * receive, puts nothing into it, and has a length that is not the receive's:
- * DAT has no word for it, no Consumer sends it, and who believed its length
- * would look behind his buffer. It fails like any request that the device
- * refuses, and breaks the connection. A message's immediate data are dropped.
+ * The slow path of a receive: failed, before CONNECTED, solicited, with an
+ * invalidation or with immediate data. An RDMA write with immediate data consumes a
+ * receive without writing to its buffer, and reports a length that is not the
+ * buffer's. DAT has no such operation and no Consumer sends it; a Consumer that
+ * trusted the length would read beyond its buffer. So the receive fails, as if the
+ * device had refused it, and the connection breaks. The immediate data of a message
+ * is dropped.
  */
 static noinline void kdapl_recv_other(struct kdapl_ep *ep, struct kdapl_slot *slot,
 				      struct ib_wc *wc)
@@ -298,7 +298,7 @@ static noinline void kdapl_recv_other(struct kdapl_ep *ep, struct kdapl_slot *sl
 	if (success && (wc->wc_flags & IB_WC_WITH_INVALIDATE)) {
 		slot->ev.op = DAT_DTO_RECEIVE_WITH_INVALIDATE;
 		slot->invalidated = wc->ex.invalidate_rkey;
-		/* Before the event: who sees it finds the RMR unbound (I-10) */
+		/* Before the event: whoever has dequeued it finds the RMR unbound (I-10) */
 		kdapl_fast_invalidated(ep, slot->invalidated);
 	}
 	if (success && trace_kdapl_complete_enabled())
@@ -306,13 +306,13 @@ static noinline void kdapl_recv_other(struct kdapl_ep *ep, struct kdapl_slot *sl
 	kdapl_done_slow(ep, slot, wc, ep->recv_evd, !ep->scq);
 }
 
-/* A receive of an EP or an SRQ, its EP known */
+/* Completes a receive of an EP or an SRQ; slot->ev.ep is set */
 static __always_inline void kdapl_recv_event(struct kdapl_ep *ep, struct kdapl_slot *slot,
 					     struct ib_wc *wc)
 {
 	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
 	slot->ev.length = wc->byte_len;
-	/* Success is 0; flags of a failure mean nothing, which does no harm here */
+	/* Success is 0. The flags of a failure are undefined, which does not matter here */
 	if (unlikely(wc->status | READ_ONCE(ep->slow) |
 		     (wc->wc_flags & (IB_WC_WITH_INVALIDATE | IB_WC_WITH_IMM)))) {
 		kdapl_recv_other(ep, slot, wc);
@@ -328,7 +328,7 @@ static __always_inline void kdapl_recv_event(struct kdapl_ep *ep, struct kdapl_s
  * @cq: its CQ
  * @wc: the completion
  *
- * Context: softirq; or any, from a solicited CQ's poller.
+ * Context: softirq; any context if solicited.c polls the CQ.
  */
 void kdapl_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -338,9 +338,9 @@ void kdapl_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /*
- * The EP that took the buffer is found by the value of the QP pointer, which
- * may be stale when its drain ran into its bound: then nobody is left to be
- * told, the buffer counts as lost, stays outstanding, and dat_srq_free returns it.
+ * The EP that used the buffer is found by the value of the QP pointer. If the drain of
+ * that EP timed out, the EP may have been freed. Then the buffer is counted as lost; it
+ * stays outstanding, and dat_srq_free() returns it.
  */
 static __always_inline void kdapl_srq_recv_event(struct kdapl_srq *srq, struct kdapl_slot *slot,
 						 struct ib_wc *wc)
@@ -350,7 +350,7 @@ static __always_inline void kdapl_srq_recv_event(struct kdapl_srq *srq, struct k
 
 	kdapl_done_lock();
 	node = kdapl_dereference(hlist_first_rcu(&srq->eps[kdapl_srq_bucket(wc->qp)]));
-	/* By nodes: a walk by entries tests for NULL twice */
+	/* hlist_for_each_entry_rcu() would test for NULL twice */
 	for (; likely(node); node = kdapl_dereference(hlist_next_rcu(node))) {
 		ep = hlist_entry(node, struct kdapl_ep, srq_node);
 		if (likely(ep->qp_value == wc->qp)) {
@@ -366,10 +366,10 @@ out:
 
 /**
  * kdapl_srq_recv_done - completion of a receive posted on an SRQ
- * @cq: CQ of the EP that took it
+ * @cq: CQ of the EP that used it
  * @wc: the completion
  *
- * Context: softirq; or any, from a solicited CQ's poller.
+ * Context: softirq; any context if solicited.c polls the CQ.
  */
 void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -379,11 +379,11 @@ void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /**
- * kdapl_srq_more_done - likewise, in a slot that the SRQ was not made with
- * @cq: CQ of the EP that took it
+ * kdapl_srq_more_done - completion of a receive in a slot that a resize has added
+ * @cq: CQ of the EP that used it
  * @wc: the completion
  *
- * Context: softirq; or any, from a solicited CQ's poller.
+ * Context: softirq; any context if solicited.c polls the CQ.
  */
 void kdapl_srq_more_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -392,7 +392,7 @@ void kdapl_srq_more_done(struct ib_cq *cq, struct ib_wc *wc)
 	kdapl_srq_recv_event(container_of(slot->pool, struct kdapl_srq_more, pool)->srq, slot, wc);
 }
 
-/* What the state lets through: contract 4.13 */
+/* Which posts an EP accepts in a state */
 static u8 kdapl_ep_post_mask(const struct kdapl_ep *ep, DAT_EP_STATE state)
 {
 	u8 mask = ep->srq_attached ? 0 : KDAPL_EP_MAY_RECV;
@@ -413,7 +413,7 @@ static u8 kdapl_ep_post_mask(const struct kdapl_ep *ep, DAT_EP_STATE state)
 	}
 }
 
-/* What may take the straight way of a post */
+/* Which posts may take the fast path */
 static u8 kdapl_ep_straight_mask(const struct kdapl_ep *ep, u8 post)
 {
 	u8 mask = 0;
@@ -423,13 +423,13 @@ static u8 kdapl_ep_straight_mask(const struct kdapl_ep *ep, u8 post)
 		mask |= ep->max_write_iov ? BIT(DAT_DTO_RDMA_WRITE) : 0;
 		mask |= ep->max_read_iov ? BIT(DAT_DTO_RDMA_READ) : 0;
 	}
-	/* In solicited-wait mode it is never the message that notifies */
+	/* In solicited-wait mode the event of a receive does not notify by itself */
 	if ((post & KDAPL_EP_MAY_RECV) && !ep->scq && ep->max_recv_iov)
 		mask |= BIT(DAT_DTO_RECEIVE);
 	return mask;
 }
 
-/* Queues what is parked, FLUSHED if there is no connection to it, and parks no more */
+/* Queues all parked events, as FLUSHED if there is no connection, and ends parking */
 static void kdapl_ep_unpark(struct kdapl_ep *ep, bool flush)
 {
 	struct kdapl_event *ev, *next;
@@ -446,16 +446,16 @@ static void kdapl_ep_unpark(struct kdapl_ep *ep, bool flush)
 		kdapl_evd_queue(ep->recv_evd, ev, false);
 	}
 	/*
-	 * The device announced a solicited message while it was parked. The mark
-	 * is set for all that is queued by now; an announcement that comes later
-	 * finds it queued (kdapl_scq_work() counts first, then marks).
+	 * The device may have announced a solicited message while it was parked. Mark
+	 * all events that are queued by now. An announcement that comes later finds the
+	 * message queued (kdapl_scq_work() counts first and marks then).
 	 */
 	smp_mb();
 	if (!flush && ep->parked && ep->scq && atomic_read(&ep->scq->nfired) != ep->parked_fired)
 		kdapl_evd_notify_all(ep->recv_evd);
 	ep->parked = NULL;
 	ep->parked_tail = NULL;
-	/* Last: who finds PARK gone without the lock comes behind what was parked */
+	/* Last: whoever finds PARK cleared without the lock queues after the parked events */
 	smp_store_release(&ep->slow, ep->slow & ~KDAPL_EP_PARK);
 }
 
@@ -480,18 +480,18 @@ void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state)
 	WRITE_ONCE(ep->state, state);
 	if (state == DAT_EP_STATE_DISCONNECTED) {
 		kdapl_ep_unpark(ep, true);
-		/* A receive posted just before was not known to be a flush */
+		/* When a receive was posted just before, it was not yet going to be flushed */
 		if (ep->scq)
 			kdapl_scq_flush_soon(ep->scq);
 	}
 }
 
 /**
- * kdapl_ep_queue_conn - queue an outcome or end event
- * @ep:          the EP; its connect EVD takes the event
+ * kdapl_ep_queue_conn - queue a connection event
+ * @ep:          the EP; the event is queued on its connect EVD
  * @ce:          ep->outcome or ep->end
  * @number:      DAT_CONNECTION_EVENT_*
- * @private_len: bytes of ep->private_in that belong to it
+ * @private_len: number of bytes of ep->private_in that belong to the event
  *
  * Context: any; ep->lock held, the state already changed (C-42).
  */
@@ -508,11 +508,12 @@ void kdapl_ep_queue_conn(struct kdapl_ep *ep, struct kdapl_conn_event *ce,
 }
 
 /**
- * kdapl_ep_go_live - the connection is there
- * @ep: the EP
+ * kdapl_ep_go_live - make an EP CONNECTED and queue ESTABLISHED
+ * @ep: the EP, its QP in RTS
  *
- * Context: process or softirq, the QP in RTS; takes ep->lock.
- * Return: false, and nothing is done, if the EP waits for no outcome (any more).
+ * Context: process or softirq; takes ep->lock.
+ * Return: false if the EP does not wait for an outcome (any more); then nothing is
+ * changed.
  */
 bool kdapl_ep_go_live(struct kdapl_ep *ep)
 {
@@ -530,8 +531,8 @@ bool kdapl_ep_go_live(struct kdapl_ep *ep)
 				    ep->private_in_len);
 		kdapl_ep_unpark(ep, false);
 		/*
-		 * A receive that failed (G-31), or a peer that did what it must not (I-05),
-		 * before this moment
+		 * Before this moment a receive has failed (G-31), or the peer has done what
+		 * it must not do (I-05)
 		 */
 		if (ep->first_error.valid)
 			kdapl_ep_kick(ep, KDAPL_TODO_BREAK);
@@ -557,16 +558,16 @@ static void kdapl_flush_slot(const struct kdapl_ep *ep, struct kdapl_slot *slot)
 /**
  * kdapl_flush_in_software - complete a post on an EP that has no QP
  * @ep:   the EP, in DISCONNECTED
- * @slot: filled in but for the work request
+ * @slot: filled in except for the work request
  *
- * Context: any, the deferred deliverer hands the event over.
+ * Context: any; a work item delivers the event.
  */
 void kdapl_flush_in_software(struct kdapl_ep *ep, struct kdapl_slot *slot)
 {
 	unsigned long flags;
 
 	spin_lock_irqsave(&ep->lock, flags);
-	/* kdapl_flush_kept() may have taken the slot for one that the device kept */
+	/* kdapl_flush_kept() may have completed the slot as one that the device kept */
 	if (READ_ONCE(slot->state) != KDAPL_SLOT_POSTED)
 		goto out;
 	kdapl_flush_slot(ep, slot);
@@ -578,7 +579,7 @@ out:
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
 
-/* Flushes all posts of a pool, in slot order; only the device knew theirs. ep->lock held */
+/* Flushes all posts of a pool, in slot order: their own order is lost. ep->lock held */
 static void kdapl_flush_pool(struct kdapl_ep *ep, const struct kdapl_pool *pool)
 {
 	struct kdapl_slot *slot;
@@ -594,13 +595,13 @@ static void kdapl_flush_pool(struct kdapl_ep *ep, const struct kdapl_pool *pool)
 }
 
 /**
- * kdapl_flush_kept - complete the posts that the device has kept
+ * kdapl_flush_kept - complete the posts that the device has never completed
  * @ep: an EP in DISCONNECTED whose QP was destroyed after its drain timed out
  *
- * Later posts that are still held back complete after these. A receive that is being
- * posted right now, without a QP, cannot be told from one that the device kept: it is
- * flushed here, and kdapl_flush_in_software() sees that. Either way each post has one
- * event.
+ * Later posts, which are still held back, complete after these. A receive that another
+ * CPU is posting at this moment, without a QP, looks like one that the device kept. It
+ * is flushed here, and kdapl_flush_in_software() notices that. In both cases each post
+ * has one event.
  *
  * Context: process; a grace period after the QP was destroyed.
  */
@@ -616,11 +617,11 @@ void kdapl_flush_kept(struct kdapl_ep *ep)
 }
 
 /**
- * kdapl_ep_hold - keep software flushes back
- * @ep: an EP whose QP is about to go
+ * kdapl_ep_hold - hold back software flushes
+ * @ep: an EP whose QP is about to be removed
  *
- * Between the moment at which posts find no QP and the end of its drain, a
- * software flush would overtake posts that the device has still to flush.
+ * From the moment at which posts find no QP until the drain of the QP has ended, a
+ * software flush would overtake posts that the device has not flushed yet.
  *
  * Context: process.
  */
@@ -632,7 +633,7 @@ void kdapl_ep_hold(struct kdapl_ep *ep)
 }
 
 /**
- * kdapl_ep_unhold - queue the software flushes kept back
+ * kdapl_ep_unhold - queue the software flushes that were held back
  * @ep: an EP whose QP has been drained
  *
  * Context: process.
@@ -643,7 +644,7 @@ void kdapl_ep_unhold(struct kdapl_ep *ep)
 
 	spin_lock_irq(&ep->lock);
 	ep->hold = false;
-	/* Before a connection it is a parked completion, not ours to hand out */
+	/* Before a connection the list holds parked completions, which stay there */
 	for (ev = ep->slow & KDAPL_EP_PARK ? NULL : ep->parked; ev; ev = next) {
 		next = ev->next;
 		kdapl_evd_queue(kdapl_ep_evd_of(ep, ev), ev, false);

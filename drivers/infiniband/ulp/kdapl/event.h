@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Event queues (EVD): nodes, the queue, the baton.
+ * Event dispatchers (EVD): nodes of events, the queue, and EVD ownership.
  *
- * An EVD is a FIFO with many producers. The node of an event lives in the
- * object it speaks of (slot, EP, CR) or in the EVD's own ring (software and
- * asynchronous events), so that queuing never allocates and never fails.
+ * An EVD is a FIFO with many producers. The node of an event is part of the object
+ * that the event is about (slot, EP, CR), or of the EVD's own ring (software and
+ * asynchronous events); so queuing never allocates and never fails.
  *
- * Upcalls run in two places: in the done callback that produced the event
- * (softirq), and in the EVD's deferred deliverer (a work item, bottom halves
- * off). One of them at a time holds the baton, a bit of @claim. @claim is 0
- * only while nobody delivers, nothing is queued and the policy asks for an
- * upcall with the event: then one cmpxchg hands an event over directly.
- * Everything else goes through @lock, but for one more short way: while the
- * policy knows no upcall nobody has to be woken, so a done callback only pushes
- * its event on @incoming, which whoever takes @lock next appends to the queue.
+ * Upcalls run in two places: in the done callback that produced the event (softirq),
+ * and in the EVD's work item (with bottom halves off). Only the owner of the EVD may
+ * deliver; the ownership is a bit of @claim. @claim is 0 only while there is no owner,
+ * the queue is empty and the policy wants an upcall with the event: then one cmpxchg
+ * takes the ownership, and the event is delivered directly. All other events are
+ * queued under @lock, with one more exception: while upcalls are disabled, nobody has
+ * to be woken, so a done callback only pushes its event on @incoming. Whoever takes
+ * @lock next appends these events to the queue.
  */
 #ifndef _KDAPL_EVENT_H_
 #define _KDAPL_EVENT_H_
@@ -30,7 +30,7 @@ struct kdapl_scq;
 
 enum kdapl_event_kind {
 	KDAPL_EV_DTO,		/* node in a kdapl_slot */
-	KDAPL_EV_BIND,		/* likewise, told as DAT_RMR_BIND_COMPLETION_EVENT */
+	KDAPL_EV_BIND,		/* likewise, delivered as DAT_RMR_BIND_COMPLETION_EVENT */
 	KDAPL_EV_CONN,		/* node in a kdapl_conn_event, in the EP */
 	KDAPL_EV_CR,		/* node in a kdapl_cr */
 	KDAPL_EV_SOFT,		/* node in a kdapl_ring_event */
@@ -39,8 +39,9 @@ enum kdapl_event_kind {
 
 /**
  * struct kdapl_event - node of an event
- * @next:   towards the younger; guarded by the EVD's lock, or the parking EP's
- * @ep:     the EP it belongs to, by which dat_ep_free takes it back; or NULL
+ * @next:   the next younger event; guarded by the lock of the EVD, or of the EP while
+ *          it is parked
+ * @ep:     the EP it belongs to, or NULL; dat_ep_free() removes the events of its EP
  * @kind:   enum kdapl_event_kind
  * @notify: the event leads to an upcall; KDAPL_NOTIFY_LAST in the queued event that
  *          kdapl_evd.marked points to
@@ -62,7 +63,7 @@ struct kdapl_event {
 #define KDAPL_NOTIFY		1
 #define KDAPL_NOTIFY_LAST	2
 
-/* Outcome or end of a connection; two of them live in the EP */
+/* Outcome or end of a connection; an EP contains one of each */
 struct kdapl_conn_event {
 	struct kdapl_event ev;
 	DAT_EVENT_NUMBER number;
@@ -82,52 +83,53 @@ struct kdapl_ring_event {
 };
 
 /* kdapl_evd.claim */
-#define KDAPL_EVD_BATON		0x01	/* somebody delivers */
+#define KDAPL_EVD_BATON		0x01	/* the EVD has an owner, who delivers */
 #define KDAPL_EVD_QUEUED	0x02	/* the queue is not empty; written under lock */
-#define KDAPL_EVD_INHIBIT	0x04	/* no direct hand-over under the present policy */
-#define KDAPL_EVD_WAITER	0x08	/* somebody waits for the end of an upcall */
-#define KDAPL_EVD_PASSED	0x10	/* with BATON: it lies with the deferred deliverer */
-#define KDAPL_EVD_SILENT	0x20	/* with INHIBIT: the policy knows no upcall */
+#define KDAPL_EVD_INHIBIT	0x04	/* the policy does not allow direct delivery */
+#define KDAPL_EVD_WAITER	0x08	/* a task waits for the end of an upcall */
+#define KDAPL_EVD_PASSED	0x10	/* with BATON: the work item is the owner */
+#define KDAPL_EVD_SILENT	0x20	/* with INHIBIT: upcalls are disabled */
 
-/* A deliverer hands over this many events that it did not queue itself */
+/* An owner in softirq delivers so many events of others before it hands over */
 #define KDAPL_EVD_BUDGET	64
 
 /**
  * struct kdapl_evd - event dispatcher
  * @obj:     header
- * @claim:   KDAPL_EVD_*; by cmpxchg and atomic or/andnot
- * @upcall:  what to call; written under @lock while nobody holds the baton, or
- *           by its holder; read by its holder
- * @next_upcall: what to call after the running upcall, if @has_next; @lock
+ * @claim:   KDAPL_EVD_*; changed by cmpxchg and atomic or/andnot
+ * @upcall:  what to call; written under @lock while there is no owner, or by the
+ *           owner; read by the owner
+ * @next_upcall: what to call after the running upcall, if @has_next; guarded by @lock
  * @policy:  DAT_UPCALL_*; written under @lock
  * @lock:    guards the queue, the ring, the policy and the counts below
- * @incoming: events that done callbacks left on a silent EVD without the lock,
- *           youngest first, younger than the queue; by cmpxchg and xchg
+ * @incoming: events that done callbacks have pushed without the lock while upcalls
+ *           were disabled, youngest first, all younger than the queue; changed by
+ *           cmpxchg and xchg
  * @head:    oldest event, @tail the youngest
- * @nnotify: events of the queue that still ask for an upcall
+ * @nnotify: number of queued events that still ask for an upcall
  * @marked:  all queued events up to this one ask for an upcall, because
  *           kdapl_evd_notify_all() has marked them; NULL: not known
- * @note:    NOTIFY policy: an upcall is owed
- * @cur_ep:  EP whose event the running upcall carries, or NULL
- * @wait:    waiters for the end of an upcall, see KDAPL_EVD_WAITER
- * @work:    the deferred deliverer
+ * @note:    NOTIFY policy: an upcall is due
+ * @cur_ep:  EP whose event the running upcall delivers, or NULL
+ * @wait:    tasks that wait for the end of an upcall, see KDAPL_EVD_WAITER
+ * @work:    the work item that delivers events
  * @streams: DAT_EVD_*_FLAG
- * @qlen:    length asked for: room of the ring, bound of waiting CRs
- * @ring:    software and asynchronous events; @ring_free heads its free list
- * @ring_used: entries of the ring in use
- * @overflow: the entry kept for DAT_ASYNC_ERROR_EVD_OVERFLOW
+ * @qlen:    length that the Consumer asked for: size of the ring, limit of waiting CRs
+ * @ring:    software and asynchronous events; @ring_free is the head of its free list
+ * @ring_used: number of entries of the ring in use
+ * @overflow: the entry reserved for DAT_ASYNC_ERROR_EVD_OVERFLOW
  * @overflow_queued: it is on the queue
  * @overflowed: it was raised, and the ring has not been empty since
- * @nwaiters: tasks behind KDAPL_EVD_WAITER
- * @dropped: asynchronous events lost for want of room
- * @ncr:     CRs that wait for an answer, by listen.c
- * @npsp:    service points that listen and feed it, by listen.c
- * @nupcalls: upcalls made, for debugfs
+ * @nwaiters: number of tasks that have set KDAPL_EVD_WAITER
+ * @dropped: number of asynchronous events for which there was no room
+ * @ncr:     number of CRs that wait for an answer; listen.c
+ * @npsp:    number of service points that use it; listen.c
+ * @nupcalls: number of upcalls made, for debugfs
  * @recv_flags: completion flags of the @nrecv EPs that receive on it; ep.c
- * @request_flags: likewise of the @nrequest EPs whose requests end here; all
- *           four under ia->mutex
- * @scqs:    solicited CQs that feed it; guarded by @lock; solicited.c
- * @event:   what the upcall is shown; the baton holder's
+ * @request_flags: completion flags of the @nrequest EPs that use it for requests;
+ *           all four guarded by ia->mutex
+ * @scqs:    CQs in solicited-wait mode that feed it; guarded by @lock; solicited.c
+ * @event:   the event that the upcall receives; belongs to the owner
  */
 struct kdapl_evd {
 	struct kdapl_obj obj;
@@ -176,7 +178,7 @@ static inline struct kdapl_evd *to_kdapl_evd(struct kdapl_obj *obj)
 
 /*
  * Is the caller inside an upcall of any EVD? Bottom halves are off in every upcall,
- * and never in a context that may make a sleeping call.
+ * and they are never off where a call that sleeps is legal.
  */
 static inline bool kdapl_in_upcall(void)
 {
@@ -184,8 +186,9 @@ static inline bool kdapl_in_upcall(void)
 }
 
 /*
- * Leaves an event on a silent EVD, where the next one to look at the queue finds
- * it. @ev is not the caller's any more. Done callbacks.
+ * Pushes an event on an EVD whose upcalls are disabled. Whoever takes the EVD's lock
+ * next appends it to the queue, so @ev may be gone when this returns. Called by done
+ * callbacks.
  */
 void kdapl_evd_pushed_late(struct kdapl_evd *evd);
 
@@ -195,13 +198,13 @@ static __always_inline void kdapl_evd_push(struct kdapl_evd *evd, struct kdapl_e
 
 	do {
 		ev->next = head;
-		/* A full barrier: pairs with that in kdapl_evd_set_inhibit() */
+		/* A full barrier, which pairs with the one in kdapl_evd_set_inhibit() */
 	} while (unlikely(!try_cmpxchg(&evd->incoming, &head, ev)));
 	if (unlikely(!(atomic_read(&evd->claim) & KDAPL_EVD_SILENT)))
 		kdapl_evd_pushed_late(evd);
 }
 
-/* event.c: softirq-safe unless said otherwise */
+/* event.c: legal in softirq */
 int kdapl_evd_setup(struct kdapl_evd *evd, u32 qlen, DAT_UPCALL_POLICY policy,
 		    const DAT_UPCALL_OBJECT *upcall);
 void kdapl_evd_cleanup(struct kdapl_evd *evd);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The inside of an event queue, shared by event.c (queuing and delivery) and
- * event_policy.c (set-up, changes of policy, taking back, waiting). Nobody
- * else includes it. All of it runs under evd->lock.
+ * The event queue, as shared by event.c (queuing and delivery) and event_policy.c
+ * (set-up, changes of policy, removal of an EP's events, waiting). No other file
+ * includes it. All of it runs under evd->lock.
  */
 #ifndef _KDAPL_EVENT_QUEUE_H_
 #define _KDAPL_EVENT_QUEUE_H_
@@ -16,7 +16,7 @@ static inline bool kdapl_evd_wants_upcall(const struct kdapl_evd *evd)
 					   evd->policy == DAT_UPCALL_NOTIFY);
 }
 
-/* Is an upcall owed to the Consumer, by what is queued now? */
+/* Do the queued events require an upcall? */
 static inline bool kdapl_evd_owes(const struct kdapl_evd *evd)
 {
 	if (!kdapl_evd_wants_upcall(evd) || !evd->nnotify)
@@ -25,8 +25,8 @@ static inline bool kdapl_evd_owes(const struct kdapl_evd *evd)
 }
 
 /*
- * Appends what done callbacks left on a silent EVD. evd->lock held; first of
- * all, wherever the queue is looked at or added to.
+ * Appends the events that done callbacks have pushed while upcalls were disabled.
+ * evd->lock held. Must be called before the queue is read or anything is added to it.
  */
 static inline void kdapl_evd_gather(struct kdapl_evd *evd)
 {
@@ -48,7 +48,7 @@ static inline void kdapl_evd_gather(struct kdapl_evd *evd)
 	else
 		evd->head = oldest;
 	evd->tail = youngest;
-	/* The silence may be over: who takes them off the queue counts down */
+	/* Upcalls may be enabled by now: whoever removes these events decrements the count */
 	evd->nnotify += notify;
 	evd->note |= notify != 0;
 	atomic_or(KDAPL_EVD_QUEUED, &evd->claim);
@@ -66,7 +66,7 @@ static inline u32 kdapl_evd_length(const struct kdapl_evd *evd)
 	return n;
 }
 
-/* Makes INHIBIT say whether the straight way is open under the present policy */
+/* Sets INHIBIT and SILENT according to the policy */
 static inline void kdapl_evd_set_inhibit(struct kdapl_evd *evd)
 {
 	bool open = evd->policy == DAT_UPCALL_SINGLE_INSTANCE && evd->upcall.upcall_func;
@@ -79,13 +79,13 @@ static inline void kdapl_evd_set_inhibit(struct kdapl_evd *evd)
 		return;
 	}
 	/*
-	 * Fully ordered. Who pushes looks at SILENT afterwards: what we do not
-	 * see here comes from one that does not see it either, and takes the lock.
+	 * Fully ordered. kdapl_evd_push() reads SILENT after it has pushed. If an event
+	 * is not seen here, its producer does not see SILENT and takes the lock.
 	 */
 	if (atomic_fetch_andnot(KDAPL_EVD_SILENT, &evd->claim) & KDAPL_EVD_SILENT)
 		kdapl_evd_gather(evd);
 	if (open && !evd->has_next) {
-		/* Who takes the straight way must see the upcall whole */
+		/* Whoever delivers directly must see all of the upcall */
 		smp_mb__before_atomic();
 		atomic_andnot(KDAPL_EVD_INHIBIT, &evd->claim);
 	} else {
@@ -93,7 +93,7 @@ static inline void kdapl_evd_set_inhibit(struct kdapl_evd *evd)
 	}
 }
 
-/* Takes @ev, which follows @prev (NULL: the oldest), off the queue. evd->lock held */
+/* Removes @ev, which follows @prev (NULL: it is the oldest). evd->lock held */
 static inline void kdapl_evd_unlink(struct kdapl_evd *evd, struct kdapl_event *prev,
 				    struct kdapl_event *ev)
 {
@@ -107,7 +107,7 @@ static inline void kdapl_evd_unlink(struct kdapl_evd *evd, struct kdapl_event *p
 	if (likely(ev->notify == KDAPL_NOTIFY)) {
 		evd->nnotify--;
 	} else {
-		/* Reload ->notify here: otherwise the comparison above costs an instruction more */
+		/* Reload ->notify: otherwise the comparison above costs one more instruction */
 		barrier();
 		if (ev->notify) {
 			evd->nnotify--;
@@ -118,7 +118,7 @@ static inline void kdapl_evd_unlink(struct kdapl_evd *evd, struct kdapl_event *p
 		atomic_andnot(KDAPL_EVD_QUEUED, &evd->claim);
 }
 
-/* Under evd->lock: what modify asked for while an upcall ran takes effect */
+/* Applies an upcall that was set while another one ran. evd->lock held */
 static inline void kdapl_evd_apply_next(struct kdapl_evd *evd)
 {
 	lockdep_assert_held(&evd->lock);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Slot pools: an array of slots and a stack of the free ones.
+ * Slot pools: an array of slots and a lock-free stack of the free ones.
  *
- * Get and put run in any context and on any number of CPUs at once. Not a
- * ring: a ring stops at its oldest slot while that one's event lies
- * undelivered, a stack does not.
+ * Slots are taken and returned in any context, on any number of CPUs at once. A stack is
+ * used because a ring could not go past its oldest slot while the event of that slot
+ * is not delivered.
  *
- * The stack is linked by words of 64 bits, tag:32 | offset of a slot in the
- * array:32. A free slot keeps the word that names the one below it, the head
- * is the word of the topmost. Each slot counts its own tag up when it is put
- * back, so that a word never names the same stay on the stack twice: who has
- * read head and the word below it, and finds head unchanged by cmpxchg, may
- * believe both, whatever was taken and put back in between.
+ * The stack is linked by 64-bit words: tag:32 | offset of a slot in the array:32. The
+ * head is the word of the topmost free slot, and each free slot stores the word of the
+ * one below it. A slot increments its own tag when it is returned, so no word appears
+ * on the stack twice. Therefore, if a CPU has read the head and the word below it, and
+ * its cmpxchg finds the head unchanged, both are valid, whatever was taken and
+ * returned in between.
  *
- * An empty stack keeps everybody out: dat_ep_modify() closes a pool, so that no
- * slot is left to take, and gives it other slots.
+ * dat_ep_modify() closes a pool by taking all of its slots; then nobody can take one,
+ * and it replaces the slots.
  */
 #ifndef _KDAPL_POOL_H_
 #define _KDAPL_POOL_H_
@@ -24,17 +24,17 @@
 #include <linux/overflow.h>
 #include "wr.h"
 
-/* Offset in the head of an empty stack, and in the word below the lowest slot */
+/* Offset in the head of an empty stack, and in the word stored in the lowest slot */
 #define KDAPL_POOL_NONE		U32_MAX
 
 /**
  * struct kdapl_pool - slots of one queue
- * @head:   word of the topmost free slot; written by cmpxchg only
+ * @head:   word of the topmost free slot; changed by cmpxchg only
  * @base:   the slots, @stride bytes apart
  * @stride: bytes of one slot with its segments
  * @depth:  number of slots
- * @max_sge: segments each slot has room for
- * @first:  number of its first slot, where a queue has several pools
+ * @max_sge: number of segments for which each slot has room
+ * @first:  number of its first slot, if a queue has several pools
  */
 struct kdapl_pool {
 	u64 head ____cacheline_aligned_in_smp;
@@ -54,7 +54,7 @@ static inline u32 kdapl_pool_stride(u32 max_sge)
 	return ALIGN(struct_size_t(struct kdapl_slot, sge, max(max_sge, 1U)), 16);
 }
 
-/* Slots that a pool can have: their words have 32 bits for the offset */
+/* The largest possible depth of a pool: its words have 32 bits for an offset */
 static inline u32 kdapl_pool_most(u32 max_sge)
 {
 	return U32_MAX / kdapl_pool_stride(max_sge);
@@ -76,7 +76,7 @@ static __always_inline struct kdapl_slot *kdapl_pool_slot(const struct kdapl_poo
 	return pool->base + (size_t)idx * pool->stride;
 }
 
-/* The number of a slot in its queue, for those who want to show it */
+/* The number of a slot in its queue, for tracepoints and debugfs */
 static inline u32 kdapl_slot_idx(const struct kdapl_slot *slot)
 {
 	return slot->pool->first + (u32)slot->word / slot->pool->stride;
@@ -84,11 +84,11 @@ static inline u32 kdapl_slot_idx(const struct kdapl_slot *slot)
 
 /**
  * kdapl_pool_take - take a free slot
- * @pool: the pool; depth 0 is legal and always empty
- * @slot: takes the slot, now the caller's
+ * @pool: the pool; one of depth 0 is legal and always empty
+ * @slot: receives the slot, which belongs to the caller then
  *
  * Context: any.
- * Return: false when none is free.
+ * Return: false if none is free.
  */
 static __always_inline bool kdapl_pool_take(struct kdapl_pool *pool, struct kdapl_slot **slot)
 {
@@ -99,13 +99,13 @@ static __always_inline bool kdapl_pool_take(struct kdapl_pool *pool, struct kdap
 		if (unlikely((u32)head == KDAPL_POOL_NONE))
 			return false;
 		*slot = pool->base + (u32)head;
-		/* Anything, when another CPU has taken the slot: head tells */
+		/* May be any value if another CPU has taken the slot; then the cmpxchg fails */
 		below = READ_ONCE((*slot)->free_next);
 	} while (unlikely(!try_cmpxchg64(&pool->head, &head, below)));
 	return true;
 }
 
-/* The same for who likes NULL better */
+/* The same, but returns NULL if none is free */
 static inline struct kdapl_slot *kdapl_pool_get(struct kdapl_pool *pool)
 {
 	struct kdapl_slot *slot;
@@ -114,9 +114,9 @@ static inline struct kdapl_slot *kdapl_pool_get(struct kdapl_pool *pool)
 }
 
 /**
- * kdapl_pool_put - give a slot back
- * @pool: the pool it came from
- * @slot: the slot; not the caller's any more afterwards
+ * kdapl_pool_put - return a slot
+ * @pool: the pool it belongs to
+ * @slot: the slot; another CPU may take it at once
  *
  * Context: any.
  */
@@ -132,7 +132,7 @@ static __always_inline void kdapl_pool_put(struct kdapl_pool *pool, struct kdapl
 	} while (unlikely(!try_cmpxchg64(&pool->head, &head, word)));
 }
 
-/* Was this the last free slot? A hint, good enough to decide on signalling */
+/* Is no slot free? Only a hint, which is sufficient to decide on signalling */
 static __always_inline bool kdapl_pool_empty(const struct kdapl_pool *pool)
 {
 	return (u32)READ_ONCE(pool->head) == KDAPL_POOL_NONE;

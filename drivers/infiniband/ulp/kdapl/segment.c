@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Vectors of segments, and why a segment is refused. See segment.h.
+ * Vectors of segments, and the reason why a segment is refused. See segment.h.
  *
  * Called by post.c and post_recv.c in any context, inside a read section.
  */
@@ -27,23 +27,23 @@ static __cold noinline DAT_RETURN kdapl_segment_reason(DAT_LMR_CONTEXT context, 
 }
 
 /**
- * kdapl_segments_straight - check and translate a vector without oddities
+ * kdapl_segments_straight - check and translate a vector without empty segments
  * @iov:       segments
- * @n:         their number, not 0, at most what @sge has room for
+ * @n:         their number, not 0; @sge must have room for as many
  * @need:      zone and privilege needed
  * @privilege: the privilege alone
- * @sge:       takes as many
+ * @sge:       receives the translation
  *
- * Neighbours in one LMR, as the pieces of a page list are, share one lookup.
+ * Adjacent segments of the same LMR, such as the pages of a buffer, share one lookup.
  *
  * Context: any, inside a read section.
- * Return: the sum of their lengths; 0 if one of them is bad or has no bytes.
+ * Return: the sum of their lengths; 0 if one of them is bad or empty.
  */
 u64 kdapl_segments_straight(const DAT_LMR_TRIPLET *iov, u32 n, u32 need, u32 privilege,
 			    struct ib_sge *sge)
 {
 	const DAT_LMR_TRIPLET *end = iov + n;
-	/* Both arrays have steps of 16 bytes: one of the two pointers will do */
+	/* Elements of both arrays have 16 bytes, so one of the pointers is enough */
 	unsigned long delta = (unsigned long)sge - (unsigned long)iov;
 	u64 va, base = 0, limit = 0, total = 0;
 	const struct kdapl_lmr_desc *desc;
@@ -53,7 +53,7 @@ u64 kdapl_segments_straight(const DAT_LMR_TRIPLET *iov, u32 n, u32 need, u32 pri
 
 	BUILD_BUG_ON(sizeof(*iov) != sizeof(*sge));
 	do {
-		/* Read twice where it differs: either will do, if it is checked */
+		/* Read twice if it differs; the second value is the one that is checked */
 		if (data_race(iov->lmr_context) != context) {
 			context = READ_ONCE(iov->lmr_context);
 			desc = kdapl_lmr_desc(context);
@@ -70,7 +70,7 @@ u64 kdapl_segments_straight(const DAT_LMR_TRIPLET *iov, u32 n, u32 need, u32 pri
 		sge = (struct ib_sge *)((unsigned long)iov + delta);
 		sge->addr = va;
 		sge->length = length;
-		/* Two stores: joining them costs more than the second */
+		/* Keep two stores: to combine them costs more than the second one */
 		WRITE_ONCE(sge->lkey, lkey);
 		total += length;
 	} while (++iov != end);
@@ -80,13 +80,13 @@ u64 kdapl_segments_straight(const DAT_LMR_TRIPLET *iov, u32 n, u32 need, u32 pri
 /**
  * kdapl_segments_fill - check and translate any vector
  * @iov:       segments
- * @n:         their number, at most what @sge has room for
+ * @n:         their number; @sge must have room for as many
  * @need:      zone and privilege needed
  * @privilege: the privilege alone
- * @sge:       takes those that have bytes
+ * @sge:       receives those that are not empty
  *
  * Context: any, inside a read section.
- * Return: their sum and number; a negative number if one is bad.
+ * Return: their total length and number; a negative number if one is bad.
  */
 struct kdapl_segments kdapl_segments_fill(const DAT_LMR_TRIPLET *iov, u32 n, u32 need,
 					  u32 privilege, struct ib_sge *sge)
@@ -109,12 +109,12 @@ struct kdapl_segments kdapl_segments_fill(const DAT_LMR_TRIPLET *iov, u32 n, u32
 }
 
 /**
- * kdapl_segments_reason - what is wrong with a vector
+ * kdapl_segments_reason - why a vector is refused
  * @iov:       segments
  * @n:         their number
  * @need:      zone and privilege needed
  * @privilege: the privilege alone
- * @total:     takes the sum of the lengths, if nothing is
+ * @total:     receives the sum of the lengths if no segment is bad
  *
  * Context: any, inside a read section.
  * Return: DAT_SUCCESS, or the reason of the first bad segment.
@@ -138,12 +138,12 @@ DAT_RETURN kdapl_segments_reason(const DAT_LMR_TRIPLET *iov, u32 n, u32 need, u3
 }
 
 /**
- * kdapl_segments_trim - cut a read's segments down to the remote length
- * @sge:    translated segments, longer together
- * @segs:   their sum and number
- * @length: bytes to read
+ * kdapl_segments_trim - shorten the segments of an RDMA read to the remote length
+ * @sge:    translated segments, longer than @length in total
+ * @segs:   their total length and number
+ * @length: number of bytes to read
  *
- * The device would read beyond what the Consumer named.
+ * Otherwise the device would read more than the Consumer has asked for.
  *
  * Context: any.
  */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Segments: from the Consumer's triplets to the device's list, and whether
- * they may (steps 7 and 8 of the order of checks).
+ * Segments: checks the triplets of a Consumer (steps 7 and 8 of a post) and
+ * translates them to the scatter/gather list of the device.
  *
- * Used by post.c and post_recv.c, in any context, inside a read section.
- * Nothing below a post looks at a segment before it is too late: a device
- * accepts any key and any range, and breaks the connection later.
+ * Used by post.c and post_recv.c, in any context, inside a read section. The verbs
+ * layer checks no segments: a device accepts any key and any range when a request is
+ * posted, and breaks the connection later.
  *
- * One segment is checked in line; a vector, and the reason of a refusal, out
+ * The check of one segment is inlined. Vectors, and the reason of a refusal, are out
  * of line (segment.c).
  */
 #ifndef _KDAPL_SEGMENT_H_
@@ -16,9 +16,9 @@
 #include "kdapl.h"
 
 /*
- * Is [@va, @va + @length) inside an LMR? @base: less its start. Asked of the last byte, so that a
- * segment of no bytes never is. An asm between the two questions, or the
- * compiler answers both before it asks.
+ * Is [@va, @va + @length) inside an LMR? @base is the negative of its start. The last
+ * byte is checked, so an empty segment is never inside. Without the asm, the compiler
+ * would compute both conditions before it tests the first one.
  */
 static __always_inline bool kdapl_segment_inside(u64 va, u32 length, u64 base, u64 limit)
 {
@@ -34,13 +34,13 @@ static __always_inline bool kdapl_segment_inside(u64 va, u32 length, u64 base, u
 static __always_inline bool kdapl_segment_granted(const struct kdapl_lmr_desc *desc,
 						  DAT_LMR_CONTEXT context, u32 need, u32 privilege)
 {
-	/* Pairs with the store that fills the descriptor: zp last */
+	/* Pairs with the store of zp, which is the last one when the descriptor is set up */
 	u32 zp = smp_load_acquire(&desc->zp);
 
-	/* A word that is written whole, and compared once */
+	/* The word is written at once and compared once */
 	if (unlikely(data_race(desc->context) != context))
 		return false;
-	/* Zone and privilege stand in one word: one XOR and one test for both */
+	/* Zone and privilege are in one word: one XOR and one test check both */
 	return likely(!((zp ^ need) & (KDAPL_ZONE_MASK | privilege)));
 }
 
@@ -49,14 +49,14 @@ static __always_inline bool kdapl_segment_granted(const struct kdapl_lmr_desc *d
  * @seg:       the segment
  * @need:      zone and privilege needed
  * @privilege: the privilege alone, a constant
- * @sge:       takes it
+ * @sge:       receives the translation
  *
- * Return: its length; 0 if it is bad, or has no bytes.
+ * Return: its length; 0 if it is bad or empty.
  */
 static __always_inline u32 kdapl_segment_fill(const DAT_LMR_TRIPLET *seg, u32 need,
 					      u32 privilege, struct ib_sge *sge)
 {
-	/* Once: the array is the Consumer's, who may be writing it */
+	/* Read each field once: the Consumer may be writing to the array */
 	DAT_LMR_CONTEXT context = READ_ONCE(seg->lmr_context);
 	const struct kdapl_lmr_desc *desc = kdapl_lmr_desc(context);
 	u32 length = READ_ONCE(seg->segment_length);
@@ -73,10 +73,10 @@ static __always_inline u32 kdapl_segment_fill(const DAT_LMR_TRIPLET *seg, u32 ne
 }
 
 /**
- * struct kdapl_segments - a vector, translated; small enough for registers
+ * struct kdapl_segments - result of a translation; small enough for registers
  * @total: sum of the lengths
- * @num_sge: elements written, segments of length 0 are left out; negative: a
- *          segment is bad, kdapl_segments_reason() knows why
+ * @num_sge: number of elements written, without empty segments; negative: a segment
+ *          is bad, and kdapl_segments_reason() returns why
  */
 struct kdapl_segments {
 	u64 total;

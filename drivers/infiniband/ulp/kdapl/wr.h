@@ -2,15 +2,15 @@
 /*
  * Work request slots.
  *
- * A slot holds all that one post needs from the call to the hand-over of its
- * event: the verbs work request with its segments, the Consumer's cookie, and
- * the node that queues its completion on an EVD. Slots are made and
- * preformatted with their EP or SRQ (pool.c); posting fills in what differs
- * (post.c), the completion finds the slot again from wr_cqe (complete.c).
+ * A slot holds all that one post needs from the call until its event is delivered: the
+ * verbs work request with its segments, the Consumer's cookie, and the node that
+ * queues its completion on an EVD. Slots are allocated and preset together with their
+ * EP or SRQ (pool.c). A post fills in the rest (post.c), and the completion finds the
+ * slot by wr_cqe (complete.c).
  *
- * Who owns a slot: the free stack; then the call that took it; then the
- * device until done(); then the EVD queue (or the EP's parking list) until
- * its content is copied out. Nobody locks a slot, ownership passes.
+ * A slot has no lock; it has one owner at a time. The owner is the free stack, then the
+ * call that has taken the slot, then the device until done() is called, then the queue
+ * of the EVD (or the list of parked completions) until the event is copied out.
  */
 #ifndef _KDAPL_WR_H_
 #define _KDAPL_WR_H_
@@ -21,7 +21,7 @@
 struct kdapl_fast;
 
 /* kdapl_slot.flags: the Consumer's completion flags (DAT_COMPLETION_*) in the low byte, and: */
-#define KDAPL_SLOT_SIGNALLED	0x0100	/* raises a CQE also on success */
+#define KDAPL_SLOT_SIGNALLED	0x0100	/* also a success raises a CQE */
 #define KDAPL_SLOT_RECV		0x0200	/* on a receive queue or an SRQ */
 #define KDAPL_SLOT_BINDS	0x0400	/* registers kdapl_slot.fast; and, of an RMR, */
 #define KDAPL_SLOT_ENDS		0x0800	/* ends the other MR; alone: ends it */
@@ -30,26 +30,26 @@ struct kdapl_fast;
 enum kdapl_slot_state {
 	KDAPL_SLOT_FREE,
 	KDAPL_SLOT_POSTED,	/* with the device */
-	KDAPL_SLOT_DONE,	/* completed, its event not handed over */
+	KDAPL_SLOT_DONE,	/* completed, its event not delivered */
 };
 
 /**
- * struct kdapl_slot - one work request from post to hand-over
- * @cqe:     what the completion carries; done is set for good
+ * struct kdapl_slot - one work request, from the post until its event is delivered
+ * @cqe:     what the completion carries; done does not change
  * @ev:      node of its completion event; ev.ep is the EP (SRQ: set by done)
- * @cookie:  the Consumer's word
+ * @cookie:  the Consumer's cookie
  * @free_next: while free: word of the slot below it on the stack, see pool.h
- * @pool:    where it goes back to
- * @word:    tag and own offset in the pool
+ * @pool:    the pool it belongs to
+ * @word:    tag, and the offset of the slot in the pool
  * @run_end: requests: position in the run ring, see struct kdapl_sq
- * @invalidated: receives: key that the peer's message invalidated
+ * @invalidated: receives: key that the peer's message has invalidated
  * @flags:   KDAPL_SLOT_*, completion flags
  * @state:   enum kdapl_slot_state
- * @rdma:    the request; @reg one that registers memory; @recv the receive.
- *           sg_list and wr_cqe set for good
- * @fast:    a request that speaks of memory: which; until its completion
- * @rmr:     from then on, of a bind: the RMR, for the event
- * @sge:     room for as many segments as the queue's limit, and for one at least
+ * @rdma:    the request; @reg: one that registers memory; @recv: the receive.
+ *           sg_list and wr_cqe do not change
+ * @fast:    a request that registers or invalidates memory: of what; until it completes
+ * @rmr:     a bind, after its completion: the RMR, for the event
+ * @sge:     room for as many segments as the limit of the queue, and at least one
  */
 struct kdapl_slot {
 	struct ib_cqe cqe;
@@ -66,7 +66,7 @@ struct kdapl_slot {
 	};
 	u16 flags;
 	u8 state;
-	u8 unused;	/* written with the two before it, in one store */
+	u8 unused;	/* written together with the two before it, in one store */
 	union {
 		struct ib_rdma_wr rdma;
 		struct ib_reg_wr reg;
