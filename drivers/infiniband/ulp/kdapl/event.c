@@ -2,32 +2,32 @@
 /*
  * Event queues: queuing, dequeuing, delivery.
  *
- * Owns who may run an upcall and when. Producers are the done callbacks
- * (complete.c, softirq), connection work, and dat_evd_post_se() in any
- * context; consumers are dat_evd_dequeue() in any context and the upcalls.
+ * Decides who may run an upcall, and when. Events are queued by done callbacks
+ * (complete.c, softirq), by connection work, and by dat_evd_post_se() in any context.
+ * They leave the queue through dat_evd_dequeue(), in any context, and through upcalls.
  *
- * Two ways to the Consumer:
- * - the straight one: a done callback finds evd->claim 0 (nobody delivers,
- *   nothing queued, the policy wants the event), takes the baton by one
- *   cmpxchg, copies the event out, gives the slot back and calls;
- * - everything else: the event is appended under evd->lock, and if it asks
- *   for an upcall somebody is made to deliver: the done callback itself if
- *   the baton is free, else the baton's holder, who looks again before it
- *   lets go, else the deferred deliverer.
+ * There are two paths to an upcall:
+ * - Fast path: a done callback finds evd->claim 0 (no owner, nothing queued, and the
+ *   policy wants the event). It takes the ownership of the EVD by one cmpxchg, copies
+ *   the event, returns the slot, and calls the Consumer.
+ * - Slow path: the event is appended under evd->lock. If it asks for an upcall, it is
+ *   delivered by the done callback itself if the EVD has no owner, by the present
+ *   owner, who checks the queue again before giving up the ownership, or otherwise by
+ *   the work item.
  *
- * No event is lost between the two: who appends sets QUEUED first and looks
- * at BATON afterwards (one fetch_or), and the straight way lets the baton go
- * by a cmpxchg that fails once QUEUED is set.
+ * No event is lost between the two paths: a producer sets QUEUED and reads BATON by one
+ * fetch_or, and the fast path ends the ownership by a cmpxchg that fails once QUEUED is
+ * set.
  *
- * Content is copied and the slot released before the upcall runs: inside it
- * the queue already has room for one more post.
+ * An event is copied and its slot is returned before the upcall runs, so inside the
+ * upcall the queue has room for one more post.
  */
 #include <linux/bottom_half.h>
 #include <linux/export.h>
 #include "event_queue.h"
 #include "trace.h"
 
-/* Puts an event at the young end. Returns what claim was before. evd->lock held */
+/* Appends an event to the queue. Returns the old value of claim. evd->lock held */
 static int kdapl_evd_append(struct kdapl_evd *evd, struct kdapl_event *ev)
 {
 	lockdep_assert_held(&evd->lock);
@@ -50,7 +50,7 @@ static struct kdapl_ring_event *kdapl_ring_of(struct kdapl_event *ev)
 	return container_of(ev, struct kdapl_ring_event, ev);
 }
 
-/* Gives a ring entry back. evd->lock held */
+/* Returns a ring entry. evd->lock held */
 static void kdapl_ring_put(struct kdapl_evd *evd, struct kdapl_ring_event *re)
 {
 	lockdep_assert_held(&evd->lock);
@@ -80,7 +80,7 @@ static struct kdapl_ring_event *kdapl_ring_get(struct kdapl_evd *evd)
 	return re;
 }
 
-/* Straight-line copy of a DTO completion; the slot is free afterwards */
+/* Copies a DTO completion and returns its slot */
 static __always_inline void kdapl_fill_dto(struct kdapl_event *ev, DAT_EVENT *out)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto = &out->event_data.dto_completion_event_data;
@@ -136,8 +136,8 @@ static void kdapl_fill_cr(struct kdapl_event *ev, DAT_EVENT *out)
 }
 
 /*
- * Copies an event that is off the queue, and gives back what carried it.
- * evd->lock held for all kinds but DTO (their node is the caller's alone).
+ * Copies an event that is no longer queued, and returns the slot, ring entry or CR that
+ * contained it. evd->lock held for all kinds except DTO, whose node nobody else uses.
  */
 static void kdapl_evd_fill(struct kdapl_evd *evd, struct kdapl_event *ev, DAT_EVENT *out)
 {
@@ -172,7 +172,7 @@ static void kdapl_evd_fill(struct kdapl_evd *evd, struct kdapl_event *ev, DAT_EV
 	}
 }
 
-/* Runs one upcall. Baton held, bottom halves off, no lock held */
+/* Runs one upcall. The caller owns the EVD and holds no lock; bottom halves are off */
 static __always_inline void kdapl_evd_call(struct kdapl_evd *evd, DAT_UPCALL_OBJECT upcall,
 					   const DAT_EVENT *event, struct kdapl_ep *ep, bool more)
 {
@@ -180,11 +180,11 @@ static __always_inline void kdapl_evd_call(struct kdapl_evd *evd, DAT_UPCALL_OBJ
 	evd->nupcalls++;
 	trace_kdapl_upcall(kdapl_obj_id(&evd->obj), event ? event->event_number : 0, more);
 	upcall.upcall_func(upcall.instance_data, event, more ? DAT_TRUE : DAT_FALSE);
-	/* Pairs with the wait in kdapl_evd_wait_ep(): the upcall is over */
+	/* Pairs with the wait in kdapl_evd_wait_ep(): the upcall has ended */
 	smp_store_release(&evd->cur_ep, NULL);
 }
 
-/* Lets the baton go. evd->lock held */
+/* Gives up the ownership. evd->lock held */
 static void kdapl_evd_drop_baton(struct kdapl_evd *evd)
 {
 	lockdep_assert_held(&evd->lock);
@@ -194,8 +194,8 @@ static void kdapl_evd_drop_baton(struct kdapl_evd *evd)
 }
 
 /*
- * Delivers while something is owed and the budget lasts, then lets the baton
- * go or passes it to the deferred deliverer. Baton held, bottom halves off.
+ * Delivers while upcalls are due and the budget lasts. Then gives up the ownership, or
+ * passes it to the work item. The caller owns the EVD; bottom halves are off.
  */
 static void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget)
 {
@@ -226,7 +226,7 @@ static void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget)
 			ep = ev->ep;
 			kdapl_evd_unlink(evd, NULL, ev);
 			kdapl_evd_fill(evd, ev, &evd->event);
-			/* Under the lock: dat_ep_free must see it queued or running */
+			/* Under the lock, because dat_ep_free() must see it queued or running */
 			WRITE_ONCE(evd->cur_ep, ep);
 		}
 		more = evd->head;
@@ -242,10 +242,10 @@ static void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget)
 }
 
 /**
- * kdapl_evd_work - the deferred deliverer
+ * kdapl_evd_work - deliver events from a work item
  * @work: evd->work
  *
- * Process context made to look like softirq (E-07).
+ * Disables bottom halves, so that upcalls always run in the same kind of context (E-07).
  *
  * Context: process, workqueue.
  */
@@ -269,9 +269,9 @@ void kdapl_evd_work(struct work_struct *work)
 }
 
 /**
- * kdapl_evd_queue - append an event, and have it delivered if it asks for that
+ * kdapl_evd_queue - append an event, and deliver it if it asks for an upcall
  * @evd:     the EVD
- * @ev:      node, the EVD's from now until handed over
+ * @ev:      node; belongs to the EVD until the event is delivered or dequeued
  * @in_done: the caller is a done callback, in which upcalls may run
  *
  * Context: any; with @in_done false no upcall runs on the caller's stack.
@@ -284,7 +284,7 @@ void kdapl_evd_queue(struct kdapl_evd *evd, struct kdapl_event *ev, bool in_done
 
 	spin_lock_irqsave(&evd->lock, flags);
 	claim = kdapl_evd_append(evd, ev);
-	/* A holder of the baton sees QUEUED before it lets go */
+	/* An owner sees QUEUED before it gives up the ownership */
 	if (!(claim & KDAPL_EVD_BATON) && ev->notify && kdapl_evd_wants_upcall(evd)) {
 		if (in_done) {
 			atomic_or(KDAPL_EVD_BATON, &evd->claim);
@@ -295,15 +295,15 @@ void kdapl_evd_queue(struct kdapl_evd *evd, struct kdapl_event *ev, bool in_done
 	}
 	spin_unlock_irqrestore(&evd->lock, flags);
 	if (mine)
-		/* One more: the event that is our own does not count */
+		/* One more: the caller's own event does not count */
 		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET + 1);
 }
 
 /**
- * kdapl_evd_pushed_late - a silent EVD has spoken up while an event was pushed
+ * kdapl_evd_pushed_late - upcalls were enabled while an event was being pushed
  * @evd: the EVD
  *
- * Somebody must see to the event.
+ * Queues the event, and delivers it unless the EVD has an owner.
  *
  * Context: done callback.
  */
@@ -322,7 +322,7 @@ void __cold kdapl_evd_pushed_late(struct kdapl_evd *evd)
 }
 
 /**
- * kdapl_evd_complete - hand over or queue the event of a completed DTO
+ * kdapl_evd_complete - deliver or queue the event of a completed DTO
  * @evd: the EVD
  * @ev:  node in a slot, @ev->notify says whether it asks for an upcall
  *
@@ -345,21 +345,21 @@ void kdapl_evd_complete(struct kdapl_evd *evd, struct kdapl_event *ev)
 		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET);
 }
 
-/* What the usual way does not know: other kinds of events. evd->lock held */
+/* Out of line: the other kinds of events. evd->lock held */
 static noinline void kdapl_evd_fill_other(struct kdapl_evd *evd, struct kdapl_event *ev,
 					  DAT_EVENT *out)
 {
 	kdapl_evd_fill(evd, ev, out);
 }
 
-/* Out of line, so that it costs no registers where there is nothing to gather */
+/* Out of line, so that it costs the common case no registers */
 static noinline struct kdapl_event *kdapl_evd_gather_head(struct kdapl_evd *evd)
 {
 	kdapl_evd_gather(evd);
 	return evd->head;
 }
 
-/* Takes the oldest event. Interrupts off (RT: in process context or a thread) */
+/* Removes and copies the oldest event. Interrupts off (on RT: any context of a thread) */
 static __always_inline bool kdapl_evd_take(struct kdapl_evd *evd, DAT_EVENT *out)
 {
 	struct kdapl_event *ev;
@@ -384,13 +384,13 @@ static __always_inline bool kdapl_evd_take(struct kdapl_evd *evd, DAT_EVENT *out
 }
 
 /**
- * kdapl_evd_pop - take the oldest event
+ * kdapl_evd_pop - remove and copy the oldest event
  * @evd: the EVD
- * @out: filled in on success, untouched otherwise; members that the event does
- *       not have are left alone
+ * @out: receives the event, except for members that the event does not have; unchanged
+ *       if there is none
  *
  * Context: any.
- * Return: false when there is none.
+ * Return: false if no event is queued.
  */
 bool kdapl_evd_pop(struct kdapl_evd *evd, DAT_EVENT *out)
 {
@@ -404,9 +404,9 @@ bool kdapl_evd_pop(struct kdapl_evd *evd, DAT_EVENT *out)
 }
 
 /**
- * kdapl_evd_count - how many events are queued
+ * kdapl_evd_count - count the queued events
  * @evd:    the EVD
- * @notify: takes how many of them still ask for an upcall; or NULL
+ * @notify: receives how many of them still ask for an upcall; may be NULL
  *
  * Context: any.
  */
@@ -427,10 +427,10 @@ u32 kdapl_evd_count(struct kdapl_evd *evd, u32 *notify)
 /**
  * kdapl_evd_post_soft - queue a software event
  * @evd:     the EVD
- * @pointer: the Consumer's
+ * @pointer: the Consumer's pointer
  *
  * Context: any; never runs the upcall itself.
- * Return: 0, -ENOSPC when the ring is full.
+ * Return: 0, or -ENOSPC if the ring is full.
  */
 int kdapl_evd_post_soft(struct kdapl_evd *evd, void *pointer)
 {
@@ -459,9 +459,8 @@ int kdapl_evd_post_soft(struct kdapl_evd *evd, void *pointer)
  * @handle: the object concerned
  * @reason: what happened to it
  *
- * Asynchronous events alone can meet a full ring. Then the event is dropped
- * and counted, and the overflow event takes the entry kept for it, once
- * until the ring has been empty.
+ * If the ring is full, the event is dropped and counted, and the overflow event uses
+ * the entry reserved for it. There is one overflow event until the ring has been empty.
  *
  * Context: any; never runs the upcall itself.
  */
@@ -497,7 +496,7 @@ out:
 	spin_unlock_irqrestore(&evd->lock, flags);
 }
 
-/* Consumers take turns at the solicited CQs of an EVD that looks empty */
+/* Polls the CQs in solicited-wait mode of an EVD that appears to be empty */
 static noinline bool kdapl_evd_take_solicited(struct kdapl_evd *evd, DAT_EVENT *out)
 {
 	struct kdapl_scq *scq;
@@ -510,19 +509,19 @@ static noinline bool kdapl_evd_take_solicited(struct kdapl_evd *evd, DAT_EVENT *
 }
 
 /**
- * dat_evd_dequeue - take the oldest event of an EVD
+ * dat_evd_dequeue - remove and return the oldest event of an EVD
  * @evd_handle: the EVD
  * @event:      receives the event, except for members that the event does not have,
  *              and event_extension_data, which no event has; unchanged unless
  *              DAT_SUCCESS is returned
  *
- * The event's slot is free again when the call returns. Each event is
+ * When the call returns, the slot of the completed post is free again. Each event is
  * returned once, here or to an upcall. Source: kDAPL 2.0.
  *
- * Context: any but hard interrupt; never sleeps.
+ * Context: any except hard interrupt; never sleeps.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @evd_handle names no EVD
+ * * DAT_INVALID_HANDLE - @evd_handle is not the handle of an EVD
  * * DAT_INVALID_PARAMETER - @event is NULL
  * * DAT_QUEUE_EMPTY - no event is queued
  */
@@ -552,19 +551,19 @@ EXPORT_SYMBOL_GPL(dat_evd_dequeue);
  * dat_evd_post_se - queue a software event
  * @evd_handle: an EVD with DAT_EVD_SOFTWARE_FLAG
  * @event:      event_number must be DAT_SOFTWARE_EVENT; only the pointer in
- *              software_event_data is carried
+ *              software_event_data is delivered
  *
- * The upcall, if one is due, runs after the call has returned or on another
- * CPU, never on the caller's stack. Source: kDAPL 2.0.
+ * The upcall, if one is due, never runs on the stack of the caller: it runs on another
+ * CPU or after the call has returned. Source: kDAPL 2.0.
  *
- * Context: any but hard interrupt; never sleeps.
+ * Context: any except hard interrupt; never sleeps.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @evd_handle names no EVD
- * * DAT_INVALID_PARAMETER - the EVD takes no software events, @event is NULL
- *   or of another number
- * * DAT_QUEUE_FULL - as many software and asynchronous events are queued as
- *   the EVD is long
+ * * DAT_INVALID_HANDLE - @evd_handle is not the handle of an EVD
+ * * DAT_INVALID_PARAMETER - the EVD was created without DAT_EVD_SOFTWARE_FLAG; @event
+ *   is NULL or has another number
+ * * DAT_QUEUE_FULL - the number of queued software and asynchronous events has reached
+ *   the length of the EVD
  */
 DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event)
 {
