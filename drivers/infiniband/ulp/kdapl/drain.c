@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Markers and drains: knowing that everything before a point has completed.
+ * Markers and drains, which show that everything before a point has completed.
  *
- * Owns the work requests of our own on an EP's queues, for which two send
- * entries and one receive entry are kept beside the Consumer's. Called in
- * process context by connection work, reset, free and removal, which hold
- * ep->mutex; the done callbacks run in softirq.
+ * Owns the Provider's own work requests on the queues of an EP. Two send entries and
+ * one receive entry are reserved for them in addition to the Consumer's. Called in
+ * process context by connection work, reset, free and removal, which hold ep->mutex;
+ * the done callbacks run in softirq.
  *
- * Not ib_drain_qp(): for an SRQ it waits a minute for an event that some
- * devices never send, and it polls the CQ, and so runs other users'
- * callbacks, in our thread.
+ * ib_drain_qp() is not used: for an SRQ it waits a minute for an event that some
+ * devices never send, and it polls the CQ in the caller's thread, where it would run
+ * the callbacks of other users.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 #include "kdapl.h"
 
-/* How often a CQ is polled that does not call for flushes */
+/* How often a CQ is polled that does not announce flushes */
 #define KDAPL_SCQ_POLL_JIFFIES	1
 
 /*
- * The marker is back: one step under the lock, so that whoever posts it again
- * does not meet the completion of its last turn.
+ * A marker has completed. Both changes are made under the lock, so that they cannot be
+ * mixed up with those of the next post of the marker.
  */
 static void kdapl_marker_back(struct kdapl_marker *marker)
 {
@@ -33,12 +33,12 @@ static void kdapl_marker_back(struct kdapl_marker *marker)
 }
 
 /**
- * kdapl_marker_forget - markers that a failed device kept
- * @ep: an EP whose QP went with its drain timed out
+ * kdapl_marker_forget - complete the markers that a failed device never completed
+ * @ep: an EP whose QP was destroyed after its drain had timed out
  *
- * Who waits for one that is under way must not wait for these.
+ * Otherwise the next wait for a marker that is in flight would never end.
  *
- * Context: process; the QP is destroyed, the completions it left are handled.
+ * Context: process; the QP is destroyed, and all its completions have been handled.
  */
 void kdapl_marker_forget(struct kdapl_ep *ep)
 {
@@ -54,10 +54,10 @@ static void kdapl_request_marker_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	kdapl_run_release(&ep->sq, marker->run_end);
 	kdapl_marker_back(marker);
-	/* Behind its drain an EP may be going already */
+	/* After its drain the EP may be on its way to be freed */
 	if (marker == &ep->sq_drain)
 		return;
-	/* After it is back: the work that this wakes may want to post it again */
+	/* After kdapl_marker_back(): the work that this schedules may post it again */
 	if (wc->status != IB_WC_SUCCESS)
 		kdapl_note_error(ep, DAT_DTO_RDMA_WRITE, wc);
 	if (READ_ONCE(ep->slow) & KDAPL_EP_WATCH)
@@ -79,7 +79,7 @@ static void kdapl_marker_init_one(struct kdapl_ep *ep, struct kdapl_marker *mark
 	} else {
 		marker->cqe.done = kdapl_request_marker_done;
 		marker->rdma.wr.wr_cqe = &marker->cqe;
-		/* No bytes, so that neither key nor address is looked at by the peer */
+		/* No bytes: the peer checks neither key nor address */
 		marker->rdma.wr.opcode = IB_WR_RDMA_WRITE;
 		marker->rdma.wr.send_flags = IB_SEND_SIGNALED;
 	}
@@ -150,7 +150,10 @@ static void kdapl_post_drain_marker(struct kdapl_ep *ep, struct ib_qp *qp,
 		kdapl_post_request_marker(ep, qp, marker);
 }
 
-/* Waits for a marker, at most until @deadline (0: for ever), polling a CQ that may be mute */
+/*
+ * Waits for a marker, at most until @deadline (0: without a limit). Polls a CQ that may
+ * not announce the completion.
+ */
 static bool kdapl_marker_wait(struct kdapl_ep *ep, struct kdapl_marker *marker,
 			      unsigned long deadline)
 {
@@ -182,9 +185,9 @@ static bool kdapl_marker_settle(struct kdapl_ep *ep, struct ib_qp *qp,
 }
 
 /*
- * An SRQ EP has no receive queue to put a marker on: the device says when it
- * has taken its last buffer, or never does. The bound is short where it is
- * known not to.
+ * An EP with an SRQ has no receive queue for a marker. The device raises an event when
+ * the QP has used its last buffer, but some devices never do. The time-out is short if
+ * the caller does not need all completions.
  */
 static void kdapl_wait_last_wqe(struct kdapl_ep *ep, bool wait_all, unsigned long since)
 {
@@ -200,13 +203,13 @@ static void kdapl_wait_last_wqe(struct kdapl_ep *ep, bool wait_all, unsigned lon
 }
 
 /*
- * A device that takes no marker any more (it has failed) still gives back
- * what it has: watch the slots themselves. The time spent waiting for the markers
- * counts, because the end event must not come later than C-56 allows.
+ * A failed device refuses markers, but still completes what was posted: watch the slots
+ * themselves. The time spent waiting for the markers counts, because the end event must
+ * not come later than C-56 allows.
  */
 static int kdapl_drain_by_count(struct kdapl_ep *ep, bool wait_all, unsigned long since)
 {
-	/* The wait for the last buffer of an SRQ came first, and may have used all of its time */
+	/* The wait for the last buffer of an SRQ came first and may have used up its time */
 	unsigned int ms = KDAPL_DRAIN_TIMEOUT_MS +
 			  (wait_all && ep->srq_attached ? KDAPL_LAST_WQE_MS : 0);
 	unsigned long deadline = since + kdapl_timeout_ms(ms);
@@ -223,17 +226,16 @@ static int kdapl_drain_by_count(struct kdapl_ep *ep, bool wait_all, unsigned lon
 }
 
 /**
- * kdapl_sq_strand - keep a request until the QP is drained
+ * kdapl_sq_strand - keep a request that was not posted until the QP is drained
  * @sq:   queue
- * @slot: its slot; the device has not got the request, its cqe.done is called
- *        as if that had been flushed
+ * @slot: its slot; cqe.done is called after the drain as if the device had flushed it
  *
  * Context: any, sq->lock held.
  */
 void kdapl_sq_strand(struct kdapl_sq *sq, struct kdapl_slot *slot)
 {
 	lockdep_assert_held(&sq->lock);
-	/* Not outstanding: the drain need not wait for it */
+	/* Not outstanding, so the drain does not wait for it */
 	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
 	slot->ev.next = sq->stranded;
 	sq->stranded = &slot->ev;
@@ -257,15 +259,16 @@ static void kdapl_sq_drained(struct kdapl_sq *sq)
 }
 
 /**
- * kdapl_sq_abandon - requests that a failed device kept
+ * kdapl_sq_abandon - complete the memory requests that a failed device has kept
  * @sq: queue whose drain has timed out
  *
- * Requests that speak of memory are told to their MRs, which nobody else would
- * do: what the device made of them is unknown. Their events are flushes. Free
- * slots, and those of other requests, have the usual done callback.
+ * Binds, registrations and invalidations are completed as flushed, so that their MRs
+ * are updated: it is unknown whether the device has executed them. Such a slot has a
+ * done callback of its own. Free slots, and those of other requests, have the usual
+ * one and are left alone.
  *
- * Whoever posts now finds no QP: a slot has its other callback for as long as sq->lock
- * is held only.
+ * A bind that is posted now finds no QP; it changes the callback of its slot only while
+ * it holds sq->lock.
  *
  * Context: process; the QP is destroyed.
  */
@@ -298,9 +301,9 @@ void kdapl_sq_abandon(struct kdapl_sq *sq)
 /**
  * kdapl_drain_begin - move a QP to ERROR and post the markers
  * @ep: the EP
- * @qp: its current or its previous QP
+ * @qp: its present or its previous QP
  *
- * Context: process, ep->mutex held; kdapl_drain_end() follows.
+ * Context: process, ep->mutex held; kdapl_drain_end() must follow.
  */
 void kdapl_drain_begin(struct kdapl_ep *ep, struct ib_qp *qp)
 {
@@ -323,16 +326,16 @@ void kdapl_drain_begin(struct kdapl_ep *ep, struct ib_qp *qp)
  * kdapl_drain_end - wait for the completions of a QP in ERROR
  * @ep:       the EP
  * @qp:       the QP of kdapl_drain_begin()
- * @wait_all: wait without a bound, because the QP is about to be destroyed
+ * @wait_all: wait without a limit, because the QP is about to be destroyed
  * @since:    jiffies from which the time-outs count. A caller that drains many QPs
  *            passes the same value for all, taken after kdapl_drain_begin() of the
  *            last one, so that they share the time-out
  *
- * Every request and receive of the QP has been through its done callback
- * when 0 is returned, unless the Consumer goes on posting. A device may keep some:
- * a failed one refuses the markers, or does not move the QP and so flushes nothing,
- * and qedr flushes nothing of a QP that has never left INIT. Then -ETIMEDOUT is
- * returned even with @wait_all.
+ * When 0 is returned, the done callback of every request and receive of the QP has run,
+ * unless the Consumer has continued to post. A device may keep some: a failed one
+ * refuses the markers, or does not move the QP and so flushes nothing, and qedr flushes
+ * nothing of a QP that has never left INIT. Then -ETIMEDOUT is returned even with
+ * @wait_all.
  *
  * Context: process, ep->mutex held.
  * Return: 0, -ETIMEDOUT.
@@ -343,14 +346,14 @@ int kdapl_drain_end(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all, unsign
 	int ret = 0;
 
 	lockdep_assert_held(&ep->mutex);
-	/* What is not flushed may never come: no reason to wait for ever */
+	/* What is not flushed may never complete, so do not wait for ever */
 	if (ep->qp_stuck || !ep->raised)
 		wait_all = false;
-	/* 0 is for ever */
+	/* 0: without a limit */
 	deadline = wait_all ? 0 : deadline ?: 1;
 
 	if (ep->srq_attached) {
-		/* A QP in INIT took no buffer of the SRQ, so none can be the last */
+		/* A QP in INIT has used no buffer of the SRQ, so none can be the last */
 		if (ep->raised)
 			kdapl_wait_last_wqe(ep, wait_all, since);
 		kdapl_post_drain_marker(ep, qp, &ep->sq_drain);
@@ -371,8 +374,8 @@ int kdapl_drain_end(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all, unsign
 /**
  * kdapl_ep_drain - drain the QP of one EP
  * @ep:       the EP
- * @qp:       as kdapl_drain_begin()
- * @wait_all: as kdapl_drain_end()
+ * @qp:       as for kdapl_drain_begin()
+ * @wait_all: as for kdapl_drain_end()
  *
  * Context: process, ep->mutex held.
  * Return: 0, -ETIMEDOUT.
@@ -384,11 +387,11 @@ int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all)
 }
 
 /**
- * kdapl_ep_post_marker - find out about an unsignalled tail
+ * kdapl_ep_post_marker - make sure that the last unsignalled requests complete
  * @ep: the EP, connected
  *
- * Posts a signalled request of no bytes behind it, unless one is under way
- * or there is no such tail.
+ * Posts a signalled RDMA write of zero bytes after them, unless one is in flight or all
+ * requests have completed.
  *
  * Context: process, ep->mutex held.
  */
@@ -401,7 +404,7 @@ void kdapl_ep_post_marker(struct kdapl_ep *ep)
 }
 
 /**
- * kdapl_ep_post_probe - find out whether the peer still answers
+ * kdapl_ep_post_probe - check whether the peer still answers
  * @ep: the EP, connected
  *
  * Posts a signalled RDMA write of zero bytes, unless one is in flight.
@@ -419,8 +422,8 @@ void kdapl_ep_post_probe(struct kdapl_ep *ep)
  * kdapl_ep_requests_idle - is no request outstanding?
  * @ep: the EP
  *
- * A request counts until its completion is known, its own or that of a
- * signalled one behind it.
+ * A request is outstanding until its own completion, or that of a signalled request
+ * after it, has been handled.
  *
  * Context: any.
  */

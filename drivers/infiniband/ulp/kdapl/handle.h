@@ -1,17 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Handles: numbers that name objects and are never dereferenced.
+ * Handles: numbers that identify objects and are never dereferenced.
  *
- * Owns the encoding and the lookup that every dat_* call begins with. The
- * table behind it is grown and emptied in handle.c (process context); the
- * lookup runs in any context, inside a read section (kdapl_read_lock(), or
- * rcu_read_lock()).
+ * Owns the encoding, and the lookup with which every dat_* call begins. handle.c
+ * extends and empties the handle table, in process context. The lookup runs in any
+ * context, inside a read section (kdapl_read_lock() or rcu_read_lock()).
  *
- * A handle is generation:40 | type:4 | index:20. The table entry is found by
- * the index alone; one comparison of the whole handle with the one stored in
- * the object proves index, type and generation at once. Empty table entries
- * point at an object that no valid handle matches, so that no bounds or NULL
- * test is needed for a wild value.
+ * A handle is generation:40 | type:4 | index:20. The index alone selects the table
+ * entry. One comparison of the whole handle with the one stored in the object checks
+ * index, type and generation. Empty entries point to an object that no valid handle
+ * matches, so an arbitrary value needs no check for bounds or NULL.
  */
 #ifndef _KDAPL_HANDLE_H_
 #define _KDAPL_HANDLE_H_
@@ -31,7 +29,7 @@ struct kdapl_ia;
 #define KDAPL_HANDLE_MAX	BIT(KDAPL_HANDLE_INDEX_BITS)
 #define KDAPL_HANDLE_INDEX_MASK	(KDAPL_HANDLE_MAX - 1)
 #define KDAPL_HANDLE_TYPE_MASK	(BIT(KDAPL_HANDLE_TYPE_BITS) - 1)
-/* A type that no object has: the handle of the object behind empty entries */
+/* A type that no object has: for the object that empty entries point to */
 #define KDAPL_HANDLE_TYPE_NONE	KDAPL_HANDLE_TYPE_MASK
 
 #define KDAPL_HANDLE_PAGE_SHIFT	8
@@ -41,14 +39,15 @@ struct kdapl_ia;
 #define KDAPL_NTYPES		(DAT_HANDLE_TYPE_CSP + 1)
 
 /**
- * struct kdapl_obj - what every object behind a handle begins with
+ * struct kdapl_obj - header of every object that has a handle
  * @handle:  the full handle; set before publication, constant afterwards
- * @ref:     control-path references; the creator's is one of them
- * @users:   objects that need this one; negative once it is being freed
+ * @ref:     references of the control path, including that of the creator
+ * @users:   number of objects that use this one; negative once it is being freed
  * @gone:    completed by the last kdapl_obj_put()
- * @ia:      the IA it belongs to (an IA points at itself)
- * @node:    on ia->objs[type]; guarded by ia->mutex
- * @context: the Consumer's word; read and written atomically
+ * @ia:      the IA it belongs to (an IA points to itself)
+ * @node:    on ia->objs[type], guarded by ia->mutex; an IA that is being closed is on a
+ *           list of ia_close.c
+ * @context: the Consumer's context; read and written atomically
  * @rcu:     delays the release of the memory
  */
 struct kdapl_obj {
@@ -62,7 +61,7 @@ struct kdapl_obj {
 	struct rcu_head rcu;
 };
 
-/* One table entry: the object, and the generation its next owner will get */
+/* One table entry: the object, and the generation of the next one that uses the entry */
 struct kdapl_handle_slot {
 	struct kdapl_obj __rcu *obj;
 	u64 gen;
@@ -95,10 +94,10 @@ bool kdapl_obj_kill(struct kdapl_obj *obj);
 int kdapl_obj_retire(struct kdapl_obj *obj);
 
 /*
- * The read section of the hot path. With interrupts off on a non-RT kernel
- * a CPU is inside an RCU read section by definition, so that a post pays for
- * one flag word only. RT kernels must stay preemptible (their spinlocks
- * sleep), there it is an ordinary RCU read section.
+ * The read section of the fast path. On a kernel without RT, a CPU with interrupts off
+ * is inside an RCU read section, so a post only has to save the flags. An RT kernel must
+ * stay preemptible, because its spinlocks sleep; there it is an ordinary RCU read
+ * section.
  */
 #ifdef CONFIG_PREEMPT_RT
 #define kdapl_read_lock(flags)		do { (flags) = 0; rcu_read_lock(); } while (0)
@@ -109,8 +108,8 @@ int kdapl_obj_retire(struct kdapl_obj *obj);
 #endif
 
 /*
- * The same for who takes no lock and need not keep interrupts out: a CPU that
- * does not schedule is one that a grace period waits for.
+ * A read section for code that takes no lock and may be interrupted: a grace period
+ * waits for every CPU that does not schedule.
  */
 #ifdef CONFIG_PREEMPT_RT
 #define kdapl_peek_lock()		rcu_read_lock()
@@ -120,7 +119,7 @@ int kdapl_obj_retire(struct kdapl_obj *obj);
 #define kdapl_peek_unlock()		preempt_enable()
 #endif
 
-/* And for done callbacks, which no CPU leaves for another task, but on RT */
+/* A read section for done callbacks, which are not preempted except on RT */
 #ifdef CONFIG_PREEMPT_RT
 #define kdapl_done_lock()		rcu_read_lock()
 #define kdapl_done_unlock()		rcu_read_unlock()
@@ -142,13 +141,13 @@ static inline unsigned int kdapl_handle_type(unsigned long handle)
 }
 
 /**
- * kdapl_obj_find - find the object that a handle names
- * @handle: any value at all
+ * kdapl_obj_find - find the object of a handle
+ * @handle: any value
  * @type:   the type it must have
- * @obj:    takes the object
+ * @obj:    receives the object
  *
- * Context: any, inside a read section; the object stays until its end.
- * Return: false for a value that is no live handle of @type.
+ * Context: any, inside a read section; the object exists until the section ends.
+ * Return: false if @handle is not a valid handle of @type.
  */
 static __always_inline bool kdapl_obj_find(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
 					   struct kdapl_obj **obj)
@@ -162,7 +161,7 @@ static __always_inline bool kdapl_obj_find(DAT_HANDLE handle, DAT_HANDLE_TYPE ty
 	return (*obj)->handle == h && kdapl_handle_type(h) == type;
 }
 
-/* The same for who likes NULL better */
+/* The same, but returns NULL if there is none */
 static __always_inline struct kdapl_obj *kdapl_obj_lookup(DAT_HANDLE handle,
 							  DAT_HANDLE_TYPE type)
 {

@@ -1,30 +1,28 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Solicited wait: CQs of receives whose upcall only a solicited message may
- * bring about.
+ * Solicited wait: CQs of receives for which only a solicited message causes an upcall.
  *
- * The CQ code of the core always arms for the next completion; here the CQ
- * is raw, armed IB_CQ_SOLICITED, and polled by us: in a work item when the
- * device calls (never in its handler: rxe of 6.12 holds a lock there that
- * polling takes), by dat_evd_dequeue() on an empty EVD, when connection code
- * asks (kdapl_scq_kick()), in a drain, and by a slow timer, because a device
- * may stay silent for errors and flushes (rxe of 6.12 does).
+ * The core's CQ code always arms a CQ for the next completion. Here the CQ is created
+ * by ib_create_cq(), armed with IB_CQ_SOLICITED, and polled by kDAPL: in a work item
+ * after the device has called the completion handler (never in the handler itself,
+ * where rxe of 6.12 holds a lock that polling takes), by dat_evd_dequeue() on an empty
+ * EVD, when connection code asks for it (kdapl_scq_kick()), in a drain, and by a slow
+ * timer, because some devices do not announce errors and flushes (rxe of 6.12).
  *
- * Completions on it never run an upcall where they are polled: done
- * callbacks queue the event, the EVD's deferred deliverer hands it over. So
- * scq->lock is never held over an upcall. Which completion was the solicited
- * one no verbs call tells: when the device has called, all that is queued on
- * the EVD leads to upcalls.
+ * No upcall runs where such a CQ is polled: the done callbacks queue the events, and
+ * the EVD's work item delivers them. So scq->lock is never held over an upcall. No
+ * verbs call says which completion was the solicited one; therefore all events that
+ * are queued on the EVD when the device has called lead to upcalls.
  */
 #include <linux/rculist.h>
 #include "kdapl.h"
 
 #define KDAPL_SCQ_TIMER_MS	1000
 #define KDAPL_SCQ_BATCH		8
-/* Polls, a jiffy apart, after a flush that may come without a call */
+/* Number of polls, a jiffy apart, for a flush that the device may not announce */
 #define KDAPL_SCQ_FLUSH_POLLS	10
 
-/* Raw handler: possibly with interrupts off and locks of the device held */
+/* Completion handler; interrupts may be off, and locks of the device may be held */
 static void kdapl_scq_handler(struct ib_cq *cq, void *context)
 {
 	struct kdapl_scq *scq = context;
@@ -33,7 +31,7 @@ static void kdapl_scq_handler(struct ib_cq *cq, void *context)
 	queue_work(kdapl_evd_wq, &scq->work);
 }
 
-/* The lock goes between batches: with interrupts off nobody polls for long */
+/* The lock is released after each batch, so that interrupts are not off for long */
 static int kdapl_scq_batch(struct kdapl_scq *scq)
 {
 	struct ib_wc wc[KDAPL_SCQ_BATCH];
@@ -49,11 +47,11 @@ static int kdapl_scq_batch(struct kdapl_scq *scq)
 }
 
 /**
- * kdapl_scq_poll - run the done callbacks of the completions that are there
+ * kdapl_scq_poll - run the done callbacks of all completions in the CQ
  * @scq: the CQ
  *
- * As many as the CQ has room for, so that all that it held at the call have
- * been handled, and a peer that goes on sending keeps nobody here.
+ * Handles at most as many as the CQ has room for. This includes all that it held when
+ * the function was called, and the function ends even if a peer continues to send.
  *
  * Context: process; runs no upcall.
  */
@@ -73,7 +71,7 @@ void kdapl_scq_poll(struct kdapl_scq *scq)
  * kdapl_scq_poll_once - run the done callbacks of some completions
  * @scq: the CQ
  *
- * Context: any but a raw CQ handler, also with interrupts off; runs no upcall.
+ * Context: any except the completion handler, also with interrupts off; runs no upcall.
  */
 void kdapl_scq_poll_once(struct kdapl_scq *scq)
 {
@@ -91,7 +89,7 @@ void kdapl_scq_poll_once(struct kdapl_scq *scq)
  * it sets the marks. A message that comes after the arming causes its own call.
  *
  * A run without a call finds the CQ armed: no solicited message has come, and what
- * the run queues stays silent. After a call, plain messages that the second poll
+ * the run queues causes no upcall. After a call, plain messages that the second poll
  * finds lead to upcalls too, because no verbs call tells them from solicited ones;
  * the contract allows this (E-18a). The first poll empties the CQ before it is
  * armed, because a device may call at once for a solicited completion that is still
@@ -139,11 +137,10 @@ static void kdapl_scq_timer(struct work_struct *work)
 }
 
 /**
- * kdapl_scq_flush_soon - a flush is under way that the device may not announce
+ * kdapl_scq_flush_soon - poll for a flush that the device may not announce
  * @scq: the CQ
  *
- * The device takes its time, so one poll now would prove nothing: a few in a
- * row follow.
+ * The device may need some time for the flush, so the CQ is polled several times.
  *
  * Context: any.
  */
@@ -154,7 +151,7 @@ void kdapl_scq_flush_soon(struct kdapl_scq *scq)
 }
 
 /**
- * kdapl_scq_kick - have the CQ polled soon
+ * kdapl_scq_kick - schedule a poll of the CQ
  * @scq: the CQ
  *
  * Context: any.
@@ -168,11 +165,11 @@ void kdapl_scq_kick(struct kdapl_scq *scq)
  * kdapl_scq_create - make and arm a CQ for receives in solicited-wait mode
  * @ibdev:       device
  * @evd:         EVD of these receives
- * @nr_cqe:      room
+ * @nr_cqe:      number of completions it must have room for
  * @comp_vector: completion vector
  *
  * Context: process.
- * Return: the CQ, or ERR_PTR of what the device said.
+ * Return: the CQ, or ERR_PTR: -ENOMEM, or the error of the device.
  */
 struct kdapl_scq *kdapl_scq_create(struct ib_device *ibdev, struct kdapl_evd *evd,
 				   u32 nr_cqe, int comp_vector)
@@ -203,7 +200,7 @@ struct kdapl_scq *kdapl_scq_create(struct ib_device *ibdev, struct kdapl_evd *ev
 }
 
 /**
- * kdapl_scq_unlink - take a CQ that no QP uses any more off its EVD
+ * kdapl_scq_unlink - remove a CQ that no QP uses any more from its EVD
  * @scq: the CQ; until a grace period has passed, another CPU may still poll it
  *
  * Context: process.
@@ -227,7 +224,7 @@ void kdapl_scq_destroy(struct kdapl_scq *scq)
 	cancel_delayed_work_sync(&scq->timer);
 	cancel_work_sync(&scq->work);
 	ib_destroy_cq(scq->cq);
-	/* The device may have called in between */
+	/* The device may have called the handler in the meantime */
 	cancel_work_sync(&scq->work);
 	kfree(scq);
 }
