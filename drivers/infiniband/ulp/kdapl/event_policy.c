@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Event queues: set-up, changes of policy, taking events back, waiting.
+ * Event queues: set-up, changes of policy, removal of an EP's events, waiting.
  *
- * The part of an EVD that is not on the way of an event: called by evd.c and
- * by the destructors of EPs in process context, kdapl_evd_modify() and
- * kdapl_evd_notify_all() in any. event.c has the queue and its delivery.
+ * The slow path of an EVD. Called by evd.c and by the destructors of EPs in process
+ * context; kdapl_evd_modify() and kdapl_evd_notify_all() in any context. Queuing and
+ * delivery are in event.c.
  */
 #include <linux/slab.h>
 #include "event_queue.h"
@@ -21,9 +21,9 @@ static struct kdapl_ring_event *kdapl_ring_alloc(u32 qlen)
 }
 
 /**
- * kdapl_evd_setup - make the queue of a new EVD
- * @evd:    zeroed but for the header
- * @qlen:   room for software and asynchronous events
+ * kdapl_evd_setup - set up the queue of a new EVD
+ * @evd:    zeroed except for the header
+ * @qlen:   number of software and asynchronous events for which there is room
  * @policy: upcall policy
  * @upcall: what to call, or NULL
  *
@@ -52,8 +52,8 @@ int kdapl_evd_setup(struct kdapl_evd *evd, u32 qlen, DAT_UPCALL_POLICY policy,
 }
 
 /**
- * kdapl_evd_cleanup - free what kdapl_evd_setup() made
- * @evd: an EVD that nobody feeds and nobody delivers from
+ * kdapl_evd_cleanup - undo kdapl_evd_setup()
+ * @evd: an EVD without producers and without an owner
  *
  * Context: process.
  */
@@ -63,7 +63,7 @@ void kdapl_evd_cleanup(struct kdapl_evd *evd)
 	evd->ring = NULL;
 }
 
-/* Moves what lies in the ring to another, in its place in the queue. evd->lock held */
+/* Moves the queued events of the ring to another one, in place. evd->lock held */
 static u32 kdapl_ring_move(struct kdapl_evd *evd, struct kdapl_ring_event *ring)
 {
 	struct kdapl_event *ev, *prev = NULL;
@@ -91,12 +91,12 @@ static u32 kdapl_ring_move(struct kdapl_evd *evd, struct kdapl_ring_event *ring)
 }
 
 /**
- * kdapl_evd_resize - give an EVD another ring
+ * kdapl_evd_resize - replace the ring of an EVD
  * @evd:  the EVD
- * @qlen: room for software and asynchronous events
+ * @qlen: number of software and asynchronous events for which there is to be room
  *
- * Nobody keeps a pointer to an entry without evd->lock: what is queued can move
- * while others queue and deliver.
+ * Nobody keeps a pointer to an entry of the ring without evd->lock, so queued events
+ * can move while others queue and deliver.
  *
  * Context: process.
  * Return: 0; -ENOMEM; -EBUSY if @qlen is less than the present length and less than
@@ -116,7 +116,7 @@ int kdapl_evd_resize(struct kdapl_evd *evd, u32 qlen)
 	} else {
 		evd->ring_free = kdapl_ring_move(evd, ring);
 		swap(evd->ring, ring);
-		/* The bound of waiting requests is read without the lock (psp.c) */
+		/* psp.c reads it without the lock, as the limit of waiting requests */
 		WRITE_ONCE(evd->qlen, qlen);
 	}
 	spin_unlock_irq(&evd->lock);
@@ -125,12 +125,12 @@ int kdapl_evd_resize(struct kdapl_evd *evd, u32 qlen)
 }
 
 /**
- * kdapl_evd_take_back - take all events of an EP off the queue
+ * kdapl_evd_take_back - remove all events of an EP from the queue
  * @evd: the EVD
- * @ep:  the EP; its slots go back to their pools
+ * @ep:  the EP; the slots of the events are returned to their pools
  *
  * Context: any.
- * Return: how many there were.
+ * Return: the number of events.
  */
 u32 kdapl_evd_take_back(struct kdapl_evd *evd, struct kdapl_ep *ep)
 {
@@ -198,7 +198,7 @@ static void kdapl_evd_unmark_all(struct kdapl_evd *evd)
 }
 
 /**
- * kdapl_evd_notify_all - let everything queued lead to upcalls
+ * kdapl_evd_notify_all - make all queued events ask for an upcall
  * @evd: the EVD
  *
  * Context: any; never runs the upcall itself.
@@ -219,11 +219,13 @@ void kdapl_evd_notify_all(struct kdapl_evd *evd)
  * @evd:    the EVD
  * @policy: new policy
  * @upcall: new object, or NULL to keep the present one
- * @flag:   whether events already queued lead to upcalls
+ * @flag:   whether events that are queued already lead to upcalls
  *
- * Context: any, also inside the EVD's upcall; it then counts from the next
- * one on. For TEARDOWN the caller waits afterwards, kdapl_evd_wait_idle().
- * Return: 0, -EINVAL when the policy needs a function and there is none.
+ * For TEARDOWN the caller calls kdapl_evd_wait_idle() afterwards.
+ *
+ * Context: any, also inside the EVD's upcall; then the change applies from the next
+ * upcall on.
+ * Return: 0, or -EINVAL if the policy needs a function and there is none.
  */
 int kdapl_evd_modify(struct kdapl_evd *evd, DAT_UPCALL_POLICY policy,
 		     const DAT_UPCALL_OBJECT *upcall, DAT_UPCALL_FLAG flag)
@@ -241,14 +243,14 @@ int kdapl_evd_modify(struct kdapl_evd *evd, DAT_UPCALL_POLICY policy,
 	}
 	evd->policy = policy;
 	if (upcall) {
-		/* A holder of the baton may just be reading the pair: leave it to him */
+		/* The owner may be reading the old pair at this moment, so it applies this one */
 		evd->next_upcall = *upcall;
 		evd->has_next = true;
 	}
 	kdapl_evd_set_inhibit(evd);
 	/*
-	 * INHIBIT keeps the straight way shut while has_next is set, so that
-	 * with the baton free nobody can take it before the pair is in place.
+	 * While has_next is set, INHIBIT prevents direct delivery. So if the EVD has no
+	 * owner, nobody can become the owner before the new pair is in place.
 	 */
 	if (!(atomic_read_acquire(&evd->claim) & KDAPL_EVD_BATON))
 		kdapl_evd_apply_next(evd);
@@ -271,7 +273,7 @@ static void kdapl_evd_wait_begin(struct kdapl_evd *evd)
 	spin_unlock_irq(&evd->lock);
 }
 
-/* Taking the lock also makes sure that who woke us is through with the EVD */
+/* Taking the lock also ensures that the task which woke this one has left the EVD */
 static void kdapl_evd_wait_end(struct kdapl_evd *evd)
 {
 	spin_lock_irq(&evd->lock);
@@ -281,8 +283,8 @@ static void kdapl_evd_wait_end(struct kdapl_evd *evd)
 }
 
 /**
- * kdapl_evd_wait_idle - wait until nobody delivers
- * @evd: an EVD whose policy lets no new upcall start
+ * kdapl_evd_wait_idle - wait until the EVD has no owner
+ * @evd: an EVD whose policy allows no new upcall
  *
  * Context: process, not inside an upcall.
  */
@@ -294,9 +296,9 @@ void kdapl_evd_wait_idle(struct kdapl_evd *evd)
 }
 
 /**
- * kdapl_evd_wait_ep - wait for a running upcall that carries an EP's event
+ * kdapl_evd_wait_ep - wait until no upcall delivers an event of an EP
  * @evd: the EVD
- * @ep:  an EP no event of which is queued any more
+ * @ep:  an EP that has no events on the queue
  *
  * Context: process, not inside an upcall.
  */

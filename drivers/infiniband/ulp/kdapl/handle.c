@@ -2,21 +2,20 @@
 /*
  * Handle table: growth, publication, references.
  *
- * Owns the pages behind kdapl_obj_lookup(). Called by every constructor and
- * destructor (process context); kdapl_obj_get() and kdapl_obj_put() by every
- * control call, from any context. Pages are added under handle_mutex and
- * stay until the module is unloaded, so that a lookup of any number always
- * ends on memory of this table.
+ * Owns the pages of the handle table. Every constructor and destructor calls it in
+ * process context; every control call uses kdapl_obj_get() and kdapl_obj_put(), in any
+ * context. Pages are added under handle_mutex and stay until the module is unloaded, so
+ * the lookup of an arbitrary number never leaves the memory of the table.
  *
- * Life of an object: kdapl_obj_init() reserves the index, the constructor
- * builds, kdapl_obj_publish() makes it findable. kdapl_obj_kill() decides
- * that it may go, kdapl_obj_unpublish() takes it out of the table, a grace
- * period ends the posts that still see it, kdapl_obj_wait() the control
- * calls; only then is it taken apart.
+ * Life of an object: kdapl_obj_init() reserves an index, the constructor sets up the
+ * object, and kdapl_obj_publish() makes it visible. kdapl_obj_kill() decides that it is
+ * freed, and kdapl_obj_unpublish() removes it from the table. Then a grace period ends
+ * the posts that still use it, and kdapl_obj_wait() waits for the control calls; only
+ * after that is the object destroyed.
  *
- * A connection request is memory that is used again and again, and nothing may
- * be allocated when one comes: its index is its own from kdapl_obj_init() to
- * kdapl_obj_abort(), and each use has a generation, from kdapl_obj_renew().
+ * The memory of a connection request is reused, because nothing may be allocated when a
+ * request arrives. It has the same index from kdapl_obj_init() to kdapl_obj_abort(), and
+ * kdapl_obj_renew() gives each use another generation.
  */
 #include <linux/idr.h>
 #include <linux/mm.h>
@@ -26,7 +25,7 @@
 
 struct kdapl_handle_page *kdapl_handle_pages[KDAPL_HANDLE_PAGES];
 
-/* No handle that a caller may pass equals this one: its type does not exist */
+/* No handle of a caller can match this one, because its type does not exist */
 static struct kdapl_obj no_obj = {
 	.handle = (unsigned long)KDAPL_HANDLE_TYPE_NONE << KDAPL_HANDLE_INDEX_BITS,
 };
@@ -50,7 +49,7 @@ static struct kdapl_handle_page *kdapl_handle_page_new(void)
 }
 
 /**
- * kdapl_handle_init - make the empty table
+ * kdapl_handle_init - create the empty table
  *
  * Context: process, module load.
  * Return: 0, -ENOMEM.
@@ -68,7 +67,7 @@ int kdapl_handle_init(void)
 }
 
 /**
- * kdapl_handle_exit - give the table's memory back
+ * kdapl_handle_exit - free the memory of the table
  *
  * Context: process, module unload; no object is left.
  */
@@ -111,7 +110,7 @@ static int kdapl_handle_grow(unsigned int idx)
 }
 
 /**
- * kdapl_obj_renew - a handle for the next use of an object's memory
+ * kdapl_obj_renew - assign a handle for the next use of an object's memory
  * @obj: header of an object that is not published, with its index and type
  *
  * The caller holds the only reference.
@@ -123,9 +122,9 @@ void kdapl_obj_renew(struct kdapl_obj *obj)
 	struct kdapl_handle_slot *slot = kdapl_handle_slot(obj->handle);
 	unsigned long low = obj->handle & (BIT(KDAPL_HANDLE_GEN_SHIFT) - 1);
 
-	/* The index is ours alone, so is its generation; 0 would make a NULL handle */
+	/* The index belongs to @obj, so nobody else writes gen; 0 would be a NULL handle */
 	slot->gen++;
-	/* A lookup that came too late compares it once more */
+	/* A concurrent lookup may still compare it */
 	WRITE_ONCE(obj->handle, slot->gen << KDAPL_HANDLE_GEN_SHIFT | low);
 	refcount_set(&obj->ref, 1);
 	atomic_set(&obj->users, 0);
@@ -135,16 +134,16 @@ void kdapl_obj_renew(struct kdapl_obj *obj)
 }
 
 /**
- * kdapl_obj_init - give an object its handle, not to be found yet
+ * kdapl_obj_init - assign a handle to an object, without publishing it
  * @obj:  header of the new object, in zeroed memory
  * @type: its type
  * @ia:   the IA it will belong to
  *
- * The caller holds the only reference. Undone by kdapl_obj_abort() until the
- * object is published.
+ * The caller holds the only reference. kdapl_obj_abort() undoes it if the object has
+ * not been published.
  *
  * Context: process.
- * Return: 0, -ENOMEM, -ENOSPC when all indexes are taken.
+ * Return: 0, -ENOMEM, or -ENOSPC if all indexes are in use.
  */
 int kdapl_obj_init(struct kdapl_obj *obj, DAT_HANDLE_TYPE type, struct kdapl_ia *ia)
 {
@@ -165,7 +164,7 @@ int kdapl_obj_init(struct kdapl_obj *obj, DAT_HANDLE_TYPE type, struct kdapl_ia 
 }
 
 /**
- * kdapl_obj_abort - take back the index of an object that is not published
+ * kdapl_obj_abort - release the index of an object that is not published
  * @obj: header of the object
  *
  * Context: any.
@@ -176,7 +175,7 @@ void kdapl_obj_abort(struct kdapl_obj *obj)
 }
 
 /**
- * kdapl_obj_publish - let the object be found by its handle
+ * kdapl_obj_publish - make an object visible to lookups
  * @obj: header of a finished object
  *
  * Context: process.
@@ -187,13 +186,13 @@ void kdapl_obj_publish(struct kdapl_obj *obj)
 }
 
 /**
- * kdapl_obj_unpublish - take the object out of the table
+ * kdapl_obj_unpublish - remove an object from the table
  * @obj: header of a published object, referenced by the caller
  *
- * Who still sees it is inside a read section, or holds a reference.
+ * Only read sections that have begun before, and holders of a reference, still use it.
  *
  * Context: any.
- * Return: true for the one caller that took it out.
+ * Return: true for the one caller that has removed it.
  */
 bool kdapl_obj_unpublish(struct kdapl_obj *obj)
 {
@@ -202,15 +201,15 @@ bool kdapl_obj_unpublish(struct kdapl_obj *obj)
 	if (unrcu_pointer(cmpxchg(&slot->obj, RCU_INITIALIZER(obj),
 				  RCU_INITIALIZER(&no_obj))) != obj)
 		return false;
-	/* From here on the index may have a new owner, of another generation */
+	/* From here on the index may belong to another object, with another generation */
 	if (kdapl_handle_type(obj->handle) != DAT_HANDLE_TYPE_CR)
 		ida_free(&handle_ida, kdapl_obj_id(obj));
 	return true;
 }
 
 /**
- * kdapl_obj_get_any - look up a handle of whatever type and take a reference
- * @handle: any value at all
+ * kdapl_obj_get_any - look up a handle of any type and take a reference
+ * @handle: any value
  *
  * Context: any.
  * Return: the object, or NULL.
@@ -226,12 +225,12 @@ struct kdapl_obj *kdapl_obj_get_any(DAT_HANDLE handle)
 }
 
 /**
- * kdapl_obj_get - look up a handle and take a control-path reference
- * @handle: any value at all
+ * kdapl_obj_get - look up a handle and take a reference
+ * @handle: any value
  * @type:   the type it must have
  *
  * Context: any.
- * Return: the object, or NULL for a value that is no live handle of @type.
+ * Return: the object, or NULL if @handle is not a valid handle of @type.
  */
 struct kdapl_obj *kdapl_obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 {
@@ -243,10 +242,10 @@ struct kdapl_obj *kdapl_obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 		obj = NULL;
 	if (obj) {
 		/*
-		 * The memory of a connection request may have a new owner by now,
-		 * who may not be in the table yet: look again, with the reference.
-		 * Pairs with the full barrier of the cmpxchg that takes an object
-		 * out of the table.
+		 * The memory of a connection request may have been reused for another
+		 * request, which may not be published yet: repeat the lookup while
+		 * holding the reference. Pairs with the full barrier of the cmpxchg
+		 * that removes an object from the table.
 		 */
 		smp_rmb();
 		again = kdapl_obj_lookup(handle, type);
@@ -260,11 +259,11 @@ struct kdapl_obj *kdapl_obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 }
 
 /**
- * kdapl_obj_is_live - does a handle name an object of a type?
- * @handle: any value at all
+ * kdapl_obj_is_live - is this a valid handle of a type?
+ * @handle: any value
  * @type:   the type
  *
- * Context: any. The answer may be out of date at once.
+ * Context: any. The object may be freed before the caller uses the result.
  */
 bool kdapl_obj_is_live(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 {
@@ -278,10 +277,10 @@ bool kdapl_obj_is_live(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 
 /**
  * kdapl_obj_pin - take a reference to an object found on a list
- * @obj: header of the object; the list's lock keeps its memory
+ * @obj: header of the object; the caller holds the lock of the list
  *
  * Context: any.
- * Return: false when the object is past its last reference.
+ * Return: false if the last reference was dropped.
  */
 bool kdapl_obj_pin(struct kdapl_obj *obj)
 {
@@ -293,11 +292,11 @@ bool kdapl_obj_pin(struct kdapl_obj *obj)
  * @idx:  index to start from; becomes that of the object found
  * @type: which objects
  *
- * For listings: no lock is held between two calls, so that objects may come
- * and go meanwhile; each that is there all the time is seen once.
+ * No lock is held between two calls, so objects may be created and freed in the
+ * meantime. An object that exists all the time is returned once.
  *
  * Context: process.
- * Return: the object, with a reference, or NULL behind the last one.
+ * Return: the object, with a reference, or NULL after the last one.
  */
 struct kdapl_obj *kdapl_obj_next(u32 *idx, DAT_HANDLE_TYPE type)
 {
@@ -325,7 +324,7 @@ struct kdapl_obj *kdapl_obj_next(u32 *idx, DAT_HANDLE_TYPE type)
 }
 
 /**
- * kdapl_obj_put - drop a control-path reference
+ * kdapl_obj_put - drop a reference
  * @obj: header of the object
  *
  * Context: any.
@@ -340,8 +339,7 @@ void kdapl_obj_put(struct kdapl_obj *obj)
  * kdapl_obj_wait - drop the creator's reference and wait for all others
  * @obj: header of an unpublished object
  *
- * The caller holds no reference of its own besides the creator's, and no
- * lock that a control call takes.
+ * The caller must not hold another reference, nor a lock that a control call takes.
  *
  * Context: process.
  */
@@ -353,11 +351,11 @@ void kdapl_obj_wait(struct kdapl_obj *obj)
 }
 
 /**
- * kdapl_obj_use - note that another object now needs this one
+ * kdapl_obj_use - count another object that uses this one
  * @obj: header, referenced by the caller
  *
  * Context: any.
- * Return: false when the object is being freed.
+ * Return: false if the object is being freed.
  */
 bool kdapl_obj_use(struct kdapl_obj *obj)
 {
@@ -365,7 +363,7 @@ bool kdapl_obj_use(struct kdapl_obj *obj)
 }
 
 /**
- * kdapl_obj_unuse - end what kdapl_obj_use() noted
+ * kdapl_obj_unuse - undo kdapl_obj_use()
  * @obj: header
  *
  * Context: any.
@@ -376,12 +374,12 @@ void kdapl_obj_unuse(struct kdapl_obj *obj)
 }
 
 /**
- * kdapl_obj_kill - decide that an object without users is freed by the caller
+ * kdapl_obj_kill - claim the right to free an object that nothing uses
  * @obj: header, referenced by the caller
  *
  * Context: any.
- * Return: true for the one caller that may free it; false while it has users,
- * or when another call frees it already (atomic_read(&obj->users) < 0).
+ * Return: true for the one caller that may free it; false if it has users, or if
+ * another call frees it already (atomic_read(&obj->users) < 0).
  */
 bool kdapl_obj_kill(struct kdapl_obj *obj)
 {
@@ -389,14 +387,14 @@ bool kdapl_obj_kill(struct kdapl_obj *obj)
 }
 
 /**
- * kdapl_obj_retire - begin to free an object without users
- * @obj: header, referenced by the caller, whose reference is gone on success
+ * kdapl_obj_retire - begin to free an object that nothing uses
+ * @obj: header, referenced by the caller; on success that reference is dropped
  *
- * On success nobody finds the object any more; who still sees it is inside a
- * read section or holds a reference.
+ * On success no lookup finds the object any more. Only read sections that have begun
+ * before, and holders of a reference, still use it.
  *
  * Context: any.
- * Return: 0, -EBUSY while it has users, -ENOENT when another call frees it.
+ * Return: 0, -EBUSY if it has users, -ENOENT if another call frees it.
  */
 int kdapl_obj_retire(struct kdapl_obj *obj)
 {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Slot pools: making and counting them.
+ * Slot pools: set-up, replacement and counts.
  *
- * Called by the constructors and destructors of EPs and SRQs in process
- * context, and by query calls for the counts. The hot half is in pool.h.
+ * Called by the constructors and destructors of EPs and SRQs in process context, and by
+ * query calls for the counts. The fast path is in pool.h.
  */
 #include <linux/mm.h>
 #include <linux/slab.h>
@@ -11,16 +11,16 @@
 #include "pool.h"
 
 /**
- * kdapl_pool_init - make and preformat the slots of one queue
+ * kdapl_pool_init - allocate and preset the slots of one queue
  * @pool:    to be filled in
- * @depth:   number of slots; 0 makes a pool that is always empty
- * @max_sge: segments per slot
+ * @depth:   number of slots; 0 creates a pool that is always empty
+ * @max_sge: number of segments per slot
  * @done:    completion callback of every slot
- * @ep:      the EP all slots belong to; NULL for an SRQ
- * @recv:    receives rather than requests
+ * @ep:      the EP to which all slots belong; NULL for an SRQ
+ * @recv:    the slots are for receives, not for requests
  * @node:    NUMA node of the memory
  *
- * All fields of a work request that never change are written here, once.
+ * Writes all fields of a work request that never change.
  *
  * Context: process.
  * Return: 0, -ENOMEM.
@@ -43,7 +43,7 @@ int kdapl_pool_init(struct kdapl_pool *pool, u32 depth, u32 max_sge,
 	if (depth > kdapl_pool_most(max_sge))
 		return -ENOMEM;
 	size = array_size(depth, pool->stride);
-	/* kmalloc would round up to a power of two, for nothing */
+	/* kmalloc() would round the size up to a power of two */
 	if (size > PAGE_SIZE)
 		pool->base = vzalloc_node(size, node);
 	else
@@ -73,7 +73,7 @@ int kdapl_pool_init(struct kdapl_pool *pool, u32 depth, u32 max_sge,
 
 /**
  * kdapl_pool_exit - free the slots
- * @pool: a pool that nobody posts from, and no event of which is queued
+ * @pool: a pool from which nobody posts, and of which no event is queued
  *
  * Context: process.
  */
@@ -86,15 +86,15 @@ void kdapl_pool_exit(struct kdapl_pool *pool)
 }
 
 /**
- * kdapl_pool_close - take all slots away, if all are free
+ * kdapl_pool_close - take all slots at once, if all are free
  * @pool: the pool
  *
- * In one step: a call that takes a slot meanwhile has it, and nothing is
- * closed, or finds none. Who has looked at the stack before may still do so
- * until a grace period is over.
+ * The change is atomic: a concurrent call either gets a slot, and the pool is not
+ * closed, or finds none. Whoever has read the stack before may still use what it has
+ * read until a grace period has passed.
  *
  * Context: any.
- * Return: false when a slot is in use.
+ * Return: false if a slot is in use.
  */
 bool kdapl_pool_close(struct kdapl_pool *pool)
 {
@@ -103,20 +103,20 @@ bool kdapl_pool_close(struct kdapl_pool *pool)
 	u32 n;
 
 	for (n = 0; n < pool->depth; n++) {
-		/* A slot that was just taken has the Consumer's cookie in that place */
+		/* If the slot was just taken, the Consumer's cookie is in that place */
 		if ((u32)word % pool->stride || (u32)word / pool->stride >= pool->depth)
 			return false;
 		slot = pool->base + (u32)word;
 		word = READ_ONCE(slot->free_next);
 	}
-	/* With the same head it has been the same stack all the way down */
+	/* If the head is the same, no part of the stack has changed */
 	return try_cmpxchg64(&pool->head, &head, KDAPL_POOL_NONE);
 }
 
 /**
  * kdapl_pool_swap - exchange the slots of two pools
- * @pool:  a closed pool; nobody has looked at it since before it was closed
- * @other: another one, that nobody knows
+ * @pool:  a closed pool, a grace period after it was closed
+ * @other: another pool that nobody else uses
  *
  * @pool stays closed.
  *
@@ -134,7 +134,7 @@ void kdapl_pool_swap(struct kdapl_pool *pool, struct kdapl_pool *other)
  * kdapl_pool_open - make all slots of a closed pool free
  * @pool: the pool; its slots may have come from another one
  *
- * Context: process. Who takes the first sees all that was written before.
+ * Context: process. Whoever takes a slot sees all that was written before.
  */
 void kdapl_pool_open(struct kdapl_pool *pool)
 {
@@ -149,11 +149,11 @@ void kdapl_pool_open(struct kdapl_pool *pool)
 }
 
 /**
- * kdapl_pool_count - how many slots are in a state
+ * kdapl_pool_count - count the slots in a state
  * @pool:  the pool
  * @state: which state
  *
- * A snapshot; exact when nobody posts or completes meanwhile.
+ * The result is exact if nothing is posted or completed at the same time.
  *
  * Context: any.
  * Return: the number.
@@ -168,14 +168,14 @@ u32 kdapl_pool_count(const struct kdapl_pool *pool, enum kdapl_slot_state state)
 }
 
 /**
- * kdapl_pool_tally - how many slots are with the device, and how many behind it
+ * kdapl_pool_tally - count the posted and the completed slots in one pass
  * @pool:   the pool
- * @posted: adds those in KDAPL_SLOT_POSTED
- * @done:   adds those in KDAPL_SLOT_DONE
+ * @posted: incremented by the number of slots in KDAPL_SLOT_POSTED
+ * @done:   incremented by the number of slots in KDAPL_SLOT_DONE
  *
- * Each slot is looked at once, and those that lie deeper in the stack are taken
- * only while all above them are out: the sum is not more than have been out at
- * once while it was counted, unless others put back what they withheld.
+ * Each slot is read once. A slot is taken from the stack only while all slots above it
+ * are in use; so the sum does not exceed the largest number that was in use at one time
+ * during the count, unless slots are returned at the same time.
  *
  * Context: any.
  */
@@ -192,14 +192,14 @@ void kdapl_pool_tally(const struct kdapl_pool *pool, u32 *posted, u32 *done)
 }
 
 /**
- * kdapl_pool_free_count - length of the free stack
- * @pool: a pool at rest
+ * kdapl_pool_free_count - count the slots on the free stack
+ * @pool: a pool that nobody uses at the same time
  *
- * Walks the stack itself, so that a test can tell a leaked slot from one
- * that is merely marked free.
+ * Walks the stack, so a test can distinguish a leaked slot from one that is only marked
+ * as free.
  *
- * Context: any; nobody gets or puts meanwhile.
- * Return: the number, at most depth.
+ * Context: any.
+ * Return: the number, at most the depth of the pool.
  */
 u32 kdapl_pool_free_count(const struct kdapl_pool *pool)
 {
