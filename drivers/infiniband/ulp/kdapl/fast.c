@@ -1,26 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What dat_rmr_bind, dat_lmr_fmr and dat_lmr_invalidate have in common: how a
- * request that speaks of memory is put on an EP's queue, and what happens when
- * a peer invalidates a key of ours.
+ * The common part of dat_rmr_bind, dat_lmr_fmr and dat_lmr_invalidate: how a request that
+ * registers or invalidates memory is posted on the queue of an EP, and what happens when
+ * a peer invalidates a key.
  *
- * Called by rmr_bind.c and lmr_fast.c, by Consumers' threads in any context
- * but hard interrupt, and by done callbacks. Nothing here sleeps or allocates:
- * both MRs, the request of the Consumer and the one that goes in front of it
- * exist beforehand, and the send queue has two entries for each.
+ * Called by rmr_bind.c and lmr_fast.c, in any context except hard interrupt, and by done
+ * callbacks. Nothing here sleeps or allocates: the MRs, the Consumer's request and the
+ * one that is posted before it exist beforehand, and the send queue has two entries for
+ * each such request.
  *
- * Such a request is signalled even if its completion is suppressed, or its MR
- * would stay busy for ever; the success is then dropped in software.
+ * Such a request is signalled even if its completion is suppressed, because otherwise
+ * its MR would stay busy for ever; the event of a success is then dropped.
  */
 #include "kdapl.h"
 #include "trace.h"
 
 /**
- * kdapl_fast_check - steps 4 to 6 of the order of checks
+ * kdapl_fast_check - steps 4 to 6 of the checks of a post
  * @ep:    the EP
- * @flags: completion flags given
- * @also:  flags legal for this call and for no RDMA
- * @arg:   subtype for a flag that is not
+ * @flags: completion flags of the call
+ * @also:  flags that are legal for this call, but not for RDMA operations
+ * @arg:   subtype of the error for an illegal flag
  *
  * Context: any, inside the read section.
  */
@@ -34,15 +34,15 @@ DAT_RETURN kdapl_fast_check(const struct kdapl_ep *ep, u32 flags, u32 also, u32 
 }
 
 /**
- * kdapl_fast_begin - take a slot for a request that speaks of memory
+ * kdapl_fast_begin - take a slot for a request that registers or invalidates memory
  * @ep:     the EP
  * @op:     DAT_DTO_BIND_MW, DAT_DTO_LMR_FMR, DAT_DTO_LMR_INVALIDATE
- * @cookie: the Consumer's
+ * @cookie: the Consumer's cookie
  * @flags:  completion flags
  * @done:   completion callback instead of the usual one
  *
  * Context: any, ep->sq.lock held.
- * Return: the slot; NULL when the queue is full.
+ * Return: the slot, or NULL if the queue is full.
  */
 struct kdapl_slot *kdapl_fast_begin(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 flags,
 				    void (*done)(struct ib_cq *cq, struct ib_wc *wc))
@@ -70,7 +70,7 @@ struct kdapl_slot *kdapl_fast_begin(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie
 }
 
 /**
- * kdapl_fast_abort - as if the slot had not been taken
+ * kdapl_fast_abort - undo kdapl_fast_begin()
  * @ep:   the EP
  * @slot: from kdapl_fast_begin()
  *
@@ -84,16 +84,16 @@ void kdapl_fast_abort(struct kdapl_ep *ep, struct kdapl_slot *slot)
 }
 
 /**
- * kdapl_fast_post - give a request to the device
+ * kdapl_fast_post - post a request
  * @ep:    the EP
- * @qp:    its QP, looked up once: the device may take it away at any time
- * @slot:  its slot; not the caller's any more on success
- * @first: the slot's work request, or the one in front of it
+ * @qp:    its QP, read once: device removal may clear ep->qp at any time
+ * @slot:  its slot; after a success the request may have completed
+ * @first: the work request of the slot, or the one before it
  * @flags: completion flags
- * @bad:   takes the request that was refused
+ * @bad:   receives the request that was refused
  *
  * Context: any, ep->sq.lock held.
- * Return: 0, or what the device said.
+ * Return: 0, or the error of the device.
  */
 int kdapl_fast_post(struct kdapl_ep *ep, struct ib_qp *qp, struct kdapl_slot *slot,
 		    struct ib_send_wr *first, u32 flags, struct ib_send_wr **bad)
@@ -116,7 +116,7 @@ int kdapl_fast_post(struct kdapl_ep *ep, struct ib_qp *qp, struct kdapl_slot *sl
 }
 
 /**
- * kdapl_fast_refused - step 11: what a refusal of the device becomes
+ * kdapl_fast_refused - the return value for an error of the device (step 11)
  * @err: negative errno
  *
  * Context: any.
@@ -142,27 +142,27 @@ int kdapl_fast_access(DAT_MEM_PRIV_FLAGS priv)
 		access |= IB_ACCESS_LOCAL_WRITE;
 	if (priv & DAT_MEM_PRIV_REMOTE_READ_FLAG)
 		access |= IB_ACCESS_REMOTE_READ;
-	/* Verbs demand the local right too; posts are held to what was asked for */
+	/* The verbs also require the local right; posts are checked against @priv */
 	if (priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
 	return access;
 }
 
 /**
- * kdapl_fast_invalidated - a message has come that invalidated a key
- * @ep:   the EP it came to
+ * kdapl_fast_invalidated - a message has invalidated a key
+ * @ep:   the EP that has received it
  * @rkey: the key, as the device reports it
  *
- * The peer may end what was bound through this very EP. The device need not
- * check more than that the key exists (rxe does not): anything else of ours
- * that a peer invalidates is dead, which its owner is told, and the connection
- * is broken. The message itself was delivered by then.
+ * A peer may end what was bound through this EP. The device may check no more than
+ * that the key exists (rxe does not). So if a peer has invalidated another key, the key
+ * is invalid, its owner is notified, and the connection is broken. The message itself
+ * is delivered.
  *
  * Context: done callback.
  */
 void kdapl_fast_invalidated(struct kdapl_ep *ep, u32 rkey)
 {
-	/* Removal drains every QP before it forgets the device */
+	/* Device removal drains every QP before it clears ia->dev */
 	struct kdapl_device *dev = READ_ONCE(ep->obj.ia->dev);
 	struct ib_wc wc = { .status = IB_WC_REM_INV_REQ_ERR };
 	struct kdapl_obj *obj;

@@ -1,42 +1,41 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory that work requests on an EP's own queue register and invalidate:
+ * Memory that is registered and invalidated by work requests on the queue of an EP:
  * RMRs, and LMRs from dat_lmr_allocate().
  *
- * A part of kdapl.h, which includes it where it belongs; nobody else does.
+ * This is a part of kdapl.h, which is the only file that includes it.
  *
- * Mapping an MR takes effect at once, before any request runs, so it may touch
- * only an MR that is not valid on the device and that no request speaks of.
- * struct kdapl_fast keeps track of that; an RMR has two of them, used in turn,
- * so that one request can end the old binding while the next begins.
+ * To map an MR takes effect at once, before any request is executed. So only an MR that
+ * is not valid on the device, and that no request uses, may be mapped. struct kdapl_fast
+ * keeps track of that. An RMR has two of them and uses them alternately, so that one
+ * request can end the old binding while the next one begins.
  */
 #ifndef _KDAPL_FAST_H_
 #define _KDAPL_FAST_H_
 
 enum kdapl_fast_state {
 	KDAPL_FAST_FREE,	/* not valid, no request: may be mapped */
-	KDAPL_FAST_BINDING,	/* a registration is under way */
+	KDAPL_FAST_BINDING,	/* a registration was posted */
 	KDAPL_FAST_BOUND,
-	KDAPL_FAST_ENDING,	/* an invalidation is under way */
-	KDAPL_FAST_DIRTY,	/* a request failed: work replaces the MR */
+	KDAPL_FAST_ENDING,	/* an invalidation was posted */
+	KDAPL_FAST_DIRTY,	/* a request failed: a work item replaces the MR */
 };
 
 /**
- * struct kdapl_fast - an MR driven by requests on EPs
- * @mr:    the MR; NULL on a shell, and while no new one is to be had
- * @state: enum kdapl_fast_state; all members are guarded by the owner's lock
+ * struct kdapl_fast - an MR that requests on EPs register and invalidate
+ * @mr:    the MR; NULL on an orphaned object, and while no new one can be allocated
+ * @state: enum kdapl_fast_state; all members are guarded by the lock of the owner
  * @ep:    handle of the EP through which it was bound
  * @by:    the request that binds it, until that completes
- * @failed: that has failed, while another request was to end it
- * @inv_failed: RMR: the request in front of a registration that was to end it
- *         has failed, and not by a flush
- * @stranded: RMR: that request was taken, the registration was not
- * @gone:  ENDING: the peer was quicker than the request that ends it
- * @rmr:   the RMR that owns it; NULL: it is @lmr's own
- * @lmr:   its owner; or the LMR whose pages the RMR shows, used while @state
- *         is not FREE
- * @cqe:   of @inv, which speaks only when it fails
- * @inv:   RMR: invalidates it in one list with the registration of the other
+ * @failed: the request that binds it has failed after another one was posted to end it
+ * @inv_failed: RMR: the invalidation that was posted before a registration has failed,
+ *         and not by a flush
+ * @stranded: RMR: the device accepted that invalidation and refused the registration
+ * @gone:  ENDING: the peer has ended it before the posted request did
+ * @rmr:   the RMR that owns it; NULL: it belongs to @lmr
+ * @lmr:   its owner; or the LMR whose pages the RMR uses, while @state is not FREE
+ * @cqe:   of @inv, which completes only if it fails
+ * @inv:   RMR: invalidates this MR, in one list with the registration of the other one
  */
 struct kdapl_fast {
 	struct ib_mr *mr;
@@ -53,10 +52,10 @@ struct kdapl_fast {
 	struct ib_send_wr inv;
 };
 
-/* ---- fast.c: any context; sq->lock of the EP held where it says so ------ */
+/* ---- fast.c: any context; some with sq->lock of the EP held --------------- */
 
 DAT_RETURN kdapl_fast_check(const struct kdapl_ep *ep, u32 flags, u32 also, u32 arg);
-/* Takes a slot and fills in what all have in common; NULL: the queue is full. sq.lock held */
+/* Takes a slot and fills in the common part; NULL: the queue is full. sq.lock held */
 struct kdapl_slot *kdapl_fast_begin(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 flags,
 				    void (*done)(struct ib_cq *cq, struct ib_wc *wc));
 void kdapl_fast_abort(struct kdapl_ep *ep, struct kdapl_slot *slot);
@@ -67,7 +66,7 @@ int kdapl_fast_access(DAT_MEM_PRIV_FLAGS priv);
 /* A message has invalidated a key */
 void kdapl_fast_invalidated(struct kdapl_ep *ep, u32 rkey);
 
-/* ---- keys.c: whose is a key? -------------------------------------------- */
+/* ---- keys.c: from a key to its owner -------------------------------------- */
 
 int kdapl_key_add(struct kdapl_device *dev, u32 rkey, struct kdapl_obj *obj);
 void kdapl_key_del(struct kdapl_device *dev, u32 rkey);
@@ -80,16 +79,16 @@ struct kdapl_obj *kdapl_key_find(struct kdapl_device *dev, u32 rkey);
  * @obj:    header
  * @pz:     its zone (used)
  * @zone:   pz->zone << KDAPL_ZONE_SHIFT
- * @lock:   guards what follows to @param; taken inside kdapl_sq.lock
+ * @lock:   guards the members down to @param; taken inside kdapl_sq.lock
  * @fast:   the two MRs
  * @cur:    index of the one that is bound, or being bound; -1: none
- * @dying:  dat_rmr_free has begun, no request may be posted any more
- * @hostile: a peer has invalidated it that must not; @repair tells
- * @param:  what dat_rmr_query tells
- * @shelled: the verbs objects went with the device
- * @wrs:    requests under way, and one for the RMR itself
+ * @dying:  dat_rmr_free() has begun, no request may be posted any more
+ * @hostile: a peer has invalidated it without the right to do so; @repair reports it
+ * @param:  what dat_rmr_query() returns
+ * @shelled: the verbs objects were destroyed because the device was removed
+ * @wrs:    number of posted requests, and one for the RMR itself
  * @repair: replaces MRs of unknown state
- * @free_work: the last of @wrs, and a grace period, are over
+ * @free_work: frees the RMR after the last of @wrs and a grace period
  */
 struct kdapl_rmr {
 	struct kdapl_obj obj;
@@ -127,7 +126,7 @@ DAT_RETURN kdapl_fast_lookup(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handle,
 			     struct kdapl_lmr **lmr, struct kdapl_ep **ep);
 DAT_RETURN kdapl_fast_flush(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 flags);
 void kdapl_fmr_done(struct ib_cq *cq, struct ib_wc *wc);
-/* Has @repair run if there is reason to; lmr->lock held */
+/* Schedules @repair if necessary; lmr->lock held */
 void kdapl_lmr_repair_soon(struct kdapl_lmr *lmr);
 
 /* The peer has invalidated @rkey; true if it may: bound through @ep */

@@ -2,20 +2,20 @@
 /*
  * Which object owns a key of the device.
  *
- * A peer can invalidate keys by a send. The completion tells which; this table
- * tells whose it was. Entries are made and removed in process context, by the
- * constructors and destructors of LMRs and RMRs; the lookup runs in softirq.
- * The low byte of a key changes with each registration, the rest names the MR.
+ * A peer can invalidate a key by a send. The completion contains the key, and this table
+ * contains its owner. The constructors and destructors of LMRs and RMRs add and remove
+ * entries in process context; the lookup runs in softirq. The low byte of a key changes
+ * with each registration, and the rest identifies the MR.
  */
 #include "kdapl.h"
 
 #define KDAPL_KEY_SHIFT	8
 
 /**
- * kdapl_key_add - enter an MR
+ * kdapl_key_add - add an MR
  * @dev:  its device
  * @rkey: its key
- * @obj:  LMR or RMR, whose memory outlives the entry by a grace period
+ * @obj:  LMR or RMR; freed a grace period after the entry was removed, at the earliest
  *
  * Context: process.
  * Return: 0, -ENOMEM.
@@ -38,12 +38,12 @@ void kdapl_key_del(struct kdapl_device *dev, u32 rkey)
 }
 
 /**
- * kdapl_key_find - whose is a key?
+ * kdapl_key_find - find the owner of a key
  * @dev:  device
  * @rkey: key
  *
- * Context: any, inside an RCU read section; the object stays until its end.
- * Return: the object's header, or NULL: it is none of ours.
+ * Context: any, inside an RCU read section; the object exists until the section ends.
+ * Return: the header of the object, or NULL if the key does not belong to kDAPL.
  */
 struct kdapl_obj *kdapl_key_find(struct kdapl_device *dev, u32 rkey)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls that our model has no place for: they check what they are given and
- * answer DAT_MODEL_NOT_SUPPORTED, in this release and in later ones. Called by
+ * Calls that cannot be implemented on the kernel's verbs. They check their arguments and
+ * return DAT_MODEL_NOT_SUPPORTED, in this release and in later ones. Called by
  * Consumers, in any context.
  */
 #include <linux/export.h>
@@ -11,7 +11,7 @@
 
 #define NOT_OFFERED	DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE)
 
-/* DAT_SUCCESS if @handle names an endpoint that takes receives from an SRQ */
+/* DAT_SUCCESS if @handle is an endpoint that uses an SRQ */
 static DAT_RETURN check_srq_ep(DAT_EP_HANDLE handle)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
@@ -28,12 +28,12 @@ static DAT_RETURN check_srq_ep(DAT_EP_HANDLE handle)
 }
 
 /**
- * dat_ia_reserved_lmr - the LMR that reaches all memory
+ * dat_ia_reserved_lmr - get the LMR that covers all memory; not supported
  * @ia_handle:   open IA
- * @lmr_handle:  would take the LMR
- * @lmr_context: would take its context
+ * @lmr_handle:  would receive the LMR
+ * @lmr_context: would receive its context
  *
- * There is none: nothing could revoke it.
+ * There is no such LMR, because nothing could revoke it.
  *
  * Context: any (class A).
  * Return: DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER, a pointer is NULL;
@@ -54,12 +54,12 @@ DAT_RETURN dat_ia_reserved_lmr(DAT_IA_HANDLE ia_handle,
 EXPORT_SYMBOL_GPL(dat_ia_reserved_lmr);
 
 /**
- * dat_ep_common_connect - connect to a common service point
+ * dat_ep_common_connect - connect to a common service point; not supported
  * @ep_handle:         endpoint
- * @remote_ia_address: peer
+ * @remote_ia_address: address of the peer
  * @timeout:           microseconds
  * @private_data_size: bytes
- * @private_data:      for the peer
+ * @private_data:      data for the peer
  *
  * There are no common service points, see dat_csp_create().
  *
@@ -77,12 +77,12 @@ DAT_RETURN dat_ep_common_connect(DAT_EP_HANDLE ep_handle,
 EXPORT_SYMBOL_GPL(dat_ep_common_connect);
 
 /**
- * dat_ep_recv_query - buffers that an endpoint has taken from its SRQ
+ * dat_ep_recv_query - query the buffers that an endpoint uses of its SRQ; not supported
  * @ep_handle:       endpoint with an SRQ
- * @nbufs_allocated: would take their number
- * @bufs_alloc_span: would take the messages they span
+ * @nbufs_allocated: would receive their number
+ * @bufs_alloc_span: would receive the number of messages that they span
  *
- * The verbs do not show it.
+ * The verbs do not provide this information.
  *
  * Context: any (class A).
  * Return: DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER, the EP has no SRQ (1) or
@@ -105,12 +105,12 @@ DAT_RETURN dat_ep_recv_query(DAT_EP_HANDLE ep_handle,
 EXPORT_SYMBOL_GPL(dat_ep_recv_query);
 
 /**
- * dat_ep_set_watermark - limit what an endpoint may take from its SRQ
+ * dat_ep_set_watermark - limit the buffers an endpoint uses of its SRQ; not supported
  * @ep_handle:           endpoint with an SRQ
- * @soft_high_watermark: an event beyond it
- * @hard_high_watermark: the connection breaks beyond it
+ * @soft_high_watermark: number of buffers above which an event would be raised
+ * @hard_high_watermark: number of buffers above which the connection would break
  *
- * The verbs do not show how many an endpoint has taken, nor break it for that.
+ * The verbs do not provide the number of buffers that an endpoint uses.
  *
  * Context: any (class A).
  * Return: DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER, the EP has no SRQ (1) or
@@ -134,14 +134,14 @@ DAT_RETURN dat_ep_set_watermark(DAT_EP_HANDLE ep_handle,
 EXPORT_SYMBOL_GPL(dat_ep_set_watermark);
 
 /**
- * dat_ep_post_rdma_read_to_rmr - post an RDMA read into an RMR
+ * dat_ep_post_rdma_read_to_rmr - post an RDMA read into an RMR; not supported
  * @ep_handle:        endpoint
- * @local_buffer:     where the data would go
- * @user_cookie:      for the event
- * @remote_buffer:    where it would come from
+ * @local_buffer:     where the data would be written
+ * @user_cookie:      for the completion event
+ * @remote_buffer:    where the data would be read
  * @completion_flags: as for an RDMA read
  *
- * An RMR's key is for the peer's use only.
+ * Only a peer can use the key of an RMR.
  *
  * Context: any (class A).
  * Return: DAT_INVALID_HANDLE; otherwise DAT_MODEL_NOT_SUPPORTED.
@@ -159,11 +159,11 @@ DAT_RETURN dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
 EXPORT_SYMBOL_GPL(dat_ep_post_rdma_read_to_rmr);
 
 /**
- * dat_rmr_create_for_ep - create an RMR for the use of one endpoint
+ * dat_rmr_create_for_ep - create an RMR for one endpoint; not supported
  * @pz_handle:  protection zone
- * @rmr_handle: would take the RMR
+ * @rmr_handle: would receive the RMR
  *
- * The keys of the verbs belong to a protection domain, never to one QP.
+ * A key of the verbs belongs to a protection domain, and never to a single QP.
  *
  * Context: process (class P), not from an upcall.
  * Return: DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER, @rmr_handle is NULL;
@@ -181,15 +181,15 @@ DAT_RETURN dat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle,
 EXPORT_SYMBOL_GPL(dat_rmr_create_for_ep);
 
 /**
- * dat_csp_create - listen by socket triple
+ * dat_csp_create - create a common service point; not supported
  * @ia_handle:  open IA
- * @comm:       domain, type, protocol
+ * @comm:       domain, type and protocol of a socket
  * @address:    local address
- * @evd_handle: for requests
- * @csp_handle: would take the service point
+ * @evd_handle: EVD for connection requests
+ * @csp_handle: would receive the service point
  *
- * They are for peers that are reached through sockets; the connection manager
- * of the verbs listens on service identifiers.
+ * Common service points are for peers that connect through sockets, but the connection
+ * manager of the verbs listens on service identifiers.
  *
  * Context: any (class A).
  * Return: DAT_MODEL_NOT_SUPPORTED.
@@ -203,12 +203,12 @@ DAT_RETURN dat_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm,
 EXPORT_SYMBOL_GPL(dat_csp_create);
 
 /**
- * dat_csp_query - parameters of a common service point
+ * dat_csp_query - query a common service point; not supported
  * @csp_handle:     service point
- * @csp_param_mask: members asked for
- * @csp_param:      would take them
+ * @csp_param_mask: members to return
+ * @csp_param:      would receive them
  *
- * There is none to ask about, see dat_csp_create().
+ * There are no common service points, see dat_csp_create().
  *
  * Context: any (class A).
  * Return: DAT_MODEL_NOT_SUPPORTED.
@@ -222,10 +222,10 @@ DAT_RETURN dat_csp_query(DAT_CSP_HANDLE csp_handle,
 EXPORT_SYMBOL_GPL(dat_csp_query);
 
 /**
- * dat_csp_free - destroy a common service point
+ * dat_csp_free - destroy a common service point; not supported
  * @csp_handle: service point
  *
- * There is none to free, see dat_csp_create().
+ * There are no common service points, see dat_csp_create().
  *
  * Context: any (class A).
  * Return: DAT_MODEL_NOT_SUPPORTED.
