@@ -1,24 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * LMRs that work requests on an EP's own queue register (dat_lmr_fmr, in
- * lmr_fmr.c) and invalidate (dat_lmr_invalidate, here): the states between the
- * two, the completions, and what a peer's invalidation does to any LMR. How
- * such an LMR begins stands in lmr_alloc.c.
+ * LMRs that work requests on the queue of an EP register (dat_lmr_fmr(), in lmr_fmr.c)
+ * and invalidate (dat_lmr_invalidate(), here): their states, the completions, and the
+ * effect of a peer's invalidation on any LMR. lmr_alloc.c creates such LMRs.
  *
- * Called by Consumers in any context but hard interrupt; done callbacks run in
+ * Called by Consumers in any context except hard interrupt; done callbacks run in
  * softirq.
  *
- * One MR, so one request at a time: registering waits for the completion of
- * the invalidation before. A request under way counts as a user of the LMR.
+ * There is one MR, so only one request at a time is possible: a registration must wait
+ * for the completion of the invalidation before it. A posted request counts as a user of
+ * the LMR.
  *
- * The LMR's entry in the table is refilled without a grace period after it was
- * emptied, under a new context. A post that races with the invalidation of a context it
- * names, and with the next registration as well, may take the old zone and
- * privileges with the new range, or a part of it, and the new key: then the device holds it to the
- * rights of the new registration, which is the Consumer's own, of this zone.
+ * The entry of the LMR in the table is cleared, and filled in again under a new context,
+ * without a grace period in between. A post that uses a context while it is invalidated
+ * and the LMR is registered again may combine the old zone and privileges with the new
+ * range, or a part of it, and the new key. Then the device checks it against the rights
+ * of the new registration, which belongs to the same Consumer and zone.
  *
- * Locks: kdapl_sq.lock of the EP over the whole of a post, kdapl_lmr.lock
- * inside it.
+ * Locks: kdapl_sq.lock of the EP is held during the whole post, kdapl_lmr.lock inside it.
  */
 #include <linux/dma-mapping.h>
 #include <linux/export.h>
@@ -35,7 +34,7 @@ static void kdapl_lmr_hide(struct kdapl_lmr *lmr)
 	WRITE_ONCE(lmr->desc->zp, 0);
 }
 
-/* Undoes that; the entry has been left as it was */
+/* Undoes that; the rest of the entry has not changed */
 static void kdapl_lmr_show(struct kdapl_lmr *lmr)
 {
 	lockdep_assert_held(&lmr->lock);
@@ -43,7 +42,7 @@ static void kdapl_lmr_show(struct kdapl_lmr *lmr)
 }
 
 /**
- * kdapl_lmr_repair_soon - have work look at an LMR, if it has to
+ * kdapl_lmr_repair_soon - schedule the repair of an LMR if it is necessary
  * @lmr: the LMR
  *
  * Context: any, lmr->lock held.
@@ -56,7 +55,7 @@ void kdapl_lmr_repair_soon(struct kdapl_lmr *lmr)
 }
 
 /**
- * kdapl_lmr_fast_free - the MR is not valid any more
+ * kdapl_lmr_fast_free - note that the MR is not valid any more
  * @lmr: LMR from dat_lmr_allocate()
  *
  * Context: any, lmr->lock held.
@@ -76,7 +75,7 @@ void kdapl_lmr_fast_free(struct kdapl_lmr *lmr)
 	lmr->fmr.state = KDAPL_FAST_FREE;
 }
 
-/* A request has failed, and nobody knows what the device made of it. lmr->lock held */
+/* A request has failed; it is unknown whether it was executed. lmr->lock held */
 static void kdapl_fmr_in_doubt(struct kdapl_lmr *lmr)
 {
 	lmr->fmr.state = KDAPL_FAST_DIRTY;
@@ -99,12 +98,12 @@ static void kdapl_fmr_began(struct kdapl_lmr *lmr, const struct kdapl_slot *slot
 	} else if (f->state == KDAPL_FAST_BINDING) {
 		kdapl_fmr_in_doubt(lmr);
 	} else if (f->state == KDAPL_FAST_ENDING) {
-		/* The request that ends it is under way still, and decides */
+		/* The request that ends it has not completed, and decides */
 		f->failed = !ok;
 	}
 }
 
-/* A request that was to end it has not been executed: as bound as before (V-08) */
+/* A request that was to end it was not executed, so it is still bound (V-08) */
 static void kdapl_fmr_not_ended(struct kdapl_lmr *lmr, u8 old_state)
 {
 	struct kdapl_fast *f = &lmr->fmr;
@@ -117,7 +116,7 @@ static void kdapl_fmr_not_ended(struct kdapl_lmr *lmr, u8 old_state)
 		kdapl_fmr_in_doubt(lmr);
 		return;
 	}
-	/* The registration may have completed meanwhile */
+	/* The registration may have completed in the meantime */
 	f->state = f->by ? old_state : KDAPL_FAST_BOUND;
 	lmr->param.lmr_state.bound = f->state == KDAPL_FAST_BOUND ? DAT_TRUE : DAT_FALSE;
 	kdapl_lmr_show(lmr);
@@ -148,7 +147,7 @@ void kdapl_fmr_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct kdapl_lmr *lmr = slot->fast->lmr;
 	unsigned long flags;
 
-	/* Until the end: when it is not used any more it may go, after a grace period */
+	/* Until the end: without users the LMR may be freed after a grace period */
 	rcu_read_lock();
 	spin_lock_irqsave(&lmr->lock, flags);
 	if (slot->flags & KDAPL_SLOT_BINDS)
@@ -157,7 +156,7 @@ void kdapl_fmr_done(struct ib_cq *cq, struct ib_wc *wc)
 		kdapl_fmr_ended(lmr, wc->status == IB_WC_SUCCESS);
 	kdapl_lmr_repair_soon(lmr);
 	spin_unlock_irqrestore(&lmr->lock, flags);
-	/* First: who learns of the completion may free the LMR */
+	/* Before the event: whoever receives it may free the LMR */
 	kdapl_obj_unuse(&lmr->obj);
 	kdapl_memory_done(cq, slot, wc);
 	rcu_read_unlock();
@@ -170,8 +169,8 @@ void kdapl_fmr_done(struct ib_cq *cq, struct ib_wc *wc)
  * @rkey: the key
  *
  * Context: any, inside an RCU read section.
- * Return: false if it must not: the LMR is not from dat_lmr_allocate(), or was
- * registered through another EP, or that is of another zone now.
+ * Return: false if the peer must not do that: the LMR is not from dat_lmr_allocate(), or
+ * was registered through another EP, or that EP belongs to another zone now.
  */
 bool kdapl_lmr_invalidated(struct kdapl_lmr *lmr, const struct kdapl_ep *ep, u32 rkey)
 {
@@ -180,10 +179,10 @@ bool kdapl_lmr_invalidated(struct kdapl_lmr *lmr, const struct kdapl_ep *ep, u32
 	bool legal = false;
 
 	spin_lock_irqsave(&lmr->lock, flags);
-	/* Without remote rights the device has a key all the same */
+	/* The device has a key even without remote rights */
 	if (lmr->dying || !lmr->mr || rkey != lmr->mr->rkey ||
 	    (lmr->fast && f->state == KDAPL_FAST_FREE)) {
-		/* The owner was quicker */
+		/* The owner has ended it before */
 		legal = true;
 	} else if (!lmr->fast) {
 		kdapl_lmr_hide(lmr);
@@ -204,10 +203,10 @@ bool kdapl_lmr_invalidated(struct kdapl_lmr *lmr, const struct kdapl_ep *ep, u32
 /* ---- both calls -------------------------------------------------------- */
 
 /**
- * kdapl_fast_flush - a request on a shell: nothing happens, and it is flushed
- * @ep:     the EP, without QP
+ * kdapl_fast_flush - flush a request on an orphaned object
+ * @ep:     the EP, without a QP
  * @op:     DAT_DTO_LMR_FMR, DAT_DTO_LMR_INVALIDATE
- * @cookie: the Consumer's
+ * @cookie: the Consumer's cookie
  * @flags:  completion flags
  *
  * Context: any, ep->sq.lock held.
@@ -226,8 +225,8 @@ DAT_RETURN kdapl_fast_flush(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 fl
  * kdapl_fast_lookup - step 1 of both calls
  * @lmr_handle: any value
  * @ep_handle:  any value
- * @lmr:        takes the LMR
- * @ep:         takes the EP; NULL if there is none
+ * @lmr:        receives the LMR
+ * @ep:         receives the EP, or NULL if there is none
  *
  * Context: any, inside the read section.
  */
@@ -256,7 +255,7 @@ static DAT_RETURN kdapl_invalidate_check(const struct kdapl_lmr *lmr, const stru
 
 	if (lmr->dying)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
-	/* No order between the queues of two EPs */
+	/* The queues of two EPs are not ordered */
 	if (f->state != KDAPL_FAST_BOUND &&
 	    (f->state != KDAPL_FAST_BINDING || f->ep != ep->obj.handle))
 		return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_FREE);
@@ -265,7 +264,7 @@ static DAT_RETURN kdapl_invalidate_check(const struct kdapl_lmr *lmr, const stru
 	return DAT_SUCCESS;
 }
 
-/* Steps 6 to 10, under lmr->lock; the slot, filled in, or NULL and the reason */
+/* Steps 6 to 10, under lmr->lock. Returns the slot, filled in, or NULL and the reason */
 static struct kdapl_slot *kdapl_invalidate_slot(struct kdapl_lmr *lmr, struct kdapl_ep *ep,
 						u64 cookie, u32 flags, DAT_RETURN *ret)
 {
@@ -288,7 +287,7 @@ static struct kdapl_slot *kdapl_invalidate_slot(struct kdapl_lmr *lmr, struct kd
 	slot->flags |= KDAPL_SLOT_ENDS;
 	slot->rdma.wr.opcode = IB_WR_LOCAL_INV;
 	slot->rdma.wr.ex.invalidate_rkey = lmr->fmr.mr->rkey;
-	/* In verbs: behind earlier reads (V-11) */
+	/* In the verbs: after earlier reads (V-11) */
 	slot->rdma.wr.send_flags |= IB_SEND_FENCE;
 	return slot;
 }
@@ -327,14 +326,14 @@ static DAT_RETURN kdapl_invalidate_request(struct kdapl_lmr *lmr, struct kdapl_e
 	return kdapl_fast_refused(err);
 }
 
-/* Does it begin after all earlier requests? Of any state: step 2 */
+/* Is it executed after all earlier requests? Part of step 2, so in any state */
 static bool kdapl_invalidate_in_order(struct kdapl_ep *ep)
 {
 	bool idle;
 
 	if (ep->obj.ia->limits.ordered_inv)
 		return true;
-	/* dat_ep_modify() may be giving the queue other slots */
+	/* dat_ep_modify() may be replacing the slots of the queue */
 	spin_lock(&ep->lock);
 	idle = kdapl_ep_requests_idle(ep);
 	spin_unlock(&ep->lock);
@@ -342,32 +341,32 @@ static bool kdapl_invalidate_in_order(struct kdapl_ep *ep)
 }
 
 /**
- * dat_lmr_invalidate - end a registration of dat_lmr_fmr(), by a request
- * @lmr_handle:       LMR, registered
- * @ep_handle:        the EP on whose queue it happens, of the LMR's zone
- * @user_cookie:      comes back in the completion event
- * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG, BARRIER_FENCE,
- *                    LMR_INVALIDATE_FENCE, and UNSIGNALLED if the EP's request
- *                    flags say so
+ * dat_lmr_invalidate - end a registration of dat_lmr_fmr() by a work request
+ * @lmr_handle:       LMR that is registered
+ * @ep_handle:        the EP on whose queue the request is posted, of the LMR's zone
+ * @user_cookie:      returned in the completion event
+ * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG, BARRIER_FENCE, LMR_INVALIDATE_FENCE,
+ *                    and UNSIGNALLED if the EP was created with that request completion
+ *                    flag
  *
- * Segments that name the LMR are refused from the call on; its keys are dead
- * when the event comes, a DTO completion with operation
- * DAT_DTO_LMR_INVALIDATE. If that says FLUSHED, the LMR is registered as
- * before. With LMR_INVALIDATE_FENCE it begins after all earlier requests of
- * the EP; without, it waits for earlier RDMA reads at least.
+ * Posts with the context of the LMR are refused from the call on. The keys are invalid
+ * when the event is delivered, which is a DTO completion with operation
+ * DAT_DTO_LMR_INVALIDATE. If its status is FLUSHED, the LMR is still registered. With
+ * LMR_INVALIDATE_FENCE the request is executed after all earlier requests of the EP;
+ * without it, at least after earlier RDMA reads.
  *
- * Source: kDAPL 2.0, dat_lmr_invalidate; no manual page.
+ * Source: kDAPL 2.0, dat_lmr_invalidate; there is no manual page.
  *
- * Context: as dat_ep_post_send().
+ * Context: as for dat_ep_post_send().
  * Return:
- * * DAT_SUCCESS - in DISCONNECTED too: flushed
- * * DAT_INVALID_HANDLE - @lmr_handle or @ep_handle
- * * DAT_MODEL_NOT_SUPPORTED - LMR_INVALIDATE_FENCE with requests outstanding,
- *   on a device not known to keep them in order
+ * * DAT_SUCCESS - also in DISCONNECTED, where the request is flushed
+ * * DAT_INVALID_HANDLE - @lmr_handle or @ep_handle is not valid
+ * * DAT_MODEL_NOT_SUPPORTED - LMR_INVALIDATE_FENCE with requests outstanding, on a device
+ *   that is not known to execute them in order
  * * DAT_INVALID_PARAMETER - the LMR is not of dat_lmr_allocate() (1); flags (4)
- * * DAT_INVALID_STATE - of the EP; or LMR_FREE: the LMR is not registered, or a
- *   request is ending that already
- * * DAT_PROTECTION_VIOLATION - LMR and EP are not of one zone
+ * * DAT_INVALID_STATE - the EP is neither CONNECTED nor DISCONNECTED; or LMR_FREE: the LMR
+ *   is not registered, or a posted request ends the registration already
+ * * DAT_PROTECTION_VIOLATION - LMR and EP do not belong to the same zone
  * * DAT_INSUFFICIENT_RESOURCES - the queue is full
  * * DAT_INTERNAL_ERROR - the device refused the request
  */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * dat_lmr_fmr: registration by a work request on an EP's own queue.
+ * dat_lmr_fmr: registration by a work request on the queue of an EP.
  *
- * Called by Consumers in any context but hard interrupt. The MR, its table of
- * pages and the entry in the table of LMRs exist beforehand. Mapping pages for
- * the device takes no lock that sleeps; with an IOMMU its driver may take
- * memory from its own reserves. States and completion stand in lmr_fast.c.
+ * Called by Consumers in any context except hard interrupt. The MR, its table of pages
+ * and the entry in the table of LMRs exist beforehand. Mapping pages for the device takes
+ * no lock that sleeps; the driver of an IOMMU may use its reserved memory. States and
+ * completions are in lmr_fast.c.
  */
 #include <linux/dma-mapping.h>
 #include <linux/export.h>
@@ -16,7 +16,7 @@
 
 #define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
 
-/* A registration on its way */
+/* A call of dat_lmr_fmr() */
 struct kdapl_fmr {
 	struct kdapl_lmr *lmr;
 	struct kdapl_ep *ep;
@@ -59,7 +59,7 @@ static DAT_RETURN kdapl_fmr_check(struct kdapl_fmr *r, DAT_VA_TYPE va_type)
 		return KDAPL_IP(DAT_INVALID_ARG6);
 	if (!r->lmr_context)
 		return KDAPL_IP(DAT_INVALID_ARG10);
-	/* Argument 11: subtypes end at 10 */
+	/* This is argument 11, but the last subtype is for argument 10 */
 	if (!r->rmr_context &&
 	    (r->priv & (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)))
 		return KDAPL_IP(DAT_NO_SUBTYPE);
@@ -72,7 +72,7 @@ static DAT_RETURN kdapl_fmr_bad_page(int err)
 				KDAPL_IP(DAT_INVALID_ARG3);
 }
 
-/* Step 7: the pages, cut into those of the system. lmr->lock held, the LMR free */
+/* Step 7: collects the pages, in units of PAGE_SIZE. lmr->lock held, the LMR is free */
 static DAT_RETURN kdapl_fmr_collect(const struct kdapl_fmr *r)
 {
 	u64 per = r->size >> PAGE_SHIFT, addr, i, j;
@@ -83,7 +83,7 @@ static DAT_RETURN kdapl_fmr_collect(const struct kdapl_fmr *r)
 	if ((READ_ONCE(r->lmr->zone) ^ r->ep->zone) & KDAPL_ZONE_MASK)
 		return DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
 	for (i = 0; i < r->number; i++) {
-		/* Once: the array is the Consumer's, who may be writing it */
+		/* Read it once: the Consumer may be writing to the array */
 		addr = READ_ONCE(r->pages[i]);
 		if (addr % r->size)
 			return KDAPL_IP(DAT_INVALID_ARG3);
@@ -98,7 +98,7 @@ static DAT_RETURN kdapl_fmr_collect(const struct kdapl_fmr *r)
 	return DAT_SUCCESS;
 }
 
-/* Maps what was collected for the device and points the MR at it. lmr->lock held */
+/* Maps the collected pages for the device and for the MR. lmr->lock held */
 static DAT_RETURN kdapl_fmr_map(const struct kdapl_fmr *r)
 {
 	u32 npages = r->number * (r->size >> PAGE_SHIFT);
@@ -119,7 +119,7 @@ static DAT_RETURN kdapl_fmr_map(const struct kdapl_fmr *r)
 	return DAT_SUCCESS;
 }
 
-/* Enters the request in the LMR, and the LMR in the table. lmr->lock held */
+/* Notes the request in the LMR, and adds the LMR to the table. lmr->lock held */
 static void kdapl_fmr_prepare(const struct kdapl_fmr *r, struct kdapl_slot *slot)
 {
 	struct kdapl_lmr *lmr = r->lmr;
@@ -148,7 +148,7 @@ static void kdapl_fmr_prepare(const struct kdapl_fmr *r, struct kdapl_slot *slot
 	kdapl_lmr_desc_refill(lmr->desc, p, mr->lkey, lmr->zp);
 }
 
-/* Step 11: gives @slot to the device. ep->sq.lock held; the LMR counts one more user */
+/* Step 11: posts @slot. ep->sq.lock held; the LMR has one more user */
 static DAT_RETURN kdapl_fmr_submit(const struct kdapl_fmr *r, struct ib_qp *qp,
 				   struct kdapl_slot *slot)
 {
@@ -175,12 +175,12 @@ static DAT_RETURN kdapl_fmr_check_state(struct kdapl_lmr *lmr)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
 	if (lmr->fmr.state == KDAPL_FAST_FREE && lmr->fmr.mr)
 		return DAT_SUCCESS;
-	/* An MR that could not be replaced before */
+	/* The MR may be one that could not be replaced before */
 	kdapl_lmr_repair_soon(lmr);
 	return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
 }
 
-/* Steps 6 to 10, all under lmr->lock; the slot, filled in, or NULL and the reason */
+/* Steps 6 to 10, under lmr->lock. Returns the slot, filled in, or NULL and the reason */
 static struct kdapl_slot *kdapl_fmr_slot(const struct kdapl_fmr *r, DAT_RETURN *ret)
 {
 	struct kdapl_lmr *lmr = r->lmr;
@@ -230,7 +230,7 @@ static DAT_RETURN kdapl_fmr_request(const struct kdapl_fmr *r)
 	slot = kdapl_fmr_slot(r, &ret);
 	lmr_context = *r->lmr_context;
 	if (slot) {
-		/* Before it is posted: the upcall of its completion may want them */
+		/* Before it is posted, because the upcall of its completion may use them */
 		*r->lmr_context = lmr->param.lmr_context;
 		if (r->rmr_context) {
 			rmr_context = *r->rmr_context;
@@ -250,45 +250,46 @@ static DAT_RETURN kdapl_fmr_request(const struct kdapl_fmr *r)
 }
 
 /**
- * dat_lmr_fmr - register memory in an LMR of dat_lmr_allocate(), by a request
- * @lmr_handle:         LMR, not registered
- * @mem_type:           DAT_MEM_TYPE_PHYSICAL: for_physical is an array of page
- *                      addresses; PHYSICAL_VAR_PAGES: for_array, likewise, of
- *                      pages of a multiple of PAGE_SIZE
- * @region_description: see there; no longer looked at when the call returns
- * @number_of_pages:    in the array; at most what the LMR was allocated for,
- *                      counted in PAGE_SIZE
+ * dat_lmr_fmr - register memory in an LMR of dat_lmr_allocate() by a work request
+ * @lmr_handle:         LMR that is not registered
+ * @mem_type:           DAT_MEM_TYPE_PHYSICAL: for_physical is an array of addresses of
+ *                      pages of PAGE_SIZE; DAT_MEM_TYPE_PHYSICAL_VAR_PAGES: for_array is
+ *                      one of pages whose size is a multiple of PAGE_SIZE
+ * @region_description: the array; the Consumer may reuse it when the call returns
+ * @number_of_pages:    number of elements of the array; the memory must not be larger
+ *                      than the number of pages for which the LMR was allocated
  * @mem_privileges:     DAT_MEM_PRIV_*
- * @va_type:            DAT_VA_TYPE_VA: the first byte has the address of the
- *                      first page, what follows is contiguous from there
- * @ep_handle:          the EP on whose queue it happens, of the LMR's zone
- * @user_cookie:        comes back in the completion event
- * @completion_flags:   DAT_COMPLETION_SUPPRESS_FLAG, BARRIER_FENCE, and
- *                      UNSIGNALLED if the EP's request flags say so
- * @lmr_context:        takes what segments of posts name, before the call
- *                      returns; never what it was before
- * @rmr_context:        takes the key for the peer, 0 without a remote
- *                      privilege; may be NULL then
+ * @va_type:            DAT_VA_TYPE_VA: the first byte has the address of the first page,
+ *                      and the others follow contiguously
+ * @ep_handle:          the EP on whose queue the request is posted, of the LMR's zone
+ * @user_cookie:        returned in the completion event
+ * @completion_flags:   DAT_COMPLETION_SUPPRESS_FLAG, BARRIER_FENCE, and UNSIGNALLED if
+ *                      the EP was created with that request completion flag
+ * @lmr_context:        receives the context for segments of posts before the call
+ *                      returns; it differs from the previous one
+ * @rmr_context:        receives the key for the peer, or 0 without a remote privilege,
+ *                      in which case it may be NULL
  *
- * Requests on the same EP may use the contexts at once. Receives, which are not
- * ordered with requests, and other EPs may use them after the event, which is a
- * DTO completion with operation DAT_DTO_LMR_FMR. The zero page and read-only
- * pages of the kernel image can only be registered without write privileges.
+ * Requests on the same EP may use the contexts at once. Receives, which are not ordered
+ * with requests, and other EPs may use them after the event, which is a DTO completion
+ * with operation DAT_DTO_LMR_FMR. The zero page and read-only pages of the kernel image
+ * can only be registered without write privileges.
  *
- * Source: kDAPL 2.0, dat_lmr_fmr; no manual page.
+ * Source: kDAPL 2.0, dat_lmr_fmr; there is no manual page.
  *
- * Context: as dat_ep_post_send().
+ * Context: as for dat_ep_post_send().
  * Return:
- * * DAT_SUCCESS - in DISCONNECTED too: flushed, and nothing is registered
- * * DAT_INVALID_HANDLE - @lmr_handle or @ep_handle
- * * DAT_MODEL_NOT_SUPPORTED - other memory types; zero-based addresses; pages
- *   that would need DMA syncs
- * * DAT_INVALID_PARAMETER - the LMR is not of dat_lmr_allocate() (1); no array,
- *   a page size or address that is none (3); @number_of_pages (4); privileges,
- *   @va_type, flags (9), or a result without place
- * * DAT_INVALID_STATE - of the EP; or LMR_IN_USE: the LMR is registered, or a
- *   request on it is under way
- * * DAT_PROTECTION_VIOLATION - LMR and EP are not of one zone
+ * * DAT_SUCCESS - also in DISCONNECTED, where the request is flushed and nothing is
+ *   registered
+ * * DAT_INVALID_HANDLE - @lmr_handle or @ep_handle is not valid
+ * * DAT_MODEL_NOT_SUPPORTED - other memory types; zero-based addresses; pages that would
+ *   need DMA syncs
+ * * DAT_INVALID_PARAMETER - the LMR is not of dat_lmr_allocate() (1); no array, or an
+ *   illegal page size or address (3); @number_of_pages (4); privileges, @va_type, flags
+ *   (9), or a pointer for a result is NULL
+ * * DAT_INVALID_STATE - the EP is neither CONNECTED nor DISCONNECTED; or LMR_IN_USE: the
+ *   LMR is registered, or a request on it has not completed
+ * * DAT_PROTECTION_VIOLATION - LMR and EP do not belong to the same zone
  * * DAT_PRIVILEGES_VIOLATION - a write privilege for read-only pages
  * * DAT_INSUFFICIENT_RESOURCES - the queue is full; no room for the mapping
  * * DAT_INTERNAL_ERROR - the device refused the request

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * dat_rmr_bind: a peer's access to a part of an LMR, by a work request.
+ * dat_rmr_bind: gives a peer access to a part of an LMR by a work request.
  *
- * There are no memory windows for kernel users, so a binding is a registration
- * of its own over the pages of the LMR. An RMR owns two MRs: a rebind is one
- * list, the invalidation of the old one and the registration of the other,
- * which is mapped while the first is still in use. The next rebind can follow
- * when this one has completed.
+ * Kernel users have no memory windows, so a binding is a separate registration of the
+ * pages of the LMR. An RMR owns two MRs. A rebind posts a list of two work requests: the
+ * invalidation of the present MR and the registration of the other one, which is mapped
+ * while the present one is still in use. The next rebind is possible when this one has
+ * completed.
  *
- * Called by Consumers in any context but hard interrupt; done callbacks run in
- * softirq. How an RMR begins and ends stands in rmr.c.
+ * Called by Consumers in any context except hard interrupt; done callbacks run in
+ * softirq. rmr.c creates and frees RMRs.
  *
- * Locks: kdapl_sq.lock of the EP over the whole of a post, kdapl_rmr.lock
- * inside it over changes of state, kdapl_pz.map_lock inside that over the
- * mapping.
+ * Locks: kdapl_sq.lock of the EP is held during the whole post, kdapl_rmr.lock inside it
+ * for changes of state, and kdapl_pz.map_lock inside that for the mapping.
  */
 #include <linux/export.h>
 #include "kdapl.h"
@@ -21,27 +20,27 @@
 
 #define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
 
-/* A bind on its way: what was asked for, and what it will touch */
+/* A call of dat_rmr_bind(): its arguments, and what it changes */
 struct kdapl_bind {
 	struct kdapl_rmr *rmr;
 	struct kdapl_lmr *lmr;		/* NULL: unbind */
 	struct kdapl_ep *ep;
 	const DAT_LMR_TRIPLET *triplet;	/* &copy, or NULL */
-	DAT_LMR_TRIPLET copy;		/* made once: the Consumer may be writing his */
+	DAT_LMR_TRIPLET copy;		/* the Consumer may change the original */
 	DAT_MEM_PRIV_FLAGS priv;
 	u64 cookie;
 	u32 flags;
 	DAT_RMR_CONTEXT *context;
 	struct kdapl_fast *old;		/* gets invalidated, or NULL */
 	struct kdapl_fast *next;	/* gets registered, or NULL */
-	u8 old_state;			/* for the way back */
+	u8 old_state;			/* to undo the bind */
 	s8 old_cur;
 	DAT_RMR_PARAM old_param;
 	DAT_RMR_CONTEXT old_context;
 };
 
 /**
- * kdapl_rmr_fast_free - an MR is not valid any more
+ * kdapl_rmr_fast_free - note that an MR is not valid any more
  * @f: MR of an RMR
  *
  * Context: any, rmr->lock held.
@@ -57,7 +56,7 @@ void kdapl_rmr_fast_free(struct kdapl_fast *f)
 }
 
 /**
- * kdapl_rmr_unbound - nothing is bound any more
+ * kdapl_rmr_unbound - note that nothing is bound any more
  * @rmr: the RMR
  *
  * Context: any, rmr->lock held.
@@ -72,7 +71,7 @@ void kdapl_rmr_unbound(struct kdapl_rmr *rmr)
 }
 
 /**
- * kdapl_rmr_put - a request less, or the RMR itself has been freed
+ * kdapl_rmr_put - drop the reference of a request, or that of the RMR itself
  * @rmr: the RMR
  *
  * Context: any.
@@ -85,11 +84,11 @@ void kdapl_rmr_put(struct kdapl_rmr *rmr)
 
 /* ---- completion -------------------------------------------------------- */
 
-/* A registration has completed. A later request may be ending it already */
+/* A registration has completed. A later request may have been posted to end it */
 static void kdapl_bind_began(struct kdapl_rmr *rmr, struct kdapl_fast *f,
 			     const struct kdapl_slot *slot, bool ok)
 {
-	/* The peer may have ended it before we saw this, and it may be in use again */
+	/* The peer may have ended it before this completion, and the MR may be in use again */
 	if (f->by != slot)
 		return;
 	f->by = NULL;
@@ -121,8 +120,8 @@ static void kdapl_rmr_repair_soon(struct kdapl_rmr *rmr)
 }
 
 /*
- * The invalidation in front of a registration speaks only when it fails, and
- * then it does so before the registration, whose reference keeps the RMR.
+ * The invalidation before a registration completes only if it fails. It does so before
+ * the registration, whose reference keeps the RMR.
  */
 static void kdapl_bind_inv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -138,7 +137,7 @@ static void kdapl_bind_inv_done(struct ib_cq *cq, struct ib_wc *wc)
 	f->inv_failed = reg && wc->status != IB_WC_SUCCESS && wc->status != IB_WC_WR_FLUSH_ERR;
 	kdapl_rmr_repair_soon(rmr);
 	spin_unlock_irqrestore(&rmr->lock, flags);
-	/* The registration is only flushed after that */
+	/* Then the registration is only flushed */
 	if (f->inv_failed)
 		kdapl_note_error(reg->ev.ep, DAT_DTO_BIND_MW, wc);
 }
@@ -152,17 +151,17 @@ static void kdapl_bind_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct kdapl_fast *old = &rmr->fast[f == rmr->fast];
 	unsigned long flags;
 
-	/* Until the end: with the last reference the RMR goes after a grace period */
+	/* Until the end: after the last reference the RMR is freed after a grace period */
 	rcu_read_lock();
 	spin_lock_irqsave(&rmr->lock, flags);
 	if (slot->flags & KDAPL_SLOT_BINDS) {
 		if (slot->flags & KDAPL_SLOT_ENDS) {
 			/*
-			 * The invalidation reports nothing of its own unless it fails. If
-			 * the registration failed too, the invalidation may not have run.
+			 * The invalidation has no completion of its own unless it fails. If
+			 * the registration has failed, it may not have been executed.
 			 */
 			kdapl_bind_ended(old, ok);
-			/* It is the bind that has failed, whichever half of it */
+			/* The bind has failed, whichever half of it did */
 			if (old->inv_failed)
 				wc->status = IB_WC_MW_BIND_ERR;
 			old->inv_failed = false;
@@ -180,8 +179,8 @@ static void kdapl_bind_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /*
- * The QP is drained: of a list of which only the invalidation was taken, that
- * is over too. The Consumer knows of no request.
+ * The QP is drained, so an invalidation that was accepted without the registration after
+ * it has completed, too. For the Consumer there was no request.
  */
 static void kdapl_bind_stranded_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -192,7 +191,7 @@ static void kdapl_bind_stranded_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	rcu_read_lock();
 	spin_lock_irqsave(&rmr->lock, flags);
-	/* Nobody knows whether it was executed */
+	/* It is unknown whether it was executed */
 	if (old->stranded)
 		kdapl_bind_ended(old, false);
 	old->stranded = false;
@@ -240,7 +239,7 @@ bool kdapl_rmr_invalidated(struct kdapl_rmr *rmr, const struct kdapl_ep *ep, u32
 
 /* ---- checks ------------------------------------------------------------ */
 
-/* Step 7 of an unbinding is the zone alone */
+/* Step 7; an unbind checks the zone only */
 static DAT_RETURN kdapl_bind_check_range(const struct kdapl_bind *b)
 {
 	const DAT_LMR_TRIPLET *t = b->triplet;
@@ -274,7 +273,7 @@ static DAT_RETURN kdapl_bind_check(const struct kdapl_bind *b, DAT_VA_TYPE va_ty
 {
 	DAT_RETURN ret;
 
-	/* What dat_lmr_fmr made can end at any time, under a binding too */
+	/* A registration of dat_lmr_fmr() can end at any time, also while it is bound */
 	if (va_type == DAT_VA_TYPE_ZB || (b->lmr && b->lmr->fast))
 		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (!b->triplet)
@@ -291,7 +290,7 @@ static DAT_RETURN kdapl_bind_check(const struct kdapl_bind *b, DAT_VA_TYPE va_ty
 
 /* ---- posting ----------------------------------------------------------- */
 
-/* Shows @len bytes of a mapped region from @skip on; as many entries as returned */
+/* Copies the entries of @len bytes of a mapped region from @skip on; returns their number */
 static int kdapl_bind_clip(struct scatterlist *to, const struct sg_table *from, u64 skip, u64 len)
 {
 	struct scatterlist *sg;
@@ -315,7 +314,7 @@ static int kdapl_bind_clip(struct scatterlist *to, const struct sg_table *from, 
 	return n;
 }
 
-/* Points a free MR at the range, under a key it has not had */
+/* Maps the range with a free MR, under a new key */
 static int kdapl_bind_map(const struct kdapl_bind *b, struct ib_mr *mr)
 {
 	const DAT_LMR_TRIPLET *t = b->triplet;
@@ -335,7 +334,7 @@ static int kdapl_bind_map(const struct kdapl_bind *b, struct ib_mr *mr)
 	return 0;
 }
 
-/* Step 10, second half: a free MR, and the memory behind it kept. rmr->lock held */
+/* Second half of step 10: finds a free MR and takes a reference to the LMR. rmr->lock held */
 static DAT_RETURN kdapl_bind_find(struct kdapl_bind *b)
 {
 	struct kdapl_rmr *rmr = b->rmr;
@@ -344,14 +343,14 @@ static DAT_RETURN kdapl_bind_find(struct kdapl_bind *b)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
 	b->old = rmr->cur < 0 ? NULL : &rmr->fast[rmr->cur];
 	b->next = NULL;
-	/* No order between the queues of two EPs */
+	/* The queues of two EPs are not ordered */
 	if (b->old && b->old->state == KDAPL_FAST_BINDING && b->old->ep != b->ep->obj.handle)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
 	if (!b->lmr)
 		return DAT_SUCCESS;
 	b->next = &rmr->fast[b->old ? !rmr->cur : rmr->fast[0].state != KDAPL_FAST_FREE];
 	if (b->next->state != KDAPL_FAST_FREE) {
-		/* One that could not be replaced before */
+		/* There may be one that could not be replaced before */
 		kdapl_rmr_repair_soon(rmr);
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
 	}
@@ -364,7 +363,7 @@ static DAT_RETURN kdapl_bind_find(struct kdapl_bind *b)
 	return DAT_SUCCESS;
 }
 
-/* Enters the request in the RMR; the first work request to post. rmr->lock held */
+/* Notes the request in the RMR. Returns the first work request to post. rmr->lock held */
 static struct ib_send_wr *kdapl_bind_prepare(struct kdapl_bind *b, struct kdapl_slot *slot)
 {
 	struct kdapl_fast *old = b->old, *next = b->next;
@@ -383,11 +382,11 @@ static struct ib_send_wr *kdapl_bind_prepare(struct kdapl_bind *b, struct kdapl_
 	slot->fast = next ?: old ?: rmr->fast;
 	kdapl_rmr_unbound(rmr);
 	if (!next) {
-		/* Nothing bound, nothing to do: a request of no bytes completes in its turn */
+		/* If nothing is bound, an empty request completes in order */
 		first->opcode = old ? IB_WR_LOCAL_INV : IB_WR_RDMA_WRITE;
 		if (old)
 			first->ex.invalidate_rkey = old->mr->rkey;
-		/* Both go to the peer, and the slot's previous use may have left a pointer here */
+		/* Both are sent to the peer; the previous use may have left a pointer here */
 		slot->rdma.remote_addr = 0;
 		slot->rdma.rkey = 0;
 		return first;
@@ -410,7 +409,7 @@ static struct ib_send_wr *kdapl_bind_prepare(struct kdapl_bind *b, struct kdapl_
 		old->inv.wr_cqe = &old->cqe;
 		old->inv.next = first;
 		old->inv.opcode = IB_WR_LOCAL_INV;
-		/* Behind reads that a peer's answer may still be on its way to */
+		/* After reads, whose data may still arrive */
 		old->inv.send_flags = IB_SEND_FENCE;
 		old->inv.ex.invalidate_rkey = old->mr->rkey;
 		first = &old->inv;
@@ -418,14 +417,14 @@ static struct ib_send_wr *kdapl_bind_prepare(struct kdapl_bind *b, struct kdapl_
 	return first;
 }
 
-/* The device refused: as if the call had not been made. rmr->lock held */
+/* Undoes a request that the device has refused. rmr->lock held */
 static void kdapl_bind_undo(struct kdapl_bind *b, struct kdapl_slot *slot)
 {
 	struct kdapl_rmr *rmr = b->rmr;
 
 	if (b->old) {
 		b->old->state = b->old_state;
-		/* Its registration may have completed meanwhile */
+		/* Its registration may have completed in the meantime */
 		if (b->old_state == KDAPL_FAST_BINDING && !b->old->by)
 			b->old->state = b->old->failed ? KDAPL_FAST_DIRTY : KDAPL_FAST_BOUND;
 	}
@@ -447,9 +446,10 @@ static void kdapl_bind_undo(struct kdapl_bind *b, struct kdapl_slot *slot)
 }
 
 /*
- * Half of it was taken, against M-17. Without the other half nobody tells when
- * that is over but the drain of the QP, which has to be broken now: until then
- * the old MR stays busy, and slot and RMR stay. rmr->lock held.
+ * The device has accepted one half of the list, which M-17 rules out. Without the other
+ * half, only the drain of the QP shows when the accepted one has completed, so the
+ * connection must be broken. Until then the old MR stays busy, and the slot and the RMR
+ * are kept. rmr->lock held.
  */
 static void kdapl_bind_strand(struct kdapl_bind *b, struct kdapl_slot *slot)
 {
@@ -475,7 +475,7 @@ static DAT_RETURN kdapl_bind_submit(struct kdapl_bind *b, struct ib_qp *qp,
 	if (likely(!err))
 		return DAT_SUCCESS;
 	spin_lock(&b->rmr->lock);
-	/* A single request is refused whole, whatever the driver says of it */
+	/* A single request is refused as a whole, whatever the driver stores in @bad */
 	if (bad == first || first == &slot->rdma.wr) {
 		kdapl_bind_undo(b, slot);
 		kdapl_rmr_put(b->rmr);
@@ -498,11 +498,11 @@ static DAT_RETURN kdapl_bind_request(struct kdapl_bind *b)
 	slot = kdapl_fast_begin(b->ep, DAT_DTO_BIND_MW, b->cookie, b->flags, kdapl_bind_done);
 	if (!slot)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	/* With a slot there is an EVD too; an EP without requests needs none */
+	/* There is an EVD if there is a slot: only an EP without requests may have none */
 	if (b->ep->request_evd->streams & DAT_EVD_RMR_BIND_FLAG)
 		slot->ev.kind = KDAPL_EV_BIND;
 	if (!qp) {
-		/* A shell: nothing is bound there any more */
+		/* The device was removed: nothing is bound any more */
 		slot->cqe.done = kdapl_request_done;
 		slot->rmr = kdapl_obj_handle(&rmr->obj);
 		*b->context = 0;
@@ -518,7 +518,7 @@ static DAT_RETURN kdapl_bind_request(struct kdapl_bind *b)
 	}
 	first = kdapl_bind_prepare(b, slot);
 	refcount_inc(&rmr->wrs);
-	/* Before it is posted: the upcall of its completion may want it */
+	/* Before it is posted, because the upcall of its completion may use it */
 	b->old_context = *b->context;
 	*b->context = rmr->param.rmr_context;
 	spin_unlock(&rmr->lock);
@@ -538,7 +538,7 @@ static DAT_RETURN kdapl_bind_lookup(struct kdapl_bind *b, DAT_RMR_HANDLE rmr_han
 	if (!obj)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	b->ep = to_kdapl_ep(obj);
-	/* Nothing is bound to a range of no bytes, whatever it is of */
+	/* An empty range unbinds, whatever its context is */
 	if (b->triplet && !b->triplet->segment_length)
 		return DAT_SUCCESS;
 	obj = kdapl_obj_lookup(lmr_handle, DAT_HANDLE_TYPE_LMR);
@@ -549,43 +549,41 @@ static DAT_RETURN kdapl_bind_lookup(struct kdapl_bind *b, DAT_RMR_HANDLE rmr_han
 }
 
 /**
- * dat_rmr_bind - let peers reach a part of an LMR, or end that
+ * dat_rmr_bind - bind an RMR to a part of an LMR, or unbind it
  * @rmr_handle:       the RMR
- * @lmr_handle:       the memory; not looked at when unbinding
- * @lmr_triplet:      the range, with the context of that LMR; a length of 0
- *                    unbinds
- * @mem_privileges:   of these the remote ones count; the LMR must have the
- *                    local right of the same kind
+ * @lmr_handle:       the LMR; ignored if the call unbinds
+ * @lmr_triplet:      the range, with the context of that LMR; a length of 0 unbinds
+ * @mem_privileges:   only the remote privileges matter; the LMR must have the local
+ *                    privilege of the same kind
  * @va_type:          DAT_VA_TYPE_VA
- * @ep_handle:        the EP on whose queue it happens, of the same zone
- * @user_cookie:      comes back in the completion event
- * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG, BARRIER_FENCE, and
- *                    UNSIGNALLED if the EP's request completion flags say so
- * @rmr_context:      takes the key for the peer, before the call returns;
- *                    meaningless when unbinding
+ * @ep_handle:        the EP on whose queue the bind is posted, of the same zone
+ * @user_cookie:      returned in the completion event
+ * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG, BARRIER_FENCE, and UNSIGNALLED if the
+ *                    EP was created with that request completion flag
+ * @rmr_context:      receives the key for the peer before the call returns; undefined
+ *                    if the call unbinds
  *
- * The binding holds from completion on, the old one ends then. Whatever is
- * posted later on the same EP begins after it. The event is
- * DAT_RMR_BIND_COMPLETION_EVENT if the request EVD has that stream, otherwise a
- * DTO completion with operation DAT_DTO_BIND_MW. Only the peer of this EP may
- * invalidate the binding by a send. The LMR stays in use until it ends.
+ * The new binding is valid, and the old one has ended, when the bind completes. Requests
+ * that are posted later on the same EP are executed after it. The event is
+ * DAT_RMR_BIND_COMPLETION_EVENT if the request EVD has that stream, otherwise a DTO
+ * completion with operation DAT_DTO_BIND_MW. Only the peer of this EP may invalidate the
+ * binding by a send. The LMR is in use until the binding ends.
  *
- * Source: manual page dat_rmr_bind(3DAT), arguments of kDAPL 2.0.
+ * Source: manual page dat_rmr_bind(3DAT); the arguments are those of kDAPL 2.0.
  *
- * Context: as dat_ep_post_send().
+ * Context: as for dat_ep_post_send().
  * Return:
- * * DAT_SUCCESS - in DISCONNECTED too: flushed, and nothing is bound then
- * * DAT_INVALID_HANDLE - @rmr_handle, @ep_handle or @lmr_handle
- * * DAT_MODEL_NOT_SUPPORTED - zero-based addresses; an LMR of dat_lmr_allocate
- * * DAT_INVALID_PARAMETER - @lmr_triplet or @rmr_context NULL; its context is
- *   not that of @lmr_handle; a range outside the LMR; privileges, @va_type or
- *   flags that do not exist
- * * DAT_INVALID_STATE - the EP is not connected, nor DISCONNECTED
- * * DAT_PROTECTION_VIOLATION - RMR, LMR and EP are not of one zone
- * * DAT_PRIVILEGES_VIOLATION - the LMR lacks the local right
- * * DAT_INSUFFICIENT_RESOURCES - the queue is full; or (MEMORY_REGION) the
- *   bind before the last has not completed, or a bind is under way on another
- *   EP
+ * * DAT_SUCCESS - also in DISCONNECTED, where the bind is flushed and nothing is bound
+ * * DAT_INVALID_HANDLE - @rmr_handle, @ep_handle or @lmr_handle is not valid
+ * * DAT_MODEL_NOT_SUPPORTED - zero-based addresses; an LMR of dat_lmr_allocate()
+ * * DAT_INVALID_PARAMETER - @lmr_triplet or @rmr_context is NULL; the context is not
+ *   that of @lmr_handle; the range is not inside the LMR; privileges, @va_type or flags
+ *   are not defined
+ * * DAT_INVALID_STATE - the EP is neither CONNECTED nor DISCONNECTED
+ * * DAT_PROTECTION_VIOLATION - RMR, LMR and EP do not belong to the same zone
+ * * DAT_PRIVILEGES_VIOLATION - the LMR lacks the local privilege
+ * * DAT_INSUFFICIENT_RESOURCES - the queue is full; or (MEMORY_REGION) the bind before
+ *   the last one has not completed, or a bind on another EP has not completed
  * * DAT_INTERNAL_ERROR - the device refused the request
  */
 DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
