@@ -463,7 +463,7 @@ static DAT_RETURN kdapl_connect_target(struct kdapl_ep *ep, struct sockaddr_stor
  * Source: kDAPL 2.0.
  *
  * Context: process (class P), not from an upcall.
- * Return: as dat_ep_connect(), and
+ * Return: as for dat_ep_connect(), and
  * * DAT_INVALID_HANDLE - @dup_ep_handle names no EP
  * * DAT_INVALID_STATE - that EP is not CONNECTED
  * * DAT_INVALID_PARAMETER - that EP has accepted its connection

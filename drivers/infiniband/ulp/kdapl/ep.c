@@ -421,7 +421,7 @@ EXPORT_SYMBOL_GPL(dat_ep_create);
  * Source: kDAPL 2.0.
  *
  * Context: process (class P), not from an upcall.
- * Return: as dat_ep_create(), and
+ * Return: as for dat_ep_create(), and
  *
  * * DAT_INVALID_HANDLE - @srq_handle names no SRQ
  * * DAT_INVALID_PARAMETER - @pz_handle is not the zone of the SRQ;
