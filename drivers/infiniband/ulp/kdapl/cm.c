@@ -1,26 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connections: what the CM says, and the one work item that acts on it.
+ * Connections: the events of the CM, and the one work item that handles them.
  *
- * Owns an EP from the start of an attempt to its end: own QP transitions,
- * the outcome event, the end event, the cm_id. connect.c begins attempts and
- * takes disconnects, cr.c hands over the ids of accepted requests, ep.c and
- * removal end what is left.
+ * Owns an EP from the start of a connection attempt until the connection has ended: the
+ * QP transitions, the outcome event, the end event, and the cm_id. connect.c begins
+ * attempts and disconnects, cr.c passes in the ids of accepted requests, and ep.c and
+ * device removal end what is left.
  *
- * CM callbacks hold the id's handler_mutex and stall all CM events of their
- * CPU when they sleep: they copy private data into the EP, note what
- * happened in ep->todo and queue ep->work. The work is the only one to move
- * a connection, under ep->mutex; each step looks at the state first, so that
- * a bit that comes too late does nothing. Bits are set after what they speak
- * of was written under ep->lock.
+ * CM callbacks hold the handler_mutex of the id, and while they sleep they stall all CM
+ * events of their CPU. So they only copy private data into the EP, set a bit in ep->todo
+ * and queue ep->work. Only the work changes the state of a connection, under ep->mutex.
+ * Each step checks the state first, so a bit that is set too late has no effect. A bit is
+ * set after the data that it refers to was written under ep->lock.
  *
- * A connection that is over may linger (enum kdapl_linger): the QP keeps its state
- * for at most KDAPL_LINGER_MS, so that an answer in flight, which tells one end the
- * cause of the error, is not lost. The work does not sleep meanwhile; ep->timer
- * queues it again.
+ * A connection that is over may linger (enum kdapl_linger): the QP keeps its state for at
+ * most KDAPL_LINGER_MS, so that an answer in flight, which tells one end the cause of the
+ * error, is not lost. The work does not sleep during this time; ep->timer queues it again.
  *
- * ep->mutex is taken before handler_mutex (rdma_lock_handler(),
- * rdma_destroy_id()); callbacks take ep->lock only.
+ * ep->mutex is taken before handler_mutex (rdma_lock_handler(), rdma_destroy_id());
+ * callbacks take ep->lock only.
  */
 #include <linux/sched/mm.h>
 #include "kdapl.h"
@@ -45,8 +43,9 @@ static struct ib_qp *kdapl_cm_qp(struct kdapl_ep *ep)
 /* ---- callbacks --------------------------------------------------------- */
 
 /*
- * The peer has left. What came first names the end, a break or this; and on a
- * device that is leaving, the peer may just be an EP that lost it before us.
+ * The peer has disconnected. The first cause, a break or this, determines the end event.
+ * If the device is being removed, the peer may be an EP on the same device that was
+ * handled before this one.
  */
 static void kdapl_cm_note_clean(struct kdapl_ep *ep)
 {
@@ -54,7 +53,7 @@ static void kdapl_cm_note_clean(struct kdapl_ep *ep)
 		ep->clean_end = true;
 }
 
-/* The first failure of an attempt names its outcome, later ones are echoes */
+/* The first failure of an attempt determines its outcome; later ones are ignored */
 static void kdapl_cm_fail(struct kdapl_ep *ep, DAT_EVENT_NUMBER number,
 			  const void *data, u16 len)
 {
@@ -70,7 +69,7 @@ static void kdapl_cm_fail(struct kdapl_ep *ep, DAT_EVENT_NUMBER number,
 		kdapl_cm_note_clean(ep);
 	if (!ep->fail_number) {
 		ep->fail_number = number;
-		/* Not over the data of an ESTABLISHED, which stays readable (C-46) */
+		/* Do not overwrite the data of an ESTABLISHED, which stays readable (C-46) */
 		if (ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING) {
 			ep->private_in_len = len;
 			if (len)
@@ -82,8 +81,8 @@ static void kdapl_cm_fail(struct kdapl_ep *ep, DAT_EVENT_NUMBER number,
 }
 
 /*
- * A Consumer's reject bears our prefix. The CM's own rejects of the same
- * reason (the peer withdrew, or died) bear zeroes.
+ * The private data of a Consumer's reject begins with kDAPL's prefix. The CM's own rejects
+ * with the same reason (the peer has withdrawn, or has died) contain zeroes.
  */
 static void kdapl_cm_rejected(struct kdapl_ep *ep, const struct rdma_cm_event *event)
 {
@@ -123,7 +122,7 @@ static void kdapl_cm_peer_gone(struct kdapl_ep *ep)
 	kdapl_ep_kick(ep, KDAPL_TODO_PEER_GONE);
 }
 
-/* An active attempt goes on: the two steps that a callback may do itself */
+/* The two steps of an active attempt that a callback may do itself */
 static void kdapl_cm_advance(struct kdapl_ep *ep, struct rdma_cm_id *id, bool have_route)
 {
 	unsigned int noio = memalloc_noio_save();
@@ -143,7 +142,7 @@ static void kdapl_cm_advance(struct kdapl_ep *ep, struct rdma_cm_id *id, bool ha
  * @id:    the id, its context is the EP
  * @event: what happened
  *
- * TIMEWAIT_EXIT means nothing to us: a QP number serves one attempt.
+ * TIMEWAIT_EXIT is ignored, because each attempt has a QP number of its own.
  *
  * Context: process, a workqueue of rdma_cm or ib_cm, handler_mutex held;
  * must not sleep for long.
@@ -182,11 +181,11 @@ int kdapl_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		kdapl_cm_peer_gone(ep);
 		break;
 	case RDMA_CM_EVENT_ADDR_CHANGE:
-		/* A bond has failed over: does the path still exist? */
+		/* A bond has failed over: the work checks whether the path still exists */
 		kdapl_ep_kick(ep, KDAPL_TODO_ADDRESS);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
-		/* Our remove() comes first and destroys the id; not seen in practice */
+		/* Not seen in practice: kDAPL's remove() is called first and destroys the id */
 		kdapl_ep_kick(ep, KDAPL_TODO_BREAK);
 		break;
 	default:
@@ -205,7 +204,7 @@ static void kdapl_cm_timer_stop(struct kdapl_ep *ep)
 
 /* ---- ends -------------------------------------------------------------- */
 
-/* No callback of the attempt comes after this. ep->mutex held */
+/* No callback of the attempt runs after this. ep->mutex held */
 static void kdapl_cm_put_id(struct kdapl_ep *ep)
 {
 	if (ep->cm_id)
@@ -214,8 +213,8 @@ static void kdapl_cm_put_id(struct kdapl_ep *ep)
 }
 
 /*
- * Queues the outcome that an attempt still owes; a passive one fails in one
- * way only. State changed; ep->lock held
+ * Queues the outcome of an attempt unless it was queued before. A passive attempt has only
+ * one kind of failure. The state was changed; ep->lock held
  */
 static void kdapl_cm_outcome(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 {
@@ -235,8 +234,9 @@ static void kdapl_cm_outcome(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 }
 
 /*
- * Queues the end that an ESTABLISHED still owes. An error of our own is a
- * break, also if the news of the peer's end overtook it. State changed; ep->lock held
+ * Queues the end event of an established connection unless it was queued before. After an
+ * error at this end it is a break, even if the peer's disconnect was handled first. The
+ * state was changed; ep->lock held
  */
 static void kdapl_cm_end_event(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 {
@@ -247,14 +247,14 @@ static void kdapl_cm_end_event(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 	ep->end_owed = false;
 }
 
-/* The end that a connection comes to now; later causes do not change it */
+/* The event of a connection that ends now; later causes do not change it */
 static DAT_EVENT_NUMBER kdapl_cm_end_number(const struct kdapl_ep *ep)
 {
 	return READ_ONCE(ep->clean_end) ? DAT_CONNECTION_EVENT_DISCONNECTED :
 					  DAT_CONNECTION_EVENT_BROKEN;
 }
 
-/* ep->lock held. Reads are flushed from here on, whatever the peer had granted */
+/* RDMA reads are flushed from here on, even if the peer has granted none. ep->lock held */
 static void kdapl_cm_disconnected(struct kdapl_ep *ep)
 {
 	WRITE_ONCE(ep->max_reads_out, ep->attr.max_rdma_read_out);
@@ -267,8 +267,9 @@ static int kdapl_cm_drain(struct kdapl_ep *ep, bool wait_all)
 }
 
 /*
- * An attempt has come to nothing. Before ESTABLISHED only the end of the id
- * tells the peer; it can take a while: the event first (C-55). ep->mutex held.
+ * Ends an attempt that has failed. Before ESTABLISHED the peer is notified by the
+ * destruction of the id, which may take some time, so the event is queued first (C-55).
+ * ep->mutex held.
  */
 static void kdapl_cm_attempt_over(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 {
@@ -288,11 +289,11 @@ static void kdapl_cm_attempt_over(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 }
 
 /*
- * A connection is over, whoever ended it. Drained first, so that receives
- * that succeeded come before the end event (C-44); the peer is told in every
- * case, because the CM by itself tells it nothing of a broken QP (C-60). The
- * id stays until reset or free: it has the disconnect to finish. While the
- * link is down it leaves the EP and waits for the port (notice.c).
+ * Ends a connection, whatever the cause. The QP is drained first, so that successful
+ * receives come before the end event (C-44). The peer is notified in every case, because
+ * the CM does not do that for a broken QP (C-60). The id is kept until reset or free, to
+ * complete the disconnect. While the link is down, the id is moved from the EP to a list
+ * where it waits for the port (notice.c).
  */
 static void kdapl_cm_live_over(struct kdapl_ep *ep)
 {
@@ -310,7 +311,7 @@ static void kdapl_cm_live_over(struct kdapl_ep *ep)
 	spin_unlock_irq(&ep->lock);
 }
 
-/* Final state and events of an EP; an EP that is being freed gets no events */
+/* Sets the final state and queues the events, except for an EP that is being freed */
 static void kdapl_cm_over(struct kdapl_ep *ep)
 {
 	spin_lock_irq(&ep->lock);
@@ -333,7 +334,7 @@ static void kdapl_cm_over(struct kdapl_ep *ep)
  * Moves the QP to ERROR. An attempt ends at once; a connection ends when its QP has
  * been drained. An UNCONFIGURED EP keeps its state.
  *
- * Context: process, ep->mutex held; kdapl_cm_ended() follows.
+ * Context: process, ep->mutex held; kdapl_cm_ended() must follow.
  */
 void kdapl_cm_end(struct kdapl_ep *ep)
 {
@@ -341,7 +342,7 @@ void kdapl_cm_end(struct kdapl_ep *ep)
 
 	ep->end_number = kdapl_cm_end_number(ep);
 	kdapl_cm_timer_stop(ep);
-	/* A freed EP owes no flush of a QP in INIT, and some devices would never report it */
+	/* A QP in INIT of an EP that is freed needs no flush, which some devices never report */
 	if (qp && (!ep->dying || ep->raised || ep->qp_moved))
 		kdapl_drain_begin(ep, qp);
 	if (kdapl_cm_connected(READ_ONCE(ep->state)))
@@ -352,11 +353,11 @@ void kdapl_cm_end(struct kdapl_ep *ep)
 
 /**
  * kdapl_cm_ended - finish what kdapl_cm_end() has begun
- * @ep:    EP that kdapl_cm_end() was called for
+ * @ep:    EP for which kdapl_cm_end() was called
  * @since: jiffies, see kdapl_drain_end()
  *
- * On return every completion has been through done(), or ep->lost says that the
- * device has kept some posts.
+ * On return the done callback of every post has run, or ep->lost is set because the device
+ * has kept some posts.
  *
  * Context: process, ep->mutex held.
  */
@@ -389,11 +390,11 @@ void kdapl_cm_reset(struct kdapl_ep *ep)
 /* ---- beginnings -------------------------------------------------------- */
 
 /**
- * kdapl_cm_resolve - look for the peer of an attempt that has begun
+ * kdapl_cm_resolve - resolve the address of the peer of an attempt
  * @ep:     the EP, its id bound to the IA's address
  * @remote: address and port
  *
- * A failure is reported as one of the attempt: UNREACHABLE.
+ * A failure is reported as the outcome UNREACHABLE.
  *
  * Context: process, ep->mutex held.
  */
@@ -409,24 +410,24 @@ void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote
 }
 
 /**
- * kdapl_cm_limit_send - keep within our limits what a peer may choose
+ * kdapl_cm_limit_send - limit the attributes that the peer influences
  * @ep:   the EP
  * @attr: for RTS, as the CM proposes it
  *
- * The peer's message has its say in the retries and in how long an
- * acknowledgment is waited for, up to 2.4 hours each, or for ever: posts to
- * a peer that has vanished must come back while somebody waits for them.
+ * The message of the peer influences the number of retries and the time-out of an
+ * acknowledgment, which may be up to 2.4 hours or infinite. Posts to a peer that has died
+ * must complete in a reasonable time.
  *
  * Context: process, ep->mutex held.
  */
 void kdapl_cm_limit_send(struct kdapl_ep *ep, struct ib_qp_attr *attr)
 {
 	attr->max_rd_atomic = min_t(int, attr->max_rd_atomic, ep->attr.max_rdma_read_out);
-	/* A peer that grants none: a read would never start (D-19) */
+	/* If the peer grants none, a read would never start (D-19) */
 	WRITE_ONCE(ep->max_reads_out, attr->max_rd_atomic);
 	attr->retry_cnt = min_t(u8, attr->retry_cnt, KDAPL_MAX_RETRY);
 	attr->rnr_retry = KDAPL_RNR_RETRY;
-	/* 0 is for ever */
+	/* 0 means infinite */
 	if (!attr->timeout || attr->timeout > KDAPL_MAX_ACK_TIMEOUT)
 		attr->timeout = KDAPL_MAX_ACK_TIMEOUT;
 }
@@ -470,13 +471,13 @@ int kdapl_cm_raise_to(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask)
 		kdapl_cm_limit_send(ep, attr);
 	}
 	ret = ib_modify_qp(kdapl_cm_qp(ep), attr, mask);
-	/* From RTR on, the QP consumes buffers, and every device flushes it */
+	/* From RTR on the QP consumes buffers, and every device flushes it */
 	if (!ret && attr->qp_state == IB_QPS_RTR)
 		ep->raised = true;
 	return ret;
 }
 
-/* Takes the QP from INIT to RTS with the agreed attributes; the core knows the path */
+/* Moves the QP from INIT to RTS with the agreed attributes; the core knows the path */
 static int kdapl_cm_raise_qp(struct kdapl_ep *ep, struct rdma_cm_id *id)
 {
 	static const enum ib_qp_state states[] = { IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS };
@@ -497,14 +498,14 @@ static int kdapl_cm_raise_qp(struct kdapl_ep *ep, struct rdma_cm_id *id)
 
 /**
  * kdapl_cm_accept - complete the passive side of a connection
- * @ep:   EP in UNCONNECTED, goes to COMPLETION_PENDING
- * @id:   child id, the EP's from now on; NULL if the device took it
- * @req:  what the request offered
+ * @ep:   EP in UNCONNECTED; becomes COMPLETION_PENDING
+ * @id:   child id, which belongs to the EP from now on; NULL if the device was removed
+ * @req:  parameters of the request
  * @data: private data for the peer
- * @len:  its length, within KDAPL_REPLY_PRIVATE
+ * @len:  its length, at most KDAPL_REPLY_PRIVATE
  *
- * Whatever fails from here on, a peer that has withdrawn included, is told
- * by ACCEPT_COMPLETION_ERROR.
+ * All failures from here on, including a peer that has withdrawn, are reported by
+ * ACCEPT_COMPLETION_ERROR.
  *
  * Context: process, ep->mutex held, no lock that a CM callback takes.
  */
@@ -538,13 +539,13 @@ void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 	if (ret)
 		kdapl_cm_fail(ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, NULL, 0);
 	else
-		/* C-51 counts the end of it too */
+		/* The limit of C-51 includes the time that the end of the attempt takes */
 		kdapl_cm_timer_start(ep, ms * NSEC_PER_MSEC);
 }
 
 /* ---- the work ---------------------------------------------------------- */
 
-/* ESTABLISHED is queued, or the attempt ends for want of it */
+/* Ends the attempt unless ESTABLISHED was queued */
 static void kdapl_cm_settle(struct kdapl_ep *ep, bool live)
 {
 	if (live) {
@@ -556,9 +557,9 @@ static void kdapl_cm_settle(struct kdapl_ep *ep, bool live)
 }
 
 /*
- * The peer has accepted our request. Live before the handler lock goes: what
- * the CM says next is about a connection, not about an attempt. If the id
- * refuses, the peer has withdrawn, and that is no Consumer's reject.
+ * The peer has accepted the request. The EP becomes CONNECTED before the handler lock is
+ * released, because the next event of the CM concerns a connection, not an attempt. If
+ * the id refuses the step, the peer has withdrawn, which is not a reject of a Consumer.
  */
 static void kdapl_cm_finish_active(struct kdapl_ep *ep)
 {
@@ -578,9 +579,9 @@ static void kdapl_cm_finish_active(struct kdapl_ep *ep)
 }
 
 /*
- * A passive EP is complete even if its end is known already: that ends the
- * connection in the same turn. On the active side a failure beside the
- * answer means that the peer has withdrawn it.
+ * A passive EP becomes CONNECTED even if the connection is known to have ended already;
+ * the same run of the work ends it then. On the active side, a failure together with the
+ * answer means that the peer has withdrawn.
  */
 static void kdapl_cm_step_pending(struct kdapl_ep *ep, unsigned long todo)
 {
@@ -599,14 +600,14 @@ static void kdapl_cm_step_pending(struct kdapl_ep *ep, unsigned long todo)
 	else if (todo & BIT(KDAPL_TODO_TIMEOUT))
 		kdapl_cm_attempt_over(ep, DAT_CONNECTION_EVENT_TIMED_OUT);
 	else if (ep->passive && (todo & (BIT(KDAPL_TODO_EARLY_RECV) | BIT(KDAPL_TODO_REFUSED))))
-		/* Stands in for a final message that was lost or is late (C-43) */
+		/* Replaces the final message, which was lost or is late (C-43) */
 		rdma_notify(ep->cm_id, IB_EVENT_COMM_EST);
-	/* Keep the bit: it ends the connection as soon as there is one */
+	/* Keep the bit, which ends the connection as soon as it is established */
 	if (todo & BIT(KDAPL_TODO_REFUSED))
 		set_bit(KDAPL_TODO_REFUSED, &ep->todo);
 }
 
-/* Outstanding requests may finish; posts that saw CONNECTED must be in the queue first */
+/* Waits for outstanding requests; posts that saw CONNECTED must be queued first */
 static void kdapl_cm_graceful(struct kdapl_ep *ep)
 {
 	if (!ep->posts_seen) {
@@ -624,10 +625,9 @@ static void kdapl_cm_graceful(struct kdapl_ep *ep)
 }
 
 /*
- * The connection is over, but moving the QP now would lose the cause of an error:
- * the device would not send its NAK, or would ignore the peer's NAK. So the work
- * returns, and is queued again by the awaited event or by the timer. Posts go on
- * as on any connection.
+ * The connection is over, but moving the QP now would lose the cause of an error: the
+ * device would not send its NAK, or would ignore the peer's NAK. So the work returns, and
+ * the awaited event or the timer queues it again. Posts are possible as before.
  */
 static void kdapl_cm_linger(struct kdapl_ep *ep, enum kdapl_linger what)
 {
@@ -636,7 +636,7 @@ static void kdapl_cm_linger(struct kdapl_ep *ep, enum kdapl_linger what)
 	kdapl_cm_timer_stop(ep);
 	spin_lock_irq(&ep->lock);
 	ep->linger = what;
-	/* Every completing request queues the work, which checks whether it was the last */
+	/* Every completion of a request queues the work, which checks whether it was the last */
 	if (what == KDAPL_LINGER_REQUESTS)
 		WRITE_ONCE(ep->slow, ep->slow | KDAPL_EP_WATCH);
 	spin_unlock_irq(&ep->lock);
@@ -672,7 +672,7 @@ static void kdapl_cm_step_connected(struct kdapl_ep *ep, unsigned long todo)
 		kdapl_ep_post_marker(ep);
 }
 
-/* Does a change of the IA's address end the EP's attempt or connection? */
+/* Does a change of the IA's address end the attempt or the connection? */
 static bool kdapl_cm_cut(const struct kdapl_ep *ep)
 {
 	if (!ep->cm_id)

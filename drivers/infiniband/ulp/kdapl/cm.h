@@ -3,7 +3,7 @@
  * Connections: service points, connection requests, and the prototypes of
  * notice.c, cm.c, connect.c, listen.c, rsp.c and cr.c.
  *
- * A part of kdapl.h, which includes it where it belongs; nobody else does.
+ * This is a part of kdapl.h, which is the only file that includes it.
  */
 #ifndef _KDAPL_CM_H_
 #define _KDAPL_CM_H_
@@ -13,30 +13,30 @@
 /* Prepares work, timer and events of a new EP */
 void kdapl_cm_setup(struct kdapl_ep *ep);
 /*
- * Ends connection or attempt of an EP that is going away or has lost its
- * device: QP to ERROR, drained, peer told, id destroyed, state DISCONNECTED.
- * There are two steps, so that a caller can drain many QPs at once. A pending
- * outcome or end event is queued unless the EP is dying. ep->mutex held. The
- * work may still run afterwards and then finds nothing to do.
+ * Ends the connection or attempt of an EP that is being freed or whose device is being
+ * removed: moves the QP to ERROR, drains it, notifies the peer, destroys the id, and sets
+ * the state to DISCONNECTED. There are two steps, so that a caller can drain many QPs at
+ * once. A pending outcome or end event is queued unless the EP is being freed. ep->mutex
+ * held. The work may still run afterwards, but finds nothing to do.
  */
 void kdapl_cm_end(struct kdapl_ep *ep);
 void kdapl_cm_ended(struct kdapl_ep *ep, unsigned long since);
 /*
- * Attaches a child id to an EP and completes the passive side: RTR, RTS,
- * rdma_accept, timer; EP to COMPLETION_PENDING. ep->mutex held; the id is the
- * EP's from then on. What fails is reported as ACCEPT_COMPLETION_ERROR.
+ * Attaches a child id to an EP and completes the passive side: RTR, RTS, rdma_accept(),
+ * the timer; the EP becomes COMPLETION_PENDING. ep->mutex held; the id belongs to the EP
+ * from then on. Failures are reported as ACCEPT_COMPLETION_ERROR.
  */
 void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 		     const struct rdma_conn_param *req, const void *data, u8 len);
-/* Looks for the peer; a failure is one of the attempt. ep->mutex held */
+/* Resolves the address of the peer; a failure ends the attempt. ep->mutex held */
 void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote);
-/* What both ends agreed on for sending, within our limits. ep->mutex held */
+/* Limits the attributes for sending that the peer influences. ep->mutex held */
 void kdapl_cm_limit_send(struct kdapl_ep *ep, struct ib_qp_attr *attr);
-/* Moves the QP to the next state as the CM proposes, within our limits. ep->mutex held */
+/* Moves the QP to the next state as the CM proposes, within limits. ep->mutex held */
 int kdapl_cm_raise_to(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask);
 /* rdma_cm callback of ids that belong to an EP */
 int kdapl_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
-/* Before reset: the id of the last attempt goes. ep->mutex held */
+/* Before reset: destroys the id of the last attempt. ep->mutex held */
 void kdapl_cm_reset(struct kdapl_ep *ep);
 
 /* ---- notice.c ---------------------------------------------------------- */
@@ -49,7 +49,7 @@ void kdapl_cm_reset(struct kdapl_ep *ep);
  * @port:  port number
  * @sent:  the request was handed to the CM; written by the work of notice.c
  * @until: jiffies by which the CM has given up; set with @sent
- * @over:  the CM has an answer; set by the callback
+ * @over:  the CM has received an answer; set by the callback
  */
 struct kdapl_notice {
 	struct list_head node;
@@ -61,7 +61,7 @@ struct kdapl_notice {
 	bool over;
 };
 
-/* Tells the peer that the connection of an EP is over. ep->mutex held */
+/* Notifies the peer that the connection of an EP has ended. ep->mutex held */
 void kdapl_notice_send(struct kdapl_ep *ep);
 /* Schedules a check of a device's notices; any context */
 void kdapl_notice_look(struct kdapl_device *dev);
@@ -70,21 +70,21 @@ void kdapl_notice_drop(struct kdapl_device *dev);
 
 /* ---- connect.c --------------------------------------------------------- */
 
-/* Is there a route? 0, -ENETUNREACH and the like */
+/* Is there a route? Returns 0, -ENETUNREACH and the like */
 int kdapl_cm_route(const struct kdapl_ia *ia, const struct rdma_cm_id *id,
 		   const struct sockaddr_storage *remote);
-/* A new id on the IA's address, device and port; or ERR_PTR */
+/* Returns a new id bound to the IA's address, device and port, or ERR_PTR */
 struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
 				 rdma_cm_event_handler handler, void *context, u16 port);
-/* An attempt with @id begins: fields, state. ep->mutex held */
+/* Sets fields and state for an attempt with @id. ep->mutex held */
 void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive);
-/* KDAPL_TODO_TIMEOUT after @delay nanoseconds, never earlier. ep->mutex held */
+/* Sets KDAPL_TODO_TIMEOUT after @delay nanoseconds, never earlier. ep->mutex held */
 void kdapl_cm_timer_start(struct kdapl_ep *ep, u64 delay);
 /* Work function of ep->timer */
 void kdapl_cm_timer(struct work_struct *work);
-/* IP port of a qualifier (contract 7.1) */
+/* The IP port of a connection qualifier */
 u16 kdapl_cm_port(DAT_CONN_QUAL qual);
-/* Checks and normalises a Consumer's address, port zero. DAT_SUCCESS, INVALID_ADDRESS */
+/* Checks and normalises a Consumer's address; the port is 0. DAT_SUCCESS, INVALID_ADDRESS */
 DAT_RETURN kdapl_cm_address(struct net *net, const struct sockaddr *in,
 			    struct sockaddr_storage *out);
 
@@ -92,20 +92,21 @@ DAT_RETURN kdapl_cm_address(struct net *net, const struct sockaddr *in,
 
 /**
  * struct kdapl_cr - connection request
- * @obj:     header; published while it waits for an answer. Its index is its own
+ * @obj:     header; published while the request waits for an answer. The CR keeps its
+ *           index when its memory is reused
  * @ev:      its event
- * @sp:      service point, whose backlog it is from (a reference on sp->mem)
- * @free_node: on sp->free; sp->lock
- * @ref:     the object, and its event while that is queued
- * @id:      child id; by xchg(), who gets it answers. NULL on a shell
- * @next:    handoff: the CR that goes on with the request; @work's
- * @param:   what the request offered
- * @counted: it has a place on the EVD of @sp, see kdapl_evd.ncr
- * @withdrawn: the CM has said that the peer gave up
- * @work:    announces it, hands it over to @next, or with @ref 0 puts it back
- *           into the backlog
+ * @sp:      service point to whose backlog it belongs (a reference on sp->mem)
+ * @free_node: on sp->free; guarded by sp->lock
+ * @ref:     one for the object, and one for its event while that is queued
+ * @id:      child id; whoever takes it by xchg() answers the request. NULL if orphaned
+ * @next:    handoff: the CR that continues with the request; used by @work
+ * @param:   parameters of the request
+ * @counted: it is counted in kdapl_evd.ncr of the EVD of @sp
+ * @withdrawn: the CM has reported that the peer has given up
+ * @work:    announces the request, passes it to @next, or, if @ref is 0, returns the CR to
+ *           the backlog
  *
- * What the callback copied is constant until the memory is used again.
+ * What the callback has copied is constant until the memory is reused.
  */
 struct kdapl_cr {
 	struct kdapl_obj obj;
@@ -132,23 +133,24 @@ struct kdapl_cr {
  * @obj:   header
  * @id:    listening id; NULL if it no longer listens, or cannot at present; under
  *         @mutex
- * @listening: it should listen: neither a shell nor a spent RSP; under @mutex
+ * @listening: it should listen, because it is neither orphaned nor a used RSP; guarded by
+ *         @mutex
  * @stale: the CM has reported a new hardware address of the net device; cleared
  *         under @mutex
- * @mutex: serializes listening again and stopping. Taken alone, and held across
- *         calls of rdma_cm
- * @work:  listens again if the address leads elsewhere than @id
- * @evd:   where requests are announced (used until the service point is freed)
+ * @mutex: serializes listening again and stopping. Taken alone, and held across calls of
+ *         rdma_cm
+ * @work:  listens again if the address leads to another device or port than @id
+ * @evd:   EVD on which requests are announced (in use until the service point is freed)
  * @evd_handle: its handle, by which CRs that outlive the service point find it
  * @ep_handle: the EP of an RSP; DAT_HANDLE_NULL: this is a PSP
- * @qual:  qualifier asked for, reported in events
- * @node:  on the list of those that listen; listen.c's lock
+ * @qual:  connection qualifier, reported in events
+ * @node:  on the list of service points that listen; guarded by the lock of listen.c
  * @lock:  guards @free, @ncr and @closed against the CM callback
- * @free:  CRs out of @crs that nobody uses
- * @ncr:   CRs that wait
+ * @free:  CRs of @crs that are not in use
+ * @ncr:   number of CRs that wait for an answer
  * @backlog: size of @crs
- * @closed: no longer listening; what is not announced yet is refused
- * @mem:   this memory: the service point and each CR in use
+ * @closed: it does not listen any more; requests that are not announced yet are refused
+ * @mem:   references to this memory: of the service point and of each CR in use
  */
 struct kdapl_sp {
 	struct kdapl_obj obj;
@@ -171,7 +173,7 @@ struct kdapl_sp {
 	struct kdapl_cr crs[];
 };
 
-/* A service point that listens, in steps for the tests, and its end */
+/* Creates and ends a service point, in steps for the tests */
 struct kdapl_sp *kdapl_sp_create(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_CONN_QUAL qual,
 				 DAT_EP_HANDLE ep);
 struct kdapl_sp *kdapl_sp_alloc(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_CONN_QUAL qual,
@@ -181,20 +183,20 @@ int kdapl_sp_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
 void kdapl_sp_unlisten(struct kdapl_sp *sp);
 void kdapl_sp_destroy(struct kdapl_sp *sp);
 void kdapl_sp_shell(struct kdapl_sp *sp);
-/* What the creates of both kinds share: the EVD they are given, what they answer */
+/* The common part of both kinds: the EVD, and the return value for an error */
 struct kdapl_evd *kdapl_sp_evd(struct kdapl_ia *ia, DAT_EVD_HANDLE handle);
 DAT_RETURN kdapl_sp_error(int err);
-/* The service point of a qualifier, referenced; any context */
+/* Returns the service point of a qualifier, with a reference; any context */
 struct kdapl_sp *kdapl_sp_find(const struct kdapl_ia *ia, DAT_CONN_QUAL qual);
-/* The EP of an RSP is reserved, ep->mutex held; goes from state to state. Process context */
+/* The EP of an RSP: becomes reserved, changes its state. Process context, ep->mutex held */
 void kdapl_rsp_bond(struct kdapl_ep *ep, struct kdapl_sp *sp);
 bool kdapl_rsp_move(struct kdapl_sp *sp, DAT_EP_STATE from, DAT_EP_STATE to);
 
 void kdapl_cr_destroy(struct kdapl_cr *cr);
 void kdapl_cr_shell(struct kdapl_cr *cr);
-/* dat_evd_free: an undelivered CR is rejected as non-peer (E-46). Process context */
+/* dat_evd_free(): rejects an undelivered CR as non-peer (E-46). Process context */
 void kdapl_cr_drop(struct kdapl_event *ev);
-/* The way of a CR out of the backlog and back */
+/* Takes a CR from the backlog, and returns it */
 int kdapl_cr_setup(struct kdapl_cr *cr, struct kdapl_sp *sp);
 void kdapl_cr_arrive(struct kdapl_cr *cr, struct rdma_cm_id *id,
 		     const struct rdma_conn_param *param);
@@ -212,7 +214,7 @@ static inline struct kdapl_cr *to_kdapl_cr(struct kdapl_obj *obj)
 	return container_of(obj, struct kdapl_cr, obj);
 }
 
-/* Its object is consumed, or its event handed over. Any context */
+/* Drops the reference of the object or of its event. Any context */
 static inline void kdapl_cr_put(struct kdapl_cr *cr)
 {
 	if (refcount_dec_and_test(&cr->ref))
