@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Connections as the Consumer begins and ends them: dat_ep_connect(),
- * dat_ep_dup_connect(), dat_ep_disconnect(), addresses and qualifiers, the
- * timer of an attempt.
+ * The calls that begin and end a connection: dat_ep_connect(), dat_ep_dup_connect() and
+ * dat_ep_disconnect(). Also addresses and connection qualifiers, and the timer of an
+ * attempt.
  *
- * The calls only start something: the attempt goes on in the CM callbacks
- * and the connection work (cm.c), a disconnect is a change of state and a bit
- * for that work. Called by Consumers, dat_ep_disconnect() in any context;
- * kdapl_cm_*() also by cm.c, cr.c and listen.c.
+ * The calls only start an operation. The CM callbacks and the connection work (cm.c)
+ * continue an attempt; a disconnect changes the state and sets a bit for that work.
+ * Called by Consumers, dat_ep_disconnect() in any context; cm.c, cr.c and listen.c also
+ * call kdapl_cm_*().
  */
 #include <linux/export.h>
 #include <linux/inetdevice.h>
@@ -18,22 +18,22 @@
 #include <net/route.h>
 #include "kdapl.h"
 
-/* Where rdma_cm Providers put qualifiers that are no port numbers */
+/* rdma_cm Providers map qualifiers that are not port numbers to ports above this one */
 #define KDAPL_QUAL_PORTS	32001
 #define KDAPL_QUAL_BASE		33534
 
-/* Beyond this many jiffies the timer wheel is late by up to one eighth */
+/* A longer time-out makes the timer wheel late by up to one eighth */
 #define KDAPL_TIMER_EXACT	63
 
 #define BAD_ADDRESS(sub)	DAT_ERROR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_##sub)
 
 /**
- * kdapl_cm_port - IP port that stands for a qualifier
+ * kdapl_cm_port - the IP port of a connection qualifier
  * @qual: connection qualifier
  *
  * Context: any.
- * Return: the qualifier itself if it is a port number, else one of 33534 to
- * 65534, as user-space uDAPL over rdma_cm maps them.
+ * Return: the qualifier itself if it is a port number, otherwise a port from 33534 to
+ * 65534, mapped as user-space uDAPL over rdma_cm does.
  */
 u16 kdapl_cm_port(DAT_CONN_QUAL qual)
 {
@@ -44,7 +44,7 @@ u16 kdapl_cm_port(DAT_CONN_QUAL qual)
 
 static void kdapl_cm_set_port(struct sockaddr_storage *addr, u16 port)
 {
-	/* The port stands at the same place in both families */
+	/* The port is at the same offset in both families */
 	((struct sockaddr_in *)addr)->sin_port = htons(port);
 }
 
@@ -64,12 +64,11 @@ static DAT_RETURN kdapl_cm_address4(struct net *net, __be32 ip, struct sockaddr_
  * kdapl_cm_address - check and normalise a Consumer's address
  * @net: network namespace of the IA
  * @in:  address of one host; its port is ignored
- * @out: the same with port zero, IPv4 in IPv6 unwrapped; zeroed on error
+ * @out: receives it with port 0, and as IPv4 if it is IPv4-mapped; zeroed on error
  *
  * Context: any.
  * Return: DAT_SUCCESS, or DAT_INVALID_ADDRESS with the subtype
- * UNSUPPORTED (multicast, broadcast or unspecified) or MALFORMED (another
- * family than IPv4 and IPv6).
+ * UNSUPPORTED (multicast, broadcast or unspecified) or MALFORMED (neither IPv4 nor IPv6).
  */
 DAT_RETURN kdapl_cm_address(struct net *net, const struct sockaddr *in,
 			    struct sockaddr_storage *out)
@@ -94,17 +93,17 @@ DAT_RETURN kdapl_cm_address(struct net *net, const struct sockaddr *in,
 }
 
 /**
- * kdapl_cm_bind - make a cm_id on an IA's own address
+ * kdapl_cm_bind - create a cm_id that is bound to the address of an IA
  * @ia:      the IA
- * @ibdev:   the device that the caller's objects are of
+ * @ibdev:   the device of the caller's objects
  * @handler: callback of the id
  * @context: its context
  * @port:    IP port, 0 for any
  *
  * Context: process.
- * Return: the id, of the IA's namespace, bound to @ibdev and its port; or ERR_PTR: -ENODEV or
- * -EADDRNOTAVAIL when the address has gone or leads to another device,
- * -EADDRINUSE somebody has the port, or all ports that are given away, -ENOMEM.
+ * Return: the id, in the IA's namespace, bound to @ibdev and its port; or ERR_PTR: -ENODEV
+ * or -EADDRNOTAVAIL if the address was lost or leads to another device, -EADDRINUSE if the
+ * port, or every port of the range for any, is in use, -ENOMEM.
  */
 struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
 				 rdma_cm_event_handler handler, void *context, u16 port)
@@ -124,8 +123,8 @@ struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
 		return id;
 	rdma_destroy_id(id);
 	/*
-	 * The CM says the same when somebody has the port on all addresses, and
-	 * when none of all ports is free
+	 * The CM returns the same error if the port is in use on all addresses, and if no
+	 * port is free
 	 */
 	if (ret == -EADDRNOTAVAIL && kdapl_addr_stands(ibdev, ia->port, &ia->addr, ia->net))
 		ret = -EADDRINUSE;
@@ -138,10 +137,10 @@ struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
  * @id:     an id on its address
  * @remote: address of the peer, of the same family
  *
- * rdma_cm asks for a route by way of the IA's net device, and the kernel then
- * takes every address for one on its link. So only the VRF is told that the net
- * device may belong to, which decides on the routing table. IPv6 is left to
- * neighbour discovery.
+ * rdma_cm looks up a route through the net device of the IA, and then the kernel assumes
+ * that every address is on its link. So this function passes only the VRF to which the net
+ * device may belong, because it determines the routing table. IPv6 is left to neighbour
+ * discovery.
  *
  * Context: process.
  * Return: 0, -ENETUNREACH and the like.
@@ -166,13 +165,13 @@ int kdapl_cm_route(const struct kdapl_ia *ia, const struct rdma_cm_id *id,
 }
 
 /**
- * kdapl_cm_begin - an attempt begins
+ * kdapl_cm_begin - begin a connection attempt
  * @ep:      EP in UNCONNECTED
- * @id:      its id; the EP's from now on; NULL if it is lost already
+ * @id:      its id, which belongs to the EP from now on; NULL if the device was removed
  * @passive: the EP accepts
  *
- * If the IA's address has gone meanwhile, which the CM does not tell, the work
- * ends the attempt.
+ * If the address of the IA was lost in the meantime, which the CM does not report, the
+ * work ends the attempt.
  *
  * Context: process, ep->mutex held.
  */
@@ -197,7 +196,7 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 			   DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
 	spin_unlock_irq(&ep->lock);
 
-	/* A break of before was forgotten above; whoever set it told the IA first */
+	/* An earlier break was cleared above; whoever set it has changed the IA before */
 	smp_mb();
 	if (kdapl_ia_unfit(ep->obj.ia, qp->device) || (id && kdapl_addr_unbound(id)))
 		kdapl_ep_kick(ep, KDAPL_TODO_BREAK);
@@ -205,12 +204,12 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 
 static void kdapl_cm_timer_next(struct kdapl_ep *ep)
 {
-	/* Whoever looked before may have been preempted: it can be over by now */
+	/* The caller may have been preempted, so the deadline may have passed */
 	s64 ns = max(ktime_to_ns(ktime_sub(ep->deadline, ktime_get())), 0LL);
-	/* One more: the present jiffy is partly over */
+	/* One more, because a part of the present jiffy has passed */
 	unsigned long left = nsecs_to_jiffies(ns) + 1;
 
-	/* The wheel rounds long delays up: come early, then look again (C-55) */
+	/* The timer wheel rounds long delays up: expire early, and check again then (C-55) */
 	if (left > KDAPL_TIMER_EXACT)
 		left -= left / 8 + 1;
 	queue_delayed_work(kdapl_wq, &ep->timer, left);
@@ -220,8 +219,8 @@ static void kdapl_cm_timer_next(struct kdapl_ep *ep)
  * kdapl_cm_timer - work function of an EP's timer
  * @work: the work in ep->timer
  *
- * The jiffies may have stood still when the timer was started, and have caught
- * up since: what is over is for the clock to say.
+ * The jiffies may have been late when the timer was started and have caught up since, so
+ * the clock decides whether the deadline has passed.
  *
  * Context: process.
  */
@@ -236,9 +235,9 @@ void kdapl_cm_timer(struct work_struct *work)
 }
 
 /**
- * kdapl_cm_timer_start - have KDAPL_TODO_TIMEOUT set after a time
+ * kdapl_cm_timer_start - start the timer that sets KDAPL_TODO_TIMEOUT
  * @ep:    the EP, its timer stopped
- * @delay: nanoseconds, at least
+ * @delay: nanoseconds; the timer does not expire earlier
  *
  * Context: process, ep->mutex held.
  */
@@ -248,7 +247,7 @@ void kdapl_cm_timer_start(struct kdapl_ep *ep, u64 delay)
 	kdapl_cm_timer_next(ep);
 }
 
-/* What a request offers; the EP keeps it until the route is known */
+/* Sets the parameters of the request, which the EP stores until the route is known */
 static void kdapl_connect_offer(struct kdapl_ep *ep, struct ib_qp *qp, const void *data, u8 len)
 {
 	memcpy(ep->private_out, data, len);
@@ -294,20 +293,20 @@ static DAT_RETURN kdapl_connect_start(struct kdapl_ep *ep, struct sockaddr_stora
 	kdapl_cm_begin(ep, id, false);
 	if (timeout != DAT_TIMEOUT_INFINITE)
 		kdapl_cm_timer_start(ep, (u64)timeout * NSEC_PER_USEC);
-	/* The attempt stands: what goes wrong now is an event (C-21) */
+	/* The attempt has begun: a failure from now on is reported by an event (C-21) */
 	kdapl_cm_set_port(remote, port);
 	kdapl_cm_resolve(ep, remote);
 	return DAT_SUCCESS;
 }
 
 /**
- * struct kdapl_connect - what the two calls that connect have in common
+ * struct kdapl_connect - the common arguments of the two calls that connect
  * @timeout: microseconds
- * @size:    of @data
+ * @size:    size of @data in bytes
  * @data:    private data
  * @qos:     quality of service
  * @flags:   DAT_CONNECT_*
- * @arg:     which argument @timeout is; those behind it follow in this order
+ * @arg:     number of the argument @timeout; the others follow in this order
  */
 struct kdapl_connect {
 	DAT_TIMEOUT timeout;
@@ -323,7 +322,7 @@ static DAT_RETURN kdapl_connect_bad(const struct kdapl_connect *c, unsigned int 
 	return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1 + c->arg - 1 + behind);
 }
 
-/* What is wrong with the EP for a connect, in the order of the reference. ep->mutex held */
+/* Checks whether the EP can connect, in the order of the specification. ep->mutex held */
 static DAT_RETURN kdapl_connect_check(struct kdapl_ep *ep, const struct kdapl_connect *c)
 {
 	DAT_EP_STATE state = READ_ONCE(ep->state);
@@ -378,30 +377,30 @@ static DAT_RETURN kdapl_connect(struct kdapl_ep *ep, const struct kdapl_connect 
  * dat_ep_connect - start a connection to a service point
  * @ep_handle:         EP in UNCONNECTED
  * @remote_ia_address: address of the peer, IPv4 or IPv6; its port is ignored
- * @remote_conn_qual:  qualifier that the peer listens on
+ * @remote_conn_qual:  connection qualifier on which the peer listens
  * @timeout:           microseconds until TIMED_OUT, or DAT_TIMEOUT_INFINITE
- * @private_data_size: bytes for the peer's request, at most 56
- * @private_data:      the bytes; copied. NULL if there are none
+ * @private_data_size: number of bytes for the peer's request, at most 56
+ * @private_data:      the bytes, copied by the call; NULL if there are none
  * @qos:               DAT_QOS_BEST_EFFORT
  * @connect_flags:     DAT_CONNECT_DEFAULT_FLAG or
  *                     DAT_CONNECT_MULTIPATH_REQUESTED_FLAG
  *
- * The EP is in ACTIVE_CONNECTION_PENDING when the call returns. Exactly one
- * outcome follows on its connect EVD: ESTABLISHED with the peer's private
- * data, or PEER_REJECTED, NON_PEER_REJECTED, UNREACHABLE, TIMED_OUT, or
- * DISCONNECTED after dat_ep_disconnect(); all but the first leave the EP
- * DISCONNECTED, its receives flushed. Source: kDAPL 2.0.
+ * When the call returns, the EP is in ACTIVE_CONNECTION_PENDING. Exactly one outcome
+ * follows on its connect EVD: ESTABLISHED with the private data of the peer, or
+ * PEER_REJECTED, NON_PEER_REJECTED, UNREACHABLE, TIMED_OUT, or DISCONNECTED after
+ * dat_ep_disconnect(). After any outcome except ESTABLISHED the EP is DISCONNECTED, and
+ * its receives are flushed. Source: kDAPL 2.0.
  *
  * Context: process (class P), not from an upcall.
  * Return:
- * * DAT_SUCCESS - started
- * * DAT_INVALID_PARAMETER - no address, @timeout 0, bad @private_data_size,
- *   no @private_data for it, unknown flag
- * * DAT_INVALID_HANDLE - @ep_handle names no EP; the EP has no connect EVD
+ * * DAT_SUCCESS - the attempt has begun
+ * * DAT_INVALID_PARAMETER - no address; @timeout is 0; @private_data_size is not legal, or
+ *   @private_data is NULL although it is not 0; unknown flag
+ * * DAT_INVALID_HANDLE - @ep_handle is not the handle of an EP; the EP has no connect EVD
  * * DAT_INVALID_STATE - the EP is not UNCONNECTED, or not configured
  * * DAT_MODEL_NOT_SUPPORTED - another @qos, or multipath is required
- * * DAT_INVALID_ADDRESS - not the address of one host, not of the IA's
- *   family, or the IA's own address has gone
+ * * DAT_INVALID_ADDRESS - not the address of one host, or not of the IA's family; or the
+ *   IA has lost its own address
  * * DAT_INSUFFICIENT_RESOURCES - no memory, no free port
  */
 DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_address,
@@ -431,7 +430,7 @@ DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_
 }
 EXPORT_SYMBOL_GPL(dat_ep_connect);
 
-/* Where an EP has connected to, which only the side that called knows */
+/* The address and qualifier to which an EP has connected; only the active side knows them */
 static DAT_RETURN kdapl_connect_target(struct kdapl_ep *ep, struct sockaddr_storage *remote,
 				       DAT_CONN_QUAL *qual)
 {
@@ -449,22 +448,22 @@ static DAT_RETURN kdapl_connect_target(struct kdapl_ep *ep, struct sockaddr_stor
 }
 
 /**
- * dat_ep_dup_connect - connect to where another endpoint is connected
+ * dat_ep_dup_connect - connect to the same service point as another endpoint
  * @ep_handle:         EP in UNCONNECTED
  * @dup_ep_handle:     EP that dat_ep_connect() or this call has connected
  * @timeout:           microseconds until TIMED_OUT, or DAT_TIMEOUT_INFINITE
- * @private_data_size: bytes for the peer's request, at most 56
- * @private_data:      the bytes; copied. NULL if there are none
+ * @private_data_size: number of bytes for the peer's request, at most 56
+ * @private_data:      the bytes, copied by the call; NULL if there are none
  * @qos:               DAT_QOS_BEST_EFFORT
  *
- * As dat_ep_connect() with the address and the qualifier that were given for
- * @dup_ep_handle; its connection is not touched. An EP that has accepted knows
- * of its peer an address, but no qualifier that anybody listens on.
+ * Like dat_ep_connect() with the address and the qualifier to which @dup_ep_handle has
+ * connected. The connection of that EP does not change. An EP that has accepted its
+ * connection knows the address of its peer, but no qualifier on which the peer listens.
  * Source: kDAPL 2.0.
  *
  * Context: process (class P), not from an upcall.
  * Return: as for dat_ep_connect(), and
- * * DAT_INVALID_HANDLE - @dup_ep_handle names no EP
+ * * DAT_INVALID_HANDLE - @dup_ep_handle is not the handle of an EP
  * * DAT_INVALID_STATE - that EP is not CONNECTED
  * * DAT_INVALID_PARAMETER - that EP has accepted its connection
  */
@@ -506,7 +505,7 @@ out:
 }
 EXPORT_SYMBOL_GPL(dat_ep_dup_connect);
 
-/* The Consumer gives up a connection or an attempt. ep->lock held */
+/* Begins to end a connection or an attempt. ep->lock held */
 static DAT_RETURN kdapl_disconnect(struct kdapl_ep *ep, bool graceful)
 {
 	switch (ep->state) {
@@ -514,7 +513,7 @@ static DAT_RETURN kdapl_disconnect(struct kdapl_ep *ep, bool graceful)
 		return DAT_SUCCESS;
 	case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
 	case DAT_EP_STATE_COMPLETION_PENDING:
-		/* From here on the attempt cannot succeed any more (C-17, C-23) */
+		/* The attempt cannot succeed any more (C-17, C-23) */
 		if (ep->live_attempt)
 			ep->cancelled = true;
 		ep->live_attempt = false;
@@ -526,7 +525,7 @@ static DAT_RETURN kdapl_disconnect(struct kdapl_ep *ep, bool graceful)
 	case DAT_EP_STATE_DISCONNECT_PENDING:
 		if (!graceful && !kdapl_ep_breaks(ep))
 			ep->clean_end = true;
-		/* A second graceful one has nothing to add; to look again does no harm */
+		/* A second graceful disconnect changes nothing; to check again is harmless */
 		kdapl_ep_kick(ep, graceful ? KDAPL_TODO_GRACEFUL : KDAPL_TODO_DISCONNECT);
 		return DAT_SUCCESS;
 	default:
@@ -537,18 +536,17 @@ static DAT_RETURN kdapl_disconnect(struct kdapl_ep *ep, bool graceful)
 /**
  * dat_ep_disconnect - end a connection, or give up an attempt
  * @ep_handle:   the EP
- * @close_flags: DAT_CLOSE_ABRUPT_FLAG: what is outstanding is flushed;
- *               DAT_CLOSE_GRACEFUL_FLAG: requests already posted complete
- *               first
+ * @close_flags: DAT_CLOSE_ABRUPT_FLAG: outstanding posts are flushed;
+ *               DAT_CLOSE_GRACEFUL_FLAG: requests that were posted complete first
  *
- * Starts the disconnect and returns; DISCONNECTED follows on the connect
- * EVD, at most a second later if it is abrupt. On an EP that is DISCONNECTED
- * already nothing happens. Source: kDAPL 2.0.
+ * Starts the disconnect and returns. DISCONNECTED follows on the connect EVD, after an
+ * abrupt disconnect within a second. Does nothing if the EP is DISCONNECTED already.
+ * Source: kDAPL 2.0.
  *
- * Context: any but hard interrupt (class A).
+ * Context: any except hard interrupt (class A).
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @ep_handle names no EP
+ * * DAT_INVALID_HANDLE - @ep_handle is not the handle of an EP
  * * DAT_INVALID_PARAMETER - unknown flag
  * * DAT_INVALID_STATE - there is no connection and no attempt
  */

@@ -73,30 +73,29 @@ out_ia:
 /**
  * dat_psp_create - listen for connection requests
  * @ia_handle:  open IA
- * @conn_qual:  qualifier to listen on; up to 65535 it is the IP port
- * @evd_handle: EVD with DAT_EVD_CR_FLAG that takes CONNECTION_REQUEST events
+ * @conn_qual:  qualifier to listen on; if it is 65535 or less, it is the IP port
+ * @evd_handle: EVD with DAT_EVD_CR_FLAG for CONNECTION_REQUEST events
  * @psp_flags:  DAT_PSP_CONSUMER_FLAG
- * @psp_handle: takes the service point
+ * @psp_handle: receives the service point
  *
- * A request that comes while as many wait as the EVD is long (1024 at most),
- * or as the share of this service point in it, is refused as if nobody
- * listened. A request may be announced before the call has returned. Source:
- * kDAPL 2.0.
+ * The number of requests that wait for an answer is limited to the length of the EVD
+ * (1024 at most), and to the share of this service point in it. Further requests are
+ * refused as if nobody listened. A request may be announced before the call has returned.
+ * Source: kDAPL 2.0.
  *
  * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @ia_handle names no open IA (IA); @evd_handle names no
- *   EVD of this IA, one that takes no requests, or one that is being freed
- *   (EVD_CR)
+ * * DAT_INVALID_HANDLE - @ia_handle is not an open IA (IA); @evd_handle is not an
+ *   EVD of this IA, has no DAT_EVD_CR_FLAG, or is being freed (EVD_CR)
  * * DAT_INVALID_PARAMETER - @conn_qual is 0 (ARG2), unknown flag (ARG4), no
  *   @psp_handle (ARG5)
  * * DAT_MODEL_NOT_SUPPORTED - DAT_PSP_PROVIDER_FLAG
- * * DAT_CONN_QUAL_IN_USE - somebody listens there
+ * * DAT_CONN_QUAL_IN_USE - the qualifier is in use
  * * DAT_PRIVILEGES_VIOLATION - @conn_qual is a port below 1024, and the caller
  *   does not have CAP_NET_BIND_SERVICE
- * * DAT_INSUFFICIENT_RESOURCES - no memory, no handle left (MEMORY); the device
- *   or its address is gone (DEVICE)
+ * * DAT_INSUFFICIENT_RESOURCES - no memory, or no free handle (MEMORY); the device
+ *   or the address was lost (DEVICE)
  * * DAT_INTERNAL_ERROR - the connection manager failed for another reason
  */
 DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
@@ -108,30 +107,29 @@ DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 EXPORT_SYMBOL_GPL(dat_psp_create);
 
 /**
- * dat_psp_create_any - listen on a qualifier of our choice
+ * dat_psp_create_any - listen on a qualifier that the Provider chooses
  * @ia_handle:  open IA
- * @conn_qual:  takes the qualifier, an IP port that nobody uses
- * @evd_handle: EVD with DAT_EVD_CR_FLAG that takes CONNECTION_REQUEST events
+ * @conn_qual:  receives the qualifier, an unused IP port
+ * @evd_handle: EVD with DAT_EVD_CR_FLAG for CONNECTION_REQUEST events
  * @psp_flags:  DAT_PSP_CONSUMER_FLAG
- * @psp_handle: takes the service point
+ * @psp_handle: receives the service point
  *
- * The port is one of those that the system gives away by itself
- * (ip_local_port_range). All else as dat_psp_create(). Source: kDAPL 2.0.
+ * The port is in the system's range of local ports (ip_local_port_range). Otherwise the
+ * call is like dat_psp_create(). Source: kDAPL 2.0.
  *
  * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @ia_handle names no open IA (IA); @evd_handle names no
- *   EVD of this IA, one that takes no requests, or one that is being freed
- *   (EVD_CR)
+ * * DAT_INVALID_HANDLE - @ia_handle is not an open IA (IA); @evd_handle is not an
+ *   EVD of this IA, has no DAT_EVD_CR_FLAG, or is being freed (EVD_CR)
  * * DAT_INVALID_PARAMETER - no @conn_qual (ARG2), unknown flag (ARG4), no
  *   @psp_handle (ARG5)
  * * DAT_MODEL_NOT_SUPPORTED - DAT_PSP_PROVIDER_FLAG
  * * DAT_CONN_QUAL_UNAVAILABLE - every port is in use
- * * DAT_CONN_QUAL_IN_USE - the port was free, but somebody listens on its
- *   service ID without rdma_cm; another call tries another port
- * * DAT_INSUFFICIENT_RESOURCES - no memory, no handle left (MEMORY); the device
- *   or its address is gone (DEVICE)
+ * * DAT_CONN_QUAL_IN_USE - the port was free, but its service ID is in use
+ *   without rdma_cm; another call tries another port
+ * * DAT_INSUFFICIENT_RESOURCES - no memory, or no free handle (MEMORY); the device
+ *   or the address was lost (DEVICE)
  * * DAT_INTERNAL_ERROR - the connection manager failed for another reason
  */
 DAT_RETURN dat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual,
@@ -143,14 +141,14 @@ DAT_RETURN dat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual,
 EXPORT_SYMBOL_GPL(dat_psp_create_any);
 
 /**
- * dat_psp_query - what a service point was made with
+ * dat_psp_query - query the parameters of a service point
  * @psp_handle:     the service point
- * @psp_param_mask: DAT_PSP_FIELD_*, the members wanted
- * @psp_param:      takes them; other members are left alone
+ * @psp_param_mask: DAT_PSP_FIELD_*, the members to return
+ * @psp_param:      receives them; other members do not change
  *
  * Source: kDAPL 2.0.
  *
- * Context: any but hard interrupt (class A).
+ * Context: any except hard interrupt (class A).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER: unknown bit
  * in @psp_param_mask, or @psp_param is NULL.
  */
@@ -191,8 +189,8 @@ EXPORT_SYMBOL_GPL(dat_psp_query);
  * dat_psp_free - stop listening
  * @psp_handle: the service point
  *
- * Requests that were announced stay valid, later ones are refused as if
- * nobody listened. Source: kDAPL 2.0.
+ * Requests that were announced stay valid; later ones are refused as if nobody listened.
+ * Source: kDAPL 2.0.
  *
  * Context: process (class P), not from an upcall.
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE.

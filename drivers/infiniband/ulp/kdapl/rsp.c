@@ -2,28 +2,28 @@
 /*
  * Reserved service points: one request, for one EP.
  *
- * Owns the bond between an RSP and its EP: RESERVED until the request comes,
- * PASSIVE_CONNECTION_PENDING until it is answered. kdapl_ep.rsp names the RSP
- * for that time, and each side finds the other by its handle, so that either
- * may go first when the IA is closed or the device leaves. How an RSP listens
- * stands in listen.c: it does so until its request is announced; then it is
- * spent, its qualifier is free, and only its handle is left.
+ * Owns the relation between an RSP and its EP. The EP is RESERVED until the request
+ * arrives, and PASSIVE_CONNECTION_PENDING until it is answered. During this time
+ * kdapl_ep.rsp is the handle of the RSP, and each finds the other by its handle, so either
+ * may be destroyed first when the IA is closed or the device is removed. listen.c
+ * implements the listening. The RSP listens until its request is announced; then its
+ * qualifier is free, and only its handle is left.
  *
- * Called by Consumers in process context (queries in any), by cr.c when the
- * request comes and when it is answered, and by the end of the RSP.
+ * Called by Consumers in process context (queries in any), by cr.c when the request
+ * arrives and when it is answered, and when the RSP is freed.
  */
 #include <linux/export.h>
 #include "kdapl.h"
 
 /**
  * kdapl_rsp_move - move the EP of an RSP from one state to another
- * @sp:   service point; nothing happens if it is no RSP
+ * @sp:   service point; the function does nothing if it is not an RSP
  * @from: RESERVED or PASSIVE_CONNECTION_PENDING
- * @to:   the latter, or UNCONNECTED, which ends the bond
+ * @to:   PASSIVE_CONNECTION_PENDING, or UNCONNECTED, which ends the relation
  *
  * Context: process, ep->mutex not held.
- * Return: false, and nothing is done, if the EP is not (any more) in @from on
- * behalf of this RSP: it is going, or its device is.
+ * Return: false if nothing has changed, because the EP is not in @from for this RSP any
+ * more: it is being freed, or its device is being removed.
  */
 bool kdapl_rsp_move(struct kdapl_sp *sp, DAT_EP_STATE from, DAT_EP_STATE to)
 {
@@ -51,9 +51,9 @@ bool kdapl_rsp_move(struct kdapl_sp *sp, DAT_EP_STATE from, DAT_EP_STATE to)
 }
 
 /**
- * kdapl_rsp_bond - an EP is reserved by an RSP
+ * kdapl_rsp_bond - reserve an EP for an RSP
  * @ep: EP in UNCONNECTED
- * @sp: the RSP, made with the EP's handle
+ * @sp: the RSP, which was created with the handle of the EP
  *
  * Context: process, ep->mutex held since before the RSP listens.
  */
@@ -66,7 +66,7 @@ void kdapl_rsp_bond(struct kdapl_ep *ep, struct kdapl_sp *sp)
 	spin_unlock_irq(&ep->lock);
 }
 
-/* Makes the RSP of an EP that may have one. ep->mutex held */
+/* Creates the RSP of an EP after checking the EP. ep->mutex held */
 static DAT_RETURN kdapl_rsp_reserve(struct kdapl_ep *ep, struct kdapl_evd *evd,
 				    DAT_CONN_QUAL qual, DAT_RSP_HANDLE *rsp_handle)
 {
@@ -77,19 +77,19 @@ static DAT_RETURN kdapl_rsp_reserve(struct kdapl_ep *ep, struct kdapl_evd *evd,
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	if (state != DAT_EP_STATE_UNCONNECTED)
 		return kdapl_ep_state_error(state);
-	/* Nobody could be told how the connection comes about */
+	/* The outcome of the connection could not be reported */
 	if (!ep->connect_evd)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	sp = kdapl_sp_create(ep->obj.ia, evd, qual, kdapl_obj_handle(&ep->obj));
 	if (IS_ERR(sp))
 		return kdapl_sp_error(PTR_ERR(sp));
-	/* A request that is here already waits for the mutex */
+	/* A request that has already arrived waits for the mutex */
 	kdapl_rsp_bond(ep, sp);
 	kdapl_sp_start(sp, NULL, rsp_handle);
 	return DAT_SUCCESS;
 }
 
-/* Arguments of a create, in the order of the reference */
+/* Checks the arguments of a create, in the order of the specification */
 static DAT_RETURN kdapl_rsp_check(const struct kdapl_evd *evd, DAT_CONN_QUAL qual,
 				  const DAT_RSP_HANDLE *out)
 {
@@ -99,7 +99,7 @@ static DAT_RETURN kdapl_rsp_check(const struct kdapl_evd *evd, DAT_CONN_QUAL qua
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
 	if (!(evd->streams & DAT_EVD_CR_FLAG))
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR);
-	/* Port 0 would listen somewhere that nobody can be told of */
+	/* With port 0 the CM would choose a port, which the call cannot return */
 	if (!qual)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	return DAT_SUCCESS;
@@ -108,34 +108,32 @@ static DAT_RETURN kdapl_rsp_check(const struct kdapl_evd *evd, DAT_CONN_QUAL qua
 /**
  * dat_rsp_create - listen for one connection request on behalf of an endpoint
  * @ia_handle:  open IA
- * @conn_qual:  qualifier to listen on; up to 65535 it is the IP port
+ * @conn_qual:  qualifier to listen on; if it is 65535 or less, it is the IP port
  * @ep_handle:  EP of the IA, in UNCONNECTED, with a connect EVD
- * @evd_handle: EVD with DAT_EVD_CR_FLAG that takes the CONNECTION_REQUEST event
- * @rsp_handle: takes the service point
+ * @evd_handle: EVD with DAT_EVD_CR_FLAG for the CONNECTION_REQUEST event
+ * @rsp_handle: receives the service point
  *
- * The EP is RESERVED from now on: receives may be posted, it can be neither
- * freed nor reset. With the event of the request it is
- * PASSIVE_CONNECTION_PENDING and the RSP is spent: nobody listens on the
- * qualifier any more, dat_rsp_free() only takes the handle back. The request
- * is answered by dat_cr_accept() without an EP, or by dat_cr_reject(), after
- * which the EP is UNCONNECTED again. The event may come before the call has
- * returned. A request that finds the EVD full is refused as if nobody
- * listened; the RSP goes on to listen then. Source: kDAPL 2.0.
+ * The EP becomes RESERVED: receives may be posted, but it can be neither freed nor reset.
+ * When the event of the request is queued, the EP is PASSIVE_CONNECTION_PENDING, and the
+ * RSP does not listen any more; dat_rsp_free() then only frees the handle. The Consumer
+ * answers the request by dat_cr_accept() without an EP, or by dat_cr_reject(), after which
+ * the EP is UNCONNECTED again. The event may come before the call has returned. A request
+ * that finds the EVD full is refused as if nobody listened, and the RSP continues to
+ * listen. Source: kDAPL 2.0.
  *
  * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @ia_handle names no open IA (IA); @ep_handle names no EP
- *   of this IA, one without a connect EVD, or one that is being freed (EP);
- *   @evd_handle names no EVD of this IA, one that takes no requests, or one that
- *   is being freed (EVD_CR)
+ * * DAT_INVALID_HANDLE - @ia_handle is not an open IA (IA); @ep_handle is not an EP of this
+ *   IA, has no connect EVD, or is being freed (EP); @evd_handle is not an EVD of this IA,
+ *   has no DAT_EVD_CR_FLAG, or is being freed (EVD_CR)
  * * DAT_INVALID_PARAMETER - @conn_qual is 0 (ARG2), no @rsp_handle (ARG5)
- * * DAT_INVALID_STATE - the EP is not UNCONNECTED; the subtype names its state
- * * DAT_CONN_QUAL_IN_USE - somebody listens there
+ * * DAT_INVALID_STATE - the EP is not UNCONNECTED; the subtype is its state
+ * * DAT_CONN_QUAL_IN_USE - the qualifier is in use
  * * DAT_PRIVILEGES_VIOLATION - @conn_qual is a port below 1024, and the caller
  *   does not have CAP_NET_BIND_SERVICE
- * * DAT_INSUFFICIENT_RESOURCES - no memory, no handle left (MEMORY); the device
- *   or its address is gone (DEVICE)
+ * * DAT_INSUFFICIENT_RESOURCES - no memory, or no free handle (MEMORY); the device or the
+ *   address was lost (DEVICE)
  * * DAT_INTERNAL_ERROR - the connection manager failed for another reason
  */
 DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
@@ -175,14 +173,14 @@ out:
 EXPORT_SYMBOL_GPL(dat_rsp_create);
 
 /**
- * dat_rsp_query - what a reserved service point was made with
- * @rsp_handle:     the service point, spent or not
- * @rsp_param_mask: DAT_RSP_FIELD_*, the members wanted
- * @rsp_param:      takes them; other members are left alone
+ * dat_rsp_query - query the parameters of a reserved service point
+ * @rsp_handle:     the service point, whether it still listens or not
+ * @rsp_param_mask: DAT_RSP_FIELD_*, the members to return
+ * @rsp_param:      receives them; other members do not change
  *
  * Source: kDAPL 2.0.
  *
- * Context: any but hard interrupt (class A).
+ * Context: any except hard interrupt (class A).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER: unknown bit
  * in @rsp_param_mask, or @rsp_param is NULL.
  */
@@ -223,8 +221,8 @@ EXPORT_SYMBOL_GPL(dat_rsp_query);
  * dat_rsp_free - stop listening for an endpoint
  * @rsp_handle: the service point
  *
- * If no request has been announced the EP is UNCONNECTED again, its receives
- * stay. A request that was announced stays valid, and the EP belongs to it.
+ * If no request was announced, the EP is UNCONNECTED again and keeps its receives. A
+ * request that was announced stays valid, and the EP is reserved for it.
  * Source: kDAPL 2.0.
  *
  * Context: process (class P), not from an upcall.
