@@ -2,27 +2,26 @@
 /*
  * Connection requests: from the CM's callback to accept or reject.
  *
- * Owns a CR between leaving the backlog of its service point and going back
- * there. The callback fills it in; work, which may sleep, gives it a handle
- * and queues its event; one call consumes it. Called by Consumers in process
- * context (queries and handoff in any), by EVD free, IA close and removal.
+ * Owns a CR from the time it leaves the backlog of its service point until it returns
+ * there. The callback fills it in; a work item, which may sleep, assigns a handle and
+ * queues its event; one call consumes it. Called by Consumers in process context (queries
+ * and handoff in any), when an EVD is freed or an IA closed, and by device removal.
  *
- * Who owns what: kdapl_cr.ref counts the object and its event while that is
- * queued; whoever drops the last has the work put the memory back. A CR can
- * be consumed before its event is seen, by somebody who guesses handles. The
- * cm_id belongs to whoever takes it out of kdapl_cr.id by xchg(): accept,
- * reject, handoff, destroy, removal.
+ * kdapl_cr.ref counts the object, and its event while that is queued. Whoever drops the
+ * last reference schedules the work, which returns the memory. A CR can be consumed before
+ * its event is delivered, if a Consumer guesses the handle. The cm_id belongs to whoever
+ * takes it out of kdapl_cr.id by xchg(): accept, reject, handoff, destroy or removal.
  *
- * A handoff fills a second CR, from the backlog of the other service point,
- * in the call. The work of the first then does what may sleep: it turns the
- * callback of the id over, ends the first, and announces the second.
+ * A handoff fills in a second CR, from the backlog of the other service point. The work of
+ * the first CR then does all that may sleep: it changes the callback of the id, ends the
+ * first CR, and announces the second one.
  */
 #include <linux/export.h>
 #include <linux/sched/mm.h>
 #include "kdapl.h"
 #include "trace.h"
 
-/* What stands in front of reject data: versions of API and Provider, 2.0 each */
+/* Prefix of reject data: the versions of the API and of the Provider, both 2.0 */
 static const u8 reject_prefix[KDAPL_REJECT_PREFIX] = { 2, 0, 2, 0 };
 
 /* ---- arrival ----------------------------------------------------------- */
@@ -33,30 +32,30 @@ static int kdapl_cr_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	struct kdapl_cr *cr = id->context;
 
 	trace_kdapl_cm_event(kdapl_obj_id(&cr->sp->obj), event->event, event->status);
-	/* The peer has withdrawn; accept and reject find out by the CM's refusal (C-12) */
+	/* The peer has withdrawn; the CM then refuses accept and reject (C-12) */
 	if (event->event != RDMA_CM_EVENT_ADDR_CHANGE)
 		WRITE_ONCE(cr->withdrawn, true);
 	return 0;
 }
 
-/* Address of a request, its port taken out */
+/* Copies the address of a request without its port. Returns the port */
 static u16 kdapl_cr_address(struct sockaddr_storage *out, const struct sockaddr_storage *in)
 {
 	struct sockaddr_in *sin = (struct sockaddr_in *)out;
 	u16 port;
 
 	*out = *in;
-	/* The port stands at the same place in both families */
+	/* The port is at the same offset in both families */
 	port = ntohs(sin->sin_port);
 	sin->sin_port = 0;
 	return port;
 }
 
 /**
- * kdapl_cr_arrive - a request has come
+ * kdapl_cr_arrive - fill in a CR for a request that has arrived
  * @cr:    from the backlog of a service point
- * @id:    child id, the CR's from now on
- * @param: what the peer offers
+ * @id:    child id, which belongs to the CR from now on
+ * @param: parameters of the request
  *
  * Context: CM callback, handler_mutex of @id held; does not sleep.
  */
@@ -82,17 +81,17 @@ void kdapl_cr_arrive(struct kdapl_cr *cr, struct rdma_cm_id *id,
 	queue_work(kdapl_wq, &cr->work);
 }
 
-/* Refuses a request as if nobody listened. No lock that a CM callback takes */
+/* Refuses a request as if nobody listened. No lock that a CM callback takes is held */
 static void kdapl_cr_refuse(struct rdma_cm_id *id)
 {
-	/* Else the core would give the reason of a Consumer's reject */
+	/* Otherwise the core would send the reason of a Consumer's reject */
 	rdma_reject(id, NULL, 0, IB_CM_REJ_NO_RESOURCES);
 	rdma_destroy_id(id);
 }
 
 /*
- * Makes the object and queues its event; false if that cannot be. A request
- * for an RSP takes its EP along.
+ * Publishes the object and queues its event. Returns false if that is not possible. A
+ * request for an RSP uses the EP of the RSP.
  */
 static bool kdapl_cr_announce(struct kdapl_cr *cr)
 {
@@ -105,7 +104,7 @@ static bool kdapl_cr_announce(struct kdapl_cr *cr)
 	done = !sp->ep_handle || kdapl_rsp_move(sp, DAT_EP_STATE_RESERVED,
 						DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
 	if (done) {
-		/* Before the event: whoever sees it may use the qualifier again */
+		/* Before the event: whoever receives it may use the qualifier again */
 		if (sp->ep_handle)
 			kdapl_sp_unlisten(sp);
 		kdapl_obj_renew(&cr->obj);
@@ -120,7 +119,7 @@ static bool kdapl_cr_announce(struct kdapl_cr *cr)
 	return done;
 }
 
-/* A request has its CR filled in: announced, or refused */
+/* Announces a request whose CR is filled in, or refuses it */
 static void kdapl_cr_offer(struct kdapl_cr *cr)
 {
 	if (kdapl_cr_announce(cr))
@@ -153,7 +152,7 @@ static void kdapl_cr_work(struct work_struct *work)
 /**
  * kdapl_cr_setup - prepare a CR of a new backlog
  * @cr: the CR, zeroed
- * @sp: whose backlog it is
+ * @sp: its service point
  *
  * Undone by kdapl_obj_abort().
  *
@@ -170,8 +169,8 @@ int kdapl_cr_setup(struct kdapl_cr *cr, struct kdapl_sp *sp)
 /* ---- consumption ------------------------------------------------------- */
 
 /*
- * Memory of a CR is used again at once, so that the object that is found may be
- * the next one at the same place: kdapl_obj_get() looks twice.
+ * The memory of a CR is reused at once, so a lookup may find the next object in the same
+ * memory: kdapl_obj_get() repeats the lookup.
  */
 static struct kdapl_cr *kdapl_cr_get(DAT_CR_HANDLE handle)
 {
@@ -180,14 +179,14 @@ static struct kdapl_cr *kdapl_cr_get(DAT_CR_HANDLE handle)
 	return obj ? to_kdapl_cr(obj) : NULL;
 }
 
-/* The EP that an RSP has given a request is free again (C-11) */
+/* Releases the EP that an RSP has reserved for the request (C-11) */
 static void kdapl_cr_release_ep(struct kdapl_cr *cr)
 {
 	kdapl_rsp_move(cr->sp, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING,
 		       DAT_EP_STATE_UNCONNECTED);
 }
 
-/* Last step of consumption. Without references */
+/* Last step of the consumption. No references are left */
 static void kdapl_cr_finish(struct kdapl_cr *cr)
 {
 	kdapl_sp_uncount(cr);
@@ -199,9 +198,9 @@ static void kdapl_cr_finish(struct kdapl_cr *cr)
  * kdapl_cr_destroy - refuse a request that nobody will answer
  * @cr: out of the table, no reference left
  *
- * Its event may still be queued, the memory waits for it.
+ * If its event is still queued, the memory is kept until that is delivered.
  *
- * Context: process, no lock that a CM callback takes.
+ * Context: process, no lock that a CM callback takes is held.
  */
 void kdapl_cr_destroy(struct kdapl_cr *cr)
 {
@@ -211,10 +210,10 @@ void kdapl_cr_destroy(struct kdapl_cr *cr)
 }
 
 /**
- * kdapl_cr_shell - the device is going: refuse the request
+ * kdapl_cr_shell - orphan a request: the device is being removed, so refuse it
  * @cr: referenced by the caller
  *
- * Context: process, no lock that a CM callback takes.
+ * Context: process, no lock that a CM callback takes is held.
  */
 void kdapl_cr_shell(struct kdapl_cr *cr)
 {
@@ -227,12 +226,10 @@ void kdapl_cr_shell(struct kdapl_cr *cr)
 }
 
 /**
- * kdapl_cr_drop - the EVD goes with the event of a request in it
- * @ev: the event, off the queue
+ * kdapl_cr_drop - refuse a request whose EVD is freed before the event was delivered
+ * @ev: the event, removed from the queue (E-46)
  *
- * A request that nobody has seen is refused (E-46).
- *
- * Context: process, no lock that a CM callback takes.
+ * Context: process, no lock that a CM callback takes is held.
  */
 void kdapl_cr_drop(struct kdapl_event *ev)
 {
@@ -249,17 +246,17 @@ void kdapl_cr_drop(struct kdapl_event *ev)
 /* ---- calls ------------------------------------------------------------- */
 
 /**
- * dat_cr_query - what a connection request brings
+ * dat_cr_query - query the parameters of a connection request
  * @cr_handle:     the request
- * @cr_param_mask: DAT_CR_FIELD_*, the members wanted
- * @cr_param:      takes them; other members are left alone
+ * @cr_param_mask: DAT_CR_FIELD_*, the members to return
+ * @cr_param:      receives them; other members do not change
  *
- * Address and private data stay until the request is accepted or rejected.
- * The size of private data is that of the message's field (56), zeroes
- * behind what the peer gave. An EP is told for the request of an RSP only.
- * Source: kDAPL 2.0.
+ * The address and the private data are valid until the request is accepted or rejected.
+ * The size of the private data is that of the field in the message (56); zeroes follow
+ * the data of the peer. local_ep_handle is set only for the request of an RSP. Source:
+ * kDAPL 2.0.
  *
- * Context: any but hard interrupt (class A).
+ * Context: any except hard interrupt (class A).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER: unknown bit
  * in @cr_param_mask, or @cr_param is NULL.
  */
@@ -296,7 +293,10 @@ out:
 }
 EXPORT_SYMBOL_GPL(dat_cr_query);
 
-/* The EP that accepts, referenced: the Consumer names it, or the RSP has (not both). Or NULL */
+/*
+ * Returns the EP that accepts, with a reference, or NULL. It is the EP of the RSP if there
+ * is one; otherwise the Consumer specifies it.
+ */
 static struct kdapl_obj *kdapl_accept_ep(const struct kdapl_cr *cr, DAT_EP_HANDLE handle)
 {
 	struct kdapl_obj *obj;
@@ -314,7 +314,7 @@ static struct kdapl_obj *kdapl_accept_ep(const struct kdapl_cr *cr, DAT_EP_HANDL
 	return obj;
 }
 
-/* What is wrong with an accept, in the order of the reference. ep->mutex held */
+/* Checks an accept, in the order of the specification. ep->mutex held */
 static DAT_RETURN kdapl_accept_check(const struct kdapl_cr *cr, struct kdapl_ep *ep,
 				     DAT_COUNT size, const void *data)
 {
@@ -333,7 +333,7 @@ static DAT_RETURN kdapl_accept_check(const struct kdapl_cr *cr, struct kdapl_ep 
 	return DAT_SUCCESS;
 }
 
-/* Hands the id of a retired CR to the EP. ep->mutex held, the EP in the state for it */
+/* Passes the id of a retired CR to the EP, which is in a legal state. ep->mutex held */
 static void kdapl_cr_attach(struct kdapl_cr *cr, struct kdapl_ep *ep, const void *data, u8 len)
 {
 	struct rdma_cm_id *id = xchg(&cr->id, NULL);
@@ -355,22 +355,23 @@ static void kdapl_cr_attach(struct kdapl_cr *cr, struct kdapl_ep *ep, const void
  * @cr_handle:         the request
  * @ep_handle:         EP of the same IA, in UNCONNECTED; DAT_HANDLE_NULL for the
  *                     request of an RSP, which has its EP already
- * @private_data_size: bytes for the peer's ESTABLISHED event, at most 196
- * @private_data:      the bytes; copied. NULL if there are none
+ * @private_data_size: number of bytes for the peer's ESTABLISHED event, at most 196
+ * @private_data:      the bytes, copied by the call; NULL if there are none
  *
- * The EP is in COMPLETION_PENDING when the call returns. ESTABLISHED follows
- * on its connect EVD, or ACCEPT_COMPLETION_ERROR with the EP DISCONNECTED and
- * its receives flushed, at most 30 s later. A success consumes the request,
- * an error leaves it. Source: kDAPL 2.0.
+ * When the call returns, the EP is in COMPLETION_PENDING. Within 30 seconds ESTABLISHED
+ * follows on its connect EVD, or ACCEPT_COMPLETION_ERROR; in the latter case the EP is
+ * DISCONNECTED and its receives are flushed. A success consumes the request; after an
+ * error the request is still valid. Source: kDAPL 2.0.
  *
  * Context: process (class P), not from an upcall.
  * Return:
- * * DAT_SUCCESS - under way
- * * DAT_INVALID_HANDLE - @cr_handle; @ep_handle, or the EP is not configured or
- *   without connect EVD; an EP for the request of an RSP
- * * DAT_INVALID_PARAMETER - no @private_data for its size, or a bad size
- * * DAT_INVALID_STATE - the EP is not UNCONNECTED; that of an RSP is
- *   DISCONNECTED because its device is gone
+ * * DAT_SUCCESS - the accept was started
+ * * DAT_INVALID_HANDLE - @cr_handle is not valid; @ep_handle is not valid, or the EP is not
+ *   configured or has no connect EVD; an EP was specified for the request of an RSP
+ * * DAT_INVALID_PARAMETER - @private_data_size is not legal, or @private_data is NULL
+ *   although it is not 0
+ * * DAT_INVALID_STATE - the EP is not UNCONNECTED; the EP of an RSP is DISCONNECTED because
+ *   its device was removed
  */
 DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 			 DAT_COUNT private_data_size, const DAT_PVOID private_data)
@@ -414,7 +415,7 @@ out:
 }
 EXPORT_SYMBOL_GPL(dat_cr_accept);
 
-/* Rejects as the Consumer does, with data; what the CM refuses is over already (C-12) */
+/* Rejects with a Consumer's data; if the CM refuses that, the peer has given up (C-12) */
 static void kdapl_cr_reject(struct kdapl_cr *cr, const void *data, u8 len)
 {
 	struct rdma_cm_id *id = xchg(&cr->id, NULL);
@@ -433,15 +434,15 @@ static void kdapl_cr_reject(struct kdapl_cr *cr, const void *data, u8 len)
 /**
  * dat_cr_reject - reject a connection request
  * @cr_handle:         the request
- * @private_data_size: bytes for the peer's PEER_REJECTED event, at most 144
+ * @private_data_size: number of bytes for the peer's PEER_REJECTED event, at most 144
  * @private_data:      the bytes; NULL if there are none
  *
- * The request is consumed, also if its peer has given up. The EP of an RSP is
- * UNCONNECTED again. Source: kDAPL 2.0.
+ * The request is consumed, even if its peer has given up. The EP of an RSP is UNCONNECTED
+ * again. Source: kDAPL 2.0.
  *
  * Context: process (class P), not from an upcall.
- * Return: DAT_SUCCESS; DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER: bad
- * @private_data_size, or no @private_data for it.
+ * Return: DAT_SUCCESS; DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER: @private_data_size is not
+ * legal, or @private_data is NULL although it is not 0.
  */
 DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 			 const DAT_PVOID private_data)
@@ -471,7 +472,7 @@ DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 }
 EXPORT_SYMBOL_GPL(dat_cr_reject);
 
-/* What the callback copied, for the CR that goes on with the request */
+/* Copies what the callback has stored to the CR that continues with the request */
 static void kdapl_cr_copy(struct kdapl_cr *next, const struct kdapl_cr *cr)
 {
 	next->param = cr->param;
@@ -487,9 +488,9 @@ static void kdapl_cr_copy(struct kdapl_cr *next, const struct kdapl_cr *cr)
 }
 
 /*
- * The half of a handoff that may sleep. @cr has been retired; next->sp is
- * pinned, by which a closing IA waits for us; so does removal, for the id that
- * nobody else shows it.
+ * The part of a handoff that may sleep. @cr was retired. The reference to next->sp makes
+ * a closing IA wait for this function, and also device removal, which cannot find the id
+ * elsewhere.
  */
 static void kdapl_cr_hand_over(struct kdapl_cr *cr)
 {
@@ -505,7 +506,7 @@ static void kdapl_cr_hand_over(struct kdapl_cr *cr)
 		next->withdrawn = cr->withdrawn;
 		rdma_unlock_handler(id);
 	}
-	/* The old one first: whoever sees the new event finds nothing else left */
+	/* The old CR first: whoever receives the new event finds no trace of it */
 	cr->next = NULL;
 	kdapl_obj_wait(&cr->obj);
 	kdapl_cr_finish(cr);
@@ -520,20 +521,19 @@ static void kdapl_cr_hand_over(struct kdapl_cr *cr)
  * @cr_handle: the request
  * @handoff:   qualifier of a service point of the same IA
  *
- * The request is consumed, and announced by a new event, under a new handle,
- * on the EVD of the other service point, as if it had come there, with its
- * private data and the same peer. It waits on that EVD like any other; if that
- * is the one it was on, it keeps its place there. The EP that an RSP had given
- * the request is UNCONNECTED again when that event comes. A service point that
- * is freed at the same time has the request refused as if nobody listened.
- * Source: kDAPL 2.0.
+ * The request is consumed. A new event, with a new handle, announces it on the EVD of the
+ * other service point, as if it had arrived there, with the same private data and peer. It
+ * counts as a waiting request of that EVD; if the EVD is the same, it is not counted twice.
+ * When the new event is queued, the EP that an RSP has reserved for the request is
+ * UNCONNECTED again. If the other service point is freed at the same time, the request is
+ * refused as if nobody listened. Source: kDAPL 2.0.
  *
- * Context: any but hard interrupt (class A).
+ * Context: any except hard interrupt (class A).
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @cr_handle
+ * * DAT_INVALID_HANDLE - @cr_handle is not valid
  * * DAT_INVALID_PARAMETER - no service point of the IA listens on @handoff
- * * DAT_INSUFFICIENT_RESOURCES - as many requests wait there as may
+ * * DAT_INSUFFICIENT_RESOURCES - the other service point has no room for another request
  */
 DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 {
@@ -550,7 +550,7 @@ DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 	if (!sp)
 		goto out_cr;
 	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
-	/* What stays on the EVD needs no second place there */
+	/* A request that stays on the EVD is not counted again */
 	same = cr->sp->evd_handle == sp->evd_handle;
 	next = kdapl_sp_take(sp, same);
 	if (!next)

@@ -2,26 +2,25 @@
 /*
  * Service points: listening, and the backlog of requests.
  *
- * Owns the listening cm_id of a PSP or RSP and the memory of its connection
- * requests, made with it, their places in the handle table included: a flood
- * of requests allocates nothing of ours (C-50) and costs at most the share of
- * the EVD that the service point has (C-49). What becomes of a request stands
- * in cr.c. Called by psp.c and rsp.c, by IA close and by removal in process
- * context; the callback by rdma_cm.
+ * Owns the listening cm_id of a PSP or RSP and the memory of its connection requests. The
+ * memory and the entries in the handle table are allocated together with the service
+ * point, so a flood of requests allocates nothing in kDAPL (C-50), and it can use up no
+ * more than the share that the service point has in its EVD (C-49). cr.c handles the
+ * requests. Called by psp.c and rsp.c, when an IA is closed, and by device removal, in
+ * process context; rdma_cm calls the callback.
  *
- * A request that finds no room is refused in the callback itself: rdma_reject()
- * does not sleep, and leaves the core nothing to say when our error return
- * has it destroy the id. By itself the core would give the reason of a
- * Consumer's reject.
+ * A request for which there is no room is refused in the callback: rdma_reject() does not
+ * sleep, and the core then sends nothing when it destroys the id because of the error
+ * return. Otherwise it would send the reason of a Consumer's reject.
  */
 #include <linux/sched/mm.h>
 #include "kdapl.h"
 #include "trace.h"
 
-/* Requests that one service point can hold however long its EVD is */
+/* The largest number of requests of a service point, whatever the length of its EVD */
 #define KDAPL_MAX_BACKLOG	1024
 
-/* Service points that listen, by kdapl_sp.node; taken alone, in any context */
+/* Service points that listen, by kdapl_sp.node; the lock is taken alone, in any context */
 static LIST_HEAD(kdapl_sps);
 static DEFINE_SPINLOCK(kdapl_sps_lock);
 
@@ -35,17 +34,17 @@ static void kdapl_sp_put_mem(struct kdapl_sp *sp)
 		return;
 	for (i = 0; i < sp->backlog; i++)
 		kdapl_obj_abort(&sp->crs[i].obj);
-	/* A handle lookup may still look at a header in here */
+	/* A handle lookup may still read a header in this memory */
 	kvfree_rcu(sp, obj.rcu);
 }
 
 /**
- * kdapl_sp_take - a CR for a request, if EVD and share allow one more
+ * kdapl_sp_take - take a CR for a request, if the EVD and the share have room
  * @sp:     the service point
- * @placed: the request has a place on the EVD already, which the caller passes on
+ * @placed: the request is already counted on the EVD, and the caller passes this on
  *
- * Context: any, CM callbacks among them.
- * Return: the CR, counted as one that waits; or NULL.
+ * Context: any, including CM callbacks.
+ * Return: the CR, counted as one that waits, or NULL.
  */
 struct kdapl_cr *kdapl_sp_take(struct kdapl_sp *sp, bool placed)
 {
@@ -74,10 +73,10 @@ out:
 }
 
 /**
- * kdapl_sp_uncount - a request waits no more
+ * kdapl_sp_uncount - note that a request does not wait any more
  * @cr: its CR
  *
- * The EVD may have been freed since, with its handle out of the table.
+ * The EVD may have been freed in the meantime; then its handle is not found.
  *
  * Context: any.
  */
@@ -100,7 +99,7 @@ void kdapl_sp_uncount(struct kdapl_cr *cr)
 }
 
 /**
- * kdapl_sp_recycle - a CR's memory is free for the next request
+ * kdapl_sp_recycle - return the memory of a CR to the backlog
  * @cr: the CR, without references
  *
  * Context: any.
@@ -127,7 +126,7 @@ static int kdapl_sp_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	trace_kdapl_cm_event(kdapl_obj_id(&sp->obj), event->event, event->status);
 	if (event->event == RDMA_CM_EVENT_ADDR_CHANGE) {
 		WRITE_ONCE(sp->stale, true);
-		/* Pairs with that of kdapl_sp_start(), which looks at @stale */
+		/* Pairs with the one in kdapl_sp_start(), which reads @stale */
 		smp_mb();
 		if (READ_ONCE(sp->listening))
 			queue_work(kdapl_wq, &sp->work);
@@ -149,11 +148,11 @@ static void kdapl_sp_work(struct work_struct *work);
 /* ---- beginning --------------------------------------------------------- */
 
 /**
- * kdapl_sp_alloc - make a service point that does not listen yet
+ * kdapl_sp_alloc - allocate a service point that does not listen yet
  * @ia:   its IA
- * @evd:  where requests are announced; in use by it on success
- * @qual: qualifier, 0: to be chosen by kdapl_sp_listen()
- * @ep:   the EP of an RSP, DAT_HANDLE_NULL: this is a PSP
+ * @evd:  EVD on which requests are announced; on success the service point uses it
+ * @qual: qualifier; 0: kdapl_sp_listen() chooses one
+ * @ep:   the EP of an RSP; DAT_HANDLE_NULL: this is a PSP
  *
  * Context: process, inside kdapl_ia_begin().
  * Return: the service point, or ERR_PTR: -ENOENT the EVD is being freed,
@@ -222,7 +221,7 @@ static int kdapl_sp_listen(struct kdapl_sp *sp)
 			   sp->qual ? kdapl_cm_port(sp->qual) : 0);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	/* The port stands at the same place in both families */
+	/* The port is at the same offset in both families */
 	if (!sp->qual)
 		sp->qual = ntohs(((struct sockaddr_in *)&id->route.addr.src_addr)->sin_port);
 	sp->id = id;
@@ -234,7 +233,7 @@ static int kdapl_sp_listen(struct kdapl_sp *sp)
 	return ret;
 }
 
-/* Does the id no longer listen where the IA's address leads? sp->mutex held */
+/* Does the IA's address lead elsewhere than the id listens? sp->mutex held */
 static bool kdapl_sp_misplaced(const struct kdapl_sp *sp)
 {
 	return !sp->id || READ_ONCE(sp->stale) || kdapl_addr_unbound(sp->id) ||
@@ -242,9 +241,9 @@ static bool kdapl_sp_misplaced(const struct kdapl_sp *sp)
 }
 
 /*
- * Listens again after the address has moved or has come back. The old id must go
- * first, because it owns the port number; the CM refuses requests that come
- * meanwhile. If listening fails, the next change of an address tries it again.
+ * Listens again after the address has moved or was added again. The old id must be
+ * destroyed first, because it owns the port number; the CM refuses requests that arrive
+ * in the meantime. If listening fails, the next change of an address tries again.
  */
 static void kdapl_sp_work(struct work_struct *work)
 {
@@ -273,11 +272,10 @@ static void kdapl_sp_work(struct work_struct *work)
 }
 
 /**
- * kdapl_sp_start - a service point has got its id: tell, list and publish it
- * @sp:     from kdapl_sp_alloc(); not the caller's any more, who guesses its
- *          handle may free it
- * @qual:   takes its qualifier, or NULL
- * @handle: takes its handle
+ * kdapl_sp_start - return, list and publish a service point that has its id
+ * @sp:     from kdapl_sp_alloc(); any caller that guesses the handle may free it now
+ * @qual:   receives its qualifier; may be NULL
+ * @handle: receives its handle
  *
  * Context: process, inside kdapl_ia_begin().
  */
@@ -288,7 +286,7 @@ void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle
 	if (qual)
 		*qual = sp->qual;
 	*handle = kdapl_obj_handle(&sp->obj);
-	/* For the look at @sp below, which is not the caller's any more by then */
+	/* For the check below, when another caller may have freed @sp */
 	pinned = kdapl_obj_pin(&sp->obj);
 	mutex_lock(&sp->mutex);
 	WRITE_ONCE(sp->listening, true);
@@ -300,8 +298,8 @@ void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle
 	if (!pinned)
 		return;
 	/*
-	 * The address may have moved since the id was bound. Whoever has seen that and
-	 * did not find @sp on the list, or not listening, leaves it to this look.
+	 * The address may have moved since the id was bound. If the watcher or the CM has
+	 * noticed that before @sp was listed and listening, it has done nothing.
 	 */
 	smp_mb();
 	mutex_lock(&sp->mutex);
@@ -313,17 +311,17 @@ void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle
 }
 
 /**
- * kdapl_sp_create - make a service point that listens
+ * kdapl_sp_create - create a service point that listens
  * @ia:   its IA
- * @evd:  where requests are announced; in use by it on success
- * @qual: qualifier, 0: one of our choice
+ * @evd:  EVD on which requests are announced; on success the service point uses it
+ * @qual: qualifier; 0: the function chooses one
  * @ep:   the EP of an RSP, whose mutex the caller holds; or DAT_HANDLE_NULL
  *
- * The caller goes on with kdapl_sp_start().
+ * The caller must call kdapl_sp_start() then.
  *
  * Context: process, inside kdapl_ia_begin().
- * Return: the service point, or ERR_PTR: as kdapl_sp_alloc() and
- * kdapl_cm_bind(), -EADDRINUSE somebody listens there.
+ * Return: the service point, or ERR_PTR as from kdapl_sp_alloc() and kdapl_cm_bind();
+ * -EADDRINUSE if the qualifier is in use.
  */
 struct kdapl_sp *kdapl_sp_create(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_CONN_QUAL qual,
 				 DAT_EP_HANDLE ep)
@@ -342,12 +340,12 @@ struct kdapl_sp *kdapl_sp_create(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT
 }
 
 /**
- * kdapl_sp_evd - the EVD that a Consumer names for requests
- * @ia:     the IA that it must be of
- * @handle: any value at all
+ * kdapl_sp_evd - look up the EVD of a Consumer for requests
+ * @ia:     the IA to which it must belong
+ * @handle: any value
  *
  * Context: any.
- * Return: the EVD, referenced, whatever streams it takes; or NULL.
+ * Return: the EVD, with a reference, whatever its streams are, or NULL.
  */
 struct kdapl_evd *kdapl_sp_evd(struct kdapl_ia *ia, DAT_EVD_HANDLE handle)
 {
@@ -361,7 +359,7 @@ struct kdapl_evd *kdapl_sp_evd(struct kdapl_ia *ia, DAT_EVD_HANDLE handle)
 }
 
 /**
- * kdapl_sp_error - what a Consumer is told when kdapl_sp_create() fails
+ * kdapl_sp_error - the return value of a call after kdapl_sp_create() has failed
  * @err: its error
  *
  * Context: any.
@@ -387,12 +385,12 @@ DAT_RETURN kdapl_sp_error(int err)
 }
 
 /**
- * kdapl_sp_find - the service point that listens on a qualifier
- * @ia:   the IA that it must be of
+ * kdapl_sp_find - find the service point that listens on a qualifier
+ * @ia:   the IA to which it must belong
  * @qual: its qualifier
  *
  * Context: any.
- * Return: the service point, referenced; or NULL.
+ * Return: the service point, with a reference, or NULL.
  */
 struct kdapl_sp *kdapl_sp_find(const struct kdapl_ia *ia, DAT_CONN_QUAL qual)
 {
@@ -403,7 +401,7 @@ struct kdapl_sp *kdapl_sp_find(const struct kdapl_ia *ia, DAT_CONN_QUAL qual)
 	list_for_each_entry(sp, &kdapl_sps, node) {
 		if (sp->obj.ia != ia || sp->qual != qual)
 			continue;
-		/* Listed, so its memory is there; without references it is going */
+		/* Its memory exists while it is listed; without references it is being freed */
 		if (kdapl_obj_pin(&sp->obj))
 			found = sp;
 		break;
@@ -415,12 +413,12 @@ struct kdapl_sp *kdapl_sp_find(const struct kdapl_ia *ia, DAT_CONN_QUAL qual)
 /* ---- end --------------------------------------------------------------- */
 
 /**
- * kdapl_sp_unlisten - stop listening, whoever comes first
+ * kdapl_sp_unlisten - stop listening; further calls do nothing
  * @sp: the service point, published
  *
- * Requests not announced yet will be refused.
+ * Requests that are not announced yet will be refused.
  *
- * Context: process, no lock that a CM callback takes.
+ * Context: process, no lock that a CM callback takes is held.
  */
 void kdapl_sp_unlisten(struct kdapl_sp *sp)
 {
@@ -448,10 +446,10 @@ void kdapl_sp_unlisten(struct kdapl_sp *sp)
 }
 
 /**
- * kdapl_sp_shell - the device is going: stop listening
+ * kdapl_sp_shell - orphan a service point: the device is being removed
  * @sp: referenced by the caller
  *
- * Context: process, no lock that a CM callback or a CR's work takes.
+ * Context: process, no lock that a CM callback or the work of a CR takes is held.
  */
 void kdapl_sp_shell(struct kdapl_sp *sp)
 {
@@ -459,19 +457,19 @@ void kdapl_sp_shell(struct kdapl_sp *sp)
 
 	kdapl_sp_unlisten(sp);
 	cancel_work_sync(&sp->work);
-	/* No callback any more, so no new work: what is queued sees @closed */
+	/* No callback runs any more, so no work is queued; pending work sees @closed */
 	for (i = 0; i < sp->backlog; i++)
 		flush_work(&sp->crs[i].work);
 }
 
 /**
- * kdapl_sp_destroy - take a service point apart
- * @sp: out of the table, no reference left
+ * kdapl_sp_destroy - destroy a service point
+ * @sp: removed from the table, without references
  *
- * CRs that were announced stay valid; the memory goes with the last of them.
- * An RSP that nobody has called gives its EP back.
+ * CRs that were announced stay valid; the memory is freed with the last one. The EP of an
+ * RSP for which no request was announced is UNCONNECTED again.
  *
- * Context: process, no lock that a CM callback or a CR's work takes.
+ * Context: process, no lock that a CM callback or the work of a CR takes is held.
  */
 void kdapl_sp_destroy(struct kdapl_sp *sp)
 {
@@ -485,11 +483,11 @@ void kdapl_sp_destroy(struct kdapl_sp *sp)
 }
 
 /**
- * kdapl_sp_free - free the service point that a handle names
- * @handle: any value at all
+ * kdapl_sp_free - free the service point of a handle
+ * @handle: any value
  * @type:   PSP or RSP
  *
- * Context: process, as kdapl_sp_destroy().
+ * Context: as for kdapl_sp_destroy().
  * Return: 0, -ENOENT.
  */
 int kdapl_sp_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
@@ -498,12 +496,12 @@ int kdapl_sp_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 
 	if (!obj)
 		return -ENOENT;
-	/* Nothing uses a service point: it can only be gone already */
+	/* Nothing uses a service point, so another call has freed it */
 	if (kdapl_obj_retire(obj)) {
 		kdapl_obj_put(obj);
 		return -ENOENT;
 	}
-	/* No post looks at one, so there is no read section to wait for */
+	/* No post uses one, so there is no read section to wait for */
 	kdapl_obj_wait(obj);
 	kdapl_sp_destroy(to_kdapl_sp(obj));
 	return 0;
