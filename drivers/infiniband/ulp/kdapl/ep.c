@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Endpoints: making them and taking them apart.
+ * Endpoints: creation and destruction.
  *
- * Called by Consumers in process context, by dat_ia_close(), and by device
- * removal; by ep_modify.c, which makes an EP anew in parts. The QP, the pools
- * and the place in a CQ stand in ep_qp.c, what the connection does in cm.c,
- * what posts do in post.c.
+ * Called by Consumers in process context, by dat_ia_close(), by device removal, and by
+ * ep_modify.c, which replaces parts of an EP. ep_qp.c has the QP, the pools and the room
+ * in a CQ, cm.c the connection, and post.c the posts.
  */
 #include <linux/export.h>
 #include <linux/slab.h>
@@ -24,7 +23,7 @@ static struct kdapl_evd *kdapl_ep_evd(struct kdapl_ep *ep, unsigned int i)
 #define KDAPL_EP_EVDS	3
 
 /**
- * kdapl_ep_take_back - take undelivered events back, wait for an upcall that carries one
+ * kdapl_ep_take_back - remove undelivered events, and wait for an upcall that delivers one
  * @ep: the EP
  *
  * Context: process, not inside an upcall.
@@ -41,7 +40,7 @@ void kdapl_ep_take_back(struct kdapl_ep *ep)
 	}
 }
 
-/* Completions parked on an EP that is freed; SRQ buffers go back to their SRQ */
+/* Drops the parked completions of an EP that is freed; buffers return to their SRQ */
 static void kdapl_ep_drop_parked(struct kdapl_ep *ep)
 {
 	struct kdapl_event *ev, *next;
@@ -58,7 +57,7 @@ static void kdapl_ep_drop_parked(struct kdapl_ep *ep)
 	spin_unlock_irq(&ep->lock);
 }
 
-/* Counts an EP in on its EVDs, or out. ia->mutex held */
+/* Adds @n to the EP counts of the EVDs. ia->mutex held */
 static void kdapl_ep_count(struct kdapl_ep *ep, int n)
 {
 	if (ep->recv_evd)
@@ -70,11 +69,11 @@ static void kdapl_ep_count(struct kdapl_ep *ep, int n)
 /**
  * kdapl_ep_join_evds - note the completion flags of an EP on its EVDs
  * @ep:  the EP
- * @old: leaves its own EVDs in the same step, and stays on them if @ep may not
- *       join; or NULL
+ * @old: an EP that leaves its EVDs in the same step, unless @ep may not join; or NULL
  *
  * Context: process, ia->mutex held.
- * Return: false, nothing changed: they differ from those of the other EPs there.
+ * Return: false if nothing has changed, because the flags differ from those of the other
+ * EPs of an EVD.
  */
 bool kdapl_ep_join_evds(struct kdapl_ep *ep, struct kdapl_ep *old)
 {
@@ -138,16 +137,16 @@ void kdapl_ep_unuse_parents(struct kdapl_ep *ep)
 }
 
 /**
- * kdapl_ep_destroy - take an EP apart
- * @ep: out of the table, grace period over, no reference left, stripped
+ * kdapl_ep_destroy - free an EP
+ * @ep: removed from the table, a grace period ago, without references and verbs objects
  *
- * Undelivered events are taken back; none is handed over after the return.
+ * Removes undelivered events; none is delivered after the function has returned.
  *
  * Context: process, not inside an upcall.
  */
 void kdapl_ep_destroy(struct kdapl_ep *ep)
 {
-	/* QP and id are gone, so nobody kicks the work any more */
+	/* QP and id are destroyed, so nothing schedules the work any more */
 	cancel_delayed_work_sync(&ep->timer);
 	cancel_delayed_work_sync(&ep->keepalive);
 	cancel_work_sync(&ep->work);
@@ -162,7 +161,7 @@ void kdapl_ep_destroy(struct kdapl_ep *ep)
 	kfree_rcu(ep, obj.rcu);
 }
 
-/* An EVD of the IA with a stream, or none for DAT_HANDLE_NULL; false if it is neither */
+/* Looks up an EVD of the IA that has a stream. NULL for DAT_HANDLE_NULL; false: no such EVD */
 static bool kdapl_ep_get_evd(struct kdapl_ia *ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAGS stream,
 			     struct kdapl_obj **out)
 {
@@ -191,13 +190,13 @@ void kdapl_ep_put_parents(struct kdapl_ep_parents *par)
 }
 
 /**
- * kdapl_ep_get_parents - what an EP is to be made from
+ * kdapl_ep_get_parents - look up the objects that an EP will use
  * @ia:      its IA
  * @pz:      handle of the zone
- * @recv:    of the EVD of receives
- * @request: of the EVD of requests
- * @connect: of the EVD of connection events; DAT_HANDLE_NULL for any is none
- * @par:     zeroed; takes the objects, with references, also if one is bad
+ * @recv:    handle of the EVD of receives
+ * @request: handle of the EVD of requests
+ * @connect: handle of the EVD of connection events; each may be DAT_HANDLE_NULL
+ * @par:     zeroed; receives the objects, with references, even if one is not valid
  *
  * Context: any.
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
@@ -221,13 +220,12 @@ DAT_RETURN kdapl_ep_get_parents(struct kdapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_H
 }
 
 /**
- * kdapl_ep_use_parents - note that an EP needs its zone, EVDs and SRQ
+ * kdapl_ep_use_parents - count an EP as a user of its zone, EVDs and SRQ
  * @ep:  the EP, without any
  * @par: the objects
  *
  * Context: any.
- * Return: false if one is being freed; kdapl_ep_unuse_parents() undoes it all
- * the same.
+ * Return: false if one is being freed; kdapl_ep_unuse_parents() undoes it in both cases.
  */
 bool kdapl_ep_use_parents(struct kdapl_ep *ep, const struct kdapl_ep_parents *par)
 {
@@ -247,7 +245,7 @@ bool kdapl_ep_use_parents(struct kdapl_ep *ep, const struct kdapl_ep_parents *pa
 }
 
 /**
- * kdapl_ep_configured - is everything there that its depths need?
+ * kdapl_ep_configured - does an EP have all objects that its depths require?
  * @ep: the EP
  *
  * Context: any.
@@ -270,7 +268,7 @@ static struct kdapl_ep *kdapl_ep_alloc(struct kdapl_ia *ia, const DAT_EP_ATTR *a
 	if (!ep->texts || kdapl_obj_init(&ep->obj, DAT_HANDLE_TYPE_EP, ia))
 		goto err_free;
 	ep->attr = *attr;
-	/* Do not keep the Consumer's arrays: @named has their contents */
+	/* Do not keep pointers to the Consumer's arrays, whose contents are in @named */
 	ep->attr.ep_provider_specific_count = 0;
 	ep->attr.ep_provider_specific = NULL;
 	ep->comp_vector = named->comp_vector;
@@ -343,29 +341,30 @@ err_unuse:
 }
 
 /**
- * dat_ep_create - make an endpoint
- * @ia_handle:              IA it belongs to
+ * dat_ep_create - create an endpoint
+ * @ia_handle:              IA to which it belongs
  * @pz_handle:              protection zone; or DAT_HANDLE_NULL
  * @recv_evd_handle:        EVD of receives, or DAT_HANDLE_NULL
  * @request_evd_handle:     EVD of sends and RDMA, or DAT_HANDLE_NULL
  * @connect_evd_handle:     EVD of connection events, or DAT_HANDLE_NULL
  * @ep_attributes:          NULL for the defaults
- * @ep_handle:              the new EP, UNCONNECTED; without its zone or an EVD
- *                          that its depths need UNCONFIGURED_UNCONNECTED
+ * @ep_handle:              receives the EP, which is UNCONNECTED; it is
+ *                          UNCONFIGURED_UNCONNECTED without its zone or an EVD that
+ *                          its depths require
  *
- * All that posts will need is reserved here. Source: kDAPL 2.0.
+ * Allocates all that posts will need. Source: kDAPL 2.0.
  *
  * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - an IA, PZ or EVD handle is bad, or the EVD lacks the
- *   stream
- * * DAT_INVALID_PARAMETER - @ep_handle NULL; attributes beyond the IA's limits
- *   or not legal, an EVD with a depth of 0 beside it, completion flags that
+ * * DAT_INVALID_HANDLE - the handle of the IA, the PZ or an EVD is not valid, or an EVD
+ *   lacks the stream
+ * * DAT_INVALID_PARAMETER - @ep_handle is NULL; an attribute is not legal or exceeds the
+ *   limits of the IA; an EVD is given although the depth is 0; the completion flags
  *   differ from those of another EP on the EVD
  * * DAT_MODEL_NOT_SUPPORTED - quality of service
- * * DAT_INSUFFICIENT_RESOURCES - memory; queues or CQ too large for the device;
- *   the device is gone
+ * * DAT_INSUFFICIENT_RESOURCES - no memory; a queue or CQ is too large for the device; the
+ *   device was removed
  */
 DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 			 DAT_EVD_HANDLE recv_evd_handle, DAT_EVD_HANDLE request_evd_handle,
@@ -391,7 +390,7 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 		goto out;
 	}
 	if (ep_attributes)
-		attr = data_race(*ep_attributes); /* the Consumer may be writing them */
+		attr = data_race(*ep_attributes); /* the Consumer may be changing them */
 	else
 		kdapl_ep_attr_default(ia, &attr);
 	ret = kdapl_ep_attr_check(ia, &attr, false, bad, &named);
@@ -408,24 +407,23 @@ out:
 EXPORT_SYMBOL_GPL(dat_ep_create);
 
 /**
- * dat_ep_create_with_srq - make an endpoint that receives from an SRQ
- * @ia_handle:          IA it belongs to
- * @pz_handle:          protection zone, that of the SRQ
+ * dat_ep_create_with_srq - create an endpoint that uses an SRQ for receives
+ * @ia_handle:          IA to which it belongs
+ * @pz_handle:          protection zone of the EP and of the SRQ
  * @recv_evd_handle:    EVD of receives
  * @request_evd_handle: EVD of sends and RDMA
  * @connect_evd_handle: EVD of connection events
  * @srq_handle:         the SRQ
- * @ep_attributes:      attributes; the receive depth and segments are the SRQ's
- * @ep_handle:          the new EP
+ * @ep_attributes:      attributes; those of receives are ignored, the SRQ has its own
+ * @ep_handle:          receives the EP
  *
  * Source: kDAPL 2.0.
  *
  * Context: process (class P), not from an upcall.
  * Return: as for dat_ep_create(), and
  *
- * * DAT_INVALID_HANDLE - @srq_handle names no SRQ
- * * DAT_INVALID_PARAMETER - @pz_handle is not the zone of the SRQ;
- *   @ep_attributes NULL
+ * * DAT_INVALID_HANDLE - @srq_handle is not the handle of an SRQ
+ * * DAT_INVALID_PARAMETER - @pz_handle is not the zone of the SRQ; @ep_attributes is NULL
  * * DAT_INVALID_STATE - the SRQ is in ERROR
  */
 DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
@@ -457,7 +455,7 @@ DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_hand
 		ret = ep_handle ? bad : KDAPL_IP(DAT_INVALID_ARG8);
 		goto out;
 	}
-	/* Once: they are the Consumer's, who may be writing them */
+	/* Read them once: the Consumer may be changing them */
 	attr = data_race(*ep_attributes);
 	ret = kdapl_ep_attr_check(ia, &attr, true, bad, &named);
 	if (ret == DAT_SUCCESS && par.request_evd && !attr.max_request_dtos)
@@ -487,16 +485,15 @@ static bool kdapl_ep_state_owned_by_cr(u8 state)
  * dat_ep_free - destroy an endpoint
  * @ep_handle: the EP
  *
- * A live connection is broken. Undelivered events of the EP are taken off
- * their EVDs, an upcall that carries one is waited for. Source: kDAPL 2.0.
+ * An existing connection is broken. Undelivered events of the EP are removed from their
+ * EVDs, and the call waits for an upcall that delivers one. Source: kDAPL 2.0.
  *
  * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @ep_handle names no EP
- * * DAT_INVALID_STATE - a service point holds the EP (RESERVED, PASSIVE or
- *   TENTATIVE_CONNECTION_PENDING); or EP_NOTREADY: called from an upcall
- *   of any EVD
+ * * DAT_INVALID_HANDLE - @ep_handle is not the handle of an EP
+ * * DAT_INVALID_STATE - a service point has reserved the EP (RESERVED, PASSIVE or
+ *   TENTATIVE_CONNECTION_PENDING); or EP_NOTREADY: called from an upcall of any EVD
  */
 DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Endpoint attributes: the defaults, the checks of what a Consumer asks, and
- * what posts compare with.
+ * Endpoint attributes: the defaults, the checks of a Consumer's attributes, and the
+ * limits that posts check.
  *
  * Called in process context by the constructors of EPs and by dat_ep_modify().
  */
@@ -14,11 +14,11 @@
 #define KDAPL_DEFAULT_READS	4
 #define KDAPL_DEFAULT_SIZE	0x80000000U
 
-/* One day: a longer interval would be of no use */
+/* One day; a longer interval would not be useful */
 #define KDAPL_MAX_KEEPALIVE_MS	86400000
 
 /**
- * kdapl_ep_attr_default - what an EP has when its Consumer asks for nothing
+ * kdapl_ep_attr_default - the attributes of an EP that is created without any
  * @ia:   the IA
  * @attr: filled in
  *
@@ -53,7 +53,7 @@ static bool kdapl_within(DAT_COUNT value, u32 limit)
 
 static bool kdapl_attr_counts_ok(const struct kdapl_limits *lim, const DAT_EP_ATTR *attr, bool srq)
 {
-	/* The receive side of an SRQ EP is the SRQ's */
+	/* The SRQ has the attributes of receives */
 	if (!srq && (!kdapl_within(attr->max_recv_dtos, lim->max_dto_per_ep) ||
 		     !kdapl_within(attr->max_recv_iov, lim->max_iov)))
 		return false;
@@ -114,7 +114,7 @@ static bool kdapl_attr_named_ok(const struct kdapl_ia *ia, const DAT_EP_ATTR *at
 	    (attr->ep_provider_specific_count && !named))
 		return false;
 	for (i = 0; i < attr->ep_provider_specific_count; i++) {
-		/* Once: the array is the Consumer's, who may be writing it */
+		/* Read each once: the Consumer may be writing to the array */
 		if (!kdapl_attr_one_ok(ia, READ_ONCE(named[i].name), READ_ONCE(named[i].value),
 				       out))
 			return false;
@@ -124,10 +124,10 @@ static bool kdapl_attr_named_ok(const struct kdapl_ia *ia, const DAT_EP_ATTR *at
 
 /**
  * kdapl_ep_attr_check - may an EP have these attributes?
- * @ia:          the IA, not a shell
- * @attr:        what the Consumer asks for
- * @srq:         the EP takes its receives from an SRQ
- * @bad:         what to answer when they are not legal
+ * @ia:          the IA, not orphaned
+ * @attr:        the attributes
+ * @srq:         the EP uses an SRQ for receives
+ * @bad:         return value if they are not legal
  * @named:       receives the provider-specific attributes, or their defaults
  *
  * Context: process.
@@ -159,7 +159,7 @@ DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *att
 }
 
 /**
- * kdapl_ep_set_limits - what posts compare with
+ * kdapl_ep_set_limits - set the limits that posts check
  * @ep: the EP, its attributes and parents set
  *
  * Context: any.

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Module entry and exit: a ladder over the parts that need one. Process
- * context.
+ * Module entry and exit: initialises the parts of the module in order, and undoes that
+ * in reverse order. Process context.
  */
 #include <linux/module.h>
 #include "kdapl.h"
 
-/* A Consumer is unloaded, or its init function has failed; its text is still there */
+/* A Consumer is being unloaded, or its init function has failed; its text still exists */
 static int kdapl_module_notify(struct notifier_block *nb, unsigned long state, void *module)
 {
 	if (state == MODULE_STATE_GOING)
@@ -56,7 +56,7 @@ out_handle:
 	return ret;
 }
 
-/* Only Consumers that are gone have used us, or the module count says no */
+/* The module reference count ensures that no Consumer is loaded */
 static void __exit kdapl_exit(void)
 {
 	unregister_module_notifier(&kdapl_module_nb);

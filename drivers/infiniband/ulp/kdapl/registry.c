@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The registry calls. There is no registry file and one Provider: the list is
- * that of the usable ports of the RDMA devices present, read under
- * kdapl_device_mutex. Called by Consumers, in process context.
+ * The registry calls. There is no registry file, and there is one Provider: the list
+ * contains the usable ports of all RDMA devices and is read under kdapl_device_mutex.
+ * Called by Consumers, in process context.
  */
 #include <linux/export.h>
 #include <linux/string.h>
@@ -18,8 +18,8 @@ static void kdapl_registry_fill(DAT_PROVIDER_INFO *info, const struct kdapl_devi
 }
 
 /*
- * Walks the usable ports; fills the first @max of @list unless that is NULL.
- * kdapl_device_mutex held. Returns their number.
+ * Counts the usable ports, and fills in the first @max entries of @list unless that is
+ * NULL. kdapl_device_mutex held. Returns the number of ports.
  */
 static DAT_COUNT kdapl_registry_walk(DAT_COUNT max, DAT_PROVIDER_INFO **list)
 {
@@ -41,12 +41,13 @@ static DAT_COUNT kdapl_registry_walk(DAT_COUNT max, DAT_PROVIDER_INFO **list)
 
 /**
  * dat_registry_list_providers - list the IAs that can be opened
- * @max_to_return:    entries that @dat_provider_list has
- * @entries_returned: takes the number of usable IAs
- * @dat_provider_list: array of pointers to the Consumer's own structs
+ * @max_to_return:    number of entries of @dat_provider_list
+ * @entries_returned: receives the number of usable IAs
+ * @dat_provider_list: array of pointers to structs of the Consumer
  *
- * One IA for each usable port of each RDMA device. When there are more than
- * @max_to_return, the first so many are copied and the number is still told.
+ * There is one IA for each usable port of each RDMA device. If there are more than
+ * @max_to_return, the first ones are copied, and @entries_returned receives the number of
+ * all.
  *
  * Source: kDAPL 2.0, dat_registry_list_providers; manual page.
  *
@@ -97,7 +98,7 @@ static DAT_RETURN kdapl_registry_refuse(const DAT_PROVIDER *provider,
  * @provider:      the Provider
  * @provider_info: its name and version
  *
- * There is one Provider, whose IAs announce themselves when a device comes.
+ * There is only one Provider, which adds its IAs when a device is added.
  *
  * Source: kDAPL 2.0, dat_registry_add_provider.
  *
@@ -113,11 +114,11 @@ DAT_RETURN dat_registry_add_provider(const DAT_PROVIDER *provider,
 EXPORT_SYMBOL_GPL(dat_registry_add_provider);
 
 /**
- * dat_registry_remove_provider - take a Provider back
+ * dat_registry_remove_provider - remove a Provider
  * @provider:      the Provider
  * @provider_info: its name and version
  *
- * Nobody can have announced one, see dat_registry_add_provider().
+ * No Provider can have been added, see dat_registry_add_provider().
  *
  * Source: kDAPL 2.0, dat_registry_remove_provider.
  *
@@ -139,7 +140,7 @@ static struct kdapl_device *kdapl_registry_device(const char *name)
 	struct sockaddr_storage addr;
 	u32 port;
 
-	/* A port without an address is known all the same */
+	/* A port without an address has a name, too */
 	if (kdapl_device_resolve(name, &dev, &port, &addr, NULL) == -ENODEV)
 		return NULL;
 	return dev->unfit ? NULL : dev;
@@ -149,7 +150,7 @@ static struct kdapl_device *kdapl_registry_device(const char *name)
  * dat_registry_providers_related - do two IAs share hardware?
  * @name1:  name of an IA
  * @name2:  name of an IA
- * @answer: takes DAT_HA_TRUE if both stand on one RDMA device, else
+ * @answer: receives DAT_HA_TRUE if both belong to the same RDMA device, otherwise
  *          DAT_HA_FALSE
  *
  * Source: kDAPL 2.0, dat_registry_providers_related.
