@@ -1,22 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * dat_ep_modify: other parameters for an endpoint, all of them or none.
+ * dat_ep_modify: changes parameters of an endpoint, either all of them or none.
  *
  * Called by Consumers in process context.
  *
- * The new parameters are put into a *draft*: an EP that has no handle and that
- * nobody knows. It uses its parents as any EP does, and if depths, segments,
- * EVDs or zone change, pools, CQ and QP are made for it. If all that can fail
- * has succeeded, EP and draft exchange what differs, and the draft is taken
- * apart with what the EP had before.
+ * The new parameters are stored in a *draft*: an EP without a handle that nobody else
+ * knows. It uses its parents like any EP, and if depths, segments, EVDs or the zone
+ * change, it gets pools, a CQ and a QP of its own. When all that can fail has succeeded,
+ * the EP and the draft exchange what differs, and the draft is destroyed together with
+ * what the EP has used before.
  *
- * Posts take no notice of mutexes, and a receive is legal in the states in
- * which an EP may be modified. They are kept out by closing the pools: all
- * slots are taken away in one step, which succeeds only if nothing is
- * outstanding. A post that comes now finds a full queue, which is an answer
- * that it may get at any time. One grace period later nobody has seen the old
- * slots, another one after the exchange everybody sees all of the new; then the
- * new slots are free to take.
+ * Posts take no mutex, and receives are legal in the states in which an EP may be modified.
+ * They are kept out by closing the pools: all slots are taken in one step, which succeeds
+ * only if nothing is outstanding. A post then finds a full queue, which may happen at any
+ * time. After a grace period nobody uses the old slots any more. After another one, which
+ * follows the exchange, everybody sees all of the new values; then the new slots are
+ * released.
  */
 #include <linux/export.h>
 #include <linux/slab.h>
@@ -25,18 +24,18 @@
 #define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
 #define KDAPL_IH_EP	DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
 
-/* What an EP keeps as long as it lives */
+/* Parameters that never change */
 #define KDAPL_EP_FIXED	(DAT_EP_FIELD_IA_HANDLE | DAT_EP_FIELD_EP_STATE | DAT_EP_FIELD_COMM | \
 			 DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR | DAT_EP_FIELD_LOCAL_PORT_QUAL | \
 			 DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR | DAT_EP_FIELD_REMOTE_PORT_QUAL | \
 			 DAT_EP_FIELD_SRQ_HANDLE)
-/* Named attributes: a count and an array make sense together only */
+/* Named attributes: the count and the array must be selected together */
 #define KDAPL_EP_TRANSPORT	(DAT_EP_FIELD_EP_ATTR_NUM_TRANSPORT_ATTR | \
 				 DAT_EP_FIELD_EP_ATTR_TRANSPORT_SPECIFIC_ATTR)
 #define KDAPL_EP_PROVIDER	(DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR | \
 				 DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
 
-/* The attributes of 32 bits, which are copied alike */
+/* The attributes of 32 bits, which are all copied in the same way */
 #define KDAPL_ATTR(field, member) \
 	{ DAT_EP_FIELD_EP_ATTR_##field, offsetof(DAT_EP_ATTR, member) }
 
@@ -86,7 +85,7 @@ static DAT_EP_PARAM_MASK kdapl_modifiable(DAT_EP_STATE state)
 static DAT_RETURN kdapl_draft_attr(struct kdapl_ep *draft, const struct kdapl_ep *ep,
 				   DAT_EP_PARAM_MASK mask, const DAT_EP_ATTR *attr)
 {
-	/* Once: they are the Consumer's, who may be writing them */
+	/* Read them once: the Consumer may be changing them */
 	const DAT_EP_ATTR from = data_race(*attr);
 	DAT_EP_ATTR *to = &draft->attr;
 	struct kdapl_ep_named named;
@@ -108,7 +107,7 @@ static DAT_RETURN kdapl_draft_attr(struct kdapl_ep *draft, const struct kdapl_ep
 	}
 	ret = kdapl_ep_attr_check(ep->obj.ia, to, ep->srq, KDAPL_IP(DAT_INVALID_ARG3),
 				  &named);
-	/* Do not keep the Consumer's arrays: @named has their contents */
+	/* Do not keep pointers to the Consumer's arrays, whose contents are in @named */
 	to->ep_transport_specific_count = 0;
 	to->ep_transport_specific = NULL;
 	to->ep_provider_specific_count = 0;
@@ -124,7 +123,7 @@ static DAT_HANDLE kdapl_handle_or_null(const struct kdapl_obj *obj)
 	return obj ? kdapl_obj_handle(obj) : DAT_HANDLE_NULL;
 }
 
-/* The parents of the EP, or those that take their place */
+/* Looks up the parents of the EP, or those that replace them */
 static DAT_RETURN kdapl_draft_parents(struct kdapl_ep *draft, const struct kdapl_ep *ep,
 				      DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param)
 {
@@ -146,7 +145,7 @@ static DAT_RETURN kdapl_draft_parents(struct kdapl_ep *draft, const struct kdapl
 	if (mask & DAT_EP_FIELD_CONNECT_EVD_HANDLE)
 		connect = param->connect_evd_handle;
 	ok = kdapl_ep_get_parents(ep->obj.ia, pz, recv, request, connect, &par) == DAT_SUCCESS;
-	/* The SRQ stays, and is there: the EP uses it */
+	/* The SRQ does not change, and it exists because the EP uses it */
 	if (ok && ep->srq) {
 		ok = kdapl_obj_pin(&ep->srq->obj);
 		par.srq = ok ? &ep->srq->obj : NULL;
@@ -158,7 +157,7 @@ static DAT_RETURN kdapl_draft_parents(struct kdapl_ep *draft, const struct kdapl
 	return DAT_SUCCESS;
 }
 
-/* Do the parameters go together, as dat_ep_create() wants it? */
+/* Are the parameters consistent, as dat_ep_create() requires? */
 static bool kdapl_draft_fits(const struct kdapl_ep *draft, const struct kdapl_ep *ep)
 {
 	DAT_EP_STATE state = ep->state;
@@ -168,7 +167,7 @@ static bool kdapl_draft_fits(const struct kdapl_ep *draft, const struct kdapl_ep
 		return false;
 	if (state == DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
 		return true;
-	/* What is configured stays so; a service point counts on the connect EVD */
+	/* A configured EP must stay so; a service point relies on the connect EVD */
 	return kdapl_ep_configured(draft) &&
 	       (draft->connect_evd || state == DAT_EP_STATE_UNCONNECTED);
 }
@@ -181,7 +180,7 @@ static void kdapl_draft_free(struct kdapl_ep *draft)
 	kfree(draft);
 }
 
-/* A draft of @ep with its verbs objects still to be made; or NULL and the reason */
+/* Returns a draft of @ep without verbs objects, or NULL and the reason */
 static struct kdapl_ep *kdapl_draft_alloc(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask,
 					  const DAT_EP_PARAM *param, DAT_RETURN *ret)
 {
@@ -227,7 +226,7 @@ static bool kdapl_modify_rebuilds(const struct kdapl_ep *ep, const struct kdapl_
 	if (!ep->srq && (a->max_recv_dtos != b->max_recv_dtos ||
 			 a->max_recv_iov != b->max_recv_iov))
 		return true;
-	/* A QP lets reads of the peer in or not, a CQ knows solicited messages or not */
+	/* Whether a QP admits RDMA reads, and a CQ waits for solicited messages, is fixed */
 	return a->max_request_dtos != b->max_request_dtos ||
 	       a->max_request_iov != b->max_request_iov ||
 	       a->max_rdma_read_iov != b->max_rdma_read_iov ||
@@ -236,7 +235,7 @@ static bool kdapl_modify_rebuilds(const struct kdapl_ep *ep, const struct kdapl_
 	       kdapl_solicited(ep) != kdapl_solicited(draft);
 }
 
-/* What an EP is made from. ep->lock held */
+/* Exchanges parents and attributes. ep->lock held */
 static void kdapl_modify_swap(struct kdapl_ep *ep, struct kdapl_ep *draft)
 {
 	lockdep_assert_held(&ep->lock);
@@ -250,7 +249,7 @@ static void kdapl_modify_swap(struct kdapl_ep *ep, struct kdapl_ep *draft)
 	kdapl_ep_set_limits(ep);
 }
 
-/* The verbs half. ep->lock held, the pools closed, no post on its way */
+/* Exchanges the verbs objects. ep->lock held, the pools closed, no post running */
 static void kdapl_modify_swap_verbs(struct kdapl_ep *ep, struct kdapl_ep *draft)
 {
 	struct ib_qp *qp = rcu_dereference_protected(draft->qp, 1);
@@ -269,10 +268,10 @@ static void kdapl_modify_swap_verbs(struct kdapl_ep *ep, struct kdapl_ep *draft)
 	rcu_assign_pointer(ep->qp, qp);
 }
 
-/* Nothing is outstanding, and nothing will be. ep->mutex held */
+/* Closes the pools, if nothing is outstanding. ep->mutex held */
 static bool kdapl_modify_close(struct kdapl_ep *ep)
 {
-	/* Requests are not legal in these states: this one does not fail for a moment only */
+	/* Requests are not legal in these states, so a failure here is not temporary */
 	if (!kdapl_pool_close(&ep->sq.pool))
 		return false;
 	if (kdapl_pool_close(&ep->rq))
@@ -287,7 +286,7 @@ static bool kdapl_modify_idle(const struct kdapl_ep *ep)
 	       kdapl_pool_count(&ep->sq.pool, KDAPL_SLOT_FREE) == ep->sq.pool.depth;
 }
 
-/* The draft takes the EP's place on the EVDs, and closes its pools; or neither */
+/* The draft replaces the EP on the EVDs, and the EP's pools are closed; or neither */
 static DAT_RETURN kdapl_modify_claim(struct kdapl_ep *ep, struct kdapl_ep *draft)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
@@ -304,12 +303,12 @@ static DAT_RETURN kdapl_modify_claim(struct kdapl_ep *ep, struct kdapl_ep *draft
 	return ret;
 }
 
-/* Nothing fails from here on. The EP's pools are closed, ep->mutex held */
+/* From here on nothing can fail. The EP's pools are closed, ep->mutex held */
 static void kdapl_modify_publish(struct kdapl_ep *ep, struct kdapl_ep *draft)
 {
 	bool first = !rcu_access_pointer(ep->qp);
 
-	/* Who has looked at the stack of slots before it was closed is through with it */
+	/* Whoever has read the stack of slots before it was closed does not use it any more */
 	kdapl_grace();
 	if (first) {
 		ep->verbs = true;
@@ -319,7 +318,7 @@ static void kdapl_modify_publish(struct kdapl_ep *ep, struct kdapl_ep *draft)
 	spin_lock_irq(&ep->lock);
 	kdapl_modify_swap(ep, draft);
 	kdapl_modify_swap_verbs(ep, draft);
-	/* Also if it is the same: what it lets through depends on the limits */
+	/* Even if the state is the same, because the legal posts depend on the limits */
 	kdapl_ep_set_state(ep, first ? DAT_EP_STATE_UNCONNECTED : ep->state);
 	spin_unlock_irq(&ep->lock);
 	if (ep->srq) {
@@ -327,7 +326,7 @@ static void kdapl_modify_publish(struct kdapl_ep *ep, struct kdapl_ep *draft)
 		kdapl_grace();
 		kdapl_srq_attach(ep, rcu_dereference_protected(ep->qp, 1));
 	}
-	/* And nobody who takes a slot now has seen anything of the old */
+	/* Whoever takes a slot now has read no old value */
 	kdapl_grace();
 	kdapl_pool_open(&ep->rq);
 	kdapl_pool_open(&ep->sq.pool);
@@ -338,7 +337,7 @@ static DAT_RETURN kdapl_modify_rebuild(struct kdapl_ep *ep, struct kdapl_ep *dra
 	DAT_RETURN ret;
 	int err;
 
-	/* Before anything is made in vain; the last word is kdapl_modify_close() */
+	/* Checked early to avoid useless work; kdapl_modify_close() decides */
 	if (!kdapl_modify_idle(ep))
 		return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
 	err = kdapl_ep_build(draft, ep, ep->obj.ia->ibdev);
@@ -350,7 +349,7 @@ static DAT_RETURN kdapl_modify_rebuild(struct kdapl_ep *ep, struct kdapl_ep *dra
 	return ret;
 }
 
-/* Numbers and a connect EVD: posts may see the old or the new. ep->mutex held */
+/* Changes numbers and the connect EVD: posts may see old or new values. ep->mutex held */
 static DAT_RETURN kdapl_modify_in_place(struct kdapl_ep *ep, struct kdapl_ep *draft)
 {
 	DAT_RETURN ret = kdapl_modify_claim(ep, draft);
@@ -372,7 +371,7 @@ static DAT_RETURN kdapl_modify(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask,
 	lockdep_assert_held(&ep->mutex);
 	if (ep->dying)
 		return KDAPL_IH_EP;
-	/* Right in every state, so also where a connection has agreed on less than asked for */
+	/* Legal in every state, even if a connection has agreed on less than requested */
 	if (!mask)
 		return DAT_SUCCESS;
 	if (mask & ~kdapl_modifiable(ep->state))
@@ -388,40 +387,41 @@ static DAT_RETURN kdapl_modify(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask,
 	return ret;
 }
 
-/* Is half of an array selected? */
+/* Is only the count or only the array selected? */
 static bool kdapl_half(DAT_EP_PARAM_MASK mask, DAT_EP_PARAM_MASK pair)
 {
 	return (mask & pair) && (mask & pair) != pair;
 }
 
 /**
- * dat_ep_modify - give an endpoint other parameters
+ * dat_ep_modify - change parameters of an endpoint
  * @ep_handle:     the EP
- * @ep_param_mask: DAT_EP_FIELD_*, what to change; 0, in any state: nothing
- * @ep_param:      the new values; fields that are not selected are not looked at
+ * @ep_param_mask: DAT_EP_FIELD_*, the parameters to change; 0 is legal in any state and
+ *                 changes nothing
+ * @ep_param:      the new values; fields that are not selected are ignored
  *
- * All or nothing. UNCONNECTED: whatever can change. RESERVED and
- * PASSIVE_CONNECTION_PENDING: not the zone, not the named attributes. An EP in
- * UNCONFIGURED_UNCONNECTED becomes UNCONNECTED with the call that supplies the
- * last of what it lacks; a configured one stays configured.
+ * The call changes all selected parameters or none. In UNCONNECTED everything that is not
+ * fixed can be changed, in RESERVED and PASSIVE_CONNECTION_PENDING neither the zone nor the
+ * named attributes. An EP in UNCONFIGURED_UNCONNECTED becomes UNCONNECTED when the last
+ * missing parameter is supplied; a configured EP stays configured.
  *
- * Other queue depths, numbers of segments, zone, receive or request EVD, solicited
- * wait or completion vector, and the first or last RDMA read credit of the peer
- * take a new QP: only while nothing is outstanding. A receive that is
- * posted while they change may find a full queue. Source: kDAPL 2.0.
+ * A change of queue depths, numbers of segments, zone, receive or request EVD, solicited
+ * wait or completion vector, and one of the peer's RDMA read credits from or to 0, need a
+ * new QP; they are possible only while nothing is outstanding. A receive that is posted at
+ * the same time may find a full queue. Source: kDAPL 2.0.
  *
  * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @ep_handle names no EP
- * * DAT_INVALID_PARAMETER - a bit of @ep_param_mask that is unknown, names what
- *   never changes (IA, state, addresses, ports, SRQ), or half of an array;
- *   @ep_param NULL; a value that dat_ep_create() would refuse, for an EVD or zone
- *   too; an EVD or zone that a configured EP needs would be lost
- * * DAT_INVALID_STATE - not in this state; something is outstanding
+ * * DAT_INVALID_HANDLE - @ep_handle is not the handle of an EP
+ * * DAT_INVALID_PARAMETER - a bit of @ep_param_mask is unknown, selects a fixed parameter
+ *   (IA, state, addresses, ports, SRQ), or selects only the count or only the array of named
+ *   attributes; @ep_param is NULL; a value, EVD or zone that dat_ep_create() would refuse; a
+ *   configured EP would lose an EVD or the zone
+ * * DAT_INVALID_STATE - not possible in this state; something is outstanding
  * * DAT_MODEL_NOT_SUPPORTED - quality of service
- * * DAT_INSUFFICIENT_RESOURCES - memory, no QP or CQ to be had: the EP is as
- *   before; the device is gone
+ * * DAT_INSUFFICIENT_RESOURCES - no memory, or no QP or CQ could be created: the EP has not
+ *   changed; the device was removed
  */
 DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mask,
 			 const DAT_EP_PARAM *ep_param)

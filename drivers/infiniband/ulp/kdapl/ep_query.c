@@ -17,8 +17,8 @@ static DAT_HANDLE kdapl_handle_or_null(struct kdapl_obj *obj)
 }
 
 /*
- * The provider-specific attributes, as texts in the EP: they stay
- * readable until the EP is freed. ep->lock held.
+ * Writes the provider-specific attributes as texts to the EP, where they are valid until
+ * the EP is freed. ep->lock held.
  */
 static void kdapl_ep_fill_named(struct kdapl_ep *ep)
 {
@@ -36,13 +36,13 @@ static void kdapl_ep_fill_named(struct kdapl_ep *ep)
 	snprintf(texts->keepalive, sizeof(texts->keepalive), "%u", ep->keepalive_ms);
 	texts->named[1].name = "kdapl.keepalive_ms";
 	texts->named[1].value = texts->keepalive;
-	/* Last: there is none if the core chooses */
+	/* The last one, because it is missing if the core chooses the vector */
 	snprintf(texts->comp_vector, sizeof(texts->comp_vector), "%d", ep->comp_vector);
 	texts->named[2].name = "kdapl.comp_vector";
 	texts->named[2].value = texts->comp_vector;
 }
 
-/* Each selected attribute; they have one bit each, in the order of the struct */
+/* Copies each selected attribute; the bits have the order of the members */
 static void kdapl_ep_fill_attr(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask, DAT_EP_ATTR *out)
 {
 	const DAT_EP_ATTR *attr = &ep->attr;
@@ -88,7 +88,7 @@ static void kdapl_ep_fill_attr(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask, DAT_
 		out->ep_provider_specific = ep->texts->named;
 }
 
-/* ep->lock held: addresses and ports belong to the state */
+/* ep->lock held, because addresses and ports change with the state */
 static void kdapl_ep_fill(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param)
 {
 	struct kdapl_ia *ia = ep->obj.ia;
@@ -126,25 +126,24 @@ static void kdapl_ep_fill(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask, DAT_EP_PA
 }
 
 /**
- * dat_ep_query - ask for the parameters of an endpoint
+ * dat_ep_query - query the parameters of an endpoint
  * @ep_handle: the EP
- * @mask:      DAT_EP_FIELD_*
- * @param:     selected fields are filled in, others left alone
+ * @mask:      DAT_EP_FIELD_*, the members to return
+ * @param:     receives them; other members do not change
  *
- * Remote address and port mean something while a connection is under way or
- * there. Addresses and texts lie in memory of the EP and stay until it is
- * freed or reset. The provider-specific attribute kdapl.first_error tells why
- * the present or last connection broke: operation (DAT_DTOS), verbs status,
- * vendor code, and how many posts of that queue were outstanding; or "none".
- * kdapl.keepalive_ms and kdapl.comp_vector are what the Consumer has set. By
- * default the first is 0, and the second is left out.
- * Source: kDAPL 2.0.
+ * The remote address and port are defined during a connection attempt and a connection.
+ * Addresses and texts are stored in the EP and are valid until it is freed or reset. The
+ * provider-specific attribute kdapl.first_error is the reason why the present or last
+ * connection has broken: the operation (DAT_DTOS), the verbs status, the vendor code, and
+ * the number of outstanding posts of that queue; or "none". kdapl.keepalive_ms and
+ * kdapl.comp_vector are the values that the Consumer has set. By default the former is 0,
+ * and the latter is missing. Source: kDAPL 2.0.
  *
- * Context: any but hard interrupt; never sleeps.
+ * Context: any except hard interrupt; never sleeps.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @ep_handle names no EP
- * * DAT_INVALID_PARAMETER - unknown bit in @mask; @param NULL
+ * * DAT_INVALID_HANDLE - @ep_handle is not the handle of an EP
+ * * DAT_INVALID_PARAMETER - unknown bit in @mask; @param is NULL
  */
 DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param)
 {
@@ -172,21 +171,20 @@ DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK mask, DAT_EP_
 EXPORT_SYMBOL_GPL(dat_ep_query);
 
 /**
- * dat_ep_get_status - state of an endpoint, and whether its queues are idle
+ * dat_ep_get_status - query the state of an endpoint, and whether its queues are idle
  * @ep_handle:    the EP
- * @ep_state:     state; may be NULL
- * @recv_idle:    DAT_TRUE if no receive is outstanding; may be NULL
- * @request_idle: DAT_TRUE if no request is outstanding; may be NULL
+ * @ep_state:     receives the state; may be NULL
+ * @recv_idle:    receives DAT_TRUE if no receive is outstanding; may be NULL
+ * @request_idle: receives DAT_TRUE if no request is outstanding; may be NULL
  *
- * Whether suppressed requests at the end of the queue are done is not known
- * until a request behind them completes: the first call that finds such a
- * tail says DAT_FALSE and has a marker posted, a later one says DAT_TRUE.
- * Source: kDAPL 2.0.
+ * Suppressed requests at the end of the queue are known to have completed only when a
+ * request after them completes. So the first call that finds such requests returns
+ * DAT_FALSE and schedules a marker, and a later call returns DAT_TRUE. Source: kDAPL 2.0.
  *
- * Context: any but hard interrupt; never sleeps.
+ * Context: any except hard interrupt; never sleeps.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @ep_handle names no EP
+ * * DAT_INVALID_HANDLE - @ep_handle is not the handle of an EP
  */
 DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
 			     DAT_BOOLEAN *recv_idle, DAT_BOOLEAN *request_idle)
@@ -200,7 +198,7 @@ DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
 	if (!obj)
 		return KDAPL_IH_EP;
 	ep = to_kdapl_ep(obj);
-	/* dat_ep_modify() may be giving the pools other slots */
+	/* dat_ep_modify() may be replacing the slots of the pools */
 	spin_lock_irqsave(&ep->lock, flags);
 	if (ep_state)
 		*ep_state = ep->state;
