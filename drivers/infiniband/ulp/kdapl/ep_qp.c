@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The verbs half of an endpoint: QP, pools, place in a CQ; and dat_ep_reset.
+ * The verbs part of an endpoint: QP, pools, room in a CQ; and dat_ep_reset().
  *
- * Called in process context by the constructors and destructors of EPs and
- * by device removal.
+ * Called in process context by the constructors and destructors of EPs and by device
+ * removal.
  *
- * The QP is made with the EP and moved to INIT by us, so that receives can
- * be posted before anybody knows which side will connect. A QP number serves
- * for one connection attempt: dat_ep_reset() makes a new QP, and publishes it
- * before the old one is drained, so that there is no moment without a QP
- * that takes receives.
+ * The QP is created together with the EP and moved to INIT at once, so that receives can be
+ * posted before it is known which side will connect. A QP number is used for one connection
+ * attempt: dat_ep_reset() creates a new QP, and publishes it before the old one is drained,
+ * so that there is always a QP for receives.
  */
 #include <linux/export.h>
 #include <linux/log2.h>
@@ -20,7 +19,7 @@
 /* Below this depth every request is signalled */
 #define KDAPL_RUN_MIN_DEPTH	8
 
-/* QP events come with interrupts off and locks of the device held: note and go */
+/* Called with interrupts off and locks of the device held: only schedules the work */
 static void kdapl_qp_event(struct ib_event *event, void *context)
 {
 	struct kdapl_ep *ep = context;
@@ -37,7 +36,7 @@ static void kdapl_qp_event(struct ib_event *event, void *context)
 		break;
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
-		/* A request of the peer; the NAK may not have left yet */
+		/* The device has refused a request of the peer; the NAK may not have left yet */
 		kdapl_ep_kick(ep, KDAPL_TODO_REFUSED);
 		break;
 	default:
@@ -53,9 +52,9 @@ static int kdapl_qp_to_init(struct kdapl_ep *ep, struct ib_qp *qp)
 		.pkey_index = KDAPL_INIT_PKEY_INDEX,
 		.port_num = ep->obj.ia->port,
 		/*
-		 * Remote write always: peers over rdma_cm have it too, and
-		 * the marker is a write of no bytes. What it reaches is what
-		 * an LMR or RMR grants. Atomics never.
+		 * Always allow remote writes, as rdma_cm does, because the marker of the
+		 * peer is an empty write. A write reaches only what an LMR or RMR permits.
+		 * Never allow atomics.
 		 */
 		.qp_access_flags = IB_ACCESS_REMOTE_WRITE,
 	};
@@ -67,9 +66,9 @@ static int kdapl_qp_to_init(struct kdapl_ep *ep, struct ib_qp *qp)
 }
 
 /**
- * kdapl_ep_make_qp - a new QP in INIT on the EP's CQ
- * @ep:    the EP, its CQ there
- * @owner: the EP that it is for: @ep, or the one that @ep is a draft of
+ * kdapl_ep_make_qp - create a QP in INIT on the EP's CQ
+ * @ep:    the EP, which has its CQ
+ * @owner: the EP that will use it: @ep, or the one of which @ep is a draft
  *
  * Context: process.
  * Return: the QP, or ERR_PTR.
@@ -134,7 +133,7 @@ static int kdapl_sq_init(struct kdapl_ep *ep, struct kdapl_ep *owner, int node)
 
 /**
  * kdapl_ep_exit_pools - free the slots
- * @ep: an EP no event or work request of which is left
+ * @ep: an EP without outstanding work requests and queued events
  *
  * Context: process.
  */
@@ -147,13 +146,13 @@ void kdapl_ep_exit_pools(struct kdapl_ep *ep)
 }
 
 /**
- * kdapl_ep_build - make pools, CQ and QP of a configured EP
+ * kdapl_ep_build - create the pools, CQ and QP of a configured EP
  * @ep:    the EP, not published
- * @owner: the EP that they are for: @ep, or the one that @ep is a draft of
+ * @owner: the EP that will use them: @ep, or the one of which @ep is a draft
  * @ibdev: device
  *
  * Context: process.
- * Return: 0, -ENOMEM, -E2BIG, what the device said; all or nothing.
+ * Return: 0; -ENOMEM, -E2BIG, or the error of the device, with nothing created.
  */
 int kdapl_ep_build(struct kdapl_ep *ep, struct kdapl_ep *owner, struct ib_device *ibdev)
 {
@@ -195,7 +194,7 @@ err_rq:
 }
 
 /**
- * kdapl_ep_build_error - what a failing kdapl_ep_build() means
+ * kdapl_ep_build_error - the return value after kdapl_ep_build() has failed
  * @err: negative errno
  *
  * Context: any.
@@ -208,7 +207,7 @@ DAT_RETURN kdapl_ep_build_error(int err)
 
 /**
  * kdapl_ep_unbuild - undo kdapl_ep_build()
- * @ep: an EP that nobody knows, with a QP that has nothing to do
+ * @ep: an EP that nobody else knows, with an idle QP
  *
  * Context: process.
  */
@@ -230,7 +229,7 @@ static void kdapl_ep_hide_qp(struct kdapl_ep *ep)
 	RCU_INIT_POINTER(ep->qp, NULL);
 }
 
-/* One grace period after kdapl_ep_hide_qp(), the QP drained or given up. ep->mutex held */
+/* A grace period after kdapl_ep_hide_qp(), when the QP is drained. ep->mutex held */
 static void kdapl_ep_destroy_qp(struct kdapl_ep *ep)
 {
 	if (ep->srq)
@@ -259,8 +258,8 @@ static void kdapl_ep_finish_verbs(struct kdapl_ep *ep)
 }
 
 /**
- * kdapl_ep_drop_verbs - give up a QP that does not flush
- * @ep: an EP in DISCONNECTED, without id, whose attempt never raised its QP
+ * kdapl_ep_drop_verbs - destroy a QP that does not flush
+ * @ep: an EP in DISCONNECTED, without an id, whose QP has never left INIT
  *
  * Until the next reset, which makes a new QP, posts are flushed in software.
  *
@@ -297,7 +296,7 @@ static void kdapl_strip_hide(struct kdapl_ep *ep, unsigned long since)
 	mutex_unlock(&ep->mutex);
 }
 
-/* Drains what was posted since the first drain. A device that kept posts would keep these too */
+/* Drains what was posted since the first drain, unless the device has kept posts then */
 static void kdapl_strip_drain(struct kdapl_ep *ep)
 {
 	mutex_lock(&ep->mutex);
@@ -329,10 +328,10 @@ static void kdapl_strip_finish(struct kdapl_ep *ep)
 }
 
 /**
- * kdapl_ep_strip - end EPs, and take their verbs objects away
- * @eps:   the EPs, by kdapl_ep.strip; their device is leaving, or they are freed
+ * kdapl_ep_strip - tear down EPs in phases: end connections, destroy verbs objects
+ * @eps:   the EPs, by kdapl_ep.strip; they are being freed or their device is being removed
  * @dying: the EPs are being freed: they were unpublished a grace period ago, and no
- *         reference is left. Otherwise they are pinned, and get their pending events
+ *         reference is left. Otherwise they are referenced, and get their pending events
  *
  * Each step is taken for all EPs before the next begins. So any number of EPs costs
  * two grace periods, and in each drain the time of the slowest QP.

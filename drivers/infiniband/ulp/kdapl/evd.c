@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Event dispatchers: making, asking, changing, freeing them.
+ * Event dispatchers: creation, queries, changes and destruction.
  *
- * Called by Consumers in process context (queries and policy changes in any
- * context), and by dat_ia_openv() for the asynchronous EVD. What an EVD does
- * while it lives stands in event.c.
+ * Called by Consumers in process context (queries and policy changes in any context), and
+ * by dat_ia_openv() for the asynchronous EVD. event.c queues and delivers events.
  */
 #include <linux/export.h>
 #include <linux/slab.h>
@@ -18,15 +17,15 @@
 				 DAT_EVD_ASYNC_FLAG)
 
 /**
- * kdapl_evd_alloc - make an EVD that nobody can find yet
+ * kdapl_evd_alloc - allocate an EVD that is not published yet
  * @ia:      the IA, referenced by the caller
- * @qlen:    room for software and asynchronous events, bound of waiting CRs
+ * @qlen:    room for software and asynchronous events, limit of waiting CRs
  * @policy:  upcall policy
  * @upcall:  what to call, or NULL
  * @streams: DAT_EVD_*_FLAG
  *
- * The caller's last step is kdapl_ia_add(): from then on who guesses the
- * handle may free it.
+ * The last step of the caller is kdapl_ia_add(); after that a caller that guesses the handle
+ * may free the EVD.
  *
  * Context: process.
  * Return: the EVD, or ERR_PTR: -ENOMEM, -ENOSPC.
@@ -56,7 +55,7 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-/* Requests nobody has seen are refused, other events need no further action (E-46) */
+/* Refuses requests that were not delivered; other events need no action (E-46) */
 static void kdapl_evd_drop_queued(struct kdapl_evd *evd)
 {
 	struct kdapl_event *ev;
@@ -69,8 +68,8 @@ static void kdapl_evd_drop_queued(struct kdapl_evd *evd)
 }
 
 /**
- * kdapl_evd_destroy - take an EVD apart that nothing feeds any more
- * @evd: out of the table, grace period over, no reference left
+ * kdapl_evd_destroy - destroy an EVD that nothing uses any more
+ * @evd: removed from the table, a grace period ago, without references
  *
  * Context: process, not inside an upcall.
  */
@@ -122,38 +121,39 @@ static DAT_RETURN kdapl_evd_check_create(DAT_COUNT min_qlen, DAT_UPCALL_POLICY p
 	return DAT_SUCCESS;
 }
 
-/* A copy: the object is the Consumer's, who may be writing it. NULL stays NULL */
+/* Returns a copy, because the Consumer may be changing the object; NULL for NULL */
 static const DAT_UPCALL_OBJECT *kdapl_evd_own_upcall(DAT_UPCALL_OBJECT *own,
 						     const DAT_UPCALL_OBJECT *upcall)
 {
 	if (!upcall)
 		return NULL;
-	*own = data_race(*upcall); /* see above */
+	*own = data_race(*upcall); /* see the comment of the function */
 	return own;
 }
 
 /**
- * dat_evd_kcreate - make an event dispatcher
- * @ia_handle:     IA it belongs to
- * @evd_min_qlen:  room for software and asynchronous events, and the bound of
- *                 connection requests that wait; other events need no room
+ * dat_evd_kcreate - create an event dispatcher
+ * @ia_handle:     IA to which it belongs
+ * @evd_min_qlen:  number of software and asynchronous events for which there is room, and
+ *                 limit of the connection requests that wait; other events need no room
  * @upcall_policy: DAT_UPCALL_DISABLE, SINGLE_INSTANCE or NOTIFY
  * @upcall:        function and its first argument; may be NULL with DISABLE
- * @evd_flags:     streams that may feed it, DAT_EVD_DEFAULT_FLAG for all but
- *                 SOFTWARE, which does not go together with ASYNC
- * @evd_handle:    the new EVD
+ * @evd_flags:     streams of the EVD; DAT_EVD_DEFAULT_FLAG for all except SOFTWARE, which
+ *                 cannot be combined with ASYNC
+ * @evd_handle:    receives the EVD
  *
  * Source: kDAPL 2.0.
  *
  * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @ia_handle names no IA
- * * DAT_INVALID_PARAMETER - length not positive; unknown policy; the policy
- *   needs a function; streams missing, unknown or not to be merged; NULL output
+ * * DAT_INVALID_HANDLE - @ia_handle is not the handle of an IA
+ * * DAT_INVALID_PARAMETER - the length is not positive; unknown policy; the policy needs a
+ *   function; no stream, an unknown stream, or streams that cannot be merged; @evd_handle
+ *   is NULL
  * * DAT_MODEL_NOT_SUPPORTED - DAT_UPCALL_MANY
- * * DAT_INSUFFICIENT_RESOURCES - longer than the IA's max_evd_qlen; no memory;
- *   the device is gone
+ * * DAT_INSUFFICIENT_RESOURCES - longer than max_evd_qlen of the IA; no memory; the device
+ *   was removed
  */
 DAT_RETURN dat_evd_kcreate(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 			   DAT_UPCALL_POLICY upcall_policy, const DAT_UPCALL_OBJECT *upcall,
@@ -192,19 +192,19 @@ EXPORT_SYMBOL_GPL(dat_evd_kcreate);
  * dat_evd_modify_upcall - change the upcall of an EVD
  * @evd_handle:    the EVD
  * @upcall_policy: DAT_UPCALL_DISABLE, SINGLE_INSTANCE, NOTIFY or TEARDOWN
- * @upcall:        new function and argument; DAT_UPCALL_SAME keeps the present
- * @flag:          INVOC_ANY: events already queued lead to upcalls too
+ * @upcall:        new function and argument; DAT_UPCALL_SAME keeps the present ones
+ * @flag:          INVOC_ANY: events that are already queued lead to upcalls, too
  *
- * Never runs the upcall itself. From inside the EVD's upcall it takes effect
- * for the next one. After DISABLE one upcall may still enter whose event had
- * been taken before. TEARDOWN returns when no upcall runs any more and none
- * will start: the instance data may be freed. Source: kDAPL 2.0.
+ * The call never runs the upcall itself. Inside the EVD's upcall it takes effect for the
+ * next one. After DISABLE one more upcall may run, for an event that was removed from the
+ * queue before. When TEARDOWN returns, no upcall runs and none will start, so the instance
+ * data may be freed. Source: kDAPL 2.0.
  *
- * Context: any but hard interrupt; TEARDOWN sleeps (class P): process context,
- * not from an upcall.
+ * Context: any except hard interrupt; TEARDOWN sleeps (class P): process context, not from
+ * an upcall.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @evd_handle names no EVD
+ * * DAT_INVALID_HANDLE - @evd_handle is not the handle of an EVD
  * * DAT_INVALID_PARAMETER - unknown policy or flag; the policy needs a function
  * * DAT_INVALID_STATE - TEARDOWN from an upcall of any EVD
  * * DAT_MODEL_NOT_SUPPORTED - DAT_UPCALL_MANY
@@ -240,25 +240,23 @@ DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle, DAT_UPCALL_POLICY up
 EXPORT_SYMBOL_GPL(dat_evd_modify_upcall);
 
 /**
- * dat_evd_resize - change the room of an EVD
+ * dat_evd_resize - change the length of an EVD
  * @evd_handle:   the EVD
- * @evd_min_qlen: room for software and asynchronous events from now on, and the
- *                bound of connection requests that wait
+ * @evd_min_qlen: new length, see dat_evd_kcreate()
  *
- * What is queued stays, in its order, and nothing that arrives meanwhile is
- * lost. Service points keep the backlog that they were made with: a larger
- * bound is for those made afterwards, a smaller one is for all, at once.
- * Source: kDAPL 2.0.
+ * Queued events keep their order, and events that arrive at the same time are not lost.
+ * Service points keep their backlog: a larger limit applies to service points that are
+ * created afterwards, a smaller one to all at once. Source: kDAPL 2.0.
  *
  * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @evd_handle names no EVD
- * * DAT_INVALID_PARAMETER - @evd_min_qlen not positive, or above the IA's
- *   max_evd_qlen
- * * DAT_INVALID_STATE - @evd_min_qlen is less than the present room, and less
- *   than the number of events queued, of whatever stream
- * * DAT_INSUFFICIENT_RESOURCES - memory; the room is as it was
+ * * DAT_INVALID_HANDLE - @evd_handle is not the handle of an EVD
+ * * DAT_INVALID_PARAMETER - @evd_min_qlen is not positive, or greater than max_evd_qlen of
+ *   the IA
+ * * DAT_INVALID_STATE - @evd_min_qlen is less than the present length, and less than the
+ *   number of queued events of all streams
+ * * DAT_INSUFFICIENT_RESOURCES - no memory; the EVD has not changed
  */
 DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
 {
@@ -289,18 +287,18 @@ out:
 EXPORT_SYMBOL_GPL(dat_evd_resize);
 
 /**
- * dat_evd_query - ask for the parameters of an EVD
+ * dat_evd_query - query the parameters of an EVD
  * @evd_handle: the EVD
- * @mask:       DAT_EVD_FIELD_*
- * @param:      selected fields are filled in, others left alone
+ * @mask:       DAT_EVD_FIELD_*, the members to return
+ * @param:      receives them; other members do not change
  *
  * Source: kDAPL 2.0.
  *
- * Context: any but hard interrupt; never sleeps.
+ * Context: any except hard interrupt; never sleeps.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @evd_handle names no EVD
- * * DAT_INVALID_PARAMETER - unknown bit in @mask; @param NULL
+ * * DAT_INVALID_HANDLE - @evd_handle is not the handle of an EVD
+ * * DAT_INVALID_PARAMETER - unknown bit in @mask; @param is NULL
  */
 DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK mask,
 			 DAT_EVD_PARAM *param)
@@ -341,18 +339,18 @@ out:
 EXPORT_SYMBOL_GPL(dat_evd_query);
 
 /**
- * dat_evd_free - destroy an EVD that nothing feeds
+ * dat_evd_free - destroy an EVD that nothing uses
  * @evd_handle: the EVD
  *
- * Events still queued vanish; a connection request among them is refused. A
- * running upcall is waited for, none runs after the return. Source: kDAPL 2.0.
+ * Queued events are dropped, and a connection request among them is refused. The call waits
+ * for a running upcall; none runs after it has returned. Source: kDAPL 2.0.
  *
  * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @evd_handle names no EVD
- * * DAT_INVALID_STATE - an EP, a service point or the IA still feeds it, or
- *   the call was made from an upcall of any EVD
+ * * DAT_INVALID_HANDLE - @evd_handle is not the handle of an EVD
+ * * DAT_INVALID_STATE - an EP, a service point or the IA uses it, or the call was made from
+ *   an upcall of any EVD
  */
 DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 {

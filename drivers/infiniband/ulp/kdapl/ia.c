@@ -1,44 +1,43 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Interface adapters: open, the frame of control calls, the lists of objects.
+ * Interface adapters: open, entry and exit of control calls, the lists of objects.
  *
- * Owns struct kdapl_ia. Called by Consumers (process context), by every
- * control call for the frame around verbs calls, and by device.c when a device
- * fails. How an IA ends stands in ia_close.c, what it tells in ia_query.c.
+ * Owns struct kdapl_ia. Called by Consumers (process context), by every control call
+ * before and after it uses verbs, and by device.c when a device fails. ia_close.c ends an
+ * IA, and ia_query.c returns its attributes.
  *
- * Three things meet here, and each waits for the others by one rule:
+ * Creation, close and device removal can happen at the same time. These rules order them:
  *
- * - A call that makes verbs objects holds ia->sem for reading from the check
- *   that the device is there until its object is listed (kdapl_ia_begin()).
- * - dat_ia_close() takes the handle away under ia->sem held for writing, so
- *   that no creation is under way, waits for all references to the IA, and
- *   then takes every object that nobody else is freeing.
- * - Removal of the device sets @shell under ia->sem held for writing, then
- *   strips every object of its verbs objects. It holds a reference to the
- *   object while it does, which the object's destructor waits for; an object
- *   that gives no reference is being destroyed, and its owner reports by
- *   kdapl_ia_verbs_put(). It holds a reference to the IA too, so that close
- *   waits for it; an IA that gives no reference is being closed, and removal
- *   waits until it has left the device's list.
+ * - A call that creates verbs objects holds ia->sem for reading, from the check that the
+ *   device exists until its object is listed (kdapl_ia_begin()).
+ * - dat_ia_close() removes the handle under ia->sem held for writing, so no creation is in
+ *   progress. It waits for all references to the IA, and then claims every object that no
+ *   other call is freeing.
+ * - Device removal sets @shell under ia->sem held for writing, and then destroys the verbs
+ *   objects of every object. Meanwhile it holds a reference to the object, for which the
+ *   object's destructor waits. If it cannot get a reference, the object is being destroyed,
+ *   and whoever does that calls kdapl_ia_verbs_put(). Removal holds a reference to the IA,
+ *   too, so that close waits for it. If it cannot get one, the IA is being closed, and
+ *   removal waits until the IA has left the device's list.
  *
- * The memory of an IA goes with the last of the IA and its objects, because
- * kdapl_ia_del() still touches it after the closer has seen an empty list.
+ * The memory of an IA is freed with the last of the IA and its objects, because
+ * kdapl_ia_del() still uses it after the closing call has seen an empty list.
  */
 #include <linux/export.h>
 #include <linux/kallsyms.h>
 #include <net/net_namespace.h>
 #include "kdapl.h"
 
-/* ---- the frame of control calls ---------------------------------------- */
+/* ---- entry and exit of control calls ------------------------------------ */
 
 /**
- * kdapl_ia_begin - enter a call that makes or uses verbs objects
- * @handle: any value at all
- * @out:    takes the IA, referenced, its device kept
+ * kdapl_ia_begin - enter a call that creates or uses verbs objects
+ * @handle: any value
+ * @out:    receives the IA, with a reference; its device cannot be removed
  *
  * Context: process; kdapl_ia_end() undoes it.
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA;
- * DAT_INSUFFICIENT_RESOURCES with DAT_RESOURCE_DEVICE when the device is gone.
+ * DAT_INSUFFICIENT_RESOURCES with DAT_RESOURCE_DEVICE if the device was removed.
  */
 DAT_RETURN kdapl_ia_begin(DAT_IA_HANDLE handle, struct kdapl_ia **out)
 {
@@ -63,8 +62,8 @@ DAT_RETURN kdapl_ia_begin(DAT_IA_HANDLE handle, struct kdapl_ia **out)
 }
 
 /**
- * kdapl_ia_end - leave what kdapl_ia_begin() entered
- * @ia: the IA; not the caller's any more afterwards
+ * kdapl_ia_end - undo kdapl_ia_begin()
+ * @ia: the IA, which may be freed afterwards
  *
  * Context: process.
  */
@@ -75,12 +74,12 @@ void kdapl_ia_end(struct kdapl_ia *ia)
 }
 
 /**
- * kdapl_ia_enter - keep the device of an IA that the caller keeps alive
- * @ia: an IA that an object of the caller belongs to
+ * kdapl_ia_enter - prevent the removal of the device of an IA
+ * @ia: the IA of an object to which the caller holds a reference
  *
  * Context: process, not inside kdapl_ia_begin(); kdapl_ia_leave() undoes it.
- * Return: false when the device is gone or the IA is being closed; then there
- * is nothing to undo.
+ * Return: false if the device was removed or the IA is being closed; then there is nothing
+ * to undo.
  */
 bool kdapl_ia_enter(struct kdapl_ia *ia)
 {
@@ -108,7 +107,7 @@ void kdapl_ia_leave(struct kdapl_ia *ia)
  * kdapl_ia_add - list and publish a finished object
  * @ia:    its IA
  * @obj:   header of the object
- * @verbs: it owns verbs objects, until kdapl_ia_verbs_put()
+ * @verbs: it has verbs objects, until kdapl_ia_verbs_put()
  *
  * Context: process, ia->sem held for reading if @verbs.
  */
@@ -118,14 +117,14 @@ void kdapl_ia_add(struct kdapl_ia *ia, struct kdapl_obj *obj, bool verbs)
 		atomic_inc(&ia->nverbs);
 	refcount_inc(&ia->mem);
 	mutex_lock(&ia->mutex);
-	/* At the tail: removal walks the list while CRs arrive */
+	/* At the tail, because removal walks the list while CRs arrive */
 	list_add_tail(&obj->node, &ia->objs[kdapl_handle_type(obj->handle)]);
 	mutex_unlock(&ia->mutex);
 	kdapl_obj_publish(obj);
 }
 
 /**
- * kdapl_ia_mem_put - let go of an IA's memory
+ * kdapl_ia_mem_put - drop a reference to the memory of an IA
  * @ia: the IA
  *
  * Context: any.
@@ -140,8 +139,8 @@ void kdapl_ia_mem_put(struct kdapl_ia *ia)
 }
 
 /**
- * kdapl_ia_del - take an object off the list
- * @ia:  its IA; may be gone afterwards
+ * kdapl_ia_del - remove an object from the list
+ * @ia:  its IA, which may be freed afterwards
  * @obj: header of the object
  *
  * Context: process.
@@ -156,7 +155,7 @@ void kdapl_ia_del(struct kdapl_ia *ia, struct kdapl_obj *obj)
 }
 
 /**
- * kdapl_ia_verbs_get - an object that is listed has verbs objects from now on
+ * kdapl_ia_verbs_get - note that a listed object has got verbs objects
  * @ia: its IA
  *
  * Context: process, ia->sem held for reading.
@@ -167,8 +166,8 @@ void kdapl_ia_verbs_get(struct kdapl_ia *ia)
 }
 
 /**
- * kdapl_ia_verbs_put - the verbs objects of an object are gone
- * @ia: its IA, kept by the object, or for an LMR by its zone
+ * kdapl_ia_verbs_put - note that the verbs objects of an object were destroyed
+ * @ia: its IA, which the object, or for an LMR its zone, keeps
  *
  * Context: any.
  */
@@ -182,7 +181,7 @@ void kdapl_ia_verbs_put(struct kdapl_ia *ia)
 
 /**
  * kdapl_ia_async - raise an asynchronous event
- * @ia:     the IA, kept alive by the caller
+ * @ia:     the IA, which the caller keeps
  * @number: DAT_ASYNC_ERROR_*
  * @handle: the object concerned
  * @reason: what happened to it
@@ -195,10 +194,10 @@ void kdapl_ia_async(struct kdapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE han
 }
 
 /**
- * kdapl_ia_catastrophic - tell the Consumer that the device is lost
- * @ia: the IA; referenced, or on its device's list
+ * kdapl_ia_catastrophic - report to the Consumer that the device is lost
+ * @ia: the IA; referenced, or on the list of its device
  *
- * A device may report its failure before it is removed; one event is enough.
+ * A device may report its failure before it is removed; the event is raised once.
  *
  * Context: process.
  */
@@ -209,14 +208,14 @@ void kdapl_ia_catastrophic(struct kdapl_ia *ia)
 			       DAT_IA_CATASTROPHIC_ERROR);
 }
 
-/* The EPs' own work ends their connections and attempts */
+/* Schedules the work of all EPs, which ends their connections and attempts */
 static void kdapl_ia_kick_eps(struct kdapl_ia *ia, enum kdapl_todo what)
 {
 	struct kdapl_obj *obj;
 
 	mutex_lock(&ia->mutex);
 	list_for_each_entry(obj, &ia->objs[DAT_HANDLE_TYPE_EP], node) {
-		/* Pinned, its destructor has not stopped the work yet */
+		/* While there is a reference, the destructor has not stopped the work */
 		if (!kdapl_obj_pin(obj))
 			continue;
 		kdapl_ep_kick(to_kdapl_ep(obj), what);
@@ -241,11 +240,11 @@ static void kdapl_ia_relisten(struct kdapl_ia *ia, DAT_HANDLE_TYPE type)
 }
 
 /**
- * kdapl_ia_device_failed - the device has reported its own failure (C-31)
- * @ia: the IA, on its device's list
+ * kdapl_ia_device_failed - break all connections of a device that has failed (C-31)
+ * @ia: the IA, on the list of its device
  *
- * A device that has failed may tell of nothing else, an idle connection would
- * stay. Removal, if it follows, finds them ended.
+ * The device may report nothing else, so idle connections would remain. If removal
+ * follows, it finds them ended.
  *
  * Context: process, kdapl_device_mutex held.
  */
@@ -256,10 +255,10 @@ void kdapl_ia_device_failed(struct kdapl_ia *ia)
 }
 
 /**
- * kdapl_ia_address_lost - break what stands on the IA's address
- * @ia: the IA, on its device's list
+ * kdapl_ia_address_lost - break the connections that use the IA's address
+ * @ia: the IA, on the list of its device
  *
- * The connection manager notices nothing, and reaches nobody any more.
+ * The connection manager does not notice the loss, and cannot reach the peers any more.
  *
  * Context: process, kdapl_device_mutex held.
  */
@@ -269,18 +268,18 @@ void kdapl_ia_address_lost(struct kdapl_ia *ia)
 		pr_notice_ratelimited("kdapl: %s: address %pISc is gone, breaking its connections\n",
 				      ia->name, &ia->addr);
 	WRITE_ONCE(ia->addr_lost, true);
-	/* An attempt that begins meanwhile sees it, or we see the attempt */
+	/* A concurrent attempt sees this, or this function sees the attempt */
 	smp_mb();
 	kdapl_ia_kick_eps(ia, KDAPL_TODO_BREAK);
 }
 
 /**
- * kdapl_ia_address_stands - addresses of the port have changed, the IA's is there
- * @ia: the IA, on its device's list
+ * kdapl_ia_address_stands - adapt an IA to a change of addresses that it has survived
+ * @ia: the IA, on the list of its device
  *
- * The address may lead to another port, or to another entry of the GID table.
- * Attempts and connections that cannot go on are broken, and service points listen
- * where the address leads now.
+ * The address may lead to another port, or to another entry of the GID table. Attempts and
+ * connections that cannot continue are broken, and service points listen where the address
+ * leads now.
  *
  * Context: process, kdapl_device_mutex held.
  */
@@ -293,15 +292,14 @@ void kdapl_ia_address_stands(struct kdapl_ia *ia)
 }
 
 /**
- * kdapl_ia_unfit - can nothing be connected on this IA?
+ * kdapl_ia_unfit - are connections impossible on this IA?
  * @ia:    the IA
- * @ibdev: its device, alive
+ * @ibdev: its device, not removed
  *
- * For an attempt that has just begun: what broke the EPs before may have come
- * too early for it.
+ * For an attempt that has just begun, which an earlier failure could not break.
  *
  * Context: process.
- * Return: true if the device has failed, or the address has gone and not come back.
+ * Return: true if the device has failed, or the address was lost and is still missing.
  */
 bool kdapl_ia_unfit(struct kdapl_ia *ia, struct ib_device *ibdev)
 {
@@ -343,13 +341,13 @@ static struct kdapl_ia *kdapl_ia_alloc(struct kdapl_device *dev, u32 port,
 	return ia;
 }
 
-/* The EVD that async events go to: one of our own, or @evd of another IA */
+/* Sets the EVD of asynchronous events: @evd of another IA, or a new one */
 static int kdapl_ia_set_async(struct kdapl_ia *ia, int qlen, struct kdapl_evd *evd)
 {
 	if (evd) {
 		if (!kdapl_obj_use(&evd->obj))
 			return -ENOENT;
-		/* That IA cannot go before us, even abruptly */
+		/* That IA cannot be closed before this one, not even abruptly */
 		if (!kdapl_obj_use(&evd->obj.ia->obj)) {
 			kdapl_obj_unuse(&evd->obj);
 			return -ENOENT;
@@ -362,7 +360,7 @@ static int kdapl_ia_set_async(struct kdapl_ia *ia, int qlen, struct kdapl_evd *e
 		return PTR_ERR(evd);
 	ia->async_evd = evd;
 	ia->own_async = true;
-	/* Before it can be found: who guesses handles shall not free it */
+	/* Before it is published, so that a caller that guesses the handle cannot free it */
 	kdapl_obj_use(&evd->obj);
 	kdapl_ia_add(ia, &evd->obj, false);
 	return 0;
@@ -374,9 +372,9 @@ static int kdapl_ia_set_async(struct kdapl_ia *ia, int qlen, struct kdapl_evd *e
  * @port:       its port
  * @addr:       IPv4 or IPv6 address of the port
  * @net:        its network namespace; the IA takes a reference of its own
- * @async_qlen: room of the async EVD to be made
+ * @async_qlen: length of the asynchronous EVD to be created
  * @async_evd:  EVD to use instead, referenced by the caller; or NULL
- * @out:        takes the IA
+ * @out:        receives the IA
  *
  * Context: process, kdapl_device_mutex held.
  * Return: 0, -ENOMEM, -ENOENT @async_evd is being freed.
@@ -407,9 +405,9 @@ int kdapl_ia_create(struct kdapl_device *dev, u32 port, const struct sockaddr *a
 
 /*
  * Notes the module that contains a return address. The only lookup that the kernel
- * exports formats a symbol: "function+offset/size [module]". Keep the name, not the
- * address: it may be in an init function, whose text is gone when the module is
- * unloaded.
+ * exports formats a symbol: "function+offset/size [module]". Store the name and not the
+ * address, which may be in an init function, whose text does not exist any more when the
+ * module is unloaded.
  */
 static void kdapl_ia_note_owner(struct kdapl_ia *ia, unsigned long caller)
 {
@@ -431,7 +429,7 @@ static DAT_RETURN kdapl_ia_check_version(DAT_UINT32 major, DAT_UINT32 minor,
 		return DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_MAJOR_NOT_FOUND);
 	if (minor != DAT_VERSION_MINOR)
 		return DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_MINOR_NOT_FOUND);
-	/* We are thread safe, which serves those who do not ask for it too */
+	/* kDAPL is always thread safe, so both values are legal */
 	if (thread_safe != DAT_TRUE && thread_safe != DAT_FALSE)
 		return DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_THREAD_SAFETY_NOT_FOUND);
 	return DAT_SUCCESS;
@@ -450,9 +448,9 @@ static DAT_RETURN kdapl_ia_errno(int err)
 }
 
 /*
- * The second half of dat_ia_openv: arguments are checked, @evd is referenced
- * or NULL. The outputs are written under the mutex, because whoever guesses the
- * new handle can close the IA, but not free it before we let go.
+ * The second half of dat_ia_openv(): the arguments are checked, and @evd is referenced or
+ * NULL. The results are written under the mutex, because a caller that guesses the new
+ * handle can close the IA, but cannot free it before the mutex is released.
  */
 static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_evd *evd,
 				DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
@@ -469,7 +467,7 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 
 	mutex_lock(&kdapl_device_mutex);
 	err = kdapl_device_resolve(name, &dev, &port, &addr, &net);
-	/* For an unfit device go on even without an address, to report why it is refused */
+	/* For an unfit device continue even without an address, to report why it is refused */
 	if (err == -ENODEV || (err && !dev->unfit)) {
 		ret = DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
 		goto out;
@@ -508,12 +506,12 @@ out:
 
 /**
  * dat_ia_openv - open an interface adapter
- * @name:               ``<ibdev>/<port>``, ``<ibdev>``, or the net device; with
- *                      ``@<address>`` if not its first IP address is meant
- * @async_evd_min_qlen: room of the asynchronous EVD, if it is to be made
+ * @name:               ``<ibdev>/<port>``, ``<ibdev>``, or the net device; followed by
+ *                      ``@<address>`` for another IP address than the first one
+ * @async_evd_min_qlen: length of the asynchronous EVD, if the call creates it
  * @async_evd_handle:   in: an EVD with the ASYNC flag, of any open IA, or
- *                      DAT_HANDLE_NULL to have one made; out: the EVD made
- * @ia_handle:          takes the handle
+ *                      DAT_HANDLE_NULL to create one; out: the EVD that was created
+ * @ia_handle:          receives the handle
  * @dat_major:          DAT_VERSION_MAJOR; dat_ia_open() supplies these three
  * @dat_minor:          DAT_VERSION_MINOR
  * @thread_safe:        DAT_TRUE or DAT_FALSE
@@ -524,14 +522,14 @@ out:
  * Source: kDAPL 2.0, dat_ia_openv; manual page dat_ia_open.
  *
  * Context: process (class P), not from an upcall.
- * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER, ARG1 no name or one too long,
- * ARG2 no room asked for, ARG3 no @async_evd_handle; DAT_INVALID_HANDLE,
- * no @ia_handle, or with DAT_INVALID_HANDLE_EVD_ASYNC no such EVD;
- * DAT_PROVIDER_NOT_FOUND, its subtype tells whether name (no usable port has
- * it), version or thread safety; DAT_INSUFFICIENT_RESOURCES;
- * DAT_MODEL_NOT_SUPPORTED the address is in a network namespace that the
- * device moves no data in, or the device cannot serve at all (hns, hfi1); the
- * log has the reason.
+ * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER: ARG1 @name is NULL or too long, ARG2
+ * @async_evd_min_qlen is not positive, ARG3 @async_evd_handle is NULL; DAT_INVALID_HANDLE:
+ * @ia_handle is NULL, or with DAT_INVALID_HANDLE_EVD_ASYNC there is no such EVD;
+ * DAT_PROVIDER_NOT_FOUND: no usable port has the name, or the version or thread safety is
+ * not supported, according to the subtype; DAT_INSUFFICIENT_RESOURCES: no memory or no free
+ * handle; DAT_MODEL_NOT_SUPPORTED: the address is in a network namespace in which the
+ * device cannot transfer data, or the device is not supported (hns, hfi1), for the reason in
+ * the log.
  */
 DAT_RETURN dat_ia_openv(DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 			DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,

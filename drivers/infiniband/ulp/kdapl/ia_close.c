@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How an IA ends: its device leaves and it becomes a shell, or the Consumer
- * closes it. The essay at the top of ia.c says how the two and all other calls
- * keep out of each other's way.
+ * The end of an IA: its device is removed and the IA is orphaned, or the Consumer closes
+ * it. The first comment of ia.c describes how removal, close and all other calls exclude
+ * each other.
  *
- * Called by Consumers (dat_ia_close), by device.c's remove() and at module
- * unload. Process context throughout.
+ * Called by Consumers (dat_ia_close()), by remove() in device.c, and when a module is
+ * unloaded, always in process context.
  */
 #include <linux/export.h>
 #include <net/net_namespace.h>
@@ -32,7 +32,7 @@ static void kdapl_ia_shell_obj(struct kdapl_obj *obj)
 	}
 }
 
-/* The object behind @prev (NULL: the first) that gives a reference; drops that of @prev */
+/* The next object after @prev (NULL: the first) to which a reference exists; puts @prev */
 static struct kdapl_obj *kdapl_ia_next(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
 				       struct kdapl_obj *prev)
 {
@@ -52,7 +52,7 @@ static struct kdapl_obj *kdapl_ia_next(struct kdapl_ia *ia, DAT_HANDLE_TYPE type
 	return found;
 }
 
-/* Strips all EPs at once, so that they share the drain and the grace periods */
+/* Tears down all EPs at once, so that they share the drain and the grace periods */
 static void kdapl_ia_shell_eps(struct kdapl_ia *ia)
 {
 	struct kdapl_ep *ep, *next;
@@ -70,11 +70,11 @@ static void kdapl_ia_shell_eps(struct kdapl_ia *ia)
 }
 
 /**
- * kdapl_ia_remove - make the IA a shell, its device is leaving
+ * kdapl_ia_remove - orphan an IA whose device is being removed
  * @ia: the IA, referenced by the caller
  *
- * Context: process, device alive. Waits for running upcalls and for calls that
- * use verbs, never for the Consumer.
+ * Context: process, while the device still works. Waits for running upcalls and for calls
+ * that use verbs, but never for the Consumer.
  */
 void kdapl_ia_remove(struct kdapl_ia *ia)
 {
@@ -86,17 +86,17 @@ void kdapl_ia_remove(struct kdapl_ia *ia)
 	struct kdapl_obj *obj;
 	unsigned int i;
 
-	/* From here on nothing is made, and no request announced */
+	/* From here on nothing is created, and no request is announced */
 	down_write(&ia->sem);
 	ia->shell = true;
 	up_write(&ia->sem);
 
 	kdapl_ia_shell_eps(ia);
 	for (i = 0; i < ARRAY_SIZE(order); i++) {
-		/* An EP that is just being freed gave no reference above */
+		/* An EP that is being freed was skipped above */
 		if (order[i] == DAT_HANDLE_TYPE_RMR)
 			wait_event(ia->wait, !atomic_read(&ia->nqps));
-		/* A PD goes when nothing in it is left, whoever frees it */
+		/* A PD is freed with its last object, whoever frees that */
 		if (order[i] == DAT_HANDLE_TYPE_PZ)
 			wait_event(ia->wait, !atomic_read(&ia->nverbs));
 		obj = NULL;
@@ -108,7 +108,7 @@ void kdapl_ia_remove(struct kdapl_ia *ia)
 	kdapl_ia_catastrophic(ia);
 	down_write(&ia->sem);
 	ia->ibdev = NULL;
-	/* The Consumer may keep the shell for long: not the namespace with it */
+	/* The Consumer may keep the orphaned IA for a long time, but not the namespace */
 	put_net(ia->net);
 	ia->net = NULL;
 	up_write(&ia->sem);
@@ -144,9 +144,9 @@ static void kdapl_ia_destroy_obj(struct kdapl_obj *obj)
 }
 
 /*
- * Makes an object ours to destroy, whoever uses it: its users are objects of
- * the same IA, which go first, or RMRs that are freed already and are waited for.
- * False if another call frees it already.
+ * Claims an object, even if it is in use: its users are objects of the same IA, which are
+ * destroyed first, or RMRs that are being freed, for which the caller waits. Returns false
+ * if another call is freeing it.
  */
 static bool kdapl_ia_claim(struct kdapl_obj *obj)
 {
@@ -172,8 +172,8 @@ static void kdapl_ia_claim_all(struct kdapl_ia *ia, DAT_HANDLE_TYPE type, struct
 }
 
 /*
- * Destroys claimed objects but @keep, then waits for those of the type that
- * other calls are freeing. The grace period for the claimed ones is over.
+ * Destroys the claimed objects except @keep, a grace period after they were claimed. Then
+ * waits for those of the type that other calls are freeing.
  */
 static void kdapl_ia_destroy_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
 				  struct list_head *doomed, struct kdapl_obj *keep)
@@ -181,7 +181,7 @@ static void kdapl_ia_destroy_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
 	struct kdapl_obj *obj, *next;
 	LIST_HEAD(eps);
 
-	/* Nobody else touches @doomed: destructors take off their own object */
+	/* Nobody else uses @doomed: each destructor removes its own object */
 	list_for_each_entry(obj, &doomed[type], node) {
 		if (obj == keep)
 			continue;
@@ -194,7 +194,7 @@ static void kdapl_ia_destroy_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
 		if (obj != keep)
 			kdapl_ia_destroy_obj(obj);
 	wait_event(ia->wait, list_empty(&ia->objs[type]));
-	/* Those that were freed with a request under way are on no list */
+	/* RMRs that were freed before their last request had completed are on no list */
 	if (type == DAT_HANDLE_TYPE_RMR)
 		wait_event(ia->wait, !atomic_read(&ia->nrmrs));
 }
@@ -211,21 +211,21 @@ static void kdapl_ia_destroy_objs(struct kdapl_ia *ia, struct list_head *doomed,
 
 	for (i = 0; i < KDAPL_NTYPES; i++)
 		kdapl_ia_claim_all(ia, i, doomed);
-	/* The one grace period for posts that still see any of them */
+	/* One grace period for all posts that still use any of the objects */
 	kdapl_grace();
-	/* A service point refuses what comes meanwhile: the IA is closing */
+	/* Meanwhile service points refuse requests, because the IA is being closed */
 	for (i = 0; i < ARRAY_SIZE(order); i++)
 		kdapl_ia_destroy_type(ia, order[i], doomed, NULL);
 	kdapl_ia_destroy_type(ia, DAT_HANDLE_TYPE_PZ, doomed, NULL);
 	kdapl_ia_destroy_type(ia, DAT_HANDLE_TYPE_EVD, doomed, keep);
 }
 
-/* No verbs object is left: remove() needs to wait no longer */
+/* No verbs object is left, so remove() does not have to wait any more */
 static void kdapl_ia_leave_device(struct kdapl_ia *ia)
 {
 	mutex_lock(&kdapl_device_mutex);
 	list_del_init(&ia->dev_node);
-	/* Under the mutex: remove() frees the device when it has had it */
+	/* Under the mutex, because remove() takes it before it frees the device */
 	if (ia->dev)
 		wake_up(&ia->dev->wait);
 	ia->dev = NULL;
@@ -266,8 +266,8 @@ static void kdapl_ia_put_async(struct kdapl_ia *ia)
 }
 
 /**
- * kdapl_ia_destroy - take an IA apart, with all that belongs to it
- * @ia: the IA, closing, its handle out of the table
+ * kdapl_ia_destroy - destroy an IA and all that belongs to it
+ * @ia: the IA, which is being closed, with its handle removed from the table
  *
  * Context: process; not from an upcall. Waits for calls that use the IA or
  * one of its objects, and for running upcalls.
@@ -282,7 +282,7 @@ void kdapl_ia_destroy(struct kdapl_ia *ia)
 	for (i = 0; i < KDAPL_NTYPES; i++)
 		INIT_LIST_HEAD(&doomed[i]);
 	kdapl_ia_destroy_objs(ia, doomed, keep);
-	/* Events of the device come until here */
+	/* Device events may arrive until here */
 	kdapl_ia_leave_device(ia);
 	kdapl_ia_put_async(ia);
 	/*
@@ -296,7 +296,7 @@ void kdapl_ia_destroy(struct kdapl_ia *ia)
 	kdapl_ia_mem_put(ia);
 }
 
-/* ia->sem held for writing: no object is being made */
+/* ia->sem held for writing, so no object is being created */
 static bool kdapl_ia_unused(struct kdapl_ia *ia)
 {
 	struct kdapl_obj *obj;
@@ -312,7 +312,7 @@ static bool kdapl_ia_unused(struct kdapl_ia *ia)
 	return unused;
 }
 
-/* DAT_SUCCESS for the one caller that is to destroy the IA */
+/* Returns DAT_SUCCESS to the one caller that must destroy the IA */
 static DAT_RETURN kdapl_ia_shut(struct kdapl_ia *ia, bool graceful)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
@@ -336,13 +336,13 @@ static DAT_RETURN kdapl_ia_shut(struct kdapl_ia *ia, bool graceful)
 /**
  * dat_ia_close - close an IA
  * @ia_handle:   open IA
- * @close_flags: DAT_CLOSE_ABRUPT_FLAG: destroy all that belongs to it;
- *               DAT_CLOSE_GRACEFUL_FLAG: only if nothing does, the
- *               asynchronous EVD that dat_ia_openv() made excepted
+ * @close_flags: DAT_CLOSE_ABRUPT_FLAG: destroy all objects of the IA;
+ *               DAT_CLOSE_GRACEFUL_FLAG: only close the IA if it has no objects, except
+ *               the asynchronous EVD that dat_ia_openv() has created
  *
- * That EVD goes with the IA; one that the Consumer brought stays. When the
- * call returns no upcall of the IA runs or will run. An IA whose device is
- * gone is closed like any other.
+ * That EVD is destroyed with the IA; an EVD of another IA is not. After the call has
+ * returned, no upcall of the IA runs any more. An IA whose device was removed is closed
+ * like any other.
  *
  * Source: kDAPL 2.0, dat_ia_close; manual page.
  *
@@ -374,7 +374,7 @@ EXPORT_SYMBOL_GPL(dat_ia_close);
 
 /* ---- IAs that a Consumer has left open ---------------------------------- */
 
-/* The next open IA of @owner (NULL: any owner) from index @idx on, referenced */
+/* Returns the next open IA of @owner (NULL: any) from index @idx on, with a reference */
 static struct kdapl_ia *kdapl_ia_left(u32 *idx, const char *owner)
 {
 	struct kdapl_obj *obj;
