@@ -3,19 +3,18 @@
  * IP addresses of RDMA ports: which addresses lead to a port, in which network
  * namespace, and the watcher that reacts when they change.
  *
- * A RoCE port's GID table is the list of its addresses. An InfiniBand port knows
- * nothing of the addresses of the IPoIB devices on it. The kernel's address and
- * net device notifiers schedule the watcher, and so does the device's event that
- * a GID table has changed. The watcher checks the address of every IA (device.c).
- * The notifiers record each deleted address, because it may be back by the time
- * the watcher runs. A bond that fails over deletes no address: the core removes
- * the GIDs of its addresses and adds them again. Called by device.c, ia.c, cm.c
- * and pz.c in process context; the notifiers run in any context.
+ * The GID table of a RoCE port is the list of its addresses. An InfiniBand port has no
+ * information about the addresses of the IPoIB devices on it. The kernel's address and net
+ * device notifiers schedule the watcher, and so does the device's event that a GID table has
+ * changed. The watcher checks the address of every IA (device.c). The notifiers record each
+ * deleted address, because it may exist again when the watcher runs. A bond that fails over
+ * deletes no address: the core removes the GIDs of its addresses and adds them again. Called
+ * by device.c, ia.c, cm.c and pz.c in process context; the notifiers run in any context.
  *
- * The namespace of an address is that of the net device that has it. Connection
- * ids are made in it, because rdma_cm matches requests and routes in the
- * namespace of their id. Who keeps a namespace for longer than an RCU read
- * section holds a reference.
+ * The namespace of an address is that of the net device that has it. Connection ids are
+ * created in this namespace, because rdma_cm matches requests and routes in the namespace
+ * of their id. Whoever uses a namespace for longer than an RCU read section holds a
+ * reference.
  */
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>
@@ -29,22 +28,22 @@
 
 /* ---- search -------------------------------------------------------------- */
 
-/* How good an address is: the initial namespace before others, IPv4 before IPv6 */
+/* Preference of an address: the initial namespace before others, IPv4 before IPv6 */
 #define KDAPL_RANK_HOME		2
 #define KDAPL_RANK_IPV4		1
 #define KDAPL_RANK_ANY		1
 
 /**
- * struct kdapl_addr_search - look for an IP address among those of a port
- * @netdev: name of the only net device that counts; NULL: any
- * @want:   the only address that counts; NULL: any but link-local ones
- * @scope:  of a link-local one: index of the only net device that counts; 0: any
- * @home:   the only namespace that counts; NULL: any
- * @except: index of a net device that does not count; 0: none
- * @ibdev:  whose port it is
- * @rank:   of the best one found so far; 0 none
- * @found:  that one
- * @net:    its namespace, with a reference; who searched drops it
+ * struct kdapl_addr_search - search for an IP address of a port
+ * @netdev: name of the net device that must have it; NULL: any
+ * @want:   the address; NULL: any except link-local ones
+ * @scope:  for a link-local one: index of the net device that must have it; 0: any
+ * @home:   the namespace that it must be in; NULL: any
+ * @except: index of a net device that is ignored; 0: none
+ * @ibdev:  device of the port
+ * @rank:   preference of the best one found so far; 0: none
+ * @found:  the best one found so far
+ * @net:    its namespace, with a reference, which the caller of the search drops
  */
 struct kdapl_addr_search {
 	const char *netdev;
@@ -58,7 +57,7 @@ struct kdapl_addr_search {
 	struct net *net;
 };
 
-/* IPv4 addresses in their mapped form, as in a GID */
+/* Stores an IPv4 address in its mapped form, as in a GID */
 static void kdapl_addr_to_gid(const struct sockaddr_storage *addr, struct in6_addr *gid)
 {
 	if (addr->ss_family == AF_INET)
@@ -67,7 +66,7 @@ static void kdapl_addr_to_gid(const struct sockaddr_storage *addr, struct in6_ad
 		*gid = ((struct sockaddr_in6 *)addr)->sin6_addr;
 }
 
-/* A link-local address may be that of several net devices on a port: which is meant */
+/* Several net devices on a port may have the same link-local address: returns which one */
 static int kdapl_addr_scope(const struct sockaddr_storage *addr)
 {
 	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
@@ -110,7 +109,7 @@ static bool kdapl_addr_fits(const struct kdapl_addr_search *s, const struct net_
 	return !(ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL);
 }
 
-/* The port is reached by @addr on @ndev; RCU */
+/* Considers @addr of @ndev, which leads to the port. RCU */
 static void kdapl_addr_offer(struct kdapl_addr_search *s, const struct net_device *ndev,
 			     const struct in6_addr *addr)
 {
@@ -128,7 +127,7 @@ static void kdapl_addr_offer(struct kdapl_addr_search *s, const struct net_devic
 	/* A device that belongs to one namespace serves no other */
 	if (!rdma_dev_access_netns(s->ibdev, dev_net(ndev)))
 		return;
-	/* A namespace that is on its way out has no addresses */
+	/* A namespace that is being destroyed has no addresses */
 	net = maybe_get_net(dev_net(ndev));
 	if (!net)
 		return;
@@ -159,7 +158,7 @@ static void kdapl_addr_search_roce(struct kdapl_addr_search *s, u32 port)
 	}
 }
 
-/* Does this IPoIB device stand on the port? Its hardware address ends in the GID */
+/* Does this IPoIB device use the port? Its hardware address ends in the GID */
 static bool kdapl_ipoib_on_port(const struct net_device *ndev, struct ib_device *ibdev, u32 port)
 {
 	const struct ib_gid_attr *attr;
@@ -196,7 +195,7 @@ static void kdapl_addr_search_netdev(struct kdapl_addr_search *s, const struct n
 		return;
 	read_lock_bh(&in6_dev->lock);
 	list_for_each_entry(ifa6, &in6_dev->addr_list, if_list) {
-		/* Its end is told before it leaves the list */
+		/* The notifier reports the deletion before the address leaves the list */
 		if (READ_ONCE(ifa6->state) != INET6_IFADDR_STATE_DEAD)
 			kdapl_addr_offer(s, ndev, &ifa6->addr);
 	}
@@ -235,14 +234,13 @@ static bool kdapl_addr_search(struct kdapl_addr_search *s, struct ib_device *ibd
  * @ibdev:  device, alive
  * @port:   its port
  * @netdev: name of the net device that must have it; NULL: any
- * @home:   namespace of that one; NULL: any
- * @want:   the address, if one is meant, link-local with its scope or without;
- *          NULL: the best
- * @addr:   takes it
- * @net:    takes its namespace, which put_net() gives back; NULL: not wanted
+ * @home:   namespace of that net device; NULL: any
+ * @want:   the address, a link-local one with or without its scope; NULL: the best one
+ * @addr:   receives it
+ * @net:    receives its namespace, with a reference; may be NULL
  *
- * The best is one of the initial namespace, and IPv4; link-local addresses
- * are found only by name.
+ * Addresses in the initial namespace are preferred, and then IPv4. Link-local addresses are
+ * found only if @want specifies them.
  *
  * Context: process.
  * Return: true if there is one.
@@ -269,7 +267,7 @@ bool kdapl_addr_find(struct ib_device *ibdev, u32 port, const char *netdev,
 	return true;
 }
 
-/* @except: index of a net device by which it does not count, or 0 */
+/* Does an address lead to a port by a net device other than the one with index @except? */
 static bool kdapl_addr_leads(struct ib_device *ibdev, u32 port,
 			     const struct sockaddr_storage *addr, const struct net *net, int except)
 {
@@ -290,11 +288,10 @@ static bool kdapl_addr_leads(struct ib_device *ibdev, u32 port,
 
 /**
  * kdapl_addr_stands - does an IP address still lead to a port?
- * @ibdev: device, alive
+ * @ibdev: device, not removed
  * @port:  its port
  * @addr:  the address
- * @net:   its namespace; that of another one, or of a net device that has
- *         left for another one, does not count
+ * @net:   its namespace; the same address in another namespace does not count
  *
  * Context: process.
  * Return: true if it does.
@@ -306,12 +303,12 @@ bool kdapl_addr_stands(struct ib_device *ibdev, u32 port, const struct sockaddr_
 }
 
 /**
- * kdapl_addr_serves - can the device move data in a network namespace?
+ * kdapl_addr_serves - can the device transfer data in a network namespace?
  * @ibdev: device
  * @net:   namespace of one of its net devices
  *
- * Hardware knows no namespaces. Soft-RoCE sends and receives by sockets and
- * routes of the initial one, wherever its net device is.
+ * Hardware is not affected by namespaces. Soft-RoCE uses the sockets and routes of the
+ * initial namespace, whatever the namespace of its net device is.
  *
  * Context: any.
  * Return: true if it can.
@@ -323,12 +320,12 @@ bool kdapl_addr_serves(const struct ib_device *ibdev, const struct net *net)
 
 /**
  * kdapl_addr_gid - GID for a QP that is connected to itself
- * @ibdev: device, alive
+ * @ibdev: device, not removed
  * @port:  its port
  * @addr:  address of the IA
  *
- * Such a QP sends no packet, so that any GID serves when the address has gone.
- * An InfiniBand port has its own at index 0.
+ * Such a QP sends no packet, so any GID is sufficient if the address was lost. An
+ * InfiniBand port has its own GID at index 0.
  *
  * Context: process.
  * Return: the GID with a reference, or ERR_PTR(-ENOENT).
@@ -357,14 +354,14 @@ const struct ib_gid_attr *kdapl_addr_gid(struct ib_device *ibdev, u32 port,
 }
 
 /**
- * kdapl_addr_unbound - has the address of an id gone since it was bound?
+ * kdapl_addr_unbound - was the address of an id lost since the id was bound?
  * @id: the id
  *
- * On a RoCE port an id, and with it the path of its QP, stands on an entry of
- * the GID table. When the address goes that entry does, for good: the address
- * gets another one when it comes back. An InfiniBand port has no such entries.
+ * On a RoCE port an id, and with it the path of its QP, uses an entry of the GID table. If
+ * the address is deleted, this entry becomes invalid; an address that is added again has
+ * another entry. An InfiniBand port has no such entries.
  *
- * Context: any, while the id is kept.
+ * Context: any; the caller keeps the id.
  */
 bool kdapl_addr_unbound(const struct rdma_cm_id *id)
 {
@@ -391,7 +388,7 @@ bool kdapl_addr_unbound(const struct rdma_cm_id *id)
  * the bond moved because this port is down, nothing else would tell an idle
  * connection.
  *
- * Context: any, while the id is kept.
+ * Context: any; the caller keeps the id.
  * Return: true if the connection must be broken.
  */
 bool kdapl_addr_cut(const struct rdma_cm_id *id, u32 port)

@@ -1,41 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RDMA devices: arrival, removal, events, and the names by which they are
- * opened.
+ * RDMA devices: addition, removal, events, and the names by which they are opened.
  *
- * Owns the list of devices that can serve us, and kdapl_device_mutex, which
- * guards it together with the lists of IAs. Called by the RDMA core (add and
- * remove in process context, events in work) and by ia.c, registry.c and addr.c,
- * which knows the addresses of ports.
+ * Owns the list of usable devices, and kdapl_device_mutex, which guards that list and the
+ * lists of IAs. Called by the RDMA core (add and remove in process context, events in a work
+ * item), and by ia.c, registry.c and addr.c.
  *
- * remove() is called before that of rdma_cm, because we registered later, and
- * with the device fully alive. It makes every IA a shell and returns when no
- * verbs object of ours is left: an early return ends in an oops of the core.
- * No reference to the device is held beyond it.
+ * The core calls remove() before that of rdma_cm, because kDAPL registers later, and while
+ * the device still works. remove() orphans every IA, and returns when kDAPL has no verbs
+ * objects left: after an early return the core would oops. No reference to the device is
+ * held after that.
  */
 #include <linux/inet.h>
 #include <net/net_namespace.h>
 #include "kdapl.h"
 
-/* Outermost of our locks */
+/* The outermost lock of kDAPL */
 DEFINE_MUTEX(kdapl_device_mutex);
 LIST_HEAD(kdapl_devices);
 
 /* Bits of kdapl_device.events */
 #define KDAPL_DEV_GID	0	/* a GID was added or removed; addr.c's work clears it */
-#define KDAPL_DEV_FATAL	1	/* the device reports its end */
+#define KDAPL_DEV_FATAL	1	/* the device has reported a fatal error */
 
-/* What a registration may span: its length must fit DAT_SEG_LENGTH */
+/* Largest number of pages of a registration, whose length must fit in DAT_SEG_LENGTH */
 #define KDAPL_MAX_PAGE_LIST	(U32_MAX >> PAGE_SHIFT)
 
 /* ---- names ------------------------------------------------------------- */
 
 /**
- * kdapl_device_port_usable - can IAs stand on this port?
+ * kdapl_device_port_usable - can IAs use this port?
  * @ibdev: device
  * @port:  number of the port
  *
- * InfiniBand and RoCE ports of devices that register memory by work request.
+ * Usable are InfiniBand and RoCE ports of devices that register memory by work requests.
  *
  * Context: any.
  * Return: true if they can.
@@ -47,8 +45,8 @@ bool kdapl_device_port_usable(struct ib_device *ibdev, u32 port)
 }
 
 /*
- * The device and port on which a net device of @home, or of any namespace, has
- * an address; mutex held
+ * Finds the device and port on which a net device of @home, or of any namespace, has an
+ * address. kdapl_device_mutex held
  */
 static int kdapl_device_by_netdev(const char *netdev, const struct net *home,
 				  const struct sockaddr_storage *want,
@@ -81,7 +79,7 @@ static struct kdapl_device *kdapl_device_by_name(const char *name)
 	return NULL;
 }
 
-/* "<ibdev>/<port>" or "<ibdev>"; cuts @base at the slash; mutex held */
+/* Finds "<ibdev>/<port>" or "<ibdev>". Cuts @base at the slash. kdapl_device_mutex held */
 static int kdapl_device_by_port(char *base, struct kdapl_device **out, u32 *port)
 {
 	char *slash = strrchr(base, '/');
@@ -102,23 +100,21 @@ static int kdapl_device_by_port(char *base, struct kdapl_device **out, u32 *port
 
 /**
  * kdapl_device_resolve - find device, port and address of an IA name
- * @name: `<ibdev>/<port>`, `<ibdev>` (port 1) or the name of a net device,
- *        each with `@<address>` if another than the first address is meant;
- *        with `%<netdev>` behind a link-local one that several have
- * @dev:  takes the device
- * @port: takes the port
- * @addr: takes the address: the one named, or the best (kdapl_addr_find())
- * @net:  takes its network namespace, which put_net() gives back; NULL: not
- *        wanted
+ * @name: `<ibdev>/<port>`, `<ibdev>` (port 1) or the name of a net device, each followed
+ *        by `@<address>` for another address than the first one; `%<netdev>` follows a
+ *        link-local address that several net devices have
+ * @dev:  receives the device
+ * @port: receives the port
+ * @addr: receives the address: the one in @name, or the best one (kdapl_addr_find())
+ * @net:  receives its network namespace, with a reference; may be NULL
  *
- * The name of a net device means the one of the initial namespace, on whatever
- * RDMA device: who names net devices in a container cannot hide it. One that is
- * found in other namespaces only is that of the first RDMA device which one of
- * them stands on.
+ * The name of a net device refers to the one in the initial namespace, on any RDMA device,
+ * so a net device in a container cannot hide it. If it only exists in other namespaces, the
+ * first RDMA device that has such a net device is used.
  *
  * Context: process, kdapl_device_mutex held.
- * Return: 0, -ENODEV no usable port has this name, -EADDRNOTAVAIL it is not
- * reached by that address, or by none (@dev and @port are valid then).
+ * Return: 0; -ENODEV if no usable port has this name; -EADDRNOTAVAIL if the port does not
+ * have that address, or has none (then @dev and @port are valid).
  */
 int kdapl_device_resolve(const char *name, struct kdapl_device **dev, u32 *port,
 			 struct sockaddr_storage *addr, struct net **net)
@@ -150,7 +146,7 @@ int kdapl_device_resolve(const char *name, struct kdapl_device **dev, u32 *port,
 
 /* ---- limits ------------------------------------------------------------ */
 
-/* Queues: what an EP needs with as many receives as requests, see dat_ep_create() */
+/* Limits of queues, for an EP with as many receives as requests, see dat_ep_create() */
 static void kdapl_limit_queues(struct kdapl_limits *l, const struct ib_device_attr *a)
 {
 	u32 iov = max3(l->max_iov, l->max_iov_read, l->max_iov_write);
@@ -160,11 +156,11 @@ static void kdapl_limit_queues(struct kdapl_limits *l, const struct ib_device_at
 	l->max_dto_per_ep = min3((max(l->max_qp_wr, 2U) - KDAPL_SQ_RESERVED) / 2,
 				 (max(l->max_cqe, 3U) - KDAPL_CQ_RESERVED) / 3,
 				 kdapl_pool_most(iov));
-	/* One QP and one CQ each; those of a service QP are not to be had */
+	/* Each needs one QP and one CQ; the service QP needs one of each, too */
 	l->max_eps = min3(max(a->max_qp, 1), max(a->max_cq, 1), (int)KDAPL_HANDLE_MAX) - 1;
 	l->max_evd_qlen = min_t(u32, l->max_cqe, INT_MAX / sizeof(struct kdapl_ring_event));
 	if (l->max_srqs)
-		/* Requests of EPs find room in the same CQ */
+		/* The requests of an EP use the same CQ */
 		l->max_srq_wr = min3((u32)a->max_srq_wr, l->max_cqe / 2,
 				     kdapl_pool_most(l->max_iov));
 }
@@ -175,16 +171,16 @@ static void kdapl_limit_segments(struct kdapl_limits *l, const struct ib_device_
 
 	l->max_iov = max(min(a->max_send_sge, a->max_recv_sge), 0);
 	l->max_iov_write = max(a->max_send_sge, 0);
-	/* They stand in the same queue */
+	/* They are in the same queue */
 	l->max_iov_read = max(min(reads, a->max_send_sge), 0);
 	if (a->max_srq > 0 && a->max_srq_wr > 0 && a->max_srq_sge > 0) {
 		l->max_srqs = min_t(u32, a->max_srq, KDAPL_HANDLE_MAX);
-		/* There is one attribute for the two kinds of receives */
+		/* One attribute limits both kinds of receives */
 		l->max_iov = min_t(u32, l->max_iov, a->max_srq_sge);
 	}
 }
 
-/* The least max_msg_sz of the ports. rxe takes the lock of the net devices for the answer */
+/* The smallest max_msg_sz of all ports. rxe takes rtnl_lock for the query */
 static u32 kdapl_limit_port(struct ib_device *ibdev)
 {
 	struct ib_port_attr port;
@@ -236,7 +232,7 @@ static bool kdapl_trial_qp(struct ib_pd *pd, struct ib_cq *cq, const struct kdap
 	return true;
 }
 
-/* Finds the largest queue pair by bisection; the attributes stand if none can be created */
+/* Finds the largest queue pair by bisection; changes nothing if none can be created */
 static void kdapl_trial(struct ib_pd *pd, struct ib_cq *cq, struct kdapl_limits *l)
 {
 	u32 good = 0, bad = l->max_dto_per_ep, mid;
@@ -255,9 +251,9 @@ static void kdapl_trial(struct ib_pd *pd, struct ib_cq *cq, struct kdapl_limits 
 }
 
 /*
- * A device may count max_qp_wr in blocks, of which a request with many segments
- * takes several (mlx5), and only ib_create_qp() tells how many fit. A software
- * device has no such blocks, and the trial would allocate a lot of memory there.
+ * A device may count max_qp_wr in blocks, of which a request with many segments uses
+ * several (mlx5), and only ib_create_qp() shows how many requests fit. A software device has
+ * no such blocks, and the trial would allocate a lot of memory there.
  */
 static void kdapl_limit_trial(struct ib_device *ibdev, struct kdapl_limits *l)
 {
@@ -278,7 +274,7 @@ static void kdapl_limit_trial(struct ib_device *ibdev, struct kdapl_limits *l)
 	ib_dealloc_pd(pd);
 }
 
-/* Not under a mutex of ours, see kdapl_limit_port() */
+/* Called without a mutex of kDAPL, see kdapl_limit_port() */
 static void kdapl_device_fill_limits(struct kdapl_device *dev)
 {
 	const struct ib_device_attr *a = &dev->ibdev->attrs;
@@ -288,7 +284,7 @@ static void kdapl_device_fill_limits(struct kdapl_device *dev)
 
 	kdapl_limit_segments(l, a);
 	kdapl_limit_queues(l, a);
-	/* The connection manager carries these two in a byte */
+	/* The messages of the connection manager have a byte for each of these */
 	l->max_rd_atom_in = clamp(a->max_qp_rd_atom, 0, U8_MAX);
 	l->max_rd_atom_out = clamp(a->max_qp_init_rd_atom, 0, U8_MAX);
 	/* Without a local DMA key the core creates one MR per PD: leave room for one PZ */
@@ -300,12 +296,12 @@ static void kdapl_device_fill_limits(struct kdapl_device *dev)
 	l->page_list_len = min3((u64)a->max_fast_reg_page_list_len,
 				clamp_t(u64, kdapl_max_reg_pages, 2, KDAPL_MAX_PAGE_LIST),
 				pages);
-	/* One page less than the list has, so that any offset in a page will do */
+	/* One page less than the list has, so that any offset in the first page is possible */
 	l->max_block = l->page_list_len ? (l->page_list_len - 1) * PAGE_SIZE : 0;
-	/* What the segments of one post can hold */
+	/* The sum of the segments of one post */
 	l->max_message = min(most, (u64)l->max_iov * l->max_block);
 	l->max_rdma = min(most, (u64)max(l->max_iov_read, l->max_iov_write) * l->max_block);
-	/* Only of this one it is known */
+	/* It is known of this driver only */
 	l->ordered_inv = dev->ibdev->ops.driver_id == RDMA_DRIVER_RXE;
 	dev->unfit = kdapl_device_unfit(dev->ibdev);
 	if (!dev->unfit)
@@ -354,7 +350,7 @@ static bool kdapl_device_addr_deleted(struct kdapl_ia *ia)
 	return true;
 }
 
-/* Has the IA's address gone, moved, or come back? Returns as the function above */
+/* Checks whether the IA's address was lost, has moved, or exists again. Returns as above */
 static bool kdapl_device_check_addr(struct kdapl_device *dev, struct kdapl_ia *ia)
 {
 	if (kdapl_addr_stands(dev->ibdev, ia->port, &ia->addr, ia->net) ||
@@ -366,7 +362,7 @@ static bool kdapl_device_check_addr(struct kdapl_device *dev, struct kdapl_ia *i
 	if (!ia->addr_missed)
 		ia->addr_missed_at = jiffies;
 	ia->addr_missed = true;
-	/* Other news has the watcher look early: that does not shorten the grace */
+	/* Another event may run the watcher early, which must not shorten the grace time */
 	if (rdma_protocol_roce(dev->ibdev, ia->port) &&
 	    time_before(jiffies, ia->addr_missed_at + msecs_to_jiffies(KDAPL_ADDR_GRACE_MS)))
 		return true;
@@ -417,7 +413,7 @@ static void kdapl_device_event_work(struct work_struct *work)
 	mutex_unlock(&kdapl_device_mutex);
 }
 
-/* Drivers call it under locks of their own: only note what happened */
+/* Drivers call it with locks of their own held, so it only notes the event */
 static void kdapl_device_event(struct ib_event_handler *handler, struct ib_event *event)
 {
 	struct kdapl_device *dev = container_of(handler, struct kdapl_device, handler);
@@ -440,11 +436,11 @@ static void kdapl_device_event(struct ib_event_handler *handler, struct ib_event
 }
 
 /**
- * kdapl_device_alloc - describe a device, without announcing it
+ * kdapl_device_alloc - allocate the description of a device, without listing it
  * @ibdev: the device, its attributes filled
  *
  * Context: process.
- * Return: the description, or NULL without memory.
+ * Return: the description, or NULL if there is no memory.
  */
 struct kdapl_device *kdapl_device_alloc(struct ib_device *ibdev)
 {
@@ -506,7 +502,7 @@ static struct kdapl_device *kdapl_device_of(struct ib_device *ibdev)
 	return NULL;
 }
 
-/* An IA on the device that nobody takes apart yet, referenced; mutex held */
+/* Returns an IA on the device to which there is a reference; kdapl_device_mutex held */
 static struct kdapl_ia *kdapl_device_next_ia(struct kdapl_device *dev)
 {
 	struct kdapl_ia *ia;
@@ -527,7 +523,7 @@ static void kdapl_device_remove(struct ib_device *ibdev, void *client_data)
 	list_del_init(&dev->node);
 	mutex_unlock(&kdapl_device_mutex);
 
-	/* Nobody opens an IA on it from here on */
+	/* From here on no IA can be opened on it */
 	ib_unregister_event_handler(&dev->handler);
 	cancel_work_sync(&dev->event_work);
 
@@ -540,11 +536,11 @@ static void kdapl_device_remove(struct ib_device *ibdev, void *client_data)
 	}
 	mutex_unlock(&kdapl_device_mutex);
 
-	/* Those that dat_ia_close had in its hands already */
+	/* Wait for the IAs that dat_ia_close() is destroying */
 	wait_event(dev->wait, list_empty(&dev->ias));
-	/* No EP is left that could add a notice */
+	/* No EP is left that could add a notice to the list */
 	kdapl_notice_drop(dev);
-	/* Who emptied the list has let go of it */
+	/* Whoever has emptied the list does not use the device any more */
 	mutex_lock(&kdapl_device_mutex);
 	mutex_unlock(&kdapl_device_mutex);
 	kdapl_device_free(dev);
@@ -557,7 +553,7 @@ static struct ib_client kdapl_client = {
 };
 
 /**
- * kdapl_device_init - look for devices from now on
+ * kdapl_device_init - register with the RDMA core
  *
  * Context: process, module load.
  * Return: 0 or a negative errno.
@@ -575,10 +571,10 @@ int kdapl_device_init(void)
 }
 
 /**
- * kdapl_device_exit - let go of all devices
+ * kdapl_device_exit - undo kdapl_device_init()
  *
- * IAs that are still open belong to Consumers that were unloaded without
- * closing them; they are closed.
+ * IAs that are still open belong to Consumers that were unloaded without closing them. The
+ * function closes them.
  *
  * Context: process, module unload.
  */
@@ -586,6 +582,6 @@ void kdapl_device_exit(void)
 {
 	kdapl_ia_destroy_left(NULL);
 	ib_unregister_client(&kdapl_client);
-	/* Only now: device events schedule the watcher */
+	/* Last, because device events schedule the watcher */
 	kdapl_addr_exit();
 }
