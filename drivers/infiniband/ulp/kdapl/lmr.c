@@ -2,22 +2,21 @@
 /*
  * Local memory regions: registration and query.
  *
- * Every LMR is a fast-registered MR, mapped once and made valid by a work
- * request on the service QP of its zone. Its registered address is the
- * Consumer's address, so that a post translates nothing; there is no shortcut
- * by a key that reaches all memory, because nothing could revoke it.
- * How an LMR ends stands in lmr_free.c.
+ * Every LMR is a fast-registered MR, which is mapped once and registered by a work request
+ * on the service QP of its zone. The registered address is the Consumer's address, so a post
+ * translates no addresses. A key that covers all memory is never used, because nothing could
+ * revoke it. lmr_free.c frees LMRs.
  *
- * Called by Consumers, in process context; the query in any.
+ * Called by Consumers in process context; the query in any context.
  */
 #include <linux/dma-mapping.h>
 #include <linux/export.h>
 #include "kdapl.h"
 #include "trace.h"
 
-/* ---- making one -------------------------------------------------------- */
+/* ---- creation ---------------------------------------------------------- */
 
-/* What the Consumer asked for, checked */
+/* The checked arguments of the Consumer */
 struct kdapl_lmr_request {
 	DAT_MEM_TYPE type;
 	DAT_REGION_DESCRIPTION desc;
@@ -25,7 +24,7 @@ struct kdapl_lmr_request {
 	DAT_MEM_PRIV_FLAGS priv;
 };
 
-/* Bounce buffers need a call around each transfer, which nobody makes (L-03) */
+/* Bounce buffers need a call around each transfer, which kDAPL does not make (L-03) */
 static bool kdapl_lmr_needs_sync(struct kdapl_ia *ia, const struct sg_table *sgt)
 {
 	if (!kdapl_sg_needs_sync(ia->ibdev, sgt->sgl, sgt->nents, sgt->orig_nents))
@@ -52,7 +51,7 @@ static DAT_RETURN kdapl_lmr_map(struct kdapl_lmr *lmr, struct kdapl_ia *ia,
 	return DAT_SUCCESS;
 }
 
-/* Makes the MR of a mapped LMR and has it registered. 0 or a negative errno */
+/* Allocates the MR of a mapped LMR and registers it. Returns 0 or a negative errno */
 static int kdapl_lmr_register(struct kdapl_lmr *lmr, const struct kdapl_region *r)
 {
 	struct kdapl_pz *pz = lmr->pz;
@@ -67,7 +66,7 @@ static int kdapl_lmr_register(struct kdapl_lmr *lmr, const struct kdapl_region *
 		ret = n < 0 ? n : -EINVAL;
 		goto dereg;
 	}
-	/* The offset in the page is the same, as it must be */
+	/* The offset in the page is the same, as the device requires */
 	mr->iova = r->iova;
 	ret = kdapl_key_add(lmr->obj.ia->dev, mr->rkey, &lmr->obj);
 	if (ret)
@@ -104,7 +103,7 @@ static void kdapl_lmr_set_param(struct kdapl_lmr *lmr, const struct kdapl_lmr_re
 	p->lmr_state.bound = DAT_FALSE;
 }
 
-/* Inside kdapl_ia_begin(); the zone is used. What fails here leaves nothing behind */
+/* Called inside kdapl_ia_begin(), with the zone in use. Undoes its work if it fails */
 static DAT_RETURN kdapl_lmr_build(struct kdapl_lmr *lmr, const struct kdapl_lmr_request *req,
 				  const struct kdapl_region *r)
 {
@@ -135,13 +134,13 @@ put_desc:
 }
 
 /**
- * kdapl_lmr_alloc - an LMR without memory
+ * kdapl_lmr_alloc - allocate an LMR without memory
  * @ia:  its IA
  * @pz:  its zone
- * @ret: takes the reason of a failure
+ * @ret: receives the reason of a failure
  *
  * Context: process, inside kdapl_ia_begin().
- * Return: the LMR, undone by kdapl_lmr_abort(), or NULL.
+ * Return: the LMR, which kdapl_lmr_abort() frees, or NULL.
  */
 struct kdapl_lmr *kdapl_lmr_alloc(struct kdapl_ia *ia, struct kdapl_pz *pz, DAT_RETURN *ret)
 {
@@ -181,7 +180,7 @@ void kdapl_lmr_abort(struct kdapl_lmr *lmr)
 {
 	kdapl_obj_unuse(&lmr->pz->obj);
 	kdapl_obj_abort(&lmr->obj);
-	/* Who found it in the table of keys may still look */
+	/* Whoever has found it in the table of keys may still read it */
 	kfree_rcu(lmr, obj.rcu);
 }
 
@@ -219,7 +218,7 @@ static DAT_RETURN kdapl_lmr_errno(int err)
 	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 }
 
-/* The pages of another LMR, whose rights a second one cannot exceed */
+/* Collects the pages of another LMR, whose privileges the new LMR cannot exceed */
 static DAT_RETURN kdapl_lmr_share(struct kdapl_ia *ia, const struct kdapl_lmr_request *req,
 				  struct kdapl_region *r)
 {
@@ -233,7 +232,7 @@ static DAT_RETURN kdapl_lmr_share(struct kdapl_ia *ia, const struct kdapl_lmr_re
 	if (obj->ia != ia)
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
 	else if (src->fast)
-		/* What dat_lmr_fmr() made can end at any time, under a second one too */
+		/* A registration of dat_lmr_fmr() can end at any time, also below a second LMR */
 		ret = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	else if (req->priv & ~src->param.mem_priv)
 		ret = DAT_ERROR(DAT_PRIVILEGES_VIOLATION, DAT_NO_SUBTYPE);
@@ -285,7 +284,7 @@ static DAT_RETURN kdapl_lmr_check_type(DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION
 		null = !desc.for_array.pages;
 		break;
 	case DAT_MEM_TYPE_LMR:
-		/* A handle is looked up later */
+		/* The handle is checked later */
 		null = false;
 		break;
 	case DAT_MEM_TYPE_PLATFORM:
@@ -319,7 +318,7 @@ static DAT_RETURN kdapl_lmr_check(const struct kdapl_lmr_request *req, DAT_VA_TY
 	return DAT_SUCCESS;
 }
 
-/* Where the results go; the last three may be NULL where nothing is lost */
+/* Checks the pointers for results; the last three may be NULL if nothing is lost */
 static DAT_RETURN kdapl_lmr_check_outputs(DAT_MEM_PRIV_FLAGS priv, const DAT_LMR_HANDLE *handle,
 					  const DAT_LMR_CONTEXT *context,
 					  const DAT_RMR_CONTEXT *rmr_context)
@@ -328,14 +327,14 @@ static DAT_RETURN kdapl_lmr_check_outputs(DAT_MEM_PRIV_FLAGS priv, const DAT_LMR
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG9);
 	if (!context)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG10);
-	/* Argument 11: subtypes end at 10 */
+	/* This is argument 11, but the last subtype is for argument 10 */
 	if (!rmr_context &&
 	    (priv & (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)))
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE);
 	return DAT_SUCCESS;
 }
 
-/* Inside kdapl_ia_begin(); @pz is referenced */
+/* Called inside kdapl_ia_begin(), with a reference to @pz */
 static DAT_RETURN kdapl_lmr_create(struct kdapl_ia *ia, struct kdapl_pz *pz,
 				   const struct kdapl_lmr_request *req, struct kdapl_lmr **out)
 {
@@ -357,53 +356,48 @@ static DAT_RETURN kdapl_lmr_create(struct kdapl_ia *ia, struct kdapl_pz *pz,
 /**
  * dat_lmr_kcreate - register memory
  * @ia_handle:          open IA
- * @mem_type:           DAT_MEM_TYPE_VIRTUAL: @region_description.for_va is a
- *                      kernel address, of kmalloc, vmalloc or module memory.
- *                      PHYSICAL: for_physical is an array of page addresses.
- *                      PHYSICAL_VAR_PAGES: for_array, likewise with pages of a
- *                      multiple of PAGE_SIZE. LMR: for_lmr_handle is an LMR
- *                      whose memory is registered once more, from its start;
- *                      not one of dat_lmr_allocate()
- * @region_description: see there
+ * @mem_type:           DAT_MEM_TYPE_VIRTUAL: for_va is a kernel address, of memory from
+ *                      kmalloc() or vmalloc(), or of a module. PHYSICAL: for_physical is an
+ *                      array of addresses of pages. PHYSICAL_VAR_PAGES: for_array is one of
+ *                      pages whose size is a multiple of PAGE_SIZE. LMR: for_lmr_handle is
+ *                      an LMR, not of dat_lmr_allocate(), whose memory is registered once
+ *                      more from its start
+ * @region_description: the memory, according to @mem_type
  * @length:             bytes
- * @pz_handle:          zone
+ * @pz_handle:          protection zone
  * @mem_privileges:     DAT_MEM_PRIV_*
  * @va_type:            DAT_VA_TYPE_VA
- * @mem_optimization:   hint, unused
- * @lmr_handle:         takes the handle
- * @lmr_context:        takes what segments of posts name
- * @rmr_context:        takes the key for the peer, 0 without a remote
- *                      privilege; may be NULL then
- * @registered_length:  takes the length registered, @length; or NULL
- * @registered_address: takes the address by which posts and peers name the
- *                      first byte: for_va, or the first page address, or the
- *                      other LMR's. What follows is contiguous from there,
- *                      also where the pages are not. Or NULL
+ * @mem_optimization:   a hint, which is not used
+ * @lmr_handle:         receives the handle
+ * @lmr_context:        receives the context for segments of posts
+ * @rmr_context:        receives the key for the peer, or 0 without a remote privilege, in
+ *                      which case it may be NULL
+ * @registered_length:  receives @length; may be NULL
+ * @registered_address: receives the address that posts and peers use for the first byte:
+ *                      for_va, the address of the first page, or that of the other LMR. The
+ *                      other bytes follow contiguously, even if the pages do not. May be NULL
  *
- * The memory stays the Consumer's to keep: it must not be freed before the LMR.
+ * The Consumer must not free the memory before the LMR.
  *
  * Source: kDAPL 2.0, dat_lmr_kcreate; manual page.
  *
  * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @ia_handle names no open IA (IA); @pz_handle names no
- *   zone of this IA, or one that is being freed (PZ); for_lmr_handle names no
- *   LMR of this IA (LMR)
- * * DAT_INVALID_PARAMETER - unknown @mem_type (ARG2); no address, or one that is
- *   no memory (ARG3); @length is 0, takes more pages than the device registers
- *   at once, or is more than the other LMR has (ARG4); unknown privilege (ARG6),
- *   @va_type (ARG7) or @mem_optimization (ARG8); no @lmr_handle (ARG9), no
- *   @lmr_context (ARG10), no @rmr_context for a remote privilege (no subtype)
- * * DAT_MODEL_NOT_SUPPORTED - DAT_MEM_TYPE_PLATFORM, IA and BYPASS;
- *   DAT_VA_TYPE_ZB; the other LMR is one of dat_lmr_allocate(); memory that
- *   needs DMA syncs
- * * DAT_PRIVILEGES_VIOLATION - a privilege that the other LMR does not have, or a
- *   write privilege for read-only memory: the zero page, read-only data, kernel
- *   text
- * * DAT_INSUFFICIENT_RESOURCES - no memory, no handle or context left (MEMORY);
- *   the memory could not be mapped for DMA, or the device did not register it
- *   (MEMORY_REGION); the device is gone (DEVICE)
+ * * DAT_INVALID_HANDLE - @ia_handle is not an open IA (IA); @pz_handle is not a zone of this
+ *   IA, or is being freed (PZ); for_lmr_handle is not an LMR of this IA (LMR)
+ * * DAT_INVALID_PARAMETER - unknown @mem_type (ARG2); no address, or one that is not memory
+ *   (ARG3); @length is 0, needs more pages than the device can register at once, or exceeds
+ *   the other LMR (ARG4); unknown privilege (ARG6), @va_type (ARG7) or @mem_optimization
+ *   (ARG8); @lmr_handle is NULL (ARG9), @lmr_context is NULL (ARG10), @rmr_context is NULL
+ *   with a remote privilege (no subtype)
+ * * DAT_MODEL_NOT_SUPPORTED - DAT_MEM_TYPE_PLATFORM, IA and BYPASS; DAT_VA_TYPE_ZB; the
+ *   other LMR is one of dat_lmr_allocate(); memory that needs DMA syncs
+ * * DAT_PRIVILEGES_VIOLATION - a privilege that the other LMR does not have, or a write
+ *   privilege for read-only memory: the zero page, read-only data, kernel text
+ * * DAT_INSUFFICIENT_RESOURCES - no memory, no free handle or context (MEMORY); the memory
+ *   could not be mapped for DMA, or the device has not registered it (MEMORY_REGION); the
+ *   device was removed (DEVICE)
  */
 DAT_RETURN dat_lmr_kcreate(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 			   DAT_REGION_DESCRIPTION region_description, DAT_VLEN length,
@@ -447,7 +441,7 @@ DAT_RETURN dat_lmr_kcreate(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 		*registered_length = lmr->param.registered_size;
 	if (registered_address)
 		*registered_address = lmr->param.registered_address;
-	/* From here on whoever knows the handle may free it */
+	/* From here on a caller that guesses the handle may free it */
 	kdapl_ia_add(ia, &lmr->obj, true);
 out:
 	if (pz)
@@ -489,16 +483,16 @@ static void kdapl_lmr_copy_param(DAT_LMR_PARAM *to, const DAT_LMR_PARAM *from,
 }
 
 /**
- * dat_lmr_query - tell how an LMR was made
+ * dat_lmr_query - query the parameters of an LMR
  * @lmr_handle:     LMR
- * @lmr_param_mask: DAT_LMR_FIELD_*, members wanted
- * @lmr_param:      takes them; the others are left alone
+ * @lmr_param_mask: DAT_LMR_FIELD_*, the members to return
+ * @lmr_param:      receives them; other members do not change
  *
  * Source: kDAPL 2.0, dat_lmr_query; manual page.
  *
  * Context: any (class A).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_LMR;
- * DAT_INVALID_PARAMETER, ARG2 unknown bit, ARG3 no @lmr_param.
+ * DAT_INVALID_PARAMETER: ARG2 unknown bit, ARG3 @lmr_param is NULL.
  */
 DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK lmr_param_mask,
 			 DAT_LMR_PARAM *lmr_param)

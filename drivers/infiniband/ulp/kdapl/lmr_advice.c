@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls about memory that change nothing: what suits a registration, and the
- * two that keep memory and device in step.
+ * Calls about memory that change nothing: the preferred length and alignment of a
+ * registration, and the two calls that synchronise memory with the device.
  *
- * Called by Consumers, in any context. The last two have nothing to do: memory
- * that would need them is not registered in the first place (lmr.c). They check
- * what they are given, so that a mistake shows here and not on another machine.
+ * Called by Consumers, in any context. The latter two do nothing, because memory that would
+ * need them is not registered at all (lmr.c). They check their arguments, so that a mistake
+ * shows on every machine.
  */
 #include <linux/export.h>
 #include <linux/mm.h>
@@ -33,24 +33,24 @@ static DAT_RETURN kdapl_memtype_check(DAT_MEM_TYPE type)
 }
 
 /**
- * dat_ia_memtype_hint - length and alignment that suit a registration
+ * dat_ia_memtype_hint - query the preferred length and alignment of a registration
  * @ia_handle:           open IA
  * @mem_type:            DAT_MEM_TYPE_* of the registration
- * @length:              bytes that it shall have
- * @mem_optimization:    DAT_MEM_OPTIMIZE_*, all alike here
- * @preferred_length:    takes the length, in bytes: whole pages, at least one, at
- *                       most the IA's max_lmr_block_size
- * @preferred_alignment: takes the alignment of its first byte: a page
+ * @length:              its length in bytes
+ * @mem_optimization:    DAT_MEM_OPTIMIZE_*, which has no effect
+ * @preferred_length:    receives the length in bytes: whole pages, at least one, and at most
+ *                       max_lmr_block_size of the IA
+ * @preferred_alignment: receives the alignment of the first byte: PAGE_SIZE
  *
- * Other lengths and alignments are registered all the same; they cost a page
- * more. Source: kDAPL 2.0.
+ * Memory with other lengths and alignments can be registered, too; it needs one more page.
+ * Source: kDAPL 2.0.
  *
  * Context: any (class A).
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @ia_handle names no IA
- * * DAT_INVALID_PARAMETER - unknown type or optimization; a result has no place
- * * DAT_MODEL_NOT_SUPPORTED - a type that dat_lmr_kcreate() does not take
+ * * DAT_INVALID_HANDLE - @ia_handle is not the handle of an IA
+ * * DAT_INVALID_PARAMETER - unknown type or optimization; a pointer for a result is NULL
+ * * DAT_MODEL_NOT_SUPPORTED - a type that dat_lmr_kcreate() does not support
  */
 DAT_RETURN dat_ia_memtype_hint(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type, DAT_VLEN length,
 			       DAT_MEM_OPTIMIZE_FLAGS mem_optimization,
@@ -75,7 +75,7 @@ DAT_RETURN dat_ia_memtype_hint(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type, D
 	if (ret != DAT_SUCCESS)
 		goto out;
 	most = to_kdapl_ia(obj)->attr.max_lmr_block_size;
-	/* Compared first: to round up may wrap */
+	/* Compare before rounding up, which may wrap */
 	*preferred_length = length >= most ? most : PAGE_ALIGN(length ?: 1);
 	*preferred_alignment = PAGE_SIZE;
 out:
@@ -95,9 +95,9 @@ static DAT_RETURN kdapl_sync_check_one(const struct kdapl_ia *ia, const DAT_LMR_
 	if (!seg->segment_length)
 		return ret;
 	rcu_read_lock();
-	/* Pairs with the store that fills the descriptor: zp last */
+	/* Pairs with the store of zp, which is the last one when the descriptor is set up */
 	if (smp_load_acquire(&desc->zp) && READ_ONCE(desc->context) == seg->lmr_context)
-		/* Goes a grace period after the entry was emptied */
+		/* The LMR exists for a grace period after the entry was cleared */
 		lmr = READ_ONCE(desc->lmr);
 	if (!lmr || lmr->obj.ia != ia)
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
@@ -129,21 +129,22 @@ static DAT_RETURN kdapl_sync_check(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLE
 }
 
 /**
- * dat_lmr_sync_rdma_read - before a peer's RDMA read
+ * dat_lmr_sync_rdma_read - synchronise memory before an RDMA read of the peer
  * @ia_handle:      open IA
  * @local_segments: memory that was written here and that the peer will read
- * @num_segments:   in @local_segments
+ * @num_segments:   number of triplets in @local_segments
  *
- * Nothing needs to be done: the provider attribute lmr_sync_req is DAT_FALSE.
- * Segments of no bytes are not looked at. Source: kDAPL 2.0; manual page
+ * The call does nothing, because the provider attribute lmr_sync_req is DAT_FALSE. Empty
+ * segments are not checked. Source: kDAPL 2.0; manual page
  * dat_lmr_sync_rdma_read(3DAT).
  *
  * Context: any (class A).
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @ia_handle names no IA; a context names no LMR of it
- * * DAT_INVALID_PARAMETER - segments announced and none there; one is outside
- *   its LMR; more of them than a DAT_COUNT can tell
+ * * DAT_INVALID_HANDLE - @ia_handle is not the handle of an IA; a context is not that of an
+ *   LMR of the IA
+ * * DAT_INVALID_PARAMETER - @local_segments is NULL although @num_segments is not 0; a
+ *   segment is not inside its LMR; @num_segments does not fit in a DAT_COUNT
  */
 DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *local_segments,
 				  DAT_VLEN num_segments)
@@ -153,21 +154,22 @@ DAT_RETURN dat_lmr_sync_rdma_read(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET
 EXPORT_SYMBOL_GPL(dat_lmr_sync_rdma_read);
 
 /**
- * dat_lmr_sync_rdma_write - after a peer's RDMA write
+ * dat_lmr_sync_rdma_write - synchronise memory after an RDMA write of the peer
  * @ia_handle:      open IA
  * @local_segments: memory that the peer has written and that will be read here
- * @num_segments:   in @local_segments
+ * @num_segments:   number of triplets in @local_segments
  *
- * Nothing needs to be done: the provider attribute lmr_sync_req is DAT_FALSE.
- * Segments of no bytes are not looked at. Source: kDAPL 2.0; manual page
+ * The call does nothing, because the provider attribute lmr_sync_req is DAT_FALSE. Empty
+ * segments are not checked. Source: kDAPL 2.0; manual page
  * dat_lmr_sync_rdma_write(3DAT).
  *
  * Context: any (class A).
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @ia_handle names no IA; a context names no LMR of it
- * * DAT_INVALID_PARAMETER - segments announced and none there; one is outside
- *   its LMR; more of them than a DAT_COUNT can tell
+ * * DAT_INVALID_HANDLE - @ia_handle is not the handle of an IA; a context is not that of an
+ *   LMR of the IA
+ * * DAT_INVALID_PARAMETER - @local_segments is NULL although @num_segments is not 0; a
+ *   segment is not inside its LMR; @num_segments does not fit in a DAT_COUNT
  */
 DAT_RETURN dat_lmr_sync_rdma_write(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLET *local_segments,
 				   DAT_VLEN num_segments)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * dat_lmr_allocate: LMRs that work requests register later; and the repair of
- * such an LMR when a request failed and nobody knows what the device made of
- * it. Registration itself stands in lmr_fmr.c, the end in lmr_free.c.
+ * dat_lmr_allocate(): LMRs that are registered by work requests later. Also the repair of
+ * such an LMR after a request has failed and it is unknown whether the device has executed
+ * it. lmr_fmr.c registers these LMRs, and lmr_free.c frees them.
  *
- * Called by Consumers and by work, in process context.
+ * Called by Consumers and by work items, in process context.
  */
 #include <linux/export.h>
 #include <linux/scatterlist.h>
@@ -12,7 +12,7 @@
 #include <linux/sched/mm.h>
 #include "kdapl.h"
 
-/* Makes the MR, and enters it in the table of keys */
+/* Allocates the MR, and adds it to the table of keys */
 static int kdapl_lmr_make_fast_mr(struct kdapl_lmr *lmr)
 {
 	struct ib_mr *mr;
@@ -33,7 +33,7 @@ static int kdapl_lmr_make_fast_mr(struct kdapl_lmr *lmr)
 	return 0;
 }
 
-/* No request speaks of a dirty MR, and none will before it is free */
+/* No request uses a dirty MR, and none will until it has been replaced */
 static void kdapl_lmr_replace(struct kdapl_lmr *lmr)
 {
 	struct ib_device *ibdev = lmr->obj.ia->ibdev;
@@ -51,7 +51,7 @@ static void kdapl_lmr_replace(struct kdapl_lmr *lmr)
 		ib_dma_unmap_sg(ibdev, lmr->sgt.sgl, lmr->npages, DMA_BIDIRECTIONAL);
 		lmr->npages = 0;
 	}
-	/* Without a new one it stays dirty, and the next call tries again */
+	/* If this fails, the LMR stays dirty, and the next call tries again */
 	if (kdapl_lmr_make_fast_mr(lmr))
 		return;
 	spin_lock_irq(&lmr->lock);
@@ -60,7 +60,7 @@ static void kdapl_lmr_replace(struct kdapl_lmr *lmr)
 }
 
 /**
- * kdapl_lmr_repair_work - what happened to an LMR in a done callback
+ * kdapl_lmr_repair_work - handle what a done callback has noted about an LMR
  * @work: lmr->repair
  *
  * Context: work.
@@ -73,9 +73,9 @@ void kdapl_lmr_repair_work(struct work_struct *work)
 	bool hostile;
 
 	if (!kdapl_ia_enter(ia))
-		/* The device is leaving, and takes the MR along */
+		/* The device is being removed, and the MR with it */
 		return;
-	/* A Consumer that writes pages out may wait for the new MR */
+	/* Reclaim may wait for a Consumer that needs the new MR */
 	noio = memalloc_noio_save();
 	if (READ_ONCE(lmr->fmr.state) == KDAPL_FAST_DIRTY)
 		kdapl_lmr_replace(lmr);
@@ -102,7 +102,7 @@ static void kdapl_lmr_fast_param(struct kdapl_lmr *lmr)
 	p->lmr_state.bound = DAT_FALSE;
 }
 
-/* Inside kdapl_ia_begin(); the zone is used. What fails leaves nothing behind */
+/* Called inside kdapl_ia_begin(), with the zone in use. Undoes its work if it fails */
 static DAT_RETURN kdapl_lmr_fast_build(struct kdapl_lmr *lmr)
 {
 	lmr->sgt.sgl = kvcalloc(lmr->max_pages, sizeof(*lmr->sgt.sgl), GFP_KERNEL);
@@ -149,7 +149,7 @@ static DAT_RETURN kdapl_lmr_fast_make(struct kdapl_ia *ia, struct kdapl_pz *pz, 
 static DAT_RETURN kdapl_lmr_allocate_check(const struct kdapl_ia *ia, DAT_COUNT max_pages,
 					   DAT_LMR_SCOPE scope, const DAT_LMR_HANDLE *handle)
 {
-	/* Keys belong to a protection domain, never to one QP */
+	/* A key belongs to a protection domain, and never to a single QP */
 	if (scope == DAT_LMR_SCOPE_EP)
 		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
 	if (max_pages <= 0 || max_pages > ia->limits.page_list_len)
@@ -162,21 +162,21 @@ static DAT_RETURN kdapl_lmr_allocate_check(const struct kdapl_ia *ia, DAT_COUNT 
 }
 
 /**
- * dat_lmr_allocate - make an LMR for later registration by dat_lmr_fmr()
+ * dat_lmr_allocate - allocate an LMR for registration by dat_lmr_fmr()
  * @ia_handle:  open IA
  * @pz_handle:  its protection zone
- * @max_pages:  of PAGE_SIZE, that a registration may have
- * @lmr_scope:  DAT_LMR_SCOPE_PZ, or ANY, which is the same here
- * @lmr_handle: takes the LMR
+ * @max_pages:  largest number of pages of PAGE_SIZE of a registration
+ * @lmr_scope:  DAT_LMR_SCOPE_PZ, or ANY, which has the same effect
+ * @lmr_handle: receives the LMR
  *
- * Source: kDAPL 2.0, dat_lmr_allocate; no manual page.
+ * Source: kDAPL 2.0, dat_lmr_allocate; there is no manual page.
  *
  * Context: process (class P), not from an upcall.
- * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA, or _PZ,
- * also of another IA; DAT_MODEL_NOT_SUPPORTED, scope EP; DAT_INVALID_PARAMETER,
- * ARG3 not a positive number or more than the device takes, ARG4 unknown
- * scope, ARG5 no @lmr_handle; DAT_INSUFFICIENT_RESOURCES, MEMORY,
- * MEMORY_REGION, or DEVICE: it is gone.
+ * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA, or with _PZ also if
+ * the zone belongs to another IA; DAT_MODEL_NOT_SUPPORTED: scope EP; DAT_INVALID_PARAMETER:
+ * ARG3 @max_pages is not positive or exceeds the limit of the device, ARG4 unknown scope,
+ * ARG5 @lmr_handle is NULL; DAT_INSUFFICIENT_RESOURCES: MEMORY, MEMORY_REGION, or DEVICE,
+ * which was removed.
  */
 DAT_RETURN dat_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 			    DAT_COUNT max_pages, DAT_LMR_SCOPE lmr_scope,

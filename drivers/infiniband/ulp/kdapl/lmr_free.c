@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How an LMR ends: it is freed, its IA is closed, or its device goes.
+ * The end of an LMR: it is freed, its IA is closed, or its device is removed.
  *
- * When dat_lmr_free() returns, no post and no peer reaches the memory: the
- * descriptor has been emptied, the key invalidated, the pages unmapped. What
- * may still be seen by a post under way, the MR's key and the index in the
- * table, is given back after a grace period by work (@free_work), so that
- * freeing many LMRs waits for none. Until then the MR holds the PD: pz->mrs
- * counts it.
+ * When dat_lmr_free() returns, neither a post nor a peer can reach the memory: the descriptor
+ * was cleared, the key invalidated, and the pages unmapped. A concurrent post may still read
+ * the key of the MR and the index in the table, so a work item (@free_work) releases them
+ * after a grace period, for which the call does not wait. Until then the MR is counted in
+ * pz->mrs, which keeps the PD.
  *
  * Called by Consumers and by ia_close.c, in process context.
  */
@@ -17,7 +16,7 @@
 
 /**
  * kdapl_lmr_unmap - undo the mapping for DMA
- * @lmr:   LMR, its key dead
+ * @lmr:   LMR, whose key is invalid
  * @ibdev: its device
  *
  * Context: process.
@@ -35,15 +34,15 @@ void kdapl_lmr_unmap(struct kdapl_lmr *lmr, struct ib_device *ibdev)
 }
 
 /**
- * kdapl_lmr_free_work - give back what a post under way could still know
+ * kdapl_lmr_free_work - release what a concurrent post could still read
  * @work: lmr->free_work
  *
- * Context: work, a grace period after the descriptor was emptied.
+ * Context: work, a grace period after the descriptor was cleared.
  */
 void kdapl_lmr_free_work(struct work_struct *work)
 {
 	struct kdapl_lmr *lmr = container_of(to_rcu_work(work), struct kdapl_lmr, free_work);
-	/* A Consumer that writes pages out may need work that is queued after this */
+	/* Reclaim may wait for a Consumer that needs work queued after this */
 	unsigned int noio = memalloc_noio_save();
 	struct kdapl_ia *ia = lmr->obj.ia;
 	struct kdapl_pz *pz = lmr->pz;
@@ -56,24 +55,24 @@ void kdapl_lmr_free_work(struct work_struct *work)
 	if (lmr->fast)
 		kvfree(lmr->sgt.sgl);
 	kfree(lmr);
-	/* Removal goes on; the zone is still there, and keeps the IA */
+	/* Lets device removal continue; the zone still exists, and keeps the IA */
 	if (!shelled)
 		kdapl_ia_verbs_put(ia);
 	kdapl_pz_mr_put(pz);
 	memalloc_noio_restore(noio);
 }
 
-/* Takes the memory out of everybody's reach; the LMR has its verbs objects */
+/* Ends all access to the memory; the LMR has its verbs objects */
 static void kdapl_lmr_revoke(struct kdapl_lmr *lmr)
 {
 	struct ib_device *ibdev = lmr->mr->device;
-	/* Without a request under way an MR of requests is valid, free or dirty */
+	/* If no request is outstanding, such an MR is valid, free or dirty */
 	bool valid = !lmr->fast || lmr->fmr.state == KDAPL_FAST_BOUND;
 	bool doubt = lmr->fast && lmr->fmr.state != KDAPL_FAST_BOUND &&
 		     lmr->fmr.state != KDAPL_FAST_FREE;
 
 	if (doubt || (valid && kdapl_pz_invalidate(lmr->pz, lmr->mr->rkey))) {
-		/* Then the MR must go at once, so that no post may know its key */
+		/* Then the MR must be freed at once, when no post uses its key any more */
 		kdapl_grace();
 		ib_dereg_mr(lmr->mr);
 		WRITE_ONCE(lmr->mr, NULL);
@@ -82,11 +81,11 @@ static void kdapl_lmr_revoke(struct kdapl_lmr *lmr)
 }
 
 /**
- * kdapl_lmr_shell - destroy the verbs objects, the device is leaving
- * @lmr: pinned; no EP has a QP any more
+ * kdapl_lmr_shell - orphan an LMR: its device is being removed
+ * @lmr: referenced; no EP has a QP any more
  *
- * The descriptor stays: posts on a shell name their memory as before, and are
- * flushed.
+ * Destroys the verbs objects. The descriptor is kept, because posts on an orphaned EP still
+ * use the context, and are flushed.
  *
  * Context: process.
  */
@@ -107,7 +106,7 @@ void kdapl_lmr_shell(struct kdapl_lmr *lmr)
 	lmr->fmr.state = KDAPL_FAST_FREE;
 	lmr->param.lmr_state.bound = DAT_FALSE;
 	spin_unlock_irq(&lmr->lock);
-	/* The key of an MR that is deregistered is dead at once */
+	/* Deregistration invalidates the key at once */
 	if (mr)
 		ib_dereg_mr(mr);
 	kdapl_lmr_unmap(lmr, ibdev);
@@ -117,9 +116,9 @@ void kdapl_lmr_shell(struct kdapl_lmr *lmr)
 
 /**
  * kdapl_lmr_destroy - free an LMR
- * @lmr: out of the table, no reference left
+ * @lmr: removed from the table, without references
  *
- * When it returns nobody reaches the memory, and the zone is no longer in use.
+ * When it returns, nobody can reach the memory, and the LMR does not use the zone any more.
  *
  * Context: process.
  */
@@ -130,17 +129,17 @@ void kdapl_lmr_destroy(struct kdapl_lmr *lmr)
 	spin_lock_irq(&lmr->lock);
 	lmr->dying = true;
 	spin_unlock_irq(&lmr->lock);
-	/* Nobody queues it again: completions look at @dying under the lock */
+	/* It is not queued again, because completions check @dying under the lock */
 	cancel_work_sync(&lmr->repair);
 	kdapl_lmr_desc_empty(lmr->desc);
 	if (lmr->mr) {
-		/* A grace period before the LMR goes */
+		/* A grace period before the LMR is freed */
 		kdapl_key_del(lmr->obj.ia->dev, lmr->mr->rkey);
 		kdapl_lmr_revoke(lmr);
 	}
 	kdapl_ia_del(lmr->obj.ia, &lmr->obj);
 	kdapl_obj_unuse(&pz->obj);
-	/* The work holds the zone until it has run, and so the IA's memory: we do not */
+	/* The work keeps the zone, and so the memory of the IA, until it has run */
 	queue_rcu_work(kdapl_wq, &lmr->free_work);
 }
 
@@ -156,8 +155,8 @@ void kdapl_lmr_destroy(struct kdapl_lmr *lmr)
  * Context: process (class P), not from an upcall.
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_LMR;
  * DAT_INVALID_STATE with DAT_INVALID_STATE_LMR_IN_USE: an RMR is bound to it,
- * one that was freed has a request under way on it, or a request of
- * dat_lmr_fmr() or dat_lmr_invalidate() is.
+ * a request of an RMR that was freed has not completed, or a request of dat_lmr_fmr() or
+ * dat_lmr_invalidate() has not.
  */
 DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
 {
@@ -175,7 +174,7 @@ DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
 		kdapl_obj_put(obj);
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
 	}
-	/* Posts know contexts, not handles: the grace period is free_work's */
+	/* Posts use contexts, not handles; free_work waits for the grace period */
 	kdapl_obj_wait(obj);
 	kdapl_lmr_destroy(to_kdapl_lmr(obj));
 	return DAT_SUCCESS;

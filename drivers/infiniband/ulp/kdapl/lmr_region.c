@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What memory may be registered, and in which pages it lies.
+ * Checks which memory may be registered, and finds its pages.
  *
- * Called by lmr.c in process context, before anything is mapped. Every page of
- * an address range is looked at, because what is registered is read and
- * written by a device later, on behalf of a peer perhaps: a wild address must
- * be refused here. Three sources: kernel virtual addresses, arrays of physical
- * addresses, the pages of another LMR.
+ * Called by lmr.c in process context, before anything is mapped. Every page of an address
+ * range is checked, because a device will read and write it later, perhaps on behalf of a
+ * peer; so an invalid address must be refused here. The memory is given by kernel virtual
+ * addresses, by an array of physical addresses, or by another LMR.
  */
 #include <linux/io.h>
 #include <linux/mm.h>
@@ -35,7 +34,7 @@ static int kdapl_region_va_page(const void *va, DAT_MEM_PRIV_FLAGS priv, struct 
 		*page = virt_addr_valid(va) ? virt_to_page(va) : NULL;
 	if (!*page)
 		return -EFAULT;
-	/* I/O memory can be mapped too, but has no memory page */
+	/* I/O memory can be mapped, too, but is not RAM */
 	ret = kdapl_page_check(page_to_pfn(*page), priv);
 	if (ret)
 		return ret;
@@ -45,12 +44,12 @@ static int kdapl_region_va_page(const void *va, DAT_MEM_PRIV_FLAGS priv, struct 
 	return 0;
 }
 
-/* Room for the pages of @length bytes from @offset on */
+/* Allocates the array for the pages of @length bytes from @offset on */
 static int kdapl_region_alloc(struct kdapl_region *r, u32 offset, u64 length, u32 max)
 {
 	u64 npages;
 
-	/* First, so that the sum cannot wrap */
+	/* Checked first, so that the sum cannot wrap */
 	if (length > (u64)max << PAGE_SHIFT)
 		return -EMSGSIZE;
 	npages = (offset + length + PAGE_SIZE - 1) >> PAGE_SHIFT;
@@ -66,8 +65,8 @@ static int kdapl_region_alloc(struct kdapl_region *r, u32 offset, u64 length, u3
 }
 
 /**
- * kdapl_region_free - forget the pages
- * @r: region; zeroed is fine too
+ * kdapl_region_free - free the list of pages
+ * @r: region; may be zeroed
  *
  * Context: process.
  */
@@ -78,14 +77,14 @@ void kdapl_region_free(struct kdapl_region *r)
 }
 
 /**
- * kdapl_region_virtual - the pages of a range of kernel addresses
- * @r:      takes them; kdapl_region_free() whatever the result
+ * kdapl_region_virtual - find the pages of a range of kernel addresses
+ * @r:      receives them; needs kdapl_region_free() even after an error
  * @va:     first address: direct map, kernel image, vmalloc, vmap or module
  * @length: bytes, not 0
- * @max:    pages allowed
- * @priv:   DAT_MEM_PRIV_* that they are registered with
+ * @max:    largest number of pages
+ * @priv:   DAT_MEM_PRIV_* of the registration
  *
- * The registered address is @va, so that a post translates nothing.
+ * The registered address is @va, so a post translates no addresses.
  *
  * Context: process.
  * Return: 0, -EFAULT an address is not memory, -EACCES a page is read-only,
@@ -98,7 +97,7 @@ int kdapl_region_virtual(struct kdapl_region *r, const void *va, u64 length, u32
 	int ret;
 	u32 i;
 
-	/* Below PAGE_OFFSET is the user's half */
+	/* Addresses below PAGE_OFFSET belong to user space */
 	if (addr < PAGE_OFFSET || length - 1 > ULONG_MAX - addr)
 		return -EFAULT;
 	ret = kdapl_region_alloc(r, offset_in_page(addr), length, max);
@@ -115,17 +114,16 @@ int kdapl_region_virtual(struct kdapl_region *r, const void *va, u64 length, u32
 }
 
 /**
- * kdapl_region_physical - the pages of an array of physical addresses
- * @r:         takes them; kdapl_region_free() whatever the result
- * @array:     addresses, each of @page_size bytes; entries that @length does
- *             not reach are not looked at
+ * kdapl_region_physical - find the pages of an array of physical addresses
+ * @r:         receives them; needs kdapl_region_free() even after an error
+ * @array:     addresses of pages of @page_size bytes; entries beyond @length are ignored
  * @page_size: a multiple of PAGE_SIZE
  * @length:    bytes, not 0
- * @max:       pages of PAGE_SIZE allowed
- * @priv:      DAT_MEM_PRIV_* that they are registered with
+ * @max:       largest number of pages of PAGE_SIZE
+ * @priv:      DAT_MEM_PRIV_* of the registration
  *
- * The registered address is the first entry, and what follows is contiguous
- * from there, wherever the other pages lie.
+ * The registered address is the first entry, and the other bytes follow contiguously,
+ * whatever the addresses of the other pages are.
  *
  * Context: process.
  * Return: 0, -EFAULT an address is not memory, -EACCES a page is read-only,
@@ -145,7 +143,7 @@ int kdapl_region_physical(struct kdapl_region *r, const DAT_PADDR *array, u64 pa
 		return ret;
 	per = page_size >> PAGE_SHIFT;
 	for (i = 0; i < r->npages; i++) {
-		/* Once: the array is the Consumer's, who may be writing it */
+		/* Read it once: the Consumer may be writing to the array */
 		addr = READ_ONCE(array[i / per]);
 		/* Aligned, so that the pages inside cannot wrap */
 		if (addr % page_size)
@@ -161,13 +159,13 @@ int kdapl_region_physical(struct kdapl_region *r, const DAT_PADDR *array, u64 pa
 }
 
 /**
- * kdapl_region_lmr - the pages of another LMR
- * @r:      takes them; kdapl_region_free() whatever the result
- * @lmr:    the LMR, referenced, its device kept
+ * kdapl_region_lmr - find the pages of another LMR
+ * @r:      receives them; needs kdapl_region_free() even after an error
+ * @lmr:    the LMR, referenced; its device cannot be removed
  * @length: bytes from its start on, not 0
  *
  * Context: process.
- * Return: 0, -EMSGSIZE more than it has, -ENOMEM.
+ * Return: 0, -EMSGSIZE if @length exceeds the LMR, -ENOMEM.
  */
 int kdapl_region_lmr(struct kdapl_region *r, const struct kdapl_lmr *lmr, u64 length)
 {

@@ -3,10 +3,10 @@
  * The table of LMR descriptors, in which posts look up the contexts of their
  * segments.
  *
- * Owns kdapl_lmr_pages[] and the numbers in it. Called by lmr.c in process
- * context; posts read the table through kdapl_lmr_desc() inside a read section
- * and take no lock. Pages are added under the mutex and stay until the module
- * is unloaded; entries of the table without a page point at an empty one.
+ * Owns kdapl_lmr_pages[] and the indexes of its entries. Called by lmr.c in process context;
+ * posts read the table through kdapl_lmr_desc() inside a read section and take no lock. Pages
+ * are added under the mutex and stay until the module is unloaded; unused entries of the
+ * array point to an empty page.
  *
  * A descriptor becomes visible by its last store, to @zp, and disappears by the
  * store of 0 there. Its index is used again only after a grace period, so that
@@ -19,14 +19,14 @@
 #include "kdapl.h"
 
 #define KDAPL_LMR_MAX		BIT(KDAPL_LMR_INDEX_BITS)
-/* Free indexes that are kept waiting while new ones can be had */
+/* Number of free indexes that are not reused while there are unused ones */
 #define KDAPL_LMR_KEEP_FREE	256
 
 struct kdapl_lmr_desc_page *kdapl_lmr_pages[KDAPL_LMR_PAGES];
 
 static struct kdapl_lmr_desc_page *empty_page;
 
-/* Guards what follows, next_free and lmr of all entries */
+/* Guards the following variables, and next_free and lmr of all entries */
 static DEFINE_MUTEX(table_mutex);
 static u32 first_unused;	/* indexes from here on were never used */
 static u32 free_head;		/* oldest and youngest free index, if nfree */
@@ -34,7 +34,7 @@ static u32 free_tail;
 static u32 nfree;
 
 /**
- * kdapl_lmr_init - make the empty table
+ * kdapl_lmr_init - create the empty table
  *
  * Context: process, module load.
  * Return: 0, -ENOMEM.
@@ -53,7 +53,7 @@ int kdapl_lmr_init(void)
 }
 
 /**
- * kdapl_lmr_exit - give the table's memory back
+ * kdapl_lmr_exit - free the memory of the table
  *
  * Context: process, module unload; no LMR is left, and no work of one.
  */
@@ -73,7 +73,7 @@ static struct kdapl_lmr_desc *kdapl_lmr_desc_at(u32 idx)
 			(KDAPL_LMR_PAGE_DESCS - 1)];
 }
 
-/* Makes room for index first_unused; table_mutex held */
+/* Allocates the page of index first_unused. table_mutex held */
 static int kdapl_lmr_grow(void)
 {
 	struct kdapl_lmr_desc_page **entry = &kdapl_lmr_pages[first_unused >> KDAPL_LMR_PAGE_SHIFT];
@@ -90,7 +90,7 @@ static int kdapl_lmr_grow(void)
 }
 
 /**
- * kdapl_lmr_next_context - the context of an entry's next use
+ * kdapl_lmr_next_context - the context for the next use of an entry
  * @context: the present one
  *
  * Context: any.
@@ -99,7 +99,7 @@ u32 kdapl_lmr_next_context(u32 context)
 {
 	u32 gen = kdapl_lmr_generation(context) + 1;
 
-	/* The generation after the last is 1: 0 would make context 0 */
+	/* The generation after the last one is 1, because 0 could produce context 0 */
 	if (gen == KDAPL_LMR_GENERATIONS)
 		gen = 1;
 	return kdapl_lmr_context(gen, kdapl_lmr_index(context));
@@ -107,12 +107,12 @@ u32 kdapl_lmr_next_context(u32 context)
 
 /**
  * kdapl_lmr_desc_get - take an entry of the table
- * @lmr:     LMR that it is for
- * @context: takes the context that will name it, never 0
+ * @lmr:     LMR that will use it
+ * @context: receives its context, which is never 0
  *
  * Context: process.
- * Return: the entry, still empty to those who look; NULL without memory, or
- * when all are taken.
+ * Return: the entry, which readers still see as empty; NULL if there is no memory or no free
+ * entry.
  */
 struct kdapl_lmr_desc *kdapl_lmr_desc_get(struct kdapl_lmr *lmr, u32 *context)
 {
@@ -139,7 +139,7 @@ struct kdapl_lmr_desc *kdapl_lmr_desc_get(struct kdapl_lmr *lmr, u32 *context)
 }
 
 /**
- * kdapl_lmr_desc_refill - let posts use what dat_lmr_fmr() registers
+ * kdapl_lmr_desc_refill - make a registration of dat_lmr_fmr() visible to posts
  * @desc:  entry, hidden (@zp 0) or never filled
  * @param: context, address and length
  * @lkey:  key for local segments
@@ -154,12 +154,12 @@ void kdapl_lmr_desc_refill(struct kdapl_lmr_desc *desc, const DAT_LMR_PARAM *par
 	desc->length = param->registered_size;
 	desc->lkey = lkey;
 	WRITE_ONCE(desc->context, param->lmr_context);
-	/* Last: without zone and privileges the rest is not believed */
+	/* Last: readers ignore the rest while zone and privileges are 0 */
 	smp_store_release(&desc->zp, zp);
 }
 
 /**
- * kdapl_lmr_desc_fill - let posts use an LMR
+ * kdapl_lmr_desc_fill - make an LMR visible to posts
  * @desc: its entry
  * @lmr:  the LMR, registered
  *
@@ -171,7 +171,7 @@ void kdapl_lmr_desc_fill(struct kdapl_lmr_desc *desc, const struct kdapl_lmr *lm
 }
 
 /**
- * kdapl_lmr_desc_empty - posts that begin from here on do not find the LMR
+ * kdapl_lmr_desc_empty - hide an LMR from posts that begin from now on
  * @desc: its entry
  *
  * Context: process.
@@ -186,8 +186,8 @@ void kdapl_lmr_desc_empty(struct kdapl_lmr_desc *desc)
 }
 
 /**
- * kdapl_lmr_desc_put - give an entry back
- * @context: context that named it; empty, or never filled, for a grace period
+ * kdapl_lmr_desc_put - release an entry
+ * @context: its context; the entry was cleared a grace period ago, or never filled
  *
  * Context: process.
  */
@@ -197,7 +197,7 @@ void kdapl_lmr_desc_put(u32 context)
 	struct kdapl_lmr_desc *tail;
 
 	mutex_lock(&table_mutex);
-	/* Its own generation stays with it, whatever stands behind it */
+	/* It keeps its generation in the list of free entries */
 	kdapl_lmr_desc_at(idx)->next_free = context;
 	WRITE_ONCE(kdapl_lmr_desc_at(idx)->lmr, NULL);
 	if (nfree++) {

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Remote memory regions: how they begin and end. Binding stands in rmr_bind.c.
+ * Remote memory regions: creation and destruction. rmr_bind.c binds them.
  *
- * Owns the two MRs of an RMR, and their replacement when a request failed and
- * nobody knows what the device made of it. An RMR that is freed while requests
- * are under way on some EP cannot have its MRs taken from under the device:
- * they go with the last of these requests (@wrs), the rest goes at once.
+ * Owns the two MRs of an RMR, and replaces them after a request has failed and it is unknown
+ * whether the device has executed it. If an RMR is freed while requests on an EP are
+ * outstanding, the device still uses its MRs: they are freed after the last of these
+ * requests (@wrs), and everything else at once.
  *
- * Called by Consumers and by ia_close.c, in process context; the query in any.
+ * Called by Consumers and by ia_close.c, in process context; the query in any context.
  */
 #include <linux/export.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include "kdapl.h"
 
-/* Makes an MR as large as the largest LMR, and enters it in the table of keys */
+/* Allocates an MR as large as the largest LMR, and adds it to the table of keys */
 static int kdapl_rmr_make_mr(struct kdapl_rmr *rmr, struct kdapl_fast *f)
 {
 	struct kdapl_ia *ia = rmr->obj.ia;
@@ -37,7 +37,7 @@ static void kdapl_rmr_drop_mr(struct kdapl_rmr *rmr, struct kdapl_fast *f)
 {
 	struct ib_mr *mr;
 
-	/* A peer's message may just be looking at its key */
+	/* A message of a peer may be using its key at this moment */
 	spin_lock_irq(&rmr->lock);
 	mr = f->mr;
 	f->mr = NULL;
@@ -45,7 +45,7 @@ static void kdapl_rmr_drop_mr(struct kdapl_rmr *rmr, struct kdapl_fast *f)
 	if (!mr)
 		return;
 	kdapl_key_del(rmr->obj.ia->dev, mr->rkey);
-	/* The key of an MR that is deregistered is dead at once, and with it the use */
+	/* Deregistration invalidates the key at once, so the LMR is not in use any more */
 	ib_dereg_mr(mr);
 	spin_lock_irq(&rmr->lock);
 	if (f->lmr)
@@ -61,7 +61,7 @@ static void kdapl_rmr_set_free(struct kdapl_rmr *rmr, struct kdapl_fast *f)
 	spin_unlock_irq(&rmr->lock);
 }
 
-/* No request speaks of a dirty MR, and none will before it is free */
+/* No request uses a dirty MR, and none will until it has been replaced */
 static void kdapl_rmr_repair(struct work_struct *work)
 {
 	struct kdapl_rmr *rmr = container_of(work, struct kdapl_rmr, repair);
@@ -71,15 +71,15 @@ static void kdapl_rmr_repair(struct work_struct *work)
 	bool hostile;
 
 	if (!kdapl_ia_enter(ia))
-		/* The device is leaving, and takes the MRs along */
+		/* The device is being removed, and the MRs with it */
 		return;
-	/* A Consumer that writes pages out may wait for the new MR */
+	/* Reclaim may wait for a Consumer that needs the new MR */
 	noio = memalloc_noio_save();
 	for (f = rmr->fast; f < rmr->fast + ARRAY_SIZE(rmr->fast); f++) {
 		if (READ_ONCE(f->state) != KDAPL_FAST_DIRTY)
 			continue;
 		kdapl_rmr_drop_mr(rmr, f);
-		/* Without a new one it stays dirty, and the next bind tries again */
+		/* If this fails, the MR stays dirty, and the next bind tries again */
 		if (!kdapl_rmr_make_mr(rmr, f))
 			kdapl_rmr_set_free(rmr, f);
 	}
@@ -94,11 +94,11 @@ static void kdapl_rmr_repair(struct work_struct *work)
 	kdapl_ia_leave(ia);
 }
 
-/* The last request is over, and a grace period for who may still see the RMR */
+/* Runs a grace period after the last request has completed */
 static void kdapl_rmr_free_work(struct work_struct *work)
 {
 	struct kdapl_rmr *rmr = container_of(to_rcu_work(work), struct kdapl_rmr, free_work);
-	/* A Consumer that writes pages out may need work that is queued after this */
+	/* Reclaim may wait for a Consumer that needs work queued after this */
 	unsigned int noio = memalloc_noio_save();
 	struct kdapl_ia *ia = rmr->obj.ia;
 	struct kdapl_pz *pz = rmr->pz;
@@ -109,9 +109,9 @@ static void kdapl_rmr_free_work(struct work_struct *work)
 		kdapl_rmr_drop_mr(rmr, f);
 		kdapl_rmr_set_free(rmr, f);
 	}
-	/* Who found it in the table of keys may still hold it */
+	/* Whoever has found it in the table of keys may still use it */
 	kfree_rcu(rmr, obj.rcu);
-	/* The LMRs that it was bound to may go */
+	/* The LMRs to which it was bound may be freed */
 	if (atomic_dec_and_test(&ia->nrmrs))
 		wake_up(&ia->wait);
 	if (!shelled)
@@ -121,8 +121,8 @@ static void kdapl_rmr_free_work(struct work_struct *work)
 }
 
 /**
- * kdapl_rmr_shell - destroy the verbs objects, the device is leaving
- * @rmr: pinned; no EP has a QP any more, so no request is under way
+ * kdapl_rmr_shell - orphan an RMR: its device is being removed
+ * @rmr: referenced; no EP has a QP any more, so no request is outstanding
  *
  * Context: process.
  */
@@ -144,7 +144,7 @@ void kdapl_rmr_shell(struct kdapl_rmr *rmr)
 	kdapl_ia_verbs_put(rmr->obj.ia);
 }
 
-/* Ends what is bound, or may be; what a request is ending or making goes with that */
+/* Ends bindings that exist or may exist, except those that a request begins or ends */
 static void kdapl_rmr_revoke(struct kdapl_rmr *rmr)
 {
 	struct kdapl_fast *f;
@@ -162,10 +162,9 @@ static void kdapl_rmr_revoke(struct kdapl_rmr *rmr)
 
 /**
  * kdapl_rmr_destroy - free an RMR
- * @rmr: out of the table, no reference left
+ * @rmr: removed from the table, without references
  *
- * When it returns the binding has ended, or ends with the request that is
- * under way on it.
+ * When it returns, the binding has ended, or it will end with the outstanding request.
  *
  * Context: process.
  */
@@ -176,13 +175,13 @@ void kdapl_rmr_destroy(struct kdapl_rmr *rmr)
 	spin_lock_irq(&rmr->lock);
 	rmr->dying = true;
 	spin_unlock_irq(&rmr->lock);
-	/* Nobody queues it again: completions look at @dying under the lock */
+	/* It is not queued again, because completions check @dying under the lock */
 	cancel_work_sync(&rmr->repair);
 	if (!rmr->shelled)
 		kdapl_rmr_revoke(rmr);
 	kdapl_ia_del(rmr->obj.ia, &rmr->obj);
 	kdapl_obj_unuse(&pz->obj);
-	/* The work holds the zone until it has run, and so the IA's memory: we do not */
+	/* The work keeps the zone, and so the memory of the IA, until it has run */
 	kdapl_rmr_put(rmr);
 }
 
@@ -203,7 +202,7 @@ static void kdapl_rmr_init(struct kdapl_rmr *rmr, struct kdapl_pz *pz)
 	rmr->param.va_type = DAT_VA_TYPE_VA;
 }
 
-/* Inside kdapl_ia_enter(); the zone is used. What fails leaves nothing behind */
+/* Called inside kdapl_ia_enter(), with the zone in use. Undoes its work if it fails */
 static DAT_RETURN kdapl_rmr_build(struct kdapl_rmr *rmr, struct kdapl_pz *pz)
 {
 	if (kdapl_pz_make_map_sg(pz))
@@ -251,19 +250,18 @@ free:
 }
 
 /**
- * dat_rmr_create - make an RMR, bound to nothing
+ * dat_rmr_create - create an unbound RMR
  * @pz_handle:  its protection zone
- * @rmr_handle: takes the handle
+ * @rmr_handle: receives the handle
  *
- * It can be bound to as much memory as the largest LMR has, on any EP of the
- * zone.
+ * It can be bound to as much memory as the largest LMR can have, on any EP of the zone.
  *
  * Source: kDAPL 2.0, dat_rmr_create; manual page.
  *
  * Context: process (class P), not from an upcall.
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_PZ;
- * DAT_INVALID_PARAMETER with ARG2, no @rmr_handle; DAT_INSUFFICIENT_RESOURCES,
- * MEMORY, MEMORY_REGION, or DEVICE: it is gone.
+ * DAT_INVALID_PARAMETER with ARG2: @rmr_handle is NULL; DAT_INSUFFICIENT_RESOURCES: MEMORY,
+ * MEMORY_REGION, or DEVICE, which was removed.
  */
 DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle)
 {
@@ -314,19 +312,19 @@ static void kdapl_rmr_copy_param(DAT_RMR_PARAM *to, const DAT_RMR_PARAM *from,
 }
 
 /**
- * dat_rmr_query - tell what an RMR is bound to
+ * dat_rmr_query - query the parameters of an RMR
  * @rmr_handle:     RMR
- * @rmr_param_mask: DAT_RMR_FIELD_*, members wanted
- * @rmr_param:      takes them; the others are left alone
+ * @rmr_param_mask: DAT_RMR_FIELD_*, the members to return
+ * @rmr_param:      receives them; other members do not change
  *
- * From the bind call on the new binding is told. Unbound, the triplet, the
- * privileges and the context are 0.
+ * The new binding is returned as soon as dat_rmr_bind() has returned. If the RMR is not
+ * bound, the triplet, the privileges and the context are 0.
  *
  * Source: kDAPL 2.0, dat_rmr_query; manual page.
  *
  * Context: any (class A).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_RMR;
- * DAT_INVALID_PARAMETER, ARG2 unknown bit, ARG3 no @rmr_param.
+ * DAT_INVALID_PARAMETER: ARG2 unknown bit, ARG3 @rmr_param is NULL.
  */
 DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle, DAT_RMR_PARAM_MASK rmr_param_mask,
 			 DAT_RMR_PARAM *rmr_param)
@@ -354,13 +352,12 @@ DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle, DAT_RMR_PARAM_MASK rmr_param
 EXPORT_SYMBOL_GPL(dat_rmr_query);
 
 /**
- * dat_rmr_free - destroy an RMR, bound or not
+ * dat_rmr_free - destroy an RMR, whether it is bound or not
  * @rmr_handle: RMR
  *
- * The binding ends before the call returns. One that a request is still making
- * or ending ends with that request, which may have to wait for the peer, and
- * keeps its LMR in use until then; what was made, a moment longer: work behind a
- * grace period undoes it.
+ * The binding ends before the call returns. If an outstanding request begins or ends the
+ * binding, it ends when that request completes, which may depend on the peer. Until then,
+ * and until a work item has run after a grace period, its LMR is in use.
  *
  * Source: kDAPL 2.0, dat_rmr_free; manual page.
  *
@@ -373,7 +370,7 @@ DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 
 	if (!obj)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
-	/* No object needs an RMR, so only another call can be in the way */
+	/* No object uses an RMR, so it fails only if another call frees the RMR */
 	if (kdapl_obj_retire(obj)) {
 		kdapl_obj_put(obj);
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
