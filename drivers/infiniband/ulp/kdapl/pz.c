@@ -2,18 +2,17 @@
 /*
  * Protection zones, and their service QPs.
  *
- * Owns the PD, the number of the zone, and one RC QP that is connected to
- * itself. There is no verb that registers kernel memory: registering and
- * invalidating are work requests, which need a QP in RTS. The service QP runs
- * those of all LMRs of the zone, one at a time under pz->mutex; the caller
- * sleeps until the CQ calls, and polls it. The QP is made with the first
- * registration and never sends a packet, so any GID of the port will do for
- * its address.
+ * Owns the PD, the number of the zone, and one RC QP that is connected to itself. There is
+ * no verb that registers kernel memory: registration and invalidation are work requests,
+ * which need a QP in RTS. The service QP executes those of all LMRs of the zone, one at a
+ * time under pz->mutex; the caller sleeps until the completion handler is called, and polls
+ * the CQ. The QP is created for the first registration and never sends a packet, so its path
+ * may use any GID of the port.
  *
- * A request that fails takes the QP to ERROR; then the QP is made anew and the
- * request tried once more. A request that does not end in time is not tried
- * again: its QP is drained and destroyed, so that the device has let go of the
- * memory when the caller hears of it.
+ * A request that fails moves the QP to ERROR; then the QP is created again, and the request
+ * is repeated once. A request that does not complete in time is not repeated: its QP is
+ * drained and destroyed, so that the device does not use the memory any more when the
+ * function returns.
  *
  * Called by Consumers and by lmr.c, in process context.
  */
@@ -32,7 +31,7 @@ static DEFINE_IDA(kdapl_zones);
 
 /* ---- the service QP ---------------------------------------------------- */
 
-/* Any context, the device's locks held */
+/* Completion handler: any context, locks of the device may be held */
 static void kdapl_service_event(struct ib_cq *cq, void *context)
 {
 	struct kdapl_pz *pz = context;
@@ -62,9 +61,9 @@ static int kdapl_service_path(struct kdapl_pz *pz, struct rdma_ah_attr *ah,
 	if (IS_ERR(gid))
 		return PTR_ERR(gid);
 	dgid = gid->gid;
-	/* The core looks the index up and takes its own reference */
+	/* The core looks up the index and takes a reference of its own */
 	rdma_ah_set_grh(ah, &dgid, 0, gid->index, 1, 0);
-	/* It resolves hardware addresses for user space only */
+	/* The core resolves hardware addresses only for user space */
 	if (ah->type == RDMA_AH_ATTR_TYPE_ROCE)
 		ret = rdma_read_gid_l2_fields(gid, NULL, ah->roce.dmac);
 	rdma_put_gid_attr(gid);
@@ -93,8 +92,8 @@ static int kdapl_service_connect(struct kdapl_pz *pz)
 	if (ret)
 		return ret;
 	/*
-	 * No access flags: nobody may reach memory through this QP. It sends no
-	 * packet, so any partition will do, such as the first of the port's table.
+	 * No access flags, because nobody may access memory through this QP. It sends no
+	 * packet, so it can use any partition, such as the first one of the port.
 	 */
 	ret = ib_modify_qp(pz->qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
 			   IB_QP_ACCESS_FLAGS);
@@ -167,7 +166,7 @@ static int kdapl_service_create(struct kdapl_pz *pz)
 	return ret;
 }
 
-/* Waits for @ms for the one request on the QP. Its status, or -ETIMEDOUT */
+/* Waits @ms for the request on the QP. Returns its status, or -ETIMEDOUT */
 static int kdapl_service_wait(struct kdapl_pz *pz, unsigned int ms)
 {
 	unsigned long left = kdapl_timeout_ms(ms);
@@ -175,18 +174,18 @@ static int kdapl_service_wait(struct kdapl_pz *pz, unsigned int ms)
 
 	for (;;) {
 		reinit_completion(&pz->cq_event);
-		/* Armed first: what completes before raises no call */
+		/* Arm the CQ first: an earlier completion does not call the handler */
 		ib_req_notify_cq(pz->cq, IB_CQ_NEXT_COMP);
 		if (ib_poll_cq(pz->cq, 1, &wc) > 0)
 			return wc.status;
 		if (!left)
 			return -ETIMEDOUT;
-		/* May be the late call of an earlier request: look again */
+		/* The call may be a late one for an earlier request, so poll again */
 		left = wait_for_completion_timeout(&pz->cq_event, left);
 	}
 }
 
-/* One attempt. An error leaves no QP behind, and nothing of @wr with the device */
+/* One attempt. After an error the QP is destroyed, and the device does not use @wr */
 static int kdapl_service_try(struct kdapl_pz *pz, struct ib_send_wr *wr)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
@@ -199,7 +198,7 @@ static int kdapl_service_try(struct kdapl_pz *pz, struct ib_send_wr *wr)
 		if (ret)
 			return ret;
 	}
-	/* Nobody calls it, it only has to be there */
+	/* It is never called, but must exist */
 	wr->wr_cqe = &cqe;
 	ret = ib_post_send(pz->qp, wr, NULL);
 	if (ret)
@@ -233,14 +232,14 @@ static int kdapl_service_run(struct kdapl_pz *pz, struct ib_send_wr *wr)
 }
 
 /**
- * kdapl_pz_register - make a mapped region valid
+ * kdapl_pz_register - register a mapped region
  * @pz:     its zone
  * @mr:     the region, mapped by ib_map_mr_sg()
  * @access: IB_ACCESS_*
  *
- * Context: process, bounded wait; the device must not leave meanwhile.
- * Return: 0, or a negative errno; then the state of @mr is unknown, and it can
- * only be deregistered.
+ * Context: process, waits for a limited time; the device must not be removed meanwhile.
+ * Return: 0, or a negative errno; then the state of @mr is unknown, and it can only be
+ * deregistered.
  */
 int kdapl_pz_register(struct kdapl_pz *pz, struct ib_mr *mr, int access)
 {
@@ -258,11 +257,11 @@ int kdapl_pz_register(struct kdapl_pz *pz, struct ib_mr *mr, int access)
 }
 
 /**
- * kdapl_pz_invalidate - make a region unreachable
+ * kdapl_pz_invalidate - invalidate a region
  * @pz:   its zone
  * @rkey: its key
  *
- * Context: process, bounded wait; the device must not leave meanwhile.
+ * Context: process, waits for a limited time; the device must not be removed meanwhile.
  * Return: 0, or a negative errno; then the region may still be valid.
  */
 int kdapl_pz_invalidate(struct kdapl_pz *pz, u32 rkey)
@@ -276,10 +275,10 @@ int kdapl_pz_invalidate(struct kdapl_pz *pz, u32 rkey)
 	return kdapl_service_run(pz, &inv);
 }
 
-/* ---- life -------------------------------------------------------------- */
+/* ---- creation and destruction ------------------------------------------- */
 
 /**
- * kdapl_pz_mr_get - note a new MR of the PD
+ * kdapl_pz_mr_get - count a new MR of the PD
  * @pz: the zone
  *
  * Context: process.
@@ -290,8 +289,8 @@ void kdapl_pz_mr_get(struct kdapl_pz *pz)
 }
 
 /**
- * kdapl_pz_mr_put - an MR of the PD is deregistered
- * @pz: the zone; may be gone afterwards
+ * kdapl_pz_mr_put - note that an MR of the PD was deregistered
+ * @pz: the zone, which may be freed afterwards
  *
  * Context: process.
  */
@@ -302,8 +301,8 @@ void kdapl_pz_mr_put(struct kdapl_pz *pz)
 }
 
 /**
- * kdapl_pz_make_map_sg - have what a bind needs to map a range
- * @pz: the zone, used
+ * kdapl_pz_make_map_sg - allocate the list that a bind needs to map a range
+ * @pz: the zone, in use
  *
  * Context: process.
  * Return: 0, -ENOMEM.
@@ -321,7 +320,7 @@ int kdapl_pz_make_map_sg(struct kdapl_pz *pz)
 			sg_init_table(sg, n);
 		else
 			ret = -ENOMEM;
-		/* Before the RMR that is being made can be bound */
+		/* Before the RMR that is being created can be bound */
 		pz->map_sg = sg;
 	}
 	mutex_unlock(&pz->mutex);
@@ -329,8 +328,8 @@ int kdapl_pz_make_map_sg(struct kdapl_pz *pz)
 }
 
 /**
- * kdapl_pz_shell - destroy the verbs objects, the device is leaving
- * @pz: the zone, referenced; nothing is left in its PD
+ * kdapl_pz_shell - orphan a zone: its device is being removed
+ * @pz: the zone, referenced; its PD has no objects any more
  *
  * Context: process.
  */
@@ -352,7 +351,7 @@ void kdapl_pz_shell(struct kdapl_pz *pz)
 
 /**
  * kdapl_pz_destroy - free a zone that nothing uses
- * @pz: the zone, out of the table, without references
+ * @pz: the zone, removed from the table, without references
  *
  * Context: process. Waits for MRs whose LMR has just been freed.
  */
@@ -367,7 +366,7 @@ void kdapl_pz_destroy(struct kdapl_pz *pz)
 	kfree_rcu(pz, obj.rcu);
 }
 
-/* A zone with its PD, not listed yet; inside kdapl_ia_begin() */
+/* Allocates a zone with its PD, without listing it; inside kdapl_ia_begin() */
 static DAT_RETURN kdapl_pz_make(struct kdapl_ia *ia, struct kdapl_pz **out)
 {
 	struct kdapl_pz *pz = kzalloc(sizeof(*pz), GFP_KERNEL);
@@ -377,7 +376,7 @@ static DAT_RETURN kdapl_pz_make(struct kdapl_ia *ia, struct kdapl_pz **out)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	if (kdapl_obj_init(&pz->obj, DAT_HANDLE_TYPE_PZ, ia))
 		goto out_free;
-	/* 0 would match an empty descriptor */
+	/* Zone 0 would match an empty descriptor */
 	zone = ida_alloc_range(&kdapl_zones, 1, KDAPL_ZONE_MAX, GFP_KERNEL);
 	if (zone < 0)
 		goto out_obj;
@@ -408,19 +407,19 @@ out_free:
 /* ---- calls ------------------------------------------------------------- */
 
 /**
- * dat_pz_create - make a protection zone
+ * dat_pz_create - create a protection zone
  * @ia_handle: open IA
- * @pz_handle: takes the handle
+ * @pz_handle: receives the handle
  *
- * The zone is the boundary of trust: whatever a peer can reach or guess, it
- * stays inside the zone of the EP that it is connected to.
+ * The zone is the boundary of trust: a peer can only access memory in the zone of the EP to
+ * which it is connected, whatever keys it knows or guesses.
  *
  * Source: kDAPL 2.0, dat_pz_create; manual page.
  *
  * Context: process (class P), not from an upcall.
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA;
- * DAT_INVALID_PARAMETER with ARG2, no @pz_handle; DAT_INSUFFICIENT_RESOURCES,
- * MEMORY, PROTECTION_DOMAIN, or DEVICE: the device is gone.
+ * DAT_INVALID_PARAMETER with ARG2: @pz_handle is NULL; DAT_INSUFFICIENT_RESOURCES: MEMORY,
+ * PROTECTION_DOMAIN, or DEVICE, which was removed.
  */
 DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)
 {
@@ -448,16 +447,16 @@ out:
 EXPORT_SYMBOL_GPL(dat_pz_create);
 
 /**
- * dat_pz_query - tell which IA a zone belongs to
+ * dat_pz_query - query the IA of a zone
  * @pz_handle:     zone
- * @pz_param_mask: DAT_PZ_FIELD_*, members wanted
- * @pz_param:      takes them
+ * @pz_param_mask: DAT_PZ_FIELD_*, the members to return
+ * @pz_param:      receives them
  *
  * Source: kDAPL 2.0, dat_pz_query; manual page.
  *
  * Context: any (class A).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_PZ;
- * DAT_INVALID_PARAMETER, ARG2 unknown bit, ARG3 no @pz_param.
+ * DAT_INVALID_PARAMETER: ARG2 unknown bit, ARG3 @pz_param is NULL.
  */
 DAT_RETURN dat_pz_query(DAT_PZ_HANDLE pz_handle, DAT_PZ_PARAM_MASK pz_param_mask,
 			DAT_PZ_PARAM *pz_param)
@@ -505,7 +504,7 @@ DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle)
 		kdapl_obj_put(obj);
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
 	}
-	/* No post looks at a zone, so there is no read section to wait for */
+	/* No post uses a zone, so there is no read section to wait for */
 	kdapl_obj_wait(obj);
 	kdapl_pz_destroy(to_kdapl_pz(obj));
 	return DAT_SUCCESS;

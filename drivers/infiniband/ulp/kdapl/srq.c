@@ -2,10 +2,10 @@
 /*
  * Shared receive queues, and the CQs of endpoints.
  *
- * Owns SRQ objects (process context), the table that tells which EP a
- * completion of an SRQ buffer belongs to (read by complete.c), and the
- * CQs: one for each EP, or one for the EPs of an SRQ that share a receive
- * EVD, sized for all that can be outstanding, so that it cannot overrun.
+ * Owns SRQ objects (process context), the table that maps a completion of an SRQ buffer to
+ * its EP (read by complete.c), and the CQs: one for each EP, or one for the EPs of an SRQ
+ * that share a receive EVD. A CQ has room for all that can be outstanding, so it cannot
+ * overrun.
  */
 #include <linux/export.h>
 #include <linux/irq_poll.h>
@@ -16,10 +16,10 @@
 #define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
 #define KDAPL_IH_SRQ	DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ)
 
-/* A new shared CQ has room for the requests of so many EPs like the first */
+/* A new shared CQ has room for the requests of this number of EPs like the first one */
 #define KDAPL_CQ_SHARE	8
 
-/* CQ entries that the requests of an EP can need; a rebind is two requests */
+/* The number of CQ entries that the requests of an EP need; a rebind is two requests */
 static u32 kdapl_request_cqes(const struct kdapl_ep *ep)
 {
 	return 2 * ep->attr.max_request_dtos + KDAPL_CQ_RESERVED;
@@ -73,7 +73,7 @@ err_free:
 	return ERR_CAST(err);
 }
 
-/* A CQ of the SRQ that this EP can join. srq->mutex held */
+/* Returns a CQ of the SRQ that this EP can use, or NULL. srq->mutex held */
 static struct kdapl_cq *kdapl_cq_find(struct kdapl_ep *ep, u32 need)
 {
 	bool solicited = kdapl_cq_solicited(ep);
@@ -96,7 +96,7 @@ static struct kdapl_cq *kdapl_cq_get_shared(struct kdapl_ep *ep, struct ib_devic
 	u32 recv;
 
 	mutex_lock(&ep->srq->mutex);
-	/* It stays below what CQs of the SRQ have room for: dat_srq_resize() */
+	/* dat_srq_resize() keeps it below the room in the CQs of the SRQ */
 	recv = ep->srq->depth;
 	kcq = ERR_PTR(-E2BIG);
 	if (need > max_cqe || recv > max_cqe - need)
@@ -118,15 +118,15 @@ out:
 }
 
 /**
- * kdapl_cq_get - the CQ of an EP
+ * kdapl_cq_get - create or join a CQ for an EP
  * @ep:    the EP, its attributes and EVDs set
  * @ibdev: device
  *
- * Asking the core for more than the device's max_cqe makes it allocate until
- * memory is gone, so the sum is checked here.
+ * If the core is asked for more entries than max_cqe of the device, it allocates CQs until
+ * memory is exhausted, so the sum is checked here.
  *
  * Context: process.
- * Return: the CQ, or ERR_PTR: -E2BIG, -ENOMEM, what the device said.
+ * Return: the CQ, or ERR_PTR: -E2BIG, -ENOMEM, or the error of the device.
  */
 struct kdapl_cq *kdapl_cq_get(struct kdapl_ep *ep, struct ib_device *ibdev)
 {
@@ -220,9 +220,9 @@ void kdapl_cq_put(struct kdapl_ep *ep)
 }
 
 /**
- * kdapl_srq_attach - let completions of a QP find their EP
+ * kdapl_srq_attach - add an EP to the table for completions of its QP
  * @ep: an SRQ EP
- * @qp: its QP, not in a state to receive yet
+ * @qp: its QP, which cannot receive yet
  *
  * Context: process, ep->mutex held or the EP not yet published.
  */
@@ -330,22 +330,22 @@ static bool kdapl_srq_attr_ok(const struct kdapl_ia *ia, const DAT_SRQ_ATTR *att
 }
 
 /**
- * dat_srq_create - make a shared receive queue
- * @ia_handle:  IA it belongs to
+ * dat_srq_create - create a shared receive queue
+ * @ia_handle:  IA to which it belongs
  * @pz_handle:  protection zone of its buffers
- * @srq_attr:   depth and segments per buffer; low_watermark DAT_SRQ_LW_DEFAULT
- * @srq_handle: the new SRQ, OPERATIONAL and empty
+ * @srq_attr:   depth and segments per buffer; low_watermark must be DAT_SRQ_LW_DEFAULT
+ * @srq_handle: receives the SRQ, which is OPERATIONAL and empty
  *
  * Source: kDAPL 2.0.
  *
  * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @ia_handle or @pz_handle
- * * DAT_INVALID_PARAMETER - attributes missing, not positive, beyond the IA's
- *   limits, or a watermark; NULL output
+ * * DAT_INVALID_HANDLE - @ia_handle or @pz_handle is not valid
+ * * DAT_INVALID_PARAMETER - @srq_attr or @srq_handle is NULL; an attribute is not positive or
+ *   exceeds the limits of the IA; another watermark
  * * DAT_MODEL_NOT_SUPPORTED - the device has no SRQs
- * * DAT_INSUFFICIENT_RESOURCES - memory, the device's SRQs, or no device
+ * * DAT_INSUFFICIENT_RESOURCES - no memory; the device has no free SRQ, or was removed
  */
 DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 			  DAT_SRQ_ATTR *srq_attr, DAT_SRQ_HANDLE *srq_handle)
@@ -358,9 +358,9 @@ DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 	ret = kdapl_ia_begin(ia_handle, &ia);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	/* Once: it is the Consumer's, who may be writing it */
+	/* Read it once: the Consumer may be changing it */
 	if (srq_attr)
-		attr = data_race(*srq_attr); /* see above */
+		attr = data_race(*srq_attr); /* see the comment above */
 	pz = kdapl_obj_get(pz_handle, DAT_HANDLE_TYPE_PZ);
 	if (!pz || pz->ia != ia)
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
@@ -379,14 +379,14 @@ DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 }
 EXPORT_SYMBOL_GPL(dat_srq_create);
 
-/* Destroys the verbs SRQ; @known: the SRQ is still published, so posts may find it */
+/* Destroys the verbs SRQ. @known: the SRQ is still published, so posts may use it */
 static void kdapl_srq_drop_verbs(struct kdapl_srq *srq, bool known)
 {
 	struct ib_srq *ibsrq = rcu_dereference_protected(srq->srq, 1);
 
 	if (!ibsrq)
 		return;
-	/* The work of the low watermark may be asking it */
+	/* The work of the low watermark may be using it */
 	mutex_lock(&srq->mutex);
 	RCU_INIT_POINTER(srq->srq, NULL);
 	mutex_unlock(&srq->mutex);
@@ -401,8 +401,8 @@ static void kdapl_srq_drop_verbs(struct kdapl_srq *srq, bool known)
 }
 
 /**
- * kdapl_srq_shell - the device goes: an SRQ that nobody will take from
- * @srq: pinned; the QPs of its EPs are gone already
+ * kdapl_srq_shell - orphan an SRQ: its device is being removed
+ * @srq: referenced; the QPs of its EPs were destroyed
  *
  * Context: process.
  */
@@ -414,8 +414,8 @@ void kdapl_srq_shell(struct kdapl_srq *srq)
 }
 
 /**
- * kdapl_srq_destroy - take an SRQ apart that no EP uses
- * @srq: out of the table, grace period over, no reference left
+ * kdapl_srq_destroy - free an SRQ that no EP uses
+ * @srq: removed from the table, a grace period ago, without references
  *
  * Context: process.
  */
@@ -433,13 +433,13 @@ void kdapl_srq_destroy(struct kdapl_srq *srq)
  * dat_srq_free - destroy a shared receive queue
  * @srq_handle: the SRQ
  *
- * Buffers still posted are the Consumer's again, without events. Source:
+ * The Consumer may reuse the buffers that are still posted; they cause no events. Source:
  * kDAPL 2.0.
  *
  * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @srq_handle names no SRQ
+ * * DAT_INVALID_HANDLE - @srq_handle is not the handle of an SRQ
  * * DAT_INVALID_STATE - an EP uses it
  */
 DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle)
@@ -464,20 +464,20 @@ DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle)
 EXPORT_SYMBOL_GPL(dat_srq_free);
 
 /**
- * dat_srq_query - ask for the parameters of an SRQ
+ * dat_srq_query - query the parameters of an SRQ
  * @srq_handle: the SRQ
- * @mask:       DAT_SRQ_FIELD_*
- * @param:      selected fields are filled in, others left alone
+ * @mask:       DAT_SRQ_FIELD_*, the members to return
+ * @param:      receives them; other members do not change
  *
- * outstanding_dto_count counts buffers whose completion has not been handed
- * over; available_dto_count those whose completion has not been seen, an
- * upper bound of what EPs can still take. Source: kDAPL 2.0.
+ * outstanding_dto_count is the number of buffers whose completion was not delivered.
+ * available_dto_count is the number of those whose completion was not handled yet, which is
+ * an upper limit of the buffers that EPs can still use. Source: kDAPL 2.0.
  *
- * Context: any but hard interrupt; never sleeps.
+ * Context: any except hard interrupt; never sleeps.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @srq_handle names no SRQ
- * * DAT_INVALID_PARAMETER - unknown bit in @mask; @param NULL
+ * * DAT_INVALID_HANDLE - @srq_handle is not the handle of an SRQ
+ * * DAT_INVALID_PARAMETER - unknown bit in @mask; @param is NULL
  */
 DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK mask,
 			 DAT_SRQ_PARAM *param)

@@ -3,33 +3,32 @@
  * The low watermark of a shared receive queue (dat_srq_set_lw), and the events
  * that a device raises about an SRQ, including its failure.
  *
- * One arming raises one asynchronous event, whoever notices first that fewer
- * buffers are available than the mark:
+ * Arming the mark raises one asynchronous event. It is raised by whichever of these first
+ * notices that fewer buffers are available than the mark:
  *
- * - the device, at an arrival. Its handler is called in softirq or under locks
- *   of the driver, so it leaves a note to the work item;
- * - the call that arms. Some devices (rxe) look at the fill only when a message
- *   takes a buffer, and would keep silent if it was low already;
- * - the work item, which looks again while the mark is armed. A message that
- *   had taken its buffer when the mark was armed, and whose completion had not
- *   been seen, was counted by neither; and none may follow it.
+ * - the device, when a message arrives. Its handler is called in softirq or with locks of
+ *   the driver held, so it only leaves a note for the work item;
+ * - the call that arms the mark. Some devices (rxe) check the number of buffers only when a
+ *   message uses one, and would raise nothing if it was low already;
+ * - the work item, which checks repeatedly while the mark is armed. A message that had used
+ *   its buffer when the mark was armed, and whose completion was not handled yet, was counted
+ *   neither by the device nor by the call; and no other message may follow it.
  *
- * A buffer is available while its completion has not been seen, so that our
- * count is never lower than the device's: it raises no event too early. A note
- * of the device does not say which mark it is about, and may be late: where our
- * count does not bear it out the device is asked, which forgets a mark when it
- * raises its event. One that is said to be set has not been reached; the note
- * was about another. Should a device tell that of a mark it has spoken of, the
- * work item still sees it in our count.
+ * A buffer is available until its completion is handled, so kDAPL's count is never lower than
+ * that of the device, and no event is raised too early. The device does not report which mark
+ * it has reached, and its event may be late. If kDAPL's count does not confirm it, the device
+ * is queried, because it clears a mark when it raises the event: a mark that is still set was
+ * not reached, and the event concerned an earlier one. If a device reports a mark as set
+ * although it has raised the event, the work item still notices it by kDAPL's count.
  *
- * Consumers call in process context; so works the item. srq->mutex guards what
- * is armed.
+ * Consumers call in process context, in which the work item runs, too. srq->mutex guards the
+ * armed mark.
  */
 #include <linux/export.h>
 #include <linux/sched/mm.h>
 #include "kdapl.h"
 
-/* Between two looks at an armed mark */
+/* Interval of the checks of an armed mark */
 #define KDAPL_SRQ_LW_LOOK_MS	500
 
 static bool kdapl_srq_is_low(const struct kdapl_srq *srq)
@@ -41,14 +40,14 @@ static void kdapl_srq_lw_fire(struct kdapl_srq *srq)
 {
 	lockdep_assert_held(&srq->mutex);
 	srq->lw_armed = false;
-	/* Numbers of events name no SRQ; handle and reason say what it is about */
+	/* There is no event number for SRQs; handle and reason identify the event */
 	kdapl_ia_async(srq->obj.ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
 		       kdapl_obj_handle(&srq->obj), DAT_SRQ_LOW_WATERMARK_EVENT);
 }
 
 /*
- * The device no longer uses the buffers of this SRQ, nor reports how many are left.
- * Tells the Consumer once.
+ * The device no longer uses the buffers of this SRQ, nor reports how many are left. Raises
+ * one event.
  */
 static void kdapl_srq_fail(struct kdapl_srq *srq)
 {
@@ -61,7 +60,7 @@ static void kdapl_srq_fail(struct kdapl_srq *srq)
 		       kdapl_obj_handle(&srq->obj), DAT_SRQ_TRANSFER_TO_ERROR);
 }
 
-/* Is a note of the device about the mark that is armed? In doubt it is */
+/* Does an event of the device concern the armed mark? If unknown, it does */
 static bool kdapl_srq_lw_meant(struct kdapl_srq *srq)
 {
 	struct ib_srq *ibsrq = rcu_dereference_protected(srq->srq, lockdep_is_held(&srq->mutex));
@@ -72,17 +71,17 @@ static bool kdapl_srq_lw_meant(struct kdapl_srq *srq)
 	return !attr.srq_limit;
 }
 
-/* What the device has noted, if it is about the mark that is armed */
+/* Handles an event of the device, if it concerns the armed mark */
 static void kdapl_srq_lw_settle(struct kdapl_srq *srq)
 {
 	lockdep_assert_held(&srq->mutex);
-	/* The note first: another that comes meanwhile is looked at after this one */
+	/* Clear the note first, so that a later one is handled again */
 	if (test_and_clear_bit(0, &srq->lw_reached) && srq->lw_armed && kdapl_srq_lw_meant(srq))
 		kdapl_srq_lw_fire(srq);
 }
 
 /**
- * kdapl_srq_lw_work - the device has left a note, or it is time to look
+ * kdapl_srq_lw_work - handle an event of the device, and check the mark
  * @work: kdapl_srq.lw_work
  *
  * Context: process, kdapl_wq.
@@ -90,7 +89,7 @@ static void kdapl_srq_lw_settle(struct kdapl_srq *srq)
 void kdapl_srq_lw_work(struct work_struct *work)
 {
 	struct kdapl_srq *srq = container_of(to_delayed_work(work), struct kdapl_srq, lw_work);
-	/* A Consumer that writes pages out may wait for it */
+	/* Reclaim may wait for a Consumer that needs this work */
 	unsigned int noio = memalloc_noio_save();
 
 	mutex_lock(&srq->mutex);
@@ -107,11 +106,11 @@ void kdapl_srq_lw_work(struct work_struct *work)
 }
 
 /**
- * kdapl_srq_event - the device speaks of an SRQ
- * @event:   what happened
+ * kdapl_srq_event - event handler of a verbs SRQ
+ * @event:   the event
  * @context: the SRQ
  *
- * Not called any more once the verbs SRQ is destroyed.
+ * Not called any more after the verbs SRQ was destroyed.
  *
  * Context: any.
  */
@@ -136,11 +135,11 @@ static int kdapl_srq_limit(struct kdapl_srq *srq, u32 limit)
 {
 	struct ib_srq_attr attr = { .srq_limit = limit };
 
-	/* The device is held by kdapl_ia_enter(), and the SRQ goes before it */
+	/* kdapl_ia_enter() prevents device removal, and the SRQ is destroyed before that */
 	return ib_modify_srq(rcu_dereference_protected(srq->srq, 1), &attr, IB_SRQ_LIMIT);
 }
 
-/* The device is there, and stays */
+/* The device cannot be removed meanwhile */
 static DAT_RETURN kdapl_srq_arm(struct kdapl_srq *srq, u32 mark)
 {
 	int err;
@@ -154,13 +153,13 @@ static DAT_RETURN kdapl_srq_arm(struct kdapl_srq *srq, u32 mark)
 		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 	WRITE_ONCE(srq->low_watermark, mark);
 	srq->lw_armed = mark;
-	/* Behind the device's arming: an arrival in between is seen by one of the two */
+	/* After the device was armed, so that one of both notices an arrival in between */
 	if (kdapl_srq_is_low(srq)) {
 		kdapl_srq_lw_fire(srq);
-		/* Once is enough; should it refuse, its note finds nothing armed */
+		/* Raise only one event. If the device refuses this, its event finds nothing armed */
 		kdapl_srq_limit(srq, 0);
 	}
-	/* No earlier than a note of the device wants it: that is due at once */
+	/* Does not delay work that an event of the device has queued */
 	if (srq->lw_armed)
 		queue_delayed_work(kdapl_wq, &srq->lw_work,
 				   kdapl_timeout_ms(KDAPL_SRQ_LW_LOOK_MS));
@@ -170,12 +169,12 @@ static DAT_RETURN kdapl_srq_arm(struct kdapl_srq *srq, u32 mark)
 static DAT_RETURN kdapl_srq_set_lw(struct kdapl_srq *srq, DAT_COUNT mark)
 {
 	struct kdapl_ia *ia = srq->obj.ia;
-	/* Not a shell, nor an IA that is being closed, which takes the SRQ along */
+	/* False for an orphaned IA, and for one that is being closed together with the SRQ */
 	bool there = kdapl_ia_enter(ia);
 	DAT_RETURN ret;
 
 	mutex_lock(&srq->mutex);
-	/* Under the mutex: dat_srq_resize() compares the other way round */
+	/* Under the mutex, because dat_srq_resize() compares its size with the mark */
 	if (mark < 0 || (u32)mark > srq->depth)
 		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	else if (!there || READ_ONCE(srq->state) == DAT_SRQ_STATE_ERROR)
@@ -191,26 +190,25 @@ static DAT_RETURN kdapl_srq_set_lw(struct kdapl_srq *srq, DAT_COUNT mark)
 /**
  * dat_srq_set_lw - arm the low watermark of an SRQ
  * @srq_handle:    the SRQ
- * @low_watermark: an event when fewer buffers than this are available; 0: none
+ * @low_watermark: raise an event when fewer buffers than this are available; 0: never
  *
  * The event is asynchronous, with the SRQ as dat_handle and the reason
- * DAT_SRQ_LOW_WATERMARK_EVENT; its number is
- * DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR, as no number stands for it. It is
- * raised at once if fewer are available already, and once: then the mark has to
- * be set again. A further call replaces what is armed. dat_srq_query() goes on
- * telling the mark that was set last.
+ * DAT_SRQ_LOW_WATERMARK_EVENT; its number is DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
+ * because no other number exists for it. It is raised at once if fewer buffers are available
+ * already. It is raised once; then the mark must be set again. Another call replaces the
+ * armed mark. dat_srq_query() returns the mark that was set last.
  *
- * Source: kDAPL 2.0; manual page dat_srq_set_lw(3DAT), whose comparison is the
- * wrong way round (X-17).
+ * Source: kDAPL 2.0; manual page dat_srq_set_lw(3DAT), in which the comparison is reversed
+ * (X-17).
  *
  * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @srq_handle names no SRQ
- * * DAT_INVALID_PARAMETER - @low_watermark negative or above max_recv_dtos
- * * DAT_INVALID_STATE - the SRQ is in ERROR: its device is gone
+ * * DAT_INVALID_HANDLE - @srq_handle is not the handle of an SRQ
+ * * DAT_INVALID_PARAMETER - @low_watermark is negative or greater than max_recv_dtos
+ * * DAT_INVALID_STATE - the SRQ is in ERROR, because it has failed or its device was removed
  * * DAT_MODEL_NOT_SUPPORTED - the device has no such mark
- * * DAT_INTERNAL_ERROR - the device refused it; what was armed is armed still
+ * * DAT_INTERNAL_ERROR - the device refused it; the previous mark is still armed
  */
 DAT_RETURN dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark)
 {

@@ -1,19 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The size of a shared receive queue: dat_srq_resize.
+ * The size of a shared receive queue: dat_srq_resize().
  *
- * Posts take slots from the pool that the SRQ was made with, without a lock
- * and at any moment, so that a pool cannot be moved. It is never touched:
+ * Posts take slots from the first pool of the SRQ without a lock and at any time, so the pool
+ * cannot be moved. It never changes:
  *
- * - a larger SRQ has further pools beside it, which a post looks at when the
- *   first is empty;
- * - a smaller one has its surplus of free slots withheld: they are taken as a
- *   post takes them, and put back when it grows again.
+ * - an SRQ that grows gets further pools, which a post uses if the first one is empty;
+ * - from an SRQ that shrinks, the surplus of free slots is withheld: the call takes them like
+ *   a post, and returns them when the SRQ grows again.
  *
- * The device's queue is made larger before there are slots for it, and smaller
- * when they are gone, so that a post never finds it full.
+ * The queue of the device is enlarged before slots for it are added, and reduced after they
+ * were withheld, so a post never finds it full.
  *
- * Consumers call in process context; srq->mutex guards all of it.
+ * Consumers call in process context; srq->mutex guards everything here.
  */
 #include <linux/export.h>
 #include "kdapl.h"
@@ -47,8 +46,8 @@ static void kdapl_srq_more_free(struct kdapl_srq_more *more)
 }
 
 /**
- * kdapl_srq_free_more - free the slots that an SRQ was given later
- * @srq: an SRQ that nobody posts to, and no event of which is queued
+ * kdapl_srq_free_more - free the pools that a resize has added
+ * @srq: an SRQ to which nobody posts, and of which no event is queued
  *
  * Context: process.
  */
@@ -62,7 +61,7 @@ void kdapl_srq_free_more(struct kdapl_srq *srq)
 	}
 }
 
-/* Of the further pools first, so that the straight way of a post stays open */
+/* Takes a free slot, first from the further pools: only the first one has the fast path */
 static struct kdapl_slot *kdapl_srq_spare(struct kdapl_srq *srq)
 {
 	struct kdapl_slot *slot = NULL;
@@ -73,7 +72,7 @@ static struct kdapl_slot *kdapl_srq_spare(struct kdapl_srq *srq)
 	return slot ?: kdapl_pool_get(&srq->pool);
 }
 
-/* Puts back up to @n slots; returns how many there were */
+/* Returns up to @n slots to their pools. Returns their number */
 static u32 kdapl_srq_release(struct kdapl_srq *srq, u32 n)
 {
 	struct kdapl_slot *slot;
@@ -89,7 +88,7 @@ static u32 kdapl_srq_release(struct kdapl_srq *srq, u32 n)
 	return i;
 }
 
-/* Withholds @n free slots; false, and none, if there are not as many */
+/* Withholds @n free slots; if there are fewer, withholds none and returns false */
 static bool kdapl_srq_withhold(struct kdapl_srq *srq, u32 n)
 {
 	struct kdapl_slot *slot;
@@ -115,7 +114,7 @@ static DAT_RETURN kdapl_srq_tell_device(struct kdapl_srq *srq, u32 size)
 {
 	struct ib_srq_attr attr = { .max_wr = size };
 
-	/* The device is held by kdapl_ia_enter(), and the SRQ goes before it */
+	/* kdapl_ia_enter() prevents device removal, and the SRQ is destroyed before that */
 	switch (ib_modify_srq(rcu_dereference_protected(srq->srq, 1), &attr, IB_SRQ_MAX_WR)) {
 	case 0:
 		return DAT_SUCCESS;
@@ -146,7 +145,7 @@ static DAT_RETURN kdapl_srq_grow(struct kdapl_srq *srq, u32 size)
 	kdapl_srq_release(srq, more_slots);
 	if (more) {
 		more->next = srq->more;
-		/* Pairs with the loads in posts and counts, which take no lock */
+		/* Pairs with the loads of posts and counts, which take no lock */
 		smp_store_release(&srq->more, more);
 	}
 	WRITE_ONCE(srq->depth, size);
@@ -158,7 +157,7 @@ static DAT_RETURN kdapl_srq_shrink(struct kdapl_srq *srq, u32 size)
 	u32 surplus = srq->depth - size;
 	DAT_RETURN ret;
 
-	/* As many as are free now are not outstanding, and that is all to be known */
+	/* Succeeds only if enough slots are free, so that not too many are outstanding */
 	if (!kdapl_srq_withhold(srq, surplus))
 		return KDAPL_IN_USE;
 	ret = kdapl_srq_tell_device(srq, size);
@@ -169,7 +168,7 @@ static DAT_RETURN kdapl_srq_shrink(struct kdapl_srq *srq, u32 size)
 	return ret;
 }
 
-/* The device is there, and stays */
+/* The device cannot be removed meanwhile */
 static DAT_RETURN kdapl_srq_set_size(struct kdapl_srq *srq, u32 size)
 {
 	struct kdapl_cq *kcq;
@@ -193,7 +192,7 @@ static DAT_RETURN kdapl_srq_resize(struct kdapl_srq *srq, DAT_COUNT size)
 	if (size <= 0 || (u32)size > ia->limits.max_srq_wr)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
 	if (!kdapl_ia_enter(ia))
-		/* A shell, or an IA that is being closed, which takes the SRQ along */
+		/* An orphaned IA, or one that is being closed together with the SRQ */
 		return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_ERROR);
 	if (!(ia->ibdev->attrs.device_cap_flags & IB_DEVICE_SRQ_RESIZE)) {
 		ret = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
@@ -211,24 +210,24 @@ static DAT_RETURN kdapl_srq_resize(struct kdapl_srq *srq, DAT_COUNT size)
 /**
  * dat_srq_resize - change the capacity of an SRQ
  * @srq_handle:       the SRQ
- * @srq_max_recv_dto: buffers that may be outstanding from now on
+ * @srq_max_recv_dto: number of buffers that may be outstanding
  *
- * What is posted stays, and posts may go on meanwhile; one that meets a call
- * which makes the SRQ smaller can be told that it is full before the call
- * returns. Buffers beyond the size that the SRQ was made with cost a post a
- * little more. Source: kDAPL 2.0; manual page dat_srq_resize(3DAT).
+ * Posted buffers stay posted, and posts are possible at the same time. A post during a call
+ * that reduces the SRQ may find it full before the call has returned. A post beyond the
+ * original size of the SRQ is slightly slower. Source: kDAPL 2.0; manual page
+ * dat_srq_resize(3DAT).
  *
  * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @srq_handle names no SRQ
- * * DAT_INVALID_PARAMETER - @srq_max_recv_dto not positive, or above the IA's
- *   max_recv_per_srq
- * * DAT_INVALID_STATE - more buffers are outstanding; not above the low
- *   watermark that was set last; the SRQ is in ERROR: its device is gone
- * * DAT_INSUFFICIENT_RESOURCES - TEVD: more than the CQs of EPs on the SRQ have
- *   room for, which is its size when they were made; memory; the device refuses
- * * DAT_MODEL_NOT_SUPPORTED - the device cannot
+ * * DAT_INVALID_HANDLE - @srq_handle is not the handle of an SRQ
+ * * DAT_INVALID_PARAMETER - @srq_max_recv_dto is not positive, or greater than
+ *   max_recv_per_srq of the IA
+ * * DAT_INVALID_STATE - more buffers are outstanding; the size is not greater than the low
+ *   watermark that was set last; the SRQ is in ERROR
+ * * DAT_INSUFFICIENT_RESOURCES - TEVD: the CQs of EPs on the SRQ have no room, which was sized
+ *   when they were created; no memory; the device refuses the size
+ * * DAT_MODEL_NOT_SUPPORTED - the device cannot resize an SRQ
  */
 DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT srq_max_recv_dto)
 {
