@@ -156,7 +156,7 @@ static DAT_RETURN kdapl_srq_arm(struct kdapl_srq *srq, u32 mark)
 	/* After the device was armed, so that one of both notices an arrival in between */
 	if (kdapl_srq_is_low(srq)) {
 		kdapl_srq_lw_fire(srq);
-		/* Raise one event only. If the device refuses this, its event finds nothing armed */
+		/* Raise one event only. If the device refuses, its own event finds nothing armed */
 		kdapl_srq_limit(srq, 0);
 	}
 	/* Does not delay work that an event of the device has queued */
