@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * debugfs: what objects there are, in which state, with what in their queues.
+ * debugfs: lists all objects, with their states and the contents of their queues.
  *
- * Owns the directory kdapl and its files, one for each type of object, one
- * line for each object; Documentation/ABI/testing/debugfs-kdapl describes
- * them. Reads run in process context. The walk goes over the handle table
- * and holds a reference to the one object that it is about to print and no
- * lock, so that a reader can neither stop a Consumer nor find freed memory:
- * whoever frees the object waits for the line to be finished. Objects are
- * named by kdapl_obj_id(), as in the tracepoints; no address is printed.
+ * Owns the directory kdapl and its files, which
+ * Documentation/ABI/testing/debugfs-kdapl describes. There is one file for each type of
+ * object, with one line for each object. Reads run in process context. A reader walks the
+ * handle table; it holds a reference to the object that it prints, and no lock. So it cannot
+ * block a Consumer, and whoever frees the object waits until the line is complete. Objects
+ * are identified by kdapl_obj_id(), as in the tracepoints; no addresses are printed.
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
@@ -16,7 +15,7 @@
 
 struct dentry *kdapl_debugfs;
 
-/* One file: the type it lists and the printer of one line */
+/* A file: the type of its objects, and the function that prints a line */
 struct kdapl_listing {
 	const char *file;
 	DAT_HANDLE_TYPE type;
@@ -76,7 +75,7 @@ static void show_ref(struct seq_file *m, const char *key, const struct kdapl_obj
 		seq_printf(m, " %s=none", key);
 }
 
-/* Of NULL no member is read */
+/* @p may be NULL */
 #define show_object(m, key, p)						\
 	do {								\
 		typeof(p) _p = (p);					\
@@ -92,7 +91,7 @@ static void show_head(struct seq_file *m, const struct kdapl_obj *obj)
 		show_ref(m, "ia", &obj->ia->obj);
 }
 
-/* " key=depth/free/posted/done"; a snapshot, slots move while they are counted */
+/* " key=depth/free/posted/done"; slots may change their state while they are counted */
 static void show_pool(struct seq_file *m, const char *key, const struct kdapl_pool *pool)
 {
 	seq_printf(m, " %s=%u/%u/%u/%u", key, pool->depth,
@@ -217,7 +216,7 @@ static void show_first_error(struct seq_file *m, const struct kdapl_ep *ep)
 		seq_puts(m, " first_error=none");
 }
 
-/* One moment of it: dat_ep_modify() changes what it is made from under the lock */
+/* Under ep->lock, because dat_ep_modify() changes attributes and parents under it */
 static void show_ep(struct seq_file *m, struct kdapl_obj *obj)
 {
 	struct kdapl_ep *ep = to_kdapl_ep(obj);
@@ -258,7 +257,7 @@ static void show_srq(struct seq_file *m, struct kdapl_obj *obj)
 	seq_printf(m, " state=%s eps=%d low_watermark=%u",
 		   name_of(srq_states, ARRAY_SIZE(srq_states), READ_ONCE(srq->state)),
 		   atomic_read(&obj->users), READ_ONCE(srq->low_watermark));
-	/* Its slots may be in several pools */
+	/* The slots of an SRQ may be in several pools */
 	seq_printf(m, " recvs=%u/%u/%u/%u", READ_ONCE(srq->depth),
 		   kdapl_srq_count(srq, KDAPL_SLOT_FREE) - READ_ONCE(srq->nheld),
 		   posted, done);
@@ -360,9 +359,9 @@ static const struct seq_operations kdapl_listing_sops = {
 DEFINE_SEQ_ATTRIBUTE(kdapl_listing);
 
 /**
- * kdapl_debugfs_init - make the directory and its files
+ * kdapl_debugfs_init - create the directory and its files
  *
- * Without debugfs, or when it fails, the module works all the same.
+ * The module works without debugfs, too, or if this fails.
  *
  * Context: process, module load.
  */
@@ -377,7 +376,7 @@ void kdapl_debugfs_init(void)
 }
 
 /**
- * kdapl_debugfs_exit - remove the directory; waits for readers
+ * kdapl_debugfs_exit - remove the directory, and wait for readers
  *
  * Context: process, module unload.
  */

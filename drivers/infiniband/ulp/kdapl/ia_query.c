@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What can be asked about an IA and about any handle: attributes of the IA and
- * of the Provider, the type of a handle, the Consumer's word.
+ * Queries of an IA and of any handle: the attributes of the IA and of the Provider, the type
+ * of a handle, and the Consumer's context.
  *
- * Everything is filled in when the IA is opened and constant afterwards, so
- * that these calls, made by Consumers, are legal in any context and go on
- * working when the device has gone.
+ * All attributes are filled in when the IA is opened and are constant afterwards. So
+ * Consumers may make these calls in any context, also after the device was removed.
  */
 #include <linux/cache.h>
 #include <linux/export.h>
@@ -13,13 +12,13 @@
 
 /* ---- attributes of the IA ---------------------------------------------- */
 
-/* A device counts in u32 or in int, DAT in int */
+/* Limits of a device are u32 or int, those of DAT int */
 #define kdapl_count(n)	((DAT_COUNT)clamp_t(s64, (n), 0, INT_MAX))
 
-/* The IA has a handle itself, and all kinds of objects share the rest */
+/* The IA uses one handle; objects of all types share the others */
 #define KDAPL_MOST_OBJECTS	(KDAPL_HANDLE_MAX - 1)
 
-/* What belongs to one object, or one post */
+/* Limits of one object or one post */
 static void kdapl_ia_fill_sizes(DAT_IA_ATTR *attr, const struct kdapl_limits *l)
 {
 	attr->max_dto_per_ep = kdapl_count(l->max_dto_per_ep);
@@ -37,29 +36,29 @@ static void kdapl_ia_fill_sizes(DAT_IA_ATTR *attr, const struct kdapl_limits *l)
 	attr->max_recv_per_srq = kdapl_count(l->max_srq_wr);
 }
 
-/* How many there can be */
+/* Largest numbers of objects */
 static void kdapl_ia_fill_numbers(DAT_IA_ATTR *attr, const struct kdapl_limits *l,
 				  const struct ib_device_attr *dev)
 {
 	attr->max_eps = kdapl_count(l->max_eps);
-	/* An EVD is a queue of ours, no object of the device */
+	/* An EVD is not an object of the device */
 	attr->max_evds = KDAPL_MOST_OBJECTS;
 	attr->max_lmrs = kdapl_count(min_t(s64, l->max_mr, KDAPL_MOST_OBJECTS));
-	/* An RMR has two MRs, and can only be bound to an LMR, which has one */
+	/* An RMR has two MRs, and an LMR to which it can be bound has one */
 	attr->max_rmrs = kdapl_count(min_t(s64, (l->max_mr - 1LL) / 2, KDAPL_MOST_OBJECTS));
 	attr->max_pzs = kdapl_count(min_t(s64, dev->max_pd, KDAPL_MOST_OBJECTS));
 	attr->max_srqs = kdapl_count(l->max_srqs);
 	attr->max_ep_per_srq = l->max_srqs ? attr->max_eps : 0;
 	attr->max_rdma_read_in = kdapl_count(dev->max_res_rd_atom);
-	/* Devices bound what they answer, not what they ask: the sum over all EPs */
+	/* A device limits only incoming reads in total, so this is the sum over all EPs */
 	attr->max_rdma_read_out = kdapl_count((s64)l->max_eps * l->max_rd_atom_out);
 }
 
 /**
- * kdapl_ia_fill_attr - fill in what dat_ia_query() will tell
+ * kdapl_ia_fill_attr - fill in the attributes that dat_ia_query() returns
  * @ia: new IA, its device, address and limits set
  *
- * Context: process, device alive.
+ * Context: process; the device must not be removed meanwhile.
  */
 void kdapl_ia_fill_attr(struct kdapl_ia *ia)
 {
@@ -132,8 +131,8 @@ static const DAT_PROVIDER_ATTR kdapl_provider_attr = {
 /* ---- selective copies -------------------------------------------------- */
 
 /*
- * Bits of the masks are in the order of the members. Tables of where each
- * member begins, by bit: it ends where the next begins.
+ * The bits of the masks have the order of the members. The tables contain the offset of each
+ * member, by bit; a member ends where the next one begins.
  */
 #define KDAPL_IA_FIELD(bit, member) \
 	[ilog2(DAT_IA_FIELD_##bit)] = offsetof(DAT_IA_ATTR, member)
@@ -173,7 +172,7 @@ static const u16 kdapl_ia_fields[] = {
 		       max_rdma_read_per_ep_out_guaranteed),
 	KDAPL_IA_FIELD(IA_ZB_SUPPORTED, zb_supported),
 	KDAPL_IA_FIELD(IA_RESERVED_LMR_SUPPORTED, reserved_lmr_supported),
-	/* Two bits of extensions, whose members have no length here */
+	/* The two bits of extensions, whose members do not exist here */
 	[ilog2(DAT_IA_FIELD_IA_RESERVED_LMR_SUPPORTED) + 1] =
 		offsetof(DAT_IA_ATTR, num_transport_attr),
 	[ilog2(DAT_IA_FIELD_IA_RESERVED_LMR_SUPPORTED) + 2] =
@@ -229,7 +228,7 @@ static const u16 kdapl_provider_fields[] = {
 static_assert(ARRAY_SIZE(kdapl_ia_fields) == ilog2(DAT_IA_FIELD_ALL) + 2);
 static_assert(ARRAY_SIZE(kdapl_provider_fields) == ilog2(DAT_PROVIDER_FIELD_ALL) + 2);
 
-/* Copies the members that @mask, checked by the caller, selects; leaves the others alone */
+/* Copies the members that @mask selects, which the caller has checked */
 static void kdapl_copy_fields(void *to, const void *from, u64 mask, const u16 *fields)
 {
 	for (; mask; fields++, mask >>= 1)
@@ -253,21 +252,21 @@ static DAT_RETURN kdapl_ia_query_check(DAT_IA_ATTR_MASK mask, const DAT_IA_ATTR 
 }
 
 /**
- * dat_ia_query - attributes of an IA and of the Provider
+ * dat_ia_query - query the attributes of an IA and of the Provider
  * @ia_handle:        open IA
- * @async_evd_handle: takes the EVD of asynchronous events; or NULL
- * @ia_attr_mask:     DAT_IA_FIELD_*, members wanted
- * @ia_attr:          takes them; the others are left alone. ia_address_ptr
- *                    points into the IA and is good until it is closed
- * @provider_attr_mask: DAT_PROVIDER_FIELD_*, members wanted
- * @provider_attr:    takes them
+ * @async_evd_handle: receives the EVD of asynchronous events; may be NULL
+ * @ia_attr_mask:     DAT_IA_FIELD_*, the members to return
+ * @ia_attr:          receives them; other members do not change. ia_address_ptr points to
+ *                    memory of the IA and is valid until it is closed
+ * @provider_attr_mask: DAT_PROVIDER_FIELD_*, the members to return
+ * @provider_attr:    receives them; other members do not change
  *
  * Source: kDAPL 2.0, dat_ia_query; manual page.
  *
  * Context: any (class A).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA;
- * DAT_INVALID_PARAMETER, ARG3 or ARG5 unknown bit, ARG4 or ARG6 members wanted
- * and no place for them.
+ * DAT_INVALID_PARAMETER: ARG3 or ARG5 unknown bit, ARG4 or ARG6 the pointer is NULL although
+ * members are selected.
  */
 DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handle,
 			DAT_IA_ATTR_MASK ia_attr_mask, DAT_IA_ATTR *ia_attr,
@@ -300,9 +299,9 @@ EXPORT_SYMBOL_GPL(dat_ia_query);
 /* ---- any handle -------------------------------------------------------- */
 
 /**
- * dat_set_consumer_context - keep a word with an object
- * @dat_handle: handle of any kind
- * @context:    the word
+ * dat_set_consumer_context - store a context with an object
+ * @dat_handle: handle of any type
+ * @context:    the context
  *
  * Source: kDAPL 2.0, dat_set_consumer_context; manual page.
  *
@@ -322,15 +321,14 @@ DAT_RETURN dat_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT context)
 EXPORT_SYMBOL_GPL(dat_set_consumer_context);
 
 /**
- * dat_get_consumer_context - read the word kept with an object
- * @dat_handle: handle of any kind
- * @context:    takes the word; zero if none was ever set
+ * dat_get_consumer_context - read the context that is stored with an object
+ * @dat_handle: handle of any type
+ * @context:    receives the context; zero if none was set
  *
  * Source: kDAPL 2.0, dat_get_consumer_context; manual page.
  *
  * Context: any (class A).
- * Return: DAT_SUCCESS; DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER with ARG2, no
- * @context.
+ * Return: DAT_SUCCESS; DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER with ARG2: @context is NULL.
  */
 DAT_RETURN dat_get_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT *context)
 {
@@ -349,15 +347,15 @@ DAT_RETURN dat_get_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT *context)
 EXPORT_SYMBOL_GPL(dat_get_consumer_context);
 
 /**
- * dat_get_handle_type - tell what a handle names
- * @dat_handle:  handle of any kind
- * @handle_type: takes DAT_HANDLE_TYPE_*
+ * dat_get_handle_type - query the type of a handle
+ * @dat_handle:  handle of any type
+ * @handle_type: receives DAT_HANDLE_TYPE_*
  *
  * Source: kDAPL 2.0, dat_get_handle_type; manual page.
  *
  * Context: any (class A).
- * Return: DAT_SUCCESS; DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER with ARG2, no
- * @handle_type.
+ * Return: DAT_SUCCESS; DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER with ARG2: @handle_type is
+ * NULL.
  */
 DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *handle_type)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The tables that turn verbs statuses, errno and endpoint states into DAT
- * values, and DAT return values into text. Called from every layer, the
- * completion path in softirq included; nothing here sleeps, locks or logs.
+ * Tables that translate verbs statuses, errno and endpoint states to DAT values, and DAT
+ * return values to text. Called by every layer, including the completion path in softirq;
+ * nothing here sleeps, takes a lock or logs.
  */
 #include <linux/build_bug.h>
 #include <linux/errno.h>
@@ -13,7 +13,7 @@
 
 #define TYPE_SHIFT	16
 
-/* Every type but NOT_IMPLEMENTED, which stands far away from the others. */
+/* Every type except NOT_IMPLEMENTED, whose number is much greater than the others. */
 #define TYPE_NAME(type) \
 	[(type) >> TYPE_SHIFT] = #type
 #define SUBTYPE_NAME(subtype) \
@@ -178,7 +178,7 @@ static const u8 dto_statuses[] = {
 	[IB_WC_GENERAL_ERR]		= DAT_DTO_ERR_TRANSPORT,
 };
 
-/* A hole in the table would read as a success. */
+/* A missing entry of the table would be a success. */
 static_assert(ARRAY_SIZE(dto_statuses) == IB_WC_GENERAL_ERR + 1);
 
 static const u8 state_subtypes[] = {
@@ -201,16 +201,15 @@ static const u8 state_subtypes[] = {
 
 /**
  * kdapl_wc_status_to_dto - the DTO status of a completed work request
- * @status:  what the verbs completion says
- * @is_recv: the request is a receive of ours
+ * @status:  verbs status
+ * @is_recv: the request is a receive
  *
- * The segments of a receive were checked when it was posted, so a failure of
- * the "queue pair operation" can only be a message that is too long: Soft-RoCE
- * reports it in this way.
+ * The segments of a receive were checked when it was posted, so LOC_QP_OP can only mean that
+ * the message is too long: Soft-RoCE reports it in this way.
  *
  * Context: any.
- * Return: the status for the event. A verbs status that the table does not
- * know is a transport error.
+ * Return: the status for the event. A verbs status that is not in the table is a transport
+ * error.
  */
 DAT_DTO_COMPLETION_STATUS kdapl_wc_status_to_dto(enum ib_wc_status status,
 						 bool is_recv)
@@ -224,11 +223,11 @@ DAT_DTO_COMPLETION_STATUS kdapl_wc_status_to_dto(enum ib_wc_status status,
 
 /**
  * kdapl_wc_status_to_mm - the DTO status of a registration or invalidate
- * @status: what the verbs completion of the request says
+ * @status: verbs status
  *
  * Context: any.
- * Return: SUCCESS and FLUSHED as they are; every other failure is one of the
- * memory management, whatever name the device gives it.
+ * Return: SUCCESS or FLUSHED; any other status of the device is
+ * DAT_DTO_ERR_LOCAL_MM_ERROR.
  */
 DAT_DTO_COMPLETION_STATUS kdapl_wc_status_to_mm(enum ib_wc_status status)
 {
@@ -243,15 +242,14 @@ DAT_DTO_COMPLETION_STATUS kdapl_wc_status_to_mm(enum ib_wc_status status)
 }
 
 /**
- * kdapl_errno_to_dat - what a Consumer is told about a failure below us
- * @err: zero or a negative errno, of verbs or of the connection manager
+ * kdapl_errno_to_dat - translate an errno to a return value
+ * @err: zero or a negative errno of the verbs or the connection manager
  *
- * A caller that knows better (the number of the argument, the resource that
- * ran out, a post that met a full queue) composes its own return value.
+ * A caller that knows more (the number of the argument, the resource, a full queue) uses its
+ * own return value instead.
  *
  * Context: any.
- * Return: DAT_SUCCESS for zero, the error return that stands for @err, or
- * DAT_INTERNAL_ERROR when none does.
+ * Return: DAT_SUCCESS for zero, the error for @err, or DAT_INTERNAL_ERROR if there is none.
  */
 DAT_RETURN kdapl_errno_to_dat(int err)
 {
@@ -292,12 +290,12 @@ DAT_RETURN kdapl_errno_to_dat(int err)
 }
 
 /**
- * kdapl_ep_state_error - the refusal of a call in the present state of an EP
- * @state: the state that the EP is in
+ * kdapl_ep_state_error - the return value of a call that is illegal in a state of an EP
+ * @state: the state of the EP
  *
  * Context: any.
- * Return: DAT_INVALID_STATE with the subtype that names @state;
- * DAT_INTERNAL_ERROR for a number that is no state.
+ * Return: DAT_INVALID_STATE with the subtype for @state; DAT_INTERNAL_ERROR if @state is not
+ * a state.
  */
 DAT_RETURN kdapl_ep_state_error(DAT_EP_STATE state)
 {
@@ -323,15 +321,14 @@ static const char *subtype_name(DAT_RETURN value)
 }
 
 /**
- * dat_strerror - the names of a return value's type and subtype
- * @value:         what a DAT call returned
- * @major_message: name of the type, a string that is never freed
- * @minor_message: name of the subtype, likewise
+ * dat_strerror - get the names of the type and the subtype of a return value
+ * @value:         return value of a DAT call
+ * @major_message: receives the name of the type, a constant string
+ * @minor_message: receives the name of the subtype, a constant string
  *
  * Context: any (class A).
- * Return: DAT_SUCCESS, or with nothing stored DAT_INVALID_PARAMETER:
- * argument 1, @value has an undefined type or subtype; argument 2 or 3, the
- * pointer is NULL.
+ * Return: DAT_SUCCESS, or DAT_INVALID_PARAMETER, with nothing stored: ARG1 the type or
+ * subtype of @value is not defined; ARG2 or ARG3 the pointer is NULL.
  */
 DAT_RETURN dat_strerror(DAT_RETURN value, const char **major_message,
 			const char **minor_message)

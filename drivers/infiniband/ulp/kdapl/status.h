@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Translation between what the RDMA core says and what a Consumer reads:
- * completion statuses, errno, endpoint states. Used by every boundary
- * function and by the completion path; all of it is table lookup that is
- * legal in any context.
+ * Translation of values of the RDMA core to those of DAT: completion statuses, errno,
+ * endpoint states. Used by the calls and by the completion path; all functions are table
+ * lookups, which are legal in any context.
  */
 #ifndef _KDAPL_STATUS_H_
 #define _KDAPL_STATUS_H_

@@ -2,11 +2,10 @@
 /*
  * Tracepoints of system kdapl.
  *
- * Called from the hot path (any context), the CM callbacks and the control
- * calls. An event carries numbers only: kdapl_obj_id() of the objects, which
- * debugfs prints too, never a pointer and never a string. A completion has
- * three events so that the rare ones can be watched without the common one:
- * success, flush, error.
+ * Called by the posting and completion path (any context), the CM callbacks and the control
+ * calls. An event contains numbers only: kdapl_obj_id() of the objects, which debugfs prints,
+ * too, but no pointers and no strings. There are three events for completions (success,
+ * flush, error), so that the rare ones can be enabled without the common one.
  */
 #undef TRACE_SYSTEM
 #define TRACE_SYSTEM kdapl
@@ -50,7 +49,7 @@ TRACE_DEFINE_ENUM(DAT_EP_STATE_DISCONNECT_PENDING);
 TRACE_DEFINE_ENUM(DAT_EP_STATE_DISCONNECTED);
 TRACE_DEFINE_ENUM(DAT_EP_STATE_COMPLETION_PENDING);
 
-/* The states that occur; others are shown as numbers */
+/* The states that can occur; others are printed as numbers */
 #define kdapl_show_ep_state(state)					\
 	__print_symbolic(state,						\
 		{ DAT_EP_STATE_UNCONNECTED,		"UNCONNECTED" },	\
@@ -117,7 +116,7 @@ TRACE_EVENT(kdapl_post,
 		      __entry->segments, __entry->length, __entry->flags)
 );
 
-/* A post that did not; with a bad handle there is no object to name, and no event */
+/* A post that was refused; there is no event for a handle that is not valid */
 TRACE_EVENT(kdapl_post_reject,
 	    TP_PROTO(u32 id, u8 op, u32 ret),
 
@@ -172,7 +171,7 @@ TRACE_EVENT(kdapl_complete_flush,
 		      __entry->ep, kdapl_show_op(__entry->op), __entry->slot)
 );
 
-/* @wc_status: enum ib_wc_status; @vendor: the device's own code */
+/* @wc_status: enum ib_wc_status; @vendor: error code of the vendor */
 TRACE_EVENT(kdapl_complete_error,
 	    TP_PROTO(u32 ep, u8 op, u32 slot, u32 wc_status, u32 vendor),
 
@@ -233,7 +232,7 @@ TRACE_EVENT(kdapl_cm_event,
 		      __entry->status)
 );
 
-/* An upcall begins; event_number 0 is one without event (NOTIFY) */
+/* An upcall begins; event_number is 0 for one without an event (NOTIFY) */
 TRACE_EVENT(kdapl_upcall,
 	    TP_PROTO(u32 evd, u32 event_number, bool more),
 
@@ -252,7 +251,7 @@ TRACE_EVENT(kdapl_upcall,
 		      __entry->event_number, __entry->more)
 );
 
-/* A registration and its outcome; @lmr is 0 when it failed */
+/* A registration and its result; @lmr is 0 if it has failed */
 TRACE_EVENT(kdapl_lmr,
 	    TP_PROTO(u32 lmr, u32 pz, u32 context, u64 length, u32 privileges,
 		     int error),
