@@ -202,6 +202,30 @@ static void kdapl_addr_search_netdev(struct kdapl_addr_search *s, const struct n
 	read_unlock_bh(&in6_dev->lock);
 }
 
+/**
+ * kdapl_addr_on_netdev - does a net device have an IP address?
+ * @ibdev: device with a port that the net device leads to
+ * @ndev:  the net device
+ * @addr:  the address
+ *
+ * Context: any; RCU.
+ * Return: true if it does.
+ */
+bool kdapl_addr_on_netdev(struct ib_device *ibdev, const struct net_device *ndev,
+			  const struct sockaddr_storage *addr)
+{
+	struct kdapl_addr_search s = { .ibdev = ibdev };
+	struct in6_addr want;
+
+	kdapl_addr_to_gid(addr, &want);
+	s.want = &want;
+	kdapl_addr_search_netdev(&s, ndev);
+	if (!s.rank)
+		return false;
+	put_net(s.net);
+	return true;
+}
+
 /* InfiniBand: the addresses of the IPoIB devices on the port */
 static void kdapl_addr_search_ib(struct kdapl_addr_search *s, u32 port)
 {

@@ -204,6 +204,9 @@ bool kdapl_addr_cut(const struct rdma_cm_id *id, u32 port);
 bool kdapl_addr_find(struct ib_device *ibdev, u32 port, const char *netdev,
 		     const struct net *home, const struct sockaddr_storage *want,
 		     struct sockaddr_storage *addr, struct net **net);
+/* Does the net device, which leads to a port of @ibdev, have this IP address? RCU */
+bool kdapl_addr_on_netdev(struct ib_device *ibdev, const struct net_device *ndev,
+			  const struct sockaddr_storage *addr);
 /* Is the port still reached by this IP address, in this namespace? */
 bool kdapl_addr_stands(struct ib_device *ibdev, u32 port, const struct sockaddr_storage *addr,
 		       const struct net *net);

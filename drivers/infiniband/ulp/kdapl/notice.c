@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Disconnects that cannot be sent yet, because the link of their port is down.
+ * Disconnects that cannot be sent yet: the link of their port is down, or their address
+ * was deleted, but its GID was not.
  *
  * The connection manager sends one disconnect request for an id. If that fails
  * (there is no route while the link is down), the id goes to TIMEWAIT, and no
@@ -10,6 +11,10 @@
  * may then be reset or freed, and waits on a list of the device. When the port
  * is active again we send the request, and the connection manager repeats it
  * for 77 seconds if nobody answers.
+ *
+ * The core deletes the GID of a deleted address in a work item of its own. Until
+ * then the CM would send from an address that does not exist. After that it has no
+ * GID to send from, and returns an error that changes nothing else.
  *
  * Owns the ids on kdapl_device.notices until they are destroyed: when the CM
  * has an answer, when KDAPL_NOTICE_SENT_MS have passed, or when the device is
@@ -23,7 +28,7 @@
 /*
  * Interval at which the list is checked while a notice waits. A port that becomes
  * active raises an event, but a VLAN device that comes up on an active port does
- * not.
+ * not, and neither does the deletion of a GID.
  */
 #define KDAPL_NOTICE_LOOK_MS	1000
 /* By then the CM has given up: it sends at most 16 requests, 4.3 seconds apart */
@@ -46,9 +51,10 @@ static bool kdapl_notice_may_leave(struct ib_device *ibdev, u32 port, const stru
 		return true;
 	rcu_read_lock();
 	ndev = rdma_read_gid_attr_ndev_rcu(attr);
-	/* An id without its address will never be able to send, so do not wait for that */
+	/* An id without its GID will never be able to send, so do not wait for that */
 	if (!IS_ERR(ndev))
-		up = netif_running(ndev) && netif_carrier_ok(ndev);
+		up = netif_running(ndev) && netif_carrier_ok(ndev) &&
+		     kdapl_addr_on_netdev(ibdev, ndev, &id->route.addr.src_addr);
 	rcu_read_unlock();
 	return up;
 }
@@ -90,8 +96,8 @@ static bool kdapl_notice_keep(struct kdapl_device *dev, u32 port, struct rdma_cm
 
 /**
  * kdapl_notice_send - tell the peer of an EP that the connection is over
- * @ep: the EP, with its QP in ERROR and the id of a connection. If the link is
- *      down, the EP loses its id, so that it can be reset or freed
+ * @ep: the EP, with its QP in ERROR and the id of a connection. If nothing can be
+ *      sent at the moment, the EP loses its id, so that it can be reset or freed
  *
  * Context: process, ep->mutex held.
  */

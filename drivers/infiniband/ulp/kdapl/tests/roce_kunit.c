@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit: addresses of a RoCE port that are deleted and added again before the watcher
- * runs; a bond that fails over, which deletes no address; the partition of a path.
+ * runs, or whose GID is deleted later; a bond that fails over, which deletes no address;
+ * the partition of a path.
  *
  * The fake device has a RoCE port on an Ethernet device of the suite. Its
  * address is a link-local one that is not made of the hardware address, because
@@ -179,6 +180,48 @@ static void C_62_lost_and_back_before_the_attempt_began(struct kunit *test)
 	fake_settle(env->fake);
 	begin(&ep, id);
 	expect_end(test, &ep, DAT_CONNECTION_EVENT_UNREACHABLE);
+}
+
+static struct kdapl_notice *notice(void)
+{
+	struct kdapl_device *dev = env->ia->dev;
+	struct kdapl_notice *found;
+
+	flush_delayed_work(&dev->notice_work);
+	spin_lock_irq(&dev->notice_lock);
+	found = list_first_entry_or_null(&dev->notices, struct kdapl_notice, node);
+	spin_unlock_irq(&dev->notice_lock);
+	return found;
+}
+
+static bool notice_sent(void)
+{
+	struct kdapl_notice *found;
+
+	kdapl_notice_look(env->ia->dev);
+	found = notice();
+	return found && found->sent;
+}
+
+/*
+ * The core deletes the GID of a deleted address later. Until then the disconnect would
+ * leave with an address that does not exist, which is the end of QP 1 on rxe.
+ */
+static void C_60_no_disconnect_from_a_deleted_address(struct kunit *test)
+{
+	struct in6_addr *src;
+
+	kdapl_clauses(test, "C-60 C-62");
+	make_two(test);
+	src = &((struct sockaddr_in6 *)&ep.ep->cm_id->route.addr.src_addr)->sin6_addr;
+	/* The port has no such address, and the GID of the id is valid */
+	src->s6_addr[15] ^= 1;
+	tp_ep_free(&ep);
+	KUNIT_ASSERT_NOT_NULL(test, notice());
+	KUNIT_EXPECT_FALSE(test, notice_sent());
+	/* Once the GID is deleted, too, nothing can be sent, and the CM reports that */
+	port_down();
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(notice_sent()));
 }
 
 /* ---- partitions --------------------------------------------------------------- */
@@ -386,6 +429,7 @@ static void roce_exit(struct kunit *test)
 static struct kunit_case roce_cases[] = {
 	KUNIT_CASE(C_62_an_address_is_lost_and_back_at_once),
 	KUNIT_CASE(C_62_lost_and_back_before_the_attempt_began),
+	KUNIT_CASE(C_60_no_disconnect_from_a_deleted_address),
 	KUNIT_CASE(a_QP_is_raised_in_the_partition_of_its_path),
 	KUNIT_CASE(C_62_a_failover_is_not_the_loss_of_an_address),
 	KUNIT_CASE(C_62_a_failover_breaks_what_names_a_GID_that_has_gone),
