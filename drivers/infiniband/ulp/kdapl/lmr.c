@@ -318,7 +318,10 @@ static DAT_RETURN kdapl_lmr_check(const struct kdapl_lmr_request *req, DAT_VA_TY
 	return DAT_SUCCESS;
 }
 
-/* Checks the pointers for results; the last three may be NULL if nothing is lost */
+/*
+ * Checks the pointers for results. Those for the length and the address, which are not
+ * checked, and for the key of an LMR without remote privileges may be NULL.
+ */
 static DAT_RETURN kdapl_lmr_check_outputs(DAT_MEM_PRIV_FLAGS priv, const DAT_LMR_HANDLE *handle,
 					  const DAT_LMR_CONTEXT *context,
 					  const DAT_RMR_CONTEXT *rmr_context)
@@ -386,11 +389,12 @@ static DAT_RETURN kdapl_lmr_create(struct kdapl_ia *ia, struct kdapl_pz *pz,
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @ia_handle is not an open IA (IA); @pz_handle is not a zone of this
  *   IA, or is being freed (PZ); for_lmr_handle is not an LMR of this IA (LMR)
- * * DAT_INVALID_PARAMETER - unknown @mem_type (ARG2); no address, or one that is not memory
- *   (ARG3); @length is 0, needs more pages than the device can register at once, or exceeds
- *   the other LMR (ARG4); unknown privilege (ARG6), @va_type (ARG7) or @mem_optimization
- *   (ARG8); @lmr_handle is NULL (ARG9), @lmr_context is NULL (ARG10), @rmr_context is NULL
- *   with a remote privilege (no subtype)
+ * * DAT_INVALID_PARAMETER - unknown @mem_type (ARG2); no address, or one that is not memory,
+ *   an illegal page size, or a page address that is not a multiple of it (ARG3); @length is
+ *   0, needs more pages than the device can register at once, or exceeds the other LMR
+ *   (ARG4); unknown privilege (ARG6), @va_type (ARG7) or @mem_optimization (ARG8);
+ *   @lmr_handle is NULL (ARG9), @lmr_context is NULL (ARG10), @rmr_context is NULL with a
+ *   remote privilege (no subtype)
  * * DAT_MODEL_NOT_SUPPORTED - DAT_MEM_TYPE_PLATFORM, IA and BYPASS; DAT_VA_TYPE_ZB; the
  *   other LMR is one of dat_lmr_allocate(); memory that needs DMA syncs
  * * DAT_PRIVILEGES_VIOLATION - a privilege that the other LMR does not have, or a write

@@ -7,9 +7,9 @@
  * Called by Consumers in any context except hard interrupt; done callbacks run in
  * softirq.
  *
- * There is one MR, so only one request at a time is possible: a registration must wait
- * for the completion of the invalidation before it. A posted request counts as a user of
- * the LMR.
+ * There is one MR, so a registration must wait for the completion of the invalidation
+ * before it. An invalidation may follow a registration on the same EP at once. A posted
+ * request counts as a user of the LMR.
  *
  * The entry of the LMR in the table is cleared, and filled in again under a new context,
  * without a grace period in between. A post that uses a context while it is invalidated
@@ -34,7 +34,7 @@ static void kdapl_lmr_hide(struct kdapl_lmr *lmr)
 	WRITE_ONCE(lmr->desc->zp, 0);
 }
 
-/* Undoes that; the rest of the entry has not changed */
+/* Undoes kdapl_lmr_hide(); the rest of the entry has not changed */
 static void kdapl_lmr_show(struct kdapl_lmr *lmr)
 {
 	lockdep_assert_held(&lmr->lock);
@@ -346,8 +346,7 @@ static bool kdapl_invalidate_in_order(struct kdapl_ep *ep)
  * @ep_handle:        the EP on whose queue the request is posted, of the LMR's zone
  * @user_cookie:      returned in the completion event
  * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG, BARRIER_FENCE, LMR_INVALIDATE_FENCE,
- *                    and UNSIGNALLED if the EP was created with that request completion
- *                    flag
+ *                    and UNSIGNALLED if the EP has that request completion flag
  *
  * Posts with the context of the LMR are refused from the call on. The keys are invalid
  * when the event is delivered, which is a DTO completion with operation
@@ -365,10 +364,12 @@ static bool kdapl_invalidate_in_order(struct kdapl_ep *ep)
  *   that is not known to execute them in order
  * * DAT_INVALID_PARAMETER - the LMR is not of dat_lmr_allocate() (1); flags (4)
  * * DAT_INVALID_STATE - the EP is neither CONNECTED nor DISCONNECTED; or LMR_FREE: the LMR
- *   is not registered, or a posted request ends the registration already
+ *   is not registered, a posted request ends the registration already, or the registration
+ *   was posted on another EP and has not completed
  * * DAT_PROTECTION_VIOLATION - LMR and EP do not belong to the same zone
- * * DAT_INSUFFICIENT_RESOURCES - the queue is full
- * * DAT_INTERNAL_ERROR - the device refused the request
+ * * DAT_INSUFFICIENT_RESOURCES - the queue is full; the device has no memory for the
+ *   request
+ * * DAT_INTERNAL_ERROR - the device refused the request for another reason
  */
 DAT_RETURN dat_lmr_invalidate(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handle,
 			      DAT_LMR_COOKIE user_cookie, DAT_COMPLETION_FLAGS completion_flags)

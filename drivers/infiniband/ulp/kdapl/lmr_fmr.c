@@ -264,7 +264,7 @@ static DAT_RETURN kdapl_fmr_request(const struct kdapl_fmr *r)
  * @ep_handle:          the EP on whose queue the request is posted, of the LMR's zone
  * @user_cookie:        returned in the completion event
  * @completion_flags:   DAT_COMPLETION_SUPPRESS_FLAG, BARRIER_FENCE, and UNSIGNALLED if
- *                      the EP was created with that request completion flag
+ *                      the EP has that request completion flag
  * @lmr_context:        receives the context for segments of posts before the call
  *                      returns; it differs from the previous one
  * @rmr_context:        receives the key for the peer, or 0 without a remote privilege,
@@ -288,11 +288,13 @@ static DAT_RETURN kdapl_fmr_request(const struct kdapl_fmr *r)
  *   illegal page size or address (3); @number_of_pages (4); privileges, @va_type, flags
  *   (9), or a pointer for a result is NULL
  * * DAT_INVALID_STATE - the EP is neither CONNECTED nor DISCONNECTED; or LMR_IN_USE: the
- *   LMR is registered, or a request on it has not completed
+ *   LMR is registered, a request on it has not completed, or a failed request has left its
+ *   MR in doubt and it has not been replaced yet
  * * DAT_PROTECTION_VIOLATION - LMR and EP do not belong to the same zone
  * * DAT_PRIVILEGES_VIOLATION - a write privilege for read-only pages
- * * DAT_INSUFFICIENT_RESOURCES - the queue is full; no room for the mapping
- * * DAT_INTERNAL_ERROR - the device refused the request
+ * * DAT_INSUFFICIENT_RESOURCES - the queue is full; no room for the mapping; the device has
+ *   no memory for the request
+ * * DAT_INTERNAL_ERROR - the device refused the request for another reason
  */
 DAT_RETURN dat_lmr_fmr(DAT_LMR_HANDLE lmr_handle, DAT_MEM_TYPE mem_type,
 		       DAT_REGION_DESCRIPTION region_description,

@@ -14,7 +14,8 @@
  * drained and destroyed, so that the device does not use the memory any more when the
  * function returns.
  *
- * Called by Consumers and by lmr.c, in process context.
+ * Called in process context by Consumers, by the files that create, free and repair LMRs and
+ * RMRs, and by ia_close.c.
  */
 #include <linux/export.h>
 #include <linux/idr.h>
@@ -328,7 +329,7 @@ int kdapl_pz_make_map_sg(struct kdapl_pz *pz)
 }
 
 /**
- * kdapl_pz_shell - orphan a zone: its device is being removed
+ * kdapl_pz_shell - orphan a zone: its device is being removed, or the zone is freed
  * @pz: the zone, referenced; its PD has no objects any more
  *
  * Context: process.

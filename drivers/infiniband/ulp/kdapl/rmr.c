@@ -94,7 +94,7 @@ static void kdapl_rmr_repair(struct work_struct *work)
 	kdapl_ia_leave(ia);
 }
 
-/* Runs a grace period after the last request has completed */
+/* Runs a grace period after the RMR was freed and its last request has completed */
 static void kdapl_rmr_free_work(struct work_struct *work)
 {
 	struct kdapl_rmr *rmr = container_of(to_rcu_work(work), struct kdapl_rmr, free_work);
@@ -375,7 +375,7 @@ DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 		kdapl_obj_put(obj);
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
 	}
-	/* Posts that see it are turned away by @dying: free_work's grace period will do */
+	/* @dying refuses the posts that still find it until the grace period of free_work ends */
 	kdapl_obj_wait(obj);
 	kdapl_rmr_destroy(to_kdapl_rmr(obj));
 	return DAT_SUCCESS;

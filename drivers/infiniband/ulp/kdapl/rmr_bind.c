@@ -5,8 +5,8 @@
  * Kernel users have no memory windows, so a binding is a separate registration of the
  * pages of the LMR. An RMR owns two MRs. A rebind posts a list of two work requests: the
  * invalidation of the present MR and the registration of the other one, which is mapped
- * while the present one is still in use. The next rebind is possible when this one has
- * completed.
+ * while the present one is still in use. The next rebind needs the invalidated MR, so it is
+ * possible when this one has completed.
  *
  * Called by Consumers in any context except hard interrupt; done callbacks run in
  * softirq. rmr.c creates and frees RMRs.
@@ -120,8 +120,8 @@ static void kdapl_rmr_repair_soon(struct kdapl_rmr *rmr)
 }
 
 /*
- * The invalidation before a registration completes only if it fails. It does so before
- * the registration, whose reference keeps the RMR.
+ * The invalidation before a registration has a completion only if it fails. That comes
+ * before the completion of the registration, whose reference keeps the RMR.
  */
 static void kdapl_bind_inv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -223,6 +223,7 @@ bool kdapl_rmr_invalidated(struct kdapl_rmr *rmr, const struct kdapl_ep *ep, u32
 		if (!f->mr || f->mr->rkey != rkey || f->state == KDAPL_FAST_FREE)
 			continue;
 		legal = f->ep == ep->obj.handle && rmr->zone == ep->zone;
+		rmr->hostile |= !legal;
 		if (f->state == KDAPL_FAST_ENDING)
 			f->gone = true;
 		if (f->state != KDAPL_FAST_BOUND && f->state != KDAPL_FAST_BINDING)
@@ -230,9 +231,8 @@ bool kdapl_rmr_invalidated(struct kdapl_rmr *rmr, const struct kdapl_ep *ep, u32
 		if (rmr->cur == f - rmr->fast)
 			kdapl_rmr_unbound(rmr);
 		kdapl_rmr_fast_free(f);
-		rmr->hostile |= !legal;
-		kdapl_rmr_repair_soon(rmr);
 	}
+	kdapl_rmr_repair_soon(rmr);
 	spin_unlock_irqrestore(&rmr->lock, flags);
 	return legal;
 }
@@ -386,7 +386,10 @@ static struct ib_send_wr *kdapl_bind_prepare(struct kdapl_bind *b, struct kdapl_
 		first->opcode = old ? IB_WR_LOCAL_INV : IB_WR_RDMA_WRITE;
 		if (old)
 			first->ex.invalidate_rkey = old->mr->rkey;
-		/* Both are sent to the peer; the previous use may have left a pointer here */
+		/*
+		 * An RDMA write sends remote_addr and rkey to the peer, and the previous use
+		 * of the slot may have left a pointer there
+		 */
 		slot->rdma.remote_addr = 0;
 		slot->rdma.rkey = 0;
 		return first;
@@ -559,7 +562,7 @@ static DAT_RETURN kdapl_bind_lookup(struct kdapl_bind *b, DAT_RMR_HANDLE rmr_han
  * @ep_handle:        the EP on whose queue the bind is posted, of the same zone
  * @user_cookie:      returned in the completion event
  * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG, BARRIER_FENCE, and UNSIGNALLED if the
- *                    EP was created with that request completion flag
+ *                    EP has that request completion flag
  * @rmr_context:      receives the key for the peer before the call returns; undefined
  *                    if the call unbinds
  *
@@ -582,9 +585,11 @@ static DAT_RETURN kdapl_bind_lookup(struct kdapl_bind *b, DAT_RMR_HANDLE rmr_han
  * * DAT_INVALID_STATE - the EP is neither CONNECTED nor DISCONNECTED
  * * DAT_PROTECTION_VIOLATION - RMR, LMR and EP do not belong to the same zone
  * * DAT_PRIVILEGES_VIOLATION - the LMR lacks the local privilege
- * * DAT_INSUFFICIENT_RESOURCES - the queue is full; or (MEMORY_REGION) the bind before
- *   the last one has not completed, or a bind on another EP has not completed
- * * DAT_INTERNAL_ERROR - the device refused the request
+ * * DAT_INSUFFICIENT_RESOURCES - the queue is full, or the device has no memory for the
+ *   request; or (MEMORY_REGION) the request that ends the binding before the present one
+ *   has not completed, the present bind was posted on another EP and has not completed, or
+ *   an MR that a failed request has left in doubt has not been replaced yet
+ * * DAT_INTERNAL_ERROR - the device refused the request for another reason
  */
 DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
 			const DAT_LMR_TRIPLET *lmr_triplet,

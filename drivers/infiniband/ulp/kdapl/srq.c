@@ -96,7 +96,7 @@ static struct kdapl_cq *kdapl_cq_get_shared(struct kdapl_ep *ep, struct ib_devic
 	u32 recv;
 
 	mutex_lock(&ep->srq->mutex);
-	/* dat_srq_resize() keeps it below the room in the CQs of the SRQ */
+	/* dat_srq_resize() keeps it at or below the room in the CQs of the SRQ */
 	recv = ep->srq->depth;
 	kcq = ERR_PTR(-E2BIG);
 	if (need > max_cqe || recv > max_cqe - need)
@@ -122,8 +122,8 @@ out:
  * @ep:    the EP, its attributes and EVDs set
  * @ibdev: device
  *
- * If the core is asked for more entries than max_cqe of the device, it allocates CQs until
- * memory is exhausted, so the sum is checked here.
+ * The entries that the EP needs are compared with max_cqe of the device here, so that the
+ * caller can tell this limit from a device that is out of memory.
  *
  * Context: process.
  * Return: the CQ, or ERR_PTR: -E2BIG, -ENOMEM, or the error of the device.

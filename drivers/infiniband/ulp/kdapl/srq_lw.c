@@ -3,8 +3,8 @@
  * The low watermark of a shared receive queue (dat_srq_set_lw), and the events
  * that a device raises about an SRQ, including its failure.
  *
- * Arming the mark raises one asynchronous event. It is raised by whichever of these first
- * notices that fewer buffers are available than the mark:
+ * Each arming of the mark raises at most one asynchronous event. It is raised by whichever
+ * of these first notices that fewer buffers are available than the mark:
  *
  * - the device, when a message arrives. Its handler is called in softirq or with locks of
  *   the driver held, so it only leaves a note for the work item;
@@ -135,7 +135,7 @@ static int kdapl_srq_limit(struct kdapl_srq *srq, u32 limit)
 {
 	struct ib_srq_attr attr = { .srq_limit = limit };
 
-	/* kdapl_ia_enter() prevents device removal, and the SRQ is destroyed before that */
+	/* kdapl_ia_enter() delays device removal, so the SRQ of the device is not destroyed */
 	return ib_modify_srq(rcu_dereference_protected(srq->srq, 1), &attr, IB_SRQ_LIMIT);
 }
 
@@ -153,7 +153,7 @@ static DAT_RETURN kdapl_srq_arm(struct kdapl_srq *srq, u32 mark)
 		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 	WRITE_ONCE(srq->low_watermark, mark);
 	srq->lw_armed = mark;
-	/* After the device was armed, so that one of both notices an arrival in between */
+	/* After the device was armed, so that one of the two notices an arrival in between */
 	if (kdapl_srq_is_low(srq)) {
 		kdapl_srq_lw_fire(srq);
 		/* Raise one event only. If the device refuses, its own event finds nothing armed */

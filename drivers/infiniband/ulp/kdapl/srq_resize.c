@@ -114,7 +114,7 @@ static DAT_RETURN kdapl_srq_tell_device(struct kdapl_srq *srq, u32 size)
 {
 	struct ib_srq_attr attr = { .max_wr = size };
 
-	/* kdapl_ia_enter() prevents device removal, and the SRQ is destroyed before that */
+	/* kdapl_ia_enter() delays device removal, so the SRQ of the device is not destroyed */
 	switch (ib_modify_srq(rcu_dereference_protected(srq->srq, 1), &attr, IB_SRQ_MAX_WR)) {
 	case 0:
 		return DAT_SUCCESS;

@@ -287,6 +287,26 @@ static void I_05_binding_of_another_endpoint(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, fake_valid_mr(fake(), key));
 }
 
+/* The owner has posted an unbind, which is flushed later */
+static void I_05_binding_that_is_being_ended(struct kunit *test)
+{
+	u32 key;
+
+	kdapl_clauses(test, "I-05");
+	mem_second(test, &m, &other);
+	key = mem_bind(test, &m, &other, 1, 0, 8);
+	mem_finish(&m, &other);
+	mem_bind(test, &m, &other, 2, 0, 0);
+	message(test, &m.ep, key);
+	mem_expect_broken(test, &m.ep);
+	mem_expect_async(test, &m, m.rmr);
+	expect_connected(test, &other);
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(other.handle, DAT_CLOSE_ABRUPT_FLAG),
+			DAT_SUCCESS);
+	fake_settle(fake());
+	mem_expect_bound(test, &m, 0);
+}
+
 static void hostile_to_lmr(struct kunit *test, DAT_LMR_HANDLE lmr, DAT_LMR_CONTEXT context,
 			   DAT_RMR_CONTEXT key)
 {
@@ -515,6 +535,7 @@ static struct kunit_case inv_cases[] = {
 	KUNIT_CASE(V_02_fmr_of_this_endpoint),
 	KUNIT_CASE(I_10_the_peer_is_quicker_than_a_flush),
 	KUNIT_CASE(I_05_binding_of_another_endpoint),
+	KUNIT_CASE(I_05_binding_that_is_being_ended),
 	KUNIT_CASE(I_05_LMR_with_remote_rights),
 	KUNIT_CASE(I_05_LMR_without_remote_rights),
 	KUNIT_CASE(I_05_fmr_of_another_endpoint),
