@@ -2,7 +2,7 @@
 /*
  * Endpoints: their structures, and the prototypes of ep*.c and drain.c.
  *
- * A part of kdapl.h, which includes it where it belongs; nobody else does.
+ * A part of kdapl.h, which alone includes it.
  */
 #ifndef _KDAPL_EP_H_
 #define _KDAPL_EP_H_
@@ -11,22 +11,22 @@
 
 /**
  * struct kdapl_sq - request queue of an EP
- * @lock: slot and verbs call of a request happen under it, because runs of
- *        unsignalled requests need queue order
- * @pool: slots; get under @lock, put anywhere
- * @run:  ring of the offsets (pool.h) of unsignalled requests whose fate is unknown,
- *        in posting order; @run_tail is written under @lock, @run_head by the
- *        completion of requests (one at a time for an EP)
- * @run_mask: size of the ring less one
- * @run_len: unsignalled requests since the last signalled one; under @lock
- * @bad: where the verbs layer says which request it refused; under @lock
- * @run_max: request number so many of a run is signalled all the same
+ * @lock: held from the allocation of a slot to the verbs call, because the runs of
+ *        unsignalled requests must have the order of the queue
+ * @pool: slots; taken under @lock, returned in any context
+ * @run:  ring of the offsets (pool.h) of unsignalled requests that are not known to have
+ *        completed, in posting order. @run_tail is written under @lock, @run_head
+ *        by the completion of requests (one at a time for an EP)
+ * @run_mask: size of the ring minus one
+ * @run_len: number of unsignalled requests since the last signalled one; under @lock
+ * @bad: the request that the verbs layer has refused; under @lock
+ * @run_max: a run has at most this many requests; the last one is signalled
  *
- * @stranded: slots, linked by ev.next, whose requests the device has not got;
- *        done is called once the QP is drained; under @lock
+ * @stranded: slots, linked by ev.next, whose requests the device has not accepted;
+ *        their done callback is called after the QP was drained; under @lock
  *
- * kdapl_slot.run_end of a request is @run_tail when it was posted: a
- * completion releases the members up to there, see complete.c.
+ * kdapl_slot.run_end of a request is @run_tail when it was posted. Its completion
+ * releases the requests of the run up to this position, see complete.c.
  */
 struct kdapl_sq {
 	spinlock_t lock ____cacheline_aligned_in_smp;	/* see above */
@@ -41,14 +41,14 @@ struct kdapl_sq {
 	u32 run_head ____cacheline_aligned_in_smp;
 };
 
-/* A work request of our own: the marker, or one of the two drains */
+/* A work request of kDAPL itself: the marker, or one of the two that drain the QP */
 struct kdapl_marker {
 	struct ib_cqe cqe;
 	struct kdapl_ep *ep;
 	struct completion done;
-	bool busy;		/* with the device; under sq.lock, as @done and: */
-	bool refused;		/* the device did not take it */
-	bool posted;		/* the last attempt posted it: it was not busy */
+	bool busy;		/* outstanding; under sq.lock, as @done and: */
+	bool refused;		/* the device has refused it */
+	bool posted;		/* the last attempt has posted it, because it was not busy */
 	u32 run_end;		/* as kdapl_slot.run_end */
 	union {
 		struct ib_rdma_wr rdma;
@@ -56,36 +56,36 @@ struct kdapl_marker {
 	};
 };
 
-/* kdapl_ep.post: which calls the state lets through */
+/* kdapl_ep.post: the calls that the state allows */
 #define KDAPL_EP_MAY_SEND	0x01
 #define KDAPL_EP_MAY_RECV	0x02
 
-/* kdapl_ep.slow: why a completion leaves the straight path */
-#define KDAPL_EP_PARK		0x01	/* no connection yet: park it */
-#define KDAPL_EP_WATCH		0x02	/* DISCONNECT_PENDING: the work waits for requests */
+/* kdapl_ep.slow: why a completion leaves the fast path */
+#define KDAPL_EP_PARK		0x01	/* not connected yet: park it */
+#define KDAPL_EP_WATCH		0x02	/* DISCONNECT_PENDING: a completion schedules the work */
 #define KDAPL_EP_SOLICITED	0x04	/* receives are in solicited-wait mode; constant */
 
 /* kdapl_ep.todo: bits for the connection work, see cm.c */
 enum kdapl_todo {
 	KDAPL_TODO_RESPONSE,	/* CM: the peer accepted */
-	KDAPL_TODO_ESTABLISHED,	/* CM: passive side complete */
-	KDAPL_TODO_FAILED,	/* CM: attempt failed, ep->fail_number says how */
+	KDAPL_TODO_ESTABLISHED,	/* CM: the passive side is connected */
+	KDAPL_TODO_FAILED,	/* CM: the attempt failed, see ep->fail_number */
 	KDAPL_TODO_PEER_GONE,	/* CM: DISCONNECTED */
-	KDAPL_TODO_BREAK,	/* an error completion, or the address is gone */
+	KDAPL_TODO_BREAK,	/* an error completion, or the address was lost */
 	KDAPL_TODO_DISCONNECT,	/* Consumer, abrupt */
-	KDAPL_TODO_GRACEFUL,	/* Consumer, graceful; or a request completed meanwhile */
-	KDAPL_TODO_TIMEOUT,	/* our timer: connect or accept took too long */
+	KDAPL_TODO_GRACEFUL,	/* Consumer, graceful; or a request has completed since */
+	KDAPL_TODO_TIMEOUT,	/* ep->timer has expired */
 	KDAPL_TODO_EARLY_RECV,	/* a receive was parked: rdma_notify(COMM_EST) */
-	KDAPL_TODO_MARKER,	/* idle query found an unsignalled tail */
-	KDAPL_TODO_ADDRESS,	/* addresses of the port have changed: is it ours? */
-	KDAPL_TODO_REFUSED,	/* a request of the peer failed here: break after the NAK */
+	KDAPL_TODO_MARKER,	/* a query found an unsignalled tail of the queue */
+	KDAPL_TODO_ADDRESS,	/* addresses of the port have changed, check that of the IA */
+	KDAPL_TODO_REFUSED,	/* a request of the peer has failed: break after the NAK */
 };
 
-/* kdapl_ep.linger: what a connection that is over still waits for, see cm.c */
+/* kdapl_ep.linger: what a connection waits for before it ends, see cm.c */
 enum kdapl_linger {
 	KDAPL_LINGER_NOT,
-	KDAPL_LINGER_ANSWER,	/* the device's answer to the peer leaves */
-	KDAPL_LINGER_REQUESTS,	/* the peer's answers to our requests arrive */
+	KDAPL_LINGER_ANSWER,	/* for the device's answer to the peer to leave */
+	KDAPL_LINGER_REQUESTS,	/* for the peer's answers to requests to arrive */
 };
 
 /* First real error of a connection (P6, G-36) */
@@ -94,12 +94,12 @@ struct kdapl_first_error {
 	u8 op;			/* DAT_DTOS */
 	u8 status;		/* enum ib_wc_status */
 	u32 vendor;
-	u32 behind;		/* posts of that queue outstanding behind it */
+	u32 behind;		/* posts of that queue that were outstanding after it */
 };
 
 /**
  * struct kdapl_ep_texts - provider-specific attributes as dat_ep_query() returns them
- * @named:       the array that the Consumer gets; it stays readable until the EP is freed
+ * @named:       the array that the Consumer receives; valid until the EP is freed
  * @first_error: text of kdapl.first_error
  * @keepalive:   text of kdapl.keepalive_ms
  * @comp_vector: text of kdapl.comp_vector
@@ -117,57 +117,59 @@ struct kdapl_ep_texts {
 /**
  * struct kdapl_ep - endpoint
  * @obj:    header
- * @qp:     NULL while unconfigured and on a shell; RCU. Written under @mutex
+ * @qp:     NULL while unconfigured, and if the EP is orphaned; RCU. Written under @mutex
  * @post:   KDAPL_EP_MAY_*; follows @state
- * @straight: BIT(DAT_DTOS): what may be posted with one segment and no flags,
- *          and needs no more than that; follows @state
+ * @straight: BIT(DAT_DTOS): the operations whose posts may take the fast path;
+ *          follows @state
  * @slow:   KDAPL_EP_PARK, KDAPL_EP_WATCH; written under @lock
- * @zone:   pz->zone << KDAPL_ZONE_SHIFT; as all limits that follow it
- *          constant but for dat_ep_modify()
- * @need_read: zone and privilege for local memory that is read
- * @need_write: likewise, written
- * @bad_send_flags: completion flags that a send must not carry; the other
- *          two alike for RDMA and for receives
+ * @zone:   pz->zone << KDAPL_ZONE_SHIFT; only dat_ep_modify() changes it and the
+ *          limits that follow
+ * @need_read: zone and privilege that local memory needs if it is read
+ * @need_write: likewise, if it is written
+ * @bad_send_flags: completion flags that a send must not have; @bad_rdma_flags and
+ *          @bad_recv_flags likewise for RDMA requests and receives
  * @state:  DAT_EP_STATE; written under @lock
  * @rq:     receive slots (depth 0 with an SRQ). The slots themselves, and those
  *          of @sq, are changed under @lock while the pools are closed
  * @sq:     request queue
  * @lock:   guards @state, @post, @slow, @parked, @first_error, @qp_moved and
  *          what the CM callbacks write (@fail_number, private data)
- * @recv_evd: changed, as the other parents and @attr, under @mutex and @lock
- * @mutex:  serialises connect, accept, reset, the connection work, removal
- * @parked: completions of before the connection, oldest first, and the tail;
- *          with @hold software flushes that wait for the device's own
- * @qp_moved: we have moved the QP to ERROR, flushes are our doing
- * @live_attempt: an outcome event is still owed; under @lock (C-40)
- * @end_owed: ESTABLISHED was given, an end event is still owed; under @lock (C-41)
- * @dying:  dat_ep_free has begun; under @mutex
- * @shell:  the verbs objects are gone; under @mutex
- * @keepalive_seen: progress of the queues at the last tick of @keepalive; under @mutex
+ * @recv_evd: like the other parents and @attr, changed under @mutex and @lock
+ * @mutex:  serialises connect, accept, reset, the connection work and device removal
+ * @parked: completions from before the connection, oldest first; with @hold, software
+ *          flushes that wait for those of the device
+ * @qp_moved: kDAPL has moved the QP to ERROR, so flushed completions are no error
+ * @live_attempt: an outcome event is owed; under @lock (C-40)
+ * @end_owed: ESTABLISHED was queued, and an end event is owed; under @lock (C-41)
+ * @dying:  dat_ep_free() has begun; under @mutex
+ * @shell:  the EP is orphaned: its verbs objects were destroyed; under @mutex
+ * @keepalive_seen: progress of the queues when @keepalive last ran; under @mutex
  * @keepalive: probes an idle connection, see keepalive.c
- * @rsp:    the RSP that holds it in RESERVED, or whose request does in
+ * @rsp:    the RSP for which the EP is in RESERVED, or whose request has moved it to
  *          PASSIVE_CONNECTION_PENDING; under @mutex
  * @cm_id:  of the present attempt; under @mutex
- * @todo:   enum kdapl_todo bits, any context; @work acts on them
- * @timer:  sets KDAPL_TODO_TIMEOUT; bounds an attempt, or @linger
- * @outcome: the attempt's outcome event, @end: the end event
- * @private_in: peer's private data in the outcome event; stays until reset
- * @private_out: ours, between dat_ep_connect and the request
- * @offer: parameters of that request; constant while the id lives
- * @deadline: monotonic time at which @timer says time-out; set while that is stopped
+ * @todo:   enum kdapl_todo bits, set in any context; handled by @work
+ * @timer:  sets KDAPL_TODO_TIMEOUT; limits an attempt, or @linger
+ * @outcome: the outcome event of the attempt
+ * @end:    the end event of the connection
+ * @private_in: the peer's private data for the outcome event; valid until reset
+ * @private_out: the Consumer's, from dat_ep_connect() to the request
+ * @offer: parameters of that request; constant while the id exists
+ * @deadline: monotonic time at which @timer expires; set while @timer is stopped
  * @passive: the EP accepts; under @lock and @mutex
- * @cancelled: the Consumer has given the attempt up, DISCONNECTED is its
- *          outcome; under @lock
- * @clean_end: a disconnect of either side came before any break; under @lock
+ * @cancelled: the Consumer has cancelled the attempt, whose outcome is DISCONNECTED;
+ *          under @lock
+ * @clean_end: one side has disconnected before anything broke; under @lock
  * @linger: enum kdapl_linger; written under @mutex and @lock
- * @raised: the QP has left INIT; under @mutex, as what follows
+ * @raised: the QP has left INIT; under @mutex, like the following fields
  * @qp_stuck: the device has refused to move the QP to ERROR
- * @verbs:  the EP counts in ia->nqps and ia->nverbs
- * @strip:  node in the list that the caller of kdapl_ep_strip() owns
- * @ending: QP that posts no longer find, and that has yet to be destroyed
+ * @verbs:  the EP is counted in ia->nqps and ia->nverbs
+ * @strip:  node on the list that the caller of kdapl_ep_strip() owns
+ * @ending: QP that posts do not find any more, to be destroyed
  * @lost:   the drain of the QP has timed out
- * @end_number: end event of a connection that ends because its EP ends
- * @posts_seen: graceful: posts that saw CONNECTED are in the queue; under @mutex
+ * @end_number: end event of a connection that ends because its EP is destroyed
+ * @posts_seen: graceful disconnect: all posts that saw CONNECTED are in the queue;
+ *          under @mutex
  */
 struct kdapl_ep {
 	struct kdapl_obj obj;
@@ -193,22 +195,22 @@ struct kdapl_ep {
 	struct kdapl_evd *recv_evd;
 	struct kdapl_evd *request_evd;
 	struct kdapl_evd *connect_evd;
-	struct kdapl_scq *scq;		/* its receives are in solicited-wait mode */
+	struct kdapl_scq *scq;		/* of receives in solicited-wait mode, or NULL */
 	struct kdapl_pool rq;
-	const struct ib_recv_wr *bad_recv;	/* verbs want a place; nobody reads it */
+	const struct ib_recv_wr *bad_recv;	/* output argument of the verbs call, not used */
 	struct kdapl_sq sq;
 
 	spinlock_t lock;	/* state, parked, first_error, ... */
 	struct kdapl_event *parked;
 	struct kdapl_event *parked_tail;
-	int parked_fired;		/* scq->nfired when the first was parked */
+	int parked_fired;		/* scq->nfired when the first completion was parked */
 	bool hold;
 	bool qp_moved;
 	bool live_attempt;
 	bool end_owed;
 	struct kdapl_first_error first_error;
 
-	struct mutex mutex;	/* control, the work */
+	struct mutex mutex;	/* see above */
 	bool dying;
 	bool shell;
 	struct kdapl_pz *pz;
@@ -260,23 +262,23 @@ struct kdapl_ep {
 	struct kdapl_ep_texts *texts;
 };
 
-/* After the EP was unpublished and stripped; process context */
+/* To be called after the EP was unpublished and stripped; process context */
 void kdapl_ep_destroy(struct kdapl_ep *ep);
-/* Takes undelivered events back, waits for an upcall that carries one; process context */
+/* Removes undelivered events, and waits for an upcall that delivers one; process context */
 void kdapl_ep_take_back(struct kdapl_ep *ep);
 /* ep_qp.c: pools, CQ and QP; a new QP in INIT on the EP's CQ, or ERR_PTR */
 int kdapl_ep_build(struct kdapl_ep *ep, struct kdapl_ep *owner, struct ib_device *ibdev);
-/* What its failure means to a Consumer */
+/* The return value for its error */
 DAT_RETURN kdapl_ep_build_error(int err);
 void kdapl_ep_unbuild(struct kdapl_ep *ep);
 void kdapl_ep_exit_pools(struct kdapl_ep *ep);
 struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner);
 /* Destroys the QP and CQ after a failed attempt whose QP does not flush; ep->mutex held */
 void kdapl_ep_drop_verbs(struct kdapl_ep *ep);
-/* Ends many EPs (kdapl_ep.strip), and takes their verbs objects away; process context */
+/* Tears down many EPs (kdapl_ep.strip) in phases, with their verbs objects; process context */
 void kdapl_ep_strip(struct list_head *eps, bool dying);
 
-/* Zone, EVDs and SRQ of an EP, by their handles; a reference to each */
+/* Zone, EVDs and SRQ of an EP, each with a reference */
 struct kdapl_ep_parents {
 	struct kdapl_obj *pz;
 	struct kdapl_obj *connect_evd;
@@ -286,9 +288,9 @@ struct kdapl_ep_parents {
 };
 
 /*
- * ep.c for ep_modify.c. An EP uses its parents from use to unuse; it is joined
- * to its EVDs, whose other EPs must have the same completion flags, from
- * join (@old leaves in the same step; or NULL) to leave. ia->mutex held by join
+ * ep.c for ep_modify.c. An EP is a user of its parents from use to unuse. It joins its
+ * EVDs, whose other EPs must have the same completion flags; @old, which may be NULL,
+ * leaves them in the same step. join is called with ia->mutex held
  */
 DAT_RETURN kdapl_ep_get_parents(struct kdapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
 				DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect,
@@ -305,11 +307,11 @@ struct kdapl_ep_named {
 	unsigned int keepalive_ms;
 };
 
-/* ep_attr.c: the defaults, and the checks of a Consumer's attributes */
+/* ep_attr.c: the default attributes, and the checks of those of a Consumer */
 void kdapl_ep_attr_default(const struct kdapl_ia *ia, DAT_EP_ATTR *attr);
 DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *attr, bool srq,
 			       DAT_RETURN bad, struct kdapl_ep_named *named);
-/* What posts compare with, from attributes, zone and SRQ */
+/* Sets the limits that posts check, from the attributes, the zone and the SRQ */
 void kdapl_ep_set_limits(struct kdapl_ep *ep);
 
 static inline struct kdapl_ep *to_kdapl_ep(struct kdapl_obj *obj)
@@ -317,14 +319,14 @@ static inline struct kdapl_ep *to_kdapl_ep(struct kdapl_obj *obj)
 	return container_of(obj, struct kdapl_ep, obj);
 }
 
-/* Has the connection broken before the present cause of its end? ep->lock held */
+/* Did the connection break before the present cause of its end? ep->lock held */
 static inline bool kdapl_ep_breaks(const struct kdapl_ep *ep)
 {
 	return test_bit(KDAPL_TODO_BREAK, &ep->todo) ||
 	       test_bit(KDAPL_TODO_REFUSED, &ep->todo) || ep->linger == KDAPL_LINGER_ANSWER;
 }
 
-/* Have the connection work look at @what; any context */
+/* Schedules the connection work for @what; any context */
 static inline void kdapl_ep_kick(struct kdapl_ep *ep, enum kdapl_todo what)
 {
 	set_bit(what, &ep->todo);
@@ -340,23 +342,24 @@ void kdapl_keepalive_start(struct kdapl_ep *ep);
 /* ---- drain.c ----------------------------------------------------------- */
 
 /*
- * Moves @qp to ERROR and waits (KDAPL_DRAIN_TIMEOUT_MS x stretch, unbounded
- * with @wait_all) until every completion of it has been through done().
- * Process context, ep->mutex held. 0, -ETIMEDOUT. In two steps for many QPs.
+ * Moves @qp to ERROR and waits until the done callback of each of its requests has run:
+ * KDAPL_DRAIN_TIMEOUT_MS times the stretch, or without a limit if @wait_all. begin and end
+ * are the two steps, for many QPs at a time. Process context, ep->mutex held. Returns 0 or
+ * -ETIMEDOUT.
  */
 void kdapl_drain_begin(struct kdapl_ep *ep, struct ib_qp *qp);
 int kdapl_drain_end(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all, unsigned long since);
 int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all);
-/* A request waits for the drain, and is told of it by its cqe.done; sq->lock held */
-/* After a drain that timed out, and the end of the QP; process context */
+/* To be called after a drain that timed out, when the QP was destroyed; process context */
 void kdapl_sq_abandon(struct kdapl_sq *sq);
 void kdapl_marker_forget(struct kdapl_ep *ep);
+/* A slot waits for the drain, which calls its cqe.done; sq->lock held */
 void kdapl_sq_strand(struct kdapl_sq *sq, struct kdapl_slot *slot);
-/* Posts the marker once behind an unsignalled tail; process context */
+/* Posts the marker once after unsignalled requests at the end; process context */
 void kdapl_ep_post_marker(struct kdapl_ep *ep);
 /* Posts the marker after all queued requests; process context */
 void kdapl_ep_post_probe(struct kdapl_ep *ep);
-/* Requests that have not completed, unsignalled ones of unknown fate included */
+/* Have all requests completed? Unsignalled ones count until that is known */
 bool kdapl_ep_requests_idle(struct kdapl_ep *ep);
 void kdapl_marker_init(struct kdapl_ep *ep);
 

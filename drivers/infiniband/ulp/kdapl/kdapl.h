@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * kDAPL: the module's own structures, and all internal prototypes by file.
- * Endpoints and connections stand in ep.h and cm.h, which this header includes.
+ * kDAPL: the structures of the module, and all internal prototypes by file.
+ * Endpoints and connections are in ep.h and cm.h, which this header includes.
  *
- * Calls go one way: main, control (ia, pz, lmr, evd, ep, srq, cm, psp,
- * registry, debugfs), hot (post, complete, event), mechanism (handle, pool,
- * status, device, drain, solicited, trace), RDMA core. What must go up is
- * data: a work item, a registered callback, the Consumer's upcall.
+ * Calls go in one direction: main, control (ia, pz, lmr, evd, ep, srq, cm, psp,
+ * registry, debugfs), fast path (post, complete, event), mechanisms (handle, pool,
+ * status, device, drain, solicited, trace), RDMA core. In the other direction there
+ * are work items, registered callbacks and the Consumer's upcalls.
  *
  * Locks, outermost first (kdapl-locking.rst has the reasons):
  *   kdapl_device_mutex, kdapl_ia.sem, kdapl_ep.mutex, handler_mutex of a
  *   cm_id (rdma_cm's), kdapl_ia.mutex, kdapl_pz.mutex, kdapl_srq.mutex; then
  *   spinlocks: kdapl_sp.lock, kdapl_scq.lock, kdapl_sq.lock, kdapl_rmr.lock or
  *   kdapl_lmr.lock, kdapl_pz.map_lock, kdapl_ep.lock, kdapl_evd.lock.
- * No rdma_* call is made under a lock that a CM callback takes; callbacks
- * take spinlocks only.
+ * CM callbacks take spinlocks only, and no rdma_* function is called under any of
+ * these.
  */
 #ifndef _KDAPL_H_
 #define _KDAPL_H_
@@ -48,19 +48,19 @@ struct kdapl_lmr;
 #define KDAPL_REQUEST_PRIVATE	56	/* usable bytes of a connection request */
 #define KDAPL_REPLY_PRIVATE	196
 #define KDAPL_REJECT_PRIVATE	148
-#define KDAPL_REJECT_PREFIX	4	/* version word in front of reject data */
-#define KDAPL_MAX_RETRY		6	/* rxe takes 7 as for ever */
-#define KDAPL_RNR_RETRY		7	/* for ever, and meant so */
+#define KDAPL_REJECT_PREFIX	4	/* version word before reject data */
+#define KDAPL_MAX_RETRY		6	/* rxe retries without limit for 7 */
+#define KDAPL_RNR_RETRY		7	/* without limit */
 #define KDAPL_MIN_RNR_TIMER	12	/* 0.64 ms; the core's 0 means 655 ms */
 #define KDAPL_MAX_ACK_TIMEOUT	20	/* 4.3 s; seven of them are the 30 s of C-51 */
-#define KDAPL_RESOLVE_TIMEOUT_MS 4000	/* address, and route, of a peer */
+#define KDAPL_RESOLVE_TIMEOUT_MS 4000	/* address and route of a peer */
 #define KDAPL_ACCEPT_TIMEOUT_MS	30000	/* C-51 */
-#define KDAPL_DRAIN_TIMEOUT_MS	700	/* C-56 leaves 1 s for all of it */
-#define KDAPL_LINGER_MS		10	/* for an answer in flight when a connection ends */
+#define KDAPL_DRAIN_TIMEOUT_MS	700	/* C-56 allows 1 s in all */
+#define KDAPL_LINGER_MS		10	/* for an answer in flight at the end of a connection */
 #ifndef KDAPL_LAST_WQE_MS
-#define KDAPL_LAST_WQE_MS	5000	/* for the last buffer of an SRQ EP */
+#define KDAPL_LAST_WQE_MS	5000	/* for the LAST_WQE event of an EP with an SRQ */
 #endif
-#define KDAPL_INIT_PKEY_INDEX	0	/* while the path of a QP is not known */
+#define KDAPL_INIT_PKEY_INDEX	0	/* until the path of the QP is known */
 /* Send queue entries beyond the Consumer's: the marker and the drain */
 #define KDAPL_SQ_RESERVED	2
 /* CQ entries beyond the Consumer's: marker, send drain, receive drain */
@@ -71,7 +71,7 @@ struct kdapl_lmr;
 /* Both WQ_MEM_RECLAIM and unbound; see kdapl_common_init() */
 extern struct workqueue_struct *kdapl_wq;	/* may block: connections, regions, devices */
 extern struct workqueue_struct *kdapl_evd_wq;	/* never blocks: delivery, solicited CQs */
-/* Test systems slower than real time stretch our internal time-outs by it */
+/* Factor for internal time-outs, for test systems that are slower than hardware */
 extern unsigned int kdapl_stretch;
 /* Maximum number of pages of one registration, even if the device allows more */
 extern unsigned int kdapl_max_reg_pages;
@@ -105,43 +105,43 @@ static inline int kdapl_page_check(unsigned long pfn, DAT_MEM_PRIV_FLAGS priv)
 
 /* ---- device.c ---------------------------------------------------------- */
 
-/* What the device and our own rules allow; filled once, when a device comes */
+/* What the device and kDAPL allow; constant after the device was added */
 struct kdapl_limits {
 	u32 max_eps;
 	u32 max_dto_per_ep;
 	u32 max_qp_wr;
 	u32 max_cqe;
 	u32 max_evd_qlen;
-	u32 max_iov;			/* send and receive, of an SRQ too */
+	u32 max_iov;			/* of a send, a receive and an SRQ */
 	u32 max_iov_read;
 	u32 max_iov_write;
 	u32 max_rd_atom_in;		/* per EP, as target */
 	u32 max_rd_atom_out;		/* per EP, as initiator */
 	u32 max_srqs;
 	u32 max_srq_wr;			/* max_recv_per_srq */
-	u32 max_mr;			/* for LMRs and RMRs, less the one of a PZ */
+	u32 max_mr;			/* for LMRs and RMRs, without the one of a PZ */
 	u32 page_list_len;		/* of one fast registration */
 	u32 max_block;			/* bytes of an LMR, at any offset in a page */
 	u32 max_message;
 	u32 max_rdma;
-	bool ordered_inv;		/* an invalidation waits for all requests before it */
+	bool ordered_inv;		/* an invalidation is executed after all earlier requests */
 };
 
 /**
- * struct kdapl_device - one RDMA device that can serve us
+ * struct kdapl_device - an RDMA device
  * @ibdev:  valid until remove() returns
  * @node:   on the list of devices; guarded by kdapl_device_mutex
  * @ias:    open IAs (kdapl_ia.dev_node); guarded by kdapl_device_mutex
  * @wait:   remove() waits here for @ias to become empty
  * @handler: async events of the device (GID change, fatal, port active)
- * @events: KDAPL_DEV_*, what @event_work has to look at; atomic bits
- * @event_work: acts on @events
+ * @events: KDAPL_DEV_*, the events that @event_work handles; atomic bits
+ * @event_work: handles @events
  * @keys:   LMRs and RMRs by the keys of their MRs; keys.c
  * @limits: constant
  * @unfit:  why no IA can be opened on it, or NULL; constant
  * @notice_lock: guards @notices; taken alone
- * @notices: disconnects that wait for their port; notice.c
- * @notice_work: looks at them
+ * @notices: disconnects that cannot be sent yet; notice.c
+ * @notice_work: checks them
  */
 struct kdapl_device {
 	struct ib_device *ibdev;
@@ -170,8 +170,8 @@ bool kdapl_device_port_usable(struct ib_device *ibdev, u32 port);
 /* Checks the addresses of all IAs after a change; process context */
 bool kdapl_device_check_addrs(struct llist_node *gone, bool ipoib);
 /*
- * Parses an IA name; under kdapl_device_mutex. 0, -ENODEV, -EADDRNOTAVAIL
- * (then @dev and @port are valid all the same)
+ * Parses an IA name; under kdapl_device_mutex. Returns 0, -ENODEV or
+ * -EADDRNOTAVAIL, in which case @dev and @port are valid
  */
 int kdapl_device_resolve(const char *name, struct kdapl_device **dev, u32 *port,
 			 struct sockaddr_storage *addr, struct net **net);
@@ -179,8 +179,8 @@ int kdapl_device_resolve(const char *name, struct kdapl_device **dev, u32 *port,
 /* ---- addr.c ------------------------------------------------------------ */
 
 /*
- * The watcher looks for a missing GID once more after this time, before the address
- * counts as lost: the core removes GIDs before it adds them again.
+ * When the watcher misses a GID, it looks again after this time before it considers the
+ * address lost, because the core removes GIDs before it adds them again.
  */
 #define KDAPL_ADDR_GRACE_MS	200
 
@@ -198,7 +198,7 @@ void kdapl_addr_exit(void);
 void kdapl_addr_changed(bool ipoib);
 bool kdapl_addr_is(const struct kdapl_addr_deleted *del, struct ib_device *ibdev, u32 port,
 		   const struct sockaddr_storage *addr, const struct net *net);
-/* Does a change of addresses end the connection of this id, although the IA's exists? */
+/* Does a change of addresses end the connection of this id, although the IA's address exists? */
 bool kdapl_addr_cut(const struct rdma_cm_id *id, u32 port);
 /* An address that leads to a port, and its namespace with a reference */
 bool kdapl_addr_find(struct ib_device *ibdev, u32 port, const char *netdev,
@@ -207,14 +207,14 @@ bool kdapl_addr_find(struct ib_device *ibdev, u32 port, const char *netdev,
 /* Does the net device, which leads to a port of @ibdev, have this IP address? RCU */
 bool kdapl_addr_on_netdev(struct ib_device *ibdev, const struct net_device *ndev,
 			  const struct sockaddr_storage *addr);
-/* Is the port still reached by this IP address, in this namespace? */
+/* Does this IP address still lead to the port, in this namespace? */
 bool kdapl_addr_stands(struct ib_device *ibdev, u32 port, const struct sockaddr_storage *addr,
 		       const struct net *net);
-/* Has the address gone on which the id stands, be it back by now? */
+/* Was the address of the id lost since the id was bound? It may exist again */
 bool kdapl_addr_unbound(const struct rdma_cm_id *id);
-/* Can the device move data in this namespace? */
+/* Can the device transfer data in this namespace? */
 bool kdapl_addr_serves(const struct ib_device *ibdev, const struct net *net);
-/* GID of an address (any other of the port if it is gone); rdma_put_gid_attr() it */
+/* GID of an address, or any of the port if that was lost; release it by rdma_put_gid_attr() */
 const struct ib_gid_attr *kdapl_addr_gid(struct ib_device *ibdev, u32 port,
 					 const struct sockaddr_storage *addr);
 
@@ -223,40 +223,42 @@ const struct ib_gid_attr *kdapl_addr_gid(struct ib_device *ibdev, u32 port,
 /**
  * struct kdapl_ia - an open IA: one port and one IP address of a device
  * @obj:    header; obj.ia is the IA itself
- * @dev:    the device; NULL once the IA is a shell. Written under @sem and
+ * @dev:    the device; NULL if the IA is orphaned. Written under @sem and
  *          kdapl_device_mutex
- * @ibdev:  dev->ibdev; NULL on a shell; read under @sem by whoever makes
- *          verbs objects
+ * @ibdev:  dev->ibdev; NULL if the IA is orphaned; calls that create verbs
+ *          objects read it under @sem
  * @port:   port of the device
  * @name:   `<ibdev>/<port>`, for debugfs and the log
- * @owner:  name of the module that has opened it; empty: unknown. Constant from then on
+ * @owner:  name of the module that opened it; empty if unknown. Constant
  * @addr:   IP address of the port
- * @net:    network namespace of @addr, referenced; NULL on a shell
- * @addr_lost: @addr was gone when the device was last looked at
- * @addr_missed: its GID was missing, or it was deleted; under kdapl_device_mutex, as
- * @addr_missed_at: when that was seen first, in jiffies
- * @limits: copy of the device's, survives it
- * @attr:   what dat_ia_query tells, filled at open
- * @sem:    read: a call that makes verbs objects; write: the moment at which
- *          the IA becomes a shell
+ * @net:    network namespace of @addr, referenced; NULL if the IA is orphaned
+ * @addr_lost: @addr did not exist when the addresses were last checked
+ * @addr_missed: its GID was missing, or it was deleted; under kdapl_device_mutex
+ * @addr_missed_at: when that was first noticed, in jiffies; under kdapl_device_mutex
+ * @limits: copy of those of the device, valid without it
+ * @attr:   what dat_ia_query() returns, set when the IA is opened
+ * @sem:    read: calls that create verbs objects; write: the device removal that
+ *          orphans the IA
  * @mutex:  guards @objs and the flag rules of shared EVDs
  * @objs:   all objects by type
  * @nverbs: objects that still own verbs objects; removal waits for 0
- * @nqps:   EPs that may still own a QP; MRs that requests speak of go after them
- * @npds:   PZs that still own a PD; they go after all other verbs objects
- * @nrmrs:  RMRs that may still use LMRs, until a grace period after they were freed
- *          and their last request; dat_ia_close() takes the LMRs after them
+ * @nqps:   EPs that may still own a QP; MRs that their requests name are destroyed
+ *          after them
+ * @npds:   PZs that still own a PD; they are destroyed after all other verbs objects
+ * @nrmrs:  RMRs that may still use LMRs: until a grace period after they were freed
+ *          and their last request has completed; dat_ia_close() frees LMRs after them
  * @wait:   for @nverbs, @npds and @nrmrs, and for @objs to become empty
- * @mem:    the IA itself and every object on @objs: who drops the last frees
- * @shell:  the device is gone; written under @sem
- * @closing: dat_ia_close has begun; written under @sem
+ * @mem:    references of the IA itself and of every object on @objs; the last one
+ *          frees the memory
+ * @shell:  the IA is orphaned: its device was removed; written under @sem
+ * @closing: dat_ia_close() has begun; written under @sem
  * @fatal:  DAT_ASYNC_ERROR_IA_CATASTROPHIC has been raised (bit 0)
- * @sync_told: the log line about bounce buffers has been written (bit 0)
- * @own_async: @async_evd was made by us, and goes with us
- * @async_evd: stream of asynchronous events
- * @dev_node: on dev->ias, unless a shell; guarded by kdapl_device_mutex
+ * @sync_told: the log line about bounce buffers was written (bit 0)
+ * @own_async: dat_ia_open() created @async_evd, and it is destroyed with the IA
+ * @async_evd: receives the asynchronous events
+ * @dev_node: on dev->ias, unless the IA is orphaned; guarded by kdapl_device_mutex
  *
- * obj.users counts other IAs whose asynchronous events go to an EVD of ours.
+ * obj.users counts other IAs whose asynchronous events go to an EVD of this IA.
  */
 struct kdapl_ia {
 	struct kdapl_obj obj;
@@ -291,48 +293,48 @@ struct kdapl_ia {
 };
 
 /*
- * Makes an IA on a device without looking for a name; used by dat_ia_openv and
- * KUnit. kdapl_device_mutex held: the device must not leave meanwhile.
+ * Creates an IA on a device; called by dat_ia_openv() and KUnit. kdapl_device_mutex
+ * held, so that the device is not removed meanwhile.
  */
 int kdapl_ia_create(struct kdapl_device *dev, u32 port, const struct sockaddr *addr,
 		    struct net *net, int async_qlen, struct kdapl_evd *async_evd,
 		    struct kdapl_ia **out);
-/* Takes an IA apart, with all that belongs to it; the handle is out of the table */
+/* Destroys an IA with all its objects; its handle was removed from the table */
 void kdapl_ia_destroy(struct kdapl_ia *ia);
-/* Woken whenever an IA has been closed */
+/* Woken whenever an IA was closed */
 extern wait_queue_head_t kdapl_ias_closed;
 /* Closes the IAs that the module @owner (NULL: any Consumer) has left open */
 void kdapl_ia_destroy_left(const char *owner);
 /*
- * The frame of every call that makes or uses verbs objects: begin looks the
- * handle up, takes a reference and ia->sem for reading, and answers IH/IA or
- * IR/DEVICE (shell); enter/leave do the same for an IA that an object of the
- * caller keeps alive.
+ * Every call that creates or uses verbs objects runs between begin and end. begin
+ * looks the handle up, and takes a reference and ia->sem for reading. It returns
+ * INVALID_HANDLE (IA), or INSUFFICIENT_RESOURCES (DEVICE) if the IA is orphaned.
+ * enter and leave do the same for an IA that an object of the caller keeps alive.
  */
 DAT_RETURN kdapl_ia_begin(DAT_IA_HANDLE handle, struct kdapl_ia **out);
 void kdapl_ia_end(struct kdapl_ia *ia);
 bool kdapl_ia_enter(struct kdapl_ia *ia);
 void kdapl_ia_leave(struct kdapl_ia *ia);
-/* Lists and publishes a finished object; @verbs: it owns verbs objects */
+/* Lists and publishes a complete object; @verbs: it owns verbs objects */
 void kdapl_ia_add(struct kdapl_ia *ia, struct kdapl_obj *obj, bool verbs);
-/* Takes it off the list; last step of a destructor before the memory goes */
+/* Takes it off the list; last step of a destructor before the memory is freed */
 void kdapl_ia_del(struct kdapl_ia *ia, struct kdapl_obj *obj);
-/* One user of the memory less; ia_close.c drops that of the IA itself */
+/* Drops one reference of ia->mem; ia_close.c drops that of the IA itself */
 void kdapl_ia_mem_put(struct kdapl_ia *ia);
-/* A listed object has verbs objects from now on; ia->sem held for reading */
+/* A listed object is about to own verbs objects; ia->sem held for reading */
 void kdapl_ia_verbs_get(struct kdapl_ia *ia);
-/* The object's verbs objects are gone */
+/* The object's verbs objects were destroyed */
 void kdapl_ia_verbs_put(struct kdapl_ia *ia);
-/* The device is going: make every IA on it a shell. Called by device.c's remove() */
+/* The device is being removed: orphans the IA. Called by remove() in device.c */
 void kdapl_ia_remove(struct kdapl_ia *ia);
-/* The IP address of the IA is gone (C-62), the device has failed; kdapl_device_mutex held */
+/* The IP address of the IA was lost (C-62), the device has failed; kdapl_device_mutex held */
 void kdapl_ia_address_lost(struct kdapl_ia *ia);
 void kdapl_ia_device_failed(struct kdapl_ia *ia);
-/* It is there after a change of addresses; what was bound before may be broken. Mutex likewise */
+/* It exists after a change of addresses. Breaks what lost its GID. kdapl_device_mutex held */
 void kdapl_ia_address_stands(struct kdapl_ia *ia);
-/* Was one of them so when an attempt began? @ibdev: the IA's, alive */
+/* Was the address lost, or has the device failed, when an attempt began? @ibdev: the IA's */
 bool kdapl_ia_unfit(struct kdapl_ia *ia, struct ib_device *ibdev);
-/* The device has failed or is gone: raises IA_CATASTROPHIC, once */
+/* The device has failed or was removed: raises IA_CATASTROPHIC, once */
 void kdapl_ia_catastrophic(struct kdapl_ia *ia);
 void kdapl_ia_async(struct kdapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE handle, u16 reason);
 
@@ -341,30 +343,25 @@ static inline struct kdapl_ia *to_kdapl_ia(struct kdapl_obj *obj)
 	return container_of(obj, struct kdapl_ia, obj);
 }
 
-/* ia_query.c: what dat_ia_query will tell; device alive */
+/* ia_query.c: what dat_ia_query() returns; the device must exist */
 void kdapl_ia_fill_attr(struct kdapl_ia *ia);
-
-/* ---- registry.c -------------------------------------------------------- */
-/* dat_registry_* only; walks kdapl_devices */
 
 /* ---- pz.c -------------------------------------------------------------- */
 
 /**
  * struct kdapl_pz - protection zone, with its service QP
  * @obj:   header; obj.users counts LMRs, EPs, SRQs, RMRs
- * @pd:    the PD; NULL on a shell
- * @zone:  number unique among live PZs, 1 .. 2^24-1
+ * @pd:    the PD; NULL if the PZ is orphaned
+ * @zone:  number that no other PZ has, 1 .. 2^24-1
  * @mutex: serialises the service QP
- * @qp:    RC QP connected to itself, made with the first registration;
- *         guarded by @mutex, as @cq
- * @cq:    its CQ, polled by the waiter
- * @cq_event: wakes the waiter
- * @mrs:   MRs of the PD not deregistered yet, and one for the PZ itself: MRs
- *         outlive dat_lmr_free by a grace period
- * @mrs_gone: completed by the last of @mrs
- * @map_sg: what a bind shows its MR, for as long as it takes to map it; made
- *         with the first RMR, under @mutex
- * @map_lock: guards the content of @map_sg; the innermost of all
+ * @qp:    RC QP connected to itself, created for the first registration; under @mutex
+ * @cq:    its CQ, polled by the thread that waits; under @mutex
+ * @cq_event: wakes this thread
+ * @mrs:   MRs of the PD (until a grace period after dat_lmr_free()), plus one for the PZ
+ * @mrs_gone: completed when @mrs becomes 0
+ * @map_sg: the entries that a bind passes to ib_map_mr_sg(); allocated for the first
+ *         RMR, under @mutex
+ * @map_lock: guards the content of @map_sg; the innermost lock
  */
 struct kdapl_pz {
 	struct kdapl_obj obj;
@@ -380,10 +377,10 @@ struct kdapl_pz {
 	spinlock_t map_lock;	/* content of map_sg */
 };
 
-/* Process context; run one work request on the service QP and wait, bounded */
+/* Process context; these execute one work request on the service QP and wait for it */
 int kdapl_pz_register(struct kdapl_pz *pz, struct ib_mr *mr, int access);
 int kdapl_pz_invalidate(struct kdapl_pz *pz, u32 rkey);
-/* An MR of the PD comes, and has gone for good */
+/* An MR of the PD is created, was deregistered */
 void kdapl_pz_mr_get(struct kdapl_pz *pz);
 void kdapl_pz_mr_put(struct kdapl_pz *pz);
 int kdapl_pz_make_map_sg(struct kdapl_pz *pz);
@@ -404,8 +401,8 @@ static inline struct kdapl_pz *to_kdapl_pz(struct kdapl_obj *obj)
 
 /*
  * An lmr_context is page:14 | generation, high:6 | entry in the page:6 |
- * generation, low:6. So the page is found by one shift, and the offset in it
- * by one mask: a descriptor has 64 bytes.
+ * generation, low:6. One shift yields the page, and one mask the offset in it,
+ * because a descriptor has 64 bytes.
  */
 #define KDAPL_LMR_CTX_PAGE	18
 #define KDAPL_LMR_CTX_ENTRY	((u32)(KDAPL_LMR_PAGE_DESCS - 1) << 6)
@@ -429,23 +426,23 @@ static inline u32 kdapl_lmr_generation(u32 context)
 }
 
 /*
- * What a post needs to know of an LMR, inline in the pages of a table that
- * grows and never shrinks.
+ * Descriptor: what a post needs to know of an LMR. Descriptors are in the pages of a
+ * table that never shrinks.
  *
- * @zp is zone:24 | privileges:8, so that one XOR and one test check both;
- * 0 in an entry without LMR. An entry is emptied (zp, then context) before
- * the LMR is invalidated, and reused only after a grace period. @next_free of
- * a free entry: index of the next one, and the generation used last, as in a
- * context; lmr_table.c's lock.
+ * @zp is zone:24 | privileges:8, so that one XOR and one test check both. It is 0
+ * in an entry without an LMR. An entry is cleared (zp, then context) before the LMR is
+ * invalidated, and reused only after a grace period. @next_free of a free entry has the
+ * index of the next one and the generation used last, encoded like a context; guarded
+ * by the mutex in lmr_table.c.
  */
 struct kdapl_lmr_desc {
-	u64 base;			/* what makes an address an offset: less the start */
+	u64 base;			/* start; subtracted from an address, it gives the offset */
 	u64 length;
 	u32 lkey;
 	u32 zp;
 	u32 context;
 	u32 next_free;
-	struct kdapl_lmr *lmr;	/* for calls that found the entry full, under RCU */
+	struct kdapl_lmr *lmr;	/* for calls that found the entry in use, under RCU */
 } __aligned(64);
 
 struct kdapl_lmr_desc_page {
@@ -454,11 +451,11 @@ struct kdapl_lmr_desc_page {
 
 extern struct kdapl_lmr_desc_page *kdapl_lmr_pages[KDAPL_LMR_PAGES];
 
-/* The zone half of kdapl_lmr_desc.zp */
+/* The part of kdapl_lmr_desc.zp that is the zone */
 #define KDAPL_ZONE_SHIFT	8
 #define KDAPL_ZONE_MASK		(~0U << KDAPL_ZONE_SHIFT)
 
-/* Table entry of a context; compare desc->context before believing it. Read section */
+/* Table entry of a context, valid if desc->context is the same. Read section */
 static __always_inline const struct kdapl_lmr_desc *kdapl_lmr_desc(DAT_LMR_CONTEXT context)
 {
 	void *page = READ_ONCE(kdapl_lmr_pages[context >> KDAPL_LMR_CTX_PAGE]);
@@ -470,26 +467,26 @@ static __always_inline const struct kdapl_lmr_desc *kdapl_lmr_desc(DAT_LMR_CONTE
 
 /**
  * struct kdapl_lmr - local memory region
- * @obj:   header; obj.users counts MRs of RMRs that show it, and requests of
- *         dat_lmr_fmr() and dat_lmr_invalidate() under way
- * @pz:    its zone (used)
+ * @obj:   header; obj.users counts MRs of RMRs that map it, and outstanding requests of
+ *         dat_lmr_fmr() and dat_lmr_invalidate()
+ * @pz:    its zone, of which it is a user
  * @zone:  pz->zone << KDAPL_ZONE_SHIFT
- * @mr:    the region; NULL on a shell
- * @sgt:   mapped pages, for the unmap; @fast: the first of @max_pages entries
- * @desc:  entry in the table; full until the LMR is freed, on a shell too
- * @param: what dat_lmr_query tells
- * @shelled: the verbs objects went with the device
- * @fast:  it is from dat_lmr_allocate(); constant
- * @max_pages: @fast: what it was allocated for; constant
- * @lock:  guards what follows to @zp, and of @param what changes (@fast); taken
- *         inside kdapl_sq.lock
- * @fmr:   @fast: what requests make of @mr
+ * @mr:    its MR; NULL if the LMR is orphaned
+ * @sgt:   mapped pages, for the unmap; @fast: it has @max_pages entries
+ * @desc:  its descriptor; filled until the LMR is freed, also if it is orphaned
+ * @param: what dat_lmr_query() returns
+ * @shelled: the LMR is orphaned
+ * @fast:  it was created by dat_lmr_allocate(); constant
+ * @max_pages: @fast: its capacity in pages; constant
+ * @lock:  guards the following fields up to @zp, and the parts of @param that change
+ *         (@fast); taken inside kdapl_sq.lock
+ * @fmr:   @fast: state of @mr
  * @npages: @fast: entries of @sgt that are mapped
  * @dying: dat_lmr_free() has begun
- * @hostile: a peer has invalidated it that must not; @repair tells
+ * @hostile: a peer without the right to do so has invalidated it; @repair reports that
  * @zp:    @fast: kdapl_lmr_desc.zp while it is registered
- * @repair: acts on @hostile, and replaces an MR of unknown state
- * @free_work: after a grace period: the MR, the entry of the table, the LMR
+ * @repair: handles @hostile, and replaces an MR whose state is unknown
+ * @free_work: after a grace period, frees the MR, the table entry and the LMR
  */
 struct kdapl_lmr {
 	struct kdapl_obj obj;
@@ -512,7 +509,7 @@ struct kdapl_lmr {
 	struct rcu_work free_work;
 };
 
-/* Pages that are to be registered, before anything is mapped */
+/* Pages to be registered, not mapped yet */
 struct kdapl_region {
 	struct page **pages;
 	u32 npages;
@@ -523,7 +520,7 @@ struct kdapl_region {
 
 /*
  * lmr_region.c: check and collect the pages of a region, at most @max of them.
- * 0, -EFAULT (an address that is none), -EMSGSIZE, -ENOMEM
+ * Return 0, -EFAULT (not memory), -EMSGSIZE or -ENOMEM
  */
 int kdapl_region_virtual(struct kdapl_region *r, const void *va, u64 length, u32 max,
 			 DAT_MEM_PRIV_FLAGS priv);
@@ -532,7 +529,7 @@ int kdapl_region_physical(struct kdapl_region *r, const DAT_PADDR *array, u64 pa
 int kdapl_region_lmr(struct kdapl_region *r, const struct kdapl_lmr *lmr, u64 length);
 void kdapl_region_free(struct kdapl_region *r);
 
-/* lmr_table.c: descriptors. An entry is filled, emptied, and put after a grace period */
+/* lmr_table.c: descriptors. An entry is filled, cleared, and put after a grace period */
 struct kdapl_lmr_desc *kdapl_lmr_desc_get(struct kdapl_lmr *lmr, u32 *context);
 void kdapl_lmr_desc_fill(struct kdapl_lmr_desc *desc, const struct kdapl_lmr *lmr);
 void kdapl_lmr_desc_refill(struct kdapl_lmr_desc *desc, const DAT_LMR_PARAM *param,
@@ -542,7 +539,7 @@ void kdapl_lmr_desc_empty(struct kdapl_lmr_desc *desc);
 void kdapl_lmr_desc_put(u32 context);
 int kdapl_lmr_init(void);
 void kdapl_lmr_exit(void);
-/* lmr.c: an LMR with its handle, its zone used, and nothing else; NULL and the reason */
+/* lmr.c: an LMR with a handle, and a user of its zone; or NULL and the reason */
 struct kdapl_lmr *kdapl_lmr_alloc(struct kdapl_ia *ia, struct kdapl_pz *pz, DAT_RETURN *ret);
 void kdapl_lmr_abort(struct kdapl_lmr *lmr);
 /* lmr_free.c */
@@ -558,7 +555,7 @@ static inline struct kdapl_lmr *to_kdapl_lmr(struct kdapl_obj *obj)
 
 /* ---- evd.c ------------------------------------------------------------- */
 
-/* An EVD for kdapl_ia_add(), or ERR_PTR; the caller has checked the arguments */
+/* An EVD for kdapl_ia_add(), or ERR_PTR; the arguments were checked */
 struct kdapl_evd *kdapl_evd_alloc(struct kdapl_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,
 				  const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS streams);
 void kdapl_evd_destroy(struct kdapl_evd *evd);
@@ -566,17 +563,17 @@ void kdapl_evd_destroy(struct kdapl_evd *evd);
 /* ---- solicited.c ------------------------------------------------------- */
 
 /**
- * struct kdapl_scq - CQ of receives in solicited-wait mode, polled by us
- * @cq:    raw CQ armed IB_CQ_SOLICITED
- * @fired: the device has called since the work ran
- * @nfired: times that led to notifications; parking EPs compare it
- * @again: polls by the timer that follow closely, see kdapl_scq_flush_soon()
+ * struct kdapl_scq - CQ of receives in solicited-wait mode, which kDAPL polls
+ * @cq:    CQ from ib_create_cq(), armed by IB_CQ_SOLICITED
+ * @evd:   the EVD of its receives
+ * @fired: the device has raised an event since the work ran
+ * @nfired: number of events that led to notifications, for parked completions
+ * @again: number of timer polls at short intervals, see kdapl_scq_flush_soon()
  * @dead:  it is being destroyed
- * @lock:  one poller at a time; never held over an upcall (receives on it
- *         are queued for the deferred deliverer)
- * @work:  polls when the device calls or we are kicked
- * @timer: slow poll, for errors the device does not announce
- * @node:  on evd->scqs, so that dequeue of an empty EVD polls
+ * @lock:  allows one poller; not held during upcalls, because delivery is deferred
+ * @work:  polls when the device raises an event, or when it is scheduled
+ * @timer: polls at long intervals, for errors that the device does not announce
+ * @node:  on evd->scqs, so that a dequeue from an empty EVD polls
  */
 struct kdapl_scq {
 	struct ib_cq *cq;
@@ -594,27 +591,27 @@ struct kdapl_scq {
 struct kdapl_scq *kdapl_scq_create(struct ib_device *ibdev, struct kdapl_evd *evd,
 				   u32 nr_cqe, int comp_vector);
 void kdapl_scq_unlink(struct kdapl_scq *scq);
-/* A grace period after kdapl_scq_unlink() */
+/* To be called a grace period after kdapl_scq_unlink() */
 void kdapl_scq_destroy(struct kdapl_scq *scq);
-/* Any context: have it polled soon */
+/* Schedules a poll; any context */
 void kdapl_scq_kick(struct kdapl_scq *scq);
-/* Any context: a flush is under way that the device may not announce */
+/* Requests of a QP are being flushed, which the device may not announce; any context */
 void kdapl_scq_flush_soon(struct kdapl_scq *scq);
-/* Poll here: all that is there, process context; one batch, any but a raw CQ handler */
+/* Polls all completions; process context. Polls one batch; not from a handler of a CQ */
 void kdapl_scq_poll(struct kdapl_scq *scq);
 void kdapl_scq_poll_once(struct kdapl_scq *scq);
 
 /* ---- srq.c ------------------------------------------------------------- */
 
 /**
- * struct kdapl_cq - CQ of one EP, or of the EPs of one SRQ on one recv EVD
- * @cq:       from ib_alloc_cq, softirq
- * @scq:      receives in solicited-wait mode; or NULL
- * @node:     on srq->cqs, guarded by srq->mutex; unused without SRQ
+ * struct kdapl_cq - CQ of one EP, or of the EPs that share an SRQ and a receive EVD
+ * @cq:       from ib_alloc_cq(), polled in softirq
+ * @scq:      for receives in solicited-wait mode, or NULL
+ * @node:     on srq->cqs, guarded by srq->mutex; unused without an SRQ
  * @recv_evd: EVD of the EPs that share it
- * @recv:     entries for receives: an SRQ may not become larger
+ * @recv:     entries reserved for receives, the upper limit for the size of the SRQ
  * @room:     entries left for the requests of further EPs
- * @users:    EPs on it
+ * @users:    number of EPs that use it
  */
 struct kdapl_cq {
 	struct ib_cq *cq;
@@ -630,7 +627,7 @@ struct kdapl_cq {
 
 struct kdapl_srq;
 
-/* Slots that dat_srq_resize() added; they stay as long as the SRQ */
+/* Slots that dat_srq_resize() has added; freed with the SRQ */
 struct kdapl_srq_more {
 	struct kdapl_pool pool;
 	struct kdapl_srq *srq;
@@ -640,26 +637,27 @@ struct kdapl_srq_more {
 /**
  * struct kdapl_srq - shared receive queue
  * @obj:   header; obj.users counts EPs
- * @srq:   NULL on a shell; RCU, posts read it; cleared under @mutex
- * @pool:  the slots that it was made with
- * @more:  further ones, which only a post that finds @pool empty looks at; grows
- *         at the front, under @mutex
- * @held:  free slots that a smaller size withholds, by ev.next; under @mutex
+ * @srq:   NULL if the SRQ is orphaned; posts read it under RCU; cleared under @mutex
+ * @pool:  the slots that it was created with
+ * @more:  more slots, which a post uses if @pool is empty; added in front, under @mutex
+ * @held:  free slots that are withheld after the size was reduced, linked by ev.next;
+ *         under @mutex
  * @nheld: their number
- * @depth: buffers that may be outstanding; written under @mutex
+ * @depth: maximum number of outstanding buffers; written under @mutex
  * @zone:  pz->zone << KDAPL_ZONE_SHIFT, compared with descriptors
- * @need_write: zone and privilege of memory that is written
- * @state: DAT_SRQ_STATE; written under @mutex while the device is there
+ * @need_write: zone and privilege that the memory of a receive needs
+ * @state: DAT_SRQ_STATE; written under @mutex while the device exists
  * @mutex: guards @cqs, writes to @eps, the size, and the low watermark
  * @eps:   EPs by the value of their QP pointer; RCU
- * @max_iov: segments per buffer
- * @pz:    zone of the buffers (used)
- * @low_watermark: as set last
+ * @max_iov: maximum number of segments of a buffer
+ * @pz:    zone of the buffers, of which the SRQ is a user
+ * @low_watermark: the value that was set last
  * @lw_armed: it has not raised its event yet
- * @lw_reached: the device says so (bit 0); any context
+ * @lw_reached: the device has reported that it was reached (bit 0); any context
  * @failed: the device has reported that the SRQ failed (bit 0); any context
- * @lw_work: handles @lw_reached and @failed at once; polls the fill while @lw_armed
- * @lost:  completions whose EP had gone; their buffers stay outstanding
+ * @lw_work: handles @lw_reached and @failed; checks the number of available buffers at
+ *         intervals while @lw_armed
+ * @lost:  completions whose EP was destroyed; their buffers stay outstanding
  */
 struct kdapl_srq {
 	struct kdapl_obj obj;
@@ -668,7 +666,7 @@ struct kdapl_srq {
 	u32 need_write;
 	u32 max_iov;
 	struct kdapl_pool pool;
-	const struct ib_recv_wr *bad_recv;	/* verbs want a place; nobody reads it */
+	const struct ib_recv_wr *bad_recv;	/* output argument of the verbs call, not used */
 	struct kdapl_pz *pz;
 	DAT_SRQ_STATE state;
 	u32 low_watermark;
@@ -686,13 +684,13 @@ struct kdapl_srq {
 	atomic64_t lost;
 };
 
-/* Place in kdapl_srq.eps: drivers' QPs lie 1 KiB and more apart */
+/* Bucket in kdapl_srq.eps. The QPs of a driver are at least 1 KiB apart */
 static __always_inline u32 kdapl_srq_bucket(const struct ib_qp *qp)
 {
 	return ((unsigned long)qp >> 10) & (BIT(KDAPL_SRQ_HASH_BITS) - 1);
 }
 
-/* Slots in a state; a snapshot, in any context */
+/* Number of slots in a state at this moment; any context */
 static inline u32 kdapl_srq_count(const struct kdapl_srq *srq, enum kdapl_slot_state state)
 {
 	const struct kdapl_srq_more *more;
@@ -704,7 +702,7 @@ static inline u32 kdapl_srq_count(const struct kdapl_srq *srq, enum kdapl_slot_s
 	return n;
 }
 
-/* Those with the device, and those whose events wait: none is counted twice */
+/* Buffers that the device has, and those whose events are queued; none is counted twice */
 static inline void kdapl_srq_tally(const struct kdapl_srq *srq, u32 *posted, u32 *done)
 {
 	const struct kdapl_srq_more *more;
@@ -719,17 +717,17 @@ static inline void kdapl_srq_tally(const struct kdapl_srq *srq, u32 *posted, u32
 
 void kdapl_srq_destroy(struct kdapl_srq *srq);
 void kdapl_srq_shell(struct kdapl_srq *srq);
-/* srq_lw.c: any context; the work of an SRQ */
+/* srq_lw.c: event handler of an SRQ, any context; and its work function */
 void kdapl_srq_event(struct ib_event *event, void *context);
 void kdapl_srq_lw_work(struct work_struct *work);
-/* srq_resize.c: with the SRQ */
+/* srq_resize.c: called when the SRQ is destroyed */
 void kdapl_srq_free_more(struct kdapl_srq *srq);
-/* Enters and leaves srq->eps, with a grace period in between; ep->mutex held */
+/* Add the EP to srq->eps and remove it, a grace period in between; ep->mutex held */
 void kdapl_srq_attach(struct kdapl_ep *ep, const struct ib_qp *qp);
 void kdapl_srq_detach(struct kdapl_ep *ep);
-/* CQ of an EP, shared along its SRQ where it has one; process context. Or ERR_PTR */
+/* CQ of an EP, shared with other EPs of its SRQ if it has one; or ERR_PTR. Process context */
 struct kdapl_cq *kdapl_cq_get(struct kdapl_ep *ep, struct ib_device *ibdev);
-/* The EP leaves its CQ. Unless ep->cq is NULL then, free it after a grace period */
+/* The EP stops using its CQ. If ep->cq is not NULL then, free it after a grace period */
 void kdapl_cq_leave(struct kdapl_ep *ep);
 void kdapl_cq_free(struct kdapl_cq *kcq);
 /* kdapl_cq_leave(), a grace period, and kdapl_cq_free() */
@@ -748,9 +746,9 @@ static inline struct kdapl_srq *to_kdapl_srq(struct kdapl_obj *obj)
 /* ---- complete.c: softirq ----------------------------------------------- */
 
 /*
- * Changes the state, and @post and @slow with it: DISCONNECTED turns what is
- * parked into FLUSHED events and ends parking (dat_ep_reset begins it again).
- * CONNECTED is reached by kdapl_ep_go_live() only. ep->lock held.
+ * Changes the state, and @post and @slow with it. DISCONNECTED turns parked
+ * completions into FLUSHED events and ends the parking, which dat_ep_reset() begins
+ * again. Only kdapl_ep_go_live() sets CONNECTED. ep->lock held.
  */
 void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state);
 
@@ -760,25 +758,25 @@ void kdapl_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 void kdapl_srq_more_done(struct ib_cq *cq, struct ib_wc *wc);
 /*
- * EP becomes CONNECTED: state, outcome event ESTABLISHED (with
- * ep->private_in_len bytes of ep->private_in), parked completions, in this
- * order under ep->lock, which it takes. Clears live_attempt, sets end_owed.
- * False, nothing done, if the state is not one that may or no outcome is owed.
+ * The EP becomes CONNECTED: changes the state, queues the outcome event ESTABLISHED
+ * (with ep->private_in_len bytes of ep->private_in) and then the parked completions,
+ * all under ep->lock, which it takes. Clears live_attempt, sets end_owed. Returns false
+ * without an effect if the state does not allow it, or if no outcome is owed.
  */
 bool kdapl_ep_go_live(struct kdapl_ep *ep);
-/* Keeps software flushes back until the QP's own have been seen; process context */
+/* Delays software flushes until those of the QP have completed; process context */
 void kdapl_ep_hold(struct kdapl_ep *ep);
 void kdapl_ep_unhold(struct kdapl_ep *ep);
-/* An unsuccessful completion of an operation: what it means for its connection (G-31, P6) */
+/* Handles an unsuccessful completion: breaks the connection (G-31, P6) */
 void kdapl_note_error(struct kdapl_ep *ep, DAT_DTOS op, const struct ib_wc *wc);
 /* Releases the unsignalled requests before position @end of the run ring */
 void kdapl_run_release(struct kdapl_sq *sq, u32 end);
 /* Queues outcome or end; ep->lock held */
 void kdapl_ep_queue_conn(struct kdapl_ep *ep, struct kdapl_conn_event *ce,
 			 DAT_EVENT_NUMBER number, u16 private_len);
-/* Completes a post of an EP without QP: FLUSHED, by the deferred deliverer */
+/* Completes a post on an EP without a QP as FLUSHED; the event is delivered later */
 void kdapl_flush_in_software(struct kdapl_ep *ep, struct kdapl_slot *slot);
-/* Likewise for posts that the device has kept, after the end of the QP; process context */
+/* Does so for posts that the device has kept, after the QP was destroyed; process context */
 void kdapl_flush_kept(struct kdapl_ep *ep);
 
 /* ---- debugfs.c --------------------------------------------------------- */
