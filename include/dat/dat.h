@@ -6,7 +6,7 @@
  * calls; a Consumer includes kdat.h.
  *
  * The order of members, and all numbers, are those of DAT 2.0 without
- * extensions. They are ABI: abi_check.c holds them.
+ * extensions. They are ABI, which tests/loopback/abi_values.c and abi_layout.c check.
  */
 #ifndef _DAT_H_
 #define _DAT_H_

@@ -5,7 +5,7 @@
  * abi-host compiles it both ways (the two define the same names, so that no
  * unit can include both) and compares the output.
  *
- * What is printed comes out of abi_check.c and abi_layout.c, by way of two
+ * What is printed comes out of abi_values.c and abi_layout.c, by way of two
  * lists that the script makes: abi-values.inc and abi-layout.inc.
  */
 #include <stddef.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Compile-time test of the public headers: size of every structure, place of
- * every member, on a kernel with 64-bit pointers. Emits no code; a wrong place
- * stops the build. Values stand in abi_check.c.
+ * Compile-time test of the public headers: the size of every structure and the offset of
+ * every member, on a kernel with 64-bit pointers. Emits no code; a wrong offset stops the
+ * build. abi_values.c tests the constants.
  */
 #include <linux/build_bug.h>
 #include <linux/compiler_types.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Compile-time test of the public headers: every number that a Consumer may
- * have been compiled against. Emits no code; a wrong value stops the build. The
- * structures stand in abi_layout.c.
+ * Compile-time test of the public headers: every constant that a compiled Consumer
+ * contains. Emits no code; a wrong value stops the build. abi_layout.c tests the
+ * structures.
  */
 #include <linux/bits.h>
 #include <linux/build_bug.h>
