@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A second thread of a test, on a CPU of its own: what is to meet in the middle
- * of a call must not wait for the caller's CPU. Process context.
+ * A second thread of a test, on its own CPU, so that it can run during a call of the test.
+ * Process context.
  */
 #ifndef _KDAPL_BESIDE_H_
 #define _KDAPL_BESIDE_H_
@@ -10,7 +10,7 @@
 #include <linux/kthread.h>
 #include <linux/sched.h>
 
-/* The caller keeps to another CPU, where there is one, until beside_stop(). Or ERR_PTR */
+/* Until beside_stop() the caller stays on another CPU, if there is one. Or ERR_PTR */
 static inline struct task_struct *beside_run(int (*run)(void *data), const char *name)
 {
 	struct task_struct *task = kthread_create(run, NULL, "%s", name);

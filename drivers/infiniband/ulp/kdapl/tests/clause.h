@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * How a suite tells which clauses of the contract a test asserts: a line of
- * KTAP in front of its result. They count as asserted when the test passes.
+ * Names the clauses of the contract that a test asserts, by a line of KTAP before its
+ * result. They count as asserted if the test passes.
  */
 #ifndef _KDAPL_CLAUSE_H_
 #define _KDAPL_CLAUSE_H_

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fixture of the suites over event queues, see event_kunit.h.
+ * Fixture of the suites for event queues, see event_kunit.h.
  *
- * Process context, but for the recording upcall.
+ * Process context, except for the recording upcall.
  */
 #include <linux/vmalloc.h>
 #include "event_kunit.h"
@@ -63,7 +63,7 @@ void evt_exit(struct kunit *test)
 		kdapl_evd_cleanup(&evt->evd);
 	}
 	for (i = 0; i < ARRAY_SIZE(evt->ep); i++) {
-		/* Every slot is back once nothing is queued: the conservation law */
+		/* If nothing is queued, every slot must have been returned */
 		if (evt->ep[i])
 			KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&evt->pool[i]), EVT_SLOTS);
 		kdapl_pool_exit(&evt->pool[i]);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the suites over event queues share: an EVD that belongs to no IA, a
- * pool of slots of an endpoint that is not there, and an upcall that records.
+ * Fixture of the suites for event queues: an EVD that belongs to no IA, a pool of slots of an
+ * endpoint that does not exist, and an upcall that records its calls.
  *
- * Made and freed by the suites' init and exit, in process context. The
- * recorder runs where upcalls run, and so do the hooks that a test gives it.
+ * The init and exit functions of the suites create and free it in process context. The
+ * recorder runs in the context of upcalls, and so do the hooks of a test.
  */
 #ifndef _KDAPL_EVENT_KUNIT_H_
 #define _KDAPL_EVENT_KUNIT_H_
@@ -16,14 +16,14 @@
 #define EVT_SLOTS	64
 #define EVT_RECORDS	2048
 
-/* One upcall, as it was seen */
+/* One recorded upcall */
 struct evt_record {
 	DAT_EVENT event;
 	void *instance;
-	bool null;			/* no event came with it */
+	bool null;			/* it had no event */
 	bool more;
 	bool bh_off;
-	bool deferred;			/* on another stack than a done callback's */
+	bool deferred;			/* not on the stack of a done callback */
 };
 
 /**
@@ -31,13 +31,13 @@ struct evt_record {
  * @evd:     the EVD under test, published
  * @ep:      two endpoints that consist of a header only
  * @pool:    a pool for each
- * @n:       upcalls so far, @rec what they saw
- * @inside:  upcalls running now, @max_inside the most ever
- * @caller:  task inside a call on whose stack no upcall may run
- * @on_stack: upcalls that ran there all the same
- * @bh_on:   upcalls that ran with bottom halves on
+ * @n:       number of upcalls so far, recorded in @rec
+ * @inside:  number of upcalls that are running, @max_inside its maximum
+ * @caller:  task in a call on whose stack no upcall may run
+ * @on_stack: upcalls that ran there
+ * @bh_on:   upcalls that ran with bottom halves enabled
  * @hook:    called in the upcall, after recording
- * @data:    the test's
+ * @data:    private data of the test
  */
 struct evt {
 	struct kdapl_evd evd;
@@ -60,17 +60,17 @@ void evt_exit(struct kunit *test);
 void evt_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more);
 /* Policy with the recorder as upcall */
 void evt_policy(struct evt *evt, DAT_UPCALL_POLICY policy, DAT_UPCALL_FLAG flag);
-/* A slot of endpoint @which as a completion leaves it, with this cookie */
+/* A completed slot of endpoint @which, with this cookie */
 struct kdapl_slot *evt_slot(struct evt *evt, unsigned int which, u64 cookie, bool notify);
-/* Its completion as the done callback reports it, bottom halves off */
+/* Reports its completion as the done callback does, with bottom halves disabled */
 void evt_done(struct evt *evt, struct kdapl_slot *slot);
-/* Both: a completion of endpoint 0 */
+/* Does both, for a completion of endpoint 0 */
 void evt_dto(struct evt *evt, u64 cookie, bool notify);
-/* dat_evd_post_se(), watched for upcalls on this stack */
+/* Calls dat_evd_post_se(), and detects upcalls on this stack */
 DAT_RETURN evt_post_se(struct evt *evt, u64 value);
-/* Until nobody delivers and nobody is going to */
+/* Waits until no thread delivers and no delivery is scheduled */
 void evt_settle(struct evt *evt);
-/* What the oldest event carries (cookie or software pointer), or U64_MAX when empty */
+/* Dequeues the oldest event: its cookie or software pointer, or U64_MAX if empty */
 u64 evt_pop(struct evt *evt);
 
 static inline u64 evt_value(const DAT_EVENT *event)

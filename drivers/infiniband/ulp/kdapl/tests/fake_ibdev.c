@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A fake RDMA device: what it is, and its objects. Posting, polling and
- * completing stand in fake_queue.c, memory in fake_mr.c; see fake_ibdev.h.
+ * A fake RDMA device, see fake_ibdev.h: its attributes, and its objects. Posting, polling
+ * and completing are in fake_queue.c, memory in fake_mr.c.
  *
- * Called by kdapl through the RDMA core, in process context; the device is
- * made and destroyed by the suites.
+ * kdapl calls the operations through the RDMA core, in process context. The suites create and
+ * destroy the device.
  */
 #include <linux/log2.h>
 #include <linux/module.h>
@@ -12,7 +12,7 @@
 #include <linux/slab.h>
 #include "fake_ibdev.h"
 
-/* ---- how many there are -------------------------------------------------- */
+/* ---- number of objects ---------------------------------------------------- */
 
 static int fake_most(const struct fake_dev *fake, enum fake_kind kind)
 {
@@ -114,7 +114,7 @@ static int fake_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct fake_dev *fake = to_fake_dev(ibqp->device);
 	struct fake_qp *qp = to_fake_qp(ibqp);
 
-	/* What it never answered is over with it */
+	/* Requests that were never completed are destroyed with it */
 	spin_lock_irq(&fake->lock);
 	fake_drop_mr_requests(&qp->sq);
 	fake->in_error -= qp->state == IB_QPS_ERR;
@@ -205,7 +205,7 @@ static int fake_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		return -EINVAL;
 	if (mask & IB_SRQ_MAX_WR)
 		return fake_queue_resize(fake, &to_fake_srq(ibsrq)->rq, attr->max_wr);
-	/* As rxe, it looks at the fill with the next message and not before */
+	/* Like rxe, it checks the number of buffers only with the next message */
 	spin_lock_irq(&fake->lock);
 	if (mask & IB_SRQ_LIMIT)
 		to_fake_srq(ibsrq)->limit = attr->srq_limit;
@@ -316,7 +316,7 @@ static int fake_port_immutable(struct ib_device *ibdev, u32 port,
 
 	immutable->gid_tbl_len = roce ? FAKE_ROCE_GIDS : 1;
 	immutable->pkey_tbl_len = FAKE_PKEYS;
-	/* A port that can connect, but nobody sends management datagrams on it */
+	/* The port supports connections, but no management datagrams are sent on it */
 	immutable->core_cap_flags = RDMA_CORE_CAP_IB_CM | RDMA_CORE_CAP_AF_IB;
 	if (roce)
 		immutable->core_cap_flags |= RDMA_CORE_CAP_PROT_ROCE_UDP_ENCAP |
@@ -328,7 +328,7 @@ static int fake_port_immutable(struct ib_device *ibdev, u32 port,
 
 static int fake_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid)
 {
-	/* A subnet of its own, so that a GID tells whose port it is of */
+	/* A separate subnet, so that each port has a different GID */
 	gid->global.subnet_prefix = cpu_to_be64(0xfe80000000000000ULL +
 						to_fake_dev(ibdev)->number);
 	gid->global.interface_id = cpu_to_be64(be64_to_cpu(ibdev->node_guid) + port - 1);
@@ -344,11 +344,11 @@ static int fake_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pk
 	return 0;
 }
 
-/* ---- a CQ that is slow, or late ---------------------------------------- */
+/* ---- a slow CQ, a late interrupt --------------------------------------- */
 
 #define SLOW_ARM_MS	500
 
-/* The last that the core's softirq does with a CQ; a device may be at it for long */
+/* The last step of the core's softirq with a CQ, which may take a device long */
 static int fake_arm_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags how)
 {
 	struct fake_dev *fake = to_fake_dev(ibcq->device);
@@ -371,7 +371,7 @@ static int fake_arm_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags how)
 	return missed;
 }
 
-/* Its interrupts were on their way until now */
+/* An interrupt may arrive until now */
 static int fake_quiet_cq(struct ib_cq *ibcq)
 {
 	struct fake_dev *fake = to_fake_dev(ibcq->device);
@@ -380,7 +380,7 @@ static int fake_quiet_cq(struct ib_cq *ibcq)
 		return 0;
 	WRITE_ONCE(fake->late_irq, NULL);
 	WRITE_ONCE(fake->leaving, ibcq);
-	/* The softirq runs, if it may, when bottom halves come back on */
+	/* The softirq runs, if it is allowed to, when bottom halves are enabled */
 	local_bh_disable();
 	ibcq->comp_handler(ibcq, ibcq->cq_context);
 	local_bh_enable();
@@ -395,7 +395,7 @@ static int fake_free_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 		WRITE_ONCE(fake->leaving, NULL);
 	if (READ_ONCE(fake->arming) == ibcq) {
 		fake->misuses++;
-		/* It will not look at the CQ again */
+		/* The softirq does not use the CQ any more */
 		WRITE_ONCE(fake->arming, NULL);
 	}
 	return fake_destroy_cq(ibcq, udata);

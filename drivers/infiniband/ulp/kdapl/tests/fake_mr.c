@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The memory regions of the fake device: which are valid, under which key,
- * and whether requests and mappings respect that; see fake_ibdev.h.
+ * The memory regions of the fake device, see fake_ibdev.h: which of them are valid, their
+ * keys, and whether requests and mappings are legal.
  *
- * Called by kdapl through the RDMA core in any context, by fake_queue.c with
- * fake->lock held, and by the suites in process context.
+ * kdapl calls the verbs through the RDMA core in any context, fake_queue.c calls its
+ * functions with fake->lock held, and the suites call theirs in process context.
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
@@ -49,7 +49,7 @@ static int fake_set_page(struct ib_mr *ibmr, u64 addr)
 	return 0;
 }
 
-/* At once, before any request runs: what is valid, or may be soon, would change under a peer */
+/* Takes effect before any request, so the MR must not be valid, or become valid, meanwhile */
 int fake_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 		   unsigned int *offset)
 {
@@ -67,7 +67,7 @@ int fake_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 	return ib_sg_to_pages(ibmr, sg, nents, offset, fake_set_page);
 }
 
-/* Long enough for whatever does not wait for it to happen; several grace periods */
+/* Long enough for everything that does not wait for it; several grace periods */
 #define SLOW_MS	500
 
 static void take_time(struct fake_dev *fake)
@@ -99,7 +99,7 @@ int fake_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 
 /* ---- requests ---------------------------------------------------------- */
 
-/* fake->lock held. Low bytes of keys count registrations, the rest names the MR */
+/* fake->lock held. The low byte of a key counts registrations, the rest selects the MR */
 static struct fake_mr *find_mr(struct fake_dev *fake, u32 key)
 {
 	struct fake_mr *mr;
@@ -110,7 +110,7 @@ static struct fake_mr *find_mr(struct fake_dev *fake, u32 key)
 	return NULL;
 }
 
-/* fake->lock held. Did the key name a valid MR? */
+/* fake->lock held. Returns whether the key was that of a valid MR */
 bool fake_invalidate(struct fake_dev *fake, u32 key)
 {
 	struct fake_mr *mr = find_mr(fake, key);
@@ -118,12 +118,12 @@ bool fake_invalidate(struct fake_dev *fake, u32 key)
 	if (!mr || !mr->valid || mr->key != key)
 		return false;
 	mr->valid = false;
-	/* Out of the way of those that are looked for: it may stay for long */
+	/* Move it to the end of searches, because it may stay for long */
 	list_move_tail(&mr->node, &fake->mrs);
 	return true;
 }
 
-/* fake->lock held. A request that speaks of an MR leaves the queue */
+/* fake->lock held. A request for an MR has completed */
 void fake_run_mr_request(struct fake_dev *fake, const struct fake_wr *fwr,
 			 enum ib_wc_status status, bool service)
 {
@@ -133,19 +133,19 @@ void fake_run_mr_request(struct fake_dev *fake, const struct fake_wr *fwr,
 		mr->regs--;
 		if (status != IB_WC_SUCCESS)
 			return;
-		/* The key given is that of the ib_mr, and not one it had before */
+		/* The key must be the present one of the ib_mr */
 		if (mr->valid || mr->key == fwr->rkey || mr->ibmr.rkey != fwr->rkey)
 			fake->misuses++;
 		mr->valid = true;
 		mr->key = fwr->rkey;
 	} else if (fwr->opcode == IB_WR_LOCAL_INV && status == IB_WC_SUCCESS) {
-		/* What a peer has killed is freed through the service QP all the same */
+		/* The service QP also invalidates MRs that a peer has invalidated */
 		if (!fake_invalidate(fake, fwr->rkey) && !service)
 			fake->misuses++;
 	}
 }
 
-/* fake->lock held. The queue goes with what is outstanding on it */
+/* fake->lock held. The queue is destroyed with its outstanding requests */
 void fake_drop_mr_requests(const struct fake_queue *sq)
 {
 	const struct fake_wr *fwr;

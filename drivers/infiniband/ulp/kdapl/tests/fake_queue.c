@@ -2,10 +2,9 @@
 /*
  * The queues of the fake device: posting, polling, completing.
  *
- * The verbs are called by kdapl through the RDMA core, in any context; the
- * helpers by which a test plays the hardware by the suites, in process
- * context. fake->lock guards all of it; no completion handler is called
- * under it.
+ * kdapl calls the verbs through the RDMA core, in any context. The suites call the helpers
+ * by which a test acts as the hardware, in process context. fake->lock guards everything; no
+ * completion handler is called under it.
  */
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -93,7 +92,7 @@ static struct fake_wr *queue_take(struct fake_queue *q)
 	return &q->wr[q->head++ % q->size];
 }
 
-/* How a message comes */
+/* Properties of a message */
 #define MESSAGE_SOLICITED	1
 #define MESSAGE_INVALIDATES	2
 
@@ -173,7 +172,7 @@ int fake_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags how)
 	return missed;
 }
 
-/* fake->lock held. True if the handler is to be called, without the lock */
+/* fake->lock held. Returns true if the handler must be called, without the lock */
 static bool cq_push(struct fake_dev *fake, struct ib_cq *ibcq, const struct ib_wc *wc,
 		    bool solicited)
 {
@@ -184,7 +183,7 @@ static bool cq_push(struct fake_dev *fake, struct ib_cq *ibcq, const struct ib_w
 		return false;
 	}
 	cq->wc[cq->tail++ % cq->size] = *wc;
-	/* Silent on errors of a solicited CQ, as the worst of the real ones */
+	/* No event for errors on a solicited CQ, like some real devices */
 	if (!cq->armed || (cq->armed == IB_CQ_SOLICITED && !solicited))
 		return false;
 	cq->armed = 0;
@@ -240,7 +239,7 @@ static bool push_send(struct fake_dev *fake, struct fake_qp *qp, const struct fa
 			    fwr->opcode == IB_WR_RDMA_READ ? IB_WC_RDMA_READ :
 			    fwr->opcode == IB_WR_REG_MR ? IB_WC_REG_MR :
 			    fwr->opcode == IB_WR_LOCAL_INV ? IB_WC_LOCAL_INV : IB_WC_SEND;
-		/* Only the read has a byte count in the verbs, and rxe gives none */
+		/* In the verbs only reads have a byte count, and rxe does not set it */
 		if (fwr->opcode == IB_WR_RDMA_READ)
 			for (i = 0; i < fwr->num_sge; i++)
 				wc.byte_len += fwr->sge[i].length;
@@ -279,14 +278,14 @@ static void call_handler(struct ib_cq *cq, bool call)
 
 static void copy_sges(struct fake_dev *fake, struct fake_wr *fwr, const struct ib_sge *sge, int num)
 {
-	/* Only a length of 0 in the first entry makes it harmless */
+	/* It is harmless only if the first entry has a length of 0 */
 	if ((fake->personality & FAKE_READS_FIRST_SGE) && !num && sge && sge->length)
 		num = 1;
 	fwr->num_sge = num;
 	memcpy(fwr->sge, sge, min(num, FAKE_MAX_SGE) * sizeof(*sge));
 }
 
-/* fake->lock held. What the request is about, apart from its segments */
+/* fake->lock held. Records the request, except its segments */
 static void copy_target(struct fake_dev *fake, struct fake_wr *fwr, const struct ib_send_wr *wr)
 {
 	switch (wr->opcode) {
@@ -443,8 +442,8 @@ int fake_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 }
 
 /*
- * Process context: the QP has been moved to ERROR. It may be gone as soon as
- * its last completion or event is out: all that is needed is noted before.
+ * Process context: the QP was moved to ERROR. It may be destroyed when its last completion or
+ * event was raised, so the function reads everything that it needs before.
  */
 void fake_flush(struct fake_dev *fake, struct fake_qp *qp)
 {
@@ -481,7 +480,7 @@ void fake_flush(struct fake_dev *fake, struct fake_qp *qp)
 		handler(&event, context);
 }
 
-/* ---- playing the hardware ----------------------------------------------- */
+/* ---- acting as the hardware --------------------------------------------- */
 
 void fake_refuse_behind(struct fake_dev *fake, u32 taken, int err, u32 count)
 {
@@ -517,14 +516,14 @@ bool fake_complete_send(struct fake_qp *qp, enum ib_wc_status status)
 	if (fwr)
 		call = push_send(fake, qp, fwr, status);
 	spin_unlock_irq(&fake->lock);
-	/* The softirq runs, as a rule, when bottom halves come back on */
+	/* The softirq usually runs when bottom halves are enabled */
 	local_bh_disable();
 	call_handler(qp->ibqp.send_cq, call);
 	local_bh_enable();
 	return fwr;
 }
 
-/* fake->lock held. Is the event of the SRQ due, now that one was taken? */
+/* fake->lock held. Must the SRQ raise its event, after a buffer was used? */
 static bool limit_reached(struct fake_dev *fake, struct fake_srq *srq)
 {
 	if (fake->hold_limit || fake_outstanding(&srq->rq) >= srq->limit)
@@ -534,7 +533,7 @@ static bool limit_reached(struct fake_dev *fake, struct fake_srq *srq)
 	return true;
 }
 
-/* With a lock held and, but on RT, interrupts off: the worst that a driver does */
+/* With a lock held and, except on RT, interrupts off, like some drivers */
 static void call_srq_handler(struct fake_dev *fake, struct ib_srq *ibsrq,
 			     enum ib_event_type type)
 {
@@ -622,7 +621,7 @@ bool fake_refuse_access(struct fake_dev *fake, struct fake_qp *from, struct fake
 {
 	if (fake->personality & FAKE_ACCESS_ERR_FIRST) {
 		fake_raise(fake, to, IB_EVENT_QP_ACCESS_ERR);
-		/* Give the driver's user all the time it needs before the NAK leaves */
+		/* Let kdapl handle the event completely before the NAK leaves */
 		fake_settle(fake);
 	}
 	if (READ_ONCE(to->state) == IB_QPS_ERR)
@@ -633,7 +632,7 @@ bool fake_refuse_access(struct fake_dev *fake, struct fake_qp *from, struct fake
 	return true;
 }
 
-/* A CQ that calls back is at rest when it is empty and armed again */
+/* A CQ with a completion handler is idle if it is empty and armed */
 static bool cqs_at_rest(struct fake_dev *fake)
 {
 	struct fake_cq *cq;
@@ -658,7 +657,7 @@ void fake_settle(struct fake_dev *fake)
 	 * may queue work on the other: stop after three idle rounds
 	 */
 	while (idle < 3) {
-		if (WARN_ONCE(time_after(jiffies, end), "the CQs never come to rest\n"))
+		if (WARN_ONCE(time_after(jiffies, end), "the CQs do not become idle\n"))
 			return;
 		if (!cqs_at_rest(fake)) {
 			idle = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fixture of the suites over the calls that speak of memory, see mem_kunit.h.
+ * Fixture of the suites for memory requests, see mem_kunit.h.
  * Process context.
  */
 #include <linux/io.h>
@@ -48,7 +48,7 @@ static void free_politely(struct kunit *test, struct mem *m)
 {
 	tp_drain(&m->ep);
 	tp_ep_free(&m->ep);
-	/* What was flushed is repaired by work */
+	/* A work item repairs what was flushed */
 	fake_settle(m->env->fake);
 	if (m->rmr)
 		KUNIT_EXPECT_EQ(test, dat_rmr_free(m->rmr), DAT_SUCCESS);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the suites over the calls that speak of memory share: dat_rmr_bind,
- * dat_lmr_fmr, dat_lmr_invalidate and sends that invalidate.
+ * Fixture of the suites for memory requests: dat_rmr_bind, dat_lmr_fmr,
+ * dat_lmr_invalidate and sends that invalidate.
  *
- * A device, a connected endpoint, an LMR with all rights, an LMR of
- * dat_lmr_allocate() and an RMR, made anew for each test. Process context.
+ * It creates a device, a connected endpoint, an LMR with all privileges, an LMR of
+ * dat_lmr_allocate() and an RMR for each test. Process context.
  */
 #ifndef _KDAPL_MEM_KUNIT_H_
 #define _KDAPL_MEM_KUNIT_H_
@@ -12,8 +12,8 @@
 #include "clause.h"
 #include "post_kunit.h"
 
-#define MEM_PAGES	4		/* that the LMR for fmr can hold */
-#define MEM_LEN		256		/* of an ordinary binding */
+#define MEM_PAGES	4		/* capacity of the LMR for fmr */
+#define MEM_LEN		256		/* of a usual binding */
 #define MEM_REMOTE	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 
 struct mem {
@@ -27,8 +27,8 @@ struct mem {
 	DAT_LMR_HANDLE fmr;
 	DAT_RMR_HANDLE rmr;
 	DAT_PADDR page[MEM_PAGES + 1];
-	u32 valid;			/* MRs valid when nothing is bound */
-	int live;			/* verbs objects then */
+	u32 valid;			/* number of valid MRs when nothing is bound */
+	int live;			/* number of verbs objects then */
 };
 
 /* Arguments of a bind */
@@ -64,40 +64,40 @@ struct fmr {
 };
 
 int mem_setup(struct kunit *test, struct mem *m);
-/* Frees what is left, politely if @m->ep is there, else by dat_ia_close */
+/* Frees all objects, one by one if @m->ep exists, otherwise by dat_ia_close */
 void mem_done(struct kunit *test, struct mem *m);
-/* Another connected endpoint, with EVDs of its own */
+/* Another connected endpoint, with its own EVDs */
 void mem_second(struct kunit *test, struct mem *m, struct tp_ep *ep);
 DAT_RETURN mem_lmr(struct mem *m, DAT_PZ_HANDLE pz, DAT_MEM_PRIV_FLAGS priv,
 		   DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context, DAT_RMR_CONTEXT *key);
 
-/* A bind that succeeds: MEM_LEN bytes from 100 on, all rights */
+/* Arguments that succeed: MEM_LEN bytes from offset 100, all privileges */
 void mem_bind_args(struct mem *m, struct bind *b);
 DAT_RETURN mem_bind_post(struct bind *b);
-/* With this cookie, of @len bytes from @off on (0: unbind); the key */
+/* Binds @len bytes at @off (0: unbinds) with this cookie; returns the key */
 DAT_RMR_CONTEXT mem_bind(struct kunit *test, struct mem *m, struct tp_ep *ep, u64 cookie,
 			 u32 off, u32 len);
-/* A registration that succeeds: two pages of the buffer, all rights */
+/* Arguments that succeed: two pages of the buffer, all privileges */
 void mem_fmr_args(struct mem *m, struct fmr *f);
 DAT_RETURN mem_fmr_post(struct fmr *f);
 DAT_RETURN mem_invalidate(struct mem *m, struct tp_ep *ep, u64 cookie, u32 flags);
-/* All of an endpoint's requests succeed */
+/* Completes all requests of an endpoint successfully */
 void mem_finish(struct mem *m, struct tp_ep *ep);
 
-/* The next event of the requests is this completion */
+/* Expects this completion as the next request event */
 void mem_expect(struct kunit *test, struct tp_ep *ep, DAT_DTOS op, u64 cookie,
 		DAT_DTO_COMPLETION_STATUS status);
 void mem_expect_broken(struct kunit *test, struct tp_ep *ep);
-/* An asynchronous error names @handle, and no other is there */
+/* Expects one asynchronous error, with @handle */
 void mem_expect_async(struct kunit *test, struct mem *m, DAT_HANDLE handle);
 void mem_expect_no_async(struct kunit *test, struct mem *m);
-/* What dat_rmr_query tells: bound under this key (0: to nothing) */
+/* Expects that dat_rmr_query returns this key (0: not bound) */
 void mem_expect_bound(struct kunit *test, struct mem *m, DAT_RMR_CONTEXT key);
-/* What dat_lmr_query tells of the LMR for fmr */
+/* Expects this result of dat_lmr_query for the LMR for fmr */
 void mem_expect_fmr(struct kunit *test, struct mem *m, bool bound, DAT_RMR_CONTEXT key);
-/* Does a post find the LMR of the context? Then the post is completed */
+/* Posts with the context; a successful post is completed */
 DAT_RETURN mem_local_use(struct mem *m, struct tp_ep *ep, DAT_LMR_CONTEXT context);
-/* Within bounds: is the LMR no longer in use? Then it is freed */
+/* Waits until the LMR is not in use, and frees it; false after a time-out */
 bool mem_lmr_goes(DAT_LMR_HANDLE lmr);
 
 #endif /* _KDAPL_MEM_KUNIT_H_ */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fixture of the suites over dat_ep_modify, see modify_kunit.h. Process context.
+ * Fixture of the suites for dat_ep_modify, see modify_kunit.h. Process context.
  */
 #include "modify_kunit.h"
 
@@ -10,7 +10,7 @@ void mod_create_without(struct kunit *test, struct tp_env *env, struct tp_ep *ep
 	struct kdapl_obj *obj;
 	DAT_EP_ATTR attr;
 
-	/* For its EVDs */
+	/* Provides the EVDs */
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, ep), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, dat_ep_free(ep->handle), DAT_SUCCESS);
 	ep->handle = NULL;
@@ -33,14 +33,14 @@ void mod_query(struct kunit *test, struct tp_ep *ep, DAT_EP_PARAM *param)
 {
 	memset(param, 0, sizeof(*param));
 	KUNIT_ASSERT_EQ(test, dat_ep_query(ep->handle, DAT_EP_FIELD_ALL, param), DAT_SUCCESS);
-	/* kdapl.first_error is told, and never taken */
+	/* kdapl.first_error is returned, but cannot be set */
 	param->ep_attr.ep_provider_specific_count = 0;
 	param->ep_attr.ep_provider_specific = NULL;
 }
 
 void mod_parents(struct tp_env *env, struct tp_ep *ep, DAT_EP_PARAM *param)
 {
-	/* What is not selected is not looked at */
+	/* Parameters that are not selected must be ignored */
 	memset(param, 0xa5, sizeof(*param));
 	param->pz_handle = env->own.pz;
 	param->recv_evd_handle = ep->recv_evd;

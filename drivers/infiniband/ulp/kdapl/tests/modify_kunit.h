@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the suites over dat_ep_modify share: an endpoint without what it needs,
- * its parameters as the Consumer sees them. Process context.
+ * Fixture of the suites for dat_ep_modify: endpoints that are not configured, and their
+ * parameters. Process context.
  */
 #ifndef _KDAPL_MODIFY_KUNIT_H_
 #define _KDAPL_MODIFY_KUNIT_H_
@@ -12,19 +12,19 @@
 #define MOD_ALL_PARENTS	(DAT_EP_FIELD_PZ_HANDLE | DAT_EP_FIELD_RECV_EVD_HANDLE | \
 			 DAT_EP_FIELD_REQUEST_EVD_HANDLE | DAT_EP_FIELD_CONNECT_EVD_HANDLE)
 
-/* As tp_ep_create() with tp_attr(), but without the parents in @lacks */
+/* Like tp_ep_create() with tp_attr(), but without the parents in @lacks */
 void mod_create_without(struct kunit *test, struct tp_env *env, struct tp_ep *ep,
 			DAT_EP_PARAM_MASK lacks);
-/* All parameters of an EP; of provider-specific attributes none */
+/* All parameters of an EP, without provider-specific attributes */
 void mod_query(struct kunit *test, struct tp_ep *ep, DAT_EP_PARAM *param);
-/* Parents of @ep, as a parameter that supplies them */
+/* Parameters that supply the parents of @ep */
 void mod_parents(struct tp_env *env, struct tp_ep *ep, DAT_EP_PARAM *param);
-/* The call is refused so, and the EP is what it was: QP, slots, parameters, verbs objects */
+/* Expects a refusal that changes nothing: QP, slots, parameters, verbs objects */
 void mod_refused(struct kunit *test, struct tp_env *env, struct tp_ep *ep, DAT_EP_PARAM_MASK mask,
 		 const DAT_EP_PARAM *param, u32 type);
-/* One number */
+/* Changes the depths of both queues */
 DAT_RETURN mod_depths(struct tp_ep *ep, DAT_COUNT recv, DAT_COUNT request);
-/* As many receives as fit are posted and no more; then the EP is connected, likewise requests */
+/* Expects room for @depth receives, then connects the EP and expects room for its requests */
 void mod_expect_recvs(struct kunit *test, struct tp_env *env, struct tp_ep *ep, u32 depth);
 void mod_expect_requests(struct kunit *test, struct tp_env *env, struct tp_ep *ep, u32 depth);
 

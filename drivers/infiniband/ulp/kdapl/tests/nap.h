@@ -2,10 +2,10 @@
 /*
  * A short sleep of a test, in process context.
  *
- * usleep_range() races with the timer that it has set itself, of which
- * schedule_hrtimeout_range_clock() looks at what hrtimer_wakeup() clears. That is
- * harmless and the kernel's own, but KCSAN reports it when the interrupt comes in
- * between, and the test is on the stack. Under KCSAN it sleeps for a jiffy.
+ * usleep_range() has a data race with its own timer: schedule_hrtimeout_range_clock() reads
+ * a field that hrtimer_wakeup() clears. It is harmless and belongs to the kernel, but KCSAN
+ * reports it if the interrupt arrives in between, with the test on the stack. With KCSAN the
+ * test sleeps for a jiffy instead.
  */
 #ifndef _KDAPL_TESTS_NAP_H_
 #define _KDAPL_TESTS_NAP_H_

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fixture of the suites over the posting path, see post_kunit.h.
+ * Fixture of the suites for the posting path, see post_kunit.h.
  *
- * Everything is made through the public calls; only the connection is put
- * into place by hand, with a cm_id that leads nowhere. Process context.
+ * It creates everything by the public calls, except for the connection, which has a cm_id
+ * without a peer. Process context.
  */
 #include <linux/slab.h>
 #include "post_kunit.h"
@@ -30,7 +30,7 @@ static struct kdapl_obj *object_of(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 	return obj;
 }
 
-/* There is no test to blame yet: say which call it was */
+/* No test is running yet, so print the name of the call */
 static int failed(const char *call, DAT_RETURN ret)
 {
 	if (ret == DAT_SUCCESS)
@@ -75,7 +75,7 @@ static int zone_create(struct tp_env *env, struct tp_zone *zone)
 	return err;
 }
 
-/* Our own ib_client has seen the device, as it sees every other */
+/* The device as kdapl's ib_client has found it */
 static struct kdapl_device *device_find(struct fake_dev *fake)
 {
 	struct kdapl_device *dev;
@@ -142,7 +142,7 @@ static int env_fill(struct tp_env *env)
 	return failed("dat_lmr_free", dat_lmr_free(gone.handle));
 }
 
-/* Memory regions go after a grace period, by work */
+/* Work items free memory regions after a grace period */
 static void quiesce(void)
 {
 	rcu_barrier();
@@ -300,7 +300,7 @@ void tp_cm_says(struct rdma_cm_id *id, enum rdma_cm_event_type type)
 {
 	struct rdma_cm_event event = { .event = type };
 
-	/* As it does: the id is there until its handler has returned */
+	/* Like the CM: the id exists until its handler has returned */
 	rdma_lock_handler(id);
 	kdapl_cm_handler(id, &event);
 	rdma_unlock_handler(id);
@@ -379,7 +379,7 @@ void tp_args(struct tp_env *env, struct tp_ep *tep, enum tp_call call, struct tp
 	args->iov = args->segs;
 	args->cookie.as_64 = 0xc001cafef00d0000ULL + call;
 	args->target.virtual_address = 0x123456789a00ULL;
-	/* A write may leave room at the target, a read takes all of it */
+	/* A write may be shorter than the target, a read reads all of it */
 	args->target.segment_length = call == TP_WRITE ? 2 * TP_MAX_RDMA : TP_SEG;
 	args->target.rmr_context = 0x7700;
 	args->remote = &args->target;
@@ -457,7 +457,7 @@ u32 tp_slots(struct kdapl_pool *pool)
 	u32 n = 0;
 
 	while ((slot = kdapl_pool_get(pool))) {
-		/* Then the stack is a ring, and beyond repair */
+		/* Then the stack is a ring and cannot be used */
 		if (__test_and_set_bit(kdapl_slot_idx(slot), seen))
 			return U32_MAX;
 		slot->ev.next = taken ? &taken->ev : NULL;
@@ -503,7 +503,7 @@ void tp_expect_dto(struct kunit *test, struct tp_ep *tep, enum tp_call call, u64
 	dto = &event.event_data.dto_completion_event_data;
 	KUNIT_EXPECT_EQ(test, event.event_number, DAT_DTO_COMPLETION_EVENT);
 	KUNIT_EXPECT_PTR_EQ(test, event.evd_handle, tp_evd(tep, call));
-	/* the endpoint, for buffers of an SRQ too */
+	/* the endpoint, also for buffers of an SRQ */
 	KUNIT_EXPECT_PTR_EQ(test, dto->ep_handle, tep->handle);
 	KUNIT_EXPECT_EQ(test, dto->user_cookie.as_64, cookie);
 	KUNIT_EXPECT_EQ(test, dto->operation, tp_call_op[call]);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the suites over the posting path share: an IA on the fake device with
- * zones, memory regions and an SRQ, endpoints made through the public calls
- * and connected without a network, and the five posting calls as one.
+ * Fixture of the suites for the posting path: an IA on the fake device with zones, memory
+ * regions and an SRQ; endpoints that are created by the public calls and connected without a
+ * network; and one function for the five posting calls.
  *
- * The environment is made once for a suite, endpoints by the tests that want
- * one of their own. Process context.
+ * A suite creates the environment once, and a test creates the endpoints that it needs.
+ * Process context.
  */
 #ifndef _KDAPL_POST_KUNIT_H_
 #define _KDAPL_POST_KUNIT_H_
@@ -15,11 +15,11 @@
 #include "clause.h"
 #include "fake_ibdev.h"
 
-#define TP_BUF		32768		/* bytes of memory, all of it registered */
-#define TP_SEG		64		/* of an ordinary segment */
+#define TP_BUF		32768		/* bytes of memory, all registered */
+#define TP_SEG		64		/* of a usual segment */
 #define TP_DEPTH	16		/* of each queue */
 #define TP_IOV		8		/* more than any limit */
-/* Limits that differ, so that a mix-up shows */
+/* All limits differ, so that a test detects the use of a wrong one */
 #define TP_SEND_IOV	4
 #define TP_WRITE_IOV	3
 #define TP_READ_IOV	2
@@ -48,7 +48,7 @@ struct tp_lmr {
 	struct kdapl_lmr *lmr;
 };
 
-/* One zone with memory of each kind of privilege */
+/* A zone with memory for each kind of privilege */
 struct tp_zone {
 	DAT_PZ_HANDLE pz;
 	struct tp_lmr rw;
@@ -61,7 +61,7 @@ struct tp_env {
 	struct kdapl_ia *ia;
 	struct tp_zone own;
 	struct tp_zone foreign;
-	DAT_LMR_CONTEXT freed;		/* was an LMR of the own zone */
+	DAT_LMR_CONTEXT freed;		/* context of a freed LMR in the same zone */
 	DAT_SRQ_HANDLE srq_handle;
 	struct kdapl_srq *srq;
 	u8 *buf;
@@ -88,58 +88,58 @@ struct tp_args {
 };
 
 struct tp_env *tp_env_create(void);
-/* On a device of the caller's, which is the environment's then, or an ERR_PTR */
+/* On a device of the caller, which the environment owns from then on; or ERR_PTR */
 struct tp_env *tp_env_create_on(struct fake_dev *fake);
-/* Complains, loudly, about what the device still has */
+/* Warns about objects that the device still has */
 void tp_env_destroy(struct tp_env *env);
-/* The same behind a case with an endpoint; no queue was ever full, no CQ overrun */
+/* Likewise after a case with an endpoint; checks that no queue was full, no CQ overrun */
 void tp_env_end(struct kunit *test, struct tp_env **env, struct tp_ep *ep);
 
 void tp_attr(DAT_EP_ATTR *attr);
-/* @attr NULL: tp_attr(); three EVDs of its own, policy DISABLE */
+/* Creates three EVDs with policy DISABLE, too. @attr NULL: tp_attr() */
 DAT_RETURN tp_ep_create(struct tp_env *env, const DAT_EP_ATTR *attr, bool srq, struct tp_ep *tep);
 void tp_ep_free(struct tp_ep *tep);
-/* An attempt waits for its outcome; the id leads nowhere. Or ERR_PTR */
+/* Begins an attempt, with an id that has no peer. Or ERR_PTR */
 struct rdma_cm_id *tp_begin(struct tp_ep *tep, bool passive);
-/* The connection manager has something to say; who wants the id to last holds ep->mutex */
+/* Raises an event of the CM; a caller that needs the id afterwards holds ep->mutex */
 void tp_cm_says(struct rdma_cm_id *id, enum rdma_cm_event_type type);
-/* CONNECTED as after a real attempt; the ESTABLISHED event is taken off */
+/* Connects the EP as a real attempt does, and dequeues ESTABLISHED */
 int tp_connect(struct tp_ep *tep);
 /*
  * Waits for the end of the connection, which may linger for the cause of an error
  * (KDAPL_LINGER_MS), and for the work that follows. False: it has not ended in time
  */
 bool tp_wait_end(struct tp_env *env, struct tp_ep *tep);
-/* A state and nothing else */
+/* Sets the state only */
 void tp_set_state(struct tp_ep *tep, DAT_EP_STATE state);
 struct fake_qp *tp_qp(struct tp_ep *tep);
 
-/* A call that succeeds on a connected EP: one segment at the start of the buffer */
+/* Arguments that succeed on a connected EP: one segment at the start of the buffer */
 void tp_args(struct tp_env *env, struct tp_ep *tep, enum tp_call call, struct tp_args *args);
-/* One segment of memory from @offset on */
+/* A segment of memory at @offset */
 void tp_seg(struct tp_env *env, DAT_LMR_TRIPLET *seg, const struct tp_lmr *lmr, u32 offset,
 	    u32 length);
 DAT_RETURN tp_post(enum tp_call call, const struct tp_args *args);
-/* All of it: arguments with this cookie and these flags, posted */
+/* Posts with tp_args(), this cookie and these flags */
 DAT_RETURN tp_post_one(struct tp_env *env, struct tp_ep *tep, enum tp_call call, u64 cookie,
 		       u32 flags);
 
 struct kdapl_pool *tp_pool(struct tp_env *env, struct tp_ep *tep, enum tp_call call);
 struct fake_queue *tp_queue(struct tp_env *env, struct tp_ep *tep, enum tp_call call);
 DAT_EVD_HANDLE tp_evd(struct tp_ep *tep, enum tp_call call);
-/* The device completes the oldest of a queue; callbacks have run on return */
+/* Completes the oldest post of a queue, and waits for the callbacks */
 bool tp_complete(struct tp_env *env, struct tp_ep *tep, enum tp_call call,
 		 enum ib_wc_status status, u32 len);
 /*
- * How many different slots the pool can give; takes them all and puts them
- * back. Less than the depth: slots were lost; U32_MAX: one was given back twice.
+ * Counts the slots of a pool: takes all and returns them. Less than the depth: slots were
+ * lost; U32_MAX: one was returned twice.
  */
 u32 tp_slots(struct kdapl_pool *pool);
-/* Events waiting on an EVD */
+/* Number of events on an EVD */
 u32 tp_events(DAT_EVD_HANDLE evd);
-/* Takes all events off the EP's EVDs; how many there were */
+/* Dequeues all events of the EP's EVDs, and returns their number */
 u32 tp_drain(struct tp_ep *tep);
-/* The next event is this completion? Expectations on every field */
+/* Expects this completion as the next event, and checks every field */
 void tp_expect_dto(struct kunit *test, struct tp_ep *tep, enum tp_call call, u64 cookie,
 		   DAT_DTO_COMPLETION_STATUS status, u32 length);
 
@@ -154,22 +154,22 @@ static inline u32 tp_max_size(enum tp_call call)
 	return call == TP_WRITE || call == TP_READ ? TP_MAX_RDMA : TP_MAX_MESSAGE;
 }
 
-/* Does the call need local read? Else local write */
+/* Does the call need local read? Otherwise it needs local write */
 static inline bool tp_needs_read(enum tp_call call)
 {
 	return call == TP_SEND || call == TP_WRITE;
 }
 
 /*
- * How long a test waits for another thread before it fails, in jiffies. The bound keeps
- * a test alive whose kdapl_stretch is meant to never run out.
+ * How long a test waits for another thread before it fails, in jiffies. The maximum is for
+ * tests that set kdapl_stretch so high that time-outs of kdapl never expire.
  */
 static inline unsigned long tp_patience(void)
 {
 	return 20 * HZ * clamp(kdapl_stretch, 1U, 16U);
 }
 
-/* Waits until another thread makes @cond true; false if it does not in time */
+/* Waits until another thread makes @cond true; false after a time-out */
 #define TP_WAIT_FOR(cond)						\
 ({									\
 	unsigned long tp_end = jiffies + tp_patience();			\
@@ -185,7 +185,7 @@ static inline unsigned long tp_patience(void)
 	tp_came;							\
 })
 
-/* Does somebody wait for it? On RT spin_is_contended() is always 0 */
+/* Does another thread wait for it? On RT spin_is_contended() is always 0 */
 static inline bool tp_contended(spinlock_t *lock)
 {
 #ifdef CONFIG_PREEMPT_RT
@@ -195,7 +195,7 @@ static inline bool tp_contended(spinlock_t *lock)
 #endif
 }
 
-/* A call of the test's in a thread of its own, because it is to be held up */
+/* A call of a test in another thread, because the call will block */
 struct tp_aside {
 	struct work_struct work;
 	void (*call)(void);
@@ -203,7 +203,7 @@ struct tp_aside {
 };
 
 void tp_start(struct tp_aside *aside, void (*call)(void));
-/* True when it has returned, within bounds */
+/* True if it has returned; false after a time-out */
 bool tp_finish(struct tp_aside *aside);
 
 #define TP_EXPECT_TYPE(test, ret, type) \

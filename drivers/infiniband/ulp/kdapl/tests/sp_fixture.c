@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fixture of the suites over service points, see sp_kunit.h. Process context.
+ * Fixture of the suites for service points, see sp_kunit.h. Process context.
  */
 #include "sp_kunit.h"
 
@@ -136,7 +136,7 @@ int sp_init(struct kunit *test)
 	return 0;
 }
 
-/* With all that a test left, in whatever state */
+/* Also frees whatever a test has left */
 void sp_exit(struct kunit *test)
 {
 	if (IS_ERR_OR_NULL(sp_env))
