@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: the fixture of the suites about addresses, see addr_kunit.h. Runs in a KUnit
+ * KUnit: the fixture of the suites for addresses, see addr_kunit.h. Runs in a KUnit
  * thread.
  */
 #include <linux/if_arp.h>

@@ -16,7 +16,7 @@ static struct net *other;
 
 /* ---- addresses that go (C-62) ------------------------------------------------ */
 
-/* What the core says to its clients when an entry of a RoCE port's table has gone */
+/* Raises the event that the core raises when the GID table of a RoCE port changes */
 static void gid_change(void)
 {
 	struct ib_event_handler *handler = &addr_env->ia->dev->handler;
@@ -29,7 +29,7 @@ static void gid_change(void)
 	handler->handler(handler, &event);
 }
 
-/* The address of the suite's IA was never that of a net device */
+/* The address of the suite's IA never belonged to a net device */
 static void C_62_a_GID_has_gone(struct kunit *test)
 {
 	kdapl_clauses(test, "C-62 C-30 C-40 C-41");
@@ -38,7 +38,7 @@ static void C_62_a_GID_has_gone(struct kunit *test)
 	addr_expect_lost(test);
 }
 
-/* The loss is told between the id's binding and the beginning of the attempt */
+/* The loss is reported between the binding of the id and the beginning of the attempt */
 static void C_62_lost_before_the_attempt_began(struct kunit *test)
 {
 	struct rdma_cm_id *id;
@@ -61,7 +61,7 @@ static void C_62_an_IPOIB_device_loses_its_address(struct kunit *test)
 	kdapl_clauses(test, "C-62 C-30");
 	addr_ipoib_make(test);
 	addr_make_three(test);
-	/* News of another one */
+	/* The address of another device changes */
 	kdapl_device_check_addrs(NULL, true);
 	fake_settle(addr_env->fake);
 	KUNIT_EXPECT_EQ(test, addr_ep.ep->state, DAT_EP_STATE_CONNECTED);
@@ -70,7 +70,7 @@ static void C_62_an_IPOIB_device_loses_its_address(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, addr_found(&init_net));
 	addr_expect_lost(test);
 	KUNIT_EXPECT_TRUE(test, addr_env->ia->addr_lost);
-	/* It comes back, and serves again */
+	/* The address is added again, and can be used */
 	addr_ipoib_up(test, addr_ipoib);
 	KUNIT_EXPECT_EQ(test, dat_ep_reset(addr_ep.handle), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, tp_connect(&addr_ep), 0);
@@ -78,7 +78,7 @@ static void C_62_an_IPOIB_device_loses_its_address(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, addr_ep.ep->state, DAT_EP_STATE_CONNECTED);
 }
 
-/* Takes the address away and gives it back; the watcher looks only afterwards */
+/* Deletes the address and adds it again; the watcher runs only afterwards */
 static void ipoib_flap(struct kunit *test, struct net_device *ndev)
 {
 	mutex_lock(&kdapl_device_mutex);
@@ -109,7 +109,7 @@ static void C_62_two_net_devices_have_the_address(struct kunit *test)
 	addr_ipoib_up(test, addr_another);
 	ipoib_flap(test, addr_ipoib);
 	KUNIT_EXPECT_EQ(test, addr_ep.ep->state, DAT_EP_STATE_CONNECTED);
-	/* On the last one it was deleted, although it is there when the watcher looks */
+	/* The last one deletes it, although it exists when the watcher runs */
 	addr_ipoib_down(addr_another);
 	fake_settle(addr_env->fake);
 	KUNIT_EXPECT_EQ(test, addr_ep.ep->state, DAT_EP_STATE_CONNECTED);
@@ -120,7 +120,7 @@ static void C_62_two_net_devices_have_the_address(struct kunit *test)
 
 /* ---- network namespaces ------------------------------------------------------ */
 
-/* Some namespace beside the initial one; who runs the suite has made one */
+/* A namespace other than the initial one, which the caller of the suite has created */
 static bool find_other(void)
 {
 	struct net *net;
@@ -156,7 +156,7 @@ static void C_62_a_net_device_leaves_its_namespace(struct kunit *test)
 		kunit_skip(test, "needs a second network namespace");
 	addr_ipoib_make(test);
 	addr_make_three(test);
-	/* With the same address, on the same port, but elsewhere */
+	/* The same address on the same port, in another namespace */
 	ipoib_move(test, other);
 	KUNIT_EXPECT_TRUE(test, addr_found(other));
 	KUNIT_EXPECT_FALSE(test, addr_found(&init_net));
@@ -166,7 +166,7 @@ static void C_62_a_net_device_leaves_its_namespace(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, addr_found(other));
 }
 
-/* Who may name net devices in a container must not stand in the way of ours */
+/* A container that names its net devices must not hide those of the initial namespace */
 static void a_name_means_the_net_device_of_the_initial_namespace(struct kunit *test)
 {
 	struct kdapl_device *dev;
@@ -182,7 +182,7 @@ static void a_name_means_the_net_device_of_the_initial_namespace(struct kunit *t
 	KUNIT_ASSERT_STREQ(test, addr_ipoib->name, name);
 	KUNIT_ASSERT_EQ(test, addr_resolve(name, addr_ipoib, "", &dev, &in6, &net), 0);
 	KUNIT_EXPECT_PTR_EQ(test, dev->ibdev, &addr_env->fake->ibdev);
-	/* Of the same name, with the same address, on a device that came later */
+	/* The same name and address, on a device that was added later */
 	neighbour = fake_dev_create();
 	KUNIT_ASSERT_FALSE(test, IS_ERR(neighbour));
 	addr_ipoib_add(test, neighbour, &addr_another);
@@ -239,7 +239,7 @@ static void what_a_device_cannot_do_is_refused(struct kunit *test)
 
 /* ---- scopes -------------------------------------------------------------------- */
 
-/* As with a VLAN and its base: one port, two net devices, one link-local address */
+/* Like a VLAN and its base device: one port, two net devices, one link-local address */
 static void a_link_local_address_is_that_of_its_net_device(struct kunit *test)
 {
 	const char *port = dev_name(&addr_env->fake->ibdev.dev);
@@ -255,7 +255,7 @@ static void a_link_local_address_is_that_of_its_net_device(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, addr_resolve(port, addr_ipoib, addr_another->name, &dev, &in6, NULL),
 			0);
 	KUNIT_EXPECT_EQ(test, in6.sin6_scope_id, addr_another->ifindex);
-	/* Without a scope any will do */
+	/* Without a scope, either of them */
 	KUNIT_EXPECT_EQ(test, addr_resolve(port, addr_ipoib, "", &dev, &in6, NULL), 0);
 	KUNIT_EXPECT_EQ(test, addr_resolve(port, addr_ipoib, "lo", &dev, &in6, NULL),
 			-EADDRNOTAVAIL);
@@ -264,7 +264,7 @@ static void a_link_local_address_is_that_of_its_net_device(struct kunit *test)
 	fake_settle(addr_env->fake);
 	KUNIT_EXPECT_TRUE(test, addr_found(&init_net));
 	KUNIT_EXPECT_EQ(test, addr_ep.ep->state, DAT_EP_STATE_CONNECTED);
-	/* The other has the same; it is not this one */
+	/* The other one has the same address, but another scope */
 	addr_ipoib_up(test, addr_another);
 	addr_ipoib_down(addr_ipoib);
 	KUNIT_EXPECT_FALSE(test, addr_found(&init_net));
@@ -273,7 +273,7 @@ static void a_link_local_address_is_that_of_its_net_device(struct kunit *test)
 
 /* ---- ports of the address ------------------------------------------------------ */
 
-/* Another listener has the port, on all addresses */
+/* Another id listens on the port, on all addresses */
 static struct rdma_cm_id *take_port(struct kunit *test)
 {
 	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_port = htons(ADDR_PORT) };
@@ -369,8 +369,8 @@ static void destroy_left(void)
 }
 
 /*
- * The module has two IAs. Another thread is closing the one, which sends its asynchronous
- * events to an EVD of the other: that one can be closed only when the first is closed.
+ * The module has two IAs. Another thread is closing the first, which sends its asynchronous
+ * events to an EVD of the second. So the second can be closed only after the first.
  */
 static void C_36_an_IA_that_is_being_closed_uses_another(struct kunit *test)
 {
@@ -392,12 +392,12 @@ static void C_36_an_IA_that_is_being_closed_uses_another(struct kunit *test)
 	strscpy(to_kdapl_ia(obj)->owner, "kdapl_careless", sizeof(to_kdapl_ia(obj)->owner));
 	strscpy(addr_env->ia->owner, "kdapl_careless", sizeof(addr_env->ia->owner));
 	kdapl_obj_put(obj);
-	/* The close needs the mutex before it gives the EVD back */
+	/* The close needs the mutex before it releases the EVD */
 	mutex_lock(&kdapl_device_mutex);
 	tp_start(&closing, close_user);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!open(user)));
 	tp_start(&unload, destroy_left);
-	/* No barrier: the test looks again until the waiter is seen, and wakes nobody */
+	/* No barrier is needed: the test repeats the check, and wakes no thread */
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(waitqueue_active(&kdapl_ias_closed) ||
 					    completion_done(&unload.done)));
 	KUNIT_EXPECT_FALSE(test, completion_done(&unload.done));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The fixture of the KUnit suites about addresses (addr_fixture.c): an IA on the fake
- * port, up to three EPs of it, and net devices as IPoIB makes them. The kernel gives
+ * The fixture of the KUnit suites for addresses (addr_fixture.c): an IA on the fake
+ * port, up to three EPs of it, and net devices like those of IPoIB. The kernel gives
  * such a net device an IPv6 address when it comes up, and removes the address when the
  * device goes down or moves to another network namespace.
  *
@@ -23,7 +23,7 @@ extern struct tp_ep addr_ep, addr_second, addr_third;
 extern struct net_device *addr_ipoib, *addr_another;
 
 int addr_init(struct kunit *test);
-/* Frees whatever the test has made with the functions below */
+/* Frees everything that the test has created by the functions below */
 void addr_exit(struct kunit *test);
 
 /* An EP with one receive posted */
@@ -40,12 +40,12 @@ void addr_ipoib_add(struct kunit *test, struct fake_dev *fake, struct net_device
 void addr_ipoib_remove(struct net_device **ndev);
 void addr_ipoib_up(struct kunit *test, struct net_device *ndev);
 void addr_ipoib_down(struct net_device *ndev);
-/* Makes addr_ipoib and gives the IA its address */
+/* Creates addr_ipoib, and sets its address as that of the IA */
 void addr_ipoib_make(struct kunit *test);
 
 /* The last eight bytes of the hardware address, as a link-local address */
 struct in6_addr addr_link_local(const struct net_device *ndev);
-/* Resolves the IA name that @base, the address of @ndev and @scope ("": none) make */
+/* Resolves the IA name made of @base, the address of @ndev and @scope ("": none) */
 int addr_resolve(const char *base, const struct net_device *ndev, const char *scope,
 		 struct kdapl_device **dev, struct sockaddr_in6 *in6, struct net **net);
 /* Does the address of the IA lead to port 1, in @net? */

@@ -3,12 +3,11 @@
  * KUnit: posts while no allocation succeeds.
  *
  * The fault injection of the kernel fails every allocation of a task that has
- * make_it_fail set; who loads the module has switched it on before
- * (kdapl_fail_allocs of tests/selftests/lib.sh). Posts, their completions and
- * dat_evd_dequeue() run in such a task here, a hundred thousand over all
- * kinds, in half of the rounds with a spinlock held and interrupts off. That
- * allocations do fail is proved first, and once more at the end. Runs in a KUnit
- * thread, which alone is hit.
+ * make_it_fail set. Whoever loads the module must have enabled it before
+ * (kdapl_fail_allocs of tests/selftests/lib.sh). The suite runs a hundred thousand posts of
+ * all types, their completions and dat_evd_dequeue() in such a task, half of them with a
+ * spinlock held and interrupts off. Before and after, it checks that allocations fail. Runs
+ * in a KUnit thread; no other task is affected.
  */
 #include <linux/fault-inject.h>
 #include <linux/gfp.h>
@@ -27,24 +26,24 @@ enum kind {
 	KIND_SRQ = TP_SRQ,
 	KIND_SEND_INV = TP_NCALLS,
 	KIND_BIND,
-	KIND_FMR,		/* and its invalidation, in turn */
+	KIND_FMR,		/* alternates with its invalidation */
 	NKINDS
 };
 
-/* All posts of all kinds */
+/* All posts of all types */
 static_assert(ROUNDS * PER_ROUND * NKINDS >= 100000);
 
-/* What one kind came to; looked at when allocations work again */
+/* Results of one type, checked when allocations succeed again */
 struct result {
 	bool bites;
 	u32 posted;
 	u32 events;
 	u32 expected;
-	DAT_RETURN refusal;		/* the first */
+	DAT_RETURN refusal;		/* of the first refused post */
 };
 
 static struct mem m;
-static struct tp_ep taker;		/* takes the SRQ's buffers */
+static struct tp_ep taker;		/* receives into the SRQ's buffers */
 static DEFINE_SPINLOCK(held);
 
 /* ---- allocations ------------------------------------------------------------ */
@@ -91,7 +90,7 @@ static enum tp_call call_of(enum kind kind)
 	return kind < KIND_SEND_INV ? (enum tp_call)kind : TP_SEND;
 }
 
-/* Both ways of a post, with and without a completion. The last one shows up */
+/* Fast and slow path, with and without a completion. The last one is signalled */
 static u32 flags_of(enum kind kind, u32 round, u32 i)
 {
 	if (is_receive(kind) || i == PER_ROUND - 1)
@@ -165,7 +164,7 @@ static bool complete_one(enum kind kind)
 	return fake_complete_send(tp_qp(&m.ep), IB_WC_SUCCESS);
 }
 
-/* Completes what is outstanding, and takes the events */
+/* Completes the outstanding posts, and dequeues the events */
 static void reap(enum kind kind, struct result *r)
 {
 	struct tp_ep *ep = kind == KIND_SRQ ? &taker : &m.ep;
@@ -174,7 +173,7 @@ static void reap(enum kind kind, struct result *r)
 		;
 	r->events += tp_drain(ep);
 	if (r->events < r->expected) {
-		/* The softirq was busy elsewhere */
+		/* The softirq may run on another CPU */
 		fake_settle(m.env->fake);
 		r->events += tp_drain(ep);
 	}
@@ -194,7 +193,7 @@ static void post_round(enum kind kind, u32 round, struct result *r)
 		} else if (!r->refusal) {
 			r->refusal = ret;
 		}
-		/* An RMR has two MRs, an LMR for fmr one */
+		/* An RMR has two MRs, an LMR for fmr has one */
 		if (kind == KIND_BIND || (kind == KIND_FMR && i & 1))
 			reap(kind, r);
 	}
@@ -236,7 +235,7 @@ static void G_08_posts_while_no_allocation_succeeds(struct kunit *test)
 	if (!IS_ENABLED(CONFIG_FAILSLAB) || !IS_ENABLED(CONFIG_FAIL_PAGE_ALLOC))
 		kunit_skip(test, "the kernel has no fault injection for allocations");
 
-	/* No expectation before the end: they allocate when they fail */
+	/* Expectations allocate if they fail, so they come at the end */
 	fail_allocations(true);
 	r.bites = allocations_fail();
 	for (round = 0; round < ROUNDS && r.bites; round++)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: how connections end, and what the posts have of it.
+ * KUnit: the end of connections, and its effect on posts.
  *
  * Errors that break an endpoint (G-31, G-36), disconnects, completions that
  * come before the connection (C-43), reset and free, removal of the device.
- * The fake device flushes a QP in ERROR at once, the cm_id leads nowhere: the
- * network's part is tested by the loopback harness. Runs in a KUnit thread.
+ * The fake device flushes a QP in ERROR at once, and the cm_id has no peer. The
+ * loopback tests the network's part. Runs in a KUnit thread.
  */
 #include "post_kunit.h"
 
@@ -18,7 +18,7 @@ static void make_connected(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 }
 
-/* One EVD for everything, so that the order of streams shows */
+/* One EVD for everything, so that a test can check the order of streams */
 static void make_merged(struct kunit *test)
 {
 	DAT_EP_ATTR attr;
@@ -118,7 +118,7 @@ static void G_31_an_error_breaks_the_connection(struct kunit *test)
 	for (i = 1; i <= 3; i++)
 		for (call = TP_SEND; call <= TP_RECV; call += TP_RECV)
 			KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, call, i, 0), DAT_SUCCESS);
-	/* In front of the others of its queue: the one that fails is the oldest */
+	/* The oldest of its queue is the one that fails */
 	while (fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS))
 		;
 	while (fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 1))
@@ -142,7 +142,7 @@ static void G_31_an_error_breaks_the_connection(struct kunit *test)
 		tp_expect_dto(test, &ep, TP_SEND, i, DAT_DTO_ERR_FLUSHED, 0);
 		tp_expect_dto(test, &ep, TP_RECV, i, DAT_DTO_ERR_FLUSHED, 0);
 	}
-	/* G-36: the flushes behind it have not replaced it */
+	/* G-36: the flushes after it have not replaced it */
 	snprintf(text, sizeof(text), "%u/%u/0/3", tp_call_op[row->call], row->wc);
 	KUNIT_EXPECT_STREQ(test, why_broken(), text);
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
@@ -158,7 +158,7 @@ static void G_36_a_cause_replaces_an_unexplained_flush(struct kunit *test)
 	make_connected(test);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 2, 0), DAT_SUCCESS);
-	/* Both before the connection work has a chance to run */
+	/* Both before the connection work can run */
 	mutex_lock(&ep.ep->mutex);
 	fake_complete_recv(tp_qp(&ep), IB_WC_WR_FLUSH_ERR, 0);
 	fake_complete_send(tp_qp(&ep), IB_WC_RETRY_EXC_ERR);
@@ -169,7 +169,7 @@ static void G_36_a_cause_replaces_an_unexplained_flush(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, why_broken(), "0/12/0/0");
 	expect_conn(test, DAT_CONNECTION_EVENT_BROKEN);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
-	/* It is told until there is a new connection */
+	/* It is returned until there is a new connection */
 	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
 	KUNIT_EXPECT_STREQ(test, why_broken(), "0/12/0/0");
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
@@ -194,7 +194,7 @@ static void C_44_successes_come_before_the_end(struct kunit *test)
 	fake_settle(env->fake);
 	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_SUCCESS, 1);
 	tp_expect_dto(test, &ep, TP_RECV, 2, DAT_DTO_SUCCESS, 1);
-	/* The two flushed ones and the end, in whatever order (C-45) */
+	/* The two flushed ones and the end, in any order (C-45) */
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
 	TP_EXPECT_TYPE(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_QUEUE_EMPTY);
@@ -215,12 +215,12 @@ static void C_24_abrupt_disconnect_flushes_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	fake_settle(env->fake);
 	expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
-	/* P3: every post exactly once, suppressed ones too: they failed (S-16) */
+	/* P3: every post exactly once, including suppressed ones, which failed (S-16) */
 	for (i = 0; i < TP_DEPTH; i++) {
 		tp_expect_dto(test, &ep, TP_SEND, i, DAT_DTO_ERR_FLUSHED, 0);
 		tp_expect_dto(test, &ep, TP_RECV, i, DAT_DTO_ERR_FLUSHED, 0);
 	}
-	/* C-33: again is fine and does nothing */
+	/* C-33: a second call succeeds and does nothing */
 	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
@@ -246,7 +246,7 @@ static void S_31_disconnected_post_is_flushed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SEND, 20, DAT_COMPLETION_SUPPRESS_FLAG),
 			DAT_SUCCESS);
 	fake_settle(env->fake);
-	/* S-33: behind the events of all earlier requests */
+	/* S-33: after the events of all earlier requests */
 	for (i = 0; i < 3; i++)
 		tp_expect_dto(test, &ep, TP_SEND, i, DAT_DTO_ERR_FLUSHED, 0);
 	for (call = 0; call < TP_SRQ; call++)
@@ -275,7 +275,7 @@ static void C_25_graceful_disconnect_lets_requests_finish(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECT_PENDING);
-	/* The suppressed tail, then our marker behind it */
+	/* The suppressed tail, then the marker after it */
 	tp_complete(env, &ep, TP_WRITE, IB_WC_SUCCESS, 0);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECT_PENDING);
 	tp_complete(env, &ep, TP_WRITE, IB_WC_SUCCESS, 0);
@@ -328,7 +328,7 @@ static void R_30_failed_attempt_flushes_filled_receives_too(struct kunit *test)
 		fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, i);
 	mutex_lock(&ep.ep->mutex);
 	tp_cm_says(id, RDMA_CM_EVENT_UNREACHABLE);
-	/* Twice, as the CM may: still one outcome (C-40) */
+	/* Twice, as the CM may do: there is still one outcome (C-40) */
 	tp_cm_says(id, RDMA_CM_EVENT_UNREACHABLE);
 	mutex_unlock(&ep.ep->mutex);
 	fake_settle(env->fake);
@@ -360,7 +360,7 @@ static void C_32_reset_takes_back_and_starts_anew(struct kunit *test)
 	/* Undelivered events count as returned by the call */
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
 	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->rq), TP_DEPTH);
-	/* as a new one */
+	/* like a new one */
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_RECV, 7, 0), DAT_SUCCESS);
 	TP_EXPECT_TYPE(test, tp_post_one(env, &ep, TP_SEND, 8, 0), DAT_INVALID_STATE);
 	fake_settle(env->fake);
@@ -406,13 +406,13 @@ static void Q_29_to_Q_31_one_endpoint_breaks_the_others_go_on(struct kunit *test
 	KUNIT_ASSERT_EQ(test, tp_connect(&other), 0);
 	for (i = 1; i <= 4; i++)
 		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SRQ, i, 0), DAT_SUCCESS);
-	/* A message that is too long, as rxe tells it */
+	/* A message that is too long, as rxe reports it */
 	tp_complete(env, &ep, TP_SRQ, IB_WC_LOC_QP_OP_ERR, 0);
 	tp_expect_dto(test, &ep, TP_SRQ, 1, DAT_DTO_ERR_LOCAL_LENGTH, 0);
 	KUNIT_EXPECT_TRUE(test, tp_wait_end(env, &ep));
 	expect_conn(test, DAT_CONNECTION_EVENT_BROKEN);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
-	/* what nobody took stays where it is */
+	/* unused buffers stay in the SRQ */
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
 	KUNIT_EXPECT_EQ(test, fake_outstanding(tp_queue(env, &ep, TP_SRQ)), 3);
 	KUNIT_EXPECT_EQ(test, other.ep->state, DAT_EP_STATE_CONNECTED);
@@ -442,7 +442,7 @@ static void Q_29_Q_35_a_buffer_taken_by_an_endpoint_that_ends(struct kunit *test
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	for (i = 1; i <= 3; i++)
 		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SRQ, i, 0), DAT_SUCCESS);
-	/* One complete, one half full when the queue pair goes down */
+	/* One is complete, one is half full when the QP moves to ERROR */
 	tp_complete(env, &ep, TP_SRQ, IB_WC_SUCCESS, 9);
 	tp_expect_dto(test, &ep, TP_SRQ, 1, DAT_DTO_SUCCESS, 9);
 	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
@@ -450,11 +450,11 @@ static void Q_29_Q_35_a_buffer_taken_by_an_endpoint_that_ends(struct kunit *test
 	tp_complete(env, &ep, TP_SRQ, IB_WC_WR_FLUSH_ERR, 0);
 	tp_expect_dto(test, &ep, TP_SRQ, 2, DAT_DTO_ERR_FLUSHED, 0);
 	expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
-	/* The third belongs to nobody, and nobody hears of it */
+	/* The third belongs to no EP, and has no event */
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
 	KUNIT_EXPECT_EQ(test, fake_outstanding(tp_queue(env, &ep, TP_SRQ)), 1);
 	tp_ep_free(&ep);
-	/* Where only solicited messages notify: a failure does all the same */
+	/* A failure notifies, even if only solicited messages do */
 	tp_attr(&attr);
 	attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, &attr, true, &ep), DAT_SUCCESS);
@@ -502,7 +502,7 @@ static void Q_29_a_buffer_of_an_endpoint_that_has_gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_srq_free(args.handle), DAT_SUCCESS);
 }
 
-/* The device completes the one receive that is posted, like this */
+/* The device completes the one receive that is posted, with @wc */
 static void complete_as(struct ib_wc *wc)
 {
 	wc->wr_cqe = fake_wr_at(&tp_qp(&ep)->rq, 0)->cqe;
@@ -513,7 +513,7 @@ static void complete_as(struct ib_wc *wc)
 	local_bh_enable();
 }
 
-/* The peer has invalidated a key of ours along with its message */
+/* The peer has invalidated a key with its message */
 static void R_44_receive_with_invalidate(struct kunit *test)
 {
 	struct ib_wc wc = {
@@ -536,14 +536,14 @@ static void R_44_receive_with_invalidate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dto->rmr_context, 0x12345678);
 	KUNIT_EXPECT_EQ(test, dto->transfered_length, 11);
 	KUNIT_EXPECT_EQ(test, dto->user_cookie.as_64, 5);
-	/* The slot has forgotten it by the next message */
+	/* The slot has no key any more when it is used again */
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 6, 0), DAT_SUCCESS);
 	tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 1);
 	tp_expect_dto(test, &ep, TP_RECV, 6, DAT_DTO_SUCCESS, 1);
 	kdapl_clauses(test, "R-44");
 }
 
-/* It takes a receive, and leaves it empty, however much was written elsewhere */
+/* It consumes a receive and leaves it empty, because the data is written elsewhere */
 static void G_31_write_with_immediate_data(struct kunit *test)
 {
 	struct ib_wc wc = {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: attempts that are given up, ends that meet each other, and what a peer
- * may choose. Runs in a KUnit thread.
+ * KUnit: attempts that are cancelled, concurrent ends of a connection, and the parameters
+ * that a peer chooses. Runs in a KUnit thread.
  */
 #include <linux/delay.h>
 #include <linux/stop_machine.h>
@@ -45,7 +45,7 @@ static void C_17_C_23_an_attempt_is_given_up(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, ep.ep->state,
 				passive ? DAT_EP_STATE_COMPLETION_PENDING :
 				DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
-		/* What comes while the work is held up is too late */
+		/* Events that arrive while the work is blocked are too late */
 		mutex_lock(&ep.ep->mutex);
 		KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, how[i / 2]), DAT_SUCCESS);
 		tp_cm_says(id, RDMA_CM_EVENT_ESTABLISHED);
@@ -54,7 +54,7 @@ static void C_17_C_23_an_attempt_is_given_up(struct kunit *test)
 		fake_settle(env->fake);
 		expect_conn(test, &ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 		tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_ERR_FLUSHED, 0);
-		/* The id is gone, and the peer knows by that */
+		/* The id was destroyed, which notifies the peer */
 		KUNIT_EXPECT_NULL(test, ep.ep->cm_id);
 		tp_ep_free(&ep);
 	}
@@ -104,7 +104,7 @@ static void C_27_C_29_C_30_a_graceful_disconnect_is_overtaken(struct kunit *test
 	tp_expect_dto(test, &ep, TP_SEND, 2, DAT_DTO_ERR_FLUSHED, 0);
 }
 
-/* Both ends at once: the peer's word comes while the work has ours to do */
+/* Both ends disconnect: the peer's request arrives while the work has not run */
 static void C_48_both_sides_disconnect(struct kunit *test)
 {
 	struct rdma_cm_id *id;
@@ -140,7 +140,7 @@ struct stale {
 	unsigned long before, behind;
 };
 
-/* No CPU takes an interrupt: the jiffies stand still, and catch up at once afterwards */
+/* No CPU handles interrupts: the jiffies stop, and catch up afterwards */
 static int start_with_stale_jiffies(void *arg)
 {
 	struct stale *stale = arg;
@@ -213,7 +213,7 @@ static void C_61_a_peer_cannot_have_us_wait_for_ever(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, ep.ep->max_reads_out, row->want_reads);
 		KUNIT_EXPECT_EQ(test, qp_attr.rnr_retry, KDAPL_RNR_RETRY);
 	}
-	/* 4.096 us, doubled so often, seven times: within the 30 s of C-51 */
+	/* 4.096 us times a power of two, seven times: within the 30 s of C-51 */
 	KUNIT_EXPECT_LT(test, (4096ULL << KDAPL_MAX_ACK_TIMEOUT) * (KDAPL_MAX_RETRY + 1),
 			31ULL * NSEC_PER_SEC);
 }
@@ -337,7 +337,7 @@ static void C_46_a_late_reject_leaves_the_private_data_alone(struct kunit *test)
 
 /* ---- room (C-47) ------------------------------------------------------------ */
 
-/* An EVD of one entry takes whatever its EPs owe: nothing is lost for want of room */
+/* An EVD of one entry has room for all events of its EPs */
 static void C_47_a_short_EVD_loses_nothing(struct kunit *test)
 {
 	DAT_EVENT event;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: what a review of the control and connection code found.
+ * KUnit: faults that a review of the control and connection code found.
  *
- * A device that reports its failure, or does nothing of what it is asked; an
- * IA that is being closed; removal and close under calls of every kind. Runs
- * in a KUnit thread; each test has a device of its own.
+ * A device that reports its failure, or ignores requests; an IA that is being closed;
+ * removal and close during calls of every type. Runs in a KUnit thread; each test has its
+ * own device.
  */
 #include <linux/delay.h>
 #include <linux/random.h>
@@ -22,7 +22,7 @@ static DAT_IA_HANDLE ia_handle(void)
 	return kdapl_obj_handle(&env->ia->obj);
 }
 
-/* The core hands a device's events on by work of its own: the next event of @evd */
+/* Waits for the next event of @evd; the core reports device events by a work item */
 static DAT_EVENT_NUMBER next_event(DAT_EVD_HANDLE evd)
 {
 	unsigned long end = jiffies + kdapl_timeout_ms(WAIT_MS);
@@ -62,7 +62,7 @@ static void C_31_failed_device_breaks_a_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, next_event(ep.connect_evd), DAT_CONNECTION_EVENT_BROKEN);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
 	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_ERR_FLUSHED, 0);
-	/* Its removal has nothing to add */
+	/* Its removal adds no event */
 	fake_dev_unplug(env->fake);
 	KUNIT_EXPECT_EQ(test, DAT_GET_TYPE(dat_evd_dequeue(async, &event)),
 			(DAT_UINT32)DAT_QUEUE_EMPTY);
@@ -87,7 +87,7 @@ static void C_31_failed_device_ends_an_attempt(struct kunit *test)
 	tp_ep_free(&passive);
 }
 
-/* As the core's own drain: what is not flushed is not waited for */
+/* Requests that are not flushed must not be waited for */
 static void P8_free_and_removal_of_a_QP_that_does_not_move(struct kunit *test)
 {
 	struct tp_ep other;
@@ -107,7 +107,7 @@ static void P8_free_and_removal_of_a_QP_that_does_not_move(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
 }
 
-/* A device that keeps what it has: it is not left behind with the old QP */
+/* The reset is refused, because the device still has posts of the old QP */
 static void expect_reset_refused(struct kunit *test)
 {
 	int live = atomic_read(&env->fake->live);
@@ -143,12 +143,12 @@ static void P8_reset_of_a_QP_that_does_not_move(struct kunit *test)
 	fake_settle(env->fake);
 	expect_reset_refused(test);
 	expect_reset_refused(test);
-	/* It has come to its senses */
+	/* The device works again */
 	env->fake->fail_error = 0;
 	expect_reset(test);
 }
 
-/* It moves the QP, flushes nothing and takes nothing */
+/* The device moves the QP, but flushes nothing and refuses posts */
 static void P8_reset_of_a_QP_that_does_not_flush(struct kunit *test)
 {
 	kdapl_clauses(test, "C-32 C-36");
@@ -165,7 +165,7 @@ static void P8_reset_of_a_QP_that_does_not_flush(struct kunit *test)
 	expect_reset(test);
 }
 
-/* The same, and what it keeps is none of the Consumer's */
+/* Likewise, and the device keeps only a marker */
 static void P8_reset_of_a_QP_that_keeps_a_marker(struct kunit *test)
 {
 	kdapl_clauses(test, "C-32 C-25");
@@ -190,7 +190,7 @@ static void P8_reset_of_a_QP_that_keeps_a_marker(struct kunit *test)
 
 /* ---- an IA that is being closed ----------------------------------------------- */
 
-/* What comes between close's count of objects and its end would never go */
+/* Objects that are created after close has counted them would never be freed */
 static void nothing_is_made_on_an_IA_that_closes(struct kunit *test)
 {
 	struct kdapl_ia *ia = env->ia;
@@ -215,14 +215,14 @@ static void nothing_is_made_on_an_IA_that_closes(struct kunit *test)
 #define CHURNERS	4
 #define CHURN_ROUNDS	6
 
-/* One thread that makes, connects, resets and frees objects until told to stop */
+/* A thread that creates, connects, resets and frees objects until it is stopped */
 struct churner {
 	struct work_struct work;
 	struct completion done;
 	DAT_IA_HANDLE ia;
 	DAT_SRQ_HANDLE srq;
 	u8 *buf;
-	unsigned int n;			/* connections made */
+	unsigned int n;			/* number of connections */
 };
 
 static struct churner churners[CHURNERS];
@@ -262,7 +262,7 @@ static void churn_post(DAT_EP_HANDLE handle)
 	}
 }
 
-/* Whatever a call answers is right: IA and device may be gone at any moment */
+/* Any return value is correct: IA and device may be removed at any moment */
 static void churn_ep(struct churner *c, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE dto, DAT_EVD_HANDLE conn)
 {
 	bool srq = get_random_u32_below(2);
@@ -356,7 +356,7 @@ static void churn_end(void)
 		wait_for_completion(&churners[i].done);
 }
 
-/* The next round has a device and an IA of its own */
+/* The next round has a new device and a new IA */
 static void churn_renew(struct kunit *test)
 {
 	tp_env_destroy(env);
@@ -410,7 +410,7 @@ static void control_exit(struct kunit *test)
 {
 	if (IS_ERR_OR_NULL(env))
 		return;
-	/* Whatever went wrong: what is held back would be waited for */
+	/* After a failure, too: the teardown would wait for requests that are held */
 	if (ep.ep && rcu_access_pointer(ep.ep->qp))
 		fake_release(env->fake, tp_qp(&ep));
 	tp_ep_free(&ep);

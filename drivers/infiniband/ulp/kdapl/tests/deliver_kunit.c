@@ -12,7 +12,7 @@
 #include "clause.h"
 #include "event_kunit.h"
 
-/* Within bounds, by the clock and without a timer: see evd_kunit.c */
+/* Waits by the clock, without a timer: see evd_kunit.c */
 #define DELIVER_WAIT(cond) ({						\
 	u64 __end = ktime_get_ns() + 10 * NSEC_PER_SEC;			\
 	bool __met;							\
@@ -66,9 +66,8 @@ static void E_17_delivery_while_connection_work_blocks(struct kunit *test)
 /* ---- marks ------------------------------------------------------------------------- */
 
 /*
- * Counts the steps that the marking takes for @n solicited messages that nobody
- * dequeues. The function clears the marks without the EVD's knowledge, so that each
- * step of the walk leaves a trace.
+ * Counts the steps of the marking for @n solicited messages that are not dequeued. The
+ * function clears the marks itself, so that each step of the walk is visible.
  */
 static u32 steps_of(struct evt *evt, u32 n)
 {
@@ -99,7 +98,7 @@ static void marking_grows_with_the_number_of_messages(struct kunit *test)
 	struct evt *evt = test->priv;
 	u32 few = steps_of(evt, EVT_SLOTS / 4), many = steps_of(evt, EVT_SLOTS);
 
-	/* Each event once, and the one where the last marking ended */
+	/* Each event once, plus the event where the last marking ended */
 	KUNIT_EXPECT_LE(test, few, 2 * EVT_SLOTS / 4);
 	KUNIT_EXPECT_LE(test, many, 2 * EVT_SLOTS);
 }
@@ -128,7 +127,7 @@ static void marking_goes_on_after_its_last_event_has_gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, evt_pop(evt), 2);
 	KUNIT_EXPECT_NULL(test, evt->evd.marked);
 	KUNIT_EXPECT_EQ(test, notifying(evt), 0);
-	/* Taken back, after an event that stays queued */
+	/* It is removed, after an event that stays queued */
 	slot = evt_slot(evt, 1, 3, false);
 	KUNIT_ASSERT_NOT_NULL(test, slot);
 	evt_done(evt, slot);
@@ -140,7 +139,7 @@ static void marking_goes_on_after_its_last_event_has_gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, notifying(evt), 1);
 	kdapl_evd_notify_all(&evt->evd);
 	KUNIT_EXPECT_EQ(test, notifying(evt), 2);
-	/* Moved to another ring */
+	/* It is moved to another ring */
 	KUNIT_EXPECT_EQ(test, evt_post_se(evt, 6), DAT_SUCCESS);
 	kdapl_evd_notify_all(&evt->evd);
 	KUNIT_EXPECT_EQ(test, kdapl_evd_resize(&evt->evd, EVT_QLEN / 2), 0);
@@ -148,7 +147,7 @@ static void marking_goes_on_after_its_last_event_has_gone(struct kunit *test)
 	evt_dto(evt, 7, false);
 	kdapl_evd_notify_all(&evt->evd);
 	KUNIT_EXPECT_EQ(test, notifying(evt), 4);
-	/* Cleared, and set again from the head on */
+	/* The marks are cleared, and set again from the head */
 	kdapl_evd_modify(&evt->evd, DAT_UPCALL_DISABLE, NULL, DAT_UPCALL_INVOC_NEW);
 	KUNIT_EXPECT_EQ(test, notifying(evt), 0);
 	kdapl_evd_notify_all(&evt->evd);
@@ -218,7 +217,7 @@ static void C_36_the_waiter_is_woken_between_two_upcalls(struct kunit *test)
 	kthread_stop(thread);
 }
 
-/* The EVD asks for upcalls again between the look at it and the push of the event */
+/* Upcalls are enabled between the check of the EVD and the push of the event */
 static void E_17_an_event_is_pushed_too_late_to_be_silent(struct kunit *test)
 {
 	struct evt *evt = test->priv;

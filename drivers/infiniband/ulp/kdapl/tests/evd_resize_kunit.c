@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: an EVD gets another ring, dat_evd_resize.
+ * KUnit: dat_evd_resize, which replaces the ring of an EVD.
  *
- * What is queued stays, in its order, whatever it is and whatever happens at the
- * same time; a length that is too short changes nothing. On an EVD without IA
- * (event_kunit.h), but for the arguments, which need one. Runs in a KUnit thread,
- * with further ones where events come and go meanwhile.
+ * Queued events of all types stay, in their order, during concurrent calls, too. A length
+ * that is too short changes nothing. Uses an EVD without an IA (event_kunit.h), except for
+ * the tests of arguments. Runs in a KUnit thread, with others that queue and dequeue
+ * events.
  */
 #include <linux/fault-inject.h>
 #include <linux/kthread.h>
@@ -28,7 +28,7 @@ static u64 number_of(const DAT_EVENT *event)
 	return evt_value(event);
 }
 
-/* So many events: of slots, software, asynchronous, in turn */
+/* Queues @n events: of slots, software events, asynchronous events, in turn */
 static void queue_mixed(struct kunit *test, struct evt *evt, u64 first, u64 n)
 {
 	u64 i;
@@ -61,7 +61,7 @@ static void E_42_what_is_queued_stays_in_order(struct kunit *test)
 	u32 i;
 
 	kdapl_clauses(test, "E-42");
-	/* Nothing there, one event, some; in the middle of it and at both ends */
+	/* No event, one, several; in the middle of the ring and at both ends */
 	for (i = 0; i < ARRAY_SIZE(length); i++) {
 		KUNIT_ASSERT_EQ(test, kdapl_evd_resize(&evt->evd, length[i]), 0);
 		KUNIT_EXPECT_EQ(test, evt_pop(evt), U64_MAX);
@@ -71,7 +71,7 @@ static void E_42_what_is_queued_stays_in_order(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, kdapl_evd_resize(&evt->evd, 21), 0);
 		expect_mixed(test, evt, 1, 5);
 		KUNIT_ASSERT_EQ(test, kdapl_evd_resize(&evt->evd, length[i]), 0);
-		/* The young end is where it was: what comes now comes last */
+		/* The tail is correct: the next event is the last */
 		queue_mixed(test, evt, 22, 3);
 		expect_mixed(test, evt, 6, 19);
 		KUNIT_EXPECT_EQ(test, evt_pop(evt), U64_MAX);
@@ -79,7 +79,7 @@ static void E_42_what_is_queued_stays_in_order(struct kunit *test)
 	}
 }
 
-/* As many software events as it is long now, and no more */
+/* Expects room for @n software events, and no more */
 static void expect_room(struct kunit *test, struct evt *evt, u32 room)
 {
 	u32 i;
@@ -101,7 +101,7 @@ static void E_42_the_room_is_the_new_one(struct kunit *test)
 	expect_room(test, evt, 2 * EVT_QLEN);
 	KUNIT_ASSERT_EQ(test, kdapl_evd_resize(&evt->evd, 1), 0);
 	expect_room(test, evt, 1);
-	/* And what is in it when it changes counts */
+	/* Events that are queued when it changes count */
 	KUNIT_ASSERT_EQ(test, evt_post_se(evt, 0), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, kdapl_evd_resize(&evt->evd, 3), 0);
 	KUNIT_ASSERT_EQ(test, evt_post_se(evt, 1), DAT_SUCCESS);
@@ -120,7 +120,7 @@ static void E_43_shorter_than_what_is_queued_changes_nothing(struct kunit *test)
 
 	kdapl_clauses(test, "E-43");
 	for (n = 1; n <= 4; n++) {
-		/* The first and the last are of slots: they have no entry and count too */
+		/* The first and the last are of slots: they have no entry, but count */
 		queue_mixed(test, evt, 4 - n, 1);
 		if (n > 1)
 			KUNIT_EXPECT_EQ(test, kdapl_evd_resize(&evt->evd, n - 1), -EBUSY);
@@ -154,7 +154,7 @@ static void E_43_growing_is_not_refused(struct kunit *test)
 	expect_room(test, evt, 4);
 }
 
-/* The entry that is kept for it lies outside of the ring */
+/* The entry reserved for it is outside the ring */
 static void E_42_an_overflow_event_stays_too(struct kunit *test)
 {
 	struct evt *evt = test->priv;
@@ -194,7 +194,7 @@ static void E_42_an_upcall_is_still_owed(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, number_of(&evt->rec[i].event), i + 1);
 }
 
-/* Who loads the module says that allocations of a task can fail, see alloc_kunit.c */
+/* Whoever loads the module must have enabled fault injection, see alloc_kunit.c */
 static void fail_allocations(bool fail)
 {
 #ifdef CONFIG_FAULT_INJECTION
@@ -227,8 +227,8 @@ static void no_memory_changes_nothing(struct kunit *test)
 
 static struct {
 	struct evt *evt;
-	u64 posted;		/* software events that were taken, numbered from 1 */
-	u64 wrong;		/* came in another order, or twice */
+	u64 posted;		/* number of accepted software events, numbered from 1 */
+	u64 wrong;		/* events in a wrong order, or twice */
 	u64 last;
 } flow;
 
@@ -266,7 +266,7 @@ static void hook_takes(struct evt *evt, const DAT_EVENT *event)
 	take_one(event);
 }
 
-/* Resizes, to lengths that fit and that do not, so often, and until so many events went through */
+/* Resizes, to lengths that fit and that do not, until enough events were dequeued */
 static void resize_until(struct kunit *test, u32 resizes, u64 events)
 {
 	unsigned long end = jiffies + 60 * HZ;

@@ -43,7 +43,7 @@ static u32 listens_on(struct kdapl_sp *sp)
 	return port;
 }
 
-/* Connects an EP by an id that is really bound to the address */
+/* Connects an EP by an id that is bound to the address */
 static void connect_bound(struct kunit *test, struct tp_ep *tep)
 {
 	struct rdma_cm_id *id = kdapl_cm_bind(addr_env->ia, &addr_env->fake->ibdev,
@@ -100,7 +100,7 @@ static void C_62_an_IA_goes_along_with_its_bond(struct kunit *test)
 	fake_settle(addr_env->fake);
 	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &got), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, got.event_number, DAT_CONNECTION_REQUEST_EVENT);
-	/* The path of the connection is between ports, and its port is there */
+	/* The path of the connection connects ports, and its port is active */
 	KUNIT_EXPECT_EQ(test, addr_ep.ep->state, DAT_EP_STATE_CONNECTED);
 	fake_port_set(addr_env->fake, false);
 	flush_workqueue(ib_wq);
@@ -127,8 +127,8 @@ static void C_62_an_IA_goes_along_with_a_hardware_address(struct kunit *test)
 }
 
 /*
- * The IA has followed its address before the old port is down, so that nothing
- * but the CM tells the EP that its path leads nowhere.
+ * The IA has followed its address before the old port is down, so that only the CM
+ * reports to the EP that its path is broken.
  */
 static void C_62_the_CM_tells_an_EP_of_a_failover(struct kunit *test)
 {
@@ -195,7 +195,7 @@ static void the_CM_tells_of_a_failover(struct kunit *test)
 
 /* ---- a service point that is being made ------------------------------------------ */
 
-/* Binds and listens; kdapl_sp_start() is to follow. The IA is entered */
+/* Binds and listens; kdapl_sp_start() must follow. The IA is entered */
 static struct kdapl_sp *make_sp(struct kunit *test, DAT_EVD_HANDLE *evd)
 {
 	DAT_IA_HANDLE ia = kdapl_obj_handle(&addr_env->ia->obj);
@@ -243,7 +243,7 @@ static void C_62_the_address_moves_before_the_service_point_starts(struct kunit 
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(listens_on(sp) == 2));
 }
 
-/* Creating it may still fail, and free it: until it has started it must have no work */
+/* Until it has started, the creation may fail and free it, so it must have no work */
 static void C_62_the_CM_tells_of_a_failover_before_the_start(struct kunit *test)
 {
 	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ADDR_CHANGE };
@@ -256,7 +256,7 @@ static void C_62_the_CM_tells_of_a_failover_before_the_start(struct kunit *test)
 	sp = make_sp(test, &evd);
 	handler = sp->id->event_handler;
 	sp->id->event_handler = deaf;
-	/* A work item would wait for the mutex, so that it cannot be missed */
+	/* A work item would wait for the mutex, so the test cannot miss it */
 	mutex_lock(&sp->mutex);
 	KUNIT_EXPECT_EQ(test, handler(sp->id, &event), 0);
 	KUNIT_EXPECT_EQ(test, work_busy(&sp->work), 0U);

@@ -2,10 +2,10 @@
 /*
  * KUnit: arguments that change while a call reads them.
  *
- * What a call has checked is what it uses: a Consumer that writes a struct it
- * has given gets the old value or the new one, or is refused, but never a
- * mixture that nobody has looked at. Runs in a KUnit thread, with a second one
- * that writes; each test has a device of its own.
+ * A call must use the values that it has checked: if a Consumer writes to an argument
+ * during the call, the call uses the old or the new value, or refuses it, but never an
+ * unchecked mixture. Runs in a KUnit thread, with a second one that writes; each test has
+ * its own device.
  */
 #include "beside.h"
 #include "clause.h"
@@ -16,7 +16,7 @@
 
 static struct tp_env *env;
 
-/* The thread that writes, and where: the two values in turn */
+/* The thread that writes the two values in turn, and the address */
 static struct {
 	struct task_struct *task;
 	bool running;
@@ -35,7 +35,7 @@ static int flip_thread(void *unused)
 
 	while (!kthread_should_stop()) {
 		odd = !odd;
-		/* Often, not in step with anything, and stopping at either value */
+		/* Often, not synchronised with anything, and ending with either value */
 		for (i = 0; i < 1001 + odd; i++) {
 			if (flip.count)
 				WRITE_ONCE(*flip.count, flip.value[i & 1]);
@@ -56,7 +56,7 @@ static void flip_start(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(flip.running)));
 }
 
-/* Go on, after @rounds of which so many have met one of the two values? */
+/* Continue after @rounds, of which @one have met one of the two values? */
 static bool flip_more(u32 rounds, u32 least, u32 met)
 {
 	cond_resched();
@@ -64,7 +64,7 @@ static bool flip_more(u32 rounds, u32 least, u32 met)
 		return true;
 	if (met && met < rounds)
 		return false;
-	/* The other thread has not run meanwhile: let it */
+	/* Let the other thread run */
 	schedule_timeout_uninterruptible(1);
 	return rounds < least + PATIENCE;
 }
@@ -75,7 +75,7 @@ static void flip_stop(void)
 	memset(&flip, 0, sizeof(flip));
 }
 
-/* The object that a handle names; it stays */
+/* The object of a handle; the caller knows that it exists */
 static struct kdapl_obj *object(struct kunit *test, DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 {
 	struct kdapl_obj *obj = kdapl_obj_get(handle, type);
@@ -103,7 +103,7 @@ static void P4_segments_of_an_SRQ(struct kunit *test)
 	flip.value[0] = 1;
 	flip.value[1] = TP_SRQ_IOV;
 	flip_start(test);
-	/* Freed all at once, with their IA */
+	/* They are freed with their IA, all at once */
 	for (i = 0; flip_more(i, ROUNDS, one); i++) {
 		KUNIT_ASSERT_EQ(test, dat_srq_create(ia(), env->own.pz, &attr, &handle),
 				DAT_SUCCESS);
@@ -113,7 +113,7 @@ static void P4_segments_of_an_SRQ(struct kunit *test)
 	}
 	flip_stop();
 	KUNIT_EXPECT_EQ(test, differ, 0);
-	/* It was really flipped */
+	/* Both values must have occurred */
 	KUNIT_EXPECT_GT(test, one, 0);
 	KUNIT_EXPECT_LT(test, one, i);
 }
@@ -134,8 +134,8 @@ static void P4_attributes_of_an_SRQ_endpoint(struct kunit *test)
 	flip.value[1] = FAKE_MAX_RD_ATOM + 1;
 	flip_start(test);
 	/*
-	 * They keep the grace periods of their ends: no more than needed. That none was
-	 * refused tells that the other thread has not run.
+	 * Freeing each takes grace periods, so do no more rounds than necessary. If none was
+	 * refused, the other thread has not run.
 	 */
 	for (i = 0; (made < ROUNDS / 2 || made == i) && flip_more(i, ROUNDS, made); i++) {
 		ret = dat_ep_create_with_srq(ia(), env->own.pz, parents.recv_evd,
@@ -155,7 +155,7 @@ static void P4_attributes_of_an_SRQ_endpoint(struct kunit *test)
 	KUNIT_EXPECT_LT(test, made, i);
 }
 
-/* A function that is called is there */
+/* The function that is called must be the one that was checked */
 static void P4_upcall_of_a_new_EVD(struct kunit *test)
 {
 	static DAT_UPCALL_OBJECT upcall;
@@ -203,8 +203,8 @@ static void P4_another_upcall(struct kunit *test)
 }
 
 /*
- * A segment is bad while the request is filled in, and good again when the call looks
- * for the reason of the refusal. The call must not post what it has filled in by then.
+ * A segment is invalid while the request is filled in, and valid again when the call looks
+ * for the reason of the refusal. The call must not post the request that it has filled in.
  */
 static void expect_whole_or_refused(struct kunit *test, struct tp_ep *ep, enum tp_call call)
 {
@@ -231,7 +231,7 @@ static void expect_whole_or_refused(struct kunit *test, struct tp_ep *ep, enum t
 		}
 	}
 	flip_stop();
-	/* The race has really occurred */
+	/* The race must have occurred */
 	KUNIT_EXPECT_GT(test, fixed, 0);
 	KUNIT_EXPECT_EQ(test, tp_slots(tp_pool(env, ep, call)), TP_DEPTH);
 }

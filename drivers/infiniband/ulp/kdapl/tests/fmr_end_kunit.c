@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: how registrations of dat_lmr_fmr end that nobody has invalidated.
+ * KUnit: registrations of dat_lmr_fmr that end without an invalidation.
  *
- * Requests that fail, are refused or flushed, LMRs that are freed, the device
- * that leaves: the one MR is replaced by work, or as bound as before (V-08).
- * Runs in a KUnit thread.
+ * Requests that fail, are refused or flushed, LMRs that are freed, device removal: a work
+ * item replaces the MR, or it is still bound (V-08). Runs in a KUnit thread.
  */
 #include "mem_kunit.h"
 
@@ -29,7 +28,7 @@ static void post_fmr(struct kunit *test, struct fmr *f)
 	KUNIT_ASSERT_EQ(test, mem_fmr_post(f), DAT_SUCCESS);
 }
 
-/* Registered, with its event taken */
+/* Registers the LMR, and dequeues the event */
 static void registered(struct kunit *test, struct fmr *f)
 {
 	post_fmr(test, f);
@@ -102,7 +101,7 @@ static void V_08_flushed_and_as_bound_as_before(struct kunit *test)
 	mem_expect(test, &m.ep, DAT_DTO_LMR_INVALIDATE, 1, DAT_DTO_ERR_FLUSHED);
 	mem_expect_fmr(test, &m, true, f.key);
 	KUNIT_EXPECT_NOT_NULL(test, fake_valid_mr(fake(), f.key));
-	/* Not the address of the buffer, but the LMR is found again */
+	/* The address is not that of the buffer, but the LMR is found */
 	TP_EXPECT_TYPE(test, mem_local_use(&m, &other, f.context), DAT_INVALID_PARAMETER);
 	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &other, 2, 0), DAT_SUCCESS);
 	mem_finish(&m, &other);
@@ -127,7 +126,7 @@ static void V_08_flushed_and_freed(struct kunit *test)
 	expect_nothing_valid(test);
 }
 
-/* Both requests are under way when the first fails */
+/* Both requests are outstanding when the first fails */
 static void F_10_ended_before_it_has_begun(struct kunit *test)
 {
 	struct fmr f;
@@ -153,7 +152,7 @@ static void F_10_the_invalidation_fails(struct kunit *test)
 	tp_complete(m.env, &m.ep, TP_SEND, IB_WC_LOC_QP_OP_ERR, 0);
 	mem_expect(test, &m.ep, DAT_DTO_LMR_INVALIDATE, 1, DAT_DTO_ERR_LOCAL_MM_ERROR);
 	mem_expect_broken(test, &m.ep);
-	/* However the device sees it, it can be freed */
+	/* Whatever its state on the device is, it can be freed */
 	KUNIT_EXPECT_TRUE(test, mem_lmr_goes(m.fmr));
 	m.fmr = DAT_HANDLE_NULL;
 	expect_nothing_valid(test);
@@ -211,12 +210,12 @@ static void repair_waits_for_no_IO(struct kunit *test)
 	struct fmr f;
 
 	post_fmr(test, &f);
-	/* The fixture has freed an LMR, which set a bit already */
+	/* The fixture has freed an LMR, which has set a bit */
 	fake()->noio = 0;
 	tp_complete(m.env, &m.ep, TP_SEND, IB_WC_LOC_QP_OP_ERR, 0);
 	fake_settle(fake());
 	KUNIT_EXPECT_EQ(test, fake()->noio, FAKE_NOIO_ALLOC_MR | FAKE_NOIO_DEREG_MR);
-	/* Nor does the free, which runs a grace period later */
+	/* And neither does the free, a grace period later */
 	fake()->noio = 0;
 	KUNIT_EXPECT_TRUE(test, mem_lmr_goes(m.fmr));
 	m.fmr = DAT_HANDLE_NULL;
@@ -240,7 +239,7 @@ static void B_20_in_use_while_a_request_is_under_way(struct kunit *test)
 	mem_finish(&m, &m.ep);
 	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f), DAT_SUCCESS);
 	mem_finish(&m, &m.ep);
-	/* Registered: it can be freed, and its key is dead */
+	/* It is registered, can be freed, and its key is then invalid */
 	KUNIT_EXPECT_EQ(test, dat_lmr_free(m.fmr), DAT_SUCCESS);
 	expect_nothing_valid(test);
 	TP_EXPECT_TYPE(test, mem_fmr_post(&f), DAT_INVALID_HANDLE);

@@ -33,7 +33,7 @@ static void post_fmr(struct kunit *test, struct fmr *f)
 	KUNIT_ASSERT_EQ(test, mem_fmr_post(f), DAT_SUCCESS);
 }
 
-/* Registered, with its event taken */
+/* Registers the LMR, and dequeues the event */
 static void registered(struct kunit *test, struct fmr *f)
 {
 	post_fmr(test, f);
@@ -211,7 +211,7 @@ static void F_05_the_first_fault_decides(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, dat_lmr_allocate(m.ia, m.env->foreign.pz, 4, DAT_LMR_SCOPE_PZ,
 					       &foreign_fmr), DAT_SUCCESS);
 	for (first = 0; first < ARRAY_SIZE(faults); first++) {
-		/* Each fault alone, too: two flags have the same answer and hide each other */
+		/* Also each fault alone, because two flags have the same return value */
 		mem_fmr_args(&m, &f);
 		faults[first].make(&f);
 		refuse_fmr(test, &f, first);
@@ -225,7 +225,7 @@ static void F_05_the_first_fault_decides(struct kunit *test)
 	mem_fmr_args(&m, &f);
 	f.va = DAT_VA_TYPE_ZB;
 	TP_EXPECT_TYPE(test, mem_fmr_post(&f), DAT_MODEL_NOT_SUPPORTED);
-	/* Without remote rights there is no key to take */
+	/* Without remote privileges there is no key */
 	mem_fmr_args(&m, &f);
 	f.priv = DAT_MEM_PRIV_LOCAL_READ_FLAG;
 	f.rmr_context = NULL;
@@ -282,7 +282,7 @@ static void F_07_numbers_and_sizes_of_pages(struct kunit *test)
 		mem_finish(&m, &m.ep);
 		tp_drain(&m.ep);
 	}
-	/* Page frames that are none, and one that nobody may have */
+	/* Invalid page frames, and one that must not be registered */
 	for (i = 0; i < 2; i++) {
 		mem_fmr_args(&m, &f);
 		pages[0] = i ? BIT_ULL(51) : 0;
@@ -318,7 +318,7 @@ static void V_06_V_09_invalidate_arguments(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 1, BIT(bit)),
 					DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4));
 	}
-	/* Nobody says that this device keeps them in order: not behind other requests */
+	/* This device is not known to keep the order: not after other requests */
 	KUNIT_ASSERT_EQ(test, tp_post_one(m.env, &m.ep, TP_SEND, 1, 0), DAT_SUCCESS);
 	TP_EXPECT_TYPE(test, mem_invalidate(&m, &m.ep, 2,
 					    DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG),
@@ -363,7 +363,7 @@ static void F_01_F_13_V_10_contexts_differ(struct kunit *test)
 		mem_expect_fmr(test, &m, true, f.key);
 
 		KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, i, 0), DAT_SUCCESS);
-		/* From the call on */
+		/* The context is invalid from the call on */
 		TP_EXPECT_TYPE(test, mem_local_use(&m, &m.ep, f.context), DAT_PRIVILEGES_VIOLATION);
 		KUNIT_EXPECT_EQ(test, fake_last(sq())->opcode, IB_WR_LOCAL_INV);
 		KUNIT_EXPECT_EQ(test, fake_last(sq())->rkey, f.key);
@@ -374,7 +374,7 @@ static void F_01_F_13_V_10_contexts_differ(struct kunit *test)
 	}
 }
 
-/* The buffer of the fixture by its physical pages: what posts find there */
+/* The buffer of the fixture, by its physical pages */
 static void F_02_local_use_at_once(struct kunit *test)
 {
 	struct tp_args args;
@@ -409,9 +409,9 @@ static void F_05_bound_or_not_yet_free(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 1, 0), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, mem_fmr_post(&again), IN_USE);
 	mem_finish(&m, &m.ep);
-	/* Both events are there still: it is the completion that counts */
+	/* Both events are still queued: only the completion matters */
 	KUNIT_EXPECT_EQ(test, mem_fmr_post(&again), DAT_SUCCESS);
-	/* A registration under way can be ended on its own queue */
+	/* An outstanding registration can be ended on the same queue */
 	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 2, 0), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, mem_fmr_post(&again), IN_USE);
 	mem_finish(&m, &m.ep);
@@ -420,7 +420,7 @@ static void F_05_bound_or_not_yet_free(struct kunit *test)
 	expect_nothing_valid(test);
 }
 
-/* Its pages can go at any time: no other LMR is made over them */
+/* Its pages may be unregistered at any time, so no other LMR can use them */
 static void no_source_for_another_LMR(struct kunit *test)
 {
 	DAT_REGION_DESCRIPTION source = { .for_lmr_handle = m.fmr };
@@ -444,7 +444,7 @@ static void V_06_under_way_elsewhere(struct kunit *test)
 	kdapl_clauses(test, "V-06 V-08");
 	mem_second(test, &m, &other);
 	post_fmr(test, &f);
-	/* It could overtake the registration */
+	/* It might overtake the registration */
 	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &other, 1, 0), NOT_BOUND);
 	mem_finish(&m, &m.ep);
 	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &other, 1, 0), DAT_SUCCESS);

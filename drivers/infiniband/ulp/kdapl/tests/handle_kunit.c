@@ -2,8 +2,8 @@
 /*
  * KUnit: the handle table.
  *
- * Tests handle.c and the lookup in handle.h with bare object headers, of a
- * type that the module itself never makes. Runs in a KUnit thread.
+ * Tests handle.c and the lookup in handle.h with objects that have only a header, of a
+ * type that the module does not use. Runs in a KUnit thread.
  */
 #include <kunit/test.h>
 #include <linux/hrtimer.h>
@@ -16,7 +16,7 @@
 #define TEST_TYPE	DAT_HANDLE_TYPE_CSP
 #define MAGIC		0x6b6461706c6f626aULL
 
-/* An object whose memory is poisoned before it goes */
+/* An object whose memory is poisoned before it is freed */
 struct test_obj {
 	struct kdapl_obj obj;
 	u64 magic;
@@ -40,7 +40,7 @@ static struct test_obj *make_public(struct kunit *test)
 	return to;
 }
 
-/* As the destructors do it, but a reference that leaked does not hang the test */
+/* Like the destructors, but a leaked reference does not block the test */
 static void unmake(struct kunit *test, struct test_obj *to)
 {
 	KUNIT_EXPECT_TRUE(test, kdapl_obj_unpublish(&to->obj));
@@ -97,12 +97,12 @@ static void G_35_null_and_random_name_nothing(struct kunit *test)
 		if (wild != h)
 			KUNIT_ASSERT_PTR_EQ(test, look(as_handle(wild), TEST_TYPE), NULL);
 	}
-	/* Small numbers and kernel pointers are what a confused caller passes */
+	/* Small numbers and kernel pointers are likely mistakes of a caller */
 	for (i = 0; i < 2000; i++)
 		KUNIT_ASSERT_PTR_EQ(test, look(as_handle(i), i % KDAPL_NTYPES), NULL);
 	KUNIT_EXPECT_PTR_EQ(test, look(to, TEST_TYPE), NULL);
 	KUNIT_EXPECT_PTR_EQ(test, look(test, TEST_TYPE), NULL);
-	/* What stands behind an empty entry is no object either, whatever the type */
+	/* The object of an empty entry is not found, whatever the type */
 	for (type = 0; type <= KDAPL_HANDLE_TYPE_MASK; type++) {
 		wild = (unsigned long)type << KDAPL_HANDLE_INDEX_BITS;
 		KUNIT_EXPECT_PTR_EQ(test, kdapl_obj_get_any(as_handle(wild)), NULL);
@@ -155,7 +155,7 @@ static void G_35_stale_handle_misses_the_new_owner(struct kunit *test)
 	for (i = 0; i < 30; i++) {
 		to = make_public(test);
 		h = kdapl_obj_handle(&to->obj);
-		/* The lowest free index: the same again, of another generation */
+		/* The lowest free index is used again, with another generation */
 		KUNIT_EXPECT_EQ(test, kdapl_obj_id(&to->obj), idx);
 		KUNIT_EXPECT_PTR_NE(test, h, old);
 		KUNIT_EXPECT_PTR_EQ(test, look(old, TEST_TYPE), NULL);
@@ -181,7 +181,7 @@ static void aborted_index_comes_back(struct kunit *test)
 	kfree(a);
 }
 
-/* Three pages and a bit: each is found, none hides another */
+/* More than three pages: each object is found */
 static void growth_beyond_a_page(struct kunit *test)
 {
 	unsigned int n = 3 * KDAPL_HANDLE_PAGE_SLOTS + 5, i;
@@ -200,7 +200,7 @@ static void growth_beyond_a_page(struct kunit *test)
 	for (i = 0; i < n; i++)
 		KUNIT_EXPECT_PTR_EQ(test, look(kdapl_obj_handle(&to[i].obj), TEST_TYPE),
 				    &to[i].obj);
-	/* An index behind the last page made so far */
+	/* An index after the last page that exists */
 	KUNIT_EXPECT_PTR_EQ(test, look(as_handle(to[0].obj.handle | KDAPL_HANDLE_INDEX_MASK),
 				       TEST_TYPE), NULL);
 	for (i = 0; i < n; i++)
@@ -216,7 +216,7 @@ static void one_caller_takes_it_out(struct kunit *test)
 
 	KUNIT_EXPECT_TRUE(test, kdapl_obj_unpublish(&to->obj));
 	KUNIT_EXPECT_FALSE(test, kdapl_obj_unpublish(&to->obj));
-	/* Not even when the index has a new owner meanwhile */
+	/* Not even if another object has the index by then */
 	next = make_public(test);
 	KUNIT_EXPECT_EQ(test, kdapl_obj_id(&next->obj), kdapl_obj_id(&to->obj));
 	KUNIT_EXPECT_FALSE(test, kdapl_obj_unpublish(&to->obj));
@@ -239,7 +239,7 @@ static void references_are_counted(struct kunit *test)
 	kdapl_obj_put(&to->obj);
 	kdapl_obj_put(&to->obj);
 	KUNIT_EXPECT_FALSE(test, try_wait_for_completion(&to->obj.gone));
-	/* The last reference is gone, the entry not yet: no way back */
+	/* The last reference was dropped, but the entry exists: a lookup must fail */
 	kdapl_obj_put(&to->obj);
 	KUNIT_EXPECT_PTR_EQ(test, kdapl_obj_get(h, TEST_TYPE), NULL);
 	KUNIT_EXPECT_FALSE(test, kdapl_obj_pin(&to->obj));
@@ -293,7 +293,7 @@ static void users_keep_an_object_from_being_killed(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kdapl_obj_kill(&to->obj));
 	kdapl_obj_unuse(&to->obj);
 	KUNIT_EXPECT_TRUE(test, kdapl_obj_kill(&to->obj));
-	/* One killer, and no users from now on */
+	/* Only one call succeeds, and there are no users from now on */
 	KUNIT_EXPECT_FALSE(test, kdapl_obj_kill(&to->obj));
 	KUNIT_EXPECT_FALSE(test, kdapl_obj_use(&to->obj));
 	KUNIT_EXPECT_LT(test, atomic_read(&to->obj.users), 0);
@@ -308,7 +308,7 @@ struct race {
 	atomic_t hits;
 };
 
-/* Looks up what the other thread makes and frees, and looks inside */
+/* Looks up objects that the other thread creates and frees, and reads them */
 static int lookup_thread(void *data)
 {
 	struct race *race = data;
@@ -376,14 +376,14 @@ static void P4_lookup_while_objects_are_freed(struct kunit *test)
 
 /*
  * The memory of a connection request is reused without a grace period. The timer
- * interrupts the lookup at every point, and does what another CPU might do there.
+ * interrupts the lookup at every point, and does what another CPU might do at that moment.
  */
 struct reuse {
 	struct hrtimer timer;
 	struct kdapl_obj obj;
-	DAT_HANDLE handle;		/* the last one that could be found */
-	bool found, fresh;		/* in the table; has a new handle, not in it yet */
-	u32 n;				/* owners */
+	DAT_HANDLE handle;		/* the last one that was in the table */
+	bool found, fresh;		/* in the table; has a new handle that is not in the table yet */
+	u32 n;				/* number of owners so far */
 };
 
 static enum hrtimer_restart reuse_next(struct hrtimer *timer)

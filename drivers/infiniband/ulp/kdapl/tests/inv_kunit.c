@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: sends that invalidate a key of the peer, and what a peer's message
- * that has invalidated one of ours does (contract 4.7).
+ * KUnit: sends that invalidate a key of the peer, and messages of a peer that have
+ * invalidated a local key (contract 4.7).
  *
- * The device lets a peer invalidate any MR that it can name, as rxe does: what
- * is not its to end is dead, its owner is told, and the connection breaks.
- * Runs in a KUnit thread.
+ * Like rxe, the device allows a peer to invalidate any MR whose key it knows. If the peer
+ * has no right to do that, the owner receives an event, and the connection breaks. Runs in a
+ * KUnit thread.
  */
 #include "mem_kunit.h"
 
@@ -24,7 +24,7 @@ static void message(struct kunit *test, struct tp_ep *ep, DAT_RMR_CONTEXT key)
 	DAT_DTO_COMPLETION_EVENT_DATA *dto;
 	DAT_EVENT event;
 
-	/* Of no segments: it fits whatever zone the EP is of */
+	/* Without segments, so that it fits any zone of the EP */
 	KUNIT_ASSERT_EQ(test, dat_ep_post_recv(ep->handle, 0, NULL, cookie, 0), DAT_SUCCESS);
 	KUNIT_EXPECT_TRUE(test, fake_complete_recv_inv(tp_qp(ep), 5, key));
 	fake_settle(fake());
@@ -70,7 +70,7 @@ static void I_01_I_06_the_flag(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_ep_post_send_with_invalidate(a.handle, 0, NULL, a.cookie, 0,
 							       DAT_TRUE, 0), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, fake_last(&tp_qp(&m.ep)->sq)->opcode, IB_WR_SEND_WITH_INV);
-	/* A slot that has invalidated forgets it */
+	/* The slot has no key any more when it is used again */
 	mem_finish(&m, &m.ep);
 	mem_expect(test, &m.ep, DAT_DTO_SEND, a.cookie.as_64, DAT_DTO_SUCCESS);
 	mem_expect(test, &m.ep, DAT_DTO_SEND, a.cookie.as_64, DAT_DTO_SUCCESS);
@@ -164,12 +164,12 @@ static void I_10_the_binding_is_gone(struct kunit *test)
 	KUNIT_EXPECT_NE(test, next, key);
 	mem_finish(&m, &m.ep);
 	KUNIT_EXPECT_NOT_NULL(test, fake_valid_mr(fake(), next));
-	/* The old key, once more, is nobody's */
+	/* The old key belongs to no object any more */
 	message(test, &m.ep, key);
 	expect_connected(test, &m.ep);
 	mem_expect_bound(test, &m, next);
 	message(test, &m.ep, next);
-	/* And neither is the memory in use */
+	/* And the memory is not in use */
 	KUNIT_EXPECT_EQ(test, dat_lmr_free(m.lmr), DAT_SUCCESS);
 	m.lmr = DAT_HANDLE_NULL;
 	tp_drain(&m.ep);
@@ -191,7 +191,7 @@ static void I_10_an_unbind_finds_nothing_to_end(struct kunit *test)
 	mem_expect(test, &m.ep, DAT_DTO_BIND_MW, 2, DAT_DTO_SUCCESS);
 }
 
-/* The peer is quicker than the completion of the bind that it answers */
+/* The peer's message arrives before the completion of the bind */
 static void I_10_before_the_bind_has_completed(struct kunit *test)
 {
 	struct bind b;
@@ -200,7 +200,7 @@ static void I_10_before_the_bind_has_completed(struct kunit *test)
 	kdapl_clauses(test, "I-10");
 	mem_second(test, &m, &other);
 	key = mem_bind(test, &m, &m.ep, 1, 0, 8);
-	/* The device has executed it, and its completion waits behind the message */
+	/* The device has executed it, and its completion follows the message */
 	local_bh_disable();
 	fake_complete_send(tp_qp(&m.ep), IB_WC_SUCCESS);
 	spin_lock_irq(&fake()->lock);
@@ -208,13 +208,13 @@ static void I_10_before_the_bind_has_completed(struct kunit *test)
 	spin_unlock_irq(&fake()->lock);
 	kdapl_fast_invalidated(m.ep.ep, key);
 	mem_expect_bound(test, &m, 0);
-	/* Bound again, in the same MR, and only then the old completion is seen */
+	/* Bound again with the same MR, and only then the old completion is handled */
 	next = mem_bind(test, &m, &m.ep, 2, 8, 8);
 	local_bh_enable();
 	fake_settle(fake());
 	mem_expect(test, &m.ep, DAT_DTO_BIND_MW, 1, DAT_DTO_SUCCESS);
 	mem_expect_bound(test, &m, next);
-	/* It was not that of the second bind, which is under way still */
+	/* It was not that of the second bind, which is still outstanding */
 	mem_bind_args(&m, &b);
 	b.ep = other.handle;
 	TP_EXPECT_TYPE(test, mem_bind_post(&b), DAT_INSUFFICIENT_RESOURCES);
@@ -245,7 +245,7 @@ static void V_02_fmr_of_this_endpoint(struct kunit *test)
 	tp_drain(&m.ep);
 }
 
-/* The peer ends what we were about to end, and then our request is flushed */
+/* The peer ends the registration before the local request, which is then flushed */
 static void I_10_the_peer_is_quicker_than_a_flush(struct kunit *test)
 {
 	struct fmr f;
@@ -260,7 +260,7 @@ static void I_10_the_peer_is_quicker_than_a_flush(struct kunit *test)
 	fake_settle(fake());
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(m.ep.ep->state == DAT_EP_STATE_DISCONNECTED));
 	fake_settle(fake());
-	/* Not as bound as before: its key is dead */
+	/* It is not bound any more, because its key is invalid */
 	mem_expect_fmr(test, &m, false, 0);
 	tp_drain(&m.ep);
 }
@@ -280,7 +280,7 @@ static void I_05_binding_of_another_endpoint(struct kunit *test)
 	mem_expect_async(test, &m, m.rmr);
 	mem_expect_bound(test, &m, 0);
 	KUNIT_EXPECT_EQ(test, m.ep.ep->first_error.status, IB_WC_REM_INV_REQ_ERR);
-	/* The victim's connection stays, and binds it anew */
+	/* The victim's connection stays, and can bind it again */
 	expect_connected(test, &other);
 	key = mem_bind(test, &m, &other, 2, 0, 8);
 	mem_finish(&m, &other);
@@ -330,7 +330,7 @@ static void I_05_LMR_with_remote_rights(struct kunit *test)
 	TP_EXPECT_TYPE(test, mem_bind_post(&b), DAT_PRIVILEGES_VIOLATION);
 }
 
-/* The device has a key for it all the same, and a peer can guess */
+/* The device has a key for it, too, and a peer can guess it */
 static void I_05_LMR_without_remote_rights(struct kunit *test)
 {
 	const struct tp_lmr *lmr = &m.env->own.rw;
@@ -353,7 +353,7 @@ static void I_05_fmr_of_another_endpoint(struct kunit *test)
 	hostile_to_lmr(test, m.fmr, f.context, f.key);
 	mem_expect_fmr(test, &m, false, 0);
 	expect_connected(test, &third);
-	/* Dead, not lost */
+	/* It is unregistered, but can be used again */
 	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f), DAT_SUCCESS);
 	mem_finish(&m, &third);
 	tp_drain(&third);
@@ -381,7 +381,7 @@ static void I_05_fmr_without_remote_rights(struct kunit *test)
 static void I_05_key_of_nobody(struct kunit *test)
 {
 	kdapl_clauses(test, "I-05");
-	/* Of another user of the device, or one that has just been freed */
+	/* A key of another user of the device, or one that was just freed */
 	message(test, &m.ep, 0xabcdef00);
 	message(test, &m.ep, 0);
 	expect_connected(test, &m.ep);
@@ -402,7 +402,7 @@ static void again(struct kunit *test, DAT_PZ_HANDLE pz)
 	KUNIT_ASSERT_EQ(test, tp_connect(&m.ep), 0);
 }
 
-/* What outlives a connection is the next one's: see kdapl-lifetime.rst */
+/* A binding that survives its connection belongs to the next: see kdapl-lifetime.rst */
 static void I_05_the_next_peer_of_the_endpoint(struct kunit *test)
 {
 	struct fmr f;
@@ -489,7 +489,7 @@ static void I_05_receive_of_an_SRQ(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_events(other.recv_evd), 2);
 }
 
-/* What its owner ends by itself just then is nothing to tell anybody of */
+/* No event if the owner ends the registration at the same time */
 static void owner_and_peer_at_once(struct kunit *test)
 {
 	u32 key;
@@ -498,7 +498,7 @@ static void owner_and_peer_at_once(struct kunit *test)
 	key = mem_bind(test, &m, &m.ep, 1, 0, 8);
 	mem_finish(&m, &m.ep);
 	mem_bind(test, &m, &m.ep, 2, 8, 8);
-	/* The device has executed both, in this order; we see the message first */
+	/* The device has executed both in this order, but the message is handled first */
 	tp_complete(m.env, &m.ep, TP_SEND, IB_WC_SUCCESS, 0);
 	message(test, &m.ep, key);
 	mem_finish(&m, &m.ep);

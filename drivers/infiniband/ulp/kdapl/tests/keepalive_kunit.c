@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: kdapl.keepalive_ms, the attribute and what it does to an idle EP.
+ * KUnit: the attribute kdapl.keepalive_ms and its effect on an idle EP.
  *
- * The interval is an hour, and the suite makes the ticks itself, so that
- * nothing depends on the speed of the machine. Runs in a KUnit thread.
+ * The interval is an hour, and the suite ends it itself, so that nothing depends on the
+ * speed of the machine. Runs in a KUnit thread.
  */
 #include "clause.h"
 #include "post_kunit.h"
@@ -24,7 +24,7 @@ static DAT_RETURN make(const char *ms)
 	return tp_ep_create(env, &attr, false, &ep);
 }
 
-/* The value of a named attribute in dat_ep_query(); NULL: not there */
+/* The value of a named attribute in dat_ep_query(), or NULL */
 static const char *asked(const char *name)
 {
 	const DAT_NAMED_ATTR *named;
@@ -129,7 +129,7 @@ static void what_completes_shows_that_the_peer_is_there(struct kunit *test)
 	connect(test);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 1, 0), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 2, 0), DAT_SUCCESS);
-	/* Its completion and its dequeue each count as progress, for one tick */
+	/* Its completion and its dequeue count as progress, each for one interval */
 	finish(IB_WC_SUCCESS);
 	tick();
 	KUNIT_EXPECT_FALSE(test, probing());
@@ -137,7 +137,7 @@ static void what_completes_shows_that_the_peer_is_there(struct kunit *test)
 	tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 1);
 	tick();
 	KUNIT_EXPECT_FALSE(test, probing());
-	/* At each tick the same slot is outstanding, but with another request */
+	/* In each interval the same slot is outstanding, but with another request */
 	tp_drain(&ep);
 	tick();
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 3, 0), DAT_SUCCESS);
@@ -219,7 +219,7 @@ static void the_attribute_is_checked_and_told(struct kunit *test)
 	finish(IB_WC_SUCCESS);
 }
 
-/* The EP has been reset, modified and connected anew before its old timer was due */
+/* The EP was reset, modified and connected again before its old timer expired */
 static void a_tick_of_an_earlier_connection_finds_it_off(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, make(HOUR), DAT_SUCCESS);
@@ -228,7 +228,7 @@ static void a_tick_of_an_earlier_connection_finds_it_off(struct kunit *test)
 	tick();
 	KUNIT_EXPECT_FALSE(test, probing());
 	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->keepalive));
-	/* For the end of the case, should the work have started itself again */
+	/* In case the work has started itself again */
 	cancel_delayed_work_sync(&ep.ep->keepalive);
 }
 
