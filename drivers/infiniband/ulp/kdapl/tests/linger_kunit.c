@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: the cause of an error reaches both ends, in whatever order the events come.
+ * KUnit: the cause of an error reaches both ends, in any order of the events.
  *
  * The peer may disconnect before our device has processed the NAK that carries the
  * cause, and the device may report a refused request before its NAK leaves. In both
@@ -107,7 +107,7 @@ static void G_36_the_answer_comes_after_the_disconnect(struct kunit *test)
 	kdapl_clauses(test, row->ids);
 }
 
-/* Successes end the wait too, unless an unsignalled request stays in doubt */
+/* Successes end the wait, too, unless the result of an unsignalled request is unknown */
 static void C_29_the_last_request_ends_the_wait(struct kunit *test)
 {
 	kdapl_clauses(test, "C-29 C-41");
@@ -117,7 +117,7 @@ static void C_29_the_last_request_ends_the_wait(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 3, 0), DAT_SUCCESS);
 	says(ep.ep->cm_id, RDMA_CM_EVENT_DISCONNECTED);
 	tp_complete(env, &ep, TP_WRITE, IB_WC_SUCCESS, 0);
-	/* No marker is posted, because the peer would not answer it */
+	/* No marker is posted, because the peer would not acknowledge it */
 	KUNIT_EXPECT_EQ(test, fake_outstanding(&tp_qp(&ep)->sq), 1);
 	expect_lingering(test, &ep, DAT_EP_STATE_CONNECTED);
 	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
@@ -134,7 +134,7 @@ static void C_29_nothing_outstanding_nothing_to_wait_for(struct kunit *test)
 	expect_end(test, &ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 }
 
-/* Whoever disconnects, or loses the address, does not wait */
+/* An EP that disconnects, or loses its address, does not wait */
 static void C_24_an_abrupt_disconnect_ends_the_wait(struct kunit *test)
 {
 	kdapl_clauses(test, "C-24 C-48 C-56");
@@ -148,7 +148,7 @@ static void C_24_an_abrupt_disconnect_ends_the_wait(struct kunit *test)
 	tp_expect_dto(test, &ep, TP_SEND, 2, DAT_DTO_ERR_FLUSHED, 0);
 }
 
-/* The wait ends by itself, and not too early, whatever requests are outstanding */
+/* The wait has a time-out, which is not too short, whatever requests are outstanding */
 static void C_29_the_wait_is_bounded(struct kunit *test)
 {
 	static const u32 flags[] = { 0, DAT_COMPLETION_SUPPRESS_FLAG };
@@ -173,7 +173,7 @@ static void C_29_the_wait_is_bounded(struct kunit *test)
 
 /* ---- the device refuses a request of the peer --------------------------------- */
 
-/* Both ends of a connection; the CM carries the disconnect of the first that ends */
+/* Both ends of a connection; the CM reports the disconnect of the first to the other */
 static void W_30_the_event_comes_before_the_NAK(struct kunit *test)
 {
 	bool early;
@@ -333,7 +333,7 @@ static void C_36_C_32_a_wait_does_not_outlast_its_connection(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, tp_wait_end(env, &ep));
 	expect_end(test, &ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
-	/* The next connection does not inherit the wait */
+	/* The next connection does not wait */
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->timer));
 	KUNIT_EXPECT_EQ(test, ep.ep->slow, 0);

@@ -2,10 +2,9 @@
 /*
  * KUnit: registration.
  *
- * What memory dat_lmr_kcreate takes and how much of it, a service QP that
- * fails, and as many regions as the table is meant for. The fake device
- * registers at once and looks at no page, so that what is refused here was
- * refused by us. KUnit threads; one environment for all.
+ * The types and sizes of memory that dat_lmr_kcreate accepts, a service QP that fails, and as
+ * many regions as the table has room for. The fake device registers at once and checks no
+ * page, so that every refusal is kdapl's. KUnit threads; one environment for all.
  */
 #include <linux/gfp.h>
 #include <linux/io.h>
@@ -14,7 +13,7 @@
 #include <linux/vmalloc.h>
 #include "post_kunit.h"
 
-/* LMRs that shall be possible (L-07); a kernel full of checks is too slow */
+/* Number of LMRs that must be possible (L-07); too slow with sanitizers */
 #define MANY		(IS_ENABLED(CONFIG_KASAN) ? 4096 : 65536)
 #define FEW		500
 
@@ -59,7 +58,7 @@ static DAT_RETURN create_var_pages(DAT_PADDR *pages, u64 page_size, u64 length, 
 	return create(DAT_MEM_TYPE_PHYSICAL_VAR_PAGES, desc, length, r);
 }
 
-/* Here the argument is the point: which of two IP it is */
+/* The subtype matters here, because two arguments have the same type */
 static void expect_argument(struct kunit *test, DAT_RETURN ret, DAT_UINT32 argument,
 			    const char *what)
 {
@@ -73,7 +72,7 @@ static void expect_good(struct kunit *test, DAT_RETURN ret, struct region *r, co
 		KUNIT_EXPECT_EQ(test, dat_lmr_free(r->handle), DAT_SUCCESS);
 }
 
-/* MRs go after a grace period, by work */
+/* Work items free MRs after a grace period */
 static int objects_left(void)
 {
 	rcu_barrier();
@@ -97,7 +96,7 @@ static void L_01_addresses_that_are_memory_and_others(struct kunit *test)
 	expect_good(test, create_virtual(k + 7, 3 * PAGE_SIZE, &r), &r, "kmalloc");
 	expect_good(test, create_virtual(v + 1, 2 * PAGE_SIZE - 1, &r), &r, "vmalloc");
 	expect_good(test, create_virtual(module_memory + 5, 2 * PAGE_SIZE, &r), &r, "module");
-	/* The page behind a vmalloc area is never mapped */
+	/* The page after a vmalloc area is never mapped */
 	expect_argument(test, create_virtual(v, 2 * PAGE_SIZE + 1, &r), DAT_INVALID_ARG3,
 			"one byte beyond vmalloc");
 	expect_argument(test, create_virtual(v + 2 * PAGE_SIZE, 1, &r), DAT_INVALID_ARG3,
@@ -194,7 +193,7 @@ static struct kdapl_pz *own_pz(void)
 	return to_kdapl_pz(obj);
 }
 
-/* As after a request that failed: the device flushes what comes */
+/* Like after a failed request: the device flushes all further ones */
 static void break_service_qp(void)
 {
 	to_fake_qp(own_pz()->qp)->state = IB_QPS_ERR;
@@ -214,13 +213,13 @@ static void L_06_service_queue_pair_that_fails(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, dat_lmr_free(r.handle), DAT_SUCCESS);
 	}
 	KUNIT_EXPECT_EQ(test, objects_left(), live);
-	/* Nor can it be made anew: told, and nothing is left of the attempt */
+	/* If it cannot be created again, the call fails and leaves nothing */
 	break_service_qp();
 	env->fake->fail_create = -ENOMEM;
 	ret = create_virtual(env->buf, TP_BUF, &r);
 	TP_EXPECT_TYPE(test, ret, DAT_INSUFFICIENT_RESOURCES);
 	expect_good(test, create_virtual(env->buf, TP_BUF, &r), &r, "the next one");
-	/* The same while a key is taken back: the memory is out of reach even so */
+	/* Likewise during an invalidation: the memory must still be inaccessible */
 	KUNIT_ASSERT_EQ(test, create_virtual(env->buf, TP_BUF, &r), DAT_SUCCESS);
 	break_service_qp();
 	env->fake->fail_create = -ENOMEM;
@@ -239,7 +238,7 @@ static void L_06_a_request_is_tried_once_more(struct kunit *test)
 	env->fake->fail_service = 1;
 	expect_good(test, create_virtual(env->buf, TP_BUF, &r), &r, "the second attempt");
 	KUNIT_EXPECT_EQ(test, env->fake->fail_service, 0);
-	/* Two attempts and no third: a failed device would cause endless retries */
+	/* Two attempts only, because a failed device would cause endless retries */
 	env->fake->fail_service = 5;
 	TP_EXPECT_TYPE(test, create_virtual(env->buf, TP_BUF, &r), DAT_INSUFFICIENT_RESOURCES);
 	KUNIT_EXPECT_EQ(test, env->fake->fail_service, 3);
@@ -282,8 +281,8 @@ static u32 free_many(DAT_LMR_HANDLE *lmr, u32 n)
 
 /*
  * Waiting for a grace period is a voluntary context switch; cond_resched() is not
- * counted as one. The fake device answers at once, so neither call has any other
- * reason to sleep each time.
+ * counted as one. The fake device completes at once, so neither call has another reason to
+ * sleep.
  */
 static void expect_no_waits(struct kunit *test, DAT_LMR_HANDLE *lmr, u32 n)
 {
@@ -305,7 +304,7 @@ static void L_07_65536_regions(struct kunit *test)
 
 	kdapl_clauses(test, "L-07");
 	KUNIT_ASSERT_NOT_NULL(test, lmr);
-	/* A few first: if each call waited for a grace period, all would take half an hour */
+	/* First a few: if each call waited for a grace period, all would take half an hour */
 	expect_no_waits(test, lmr, FEW);
 	expect_no_waits(test, lmr, MANY);
 	expect_no_waits(test, lmr, FEW);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: streams on one EVD and on several, and what an upcall may do.
+ * KUnit: streams on one EVD and on several, and calls in an upcall.
  *
- * Which EVDs an endpoint takes; two endpoints and all their streams on one EVD,
- * each stream in its order; ESTABLISHED, messages and the end where they share
- * an EVD and where they do not; posting, dequeuing and changing the policy in
- * the upcall of the very EVD. Runs in a KUnit thread; each test has a device of
- * its own.
+ * The EVDs that an endpoint accepts; two endpoints and all their streams on one EVD,
+ * each stream in its order; ESTABLISHED, messages and the end on one EVD and on
+ * different ones; posting, dequeuing and changing the policy in the upcall of the same
+ * EVD. Runs in a KUnit thread; each test has its own device.
  */
 #include "clause.h"
 #include "post_kunit.h"
@@ -23,7 +22,7 @@ static DAT_IA_HANDLE ia_handle(void)
 	return kdapl_obj_handle(&env->ia->obj);
 }
 
-/* An endpoint whose events all go to @evd; its own handles stay empty */
+/* An endpoint whose events all go to @evd; its own handles are not used */
 static void make_merged(struct kunit *test, struct tp_ep *tep)
 {
 	struct kdapl_obj *obj;
@@ -126,7 +125,7 @@ static void E_32_the_default_is_all_streams_but_software(struct kunit *test)
 
 /* ---- order ------------------------------------------------------------------------ */
 
-/* What of it belongs to whom, by the order in which it came */
+/* The events of each endpoint, in the order of their arrival */
 static struct {
 	u32 n;
 	u64 request[2];		/* last cookie of each endpoint */
@@ -148,7 +147,7 @@ static void came_dto(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 
 	came.wrong += dto->user_cookie.as_64 != *last + 1;
 	*last = dto->user_cookie.as_64;
-	/* Whatever the stream: nothing succeeds before ESTABLISHED, nor behind the end */
+	/* On any stream, nothing succeeds before ESTABLISHED or after the end */
 	came.wrong += dto->status == DAT_DTO_SUCCESS && came.conn[who] != 1;
 }
 
@@ -194,7 +193,7 @@ static void live(struct kunit *test)
 			KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep[who], TP_RECV, i, 0),
 					DAT_SUCCESS);
 		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, tp_begin(&ep[who], false));
-		/* Before ESTABLISHED: it waits for it */
+		/* Before ESTABLISHED: its completion must wait */
 		tp_complete(env, &ep[who], TP_RECV, IB_WC_SUCCESS, 1);
 	}
 	KUNIT_EXPECT_EQ(test, came.n, 0);
@@ -204,7 +203,7 @@ static void live(struct kunit *test)
 		for (who = 0; who < 2; who++) {
 			KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep[who], TP_SEND, i, 0),
 					DAT_SUCCESS);
-			/* Two behind, so that some are flushed in the end */
+			/* Keep two outstanding, so that some are flushed at the end */
 			if (i > 2)
 				tp_complete(env, &ep[who], TP_SEND, IB_WC_SUCCESS, 0);
 			if (i == 3)
@@ -257,7 +256,7 @@ static void E_32_E_33_all_streams_of_two_by_dequeue(struct kunit *test)
 /* ---- several EVDs --------------------------------------------------------------------- */
 
 static struct {
-	u32 early;		/* receives handed over while the EP was not CONNECTED */
+	u32 early;		/* receives delivered while the EP was not CONNECTED */
 	u32 recvs;
 	DAT_RETURN answer;
 } met;
@@ -271,7 +270,7 @@ static void answering_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOO
 	met.answer = tp_post_one(env, &ep[0], TP_SEND, 1, 0);
 }
 
-/* A receive that is filled too early is answered as soon as it is told: that works */
+/* The upcall of a receive that was filled before ESTABLISHED can answer it */
 static void E_35_an_early_message_where_streams_are_apart(struct kunit *test)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = answering_upcall };
@@ -344,7 +343,7 @@ static void E_08_what_an_upcall_may_do_to_its_own_EVD(struct kunit *test)
 	TP_EXPECT_TYPE(test, inside.teardown, DAT_INVALID_STATE);
 	KUNIT_EXPECT_EQ(test, inside.modify, DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, inside.query, DAT_SUCCESS);
-	/* The post was one, and the new policy holds: told, and still there */
+	/* The post has succeeded, and with the new policy its event is still queued */
 	KUNIT_EXPECT_EQ(test, dat_evd_query(evd, DAT_EVD_FIELD_UPCALL_POLICY, &param),
 			DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, param.upcall_policy, DAT_UPCALL_NOTIFY);

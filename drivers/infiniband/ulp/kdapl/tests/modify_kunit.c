@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: dat_ep_modify, and endpoints that are completed by it.
+ * KUnit: dat_ep_modify, and endpoints that it completes.
  *
- * Each parameter in each state, each value that is refused, what a success
- * changes and what a refusal leaves (P5); an endpoint without zone or EVDs (C-37
- * to C-39). What the device refuses, and posts at the same time, stand in
- * modify_race_kunit.c. Runs in a KUnit thread; each test has a device of its own.
+ * Each parameter in each state, each value that is refused, the effect of a success and that
+ * a refusal has none (P5); an endpoint without zone or EVDs (C-37 to C-39).
+ * modify_race_kunit.c tests refusals of the device and concurrent posts. Runs in a KUnit
+ * thread; each test has its own device.
  */
 #include "modify_kunit.h"
 
@@ -26,10 +26,10 @@ static void refused(struct kunit *test, DAT_EP_PARAM_MASK mask, const DAT_EP_PAR
 /* ---- arguments and states -------------------------------------------------------- */
 
 enum when {
-	NEVER,		/* IA, state, addresses: of no EP */
+	NEVER,		/* IA, state, addresses: in no state */
 	QUIET,		/* UNCONNECTED only */
-	ZONE,		/* that, and TENTATIVE */
-	PENDING		/* that, RESERVED and PASSIVE */
+	ZONE,		/* UNCONNECTED and TENTATIVE */
+	PENDING		/* those, RESERVED and PASSIVE */
 };
 
 static const struct {
@@ -92,7 +92,7 @@ static bool allowed(enum when when, DAT_EP_STATE state)
 	}
 }
 
-/* With the values that it has, so that state and field alone decide */
+/* With the present values, so that only state and field matter */
 static void each_field_in_each_state(struct kunit *test)
 {
 	DAT_EP_PARAM param;
@@ -103,7 +103,7 @@ static void each_field_in_each_state(struct kunit *test)
 	mod_query(test, &ep, &param);
 	for (state = DAT_EP_STATE_UNCONNECTED; state <= DAT_EP_STATE_CONNECTED_MULTI_PATH;
 	     state++) {
-		/* Of a real one below; an EP with a QP is never in it */
+		/* Tested below; an EP with a QP is never in this state */
 		if (state == DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
 			continue;
 		tp_set_state(&ep, state);
@@ -118,7 +118,7 @@ static void each_field_in_each_state(struct kunit *test)
 						    DAT_SUCCESS, "mask %#llx, state %u",
 						    (u64)fields[i].mask, state);
 		}
-		/* Nothing to change is right at any time */
+		/* An empty mask is correct in any state */
 		KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, 0, &param), DAT_SUCCESS);
 		refused(test, 0, NULL, DAT_INVALID_PARAMETER);
 	}
@@ -127,7 +127,7 @@ static void each_field_in_each_state(struct kunit *test)
 	TP_EXPECT_TYPE(test, dat_ep_modify(NULL, ~0ULL, NULL), DAT_INVALID_HANDLE);
 }
 
-/* What a connection has agreed on is no parameter, and stays */
+/* The values that a connection has agreed on are no parameters, and stay */
 static void D_19_nothing_to_change_changes_nothing(struct kunit *test)
 {
 	struct ib_qp_attr agreed = { .max_rd_atomic = 0 };
@@ -177,7 +177,7 @@ static void bad_attributes_change_nothing(struct kunit *test)
 	do {									\
 		p = good;							\
 		p.ep_attr.member = (value);					\
-		/* Beside one that would be taken */				\
+		/* Together with one that would be accepted */			\
 		p.ep_attr.max_message_size = 17;				\
 		p.ep_attr.max_recv_iov = 1;					\
 		refused(test, DAT_EP_FIELD_EP_ATTR_##field, &p, type);		\
@@ -225,7 +225,7 @@ static void bad_handles_change_nothing(struct kunit *test)
 	DAT_EP_PARAM p = {};
 
 	make_ep(test);
-	/* Of another type, without the stream, of nothing */
+	/* A handle of another type, an EVD without the stream, no handle */
 	p.pz_handle = ep.recv_evd;
 	refused(test, DAT_EP_FIELD_PZ_HANDLE, &p, DAT_INVALID_PARAMETER);
 	p.recv_evd_handle = ep.connect_evd;
@@ -236,12 +236,12 @@ static void bad_handles_change_nothing(struct kunit *test)
 	refused(test, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &p, DAT_INVALID_PARAMETER);
 	p.connect_evd_handle = (DAT_EVD_HANDLE)~0UL;
 	refused(test, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &p, DAT_INVALID_PARAMETER);
-	/* What is configured stays so */
+	/* A configured EP cannot lose its parents */
 	memset(&p, 0, sizeof(p));
 	refused(test, DAT_EP_FIELD_PZ_HANDLE, &p, DAT_INVALID_PARAMETER);
 	refused(test, DAT_EP_FIELD_RECV_EVD_HANDLE, &p, DAT_INVALID_PARAMETER);
 	refused(test, DAT_EP_FIELD_REQUEST_EVD_HANDLE, &p, DAT_INVALID_PARAMETER);
-	/* Nobody connects it without one; but a service point counts on it */
+	/* It can only be connected with one, and a service point relies on that */
 	tp_set_state(&ep, DAT_EP_STATE_RESERVED);
 	refused(test, DAT_EP_FIELD_CONNECT_EVD_HANDLE, &p, DAT_INVALID_PARAMETER);
 	tp_set_state(&ep, DAT_EP_STATE_UNCONNECTED);
@@ -252,7 +252,7 @@ static void bad_handles_change_nothing(struct kunit *test)
 		       DAT_INVALID_HANDLE);
 }
 
-/* With numbers alone, receives may wait meanwhile */
+/* Numbers can change while receives are outstanding */
 static void numbers_change_beside_a_receive(struct kunit *test)
 {
 	DAT_EP_PARAM_MASK mask = DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE |
@@ -280,7 +280,7 @@ static void numbers_change_beside_a_receive(struct kunit *test)
 	mod_query(test, &ep, &after);
 	KUNIT_EXPECT_MEMEQ(test, &p, &after, sizeof(p));
 	KUNIT_EXPECT_PTR_EQ(test, rcu_dereference_raw(ep.ep->qp), qp);
-	/* Whatever takes a new QP does not */
+	/* Changes that need a new QP cannot */
 	refused(test, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &p, DAT_SUCCESS);
 	p.ep_attr.max_recv_dtos--;
 	refused(test, DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS, &p, DAT_INVALID_STATE);
@@ -332,7 +332,7 @@ static void depths_and_segments_are_those_asked_for(struct kunit *test)
 	make_ep(test);
 	live = atomic_read(&env->fake->live);
 	mod_query(test, &ep, &p);
-	/* Up, and down */
+	/* Larger, and smaller */
 	KUNIT_EXPECT_EQ(test, mod_depths(&ep, 60, 40), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, mod_depths(&ep, 3, 5), DAT_SUCCESS);
 	p.ep_attr.max_recv_iov = 1;
@@ -356,7 +356,7 @@ static void depths_and_segments_are_those_asked_for(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_last(&tp_qp(&ep)->sq)->num_sge, 6);
 }
 
-/* The peer's reads are let in, or are not (C-52) */
+/* The peer may read, or may not (C-52) */
 static void read_credits_decide_on_access(struct kunit *test)
 {
 	DAT_EP_PARAM p = {};
@@ -390,7 +390,7 @@ static void another_zone(struct kunit *test)
 	TP_EXPECT_TYPE(test, dat_pz_free(env->foreign.pz), DAT_INVALID_STATE);
 }
 
-/* The old ones are free to go, the new ones are kept, and get the events */
+/* The old ones can be freed, the new ones are in use and receive the events */
 static void event_dispatchers_are_exchanged(struct kunit *test)
 {
 	struct tp_ep old, spare;
@@ -415,7 +415,7 @@ static void event_dispatchers_are_exchanged(struct kunit *test)
 	mod_expect_requests(test, env, &ep, TP_DEPTH);
 }
 
-/* EPs on one EVD have the same flags; those who stay and those who come */
+/* EPs on one EVD must have the same flags, before and after a change */
 static void flags_of_a_shared_EVD(struct kunit *test)
 {
 	DAT_EP_PARAM_MASK recv = DAT_EP_FIELD_RECV_EVD_HANDLE;
@@ -434,13 +434,13 @@ static void flags_of_a_shared_EVD(struct kunit *test)
 	refused(test, recv, &p, DAT_INVALID_PARAMETER);
 	p.ep_attr.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
 	KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, recv | flags, &p), DAT_SUCCESS);
-	/* Two of them: neither may change alone */
+	/* With two EPs, neither may change alone */
 	p.ep_attr.recv_completion_flags = DAT_COMPLETION_DEFAULT_FLAG;
 	refused(test, flags, &p, DAT_INVALID_PARAMETER);
 	p.recv_evd_handle = own_evd;
 	KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, recv | flags, &p), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, dat_ep_modify(other.handle, flags, &p), DAT_SUCCESS);
-	/* All counts are right: each EVD has one, and then none */
+	/* All counts are correct: each EVD has one EP, and then none */
 	p.recv_evd_handle = other.recv_evd;
 	KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, recv, &p), DAT_SUCCESS);
 	p.recv_evd_handle = own_evd;
@@ -489,7 +489,7 @@ static void an_SRQ_endpoint_keeps_its_buffers(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, true, &ep), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SRQ, 1, 0), DAT_SUCCESS);
 	refused(test, DAT_EP_FIELD_PZ_HANDLE, &p, DAT_INVALID_PARAMETER);
-	/* Its receive side is the SRQ's: any depth is taken, none matters */
+	/* The SRQ has its receives: any depth is accepted and ignored */
 	KUNIT_EXPECT_EQ(test, mod_depths(&ep, 0, 7), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, fake_outstanding(tp_queue(env, &ep, TP_SRQ)), 1);
 	mod_expect_requests(test, env, &ep, 7);

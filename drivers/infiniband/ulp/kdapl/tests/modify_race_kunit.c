@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: dat_ep_modify that fails, and with others at work.
+ * KUnit: dat_ep_modify that fails, and concurrent calls.
  *
- * A device that makes no QP or CQ, allocations that fail one after the other,
- * a device that is gone; receives that are posted at the same time, queries,
- * calls that count requests, and the freeing of the EVDs given up. Runs in a
- * KUnit thread and one more; each test has a device of its own.
+ * A device that creates no QP or CQ, allocations that fail one after the other, a device
+ * that was removed; concurrent receives, queries, calls that count requests, and the freeing
+ * of the previous EVDs. Runs in a KUnit thread and another one; each test has its own device.
  */
 #include <linux/fault-inject.h>
 #include <linux/kthread.h>
@@ -22,7 +21,7 @@ static DAT_EP_PARAM_MASK both_depths = DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS |
 
 /* ---- what the device refuses -------------------------------------------------------- */
 
-/* Each refusal by itself: nothing changes; and then it succeeds */
+/* Each refusal alone changes nothing, and then the call succeeds */
 static void with_each_refusal(struct kunit *test, DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *p)
 {
 	static const int err[] = { -ENOMEM, -EINVAL };
@@ -107,7 +106,7 @@ static bool can_fail(void)
 
 #define ALLOCATIONS	400	/* more than any one call makes */
 
-/* Until the call makes fewer than n; the core does without some */
+/* Until the call makes fewer than n; the core can fall back for some */
 static void with_each_failure(struct kunit *test, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *p,
 			      DAT_EP_PARAM_MASK back_mask, const DAT_EP_PARAM *back)
 {
@@ -139,7 +138,7 @@ static void with_each_failure(struct kunit *test, DAT_EP_PARAM_MASK mask, DAT_EP
 	}
 	KUNIT_EXPECT_TRUE(test, done);
 	KUNIT_EXPECT_EQ(test, ret, DAT_SUCCESS);
-	/* The draft, two pools, the ring, CQ and QP at the least */
+	/* At least the draft, two pools, the ring, CQ and QP */
 	KUNIT_EXPECT_GE(test, failures, 6);
 }
 
@@ -197,7 +196,7 @@ static void reserved_endpoints_get_new_queues(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, mod_depths(&ep, 3 + i, 4 + i), DAT_SUCCESS);
 		KUNIT_EXPECT_EQ(test, mod_state(&ep), states[i]);
 	}
-	/* Receives are still legal, as in any of them */
+	/* Receives are legal, as in each of these states */
 	mod_expect_recvs(test, env, &ep, 5);
 	tp_set_state(&ep, DAT_EP_STATE_UNCONNECTED);
 	mod_expect_requests(test, env, &ep, 6);
@@ -205,16 +204,16 @@ static void reserved_endpoints_get_new_queues(struct kunit *test)
 
 /* ---- posts at the same time ---------------------------------------------------------------- */
 
-/* A thread that takes slots of the EP, as posts do, until it is told to stop */
+/* A thread that takes slots of the EP, like posts, until it is stopped */
 static struct poster {
 	struct task_struct *task;
-	bool good;		/* else with a segment that is refused */
-	u32 looks;		/* before it posts */
+	bool good;		/* otherwise with a segment that is refused */
+	u32 looks;		/* number of checks before it posts */
 	u32 posted;
-	u32 busy;		/* answers that say: no slot */
-	u32 other;		/* any other but the refusal of the segment */
-	u32 outstanding;	/* answers that tell of a request, which there is none of */
-	DAT_RETURN answer;	/* the last of these */
+	u32 busy;		/* posts that found no slot */
+	u32 other;		/* other results, except the refusal of the segment */
+	u32 outstanding;	/* results that imply an outstanding request */
+	DAT_RETURN answer;	/* the last of them */
 } poster;
 
 static DAT_RETURN invalidate(void)
@@ -283,7 +282,7 @@ static void poster_stop(struct kunit *test)
 
 #define MODIFIES	60
 
-/* Its slots come and go, so that the pool is never closed under one that is taken */
+/* Its slots are taken and returned, so the pool must not close while one is taken */
 static void R_32_slots_are_taken_meanwhile(struct kunit *test)
 {
 	u32 i, changed = 0, depth = TP_DEPTH;
@@ -293,7 +292,7 @@ static void R_32_slots_are_taken_meanwhile(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
 	poster_start(test, false, 0);
 	for (i = 0; i < MODIFIES; i++) {
-		/* Deep ones make way for others, and counting takes its time */
+		/* Deep queues alternate, so that counting takes long */
 		ret = mod_depths(&ep, i & 1 ? 3 : 2000, i & 1 ? 2000 : 3);
 		if (ret == DAT_SUCCESS) {
 			depth = i & 1 ? 3 : 2000;
@@ -316,7 +315,7 @@ static void R_32_slots_are_taken_meanwhile(struct kunit *test)
 #define PATIENCE	200	/* further ones, until either has been first */
 #define CHANGES		8	/* in one round, at most */
 
-/* Either the receive was first, and nothing changes; or it is on the new queue */
+/* Either the receive was posted first, and nothing changes; or it is on the new queue */
 static void R_32_a_receive_is_posted_meanwhile(struct kunit *test)
 {
 	DAT_RETURN ret, busy = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
@@ -335,7 +334,7 @@ static void R_32_a_receive_is_posted_meanwhile(struct kunit *test)
 		first += !k;
 		refusals += ret == busy;
 		poster_stop(test);
-		/* On the CPU of the poster the queue may be closed whenever that one runs */
+		/* On one CPU the poster may run only while the queue is closed */
 		KUNIT_EXPECT_TRUE(test, ret == busy || ret == DAT_SUCCESS);
 		KUNIT_EXPECT_EQ(test, fake_outstanding(&tp_qp(&ep)->rq), poster.posted);
 		KUNIT_EXPECT_EQ(test, kdapl_pool_count(&ep.ep->rq, KDAPL_SLOT_POSTED),
@@ -353,7 +352,7 @@ static void R_32_a_receive_is_posted_meanwhile(struct kunit *test)
 		   first);
 }
 
-/* EVDs that the EP gives up are freed at once, under the eyes of queries */
+/* The previous EVDs of the EP are freed at once, during queries */
 static void an_EVD_is_freed_behind_the_change(struct kunit *test)
 {
 	DAT_EP_PARAM p;
@@ -394,7 +393,7 @@ static int teller_thread(void *unused)
 	while (!READ_ONCE(teller.go) && !kthread_should_stop())
 		cond_resched();
 	teller.ret = invalidate();
-	/* With the answer */
+	/* Publishes the result */
 	smp_store_release(&teller.done, true);
 	while (!kthread_should_stop())
 		schedule_timeout_interruptible(1);
@@ -404,9 +403,9 @@ static int teller_thread(void *unused)
 #define LOOKS	2000000		/* far more than the call takes on a CPU of its own */
 
 /*
- * The pool as it is in the midst of kdapl_pool_swap(): what it seems to hold
- * means nothing, and its depth and its slots need not belong together. The order of checks
- * has dat_lmr_invalidate() count before it looks at the state.
+ * The pool during kdapl_pool_swap(): its count is meaningless, and its depth and its slots
+ * may not belong together. By the order of checks dat_lmr_invalidate() counts before it
+ * checks the state.
  */
 static void MNS_slots_are_not_counted_in_the_midst(struct kunit *test)
 {
@@ -430,7 +429,7 @@ static void MNS_slots_are_not_counted_in_the_midst(struct kunit *test)
 	WRITE_ONCE(slot->state, KDAPL_SLOT_FREE);
 	spin_unlock_irq(&ep.ep->lock);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(teller.done)));
-	/* It has left the call: the answer is there */
+	/* It has returned from the call, so the result is there */
 	beside_stop(teller.task);
 	KUNIT_EXPECT_FALSE(test, early);
 	TP_EXPECT_TYPE(test, teller.ret, DAT_INVALID_STATE);

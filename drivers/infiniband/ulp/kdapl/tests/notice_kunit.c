@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: a connection that ends while its port is down must tell its peer when
+ * KUnit: if a connection ends while its port is down, the peer must be notified when
  * the port is up again (C-60).
  *
  * The id of the fixture has no peer, so the suite only shows that the disconnect

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: connection events and the state that a Consumer meets behind them.
+ * KUnit: connection events, and the state of the EP when a Consumer receives them.
  *
- * What is told in an upcall is so already (C-42); an attempt has one outcome,
- * whoever comes late, and one end, behind all that succeeded, with the first
- * cause kept; a message that is early completes the passive side; a
- * graceful disconnect ends with the last request. The network's part is played
- * by hand, through the calls that the CM makes. Runs in a KUnit thread.
+ * The state changes before the upcall (C-42). An attempt has one outcome, even if further
+ * events arrive late, and a connection one end, after all successes, with the first cause.
+ * An early message completes the passive side. A graceful disconnect ends with the last
+ * request. The suite raises the events of the CM itself. Runs in a KUnit thread.
  */
 #include "clause.h"
 #include "post_kunit.h"
@@ -14,7 +13,7 @@
 static struct tp_env *env;
 static struct tp_ep ep;
 
-/* What one post in the upcall of a connection event was answered */
+/* The return value of a post in the upcall of a connection event */
 static struct {
 	atomic_t n;
 	DAT_EVENT_NUMBER number;
@@ -79,7 +78,7 @@ static void C_40_what_comes_behind_the_outcome_is_late(struct kunit *test)
 	struct rdma_cm_id *id;
 
 	kdapl_clauses(test, "C-40 C-41 C-23 C-29");
-	/* Given up by the Consumer: neither success nor failure comes any more */
+	/* Cancelled by the Consumer: neither success nor failure follows */
 	id = tp_begin(&ep, false);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
 	mutex_lock(&ep.ep->mutex);
@@ -93,7 +92,7 @@ static void C_40_what_comes_behind_the_outcome_is_late(struct kunit *test)
 	expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
 	KUNIT_EXPECT_FALSE(test, kdapl_ep_go_live(ep.ep));
 
-	/* Once connected, the end is told once, whatever else is heard */
+	/* A connection has one end event, even if more events of the CM follow */
 	KUNIT_ASSERT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	KUNIT_EXPECT_FALSE(test, kdapl_ep_go_live(ep.ep));
@@ -116,7 +115,7 @@ static void C_15_passive_side_completes_with_the_final_message(struct kunit *tes
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_SUCCESS);
 	id = tp_begin(&ep, true);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
-	/* A message in front of it: the work is told, so that it need not be waited for */
+	/* A message before it schedules the work, so that the connection need not wait for it */
 	mutex_lock(&ep.ep->mutex);
 	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 9);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(ep.ep->parked)));
@@ -133,7 +132,7 @@ static void C_15_passive_side_completes_with_the_final_message(struct kunit *tes
 
 /* ---- what the end tells ------------------------------------------------------------ */
 
-/* The device has filled receives that nobody has seen yet when the QP is moved */
+/* When the QP is moved, the device has filled receives that were not polled yet */
 static void C_44_late_successes_come_before_the_end(struct kunit *test)
 {
 	DAT_EVENT event;
@@ -166,7 +165,7 @@ static void C_44_late_successes_come_before_the_end(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, event.event_data.dto_completion_event_data.status,
 				DAT_DTO_SUCCESS);
 	}
-	/* The flushed one and the end, in whatever order (C-45) */
+	/* The flushed one and the end, in any order (C-45) */
 	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
 	TP_EXPECT_TYPE(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_QUEUE_EMPTY);
@@ -182,7 +181,7 @@ static void G_36_nothing_replaces_the_first_cause(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
 		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, i, 0), DAT_SUCCESS);
 	}
-	/* All of them before the connection work has a chance to move the QP */
+	/* All of them before the connection work can move the QP */
 	mutex_lock(&ep.ep->mutex);
 	fake_complete_recv(tp_qp(&ep), IB_WC_LOC_LEN_ERR, 0);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(tp_events(ep.recv_evd) == 1));
@@ -200,7 +199,7 @@ static void G_36_nothing_replaces_the_first_cause(struct kunit *test)
 
 /* ---- the end of a graceful disconnect ------------------------------------------------- */
 
-/* Without an unsignalled tail there is no marker: the request itself must tell */
+/* Without an unsignalled tail there is no marker: the request itself ends the wait */
 static void C_26_graceful_ends_with_the_last_request(struct kunit *test)
 {
 	enum tp_call call;

@@ -25,7 +25,7 @@ static struct mem m;
 
 /* ---- reserved pages ----------------------------------------------------- */
 
-/* Registered and freed by dat_lmr_kcreate() */
+/* Registers and frees by dat_lmr_kcreate() */
 static DAT_RETURN created(DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region, u64 length,
 			  DAT_MEM_PRIV_FLAGS priv)
 {
@@ -53,7 +53,7 @@ static DAT_RETURN created_of(DAT_PADDR page, DAT_MEM_PRIV_FLAGS priv)
 	return created(DAT_MEM_TYPE_PHYSICAL, region, PAGE_SIZE, priv);
 }
 
-/* Registered and invalidated by requests */
+/* Registers and invalidates by requests */
 static DAT_RETURN posted(DAT_PADDR page, DAT_MEM_PRIV_FLAGS priv)
 {
 	DAT_RETURN ret;
@@ -113,7 +113,7 @@ static void the_kernel_image_keeps_its_protection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, created_at(&init_net, 64, REMOTE), WRITE_OF_IMAGE);
 	KUNIT_EXPECT_EQ(test, created_at(hex_asc, 16, PRIV_READ), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, created_at(hex_asc, 16, REMOTE), READ_ONLY);
-	/* A module's constants lie in pages that are not reserved */
+	/* The constants of a module are in pages that are not reserved */
 	KUNIT_EXPECT_EQ(test, created_at(constants, sizeof(constants), PRIV_READ), DAT_SUCCESS);
 	if (IS_ENABLED(CONFIG_X86) && IS_ENABLED(CONFIG_STRICT_MODULE_RWX))
 		KUNIT_EXPECT_EQ(test, created_at(constants, sizeof(constants), LOCAL), READ_ONLY);

@@ -2,7 +2,7 @@
 /*
  * KUnit: slot pools.
  *
- * Tests pool.c and the get and put in pool.h on pools that belong to no
+ * Tests pool.c and the inline functions of pool.h on pools that belong to no
  * endpoint. Runs in a KUnit thread.
  */
 #include <kunit/test.h>
@@ -16,7 +16,7 @@ static void no_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 }
 
-/* Never dereferenced by a pool: any address will do */
+/* A pool never dereferences it, so any address is fine */
 static struct kdapl_ep *some_ep = (struct kdapl_ep *)0x1000;
 
 static struct kdapl_pool *make(struct kunit *test, u32 depth, u32 max_sge, bool recv)
@@ -108,7 +108,7 @@ static void last_put_is_first_got(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, b);
 	kdapl_pool_put(pool, a);
 	KUNIT_EXPECT_PTR_EQ(test, kdapl_pool_get(pool), a);
-	/* Out of order: one slot that is kept pins no other */
+	/* Out of order: one slot that is not returned blocks no other */
 	kdapl_pool_put(pool, b);
 	KUNIT_EXPECT_PTR_EQ(test, kdapl_pool_get(pool), b);
 	kdapl_pool_put(pool, b);
@@ -117,7 +117,7 @@ static void last_put_is_first_got(struct kunit *test)
 	kdapl_pool_exit(pool);
 }
 
-/* All or nothing, also where a slot that was taken holds a cookie that looks like a word */
+/* All or nothing, even if a taken slot contains a cookie that looks like a word */
 static void close_takes_all_or_none(struct kunit *test)
 {
 	struct kdapl_pool *pool = make(test, DEPTH, 2, true), *other = make(test, 3, 5, true);
@@ -133,7 +133,7 @@ static void close_takes_all_or_none(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, kdapl_pool_close(pool));
 		KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(pool), DEPTH - 1);
 	}
-	/* Its place below the topmost one, which is taken and put back */
+	/* It is below the topmost one, which is taken and returned */
 	top = kdapl_pool_get(pool);
 	kdapl_pool_put(pool, slot);
 	KUNIT_EXPECT_FALSE(test, kdapl_pool_close(pool));
@@ -192,7 +192,7 @@ static void states_are_counted(struct kunit *test)
 	kdapl_pool_exit(pool);
 }
 
-/* A head read before A was taken and put back must not match afterwards */
+/* A head that was read before A was taken and returned must not match afterwards */
 static void stale_head_does_not_match(struct kunit *test)
 {
 	struct kdapl_pool *pool = make(test, DEPTH, 1, false);
@@ -202,7 +202,7 @@ static void stale_head_does_not_match(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, a);
 	KUNIT_ASSERT_NOT_NULL(test, b);
 	kdapl_pool_put(pool, a);
-	/* The same slot on top, with another one beneath: B is not free */
+	/* The same slot is on top, with another one below: B is not free */
 	KUNIT_EXPECT_EQ(test, (u32)READ_ONCE(pool->head), (u32)stale);
 	KUNIT_EXPECT_FALSE(test, try_cmpxchg64(&pool->head, &expected, stale));
 	KUNIT_EXPECT_NE(test, READ_ONCE(pool->head), stale);
@@ -217,7 +217,7 @@ struct race {
 	atomic_t rounds;
 };
 
-/* Takes up to five slots, marks them as its own, gives them back */
+/* Takes up to five slots, marks them as its own, and returns them */
 static int race_thread(void *data)
 {
 	struct race *race = data;
@@ -250,7 +250,7 @@ static void G_10_concurrent_get_and_put_conserve_slots(struct kunit *test)
 	unsigned int i;
 
 	KUNIT_ASSERT_NOT_NULL(test, race);
-	/* Few slots: the stack runs empty often, and each slot is reused at once */
+	/* Few slots: the stack is often empty, and each slot is reused at once */
 	race->pool = make(test, 4, 1, false);
 	for (i = 0; i < ARRAY_SIZE(thread); i++) {
 		thread[i] = kthread_run(race_thread, race, "kdapl_test_pool%u", i);

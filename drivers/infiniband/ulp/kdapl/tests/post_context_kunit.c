@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: posts from several places at once.
+ * KUnit: posts in several contexts at the same time.
  *
- * Timers, threads that post to one endpoint side by side, and receives that
- * are posted while the endpoint is reset under them. The fake device completes
- * what the test tells it to. KUnit threads, and threads of the tests' own.
+ * Timers, threads that post to one endpoint concurrently, and receives that are posted while
+ * the endpoint is reset. The tests complete the requests of the fake device. KUnit threads,
+ * and threads of the tests.
  */
 #include <linux/completion.h>
 #include <linux/kthread.h>
@@ -70,17 +70,17 @@ static void G_07_posts_in_a_timer(struct kunit *test)
 struct poster {
 	struct task_struct *task;
 	u32 id;
-	u32 wrong;			/* returns that may not be */
+	u32 wrong;			/* wrong return values */
 	atomic_t posted;
 };
 
-/* What a post number gives: a receive, a request, or one whose success is silent */
+/* The type of post @n: a receive, a request, or a suppressed one */
 static u32 flags_of(u32 i)
 {
 	return (i & 3) == 2 ? DAT_COMPLETION_SUPPRESS_FLAG : 0;
 }
 
-/* Requests and receives in turn; a full queue is tried again */
+/* Requests and receives in turn; a post on a full queue is repeated */
 static int post_many(void *data)
 {
 	struct poster *p = data;
@@ -104,13 +104,13 @@ static int post_many(void *data)
 	return 0;
 }
 
-/* What came back of each thread: next number, of sends and of receives */
+/* The next expected number of each thread, for sends and for receives */
 struct returned {
 	u32 next[THREADS][2];
 	u32 n;
 };
 
-/* One event: whose is it, and is it that thread's next of its kind? */
+/* Checks one event: its number must be the next of its thread and type */
 static void take(struct kunit *test, DAT_EVD_HANDLE evd, u32 kind, struct returned *r)
 {
 	DAT_EVENT event;
@@ -157,7 +157,7 @@ static void G_10_three_threads_post_to_one_endpoint(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, back.next[i][0], POSTS / 4);
 		KUNIT_EXPECT_EQ(test, back.next[i][1], POSTS / 2);
 	}
-	/* One behind the last silent ones: their slots come back with it */
+	/* One after the last suppressed ones returns their slots */
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SEND, 1, 0), DAT_SUCCESS);
 	while (fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS))
 		;
@@ -186,7 +186,7 @@ static int post_receives(void *data)
 	return 0;
 }
 
-/* Flushed is what an event of a receive may be: nobody sends anything */
+/* An event of a receive must be FLUSHED, because nothing is sent */
 static u32 take_flushed(struct kunit *test)
 {
 	DAT_EVENT event;
@@ -209,7 +209,7 @@ static void R_31_receives_while_the_endpoint_is_reset(struct kunit *test)
 	for (i = 0; i < 30; i++) {
 		KUNIT_EXPECT_EQ(test, tp_connect(&ep), 0);
 		dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG);
-		/* In DISCONNECTED room comes with every flush that is taken off */
+		/* In DISCONNECTED every dequeued flush makes room */
 		for (before = flushed; flushed - before < TP_DEPTH; cond_resched())
 			flushed += take_flushed(test);
 		KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
@@ -217,7 +217,7 @@ static void R_31_receives_while_the_endpoint_is_reset(struct kunit *test)
 	kthread_stop(poster.task);
 	KUNIT_EXPECT_EQ(test, poster.wrong, 0);
 	KUNIT_EXPECT_GE(test, (u32)atomic_read(&poster.posted), flushed);
-	/* As UNCONNECTED: what was posted behind the last reset waits */
+	/* It is UNCONNECTED: receives posted after the last reset wait */
 	fake_settle(env->fake);
 	take_flushed(test);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->rq) +

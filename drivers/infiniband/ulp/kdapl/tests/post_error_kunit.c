@@ -2,10 +2,9 @@
 /*
  * KUnit: refusals of the five posting calls, and their order.
  *
- * Contract 4.0 as a table of faults. A call is arranged with one fault, or
- * with two of different steps: the earlier one decides, whatever is wrong
- * behind it; nothing is left behind (G-01), and the same call without the
- * faults succeeds afterwards. Runs in a KUnit thread over the fake device.
+ * Contract 4.0 as a table of faults. Each call has one fault, or two of different steps:
+ * the earlier step determines the return value, the call changes nothing (G-01), and the same
+ * call without the faults succeeds afterwards. Runs in a KUnit thread over the fake device.
  */
 #include "post_kunit.h"
 
@@ -36,7 +35,7 @@ enum fault {
 #define C_EP		(C_REQUEST | C(RECV))
 #define C_ALL		(C_EP | C(SRQ))
 
-/* Step times ten, so that the parts of step 7 have an order too */
+/* Step times ten, so that the parts of step 7 have an order, too */
 static const struct fault_desc {
 	const char *name;
 	u8 step;
@@ -85,7 +84,7 @@ static struct tp_ep ep;
 
 struct arranged {
 	struct tp_args args;
-	struct tp_args before;		/* as it was handed to the call */
+	struct tp_args before;		/* before the call */
 	struct kdapl_slot *taken[TP_DEPTH];
 	u32 ntaken;
 	u32 posts;
@@ -94,7 +93,7 @@ struct arranged {
 	u32 run_len;
 };
 
-/* Segment 0 with the wanted faults of step 7, and the length of step 8 */
+/* Sets the faults of step 7 in segment 0, and the length of step 8 */
 static void arrange_segment(enum tp_call call, u32 faults, DAT_LMR_TRIPLET *seg)
 {
 	struct tp_zone *zone = faults & BIT(F_FOREIGN) ? &env->foreign : &env->own;
@@ -185,14 +184,14 @@ static void expect_nothing_changed(struct kunit *test, enum tp_call call, struct
 	KUNIT_EXPECT_MEMEQ(test, &arr->args, &arr->before, sizeof(arr->args));
 }
 
-/* The same queue still takes, completes and gives back */
+/* The queue still accepts, completes and returns posts */
 static void expect_works(struct kunit *test, enum tp_call call)
 {
 	struct kdapl_pool *pool = tp_pool(env, &ep, call);
 
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, call, 4711, 0), DAT_SUCCESS);
 	if (call == TP_SRQ) {
-		/* Nobody takes it: this EP has a queue of its own. By hand, then */
+		/* This EP does not use the SRQ, so complete the buffer directly */
 		struct fake_queue *q = tp_queue(env, &ep, call);
 
 		KUNIT_EXPECT_EQ(test, fake_outstanding(q), 1);
@@ -235,14 +234,14 @@ static void refuse(struct kunit *test, enum tp_call call, u32 faults, enum fault
 			    fault_descs[expected].name);
 	KUNIT_EXPECT_NE(test, ret & DAT_CLASS_ERROR, 0);
 	/*
-	 * Half of the table is DAT_INVALID_PARAMETER, where the order shows in the
-	 * argument that the subtype names, and nowhere else.
+	 * Half of the table is DAT_INVALID_PARAMETER, for which only the argument in the
+	 * subtype shows the order.
 	 */
 	if (fault_descs[expected].type == DAT_INVALID_PARAMETER)
 		KUNIT_EXPECT_EQ_MSG(test, DAT_GET_SUBTYPE(ret), fault_argument(call, expected),
 				    "%s with faults %#x: %s must decide", tp_call_name[call],
 				    faults, fault_descs[expected].name);
-	/* A refusal by the verbs is used up only by a call that got there */
+	/* Only a call that reaches the verbs consumes the refusal */
 	KUNIT_EXPECT_EQ(test, env->fake->refusals,
 			expected < F_NO_ROOM && (faults & (BIT(F_NO_ROOM) | BIT(F_REFUSED))));
 	expect_nothing_changed(test, call, arr);
@@ -292,7 +291,7 @@ static void step_4_0_decides_before_all_later_ones(struct kunit *test)
 		kdapl_clauses(test, first->ids[row->call]);
 }
 
-/* Everything wrong at once, and then one fault less each time */
+/* All faults at once, and then one fault less each time */
 static void step_4_0_all_faults_peeled_off(struct kunit *test)
 {
 	enum tp_call call;
@@ -305,7 +304,7 @@ static void step_4_0_all_faults_peeled_off(struct kunit *test)
 			if (!(fault_descs[f].calls & BIT(call)))
 				continue;
 			faults |= BIT(f);
-			/* A count below zero hides the count above the limit */
+			/* The negative count replaces the count above the limit */
 			if (f == F_NEGATIVE)
 				faults &= ~BIT(F_TOO_MANY);
 			refuse(test, call, faults, f);
@@ -331,7 +330,7 @@ static void P5_refused_by_verbs_leaves_nothing(struct kunit *test)
 	kdapl_clauses(test, "G-01");
 }
 
-/* What the straight way leaves to the other: no segments, an invalidation */
+/* Requests of the slow path: no segments, an invalidation */
 static DAT_RETURN post_other(enum tp_call call, u64 cookie)
 {
 	struct tp_args args;
@@ -368,7 +367,7 @@ static void P5_refused_by_verbs_on_the_other_way(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), ARRAY_SIZE(calls));
 }
 
-/* An unsignalled request that is refused leaves the run as it was (6.8) */
+/* An unsignalled request that is refused does not change the run (6.8) */
 static void P5_refused_unsignalled_request_is_not_in_the_run(struct kunit *test)
 {
 	u32 i, round;
@@ -422,7 +421,7 @@ static void G_35_bad_handles(struct kunit *test)
 		args.handle = before.handle;
 		KUNIT_EXPECT_MEMEQ(test, &args, &before, sizeof(args));
 	}
-	/* S-39, W-27, R-37: a handle that was good until just now */
+	/* S-39, W-27, R-37: a handle that was just freed */
 	tp_args(env, &gone, TP_SEND, &args);
 	tp_ep_free(&gone);
 	for (call = 0; call < TP_SRQ; call++)

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: what the five posting calls hand to the verbs.
+ * KUnit: the work requests of the five posting calls.
  *
- * Each successful call is compared with the work request that the fake
- * device received: opcode, flags, segments, remote side. Bounds of what is
- * accepted stand here too, refusals and their order in post_error_kunit.c.
- * Runs in a KUnit thread; every test has an endpoint of its own, CONNECTED.
+ * Each successful call is compared with the work request that the fake device
+ * received: opcode, flags, segments, remote side. The limits of accepted values
+ * are tested here, too; refusals and their order in post_error_kunit.c. Runs in a
+ * KUnit thread; every test has its own endpoint, CONNECTED.
  */
 #include "post_kunit.h"
 
@@ -25,7 +25,7 @@ static void expect_sge(struct kunit *test, const struct ib_sge *sge,
 	KUNIT_EXPECT_EQ(test, sge->lkey, lmr->lkey);
 }
 
-/* Completes what is outstanding, so that the queues are empty again */
+/* Completes all outstanding posts, so that the queues are empty again */
 static void finish(enum tp_call call)
 {
 	struct kdapl_pool *pool = tp_pool(env, &ep, call);
@@ -35,7 +35,7 @@ static void finish(enum tp_call call)
 		while (fake_outstanding(q))
 			tp_complete(env, &ep, call, IB_WC_SUCCESS, 0);
 	} else {
-		/* No endpoint of this suite takes from the SRQ */
+		/* No endpoint of this suite uses the SRQ */
 		for (; q->head != q->tail; q->head++)
 			kdapl_pool_put(pool, kdapl_slot_of_cqe(fake_wr_at(q, 0)->cqe));
 	}
@@ -109,7 +109,7 @@ static void G_12_empty_segments_are_ignored(struct kunit *test)
 	struct tp_args args;
 	DAT_COUNT i;
 
-	/* One segment counts, first, in the middle, or last; the others are garbage */
+	/* One segment is valid, the first, middle or last; the others are empty garbage */
 	for (i = 0; i < n; i++) {
 		tp_args(env, &ep, call, &args);
 		memset(args.segs, 0xff, sizeof(args.segs));
@@ -123,7 +123,7 @@ static void G_12_empty_segments_are_ignored(struct kunit *test)
 		expect_sge(test, &wr->sge[0], &args.segs[i], &env->own.rw);
 		finish(call);
 	}
-	/* S-07: none counts */
+	/* S-07: all are empty */
 	args.segs[n - 1].segment_length = 0;
 	args.target.segment_length = 0;
 	KUNIT_EXPECT_EQ(test, tp_post(call, &args), DAT_SUCCESS);
@@ -169,7 +169,7 @@ static void G_13_no_segments_no_look_at_the_iov(struct kunit *test)
 
 	tp_args(env, &ep, call, &args);
 	args.n = 0;
-	/* D-05: a read of nothing; for the others it does not matter */
+	/* D-05: a read of no bytes; for the others it does not matter */
 	args.target.segment_length = call == TP_READ ? 0 : 100;
 	args.iov = NULL;
 	KUNIT_EXPECT_EQ(test, tp_post(call, &args), DAT_SUCCESS);
@@ -271,7 +271,7 @@ static void G_22_no_wrap_around_of_the_address(struct kunit *test)
 	args.segs[0].virtual_address = U64_MAX - 10;
 	args.segs[0].segment_length = 100;
 	TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_INVALID_PARAMETER);
-	/* Such that the sum comes out inside the LMR */
+	/* The sum wraps to a value inside the LMR */
 	args.segs[0].virtual_address = (unsigned long)env->buf + 16 - U32_MAX;
 	args.segs[0].segment_length = U32_MAX;
 	TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_INVALID_PARAMETER);
@@ -287,7 +287,7 @@ static void G_19_no_wrap_around_of_the_sum(struct kunit *test)
 	struct tp_args args;
 	u32 i;
 
-	/* A region of the whole address space: no real one is as large */
+	/* A region of the whole address space, which no real one has */
 	desc->base = 0;
 	desc->length = U64_MAX;
 	for (i = 0; i < 2; i++) {
@@ -375,7 +375,7 @@ static void S_41_contexts_that_name_no_region(struct kunit *test)
 	u32 bit;
 
 	tp_args(env, &ep, call, &args);
-	/* Freed; unused entries; the right entry of every other generation */
+	/* A freed one; unused entries; the correct entry with every other generation */
 	args.segs[0].lmr_context = env->freed;
 	TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_PRIVILEGES_VIOLATION);
 	args.segs[0].lmr_context = 0;
@@ -383,7 +383,7 @@ static void S_41_contexts_that_name_no_region(struct kunit *test)
 	args.segs[0].lmr_context = U32_MAX;
 	TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_PRIVILEGES_VIOLATION);
 	for (bit = 0; bit < 32; bit++) {
-		/* A neighbour in the page may be a live one */
+		/* Another entry of the page may be in use */
 		if (BIT(bit) & KDAPL_LMR_CTX_ENTRY)
 			continue;
 		args.segs[0].lmr_context = good ^ BIT(bit);
@@ -421,7 +421,7 @@ static void S_44_first_bad_segment_decides(struct kunit *test)
 	tp_seg(env, &bad[3], &env->own.rw, TP_BUF - 1, 2);
 	args.n = 2;
 	for (i = 0; i < ARRAY_SIZE(bad); i++) {
-		/* A good one in front, so that it is not the first that is looked at */
+		/* A valid one before it, so that the bad one is not checked first */
 		args.segs[1] = bad[i];
 		TP_EXPECT_TYPE(test, tp_post(call, &args), type[i]);
 		/* Two bad segments: the last two that the call accepts */
@@ -488,11 +488,11 @@ static void D_03_read_is_trimmed_to_the_remote_length(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, wr->num_sge, row[i].num_sge);
 		for (k = 0; k < row[i].num_sge; k++)
 			KUNIT_EXPECT_EQ(test, wr->sge[k].length, row[i].length[k]);
-		/* D-07: and that is what the event tells */
+		/* D-07: and the event reports that */
 		tp_complete(env, &ep, TP_READ, IB_WC_SUCCESS, 0);
 		tp_expect_dto(test, &ep, TP_READ, args.cookie.as_64, DAT_DTO_SUCCESS,
 			      row[i].remote);
-		/* G-04: the Consumer's array is as it was */
+		/* G-04: the Consumer's array has not changed */
 		KUNIT_EXPECT_EQ(test, args.segs[0].segment_length, TP_SEG);
 		KUNIT_EXPECT_EQ(test, args.segs[1].segment_length, TP_SEG);
 	}

@@ -2,10 +2,9 @@
 /*
  * KUnit: flags, endpoint states and full queues.
  *
- * Contract 2.3 (which flag for which call), 4.13 (which state lets which call
- * through) and G-25, G-26 (as many posts as the depth, and again as many as
- * events are handed over). Runs in a KUnit thread; every test makes the
- * endpoint that it needs.
+ * Contract 2.3 (the flags of each call), 4.13 (the calls that each state allows) and G-25,
+ * G-26 (as many posts as the depth, and then as many as events were delivered). Runs in a
+ * KUnit thread; every test creates the endpoint that it needs.
  */
 #include "post_kunit.h"
 
@@ -87,7 +86,7 @@ static void S_22_UNSIGNALLED_needs_the_endpoint_attribute(struct kunit *test)
 	kdapl_clauses(test, "S-22 W-16 R-14");
 }
 
-/* The attribute of one direction says nothing about the other */
+/* The attribute of one direction does not affect the other */
 static void R_14_each_direction_has_its_own_attribute(struct kunit *test)
 {
 	u32 flag = DAT_COMPLETION_UNSIGNALLED_FLAG;
@@ -123,7 +122,7 @@ static void S_27_flags_reach_the_verbs_in_all_combinations(struct kunit *test)
 					flags |= any_flag[i];
 			if (flags & ~legal_flags[call])
 				continue;
-			/* The first request of a run: SUPPRESS alone takes the signal away */
+			/* The first request of a run: only SUPPRESS removes the signal */
 			expected = flags & DAT_COMPLETION_SUPPRESS_FLAG ? 0 : IB_SEND_SIGNALED;
 			if (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
 				expected |= IB_SEND_FENCE;
@@ -200,14 +199,14 @@ static void table_4_13(struct kunit *test)
 	make_connected(test, NULL);
 	for (row = state_rows; row < state_rows + ARRAY_SIZE(state_rows); row++) {
 		if (row->state == DAT_EP_STATE_DISCONNECTED) {
-			/* DISCONNECTED means QP in ERROR, by us */
+			/* In DISCONNECTED kdapl has moved the QP to ERROR */
 			ep.ep->qp_moved = true;
 			ib_modify_qp(&tp_qp(&ep)->ibqp, &attr, IB_QP_STATE);
 		}
 		tp_set_state(&ep, row->state);
 		for (call = 0; call < TP_SRQ; call++)
 			expect_answer(test, call, row);
-		/* the SRQ does not care */
+		/* the SRQ accepts posts in any state */
 		KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SRQ, 1, 0), DAT_SUCCESS);
 		tp_set_state(&ep, DAT_EP_STATE_CONNECTED);
 		finish(TP_SEND);
@@ -326,19 +325,19 @@ static void G_25_depth_posts_and_one_more(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, call, i, 0), DAT_SUCCESS);
 		TP_EXPECT_TYPE(test, tp_post_one(env, &ep, call, 99, 0),
 			       DAT_INSUFFICIENT_RESOURCES);
-		/* An event not handed over counts: completions alone make no room */
+		/* Completions alone make no room, only delivered events do */
 		for (i = 0; i < TP_DEPTH; i++)
 			tp_complete(env, &ep, call, IB_WC_SUCCESS, TP_SEG);
 		TP_EXPECT_TYPE(test, tp_post_one(env, &ep, call, 99, 0),
 			       DAT_INSUFFICIENT_RESOURCES);
-		/* G-26: three handed over, three more */
+		/* G-26: three delivered, so three more posts */
 		for (i = 0; i < 3; i++)
 			tp_expect_dto(test, &ep, call, i, DAT_DTO_SUCCESS, TP_SEG);
 		for (i = 0; i < 3; i++)
 			KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, call, 50 + i, 0), DAT_SUCCESS);
 		TP_EXPECT_TYPE(test, tp_post_one(env, &ep, call, 99, 0),
 			       DAT_INSUFFICIENT_RESOURCES);
-		/* G-27, G-28: and all of it in posting order */
+		/* G-27, G-28: and all in posting order */
 		for (i = 0; i < 3; i++)
 			tp_complete(env, &ep, call, IB_WC_SUCCESS, TP_SEG);
 		for (i = 3; i < TP_DEPTH; i++)
@@ -386,7 +385,7 @@ static void R_34_queues_of_depth_0_are_full(struct kunit *test)
 			spin_unlock_irq(&to_kdapl_ep(obj)->lock);
 		}
 		TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_INSUFFICIENT_RESOURCES);
-		/* The reason stays the same with no slot: step 7 comes before 10 */
+		/* The reason is the same without a slot: step 7 comes before 10 */
 		args.segs[0].lmr_context = env->freed;
 		TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_PRIVILEGES_VIOLATION);
 	}
@@ -441,7 +440,7 @@ static void state_exit(struct kunit *test)
 {
 	struct fake_queue *q = tp_queue(env, &ep, TP_SRQ);
 
-	/* Whatever a test left on the SRQ goes back by hand */
+	/* Completes whatever a test has left on the SRQ */
 	for (; q->head != q->tail; q->head++)
 		kdapl_pool_put(&env->srq->pool, kdapl_slot_of_cqe(fake_wr_at(q, 0)->cqe));
 	tp_ep_free(&ep);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: dat_ia_query tells the truth about the Provider, and calls advise well.
+ * KUnit: the Provider attributes of dat_ia_query, and the calls that give advice.
  *
- * Each attribute of the Provider is compared with what the calls do. The calls
- * that only advise, dat_ia_memtype_hint and dat_lmr_sync_*, check what they are
- * given. Runs in a KUnit thread; each test has a device of its own.
+ * Each attribute of the Provider is compared with the behaviour of the calls. The calls
+ * dat_ia_memtype_hint and dat_lmr_sync_* check their arguments. Runs in a KUnit thread; each
+ * test has its own device.
  */
 #include <linux/vmalloc.h>
 #include "clause.h"
@@ -66,7 +66,7 @@ static DAT_RETURN make_of_type(DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region,
 			       lmr, &context, &key, NULL, NULL);
 }
 
-/* Each type: taken, and advised on, if and only if the attribute has it */
+/* Each type is accepted, also for advice, if and only if the attribute contains it */
 static void expect_memory_types(struct kunit *test)
 {
 	/* The buffer is larger than two pages, and aligned to its size */
@@ -133,7 +133,7 @@ static void E_01_the_provider_does_what_it_says(struct kunit *test)
 	expect_upcall_policy(test);
 }
 
-/* The wire is in the loopback harness, the bound is here */
+/* The loopback tests the transfer, this case the limit */
 static void expect_private_size(struct kunit *test)
 {
 	struct sockaddr_in peer = { .sin_family = AF_INET };
@@ -146,14 +146,14 @@ static void expect_private_size(struct kunit *test)
 		       DAT_INVALID_PARAMETER);
 }
 
-/* Each completion flag, where an endpoint may have it, and none that is not said */
+/* An endpoint accepts each reported completion flag, and no other */
 static void expect_completion_flags(struct kunit *test)
 {
 	u32 flag, said = provider.completion_flags_supported, posts;
 	DAT_RETURN ret;
 	u64 cookie = 1;
 
-	/* Registrations know one more, see fmr_kunit.c */
+	/* Registrations have one more, see fmr_kunit.c */
 	posts = said & ~DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG;
 	KUNIT_EXPECT_NE(test, posts, said);
 	for (flag = 1; flag; flag <<= 1) {
@@ -228,7 +228,7 @@ static void memtype_hint_advises_whole_pages(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, hint(DAT_MEM_TYPE_VIRTUAL, U64_MAX, &length, &alignment),
 			DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, length, block);
-	/* The advice can be taken */
+	/* The advice can be followed */
 	memory = vmalloc(length);
 	KUNIT_ASSERT_NOT_NULL(test, memory);
 	KUNIT_EXPECT_EQ(test, make_lmr(memory, length, &lmr, &context), DAT_SUCCESS);
@@ -272,7 +272,7 @@ static void sync_calls_check_their_segments(struct kunit *test)
 	iov[0].virtual_address = (unsigned long)env->buf + 16;
 	iov[0].segment_length = 64;
 	iov[0].lmr_context = context;
-	/* One of no bytes is not looked at */
+	/* An empty one is not checked */
 	iov[1].virtual_address = 12;
 	iov[1].lmr_context = 13;
 	iov[2] = iov[0];

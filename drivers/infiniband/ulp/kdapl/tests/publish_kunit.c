@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: who finds an object finds it finished, and told to its maker.
+ * KUnit: an object that can be found is complete, and its handle was returned.
  *
- * A handle can be guessed, and what it names be freed as soon as it is there: a
- * call that makes an object must be through with it by then. A second thread
- * spins on the next handle and looks at the caller's output the moment it names
- * something. Runs in a KUnit thread and that one; each test has a device of its
- * own.
+ * A handle can be guessed, and the object freed as soon as it is in the table. So a call that
+ * creates an object must have finished with it by then. A second thread polls the next
+ * handle, and reads the caller's output when the handle is valid. Runs in a KUnit thread and
+ * the second thread; each test has its own device.
  */
 #include "beside.h"
 #include "sp_kunit.h"
@@ -14,14 +13,14 @@
 #define ROUNDS	500
 #define LOOKS	100000		/* then the CPU may be wanted by the other thread */
 
-/* The other thread, and what it is to look at */
+/* The other thread, and the handle that it polls */
 static struct {
 	struct task_struct *task;
 	unsigned int type;
 	unsigned long guess;	/* 0: nothing to do */
 	bool spinning;
 	DAT_HANDLE out;
-	DAT_HANDLE seen;	/* in @out when the guess came true */
+	DAT_HANDLE seen;	/* the value of @out when the handle became valid */
 } finder;
 
 static bool finder_look(unsigned long guess)
@@ -43,12 +42,12 @@ static int finder_thread(void *unused)
 	unsigned long guess;
 
 	while (!kthread_should_stop()) {
-		/* With the output emptied */
+		/* Pairs with the store-release after the output was cleared */
 		guess = smp_load_acquire(&finder.guess);
 		if (guess) {
 			WRITE_ONCE(finder.spinning, true);
 			if (finder_look(guess)) {
-				/* With what it has seen */
+				/* Publishes @seen */
 				smp_store_release(&finder.guess, 0);
 			}
 		}
@@ -67,7 +66,7 @@ static void finder_start(struct kunit *test, unsigned int type)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(finder.task));
 }
 
-/* Spins, for it is soon: a sleep in each round would be most of the test */
+/* Spins, because it does not take long, and a sleep would */
 #define SOON(cond)							\
 ({									\
 	u32 soon_n = 0;							\
@@ -81,7 +80,7 @@ static void finder_start(struct kunit *test, unsigned int type)
 	soon_came;							\
 })
 
-/* From now on it spins on this handle */
+/* Starts polling this handle */
 static bool finder_ready(unsigned long guess)
 {
 	WRITE_ONCE(finder.out, DAT_HANDLE_NULL);
@@ -91,7 +90,7 @@ static bool finder_ready(unsigned long guess)
 	return SOON(READ_ONCE(finder.spinning));
 }
 
-/* What it has seen is the handle that was told? */
+/* Was @seen the handle that the call returned? */
 static bool finder_content(unsigned long guess)
 {
 	/* Pairs with the store in the thread */
@@ -125,7 +124,7 @@ static void P4_an_EVD_is_told_before_it_is_found(struct kunit *test)
 	u32 i;
 
 	finder_start(test, DAT_HANDLE_TYPE_EVD);
-	/* Freed all at once, with their IA: a grace period each would take too long */
+	/* They are freed with their IA, because a grace period for each would take too long */
 	for (i = 0; good && i < ROUNDS; i++) {
 		guess = next_handle(DAT_HANDLE_TYPE_EVD);
 		good = guess && finder_ready(guess) &&

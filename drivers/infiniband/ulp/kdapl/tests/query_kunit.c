@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: dat_ia_query tells the truth about limits.
+ * KUnit: the limits that dat_ia_query returns.
  *
- * On devices whose limits are small, odd, and all different: each attribute of
- * the IA is driven to its edge, which is reached, and one beyond, which is
- * refused. Runs in a KUnit thread; each test has a device of its own. What the
- * query says of the Provider is in provider_kunit.c.
+ * The devices have limits that are small, odd, and all different. Each attribute of the IA
+ * must be reachable, and one more must be refused. Runs in a KUnit thread; each test has its
+ * own device. provider_kunit.c tests the attributes of the Provider.
  */
 #include <linux/platform_device.h>
 #include <linux/slab.h>
@@ -19,11 +18,11 @@ static struct {
 	struct kdapl_ia *ia;
 	DAT_IA_HANDLE handle;
 	DAT_PZ_HANDLE pz;
-	DAT_EVD_HANDLE evd;	/* all streams but the asynchronous */
+	DAT_EVD_HANDLE evd;	/* all streams except the asynchronous one */
 	DAT_IA_ATTR attr;
 	DAT_PROVIDER_ATTR provider;
-	struct platform_device *pdev;	/* the DMA device, where one is wanted */
-	u8 *buf;		/* page aligned, more than an LMR takes */
+	struct platform_device *pdev;	/* the DMA device, if the test needs one */
+	u8 *buf;		/* page aligned, larger than an LMR */
 	DAT_HANDLE made[MAX_OBJECTS];
 } q;
 
@@ -50,7 +49,7 @@ static void small(struct ib_device_attr *attr)
 	attr->max_fast_reg_page_list_len = 4;
 }
 
-/* Other limits are the ones that count */
+/* Other limits are lower */
 static void other(struct ib_device_attr *attr)
 {
 	small(attr);
@@ -62,15 +61,15 @@ static void other(struct ib_device_attr *attr)
 	attr->max_srq_sge = 8;
 	attr->max_send_sge = 4;
 	attr->max_sge_rd = 20;		/* more than a request can have */
-	attr->max_qp_rd_atom = 300;	/* more than the connection manager can say */
+	attr->max_qp_rd_atom = 300;	/* more than the connection manager can transfer */
 	attr->max_qp_init_rd_atom = 1000;
 	attr->max_fast_reg_page_list_len = 400;
 	attr->max_mr = 12;
-	attr->kernel_cap_flags = 0;	/* a PD takes one of them */
+	attr->kernel_cap_flags = 0;	/* a PD needs one of the MRs */
 	attr->max_mr_size = 3 * PAGE_SIZE + 5;
 }
 
-/* No SRQs, and nothing to read from a peer */
+/* No SRQs, and no RDMA reads */
 static void poor(struct ib_device_attr *attr)
 {
 	small(attr);
@@ -80,7 +79,7 @@ static void poor(struct ib_device_attr *attr)
 	attr->max_sge_rd = 0;
 }
 
-/* As large as numbers go: our own limits are all there is */
+/* The largest numbers, so that only kdapl's own limits apply */
 static void endless(struct ib_device_attr *attr)
 {
 	attr->max_qp = INT_MAX;
