@@ -342,7 +342,7 @@ static void a_device_that_can_do_less(struct kunit *test)
 	expect_numbers(test);
 }
 
-/* Nobody can have all of that; but nothing is beyond what our own structures can count */
+/* No system has all of that, but kdapl's own structures can count it */
 static void a_device_without_limits_has_ours(struct kunit *test)
 {
 	DAT_IA_ATTR *a = &q.attr;
@@ -384,7 +384,7 @@ static void expect_qlen(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_evd_free(evd), DAT_SUCCESS);
 }
 
-/* An EP attribute: the limit is taken, one more is not */
+/* An EP attribute: the limit is accepted, one more is not */
 static void expect_ep_count(struct kunit *test, size_t offset, u32 most, const char *what)
 {
 	DAT_EP_ATTR attr;
@@ -433,7 +433,7 @@ static void expect_ep_counts(struct kunit *test)
 	attr.max_rdma_size = q.attr.max_rdma_size;
 	KUNIT_ASSERT_EQ(test, make_ep(&attr, &h), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, dat_ep_free(h), DAT_SUCCESS);
-	/* And what an EP has that asks for nothing */
+	/* And the defaults of an EP */
 	KUNIT_ASSERT_EQ(test, make_ep(NULL, &h), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, dat_ep_free(h), DAT_SUCCESS);
 }
@@ -461,7 +461,7 @@ static void expect_block(struct kunit *test)
 				DAT_SUCCESS);
 		KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), DAT_SUCCESS);
 	}
-	/* L-04: a page more is to be had where it begins with a page */
+	/* L-04: one page more is possible if the memory begins at a page */
 	KUNIT_ASSERT_EQ(test, make_lmr(q.buf, block + PAGE_SIZE, &lmr, &context), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), DAT_SUCCESS);
 	TP_EXPECT_TYPE(test, make_lmr(q.buf, block + PAGE_SIZE + 1, &lmr, &context),
@@ -542,7 +542,7 @@ static void each_size_of_another_device(struct kunit *test)
 
 /* ---- a message of that size ----------------------------------------------------------- */
 
-/* As many segments as it takes, of one region */
+/* As many segments as a post accepts, of one region */
 static DAT_RETURN post_size(DAT_EP_HANDLE ep, bool write, u64 size, DAT_LMR_CONTEXT context)
 {
 	DAT_LMR_TRIPLET iov[FAKE_MAX_SGE] = { };
@@ -589,7 +589,7 @@ static void messages_as_large_as_they_can_be(struct kunit *test)
 			DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, post_size(ep.handle, true, q.attr.max_rdma_size, context),
 			DAT_SUCCESS);
-	/* One byte more, where the segments would allow it: a page aligned region does */
+	/* One byte more, with segments that would allow it, of a page aligned region */
 	q.attr.max_lmr_block_size += PAGE_SIZE;
 	TP_EXPECT_TYPE(test, post_size(ep.handle, false, q.attr.max_message_size + 1, context),
 		       DAT_INVALID_PARAMETER);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: what is left behind when a post fails late.
+ * KUnit: a post that fails late changes nothing.
  *
- * The device refuses a receive, cannot map memory, or has an answer to an earlier
- * request while it refuses the next one; an LMR is being freed; the queue is full;
- * a CQ cannot be made. Each time the objects are as before the call. Runs in a
+ * The device refuses a receive, cannot map memory, or completes an earlier request while
+ * it refuses the next one; an LMR is being freed; the queue is full; a CQ cannot be
+ * created. The call must leave the objects unchanged. Runs in a
  * KUnit thread; each test has its own fixture.
  */
 #include <linux/io.h>
@@ -13,7 +13,7 @@
 static struct mem m;
 static unsigned int stretch;	/* kdapl_stretch before the case */
 
-/* What the hook of a refused bind does */
+/* Parameters of the hook of a refused bind */
 static struct {
 	u32 key;			/* the peer invalidates it */
 } meanwhile;
@@ -25,7 +25,7 @@ static struct fake_dev *fake(void)
 
 /* ---- receives ------------------------------------------------------------------ */
 
-/* Without segments, which the fast path leaves to the other one */
+/* Without segments, so that the post takes the slow path */
 static DAT_RETURN recv_nothing(DAT_HANDLE handle, bool srq, u64 value)
 {
 	DAT_DTO_COOKIE cookie = { .as_64 = value };
@@ -79,9 +79,9 @@ static void G_31_a_receive_fails_before_the_connection(struct kunit *test)
 }
 
 /*
- * The device takes no markers, and calls nobody for receives that are not solicited: the
- * drain polls for them. The time-outs are so long that they cannot end it, and the timer
- * that polls too, which the disconnect starts, is off.
+ * The device refuses markers, and raises no event for receives that are not solicited, so
+ * the drain must poll for them. The time-outs are too long to end it, and the timer that also
+ * polls, which the disconnect starts, is stopped.
  */
 static void G_33_a_drain_without_markers_polls_receives(struct kunit *test)
 {
@@ -104,7 +104,7 @@ static void G_33_a_drain_without_markers_polls_receives(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(qp->state) == IB_QPS_ERR));
 	cancel_delayed_work_sync(&ep.ep->scq->timer);
-	/* The drain finds the first one when it begins, at the latest, the second one later */
+	/* The drain finds the first one at its beginning, and the second one later */
 	for (i = 1; i <= 2; i++) {
 		fake_complete_recv(qp, IB_WC_SUCCESS, 20);
 		KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(tp_events(ep.recv_evd) == i));
@@ -155,7 +155,7 @@ static void G_01_a_bind_that_cannot_be_mapped(struct kunit *test)
 	m.lmr = DAT_HANDLE_NULL;
 }
 
-/* The range begins in the last of three pages that do not follow each other */
+/* The range begins in the last of three pages that are not adjacent */
 static void B_01_a_range_of_the_last_piece(struct kunit *test)
 {
 	DAT_PADDR pages[] = { m.page[0], m.page[2], m.page[4] };
@@ -187,7 +187,7 @@ static void B_01_a_range_of_the_last_piece(struct kunit *test)
 
 /* ---- another call is freeing the LMR ----------------------------------------------- */
 
-/* What dat_lmr_free() does first, while posts still find the handle */
+/* The first step of dat_lmr_free(), while posts still find the handle */
 static struct kdapl_obj *begin_to_free(struct kunit *test, DAT_LMR_HANDLE lmr)
 {
 	struct kdapl_obj *obj = kdapl_obj_get(lmr, DAT_HANDLE_TYPE_LMR);
@@ -358,7 +358,7 @@ static void I_10_the_peer_ends_the_binding_meanwhile(struct kunit *test)
 	refuse_second(test, peer_invalidates);
 	mem_expect_bound(test, &m, 0);
 	mem_expect_no_async(test, &m);
-	/* Nothing keeps the memory */
+	/* The memory is not in use */
 	KUNIT_EXPECT_EQ(test, dat_lmr_free(m.lmr), DAT_SUCCESS);
 	m.lmr = DAT_HANDLE_NULL;
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: how bindings end that nobody has unbound.
+ * KUnit: bindings that end without an unbind.
  *
- * Failed, flushed and refused binds, RMRs and LMRs that are freed while they
- * are bound or a bind is under way, the EP's state, the device that leaves,
- * the IA that is closed. What a request has left in doubt is replaced by work,
- * and no MR stays behind. Runs in a KUnit thread.
+ * Failed, flushed and refused binds, RMRs and LMRs that are freed while they are bound or a
+ * bind is outstanding, states of the EP, device removal, and the close of the IA. If a
+ * request has left an MR in doubt, a work item replaces it, and no MR is leaked. Runs in a
+ * KUnit thread.
  */
 #include "mem_kunit.h"
 
@@ -89,7 +89,7 @@ static void B_15_the_invalidation_in_front_fails(struct kunit *test)
 	key = bound(test);
 	bind(test, 2, 8, 8);
 	tp_complete(m.env, &m.ep, TP_SEND, IB_WC_LOC_QP_OP_ERR, 0);
-	/* It was the bind that failed, whichever half of it */
+	/* The bind has failed, whichever of its two requests did */
 	mem_expect(test, &m.ep, DAT_DTO_BIND_MW, 2, DAT_RMR_OPERATION_FAILED);
 	mem_expect_broken(test, &m.ep);
 	KUNIT_EXPECT_EQ(test, m.ep.ep->first_error.status, IB_WC_LOC_QP_OP_ERR);
@@ -100,7 +100,7 @@ static void B_15_the_invalidation_in_front_fails(struct kunit *test)
 }
 
 /*
- * The device gives up a rebind before it has executed any part of it, and reports only
+ * The device aborts a rebind before it has executed any part of it, and reports only
  * the registration: the old key is still valid then, and must be invalidated.
  */
 static void B_15_a_silent_invalidation_may_not_have_run(struct kunit *test)
@@ -148,7 +148,7 @@ static void B_14_disconnect_flushes_binds(struct kunit *test)
 	mem_expect(test, &m.ep, DAT_DTO_BIND_MW, 1, DAT_DTO_ERR_FLUSHED);
 	mem_expect(test, &m.ep, DAT_DTO_BIND_MW, 2, DAT_DTO_ERR_FLUSHED);
 	mem_expect_bound(test, &m, 0);
-	/* The old binding was to end, so it has ended */
+	/* The old binding has ended, because the rebind should end it */
 	KUNIT_EXPECT_NULL(test, fake_valid_mr(fake(), key));
 	expect_nothing_valid(test);
 
@@ -222,7 +222,7 @@ static void B_14_states(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_drain(&m.ep), 3);
 }
 
-/* No new MR is to be had for the one in doubt: the next bind tries again */
+/* The MR in doubt cannot be replaced: the next bind tries it again */
 static void repair_that_finds_no_MR(struct kunit *test)
 {
 	struct tp_ep other;
@@ -251,12 +251,12 @@ static void repair_that_finds_no_MR(struct kunit *test)
 static void repair_waits_for_no_IO(struct kunit *test)
 {
 	bind(test, 1, 0, 8);
-	/* The fixture has freed an LMR, which set a bit already */
+	/* The fixture has freed an LMR, which has set a bit */
 	fake()->noio = 0;
 	tp_complete(m.env, &m.ep, TP_SEND, IB_WC_LOC_QP_OP_ERR, 0);
 	fake_settle(fake());
 	KUNIT_EXPECT_EQ(test, fake()->noio, FAKE_NOIO_ALLOC_MR | FAKE_NOIO_DEREG_MR);
-	/* Nor does the free, which runs a grace period later */
+	/* And neither does the free, a grace period later */
 	fake()->noio = 0;
 	KUNIT_EXPECT_EQ(test, dat_rmr_free(m.rmr), DAT_SUCCESS);
 	m.rmr = DAT_HANDLE_NULL;
@@ -280,7 +280,7 @@ static void G_01_a_refused_bind_changes_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b.key, 0xdeadbeef);
 	mem_expect_bound(test, &m, 0);
 	key = bound(test);
-	/* A rebind, of which the device takes nothing; an unbind */
+	/* A rebind that the device refuses completely; an unbind */
 	fake_refuse(fake(), -EINVAL, 2);
 	TP_EXPECT_TYPE(test, mem_bind_post(&b), DAT_INTERNAL_ERROR);
 	KUNIT_EXPECT_EQ(test, b.key, 0xdeadbeef);
@@ -291,7 +291,7 @@ static void G_01_a_refused_bind_changes_nothing(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, fake_valid_mr(fake(), key));
 	KUNIT_EXPECT_EQ(test, tp_slots(&m.ep.ep->sq.pool), TP_DEPTH);
 	KUNIT_EXPECT_EQ(test, fake_outstanding(sq()), 0);
-	/* And is in nobody's way */
+	/* And it prevents nothing */
 	KUNIT_EXPECT_EQ(test, dat_rmr_free(m.rmr), DAT_SUCCESS);
 	m.rmr = DAT_HANDLE_NULL;
 	expect_nothing_valid(test);
@@ -299,7 +299,7 @@ static void G_01_a_refused_bind_changes_nothing(struct kunit *test)
 	m.lmr = DAT_HANDLE_NULL;
 }
 
-/* Against M-17, but nothing may hang on it for ever */
+/* M-17 excludes it, but nothing may wait for ever */
 static void half_a_list(struct kunit *test, bool flush)
 {
 	struct bind b;
@@ -376,13 +376,13 @@ static void bound_RMR_is_freed(struct kunit *test)
 	m.lmr = DAT_HANDLE_NULL;
 }
 
-/* A Consumer that tidies up behind a connection that is gone need not wait */
+/* A Consumer can free its objects at once after a connection has ended */
 static void flushed_RMR_is_freed_at_once(struct kunit *test)
 {
 	kdapl_clauses(test, "B-14 B-20");
 	bound(test);
 	bind(test, 2, 8, 8);
-	/* The repair is held up, as by a busy workqueue */
+	/* The repair is delayed, like by a busy workqueue */
 	down_write(&m.env->ia->sem);
 	fake_complete_send(tp_qp(&m.ep), IB_WC_WR_FLUSH_ERR);
 	fake_complete_send(tp_qp(&m.ep), IB_WC_WR_FLUSH_ERR);
@@ -418,7 +418,7 @@ static void RMR_is_freed_with_a_bind_under_way(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, fake_valid_mr(fake(), key));
 	KUNIT_EXPECT_TRUE(test, mem_lmr_goes(m.lmr));
 	m.lmr = DAT_HANDLE_NULL;
-	/* Neither MR is left, so that the zone can go */
+	/* No MR is left, so the zone can be freed */
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(fake_valid_mrs(fake()) == m.valid - 1));
 }
 
@@ -442,7 +442,7 @@ static void leave_everything_bound(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, mem_fmr_post(&f), DAT_SUCCESS);
 }
 
-/* tp_env_destroy() complains about what is left on the device */
+/* tp_env_destroy() warns about objects that are left on the device */
 static void abrupt_close_with_everything_bound(struct kunit *test)
 {
 	kdapl_clauses(test, "C-36");
@@ -455,8 +455,8 @@ static void abrupt_close_with_everything_bound(struct kunit *test)
 }
 
 /*
- * An RMR that was freed with a bind under way is on no list any more, and keeps the
- * LMR all the same: until its MRs are gone the LMR may not go either.
+ * An RMR that was freed with a bind outstanding is on no list, but still uses the LMR: the
+ * LMR must not be destroyed before the MRs of the RMR.
  */
 static void abrupt_close_waits_for_a_freed_RMR(struct kunit *test)
 {
@@ -488,7 +488,7 @@ static void C_57_device_leaves_with_everything_bound(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_events(m.ep.request_evd), 3);
 	tp_drain(&m.ep);
 	mem_expect_bound(test, &m, 0);
-	/* On a shell: flushed in software, and nothing is bound */
+	/* On an orphaned IA: flushed in software, and nothing is bound */
 	mem_bind_args(&m, &b);
 	KUNIT_EXPECT_EQ(test, mem_bind_post(&b), DAT_SUCCESS);
 	fake_settle(fake());
@@ -498,7 +498,7 @@ static void C_57_device_leaves_with_everything_bound(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mem_bind_post(&b), DAT_SUCCESS);
 	mem_expect(test, &m.ep, DAT_DTO_BIND_MW, b.cookie.as_64, DAT_DTO_ERR_FLUSHED);
 	TP_EXPECT_TYPE(test, dat_rmr_create(m.pz, &b.rmr), DAT_INSUFFICIENT_RESOURCES);
-	/* Politely, in any order */
+	/* Free everything, in any order */
 	KUNIT_EXPECT_EQ(test, dat_lmr_free(m.lmr), DAT_SUCCESS);
 	m.lmr = DAT_HANDLE_NULL;
 	KUNIT_EXPECT_EQ(test, tp_slots(&m.ep.ep->sq.pool), TP_DEPTH);

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: dat_rmr_bind and the life of RMRs.
+ * KUnit: dat_rmr_bind and the lifetime of RMRs.
  *
- * Contract 4.9: the checks and their order, what reaches the device's queue,
- * two MRs used in turn, and what becomes of them when requests fail, are
- * refused, are flushed, or the RMR or the device goes first. The fake device
- * counts what a real one would not forgive. Runs in a KUnit thread.
+ * Contract 4.9: the checks and their order, the work requests, the two MRs that are used in
+ * turn, and their state when requests fail, are refused or flushed, or when the RMR or the
+ * device is removed first. The fake device counts misuses. Runs in a KUnit thread.
  */
 #include "mem_kunit.h"
 
@@ -115,7 +114,7 @@ static void full_queue(struct bind *b)
 		tp_post_one(m.env, &m.ep, TP_SEND, i, 0);
 }
 
-/* 4.0: what comes first decides */
+/* 4.0: the first fault determines the return value */
 static const struct fault {
 	void (*make)(struct bind *b);
 	DAT_RETURN ret;
@@ -167,14 +166,14 @@ static void B_16_the_first_fault_decides(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, dat_rmr_create(m.env->foreign.pz, &foreign_rmr), DAT_SUCCESS);
 	for (first = 0; first < ARRAY_SIZE(faults); first++) {
 		/*
-		 * Each fault alone: some adjacent faults have the same answer, so the
-		 * next fault would hide a missing check.
+		 * Each fault alone: some adjacent faults have the same return value, so
+		 * the next fault would hide a missing check.
 		 */
 		mem_bind_args(&m, &b);
 		faults[first].make(&b);
 		refuse_bind(test, &b, first);
 		mem_bind_args(&m, &b);
-		/* Later ones first: a fault may have to look for room to be seen */
+		/* Later ones first, because a fault may depend on an earlier one */
 		for (i = ARRAY_SIZE(faults); i-- > first; )
 			if (faults[i].make != odd_va_type || first == i)
 				faults[i].make(&b);
@@ -197,7 +196,7 @@ static void B_16_unbinding_looks_at_no_LMR(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mem_bind_post(&b), DAT_SUCCESS);
 	mem_finish(&m, &m.ep);
 	mem_expect(test, &m.ep, DAT_DTO_BIND_MW, b.cookie.as_64, DAT_DTO_SUCCESS);
-	/* What is freed is no handle any more */
+	/* A freed handle is not valid */
 	KUNIT_EXPECT_EQ(test, dat_rmr_free(m.rmr), DAT_SUCCESS);
 	TP_EXPECT_TYPE(test, mem_bind_post(&b), DAT_INVALID_HANDLE);
 	TP_EXPECT_TYPE(test, dat_rmr_free(m.rmr), DAT_INVALID_HANDLE);
@@ -265,7 +264,7 @@ static void B_09_the_LMR_is_of_another_zone(struct kunit *test)
 	b.lmr = m.env->foreign.rw.handle;
 	b.range.lmr_context = m.env->foreign.rw.context;
 	TP_EXPECT_TYPE(test, mem_bind_post(&b), DAT_PROTECTION_VIOLATION);
-	/* What dat_lmr_fmr makes can end under a binding */
+	/* A registration of dat_lmr_fmr could end during the binding */
 	b.lmr = m.fmr;
 	TP_EXPECT_TYPE(test, mem_bind_post(&b), DAT_MODEL_NOT_SUPPORTED);
 }
@@ -325,7 +324,7 @@ static void B_01_B_03_bind_rebind_unbind(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mr->ibmr.length, 2 * PAGE_SIZE);
 	KUNIT_EXPECT_EQ(test, mr->npages, 3);
 
-	/* The old one ends, then the new one begins, then comes what was posted later */
+	/* The old one ends, then the new one begins, then later posts follow */
 	next = bind(test, 2, 0, 8);
 	KUNIT_EXPECT_NE(test, next, key);
 	KUNIT_EXPECT_EQ(test, tp_post_one(m.env, &m.ep, TP_SEND, 3, 0), DAT_SUCCESS);
@@ -349,7 +348,7 @@ static void B_01_B_03_bind_rebind_unbind(struct kunit *test)
 	mem_finish(&m, &m.ep);
 	mem_expect(test, &m.ep, DAT_DTO_BIND_MW, 4, DAT_DTO_SUCCESS);
 	expect_nothing_valid(test);
-	/* Nothing bound: an event as usual, in its turn */
+	/* Nothing is bound: there is an event, in order */
 	bind(test, 5, 0, 0);
 	KUNIT_EXPECT_EQ(test, fake_outstanding(sq()), 1);
 	KUNIT_EXPECT_EQ(test, fake_wr_at(sq(), 0)->num_sge, 0);
@@ -370,7 +369,7 @@ static void B_13_flags_reach_the_device(struct kunit *test)
 	expect_wr(test, 0, IB_WR_REG_MR, b.key, IB_SEND_SIGNALED | IB_SEND_FENCE);
 	mem_finish(&m, &m.ep);
 	KUNIT_EXPECT_EQ(test, tp_drain(&m.ep), 1);
-	/* Signalled for us, silent for the Consumer, for ever */
+	/* Signalled for kdapl, suppressed for the Consumer */
 	b.flags = DAT_COMPLETION_SUPPRESS_FLAG;
 	for (i = 0; i < 3 * TP_DEPTH; i++) {
 		KUNIT_ASSERT_EQ(test, mem_bind_post(&b), DAT_SUCCESS);
@@ -382,7 +381,7 @@ static void B_13_flags_reach_the_device(struct kunit *test)
 	KUNIT_EXPECT_NOT_NULL(test, fake_valid_mr(fake(), b.key));
 }
 
-/* 1.5: the stream decides which event it is */
+/* 1.5: the stream determines the type of the event */
 static void B_01_event_of_its_own_stream(struct kunit *test)
 {
 	DAT_RMR_BIND_COMPLETION_EVENT_DATA *data;
@@ -465,10 +464,10 @@ static void B_25_both_are_busy(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, b.key, 0xdeadbeef);
 	KUNIT_EXPECT_EQ(test, fake_outstanding(sq()), 3);
 	mem_expect_bound(test, &m, second);
-	/* The first bind alone does not help: its MR is still to be ended */
+	/* The completion of the first bind is not enough: its MR must still be invalidated */
 	tp_complete(m.env, &m.ep, TP_SEND, IB_WC_SUCCESS, 0);
 	TP_EXPECT_TYPE(test, mem_bind_post(&b), DAT_INSUFFICIENT_RESOURCES);
-	/* The invalidation is silent, the registration behind it tells */
+	/* The invalidation has no completion, the registration after it has */
 	tp_complete(m.env, &m.ep, TP_SEND, IB_WC_SUCCESS, 0);
 	KUNIT_EXPECT_NULL(test, fake_valid_mr(fake(), first));
 	TP_EXPECT_TYPE(test, mem_bind_post(&b), DAT_INSUFFICIENT_RESOURCES);
@@ -479,7 +478,7 @@ static void B_25_both_are_busy(struct kunit *test)
 	third = b.key;
 	KUNIT_EXPECT_EQ(test, fake_wr_at(sq(), 0)->rkey, second);
 	mem_finish(&m, &m.ep);
-	/* A suppressed one leaves nothing behind that would be in the way */
+	/* A suppressed one releases everything */
 	KUNIT_EXPECT_EQ(test, mem_bind_post(&b), DAT_SUCCESS);
 	mem_finish(&m, &m.ep);
 	KUNIT_EXPECT_NULL(test, fake_valid_mr(fake(), third));
@@ -495,7 +494,7 @@ static void B_25_unbind_needs_no_MR(struct kunit *test)
 	/* It needs no MR */
 	bind(test, 3, 0, 0);
 	mem_expect_bound(test, &m, 0);
-	/* And with nothing bound the other is not free either */
+	/* And with nothing bound the other MR is not free either */
 	TP_EXPECT_TYPE(test, ({ struct bind b; mem_bind_args(&m, &b); mem_bind_post(&b); }),
 		       DAT_INSUFFICIENT_RESOURCES);
 	mem_finish(&m, &m.ep);
@@ -517,7 +516,7 @@ static void two_endpoints_take_turns(struct kunit *test)
 	key = bind(test, 1, 0, 8);
 	mem_bind_args(&m, &b);
 	b.ep = other.handle;
-	/* Its invalidation could overtake the registration */
+	/* Its invalidation might overtake the registration */
 	TP_EXPECT_TYPE(test, mem_bind_post(&b), DAT_INSUFFICIENT_RESOURCES);
 	b.range.segment_length = 0;
 	TP_EXPECT_TYPE(test, mem_bind_post(&b), DAT_INSUFFICIENT_RESOURCES);

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: bindings and registrations under way when their queue goes.
+ * KUnit: binds and registrations that are outstanding when their queue is destroyed.
  *
- * A device that has failed answers no request any more, so that the drain of a
- * QP ends without them; a device leaves while an endpoint is being freed. The
- * MRs that the requests speak of must be told, and must not go before the
- * queue. Runs in a KUnit thread, with others where a call has to block.
+ * A failed device completes no request any more, so that the drain of a QP times out; a
+ * device is removed while an endpoint is being freed. The state of the MRs in the requests
+ * must change, and they must not be destroyed before the queue. Runs in a KUnit thread, with
+ * others for calls that block.
  */
 #include "mem_kunit.h"
 
 static struct mem m;
-/* Calls that are held up; they may outlive a test that fails */
+/* Calls that block; they may outlive a failed test */
 static struct tp_aside freeing, leaving;
 
 static struct fake_dev *fake(void)
@@ -31,7 +31,7 @@ static void unplug(void)
 	fake_dev_unplug(fake());
 }
 
-/* Three requests under way that speak of five MRs between them */
+/* Three outstanding requests that name five MRs together */
 static void post_all(struct kunit *test)
 {
 	struct fmr f;
@@ -53,7 +53,7 @@ static void expect_usable(struct kunit *test, struct tp_ep *other)
 
 	mem_bind_args(&m, &b);
 	b.ep = other->handle;
-	/* Until the repair has run */
+	/* Wait for the repair */
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(mem_bind_post(&b) == DAT_SUCCESS));
 	mem_finish(&m, other);
 	KUNIT_EXPECT_NOT_NULL(test, fake_valid_mr(fake(), b.key));
@@ -91,7 +91,7 @@ static atomic_t on_its_stack, elsewhere;
 
 static void tell_where(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
-	/* Nothing of the device completes in this test: no softirq has borrowed the task */
+	/* The device completes nothing in this test, so no softirq runs on the task's stack */
 	atomic_inc(READ_ONCE(freer) == current ? &on_its_stack : &elsewhere);
 }
 
@@ -102,7 +102,7 @@ static void free_ep_watched(void)
 	WRITE_ONCE(freer, NULL);
 }
 
-/* Their events are taken back, or the deferred deliverer has been faster */
+/* Their events were removed, unless the deferred delivery was faster */
 static void E_08_no_upcall_on_the_stack_of_the_call(struct kunit *test)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = tell_where };
@@ -133,7 +133,7 @@ static void bind_late(void)
 	late_ret = mem_bind_post(&late);
 }
 
-/* The queue goes between the look at it and the post, which a grace period outlives */
+/* The queue is removed between the check and the post; the grace period covers both */
 static void P8_a_bind_looks_for_its_queue_once(struct kunit *test)
 {
 	u32 tries = 1000 * 1000 * 1000;
@@ -175,7 +175,7 @@ static void C_57_the_device_leaves_while_an_EP_is_freed(struct kunit *test)
 	tp_start(&freeing, free_ep);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(qp->state) == IB_QPS_ERR));
 	tp_start(&leaving, unplug);
-	/* Either it waits for the queue, or it has taken the MRs away */
+	/* Either it waits for the queue, or it has destroyed the MRs */
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(waitqueue_active(&ia->wait)));
 	KUNIT_EXPECT_EQ(test, READ_ONCE(fake()->misuses), 0);
 	KUNIT_EXPECT_FALSE(test, completion_done(&freeing.done));

@@ -4,10 +4,10 @@
  * runs, or whose GID is deleted later; a bond that fails over, which deletes no address;
  * the partition of a path.
  *
- * The fake device has a RoCE port on an Ethernet device of the suite. Its
- * address is a link-local one that is not made of the hardware address, because
- * that one stays in the GID table when the net device goes down. Ids are bound
- * to it in earnest. Runs in a KUnit thread.
+ * The fake device has a RoCE port on an Ethernet device of the suite. Its address is a
+ * link-local one that is not derived from the hardware address, because such an address
+ * stays in the GID table when the net device goes down. Ids are bound to it. Runs in a KUnit
+ * thread.
  */
 #include <linux/etherdevice.h>
 #include <linux/inetdevice.h>
@@ -62,7 +62,7 @@ static void port_down(void)
 	rtnl_unlock();
 }
 
-/* The address that it has been given; false if it has none */
+/* The address that the kernel has assigned; false if it has none */
 static bool port_address(struct sockaddr_in6 *addr)
 {
 	struct inet6_ifaddr *ifa;
@@ -89,7 +89,7 @@ static bool stands(void)
 	return kdapl_addr_stands(&env->fake->ibdev, 1, &env->ia->addr, &init_net);
 }
 
-/* Gone and back; nobody of ours looks before the end */
+/* Deletes the address and adds it again; the watcher runs only afterwards */
 static void flap(struct kunit *test)
 {
 	bool went, came;
@@ -157,7 +157,7 @@ static void C_62_an_address_is_lost_and_back_at_once(struct kunit *test)
 	expect_end(test, &ep, DAT_CONNECTION_EVENT_BROKEN);
 	expect_end(test, &second, DAT_CONNECTION_EVENT_UNREACHABLE);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!READ_ONCE(env->ia->addr_lost)));
-	/* What is bound to the new one stays */
+	/* Ids that are bound to the new one stay */
 	KUNIT_ASSERT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, dat_ep_reset(second.handle), DAT_SUCCESS);
 	make_two(test);
@@ -256,7 +256,7 @@ static void a_QP_is_raised_in_the_partition_of_its_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_qp(&ep)->masks[IB_QPS_INIT],
 			IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT);
 	mutex_unlock(&ep.ep->mutex);
-	/* Nobody has sent the request that was accepted */
+	/* The accepted request has no peer */
 	expect_end(test, &ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 }
 
@@ -275,14 +275,14 @@ static void failover(struct kunit *test, const struct rdma_cm_id *id)
 	call_netdevice_notifiers(NETDEV_BONDING_FAILOVER, port);
 	rtnl_unlock();
 	KUNIT_ASSERT_TRUE(test, TP_WAIT_FOR(kdapl_addr_unbound(id)));
-	/* Other news arrives meanwhile, so that the watcher looks again and again */
+	/* Other changes schedule the watcher repeatedly */
 	KUNIT_ASSERT_TRUE(test, TP_WAIT_FOR((kdapl_addr_changed(false), stands())));
 	/* All events of the device have been handled */
 	flush_workqueue(ib_wq);
 	fake_settle(env->fake);
 }
 
-/* Creates a service point that really listens */
+/* Creates a service point that listens */
 static void listen(struct kunit *test)
 {
 	DAT_IA_HANDLE ia = kdapl_obj_handle(&env->ia->obj);
@@ -342,13 +342,13 @@ static void C_62_a_failover_is_not_the_loss_of_an_address(struct kunit *test)
 	failover(test, ep.ep->cm_id);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(listens()));
 	expect_request(test);
-	/* The path is made of addresses, which have not changed */
+	/* The path consists of addresses, which have not changed */
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
 	KUNIT_EXPECT_FALSE(test, env->ia->addr_lost);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
 }
 
-/* The device has cleared the GID entry that the path names */
+/* The device has cleared the GID entry that the path uses */
 static void C_62_a_failover_breaks_what_names_a_GID_that_has_gone(struct kunit *test)
 {
 	struct sockaddr_in6 addr;

@@ -2,10 +2,9 @@
 /*
  * KUnit: reserved service points, and the endpoint that belongs to one.
  *
- * Each error return of the calls; the states of the EP from the reservation to
- * the answer, and what the EP refuses meanwhile; the ends in every order: the
- * RSP first, the request first, the device, the IA. Runs in a KUnit thread;
- * each test has a device of its own.
+ * Each error return of the calls; the states of the EP from the reservation to the answer,
+ * and its refusals in these states; every order of destruction: the RSP, the request, the
+ * device or the IA first. Runs in a KUnit thread; each test has its own device.
  */
 #include "sp_kunit.h"
 
@@ -15,14 +14,14 @@ static void post_receives(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_post_one(sp_env, &sp_ep, TP_RECV, 2, 0), DAT_SUCCESS);
 }
 
-/* Receives of two posts, of which none has come back */
+/* Two receives are outstanding */
 static void expect_receives(struct kunit *test, u32 n)
 {
 	KUNIT_EXPECT_EQ(test, fake_outstanding(&tp_qp(&sp_ep)->rq), n);
 	KUNIT_EXPECT_EQ(test, tp_events(sp_ep.recv_evd), 0);
 }
 
-/* C-09: what an EP that a service point holds refuses, and what it takes */
+/* C-09: the calls that a reserved EP refuses, and those that it accepts */
 static void expect_held(struct kunit *test, DAT_EP_STATE state)
 {
 	struct sockaddr_in peer = { .sin_family = AF_INET, .sin_addr.s_addr = 1 };
@@ -71,7 +70,7 @@ static void E_30_an_RSP_wants_an_EVD_for_requests(struct kunit *test)
 	/* No port of the fake device has an address */
 	TP_EXPECT_TYPE(test, dat_rsp_create(sp_ia(), SP_QUAL, ep, evd, &rsp),
 		       DAT_INSUFFICIENT_RESOURCES);
-	/* None of them has left anything on the EP or on the EVD */
+	/* None of them has changed the EP or the EVD */
 	KUNIT_EXPECT_EQ(test, sp_state(), DAT_EP_STATE_UNCONNECTED);
 	KUNIT_EXPECT_EQ(test, dat_evd_free(evd), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, dat_ep_free(mute), DAT_SUCCESS);
@@ -185,17 +184,17 @@ static void C_07_C_11_called_and_rejected(struct kunit *test)
 	post_receives(test);
 	KUNIT_ASSERT_TRUE(test, sp_request(rsp, 0x77));
 	expect_held(test, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
-	/* Only one, and it has had it */
+	/* It accepts only one request, which it has had */
 	KUNIT_EXPECT_FALSE(test, sp_request(rsp, 0x78));
 	cr = sp_announced(test, sp_evd, rsp);
 	KUNIT_EXPECT_FALSE(test, sp_request(rsp, 0x78));
 	KUNIT_EXPECT_NULL(test, kdapl_sp_find(sp_env->ia, SP_QUAL));
 	KUNIT_EXPECT_EQ(test, dat_cr_query(cr, DAT_CR_FIELD_LOCAL_EP_HANDLE, &param), DAT_SUCCESS);
 	KUNIT_EXPECT_PTR_EQ(test, param.local_ep_handle, sp_ep.handle);
-	/* The spent RSP is only a handle: its EP is the request's */
+	/* The used RSP is only a handle: its EP belongs to the request */
 	KUNIT_EXPECT_EQ(test, dat_rsp_free(sp_handle(rsp)), DAT_SUCCESS);
 	expect_held(test, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
-	/* The peer gives up; nothing changes before the answer */
+	/* The peer withdraws; nothing changes before the answer */
 	sp_withdraw(sp_cr(cr));
 	fake_settle(sp_env->fake);
 	expect_held(test, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
@@ -205,7 +204,7 @@ static void C_07_C_11_called_and_rejected(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sp_state(), DAT_EP_STATE_UNCONNECTED);
 	expect_receives(test, 2);
 
-	/* And what is left of the first cannot touch what the second one holds */
+	/* And the first one cannot affect the EP of the second */
 	again = sp_make(test, sp_evd, SP_QUAL, &sp_ep);
 	TP_EXPECT_TYPE(test, dat_rsp_free(sp_handle(rsp)), DAT_INVALID_HANDLE);
 	expect_held(test, DAT_EP_STATE_RESERVED);
@@ -213,7 +212,7 @@ static void C_07_C_11_called_and_rejected(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sp_state(), DAT_EP_STATE_UNCONNECTED);
 }
 
-/* A spent RSP that was kept is no danger for the EP's next one */
+/* A used RSP that was not freed does not affect the next one of the EP */
 static void a_spent_RSP_holds_nothing(struct kunit *test)
 {
 	struct kdapl_sp *rsp = sp_make(test, sp_evd, 1, &sp_ep), *again;
@@ -245,7 +244,7 @@ static void C_10_accepted_without_naming_the_EP(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, sp_request(rsp, 0));
 	cr = sp_announced(test, sp_evd, rsp);
 	TP_EXPECT_TYPE(test, dat_cr_accept(NULL, NULL, 0, NULL), DAT_INVALID_HANDLE);
-	/* One has its EP, the other needs one that nobody holds */
+	/* One has its EP, the other needs an EP that is not reserved */
 	TP_EXPECT_TYPE(test, dat_cr_accept(cr, sp_ep.handle, 0, NULL), DAT_INVALID_HANDLE);
 	TP_EXPECT_TYPE(test, dat_cr_accept(plain, NULL, 0, NULL), DAT_INVALID_HANDLE);
 	TP_EXPECT_TYPE(test, dat_cr_accept(plain, sp_ep.handle, 0, NULL), DAT_INVALID_STATE);
@@ -255,7 +254,7 @@ static void C_10_accepted_without_naming_the_EP(struct kunit *test)
 	TP_EXPECT_TYPE(test, dat_cr_accept(cr, NULL, -1, data), DAT_INVALID_PARAMETER);
 	expect_held(test, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
 
-	/* The connection manager refuses: as when the peer has given up */
+	/* The connection manager refuses, as if the peer had withdrawn */
 	rdma_destroy_id(xchg(&sp_cr(cr)->id, NULL));
 	KUNIT_EXPECT_EQ(test, dat_cr_accept(cr, NULL, 0, NULL), DAT_SUCCESS);
 	kdapl_ia_verbs_put(sp_env->ia);
@@ -267,7 +266,7 @@ static void C_10_accepted_without_naming_the_EP(struct kunit *test)
 	TP_EXPECT_TYPE(test, dat_evd_dequeue(sp_ep.connect_evd, &event), DAT_QUEUE_EMPTY);
 	for (i = 1; i <= 2; i++)
 		tp_expect_dto(test, &sp_ep, TP_RECV, i, DAT_DTO_ERR_FLUSHED, 0);
-	/* The EP is its own again, whatever becomes of the RSP */
+	/* The EP is free again, whatever happens to the RSP */
 	KUNIT_EXPECT_EQ(test, dat_ep_reset(sp_ep.handle), DAT_SUCCESS);
 	rsp = sp_make(test, sp_evd, 3, &sp_ep);
 	expect_held(test, DAT_EP_STATE_RESERVED);
@@ -275,7 +274,7 @@ static void C_10_accepted_without_naming_the_EP(struct kunit *test)
 
 /* ---- ends --------------------------------------------------------------------------- */
 
-/* The device leaves with one EP reserved and one that has been called */
+/* The device is removed with one EP reserved and one with a request */
 static void C_57_removal_ends_what_an_RSP_holds(struct kunit *test)
 {
 	struct kdapl_sp *rsp[2];
@@ -300,7 +299,7 @@ static void C_57_removal_ends_what_an_RSP_holds(struct kunit *test)
 	TP_EXPECT_TYPE(test, dat_cr_accept(cr, NULL, 0, NULL), DAT_INVALID_STATE);
 	KUNIT_EXPECT_EQ(test, dat_cr_reject(cr, 0, NULL), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, dat_rsp_free(sp_handle(rsp[0])), DAT_SUCCESS);
-	/* DISCONNECTED it stays: a shell's EP has no way back */
+	/* It stays DISCONNECTED: an orphaned EP cannot be reset */
 	KUNIT_EXPECT_EQ(test, sp_state(), DAT_EP_STATE_DISCONNECTED);
 	tp_ep_free(&sp_ep);
 	tp_ep_free(&other);
@@ -323,7 +322,7 @@ static void P8_close_takes_all_of_it_along(struct kunit *test)
 	TP_EXPECT_TYPE(test, dat_ep_free(sp_ep.handle), DAT_INVALID_HANDLE);
 }
 
-/* A request that comes while its service point, or its IA, goes */
+/* A request that arrives while its service point, or its IA, is destroyed */
 static void a_request_too_late_is_refused(struct kunit *test)
 {
 	struct kdapl_sp *rsp = sp_make(test, sp_evd, SP_QUAL, &sp_ep);
@@ -345,7 +344,7 @@ static void a_request_too_late_is_refused(struct kunit *test)
 	down_write(&sp_env->ia->sem);
 	sp_env->ia->closing = false;
 	up_write(&sp_env->ia->sem);
-	/* It was not announced: the RSP listens on, for the next one */
+	/* It had no event, so the RSP still listens for the next one */
 	KUNIT_EXPECT_EQ(test, sp_state(), DAT_EP_STATE_RESERVED);
 	KUNIT_EXPECT_TRUE(test, sp_request(rsp, 1));
 	KUNIT_EXPECT_EQ(test, sp_state(), DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);

@@ -44,7 +44,7 @@ static void G_12_no_bytes_name_no_memory(struct kunit *test)
 	tp_ep_free(&on_srq);
 }
 
-/* D-03: the vector names memory, but the read has zero bytes */
+/* D-03: the vector has memory, but the read has zero bytes */
 static void D_03_a_read_of_no_bytes_names_no_memory(struct kunit *test)
 {
 	struct tp_args args;
@@ -66,7 +66,7 @@ static void B_16_unbind_tells_the_peer_no_address(struct kunit *test)
 	kdapl_clauses(test, "B-16");
 	m.env->fake->personality |= FAKE_READS_FIRST_SGE;
 	for (i = 0; i < 3; i++) {
-		/* The first registers, the second invalidates, the third does nothing */
+		/* The first registers, the second invalidates, the third has no effect */
 		mem_bind(test, &m, &m.ep, i, 0, i ? 0 : 8);
 		mem_finish(&m, &m.ep);
 		mem_expect(test, &m.ep, DAT_DTO_BIND_MW, i, DAT_DTO_SUCCESS);

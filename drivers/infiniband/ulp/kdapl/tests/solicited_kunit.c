@@ -2,9 +2,9 @@
 /*
  * KUnit: receives in solicited-wait mode on a connected endpoint.
  *
- * The suite tests which messages lead to upcalls while the CQ is not armed, and on
- * a device that compares the arming flags for equality; and flushes for which the
- * device does not call the completion handler. Runs in a KUnit thread; each test
+ * The suite tests which messages lead to upcalls while the CQ is not armed, and on a
+ * device that compares the arming flags for equality. It also tests flushes for which
+ * the device does not call the completion handler. Runs in a KUnit thread; each test
  * has its own endpoint.
  */
 #include "clause.h"
@@ -57,7 +57,7 @@ static void second_message(void)
 	fake_complete_recv_solicited(tp_qp(&ep), 20);
 }
 
-/* The device calls for the first message; the second comes before the CQ is armed again */
+/* The first message raises an event; the second arrives before the CQ is armed again */
 static void S_17_a_message_before_the_arming_has_its_upcall(struct kunit *test)
 {
 	kdapl_clauses(test, "S-17 E-17");
@@ -68,7 +68,7 @@ static void S_17_a_message_before_the_arming_has_its_upcall(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, READ_ONCE(env->fake->arm_hook_cq));
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 2);
 	KUNIT_EXPECT_EQ(test, upcalls.last, 2);
-	/* The CQ is armed: a plain message is silent, the next solicited one is not */
+	/* The CQ is armed: a plain message has no upcall, the next solicited one has */
 	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 30);
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 2);
@@ -77,7 +77,7 @@ static void S_17_a_message_before_the_arming_has_its_upcall(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, upcalls.last, 4);
 }
 
-/* Like irdma: with any flag besides IB_CQ_SOLICITED it calls for every completion */
+/* Like irdma: with any flag besides IB_CQ_SOLICITED every completion raises an event */
 static void R_12_a_device_that_takes_the_flags_literally(struct kunit *test)
 {
 	kdapl_clauses(test, "R-12 S-18");

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: service points, and what a peer can exhaust.
+ * KUnit: service points, and the resources that a peer can exhaust.
  *
- * Each error return of the calls that make, ask for and free them; the EVD's
- * length and its shares as the bound of waiting requests; memory that is used
- * again; requests that nobody has seen; a request that is handed on. Runs in
- * a KUnit thread; each test has a device of its own.
+ * Each error return of the calls that create, query and free them; the length of the EVD and
+ * its shares, which limit waiting requests; memory that is reused; requests whose event was
+ * not dequeued; handoffs. Runs in a KUnit thread; each test has its own device.
  */
 #include "sp_kunit.h"
 
@@ -50,7 +49,7 @@ static void E_30_a_PSP_wants_an_EVD_for_requests(struct kunit *test)
 	TP_EXPECT_TYPE(test, dat_psp_create_any(sp_ia(), &qual, evd, 0, &psp),
 		       DAT_INSUFFICIENT_RESOURCES);
 	KUNIT_EXPECT_EQ(test, qual, 77);
-	/* None of them has left anything on the EVD */
+	/* None of them has changed the EVD */
 	KUNIT_EXPECT_EQ(test, dat_evd_free(evd), DAT_SUCCESS);
 }
 
@@ -102,7 +101,7 @@ static void C_49_requests_are_bounded_and_shared(struct kunit *test)
 	u32 i;
 
 	kdapl_clauses(test, "C-49 E-22 C-54");
-	/* Half of the EVD each, however long one is flooded */
+	/* Half of the EVD for each, however long one is flooded */
 	for (i = 0; i < SP_QLEN / 2; i++)
 		KUNIT_EXPECT_TRUE(test, sp_request(a, i));
 	for (i = 0; i < 100; i++)
@@ -111,13 +110,13 @@ static void C_49_requests_are_bounded_and_shared(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, sp_request(b, i));
 	KUNIT_EXPECT_FALSE(test, sp_request(b, 0));
 	KUNIT_EXPECT_EQ(test, tp_events(sp_evd), SP_QLEN);
-	/* It is the answer that makes room, not the sight of the event */
+	/* Only the answer makes room, not the event */
 	cr = sp_announced(test, sp_evd, a);
 	KUNIT_EXPECT_FALSE(test, sp_request(a, 0));
 	KUNIT_EXPECT_EQ(test, dat_cr_reject(cr, 0, NULL), DAT_SUCCESS);
 	KUNIT_EXPECT_FALSE(test, sp_request(b, 0));
 	KUNIT_EXPECT_TRUE(test, sp_request(a, 0));
-	/* Alone it has all of it, less what the other's still hold */
+	/* Alone it has all of it, minus the requests of the other one */
 	KUNIT_EXPECT_EQ(test, dat_psp_free(sp_handle(b)), DAT_SUCCESS);
 	KUNIT_EXPECT_FALSE(test, sp_request(a, 0));
 	for (i = 0; i < SP_QLEN; i++) {
@@ -132,7 +131,7 @@ static void C_49_requests_are_bounded_and_shared(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, sp_request(a, i));
 }
 
-/* More service points than the EVD is long: at least one request each, but for its length */
+/* More service points than the EVD is long: at least one request each, up to its length */
 static void C_49_every_service_point_has_a_share(struct kunit *test)
 {
 	DAT_EVD_HANDLE evd = sp_make_evd(test, 2);
@@ -148,7 +147,7 @@ static void C_49_every_service_point_has_a_share(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, sp_request(sp[0], 0));
 }
 
-/* The same place in memory and in the table, again and again, and never the same handle */
+/* Memory and table entry are reused, but the handle is always a new one */
 static void C_50_a_request_takes_nothing_new(struct kunit *test)
 {
 	struct kdapl_sp *psp = sp_make(test, sp_evd, SP_QUAL, NULL);
@@ -191,7 +190,7 @@ static void E_46_an_EVD_goes_with_requests_in_it(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_rsp_free(sp_handle(rsp)), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, tp_events(sp_evd), 2);
 	KUNIT_EXPECT_EQ(test, dat_evd_free(sp_evd), DAT_SUCCESS);
-	/* What was seen waits for its answer; the others are gone, the EP is back */
+	/* The dequeued one waits for its answer; the others were refused, the EP is free */
 	KUNIT_EXPECT_EQ(test, sp_state(), DAT_EP_STATE_UNCONNECTED);
 	KUNIT_EXPECT_EQ(test, dat_cr_reject(seen, 0, NULL), DAT_SUCCESS);
 	mutex_lock(&sp_env->ia->mutex);
@@ -224,11 +223,11 @@ static void handoff_says_what_is_wrong(struct kunit *test)
 	TP_EXPECT_TYPE(test, dat_cr_handoff(NULL, 2), DAT_INVALID_HANDLE);
 	TP_EXPECT_TYPE(test, dat_cr_handoff(sp_handle(to), 2), DAT_INVALID_HANDLE);
 	TP_EXPECT_TYPE(test, dat_cr_handoff(cr, 3), DAT_INVALID_PARAMETER);
-	/* One waits there already, and that is all that may */
+	/* One request is waiting there, and there is no room for another */
 	TP_EXPECT_TYPE(test, dat_cr_handoff(cr, 2), DAT_INSUFFICIENT_RESOURCES);
 	KUNIT_EXPECT_EQ(test, dat_psp_free(sp_handle(to)), DAT_SUCCESS);
 	TP_EXPECT_TYPE(test, dat_cr_handoff(cr, 2), DAT_INVALID_PARAMETER);
-	/* Through all that the request has stayed what and where it was */
+	/* None of that has changed the request */
 	expect_data(test, cr, 0x11);
 	KUNIT_EXPECT_EQ(test, dat_cr_reject(cr, 0, NULL), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, tp_events(sp_evd), 0);
@@ -243,7 +242,7 @@ static void handoff_moves_a_request(struct kunit *test)
 	u32 i;
 
 	kdapl_clauses(test, "C-49");
-	/* More often than either has places: none stays taken */
+	/* More often than either has room: all room is released */
 	for (i = 0; i < 3 * SP_QLEN; i++) {
 		KUNIT_ASSERT_TRUE(test, sp_request(from, i));
 		cr = sp_announced(test, sp_evd, from);
@@ -256,7 +255,7 @@ static void handoff_moves_a_request(struct kunit *test)
 		KUNIT_EXPECT_PTR_NE(test, moved, cr);
 		expect_data(test, moved, i);
 		KUNIT_EXPECT_FALSE(test, sp_request(to, 0));
-		/* What the peer does now is news for the new one */
+		/* Events of the peer now concern the new one */
 		KUNIT_ASSERT_NOT_NULL(test, sp_cr(moved));
 		KUNIT_EXPECT_FALSE(test, sp_cr(moved)->withdrawn);
 		sp_withdraw(sp_cr(moved));
@@ -267,7 +266,7 @@ static void handoff_moves_a_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&from->evd->ncr) + atomic_read(&to->evd->ncr), 0);
 }
 
-/* It stays on the EVD, whose one place it has already */
+/* It stays on the EVD, whose only entry it has */
 static void handoff_needs_no_second_place_on_an_EVD(struct kunit *test)
 {
 	DAT_EVD_HANDLE evd = sp_make_evd(test, 1);
@@ -289,7 +288,7 @@ static void handoff_needs_no_second_place_on_an_EVD(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, from->ncr, 0);
 		KUNIT_EXPECT_EQ(test, to->ncr, 1);
 		KUNIT_EXPECT_FALSE(test, sp_request(from, 0));
-		/* The place goes with the request that leaves it */
+		/* The request releases its room */
 		if (i) {
 			KUNIT_ASSERT_EQ(test, dat_cr_handoff(cr, 3), DAT_SUCCESS);
 			fake_settle(sp_env->fake);
@@ -328,7 +327,7 @@ static void handoff_takes_no_endpoint_along(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sp_state(), DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
 	cr = sp_announced(test, sp_evd, rsp);
 	expect_data(test, cr, 0x33);
-	/* It is spent, so that nobody listens there any more */
+	/* It was used, so it does not listen any more */
 	TP_EXPECT_TYPE(test, dat_cr_handoff(cr, 3), DAT_INVALID_PARAMETER);
 	KUNIT_EXPECT_EQ(test, dat_cr_reject(cr, 0, NULL), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, sp_state(), DAT_EP_STATE_UNCONNECTED);
@@ -346,7 +345,7 @@ static void handoff_keeps_the_service_point(struct kunit *test)
 {
 	struct kdapl_sp *from = sp_make(test, sp_evd, 1, NULL);
 	struct kdapl_sp *to = sp_make(test, sp_evd, 2, NULL);
-	static struct tp_aside freeing;	/* of work: not on a stack */
+	static struct tp_aside freeing;	/* contains a work item, so not on the stack */
 	struct rdma_cm_id *id;
 	DAT_CR_HANDLE cr;
 
@@ -362,7 +361,7 @@ static void handoff_keeps_the_service_point(struct kunit *test)
 	rdma_unlock_handler(id);
 	KUNIT_EXPECT_TRUE(test, tp_finish(&freeing));
 	fake_settle(sp_env->fake);
-	/* Announced by a service point that is gone: a request like those before */
+	/* The event of a freed service point: the request is like the others */
 	cr = sp_announced(test, sp_evd, to);
 	KUNIT_EXPECT_EQ(test, dat_cr_reject(cr, 0, NULL), DAT_SUCCESS);
 }

@@ -2,13 +2,12 @@
 /*
  * KUnit: the low watermark of a shared receive queue.
  *
- * One event for one arming, whoever notices: the device at an arrival, the call
- * that finds the SRQ low already, the look that is taken again and again; none
- * for a mark of 0, for one that was replaced (however late the device speaks of
- * it), or on an SRQ without device. The fake behaves as rxe, which looks at the
- * fill only when a message takes a buffer. The suite also tests how the Consumer
- * learns of an SRQ that has failed. Runs in a KUnit thread; each test has a device
- * of its own.
+ * Each arming raises one event, whoever notices first: the device when a message arrives,
+ * the call if the SRQ is already low, or the periodic check. There is no event for a mark of
+ * 0, for one that was replaced (however late the device reports it), or on an SRQ without a
+ * device. Like rxe, the fake checks the number of buffers only when a message uses one. The
+ * suite also tests the event of an SRQ that has failed. Runs in a KUnit thread; each test has
+ * its own device.
  */
 #include "clause.h"
 #include "post_kunit.h"
@@ -50,7 +49,7 @@ static void make(struct kunit *test, u32 buffers)
 	post(test, buffers);
 }
 
-/* So many messages come; their events are taken off */
+/* @n messages arrive; their events are dequeued */
 static void arrive(struct kunit *test, u32 n)
 {
 	while (n--)
@@ -58,7 +57,7 @@ static void arrive(struct kunit *test, u32 n)
 	tp_drain(&ep);
 }
 
-/* The event, all of its fields, and no second one */
+/* Expects the event, with all of its fields, and no second one */
 static void expect_event(struct kunit *test, DAT_SRQ_ASYNC_ERROR_REASON reason)
 {
 	const DAT_ASYNCH_ERROR_EVENT_DATA *data;
@@ -91,7 +90,7 @@ static void forget(void)
 		;
 }
 
-/* The time of the next look has come */
+/* Runs the periodic check */
 static void look(void)
 {
 	mod_delayed_work(kdapl_wq, &env->srq->lw_work, 0);
@@ -112,13 +111,13 @@ static void Q_33_falls_below_the_mark(struct kunit *test)
 	arrive(test, 1);
 	expect_low(test);
 	KUNIT_EXPECT_EQ(test, env->fake->limits, 1);
-	/* Once, however low it runs and however often that happens */
+	/* Once, however low it gets and however often */
 	arrive(test, 2);
 	post(test, 4);
 	arrive(test, 4);
 	look();
 	expect_none(test);
-	/* And again, when it is set again */
+	/* And once more after it was set again */
 	post(test, 2);
 	set_lw(test, 1);
 	arrive(test, 1);
@@ -133,17 +132,17 @@ static void Q_33_is_below_already(struct kunit *test)
 	kdapl_clauses(test, "Q-33");
 	make(test, 2);
 	set_lw(test, 3);
-	/* No message has come: the device cannot have said it */
+	/* No message has arrived, so it was not the device */
 	expect_low(test);
 	KUNIT_EXPECT_EQ(test, env->fake->limits, 0);
-	/* Nor does it say it a second time with the next one */
+	/* And the device does not report it with the next message */
 	arrive(test, 1);
 	look();
 	expect_none(test);
 	KUNIT_EXPECT_EQ(test, env->fake->limits, 0);
 	set_lw(test, 3);
 	expect_low(test);
-	/* As many as the mark are not below it */
+	/* As many buffers as the mark are not below it */
 	post(test, 2);
 	set_lw(test, 3);
 	look();
@@ -172,15 +171,15 @@ static void Q_33_device_that_has_missed_it(struct kunit *test)
 	look();
 	expect_none(test);
 	arrive(test, 1);
-	/* Nobody asks: the look comes of its own accord, again and again */
+	/* The check repeats itself */
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(tp_events(async_evd())));
 	expect_low(test);
 	arrive(test, 1);
 	look();
 	expect_none(test);
-	/* There is nothing left to look for */
+	/* There is nothing left to check */
 	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&env->srq->lw_work));
-	/* Late, and alone: what it says belongs to no mark any more */
+	/* A late report belongs to no mark any more */
 	env->fake->hold_limit = false;
 	arrive(test, 1);
 	KUNIT_EXPECT_EQ(test, env->fake->limits, 1);
@@ -194,24 +193,24 @@ static void Q_33_device_and_call_at_once(struct kunit *test)
 	kdapl_clauses(test, "Q-33");
 	make(test, 2);
 	set_lw(test, 3);
-	/* A device that notices by itself what the call has told already */
+	/* The device reports what the call has already reported */
 	kdapl_srq_event(&event, env->srq);
 	fake_settle(env->fake);
 	expect_low(test);
-	/* What is said of one mark is not kept for the next */
+	/* A report about one mark does not count for the next */
 	set_bit(0, &env->srq->lw_reached);
 	set_lw(test, 1);
 	fake_settle(env->fake);
 	look();
 	expect_none(test);
-	/* Events of other kinds mean nothing */
+	/* Events of other types have no effect */
 	event.event = IB_EVENT_SQ_DRAINED;
 	kdapl_srq_event(&event, env->srq);
 	fake_settle(env->fake);
 	expect_none(test);
 }
 
-/* What the device has said of a mark that was replaced is not about the next one */
+/* A report about a mark that was replaced does not count for the next one */
 static void Q_33_said_late_of_another_mark(struct kunit *test)
 {
 	struct ib_event event = { .event = IB_EVENT_SRQ_LIMIT_REACHED };
@@ -224,13 +223,13 @@ static void Q_33_said_late_of_another_mark(struct kunit *test)
 		env->fake->hold_limit = true;
 		arrive(test, 2);
 		set_lw(test, 2);
-		/* A look may have come in time for the first mark */
+		/* The check may have run for the first mark */
 		forget();
 		env->fake->hold_limit = false;
 		env->fake->fail_query_srq = refuses ? -EIO : 0;
 		kdapl_srq_event(&event, env->srq);
 		fake_settle(env->fake);
-		/* A device that does not tell which is believed: rather early than never */
+		/* If the device cannot be queried, its report counts: early is better than never */
 		if (refuses)
 			expect_low(test);
 		else
@@ -246,13 +245,13 @@ static void Q_33_said_late_of_another_mark(struct kunit *test)
 	}
 }
 
-/* What the device has said in time is told, whatever is set next */
+/* A report in time raises the event, whatever is set next */
 static void Q_33_said_before_it_was_replaced(struct kunit *test)
 {
 	kdapl_clauses(test, "Q-33");
 	make(test, 4);
 	set_lw(test, 3);
-	/* It counts messages whose completions nobody has seen */
+	/* It counts messages whose completions were not polled */
 	device_srq()->limit = 0;
 	set_bit(0, &env->srq->lw_reached);
 	set_lw(test, 0);
@@ -304,7 +303,7 @@ static void arguments(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_srq_set_lw(srq, TP_DEPTH + 1),
 			DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
 	set_lw(test, 3);
-	/* What the device refuses changes nothing */
+	/* A refusal of the device changes nothing */
 	env->fake->fail_srq = -EOPNOTSUPP;
 	TP_EXPECT_TYPE(test, dat_srq_set_lw(srq, 4), DAT_MODEL_NOT_SUPPORTED);
 	env->fake->fail_srq = -EIO;
@@ -335,7 +334,7 @@ static void C_57_mark_of_a_device_that_leaves(struct kunit *test)
 	expect_none(test);
 }
 
-/* The work is due, or on its way, when the SRQ is freed: KASAN sees what touches it */
+/* The work is queued or running when the SRQ is freed; KASAN detects accesses to it */
 static void freed_with_a_mark(struct kunit *test)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };
@@ -391,7 +390,7 @@ static void Q_17_the_device_says_that_it_has_failed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SRQ, 1, 0), DAT_SUCCESS);
 }
 
-/* A failed device refuses buffers; a post on an SRQ in ERROR succeeds all the same */
+/* A failed device refuses buffers, but a post on an SRQ in ERROR succeeds */
 static void Q_17_a_device_that_has_failed_refuses_buffers(struct kunit *test)
 {
 	u32 depth = kdapl_pool_free_count(&env->srq->pool);
@@ -400,14 +399,14 @@ static void Q_17_a_device_that_has_failed_refuses_buffers(struct kunit *test)
 	kdapl_clauses(test, "Q-17");
 	make(test, 4);
 	fake_refuse(env->fake, -EIO, 3);
-	/* Not known to have failed yet: the slot comes back */
+	/* The failure is not known yet: the slot is returned */
 	TP_EXPECT_TYPE(test, tp_post_one(env, &ep, TP_SRQ, 1, 0), DAT_INTERNAL_ERROR);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&env->srq->pool), depth - 4);
 	fake_srq_fails(device_srq());
 	fake_settle(env->fake);
 	expect_event(test, DAT_SRQ_TRANSFER_TO_ERROR);
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SRQ, 1, 0), DAT_SUCCESS);
-	/* Of no segments, which takes the general way */
+	/* Without segments, which takes the slow path */
 	tp_args(env, &ep, TP_SRQ, &args);
 	args.n = 0;
 	args.iov = NULL;
@@ -423,7 +422,7 @@ static void look_waits_for_no_IO(struct kunit *test)
 
 	make(test, 4);
 	set_lw(test, 1);
-	/* The fixture has freed an LMR, which set a bit already */
+	/* The fixture has freed an LMR, which has set a bit */
 	env->fake->noio = 0;
 	kdapl_srq_event(&event, env->srq);
 	fake_settle(env->fake);

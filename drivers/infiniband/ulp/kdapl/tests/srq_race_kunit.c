@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: what is told of a shared receive queue while it is at work.
+ * KUnit: concurrent calls on a shared receive queue in use.
  *
- * A thread posts, has messages come and takes their events, never more than a
- * few at once: nobody may see more, whether he asks or makes the queue as small
- * as that. Size and low watermark are set against each other. Runs in a KUnit
- * thread, with a second one; each test has a device of its own.
+ * A thread posts, completes and dequeues a few buffers at a time. No query may report more,
+ * and a resize to this number must succeed. Size and low watermark are also changed
+ * concurrently. Runs in a KUnit thread, with a second one; each test has its own device.
  */
 #include "beside.h"
 #include "clause.h"
@@ -50,7 +49,7 @@ static void take_one(void)
 	DAT_EVENT event;
 
 	flow.lost += !fake_complete_srq(tp_qp(&ep), IB_WC_SUCCESS, 1);
-	/* Its callback runs when softirqs do */
+	/* Its callback runs in softirq */
 	while (dat_evd_dequeue(ep.recv_evd, &event) != DAT_SUCCESS && !kthread_should_stop())
 		cond_resched();
 }
@@ -62,7 +61,7 @@ static int flow_thread(void *data)
 	while (!kthread_should_stop()) {
 		for (; out < AT_ONCE; out++)
 			flow.refused += tp_post_one(env, &ep, TP_SRQ, 1, 0) != DAT_SUCCESS;
-		/* Of several, so that they come back in another order */
+		/* Several, so that they are returned in another order */
 		for (; out > AT_ONCE - 3; out--)
 			take_one();
 		WRITE_ONCE(flow.rounds, flow.rounds + 1);
@@ -111,7 +110,7 @@ static int sizes_thread(void *data)
 
 #define MARKS	3000
 
-/* Whoever is first, the other is refused */
+/* The first succeeds, the other is refused */
 static void Q_33_the_mark_stays_below_the_size(struct kunit *test)
 {
 	u32 set = 0, above = 0, other = 0, i;
@@ -129,7 +128,7 @@ static void Q_33_the_mark_stays_below_the_size(struct kunit *test)
 		} else {
 			other += DAT_GET_TYPE(ret) != DAT_INVALID_PARAMETER;
 		}
-		/* Lets it become small again */
+		/* Allows it to become small again */
 		other += dat_srq_set_lw(env->srq_handle, 0) != DAT_SUCCESS;
 		cond_resched();
 	}

@@ -2,11 +2,10 @@
 /*
  * KUnit: a shared receive queue changes its size, dat_srq_resize.
  *
- * Larger and smaller, what is posted staying where it is; each refusal, which
- * changes nothing; posts and completions at the same time. What a pool owes is
- * counted at the end of every test: all slots back, and as many as the size
- * says. Runs in a KUnit thread, with a second one that posts; each test has a
- * device of its own.
+ * Larger and smaller sizes, which keep the posted buffers; each refusal, which changes
+ * nothing; concurrent posts and completions. At the end of every test all slots must have
+ * been returned, and their number must be the size. Runs in a KUnit thread, with a second one
+ * that posts; each test has its own device.
  */
 #include <linux/kthread.h>
 #include "clause.h"
@@ -39,7 +38,7 @@ static DAT_RETURN post(u64 cookie)
 	return tp_post_one(env, &ep, TP_SRQ, cookie, 0);
 }
 
-/* So many posts are taken, one more is not */
+/* Expects that @n posts are accepted, and one more is not */
 static void fill(struct kunit *test, u64 first, u32 room)
 {
 	u32 i;
@@ -49,7 +48,7 @@ static void fill(struct kunit *test, u64 first, u32 room)
 	TP_EXPECT_TYPE(test, post(0), DAT_INSUFFICIENT_RESOURCES);
 }
 
-/* So many messages come, for these buffers */
+/* @n messages arrive and use these buffers */
 static void arrive(struct kunit *test, u64 first, u32 n)
 {
 	u32 i;
@@ -80,13 +79,13 @@ static void larger_and_smaller_with_buffers_posted(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, resize(TP_DEPTH + 5), DAT_SUCCESS);
 	expect_size(test, TP_DEPTH + 5);
 	fill(test, 100 + TP_DEPTH, 5);
-	/* And again: pools beside pools */
+	/* And again, which adds another pool */
 	KUNIT_ASSERT_EQ(test, resize(3 * TP_DEPTH), DAT_SUCCESS);
 	expect_size(test, 3 * TP_DEPTH);
 	fill(test, 105 + TP_DEPTH, 2 * TP_DEPTH - 5);
 	KUNIT_EXPECT_EQ(test, query(test).outstanding_dto_count, 3 * TP_DEPTH);
 
-	/* What was posted, before and after, is taken in its order */
+	/* Buffers from before and after are used in their order */
 	connect(test);
 	arrive(test, 100, 2 * TP_DEPTH);
 	KUNIT_EXPECT_EQ(test, query(test).outstanding_dto_count, TP_DEPTH);
@@ -95,7 +94,7 @@ static void larger_and_smaller_with_buffers_posted(struct kunit *test)
 	TP_EXPECT_TYPE(test, post(1), DAT_INSUFFICIENT_RESOURCES);
 	arrive(test, 100 + 2 * TP_DEPTH, TP_DEPTH);
 	fill(test, 500, TP_DEPTH);
-	/* The withheld ones are used before new ones are made */
+	/* Withheld slots are used before new ones are allocated */
 	KUNIT_ASSERT_EQ(test, resize(3 * TP_DEPTH), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, env->srq->nheld, 0);
 	fill(test, 500 + TP_DEPTH, 2 * TP_DEPTH);
@@ -116,7 +115,7 @@ static void smaller_than_it_was_made_and_back(struct kunit *test)
 	arrive(test, 1, TP_DEPTH);
 }
 
-/* Events that wait on the EVD are outstanding; a slot that was added comes back too */
+/* Queued events count as outstanding; slots that were added are returned, too */
 static void events_that_wait_keep_their_slots(struct kunit *test)
 {
 	u32 i;
@@ -196,10 +195,10 @@ static void refuses_beyond_what_its_endpoints_have_room_for(struct kunit *test)
 	TP_EXPECT_TYPE(test, resize(TP_DEPTH + 1), DAT_INSUFFICIENT_RESOURCES);
 	expect_unchanged(test, 1);
 	arrive(test, 1, TP_DEPTH);
-	/* Down and up again there is room */
+	/* After a reduction there is room to grow again */
 	KUNIT_EXPECT_EQ(test, resize(2), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, resize(TP_DEPTH), DAT_SUCCESS);
-	/* A CQ made for the larger SRQ has more of it */
+	/* A CQ that was created for the larger SRQ has more room */
 	tp_ep_free(&ep);
 	KUNIT_EXPECT_EQ(test, resize(2 * TP_DEPTH), DAT_SUCCESS);
 	connect(test);
@@ -240,7 +239,7 @@ static void refuses_on_a_shell(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, query(test).max_recv_dtos, TP_DEPTH);
 }
 
-/* Who loads the module says that allocations of a task can fail, see alloc_kunit.c */
+/* Whoever loads the module must have enabled fault injection, see alloc_kunit.c */
 static void fail_allocations(bool fail)
 {
 #ifdef CONFIG_FAULT_INJECTION
@@ -266,13 +265,13 @@ static void refuses_without_memory(struct kunit *test)
 
 /* ---- at the same time ---------------------------------------------------------------- */
 
-/* Not more than so many at once, so that most sizes are larger than that */
+/* Maximum number of outstanding buffers, smaller than most sizes */
 #define AT_ONCE	12
 
 static struct {
 	u64 posted;
 	u64 taken;
-	u64 odd;		/* answers that are none */
+	u64 odd;		/* impossible return values */
 } flow;
 
 static int poster(void *data)
@@ -294,7 +293,7 @@ static int poster(void *data)
 	return 0;
 }
 
-/* In the order of posting: nothing is lost, nothing comes twice */
+/* In posting order, nothing lost, nothing twice */
 static void take(struct kunit *test, u64 last)
 {
 	while (flow.taken < last) {
@@ -316,7 +315,7 @@ static void posts_go_on_meanwhile(struct kunit *test)
 	memset(&flow, 0, sizeof(flow));
 	thread = kthread_run(poster, NULL, "kdapl_test_post");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, thread);
-	/* Either thread may need a while to get its share of the machine */
+	/* On a busy machine either thread may take long */
 	for (i = 0; (READ_ONCE(flow.posted) < 400 || resized <= 50) && time_before(jiffies, end);
 	     i++) {
 		ret = resize(1 + (i * 7) % (3 * TP_DEPTH));
@@ -343,7 +342,7 @@ static int resize_init(struct kunit *test)
 	return PTR_ERR_OR_ZERO(env);
 }
 
-/* Free ones, withheld ones and outstanding ones are all that were ever made */
+/* Free, withheld and outstanding slots together are all slots */
 static void expect_conserved(struct kunit *test)
 {
 	struct kdapl_srq *srq = env->srq;

@@ -2,8 +2,8 @@
 /*
  * KUnit: status tables and the texts of return values.
  *
- * The expected values stand here once more, written down from the contract
- * (2.2, 2.5, 5.4) and not from status.c. Runs in a KUnit thread.
+ * The expected values are repeated here, taken from the contract (2.2, 2.5, 5.4)
+ * and not from status.c. Runs in a KUnit thread.
  */
 #include <kunit/test.h>
 #include <linux/errno.h>
@@ -66,7 +66,7 @@ static void wc_status_table_is_complete(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(wc_rows); i++)
 		seen |= BIT(wc_rows[i].wc);
 	KUNIT_EXPECT_EQ(test, seen, GENMASK(IB_WC_GENERAL_ERR, 0));
-	/* What the verbs may invent later is a failure, never a success */
+	/* A new verbs status is a failure, never a success */
 	for (i = IB_WC_GENERAL_ERR + 1; i < 300; i++)
 		KUNIT_EXPECT_EQ(test, kdapl_wc_status_to_dto(i, i & 1), DAT_DTO_ERR_TRANSPORT);
 	KUNIT_EXPECT_EQ(test, kdapl_wc_status_to_dto(-1, false), DAT_DTO_ERR_TRANSPORT);
@@ -111,7 +111,7 @@ static void errno_to_dat(struct kunit *test)
 	unsigned int i;
 	int err;
 
-	/* Every errno of the kernel, those of the table and those that are not */
+	/* Every errno of the kernel, also those that are not in the table */
 	for (err = 0; err > -600; err--) {
 		expected = DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
 		for (i = 0; i < ARRAY_SIZE(errno_rows); i++)
@@ -152,7 +152,7 @@ static void return_value_layout(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, DAT_SUCCESS, 0);
 	KUNIT_EXPECT_EQ(test, DAT_ERROR(DAT_NOT_IMPLEMENTED, 0), 0xbfff0000U);
 	KUNIT_EXPECT_EQ(test, DAT_TYPE_MASK | DAT_SUBTYPE_MASK | 0xc0000000U, 0xffffffffU);
-	/* Two names that look alike and are unrelated (4.12) */
+	/* Two similar names with different meanings (4.12) */
 	KUNIT_EXPECT_EQ(test, DAT_ERROR(DAT_LENGTH_ERROR, 0), 0x80080000U);
 	KUNIT_EXPECT_EQ(test, DAT_DTO_LENGTH_ERROR, 2);
 	/* Landmarks of the subtype sequence */
@@ -189,7 +189,7 @@ static void strerror_names_every_type(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_strerror(DAT_ERROR(DAT_NOT_IMPLEMENTED, 0), &major, &minor),
 			DAT_SUCCESS);
 	KUNIT_EXPECT_STREQ(test, major, "DAT_NOT_IMPLEMENTED");
-	/* Those that the reference forgot */
+	/* Those that are missing in the reference */
 	dat_strerror(DAT_ERROR(DAT_CONN_QUAL_UNAVAILABLE, 0), &major, &minor);
 	KUNIT_EXPECT_STREQ(test, major, "DAT_CONN_QUAL_UNAVAILABLE");
 	dat_strerror(DAT_ERROR(DAT_RESERVED_LMR, 0), &major, &minor);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: the end of many endpoints at once, of QPs that do not flush, posts while a QP
- * goes, and the end of an IA that its Consumer has left open.
+ * KUnit: the teardown of many endpoints at once, QPs that do not flush, posts while a QP is
+ * being destroyed, and an IA that its Consumer has left open.
  *
  * The suite counts the grace periods and the QPs that are in ERROR at the same time,
  * so that almost no result depends on the speed of the machine. Runs in a KUnit
@@ -48,7 +48,7 @@ static void add_ep(struct kunit *test, struct tp_ep *like, bool srq, bool connec
 		KUNIT_ASSERT_EQ(test, tp_connect(&one), 0);
 }
 
-/* The first of a kind, with EVDs of its own */
+/* The first of its type, with its own EVDs */
 static void first_ep(struct kunit *test, bool solicited, bool srq, bool connect,
 		     struct tp_ep *first)
 {
@@ -62,7 +62,7 @@ static void first_ep(struct kunit *test, bool solicited, bool srq, bool connect,
 		KUNIT_ASSERT_EQ(test, tp_connect(first), 0);
 }
 
-/* As many endpoints of each kind */
+/* Endpoints of each type */
 static void make_eps(struct kunit *test, u32 n)
 {
 	struct tp_ep like;
@@ -88,7 +88,7 @@ static void unplug(void)
 	fake_dev_unplug(env->fake);
 }
 
-/* The number of grace periods that somebody in the module waits for */
+/* Number of grace periods for which the module has waited */
 static int graces_of(void (*end)(void))
 {
 	int before = atomic_read(&kdapl_graces);
@@ -102,7 +102,7 @@ static void C_36_closing_1000_endpoints_takes_few_grace_periods(struct kunit *te
 	kdapl_clauses(test, "C-36");
 	make_eps(test, STRIP_EPS);
 	KUNIT_EXPECT_LE(test, graces_of(close_ia), STRIP_GRACES);
-	/* All but the UNCONNECTED ones were in ERROR before the first was destroyed */
+	/* All except the UNCONNECTED ones were in ERROR before the first was destroyed */
 	KUNIT_EXPECT_EQ(test, env->fake->most_in_error, STRIP_EPS / STRIP_KINDS * 3);
 }
 
@@ -113,7 +113,7 @@ static void C_57_removal_of_1000_endpoints_takes_few_grace_periods(struct kunit 
 	KUNIT_EXPECT_LE(test, graces_of(unplug), STRIP_GRACES);
 	KUNIT_EXPECT_EQ(test, env->fake->most_in_error, STRIP_EPS);
 	KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), 0);
-	/* Shells have nothing left to wait for, but closing them waits all the same */
+	/* Closing orphaned objects also waits for grace periods */
 	KUNIT_EXPECT_LE(test, graces_of(close_ia), STRIP_GRACES);
 }
 
@@ -172,7 +172,7 @@ static void make_mute(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
 }
 
-/* Gives up an attempt before the connection manager knows its QP */
+/* Cancels an attempt before the connection manager knows its QP */
 static void fail_attempt(struct kunit *test)
 {
 	DAT_EVENT event;
@@ -189,7 +189,7 @@ static void fail_attempt(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
 }
 
-/* Three receives, in any order: only the device knew it */
+/* Three receives, in any order, because only the device knew it */
 static void expect_three_flushed(struct kunit *test)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto;
@@ -244,8 +244,8 @@ static void C_23_receives_of_a_failed_attempt_are_flushed_in_software(struct kun
 }
 
 /*
- * A receive is being posted, finds no QP, and is not flushed yet when those that the
- * device has kept are: it looks like one of them.
+ * A receive that is being posted finds no QP. It was not flushed yet when the receives that
+ * the device has kept are flushed, so it looks like one of them.
  */
 static void S_31_a_receive_that_is_being_posted_is_flushed_once(struct kunit *test)
 {
@@ -328,8 +328,8 @@ static void C_57_removal_finds_an_endpoint_without_a_QP(struct kunit *test)
 /* ---- posts while the QP goes --------------------------------------------- */
 
 /*
- * A post finds no QP while the verbs objects go. The EP still names the CQ in
- * solicited-wait mode, but the CQ may be gone: the flush must not look at it.
+ * A post finds no QP while the verbs objects are being destroyed. The EP still has a pointer
+ * to its solicited CQ, but the CQ may have been freed: the flush must not use it.
  */
 static void S_31_a_flush_that_is_held_back_uses_no_CQ(struct kunit *test)
 {
@@ -349,7 +349,7 @@ static void S_31_a_flush_that_is_held_back_uses_no_CQ(struct kunit *test)
 	kdapl_ep_hold(kep);
 	qp = rcu_dereference_protected(kep->qp, lockdep_is_held(&kep->mutex));
 	RCU_INIT_POINTER(kep->qp, NULL);
-	/* What is left of the CQ: a number that would be copied */
+	/* The freed CQ: a number that would be copied */
 	swap(kep->scq, scq);
 	fired = kep->parked_fired;
 	atomic_set(&kep->scq->nfired, fired + 1);
@@ -366,8 +366,8 @@ static void S_31_a_flush_that_is_held_back_uses_no_CQ(struct kunit *test)
 
 static struct {
 	struct work_struct work;
-	struct completion posting;	/* a bind has its callback in a slot */
-	bool met;			/* somebody has waited for the bind's lock */
+	struct completion posting;	/* a bind has set its callback in a slot */
+	bool met;			/* a thread has waited for the lock of the bind */
 	bool called;
 } bind;
 
@@ -396,7 +396,7 @@ static void bind_without_QP(struct work_struct *work)
 	spin_unlock_irqrestore(&sq->lock, flags);
 }
 
-/* The slot of a stranded request: kdapl_sq_abandon() calls this, then looks at the slots */
+/* Callback of a stranded request: kdapl_sq_abandon() calls it before it checks the slots */
 static void stranded_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	wc->wr_cqe->done = kdapl_request_done;
@@ -424,7 +424,7 @@ static void an_abandoned_queue_leaves_a_bind_alone(struct kunit *test)
 	slot->ev.next = NULL;
 	sq->stranded = &slot->ev;
 	spin_unlock_irq(&sq->lock);
-	/* The work spins on another CPU, and must not share it with this thread */
+	/* The work spins on another CPU, which this thread must not use */
 	migrate_disable();
 	kdapl_sq_abandon(sq);
 	migrate_enable();
@@ -459,7 +459,7 @@ static void C_36_an_IA_left_open_is_closed_without_an_upcall(struct kunit *test)
 	kdapl_ia_destroy_left("kdapl_careful");
 	tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls), 1);
-	/* The two flushed posts belong to a Consumer that is gone: no further upcall may run */
+	/* The Consumer of the two flushed posts was unloaded: no further upcall may run */
 	kdapl_ia_destroy_left("kdapl_careless");
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls), 1);
 	TP_EXPECT_TYPE(test, dat_ep_free(ep.handle), DAT_INVALID_HANDLE);
@@ -484,14 +484,14 @@ static void C_36_an_IA_that_is_being_closed_is_waited_for(struct kunit *test)
 
 	kdapl_clauses(test, "C-36");
 	strscpy(env->ia->owner, "kdapl_careless", sizeof(env->ia->owner));
-	/* The close needs the mutex when it has got far */
+	/* A late step of the close needs the mutex */
 	mutex_lock(&kdapl_device_mutex);
 	tp_start(&ending, close_ia);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!kdapl_obj_is_live(ia, DAT_HANDLE_TYPE_IA)));
 	/* That of another module is not */
 	kdapl_ia_destroy_left("kdapl_careful");
 	tp_start(&unload, destroy_left);
-	/* No barrier: the test looks again until the waiter is seen, and wakes nobody */
+	/* No barrier is needed: the test repeats the check, and wakes no thread */
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(waitqueue_active(&kdapl_ias_closed) ||
 					    completion_done(&unload.done)));
 	KUNIT_EXPECT_FALSE(test, completion_done(&unload.done));

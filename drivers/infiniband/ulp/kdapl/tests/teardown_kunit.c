@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: moments between two states, held open by the fake device.
+ * KUnit: races at teardown, which the fake device makes certain.
  *
- * Each test stops the device, or the connection work, at one point where
- * something went wrong once, and lets the other side run into it: completions
- * before ESTABLISHED in solicited-wait mode, a marker on its way back, an SRQ
- * endpoint that is being freed when the device leaves, posts in the middle of
- * a removal, a device that raises LAST_WQE once. Runs in a KUnit thread, with
- * a second one where a call has to block; each test has a device of its own.
+ * Each test stops the device, or the connection work, at a point where an error occurred
+ * before, while the other side runs: completions before ESTABLISHED in solicited-wait mode,
+ * a marker that is completing, an SRQ endpoint that is being freed during device removal,
+ * posts during a removal, a device that raises LAST_WQE once. Runs in a KUnit thread, with a
+ * second one for calls that block; each test has its own device.
  */
 #include "beside.h"
 #include "clause.h"
@@ -16,7 +15,7 @@
 
 static struct tp_env *env;
 static struct tp_ep ep;
-/* Calls that are held up; they may outlive a test that fails */
+/* Calls that block; they may outlive a failed test */
 static struct tp_aside freeing, leaving;
 
 static struct {
@@ -86,7 +85,7 @@ static void make_solicited(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, tp_begin(&ep, false));
 }
 
-/* What the device has completed in silence is found by whoever looks for it */
+/* A query finds completions for which the device has raised no event */
 static void poll_silent(struct kunit *test)
 {
 	DAT_EVENT event;
@@ -109,7 +108,7 @@ static void R_12_C_43_solicited_before_ESTABLISHED_is_one_upcall(struct kunit *t
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 1);
 	KUNIT_EXPECT_EQ(test, upcalls.cookie[0], 1);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.recv_evd), 0);
-	/* It was this message that was solicited, not the next one */
+	/* This message was solicited, the next one is not */
 	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 20);
 	tp_expect_dto(test, &ep, TP_RECV, 2, DAT_DTO_SUCCESS, 20);
 	fake_settle(env->fake);
@@ -147,7 +146,7 @@ static void E_18_C_43_plain_parked_in_front_goes_first(struct kunit *test)
 
 /* ---- the marker ------------------------------------------------------------------- */
 
-/* Idle is asked for, and answered by work only after the marker was back again */
+/* The query schedules the work, which continues only after the marker has completed */
 static void marker_is_back_between_kick_and_reuse(struct kunit *test)
 {
 	struct fake_queue *sq;
@@ -161,7 +160,7 @@ static void marker_is_back_between_kick_and_reuse(struct kunit *test)
 	fake_settle(env->fake);
 	KUNIT_ASSERT_EQ(test, fake_outstanding(sq), 2);
 
-	/* The work is kicked, and waits for us; its marker is still on its way */
+	/* The work is scheduled and waits for the mutex; its marker is still outstanding */
 	mutex_lock(&ep.ep->mutex);
 	KUNIT_EXPECT_EQ(test, suppressed(2), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, request_idle(), DAT_FALSE);
@@ -172,7 +171,7 @@ static void marker_is_back_between_kick_and_reuse(struct kunit *test)
 	mutex_unlock(&ep.ep->mutex);
 	fake_settle(env->fake);
 
-	/* Its second turn, behind the second tail, and none of the first one's completion */
+	/* It is posted again after the second tail, without the completion of the first */
 	KUNIT_EXPECT_EQ(test, fake_outstanding(sq), 2);
 	KUNIT_EXPECT_TRUE(test, ep.ep->marker.busy);
 	KUNIT_EXPECT_FALSE(test, completion_done(&ep.ep->marker.done));
@@ -183,16 +182,15 @@ static void marker_is_back_between_kick_and_reuse(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->sq.pool), TP_DEPTH);
 }
 
-/* On the other CPU: the device completes the marker */
+/* On the other CPU, the device completes the marker */
 static void complete_marker(struct work_struct *work)
 {
 	fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS);
 }
 
 /*
- * Holds the marker's way back up where it takes the lock. What the work has
- * been told by then: it must be nothing, or it would find the marker busy,
- * and nobody would post it again.
+ * Blocks the completion of the marker where it takes the lock. The work must not have been
+ * scheduled by then, or it would find the marker busy, and it would not be posted again.
  */
 static unsigned long todo_before_marker_is_back(struct kunit *test, struct work_struct *work)
 {
@@ -230,7 +228,7 @@ static void C_26_the_work_hears_of_the_marker_when_it_is_back(struct kunit *test
 	KUNIT_ASSERT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECT_PENDING);
 
 	INIT_WORK_ONSTACK(&work, complete_marker);
-	/* So that what the work is told stays to be seen */
+	/* So that the bits for the work stay visible */
 	mutex_lock(&ep.ep->mutex);
 	todo = todo_before_marker_is_back(test, &work);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!READ_ONCE(ep.ep->marker.busy)));
@@ -328,7 +326,7 @@ static unsigned long slow_end(struct kunit *test, enum slow slow)
 							    kdapl_timeout_ms(20 * END_MS)));
 	KUNIT_EXPECT_EQ(test, ended.number, DAT_CONNECTION_EVENT_DISCONNECTED);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
-	/* The device still has the request, and will report its outcome later */
+	/* The device still has the request, and will complete it later */
 	KUNIT_EXPECT_EQ(test, tp_events(ep.request_evd), 0);
 	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
 	tp_expect_dto(test, &ep, TP_SEND, 1, DAT_DTO_SUCCESS, TP_SEG);
@@ -369,7 +367,7 @@ static void C_57_device_leaves_while_an_SRQ_endpoint_is_freed(struct kunit *test
 	tp_start(&freeing, free_ep);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(qp->state) == IB_QPS_ERR));
 	tp_start(&leaving, unplug);
-	/* The SRQ is at its turn, and the endpoint still has its QP on it */
+	/* The SRQ is about to be destroyed, and the endpoint still has its QP on it */
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!rcu_access_pointer(env->srq->srq)));
 	KUNIT_ASSERT_FALSE(test, completion_done(&freeing.done));
 	KUNIT_EXPECT_FALSE(test, completion_done(&leaving.done));
@@ -402,7 +400,7 @@ static void C_58_software_flushes_come_behind_those_of_the_device(struct kunit *
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	qp = tp_qp(&ep);
 	id = ep.ep->cm_id;
-	/* Removal has drained the QP and cannot get rid of the id */
+	/* Removal has drained the QP and waits for the id */
 	rdma_lock_handler(id);
 	tp_start(&leaving, unplug);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(completion_done(&ep.ep->sq_drain.done)));
@@ -411,7 +409,7 @@ static void C_58_software_flushes_come_behind_those_of_the_device(struct kunit *
 	KUNIT_EXPECT_EQ(test, fake_outstanding(&qp->sq), 3);
 	KUNIT_EXPECT_EQ(test, fake_outstanding(&qp->rq), 3);
 	rdma_unlock_handler(id);
-	/* It goes on, takes the QP away from posts, and waits for the six */
+	/* It continues, removes the QP, and waits for the six */
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!rcu_access_pointer(ep.ep->qp)));
 	post_pairs(test, 11, 13);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.request_evd), 0);
