@@ -155,7 +155,7 @@ static void G_35_stale_handle_misses_the_new_owner(struct kunit *test)
 	for (i = 0; i < 30; i++) {
 		to = make_public(test);
 		h = kdapl_obj_handle(&to->obj);
-		/* The lowest free index is used again, with another generation */
+		/* Reuses the lowest free index, with another generation */
 		KUNIT_EXPECT_EQ(test, kdapl_obj_id(&to->obj), idx);
 		KUNIT_EXPECT_PTR_NE(test, h, old);
 		KUNIT_EXPECT_PTR_EQ(test, look(old, TEST_TYPE), NULL);
@@ -382,7 +382,7 @@ struct reuse {
 	struct hrtimer timer;
 	struct kdapl_obj obj;
 	DAT_HANDLE handle;		/* the last one that was in the table */
-	bool found, fresh;		/* in the table; has a new handle that is not in the table yet */
+	bool found, fresh;		/* in the table; has a handle that is not there yet */
 	u32 n;				/* number of owners so far */
 };
 

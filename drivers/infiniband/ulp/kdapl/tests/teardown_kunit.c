@@ -442,8 +442,8 @@ static void wait_for_marker(void)
 }
 
 /*
- * Lets drains end in softirqs of this CPU. The one behind the last grace period has a
- * device that is slow to arm the CQ.
+ * Makes drains end in softirqs of this CPU. For the one after the last grace period the
+ * device is slow to arm the CQ.
  */
 static int end_drains(void *data)
 {
@@ -456,7 +456,7 @@ static int end_drains(void *data)
 			WRITE_ONCE(env->fake->slow_arm, armed.cq);
 		local_bh_disable();
 		fake_release(env->fake, armed.qp);
-		/* Behind the softirq the next marker may come, and behind the last all ends */
+		/* After the softirq the next marker may be posted, and the last one ends it */
 		env->fake->hold_flush = !last;
 		local_bh_enable();
 	} while (!last);
@@ -516,13 +516,13 @@ static void C_32_reset_of_an_SRQ_endpoint_does_not_wait_twice(struct kunit *test
 		dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG);
 		fake_settle(env->fake);
 		expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
-		/* The disconnect has seen it; the drain of the reset looks for it again */
+		/* The disconnect has seen it; the drain of the reset waits for it again */
 		KUNIT_EXPECT_EQ(test, env->fake->last_wqes, round);
 		begin = jiffies;
 		KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
 		KUNIT_EXPECT_LT(test, jiffies - begin, kdapl_timeout_ms(KDAPL_LAST_WQE_MS));
 		KUNIT_EXPECT_EQ(test, env->fake->last_wqes, round);
-		/* The new QP has one of its own to come */
+		/* The new QP will raise its own */
 		KUNIT_EXPECT_FALSE(test, completion_done(&ep.ep->last_wqe));
 		KUNIT_EXPECT_EQ(test, fake_outstanding(tp_queue(env, &ep, TP_SRQ)), 1);
 	}
@@ -531,7 +531,7 @@ static void C_32_reset_of_an_SRQ_endpoint_does_not_wait_twice(struct kunit *test
 
 /* ---- suite -------------------------------------------------------------------------------- */
 
-/* Our own bounds must not end what is held up here, on a slow machine either */
+/* Time-outs must not end the calls that block here, even on a slow machine */
 #define STRETCH		4U
 
 static unsigned int stretch_before;

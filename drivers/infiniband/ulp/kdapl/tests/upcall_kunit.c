@@ -2,9 +2,9 @@
 /*
  * KUnit: every call of class A in an upcall.
  *
- * The upcall makes each call once in the done callback of a completion and once in
- * the deferred deliverer, and the test checks what they return. Bottom halves are
- * off in both, so the kernel itself reports a call that sleeps. Runs in a KUnit
+ * The upcall makes each call once in the done callback of a completion and once in the
+ * deferred delivery, and the test checks the return values. Bottom halves are disabled in
+ * both, so the kernel reports a call that sleeps. Runs in a KUnit
  * thread; each test has its own device.
  */
 #include "sp_kunit.h"
@@ -16,7 +16,7 @@ static struct {
 	DAT_PADDR page;
 } with;
 
-/* Results that nobody checks; too large for the stack of a softirq */
+/* Results that are not checked; too large for the stack of a softirq */
 static union {
 	DAT_IA_ATTR ia;
 	DAT_EVD_PARAM evd;
@@ -310,7 +310,7 @@ static void expect_returns(struct kunit *test, bool worker)
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		KUNIT_EXPECT_EQ_MSG(test, DAT_GET_TYPE(seen.ret[i]), rows[i].type, "%s",
 				    rows[i].name);
-	/* The calls took effect: three kinds of them leave something to check */
+	/* Check the effect of three types of calls */
 	KUNIT_EXPECT_EQ(test, tp_events(with.soft), 1);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(sp_state() == DAT_EP_STATE_DISCONNECTED));
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(tp_events(sp_ep.recv_evd) == 1));

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: objects that others use, and regions that nobody may reach any more.
+ * KUnit: objects with users, and freed regions.
  *
- * A zone, an SRQ, an EVD is kept by its users and free to go behind the last
- * of them; a region that has been freed is out of reach of posts, of peers,
- * and of whoever kept its context; addresses that are no memory are refused;
- * so are calls that our model has no place for. Runs in a KUnit thread.
+ * A zone, an SRQ or an EVD cannot be freed before its last user. A freed region cannot be
+ * used by posts, by peers, or with a stale context. Addresses that are not memory are
+ * refused, and so are calls that the model does not support. Runs in a KUnit thread.
  */
 #include <linux/vmalloc.h>
 #include "clause.h"
@@ -88,9 +87,9 @@ static void L_05_a_freed_region_is_out_of_reach(struct kunit *test)
 	KUNIT_EXPECT_NE(test, key, 0);
 	KUNIT_EXPECT_NE(test, env->fake->invalidated, key);
 	KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), DAT_SUCCESS);
-	/* A peer: the device has been told before the call returned */
+	/* Peers: the device has executed the invalidation before the call returned */
 	KUNIT_EXPECT_EQ(test, env->fake->invalidated, key);
-	/* A post: the context is known no more, at once */
+	/* Posts: the context is invalid at once */
 	for (call = 0; call < TP_NCALLS; call++) {
 		tp_args(env, &ep, call, &args);
 		args.segs[0].lmr_context = context;
@@ -101,7 +100,7 @@ static void L_05_a_freed_region_is_out_of_reach(struct kunit *test)
 
 #define CONTEXTS	600
 
-/* An index comes back after a while, under another name */
+/* An index is reused after some time, with another generation */
 static void L_08_a_context_is_not_given_twice(struct kunit *test)
 {
 	u32 reused = 0, i, k;
@@ -140,10 +139,10 @@ static void L_01_L_02_an_address_that_is_no_memory(struct kunit *test)
 		void *va;
 		u64 length;
 	} bad[] = {
-		{ mapped + PAGE_SIZE, 1 },		/* the page behind it is a guard */
+		{ mapped + PAGE_SIZE, 1 },		/* the page after it is a guard */
 		{ mapped, PAGE_SIZE + 1 },
 		{ mapped + PAGE_SIZE - 1, 2 },
-		{ (void *)PAGE_SIZE, 16 },		/* the user's half */
+		{ (void *)PAGE_SIZE, 16 },		/* the user's part */
 		{ (void *)ULONG_MAX, 2 },		/* a wrap */
 	};
 	int live = atomic_read(&env->fake->live);
@@ -200,7 +199,7 @@ static void calls_that_are_not_offered(struct kunit *test)
 		       DAT_MODEL_NOT_SUPPORTED);
 	TP_EXPECT_TYPE(test, dat_csp_query(NULL, 0, NULL), DAT_MODEL_NOT_SUPPORTED);
 	TP_EXPECT_TYPE(test, dat_csp_free(NULL), DAT_MODEL_NOT_SUPPORTED);
-	/* What can be wrong with the arguments is told all the same */
+	/* Wrong arguments are still reported */
 	TP_EXPECT_TYPE(test, dat_ia_reserved_lmr(ep.handle, &h, &context), DAT_INVALID_HANDLE);
 	TP_EXPECT_TYPE(test, dat_ia_reserved_lmr(ia_handle(), NULL, &context),
 		       DAT_INVALID_PARAMETER);
@@ -221,7 +220,7 @@ static struct kdapl_ep *ep_of(DAT_EP_HANDLE handle)
 	return to_kdapl_ep(obj);
 }
 
-/* A shared CQ has room for all that may be outstanding on it; if not, a new one is made */
+/* A shared CQ has room for everything outstanding; otherwise a new one is created */
 static void E_20_a_shared_CQ_has_room_for_all_of_its_endpoints(struct kunit *test)
 {
 	DAT_EP_HANDLE handle[SHARERS] = { };
@@ -256,7 +255,7 @@ static void E_20_a_shared_CQ_has_room_for_all_of_its_endpoints(struct kunit *tes
 			KUNIT_EXPECT_GE(test, to_fake_cq(kcq->cq)->size, cqes);
 	}
 	KUNIT_EXPECT_GT(test, cqs, 1);
-	/* They do share CQs */
+	/* They must share CQs */
 	KUNIT_EXPECT_LT(test, cqs, SHARERS);
 	for (i = 0; i < SHARERS; i++)
 		KUNIT_EXPECT_EQ(test, dat_ep_free(handle[i]), DAT_SUCCESS);

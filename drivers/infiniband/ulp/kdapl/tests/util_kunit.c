@@ -24,7 +24,7 @@ static void the_default_attributes_are_those_of_no_attributes(struct kunit *test
 					    ep.connect_evd, NULL, &made), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, dat_ep_query(made, DAT_EP_FIELD_ALL, param), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, dat_ep_free(made), DAT_SUCCESS);
-	/* The attributes behind these are the Provider's own */
+	/* The other attributes belong to the Provider */
 	KUNIT_EXPECT_MEMEQ(test, &attr, &param->ep_attr,
 			   offsetof(DAT_EP_ATTR, ep_transport_specific_count));
 	KUNIT_EXPECT_EQ(test, attr.ep_provider_specific_count, 0);
@@ -69,7 +69,7 @@ static void a_buffer_is_registered_and_unregistered(struct kunit *test)
 	tp_ep_free(&ep);
 	KUNIT_EXPECT_EQ(test, kdat_unregister(&region), DAT_SUCCESS);
 	KUNIT_EXPECT_PTR_EQ(test, region.lmr, DAT_HANDLE_NULL);
-	/* Once more is no error */
+	/* A second call is no error */
 	KUNIT_EXPECT_EQ(test, kdat_unregister(&region), DAT_SUCCESS);
 }
 
