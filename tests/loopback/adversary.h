@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What the cases of the group "hostile" share: a victim, B, to which a peer of
- * plain verbs connects again and again, and two connections between Consumers,
- * which must not notice: one of the victim's zone, one of another.
+ * The fixture of the cases of the group "hostile": a victim, B, to which a plain-verbs peer
+ * connects repeatedly, and two connections between Consumers that must not be affected: one in
+ * the victim's zone, one in another.
  *
- * All of B's memory holds PAIR_FREE before each attack, so that each byte that
- * an attack has changed shows, inside of what it aimed at and outside.
+ * Before each attack all of B's memory is filled with PAIR_FREE, so that every byte that an
+ * attack has changed is detected.
  */
 #ifndef _KDAPL_LOOP_ADVERSARY_H_
 #define _KDAPL_LOOP_ADVERSARY_H_
@@ -23,47 +23,47 @@ struct adv {
 
 /* adversary.c: process context, the work item of the run. A failure is noted with the case. */
 
-/* Plays a script, with both of the others connected, the victim not */
+/* Runs a script, with the two other connections established, the victim not connected */
 int adv_play(struct loop_run *run, struct loop_case *c, const struct pair_cfg *cfg,
 	     void (*script)(struct adv *f));
 /* Two receives of the victim, cookies 1 and 2 */
 #define ADV_RECV	256	/* where they are, and how large */
 #define ADV_ROOM	64
 void adv_recvs(struct adv *f);
-/* The peer connects; it tries @rnr times where no receive is posted */
+/* The peer connects; it tries @rnr times if no receive is posted */
 bool adv_meet_rnr(struct adv *f, u8 rnr);
-/* One whose receives are those of a shared queue */
+/* A peer whose receives are those of a shared queue */
 bool adv_meet_srq(struct adv *f);
 static inline bool adv_meet(struct adv *f)
 {
 	return adv_meet_rnr(f, VPEER_RNR);
 }
 
-/* The victim has found out by itself: BROKEN with a cause, and the peer is told */
+/* Expects BROKEN with a cause at the victim, and that the peer is notified */
 void adv_broken(struct adv *f);
-/* The peer hangs up, and that is all that ends the connection */
+/* The peer disconnects, which must be the only cause of the end */
 void adv_hang_up(struct adv *f);
-/* Receives from @cookie to @last are flushed */
+/* Expects that the receives from @cookie to @last are flushed */
 void adv_flushed(struct adv *f, u64 cookie, u64 last);
-/* The peer is no more, the victim is ready for the next */
+/* Destroys the peer, and resets the victim for the next */
 void adv_part(struct adv *f);
-/* No byte of the victim and of the others has changed */
+/* Expects that no byte of the victim and of the others has changed */
 void adv_untouched(struct adv *f, const char *what);
-/* The two others send, write and read, every byte of theirs is looked at */
+/* The two others send, write and read, and every byte is compared */
 void adv_bystanders(struct adv *f, const char *what);
 /*
- * What the peer is told of a request that the victim's end of the connection may
- * overtake: then nobody answers any more, and that is FLUSHED here
+ * The status of a request at the peer. If the victim has ended the connection before, nobody
+ * answers the request, and the status is FLUSHED.
  */
 enum ib_wc_status adv_notified(struct adv *f, struct vpeer_req *r);
-/* The owner of @victim is told that it is dead */
+/* Expects the asynchronous event that @victim was invalidated */
 void adv_expect_dead(struct pair *d, DAT_HANDLE victim);
 /*
- * adversary_dev.c, on plain verbs: half a message takes a buffer of a shared receive
+ * adversary_dev.c, on plain verbs: half a message consumes a buffer of a shared receive
  * queue, and the connection ends. Returns true if the device loses that buffer.
  */
 bool adv_device_loses_buffers(struct loop_run *run, struct loop_case *c);
-/* Did nobody say so? */
+/* Expects that there is no such event */
 void adv_expect_alive(struct adv *f, const char *what);
 
 #endif /* _KDAPL_LOOP_ADVERSARY_H_ */

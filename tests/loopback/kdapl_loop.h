@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The kDAPL loopback harness: what its files share.
+ * The structures and prototypes of the kDAPL loopback test.
  *
- * One run at a time, on one work item. A run opens an IA and plays a list of
- * cases. Most cases build a fixture (EVDs, one or two pairs of EPs A and B, their
- * memory), connect it, move messages and take it down again.
+ * One work item executes one run at a time. A run opens an IA and executes a list of
+ * cases. Most cases create a fixture (EVDs, one or more pairs of EPs A and B, their
+ * memory), connect it, transfer messages and destroy it.
  *
- * Locks: fx->lock guards queues, slots and counters of a fixture. It is taken
- * with bottom halves off, by the work item and by upcalls, and is held over
- * the posting calls, which is legal: they are class A. Nothing that sleeps
- * runs under it. case->note_lock is a leaf.
+ * Locks: fx->lock guards queues, slots and counters of a fixture. The work item and upcalls
+ * take it with bottom halves disabled, and hold it during posting calls, which are class A.
+ * No function that sleeps is called under it. case->note_lock is innermost.
  */
 #ifndef _KDAPL_LOOP_H_
 #define _KDAPL_LOOP_H_
@@ -40,11 +39,11 @@
 
 enum loop_op { LOOP_SEND, LOOP_WRITE, LOOP_READ, LOOP_SRQ, LOOP_OPS };
 
-/* How completions reach the harness. */
+/* How the test receives completions. */
 enum loop_mode {
 	LOOP_UPCALL = 1,	/* SINGLE_INSTANCE: the event in the upcall */
 	LOOP_DEQUEUE = 2,	/* NOTIFY, then dequeue */
-	LOOP_POLL = 4,		/* DISABLE, dequeue without being told */
+	LOOP_POLL = 4,		/* DISABLE, dequeue without a notification */
 };
 
 enum loop_verdict {
@@ -59,23 +58,23 @@ typedef int (*loop_case_fn)(struct loop_run *run, struct loop_case *c);
 /* One named test, its parameters and its result. */
 struct loop_case {
 	char name[32];
-	const char *group;		/* what the option "ops" selects by */
+	const char *group;		/* selected by the option "ops" */
 	loop_case_fn fn;
 	enum loop_op op;
 	u32 size;
 	u32 count;
-	u32 segs;			/* 0: as many as the device takes */
+	u32 segs;			/* 0: as many as the device accepts */
 	u32 modes;			/* enum loop_mode, or-ed */
 	u32 conns;
 	u32 window;			/* 0: the whole queue */
-	u32 signal_every;		/* others suppressed; 0, 1: none is */
+	u32 signal_every;		/* the others are suppressed; 0, 1: none is */
 	bool physical;
 	u32 variant;
 
 	enum loop_verdict verdict;
-	char reason[200];		/* of a skip; or what was measured */
+	char reason[200];		/* of a skip; or the measured result */
 	u32 depth;
-	u32 messages;			/* arrived and verified */
+	u32 messages;			/* that arrived and were verified */
 	u64 bytes;			/* the same */
 	u32 posts;
 	u32 completions;
@@ -84,7 +83,7 @@ struct loop_case {
 	u32 by_upcall;
 	u32 by_dequeue;
 	u32 upcall_posts;
-	u32 peak;			/* most requests outstanding at once */
+	u32 peak;			/* maximum number of outstanding requests */
 	u32 full;			/* posts refused by a full queue */
 	u32 ms;
 	u32 fails;
@@ -95,10 +94,10 @@ struct loop_case {
 	char note[LOOP_NOTES][LOOP_NOTE_LEN];
 };
 
-/* What the command line of a run said. */
+/* The command line of a run. */
 struct loop_args {
 	char device[DAT_NAME_MAX_LENGTH];
-	char only[256];			/* names of cases, by comma */
+	char only[256];			/* names of cases, separated by commas */
 	u32 ops;			/* bit per group, 0: all */
 	u32 sizes[LOOP_MAX_SIZES];
 	u32 nsizes;			/* 0: the seven of the test list */
@@ -106,7 +105,7 @@ struct loop_args {
 	u64 seed;
 	bool brief;
 	u32 divide;
-	u32 repeat;			/* rounds of an error, 0: two */
+	u32 repeat;			/* rounds of each error, 0: two */
 	bool dry;
 };
 
@@ -116,11 +115,11 @@ struct loop_run {
 	struct loop_args args;
 	struct loop_case *cases;
 	u32 ncases;
-	u32 at;				/* index of the case at work */
+	u32 at;				/* index of the running case */
 	enum loop_state state;
 	bool abort;
 	char error[160];		/* why no case could run */
-	struct completion kick;		/* an event that may end a wait */
+	struct completion kick;		/* completed by events that may end a wait */
 
 	DAT_IA_HANDLE ia;
 	DAT_EVD_HANDLE async_evd;
@@ -132,16 +131,16 @@ struct loop_run {
 	bool srq_supported;
 
 	spinlock_t cr_lock;		/* cr, crs, stray */
-	DAT_CR_HANDLE cr;		/* the request that waits */
+	DAT_CR_HANDLE cr;		/* the waiting request */
 	u32 crs;
-	u32 stray;			/* events that the CR EVD may not have */
+	u32 stray;			/* events of the wrong type on the CR EVD */
 };
 
 /* Memory */
 
 struct loop_area {
 	u8 *base;
-	u64 va;				/* what triplets say: the registered address */
+	u64 va;				/* the registered address, for triplets */
 	u32 len;
 	DAT_LMR_CONTEXT lmr;
 	DAT_RMR_CONTEXT rmr;
@@ -153,7 +152,7 @@ struct loop_piece {
 	u32 len;
 };
 
-/* A buffer of one message: pieces, with guard bytes around each. */
+/* A buffer for one message: pieces, with guard bytes around each. */
 struct loop_slot {
 	u32 index;
 	struct loop_area area[2];
@@ -179,7 +178,7 @@ struct loop_arena {
 	u32 get, put;
 };
 
-/* What a check of a slot found. */
+/* The result of a check of a slot. */
 struct loop_diff {
 	const char *what;
 	u32 at;
@@ -192,18 +191,18 @@ enum loop_kind { LOOP_K_SEND, LOOP_K_WRITE, LOOP_K_READ, LOOP_K_RECV };
 
 struct loop_post {
 	u64 cookie;
-	u64 key;			/* of the message's bytes */
+	u64 key;			/* of the pattern of the message */
 	u32 seq;
 	u32 msg;			/* number of the message in its stream */
 	u32 len;
 	enum loop_kind kind;
 	bool pending;
 	bool suppressed;
-	bool overtaken;			/* noted: a later one came first */
+	bool overtaken;			/* a later one has completed first, which was noted */
 	struct loop_slot *src, *dst;
 };
 
-/* Posts of one queue that have not come back. */
+/* The pending posts of one queue. */
 struct loop_queue {
 	const char *name;
 	struct loop_post *ring;
@@ -223,7 +222,7 @@ struct loop_fixture;
 struct loop_evd {
 	struct loop_fixture *fx;
 	DAT_EVD_HANDLE handle;
-	atomic_t inside;		/* upcalls at work: never more than one */
+	atomic_t inside;		/* running upcalls: never more than one */
 	atomic_t notified;
 	u32 calls;
 };
@@ -232,7 +231,7 @@ struct loop_side {
 	struct loop_fixture *fx;
 	struct loop_side *peer;
 	char name[4];
-	u32 stream;			/* of the messages that this side sends */
+	u32 stream;			/* of messages that this side sends */
 	DAT_EP_HANDLE ep;
 	struct loop_evd *recv, *req, *conn;
 	struct loop_queue tx;
@@ -242,18 +241,18 @@ struct loop_side {
 	struct loop_arena own_src, own_dst;
 	u32 established, ended, broken;
 	DAT_DTO_COMPLETION_STATUS tx_error, rx_error;	/* the first of each */
-	u32 tx_msgs;			/* messages given to sends */
-	u32 rx_msgs;			/* messages received */
-	bool marked;			/* posts behind the end were made */
-	u32 msg_len[2 * LOOP_DEPTH];	/* length of each message on its way */
+	u32 tx_msgs;			/* number of messages sent */
+	u32 rx_msgs;			/* number of messages received */
+	bool marked;			/* posts after the end were made */
+	u32 msg_len[2 * LOOP_DEPTH];	/* length of each message in flight */
 };
 
-/* What a case asks of its fixture. */
+/* The parameters of a fixture. */
 struct loop_cfg {
-	enum loop_op op;		/* decides memory and privileges */
+	enum loop_op op;		/* determines memory and privileges */
 	enum loop_mode mode;
 	u32 size, segs, depth, conns;
-	bool both;			/* memory for both directions, all kinds */
+	bool both;			/* memory for both directions, all types */
 	bool merged;			/* one EVD for all streams of an end */
 	bool physical;			/* register pages, not addresses */
 	DAT_COMPLETION_FLAGS recv_flags[2], req_flags[2];	/* A, B */
@@ -264,16 +263,16 @@ struct loop_fixture {
 	struct loop_case *c;
 	struct loop_cfg cfg;
 	u64 seed;
-	spinlock_t lock;		/* see the head of this file */
+	spinlock_t lock;		/* see above */
 	u32 events;
-	u32 tick;			/* changes with each event: not stalled */
+	u32 tick;			/* changes with each event, to detect a stall */
 	bool in_upcall;
-	bool stop;			/* post nothing more by itself */
+	bool stop;			/* post nothing more automatically */
 	bool may_flush;			/* flushed completions are expected */
-	bool may_end;			/* so are end events */
-	bool may_fail;			/* errors are kept, not noted */
+	bool may_end;			/* end events are expected */
+	bool may_fail;			/* errors are stored, not noted as failures */
 	bool volatile_src;		/* the source of a read may change */
-	u32 eager;			/* sends that A posts in its ESTABLISHED */
+	u32 eager;			/* number of sends that A posts in its ESTABLISHED upcall */
 	/* Called for each message received, under lock. */
 	void (*on_recv)(struct loop_fixture *fx, struct loop_side *s, u32 msg);
 
@@ -285,7 +284,7 @@ struct loop_fixture {
 	struct loop_queue srq_rx;
 	struct loop_arena srq_dst;
 
-	/* The pump: transfers that go on by themselves. */
+	/* The pump: transfers that continue automatically. */
 	bool pumping;
 	bool probe_full;
 	u32 count, posted, tx_done, rx_done, rx_posted;

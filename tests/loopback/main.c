@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdapl_loop: the loopback harness of kDAPL, a Consumer that plays both ends.
+ * kdapl_loop: the loopback test of kDAPL, a Consumer with both ends of each connection.
  *
- * debugfs, folder kdapl_loop: write a command line to "run" (test_list.c) to start,
- * anything to "abort" to stop; read "status" and "results" (report.c) at any
- * time. The tool kdapl-loop does that. One run at a time: a work item plays
- * the cases; removing the module ends it.
+ * In the debugfs folder kdapl_loop, a command line written to "run" (test_list.c) starts a
+ * run, and anything written to "abort" stops it. "status" and "results" (report.c) can be
+ * read at any time. The tool kdapl-loop does all that. There is one run at a time: a work
+ * item executes the cases, and unloading the module ends it.
  */
 #include <linux/debugfs.h>
 #include <linux/jiffies.h>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory of the loopback harness: patterns, slots with guard bytes, arenas of
- * registered memory. Patterns and slots are worked on under fx->lock, often
- * in upcalls, so nothing here sleeps but the making and freeing of arenas.
+ * Memory of the loopback test: patterns, slots with guard bytes, arenas of registered
+ * memory. Patterns and slots are used under fx->lock, often in upcalls, so only the
+ * functions that create and free arenas sleep.
  *
  * The byte at position p of a message depends on p and on the key of the
- * message: word p / 8 of one random table, xor the key. Loops go by words and
- * never end up in memcpy: under emulation "rep movsb" costs as much for a byte
- * as these loops cost for a word.
+ * message: word p / 8 of one random table, xor the key. The loops handle words and do not
+ * use memcpy, because under emulation "rep movsb" costs as much for a byte as these loops
+ * cost for a word.
  */
 #include <linux/mm.h>
 #include <linux/pfn.h>
@@ -74,7 +74,7 @@ static void pattern_fill(u8 *p, u64 key, u32 pos, u32 len)
 		*p++ = pattern_byte(key, pos);
 }
 
-/* First byte of p that is not the pattern's, or len. */
+/* Offset of the first byte of p that differs from the pattern, or len. */
 static u32 pattern_diff(const u8 *p, u64 key, u32 pos, u32 len)
 {
 	u32 i = 0;
@@ -129,8 +129,8 @@ void loop_slot_poison(struct loop_slot *s)
  *
  * Pieces alternate between the two areas, which belong to different LMRs, so
  * that a message is gathered from, or scattered over, several registrations.
- * Lengths and addresses are odd as a rule. With four pieces and more the
- * second one is empty: its triplet is garbage.
+ * Lengths and addresses are usually odd. With four or more pieces, the second one
+ * is empty and its triplet is garbage.
  *
  * Context: any.
  */
@@ -203,7 +203,7 @@ static bool slot_guard_range(struct loop_slot *s, u32 area, u32 from, u32 to,
 	return false;
 }
 
-/* Walk the pieces; of each the first bytes, up to len in all, hold the pattern. */
+/* Walk the pieces; the first len bytes in all contain the pattern. */
 static bool slot_walk(struct loop_slot *s, u64 key, u32 len, bool data,
 		      struct loop_diff *d)
 {
@@ -243,8 +243,8 @@ static bool slot_walk(struct loop_slot *s, u64 key, u32 len, bool data,
  * @len: of the message
  * @d: filled in with the first difference
  *
- * What lies in the pieces behind the message must hold the guard value as the
- * room between pieces does.
+ * The rest of the pieces after the message must contain the guard value, like the room
+ * between the pieces.
  *
  * Context: any.
  * Return: true if every byte is as it should be.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the loopback harness tells: notes about failures, from any context,
+ * The output of the loopback test: notes about failures, from any context,
  * and the two files that kdapl-loop reads. One line is one record, of words
  * "key=value" without blanks; a note is the rest of its line.
  */
@@ -26,7 +26,7 @@ static const char * const state_name[] = {
 /**
  * loop_fail - count a failure of a case, and describe it
  * @c: the case
- * @fmt: one line: what, what was expected, what came
+ * @fmt: one line: what was done, what was expected, what was seen
  *
  * Only the first notes are kept.
  *
@@ -49,7 +49,7 @@ void loop_fail(struct loop_case *c, const char *fmt, ...)
 }
 
 /**
- * loop_clauses - say which clauses of the contract a case asserts
+ * loop_clauses - name the clauses of the contract that a case asserts
  * @c: the case
  * @ids: a string constant, "S-31 G-25"; once is enough
  *
@@ -144,7 +144,7 @@ static void show_case(struct seq_file *m, struct loop_case *c)
 }
 
 /**
- * loop_show_results - a line for each case, notes behind it
+ * loop_show_results - print a line for each case, followed by its notes
  * @m: the file
  * @run: the last run, or the present one
  *
@@ -159,7 +159,7 @@ void loop_show_results(struct seq_file *m, struct loop_run *run)
 }
 
 /**
- * loop_show_status - one line: how far is the run?
+ * loop_show_status - print the progress of the run in one line
  * @m: the file
  * @run: the last run, the present one, or NULL
  * @number: of the run

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Scripts over service points: ends of a pair that are not connected yet, an
- * EVD for requests, PSPs and RSPs. As everywhere in a pair, a call that fails is
- * noted with the case, and what follows is left out.
+ * Scripts about service points: the ends of a pair that are not connected yet, an EVD for
+ * requests, PSPs and RSPs. As in all scripts, a call that fails is noted as a failure of the
+ * case, and the following steps are skipped.
  */
 #ifndef _KDAPL_LOOP_SP_H_
 #define _KDAPL_LOOP_SP_H_
@@ -15,9 +15,9 @@
 
 /* sp.c: process context, the work item of the run */
 bool sp_ok(struct pair *d, const char *what, DAT_RETURN ret);
-/* Qualifiers of a script's own */
+/* Qualifiers for a script */
 DAT_CONN_QUAL sp_qual(struct pair *d, u32 i);
-/* Plays a script on ends that are not connected, with an EVD for 4 requests */
+/* Runs a script on ends that are not connected, with an EVD for 4 requests */
 int sp_play(struct loop_run *run, struct loop_case *c, u32 pairs,
 	    void (*script)(struct pair *d, struct pair_evd *evd));
 DAT_PSP_HANDLE sp_listen(struct pair *d, struct pair_evd *evd, DAT_CONN_QUAL qual);
@@ -25,18 +25,18 @@ void sp_free_psp(struct pair *d, DAT_PSP_HANDLE psp);
 DAT_RSP_HANDLE sp_reserve(struct pair_end *e, struct pair_evd *evd, DAT_CONN_QUAL qual);
 void sp_free_rsp(struct pair *d, DAT_RSP_HANDLE rsp);
 void sp_expect_held(struct pair_end *e, DAT_EP_STATE state);
-/* A's connect to another qualifier, with all the time of PAIR_CONNECT_MS */
+/* A connects to another qualifier, with a time-out of PAIR_CONNECT_MS */
 bool pair_call_at(struct pair_end *e, DAT_CONN_QUAL qual, const void *data, DAT_COUNT len);
-/* The next event of @evd: a request announced by @sp, of qualifier @qual; its CR */
+/* Expects a request of @sp with qualifier @qual as the next event; returns its CR */
 DAT_CR_HANDLE pair_request(struct pair *d, struct pair_evd *evd, DAT_HANDLE sp,
 			   DAT_CONN_QUAL qual);
-/* DISCONNECTED at the end that calls, some end at the other; both UNCONNECTED again */
+/* Disconnects, expects DISCONNECTED here and an end event there, and resets both */
 void pair_disconnect(struct pair_end *e, struct pair_end *other);
-/* The same for an end whose attempt has failed already */
+/* Likewise for an end whose attempt has failed already */
 void pair_reset(struct pair_end *e);
 /* Accepts, and waits for ESTABLISHED at both ends; @ep NULL: the request has one */
 void sp_answer(struct pair_end *a, struct pair_end *b, DAT_CR_HANDLE cr, DAT_EP_HANDLE ep);
-/* One message each way; that to @b into a receive that is there if @posted */
+/* One message in each direction; if @posted, the receive of @b exists already */
 void sp_talk(struct pair_end *a, struct pair_end *b, bool posted);
 
 #endif /* _KDAPL_LOOP_SP_H_ */

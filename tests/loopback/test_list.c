@@ -20,7 +20,7 @@ static const char * const group_name[] = {
 
 static const u32 list_size[] = { 0, 1, 17, 4095, 4096, 65536, LOOP_MAX_SIZE };
 
-/* Messages of one size: so many, or a part of them. */
+/* Number of messages of one size, or a part of it. */
 static u32 size_count(const struct loop_args *args, u32 size)
 {
 	u32 n = size <= 4096 ? 10000 : size <= 65536 ? 1000 : 64;
@@ -29,13 +29,13 @@ static u32 size_count(const struct loop_args *args, u32 size)
 	return args->messages ?: max(n / divide, 8U);
 }
 
-/* The queue that is kept full: fewer entries where messages are large. */
+/* Depth of the queue that is kept full: fewer entries if messages are large. */
 static u32 size_depth(u32 size)
 {
 	return size ? clamp((u32)SZ_2M / size, 8U, (u32)LOOP_DEPTH) : LOOP_DEPTH;
 }
 
-/* Is a name in a list with commas? An empty list has them all. */
+/* Is a name in a list with commas? An empty list contains all names. */
 static bool listed(const char *list, const char *name)
 {
 	size_t len = strlen(name);
@@ -69,7 +69,7 @@ struct loop_case *add(struct loop_run *run, u32 group, loop_case_fn fn, const ch
 	c->depth = 8;
 	c->modes = LOOP_UPCALL | LOOP_DEQUEUE;
 	spin_lock_init(&c->note_lock);
-	/* One that is not wanted is overwritten by the next. */
+	/* A case that is not selected is overwritten by the next. */
 	if ((run->args.ops && !(run->args.ops & BIT(group))) ||
 	    !listed(run->args.only, c->name) || run->ncases == MAX_CASES)
 		c = &run->cases[MAX_CASES];
@@ -291,7 +291,7 @@ static void add_exact(struct loop_run *run)
 	}
 }
 
-/* Calls that speak of memory: keys that come and go. */
+/* Memory requests: keys that become valid and invalid. */
 static void add_remote(struct loop_run *run)
 {
 	static const struct {
@@ -331,7 +331,7 @@ static void add_service(struct loop_run *run)
 		{ "rejects", loop_case_rejects },
 		{ "flood", loop_case_flood },
 		{ "peer-death", loop_case_peer_death },
-		/* The last: by name only, it takes half a minute at least. */
+		/* The last one only runs by name, because it takes half a minute. */
 		{ "silent-peer", loop_case_silent },
 	};
 	u32 i, n = ARRAY_SIZE(service) - !run->args.only[0];
@@ -343,7 +343,7 @@ static void add_service(struct loop_run *run)
 	}
 }
 
-/* How connections come about, and end. */
+/* Establishment and end of connections. */
 static void add_connect(struct loop_run *run)
 {
 	static const struct {
@@ -363,7 +363,7 @@ static void add_connect(struct loop_run *run)
 		add(run, 13, connect[i].fn, "connect/%s", connect[i].name)->op = LOOP_SEND;
 }
 
-/* A peer of plain verbs that means harm, and what the device lets it do. */
+/* A plain-verbs adversary, and what the device allows it. */
 static void add_hostile(struct loop_run *run)
 {
 	static const struct {
@@ -406,13 +406,13 @@ int loop_test_list(struct loop_run *run)
 {
 	u32 op;
 
-	/* One more than there can be: room for those that are not wanted. */
+	/* One more than the maximum: room for a case that is not selected. */
 	run->cases = kvcalloc(MAX_CASES + 1, sizeof(*run->cases), GFP_KERNEL);
 	if (!run->cases)
 		return -ENOMEM;
 	for (op = 0; op < LOOP_OPS; op++) {
 		add_sizes(run, op);
-		/* Other sizes or numbers are asked for: then that is the run. */
+		/* The options replace the sizes and numbers of the list. */
 		if (run->args.nsizes || run->args.messages)
 			continue;
 		add_segments(run, op);
