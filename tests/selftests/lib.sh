@@ -65,6 +65,21 @@ tap_check() {
 	fi
 }
 
+# tap_known NAME COMMAND...: a demonstration of a known fault of the kernel, which the command
+# shows. A kernel without the fault is no failure, and the result says so.
+tap_known() {
+	local name=$1
+
+	shift
+	if "$@" >/dev/null 2>&1; then
+		tap_ok "$name"
+	else
+		tap_diag "fixed in $(uname -r): $name"
+		tap_ok "$name: not on this kernel"
+		return 1
+	fi
+}
+
 # tap_refuse NAME COMMAND...: ok if the command fails
 tap_refuse() {
 	local name=$1

@@ -1,13 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What Soft-RoCE does, without kDAPL, and the other selftests go round: a packet that
-# has no way out, here as its address has gone, is the end of the QP that sends it. By
-# the specification QP 1, by which the connection manager sends, would be SQE, keep its
-# receives and be put back to RTS by ib_mad_send_error(). 6.12 leaves it in the error
-# state and completes the packet as FLUSHED, which that function passes over; 6.1 lets
-# itself be put back, but has flushed the receives. Nobody connects on the device any
-# more; a new one has a new QP 1. If this fails, rxe has changed: see rxe_anew() in
-# lib.sh.
+# Demonstrates a fault of Soft-RoCE without kDAPL, which the other selftests avoid: a packet
+# without a route, here because its address was deleted, moves the QP that sends it to ERROR.
+# By the specification QP 1, which the connection manager uses, would move to SQE, keep its
+# receives and return to RTS by ib_mad_send_error(). 6.12 leaves it in ERROR and completes
+# the packet as FLUSHED, which that function ignores. 6.1 returns to RTS, but has flushed the
+# receives. Then nobody can connect on the device; a new device has a new QP 1. On a kernel
+# without the fault, rxe_anew() in lib.sh is not necessary.
 
 . "${0%/*}/lib.sh"
 
@@ -87,22 +86,25 @@ modprobe -q ib_uverbs
 modprobe -q rdma_ucm
 
 tap_check "two processes connect" ping $((20 * KDAPL_FACTOR))
-tap_check "there is another address" gid
+tap_check "a second address is added" gid
 ip addr del "$addr/24" dev dummy1
 wait_for 10 no_gid
-tap_check "it goes: two processes connect" ping $((20 * KDAPL_FACTOR))
+tap_check "it is deleted: two processes connect" ping $((20 * KDAPL_FACTOR))
 gid
 # Not by tap_check, whose shell could not wait for the caller
 if call_nobody; then
-	tap_ok "it is back, and one calls from there"
+	tap_ok "it is added again, and a process calls from it"
 else
-	tap_not_ok "it is back, and one calls from there"
+	tap_not_ok "it is added again, and a process calls from it"
 fi
 ip addr del "$addr/24" dev dummy1
-tap_check "it goes" wait_for 10 no_gid
-tap_check "the call is made again: nobody connects" wait_for 10 deaf
-tap_check "nor later" deaf
+tap_check "it is deleted" wait_for 10 no_gid
+if tap_known "the request is repeated: nobody connects" wait_for 10 deaf; then
+	tap_check "and nobody connects later" deaf
+else
+	tap_ok "and nobody connects later: not on this kernel"
+fi
 tap_diag "$(rdma resource show qp link rxe1 | grep GSI)"
 hang_up
 rxe_anew 1 || exit 1
-tap_check "on a new device they do" ping $((20 * KDAPL_FACTOR))
+tap_check "two processes connect on a new device" ping $((20 * KDAPL_FACTOR))

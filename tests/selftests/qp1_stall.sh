@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# What Soft-RoCE of 6.1 does, without kDAPL, and rxe_reminder() in lib.sh goes round: it
-# forgets what is posted on a datagram QP that was put back to work behind an error, as
-# ib_mad does with QP 1, until somebody posts again (tests/rxe/qp1_stall.c). Who has an ID of
-# the connection manager destroyed while a device is deleted may so wait for ever: its
-# last message fails with the address, and nobody else posts. Of 6.12 this shows that
-# nothing is forgotten. If it fails, rxe has changed.
+# Demonstrates a fault of Soft-RoCE of 6.1 without kDAPL, which rxe_reminder() in lib.sh
+# works around: it loses requests that are posted on a datagram QP after the QP was set back
+# to RTS because of an error, as ib_mad does with QP 1, until somebody posts again
+# (tests/rxe/qp1_stall.c). So the destruction of an id of the connection manager may wait for
+# ever while a device is deleted: its last message fails because the address was deleted, and
+# nobody else posts. On later kernels no request is lost.
 
 . "${0%/*}/lib.sh"
 
@@ -23,18 +23,22 @@ told() { cat "$parameters/$1"; }
 # tells NAME VALUE
 tells() { [ "$(told "$1")" = "$2" ] || { told "$1"; return 1; }; }
 
-forgets=0
-[[ $(uname -r) != 6.1.* ]] || forgets=2
+# lost: requests are lost on 6.1; on other kernels nothing may be lost
+lost() {
+	if [[ $(uname -r) = 6.1.* ]]; then
+		tap_known "two requests after that are lost" tells forgotten 2
+	else
+		tap_check "no request after that is lost" tells forgotten 0
+	fi
+}
 
-if [ $forgets = 0 ]; then tap_plan 6; else tap_plan 7; fi
+tap_plan 7
 rxe_setup 1
 tap_check "a QP on plain verbs" \
 	insmod "$KDAPL_DIR/kdapl_qp1_stall.ko" device=rxe1 wait_ms=$((500 * KDAPL_FACTOR))
-tap_check "a send that fails is told of" tells first 1
-tap_check "two behind it are" tells flushed 2
-tap_check "ib_modify_qp() puts it back to RTS" tells back 0
-tap_check "of two behind that, $forgets are forgotten" \
-	tells forgotten "$forgets"
-[ $forgets = 0 ] ||
-	tap_check "a post of nothing brings them" tells woken "$forgets"
+tap_check "a send fails and has a completion" tells first 1
+tap_check "two requests after it are flushed" tells flushed 2
+tap_check "ib_modify_qp() sets it back to RTS" tells back 0
+lost
+tap_check "an empty post completes whatever was lost" tells woken "$(told forgotten)"
 tap_check "unloads" rmmod kdapl_qp1_stall
