@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Wrong arguments in the loopback harness: each posting call is given one
- * fault at a time on a live connection. The answer is the type that the
- * contract names, nothing is posted, and the connection works on. A spot
- * check; the full table stands in the KUnit suites. Process context.
+ * Wrong arguments in the loopback test: each posting call gets one fault at a time on an
+ * established connection. It must return the type of the contract and post nothing, and the
+ * connection must continue to work. These are samples; the KUnit suites have the full table.
+ * Process context.
  */
 #include <linux/slab.h>
 
@@ -13,7 +13,7 @@
 #define ARGS_LEN	256
 #define NO_COOKIE	0x00000000deadbeefULL	/* tag 0: no queue has it */
 
-/* One call, correct until a fault is put in. */
+/* A call that is correct until a fault is inserted. */
 struct args_call {
 	enum loop_kind kind;
 	bool shared;
@@ -59,7 +59,7 @@ static DAT_RETURN make_call(struct args_call *x)
 	}
 }
 
-/* Make the call with its fault; then it is good again. */
+/* Makes the call with its fault, then removes the fault. */
 static void try(struct args_test *t, const char *what, u32 type)
 {
 	loop_expect(t->fx->c, what, make_call(&t->call), type);
@@ -130,7 +130,7 @@ static void try_flags(struct args_test *t)
 
 static void try_segments(struct args_test *t, struct loop_arena *wrong)
 {
-	/* The first chunk of an arena, but for its two ends, is the first LMR. */
+	/* The first chunk of an arena, without its two ends, is the first LMR. */
 	struct loop_chunk *ch = &t->local->chunk[0];
 
 	t->call.iov[0].lmr_context = ~0U;
@@ -194,7 +194,7 @@ static bool make_lmr(struct args_test *t, DAT_PZ_HANDLE pz, DAT_LMR_HANDLE *lmr,
 			   DAT_SUCCESS);
 }
 
-/* An LMR in a zone of its own, and the context of one that is gone. */
+/* An LMR in another zone, and the context of a freed one. */
 static int make_lmrs(struct args_test *t)
 {
 	DAT_LMR_HANDLE dead;
@@ -219,7 +219,7 @@ static void end_test(struct args_test *t)
 	kfree(t->other_mem);
 }
 
-/* The call that every fault is put into. */
+/* The call into which every fault is inserted. */
 static void make_good(struct args_test *t, struct loop_arena *local)
 {
 	struct args_call *x = &t->good;
@@ -247,7 +247,7 @@ static bool all_arrived(struct loop_fixture *fx)
 	return loop_all_back(fx) && !fx->srq_rx.out;
 }
 
-/* After all that: one message of each kind goes through. */
+/* Afterwards one message of each type is transferred. */
 static int use_connection(struct loop_fixture *fx)
 {
 	bool shared = fx->cfg.op == LOOP_SRQ;
@@ -272,7 +272,7 @@ static void try_all(struct args_test *t)
 	struct loop_side *a = &t->fx->a[0], *b = &t->fx->b[0];
 	struct loop_arena *wrong = a->src;
 
-	/* What is written into needs another privilege than what is read. */
+	/* Memory that is written needs another privilege than memory that is read. */
 	if (t->good.kind == LOOP_K_RECV) {
 		make_good(t, t->good.shared ? &t->fx->srq_dst : b->dst);
 	} else if (t->good.kind == LOOP_K_READ) {

@@ -1,23 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Abrupt disconnects of the loopback harness. Queues are full when the
- * connection goes down; every post must come back exactly once, with success
- * or flushed, suppressed successes silently. Behind the end each queue gets
- * one more post: its flush comes after the events of all earlier ones, so when
- * it is here nothing can follow.
+ * Abrupt disconnects of the loopback test, with full queues. Every post must complete exactly
+ * once, with success or flushed; suppressed successes have no event. After the end each queue
+ * gets one more post. Its flush follows the events of all earlier ones, so nothing can
+ * follow it.
  */
 #include "kdapl_loop.h"
 
 #define DISC_DEPTH	32
 #define STORM_MESSAGES	200		/* before the plug is pulled */
 
-/* What is in the queues, or who pulls; in the order of add_disconnects(). */
+/* The content of the queues, or the end that disconnects; in the order of add_disconnects(). */
 enum disc {
 	DISC_SEND, DISC_PEER, DISC_BOTH, DISC_WRITE, DISC_READ, DISC_SUPPRESS,
 	DISC_MOVING, DISC_SRQ, DISC_STORM,
 };
 
-/* A send without a receive at the peer stops the queue behind it. */
+/* A send without a receive at the peer blocks the requests after it. */
 static bool blocked(u32 variant)
 {
 	return variant == DISC_WRITE || variant == DISC_READ || variant == DISC_SUPPRESS;
@@ -50,7 +49,7 @@ static u32 peer_receives(u32 variant)
 	return variant == DISC_MOVING || variant == DISC_SRQ ? DISC_DEPTH : DISC_DEPTH / 2;
 }
 
-/* Everything into the queues at once, while no completion is handled. */
+/* Fills all queues while no completion is handled. */
 static void fill(struct loop_fixture *fx, u32 variant)
 {
 	struct loop_side *a = &fx->a[0], *b = &fx->b[0];
@@ -68,7 +67,7 @@ static void fill(struct loop_fixture *fx, u32 variant)
 		if (!loop_post_requests(a, request_kind(variant, i), 1, fx->cfg.size,
 					request_flags(variant, i)))
 			break;
-	/* Suppressed successes give their slots back, moving or not. */
+	/* Suppressed successes return their slots in any case. */
 	if (probe && variant != DISC_MOVING) {
 		ret = loop_post_request(a, LOOP_K_SEND, fx->cfg.size,
 					DAT_COMPLETION_DEFAULT_FLAG);
@@ -84,7 +83,7 @@ static bool storm_moves(struct loop_fixture *fx)
 	return fx->stop || fx->rx_done >= STORM_MESSAGES;
 }
 
-/* The pump works and is not told: its posts race with the disconnect. */
+/* The pump continues, so that its posts race with the disconnect. */
 static int start_storm(struct loop_fixture *fx)
 {
 	fx->count = U32_MAX / 2;
@@ -102,7 +101,7 @@ static void pull(struct loop_fixture *fx, struct loop_side *s)
 		    dat_ep_disconnect(s->ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 }
 
-/* One post to each queue of an EP that is down; again if there is no room yet. */
+/* One post to each queue of an EP that has ended; repeated if there is no room yet. */
 static bool mark_side(struct loop_fixture *fx, struct loop_side *s)
 {
 	bool shared = s->rx == &fx->srq_rx;
@@ -146,7 +145,7 @@ static void check_end(struct loop_fixture *fx, u32 variant)
 	if (a->broken || b->broken)
 		loop_fail(fx->c, "BROKEN at %s, expected DISCONNECTED",
 			  a->broken ? "A" : "B");
-	/* Behind a send that cannot go nothing else went. */
+	/* No request after the blocked send was executed. */
 	if (blocked(variant) && a->tx.flushed != DISC_DEPTH + 1)
 		loop_fail(fx->c, "%u requests flushed, expected %u", a->tx.flushed,
 			  DISC_DEPTH + 1);
@@ -188,7 +187,7 @@ static int run_disc(struct loop_fixture *fx, u32 variant)
 }
 
 /**
- * loop_case_disc - pull the plug while the queues are full
+ * loop_case_disc - disconnect while the queues are full
  * @run: the run
  * @c: the case; its variant says what is in the queues and who pulls
  *

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Errors of the loopback harness that only a completion can tell: the post is
- * accepted, the device or the peer refuses. The status must be the one that
- * the contract names, both ends go down once, what was behind is flushed, no
- * byte lands where it may not, and the EP keeps its first error. The option
- * --repeat shows how often the status is lost on a busy machine. Process
- * context.
+ * Errors that only a completion can report: the post is accepted, and the device or the peer
+ * refuses the request. The status must be that of the contract, each end must break once,
+ * later posts must be flushed, no byte may change where it is not allowed, and the EP must
+ * store its first error. The option --repeat shows how often the status is lost on a busy
+ * machine. Process context.
  */
 #include <linux/string.h>
 
@@ -17,7 +16,7 @@ enum error { ERR_LONG, ERR_KEY, ERR_WRITE, ERR_READ, ERR_REVOKED, ERR_FREED };
 #define BEHIND		4	/* sends behind the request that fails */
 #define NO_KEY		0xfedcba98U
 
-/* The first LMR of an arena goes; its memory stays. */
+/* Frees the first LMR of an arena, but not its memory. */
 static void free_lmrs(struct loop_fixture *fx, struct loop_arena *ar)
 {
 	u32 i;
@@ -29,7 +28,7 @@ static void free_lmrs(struct loop_fixture *fx, struct loop_arena *ar)
 	}
 }
 
-/* Where A finds the memory of B: elsewhere, or by no key at all. */
+/* The target of A: a wrong address, or a wrong key. */
 static void misplace(struct loop_arena *ar, struct loop_arena *other)
 {
 	u32 i;
@@ -98,7 +97,7 @@ static void expect_status(struct loop_fixture *fx, const char *who, u32 got, u32
 		loop_fail(fx->c, "%s failed with status %u, expected %u", who, got, want);
 }
 
-/* Nothing came to memory that was out of reach. */
+/* Expects that memory without access has not changed. */
 static void check_untouched(struct loop_fixture *fx, struct loop_arena *ar)
 {
 	struct loop_diff d;
@@ -113,7 +112,7 @@ static void check_untouched(struct loop_fixture *fx, struct loop_arena *ar)
 	}
 }
 
-/* An end that broke knows why. */
+/* An end that broke has stored the cause. */
 static void check_first_error(struct loop_fixture *fx, struct loop_side *s)
 {
 	const char *text = NULL;

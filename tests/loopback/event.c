@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events of the loopback harness. They come in by upcall (bottom halves off)
- * or by dequeue from the work item, are checked field by field and handed to
- * the ledger, all under fx->lock. Waiting is done here too: always for an
- * event, always with a limit.
+ * Events of the loopback test. They arrive by upcall (bottom halves disabled) or are dequeued
+ * by the work item. Every field is compared, and the ledger is updated, all under fx->lock.
+ * This file also has the functions that wait for events, with a time-out.
  */
 #include <linux/jiffies.h>
 #include <linux/preempt.h>
@@ -42,8 +41,8 @@ static DAT_DTOS kind_operation(enum loop_kind kind)
 }
 
 /*
- * Posts in front of p, in a queue with an order: suppressed ones without an
- * event of their own have succeeded, any other should have come first.
+ * Posts before p in an ordered queue: suppressed ones without an event have succeeded, and
+ * any other should have completed first.
  */
 static void retire_before(struct loop_side *s, struct loop_queue *q, struct loop_post *p)
 {
@@ -151,7 +150,7 @@ static void on_dto(struct loop_fixture *fx, struct loop_evd *evd,
 	}
 }
 
-/* ESTABLISHED brings the private data of the accept to A, and none to B. */
+/* ESTABLISHED has the private data of the accept at A, and none at B. */
 static void check_welcome(struct loop_side *s, const DAT_CONNECTION_EVENT_DATA *d)
 {
 	u64 welcome = LOOP_WELCOME;
@@ -223,7 +222,7 @@ static void on_event(struct loop_fixture *fx, struct loop_evd *evd, const DAT_EV
 		on_connection(fx, evd, ev);
 	else
 		loop_fail(fx->c, "event number %#x", ev->event_number);
-	/* While the pump works only its end is worth waking anyone. */
+	/* While the pump runs, only its end must wake the work item. */
 	if (!fx->pumping || fx->may_end)
 		complete(&fx->run->kick);
 }
@@ -295,7 +294,7 @@ u32 loop_drain(struct loop_fixture *fx, struct loop_evd *evd, u32 max)
 	return n;
 }
 
-/* Dequeue where the mode says so; with NOTIFY only behind a notification. */
+/* Dequeue if the mode requires it; with NOTIFY only after a notification. */
 static void drain_all(struct loop_fixture *fx)
 {
 	u32 i;
@@ -322,7 +321,7 @@ static bool check_done(struct loop_fixture *fx, bool (*done)(struct loop_fixture
 }
 
 /**
- * loop_wait - handle events until something is so
+ * loop_wait - handle events until a condition is true
  * @fx: the fixture
  * @done: tells whether it is; called under fx->lock
  * @ms: longest time without any event, before the stretch factor
@@ -378,7 +377,7 @@ int loop_wait_cr(struct loop_run *run, u32 ms)
 	return 0;
 }
 
-/* Has every post of every queue come back? An SRQ keeps what is left in it. */
+/* Has every post of every queue completed? An SRQ keeps its unused buffers. */
 bool loop_all_back(struct loop_fixture *fx)
 {
 	u32 i;

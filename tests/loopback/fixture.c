@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The fixture of a case in the loopback harness: EVDs, EPs, memory, connections.
- * Made, connected, disconnected and freed in process context, by the work
- * item; every call that fails is noted with the case.
+ * The fixture of a case of the loopback test: EVDs, EPs, memory, connections. The work item
+ * creates, connects, disconnects and frees it in process context. Every call that fails is
+ * noted as a failure of the case.
  */
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -12,7 +12,7 @@
 #define CONNECT_MS	20000
 #define END_MS		20000
 
-/* Segments of a case: zero stands for all that the device takes. */
+/* Number of segments of a case: zero means the maximum of the device. */
 u32 loop_case_segs(struct loop_run *run, struct loop_case *c)
 {
 	u32 max = run->attr.max_iov_segments_per_dto;
@@ -26,7 +26,7 @@ u32 loop_case_segs(struct loop_run *run, struct loop_case *c)
 	return clamp(max, 1U, (u32)LOOP_MAX_SEGS);
 }
 
-/* An SRQ may take fewer segments than an EP; nothing names that limit. */
+/* An SRQ may accept fewer segments than an EP; no attribute has that limit. */
 static int make_srq(struct loop_fixture *fx)
 {
 	u32 depth = fx->cfg.depth * fx->cfg.conns;
@@ -50,7 +50,7 @@ static int make_srq(struct loop_fixture *fx)
 		fx->srq = DAT_HANDLE_NULL;
 		return -EIO;
 	}
-	/* It may be larger than asked for. */
+	/* It may be larger than requested. */
 	ret = dat_srq_query(fx->srq, DAT_SRQ_FIELD_ALL, &param);
 	if (!loop_expect(fx->c, "dat_srq_query", ret, DAT_SUCCESS))
 		return -EIO;
@@ -86,7 +86,7 @@ static int make_evd(struct loop_fixture *fx, struct loop_evd **out, DAT_EVD_FLAG
 	return 0;
 }
 
-/* The EVDs of one end, which all its EPs share. */
+/* The EVDs of one end, shared by all its EPs. */
 static int make_evds(struct loop_fixture *fx, struct loop_side *s)
 {
 	int err;
@@ -159,7 +159,7 @@ static int make_memory(struct loop_fixture *fx, struct loop_side *s, bool passiv
 	bool dst = cfg->both || passive == (cfg->op != LOOP_READ);
 	DAT_MEM_PRIV_FLAGS rd = DAT_MEM_PRIV_LOCAL_READ_FLAG;
 	DAT_MEM_PRIV_FLAGS wr = DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
-	/* One more than the queues hold: a post too many reaches the call. */
+	/* One more than the queues, for the post that must be refused. */
 	u32 slots = cfg->both ? 3 * cfg->depth + 1 : cfg->depth + 1;
 	u32 segs = cfg->segs;
 	int err = 0;
@@ -215,7 +215,7 @@ static int make_side(struct loop_fixture *fx, struct loop_side *s, u32 i, bool p
 }
 
 /**
- * loop_fixture_make - EVDs, EPs and memory of a case
+ * loop_fixture_make - create EVDs, EPs and memory for a case
  * @run: the run
  * @c: the case
  * @cfg: what it needs
@@ -243,7 +243,7 @@ struct loop_fixture *loop_fixture_make(struct loop_run *run, struct loop_case *c
 	if (cfg->op == LOOP_SRQ)
 		err = make_srq(fx);
 	for (i = 0; i < cfg->conns && !err; i++) {
-		/* Counted first: what was made before a failure is freed. */
+		/* Count first, so that a partial pair is freed after a failure. */
 		fx->nsides++;
 		err = make_side(fx, &fx->a[i], i, false);
 		if (!err)
@@ -257,7 +257,7 @@ struct loop_fixture *loop_fixture_make(struct loop_run *run, struct loop_case *c
 	return NULL;
 }
 
-/* The request of a connect: is it ours, does it carry what was sent? */
+/* Checks a request: its qualifier, and its private data. */
 static void check_cr(struct loop_fixture *fx, DAT_CR_HANDLE cr)
 {
 	u64 hello = LOOP_HELLO;
@@ -343,10 +343,10 @@ static bool ended_and_back(struct loop_fixture *fx)
 }
 
 /**
- * loop_fixture_settle - wait until both ends are down and every post is back
+ * loop_fixture_settle - wait until both ends have ended and every post has completed
  * @fx: the fixture, disconnecting
  *
- * Each end has exactly one end event, and no post stays out.
+ * Each end must have exactly one end event, and no post may stay pending.
  *
  * Context: process.
  * Return: 0, or an error, which is noted.
@@ -405,7 +405,7 @@ static void end_side(struct loop_fixture *fx, struct loop_side *s)
 }
 
 /**
- * loop_fixture_end - free a fixture, however far it was made
+ * loop_fixture_end - free a fixture, even if it is not complete
  * @fx: the fixture
  *
  * Context: process.
@@ -414,7 +414,7 @@ void loop_fixture_end(struct loop_fixture *fx)
 {
 	u32 i;
 
-	/* After a failure the EPs may still be connected: that was noted. */
+	/* After a failure, which was noted, the EPs may still be connected. */
 	spin_lock_bh(&fx->lock);
 	fx->pumping = false;
 	fx->may_end = true;

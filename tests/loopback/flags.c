@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cases of the loopback harness about completion flags: suppressed streams,
- * silent completions, fences and solicited waits. Process context.
+ * Cases of the loopback test about completion flags: suppressed streams,
+ * completions without upcalls, fences and solicited waits. Process context.
  */
 #include <linux/jiffies.h>
 
 #include "kdapl_loop.h"
 
-/* Receives and sends of the harness's small talk. */
+/* Receives and sends of a short exchange. */
 #define FEW		8
 
 static struct loop_fixture *flag_fixture(struct loop_run *run, struct loop_case *c,
@@ -55,7 +55,7 @@ static bool never(struct loop_fixture *fx)
 	return false;
 }
 
-/* Dequeue, told or not, until so many events have come. */
+/* Dequeues until this number of events has arrived, with or without notifications. */
 static int dequeue_silent(struct loop_fixture *fx, struct loop_evd *evd, u32 n, const char *what)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
@@ -82,7 +82,7 @@ static void expect_calls(struct loop_fixture *fx, struct loop_evd *evd, bool som
 			  some ? "one at least" : "none");
 }
 
-/* One suppressed write outside the ledger; its event would be a stranger's. */
+/* A suppressed write that is not in the ledger; an event of it would be unknown. */
 static DAT_RETURN quiet_write(struct loop_side *a, struct loop_slot *src, struct loop_slot *dst)
 {
 	DAT_LMR_TRIPLET iov[LOOP_MAX_SEGS];
@@ -98,9 +98,8 @@ static DAT_RETURN quiet_write(struct loop_side *a, struct loop_slot *src, struct
 }
 
 /*
- * Suppressed writes without end: a full queue has room again after a while,
- * though nothing is dequeued. There is no event to wait for, so a refused post
- * is tried again with each tick.
+ * A stream of suppressed writes: a full queue has room again after a while, although nothing
+ * is dequeued. There is no event to wait for, so a refused post is repeated periodically.
  */
 static int quiet_writes(struct loop_fixture *fx, u32 count, struct loop_slot *src,
 			struct loop_slot *dst)
@@ -133,7 +132,7 @@ static int quiet_writes(struct loop_fixture *fx, u32 count, struct loop_slot *sr
 	return 0;
 }
 
-/* One with an event behind them: those before it have succeeded then. */
+/* A request with an event: all requests before it have succeeded then. */
 static int loud_write(struct loop_fixture *fx)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
@@ -162,7 +161,7 @@ static int write_stream(struct loop_fixture *fx, u32 count)
 	int err;
 
 	loop_slot_fill(src, key, src->cap);
-	/* An event that nobody dequeues: it pins its slot and no other. */
+	/* An event that is not dequeued occupies its slot and no other. */
 	spin_lock_bh(&fx->lock);
 	loop_post_requests(a, LOOP_K_WRITE, 1, fx->cfg.size, DAT_COMPLETION_DEFAULT_FLAG);
 	spin_unlock_bh(&fx->lock);
@@ -178,11 +177,11 @@ static int write_stream(struct loop_fixture *fx, u32 count)
 }
 
 /**
- * loop_case_stream - suppressed requests without end
+ * loop_case_stream - a long stream of suppressed requests
  * @run: the run
  * @c: the case; count is the number of suppressed writes
  *
- * No event is dequeued meanwhile. A full queue must get room again by itself.
+ * No event is dequeued meanwhile. A full queue must get room again automatically.
  *
  * Context: process.
  * Return: 0, or an error that ends the case; failures are noted.
@@ -204,7 +203,7 @@ int loop_case_stream(struct loop_run *run, struct loop_case *c)
 	return err;
 }
 
-/* n messages, both ends quiet about them or not. */
+/* Posts n messages, with or without notifications at both ends. */
 static void post_messages(struct loop_fixture *fx, u32 n, DAT_COMPLETION_FLAGS flags)
 {
 	spin_lock_bh(&fx->lock);
@@ -226,7 +225,7 @@ static int silent_then_loud(struct loop_fixture *fx)
 		return err;
 	expect_calls(fx, recv, false, "silent receives");
 	expect_calls(fx, req, false, "silent sends");
-	/* Without the flag they notify, and what is in front comes with them. */
+	/* Without the flag they notify, and earlier events are delivered, too. */
 	post_messages(fx, FEW - 1, DAT_COMPLETION_UNSIGNALLED_FLAG);
 	post_messages(fx, 1, DAT_COMPLETION_DEFAULT_FLAG);
 	err = wait_for(fx, loop_all_back, "a completion that notifies");
@@ -267,10 +266,10 @@ int loop_case_unsignalled(struct loop_run *run, struct loop_case *c)
 	return err;
 }
 
-/* The source of the read that is under way. */
+/* The source of the outstanding read. */
 static struct loop_slot *fence_source;
 
-/* B has the fenced message: A's read is over, its source is B's again. */
+/* B has the fenced message: A's read has completed, so B may change its source. */
 static void fence_recv(struct loop_fixture *fx, struct loop_side *s, u32 msg)
 {
 	if (fence_source)
@@ -278,12 +277,12 @@ static void fence_recv(struct loop_fixture *fx, struct loop_side *s, u32 msg)
 }
 
 /**
- * loop_case_fence - a fenced send waits for the reads in front of it
+ * loop_case_fence - a fenced send waits for the reads before it
  * @run: the run
  * @c: the case; count is the number of rounds
  *
- * B overwrites the source of the read as soon as the send is here. The read
- * must have brought the old bytes, which its completion verifies. A responder
+ * B overwrites the source of the read when the send arrives. The read must have
+ * transferred the old bytes, which its completion verifies. A responder
  * that works in order, as that of Soft-RoCE does, gives the same result without the
  * fence; fence_takes_what_was_read() in exact.c shows that the request waits.
  *
@@ -306,11 +305,11 @@ int loop_case_fence(struct loop_run *run, struct loop_case *c)
 	for (i = 0; i < c->count && !err && !c->fails; i++) {
 		spin_lock_bh(&fx->lock);
 		loop_post_recvs(&fx->b[0], 2, DAT_COMPLETION_DEFAULT_FLAG);
-		/* With nothing in front the fence changes nothing. */
+		/* Without a read before it the fence has no effect. */
 		fence_source = NULL;
 		loop_post_requests(a, LOOP_K_SEND, 1, 17, DAT_COMPLETION_BARRIER_FENCE_FLAG);
 		spin_unlock_bh(&fx->lock);
-		/* At B too, whose word about it would be taken for one about the next */
+		/* Also at B, whose event would otherwise be mistaken for that of the next */
 		err = wait_for(fx, all_received, "a fenced send alone");
 		if (err)
 			break;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cases of the loopback harness about order and room: receives that wait for
- * their connection, queues that are full, writes that are visible behind a
- * send, EPs that are used again. Process context.
+ * Cases of the loopback test about order and full queues: receives that wait for their
+ * connection, full queues, writes that are visible after a send, EPs that are used
+ * again. Process context.
  */
 #include "kdapl_loop.h"
 
@@ -73,8 +73,8 @@ static int parked_round(struct loop_run *run, struct loop_case *c,
  * @run: the run
  * @c: the case
  *
- * A sends in the very event that tells it of the connection, so messages can
- * reach B before B is told. On one EVD no completion may precede ESTABLISHED.
+ * A sends in the upcall of its ESTABLISHED event, so messages can reach B before B's
+ * event. On one EVD no completion may precede ESTABLISHED.
  *
  * Context: process.
  * Return: 0, or an error that ends the case; failures are noted.
@@ -90,7 +90,7 @@ int loop_case_parked(struct loop_run *run, struct loop_case *c)
 	return err;
 }
 
-/* Post until refused: how many went in? */
+/* Posts until a post is refused; returns the number of posts. */
 static u32 post_until_full(struct loop_side *s, enum loop_kind kind, u32 limit)
 {
 	struct loop_case *c = s->fx->c;
@@ -129,7 +129,7 @@ static bool dequeue_exactly(struct loop_fixture *fx, struct loop_evd *evd, u32 n
 	}
 }
 
-/* A full queue takes as many posts again as events were handed over. */
+/* A full queue accepts as many posts as events were delivered. */
 static void full_rounds(struct loop_fixture *fx, struct loop_side *s, enum loop_kind kind)
 {
 	struct loop_evd *evd = kind == LOOP_K_RECV ? s->recv : s->req;
@@ -140,7 +140,7 @@ static void full_rounds(struct loop_fixture *fx, struct loop_side *s, enum loop_
 	room = post_until_full(s, kind, depth);
 	if (room != depth)
 		loop_fail(fx->c, "a queue of %u took %u posts", depth, room);
-	/* What fills the other side makes these complete. */
+	/* The posts of the other side make these complete. */
 	if (kind == LOOP_K_SEND)
 		loop_post_recvs(s->peer, depth, DAT_COMPLETION_DEFAULT_FLAG);
 	if (kind == LOOP_K_RECV)
@@ -150,7 +150,7 @@ static void full_rounds(struct loop_fixture *fx, struct loop_side *s, enum loop_
 	for (n = 1; n < fx->cfg.depth; n += 2) {
 		if (!dequeue_exactly(fx, evd, n))
 			return;
-		/* Keep the counterpart able to go on. */
+		/* Make room on the other side. */
 		if (kind == LOOP_K_SEND && !dequeue_exactly(fx, s->peer->recv, n))
 			return;
 		if (kind == LOOP_K_RECV && !dequeue_exactly(fx, s->peer->req, n))
@@ -196,7 +196,7 @@ int loop_case_full(struct loop_run *run, struct loop_case *c)
 	err = loop_fixture_connect(fx);
 	if (!err) {
 		full_rounds(fx, s, kind);
-		/* Some notifications were taken by hand: look at every EVD once. */
+		/* Some notifications were consumed, so check every EVD once. */
 		for (i = 0; i < fx->nevds; i++)
 			loop_drain(fx, &fx->evd[i], U32_MAX);
 		err = wait_back(fx, requests_back);
@@ -209,7 +209,7 @@ int loop_case_full(struct loop_run *run, struct loop_case *c)
 	return err;
 }
 
-/* What the writes of a round left at the peer, by message number of the send. */
+/* The targets of the writes of a round, by the message number of the send. */
 static struct {
 	struct loop_slot *slot;
 	u64 key;
@@ -260,7 +260,7 @@ int loop_case_visible(struct loop_run *run, struct loop_case *c)
 		return -EIO;
 	fx->on_recv = visible_recv;
 	err = loop_fixture_connect(fx);
-	/* Half a queue of pairs at once: no target is used twice in a round. */
+	/* Half a queue of pairs at a time, so no target is used twice in a round. */
 	for (done = 0; done < c->count && !err && !c->fails; done += n) {
 		n = min(c->count - done, c->depth / 2);
 		spin_lock_bh(&fx->lock);
@@ -277,7 +277,7 @@ int loop_case_visible(struct loop_run *run, struct loop_case *c)
 	return err;
 }
 
-/* Ready for another connection: what counts for one starts again. */
+/* Prepares another connection: resets the counters of a connection. */
 static void reset_side(struct loop_fixture *fx, struct loop_side *s)
 {
 	DAT_EP_STATE state = DAT_EP_STATE_ERROR;
@@ -292,7 +292,7 @@ static void reset_side(struct loop_fixture *fx, struct loop_side *s)
 	s->ended = 0;
 	s->tx.flushed = 0;
 	s->own_rx.flushed = 0;
-	/* Messages that were under way are gone on both sides. */
+	/* Messages in flight are lost on both sides. */
 	s->tx_msgs = 0;
 	s->rx_msgs = 0;
 	spin_unlock_bh(&fx->lock);
@@ -335,7 +335,7 @@ int loop_case_reset(struct loop_run *run, struct loop_case *c)
 		if (err)
 			break;
 		spin_lock_bh(&fx->lock);
-		/* Fewer than there are receives: some are flushed at the end. */
+		/* Fewer than receives, so that some receives are flushed. */
 		loop_post_requests(&fx->a[0], LOOP_K_SEND, c->depth - 3, c->size,
 				   DAT_COMPLETION_DEFAULT_FLAG);
 		spin_unlock_bh(&fx->lock);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ledger of the loopback harness: which posts are out, and did each come
- * back exactly once? Every post has a cookie of its own: a tag of its queue
- * above a sequence number. A completion whose cookie is not out is a duplicate
- * or a stranger; a post that stays out at the end is lost.
+ * The ledger of the loopback test: which posts are pending, and has each completed exactly
+ * once? Every post has its own cookie, with the tag of its queue and a sequence number. A
+ * completion whose cookie is not pending is a duplicate or unknown; a post that is pending
+ * at the end is lost.
  *
- * All but making and ending a queue runs under fx->lock.
+ * All functions except those that create and free a queue run under fx->lock.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -14,7 +14,7 @@
 #include "kdapl_loop.h"
 
 /**
- * loop_queue_make - an empty ledger
+ * loop_queue_make - create an empty ledger
  * @q: the queue, all zero
  * @name: shown in notes
  * @depth: posts that can be out
@@ -25,7 +25,7 @@
  */
 int loop_queue_make(struct loop_queue *q, const char *name, u32 depth, bool ordered)
 {
-	/* Wider than the depth: an SRQ may return an old buffer late. */
+	/* More than the depth: an SRQ may complete an old buffer late. */
 	u32 size = roundup_pow_of_two(4 * (depth + 1));
 
 	q->name = name;
@@ -44,13 +44,13 @@ void loop_queue_end(struct loop_queue *q)
 }
 
 /**
- * loop_queue_next - the entry of the next post
+ * loop_queue_next - get the entry of the next post
  * @q: the queue
  *
- * Nothing is taken until loop_queue_commit().
+ * It is not used before loop_queue_commit().
  *
  * Context: under fx->lock.
- * Return: the entry with its cookie, or NULL while an old post is in the way.
+ * Return: the entry with its cookie, or NULL while an old post uses it.
  */
 struct loop_post *loop_queue_next(struct loop_queue *q)
 {
@@ -64,7 +64,7 @@ struct loop_post *loop_queue_next(struct loop_queue *q)
 	return p;
 }
 
-/* The post of an entry has been accepted. */
+/* The post of an entry was accepted. */
 void loop_queue_commit(struct loop_queue *q, struct loop_post *p)
 {
 	p->pending = true;
@@ -72,7 +72,7 @@ void loop_queue_commit(struct loop_queue *q, struct loop_post *p)
 	q->out++;
 }
 
-/* A post is back, with an event or silently. */
+/* A post has completed, with an event or suppressed. */
 void loop_post_retire(struct loop_queue *q, struct loop_post *p)
 {
 	p->pending = false;
@@ -82,13 +82,13 @@ void loop_post_retire(struct loop_queue *q, struct loop_post *p)
 }
 
 /**
- * loop_queue_take - the post that a completion names
+ * loop_queue_take - find the post of a completion
  * @fx: where a wrong cookie is noted
  * @q: the queue that the completion belongs to
  * @cookie: of the event
  *
  * Context: under fx->lock.
- * Return: the entry, still pending; NULL if no such post is out.
+ * Return: the entry, still pending; NULL if no such post is pending.
  */
 struct loop_post *loop_queue_take(struct loop_fixture *fx, struct loop_queue *q, u64 cookie)
 {
@@ -111,7 +111,7 @@ struct loop_post *loop_queue_take(struct loop_fixture *fx, struct loop_queue *q,
 }
 
 /**
- * loop_queue_missing - note the posts that never came back
+ * loop_queue_missing - note the posts that have not completed
  * @fx: where they are noted
  * @q: the queue
  *

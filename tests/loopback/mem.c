@@ -272,7 +272,7 @@ bool loop_slot_guards(struct loop_slot *s, struct loop_diff *d)
  * @s: the slot
  * @iov: room for as many triplets as the slot has pieces
  *
- * An empty piece gets an address and a context that mean nothing.
+ * An empty piece gets an address and a context that are not valid.
  *
  * Context: any.
  * Return: number of triplets.
@@ -306,7 +306,7 @@ void loop_arena_put(struct loop_arena *ar, struct loop_slot *s)
 	ar->free[ar->put++ % ar->nslots] = s->index;
 }
 
-/* Memory of a chunk: vmalloc, or kmalloc where it is to be had. */
+/* Memory of a chunk: vmalloc, or kmalloc if that succeeds. */
 static int chunk_memory(struct loop_fixture *fx, struct loop_chunk *ch, bool virt)
 {
 	if (!virt)
@@ -348,14 +348,14 @@ static int chunk_virtual(struct loop_fixture *fx, struct loop_chunk *ch,
 	DAT_REGION_DESCRIPTION region = { .for_va = ch->mem + 1 };
 	int err = chunk_register(fx, ch, DAT_MEM_TYPE_VIRTUAL, region, ch->len - 2, priv, out);
 
-	/* The range may be larger than asked for; the addresses are ours. */
+	/* The range may be larger than requested, but must contain the addresses. */
 	if (!err && out->va > (uintptr_t)region.for_va)
 		loop_fail(fx->c, "the registered range does not cover the one asked for");
 	out->va = (uintptr_t)region.for_va;
 	return err;
 }
 
-/* An array of page addresses, in whatever order vmalloc came by the pages. */
+/* An array of page addresses, in the order of the vmalloc area. */
 static int chunk_physical(struct loop_fixture *fx, struct loop_chunk *ch,
 			  DAT_MEM_PRIV_FLAGS priv, struct loop_area *out)
 {
@@ -375,7 +375,7 @@ static int chunk_physical(struct loop_fixture *fx, struct loop_chunk *ch,
 	return err;
 }
 
-/* Area @which of all slots, several slots to a chunk and at least two chunks. */
+/* Area @which of all slots: several slots in a chunk, and at least two chunks. */
 static int arena_fill(struct loop_fixture *fx, struct loop_arena *ar, u32 which,
 		      u32 area_len, DAT_MEM_PRIV_FLAGS priv)
 {
@@ -419,8 +419,8 @@ static int arena_fill(struct loop_fixture *fx, struct loop_arena *ar, u32 which,
  * @slack: make every other slot larger than a message
  * @priv: privileges of its LMRs
  *
- * Chunks come from vmalloc and from kmalloc in turn. The caller ends the arena
- * in any case.
+ * Chunks come from vmalloc and from kmalloc in turn. The caller must end the arena
+ * even after an error.
  *
  * Context: process.
  * Return: 0; -ENOMEM; -EIO if the registration failed, which is noted.
@@ -456,7 +456,7 @@ int loop_arena_make(struct loop_fixture *fx, struct loop_arena *ar, u32 nslots,
 }
 
 /**
- * loop_arena_end - free an arena, however far it was made
+ * loop_arena_end - free an arena, even if it is not complete
  * @fx: where a failing call is noted
  * @ar: the arena
  *

@@ -1,21 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Posting and finishing in the loopback harness: a slot is filled, the post is
- * made and entered in the ledger; when it is back its bytes are verified and
- * the slot is free again. All of it under fx->lock, from the work item as
- * well as from upcalls.
+ * Posts of the loopback test. A post fills a slot, calls kDAPL and enters the post in the
+ * ledger. When it has completed, its bytes are verified and the slot is freed. All under
+ * fx->lock, from the work item and from upcalls.
  */
 #include <linux/string.h>
 
 #include "kdapl_loop.h"
 
-/* Key of a message: what its bytes are made from. */
+/* Key of a message, from which its bytes are generated. */
 u64 loop_key(struct loop_fixture *fx, u32 stream, u32 msg)
 {
 	return loop_hash(loop_hash(fx->seed, stream), msg);
 }
 
-/* Sources and targets of requests, by kind. RDMA uses memory of the peer. */
+/* Sources and targets of requests, by type. RDMA uses memory of the peer. */
 static struct loop_arena *src_arena(struct loop_side *s, enum loop_kind kind)
 {
 	return kind == LOOP_K_READ ? s->peer->src : s->src;
@@ -42,10 +41,10 @@ static void put_slots(struct loop_side *s, struct loop_post *p)
 }
 
 /*
- * New cuts for every message where there are several segments; what a peer
- * reaches by RDMA stays in one piece. Elsewhere the
- * layout stays; the pump's messages then all have one length and leave the
- * guards alone, so its targets need no repainting.
+ * With several segments, every message gets a new layout of pieces; memory that a peer
+ * accesses by RDMA is always one piece. Otherwise the layout does not change. Then all
+ * messages of the pump have one length and do not touch the guards, so its targets need not
+ * be poisoned again.
  */
 static void prepare_dst(struct loop_fixture *fx, struct loop_arena *ar,
 			struct loop_slot *s, u64 seed, bool remote)
@@ -91,7 +90,7 @@ static void remote_triplet(struct loop_slot *slot, enum loop_kind kind, u32 len,
 	t->rmr_context = area->rmr;
 }
 
-/* The call itself. The iov is wiped behind it: it is ours again (G-04). */
+/* The call. The iov is overwritten after it, because it is the caller's again (G-04). */
 static DAT_RETURN submit(struct loop_side *s, struct loop_post *p,
 			 DAT_COMPLETION_FLAGS flags)
 {
@@ -132,8 +131,8 @@ static void count_post(struct loop_fixture *fx)
  * @flags: of the post
  *
  * Context: under fx->lock.
- * Return: of the posting call, nothing taken unless DAT_SUCCESS;
- * DAT_INTERNAL_ERROR if the harness itself has no slot.
+ * Return: that of the posting call, with no slot used unless DAT_SUCCESS;
+ * DAT_INTERNAL_ERROR if the test has no slot.
  */
 DAT_RETURN loop_post_request(struct loop_side *s, enum loop_kind kind, u32 len,
 			     DAT_COMPLETION_FLAGS flags)
@@ -229,7 +228,7 @@ bool loop_post_recvs(struct loop_side *s, u32 n, DAT_COMPLETION_FLAGS flags)
 	return true;
 }
 
-/* The entry of the youngest post. */
+/* The entry of the last post. */
 struct loop_post *loop_last_post(struct loop_queue *q)
 {
 	return &q->ring[(q->head - 1) & q->mask];
@@ -243,16 +242,15 @@ static void note_diff(struct loop_fixture *fx, const char *who, struct loop_post
 }
 
 /**
- * loop_finish_tx - verify what a request left behind, and free its slots
+ * loop_finish_tx - verify the memory after a request, and free its slots
  * @s: the side that posted it
  * @p: its entry in the ledger
  * @status: how it ended
  *
- * The source must be unchanged. The target of an RDMA operation holds the
- * message, or after a failure at least untouched guards. (A write is looked
- * at when the requester's completion is here. The device has answered by
- * then, and on one host with coherent memory that is enough; what the peer's
- * processor may rely on is the business of the case "write/then-send".)
+ * The source must be unchanged. The target of an RDMA operation must contain the message, or
+ * after a failure at least unchanged guards. (A write is verified after the completion of the
+ * requester. The device has answered by then, which is enough on one host with coherent
+ * memory. The case "write/then-send" tests what the peer's processor may rely on.)
  *
  * Context: under fx->lock.
  */
@@ -281,14 +279,14 @@ void loop_finish_tx(struct loop_side *s, struct loop_post *p,
 }
 
 /**
- * loop_finish_rx - verify what a receive was given, and free its slot
+ * loop_finish_rx - verify the data of a receive, and free its slot
  * @s: the side that received
  * @p: its entry in the ledger
  * @status: how it ended
  * @len: transfered_length of the event
  *
- * Messages of one connection arrive in the order in which they were sent, so
- * the event says by its place which message it must be.
+ * Messages of one connection arrive in the order in which they were sent, so the order of
+ * the events determines the expected message.
  *
  * Context: under fx->lock.
  */

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Transfers of the loopback harness: the pump, which keeps the queues full by
- * itself, and the case that every row of the table "operation x size" and the
- * segment sweep are made of.
+ * Transfers of the loopback test: the pump, which keeps the queues full automatically, and
+ * the case behind every row of the table "operation x size" and of the table of segments.
  *
- * The pump runs wherever room appears: in the upcall of a completion, or in
- * the work item behind a dequeue. Always under fx->lock.
+ * The pump runs when the queue has room: in the upcall of a completion, or in the work item
+ * after a dequeue. Always under fx->lock.
  */
 #include <linux/bitops.h>
 
@@ -23,7 +22,7 @@ static bool op_receives(enum loop_op op)
 	return op == LOOP_SEND || op == LOOP_SRQ;
 }
 
-/* A queue that is full refuses one more, and nothing comes of it. */
+/* A full queue refuses one more post, which has no effect. */
 static void probe_full(struct loop_fixture *fx, struct loop_side *s, bool recv)
 {
 	DAT_RETURN ret;
@@ -67,7 +66,7 @@ static DAT_COMPLETION_FLAGS pump_flags(struct loop_fixture *fx)
 }
 
 /**
- * loop_pump - post as much as there is room for
+ * loop_pump - post until the queue is full
  * @fx: the fixture
  *
  * Context: under fx->lock.
@@ -83,12 +82,12 @@ void loop_pump(struct loop_fixture *fx)
 		s = &fx->a[fx->posted % fx->nsides];
 		if (fx->window_out == fx->window || s->tx.out == s->tx.depth)
 			break;
-		/* Never more messages than receives: nobody waits for retries. */
+		/* Never more messages than receives, so that there are no retries. */
 		if (op_receives(fx->cfg.op) && fx->posted == fx->rx_posted)
 			break;
 		ret = loop_post_request(s, op_kind(fx->cfg.op), fx->cfg.size,
 					pump_flags(fx));
-		/* On its way down the EP takes no more requests. */
+		/* While it is disconnecting, the EP accepts no requests. */
 		if ((fx->may_end && DAT_GET_TYPE(ret) == DAT_INVALID_STATE) ||
 		    !loop_expect(fx->c, "posting a request", ret, DAT_SUCCESS)) {
 			fx->stop = true;
@@ -124,7 +123,7 @@ static void note_stall(struct loop_fixture *fx)
 	spin_unlock_bh(&fx->lock);
 }
 
-/* The first receives: before the connection exists, or behind it. */
+/* The first receives: before the connection exists, or after. */
 static void start_receives(struct loop_fixture *fx)
 {
 	spin_lock_bh(&fx->lock);
@@ -153,7 +152,7 @@ static int run_pump(struct loop_fixture *fx)
 	return err;
 }
 
-/* What a chain promises: every post but the first was made in an upcall. */
+/* In a chain every post except the first was made in an upcall. */
 static void check_chain(struct loop_fixture *fx, u32 before)
 {
 	struct loop_case *c = fx->c;
@@ -205,7 +204,7 @@ static int xfer_phase(struct loop_run *run, struct loop_case *c,
 	return err;
 }
 
-/* What the ledger and the byte checks of a transfer have seen to. */
+/* The clauses that the ledger and the comparison of a transfer assert. */
 static void xfer_clauses(struct loop_case *c)
 {
 	static const struct {
@@ -237,13 +236,12 @@ static void xfer_clauses(struct loop_case *c)
 }
 
 /**
- * loop_case_xfer - move messages from A to B
+ * loop_case_xfer - transfer messages from A to B
  * @run: the run
  * @c: the case: operation, size, count, segments, modes
  *
- * The messages are shared out among the modes of the case, each with a fixture of
- * its own: in one completions come by upcall, and the upcall posts; in another
- * they are dequeued.
+ * The messages are divided among the modes of the case, each with its own fixture: in one
+ * mode completions arrive by upcall, and the upcall posts; in another they are dequeued.
  *
  * Context: process.
  * Return: 0, or an error that ends the case; failures are noted.
