@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scripts of the loopback harness about connections: attempts that run out of
- * time, lead nowhere or are given up, and how connections end, when and
- * by whom. Peers that keep to nothing have their own files, peer_death.c and hostile.c.
- *
- * Times are measured from just before and just behind the call, so that the
- * harness's own delays count against neither bound. Process context.
+ * Scripts about connections: attempts that time out, have no peer or are cancelled, and the
+ * ways in which connections end. peer_death.c and hostile.c have the peers that violate the
+ * protocol. Times are measured from just before and just after the call, so that delays of
+ * the test count against neither limit. Process context.
  */
 #include <linux/in.h>
 #include <linux/ktime.h>
@@ -28,7 +26,7 @@ static DAT_RETURN dial(struct pair *d, DAT_IA_ADDRESS_PTR to, DAT_TIMEOUT us)
 			      DAT_CONNECT_DEFAULT_FLAG);
 }
 
-/* A request that nobody will answer. */
+/* A request that is never answered. */
 static void drop(struct pair *d, DAT_CR_HANDLE cr)
 {
 	if (cr)
@@ -38,7 +36,7 @@ static void drop(struct pair *d, DAT_CR_HANDLE cr)
 /* ---- time (C-55, C-56) ---------------------------------------------------- */
 
 struct stopwatch {
-	s64 before, behind;	/* the call; microseconds */
+	s64 before, behind;	/* the call, in microseconds */
 };
 
 static void expect_time(struct pair *d, const char *what, const struct stopwatch *w, s64 least,
@@ -54,7 +52,7 @@ static void expect_time(struct pair *d, const char *what, const struct stopwatch
 			  now - w->behind - most);
 }
 
-/* Both queues of A are empty but for one receive, which is flushed. */
+/* Both queues of A are empty except for one receive, which is flushed. */
 static void one_timeout(struct pair *d, u32 ms, DAT_IA_ADDRESS_PTR to, s64 *latest)
 {
 	s64 late = loop_stretch() > 1 ? BUSY_MS * loop_stretch() : LATE_MS;
@@ -76,7 +74,7 @@ static void one_timeout(struct pair *d, u32 ms, DAT_IA_ADDRESS_PTR to, s64 *late
 	*latest = max(*latest, ktime_to_us(ktime_get()) - w.behind - ms * 1000LL);
 	pair_expect_state(a, DAT_EP_STATE_DISCONNECTED);
 	pair_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
-	/* Whatever the CM says later: there was one outcome. */
+	/* Later events of the CM must not cause a second outcome. */
 	if (to == d->run->attr.ia_address_ptr) {
 		cr = pair_called(d);
 		drop(d, cr);
@@ -87,7 +85,7 @@ static void one_timeout(struct pair *d, u32 ms, DAT_IA_ADDRESS_PTR to, s64 *late
 }
 
 /**
- * loop_case_timeouts - attempts that nobody answers
+ * loop_case_timeouts - attempts without an answer
  * @run: the run
  * @c: the case
  *
@@ -109,7 +107,7 @@ int loop_case_timeouts(struct loop_run *run, struct loop_case *c)
 		return -EIO;
 	for (i = 0; i < n && pair_ok(d); i++)
 		one_timeout(d, ms[i], run->attr.ia_address_ptr, &latest);
-	/* An address of the same net that nobody has. */
+	/* An unused address of the same net. */
 	if (run->attr.ia_address_ptr->sa_family == AF_INET && pair_ok(d)) {
 		memcpy(&nobody, run->attr.ia_address_ptr, sizeof(nobody));
 		nobody.sin_addr.s_addr ^= htonl(0x40);
@@ -124,7 +122,7 @@ int loop_case_timeouts(struct loop_run *run, struct loop_case *c)
 
 static void no_route(struct pair *d)
 {
-	/* Of the block for documentation, and there is no default route. */
+	/* An address for documentation; there is no default route. */
 	struct sockaddr_in to = {
 		.sin_family = AF_INET,
 		.sin_addr.s_addr = htonl(0xcb007107),
@@ -142,7 +140,7 @@ static void no_route(struct pair *d)
 	call_failed(d, "dat_ep_reset", dat_ep_reset(a->ep));
 }
 
-/* Given up before it is answered; the answer comes too late for both. */
+/* Cancelled before it is answered; the answer is too late for both. */
 static void given_up(struct pair *d, DAT_CLOSE_FLAGS how)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -169,7 +167,7 @@ static void given_up(struct pair *d, DAT_CLOSE_FLAGS how)
 	call_failed(d, "dat_ep_reset", dat_ep_reset(b->ep));
 }
 
-/* The same on the other side: the peer never completes what was accepted. */
+/* Likewise on the other side: the peer never completes the accepted connection. */
 static void accept_given_up(struct pair *d, DAT_CLOSE_FLAGS how)
 {
 	struct vpeer *peer = vpeer_make(d->run, d->c);
@@ -189,7 +187,7 @@ static void accept_given_up(struct pair *d, DAT_CLOSE_FLAGS how)
 	pair_conn(b, DAT_CONNECTION_EVENT_DISCONNECTED);
 	pair_dto(b, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 	pair_expect_state(b, DAT_EP_STATE_DISCONNECTED);
-	/* The peer is told, by the end of our id. */
+	/* The destruction of the id notifies the peer. */
 	vpeer_expect(peer, RDMA_CM_EVENT_REJECTED);
 	pair_settle(d, 50);
 	pair_expect_no_event(d, "an accept that was given up");
@@ -199,7 +197,7 @@ out:
 }
 
 /**
- * loop_case_withdrawn - attempts without a way, and some that are given up
+ * loop_case_withdrawn - attempts without a route, and cancelled ones
  * @run: the run
  * @c: the case
  *
@@ -227,7 +225,7 @@ int loop_case_withdrawn(struct loop_run *run, struct loop_case *c)
 	return 0;
 }
 
-/* What the one that accepts has to say stays readable until the EP is reset (C-46). */
+/* The private data of the accept stays valid until the EP is reset (C-46). */
 static void keep(struct pair *d)
 {
 	static const char text[] = "what the one that accepts has to say";
@@ -250,7 +248,7 @@ static void keep(struct pair *d)
 			  ev.event_number, conn->private_data_size);
 	if (!pair_next(d, &b->conn, PAIR_UPCALL, "ESTABLISHED", &ev))
 		return;
-	/* conn points into the event, which is that of B now */
+	/* conn points to the event, which is now that of B */
 	if (ev.event_number != DAT_CONNECTION_EVENT_ESTABLISHED || conn->private_data_size)
 		loop_fail(d->c, "B: event %#x, %d bytes of private data", ev.event_number,
 			  conn->private_data_size);
@@ -266,7 +264,7 @@ static void keep(struct pair *d)
 
 /* ---- graceful disconnects --------------------------------------------------- */
 
-/* A's send waits for a receive of B, for as long as it takes. */
+/* A's send waits for a receive of B, however long it takes. */
 static void begin_graceful(struct pair *d)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -280,7 +278,7 @@ static void begin_graceful(struct pair *d)
 	pair_expect_state(a, DAT_EP_STATE_DISCONNECT_PENDING);
 	loop_expect(d->c, "a send in DISCONNECT_PENDING",
 		    dat_ep_post_send(a->ep, 1, &seg, cookie, 0), DAT_INVALID_STATE);
-	/* Once more has no effect. */
+	/* A second call has no effect. */
 	call_failed(d, "dat_ep_disconnect", dat_ep_disconnect(a->ep, DAT_CLOSE_GRACEFUL_FLAG));
 	pair_settle(d, 50);
 	pair_expect_no_event(d, "a graceful disconnect that waits");
@@ -306,7 +304,7 @@ static void graceful_script(struct pair *d)
 	pair_expect_no_event(d, "a graceful disconnect");
 }
 
-/* The Consumer has waited long enough. */
+/* The Consumer ends the wait by an abrupt disconnect. */
 static void then_abrupt_script(struct pair *d)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -321,7 +319,7 @@ static void then_abrupt_script(struct pair *d)
 	pair_expect_no_event(d, "an abrupt disconnect behind a graceful one");
 }
 
-/* So has the peer. */
+/* The peer ends the wait. */
 static void then_peer_script(struct pair *d)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -336,7 +334,7 @@ static void then_peer_script(struct pair *d)
 	pair_expect_no_event(d, "the peer's disconnect behind a graceful one");
 }
 
-/* Both at once, in turns of who is first. */
+/* Both at once, each of them first in turn. */
 static void both_script(struct pair *d)
 {
 	struct pair_end *e[] = { &d->a[0], &d->b[0] };
@@ -356,7 +354,7 @@ static void both_script(struct pair *d)
 }
 
 /**
- * loop_case_ends - ways in which a connection ends
+ * loop_case_ends - the ways in which a connection ends
  * @run: the run
  * @c: the case
  *

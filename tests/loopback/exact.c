@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scripts of the loopback harness about single bytes: what a message fills and
- * what it leaves alone, messages of nothing, RDMA that does not fit exactly,
- * and vectors that change right behind the call. Process context.
+ * Scripts about single bytes: which bytes a message writes and which stay unchanged, empty
+ * messages, RDMA whose lengths differ, and vectors that change right after the call. Process
+ * context.
  */
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include "conn_pair.h"
 
-/* Of several messages at once an upcall may tell of more than one. */
+/* One upcall may report several messages. */
 static void to_a_and_b(struct pair *d, u64 cookie, u32 len)
 {
 	pair_dto(&d->b[0], DAT_DTO_RECEIVE, cookie, DAT_DTO_SUCCESS, len, PAIR_ANY_UPCALL);
 	pair_dto(&d->a[0], DAT_DTO_SEND, cookie, DAT_DTO_SUCCESS, len, PAIR_ANY_UPCALL);
 }
 
-/* A receive whose vector is wiped as soon as the call is back (G-04). */
+/* A receive whose vector is overwritten when the call has returned (G-04). */
 static void scattered_recv(struct pair_end *b, u32 l0, u32 l1, u32 l2, u64 cookie)
 {
 	DAT_LMR_TRIPLET iov[PAIR_SEGS] = {
@@ -36,7 +36,7 @@ static void fill_script(struct pair *d)
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
 
 	pair_fill(a, 0, 64, 9);
-	/* Ends with the second segment that counts. */
+	/* Ends with the second segment that is not empty. */
 	scattered_recv(b, 8, 8, 8, 1);
 	pair_send1(a, 0, 16, 1, 0);
 	to_a_and_b(d, 1, 16);
@@ -52,7 +52,7 @@ static void fill_script(struct pair *d)
 	pair_expect_bytes(b, "full segment", 100, 8, 9);
 	pair_expect_bytes(b, "partial segment", 200, 3, 9 + 8 * 7);
 	pair_expect_free(b, "rest of the partial segment", 203, PAIR_MEM - 203);
-	/* One byte does not leave the first. */
+	/* One byte stays in the first. */
 	scattered_recv(b, 8, 8, 8, 3);
 	pair_send1(a, 0, 1, 3, 0);
 	to_a_and_b(d, 3, 1);
@@ -61,7 +61,7 @@ static void fill_script(struct pair *d)
 	pair_expect_no_event(d, "three messages");
 }
 
-/* Messages of nothing, cookies of all kinds, triplets behind the count. */
+/* Empty messages, cookies of all kinds, triplets after the last one. */
 static void zero_script(struct pair *d)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -95,7 +95,7 @@ static void zero_script(struct pair *d)
 }
 
 /**
- * loop_case_fill - what a receive is filled with
+ * loop_case_fill - the bytes that a receive writes
  * @run: the run
  * @c: the case; op LOOP_SRQ: receives of an SRQ
  *
@@ -134,7 +134,7 @@ static void write_script(struct pair *d)
 	pair_expect_free(b, "in front of the write", 0, 1000);
 	pair_expect_bytes(b, "the write", 1000, 21, 50);
 	pair_expect_free(b, "behind the write", 1021, PAIR_MEM - 1021);
-	/* Nothing is written, and nobody asks where. */
+	/* No byte is written, so the address does not matter. */
 	nowhere.rmr_context = ~0U;
 	pair_write(a, 0, NULL, 2, &nowhere, 0);
 	pair_dto(a, DAT_DTO_RDMA_WRITE, 2, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
@@ -154,7 +154,7 @@ static void read_script(struct pair *d)
 
 	pair_clear(a);
 	pair_fill(b, 77, 30, 120);
-	/* There is room for 24; the triplet says 11. */
+	/* There is room for 24, but the triplet has 11. */
 	pair_read(a, PAIR_SEGS, iov, 1, &from, 0);
 	pair_dto(a, DAT_DTO_RDMA_READ, 1, DAT_DTO_SUCCESS, 11, PAIR_UPCALL);
 	pair_expect_bytes(a, "full segment", 100, 8, 120);
@@ -171,7 +171,7 @@ static void read_script(struct pair *d)
 	pair_expect_no_event(d, "three reads");
 }
 
-/* So many reads at once, of which two may be under way. */
+/* Many reads at once, of which two may be executed at a time. */
 static void many_reads_script(struct pair *d)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -192,7 +192,7 @@ static void many_reads_script(struct pair *d)
 	pair_expect_free(a, "behind them", PAIR_DEPTH * 300, PAIR_MEM - PAIR_DEPTH * 300);
 }
 
-/* The write goes to where the read comes from, and may not be there first. */
+/* The write has the source of the read as its target, and must not overtake the read. */
 static void fence_script(struct pair *d)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -247,7 +247,7 @@ static void fence_takes_what_was_read(struct pair *d)
 }
 
 /**
- * loop_case_rdma - writes and reads to the byte
+ * loop_case_rdma - the exact bytes of writes and reads
  * @run: the run
  * @c: the case
  *
@@ -274,8 +274,8 @@ int loop_case_rdma(struct loop_run *run, struct loop_case *c)
 }
 
 /*
- * Nothing can move before B has a receive, so that all of it is still in the
- * queue when the vectors and the remote triplets change.
+ * Nothing can be executed before B has a receive, so all requests are still in the queue when
+ * the vectors and the remote triplets change.
  */
 static void handed_back_script(struct pair *d)
 {
@@ -291,14 +291,14 @@ static void handed_back_script(struct pair *d)
 	pair_send(a, 2, send, 1, 0);
 	pair_write(a, 1, &write, 2, &to, 0);
 	pair_read(a, 1, &read, 3, &from, 0);
-	/* Good ones too, of other memory: what is taken late is not refused. */
+	/* Also with valid ones of other memory, which a late access would not refuse. */
 	send[0] = pair_seg(a, 512, 32);
 	send[1] = pair_seg(a, 576, 32);
 	write = pair_seg(a, 512, 32);
 	read = pair_seg(a, 4096, 32);
 	to = pair_target(b, 4096, 32);
 	from = pair_target(b, 512, 32);
-	/* S-47: not one of them is done, for as long as it takes. */
+	/* S-47: none of them completes, however long it takes. */
 	pair_settle(d, 400);
 	pair_expect_no_event(d, "a send without a receive");
 	pair_expect_state(a, DAT_EP_STATE_CONNECTED);
@@ -314,7 +314,7 @@ static void handed_back_script(struct pair *d)
 	pair_expect_free(b, "another target of the write", 4096, 32);
 }
 
-/* A graceful disconnect that has to wait, and the posts in that time. */
+/* A graceful disconnect that must wait, and posts during that time. */
 static void pending_script(struct pair *d)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -344,7 +344,7 @@ static void pending_script(struct pair *d)
 	pair_ended(b, false);
 	pair_dto(a, DAT_DTO_RECEIVE, 10, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 	pair_dto(a, DAT_DTO_RECEIVE, 11, DAT_DTO_ERR_FLUSHED, 0, PAIR_ANY_UPCALL);
-	/* DISCONNECTED: flushed at once, suppressed or not, and in order. */
+	/* DISCONNECTED: flushed at once, also if suppressed, and in order. */
 	pair_send(a, 1, &seg, 20, 0);
 	pair_send(a, 1, &seg, 21, DAT_COMPLETION_SUPPRESS_FLAG);
 	pair_write(a, 1, &seg, 22, &to, DAT_COMPLETION_SUPPRESS_FLAG);
@@ -361,7 +361,7 @@ static void pending_script(struct pair *d)
 }
 
 /**
- * loop_case_waiting - posts that have to wait, and what happens meanwhile
+ * loop_case_waiting - posts that must wait, and changes in the meantime
  * @run: the run
  * @c: the case
  *

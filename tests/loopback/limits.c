@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scripts of the loopback harness about limits: each that dat_ia_query() tells
- * of is driven to its edge on a real device, and one beyond, as far as memory
- * and time allow; and a shared receive queue changes its size in use. How many
- * objects there can be is a matter of unit tests: a device has too many.
+ * Scripts about limits: each limit of dat_ia_query() is reached on a real device, and one more
+ * is refused, as far as memory and time allow. A shared receive queue changes its size
+ * while it is used. KUnit tests the numbers of objects, because a device has too many.
  * Process context.
  */
 #include <linux/vmalloc.h>
@@ -11,7 +10,7 @@
 
 /* ---- queues without a connection -------------------------------------------------- */
 
-/* As many software events as it is long, and one more */
+/* Posts as many software events as the EVD is long, and one more */
 static void fill_evd(struct loop_case *c, DAT_EVD_HANDLE evd, DAT_COUNT length)
 {
 	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
@@ -52,7 +51,7 @@ static void evd_length(struct loop_run *run, struct loop_case *c)
 	loop_expect(c, "dat_evd_free", dat_evd_free(evd), DAT_SUCCESS);
 }
 
-/* So many buffers without bytes are taken, one more is not */
+/* Expects that @n empty buffers are accepted, and one more is not */
 static void fill_srq(struct loop_case *c, DAT_SRQ_HANDLE srq, DAT_COUNT room)
 {
 	DAT_DTO_COOKIE cookie = {};
@@ -87,7 +86,7 @@ static void srq_size(struct loop_run *run, struct loop_case *c)
 		return;
 	fill_srq(c, srq, most);
 	loop_expect(c, "dat_srq_free", dat_srq_free(srq), DAT_SUCCESS);
-	/* The same in steps, with buffers in it */
+	/* Likewise in steps, with posted buffers */
 	attr.max_recv_dtos = 5;
 	attr.max_recv_iov = 2;
 	if (!loop_expect(c, "an SRQ", dat_srq_create(run->ia, run->pz, &attr, &srq),
@@ -111,7 +110,7 @@ static void srq_size(struct loop_run *run, struct loop_case *c)
 /* ---- an endpoint with all that there is -------------------------------------------- */
 
 struct large {
-	u8 *mem[2];			/* of A and B: as much as an LMR takes */
+	u8 *mem[2];			/* of A and B: the maximum of an LMR */
 	DAT_LMR_HANDLE lmr[2];
 	DAT_LMR_TRIPLET iov[2][LOOP_MAX_SEGS + 1];
 };
@@ -160,7 +159,7 @@ static void end_large(struct pair *d, struct large *l)
 	kfree(l);
 }
 
-/* One message as large as there can be; one byte more is refused */
+/* One message of the maximum size; one byte more is refused */
 static void largest_message(struct pair *d, struct large *l)
 {
 	u32 most = d->run->attr.max_message_size, block = d->run->attr.max_lmr_block_size;
@@ -184,14 +183,14 @@ static void largest_message(struct pair *d, struct large *l)
 	l->iov[0][0].segment_length--;
 	l->iov[0][n] = l->iov[0][0];
 	l->iov[0][n].segment_length = 2;
-	/* Where segments are the limit there is none to put the byte into */
+	/* If segments are the limit, there is none for the byte */
 	if (n < d->run->attr.max_iov_segments_per_dto)
 		loop_expect(d->c, "a message too large",
 			    dat_ep_post_send(d->a[0].ep, n + 1, l->iov[0], cookie, 0),
 			    DAT_INVALID_PARAMETER);
 }
 
-/* As many segments as there can be, of one byte each; one more is refused */
+/* The maximum number of segments, of one byte each; one more is refused */
 static void most_segments(struct pair *d)
 {
 	const DAT_IA_ATTR *ia = &d->run->attr;
@@ -239,7 +238,7 @@ static void most_segments(struct pair *d)
 	kfree(iov);
 }
 
-/* More reads than the connection does at a time: all are done */
+/* More reads than the connection executes at a time: all succeed */
 static void most_reads(struct pair *d)
 {
 	DAT_COUNT n = d->run->attr.max_rdma_read_per_ep_out + 3, i;
@@ -253,7 +252,7 @@ static void most_reads(struct pair *d)
 			 PAIR_ANY_UPCALL);
 }
 
-/* As many receives as there can be, one more, and all come back when it ends */
+/* The maximum number of receives, one more, and all are flushed at the end */
 static void most_receives(struct pair *d)
 {
 	DAT_COUNT most = d->run->attr.max_dto_per_ep, i;
@@ -280,7 +279,7 @@ static void largest_script(struct pair *d)
 	}
 	most_segments(d);
 	most_reads(d);
-	/* Tens of megabytes: not in a hurry */
+	/* Tens of megabytes take long */
 	if (make_large(d, l) && !d->run->args.brief)
 		largest_message(d, l);
 	most_receives(d);
@@ -334,7 +333,7 @@ static void one_beyond(struct loop_run *run, struct loop_case *c)
 }
 
 /**
- * loop_case_limits - what dat_ia_query tells can be had, and no more
+ * loop_case_limits - the limits of dat_ia_query can be reached, and no more
  * @run: the run
  * @c: the case
  *
@@ -365,7 +364,7 @@ static void resize(struct pair *d, DAT_COUNT size, u32 type)
 	loop_expect(d->c, "dat_srq_resize", dat_srq_resize(d->srq, size), type);
 }
 
-/* So many messages, into buffers in their order */
+/* @n messages, into buffers in their order */
 static void messages(struct pair *d, u64 first, u32 n)
 {
 	u64 i;
@@ -386,7 +385,7 @@ static void buffers(struct pair *d, u64 first, u32 n)
 		pair_recv1(&d->b[0], 32 * (i % 64), 16, i, 0);
 }
 
-/* Smaller and larger while an EP uses it, which has room for its first size */
+/* Smaller and larger while an EP uses it, whose CQ has room for the first size */
 static void resize_script(struct pair *d)
 {
 	DAT_LMR_TRIPLET seg = pair_seg(&d->b[0], 0, 16);
@@ -409,7 +408,7 @@ static void resize_script(struct pair *d)
 	pair_expect_no_event(d, "an SRQ that changed its size");
 }
 
-/* Larger before an EP joins it: the further buffers are as good as the first */
+/* Larger before an EP joins it: the additional buffers work like the first */
 static int grown(struct loop_run *run, struct loop_case *c)
 {
 	struct pair_cfg cfg = { .srq = true, .grow = 3 * PAIR_DEPTH };

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A thousand EPs of the loopback harness: pairs are made, connected and used
- * one after the other, and all of them stay; then they are closed one after
- * the other. What a pair costs may not grow with the number of those that are
- * there already. Process context, the work item of the run.
+ * A thousand EPs: pairs are created, connected and used one after the other, and all of them
+ * stay. Then they are closed one after the other. The cost of a pair must not grow with the
+ * number of pairs that exist. Process context, the work item of the run.
  *
  * Cost is counted here as the number of times that the calls sleep: for a grace period,
  * for another EP, for the device or for a lock. The duration of a sleep depends on the
@@ -244,7 +243,7 @@ static u32 least(struct many *m, u32 from, enum cost what)
 	return sleeps[MANY_LESS];
 }
 
-/* With few beside it, and with all of them; they are closed from the first on. */
+/* With few other pairs, and with all; they are closed in the order of creation. */
 static void compare_cost(struct many *m, enum cost what, u32 *n)
 {
 	u32 last = m->npairs - MANY_SAMPLE;

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scripted cases of the loopback harness: endpoints whose parameters change,
- * and connections to where another endpoint is connected. That queues have the
- * depth asked for is shown by filling them, that they work by what goes
- * through them. Process context, the work item of the run.
+ * Scripts about endpoints whose parameters change, and about dat_ep_dup_connect(). They fill
+ * the queues to check their depths, and transfer messages to check that they work. Process
+ * context, the work item of the run.
  */
 #include <linux/string.h>
 
@@ -45,7 +44,7 @@ static void fill_recvs(struct pair_end *e, u32 n, bool full)
 		   dat_ep_post_recv(e->ep, 1, &seg, cookie, 0), DAT_INSUFFICIENT_RESOURCES);
 }
 
-/* As many messages; an event that nobody has fetched keeps its place in the queue */
+/* As many messages; an event that was not dequeued keeps its place in the queue */
 static void exchange(struct pair_end *from, struct pair_end *to, u32 n, bool full, u8 seed)
 {
 	DAT_LMR_TRIPLET seg = pair_seg(from, 0, MSG);
@@ -67,7 +66,7 @@ static void exchange(struct pair_end *from, struct pair_end *to, u32 n, bool ful
 	}
 }
 
-/* The call is made, the request of it accepted by @e */
+/* Connects, and @e accepts the request */
 static void answer(struct pair *d, struct pair_end *from, struct pair_end *e)
 {
 	DAT_CR_HANDLE cr = pair_called(d);
@@ -103,7 +102,7 @@ static void reset_pair(struct pair *d, u32 pair)
 
 /* ---- an endpoint that is completed ------------------------------------------- */
 
-/* In place of the one that the pair has: without zone and EVDs, of the same attributes */
+/* Replaces the EP of the pair by one without zone and EVDs, with the same attributes */
 static bool make_vpeer(struct pair_end *e)
 {
 	struct pair *d = e->pair;
@@ -140,7 +139,7 @@ static void vpeer_refuses(struct pair_end *e)
 	pair_expect_state(e, DAT_EP_STATE_UNCONFIGURED_UNCONNECTED);
 }
 
-/* A request that waits is not for an EP that is unconfigured, or DISCONNECTED */
+/* An unconfigured or DISCONNECTED EP cannot accept a waiting request */
 static void request_is_not_for(struct pair *d, struct pair_end *vpeer)
 {
 	struct pair_end *a = &d->a[1], *b = &d->b[1];
@@ -194,7 +193,7 @@ static void complete_it(struct pair_end *e)
 	pair_expect_state(e, DAT_EP_STATE_UNCONNECTED);
 }
 
-/* Not while a receive waits; not when it is connected; not behind its end */
+/* Not while a receive waits, not while it is connected, and not after the end */
 static void modify_refuses(struct pair_end *e, const char *when)
 {
 	is(e->pair, when, modify_depths(e, 7, 7), DAT_INVALID_STATE);
@@ -219,7 +218,7 @@ static void modify_script(struct pair *d)
 	modify_refuses(a, "dat_ep_modify, connected");
 	disconnect_pair(d, 0);
 	modify_refuses(a, "dat_ep_modify, DISCONNECTED");
-	/* Once more, the other way round, on queues of other sizes */
+	/* Once more in the other direction, on queues of other sizes */
 	reset_pair(d, 0);
 	is(d, "dat_ep_modify", modify_depths(a, 20, 2), DAT_SUCCESS);
 	is(d, "dat_ep_modify", modify_depths(b, 2, 20), DAT_SUCCESS);
@@ -287,10 +286,10 @@ static void dup_script(struct pair *d)
 	if (pair_ok(d))
 		answer(d, a2, b2);
 	exchange(a2, b2, 4, false, 1);
-	/* The first one has not noticed */
+	/* The first one is not affected */
 	fill_recvs(b, 4, false);
 	exchange(a, b, 4, false, 31);
-	/* And back to where the second has gone: it was never told */
+	/* And once more to the peer of the second, which was not affected */
 	disconnect_pair(d, 0);
 	reset_pair(d, 0);
 	fill_recvs(b, 4, false);
@@ -304,7 +303,7 @@ static void dup_script(struct pair *d)
 }
 
 /**
- * loop_case_dup - connections to where another endpoint is connected
+ * loop_case_dup - connections to the peer of another endpoint
  * @run: the run
  * @c: the case
  *

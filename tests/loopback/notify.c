@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scripts of the loopback harness about notification: each row of the two
- * tables in kdapl-contract.rst on a real connection. An event that notifies is
- * not dequeued before its upcall, a silent one is dequeued and none may come.
- * Process context.
+ * Scripts about notification: each row of the two tables in kdapl-contract.rst on a real
+ * connection. An event that notifies is dequeued only after its upcall; for any other event
+ * there must be no upcall. Process context.
  */
 #include "conn_pair.h"
 
@@ -11,7 +10,7 @@
 #define UNSIGNALLED	DAT_COMPLETION_UNSIGNALLED_FLAG
 #define SUPPRESS	DAT_COMPLETION_SUPPRESS_FLAG
 
-/* One message, and who is told of it. */
+/* One message, and the upcalls that it must cause. */
 static void message(struct pair *d, u32 send_flags, u32 recv_flags, enum pair_expect sender,
 		    enum pair_expect receiver)
 {
@@ -25,7 +24,7 @@ static void message(struct pair *d, u32 send_flags, u32 recv_flags, enum pair_ex
 		pair_dto(&d->a[0], DAT_DTO_SEND, cookie, DAT_DTO_SUCCESS, 16, sender);
 }
 
-/* Upcalls too many, of what was told or silent, would come now. */
+/* Waits for upcalls that must not happen. */
 static void finish(struct pair *d)
 {
 	pair_settle(d, 50);
@@ -67,7 +66,7 @@ static void unsignalled_script(struct pair *d)
 	message(d, 0, 0, PAIR_UPCALL, PAIR_UPCALL);
 	message(d, SOLICITED, 0, PAIR_UPCALL, PAIR_UPCALL);
 	message(d, UNSIGNALLED, 0, PAIR_NO_UPCALL, PAIR_UPCALL);
-	/* Solicited says nothing to the sender, whether it is told or not. */
+	/* SOLICITED does not affect the upcall of the sender. */
 	message(d, UNSIGNALLED | SOLICITED, 0, PAIR_NO_UPCALL, PAIR_UPCALL);
 	message(d, UNSIGNALLED | SUPPRESS, 0, PAIR_NO_UPCALL, PAIR_UPCALL);
 	if (!srq) {

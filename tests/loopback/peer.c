@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scripts of the loopback harness about errors that the other side finds, and
- * connections that do not come about. Both ends are watched: the status, one
- * end event each, the flush of what was behind, and memory that nobody may
- * have touched. Process context.
+ * Scripts about errors that the other side detects, and connections that are not established.
+ * They check both ends: the status, one end event each, the flush of later posts, and that
+ * protected memory has not changed. Process context.
  */
 #include <linux/mm.h>
 #include <linux/string.h>
@@ -56,7 +55,7 @@ static void clear_trap(struct pair *d, struct sprung *s)
 		loop_expect(d->c, "dat_pz_free", dat_pz_free(s->pz), DAT_SUCCESS);
 }
 
-/* An end that broke says why (G-36); one that was told has nothing to say. */
+/* An end that broke has stored the cause (G-36); an end that was notified has none. */
 static void expect_cause(struct pair_end *e)
 {
 	DAT_EP_PARAM param = {};
@@ -75,8 +74,8 @@ static void expect_cause(struct pair_end *e)
 
 /*
  * A accesses memory of B without permission. If B has posted receives, their flush
- * may tell B first, and then B's disconnect may reach A before the error does: A
- * must learn the cause nevertheless.
+ * may break B first, and B's disconnect may reach A before the error. A must still
+ * learn the cause.
  */
 static void reach(struct pair *d, enum trap what, bool read, bool receives)
 {
@@ -111,7 +110,7 @@ out:
 }
 
 /**
- * loop_case_reach - RDMA to memory that the peer does not give
+ * loop_case_reach - RDMA to memory without permission
  * @run: the run
  * @c: the case
  *
@@ -127,7 +126,7 @@ int loop_case_reach(struct loop_run *run, struct loop_case *c)
 		struct pair *d;
 		int err;
 
-		/* With receives one trap tells as much as five. */
+		/* With receives, one type of error is enough. */
 		if (i & 2 && i / 4)
 			continue;
 		d = pair_make(run, c, &cfg);
@@ -214,7 +213,7 @@ static void flushed_by(struct pair *d, DAT_EVENT_NUMBER outcome)
 	pair_expect_state(a, DAT_EP_STATE_DISCONNECTED);
 	pair_settle(d, 50);
 	pair_expect_no_event(d, "an attempt that failed");
-	/* As in any DISCONNECTED. */
+	/* As always in DISCONNECTED. */
 	pair_recv1(a, 0, 16, 9, 0);
 	pair_dto(a, DAT_DTO_RECEIVE, 9, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 }
@@ -230,7 +229,7 @@ static void attempt(struct pair *d, DAT_EVENT_NUMBER outcome)
 	for (i = 1; i <= 2; i++)
 		pair_recv1(&d->a[0], 64 * i, 16, i, 0);
 	if (outcome == DAT_CONNECTION_EVENT_NON_PEER_REJECTED)
-		run->qual = 9;		/* nobody listens there */
+		run->qual = 9;		/* no service point */
 	if (pair_call(d, 0, us)) {
 		if (outcome != DAT_CONNECTION_EVENT_NON_PEER_REJECTED)
 			cr = pair_called(d);
@@ -245,7 +244,7 @@ static void attempt(struct pair *d, DAT_EVENT_NUMBER outcome)
 }
 
 /**
- * loop_case_attempts - connections that do not come about
+ * loop_case_attempts - connections that are not established
  * @run: the run
  * @c: the case
  *
@@ -275,7 +274,7 @@ int loop_case_attempts(struct loop_run *run, struct loop_case *c)
 	return 0;
 }
 
-/* The memory of a receive that is posted leaves its LMR. */
+/* The LMR of a posted receive is freed. */
 static void freed_receive_script(struct pair *d)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -299,7 +298,7 @@ static void freed_receive_script(struct pair *d)
 	pair_expect_free(b, "memory of an LMR that was freed", 0, PAIR_MEM);
 }
 
-/* A key that was good until just now. */
+/* A key that was just freed. */
 static void freed_key_script(struct pair *d)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -324,7 +323,7 @@ static void freed_key_script(struct pair *d)
 	pair_expect_free(b, "memory of an LMR that was freed", 0, PAIR_MEM);
 }
 
-/* How large a region may be, on this device. */
+/* The maximum size of a region on this device. */
 static void sizes(struct loop_run *run, struct loop_case *c)
 {
 	u64 max = run->attr.max_lmr_block_size;
@@ -361,7 +360,7 @@ static void sizes(struct loop_run *run, struct loop_case *c)
 }
 
 /**
- * loop_case_regions - memory that leaves its LMR, and how large one may be
+ * loop_case_regions - freed LMRs, and the maximum size of an LMR
  * @run: the run
  * @c: the case
  *

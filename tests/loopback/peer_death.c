@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scripts of the loopback harness with a peer that is no Consumer (verbs_peer.h):
- * it goes without a word, or takes what it was not given. Process context.
+ * Scripts with a plain-verbs peer (verbs_peer.h) that dies without a disconnect, or that
+ * exceeds the credits that it was granted. Process context.
  */
 #include <linux/ktime.h>
 #include <linux/string.h>
@@ -14,7 +14,7 @@
 
 /* ---- gone without a word ------------------------------------------------------ */
 
-/* Who has nothing outstanding does not notice; who posts does (C-61). */
+/* An EP with nothing outstanding does not detect it, an EP that posts does (C-61). */
 static void idle_then_post(struct pair *d, bool graceful)
 {
 	struct vpeer *peer = vpeer_meet(&d->b[0]);
@@ -44,7 +44,7 @@ static void idle_then_post(struct pair *d, bool graceful)
 	loop_expect(d->c, "dat_ep_reset", dat_ep_reset(b->ep), DAT_SUCCESS);
 }
 
-/* Its end is not waited for (C-56). */
+/* The end must not wait for the peer (C-56). */
 static s64 leave_nobody(struct pair *d)
 {
 	struct vpeer *peer = vpeer_meet(&d->b[0]);
@@ -77,7 +77,7 @@ static s64 leave_nobody(struct pair *d)
 }
 
 /**
- * loop_case_gone - peers that go without a word
+ * loop_case_gone - peers that die
  * @run: the run
  * @c: the case
  *
@@ -109,7 +109,7 @@ int loop_case_gone(struct loop_run *run, struct loop_case *c)
 struct grab {
 	const char *name;
 	enum ib_wr_opcode op;
-	bool no_reads;		/* B's EP lets nobody read */
+	bool no_reads;		/* B's EP does not allow reads */
 	bool granted;
 };
 
@@ -154,7 +154,7 @@ static void try_grab(struct pair *d, const struct grab *g)
 	if (!peer)
 		return;
 	memset(peer->mem, 0x11, VPEER_MEM);
-	/* The region has every privilege: it is the EP that grants */
+	/* The region has every privilege, so the EP must refuse */
 	status = vpeer_rdma(peer, g->op, (uintptr_t)b->mem + GRAB_AT, b->key, GRAB_LEN);
 	if (g->granted ? status != IB_WC_SUCCESS : status == IB_WC_SUCCESS)
 		loop_fail(d->c, "%s: status %d", g->name, status);
@@ -167,7 +167,7 @@ static void try_grab(struct pair *d, const struct grab *g)
 }
 
 /**
- * loop_case_grabs - a peer that takes what it was not given
+ * loop_case_grabs - a peer that exceeds what it was granted
  * @run: the run
  * @c: the case
  *

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scripts of the loopback harness about keys that come and go: RMRs that are
- * bound and bound again, and messages that invalidate. B owns the memory, A is
- * the peer that reaches for it, by right or not; what either finds there is
- * compared byte by byte. Process context.
+ * Scripts about keys that become valid and invalid: RMRs that are bound repeatedly, and
+ * messages that invalidate. B owns the memory, and A is the peer that accesses it, with or
+ * without permission. Every byte is compared on both sides. Process context.
  */
 #include <linux/string.h>
 
@@ -20,7 +19,7 @@ struct remote {
 	DAT_RMR_HANDLE rmr;
 };
 
-/* The RMR goes before the pair, whose zone and LMR it uses. */
+/* The RMR is freed before the pair, whose zone and LMR it uses. */
 static bool begin(struct remote *r, struct pair *d)
 {
 	r->d = d;
@@ -82,7 +81,7 @@ static DAT_RMR_TRIPLET target(struct remote *r, u32 off, u32 len, DAT_RMR_CONTEX
 	return t;
 }
 
-/* A writes and reads back by a key that is good. */
+/* A writes, and reads back, by a valid key. */
 static void good(struct remote *r, u32 off, DAT_RMR_CONTEXT key, u8 seed)
 {
 	DAT_LMR_TRIPLET out = pair_seg(r->a, 0, RANGE), in = pair_seg(r->a, 512, RANGE);
@@ -99,7 +98,7 @@ static void good(struct remote *r, u32 off, DAT_RMR_CONTEXT key, u8 seed)
 	pair_expect_bytes(r->a, "read by the peer", 512, RANGE, seed);
 }
 
-/* A tries what it may not: no byte moves, and the connection breaks. */
+/* A has no permission: no byte is transferred, and the connection breaks. */
 static void refused(struct remote *r, const char *what, u32 off, u32 len, DAT_RMR_CONTEXT key,
 		    bool read)
 {
@@ -124,7 +123,7 @@ static void refused(struct remote *r, const char *what, u32 off, u32 len, DAT_RM
 
 /* ---- binding --------------------------------------------------------------- */
 
-/* The key goes to the peer by a send right behind the bind. */
+/* A send right after the bind transfers the key to the peer. */
 static DAT_RMR_CONTEXT send_key(struct remote *r, DAT_RMR_CONTEXT key, u64 cookie)
 {
 	DAT_RMR_CONTEXT got;
@@ -156,7 +155,7 @@ static void bind_script(struct pair *d)
 		pair_dto(r.b, DAT_DTO_SEND, i, DAT_DTO_SUCCESS, sizeof(key[i]), PAIR_ANY_UPCALL);
 	}
 	pair_expect_no_event(d, "three bindings");
-	/* The first range is bound again, by another key. */
+	/* The first range is bound again, with another key. */
 	refused(&r, "the key of a binding before the last", FIRST, 16, key[0], false);
 	expect_bound(&r, key[2]);
 	end(&r);
@@ -254,7 +253,7 @@ static void flags_script(struct pair *d)
 	key = bind(&r, r.b, FIRST, RANGE, RIGHTS, 3, DAT_COMPLETION_BARRIER_FENCE_FLAG);
 	pair_dto(r.b, DAT_DTO_BIND_MW, 3, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	good(&r, FIRST, key, 77);
-	/* A flush is told whatever the flags. */
+	/* A flush always has an event, whatever the flags. */
 	loop_expect(d->c, "dat_ep_disconnect",
 		    dat_ep_disconnect(r.b->ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	pair_ended(r.b, false);
@@ -267,7 +266,7 @@ static void flags_script(struct pair *d)
 }
 
 /**
- * loop_case_bind - RMRs are bound, and used by the peer
+ * loop_case_bind - RMRs that are bound and used by the peer
  * @run: the run
  * @c: the case
  *
@@ -298,8 +297,8 @@ int loop_case_bind(struct loop_run *run, struct loop_case *c)
 #define READS	12	/* of 64 bytes, posted at once */
 
 /*
- * A reads by the old key; through the other connection, which stays, the RMR
- * is bound to memory that the key never named.
+ * A reads by the old key. Meanwhile the RMR is bound through another connection to memory
+ * that this key never allowed to access.
  */
 static void greedy_script(struct pair *d)
 {
@@ -446,7 +445,7 @@ static void unknown_key_script(struct pair *d)
 	pair_ended(a, false);
 }
 
-/* The object is dead, its owner is told, and the connection is broken. */
+/* The object was invalidated, its owner has an event, and the connection is broken. */
 static void expect_hostile(struct pair *d, DAT_HANDLE victim)
 {
 	pair_ended(&d->b[0], true);
@@ -454,7 +453,7 @@ static void expect_hostile(struct pair *d, DAT_HANDLE victim)
 	adv_expect_dead(d, victim);
 }
 
-/* Its message has arrived; what it is told of that depends on who is first (G-37). */
+/* Its message has arrived; the status depends on which side is first (G-37). */
 static void sent_by_hostile(struct pair_end *a)
 {
 	DAT_EVENT ev;
@@ -480,7 +479,7 @@ static void kill_lmr(struct pair *d, DAT_LMR_HANDLE lmr, DAT_LMR_TRIPLET seg, DA
 
 static void hostile_lmr_script(struct pair *d)
 {
-	/* Not the LMR that the message comes into, which it reaches all the same. */
+	/* Not the LMR of the receive, into which the message is written. */
 	pair_fill(&d->a[0], 0, 32, 12);
 	kill_lmr(d, d->b[1].lmr, pair_seg(&d->b[1], 0, 8), d->b[1].key);
 	pair_expect_bytes(&d->b[0], "the message of a hostile peer", 0, 32, 12);
@@ -508,7 +507,7 @@ static void hostile_rmr_script(struct pair *d)
 }
 
 /**
- * loop_case_invalidate - sends that invalidate, by right or not
+ * loop_case_invalidate - sends that invalidate, with or without permission
  * @run: the run
  * @c: the case
  *

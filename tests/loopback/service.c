@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Service points in the loopback harness: requests that are handed on; which
- * port a qualifier is, and which the Provider chooses; how much private data a
- * message takes. Process context, the work item.
+ * Scripts about service points: handoffs; the ports of qualifiers, and those that the
+ * Provider chooses; the size of private data. Process context, the work item.
  */
 #include <linux/bottom_half.h>
 #include <linux/in.h>
@@ -14,7 +13,7 @@
 
 /* ---- handoff --------------------------------------------------------------------- */
 
-/* In the context of an upcall, in which it is legal */
+/* In the context of an upcall, where the call is legal */
 static void hand_off(struct pair *d, DAT_CR_HANDLE cr, DAT_CONN_QUAL to)
 {
 	DAT_RETURN ret;
@@ -43,7 +42,7 @@ static void handoff_script(struct pair *d, struct pair_evd *evd)
 		return;
 	one = sp_listen(d, evd, q1);
 	two = sp_listen(d, &other, q2);
-	/* Accepted where it came to */
+	/* Accepted at the second service point */
 	if (pair_ok(d) && pair_call_at(a, q1, NULL, 0)) {
 		cr = pair_request(d, evd, one, q1);
 		loop_expect(d->c, "dat_cr_handoff to nobody", dat_cr_handoff(cr, q3),
@@ -53,7 +52,7 @@ static void handoff_script(struct pair *d, struct pair_evd *evd)
 		sp_talk(a, b, false);
 		pair_disconnect(a, b);
 	}
-	/* Rejected there, after a way back and forth */
+	/* Rejected there, after two more handoffs */
 	if (pair_ok(d) && pair_call_at(a, q1, NULL, 0)) {
 		hand_off(d, pair_request(d, evd, one, q1), q2);
 		hand_off(d, pair_request(d, &other, two, q2), q1);
@@ -65,7 +64,7 @@ static void handoff_script(struct pair *d, struct pair_evd *evd)
 			loop_fail(d->c, "the data of the reject are not what was sent");
 		pair_reset(a);
 	}
-	/* Handed to an EP that waits for it; its old service point is gone by then */
+	/* Handed to the RSP of an EP; its old service point was freed by then */
 	rsp = sp_reserve(b, &other, q3);
 	if (pair_ok(d) && pair_call_at(a, q1, NULL, 0)) {
 		cr = pair_request(d, evd, one, q1);
@@ -82,7 +81,7 @@ static void handoff_script(struct pair *d, struct pair_evd *evd)
 	pair_free_evd(d, &other);
 }
 
-/* The caller gives up behind the handoff */
+/* The peer withdraws after the handoff */
 static void handoff_withdrawn_script(struct pair *d, struct pair_evd *evd)
 {
 	DAT_CONN_QUAL q1 = sp_qual(d, 0), q2 = sp_qual(d, 1);
@@ -106,7 +105,7 @@ static void handoff_withdrawn_script(struct pair *d, struct pair_evd *evd)
 }
 
 /**
- * loop_case_handoff - a request that is handed to another service point
+ * loop_case_handoff - requests that are moved to another service point
  * @run: the run
  * @c: the case
  *
@@ -147,7 +146,7 @@ static void expect_ports(struct pair_end *a, struct pair_end *b, u16 port)
 			  (u64)pa.local_port_qual, (u64)pb.remote_port_qual);
 }
 
-/* The address of the IA, as an IPv6 address if it is IPv4; another family else */
+/* The address of the IA, IPv4-mapped if it is IPv4; otherwise of another family */
 static void wrap(struct sockaddr_storage *out, const struct sockaddr *in)
 {
 	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)out;
@@ -158,7 +157,7 @@ static void wrap(struct sockaddr_storage *out, const struct sockaddr *in)
 		return;
 	}
 	sin6->sin6_family = AF_INET6;
-	/* Qualifiers decide, whatever port the address may name */
+	/* The qualifier determines the port, not the address */
 	sin6->sin6_port = htons(9);
 	ipv6_addr_set_v4mapped(((const struct sockaddr_in *)in)->sin_addr.s_addr,
 			       &sin6->sin6_addr);
@@ -175,7 +174,7 @@ static void call_wrapped(struct pair_end *a, DAT_CONN_QUAL qual)
 			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 }
 
-/* The service point tells its own qualifier, by whichever name it was called */
+/* The event has the qualifier of the service point, whichever qualifier was called */
 static void qualifier(struct pair *d, struct pair_evd *evd, DAT_CONN_QUAL qual, DAT_CONN_QUAL call)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -242,7 +241,7 @@ static void qualifiers_script(struct pair *d, struct pair_evd *evd)
 	DAT_CONN_QUAL qual = sp_qual(d, 0);
 	DAT_PSP_HANDLE psp;
 
-	/* 7.1: a port, a name for one, and what shares it */
+	/* 7.1: a port, a qualifier for it, and another with the same port */
 	qualifier(d, evd, 0x10000, 0x10000);
 	qualifier(d, evd, 0x10000, 0x10000 + 32001);
 	qualifier(d, evd, 0x123456789abcdef0, port_of(0x123456789abcdef0));
@@ -278,7 +277,7 @@ int loop_case_qualifiers(struct loop_run *run, struct loop_case *c)
 
 /* ---- private data ---------------------------------------------------------------------- */
 
-/* Byte k of private data of a length: never 0, so that the fill behind it shows */
+/* Byte k of private data: never 0, so that it differs from the padding */
 static u8 data_byte(u32 len, u32 k)
 {
 	return (len * 31 + k * 7) % 255 + 1;
@@ -403,7 +402,7 @@ static void data_script(struct pair *d, struct pair_evd *evd)
 }
 
 /**
- * loop_case_data - private data of every length, in every message that takes it
+ * loop_case_data - private data of every length, in every message that has it
  * @run: the run
  * @c: the case
  *

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scripts of the loopback harness about shared receive queues: one that is
- * empty, one that nobody uses, one that runs low, and two connections on one
- * of which a message does not fit. Process context.
+ * Scripts about shared receive queues: an empty one, an unused one, one that runs low, and
+ * two connections, one of which receives a message that is too long. Process context.
  */
 #include "conn_pair.h"
 
@@ -64,7 +63,7 @@ static void too_long_script(struct pair *d)
 	pair_ended(&d->a[0], true);
 	pair_ended(b, true);
 	pair_dto(a2, DAT_DTO_SEND, 1, DAT_DTO_SUCCESS, 4, PAIR_UPCALL);
-	/* What it had not taken is still there, for the other. */
+	/* The unused buffers are still there for the other one. */
 	expect_outstanding(d, 3);
 	for (i = 3; i <= 5; i++) {
 		pair_send1(a2, 0, 5 + i % 3, i, 0);
@@ -93,7 +92,7 @@ static void one_message(struct pair *d, u64 cookie)
 	pair_dto(&d->a[0], DAT_DTO_SEND, cookie, DAT_DTO_SUCCESS, 8, PAIR_UPCALL);
 }
 
-/* The SRQ has run low: one event of it, within bounds. */
+/* The SRQ has run low: expects one event. */
 static void expect_low(struct pair *d, const char *what)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
@@ -121,7 +120,7 @@ static void expect_not_low(struct pair *d, const char *what)
 		loop_fail(d->c, "%s: asynchronous event %#x", what, ev.event_number);
 }
 
-/* A low watermark tells once that the SRQ runs low, at once if it has. */
+/* A low watermark raises one event, at once if the SRQ is low already. */
 static void low_script(struct pair *d)
 {
 	u64 i;
@@ -138,7 +137,7 @@ static void low_script(struct pair *d)
 	one_message(d, 3);
 	pair_settle(d, 50);
 	expect_not_low(d, "a mark that has told");
-	/* Four are left, and no message comes. */
+	/* Four are left, and no message arrives. */
 	set_lw(d, 5);
 	expect_low(d, "a mark above the fill");
 	one_message(d, 4);

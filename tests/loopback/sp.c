@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the scripts over service points share, see sp.h. Process context, the
+ * The common functions of the scripts about service points, see sp.h. Process context, the
  * work item.
  */
 #include "sp.h"
@@ -10,7 +10,7 @@ bool sp_ok(struct pair *d, const char *what, DAT_RETURN ret)
 	return loop_expect(d->c, what, ret, DAT_SUCCESS);
 }
 
-/* Far enough from the run's own qualifier, which may be any of sixteen */
+/* Different from the qualifier of the run, which may be any of sixteen */
 DAT_CONN_QUAL sp_qual(struct pair *d, u32 i)
 {
 	return d->run->qual + 100 + i;
@@ -105,14 +105,14 @@ int sp_play(struct loop_run *run, struct loop_case *c, u32 pairs,
 		script(d, &evd);
 	if (!d->c->fails)
 		pair_expect_no_event(d, "behind the script");
-	/* A script that failed may have left service points; the IA's close tells */
+	/* A failed script may leave service points, which the close of the IA detects */
 	if (!d->c->fails)
 		pair_free_evd(d, &evd);
 	pair_end(d);
 	return READ_ONCE(run->abort) ? -EINTR : 0;
 }
 
-/* What an EP that a service point holds refuses (C-09) */
+/* The calls that a reserved EP refuses (C-09) */
 void sp_expect_held(struct pair_end *e, DAT_EP_STATE state)
 {
 	struct loop_case *c = e->pair->c;
