@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The scene of the hostile cases, see adversary.h: who is there, how an attack begins
- * and ends, and what everybody else has to say to it. Process context, the work
- * item of the run.
+ * The fixture of the hostile cases, see adversary.h: the participants, the beginning and the
+ * end of an attack, and the checks of all others. Process context, the work item of the
+ * run.
  */
 #include <linux/jiffies.h>
 #include <linux/string.h>
@@ -68,7 +68,7 @@ void adv_flushed(struct adv *f, u64 cookie, u64 last)
 		pair_dto(f->b, DAT_DTO_RECEIVE, cookie, DAT_DTO_ERR_FLUSHED, 0, PAIR_ANY_UPCALL);
 }
 
-/* It says why (G-36) */
+/* Expects that it has stored the cause (G-36) */
 static void expect_cause(struct pair_end *e)
 {
 	DAT_EP_PARAM param = {};
@@ -123,7 +123,7 @@ void adv_untouched(struct adv *f, const char *what)
 		pair_expect_free(&f->d->b[i], what, 0, PAIR_MEM);
 }
 
-/* All that sp_talk() and the RDMA do not name */
+/* All bytes that sp_talk() and the RDMA operations do not use */
 static void expect_guards(struct pair_end *e, const char *what, u32 sent, bool moved)
 {
 	u32 at = sent + TALKED;
@@ -135,7 +135,7 @@ static void expect_guards(struct pair_end *e, const char *what, u32 sent, bool m
 	pair_expect_free(e, what, at, PAIR_MEM - at);
 }
 
-/* @a writes to @b, reads it back into other bytes, and a message goes each way */
+/* @a writes to @b, reads it back to other bytes, and one message goes in each direction */
 static void move(struct pair_end *a, struct pair_end *b, const char *what)
 {
 	DAT_LMR_TRIPLET out = pair_seg(a, MOVED, MOVED_LEN);
@@ -163,7 +163,7 @@ void adv_bystanders(struct adv *f, const char *what)
 {
 	u32 i;
 
-	/* On an SRQ the receives of the other are the victim's too */
+	/* With an SRQ the other one uses the receives of the victim, too */
 	for (i = f->d->srq ? 2 : 1; i < f->d->cfg.pairs && pair_ok(f->d); i++)
 		move(&f->d->a[i], &f->d->b[i], what);
 	if (!pair_ok(f->d))

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Hostile cases about the connection manager: requests whose private data is
- * no header of rdma_cm's, or none at all, requests and answers with parameters
- * beyond all bounds, and answers that are too long. Process context; callbacks
- * of the connection manager only note what came.
+ * Hostile cases about the connection manager: requests whose private data has no valid header
+ * of rdma_cm, or that have none, requests and answers with extreme parameters, and answers
+ * that are too long. Process context; callbacks of the connection manager only record events.
  */
 #include <linux/in.h>
 #include <linux/ktime.h>
@@ -28,13 +27,13 @@
 #define SOURCE		16
 #define DESTINATION	32
 
-/* From which byte of the field on, how many of which value */
+/* Offset in the field, number of bytes, and their value */
 static const struct {
 	const char *what;
 	u32 at, n;
 	u8 byte;
 	u32 len;			/* 0: the whole field */
-	bool taken;			/* it is a request all the same */
+	bool taken;			/* it still counts as a request */
 } odd_data[] = {
 	{ "as it should be", 0, 0, 0, 0, true },
 	{ "all ones behind the header", HEADER, REQUEST_DATA, 0xff, 0, true },
@@ -54,7 +53,7 @@ static const struct {
 	{ "half a header", HEADER / 2, FIELD - HEADER / 2, 0, HEADER / 2 },
 };
 
-/* A request that rdma_cm has not written, and its answer */
+/* A request that was not written by rdma_cm, and its answer */
 struct forged_request {
 	struct completion answered;
 	enum ib_cm_event_type event;
@@ -90,7 +89,7 @@ static void write_field(struct pair *d, u8 *field, u32 i)
 	memset(field + odd_data[i].at, odd_data[i].byte, odd_data[i].n);
 }
 
-/* What the Consumer has of it is what was sent; it says no */
+/* The Consumer receives the data that was sent, and rejects */
 static void expect_request(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp,
 			   const u8 *field)
 {
@@ -168,7 +167,7 @@ static void try_data(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp, s
 	ib_destroy_cm_id(id);
 }
 
-/* A request between Consumers, at a service point that has seen all that */
+/* A request between Consumers, at the service point that has received all those */
 static void expect_service(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp)
 {
 	if (!pair_ok(d) || !pair_call_at(&d->a[0], sp_qual(d, 0), NULL, 0))
@@ -205,7 +204,7 @@ static void forged_script(struct adv *f)
 }
 
 /**
- * loop_case_forged - requests with private data that rdma_cm has not written
+ * loop_case_forged - requests with private data that was not written by rdma_cm
  * @run: the run
  * @c: the case
  *
@@ -238,8 +237,8 @@ static const struct {
 };
 
 /*
- * Accepted, so that all of it goes through our hands and the device's; what is
- * granted keeps to the EP's own bounds. Or the device says no, and C-16 it is.
+ * Accepts, so that kDAPL and the device use the parameters; the granted values must respect
+ * the limits of the EP. If the device refuses, C-16 applies.
  */
 static void try_request(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp, u32 i)
 {
@@ -265,11 +264,11 @@ static void try_request(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp
 
 /* ---- answers ----------------------------------------------------------------------- */
 
-/* What a listener answers to a Consumer that calls it */
+/* The answer of a listener to a Consumer */
 struct odd_answer {
 	const char *what;
 	struct rdma_conn_param param;
-	bool accepted;			/* by whoever sends it */
+	bool accepted;			/* by the sender */
 };
 
 static const u8 answer_data[REPLY_DATA + 1] = { [0 ... REPLY_DATA] = 0xd5 };
@@ -286,13 +285,13 @@ static const struct odd_answer odd_answer[] = {
 			       .private_data_len = REPLY_DATA + 1 }, false },
 };
 
-/* What a listener is asked to say, and the id that has said it */
+/* The answer of a listener, and the id that has sent it */
 struct answering {
 	const struct odd_answer *say;
 	struct rdma_cm_id *child;
 };
 
-/* Callback of the listener, and of what it was called by */
+/* Callback of the listener, and of the id of the request */
 static int answer_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct answering *a = id->context;
@@ -309,7 +308,7 @@ static int answer_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return err;
 }
 
-/* A message goes nowhere, and its sender does not wait for ever */
+/* A message is not delivered, and its sender does not wait for ever */
 static void expect_silence(struct pair *d, struct pair_end *a)
 {
 	const u8 *data;
@@ -349,7 +348,7 @@ static void try_answer(struct pair *d, const struct odd_answer *say)
 			pair_conn(a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	}
 	pair_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
-	/* Its callback is not at work any more once it is gone */
+	/* Its callback does not run after this */
 	rdma_destroy_id(id);
 	if (answering.child)
 		rdma_destroy_id(answering.child);
@@ -381,7 +380,7 @@ static void parameters_script(struct adv *f)
 }
 
 /**
- * loop_case_parameters - requests and answers beyond all bounds
+ * loop_case_parameters - requests and answers with extreme parameters
  * @run: the run
  * @c: the case
  *

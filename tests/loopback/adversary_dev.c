@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the device itself lets a hostile peer do, on plain verbs at both ends:
- * no kDAPL, no connection manager between them. It is the measure of what a
- * Provider can promise, and of whose fault it is when a promise is not kept.
- * kdapl-testing.rst has what comes of it on Soft-RoCE. Process context.
+ * What the device allows a hostile peer, with plain verbs at both ends and without kDAPL and
+ * the connection manager. It shows what a Provider can promise, and whose fault a broken
+ * promise is. kdapl-testing.rst lists the results on Soft-RoCE. Process context.
  */
 #include <linux/jiffies.h>
 #include <linux/scatterlist.h>
@@ -20,14 +19,14 @@
 #define READ_BYTE 0x22
 #define LATE_BYTE 0x33	/* in the same place, when the registration has ended */
 
-/* What was seen */
+/* The results */
 struct sightings {
-	u32 writes;			/* tries in which a packet was copied behind an end */
-	u32 reads;			/* the same, filled behind an end for a read */
-	u32 naks;			/* reads refused half-way that did not understand it */
+	u32 writes;			/* tries in which a packet was copied after an end */
+	u32 reads;			/* tries in which a read was answered after an end */
+	u32 naks;			/* reads refused half-way whose requester misread the NAK */
 };
 
-/* Two connections; each of the four ends has a zone of its own */
+/* Two connections; each of the four ends has its own zone */
 struct quad {
 	struct loop_case *c;
 	struct vpeer *a[2], *b[2];
@@ -60,7 +59,7 @@ static void quad_end(struct quad *q)
 	*q = (struct quad) { .c = q->c };
 }
 
-/* All of its memory, to be written and read by its peer; NULL if that failed */
+/* Registers all of its memory for reads and writes of its peer; or NULL */
 static struct ib_mr *vpeer_register(struct vpeer *b)
 {
 	struct vpeer_req *r = vpeer_req(b, REG, IB_WR_REG_MR, 0, 0);
@@ -93,7 +92,7 @@ static enum ib_wc_status write_to(struct vpeer *from, const struct ib_mr *mr)
 	return vpeer_rdma(from, IB_WR_RDMA_WRITE, mr->iova + AT, mr->rkey, LEN);
 }
 
-/* A message that invalidates; what its receiver has of it */
+/* Sends a message that invalidates, and returns the status of the receive */
 static struct vpeer_req *invalidate(struct quad *q, u32 key, u32 *told)
 {
 	struct vpeer_req *got = vpeer_recv(q->b[0], RECV, 0, LEN), *r;
@@ -106,8 +105,8 @@ static struct vpeer_req *invalidate(struct quad *q, u32 key, u32 *told)
 }
 
 /*
- * A0 ends a registration of B1, which it has no connection to, and whose zone
- * is another one than that of its own peer.
+ * A0 ends a registration of B1, to which it is not connected, and whose zone differs from
+ * that of its own peer.
  */
 static void foreign_key(struct quad *q)
 {
@@ -126,7 +125,7 @@ static void foreign_key(struct quad *q)
 	ib_dereg_mr(mr);
 	if (q->c->fails)
 		return;
-	/* That connection is broken now: the other one's attack comes from a new one */
+	/* That connection is broken now, so the other attack needs a new one */
 	vpeer_end(q->a[0]);
 	vpeer_end(q->b[0]);
 	q->b[0] = NULL;
@@ -150,7 +149,7 @@ static void foreign_key(struct quad *q)
 	ib_dereg_mr(mr);
 }
 
-/* A key that nobody has: the receiver fails, the sender is told that all is well */
+/* An unknown key: the receive fails, and the send succeeds */
 static void unknown_key(struct quad *q)
 {
 	bool soft = q->b[0]->id->device->ops.driver_id == RDMA_DRIVER_RXE;
@@ -165,8 +164,8 @@ static void unknown_key(struct quad *q)
 }
 
 /*
- * A message that is too long. Its receiver is told first, and the sender answered
- * behind that: not at all, if the receiver's QP is in the error state by then.
+ * A message that is too long. The receive completes first, and the answer to the sender
+ * follows, unless the QP of the receiver is in ERROR by then.
  */
 static enum ib_wc_status too_long(struct quad *q, u32 pair, bool rash)
 {
@@ -191,9 +190,9 @@ static enum ib_wc_status too_long(struct quad *q, u32 pair, bool rash)
 }
 
 /*
- * As it should be, and to a receiver that breaks the connection when it is told. A
- * handler that runs with interrupts off is called in the midst of it, with a lock
- * held: then the device has come behind for sure.
+ * Normally, and with a receiver that breaks the connection in the handler of the completion.
+ * If the handler runs with interrupts off, the device calls it with a lock held, and
+ * certainly continues after it.
  */
 static void kept_back(struct quad *q)
 {
@@ -208,7 +207,7 @@ static void kept_back(struct quad *q)
 		loop_fail(q->c, "Soft-RoCE answers now: kdapl-testing.rst");
 }
 
-/* Who is reached for by a bad key sees his receives flushed, and nothing else */
+/* The target of a bad key sees only that its receives are flushed */
 static void silent_target(struct quad *q)
 {
 	struct vpeer_req *got = vpeer_recv(q->b[1], RECV, 0, LEN);
@@ -238,7 +237,7 @@ bool adv_device_loses_buffers(struct loop_run *run, struct loop_case *c)
 	r->rdma.wr.num_sge = 2;
 	if (vpeer_post(r) && vpeer_wait(r) == IB_WC_SUCCESS)
 		loop_fail(c, "half a message: the sender is told of a success");
-	/* Until its last packet has been copied */
+	/* Wait until its last packet was copied */
 	while (!c->fails && !READ_ONCE(run->abort) && !READ_ONCE(b->mem[4095])) {
 		if (time_after(jiffies, deadline))
 			loop_fail(c, "half a message: nothing of it arrives");
@@ -261,7 +260,7 @@ static bool once_more(struct vpeer_req *r)
 	return true;
 }
 
-/* Until a loop has been round so often; then the registration ends under it */
+/* Waits for a number of rounds; then the registration ends during the loop */
 static void end_under(struct quad *q, struct vpeer_req *loop, u32 rounds, struct ib_mr *mr)
 {
 	struct vpeer_req *inv;
@@ -271,15 +270,15 @@ static void end_under(struct quad *q, struct vpeer_req *loop, u32 rounds, struct
 		wait_for_completion_timeout(&q->b[1]->run->kick, 1);
 	inv = vpeer_req(q->b[1], 3, IB_WR_LOCAL_INV, 0, 0);
 	inv->rdma.wr.ex.invalidate_rkey = mr->rkey;
-	/* Flushed: it has ended the registration, and a request broke b before it was told */
+	/* Flushed: it has ended the registration, but a request broke b before its completion */
 	if (vpeer_post(inv) && vpeer_wait(inv) != IB_WC_SUCCESS &&
 	    inv->status != IB_WC_WR_FLUSH_ERR)
 		loop_fail(q->c, "LOCAL_INV: %d", inv->status);
 }
 
 /*
- * Writes in a loop, until the registration ends: the device may have let a packet
- * in before, and copies it when the end has been told. Was that seen?
+ * Writes in a loop until the registration ends. The device may have accepted a packet before,
+ * and copy it after the completion of the end. Counts the tries that show this.
  */
 static bool late_packet(struct quad *q, u32 rounds)
 {
@@ -305,7 +304,7 @@ static bool late_packet(struct quad *q, u32 rounds)
 	return late;
 }
 
-/* In softirq: once more, unless the read is told of as a success and was none */
+/* In softirq: repeats the read, unless its success was false */
 static bool whole_once_more(struct vpeer_req *r)
 {
 	u8 *got = r->b->mem + r->sge[0].addr - r->b->dma;
@@ -317,10 +316,10 @@ static bool whole_once_more(struct vpeer_req *r)
 }
 
 /*
- * Reads of several packets in loops, until the registration ends. A refusal in the
- * middle of one is told as such, or the device has not understood it: it says
- * success, or asks again until it runs out of tries. And a packet that was let in
- * before the end may be filled behind it, with what is there by then.
+ * Reads of several packets in loops until the registration ends. A NAK in the middle of a read
+ * fails it, or the device misreads it: it reports a success, or repeats the request until the
+ * retries are used up. A packet that was accepted before the end may be filled after it, with
+ * the data that is there by then.
  */
 static void end_under_reads(struct quad *q, u32 rounds, struct sightings *seen)
 {
@@ -356,7 +355,7 @@ static void end_under_reads(struct quad *q, u32 rounds, struct sightings *seen)
 }
 
 /**
- * loop_case_device - what the device lets a hostile peer do
+ * loop_case_device - what the device allows a hostile peer
  * @run: the run
  * @c: the case
  *

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Hostile cases about messages that invalidate keys which are not their
- * sender's: unknown ones, those of others in the zone and in another zone, and
- * dead ones. Process context.
+ * Hostile cases about messages that invalidate keys without permission: unknown keys, keys of
+ * others in the same and in another zone, and stale keys. Process context.
  *
- * What the device lets through differs. Soft-RoCE looks at the key alone and
- * so lets a peer end any registration of the device (adversary_dev.c shows that on
- * plain verbs): then the owner must be told, and its connection goes on.
+ * Devices differ in what they allow. Soft-RoCE compares only the key, so that a peer can end
+ * any registration of the device (adversary_dev.c shows that on plain verbs). Then the owner
+ * must receive an event, and its connection must continue.
  */
 #include <linux/string.h>
 
@@ -20,11 +19,11 @@
 
 enum aim { TAG, INDEX, FREED, LMR_NEAR, LMR_FAR, RMR_NEAR, RMR_FAR, UNBOUND, AIMS };
 
-/* What may come of it */
+/* The possible results */
 enum fate {
 	REFUSED,	/* the receive fails, the connection breaks */
-	KILLED,		/* or, if the device lets it: delivered, the object is dead, it breaks */
-	IGNORED,	/* or: delivered, and nothing else (its MR may live a moment longer) */
+	KILLED,		/* or, if the device allows it: delivered, object invalid, it breaks */
+	IGNORED,	/* or: delivered, and nothing else (its MR may exist a moment longer) */
 };
 
 static const struct {
@@ -41,7 +40,7 @@ static const struct {
 	{ "a key that was unbound", IGNORED },
 };
 
-/* What is aimed at, made anew for each attack: the others keep their own memory */
+/* The targets, created for each attack: the others keep their own memory */
 struct prey {
 	struct pair_end *e;
 	DAT_RMR_CONTEXT key;
@@ -104,7 +103,7 @@ static void expect_bound(struct adv *f, struct prey *p, bool bound)
 		loop_fail(f->d->c, "dat_rmr_query tells key %#x", param.rmr_context);
 }
 
-/* Dead for its owner too; what else the owner has goes on */
+/* It is invalid for its owner, too; other objects of the owner still work */
 static void expect_killed(struct adv *f, struct prey *p)
 {
 	DAT_LMR_TRIPLET seg = {
@@ -134,7 +133,7 @@ static void free_prey(struct adv *f, struct prey *p)
 		loop_expect(f->d->c, "dat_lmr_free", dat_lmr_free(p->lmr), DAT_SUCCESS);
 }
 
-/* The message's event: what the device made of it */
+/* The event of the message shows what the device did */
 static bool delivered(struct adv *f, enum aim what, const struct prey *p)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
@@ -156,7 +155,7 @@ static bool delivered(struct adv *f, enum aim what, const struct prey *p)
 	return true;
 }
 
-/* Soft-RoCE calls it a success even if the key is unknown */
+/* On Soft-RoCE it is a success even if the key is unknown */
 static void expect_told(struct adv *f, struct vpeer_req *r)
 {
 	enum ib_wc_status status = adv_notified(f, r);
@@ -200,7 +199,7 @@ static void try_aim(struct adv *f, enum aim what)
 	memset(f->b->mem + ADV_RECV, PAIR_FREE, SENT);
 	adv_untouched(f, aim[what].what);
 	adv_part(f);
-	/* Of the same owner, by its other LMR */
+	/* Also the same owner, with its other LMR */
 	adv_bystanders(f, aim[what].what);
 	free_prey(f, &p);
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Hostile cases about keys: a peer writes and reads by keys that are wrong,
- * revoked or somebody else's, beyond the ends of what it was given, and in a
- * loop while the memory behind its key is taken away. Process context; the
- * loops go on in softirq.
+ * Hostile cases about keys: a peer writes and reads by keys that are wrong, revoked or belong
+ * to others, beyond the ends of its range, and in a loop while its key is being revoked.
+ * Process context; the loops continue in softirq.
  */
 #include <linux/string.h>
 
@@ -29,13 +28,13 @@ static const char * const forgery_name[FORGERIES] = {
 };
 
 struct forged {
-	struct pair_end *at;		/* whose memory is aimed at */
+	struct pair_end *at;		/* owner of the target */
 	DAT_RMR_CONTEXT key;
 	DAT_LMR_HANDLE lmr;
 	DAT_RMR_HANDLE rmr;
 };
 
-/* Bound through an EP that goes on, in the zone of @by */
+/* Bound through an EP that stays connected, in the zone of @by */
 static void forge_rmr(struct forged *k, struct pair_end *e, struct pair_end *by,
 		      DAT_MEM_PRIV_FLAGS priv, bool unbind)
 {
@@ -120,7 +119,7 @@ static void melt(struct adv *f, struct forged *k)
 		loop_expect(f->d->c, "dat_lmr_free", dat_lmr_free(k->lmr), DAT_SUCCESS);
 }
 
-/* The peer's memory is as it was, and so is everybody else's */
+/* Expects that the memory of the peer and of all others has not changed */
 static void expect_nothing(struct adv *f, const char *what)
 {
 	adv_untouched(f, what);
@@ -128,7 +127,7 @@ static void expect_nothing(struct adv *f, const char *what)
 		loop_fail(f->d->c, "%s: the peer has read something", what);
 }
 
-/* What the device may say to a peer that reaches for what it does not get */
+/* The statuses that a peer without permission may receive */
 static void expect_refused(struct adv *f, const char *what, enum ib_wc_status status)
 {
 	if (status != IB_WC_REM_ACCESS_ERR && status != IB_WC_REM_INV_REQ_ERR)
@@ -183,7 +182,7 @@ static void keys_script(struct adv *f)
 
 	for (i = 0; i < 2 * FORGERIES && pair_ok(f->d); i++) {
 		try_key(f, i / 2, i & 1);
-		/* In a brief run they speak behind every other attack */
+		/* In a brief run, only after every other attack */
 		if (!(i & 2) || !f->d->run->args.brief)
 			adv_bystanders(f, forgery_name[i / 2]);
 		if (!pair_ok(f->d))
@@ -193,7 +192,7 @@ static void keys_script(struct adv *f)
 }
 
 /**
- * loop_case_keys - keys that are wrong, revoked, or somebody else's
+ * loop_case_keys - keys that are wrong, revoked, or belong to others
  * @run: the run
  * @c: the case
  *
@@ -214,13 +213,13 @@ int loop_case_keys(struct loop_run *run, struct loop_case *c)
 #define SUB		2048	/* what the peer is given, and how much of it */
 #define SUB_LEN		1500
 
-/* Of how many bytes, from where: relative to SUB, but for @plain */
+/* Length and start of an access: relative to SUB, except for @plain */
 static const struct {
 	const char *what;
 	s64 off;
 	u32 len;
 	bool plain;
-	bool reads_only;		/* there is not so much to write */
+	bool reads_only;		/* there are not enough bytes to write */
 } beyond[] = {
 	{ "the byte behind the end", SUB_LEN, 1 },
 	{ "a write over the end", SUB_LEN - 8, 16 },
@@ -274,7 +273,7 @@ static void beyond_script(struct adv *f)
 }
 
 /**
- * loop_case_beyond - RDMA beyond the ends of what a key names
+ * loop_case_beyond - RDMA beyond the ends of the range of a key
  * @run: the run
  * @c: the case
  *
@@ -301,8 +300,8 @@ int loop_case_beyond(struct loop_run *run, struct loop_case *c)
 #define BINDS		32	/* at most, until the loops must have ended */
 
 /*
- * In softirq: what was read is of the first range. Then once more. A read that
- * was refused half-way may be told as a success (rxe of 6.1); it ends the loop.
+ * In softirq: checks that the data is from the first range, and reads again. A read that was
+ * refused half-way may complete as a success (rxe of 6.1); it ends the loop.
  */
 static bool read_again(struct vpeer_req *r)
 {
@@ -336,7 +335,7 @@ static void start_loops(struct adv *f, enum ib_wr_opcode op, DAT_RMR_CONTEXT key
 	}
 }
 
-/* Until each has been round once more */
+/* Waits until each has been repeated */
 static void wait_rounds(struct adv *f)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
@@ -353,8 +352,8 @@ static void wait_rounds(struct adv *f)
 }
 
 /*
- * The device has stopped them, and one is told why; not always in the middle of
- * a read, whose requester may not understand it then (rxe of 6.1)
+ * The device has stopped them, and one has the cause as its status. It may have none in the
+ * middle of a read, when the requester may not understand the NAK (rxe of 6.1).
  */
 static void expect_stopped(struct adv *f, const char *what, bool reads)
 {
@@ -399,7 +398,7 @@ static void rebound_once(struct adv *f, DAT_RMR_HANDLE rmr)
 	wait_rounds(f);
 	adv_bystanders(f, "reads in a loop");
 	wait_rounds(f);
-	/* Back and forth between the two MRs of the RMR, all of the second range */
+	/* Alternates between the two MRs of the RMR, always with the second range */
 	for (i = 2; i < BINDS && pair_ok(f->d) && !(i > 4 && all_stopped(f)); i++) {
 		pair_bind(f->b, rmr, by, SECOND, RANGE, RIGHTS, i, 0);
 		pair_dto(by, DAT_DTO_BIND_MW, i, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
@@ -427,7 +426,7 @@ static void rebound_script(struct adv *f)
 }
 
 /**
- * loop_case_rebound - a peer reads in a loop while its RMR is bound elsewhere
+ * loop_case_rebound - a peer reads in a loop while its RMR is bound to another range
  * @run: the run
  * @c: the case; count says how often
  *
@@ -443,7 +442,7 @@ int loop_case_rebound(struct loop_run *run, struct loop_case *c)
 	return err;
 }
 
-/* The memory is freed, or unbound, under the writes of the peer; then it stays as it is */
+/* Frees, or unbinds, the memory during the peer's writes; then it must not change */
 static void revoked_once(struct adv *f, bool bound)
 {
 	struct forged k = { .at = f->b };
@@ -470,7 +469,7 @@ static void revoked_once(struct adv *f, bool bound)
 	for (i = 0; i < LOOPS; i++)
 		rounds[i] = READ_ONCE(f->peer->req[i].rounds);
 	expect_stopped(f, "writes to memory that was taken away", false);
-	/* One may have been on its way; the device looks at the key of the next */
+	/* One may be in flight; the device must check the key of the next */
 	for (i = 0; i < LOOPS && pair_ok(f->d); i++)
 		if (f->peer->req[i].rounds > rounds[i] + 1)
 			loop_fail(f->d->c, "%u writes to memory that was taken away",
@@ -493,7 +492,7 @@ static void revoked_script(struct adv *f)
 }
 
 /**
- * loop_case_revoked - a peer writes in a loop while its memory is taken away
+ * loop_case_revoked - a peer writes in a loop while its key is revoked
  * @run: the run
  * @c: the case; count says how often
  *

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Hostile cases about messages: longer than the receive, more than there are
- * receives, half ones, some with immediate data, which no Consumer can send,
- * and a peer that takes none. Process context.
+ * Hostile cases about messages: too long for the receive, more than there are receives,
+ * incomplete ones, messages with immediate data, which no Consumer can send, and a peer that
+ * posts no receive. Process context.
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
@@ -13,7 +13,7 @@
 #define OWN		0x11	/* all of the peer's memory */
 #define ABRUPT_MS	1000	/* an abrupt disconnect may take so long (C-56) */
 
-/* Bytes of the victim that are not PAIR_FREE any more, from @off on; nothing behind them */
+/* Number of changed bytes at @off of the victim; expects no change after them */
 static u32 arrived(struct adv *f, u32 off, u32 room)
 {
 	u8 *end = memchr(f->b->mem + off, PAIR_FREE, room);
@@ -26,7 +26,7 @@ static u32 arrived(struct adv *f, u32 off, u32 room)
 	return n;
 }
 
-/* As adv_untouched(), but for the part of the victim's memory that was given away */
+/* Like adv_untouched(), except for the part that the peer may access */
 static void expect_around(struct adv *f, const char *what, u32 off, u32 room)
 {
 	memset(f->b->mem + off, PAIR_FREE, room);
@@ -56,13 +56,13 @@ static void try_too_long(struct adv *f, const u32 *room, u32 len)
 	memset(f->peer->mem, OWN, VPEER_MEM);
 	r = vpeer_req(f->peer, 0, IB_WR_SEND, 0, len);
 	status = vpeer_post(r) ? vpeer_wait(r) : IB_WC_SUCCESS;
-	/* Verbs have the second for it, Soft-RoCE says the first */
+	/* The second is the status of the verbs, Soft-RoCE reports the first */
 	if (status != IB_WC_REM_OP_ERR && status != IB_WC_REM_INV_REQ_ERR)
 		loop_fail(f->d->c, "the peer is told %d, expected %d", status, IB_WC_REM_OP_ERR);
 	pair_dto(f->b, DAT_DTO_RECEIVE, 1, DAT_DTO_LENGTH_ERROR, 0, PAIR_UPCALL);
 	adv_flushed(f, 2, 2);
 	adv_broken(f);
-	/* Content of a receive that failed is undefined, but of nothing else */
+	/* Only the content of the failed receive is undefined */
 	memset(f->b->mem + 1024, PAIR_FREE, room[0]);
 	expect_around(f, "a message that is too long", 5000, room[1]);
 	adv_part(f);
@@ -92,7 +92,7 @@ static void try_short_room(struct adv *f, u32 room, bool srq)
 	adv_part(f);
 }
 
-/* Two receives, four messages; the peer gives up (@rnr), or waits */
+/* Two receives, four messages; the peer fails after @rnr retries, or waits */
 static void try_too_many(struct adv *f, u8 rnr)
 {
 	bool waits = rnr == VPEER_RNR;
@@ -120,7 +120,7 @@ static void try_too_many(struct adv *f, u8 rnr)
 	pair_expect_state(f->b, DAT_EP_STATE_CONNECTED);
 	memset(f->b->mem + ADV_RECV + 2 * ADV_ROOM, PAIR_FREE, ADV_ROOM);
 	expect_around(f, "more messages than receives", ADV_RECV, ADV_ROOM);
-	/* Room again: for the third, if it still waits */
+	/* New receives: for the third message, if it still waits */
 	adv_recvs(f);
 	if (waits) {
 		for (i = 1; i <= 2; i++)
@@ -183,8 +183,8 @@ int loop_case_too_much(struct loop_run *run, struct loop_case *c)
 #define HALF_GOOD	4096	/* whole packets, whatever the MTU */
 
 /*
- * Its second segment is none, which the device finds when it comes to it: the
- * packets in front of it are on their way by then, and nothing follows.
+ * Its second segment is not valid, which the device finds only when it reaches it: the packets
+ * before it have been sent by then, and nothing follows.
  */
 static void send_half(struct adv *f, enum ib_wr_opcode op)
 {
@@ -203,7 +203,7 @@ static void send_half(struct adv *f, enum ib_wr_opcode op)
 		loop_fail(f->d->c, "half a message: the peer is told %d", status);
 }
 
-/* The front part is there, or comes soon */
+/* Waits for the first part */
 static void expect_half(struct adv *f)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
@@ -220,7 +220,7 @@ static void expect_half(struct adv *f)
 			  arrived(f, HALF_AT, HALF_ROOM));
 }
 
-/* Nobody can tell it from one that is slow: it ends with the connection */
+/* It looks like a slow message, so it ends with the connection */
 static void try_half(struct adv *f, enum ib_wr_opcode op)
 {
 	pair_recv1(f->b, HALF_AT, HALF_ROOM, 1, 0);
@@ -243,7 +243,7 @@ static void try_half(struct adv *f, enum ib_wr_opcode op)
 #define CUT_ROOM	2500
 #define CUT_LEN		2400	/* three packets */
 
-/* What the receives say is what has arrived: all of a message, or it failed */
+/* A receive that succeeded has the whole message */
 static void expect_cut(struct adv *f, bool sends)
 {
 	u32 i, off, n, whole = 0, status = DAT_DTO_SUCCESS;
@@ -259,7 +259,7 @@ static void expect_cut(struct adv *f, bool sends)
 		whole += n == CUT_LEN;
 		if (!pair_next(f->d, &f->b->recv, PAIR_ANY_UPCALL, "a message cut off", &ev))
 			return;
-		/* Flushed ones stay so; only a receive that succeeded says how long */
+		/* Only a receive that succeeded has a length */
 		if (status == DAT_DTO_SUCCESS)
 			status = ev.event_data.dto_completion_event_data.status;
 		if (ev.event_data.dto_completion_event_data.user_cookie.as_64 != i ||
@@ -275,7 +275,7 @@ static void expect_cut(struct adv *f, bool sends)
 	}
 }
 
-/* The peer's QP goes to ERROR, or is destroyed, with messages under way; no matter how many */
+/* The peer's QP moves to ERROR, or is destroyed, with any number of messages in flight */
 static void try_cut(struct adv *f, bool sends, bool destroyed, u32 us)
 {
 	struct vpeer_req *r;
@@ -326,8 +326,8 @@ static void expect_lost(struct adv *f)
 }
 
 /*
- * The buffer must get its event, unless the device loses such a buffer on plain
- * verbs too, as Soft-RoCE of 6.12 does (Q-29).
+ * The buffer must have an event, unless the device loses such a buffer on plain verbs, too, as
+ * Soft-RoCE of 6.12 does (Q-29).
  */
 static void half_srq_script(struct adv *f)
 {
@@ -360,7 +360,7 @@ static void half_srq_script(struct adv *f)
 }
 
 /**
- * loop_case_half - messages of which a part arrives
+ * loop_case_half - incomplete messages
  * @run: the run
  * @c: the case
  *
@@ -383,8 +383,8 @@ int loop_case_half(struct loop_run *run, struct loop_case *c)
 /* ---- immediate data ---------------------------------------------------------------- */
 
 /*
- * A write with immediate data takes a receive and leaves it empty. Its length is
- * not that of a message: who believed it would look behind the receive.
+ * A write with immediate data consumes a receive and leaves it empty. Its length is not that
+ * of a message, and may be larger than the receive.
  */
 static void try_immediate(struct adv *f, u32 len)
 {
@@ -401,12 +401,12 @@ static void try_immediate(struct adv *f, u32 len)
 	pair_dto(f->b, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_REMOTE_RESPONDER, 0, PAIR_UPCALL);
 	adv_flushed(f, 2, 2);
 	adv_broken(f);
-	/* By its key it may write */
+	/* Its key allows the write */
 	expect_around(f, "a write with immediate data", 1024, len);
 	adv_part(f);
 }
 
-/* A message, and data that nobody asked for: the message counts */
+/* A message with immediate data: only the message is delivered */
 static void try_message_with_immediate(struct adv *f)
 {
 	struct vpeer_req *r;
@@ -444,7 +444,7 @@ static void immediate_script(struct adv *f)
 }
 
 /**
- * loop_case_immediate - immediate data, for which DAT has no place
+ * loop_case_immediate - immediate data, which DAT does not have
  * @run: the run
  * @c: the case
  *
@@ -464,7 +464,7 @@ int loop_case_immediate(struct loop_run *run, struct loop_case *c)
 
 #define UNHEARD	4
 
-/* It posts no receive, ever: messages wait, until the Consumer does not want to */
+/* It never posts a receive: messages wait until the Consumer disconnects */
 static void mute_script(struct adv *f)
 {
 	s64 begin, took;
@@ -497,7 +497,7 @@ static void mute_script(struct adv *f)
 }
 
 /**
- * loop_case_mute - a peer that takes no messages
+ * loop_case_mute - a peer that posts no receives
  * @run: the run
  * @c: the case
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Plain CM ids of the connection manager, see cm_peer.h. Process context, the work
- * item; callbacks of rdma_cm only note what came.
+ * item; callbacks of rdma_cm only record events.
  */
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -20,7 +20,7 @@ static void cm_peer_note(struct cm_peer *r, const struct rdma_cm_event *event)
 	r->reads_out = conn->initiator_depth;
 	r->len = conn->private_data ? conn->private_data_len : 0;
 	memcpy(r->data, conn->private_data ?: r->data, r->len);
-	/* Pairs with cm_peer_notified(): what the event says is there */
+	/* Pairs with cm_peer_notified(): the data of the event is visible */
 	smp_store_release(&r->told, true);
 	complete(&r->d->run->kick);
 }

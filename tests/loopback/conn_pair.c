@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The pair of the loopback harness, see conn_pair.h: making it, its posts, its
+ * The pair of a script, see conn_pair.h: its creation, its posts and its
  * events. Process context, the work item; the upcalls count and wake.
  */
 #include <linux/jiffies.h>
@@ -151,7 +151,7 @@ static bool make_pair(struct pair *d, u32 i)
 }
 
 /**
- * pair_make - the ends of a script, not connected
+ * pair_make - create the ends of a script, not connected
  * @run: the run
  * @c: the case
  * @cfg: what it needs
@@ -209,7 +209,7 @@ static void free_end(struct pair_end *e)
 }
 
 /**
- * pair_end - free a pair, however far it was made and whatever its state
+ * pair_end - free a pair, in any state and even if it is not complete
  * @d: the pair
  *
  * Context: process.
@@ -268,7 +268,7 @@ void pair_connect_one(struct pair *d, u32 i)
 }
 
 /**
- * pair_connect - connect all pairs, and take their ESTABLISHED
+ * pair_connect - connect all pairs, and dequeue their ESTABLISHED
  * @d: the pair
  *
  * Context: process.
@@ -309,7 +309,7 @@ void pair_clear(struct pair_end *e)
 	memset(e->mem, PAIR_FREE, PAIR_MEM);
 }
 
-/* Never PAIR_FREE, so that a byte tells whether it was written. */
+/* Never PAIR_FREE, so that every written byte differs from it. */
 static u8 byte_of(u8 seed, u32 i)
 {
 	u8 byte = seed + i * 7;
@@ -385,7 +385,7 @@ void pair_send(struct pair_end *e, DAT_COUNT n, DAT_LMR_TRIPLET *iov, u64 cookie
 	posted(e, "dat_ep_post_send", dat_ep_post_send(e->ep, n, iov, c, flags));
 }
 
-/* On an EP of the SRQ the SRQ is meant. */
+/* Posts to the SRQ if the EP has one. */
 void pair_recv(struct pair_end *e, DAT_COUNT n, DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags)
 {
 	DAT_DTO_COOKIE c = { .as_64 = cookie };

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Floods of the loopback harness: more requests than anybody wants, from bare
- * ids of the connection manager, to one service point while its neighbours are
- * called, and again and again while others move data. What the callers get to
- * see is looked at too. Scripts in process context, the work item; callbacks of
- * rdma_cm only note what came.
+ * Floods of requests from plain ids of the connection manager: to one service point while
+ * others are used, and repeatedly during transfers on other connections. The scripts also
+ * check what the callers receive. Scripts run in process context, the work item; callbacks of
+ * rdma_cm only record events.
  */
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -15,7 +14,7 @@
 #define CROWD		64	/* requests of a flood */
 #define SHARE		4	/* of them may wait, where the EVD is the point's alone */
 
-/* Refused for want of room: not with the reason of a Consumer */
+/* Refused because there is no room: not with the reason of a Consumer */
 static void cm_peer_expect_refused(struct cm_peer *r, const char *what)
 {
 	if (!cm_peer_wait(r))
@@ -36,7 +35,7 @@ static u32 count_told(struct cm_peer *crowd)
 	return n;
 }
 
-/* As many as may wait do, the others are refused */
+/* Expects that the backlog is full, and all other requests are refused */
 static void expect_flooded(struct pair *d, struct cm_peer *crowd, u32 waiting)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
@@ -57,7 +56,7 @@ static void expect_flooded(struct pair *d, struct cm_peer *crowd, u32 waiting)
 			cm_peer_expect_refused(&crowd[i], "beyond the share");
 }
 
-/* A reject of ours as the peer sees it: reason 28, four bytes of version, the data */
+/* A reject of kDAPL as the peer receives it: reason 28, four bytes of version, the data */
 static void expect_rejected(struct pair *d, struct cm_peer *crowd, const char *data)
 {
 	static const u8 prefix[] = { 2, 0, 2, 0 };
@@ -88,7 +87,7 @@ static void flood_script(struct pair *d, struct pair_evd *evd)
 	if (crowd)
 		/* Two service points on an EVD of four */
 		expect_flooded(d, crowd, 2);
-	/* The neighbour on the same EVD, and somebody else's on another */
+	/* Another service point on the same EVD, and one on another EVD */
 	if (crowd && pair_ok(d) && pair_call_at(&d->a[0], sp_qual(d, 1), NULL, 0)) {
 		for (i = 0; i < 2 && pair_ok(d); i++)
 			sp_ok(d, "dat_cr_reject",
@@ -105,7 +104,7 @@ static void flood_script(struct pair *d, struct pair_evd *evd)
 	for (i = 0; crowd && i < CROWD; i++)
 		cm_peer_end(&crowd[i]);
 	kvfree(crowd);
-	/* Room again, for whoever comes next */
+	/* There is room again for the next request */
 	pair_disconnect(&d->a[0], &d->b[0]);
 	if (pair_ok(d) && pair_call_at(&d->a[0], sp_qual(d, 0), NULL, 0)) {
 		sp_answer(&d->a[0], &d->b[0], pair_request(d, evd, flooded, sp_qual(d, 0)),
@@ -117,7 +116,7 @@ static void flood_script(struct pair *d, struct pair_evd *evd)
 	sp_free_psp(d, calm);
 }
 
-/* Requests that wait on an EVD that goes: refused, not rejected */
+/* Requests that wait on an EVD that is freed: refused, not rejected */
 static void undelivered_script(struct pair *d, struct pair_evd *evd)
 {
 	DAT_PSP_HANDLE psp = sp_listen(d, evd, sp_qual(d, 0));
@@ -127,7 +126,7 @@ static void undelivered_script(struct pair *d, struct pair_evd *evd)
 
 	for (i = 0; i < 2 && pair_ok(d); i++)
 		cm_peer_call(d, &cm_peer[i], sp_qual(d, 0), NULL);
-	/* One is seen and not answered yet, the other is never seen */
+	/* One was dequeued and not answered yet, the other is never dequeued */
 	if (pair_ok(d) && pair_next(d, evd, PAIR_ANY_UPCALL, "connection request", &ev)) {
 		pair_settle(d, 200);
 		loop_expect(d->c, "dat_evd_free with a PSP", dat_evd_free(evd->handle),
@@ -169,7 +168,7 @@ int loop_case_flood(struct loop_run *run, struct loop_case *c)
 
 /* ---- again and again ------------------------------------------------------------- */
 
-/* Those that wait are rejected; behind that everybody has been told */
+/* Rejects the waiting ones; then every caller has had an answer */
 static void send_away(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp,
 		      struct cm_peer *crowd)
 {
@@ -184,7 +183,7 @@ static void send_away(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp,
 		loop_fail(d->c, "%u rejects have the Consumer's reason, expected %u", n, SHARE);
 }
 
-/* A point of its own for each: one that was flooded has its room back a little later */
+/* A service point for each, because a flooded one gets its room back a little later */
 static void overrun(struct adv *f, struct cm_peer *crowd)
 {
 	struct pair *d = f->d;
@@ -197,7 +196,7 @@ static void overrun(struct adv *f, struct cm_peer *crowd)
 	psp = sp_listen(d, &evd, sp_qual(d, 0));
 	for (i = 0; i < CROWD && pair_ok(d); i++)
 		cm_peer_call(d, &crowd[i], sp_qual(d, 0), NULL);
-	/* With requests on their way, and with those that wait */
+	/* With requests in flight, and with waiting ones */
 	adv_bystanders(f, "a flood");
 	expect_flooded(d, crowd, SHARE);
 	adv_bystanders(f, "behind a flood");
@@ -222,7 +221,7 @@ static void overrun_script(struct adv *f)
 }
 
 /**
- * loop_case_overrun - requests without end, while others move data
+ * loop_case_overrun - a long flood of requests during transfers of others
  * @run: the run
  * @c: the case
  *

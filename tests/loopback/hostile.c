@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Peers of the loopback harness that are no Consumers: plain CM ids of the
- * connection manager, which say nothing when it is their turn, go without a
- * word, or reject in ways that no Consumer does. What they get to see is looked
- * at too; flood.c has those that call too often. Scripts in process context, the
- * work item; callbacks of rdma_cm only note what came.
+ * Peers that are not Consumers: plain ids of the connection manager that do not answer, die,
+ * or reject in ways that no Consumer does. The scripts also check what these peers receive.
+ * flood.c has peers that connect too often. Scripts run in process context, the work item;
+ * callbacks of rdma_cm only record events.
  */
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -17,7 +16,7 @@
 
 /* ---- silence --------------------------------------------------------------------- */
 
-/* Accepted, the plain CM id has got the answer, and is to say that it has */
+/* Accepts; the plain CM id has received the answer, and should confirm it */
 static bool call_and_accept(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp,
 			    struct cm_peer *cm_peer)
 {
@@ -37,7 +36,7 @@ static bool call_and_accept(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE
 	return pair_ok(d);
 }
 
-/* It goes, between our answer and its own */
+/* The peer dies between the answer and its confirmation */
 static void peer_death_script(struct pair *d, struct pair_evd *evd)
 {
 	DAT_PSP_HANDLE psp = sp_listen(d, evd, sp_qual(d, 0));
@@ -53,7 +52,7 @@ static void peer_death_script(struct pair *d, struct pair_evd *evd)
 	sp_free_psp(d, psp);
 }
 
-/* Others talk meanwhile, until it is nearly time; how often */
+/* Transfers on other connections until shortly before the time-out; counts them */
 static u32 talk_on(struct pair *d, unsigned long start)
 {
 	unsigned long end = start + msecs_to_jiffies(SILENCE_MS - 2000);
@@ -72,7 +71,7 @@ static u32 talk_on(struct pair *d, unsigned long start)
 	return talks;
 }
 
-/* It stays, and says nothing */
+/* The peer stays, but does not answer */
 static void silent_script(struct pair *d, struct pair_evd *evd)
 {
 	DAT_PSP_HANDLE psp = sp_listen(d, evd, sp_qual(d, 0));
@@ -97,7 +96,7 @@ static void silent_script(struct pair *d, struct pair_evd *evd)
 }
 
 /**
- * loop_case_peer_death - a peer that goes before the connection is there
+ * loop_case_peer_death - a peer that dies before the connection is established
  * @run: the run
  * @c: the case
  *
@@ -113,7 +112,7 @@ int loop_case_peer_death(struct loop_run *run, struct loop_case *c)
 }
 
 /**
- * loop_case_silent - a peer that is accepted and says nothing
+ * loop_case_silent - a peer that is accepted and does not answer
  * @run: the run
  * @c: the case
  *
@@ -132,16 +131,16 @@ int loop_case_silent(struct loop_run *run, struct loop_case *c)
 
 /* ---- rejects that no Consumer gives ---------------------------------------------- */
 
-/* A listener's answer to whoever calls it */
+/* The answer of a listener */
 struct cm_peer_answer {
 	const char *what;
-	u8 reason;			/* 0: the id is destroyed without a word */
+	u8 reason;			/* 0: the id is destroyed without a reject */
 	u8 data[8];
 	DAT_EVENT_NUMBER outcome;
 };
 
 static const struct cm_peer_answer cm_peer_answer[] = {
-	/* As a user-space Provider of the same version rejects */
+	/* The reject of a user-space Provider of the same version */
 	{ "its prefix", IB_CM_REJ_CONSUMER_DEFINED, { 2, 0, 2, 0, 'd', 'a', 't', 'a' },
 	  DAT_CONNECTION_EVENT_PEER_REJECTED },
 	{ "an older Provider's prefix", IB_CM_REJ_CONSUMER_DEFINED,
@@ -156,7 +155,7 @@ static const struct cm_peer_answer cm_peer_answer[] = {
 	{ "nothing said", 0, {}, DAT_CONNECTION_EVENT_NON_PEER_REJECTED },
 };
 
-/* Callback of a plain CM listener: answers at once, and has the core end the id */
+/* Callback of a plain CM listener: answers at once, and lets the core destroy the id */
 static int listener_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	const struct cm_peer_answer *say = id->context;
@@ -198,7 +197,7 @@ static void rejects_script(struct pair *d, struct pair_evd *evd)
 }
 
 /**
- * loop_case_rejects - rejects by Consumers, and others
+ * loop_case_rejects - rejects by Consumers and by others
  * @run: the run
  * @c: the case
  *

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A case of the loopback harness: four tasks feed one EVD as fast as they can, each on
- * a CPU of its own as far as there are enough. The upcalls run with bottom halves off
- * and must leave room for everything else: on every CPU an ordinary task goes on, and
- * grace periods end. The kernel itself reports soft lockups and RCU stalls. The case
- * runs once with software events, because no device is so fast; a worker delivers them.
- * It runs once more with the completions of four EPs, which softirq delivers first.
+ * Four tasks feed one EVD as fast as they can, each on its own CPU if there are enough. The
+ * upcalls run with bottom halves disabled and must not starve other work: on every CPU an
+ * ordinary task continues to run, and grace periods end. The kernel itself reports soft
+ * lockups and RCU stalls. The case runs once with software events, because no device is so
+ * fast; a worker delivers them. It runs once more with the completions of four EPs, which
+ * softirq delivers first.
  *
  * Every stage ends when enough has been counted, so the speed of the machine decides
  * only how long a stage takes:
@@ -61,10 +61,10 @@ struct starve_task {
 	u64 before;		/* turns of a watcher before this flood */
 	u64 limit;		/* of n; changes while feeding is held for writing */
 	u64 full;
-	s64 worst;		/* us of a watcher's longest nap */
+	s64 worst;		/* us of a watcher's longest sleep */
 };
 
-/* One such case */
+/* The state of a case */
 struct starve {
 	struct loop_run *run;
 	struct loop_case *c;
@@ -80,8 +80,8 @@ struct starve {
 	struct rw_semaphore feeding;	/* held for reading by a feeder that posts */
 	bool flooding;			/* the feeders check the progress */
 	spinlock_t progress_lock;	/* guards the next two */
-	u64 progress;			/* what has been counted in this flood */
-	unsigned long deadline;		/* jiffies: it must have grown by then */
+	u64 progress;			/* the count of this flood */
+	unsigned long deadline;		/* jiffies: @progress must have grown by then */
 	u64 before;			/* events delivered before this flood */
 	u32 graces;			/* grace periods that ended in it */
 	s64 worst;			/* us of the longest one */
@@ -143,7 +143,7 @@ static u32 slowest(struct starve *s)
 	return slow;
 }
 
-/* Has everything happened that ends a flood? */
+/* Are all conditions for the end of a flood true? */
 static bool enough(struct starve *s)
 {
 	u32 i;
@@ -157,8 +157,8 @@ static bool enough(struct starve *s)
 }
 
 /*
- * Events beyond those that are wanted do not count, nor do turns of a CPU that had its
- * own: otherwise a hog could make progress for ever.
+ * Events beyond the required number do not count, and neither do further turns of a CPU that
+ * has had its turns: otherwise a hog could make progress for ever.
  */
 static u64 counted(struct starve *s)
 {
@@ -173,7 +173,7 @@ static u64 counted(struct starve *s)
 	return sum;
 }
 
-/* Has nothing been counted for too long? */
+/* Has the count not grown for too long? */
 static bool stands_still(struct starve *s)
 {
 	u64 sum = counted(s);
@@ -194,7 +194,7 @@ static bool over(struct starve *s)
 	return test_bit(0, &s->gave_up) || READ_ONCE(s->run->abort);
 }
 
-/* The first feeder that sees it says why: what it tells changes when all have stopped */
+/* The first feeder that detects it notes the state, which changes when all have stopped */
 static void give_up(struct starve *s)
 {
 	u32 slow = slowest(s);
@@ -206,7 +206,7 @@ static void give_up(struct starve *s)
 		  READ_ONCE(s->graces));
 }
 
-/* An event for the EVD, now or soon */
+/* Causes an event on the EVD, now or soon */
 static DAT_RETURN give(struct starve_task *t)
 {
 	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
@@ -224,7 +224,7 @@ static DAT_RETURN give(struct starve_task *t)
 	return dat_ep_post_rdma_write(d->a[t->id].ep, 1, &iov, cookie, &to, 0);
 }
 
-/* Posts once, if it may. Returns false if the feeder has nothing to do now */
+/* Posts once, if allowed. Returns false if the feeder has nothing to do now */
 static bool feed_one(struct starve_task *t)
 {
 	struct starve *s = t->s;
@@ -359,7 +359,7 @@ static bool await(struct starve *s, bool (*met)(struct starve *s), const char *w
 	return true;
 }
 
-/* Lets every feeder post so many more events */
+/* Allows every feeder @n more events */
 static void let(struct starve *s, u64 more)
 {
 	u32 i;
@@ -411,8 +411,8 @@ static bool flood(struct starve *s)
 }
 
 /*
- * Everything was delivered, and nobody delivers any more: a deliverer keeps bottom
- * halves off, and a grace period waits for that.
+ * Everything was delivered, and no delivery is running, because it disables bottom halves, and
+ * a grace period waits for that.
  */
 static bool settle(struct starve *s)
 {
@@ -429,7 +429,7 @@ static void play_rounds(struct starve *s)
 	bool good;
 
 	WRITE_ONCE(s->quick, true);
-	/* Each round brings at least one */
+	/* Each round has at least one */
 	for (i = 0; i < ROUNDS || (i < least && s->in_softirq - before < least); i++) {
 		let(s, BURST);
 		good = await(s, round_over, "over") && !over(s);
@@ -452,7 +452,7 @@ static void starve(struct starve *s)
 
 /* ---- the case -------------------------------------------------------------------- */
 
-/* The times are for information: what they are depends on the machine */
+/* The times are for information, because they depend on the machine */
 static void note_waits(struct starve *s)
 {
 	s64 worst = 0;
@@ -481,7 +481,7 @@ static void starve_all(struct starve *s)
 			goto out;
 	starve(s);
 out:
-	/* Whatever was posted comes, also after a failure */
+	/* All posted events must arrive, also after a failure */
 	settle(s);
 	for (i = 0; i < FEEDERS; i++)
 		s->feeder[i].limit = 0;
@@ -492,7 +492,7 @@ out:
 	note_waits(s);
 }
 
-/* Four connections, whose A complete on the one EVD */
+/* Four connections, whose A ends complete on one EVD */
 static bool connect_four(struct loop_run *run, struct starve *s)
 {
 	static const struct pair_cfg cfg = { .pairs = FEEDERS };

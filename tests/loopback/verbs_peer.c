@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The peer without a Provider, see verbs_peer.h. It drives its QP by hand: rdma_cm
- * would keep it from asking for more than it was granted.
+ * The plain-verbs peer, see verbs_peer.h. It modifies its QP itself, because rdma_cm would not
+ * allow it to exceed what it was granted.
  */
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -112,7 +112,7 @@ static bool make_qp(struct vpeer *b, bool srq)
 		return false;
 	if (srq && !make_srq(b))
 		return false;
-	/* Queues are rounded up, and each entry of them may complete */
+	/* Queues are rounded up, and each of their entries may complete */
 	b->cq = ib_alloc_cq(b->id->device, b, 8 * VPEER_DEPTH, 0, IB_POLL_SOFTIRQ);
 	if (failed(b, "ib_alloc_cq", PTR_ERR_OR_ZERO(b->cq)))
 		return false;
@@ -243,7 +243,7 @@ struct vpeer *vpeer_meet_srq(struct pair_end *e)
 	return b ? meet(e, b) : NULL;
 }
 
-/* RTR and RTS towards a QP of the same port, by hand as in pz.c of the product */
+/* Moves the QP to RTR and RTS, connected to a QP of the same port, like pz.c */
 static int join_to(struct vpeer *b, const struct vpeer *to)
 {
 	const struct ib_gid_attr *gid = b->id->route.addr.dev_addr.sgid_attr;
@@ -377,14 +377,14 @@ void vpeer_stop(struct vpeer *b)
 	failed(b, "ERR", ib_modify_qp(b->qp, &attr, IB_QP_STATE));
 }
 
-/* By the device, perhaps with the CQ's lock held and interrupts off: once */
+/* Called once by the device, perhaps with the CQ's lock held and interrupts off */
 static void rash_told(struct ib_cq *cq, void *context)
 {
 	u64 end = ktime_get_ns() + RASH_NS;
 	struct vpeer *b = context;
 
 	cq->comp_handler = b->told;
-	/* Unless who should have heard of it has given up */
+	/* Unless the waiter has given up */
 	if (cmpxchg(&b->mood, RASH, TOLD) == RASH) {
 		while (READ_ONCE(b->mood) != GONE && ktime_get_ns() < end)
 			cpu_relax();
@@ -400,7 +400,7 @@ void vpeer_rash(struct vpeer *b)
 	b->cq->comp_handler = rash_told;
 }
 
-/* Looks all the time: a timer might be one of the CPU that has its interrupts off */
+/* Polls without a timer, which might be on the CPU that has its interrupts off */
 bool vpeer_overtake(struct vpeer *b)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
@@ -409,7 +409,7 @@ bool vpeer_overtake(struct vpeer *b)
 		cpu_relax();
 		cond_resched();
 	}
-	/* From now on the handler waits for nobody */
+	/* From now on the handler does not wait */
 	if (cmpxchg(&b->mood, RASH, GONE) == RASH)
 		return false;
 	vpeer_stop(b);
