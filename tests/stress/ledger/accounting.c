@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The accounting of the conservation test: which posts are out, in which buffers,
- * and what became of the others.
+ * The accounting of the ledger test: the pending posts and their buffers, and the results
+ * of the others.
  *
  * Called by the one thread of the test.
  */
@@ -20,7 +20,7 @@ static u64 serial;
 
 struct ledger_counts counts;
 
-/* Entries first, then each EP's area to be written to and that to be read */
+/* The entries, then for each EP an area for writes and one for reads */
 int acct_size(void)
 {
 	return (ENTRIES + 2 * EPS) * STRIDE;
@@ -36,7 +36,7 @@ u8 *acct_area(const struct end *end, bool target)
 	return fx.arena + (ENTRIES + 2 * end->index + target) * STRIDE + GUARD;
 }
 
-/* What the byte at @i of a message is, told by its first eight */
+/* The byte at @i of a message, determined by its first eight */
 static u8 pattern(u64 key, u32 i)
 {
 	return i < 8 ? key >> 8 * i : key * 31 + i;
@@ -77,7 +77,7 @@ void acct_init(void)
 	}
 }
 
-/* A cookie tells its entry and EP, and of two the later one; it is in the data, too */
+/* A cookie contains entry and EP, and increases; the data contains it, too */
 static u64 new_cookie(const struct entry *e, const struct end *end)
 {
 	return ++serial << (EP_BITS + ENTRY_BITS) | (u64)(end ? end->index : 0) << ENTRY_BITS |
@@ -94,7 +94,7 @@ static bool is_source(const struct entry *e)
 	return e->kind == K_SEND || e->kind == K_WRITE;
 }
 
-/* An entry for a post, with a buffer of the kind; NULL if there is none */
+/* An entry for a post of this type, with a buffer; NULL if there is none */
 struct entry *acct_take(enum kind kind, struct end *end)
 {
 	struct entry *e = list_first_entry_or_null(&unused, struct entry, node);
@@ -139,8 +139,8 @@ static void retire(struct entry *e)
 }
 
 /*
- * The bytes that a receive or a read brought, and those behind them. Messages of one
- * connection come in the order of their posts, each once, and from its peer.
+ * Checks the bytes of a receive or a read, and those after them. Messages of one connection
+ * must arrive in the order of their posts, each once, and from the peer.
  */
 static void check_data(struct end *end, const struct entry *e, u32 length)
 {
@@ -160,7 +160,7 @@ static void check_data(struct end *end, const struct entry *e, u32 length)
 		ledger_fail("wrong bytes, kind %d, %u long", e->kind, length);
 }
 
-/* With an event, or without; @length: what it says, or was asked for */
+/* With an event, or without; @length: of the event, or of the request */
 static void succeeded(struct end *end, const struct entry *e, u32 length)
 {
 	if (e->kind >= K_READ)
@@ -175,7 +175,7 @@ static void succeeded(struct end *end, const struct entry *e, u32 length)
 	}
 }
 
-/* Requests of this EP before @e, or all, that had to show only if they failed */
+/* Requests of this EP before @e, or all, which have an event only if they fail */
 static void silent_before(struct end *end, const struct entry *e)
 {
 	struct entry *at, *next;
@@ -209,9 +209,9 @@ static bool is_of_kind(const struct entry *e, DAT_DTOS operation)
 }
 
 /*
- * Receives complete in the order of their posts, those of the SRQ too, from which
- * only one EP takes. One that is passed over has lost its completion. A device may
- * keep that of the SRQ which it had begun with when a connection ended.
+ * Receives complete in the order of their posts, also those of the SRQ, which only one EP
+ * uses. A receive that is skipped has lost its completion. A device may keep the receive of
+ * the SRQ that it was filling when a connection ended.
  */
 static void check_order(struct end *end, const struct entry *e)
 {
@@ -232,12 +232,12 @@ static void check_order(struct end *end, const struct entry *e)
 		at->lost = true;
 		counts.swallowed++;
 	}
-	/* What was kept before this one would have shown now */
+	/* A receive that was kept before would have been skipped now */
 	if (e->kind == K_SRQ)
 		fx.srq_ends = 0;
 }
 
-/* An event: whose post was it? */
+/* Finds the post of an event */
 void acct_event(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	struct entry *e = &entries[dto->user_cookie.as_64 % (1 << ENTRY_BITS) % ENTRIES];
@@ -268,20 +268,20 @@ void acct_event(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 	retire(e);
 }
 
-/* A free or reset took these back */
+/* A free or reset has returned these */
 void acct_returned(struct list_head *queue)
 {
 	struct entry *e, *next;
 
 	list_for_each_entry_safe(e, next, queue, node) {
-		/* One that the device has kept is counted already */
+		/* One that the device has kept was counted already */
 		if (!e->lost)
 			counts.returned[e->kind]++;
 		retire(e);
 	}
 }
 
-/* Receives that were posted to the SRQ, with those that the device keeps or without */
+/* Number of pending receives of the SRQ, with or without those that the device keeps */
 int acct_srq_out(bool lost)
 {
 	const struct entry *e;
@@ -292,7 +292,7 @@ int acct_srq_out(bool lost)
 	return n;
 }
 
-/* Does this EP owe an event? */
+/* Has this EP a post whose event is missing? */
 bool acct_waiting(const struct end *end)
 {
 	const struct entry *e;
@@ -306,8 +306,8 @@ bool acct_waiting(const struct end *end)
 }
 
 /*
- * Behind all requests of this EP: its last write that succeeded stands in the area of
- * its peer, or a later one that has arrived all the same.
+ * After all requests of this EP: the area of its peer must contain its last successful write,
+ * or a later one that has arrived although it failed.
  */
 void acct_check_written(const struct end *end)
 {
@@ -324,7 +324,7 @@ void acct_check_written(const struct end *end)
 	counts.writes_seen += key == end->wrote;
 }
 
-/* Nothing may be written between the buffers, ever */
+/* The bytes between the buffers must never change */
 void acct_check_guards(void)
 {
 	const u8 *at = fx.arena;

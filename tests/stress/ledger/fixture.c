@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The objects of the conservation test: made when a device is there, taken
- * down when it is gone or the test ends. The last EP takes its receives from
- * an SRQ. With a role, only the EPs of that side are there.
+ * The objects of the ledger test: created when the device exists, destroyed when it was
+ * removed or the test ends. The last EP uses an SRQ. With a role, only the EPs of that
+ * side exist.
  *
  * Called by the one thread of the test.
  */
@@ -16,7 +16,7 @@
 
 struct ledger_fixture fx;
 
-/* Is this EP one of ours, or one of the other kernel's? */
+/* Does this EP belong to this kernel? */
 bool fixture_owns(unsigned int index)
 {
 	return ledger_role == R_BOTH || (index & 1) == (ledger_role == R_SERVER);
@@ -24,7 +24,7 @@ bool fixture_owns(unsigned int index)
 
 /* ---- events ---------------------------------------------------------------------------- */
 
-/* Whose EP is it? NULL if nobody has it any more */
+/* The end with this EP; NULL if there is none any more */
 struct end *fixture_end_of(DAT_EP_HANDLE ep)
 {
 	unsigned int i;
@@ -35,7 +35,7 @@ struct end *fixture_end_of(DAT_EP_HANDLE ep)
 	return ep && fx.bye.ep == ep ? &fx.bye : NULL;
 }
 
-/* What we tell a peer, in a request as in an answer */
+/* The private data of a request and of an answer */
 struct ledger_hello fixture_hello(u16 pair)
 {
 	return (struct ledger_hello) {
@@ -82,7 +82,7 @@ static bool accept(DAT_CR_HANDLE cr, const struct ledger_hello *hello)
 	return dat_cr_accept(cr, end->ep, sizeof(answer), &answer) == DAT_SUCCESS;
 }
 
-/* The EP that a request is for is the upper one of a pair; its data tells which */
+/* A request is for the upper EP of a pair, which its data names */
 static void take_cr(DAT_CR_HANDLE cr)
 {
 	struct ledger_hello hello;
@@ -101,7 +101,7 @@ static void take_cr(DAT_CR_HANDLE cr)
 		dat_cr_reject(cr, 0, NULL);
 }
 
-/* Takes all events that are there */
+/* Dequeues all events */
 void fixture_drain(void)
 {
 	DAT_EVENT event;
@@ -131,7 +131,7 @@ static int wait_ms(bool (*done)(void *data), void *data, unsigned int ms)
 	}
 }
 
-/* Takes events until the condition holds; 0, or -ETIMEDOUT */
+/* Dequeues events until the condition is true; 0, or -ETIMEDOUT */
 int fixture_wait(bool (*done)(void *data), void *data)
 {
 	return wait_ms(done, data, WAIT_MS);
@@ -142,7 +142,7 @@ static bool told_gone(void *unused)
 	return fx.gone;
 }
 
-/* Something failed: because the device goes? Its last word may be on its way */
+/* Something failed: because of a device removal? Its event may still arrive */
 bool fixture_going(void)
 {
 	return !wait_ms(told_gone, NULL, GOING_MS);
@@ -181,7 +181,7 @@ static bool established(void *data)
 	       fx.gone;
 }
 
-/* Connects a pair; 0, -EAGAIN if it failed for a reason that may pass */
+/* Connects a pair; 0, -EAGAIN after a failure that may be temporary */
 int fixture_connect(unsigned int pair)
 {
 	struct end *end = &fx.end[2 * pair];
@@ -239,7 +239,7 @@ static void init_end(struct end *end, unsigned int index)
 	INIT_LIST_HEAD(&end->recvs);
 }
 
-/* Opens the IA when it is there; 0, -EAGAIN: not yet, or another errno */
+/* Opens the IA if the device exists; 0, -EAGAIN: not yet, or another errno */
 int fixture_open(void)
 {
 	unsigned int i;
@@ -261,7 +261,7 @@ int fixture_open(void)
 	dat_ia_query(fx.ia, NULL, DAT_IA_FIELD_ALL, &fx.attr, 0, NULL);
 	err = make_objects();
 	if (err) {
-		/* Gone again, perhaps, before all was made */
+		/* The device may have been removed before all was created */
 		if (fixture_going())
 			err = -EAGAIN;
 		dat_ia_close(fx.ia, DAT_CLOSE_ABRUPT_FLAG);
@@ -271,7 +271,7 @@ int fixture_open(void)
 	return 0;
 }
 
-/* Frees everything; no free may fail, nothing may be left */
+/* Frees everything; no free may fail, and nothing may be left */
 int fixture_close(void)
 {
 	DAT_EVENT event;
@@ -279,7 +279,7 @@ int fixture_close(void)
 	int bad = 0;
 
 	for (i = 0; i < EPS; i++) {
-		/* One that could not be made new, with the device gone */
+		/* One that could not be created again, because the device was removed */
 		if (fx.end[i].ep)
 			bad |= dat_ep_free(fx.end[i].ep) != DAT_SUCCESS;
 		fx.end[i].ep = DAT_HANDLE_NULL;
@@ -298,7 +298,7 @@ int fixture_close(void)
 	side_refuse_all();
 	while (dat_evd_dequeue(fx.cr, &event) == DAT_SUCCESS)
 		dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, NULL);
-	/* All EPs are gone: whatever is queued is an event of one of them */
+	/* All EPs were freed, so no event may be queued */
 	if (dat_evd_dequeue(fx.dto, &event) == DAT_SUCCESS ||
 	    dat_evd_dequeue(fx.conn, &event) == DAT_SUCCESS)
 		ledger_fail("an event is left behind the last EP");

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The conservation test: what its files share.
+ * The structures and prototypes of the ledger test.
  *
  * Pairs of EPs in one kernel exchange messages, writes and reads. Every
  * successful post has an entry in the accounting until it is accounted for: by its
  * event; by the event of a later request, if it was suppressed; by the free or
- * reset that took it back; or, of the SRQ, by a later one that shows that the
+ * reset that returned it; or, for the SRQ, by a later receive which shows that the
  * device has kept it. An event without an entry, with that of another
- * EP, or of an EP that is gone is an error, as is a byte beyond a buffer.
+ * EP, or of a freed EP is an error, and so is a changed byte beyond a buffer.
  *
- * With a role the pairs stand between two kernels: the client has the lower EP
- * of each, the server the upper one, and each keeps a accounting of its own posts.
+ * With a role the pairs connect two kernels: the client has the lower EP of each, the
+ * server the upper one, and each accounts for its own posts.
  *
- * One thread does all of it; there are no upcalls and no locks.
+ * One thread does everything; there are no upcalls and no locks.
  */
 #ifndef _KDAPL_LEDGER_H_
 #define _KDAPL_LEDGER_H_
@@ -37,23 +37,23 @@ enum role { R_BOTH, R_SERVER, R_CLIENT };
 
 enum kind { K_SEND, K_WRITE, K_READ, K_RECV, K_SRQ, KINDS };
 
-/* A post that is out; its place in the accounting is its buffer's, too */
+/* A pending post; its index is that of its buffer, too */
 struct entry {
 	struct list_head node;		/* on the queue of its EP, or free */
 	u64 cookie;
-	struct end *end;		/* NULL: of the SRQ */
+	struct end *end;		/* NULL: a receive of the SRQ */
 	enum kind kind;
 	bool suppressed;
 	bool lost;			/* SRQ: the device keeps it for ever */
 	u32 length;
 };
 
-/* Private data of a request and of its answer: where the sender's memory is */
+/* Private data of a request and of its answer: the address of the sender's memory */
 struct ledger_hello {
 	u64 arena;
 	u32 key;
-	u16 pair;			/* PAIRS: the client has made its posts */
-	u16 round;			/* a run of the two sides */
+	u16 pair;			/* PAIRS: the client has made all its posts */
+	u16 round;			/* number of the run of the two sides */
 };
 
 /* One EP */
@@ -62,15 +62,15 @@ struct end {
 	DAT_EP_HANDLE ep;
 	struct ledger_hello peer;
 	struct list_head requests, recvs;	/* entries, in posting order */
-	int credit;			/* receives that no send was made for */
-	/* Of this connection: messages posted, with success; cookie of the last to come */
+	int credit;			/* receives for which no send was posted yet */
+	/* Messages of this connection: posted, with success; cookie of the last one received */
 	u64 asked, sent, received, last_key;
 	u64 wrote;			/* cookie of the last write with success and data */
 	u32 wrote_length;
 	unsigned int established, ended;	/* events of the present attempt */
 	/* side.c only */
-	DAT_CR_HANDLE cr;		/* a request that waits for this EP */
-	DAT_EVENT_NUMBER outcome;	/* the last event but ESTABLISHED */
+	DAT_CR_HANDLE cr;		/* a waiting request for this EP */
+	DAT_EVENT_NUMBER outcome;	/* the last event other than ESTABLISHED */
 	bool attempted, leaving, settled, was_up;
 	unsigned long since;		/* jiffies, of the last step */
 };
@@ -80,10 +80,10 @@ struct ledger_counts {
 	u64 completed[KINDS];		/* with success */
 	u64 flushed[KINDS];		/* with any error */
 	u64 suppressed[KINDS];		/* succeeded without an event */
-	u64 returned[KINDS];		/* taken back by a free or reset */
+	u64 returned[KINDS];		/* returned by a free or reset */
 	u64 swallowed;			/* SRQ: kept by the device */
 	u64 writes_seen;		/* in the peer's memory */
-	u64 srq_checks;			/* that the SRQ has these, and no others */
+	u64 srq_checks;			/* checks that the SRQ has exactly the expected ones */
 	u64 disconnects, resets, frees, removals;
 	u64 broken;			/* connections */
 	/* With a role: connections, how they ended otherwise, attempts without one */
@@ -98,12 +98,12 @@ struct ledger_fixture {
 	DAT_LMR_CONTEXT context;
 	DAT_RMR_CONTEXT key;
 	DAT_PSP_HANDLE psp;
-	DAT_SRQ_HANDLE srq;		/* the receives of the last EP */
+	DAT_SRQ_HANDLE srq;		/* for the receives of the last EP */
 	DAT_IA_ATTR attr;
 	struct end end[EPS];
-	struct end bye;			/* with a role: tells the server, and is told */
+	struct end bye;			/* with a role: for the last request and its answer */
 	struct list_head srq_recvs;
-	unsigned int srq_ends;		/* connections that may have kept one of these */
+	unsigned int srq_ends;		/* connections that may have kept one of them */
 	bool gone;			/* the device */
 	u8 *arena;
 	struct rnd_state rnd;

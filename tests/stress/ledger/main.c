@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdapl_ledger.ko: posts on many EPs while connections end and devices go and
- * come, and asks at the end whether every post is accounted for exactly once
- * (ledger.h tells how).
+ * kdapl_ledger.ko: posts on many EPs while connections end and devices are removed and
+ * added, and checks at the end that every post is accounted for exactly once (see
+ * ledger.h).
  *
  * Loading it starts the one thread that does all. Who deletes and adds the
  * device meanwhile is the selftest, told by debugfs kdapl_ledger/progress how
@@ -108,7 +108,7 @@ u32 ledger_rnd(u32 below)
 	return prandom_u32_state(&fx.rnd) % below;
 }
 
-/* What the next step tries follows from the seed and its number, whatever came of others */
+/* The next step depends on the seed and its number, not on the results of others */
 void ledger_step(void)
 {
 	static u64 step;
@@ -126,7 +126,7 @@ static u64 all_posts(void)
 	return sum;
 }
 
-/* Has all happened that is to happen? */
+/* Has everything happened that the test requires? */
 bool ledger_enough(void)
 {
 	if (all_posts() < posts)
@@ -142,7 +142,7 @@ static bool finished(void)
 	return ledger_enough() || ledger_failed() || ledger_stop();
 }
 
-/* The device comes back, if it has gone: in bounded time */
+/* Waits until a removed device is added again, with a time-out */
 static int open_fixture(void)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(DEVICE_MS * ledger_stretch);
@@ -164,7 +164,7 @@ static int open_fixture(void)
 	return 0;
 }
 
-/* As long as the device lives */
+/* While the device exists */
 static void play(void)
 {
 	u64 guards = all_posts() + GUARDS_EVERY;
@@ -234,7 +234,7 @@ static void show_kind(struct seq_file *m, unsigned int k)
 	seq_putc(m, '\n');
 }
 
-/* Most of each kind has succeeded; between two machines, some */
+/* Most posts of each type have succeeded; between two machines, some */
 static bool most_succeeded(void)
 {
 	unsigned int k;
@@ -247,7 +247,7 @@ static bool most_succeeded(void)
 	return true;
 }
 
-/* Not all of it was flushed, and what had to happen to it has */
+/* Not everything was flushed, and every required event has happened */
 static void show_deeds(struct seq_file *m)
 {
 	bool good = most_succeeded();
@@ -288,7 +288,7 @@ static int verdict_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(verdict);
 
-/* Percent; 100 too if it ended early, and not before there is enough of all */
+/* Percent; 100 also if it ended early, and not before there is enough of everything */
 static int progress_show(struct seq_file *m, void *unused)
 {
 	u64 percent = min(div64_u64(all_posts() * 100, posts), 99ULL);

@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * One side of the conservation test between two kernels. The client connects
- * its EPs, and connects them again whenever a connection has ended or come to
- * nothing; the server answers. Both post, and both end connections. Neither
- * waits for the other: what has happened is acted on when it is there. What
- * this side alone decides, the end of an attempt or of a connection that it
- * has ended, must come in time.
+ * One side of the ledger test between two kernels. The client connects its EPs, and
+ * connects them again whenever a connection has ended or failed; the server accepts. Both
+ * post, and both end connections. Neither waits for the other; each handles events when
+ * they arrive. Only results that depend on this side alone must arrive in time: the end of
+ * an attempt, and the end of a connection that it has ended.
  *
- * The test is over when both have made their posts. A client that has says so
- * by a request of its own, "bye", and goes on; the server rejects that when it
- * has made its posts, too. With "survive" nobody ends a connection, and it is
- * over when all of them have ended: a link goes down, or the other kernel dies.
+ * The test ends when both have made their posts. A client that has made its posts sends a
+ * special request, "bye", and continues; the server rejects that request when it has made
+ * its posts, too. With "survive" neither side ends a connection, and the test ends when all
+ * of them have ended: a link goes down, or the other kernel dies.
  *
  * Called by the one thread of the test.
  */
@@ -95,8 +94,8 @@ static void refuse(struct end *end)
 }
 
 /*
- * Of two requests for one EP the client has given up the first. One that missed
- * the answer to its last word may still be in the round before.
+ * If there are two requests for one EP, the client has cancelled the first. A client that has
+ * missed the answer to its last request may still be in the previous round.
  */
 void side_request(DAT_CR_HANDLE cr, const struct ledger_hello *hello)
 {
@@ -115,7 +114,7 @@ void side_request(DAT_CR_HANDLE cr, const struct ledger_hello *hello)
 	end->peer = *hello;
 }
 
-/* Requests that nobody will answer any more */
+/* Requests that will not be answered any more */
 void side_refuse_all(void)
 {
 	unsigned int i;
@@ -144,7 +143,7 @@ static void ask(struct end *end, u16 pair)
 			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 	if (ret == DAT_SUCCESS)
 		return;
-	/* The link is down, perhaps */
+	/* The link may be down */
 	end->attempted = false;
 	if (DAT_GET_TYPE(ret) != DAT_INVALID_ADDRESS)
 		ledger_fail("EP %u does not connect: %#x", end->index, ret);
@@ -186,8 +185,8 @@ static void leave(struct end *end, DAT_CLOSE_FLAGS how)
 }
 
 /*
- * Graceful is for the client only: its messages may have to wait for buffers,
- * which a server in the same state would not post any more.
+ * Only the client disconnects gracefully: its messages may have to wait for buffers, which a
+ * server in the same state would not post any more.
  */
 static void leave_any(void)
 {
@@ -208,7 +207,7 @@ static void again(struct end *end)
 	end->since = jiffies;
 }
 
-/* The survivor's connections end for good; attempts that fail before that do not count */
+/* The survivor's connections must end; attempts that fail before do not count */
 static void over(struct end *end)
 {
 	if (!ledger_survive) {
@@ -234,7 +233,7 @@ static void tend(struct end *end)
 			ledger_fail("EP %u: an attempt without an outcome", end->index);
 		fallthrough;
 	case P_UP:
-		/* The client asks anew: it has left, and the word of it was lost */
+		/* The client connects again: its disconnect was lost */
 		if (end->cr)
 			leave(end, DAT_CLOSE_ABRUPT_FLAG);
 		break;
@@ -248,7 +247,7 @@ static void tend(struct end *end)
 	}
 }
 
-/* The server answers when it is done; a REJECTED that is not its own says that it has gone */
+/* The server answers when it has finished; another REJECTED means that it has left */
 static void bye_client(struct end *bye)
 {
 	switch (phase_of(bye)) {
@@ -319,7 +318,7 @@ static void play(void)
 }
 
 /**
- * side_run - the whole of a side's test
+ * side_run - run the test of one side
  */
 void side_run(void)
 {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the conservation test does: posts of all kinds, and changes: an end of
- * a connection, with what is out flushed and more posted behind it; then a
- * reset, or a free and a new EP, before or after everything is back.
+ * The traffic of the ledger test: posts of all types, and changes. A change ends a
+ * connection, which flushes the pending posts, and posts more after the end. Then it resets
+ * the EP, or frees it and creates a new one, before or after all posts have completed.
  *
  * Called by the one thread of the test.
  */
@@ -20,7 +20,7 @@ static DAT_LMR_TRIPLET segment(u8 *at, u32 length)
 	};
 }
 
-/* A refused post is a full queue, or the end of a connection; never anything else */
+/* A post may only be refused because the queue is full or the connection has ended */
 static bool posted(struct entry *e, DAT_RETURN ret, struct list_head *queue)
 {
 	if (ret == DAT_SUCCESS) {
@@ -58,7 +58,7 @@ static bool post_recv(struct end *end)
 	return true;
 }
 
-/* The peer's area; its arena is laid out as ours */
+/* The peer's area; its arena has the same layout */
 static DAT_RMR_TRIPLET remote(const struct end *end, bool target, u32 length)
 {
 	const struct end *peer = &fx.end[end->index ^ 1];
@@ -70,11 +70,11 @@ static DAT_RMR_TRIPLET remote(const struct end *end, bool target, u32 length)
 	};
 }
 
-/* Kernels on which answers come late for want of time */
+/* Kernels that are so slow that answers arrive late */
 #define SLOW (IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN) || \
 	      IS_ENABLED(CONFIG_PROVE_LOCKING))
 
-/* May an EP have reads, and RDMA of no bytes, too? See traffic_reads() */
+/* May an EP have both reads and empty RDMA operations? See traffic_reads() */
 static bool mixes(void)
 {
 	return ledger_role == R_BOTH && !SLOW;
@@ -84,10 +84,10 @@ static bool mixes(void)
  * traffic_reads - may this EP read?
  * @end: the EP
  *
- * rxe (6.12) warns, and breaks the connection, when a read is asked for again
- * behind an RDMA operation of length 0. It is asked for again where packets are
- * lost, and on one host that is so slow that answers come late. There an EP has the
- * one or the other. A graceful disconnect has such a write of its own.
+ * rxe (6.12) warns, and breaks the connection, if a read is repeated after an RDMA operation
+ * of length 0. Reads are repeated if packets are lost, and on a host that is so slow that
+ * answers arrive late. There an EP uses one or the other. A graceful disconnect posts such a
+ * write.
  */
 bool traffic_reads(const struct end *end)
 {
@@ -150,8 +150,8 @@ static struct end *any_end(void)
 }
 
 /*
- * No more messages than buffers: a disconnect shall not wait for them. What
- * buffers another kernel has is not known; its thread posts them at any time.
+ * No more messages than buffers, so that a disconnect does not wait for them. The number of
+ * buffers of another kernel is not known; its thread posts them at any time.
  */
 static bool may_send(const struct end *end)
 {
@@ -159,12 +159,12 @@ static bool may_send(const struct end *end)
 }
 
 /**
- * traffic_post - one post, somewhere
+ * traffic_post - make one post on any EP
  *
- * With a role on connected EPs only: posts shall not pile up while the wire is
+ * With a role only on connected EPs, so that posts do not accumulate while the wire is
  * down.
  *
- * Return: false if it was not to be made: time to take events.
+ * Return: false if no post is possible, and events must be dequeued first.
  */
 bool traffic_post(void)
 {
@@ -205,7 +205,7 @@ static bool both_back(void *data)
 	return !acct_waiting(&end[0]) && !acct_waiting(&end[1]);
 }
 
-/* Posts behind the end are flushed, in order; suppressed ones show too */
+/* Posts after the end are flushed, in order, also suppressed ones */
 static void post_behind(struct end *end)
 {
 	unsigned int n = ledger_rnd(6);
@@ -223,9 +223,9 @@ static bool marked(void *data)
 }
 
 /*
- * What is still in the accounting is still with the SRQ, and nothing else is: in its
- * queue, or swallowed by a device that never says what became of it. Behind the
- * completion of a request nothing of an EP that is down is on its way.
+ * The pending receives are exactly those that the SRQ has: in its queue, or kept by a device
+ * that never completes them. After the completion of a request, nothing else of an EP that
+ * has ended can arrive.
  */
 static void check_srq(void)
 {
@@ -245,9 +245,9 @@ static void check_srq(void)
 }
 
 /*
- * What was sent with success has arrived, and its receive completed first; the end of
- * the connection came behind both (C-44). Only this finds the completion of a message
- * that was lost with none behind it.
+ * A message that was sent with success must have arrived, and its receive has completed
+ * before the end of the connection (C-44). Only this check finds a lost completion of the
+ * last message.
  */
 static void check_arrived(const struct end *end)
 {
@@ -262,8 +262,8 @@ static void check_arrived(const struct end *end)
 }
 
 /*
- * A request that shows behind all others, and everything that shows is back:
- * what is silent has succeeded.
+ * Posts a request with an event after all others. When everything with an event has completed,
+ * the suppressed requests have succeeded.
  */
 static void account_silent(struct end *end)
 {
@@ -320,8 +320,8 @@ static DAT_RETURN replace_srq(void)
 }
 
 /*
- * A new EP, of the same SRQ: its receives go on with those that are left, but for
- * one that the old EP may have taken with it. Or of a new one.
+ * A new EP on the same SRQ: it uses the remaining receives, except for one that the old EP may
+ * have kept. Or an EP on a new SRQ.
  */
 static void renew_srq(void)
 {
@@ -329,7 +329,7 @@ static void renew_srq(void)
 	bool keep = ledger_rnd(2);
 	DAT_RETURN ret;
 
-	/* Who knows of the end may not have taken what came before it; the free would */
+	/* Dequeue the events before the end, because the free would remove them */
 	fixture_drain();
 	ret = dat_ep_free(end->ep);
 	fx.srq_ends += end->established || end->ended;
@@ -354,7 +354,7 @@ void traffic_prepare(struct end *end)
 		post_recv(end);
 }
 
-/* A connection has ended: everything comes back, what is posted behind it too */
+/* A connection has ended: all posts complete, including those after the end */
 void traffic_settle(struct end *end)
 {
 	post_behind(end);
@@ -372,11 +372,11 @@ void traffic_renew(struct end *end)
 	end->sent = 0;
 	end->received = 0;
 	end->last_key = 0;
-	/* Without one, if the device has gone: its posts are those of the last connection */
+	/* Without an EP if the device was removed: its posts belong to the last connection */
 	end->established = 0;
 }
 
-/* Each EP hears of the end once, and of nothing behind it */
+/* Each EP has one end event, and no event after it */
 static void check_ended(const struct end *end)
 {
 	if (!fx.gone && (end[0].ended != 1 || end[1].ended != 1))
@@ -384,7 +384,7 @@ static void check_ended(const struct end *end)
 			    end[1].ended);
 }
 
-/* Nobody but traffic_change() and a removal may have ended it */
+/* Only traffic_change() or a removal may have ended it */
 static void check_alive(const struct end *end)
 {
 	if ((end[0].ended || end[1].ended) && !fixture_going())
@@ -413,7 +413,7 @@ static void end_connection(struct end *end)
 }
 
 /**
- * traffic_change - end the connection of a pair, make it new, connect it
+ * traffic_change - end the connection of a pair, renew the EPs, and connect them
  */
 void traffic_change(void)
 {
@@ -457,9 +457,9 @@ static bool all_back(void *unused)
 }
 
 /**
- * traffic_end_all - the device is gone, or the test ends: everything comes back
+ * traffic_end_all - the device was removed, or the test ends: all posts must complete
  *
- * Receives of the SRQ do not; they are the free's.
+ * Except for the receives of the SRQ, which its free returns.
  */
 void traffic_end_all(void)
 {
@@ -473,7 +473,7 @@ void traffic_end_all(void)
 			dat_ep_disconnect(fx.end[i].ep, DAT_CLOSE_ABRUPT_FLAG);
 	if (!fx.gone || counts.removals++ % 2)
 		return;
-	/* Every other removal: wait for what is owed; else the frees take it back */
+	/* At every other removal wait for the events; otherwise the frees return the posts */
 	if (fixture_wait(all_back, NULL))
 		ledger_fail("the device is gone, and not everything came back");
 	for (i = 0; i < EPS && !ledger_failed(); i++)

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-/*
- * KUnit: the fixture of the suites for addresses, see addr_kunit.h. Runs in a KUnit
- * thread.
- */
+/* KUnit: fixture of the address suites, see addr_kunit.h. Runs in a KUnit thread. */
 #include <linux/if_arp.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: the addresses of IAs: how they are found and lost, their network namespaces and
- * scopes, ports that are in use, and the module that opened the IA. Runs in a KUnit
- * thread.
+ * KUnit: the addresses of IAs: resolution and loss, network namespaces and scopes, ports
+ * that are in use, and the module that opened the IA. Runs in a KUnit thread.
  */
 #include <linux/module.h>
 #include <linux/netdevice.h>
@@ -14,9 +13,9 @@
 static struct fake_dev *neighbour;
 static struct net *other;
 
-/* ---- addresses that go (C-62) ------------------------------------------------ */
+/* ---- deleted addresses (C-62) -------------------------------------------------- */
 
-/* Raises the event that the core raises when the GID table of a RoCE port changes */
+/* Raises the event that the core sends when an entry of a RoCE port's GID table is removed */
 static void gid_change(void)
 {
 	struct ib_event_handler *handler = &addr_env->ia->dev->handler;
@@ -29,7 +28,7 @@ static void gid_change(void)
 	handler->handler(handler, &event);
 }
 
-/* The address of the suite's IA never belonged to a net device */
+/* No net device ever had the address of this IA */
 static void C_62_a_GID_has_gone(struct kunit *test)
 {
 	kdapl_clauses(test, "C-62 C-30 C-40 C-41");
@@ -38,7 +37,7 @@ static void C_62_a_GID_has_gone(struct kunit *test)
 	addr_expect_lost(test);
 }
 
-/* The loss is reported between the binding of the id and the beginning of the attempt */
+/* The address is lost after the id was bound and before the attempt begins */
 static void C_62_lost_before_the_attempt_began(struct kunit *test)
 {
 	struct rdma_cm_id *id;
@@ -61,7 +60,7 @@ static void C_62_an_IPOIB_device_loses_its_address(struct kunit *test)
 	kdapl_clauses(test, "C-62 C-30");
 	addr_ipoib_make(test);
 	addr_make_three(test);
-	/* The address of another device changes */
+	/* An event about another address */
 	kdapl_device_check_addrs(NULL, true);
 	fake_settle(addr_env->fake);
 	KUNIT_EXPECT_EQ(test, addr_ep.ep->state, DAT_EP_STATE_CONNECTED);
@@ -70,7 +69,7 @@ static void C_62_an_IPOIB_device_loses_its_address(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, addr_found(&init_net));
 	addr_expect_lost(test);
 	KUNIT_EXPECT_TRUE(test, addr_env->ia->addr_lost);
-	/* The address is added again, and can be used */
+	/* The address is back, and can be used again */
 	addr_ipoib_up(test, addr_ipoib);
 	KUNIT_EXPECT_EQ(test, dat_ep_reset(addr_ep.handle), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, tp_connect(&addr_ep), 0);
@@ -78,7 +77,10 @@ static void C_62_an_IPOIB_device_loses_its_address(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, addr_ep.ep->state, DAT_EP_STATE_CONNECTED);
 }
 
-/* Deletes the address and adds it again; the watcher runs only afterwards */
+/*
+ * Deletes and restores the address. The watcher runs only afterwards, because the test
+ * holds its mutex.
+ */
 static void ipoib_flap(struct kunit *test, struct net_device *ndev)
 {
 	mutex_lock(&kdapl_device_mutex);
@@ -92,7 +94,7 @@ static void ipoib_flap(struct kunit *test, struct net_device *ndev)
 
 /*
  * Two net devices on the port have the address of the IA, as a loopback device may. The
- * address has no scope here, so that either of them counts.
+ * address has no scope here, so either net device counts.
  */
 static void C_62_two_net_devices_have_the_address(struct kunit *test)
 {
@@ -101,7 +103,7 @@ static void C_62_two_net_devices_have_the_address(struct kunit *test)
 	addr_ipoib_add(test, addr_env->fake, &addr_another);
 	((struct sockaddr_in6 *)&addr_env->ia->addr)->sin6_scope_id = 0;
 	addr_make_three(test);
-	/* Deleted on one of them, the address leads to the port by the other one */
+	/* The address is deleted on one device, but leads to the port through the other one */
 	addr_ipoib_down(addr_another);
 	fake_settle(addr_env->fake);
 	KUNIT_EXPECT_FALSE(test, addr_env->ia->addr_lost);
@@ -109,7 +111,7 @@ static void C_62_two_net_devices_have_the_address(struct kunit *test)
 	addr_ipoib_up(test, addr_another);
 	ipoib_flap(test, addr_ipoib);
 	KUNIT_EXPECT_EQ(test, addr_ep.ep->state, DAT_EP_STATE_CONNECTED);
-	/* The last one deletes it, although it exists when the watcher runs */
+	/* The address is deleted on the last device, but it is back when the watcher runs */
 	addr_ipoib_down(addr_another);
 	fake_settle(addr_env->fake);
 	KUNIT_EXPECT_EQ(test, addr_ep.ep->state, DAT_EP_STATE_CONNECTED);
@@ -120,7 +122,7 @@ static void C_62_two_net_devices_have_the_address(struct kunit *test)
 
 /* ---- network namespaces ------------------------------------------------------ */
 
-/* A namespace other than the initial one, which the caller of the suite has created */
+/* Finds a second network namespace, which the script that runs the suite has created */
 static bool find_other(void)
 {
 	struct net *net;
@@ -156,7 +158,7 @@ static void C_62_a_net_device_leaves_its_namespace(struct kunit *test)
 		kunit_skip(test, "needs a second network namespace");
 	addr_ipoib_make(test);
 	addr_make_three(test);
-	/* The same address on the same port, in another namespace */
+	/* The net device keeps its address and port, but moves to another namespace */
 	ipoib_move(test, other);
 	KUNIT_EXPECT_TRUE(test, addr_found(other));
 	KUNIT_EXPECT_FALSE(test, addr_found(&init_net));
@@ -166,7 +168,7 @@ static void C_62_a_net_device_leaves_its_namespace(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, addr_found(other));
 }
 
-/* A container that names its net devices must not hide those of the initial namespace */
+/* A net device in a container must not hide one of the initial namespace with the same name */
 static void a_name_means_the_net_device_of_the_initial_namespace(struct kunit *test)
 {
 	struct kdapl_device *dev;
@@ -182,7 +184,7 @@ static void a_name_means_the_net_device_of_the_initial_namespace(struct kunit *t
 	KUNIT_ASSERT_STREQ(test, addr_ipoib->name, name);
 	KUNIT_ASSERT_EQ(test, addr_resolve(name, addr_ipoib, "", &dev, &in6, &net), 0);
 	KUNIT_EXPECT_PTR_EQ(test, dev->ibdev, &addr_env->fake->ibdev);
-	/* The same name and address, on a device that was added later */
+	/* Same name and address, but on another device in the initial namespace */
 	neighbour = fake_dev_create();
 	KUNIT_ASSERT_FALSE(test, IS_ERR(neighbour));
 	addr_ipoib_add(test, neighbour, &addr_another);
@@ -239,7 +241,7 @@ static void what_a_device_cannot_do_is_refused(struct kunit *test)
 
 /* ---- scopes -------------------------------------------------------------------- */
 
-/* Like a VLAN and its base device: one port, two net devices, one link-local address */
+/* Like a VLAN and its base device: two net devices on one port have the same link-local address */
 static void a_link_local_address_is_that_of_its_net_device(struct kunit *test)
 {
 	const char *port = dev_name(&addr_env->fake->ibdev.dev);
@@ -255,7 +257,7 @@ static void a_link_local_address_is_that_of_its_net_device(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, addr_resolve(port, addr_ipoib, addr_another->name, &dev, &in6, NULL),
 			0);
 	KUNIT_EXPECT_EQ(test, in6.sin6_scope_id, addr_another->ifindex);
-	/* Without a scope, either of them */
+	/* Without a scope either net device matches */
 	KUNIT_EXPECT_EQ(test, addr_resolve(port, addr_ipoib, "", &dev, &in6, NULL), 0);
 	KUNIT_EXPECT_EQ(test, addr_resolve(port, addr_ipoib, "lo", &dev, &in6, NULL),
 			-EADDRNOTAVAIL);
@@ -264,16 +266,19 @@ static void a_link_local_address_is_that_of_its_net_device(struct kunit *test)
 	fake_settle(addr_env->fake);
 	KUNIT_EXPECT_TRUE(test, addr_found(&init_net));
 	KUNIT_EXPECT_EQ(test, addr_ep.ep->state, DAT_EP_STATE_CONNECTED);
-	/* The other one has the same address, but another scope */
+	/*
+	 * The other net device has the same address, but the IA is bound to this one by
+	 * its scope
+	 */
 	addr_ipoib_up(test, addr_another);
 	addr_ipoib_down(addr_ipoib);
 	KUNIT_EXPECT_FALSE(test, addr_found(&init_net));
 	addr_expect_lost(test);
 }
 
-/* ---- ports of the address ------------------------------------------------------ */
+/* ---- ports that are in use ------------------------------------------------------ */
 
-/* Another id listens on the port, on all addresses */
+/* Binds another id to the port on all addresses */
 static struct rdma_cm_id *take_port(struct kunit *test)
 {
 	struct sockaddr_in6 any = { .sin6_family = AF_INET6, .sin6_port = htons(ADDR_PORT) };
@@ -300,7 +305,10 @@ static int bind_port(void)
 	return 0;
 }
 
-/* The CM returns the same error for a port in use on all addresses and for a lost address */
+/*
+ * The CM returns the same error for a port that is in use on all addresses and for a lost
+ * address
+ */
 static void a_port_taken_on_all_addresses_is_in_use(struct kunit *test)
 {
 	DAT_IA_HANDLE ia = kdapl_obj_handle(&addr_env->ia->obj);
@@ -323,7 +331,7 @@ static void a_port_taken_on_all_addresses_is_in_use(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_evd_free(evd), DAT_SUCCESS);
 }
 
-/* ---- the module that opens an IA ---------------------------------------------- */
+/* ---- the module that opened an IA --------------------------------------------- */
 
 static bool open(DAT_IA_HANDLE ia)
 {
@@ -332,7 +340,7 @@ static bool open(DAT_IA_HANDLE ia)
 	return dat_get_handle_type(ia, &type) == DAT_SUCCESS;
 }
 
-/* Here the module is kdapl itself. The IA of the fixture has no owner */
+/* The module is kdapl itself. The IA of the fixture has no owner */
 static void an_IA_goes_with_the_module_that_has_opened_it(struct kunit *test)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
@@ -369,8 +377,8 @@ static void destroy_left(void)
 }
 
 /*
- * The module has two IAs. Another thread is closing the first, which sends its asynchronous
- * events to an EVD of the second. So the second can be closed only after the first.
+ * The module has two IAs. The first sends its asynchronous events to an EVD of the second,
+ * so the second can be closed only after the first, which another thread is closing.
  */
 static void C_36_an_IA_that_is_being_closed_uses_another(struct kunit *test)
 {
@@ -392,12 +400,12 @@ static void C_36_an_IA_that_is_being_closed_uses_another(struct kunit *test)
 	strscpy(to_kdapl_ia(obj)->owner, "kdapl_careless", sizeof(to_kdapl_ia(obj)->owner));
 	strscpy(addr_env->ia->owner, "kdapl_careless", sizeof(addr_env->ia->owner));
 	kdapl_obj_put(obj);
-	/* The close needs the mutex before it releases the EVD */
+	/* The close needs this mutex before it releases the EVD */
 	mutex_lock(&kdapl_device_mutex);
 	tp_start(&closing, close_user);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!open(user)));
 	tp_start(&unload, destroy_left);
-	/* No barrier is needed: the test repeats the check, and wakes no thread */
+	/* No barrier is needed: the test polls until it sees the waiter, and wakes no thread */
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(waitqueue_active(&kdapl_ias_closed) ||
 					    completion_done(&unload.done)));
 	KUNIT_EXPECT_FALSE(test, completion_done(&unload.done));

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: posts while no allocation succeeds.
+ * KUnit: posting while every allocation fails.
  *
- * The fault injection of the kernel fails every allocation of a task that has
- * make_it_fail set. Whoever loads the module must have enabled it before
- * (kdapl_fail_allocs of tests/selftests/lib.sh). The suite runs a hundred thousand posts of
- * all types, their completions and dat_evd_dequeue() in such a task, half of them with a
- * spinlock held and interrupts off. Before and after, it checks that allocations fail. Runs
- * in a KUnit thread; no other task is affected.
+ * The kernel's fault injection fails every allocation of a task that has make_it_fail set.
+ * It must be switched on before the module is loaded (kdapl_fail_allocs of
+ * tests/selftests/lib.sh). The test then makes a hundred thousand posts of all kinds,
+ * together with their completions and dat_evd_dequeue(), in such a task. Half of the
+ * rounds post with a spinlock held and interrupts off. The test checks at the beginning
+ * and at the end that allocations do fail. Runs in a KUnit thread; fault injection affects
+ * only this thread.
  */
 #include <linux/fault-inject.h>
 #include <linux/gfp.h>
@@ -26,24 +27,24 @@ enum kind {
 	KIND_SRQ = TP_SRQ,
 	KIND_SEND_INV = TP_NCALLS,
 	KIND_BIND,
-	KIND_FMR,		/* alternates with its invalidation */
+	KIND_FMR,		/* in turn with its invalidation */
 	NKINDS
 };
 
-/* All posts of all types */
+/* Number of posts of all kinds together */
 static_assert(ROUNDS * PER_ROUND * NKINDS >= 100000);
 
-/* Results of one type, checked when allocations succeed again */
+/* Result of one kind; evaluated when allocations succeed again */
 struct result {
 	bool bites;
 	u32 posted;
 	u32 events;
 	u32 expected;
-	DAT_RETURN refusal;		/* of the first refused post */
+	DAT_RETURN refusal;		/* the first refusal */
 };
 
 static struct mem m;
-static struct tp_ep taker;		/* receives into the SRQ's buffers */
+static struct tp_ep taker;		/* consumes the SRQ's buffers */
 static DEFINE_SPINLOCK(held);
 
 /* ---- allocations ------------------------------------------------------------ */
@@ -90,7 +91,10 @@ static enum tp_call call_of(enum kind kind)
 	return kind < KIND_SEND_INV ? (enum tp_call)kind : TP_SEND;
 }
 
-/* Fast and slow path, with and without a completion. The last one is signalled */
+/*
+ * Covers the fast path and the slow path, with and without an event. The last post of a
+ * round has an event.
+ */
 static u32 flags_of(enum kind kind, u32 round, u32 i)
 {
 	if (is_receive(kind) || i == PER_ROUND - 1)
@@ -164,7 +168,7 @@ static bool complete_one(enum kind kind)
 	return fake_complete_send(tp_qp(&m.ep), IB_WC_SUCCESS);
 }
 
-/* Completes the outstanding posts, and dequeues the events */
+/* Completes all outstanding requests and dequeues the events */
 static void reap(enum kind kind, struct result *r)
 {
 	struct tp_ep *ep = kind == KIND_SRQ ? &taker : &m.ep;
@@ -173,7 +177,7 @@ static void reap(enum kind kind, struct result *r)
 		;
 	r->events += tp_drain(ep);
 	if (r->events < r->expected) {
-		/* The softirq may run on another CPU */
+		/* The softirq ran somewhere else */
 		fake_settle(m.env->fake);
 		r->events += tp_drain(ep);
 	}
@@ -193,7 +197,7 @@ static void post_round(enum kind kind, u32 round, struct result *r)
 		} else if (!r->refusal) {
 			r->refusal = ret;
 		}
-		/* An RMR has two MRs, an LMR for fmr has one */
+		/* An RMR has two MRs, and an LMR of dat_lmr_allocate() has one */
 		if (kind == KIND_BIND || (kind == KIND_FMR && i & 1))
 			reap(kind, r);
 	}
@@ -235,7 +239,7 @@ static void G_08_posts_while_no_allocation_succeeds(struct kunit *test)
 	if (!IS_ENABLED(CONFIG_FAILSLAB) || !IS_ENABLED(CONFIG_FAIL_PAGE_ALLOC))
 		kunit_skip(test, "the kernel has no fault injection for allocations");
 
-	/* Expectations allocate if they fail, so they come at the end */
+	/* No expectations before the end: a failed expectation allocates memory */
 	fail_allocations(true);
 	r.bites = allocations_fail();
 	for (round = 0; round < ROUNDS && r.bites; round++)

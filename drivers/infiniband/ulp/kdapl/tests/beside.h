@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A second thread of a test, on its own CPU, so that it can run during a call of the test.
- * Process context.
+ * A second thread of a test that runs on its own CPU. A race inside a call needs this,
+ * because the thread must not wait until the caller's CPU is free. Process context.
  */
 #ifndef _KDAPL_BESIDE_H_
 #define _KDAPL_BESIDE_H_
@@ -10,7 +10,10 @@
 #include <linux/kthread.h>
 #include <linux/sched.h>
 
-/* Until beside_stop() the caller stays on another CPU, if there is one. Or ERR_PTR */
+/*
+ * Runs @run in a new thread and binds the caller to another CPU, if there is one, until
+ * beside_stop(). Returns the thread or an ERR_PTR.
+ */
 static inline struct task_struct *beside_run(int (*run)(void *data), const char *name)
 {
 	struct task_struct *task = kthread_create(run, NULL, "%s", name);

@@ -2,10 +2,10 @@
 /*
  * KUnit: the end of connections, and its effect on posts.
  *
- * Errors that break an endpoint (G-31, G-36), disconnects, completions that
- * come before the connection (C-43), reset and free, removal of the device.
- * The fake device flushes a QP in ERROR at once, and the cm_id has no peer. The
- * loopback tests the network's part. Runs in a KUnit thread.
+ * Tests errors that break an endpoint (G-31, G-36), disconnects, completions that arrive
+ * before the connection is established (C-43), reset and free, and buffers of an SRQ. The
+ * fake device flushes a QP in ERROR at once, and the cm_id leads to no peer: the loopback
+ * harness tests real connections. Runs in a KUnit thread.
  */
 #include "post_kunit.h"
 
@@ -18,7 +18,7 @@ static void make_connected(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 }
 
-/* One EVD for everything, so that a test can check the order of streams */
+/* Uses one EVD for all streams, so that their order is visible */
 static void make_merged(struct kunit *test)
 {
 	DAT_EP_ATTR attr;
@@ -36,7 +36,7 @@ static void make_merged(struct kunit *test)
 	kdapl_obj_put(&ep.ep->obj);
 }
 
-/* An attempt has begun and waits for its outcome */
+/* Begins an attempt, which then waits for its outcome */
 static struct rdma_cm_id *begin(struct kunit *test, bool passive)
 {
 	struct rdma_cm_id *id = rdma_create_id(&init_net, kdapl_cm_handler, ep.ep, RDMA_PS_TCP,
@@ -71,7 +71,7 @@ static const char *why_broken(void)
 	return param.ep_attr.ep_provider_specific[0].value;
 }
 
-/* ---- errors break (G-31) ---------------------------------------------------------- */
+/* ---- errors that break a connection (G-31) -------------------------------------------- */
 
 static const struct break_row {
 	enum tp_call call;
@@ -118,7 +118,7 @@ static void G_31_an_error_breaks_the_connection(struct kunit *test)
 	for (i = 1; i <= 3; i++)
 		for (call = TP_SEND; call <= TP_RECV; call += TP_RECV)
 			KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, call, i, 0), DAT_SUCCESS);
-	/* The oldest of its queue is the one that fails */
+	/* Complete all earlier posts, so that the one that fails is the oldest of its queue */
 	while (fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS))
 		;
 	while (fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 1))
@@ -142,7 +142,7 @@ static void G_31_an_error_breaks_the_connection(struct kunit *test)
 		tp_expect_dto(test, &ep, TP_SEND, i, DAT_DTO_ERR_FLUSHED, 0);
 		tp_expect_dto(test, &ep, TP_RECV, i, DAT_DTO_ERR_FLUSHED, 0);
 	}
-	/* G-36: the flushes after it have not replaced it */
+	/* G-36: later flushes have not replaced the first error */
 	snprintf(text, sizeof(text), "%u/%u/0/3", tp_call_op[row->call], row->wc);
 	KUNIT_EXPECT_STREQ(test, why_broken(), text);
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
@@ -158,7 +158,7 @@ static void G_36_a_cause_replaces_an_unexplained_flush(struct kunit *test)
 	make_connected(test);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 2, 0), DAT_SUCCESS);
-	/* Both before the connection work can run */
+	/* Both errors arrive before the connection work can run */
 	mutex_lock(&ep.ep->mutex);
 	fake_complete_recv(tp_qp(&ep), IB_WC_WR_FLUSH_ERR, 0);
 	fake_complete_send(tp_qp(&ep), IB_WC_RETRY_EXC_ERR);
@@ -169,7 +169,7 @@ static void G_36_a_cause_replaces_an_unexplained_flush(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, why_broken(), "0/12/0/0");
 	expect_conn(test, DAT_CONNECTION_EVENT_BROKEN);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
-	/* It is returned until there is a new connection */
+	/* The first error is reported until the next connection */
 	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
 	KUNIT_EXPECT_STREQ(test, why_broken(), "0/12/0/0");
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
@@ -194,7 +194,7 @@ static void C_44_successes_come_before_the_end(struct kunit *test)
 	fake_settle(env->fake);
 	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_SUCCESS, 1);
 	tp_expect_dto(test, &ep, TP_RECV, 2, DAT_DTO_SUCCESS, 1);
-	/* The two flushed ones and the end, in any order (C-45) */
+	/* The two flushed receives and DISCONNECTED, in any order (C-45) */
 	for (i = 0; i < 3; i++)
 		KUNIT_EXPECT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
 	TP_EXPECT_TYPE(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_QUEUE_EMPTY);
@@ -215,12 +215,15 @@ static void C_24_abrupt_disconnect_flushes_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	fake_settle(env->fake);
 	expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
-	/* P3: every post exactly once, including suppressed ones, which failed (S-16) */
+	/*
+	 * P3: every post completes exactly once, also suppressed ones, because they failed
+	 * (S-16)
+	 */
 	for (i = 0; i < TP_DEPTH; i++) {
 		tp_expect_dto(test, &ep, TP_SEND, i, DAT_DTO_ERR_FLUSHED, 0);
 		tp_expect_dto(test, &ep, TP_RECV, i, DAT_DTO_ERR_FLUSHED, 0);
 	}
-	/* C-33: a second call succeeds and does nothing */
+	/* C-33: a second disconnect succeeds and has no effect */
 	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
@@ -275,7 +278,7 @@ static void C_25_graceful_disconnect_lets_requests_finish(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
 	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECT_PENDING);
-	/* The suppressed tail, then the marker after it */
+	/* First the suppressed request, then the drain marker that was posted after it */
 	tp_complete(env, &ep, TP_WRITE, IB_WC_SUCCESS, 0);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECT_PENDING);
 	tp_complete(env, &ep, TP_WRITE, IB_WC_SUCCESS, 0);
@@ -310,7 +313,7 @@ static void C_43_parked_receives_follow_ESTABLISHED(struct kunit *test)
 	for (i = 1; i <= 3; i++)
 		tp_expect_dto(test, &ep, TP_RECV, i, DAT_DTO_SUCCESS, i);
 	ep.recv_evd = NULL;
-	/* C-40: one outcome for one attempt */
+	/* C-40: an attempt has only one outcome */
 	KUNIT_EXPECT_FALSE(test, kdapl_ep_go_live(ep.ep));
 	kdapl_clauses(test, "C-40 C-43 R-23 R-24 R-25");
 }
@@ -328,7 +331,7 @@ static void R_30_failed_attempt_flushes_filled_receives_too(struct kunit *test)
 		fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, i);
 	mutex_lock(&ep.ep->mutex);
 	tp_cm_says(id, RDMA_CM_EVENT_UNREACHABLE);
-	/* Twice, as the CM may do: there is still one outcome (C-40) */
+	/* The CM may report it twice, but there is only one outcome (C-40) */
 	tp_cm_says(id, RDMA_CM_EVENT_UNREACHABLE);
 	mutex_unlock(&ep.ep->mutex);
 	fake_settle(env->fake);
@@ -357,10 +360,10 @@ static void C_32_reset_takes_back_and_starts_anew(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
 	KUNIT_EXPECT_PTR_NE(test, tp_qp(&ep), old);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_UNCONNECTED);
-	/* Undelivered events count as returned by the call */
+	/* Events that were not dequeued count as returned by the call */
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
 	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->rq), TP_DEPTH);
-	/* like a new one */
+	/* the EP is like a new one */
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_RECV, 7, 0), DAT_SUCCESS);
 	TP_EXPECT_TYPE(test, tp_post_one(env, &ep, TP_SEND, 8, 0), DAT_INVALID_STATE);
 	fake_settle(env->fake);
@@ -442,7 +445,7 @@ static void Q_29_Q_35_a_buffer_taken_by_an_endpoint_that_ends(struct kunit *test
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	for (i = 1; i <= 3; i++)
 		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SRQ, i, 0), DAT_SUCCESS);
-	/* One is complete, one is half full when the QP moves to ERROR */
+	/* One buffer is complete, and one is partly filled when the QP moves to ERROR */
 	tp_complete(env, &ep, TP_SRQ, IB_WC_SUCCESS, 9);
 	tp_expect_dto(test, &ep, TP_SRQ, 1, DAT_DTO_SUCCESS, 9);
 	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
@@ -450,11 +453,11 @@ static void Q_29_Q_35_a_buffer_taken_by_an_endpoint_that_ends(struct kunit *test
 	tp_complete(env, &ep, TP_SRQ, IB_WC_WR_FLUSH_ERR, 0);
 	tp_expect_dto(test, &ep, TP_SRQ, 2, DAT_DTO_ERR_FLUSHED, 0);
 	expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
-	/* The third belongs to no EP, and has no event */
+	/* The third buffer is not consumed, and no event reports it */
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
 	KUNIT_EXPECT_EQ(test, fake_outstanding(tp_queue(env, &ep, TP_SRQ)), 1);
 	tp_ep_free(&ep);
-	/* A failure notifies, even if only solicited messages do */
+	/* A failure notifies even if only solicited messages do */
 	tp_attr(&attr);
 	attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, &attr, true, &ep), DAT_SUCCESS);
@@ -468,7 +471,7 @@ static void Q_29_Q_35_a_buffer_taken_by_an_endpoint_that_ends(struct kunit *test
 	kdapl_clauses(test, "Q-29 Q-30 Q-35");
 }
 
-/* The device returns a buffer after the drain of its EP has timed out */
+/* The device returns a buffer after the drain of its EP has timed out and the EP was freed */
 static void Q_29_a_buffer_of_an_endpoint_that_has_gone(struct kunit *test)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 2, .max_recv_iov = 1 };
@@ -491,7 +494,7 @@ static void Q_29_a_buffer_of_an_endpoint_that_has_gone(struct kunit *test)
 	q = &to_fake_srq(rcu_dereference_protected(srq->srq, 1))->rq;
 	wc.wr_cqe = fake_wr_at(q, 0)->cqe;
 	q->head++;
-	/* A QP that belongs to no EP */
+	/* This pointer matches no EP */
 	wc.qp = (struct ib_qp *)&wc;
 	local_bh_disable();
 	wc.wr_cqe->done(NULL, &wc);
@@ -502,7 +505,7 @@ static void Q_29_a_buffer_of_an_endpoint_that_has_gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_srq_free(args.handle), DAT_SUCCESS);
 }
 
-/* The device completes the one receive that is posted, with @wc */
+/* Completes the only posted receive with @wc */
 static void complete_as(struct ib_wc *wc)
 {
 	wc->wr_cqe = fake_wr_at(&tp_qp(&ep)->rq, 0)->cqe;
@@ -513,7 +516,7 @@ static void complete_as(struct ib_wc *wc)
 	local_bh_enable();
 }
 
-/* The peer has invalidated a key with its message */
+/* The peer's message has invalidated one of our keys */
 static void R_44_receive_with_invalidate(struct kunit *test)
 {
 	struct ib_wc wc = {
@@ -536,14 +539,14 @@ static void R_44_receive_with_invalidate(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dto->rmr_context, 0x12345678);
 	KUNIT_EXPECT_EQ(test, dto->transfered_length, 11);
 	KUNIT_EXPECT_EQ(test, dto->user_cookie.as_64, 5);
-	/* The slot has no key any more when it is used again */
+	/* The next message in this slot must not report the key */
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 6, 0), DAT_SUCCESS);
 	tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 1);
 	tp_expect_dto(test, &ep, TP_RECV, 6, DAT_DTO_SUCCESS, 1);
 	kdapl_clauses(test, "R-44");
 }
 
-/* It consumes a receive and leaves it empty, because the data is written elsewhere */
+/* A write with immediate data consumes a receive and leaves it empty, whatever its length */
 static void G_31_write_with_immediate_data(struct kunit *test)
 {
 	struct ib_wc wc = {

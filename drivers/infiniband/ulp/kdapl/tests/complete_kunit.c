@@ -2,10 +2,10 @@
 /*
  * KUnit: from a completion to its event.
  *
- * Tests complete.c through the CQ code of the RDMA core: contents of events,
- * the notification matrix 4.14, runs of unsignalled requests (6.8), posts
- * from inside upcalls. break_kunit.c tests the end of connections. Runs in a
- * KUnit thread; every test creates the endpoint that it needs.
+ * Tests complete.c through the CQ code of the RDMA core: contents of events, the
+ * notification matrix 4.14, runs of unsignalled requests (6.8), and posts inside upcalls.
+ * The end of connections is tested in break_kunit.c. Runs in a KUnit thread; every test
+ * creates its own endpoint.
  */
 #include "post_kunit.h"
 
@@ -57,7 +57,7 @@ static void G_30_fields_of_a_success(struct kunit *test)
 
 	make_connected(test, 0);
 	for (call = 0; call < TP_SRQ; call++) {
-		/* G-11, G-14, G-15: any cookie, also twice, also zero */
+		/* G-11, G-14, G-15: any cookie is valid, also a duplicate and zero */
 		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, call, ~0ULL, 0), DAT_SUCCESS);
 		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, call, ~0ULL, 0), DAT_SUCCESS);
 		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, call, 0, 0), DAT_SUCCESS);
@@ -65,7 +65,10 @@ static void G_30_fields_of_a_success(struct kunit *test)
 		tp_complete(env, &ep, call, IB_WC_SUCCESS, 13);
 		tp_complete(env, &ep, call, IB_WC_SUCCESS, 0);
 		tp_complete(env, &ep, call, IB_WC_SUCCESS, TP_SEG);
-		/* S-50, W-35: requests report the posted length, receives the received one */
+		/*
+		 * S-50, W-35: a request reports the posted length, a receive the received
+		 * length
+		 */
 		tp_expect_dto(test, &ep, call, ~0ULL, DAT_DTO_SUCCESS,
 			      call == TP_RECV ? 13 : TP_SEG);
 		tp_expect_dto(test, &ep, call, ~0ULL, DAT_DTO_SUCCESS,
@@ -76,7 +79,7 @@ static void G_30_fields_of_a_success(struct kunit *test)
 	kdapl_clauses(test, "G-11 G-14 G-15 G-30 S-29 S-50 R-09 R-10 W-21 W-35 D-11");
 }
 
-/* A slot that is used again has nothing of an earlier error or operation */
+/* The event of a slot shows nothing of the slot's earlier uses */
 static void slots_forget_what_they_carried(struct kunit *test)
 {
 	enum tp_call call;
@@ -145,7 +148,7 @@ static void upcalls_on(DAT_EVD_HANDLE evd, DAT_UPCALL_FUNC func)
 struct matrix_row {
 	u32 ep_flags;
 	u32 post_flags;
-	bool event;			/* of a success */
+	bool event;			/* if the request succeeds */
 	bool upcall;
 };
 
@@ -171,7 +174,7 @@ static void check_row(struct kunit *test, const struct matrix_row *row, enum tp_
 	KUNIT_EXPECT_EQ(test, atomic_read(&counter.n), row->upcall);
 	KUNIT_EXPECT_EQ(test, tp_events(evd), row->event && !row->upcall);
 	tp_drain(&ep);
-	/* E-18: an event without an upcall is delivered before the next that notifies */
+	/* E-18: an event without notification is delivered before the next event that notifies */
 	if (row->event && !row->upcall) {
 		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, call, 8, row->post_flags), DAT_SUCCESS);
 		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, call, 9, 0), DAT_SUCCESS);
@@ -183,14 +186,14 @@ static void check_row(struct kunit *test, const struct matrix_row *row, enum tp_
 	}
 }
 
-/* A failure always has an event and an upcall (G-32, G-33), and breaks the endpoint */
+/* G-32, G-33: a failure always has an event and an upcall. The connection breaks */
 static void check_failure(struct kunit *test, const struct matrix_row *row, enum tp_call call)
 {
 	upcalls_on(tp_evd(&ep, call), count_upcall);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, call, 5, row->post_flags), DAT_SUCCESS);
 	tp_complete(env, &ep, call, IB_WC_REM_OP_ERR, 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&counter.n), 1);
-	/* S-32: the EP becomes DISCONNECTED, and a flush notifies, too */
+	/* S-32: the EP moves to DISCONNECTED, and a flushed post notifies too */
 	KUNIT_EXPECT_TRUE(test, tp_wait_end(env, &ep));
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, call, 6, row->post_flags), DAT_SUCCESS);
@@ -225,11 +228,11 @@ static void R_12_solicited_wait(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_RECV, 2, 0), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_RECV, 3, 0), DAT_SUCCESS);
-	/* A plain message: no upcall, but an event that can be dequeued */
+	/* A plain message causes no upcall, but its event can be dequeued */
 	tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 10);
 	KUNIT_EXPECT_EQ(test, atomic_read(&counter.n), 0);
 	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_SUCCESS, 10);
-	/* A solicited one: the earlier plain one is delivered first */
+	/* A solicited message: the event of the plain message before it is delivered first */
 	tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 20);
 	KUNIT_EXPECT_EQ(test, atomic_read(&counter.n), 0);
 	fake_complete_recv_solicited(tp_qp(&ep), 30);
@@ -252,7 +255,7 @@ static void run_one_in_a_quarter_is_signalled(struct kunit *test)
 	for (i = 0; i < TP_DEPTH; i++)
 		KUNIT_EXPECT_EQ_MSG(test, signalled(i), i % (TP_DEPTH / 4) == TP_DEPTH / 4 - 1,
 				    "request %u", i);
-	/* Each signalled one releases its run, without an event (S-15) */
+	/* Each signalled request releases its run, and there is no event (S-15) */
 	for (i = 0; i < TP_DEPTH; i++) {
 		tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
 		KUNIT_EXPECT_EQ(test, free_slots(), (i + 1) / 4 * 4);
@@ -281,7 +284,10 @@ static void run_the_last_free_slot_is_signalled(struct kunit *test)
 	struct kdapl_slot *held;
 
 	make_connected(test, 0);
-	/* 15 with events; one suppressed request then fills the queue */
+	/*
+	 * One slot is held and all others but one have requests: the suppressed one takes
+	 * the last
+	 */
 	for (u32 i = 0; i < TP_DEPTH - 2; i++)
 		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, i, 0), DAT_SUCCESS);
 	held = kdapl_pool_get(&ep.ep->sq.pool);
@@ -305,7 +311,7 @@ static void run_of_a_position_that_has_passed_is_not_released(struct kunit *test
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 1);
 	head = sq->run_head;
 	KUNIT_EXPECT_EQ(test, head, 1);
-	/* Two positions back, so that the difference wraps around */
+	/* Use a position two before the head, so that the difference wraps around */
 	kdapl_run_release(sq, head - 2);
 	KUNIT_EXPECT_EQ(test, sq->run_head, head);
 	KUNIT_EXPECT_EQ(test, free_slots(), TP_DEPTH);
@@ -327,7 +333,7 @@ static void run_is_released_by_the_next_signalled_request(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, free_slots(), TP_DEPTH - 1);
 	tp_expect_dto(test, &ep, TP_WRITE, 50, DAT_DTO_SUCCESS, TP_SEG);
 	KUNIT_EXPECT_EQ(test, free_slots(), TP_DEPTH);
-	/* The count has restarted with the signalled one */
+	/* The signalled request has restarted the count */
 	for (i = 0; i < 3; i++)
 		KUNIT_ASSERT_EQ(test, suppressed(i), DAT_SUCCESS);
 	for (i = 0; i < 3; i++)
@@ -343,17 +349,23 @@ static void run_error_in_the_middle(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, suppressed(i), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_WRITE, 50, 0), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, suppressed(51), DAT_SUCCESS);
-	/* The first succeeds without a completion, which the failure of the second implies */
+	/*
+	 * The first request succeeds without a completion. The second fails, and its
+	 * completion also accounts for the first.
+	 */
 	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
 	KUNIT_EXPECT_EQ(test, free_slots(), TP_DEPTH - 5);
 	tp_complete(env, &ep, TP_SEND, IB_WC_REM_ACCESS_ERR, 0);
-	/* The QP is in ERROR: the others are flushed, each with an event (S-16) */
+	/*
+	 * The QP is in ERROR now: each of the other requests is flushed with its own
+	 * completion (S-16)
+	 */
 	tp_expect_dto(test, &ep, TP_SEND, 1, DAT_DTO_ERR_REMOTE_ACCESS, 0);
 	tp_expect_dto(test, &ep, TP_SEND, 2, DAT_DTO_ERR_FLUSHED, 0);
 	tp_expect_dto(test, &ep, TP_WRITE, 50, DAT_DTO_ERR_FLUSHED, 0);
 	tp_expect_dto(test, &ep, TP_SEND, 51, DAT_DTO_ERR_FLUSHED, 0);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.request_evd), 0);
-	/* Each slot once, none twice */
+	/* Each slot was released exactly once */
 	KUNIT_EXPECT_EQ(test, free_slots(), TP_DEPTH);
 	KUNIT_EXPECT_EQ(test, ep.ep->sq.run_head, ep.ep->sq.run_tail);
 	kdapl_clauses(test, "S-16 G-27 G-32");
@@ -364,11 +376,14 @@ static void G_34_a_stream_of_suppressed_requests_never_stops(struct kunit *test)
 	u32 i, k;
 
 	make_connected(test, 0);
-	/* An older request whose event is not dequeued occupies one slot, not the queue */
+	/*
+	 * An older request whose event is not dequeued keeps one slot, but does not block
+	 * the queue
+	 */
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 4711, 0), DAT_SUCCESS);
 	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
 	for (i = 0; i < 20 * TP_DEPTH; i++) {
-		/* Fill the queue, then the device completes everything */
+		/* Fill the queue, then let the device complete all requests */
 		for (k = 0; k < TP_DEPTH - 1; k++)
 			KUNIT_ASSERT_EQ(test, suppressed(k), DAT_SUCCESS);
 		TP_EXPECT_TYPE(test, suppressed(99), DAT_INSUFFICIENT_RESOURCES);
@@ -394,7 +409,7 @@ static void request_idle_after_the_marker(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, request_idle, DAT_FALSE);
 	KUNIT_EXPECT_EQ(test, recv_idle, DAT_TRUE);
 	fake_settle(env->fake);
-	/* The tail, and the zero-length write of the marker after it */
+	/* The suppressed request, and the zero-length write that serves as a marker after it */
 	KUNIT_ASSERT_EQ(test, fake_outstanding(&tp_qp(&ep)->sq), 2);
 	KUNIT_EXPECT_EQ(test, fake_last(&tp_qp(&ep)->sq)->opcode, IB_WR_RDMA_WRITE);
 	KUNIT_EXPECT_EQ(test, fake_last(&tp_qp(&ep)->sq)->num_sge, 0);

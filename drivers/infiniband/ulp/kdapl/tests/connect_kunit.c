@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: attempts that are cancelled, concurrent ends of a connection, and the parameters
- * that a peer chooses. Runs in a KUnit thread.
+ * KUnit: abandoned attempts, connections that end in two ways at once, and the limits on
+ * what a peer may choose. Runs in a KUnit thread.
  */
 #include <linux/delay.h>
 #include <linux/stop_machine.h>
@@ -27,7 +27,7 @@ static void make(struct kunit *test, struct tp_ep *tep)
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, tep, TP_RECV, 1, 0), DAT_SUCCESS);
 }
 
-/* ---- given up, ended twice -------------------------------------------------- */
+/* ---- abandoned attempts, concurrent ends -------------------------------------- */
 
 static void C_17_C_23_an_attempt_is_given_up(struct kunit *test)
 {
@@ -45,7 +45,7 @@ static void C_17_C_23_an_attempt_is_given_up(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, ep.ep->state,
 				passive ? DAT_EP_STATE_COMPLETION_PENDING :
 				DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
-		/* Events that arrive while the work is blocked are too late */
+		/* CM events that arrive while the connection work is blocked come too late */
 		mutex_lock(&ep.ep->mutex);
 		KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, how[i / 2]), DAT_SUCCESS);
 		tp_cm_says(id, RDMA_CM_EVENT_ESTABLISHED);
@@ -54,13 +54,13 @@ static void C_17_C_23_an_attempt_is_given_up(struct kunit *test)
 		fake_settle(env->fake);
 		expect_conn(test, &ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 		tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_ERR_FLUSHED, 0);
-		/* The id was destroyed, which notifies the peer */
+		/* The id was destroyed, and that has notified the peer */
 		KUNIT_EXPECT_NULL(test, ep.ep->cm_id);
 		tp_ep_free(&ep);
 	}
 }
 
-/* A graceful disconnect with one request outstanding */
+/* Begins a graceful disconnect with one request outstanding */
 static struct rdma_cm_id *make_pending(struct kunit *test)
 {
 	make(test, &ep);
@@ -104,7 +104,7 @@ static void C_27_C_29_C_30_a_graceful_disconnect_is_overtaken(struct kunit *test
 	tp_expect_dto(test, &ep, TP_SEND, 2, DAT_DTO_ERR_FLUSHED, 0);
 }
 
-/* Both ends disconnect: the peer's request arrives while the work has not run */
+/* Both sides disconnect: the peer's event arrives before the connection work has handled ours */
 static void C_48_both_sides_disconnect(struct kunit *test)
 {
 	struct rdma_cm_id *id;
@@ -130,7 +130,7 @@ static void C_48_both_sides_disconnect(struct kunit *test)
 	}
 }
 
-/* ---- never early ------------------------------------------------------------ */
+/* ---- no early timeouts ------------------------------------------------------- */
 
 #define STALE_MS 200
 #define DELAY_NS (250ULL * NSEC_PER_MSEC)
@@ -140,7 +140,7 @@ struct stale {
 	unsigned long before, behind;
 };
 
-/* No CPU handles interrupts: the jiffies stop, and catch up afterwards */
+/* No CPU takes an interrupt: jiffies do not advance, and catch up at once afterwards */
 static int start_with_stale_jiffies(void *arg)
 {
 	struct stale *stale = arg;
@@ -174,7 +174,7 @@ static void C_55_stale_jiffies_make_no_timeout_early(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_TIMED_OUT);
 }
 
-/* ---- what a peer may choose ------------------------------------------------- */
+/* ---- limits on a peer's choices ---------------------------------------------- */
 
 static const struct limit_row {
 	u8 timeout, retry, reads;
@@ -213,12 +213,12 @@ static void C_61_a_peer_cannot_have_us_wait_for_ever(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, ep.ep->max_reads_out, row->want_reads);
 		KUNIT_EXPECT_EQ(test, qp_attr.rnr_retry, KDAPL_RNR_RETRY);
 	}
-	/* 4.096 us times a power of two, seven times: within the 30 s of C-51 */
+	/* 4.096 us << KDAPL_MAX_ACK_TIMEOUT for each of seven attempts: about the 30 s of C-51 */
 	KUNIT_EXPECT_LT(test, (4096ULL << KDAPL_MAX_ACK_TIMEOUT) * (KDAPL_MAX_RETRY + 1),
 			31ULL * NSEC_PER_SEC);
 }
 
-/* The QP is in INIT, with receives, before its path and partition are known */
+/* The QP is in INIT, with receives posted, before its path and partition are known */
 static void C_52_the_QP_goes_to_the_partition_of_its_path(struct kunit *test)
 {
 	struct ib_qp_attr core = {
@@ -246,7 +246,7 @@ static void C_52_the_QP_goes_to_the_partition_of_its_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->masks[IB_QPS_INIT],
 			IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT);
 	KUNIT_EXPECT_FALSE(test, ep.ep->raised);
-	/* No command if the QP has the right partition already, nor on iWARP */
+	/* No command for the first partition, in which each QP begins, nor on iWARP */
 	modifies = env->fake->modifies;
 	core.pkey_index = 0;
 	KUNIT_EXPECT_EQ(test, kdapl_cm_raise_to(ep.ep, &core, mask), 0);
@@ -258,7 +258,7 @@ static void C_52_the_QP_goes_to_the_partition_of_its_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_outstanding(&qp->rq), 1);
 }
 
-/* An InfiniBand request may name an alternate path, which the core proposes for the QP */
+/* An InfiniBand request may name an alternate path, which the core then proposes for the QP */
 static void a_peer_cannot_install_an_alternate_path(struct kunit *test)
 {
 	const int rtr = IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN |
@@ -290,7 +290,7 @@ static void a_peer_cannot_install_an_alternate_path(struct kunit *test)
 	mutex_unlock(&ep.ep->mutex);
 }
 
-/* ---- what stays readable (C-46) ----------------------------------------------- */
+/* ---- private data (C-46) ----------------------------------------------------- */
 
 static void says(struct rdma_cm_id *id, enum rdma_cm_event_type type, int status,
 		 const void *data, u8 len)
@@ -318,7 +318,7 @@ static void C_46_a_late_reject_leaves_the_private_data_alone(struct kunit *test)
 	make(test, &ep);
 	id = tp_begin(&ep, false);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
-	/* Keep the work from running: the id has no path to raise the QP with */
+	/* Keep the work from running: the id has no path for the transition to RTS */
 	mutex_lock(&ep.ep->mutex);
 	says(id, RDMA_CM_EVENT_CONNECT_RESPONSE, 0, reply, sizeof(reply));
 	KUNIT_EXPECT_TRUE(test, kdapl_ep_go_live(ep.ep));
@@ -335,9 +335,9 @@ static void C_46_a_late_reject_leaves_the_private_data_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(data->private_data, reply, sizeof(reply)), 0);
 }
 
-/* ---- room (C-47) ------------------------------------------------------------ */
+/* ---- queue length (C-47) ---------------------------------------------------- */
 
-/* An EVD of one entry has room for all events of its EPs */
+/* An EVD of one entry accepts all events that its EPs owe; none is lost */
 static void C_47_a_short_EVD_loses_nothing(struct kunit *test)
 {
 	DAT_EVENT event;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: faults that a review of the control and connection code found.
+ * KUnit: regression tests for findings of a review of the control and connection code.
  *
- * A device that reports its failure, or ignores requests; an IA that is being closed;
- * removal and close during calls of every type. Runs in a KUnit thread; each test has its
- * own device.
+ * A device that reports its failure or does not execute commands; an IA that is being
+ * closed; removal and close concurrent with calls of every kind. Runs in a KUnit thread;
+ * each test has its own device.
  */
 #include <linux/delay.h>
 #include <linux/random.h>
@@ -22,7 +22,10 @@ static DAT_IA_HANDLE ia_handle(void)
 	return kdapl_obj_handle(&env->ia->obj);
 }
 
-/* Waits for the next event of @evd; the core reports device events by a work item */
+/*
+ * Returns the next event of @evd. It waits, because the core forwards device events by a
+ * work item
+ */
 static DAT_EVENT_NUMBER next_event(DAT_EVD_HANDLE evd)
 {
 	unsigned long end = jiffies + kdapl_timeout_ms(WAIT_MS);
@@ -46,7 +49,7 @@ static void fail_device(void)
 	ib_dispatch_event(&event);
 }
 
-/* ---- a device that fails --------------------------------------------------- */
+/* ---- failed devices --------------------------------------------------------- */
 
 static void C_31_failed_device_breaks_a_connection(struct kunit *test)
 {
@@ -62,7 +65,7 @@ static void C_31_failed_device_breaks_a_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, next_event(ep.connect_evd), DAT_CONNECTION_EVENT_BROKEN);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
 	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_ERR_FLUSHED, 0);
-	/* Its removal adds no event */
+	/* The removal raises no further event */
 	fake_dev_unplug(env->fake);
 	KUNIT_EXPECT_EQ(test, DAT_GET_TYPE(dat_evd_dequeue(async, &event)),
 			(DAT_UINT32)DAT_QUEUE_EMPTY);
@@ -87,7 +90,7 @@ static void C_31_failed_device_ends_an_attempt(struct kunit *test)
 	tp_ep_free(&passive);
 }
 
-/* Requests that are not flushed must not be waited for */
+/* As in the core's own drain, posts that the device does not flush are not waited for */
 static void P8_free_and_removal_of_a_QP_that_does_not_move(struct kunit *test)
 {
 	struct tp_ep other;
@@ -107,7 +110,7 @@ static void P8_free_and_removal_of_a_QP_that_does_not_move(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
 }
 
-/* The reset is refused, because the device still has posts of the old QP */
+/* The device does not return all posts: reset is refused, and the EP keeps its QP */
 static void expect_reset_refused(struct kunit *test)
 {
 	int live = atomic_read(&env->fake->live);
@@ -148,7 +151,7 @@ static void P8_reset_of_a_QP_that_does_not_move(struct kunit *test)
 	expect_reset(test);
 }
 
-/* The device moves the QP, but flushes nothing and refuses posts */
+/* The device moves the QP to ERROR, but flushes nothing and refuses the markers */
 static void P8_reset_of_a_QP_that_does_not_flush(struct kunit *test)
 {
 	kdapl_clauses(test, "C-32 C-36");
@@ -165,7 +168,7 @@ static void P8_reset_of_a_QP_that_does_not_flush(struct kunit *test)
 	expect_reset(test);
 }
 
-/* Likewise, and the device keeps only a marker */
+/* The same, but the device keeps only a marker, which is not one of the Consumer's posts */
 static void P8_reset_of_a_QP_that_keeps_a_marker(struct kunit *test)
 {
 	kdapl_clauses(test, "C-32 C-25");
@@ -190,7 +193,7 @@ static void P8_reset_of_a_QP_that_keeps_a_marker(struct kunit *test)
 
 /* ---- an IA that is being closed ----------------------------------------------- */
 
-/* Objects that are created after close has counted them would never be freed */
+/* An object that is created after close has collected the objects would never be freed */
 static void nothing_is_made_on_an_IA_that_closes(struct kunit *test)
 {
 	struct kdapl_ia *ia = env->ia;
@@ -210,12 +213,12 @@ static void nothing_is_made_on_an_IA_that_closes(struct kunit *test)
 	up_write(&ia->sem);
 }
 
-/* ---- removal and close against everything ------------------------------------- */
+/* ---- removal and close concurrent with calls --------------------------------- */
 
 #define CHURNERS	4
 #define CHURN_ROUNDS	6
 
-/* A thread that creates, connects, resets and frees objects until it is stopped */
+/* A work item that creates, connects, resets and frees objects until churn_stop is set */
 struct churner {
 	struct work_struct work;
 	struct completion done;
@@ -262,7 +265,7 @@ static void churn_post(DAT_EP_HANDLE handle)
 	}
 }
 
-/* Any return value is correct: IA and device may be removed at any moment */
+/* Any return value is correct: IA and device may be removed at any time */
 static void churn_ep(struct churner *c, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE dto, DAT_EVD_HANDLE conn)
 {
 	bool srq = get_random_u32_below(2);
@@ -356,7 +359,7 @@ static void churn_end(void)
 		wait_for_completion(&churners[i].done);
 }
 
-/* The next round has a new device and a new IA */
+/* Creates a device and an IA for the next round */
 static void churn_renew(struct kunit *test)
 {
 	tp_env_destroy(env);
@@ -410,7 +413,7 @@ static void control_exit(struct kunit *test)
 {
 	if (IS_ERR_OR_NULL(env))
 		return;
-	/* After a failure, too: the teardown would wait for requests that are held */
+	/* Release held posts even after a failed test, because freeing the EP waits for them */
 	if (ep.ep && rcu_access_pointer(ep.ep->qp))
 		fake_release(env->fake, tp_qp(&ep));
 	tp_ep_free(&ep);

@@ -2,17 +2,16 @@
 /*
  * KUnit: delivery of events concurrent with other work.
  *
- * Events are delivered while connection work blocks; marking a long queue
- * again and again does not start at its head each time; a call that waits for
- * one upcall does not wait for the next. Runs in a KUnit thread, with a second
- * thread where one has to wait.
+ * Events are delivered while connection work blocks. Marking a long queue repeatedly does
+ * not start at its head each time. A call that waits for one upcall does not wait for the
+ * next one. Runs in a KUnit thread, with a second thread where a call must wait.
  */
 #include <linux/kthread.h>
 #include <linux/wait.h>
 #include "clause.h"
 #include "event_kunit.h"
 
-/* Waits by the clock, without a timer: see evd_kunit.c */
+/* Waits with a time limit, by the clock and without a timer: see LINGER_WAIT() in evd_kunit.c */
 #define DELIVER_WAIT(cond) ({						\
 	u64 __end = ktime_get_ns() + 10 * NSEC_PER_SEC;			\
 	bool __met;							\
@@ -24,7 +23,7 @@
 	__met;								\
 })
 
-/* ---- the two workqueues ------------------------------------------------------ */
+/* ---- separate workqueues ---------------------------------------------------- */
 
 struct blocker {
 	struct work_struct work;
@@ -39,7 +38,7 @@ static void blocker_work(struct work_struct *work)
 	wait_for_completion(&b->over);
 }
 
-/* Events are delivered while all workers of the connection queue are busy */
+/* Events are delivered while all workers of the connection workqueue are busy */
 static void E_17_delivery_while_connection_work_blocks(struct kunit *test)
 {
 	struct evt *evt = test->priv;
@@ -63,11 +62,12 @@ static void E_17_delivery_while_connection_work_blocks(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, came);
 }
 
-/* ---- marks ------------------------------------------------------------------------- */
+/* ---- marking of queued events ------------------------------------------------------ */
 
 /*
- * Counts the steps of the marking for @n solicited messages that are not dequeued. The
- * function clears the marks itself, so that each step of the walk is visible.
+ * Counts the events that kdapl_evd_notify_all() visits, in total, when it is called after
+ * each of @n solicited messages that are not dequeued. This function clears the marks
+ * directly in the queue, so that each visited event has a new mark.
  */
 static u32 steps_of(struct evt *evt, u32 n)
 {
@@ -98,7 +98,7 @@ static void marking_grows_with_the_number_of_messages(struct kunit *test)
 	struct evt *evt = test->priv;
 	u32 few = steps_of(evt, EVT_SLOTS / 4), many = steps_of(evt, EVT_SLOTS);
 
-	/* Each event once, plus the event where the last marking ended */
+	/* Each event once, and again the one where the previous marking ended */
 	KUNIT_EXPECT_LE(test, few, 2 * EVT_SLOTS / 4);
 	KUNIT_EXPECT_LE(test, many, 2 * EVT_SLOTS);
 }
@@ -127,7 +127,7 @@ static void marking_goes_on_after_its_last_event_has_gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, evt_pop(evt), 2);
 	KUNIT_EXPECT_NULL(test, evt->evd.marked);
 	KUNIT_EXPECT_EQ(test, notifying(evt), 0);
-	/* It is removed, after an event that stays queued */
+	/* It is taken back, and an event before it stays queued */
 	slot = evt_slot(evt, 1, 3, false);
 	KUNIT_ASSERT_NOT_NULL(test, slot);
 	evt_done(evt, slot);
@@ -139,7 +139,7 @@ static void marking_goes_on_after_its_last_event_has_gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, notifying(evt), 1);
 	kdapl_evd_notify_all(&evt->evd);
 	KUNIT_EXPECT_EQ(test, notifying(evt), 2);
-	/* It is moved to another ring */
+	/* It moves to another ring */
 	KUNIT_EXPECT_EQ(test, evt_post_se(evt, 6), DAT_SUCCESS);
 	kdapl_evd_notify_all(&evt->evd);
 	KUNIT_EXPECT_EQ(test, kdapl_evd_resize(&evt->evd, EVT_QLEN / 2), 0);
@@ -158,13 +158,13 @@ static void marking_goes_on_after_its_last_event_has_gone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, notifying(evt), 0);
 }
 
-/* ---- a waiter between two upcalls --------------------------------------------- */
+/* ---- waiting between two upcalls --------------------------------------------- */
 
 static struct {
 	bool running, go, over, seen;
 } turn;
 
-/* The first upcall waits for the test, the second for the caller that waits for the first */
+/* The first upcall waits for the test, the second for the thread that waits for the first */
 static void hook_two_upcalls(struct evt *evt, const DAT_EVENT *event)
 {
 	u64 end = ktime_get_ns() + 10 * NSEC_PER_SEC;
@@ -217,7 +217,7 @@ static void C_36_the_waiter_is_woken_between_two_upcalls(struct kunit *test)
 	kthread_stop(thread);
 }
 
-/* Upcalls are enabled between the check of the EVD and the push of the event */
+/* Upcalls are enabled after the completion has checked the EVD and before it pushes its event */
 static void E_17_an_event_is_pushed_too_late_to_be_silent(struct kunit *test)
 {
 	struct evt *evt = test->priv;

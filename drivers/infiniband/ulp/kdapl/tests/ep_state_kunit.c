@@ -2,10 +2,11 @@
 /*
  * KUnit: the first and the last states of an endpoint.
  *
- * Endpoints that are complete from the beginning (C-01, C-05, C-06), or without zone or EVDs,
- * which dat_ep_modify supplies (C-37 to C-39); DISCONNECTED and the refusals in that state
- * (C-33 to C-35); the refusals of dat_ep_dup_connect; queues without entries. Runs in a KUnit
- * thread; each test has its own device.
+ * Tests EPs that are complete when they are created (C-01, C-05, C-06), EPs without zone
+ * or EVDs, which dat_ep_modify() supplies later (C-37 to C-39), EPs in DISCONNECTED and
+ * the calls that are refused there (C-33 to C-35), refusals of dat_ep_dup_connect(), EPs
+ * with queues of no entries, and queried attributes used to create another EP. Runs in a
+ * KUnit thread; each test has its own device.
  */
 #include "modify_kunit.h"
 
@@ -18,7 +19,7 @@ static DAT_RETURN connect(struct tp_ep *tep)
 			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
-/* ---- complete from the beginning --------------------------------------------------- */
+/* ---- complete at creation ----------------------------------------------------------- */
 
 static void C_01_complete_endpoint(struct kunit *test)
 {
@@ -54,7 +55,7 @@ static void C_05_C_06_reset_and_disconnect_of_an_unconnected_one(struct kunit *t
 	KUNIT_EXPECT_PTR_EQ(test, rcu_dereference_raw(ep.ep->qp), qp);
 	KUNIT_EXPECT_EQ(test, fake_outstanding(&tp_qp(&ep)->rq), 2);
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
-	/* They are for the next connection */
+	/* The next connection uses the receives */
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	KUNIT_EXPECT_TRUE(test, tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 7));
 	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_SUCCESS, 7);
@@ -73,7 +74,7 @@ static void expect_unconfigured(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, tp_post(call, &args),
 				DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_UNCONFIGURED));
 	}
-	/* All calls that begin, end or reset a connection */
+	/* Calls that begin or end a connection, and reset */
 	TP_EXPECT_TYPE(test, connect(&ep),
 		       ep.ep->connect_evd ? DAT_INVALID_STATE : DAT_INVALID_HANDLE);
 	TP_EXPECT_TYPE(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG),
@@ -105,7 +106,7 @@ static void C_37_C_39_what_an_endpoint_lacks(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), live);
 		tp_ep_free(&ep);
 	}
-	/* A connect EVD is not necessary */
+	/* An EP without a connect EVD is complete */
 	mod_create_without(test, env, &ep, DAT_EP_FIELD_CONNECT_EVD_HANDLE);
 	KUNIT_EXPECT_EQ(test, mod_state(&ep), DAT_EP_STATE_UNCONNECTED);
 }
@@ -120,7 +121,7 @@ static void C_38_modify_supplies_it(struct kunit *test)
 	kdapl_clauses(test, "C-38 C-39 R-23 G-25");
 	for (i = 0; i < ARRAY_SIZE(lacking); i++) {
 		mod_create_without(test, env, &ep, lacking[i]);
-		/* Numbers alone do not complete the EP */
+		/* New queue depths alone do not complete the EP */
 		KUNIT_EXPECT_EQ(test, mod_depths(&ep, 6, 9), DAT_SUCCESS);
 		expect_unconfigured(test);
 		mod_parents(env, &ep, &p);
@@ -139,7 +140,7 @@ static void C_38_modify_supplies_it(struct kunit *test)
 	}
 }
 
-/* Supplies one after the other; the last one completes the EP */
+/* Each call supplies one object, and the last one completes the EP */
 static void C_38_step_by_step(struct kunit *test)
 {
 	static const DAT_EP_PARAM_MASK step[] = {
@@ -155,14 +156,14 @@ static void C_38_step_by_step(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(step); i++) {
 		expect_unconfigured(test);
 		KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, step[i], &p), DAT_SUCCESS);
-		/* A parent can be removed again while the EP is not complete */
+		/* An object can be removed again while the EP is incomplete */
 		if (step[i] == DAT_EP_FIELD_PZ_HANDLE)
 			continue;
 		KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, step[i], &none), DAT_SUCCESS);
 		KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, step[i], &p), DAT_SUCCESS);
 	}
 	KUNIT_EXPECT_EQ(test, mod_state(&ep), DAT_EP_STATE_UNCONNECTED);
-	/* Or by a depth of 0, which needs no EVD */
+	/* A queue without entries needs no EVD: a depth of 0 completes the EP too */
 	tp_ep_free(&ep);
 	mod_create_without(test, env, &ep, DAT_EP_FIELD_RECV_EVD_HANDLE);
 	expect_unconfigured(test);
@@ -225,7 +226,7 @@ static void C_32_to_C_35_disconnected(struct kunit *test)
 		tp_expect_dto(test, &ep, call, call, DAT_DTO_ERR_FLUSHED, 0);
 		KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
 	}
-	/* The reset removes the events, and their slots are free again */
+	/* Reset discards the events that were not dequeued, and frees their slots */
 	for (call = 0; call < TP_SRQ; call++)
 		KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, call, call, 0), DAT_SUCCESS);
 	fake_settle(env->fake);
@@ -234,7 +235,7 @@ static void C_32_to_C_35_disconnected(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
 	tp_args(env, &ep, TP_SEND, &args);
 	TP_EXPECT_TYPE(test, tp_post(TP_SEND, &args), DAT_INVALID_STATE);
-	/* Modified, and used again */
+	/* The EP can be modified and used again */
 	KUNIT_EXPECT_EQ(test, mod_depths(&ep, 2 * TP_DEPTH, 3), DAT_SUCCESS);
 	mod_expect_recvs(test, env, &ep, 2 * TP_DEPTH);
 	mod_expect_requests(test, env, &ep, 3);
@@ -257,12 +258,12 @@ static void dup_connect_refusals(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &passive), DAT_SUCCESS);
 	TP_EXPECT_TYPE(test, dup_connect(&none, &active, 1), DAT_INVALID_HANDLE);
 	TP_EXPECT_TYPE(test, dup_connect(&ep, &none, 1), DAT_INVALID_HANDLE);
-	/* Not connected yet, or not any more */
+	/* The connection to duplicate does not exist yet */
 	TP_EXPECT_TYPE(test, dup_connect(&ep, &active, 1), DAT_INVALID_STATE);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(tp_begin(&passive, true)));
 	TP_EXPECT_TYPE(test, dup_connect(&ep, &passive, 1), DAT_INVALID_STATE);
 	KUNIT_ASSERT_TRUE(test, kdapl_ep_go_live(passive.ep));
-	/* An EP that has accepted has no qualifier of its peer */
+	/* A passive EP does not know the qualifier that its peer listens on */
 	TP_EXPECT_TYPE(test, dup_connect(&ep, &passive, 1), DAT_INVALID_PARAMETER);
 	KUNIT_ASSERT_EQ(test, tp_connect(&active), 0);
 	*(struct sockaddr_in *)&active.ep->remote = (struct sockaddr_in) {
@@ -278,7 +279,7 @@ static void dup_connect_refusals(struct kunit *test)
 						DAT_QOS_BEST_EFFORT), DAT_INVALID_PARAMETER);
 	TP_EXPECT_TYPE(test, dat_ep_dup_connect(ep.handle, active.handle, 1, 0, NULL,
 						DAT_QOS_LOW_LATENCY), DAT_MODEL_NOT_SUPPORTED);
-	/* Everything is correct, but no address leads to the fake device */
+	/* All arguments are valid, but no address leads to the fake device */
 	TP_EXPECT_TYPE(test, dup_connect(&ep, &active, 1), DAT_INVALID_ADDRESS);
 	KUNIT_EXPECT_EQ(test, mod_state(&ep), DAT_EP_STATE_UNCONNECTED);
 	KUNIT_EXPECT_EQ(test, mod_state(&active), DAT_EP_STATE_CONNECTED);
@@ -318,7 +319,7 @@ static void make_empty(struct kunit *test, DAT_EP_PARAM_MASK lacks, u32 recv_fla
 	kdapl_obj_put(obj);
 }
 
-/* Without receives there is no EVD for a solicited CQ */
+/* Without receives there is no EVD that a solicited CQ could feed */
 static void solicited_wait_without_receives(struct kunit *test)
 {
 	kdapl_clauses(test, "R-34");
@@ -331,7 +332,7 @@ static void solicited_wait_without_receives(struct kunit *test)
 	tp_expect_dto(test, &ep, TP_SEND, 2, DAT_DTO_SUCCESS, TP_SEG);
 }
 
-/* Every request finds a full queue, including memory requests */
+/* Every request finds a full queue, a bind too */
 static void a_bind_without_requests(struct kunit *test)
 {
 	DAT_LMR_TRIPLET range = {};
@@ -353,7 +354,7 @@ static void a_bind_without_requests(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_rmr_free(rmr), DAT_SUCCESS);
 }
 
-/* ---- the attributes of another one ---------------------------------------------- */
+/* ---- attributes of another endpoint ---------------------------------------------- */
 
 /* A Consumer creates another EP with the attributes that a query returned */
 static void what_a_query_tells_makes_another(struct kunit *test)
@@ -378,7 +379,7 @@ static void what_a_query_tells_makes_another(struct kunit *test)
 		memset(&again, 0, sizeof(again));
 		KUNIT_EXPECT_EQ(test, dat_ep_query(other.handle, DAT_EP_FIELD_ALL, &again),
 				DAT_SUCCESS);
-		/* All except the arrays, which are in the endpoints */
+		/* Compare all but the array pointer: each EP has its own array */
 		again.ep_attr.ep_provider_specific = param.ep_attr.ep_provider_specific;
 		KUNIT_EXPECT_EQ(test, memcmp(&again.ep_attr, &param.ep_attr,
 					     sizeof(param.ep_attr)), 0);

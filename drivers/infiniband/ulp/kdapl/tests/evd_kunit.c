@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: the capacity of an EVD, the removal of events, and changes of the upcall.
+ * KUnit: the capacity of an EVD, taking events back, and changes of the upcall.
  *
- * Tests event.c on an EVD without an IA, see event_kunit.h: the ring of software
- * and asynchronous events and its overflow, the functions for dat_ep_free and TEARDOWN,
- * and modifications inside and outside of the upcall. Runs in a KUnit thread, with a
- * second thread if a call waits.
+ * Tests event.c on an EVD without IA, see event_kunit.h: the ring of software and
+ * asynchronous events and its overflow, the functions that dat_ep_free() and TEARDOWN
+ * need, and modifications from inside and outside the upcall. Runs in a KUnit thread, with
+ * a second thread where a call must wait.
  */
 #include <linux/cpumask.h>
 #include <linux/kthread.h>
@@ -34,7 +34,7 @@ static void E_40_dequeue_on_empty_leaves_the_output_alone(struct kunit *test)
 	KUNIT_EXPECT_MEMEQ(test, &event, &before, sizeof(event));
 }
 
-/* An event of DAT has room for extensions, which kDAPL never writes */
+/* DAT reserves space for extensions in an event; kdapl never writes to it */
 static void nothing_is_said_of_extensions(struct kunit *test)
 {
 	struct evt *evt = test->priv;
@@ -67,7 +67,7 @@ static void dequeue_refuses_bad_arguments(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, DAT_GET_TYPE(dat_evd_dequeue(evt, &event)), DAT_INVALID_HANDLE);
 	KUNIT_EXPECT_EQ(test, DAT_GET_TYPE(dat_evd_dequeue(handle_of(evt), NULL)),
 			DAT_INVALID_PARAMETER);
-	/* The handle is checked before the argument, and nothing was dequeued */
+	/* The handle is checked before the argument, and no event was consumed */
 	KUNIT_EXPECT_EQ(test, DAT_GET_TYPE(dat_evd_dequeue(NULL, NULL)), DAT_INVALID_HANDLE);
 	KUNIT_EXPECT_EQ(test, evt_pop(evt), 1);
 }
@@ -121,9 +121,9 @@ static void E_21_full_ring_refuses_software_events_and_no_others(struct kunit *t
 		KUNIT_ASSERT_EQ(test, evt_post_se(evt, i), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, DAT_GET_TYPE(evt_post_se(evt, 999)), DAT_QUEUE_FULL);
 	KUNIT_EXPECT_EQ(test, DAT_GET_TYPE(evt_post_se(evt, 999)), DAT_QUEUE_FULL);
-	/* No overflow event, because the caller gets an error */
+	/* No overflow event: the caller gets an error */
 	KUNIT_EXPECT_FALSE(test, evt->evd.overflowed);
-	/* E-20: a completion needs no room */
+	/* E-20: a completion needs no ring entry */
 	evt_dto(evt, 1000, true);
 	KUNIT_EXPECT_EQ(test, evt_pop(evt), 0);
 	KUNIT_EXPECT_EQ(test, evt_post_se(evt, 1001), DAT_SUCCESS);
@@ -151,7 +151,7 @@ static void fill_with_async(struct evt *evt)
 		post_async(evt, i + 1);
 }
 
-/* Pops all events; checks the overflow events and returns their number */
+/* Pops all events; returns the number of overflow events, whose contents it checks */
 static unsigned int drain_async(struct kunit *test, struct evt *evt, unsigned int *others)
 {
 	unsigned int overflows = 0;
@@ -184,7 +184,7 @@ static void E_23_async_overflow_is_told_once(struct kunit *test)
 	fill_with_async(evt);
 	KUNIT_EXPECT_EQ(test, evt->evd.dropped, 0);
 	post_async(evt, 5000);
-	/* E-24: dropped and counted, without an event */
+	/* E-24: dropped and counted, without another event */
 	post_async(evt, 5001);
 	post_async(evt, 5002);
 	KUNIT_EXPECT_EQ(test, evt->evd.dropped, 3);
@@ -201,7 +201,7 @@ static void E_23_overflow_rearms_when_the_ring_has_been_empty(struct kunit *test
 	kdapl_clauses(test, "E-23");
 	fill_with_async(evt);
 	post_async(evt, 5000);
-	/* There is room, but the ring is not empty: no second overflow event */
+	/* There is room again, but the ring was never empty: another overflow is not reported */
 	KUNIT_EXPECT_TRUE(test, kdapl_evd_pop(&evt->evd, &event));
 	post_async(evt, 1);
 	post_async(evt, 5001);
@@ -214,7 +214,7 @@ static void E_23_overflow_rearms_when_the_ring_has_been_empty(struct kunit *test
 	KUNIT_EXPECT_EQ(test, others, EVT_QLEN);
 }
 
-/* The overflow event was dequeued, the events after it were not */
+/* The overflow event was dequeued, but not the events queued after it */
 static void E_23_a_ring_that_was_not_empty_tells_no_more(struct kunit *test)
 {
 	struct evt *evt = test->priv;
@@ -260,7 +260,7 @@ static void queue_of(struct evt *evt, unsigned int which, u64 cookie, bool notif
 		evt_done(evt, slot);
 }
 
-/* Pushed by a thread that saw upcalls disabled, and has not checked again yet */
+/* The event was pushed by a thread that saw upcalls disabled and has not checked again yet */
 static void who_gathers_a_late_push_counts_it(struct kunit *test)
 {
 	struct evt *evt = test->priv;
@@ -272,7 +272,7 @@ static void who_gathers_a_late_push_counts_it(struct kunit *test)
 	slot->ev.next = NULL;
 	WRITE_ONCE(evt->evd.incoming, &slot->ev);
 	KUNIT_EXPECT_EQ(test, evt_pop(evt), 1);
-	/* If it was negative, the delivery would pop an event that does not exist */
+	/* A negative count would make the delivery owner take an event that does not exist */
 	KUNIT_EXPECT_EQ(test, READ_ONCE(evt->evd.nnotify), 0);
 }
 
@@ -293,7 +293,7 @@ static void C_36_take_back_leaves_the_others_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdapl_evd_take_back(&evt->evd, evt->ep[0]), 0);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&evt->pool[0]), EVT_SLOTS);
 	KUNIT_EXPECT_EQ(test, kdapl_evd_count(&evt->evd, NULL), 3);
-	/* The tail is correct: the next event is the last */
+	/* The tail is right: a new event comes last */
 	queue_of(evt, 1, 8, true);
 	KUNIT_EXPECT_EQ(test, evt_pop(evt), 2);
 	KUNIT_EXPECT_EQ(test, evt_pop(evt), 3);
@@ -312,7 +312,10 @@ static void C_36_take_back_of_all_leaves_a_working_queue(struct kunit *test)
 		queue_of(evt, 0, i, true);
 	KUNIT_EXPECT_EQ(test, kdapl_evd_take_back(&evt->evd, evt->ep[0]), 5);
 	KUNIT_EXPECT_EQ(test, evt_pop(evt), U64_MAX);
-	/* ANY finds nothing to deliver, and an event without an upcall stays queued */
+	/*
+	 * No upcall is owed: INVOC_ANY finds nothing, and an event without notification
+	 * causes none
+	 */
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_ANY);
 	queue_of(evt, 1, 10, false);
 	evt_settle(evt);
@@ -324,7 +327,7 @@ static void C_36_take_back_of_all_leaves_a_working_queue(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, evt_value(&evt->rec[1].event), 11);
 }
 
-/* ---- changes from inside the upcall ------------------------------------------ */
+/* ---- changes inside the upcall ------------------------------------------------ */
 
 static void other_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
@@ -353,7 +356,7 @@ static void E_09_change_in_the_upcall_counts_from_the_next_one(struct kunit *tes
 	evt_settle(evt);
 	KUNIT_EXPECT_EQ(test, evt_calls(evt), 1);
 	KUNIT_EXPECT_EQ(test, evt->data, 3);
-	/* And on the fast path, with nothing queued */
+	/* The same on the fast path, with no event queued */
 	evt_dto(evt, 5, true);
 	KUNIT_EXPECT_EQ(test, evt->data, 4);
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
@@ -447,8 +450,8 @@ static void C_59_the_upcall_knows_where_it_is(struct kunit *test)
 static int linger_cpu;
 
 /*
- * Blocks the upcall until the test ends it. By the clock, because delay loops are too
- * short on an emulated CPU.
+ * Keeps the upcall running until the test ends it. Uses the clock, because delay loops are
+ * too short on an emulated CPU.
  */
 static void hook_lingers(struct evt *evt, const DAT_EVENT *event)
 {
@@ -460,8 +463,8 @@ static void hook_lingers(struct evt *evt, const DAT_EVENT *event)
 }
 
 /*
- * By the clock and without a timer: on RT no timer expires on a CPU while an upcall runs
- * there.
+ * Waits with a time limit. Uses the clock and no timer, because on RT no timer expires on
+ * a CPU while an upcall runs there.
  */
 #define LINGER_WAIT(cond) ({						\
 	u64 __end = ktime_get_ns() + 10 * NSEC_PER_SEC;			\
@@ -496,8 +499,9 @@ static int wait_thread(void *data)
 }
 
 /*
- * Starts a deferred upcall for @slot on another CPU. On RT a thread that disables bottom
- * halves, as a completion does, would wait for an upcall on its own CPU.
+ * When this returns, a deferred upcall for @slot is running on another CPU. It must be
+ * another CPU because on RT a thread that turns bottom halves off, as a completion does,
+ * waits for the upcall on its CPU.
  */
 static bool start_lingering(struct evt *evt, struct kdapl_slot *slot)
 {
@@ -517,7 +521,7 @@ static struct task_struct *start_waiter(struct kunit *test, struct waiter *w)
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, thread);
 	KUNIT_EXPECT_TRUE(test, LINGER_WAIT(READ_ONCE(w->begun)));
-	/* Wait some time for an upcall that must not happen */
+	/* Leave time for the thread to return too early */
 	for (end = ktime_get_ns() + 30 * NSEC_PER_MSEC; ktime_get_ns() < end;)
 		cond_resched();
 	return thread;
@@ -546,7 +550,7 @@ static void E_05_TEARDOWN_waits_for_the_running_upcall(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, soon(&w.over));
 	KUNIT_EXPECT_EQ(test, atomic_read(&evt->inside), 0);
 	kthread_stop(thread);
-	/* No upcall from now on, neither for the queued event nor for a new one */
+	/* No upcall runs after TEARDOWN, neither for queued nor for new events */
 	evt_dto(evt, 3, true);
 	evt_settle(evt);
 	KUNIT_EXPECT_EQ(test, evt_calls(evt), 1);
@@ -565,7 +569,7 @@ static void C_36_ep_free_waits_for_an_upcall_with_its_event(struct kunit *test)
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs two CPUs");
 	KUNIT_ASSERT_TRUE(test, start_lingering(evt, evt_slot(evt, 0, 1, true)));
-	/* dat_ep_free() of the other endpoint need not wait */
+	/* Freeing the other endpoint does not wait */
 	kdapl_evd_wait_ep(&evt->evd, evt->ep[1]);
 	KUNIT_EXPECT_EQ(test, atomic_read(&evt->inside), 1);
 	thread = start_waiter(test, &w);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: dat_evd_resize, which replaces the ring of an EVD.
+ * KUnit: dat_evd_resize() replaces the ring of an EVD.
  *
- * Queued events of all types stay, in their order, during concurrent calls, too. A length
- * that is too short changes nothing. Uses an EVD without an IA (event_kunit.h), except for
- * the tests of arguments. Runs in a KUnit thread, with others that queue and dequeue
- * events.
+ * Events of all kinds stay queued, in their order, also when others are queued or dequeued
+ * at the same time. A length that is too short changes nothing. Uses an EVD without IA
+ * (event_kunit.h). Runs in a KUnit thread, with more threads where events are queued and
+ * dequeued concurrently.
  */
 #include <linux/fault-inject.h>
 #include <linux/kthread.h>
@@ -20,7 +20,7 @@ static void post_async(struct evt *evt, unsigned long handle)
 			     DAT_EP_OTHER_ERROR);
 }
 
-/* Number of the event, as queue_mixed() has queued it */
+/* Number of the event in queue_mixed() */
 static u64 number_of(const DAT_EVENT *event)
 {
 	if (event->event_number == DAT_ASYNC_ERROR_EP_BROKEN)
@@ -28,7 +28,7 @@ static u64 number_of(const DAT_EVENT *event)
 	return evt_value(event);
 }
 
-/* Queues @n events: of slots, software events, asynchronous events, in turn */
+/* Queues @n events: completions, software events and asynchronous events in turn */
 static void queue_mixed(struct kunit *test, struct evt *evt, u64 first, u64 n)
 {
 	u64 i;
@@ -61,7 +61,10 @@ static void E_42_what_is_queued_stays_in_order(struct kunit *test)
 	u32 i;
 
 	kdapl_clauses(test, "E-42");
-	/* No event, one, several; in the middle of the ring and at both ends */
+	/*
+	 * Resize with no event, one event and several events, at different positions in
+	 * the ring
+	 */
 	for (i = 0; i < ARRAY_SIZE(length); i++) {
 		KUNIT_ASSERT_EQ(test, kdapl_evd_resize(&evt->evd, length[i]), 0);
 		KUNIT_EXPECT_EQ(test, evt_pop(evt), U64_MAX);
@@ -71,7 +74,7 @@ static void E_42_what_is_queued_stays_in_order(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, kdapl_evd_resize(&evt->evd, 21), 0);
 		expect_mixed(test, evt, 1, 5);
 		KUNIT_ASSERT_EQ(test, kdapl_evd_resize(&evt->evd, length[i]), 0);
-		/* The tail is correct: the next event is the last */
+		/* The tail has not moved: new events come last */
 		queue_mixed(test, evt, 22, 3);
 		expect_mixed(test, evt, 6, 19);
 		KUNIT_EXPECT_EQ(test, evt_pop(evt), U64_MAX);
@@ -79,7 +82,7 @@ static void E_42_what_is_queued_stays_in_order(struct kunit *test)
 	}
 }
 
-/* Expects room for @n software events, and no more */
+/* Checks that exactly @room software events fit */
 static void expect_room(struct kunit *test, struct evt *evt, u32 room)
 {
 	u32 i;
@@ -101,7 +104,7 @@ static void E_42_the_room_is_the_new_one(struct kunit *test)
 	expect_room(test, evt, 2 * EVT_QLEN);
 	KUNIT_ASSERT_EQ(test, kdapl_evd_resize(&evt->evd, 1), 0);
 	expect_room(test, evt, 1);
-	/* Events that are queued when it changes count */
+	/* Events that are queued during the resize count too */
 	KUNIT_ASSERT_EQ(test, evt_post_se(evt, 0), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, kdapl_evd_resize(&evt->evd, 3), 0);
 	KUNIT_ASSERT_EQ(test, evt_post_se(evt, 1), DAT_SUCCESS);
@@ -120,7 +123,7 @@ static void E_43_shorter_than_what_is_queued_changes_nothing(struct kunit *test)
 
 	kdapl_clauses(test, "E-43");
 	for (n = 1; n <= 4; n++) {
-		/* The first and the last are of slots: they have no entry, but count */
+		/* The first and the last are completions: they use no ring entry, but count too */
 		queue_mixed(test, evt, 4 - n, 1);
 		if (n > 1)
 			KUNIT_EXPECT_EQ(test, kdapl_evd_resize(&evt->evd, n - 1), -EBUSY);
@@ -133,7 +136,7 @@ static void E_43_shorter_than_what_is_queued_changes_nothing(struct kunit *test)
 		;
 }
 
-/* Completions need no room in the ring: many of them do not prevent growing */
+/* Completions use no ring entry: even many of them do not prevent growing */
 static void E_43_growing_is_not_refused(struct kunit *test)
 {
 	struct evt *evt = test->priv;
@@ -154,7 +157,7 @@ static void E_43_growing_is_not_refused(struct kunit *test)
 	expect_room(test, evt, 4);
 }
 
-/* The entry reserved for it is outside the ring */
+/* An overflow event uses a reserved entry outside the ring */
 static void E_42_an_overflow_event_stays_too(struct kunit *test)
 {
 	struct evt *evt = test->priv;
@@ -166,7 +169,7 @@ static void E_42_an_overflow_event_stays_too(struct kunit *test)
 	for (i = 1; i <= 5; i++)
 		post_async(evt, i);
 	KUNIT_EXPECT_EQ(test, evt->evd.dropped, 1);
-	/* Five are queued now, of which four are in the ring */
+	/* Five events are queued now, four of them in the ring */
 	KUNIT_EXPECT_EQ(test, kdapl_evd_resize(&evt->evd, 3), -EBUSY);
 	KUNIT_EXPECT_EQ(test, kdapl_evd_resize(&evt->evd, 4), 0);
 	KUNIT_ASSERT_EQ(test, kdapl_evd_resize(&evt->evd, 5), 0);
@@ -194,7 +197,7 @@ static void E_42_an_upcall_is_still_owed(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, number_of(&evt->rec[i].event), i + 1);
 }
 
-/* Whoever loads the module must have enabled fault injection, see alloc_kunit.c */
+/* Fault injection must be switched on before the module is loaded, see alloc_kunit.c */
 static void fail_allocations(bool fail)
 {
 #ifdef CONFIG_FAULT_INJECTION
@@ -223,12 +226,12 @@ static void no_memory_changes_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, evt->evd.qlen, EVT_QLEN);
 }
 
-/* ---- at the same time -------------------------------------------------------- */
+/* ---- concurrent events ------------------------------------------------------- */
 
 static struct {
 	struct evt *evt;
-	u64 posted;		/* number of accepted software events, numbered from 1 */
-	u64 wrong;		/* events in a wrong order, or twice */
+	u64 posted;		/* accepted software events, numbered from 1 */
+	u64 wrong;		/* events out of order, or delivered twice */
 	u64 last;
 } flow;
 
@@ -266,7 +269,10 @@ static void hook_takes(struct evt *evt, const DAT_EVENT *event)
 	take_one(event);
 }
 
-/* Resizes, to lengths that fit and that do not, until enough events were dequeued */
+/*
+ * Resizes to lengths that fit or do not, at least @resizes times and until @events were
+ * delivered
+ */
 static void resize_until(struct kunit *test, u32 resizes, u64 events)
 {
 	unsigned long end = jiffies + 60 * HZ;

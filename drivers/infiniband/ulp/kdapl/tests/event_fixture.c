@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Fixture of the suites for event queues, see event_kunit.h.
- *
- * Process context, except for the recording upcall.
+ * Fixture of the suites about event queues, see event_kunit.h. Runs in process context,
+ * except the recording upcall.
  */
 #include <linux/vmalloc.h>
 #include "event_kunit.h"
@@ -63,7 +62,7 @@ void evt_exit(struct kunit *test)
 		kdapl_evd_cleanup(&evt->evd);
 	}
 	for (i = 0; i < ARRAY_SIZE(evt->ep); i++) {
-		/* If nothing is queued, every slot must have been returned */
+		/* When no event is queued, every slot must be free again */
 		if (evt->ep[i])
 			KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&evt->pool[i]), EVT_SLOTS);
 		kdapl_pool_exit(&evt->pool[i]);
@@ -86,7 +85,7 @@ void evt_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 		atomic_set(&evt->max_inside, inside);
 	if (READ_ONCE(evt->caller) == current && !in_serving_softirq())
 		atomic_inc(&evt->on_stack);
-	/* Check every upcall, recorded or not: each runs with bottom halves off (E-07) */
+	/* Check every upcall, also those not recorded: bottom halves are off in each (E-07) */
 	if (!in_softirq())
 		atomic_inc(&evt->bh_on);
 

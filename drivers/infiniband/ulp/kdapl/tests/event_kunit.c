@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: the queue of an EVD and the rules of delivery.
+ * KUnit: the queue of an EVD, and the rules of delivery.
  *
- * Tests event.c on an EVD without an IA, see event_kunit.h. The test thread reports
- * completions with bottom halves disabled, as a done callback does. After every test the
- * fixture checks that no two upcalls have overlapped, and that none has run on the stack of
- * a call.
+ * Tests event.c on an EVD without IA, see event_kunit.h. The test thread reports
+ * completions with bottom halves off, as a done callback does. In every test the exit
+ * function of the fixture checks that no two upcalls overlapped and that none ran on the
+ * stack of a call.
  */
 #include <linux/kthread.h>
 #include "clause.h"
 #include "event_kunit.h"
 
-/* ---- straight delivery -------------------------------------------------- */
+/* ---- delivery in the done callback ---------------------------------------- */
 
 static void a_completion_is_handed_over_in_the_done_callback(struct kunit *test)
 {
@@ -77,7 +77,7 @@ static void E_14_slot_is_free_inside_the_upcall(struct kunit *test)
 	struct kdapl_slot *slot[2];
 
 	kdapl_clauses(test, "E-14 G-26");
-	/* Delivered by the fast path, and through the queue */
+	/* Both paths: delivered directly, and through the queue */
 	evt->hook = hook_free_slots;
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
 	evt_dto(evt, 1, true);
@@ -167,7 +167,7 @@ static void C_58_queue_outside_done_upcalls_from_elsewhere(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, evt->rec[0].deferred);
 }
 
-/* ---- what leads to an upcall, and in which order -------------------------- */
+/* ---- which events cause upcalls, in which order ----------------------------- */
 
 static void E_04_DISABLE_collects_and_ANY_delivers_the_backlog(struct kunit *test)
 {
@@ -246,7 +246,7 @@ static void E_18_silent_events_come_before_the_notifying_one(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, evt_calls(evt), 3);
 	for (i = 1; i <= 3; i++)
 		KUNIT_EXPECT_EQ(test, evt_value(&evt->rec[i - 1].event), i);
-	/* The next event, without an upcall, waits for a dequeue */
+	/* The last event, which does not notify, waits for a dequeue */
 	KUNIT_EXPECT_EQ(test, evt_pop(evt), 4);
 }
 
@@ -271,7 +271,7 @@ static void E_19_no_upcall_for_what_the_upcall_dequeued(struct kunit *test)
 	evt_settle(evt);
 	KUNIT_EXPECT_EQ(test, evt_calls(evt), 1);
 	KUNIT_EXPECT_EQ(test, evt->data, 4);
-	/* A new event is a new upcall */
+	/* A new event causes a new upcall */
 	evt_dto(evt, 6, true);
 	evt_post_se(evt, 7);
 	evt_settle(evt);
@@ -302,7 +302,7 @@ static void E_03_NOTIFY_gives_no_event(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, evt_calls(evt), 1);
 	KUNIT_EXPECT_TRUE(test, evt->rec[0].null);
 	KUNIT_EXPECT_TRUE(test, evt->rec[0].bh_off);
-	/* An event without an upcall does not notify, the next one does */
+	/* An event without notification causes no upcall, the next one with notification does */
 	evt_dto(evt, 2, false);
 	evt_settle(evt);
 	KUNIT_EXPECT_EQ(test, evt_calls(evt), 1);
@@ -326,14 +326,14 @@ static void E_08b_after_64_events_the_turn_passes(struct kunit *test)
 	for (i = 0; i < 200; i++)
 		KUNIT_ASSERT_EQ(test, evt_post_se(evt, i), DAT_SUCCESS);
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
-	/* The done callback finds events that it has not queued */
+	/* The done callback finds a backlog of other events */
 	evt_dto(evt, 200, true);
 	evt_settle(evt);
 	KUNIT_ASSERT_EQ(test, evt_calls(evt), 201);
 	for (here = 0; here < 201 && !evt->rec[here].deferred; here++)
 		;
 	KUNIT_EXPECT_GE(test, here, 1);
-	/* 64 of them, and its own event */
+	/* 64 events of the backlog, and its own event */
 	KUNIT_EXPECT_LE(test, here, 65);
 	for (i = here; i < 201; i++)
 		KUNIT_EXPECT_TRUE(test, evt->rec[i].deferred);
@@ -341,7 +341,7 @@ static void E_08b_after_64_events_the_turn_passes(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, evt_value(&evt->rec[i].event), i);
 }
 
-/* Queues an event to its own EVD, so that a delivery never finds it empty */
+/* Feeds its own EVD, so that the delivery owner never finds it empty */
 static void hook_feeds(struct evt *evt, const DAT_EVENT *event)
 {
 	struct kdapl_slot *slot;
@@ -381,7 +381,7 @@ struct producer {
 	unsigned int done;
 };
 
-/* Completions of one endpoint, as fast as slots are returned */
+/* Completes requests of one endpoint as fast as slots are freed */
 static int producer_thread(void *data)
 {
 	struct producer *p = data;
@@ -396,7 +396,7 @@ static int producer_thread(void *data)
 		}
 		evt_done(p->evt, slot);
 		WRITE_ONCE(p->done, p->done + 1);
-		/* Software events in between, from process context */
+		/* Post software events in between */
 		if (!(p->done % 16) && p->which) {
 			DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
 
@@ -440,7 +440,7 @@ static void E_02_two_producers_one_upcall_at_a_time(struct kunit *test)
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
 	run_producers(test, p, 2);
 	evt_settle(evt);
-	/* E-17, E-36: each once, in the order of its producer; evt_exit() checks overlaps */
+	/* E-17, E-36: each event once, in its producer's order. evt_exit() checks for overlaps */
 	KUNIT_ASSERT_EQ(test, evt_calls(evt), 2 * STRESS_EVENTS + STRESS_EVENTS / 16);
 	for (i = 0; i < evt_calls(evt); i++) {
 		u64 value = evt_value(&evt->rec[i].event);
@@ -480,7 +480,7 @@ static void E_41_dequeue_and_upcall_share_without_loss(struct kunit *test)
 	kdapl_clauses(test, "E-41 E-36");
 	consumer = kthread_run(dequeue_thread, evt, "kdapl_test_deq");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, consumer);
-	/* Some events without an upcall, so that there is something to dequeue */
+	/* An event without notification stays queued, so that there is something to dequeue */
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
 	evt_dto(evt, 1, false);
 	run_producers(test, &p, 1);

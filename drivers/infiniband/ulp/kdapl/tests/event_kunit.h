@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Fixture of the suites for event queues: an EVD that belongs to no IA, a pool of slots of an
- * endpoint that does not exist, and an upcall that records its calls.
+ * Fixture of the suites about event queues: an EVD that belongs to no IA, pools of slots
+ * of endpoints that consist of a header only, and an upcall that records.
  *
  * The init and exit functions of the suites create and free it in process context. The
- * recorder runs in the context of upcalls, and so do the hooks of a test.
+ * recording upcall and the hook of a test run in the context of an upcall.
  */
 #ifndef _KDAPL_EVENT_KUNIT_H_
 #define _KDAPL_EVENT_KUNIT_H_
@@ -16,28 +16,30 @@
 #define EVT_SLOTS	64
 #define EVT_RECORDS	2048
 
-/* One recorded upcall */
+/* Record of one upcall */
 struct evt_record {
 	DAT_EVENT event;
 	void *instance;
-	bool null;			/* it had no event */
+	bool null;			/* called without an event */
 	bool more;
 	bool bh_off;
-	bool deferred;			/* not on the stack of a done callback */
+	bool deferred;			/* called by a worker, not by a done callback */
 };
 
 /**
  * struct evt - fixture
  * @evd:     the EVD under test, published
  * @ep:      two endpoints that consist of a header only
- * @pool:    a pool for each
- * @n:       number of upcalls so far, recorded in @rec
- * @inside:  number of upcalls that are running, @max_inside its maximum
- * @caller:  task in a call on whose stack no upcall may run
- * @on_stack: upcalls that ran there
- * @bh_on:   upcalls that ran with bottom halves enabled
- * @hook:    called in the upcall, after recording
- * @data:    private data of the test
+ * @pool:    a pool of slots for each endpoint
+ * @n:       number of upcalls so far
+ * @inside:  number of upcalls running now
+ * @max_inside: maximum of @inside
+ * @caller:  task inside a call; no upcall may run on its stack
+ * @on_stack: number of upcalls that ran there nevertheless
+ * @bh_on:   number of upcalls that ran with bottom halves on
+ * @hook:    called by the upcall after recording
+ * @data:    for use by the test
+ * @rec:     records of the first EVT_RECORDS upcalls
  */
 struct evt {
 	struct kdapl_evd evd;
@@ -56,21 +58,21 @@ struct evt {
 
 int evt_init(struct kunit *test);
 void evt_exit(struct kunit *test);
-/* The recording upcall, its instance data is the fixture */
+/* The recording upcall; its instance data is the fixture */
 void evt_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more);
-/* Policy with the recorder as upcall */
+/* Sets the policy, with the recording upcall */
 void evt_policy(struct evt *evt, DAT_UPCALL_POLICY policy, DAT_UPCALL_FLAG flag);
-/* A completed slot of endpoint @which, with this cookie */
+/* Returns a slot of endpoint @which with this cookie, as a completion leaves it */
 struct kdapl_slot *evt_slot(struct evt *evt, unsigned int which, u64 cookie, bool notify);
-/* Reports its completion as the done callback does, with bottom halves disabled */
+/* Reports its completion like the done callback, with bottom halves off */
 void evt_done(struct evt *evt, struct kdapl_slot *slot);
-/* Does both, for a completion of endpoint 0 */
+/* Both of them for endpoint 0 */
 void evt_dto(struct evt *evt, u64 cookie, bool notify);
-/* Calls dat_evd_post_se(), and detects upcalls on this stack */
+/* Calls dat_evd_post_se(), and checks that no upcall runs on this stack */
 DAT_RETURN evt_post_se(struct evt *evt, u64 value);
 /* Waits until no thread delivers and no delivery is scheduled */
 void evt_settle(struct evt *evt);
-/* Dequeues the oldest event: its cookie or software pointer, or U64_MAX if empty */
+/* Pops the oldest event; returns its cookie or software pointer, U64_MAX if there is none */
 u64 evt_pop(struct evt *evt);
 
 static inline u64 evt_value(const DAT_EVENT *event)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: failover of IPoIB devices to another port: service points listen there, and
- * connections break or continue. Also the failover while a service point is being
+ * KUnit: failover of IPoIB devices to another port. Service points listen on the new port,
+ * and connections break or continue. Also a failover while a service point is being
  * created. Runs in a KUnit thread.
  */
 #include <linux/netdevice.h>
@@ -19,7 +19,7 @@ static void two_ports(struct kunit *test)
 	addr_ipoib_make(test);
 }
 
-/* Gives the net device the hardware address of a port, and reports it as @event */
+/* Gives the net device the hardware address of @port, and raises @event */
 static void moves(struct kunit *test, u32 port, unsigned long event)
 {
 	union ib_gid gid;
@@ -43,7 +43,7 @@ static u32 listens_on(struct kdapl_sp *sp)
 	return port;
 }
 
-/* Connects an EP by an id that is bound to the address */
+/* Connects an EP with an id that is bound to the address */
 static void connect_bound(struct kunit *test, struct tp_ep *tep)
 {
 	struct rdma_cm_id *id = kdapl_cm_bind(addr_env->ia, &addr_env->fake->ibdev,
@@ -100,7 +100,7 @@ static void C_62_an_IA_goes_along_with_its_bond(struct kunit *test)
 	fake_settle(addr_env->fake);
 	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(evd, &got), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, got.event_number, DAT_CONNECTION_REQUEST_EVENT);
-	/* The path of the connection connects ports, and its port is active */
+	/* The path of the connection is between ports, and its port is active */
 	KUNIT_EXPECT_EQ(test, addr_ep.ep->state, DAT_EP_STATE_CONNECTED);
 	fake_port_set(addr_env->fake, false);
 	flush_workqueue(ib_wq);
@@ -111,7 +111,7 @@ static void C_62_an_IA_goes_along_with_its_bond(struct kunit *test)
 	addr_expect_conn(test, &addr_ep, DAT_CONNECTION_EVENT_BROKEN);
 }
 
-/* Without a bond: the IPoIB device itself has a new hardware address */
+/* Without a bond: the IPoIB device itself gets a new hardware address */
 static void C_62_an_IA_goes_along_with_a_hardware_address(struct kunit *test)
 {
 	struct kdapl_sp *sp;
@@ -127,8 +127,8 @@ static void C_62_an_IA_goes_along_with_a_hardware_address(struct kunit *test)
 }
 
 /*
- * The IA has followed its address before the old port is down, so that only the CM
- * reports to the EP that its path is broken.
+ * The IA has followed its address before the old port goes down, so only the CM reports to
+ * the EP that its path is broken.
  */
 static void C_62_the_CM_tells_an_EP_of_a_failover(struct kunit *test)
 {
@@ -138,7 +138,7 @@ static void C_62_the_CM_tells_an_EP_of_a_failover(struct kunit *test)
 	connect_bound(test, &addr_ep);
 	fake_port_set(addr_env->fake, false);
 	flush_workqueue(ib_wq);
-	/* The watcher, which a late address event may schedule, must not act meanwhile */
+	/* A late address event may schedule the watcher; it must not run now */
 	mutex_lock(&kdapl_device_mutex);
 	addr_env->ia->port = 2;
 	KUNIT_EXPECT_EQ(test, addr_ep.ep->state, DAT_EP_STATE_CONNECTED);
@@ -156,7 +156,7 @@ static int deaf(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return 0;
 }
 
-/* Has the service point replaced the id that the test disabled? */
+/* Has the service point replaced the id whose handler the test disabled? */
 static bool hears(struct kdapl_sp *sp)
 {
 	bool ok;
@@ -193,9 +193,9 @@ static void the_CM_tells_of_a_failover(struct kunit *test)
 	addr_expect_conn(test, &addr_ep, DAT_CONNECTION_EVENT_BROKEN);
 }
 
-/* ---- a service point that is being made ------------------------------------------ */
+/* ---- service points that are being created ---------------------------------------- */
 
-/* Binds and listens; kdapl_sp_start() must follow. The IA is entered */
+/* Creates a service point that listens, and enters the IA; start_sp() completes the creation */
 static struct kdapl_sp *make_sp(struct kunit *test, DAT_EVD_HANDLE *evd)
 {
 	DAT_IA_HANDLE ia = kdapl_obj_handle(&addr_env->ia->obj);
@@ -243,7 +243,10 @@ static void C_62_the_address_moves_before_the_service_point_starts(struct kunit 
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(listens_on(sp) == 2));
 }
 
-/* Until it has started, the creation may fail and free it, so it must have no work */
+/*
+ * Creation may still fail and free the service point, so no work may be scheduled before
+ * the start
+ */
 static void C_62_the_CM_tells_of_a_failover_before_the_start(struct kunit *test)
 {
 	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ADDR_CHANGE };
@@ -256,7 +259,7 @@ static void C_62_the_CM_tells_of_a_failover_before_the_start(struct kunit *test)
 	sp = make_sp(test, &evd);
 	handler = sp->id->event_handler;
 	sp->id->event_handler = deaf;
-	/* A work item would wait for the mutex, so the test cannot miss it */
+	/* A work item would block on the mutex and stay busy, so the check cannot miss it */
 	mutex_lock(&sp->mutex);
 	KUNIT_EXPECT_EQ(test, handler(sp->id, &event), 0);
 	KUNIT_EXPECT_EQ(test, work_busy(&sp->work), 0U);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A fake RDMA device, see fake_ibdev.h: its attributes, and its objects. Posting, polling
- * and completing are in fake_queue.c, memory in fake_mr.c.
+ * The fake RDMA device: its attributes, its ports and its objects. Posting, polling and
+ * completing are in fake_queue.c, memory regions in fake_mr.c; see fake_ibdev.h.
  *
- * kdapl calls the operations through the RDMA core, in process context. The suites create and
- * destroy the device.
+ * kdapl calls it through the RDMA core in process context; CQs are also armed in softirq.
+ * The suites create and destroy the device.
  */
 #include <linux/log2.h>
 #include <linux/module.h>
@@ -12,7 +12,7 @@
 #include <linux/slab.h>
 #include "fake_ibdev.h"
 
-/* ---- number of objects ---------------------------------------------------- */
+/* ---- limits on objects ---------------------------------------------------- */
 
 static int fake_most(const struct fake_dev *fake, enum fake_kind kind)
 {
@@ -114,7 +114,7 @@ static int fake_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct fake_dev *fake = to_fake_dev(ibqp->device);
 	struct fake_qp *qp = to_fake_qp(ibqp);
 
-	/* Requests that were never completed are destroyed with it */
+	/* The registrations that were never completed end with the queue */
 	spin_lock_irq(&fake->lock);
 	fake_drop_mr_requests(&qp->sq);
 	fake->in_error -= qp->state == IB_QPS_ERR;
@@ -205,7 +205,7 @@ static int fake_modify_srq(struct ib_srq *ibsrq, struct ib_srq_attr *attr,
 		return -EINVAL;
 	if (mask & IB_SRQ_MAX_WR)
 		return fake_queue_resize(fake, &to_fake_srq(ibsrq)->rq, attr->max_wr);
-	/* Like rxe, it checks the number of buffers only with the next message */
+	/* As with rxe, the limit is compared with the fill level only at the next message */
 	spin_lock_irq(&fake->lock);
 	if (mask & IB_SRQ_LIMIT)
 		to_fake_srq(ibsrq)->limit = attr->srq_limit;
@@ -252,7 +252,7 @@ static struct ib_mr *fake_get_dma_mr(struct ib_pd *ibpd, int access)
 	return fake_alloc_mr(ibpd, IB_MR_TYPE_MEM_REG, 1);
 }
 
-/* Never called; without it the core does not allow kernel users of the device */
+/* Never called, but without it the core does not allow kernel users of the device */
 static struct ib_mr *fake_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 virt,
 				      int access, struct ib_udata *udata)
 {
@@ -328,7 +328,7 @@ static int fake_port_immutable(struct ib_device *ibdev, u32 port,
 
 static int fake_query_gid(struct ib_device *ibdev, u32 port, int index, union ib_gid *gid)
 {
-	/* A separate subnet, so that each port has a different GID */
+	/* Each device has its own subnet prefix, so that a GID identifies its device */
 	gid->global.subnet_prefix = cpu_to_be64(0xfe80000000000000ULL +
 						to_fake_dev(ibdev)->number);
 	gid->global.interface_id = cpu_to_be64(be64_to_cpu(ibdev->node_guid) + port - 1);
@@ -339,16 +339,19 @@ static int fake_query_pkey(struct ib_device *ibdev, u32 port, u16 index, u16 *pk
 {
 	bool last = to_fake_dev(ibdev)->personality & FAKE_DEFAULT_PKEY_LAST;
 
-	/* The default partition, and others */
+	/* The default partition and two others */
 	*pkey = index == (last ? FAKE_PKEYS - 1 : 0) ? 0xffff : 0x8001 + index;
 	return 0;
 }
 
-/* ---- a slow CQ, a late interrupt --------------------------------------- */
+/* ---- slow and late CQs ------------------------------------------------- */
 
 #define SLOW_ARM_MS	500
 
-/* The last step of the core's softirq with a CQ, which may take a device long */
+/*
+ * Arming is the last access of the core's softirq to a CQ, and it can take long on a real
+ * device. A CQ that is armed while it is being destroyed counts as misuse.
+ */
 static int fake_arm_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags how)
 {
 	struct fake_dev *fake = to_fake_dev(ibcq->device);
@@ -371,7 +374,7 @@ static int fake_arm_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags how)
 	return missed;
 }
 
-/* An interrupt may arrive until now */
+/* pre_destroy_cq: raises the interrupt that was still on its way */
 static int fake_quiet_cq(struct ib_cq *ibcq)
 {
 	struct fake_dev *fake = to_fake_dev(ibcq->device);
@@ -380,7 +383,7 @@ static int fake_quiet_cq(struct ib_cq *ibcq)
 		return 0;
 	WRITE_ONCE(fake->late_irq, NULL);
 	WRITE_ONCE(fake->leaving, ibcq);
-	/* The softirq runs, if it is allowed to, when bottom halves are enabled */
+	/* The softirq, unless it is prevented, runs when bottom halves are enabled again */
 	local_bh_disable();
 	ibcq->comp_handler(ibcq, ibcq->cq_context);
 	local_bh_enable();
@@ -395,7 +398,7 @@ static int fake_free_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 		WRITE_ONCE(fake->leaving, NULL);
 	if (READ_ONCE(fake->arming) == ibcq) {
 		fake->misuses++;
-		/* The softirq does not use the CQ any more */
+		/* Ends the wait of fake_arm_cq(), which does not access the CQ any more */
 		WRITE_ONCE(fake->arming, NULL);
 	}
 	return fake_destroy_cq(ibcq, udata);

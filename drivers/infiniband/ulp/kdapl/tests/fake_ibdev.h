@@ -2,15 +2,17 @@
 /*
  * A fake RDMA device for the KUnit suites.
  *
- * It owns its queues. Posted work requests are copied and stay outstanding until a test
- * completes them, so that a test controls the device and sees what kdapl has posted.
- * Requests of a zone's service QP complete at once, and a QP in ERROR flushes at once, as
- * hardware does. The fake tracks which MRs are valid, and counts requests that every device
- * would refuse (registering a valid MR, invalidating one that is not). It is registered with
- * one InfiniBand port, without management datagrams, so that kdapl's ib_client finds it and
- * no other client uses it.
+ * The fake device copies each work request when it is posted and keeps it outstanding
+ * until a test completes it, so a test decides what the device does and can check what the
+ * verbs received. There are two exceptions: requests on a zone's service QP complete at
+ * once, and a QP in ERROR flushes at once, as hardware does. The fake tracks which MRs are
+ * valid. It counts as misuse what a real device would reject, for example registering a
+ * valid MR or invalidating an MR that is not valid.
  *
- * kdapl calls the operations of the device in any context, and the suites call the helpers
+ * The fake is a registered device. By default it has one InfiniBand port, on which no
+ * management datagrams are sent. Only kdapl's own ib_client uses it.
+ *
+ * The RDMA core may call the device's verbs in any context. The suites call the helpers
  * below in process context.
  */
 #ifndef _KDAPL_FAKE_IBDEV_H_
@@ -32,78 +34,78 @@
 #define FAKE_PKEYS		3
 
 /*
- * Behaviours in which adapters differ from rxe, and from each other. The fake device has
- * none of them unless a test sets the flag in fake_dev.personality before the operation
- * that the flag changes. Each flag is one behaviour; its comment names a driver that has it.
+ * Behaviours in which adapters differ from rxe and from each other. The fake device has
+ * none of them unless a test sets the flag in fake_dev.personality before the behaviour
+ * matters. Each flag is one behaviour; its comment names a driver that behaves so.
  */
 enum fake_personality {
 	/* A QP in ERROR never raises LAST_WQE_REACHED (rxe of 6.1) */
 	FAKE_NO_LAST_WQE	= BIT(0),
 	/*
-	 * The default partition is not the first of the port's table, as the subnet
-	 * manager of any InfiniBand adapter may configure it. The core learns of the
-	 * change by IB_EVENT_PKEY_CHANGE.
+	 * The default partition is not the first entry of the port's table. A subnet
+	 * manager may configure any InfiniBand adapter like this. IB_EVENT_PKEY_CHANGE
+	 * reports the change to the core.
 	 */
 	FAKE_DEFAULT_PKEY_LAST	= BIT(1),
-	/* A QP that goes from INIT to ERROR flushes nothing, then or later (qedr) */
+	/* A QP that moves from INIT to ERROR never flushes anything (qedr) */
 	FAKE_NO_FLUSH_IN_INIT	= BIT(2),
 	/*
-	 * A refused RDMA request raises QP_ACCESS_ERR before its NAK leaves, and the
-	 * NAK does not leave from a QP that was moved to ERROR meanwhile (rxe of 7.3)
+	 * A refused RDMA request raises QP_ACCESS_ERR before its NAK is sent. The NAK is
+	 * not sent if the QP was moved to ERROR in between (rxe of 7.3).
 	 */
 	FAKE_ACCESS_ERR_FIRST	= BIT(3),
-	/* The device has a GID table, and paths use an entry (mlx5); set at creation only */
+	/* The device has a GID table, and paths name an entry (mlx5); set at creation only */
 	FAKE_GID_TABLE		= BIT(4),
-	/* The first entry of a list of segments is used even if num_sge is 0 (irdma) */
+	/* The first segment of a list is used even if num_sge is 0 (irdma) */
 	FAKE_READS_FIRST_SGE	= BIT(5),
 	/*
-	 * req_notify_cq() arms for every completion unless the flags are IB_CQ_SOLICITED
-	 * and nothing else (irdma)
+	 * req_notify_cq() arms the CQ for every completion unless the flags are exactly
+	 * IB_CQ_SOLICITED (irdma)
 	 */
 	FAKE_ARMS_BY_EQUALITY	= BIT(6),
 	/*
-	 * When a signalled request fails, unsignalled requests before it have no
+	 * When a signalled request fails, the unsignalled requests before it get no
 	 * completion, whether they were executed or not (qedr skips them)
 	 */
 	FAKE_SILENT_ERRORS	= BIT(7),
-	/* Has no local invalidate; its map_mr_sg sleeps (hns) */
+	/* No local invalidate; map_mr_sg sleeps (hns) */
 	FAKE_IS_HNS		= BIT(8),
-	/* A local key ignores the address given to the registration (hfi1) */
+	/* A local key ignores the address given at registration (hfi1) */
 	FAKE_IS_HFI1		= BIT(9),
 	/*
-	 * max_qp_wr counts blocks of 64 bytes, of which a request needs several
-	 * (mlx5 without mlx5_ib_calc_max_qp_wr())
+	 * max_qp_wr counts blocks of 64 bytes, and a request needs several of them (mlx5
+	 * without mlx5_ib_calc_max_qp_wr())
 	 */
 	FAKE_COUNTS_BLOCKS	= BIT(10),
 };
 
-/* Verbs that may allocate: bits of fake_dev.noio */
+/* Verbs that may allocate memory: bits of fake_dev.noio */
 #define FAKE_NOIO_ALLOC_MR	BIT(0)
 #define FAKE_NOIO_DEREG_MR	BIT(1)
 #define FAKE_NOIO_QUERY_SRQ	BIT(2)
 
-/* A work request as kdapl has posted it */
+/* A posted work request as the verbs received it */
 struct fake_wr {
 	struct ib_cqe *cqe;
-	enum ib_wr_opcode opcode;	/* requests */
+	enum ib_wr_opcode opcode;	/* send queue only */
 	int send_flags;
 	int num_sge;
 	struct ib_sge sge[FAKE_MAX_SGE];
 	u64 remote_addr;
 	u32 rkey;			/* or the key that is registered or invalidated */
-	struct fake_mr *mr;		/* REG_MR */
-	int access;			/* of @mr */
+	struct fake_mr *mr;		/* REG_MR only */
+	int access;			/* REG_MR only */
 };
 
 /* Ring of work requests; entries before @head stay readable until they are reused */
 struct fake_queue {
 	struct fake_wr *wr;
 	u32 size;
-	u32 head;			/* oldest outstanding */
+	u32 head;			/* oldest outstanding entry */
 	u32 tail;			/* number of posts so far */
 };
 
-/* Types of objects whose number the device limits */
+/* Objects whose number the device limits */
 enum fake_kind {
 	FAKE_QP,
 	FAKE_CQ,
@@ -115,18 +117,18 @@ enum fake_kind {
 
 struct fake_cq {
 	struct ib_cq ibcq;
-	struct list_head node;		/* fake_dev.cqs */
+	struct list_head node;		/* in fake_dev.cqs */
 	struct ib_wc *wc;
 	u32 size;
 	u32 head;
 	u32 tail;
-	int armed;			/* enum ib_cq_notify_flags, or 0 */
+	int armed;			/* enum ib_cq_notify_flags; 0: not armed */
 };
 
 struct fake_srq {
 	struct ib_srq ibsrq;
 	struct fake_queue rq;
-	u32 limit;			/* one event when fewer are left; 0: none */
+	u32 limit;			/* raise one event when fewer are left; 0: never */
 };
 
 struct fake_qp {
@@ -138,8 +140,8 @@ struct fake_qp {
 	u32 sq_psn;
 	u32 rq_psn;
 	int masks[IB_QPS_ERR + 1];	/* of the last modify_qp to each state */
-	bool last_wqe_owed;		/* in ERROR, LAST_WQE_REACHED was not raised yet */
-	bool mute;			/* in ERROR, without flushing */
+	bool last_wqe_owed;		/* in ERROR, LAST_WQE_REACHED not raised yet */
+	bool mute;			/* in ERROR, flushes nothing */
 	struct fake_queue sq;
 	struct fake_queue rq;
 };
@@ -150,66 +152,74 @@ struct fake_pd {
 
 struct fake_mr {
 	struct ib_mr ibmr;
-	struct list_head node;		/* fake_dev.mrs */
-	bool valid;			/* with the key @key */
+	struct list_head node;		/* in fake_dev.mrs */
+	bool valid;			/* registered under @key */
 	u32 key;
-	u32 regs;			/* registrations outstanding */
-	u32 npages;			/* of the last mapping, from @page on */
+	u32 regs;			/* outstanding registrations */
+	u32 npages;			/* of the last mapping, starting at @page */
 	u64 page;
 };
 
 /**
  * struct fake_dev - the fake device
- * @lock:    guards all queues and the following fields; interrupts off
+ * @ibdev:   the device that the RDMA core knows
+ * @lock:    guards all queues and the fields after it; taken with interrupts off
  * @cqs:     all CQs
  * @mrs:     all MRs
- * @refuse:  errno for the next @refusals posts of any type, except those of a service QP,
- *           after @refuse_after more were accepted
- * @posts:   accepted posts of any type except registrations
- * @refused: posts that returned @refuse
+ * @refuse:  negative errno with which the next @refusals posts of any kind fail, except those
+ *           of a service QP, once @refuse_after more posts have been accepted
+ * @refusals: number of posts that are still to fail
+ * @refuse_after: number of posts to accept before that
+ * @posts:   accepted posts, except those of service QPs
+ * @refused: posts that failed with @refuse
  * @full:    posts that found a queue of the device full: must stay 0
  * @overruns: completions that found a CQ full: must stay 0
  * @modifies: calls of modify_qp
- * @misuses: requests for an MR that a device would refuse, and MRs that were mapped or
- *           destroyed while a request was outstanding: must stay 0
- * @in_error: QPs that are in ERROR
+ * @misuses: requests on an MR that a real device would reject, MRs that were mapped or
+ *           destroyed while in use, and CQs that were used during or after their
+ *           destruction: must stay 0
+ * @in_error: number of QPs in ERROR
  * @most_in_error: maximum of @in_error so far
- * @live:    QPs, CQs, PDs, SRQs and MRs that exist; @count by type
- * @number:  unique for each device
+ * @next_key: key of the last MR
+ * @next_qpn: number of the last QP
+ * @live:    number of QPs, CQs, PDs, SRQs and MRs
+ * @count:   the same for each enum fake_kind
+ * @number:  unique among fake devices
  * @personality: flags of enum fake_personality
- * @roce:    net device of its RoCE port; NULL: the port is InfiniBand
+ * @roce:    net device of the port, which then is a RoCE port; NULL: InfiniBand
  * @tune:    changes the attributes that the device reports
- * @fail_mrs: errno for the next calls of alloc_mr, 0 for none
- * @fail_create: errno for the next create_qp
- * @fail_cq: errno for the next create_cq
- * @fail_modify: errno for every modify_qp from now on
- * @fail_error: errno for every modify_qp to ERROR
- * @fail_srq: errno for every modify_srq from now on
- * @fail_query_srq: errno for every query_srq
+ * @max_msg: maximum message size of its ports, in bytes
+ * @fail_create: negative errno for the next create_qp
+ * @fail_cq: negative errno for the next create_cq
+ * @fail_modify: negative errno for every modify_qp; 0: none
+ * @fail_error: negative errno for every modify_qp that moves a QP to ERROR; 0: none
+ * @fail_mrs: negative errno for every alloc_mr; 0: none
+ * @fail_srq: negative errno for every modify_srq; 0: none
+ * @fail_query_srq: negative errno for every query_srq; 0: none
  * @fail_map: map_mr_sg maps nothing
  * @refuse_hook: called once, after a request was refused and before post_send returns
- * @fail_service: number of requests of service QPs that fail, and move their QPs to ERROR
- * @max_msg: maximum message size of its port
- * @hold_limit: SRQs raise no SRQ_LIMIT_REACHED
+ * @fail_service: number of requests of service QPs that fail; each moves its QP to ERROR
+ * @hold_limit: SRQs do not raise SRQ_LIMIT_REACHED
  * @limits: number of SRQ_LIMIT_REACHED events
- * @hold_flush: requests of a QP in ERROR stay outstanding
+ * @hold_flush: requests and receives of a QP in ERROR stay outstanding
  * @last_wqes: number of LAST_WQE_REACHED events
- * @late_recvs: number of receives of the next QP in ERROR that were filled before
- * @slow_key: destroying the MR with this key takes long, once
- * @slow_lost: MRs that were destroyed meanwhile
- * @slow_arm: the next time that this CQ is armed takes long
- * @arming: this CQ is being armed
- * @late_irq: the CQ that has an interrupt when it is about to be destroyed
- * @leaving: this CQ is being destroyed, and has had the interrupt
+ * @late_recvs: number of receives of the next QP in ERROR that complete with success
+ * @slow_key: destroying the MR with this key takes 500 ms; cleared after the first time
+ * @slow_lost: number of MRs that were destroyed in the meantime
+ * @slow_arm: arming this CQ takes up to 500 ms; cleared when it begins
+ * @arming: the CQ that is being armed slowly
+ * @late_irq: this CQ gets an interrupt just before it is destroyed
+ * @leaving: the CQ that has had this interrupt and is being destroyed
  * @invalidated: key of the last LOCAL_INV
- * @noio: FAKE_NOIO_* of verbs called by a task that must not wait for I/O
- * @arm_hook: called once, before @arm_hook_cq is armed; process context
- * @unplugged: the device is not registered any more
- * @port_down: its first port has no link; fake_port_set()
+ * @noio: FAKE_NOIO_* bits of verbs that were called by a task that must not wait for I/O
+ * @arm_hook: called once in process context, right before @arm_hook_cq is armed
+ * @arm_hook_cq: see @arm_hook
+ * @unplugged: the device is no longer registered
+ * @port_down: its first port has no link; set by fake_port_set()
  */
 struct fake_dev {
 	struct ib_device ibdev;
-	spinlock_t lock; /* all queues, and the following fields */
+	spinlock_t lock; /* guards all queues and the fields below */
 	struct list_head cqs;
 	struct list_head mrs;
 	int refuse;
@@ -262,28 +272,28 @@ struct fake_dev {
 };
 
 struct fake_dev *fake_dev_create(void);
-/* A device with a RoCE port, whose GIDs are the addresses of this net device */
+/* Creates a device with a RoCE port, whose GIDs are the addresses of @ndev */
 struct fake_dev *fake_dev_create_roce(struct net_device *ndev, u32 personality);
-/* A device with two InfiniBand ports */
+/* Creates a device with two InfiniBand ports */
 struct fake_dev *fake_dev_create_two_ports(void);
-/* A device with other attributes, which enforces the number and size of objects */
+/* Creates a device with the attributes that @tune sets; their limits on objects are enforced */
 struct fake_dev *fake_dev_create_tuned(void (*tune)(struct ib_device_attr *attr), u32 max_msg);
-/* Counts a new object: -ENOMEM if the device has no more of its type */
+/* Account for a new object (-ENOMEM if the device's limit is reached) and for a destroyed one */
 int fake_take(struct fake_dev *fake, enum fake_kind kind);
 void fake_give(struct fake_dev *fake, enum fake_kind kind);
-/* A device with a personality from the start, on a DMA device if @dma is not NULL */
+/* Creates a device with this personality, on the DMA device @dma if it is not NULL */
 struct fake_dev *fake_dev_create_like(u32 personality, struct device *dma,
 				      void (*tune)(struct ib_device_attr *attr));
-/* Removes the device while it is in use; its memory stays until fake_dev_destroy() */
+/* Unregisters the device while it is in use; its memory stays until fake_dev_destroy() */
 void fake_dev_unplug(struct fake_dev *fake);
 void fake_dev_destroy(struct fake_dev *fake);
 /* Sets the link of the first port down or up, and raises the event */
 void fake_port_set(struct fake_dev *fake, bool up);
 
-/* fake_queue.c, called by fake_ibdev.c */
+/* In fake_queue.c, called by fake_ibdev.c */
 int fake_queue_init(struct fake_queue *q, u32 size);
 void fake_queue_exit(struct fake_queue *q);
-/* Changes the size; -EINVAL if more is outstanding. Process context */
+/* Changes the size and keeps outstanding entries; -EINVAL if they do not fit. Process context */
 int fake_queue_resize(struct fake_dev *fake, struct fake_queue *q, u32 size);
 void fake_flush(struct fake_dev *fake, struct fake_qp *qp);
 int fake_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
@@ -298,63 +308,64 @@ int fake_post_recv(struct ib_qp *ibqp, const struct ib_recv_wr *wr,
 int fake_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 		       const struct ib_recv_wr **bad);
 
-/* fake_mr.c, called by the two */
+/* In fake_mr.c, called by fake_ibdev.c and fake_queue.c */
 struct ib_mr *fake_alloc_mr(struct ib_pd *ibpd, enum ib_mr_type type, u32 max_num_sg);
 int fake_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 		   unsigned int *offset);
 int fake_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
-/* A request has completed; fake->lock held, also in the next function */
+/* Applies a request that leaves the queue to its MR. Called with fake->lock held */
 void fake_run_mr_request(struct fake_dev *fake, const struct fake_wr *fwr,
 			 enum ib_wc_status status, bool service);
-/* The queue is destroyed with its outstanding requests */
+/* Drops the registrations outstanding on a queue that is destroyed. fake->lock held */
 void fake_drop_mr_requests(const struct fake_queue *sq);
-/* Invalidates a key. Returns whether it was that of a valid MR */
+/* Invalidates the MR with this key; false if no valid MR has it. fake->lock held */
 bool fake_invalidate(struct fake_dev *fake, u32 key);
 
-/* The next @count posts return @err, a negative errno */
+/* The next @count posts fail with @err, a negative errno */
 void fake_refuse(struct fake_dev *fake, int err, u32 count);
-/* Does so after @taken more were accepted, for the rest of a list */
+/* The same after @taken more posts were accepted: makes a list of requests fail midway */
 void fake_refuse_behind(struct fake_dev *fake, u32 taken, int err, u32 count);
 
 /*
- * Complete the oldest outstanding request, receive, or buffer of an SRQ (for a QP). There
- * is no CQE for the success of an unsignalled request. Return true if there was one. Then
- * poll_cq() returns the completion; its callback runs in softirq, at the latest in
- * fake_settle().
+ * Complete the oldest outstanding request, receive, or buffer of an SRQ (consumed by this
+ * QP). The success of an unsignalled request adds no CQE. Return false if nothing was
+ * outstanding. poll_cq() finds the completion when the function returns; the done callback
+ * runs with the next softirqs, at the latest in fake_settle().
  */
 bool fake_complete_send(struct fake_qp *qp, enum ib_wc_status status);
 bool fake_complete_recv(struct fake_qp *qp, enum ib_wc_status status, u32 len);
 bool fake_complete_srq(struct fake_qp *qp, enum ib_wc_status status, u32 len);
-/* The message was marked as solicited */
+/* Completes a receive with a message that the sender marked as solicited */
 bool fake_complete_recv_solicited(struct fake_qp *qp, u32 len);
-/* The message has invalidated @rkey; the device does that to any MR */
+/* Completes a receive with a message that has invalidated @rkey, whatever MR has this key */
 bool fake_complete_recv_inv(struct fake_qp *qp, u32 len, u32 rkey);
-/* Likewise for a buffer of the SRQ */
+/* The same with a buffer of the SRQ */
 bool fake_complete_srq_inv(struct fake_qp *qp, u32 len, u32 rkey);
-/* Raises the event that the SRQ has failed */
+/* Raises SRQ_ERR */
 void fake_srq_fails(struct fake_srq *srq);
-/* Each verb that may allocate calls it: records tasks that must not wait for I/O */
+/* Called by each verb that may allocate: records calls by a task that must not wait for I/O */
 void fake_note_noio(struct fake_dev *fake, unsigned long what);
-/* The valid MR with this key, or NULL */
+/* Returns the MR that is valid under this key, or NULL */
 const struct fake_mr *fake_valid_mr(struct fake_dev *fake, u32 key);
-/* Number of valid MRs */
+/* Returns the number of valid MRs */
 u32 fake_valid_mrs(struct fake_dev *fake);
-/* Raises an event of a QP, as drivers do: with interrupts off and a lock held */
+/* Raises an event of a QP as drivers do: interrupts off, a lock held */
 void fake_raise(struct fake_dev *fake, struct fake_qp *qp, enum ib_event_type type);
 /*
- * The oldest request of @from accesses memory that @to does not grant: the NAK fails
- * it, and the device moves @to to ERROR. True if the NAK has left. Process context
+ * The oldest request of @from accesses memory that @to does not grant: the NAK fails the
+ * request, and the device moves @to to ERROR. Returns false if the NAK could not be sent.
+ * Process context.
  */
 bool fake_refuse_access(struct fake_dev *fake, struct fake_qp *from, struct fake_qp *to);
-/* Ends @hold_flush; the QP flushes its requests */
+/* Clears hold_flush and FAKE_NO_LAST_WQE, and flushes @qp with the event that is due */
 void fake_release(struct fake_dev *fake, struct fake_qp *qp);
-/* Runs all pending done callbacks and work items of kdapl */
+/* Waits until all done callbacks and all work of kdapl have run */
 void fake_settle(struct fake_dev *fake);
 
-/* Number of outstanding entries; and one of them, 0 is the oldest */
+/* The number of outstanding entries, and one of them: 0 is the oldest */
 u32 fake_outstanding(const struct fake_queue *q);
 const struct fake_wr *fake_wr_at(const struct fake_queue *q, u32 n);
-/* The last post of a queue, completed or not; NULL if there is none */
+/* The latest post of a queue, completed or not; NULL if there was none */
 const struct fake_wr *fake_last(const struct fake_queue *q);
 
 static inline struct fake_dev *to_fake_dev(struct ib_device *ibdev)

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The memory regions of the fake device, see fake_ibdev.h: which of them are valid, their
- * keys, and whether requests and mappings are legal.
+ * The memory regions of the fake device: which are valid, under which key, and whether
+ * requests and mappings respect that; see fake_ibdev.h.
  *
- * kdapl calls the verbs through the RDMA core in any context, fake_queue.c calls its
- * functions with fake->lock held, and the suites call theirs in process context.
+ * Called by kdapl through the RDMA core in any context, by fake_queue.c with fake->lock
+ * held, and by the suites in process context.
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
@@ -49,7 +49,10 @@ static int fake_set_page(struct ib_mr *ibmr, u64 addr)
 	return 0;
 }
 
-/* Takes effect before any request, so the MR must not be valid, or become valid, meanwhile */
+/*
+ * A mapping takes effect at once, before any request runs. Mapping an MR that is valid, or
+ * that an outstanding request will make valid, would change memory that a peer can access.
+ */
 int fake_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 		   unsigned int *offset)
 {
@@ -67,7 +70,7 @@ int fake_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 	return ib_sg_to_pages(ibmr, sg, nents, offset, fake_set_page);
 }
 
-/* Long enough for everything that does not wait for it; several grace periods */
+/* Several grace periods: a caller that fails to wait for this MR is noticed */
 #define SLOW_MS	500
 
 static void take_time(struct fake_dev *fake)
@@ -99,7 +102,10 @@ int fake_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 
 /* ---- requests ---------------------------------------------------------- */
 
-/* fake->lock held. The low byte of a key counts registrations, the rest selects the MR */
+/*
+ * The low byte of a key counts registrations; the rest identifies the MR. Called with
+ * fake->lock held
+ */
 static struct fake_mr *find_mr(struct fake_dev *fake, u32 key)
 {
 	struct fake_mr *mr;
@@ -110,7 +116,7 @@ static struct fake_mr *find_mr(struct fake_dev *fake, u32 key)
 	return NULL;
 }
 
-/* fake->lock held. Returns whether the key was that of a valid MR */
+/* Called with fake->lock held. Returns whether the key named a valid MR */
 bool fake_invalidate(struct fake_dev *fake, u32 key)
 {
 	struct fake_mr *mr = find_mr(fake, key);
@@ -118,12 +124,12 @@ bool fake_invalidate(struct fake_dev *fake, u32 key)
 	if (!mr || !mr->valid || mr->key != key)
 		return false;
 	mr->valid = false;
-	/* Move it to the end of searches, because it may stay for long */
+	/* Move it behind the valid MRs, so that lookups find those first: it may stay for long */
 	list_move_tail(&mr->node, &fake->mrs);
 	return true;
 }
 
-/* fake->lock held. A request for an MR has completed */
+/* A request on an MR leaves the queue. Called with fake->lock held */
 void fake_run_mr_request(struct fake_dev *fake, const struct fake_wr *fwr,
 			 enum ib_wc_status status, bool service)
 {
@@ -133,19 +139,19 @@ void fake_run_mr_request(struct fake_dev *fake, const struct fake_wr *fwr,
 		mr->regs--;
 		if (status != IB_WC_SUCCESS)
 			return;
-		/* The key must be the present one of the ib_mr */
+		/* The key must be the current one of the ib_mr and differ from the previous one */
 		if (mr->valid || mr->key == fwr->rkey || mr->ibmr.rkey != fwr->rkey)
 			fake->misuses++;
 		mr->valid = true;
 		mr->key = fwr->rkey;
 	} else if (fwr->opcode == IB_WR_LOCAL_INV && status == IB_WC_SUCCESS) {
-		/* The service QP also invalidates MRs that a peer has invalidated */
+		/* The service QP also invalidates MRs that a peer has invalidated already */
 		if (!fake_invalidate(fake, fwr->rkey) && !service)
 			fake->misuses++;
 	}
 }
 
-/* fake->lock held. The queue is destroyed with its outstanding requests */
+/* The queue is destroyed with its outstanding requests. Called with fake->lock held */
 void fake_drop_mr_requests(const struct fake_queue *sq)
 {
 	const struct fake_wr *fwr;

@@ -3,8 +3,8 @@
  * The queues of the fake device: posting, polling, completing.
  *
  * kdapl calls the verbs through the RDMA core, in any context. The suites call the helpers
- * by which a test acts as the hardware, in process context. fake->lock guards everything; no
- * completion handler is called under it.
+ * that simulate the hardware, in process context. fake->lock guards all queues. Completion
+ * handlers are called without it.
  */
 #include <linux/slab.h>
 #include <linux/workqueue.h>
@@ -70,7 +70,7 @@ const struct fake_wr *fake_last(const struct fake_queue *q)
 	return q->tail ? &q->wr[(q->tail - 1) % q->size] : NULL;
 }
 
-/* fake->lock held. NULL if the queue is full */
+/* Called with fake->lock held. Returns NULL if the queue is full */
 static struct fake_wr *queue_add(struct fake_dev *fake, struct fake_queue *q)
 {
 	struct fake_wr *fwr;
@@ -84,7 +84,7 @@ static struct fake_wr *queue_add(struct fake_dev *fake, struct fake_queue *q)
 	return fwr;
 }
 
-/* fake->lock held */
+/* Called with fake->lock held */
 static struct fake_wr *queue_take(struct fake_queue *q)
 {
 	if (q->head == q->tail)
@@ -92,7 +92,7 @@ static struct fake_wr *queue_take(struct fake_queue *q)
 	return &q->wr[q->head++ % q->size];
 }
 
-/* Properties of a message */
+/* Properties of a received message */
 #define MESSAGE_SOLICITED	1
 #define MESSAGE_INVALIDATES	2
 
@@ -172,7 +172,10 @@ int fake_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags how)
 	return missed;
 }
 
-/* fake->lock held. Returns true if the handler must be called, without the lock */
+/*
+ * Called with fake->lock held. Returns true if the caller must call the handler, without
+ * the lock
+ */
 static bool cq_push(struct fake_dev *fake, struct ib_cq *ibcq, const struct ib_wc *wc,
 		    bool solicited)
 {
@@ -183,7 +186,7 @@ static bool cq_push(struct fake_dev *fake, struct ib_cq *ibcq, const struct ib_w
 		return false;
 	}
 	cq->wc[cq->tail++ % cq->size] = *wc;
-	/* No event for errors on a solicited CQ, like some real devices */
+	/* A solicited CQ does not notify of errors, like the worst real devices */
 	if (!cq->armed || (cq->armed == IB_CQ_SOLICITED && !solicited))
 		return false;
 	cq->armed = 0;
@@ -192,7 +195,7 @@ static bool cq_push(struct fake_dev *fake, struct ib_cq *ibcq, const struct ib_w
 
 /* ---- posting ----------------------------------------------------------- */
 
-/* fake->lock held */
+/* Called with fake->lock held */
 static bool refused(struct fake_dev *fake)
 {
 	if (!fake->refusals)
@@ -206,7 +209,7 @@ static bool refused(struct fake_dev *fake)
 	return true;
 }
 
-/* A zone's own QP, for dat_lmr_kcreate() and dat_lmr_free(), has no endpoint */
+/* The service QP of a zone, used by dat_lmr_kcreate() and dat_lmr_free(), has no endpoint */
 static bool is_service(const struct fake_qp *qp)
 {
 	return !qp->ibqp.qp_context;
@@ -217,7 +220,7 @@ static bool is_mr_request(enum ib_wr_opcode opcode)
 	return opcode == IB_WR_REG_MR || opcode == IB_WR_LOCAL_INV;
 }
 
-/* fake->lock held */
+/* Called with fake->lock held */
 static bool push_send(struct fake_dev *fake, struct fake_qp *qp, const struct fake_wr *fwr,
 		      enum ib_wc_status status)
 {
@@ -239,7 +242,7 @@ static bool push_send(struct fake_dev *fake, struct fake_qp *qp, const struct fa
 			    fwr->opcode == IB_WR_RDMA_READ ? IB_WC_RDMA_READ :
 			    fwr->opcode == IB_WR_REG_MR ? IB_WC_REG_MR :
 			    fwr->opcode == IB_WR_LOCAL_INV ? IB_WC_LOCAL_INV : IB_WC_SEND;
-		/* In the verbs only reads have a byte count, and rxe does not set it */
+		/* In the verbs only reads have a byte count, and rxe sets none */
 		if (fwr->opcode == IB_WR_RDMA_READ)
 			for (i = 0; i < fwr->num_sge; i++)
 				wc.byte_len += fwr->sge[i].length;
@@ -247,7 +250,7 @@ static bool push_send(struct fake_dev *fake, struct fake_qp *qp, const struct fa
 	return cq_push(fake, qp->ibqp.send_cq, &wc, false);
 }
 
-/* fake->lock held */
+/* Called with fake->lock held */
 static bool push_recv(struct fake_dev *fake, struct fake_qp *qp, const struct fake_wr *fwr,
 		      enum ib_wc_status status, u32 len, u32 how, u32 rkey)
 {
@@ -278,14 +281,14 @@ static void call_handler(struct ib_cq *cq, bool call)
 
 static void copy_sges(struct fake_dev *fake, struct fake_wr *fwr, const struct ib_sge *sge, int num)
 {
-	/* It is harmless only if the first entry has a length of 0 */
+	/* The first entry is harmless only if its length is 0 */
 	if ((fake->personality & FAKE_READS_FIRST_SGE) && !num && sge && sge->length)
 		num = 1;
 	fwr->num_sge = num;
 	memcpy(fwr->sge, sge, min(num, FAKE_MAX_SGE) * sizeof(*sge));
 }
 
-/* fake->lock held. Records the request, except its segments */
+/* Copies the target of a request. Called with fake->lock held */
 static void copy_target(struct fake_dev *fake, struct fake_wr *fwr, const struct ib_send_wr *wr)
 {
 	switch (wr->opcode) {
@@ -311,7 +314,7 @@ static void copy_target(struct fake_dev *fake, struct fake_wr *fwr, const struct
 	}
 }
 
-/* Status of a request that completes at once. fake->lock held */
+/* Returns the status of a request that completes at once. Called with fake->lock held */
 static enum ib_wc_status status_at_once(struct fake_dev *fake, struct fake_qp *qp)
 {
 	if (qp->state == IB_QPS_ERR)
@@ -323,13 +326,13 @@ static enum ib_wc_status status_at_once(struct fake_dev *fake, struct fake_qp *q
 	return IB_WC_LOC_QP_OP_ERR;
 }
 
-/* fake->lock held */
+/* Called with fake->lock held */
 static bool flushes(const struct fake_dev *fake, const struct fake_qp *qp)
 {
 	return qp->state == IB_QPS_ERR && !fake->hold_flush && !qp->mute;
 }
 
-/* fake->lock held */
+/* Called with fake->lock held */
 static int post_one_send(struct fake_dev *fake, struct fake_qp *qp, const struct ib_send_wr *wr,
 			 bool *call)
 {
@@ -382,7 +385,7 @@ int fake_post_send(struct ib_qp *ibqp, const struct ib_send_wr *wr,
 	return err;
 }
 
-/* fake->lock held */
+/* Called with fake->lock held */
 static int post_one_recv(struct fake_dev *fake, struct fake_queue *q, const struct ib_recv_wr *wr)
 {
 	struct fake_wr *fwr;
@@ -442,8 +445,8 @@ int fake_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 }
 
 /*
- * Process context: the QP was moved to ERROR. It may be destroyed when its last completion or
- * event was raised, so the function reads everything that it needs before.
+ * Process context; the QP was moved to ERROR. The QP may be freed as soon as its last
+ * completion or event is visible, so all that is needed later is copied before.
  */
 void fake_flush(struct fake_dev *fake, struct fake_qp *qp)
 {
@@ -480,7 +483,7 @@ void fake_flush(struct fake_dev *fake, struct fake_qp *qp)
 		handler(&event, context);
 }
 
-/* ---- acting as the hardware --------------------------------------------- */
+/* ---- simulating the hardware ------------------------------------------- */
 
 void fake_refuse_behind(struct fake_dev *fake, u32 taken, int err, u32 count)
 {
@@ -516,14 +519,14 @@ bool fake_complete_send(struct fake_qp *qp, enum ib_wc_status status)
 	if (fwr)
 		call = push_send(fake, qp, fwr, status);
 	spin_unlock_irq(&fake->lock);
-	/* The softirq usually runs when bottom halves are enabled */
+	/* The softirq normally runs when bottom halves are enabled again */
 	local_bh_disable();
 	call_handler(qp->ibqp.send_cq, call);
 	local_bh_enable();
 	return fwr;
 }
 
-/* fake->lock held. Must the SRQ raise its event, after a buffer was used? */
+/* Is the event of the SRQ due after a buffer was consumed? Called with fake->lock held */
 static bool limit_reached(struct fake_dev *fake, struct fake_srq *srq)
 {
 	if (fake->hold_limit || fake_outstanding(&srq->rq) >= srq->limit)
@@ -533,7 +536,10 @@ static bool limit_reached(struct fake_dev *fake, struct fake_srq *srq)
 	return true;
 }
 
-/* With a lock held and, except on RT, interrupts off, like some drivers */
+/*
+ * Calls the handler with a lock held and (except on RT) interrupts off, the strictest
+ * context that drivers use
+ */
 static void call_srq_handler(struct fake_dev *fake, struct ib_srq *ibsrq,
 			     enum ib_event_type type)
 {
@@ -621,7 +627,7 @@ bool fake_refuse_access(struct fake_dev *fake, struct fake_qp *from, struct fake
 {
 	if (fake->personality & FAKE_ACCESS_ERR_FIRST) {
 		fake_raise(fake, to, IB_EVENT_QP_ACCESS_ERR);
-		/* Let kdapl handle the event completely before the NAK leaves */
+		/* Let kdapl finish its reaction to the event before the NAK is sent */
 		fake_settle(fake);
 	}
 	if (READ_ONCE(to->state) == IB_QPS_ERR)
@@ -632,7 +638,7 @@ bool fake_refuse_access(struct fake_dev *fake, struct fake_qp *from, struct fake
 	return true;
 }
 
-/* A CQ with a completion handler is idle if it is empty and armed */
+/* A CQ with callbacks is idle when it is empty and armed again */
 static bool cqs_at_rest(struct fake_dev *fake)
 {
 	struct fake_cq *cq;
@@ -653,8 +659,8 @@ void fake_settle(struct fake_dev *fake)
 	int idle = 0;
 
 	/*
-	 * Work may cause completions, completions may queue work, and the work of one queue
-	 * may queue work on the other: stop after three idle rounds
+	 * Work may cause completions, completions may queue work, and the work of one
+	 * queue may queue work on the other: stop after three idle rounds.
 	 */
 	while (idle < 3) {
 		if (WARN_ONCE(time_after(jiffies, end), "the CQs do not become idle\n"))

@@ -2,21 +2,21 @@
 /*
  * KUnit: arguments that change while a call reads them.
  *
- * A call must use the values that it has checked: if a Consumer writes to an argument
- * during the call, the call uses the old or the new value, or refuses it, but never an
- * unchecked mixture. Runs in a KUnit thread, with a second one that writes; each test has
- * its own device.
+ * A call must use exactly the values that it has checked. If a Consumer changes a struct
+ * during the call, the call uses the old value or the new one, or is refused, but it never
+ * uses a combination that it has not checked. Runs in a KUnit thread, with a second thread
+ * that changes the struct; each test has its own device.
  */
 #include "beside.h"
 #include "clause.h"
 #include "post_kunit.h"
 
-#define ROUNDS	100	/* at least */
-#define PATIENCE	800	/* further ones, until both values have been met */
+#define ROUNDS	100	/* minimum */
+#define PATIENCE	800	/* additional rounds until both values were used */
 
 static struct tp_env *env;
 
-/* The thread that writes the two values in turn, and the address */
+/* The thread that writes the two values in turn, and the fields that it writes */
 static struct {
 	struct task_struct *task;
 	bool running;
@@ -35,7 +35,10 @@ static int flip_thread(void *unused)
 
 	while (!kthread_should_stop()) {
 		odd = !odd;
-		/* Often, not synchronised with anything, and ending with either value */
+		/*
+		 * Writes often, at no fixed point of the calls, and pauses at either value
+		 * in turn
+		 */
 		for (i = 0; i < 1001 + odd; i++) {
 			if (flip.count)
 				WRITE_ONCE(*flip.count, flip.value[i & 1]);
@@ -56,7 +59,7 @@ static void flip_start(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(flip.running)));
 }
 
-/* Continue after @rounds, of which @one have met one of the two values? */
+/* Returns whether to continue after @rounds, of which @met used one of the two values */
 static bool flip_more(u32 rounds, u32 least, u32 met)
 {
 	cond_resched();
@@ -64,7 +67,7 @@ static bool flip_more(u32 rounds, u32 least, u32 met)
 		return true;
 	if (met && met < rounds)
 		return false;
-	/* Let the other thread run */
+	/* The other thread has not run: let it run */
 	schedule_timeout_uninterruptible(1);
 	return rounds < least + PATIENCE;
 }
@@ -75,7 +78,7 @@ static void flip_stop(void)
 	memset(&flip, 0, sizeof(flip));
 }
 
-/* The object of a handle; the caller knows that it exists */
+/* Returns the object of a handle without a reference; the test does not free it */
 static struct kdapl_obj *object(struct kunit *test, DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 {
 	struct kdapl_obj *obj = kdapl_obj_get(handle, type);
@@ -90,7 +93,7 @@ static DAT_IA_HANDLE ia(void)
 	return kdapl_obj_handle(&env->ia->obj);
 }
 
-/* A slot has room for as many segments as a post may have */
+/* A slot must have room for as many segments as a post may have */
 static void P4_segments_of_an_SRQ(struct kunit *test)
 {
 	static DAT_SRQ_ATTR attr = { .max_recv_dtos = 2 };
@@ -103,7 +106,7 @@ static void P4_segments_of_an_SRQ(struct kunit *test)
 	flip.value[0] = 1;
 	flip.value[1] = TP_SRQ_IOV;
 	flip_start(test);
-	/* They are freed with their IA, all at once */
+	/* They are freed together, with their IA */
 	for (i = 0; flip_more(i, ROUNDS, one); i++) {
 		KUNIT_ASSERT_EQ(test, dat_srq_create(ia(), env->own.pz, &attr, &handle),
 				DAT_SUCCESS);
@@ -113,7 +116,7 @@ static void P4_segments_of_an_SRQ(struct kunit *test)
 	}
 	flip_stop();
 	KUNIT_EXPECT_EQ(test, differ, 0);
-	/* Both values must have occurred */
+	/* Both values were used */
 	KUNIT_EXPECT_GT(test, one, 0);
 	KUNIT_EXPECT_LT(test, one, i);
 }
@@ -134,8 +137,8 @@ static void P4_attributes_of_an_SRQ_endpoint(struct kunit *test)
 	flip.value[1] = FAKE_MAX_RD_ATOM + 1;
 	flip_start(test);
 	/*
-	 * Freeing each takes grace periods, so do no more rounds than necessary. If none was
-	 * refused, the other thread has not run.
+	 * Freeing each EP waits for grace periods, so the test makes no more than needed.
+	 * If no call was refused, the other thread has not run.
 	 */
 	for (i = 0; (made < ROUNDS / 2 || made == i) && flip_more(i, ROUNDS, made); i++) {
 		ret = dat_ep_create_with_srq(ia(), env->own.pz, parents.recv_evd,
@@ -155,7 +158,7 @@ static void P4_attributes_of_an_SRQ_endpoint(struct kunit *test)
 	KUNIT_EXPECT_LT(test, made, i);
 }
 
-/* The function that is called must be the one that was checked */
+/* An EVD that was created must have an upcall function */
 static void P4_upcall_of_a_new_EVD(struct kunit *test)
 {
 	static DAT_UPCALL_OBJECT upcall;
@@ -203,8 +206,9 @@ static void P4_another_upcall(struct kunit *test)
 }
 
 /*
- * A segment is invalid while the request is filled in, and valid again when the call looks
- * for the reason of the refusal. The call must not post the request that it has filled in.
+ * A segment is bad when the request is filled in, and good again when the slow path looks
+ * for the reason of the refusal. The call must not post the request that was filled in
+ * before.
  */
 static void expect_whole_or_refused(struct kunit *test, struct tp_ep *ep, enum tp_call call)
 {
@@ -231,7 +235,7 @@ static void expect_whole_or_refused(struct kunit *test, struct tp_ep *ep, enum t
 		}
 	}
 	flip_stop();
-	/* The race must have occurred */
+	/* The race has occurred at least once */
 	KUNIT_EXPECT_GT(test, fixed, 0);
 	KUNIT_EXPECT_EQ(test, tp_slots(tp_pool(env, ep, call)), TP_DEPTH);
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: registrations of dat_lmr_fmr that end without an invalidation.
+ * KUnit: registrations of dat_lmr_fmr() that do not end with a successful invalidation.
  *
- * Requests that fail, are refused or flushed, LMRs that are freed, device removal: a work
- * item replaces the MR, or it is still bound (V-08). Runs in a KUnit thread.
+ * Requests that fail, are refused or are flushed; LMRs that are freed; device removal.
+ * Afterwards a work item has replaced the MR, or the LMR is bound as before (V-08). Runs
+ * in a KUnit thread.
  */
 #include "mem_kunit.h"
 
@@ -28,7 +29,7 @@ static void post_fmr(struct kunit *test, struct fmr *f)
 	KUNIT_ASSERT_EQ(test, mem_fmr_post(f), DAT_SUCCESS);
 }
 
-/* Registers the LMR, and dequeues the event */
+/* Registers the LMR and dequeues the event */
 static void registered(struct kunit *test, struct fmr *f)
 {
 	post_fmr(test, f);
@@ -72,7 +73,7 @@ static void F_09_F_10_the_registration_fails(struct kunit *test)
 	mem_expect_fmr(test, &m, false, 0);
 	TP_EXPECT_TYPE(test, mem_local_use(&m, &other, f.context), DAT_PRIVILEGES_VIOLATION);
 	expect_good_as_new(test);
-	/* DISCONNECTED */
+	/* The same on an EP in DISCONNECTED */
 	mem_fmr_args(&m, &f);
 	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f), DAT_SUCCESS);
 	fake_settle(fake());
@@ -101,7 +102,7 @@ static void V_08_flushed_and_as_bound_as_before(struct kunit *test)
 	mem_expect(test, &m.ep, DAT_DTO_LMR_INVALIDATE, 1, DAT_DTO_ERR_FLUSHED);
 	mem_expect_fmr(test, &m, true, f.key);
 	KUNIT_EXPECT_NOT_NULL(test, fake_valid_mr(fake(), f.key));
-	/* The address is not that of the buffer, but the LMR is found */
+	/* The LMR is found again; the call fails only because the buffer has another address */
 	TP_EXPECT_TYPE(test, mem_local_use(&m, &other, f.context), DAT_INVALID_PARAMETER);
 	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &other, 2, 0), DAT_SUCCESS);
 	mem_finish(&m, &other);
@@ -126,7 +127,7 @@ static void V_08_flushed_and_freed(struct kunit *test)
 	expect_nothing_valid(test);
 }
 
-/* Both requests are outstanding when the first fails */
+/* Both requests are outstanding when the first one fails */
 static void F_10_ended_before_it_has_begun(struct kunit *test)
 {
 	struct fmr f;
@@ -152,7 +153,7 @@ static void F_10_the_invalidation_fails(struct kunit *test)
 	tp_complete(m.env, &m.ep, TP_SEND, IB_WC_LOC_QP_OP_ERR, 0);
 	mem_expect(test, &m.ep, DAT_DTO_LMR_INVALIDATE, 1, DAT_DTO_ERR_LOCAL_MM_ERROR);
 	mem_expect_broken(test, &m.ep);
-	/* Whatever its state on the device is, it can be freed */
+	/* It can be freed, whatever state the device has left it in */
 	KUNIT_EXPECT_TRUE(test, mem_lmr_goes(m.fmr));
 	m.fmr = DAT_HANDLE_NULL;
 	expect_nothing_valid(test);
@@ -204,18 +205,18 @@ static void repair_that_finds_no_MR(struct kunit *test)
 	tp_ep_free(&other);
 }
 
-/* A Consumer may wait for this work while it writes pages out */
+/* A Consumer that writes back dirty pages may wait for this work */
 static void repair_waits_for_no_IO(struct kunit *test)
 {
 	struct fmr f;
 
 	post_fmr(test, &f);
-	/* The fixture has freed an LMR, which has set a bit */
+	/* The fixture has freed an LMR, and that has already set a bit */
 	fake()->noio = 0;
 	tp_complete(m.env, &m.ep, TP_SEND, IB_WC_LOC_QP_OP_ERR, 0);
 	fake_settle(fake());
 	KUNIT_EXPECT_EQ(test, fake()->noio, FAKE_NOIO_ALLOC_MR | FAKE_NOIO_DEREG_MR);
-	/* And neither does the free, a grace period later */
+	/* The free, which runs a grace period later, does not wait for I/O either */
 	fake()->noio = 0;
 	KUNIT_EXPECT_TRUE(test, mem_lmr_goes(m.fmr));
 	m.fmr = DAT_HANDLE_NULL;
@@ -224,7 +225,7 @@ static void repair_waits_for_no_IO(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake()->noio, FAKE_NOIO_DEREG_MR);
 }
 
-/* ---- the end ---------------------------------------------------------- */
+/* ---- free and removal --------------------------------------------------- */
 
 static void B_20_in_use_while_a_request_is_under_way(struct kunit *test)
 {
@@ -239,7 +240,7 @@ static void B_20_in_use_while_a_request_is_under_way(struct kunit *test)
 	mem_finish(&m, &m.ep);
 	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f), DAT_SUCCESS);
 	mem_finish(&m, &m.ep);
-	/* It is registered, can be freed, and its key is then invalid */
+	/* A registered LMR can be freed, and its key becomes invalid */
 	KUNIT_EXPECT_EQ(test, dat_lmr_free(m.fmr), DAT_SUCCESS);
 	expect_nothing_valid(test);
 	TP_EXPECT_TYPE(test, mem_fmr_post(&f), DAT_INVALID_HANDLE);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: dat_lmr_allocate, dat_lmr_fmr and dat_lmr_invalidate.
+ * KUnit: dat_lmr_allocate(), dat_lmr_fmr() and dat_lmr_invalidate().
  *
- * Contract 4.10 and 4.11: arguments and their order, the states of the LMR, and
- * contexts that differ each time. Runs in a KUnit thread.
+ * Contract 4.10 and 4.11: the arguments and the order of their checks, the states of the
+ * LMR, and contexts that differ each time. Runs in a KUnit thread.
  */
 #include "mem_kunit.h"
 
@@ -33,7 +33,7 @@ static void post_fmr(struct kunit *test, struct fmr *f)
 	KUNIT_ASSERT_EQ(test, mem_fmr_post(f), DAT_SUCCESS);
 }
 
-/* Registers the LMR, and dequeues the event */
+/* Registers the LMR and dequeues the event */
 static void registered(struct kunit *test, struct fmr *f)
 {
 	post_fmr(test, f);
@@ -186,7 +186,7 @@ static const struct fault {
 	{ full_queue, DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY) },
 };
 
-/* A call with several faults is refused for the first of them, and changes nothing */
+/* A call with several faults returns the error of the first one, and changes nothing */
 static void refuse_fmr(struct kunit *test, struct fmr *f, u32 first)
 {
 	u32 tail = sq()->tail;
@@ -211,7 +211,10 @@ static void F_05_the_first_fault_decides(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, dat_lmr_allocate(m.ia, m.env->foreign.pz, 4, DAT_LMR_SCOPE_PZ,
 					       &foreign_fmr), DAT_SUCCESS);
 	for (first = 0; first < ARRAY_SIZE(faults); first++) {
-		/* Also each fault alone, because two flags have the same return value */
+		/*
+		 * Test each fault alone too: two faults in flags give the same error and
+		 * hide each other
+		 */
 		mem_fmr_args(&m, &f);
 		faults[first].make(&f);
 		refuse_fmr(test, &f, first);
@@ -225,7 +228,7 @@ static void F_05_the_first_fault_decides(struct kunit *test)
 	mem_fmr_args(&m, &f);
 	f.va = DAT_VA_TYPE_ZB;
 	TP_EXPECT_TYPE(test, mem_fmr_post(&f), DAT_MODEL_NOT_SUPPORTED);
-	/* Without remote privileges there is no key */
+	/* Without remote rights no key is returned, and the pointer may be NULL */
 	mem_fmr_args(&m, &f);
 	f.priv = DAT_MEM_PRIV_LOCAL_READ_FLAG;
 	f.rmr_context = NULL;
@@ -282,7 +285,7 @@ static void F_07_numbers_and_sizes_of_pages(struct kunit *test)
 		mem_finish(&m, &m.ep);
 		tp_drain(&m.ep);
 	}
-	/* Invalid page frames, and one that must not be registered */
+	/* A page frame number 0, and one that no memory has */
 	for (i = 0; i < 2; i++) {
 		mem_fmr_args(&m, &f);
 		pages[0] = i ? BIT_ULL(51) : 0;
@@ -318,7 +321,10 @@ static void V_06_V_09_invalidate_arguments(struct kunit *test)
 			KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 1, BIT(bit)),
 					DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4));
 	}
-	/* This device is not known to keep the order: not after other requests */
+	/*
+	 * LMR_INVALIDATE_FENCE is refused while other requests are outstanding, because
+	 * this device does not promise to keep requests in order
+	 */
 	KUNIT_ASSERT_EQ(test, tp_post_one(m.env, &m.ep, TP_SEND, 1, 0), DAT_SUCCESS);
 	TP_EXPECT_TYPE(test, mem_invalidate(&m, &m.ep, 2,
 					    DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG),
@@ -335,7 +341,7 @@ static void V_06_V_09_invalidate_arguments(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_slots(&m.ep.ep->sq.pool), TP_DEPTH);
 }
 
-/* ---- one after the other ---------------------------------------------- */
+/* ---- sequences of calls ----------------------------------------------- */
 
 static void F_01_F_13_V_10_contexts_differ(struct kunit *test)
 {
@@ -363,7 +369,7 @@ static void F_01_F_13_V_10_contexts_differ(struct kunit *test)
 		mem_expect_fmr(test, &m, true, f.key);
 
 		KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, i, 0), DAT_SUCCESS);
-		/* The context is invalid from the call on */
+		/* The context is invalid as soon as the call has returned */
 		TP_EXPECT_TYPE(test, mem_local_use(&m, &m.ep, f.context), DAT_PRIVILEGES_VIOLATION);
 		KUNIT_EXPECT_EQ(test, fake_last(sq())->opcode, IB_WR_LOCAL_INV);
 		KUNIT_EXPECT_EQ(test, fake_last(sq())->rkey, f.key);
@@ -374,7 +380,7 @@ static void F_01_F_13_V_10_contexts_differ(struct kunit *test)
 	}
 }
 
-/* The buffer of the fixture, by its physical pages */
+/* The LMR covers the buffer of the fixture; posts use the physical addresses */
 static void F_02_local_use_at_once(struct kunit *test)
 {
 	struct tp_args args;
@@ -411,7 +417,7 @@ static void F_05_bound_or_not_yet_free(struct kunit *test)
 	mem_finish(&m, &m.ep);
 	/* Both events are still queued: only the completion matters */
 	KUNIT_EXPECT_EQ(test, mem_fmr_post(&again), DAT_SUCCESS);
-	/* An outstanding registration can be ended on the same queue */
+	/* An outstanding registration can be invalidated on its own queue */
 	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 2, 0), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, mem_fmr_post(&again), IN_USE);
 	mem_finish(&m, &m.ep);
@@ -420,7 +426,7 @@ static void F_05_bound_or_not_yet_free(struct kunit *test)
 	expect_nothing_valid(test);
 }
 
-/* Its pages may be unregistered at any time, so no other LMR can use them */
+/* The pages may be released at any time, so no other LMR can be created over them */
 static void no_source_for_another_LMR(struct kunit *test)
 {
 	DAT_REGION_DESCRIPTION source = { .for_lmr_handle = m.fmr };
@@ -444,7 +450,7 @@ static void V_06_under_way_elsewhere(struct kunit *test)
 	kdapl_clauses(test, "V-06 V-08");
 	mem_second(test, &m, &other);
 	post_fmr(test, &f);
-	/* It might overtake the registration */
+	/* On another queue it could overtake the registration */
 	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &other, 1, 0), NOT_BOUND);
 	mem_finish(&m, &m.ep);
 	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &other, 1, 0), DAT_SUCCESS);

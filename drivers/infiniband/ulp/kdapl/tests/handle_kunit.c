@@ -2,7 +2,7 @@
 /*
  * KUnit: the handle table.
  *
- * Tests handle.c and the lookup in handle.h with objects that have only a header, of a
+ * Tests handle.c and the lookup in handle.h with objects that consist of a header, of a
  * type that the module does not use. Runs in a KUnit thread.
  */
 #include <kunit/test.h>
@@ -40,7 +40,7 @@ static struct test_obj *make_public(struct kunit *test)
 	return to;
 }
 
-/* Like the destructors, but a leaked reference does not block the test */
+/* Frees an object like the destructors, but a leaked reference does not hang the test */
 static void unmake(struct kunit *test, struct test_obj *to)
 {
 	KUNIT_EXPECT_TRUE(test, kdapl_obj_unpublish(&to->obj));
@@ -97,12 +97,12 @@ static void G_35_null_and_random_name_nothing(struct kunit *test)
 		if (wild != h)
 			KUNIT_ASSERT_PTR_EQ(test, look(as_handle(wild), TEST_TYPE), NULL);
 	}
-	/* Small numbers and kernel pointers are likely mistakes of a caller */
+	/* Confused callers may pass small numbers or kernel pointers */
 	for (i = 0; i < 2000; i++)
 		KUNIT_ASSERT_PTR_EQ(test, look(as_handle(i), i % KDAPL_NTYPES), NULL);
 	KUNIT_EXPECT_PTR_EQ(test, look(to, TEST_TYPE), NULL);
 	KUNIT_EXPECT_PTR_EQ(test, look(test, TEST_TYPE), NULL);
-	/* The object of an empty entry is not found, whatever the type */
+	/* An empty entry yields no object, whatever type the handle has */
 	for (type = 0; type <= KDAPL_HANDLE_TYPE_MASK; type++) {
 		wild = (unsigned long)type << KDAPL_HANDLE_INDEX_BITS;
 		KUNIT_EXPECT_PTR_EQ(test, kdapl_obj_get_any(as_handle(wild)), NULL);
@@ -155,7 +155,7 @@ static void G_35_stale_handle_misses_the_new_owner(struct kunit *test)
 	for (i = 0; i < 30; i++) {
 		to = make_public(test);
 		h = kdapl_obj_handle(&to->obj);
-		/* Reuses the lowest free index, with another generation */
+		/* The lowest free index is used: the same index with another generation */
 		KUNIT_EXPECT_EQ(test, kdapl_obj_id(&to->obj), idx);
 		KUNIT_EXPECT_PTR_NE(test, h, old);
 		KUNIT_EXPECT_PTR_EQ(test, look(old, TEST_TYPE), NULL);
@@ -181,7 +181,7 @@ static void aborted_index_comes_back(struct kunit *test)
 	kfree(a);
 }
 
-/* More than three pages: each object is found */
+/* Fills three pages and a part of the fourth: each object is found by its handle */
 static void growth_beyond_a_page(struct kunit *test)
 {
 	unsigned int n = 3 * KDAPL_HANDLE_PAGE_SLOTS + 5, i;
@@ -200,7 +200,7 @@ static void growth_beyond_a_page(struct kunit *test)
 	for (i = 0; i < n; i++)
 		KUNIT_EXPECT_PTR_EQ(test, look(kdapl_obj_handle(&to[i].obj), TEST_TYPE),
 				    &to[i].obj);
-	/* An index after the last page that exists */
+	/* An index beyond the last page */
 	KUNIT_EXPECT_PTR_EQ(test, look(as_handle(to[0].obj.handle | KDAPL_HANDLE_INDEX_MASK),
 				       TEST_TYPE), NULL);
 	for (i = 0; i < n; i++)
@@ -216,7 +216,7 @@ static void one_caller_takes_it_out(struct kunit *test)
 
 	KUNIT_EXPECT_TRUE(test, kdapl_obj_unpublish(&to->obj));
 	KUNIT_EXPECT_FALSE(test, kdapl_obj_unpublish(&to->obj));
-	/* Not even if another object has the index by then */
+	/* Not even if the index has a new owner */
 	next = make_public(test);
 	KUNIT_EXPECT_EQ(test, kdapl_obj_id(&next->obj), kdapl_obj_id(&to->obj));
 	KUNIT_EXPECT_FALSE(test, kdapl_obj_unpublish(&to->obj));
@@ -239,7 +239,10 @@ static void references_are_counted(struct kunit *test)
 	kdapl_obj_put(&to->obj);
 	kdapl_obj_put(&to->obj);
 	KUNIT_EXPECT_FALSE(test, try_wait_for_completion(&to->obj.gone));
-	/* The last reference was dropped, but the entry exists: a lookup must fail */
+	/*
+	 * The last reference was dropped before the entry was removed: no new reference is
+	 * possible
+	 */
 	kdapl_obj_put(&to->obj);
 	KUNIT_EXPECT_PTR_EQ(test, kdapl_obj_get(h, TEST_TYPE), NULL);
 	KUNIT_EXPECT_FALSE(test, kdapl_obj_pin(&to->obj));
@@ -293,7 +296,7 @@ static void users_keep_an_object_from_being_killed(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kdapl_obj_kill(&to->obj));
 	kdapl_obj_unuse(&to->obj);
 	KUNIT_EXPECT_TRUE(test, kdapl_obj_kill(&to->obj));
-	/* Only one call succeeds, and there are no users from now on */
+	/* Only one caller can kill an object, and nothing can use it afterwards */
 	KUNIT_EXPECT_FALSE(test, kdapl_obj_kill(&to->obj));
 	KUNIT_EXPECT_FALSE(test, kdapl_obj_use(&to->obj));
 	KUNIT_EXPECT_LT(test, atomic_read(&to->obj.users), 0);
@@ -308,7 +311,7 @@ struct race {
 	atomic_t hits;
 };
 
-/* Looks up objects that the other thread creates and frees, and reads them */
+/* Looks up objects that the other thread creates and frees, and reads their contents */
 static int lookup_thread(void *data)
 {
 	struct race *race = data;
@@ -327,7 +330,7 @@ static int lookup_thread(void *data)
 			atomic_inc(&race->hits);
 		}
 		kdapl_read_unlock(flags);
-		/* The reference-taking lookup of control calls, too */
+		/* Test the lookup of control calls, which takes a reference, too */
 		obj = kdapl_obj_get(as_handle(h), TEST_TYPE);
 		if (obj) {
 			if (READ_ONCE(container_of(obj, struct test_obj, obj)->magic) != MAGIC)
@@ -376,14 +379,14 @@ static void P4_lookup_while_objects_are_freed(struct kunit *test)
 
 /*
  * The memory of a connection request is reused without a grace period. The timer
- * interrupts the lookup at every point, and does what another CPU might do at that moment.
+ * interrupts the lookup at arbitrary points, and does what another CPU might do there.
  */
 struct reuse {
 	struct hrtimer timer;
 	struct kdapl_obj obj;
-	DAT_HANDLE handle;		/* the last one that was in the table */
-	bool found, fresh;		/* in the table; has a handle that is not there yet */
-	u32 n;				/* number of owners so far */
+	DAT_HANDLE handle;		/* the last published handle */
+	bool found, fresh;		/* published; renewed, but not yet published */
+	u32 n;				/* number of owners */
 };
 
 static enum hrtimer_restart reuse_next(struct hrtimer *timer)

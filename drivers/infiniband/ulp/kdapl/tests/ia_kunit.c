@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: EVDs through the public calls, and device removal.
+ * KUnit: EVDs with an IA through the public calls, and device removal.
  *
- * The calls on an EVD with an IA (arguments, query, free, refusals inside an upcall),
- * creations that the device refuses, and removal: the IA becomes orphaned, owes no event
- * and uses no verbs objects (C-31, C-57, C-58). Runs in a KUnit thread; each test has its
- * own device.
+ * Tests arguments, queries, frees, and calls that are refused inside an upcall; creation
+ * that the device refuses; and removal, after which the IA is orphaned: all its events
+ * were raised and it uses no verbs (C-31, C-57, C-58). Runs in a KUnit thread; each test
+ * has its own device.
  */
 #include "post_kunit.h"
 
@@ -37,7 +37,7 @@ static void count_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN
 	atomic_inc(&seen.n);
 }
 
-/* Calls that would have to wait for this upcall */
+/* Makes all calls that would have to wait for this upcall */
 static void freeing_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	seen.teardown = dat_evd_modify_upcall(seen.evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
@@ -116,7 +116,7 @@ static void E_44_query_tells_what_is_so(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, param.evd_flags, DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG);
 	KUNIT_EXPECT_EQ(test, dat_evd_modify_upcall(evd, DAT_UPCALL_NOTIFY, DAT_UPCALL_SAME,
 						    DAT_UPCALL_INVOC_NEW), DAT_SUCCESS);
-	/* Fields that are not selected stay as they are */
+	/* Fields that are not selected are not changed */
 	memset(&param, 0xa5, sizeof(param));
 	KUNIT_EXPECT_EQ(test, dat_evd_query(evd, DAT_EVD_FIELD_UPCALL_POLICY, &param), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, param.upcall_policy, DAT_UPCALL_NOTIFY);
@@ -165,7 +165,7 @@ static void E_30_E_45_an_EVD_and_its_feeders(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, evd_create(5, DAT_UPCALL_DISABLE, NULL, DAT_EVD_SOFTWARE_FLAG, &evd),
 			DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
-	/* Each of the three EVDs must have the flag of its stream */
+	/* An EVD must have the flag of its stream, for each of the three arguments */
 	TP_EXPECT_TYPE(test, dat_ep_create(ia_handle(), env->own.pz, evd, ep.request_evd,
 					   ep.connect_evd, &attr, &handle), DAT_INVALID_HANDLE);
 	TP_EXPECT_TYPE(test, dat_ep_create(ia_handle(), env->own.pz, ep.recv_evd, evd,
@@ -177,7 +177,7 @@ static void E_30_E_45_an_EVD_and_its_feeders(struct kunit *test)
 	TP_EXPECT_TYPE(test, dat_evd_free(ep.connect_evd), DAT_INVALID_STATE);
 	TP_EXPECT_TYPE(test, dat_evd_free(kdapl_obj_handle(&env->ia->async_evd->obj)),
 		       DAT_INVALID_STATE);
-	/* E-46: queued events are destroyed with it */
+	/* E-46: queued events are discarded with the EVD */
 	KUNIT_EXPECT_EQ(test, dat_evd_post_se(evd, &event), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, dat_evd_free(evd), DAT_SUCCESS);
 	TP_EXPECT_TYPE(test, dat_evd_dequeue(evd, &event), DAT_INVALID_HANDLE);
@@ -222,7 +222,7 @@ static void C_59_freeing_calls_in_the_upcall_are_refused(struct kunit *test)
 	TP_EXPECT_TYPE(test, seen.ep_free, DAT_INVALID_STATE);
 	TP_EXPECT_TYPE(test, seen.ep_reset, DAT_INVALID_STATE);
 	TP_EXPECT_TYPE(test, seen.ia_close, DAT_INVALID_STATE);
-	/* And everything still works */
+	/* The EP still works */
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SEND, 2, 0), DAT_SUCCESS);
 	dat_evd_modify_upcall(ep.request_evd, DAT_UPCALL_DISABLE, DAT_UPCALL_SAME,
 			      DAT_UPCALL_INVOC_NEW);
@@ -241,7 +241,7 @@ static void C_59_freeing_calls_in_the_upcall_of_another_EVD_are_refused(struct k
 	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	fake_settle(env->fake);
 	KUNIT_ASSERT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
-	/* An EVD that no object uses, so that only the upcall can cause a refusal */
+	/* No object uses this EVD, so only the upcall can be the reason of a refusal */
 	KUNIT_ASSERT_EQ(test, evd_create(8, DAT_UPCALL_DISABLE, NULL, DAT_EVD_SOFTWARE_FLAG,
 					 &seen.evd), DAT_SUCCESS);
 	seen.ep = ep.handle;
@@ -260,7 +260,7 @@ static void C_59_freeing_calls_in_the_upcall_of_another_EVD_are_refused(struct k
 			DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE));
 	KUNIT_EXPECT_EQ(test, seen.ia_close,
 			DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE));
-	/* None of them has changed anything */
+	/* The refused calls have changed nothing */
 	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, dat_evd_free(other), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, dat_evd_free(seen.evd), DAT_SUCCESS);
@@ -278,7 +278,7 @@ static void P5_endpoint_that_the_device_refuses(struct kunit *test)
 		env->fake->fail_create = err[i];
 		TP_EXPECT_TYPE(test, tp_ep_create(env, NULL, false, &ep),
 			       DAT_INSUFFICIENT_RESOURCES);
-		/* The EVDs have no users and can be freed */
+		/* The failed EP does not use the EVDs any more, so they can be freed */
 		tp_ep_free(&ep);
 		KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), live);
 	}
@@ -312,7 +312,7 @@ static struct fake_qp *service_qp(DAT_PZ_HANDLE pz)
 	return to_fake_qp(qp);
 }
 
-/* Whoever guesses the PSN can send to the QP */
+/* A peer that guesses the PSN could send to the QP */
 static void a_service_QP_has_a_PSN_of_its_own(struct kunit *test)
 {
 	struct fake_qp *own = service_qp(env->own.pz), *foreign = service_qp(env->foreign.pz);
@@ -320,7 +320,7 @@ static void a_service_QP_has_a_PSN_of_its_own(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, own->sq_psn, own->rq_psn);
 	KUNIT_EXPECT_EQ(test, foreign->sq_psn, foreign->rq_psn);
 	KUNIT_EXPECT_LE(test, own->sq_psn, 0xffffff);
-	/* They are equal by chance in one of 16 million runs */
+	/* They are equal by chance once in 16 million runs */
 	KUNIT_EXPECT_NE(test, own->sq_psn, foreign->sq_psn);
 }
 
@@ -339,7 +339,7 @@ static void C_31_removal_ends_the_connection_with_its_events(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
 	}
 	fake_dev_unplug(env->fake);
-	/* P8: no verbs object is left after the removal */
+	/* P8: no verbs object is left after device removal */
 	KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), 0);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
 	for (i = 0; i < TP_DEPTH; i++) {
@@ -355,7 +355,7 @@ static void C_31_removal_ends_the_connection_with_its_events(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
 }
 
-/* Posts without memory, because the LMRs are orphaned */
+/* A post without segments, so that it needs no memory region */
 static DAT_RETURN post_empty(enum tp_call call, u64 cookie, u32 flags)
 {
 	struct tp_args args;
@@ -387,7 +387,7 @@ static void C_58_posts_on_a_shell_are_flushed_in_software(struct kunit *test)
 	for (call = 0; call < TP_SRQ; call++)
 		for (i = 0; i < 3; i++)
 			tp_expect_dto(test, &ep, call, i, DAT_DTO_ERR_FLUSHED, 0);
-	/* E-08a: the upcall does not run on the stack of the call */
+	/* E-08a: the upcall does not run on the stack of the caller */
 	dat_evd_modify_upcall(ep.request_evd, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
 			      DAT_UPCALL_INVOC_NEW);
 	seen.caller = current;
@@ -399,7 +399,7 @@ static void C_58_posts_on_a_shell_are_flushed_in_software(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, atomic_read(&seen.on_stack), 0);
 	dat_evd_modify_upcall(ep.request_evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
 			      DAT_UPCALL_INVOC_NEW);
-	/* an SRQ accepts buffers that no message will use */
+	/* an SRQ accepts buffers that no EP will consume */
 	KUNIT_EXPECT_EQ(test, post_empty(TP_SRQ, 1, 0), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->sq.pool), TP_DEPTH);
@@ -407,7 +407,7 @@ static void C_58_posts_on_a_shell_are_flushed_in_software(struct kunit *test)
 	kdapl_clauses(test, "C-58 Q-17");
 }
 
-/* The regions are unmapped, but their contexts are valid until they are freed */
+/* The regions are unmapped, but their contexts stay valid until they are freed */
 static void C_58_segments_on_a_shell_are_still_known(struct kunit *test)
 {
 	enum tp_call call;
@@ -448,7 +448,7 @@ static void C_57_nothing_new_on_a_shell(struct kunit *test)
 					     env->own.pz, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
 					     DAT_MEM_OPTIMIZE_DONT_CARE, &h, &context, &key,
 					     &length, &address), DAT_INSUFFICIENT_RESOURCES);
-	/* All objects can be freed */
+	/* Existing objects can be freed */
 	KUNIT_EXPECT_EQ(test, dat_lmr_free(env->own.rw.handle), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, dat_srq_free(env->srq_handle), DAT_SUCCESS);
 }

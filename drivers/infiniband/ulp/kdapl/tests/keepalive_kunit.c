@@ -2,7 +2,7 @@
 /*
  * KUnit: the attribute kdapl.keepalive_ms and its effect on an idle EP.
  *
- * The interval is an hour, and the suite ends it itself, so that nothing depends on the
+ * The interval is an hour and the suite ends it by force, so that no test depends on the
  * speed of the machine. Runs in a KUnit thread.
  */
 #include "clause.h"
@@ -24,7 +24,7 @@ static DAT_RETURN make(const char *ms)
 	return tp_ep_create(env, &attr, false, &ep);
 }
 
-/* The value of a named attribute in dat_ep_query(), or NULL */
+/* Returns the value of a named attribute in dat_ep_query(), or NULL if it does not exist */
 static const char *asked(const char *name)
 {
 	const DAT_NAMED_ATTR *named;
@@ -40,7 +40,7 @@ static const char *asked(const char *name)
 	return NULL;
 }
 
-/* CONNECTED by the connection work, which starts the keepalive */
+/* The connection work makes the EP CONNECTED and starts the keepalive */
 static void connect(struct kunit *test)
 {
 	struct rdma_cm_id *id = tp_begin(&ep, true);
@@ -55,8 +55,8 @@ static void connect(struct kunit *test)
 }
 
 /*
- * Ends the interval. Not by flush_delayed_work(): the work starts its timer again, so
- * that call would make it run a second time.
+ * Ends the interval. It does not use flush_delayed_work(): the work starts its timer
+ * again, so that call would run it a second time.
  */
 static void tick(void)
 {
@@ -64,7 +64,7 @@ static void tick(void)
 		flush_work(&ep.ep->keepalive.work);
 }
 
-/* Is the youngest outstanding request of the send queue a probe? */
+/* Is the latest request of the send queue an outstanding probe? */
 static bool probing(void)
 {
 	const struct fake_wr *wr = fake_last(&tp_qp(&ep)->sq);
@@ -89,14 +89,14 @@ static void an_idle_EP_asks_whether_its_peer_is_there(struct kunit *test)
 	/* Only one probe at a time */
 	tick();
 	KUNIT_EXPECT_EQ(test, fake_outstanding(&tp_qp(&ep)->sq), 1);
-	/* The answer does not count as traffic of the Consumer, and raises no event */
+	/* The answer is no progress of the Consumer's requests, and raises no event */
 	finish(IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.request_evd), 0);
 	tick();
 	KUNIT_EXPECT_TRUE(test, probing());
 	finish(IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
-	/* No probe after the connection has ended */
+	/* No probe is sent after the connection has ended */
 	dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG);
 	fake_settle(env->fake);
 	tick();
@@ -129,7 +129,7 @@ static void what_completes_shows_that_the_peer_is_there(struct kunit *test)
 	connect(test);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 1, 0), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 2, 0), DAT_SUCCESS);
-	/* Its completion and its dequeue count as progress, each for one interval */
+	/* The completion and the dequeue of a request each count as progress, for one interval */
 	finish(IB_WC_SUCCESS);
 	tick();
 	KUNIT_EXPECT_FALSE(test, probing());
@@ -137,7 +137,7 @@ static void what_completes_shows_that_the_peer_is_there(struct kunit *test)
 	tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 1);
 	tick();
 	KUNIT_EXPECT_FALSE(test, probing());
-	/* In each interval the same slot is outstanding, but with another request */
+	/* The same slot is outstanding at both ticks, but with another request */
 	tp_drain(&ep);
 	tick();
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 3, 0), DAT_SUCCESS);
@@ -207,7 +207,7 @@ static void the_attribute_is_checked_and_told(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, asked("kdapl.keepalive_ms"), "250");
 	TP_EXPECT_TYPE(test, modify("kdapl.keepalive_ms", "x"), DAT_INVALID_PARAMETER);
 	KUNIT_EXPECT_STREQ(test, asked("kdapl.keepalive_ms"), "250");
-	/* The new array replaces the old one: attributes that it leaves out are not set */
+	/* The new array replaces the old one: attributes that it omits are reset */
 	KUNIT_EXPECT_EQ(test, modify("kdapl.comp_vector", "0"), DAT_SUCCESS);
 	KUNIT_EXPECT_STREQ(test, asked("kdapl.keepalive_ms"), "0");
 	KUNIT_EXPECT_STREQ(test, asked("kdapl.comp_vector"), "0");
@@ -228,7 +228,7 @@ static void a_tick_of_an_earlier_connection_finds_it_off(struct kunit *test)
 	tick();
 	KUNIT_EXPECT_FALSE(test, probing());
 	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->keepalive));
-	/* In case the work has started itself again */
+	/* Stop the work before the EP is freed, in case it has scheduled itself again */
 	cancel_delayed_work_sync(&ep.ep->keepalive);
 }
 
