@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * More steps of a fault injection: calls that ask, or change a word, and allocate nothing.
- * That they do not is what is looked at: they have no failure points, or stay
- * right with them.
+ * More steps of the fault injection: queries and other calls that allocate nothing. The test
+ * checks that they have no failure points, or succeed at them.
  *
- * Called by the task that loads the module, as those of steps.c.
+ * Called by the task that loads the module, like those of steps.c.
  */
 #include "fault_inject.h"
 
-/* Too large for the stack, some of them */
+/* Some of them are too large for the stack */
 static union {
 	struct {
 		DAT_IA_ATTR ia;
@@ -26,7 +25,7 @@ static union {
 
 static const DAT_EVENT software = { .event_number = DAT_SOFTWARE_EVENT };
 
-/* One without an upcall that would take it */
+/* An EVD without an upcall */
 static int need_event(struct inject_objs *b)
 {
 	if (dat_evd_kcreate(fx.ia, 4, DAT_UPCALL_DISABLE, NULL, DAT_EVD_SOFTWARE_FLAG,
@@ -166,7 +165,7 @@ static DAT_RETURN rsp_query(struct inject_objs *b)
 	return dat_rsp_query(b->rsp, DAT_RSP_FIELD_ALL, &out.rsp);
 }
 
-/* To the other service point, which announces it anew; it goes with that */
+/* To the other service point, with which it is destroyed */
 static DAT_RETURN cr_handoff(struct inject_objs *b)
 {
 	return taken(&b->cr, dat_cr_handoff(b->cr, INJECT_OTHER));

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The allocation fault injection: what its files share.
+ * The structures and prototypes of the fault injection.
  *
  * A step is one control call. It is made with the n-th allocation of the
  * calling task failing, for n from 1 on, until it succeeds with the n-th not
  * reached; a call that fails is made again, without that, and must succeed.
- * Around it stand objects that were made before and must not notice: the world.
- * What a step needs of its own is in a bag, which is emptied after each attempt;
- * every free in it must succeed.
+ * Other objects exist before and must not be affected: the fixture. The objects that a step
+ * needs are freed after each attempt; every free must succeed.
  *
- * All of it runs in the task that loads the module.
+ * Everything runs in the task that loads the module.
  */
 #ifndef _KDAPL_FAULT_INJECT_H_
 #define _KDAPL_FAULT_INJECT_H_
@@ -22,7 +21,7 @@
 #define INJECT_OTHER	7482
 #define INJECT_BUFFER	4096
 
-/* Handles of a step; NULL: there is none */
+/* Handles of a step; NULL if it does not exist */
 struct inject_objs {
 	DAT_IA_HANDLE ia;
 	DAT_EVD_HANDLE evd;
@@ -40,7 +39,7 @@ struct inject_step {
 	const char *name;
 	int (*before)(struct inject_objs *b);	/* or NULL; 0 or a negative errno */
 	DAT_RETURN (*call)(struct inject_objs *b);
-	/* Where the contract lets memory show as another type than RESOURCES */
+	/* The type, if the contract allows another one than RESOURCES */
 	DAT_RETURN other;
 };
 
@@ -54,14 +53,14 @@ struct inject_fixture {
 	DAT_EP_HANDLE a, b;		/* connected to each other */
 	DAT_IA_ATTR attr;
 	u8 *buffer;			/* registered */
-	u8 *spare;			/* for registrations of steps */
+	u8 *spare;			/* for the registrations of steps */
 };
 
 extern struct inject_fixture fx;
 extern char *inject_ia_name;
 extern unsigned int inject_stretch;
 
-/* steps.c, and what its calls need; asks.c */
+/* steps.c and asks.c */
 extern const struct inject_step inject_steps[], inject_asks[];
 extern const unsigned int inject_nsteps, inject_nasks;
 int need_pz(struct inject_objs *b);

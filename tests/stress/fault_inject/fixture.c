@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The objects around a fault injection: they are made before anything fails, and must
- * work as before after each step.
+ * The fixture of the fault injection: objects that are created before any failure, and must
+ * still work after each step.
  *
  * Called by the task that loads the module.
  */
@@ -16,7 +16,7 @@
 
 struct inject_fixture fx;
 
-/* The number of an attempt, as its private data: an old request may still come */
+/* The number of an attempt is its private data, because an old request may still arrive */
 static u64 attempt;
 
 static unsigned long deadline(void)
@@ -24,7 +24,7 @@ static unsigned long deadline(void)
 	return jiffies + msecs_to_jiffies(WAIT_MS * inject_stretch);
 }
 
-/* The next event of the EVD, in bounded time */
+/* Waits for the next event of the EVD, with a time-out */
 static int next_event(DAT_EVD_HANDLE evd, DAT_EVENT *event)
 {
 	unsigned long end = deadline();
@@ -72,7 +72,7 @@ int inject_connect(DAT_EP_HANDLE active, DAT_CONN_QUAL qual, DAT_CR_HANDLE *cr)
 	}
 }
 
-/* Waits for an event of this EP; others are of EPs whose attempts are over */
+/* Waits for an event of this EP; other events are of attempts that have ended */
 static int wait_conn(DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number)
 {
 	DAT_EVENT event;
@@ -90,7 +90,7 @@ int inject_established(DAT_EP_HANDLE ep)
 	return wait_conn(ep, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/* Takes an EP to DISCONNECTED by an attempt that nobody answers */
+/* Moves an EP to DISCONNECTED by an attempt without an answer */
 int inject_broken(DAT_EP_HANDLE ep)
 {
 	DAT_EVENT event;
@@ -160,7 +160,7 @@ int inject_transfer(void)
 }
 
 /**
- * inject_fixture_check - have the objects noticed that a call failed?
+ * inject_fixture_check - do the objects still work after a failed call?
  *
  * Return: 0 or a negative errno.
  */
@@ -181,10 +181,10 @@ int inject_fixture_check(void)
 	    dat_lmr_query(fx.lmr, DAT_LMR_FIELD_ALL, &lmr) != DAT_SUCCESS ||
 	    lmr.lmr_context != fx.context)
 		return -EBADF;
-	/* Nothing was posted: neither may there be an event */
+	/* Nothing was posted, so there must be no event */
 	if (dat_evd_dequeue(fx.dto, &event) == DAT_SUCCESS)
 		return -EEXIST;
-	/* But for the watermark of an SRQ, which comes when it likes */
+	/* Except for the watermark of an SRQ, which may arrive at any time */
 	while (dat_evd_dequeue(fx.async, &event) == DAT_SUCCESS)
 		if (event.event_number != DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR)
 			return -EEXIST;
@@ -256,7 +256,7 @@ static int free_objects(void)
 	       dat_evd_free(fx.conn) || dat_evd_free(fx.cr) ? -EBUSY : 0;
 }
 
-/* 0 if nothing but the world was there: the graceful close says so */
+/* 0 if only the fixture existed, which the graceful close proves */
 int inject_fixture_close(void)
 {
 	int err = 0;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdapl_fault_inject.ko: every control call of kDAPL with each of its allocations
- * failing (fault_inject.h tells how).
+ * kdapl_fault_inject.ko: makes every control call of kDAPL with each of its allocations
+ * failing (see fault_inject.h).
  *
  * Loading it runs the fault injection; debugfs kdapl_fault_inject/result then shows one line of
- * TAP for each call. The failing is the kernel's own: fail_nth of the task.
- * Allocations that the call leaves to others, workers and callbacks, are not
- * reached by that. Public API only.
+ * TAP for each call. The failures are injected by the kernel: fail_nth of the task.
+ * Allocations by workers and callbacks are not reached. Public API only.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -30,8 +29,8 @@ module_param_named(stretch, inject_stretch, uint, 0444);
 MODULE_PARM_DESC(stretch, "Multiplies time-outs, for emulated machines (default 1)");
 
 struct result {
-	unsigned int points;		/* allocations that failed */
-	unsigned int errors;		/* of these made the call fail */
+	unsigned int points;		/* number of allocations that failed */
+	unsigned int errors;		/* number of these that made the call fail */
 	unsigned int bad;
 	char note[NOTES][NOTE_LEN];
 };
@@ -42,7 +41,7 @@ static struct dentry *dir;
 static bool bites;
 static int closed = -EBUSY;
 
-/* Of both lists; the calls of the second ask, and have no reason to fail for memory */
+/* Both lists; the calls of the second must not fail because of memory */
 static const struct inject_step *nth_step(unsigned int i)
 {
 	return i < inject_nsteps ? &inject_steps[i] : &inject_asks[i - inject_nsteps];
@@ -50,7 +49,7 @@ static const struct inject_step *nth_step(unsigned int i)
 
 /* ---- failing allocations -------------------------------------------------------------- */
 
-/* The @n-th allocation of this task from now on fails; 0: none does any more */
+/* Makes the @n-th allocation of this task fail; 0: none */
 static unsigned int fail_nth(unsigned int n)
 {
 #ifdef CONFIG_FAULT_INJECTION
@@ -63,7 +62,7 @@ static unsigned int fail_nth(unsigned int n)
 #endif
 }
 
-/* Has the kernel been told to fail allocations that may sleep, too? */
+/* Is the kernel configured to fail allocations that may sleep, too? */
 static bool fails(void)
 {
 	bool slab, page;
@@ -102,7 +101,7 @@ static void freed(struct result *r, unsigned int n, const char *what, DAT_RETURN
 		note(r, "point %u: dat_%s: %#x", n, what, ret);
 }
 
-/* Everything in the bag can be freed, whatever happened */
+/* Frees all objects of a step, which must succeed after any result */
 static void empty_bag(struct inject_objs *b, struct result *r, unsigned int n)
 {
 	if (b->rsp)
@@ -130,7 +129,7 @@ static void empty_bag(struct inject_objs *b, struct result *r, unsigned int n)
 	memset(b, 0, sizeof(*b));
 }
 
-/* What failed for want of memory has changed nothing: now that there is some, it works */
+/* A call that failed without memory has changed nothing: with memory it succeeds */
 static void again(const struct inject_step *step, struct inject_objs *b, struct result *r,
 		  unsigned int n)
 {
@@ -170,7 +169,7 @@ static bool attempt(const struct inject_step *step, struct result *r, unsigned i
 	return left;
 }
 
-/* Does the contract know no lack of resources of this call? */
+/* Does the contract not allow INSUFFICIENT_RESOURCES for this call? */
 static bool never_fails(const struct inject_step *step)
 {
 	return (step >= inject_asks && step < inject_asks + inject_nasks) ||
@@ -204,7 +203,7 @@ static void inject(const struct inject_step *step, struct result *r)
 
 /* ---- the module -------------------------------------------------------------------------- */
 
-/* Objects are of memory; one that was made without a failure point was made elsewhere */
+/* A call that creates an object must have a failure point */
 static bool is_good(const struct inject_step *step, const struct result *r)
 {
 	bool makes = strstr(step->name, "create") || strstr(step->name, "openv") ||

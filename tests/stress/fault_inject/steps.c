@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The steps of a fault injection: what each control call needs, and the call.
+ * The steps of the fault injection: the preparation of each control call, and the call.
  *
- * Called by the task that loads the module; with an allocation that fails only
- * the call itself. Calls that never allocate stand here too, and in asks.c: it is
- * the fault injection that says so.
+ * Called by the task that loads the module; only the call itself has a failing allocation.
+ * Calls that never allocate are here and in asks.c, too, and the test proves that.
  */
 #include <linux/io.h>
 #include <linux/mm.h>
@@ -47,7 +46,7 @@ static int need_two_eps(struct inject_objs *b)
 	return need_ep(b) ? : inject_make_ep(&b->peer) ? -EIO : 0;
 }
 
-/* The request arrives on a reserved service point, for the EP of it */
+/* The request arrives at a reserved service point, for its EP */
 static int need_reserved_cr(struct inject_objs *b)
 {
 	int err = need_two_eps(b);
@@ -137,7 +136,7 @@ int need_rsp(struct inject_objs *b)
 	return need_ep(b) ? : rsp_create(b) ? -EIO : 0;
 }
 
-/* An IA with something of each kind on it */
+/* An IA with an object of each type */
 static int need_full_ia(struct inject_objs *b)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = fx.spare };
@@ -173,7 +172,7 @@ static DAT_RETURN ia_openv(struct inject_objs *b)
 	return dat_ia_open(inject_ia_name, 8, &async, &b->ia);
 }
 
-/* A free: what succeeded is not in the bag any more */
+/* A free: after a success the object does not exist any more */
 DAT_RETURN taken(DAT_HANDLE *handle, DAT_RETURN ret)
 {
 	if (ret == DAT_SUCCESS)
@@ -269,7 +268,7 @@ static DAT_RETURN ep_create_with_srq(struct inject_objs *b)
 				      &attr, &b->ep);
 }
 
-/* Its receives have a CQ of their own */
+/* Its receives have a separate CQ */
 static DAT_RETURN ep_create_solicited(struct inject_objs *b)
 {
 	DAT_EP_ATTR attr = { .max_message_size = 4096, .max_recv_dtos = 8, .max_request_dtos = 8,
@@ -325,7 +324,7 @@ static DAT_RETURN ep_connect(struct inject_objs *b)
 			      0, NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
-/* Withdrawn at once: the request that comes is rejected by a later step */
+/* Withdrawn at once; a later step rejects the request if it arrives */
 static DAT_RETURN ep_dup_connect(struct inject_objs *b)
 {
 	return dat_ep_dup_connect(b->ep, fx.a, DAT_TIMEOUT_INFINITE, 0, NULL,
@@ -365,7 +364,7 @@ static DAT_RETURN lmr_physical(struct inject_objs *b)
 
 static DAT_RETURN lmr_var_pages(struct inject_objs *b)
 {
-	/* Of kmalloc, and a power of two large, it is aligned to its size */
+	/* kmalloc aligns memory to its size if this is a power of two */
 	DAT_PADDR pages[2] = {
 		virt_to_phys(fx.spare), virt_to_phys(fx.spare + 2 * PAGE_SIZE),
 	};
@@ -388,7 +387,7 @@ static DAT_RETURN lmr_allocate(struct inject_objs *b)
 	return dat_lmr_allocate(fx.ia, fx.pz, 16, DAT_LMR_SCOPE_PZ, &b->lmr);
 }
 
-/* The first registration of a zone makes its service QP */
+/* The first registration of a zone creates its service QP */
 static DAT_RETURN lmr_first(struct inject_objs *b)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = fx.spare };
@@ -402,7 +401,7 @@ static DAT_RETURN lmr_first(struct inject_objs *b)
 			       &b->lmr, &context, &key, &length, &addr);
 }
 
-/* The first RMR makes what its binds are mapped with */
+/* The first RMR allocates the list for its binds */
 static DAT_RETURN rmr_first(struct inject_objs *b)
 {
 	return dat_rmr_create(b->pz, &b->rmr);
@@ -440,7 +439,7 @@ static DAT_RETURN srq_resize(struct inject_objs *b)
 	return dat_srq_resize(b->srq, 100);
 }
 
-/* Its CQ has room for what the SRQ had when the EP came, and for no more */
+/* Its CQ has room for the size of the SRQ at the time of the EP's creation only */
 static DAT_RETURN srq_shrink(struct inject_objs *b)
 {
 	return dat_srq_resize(b->srq, 8);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The lifetime test: dat_ia_close with everything alive, and the right order,
+ * The lifetime test: dat_ia_close with all objects in use, and frees in the right order,
  * both while other CPUs post, dequeue and run upcalls. Process context.
  */
 #include "life.h"
 
-/* GRACEFUL is refused and changes nothing; ABRUPT takes everything */
+/* GRACEFUL is refused and changes nothing; ABRUPT frees everything */
 static int close_alive(struct life *w)
 {
 	int ret = 0;
@@ -13,7 +13,7 @@ static int close_alive(struct life *w)
 	if (!life_expect("graceful close with everything alive",
 			 dat_ia_close(w->ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE))
 		ret = -EIO;
-	/* The fixture must go on as before */
+	/* The fixture must continue to work */
 	ret = ret ?: life_moves(w);
 	life_close(w, DAT_CLOSE_ABRUPT_FLAG);
 	return ret;
@@ -28,7 +28,7 @@ static int close_empty(struct life *w)
 }
 
 /**
- * life_loop_close - one close, of either kind in turn
+ * life_loop_close - one close, abrupt or graceful in turn
  * @round: number of the round
  *
  * Context: process. Return: 0, or an error with a message.
@@ -56,7 +56,7 @@ int life_loop_close(unsigned int round)
 }
 
 /**
- * life_loop_ep - free the EPs one by one, under load, another one first each time
+ * life_loop_ep - free the EPs one by one, under load, in a different order each time
  * @round: number of the round
  *
  * Context: process. Return: 0, or an error with a message.
@@ -76,7 +76,7 @@ int life_loop_ep(unsigned int round)
 		WRITE_ONCE(w->ep[i].freeing, true);
 		if (!life_expect("dat_ep_free", dat_ep_free(w->ep[i].handle), DAT_SUCCESS))
 			ret = -EIO;
-		/* An upcall that starts from here on must not speak of it */
+		/* An upcall that starts from now on must not have an event of it */
 		life_set(&w->ep[i].freed);
 		if (!life_expect("a second dat_ep_free", dat_ep_free(w->ep[i].handle),
 				 DAT_INVALID_HANDLE))

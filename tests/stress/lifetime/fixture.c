@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A fixture of the lifetime test: made, connected, taken apart, judged. All in
+ * The fixture of the lifetime test: creation, connection, destruction and checks. All in
  * process context, by one thread; others (load.c) use its handles meanwhile.
  */
 #include <linux/slab.h>
@@ -91,7 +91,7 @@ static int make_objects(struct life *w)
 	return ret;
 }
 
-/* Takes what the connection and the asynchronous EVD have */
+/* Dequeues the events of the connection and the asynchronous EVD */
 void life_take_conn(struct life *w)
 {
 	struct life_ep *ep;
@@ -118,7 +118,7 @@ void life_take_conn(struct life *w)
 }
 
 /**
- * life_wait - wait for a condition, taking connection events meanwhile
+ * life_wait - wait for a condition, and dequeue connection events meanwhile
  * @w:    the world
  * @cond: true when it is met
  * @what: for the message
@@ -187,11 +187,11 @@ static int open_ia(struct life *w)
 }
 
 /**
- * life_open - make a fixture, connected, with nothing posted
+ * life_open - create a fixture, connected, with nothing posted
  * @out: the world
  *
  * Context: process.
- * Return: 0; an error, with a message and nothing left behind.
+ * Return: 0; an error, with a message and without any objects.
  */
 int life_open(struct life **out)
 {
@@ -230,12 +230,12 @@ int life_free(const char *what, DAT_RETURN (*fn)(DAT_HANDLE handle), DAT_HANDLE 
 {
 	if (handle == DAT_HANDLE_NULL)
 		return 0;
-	/* It stays where it is: others go on using it */
+	/* It must not move, because other threads use it */
 	return life_expect(what, fn(handle), DAT_SUCCESS) ? 0 : -EIO;
 }
 
 /**
- * life_free_all - free everything in the right order, but the IA
+ * life_free_all - free everything except the IA, in the right order
  * @w: the world
  *
  * Context: process.
@@ -252,10 +252,10 @@ int life_free_all(struct life *w)
 		WRITE_ONCE(w->ep[i].freeing, true);
 		ret = life_expect("dat_ep_free", dat_ep_free(w->ep[i].handle), DAT_SUCCESS) ?
 		      0 : -EIO;
-		/* An upcall that starts now must not carry its events */
+		/* An upcall that starts now must not have its events */
 		life_set(&w->ep[i].freed);
 	}
-	/* Who dequeues from them is told that they are gone */
+	/* Threads that dequeue from them now get INVALID_HANDLE */
 	WRITE_ONCE(w->closing, true);
 	ret = ret ?: life_free("dat_rmr_free", dat_rmr_free, w->rmr) ?:
 	      life_free("dat_psp_free", dat_psp_free, w->psp) ?:
@@ -272,7 +272,7 @@ int life_free_all(struct life *w)
 }
 
 /**
- * life_close - close the IA, whatever runs
+ * life_close - close the IA in any state
  * @w:     the world
  * @flags: how
  *
@@ -286,7 +286,7 @@ void life_close(struct life *w, DAT_CLOSE_FLAGS flags)
 	for (i = 0; i < LIFE_EPS; i++)
 		WRITE_ONCE(w->ep[i].freeing, true);
 	life_expect("dat_ia_close", dat_ia_close(w->ia, flags), DAT_SUCCESS);
-	/* No upcall runs any more, and none will */
+	/* No upcall runs, and none will start */
 	life_set(&w->closed);
 	for (i = 0; i < LIFE_EPS; i++)
 		life_set(&w->ep[i].freed);
@@ -309,7 +309,7 @@ static void check_ledger(const struct life_ledger *l, const char *what, bool all
 }
 
 /**
- * life_check - look at the ledgers and the guards
+ * life_check - check the ledgers and the guards
  * @w:        the world, nobody posts
  * @all_back: every post must have had its event; else some were returned by a
  *            free or by the close
@@ -328,7 +328,7 @@ void life_check(struct life *w, bool all_back)
 		    atomic_read(&w->ep[i].queue[LIFE_SUPPRESSED].posted))
 			life_fail("suppressed requests came back twice");
 	}
-	/* What no message has taken returns with dat_srq_free() */
+	/* dat_srq_free() returns the unused buffers */
 	check_ledger(&w->srq_recv, "SRQ", false);
 	if (memchr_inv(w->memory, GUARD, PAGE_SIZE) ||
 	    memchr_inv(w->memory + PAGE_SIZE + REGION, GUARD, PAGE_SIZE))
@@ -336,7 +336,7 @@ void life_check(struct life *w, bool all_back)
 }
 
 /**
- * life_end - forget a fixture that is closed
+ * life_end - free the memory of a closed fixture
  * @w: the world; no thread runs
  *
  * Context: process. An upcall that is not over now will be seen by KASAN.

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The lifetime test: what its files share.
+ * The structures and prototypes of the lifetime test.
  *
  * A *fixture* is one IA with two connected pairs of EPs and all they need. Each
- * round of a loop makes a fixture, sets threads on it that post and dequeue, takes
- * something away in the middle of that, and looks at the ledgers. Public API
- * only; an object of the world is found by no other means than its handle.
+ * round of a loop creates a fixture, starts threads that post and dequeue, frees objects
+ * while they run, and checks the ledgers. The test uses the public API only, and accesses
+ * objects only by their handles.
  */
 #ifndef LIFE_H
 #define LIFE_H
@@ -24,13 +24,13 @@
 /* A and B are a pair, C and D; D receives from the SRQ. A and B use an upcall. */
 enum { LIFE_A, LIFE_B, LIFE_C, LIFE_D, LIFE_EPS };
 
-/* The last: of posts that are only counted, because successes raise no event */
+/* The last one is for posts that are only counted, because successes have no event */
 enum life_queue { LIFE_RECV, LIFE_REQUEST, LIFE_BIND, LIFE_SUPPRESSED, LIFE_QUEUES };
 
 /*
- * Posts of one queue: a slot holds the number of the post that it stands for,
- * from before the call until its event, so that an event that comes twice, or
- * for nothing, finds another number there.
+ * The posts of one queue. A slot contains the number of its post from before the call until
+ * the event, so that an event that arrives twice, or without a post, finds another number
+ * there.
  */
 struct life_ledger {
 	atomic_t slot[LIFE_DEPTH];
@@ -44,8 +44,8 @@ struct life_ep {
 	DAT_EP_HANDLE handle;
 	struct life_ledger queue[LIFE_QUEUES];
 	struct life_ledger *recv;	/* its own, or that of the SRQ */
-	bool freeing;			/* the call has begun */
-	bool freed;			/* it has returned */
+	bool freeing;			/* dat_ep_free() has begun */
+	bool freed;			/* dat_ep_free() has returned */
 	int mark_recv, mark_request;
 	unsigned int established;
 	unsigned int ends;		/* DISCONNECTED or BROKEN */
@@ -54,7 +54,7 @@ struct life_ep {
 
 struct life;
 
-/* Instance data of the upcall; its own allocation, so that it can go first */
+/* Instance data of the upcall; allocated separately, so that it can be freed first */
 struct life_tag {
 	struct life *w;
 	bool gone;
@@ -81,21 +81,21 @@ struct life {
 	unsigned int nthreads;
 	bool closing, closed;
 	bool srq_gone;
-	bool quiet;			/* nobody posts */
-	/* What the upcall is to do besides counting */
+	bool quiet;			/* no thread posts */
+	/* Called by the upcall after it has counted */
 	void (*hook)(struct life *w, const DAT_EVENT *event);
 	atomic_t in_upcall;
 	atomic_t posting;
 	atomic_t upcalls;
 	unsigned int catastrophic;
-	/* For the loops: what they race about */
+	/* For the loops: the object that is freed */
 	DAT_HANDLE prey;
 	DAT_LMR_CONTEXT prey_context;
 	bool prey_freeing, prey_gone, prey_down;
 	atomic_t prey_done, prey_refused, prey_torn;
 };
 
-/* Set when a free has returned: what is seen to begin later must not know the object */
+/* Set when a free has returned: nothing that begins later may find the object */
 static inline void life_set(bool *flag)
 {
 	/* Pairs with life_is_set() */
@@ -110,7 +110,7 @@ static inline bool life_is_set(const bool *flag)
 
 static inline void life_set_hook(struct life *w, void (*hook)(struct life *, const DAT_EVENT *))
 {
-	/* What the hook looks at has been made; the upcall depends on the pointer */
+	/* The data of the hook is complete; the upcall has an address dependency */
 	smp_store_release(&w->hook, hook);
 }
 
@@ -151,7 +151,7 @@ DAT_RETURN life_post(struct life *w, unsigned int i, enum life_queue queue,
 		     DAT_LMR_CONTEXT context);
 DAT_RETURN life_post_uncounted(struct life *w, unsigned int i);
 
-/* The loops; 0, or an error that kept the round from being made */
+/* The loops; 0, or an error that prevented the round */
 int life_loop_close(unsigned int round);
 int life_loop_order(unsigned int round);
 int life_loop_ep(unsigned int round);
@@ -163,7 +163,7 @@ int life_loop_psp(unsigned int round);
 int life_loop_upcall(unsigned int round);
 int life_loop_teardown(unsigned int round);
 
-/* removal.c: the world that the selftest takes the device from */
+/* removal.c: the fixture whose device the selftest removes */
 int life_removal_start(void);
 int life_removal_hold(void);
 int life_removal_settle(void);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What happens in a fixture meanwhile: threads that post and dequeue without
- * end, the upcall, and the ledgers in which each post stands exactly once.
+ * The load on a fixture: threads that post and dequeue continuously, the upcall, and the
+ * ledgers that contain each post exactly once.
  *
  * Threads run in process context, the upcall with bottom halves off.
  */
@@ -19,13 +19,13 @@
 /* ---- the ledger -------------------------------------------------------- */
 
 /**
- * life_take_slot - enter a post that is about to be made
+ * life_take_slot - enter the next post
  * @l:     ledger
  * @ep:    number of the EP
  * @queue: which of its queues
  *
  * Context: any.
- * Return: the cookie, 0 when enough is outstanding.
+ * Return: the cookie; 0 if enough posts are outstanding.
  */
 u64 life_take_slot(struct life_ledger *l, unsigned int ep, enum life_queue queue)
 {
@@ -61,7 +61,7 @@ unsigned int life_left(const struct life_ledger *l)
 }
 
 /**
- * life_back - strike a post off
+ * life_back - remove a post
  * @l:      ledger
  * @cookie: that of the event
  *
@@ -79,7 +79,7 @@ void life_back(struct life_ledger *l, u64 cookie)
 }
 
 /**
- * life_event - strike a post off its ledger
+ * life_event - remove the post of an event from its ledger
  * @w:     the world
  * @event: of a DTO or a bind; others are not looked at
  *
@@ -148,7 +148,7 @@ static DAT_RETURN post_one(struct life *w, unsigned int i, enum life_queue queue
 {
 	struct life_ep *ep = &w->ep[i];
 	struct life_ledger *l = queue == LIFE_RECV ? ep->recv : &ep->queue[queue];
-	/* An SRQ outlives its EP */
+	/* An SRQ exists longer than its EP */
 	bool gone = life_is_set(l == &w->srq_recv ? &w->srq_gone : &ep->freed);
 	DAT_RETURN ret;
 	u64 cookie;
@@ -182,13 +182,13 @@ static DAT_RETURN post_one(struct life *w, unsigned int i, enum life_queue queue
  * @context: of the LMR
  *
  * Context: any in which one may post.
- * Return: that of the call; DAT_QUEUE_FULL, which none returns: no room.
+ * Return: that of the call; DAT_QUEUE_FULL, which no post returns, if there is no room.
  */
 DAT_RETURN life_post(struct life *w, unsigned int i, enum life_queue queue, DAT_LMR_CONTEXT context)
 {
 	DAT_RETURN ret = DAT_QUEUE_FULL;
 
-	/* Who sets quiet, and then finds nobody here, has seen the last post */
+	/* Whoever sets @quiet and then finds 0 here knows that no post follows */
 	atomic_inc_return(&w->posting);
 	if (!READ_ONCE(w->quiet))
 		ret = post_one(w, i, queue, context);
@@ -197,7 +197,7 @@ DAT_RETURN life_post(struct life *w, unsigned int i, enum life_queue queue, DAT_
 }
 
 /**
- * life_post_uncounted - post a receive that stands in no ledger
+ * life_post_uncounted - post a receive that is in no ledger
  * @w: the world
  * @i: the EP
  *
@@ -215,7 +215,7 @@ DAT_RETURN life_post_uncounted(struct life *w, unsigned int i)
 	return ret;
 }
 
-/* What a post may be answered with here: nothing but success, unless its EP goes */
+/* A post must succeed here, unless its EP is being freed */
 static void judge(struct life *w, unsigned int i, enum life_queue queue, DAT_RETURN ret)
 {
 	/* Read after the call: it was set before the free began */
@@ -225,7 +225,7 @@ static void judge(struct life *w, unsigned int i, enum life_queue queue, DAT_RET
 		return;
 	if (DAT_GET_TYPE(ret) == DAT_INVALID_HANDLE && freeing)
 		return;
-	/* Some posts have no ledger that bounds them: they may fill request queues and the SRQ */
+	/* No ledger limits some of the posts, so they may fill request queues and the SRQ */
 	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES &&
 	    (queue != LIFE_RECV || i == LIFE_D))
 		return;
@@ -245,7 +245,7 @@ static int poster(void *arg)
 				judge(w, i, LIFE_SUPPRESSED,
 				      life_post(w, i, LIFE_SUPPRESSED, w->lmr_context));
 		}
-		/* The CPU is the device's too */
+		/* The device needs the CPU, too */
 		if (n % 64 == 0)
 			kdapl_nap(20, 50);
 		cond_resched();
@@ -262,7 +262,7 @@ static int dequeuer(void *arg)
 	DAT_RETURN ret;
 
 	while (!kthread_should_stop()) {
-		/* Before the call: none that had been freed by then may come */
+		/* Before the call: no event of an object that was freed by then may arrive */
 		for (i = 0; i < LIFE_EPS; i++)
 			freed[i] = life_is_set(&w->ep[i].freed);
 		was_closed = life_is_set(&w->closed);
@@ -318,7 +318,7 @@ void life_upcall(void *instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 				life_fail("an upcall for an EP behind its dat_ep_free");
 	}
 	life_event(w, event);
-	/* Posting from the upcall of the EVD that it feeds */
+	/* Post in the upcall of the EVD that receives the event */
 	for (i = 0; i <= LIFE_B; i++)
 		judge(w, i, LIFE_RECV, life_post(w, i, LIFE_RECV, w->lmr_context));
 	hook = READ_ONCE(w->hook);
@@ -351,7 +351,7 @@ int life_run(struct life *w, int (*fn)(void *w), const char *name)
 	return 0;
 }
 
-/* What is counted from: see life_moves() */
+/* Stores the counts with which life_moves() compares */
 static void set_mark(struct life *w)
 {
 	unsigned int i;
@@ -366,11 +366,11 @@ static bool one_moves(const struct life_ep *ep, bool shared)
 {
 	if (atomic_read(&ep->queue[LIFE_REQUEST].back) - ep->mark_request < 4)
 		return false;
-	/* A dead connection does not flush what is in an SRQ */
+	/* The end of a connection does not flush the buffers of an SRQ */
 	return (shared && ep->ends) || atomic_read(&ep->recv->back) - ep->mark_recv >= 4;
 }
 
-/* Each EP that is alive has sent and received something since the mark */
+/* Has each EP that exists sent and received something since then? */
 static bool all_move(struct life *w)
 {
 	unsigned int i;
@@ -382,10 +382,10 @@ static bool all_move(struct life *w)
 }
 
 /**
- * life_moves - wait until data has moved, from now on, on every EP that is alive
+ * life_moves - wait until every EP that exists has transferred data from now on
  * @w: the world, with its load
  *
- * An EP whose peer is gone counts too: its posts are flushed.
+ * An EP whose peer was freed counts, too: its posts are flushed.
  *
  * Context: process. Return: 0, -ETIMEDOUT with a message.
  */
@@ -408,7 +408,7 @@ static bool is_connected(struct life *w)
 }
 
 /**
- * life_load - set posting and dequeuing threads on a fixture, wait until data moves
+ * life_load - start threads that post and dequeue, and wait until they transfer data
  * @w: the world
  *
  * Context: process. Return: 0 or a negative errno, with a message.

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdapl_life.ko: takes IAs and their objects away from those who use them,
- * over and over. debugfs kdapl_life/run takes the name of a loop and a number
- * of rounds ("close 20"), runs them in the writer's context, and fails with EIO
- * if anything was not as it must be; kdapl_life/log tells what. The words
- * "start", "hold" and "settle" are the parts of a removal, between which
- * the selftest takes the device away.
+ * kdapl_life.ko: repeatedly frees IAs and their objects while they are in use. A name of a
+ * loop and a number of rounds ("close 20"), written to debugfs kdapl_life/run, runs them in
+ * the writer's context. It fails with EIO if a check fails, and kdapl_life/log contains the
+ * reason. The words "start", "hold" and "settle" are the parts of a removal, between which
+ * the selftest removes the device.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -41,7 +40,7 @@ static __printf(2, 0) void log_add(bool failure, const char *fmt, va_list args)
 	unsigned long flags;
 
 	spin_lock_irqsave(&log_lock, flags);
-	/* The first ones tell the most */
+	/* The first ones are the most useful */
 	if (failure && failures++ >= MAX_TOLD)
 		goto out;
 	log_len += vscnprintf(log_text + log_len, sizeof(log_text) - log_len, fmt, args);
@@ -51,7 +50,7 @@ out:
 }
 
 /**
- * life_fail - note that something is not as it must be
+ * life_fail - log a failure
  * @fmt: what
  *
  * Context: any.
@@ -65,7 +64,7 @@ void life_fail(const char *fmt, ...)
 	va_end(args);
 }
 
-/* life_note - something to read, which is no failure */
+/* life_note - log information that is no failure */
 void life_note(const char *fmt, ...)
 {
 	va_list args;

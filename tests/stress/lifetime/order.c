@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The lifetime test: objects freed before those that need them. Each pair of
- * parent and child is made with nothing else in the way: the parent refuses with
- * INVALID_STATE and stays usable, then the child goes, then the parent.
+ * The lifetime test: frees in the wrong order. For each pair of parent and child, without
+ * other objects that use the parent: freeing the parent returns INVALID_STATE, and it stays
+ * usable. Then the child is freed, then the parent.
  * Process context.
  */
 #include <linux/slab.h>
@@ -20,11 +20,11 @@ struct pair_kind {
 	int (*make)(struct life *w, struct pair *p);
 	DAT_RETURN (*free_parent)(DAT_HANDLE parent);
 	DAT_RETURN (*free_child)(DAT_HANDLE child);
-	/* Is the parent what it was? */
+	/* Does the parent still work? */
 	int (*use)(struct life *w, struct pair *p);
 };
 
-/* What an EP of a pair is made of: at most one of its parents is not the world's */
+/* The parents of an EP of a pair: at most one of them is not the fixture's */
 static int make_ep(struct life *w, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request,
 		   DAT_EVD_HANDLE conn, DAT_EP_HANDLE *ep)
 {
@@ -160,7 +160,7 @@ static int make_async_evd(struct life *w, struct pair *p)
 {
 	if (life_evd(w, DAT_EVD_ASYNC_FLAG, &p->parent))
 		return -EIO;
-	/* dat_ia_open() takes the EVD from where it leaves one */
+	/* dat_ia_open() reads the EVD from the place where it returns one */
 	return life_expect("dat_ia_open", dat_ia_open(life_ia_name, 8, &p->parent, &p->child),
 			   DAT_SUCCESS) ? 0 : -EIO;
 }
@@ -181,7 +181,7 @@ static int use_evd(struct life *w, struct pair *p)
 						 DAT_UPCALL_INVOC_NEW), DAT_SUCCESS) ? 0 : -EIO;
 }
 
-/* A receive goes to an EP of the pair, and comes back with its dat_ep_free() */
+/* Posts a receive to an EP of the pair, which its dat_ep_free() returns */
 static int use_ep_evd(struct life *w, struct pair *p)
 {
 	DAT_LMR_TRIPLET seg = {
@@ -281,7 +281,7 @@ static int try_pair(struct life *w, const struct pair_kind *kind)
 	return 0;
 }
 
-/* One of each on an IA of its own; it is not closed before the last is gone */
+/* One of each on another IA, which cannot be closed before the last is freed */
 static int try_one_of_each(struct life *other)
 {
 	static DAT_RETURN (*const fn[])(DAT_HANDLE) = {
@@ -313,7 +313,7 @@ static int try_one_of_each(struct life *other)
 				 DAT_INVALID_STATE) ||
 		    life_free("a free in the right order", fn[i], obj[i]))
 			goto err;
-	/* It comes and goes with the IA */
+	/* It exists as long as the IA */
 	if (!life_expect("dat_evd_free of the asynchronous EVD", dat_evd_free(other->async),
 			 DAT_INVALID_STATE) ||
 	    !life_expect("graceful close", close_gracefully(other->ia), DAT_SUCCESS))
@@ -356,7 +356,7 @@ int life_loop_order(unsigned int round)
 	for (i = 0; i < ARRAY_SIZE(kinds) && !ret; i++)
 		ret = try_pair(w, &kinds[i]);
 	ret = ret ?: try_ia(w);
-	/* What bore all this still carries data */
+	/* The fixture must still transfer data */
 	ret = ret ?: life_load(w);
 	life_close(w, DAT_CLOSE_ABRUPT_FLAG);
 	life_halt(w);

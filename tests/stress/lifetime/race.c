@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The lifetime test: an object is freed while other CPUs use it. The *prey* has
- * threads of its own on it; when the free has returned, they are told that the
- * handle, or the context, names nothing. Process context but for the upcall.
+ * The lifetime test: an object is freed while other CPUs use it. Additional threads use the
+ * *prey*. When the free has returned, their calls must report that the handle, or the
+ * context, is not valid. Process context, except for the upcall.
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
@@ -13,7 +13,7 @@
 #define PSP_ATTEMPTS	6
 #define UPCALL_US	200		/* of an EVD's that is torn down */
 
-/* What a call on the prey may return: SUCCESS until it is freed, @type afterwards */
+/* A call on the prey must return SUCCESS until it is freed, @type afterwards */
 static void judge(struct life *w, const char *what, bool was_gone, DAT_RETURN ret, DAT_RETURN type)
 {
 	if (ret == DAT_SUCCESS) {
@@ -45,7 +45,7 @@ static bool prey_torn(struct life *w)
 	return atomic_read(&w->prey_torn) >= 8;
 }
 
-/* Waits until it is used, frees it, waits until that is noticed */
+/* Waits until it is used, frees it, and waits until the threads notice */
 static int free_prey(struct life *w, const char *what, DAT_RETURN (*fn)(DAT_HANDLE))
 {
 	if (!life_wait(w, prey_used, what))
@@ -68,7 +68,7 @@ static int finish(struct life *w, int ret)
 
 /* ---- an EVD: posted to, dequeued, delivered from, modified --------------- */
 
-/* Software events stand in a ledger of an EP that has no binds */
+/* Software events are in a ledger of an EP that has no binds */
 static struct life_ledger *soft_ledger(struct life *w)
 {
 	return &w->ep[LIFE_A].queue[LIFE_BIND];
@@ -89,13 +89,13 @@ static void soft_upcall(void *instance, const DAT_EVENT *event, DAT_BOOLEAN more
 	if (life_is_set(&w->prey_down))
 		life_fail("an upcall of an EVD begins behind TEARDOWN");
 	soft_event(w, event);
-	/* TEARDOWN waits for upcalls that run, for so long that there is one */
+	/* Long enough that TEARDOWN meets a running upcall */
 	udelay(UPCALL_US);
 	if (life_is_set(&w->prey_down))
 		life_fail("an upcall of an EVD ends behind TEARDOWN");
 }
 
-/* Ends the upcalls, for as long as others take to post and dequeue some */
+/* Disables upcalls, until others have posted and dequeued some events */
 static void soft_teardown(struct life *w)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = soft_upcall, .instance_data = w };
@@ -214,7 +214,7 @@ int life_loop_evd(unsigned int round)
 
 /* ---- an SRQ: posted to ------------------------------------------------ */
 
-/* Posts that no ledger holds back, so that there is always one under way */
+/* Posts without the limit of a ledger, so that there is always one outstanding */
 static int srq_poster(void *arg)
 {
 	struct life *w = arg;
@@ -251,7 +251,7 @@ int life_loop_srq(unsigned int round)
 	if (!ret) {
 		if (!life_wait(w, prey_used, "dat_srq_post_recv"))
 			ret = -ETIMEDOUT;
-		/* The load's own posts on it are refused from now on */
+		/* The posts of the load on it are refused from now on */
 		WRITE_ONCE(w->ep[LIFE_D].freeing, true);
 		if (!life_expect("dat_srq_free", dat_srq_free(w->srq), DAT_INVALID_STATE) ||
 		    !life_expect("dat_ep_free", dat_ep_free(w->ep[LIFE_D].handle), DAT_SUCCESS))
@@ -289,7 +289,7 @@ static int lmr_poster(void *arg)
  * life_loop_lmr - free an LMR that posts name
  * @round: number of the round
  *
- * Connections break over it, as they must.
+ * This breaks connections, as it must.
  *
  * Context: process. Return: 0, or an error with a message.
  */
@@ -366,7 +366,7 @@ int life_loop_rmr(unsigned int round)
 	ret = life_load(w) ?: life_run(w, binder, "bind") ?:
 	      free_prey(w, "dat_rmr_free", dat_rmr_free);
 	if (!ret) {
-		/* What was being bound keeps the LMR until its request is over, no longer */
+		/* A bind uses the LMR until its request has completed */
 		WRITE_ONCE(w->closing, true);
 		WRITE_ONCE(w->quiet, true);
 		if (!life_wait(w, lmr_free_again, "the LMR of an RMR that is gone"))
@@ -412,7 +412,7 @@ static bool attempt_failed(DAT_EVENT_NUMBER number)
 	       number == DAT_CONNECTION_EVENT_UNREACHABLE;
 }
 
-/* Rejects what was announced, waits for the outcome; -1 when none comes */
+/* Rejects the requests, and waits for the outcome; -1 if there is none */
 static int outcome(struct life *w, struct caller *c)
 {
 	unsigned long end = jiffies + msecs_to_jiffies(LIFE_WAIT_MS * life_stretch);

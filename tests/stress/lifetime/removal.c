@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The lifetime test: the world from which the selftest takes the device, under
- * full load and with the Consumer inside an upcall. Process context but for the
- * hook.
+ * The lifetime test: the fixture whose device the selftest removes, under full load and with
+ * the Consumer in an upcall. Process context, except for the hook.
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
 #include "life.h"
 
-/* The selftest has to get as far as the removal meanwhile */
+/* Time for the selftest to begin the removal */
 #define HOLD_MS		2000
 
 static struct life *held;
@@ -36,7 +35,7 @@ static void hold_hook(struct life *w, const DAT_EVENT *event)
 		return;
 	while (ktime_before(ktime_get(), end)) {
 		if (removal_has_begun(w)) {
-			/* Long enough for it to come to where it waits for us */
+			/* Time for the removal to reach its wait for the upcall */
 			mdelay(20);
 			atomic_inc(&caught);
 			return;
@@ -51,7 +50,7 @@ static bool is_holding(struct life *w)
 }
 
 /**
- * life_removal_start - make the world and set the load on it
+ * life_removal_start - create the fixture and start the load
  *
  * Context: process. Return: 0, or an error with a message.
  */
@@ -70,7 +69,7 @@ int life_removal_start(void)
 }
 
 /**
- * life_removal_hold - have the next upcall stay where it is, return when it does
+ * life_removal_hold - block the next upcall, and return when it is blocked
  *
  * Context: process. Return: 0, or an error with a message.
  */
@@ -99,7 +98,7 @@ static bool all_back(struct life *w)
 }
 
 /**
- * life_removal_settle - the device is gone: was everything told, once? Then close
+ * life_removal_settle - check that the removal has raised every event once, and close
  *
  * Context: process. Return: 0, or an error with a message.
  */
@@ -112,7 +111,7 @@ int life_removal_settle(void)
 
 	if (!w)
 		return -ENOENT;
-	/* The load goes on: posts on a shell are flushed */
+	/* The load continues: posts on an orphaned IA are flushed */
 	ret = life_moves(w);
 	life_expect("dat_pz_create on a shell", dat_pz_create(w->ia, &pz),
 		    DAT_INSUFFICIENT_RESOURCES);
@@ -125,7 +124,7 @@ int life_removal_settle(void)
 				  w->ep[i].other);
 	if (w->catastrophic != 1)
 		life_fail("%u times IA_CATASTROPHIC", w->catastrophic);
-	/* Frees succeed on a shell */
+	/* Frees succeed on an orphaned IA */
 	ret = ret ?: life_free_all(w);
 	life_close(w, ret ? DAT_CLOSE_ABRUPT_FLAG : DAT_CLOSE_GRACEFUL_FLAG);
 	life_halt(w);
@@ -138,7 +137,7 @@ int life_removal_settle(void)
 }
 
 /**
- * life_removal_exit - the module goes: close whatever there is, under load
+ * life_removal_exit - the module is unloaded: close an open IA under load
  *
  * Context: process.
  */

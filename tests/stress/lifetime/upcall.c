@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The lifetime test: freeing from the upcall what would wait for it, and having
- * no more upcalls. The hooks run inside the upcall, bottom halves off; the rest
- * in process context.
+ * The lifetime test: calls in an upcall that would wait for it, and the end of upcalls. The
+ * hooks run in the upcall with bottom halves disabled; everything else runs in process
+ * context.
  */
 #include <linux/slab.h>
 #include "../../../drivers/infiniband/ulp/kdapl/tests/nap.h"
@@ -19,7 +19,7 @@ static void refuse(const char *what, DAT_RETURN ret)
 	life_expect(what, ret, DAT_INVALID_STATE);
 }
 
-/* Every call that would wait for this very upcall; none may change anything */
+/* Every call that would wait for this upcall; none may change anything */
 static void try_all(struct life *w)
 {
 	refuse("dat_ia_close GRACEFUL from the upcall",
@@ -47,7 +47,7 @@ static bool all_tried(struct life *w)
 	return atomic_read(&tried) >= 8;
 }
 
-/* Process context, started by the upcall, which goes on meanwhile */
+/* Process context, scheduled by the upcall, which continues meanwhile */
 static void free_from_work(struct work_struct *work)
 {
 	struct life *w = free_fixture;
@@ -71,7 +71,7 @@ static bool is_freed(struct life *w)
 	return atomic_read(&freed);
 }
 
-/* Its peer is gone: a reset that waits for an upcall with its flushes */
+/* Its peer was freed: the reset waits for an upcall with its flushes */
 static void reset_hook(struct life *w, const DAT_EVENT *event)
 {
 	DAT_EP_STATE state;
@@ -99,7 +99,7 @@ static int run_hooks(struct life *w)
 	life_set_hook(w, try_hook);
 	if (!life_wait(w, all_tried, "upcalls"))
 		return -ETIMEDOUT;
-	/* The fixture is what it was */
+	/* The fixture must still work */
 	ret = life_moves(w);
 	if (ret)
 		return ret;
@@ -141,7 +141,7 @@ int life_loop_upcall(unsigned int round)
 
 /* ---- TEARDOWN ---------------------------------------------------------- */
 
-/* Behind TEARDOWN the instance data may go, and is gone */
+/* After TEARDOWN the instance data is freed */
 static int teardown(struct life *w)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = life_upcall };
@@ -159,7 +159,7 @@ static int teardown(struct life *w)
 	w->tag = NULL;
 	WRITE_ONCE(tag->gone, true);
 	kfree(tag);
-	/* Long enough for what was under way to do its harm */
+	/* Long enough for a running upcall to use it */
 	kdapl_nap(1000, 2000);
 	if (atomic_read(&w->upcalls) != upcalls)
 		life_fail("upcalls behind TEARDOWN");
@@ -176,7 +176,7 @@ static int teardown(struct life *w)
 }
 
 /**
- * life_loop_teardown - end the upcalls of an EVD under load, and let them start again
+ * life_loop_teardown - disable the upcalls of an EVD under load, and enable them again
  * @round: number of the round
  *
  * Context: process. Return: 0, or an error with a message.
