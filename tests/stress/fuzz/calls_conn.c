@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls of the fuzzer: connections and their requests. Attempts go to the pairs
- * of the threads, to random service points, and to nobody.
+ * Calls of the fuzzer: connections and their requests. The targets of attempts are the pairs
+ * of the threads, random service points, and unused addresses.
  *
  * Called by threads; those of class A by upcalls too.
  */
@@ -30,12 +30,12 @@ static DAT_QOS gen_qos(struct fuzz *f)
 	DAT_QOS qos = one_in(f, 16) ? BIT(fuzz_rnd(f, 6)) : DAT_QOS_BEST_EFFORT;
 
 	fuzz_arg(f, "qos", qos);
-	/* One that does not exist, too */
+	/* Also one that does not exist */
 	expect(f, know_if(!qos), R_MNS | R_IP);
 	return qos;
 }
 
-/* NULL, or where: mostly the only host there is */
+/* NULL, or an address: usually that of the only host */
 static DAT_IA_ADDRESS_PTR gen_address(struct fuzz *f, struct sockaddr_storage *ss)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)ss;
@@ -60,7 +60,7 @@ static DAT_IA_ADDRESS_PTR gen_address(struct fuzz *f, struct sockaddr_storage *s
 		expect(f, BAD, R_ADDR);
 		break;
 	case 4:
-		/* A neighbour that is not there */
+		/* An address that does not exist */
 		in->sin_addr.s_addr = htonl(ntohl(in->sin_addr.s_addr) + 76);
 		break;
 	case 5:
@@ -100,7 +100,7 @@ static DAT_CONN_QUAL gen_qual(struct fuzz *f)
 	return qual;
 }
 
-/* An EP that may be connected, mostly: no pair, or that would never be */
+/* Usually an EP that may be connected, but no pair, which would never be connected */
 static void pick_idle(struct fuzz *f, struct thing *ep)
 {
 	unsigned int tries;
@@ -119,7 +119,7 @@ static void expect_idle(struct fuzz *f, const struct thing *ep)
 {
 	expect(f, ep->know, R_IH);
 	expect(f, ep_know(f, ep, S(UNCONNECTED)), R_IS);
-	/* Without a connect EVD it is none */
+	/* Not without a connect EVD */
 	if (!f->own || !ep->evd[2])
 		expect(f, MAYBE, R_IH);
 }
@@ -155,7 +155,7 @@ static DAT_RETURN ep_connect(struct fuzz *f)
 		expect(f, BAD, R_MNS);
 	else
 		expect(f, know_if(flags <= DAT_CONNECT_MULTIPATH_REQUESTED_FLAG), R_IP);
-	/* An IA that is being closed has no address, and no resources */
+	/* An IA that is being closed has neither address nor resources */
 	if (!f->own)
 		expect(f, MAYBE, R_IR | R_ADDR);
 	return dat_ep_connect(ep.handle, address, qual, timeout, size, data, qos, flags);
@@ -170,7 +170,7 @@ static DAT_RETURN ep_dup_connect(struct fuzz *f)
 	void *data;
 
 	gen_idle(f, &ep);
-	/* Mostly the end of a pair that has connected */
+	/* Usually the end of a pair that has connected */
 	if (f->own && fuzz_rnd(f, 4)) {
 		other = (struct thing){ .handle = f->pair.ep[0], .know = GOOD };
 		fuzz_arg(f, "pair", (unsigned long)other.handle);
@@ -178,7 +178,7 @@ static DAT_RETURN ep_dup_connect(struct fuzz *f)
 		gen_handle(f, DAT_HANDLE_TYPE_EP, &other);
 	}
 	expect(f, other.know, R_IH);
-	/* One that has accepted will not do */
+	/* Not one that has accepted */
 	if (other.handle != f->pair.ep[0])
 		expect(f, MAYBE, R_IP);
 	expect(f, ep_know(f, &other, S(CONNECTED)), R_IS);
@@ -238,7 +238,7 @@ static DAT_RETURN cr_query(struct fuzz *f)
 	return dat_cr_query(cr.handle, mask, gen_out(f, &param, R_IP));
 }
 
-/* Is it of a public service point, which has no EP for it? */
+/* Is it a request of a PSP, which has no EP for it? */
 static bool of_psp(DAT_CR_HANDLE cr)
 {
 	DAT_CR_PARAM param;
@@ -257,7 +257,7 @@ static DAT_RETURN cr_accept(struct fuzz *f)
 
 	gen_victim(f, DAT_HANDLE_TYPE_CR, &cr);
 	expect(f, cr.know, R_IH);
-	/* None is right for the request of an RSP only */
+	/* DAT_HANDLE_NULL is only valid for the request of an RSP */
 	if (one_in(f, 6))
 		fuzz_arg(f, "none", 0);
 	else
@@ -271,7 +271,7 @@ static DAT_RETURN cr_accept(struct fuzz *f)
 	if (!f->own)
 		expect(f, MAYBE, R_IR);
 	ret = dat_cr_accept(cr.handle, ep.handle, size, data);
-	/* An error leaves it, unless it was not there at all */
+	/* After an error it still exists, unless it did not exist before */
 	if (ret == DAT_SUCCESS || r_of(dat_cr_query(cr.handle, 0, &param)) == R_IH)
 		fuzz_freed(f, DAT_HANDLE_TYPE_CR, &cr, ret);
 	return ret;

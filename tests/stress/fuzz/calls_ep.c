@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls of the fuzzer: endpoints, but for connections and posts.
+ * Calls of the fuzzer: endpoints, except for connections and posts.
  *
  * Called by threads; those of class A by upcalls too.
  */
@@ -10,7 +10,7 @@
 
 /* ---- attributes -------------------------------------------------------------------------- */
 
-/* @known: BAD; MAYBE, if it is not sure that the attribute will be looked at */
+/* @known: BAD; MAYBE, if the call may not check the attribute */
 static void wild_attr(struct fuzz *f, DAT_EP_ATTR *attr, enum know known)
 {
 	static const DAT_COUNT count[] = { -1, S32_MIN, S32_MAX, 1 << 30 };
@@ -75,14 +75,14 @@ static void gen_attr(struct fuzz *f, DAT_EP_ATTR *attr, enum know wild)
 
 /* ---- making ------------------------------------------------------------------------------ */
 
-/* An EVD, or none; with the stream that it is for */
+/* An EVD with the required stream, or none */
 static void gen_evd(struct fuzz *f, const struct thing *ia, DAT_EVD_FLAGS stream,
 		    struct thing *evd, bool needed)
 {
 	unsigned int tries;
 
 	gen_optional(f, DAT_HANDLE_TYPE_EVD, evd);
-	/* Mostly one that will do */
+	/* Usually a valid one */
 	for (tries = 0; tries < 6 && evd->handle && evd->know != BAD; tries++) {
 		struct thing other;
 
@@ -101,7 +101,7 @@ static void gen_evd(struct fuzz *f, const struct thing *ia, DAT_EVD_FLAGS stream
 		expect(f, MAYBE, R_IH | R_IP);
 }
 
-/* What is to be known of an EP of our own */
+/* What the model knows of an own EP */
 static void learn(struct fuzz *f, struct thing *ep)
 {
 	DAT_EP_PARAM *param = &f->u.ep;
@@ -154,7 +154,7 @@ static DAT_RETURN ep_create(struct fuzz *f)
 					gen_out(f, out, R_IP)), &t);
 }
 
-/* The zone is that of the SRQ, mostly, or none yet */
+/* The zone is usually that of the SRQ, or none yet */
 static void gen_srq_zone(struct fuzz *f, const struct thing *srq, const struct thing *ia,
 			 struct thing *pz)
 {
@@ -186,7 +186,7 @@ static DAT_RETURN ep_create_with_srq(struct fuzz *f)
 	gen_evd(f, ia, DAT_EVD_DTO_FLAG, request, true);
 	gen_evd(f, ia, DAT_EVD_CONNECTION_FLAG, conn, true);
 	fuzz_arg(f, "attr", there);
-	/* Without attributes nothing in them is looked at */
+	/* Without attributes there is nothing to check */
 	gen_attr(f, &attr, there ? BAD : GOOD);
 	expect(f, there ? MAYBE : BAD, R_IP);
 	if (!f->own)
@@ -299,7 +299,7 @@ static void gen_values(struct fuzz *f, const struct thing *ep, DAT_EP_PARAM *par
 	struct thing *other = &f->with[1];
 
 	memset(param, 0, sizeof(*param));
-	/* Others, or those that it has, if it is there */
+	/* Other attributes, or the present ones if it exists */
 	if (one_in(f, 3) ||
 	    dat_ep_query(ep->handle, DAT_EP_FIELD_EP_ATTR_ALL, param) != DAT_SUCCESS)
 		gen_attr(f, &param->ep_attr, MAYBE);
@@ -323,7 +323,7 @@ static DAT_RETURN ep_modify(struct fuzz *f)
 	DAT_EP_PARAM_MASK mask;
 	DAT_RETURN ret;
 
-	/* A pair that has become smaller is of little use */
+	/* A pair with smaller queues is not useful */
 	if (one_in(f, 4))
 		gen_handle(f, DAT_HANDLE_TYPE_EP, ep);
 	else
@@ -332,7 +332,7 @@ static DAT_RETURN ep_modify(struct fuzz *f)
 	mask = gen_fields(f);
 	gen_values(f, ep, param);
 	fuzz_arg(f, "param", there);
-	/* What decides depends on the mask, and on the state */
+	/* The result depends on the mask and on the state */
 	expect(f, know_if(there), R_IP);
 	expect(f, MAYBE, mask ? R_IP | R_IS | R_MNS | R_IR : 0);
 	ret = dat_ep_modify(ep->handle, mask, there ? param : NULL);

@@ -63,7 +63,7 @@ static DAT_RETURN evd_kcreate(struct fuzz *f)
 	gen_handle(f, DAT_HANDLE_TYPE_IA, &ia);
 	expect(f, ia.know, R_IH);
 	qlen = gen_count(f, 1, 64, &known);
-	/* Longer than an EVD may be is another refusal than no length at all */
+	/* A length that is too large has another return than a length of 0 */
 	if (known == BAD)
 		expect(f, qlen <= 0 ? BAD : MAYBE, qlen <= 0 ? R_IP : R_IR);
 	policy = gen_policy(f, false, &with);
@@ -95,7 +95,7 @@ static DAT_RETURN evd_modify_upcall(struct fuzz *f)
 	gen_handle(f, DAT_HANDLE_TYPE_EVD, &evd);
 	expect_first(f, evd.know, R_IH);
 	policy = gen_policy(f, true, &with);
-	/* The present function is kept, which may be none */
+	/* The present function stays, which may be NULL */
 	if (!with)
 		expect(f, MAYBE, R_IP);
 	else if (policy == DAT_UPCALL_SINGLE_INSTANCE || policy == DAT_UPCALL_NOTIFY)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls of the fuzzer: registry, error text, IAs, protection zones, and what
- * takes a handle of any type.
+ * Calls of the fuzzer: registry, error text, IAs, protection zones, and calls for a handle
+ * of any type.
  *
  * Called by threads; those of class A by upcalls too.
  */
@@ -11,7 +11,7 @@
 
 /* ---- names ------------------------------------------------------------------------------- */
 
-/* @open: for an IA to open; else its address does not matter */
+/* @open: to open an IA; otherwise its address does not matter */
 static char *gen_name(struct fuzz *f, bool open)
 {
 	static char long_name[2 * DAT_NAME_MAX_LENGTH];
@@ -31,7 +31,7 @@ static char *gen_name(struct fuzz *f, bool open)
 	case 2:
 		i = fuzz_rnd(f, ARRAY_SIZE(wild));
 		fuzz_arg(f, "wild name", i);
-		/* Too long for a name is an argument that is no name */
+		/* A name that is too long is an invalid argument */
 		expect(f, !open && strchr(wild[i], '@') ? MAYBE : BAD, R_PNF | R_IP);
 		return wild[i];
 	default:
@@ -70,7 +70,7 @@ static void gen_provider(struct fuzz *f, const DAT_PROVIDER **provider,
 {
 	memset(&f->u.info[0], 0, sizeof(f->u.info[0]));
 	expect(f, BAD, R_MNS | R_IP);
-	/* It is never looked into */
+	/* The call does not dereference it */
 	*provider = one_in(f, 4) ? NULL : (const DAT_PROVIDER *)f;
 	*info = one_in(f, 4) ? NULL : &f->u.info[0];
 	fuzz_arg(f, "provider", !!*provider);
@@ -133,7 +133,7 @@ static DAT_RETURN error_text(struct fuzz *f)
 
 /* ---- IAs --------------------------------------------------------------------------------- */
 
-/* The EVD for its asynchronous events: mostly one that the call makes */
+/* The EVD for its asynchronous events: usually one that the call creates */
 static void gen_async(struct fuzz *f, DAT_COUNT qlen, enum know qlen_known, struct thing *evd)
 {
 	memset(evd, 0, sizeof(*evd));
@@ -176,7 +176,7 @@ static DAT_RETURN ia_openv(struct fuzz *f)
 			   minor, safe);
 	if (ret != DAT_SUCCESS || !out)
 		return ret;
-	/* Another IA that it sends its events to is busy as long */
+	/* An IA that receives its events is in use meanwhile */
 	t.evd[0] = evd.handle;
 	if (evd.handle)
 		t.srq = evd.ia;
@@ -231,7 +231,7 @@ static DAT_RETURN ia_close(struct fuzz *f)
 	struct thing ia;
 	DAT_RETURN ret;
 
-	/* The one of the world is never empty: refused, unless it is meant */
+	/* The IA of the fixture is never empty, so a graceful close is refused */
 	if (flags == DAT_CLOSE_ABRUPT_FLAG)
 		gen_victim(f, DAT_HANDLE_TYPE_IA, &ia);
 	else

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls of the fuzzer: local memory. All that is registered lies in the arena,
- * or in the block of contiguous pages; other addresses are such that no memory
- * is behind them.
+ * Calls of the fuzzer: local memory. All registered memory is in the arena, or in the block
+ * of contiguous pages; other addresses are not memory.
  *
  * Called by threads; those of class A by upcalls too.
  */
@@ -15,7 +14,7 @@
 
 /* ---- memory ------------------------------------------------------------------------------ */
 
-/* A part of the arena, or what is no memory */
+/* A part of the arena, or an address without memory */
 static void gen_virtual(struct fuzz *f, DAT_REGION_DESCRIPTION *region, DAT_VLEN *length)
 {
 	static const unsigned long wild[] = { 0, 4096, 0x7ffff000, 1UL << 47, -1UL, -4096UL };
@@ -32,7 +31,7 @@ static void gen_virtual(struct fuzz *f, DAT_REGION_DESCRIPTION *region, DAT_VLEN
 		region->for_va = (void *)wild[fuzz_rnd(f, ARRAY_SIZE(wild))];
 		break;
 	case 1:
-		/* Beyond the end there is no page */
+		/* There is no page after the end */
 		region->for_va = fixture_area(AREAS - 1);
 		*length = AREA_BYTES + PAGE_SIZE + 1 + fuzz_rnd(f, 1000);
 		break;
@@ -60,7 +59,7 @@ static void gen_pages(struct fuzz *f, DAT_REGION_DESCRIPTION *region, u32 n)
 		f->pages[i] += 1 + fuzz_rnd(f, PAGE_SIZE - 1);
 		break;
 	case 1:
-		/* No machine has that */
+		/* No machine has this address */
 		f->pages[i] = (1ULL << (52 + fuzz_rnd(f, 12))) | (fuzz_rnd64(f) & PAGE_MASK);
 		break;
 	default:
@@ -68,7 +67,7 @@ static void gen_pages(struct fuzz *f, DAT_REGION_DESCRIPTION *region, u32 n)
 	}
 }
 
-/* Larger pages, of the block */
+/* Larger pages of the block */
 static void gen_large_pages(struct fuzz *f, DAT_REGION_DESCRIPTION *region, u32 n)
 {
 	u32 i;
@@ -115,7 +114,7 @@ static DAT_VA_TYPE gen_va_type(struct fuzz *f)
 
 /* ---- registering ------------------------------------------------------------------------- */
 
-/* Another LMR, registered once more: from its start, not more of it than there is */
+/* Registers another LMR again: from its start, at most its length */
 static void gen_other(struct fuzz *f, const struct thing *ia, DAT_REGION_DESCRIPTION *region,
 		      DAT_VLEN *length, DAT_MEM_PRIV_FLAGS priv)
 {
@@ -230,7 +229,7 @@ static DAT_RETURN lmr_free(struct fuzz *f)
 
 	gen_victim(f, DAT_HANDLE_TYPE_LMR, &lmr);
 	expect_first(f, lmr.know, R_IH);
-	/* Nobody else's RMR is bound to it, or was */
+	/* No other RMR is bound to it, or was */
 	if (!f->own || lmr.fast || lmr.bound)
 		expect(f, MAYBE, R_IS);
 	ret = dat_lmr_free(lmr.handle);
@@ -317,7 +316,7 @@ static DAT_RETURN lmr_allocate(struct fuzz *f)
 	gen_handle(f, DAT_HANDLE_TYPE_PZ, pz);
 	expect_child(f, pz, ia);
 	pages = gen_count(f, 1, AREA_PAGES, &known);
-	/* The device takes some more */
+	/* The device accepts some more */
 	if (known == BAD)
 		expect(f, pages > 0 && pages <= 512 ? GOOD : BAD, R_IP);
 	fuzz_arg(f, "scope", scope);
@@ -334,7 +333,7 @@ static DAT_RETURN lmr_allocate(struct fuzz *f)
 	return ret;
 }
 
-/* Mostly one of dat_lmr_allocate() */
+/* Usually one of dat_lmr_allocate() */
 static void gen_fast(struct fuzz *f, struct thing *lmr)
 {
 	unsigned int i, tries = 4;
@@ -349,7 +348,7 @@ static void gen_fast(struct fuzz *f, struct thing *lmr)
 	fuzz_arg(f, "fast", lmr->fast);
 }
 
-/* The EP, of the LMR's zone, and what is told of both; not in a known order */
+/* The EP, of the LMR's zone, and what is known of both; in no particular order */
 static void gen_fast_ep(struct fuzz *f, const struct thing *lmr, struct thing *ep)
 {
 	gen_handle(f, DAT_HANDLE_TYPE_EP, ep);
@@ -375,7 +374,7 @@ static DAT_COMPLETION_FLAGS gen_fast_flags(struct fuzz *f, u32 legal)
 	enum know known;
 
 	flags = gen_flags(f, legal, &known);
-	/* The EP may have been made so */
+	/* The attributes of the EP may allow it */
 	if (flags == (flags & (legal | DAT_COMPLETION_UNSIGNALLED_FLAG)))
 		expect(f, known == GOOD ? GOOD : MAYBE, R_IP);
 	else
@@ -433,7 +432,7 @@ static DAT_RETURN lmr_fmr(struct fuzz *f)
 	ret = dat_lmr_fmr(lmr->handle, type, region, n, priv, va, ep->handle, cookie, flags,
 			  gen_out(f, &context, R_IP), gen_out(f, &key, priv & 0x22 ? R_IP : 0));
 	if (ret == DAT_SUCCESS && lmr->know != BAD) {
-		/* Of an earlier generation of the same entry, whoever else has registered */
+		/* Of an earlier generation of the same entry */
 		if (lmr->context && lmr->context != context)
 			fuzz_stale_context(f, lmr->context);
 		lmr->context = context;

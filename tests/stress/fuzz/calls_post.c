@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls of the fuzzer: posts. Their checks are made in a fixed order, whoever
- * the object belongs to: what is said to the model here is in that order. Of an
- * EP of our own all of it is known but whether there is room.
+ * Calls of the fuzzer: posts. Their checks are made in a fixed order, and the model is told
+ * about the arguments in this order. Of an own EP everything is known except whether the
+ * queue has room.
  *
  * Called by threads and upcalls, in any context.
  */
@@ -18,7 +18,7 @@ static bool known(struct fuzz *f, const struct thing *owner)
 	return f->own && owner->know == GOOD;
 }
 
-/* Mostly an end of the pair, where posts reach the wire */
+/* Usually an end of the pair, whose posts are transferred */
 static void gen_poster(struct fuzz *f, struct thing *ep)
 {
 	if (f->own && fuzz_rnd(f, 10) < 7)
@@ -98,7 +98,7 @@ static void check_total(struct fuzz *f, const struct thing *ep, u64 total, DAT_S
 			 DAT_COMPLETION_BARRIER_FENCE_FLAG)
 #define RDMA_FLAGS	(DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG)
 
-/* Everything of a request in its order; @limit: of segments */
+/* All checks of a request in their order; @limit: of segments */
 static DAT_COUNT gen_request(struct fuzz *f, const struct thing *ep, DAT_COUNT limit, u32 legal,
 			     DAT_LMR_TRIPLET **iov, DAT_COMPLETION_FLAGS *flags)
 {
@@ -127,7 +127,7 @@ static DAT_RETURN post_send(struct fuzz *f)
 	return dat_ep_post_send(ep.handle, n, iov, cookie, flags);
 }
 
-/* Of what a peer has bound; of an LMR that others may free as they like */
+/* A key that a peer has bound, or that of an LMR that others may free */
 static DAT_RMR_CONTEXT gen_key(struct fuzz *f)
 {
 	DAT_HANDLE_TYPE type = f->own || one_in(f, 2) ? DAT_HANDLE_TYPE_RMR : DAT_HANDLE_TYPE_LMR;
@@ -152,7 +152,7 @@ static DAT_RETURN post_send_with_invalidate(struct fuzz *f)
 	gen_poster(f, &ep);
 	expect_first(f, ep.know, R_IH);
 	fuzz_arg(f, "invalidate", invalidate);
-	/* The flag is an argument like others */
+	/* The flag is an argument like the others */
 	expect_first(f, know_if(invalidate < 2), R_IP);
 	n = gen_request(f, &ep, ep.limits.request_iov, SEND_FLAGS, &iov, &flags);
 	expect_first(f, ep_know(f, &ep, POSTING), R_IS);
@@ -234,7 +234,7 @@ static DAT_RETURN post_recv(struct fuzz *f)
 
 	gen_poster(f, &ep);
 	expect_first(f, ep.know, R_IH);
-	/* The limit of an SRQ is another; the post is refused anyway */
+	/* An SRQ has another limit, but the post is refused anyway */
 	if (ep.srq && ep.know != BAD) {
 		expect_first(f, MAYBE, R_IP);
 		expect_first(f, BAD, R_IS | R_IP);

@@ -72,7 +72,7 @@ static DAT_RETURN rmr_free(struct fuzz *f)
 
 /* ---- binding ----------------------------------------------------------------------------- */
 
-/* What of the LMR; nothing ends the binding, and no LMR is looked at then */
+/* The range of the LMR; an empty one ends the binding, and the LMR is not checked */
 static void gen_bind_range(struct fuzz *f, struct thing *lmr, DAT_LMR_TRIPLET *range)
 {
 	*range = (DAT_LMR_TRIPLET){ .virtual_address = fuzz_rnd64(f),
@@ -174,7 +174,7 @@ static DAT_RETURN rmr_bind(struct fuzz *f)
 	expect_first(f, rmr->know, R_IH);
 	there = !one_in(f, 30);
 	if (!there) {
-		/* Whether the LMR is looked at is told by the range, and it may be a fast one */
+		/* The range determines whether the LMR is checked; it may be a fast one */
 		fuzz_arg(f, "no range", 0);
 		expect_first(f, BAD, R_IP | R_IH | R_MNS);
 	}

@@ -10,7 +10,7 @@
 
 /* ---- arguments --------------------------------------------------------------------------- */
 
-/* An EVD of the IA that takes requests, mostly */
+/* Usually an EVD of the IA for requests */
 static void gen_cr_evd(struct fuzz *f, const struct thing *ia, struct thing *evd)
 {
 	unsigned int tries;
@@ -28,7 +28,7 @@ static void gen_cr_evd(struct fuzz *f, const struct thing *ia, struct thing *evd
 	expect_child(f, evd, ia);
 }
 
-/* Somebody may listen there, or the port be one for the mighty only */
+/* The port may be in use, or may need a privilege */
 static DAT_CONN_QUAL gen_listen(struct fuzz *f)
 {
 	DAT_CONN_QUAL qual = QUAL - 1 - fuzz_rnd(f, QUALS);

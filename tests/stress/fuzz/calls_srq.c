@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls of the fuzzer: shared receive queues, but for the post (calls_post.c).
+ * Calls of the fuzzer: shared receive queues, except for the post (calls_post.c).
  *
  * Called by threads; those of class A by upcalls too.
  */
@@ -122,7 +122,7 @@ static DAT_RETURN srq_set_lw(struct fuzz *f)
 	gen_handle(f, DAT_HANDLE_TYPE_SRQ, &srq);
 	expect_first(f, srq.know, R_IH);
 	mark = gen_count(f, 0, 32, &known);
-	/* There may be more room than was asked for */
+	/* There may be more room than requested */
 	if (mark < 0 || mark > fx.attr.max_recv_per_srq)
 		expect(f, BAD, R_IP);
 	else if (!f->own || mark > srq.limits.recv_dtos)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The end of the fuzzer: whatever is left is freed in any order, and the IAs
- * are closed both ways.
+ * The end of the fuzzer: frees all objects in any order, and closes the IAs with both
+ * flags.
  *
  * Called by the module's thread when the others have ended.
  */
@@ -14,8 +14,8 @@
 #define WAIT_MS		20000
 
 /*
- * Events that nobody has asked for: a request among them may hold an EP of this very
- * EVD, so that neither can be freed before it is rejected
+ * Events that were not dequeued: a request among them may use an EP of this EVD, so that
+ * neither can be freed before it is rejected
  */
 static void take_events(DAT_EVD_HANDLE evd)
 {
@@ -25,14 +25,14 @@ static void take_events(DAT_EVD_HANDLE evd)
 		fixture_event(&event);
 }
 
-/* One round through a pool; how many are left */
+/* One round through a pool; returns how many objects are left */
 static unsigned int free_round(struct fuzz *f, struct pool *p)
 {
 	unsigned int type, i, n, left = 0;
 	struct thing t;
 	DAT_RETURN ret;
 
-	/* A random type first, so that the order is another each time */
+	/* Begin with a random type, so that the order differs each time */
 	for (n = 0, type = fuzz_rnd(f, TYPES); n < TYPES; n++, type = (type + 1) % TYPES)
 		for (i = 0; pool_at(p, type, i, &t);) {
 			if (t.hold == WORLD || (type == DAT_HANDLE_TYPE_IA && t.hold != LOOSE)) {
@@ -42,7 +42,7 @@ static unsigned int free_round(struct fuzz *f, struct pool *p)
 			ret = fuzz_free(type, t.handle);
 			if (type == DAT_HANDLE_TYPE_EVD && r_of(ret) == R_IS)
 				take_events(t.handle);
-			/* What is shared may have gone with its IA */
+			/* A shared object may have been freed with its IA */
 			if (ret == DAT_SUCCESS || (p == fuzz_shared && r_of(ret) == R_IH)) {
 				pool_del(p, type, t.handle);
 				if (type == DAT_HANDLE_TYPE_IA)
@@ -58,7 +58,7 @@ static unsigned int free_round(struct fuzz *f, struct pool *p)
 	return left;
 }
 
-/* Which they are, and what is in their way */
+/* Logs which they are, and why they cannot be freed */
 static void tell_left(struct fuzz *f, struct pool *p)
 {
 	unsigned int type, i;
@@ -75,8 +75,8 @@ static void tell_left(struct fuzz *f, struct pool *p)
 }
 
 /*
- * What others stand on goes a round later; a request that is under way takes a moment,
- * and comes into the shared pool, or finds no room there, with an EP of this one
+ * Parents are freed a round later. A request in flight takes a moment, and then is in the
+ * shared pool, or finds no room there, with an EP of this one
  */
 static void free_all(struct fuzz *f, struct pool *p)
 {
@@ -93,7 +93,7 @@ static void free_all(struct fuzz *f, struct pool *p)
 		tell_left(f, p);
 }
 
-/* An RMR that went while it was being bound lets go of its LMR a moment later */
+/* An RMR that was freed with a bind outstanding releases its LMR a moment later */
 static DAT_RETURN free_soon(DAT_HANDLE_TYPE type, DAT_HANDLE handle)
 {
 	unsigned long end = jiffies + fuzz_stretch * msecs_to_jiffies(WAIT_MS);

@@ -2,7 +2,7 @@
 /*
  * What the fuzzer has as long as it runs: an IA, two zones, three LMRs that
  * nobody frees, and the arena, where all memory that is registered lies,
- * between guard pages. And the upcall of all EVDs.
+ * between guard pages. It also has the upcall of all EVDs.
  *
  * Made and looked at by the module's thread; the upcall runs with bottom
  * halves off.
@@ -24,10 +24,10 @@
 
 struct fixture fx;
 
-/* Upcalls that make calls have these; a bit: taken */
+/* Callers for upcalls; a bit for each that is in use */
 static unsigned long upcall_actors;
 
-/* Requests that the pool has no room for; the lock guards both */
+/* Requests for which the pool has no room; the lock guards both */
 #define SPARES	256
 static DAT_CR_HANDLE spare[SPARES];
 static unsigned int spares;
@@ -50,7 +50,7 @@ int fixture_memory(void)
 		return -ENOMEM;
 	memset(fx.arena, GUARD_BYTE, AREAS * STRIDE + PAGE_SIZE);
 	memset(page_address(fx.block), GUARD_BYTE, PAGE_SIZE << BLOCK_ORDER);
-	/* What moves from here to there shall show in a guard */
+	/* Data that is copied to a wrong place must change a guard */
 	for (i = 0; i < AREAS; i++)
 		memset(fixture_area(i), DATA_BYTE, AREA_BYTES);
 	memset(page_address(fx.block), DATA_BYTE, AREA_BYTES);
@@ -64,14 +64,14 @@ void fixture_memory_free(void)
 	vfree(fx.arena);
 }
 
-/* How many guard pages have been written to */
+/* The number of guard pages that have changed */
 unsigned int fixture_guards(void)
 {
 	unsigned int i, n = 0;
 
 	for (i = 0; i <= AREAS; i++)
 		n += !!memchr_inv(fx.arena + i * STRIDE, GUARD_BYTE, PAGE_SIZE);
-	/* Nothing is registered of the second half of the block */
+	/* The second half of the block is never registered */
 	return n + !!memchr_inv(page_address(fx.block) + AREA_BYTES, GUARD_BYTE, AREA_BYTES);
 }
 
@@ -138,7 +138,7 @@ void fixture_put(struct pool *p)
 
 /* ---- events ------------------------------------------------------------------------------ */
 
-/* Somebody has got an event: a request is for whoever wants it */
+/* An event was dequeued: a request is for any thread */
 void fixture_event(const DAT_EVENT *event)
 {
 	struct thing t = { .hold = LOOSE };
@@ -150,13 +150,13 @@ void fixture_event(const DAT_EVENT *event)
 	if (pool_add(fuzz_shared, DAT_HANDLE_TYPE_CR, &t))
 		return;
 	spin_lock_irqsave(&spare_lock, flags);
-	/* If there is no room here either it stays until its IA goes */
+	/* If there is no room here either, it stays until its IA is closed */
 	if (spares < SPARES)
 		spare[spares++] = t.handle;
 	spin_unlock_irqrestore(&spare_lock, flags);
 }
 
-/* Requests that have found no room are rejected, which may sleep */
+/* Rejects requests that have found no room, which may sleep */
 void fixture_reject(void)
 {
 	DAT_CR_HANDLE cr;
@@ -171,7 +171,7 @@ void fixture_reject(void)
 	} while (cr);
 }
 
-/* No more calls by upcalls than by threads, or they would feed each other for ever */
+/* Not more calls by upcalls than by threads, or upcalls would cause each other for ever */
 void fuzz_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	struct fuzz *f;

@@ -1,23 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The fuzzer: what its files share.
+ * The structures and prototypes of the fuzzer.
  *
- * Threads, and upcalls, make random calls. What is passed is drawn (generate.c):
- * mostly something that works, so that the calls get somewhere, sometimes
- * something wild. While a call draws, the model (model.c) is told what is known
- * of each argument, and predicts the types of return that are possible. A
- * return of any other type is a mismatch.
+ * Threads and upcalls make random calls. The generator (generate.c) creates the arguments:
+ * most are valid, so that the calls have an effect, and some are invalid. It tells the
+ * model (model.c) what is known of each argument, and the model predicts the possible types
+ * of the return. A return of any other type is a mismatch.
  *
- * Handles live in pools (pool.c). What stands in the shared pool may be freed
- * by any other thread at any time: of it is known what is wrong with it, never
- * that it works. What stands in a thread's own pool is touched by no other
- * thread: there the model knows what works, too. An object is made of parents
- * of one pool only, so that nobody else can take them away.
+ * Handles are in pools (pool.c). Any thread may free an object of the shared pool at any
+ * time, so the model only knows what is wrong with it. No other thread uses an object of a
+ * thread's own pool, so there the model also knows what must succeed. All parents of an
+ * object are in one pool, so that no other thread can free them.
  *
- * Arguments that the contract lets be wild are handles, contexts, keys, counts,
- * lengths, flags, masks, addresses to register and the contents of segments. C
- * pointers are good or NULL. Whatever is registered lies in the arena, between
- * guard pages.
+ * The contract allows any value for handles, contexts, keys, counts, lengths, flags, masks,
+ * addresses to register and the contents of segments. C pointers are valid or NULL. All
+ * registered memory is in the arena, between guard pages.
  */
 #ifndef _KDAPL_FUZZ_H_
 #define _KDAPL_FUZZ_H_
@@ -66,39 +63,39 @@
 
 /* What is known of an argument */
 enum know {
-	GOOD,				/* it works */
+	GOOD,				/* it is valid */
 	MAYBE,
-	BAD,				/* it does not */
+	BAD,				/* it is not valid */
 };
 
 /* May a random call free it? */
 enum hold {
 	LOOSE,
-	HELD,				/* no, but it can go with its IA */
-	WORLD,				/* no; it is there as long as the test */
+	HELD,				/* no, but its IA may be closed */
+	WORLD,				/* no; it exists as long as the test */
 };
 
-/* Of an EP's attributes what posts are compared with */
+/* The attributes of an EP that limit posts */
 struct limits {
 	u16 recv_dtos, recv_iov, request_iov, read_iov, write_iov;
 	u8 recv_flags, request_flags;
 	DAT_SEG_LENGTH message, rdma;
 };
 
-/* An object, and what was known of it when it was made */
+/* An object, and what was known of it when it was created */
 struct thing {
 	DAT_HANDLE handle;
-	enum know know;			/* when drawn */
+	enum know know;			/* when it was chosen */
 	enum hold hold;
 	DAT_HANDLE ia, pz, evd[3], srq, ep; /* its parents; EVDs: receive, request, connect */
 	DAT_EVD_FLAGS flags;		/* EVD */
-	DAT_VADDR addr;			/* LMR: what it covers */
+	DAT_VADDR addr;			/* LMR: its range */
 	DAT_VLEN length;
 	DAT_MEM_PRIV_FLAGS priv;
 	DAT_LMR_CONTEXT context;
 	DAT_RMR_CONTEXT key;		/* LMR, RMR */
-	bool fast;			/* of dat_lmr_allocate(): covers what a request says */
-	bool bound;			/* LMR: an RMR has been bound to it */
+	bool fast;			/* of dat_lmr_allocate() */
+	bool bound;			/* LMR: an RMR was bound to it */
 	bool loose;			/* a peer may have invalidated it */
 	struct limits limits;		/* EP; of an SRQ those of receives */
 	/* EP: posts no reads; posts no operations of length 0. See fuzz_part() */
@@ -107,7 +104,7 @@ struct thing {
 };
 
 struct pool {
-	/* Guards the rest */
+	/* Guards the other fields */
 	spinlock_t lock;
 	unsigned int count[TYPES];
 	struct thing thing[TYPES][POOL_MAX];
@@ -118,7 +115,7 @@ struct arg {
 	u64 value;
 };
 
-/* Two EPs that a thread keeps connected, and what for */
+/* Two EPs that a thread keeps connected, and their objects */
 struct pair {
 	DAT_EVD_HANDLE dto, conn, cr;
 	DAT_PSP_HANDLE psp;
@@ -128,14 +125,14 @@ struct pair {
 	u64 connected, ended, ticks, up;
 };
 
-/* Who makes calls: a thread, or an upcall */
+/* A caller: a thread, or an upcall */
 struct fuzz {
 	unsigned int index;
 	struct rnd_state rnd;
 	u64 number;			/* of the call */
 	const struct fuzz_call *call;
 	bool atomic;			/* it must not sleep */
-	bool own;			/* this call is about objects of the own pool */
+	bool own;			/* this call uses objects of the own pool */
 	struct pool *pool;		/* NULL: an upcall */
 	/* The prediction */
 	u32 set, must, may;
@@ -145,7 +142,7 @@ struct fuzz {
 	/* Handles whose free has succeeded */
 	DAT_HANDLE stale[TYPES][STALE];
 	unsigned int stales[TYPES];
-	/* Of LMRs that are freed, or registered anew; of RMRs the key only */
+	/* Of freed or newly registered LMRs; of RMRs the key only */
 	DAT_LMR_CONTEXT stale_context[STALE];
 	unsigned int stale_contexts;
 	DAT_RMR_CONTEXT stale_key[STALE];
@@ -170,7 +167,7 @@ struct fuzz {
 
 struct fuzz_call {
 	const char *name;
-	u32 may;			/* what the contract allows at all */
+	u32 may;			/* all types that the contract allows */
 	unsigned int weight;
 	bool any_context;		/* class A */
 	DAT_RETURN (*make)(struct fuzz *f);
@@ -272,7 +269,7 @@ void gen_idle(struct fuzz *f, struct thing *ep);
 
 struct fixture {
 	struct thing ia, pz, other_pz, async;
-	struct thing home, read_only, elsewhere; /* LMRs: all rights; local read; the other zone */
+	struct thing home, read_only, elsewhere; /* LMRs: all rights; local read; other zone */
 	DAT_IA_ATTR attr;
 	struct page *block;		/* contiguous pages */
 	struct sockaddr_storage address;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the calls of the fuzzer are made with: mostly something that works, and
- * all that a Consumer might pass by mistake. Says to the model what is known.
+ * The generator of arguments: most are valid, the others are mistakes that a Consumer might
+ * make. It tells the model what is known of them.
  *
  * Called by threads and upcalls, in any context.
  */
@@ -29,7 +29,7 @@ bool one_in(struct fuzz *f, u32 n)
 	return !fuzz_rnd(f, n);
 }
 
-/* The pool that this call is about */
+/* The pool that this call uses */
 struct pool *fuzz_pool(struct fuzz *f)
 {
 	return f->own ? f->pool : fuzz_shared;
@@ -43,7 +43,7 @@ static bool wild_changed(struct fuzz *f, DAT_HANDLE_TYPE type, bool generation, 
 
 	if (!pool_pick(f, fuzz_pool(f), type, false, t))
 		return false;
-	/* A generation so far away is not reached; a type in the middle of the number */
+	/* A generation that is not reached, or another type in the middle of the number */
 	bits = generation ? BIT(44 + fuzz_rnd(f, 20)) : (unsigned long)(1 + fuzz_rnd(f, 15)) << 20;
 	bits ^= (unsigned long)t->handle;
 	memset(t, 0, sizeof(*t));
@@ -67,7 +67,7 @@ static bool wild_stale(struct fuzz *f, DAT_HANDLE_TYPE type, struct thing *t)
 	return true;
 }
 
-/* A handle that names no object of the type; @any: of no type at all */
+/* A handle of no object of the type; @any: of no object of any type */
 static void gen_wild(struct fuzz *f, DAT_HANDLE_TYPE type, bool any, struct thing *t)
 {
 	const char *kind = NULL;
@@ -101,7 +101,7 @@ static void gen_wild(struct fuzz *f, DAT_HANDLE_TYPE type, bool any, struct thin
 	fuzz_arg(f, kind, (unsigned long)t->handle);
 }
 
-/* Requests are in the shared pool: anybody accepts them, for whatever EP */
+/* Requests are in the shared pool: any thread accepts them, for any EP */
 static struct pool *pool_of(struct fuzz *f, DAT_HANDLE_TYPE type)
 {
 	return type == DAT_HANDLE_TYPE_CR ? fuzz_shared : fuzz_pool(f);
@@ -121,7 +121,7 @@ static void draw(struct fuzz *f, DAT_HANDLE_TYPE type, bool loose, bool any, str
 
 void gen_handle(struct fuzz *f, DAT_HANDLE_TYPE type, struct thing *t)
 {
-	/* Most objects are of the one IA that is always there */
+	/* Most objects belong to the one IA that always exists */
 	if (type == DAT_HANDLE_TYPE_IA && fuzz_rnd(f, 3)) {
 		*t = fx.ia;
 		t->know = GOOD;
@@ -137,13 +137,13 @@ void gen_handle(struct fuzz *f, DAT_HANDLE_TYPE type, struct thing *t)
 	draw(f, type, false, false, t);
 }
 
-/* One that may be freed */
+/* An object that may be freed */
 void gen_victim(struct fuzz *f, DAT_HANDLE_TYPE type, struct thing *t)
 {
 	draw(f, type, true, false, t);
 }
 
-/* An end of the thread's pair, as it is by now: dat_ep_modify() takes it as well */
+/* An end of the thread's pair with its present attributes, which dat_ep_modify() changes */
 void gen_pair(struct fuzz *f, struct thing *ep)
 {
 	DAT_EP_HANDLE end = f->pair.ep[fuzz_rnd(f, 2)];
@@ -168,12 +168,12 @@ void gen_optional(struct fuzz *f, DAT_HANDLE_TYPE type, struct thing *t)
 		return;
 	}
 	gen_handle(f, type, t);
-	/* It is none, then */
+	/* It is DAT_HANDLE_NULL */
 	if (!t->handle)
 		t->know = GOOD;
 }
 
-/* A handle of whatever type */
+/* A handle of any type */
 void gen_any(struct fuzz *f, struct thing *t)
 {
 	draw(f, fuzz_rnd(f, TYPES), false, true, t);
@@ -237,10 +237,10 @@ void learn_limits(struct thing *ep, const DAT_EP_ATTR *attr)
 	};
 }
 
-/* A call has made an object */
+/* A call has created an object */
 void fuzz_made(struct fuzz *f, DAT_HANDLE_TYPE type, struct thing *t)
 {
-	/* Another thread may have taken the room meanwhile */
+	/* Another thread may have used the room meanwhile */
 	if (!pool_add(fuzz_pool(f), type, t))
 		fuzz_free(type, t->handle);
 }
@@ -258,7 +258,7 @@ static void fuzz_stale_memory(struct fuzz *f, const struct thing *t)
 		f->stale_key[f->stale_keys++ % STALE] = t->key;
 }
 
-/* A call was to free an object */
+/* A call should have freed an object */
 void fuzz_freed(struct fuzz *f, DAT_HANDLE_TYPE type, const struct thing *t, DAT_RETURN ret)
 {
 	struct pool *p = pool_of(f, type);
@@ -268,14 +268,14 @@ void fuzz_freed(struct fuzz *f, DAT_HANDLE_TYPE type, const struct thing *t, DAT
 		fuzz_stale(f, type, t->handle);
 		fuzz_stale_memory(f, t);
 	} else if (r_of(ret) == R_IH && t->know == MAYBE) {
-		/* It has gone with its IA */
+		/* It was freed with its IA */
 		pool_del(p, type, t->handle);
 	}
 }
 
 /* ---- other arguments --------------------------------------------------------------------- */
 
-/* A place for a result; sometimes none, which the call refuses */
+/* A pointer for a result; sometimes NULL, which the call refuses */
 void *gen_out(struct fuzz *f, void *out, u32 returns)
 {
 	if (out && !one_in(f, 20))
@@ -338,7 +338,7 @@ void gen_private_data(struct fuzz *f, DAT_COUNT most, DAT_COUNT *size, void **da
 
 /* ---- segments ---------------------------------------------------------------------------- */
 
-/* A context that names no LMR: one that did, or any with an index never handed out */
+/* A context of no LMR: a stale one, or one with an unused index */
 DAT_LMR_CONTEXT gen_wild_context(struct fuzz *f)
 {
 	bool freed = f->stale_contexts && one_in(f, 2);
@@ -356,7 +356,7 @@ static void gen_range(struct fuzz *f, const struct thing *lmr, u32 size, DAT_LMR
 {
 	u32 most = clamp_t(u64, lmr->length, 1, size), offset = 0;
 
-	/* A buffer for messages is a large one, mostly */
+	/* A buffer for messages is usually large */
 	seg->segment_length = size >= ROOM && fuzz_rnd(f, 30) ? most : 1 + fuzz_rnd(f, most);
 	if (lmr->length > seg->segment_length)
 		offset = fuzz_rnd(f, min_t(u64, lmr->length - seg->segment_length, U32_MAX));
@@ -386,7 +386,7 @@ static bool inside(const struct thing *lmr, const DAT_LMR_TRIPLET *seg)
 	       seg->segment_length <= lmr->length - offset;
 }
 
-/* One segment with bytes, and the checks of it in their order */
+/* One segment that is not empty, and its checks in their order */
 static void gen_segment(struct fuzz *f, const struct thing *owner, DAT_MEM_PRIV_FLAGS need,
 			u32 size, DAT_LMR_TRIPLET *seg)
 {
@@ -431,7 +431,7 @@ void gen_segments(struct fuzz *f, const struct thing *owner, DAT_MEM_PRIV_FLAGS 
 	}
 }
 
-/* Where a write goes, or a read comes from: the home of the peer, which is ours */
+/* The target of a write, or the source of a read: an LMR of the fixture */
 void gen_remote(struct fuzz *f, u64 total, DAT_RMR_TRIPLET *there)
 {
 	struct thing other;
@@ -465,7 +465,7 @@ void gen_remote(struct fuzz *f, u64 total, DAT_RMR_TRIPLET *there)
 	fuzz_arg(f, "there", there->segment_length);
 }
 
-/* The same for a read, whose segment length gives its size */
+/* Likewise for a read, whose segment length determines its size */
 void gen_remote_source(struct fuzz *f, const struct thing *ep, u64 total, DAT_RMR_TRIPLET *there)
 {
 	gen_remote(f, total, there);
@@ -478,17 +478,17 @@ void gen_remote_source(struct fuzz *f, const struct thing *ep, u64 total, DAT_RM
 	fuzz_arg(f, "no, there", there->segment_length);
 }
 
-/* Kernels that are so slow that answers come late */
+/* Kernels that are so slow that answers arrive late */
 #define SLOW (IS_ENABLED(CONFIG_KASAN) || IS_ENABLED(CONFIG_KCSAN) || \
 	      IS_ENABLED(CONFIG_PROVE_LOCKING))
 
 /**
- * fuzz_part - what a new EP may not do
+ * fuzz_part - the operations that a new EP does not use
  * @ep: the EP, which nobody else knows yet
  * @reads: whether it reads, if it cannot do everything
  *
  * rxe (6.12) warns, and breaks the connection, when a read is retried after an RDMA
- * operation of length 0 was posted. On a slow kernel answers come late, and reads are
+ * operation of length 0 was posted. On a slow kernel answers arrive late, and reads are
  * retried. So each EP there uses either reads, or operations of length 0 and graceful
  * disconnects, which post such an operation.
  */

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdapl_fuzz.ko: random calls, from several threads and from upcalls; each must
- * return what the contract allows for what was passed (fuzz.h tells how).
+ * kdapl_fuzz.ko: random calls of several threads and of upcalls. Each must return a type that
+ * the contract allows for its arguments (see fuzz.h).
  *
  * Loading it starts a thread that starts the others, waits for them and frees
  * what they have left. debugfs kdapl_fuzz/progress tells how far it is, reading
@@ -47,7 +47,7 @@ module_param(seed, ulong, 0444);
 MODULE_PARM_DESC(seed, "Of the random numbers (default 1)");
 
 struct fuzz *fuzz_actor[ACTORS];
-/* Calls that upcalls may make: not more than one for each of a thread */
+/* Number of calls that upcalls may make: at most one for each call of a thread */
 atomic_t fuzz_budget = ATOMIC_INIT(0);
 
 static const struct fuzz_group * const groups[] = {
@@ -104,7 +104,7 @@ static void weigh(void)
 	}
 }
 
-/* One of the calls, by weight; its number */
+/* Chooses one of the calls by weight; returns its number */
 static unsigned int gen_call(struct fuzz *f, bool atomic)
 {
 	u32 at = fuzz_rnd(f, atomic ? any_weight : all_weight);
@@ -240,7 +240,7 @@ static int open_all(void)
 	return err;
 }
 
-/* The module's thread: all from the first object to the last */
+/* The thread of the module: from the first object to the last */
 static int run(void *unused)
 {
 	u64 begin = ktime_get_ns();
@@ -251,7 +251,7 @@ static int run(void *unused)
 		err = start_makers();
 	if (err)
 		fuzz_fail("nothing to call with: %d", err);
-	/* For many minutes, if it must be, which is no hung task */
+	/* It may take many minutes, which is no hung task */
 	while (!err && wait_for_completion_interruptible(&all_made))
 		;
 	WRITE_ONCE(ending, true);
@@ -279,7 +279,7 @@ static u64 sum_of(unsigned int i, bool good)
 	return sum;
 }
 
-/* Each call, how often it was made, and how often it succeeded */
+/* Prints for each call how often it was made, and how often it succeeded */
 static u64 show_calls(struct seq_file *m, unsigned int *bare)
 {
 	const struct fuzz_call *c;
@@ -300,7 +300,7 @@ static u64 show_calls(struct seq_file *m, unsigned int *bare)
 	return sum;
 }
 
-/* Was each up at a part of its thread's looks? Posts succeed on dead EPs, too */
+/* Was each pair connected in enough checks? Posts succeed on DISCONNECTED EPs, too */
 static bool show_pairs(struct seq_file *m)
 {
 	u64 connected = 0, ended = 0, ticks = 0, up = 0;
@@ -335,7 +335,7 @@ static int verdict_show(struct seq_file *m, void *unused)
 	up = show_pairs(m);
 	guards = fixture_guards();
 	seq_puts(m, "# clauses: G-07 G-16 G-18 G-23 G-24 G-35\n");
-	/* Last, where a log that was cut still has them */
+	/* At the end, which is in a truncated log, too */
 	for (i = 0; (note = fuzz_note_at(i)); i++)
 		seq_printf(m, "# %s\n", note);
 	seq_printf(m, "%sok 1 - %llu calls, seed %lu: each returns what the contract allows\n",
@@ -350,7 +350,7 @@ static int verdict_show(struct seq_file *m, void *unused)
 }
 DEFINE_SHOW_ATTRIBUTE(verdict);
 
-/* Percent; 100 too if it ended early */
+/* Percent; 100 also if it ended early */
 static int progress_show(struct seq_file *m, void *unused)
 {
 	u64 percent = completion_done(&done) ? 100 : div64_u64(all_calls() * 99, calls);

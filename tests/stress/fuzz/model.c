@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The model of the fuzzer: which types of return are possible, and what is
- * said when another comes.
+ * The model of the fuzzer: which types of return are possible, and the report of a
+ * mismatch.
  *
- * Called while a call draws its arguments, and when it has returned; by
+ * Called while the arguments of a call are generated, and when it has returned; by
  * threads and upcalls.
  */
 #include <linux/bitops.h>
@@ -98,7 +98,7 @@ static void say_mismatch(struct fuzz *f, u32 set, DAT_RETURN ret)
 	spin_unlock_irqrestore(&text_lock, flags);
 }
 
-/* Remembers an argument, for a mismatch */
+/* Records an argument for the report of a mismatch */
 void fuzz_arg(struct fuzz *f, const char *kind, u64 value)
 {
 	if (f->args < ARGS)
@@ -122,7 +122,7 @@ void expect_begin(struct fuzz *f)
  * @known:   GOOD: it is passed; BAD: it decides; MAYBE: who knows
  * @returns: what a call returns that does not pass
  *
- * Behind a check that is not passed nothing else is looked at.
+ * After a check that fails, no later check matters.
  */
 void expect_first(struct fuzz *f, enum know known, u32 returns)
 {
@@ -138,7 +138,7 @@ void expect_first(struct fuzz *f, enum know known, u32 returns)
  * @known:   see expect_first()
  * @returns: what a call returns that does not pass
  *
- * If several are not passed, any of them decides.
+ * If several fail, any of them may determine the return.
  */
 void expect(struct fuzz *f, enum know known, u32 returns)
 {
@@ -150,7 +150,7 @@ void expect(struct fuzz *f, enum know known, u32 returns)
 		f->may |= returns;
 }
 
-/* The call has returned: is it one of what is possible? */
+/* The call has returned: is its type possible? */
 void expect_end(struct fuzz *f, DAT_RETURN ret)
 {
 	u32 set = f->set;
@@ -162,7 +162,7 @@ void expect_end(struct fuzz *f, DAT_RETURN ret)
 			set |= R_OK;
 	}
 	set &= f->call->may;
-	/* The class, too: an error has its bit, a success is nothing but 0 */
+	/* Check the class, too: an error has its bit, a success is exactly 0 */
 	known = ret == DAT_SUCCESS ||
 		((ret & ~(DAT_TYPE_MASK | DAT_SUBTYPE_MASK)) == DAT_CLASS_ERROR &&
 		 DAT_GET_TYPE(ret));
@@ -172,7 +172,7 @@ void expect_end(struct fuzz *f, DAT_RETURN ret)
 
 /* ---- states of an EP --------------------------------------------------------------------- */
 
-/* The states that an EP can come to by itself, or by its peer */
+/* The states that an EP may reach without a call, or by its peer */
 static u32 states_from(DAT_EP_STATE state)
 {
 	switch (state) {
@@ -186,7 +186,7 @@ static u32 states_from(DAT_EP_STATE state)
 		return S(DISCONNECT_PENDING) | S(DISCONNECTED);
 	case DAT_EP_STATE_RESERVED:
 	case DAT_EP_STATE_PASSIVE_CONNECTION_PENDING:
-		/* Its request is in the shared pool: anybody may accept or reject it */
+		/* Its request is in the shared pool: any thread may accept or reject it */
 		return S(RESERVED) | S(PASSIVE_CONNECTION_PENDING) | S(UNCONNECTED) |
 		       S(COMPLETION_PENDING) | S(CONNECTED) | S(DISCONNECTED);
 	default:
@@ -194,7 +194,7 @@ static u32 states_from(DAT_EP_STATE state)
 	}
 }
 
-/* The states that an own EP can be in until we call again; 0: no EP */
+/* The possible states of an own EP until the next call; 0: no EP */
 u32 ep_states(DAT_EP_HANDLE ep)
 {
 	DAT_EP_STATE state;

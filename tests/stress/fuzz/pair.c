@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The pair of a thread: two EPs that are connected to each other over the
- * device, and connected again whenever a random call, or a wild post, has ended
- * that. Nothing here waits: a tick looks how far it is.
+ * The pair of a thread: two EPs that are connected to each other over the device, and
+ * connected again whenever a random call or a post has ended the connection. No function
+ * waits: a tick checks the progress.
  *
  * Called by the threads, between their random calls.
  */
@@ -45,7 +45,7 @@ static DAT_RETURN make_ep(struct fuzz *f, unsigned int end)
 	};
 	DAT_RETURN ret;
 
-	/* One thread in two has the flags that let posts be silent */
+	/* Every second thread has the flags that allow posts without upcalls */
 	if (f->index % 2) {
 		attr.recv_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
 		attr.request_completion_flags = DAT_COMPLETION_UNSIGNALLED_FLAG;
@@ -82,7 +82,7 @@ static DAT_EP_STATE state_of(DAT_EP_HANDLE ep)
 	return state;
 }
 
-/* Ours, or that of a random call, which is for whoever wants it */
+/* A request of this pair, or that of a random call, for any thread */
 static void take_request(struct fuzz *f, const DAT_EVENT *event)
 {
 	DAT_CR_HANDLE cr = event->event_data.cr_arrival_event_data.cr_handle;
@@ -111,7 +111,7 @@ static void drain(struct fuzz *f)
 		take_request(f, &event);
 }
 
-/* An end is made ready for the next attempt; is it? */
+/* Prepares an end for the next attempt; returns whether it is ready */
 static bool ready(DAT_EP_HANDLE ep)
 {
 	switch (state_of(ep)) {
@@ -166,7 +166,7 @@ void pair_tick(struct fuzz *f)
 		}
 		break;
 	case UP:
-		/* Posts behind the end are worth something, too */
+		/* Posts after the end are useful, too */
 		if (up == 2 || !one_in(f, 4))
 			break;
 		p->stage = DOWN;
