@@ -469,11 +469,11 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
  * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @ep_handle names no EP
+ * * DAT_INVALID_HANDLE - @ep_handle is not valid
  * * DAT_INVALID_STATE - any other state; or EP_NOTREADY: called from an upcall
  *   of any EVD
- * * DAT_INSUFFICIENT_RESOURCES - no new QP to be had, or the device does not
- *   give back what the old one has, the EP is unchanged; the device is gone
+ * * DAT_INSUFFICIENT_RESOURCES - no new QP could be created, or the device does not
+ *   return the posts of the old one, and the EP is unchanged; or the device was removed
  */
 DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 {
