@@ -254,8 +254,8 @@ EXPORT_SYMBOL_GPL(dat_evd_modify_upcall);
  * * DAT_INVALID_HANDLE - @evd_handle is not the handle of an EVD
  * * DAT_INVALID_PARAMETER - @evd_min_qlen is not positive, or greater than max_evd_qlen of
  *   the IA
- * * DAT_INVALID_STATE - @evd_min_qlen is less than the present length, and less than the
- *   number of queued events of all streams
+ * * DAT_INVALID_STATE - EVD_IN_USE: @evd_min_qlen is less than the present length, and less
+ *   than the number of queued events of all streams
  * * DAT_INSUFFICIENT_RESOURCES - no memory; the EVD has not changed
  */
 DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)

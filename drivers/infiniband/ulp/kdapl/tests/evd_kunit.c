@@ -278,7 +278,6 @@ static void who_gathers_a_late_push_counts_it(struct kunit *test)
 
 static void C_36_take_back_leaves_the_others_in_order(struct kunit *test)
 {
-	kdapl_clauses(test, "C-36");
 	struct evt *evt = test->priv;
 
 	kdapl_clauses(test, "C-36");
@@ -432,7 +431,6 @@ static void hook_in_upcall(struct evt *evt, const DAT_EVENT *event)
 
 static void C_59_the_upcall_knows_where_it_is(struct kunit *test)
 {
-	kdapl_clauses(test, "C-59");
 	struct evt *evt = test->priv;
 
 	kdapl_clauses(test, "C-59");
@@ -560,7 +558,6 @@ static void E_05_TEARDOWN_waits_for_the_running_upcall(struct kunit *test)
 
 static void C_36_ep_free_waits_for_an_upcall_with_its_event(struct kunit *test)
 {
-	kdapl_clauses(test, "C-36");
 	struct evt *evt = test->priv;
 	struct waiter w = { .evt = evt, .ep = evt->ep[0] };
 	struct task_struct *thread;

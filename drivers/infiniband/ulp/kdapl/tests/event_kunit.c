@@ -153,7 +153,6 @@ static void modify_with_ANY_upcalls_from_elsewhere(struct kunit *test)
 
 static void C_58_queue_outside_done_upcalls_from_elsewhere(struct kunit *test)
 {
-	kdapl_clauses(test, "C-58");
 	struct evt *evt = test->priv;
 	struct kdapl_slot *slot = evt_slot(evt, 0, 1, true);
 
