@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The fixture of the hostile cases, see adversary.h: the participants, the beginning and the
- * end of an attack, and the checks of all others. Process context, the work item of the
- * run.
+ * The helpers of the hostile cases, see adversary.h: setup, the begin and end of an
+ * attack, and the checks of the other connections. Process context, in the work item of
+ * the run.
  */
 #include <linux/jiffies.h>
 #include <linux/string.h>
@@ -10,7 +10,7 @@
 #include "adversary.h"
 #include "sp.h"
 
-#define MOVED		4096	/* where the others write and read */
+#define MOVED		4096	/* where the other connections write and read */
 #define MOVED_LEN	128
 #define TALKED		64	/* bytes of a message of sp_talk() */
 
@@ -68,7 +68,7 @@ void adv_flushed(struct adv *f, u64 cookie, u64 last)
 		pair_dto(f->b, DAT_DTO_RECEIVE, cookie, DAT_DTO_ERR_FLUSHED, 0, PAIR_ANY_UPCALL);
 }
 
-/* Expects that it has stored the cause (G-36) */
+/* The EP must report the cause (G-36) */
 static void expect_cause(struct pair_end *e)
 {
 	DAT_EP_PARAM param = {};
@@ -123,7 +123,7 @@ void adv_untouched(struct adv *f, const char *what)
 		pair_expect_free(&f->d->b[i], what, 0, PAIR_MEM);
 }
 
-/* All bytes that sp_talk() and the RDMA operations do not use */
+/* Checks all memory that sp_talk() and the RDMA do not write */
 static void expect_guards(struct pair_end *e, const char *what, u32 sent, bool moved)
 {
 	u32 at = sent + TALKED;
@@ -135,7 +135,7 @@ static void expect_guards(struct pair_end *e, const char *what, u32 sent, bool m
 	pair_expect_free(e, what, at, PAIR_MEM - at);
 }
 
-/* @a writes to @b, reads it back to other bytes, and one message goes in each direction */
+/* @a writes to @b, reads it back into another place, and sends a message each way */
 static void move(struct pair_end *a, struct pair_end *b, const char *what)
 {
 	DAT_LMR_TRIPLET out = pair_seg(a, MOVED, MOVED_LEN);
@@ -163,7 +163,7 @@ void adv_bystanders(struct adv *f, const char *what)
 {
 	u32 i;
 
-	/* With an SRQ the other one uses the receives of the victim, too */
+	/* With an SRQ, the other connection's receives are also the victim's */
 	for (i = f->d->srq ? 2 : 1; i < f->d->cfg.pairs && pair_ok(f->d); i++)
 		move(&f->d->a[i], &f->d->b[i], what);
 	if (!pair_ok(f->d))

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Hostile cases about the connection manager: requests whose private data has no valid header
- * of rdma_cm, or that have none, requests and answers with extreme parameters, and answers
- * that are too long. Process context; callbacks of the connection manager only record events.
+ * Hostile cases about the connection manager: requests whose private data lacks a valid
+ * rdma_cm header, requests and answers with parameters out of range, and answers that are
+ * too long. Process context; the callbacks of the connection manager only record the
+ * event.
  */
 #include <linux/in.h>
 #include <linux/ktime.h>
@@ -12,16 +13,16 @@
 #include "adversary.h"
 #include "cm_peer.h"
 
-#define ABRUPT_MS	1000	/* an abrupt disconnect may take so long (C-56) */
+#define ABRUPT_MS	1000	/* maximum time of an abrupt disconnect (C-56) */
 
 /* ---- private data ------------------------------------------------------------------ */
 
-#define HEADER		36	/* bytes of rdma_cm's own, in front of the Consumer's */
+#define HEADER		36	/* bytes of rdma_cm's header before the Consumer's data */
 #define FIELD		(HEADER + REQUEST_DATA)
 
 /*
- * The header: version, IP version in the upper half of a byte, port, and two
- * addresses of 16 bytes each, IPv4 in the last four of them.
+ * The header: version, IP version in the upper half of a byte, port, and two addresses of
+ * 16 bytes each, where an IPv4 address is in the last four.
  */
 #define IP_VERSION	1
 #define SOURCE		16
@@ -33,7 +34,7 @@ static const struct {
 	u32 at, n;
 	u8 byte;
 	u32 len;			/* 0: the whole field */
-	bool taken;			/* it still counts as a request */
+	bool taken;			/* the request is valid nevertheless */
 } odd_data[] = {
 	{ "as it should be", 0, 0, 0, 0, true },
 	{ "all ones behind the header", HEADER, REQUEST_DATA, 0xff, 0, true },
@@ -53,7 +54,7 @@ static const struct {
 	{ "half a header", HEADER / 2, FIELD - HEADER / 2, 0, HEADER / 2 },
 };
 
-/* A request that was not written by rdma_cm, and its answer */
+/* A request not written by rdma_cm, and its answer */
 struct forged_request {
 	struct completion answered;
 	enum ib_cm_event_type event;
@@ -89,7 +90,7 @@ static void write_field(struct pair *d, u8 *field, u32 i)
 	memset(field + odd_data[i].at, odd_data[i].byte, odd_data[i].n);
 }
 
-/* The Consumer receives the data that was sent, and rejects */
+/* The Consumer receives exactly the private data that was sent, and rejects */
 static void expect_request(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp,
 			   const u8 *field)
 {
@@ -167,7 +168,7 @@ static void try_data(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp, s
 	ib_destroy_cm_id(id);
 }
 
-/* A request between Consumers, at the service point that has received all those */
+/* A normal request is still accepted at the service point after the attack */
 static void expect_service(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp)
 {
 	if (!pair_ok(d) || !pair_call_at(&d->a[0], sp_qual(d, 0), NULL, 0))
@@ -204,7 +205,7 @@ static void forged_script(struct adv *f)
 }
 
 /**
- * loop_case_forged - requests with private data that was not written by rdma_cm
+ * loop_case_forged - requests with private data not written by rdma_cm
  * @run: the run
  * @c: the case
  *
@@ -222,7 +223,7 @@ int loop_case_forged(struct loop_run *run, struct loop_case *c)
 
 /* ---- parameters -------------------------------------------------------------------- */
 
-#define READS	4	/* that the EPs of a pair allow */
+#define READS	4	/* allowed by the EPs of a pair */
 
 static const struct {
 	const char *what;
@@ -237,8 +238,8 @@ static const struct {
 };
 
 /*
- * Accepts, so that kDAPL and the device use the parameters; the granted values must respect
- * the limits of the EP. If the device refuses, C-16 applies.
+ * The request is accepted, so that its parameters reach the Provider and the device; the
+ * limits granted stay within those of the EP. If the device refuses them, C-16 applies.
  */
 static void try_request(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp, u32 i)
 {
@@ -264,11 +265,11 @@ static void try_request(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp
 
 /* ---- answers ----------------------------------------------------------------------- */
 
-/* The answer of a listener to a Consumer */
+/* What a listener answers to a Consumer's request */
 struct odd_answer {
 	const char *what;
 	struct rdma_conn_param param;
-	bool accepted;			/* by the sender */
+	bool accepted;			/* by the listener's side */
 };
 
 static const u8 answer_data[REPLY_DATA + 1] = { [0 ... REPLY_DATA] = 0xd5 };
@@ -285,13 +286,13 @@ static const struct odd_answer odd_answer[] = {
 			       .private_data_len = REPLY_DATA + 1 }, false },
 };
 
-/* The answer of a listener, and the id that has sent it */
+/* The answer that a listener must send, and the id that sent it */
 struct answering {
 	const struct odd_answer *say;
 	struct rdma_cm_id *child;
 };
 
-/* Callback of the listener, and of the id of the request */
+/* Callback of the listener and of the id of the request */
 static int answer_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct answering *a = id->context;
@@ -308,7 +309,7 @@ static int answer_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	return err;
 }
 
-/* A message is not delivered, and its sender does not wait for ever */
+/* A message is lost, and its sender does not wait forever */
 static void expect_silence(struct pair *d, struct pair_end *a)
 {
 	const u8 *data;
@@ -348,7 +349,7 @@ static void try_answer(struct pair *d, const struct odd_answer *say)
 			pair_conn(a, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	}
 	pair_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
-	/* Its callback does not run after this */
+	/* No callback runs after its id was destroyed */
 	rdma_destroy_id(id);
 	if (answering.child)
 		rdma_destroy_id(answering.child);
@@ -380,7 +381,7 @@ static void parameters_script(struct adv *f)
 }
 
 /**
- * loop_case_parameters - requests and answers with extreme parameters
+ * loop_case_parameters - requests and answers with parameters out of range
  * @run: the run
  * @c: the case
  *

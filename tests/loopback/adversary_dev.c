@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the device allows a hostile peer, with plain verbs at both ends and without kDAPL and
- * the connection manager. It shows what a Provider can promise, and whose fault a broken
- * promise is. kdapl-testing.rst lists the results on Soft-RoCE. Process context.
+ * What the device itself lets a hostile peer do, with plain verbs at both ends: neither
+ * kDAPL nor the connection manager is involved. It shows what a Provider can guarantee,
+ * and whether the device or the Provider breaks a guarantee. kdapl-testing.rst has the
+ * results for Soft-RoCE. Process context.
  */
 #include <linux/jiffies.h>
 #include <linux/scatterlist.h>
@@ -14,16 +15,18 @@
 #define LEN	64
 #define RECV	1	/* numbers of requests */
 #define REG	2
-#define READS	4	/* at a time */
+#define READS	4	/* outstanding at once */
 #define READ_LEN 2000	/* two packets */
 #define READ_BYTE 0x22
-#define LATE_BYTE 0x33	/* in the same place, when the registration has ended */
+#define LATE_BYTE 0x33	/* written to the same place after the registration has ended */
 
-/* The results */
+/* Counts of observed events */
 struct sightings {
-	u32 writes;			/* tries in which a packet was copied after an end */
-	u32 reads;			/* tries in which a read was answered after an end */
-	u32 naks;			/* reads refused half-way whose requester misread the NAK */
+	/* rounds in which a packet was copied after the invalidation */
+	u32 writes;
+	u32 reads;			/* the same for the data of a read */
+	/* reads refused half-way whose requester did not recognise the refusal */
+	u32 naks;
 };
 
 /* Two connections; each of the four ends has its own zone */
@@ -59,7 +62,7 @@ static void quad_end(struct quad *q)
 	*q = (struct quad) { .c = q->c };
 }
 
-/* Registers all of its memory for reads and writes of its peer; or NULL */
+/* Registers all of its memory for the peer to write and read; NULL on failure */
 static struct ib_mr *vpeer_register(struct vpeer *b)
 {
 	struct vpeer_req *r = vpeer_req(b, REG, IB_WR_REG_MR, 0, 0);
@@ -92,7 +95,7 @@ static enum ib_wc_status write_to(struct vpeer *from, const struct ib_mr *mr)
 	return vpeer_rdma(from, IB_WR_RDMA_WRITE, mr->iova + AT, mr->rkey, LEN);
 }
 
-/* Sends a message that invalidates, and returns the status of the receive */
+/* Sends a message that invalidates @key; returns its receive */
 static struct vpeer_req *invalidate(struct quad *q, u32 key, u32 *told)
 {
 	struct vpeer_req *got = vpeer_recv(q->b[0], RECV, 0, LEN), *r;
@@ -105,8 +108,8 @@ static struct vpeer_req *invalidate(struct quad *q, u32 key, u32 *told)
 }
 
 /*
- * A0 ends a registration of B1, to which it is not connected, and whose zone differs from
- * that of its own peer.
+ * A0 invalidates a registration of B1, to which it is not connected, and whose zone
+ * differs from that of its own peer.
  */
 static void foreign_key(struct quad *q)
 {
@@ -125,7 +128,7 @@ static void foreign_key(struct quad *q)
 	ib_dereg_mr(mr);
 	if (q->c->fails)
 		return;
-	/* That connection is broken now, so the other attack needs a new one */
+	/* That connection is broken now, so the other attack uses a new one */
 	vpeer_end(q->a[0]);
 	vpeer_end(q->b[0]);
 	q->b[0] = NULL;
@@ -149,7 +152,7 @@ static void foreign_key(struct quad *q)
 	ib_dereg_mr(mr);
 }
 
-/* An unknown key: the receive fails, and the send succeeds */
+/* A key that does not exist: the receive fails, but the send succeeds */
 static void unknown_key(struct quad *q)
 {
 	bool soft = q->b[0]->id->device->ops.driver_id == RDMA_DRIVER_RXE;
@@ -164,8 +167,8 @@ static void unknown_key(struct quad *q)
 }
 
 /*
- * A message that is too long. The receive completes first, and the answer to the sender
- * follows, unless the QP of the receiver is in ERROR by then.
+ * A message that is too long. The receiver gets its completion first, and the sender gets
+ * the answer after that: none if the receiver's QP is in the error state by then.
  */
 static enum ib_wc_status too_long(struct quad *q, u32 pair, bool rash)
 {
@@ -190,9 +193,9 @@ static enum ib_wc_status too_long(struct quad *q, u32 pair, bool rash)
 }
 
 /*
- * Normally, and with a receiver that breaks the connection in the handler of the completion.
- * If the handler runs with interrupts off, the device calls it with a lock held, and
- * certainly continues after it.
+ * With a normal receiver, and with one that breaks the connection on its completion. A
+ * handler that runs with interrupts off was called by the device with a lock held, so the
+ * answer cannot have been sent before.
  */
 static void kept_back(struct quad *q)
 {
@@ -207,7 +210,7 @@ static void kept_back(struct quad *q)
 		loop_fail(q->c, "Soft-RoCE answers now: kdapl-testing.rst");
 }
 
-/* The target of a bad key sees only that its receives are flushed */
+/* The target of a wrong key sees its receives flushed, and nothing else */
 static void silent_target(struct quad *q)
 {
 	struct vpeer_req *got = vpeer_recv(q->b[1], RECV, 0, LEN);
@@ -237,7 +240,7 @@ bool adv_device_loses_buffers(struct loop_run *run, struct loop_case *c)
 	r->rdma.wr.num_sge = 2;
 	if (vpeer_post(r) && vpeer_wait(r) == IB_WC_SUCCESS)
 		loop_fail(c, "half a message: the sender is told of a success");
-	/* Wait until its last packet was copied */
+	/* Until the last packet of the message has been copied */
 	while (!c->fails && !READ_ONCE(run->abort) && !READ_ONCE(b->mem[4095])) {
 		if (time_after(jiffies, deadline))
 			loop_fail(c, "half a message: nothing of it arrives");
@@ -260,7 +263,7 @@ static bool once_more(struct vpeer_req *r)
 	return true;
 }
 
-/* Waits for a number of rounds; then the registration ends during the loop */
+/* Waits until the loop has done @rounds rounds, then invalidates the registration */
 static void end_under(struct quad *q, struct vpeer_req *loop, u32 rounds, struct ib_mr *mr)
 {
 	struct vpeer_req *inv;
@@ -270,15 +273,15 @@ static void end_under(struct quad *q, struct vpeer_req *loop, u32 rounds, struct
 		wait_for_completion_timeout(&q->b[1]->run->kick, 1);
 	inv = vpeer_req(q->b[1], 3, IB_WR_LOCAL_INV, 0, 0);
 	inv->rdma.wr.ex.invalidate_rkey = mr->rkey;
-	/* Flushed: it has ended the registration, but a request broke b before its completion */
+	/* Flushed: it has invalidated, and a request broke b before its completion */
 	if (vpeer_post(inv) && vpeer_wait(inv) != IB_WC_SUCCESS &&
 	    inv->status != IB_WC_WR_FLUSH_ERR)
 		loop_fail(q->c, "LOCAL_INV: %d", inv->status);
 }
 
 /*
- * Writes in a loop until the registration ends. The device may have accepted a packet before,
- * and copy it after the completion of the end. Counts the tries that show this.
+ * Writes in a loop until the registration ends. The device may have admitted a packet
+ * before, and copies it after the invalidation completed. Returns whether that was seen.
  */
 static bool late_packet(struct quad *q, u32 rounds)
 {
@@ -304,7 +307,7 @@ static bool late_packet(struct quad *q, u32 rounds)
 	return late;
 }
 
-/* In softirq: repeats the read, unless its success was false */
+/* In softirq: repeat, unless the read completed with success without having the data */
 static bool whole_once_more(struct vpeer_req *r)
 {
 	u8 *got = r->b->mem + r->sge[0].addr - r->b->dma;
@@ -316,10 +319,10 @@ static bool whole_once_more(struct vpeer_req *r)
 }
 
 /*
- * Reads of several packets in loops until the registration ends. A NAK in the middle of a read
- * fails it, or the device misreads it: it reports a success, or repeats the request until the
- * retries are used up. A packet that was accepted before the end may be filled after it, with
- * the data that is there by then.
+ * Reads of several packets in loops, until the registration ends. A refusal in the middle
+ * of a read is reported, or the device does not recognise it: then it reports success, or
+ * retries until its retry count is exceeded. A packet admitted before the invalidation
+ * may also be filled after it, with the memory contents of that time.
  */
 static void end_under_reads(struct quad *q, u32 rounds, struct sightings *seen)
 {
@@ -355,7 +358,7 @@ static void end_under_reads(struct quad *q, u32 rounds, struct sightings *seen)
 }
 
 /**
- * loop_case_device - what the device allows a hostile peer
+ * loop_case_device - what the device lets a hostile peer do
  * @run: the run
  * @c: the case
  *

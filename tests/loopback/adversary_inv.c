@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Hostile cases about messages that invalidate keys without permission: unknown keys, keys of
- * others in the same and in another zone, and stale keys. Process context.
+ * Hostile cases about messages that invalidate keys which do not belong to their sender:
+ * unknown keys, keys of others in the same zone and in another zone, and invalid keys.
+ * Process context.
  *
- * Devices differ in what they allow. Soft-RoCE compares only the key, so that a peer can end
- * any registration of the device (adversary_dev.c shows that on plain verbs). Then the owner
- * must receive an event, and its connection must continue.
+ * Devices differ in what they allow. Soft-RoCE checks only the key and so lets a peer
+ * invalidate any registration of the device (adversary_dev.c shows that with plain
+ * verbs). In that case the owner must receive an event, and its connection must stay up.
  */
 #include <linux/string.h>
 
@@ -22,8 +23,8 @@ enum aim { TAG, INDEX, FREED, LMR_NEAR, LMR_FAR, RMR_NEAR, RMR_FAR, UNBOUND, AIM
 /* The possible results */
 enum fate {
 	REFUSED,	/* the receive fails, the connection breaks */
-	KILLED,		/* or, if the device allows it: delivered, object invalid, it breaks */
-	IGNORED,	/* or: delivered, and nothing else (its MR may exist a moment longer) */
+	KILLED,		/* if the device allows it: delivered, object invalid, connection breaks */
+	IGNORED,	/* or: delivered, no other effect (its MR may stay valid a moment longer) */
 };
 
 static const struct {
@@ -40,7 +41,7 @@ static const struct {
 	{ "a key that was unbound", IGNORED },
 };
 
-/* The targets, created for each attack: the others keep their own memory */
+/* The target, made anew for each attack: the others keep their own memory */
 struct prey {
 	struct pair_end *e;
 	DAT_RMR_CONTEXT key;
@@ -103,7 +104,7 @@ static void expect_bound(struct adv *f, struct prey *p, bool bound)
 		loop_fail(f->d->c, "dat_rmr_query tells key %#x", param.rmr_context);
 }
 
-/* It is invalid for its owner, too; other objects of the owner still work */
+/* Invalid for its owner too; the owner's other objects still work */
 static void expect_killed(struct adv *f, struct prey *p)
 {
 	DAT_LMR_TRIPLET seg = {
@@ -133,7 +134,7 @@ static void free_prey(struct adv *f, struct prey *p)
 		loop_expect(f->d->c, "dat_lmr_free", dat_lmr_free(p->lmr), DAT_SUCCESS);
 }
 
-/* The event of the message shows what the device did */
+/* The receive's event: what the device did with the message */
 static bool delivered(struct adv *f, enum aim what, const struct prey *p)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
@@ -155,7 +156,7 @@ static bool delivered(struct adv *f, enum aim what, const struct prey *p)
 	return true;
 }
 
-/* On Soft-RoCE it is a success even if the key is unknown */
+/* Soft-RoCE reports success even if the key is unknown */
 static void expect_told(struct adv *f, struct vpeer_req *r)
 {
 	enum ib_wc_status status = adv_notified(f, r);
@@ -199,7 +200,7 @@ static void try_aim(struct adv *f, enum aim what)
 	memset(f->b->mem + ADV_RECV, PAIR_FREE, SENT);
 	adv_untouched(f, aim[what].what);
 	adv_part(f);
-	/* Also the same owner, with its other LMR */
+	/* Of the same owner, through its other LMR */
 	adv_bystanders(f, aim[what].what);
 	free_prey(f, &p);
 }
@@ -216,7 +217,7 @@ static void aims_script(struct adv *f)
 }
 
 /**
- * loop_case_aims - a peer invalidates keys that are not its own
+ * loop_case_aims - a peer invalidates keys of others
  * @run: the run
  * @c: the case
  *

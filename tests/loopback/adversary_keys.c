@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Hostile cases about keys: a peer writes and reads by keys that are wrong, revoked or belong
- * to others, beyond the ends of its range, and in a loop while its key is being revoked.
- * Process context; the loops continue in softirq.
+ * Hostile cases about keys: a peer writes and reads with keys that are wrong, revoked or
+ * belong to others, beyond the ends of its memory, and in a loop while the memory of its
+ * key is revoked. Process context; the loops run in softirq.
  */
 #include <linux/string.h>
 
 #include "adversary.h"
 
-#define AT		1024	/* where the peer aims */
+#define AT		1024	/* offset of the target */
 #define LEN		64
-#define OWN		0x11	/* all of the peer's memory */
+#define OWN		0x11	/* fills all of the peer's memory */
 #define RIGHTS		(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 
 /* ---- forged keys ----------------------------------------------------------------- */
@@ -28,7 +28,7 @@ static const char * const forgery_name[FORGERIES] = {
 };
 
 struct forged {
-	struct pair_end *at;		/* owner of the target */
+	struct pair_end *at;		/* the end whose memory is the target */
 	DAT_RMR_CONTEXT key;
 	DAT_LMR_HANDLE lmr;
 	DAT_RMR_HANDLE rmr;
@@ -119,7 +119,7 @@ static void melt(struct adv *f, struct forged *k)
 		loop_expect(f->d->c, "dat_lmr_free", dat_lmr_free(k->lmr), DAT_SUCCESS);
 }
 
-/* Expects that the memory of the peer and of all others has not changed */
+/* The peer's memory and that of all others are unchanged */
 static void expect_nothing(struct adv *f, const char *what)
 {
 	adv_untouched(f, what);
@@ -127,7 +127,7 @@ static void expect_nothing(struct adv *f, const char *what)
 		loop_fail(f->d->c, "%s: the peer has read something", what);
 }
 
-/* The statuses that a peer without permission may receive */
+/* The statuses a device may return for a refused access */
 static void expect_refused(struct adv *f, const char *what, enum ib_wc_status status)
 {
 	if (status != IB_WC_REM_ACCESS_ERR && status != IB_WC_REM_INV_REQ_ERR)
@@ -182,7 +182,7 @@ static void keys_script(struct adv *f)
 
 	for (i = 0; i < 2 * FORGERIES && pair_ok(f->d); i++) {
 		try_key(f, i / 2, i & 1);
-		/* In a brief run, only after every other attack */
+		/* In a short run the others transfer after every other attack only */
 		if (!(i & 2) || !f->d->run->args.brief)
 			adv_bystanders(f, forgery_name[i / 2]);
 		if (!pair_ok(f->d))
@@ -208,18 +208,18 @@ int loop_case_keys(struct loop_run *run, struct loop_case *c)
 	return err;
 }
 
-/* ---- beyond the ends ------------------------------------------------------------- */
+/* ---- beyond the ends of the memory ----------------------------------------------- */
 
-#define SUB		2048	/* what the peer is given, and how much of it */
+#define SUB		2048	/* offset and length of the memory granted to the peer */
 #define SUB_LEN		1500
 
-/* Length and start of an access: relative to SUB, except for @plain */
+/* Number of bytes and start: relative to SUB, except for @plain */
 static const struct {
 	const char *what;
 	s64 off;
 	u32 len;
 	bool plain;
-	bool reads_only;		/* there are not enough bytes to write */
+	bool reads_only;		/* too long for a write */
 } beyond[] = {
 	{ "the byte behind the end", SUB_LEN, 1 },
 	{ "a write over the end", SUB_LEN - 8, 16 },
@@ -273,7 +273,7 @@ static void beyond_script(struct adv *f)
 }
 
 /**
- * loop_case_beyond - RDMA beyond the ends of the range of a key
+ * loop_case_beyond - RDMA beyond the ends of the memory of a key
  * @run: the run
  * @c: the case
  *
@@ -291,17 +291,17 @@ int loop_case_beyond(struct loop_run *run, struct loop_case *c)
 
 /* ---- in a loop ------------------------------------------------------------------- */
 
-#define LOOPS		4	/* at a time */
-#define FIRST		0	/* two ranges of the victim's memory, and bytes in each */
+#define LOOPS		4	/* requests at once */
+#define FIRST		0	/* two ranges of the victim's memory, and their length */
 #define SECOND		4096
 #define RANGE		2000	/* two packets */
-#define BYTE		0x22	/* all of the first range */
-#define FORBIDDEN	0x33	/* all of the second */
-#define BINDS		32	/* at most, until the loops must have ended */
+#define BYTE		0x22	/* fills the first range */
+#define FORBIDDEN	0x33	/* fills the second range */
+#define BINDS		32	/* limit; the loops must have ended before */
 
 /*
- * In softirq: checks that the data is from the first range, and reads again. A read that was
- * refused half-way may complete as a success (rxe of 6.1); it ends the loop.
+ * In softirq: the data must be of the first range, then read again. A device may report a
+ * read refused half-way as a success (rxe of 6.1), which ends the loop.
  */
 static bool read_again(struct vpeer_req *r)
 {
@@ -335,7 +335,7 @@ static void start_loops(struct adv *f, enum ib_wr_opcode op, DAT_RMR_CONTEXT key
 	}
 }
 
-/* Waits until each has been repeated */
+/* Waits until each loop has done one more round */
 static void wait_rounds(struct adv *f)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
@@ -352,8 +352,9 @@ static void wait_rounds(struct adv *f)
 }
 
 /*
- * The device has stopped them, and one has the cause as its status. It may have none in the
- * middle of a read, when the requester may not understand the NAK (rxe of 6.1).
+ * The device has stopped the loops, and one of them reports the reason. A refusal in the
+ * middle of a read may not be reported, because the requester may not recognise it (rxe
+ * of 6.1).
  */
 static void expect_stopped(struct adv *f, const char *what, bool reads)
 {
@@ -398,7 +399,7 @@ static void rebound_once(struct adv *f, DAT_RMR_HANDLE rmr)
 	wait_rounds(f);
 	adv_bystanders(f, "reads in a loop");
 	wait_rounds(f);
-	/* Alternates between the two MRs of the RMR, always with the second range */
+	/* Binds alternately to the two MRs of the RMR, always to the second range */
 	for (i = 2; i < BINDS && pair_ok(f->d) && !(i > 4 && all_stopped(f)); i++) {
 		pair_bind(f->b, rmr, by, SECOND, RANGE, RIGHTS, i, 0);
 		pair_dto(by, DAT_DTO_BIND_MW, i, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
@@ -426,9 +427,9 @@ static void rebound_script(struct adv *f)
 }
 
 /**
- * loop_case_rebound - a peer reads in a loop while its RMR is bound to another range
+ * loop_case_rebound - a peer reads in a loop while its RMR is bound elsewhere
  * @run: the run
- * @c: the case; count says how often
+ * @c: the case; count is the number of rounds
  *
  * Context: process.
  * Return: 0, or an error that ends the case; failures are noted.
@@ -442,7 +443,7 @@ int loop_case_rebound(struct loop_run *run, struct loop_case *c)
 	return err;
 }
 
-/* Frees, or unbinds, the memory during the peer's writes; then it must not change */
+/* Frees or unbinds the memory during the peer's writes; then it must not change any more */
 static void revoked_once(struct adv *f, bool bound)
 {
 	struct forged k = { .at = f->b };
@@ -469,7 +470,7 @@ static void revoked_once(struct adv *f, bool bound)
 	for (i = 0; i < LOOPS; i++)
 		rounds[i] = READ_ONCE(f->peer->req[i].rounds);
 	expect_stopped(f, "writes to memory that was taken away", false);
-	/* One may be in flight; the device must check the key of the next */
+	/* One request may have been in flight; the device checks the key of the next */
 	for (i = 0; i < LOOPS && pair_ok(f->d); i++)
 		if (f->peer->req[i].rounds > rounds[i] + 1)
 			loop_fail(f->d->c, "%u writes to memory that was taken away",
@@ -492,9 +493,9 @@ static void revoked_script(struct adv *f)
 }
 
 /**
- * loop_case_revoked - a peer writes in a loop while its key is revoked
+ * loop_case_revoked - a peer writes in a loop while its memory is revoked
  * @run: the run
- * @c: the case; count says how often
+ * @c: the case; count is the number of rounds
  *
  * Context: process.
  * Return: 0, or an error that ends the case; failures are noted.

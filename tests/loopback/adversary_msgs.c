@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Hostile cases about messages: too long for the receive, more than there are receives,
- * incomplete ones, messages with immediate data, which no Consumer can send, and a peer that
- * posts no receive. Process context.
+ * Hostile cases about messages: longer than the receive, more than there are receives,
+ * partial ones, some with immediate data, which no Consumer can send, and a peer that
+ * posts no receives. Process context.
  */
 #include <linux/delay.h>
 #include <linux/ktime.h>
@@ -10,10 +10,10 @@
 
 #include "adversary.h"
 
-#define OWN		0x11	/* all of the peer's memory */
-#define ABRUPT_MS	1000	/* an abrupt disconnect may take so long (C-56) */
+#define OWN		0x11	/* fills all of the peer's memory */
+#define ABRUPT_MS	1000	/* maximum time of an abrupt disconnect (C-56) */
 
-/* Number of changed bytes at @off of the victim; expects no change after them */
+/* The number of bytes from @off on that are no longer PAIR_FREE; no byte after them differs */
 static u32 arrived(struct adv *f, u32 off, u32 room)
 {
 	u8 *end = memchr(f->b->mem + off, PAIR_FREE, room);
@@ -26,7 +26,7 @@ static u32 arrived(struct adv *f, u32 off, u32 room)
 	return n;
 }
 
-/* Like adv_untouched(), except for the part that the peer may access */
+/* Like adv_untouched(), except for the receive buffer in the victim's memory */
 static void expect_around(struct adv *f, const char *what, u32 off, u32 room)
 {
 	memset(f->b->mem + off, PAIR_FREE, room);
@@ -56,13 +56,16 @@ static void try_too_long(struct adv *f, const u32 *room, u32 len)
 	memset(f->peer->mem, OWN, VPEER_MEM);
 	r = vpeer_req(f->peer, 0, IB_WR_SEND, 0, len);
 	status = vpeer_post(r) ? vpeer_wait(r) : IB_WC_SUCCESS;
-	/* The second is the status of the verbs, Soft-RoCE reports the first */
+	/* Verbs specify the second status, Soft-RoCE returns the first */
 	if (status != IB_WC_REM_OP_ERR && status != IB_WC_REM_INV_REQ_ERR)
 		loop_fail(f->d->c, "the peer is told %d, expected %d", status, IB_WC_REM_OP_ERR);
 	pair_dto(f->b, DAT_DTO_RECEIVE, 1, DAT_DTO_LENGTH_ERROR, 0, PAIR_UPCALL);
 	adv_flushed(f, 2, 2);
 	adv_broken(f);
-	/* Only the content of the failed receive is undefined */
+	/*
+	 * The content of a failed receive is undefined, all other memory is unchanged
+	 * (R-21)
+	 */
 	memset(f->b->mem + 1024, PAIR_FREE, room[0]);
 	expect_around(f, "a message that is too long", 5000, room[1]);
 	adv_part(f);
@@ -92,7 +95,7 @@ static void try_short_room(struct adv *f, u32 room, bool srq)
 	adv_part(f);
 }
 
-/* Two receives, four messages; the peer fails after @rnr retries, or waits */
+/* Two receives, four messages; the peer's retries run out (@rnr), or it waits */
 static void try_too_many(struct adv *f, u8 rnr)
 {
 	bool waits = rnr == VPEER_RNR;
@@ -120,7 +123,7 @@ static void try_too_many(struct adv *f, u8 rnr)
 	pair_expect_state(f->b, DAT_EP_STATE_CONNECTED);
 	memset(f->b->mem + ADV_RECV + 2 * ADV_ROOM, PAIR_FREE, ADV_ROOM);
 	expect_around(f, "more messages than receives", ADV_RECV, ADV_ROOM);
-	/* New receives: for the third message, if it still waits */
+	/* Room again: for the third message, if it still waits */
 	adv_recvs(f);
 	if (waits) {
 		for (i = 1; i <= 2; i++)
@@ -176,15 +179,15 @@ int loop_case_too_much(struct loop_run *run, struct loop_case *c)
 	return err;
 }
 
-/* ---- half messages ----------------------------------------------------------------- */
+/* ---- partial messages -------------------------------------------------------------- */
 
 #define HALF_AT		1024
 #define HALF_ROOM	6144
-#define HALF_GOOD	4096	/* whole packets, whatever the MTU */
+#define HALF_GOOD	4096	/* whole packets, for every MTU */
 
 /*
- * Its second segment is not valid, which the device finds only when it reaches it: the packets
- * before it have been sent by then, and nothing follows.
+ * The second segment is invalid, which the device detects when it reaches it: the packets
+ * before it are in flight by then, and none follows.
  */
 static void send_half(struct adv *f, enum ib_wr_opcode op)
 {
@@ -203,7 +206,7 @@ static void send_half(struct adv *f, enum ib_wr_opcode op)
 		loop_fail(f->d->c, "half a message: the peer is told %d", status);
 }
 
-/* Waits for the first part */
+/* The first part has arrived, or arrives soon */
 static void expect_half(struct adv *f)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
@@ -220,7 +223,7 @@ static void expect_half(struct adv *f)
 			  arrived(f, HALF_AT, HALF_ROOM));
 }
 
-/* It looks like a slow message, so it ends with the connection */
+/* The victim cannot distinguish it from a slow message: it ends with the connection */
 static void try_half(struct adv *f, enum ib_wr_opcode op)
 {
 	pair_recv1(f->b, HALF_AT, HALF_ROOM, 1, 0);
@@ -243,7 +246,7 @@ static void try_half(struct adv *f, enum ib_wr_opcode op)
 #define CUT_ROOM	2500
 #define CUT_LEN		2400	/* three packets */
 
-/* A receive that succeeded has the whole message */
+/* A receive reports what has arrived: a whole message, or it has failed */
 static void expect_cut(struct adv *f, bool sends)
 {
 	u32 i, off, n, whole = 0, status = DAT_DTO_SUCCESS;
@@ -259,7 +262,10 @@ static void expect_cut(struct adv *f, bool sends)
 		whole += n == CUT_LEN;
 		if (!pair_next(f->d, &f->b->recv, PAIR_ANY_UPCALL, "a message cut off", &ev))
 			return;
-		/* Only a receive that succeeded has a length */
+		/*
+		 * After a flushed one all are flushed; only a successful receive has a
+		 * valid length
+		 */
 		if (status == DAT_DTO_SUCCESS)
 			status = ev.event_data.dto_completion_event_data.status;
 		if (ev.event_data.dto_completion_event_data.user_cookie.as_64 != i ||
@@ -275,7 +281,7 @@ static void expect_cut(struct adv *f, bool sends)
 	}
 }
 
-/* The peer's QP moves to ERROR, or is destroyed, with any number of messages in flight */
+/* The peer's QP goes to ERROR or is destroyed with any number of messages in flight */
 static void try_cut(struct adv *f, bool sends, bool destroyed, u32 us)
 {
 	struct vpeer_req *r;
@@ -326,8 +332,8 @@ static void expect_lost(struct adv *f)
 }
 
 /*
- * The buffer must have an event, unless the device loses such a buffer on plain verbs, too, as
- * Soft-RoCE of 6.12 does (Q-29).
+ * The buffer must get its event, unless the device loses such a buffer with plain verbs
+ * too, as Soft-RoCE of 6.12 does (Q-29).
  */
 static void half_srq_script(struct adv *f)
 {
@@ -360,7 +366,7 @@ static void half_srq_script(struct adv *f)
 }
 
 /**
- * loop_case_half - incomplete messages
+ * loop_case_half - messages that arrive partially
  * @run: the run
  * @c: the case
  *
@@ -383,8 +389,8 @@ int loop_case_half(struct loop_run *run, struct loop_case *c)
 /* ---- immediate data ---------------------------------------------------------------- */
 
 /*
- * A write with immediate data consumes a receive and leaves it empty. Its length is not that
- * of a message, and may be larger than the receive.
+ * A write with immediate data consumes a receive and leaves it empty. The length in the
+ * completion is not that of a message: using it would read beyond the receive.
  */
 static void try_immediate(struct adv *f, u32 len)
 {
@@ -401,12 +407,12 @@ static void try_immediate(struct adv *f, u32 len)
 	pair_dto(f->b, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_REMOTE_RESPONDER, 0, PAIR_UPCALL);
 	adv_flushed(f, 2, 2);
 	adv_broken(f);
-	/* Its key allows the write */
+	/* The peer's key allows the write */
 	expect_around(f, "a write with immediate data", 1024, len);
 	adv_part(f);
 }
 
-/* A message with immediate data: only the message is delivered */
+/* A message with immediate data, which DAT cannot report: the message is delivered */
 static void try_message_with_immediate(struct adv *f)
 {
 	struct vpeer_req *r;
@@ -444,7 +450,7 @@ static void immediate_script(struct adv *f)
 }
 
 /**
- * loop_case_immediate - immediate data, which DAT does not have
+ * loop_case_immediate - immediate data, which DAT does not support
  * @run: the run
  * @c: the case
  *
@@ -460,11 +466,11 @@ int loop_case_immediate(struct loop_run *run, struct loop_case *c)
 	return err;
 }
 
-/* ---- it takes no messages ------------------------------------------------------------ */
+/* ---- a peer without receives --------------------------------------------------------- */
 
 #define UNHEARD	4
 
-/* It never posts a receive: messages wait until the Consumer disconnects */
+/* The peer never posts a receive: messages wait until the Consumer disconnects */
 static void mute_script(struct adv *f)
 {
 	s64 begin, took;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Wrong arguments in the loopback test: each posting call gets one fault at a time on an
- * established connection. It must return the type of the contract and post nothing, and the
- * connection must continue to work. These are samples; the KUnit suites have the full table.
- * Process context.
+ * Invalid arguments in the loopback test. Each posting call is made with one invalid
+ * argument at a time on a connected EP. It must return the type that the contract names
+ * and post nothing, and the connection must still work. This tests a sample; the KUnit
+ * suites have the full table. Process context.
  */
 #include <linux/slab.h>
 
@@ -11,9 +11,9 @@
 
 #define ARGS_SEGS	4
 #define ARGS_LEN	256
-#define NO_COOKIE	0x00000000deadbeefULL	/* tag 0: no queue has it */
+#define NO_COOKIE	0x00000000deadbeefULL	/* tag 0, which no queue uses */
 
-/* A call that is correct until a fault is inserted. */
+/* One call, valid until one argument is made invalid. */
 struct args_call {
 	enum loop_kind kind;
 	bool shared;
@@ -59,7 +59,7 @@ static DAT_RETURN make_call(struct args_call *x)
 	}
 }
 
-/* Makes the call with its fault, then removes the fault. */
+/* Makes the call with its invalid argument, then restores the valid one. */
 static void try(struct args_test *t, const char *what, u32 type)
 {
 	loop_expect(t->fx->c, what, make_call(&t->call), type);
@@ -130,7 +130,7 @@ static void try_flags(struct args_test *t)
 
 static void try_segments(struct args_test *t, struct loop_arena *wrong)
 {
-	/* The first chunk of an arena, without its two ends, is the first LMR. */
+	/* The first chunk of an arena, without one byte at each end, is the first LMR. */
 	struct loop_chunk *ch = &t->local->chunk[0];
 
 	t->call.iov[0].lmr_context = ~0U;
@@ -194,7 +194,7 @@ static bool make_lmr(struct args_test *t, DAT_PZ_HANDLE pz, DAT_LMR_HANDLE *lmr,
 			   DAT_SUCCESS);
 }
 
-/* An LMR in another zone, and the context of a freed one. */
+/* An LMR in another zone, and the context of one that was freed. */
 static int make_lmrs(struct args_test *t)
 {
 	DAT_LMR_HANDLE dead;
@@ -219,7 +219,7 @@ static void end_test(struct args_test *t)
 	kfree(t->other_mem);
 }
 
-/* The call into which every fault is inserted. */
+/* The valid call that each test modifies. */
 static void make_good(struct args_test *t, struct loop_arena *local)
 {
 	struct args_call *x = &t->good;
@@ -247,7 +247,7 @@ static bool all_arrived(struct loop_fixture *fx)
 	return loop_all_back(fx) && !fx->srq_rx.out;
 }
 
-/* Afterwards one message of each type is transferred. */
+/* Afterwards one message of each kind must be transferred. */
 static int use_connection(struct loop_fixture *fx)
 {
 	bool shared = fx->cfg.op == LOOP_SRQ;
@@ -289,7 +289,7 @@ static void try_all(struct args_test *t)
 }
 
 /**
- * loop_case_args - faults in the arguments of a posting call
+ * loop_case_args - invalid arguments of a posting call
  * @run: the run
  * @c: the case; its variant is the kind of post
  *

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Plain CM ids of the connection manager, see cm_peer.h. Process context, the work
- * item; callbacks of rdma_cm only record events.
+ * Plain rdma_cm ids, see cm_peer.h. Process context, in the work item; the rdma_cm
+ * callbacks only record the event.
  */
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -20,12 +20,12 @@ static void cm_peer_note(struct cm_peer *r, const struct rdma_cm_event *event)
 	r->reads_out = conn->initiator_depth;
 	r->len = conn->private_data ? conn->private_data_len : 0;
 	memcpy(r->data, conn->private_data ?: r->data, r->len);
-	/* Pairs with cm_peer_notified(): the data of the event is visible */
+	/* Pairs with cm_peer_notified(): publishes the fields of the event */
 	smp_store_release(&r->told, true);
 	complete(&r->d->run->kick);
 }
 
-/* Callback of a caller */
+/* The callback of a caller */
 static int cm_peer_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct cm_peer *r = id->context;
@@ -57,7 +57,7 @@ void cm_peer_address(struct pair *d, struct sockaddr_storage *addr, DAT_CONN_QUA
 	memset(addr, 0, sizeof(*addr));
 	memcpy(addr, own, own->sa_family == AF_INET ? sizeof(struct sockaddr_in) :
 						      sizeof(struct sockaddr_in6));
-	/* At the same place in both families */
+	/* The port has the same offset in both families */
 	((struct sockaddr_in *)addr)->sin_port = htons(qual);
 }
 

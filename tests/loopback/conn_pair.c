@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The pair of a script, see conn_pair.h: its creation, its posts and its
- * events. Process context, the work item; the upcalls count and wake.
+ * Connected pairs of the loopback test, see conn_pair.h: making them, posts and events.
+ * Process context, in the work item; the upcalls only count and wake it.
  */
 #include <linux/jiffies.h>
 #include <linux/preempt.h>
@@ -26,7 +26,7 @@ static bool expect_ok(struct pair *d, const char *what, DAT_RETURN ret)
 	return loop_expect(d->c, what, ret, DAT_SUCCESS);
 }
 
-/* Making one */
+/* Making a pair */
 
 static bool make_evd_of(struct pair *d, struct pair_evd *evd, DAT_COUNT qlen, DAT_EVD_FLAGS flags)
 {
@@ -151,10 +151,10 @@ static bool make_pair(struct pair *d, u32 i)
 }
 
 /**
- * pair_make - create the ends of a script, not connected
+ * pair_make - make the ends of a script, not connected
  * @run: the run
  * @c: the case
- * @cfg: what it needs
+ * @cfg: what the case needs
  *
  * Context: process.
  * Return: the pair; NULL if something failed, which is noted.
@@ -209,7 +209,7 @@ static void free_end(struct pair_end *e)
 }
 
 /**
- * pair_end - free a pair, in any state and even if it is not complete
+ * pair_end - free a pair, complete or not, in any state
  * @d: the pair
  *
  * Context: process.
@@ -268,7 +268,7 @@ void pair_connect_one(struct pair *d, u32 i)
 }
 
 /**
- * pair_connect - connect all pairs, and dequeue their ESTABLISHED
+ * pair_connect - connect all pairs and wait for ESTABLISHED at each end
  * @d: the pair
  *
  * Context: process.
@@ -309,7 +309,7 @@ void pair_clear(struct pair_end *e)
 	memset(e->mem, PAIR_FREE, PAIR_MEM);
 }
 
-/* Never PAIR_FREE, so that every written byte differs from it. */
+/* Never PAIR_FREE, so that each byte shows whether it was written. */
 static u8 byte_of(u8 seed, u32 i)
 {
 	u8 byte = seed + i * 7;
@@ -385,7 +385,7 @@ void pair_send(struct pair_end *e, DAT_COUNT n, DAT_LMR_TRIPLET *iov, u64 cookie
 	posted(e, "dat_ep_post_send", dat_ep_post_send(e->ep, n, iov, c, flags));
 }
 
-/* Posts to the SRQ if the EP has one. */
+/* The EP of an SRQ receives from the SRQ. */
 void pair_recv(struct pair_end *e, DAT_COUNT n, DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags)
 {
 	DAT_DTO_COOKIE c = { .as_64 = cookie };
@@ -429,7 +429,7 @@ void pair_recv1(struct pair_end *e, u32 off, u32 len, u64 cookie, u32 flags)
 
 /* Events */
 
-/* An upcall that has not been accounted for; that of one event is one. */
+/* Is there an upcall not yet accounted for? Each event makes one. */
 static bool told_by_now(struct pair_evd *evd)
 {
 	if (atomic_read(&evd->upcalls) == evd->seen)
@@ -442,13 +442,13 @@ static bool told_by_now(struct pair_evd *evd)
  * pair_next - wait for the next event of an EVD
  * @d: the pair
  * @evd: one of its EVDs
- * @told: PAIR_UPCALL: nothing is dequeued before an upcall has been made;
- *        PAIR_NO_UPCALL: none may be made
- * @what: for the note
- * @ev: takes it
+ * @told: PAIR_UPCALL: nothing is dequeued before an upcall was called;
+ *        PAIR_NO_UPCALL: no upcall may be called
+ * @what: names the event in a note
+ * @ev: receives the event
  *
  * Context: process.
- * Return: true if it came, and as expected; else it is noted.
+ * Return: true if the event came as expected; otherwise the difference is noted.
  */
 bool pair_next(struct pair *d, struct pair_evd *evd, enum pair_expect told, const char *what,
 	       DAT_EVENT *ev)

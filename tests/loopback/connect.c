@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scripts about connections: attempts that time out, have no peer or are cancelled, and the
- * ways in which connections end. peer_death.c and hostile.c have the peers that violate the
- * protocol. Times are measured from just before and just after the call, so that delays of
- * the test count against neither limit. Process context.
+ * Scripts of the loopback test about connections: attempts that time out, have no
+ * destination or are withdrawn, and how, when and by which side connections are
+ * disconnected. Peers that violate the protocol are in peer_death.c and hostile.c.
+ *
+ * Times are measured from just before and just after the call, so that the delays of the
+ * test itself cannot violate either bound. Process context.
  */
 #include <linux/in.h>
 #include <linux/ktime.h>
@@ -11,8 +13,8 @@
 
 #include "verbs_peer.h"
 
-#define LATE_MS		50	/* an end may be late by this much (C-55) */
-#define BUSY_MS		1000	/* times stretch: on a machine with other load */
+#define LATE_MS		50	/* tolerance of a timeout (C-55) */
+#define BUSY_MS		1000	/* the same on a loaded machine; stretched */
 #define LONG_US		20000000U
 
 static bool call_failed(struct pair *d, const char *what, DAT_RETURN ret)
@@ -26,17 +28,17 @@ static DAT_RETURN dial(struct pair *d, DAT_IA_ADDRESS_PTR to, DAT_TIMEOUT us)
 			      DAT_CONNECT_DEFAULT_FLAG);
 }
 
-/* A request that is never answered. */
+/* Frees a request that will not be answered. */
 static void drop(struct pair *d, DAT_CR_HANDLE cr)
 {
 	if (cr)
 		call_failed(d, "dat_cr_reject", dat_cr_reject(cr, 0, NULL));
 }
 
-/* ---- time (C-55, C-56) ---------------------------------------------------- */
+/* ---- timeouts (C-55, C-56) ------------------------------------------------ */
 
 struct stopwatch {
-	s64 before, behind;	/* the call, in microseconds */
+	s64 before, behind;	/* around the call; microseconds */
 };
 
 static void expect_time(struct pair *d, const char *what, const struct stopwatch *w, s64 least,
@@ -74,7 +76,7 @@ static void one_timeout(struct pair *d, u32 ms, DAT_IA_ADDRESS_PTR to, s64 *late
 	*latest = max(*latest, ktime_to_us(ktime_get()) - w.behind - ms * 1000LL);
 	pair_expect_state(a, DAT_EP_STATE_DISCONNECTED);
 	pair_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
-	/* Later events of the CM must not cause a second outcome. */
+	/* Later CM events must not cause a second event. */
 	if (to == d->run->attr.ia_address_ptr) {
 		cr = pair_called(d);
 		drop(d, cr);
@@ -85,7 +87,7 @@ static void one_timeout(struct pair *d, u32 ms, DAT_IA_ADDRESS_PTR to, s64 *late
 }
 
 /**
- * loop_case_timeouts - attempts without an answer
+ * loop_case_timeouts - attempts that are not answered
  * @run: the run
  * @c: the case
  *
@@ -107,7 +109,7 @@ int loop_case_timeouts(struct loop_run *run, struct loop_case *c)
 		return -EIO;
 	for (i = 0; i < n && pair_ok(d); i++)
 		one_timeout(d, ms[i], run->attr.ia_address_ptr, &latest);
-	/* An unused address of the same net. */
+	/* An unused address of the same network. */
 	if (run->attr.ia_address_ptr->sa_family == AF_INET && pair_ok(d)) {
 		memcpy(&nobody, run->attr.ia_address_ptr, sizeof(nobody));
 		nobody.sin_addr.s_addr ^= htonl(0x40);
@@ -122,7 +124,7 @@ int loop_case_timeouts(struct loop_run *run, struct loop_case *c)
 
 static void no_route(struct pair *d)
 {
-	/* An address for documentation; there is no default route. */
+	/* From the block for documentation; there is no default route. */
 	struct sockaddr_in to = {
 		.sin_family = AF_INET,
 		.sin_addr.s_addr = htonl(0xcb007107),
@@ -140,7 +142,7 @@ static void no_route(struct pair *d)
 	call_failed(d, "dat_ep_reset", dat_ep_reset(a->ep));
 }
 
-/* Cancelled before it is answered; the answer is too late for both. */
+/* A withdraws before the request is answered; the answer comes too late for both. */
 static void given_up(struct pair *d, DAT_CLOSE_FLAGS how)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -167,7 +169,7 @@ static void given_up(struct pair *d, DAT_CLOSE_FLAGS how)
 	call_failed(d, "dat_ep_reset", dat_ep_reset(b->ep));
 }
 
-/* Likewise on the other side: the peer never completes the accepted connection. */
+/* The same at the other side: the peer never completes the accepted connection. */
 static void accept_given_up(struct pair *d, DAT_CLOSE_FLAGS how)
 {
 	struct vpeer *peer = vpeer_make(d->run, d->c);
@@ -187,7 +189,7 @@ static void accept_given_up(struct pair *d, DAT_CLOSE_FLAGS how)
 	pair_conn(b, DAT_CONNECTION_EVENT_DISCONNECTED);
 	pair_dto(b, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 	pair_expect_state(b, DAT_EP_STATE_DISCONNECTED);
-	/* The destruction of the id notifies the peer. */
+	/* The destruction of the CM id notifies the peer. */
 	vpeer_expect(peer, RDMA_CM_EVENT_REJECTED);
 	pair_settle(d, 50);
 	pair_expect_no_event(d, "an accept that was given up");
@@ -197,7 +199,7 @@ out:
 }
 
 /**
- * loop_case_withdrawn - attempts without a route, and cancelled ones
+ * loop_case_withdrawn - attempts without a route, and attempts that are withdrawn
  * @run: the run
  * @c: the case
  *
@@ -225,7 +227,7 @@ int loop_case_withdrawn(struct loop_run *run, struct loop_case *c)
 	return 0;
 }
 
-/* The private data of the accept stays valid until the EP is reset (C-46). */
+/* The private data of an accept stays readable until the EP is reset (C-46). */
 static void keep(struct pair *d)
 {
 	static const char text[] = "what the one that accepts has to say";
@@ -248,7 +250,7 @@ static void keep(struct pair *d)
 			  ev.event_number, conn->private_data_size);
 	if (!pair_next(d, &b->conn, PAIR_UPCALL, "ESTABLISHED", &ev))
 		return;
-	/* conn points to the event, which is now that of B */
+	/* conn points into the event, which is now that of B */
 	if (ev.event_number != DAT_CONNECTION_EVENT_ESTABLISHED || conn->private_data_size)
 		loop_fail(d->c, "B: event %#x, %d bytes of private data", ev.event_number,
 			  conn->private_data_size);
@@ -264,7 +266,7 @@ static void keep(struct pair *d)
 
 /* ---- graceful disconnects --------------------------------------------------- */
 
-/* A's send waits for a receive of B, however long it takes. */
+/* A's send waits for a receive of B without limit. */
 static void begin_graceful(struct pair *d)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -304,7 +306,7 @@ static void graceful_script(struct pair *d)
 	pair_expect_no_event(d, "a graceful disconnect");
 }
 
-/* The Consumer ends the wait by an abrupt disconnect. */
+/* An abrupt disconnect of the same end follows. */
 static void then_abrupt_script(struct pair *d)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -319,7 +321,7 @@ static void then_abrupt_script(struct pair *d)
 	pair_expect_no_event(d, "an abrupt disconnect behind a graceful one");
 }
 
-/* The peer ends the wait. */
+/* A disconnect by the peer follows. */
 static void then_peer_script(struct pair *d)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -334,7 +336,7 @@ static void then_peer_script(struct pair *d)
 	pair_expect_no_event(d, "the peer's disconnect behind a graceful one");
 }
 
-/* Both at once, each of them first in turn. */
+/* Both sides at once; each is first in turn. */
 static void both_script(struct pair *d)
 {
 	struct pair_end *e[] = { &d->a[0], &d->b[0] };
@@ -354,7 +356,7 @@ static void both_script(struct pair *d)
 }
 
 /**
- * loop_case_ends - the ways in which a connection ends
+ * loop_case_ends - the ways to disconnect
  * @run: the run
  * @c: the case
  *

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Abrupt disconnects of the loopback test, with full queues. Every post must complete exactly
- * once, with success or flushed; suppressed successes have no event. After the end each queue
- * gets one more post. Its flush follows the events of all earlier ones, so nothing can
- * follow it.
+ * Abrupt disconnects in the loopback test. Queues are full when the connection is
+ * disconnected. Every post must complete exactly once, with success or flushed;
+ * suppressed successes have no event. After the disconnect one more post is made to each
+ * queue: its flush comes after the events of all earlier posts, so no event can follow
+ * it.
  */
 #include "kdapl_loop.h"
 
 #define DISC_DEPTH	32
-#define STORM_MESSAGES	200		/* before the plug is pulled */
+#define STORM_MESSAGES	200		/* before the disconnect */
 
-/* The content of the queues, or the end that disconnects; in the order of add_disconnects(). */
+/* What is queued, or which side disconnects; in the order of add_disconnects(). */
 enum disc {
 	DISC_SEND, DISC_PEER, DISC_BOTH, DISC_WRITE, DISC_READ, DISC_SUPPRESS,
 	DISC_MOVING, DISC_SRQ, DISC_STORM,
 };
 
-/* A send without a receive at the peer blocks the requests after it. */
+/* A send without a receive at the peer blocks the posts after it. */
 static bool blocked(u32 variant)
 {
 	return variant == DISC_WRITE || variant == DISC_READ || variant == DISC_SUPPRESS;
@@ -49,7 +50,7 @@ static u32 peer_receives(u32 variant)
 	return variant == DISC_MOVING || variant == DISC_SRQ ? DISC_DEPTH : DISC_DEPTH / 2;
 }
 
-/* Fills all queues while no completion is handled. */
+/* Fills the queues at once, while no completion is handled. */
 static void fill(struct loop_fixture *fx, u32 variant)
 {
 	struct loop_side *a = &fx->a[0], *b = &fx->b[0];
@@ -67,7 +68,7 @@ static void fill(struct loop_fixture *fx, u32 variant)
 		if (!loop_post_requests(a, request_kind(variant, i), 1, fx->cfg.size,
 					request_flags(variant, i)))
 			break;
-	/* Suppressed successes return their slots in any case. */
+	/* Suppressed successes release their slots, whether the pump runs or not. */
 	if (probe && variant != DISC_MOVING) {
 		ret = loop_post_request(a, LOOP_K_SEND, fx->cfg.size,
 					DAT_COMPLETION_DEFAULT_FLAG);
@@ -83,7 +84,7 @@ static bool storm_moves(struct loop_fixture *fx)
 	return fx->stop || fx->rx_done >= STORM_MESSAGES;
 }
 
-/* The pump continues, so that its posts race with the disconnect. */
+/* The pump runs without knowing of the disconnect, so its posts race with it. */
 static int start_storm(struct loop_fixture *fx)
 {
 	fx->count = U32_MAX / 2;
@@ -101,7 +102,7 @@ static void pull(struct loop_fixture *fx, struct loop_side *s)
 		    dat_ep_disconnect(s->ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 }
 
-/* One post to each queue of an EP that has ended; repeated if there is no room yet. */
+/* One post to each queue of a disconnected EP; retried if there is no room yet. */
 static bool mark_side(struct loop_fixture *fx, struct loop_side *s)
 {
 	bool shared = s->rx == &fx->srq_rx;
@@ -145,7 +146,7 @@ static void check_end(struct loop_fixture *fx, u32 variant)
 	if (a->broken || b->broken)
 		loop_fail(fx->c, "BROKEN at %s, expected DISCONNECTED",
 			  a->broken ? "A" : "B");
-	/* No request after the blocked send was executed. */
+	/* No post after the blocked send was executed. */
 	if (blocked(variant) && a->tx.flushed != DISC_DEPTH + 1)
 		loop_fail(fx->c, "%u requests flushed, expected %u", a->tx.flushed,
 			  DISC_DEPTH + 1);
@@ -187,9 +188,9 @@ static int run_disc(struct loop_fixture *fx, u32 variant)
 }
 
 /**
- * loop_case_disc - disconnect while the queues are full
+ * loop_case_disc - disconnect abruptly while the queues are full
  * @run: the run
- * @c: the case; its variant says what is in the queues and who pulls
+ * @c: the case; its variant says what is queued and which side disconnects
  *
  * Context: process.
  * Return: 0, or an error that ends the case; failures are noted.

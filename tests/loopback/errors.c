@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Errors that only a completion can report: the post is accepted, and the device or the peer
- * refuses the request. The status must be that of the contract, each end must break once,
- * later posts must be flushed, no byte may change where it is not allowed, and the EP must
- * store its first error. The option --repeat shows how often the status is lost on a busy
- * machine. Process context.
+ * Errors of the loopback test that only a completion can report: the post is accepted,
+ * and the device or the peer refuses it. The status must be the one that the contract
+ * names, both ends are disconnected once, later posts are flushed, no byte outside the
+ * target changes, and the EP keeps its first error. The option --repeat shows how often
+ * the status is lost on a loaded machine. Process context.
  */
 #include <linux/string.h>
 
@@ -13,10 +13,10 @@
 /* In the order of add_errors(). */
 enum error { ERR_LONG, ERR_KEY, ERR_WRITE, ERR_READ, ERR_REVOKED, ERR_FREED };
 
-#define BEHIND		4	/* sends behind the request that fails */
+#define BEHIND		4	/* sends posted after the request that fails */
 #define NO_KEY		0xfedcba98U
 
-/* Frees the first LMR of an arena, but not its memory. */
+/* Frees the first LMR of an arena; its memory stays allocated. */
 static void free_lmrs(struct loop_fixture *fx, struct loop_arena *ar)
 {
 	u32 i;
@@ -28,7 +28,7 @@ static void free_lmrs(struct loop_fixture *fx, struct loop_arena *ar)
 	}
 }
 
-/* The target of A: a wrong address, or a wrong key. */
+/* Where A looks for the memory of B: at another address, or with an invalid key. */
 static void misplace(struct loop_arena *ar, struct loop_arena *other)
 {
 	u32 i;
@@ -56,8 +56,8 @@ static enum loop_kind trap_kind(enum error what)
 }
 
 /*
- * B sets up the error. It also posts receives: their flush tells B of a refused
- * RDMA operation at once, so that B's disconnect races with the answer to A.
+ * B prepares the error. It also posts receives: their flush reports a refused RDMA
+ * operation to B at once, so that B's disconnect races with the answer to A.
  */
 static void set_trap(struct loop_fixture *fx, enum error what)
 {
@@ -97,7 +97,7 @@ static void expect_status(struct loop_fixture *fx, const char *who, u32 got, u32
 		loop_fail(fx->c, "%s failed with status %u, expected %u", who, got, want);
 }
 
-/* Expects that memory without access has not changed. */
+/* Memory that A must not reach is unchanged. */
 static void check_untouched(struct loop_fixture *fx, struct loop_arena *ar)
 {
 	struct loop_diff d;
@@ -112,7 +112,7 @@ static void check_untouched(struct loop_fixture *fx, struct loop_arena *ar)
 	}
 }
 
-/* An end that broke has stored the cause. */
+/* A broken EP reports its first error. */
 static void check_first_error(struct loop_fixture *fx, struct loop_side *s)
 {
 	const char *text = NULL;
@@ -147,7 +147,7 @@ static void check_error(struct loop_fixture *fx, enum error what)
 		check_first_error(fx, b);
 		break;
 	case ERR_FREED:
-		/* No status is promised, but success would be wrong. */
+		/* No particular status is guaranteed, but success would be wrong. */
 		if (b->rx_msgs)
 			loop_fail(fx->c, "a message came into an LMR that was freed");
 		check_untouched(fx, b->dst);
@@ -191,7 +191,7 @@ static int error_round(struct loop_run *run, struct loop_case *c, enum loop_mode
 /**
  * loop_case_error - a request that cannot succeed
  * @run: the run
- * @c: the case; its variant says why it cannot, count how often it is tried
+ * @c: the case; its variant is the reason, count the number of attempts
  *
  * Context: process.
  * Return: 0, or an error that ends the case; failures are noted.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Events of the loopback test. They arrive by upcall (bottom halves disabled) or are dequeued
- * by the work item. Every field is compared, and the ledger is updated, all under fx->lock.
- * This file also has the functions that wait for events, with a time-out.
+ * Events of the loopback test. They arrive by upcall (bottom halves off) or the work item
+ * dequeues them. Each is checked field by field and entered in the ledger, all under
+ * fx->lock. This file also has the waits: each is for an event and has a time limit.
  */
 #include <linux/jiffies.h>
 #include <linux/preempt.h>
@@ -11,7 +11,7 @@
 
 #include "kdapl_loop.h"
 
-#define SLICE		(HZ / 4)	/* between two looks at abort and progress */
+#define SLICE		(HZ / 4)	/* between two checks of abort and progress */
 
 static struct loop_side *find_side(struct loop_fixture *fx, DAT_EP_HANDLE ep)
 {
@@ -41,8 +41,8 @@ static DAT_DTOS kind_operation(enum loop_kind kind)
 }
 
 /*
- * Posts before p in an ordered queue: suppressed ones without an event have succeeded, and
- * any other should have completed first.
+ * Retires the posts before p in an ordered queue. Suppressed posts without an event have
+ * succeeded; the event of any other post should have come first.
  */
 static void retire_before(struct loop_side *s, struct loop_queue *q, struct loop_post *p)
 {
@@ -58,7 +58,7 @@ static void retire_before(struct loop_side *s, struct loop_queue *q, struct loop
 			if (!e->overtaken)
 				loop_fail(c, "%s: completion of post %u came before that of %u",
 					  q->name, p->seq, seq);
-			/* If it is lost, so is its message. */
+			/* If the event is lost, so is its message. */
 			if (!e->overtaken && e->kind == LOOP_K_RECV)
 				s->rx_msgs++;
 			e->overtaken = true;
@@ -222,7 +222,7 @@ static void on_event(struct loop_fixture *fx, struct loop_evd *evd, const DAT_EV
 		on_connection(fx, evd, ev);
 	else
 		loop_fail(fx->c, "event number %#x", ev->event_number);
-	/* While the pump runs, only its end must wake the work item. */
+	/* While the pump runs, only its end needs to wake the work item. */
 	if (!fx->pumping || fx->may_end)
 		complete(&fx->run->kick);
 }
@@ -230,7 +230,7 @@ static void on_event(struct loop_fixture *fx, struct loop_evd *evd, const DAT_EV
 /**
  * loop_upcall - the upcall of every EVD of a fixture
  * @data: the EVD
- * @event: the event, NULL where the policy is NOTIFY
+ * @event: the event; NULL if the policy is NOTIFY
  * @more: not used
  *
  * Context: upcall: softirq, or process with bottom halves off.
@@ -264,10 +264,10 @@ void loop_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 }
 
 /**
- * loop_drain - dequeue and handle everything on an EVD
+ * loop_drain - dequeue and handle the events of an EVD
  * @fx: the fixture
  * @evd: one of its EVDs
- * @max: no more events than this
+ * @max: maximum number of events
  *
  * Context: process, fx->lock not held.
  * Return: number of events.
@@ -294,7 +294,7 @@ u32 loop_drain(struct loop_fixture *fx, struct loop_evd *evd, u32 max)
 	return n;
 }
 
-/* Dequeue if the mode requires it; with NOTIFY only after a notification. */
+/* Dequeues if the mode requires it; in NOTIFY mode only after a notification. */
 static void drain_all(struct loop_fixture *fx)
 {
 	u32 i;
@@ -323,8 +323,8 @@ static bool check_done(struct loop_fixture *fx, bool (*done)(struct loop_fixture
 /**
  * loop_wait - handle events until a condition is true
  * @fx: the fixture
- * @done: tells whether it is; called under fx->lock
- * @ms: longest time without any event, before the stretch factor
+ * @done: the condition; called under fx->lock
+ * @ms: maximum time without any event, before the stretch factor
  *
  * Context: process.
  * Return: 0; -ETIMEDOUT, which the caller notes; -EINTR if the run is aborted.
@@ -358,10 +358,10 @@ int loop_wait(struct loop_fixture *fx, bool (*done)(struct loop_fixture *fx), u3
 /**
  * loop_wait_cr - wait for a connection request
  * @run: the run
- * @ms: longest time, before the stretch factor
+ * @ms: maximum time, before the stretch factor
  *
  * Context: process.
- * Return: 0 with run->cr set; -ETIMEDOUT; -EINTR.
+ * Return: 0 with run->cr set; -ETIMEDOUT; -EINTR if the run is aborted.
  */
 int loop_wait_cr(struct loop_run *run, u32 ms)
 {
@@ -377,7 +377,7 @@ int loop_wait_cr(struct loop_run *run, u32 ms)
 	return 0;
 }
 
-/* Has every post of every queue completed? An SRQ keeps its unused buffers. */
+/* Has every post of every queue completed? An SRQ keeps its unused receives. */
 bool loop_all_back(struct loop_fixture *fx)
 {
 	u32 i;
@@ -389,7 +389,7 @@ bool loop_all_back(struct loop_fixture *fx)
 	return true;
 }
 
-/* Has every EP had its end event? */
+/* Has every EP received its disconnect event? */
 bool loop_all_ended(struct loop_fixture *fx)
 {
 	u32 i;

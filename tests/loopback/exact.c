@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scripts about single bytes: which bytes a message writes and which stay unchanged, empty
- * messages, RDMA whose lengths differ, and vectors that change right after the call. Process
- * context.
+ * Scripts of the loopback test about single bytes: which bytes a message changes and
+ * which not, empty messages, RDMA of other sizes than the buffer, and vectors changed
+ * right after the call. Process context.
  */
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include "conn_pair.h"
 
-/* One upcall may report several messages. */
+/* With several messages at once, one upcall may announce more than one event. */
 static void to_a_and_b(struct pair *d, u64 cookie, u32 len)
 {
 	pair_dto(&d->b[0], DAT_DTO_RECEIVE, cookie, DAT_DTO_SUCCESS, len, PAIR_ANY_UPCALL);
 	pair_dto(&d->a[0], DAT_DTO_SEND, cookie, DAT_DTO_SUCCESS, len, PAIR_ANY_UPCALL);
 }
 
-/* A receive whose vector is overwritten when the call has returned (G-04). */
+/* A receive whose vector is overwritten as soon as the call returns (G-04). */
 static void scattered_recv(struct pair_end *b, u32 l0, u32 l1, u32 l2, u64 cookie)
 {
 	DAT_LMR_TRIPLET iov[PAIR_SEGS] = {
@@ -36,7 +36,7 @@ static void fill_script(struct pair *d)
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
 
 	pair_fill(a, 0, 64, 9);
-	/* Ends with the second segment that is not empty. */
+	/* The message ends with the second segment that has bytes. */
 	scattered_recv(b, 8, 8, 8, 1);
 	pair_send1(a, 0, 16, 1, 0);
 	to_a_and_b(d, 1, 16);
@@ -45,14 +45,14 @@ static void fill_script(struct pair *d)
 	pair_expect_free(b, "in between", 108, 92);
 	pair_expect_bytes(b, "second segment", 200, 8, 9 + 8 * 7);
 	pair_expect_free(b, "behind the message", 208, PAIR_MEM - 208);
-	/* Ends within it. */
+	/* The message ends within it. */
 	scattered_recv(b, 8, 8, 8, 2);
 	pair_send1(a, 0, 11, 2, 0);
 	to_a_and_b(d, 2, 11);
 	pair_expect_bytes(b, "full segment", 100, 8, 9);
 	pair_expect_bytes(b, "partial segment", 200, 3, 9 + 8 * 7);
 	pair_expect_free(b, "rest of the partial segment", 203, PAIR_MEM - 203);
-	/* One byte stays in the first. */
+	/* One byte stays in the first segment. */
 	scattered_recv(b, 8, 8, 8, 3);
 	pair_send1(a, 0, 1, 3, 0);
 	to_a_and_b(d, 3, 1);
@@ -61,7 +61,7 @@ static void fill_script(struct pair *d)
 	pair_expect_no_event(d, "three messages");
 }
 
-/* Empty messages, cookies of all kinds, triplets after the last one. */
+/* Empty messages, various cookies, triplets after the count. */
 static void zero_script(struct pair *d)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -95,7 +95,7 @@ static void zero_script(struct pair *d)
 }
 
 /**
- * loop_case_fill - the bytes that a receive writes
+ * loop_case_fill - which bytes of a receive a message fills
  * @run: the run
  * @c: the case; op LOOP_SRQ: receives of an SRQ
  *
@@ -134,7 +134,7 @@ static void write_script(struct pair *d)
 	pair_expect_free(b, "in front of the write", 0, 1000);
 	pair_expect_bytes(b, "the write", 1000, 21, 50);
 	pair_expect_free(b, "behind the write", 1021, PAIR_MEM - 1021);
-	/* No byte is written, so the address does not matter. */
+	/* Nothing is written, so the address is not checked. */
 	nowhere.rmr_context = ~0U;
 	pair_write(a, 0, NULL, 2, &nowhere, 0);
 	pair_dto(a, DAT_DTO_RDMA_WRITE, 2, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
@@ -154,7 +154,7 @@ static void read_script(struct pair *d)
 
 	pair_clear(a);
 	pair_fill(b, 77, 30, 120);
-	/* There is room for 24, but the triplet has 11. */
+	/* The buffer has room for 24 bytes; the triplet says 11. */
 	pair_read(a, PAIR_SEGS, iov, 1, &from, 0);
 	pair_dto(a, DAT_DTO_RDMA_READ, 1, DAT_DTO_SUCCESS, 11, PAIR_UPCALL);
 	pair_expect_bytes(a, "full segment", 100, 8, 120);
@@ -171,7 +171,7 @@ static void read_script(struct pair *d)
 	pair_expect_no_event(d, "three reads");
 }
 
-/* Many reads at once, of which two may be executed at a time. */
+/* More reads than the two that may be outstanding. */
 static void many_reads_script(struct pair *d)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -192,7 +192,7 @@ static void many_reads_script(struct pair *d)
 	pair_expect_free(a, "behind them", PAIR_DEPTH * 300, PAIR_MEM - PAIR_DEPTH * 300);
 }
 
-/* The write has the source of the read as its target, and must not overtake the read. */
+/* The write targets the source of the read, and must not overtake it. */
 static void fence_script(struct pair *d)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -247,7 +247,7 @@ static void fence_takes_what_was_read(struct pair *d)
 }
 
 /**
- * loop_case_rdma - the exact bytes of writes and reads
+ * loop_case_rdma - writes and reads, checked byte by byte
  * @run: the run
  * @c: the case
  *
@@ -274,8 +274,8 @@ int loop_case_rdma(struct loop_run *run, struct loop_case *c)
 }
 
 /*
- * Nothing can be executed before B has a receive, so all requests are still in the queue when
- * the vectors and the remote triplets change.
+ * Nothing can be sent before B has a receive, so all requests are still queued when the
+ * vectors and the remote triplets change.
  */
 static void handed_back_script(struct pair *d)
 {
@@ -291,7 +291,7 @@ static void handed_back_script(struct pair *d)
 	pair_send(a, 2, send, 1, 0);
 	pair_write(a, 1, &write, 2, &to, 0);
 	pair_read(a, 1, &read, 3, &from, 0);
-	/* Also with valid ones of other memory, which a late access would not refuse. */
+	/* These are also valid, for other memory: using them late would not be refused. */
 	send[0] = pair_seg(a, 512, 32);
 	send[1] = pair_seg(a, 576, 32);
 	write = pair_seg(a, 512, 32);
@@ -314,7 +314,7 @@ static void handed_back_script(struct pair *d)
 	pair_expect_free(b, "another target of the write", 4096, 32);
 }
 
-/* A graceful disconnect that must wait, and posts during that time. */
+/* A graceful disconnect that must wait, and the posts during that time. */
 static void pending_script(struct pair *d)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -344,7 +344,7 @@ static void pending_script(struct pair *d)
 	pair_ended(b, false);
 	pair_dto(a, DAT_DTO_RECEIVE, 10, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 	pair_dto(a, DAT_DTO_RECEIVE, 11, DAT_DTO_ERR_FLUSHED, 0, PAIR_ANY_UPCALL);
-	/* DISCONNECTED: flushed at once, also if suppressed, and in order. */
+	/* DISCONNECTED: flushed at once, suppressed or not, and in order. */
 	pair_send(a, 1, &seg, 20, 0);
 	pair_send(a, 1, &seg, 21, DAT_COMPLETION_SUPPRESS_FLAG);
 	pair_write(a, 1, &seg, 22, &to, DAT_COMPLETION_SUPPRESS_FLAG);
@@ -361,7 +361,7 @@ static void pending_script(struct pair *d)
 }
 
 /**
- * loop_case_waiting - posts that must wait, and changes in the meantime
+ * loop_case_waiting - posts that must wait, and what happens meanwhile
  * @run: the run
  * @c: the case
  *

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The fixture of a case of the loopback test: EVDs, EPs, memory, connections. The work item
- * creates, connects, disconnects and frees it in process context. Every call that fails is
- * noted as a failure of the case.
+ * The fixture of a case in the loopback test: EVDs, EPs, memory and connections. The work
+ * item makes, connects, disconnects and frees it in process context. Each call that fails
+ * is noted with the case.
  */
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -12,7 +12,7 @@
 #define CONNECT_MS	20000
 #define END_MS		20000
 
-/* Number of segments of a case: zero means the maximum of the device. */
+/* The number of segments of a case: zero means the maximum of the device. */
 u32 loop_case_segs(struct loop_run *run, struct loop_case *c)
 {
 	u32 max = run->attr.max_iov_segments_per_dto;
@@ -26,7 +26,7 @@ u32 loop_case_segs(struct loop_run *run, struct loop_case *c)
 	return clamp(max, 1U, (u32)LOOP_MAX_SEGS);
 }
 
-/* An SRQ may accept fewer segments than an EP; no attribute has that limit. */
+/* An SRQ may support fewer segments than an EP; no attribute reports that limit. */
 static int make_srq(struct loop_fixture *fx)
 {
 	u32 depth = fx->cfg.depth * fx->cfg.conns;
@@ -50,7 +50,7 @@ static int make_srq(struct loop_fixture *fx)
 		fx->srq = DAT_HANDLE_NULL;
 		return -EIO;
 	}
-	/* It may be larger than requested. */
+	/* The SRQ may be larger than requested. */
 	ret = dat_srq_query(fx->srq, DAT_SRQ_FIELD_ALL, &param);
 	if (!loop_expect(fx->c, "dat_srq_query", ret, DAT_SUCCESS))
 		return -EIO;
@@ -75,7 +75,10 @@ static int make_evd(struct loop_fixture *fx, struct loop_evd **out, DAT_EVD_FLAG
 	DAT_RETURN ret;
 
 	evd->fx = fx;
-	/* One entry: completions and connection events need no room. */
+	/*
+	 * One entry is enough: completions and connection events do not use the queue
+	 * length.
+	 */
 	ret = dat_evd_kcreate(fx->run->ia, 1, policy[fx->cfg.mode],
 			      fx->cfg.mode == LOOP_POLL ? NULL : &upcall,
 			      flags, &evd->handle);
@@ -86,7 +89,7 @@ static int make_evd(struct loop_fixture *fx, struct loop_evd **out, DAT_EVD_FLAG
 	return 0;
 }
 
-/* The EVDs of one end, shared by all its EPs. */
+/* The EVDs of one side, shared by all its EPs. */
 static int make_evds(struct loop_fixture *fx, struct loop_side *s)
 {
 	int err;
@@ -110,7 +113,7 @@ static int make_ep(struct loop_fixture *fx, struct loop_side *s, bool passive)
 	struct loop_run *run = fx->run;
 	bool shared = passive && fx->srq;
 	u32 segs = fx->cfg.segs;
-	/* An RDMA write may have more than a message */
+	/* An RDMA write may support more segments than a send */
 	u32 plain = min_t(u32, segs, run->attr.max_iov_segments_per_dto);
 	DAT_EP_ATTR attr = {
 		.service_type = DAT_SERVICE_TYPE_RC,
@@ -151,7 +154,7 @@ static const char * const tx_name[2][2] = { { "A requests", "A2 requests" },
 static const char * const rx_name[2][2] = { { "A receives", "A2 receives" },
 					    { "B receives", "B2 receives" } };
 
-/* Memory with the least privileges that the operation needs. */
+/* Memory with the minimum privileges for the operation. */
 static int make_memory(struct loop_fixture *fx, struct loop_side *s, bool passive)
 {
 	const struct loop_cfg *cfg = &fx->cfg;
@@ -159,7 +162,10 @@ static int make_memory(struct loop_fixture *fx, struct loop_side *s, bool passiv
 	bool dst = cfg->both || passive == (cfg->op != LOOP_READ);
 	DAT_MEM_PRIV_FLAGS rd = DAT_MEM_PRIV_LOCAL_READ_FLAG;
 	DAT_MEM_PRIV_FLAGS wr = DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
-	/* One more than the queues, for the post that must be refused. */
+	/*
+	 * One more than the queue length, so that the post that must be refused has a
+	 * buffer.
+	 */
 	u32 slots = cfg->both ? 3 * cfg->depth + 1 : cfg->depth + 1;
 	u32 segs = cfg->segs;
 	int err = 0;
@@ -215,10 +221,10 @@ static int make_side(struct loop_fixture *fx, struct loop_side *s, u32 i, bool p
 }
 
 /**
- * loop_fixture_make - create EVDs, EPs and memory for a case
+ * loop_fixture_make - make the EVDs, EPs and memory of a case
  * @run: the run
  * @c: the case
- * @cfg: what it needs
+ * @cfg: what the case needs
  *
  * Context: process.
  * Return: the fixture, not connected; NULL if a call failed, which is noted.
@@ -243,7 +249,7 @@ struct loop_fixture *loop_fixture_make(struct loop_run *run, struct loop_case *c
 	if (cfg->op == LOOP_SRQ)
 		err = make_srq(fx);
 	for (i = 0; i < cfg->conns && !err; i++) {
-		/* Count first, so that a partial pair is freed after a failure. */
+		/* Count the pair first, so that a failure frees the parts already made. */
 		fx->nsides++;
 		err = make_side(fx, &fx->a[i], i, false);
 		if (!err)
@@ -257,7 +263,7 @@ struct loop_fixture *loop_fixture_make(struct loop_run *run, struct loop_case *c
 	return NULL;
 }
 
-/* Checks a request: its qualifier, and its private data. */
+/* Checks that a connection request is from this fixture and has the data that was sent. */
 static void check_cr(struct loop_fixture *fx, DAT_CR_HANDLE cr)
 {
 	u64 hello = LOOP_HELLO;
@@ -343,10 +349,10 @@ static bool ended_and_back(struct loop_fixture *fx)
 }
 
 /**
- * loop_fixture_settle - wait until both ends have ended and every post has completed
+ * loop_fixture_settle - wait until both ends are disconnected and every post completed
  * @fx: the fixture, disconnecting
  *
- * Each end must have exactly one end event, and no post may stay pending.
+ * Each end receives exactly one disconnect event, and no post stays pending.
  *
  * Context: process.
  * Return: 0, or an error, which is noted.
@@ -374,12 +380,12 @@ int loop_fixture_settle(struct loop_fixture *fx)
 }
 
 /**
- * loop_fixture_disconnect - end the connections from A
+ * loop_fixture_disconnect - disconnect all pairs from A
  * @fx: the fixture, connected
  * @how: graceful or abrupt
  *
  * Context: process.
- * Return: as loop_fixture_settle().
+ * Return: the value of loop_fixture_settle().
  */
 int loop_fixture_disconnect(struct loop_fixture *fx, DAT_CLOSE_FLAGS how)
 {
@@ -405,7 +411,7 @@ static void end_side(struct loop_fixture *fx, struct loop_side *s)
 }
 
 /**
- * loop_fixture_end - free a fixture, even if it is not complete
+ * loop_fixture_end - free a fixture, complete or not
  * @fx: the fixture
  *
  * Context: process.

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cases of the loopback test about completion flags: suppressed streams,
- * completions without upcalls, fences and solicited waits. Process context.
+ * Cases of the loopback test about completion flags: streams of suppressed requests,
+ * completions without notification, fences and solicited waits. Process context.
  */
 #include <linux/jiffies.h>
 
 #include "kdapl_loop.h"
 
-/* Receives and sends of a short exchange. */
+/* Number of receives and sends in the small cases. */
 #define FEW		8
 
 static struct loop_fixture *flag_fixture(struct loop_run *run, struct loop_case *c,
@@ -55,7 +55,7 @@ static bool never(struct loop_fixture *fx)
 	return false;
 }
 
-/* Dequeues until this number of events has arrived, with or without notifications. */
+/* Dequeues, with or without notification, until @n events have come. */
 static int dequeue_silent(struct loop_fixture *fx, struct loop_evd *evd, u32 n, const char *what)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
@@ -82,7 +82,7 @@ static void expect_calls(struct loop_fixture *fx, struct loop_evd *evd, bool som
 			  some ? "one at least" : "none");
 }
 
-/* A suppressed write that is not in the ledger; an event of it would be unknown. */
+/* One suppressed write outside the ledger; an event of it would have an unknown cookie. */
 static DAT_RETURN quiet_write(struct loop_side *a, struct loop_slot *src, struct loop_slot *dst)
 {
 	DAT_LMR_TRIPLET iov[LOOP_MAX_SEGS];
@@ -98,8 +98,9 @@ static DAT_RETURN quiet_write(struct loop_side *a, struct loop_slot *src, struct
 }
 
 /*
- * A stream of suppressed writes: a full queue has room again after a while, although nothing
- * is dequeued. There is no event to wait for, so a refused post is repeated periodically.
+ * Many suppressed writes: a full queue must have room again after a while, though nothing
+ * is dequeued. There is no event to wait for, so a refused post is retried with each
+ * tick.
  */
 static int quiet_writes(struct loop_fixture *fx, u32 count, struct loop_slot *src,
 			struct loop_slot *dst)
@@ -132,7 +133,7 @@ static int quiet_writes(struct loop_fixture *fx, u32 count, struct loop_slot *sr
 	return 0;
 }
 
-/* A request with an event: all requests before it have succeeded then. */
+/* One write with an event after them: when it completes, those before it have succeeded. */
 static int loud_write(struct loop_fixture *fx)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
@@ -161,7 +162,7 @@ static int write_stream(struct loop_fixture *fx, u32 count)
 	int err;
 
 	loop_slot_fill(src, key, src->cap);
-	/* An event that is not dequeued occupies its slot and no other. */
+	/* An event that is not dequeued pins its own slot and no other. */
 	spin_lock_bh(&fx->lock);
 	loop_post_requests(a, LOOP_K_WRITE, 1, fx->cfg.size, DAT_COMPLETION_DEFAULT_FLAG);
 	spin_unlock_bh(&fx->lock);
@@ -181,7 +182,7 @@ static int write_stream(struct loop_fixture *fx, u32 count)
  * @run: the run
  * @c: the case; count is the number of suppressed writes
  *
- * No event is dequeued meanwhile. A full queue must get room again automatically.
+ * No event is dequeued meanwhile. A full queue must get room again without that.
  *
  * Context: process.
  * Return: 0, or an error that ends the case; failures are noted.
@@ -203,7 +204,7 @@ int loop_case_stream(struct loop_run *run, struct loop_case *c)
 	return err;
 }
 
-/* Posts n messages, with or without notifications at both ends. */
+/* Posts @n messages, with these flags at both ends. */
 static void post_messages(struct loop_fixture *fx, u32 n, DAT_COMPLETION_FLAGS flags)
 {
 	spin_lock_bh(&fx->lock);
@@ -225,7 +226,7 @@ static int silent_then_loud(struct loop_fixture *fx)
 		return err;
 	expect_calls(fx, recv, false, "silent receives");
 	expect_calls(fx, req, false, "silent sends");
-	/* Without the flag they notify, and earlier events are delivered, too. */
+	/* Without the flag they notify, and the earlier events are dequeued with them. */
 	post_messages(fx, FEW - 1, DAT_COMPLETION_UNSIGNALLED_FLAG);
 	post_messages(fx, 1, DAT_COMPLETION_DEFAULT_FLAG);
 	err = wait_for(fx, loop_all_back, "a completion that notifies");
@@ -269,7 +270,7 @@ int loop_case_unsignalled(struct loop_run *run, struct loop_case *c)
 /* The source of the outstanding read. */
 static struct loop_slot *fence_source;
 
-/* B has the fenced message: A's read has completed, so B may change its source. */
+/* B has the fenced message: A's read is complete, and B may change its source. */
 static void fence_recv(struct loop_fixture *fx, struct loop_side *s, u32 msg)
 {
 	if (fence_source)
@@ -281,10 +282,10 @@ static void fence_recv(struct loop_fixture *fx, struct loop_side *s, u32 msg)
  * @run: the run
  * @c: the case; count is the number of rounds
  *
- * B overwrites the source of the read when the send arrives. The read must have
- * transferred the old bytes, which its completion verifies. A responder
- * that works in order, as that of Soft-RoCE does, gives the same result without the
- * fence; fence_takes_what_was_read() in exact.c shows that the request waits.
+ * B overwrites the source of the read as soon as the send arrives. The read must have got
+ * the old bytes, which its completion verifies. A responder that works in order, such as
+ * Soft-RoCE's, gives the same result without the fence; fence_takes_what_was_read() in
+ * exact.c shows that the request waits.
  *
  * Context: process.
  * Return: 0, or an error that ends the case; failures are noted.
@@ -305,11 +306,14 @@ int loop_case_fence(struct loop_run *run, struct loop_case *c)
 	for (i = 0; i < c->count && !err && !c->fails; i++) {
 		spin_lock_bh(&fx->lock);
 		loop_post_recvs(&fx->b[0], 2, DAT_COMPLETION_DEFAULT_FLAG);
-		/* Without a read before it the fence has no effect. */
+		/* With no read before it the fence has no effect. */
 		fence_source = NULL;
 		loop_post_requests(a, LOOP_K_SEND, 1, 17, DAT_COMPLETION_BARRIER_FENCE_FLAG);
 		spin_unlock_bh(&fx->lock);
-		/* Also at B, whose event would otherwise be mistaken for that of the next */
+		/*
+		 * Wait for B too: its receive event would otherwise be mistaken for that
+		 * of the next send
+		 */
 		err = wait_for(fx, all_received, "a fenced send alone");
 		if (err)
 			break;
@@ -349,7 +353,7 @@ static int solicited_steps(struct loop_fixture *fx)
 	err = wait_for(fx, a_back, "plain sends");
 	if (err)
 		return err;
-	/* Longer than the slow timer of the Provider: that must not notify. */
+	/* Longer than the period of the Provider's slow timer, which must not notify. */
 	loop_wait(fx, never, 1500);
 	expect_calls(fx, recv, false, "plain messages");
 	err = dequeue_silent(fx, recv, FEW, "plain messages");

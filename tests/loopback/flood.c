@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Floods of requests from plain ids of the connection manager: to one service point while
- * others are used, and repeatedly during transfers on other connections. The scripts also
- * check what the callers receive. Scripts run in process context, the work item; callbacks of
- * rdma_cm only record events.
+ * Floods of connection requests in the loopback test. Plain rdma_cm ids send more
+ * requests than a service point can queue, while requests to its neighbours and data
+ * transfers of others must work. The cases also check which events the callers receive.
+ * Scripts run in process context, in the work item; the rdma_cm callbacks only record the
+ * event.
  */
 #include <linux/slab.h>
 #include <linux/string.h>
@@ -12,9 +13,9 @@
 #include "cm_peer.h"
 
 #define CROWD		64	/* requests of a flood */
-#define SHARE		4	/* of them may wait, where the EVD is the point's alone */
+#define SHARE		4	/* requests that may be pending on an EVD with one service point */
 
-/* Refused because there is no room: not with the reason of a Consumer */
+/* Refused because the queue was full: the reason is not that of a Consumer's reject */
 static void cm_peer_expect_refused(struct cm_peer *r, const char *what)
 {
 	if (!cm_peer_wait(r))
@@ -35,7 +36,7 @@ static u32 count_told(struct cm_peer *crowd)
 	return n;
 }
 
-/* Expects that the backlog is full, and all other requests are refused */
+/* The maximum number of requests is pending, and the others were refused */
 static void expect_flooded(struct pair *d, struct cm_peer *crowd, u32 waiting)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
@@ -56,7 +57,7 @@ static void expect_flooded(struct pair *d, struct cm_peer *crowd, u32 waiting)
 			cm_peer_expect_refused(&crowd[i], "beyond the share");
 }
 
-/* A reject of kDAPL as the peer receives it: reason 28, four bytes of version, the data */
+/* A reject by a Consumer as the peer sees it: reason 28, four bytes of version, the data */
 static void expect_rejected(struct pair *d, struct cm_peer *crowd, const char *data)
 {
 	static const u8 prefix[] = { 2, 0, 2, 0 };
@@ -85,9 +86,9 @@ static void flood_script(struct pair *d, struct pair_evd *evd)
 	for (i = 0; crowd && i < CROWD && pair_ok(d); i++)
 		cm_peer_call(d, &crowd[i], sp_qual(d, 0), NULL);
 	if (crowd)
-		/* Two service points on an EVD of four */
+		/* Two service points share an EVD of four entries */
 		expect_flooded(d, crowd, 2);
-	/* Another service point on the same EVD, and one on another EVD */
+	/* A second service point on the same EVD, and another on a different EVD */
 	if (crowd && pair_ok(d) && pair_call_at(&d->a[0], sp_qual(d, 1), NULL, 0)) {
 		for (i = 0; i < 2 && pair_ok(d); i++)
 			sp_ok(d, "dat_cr_reject",
@@ -116,7 +117,7 @@ static void flood_script(struct pair *d, struct pair_evd *evd)
 	sp_free_psp(d, calm);
 }
 
-/* Requests that wait on an EVD that is freed: refused, not rejected */
+/* An EVD is destroyed with requests pending: they are refused, not rejected */
 static void undelivered_script(struct pair *d, struct pair_evd *evd)
 {
 	DAT_PSP_HANDLE psp = sp_listen(d, evd, sp_qual(d, 0));
@@ -126,7 +127,7 @@ static void undelivered_script(struct pair *d, struct pair_evd *evd)
 
 	for (i = 0; i < 2 && pair_ok(d); i++)
 		cm_peer_call(d, &cm_peer[i], sp_qual(d, 0), NULL);
-	/* One was dequeued and not answered yet, the other is never dequeued */
+	/* One is dequeued and not answered, the other is never dequeued */
 	if (pair_ok(d) && pair_next(d, evd, PAIR_ANY_UPCALL, "connection request", &ev)) {
 		pair_settle(d, 200);
 		loop_expect(d->c, "dat_evd_free with a PSP", dat_evd_free(evd->handle),
@@ -148,7 +149,7 @@ static void undelivered_script(struct pair *d, struct pair_evd *evd)
 }
 
 /**
- * loop_case_flood - more requests than may wait
+ * loop_case_flood - more requests than can be pending
  * @run: the run
  * @c: the case
  *
@@ -166,9 +167,9 @@ int loop_case_flood(struct loop_run *run, struct loop_case *c)
 	return err;
 }
 
-/* ---- again and again ------------------------------------------------------------- */
+/* ---- repeated floods ------------------------------------------------------------- */
 
-/* Rejects the waiting ones; then every caller has had an answer */
+/* Rejects the pending requests; afterwards every caller has received its event */
 static void send_away(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp,
 		      struct cm_peer *crowd)
 {
@@ -183,7 +184,7 @@ static void send_away(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp,
 		loop_fail(d->c, "%u rejects have the Consumer's reason, expected %u", n, SHARE);
 }
 
-/* A service point for each, because a flooded one gets its room back a little later */
+/* A new service point each time: one that was flooded gets its room back a little later */
 static void overrun(struct adv *f, struct cm_peer *crowd)
 {
 	struct pair *d = f->d;
@@ -196,7 +197,7 @@ static void overrun(struct adv *f, struct cm_peer *crowd)
 	psp = sp_listen(d, &evd, sp_qual(d, 0));
 	for (i = 0; i < CROWD && pair_ok(d); i++)
 		cm_peer_call(d, &crowd[i], sp_qual(d, 0), NULL);
-	/* With requests in flight, and with waiting ones */
+	/* With requests in flight, and with pending requests */
 	adv_bystanders(f, "a flood");
 	expect_flooded(d, crowd, SHARE);
 	adv_bystanders(f, "behind a flood");
@@ -221,7 +222,7 @@ static void overrun_script(struct adv *f)
 }
 
 /**
- * loop_case_overrun - a long flood of requests during transfers of others
+ * loop_case_overrun - floods of requests while others transfer data
  * @run: the run
  * @c: the case
  *

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Cases of the loopback test about order and full queues: receives that wait for their
- * connection, full queues, writes that are visible after a send, EPs that are used
- * again. Process context.
+ * Cases of the loopback test about order and queue space: receives posted before the
+ * connection exists, full queues, writes that are visible after a send, and EPs that are
+ * reused. Process context.
  */
 #include "kdapl_loop.h"
 
@@ -73,8 +73,8 @@ static int parked_round(struct loop_run *run, struct loop_case *c,
  * @run: the run
  * @c: the case
  *
- * A sends in the upcall of its ESTABLISHED event, so messages can reach B before B's
- * event. On one EVD no completion may precede ESTABLISHED.
+ * A sends in its ESTABLISHED event, so messages can reach B before B has that event. On
+ * one EVD no completion may precede ESTABLISHED.
  *
  * Context: process.
  * Return: 0, or an error that ends the case; failures are noted.
@@ -90,7 +90,7 @@ int loop_case_parked(struct loop_run *run, struct loop_case *c)
 	return err;
 }
 
-/* Posts until a post is refused; returns the number of posts. */
+/* Posts until refused; returns the number of posts accepted. */
 static u32 post_until_full(struct loop_side *s, enum loop_kind kind, u32 limit)
 {
 	struct loop_case *c = s->fx->c;
@@ -129,7 +129,7 @@ static bool dequeue_exactly(struct loop_fixture *fx, struct loop_evd *evd, u32 n
 	}
 }
 
-/* A full queue accepts as many posts as events were delivered. */
+/* A full queue accepts as many new posts as events were dequeued. */
 static void full_rounds(struct loop_fixture *fx, struct loop_side *s, enum loop_kind kind)
 {
 	struct loop_evd *evd = kind == LOOP_K_RECV ? s->recv : s->req;
@@ -140,7 +140,7 @@ static void full_rounds(struct loop_fixture *fx, struct loop_side *s, enum loop_
 	room = post_until_full(s, kind, depth);
 	if (room != depth)
 		loop_fail(fx->c, "a queue of %u took %u posts", depth, room);
-	/* The posts of the other side make these complete. */
+	/* The posts at the other side let these complete. */
 	if (kind == LOOP_K_SEND)
 		loop_post_recvs(s->peer, depth, DAT_COMPLETION_DEFAULT_FLAG);
 	if (kind == LOOP_K_RECV)
@@ -150,7 +150,7 @@ static void full_rounds(struct loop_fixture *fx, struct loop_side *s, enum loop_
 	for (n = 1; n < fx->cfg.depth; n += 2) {
 		if (!dequeue_exactly(fx, evd, n))
 			return;
-		/* Make room on the other side. */
+		/* Keep the other side able to continue. */
 		if (kind == LOOP_K_SEND && !dequeue_exactly(fx, s->peer->recv, n))
 			return;
 		if (kind == LOOP_K_RECV && !dequeue_exactly(fx, s->peer->req, n))
@@ -196,7 +196,7 @@ int loop_case_full(struct loop_run *run, struct loop_case *c)
 	err = loop_fixture_connect(fx);
 	if (!err) {
 		full_rounds(fx, s, kind);
-		/* Some notifications were consumed, so check every EVD once. */
+		/* Some notifications were consumed here, so check every EVD once. */
 		for (i = 0; i < fx->nevds; i++)
 			loop_drain(fx, &fx->evd[i], U32_MAX);
 		err = wait_back(fx, requests_back);
@@ -209,7 +209,7 @@ int loop_case_full(struct loop_run *run, struct loop_case *c)
 	return err;
 }
 
-/* The targets of the writes of a round, by the message number of the send. */
+/* The targets of the writes of a round, by message number of the send. */
 static struct {
 	struct loop_slot *slot;
 	u64 key;
@@ -243,7 +243,7 @@ static void write_and_send(struct loop_fixture *fx, struct loop_side *a)
 }
 
 /**
- * loop_case_visible - a send tells the peer that a write has arrived
+ * loop_case_visible - a received send means that the preceding write is visible
  * @run: the run
  * @c: the case; count is the number of pairs
  *
@@ -260,7 +260,7 @@ int loop_case_visible(struct loop_run *run, struct loop_case *c)
 		return -EIO;
 	fx->on_recv = visible_recv;
 	err = loop_fixture_connect(fx);
-	/* Half a queue of pairs at a time, so no target is used twice in a round. */
+	/* Half a queue of pairs at once, so that no target is used twice in a round. */
 	for (done = 0; done < c->count && !err && !c->fails; done += n) {
 		n = min(c->count - done, c->depth / 2);
 		spin_lock_bh(&fx->lock);
@@ -277,7 +277,7 @@ int loop_case_visible(struct loop_run *run, struct loop_case *c)
 	return err;
 }
 
-/* Prepares another connection: resets the counters of a connection. */
+/* Prepares for another connection: resets what is counted per connection. */
 static void reset_side(struct loop_fixture *fx, struct loop_side *s)
 {
 	DAT_EP_STATE state = DAT_EP_STATE_ERROR;
@@ -335,7 +335,7 @@ int loop_case_reset(struct loop_run *run, struct loop_case *c)
 		if (err)
 			break;
 		spin_lock_bh(&fx->lock);
-		/* Fewer than receives, so that some receives are flushed. */
+		/* Fewer than the receives: the others are flushed by the disconnect. */
 		loop_post_requests(&fx->a[0], LOOP_K_SEND, c->depth - 3, c->size,
 				   DAT_COMPLETION_DEFAULT_FLAG);
 		spin_unlock_bh(&fx->lock);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Peers that are not Consumers: plain ids of the connection manager that do not answer, die,
- * or reject in ways that no Consumer does. The scripts also check what these peers receive.
- * flood.c has peers that connect too often. Scripts run in process context, the work item;
- * callbacks of rdma_cm only record events.
+ * Peers of the loopback test that are not Consumers: plain rdma_cm ids which do not
+ * answer, disappear, or reject in ways that no Consumer does. The cases also check which
+ * events these peers receive. flood.c has peers that send too many requests. Scripts run
+ * in process context, in the work item; the rdma_cm callbacks only record the event.
  */
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include "cm_peer.h"
 
-#define SILENCE_MS	30000	/* C-51, before the module's own stretch */
-#define SILENCE_LATE_MS	200	/* and without ours; more on a machine with other load */
-#define SILENCE_BUSY_MS	2000	/* times stretch */
+#define SILENCE_MS	30000	/* C-51, before the module's stretch factor */
+#define SILENCE_LATE_MS	200	/* tolerance without stretch; more on a loaded machine */
+#define SILENCE_BUSY_MS	2000	/* multiplied by the stretch factor */
 
 /* ---- silence --------------------------------------------------------------------- */
 
-/* Accepts; the plain CM id has received the answer, and should confirm it */
+/* Accepts; the plain CM id has received the answer and must now complete the connection */
 static bool call_and_accept(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp,
 			    struct cm_peer *cm_peer)
 {
@@ -36,7 +36,7 @@ static bool call_and_accept(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE
 	return pair_ok(d);
 }
 
-/* The peer dies between the answer and its confirmation */
+/* The peer disappears between the accept and its RTU */
 static void peer_death_script(struct pair *d, struct pair_evd *evd)
 {
 	DAT_PSP_HANDLE psp = sp_listen(d, evd, sp_qual(d, 0));
@@ -52,7 +52,7 @@ static void peer_death_script(struct pair *d, struct pair_evd *evd)
 	sp_free_psp(d, psp);
 }
 
-/* Transfers on other connections until shortly before the time-out; counts them */
+/* The other pair transfers messages until the timeout is near; returns how many */
 static u32 talk_on(struct pair *d, unsigned long start)
 {
 	unsigned long end = start + msecs_to_jiffies(SILENCE_MS - 2000);
@@ -71,7 +71,7 @@ static u32 talk_on(struct pair *d, unsigned long start)
 	return talks;
 }
 
-/* The peer stays, but does not answer */
+/* The peer stays and never sends its RTU */
 static void silent_script(struct pair *d, struct pair_evd *evd)
 {
 	DAT_PSP_HANDLE psp = sp_listen(d, evd, sp_qual(d, 0));
@@ -96,7 +96,7 @@ static void silent_script(struct pair *d, struct pair_evd *evd)
 }
 
 /**
- * loop_case_peer_death - a peer that dies before the connection is established
+ * loop_case_peer_death - a peer that disappears before the connection is established
  * @run: the run
  * @c: the case
  *
@@ -112,11 +112,11 @@ int loop_case_peer_death(struct loop_run *run, struct loop_case *c)
 }
 
 /**
- * loop_case_silent - a peer that is accepted and does not answer
+ * loop_case_silent - an accepted peer that never sends its RTU
  * @run: the run
  * @c: the case
  *
- * Takes half a minute, if kdapl.ko has been loaded with stretch=1.
+ * Takes half a minute if kdapl.ko was loaded with stretch=1.
  *
  * Context: process.
  * Return: 0, or an error that ends the case; failures are noted.
@@ -129,9 +129,9 @@ int loop_case_silent(struct loop_run *run, struct loop_case *c)
 	return err;
 }
 
-/* ---- rejects that no Consumer gives ---------------------------------------------- */
+/* ---- rejects that no Consumer sends ---------------------------------------------- */
 
-/* The answer of a listener */
+/* What a listener answers to a connection request */
 struct cm_peer_answer {
 	const char *what;
 	u8 reason;			/* 0: the id is destroyed without a reject */
@@ -140,7 +140,7 @@ struct cm_peer_answer {
 };
 
 static const struct cm_peer_answer cm_peer_answer[] = {
-	/* The reject of a user-space Provider of the same version */
+	/* A user-space Provider of the same version sends this reject */
 	{ "its prefix", IB_CM_REJ_CONSUMER_DEFINED, { 2, 0, 2, 0, 'd', 'a', 't', 'a' },
 	  DAT_CONNECTION_EVENT_PEER_REJECTED },
 	{ "an older Provider's prefix", IB_CM_REJ_CONSUMER_DEFINED,
@@ -155,7 +155,7 @@ static const struct cm_peer_answer cm_peer_answer[] = {
 	{ "nothing said", 0, {}, DAT_CONNECTION_EVENT_NON_PEER_REJECTED },
 };
 
-/* Callback of a plain CM listener: answers at once, and lets the core destroy the id */
+/* Callback of a plain CM listener: rejects at once and lets the core destroy the id */
 static int listener_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	const struct cm_peer_answer *say = id->context;

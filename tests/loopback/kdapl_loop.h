@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The structures and prototypes of the kDAPL loopback test.
+ * The declarations that the files of the kDAPL loopback test share.
  *
- * One work item executes one run at a time. A run opens an IA and executes a list of
- * cases. Most cases create a fixture (EVDs, one or more pairs of EPs A and B, their
- * memory), connect it, transfer messages and destroy it.
+ * One run is active at a time, in one work item. A run opens an IA and executes a list of
+ * cases. Most cases make a fixture (EVDs, one or two pairs of EPs A and B, and their
+ * memory), connect it, transfer messages and free it again.
  *
- * Locks: fx->lock guards queues, slots and counters of a fixture. The work item and upcalls
- * take it with bottom halves disabled, and hold it during posting calls, which are class A.
- * No function that sleeps is called under it. case->note_lock is innermost.
+ * Locks: fx->lock guards the queues, slots and counters of a fixture. The work item and
+ * the upcalls take it with bottom halves disabled. It is held across the posting calls,
+ * which is legal because they are class A calls. Nothing that sleeps is called under it.
+ * case->note_lock is a leaf.
  */
 #ifndef _KDAPL_LOOP_H_
 #define _KDAPL_LOOP_H_
@@ -28,22 +29,22 @@
 #define LOOP_MAX_CONNS		2
 #define LOOP_MAX_SIZES		16
 #define LOOP_DEPTH		64
-#define LOOP_GUARD		32		/* guard bytes around a piece */
-#define LOOP_SLACK		32		/* room behind some messages */
+#define LOOP_GUARD		32		/* guard bytes on each side of a piece */
+#define LOOP_SLACK		32		/* extra room in some buffers */
 #define LOOP_NOTES		8
 #define LOOP_CLAIMS		12
 #define LOOP_NOTE_LEN		200
 #define LOOP_HELLO		0x6b6441504c6c6f70ULL	/* private data: connect */
 #define LOOP_WELCOME		0x70306f4c5041646bULL	/* private data: accept */
-#define LOOP_QUIET_MS		10000		/* no event for so long: stalled */
+#define LOOP_QUIET_MS		10000		/* a case without events for this long is stalled */
 
 enum loop_op { LOOP_SEND, LOOP_WRITE, LOOP_READ, LOOP_SRQ, LOOP_OPS };
 
-/* How the test receives completions. */
+/* How the completions of a case are collected. */
 enum loop_mode {
-	LOOP_UPCALL = 1,	/* SINGLE_INSTANCE: the event in the upcall */
-	LOOP_DEQUEUE = 2,	/* NOTIFY, then dequeue */
-	LOOP_POLL = 4,		/* DISABLE, dequeue without a notification */
+	LOOP_UPCALL = 1,	/* SINGLE_INSTANCE: the upcall has the event */
+	LOOP_DEQUEUE = 2,	/* NOTIFY: the upcall makes the work item dequeue */
+	LOOP_POLL = 4,		/* DISABLE: dequeue without upcalls */
 };
 
 enum loop_verdict {
@@ -55,57 +56,57 @@ struct loop_case;
 
 typedef int (*loop_case_fn)(struct loop_run *run, struct loop_case *c);
 
-/* One named test, its parameters and its result. */
+/* One named test case, its parameters and its result. */
 struct loop_case {
 	char name[32];
-	const char *group;		/* selected by the option "ops" */
+	const char *group;		/* what the option "ops" selects */
 	loop_case_fn fn;
 	enum loop_op op;
 	u32 size;
 	u32 count;
-	u32 segs;			/* 0: as many as the device accepts */
-	u32 modes;			/* enum loop_mode, or-ed */
+	u32 segs;			/* 0: the maximum of the device */
+	u32 modes;			/* enum loop_mode, a mask */
 	u32 conns;
 	u32 window;			/* 0: the whole queue */
-	u32 signal_every;		/* the others are suppressed; 0, 1: none is */
+	u32 signal_every;		/* all others suppressed; 0 or 1: none suppressed */
 	bool physical;
 	u32 variant;
 
 	enum loop_verdict verdict;
-	char reason[200];		/* of a skip; or the measured result */
+	char reason[200];		/* why it was skipped; or a measurement */
 	u32 depth;
-	u32 messages;			/* that arrived and were verified */
-	u64 bytes;			/* the same */
+	u32 messages;			/* received and verified */
+	u64 bytes;			/* received and verified */
 	u32 posts;
 	u32 completions;
-	u32 silent;			/* suppressed successes */
+	u32 silent;			/* successful completions without an event */
 	u32 flushed;
 	u32 by_upcall;
 	u32 by_dequeue;
 	u32 upcall_posts;
-	u32 peak;			/* maximum number of outstanding requests */
-	u32 full;			/* posts refused by a full queue */
+	u32 peak;			/* most requests outstanding at once */
+	u32 full;			/* posts refused because the queue was full */
 	u32 ms;
 	u32 fails;
 	u32 notes;
 	u32 claims;
-	const char *claim[LOOP_CLAIMS];	/* clauses of the contract */
-	spinlock_t note_lock;		/* fails, notes, note, claims, claim */
+	const char *claim[LOOP_CLAIMS];	/* clause ids of the contract */
+	spinlock_t note_lock;		/* guards fails, notes, note, claims, claim */
 	char note[LOOP_NOTES][LOOP_NOTE_LEN];
 };
 
-/* The command line of a run. */
+/* The parsed command line of a run. */
 struct loop_args {
 	char device[DAT_NAME_MAX_LENGTH];
 	char only[256];			/* names of cases, separated by commas */
-	u32 ops;			/* bit per group, 0: all */
+	u32 ops;			/* a bit for each group, 0: all */
 	u32 sizes[LOOP_MAX_SIZES];
-	u32 nsizes;			/* 0: the seven of the test list */
-	u32 messages;			/* 0: as planned */
+	u32 nsizes;			/* 0: the seven sizes of the test list */
+	u32 messages;			/* 0: the number in the test list */
 	u64 seed;
 	bool brief;
 	u32 divide;
-	u32 repeat;			/* rounds of each error, 0: two */
+	u32 repeat;			/* rounds of an error case, 0: two */
 	bool dry;
 };
 
@@ -115,11 +116,11 @@ struct loop_run {
 	struct loop_args args;
 	struct loop_case *cases;
 	u32 ncases;
-	u32 at;				/* index of the running case */
+	u32 at;				/* index of the current case */
 	enum loop_state state;
 	bool abort;
-	char error[160];		/* why no case could run */
-	struct completion kick;		/* completed by events that may end a wait */
+	char error[160];		/* why no case could be run */
+	struct completion kick;		/* completed by each event that may end a wait */
 
 	DAT_IA_HANDLE ia;
 	DAT_EVD_HANDLE async_evd;
@@ -130,17 +131,17 @@ struct loop_run {
 	DAT_IA_ATTR attr;
 	bool srq_supported;
 
-	spinlock_t cr_lock;		/* cr, crs, stray */
-	DAT_CR_HANDLE cr;		/* the waiting request */
+	spinlock_t cr_lock;		/* guards cr, crs, stray */
+	DAT_CR_HANDLE cr;		/* the connection request not yet answered */
 	u32 crs;
-	u32 stray;			/* events of the wrong type on the CR EVD */
+	u32 stray;			/* events that must not arrive on the CR EVD */
 };
 
 /* Memory */
 
 struct loop_area {
 	u8 *base;
-	u64 va;				/* the registered address, for triplets */
+	u64 va;				/* the registered address, used in triplets */
 	u32 len;
 	DAT_LMR_CONTEXT lmr;
 	DAT_RMR_CONTEXT rmr;
@@ -152,11 +153,11 @@ struct loop_piece {
 	u32 len;
 };
 
-/* A buffer for one message: pieces, with guard bytes around each. */
+/* The buffer of one message: pieces, each between guard bytes. */
 struct loop_slot {
 	u32 index;
 	struct loop_area area[2];
-	u32 cap;			/* bytes in all pieces */
+	u32 cap;			/* bytes of all pieces together */
 	u32 npieces;
 	struct loop_piece piece[LOOP_MAX_SEGS];
 };
@@ -172,13 +173,13 @@ struct loop_arena {
 	u32 nchunks;
 	struct loop_slot *slot;
 	u32 nslots;
-	u32 segs;			/* pieces of a slot */
-	bool slack;			/* odd slots hold more than a message */
+	u32 segs;			/* pieces of each slot */
+	bool slack;			/* odd slots are larger than a message */
 	u16 *free;			/* ring of free slots */
 	u32 get, put;
 };
 
-/* The result of a check of a slot. */
+/* The first difference that a check of a slot found. */
 struct loop_diff {
 	const char *what;
 	u32 at;
@@ -191,18 +192,18 @@ enum loop_kind { LOOP_K_SEND, LOOP_K_WRITE, LOOP_K_READ, LOOP_K_RECV };
 
 struct loop_post {
 	u64 cookie;
-	u64 key;			/* of the pattern of the message */
+	u64 key;			/* selects the pattern of the message */
 	u32 seq;
 	u32 msg;			/* number of the message in its stream */
 	u32 len;
 	enum loop_kind kind;
 	bool pending;
 	bool suppressed;
-	bool overtaken;			/* a later one has completed first, which was noted */
+	bool overtaken;			/* a later completion came first, which was noted */
 	struct loop_slot *src, *dst;
 };
 
-/* The pending posts of one queue. */
+/* The posts of one queue that have not completed. */
 struct loop_queue {
 	const char *name;
 	struct loop_post *ring;
@@ -215,14 +216,14 @@ struct loop_queue {
 	bool ordered;
 };
 
-/* Rigs */
+/* Fixtures */
 
 struct loop_fixture;
 
 struct loop_evd {
 	struct loop_fixture *fx;
 	DAT_EVD_HANDLE handle;
-	atomic_t inside;		/* running upcalls: never more than one */
+	atomic_t inside;		/* upcalls running now: never more than one */
 	atomic_t notified;
 	u32 calls;
 };
@@ -231,29 +232,29 @@ struct loop_side {
 	struct loop_fixture *fx;
 	struct loop_side *peer;
 	char name[4];
-	u32 stream;			/* of messages that this side sends */
+	u32 stream;			/* number of the stream that this side sends */
 	DAT_EP_HANDLE ep;
 	struct loop_evd *recv, *req, *conn;
 	struct loop_queue tx;
-	struct loop_queue *rx;		/* own_rx, or that of the SRQ */
+	struct loop_queue *rx;		/* own_rx, or the queue of the SRQ */
 	struct loop_queue own_rx;
 	struct loop_arena *src, *dst;
 	struct loop_arena own_src, own_dst;
 	u32 established, ended, broken;
-	DAT_DTO_COMPLETION_STATUS tx_error, rx_error;	/* the first of each */
-	u32 tx_msgs;			/* number of messages sent */
-	u32 rx_msgs;			/* number of messages received */
-	bool marked;			/* posts after the end were made */
+	DAT_DTO_COMPLETION_STATUS tx_error, rx_error;	/* the first error of each */
+	u32 tx_msgs;			/* messages passed to send calls */
+	u32 rx_msgs;			/* messages received */
+	bool marked;			/* the posts after the disconnect were made */
 	u32 msg_len[2 * LOOP_DEPTH];	/* length of each message in flight */
 };
 
-/* The parameters of a fixture. */
+/* The fixture that a case asks for. */
 struct loop_cfg {
 	enum loop_op op;		/* determines memory and privileges */
 	enum loop_mode mode;
 	u32 size, segs, depth, conns;
-	bool both;			/* memory for both directions, all types */
-	bool merged;			/* one EVD for all streams of an end */
+	bool both;			/* memory for both directions and all kinds */
+	bool merged;			/* one EVD for all streams of a side */
 	bool physical;			/* register pages, not addresses */
 	DAT_COMPLETION_FLAGS recv_flags[2], req_flags[2];	/* A, B */
 };
@@ -263,28 +264,29 @@ struct loop_fixture {
 	struct loop_case *c;
 	struct loop_cfg cfg;
 	u64 seed;
-	spinlock_t lock;		/* see above */
+	spinlock_t lock;		/* see the comment at the top of this file */
 	u32 events;
-	u32 tick;			/* changes with each event, to detect a stall */
+	/* changes with each event, so that a wait can see progress */
+	u32 tick;
 	bool in_upcall;
-	bool stop;			/* post nothing more automatically */
+	bool stop;			/* post no more from the upcalls */
 	bool may_flush;			/* flushed completions are expected */
-	bool may_end;			/* end events are expected */
-	bool may_fail;			/* errors are stored, not noted as failures */
+	bool may_end;			/* disconnect events are expected */
+	bool may_fail;			/* errors are recorded, not noted as failures */
 	bool volatile_src;		/* the source of a read may change */
-	u32 eager;			/* number of sends that A posts in its ESTABLISHED upcall */
-	/* Called for each message received, under lock. */
+	u32 eager;			/* sends that A posts on its ESTABLISHED event */
+	/* Called for each received message, under @lock. */
 	void (*on_recv)(struct loop_fixture *fx, struct loop_side *s, u32 msg);
 
 	u32 nevds;
 	struct loop_evd evd[6];
-	u32 nsides;			/* pairs that exist */
+	u32 nsides;			/* number of pairs made */
 	struct loop_side a[LOOP_MAX_CONNS], b[LOOP_MAX_CONNS];
 	DAT_SRQ_HANDLE srq;
 	struct loop_queue srq_rx;
 	struct loop_arena srq_dst;
 
-	/* The pump: transfers that continue automatically. */
+	/* The pump, which posts the next transfer as completions arrive. */
 	bool pumping;
 	bool probe_full;
 	u32 count, posted, tx_done, rx_done, rx_posted;
@@ -296,7 +298,7 @@ struct loop_fixture {
 int loop_args_parse(struct loop_args *args, char *line);
 int loop_test_list(struct loop_run *run);
 
-/* report.c: notes from any context, the others in process context */
+/* report.c: loop_fail() and loop_expect() in any context, the others in process context */
 __printf(2, 3) void loop_fail(struct loop_case *c, const char *fmt, ...);
 void loop_clauses(struct loop_case *c, const char *ids);
 const char *loop_ret_name(DAT_RETURN ret, char *buf, size_t len);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The ledger of the loopback test: which posts are pending, and has each completed exactly
- * once? Every post has its own cookie, with the tag of its queue and a sequence number. A
- * completion whose cookie is not pending is a duplicate or unknown; a post that is pending
- * at the end is lost.
+ * The ledger of the loopback test. It records which posts are pending and checks that
+ * each completes exactly once. Each post has a unique cookie: the tag of its queue in the
+ * upper half, a sequence number in the lower half. A completion whose cookie is not
+ * pending is a duplicate or unknown; a post still pending at the end is lost.
  *
- * All functions except those that create and free a queue run under fx->lock.
+ * All functions but loop_queue_make() and loop_queue_end() run under fx->lock.
  */
 #include <linux/log2.h>
 #include <linux/mm.h>
@@ -14,10 +14,10 @@
 #include "kdapl_loop.h"
 
 /**
- * loop_queue_make - create an empty ledger
+ * loop_queue_make - make an empty ledger
  * @q: the queue, all zero
  * @name: shown in notes
- * @depth: posts that can be out
+ * @depth: maximum number of pending posts
  * @ordered: completions come in posting order
  *
  * Context: process.
@@ -25,7 +25,7 @@
  */
 int loop_queue_make(struct loop_queue *q, const char *name, u32 depth, bool ordered)
 {
-	/* More than the depth: an SRQ may complete an old buffer late. */
+	/* More entries than the depth: an SRQ may complete an old buffer late. */
 	u32 size = roundup_pow_of_two(4 * (depth + 1));
 
 	q->name = name;
@@ -44,13 +44,13 @@ void loop_queue_end(struct loop_queue *q)
 }
 
 /**
- * loop_queue_next - get the entry of the next post
+ * loop_queue_next - the entry of the next post
  * @q: the queue
  *
- * It is not used before loop_queue_commit().
+ * The entry is not used until loop_queue_commit().
  *
  * Context: under fx->lock.
- * Return: the entry with its cookie, or NULL while an old post uses it.
+ * Return: the entry with its cookie, or NULL if an old post still occupies it.
  */
 struct loop_post *loop_queue_next(struct loop_queue *q)
 {
@@ -64,7 +64,7 @@ struct loop_post *loop_queue_next(struct loop_queue *q)
 	return p;
 }
 
-/* The post of an entry was accepted. */
+/* Marks an entry as pending, after its post was accepted. */
 void loop_queue_commit(struct loop_queue *q, struct loop_post *p)
 {
 	p->pending = true;
@@ -72,7 +72,7 @@ void loop_queue_commit(struct loop_queue *q, struct loop_post *p)
 	q->out++;
 }
 
-/* A post has completed, with an event or suppressed. */
+/* Marks a post as completed, with or without an event. */
 void loop_post_retire(struct loop_queue *q, struct loop_post *p)
 {
 	p->pending = false;
@@ -83,7 +83,7 @@ void loop_post_retire(struct loop_queue *q, struct loop_post *p)
 
 /**
  * loop_queue_take - find the post of a completion
- * @fx: where a wrong cookie is noted
+ * @fx: the fixture in which a wrong cookie is noted
  * @q: the queue that the completion belongs to
  * @cookie: of the event
  *
@@ -111,8 +111,8 @@ struct loop_post *loop_queue_take(struct loop_fixture *fx, struct loop_queue *q,
 }
 
 /**
- * loop_queue_missing - note the posts that have not completed
- * @fx: where they are noted
+ * loop_queue_missing - note the posts that never completed
+ * @fx: the fixture in which they are noted
  * @q: the queue
  *
  * Context: under fx->lock.

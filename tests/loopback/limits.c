@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scripts about limits: each limit of dat_ia_query() is reached on a real device, and one more
- * is refused, as far as memory and time allow. A shared receive queue changes its size
- * while it is used. KUnit tests the numbers of objects, because a device has too many.
- * Process context.
+ * Scripts of the loopback test about limits: each limit that dat_ia_query() reports is
+ * reached on a real device and exceeded by one, as far as memory and time allow. An SRQ
+ * is also resized in use. The limits on the number of objects are left to unit tests,
+ * because a device supports too many. Process context.
  */
 #include <linux/vmalloc.h>
 #include "conn_pair.h"
 
 /* ---- queues without a connection -------------------------------------------------- */
 
-/* Posts as many software events as the EVD is long, and one more */
+/* As many software events as the EVD has entries, and one more */
 static void fill_evd(struct loop_case *c, DAT_EVD_HANDLE evd, DAT_COUNT length)
 {
 	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
@@ -51,7 +51,7 @@ static void evd_length(struct loop_run *run, struct loop_case *c)
 	loop_expect(c, "dat_evd_free", dat_evd_free(evd), DAT_SUCCESS);
 }
 
-/* Expects that @n empty buffers are accepted, and one more is not */
+/* Accepts @room buffers without bytes, and refuses one more */
 static void fill_srq(struct loop_case *c, DAT_SRQ_HANDLE srq, DAT_COUNT room)
 {
 	DAT_DTO_COOKIE cookie = {};
@@ -86,7 +86,7 @@ static void srq_size(struct loop_run *run, struct loop_case *c)
 		return;
 	fill_srq(c, srq, most);
 	loop_expect(c, "dat_srq_free", dat_srq_free(srq), DAT_SUCCESS);
-	/* Likewise in steps, with posted buffers */
+	/* The same in steps, with buffers posted */
 	attr.max_recv_dtos = 5;
 	attr.max_recv_iov = 2;
 	if (!loop_expect(c, "an SRQ", dat_srq_create(run->ia, run->pz, &attr, &srq),
@@ -107,10 +107,10 @@ static void srq_size(struct loop_run *run, struct loop_case *c)
 	loop_expect(c, "dat_srq_free", dat_srq_free(srq), DAT_SUCCESS);
 }
 
-/* ---- an endpoint with all that there is -------------------------------------------- */
+/* ---- an endpoint with all attributes at their limit ----------------------------------- */
 
 struct large {
-	u8 *mem[2];			/* of A and B: the maximum of an LMR */
+	u8 *mem[2];			/* of A and B, as large as the largest LMR */
 	DAT_LMR_HANDLE lmr[2];
 	DAT_LMR_TRIPLET iov[2][LOOP_MAX_SEGS + 1];
 };
@@ -159,7 +159,7 @@ static void end_large(struct pair *d, struct large *l)
 	kfree(l);
 }
 
-/* One message of the maximum size; one byte more is refused */
+/* One message of the maximum size; one more byte is refused */
 static void largest_message(struct pair *d, struct large *l)
 {
 	u32 most = d->run->attr.max_message_size, block = d->run->attr.max_lmr_block_size;
@@ -183,7 +183,7 @@ static void largest_message(struct pair *d, struct large *l)
 	l->iov[0][0].segment_length--;
 	l->iov[0][n] = l->iov[0][0];
 	l->iov[0][n].segment_length = 2;
-	/* If segments are the limit, there is none for the byte */
+	/* If the segments are already at their limit, no segment is left for that byte */
 	if (n < d->run->attr.max_iov_segments_per_dto)
 		loop_expect(d->c, "a message too large",
 			    dat_ep_post_send(d->a[0].ep, n + 1, l->iov[0], cookie, 0),
@@ -238,7 +238,7 @@ static void most_segments(struct pair *d)
 	kfree(iov);
 }
 
-/* More reads than the connection executes at a time: all succeed */
+/* More reads than may be outstanding on the connection: all complete */
 static void most_reads(struct pair *d)
 {
 	DAT_COUNT n = d->run->attr.max_rdma_read_per_ep_out + 3, i;
@@ -252,7 +252,7 @@ static void most_reads(struct pair *d)
 			 PAIR_ANY_UPCALL);
 }
 
-/* The maximum number of receives, one more, and all are flushed at the end */
+/* The maximum number of receives, one more refused; all are flushed on disconnect */
 static void most_receives(struct pair *d)
 {
 	DAT_COUNT most = d->run->attr.max_dto_per_ep, i;
@@ -279,7 +279,7 @@ static void largest_script(struct pair *d)
 	}
 	most_segments(d);
 	most_reads(d);
-	/* Tens of megabytes take long */
+	/* Tens of megabytes: not in a short run */
 	if (make_large(d, l) && !d->run->args.brief)
 		largest_message(d, l);
 	most_receives(d);
@@ -333,7 +333,7 @@ static void one_beyond(struct loop_run *run, struct loop_case *c)
 }
 
 /**
- * loop_case_limits - the limits of dat_ia_query can be reached, and no more
+ * loop_case_limits - the limits that dat_ia_query() reports can be reached, not exceeded
  * @run: the run
  * @c: the case
  *
@@ -351,7 +351,7 @@ int loop_case_limits(struct loop_run *run, struct loop_case *c)
 	}
 	one_beyond(run, c);
 	loop_clauses(c, "E-21 E-42 G-17 G-25 D-16");
-	/* G-20 needs the largest message, which is too slow for a brief run */
+	/* G-20 needs the largest message, which takes too long for a short run */
 	if (!run->args.brief)
 		loop_clauses(c, "G-20");
 	return pair_play(run, c, &largest, largest_script);
@@ -364,7 +364,7 @@ static void resize(struct pair *d, DAT_COUNT size, u32 type)
 	loop_expect(d->c, "dat_srq_resize", dat_srq_resize(d->srq, size), type);
 }
 
-/* @n messages, into buffers in their order */
+/* Transfers @n messages into the buffers, in order */
 static void messages(struct pair *d, u64 first, u32 n)
 {
 	u64 i;
@@ -385,7 +385,7 @@ static void buffers(struct pair *d, u64 first, u32 n)
 		pair_recv1(&d->b[0], 32 * (i % 64), 16, i, 0);
 }
 
-/* Smaller and larger while an EP uses it, whose CQ has room for the first size */
+/* Shrunk and grown while an EP uses it */
 static void resize_script(struct pair *d)
 {
 	DAT_LMR_TRIPLET seg = pair_seg(&d->b[0], 0, 16);
@@ -408,7 +408,7 @@ static void resize_script(struct pair *d)
 	pair_expect_no_event(d, "an SRQ that changed its size");
 }
 
-/* Larger before an EP joins it: the additional buffers work like the first */
+/* Grown before an EP uses it: the additional buffers work like the first */
 static int grown(struct loop_run *run, struct loop_case *c)
 {
 	struct pair_cfg cfg = { .srq = true, .grow = 3 * PAIR_DEPTH };
@@ -431,7 +431,7 @@ static int grown(struct loop_run *run, struct loop_case *c)
 }
 
 /**
- * loop_case_resize - a shared receive queue changes its size in use
+ * loop_case_resize - a shared receive queue is resized in use
  * @run: the run
  * @c: the case
  *

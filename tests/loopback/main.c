@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdapl_loop: the loopback test of kDAPL, a Consumer with both ends of each connection.
+ * kdapl_loop: the loopback test of kDAPL, a Consumer that drives both ends of each
+ * connection.
  *
- * In the debugfs folder kdapl_loop, a command line written to "run" (test_list.c) starts a
- * run, and anything written to "abort" stops it. "status" and "results" (report.c) can be
- * read at any time. The tool kdapl-loop does all that. There is one run at a time: a work
- * item executes the cases, and unloading the module ends it.
+ * debugfs, folder kdapl_loop: writing a command line to "run" (test_list.c) starts a run,
+ * writing anything to "abort" stops it; "status" and "results" (report.c) can be read at
+ * any time. The tool kdapl-loop uses these files. There is one run at a time. A work item
+ * executes the cases; unloading the module ends the run.
  */
 #include <linux/debugfs.h>
 #include <linux/jiffies.h>
@@ -29,7 +30,7 @@ MODULE_PARM_DESC(port, "first connection qualifier tried (18515)");
 static struct dentry *loop_dir;
 static struct workqueue_struct *loop_wq;
 static struct work_struct loop_work;
-static DEFINE_MUTEX(run_mutex);		/* loop_run, loop_number, its state */
+static DEFINE_MUTEX(run_mutex);		/* loop_run, loop_number and the state of the run */
 static struct loop_run *loop_run;
 static u32 loop_number;
 
@@ -196,7 +197,7 @@ static int __init loop_init(void)
 
 static void __exit loop_exit(void)
 {
-	/* No new run can start; the present one ends at its next wait. */
+	/* No new run can start; the current one ends at its next wait. */
 	debugfs_remove(loop_dir);
 	abort_run();
 	destroy_workqueue(loop_wq);

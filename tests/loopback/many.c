@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A thousand EPs: pairs are created, connected and used one after the other, and all of them
- * stay. Then they are closed one after the other. The cost of a pair must not grow with the
- * number of pairs that exist. Process context, the work item of the run.
+ * The loopback test of a thousand EPs. Pairs are made, connected and used one after the
+ * other, and all of them stay; then they are closed one after the other. The cost of a
+ * pair must not grow with the number of existing pairs. Process context, in the work item
+ * of the run.
  *
- * Cost is counted here as the number of times that the calls sleep: for a grace period,
- * for another EP, for the device or for a lock. The duration of a sleep depends on the
- * load of the machine, but their number does not, because preemption does not count as
- * a sleep. A contended lock costs one more, so the pair with the sixth lowest count of a
+ * The cost is the number of times that the calls sleep: for a grace period, for another
+ * EP, for the device or for a lock. The duration of a sleep depends on the load of the
+ * machine, but the number of sleeps does not, because preemption does not count as a
+ * sleep. A contended lock adds a sleep, so the pair with the sixth lowest count of a
  * hundred represents them all. The benchmark counts the instructions of a post while a
  * thousand EPs exist (tools/kdapl/bench).
  */
@@ -20,10 +21,10 @@
 
 #define MANY_PAIRS	500
 #define MANY_BRIEF	40
-#define MANY_SAMPLE	100	/* the first and the last so many are compared */
-#define MANY_LESS	5	/* pairs of a sample below the one that represents it */
-#define MANY_GROWTH	4	/* sleeps that the last pairs may have more than the first */
-#define MANY_BYTES	8	/* of a message */
+#define MANY_SAMPLE	100	/* pairs compared at each end of the range */
+#define MANY_LESS	5	/* pairs of a sample with lower counts than its representative */
+#define MANY_GROWTH	4	/* sleeps that the last pairs may add to those of the first */
+#define MANY_BYTES	8	/* bytes of a message */
 #define MANY_MS		20000
 
 enum cost { COST_MAKE, COST_CONNECT, COST_USE, COST_CLOSE, COSTS };
@@ -45,7 +46,7 @@ struct many {
 	DAT_LMR_HANDLE lmr;
 	DAT_LMR_CONTEXT context;
 	u64 *mem;		/* for each pair: sent, received */
-	unsigned long own_sleeps;	/* while the case waited for events */
+	unsigned long own_sleeps;	/* sleeps of the case itself while it waited for events */
 	u32 npairs;
 	struct many_pair *pair;
 };
@@ -84,7 +85,7 @@ static bool next_event(struct many *m, DAT_EVD_HANDLE evd, const char *what, DAT
 	return false;
 }
 
-/* One event of each end of the pair, and of no other. */
+/* Waits for one event at each end of the pair; no other EP may have one. */
 static bool both_ends(struct many *m, const struct many_pair *p, DAT_EVENT_NUMBER number)
 {
 	DAT_EP_HANDLE seen = DAT_HANDLE_NULL, ep;
@@ -232,7 +233,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* Number of sleeps of a pair that met no contended lock */
+/* Number of sleeps of a pair, without contended locks */
 static u32 least(struct many *m, u32 from, enum cost what)
 {
 	u32 sleeps[MANY_SAMPLE], i;
@@ -243,7 +244,7 @@ static u32 least(struct many *m, u32 from, enum cost what)
 	return sleeps[MANY_LESS];
 }
 
-/* With few other pairs, and with all; they are closed in the order of creation. */
+/* Compares the pairs made first, with few others, and last. They are closed from the first. */
 static void compare_cost(struct many *m, enum cost what, u32 *n)
 {
 	u32 last = m->npairs - MANY_SAMPLE;

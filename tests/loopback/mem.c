@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Memory of the loopback test: patterns, slots with guard bytes, arenas of registered
- * memory. Patterns and slots are used under fx->lock, often in upcalls, so only the
- * functions that create and free arenas sleep.
+ * memory. Patterns and slots are used under fx->lock, often in upcalls, so only making
+ * and freeing an arena may sleep.
  *
- * The byte at position p of a message depends on p and on the key of the
- * message: word p / 8 of one random table, xor the key. The loops handle words and do not
- * use memcpy, because under emulation "rep movsb" costs as much for a byte as these loops
- * cost for a word.
+ * The byte at position p of a message depends on p and on the key of the message: it is
+ * word p / 8 of one random table, xor the key. The loops work on words and avoid memcpy:
+ * under emulation "rep movsb" takes as long for a byte as these loops take for a word.
  */
 #include <linux/mm.h>
 #include <linux/pfn.h>
@@ -21,14 +20,14 @@
 #define GUARD_BYTE	0xa5
 #define CHUNK_LIMIT	(128U << 10)	/* slots are grouped up to this size */
 
-/* A word at any address. */
+/* An unaligned word. */
 struct loop_word {
 	u64 v;
 } __packed;
 
 static u64 *loop_table;
 
-/* One step of a 64-bit mixing function: equal arguments, equal result. */
+/* One step of a 64-bit mixing function: equal arguments give equal results. */
 u64 loop_hash(u64 a, u64 b)
 {
 	u64 z = a + 0x9e3779b97f4a7c15ULL * (b + 1);
@@ -74,7 +73,7 @@ static void pattern_fill(u8 *p, u64 key, u32 pos, u32 len)
 		*p++ = pattern_byte(key, pos);
 }
 
-/* Offset of the first byte of p that differs from the pattern, or len. */
+/* The offset of the first byte of p that differs from the pattern, or len. */
 static u32 pattern_diff(const u8 *p, u64 key, u32 pos, u32 len)
 {
 	u32 i = 0;
@@ -121,16 +120,16 @@ void loop_slot_poison(struct loop_slot *s)
 }
 
 /**
- * loop_slot_cut - lay out the pieces of a slot
- * @s: the slot; its memory is not touched
+ * loop_slot_cut - divide a slot into pieces
+ * @s: the slot; its memory is not changed
  * @cap: bytes in all pieces together
  * @segs: pieces, at least one unless @cap is 0
- * @seed: decides where the cuts are
+ * @seed: determines the boundaries of the pieces
  *
- * Pieces alternate between the two areas, which belong to different LMRs, so
- * that a message is gathered from, or scattered over, several registrations.
- * Lengths and addresses are usually odd. With four or more pieces, the second one
- * is empty and its triplet is garbage.
+ * Pieces alternate between the two areas, which belong to different LMRs, so that a
+ * message is gathered from, or scattered over, several registrations. Lengths and
+ * addresses are usually odd. With four or more pieces the second is empty: its triplet
+ * has random values.
  *
  * Context: any.
  */
@@ -203,7 +202,7 @@ static bool slot_guard_range(struct loop_slot *s, u32 area, u32 from, u32 to,
 	return false;
 }
 
-/* Walk the pieces; the first len bytes in all contain the pattern. */
+/* Walks the pieces. The first len bytes in total must hold the pattern. */
 static bool slot_walk(struct loop_slot *s, u64 key, u32 len, bool data,
 		      struct loop_diff *d)
 {
@@ -237,17 +236,17 @@ static bool slot_walk(struct loop_slot *s, u64 key, u32 len, bool data,
 }
 
 /**
- * loop_slot_check - does a slot hold a message, and nothing else?
+ * loop_slot_check - check that a slot holds a message and nothing else
  * @s: the slot
  * @key: of the message
- * @len: of the message
+ * @len: of the message, bytes
  * @d: filled in with the first difference
  *
- * The rest of the pieces after the message must contain the guard value, like the room
+ * The rest of the pieces after the message must hold the guard value, as must the room
  * between the pieces.
  *
  * Context: any.
- * Return: true if every byte is as it should be.
+ * Return: true if every byte is correct.
  */
 bool loop_slot_check(struct loop_slot *s, u64 key, u32 len, struct loop_diff *d)
 {
@@ -255,12 +254,12 @@ bool loop_slot_check(struct loop_slot *s, u64 key, u32 len, struct loop_diff *d)
 }
 
 /**
- * loop_slot_guards - are the bytes around the pieces of a slot untouched?
- * @s: the slot, of whose pieces the content is undefined
+ * loop_slot_guards - check that the bytes around the pieces of a slot are unchanged
+ * @s: the slot, the content of whose pieces is undefined
  * @d: filled in with the first difference
  *
  * Context: any.
- * Return: true if every guard byte is as it should be.
+ * Return: true if every guard byte is correct.
  */
 bool loop_slot_guards(struct loop_slot *s, struct loop_diff *d)
 {
@@ -268,11 +267,11 @@ bool loop_slot_guards(struct loop_slot *s, struct loop_diff *d)
 }
 
 /**
- * loop_slot_iov - triplets of a slot
+ * loop_slot_iov - the triplets of a slot
  * @s: the slot
  * @iov: room for as many triplets as the slot has pieces
  *
- * An empty piece gets an address and a context that are not valid.
+ * An empty piece gets an invalid address and context.
  *
  * Context: any.
  * Return: number of triplets.
@@ -293,7 +292,7 @@ u32 loop_slot_iov(const struct loop_slot *s, DAT_LMR_TRIPLET *iov)
 	return s->npieces;
 }
 
-/* Next free slot of an arena, or NULL. */
+/* The next free slot of an arena, or NULL. */
 struct loop_slot *loop_arena_get(struct loop_arena *ar)
 {
 	if (ar->get == ar->put)
@@ -306,7 +305,7 @@ void loop_arena_put(struct loop_arena *ar, struct loop_slot *s)
 	ar->free[ar->put++ % ar->nslots] = s->index;
 }
 
-/* Memory of a chunk: vmalloc, or kmalloc if that succeeds. */
+/* The memory of a chunk: vmalloc, or kmalloc if the size allows it. */
 static int chunk_memory(struct loop_fixture *fx, struct loop_chunk *ch, bool virt)
 {
 	if (!virt)
@@ -341,21 +340,24 @@ static int chunk_register(struct loop_fixture *fx, struct loop_chunk *ch, DAT_ME
 	return 0;
 }
 
-/* One byte short at either end: neither address is aligned. */
+/* One byte is left out at each end, so neither address is aligned. */
 static int chunk_virtual(struct loop_fixture *fx, struct loop_chunk *ch,
 			 DAT_MEM_PRIV_FLAGS priv, struct loop_area *out)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = ch->mem + 1 };
 	int err = chunk_register(fx, ch, DAT_MEM_TYPE_VIRTUAL, region, ch->len - 2, priv, out);
 
-	/* The range may be larger than requested, but must contain the addresses. */
+	/*
+	 * The registered range may be larger than requested, but starts at or before our
+	 * address.
+	 */
 	if (!err && out->va > (uintptr_t)region.for_va)
 		loop_fail(fx->c, "the registered range does not cover the one asked for");
 	out->va = (uintptr_t)region.for_va;
 	return err;
 }
 
-/* An array of page addresses, in the order of the vmalloc area. */
+/* An array of page addresses, in the order in which vmalloc got the pages. */
 static int chunk_physical(struct loop_fixture *fx, struct loop_chunk *ch,
 			  DAT_MEM_PRIV_FLAGS priv, struct loop_area *out)
 {
@@ -375,7 +377,7 @@ static int chunk_physical(struct loop_fixture *fx, struct loop_chunk *ch,
 	return err;
 }
 
-/* Area @which of all slots: several slots in a chunk, and at least two chunks. */
+/* Area @which of all slots: several slots in a chunk, at least two chunks. */
 static int arena_fill(struct loop_fixture *fx, struct loop_arena *ar, u32 which,
 		      u32 area_len, DAT_MEM_PRIV_FLAGS priv)
 {
@@ -415,12 +417,12 @@ static int arena_fill(struct loop_fixture *fx, struct loop_arena *ar, u32 which,
  * @fx: size of the messages, protection zone
  * @ar: the arena, all zero
  * @nslots: messages that it holds at once
- * @segs: pieces that each is cut into
+ * @segs: pieces of each slot
  * @slack: make every other slot larger than a message
  * @priv: privileges of its LMRs
  *
- * Chunks come from vmalloc and from kmalloc in turn. The caller must end the arena
- * even after an error.
+ * Chunks are allocated by vmalloc and by kmalloc in turn. The caller calls
+ * loop_arena_end() even after an error.
  *
  * Context: process.
  * Return: 0; -ENOMEM; -EIO if the registration failed, which is noted.
@@ -456,8 +458,8 @@ int loop_arena_make(struct loop_fixture *fx, struct loop_arena *ar, u32 nslots,
 }
 
 /**
- * loop_arena_end - free an arena, even if it is not complete
- * @fx: where a failing call is noted
+ * loop_arena_end - free an arena, complete or not
+ * @fx: the fixture in which a failed call is noted
  * @ar: the arena
  *
  * Context: process.

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scripts about endpoints whose parameters change, and about dat_ep_dup_connect(). They fill
- * the queues to check their depths, and transfer messages to check that they work. Process
- * context, the work item of the run.
+ * Scripted cases of the loopback test: endpoints with modified parameters, and
+ * connections made with dat_ep_dup_connect(). Filling the queues shows that they have the
+ * requested depth, and transfers show that they work. Process context, in the work item
+ * of the run.
  */
 #include <linux/string.h>
 
 #include "conn_pair.h"
 
-#define SEG		128	/* of a receive */
-#define MSG		100	/* of a message into it */
-#define RECVS		4096	/* where receives begin; messages come from below */
+#define SEG		128	/* bytes of a receive */
+#define MSG		100	/* bytes of a message into it */
+#define RECVS		4096	/* offset of the receives; messages are sent from below */
 #define CONNECT_US	20000000U
 
 static void is(struct pair *d, const char *what, DAT_RETURN ret, u32 type)
@@ -29,7 +30,7 @@ static DAT_RETURN modify_depths(struct pair_end *e, DAT_COUNT recv, DAT_COUNT re
 			     DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS, &param);
 }
 
-/* Receives for as many messages; @full: there is room for no more */
+/* Posts @n receives; @full: there must be no room for more */
 static void fill_recvs(struct pair_end *e, u32 n, bool full)
 {
 	DAT_LMR_TRIPLET seg = pair_seg(e, 0, SEG);
@@ -44,7 +45,7 @@ static void fill_recvs(struct pair_end *e, u32 n, bool full)
 		   dat_ep_post_recv(e->ep, 1, &seg, cookie, 0), DAT_INSUFFICIENT_RESOURCES);
 }
 
-/* As many messages; an event that was not dequeued keeps its place in the queue */
+/* Transfers @n messages; an event not yet dequeued keeps its entry in the queue */
 static void exchange(struct pair_end *from, struct pair_end *to, u32 n, bool full, u8 seed)
 {
 	DAT_LMR_TRIPLET seg = pair_seg(from, 0, MSG);
@@ -66,7 +67,7 @@ static void exchange(struct pair_end *from, struct pair_end *to, u32 n, bool ful
 	}
 }
 
-/* Connects, and @e accepts the request */
+/* Connects @from; @e accepts the request */
 static void answer(struct pair *d, struct pair_end *from, struct pair_end *e)
 {
 	DAT_CR_HANDLE cr = pair_called(d);
@@ -100,7 +101,7 @@ static void reset_pair(struct pair *d, u32 pair)
 	is(d, "dat_ep_reset", dat_ep_reset(d->b[pair].ep), DAT_SUCCESS);
 }
 
-/* ---- an endpoint that is completed ------------------------------------------- */
+/* ---- an endpoint that is configured later --------------------------------------- */
 
 /* Replaces the EP of the pair by one without zone and EVDs, with the same attributes */
 static bool make_vpeer(struct pair_end *e)
@@ -118,7 +119,7 @@ static bool make_vpeer(struct pair_end *e)
 	return loop_expect(d->c, "dat_ep_create", ret, DAT_SUCCESS);
 }
 
-/* Nothing that needs a queue or a connection */
+/* Every call that needs a queue or a connection must fail */
 static void vpeer_refuses(struct pair_end *e)
 {
 	struct loop_run *run = e->pair->run;
@@ -139,7 +140,7 @@ static void vpeer_refuses(struct pair_end *e)
 	pair_expect_state(e, DAT_EP_STATE_UNCONFIGURED_UNCONNECTED);
 }
 
-/* An unconfigured or DISCONNECTED EP cannot accept a waiting request */
+/* A pending request cannot be accepted by an EP that is unconfigured or DISCONNECTED */
 static void request_is_not_for(struct pair *d, struct pair_end *vpeer)
 {
 	struct pair_end *a = &d->a[1], *b = &d->b[1];
@@ -193,7 +194,7 @@ static void complete_it(struct pair_end *e)
 	pair_expect_state(e, DAT_EP_STATE_UNCONNECTED);
 }
 
-/* Not while a receive waits, not while it is connected, and not after the end */
+/* Refused while a receive is posted, while connected, and after the disconnect */
 static void modify_refuses(struct pair_end *e, const char *when)
 {
 	is(e->pair, when, modify_depths(e, 7, 7), DAT_INVALID_STATE);
@@ -218,7 +219,7 @@ static void modify_script(struct pair *d)
 	modify_refuses(a, "dat_ep_modify, connected");
 	disconnect_pair(d, 0);
 	modify_refuses(a, "dat_ep_modify, DISCONNECTED");
-	/* Once more in the other direction, on queues of other sizes */
+	/* Once more in the opposite direction, with queues of other sizes */
 	reset_pair(d, 0);
 	is(d, "dat_ep_modify", modify_depths(a, 20, 2), DAT_SUCCESS);
 	is(d, "dat_ep_modify", modify_depths(b, 2, 20), DAT_SUCCESS);
@@ -244,7 +245,7 @@ static int play(struct loop_run *run, struct loop_case *c, const struct pair_cfg
 }
 
 /**
- * loop_case_modify - endpoints of other depths, and one that is completed
+ * loop_case_modify - endpoints with other depths, and one configured later
  * @run: the run
  * @c: the case
  *
@@ -286,10 +287,10 @@ static void dup_script(struct pair *d)
 	if (pair_ok(d))
 		answer(d, a2, b2);
 	exchange(a2, b2, 4, false, 1);
-	/* The first one is not affected */
+	/* The first connection is not affected */
 	fill_recvs(b, 4, false);
 	exchange(a, b, 4, false, 31);
-	/* And once more to the peer of the second, which was not affected */
+	/* And back to the peer of A2, whose address A2 has only from dat_ep_dup_connect() */
 	disconnect_pair(d, 0);
 	reset_pair(d, 0);
 	fill_recvs(b, 4, false);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scripts about notification: each row of the two tables in kdapl-contract.rst on a real
- * connection. An event that notifies is dequeued only after its upcall; for any other event
- * there must be no upcall. Process context.
+ * Scripts of the loopback test about notification: each row of the two tables in
+ * kdapl-contract.rst on a real connection. An event that notifies is not dequeued before
+ * its upcall was called. An event that does not notify is dequeued, and no upcall may be
+ * called for it. Process context.
  */
 #include "conn_pair.h"
 
@@ -10,7 +11,7 @@
 #define UNSIGNALLED	DAT_COMPLETION_UNSIGNALLED_FLAG
 #define SUPPRESS	DAT_COMPLETION_SUPPRESS_FLAG
 
-/* One message, and the upcalls that it must cause. */
+/* One message, and whether each side's upcall is expected. */
 static void message(struct pair *d, u32 send_flags, u32 recv_flags, enum pair_expect sender,
 		    enum pair_expect receiver)
 {
@@ -24,7 +25,7 @@ static void message(struct pair *d, u32 send_flags, u32 recv_flags, enum pair_ex
 		pair_dto(&d->a[0], DAT_DTO_SEND, cookie, DAT_DTO_SUCCESS, 16, sender);
 }
 
-/* Waits for upcalls that must not happen. */
+/* Upcalls too many, from any of the events, would arrive now. */
 static void finish(struct pair *d)
 {
 	pair_settle(d, 50);
@@ -66,7 +67,7 @@ static void unsignalled_script(struct pair *d)
 	message(d, 0, 0, PAIR_UPCALL, PAIR_UPCALL);
 	message(d, SOLICITED, 0, PAIR_UPCALL, PAIR_UPCALL);
 	message(d, UNSIGNALLED, 0, PAIR_NO_UPCALL, PAIR_UPCALL);
-	/* SOLICITED does not affect the upcall of the sender. */
+	/* The solicited flag does not affect notification at the sender. */
 	message(d, UNSIGNALLED | SOLICITED, 0, PAIR_NO_UPCALL, PAIR_UPCALL);
 	message(d, UNSIGNALLED | SUPPRESS, 0, PAIR_NO_UPCALL, PAIR_UPCALL);
 	if (!srq) {
@@ -87,7 +88,7 @@ static void solicited_script(struct pair *d)
 }
 
 /**
- * loop_case_notify - which events make upcalls
+ * loop_case_notify - which events cause upcalls
  * @run: the run
  * @c: the case; op LOOP_SRQ: receives of an SRQ
  *

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scripts about errors that the other side detects, and connections that are not established.
- * They check both ends: the status, one end event each, the flush of later posts, and that
- * protected memory has not changed. Process context.
+ * Scripts of the loopback test about errors that the peer detects, and connections that
+ * cannot be established. Both ends are checked: the status, one disconnect event each,
+ * the flush of later posts, and memory that must be unchanged. Process context.
  */
 #include <linux/mm.h>
 #include <linux/string.h>
@@ -55,7 +55,7 @@ static void clear_trap(struct pair *d, struct sprung *s)
 		loop_expect(d->c, "dat_pz_free", dat_pz_free(s->pz), DAT_SUCCESS);
 }
 
-/* An end that broke has stored the cause (G-36); an end that was notified has none. */
+/* A BROKEN end reports its cause (G-36); a DISCONNECTED end reports none. */
 static void expect_cause(struct pair_end *e)
 {
 	DAT_EP_PARAM param = {};
@@ -73,9 +73,9 @@ static void expect_cause(struct pair_end *e)
 }
 
 /*
- * A accesses memory of B without permission. If B has posted receives, their flush
- * may break B first, and B's disconnect may reach A before the error. A must still
- * learn the cause.
+ * A accesses memory of B without permission. If B has posted receives, their flush may
+ * reach B first, and then B's disconnect may reach A before the error does. A must report
+ * the cause nevertheless.
  */
 static void reach(struct pair *d, enum trap what, bool read, bool receives)
 {
@@ -110,7 +110,7 @@ out:
 }
 
 /**
- * loop_case_reach - RDMA to memory without permission
+ * loop_case_reach - RDMA to memory that the peer has not granted
  * @run: the run
  * @c: the case
  *
@@ -126,7 +126,7 @@ int loop_case_reach(struct loop_run *run, struct loop_case *c)
 		struct pair *d;
 		int err;
 
-		/* With receives, one type of error is enough. */
+		/* With receives, one kind of error is enough. */
 		if (i & 2 && i / 4)
 			continue;
 		d = pair_make(run, c, &cfg);
@@ -146,7 +146,7 @@ int loop_case_reach(struct loop_run *run, struct loop_case *c)
 	return 0;
 }
 
-/* One byte too many, for a receive of @room bytes in as many segments. */
+/* A message one byte too long, for a receive of @room bytes. */
 static void too_long(struct pair *d, u32 room)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -200,7 +200,7 @@ int loop_case_long(struct loop_run *run, struct loop_case *c)
 	return err;
 }
 
-/* An attempt of A that fails: its receives are flushed, in order. */
+/* A's connection attempt fails: its receives are flushed, in order. */
 static void flushed_by(struct pair *d, DAT_EVENT_NUMBER outcome)
 {
 	struct pair_end *a = &d->a[0];
@@ -213,7 +213,7 @@ static void flushed_by(struct pair *d, DAT_EVENT_NUMBER outcome)
 	pair_expect_state(a, DAT_EP_STATE_DISCONNECTED);
 	pair_settle(d, 50);
 	pair_expect_no_event(d, "an attempt that failed");
-	/* As always in DISCONNECTED. */
+	/* As in any EP that is DISCONNECTED. */
 	pair_recv1(a, 0, 16, 9, 0);
 	pair_dto(a, DAT_DTO_RECEIVE, 9, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 }
@@ -229,7 +229,7 @@ static void attempt(struct pair *d, DAT_EVENT_NUMBER outcome)
 	for (i = 1; i <= 2; i++)
 		pair_recv1(&d->a[0], 64 * i, 16, i, 0);
 	if (outcome == DAT_CONNECTION_EVENT_NON_PEER_REJECTED)
-		run->qual = 9;		/* no service point */
+		run->qual = 9;		/* no listener */
 	if (pair_call(d, 0, us)) {
 		if (outcome != DAT_CONNECTION_EVENT_NON_PEER_REJECTED)
 			cr = pair_called(d);
@@ -244,7 +244,7 @@ static void attempt(struct pair *d, DAT_EVENT_NUMBER outcome)
 }
 
 /**
- * loop_case_attempts - connections that are not established
+ * loop_case_attempts - connections that cannot be established
  * @run: the run
  * @c: the case
  *
@@ -274,7 +274,7 @@ int loop_case_attempts(struct loop_run *run, struct loop_case *c)
 	return 0;
 }
 
-/* The LMR of a posted receive is freed. */
+/* The memory of a posted receive is unregistered. */
 static void freed_receive_script(struct pair *d)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -298,7 +298,7 @@ static void freed_receive_script(struct pair *d)
 	pair_expect_free(b, "memory of an LMR that was freed", 0, PAIR_MEM);
 }
 
-/* A key that was just freed. */
+/* The peer uses a key that was freed a moment ago. */
 static void freed_key_script(struct pair *d)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -323,7 +323,7 @@ static void freed_key_script(struct pair *d)
 	pair_expect_free(b, "memory of an LMR that was freed", 0, PAIR_MEM);
 }
 
-/* The maximum size of a region on this device. */
+/* How large a region this device can register. */
 static void sizes(struct loop_run *run, struct loop_case *c)
 {
 	u64 max = run->attr.max_lmr_block_size;
@@ -360,7 +360,7 @@ static void sizes(struct loop_run *run, struct loop_case *c)
 }
 
 /**
- * loop_case_regions - freed LMRs, and the maximum size of an LMR
+ * loop_case_regions - memory that is unregistered, and the largest region
  * @run: the run
  * @c: the case
  *

@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scripts with a plain-verbs peer (verbs_peer.h) that dies without a disconnect, or that
- * exceeds the credits that it was granted. Process context.
+ * Scripts of the loopback test with a plain-verbs peer (verbs_peer.h) that dies without a
+ * disconnect, or accesses memory without permission. Process context.
  */
 #include <linux/ktime.h>
 #include <linux/string.h>
 
 #include "verbs_peer.h"
 
-#define ABRUPT_MS	1000	/* an abrupt disconnect may take so long (C-56) */
-#define IDLE_MS		2500	/* longer than the device would try */
+#define ABRUPT_MS	1000	/* maximum time of an abrupt disconnect (C-56) */
+#define IDLE_MS		2500	/* longer than the device retries */
 #define SENDS		4
 
-/* ---- gone without a word ------------------------------------------------------ */
+/* ---- peer death ------------------------------------------------------------- */
 
-/* An EP with nothing outstanding does not detect it, an EP that posts does (C-61). */
+/* An EP without outstanding requests does not notice; an EP that posts does (C-61). */
 static void idle_then_post(struct pair *d, bool graceful)
 {
 	struct vpeer *peer = vpeer_meet(&d->b[0]);
@@ -44,7 +44,7 @@ static void idle_then_post(struct pair *d, bool graceful)
 	loop_expect(d->c, "dat_ep_reset", dat_ep_reset(b->ep), DAT_SUCCESS);
 }
 
-/* The end must not wait for the peer (C-56). */
+/* An abrupt disconnect does not wait for the peer (C-56). */
 static s64 leave_nobody(struct pair *d)
 {
 	struct vpeer *peer = vpeer_meet(&d->b[0]);
@@ -77,7 +77,7 @@ static s64 leave_nobody(struct pair *d)
 }
 
 /**
- * loop_case_gone - peers that die
+ * loop_case_gone - peers that die without a disconnect
  * @run: the run
  * @c: the case
  *
@@ -109,7 +109,7 @@ int loop_case_gone(struct loop_run *run, struct loop_case *c)
 struct grab {
 	const char *name;
 	enum ib_wr_opcode op;
-	bool no_reads;		/* B's EP does not allow reads */
+	bool no_reads;		/* B's EP allows no reads */
 	bool granted;
 };
 
@@ -154,7 +154,7 @@ static void try_grab(struct pair *d, const struct grab *g)
 	if (!peer)
 		return;
 	memset(peer->mem, 0x11, VPEER_MEM);
-	/* The region has every privilege, so the EP must refuse */
+	/* The region has every privilege, so it is the EP that limits */
 	status = vpeer_rdma(peer, g->op, (uintptr_t)b->mem + GRAB_AT, b->key, GRAB_LEN);
 	if (g->granted ? status != IB_WC_SUCCESS : status == IB_WC_SUCCESS)
 		loop_fail(d->c, "%s: status %d", g->name, status);
@@ -167,7 +167,7 @@ static void try_grab(struct pair *d, const struct grab *g)
 }
 
 /**
- * loop_case_grabs - a peer that exceeds what it was granted
+ * loop_case_grabs - a peer that accesses memory without permission
  * @run: the run
  * @c: the case
  *

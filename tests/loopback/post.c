@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Posts of the loopback test. A post fills a slot, calls kDAPL and enters the post in the
- * ledger. When it has completed, its bytes are verified and the slot is freed. All under
- * fx->lock, from the work item and from upcalls.
+ * Posting and completing in the loopback test. A slot is filled, posted and entered in
+ * the ledger; when the post completes its bytes are verified and the slot is freed. All
+ * of it runs under fx->lock, from the work item and from upcalls.
  */
 #include <linux/string.h>
 
 #include "kdapl_loop.h"
 
-/* Key of a message, from which its bytes are generated. */
+/* The key of a message, which determines its bytes. */
 u64 loop_key(struct loop_fixture *fx, u32 stream, u32 msg)
 {
 	return loop_hash(loop_hash(fx->seed, stream), msg);
 }
 
-/* Sources and targets of requests, by type. RDMA uses memory of the peer. */
+/* Sources and targets of requests, by kind. RDMA uses memory of the peer. */
 static struct loop_arena *src_arena(struct loop_side *s, enum loop_kind kind)
 {
 	return kind == LOOP_K_READ ? s->peer->src : s->src;
@@ -41,10 +41,9 @@ static void put_slots(struct loop_side *s, struct loop_post *p)
 }
 
 /*
- * With several segments, every message gets a new layout of pieces; memory that a peer
- * accesses by RDMA is always one piece. Otherwise the layout does not change. Then all
- * messages of the pump have one length and do not touch the guards, so its targets need not
- * be poisoned again.
+ * With several segments each message gets a new layout, but memory that a peer reaches by
+ * RDMA stays in one piece. Otherwise the layout stays. The pump's messages then all have
+ * one length and do not touch the guards, so its targets need no poisoning.
  */
 static void prepare_dst(struct loop_fixture *fx, struct loop_arena *ar,
 			struct loop_slot *s, u64 seed, bool remote)
@@ -90,7 +89,7 @@ static void remote_triplet(struct loop_slot *slot, enum loop_kind kind, u32 len,
 	t->rmr_context = area->rmr;
 }
 
-/* The call. The iov is overwritten after it, because it is the caller's again (G-04). */
+/* Makes the call and then overwrites the iov, which belongs to the caller again (G-04). */
 static DAT_RETURN submit(struct loop_side *s, struct loop_post *p,
 			 DAT_COMPLETION_FLAGS flags)
 {
@@ -127,12 +126,12 @@ static void count_post(struct loop_fixture *fx)
  * loop_post_request - post the next message of a side
  * @s: the side
  * @kind: send, RDMA write or RDMA read
- * @len: of the message
+ * @len: of the message, bytes
  * @flags: of the post
  *
  * Context: under fx->lock.
- * Return: that of the posting call, with no slot used unless DAT_SUCCESS;
- * DAT_INTERNAL_ERROR if the test has no slot.
+ * Return: the value of the posting call, nothing posted unless DAT_SUCCESS;
+ * DAT_INTERNAL_ERROR if the test itself has no free slot.
  */
 DAT_RETURN loop_post_request(struct loop_side *s, enum loop_kind kind, u32 len,
 			     DAT_COMPLETION_FLAGS flags)
@@ -172,7 +171,7 @@ DAT_RETURN loop_post_request(struct loop_side *s, enum loop_kind kind, u32 len,
  * @flags: of the post, none for an SRQ
  *
  * Context: under fx->lock.
- * Return: as loop_post_request().
+ * Return: see loop_post_request().
  */
 DAT_RETURN loop_post_recv(struct loop_side *s, DAT_COMPLETION_FLAGS flags)
 {
@@ -228,7 +227,7 @@ bool loop_post_recvs(struct loop_side *s, u32 n, DAT_COMPLETION_FLAGS flags)
 	return true;
 }
 
-/* The entry of the last post. */
+/* The entry of the latest post. */
 struct loop_post *loop_last_post(struct loop_queue *q)
 {
 	return &q->ring[(q->head - 1) & q->mask];
@@ -242,15 +241,16 @@ static void note_diff(struct loop_fixture *fx, const char *who, struct loop_post
 }
 
 /**
- * loop_finish_tx - verify the memory after a request, and free its slots
+ * loop_finish_tx - verify the memory of a completed request, and free its slots
  * @s: the side that posted it
  * @p: its entry in the ledger
- * @status: how it ended
+ * @status: of its completion
  *
- * The source must be unchanged. The target of an RDMA operation must contain the message, or
- * after a failure at least unchanged guards. (A write is verified after the completion of the
- * requester. The device has answered by then, which is enough on one host with coherent
- * memory. The case "write/then-send" tests what the peer's processor may rely on.)
+ * The source must be unchanged. The target of an RDMA operation must hold the message, or
+ * after a failure its guards must be unchanged. The target of a write is checked when the
+ * requester's completion has arrived. The device has acknowledged the write by then,
+ * which is sufficient on one host with coherent memory. The case "write/then-send" tests
+ * what the peer's processor may rely on.
  *
  * Context: under fx->lock.
  */
@@ -279,14 +279,14 @@ void loop_finish_tx(struct loop_side *s, struct loop_post *p,
 }
 
 /**
- * loop_finish_rx - verify the data of a receive, and free its slot
+ * loop_finish_rx - verify the message of a completed receive, and free its slot
  * @s: the side that received
  * @p: its entry in the ledger
- * @status: how it ended
+ * @status: of its completion
  * @len: transfered_length of the event
  *
- * Messages of one connection arrive in the order in which they were sent, so the order of
- * the events determines the expected message.
+ * Messages of one connection arrive in the order in which they were sent, so the position
+ * of the event determines which message it must be.
  *
  * Context: under fx->lock.
  */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scripts about LMRs of dat_lmr_allocate(), which requests on B's queue register and
- * invalidate. The contexts are valid for B from the call on. The keys are valid for its peer
- * A when A learns of them, until they are invalidated. Process context.
+ * Scripts of the loopback test about LMRs of dat_lmr_allocate(), which requests on B's
+ * own queue register and invalidate. B may use a context as soon as the call returns. Its
+ * peer A may use the key once it can know it, until the key is invalidated and no longer.
+ * Process context.
  */
 #include <linux/io.h>
 #include <linux/mm.h>
@@ -106,7 +107,7 @@ static void expect_dead_here(struct posted *p, struct pair_end *by)
 		    dat_ep_post_send(by->ep, 1, &s, cookie, 0), DAT_PRIVILEGES_VIOLATION);
 }
 
-/* B sends from all parts of its memory in turn, for which no key is needed. */
+/* B sends all of its memory in turn, which needs no key at the peer. */
 static void send_from(struct posted *p, u32 n, u32 flags, u8 seed)
 {
 	DAT_LMR_TRIPLET s;
@@ -148,7 +149,7 @@ static void good(struct posted *p, u8 seed)
 	pair_expect_bytes(p->a, "read by the peer", 1024, 512, seed);
 }
 
-/* Registered, used by both, invalidated after all requests that use it; repeatedly. */
+/* Registered, used by both, invalidated after all uses, and registered again. */
 static void rounds_script(struct pair *d)
 {
 	DAT_LMR_CONTEXT context = 0;
@@ -165,13 +166,13 @@ static void rounds_script(struct pair *d)
 			loop_fail(d->c, "the context or key of the last registration");
 		context = p.context;
 		key = p.key;
-		/* At once, because the queue keeps the order. */
+		/* Without waiting: the queue keeps the order. */
 		send_from(&p, 4, DAT_COMPLETION_SUPPRESS_FLAG, 16 * i);
 		expect_sent(&p, 4, 16 * i);
 		pair_dto(p.b, DAT_DTO_LMR_FMR, i, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 		expect_state(&p, true, p.key);
 		good(&p, 3 * i);
-		/* None of these is known to have completed. */
+		/* None of these has completed yet. */
 		send_from(&p, 4, DAT_COMPLETION_SUPPRESS_FLAG, 16 * i + 5);
 		invalidate(&p, p.b, ~i, DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG);
 		expect_dead_here(&p, p.b);
@@ -184,7 +185,7 @@ static void rounds_script(struct pair *d)
 	end(&p);
 }
 
-/* One page of twice the size, and illegal pages. */
+/* One page of twice the size, and addresses that are not page aligned. */
 static void large_page_script(struct pair *d)
 {
 	DAT_REGION_DESCRIPTION desc = {};
@@ -226,7 +227,7 @@ static void flags_script(struct pair *d)
 	invalidate(&p, p.b, 2, DAT_COMPLETION_UNSIGNALLED_FLAG);
 	pair_dto(p.b, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_SUCCESS, 0, PAIR_NO_UPCALL);
 	fmr(&p, p.b, 3, DAT_COMPLETION_SUPPRESS_FLAG | DAT_COMPLETION_BARRIER_FENCE_FLAG);
-	/* A message of the same queue notifies the peer, which must not be faster */
+	/* The peer must not access it too early: a message on the same queue notifies it */
 	send_from(&p, 1, DAT_COMPLETION_SUPPRESS_FLAG, 5);
 	expect_sent(&p, 1, 5);
 	good(&p, 1);
@@ -237,7 +238,7 @@ static void flags_script(struct pair *d)
 	fmr(&p, p.b, 5, DAT_COMPLETION_BARRIER_FENCE_FLAG);
 	pair_dto(p.b, DAT_DTO_LMR_FMR, 5, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	good(&p, 2);
-	/* Freed while it is registered. */
+	/* Freed without invalidation. */
 	end(&p);
 }
 
@@ -264,7 +265,7 @@ int loop_case_fmr(struct loop_run *run, struct loop_case *c)
 	return err;
 }
 
-/* ---- the end ------------------------------------------------------------------- */
+/* ---- teardown ------------------------------------------------------------------ */
 
 static void dead_key_script(struct pair *d)
 {
@@ -297,7 +298,7 @@ static bool fmr_works(struct posted *p, struct pair_end *by)
 	DAT_LMR_COOKIE c = { .as_64 = 7 };
 	DAT_RETURN ret;
 
-	/* A work item replaces an MR that the flush has left in doubt */
+	/* A work item resolves the state that the flush has left uncertain */
 	do {
 		ret = dat_lmr_fmr(p->lmr, DAT_MEM_TYPE_PHYSICAL, desc, PAGES,
 				  DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, by->ep, c, 0,
@@ -309,7 +310,7 @@ static bool fmr_works(struct posted *p, struct pair_end *by)
 	return loop_expect(p->d->c, "dat_lmr_fmr behind a flush", ret, DAT_SUCCESS);
 }
 
-/* B's connection has ended, B2's has not. */
+/* B's connection is broken, B2's is not. */
 static void flushed_script(struct pair *d)
 {
 	struct pair_end *b2 = &d->b[1];
@@ -325,7 +326,7 @@ static void flushed_script(struct pair *d)
 	pair_ended(p.a, false);
 	invalidate(&p, p.b, 2, DAT_COMPLETION_SUPPRESS_FLAG);
 	pair_dto(p.b, DAT_DTO_LMR_INVALIDATE, 2, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
-	/* It was not executed, so use the other connection. */
+	/* Not executed, so use the other connection. */
 	expect_state(&p, true, p.key);
 	p.a = &d->a[1];
 	good(&p, 6);
@@ -341,7 +342,7 @@ static void flushed_script(struct pair *d)
 		pair_dto(b2, DAT_DTO_LMR_FMR, 7, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 		good(&p, 7);
 	}
-	/* It is still registered, and is freed. */
+	/* Still registered, and freed. */
 	invalidate(&p, p.b, 8, 0);
 	pair_dto(p.b, DAT_DTO_LMR_INVALIDATE, 8, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 	end(&p);
@@ -385,7 +386,7 @@ static void refuse_writing(struct posted *p, DAT_REGION_DESCRIPTION desc)
 	}
 }
 
-/* A read-only LMR cannot receive, and cannot be bound for remote writes */
+/* A read-only LMR cannot receive a message, and cannot be bound for remote write */
 static void refuse_use(struct posted *p, DAT_LMR_HANDLE lmr, DAT_LMR_TRIPLET s)
 {
 	DAT_RMR_COOKIE bind_cookie = { .as_64 = 200 };
@@ -468,7 +469,7 @@ int loop_case_zero(struct loop_run *run, struct loop_case *c)
 }
 
 /**
- * loop_case_fmr_end - invalid keys, and requests that are flushed
+ * loop_case_fmr_end - invalidated keys, and flushed requests
  * @run: the run
  * @c: the case
  *

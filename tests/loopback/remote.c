@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scripts about keys that become valid and invalid: RMRs that are bound repeatedly, and
- * messages that invalidate. B owns the memory, and A is the peer that accesses it, with or
- * without permission. Every byte is compared on both sides. Process context.
+ * Scripts of the loopback test about keys that become valid and invalid: RMRs that are
+ * bound and rebound, and messages that invalidate. B owns the memory; A is the peer that
+ * accesses it, with or without permission. The memory is compared byte by byte. Process
+ * context.
  */
 #include <linux/string.h>
 
 #include "adversary.h"
 
-#define FIRST	1024	/* two ranges of B's memory, and bytes in each */
+#define FIRST	1024	/* two ranges of B's memory, and their length */
 #define SECOND	5000
 #define RANGE	256
 #define RIGHTS	(DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
@@ -19,7 +20,7 @@ struct remote {
 	DAT_RMR_HANDLE rmr;
 };
 
-/* The RMR is freed before the pair, whose zone and LMR it uses. */
+/* The RMR is freed before the pair, because it uses the pair's zone and LMR. */
 static bool begin(struct remote *r, struct pair *d)
 {
 	r->d = d;
@@ -81,7 +82,7 @@ static DAT_RMR_TRIPLET target(struct remote *r, u32 off, u32 len, DAT_RMR_CONTEX
 	return t;
 }
 
-/* A writes, and reads back, by a valid key. */
+/* A writes and reads back with a valid key. */
 static void good(struct remote *r, u32 off, DAT_RMR_CONTEXT key, u8 seed)
 {
 	DAT_LMR_TRIPLET out = pair_seg(r->a, 0, RANGE), in = pair_seg(r->a, 512, RANGE);
@@ -98,7 +99,7 @@ static void good(struct remote *r, u32 off, DAT_RMR_CONTEXT key, u8 seed)
 	pair_expect_bytes(r->a, "read by the peer", 512, RANGE, seed);
 }
 
-/* A has no permission: no byte is transferred, and the connection breaks. */
+/* A tries an access that is not allowed: no byte moves, and the connection breaks. */
 static void refused(struct remote *r, const char *what, u32 off, u32 len, DAT_RMR_CONTEXT key,
 		    bool read)
 {
@@ -123,7 +124,7 @@ static void refused(struct remote *r, const char *what, u32 off, u32 len, DAT_RM
 
 /* ---- binding --------------------------------------------------------------- */
 
-/* A send right after the bind transfers the key to the peer. */
+/* A send immediately after the bind transfers the key to the peer. */
 static DAT_RMR_CONTEXT send_key(struct remote *r, DAT_RMR_CONTEXT key, u64 cookie)
 {
 	DAT_RMR_CONTEXT got;
@@ -253,7 +254,7 @@ static void flags_script(struct pair *d)
 	key = bind(&r, r.b, FIRST, RANGE, RIGHTS, 3, DAT_COMPLETION_BARRIER_FENCE_FLAG);
 	pair_dto(r.b, DAT_DTO_BIND_MW, 3, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	good(&r, FIRST, key, 77);
-	/* A flush always has an event, whatever the flags. */
+	/* A flush is reported whatever the flags. */
 	loop_expect(d->c, "dat_ep_disconnect",
 		    dat_ep_disconnect(r.b->ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	pair_ended(r.b, false);
@@ -266,7 +267,7 @@ static void flags_script(struct pair *d)
 }
 
 /**
- * loop_case_bind - RMRs that are bound and used by the peer
+ * loop_case_bind - RMRs are bound, and the peer uses them
  * @run: the run
  * @c: the case
  *
@@ -292,13 +293,13 @@ int loop_case_bind(struct loop_run *run, struct loop_case *c)
 	return err;
 }
 
-/* ---- a peer that does not let go --------------------------------------------- */
+/* ---- a peer that keeps using an old key -------------------------------------- */
 
 #define READS	12	/* of 64 bytes, posted at once */
 
 /*
- * A reads by the old key. Meanwhile the RMR is bound through another connection to memory
- * that this key never allowed to access.
+ * A reads with the old key. Through the other connection, which stays up, the RMR is
+ * bound to memory that the key never covered.
  */
 static void greedy_script(struct pair *d)
 {
@@ -321,7 +322,7 @@ static void greedy_script(struct pair *d)
 		if (i == READS / 3)
 			bind(&r, &d->b[1], SECOND, RANGE, RIGHTS, 2, 0);
 	}
-	/* And once more, so that the first MR is used again. */
+	/* Again, so that the first MR is reused. */
 	pair_dto(&d->b[1], DAT_DTO_BIND_MW, 2, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	bind(&r, &d->b[1], SECOND, RANGE, RIGHTS, 3, 0);
 	pair_dto(&d->b[1], DAT_DTO_BIND_MW, 3, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
@@ -344,9 +345,9 @@ static void greedy_script(struct pair *d)
 }
 
 /**
- * loop_case_greedy - a peer reads by the old key while it is bound again
+ * loop_case_greedy - a peer reads with the old key during a rebind
  * @run: the run
- * @c: the case; count says how often
+ * @c: the case; count is the number of rounds
  *
  * Context: process.
  * Return: 0, or an error that ends the case; failures are noted.
@@ -410,7 +411,7 @@ static void invalidate_script(struct pair *d)
 		good(&r, FIRST, key, 20 + i);
 		pair_fill(r.a, 0, 32, 44);
 		pair_recv1(r.b, 3000, 64, i, 0);
-		/* One that does not, which ignores the key; one of no bytes */
+		/* One without the flag, which ignores the key; one without bytes */
 		send_inv(r.a, i == 2 ? 0 : 32, i, true, key);
 		got_inv(r.b, i, i == 2 ? 0 : 32, key);
 		pair_dto(r.a, DAT_DTO_SEND, i, DAT_DTO_SUCCESS, i == 2 ? 0 : 32, PAIR_UPCALL);
@@ -445,7 +446,7 @@ static void unknown_key_script(struct pair *d)
 	pair_ended(a, false);
 }
 
-/* The object was invalidated, its owner has an event, and the connection is broken. */
+/* The object is invalid, its owner receives an event, and the connection is broken. */
 static void expect_hostile(struct pair *d, DAT_HANDLE victim)
 {
 	pair_ended(&d->b[0], true);
@@ -453,7 +454,7 @@ static void expect_hostile(struct pair *d, DAT_HANDLE victim)
 	adv_expect_dead(d, victim);
 }
 
-/* Its message has arrived; the status depends on which side is first (G-37). */
+/* The message has arrived; its status depends on which side disconnects first (G-37). */
 static void sent_by_hostile(struct pair_end *a)
 {
 	DAT_EVENT ev;
@@ -479,7 +480,10 @@ static void kill_lmr(struct pair *d, DAT_LMR_HANDLE lmr, DAT_LMR_TRIPLET seg, DA
 
 static void hostile_lmr_script(struct pair *d)
 {
-	/* Not the LMR of the receive, into which the message is written. */
+	/*
+	 * Not the LMR into which the message is received, because the message is still
+	 * delivered.
+	 */
 	pair_fill(&d->a[0], 0, 32, 12);
 	kill_lmr(d, d->b[1].lmr, pair_seg(&d->b[1], 0, 8), d->b[1].key);
 	pair_expect_bytes(&d->b[0], "the message of a hostile peer", 0, 32, 12);
@@ -507,7 +511,7 @@ static void hostile_rmr_script(struct pair *d)
 }
 
 /**
- * loop_case_invalidate - sends that invalidate, with or without permission
+ * loop_case_invalidate - sends that invalidate, with and without permission
  * @run: the run
  * @c: the case
  *

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The output of the loopback test: notes about failures, from any context,
- * and the two files that kdapl-loop reads. One line is one record, of words
- * "key=value" without blanks; a note is the rest of its line.
+ * The reports of the loopback test: notes about failures, from any context, and the two
+ * files that kdapl-loop reads. Each line is one record of words "key=value" without
+ * blanks. A note is the rest of its line.
  */
 #include <linux/kernel.h>
 
@@ -24,11 +24,11 @@ static const char * const state_name[] = {
 };
 
 /**
- * loop_fail - count a failure of a case, and describe it
+ * loop_fail - count and describe a failure of a case
  * @c: the case
  * @fmt: one line: what was done, what was expected, what was seen
  *
- * Only the first notes are kept.
+ * Only the first LOOP_NOTES notes are kept.
  *
  * Context: any.
  */
@@ -49,11 +49,11 @@ void loop_fail(struct loop_case *c, const char *fmt, ...)
 }
 
 /**
- * loop_clauses - name the clauses of the contract that a case asserts
+ * loop_clauses - name the clauses of the contract that a case tests
  * @c: the case
- * @ids: a string constant, "S-31 G-25"; once is enough
+ * @ids: a string constant, "S-31 G-25"; repeating it has no effect
  *
- * It counts if the case passes. kdapl-contract.rst has the clauses.
+ * The clauses count as tested if the case passes. See kdapl-contract.rst.
  *
  * Context: any.
  */
@@ -71,10 +71,10 @@ void loop_clauses(struct loop_case *c, const char *ids)
 }
 
 /**
- * loop_ret_name - a DAT return as text
+ * loop_ret_name - format a DAT_RETURN as text
  * @ret: the value
- * @buf: room for the text
- * @len: of @buf
+ * @buf: the buffer
+ * @len: size of @buf in bytes
  *
  * Context: any.
  * Return: @buf.
@@ -93,14 +93,14 @@ const char *loop_ret_name(DAT_RETURN ret, char *buf, size_t len)
 }
 
 /**
- * loop_expect - compare a return value with the type expected
- * @c: where a difference is noted
+ * loop_expect - compare a return value with the expected type
+ * @c: the case in which a difference is noted
  * @what: the call
  * @ret: what it returned
  * @type: DAT_SUCCESS or the type of an error
  *
  * Context: any.
- * Return: true if it is the one expected.
+ * Return: true if the types are equal.
  */
 bool loop_expect(struct loop_case *c, const char *what, DAT_RETURN ret, u32 type)
 {
@@ -146,7 +146,7 @@ static void show_case(struct seq_file *m, struct loop_case *c)
 /**
  * loop_show_results - print a line for each case, followed by its notes
  * @m: the file
- * @run: the last run, or the present one
+ * @run: the current or last run
  *
  * Context: process, run_mutex held.
  */
@@ -161,8 +161,8 @@ void loop_show_results(struct seq_file *m, struct loop_run *run)
 /**
  * loop_show_status - print the progress of the run in one line
  * @m: the file
- * @run: the last run, the present one, or NULL
- * @number: of the run
+ * @run: the current or last run, or NULL
+ * @number: number of the run
  *
  * Context: process, run_mutex held.
  */

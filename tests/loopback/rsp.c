@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scripts about reserved service points: with a request, an answer or neither, and with the
- * EP that is reserved meanwhile. Process context, the work item.
+ * Reserved service points in the loopback test: connection requests, answered or not, and
+ * the state of the reserved EP meanwhile. Process context, in the work item.
  */
 #include <linux/string.h>
 
@@ -16,7 +16,7 @@ static void expect_cr_ep(struct pair *d, DAT_CR_HANDLE cr, DAT_EP_HANDLE ep)
 		loop_fail(d->c, "the request names another EP than that of its RSP");
 }
 
-/* A request is accepted; a second one is rejected; the qualifier is free at once */
+/* A request is accepted; a second caller is refused; the qualifier is free at once */
 static void rsp_accept_script(struct pair *d, struct pair_evd *evd)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0], *a2 = &d->a[1], *b2 = &d->b[1];
@@ -48,7 +48,7 @@ static void rsp_accept_script(struct pair *d, struct pair_evd *evd)
 	pair_disconnect(b2, a2);
 }
 
-/* Rejected: the EP is free, with its receives, for the next RSP and for a connect */
+/* A reject releases the EP, with its receives, for the next RSP and for a connect */
 static void rsp_reject_script(struct pair *d, struct pair_evd *evd)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -92,13 +92,13 @@ static bool give_up(struct pair *d, struct pair_evd *evd, DAT_RSP_HANDLE rsp, DA
 	sp_ok(d, "dat_ep_disconnect", dat_ep_disconnect(a->ep, DAT_CLOSE_ABRUPT_FLAG));
 	pair_conn(a, DAT_CONNECTION_EVENT_DISCONNECTED);
 	pair_reset(a);
-	/* Wait for the event; if it arrives later the result is the same */
+	/* Time for the event to arrive; if it comes later the result is the same */
 	pair_settle(d, 100);
 	sp_expect_held(b, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
 	return pair_ok(d);
 }
 
-/* The peer withdraws before the answer: a reject succeeds, an accept ends with an error */
+/* The caller withdraws before the answer: a reject succeeds, an accept ends in an error */
 static void rsp_withdrawn_script(struct pair *d, struct pair_evd *evd)
 {
 	struct pair_end *b = &d->b[0];
@@ -123,7 +123,7 @@ static void rsp_withdrawn_script(struct pair *d, struct pair_evd *evd)
 	pair_reset(b);
 }
 
-/* Freed before a request: nobody listens, and the EP can connect */
+/* Freed before any request: the qualifier has no listener, and the EP may connect */
 static void rsp_unused_script(struct pair *d, struct pair_evd *evd)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The fixture of a run of the loopback test: IA, protection zone, service point. The work item
- * opens it before the first case and closes it after the last, in process context. A call
- * that fails is an error of the run.
+ * What all cases of a loopback run share: IA, protection zone, service point. The work
+ * item opens it before the first case and closes it after the last, in process context. A
+ * failed call is the error of the run.
  */
 #include <linux/slab.h>
 #include <linux/string.h>
 
 #include "kdapl_loop.h"
 
-#define PORTS		16	/* tried if the first is taken */
+#define PORTS		16	/* tried in turn if the first is in use */
 
-/* The work item accepts requests, because an accept may sleep. */
+/* The work item handles the requests, because an accept may sleep. */
 static void cr_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	struct loop_run *run = data;
@@ -41,7 +41,7 @@ static int fixture_error(struct loop_run *run, const char *what, DAT_RETURN ret)
 	return -EIO;
 }
 
-/* Without a name, the first IA of the list. */
+/* Without a name the first IA of the list is used. */
 static int pick_device(struct loop_run *run)
 {
 	DAT_PROVIDER_INFO *info, *list[1];
@@ -55,7 +55,7 @@ static int pick_device(struct loop_run *run)
 		return -ENOMEM;
 	list[0] = info;
 	ret = dat_registry_list_providers(1, &n, list);
-	/* The call may return an error if there are more entries than room. */
+	/* The call may report more entries than the array has, together with an error. */
 	if (info->ia_name[0])
 		strscpy(run->args.device, info->ia_name, sizeof(run->args.device));
 	kfree(info);
@@ -105,10 +105,10 @@ static int listen(struct loop_run *run)
 }
 
 /**
- * loop_run_open - open the IA and the objects that all cases share
+ * loop_run_open - open the IA and what all cases share
  * @run: the run
  *
- * The caller must close it even after an error.
+ * The caller calls loop_run_close() even after an error.
  *
  * Context: process.
  * Return: 0, or an error with run->error set.
@@ -143,7 +143,7 @@ int loop_run_open(struct loop_run *run)
 	return listen(run);
 }
 
-/* An object that cannot be closed is an error of the run. */
+/* A call of the teardown that fails is an error of the run. */
 static void fixture_check(struct loop_run *run, const char *what, DAT_RETURN ret)
 {
 	if (ret != DAT_SUCCESS && !run->error[0])
@@ -151,7 +151,7 @@ static void fixture_check(struct loop_run *run, const char *what, DAT_RETURN ret
 }
 
 /**
- * loop_run_close - undo loop_run_open()
+ * loop_run_close - close what loop_run_open() opened
  * @run: the run
  *
  * Context: process.
@@ -168,7 +168,7 @@ void loop_run_close(struct loop_run *run)
 		fixture_check(run, "dat_evd_free", dat_evd_free(run->cr_evd));
 	if (run->pz)
 		fixture_check(run, "dat_pz_free", dat_pz_free(run->pz));
-	/* Graceful, so it is refused if a case has left an object. */
+	/* Graceful: fails if a case left an object behind. */
 	fixture_check(run, "dat_ia_close", dat_ia_close(run->ia, DAT_CLOSE_GRACEFUL_FLAG));
 	if (run->error[0])
 		dat_ia_close(run->ia, DAT_CLOSE_ABRUPT_FLAG);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scripts about service points: handoffs; the ports of qualifiers, and those that the
- * Provider chooses; the size of private data. Process context, the work item.
+ * Service points in the loopback test: handoff of requests, the mapping of qualifiers to
+ * ports and the qualifiers the Provider chooses, and the size of private data. Process
+ * context, in the work item.
  */
 #include <linux/bottom_half.h>
 #include <linux/in.h>
@@ -13,7 +14,7 @@
 
 /* ---- handoff --------------------------------------------------------------------- */
 
-/* In the context of an upcall, where the call is legal */
+/* Called with bottom halves off, like an upcall, where it is legal */
 static void hand_off(struct pair *d, DAT_CR_HANDLE cr, DAT_CONN_QUAL to)
 {
 	DAT_RETURN ret;
@@ -42,7 +43,7 @@ static void handoff_script(struct pair *d, struct pair_evd *evd)
 		return;
 	one = sp_listen(d, evd, q1);
 	two = sp_listen(d, &other, q2);
-	/* Accepted at the second service point */
+	/* Accepted at the service point that received it */
 	if (pair_ok(d) && pair_call_at(a, q1, NULL, 0)) {
 		cr = pair_request(d, evd, one, q1);
 		loop_expect(d->c, "dat_cr_handoff to nobody", dat_cr_handoff(cr, q3),
@@ -52,7 +53,7 @@ static void handoff_script(struct pair *d, struct pair_evd *evd)
 		sp_talk(a, b, false);
 		pair_disconnect(a, b);
 	}
-	/* Rejected there, after two more handoffs */
+	/* Rejected there, after two handoffs */
 	if (pair_ok(d) && pair_call_at(a, q1, NULL, 0)) {
 		hand_off(d, pair_request(d, evd, one, q1), q2);
 		hand_off(d, pair_request(d, &other, two, q2), q1);
@@ -64,7 +65,7 @@ static void handoff_script(struct pair *d, struct pair_evd *evd)
 			loop_fail(d->c, "the data of the reject are not what was sent");
 		pair_reset(a);
 	}
-	/* Handed to the RSP of an EP; its old service point was freed by then */
+	/* Handed off to an RSP; the first service point has been freed by then */
 	rsp = sp_reserve(b, &other, q3);
 	if (pair_ok(d) && pair_call_at(a, q1, NULL, 0)) {
 		cr = pair_request(d, evd, one, q1);
@@ -81,7 +82,7 @@ static void handoff_script(struct pair *d, struct pair_evd *evd)
 	pair_free_evd(d, &other);
 }
 
-/* The peer withdraws after the handoff */
+/* The caller withdraws after the handoff */
 static void handoff_withdrawn_script(struct pair *d, struct pair_evd *evd)
 {
 	DAT_CONN_QUAL q1 = sp_qual(d, 0), q2 = sp_qual(d, 1);
@@ -105,7 +106,7 @@ static void handoff_withdrawn_script(struct pair *d, struct pair_evd *evd)
 }
 
 /**
- * loop_case_handoff - requests that are moved to another service point
+ * loop_case_handoff - hand off a request to another service point
  * @run: the run
  * @c: the case
  *
@@ -146,7 +147,7 @@ static void expect_ports(struct pair_end *a, struct pair_end *b, u16 port)
 			  (u64)pa.local_port_qual, (u64)pb.remote_port_qual);
 }
 
-/* The address of the IA, IPv4-mapped if it is IPv4; otherwise of another family */
+/* The address of the IA as an IPv6 address if it is IPv4; otherwise an unsupported family */
 static void wrap(struct sockaddr_storage *out, const struct sockaddr *in)
 {
 	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)out;
@@ -157,7 +158,7 @@ static void wrap(struct sockaddr_storage *out, const struct sockaddr *in)
 		return;
 	}
 	sin6->sin6_family = AF_INET6;
-	/* The qualifier determines the port, not the address */
+	/* The qualifier determines the port; a port in the address is ignored */
 	sin6->sin6_port = htons(9);
 	ipv6_addr_set_v4mapped(((const struct sockaddr_in *)in)->sin_addr.s_addr,
 			       &sin6->sin6_addr);
@@ -174,7 +175,7 @@ static void call_wrapped(struct pair_end *a, DAT_CONN_QUAL qual)
 			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 }
 
-/* The event has the qualifier of the service point, whichever qualifier was called */
+/* The event names the service point's qualifier, whichever alias the caller used */
 static void qualifier(struct pair *d, struct pair_evd *evd, DAT_CONN_QUAL qual, DAT_CONN_QUAL call)
 {
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
@@ -241,7 +242,7 @@ static void qualifiers_script(struct pair *d, struct pair_evd *evd)
 	DAT_CONN_QUAL qual = sp_qual(d, 0);
 	DAT_PSP_HANDLE psp;
 
-	/* 7.1: a port, a qualifier for it, and another with the same port */
+	/* 7.1: a port, an alias of a port, and qualifiers that share one */
 	qualifier(d, evd, 0x10000, 0x10000);
 	qualifier(d, evd, 0x10000, 0x10000 + 32001);
 	qualifier(d, evd, 0x123456789abcdef0, port_of(0x123456789abcdef0));
@@ -277,7 +278,7 @@ int loop_case_qualifiers(struct loop_run *run, struct loop_case *c)
 
 /* ---- private data ---------------------------------------------------------------------- */
 
-/* Byte k of private data: never 0, so that it differs from the padding */
+/* Byte k of private data of a length; never 0, so that the fill after it can be seen */
 static u8 data_byte(u32 len, u32 k)
 {
 	return (len * 31 + k * 7) % 255 + 1;
@@ -323,7 +324,7 @@ static DAT_CR_HANDLE request_of(struct pair *d, struct pair_evd *evd, DAT_PSP_HA
 	make_data(data, len);
 	if (!pair_ok(d) || !pair_call_at(&d->a[0], sp_qual(d, 0), data, len))
 		return DAT_HANDLE_NULL;
-	/* The bytes were copied by the call */
+	/* The call must have copied the bytes */
 	memset(data, 0xee, sizeof(data));
 	cr = pair_request(d, evd, psp, sp_qual(d, 0));
 	if (pair_ok(d) && sp_ok(d, "dat_cr_query", dat_cr_query(cr, DAT_CR_FIELD_ALL, &param)))
@@ -376,7 +377,7 @@ static void reject_with(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp
 	pair_reset(a);
 }
 
-/* Every length; in a brief run the first, the last, and some in between */
+/* Every length; in a short run the first, the last, and some in between */
 static u32 next_len(struct pair *d, u32 len, u32 most)
 {
 	if (!d->run->args.brief || len < 2 || len >= most - 2)
@@ -402,7 +403,7 @@ static void data_script(struct pair *d, struct pair_evd *evd)
 }
 
 /**
- * loop_case_data - private data of every length, in every message that has it
+ * loop_case_data - private data of every length, in every message that has private data
  * @run: the run
  * @c: the case
  *

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Scripts about shared receive queues: an empty one, an unused one, one that runs low, and
- * two connections, one of which receives a message that is too long. Process context.
+ * Scripts of the loopback test about shared receive queues: an empty SRQ, one without
+ * EPs, one below its low watermark, and two connections one of which gets a message that
+ * is too long. Process context.
  */
 #include "conn_pair.h"
 
@@ -21,7 +22,7 @@ static void empty_script(struct pair *d)
 	pair_dto(b, DAT_DTO_RECEIVE, 1, DAT_DTO_SUCCESS, 16, PAIR_UPCALL);
 	pair_dto(a, DAT_DTO_SEND, 1, DAT_DTO_SUCCESS, 16, PAIR_UPCALL);
 	pair_expect_bytes(b, "the message that waited", 0, 16, 1);
-	/* The second one still waits. */
+	/* The second message still waits. */
 	pair_settle(d, 100);
 	pair_expect_no_event(d, "an SRQ without buffers again");
 	pair_recv1(b, 32, 16, 2, 0);
@@ -44,7 +45,7 @@ static void expect_outstanding(struct pair *d, DAT_COUNT n)
 			  param.outstanding_dto_count, n);
 }
 
-/* The first pair has a message too long for its buffer; the second goes on. */
+/* The first pair gets a message too long for its buffer; the second pair stays connected. */
 static void too_long_script(struct pair *d)
 {
 	struct pair_end *b = &d->b[0], *a2 = &d->a[1], *b2 = &d->b[1];
@@ -63,7 +64,7 @@ static void too_long_script(struct pair *d)
 	pair_ended(&d->a[0], true);
 	pair_ended(b, true);
 	pair_dto(a2, DAT_DTO_SEND, 1, DAT_DTO_SUCCESS, 4, PAIR_UPCALL);
-	/* The unused buffers are still there for the other one. */
+	/* The buffers not consumed by the first pair are available to the second. */
 	expect_outstanding(d, 3);
 	for (i = 3; i <= 5; i++) {
 		pair_send1(a2, 0, 5 + i % 3, i, 0);
@@ -92,7 +93,7 @@ static void one_message(struct pair *d, u64 cookie)
 	pair_dto(&d->a[0], DAT_DTO_SEND, cookie, DAT_DTO_SUCCESS, 8, PAIR_UPCALL);
 }
 
-/* The SRQ has run low: expects one event. */
+/* The SRQ is below its watermark: one event, with a count within bounds. */
 static void expect_low(struct pair *d, const char *what)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
@@ -120,7 +121,7 @@ static void expect_not_low(struct pair *d, const char *what)
 		loop_fail(d->c, "%s: asynchronous event %#x", what, ev.event_number);
 }
 
-/* A low watermark raises one event, at once if the SRQ is low already. */
+/* A low watermark causes one event, immediately if the SRQ is already below it. */
 static void low_script(struct pair *d)
 {
 	u64 i;
@@ -137,7 +138,7 @@ static void low_script(struct pair *d)
 	one_message(d, 3);
 	pair_settle(d, 50);
 	expect_not_low(d, "a mark that has told");
-	/* Four are left, and no message arrives. */
+	/* Four buffers are left, and no message comes. */
 	set_lw(d, 5);
 	expect_low(d, "a mark above the fill");
 	one_message(d, 4);
@@ -151,7 +152,7 @@ static void low_script(struct pair *d)
 	expect_not_low(d, "a mark taken back");
 }
 
-/* Posts to an SRQ that has no EP, or only one that is not connected. */
+/* Posts to an SRQ without EPs, or with only an EP that is not connected. */
 static void without_connection(struct pair *d)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The common functions of the scripts about service points, see sp.h. Process context, the
- * work item.
+ * The helpers shared by the service point scripts, see sp.h. Process context, in the work
+ * item.
  */
 #include "sp.h"
 
@@ -10,7 +10,7 @@ bool sp_ok(struct pair *d, const char *what, DAT_RETURN ret)
 	return loop_expect(d->c, what, ret, DAT_SUCCESS);
 }
 
-/* Different from the qualifier of the run, which may be any of sixteen */
+/* Far enough from the run's own qualifier, which may be any of sixteen */
 DAT_CONN_QUAL sp_qual(struct pair *d, u32 i)
 {
 	return d->run->qual + 100 + i;
@@ -63,7 +63,7 @@ void pair_disconnect(struct pair_end *e, struct pair_end *other)
 	pair_reset(other);
 }
 
-/* One message each way, into receives that are there already if @posted */
+/* Sends one message each way; if @posted, the receives are already posted */
 void sp_talk(struct pair_end *a, struct pair_end *b, bool posted)
 {
 	pair_fill(a, 0, 64, 1);
@@ -81,7 +81,7 @@ void sp_talk(struct pair_end *a, struct pair_end *b, bool posted)
 	pair_expect_bytes(a, "a message", 2048, 64, 2);
 }
 
-/* An accept and what follows; @ep NULL: the request has one */
+/* Accepts and waits for ESTABLISHED; @ep NULL: the request has an EP */
 void sp_answer(struct pair_end *a, struct pair_end *b, DAT_CR_HANDLE cr, DAT_EP_HANDLE ep)
 {
 	if (!pair_ok(a->pair) ||
@@ -91,7 +91,7 @@ void sp_answer(struct pair_end *a, struct pair_end *b, DAT_CR_HANDLE cr, DAT_EP_
 	pair_conn(b, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-/* Plays a script on ends that are not connected, with an EVD for requests */
+/* Runs a script on unconnected ends, with an EVD for requests */
 int sp_play(struct loop_run *run, struct loop_case *c, u32 pairs,
 	    void (*script)(struct pair *d, struct pair_evd *evd))
 {
@@ -105,14 +105,14 @@ int sp_play(struct loop_run *run, struct loop_case *c, u32 pairs,
 		script(d, &evd);
 	if (!d->c->fails)
 		pair_expect_no_event(d, "behind the script");
-	/* A failed script may leave service points, which the close of the IA detects */
+	/* A failed script may have left service points, which the close of the IA reports */
 	if (!d->c->fails)
 		pair_free_evd(d, &evd);
 	pair_end(d);
 	return READ_ONCE(run->abort) ? -EINTR : 0;
 }
 
-/* The calls that a reserved EP refuses (C-09) */
+/* The calls that an EP held by a service point refuses (C-09) */
 void sp_expect_held(struct pair_end *e, DAT_EP_STATE state)
 {
 	struct loop_case *c = e->pair->c;

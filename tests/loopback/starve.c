@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Four tasks feed one EVD as fast as they can, each on its own CPU if there are enough. The
- * upcalls run with bottom halves disabled and must not starve other work: on every CPU an
- * ordinary task continues to run, and grace periods end. The kernel itself reports soft
- * lockups and RCU stalls. The case runs once with software events, because no device is so
- * fast; a worker delivers them. It runs once more with the completions of four EPs, which
- * softirq delivers first.
+ * Two cases of the loopback test in which four tasks post events to one EVD as fast as
+ * they can, each on a different CPU if there are enough. The upcalls run with bottom
+ * halves off and must leave CPU time for everything else: on every CPU an ordinary task
+ * makes progress, and grace periods end. The kernel itself reports soft lockups and RCU
+ * stalls. The first case uses software events, because no device is as fast; a worker
+ * delivers them. The second uses the completions of four EPs, which softirq delivers
+ * first.
  *
- * Every stage ends when enough has been counted, so the speed of the machine decides
- * only how long a stage takes:
+ * Every stage ends when enough events were counted, so the speed of the machine only
+ * affects how long a stage takes:
  * - the upcall is disabled until every feeder has found its queue full; enabling it
  *   starts the worker with this backlog;
  * - a flood lasts until enough events were delivered, every watcher had its turns and
  *   some grace periods ended. With completions a second flood follows, which begins on
  *   an empty EVD and so in softirq;
  * - with completions, rounds follow. The feeders pause until everything has been
- *   delivered and nobody delivers any more. The first completion of a round is
+ *   delivered and there is no delivery owner any more. The first completion of a round is
  *   therefore delivered in softirq, whatever the load on the machine.
  *
- * A flood in which nothing is counted any more has a deliverer that has not handed over.
- * The feeders then stop by themselves, because the deliverer may hog the CPU of the task
- * that would stop them.
+ * If nothing is counted any more during a flood, the delivery owner has not handed over.
+ * The feeders then stop without waiting for the work item, because the delivery owner may
+ * occupy the CPU of the task that would stop them.
  *
- * The work item starts and stops the tasks. The upcall owns what struct starve says;
- * that only one upcall runs at a time is one of the rules that the case checks.
+ * The work item starts and stops the tasks. The upcall owns the fields that struct starve
+ * marks; that only one upcall runs at a time is one of the rules that the case checks.
  */
 #include <linux/bitops.h>
 #include <linux/cpumask.h>
@@ -41,16 +42,18 @@
 #define FEEDERS		4
 #define WATCHERS	8
 #define QLEN		256
-#define WORK_US		100		/* of an upcall: the feeders are faster */
-#define DTO_WORK_US	1000		/* the same with completions: the device is faster */
-#define EVENTS		1000		/* of a flood, at least */
-#define NAPS		20		/* of each watcher during a flood, at least */
-#define GRACES		10		/* grace periods during a flood, at least */
+/* us that an upcall takes, so that the feeders are faster */
+#define WORK_US		100
+/* the same with completions, so that the device is faster */
+#define DTO_WORK_US	1000
+#define EVENTS		1000		/* minimum events of a flood */
+#define NAPS		20		/* minimum sleeps of each watcher during a flood */
+#define GRACES		10		/* minimum grace periods during a flood */
 #define BURST		32		/* posts of a feeder in a round */
-#define ROUNDS		4		/* at least */
-#define SOFTIRQS	100		/* upcalls in softirq during all rounds, at least */
-#define BRIEFLY		10		/* a brief run does with a tenth */
-#define HANG_S		20		/* without progress a stage never ends; stretched */
+#define ROUNDS		4		/* minimum number of rounds */
+#define SOFTIRQS	100		/* minimum upcalls in softirq during all rounds */
+#define BRIEFLY		10		/* a short run divides the minimums by this */
+#define HANG_S		20		/* a stage without progress has failed; stretched */
 #define BYTES		8			/* of a write */
 
 struct starve_task {
@@ -59,12 +62,12 @@ struct starve_task {
 	u32 id;
 	u64 n;			/* events posted; turns of a watcher */
 	u64 before;		/* turns of a watcher before this flood */
-	u64 limit;		/* of n; changes while feeding is held for writing */
+	u64 limit;		/* of n; changes while @feeding is held for writing */
 	u64 full;
-	s64 worst;		/* us of a watcher's longest sleep */
+	s64 worst;		/* longest sleep of a watcher, us */
 };
 
-/* The state of a case */
+/* The state of one case */
 struct starve {
 	struct loop_run *run;
 	struct loop_case *c;
@@ -73,23 +76,23 @@ struct starve {
 	u32 part;			/* of EVENTS, NAPS and so on: 1, or BRIEFLY */
 	u32 cpus, on[WATCHERS];
 	unsigned long inside;		/* bit 0: an upcall runs */
-	u64 next[FEEDERS];		/* number of a feeder's next event; the upcall's */
-	u64 got;			/* events delivered; the upcall's */
+	u64 next[FEEDERS];		/* number of a feeder's next event; owned by the upcall */
+	u64 got;			/* events delivered; owned by the upcall */
 	u64 in_softirq;			/* of these */
 	bool quick;			/* upcalls of completions take WORK_US, too */
 	struct rw_semaphore feeding;	/* held for reading by a feeder that posts */
 	bool flooding;			/* the feeders check the progress */
 	spinlock_t progress_lock;	/* guards the next two */
-	u64 progress;			/* the count of this flood */
+	u64 progress;			/* what was counted in this flood */
 	unsigned long deadline;		/* jiffies: @progress must have grown by then */
 	u64 before;			/* events delivered before this flood */
 	u32 graces;			/* grace periods that ended in it */
-	s64 worst;			/* us of the longest one */
-	unsigned long gave_up;		/* bit 0: the feeders stop, something failed */
+	s64 worst;			/* longest grace period, us */
+	unsigned long gave_up;		/* bit 0: something failed, the feeders stop */
 	struct starve_task feeder[FEEDERS], watcher[WATCHERS];
 };
 
-/* What the feeder gave it: number and feeder */
+/* The number and the feeder that the event names */
 static u64 word_of(struct starve *s, const DAT_EVENT *event)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
@@ -143,7 +146,7 @@ static u32 slowest(struct starve *s)
 	return slow;
 }
 
-/* Are all conditions for the end of a flood true? */
+/* Has this flood reached all its minimums? */
 static bool enough(struct starve *s)
 {
 	u32 i;
@@ -157,8 +160,8 @@ static bool enough(struct starve *s)
 }
 
 /*
- * Events beyond the required number do not count, and neither do further turns of a CPU that
- * has had its turns: otherwise a hog could make progress for ever.
+ * Events beyond the minimum do not count, nor do further turns of a CPU that has reached
+ * its minimum: otherwise a thread that occupies a CPU could make progress forever.
  */
 static u64 counted(struct starve *s)
 {
@@ -173,7 +176,7 @@ static u64 counted(struct starve *s)
 	return sum;
 }
 
-/* Has the count not grown for too long? */
+/* Was nothing counted for too long? */
 static bool stands_still(struct starve *s)
 {
 	u64 sum = counted(s);
@@ -194,7 +197,7 @@ static bool over(struct starve *s)
 	return test_bit(0, &s->gave_up) || READ_ONCE(s->run->abort);
 }
 
-/* The first feeder that detects it notes the state, which changes when all have stopped */
+/* The first feeder that detects it notes the counts, which change once all have stopped */
 static void give_up(struct starve *s)
 {
 	u32 slow = slowest(s);
@@ -206,7 +209,7 @@ static void give_up(struct starve *s)
 		  READ_ONCE(s->graces));
 }
 
-/* Causes an event on the EVD, now or soon */
+/* Posts an event that the EVD gets now or soon */
 static DAT_RETURN give(struct starve_task *t)
 {
 	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
@@ -328,7 +331,7 @@ static bool all_come(struct starve *s)
 	return READ_ONCE(s->got) == posted(s);
 }
 
-/* Every feeder has posted what this round allows, and it was delivered */
+/* Has every feeder posted its quota of this round, and was all of it delivered? */
 static bool round_over(struct starve *s)
 {
 	u64 sum = 0;
@@ -359,7 +362,7 @@ static bool await(struct starve *s, bool (*met)(struct starve *s), const char *w
 	return true;
 }
 
-/* Allows every feeder @n more events */
+/* Lets every feeder post this many more events */
 static void let(struct starve *s, u64 more)
 {
 	u32 i;
@@ -411,8 +414,8 @@ static bool flood(struct starve *s)
 }
 
 /*
- * Everything was delivered, and no delivery is running, because it disables bottom halves, and
- * a grace period waits for that.
+ * Waits until everything was delivered and there is no delivery owner: a delivery owner
+ * keeps bottom halves off, so a grace period waits for it.
  */
 static bool settle(struct starve *s)
 {
@@ -429,7 +432,7 @@ static void play_rounds(struct starve *s)
 	bool good;
 
 	WRITE_ONCE(s->quick, true);
-	/* Each round has at least one */
+	/* Each round delivers at least one event in softirq */
 	for (i = 0; i < ROUNDS || (i < least && s->in_softirq - before < least); i++) {
 		let(s, BURST);
 		good = await(s, round_over, "over") && !over(s);
@@ -452,7 +455,7 @@ static void starve(struct starve *s)
 
 /* ---- the case -------------------------------------------------------------------- */
 
-/* The times are for information, because they depend on the machine */
+/* The times are only informative, because they depend on the machine */
 static void note_waits(struct starve *s)
 {
 	s64 worst = 0;
@@ -481,7 +484,7 @@ static void starve_all(struct starve *s)
 			goto out;
 	starve(s);
 out:
-	/* All posted events must arrive, also after a failure */
+	/* Everything posted must be delivered, also after a failure */
 	settle(s);
 	for (i = 0; i < FEEDERS; i++)
 		s->feeder[i].limit = 0;
@@ -492,7 +495,7 @@ out:
 	note_waits(s);
 }
 
-/* Four connections, whose A ends complete on one EVD */
+/* Four connections; the completions of the A ends share the EVD */
 static bool connect_four(struct loop_run *run, struct starve *s)
 {
 	static const struct pair_cfg cfg = { .pairs = FEEDERS };
@@ -537,7 +540,7 @@ static int starve_case(struct loop_run *run, struct loop_case *c, bool dtos)
 }
 
 /**
- * loop_case_starve - four CPUs feed one EVD
+ * loop_case_starve - four CPUs post events to one EVD
  * @run: the run
  * @c: the case
  *

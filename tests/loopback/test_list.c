@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The test list of a loopback run: its command line and the list of cases that
- * follows from it. Process context, no locks: the run is not visible yet.
+ * The test list of a loopback run: the parser of the command line and the list of cases
+ * it selects. Process context, no locks: no one else can see the run yet.
  */
 #include <linux/kernel.h>
 #include <linux/mm.h>
@@ -20,7 +20,7 @@ static const char * const group_name[] = {
 
 static const u32 list_size[] = { 0, 1, 17, 4095, 4096, 65536, LOOP_MAX_SIZE };
 
-/* Number of messages of one size, or a part of it. */
+/* The number of messages of one size, after the options. */
 static u32 size_count(const struct loop_args *args, u32 size)
 {
 	u32 n = size <= 4096 ? 10000 : size <= 65536 ? 1000 : 64;
@@ -29,13 +29,13 @@ static u32 size_count(const struct loop_args *args, u32 size)
 	return args->messages ?: max(n / divide, 8U);
 }
 
-/* Depth of the queue that is kept full: fewer entries if messages are large. */
+/* The queue depth, which the transfer keeps full: smaller for large messages. */
 static u32 size_depth(u32 size)
 {
 	return size ? clamp((u32)SZ_2M / size, 8U, (u32)LOOP_DEPTH) : LOOP_DEPTH;
 }
 
-/* Is a name in a list with commas? An empty list contains all names. */
+/* Is a name in the comma-separated list? An empty list matches all. */
 static bool listed(const char *list, const char *name)
 {
 	size_t len = strlen(name);
@@ -291,7 +291,7 @@ static void add_exact(struct loop_run *run)
 	}
 }
 
-/* Memory requests: keys that become valid and invalid. */
+/* Cases about memory: keys that become valid and invalid. */
 static void add_remote(struct loop_run *run)
 {
 	static const struct {
@@ -317,7 +317,7 @@ static void add_remote(struct loop_run *run)
 	}
 }
 
-/* Service points, and peers that are no Consumers. */
+/* Cases about service points, and peers that are not Consumers. */
 static void add_service(struct loop_run *run)
 {
 	static const struct {
@@ -331,7 +331,7 @@ static void add_service(struct loop_run *run)
 		{ "rejects", loop_case_rejects },
 		{ "flood", loop_case_flood },
 		{ "peer-death", loop_case_peer_death },
-		/* The last one only runs by name, because it takes half a minute. */
+		/* The last one runs only by name, because it takes at least half a minute. */
 		{ "silent-peer", loop_case_silent },
 	};
 	u32 i, n = ARRAY_SIZE(service) - !run->args.only[0];
@@ -343,7 +343,7 @@ static void add_service(struct loop_run *run)
 	}
 }
 
-/* Establishment and end of connections. */
+/* Cases about connecting and disconnecting. */
 static void add_connect(struct loop_run *run)
 {
 	static const struct {
@@ -363,7 +363,7 @@ static void add_connect(struct loop_run *run)
 		add(run, 13, connect[i].fn, "connect/%s", connect[i].name)->op = LOOP_SEND;
 }
 
-/* A plain-verbs adversary, and what the device allows it. */
+/* A hostile plain-verbs peer, and what the device lets it do. */
 static void add_hostile(struct loop_run *run)
 {
 	static const struct {
@@ -397,22 +397,22 @@ static void add_hostile(struct loop_run *run)
 
 /**
  * loop_test_list - make the list of cases
- * @run: with its arguments
+ * @run: the run, with its arguments
  *
  * Context: process.
- * Return: 0; -ENOMEM; -ENOENT if no case fits the arguments.
+ * Return: 0; -ENOMEM; -ENOENT if no case matches the arguments.
  */
 int loop_test_list(struct loop_run *run)
 {
 	u32 op;
 
-	/* One more than the maximum: room for a case that is not selected. */
+	/* One more than the maximum: the last entry is overwritten by unselected cases. */
 	run->cases = kvcalloc(MAX_CASES + 1, sizeof(*run->cases), GFP_KERNEL);
 	if (!run->cases)
 		return -ENOMEM;
 	for (op = 0; op < LOOP_OPS; op++) {
 		add_sizes(run, op);
-		/* The options replace the sizes and numbers of the list. */
+		/* If the arguments give sizes or numbers, only transfers of those run. */
 		if (run->args.nsizes || run->args.messages)
 			continue;
 		add_segments(run, op);
@@ -489,14 +489,14 @@ static int parse_word(struct loop_args *args, const char *key, char *value)
 }
 
 /**
- * loop_args_parse - read the command line of a run
+ * loop_args_parse - parse the command line of a run
  * @args: filled in
- * @line: words "key=value"; it is cut up
+ * @line: words "key=value"; modified
  *
- * Keys: device, ops, sizes, cases (lists with commas), messages, seed, short
- * (fewer repetitions, and a fiftieth of the messages), divide (the messages by
- * this), repeat (the number of rounds of each case of the group "errors"),
- * dry (1: make the list of cases and run none).
+ * Keys: device, ops, sizes, cases (lists with commas), messages, seed, short (fewer
+ * repetitions, and a fiftieth of the messages), divide (divides the number of messages),
+ * repeat (the number of rounds of each case of the group "errors"), dry (1: make the list
+ * of cases and run none).
  *
  * Context: process.
  * Return: 0 or -EINVAL.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The plain-verbs peer, see verbs_peer.h. It modifies its QP itself, because rdma_cm would not
- * allow it to exceed what it was granted.
+ * The plain-verbs peer, see verbs_peer.h. It changes the state of its QP itself, because
+ * rdma_cm would not let it request more than it was granted.
  */
 #include <linux/in.h>
 #include <linux/in6.h>
@@ -13,10 +13,10 @@
 
 #include "verbs_peer.h"
 
-#define VPEER_ACK	14	/* the device makes at least 16 of it: 0.3 s, seven times */
-#define VPEER_READS	4	/* that it asks for, whatever it was granted */
-#define VPEER_RETRY	7	/* for ever, where nobody caps it */
-#define VPEER_RNR_TIMER	12	/* 0.64 ms, where no receive is posted */
+#define VPEER_ACK	14	/* the device rounds it up to 16: 0.3 s, seven times */
+#define VPEER_READS	4	/* reads it requests, whatever was granted */
+#define VPEER_RETRY	7	/* without limit, unless the receiver caps it */
+#define VPEER_RNR_TIMER	12	/* 0.64 ms, sent while no receive is posted */
 #define VPEER_DEPTH	16
 #define JOIN_RETRY	6
 #define RASH_NS		(500 * NSEC_PER_MSEC)
@@ -75,7 +75,7 @@ static bool find_way(struct vpeer *b)
 		     sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 
 	memcpy(&addr, run->attr.ia_address_ptr, len);
-	/* At the same place in both families. */
+	/* The port has the same offset in both families. */
 	((struct sockaddr_in *)&addr)->sin_port = htons(run->qual);
 	return !failed(b, "rdma_resolve_addr",
 		       rdma_resolve_addr(b->id, NULL, (struct sockaddr *)&addr, LOOP_QUIET_MS)) &&
@@ -112,7 +112,7 @@ static bool make_qp(struct vpeer *b, bool srq)
 		return false;
 	if (srq && !make_srq(b))
 		return false;
-	/* Queues are rounded up, and each of their entries may complete */
+	/* Queue lengths are rounded up, and each entry may complete */
 	b->cq = ib_alloc_cq(b->id->device, b, 8 * VPEER_DEPTH, 0, IB_POLL_SOFTIRQ);
 	if (failed(b, "ib_alloc_cq", PTR_ERR_OR_ZERO(b->cq)))
 		return false;
@@ -243,7 +243,7 @@ struct vpeer *vpeer_meet_srq(struct pair_end *e)
 	return b ? meet(e, b) : NULL;
 }
 
-/* Moves the QP to RTR and RTS, connected to a QP of the same port, like pz.c */
+/* RTR and RTS towards a QP of the same port, without the CM, as in pz.c of the product */
 static int join_to(struct vpeer *b, const struct vpeer *to)
 {
 	const struct ib_gid_attr *gid = b->id->route.addr.dev_addr.sgid_attr;
@@ -368,7 +368,7 @@ enum ib_wc_status vpeer_rdma(struct vpeer *b, enum ib_wr_opcode op, u64 addr, u3
 	return vpeer_post(r) ? vpeer_wait(r) : IB_WC_GENERAL_ERR;
 }
 
-/* ---- the end ---------------------------------------------------------------- */
+/* ---- teardown ----------------------------------------------------------- */
 
 void vpeer_stop(struct vpeer *b)
 {
@@ -377,14 +377,14 @@ void vpeer_stop(struct vpeer *b)
 	failed(b, "ERR", ib_modify_qp(b->qp, &attr, IB_QP_STATE));
 }
 
-/* Called once by the device, perhaps with the CQ's lock held and interrupts off */
+/* Called by the device, perhaps with the CQ's lock held and interrupts off: once */
 static void rash_told(struct ib_cq *cq, void *context)
 {
 	u64 end = ktime_get_ns() + RASH_NS;
 	struct vpeer *b = context;
 
 	cq->comp_handler = b->told;
-	/* Unless the waiter has given up */
+	/* Unless vpeer_overtake() has given up */
 	if (cmpxchg(&b->mood, RASH, TOLD) == RASH) {
 		while (READ_ONCE(b->mood) != GONE && ktime_get_ns() < end)
 			cpu_relax();
@@ -400,7 +400,7 @@ void vpeer_rash(struct vpeer *b)
 	b->cq->comp_handler = rash_told;
 }
 
-/* Polls without a timer, which might be on the CPU that has its interrupts off */
+/* Busy-waits: a timer might be pending on the CPU that has its interrupts off */
 bool vpeer_overtake(struct vpeer *b)
 {
 	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
@@ -409,7 +409,7 @@ bool vpeer_overtake(struct vpeer *b)
 		cpu_relax();
 		cond_resched();
 	}
-	/* From now on the handler does not wait */
+	/* The handler no longer waits */
 	if (cmpxchg(&b->mood, RASH, GONE) == RASH)
 		return false;
 	vpeer_stop(b);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A plain-verbs peer of the loopback test: it uses verbs and rdma_cm without kDAPL, follows no
- * contract, and can stop without a disconnect. It connects to the service point of the run,
- * or to another peer of this type.
+ * A plain-verbs peer for the loopback test. It uses verbs and rdma_cm directly, follows
+ * no contract, and can disappear without a disconnect. It connects to the run's service
+ * point, or to another plain-verbs peer.
  */
 #ifndef _KDAPL_LOOP_VERBS_PEER_H_
 #define _KDAPL_LOOP_VERBS_PEER_H_
@@ -14,9 +14,9 @@
 
 #define VPEER_MEM	PAIR_MEM
 #define VPEER_REQS	8
-#define VPEER_RNR	7	/* for as long as it takes */
+#define VPEER_RNR	7	/* retry without limit */
 
-/* One work request, and its completion */
+/* One work request and its result */
 struct vpeer_req {
 	struct vpeer *b;
 	struct ib_cqe cqe;
@@ -30,24 +30,24 @@ struct vpeer_req {
 		struct ib_recv_wr recv;
 	};
 	struct ib_sge sge[2];
-	/* In softirq after a success: returns whether it is posted again */
+	/* Called in softirq after a success: true posts the request again. */
 	bool (*again)(struct vpeer_req *r);
-	u32 rounds;			/* successes of a request that is posted again */
+	u32 rounds;			/* successes of a request with @again */
 };
 
 struct vpeer {
 	struct loop_run *run;
 	struct loop_case *c;
 	struct rdma_cm_id *id;
-	struct completion heard;	/* the CM has raised an event */
+	struct completion heard;	/* completed by each CM event */
 	int last;			/* enum rdma_cm_event_type, or -1 */
-	u8 rnr;				/* number of tries if no receive is posted */
+	u8 rnr;				/* RNR retry count */
 	struct ib_pd *pd;
 	struct ib_cq *cq;
-	ib_comp_handler told;		/* handler of the CQ, while vpeer_rash() has replaced it */
-	/* Set by vpeer_rash(), the CQ's handler, and vpeer_overtake(), in this order */
+	ib_comp_handler told;		/* the handler of the CQ, while vpeer_rash() replaces it */
+	/* Set by vpeer_rash(), the handler of the CQ and vpeer_overtake(); GONE is final. */
 	enum { CALM, RASH, TOLD, GONE } mood;
-	bool overtaken;			/* the handler ran with interrupts off, and waited */
+	bool overtaken;			/* the handler was called with interrupts off, and waited */
 	struct ib_srq *srq;
 	struct ib_qp *qp;
 	u8 *mem;
@@ -57,49 +57,49 @@ struct vpeer {
 
 /* All in process context. A failure is noted with the case. */
 
-/* Creates a peer and resolves the route to the service point; or NULL */
+/* Resolves the route to the service point; NULL if something failed */
 struct vpeer *vpeer_make(struct loop_run *run, struct loop_case *c);
-/* Likewise, with a shared receive queue */
+/* The same, with an SRQ for its receives */
 struct vpeer *vpeer_make_srq(struct loop_run *run, struct loop_case *c);
-/* Sends the request. Without vpeer_finish() the other side waits */
+/* Sends the request. Without vpeer_finish(), the other side keeps waiting */
 bool vpeer_call(struct vpeer *b);
 /* Waits for the answer and completes the connection */
 bool vpeer_finish(struct vpeer *b);
-/* Creates and connects a peer that tries @rnr times, accepted by @e; or NULL */
+/* Both, with an accept by @e, and RNR retry count @rnr; the connected peer, or NULL */
 struct vpeer *vpeer_meet_rnr(struct pair_end *e, u8 rnr);
-/* Likewise, with a shared receive queue */
+/* The same, with an SRQ as in vpeer_make_srq() */
 struct vpeer *vpeer_meet_srq(struct pair_end *e);
 static inline struct vpeer *vpeer_meet(struct pair_end *e)
 {
 	return vpeer_meet_rnr(e, VPEER_RNR);
 }
 
-/* Connects two peers without the CM; both allow writes and reads */
+/* Connects two peers without the CM; both allow remote writes and reads */
 bool vpeer_join(struct vpeer *x, struct vpeer *y);
-/* Waits for this event of the CM */
+/* Waits for this CM event */
 bool vpeer_expect(struct vpeer *b, enum rdma_cm_event_type event);
 
-/* Request @i with @len bytes of its memory: SEND, or RDMA to the target of vpeer_aim() */
+/* Request @i, on @len bytes of its memory: a SEND, or an RDMA to the target of vpeer_aim() */
 struct vpeer_req *vpeer_req(struct vpeer *b, u32 i, enum ib_wr_opcode op, u32 off, u32 len);
 void vpeer_aim(struct vpeer_req *r, u64 addr, u32 key);
 bool vpeer_post(struct vpeer_req *r);
-/* Waits for its completion status */
+/* Waits for the completion; its status */
 enum ib_wc_status vpeer_wait(struct vpeer_req *r);
 /* A receive, as request @i */
 struct vpeer_req *vpeer_recv(struct vpeer *b, u32 i, u32 off, u32 len);
-/* One RDMA operation with @len bytes of its memory; returns its status */
+/* One RDMA on @len bytes of its memory; the status of its completion */
 enum ib_wc_status vpeer_rdma(struct vpeer *b, enum ib_wr_opcode op, u64 addr, u32 key, u32 len);
 
 /*
- * Stops its QP while the handler of the next completion still runs: the handler waits until
- * vpeer_overtake() has stopped the QP, or for a moment. This emulates a CPU that is faster than
- * a software device. False: there was no completion.
+ * Replaces the CQ's handler: on the next completion the handler waits until
+ * vpeer_overtake() has stopped the QP, or for a short time. This simulates a CPU that is
+ * faster than a software device. vpeer_overtake() returns false if no completion came.
  */
 void vpeer_rash(struct vpeer *b);
 bool vpeer_overtake(struct vpeer *b);
-/* Stops its QP; its id sends nothing */
+/* Stops the QP; the CM id sends nothing */
 void vpeer_stop(struct vpeer *b);
-/* Dies, as if its power had failed: its id receives but does not answer */
+/* Simulates a power failure: the CM id receives messages and does not answer */
 void vpeer_die(struct vpeer *b);
 void vpeer_end(struct vpeer *b);
 

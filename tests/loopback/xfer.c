@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Transfers of the loopback test: the pump, which keeps the queues full automatically, and
- * the case behind every row of the table "operation x size" and of the table of segments.
+ * Transfers of the loopback test: the pump, which keeps the queues full, and the case
+ * that implements every row of the table "operation x size" and of the segment table.
  *
- * The pump runs when the queue has room: in the upcall of a completion, or in the work item
- * after a dequeue. Always under fx->lock.
+ * The pump runs whenever there is room: in the upcall of a completion, or in the work
+ * item after a dequeue. It always runs under fx->lock.
  */
 #include <linux/bitops.h>
 
@@ -66,7 +66,7 @@ static DAT_COMPLETION_FLAGS pump_flags(struct loop_fixture *fx)
 }
 
 /**
- * loop_pump - post until the queue is full
+ * loop_pump - post as much as the queues have room for
  * @fx: the fixture
  *
  * Context: under fx->lock.
@@ -82,12 +82,12 @@ void loop_pump(struct loop_fixture *fx)
 		s = &fx->a[fx->posted % fx->nsides];
 		if (fx->window_out == fx->window || s->tx.out == s->tx.depth)
 			break;
-		/* Never more messages than receives, so that there are no retries. */
+		/* Never more messages than receives, so that no send needs RNR retries. */
 		if (op_receives(fx->cfg.op) && fx->posted == fx->rx_posted)
 			break;
 		ret = loop_post_request(s, op_kind(fx->cfg.op), fx->cfg.size,
 					pump_flags(fx));
-		/* While it is disconnecting, the EP accepts no requests. */
+		/* An EP that is disconnecting refuses requests. */
 		if ((fx->may_end && DAT_GET_TYPE(ret) == DAT_INVALID_STATE) ||
 		    !loop_expect(fx->c, "posting a request", ret, DAT_SUCCESS)) {
 			fx->stop = true;
@@ -123,7 +123,7 @@ static void note_stall(struct loop_fixture *fx)
 	spin_unlock_bh(&fx->lock);
 }
 
-/* The first receives: before the connection exists, or after. */
+/* Posts the first receives, before or after the connection is established. */
 static void start_receives(struct loop_fixture *fx)
 {
 	spin_lock_bh(&fx->lock);
@@ -152,7 +152,7 @@ static int run_pump(struct loop_fixture *fx)
 	return err;
 }
 
-/* In a chain every post except the first was made in an upcall. */
+/* A chain makes every post but the first in an upcall. */
 static void check_chain(struct loop_fixture *fx, u32 before)
 {
 	struct loop_case *c = fx->c;
@@ -204,7 +204,7 @@ static int xfer_phase(struct loop_run *run, struct loop_case *c,
 	return err;
 }
 
-/* The clauses that the ledger and the comparison of a transfer assert. */
+/* The clauses tested by the ledger and the byte checks of a transfer. */
 static void xfer_clauses(struct loop_case *c)
 {
 	static const struct {
@@ -240,8 +240,9 @@ static void xfer_clauses(struct loop_case *c)
  * @run: the run
  * @c: the case: operation, size, count, segments, modes
  *
- * The messages are divided among the modes of the case, each with its own fixture: in one
- * mode completions arrive by upcall, and the upcall posts; in another they are dequeued.
+ * The messages are divided among the modes of the case, each with a new fixture. In one
+ * mode completions arrive by upcall, and the upcall posts; in the others they are
+ * dequeued.
  *
  * Context: process.
  * Return: 0, or an error that ends the case; failures are noted.
