@@ -33,7 +33,7 @@ int adv_play(struct loop_run *run, struct loop_case *c, const struct pair_cfg *c
 	if (pair_ok(f.d))
 		script(&f);
 	if (pair_ok(f.d))
-		pair_expect_no_event(f.d, "behind all attacks");
+		pair_expect_no_event(f.d, "after all attacks");
 	if (f.peer)
 		vpeer_end(f.peer);
 	pair_end(f.d);
@@ -111,7 +111,7 @@ void adv_part(struct adv *f)
 	if (!pair_ok(f->d))
 		return;
 	pair_settle(f->d, 10);
-	pair_expect_no_event(f->d, "behind an attack");
+	pair_expect_no_event(f->d, "after an attack");
 	pair_reset(f->b);
 }
 
@@ -178,7 +178,7 @@ enum ib_wc_status adv_notified(struct adv *f, struct vpeer_req *r)
 		if (READ_ONCE(f->peer->last) == RDMA_CM_EVENT_DISCONNECTED)
 			return IB_WC_WR_FLUSH_ERR;
 		if (time_after(jiffies, deadline))
-			loop_fail(f->d->c, "the peer is told nothing");
+			loop_fail(f->d->c, "the peer's request has not completed");
 	}
 	return r->status;
 }

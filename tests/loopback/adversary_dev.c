@@ -142,7 +142,7 @@ static void foreign_key(struct quad *q)
 	got = invalidate(q, mr->rkey, &told);
 	if (!q->c->fails && got->status == IB_WC_SUCCESS) {
 		if (!(got->flags & IB_WC_WITH_INVALIDATE) || told != IB_WC_SUCCESS)
-			loop_fail(q->c, "flags %#x, the sender is told %d", got->flags, told);
+			loop_fail(q->c, "receive flags %#x, send status %d", got->flags, told);
 		dead = write_to(q->a[1], mr) != IB_WC_SUCCESS;
 	}
 	scnprintf(q->c->reason, sizeof(q->c->reason), "ends keys of any zone: %s",
@@ -161,7 +161,7 @@ static void unknown_key(struct quad *q)
 
 	got = invalidate(q, 0x5a5a5a00, &told);
 	if (!q->c->fails && got->status == IB_WC_SUCCESS)
-		loop_fail(q->c, "a key of nothing: the receiver is told of a success");
+		loop_fail(q->c, "an unknown key: the receive succeeded");
 	if (!q->c->fails && soft && told != IB_WC_SUCCESS)
 		loop_fail(q->c, "Soft-RoCE tells the sender now (%d): kdapl-testing.rst", told);
 }
@@ -181,14 +181,14 @@ static enum ib_wc_status too_long(struct quad *q, u32 pair, bool rash)
 	if (!vpeer_post(r))
 		return IB_WC_GENERAL_ERR;
 	if (rash && !vpeer_overtake(q->b[pair]))
-		loop_fail(q->c, "a message that is too long: the receiver is not told");
+		loop_fail(q->c, "a message that is too long: its receive has not completed");
 	told = vpeer_wait(r);
 	vpeer_wait(got);
 	if (got->status == IB_WC_SUCCESS || got->status == IB_WC_WR_FLUSH_ERR)
-		loop_fail(q->c, "a message that is too long: the receiver is told %d", got->status);
+		loop_fail(q->c, "a message that is too long: receive status %d", got->status);
 	if (told != IB_WC_REM_INV_REQ_ERR && told != IB_WC_REM_OP_ERR &&
 	    !(rash && told == IB_WC_RETRY_EXC_ERR))
-		loop_fail(q->c, "a message that is too long: the sender is told %d", told);
+		loop_fail(q->c, "a message that is too long: send status %d", told);
 	return told;
 }
 
@@ -218,9 +218,9 @@ static void silent_target(struct quad *q)
 
 	told = vpeer_rdma(q->a[1], IB_WR_RDMA_WRITE, AT, 0x5a5a5a00, LEN);
 	if (told != IB_WC_REM_ACCESS_ERR)
-		loop_fail(q->c, "a key of nothing: the peer is told %d", told);
+		loop_fail(q->c, "an unknown key: the request has status %d", told);
 	if (vpeer_wait(got) != IB_WC_WR_FLUSH_ERR)
-		loop_fail(q->c, "a key of nothing: the target is told %d", got->status);
+		loop_fail(q->c, "an unknown key: the target's receive has status %d", got->status);
 }
 
 bool adv_device_loses_buffers(struct loop_run *run, struct loop_case *c)
@@ -239,7 +239,7 @@ bool adv_device_loses_buffers(struct loop_run *run, struct loop_case *c)
 	r->sge[1].lkey = ~0U;
 	r->rdma.wr.num_sge = 2;
 	if (vpeer_post(r) && vpeer_wait(r) == IB_WC_SUCCESS)
-		loop_fail(c, "half a message: the sender is told of a success");
+		loop_fail(c, "a partial message: the send succeeded");
 	/* Until the last packet of the message has been copied */
 	while (!c->fails && !READ_ONCE(run->abort) && !READ_ONCE(b->mem[4095])) {
 		if (time_after(jiffies, deadline))
@@ -248,7 +248,7 @@ bool adv_device_loses_buffers(struct loop_run *run, struct loop_case *c)
 	}
 	vpeer_die(b);
 	if (completion_done(&got->done) && got->status == IB_WC_SUCCESS)
-		loop_fail(c, "half a message: the receiver is told of a success");
+		loop_fail(c, "a partial message: the receive succeeded");
 	lost = !completion_done(&got->done);
 out:
 	if (b)
@@ -301,7 +301,7 @@ static bool late_packet(struct quad *q, u32 rounds)
 	end_under(q, loop, rounds, mr);
 	memset(b->mem, 0, VPEER_MEM);
 	if (vpeer_wait(loop) != IB_WC_REM_ACCESS_ERR)
-		loop_fail(q->c, "writes behind an end: %d", loop->status);
+		loop_fail(q->c, "writes after an invalidation: status %d", loop->status);
 	late = memchr_inv(b->mem, 0, VPEER_MEM);
 	ib_dereg_mr(mr);
 	return late;
@@ -351,7 +351,7 @@ static void end_under_reads(struct quad *q, u32 rounds, struct sightings *seen)
 		if (status == IB_WC_SUCCESS || status == IB_WC_RETRY_EXC_ERR)
 			seen->naks += !memchr(a->mem + i * VPEER_MEM / READS, LATE_BYTE, READ_LEN);
 		else if (status != IB_WC_REM_ACCESS_ERR && status != IB_WC_WR_FLUSH_ERR)
-			loop_fail(q->c, "reads behind an end: %d", status);
+			loop_fail(q->c, "reads after an invalidation: status %d", status);
 	}
 	seen->reads += !!memchr(a->mem, LATE_BYTE, VPEER_MEM);
 	ib_dereg_mr(mr);

@@ -164,7 +164,7 @@ static void expect_told(struct adv *f, struct vpeer_req *r)
 	if (status != IB_WC_SUCCESS && status != IB_WC_REM_ACCESS_ERR &&
 	    status != IB_WC_REM_INV_REQ_ERR && status != IB_WC_REM_OP_ERR &&
 	    status != IB_WC_WR_FLUSH_ERR)
-		loop_fail(f->d->c, "the peer is told %d", status);
+		loop_fail(f->d->c, "the peer's request has unexpected status %d", status);
 }
 
 static void try_aim(struct adv *f, enum aim what)

@@ -131,7 +131,7 @@ static void expect_nothing(struct adv *f, const char *what)
 static void expect_refused(struct adv *f, const char *what, enum ib_wc_status status)
 {
 	if (status != IB_WC_REM_ACCESS_ERR && status != IB_WC_REM_INV_REQ_ERR)
-		loop_fail(f->d->c, "%s: the peer is told %d, expected %d", what, status,
+		loop_fail(f->d->c, "%s: peer's request: status %d, expected %d", what, status,
 			  IB_WC_REM_ACCESS_ERR);
 	expect_nothing(f, what);
 	adv_flushed(f, 1, 2);
@@ -142,7 +142,7 @@ static void expect_granted(struct adv *f, const char *what, enum ib_wc_status st
 			   struct pair_end *at)
 {
 	if (status != IB_WC_SUCCESS)
-		loop_fail(f->d->c, "%s: the peer is told %d", what, status);
+		loop_fail(f->d->c, "%s: the peer's request has unexpected status %d", what, status);
 	if (read && memchr_inv(f->peer->mem, PAIR_FREE, LEN))
 		loop_fail(f->d->c, "%s: the peer has not read it", what);
 	if (!read && memchr_inv(at->mem + AT, OWN, LEN))
@@ -309,7 +309,7 @@ static bool read_again(struct vpeer_req *r)
 	u8 *odd = memchr_inv(got, BYTE, RANGE);
 
 	if (odd && (*odd || memchr(got, FORBIDDEN, RANGE)))
-		loop_fail(r->b->c, "the old key reads %#04x behind %u reads", *odd, r->rounds);
+		loop_fail(r->b->c, "the old key reads %#04x after %u reads", *odd, r->rounds);
 	if (!odd)
 		memset(got, 0, RANGE);
 	return !odd;
@@ -369,7 +369,7 @@ static void expect_stopped(struct adv *f, const char *what, bool reads)
 			loop_fail(f->d->c, "%s: a loop ends with %d", what, status);
 	}
 	if (pair_ok(f->d) && !refused && !reads)
-		loop_fail(f->d->c, "%s: none of the loops is told why", what);
+		loop_fail(f->d->c, "%s: no loop ended with the expected error", what);
 }
 
 static bool all_stopped(struct adv *f)

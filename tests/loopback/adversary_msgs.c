@@ -22,7 +22,7 @@ static u32 arrived(struct adv *f, u32 off, u32 room)
 	if (memchr_inv(f->b->mem + off, OWN, n))
 		loop_fail(f->d->c, "other bytes than the peer has sent");
 	if (memchr_inv(f->b->mem + off + n, PAIR_FREE, room - n))
-		loop_fail(f->d->c, "bytes behind a gap");
+		loop_fail(f->d->c, "unwritten bytes precede written ones");
 	return n;
 }
 
@@ -58,7 +58,7 @@ static void try_too_long(struct adv *f, const u32 *room, u32 len)
 	status = vpeer_post(r) ? vpeer_wait(r) : IB_WC_SUCCESS;
 	/* Verbs specify the second status, Soft-RoCE returns the first */
 	if (status != IB_WC_REM_OP_ERR && status != IB_WC_REM_INV_REQ_ERR)
-		loop_fail(f->d->c, "the peer is told %d, expected %d", status, IB_WC_REM_OP_ERR);
+		loop_fail(f->d->c, "peer's send: status %d, expected %d", status, IB_WC_REM_OP_ERR);
 	pair_dto(f->b, DAT_DTO_RECEIVE, 1, DAT_DTO_LENGTH_ERROR, 0, PAIR_UPCALL);
 	adv_flushed(f, 2, 2);
 	adv_broken(f);
@@ -88,7 +88,7 @@ static void try_short_room(struct adv *f, u32 room, bool srq)
 	adv_flushed(f, 1, 2);
 	adv_broken(f);
 	if (vpeer_wait(got) == IB_WC_SUCCESS)
-		loop_fail(f->d->c, "the peer is told of a success");
+		loop_fail(f->d->c, "the peer's receive succeeded");
 	if (memchr_inv(f->peer->mem + room, OWN, VPEER_MEM - room))
 		loop_fail(f->d->c, "a message goes beyond the peer's receive");
 	adv_untouched(f, "a message that is too long for the peer");
@@ -117,7 +117,7 @@ static void try_too_many(struct adv *f, u8 rnr)
 		loop_fail(f->d->c, "a message is not whole");
 	adv_bystanders(f, "more messages than receives");
 	if (!waits && vpeer_wait(r[2]) != IB_WC_RNR_RETRY_EXC_ERR)
-		loop_fail(f->d->c, "the peer is told %d, expected %d", r[2]->status,
+		loop_fail(f->d->c, "peer's send: status %d, expected %d", r[2]->status,
 			  IB_WC_RNR_RETRY_EXC_ERR);
 	pair_expect_no_event(f->d, "more messages than receives");
 	pair_expect_state(f->b, DAT_EP_STATE_CONNECTED);
@@ -203,7 +203,7 @@ static void send_half(struct adv *f, enum ib_wr_opcode op)
 		vpeer_aim(r, (uintptr_t)f->b->mem + HALF_AT, f->b->key);
 	status = vpeer_post(r) ? vpeer_wait(r) : IB_WC_SUCCESS;
 	if (status == IB_WC_SUCCESS)
-		loop_fail(f->d->c, "half a message: the peer is told %d", status);
+		loop_fail(f->d->c, "a partial message: the peer's request has status %d", status);
 }
 
 /* The first part has arrived, or arrives soon */
@@ -257,7 +257,7 @@ static void expect_cut(struct adv *f, bool sends)
 		off = CUT_AT + i * CUT_STEP;
 		n = arrived(f, off, CUT_ROOM);
 		if (n > CUT_LEN || (n && whole < i))
-			loop_fail(f->d->c, "message %u: %u bytes, behind %u whole ones", i, n,
+			loop_fail(f->d->c, "message %u: %u bytes, after %u whole ones", i, n,
 				  whole);
 		whole += n == CUT_LEN;
 		if (!pair_next(f->d, &f->b->recv, PAIR_ANY_UPCALL, "a message cut off", &ev))
@@ -327,7 +327,8 @@ static void expect_lost(struct adv *f)
 	loop_expect(f->d->c, "dat_srq_query",
 		    dat_srq_query(f->d->srq, DAT_SRQ_FIELD_ALL, &param), DAT_SUCCESS);
 	if (param.outstanding_dto_count != 1)
-		loop_fail(f->d->c, "half a message: the SRQ has %d buffers outstanding",
+		loop_fail(f->d->c,
+			  "a partial message: the SRQ has %d buffers outstanding, expected 1",
 			  param.outstanding_dto_count);
 }
 

@@ -263,7 +263,7 @@ static int use_connection(struct loop_fixture *fx)
 	spin_unlock_bh(&fx->lock);
 	err = loop_wait(fx, all_arrived, LOOP_QUIET_MS);
 	if (err == -ETIMEDOUT)
-		loop_fail(fx->c, "the connection did not work behind the faults");
+		loop_fail(fx->c, "the connection did not work after the invalid calls");
 	return err;
 }
 

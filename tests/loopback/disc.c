@@ -115,7 +115,7 @@ static bool mark_side(struct loop_fixture *fx, struct loop_side *s)
 	ret = loop_post_request(s, LOOP_K_SEND, fx->cfg.size, DAT_COMPLETION_DEFAULT_FLAG);
 	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES)
 		return false;
-	loop_expect(fx->c, "request behind the end", ret, DAT_SUCCESS);
+	loop_expect(fx->c, "request after the disconnect", ret, DAT_SUCCESS);
 	s->marked = true;
 	if (!shared)
 		loop_post_recvs(s, 1, DAT_COMPLETION_DEFAULT_FLAG);

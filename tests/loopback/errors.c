@@ -125,7 +125,7 @@ static void check_first_error(struct loop_fixture *fx, struct loop_side *s)
 			 dat_ep_query(s->ep, DAT_EP_FIELD_ALL, &param), DAT_SUCCESS))
 		return;
 	if (param.ep_state != DAT_EP_STATE_DISCONNECTED)
-		loop_fail(fx->c, "%s: state %d behind the error", s->name, param.ep_state);
+		loop_fail(fx->c, "%s: state %d after the error", s->name, param.ep_state);
 	for (i = 0; i < param.ep_attr.ep_provider_specific_count; i++)
 		if (!strcmp(param.ep_attr.ep_provider_specific[i].name, "kdapl.first_error"))
 			text = param.ep_attr.ep_provider_specific[i].value;
@@ -149,7 +149,7 @@ static void check_error(struct loop_fixture *fx, enum error what)
 	case ERR_FREED:
 		/* No particular status is guaranteed, but success would be wrong. */
 		if (b->rx_msgs)
-			loop_fail(fx->c, "a message came into an LMR that was freed");
+			loop_fail(fx->c, "a message was received into an LMR that was freed");
 		check_untouched(fx, b->dst);
 		return;
 	default:

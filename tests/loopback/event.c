@@ -80,7 +80,7 @@ static void check_status(struct loop_side *s, struct loop_queue *q, struct loop_
 			loop_fail(fx->c, "%s: success of suppressed post %u raised an event",
 				  q->name, p->seq);
 		if (q->flushed && q->ordered)
-			loop_fail(fx->c, "%s: post %u succeeded behind a flushed one",
+			loop_fail(fx->c, "%s: post %u succeeded after a flushed one",
 				  q->name, p->seq);
 		return;
 	}
@@ -123,7 +123,7 @@ static void on_dto(struct loop_fixture *fx, struct loop_evd *evd,
 	if (!s->established && d->status == DAT_DTO_SUCCESS && s->conn == evd)
 		loop_fail(fx->c, "%s: completion came before ESTABLISHED", q->name);
 	if (s->ended && d->status == DAT_DTO_SUCCESS && s->conn == evd)
-		loop_fail(fx->c, "%s: success came behind the end of the connection",
+		loop_fail(fx->c, "%s: success came after the disconnect event",
 			  q->name);
 	p = loop_queue_take(fx, q, d->user_cookie.as_64);
 	if (!p)
@@ -195,7 +195,7 @@ static void on_connection(struct loop_fixture *fx, struct loop_evd *evd, const D
 			loop_fail(fx->c, "%s: end event %#x before ESTABLISHED", s->name,
 				  ev->event_number);
 		if (!fx->may_end) {
-			loop_fail(fx->c, "%s: the connection ended (event %#x) by itself",
+			loop_fail(fx->c, "%s: connection ended (event %#x) without a disconnect",
 				  s->name, ev->event_number);
 			fx->stop = true;
 		}

@@ -44,7 +44,7 @@ static void fill_script(struct pair *d)
 	pair_expect_bytes(b, "first segment", 100, 8, 9);
 	pair_expect_free(b, "in between", 108, 92);
 	pair_expect_bytes(b, "second segment", 200, 8, 9 + 8 * 7);
-	pair_expect_free(b, "behind the message", 208, PAIR_MEM - 208);
+	pair_expect_free(b, "after the message", 208, PAIR_MEM - 208);
 	/* The message ends within it. */
 	scattered_recv(b, 8, 8, 8, 2);
 	pair_send1(a, 0, 11, 2, 0);
@@ -90,7 +90,7 @@ static void zero_script(struct pair *d)
 	pair_send(a, 1, one, ~0ULL, 0);
 	to_a_and_b(d, ~0ULL, 4);
 	pair_expect_bytes(b, "one of several triplets", 0, 4, 33);
-	pair_expect_free(b, "behind it", 4, PAIR_MEM - 4);
+	pair_expect_free(b, "after it", 4, PAIR_MEM - 4);
 	pair_expect_no_event(d, "messages of nothing");
 }
 
@@ -133,7 +133,7 @@ static void write_script(struct pair *d)
 	pair_dto(a, DAT_DTO_RDMA_WRITE, 1, DAT_DTO_SUCCESS, 21, PAIR_UPCALL);
 	pair_expect_free(b, "in front of the write", 0, 1000);
 	pair_expect_bytes(b, "the write", 1000, 21, 50);
-	pair_expect_free(b, "behind the write", 1021, PAIR_MEM - 1021);
+	pair_expect_free(b, "after the write", 1021, PAIR_MEM - 1021);
 	/* Nothing is written, so the address is not checked. */
 	nowhere.rmr_context = ~0U;
 	pair_write(a, 0, NULL, 2, &nowhere, 0);
@@ -189,7 +189,7 @@ static void many_reads_script(struct pair *d)
 	for (i = 0; i < PAIR_DEPTH; i++)
 		pair_dto(a, DAT_DTO_RDMA_READ, i, DAT_DTO_SUCCESS, 300, PAIR_ANY_UPCALL);
 	pair_expect_bytes(a, "reads", 0, PAIR_DEPTH * 300, 3);
-	pair_expect_free(a, "behind them", PAIR_DEPTH * 300, PAIR_MEM - PAIR_DEPTH * 300);
+	pair_expect_free(a, "after them", PAIR_DEPTH * 300, PAIR_MEM - PAIR_DEPTH * 300);
 }
 
 /* The write targets the source of the read, and must not overtake it. */

@@ -124,7 +124,7 @@ static int quiet_writes(struct loop_fixture *fx, u32 count, struct loop_slot *sr
 		if (READ_ONCE(fx->run->abort))
 			return -EINTR;
 		if (time_after(jiffies, deadline)) {
-			loop_fail(fx->c, "no slot came back behind %u suppressed writes", i);
+			loop_fail(fx->c, "no slot was released after %u suppressed writes", i);
 			return -ETIMEDOUT;
 		}
 		wait_for_completion_timeout(&fx->run->kick, 1);
@@ -148,7 +148,7 @@ static int loud_write(struct loop_fixture *fx)
 			wait_for_completion_timeout(&fx->run->kick, 1);
 	} while (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES &&
 		 !READ_ONCE(fx->run->abort) && time_before(jiffies, deadline));
-	if (!loop_expect(fx->c, "write behind suppressed ones", ret, DAT_SUCCESS))
+	if (!loop_expect(fx->c, "write after suppressed ones", ret, DAT_SUCCESS))
 		return -EIO;
 	return wait_for(fx, a_back, "the last write");
 }

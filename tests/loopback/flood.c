@@ -200,7 +200,7 @@ static void overrun(struct adv *f, struct cm_peer *crowd)
 	/* With requests in flight, and with pending requests */
 	adv_bystanders(f, "a flood");
 	expect_flooded(d, crowd, SHARE);
-	adv_bystanders(f, "behind a flood");
+	adv_bystanders(f, "after a flood");
 	send_away(d, &evd, psp, crowd);
 	for (i = 0; i < CROWD; i++)
 		cm_peer_end(&crowd[i]);

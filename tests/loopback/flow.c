@@ -286,7 +286,7 @@ static void reset_side(struct loop_fixture *fx, struct loop_side *s)
 	loop_expect(fx->c, "dat_ep_get_status",
 		    dat_ep_get_status(s->ep, &state, NULL, NULL), DAT_SUCCESS);
 	if (state != DAT_EP_STATE_UNCONNECTED)
-		loop_fail(fx->c, "%s: state %d behind the reset", s->name, state);
+		loop_fail(fx->c, "%s: state %d after the reset", s->name, state);
 	spin_lock_bh(&fx->lock);
 	s->established = 0;
 	s->ended = 0;

@@ -86,8 +86,8 @@ static void silent_script(struct pair *d, struct pair_evd *evd)
 		pair_conn(&d->b[1], DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 		ms = jiffies_to_msecs(jiffies - start);
 		if (pair_ok(d) && (ms > most || talks < 5))
-			loop_fail(d->c, "a silent peer was given %u ms, others %u talks", ms,
-				  talks);
+			loop_fail(d->c, "silent peer: error after %u ms, others did %u transfers",
+				  ms, talks);
 		pair_dto(&d->b[1], DAT_DTO_RECEIVE, 20, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 		pair_reset(&d->b[1]);
 	}

@@ -96,7 +96,7 @@ struct loop_post *loop_queue_take(struct loop_fixture *fx, struct loop_queue *q,
 	struct loop_post *p = &q->ring[seq & q->mask];
 
 	if (cookie >> 32 != q->tag) {
-		loop_fail(fx->c, "%s: completion with cookie %#llx, which nobody posted",
+		loop_fail(fx->c, "%s: completion with cookie %#llx, which is not pending",
 			  q->name, cookie);
 		return NULL;
 	}

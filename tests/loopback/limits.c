@@ -24,9 +24,9 @@ static void fill_evd(struct loop_case *c, DAT_EVD_HANDLE evd, DAT_COUNT length)
 	loop_expect(c, "one software event more", dat_evd_post_se(evd, &event), DAT_QUEUE_FULL);
 	while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS)
 		if ((unsigned long)event.event_data.software_event_data.pointer != ++n)
-			loop_fail(c, "another software event came in the place of %d", n);
+			loop_fail(c, "a different software event came instead of %d", n);
 	if (n != length)
-		loop_fail(c, "%d software events of %d came back", n, length);
+		loop_fail(c, "%d software events of %d were delivered", n, length);
 }
 
 static void evd_length(struct loop_run *run, struct loop_case *c)

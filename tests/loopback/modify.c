@@ -63,7 +63,7 @@ static void exchange(struct pair_end *from, struct pair_end *to, u32 n, bool ful
 		pair_dto(to, DAT_DTO_RECEIVE, 100 + i, DAT_DTO_SUCCESS, MSG, PAIR_ANY_UPCALL);
 		pair_dto(from, DAT_DTO_SEND, 200 + i, DAT_DTO_SUCCESS, MSG, PAIR_ANY_UPCALL);
 		pair_expect_bytes(to, "a message", RECVS + i * SEG, MSG, seed + i);
-		pair_expect_free(to, "behind a message", RECVS + i * SEG + MSG, SEG - MSG);
+		pair_expect_free(to, "after a message", RECVS + i * SEG + MSG, SEG - MSG);
 	}
 }
 

@@ -303,7 +303,7 @@ void loop_finish_rx(struct loop_side *s, struct loop_post *p,
 		if (!loop_slot_guards(p->dst, &d))
 			note_diff(fx, s->rx->name, p, "target", &d);
 	} else if (s->rx_msgs == from->tx_msgs) {
-		loop_fail(fx->c, "%s: a message came that was not sent", s->rx->name);
+		loop_fail(fx->c, "%s: a message was received that was not sent", s->rx->name);
 	} else {
 		p->msg = s->rx_msgs++;
 		want = from->msg_len[p->msg % ARRAY_SIZE(from->msg_len)];

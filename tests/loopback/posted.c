@@ -307,7 +307,7 @@ static bool fmr_works(struct posted *p, struct pair_end *by)
 			break;
 		wait_for_completion_timeout(&p->d->run->kick, 1);
 	} while (time_before(jiffies, deadline));
-	return loop_expect(p->d->c, "dat_lmr_fmr behind a flush", ret, DAT_SUCCESS);
+	return loop_expect(p->d->c, "dat_lmr_fmr after a flush", ret, DAT_SUCCESS);
 }
 
 /* B's connection is broken, B2's is not. */

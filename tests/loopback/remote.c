@@ -200,7 +200,7 @@ static void outside_script(struct pair *d)
 
 	if (!begin(&r, d))
 		return;
-	refused(&r, "one byte behind the binding", FIRST + RANGE - 15, 16, bound(&r, FIRST, 1),
+	refused(&r, "one byte after the binding", FIRST + RANGE - 15, 16, bound(&r, FIRST, 1),
 		false);
 	end(&r);
 }

@@ -137,13 +137,13 @@ static void low_script(struct pair *d)
 	expect_low(d, "one buffer less than the mark");
 	one_message(d, 3);
 	pair_settle(d, 50);
-	expect_not_low(d, "a mark that has told");
+	expect_not_low(d, "a watermark that was reported");
 	/* Four buffers are left, and no message comes. */
 	set_lw(d, 5);
 	expect_low(d, "a mark above the fill");
 	one_message(d, 4);
 	pair_settle(d, 50);
-	expect_not_low(d, "a mark that has told at once");
+	expect_not_low(d, "a watermark that was reported at once");
 	set_lw(d, 3);
 	set_lw(d, 0);
 	for (i = 5; i <= 7; i++)

@@ -104,7 +104,7 @@ int sp_play(struct loop_run *run, struct loop_case *c, u32 pairs,
 	if (pair_cr_evd(d, &evd, 4))
 		script(d, &evd);
 	if (!d->c->fails)
-		pair_expect_no_event(d, "behind the script");
+		pair_expect_no_event(d, "after the script");
 	/* A failed script may have left service points, which the close of the IA reports */
 	if (!d->c->fails)
 		pair_free_evd(d, &evd);

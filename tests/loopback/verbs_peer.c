@@ -62,7 +62,7 @@ bool vpeer_expect(struct vpeer *b, enum rdma_cm_event_type event)
 		left = wait_for_completion_timeout(&b->heard, left);
 	if (READ_ONCE(b->last) == event)
 		return true;
-	loop_fail(b->c, "the plain-verbs peer: heard %s, expected %s", rdma_event_msg(b->last),
+	loop_fail(b->c, "the plain-verbs peer: event %s, expected %s", rdma_event_msg(b->last),
 		  rdma_event_msg(event));
 	return false;
 }

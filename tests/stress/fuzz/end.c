@@ -118,7 +118,7 @@ static void free_fixture(void)
 	for (i = 0; i < ARRAY_SIZE(type); i++) {
 		ret = handle[i] ? free_soon(type[i], handle[i]) : DAT_SUCCESS;
 		if (ret != DAT_SUCCESS)
-			fuzz_fail("at the end, object %u of the world is not freed: %s", i,
+			fuzz_fail("at the end, object %u of the fixture is not freed: %s", i,
 				  fuzz_type_name(ret));
 	}
 }
@@ -143,7 +143,7 @@ void fuzz_end_all(void)
 	fixture_reject();
 	free_fixture();
 	if (dat_ia_close(fx.ia.handle, DAT_CLOSE_GRACEFUL_FLAG) != DAT_SUCCESS) {
-		fuzz_fail("at the end, something is left on the IA");
+		fuzz_fail("at the end, an object is left on the IA");
 		dat_ia_close(fx.ia.handle, DAT_CLOSE_ABRUPT_FLAG);
 	}
 	fx.ia.handle = DAT_HANDLE_NULL;

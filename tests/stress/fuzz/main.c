@@ -250,8 +250,11 @@ static int run(void *unused)
 	if (!err)
 		err = start_makers();
 	if (err)
-		fuzz_fail("nothing to call with: %d", err);
-	/* It may take many minutes, which is no hung task */
+		fuzz_fail("the objects could not be made: %d", err);
+	/*
+	 * This may take many minutes, and an interruptible sleep is not reported as a
+	 * hung task
+	 */
 	while (!err && wait_for_completion_interruptible(&all_made))
 		;
 	WRITE_ONCE(ending, true);

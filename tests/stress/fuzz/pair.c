@@ -78,7 +78,7 @@ static DAT_EP_STATE state_of(DAT_EP_HANDLE ep)
 	DAT_EP_STATE state = DAT_EP_STATE_DISCONNECTED;
 
 	if (dat_ep_get_status(ep, &state, NULL, NULL) != DAT_SUCCESS)
-		fuzz_fail("an EP of a pair is gone");
+		fuzz_fail("an EP of a pair does not exist");
 	return state;
 }
 

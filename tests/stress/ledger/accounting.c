@@ -109,7 +109,7 @@ struct entry *acct_take(enum kind kind, struct end *end)
 	e->lost = false;
 	e->length = ledger_rnd(8) ? 8 + ledger_rnd(DATA - 7) : 0;
 	if (memchr_inv(acct_buffer(e), EMPTY_BYTE, DATA))
-		ledger_fail("bytes of a buffer that is nobody's were written to");
+		ledger_fail("bytes of an unused buffer were written to");
 	if (is_source(e))
 		fill(acct_buffer(e), e->cookie, DATA);
 	return e;
@@ -150,7 +150,7 @@ static void check_data(struct end *end, const struct entry *e, u32 length)
 	if (e->kind != K_READ && length >= 8) {
 		memcpy(&key, at, sizeof(key));
 		if (!is_by(key, end->index ^ 1) || key <= end->last_key)
-			ledger_fail("EP %u has received %#llx behind %#llx", end->index, key,
+			ledger_fail("EP %u has received %#llx after %#llx", end->index, key,
 				    end->last_key);
 		end->last_key = key;
 	}
@@ -244,12 +244,12 @@ void acct_event(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 	struct end *end = fixture_end_of(dto->ep_handle);
 
 	if (!end) {
-		ledger_fail("an event of an EP that is gone");
+		ledger_fail("an event of an EP that was freed");
 		return;
 	}
 	if (e->cookie != dto->user_cookie.as_64 || !is_of_kind(e, dto->operation) ||
 	    (e->kind == K_SRQ ? end->index != EPS - 1 : e->end != end)) {
-		ledger_fail("EP %u: cookie %#llx, operation %d: no such post is out", end->index,
+		ledger_fail("EP %u: cookie %#llx, operation %d: no such post pending", end->index,
 			    dto->user_cookie.as_64, dto->operation);
 		return;
 	}

@@ -52,7 +52,7 @@ static void take_conn(const DAT_EVENT *event)
 	struct end *end = fixture_end_of(conn->ep_handle);
 
 	if (!end) {
-		ledger_fail("event %#x of an EP that is gone", event->event_number);
+		ledger_fail("event %#x of an EP that was freed", event->event_number);
 		return;
 	}
 	if (event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED) {
@@ -301,16 +301,16 @@ int fixture_close(void)
 	/* All EPs were freed, so no event may be queued */
 	if (dat_evd_dequeue(fx.dto, &event) == DAT_SUCCESS ||
 	    dat_evd_dequeue(fx.conn, &event) == DAT_SUCCESS)
-		ledger_fail("an event is left behind the last EP");
+		ledger_fail("an event is queued after the last EP was freed");
 	bad |= dat_lmr_free(fx.lmr) != DAT_SUCCESS;
 	bad |= dat_pz_free(fx.pz) != DAT_SUCCESS;
 	bad |= dat_evd_free(fx.dto) != DAT_SUCCESS;
 	bad |= dat_evd_free(fx.conn) != DAT_SUCCESS;
 	bad |= dat_evd_free(fx.cr) != DAT_SUCCESS;
 	if (bad)
-		ledger_fail("something cannot be freed");
+		ledger_fail("an object cannot be freed");
 	if (dat_ia_close(fx.ia, DAT_CLOSE_GRACEFUL_FLAG) != DAT_SUCCESS) {
-		ledger_fail("something is left on the IA");
+		ledger_fail("the graceful close found an object on the IA");
 		dat_ia_close(fx.ia, DAT_CLOSE_ABRUPT_FLAG);
 	}
 	fx.ia = DAT_HANDLE_NULL;

@@ -190,7 +190,7 @@ static void both_run(void)
 	while (!finished()) {
 		err = open_fixture();
 		if (err)
-			ledger_fail("no connected EPs: %d", err);
+			ledger_fail("the EPs were not connected: %d", err);
 		else
 			play();
 		if (!fx.ia)

@@ -54,11 +54,11 @@ void side_conn(struct end *end, DAT_EVENT_NUMBER number)
 		    number == DAT_CONNECTION_EVENT_BROKEN;
 
 	if (!end->attempted || end->ended > 1 || end->established > 1)
-		ledger_fail("EP %u: event %#x of no attempt, or behind its end", end->index,
+		ledger_fail("EP %u: event %#x without an attempt, or after its end", end->index,
 			    number);
 	if (number == DAT_CONNECTION_EVENT_ESTABLISHED) {
 		if (end->ended)
-			ledger_fail("EP %u: ESTABLISHED behind the end", end->index);
+			ledger_fail("EP %u: ESTABLISHED after the disconnect event", end->index);
 		end->was_up = true;
 		counts.connected++;
 		return;
@@ -68,7 +68,7 @@ void side_conn(struct end *end, DAT_EVENT_NUMBER number)
 	if (!end->established)
 		counts.failed++;
 	else if (!ends)
-		ledger_fail("EP %u: event %#x ends a connection", end->index, number);
+		ledger_fail("EP %u: a connection ended with event %#x", end->index, number);
 	else if (number == DAT_CONNECTION_EVENT_BROKEN)
 		counts.broken++;
 	else
@@ -102,7 +102,7 @@ void side_request(DAT_CR_HANDLE cr, const struct ledger_hello *hello)
 	struct end *end = &fx.bye;
 
 	if (hello->pair > PAIRS)
-		ledger_fail("a request for pair %u", hello->pair);
+		ledger_fail("a request for pair %u, which is not expected", hello->pair);
 	if (hello->pair > PAIRS || hello->round != ledger_round) {
 		dat_cr_reject(cr, 0, NULL);
 		return;
@@ -146,7 +146,7 @@ static void ask(struct end *end, u16 pair)
 	/* The link may be down */
 	end->attempted = false;
 	if (DAT_GET_TYPE(ret) != DAT_INVALID_ADDRESS)
-		ledger_fail("EP %u does not connect: %#x", end->index, ret);
+		ledger_fail("EP %u: dat_ep_connect returned %#x", end->index, ret);
 }
 
 static void answer(struct end *end)
@@ -159,7 +159,7 @@ static void answer(struct end *end)
 	if (ret == DAT_SUCCESS)
 		end->cr = DAT_HANDLE_NULL;
 	else
-		ledger_fail("EP %u does not accept: %#x", end->index, ret);
+		ledger_fail("EP %u: dat_cr_accept returned %#x", end->index, ret);
 }
 
 static void begin(struct end *end)
@@ -181,7 +181,7 @@ static void leave(struct end *end, DAT_CLOSE_FLAGS how)
 	end->leaving = true;
 	end->since = jiffies;
 	if (ret != DAT_SUCCESS)
-		ledger_fail("EP %u does not disconnect: %#x", end->index, ret);
+		ledger_fail("EP %u: dat_ep_disconnect returned %#x", end->index, ret);
 }
 
 /*
@@ -239,7 +239,7 @@ static void tend(struct end *end)
 		break;
 	case P_LEAVING:
 		if (older_than(end, LIMIT_MS))
-			ledger_fail("EP %u: a disconnect without an end", end->index);
+			ledger_fail("EP %u: a disconnect without an event", end->index);
 		break;
 	case P_OVER:
 		over(end);
@@ -325,12 +325,12 @@ void side_run(void)
 	int err = fixture_open();
 
 	if (err) {
-		ledger_fail("the IA does not open: %d", err);
+		ledger_fail("the IA could not be opened: %d", err);
 		return;
 	}
 	play();
 	if (fx.gone)
-		ledger_fail("the device has gone");
+		ledger_fail("the device was removed");
 	traffic_end_all();
 	fixture_close();
 	acct_check_guards();

@@ -270,7 +270,7 @@ static void account_silent(struct end *end)
 	struct end *pair = &fx.end[end->index & ~1];
 
 	if (fixture_wait(marked, end) || fixture_wait(both_back, pair)) {
-		ledger_fail("EP %u: not everything came back", end->index);
+		ledger_fail("EP %u: some posts have not completed", end->index);
 		return;
 	}
 	acct_suppressed(end);
@@ -304,7 +304,7 @@ static void renew(struct end *end)
 		return;
 	}
 	if (!fixture_going())
-		ledger_fail("EP %u is not to be renewed: %#x", end->index, ret);
+		ledger_fail("EP %u could not be reset or remade: %#x", end->index, ret);
 }
 
 static DAT_RETURN replace_srq(void)
@@ -342,7 +342,7 @@ static void renew_srq(void)
 		ret = fixture_make_ep(end);
 	end->credit = max(0, acct_srq_out(false) - (int)fx.srq_ends);
 	if (ret != DAT_SUCCESS && !fixture_going())
-		ledger_fail("the SRQ is not to be renewed: %#x", ret);
+		ledger_fail("the SRQ could not be remade: %#x", ret);
 }
 
 /* Receives may be posted before there is a connection */
@@ -388,7 +388,7 @@ static void check_ended(const struct end *end)
 static void check_alive(const struct end *end)
 {
 	if ((end[0].ended || end[1].ended) && !fixture_going())
-		ledger_fail("pair %u has ended by itself", end->index / 2);
+		ledger_fail("pair %u ended without a disconnect", end->index / 2);
 }
 
 static void end_connection(struct end *end)
@@ -405,9 +405,10 @@ static void end_connection(struct end *end)
 						   DAT_CLOSE_ABRUPT_FLAG);
 	counts.disconnects++;
 	if (ret != DAT_SUCCESS)
-		ledger_fail("EP %u does not disconnect: %#x", by->index, ret);
+		ledger_fail("EP %u: dat_ep_disconnect returned %#x", by->index, ret);
 	if (fixture_wait(both_ended, end))
-		ledger_fail("pair %u: %u and %u ends", end->index / 2, end[0].ended, end[1].ended);
+		ledger_fail("pair %u: %u and %u disconnect events, expected 1 each",
+			    end->index / 2, end[0].ended, end[1].ended);
 	else
 		check_ended(end);
 }
@@ -443,7 +444,7 @@ void traffic_change(void)
 			break;
 	}
 	if (!ledger_failed() && !fixture_going())
-		ledger_fail("pair %u does not connect again", pair);
+		ledger_fail("pair %u could not be reconnected", pair);
 }
 
 static bool all_back(void *unused)
@@ -475,7 +476,7 @@ void traffic_end_all(void)
 		return;
 	/* At every other removal wait for the events; otherwise the frees return the posts */
 	if (fixture_wait(all_back, NULL))
-		ledger_fail("the device is gone, and not everything came back");
+		ledger_fail("the device was removed, and some posts have not completed");
 	for (i = 0; i < EPS && !ledger_failed(); i++)
 		if (fx.end[i].ep)
 			account_silent(&fx.end[i]);

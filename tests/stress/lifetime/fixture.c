@@ -102,7 +102,7 @@ void life_take_conn(struct life *w)
 			if (ep->handle == event.event_data.connect_event_data.ep_handle)
 				break;
 		if (ep == w->ep + LIFE_EPS || ep->freed)
-			life_fail("connection event %#x of an EP that is gone",
+			life_fail("connection event %#x of an EP that was freed",
 				  event.event_number);
 		else if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
 			ep->established++;
@@ -135,7 +135,7 @@ bool life_wait(struct life *w, bool (*cond)(struct life *w), const char *what)
 		if (cond(w))
 			return true;
 		if (time_after(jiffies, end)) {
-			life_fail("waited in vain: %s", what);
+			life_fail("timed out waiting for: %s", what);
 			return false;
 		}
 		kdapl_nap(500, 1000);
@@ -292,7 +292,7 @@ void life_close(struct life *w, DAT_CLOSE_FLAGS flags)
 		life_set(&w->ep[i].freed);
 	life_set(&w->srq_gone);
 	if (atomic_read(&w->in_upcall))
-		life_fail("an upcall runs behind dat_ia_close");
+		life_fail("an upcall runs after dat_ia_close");
 }
 
 static void check_ledger(const struct life_ledger *l, const char *what, bool all_back)
@@ -301,11 +301,11 @@ static void check_ledger(const struct life_ledger *l, const char *what, bool all
 	int left = life_left(l);
 
 	if (atomic_read(&l->wrong))
-		life_fail("%s: %d events for nothing", what, atomic_read(&l->wrong));
+		life_fail("%s: %d events without a pending post", what, atomic_read(&l->wrong));
 	if (posted != back + left)
-		life_fail("%s: %d posted, %d came back, %d are left", what, posted, back, left);
+		life_fail("%s: %d posted, %d completed, %d are left", what, posted, back, left);
 	if (all_back && left)
-		life_fail("%s: %d of %d posts did not come back", what, left, posted);
+		life_fail("%s: %d of %d posts did not complete", what, left, posted);
 }
 
 /**
@@ -326,7 +326,7 @@ void life_check(struct life *w, bool all_back)
 			check_ledger(&w->ep[i].queue[q], name[q], all_back);
 		if (atomic_read(&w->ep[i].queue[LIFE_SUPPRESSED].back) >
 		    atomic_read(&w->ep[i].queue[LIFE_SUPPRESSED].posted))
-			life_fail("suppressed requests came back twice");
+			life_fail("suppressed requests completed twice");
 	}
 	/* dat_srq_free() returns the unused buffers */
 	check_ledger(&w->srq_recv, "SRQ", false);

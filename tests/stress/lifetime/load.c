@@ -99,7 +99,7 @@ void life_event(struct life *w, const DAT_EVENT *event)
 	else
 		return;
 	if (COOKIE_EP(cookie) >= LIFE_EPS || COOKIE_QUEUE(cookie) >= LIFE_QUEUES) {
-		life_fail("an event with cookie %#llx", cookie);
+		life_fail("an event with unknown cookie %#llx", cookie);
 		return;
 	}
 	ep = &w->ep[COOKIE_EP(cookie)];
@@ -164,7 +164,7 @@ static DAT_RETURN post_one(struct life *w, unsigned int i, enum life_queue queue
 	ret = submit(w, i, queue, cookie, context);
 	if (ret == DAT_SUCCESS) {
 		if (gone)
-			life_fail("a post on what had been freed succeeded");
+			life_fail("a post on a freed object succeeded");
 		return ret;
 	}
 	if (queue == LIFE_SUPPRESSED)
@@ -274,12 +274,12 @@ static int dequeuer(void *arg)
 			continue;
 		}
 		if (was_closed)
-			life_fail("an event behind dat_ia_close");
+			life_fail("an event after dat_ia_close");
 		for (i = 0; i < LIFE_EPS; i++)
 			if (freed[i] && event.event_number == DAT_DTO_COMPLETION_EVENT &&
 			    event.event_data.dto_completion_event_data.ep_handle ==
 			    w->ep[i].handle)
-				life_fail("an event of an EP behind its dat_ep_free");
+				life_fail("an event of an EP after its dat_ep_free");
 		life_event(w, &event);
 		cond_resched();
 	}
@@ -302,20 +302,20 @@ void life_upcall(void *instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 	unsigned int i;
 
 	if (READ_ONCE(tag->gone)) {
-		life_fail("an upcall with instance data that is gone");
+		life_fail("an upcall with instance data that was freed");
 		return;
 	}
 	if (atomic_inc_return(&w->in_upcall) != 1)
 		life_fail("two upcalls of one EVD at a time");
 	if (life_is_set(&w->closed))
-		life_fail("an upcall behind dat_ia_close");
+		life_fail("an upcall after dat_ia_close");
 	atomic_inc(&w->upcalls);
 	if (event->event_number == DAT_DTO_COMPLETION_EVENT) {
 		for (i = 0; i <= LIFE_B; i++)
 			if (life_is_set(&w->ep[i].freed) &&
 			    event->event_data.dto_completion_event_data.ep_handle ==
 			    w->ep[i].handle)
-				life_fail("an upcall for an EP behind its dat_ep_free");
+				life_fail("an upcall for an EP after its dat_ep_free");
 	}
 	life_event(w, event);
 	/* Post in the upcall of the EVD that receives the event */
@@ -344,7 +344,7 @@ int life_run(struct life *w, int (*fn)(void *w), const char *name)
 
 	task = kthread_run(fn, w, "life_%s/%u", name, n);
 	if (IS_ERR(task)) {
-		life_fail("no thread: %ld", PTR_ERR(task));
+		life_fail("a thread could not be started: %ld", PTR_ERR(task));
 		return PTR_ERR(task);
 	}
 	w->thread[w->nthreads++] = task;
@@ -420,7 +420,7 @@ int life_load(struct life *w)
 	ret = life_run(w, poster, "post") ?: life_run(w, poster, "post") ?:
 	      life_run(w, dequeuer, "take") ?: life_moves(w);
 	if (!ret && !is_connected(w)) {
-		life_fail("a connection did not bear the load");
+		life_fail("a connection ended under load");
 		ret = -EPIPE;
 	}
 	return ret;

@@ -86,7 +86,7 @@ bool life_expect(const char *what, DAT_RETURN got, DAT_RETURN type)
 {
 	if (DAT_GET_TYPE(got) == type)
 		return true;
-	life_fail("%s returned %#x, not %#x", what, got, type);
+	life_fail("%s returned %#x, expected %#x", what, got, type);
 	return false;
 }
 

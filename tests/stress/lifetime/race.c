@@ -19,7 +19,7 @@ static void judge(struct life *w, const char *what, bool was_gone, DAT_RETURN re
 	if (ret == DAT_SUCCESS) {
 		atomic_inc(&w->prey_done);
 		if (was_gone)
-			life_fail("%s succeeded behind the free", what);
+			life_fail("%s succeeded after the free", what);
 	} else if (DAT_GET_TYPE(ret) == type) {
 		if (!READ_ONCE(w->prey_freeing))
 			life_fail("%s returned %#x before the free", what, ret);
@@ -85,14 +85,14 @@ static void soft_upcall(void *instance, const DAT_EVENT *event, DAT_BOOLEAN more
 	struct life *w = instance;
 
 	if (life_is_set(&w->prey_gone))
-		life_fail("an upcall of an EVD behind its dat_evd_free");
+		life_fail("an upcall of an EVD after its dat_evd_free");
 	if (life_is_set(&w->prey_down))
-		life_fail("an upcall of an EVD begins behind TEARDOWN");
+		life_fail("an upcall of an EVD begins after TEARDOWN");
 	soft_event(w, event);
 	/* Long enough that TEARDOWN meets a running upcall */
 	udelay(UPCALL_US);
 	if (life_is_set(&w->prey_down))
-		life_fail("an upcall of an EVD ends behind TEARDOWN");
+		life_fail("an upcall of an EVD ends after TEARDOWN");
 }
 
 /* Disables upcalls, until others have posted and dequeued some events */
@@ -158,7 +158,7 @@ static int soft_taker(void *arg)
 		if (DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY)
 			judge(w, "dat_evd_dequeue", gone, ret, DAT_INVALID_HANDLE);
 		else if (gone)
-			life_fail("dat_evd_dequeue finds an EVD behind its dat_evd_free");
+			life_fail("dat_evd_dequeue accepts an EVD after its dat_evd_free");
 		kdapl_nap(20, 50);
 	}
 	return 0;
@@ -425,7 +425,7 @@ static int outcome(struct life *w, struct caller *c)
 						  0, NULL), DAT_SUCCESS);
 		if (dat_evd_dequeue(c->conn, &event) == DAT_SUCCESS) {
 			if (!attempt_failed(event.event_number))
-				life_fail("refused, it ended with %#x", event.event_number);
+				life_fail("a refused attempt ended with %#x", event.event_number);
 			return 0;
 		}
 		kdapl_nap(100, 200);
@@ -457,7 +457,7 @@ static int attempt(struct life *w, struct caller *c, unsigned int delay)
 	if (!ret && !life_expect("dat_ep_reset", dat_ep_reset(c->ep), DAT_SUCCESS))
 		ret = -EIO;
 	if (!ret && dat_evd_dequeue(c->conn, &event) == DAT_SUCCESS) {
-		life_fail("a second event, %#x, behind the end of it", event.event_number);
+		life_fail("a second event, %#x, after the end of an attempt", event.event_number);
 		ret = -EIO;
 	}
 	return ret;

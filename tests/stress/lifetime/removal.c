@@ -123,8 +123,8 @@ int life_removal_settle(void)
 			life_fail("EP %u: %u ends, %u other connection events", i, w->ep[i].ends,
 				  w->ep[i].other);
 	if (w->catastrophic != 1)
-		life_fail("%u times IA_CATASTROPHIC", w->catastrophic);
-	/* Frees succeed on an orphaned IA */
+		life_fail("IA_CATASTROPHIC came %u times, expected once", w->catastrophic);
+	/* Orphaned objects can be freed */
 	ret = ret ?: life_free_all(w);
 	life_close(w, ret ? DAT_CLOSE_ABRUPT_FLAG : DAT_CLOSE_GRACEFUL_FLAG);
 	life_halt(w);
