@@ -147,7 +147,7 @@ static void expect_ports(struct pair_end *a, struct pair_end *b, u16 port)
 			  (u64)pa.local_port_qual, (u64)pb.remote_port_qual);
 }
 
-/* The address of the IA as an IPv6 address if it is IPv4; otherwise an unsupported family */
+/* The address of the IA; an IPv4 address is mapped to IPv6 */
 static void wrap(struct sockaddr_storage *out, const struct sockaddr *in)
 {
 	struct sockaddr_in6 *sin6 = (struct sockaddr_in6 *)out;

@@ -21,7 +21,7 @@
 #include "fuzz.h"
 
 #define TICK_EVERY	8		/* calls of a thread */
-#define PAIR_UP		20		/* in one of so many ticks its pair must be up */
+#define PAIR_UP		20		/* ticks, in one of which a pair must be connected */
 #define GUARDS_EVERY	5000
 #define BUDGET_MAX	64
 #define RETURNS		24

@@ -1,9 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# One of two guests with a wire between them. Each keeps a accounting of its own posts
-# (kdapl_ledger.ko, role=server or client) while packets are lost, doubled,
-# delayed and overtake each other, when a link goes down, and when the server's
+# One of two guests connected by a wire. Each accounts for its own posts
+# (kdapl_ledger.ko, role=server or client) while packets are lost, duplicated,
+# delayed and reordered, when a link goes down, and when the server's
 # guest is killed.
 #
 #   two-guests.sh server|client
@@ -11,7 +11,7 @@
 # tools/kdapl/check/two-guests runs it, as root, in a folder with the modules.
 # It prints TAP; the last line of the server asks to be killed. The guests do
 # not share a file: the client asks until the server answers.
-# TWO_GUESTS_POSTS and LEDGER_SEED say how many posts, and which.
+# TWO_GUESTS_POSTS is the number of posts, LEDGER_SEED selects them.
 
 # shellcheck source=tests/selftests/lib.sh
 . "${KDAPL_DIR:-.}/selftests/lib.sh"
@@ -47,7 +47,7 @@ trap tidy EXIT
 
 # ---- the wire --------------------------------------------------------------
 
-# dropped: packets that netem has dropped here
+# dropped: prints the number of packets that netem has dropped here
 dropped() {
 	tc -s qdisc show dev "$dev" root |
 		sed -n 's/.*(dropped \([0-9]*\),.*/\1/p' | head -n 1
@@ -55,15 +55,15 @@ dropped() {
 
 dropped_more_than() { [ "$(dropped)" -gt "$1" ]; }
 
-# bad_wire: a twentieth overtakes, a fiftieth is lost, a hundredth comes twice. With room
-# for all that is sent again on a slow host: what netem has no room for ends its QP
+# bad_wire: reorders a twentieth, drops a fiftieth and duplicates a hundredth. The queue
+# has room for all retransmissions of a slow host: a packet without room breaks its QP
 bad_wire() {
 	modprobe sch_netem &&
 		queueing add dev "$dev" root netem limit 100000 delay 1ms 1ms loss 2% \
 			duplicate 1% reorder 5%
 }
 
-# wire_drops: datagrams that nobody hears, until one of them is dropped
+# wire_drops: sends datagrams that no socket receives, until one of them is dropped
 wire_drops() {
 	local left=5000
 
@@ -97,7 +97,7 @@ start() {
 		tap_diag "the ledger does not load"
 }
 
-# verdict STAGE: waits for the end of a stage, and tells it in two results
+# verdict STAGE: waits for the end of a stage, and reports it in two results
 verdict() {
 	local count=$tap_count
 
@@ -107,7 +107,7 @@ verdict() {
 		{ whereabouts; tap_not_ok "$1: a verdict in time"; }
 }
 
-# whereabouts: of a stage that has not ended
+# whereabouts: prints the progress of a stage that has not ended
 whereabouts() {
 	tap_diag "it has not ended: $(cat "$ledger/progress") % of the posts"
 	rdma_state "$dev" rxe0
@@ -117,9 +117,9 @@ whereabouts() {
 # reached PERCENT
 reached() { [ "$(cat "$ledger/progress")" -ge "$1" ]; }
 
-# cut_link WHOSE: the connections of both sides end with one link. After that the
-# queue pair of rxe for connection management is of no use, if it had anything to
-# send meanwhile (qp1_error.sh); a new device has a new one.
+# cut_link WHOSE: takes down one link, which ends the connections of both sides. After
+# that the queue pair of rxe for connection management does not work if it had anything
+# to send meanwhile (qp1_error.sh); a new device has a new one.
 cut_link() {
 	local whose=$1
 
@@ -143,7 +143,7 @@ again() {
 # ---- stages ----------------------------------------------------------------
 
 if [ "$role" = server ]; then tap_plan 19; else tap_plan 23; fi
-# Else a packet in the ring would hold its QP while the link is down: wire.sh
+# Otherwise a packet in the ring would hold its QP while the link is down: wire.sh
 tap_check "rxe on the wire" wire_up napi_tx=N || exit 1
 dev=$(wire)
 tap_check "kdapl loads" kdapl_insmod kdapl stretch="$KDAPL_FACTOR"

@@ -2,11 +2,11 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # own and mac are theirs
 #
-# rxe on the net device at this end of a wire; sourced behind selftests/lib.sh by
+# rxe on the net device at this end of a wire; sourced after selftests/lib.sh by
 # two-guests.sh and wire.sh. They set own, an IPv4 address, and mac, that of the net
 # device, and dev to what wire says when it is up.
 
-# wire: name of the net device with our address
+# wire: prints the name of the net device with our address
 wire() {
 	local dev
 
@@ -17,7 +17,7 @@ wire() {
 
 has_wire() { [ -n "$(wire)" ]; }
 
-# has_tx Y|N: does the driver work as it was told to?
+# has_tx Y|N: does the driver use the setting of napi_tx?
 has_tx() {
 	local now
 
@@ -42,9 +42,9 @@ rxe_on_wire() {
 	rdma link add rxe0 type rxe netdev "$dev" && wait_for 20 gid_exists rxe0 "$own"
 }
 
-# queueing ARGUMENTS...: of tc qdisc, while no QP can send: in between the net device
-# takes no packet, which is the end of a QP that sends one, that of the connection
-# management, too: wire.sh, qp1_error.sh
+# queueing ARGUMENTS...: runs tc qdisc while no QP can send. During the change the net
+# device accepts no packet, which breaks a QP that sends one, including that of
+# connection management: wire.sh, qp1_error.sh
 queueing() {
 	local status=0
 
