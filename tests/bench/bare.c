@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The bare side: a connected pair of QPs, on verbs alone.
+ * The plain-verbs side: a connected pair of QPs without kDAPL.
  *
- * Owns PD, CQs, QPs and the page they name. QP 0 posts requests, QP 1 or its
- * SRQ takes receives; each has a CQ polled in softirq, as EPs have. Work
- * requests and segments are those that kDAPL makes of the same call.
+ * It owns the PD, the CQs, the QPs and the page that they transfer. QP 0 posts
+ * requests, QP 1 or its SRQ takes receives. Each has a CQ that is polled in
+ * softirq context, as EPs have. The work requests and segments are those that
+ * kDAPL builds for the same call.
  *
- * Made and used by measure.c in process context.
+ * measure.c creates and uses it in process context.
  */
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
 #include "bench.h"
 
-#define BARE_RETRY	6	/* rxe takes 7 for ever */
+#define BARE_RETRY	6	/* rxe retries for ever with 7 */
 #define BARE_RNR_TIMER	12
 
 struct bare {
@@ -117,7 +118,7 @@ static void bare_fill_side(struct bare *bare, const struct bench_spec *spec)
 
 /* ---- the pair ---------------------------------------------------------- */
 
-/* Path to the port itself, by its first IPv4 address */
+/* The path to the port itself, by its first IPv4 address */
 static int bare_path(struct ib_device *ibdev, struct rdma_ah_attr *ah)
 {
 	int i, n = ibdev->port_data[1].immutable.gid_tbl_len, ret = -ENOENT;
@@ -225,7 +226,7 @@ static int bare_make(struct bare *bare, struct ib_device *ibdev, bool srq)
 	struct ib_pd *pd;
 	int ret = 0;
 
-	/* A test on one host: its own page is all it reaches for */
+	/* The test runs on one host and accesses its own page only */
 	pd = ib_alloc_pd(ibdev, IB_PD_UNSAFE_GLOBAL_RKEY);
 	if (IS_ERR(pd))
 		return PTR_ERR(pd);
@@ -239,9 +240,9 @@ static int bare_make(struct bare *bare, struct ib_device *ibdev, bool srq)
 }
 
 /**
- * bare_create - make the bare side
+ * bare_create - create the plain-verbs side
  * @ibdev: device
- * @spec:  what is to be counted
+ * @spec:  what to measure
  *
  * Context: process, one at a time.
  * Return: the side, or ERR_PTR.
@@ -293,7 +294,7 @@ void bare_destroy(struct bare *bare)
 }
 
 /**
- * bare_side - what measure.c sees of it
+ * bare_side - the part of the side that measure.c uses
  * @bare: the side
  *
  * Context: any.
@@ -305,9 +306,9 @@ struct bench_side *bare_side(struct bare *bare)
 }
 
 /**
- * bare_set_empty - shall done callbacks count?
+ * bare_set_empty - select whether the done callbacks count completions
  * @bare:  the side, nothing outstanding
- * @empty: they do nothing at all
+ * @empty: true if they do nothing
  *
  * Context: process.
  */

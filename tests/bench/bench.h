@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * kdapl_bench.ko: what its files share.
+ * kdapl_bench.ko: the declarations that its files share.
  *
- * main.c takes one line of what to count and answers with one line of
- * figures. measure.c counts, on two sides that post the same work: bare.c, a
- * pair of QPs on verbs, and fixture.c, a pair of EPs on kDAPL, with as many LMRs
- * and EPs around them as asked for. probe.c stands between the RDMA core and
- * the device's poll_cq, and clocks the callbacks that run between two polls.
+ * main.c takes one line that describes a measurement and answers with one line
+ * of figures. measure.c measures two sides that post the same work: bare.c, a
+ * pair of plain-verbs QPs, and fixture.c, a pair of EPs on kDAPL with the
+ * requested number of further LMRs and EPs. probe.c wraps the device's poll_cq
+ * and measures the callbacks that run between two polls.
  *
- * One thing is counted at a time, in process context, on a machine with one
- * CPU: main.c holds the mutex for all of them.
+ * One measurement runs at a time, in process context, on a machine with one
+ * CPU. main.c holds its mutex around each.
  */
 #ifndef _KDAPL_BENCH_H_
 #define _KDAPL_BENCH_H_
@@ -24,10 +24,10 @@
 #define BENCH_DEPTH	128	/* requests and receives of every queue */
 #define BENCH_BATCH	8	/* posts in a round */
 #define BENCH_ROUNDS	24
-#define BENCH_POLL_MAX	16	/* what the core asks of one poll */
+#define BENCH_POLL_MAX	16	/* completions that the core requests in one poll */
 #define BENCH_WAIT	(60 * HZ)
 
-/* What can be posted; the order of bench_fn tables */
+/* The kinds of posts, in the order of the bench_fn tables */
 enum bench_kind {
 	BENCH_SEND,
 	BENCH_WRITE,
@@ -38,16 +38,16 @@ enum bench_kind {
 };
 
 /**
- * struct bench_spec - one line of what to count
+ * struct bench_spec - the description of one measurement
  * @device:   name of the RDMA device
- * @path:     what to count
- * @kind:     which post; of a completion: which one completes
- * @segs:     segments
- * @same:     all segments in one LMR
- * @suppress: DAT_COMPLETION_SUPPRESS_FLAG, unsignalled
- * @trace:    all tracepoints of kdapl on
- * @lmrs:     LMRs alive
- * @eps:      EPs alive, the one that is measured among them, but not its peer
+ * @path:     the path to measure
+ * @kind:     the kind of post; for a completion, the post that completes
+ * @segs:     number of segments
+ * @same:     true if all segments are in one LMR
+ * @suppress: true for DAT_COMPLETION_SUPPRESS_FLAG, unsignaled
+ * @trace:    true if all tracepoints of kdapl are enabled
+ * @lmrs:     number of LMRs
+ * @eps:      number of EPs, including the one that is measured, without its peer
  */
 struct bench_spec {
 	char device[IB_DEVICE_NAME_MAX];
@@ -63,7 +63,7 @@ struct bench_spec {
 
 /**
  * struct bench_op - all arguments of one kind of post, of either side
- * @failed: whatever the calls returned, or'ed
+ * @failed: the bitwise OR of all return values
  */
 struct bench_op {
 	u32 failed;
@@ -87,9 +87,9 @@ typedef void (*bench_fn)(struct bench_op *op);
  * struct bench_side - one of the two sides
  * @fn:        the posts
  * @op:        their arguments
- * @quiet:     arguments of requests that raise no event
+ * @quiet:     arguments of requests that generate no event
  * @recv_kind: BENCH_RECV or BENCH_SRQ_RECV
- * @done:      events, or completions, since it was last looked at
+ * @done:      events or completions since the counter was last read
  */
 struct bench_side {
 	const bench_fn *fn;
@@ -106,7 +106,7 @@ static inline bool bench_wait_for(atomic_t *count, int n)
 	return wait_event_timeout(bench_wait, atomic_read(count) >= n, BENCH_WAIT) > 0;
 }
 
-/* Another one; any context */
+/* Adds @n to a counter; any context */
 static inline void bench_count(atomic_t *count, int n)
 {
 	atomic_add(n, count);
@@ -121,7 +121,7 @@ int bench_probe_attach(struct ib_device *ibdev);
 void bench_probe_detach(struct ib_device *ibdev);
 void bench_probe_reset(void);
 extern atomic_t bench_polled;		/* completions since the last reset */
-/* Least time between two polls of a batch of @n completions; 0: there was none */
+/* Minimum time between two polls of a batch of @n completions; 0 if there was none */
 u64 bench_probe_window(bool recv, unsigned int n);
 
 /* bare.c */
@@ -129,7 +129,7 @@ struct bare;
 struct bare *bare_create(struct ib_device *ibdev, const struct bench_spec *spec);
 void bare_destroy(struct bare *bare);
 struct bench_side *bare_side(struct bare *bare);
-/* Done callbacks that do nothing, or that count */
+/* Selects done callbacks that do nothing or that count */
 void bare_set_empty(struct bare *bare, bool empty);
 
 /* fixture.c */
@@ -137,7 +137,7 @@ struct fixture;
 struct fixture *fixture_create(const struct bench_spec *spec);
 void fixture_destroy(struct fixture *w);
 bool fixture_fits(const struct fixture *w, const struct bench_spec *spec);
-/* Fills in the arguments that @spec decides */
+/* Fills in the arguments that @spec determines */
 struct bench_side *fixture_side(struct fixture *w, const struct bench_spec *spec);
 enum fixture_events { FIXTURE_COUNT, FIXTURE_EMPTY, FIXTURE_DEQUEUE };
 int fixture_set_events(struct fixture *w, enum fixture_events how);

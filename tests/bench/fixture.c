@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The kDAPL side: a connected pair of EPs, with others and LMRs around them.
+ * The kDAPL side: two connected pairs of EPs, and further EPs and LMRs.
  *
- * Owns the IA and everything in it; public API only. EP 0 of a pair posts
- * requests, EP 1 takes receives; the second pair has an SRQ for that. All LMRs
- * register the same page, so that tens of thousands of them cost no memory but
- * their own; those that are used lie evenly spread among them. The EPs nobody
- * uses stay unconnected, and are made before the pairs.
+ * It owns the IA and everything in it, and uses the public API only. EP 0 of a
+ * pair posts requests, EP 1 takes receives; the second pair uses an SRQ for them.
+ * All LMRs register the same page, so that tens of thousands of them need no
+ * memory except their own; the LMRs in use are spread evenly among them. The
+ * further EPs stay unconnected and are created before the pairs.
  *
- * Made and used by main.c and measure.c in process context; upcalls count.
+ * main.c and measure.c create and use it in process context; its upcalls count
+ * events.
  */
 #include <linux/slab.h>
 #include "bench.h"
@@ -84,7 +85,7 @@ static void fixture_fill(const struct fixture *w, struct bench_op *op,
 	for (i = 0; i < spec->segs; i++) {
 		u32 lmr = spec->same ? 0 : i * (w->spec.lmrs / spec->segs);
 
-		/* The youngest is the first to be used */
+		/* The newest LMRs are used first */
 		op->iov[i].lmr_context = w->lmr[w->spec.lmrs - 1 - lmr];
 		op->iov[i].virtual_address = (unsigned long)w->page + i * BENCH_SEG_LEN;
 		op->iov[i].segment_length = BENCH_SEG_LEN;
@@ -95,9 +96,9 @@ static void fixture_fill(const struct fixture *w, struct bench_op *op,
 }
 
 /**
- * fixture_side - what measure.c sees of it
- * @w:    the world
- * @spec: segments, and where they lie
+ * fixture_side - the part of the fixture that measure.c uses
+ * @w:    the fixture
+ * @spec: the segments and their LMRs
  *
  * Context: process.
  * Return: the side.
@@ -153,9 +154,9 @@ static void fixture_upcall_cr(DAT_PVOID instance, const DAT_EVENT *event, DAT_BO
 }
 
 /**
- * fixture_set_events - what happens to the events of completions
- * @w:   the world, nothing outstanding
- * @how: upcalls that count, upcalls that do nothing, or they wait in the EVD
+ * fixture_set_events - select the delivery of completion events
+ * @w:   the fixture, with nothing outstanding
+ * @how: upcalls that count, upcalls that do nothing, or no upcalls
  *
  * Context: process.
  * Return: 0, -EIO.
@@ -176,9 +177,9 @@ int fixture_set_events(struct fixture *w, enum fixture_events how)
 }
 
 /**
- * fixture_evd - the EVD of completions
- * @w:    the world
- * @recv: of receives, else of requests
+ * fixture_evd - return an EVD of completions
+ * @w:    the fixture
+ * @recv: true for the EVD of receives, false for that of requests
  *
  * Context: any.
  * Return: the EVD.
@@ -190,7 +191,7 @@ DAT_EVD_HANDLE fixture_evd(const struct fixture *w, bool recv)
 
 /* ---- the objects ------------------------------------------------------- */
 
-/* Says which step of making a fixture failed */
+/* Logs the step of fixture_create() that failed */
 static int fixture_try(const char *what, DAT_RETURN ret)
 {
 	if (ret == DAT_SUCCESS)
@@ -252,7 +253,7 @@ void fixture_fill_attr(DAT_EP_ATTR *attr, DAT_COUNT iov)
 	};
 }
 
-/* One EP is measured; its peer and the other pair do not count */
+/* One EP is measured; its peer and the other pair are not in the number of EPs */
 static int fixture_make_idle_eps(struct fixture *w)
 {
 	DAT_EP_ATTR attr;
@@ -339,11 +340,11 @@ static int fixture_make(struct fixture *w)
 }
 
 /**
- * fixture_create - make a connected pair and what is to be around it
- * @spec:  how much of it
+ * fixture_create - create the connected pairs and the further EPs and LMRs
+ * @spec:  the numbers of EPs and LMRs
  *
  * Context: process.
- * Return: the world, or ERR_PTR.
+ * Return: the fixture, or ERR_PTR.
  */
 struct fixture *fixture_create(const struct bench_spec *spec)
 {
@@ -364,13 +365,13 @@ struct fixture *fixture_create(const struct bench_spec *spec)
 
 /**
  * fixture_destroy - undo fixture_create()
- * @w: the world, complete or not
+ * @w: the fixture, complete or not
  *
  * Context: process.
  */
 void fixture_destroy(struct fixture *w)
 {
-	/* EPs of a fixture come to their end by themselves, without events */
+	/* Closing the IA ends the connections of the EPs without events */
 	if (w->ia != DAT_HANDLE_NULL)
 		fixture_try("dat_ia_close", dat_ia_close(w->ia, DAT_CLOSE_ABRUPT_FLAG));
 	kvfree(w->lmr);
@@ -379,9 +380,9 @@ void fixture_destroy(struct fixture *w)
 }
 
 /**
- * fixture_fits - can a fixture serve for this, too?
+ * fixture_fits - can a fixture be used for a measurement?
  * @w:    a fixture, or NULL
- * @spec: what is to be counted
+ * @spec: the measurement
  *
  * Context: process.
  * Return: true if it can.

@@ -2,15 +2,15 @@
 /*
  * kdapl_bench.ko: counts the instructions of posts and completions.
  *
- * Loading it registers the null device on a net device. Writing a line to
- * debugfs kdapl_bench/run counts one thing, reading it gives the figures of
- * the last one:
+ * Loading it registers the null device on a net device. A line written to
+ * debugfs kdapl_bench/run starts one measurement, and a read returns the
+ * figures of the last one:
  *
  *	DEVICE PATH KIND SEGMENTS SAME SUPPRESS TRACE LMRS EPS
  *
- * with PATH one of post, upcall, dequeue, suppressed, memory and KIND one of
- * send, write, read, recv, srq_recv; the rest are numbers. The fixture of EPs
- * and LMRs stays for the next line if that can use it.
+ * PATH is one of post, upcall, dequeue, suppressed, memory, and KIND is one of
+ * send, write, read, recv, srq_recv; the other fields are numbers. The next
+ * line uses the same fixture of EPs and LMRs if it can.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -29,7 +29,7 @@ MODULE_PARM_DESC(netdev, "Net device of the null device (default dummy1)");
 
 DECLARE_WAIT_QUEUE_HEAD(bench_wait);
 
-static DEFINE_MUTEX(bench_mutex);	/* all below */
+static DEFINE_MUTEX(bench_mutex);	/* guards everything below */
 static struct null_dev *the_null;
 static struct ib_device *bench_ibdev;
 static struct fixture *bench_fixture;
@@ -130,7 +130,7 @@ static int bench_run(const struct bench_spec *spec)
 		ret = bench_run_in_fixture(spec);
 	if (spec->trace)
 		trace_set_clr_event("kdapl", NULL, 0);
-	/* What is outstanding after a failure is in the way of the next one */
+	/* After a failure, outstanding posts would disturb the next measurement */
 	if (ret)
 		bench_drop_fixture();
 	return ret;

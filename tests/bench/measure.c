@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Counting: posts one by one, completions by the batch.
+ * Measures posts one by one and completions in batches.
  *
- * A round posts a batch with interrupts off, each post between two looks at
- * the clock, and then lets everything come to its end, so that every round
- * finds the queues empty. The figure is the least of all rounds: what else
- * runs on the machine can only add. A function that does nothing, called and
- * timed in the same way, is taken off.
+ * A round posts a batch with interrupts off and reads the clock before and
+ * after each post. It then lets all posts complete, so that every round starts
+ * with empty queues. The result is the minimum of all rounds, because any other
+ * activity of the machine can only add to it. The cost of an empty function,
+ * which is called and timed in the same way, is subtracted.
  *
- * Called by main.c in process context; w and the bare side are used by turns.
+ * main.c calls this in process context. The kDAPL side and the plain-verbs side
+ * take turns.
  */
 #include <asm/tsc.h>
 #include <linux/irqflags.h>
@@ -17,10 +18,10 @@
 #include "null.h"
 
 /**
- * struct bench_figure - what a call has cost
- * @least: instructions, with those of the measurement
- * @sum:   of all
- * @n:     calls
+ * struct bench_figure - the cost of a call
+ * @least: minimum number of instructions, including those of the measurement
+ * @sum:   sum over all calls
+ * @n:     number of calls
  */
 struct bench_figure {
 	u64 least;
@@ -55,7 +56,7 @@ static noinline void bench_batch(bench_fn fn, struct bench_op *op, int n, struct
 	}
 }
 
-/* What the measurement itself costs */
+/* Returns the cost of the measurement itself */
 static u64 bench_empty(void)
 {
 	struct bench_figure fig = {};
@@ -65,7 +66,7 @@ static u64 bench_empty(void)
 	return fig.least;
 }
 
-/* Everything outstanding comes to its end: @events on the side's own count */
+/* Completes everything outstanding and waits until the side has counted @events */
 static int bench_settle(struct ib_device *ibdev, struct bench_side *side, int events)
 {
 	struct null_dev *dev = bench_null(ibdev);
@@ -106,7 +107,7 @@ static int bench_round(struct ib_device *ibdev, struct bench_side *side,
 		bench_post_many(side, BENCH_SEND, BENCH_BATCH);
 		events += 2 * BENCH_BATCH;
 	} else if (spec->suppress) {
-		/* It speaks for those before it */
+		/* Its completion covers the suppressed ones before it */
 		bench_post_many(side, spec->kind, 1);
 		events++;
 	}
@@ -126,10 +127,10 @@ static int bench_rounds(struct ib_device *ibdev, struct bench_side *side,
 }
 
 /**
- * bench_run_post - count a post, bare and as dat_*()
+ * bench_run_post - measure a post with plain verbs and with dat_*()
  * @ibdev: device
- * @w:     the world
- * @spec:  what to count
+ * @w:     the fixture
+ * @spec:  the measurement
  * @out:   takes the figures
  * @size:  of @out
  *
@@ -162,7 +163,7 @@ int bench_run_post(struct ib_device *ibdev, struct fixture *w, const struct benc
 
 /* ---- completions ------------------------------------------------------- */
 
-/* One batch of messages, of requests if @kind is one without receives */
+/* Posts one batch of messages, or of requests if @kind needs no receives */
 static int bench_messages(struct ib_device *ibdev, struct bench_side *side, enum bench_kind kind)
 {
 	struct null_dev *dev = bench_null(ibdev);
@@ -225,17 +226,17 @@ static int bench_bare_completions(struct ib_device *ibdev, const struct bench_sp
 }
 
 /**
- * bench_run_completion - count from the completion to the Consumer
+ * bench_run_completion - measure the path from a completion to the Consumer
  * @ibdev:   device
- * @w:       the world
- * @spec:    what to count
- * @dequeue: the events are taken by dat_evd_dequeue(), else by an upcall that
- *           does nothing
- * @out:     takes the figures: of batches of the same size
+ * @w:       the fixture
+ * @spec:    the measurement
+ * @dequeue: true if dat_evd_dequeue() takes the events, false if an upcall that
+ *           does nothing takes them
+ * @out:     takes the figures, which are of batches of the same size
  * @size:    of @out
  *
  * Context: process.
- * Return: 0, -ENODATA if the sides had no batch of the same size.
+ * Return: 0, -ENODATA if the two sides had no batch of the same size.
  */
 int bench_run_completion(struct ib_device *ibdev, struct fixture *w, const struct bench_spec *spec,
 			 bool dequeue, char *out, size_t size)
@@ -265,14 +266,14 @@ int bench_run_completion(struct ib_device *ibdev, struct fixture *w, const struc
 }
 
 /**
- * bench_run_suppressed - how many completions do suppressed posts raise?
- * @ibdev: the null device, nothing else keeps what is unsignalled
- * @w:     the world
- * @spec:  which post
+ * bench_run_suppressed - count the completions that suppressed posts generate
+ * @ibdev: the null device; only it counts unsignaled requests
+ * @w:     the fixture
+ * @spec:  the post
  * @out:   takes the figures
  * @size:  of @out
  *
- * The device completes what is there whenever a quarter of the queue is full.
+ * The device completes its requests whenever a quarter of the queue is full.
  *
  * Context: process.
  * Return: 0, -EOPNOTSUPP on other devices, -EIO.
@@ -297,7 +298,7 @@ int bench_run_suppressed(struct ib_device *ibdev, struct fixture *w, const struc
 			null_complete_all(dev);
 	}
 	scnprintf(out, size, "posts=%d cqes=%d", posts, atomic_read(&bench_polled));
-	/* The rest of a run waits for a signalled one */
+	/* The remaining suppressed posts wait for a signaled one */
 	bench_post_many(side, spec->kind, 1);
 	atomic_set(&side->done, 0);
 	return op->failed ? -EIO : bench_settle(ibdev, side, 1);

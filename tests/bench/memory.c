@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Memory: what one more EP takes, without what the device takes for it.
+ * Measures the memory of one more EP, without the memory that the device uses for it.
  *
- * Every allocation of the calling task is seen by tracepoints, with the size
- * that was really set aside, and what is given back is taken off: objects of
- * the slab allocator each by itself, pages that are not the slab allocator's,
- * and areas of vmalloc, most pages of which come by a way that no tracepoint
- * watches. The same CQ and QP made on verbs alone is what the device
- * takes.
+ * Tracepoints report every allocation of the calling task with the size that was
+ * really reserved, and every free, which is subtracted. There are three kinds:
+ * objects of the slab allocator, pages that do not belong to the slab allocator,
+ * and vmalloc areas, because no tracepoint reports most of their pages. The memory
+ * of the device is that of the same CQ and QP, created with plain verbs.
  *
- * Called by main.c in process context.
+ * main.c calls this in process context.
  */
 #include <linux/mm.h>
 #include <linux/sched.h>
@@ -22,16 +21,16 @@
 #define MEMORY_EPS	64
 #define MEMORY_IOV	4
 
-/* Pages that may turn out to be the slab allocator's */
+/* Maximum number of single pages, any of which may belong to the slab allocator */
 #define MEMORY_PAGES	16384
 
 static struct task_struct *memory_task;
 static long memory_bytes;
-static const void *memory_last;		/* a large block is announced twice */
+static const void *memory_last;		/* a large block is reported twice */
 static struct page **memory_pages;
 static unsigned int memory_npages;
 static bool memory_lost;		/* there were more pages */
-static unsigned long memory_mapped;	/* pages to come that an area has counted for */
+static unsigned long memory_mapped;	/* pages still to come of an area that is already counted */
 
 static bool memory_ours(void)
 {
@@ -69,7 +68,7 @@ static void memory_cache_free(void *data, unsigned long call_site, const void *p
 		memory_bytes -= kmem_cache_size((struct kmem_cache *)s);
 }
 
-/* Compound pages are the slab allocator's; single ones are looked at in the end */
+/* Compound pages belong to the slab allocator; single ones are checked at the end */
 static void memory_page_alloc(void *data, struct page *page, unsigned int order, gfp_t flags,
 			      int migratetype)
 {
@@ -111,7 +110,7 @@ static void memory_vmap_area(void *data, unsigned long addr, unsigned long size,
 	memory_mapped = size / PAGE_SIZE - 1;
 }
 
-/* Tracepoints of pages have no name that a module could use */
+/* A module cannot name the tracepoints of pages, so they are looked up */
 static struct {
 	const char *name;
 	void *probe;
@@ -177,7 +176,7 @@ static long memory_end(void)
 	return memory_lost ? -ENOSPC : memory_bytes;
 }
 
-/* Bytes that MEMORY_EPS EPs take, the device's included */
+/* Bytes that MEMORY_EPS EPs need, including those of the device */
 static int memory_of_eps(struct ib_device *ibdev, long *bytes)
 {
 	DAT_EVD_HANDLE async, dto, conn;
@@ -206,7 +205,7 @@ close:
 	return ret;
 }
 
-/* Bytes that as many CQs and QPs of the same size take on verbs alone */
+/* Bytes that as many CQs and QPs of the same size need with plain verbs */
 static int memory_of_verbs(struct ib_device *ibdev, const struct null_dev *dev, long *bytes)
 {
 	struct ib_qp_init_attr init = {
@@ -248,8 +247,8 @@ static int memory_of_verbs(struct ib_device *ibdev, const struct null_dev *dev, 
 }
 
 /**
- * bench_run_memory - bytes for one more EP
- * @ibdev: the null device: it knows what was asked of it
+ * bench_run_memory - measure the bytes of one more EP
+ * @ibdev: the null device, which records the sizes that were requested
  * @out:   takes the figures
  * @size:  of @out
  *

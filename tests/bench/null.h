@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The null device: an RDMA device whose posts only note what was posted.
+ * The null device: an RDMA device whose posts only record the work request.
  *
- * Made for counting what stands above it. It has one RoCE port on a net
- * device, so that the connection manager of the kernel serves it as any
- * other; management datagrams come straight back to their sender's receive
- * queue, so both ends of a connection are on this device and no packet exists.
- * What is posted to an RC queue stays there until null_complete_all() is
- * called or the queue's QP goes to ERROR. No byte is ever moved.
+ * It exists to measure the code above it. It has one RoCE port on a net device,
+ * so that the kernel's connection manager serves it like any other device.
+ * Management datagrams return to their sender's receive queue, so both ends of
+ * a connection are on this device and it never sends a packet. A post to an RC
+ * queue stays there until null_complete_all() is called or the QP of the queue
+ * enters ERROR. The device never moves a byte of data.
  *
- * For one CPU: the posts of RC queues take no lock, their caller must not let
- * two of them run at once.
+ * The device is for one CPU: posts to RC queues take no lock, so the caller must
+ * not run two of them at once.
  */
 #ifndef _KDAPL_BENCH_NULL_H_
 #define _KDAPL_BENCH_NULL_H_
@@ -26,15 +26,15 @@
 #define NULL_PAGE_LIST		512
 #define NULL_MAX_RD_ATOM	16
 #define NULL_GIDS		16
-#define NULL_GSI_QPN		1	/* as everywhere */
+#define NULL_GSI_QPN		1	/* fixed by the specification */
 
 /**
  * struct null_wqe - one posted work request
- * @cqe:      what its completion carries
- * @addr:     management datagrams: buffer of a receive, in virtual addresses
+ * @cqe:      the cqe of its completion
+ * @addr:     for management datagrams, the virtual address of a receive buffer
  * @length:   of @addr
  * @opcode:   enum ib_wc_opcode
- * @signalled: raises a completion on success
+ * @signalled: true if it generates a completion on success
  */
 struct null_wqe {
 	struct ib_cqe *cqe;
@@ -67,7 +67,7 @@ struct null_srq {
 
 /**
  * struct null_qp - a queue pair
- * @slow:  its posts need a look: not an RC QP in RTS, or one that serves itself
+ * @slow:  true if posts need a check: not RC, not in RTS, or connected to itself
  * @dest:  number of the QP it is connected to
  * @node:  null_dev.qps
  */
@@ -93,11 +93,11 @@ struct null_pd {
 
 /**
  * struct null_dev - the device
- * @lock:     rings of CQs and of slow queues; interrupts off
- * @mutex:    @qps
+ * @lock:     guards the rings of CQs and of slow queues; interrupts off
+ * @mutex:    guards @qps
  * @qps:      all QPs
- * @last_cap: what the newest QP was asked for
- * @last_cqe: what the newest CQ was asked for
+ * @last_cap: the requested capacity of the newest QP
+ * @last_cqe: the requested size of the newest CQ
  */
 struct null_dev {
 	struct ib_device ibdev;
@@ -113,7 +113,7 @@ struct null_dev {
 struct null_dev *null_dev_create(const char *netdev);
 void null_dev_destroy(struct null_dev *dev);
 
-/* Completes everything that RC queues hold, and runs the done callbacks */
+/* Completes everything in the RC queues and runs the done callbacks */
 void null_complete_all(struct null_dev *dev);
 
 /* null_queue.c for null_dev.c */

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The null device: what it is, its objects, its memory; see null.h.
+ * The null device: its attributes, objects and memory; see null.h.
  *
- * Called by the RDMA core in process context, made and destroyed by main.c.
+ * The RDMA core calls this in process context; main.c creates and destroys the
+ * device.
  */
 #include <linux/module.h>
 #include <linux/netdevice.h>
@@ -66,7 +67,7 @@ static int null_modify_qp(struct ib_qp *ibqp, struct ib_qp_attr *attr, int mask,
 	if (mask & IB_QP_STATE) {
 		to_error = attr->qp_state == IB_QPS_ERR && qp->state != IB_QPS_ERR;
 		qp->state = attr->qp_state;
-		/* A QP connected to itself is one that registers memory */
+		/* A QP that is connected to itself is used to register memory */
 		qp->slow = qp->state != IB_QPS_RTS || ibqp->qp_type != IB_QPT_RC ||
 			   qp->dest == ibqp->qp_num;
 	}
@@ -183,7 +184,7 @@ static int null_dereg_mr(struct ib_mr *mr, struct ib_udata *udata)
 	return 0;
 }
 
-/* Never called; without it the core takes us for a device of user space */
+/* This is never called, but without it the core treats the device as user-space only */
 static struct ib_mr *null_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 virt,
 				      int access, struct ib_udata *udata)
 {
@@ -301,7 +302,7 @@ static int null_dev_register(struct null_dev *dev, struct net_device *ndev)
 {
 	int err;
 
-	/* Its addresses become GIDs of the port */
+	/* The addresses of the net device become the GIDs of the port */
 	err = ib_device_set_netdev(&dev->ibdev, ndev, 1);
 	if (err)
 		return err;
@@ -310,7 +311,7 @@ static int null_dev_register(struct null_dev *dev, struct net_device *ndev)
 
 /**
  * null_dev_create - register the null device
- * @netdev: net device whose addresses it has
+ * @netdev: net device that provides the addresses
  *
  * Context: process.
  * Return: the device, or ERR_PTR.
@@ -347,7 +348,7 @@ out_put:
 }
 
 /**
- * null_dev_destroy - take the device away
+ * null_dev_destroy - unregister the null device
  * @dev: the device
  *
  * Context: process.

@@ -2,8 +2,8 @@
 /*
  * The null device: posting, completing, polling; see null.h.
  *
- * Owns the rings. Called by the RDMA core and its users in any context, and
- * by measure.c when the outstanding posts of a round are to complete.
+ * It owns the rings. The RDMA core and its users call it in any context, and
+ * measure.c calls it to complete the outstanding posts of a round.
  */
 #include <linux/bottom_half.h>
 #include <linux/ip.h>
@@ -14,9 +14,9 @@
 #include "null.h"
 
 /**
- * null_queue_init - make a ring of work requests
+ * null_queue_init - create a ring of work requests
  * @q:    the ring
- * @size: entries; 0 makes none
+ * @size: entries; 0 creates no ring
  *
  * Context: process.
  * Return: 0, -ENOMEM.
@@ -111,10 +111,10 @@ int null_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 /**
  * null_req_notify_cq - see struct ib_device_ops
  * @ibcq: the CQ
- * @how:  every completion counts as solicited
+ * @how:  flags; every completion counts as solicited
  *
  * Context: any.
- * Return: 1 if completions wait and the caller wants to know, else 0.
+ * Return: 1 if completions are waiting and the caller asked for that, else 0.
  */
 int null_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags how)
 {
@@ -164,7 +164,7 @@ static void null_kick(struct null_dev *dev, struct ib_cq *ibcq)
 
 /* ---- management datagrams ---------------------------------------------- */
 
-/* The header that a datagram would have had on the wire */
+/* Builds the header that the datagram would have on the wire */
 static void null_network_header(const struct null_ah *ah, void *where)
 {
 	union rdma_network_hdr *hdr = where;
@@ -189,7 +189,7 @@ static void null_network_header(const struct null_ah *ah, void *where)
 	ip4->check = ip_fast_csum(ip4, ip4->ihl);
 }
 
-/* From the send queue of the management QP to its receive queue. dev->lock held */
+/* Moves a datagram between the queues of the management QP. dev->lock held */
 static void null_deliver_datagram(struct null_qp *qp, const struct ib_send_wr *wr)
 {
 	const struct null_ah *ah = container_of(ud_wr(wr)->ah, struct null_ah, ibah);
@@ -198,7 +198,7 @@ static void null_deliver_datagram(struct null_qp *qp, const struct ib_send_wr *w
 	struct ib_wc *wc;
 	int i;
 
-	/* Lost, as datagrams are */
+	/* Without a receive the datagram is lost */
 	if (qp->rq.head == qp->rq.tail)
 		return;
 	wqe = &qp->rq.wqe[qp->rq.head++ & qp->rq.mask];
@@ -235,7 +235,7 @@ static u8 null_wc_opcode(enum ib_wr_opcode opcode)
 	}
 }
 
-/* A QP that is no RC QP in RTS, or is connected to itself: complete at once */
+/* For a QP that is not RC, not in RTS, or connected to itself: completes at once */
 static noinline int null_post_send_slow(struct null_qp *qp, const struct ib_send_wr *wr,
 					const struct ib_send_wr **bad)
 {
@@ -274,7 +274,7 @@ static noinline int null_post_send_slow(struct null_qp *qp, const struct ib_send
  * null_post_send - see struct ib_device_ops
  * @ibqp: the QP
  * @wr:   chain of requests
- * @bad:  the one that was refused, in a state that takes none
+ * @bad:  the refused request, if the state accepts none
  *
  * Context: any; posts to the same QP one at a time.
  * Return: 0, -EINVAL.
@@ -372,7 +372,7 @@ int null_post_srq_recv(struct ib_srq *ibsrq, const struct ib_recv_wr *wr,
 
 /* ---- completing -------------------------------------------------------- */
 
-/* Empties a ring into a CQ. dev->lock held */
+/* Completes all requests of a ring to a CQ. dev->lock held */
 static void null_complete(struct null_qp *qp, struct null_queue *q, struct ib_cq *cq,
 			  enum ib_wc_status status)
 {
@@ -386,7 +386,7 @@ static void null_complete(struct null_qp *qp, struct null_queue *q, struct ib_cq
 }
 
 /**
- * null_flush - a QP has gone to ERROR
+ * null_flush - flush a QP that has entered ERROR
  * @dev: device
  * @qp:  the QP
  *
@@ -416,11 +416,11 @@ static bool null_qp_busy(const struct null_qp *qp)
 }
 
 /**
- * null_complete_all - let the outstanding posts of all RC queues succeed
+ * null_complete_all - complete the outstanding posts of all RC queues with success
  * @dev: device
  *
- * The done callbacks have run when the call returns, unless a softirq thread
- * is at work already. Buffers of an SRQ are taken by the first QP that uses it.
+ * The done callbacks have run when the call returns, unless a softirq thread is
+ * already processing the CQ. The first QP that uses an SRQ takes its buffers.
  *
  * Context: process.
  */

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A consumer that holds one of everything while its device is removed.
+ * A Consumer that holds one object of each type while its device is removed.
  *
- * Loading it opens an IA, connects two EPs and fills their queues, leaves a
- * third EP unconnected with receives, a service point and an SRQ with
- * buffers. The selftest then removes the device and reads
- * debugfs kdapl_removal/check, which looks at what the consumer was told, tries
- * what may still be done, closes, and prints TAP. Public API only.
+ * Loading the module opens an IA, connects two EPs and fills their queues. It
+ * also creates a third EP, which stays unconnected and has receives, a service
+ * point, and an SRQ with buffers. The selftest then removes the device and reads
+ * debugfs kdapl_removal/check. The read checks the events that the Consumer has
+ * received, makes the calls that must still work, closes the IA, and prints TAP.
+ * The module uses the public API only.
  *
- * All of it runs in process context; events are taken by dat_evd_dequeue().
+ * Everything runs in process context; dat_evd_dequeue() takes the events.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -31,7 +32,7 @@ static unsigned int stretch = 1;
 module_param(stretch, uint, 0444);
 MODULE_PARM_DESC(stretch, "Multiplies time-outs, for emulated machines (default 1)");
 
-/* Cookies: which EP posted, and what */
+/* A cookie contains the EP and the kind of the post */
 enum { ACTIVE, PASSIVE, IDLE, NR_EPS };
 #define COOKIE(ep, request, n)	((u64)(ep) << 32 | (u64)(request) << 16 | (n))
 
@@ -42,7 +43,7 @@ struct held_ep {
 	unsigned int twice;
 	DECLARE_BITMAP(seen, 2 * DEPTH);
 	unsigned int ends;		/* DISCONNECTED or BROKEN */
-	unsigned int other;		/* any other connection event behind ESTABLISHED */
+	unsigned int other;		/* any other connection event after ESTABLISHED */
 	bool established;
 };
 
@@ -123,7 +124,7 @@ static void take_conn(const DAT_EVENT *event)
 		h->other++;
 }
 
-/* Takes all events that are there */
+/* Takes all events from the EVDs */
 static void take_events(void)
 {
 	DAT_EVENT event;
@@ -229,7 +230,7 @@ static int connect_eps(void)
 	return wait_until(request_here) && wait_until(both_established) ? 0 : -ETIMEDOUT;
 }
 
-/* Receives everywhere, requests as many as go: more than the peer has receives for */
+/* Fills all queues. The requests outnumber the receives of the peer */
 static int fill_queues(void)
 {
 	DAT_DTO_COOKIE cookie = {};
@@ -288,7 +289,7 @@ static bool disconnected(unsigned int i)
 	       state == DAT_EP_STATE_DISCONNECTED;
 }
 
-/* Posts on a shell are flushed in software */
+/* kDAPL itself flushes the posts to an orphaned EP */
 static void check_posts(struct seq_file *m)
 {
 	struct held_ep *h = &held.eps[ACTIVE];
@@ -301,7 +302,7 @@ static void check_posts(struct seq_file *m)
 	       dat_ep_post_recv(h->ep, 1, &seg, cookie, 0) == DAT_SUCCESS;
 	h->posted += 2;
 	ok(m, good, "C-58 posts on a shell succeed");
-	/* Both have cookie 0: one is counted as a repetition */
+	/* Both have cookie 0, so one of them is counted as a repetition */
 	ok(m, wait_until(all_back) && h->completed == h->posted,
 	   "C-58 and are flushed, each once");
 	ok(m, dat_srq_post_recv(held.srq, 1, &seg, cookie) == DAT_SUCCESS,

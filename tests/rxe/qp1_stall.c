@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdapl_qp1_stall.ko: what rxe does, without kDAPL, to posts on a datagram QP that was put
- * back to RTS behind an error. ib_mad does that to QP 1 when a send of it has failed, as
- * the specification has that leave the QP in SQE; on 6.12 it does not come to that, since
- * rxe tells of such a send as flushed.
+ * kdapl_qp1_stall.ko: shows, without kDAPL, how rxe handles posts on a datagram QP that
+ * returns to RTS after an error. ib_mad makes that transition on QP 1 after a failed send,
+ * because such a send leaves the QP in SQE according to the specification. It does not do
+ * so on 6.12, where rxe reports such a send as flushed.
  *
- * In rxe of 6.1 the completer flushes all that is posted while the QP is in error; the
- * requester, which takes one of them each time it runs, is behind. Back in RTS it takes
- * an old one again. If that fails, too, both stop: the requester at the error, the
- * completer in front of a request that the requester has not taken. What is posted is
- * forgotten until somebody posts again, once for each request that the requester is
- * behind. In rxe of 6.12 the two are one task, which runs again for each request that it
- * flushes.
+ * In rxe of 6.1 the completer flushes everything that is posted while the QP is in error.
+ * The requester takes one request each time it runs, so it falls behind. After the return
+ * to RTS it takes an old request again. If that one fails, too, both stop: the requester
+ * at the error, and the completer at a request that the requester has not taken. A new
+ * post then does not complete until further posts have made the requester run once for
+ * each request that it is behind. In rxe of 6.12 both are one task, which runs again for
+ * each request that it flushes.
  *
- * All of it is done when the module is loaded, in process context; what is left are the
- * parameters, for selftests/qp1_stall.sh. Owns PD, CQ, QP and AH, and holds the device,
- * until its init returns.
+ * Everything runs while the module is loaded, in process context. Only the parameters
+ * remain, which selftests/qp1_stall.sh reads. The module owns PD, CQ, QP and AH, and holds
+ * the device, until its init function returns.
  */
 #include <linux/delay.h>
 #include <linux/module.h>
@@ -65,14 +65,14 @@ static struct {
 	u8 mem[8];
 } stall;
 
-/* By ib_process_cq_direct(), in stall_wait(). A success is none that was asked for */
+/* Called by ib_process_cq_direct() in stall_wait(). No request is meant to succeed */
 static void stall_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	if (wc->status != IB_WC_SUCCESS)
 		stall.done++;
 }
 
-/* How many of @want completions come in time */
+/* Returns how many of @want completions arrive in time */
 static unsigned int stall_wait(unsigned int want)
 {
 	unsigned int i;
@@ -85,7 +85,7 @@ static unsigned int stall_wait(unsigned int want)
 	return stall.done;
 }
 
-/* From memory that is nobody's: each of them fails, and before it is sent */
+/* The requests name unregistered memory: each fails before it is sent */
 static int stall_post(unsigned int n)
 {
 	struct ib_sge sge = {
@@ -109,7 +109,7 @@ static int stall_post(unsigned int n)
 	return ib_post_send(stall.qp, &wr[0].wr, NULL);
 }
 
-/* To the port's first IPv4 address; nothing gets that far */
+/* An AH for the first IPv4 address of the port; no packet is sent there */
 static int stall_address(void)
 {
 	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_ROCE };
@@ -194,7 +194,7 @@ static void stall_unmake(void)
 	ib_device_put(stall.ibdev);
 }
 
-/* What ib_mad does when a send of QP 1 has failed, with somebody who posts meanwhile */
+/* Does what ib_mad does after a failed send on QP 1, while another user posts */
 static int stall_show(void)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS, .cur_qp_state = IB_QPS_SQE };

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdapl_qp1_wake.ko: has QP 1 of each rxe device look at its send queue again, fifty times
- * a second. rxe of 6.1 may stop in front of posts there (qp1_stall.c); who destroys an ID of
- * the connection manager while the device is deleted waits for one of these, and nobody
- * posts any more, which would have it go on.
+ * kdapl_qp1_wake.ko: makes QP 1 of each rxe device process its send queue again, fifty
+ * times a second. In rxe of 6.1 that queue may stop with posts in it (qp1_stall.c). Whoever
+ * destroys an ID of the connection manager during the removal of the device then waits for
+ * one of these posts, and no further post starts the queue again.
  *
- * To be loaded before ib_cm and rdma_cm: clients of a device leave it in the reverse
- * order, and this one has to be there until those have.
+ * This module must be loaded before ib_cm and rdma_cm: the clients of a device are removed
+ * in the reverse order, and this one must remain until those have finished.
  *
- * Owns an agent for MADs and a work item per device, from the client's add to its
- * remove. The agent sends nothing: it is how one comes by QP 1. Process context.
+ * It owns an agent for MADs and a work item per device, from the client's add callback to
+ * its remove callback. The agent sends nothing; it gives access to QP 1. Process context.
  */
 #include <linux/module.h>
 #include <linux/slab.h>
@@ -17,7 +17,7 @@
 #include <rdma/ib_mad.h>
 #include <rdma/ib_verbs.h>
 
-/* Each time rxe comes one request nearer, and it may be a queue behind */
+/* Each run brings rxe forward by one request, and it may be a whole queue behind */
 #define NUDGE_DELAY	(HZ / 50)
 
 struct wake {
@@ -28,8 +28,8 @@ struct wake {
 static struct ib_client wake_client;
 
 /*
- * A post of nothing: rxe's requester runs, as it would for the next post of anybody. If
- * it is behind it does what it would then, and may send an old request once more.
+ * Posts an empty list, which makes rxe's requester run as the next post of any user would.
+ * A requester that is behind may then send an old request once more.
  */
 static void wake_work(struct work_struct *work)
 {
@@ -39,7 +39,7 @@ static void wake_work(struct work_struct *work)
 	schedule_delayed_work(&n->work, NUDGE_DELAY);
 }
 
-/* An agent must have it; nothing is sent */
+/* An agent must have this callback; it sends nothing */
 static void wake_sent(struct ib_mad_agent *agent, struct ib_mad_send_wc *wc)
 {
 	WARN_ON_ONCE(1);

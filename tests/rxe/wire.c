@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdapl_wire.ko: one QP on plain verbs, without kDAPL, that sends one packet to
- * somebody who does not answer, and has memory that he may read. Loading makes it and
- * sends, unloading destroys it: wire.sh looks at how long that takes.
+ * kdapl_wire.ko: one plain-verbs QP, without kDAPL, that sends one packet to a peer that
+ * does not answer, and has memory that the peer may read. Loading the module creates the
+ * QP and sends, unloading destroys it; wire.sh observes how long that takes.
  *
- * Owns PD, CQ, QP and the memory, and holds the device, from init to exit; process
- * context.
+ * The module owns PD, CQ, QP and the memory, and holds the device, from init to exit.
+ * Process context.
  */
 #include <linux/module.h>
 #include <linux/inet.h>
@@ -14,7 +14,7 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_verbs.h>
 
-#define WIRE_QPN	0x77	/* nobody has it */
+#define WIRE_QPN	0x77	/* no QP has this number */
 #define WIRE_MEM	64	/* bytes */
 
 static char *device = "rxe0";
@@ -25,7 +25,7 @@ static char *peer = "10.77.0.9";
 module_param(peer, charp, 0444);
 MODULE_PARM_DESC(peer, "IPv4 address to send to");
 
-/* Of the send; -1 while there is none */
+/* Status of the send's completion; -1 before it */
 static int status = -1;
 module_param(status, int, 0444);
 MODULE_PARM_DESC(status, "How the send has ended, enum ib_wc_status");
@@ -51,13 +51,13 @@ static struct {
 	void *mem;
 } wire;
 
-/* Nobody answers: it comes when the QP breaks, or not before that is destroyed */
+/* No peer answers: the send completes when the QP breaks or is destroyed */
 static void wire_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	WRITE_ONCE(status, wc->status);
 }
 
-/* From the port's first IPv4 address to the peer's. The way there is rxe's to find */
+/* From the first IPv4 address of the port to the peer's; rxe finds the route */
 static int wire_path(struct rdma_ah_attr *ah)
 {
 	int i, n = wire.ibdev->port_data[1].immutable.gid_tbl_len, ret = -ENOENT;
@@ -84,7 +84,7 @@ static int wire_path(struct rdma_ah_attr *ah)
 	return ret;
 }
 
-/* No time-out: it sends once */
+/* Without a time-out, so that the QP sends once */
 static int wire_connect(void)
 {
 	struct ib_qp_attr attr = {
@@ -128,12 +128,12 @@ static int wire_make(void)
 	wire.mem = kzalloc(WIRE_MEM, GFP_KERNEL);
 	if (!wire.mem)
 		return -ENOMEM;
-	/* In a guest that is thrown away: its memory is all that anybody can reach for */
+	/* The guest is discarded after the test, and a peer can reach only its memory */
 	wire.pd = ib_alloc_pd(wire.ibdev, IB_PD_UNSAFE_GLOBAL_RKEY);
 	if (IS_ERR(wire.pd))
 		return PTR_ERR(wire.pd);
 	rkey = wire.pd->unsafe_global_rkey;
-	/* Cannot fail for rxe, which has no DMA */
+	/* This cannot fail on rxe, which has no DMA */
 	addr = ib_dma_map_single(wire.ibdev, wire.mem, WIRE_MEM, DMA_BIDIRECTIONAL);
 	wire.cq = ib_alloc_cq(wire.ibdev, NULL, 4, 0, IB_POLL_SOFTIRQ);
 	if (IS_ERR(wire.cq))
