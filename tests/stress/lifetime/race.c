@@ -457,7 +457,7 @@ static int attempt(struct life *w, struct caller *c, unsigned int delay)
 	if (!ret && !life_expect("dat_ep_reset", dat_ep_reset(c->ep), DAT_SUCCESS))
 		ret = -EIO;
 	if (!ret && dat_evd_dequeue(c->conn, &event) == DAT_SUCCESS) {
-		life_fail("a second event, %#x, after the end of an attempt", event.event_number);
+		life_fail("a second connection event, %#x, after the outcome", event.event_number);
 		ret = -EIO;
 	}
 	return ret;
