@@ -191,7 +191,7 @@ void adv_expect_dead(struct pair *d, DAT_HANDLE victim)
 	while (pair_ok(d) && dat_evd_dequeue(d->run->async_evd, &ev) != DAT_SUCCESS) {
 		if (time_after(jiffies, deadline))
 			loop_fail(d->c, "no asynchronous event");
-		wait_for_completion_timeout(&d->run->kick, 1);
+		wait_for_completion_timeout(&d->run->wake, 1);
 	}
 	if (pair_ok(d) && (ev.event_number != DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR ||
 			   ev.event_data.asynch_error_event_data.dat_handle != victim))

@@ -244,7 +244,7 @@ bool adv_device_loses_buffers(struct loop_run *run, struct loop_case *c)
 	while (!c->fails && !READ_ONCE(run->abort) && !READ_ONCE(b->mem[4095])) {
 		if (time_after(jiffies, deadline))
 			loop_fail(c, "half a message: nothing of it arrives");
-		wait_for_completion_timeout(&run->kick, 1);
+		wait_for_completion_timeout(&run->wake, 1);
 	}
 	vpeer_die(b);
 	if (completion_done(&got->done) && got->status == IB_WC_SUCCESS)
@@ -270,7 +270,7 @@ static void end_under(struct quad *q, struct vpeer_req *loop, u32 rounds, struct
 	u32 i;
 
 	for (i = 0; READ_ONCE(loop->rounds) < rounds && i < 1000; i++)
-		wait_for_completion_timeout(&q->b[1]->run->kick, 1);
+		wait_for_completion_timeout(&q->b[1]->run->wake, 1);
 	inv = vpeer_req(q->b[1], 3, IB_WR_LOCAL_INV, 0, 0);
 	inv->rdma.wr.ex.invalidate_rkey = mr->rkey;
 	/* Flushed: it has invalidated, and a request broke b before its completion */

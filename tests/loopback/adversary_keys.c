@@ -347,7 +347,7 @@ static void wait_rounds(struct adv *f)
 		while (pair_ok(f->d) && READ_ONCE(f->peer->req[i].rounds) == from[i]) {
 			if (time_after(jiffies, deadline))
 				loop_fail(f->d->c, "a loop of the peer has stopped");
-			wait_for_completion_timeout(&f->d->run->kick, 1);
+			wait_for_completion_timeout(&f->d->run->wake, 1);
 		}
 }
 

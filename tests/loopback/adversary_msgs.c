@@ -215,7 +215,7 @@ static void expect_half(struct adv *f)
 		if (time_after(jiffies, deadline))
 			loop_fail(f->d->c, "half a message: %u bytes of it arrive",
 				  arrived(f, HALF_AT, HALF_ROOM));
-		wait_for_completion_timeout(&f->d->run->kick, 1);
+		wait_for_completion_timeout(&f->d->run->wake, 1);
 	}
 	pair_settle(f->d, 20);
 	if (pair_ok(f->d) && arrived(f, HALF_AT, HALF_ROOM) != HALF_GOOD)

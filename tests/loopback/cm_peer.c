@@ -22,7 +22,7 @@ static void cm_peer_note(struct cm_peer *r, const struct rdma_cm_event *event)
 	memcpy(r->data, conn->private_data ?: r->data, r->len);
 	/* Pairs with cm_peer_notified(): publishes the fields of the event */
 	smp_store_release(&r->told, true);
-	complete(&r->d->run->kick);
+	complete(&r->d->run->wake);
 }
 
 /* The callback of a caller */
@@ -135,7 +135,7 @@ bool cm_peer_wait(struct cm_peer *r)
 	while (!cm_peer_notified(r) && pair_ok(r->d)) {
 		if (time_after(jiffies, deadline))
 			loop_fail(r->d->c, "a plain CM id got no event");
-		wait_for_completion_timeout(&r->d->run->kick, 1);
+		wait_for_completion_timeout(&r->d->run->wake, 1);
 	}
 	return pair_ok(r->d);
 }

@@ -18,7 +18,7 @@ static void pair_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more
 	if (!in_softirq())
 		loop_fail(evd->pair->c, "upcall with bottom halves on");
 	atomic_inc(&evd->upcalls);
-	complete(&evd->pair->run->kick);
+	complete(&evd->pair->run->wake);
 }
 
 static bool expect_ok(struct pair *d, const char *what, DAT_RETURN ret)
@@ -175,7 +175,7 @@ struct pair *pair_make(struct loop_run *run, struct loop_case *c, const struct p
 	d->cfg = *cfg;
 	if (!d->cfg.pairs)
 		d->cfg.pairs = 1;
-	reinit_completion(&run->kick);
+	reinit_completion(&run->wake);
 	if (cfg->srq)
 		good = expect_ok(d, "dat_srq_create",
 				 dat_srq_create(run->ia, run->pz, &attr, &d->srq));
@@ -466,7 +466,7 @@ bool pair_next(struct pair *d, struct pair_evd *evd, enum pair_expect told, cons
 			loop_fail(d->c, "%s: %s", what,
 				  dat_evd_dequeue(evd->handle, ev) == DAT_SUCCESS ?
 				  "an event, but no upcall" : "no event");
-		wait_for_completion_timeout(&d->run->kick, 1);
+		wait_for_completion_timeout(&d->run->wake, 1);
 	}
 	if (told == PAIR_NO_UPCALL && (was_told || told_by_now(evd)))
 		loop_fail(d->c, "%s: an upcall was made", what);
@@ -581,7 +581,7 @@ void pair_settle(struct pair *d, u32 ms)
 	unsigned long deadline = jiffies + msecs_to_jiffies(ms);
 
 	while (pair_ok(d) && time_before(jiffies, deadline))
-		wait_for_completion_timeout(&d->run->kick, HZ / 50);
+		wait_for_completion_timeout(&d->run->wake, HZ / 50);
 }
 
 void pair_expect_state(struct pair_end *e, DAT_EP_STATE state)

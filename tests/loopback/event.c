@@ -146,7 +146,7 @@ static void on_dto(struct loop_fixture *fx, struct loop_evd *evd,
 	if (fx->pumping) {
 		loop_pump(fx);
 		if (fx->tx_done == fx->count && fx->rx_done == fx->count)
-			complete(&fx->run->kick);
+			complete(&fx->run->wake);
 	}
 }
 
@@ -207,7 +207,7 @@ static void on_connection(struct loop_fixture *fx, struct loop_evd *evd, const D
 		loop_fail(fx->c, "%s: connection event %#x", s->name, ev->event_number);
 		fx->stop = true;
 	}
-	complete(&fx->run->kick);
+	complete(&fx->run->wake);
 }
 
 static void on_event(struct loop_fixture *fx, struct loop_evd *evd, const DAT_EVENT *ev)
@@ -224,7 +224,7 @@ static void on_event(struct loop_fixture *fx, struct loop_evd *evd, const DAT_EV
 		loop_fail(fx->c, "event number %#x", ev->event_number);
 	/* While the pump runs, only its end needs to wake the work item. */
 	if (!fx->pumping || fx->may_end)
-		complete(&fx->run->kick);
+		complete(&fx->run->wake);
 }
 
 /**
@@ -258,7 +258,7 @@ void loop_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 	} else {
 		evd->calls++;
 		atomic_set(&evd->notified, 1);
-		complete(&fx->run->kick);
+		complete(&fx->run->wake);
 	}
 	atomic_dec(&evd->inside);
 }
@@ -350,7 +350,7 @@ int loop_wait(struct loop_fixture *fx, bool (*done)(struct loop_fixture *fx), u3
 		if (fx->cfg.mode == LOOP_POLL)
 			cond_resched();
 		else
-			wait_for_completion_timeout(&fx->run->kick,
+			wait_for_completion_timeout(&fx->run->wake,
 						    min_t(unsigned long, limit, SLICE));
 	}
 }
@@ -372,7 +372,7 @@ int loop_wait_cr(struct loop_run *run, u32 ms)
 			return -EINTR;
 		if (time_after(jiffies, deadline))
 			return -ETIMEDOUT;
-		wait_for_completion_timeout(&run->kick, SLICE);
+		wait_for_completion_timeout(&run->wake, SLICE);
 	}
 	return 0;
 }

@@ -245,7 +245,7 @@ struct loop_fixture *loop_fixture_make(struct loop_run *run, struct loop_case *c
 	fx->cfg = *cfg;
 	fx->seed = loop_hash(run->args.seed, c - run->cases) + cfg->mode;
 	spin_lock_init(&fx->lock);
-	reinit_completion(&run->kick);
+	reinit_completion(&run->wake);
 	if (cfg->op == LOOP_SRQ)
 		err = make_srq(fx);
 	for (i = 0; i < cfg->conns && !err; i++) {

@@ -70,7 +70,7 @@ static int dequeue_silent(struct loop_fixture *fx, struct loop_evd *evd, u32 n, 
 			loop_fail(fx->c, "%s: %u events did not come", what, n);
 			return -ETIMEDOUT;
 		}
-		wait_for_completion_timeout(&fx->run->kick, 1);
+		wait_for_completion_timeout(&fx->run->wake, 1);
 	}
 	return 0;
 }
@@ -127,7 +127,7 @@ static int quiet_writes(struct loop_fixture *fx, u32 count, struct loop_slot *sr
 			loop_fail(fx->c, "no slot was released after %u suppressed writes", i);
 			return -ETIMEDOUT;
 		}
-		wait_for_completion_timeout(&fx->run->kick, 1);
+		wait_for_completion_timeout(&fx->run->wake, 1);
 	}
 	fx->c->silent += count;
 	return 0;
@@ -145,7 +145,7 @@ static int loud_write(struct loop_fixture *fx)
 					DAT_COMPLETION_DEFAULT_FLAG);
 		spin_unlock_bh(&fx->lock);
 		if (ret != DAT_SUCCESS)
-			wait_for_completion_timeout(&fx->run->kick, 1);
+			wait_for_completion_timeout(&fx->run->wake, 1);
 	} while (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES &&
 		 !READ_ONCE(fx->run->abort) && time_before(jiffies, deadline));
 	if (!loop_expect(fx->c, "write after suppressed ones", ret, DAT_SUCCESS))

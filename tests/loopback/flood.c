@@ -46,7 +46,7 @@ static void expect_flooded(struct pair *d, struct cm_peer *crowd, u32 waiting)
 		if (time_after(jiffies, deadline))
 			loop_fail(d->c, "%u of %u requests are refused, expected %u",
 				  count_told(crowd), CROWD, CROWD - waiting);
-		wait_for_completion_timeout(&d->run->kick, 1);
+		wait_for_completion_timeout(&d->run->wake, 1);
 	}
 	pair_settle(d, 100);
 	if (pair_ok(d) && count_told(crowd) != CROWD - waiting)

@@ -125,7 +125,7 @@ static bool dequeue_exactly(struct loop_fixture *fx, struct loop_evd *evd, u32 n
 			loop_fail(fx->c, "%u events did not come", n);
 			return false;
 		}
-		wait_for_completion_timeout(&fx->run->kick, HZ / 10);
+		wait_for_completion_timeout(&fx->run->wake, HZ / 10);
 	}
 }
 

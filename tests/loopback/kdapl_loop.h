@@ -120,7 +120,7 @@ struct loop_run {
 	enum loop_state state;
 	bool abort;
 	char error[160];		/* why no case could be run */
-	struct completion kick;		/* completed by each event that may end a wait */
+	struct completion wake;		/* completed by each event that may end a wait */
 
 	DAT_IA_HANDLE ia;
 	DAT_EVD_HANDLE async_evd;

@@ -95,7 +95,7 @@ static int start_run(char *line)
 
 	if (!run)
 		return -ENOMEM;
-	init_completion(&run->kick);
+	init_completion(&run->wake);
 	spin_lock_init(&run->cr_lock);
 	err = loop_args_parse(&run->args, line);
 	if (!err)
@@ -141,7 +141,7 @@ static void abort_run(void)
 	mutex_lock(&run_mutex);
 	if (loop_run && loop_run->state == LOOP_ACTIVE) {
 		WRITE_ONCE(loop_run->abort, true);
-		complete(&loop_run->kick);
+		complete(&loop_run->wake);
 	}
 	mutex_unlock(&run_mutex);
 }

@@ -65,7 +65,7 @@ static void many_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more
 {
 	struct many *m = data;
 
-	complete(&m->run->kick);
+	complete(&m->run->wake);
 }
 
 static bool next_event(struct many *m, DAT_EVD_HANDLE evd, const char *what, DAT_EVENT *ev)
@@ -79,7 +79,7 @@ static bool next_event(struct many *m, DAT_EVD_HANDLE evd, const char *what, DAT
 		if (time_after(jiffies, deadline))
 			loop_fail(m->c, "%s: no event", what);
 		slept = current->nvcsw;
-		wait_for_completion_timeout(&m->run->kick, 1);
+		wait_for_completion_timeout(&m->run->wake, 1);
 		m->own_sleeps += current->nvcsw - slept;
 	}
 	return false;
@@ -334,7 +334,7 @@ int loop_case_many(struct loop_run *run, struct loop_case *c)
 	m.npairs = run->args.brief ? MANY_BRIEF : MANY_PAIRS;
 	c->count = m.npairs;
 	loop_clauses(c, "C-18 C-15 C-41 C-47");
-	reinit_completion(&run->kick);
+	reinit_completion(&run->wake);
 	go_on = make_fixture(&m);
 	for (i = 0; go_on && i < m.npairs; i++)
 		for (what = COST_MAKE; go_on && what < COST_CLOSE; what++)

@@ -305,7 +305,7 @@ static bool fmr_works(struct posted *p, struct pair_end *by)
 				  &p->context, &p->key);
 		if (DAT_GET_TYPE(ret) != DAT_INVALID_STATE)
 			break;
-		wait_for_completion_timeout(&p->d->run->kick, 1);
+		wait_for_completion_timeout(&p->d->run->wake, 1);
 	} while (time_before(jiffies, deadline));
 	return loop_expect(p->d->c, "dat_lmr_fmr after a flush", ret, DAT_SUCCESS);
 }

@@ -29,7 +29,7 @@ static void cr_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 		run->stray++;
 	}
 	spin_unlock(&run->cr_lock);
-	complete(&run->kick);
+	complete(&run->wake);
 }
 
 static int fixture_error(struct loop_run *run, const char *what, DAT_RETURN ret)

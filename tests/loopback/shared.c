@@ -103,7 +103,7 @@ static void expect_low(struct pair *d, const char *what)
 	while (pair_ok(d) && dat_evd_dequeue(d->run->async_evd, &ev) != DAT_SUCCESS) {
 		if (time_after(jiffies, deadline))
 			loop_fail(d->c, "%s: no asynchronous event", what);
-		wait_for_completion_timeout(&d->run->kick, 1);
+		wait_for_completion_timeout(&d->run->wake, 1);
 	}
 	data = &ev.event_data.asynch_error_event_data;
 	if (pair_ok(d) && (ev.event_number != DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR ||

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The claim and the baton of an EVD, and the silent way (event.c, event.h,
+ * The state and the ownership of an EVD, and the push without the lock (event.c, event.h,
  * event_queue.h, event_policy.c).
  *
  * Functions have the names of the sources without "kdapl_evd_". Every access to
- * evd->claim, evd->incoming, and what the straight way reads without the lock, is
+ * evd->state, evd->incoming, and what the fast path reads without the lock, is
  * a step of its own; what only the holder of evd->lock sees is done in one step.
  * Barriers are modelled by what they forbid: where one is taken out, the access
  * that it held back is made on its other side.
  *
  * Events have numbers; 1 and 2 are completions of one CQ, 3 of another, 4 comes
  * from elsewhere (dat_evd_post_se()). All ask for an upcall. BUDGET is 1 instead
- * of 64, so that the baton is passed on.
+ * of 64, so that the ownership is passed on.
  *
  * Who takes part:
- *   BATON      CQs, the deferred deliverer, a software event; policy SINGLE
+ *   OWNERSHIP  CQs, the deferred deliverer, a software event; policy SINGLE
  *   DEQUEUE    CQs, the deferred deliverer, a Consumer who dequeues
- *   SILENT     CQs on a silent EVD, while the policy becomes SINGLE
+ *   NO_UPCALLS CQs on an EVD without upcalls, while the policy becomes SINGLE
  *   FLIP       CQs, while the policy goes to DISABLE and comes back
  *   CHANGE     CQs, while the upcall is replaced, twice
  *   TEARDOWN   CQs, while the upcall is torn down and waited for
@@ -29,12 +29,12 @@
  *
  * What can be taken out is told at its place: #ifdef.
  */
-#define CL_BATON	1
-#define CL_QUEUED	2
-#define CL_INHIBIT	4
-#define CL_WAITER	8
-#define CL_PASSED	16
-#define CL_SILENT	32
+#define EVD_OWNED	1
+#define EVD_QUEUED	2
+#define EVD_INHIBIT	4
+#define EVD_WAITER	8
+#define EVD_PASSED	16
+#define EVD_NO_UPCALLS	32
 
 #define DISABLE		0
 #define SINGLE		1
@@ -44,7 +44,7 @@
 #define BUDGET	1
 #endif
 
-byte claim;
+byte state;
 bool locked;
 bool work;			/* queued */
 byte policy = SINGLE;
@@ -66,7 +66,7 @@ byte running_ep;		/* whose event the upcall has */
 byte given[NEV + 1];		/* handed over how often */
 bool torn;			/* TEARDOWN has returned */
 bool ep_freed;
-bool dropping;			/* somebody is between BATON and unlock */
+bool dropping;			/* somebody is between OWNERSHIP and unlock */
 bool woken;
 bool drained;			/* the CQ of EP 1 has nothing more to say */
 byte finished;
@@ -75,8 +75,8 @@ byte finished;
 
 #define LOCK	atomic { !locked -> locked = true }
 #define UNLOCK	locked = false
-#define OR(bits)	claim = claim | (bits)
-#define ANDNOT(bits)	claim = claim & (255 - (bits))
+#define OR(bits)	state = state | (bits)
+#define ANDNOT(bits)	state = state & (255 - (bits))
 
 /* ---- event_queue.h ---- */
 
@@ -102,7 +102,7 @@ inline link_gathered()
 		od;
 		x = 0; y = 0
 	};
-	OR(CL_QUEUED)
+	OR(EVD_QUEUED)
 }
 
 inline gather()
@@ -126,35 +126,35 @@ inline gather()
 inline set_inhibit()
 {
 	if
-	:: policy != SINGLE -> OR(CL_INHIBIT | CL_SILENT)
+	:: policy != SINGLE -> OR(EVD_INHIBIT | EVD_NO_UPCALLS)
 	:: else ->
-#ifdef NO_SILENT_GATHER
+#ifdef NO_ENABLE_GATHER
 		/* Nobody looks for what was pushed before */
-		ANDNOT(CL_SILENT);
+		ANDNOT(EVD_NO_UPCALLS);
 #else
-#ifdef SILENT_RELAXED
+#ifdef UPCALLS_RELAXED
 		/* The clearing is seen after the look at incoming */
-		c = claim;
+		c = state;
 		if
-		:: c & CL_SILENT -> gather()
+		:: c & EVD_NO_UPCALLS -> gather()
 		:: else
 		fi;
-		ANDNOT(CL_SILENT);
+		ANDNOT(EVD_NO_UPCALLS);
 #else
-		atomic { c = claim; ANDNOT(CL_SILENT) };
+		atomic { c = state; ANDNOT(EVD_NO_UPCALLS) };
 		if
-		:: c & CL_SILENT -> gather()
+		:: c & EVD_NO_UPCALLS -> gather()
 		:: else
 		fi;
 #endif
 #endif
 		if
 #ifdef NO_NEXT_INHIBIT
-		/* The straight way is opened while an upcall waits to take over */
-		:: true -> ANDNOT(CL_INHIBIT)
+		/* The fast path is opened while an upcall waits to take over */
+		:: true -> ANDNOT(EVD_INHIBIT)
 #else
-		:: !has_next -> ANDNOT(CL_INHIBIT)
-		:: has_next -> OR(CL_INHIBIT)
+		:: !has_next -> ANDNOT(EVD_INHIBIT)
+		:: has_next -> OR(EVD_INHIBIT)
 #endif
 		fi
 	fi
@@ -193,7 +193,7 @@ inline unlink()
 {
 	d_step { queue?e; nnotify = nnotify - notify[e]; fill(e) };
 	if
-	:: empty(queue) -> ANDNOT(CL_QUEUED)
+	:: empty(queue) -> ANDNOT(EVD_QUEUED)
 	:: nempty(queue)
 	fi
 }
@@ -223,14 +223,14 @@ inline call(ep)
 #endif
 }
 
-#define WAKE	if :: claim & CL_WAITER -> woken = true :: else fi
+#define WAKE	if :: state & EVD_WAITER -> woken = true :: else fi
 
-inline drop_baton()
+inline release_ownership()
 {
 	apply_next();
-	atomic { c = claim; ANDNOT(CL_BATON); dropping = true };
+	atomic { c = state; ANDNOT(EVD_OWNED); dropping = true };
 	if
-	:: c & CL_WAITER -> woken = true
+	:: c & EVD_WAITER -> woken = true
 	:: else
 	fi
 }
@@ -243,9 +243,9 @@ inline deliver(n)
 	:: true ->
 		apply_next();
 		if
-		:: !OWES -> drop_baton(); break
+		:: !OWES -> release_ownership(); break
 		:: OWES && budget == 0 ->
-			OR(CL_PASSED);
+			OR(EVD_PASSED);
 #ifndef NO_PASS_WORK
 			work = true;
 #endif
@@ -278,11 +278,11 @@ end:
 		LOCK;
 		mine = false;
 		if
-		:: claim & CL_PASSED -> ANDNOT(CL_PASSED); mine = true
+		:: state & EVD_PASSED -> ANDNOT(EVD_PASSED); mine = true
 		:: else ->
 			if
 			:: OWES ->
-				atomic { mine = !(claim & CL_BATON); OR(CL_BATON) }
+				atomic { mine = !(state & EVD_OWNED); OR(EVD_OWNED) }
 			:: else
 			fi
 		fi;
@@ -299,11 +299,11 @@ inline append(ev)
 	gather();
 	d_step { queue!ev; nnotify = nnotify + notify[ev] };
 #ifdef APPEND_READS_FIRST
-	/* Looks at BATON before it sets QUEUED */
-	c = claim;
-	OR(CL_QUEUED)
+	/* Looks at OWNERSHIP before it sets QUEUED */
+	c = state;
+	OR(EVD_QUEUED)
 #else
-	atomic { c = claim; OR(CL_QUEUED) }
+	atomic { c = state; OR(EVD_QUEUED) }
 #endif
 }
 
@@ -314,7 +314,7 @@ inline queue_done(ev)
 	LOCK;
 	append(ev);
 	if
-	:: !(c & CL_BATON) && policy == SINGLE -> OR(CL_BATON); mine = true
+	:: !(c & EVD_OWNED) && policy == SINGLE -> OR(EVD_OWNED); mine = true
 	:: else
 	fi;
 	UNLOCK;
@@ -330,7 +330,7 @@ inline queue_other(ev)
 	LOCK;
 	append(ev);
 	if
-	:: !(c & CL_BATON) && policy == SINGLE ->
+	:: !(c & EVD_OWNED) && policy == SINGLE ->
 #ifndef NO_WORK
 		work = true
 #else
@@ -347,7 +347,7 @@ inline pushed_late()
 	LOCK;
 	gather();
 	if
-	:: OWES -> atomic { mine = !(claim & CL_BATON); OR(CL_BATON) }
+	:: OWES -> atomic { mine = !(state & EVD_OWNED); OR(EVD_OWNED) }
 	:: else
 	fi;
 	UNLOCK;
@@ -377,10 +377,10 @@ inline push(ev)
 #ifndef NO_LATE
 #ifndef PUSH_RELAXED
 	/* Without the barrier: what was read before the push was seen */
-	c = claim;
+	c = state;
 #endif
 	if
-	:: !(c & CL_SILENT) -> pushed_late()
+	:: !(c & EVD_NO_UPCALLS) -> pushed_late()
 	:: else
 	fi
 #endif
@@ -389,13 +389,13 @@ inline push(ev)
 inline complete(ev)
 {
 #ifdef NO_ACQUIRE
-	/* The upcall is read before the baton is there */
+	/* The upcall is read before the ownership is there */
 	f = func; d = data;
 #endif
 	atomic {
-		mine = (claim == 0);
+		mine = (state == 0);
 		if
-		:: mine -> claim = CL_BATON
+		:: mine -> state = EVD_OWNED
 		:: else
 		fi
 	};
@@ -408,7 +408,7 @@ inline complete(ev)
 		d = data;
 #endif
 #ifdef NO_RELEASE
-		/* The end of the upcall is seen after the baton is free */
+		/* The end of the upcall is seen after the ownership is free */
 		cur_ep = EP_OF(ev);
 		d_step {
 			assert(f == d && !torn && (!ep_freed || EP_OF(ev) != 1));
@@ -419,13 +419,13 @@ inline complete(ev)
 		call(EP_OF(ev));
 #endif
 #ifdef RELEASE_PLAIN
-		/* Lets the baton go, whatever else stands in claim */
-		atomic { ANDNOT(CL_BATON); mine = true };
+		/* Lets the ownership go, whatever else stands in state */
+		atomic { ANDNOT(EVD_OWNED); mine = true };
 #else
 		atomic {
-			mine = (claim == CL_BATON);
+			mine = (state == EVD_OWNED);
 			if
-			:: mine -> claim = 0
+			:: mine -> state = 0
 			:: else
 			fi
 		};
@@ -443,9 +443,9 @@ inline complete(ev)
 /* complete.c, kdapl_hand_over() */
 inline hand_over(ev)
 {
-	c = claim;
+	c = state;
 	if
-	:: c & CL_SILENT -> push(ev)
+	:: c & EVD_NO_UPCALLS -> push(ev)
 	:: else -> complete(ev)
 	fi
 }
@@ -502,11 +502,11 @@ inline modify(pol, upcall)
 	fi;
 	set_inhibit();
 #ifdef APPLY_ALWAYS
-	/* Not asking whether somebody holds the baton */
+	/* Not asking whether somebody holds the ownership */
 	apply_next();
 #else
 	if
-	:: !(claim & CL_BATON) -> apply_next()
+	:: !(state & EVD_OWNED) -> apply_next()
 	:: else
 	fi;
 #endif
@@ -536,7 +536,7 @@ inline wait_begin()
 {
 	LOCK;
 #ifndef NO_WAITER
-	OR(CL_WAITER);
+	OR(EVD_WAITER);
 #endif
 	UNLOCK
 }
@@ -544,10 +544,10 @@ inline wait_begin()
 inline wait_end()
 {
 #ifdef NO_END_LOCK
-	ANDNOT(CL_WAITER);
+	ANDNOT(EVD_WAITER);
 #else
 	LOCK;
-	ANDNOT(CL_WAITER);
+	ANDNOT(EVD_WAITER);
 #endif
 	/* Who woke us is through with the EVD */
 	assert(!dropping);
@@ -560,7 +560,7 @@ proctype changer()
 {
 	byte g, x, y, c, n;
 
-#ifdef SILENT
+#ifdef NO_UPCALLS
 	modify(SINGLE, 0);
 #endif
 #ifdef FLIP
@@ -575,7 +575,7 @@ proctype changer()
 	modify(DISABLE, 0);
 #ifndef NO_IDLE
 	wait_begin();
-	wait_event(!(claim & CL_BATON));
+	wait_event(!(state & EVD_OWNED));
 	wait_end();
 #endif
 	torn = true;
@@ -601,7 +601,7 @@ proctype changer()
 	:: else -> break
 	od;
 	if
-	:: empty(queue) -> ANDNOT(CL_QUEUED)
+	:: empty(queue) -> ANDNOT(EVD_QUEUED)
 	:: nempty(queue)
 	fi;
 	UNLOCK;
@@ -623,10 +623,10 @@ proctype judge(byte all)
 
 	timeout;
 	assert(finished == all);
-	assert(!(claim & (CL_BATON | CL_PASSED | CL_WAITER)) && !work && !has_next);
+	assert(!(state & (EVD_OWNED | EVD_PASSED | EVD_WAITER)) && !work && !has_next);
 	if
 	:: policy == SINGLE ->
-		assert(empty(queue) && incoming == 0 && nnotify == 0 && claim == 0)
+		assert(empty(queue) && incoming == 0 && nnotify == 0 && state == 0)
 	:: else
 	fi;
 	/* Each was handed over once, or lies there */
@@ -651,13 +651,13 @@ init {
 		notify[1] = true;
 		notify[2] = true;
 		notify[3] = true;
-#ifdef SILENT
+#ifdef NO_UPCALLS
 		policy = DISABLE;
-		claim = CL_INHIBIT | CL_SILENT;
+		state = EVD_INHIBIT | EVD_NO_UPCALLS;
 #endif
 		run cq(1, 2);
 		run cq(3, 3);
-#if defined(BATON)
+#if defined(OWNERSHIP)
 		notify[4] = true;
 		run other(4);
 #elif defined(DEQUEUE)

@@ -11,8 +11,8 @@ rounds=3
 
 hold() { kdapl_insmod kdapl_removal stretch="$KDAPL_FACTOR"; }
 
-# shell_round: remove the device under the consumer, have it look, unload it
-shell_round() {
+# orphan_round: remove the device under the consumer, have it look, unload it
+orphan_round() {
 	hold && rxe_delete 0 && cat "$DEBUGFS/kdapl_removal/check" >check.tap &&
 		! grep -q '^not ok' check.tap && rmmod kdapl_removal && rxe_setup 0
 }
@@ -29,6 +29,6 @@ tap_check "the consumer unloads" rmmod kdapl_removal
 rxe_setup 0
 tap_check "load and unload with everything alive" eval 'hold && rmmod kdapl_removal'
 for ((i = 1; i <= rounds; i++)); do
-	tap_check "removal, round $i" shell_round ||
+	tap_check "removal, round $i" orphan_round ||
 		{ [ ! -s check.tap ] || grep -h '^not ok' check.tap | sed 's/^/# /'; }
 done

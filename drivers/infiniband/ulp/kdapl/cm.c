@@ -49,7 +49,7 @@ static struct ib_qp *kdapl_cm_qp(struct kdapl_ep *ep)
  */
 static void kdapl_cm_note_clean(struct kdapl_ep *ep)
 {
-	if (!kdapl_ep_breaks(ep) && !READ_ONCE(ep->obj.ia->shell))
+	if (!kdapl_ep_breaks(ep) && !READ_ONCE(ep->obj.ia->orphaned))
 		ep->clean_end = true;
 }
 
@@ -77,7 +77,7 @@ static void kdapl_cm_fail(struct kdapl_ep *ep, DAT_EVENT_NUMBER number,
 		}
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
-	kdapl_ep_kick(ep, KDAPL_TODO_FAILED);
+	kdapl_ep_schedule(ep, KDAPL_TODO_FAILED);
 }
 
 /*
@@ -109,7 +109,7 @@ static void kdapl_cm_response(struct kdapl_ep *ep, const struct rdma_conn_param 
 		memcpy(ep->private_in, param->private_data, ep->private_in_len);
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
-	kdapl_ep_kick(ep, KDAPL_TODO_RESPONSE);
+	kdapl_ep_schedule(ep, KDAPL_TODO_RESPONSE);
 }
 
 static void kdapl_cm_peer_gone(struct kdapl_ep *ep)
@@ -119,7 +119,7 @@ static void kdapl_cm_peer_gone(struct kdapl_ep *ep)
 	spin_lock_irqsave(&ep->lock, flags);
 	kdapl_cm_note_clean(ep);
 	spin_unlock_irqrestore(&ep->lock, flags);
-	kdapl_ep_kick(ep, KDAPL_TODO_PEER_GONE);
+	kdapl_ep_schedule(ep, KDAPL_TODO_PEER_GONE);
 }
 
 /* The two steps of an active attempt that a callback may do itself */
@@ -175,24 +175,24 @@ int kdapl_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		kdapl_cm_response(ep, &event->param.conn);
 		break;
 	case RDMA_CM_EVENT_ESTABLISHED:
-		kdapl_ep_kick(ep, KDAPL_TODO_ESTABLISHED);
+		kdapl_ep_schedule(ep, KDAPL_TODO_ESTABLISHED);
 		break;
 	case RDMA_CM_EVENT_DISCONNECTED:
 		kdapl_cm_peer_gone(ep);
 		break;
 	case RDMA_CM_EVENT_ADDR_CHANGE:
 		/* A bond has failed over: the work checks whether the path still exists */
-		kdapl_ep_kick(ep, KDAPL_TODO_ADDRESS);
+		kdapl_ep_schedule(ep, KDAPL_TODO_ADDRESS);
 		break;
 	case RDMA_CM_EVENT_DEVICE_REMOVAL:
 		/* Not seen in practice: kDAPL's remove() is called first and destroys the id */
-		kdapl_ep_kick(ep, KDAPL_TODO_BREAK);
+		kdapl_ep_schedule(ep, KDAPL_TODO_BREAK);
 		break;
 	default:
 		break;
 	}
 	if (ep->scq)
-		kdapl_scq_kick(ep->scq);
+		kdapl_scq_schedule(ep->scq);
 	return 0;
 }
 
@@ -218,7 +218,7 @@ static void kdapl_cm_put_id(struct kdapl_ep *ep)
  */
 static void kdapl_cm_outcome(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 {
-	bool owed = ep->live_attempt || ep->cancelled;
+	bool owed = ep->outcome_owed || ep->cancelled;
 	u16 len = 0;
 
 	if (ep->cancelled)
@@ -227,7 +227,7 @@ static void kdapl_cm_outcome(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 		number = DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR;
 	else if (number == DAT_CONNECTION_EVENT_PEER_REJECTED)
 		len = ep->private_in_len;
-	ep->live_attempt = false;
+	ep->outcome_owed = false;
 	ep->cancelled = false;
 	if (owed)
 		kdapl_ep_queue_conn(ep, &ep->outcome, number, len);
@@ -295,7 +295,7 @@ static void kdapl_cm_attempt_over(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
  * complete the disconnect. While the link is down, the id is moved from the EP to a list
  * where it waits for the port (notice.c).
  */
-static void kdapl_cm_live_over(struct kdapl_ep *ep)
+static void kdapl_cm_connection_ended(struct kdapl_ep *ep)
 {
 	DAT_EVENT_NUMBER number = kdapl_cm_end_number(ep);
 
@@ -318,7 +318,7 @@ static void kdapl_cm_over(struct kdapl_ep *ep)
 	if (ep->state != DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
 		kdapl_cm_disconnected(ep);
 	if (ep->dying) {
-		ep->live_attempt = false;
+		ep->outcome_owed = false;
 		ep->cancelled = false;
 		ep->end_owed = false;
 	}
@@ -546,9 +546,9 @@ void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 /* ---- the work ---------------------------------------------------------- */
 
 /* Ends the attempt unless ESTABLISHED was queued */
-static void kdapl_cm_settle(struct kdapl_ep *ep, bool live)
+static void kdapl_cm_settle(struct kdapl_ep *ep, bool connected)
 {
-	if (live) {
+	if (connected) {
 		kdapl_cm_timer_stop(ep);
 		kdapl_keepalive_start(ep);
 	} else {
@@ -564,7 +564,7 @@ static void kdapl_cm_settle(struct kdapl_ep *ep, bool live)
 static void kdapl_cm_finish_active(struct kdapl_ep *ep)
 {
 	struct rdma_cm_id *id = ep->cm_id;
-	bool live = false;
+	bool connected = false;
 	int ret;
 
 	rdma_lock_handler(id);
@@ -572,10 +572,10 @@ static void kdapl_cm_finish_active(struct kdapl_ep *ep)
 	if (!ret)
 		ret = rdma_accept(id, NULL);
 	if (!ret)
-		live = kdapl_ep_go_live(ep);
+		connected = kdapl_ep_set_connected(ep);
 	rdma_unlock_handler(id);
 
-	kdapl_cm_settle(ep, live);
+	kdapl_cm_settle(ep, connected);
 }
 
 /*
@@ -588,7 +588,7 @@ static void kdapl_cm_step_pending(struct kdapl_ep *ep, unsigned long todo)
 	if (todo & BIT(KDAPL_TODO_DISCONNECT))
 		kdapl_cm_attempt_over(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 	else if (ep->passive && (todo & BIT(KDAPL_TODO_ESTABLISHED)))
-		kdapl_cm_settle(ep, kdapl_ep_go_live(ep));
+		kdapl_cm_settle(ep, kdapl_ep_set_connected(ep));
 	else if (todo & BIT(KDAPL_TODO_FAILED))
 		kdapl_cm_attempt_over(ep, READ_ONCE(ep->fail_number));
 	else if (todo & BIT(KDAPL_TODO_PEER_GONE))
@@ -618,7 +618,7 @@ static void kdapl_cm_graceful(struct kdapl_ep *ep)
 		spin_lock_irq(&ep->lock);
 		ep->clean_end = true;
 		spin_unlock_irq(&ep->lock);
-		kdapl_cm_live_over(ep);
+		kdapl_cm_connection_ended(ep);
 	} else {
 		kdapl_ep_post_marker(ep);
 	}
@@ -652,14 +652,14 @@ static void kdapl_cm_step_left(struct kdapl_ep *ep)
 	if (!kdapl_ep_requests_idle(ep))
 		kdapl_cm_linger(ep, KDAPL_LINGER_REQUESTS);
 	if (kdapl_ep_requests_idle(ep))
-		kdapl_cm_live_over(ep);
+		kdapl_cm_connection_ended(ep);
 }
 
 static void kdapl_cm_step_connected(struct kdapl_ep *ep, unsigned long todo)
 {
 	if ((todo & (BIT(KDAPL_TODO_DISCONNECT) | BIT(KDAPL_TODO_BREAK))) ||
 	    (ep->linger && (todo & BIT(KDAPL_TODO_TIMEOUT))))
-		kdapl_cm_live_over(ep);
+		kdapl_cm_connection_ended(ep);
 	else if ((todo & (BIT(KDAPL_TODO_PEER_GONE) | BIT(KDAPL_TODO_FAILED))) ||
 		 ep->linger == KDAPL_LINGER_REQUESTS)
 		kdapl_cm_step_left(ep);
@@ -690,7 +690,7 @@ static void kdapl_cm_work(struct work_struct *work)
 	unsigned long todo;
 
 	mutex_lock(&ep->mutex);
-	if (!ep->dying && !ep->shell) {
+	if (!ep->dying && !ep->orphaned) {
 		todo = xchg(&ep->todo, 0);
 		if ((todo & BIT(KDAPL_TODO_ADDRESS)) && kdapl_cm_cut(ep))
 			todo |= BIT(KDAPL_TODO_BREAK);

@@ -182,7 +182,7 @@ void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle
 int kdapl_sp_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
 void kdapl_sp_unlisten(struct kdapl_sp *sp);
 void kdapl_sp_destroy(struct kdapl_sp *sp);
-void kdapl_sp_shell(struct kdapl_sp *sp);
+void kdapl_sp_orphan(struct kdapl_sp *sp);
 /* The common part of both kinds: the EVD, and the return value for an error */
 struct kdapl_evd *kdapl_sp_evd(struct kdapl_ia *ia, DAT_EVD_HANDLE handle);
 DAT_RETURN kdapl_sp_error(int err);
@@ -193,7 +193,7 @@ void kdapl_rsp_bond(struct kdapl_ep *ep, struct kdapl_sp *sp);
 bool kdapl_rsp_move(struct kdapl_sp *sp, DAT_EP_STATE from, DAT_EP_STATE to);
 
 void kdapl_cr_destroy(struct kdapl_cr *cr);
-void kdapl_cr_shell(struct kdapl_cr *cr);
+void kdapl_cr_orphan(struct kdapl_cr *cr);
 /* dat_evd_free(): rejects an undelivered CR as non-peer (E-46). Process context */
 void kdapl_cr_drop(struct kdapl_event *ev);
 /* Takes a CR from the backlog, and returns it */

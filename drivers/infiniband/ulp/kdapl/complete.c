@@ -82,7 +82,7 @@ static bool kdapl_park(struct kdapl_ep *ep, struct kdapl_event *ev, bool success
 		parked = true;
 		/* A message has arrived, so the peer is connected: do not wait for its RTU */
 		if (success && ep->state == DAT_EP_STATE_COMPLETION_PENDING)
-			kdapl_ep_kick(ep, KDAPL_TODO_EARLY_RECV);
+			kdapl_ep_schedule(ep, KDAPL_TODO_EARLY_RECV);
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
 	return parked;
@@ -149,7 +149,7 @@ void kdapl_note_error(struct kdapl_ep *ep, DAT_DTOS op, const struct ib_wc *wc)
 	}
 	if (breaks && (ep->state == DAT_EP_STATE_CONNECTED ||
 		       ep->state == DAT_EP_STATE_DISCONNECT_PENDING))
-		kdapl_ep_kick(ep, kdapl_break_by(op, wc));
+		kdapl_ep_schedule(ep, kdapl_break_by(op, wc));
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
 
@@ -164,7 +164,7 @@ static __cold noinline void kdapl_trace_success(const struct kdapl_ep *ep,
 /* Queues the event of a success. If upcalls are disabled, nobody has to be woken */
 static __always_inline void kdapl_hand_over(struct kdapl_evd *evd, struct kdapl_event *ev)
 {
-	if (atomic_read(&evd->claim) & KDAPL_EVD_SILENT)
+	if (atomic_read(&evd->state) & KDAPL_EVD_NO_UPCALLS)
 		kdapl_evd_push(evd, ev);
 	else
 		kdapl_evd_complete(evd, ev);
@@ -222,7 +222,7 @@ static noinline void kdapl_done_slow(struct kdapl_ep *ep, struct kdapl_slot *slo
 	else if (!(READ_ONCE(ep->slow) & KDAPL_EP_PARK) || !kdapl_park(ep, &slot->ev, success))
 		kdapl_evd_queue(evd, &slot->ev, direct);
 	if (watch && !recv)
-		kdapl_ep_kick(ep, KDAPL_TODO_GRACEFUL);
+		kdapl_ep_schedule(ep, KDAPL_TODO_GRACEFUL);
 }
 
 /**
@@ -414,7 +414,7 @@ static u8 kdapl_ep_post_mask(const struct kdapl_ep *ep, DAT_EP_STATE state)
 }
 
 /* Which posts may take the fast path */
-static u8 kdapl_ep_straight_mask(const struct kdapl_ep *ep, u8 post)
+static u8 kdapl_ep_fast_mask(const struct kdapl_ep *ep, u8 post)
 {
 	u8 mask = 0;
 
@@ -462,7 +462,7 @@ static void kdapl_ep_unpark(struct kdapl_ep *ep, bool flush)
 /**
  * kdapl_ep_set_state - change the state of an EP
  * @ep:    the EP
- * @state: new state; CONNECTED only from kdapl_ep_go_live()
+ * @state: new state; CONNECTED only from kdapl_ep_set_connected()
  *
  * Context: any; ep->lock held.
  */
@@ -476,7 +476,7 @@ void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state)
 		slow |= KDAPL_EP_WATCH;
 	WRITE_ONCE(ep->slow, slow);
 	WRITE_ONCE(ep->post, kdapl_ep_post_mask(ep, state));
-	WRITE_ONCE(ep->straight, kdapl_ep_straight_mask(ep, ep->post));
+	WRITE_ONCE(ep->fast_ops, kdapl_ep_fast_mask(ep, ep->post));
 	WRITE_ONCE(ep->state, state);
 	if (state == DAT_EP_STATE_DISCONNECTED) {
 		kdapl_ep_unpark(ep, true);
@@ -508,23 +508,23 @@ void kdapl_ep_queue_conn(struct kdapl_ep *ep, struct kdapl_conn_event *ce,
 }
 
 /**
- * kdapl_ep_go_live - make an EP CONNECTED and queue ESTABLISHED
+ * kdapl_ep_set_connected - make an EP CONNECTED and queue ESTABLISHED
  * @ep: the EP, its QP in RTS
  *
  * Context: process or softirq; takes ep->lock.
  * Return: false if the EP does not wait for an outcome (any more); then nothing is
  * changed.
  */
-bool kdapl_ep_go_live(struct kdapl_ep *ep)
+bool kdapl_ep_set_connected(struct kdapl_ep *ep)
 {
 	unsigned long flags;
-	bool live;
+	bool connected;
 
 	spin_lock_irqsave(&ep->lock, flags);
-	live = ep->live_attempt && (ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING ||
-				    ep->state == DAT_EP_STATE_COMPLETION_PENDING);
-	if (live) {
-		ep->live_attempt = false;
+	connected = ep->outcome_owed && (ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING ||
+					 ep->state == DAT_EP_STATE_COMPLETION_PENDING);
+	if (connected) {
+		ep->outcome_owed = false;
 		ep->end_owed = true;
 		kdapl_ep_set_state(ep, DAT_EP_STATE_CONNECTED);
 		kdapl_ep_queue_conn(ep, &ep->outcome, DAT_CONNECTION_EVENT_ESTABLISHED,
@@ -535,10 +535,10 @@ bool kdapl_ep_go_live(struct kdapl_ep *ep)
 		 * it must not do (I-05)
 		 */
 		if (ep->first_error.valid)
-			kdapl_ep_kick(ep, KDAPL_TODO_BREAK);
+			kdapl_ep_schedule(ep, KDAPL_TODO_BREAK);
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
-	return live;
+	return connected;
 }
 
 static struct kdapl_evd *kdapl_ep_evd_of(struct kdapl_ep *ep, struct kdapl_event *ev)

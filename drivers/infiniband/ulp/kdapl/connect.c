@@ -188,7 +188,7 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 	ep->passive = passive;
 	ep->fail_number = 0;
 	ep->private_in_len = 0;
-	ep->live_attempt = true;
+	ep->outcome_owed = true;
 	ep->cancelled = false;
 	ep->clean_end = false;
 	memset(&ep->first_error, 0, sizeof(ep->first_error));
@@ -199,7 +199,7 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 	/* An earlier break was cleared above; whoever set it has changed the IA before */
 	smp_mb();
 	if (kdapl_ia_unfit(ep->obj.ia, qp->device) || (id && kdapl_addr_unbound(id)))
-		kdapl_ep_kick(ep, KDAPL_TODO_BREAK);
+		kdapl_ep_schedule(ep, KDAPL_TODO_BREAK);
 }
 
 static void kdapl_cm_timer_next(struct kdapl_ep *ep)
@@ -231,7 +231,7 @@ void kdapl_cm_timer(struct work_struct *work)
 	if (ktime_before(ktime_get(), ep->deadline))
 		kdapl_cm_timer_next(ep);
 	else
-		kdapl_ep_kick(ep, KDAPL_TODO_TIMEOUT);
+		kdapl_ep_schedule(ep, KDAPL_TODO_TIMEOUT);
 }
 
 /**
@@ -514,10 +514,10 @@ static DAT_RETURN kdapl_disconnect(struct kdapl_ep *ep, bool graceful)
 	case DAT_EP_STATE_ACTIVE_CONNECTION_PENDING:
 	case DAT_EP_STATE_COMPLETION_PENDING:
 		/* The attempt cannot succeed any more (C-17, C-23) */
-		if (ep->live_attempt)
+		if (ep->outcome_owed)
 			ep->cancelled = true;
-		ep->live_attempt = false;
-		kdapl_ep_kick(ep, KDAPL_TODO_DISCONNECT);
+		ep->outcome_owed = false;
+		kdapl_ep_schedule(ep, KDAPL_TODO_DISCONNECT);
 		return DAT_SUCCESS;
 	case DAT_EP_STATE_CONNECTED:
 		kdapl_ep_set_state(ep, DAT_EP_STATE_DISCONNECT_PENDING);
@@ -526,7 +526,7 @@ static DAT_RETURN kdapl_disconnect(struct kdapl_ep *ep, bool graceful)
 		if (!graceful && !kdapl_ep_breaks(ep))
 			ep->clean_end = true;
 		/* A second graceful disconnect changes nothing; to check again is harmless */
-		kdapl_ep_kick(ep, graceful ? KDAPL_TODO_GRACEFUL : KDAPL_TODO_DISCONNECT);
+		kdapl_ep_schedule(ep, graceful ? KDAPL_TODO_GRACEFUL : KDAPL_TODO_DISCONNECT);
 		return DAT_SUCCESS;
 	default:
 		return kdapl_ep_state_error(ep->state);

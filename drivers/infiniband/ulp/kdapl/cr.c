@@ -205,17 +205,17 @@ static void kdapl_cr_finish(struct kdapl_cr *cr)
 void kdapl_cr_destroy(struct kdapl_cr *cr)
 {
 	kdapl_cr_release_ep(cr);
-	kdapl_cr_shell(cr);
+	kdapl_cr_orphan(cr);
 	kdapl_cr_finish(cr);
 }
 
 /**
- * kdapl_cr_shell - orphan a request: the device is being removed, so refuse it
+ * kdapl_cr_orphan - orphan a request: the device is being removed, so refuse it
  * @cr: referenced by the caller
  *
  * Context: process, no lock that a CM callback takes is held.
  */
-void kdapl_cr_shell(struct kdapl_cr *cr)
+void kdapl_cr_orphan(struct kdapl_cr *cr)
 {
 	struct rdma_cm_id *id = xchg(&cr->id, NULL);
 

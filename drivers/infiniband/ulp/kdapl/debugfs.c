@@ -107,7 +107,7 @@ static void show_ia(struct seq_file *m, struct kdapl_obj *obj)
 
 	show_head(m, obj);
 	seq_printf(m, " name=%s addr=%pISc state=%s verbs_objects=%d", ia->name, &ia->addr,
-		   READ_ONCE(ia->shell) ? "shell" : READ_ONCE(ia->closing) ? "closing" : "open",
+		   READ_ONCE(ia->orphaned) ? "orphaned" : READ_ONCE(ia->closing) ? "closing" : "open",
 		   atomic_read(&ia->nverbs));
 	mutex_lock(&ia->mutex);
 	for (i = 0; i < KDAPL_NTYPES; i++) {
@@ -127,7 +127,7 @@ static void show_pz(struct seq_file *m, struct kdapl_obj *obj)
 
 	show_head(m, obj);
 	seq_printf(m, " state=%s zone=%u users=%d service_qp=%s\n",
-		   READ_ONCE(pz->pd) ? "live" : "shell", pz->zone, atomic_read(&obj->users),
+		   READ_ONCE(pz->pd) ? "valid" : "orphaned", pz->zone, atomic_read(&obj->users),
 		   READ_ONCE(pz->qp) ? "yes" : "no");
 }
 
@@ -138,7 +138,7 @@ static void show_lmr(struct seq_file *m, struct kdapl_obj *obj)
 	show_head(m, obj);
 	show_object(m, "pz", lmr->pz);
 	seq_printf(m, " state=%s context=0x%08x length=%llu privileges=0x%02x rmrs=%d\n",
-		   READ_ONCE(lmr->mr) ? "live" : "shell", lmr->param.lmr_context,
+		   READ_ONCE(lmr->mr) ? "valid" : "orphaned", lmr->param.lmr_context,
 		   lmr->param.length, lmr->param.mem_priv, atomic_read(&obj->users));
 }
 
@@ -158,7 +158,7 @@ static void show_rmr(struct seq_file *m, struct kdapl_obj *obj)
 	show_head(m, obj);
 	show_object(m, "pz", rmr->pz);
 	seq_printf(m, " state=%s context=0x%08x length=%u privileges=0x%02x requests=%u\n",
-		   rmr->shelled ? "shell" : bound ? "bound" : "free", range.lmr_context,
+		   rmr->orphaned ? "orphaned" : bound ? "bound" : "free", range.lmr_context,
 		   range.segment_length, privileges, refcount_read(&rmr->wrs) - 1);
 }
 
@@ -197,8 +197,8 @@ static void show_evd(struct seq_file *m, struct kdapl_obj *obj)
 	spin_unlock_irqrestore(&evd->lock, flags);
 
 	show_head(m, obj);
-	seq_printf(m, " streams=0x%03x policy=%s claim=0x%x queued=%u notify=%u",
-		   evd->streams, policy_name(policy), atomic_read(&evd->claim),
+	seq_printf(m, " streams=0x%03x policy=%s state=0x%x queued=%u notify=%u",
+		   evd->streams, policy_name(policy), atomic_read(&evd->state),
 		   nqueued, nnotify);
 	seq_printf(m, " ring=%u/%u crs=%d psps=%d upcalls=%llu dropped=%llu overflowed=%d\n",
 		   ring_used, evd->qlen, atomic_read(&evd->ncr), atomic_read(&evd->npsp),
@@ -268,7 +268,7 @@ static const char *sp_state(const struct kdapl_sp *sp)
 {
 	if (READ_ONCE(sp->id))
 		return "listening";
-	return READ_ONCE(sp->obj.ia->shell) ? "shell" : "spent";
+	return READ_ONCE(sp->obj.ia->orphaned) ? "orphaned" : "spent";
 }
 
 static void show_sp(struct seq_file *m, struct kdapl_obj *obj)

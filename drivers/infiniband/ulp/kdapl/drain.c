@@ -61,7 +61,7 @@ static void kdapl_request_marker_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (wc->status != IB_WC_SUCCESS)
 		kdapl_note_error(ep, DAT_DTO_RDMA_WRITE, wc);
 	if (READ_ONCE(ep->slow) & KDAPL_EP_WATCH)
-		kdapl_ep_kick(ep, KDAPL_TODO_GRACEFUL);
+		kdapl_ep_schedule(ep, KDAPL_TODO_GRACEFUL);
 }
 
 static void kdapl_recv_marker_done(struct ib_cq *cq, struct ib_wc *wc)

@@ -119,7 +119,7 @@ struct kdapl_ep_texts {
  * @obj:    header
  * @qp:     NULL while unconfigured, and if the EP is orphaned; RCU. Written under @mutex
  * @post:   KDAPL_EP_MAY_*; follows @state
- * @straight: BIT(DAT_DTOS): the operations whose posts may take the fast path;
+ * @fast_ops: BIT(DAT_DTOS): the operations whose posts may take the fast path;
  *          follows @state
  * @slow:   KDAPL_EP_PARK, KDAPL_EP_WATCH; written under @lock
  * @zone:   pz->zone << KDAPL_ZONE_SHIFT; only dat_ep_modify() changes it and the
@@ -139,10 +139,10 @@ struct kdapl_ep_texts {
  * @parked: completions from before the connection, oldest first; with @hold, software
  *          flushes that wait for those of the device
  * @qp_moved: kDAPL has moved the QP to ERROR, so flushed completions are no error
- * @live_attempt: an outcome event is owed; under @lock (C-40)
+ * @outcome_owed: an outcome event is owed; under @lock (C-40)
  * @end_owed: ESTABLISHED was queued, and an end event is owed; under @lock (C-41)
  * @dying:  dat_ep_free() has begun; under @mutex
- * @shell:  the EP is orphaned: its verbs objects were destroyed; under @mutex
+ * @orphaned: the EP is orphaned: its verbs objects were destroyed; under @mutex
  * @keepalive_seen: progress of the queues when @keepalive last ran; under @mutex
  * @keepalive: probes an idle connection, see keepalive.c
  * @rsp:    the RSP for which the EP is in RESERVED, or whose request has moved it to
@@ -175,7 +175,7 @@ struct kdapl_ep {
 	struct kdapl_obj obj;
 	struct ib_qp __rcu *qp;
 	u8 post;
-	u8 straight;
+	u8 fast_ops;
 	u8 slow;
 	u8 state;
 	bool srq_attached;
@@ -206,13 +206,13 @@ struct kdapl_ep {
 	int parked_fired;		/* scq->nfired when the first completion was parked */
 	bool hold;
 	bool qp_moved;
-	bool live_attempt;
+	bool outcome_owed;
 	bool end_owed;
 	struct kdapl_first_error first_error;
 
 	struct mutex mutex;	/* see above */
 	bool dying;
-	bool shell;
+	bool orphaned;
 	struct kdapl_pz *pz;
 	struct kdapl_srq *srq;
 	struct kdapl_cq *cq;
@@ -327,7 +327,7 @@ static inline bool kdapl_ep_breaks(const struct kdapl_ep *ep)
 }
 
 /* Schedules the connection work for @what; any context */
-static inline void kdapl_ep_kick(struct kdapl_ep *ep, enum kdapl_todo what)
+static inline void kdapl_ep_schedule(struct kdapl_ep *ep, enum kdapl_todo what)
 {
 	set_bit(what, &ep->todo);
 	queue_work(kdapl_wq, &ep->work);

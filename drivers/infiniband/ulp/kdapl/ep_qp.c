@@ -29,15 +29,15 @@ static void kdapl_qp_event(struct ib_event *event, void *context)
 		complete_all(&ep->last_wqe);
 		break;
 	case IB_EVENT_COMM_EST:
-		kdapl_ep_kick(ep, KDAPL_TODO_EARLY_RECV);
+		kdapl_ep_schedule(ep, KDAPL_TODO_EARLY_RECV);
 		break;
 	case IB_EVENT_QP_FATAL:
-		kdapl_ep_kick(ep, KDAPL_TODO_BREAK);
+		kdapl_ep_schedule(ep, KDAPL_TODO_BREAK);
 		break;
 	case IB_EVENT_QP_REQ_ERR:
 	case IB_EVENT_QP_ACCESS_ERR:
 		/* The device has refused a request of the peer; the NAK may not have left yet */
-		kdapl_ep_kick(ep, KDAPL_TODO_REFUSED);
+		kdapl_ep_schedule(ep, KDAPL_TODO_REFUSED);
 		break;
 	default:
 		break;
@@ -282,7 +282,7 @@ static void kdapl_strip_begin(struct kdapl_ep *ep, bool dying)
 	if (dying)
 		ep->dying = true;
 	kdapl_cm_end(ep);
-	ep->shell = true;
+	ep->orphaned = true;
 	mutex_unlock(&ep->mutex);
 }
 
@@ -438,7 +438,7 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
 	lockdep_assert_held(&ep->mutex);
 	if (ep->dying)
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	if (ep->shell)
+	if (ep->orphaned)
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
 	if (ep->state == DAT_EP_STATE_UNCONNECTED)
 		return DAT_SUCCESS;

@@ -208,7 +208,7 @@ DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
 		idle = kdapl_ep_requests_idle(ep);
 		*request_idle = idle ? DAT_TRUE : DAT_FALSE;
 		if (!idle && READ_ONCE(ep->sq.run_head) != READ_ONCE(ep->sq.run_tail))
-			kdapl_ep_kick(ep, KDAPL_TODO_MARKER);
+			kdapl_ep_schedule(ep, KDAPL_TODO_MARKER);
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
 	kdapl_obj_put(obj);

@@ -7,7 +7,7 @@
  * They leave the queue through dat_evd_dequeue(), in any context, and through upcalls.
  *
  * There are two paths to an upcall:
- * - Fast path: a done callback finds evd->claim 0 (no owner, nothing queued, and the
+ * - Fast path: a done callback finds evd->state 0 (no owner, nothing queued, and the
  *   policy wants the event). It takes the ownership of the EVD by one cmpxchg, copies
  *   the event, returns the slot, and calls the Consumer.
  * - Slow path: the event is appended under evd->lock. If it asks for an upcall, it is
@@ -15,7 +15,7 @@
  *   owner, who checks the queue again before giving up the ownership, or otherwise by
  *   the work item.
  *
- * No event is lost between the two paths: a producer sets QUEUED and reads BATON by one
+ * No event is lost between the two paths: a producer sets QUEUED and reads OWNED by one
  * fetch_or, and the fast path ends the ownership by a cmpxchg that fails once QUEUED is
  * set.
  *
@@ -27,7 +27,7 @@
 #include "event_queue.h"
 #include "trace.h"
 
-/* Appends an event to the queue. Returns the old value of claim. evd->lock held */
+/* Appends an event to the queue. Returns the old value of state. evd->lock held */
 static int kdapl_evd_append(struct kdapl_evd *evd, struct kdapl_event *ev)
 {
 	lockdep_assert_held(&evd->lock);
@@ -42,7 +42,7 @@ static int kdapl_evd_append(struct kdapl_evd *evd, struct kdapl_event *ev)
 		evd->nnotify++;
 		evd->note = true;
 	}
-	return atomic_fetch_or(KDAPL_EVD_QUEUED, &evd->claim);
+	return atomic_fetch_or(KDAPL_EVD_QUEUED, &evd->state);
 }
 
 static struct kdapl_ring_event *kdapl_ring_of(struct kdapl_event *ev)
@@ -185,11 +185,11 @@ static __always_inline void kdapl_evd_call(struct kdapl_evd *evd, DAT_UPCALL_OBJ
 }
 
 /* Gives up the ownership. evd->lock held */
-static void kdapl_evd_drop_baton(struct kdapl_evd *evd)
+static void kdapl_evd_release(struct kdapl_evd *evd)
 {
 	lockdep_assert_held(&evd->lock);
 	kdapl_evd_apply_next(evd);
-	if (atomic_fetch_andnot_release(KDAPL_EVD_BATON, &evd->claim) & KDAPL_EVD_WAITER)
+	if (atomic_fetch_andnot_release(KDAPL_EVD_OWNED, &evd->state) & KDAPL_EVD_WAITER)
 		wake_up_all(&evd->wait);
 }
 
@@ -209,11 +209,11 @@ static void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget)
 	for (;;) {
 		kdapl_evd_apply_next(evd);
 		if (!kdapl_evd_owes(evd)) {
-			kdapl_evd_drop_baton(evd);
+			kdapl_evd_release(evd);
 			break;
 		}
 		if (!budget--) {
-			atomic_or(KDAPL_EVD_PASSED, &evd->claim);
+			atomic_or(KDAPL_EVD_PASSED, &evd->state);
 			queue_work(kdapl_evd_wq, &evd->work);
 			break;
 		}
@@ -235,7 +235,7 @@ static void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget)
 		kdapl_evd_call(evd, upcall, note ? NULL : &evd->event, ep, more);
 
 		spin_lock_irqsave(&evd->lock, flags);
-		if (atomic_read(&evd->claim) & KDAPL_EVD_WAITER)
+		if (atomic_read(&evd->state) & KDAPL_EVD_WAITER)
 			wake_up_all(&evd->wait);
 	}
 	spin_unlock_irqrestore(&evd->lock, flags);
@@ -256,11 +256,11 @@ void kdapl_evd_work(struct work_struct *work)
 
 	local_bh_disable();
 	spin_lock_irq(&evd->lock);
-	if (atomic_read(&evd->claim) & KDAPL_EVD_PASSED) {
-		atomic_andnot(KDAPL_EVD_PASSED, &evd->claim);
+	if (atomic_read(&evd->state) & KDAPL_EVD_PASSED) {
+		atomic_andnot(KDAPL_EVD_PASSED, &evd->state);
 		mine = true;
 	} else if (kdapl_evd_owes(evd)) {
-		mine = !(atomic_fetch_or_acquire(KDAPL_EVD_BATON, &evd->claim) & KDAPL_EVD_BATON);
+		mine = !(atomic_fetch_or_acquire(KDAPL_EVD_OWNED, &evd->state) & KDAPL_EVD_OWNED);
 	}
 	spin_unlock_irq(&evd->lock);
 	if (mine)
@@ -280,14 +280,14 @@ void kdapl_evd_queue(struct kdapl_evd *evd, struct kdapl_event *ev, bool in_done
 {
 	unsigned long flags;
 	bool mine = false;
-	int claim;
+	int state;
 
 	spin_lock_irqsave(&evd->lock, flags);
-	claim = kdapl_evd_append(evd, ev);
+	state = kdapl_evd_append(evd, ev);
 	/* An owner sees QUEUED before it gives up the ownership */
-	if (!(claim & KDAPL_EVD_BATON) && ev->notify && kdapl_evd_wants_upcall(evd)) {
+	if (!(state & KDAPL_EVD_OWNED) && ev->notify && kdapl_evd_wants_upcall(evd)) {
 		if (in_done) {
-			atomic_or(KDAPL_EVD_BATON, &evd->claim);
+			atomic_or(KDAPL_EVD_OWNED, &evd->state);
 			mine = true;
 		} else {
 			queue_work(kdapl_evd_wq, &evd->work);
@@ -315,7 +315,7 @@ void __cold kdapl_evd_pushed_late(struct kdapl_evd *evd)
 	spin_lock_irqsave(&evd->lock, flags);
 	kdapl_evd_gather(evd);
 	if (kdapl_evd_owes(evd))
-		mine = !(atomic_fetch_or(KDAPL_EVD_BATON, &evd->claim) & KDAPL_EVD_BATON);
+		mine = !(atomic_fetch_or(KDAPL_EVD_OWNED, &evd->state) & KDAPL_EVD_OWNED);
 	spin_unlock_irqrestore(&evd->lock, flags);
 	if (mine)
 		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET);
@@ -331,17 +331,17 @@ void __cold kdapl_evd_pushed_late(struct kdapl_evd *evd)
 void kdapl_evd_complete(struct kdapl_evd *evd, struct kdapl_event *ev)
 {
 	struct kdapl_ep *ep = ev->ep;
-	int claim = 0;
+	int state = 0;
 
 	if (unlikely(!ev->notify ||
-		     !atomic_try_cmpxchg_acquire(&evd->claim, &claim, KDAPL_EVD_BATON))) {
+		     !atomic_try_cmpxchg_acquire(&evd->state, &state, KDAPL_EVD_OWNED))) {
 		kdapl_evd_queue(evd, ev, true);
 		return;
 	}
 	kdapl_fill_dto(ev, &evd->event);
 	kdapl_evd_call(evd, evd->upcall, &evd->event, ep, false);
-	claim = KDAPL_EVD_BATON;
-	if (unlikely(!atomic_try_cmpxchg_release(&evd->claim, &claim, 0)))
+	state = KDAPL_EVD_OWNED;
+	if (unlikely(!atomic_try_cmpxchg_release(&evd->state, &state, 0)))
 		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET);
 }
 
@@ -436,7 +436,7 @@ int kdapl_evd_post_soft(struct kdapl_evd *evd, void *pointer)
 {
 	struct kdapl_ring_event *re;
 	unsigned long flags;
-	int claim;
+	int state;
 
 	spin_lock_irqsave(&evd->lock, flags);
 	re = kdapl_ring_get(evd);
@@ -444,8 +444,8 @@ int kdapl_evd_post_soft(struct kdapl_evd *evd, void *pointer)
 		re->ev.kind = KDAPL_EV_SOFT;
 		re->number = DAT_SOFTWARE_EVENT;
 		re->pointer = pointer;
-		claim = kdapl_evd_append(evd, &re->ev);
-		if (!(claim & KDAPL_EVD_BATON) && kdapl_evd_wants_upcall(evd))
+		state = kdapl_evd_append(evd, &re->ev);
+		if (!(state & KDAPL_EVD_OWNED) && kdapl_evd_wants_upcall(evd))
 			queue_work(kdapl_evd_wq, &evd->work);
 	}
 	spin_unlock_irqrestore(&evd->lock, flags);
@@ -469,7 +469,7 @@ void kdapl_evd_post_async(struct kdapl_evd *evd, DAT_EVENT_NUMBER number,
 {
 	struct kdapl_ring_event *re;
 	unsigned long flags;
-	int claim;
+	int state;
 
 	spin_lock_irqsave(&evd->lock, flags);
 	re = kdapl_ring_get(evd);
@@ -489,8 +489,8 @@ void kdapl_evd_post_async(struct kdapl_evd *evd, DAT_EVENT_NUMBER number,
 	re->number = number;
 	re->handle = handle;
 	re->reason = reason;
-	claim = kdapl_evd_append(evd, &re->ev);
-	if (!(claim & KDAPL_EVD_BATON) && kdapl_evd_wants_upcall(evd))
+	state = kdapl_evd_append(evd, &re->ev);
+	if (!(state & KDAPL_EVD_OWNED) && kdapl_evd_wants_upcall(evd))
 		queue_work(kdapl_evd_wq, &evd->work);
 out:
 	spin_unlock_irqrestore(&evd->lock, flags);

@@ -8,7 +8,7 @@
  *
  * Upcalls run in two places: in the done callback that produced the event (softirq),
  * and in the EVD's work item (with bottom halves off). Only the owner of the EVD may
- * deliver; the ownership is a bit of @claim. @claim is 0 only while there is no owner,
+ * deliver; the ownership is a bit of @state. @state is 0 only while there is no owner,
  * the queue is empty and the policy wants an upcall with the event: then one cmpxchg
  * takes the ownership, and the event is delivered directly. All other events are
  * queued under @lock, with one more exception: while upcalls are disabled, nobody has
@@ -82,13 +82,13 @@ struct kdapl_ring_event {
 	};
 };
 
-/* kdapl_evd.claim */
-#define KDAPL_EVD_BATON		0x01	/* the EVD has an owner, who delivers */
+/* kdapl_evd.state */
+#define KDAPL_EVD_OWNED		0x01	/* the EVD has an owner, who delivers */
 #define KDAPL_EVD_QUEUED	0x02	/* the queue is not empty; written under lock */
 #define KDAPL_EVD_INHIBIT	0x04	/* the policy does not allow direct delivery */
 #define KDAPL_EVD_WAITER	0x08	/* a task waits for the end of an upcall */
-#define KDAPL_EVD_PASSED	0x10	/* with BATON: the work item is the owner */
-#define KDAPL_EVD_SILENT	0x20	/* with INHIBIT: upcalls are disabled */
+#define KDAPL_EVD_PASSED	0x10	/* with OWNED: the work item is the owner */
+#define KDAPL_EVD_NO_UPCALLS	0x20	/* with INHIBIT: upcalls are disabled */
 
 /* An owner in softirq delivers so many events of others before it hands over */
 #define KDAPL_EVD_BUDGET	64
@@ -96,7 +96,7 @@ struct kdapl_ring_event {
 /**
  * struct kdapl_evd - event dispatcher
  * @obj:     header
- * @claim:   KDAPL_EVD_*; changed by cmpxchg and atomic or/andnot
+ * @state:   KDAPL_EVD_*; changed by cmpxchg and atomic or/andnot
  * @upcall:  what to call; written under @lock while there is no owner, or by the
  *           owner; read by the owner
  * @next_upcall: what to call after the running upcall, if @has_next; guarded by @lock
@@ -133,7 +133,7 @@ struct kdapl_ring_event {
  */
 struct kdapl_evd {
 	struct kdapl_obj obj;
-	atomic_t claim;
+	atomic_t state;
 	DAT_UPCALL_OBJECT upcall;
 	struct kdapl_ep *cur_ep;
 	DAT_UPCALL_POLICY policy;
@@ -200,7 +200,7 @@ static __always_inline void kdapl_evd_push(struct kdapl_evd *evd, struct kdapl_e
 		ev->next = head;
 		/* A full barrier, which pairs with the one in kdapl_evd_set_inhibit() */
 	} while (unlikely(!try_cmpxchg(&evd->incoming, &head, ev)));
-	if (unlikely(!(atomic_read(&evd->claim) & KDAPL_EVD_SILENT)))
+	if (unlikely(!(atomic_read(&evd->state) & KDAPL_EVD_NO_UPCALLS)))
 		kdapl_evd_pushed_late(evd);
 }
 

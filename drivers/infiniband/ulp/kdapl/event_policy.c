@@ -252,7 +252,7 @@ int kdapl_evd_modify(struct kdapl_evd *evd, DAT_UPCALL_POLICY policy,
 	 * While has_next is set, INHIBIT prevents direct delivery. So if the EVD has no
 	 * owner, nobody can become the owner before the new pair is in place.
 	 */
-	if (!(atomic_read_acquire(&evd->claim) & KDAPL_EVD_BATON))
+	if (!(atomic_read_acquire(&evd->state) & KDAPL_EVD_OWNED))
 		kdapl_evd_apply_next(evd);
 	if (flag == DAT_UPCALL_INVOC_ANY)
 		kdapl_evd_mark_all(evd);
@@ -269,7 +269,7 @@ static void kdapl_evd_wait_begin(struct kdapl_evd *evd)
 {
 	spin_lock_irq(&evd->lock);
 	evd->nwaiters++;
-	atomic_or(KDAPL_EVD_WAITER, &evd->claim);
+	atomic_or(KDAPL_EVD_WAITER, &evd->state);
 	spin_unlock_irq(&evd->lock);
 }
 
@@ -278,7 +278,7 @@ static void kdapl_evd_wait_end(struct kdapl_evd *evd)
 {
 	spin_lock_irq(&evd->lock);
 	if (!--evd->nwaiters)
-		atomic_andnot(KDAPL_EVD_WAITER, &evd->claim);
+		atomic_andnot(KDAPL_EVD_WAITER, &evd->state);
 	spin_unlock_irq(&evd->lock);
 }
 
@@ -291,7 +291,7 @@ static void kdapl_evd_wait_end(struct kdapl_evd *evd)
 void kdapl_evd_wait_idle(struct kdapl_evd *evd)
 {
 	kdapl_evd_wait_begin(evd);
-	wait_event(evd->wait, !(atomic_read_acquire(&evd->claim) & KDAPL_EVD_BATON));
+	wait_event(evd->wait, !(atomic_read_acquire(&evd->state) & KDAPL_EVD_OWNED));
 	kdapl_evd_wait_end(evd);
 }
 

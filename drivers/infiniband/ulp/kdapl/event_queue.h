@@ -51,7 +51,7 @@ static inline void kdapl_evd_gather(struct kdapl_evd *evd)
 	/* Upcalls may be enabled by now: whoever removes these events decrements the count */
 	evd->nnotify += notify;
 	evd->note |= notify != 0;
-	atomic_or(KDAPL_EVD_QUEUED, &evd->claim);
+	atomic_or(KDAPL_EVD_QUEUED, &evd->state);
 }
 
 /* Length of the queue; evd->lock held */
@@ -66,30 +66,30 @@ static inline u32 kdapl_evd_length(const struct kdapl_evd *evd)
 	return n;
 }
 
-/* Sets INHIBIT and SILENT according to the policy */
+/* Sets INHIBIT and NO_UPCALLS according to the policy */
 static inline void kdapl_evd_set_inhibit(struct kdapl_evd *evd)
 {
 	bool open = evd->policy == DAT_UPCALL_SINGLE_INSTANCE && evd->upcall.upcall_func;
-	bool silent = evd->policy != DAT_UPCALL_SINGLE_INSTANCE &&
+	bool no_upcalls = evd->policy != DAT_UPCALL_SINGLE_INSTANCE &&
 		      evd->policy != DAT_UPCALL_NOTIFY;
 
 	lockdep_assert_held(&evd->lock);
-	if (silent) {
-		atomic_or(KDAPL_EVD_INHIBIT | KDAPL_EVD_SILENT, &evd->claim);
+	if (no_upcalls) {
+		atomic_or(KDAPL_EVD_INHIBIT | KDAPL_EVD_NO_UPCALLS, &evd->state);
 		return;
 	}
 	/*
-	 * Fully ordered. kdapl_evd_push() reads SILENT after it has pushed. If an event
-	 * is not seen here, its producer does not see SILENT and takes the lock.
+	 * Fully ordered. kdapl_evd_push() reads NO_UPCALLS after it has pushed. If an event
+	 * is not seen here, its producer does not see NO_UPCALLS and takes the lock.
 	 */
-	if (atomic_fetch_andnot(KDAPL_EVD_SILENT, &evd->claim) & KDAPL_EVD_SILENT)
+	if (atomic_fetch_andnot(KDAPL_EVD_NO_UPCALLS, &evd->state) & KDAPL_EVD_NO_UPCALLS)
 		kdapl_evd_gather(evd);
 	if (open && !evd->has_next) {
 		/* Whoever delivers directly must see all of the upcall */
 		smp_mb__before_atomic();
-		atomic_andnot(KDAPL_EVD_INHIBIT, &evd->claim);
+		atomic_andnot(KDAPL_EVD_INHIBIT, &evd->state);
 	} else {
-		atomic_or(KDAPL_EVD_INHIBIT, &evd->claim);
+		atomic_or(KDAPL_EVD_INHIBIT, &evd->state);
 	}
 }
 
@@ -115,7 +115,7 @@ static inline void kdapl_evd_unlink(struct kdapl_evd *evd, struct kdapl_event *p
 		}
 	}
 	if (!evd->head)
-		atomic_andnot(KDAPL_EVD_QUEUED, &evd->claim);
+		atomic_andnot(KDAPL_EVD_QUEUED, &evd->state);
 }
 
 /* Applies an upcall that was set while another one ran. evd->lock held */

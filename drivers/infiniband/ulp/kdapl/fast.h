@@ -85,7 +85,7 @@ struct kdapl_obj *kdapl_key_find(struct kdapl_device *dev, u32 rkey);
  * @dying:  dat_rmr_free() has begun, no request may be posted any more
  * @hostile: a peer has invalidated it without the right to do so; @repair reports it
  * @param:  what dat_rmr_query() returns
- * @shelled: the verbs objects were destroyed because the device was removed
+ * @orphaned: the verbs objects were destroyed because the device was removed
  * @wrs:    number of posted requests, and one for the RMR itself
  * @repair: replaces MRs of unknown state
  * @free_work: frees the RMR after the last of @wrs and a grace period
@@ -100,7 +100,7 @@ struct kdapl_rmr {
 	bool dying;
 	bool hostile;
 	DAT_RMR_PARAM param;
-	bool shelled;
+	bool orphaned;
 	refcount_t wrs;
 	struct work_struct repair;
 	struct rcu_work free_work;
@@ -113,7 +113,7 @@ bool kdapl_rmr_invalidated(struct kdapl_rmr *rmr, const struct kdapl_ep *ep, u32
 void kdapl_rmr_fast_free(struct kdapl_fast *f);
 void kdapl_rmr_unbound(struct kdapl_rmr *rmr);
 void kdapl_rmr_destroy(struct kdapl_rmr *rmr);
-void kdapl_rmr_shell(struct kdapl_rmr *rmr);
+void kdapl_rmr_orphan(struct kdapl_rmr *rmr);
 
 static inline struct kdapl_rmr *to_kdapl_rmr(struct kdapl_obj *obj)
 {

@@ -259,20 +259,20 @@ struct kdapl_obj *kdapl_obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 }
 
 /**
- * kdapl_obj_is_live - is this a valid handle of a type?
+ * kdapl_obj_is_valid - is this a valid handle of a type?
  * @handle: any value
  * @type:   the type
  *
  * Context: any. The object may be freed before the caller uses the result.
  */
-bool kdapl_obj_is_live(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
+bool kdapl_obj_is_valid(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 {
-	bool live;
+	bool valid;
 
 	rcu_read_lock();
-	live = kdapl_obj_lookup(handle, type);
+	valid = kdapl_obj_lookup(handle, type);
 	rcu_read_unlock();
-	return live;
+	return valid;
 }
 
 /**

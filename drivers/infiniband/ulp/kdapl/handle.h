@@ -83,7 +83,7 @@ void kdapl_obj_publish(struct kdapl_obj *obj);
 bool kdapl_obj_unpublish(struct kdapl_obj *obj);
 struct kdapl_obj *kdapl_obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
 struct kdapl_obj *kdapl_obj_get_any(DAT_HANDLE handle);
-bool kdapl_obj_is_live(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
+bool kdapl_obj_is_valid(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
 struct kdapl_obj *kdapl_obj_next(u32 *idx, DAT_HANDLE_TYPE type);
 bool kdapl_obj_pin(struct kdapl_obj *obj);
 void kdapl_obj_put(struct kdapl_obj *obj);

@@ -13,7 +13,7 @@
  * - dat_ia_close() removes the handle under ia->sem held for writing, so no creation is in
  *   progress. It waits for all references to the IA, and then claims every object that no
  *   other call is freeing.
- * - Device removal sets @shell under ia->sem held for writing, and then destroys the verbs
+ * - Device removal sets @orphaned under ia->sem held for writing, and then destroys the verbs
  *   objects of every object. Meanwhile it holds a reference to the object, for which the
  *   object's destructor waits. If it cannot get a reference, the object is being destroyed,
  *   and whoever does that calls kdapl_ia_verbs_put(). Removal holds a reference to the IA,
@@ -51,7 +51,7 @@ DAT_RETURN kdapl_ia_begin(DAT_IA_HANDLE handle, struct kdapl_ia **out)
 	down_read(&ia->sem);
 	if (ia->closing) {
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
-	} else if (ia->shell) {
+	} else if (ia->orphaned) {
 		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
 	} else {
 		*out = ia;
@@ -84,7 +84,7 @@ void kdapl_ia_end(struct kdapl_ia *ia)
 bool kdapl_ia_enter(struct kdapl_ia *ia)
 {
 	down_read(&ia->sem);
-	if (!ia->shell && !ia->closing)
+	if (!ia->orphaned && !ia->closing)
 		return true;
 	up_read(&ia->sem);
 	return false;
@@ -209,7 +209,7 @@ void kdapl_ia_catastrophic(struct kdapl_ia *ia)
 }
 
 /* Schedules the work of all EPs, which ends their connections and attempts */
-static void kdapl_ia_kick_eps(struct kdapl_ia *ia, enum kdapl_todo what)
+static void kdapl_ia_schedule_eps(struct kdapl_ia *ia, enum kdapl_todo what)
 {
 	struct kdapl_obj *obj;
 
@@ -218,7 +218,7 @@ static void kdapl_ia_kick_eps(struct kdapl_ia *ia, enum kdapl_todo what)
 		/* While there is a reference, the destructor has not stopped the work */
 		if (!kdapl_obj_pin(obj))
 			continue;
-		kdapl_ep_kick(to_kdapl_ep(obj), what);
+		kdapl_ep_schedule(to_kdapl_ep(obj), what);
 		kdapl_obj_put(obj);
 	}
 	mutex_unlock(&ia->mutex);
@@ -251,7 +251,7 @@ static void kdapl_ia_relisten(struct kdapl_ia *ia, DAT_HANDLE_TYPE type)
 void kdapl_ia_device_failed(struct kdapl_ia *ia)
 {
 	kdapl_ia_catastrophic(ia);
-	kdapl_ia_kick_eps(ia, KDAPL_TODO_BREAK);
+	kdapl_ia_schedule_eps(ia, KDAPL_TODO_BREAK);
 }
 
 /**
@@ -270,7 +270,7 @@ void kdapl_ia_address_lost(struct kdapl_ia *ia)
 	WRITE_ONCE(ia->addr_lost, true);
 	/* A concurrent attempt sees this, or this function sees the attempt */
 	smp_mb();
-	kdapl_ia_kick_eps(ia, KDAPL_TODO_BREAK);
+	kdapl_ia_schedule_eps(ia, KDAPL_TODO_BREAK);
 }
 
 /**
@@ -286,7 +286,7 @@ void kdapl_ia_address_lost(struct kdapl_ia *ia)
 void kdapl_ia_address_stands(struct kdapl_ia *ia)
 {
 	WRITE_ONCE(ia->addr_lost, false);
-	kdapl_ia_kick_eps(ia, KDAPL_TODO_ADDRESS);
+	kdapl_ia_schedule_eps(ia, KDAPL_TODO_ADDRESS);
 	kdapl_ia_relisten(ia, DAT_HANDLE_TYPE_PSP);
 	kdapl_ia_relisten(ia, DAT_HANDLE_TYPE_RSP);
 }

@@ -13,22 +13,22 @@
 
 /* ---- removal of the device --------------------------------------------- */
 
-static void kdapl_ia_shell_obj(struct kdapl_obj *obj)
+static void kdapl_ia_orphan_obj(struct kdapl_obj *obj)
 {
 	switch (kdapl_handle_type(obj->handle)) {
 	case DAT_HANDLE_TYPE_CR:
-		return kdapl_cr_shell(to_kdapl_cr(obj));
+		return kdapl_cr_orphan(to_kdapl_cr(obj));
 	case DAT_HANDLE_TYPE_PSP:
 	case DAT_HANDLE_TYPE_RSP:
-		return kdapl_sp_shell(to_kdapl_sp(obj));
+		return kdapl_sp_orphan(to_kdapl_sp(obj));
 	case DAT_HANDLE_TYPE_SRQ:
-		return kdapl_srq_shell(to_kdapl_srq(obj));
+		return kdapl_srq_orphan(to_kdapl_srq(obj));
 	case DAT_HANDLE_TYPE_RMR:
-		return kdapl_rmr_shell(to_kdapl_rmr(obj));
+		return kdapl_rmr_orphan(to_kdapl_rmr(obj));
 	case DAT_HANDLE_TYPE_LMR:
-		return kdapl_lmr_shell(to_kdapl_lmr(obj));
+		return kdapl_lmr_orphan(to_kdapl_lmr(obj));
 	case DAT_HANDLE_TYPE_PZ:
-		return kdapl_pz_shell(to_kdapl_pz(obj));
+		return kdapl_pz_orphan(to_kdapl_pz(obj));
 	}
 }
 
@@ -53,7 +53,7 @@ static struct kdapl_obj *kdapl_ia_next(struct kdapl_ia *ia, DAT_HANDLE_TYPE type
 }
 
 /* Tears down all EPs at once, so that they share the drain and the grace periods */
-static void kdapl_ia_shell_eps(struct kdapl_ia *ia)
+static void kdapl_ia_orphan_eps(struct kdapl_ia *ia)
 {
 	struct kdapl_ep *ep, *next;
 	struct kdapl_obj *obj;
@@ -88,10 +88,10 @@ void kdapl_ia_remove(struct kdapl_ia *ia)
 
 	/* From here on nothing is created, and no request is announced */
 	down_write(&ia->sem);
-	ia->shell = true;
+	ia->orphaned = true;
 	up_write(&ia->sem);
 
-	kdapl_ia_shell_eps(ia);
+	kdapl_ia_orphan_eps(ia);
 	for (i = 0; i < ARRAY_SIZE(order); i++) {
 		/* An EP that is being freed was skipped above */
 		if (order[i] == DAT_HANDLE_TYPE_RMR)
@@ -101,7 +101,7 @@ void kdapl_ia_remove(struct kdapl_ia *ia)
 			wait_event(ia->wait, !atomic_read(&ia->nverbs));
 		obj = NULL;
 		while ((obj = kdapl_ia_next(ia, order[i], obj)))
-			kdapl_ia_shell_obj(obj);
+			kdapl_ia_orphan_obj(obj);
 	}
 	wait_event(ia->wait, !atomic_read(&ia->npds));
 

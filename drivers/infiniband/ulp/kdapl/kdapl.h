@@ -250,7 +250,7 @@ const struct ib_gid_attr *kdapl_addr_gid(struct ib_device *ibdev, u32 port,
  * @wait:   for @nverbs, @npds and @nrmrs, and for @objs to become empty
  * @mem:    references of the IA itself and of every object on @objs; the last one
  *          frees the memory
- * @shell:  the IA is orphaned: its device was removed; written under @sem
+ * @orphaned: the IA is orphaned: its device was removed; written under @sem
  * @closing: dat_ia_close() has begun; written under @sem
  * @fatal:  DAT_ASYNC_ERROR_IA_CATASTROPHIC has been raised (bit 0)
  * @sync_told: the log line about bounce buffers was written (bit 0)
@@ -283,7 +283,7 @@ struct kdapl_ia {
 	atomic_t npds;
 	atomic_t nrmrs;
 	refcount_t mem;
-	bool shell;
+	bool orphaned;
 	bool closing;
 	bool own_async;
 	unsigned long fatal;
@@ -385,7 +385,7 @@ void kdapl_pz_mr_get(struct kdapl_pz *pz);
 void kdapl_pz_mr_put(struct kdapl_pz *pz);
 int kdapl_pz_make_map_sg(struct kdapl_pz *pz);
 void kdapl_pz_destroy(struct kdapl_pz *pz);
-void kdapl_pz_shell(struct kdapl_pz *pz);
+void kdapl_pz_orphan(struct kdapl_pz *pz);
 
 static inline struct kdapl_pz *to_kdapl_pz(struct kdapl_obj *obj)
 {
@@ -475,7 +475,7 @@ static __always_inline const struct kdapl_lmr_desc *kdapl_lmr_desc(DAT_LMR_CONTE
  * @sgt:   mapped pages, for the unmap; @fast: it has @max_pages entries
  * @desc:  its descriptor; filled until the LMR is freed, also if it is orphaned
  * @param: what dat_lmr_query() returns
- * @shelled: the LMR is orphaned
+ * @orphaned: the LMR is orphaned
  * @fast:  it was created by dat_lmr_allocate(); constant
  * @max_pages: @fast: its capacity in pages; constant
  * @lock:  guards the following fields up to @zp, and the parts of @param that change
@@ -496,7 +496,7 @@ struct kdapl_lmr {
 	struct kdapl_lmr_desc *desc;
 	DAT_LMR_PARAM param;
 	u32 zone;
-	bool shelled;
+	bool orphaned;
 	bool fast;
 	u32 max_pages;
 	spinlock_t lock;	/* see above */
@@ -546,7 +546,7 @@ void kdapl_lmr_abort(struct kdapl_lmr *lmr);
 void kdapl_lmr_unmap(struct kdapl_lmr *lmr, struct ib_device *ibdev);
 void kdapl_lmr_free_work(struct work_struct *work);
 void kdapl_lmr_destroy(struct kdapl_lmr *lmr);
-void kdapl_lmr_shell(struct kdapl_lmr *lmr);
+void kdapl_lmr_orphan(struct kdapl_lmr *lmr);
 
 static inline struct kdapl_lmr *to_kdapl_lmr(struct kdapl_obj *obj)
 {
@@ -594,7 +594,7 @@ void kdapl_scq_unlink(struct kdapl_scq *scq);
 /* To be called a grace period after kdapl_scq_unlink() */
 void kdapl_scq_destroy(struct kdapl_scq *scq);
 /* Schedules a poll; any context */
-void kdapl_scq_kick(struct kdapl_scq *scq);
+void kdapl_scq_schedule(struct kdapl_scq *scq);
 /* Requests of a QP are being flushed, which the device may not announce; any context */
 void kdapl_scq_flush_soon(struct kdapl_scq *scq);
 /* Polls all completions; process context. Polls one batch; not from a handler of a CQ */
@@ -716,7 +716,7 @@ static inline void kdapl_srq_tally(const struct kdapl_srq *srq, u32 *posted, u32
 }
 
 void kdapl_srq_destroy(struct kdapl_srq *srq);
-void kdapl_srq_shell(struct kdapl_srq *srq);
+void kdapl_srq_orphan(struct kdapl_srq *srq);
 /* srq_lw.c: event handler of an SRQ, any context; and its work function */
 void kdapl_srq_event(struct ib_event *event, void *context);
 void kdapl_srq_lw_work(struct work_struct *work);
@@ -748,7 +748,7 @@ static inline struct kdapl_srq *to_kdapl_srq(struct kdapl_obj *obj)
 /*
  * Changes the state, and @post and @slow with it. DISCONNECTED turns parked
  * completions into FLUSHED events and ends the parking, which dat_ep_reset() begins
- * again. Only kdapl_ep_go_live() sets CONNECTED. ep->lock held.
+ * again. Only kdapl_ep_set_connected() sets CONNECTED. ep->lock held.
  */
 void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state);
 
@@ -760,10 +760,10 @@ void kdapl_srq_more_done(struct ib_cq *cq, struct ib_wc *wc);
 /*
  * The EP becomes CONNECTED: changes the state, queues the outcome event ESTABLISHED
  * (with ep->private_in_len bytes of ep->private_in) and then the parked completions,
- * all under ep->lock, which it takes. Clears live_attempt, sets end_owed. Returns false
+ * all under ep->lock, which it takes. Clears outcome_owed, sets end_owed. Returns false
  * without an effect if the state does not allow it, or if no outcome is owed.
  */
-bool kdapl_ep_go_live(struct kdapl_ep *ep);
+bool kdapl_ep_set_connected(struct kdapl_ep *ep);
 /* Delays software flushes until those of the QP have completed; process context */
 void kdapl_ep_hold(struct kdapl_ep *ep);
 void kdapl_ep_unhold(struct kdapl_ep *ep);

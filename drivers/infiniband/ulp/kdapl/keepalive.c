@@ -61,7 +61,7 @@ static void kdapl_keepalive_work(struct work_struct *work)
 	mutex_lock(&ep->mutex);
 	/* dat_ep_modify() may have turned it off since an earlier connection */
 	if (ep->keepalive_ms && READ_ONCE(ep->state) == DAT_EP_STATE_CONNECTED &&
-	    !ep->dying && !ep->shell) {
+	    !ep->dying && !ep->orphaned) {
 		kdapl_keepalive_look(&ep->sq.pool, &view);
 		kdapl_keepalive_look(&ep->rq, &view);
 		if (view.progress == ep->keepalive_seen && !view.reads)

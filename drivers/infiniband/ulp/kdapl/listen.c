@@ -446,12 +446,12 @@ void kdapl_sp_unlisten(struct kdapl_sp *sp)
 }
 
 /**
- * kdapl_sp_shell - orphan a service point: the device is being removed
+ * kdapl_sp_orphan - orphan a service point: the device is being removed
  * @sp: referenced by the caller
  *
  * Context: process, no lock that a CM callback or the work of a CR takes is held.
  */
-void kdapl_sp_shell(struct kdapl_sp *sp)
+void kdapl_sp_orphan(struct kdapl_sp *sp)
 {
 	u32 i;
 
@@ -475,7 +475,7 @@ void kdapl_sp_destroy(struct kdapl_sp *sp)
 {
 	struct kdapl_ia *ia = sp->obj.ia;
 
-	kdapl_sp_shell(sp);
+	kdapl_sp_orphan(sp);
 	kdapl_rsp_move(sp, DAT_EP_STATE_RESERVED, DAT_EP_STATE_UNCONNECTED);
 	kdapl_obj_unuse(&sp->evd->obj);
 	kdapl_ia_del(ia, &sp->obj);

@@ -46,7 +46,7 @@ void kdapl_lmr_free_work(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	struct kdapl_ia *ia = lmr->obj.ia;
 	struct kdapl_pz *pz = lmr->pz;
-	bool shelled = lmr->shelled;
+	bool orphaned = lmr->orphaned;
 	struct ib_mr *mr = lmr->mr;
 
 	if (mr)
@@ -56,7 +56,7 @@ void kdapl_lmr_free_work(struct work_struct *work)
 		kvfree(lmr->sgt.sgl);
 	kfree(lmr);
 	/* Lets device removal continue; the zone still exists, and keeps the IA */
-	if (!shelled)
+	if (!orphaned)
 		kdapl_ia_verbs_put(ia);
 	kdapl_pz_mr_put(pz);
 	memalloc_noio_restore(noio);
@@ -81,7 +81,7 @@ static void kdapl_lmr_revoke(struct kdapl_lmr *lmr)
 }
 
 /**
- * kdapl_lmr_shell - orphan an LMR: its device is being removed
+ * kdapl_lmr_orphan - orphan an LMR: its device is being removed
  * @lmr: referenced; no EP has a QP any more
  *
  * Destroys the verbs objects. The descriptor is kept, because posts on an orphaned EP still
@@ -89,12 +89,12 @@ static void kdapl_lmr_revoke(struct kdapl_lmr *lmr)
  *
  * Context: process.
  */
-void kdapl_lmr_shell(struct kdapl_lmr *lmr)
+void kdapl_lmr_orphan(struct kdapl_lmr *lmr)
 {
 	struct ib_device *ibdev = lmr->obj.ia->ibdev;
 	struct ib_mr *mr;
 
-	if (lmr->shelled)
+	if (lmr->orphaned)
 		return;
 	cancel_work_sync(&lmr->repair);
 	mr = lmr->mr;
@@ -110,7 +110,7 @@ void kdapl_lmr_shell(struct kdapl_lmr *lmr)
 	if (mr)
 		ib_dereg_mr(mr);
 	kdapl_lmr_unmap(lmr, ibdev);
-	lmr->shelled = true;
+	lmr->orphaned = true;
 	kdapl_ia_verbs_put(lmr->obj.ia);
 }
 

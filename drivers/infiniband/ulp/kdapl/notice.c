@@ -109,7 +109,7 @@ void kdapl_notice_send(struct kdapl_ep *ep)
 
 	lockdep_assert_held(&ep->mutex);
 	/* A device that is being removed will not come back: try at once */
-	if (!READ_ONCE(ia->shell) && !kdapl_notice_may_leave(ia->ibdev, port, ep->cm_id) &&
+	if (!READ_ONCE(ia->orphaned) && !kdapl_notice_may_leave(ia->ibdev, port, ep->cm_id) &&
 	    kdapl_notice_keep(ia->dev, port, ep->cm_id))
 		ep->cm_id = NULL;
 	else

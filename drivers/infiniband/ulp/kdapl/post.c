@@ -38,7 +38,7 @@
 #define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
 
 /* Not a DAT_RETURN: the request needs the slow path */
-#define KDAPL_NOT_STRAIGHT	((DAT_RETURN)~0U)
+#define KDAPL_NOT_FAST	((DAT_RETURN)~0U)
 
 /**
  * struct kdapl_request - the arguments of a posting call
@@ -302,9 +302,9 @@ static DAT_RETURN kdapl_post_any(struct kdapl_ep *ep, const struct kdapl_request
  * Out of line, so that it costs the fast path no registers. Uses the address of the
  * slot, not its content: the request may have completed.
  */
-static __cold noinline void kdapl_trace_straight(const struct kdapl_ep *ep, DAT_DTOS op,
-						 const struct kdapl_slot *slot, u32 n, u32 length,
-						 u32 flags)
+static __cold noinline void kdapl_trace_fast(const struct kdapl_ep *ep, DAT_DTOS op,
+					     const struct kdapl_slot *slot, u32 n, u32 length,
+					     u32 flags)
 {
 	const struct kdapl_pool *pool = &ep->sq.pool;
 
@@ -313,8 +313,8 @@ static __cold noinline void kdapl_trace_straight(const struct kdapl_ep *ep, DAT_
 }
 
 /* Fills in everything except the segments. Adjacent constants become one store */
-static __always_inline void kdapl_fill_straight(struct kdapl_sq *sq, struct kdapl_slot *slot,
-						DAT_DTOS op, u32 length, u64 cookie, u32 flags)
+static __always_inline void kdapl_fill_fast(struct kdapl_sq *sq, struct kdapl_slot *slot,
+					    DAT_DTOS op, u32 length, u64 cookie, u32 flags)
 {
 	u32 send_flags = IB_SEND_SIGNALED;
 
@@ -339,10 +339,10 @@ static __always_inline void kdapl_fill_straight(struct kdapl_sq *sq, struct kdap
 }
 
 /* No flag except SUPPRESS. sq->lock held; @op is a constant in each caller */
-static __always_inline DAT_RETURN kdapl_queue_straight(struct kdapl_ep *ep, DAT_DTOS op, u32 n,
-						       const DAT_LMR_TRIPLET *iov,
-						       const DAT_RMR_TRIPLET *remote, u64 cookie,
-						       u32 flags)
+static __always_inline DAT_RETURN kdapl_queue_fast(struct kdapl_ep *ep, DAT_DTOS op, u32 n,
+						   const DAT_LMR_TRIPLET *iov,
+						   const DAT_RMR_TRIPLET *remote, u64 cookie,
+						   u32 flags)
 {
 	u32 need = op == DAT_DTO_RDMA_READ ? ep->need_write : ep->need_read;
 	struct kdapl_sq *sq = &ep->sq;
@@ -353,52 +353,52 @@ static __always_inline DAT_RETURN kdapl_queue_straight(struct kdapl_ep *ep, DAT_
 	int err;
 
 	if (unlikely(!kdapl_pool_take(&sq->pool, &slot)))
-		return KDAPL_NOT_STRAIGHT;
+		return KDAPL_NOT_FAST;
 	if (likely(n == 1)) {
 		slot->rdma.wr.num_sge = 1;
 		length = kdapl_segment_fill(iov, need, kdapl_local_privilege(op), slot->sge);
 	} else {
 		slot->rdma.wr.num_sge = n;
-		length = kdapl_segments_straight(iov, n, need, kdapl_local_privilege(op),
-						 slot->sge);
+		length = kdapl_segments_fast(iov, n, need, kdapl_local_privilege(op),
+					     slot->sge);
 	}
 	qp = kdapl_dereference(ep->qp);
 	if (unlikely(!length))
-		goto not_straight;
+		goto slow_path;
 	if (unlikely(length > (op == DAT_DTO_SEND ? ep->max_message : ep->max_rdma)))
-		goto not_straight;
+		goto slow_path;
 	if (unlikely(!qp))
-		goto not_straight;
+		goto slow_path;
 	if (op != DAT_DTO_SEND) {
 		u32 remote_length = READ_ONCE(remote->segment_length);
 
 		if (op == DAT_DTO_RDMA_WRITE && unlikely(length > remote_length))
-			goto not_straight;
+			goto slow_path;
 		if (op == DAT_DTO_RDMA_READ && unlikely(length != remote_length ||
 							!ep->max_reads_out))
-			goto not_straight;
+			goto slow_path;
 		slot->rdma.remote_addr = READ_ONCE(remote->virtual_address);
 		slot->rdma.rkey = READ_ONCE(remote->rmr_context);
 	}
-	kdapl_fill_straight(sq, slot, op, length, cookie, flags);
+	kdapl_fill_fast(sq, slot, op, length, cookie, flags);
 	err = kdapl_verbs_send(qp, &slot->rdma.wr, sq);
 	if (unlikely(err))
 		return kdapl_sq_undo(sq, slot, run_len, err);
 	if (trace_kdapl_post_enabled())
-		kdapl_trace_straight(ep, op, slot, n, length, flags);
+		kdapl_trace_fast(ep, op, slot, n, length, flags);
 	return DAT_SUCCESS;
 
-not_straight:
+slow_path:
 	kdapl_pool_put(&sq->pool, slot);
-	return KDAPL_NOT_STRAIGHT;
+	return KDAPL_NOT_FAST;
 }
 
 /* May the request take the fast path? The other conditions are checked there */
-static __always_inline bool kdapl_is_straight(const struct kdapl_ep *ep, DAT_DTOS op, DAT_COUNT n,
-					      const DAT_LMR_TRIPLET *iov,
-					      const DAT_RMR_TRIPLET *remote, u32 flags)
+static __always_inline bool kdapl_is_fast(const struct kdapl_ep *ep, DAT_DTOS op, DAT_COUNT n,
+					  const DAT_LMR_TRIPLET *iov,
+					  const DAT_RMR_TRIPLET *remote, u32 flags)
 {
-	if (unlikely(!(READ_ONCE(ep->straight) & BIT(op))))
+	if (unlikely(!(READ_ONCE(ep->fast_ops) & BIT(op))))
 		return false;
 	if (unlikely(flags & ~DAT_COMPLETION_SUPPRESS_FLAG))
 		return false;
@@ -433,7 +433,7 @@ static __always_inline DAT_RETURN kdapl_post_request(DAT_EP_HANDLE ep_handle, DA
 						     const DAT_RMR_TRIPLET *remote,
 						     DAT_DTO_COOKIE cookie, u32 flags)
 {
-	DAT_RETURN ret = KDAPL_NOT_STRAIGHT;
+	DAT_RETURN ret = KDAPL_NOT_FAST;
 	struct kdapl_obj *obj;
 	unsigned long irq;
 	struct kdapl_ep *ep;
@@ -444,13 +444,13 @@ static __always_inline DAT_RETURN kdapl_post_request(DAT_EP_HANDLE ep_handle, DA
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	}
 	ep = to_kdapl_ep(obj);
-	if (likely(kdapl_is_straight(ep, op, n, iov, remote, flags))) {
+	if (likely(kdapl_is_fast(ep, op, n, iov, remote, flags))) {
 		spin_lock(&ep->sq.lock);
-		ret = kdapl_queue_straight(ep, op, n, iov, remote, cookie.as_64, flags);
+		ret = kdapl_queue_fast(ep, op, n, iov, remote, cookie.as_64, flags);
 		spin_unlock(&ep->sq.lock);
 	}
 	if (unlikely(ret)) {
-		if (ret == KDAPL_NOT_STRAIGHT)
+		if (ret == KDAPL_NOT_FAST)
 			ret = kdapl_post_other(ep, op, n, iov, remote, cookie.as_64, flags);
 		else
 			trace_kdapl_post_reject(kdapl_obj_id(&ep->obj), op, ret);

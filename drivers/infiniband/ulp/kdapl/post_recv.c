@@ -16,7 +16,7 @@
 #define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
 
 /* Not a DAT_RETURN: the receive needs the slow path */
-#define KDAPL_NOT_STRAIGHT	((DAT_RETURN)~0U)
+#define KDAPL_NOT_FAST	((DAT_RETURN)~0U)
 
 /* The arguments of a posting call */
 struct kdapl_receive {
@@ -217,9 +217,9 @@ static noinline DAT_RETURN kdapl_srq_recv_any(struct kdapl_srq *srq, const struc
 /* ---- fast path --------------------------------------------------------- */
 
 /* Takes a slot and fills it in; false if the receive needs the slow path */
-static __always_inline bool kdapl_recv_straight(struct kdapl_pool *pool, u32 need, u32 n,
-						const DAT_LMR_TRIPLET *iov, u64 cookie,
-						struct kdapl_slot **out)
+static __always_inline bool kdapl_recv_fast(struct kdapl_pool *pool, u32 need, u32 n,
+					    const DAT_LMR_TRIPLET *iov, u64 cookie,
+					    struct kdapl_slot **out)
 {
 	struct kdapl_slot *slot;
 	u64 length;
@@ -231,14 +231,14 @@ static __always_inline bool kdapl_recv_straight(struct kdapl_pool *pool, u32 nee
 		slot->recv.num_sge = 1;
 		if (unlikely(!kdapl_segment_fill(iov, need, DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
 						 slot->sge)))
-			goto not_straight;
+			goto slow_path;
 	} else {
 		slot->recv.num_sge = n;
-		length = kdapl_segments_straight(iov, n, need, DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
-						 slot->sge);
+		length = kdapl_segments_fast(iov, n, need, DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
+					     slot->sge);
 		/* The only limit is that the sum fits in 32 bits (G-19) */
 		if (unlikely(!length || length > U32_MAX))
-			goto not_straight;
+			goto slow_path;
 	}
 	slot->cookie = cookie;
 	/* Adjacent constants become one store */
@@ -251,7 +251,7 @@ static __always_inline bool kdapl_recv_straight(struct kdapl_pool *pool, u32 nee
 	slot->unused = 0;
 	return true;
 
-not_straight:
+slow_path:
 	kdapl_pool_put(pool, slot);
 	return false;
 }
@@ -265,18 +265,18 @@ static __always_inline DAT_RETURN kdapl_post_recv(struct kdapl_ep *ep, DAT_COUNT
 	int err;
 
 	if (unlikely(flags))
-		return KDAPL_NOT_STRAIGHT;
+		return KDAPL_NOT_FAST;
 	if (unlikely(!iov))
-		return KDAPL_NOT_STRAIGHT;
-	if (unlikely(!(READ_ONCE(ep->straight) & BIT(DAT_DTO_RECEIVE))))
-		return KDAPL_NOT_STRAIGHT;
+		return KDAPL_NOT_FAST;
+	if (unlikely(!(READ_ONCE(ep->fast_ops) & BIT(DAT_DTO_RECEIVE))))
+		return KDAPL_NOT_FAST;
 	if (unlikely(n != 1) && (!n || (u32)n > ep->max_recv_iov))
-		return KDAPL_NOT_STRAIGHT;
+		return KDAPL_NOT_FAST;
 	qp = kdapl_dereference(ep->qp);
 	if (unlikely(!qp))
-		return KDAPL_NOT_STRAIGHT;
-	if (unlikely(!kdapl_recv_straight(&ep->rq, ep->need_write, n, iov, cookie, &slot)))
-		return KDAPL_NOT_STRAIGHT;
+		return KDAPL_NOT_FAST;
+	if (unlikely(!kdapl_recv_fast(&ep->rq, ep->need_write, n, iov, cookie, &slot)))
+		return KDAPL_NOT_FAST;
 	err = qp->device->ops.post_recv(qp, &slot->recv, &ep->bad_recv);
 	if (unlikely(err))
 		return kdapl_recv_undo(&ep->rq, slot, err, DAT_RESOURCE_TEP);
@@ -294,13 +294,13 @@ static __always_inline DAT_RETURN kdapl_post_srq_recv(struct kdapl_srq *srq, DAT
 
 	ibsrq = kdapl_dereference(srq->srq);
 	if (unlikely(!iov))
-		return KDAPL_NOT_STRAIGHT;
+		return KDAPL_NOT_FAST;
 	if (unlikely(!n || (u32)n > srq->max_iov))
-		return KDAPL_NOT_STRAIGHT;
+		return KDAPL_NOT_FAST;
 	if (unlikely(!ibsrq))
-		return KDAPL_NOT_STRAIGHT;
-	if (unlikely(!kdapl_recv_straight(&srq->pool, srq->need_write, n, iov, cookie, &slot)))
-		return KDAPL_NOT_STRAIGHT;
+		return KDAPL_NOT_FAST;
+	if (unlikely(!kdapl_recv_fast(&srq->pool, srq->need_write, n, iov, cookie, &slot)))
+		return KDAPL_NOT_FAST;
 	err = ibsrq->device->ops.post_srq_recv(ibsrq, &slot->recv, &srq->bad_recv);
 	if (unlikely(err))
 		return kdapl_srq_refused(srq, &srq->pool, slot, err);
@@ -316,9 +316,9 @@ static noinline DAT_RETURN kdapl_recv_other(struct kdapl_obj *obj, DAT_COUNT n,
 {
 	const struct kdapl_receive r = { .n = n, .iov = iov, .cookie = cookie, .flags = flags };
 
-	if (ret == KDAPL_NOT_STRAIGHT && kdapl_handle_type(obj->handle) == DAT_HANDLE_TYPE_SRQ)
+	if (ret == KDAPL_NOT_FAST && kdapl_handle_type(obj->handle) == DAT_HANDLE_TYPE_SRQ)
 		ret = kdapl_srq_recv_any(to_kdapl_srq(obj), &r);
-	else if (ret == KDAPL_NOT_STRAIGHT)
+	else if (ret == KDAPL_NOT_FAST)
 		ret = kdapl_recv_any(to_kdapl_ep(obj), &r);
 	if (ret != DAT_SUCCESS)
 		trace_kdapl_post_reject(kdapl_obj_id(obj), DAT_DTO_RECEIVE, ret);

@@ -329,12 +329,12 @@ int kdapl_pz_make_map_sg(struct kdapl_pz *pz)
 }
 
 /**
- * kdapl_pz_shell - orphan a zone: its device is being removed, or the zone is freed
+ * kdapl_pz_orphan - orphan a zone: its device is being removed, or the zone is freed
  * @pz: the zone, referenced; its PD has no objects any more
  *
  * Context: process.
  */
-void kdapl_pz_shell(struct kdapl_pz *pz)
+void kdapl_pz_orphan(struct kdapl_pz *pz)
 {
 	struct kdapl_ia *ia = pz->obj.ia;
 	struct ib_pd *pd = pz->pd;
@@ -360,7 +360,7 @@ void kdapl_pz_destroy(struct kdapl_pz *pz)
 {
 	kdapl_pz_mr_put(pz);
 	wait_for_completion(&pz->mrs_gone);
-	kdapl_pz_shell(pz);
+	kdapl_pz_orphan(pz);
 	ida_free(&kdapl_zones, pz->zone);
 	kvfree(pz->map_sg);
 	kdapl_ia_del(pz->obj.ia, &pz->obj);

@@ -43,7 +43,7 @@ DAT_RETURN dat_ia_reserved_lmr(DAT_IA_HANDLE ia_handle,
 			       DAT_LMR_HANDLE *lmr_handle,
 			       DAT_LMR_CONTEXT *lmr_context)
 {
-	if (!kdapl_obj_is_live(ia_handle, DAT_HANDLE_TYPE_IA))
+	if (!kdapl_obj_is_valid(ia_handle, DAT_HANDLE_TYPE_IA))
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
 	if (!lmr_handle)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
@@ -152,7 +152,7 @@ DAT_RETURN dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
 					const DAT_RMR_TRIPLET *remote_buffer,
 					DAT_COMPLETION_FLAGS completion_flags)
 {
-	if (!kdapl_obj_is_live(ep_handle, DAT_HANDLE_TYPE_EP))
+	if (!kdapl_obj_is_valid(ep_handle, DAT_HANDLE_TYPE_EP))
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
 	return NOT_OFFERED;
 }
@@ -172,7 +172,7 @@ EXPORT_SYMBOL_GPL(dat_ep_post_rdma_read_to_rmr);
 DAT_RETURN dat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle,
 				 DAT_RMR_HANDLE *rmr_handle)
 {
-	if (!kdapl_obj_is_live(pz_handle, DAT_HANDLE_TYPE_PZ))
+	if (!kdapl_obj_is_valid(pz_handle, DAT_HANDLE_TYPE_PZ))
 		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
 	if (!rmr_handle)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);

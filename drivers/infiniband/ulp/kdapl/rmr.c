@@ -102,7 +102,7 @@ static void kdapl_rmr_free_work(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 	struct kdapl_ia *ia = rmr->obj.ia;
 	struct kdapl_pz *pz = rmr->pz;
-	bool shelled = rmr->shelled;
+	bool orphaned = rmr->orphaned;
 	struct kdapl_fast *f;
 
 	for (f = rmr->fast; f < rmr->fast + ARRAY_SIZE(rmr->fast); f++) {
@@ -114,23 +114,23 @@ static void kdapl_rmr_free_work(struct work_struct *work)
 	/* The LMRs to which it was bound may be freed */
 	if (atomic_dec_and_test(&ia->nrmrs))
 		wake_up(&ia->wait);
-	if (!shelled)
+	if (!orphaned)
 		kdapl_ia_verbs_put(ia);
 	kdapl_pz_mr_put(pz);
 	memalloc_noio_restore(noio);
 }
 
 /**
- * kdapl_rmr_shell - orphan an RMR: its device is being removed
+ * kdapl_rmr_orphan - orphan an RMR: its device is being removed
  * @rmr: referenced; no EP has a QP any more, so no request is outstanding
  *
  * Context: process.
  */
-void kdapl_rmr_shell(struct kdapl_rmr *rmr)
+void kdapl_rmr_orphan(struct kdapl_rmr *rmr)
 {
 	struct kdapl_fast *f;
 
-	if (rmr->shelled)
+	if (rmr->orphaned)
 		return;
 	cancel_work_sync(&rmr->repair);
 	for (f = rmr->fast; f < rmr->fast + ARRAY_SIZE(rmr->fast); f++) {
@@ -140,7 +140,7 @@ void kdapl_rmr_shell(struct kdapl_rmr *rmr)
 	spin_lock_irq(&rmr->lock);
 	kdapl_rmr_unbound(rmr);
 	spin_unlock_irq(&rmr->lock);
-	rmr->shelled = true;
+	rmr->orphaned = true;
 	kdapl_ia_verbs_put(rmr->obj.ia);
 }
 
@@ -177,7 +177,7 @@ void kdapl_rmr_destroy(struct kdapl_rmr *rmr)
 	spin_unlock_irq(&rmr->lock);
 	/* It is not queued again, because completions check @dying under the lock */
 	cancel_work_sync(&rmr->repair);
-	if (!rmr->shelled)
+	if (!rmr->orphaned)
 		kdapl_rmr_revoke(rmr);
 	kdapl_ia_del(rmr->obj.ia, &rmr->obj);
 	kdapl_obj_unuse(&pz->obj);

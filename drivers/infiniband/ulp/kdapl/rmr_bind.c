@@ -464,7 +464,7 @@ static void kdapl_bind_strand(struct kdapl_bind *b, struct kdapl_slot *slot)
 	slot->fast = b->old;
 	slot->cqe.done = kdapl_bind_stranded_done;
 	kdapl_sq_strand(&b->ep->sq, slot);
-	kdapl_ep_kick(b->ep, KDAPL_TODO_BREAK);
+	kdapl_ep_schedule(b->ep, KDAPL_TODO_BREAK);
 }
 
 /* Step 11. ep->sq.lock held */

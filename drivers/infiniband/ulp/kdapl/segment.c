@@ -27,7 +27,7 @@ static __cold noinline DAT_RETURN kdapl_segment_reason(DAT_LMR_CONTEXT context, 
 }
 
 /**
- * kdapl_segments_straight - check and translate a vector without empty segments
+ * kdapl_segments_fast - check and translate a vector without empty segments
  * @iov:       segments
  * @n:         their number, not 0; @sge must have room for as many
  * @need:      zone and privilege needed
@@ -39,8 +39,8 @@ static __cold noinline DAT_RETURN kdapl_segment_reason(DAT_LMR_CONTEXT context, 
  * Context: any, inside a read section.
  * Return: the sum of their lengths; 0 if one of them is bad or empty.
  */
-u64 kdapl_segments_straight(const DAT_LMR_TRIPLET *iov, u32 n, u32 need, u32 privilege,
-			    struct ib_sge *sge)
+u64 kdapl_segments_fast(const DAT_LMR_TRIPLET *iov, u32 n, u32 need, u32 privilege,
+			struct ib_sge *sge)
 {
 	const DAT_LMR_TRIPLET *end = iov + n;
 	/* Elements of both arrays have 16 bytes, so one of the pointers is enough */

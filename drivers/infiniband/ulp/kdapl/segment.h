@@ -85,8 +85,8 @@ struct kdapl_segments {
 
 struct kdapl_segments kdapl_segments_fill(const DAT_LMR_TRIPLET *iov, u32 n, u32 need,
 					  u32 privilege, struct ib_sge *sge);
-u64 kdapl_segments_straight(const DAT_LMR_TRIPLET *iov, u32 n, u32 need, u32 privilege,
-			    struct ib_sge *sge);
+u64 kdapl_segments_fast(const DAT_LMR_TRIPLET *iov, u32 n, u32 need, u32 privilege,
+			struct ib_sge *sge);
 DAT_RETURN kdapl_segments_reason(const DAT_LMR_TRIPLET *iov, u32 n, u32 need, u32 privilege,
 				 u64 *total);
 void kdapl_segments_trim(struct ib_sge *sge, struct kdapl_segments *segs, u32 length);

@@ -6,7 +6,7 @@
  * by ib_create_cq(), armed with IB_CQ_SOLICITED, and polled by kDAPL: in a work item
  * after the device has called the completion handler (never in the handler itself,
  * where rxe of 6.12 holds a lock that polling takes), by dat_evd_dequeue() on an empty
- * EVD, when connection code asks for it (kdapl_scq_kick()), in a drain, and by a slow
+ * EVD, when connection code asks for it (kdapl_scq_schedule()), in a drain, and by a slow
  * timer, because some devices do not announce errors and flushes (rxe of 6.12).
  *
  * No upcall runs where such a CQ is polled: the done callbacks queue the events, and
@@ -151,12 +151,12 @@ void kdapl_scq_flush_soon(struct kdapl_scq *scq)
 }
 
 /**
- * kdapl_scq_kick - schedule a poll of the CQ
+ * kdapl_scq_schedule - schedule a poll of the CQ
  * @scq: the CQ
  *
  * Context: any.
  */
-void kdapl_scq_kick(struct kdapl_scq *scq)
+void kdapl_scq_schedule(struct kdapl_scq *scq)
 {
 	queue_work(kdapl_evd_wq, &scq->work);
 }

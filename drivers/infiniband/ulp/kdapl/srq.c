@@ -401,12 +401,12 @@ static void kdapl_srq_drop_verbs(struct kdapl_srq *srq, bool known)
 }
 
 /**
- * kdapl_srq_shell - orphan an SRQ: its device is being removed
+ * kdapl_srq_orphan - orphan an SRQ: its device is being removed
  * @srq: referenced; the QPs of its EPs were destroyed
  *
  * Context: process.
  */
-void kdapl_srq_shell(struct kdapl_srq *srq)
+void kdapl_srq_orphan(struct kdapl_srq *srq)
 {
 	/* Posts read it without a lock */
 	WRITE_ONCE(srq->state, DAT_SRQ_STATE_ERROR);

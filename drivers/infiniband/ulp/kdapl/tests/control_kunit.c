@@ -244,7 +244,7 @@ static void churn_connect(struct churner *c, DAT_EP_HANDLE handle)
 	mutex_lock(&ep->mutex);
 	if (!IS_ERR(id) && ep->state == DAT_EP_STATE_UNCONNECTED) {
 		kdapl_cm_begin(ep, id, false);
-		kdapl_ep_go_live(ep);
+		kdapl_ep_set_connected(ep);
 		c->n++;
 		id = NULL;
 	}

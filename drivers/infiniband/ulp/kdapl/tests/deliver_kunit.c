@@ -218,7 +218,7 @@ static void C_36_the_waiter_is_woken_between_two_upcalls(struct kunit *test)
 }
 
 /* Upcalls are enabled after the completion has checked the EVD and before it pushes its event */
-static void E_17_an_event_is_pushed_too_late_to_be_silent(struct kunit *test)
+static void E_17_an_event_is_pushed_after_upcalls_were_enabled(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	struct kdapl_slot *slot = evt_slot(evt, 0, 7, true);
@@ -239,7 +239,7 @@ static struct kunit_case deliver_cases[] = {
 	KUNIT_CASE(marking_grows_with_the_number_of_messages),
 	KUNIT_CASE(marking_goes_on_after_its_last_event_has_gone),
 	KUNIT_CASE(C_36_the_waiter_is_woken_between_two_upcalls),
-	KUNIT_CASE(E_17_an_event_is_pushed_too_late_to_be_silent),
+	KUNIT_CASE(E_17_an_event_is_pushed_after_upcalls_were_enabled),
 	{}
 };
 

@@ -162,7 +162,7 @@ void evt_settle(struct evt *evt)
 
 	for (i = 0; i < 5000; i++) {
 		flush_work(&evt->evd.work);
-		if (!(atomic_read(&evt->evd.claim) & KDAPL_EVD_BATON) &&
+		if (!(atomic_read(&evt->evd.state) & KDAPL_EVD_OWNED) &&
 		    !work_busy(&evt->evd.work))
 			return;
 		kdapl_nap(200, 400);

@@ -228,7 +228,7 @@ static void E_16_more_events_tells_what_is_queued(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, evt->rec[2].more);
 }
 
-static void E_18_silent_events_come_before_the_notifying_one(struct kunit *test)
+static void E_18_events_without_upcall_come_before_the_notifying_one(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	u64 i;
@@ -502,7 +502,7 @@ static struct kunit_case event_cases[] = {
 	KUNIT_CASE(E_12_NEW_waits_for_the_next_and_hands_over_the_oldest),
 	KUNIT_CASE(E_13_ANY_needs_no_new_event),
 	KUNIT_CASE(E_16_more_events_tells_what_is_queued),
-	KUNIT_CASE(E_18_silent_events_come_before_the_notifying_one),
+	KUNIT_CASE(E_18_events_without_upcall_come_before_the_notifying_one),
 	KUNIT_CASE(E_19_no_upcall_for_what_the_upcall_dequeued),
 	KUNIT_CASE(E_17_dequeue_of_the_notifying_event_needs_no_upcall),
 	KUNIT_CASE(E_03_NOTIFY_gives_no_event),

@@ -56,7 +56,7 @@ static void connect_bound(struct kunit *test, struct tp_ep *tep)
 	tep->ep->raised = true;
 	mutex_unlock(&tep->ep->mutex);
 	tp_qp(tep)->state = IB_QPS_RTS;
-	KUNIT_ASSERT_TRUE(test, kdapl_ep_go_live(tep->ep));
+	KUNIT_ASSERT_TRUE(test, kdapl_ep_set_connected(tep->ep));
 	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(tep->connect_evd, &event), DAT_SUCCESS);
 }
 

@@ -367,7 +367,7 @@ static DAT_RETURN post_empty(enum tp_call call, u64 cookie, u32 flags)
 	return tp_post(call, &args);
 }
 
-static void C_58_posts_on_a_shell_are_flushed_in_software(struct kunit *test)
+static void C_58_posts_on_an_orphan_are_flushed_in_software(struct kunit *test)
 {
 	DAT_UPCALL_OBJECT upcall = upcall_object(count_upcall);
 	u32 suppress = DAT_COMPLETION_SUPPRESS_FLAG;
@@ -407,7 +407,7 @@ static void C_58_posts_on_a_shell_are_flushed_in_software(struct kunit *test)
 }
 
 /* The regions are unmapped, but their contexts stay valid until they are freed */
-static void C_58_segments_on_a_shell_are_still_known(struct kunit *test)
+static void C_58_segments_on_an_orphan_are_still_known(struct kunit *test)
 {
 	enum tp_call call;
 
@@ -424,7 +424,7 @@ static void C_58_segments_on_a_shell_are_still_known(struct kunit *test)
 	TP_EXPECT_TYPE(test, tp_post_one(env, &ep, TP_SEND, 1, 0), DAT_PRIVILEGES_VIOLATION);
 }
 
-static void C_57_nothing_new_on_a_shell(struct kunit *test)
+static void C_57_nothing_new_on_an_orphan(struct kunit *test)
 {
 	DAT_SRQ_ATTR srq_attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };
 	DAT_REGION_DESCRIPTION region = { .for_va = env->buf };
@@ -479,9 +479,9 @@ static struct kunit_case ia_cases[] = {
 	KUNIT_CASE(C_52_access_flags_only_as_needed),
 	KUNIT_CASE(a_service_QP_has_a_PSN_of_its_own),
 	KUNIT_CASE(C_31_removal_ends_the_connection_with_its_events),
-	KUNIT_CASE(C_58_posts_on_a_shell_are_flushed_in_software),
-	KUNIT_CASE(C_58_segments_on_a_shell_are_still_known),
-	KUNIT_CASE(C_57_nothing_new_on_a_shell),
+	KUNIT_CASE(C_58_posts_on_an_orphan_are_flushed_in_software),
+	KUNIT_CASE(C_58_segments_on_an_orphan_are_still_known),
+	KUNIT_CASE(C_57_nothing_new_on_an_orphan),
 	{}
 };
 

@@ -161,7 +161,7 @@ static void each_allocation_fails_once(struct kunit *test)
 
 /* ---- the device is gone ------------------------------------------------------------------- */
 
-static void C_57_a_shell_is_not_modified(struct kunit *test)
+static void C_57_an_orphan_is_not_modified(struct kunit *test)
 {
 	struct tp_ep bare;
 	DAT_EP_PARAM p;
@@ -457,7 +457,7 @@ static struct kunit_case modify_race_cases[] = {
 	KUNIT_CASE(the_device_makes_nothing_new),
 	KUNIT_CASE(C_38_the_device_makes_nothing),
 	KUNIT_CASE(each_allocation_fails_once),
-	KUNIT_CASE(C_57_a_shell_is_not_modified),
+	KUNIT_CASE(C_57_an_orphan_is_not_modified),
 	KUNIT_CASE(reserved_endpoints_get_new_queues),
 	KUNIT_CASE(R_32_slots_are_taken_meanwhile),
 	KUNIT_CASE(R_32_a_receive_is_posted_meanwhile),

@@ -313,7 +313,7 @@ int tp_connect(struct tp_ep *tep)
 
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	if (!kdapl_ep_go_live(tep->ep))
+	if (!kdapl_ep_set_connected(tep->ep))
 		return -ENOTCONN;
 	if (dat_evd_dequeue(tep->connect_evd, &event) != DAT_SUCCESS ||
 	    event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)

@@ -103,7 +103,7 @@ static void B_15_the_invalidation_in_front_fails(struct kunit *test)
  * The device aborts a rebind before it has executed any part of it, and reports only
  * the registration: the old key is still valid then, and must be invalidated.
  */
-static void B_15_a_silent_invalidation_may_not_have_run(struct kunit *test)
+static void B_15_an_unsignalled_invalidation_may_not_have_run(struct kunit *test)
 {
 	u32 key;
 
@@ -504,7 +504,7 @@ static void C_57_device_leaves_with_everything_bound(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_slots(&m.ep.ep->sq.pool), TP_DEPTH);
 }
 
-static void C_57_shell_is_closed_abruptly(struct kunit *test)
+static void C_57_orphan_is_closed_abruptly(struct kunit *test)
 {
 	kdapl_clauses(test, "C-57");
 	leave_everything_bound(test);
@@ -529,7 +529,7 @@ static void end_exit(struct kunit *test)
 static struct kunit_case end_cases[] = {
 	KUNIT_CASE(B_15_the_registration_fails),
 	KUNIT_CASE(B_15_the_invalidation_in_front_fails),
-	KUNIT_CASE(B_15_a_silent_invalidation_may_not_have_run),
+	KUNIT_CASE(B_15_an_unsignalled_invalidation_may_not_have_run),
 	KUNIT_CASE(B_15_a_suppressed_bind_fails_all_the_same),
 	KUNIT_CASE(B_14_disconnect_flushes_binds),
 	KUNIT_CASE(B_14_a_binding_outlives_its_connection),
@@ -546,7 +546,7 @@ static struct kunit_case end_cases[] = {
 	KUNIT_CASE(abrupt_close_with_everything_bound),
 	KUNIT_CASE(abrupt_close_waits_for_a_freed_RMR),
 	KUNIT_CASE(C_57_device_leaves_with_everything_bound),
-	KUNIT_CASE(C_57_shell_is_closed_abruptly),
+	KUNIT_CASE(C_57_orphan_is_closed_abruptly),
 	{}
 };
 

@@ -144,7 +144,7 @@ static void make_two(struct kunit *test)
 
 	begin(&ep, bind(test, &ep));
 	begin(&second, bind(test, &second));
-	KUNIT_ASSERT_TRUE(test, kdapl_ep_go_live(ep.ep));
+	KUNIT_ASSERT_TRUE(test, kdapl_ep_set_connected(ep.ep));
 	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
@@ -329,7 +329,7 @@ static void connect_one(struct kunit *test)
 	DAT_EVENT event = {};
 
 	begin(&ep, bind(test, &ep));
-	KUNIT_ASSERT_TRUE(test, kdapl_ep_go_live(ep.ep));
+	KUNIT_ASSERT_TRUE(test, kdapl_ep_set_connected(ep.ep));
 	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
 }
 

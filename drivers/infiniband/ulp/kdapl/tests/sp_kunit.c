@@ -356,8 +356,8 @@ static void handoff_keeps_the_service_point(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_cr_handoff(cr, 2), DAT_SUCCESS);
 	leaving_sp = to;
 	tp_start(&freeing, free_leaving_psp);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!kdapl_obj_is_live(sp_handle(to),
-							       DAT_HANDLE_TYPE_PSP)));
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!kdapl_obj_is_valid(sp_handle(to),
+								DAT_HANDLE_TYPE_PSP)));
 	rdma_unlock_handler(id);
 	KUNIT_EXPECT_TRUE(test, tp_finish(&freeing));
 	fake_settle(sp_env->fake);

@@ -231,7 +231,7 @@ static void refuses_what_the_device_refuses(struct kunit *test)
 	expect_unchanged(test, 1);
 }
 
-static void refuses_on_a_shell(struct kunit *test)
+static void refuses_on_an_orphan(struct kunit *test)
 {
 	fake_dev_unplug(env->fake);
 	TP_EXPECT_TYPE(test, resize(TP_DEPTH + 1), DAT_INVALID_STATE);
@@ -379,7 +379,7 @@ static struct kunit_case srq_resize_cases[] = {
 	KUNIT_CASE(refuses_below_what_is_outstanding),
 	KUNIT_CASE(refuses_beyond_what_its_endpoints_have_room_for),
 	KUNIT_CASE(refuses_what_the_device_refuses),
-	KUNIT_CASE(refuses_on_a_shell),
+	KUNIT_CASE(refuses_on_an_orphan),
 	KUNIT_CASE(refuses_without_memory),
 	KUNIT_CASE(posts_go_on_meanwhile),
 	{}

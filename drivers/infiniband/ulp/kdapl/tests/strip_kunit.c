@@ -487,7 +487,7 @@ static void C_36_an_IA_that_is_being_closed_is_waited_for(struct kunit *test)
 	/* A late step of the close needs the mutex */
 	mutex_lock(&kdapl_device_mutex);
 	tp_start(&ending, close_ia);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!kdapl_obj_is_live(ia, DAT_HANDLE_TYPE_IA)));
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!kdapl_obj_is_valid(ia, DAT_HANDLE_TYPE_IA)));
 	/* That of another module is not */
 	kdapl_ia_destroy_left("kdapl_careful");
 	tp_start(&unload, destroy_left);

@@ -86,7 +86,7 @@ static void make_solicited(struct kunit *test)
 }
 
 /* A query finds completions for which the device has raised no event */
-static void poll_silent(struct kunit *test)
+static void poll_without_upcall(struct kunit *test)
 {
 	DAT_EVENT event;
 
@@ -103,7 +103,7 @@ static void R_12_C_43_solicited_before_ESTABLISHED_is_one_upcall(struct kunit *t
 	KUNIT_EXPECT_EQ(test, tp_events(ep.recv_evd), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 0);
 
-	KUNIT_EXPECT_TRUE(test, kdapl_ep_go_live(ep.ep));
+	KUNIT_EXPECT_TRUE(test, kdapl_ep_set_connected(ep.ep));
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 1);
 	KUNIT_EXPECT_EQ(test, upcalls.cookie[0], 1);
@@ -115,14 +115,14 @@ static void R_12_C_43_solicited_before_ESTABLISHED_is_one_upcall(struct kunit *t
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 1);
 }
 
-static void R_12_C_43_plain_before_ESTABLISHED_is_silent(struct kunit *test)
+static void R_12_C_43_plain_before_ESTABLISHED_makes_no_upcall(struct kunit *test)
 {
 	kdapl_clauses(test, "R-12 C-43");
 	make_solicited(test);
 	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 10);
-	poll_silent(test);
+	poll_without_upcall(test);
 	KUNIT_EXPECT_NOT_NULL(test, ep.ep->parked);
-	KUNIT_EXPECT_TRUE(test, kdapl_ep_go_live(ep.ep));
+	KUNIT_EXPECT_TRUE(test, kdapl_ep_set_connected(ep.ep));
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 0);
 	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_SUCCESS, 10);
@@ -133,11 +133,11 @@ static void E_18_C_43_plain_parked_in_front_goes_first(struct kunit *test)
 	kdapl_clauses(test, "E-18 R-12 C-43");
 	make_solicited(test);
 	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 10);
-	poll_silent(test);
+	poll_without_upcall(test);
 	fake_complete_recv_solicited(tp_qp(&ep), 20);
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 0);
-	KUNIT_EXPECT_TRUE(test, kdapl_ep_go_live(ep.ep));
+	KUNIT_EXPECT_TRUE(test, kdapl_ep_set_connected(ep.ep));
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 2);
 	KUNIT_EXPECT_EQ(test, upcalls.cookie[0], 1);
@@ -554,7 +554,7 @@ static void teardown_exit(struct kunit *test)
 
 static struct kunit_case teardown_cases[] = {
 	KUNIT_CASE(R_12_C_43_solicited_before_ESTABLISHED_is_one_upcall),
-	KUNIT_CASE(R_12_C_43_plain_before_ESTABLISHED_is_silent),
+	KUNIT_CASE(R_12_C_43_plain_before_ESTABLISHED_makes_no_upcall),
 	KUNIT_CASE(E_18_C_43_plain_parked_in_front_goes_first),
 	KUNIT_CASE(marker_is_back_between_kick_and_reuse),
 	KUNIT_CASE(C_26_the_work_hears_of_the_marker_when_it_is_back),
