@@ -317,6 +317,33 @@ static void run_of_a_position_that_has_passed_is_not_released(struct kunit *test
 	KUNIT_EXPECT_EQ(test, free_slots(), TP_DEPTH);
 }
 
+/*
+ * Unsignalled requests fail after kdapl_sq_abandon() has accounted for all requests: their
+ * completions must not move the head of the run back to requests that were returned
+ */
+static void G_34_a_late_failure_does_not_move_the_run_back(struct kunit *test)
+{
+	struct kdapl_sq *sq;
+	u32 i;
+
+	make_connected(test, 0);
+	sq = &ep.ep->sq;
+	for (i = 1; i <= 3; i++)
+		KUNIT_ASSERT_EQ(test, suppressed(i), DAT_SUCCESS);
+	/* The work that breaks the connection, and so flushes the others, has to wait */
+	mutex_lock(&ep.ep->mutex);
+	sq->run_head = sq->run_tail;
+	tp_complete(env, &ep, TP_SEND, IB_WC_REM_ACCESS_ERR, 0);
+	KUNIT_EXPECT_EQ(test, sq->run_head, sq->run_tail);
+	mutex_unlock(&ep.ep->mutex);
+	for (i = 1; i <= 3; i++)
+		tp_expect_dto(test, &ep, TP_SEND, i, i == 1 ? DAT_DTO_ERR_REMOTE_ACCESS :
+			      DAT_DTO_ERR_FLUSHED, 0);
+	KUNIT_EXPECT_EQ(test, sq->run_head, sq->run_tail);
+	KUNIT_EXPECT_EQ(test, free_slots(), TP_DEPTH);
+	kdapl_clauses(test, "G-34 G-32");
+}
+
 static void run_is_released_by_the_next_signalled_request(struct kunit *test)
 {
 	u32 i;
@@ -506,6 +533,7 @@ static struct kunit_case complete_cases[] = {
 	KUNIT_CASE(run_below_depth_8_every_request_is_signalled),
 	KUNIT_CASE(run_the_last_free_slot_is_signalled),
 	KUNIT_CASE(run_of_a_position_that_has_passed_is_not_released),
+	KUNIT_CASE(G_34_a_late_failure_does_not_move_the_run_back),
 	KUNIT_CASE(run_is_released_by_the_next_signalled_request),
 	KUNIT_CASE(run_error_in_the_middle),
 	KUNIT_CASE(G_34_a_stream_of_suppressed_requests_never_stops),

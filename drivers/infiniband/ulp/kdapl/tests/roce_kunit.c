@@ -182,6 +182,28 @@ static void C_62_lost_and_back_before_the_attempt_began(struct kunit *test)
 	expect_end(test, &ep, DAT_CONNECTION_EVENT_UNREACHABLE);
 }
 
+/* Other events run the watcher while the GID of the address is missing */
+static void C_62_other_events_do_not_shorten_the_grace_time(struct kunit *test)
+{
+	struct sockaddr_in6 *addr = (struct sockaddr_in6 *)&env->ia->addr;
+	unsigned long missed_at = jiffies + 1000 * HZ;
+
+	kdapl_clauses(test, "C-62");
+	mutex_lock(&kdapl_device_mutex);
+	addr->sin6_addr.s6_addr[15] ^= 1;
+	env->ia->addr_missed = true;
+	env->ia->addr_missed_at = missed_at;
+	mutex_unlock(&kdapl_device_mutex);
+	KUNIT_EXPECT_TRUE(test, kdapl_device_check_addrs(NULL, false));
+	KUNIT_EXPECT_EQ(test, env->ia->addr_missed_at, missed_at);
+	KUNIT_EXPECT_FALSE(test, env->ia->addr_lost);
+	mutex_lock(&kdapl_device_mutex);
+	addr->sin6_addr.s6_addr[15] ^= 1;
+	mutex_unlock(&kdapl_device_mutex);
+	KUNIT_EXPECT_FALSE(test, kdapl_device_check_addrs(NULL, false));
+	KUNIT_EXPECT_FALSE(test, env->ia->addr_missed);
+}
+
 static struct kdapl_notice *notice(void)
 {
 	struct kdapl_device *dev = env->ia->dev;
@@ -429,6 +451,7 @@ static void roce_exit(struct kunit *test)
 static struct kunit_case roce_cases[] = {
 	KUNIT_CASE(C_62_an_address_is_lost_and_back_at_once),
 	KUNIT_CASE(C_62_lost_and_back_before_the_attempt_began),
+	KUNIT_CASE(C_62_other_events_do_not_shorten_the_grace_time),
 	KUNIT_CASE(C_60_no_disconnect_from_a_deleted_address),
 	KUNIT_CASE(a_QP_is_raised_in_the_partition_of_its_path),
 	KUNIT_CASE(C_62_a_failover_is_not_the_loss_of_an_address),

@@ -78,6 +78,24 @@ static void B_16_unbind_tells_the_peer_no_address(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wr->rkey, 0);
 }
 
+/* The slot of that write has named memory before */
+static void B_16_unbind_names_no_memory(struct kunit *test)
+{
+	const struct fake_wr *wr;
+	struct tp_args args;
+
+	kdapl_clauses(test, "B-16");
+	m.env->fake->personality |= FAKE_READS_FIRST_SGE;
+	tp_args(m.env, &m.ep, TP_SEND, &args);
+	post_complete(test, &m.ep, TP_SEND, &args);
+	mem_bind(test, &m, &m.ep, 1, 0, 0);
+	mem_finish(&m, &m.ep);
+	mem_expect(test, &m.ep, DAT_DTO_BIND_MW, 1, DAT_DTO_SUCCESS);
+	wr = fake_last(&tp_qp(&m.ep)->sq);
+	KUNIT_EXPECT_EQ(test, (int)wr->opcode, (int)IB_WR_RDMA_WRITE);
+	KUNIT_EXPECT_EQ(test, wr->num_sge, 0);
+}
+
 /* A slot has room for one segment even if the queue's limit is 0 */
 static void every_slot_has_a_segment(struct kunit *test)
 {
@@ -102,6 +120,7 @@ static struct kunit_case slot_cases[] = {
 	KUNIT_CASE(G_12_no_bytes_name_no_memory),
 	KUNIT_CASE(D_03_a_read_of_no_bytes_names_no_memory),
 	KUNIT_CASE(B_16_unbind_tells_the_peer_no_address),
+	KUNIT_CASE(B_16_unbind_names_no_memory),
 	KUNIT_CASE(every_slot_has_a_segment),
 	{}
 };

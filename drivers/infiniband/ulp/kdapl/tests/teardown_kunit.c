@@ -529,6 +529,27 @@ static void C_32_reset_of_an_SRQ_endpoint_does_not_wait_twice(struct kunit *test
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
 }
 
+/* The event comes while the disconnect waits for it; the reset needs it, too */
+static void C_32_one_late_LAST_WQE_serves_disconnect_and_reset(struct kunit *test)
+{
+	unsigned long begin;
+
+	kdapl_clauses(test, "C-32 R-31");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, true, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	env->fake->personality |= FAKE_NO_LAST_WQE;
+	dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG);
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(swait_active(&ep.ep->last_wqe.wait)));
+	fake_release(env->fake, tp_qp(&ep));
+	fake_settle(env->fake);
+	expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
+	KUNIT_EXPECT_EQ(test, env->fake->last_wqes, 1);
+	begin = jiffies;
+	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+	KUNIT_EXPECT_LT(test, jiffies - begin, kdapl_timeout_ms(KDAPL_LAST_WQE_MS));
+	KUNIT_EXPECT_EQ(test, env->fake->last_wqes, 1);
+}
+
 /* ---- suite -------------------------------------------------------------------------------- */
 
 /* Time-outs must not end the calls that block here, even on a slow machine */
@@ -565,6 +586,7 @@ static struct kunit_case teardown_cases[] = {
 	KUNIT_CASE(C_36_the_CQ_stays_while_it_is_armed),
 	KUNIT_CASE(C_36_a_late_interrupt_finds_the_CQ_stopped),
 	KUNIT_CASE(C_32_reset_of_an_SRQ_endpoint_does_not_wait_twice),
+	KUNIT_CASE(C_32_one_late_LAST_WQE_serves_disconnect_and_reset),
 	{}
 };
 
