@@ -149,6 +149,27 @@ static void kdapl_cr_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
+static void kdapl_cr_op_destroy(struct kdapl_obj *obj)
+{
+	kdapl_cr_destroy(to_kdapl_cr(obj));
+}
+
+static void kdapl_cr_op_orphan(struct kdapl_obj *obj)
+{
+	kdapl_cr_orphan(to_kdapl_cr(obj));
+}
+
+static void kdapl_cr_op_undelivered(struct kdapl_obj *obj)
+{
+	kdapl_cr_drop(&to_kdapl_cr(obj)->ev);
+}
+
+static const struct kdapl_obj_ops kdapl_cr_ops = {
+	.destroy = kdapl_cr_op_destroy,
+	.orphan = kdapl_cr_op_orphan,
+	.undelivered = kdapl_cr_op_undelivered,
+};
+
 /**
  * kdapl_cr_setup - prepare a CR of a new backlog
  * @cr: the CR, zeroed
@@ -162,6 +183,7 @@ static void kdapl_cr_work(struct work_struct *work)
 int kdapl_cr_setup(struct kdapl_cr *cr, struct kdapl_sp *sp)
 {
 	cr->sp = sp;
+	cr->obj.ops = &kdapl_cr_ops;
 	INIT_WORK(&cr->work, kdapl_cr_work);
 	return kdapl_obj_init(&cr->obj, DAT_HANDLE_TYPE_CR, sp->obj.ia);
 }

@@ -256,6 +256,15 @@ bool kdapl_ep_configured(const struct kdapl_ep *ep)
 	       (ep->request_evd || !ep->attr.max_request_dtos);
 }
 
+static void kdapl_ep_op_destroy(struct kdapl_obj *obj)
+{
+	kdapl_ep_destroy(to_kdapl_ep(obj));
+}
+
+static const struct kdapl_obj_ops kdapl_ep_ops = {
+	.destroy = kdapl_ep_op_destroy,
+};
+
 static struct kdapl_ep *kdapl_ep_alloc(struct kdapl_ia *ia, const DAT_EP_ATTR *attr,
 				       const struct kdapl_ep_named *named)
 {
@@ -267,6 +276,7 @@ static struct kdapl_ep *kdapl_ep_alloc(struct kdapl_ia *ia, const DAT_EP_ATTR *a
 	ep->texts = kzalloc(sizeof(*ep->texts), GFP_KERNEL);
 	if (!ep->texts || kdapl_obj_init(&ep->obj, DAT_HANDLE_TYPE_EP, ia))
 		goto err_free;
+	ep->obj.ops = &kdapl_ep_ops;
 	ep->attr = *attr;
 	/* Do not keep pointers to the Consumer's arrays, whose contents are in @named */
 	ep->attr.ep_provider_specific_count = 0;

@@ -16,6 +16,15 @@
 				 DAT_EVD_CONNECTION_FLAG | DAT_EVD_RMR_BIND_FLAG | \
 				 DAT_EVD_ASYNC_FLAG)
 
+static void kdapl_evd_op_destroy(struct kdapl_obj *obj)
+{
+	kdapl_evd_destroy(to_kdapl_evd(obj));
+}
+
+static const struct kdapl_obj_ops kdapl_evd_ops = {
+	.destroy = kdapl_evd_op_destroy,
+};
+
 /**
  * kdapl_evd_alloc - allocate an EVD that is not published yet
  * @ia:      the IA, referenced by the caller
@@ -42,6 +51,7 @@ struct kdapl_evd *kdapl_evd_alloc(struct kdapl_ia *ia, u32 qlen, DAT_UPCALL_POLI
 	ret = kdapl_obj_init(&evd->obj, DAT_HANDLE_TYPE_EVD, ia);
 	if (ret)
 		goto err_free;
+	evd->obj.ops = &kdapl_evd_ops;
 	evd->streams = streams;
 	ret = kdapl_evd_setup(evd, qlen, policy, upcall);
 	if (ret)
@@ -59,11 +69,14 @@ err_free:
 static void kdapl_evd_drop_queued(struct kdapl_evd *evd)
 {
 	struct kdapl_event *ev;
+	struct kdapl_obj *obj;
 
 	while ((ev = evd->head)) {
 		evd->head = ev->next;
-		if (ev->kind == KDAPL_EV_CR)
-			kdapl_cr_drop(ev);
+		if (ev->kind == KDAPL_EV_CR) {
+			obj = &container_of(ev, struct kdapl_cr, ev)->obj;
+			obj->ops->undelivered(obj);
+		}
 	}
 }
 

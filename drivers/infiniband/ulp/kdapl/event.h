@@ -136,7 +136,6 @@ struct kdapl_evd {
 	atomic_t state;
 	DAT_UPCALL_OBJECT upcall;
 	struct kdapl_ep *cur_ep;
-	DAT_UPCALL_POLICY policy;
 	DAT_EVENT event;
 
 	spinlock_t lock ____cacheline_aligned_in_smp;
@@ -150,6 +149,7 @@ struct kdapl_evd {
 	bool has_next;
 	bool overflowed;
 	bool overflow_queued;
+	DAT_UPCALL_POLICY policy;
 	DAT_UPCALL_OBJECT next_upcall;
 	struct kdapl_ring_event *ring;
 	u32 ring_free;

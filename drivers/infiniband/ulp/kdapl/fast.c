@@ -170,10 +170,8 @@ void kdapl_fast_invalidated(struct kdapl_ep *ep, u32 rkey)
 
 	rcu_read_lock();
 	obj = dev ? kdapl_key_find(dev, rkey) : NULL;
-	if (obj && kdapl_handle_type(obj->handle) == DAT_HANDLE_TYPE_RMR)
-		legal = kdapl_rmr_invalidated(to_kdapl_rmr(obj), ep, rkey);
-	else if (obj)
-		legal = kdapl_lmr_invalidated(to_kdapl_lmr(obj), ep, rkey);
+	if (obj)
+		legal = obj->ops->invalidated(obj, ep, rkey);
 	rcu_read_unlock();
 	if (!legal)
 		kdapl_note_error(ep, DAT_DTO_RECEIVE_WITH_INVALIDATE, &wc);

@@ -21,7 +21,9 @@
 #include <linux/refcount.h>
 #include <dat/kdat.h>
 
+struct kdapl_ep;
 struct kdapl_ia;
+struct kdapl_obj;
 
 #define KDAPL_HANDLE_INDEX_BITS	20
 #define KDAPL_HANDLE_TYPE_BITS	4
@@ -39,6 +41,25 @@ struct kdapl_ia;
 #define KDAPL_NTYPES		(DAT_HANDLE_TYPE_CSP + 1)
 
 /**
+ * struct kdapl_obj_ops - what other layers do with an object of any type
+ * @destroy: frees an object that was removed from the table, a grace period ago, and has
+ *           no references; process context
+ * @orphan:  destroys its verbs objects, because the device is being removed; the caller has
+ *           a reference; process context. NULL: EPs, which kdapl_ep_strip() orphans, and
+ *           EVDs, which have none
+ * @invalidated: a peer has invalidated a key of it through @ep; any context, RCU. Returns
+ *           false if the peer must not do that. Only objects in the table of keys have it
+ * @undelivered: the EVD of its event is being freed, and the event was removed from the
+ *           queue; process context. Only CRs have it
+ */
+struct kdapl_obj_ops {
+	void (*destroy)(struct kdapl_obj *obj);
+	void (*orphan)(struct kdapl_obj *obj);
+	bool (*invalidated)(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32 rkey);
+	void (*undelivered)(struct kdapl_obj *obj);
+};
+
+/**
  * struct kdapl_obj - header of every object that has a handle
  * @handle:  the full handle; set before publication, constant afterwards
  * @ref:     references of the control path, including that of the creator
@@ -49,6 +70,7 @@ struct kdapl_ia;
  *           list of ia_close.c
  * @context: the Consumer's context; read and written atomically
  * @rcu:     delays the release of the memory
+ * @ops:     operations of its type; set by the constructor, constant. An IA has none
  */
 struct kdapl_obj {
 	unsigned long handle;
@@ -59,6 +81,7 @@ struct kdapl_obj {
 	struct list_head node;
 	u64 context;
 	struct rcu_head rcu;
+	const struct kdapl_obj_ops *ops;
 };
 
 /* One table entry: the object, and the generation of the next one that uses the entry */

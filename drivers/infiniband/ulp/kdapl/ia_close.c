@@ -13,25 +13,6 @@
 
 /* ---- removal of the device --------------------------------------------- */
 
-static void kdapl_ia_orphan_obj(struct kdapl_obj *obj)
-{
-	switch (kdapl_handle_type(obj->handle)) {
-	case DAT_HANDLE_TYPE_CR:
-		return kdapl_cr_orphan(to_kdapl_cr(obj));
-	case DAT_HANDLE_TYPE_PSP:
-	case DAT_HANDLE_TYPE_RSP:
-		return kdapl_sp_orphan(to_kdapl_sp(obj));
-	case DAT_HANDLE_TYPE_SRQ:
-		return kdapl_srq_orphan(to_kdapl_srq(obj));
-	case DAT_HANDLE_TYPE_RMR:
-		return kdapl_rmr_orphan(to_kdapl_rmr(obj));
-	case DAT_HANDLE_TYPE_LMR:
-		return kdapl_lmr_orphan(to_kdapl_lmr(obj));
-	case DAT_HANDLE_TYPE_PZ:
-		return kdapl_pz_orphan(to_kdapl_pz(obj));
-	}
-}
-
 /* The next object after @prev (NULL: the first) to which a reference exists; puts @prev */
 static struct kdapl_obj *kdapl_ia_next(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
 				       struct kdapl_obj *prev)
@@ -101,7 +82,7 @@ void kdapl_ia_remove(struct kdapl_ia *ia)
 			wait_event(ia->wait, !atomic_read(&ia->nverbs));
 		obj = NULL;
 		while ((obj = kdapl_ia_next(ia, order[i], obj)))
-			kdapl_ia_orphan_obj(obj);
+			obj->ops->orphan(obj);
 	}
 	wait_event(ia->wait, !atomic_read(&ia->npds));
 
@@ -119,29 +100,6 @@ void kdapl_ia_remove(struct kdapl_ia *ia)
 }
 
 /* ---- close ------------------------------------------------------------- */
-
-static void kdapl_ia_destroy_obj(struct kdapl_obj *obj)
-{
-	switch (kdapl_handle_type(obj->handle)) {
-	case DAT_HANDLE_TYPE_EP:
-		return kdapl_ep_destroy(to_kdapl_ep(obj));
-	case DAT_HANDLE_TYPE_CR:
-		return kdapl_cr_destroy(to_kdapl_cr(obj));
-	case DAT_HANDLE_TYPE_PSP:
-	case DAT_HANDLE_TYPE_RSP:
-		return kdapl_sp_destroy(to_kdapl_sp(obj));
-	case DAT_HANDLE_TYPE_SRQ:
-		return kdapl_srq_destroy(to_kdapl_srq(obj));
-	case DAT_HANDLE_TYPE_RMR:
-		return kdapl_rmr_destroy(to_kdapl_rmr(obj));
-	case DAT_HANDLE_TYPE_LMR:
-		return kdapl_lmr_destroy(to_kdapl_lmr(obj));
-	case DAT_HANDLE_TYPE_PZ:
-		return kdapl_pz_destroy(to_kdapl_pz(obj));
-	case DAT_HANDLE_TYPE_EVD:
-		return kdapl_evd_destroy(to_kdapl_evd(obj));
-	}
-}
 
 /*
  * Claims an object, even if it is in use: its users are objects of the same IA, which are
@@ -192,7 +150,7 @@ static void kdapl_ia_destroy_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
 	kdapl_ep_strip(&eps, true);
 	list_for_each_entry_safe(obj, next, &doomed[type], node)
 		if (obj != keep)
-			kdapl_ia_destroy_obj(obj);
+			obj->ops->destroy(obj);
 	wait_event(ia->wait, list_empty(&ia->objs[type]));
 	/* RMRs that were freed before their last request had completed are on no list */
 	if (type == DAT_HANDLE_TYPE_RMR)

@@ -147,6 +147,21 @@ static void kdapl_sp_work(struct work_struct *work);
 
 /* ---- beginning --------------------------------------------------------- */
 
+static void kdapl_sp_op_destroy(struct kdapl_obj *obj)
+{
+	kdapl_sp_destroy(to_kdapl_sp(obj));
+}
+
+static void kdapl_sp_op_orphan(struct kdapl_obj *obj)
+{
+	kdapl_sp_orphan(to_kdapl_sp(obj));
+}
+
+static const struct kdapl_obj_ops kdapl_sp_ops = {
+	.destroy = kdapl_sp_op_destroy,
+	.orphan = kdapl_sp_op_orphan,
+};
+
 /**
  * kdapl_sp_alloc - allocate a service point that does not listen yet
  * @ia:   its IA
@@ -172,6 +187,7 @@ struct kdapl_sp *kdapl_sp_alloc(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_
 	ret = kdapl_obj_init(&sp->obj, ep ? DAT_HANDLE_TYPE_RSP : DAT_HANDLE_TYPE_PSP, ia);
 	if (ret)
 		goto err_free;
+	sp->obj.ops = &kdapl_sp_ops;
 	sp->evd = evd;
 	sp->evd_handle = kdapl_obj_handle(&evd->obj);
 	sp->ep_handle = ep;

@@ -133,6 +133,27 @@ put_desc:
 	return ret;
 }
 
+static void kdapl_lmr_op_destroy(struct kdapl_obj *obj)
+{
+	kdapl_lmr_destroy(to_kdapl_lmr(obj));
+}
+
+static void kdapl_lmr_op_orphan(struct kdapl_obj *obj)
+{
+	kdapl_lmr_orphan(to_kdapl_lmr(obj));
+}
+
+static bool kdapl_lmr_op_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32 rkey)
+{
+	return kdapl_lmr_invalidated(to_kdapl_lmr(obj), ep, rkey);
+}
+
+static const struct kdapl_obj_ops kdapl_lmr_ops = {
+	.destroy = kdapl_lmr_op_destroy,
+	.orphan = kdapl_lmr_op_orphan,
+	.invalidated = kdapl_lmr_op_invalidated,
+};
+
 /**
  * kdapl_lmr_alloc - allocate an LMR without memory
  * @ia:  its IA
@@ -155,6 +176,7 @@ struct kdapl_lmr *kdapl_lmr_alloc(struct kdapl_ia *ia, struct kdapl_pz *pz, DAT_
 		*ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
 		goto abort;
 	}
+	lmr->obj.ops = &kdapl_lmr_ops;
 	lmr->pz = pz;
 	lmr->zone = pz->zone << KDAPL_ZONE_SHIFT;
 	lmr->fmr.lmr = lmr;

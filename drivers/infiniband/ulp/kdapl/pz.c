@@ -367,6 +367,21 @@ void kdapl_pz_destroy(struct kdapl_pz *pz)
 	kfree_rcu(pz, obj.rcu);
 }
 
+static void kdapl_pz_op_destroy(struct kdapl_obj *obj)
+{
+	kdapl_pz_destroy(to_kdapl_pz(obj));
+}
+
+static void kdapl_pz_op_orphan(struct kdapl_obj *obj)
+{
+	kdapl_pz_orphan(to_kdapl_pz(obj));
+}
+
+static const struct kdapl_obj_ops kdapl_pz_ops = {
+	.destroy = kdapl_pz_op_destroy,
+	.orphan = kdapl_pz_op_orphan,
+};
+
 /* Allocates a zone with its PD, without listing it; inside kdapl_ia_begin() */
 static DAT_RETURN kdapl_pz_make(struct kdapl_ia *ia, struct kdapl_pz **out)
 {
@@ -384,6 +399,7 @@ static DAT_RETURN kdapl_pz_make(struct kdapl_ia *ia, struct kdapl_pz **out)
 	pz->pd = ib_alloc_pd(ia->ibdev, 0);
 	if (IS_ERR(pz->pd))
 		goto out_zone;
+	pz->obj.ops = &kdapl_pz_ops;
 	pz->zone = zone;
 	mutex_init(&pz->mutex);
 	spin_lock_init(&pz->map_lock);

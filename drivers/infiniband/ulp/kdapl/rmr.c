@@ -185,8 +185,30 @@ void kdapl_rmr_destroy(struct kdapl_rmr *rmr)
 	kdapl_rmr_put(rmr);
 }
 
+static void kdapl_rmr_op_destroy(struct kdapl_obj *obj)
+{
+	kdapl_rmr_destroy(to_kdapl_rmr(obj));
+}
+
+static void kdapl_rmr_op_orphan(struct kdapl_obj *obj)
+{
+	kdapl_rmr_orphan(to_kdapl_rmr(obj));
+}
+
+static bool kdapl_rmr_op_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32 rkey)
+{
+	return kdapl_rmr_invalidated(to_kdapl_rmr(obj), ep, rkey);
+}
+
+static const struct kdapl_obj_ops kdapl_rmr_ops = {
+	.destroy = kdapl_rmr_op_destroy,
+	.orphan = kdapl_rmr_op_orphan,
+	.invalidated = kdapl_rmr_op_invalidated,
+};
+
 static void kdapl_rmr_init(struct kdapl_rmr *rmr, struct kdapl_pz *pz)
 {
+	rmr->obj.ops = &kdapl_rmr_ops;
 	rmr->pz = pz;
 	rmr->zone = pz->zone << KDAPL_ZONE_SHIFT;
 	spin_lock_init(&rmr->lock);

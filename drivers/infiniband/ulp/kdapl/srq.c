@@ -277,6 +277,21 @@ static int kdapl_srq_build(struct kdapl_srq *srq, struct kdapl_ia *ia, const DAT
 	return 0;
 }
 
+static void kdapl_srq_op_destroy(struct kdapl_obj *obj)
+{
+	kdapl_srq_destroy(to_kdapl_srq(obj));
+}
+
+static void kdapl_srq_op_orphan(struct kdapl_obj *obj)
+{
+	kdapl_srq_orphan(to_kdapl_srq(obj));
+}
+
+static const struct kdapl_obj_ops kdapl_srq_ops = {
+	.destroy = kdapl_srq_op_destroy,
+	.orphan = kdapl_srq_op_orphan,
+};
+
 static DAT_RETURN kdapl_srq_create(struct kdapl_ia *ia, struct kdapl_pz *pz,
 				   const DAT_SRQ_ATTR *attr, DAT_SRQ_HANDLE *srq_handle)
 {
@@ -293,6 +308,7 @@ static DAT_RETURN kdapl_srq_create(struct kdapl_ia *ia, struct kdapl_pz *pz,
 		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
 		goto err_abort;
 	}
+	srq->obj.ops = &kdapl_srq_ops;
 	srq->pz = pz;
 	srq->zone = pz->zone << KDAPL_ZONE_SHIFT;
 	srq->need_write = srq->zone | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
