@@ -499,12 +499,12 @@ out:
 /* Polls the CQs in solicited-wait mode of an EVD that appears to be empty */
 static noinline bool kdapl_evd_take_solicited(struct kdapl_evd *evd, DAT_EVENT *out)
 {
-	struct kdapl_scq *scq;
+	struct kdapl_evd_source *source;
 
-	if (list_empty(&evd->scqs))
+	if (list_empty(&evd->sources))
 		return false;
-	list_for_each_entry_rcu(scq, &evd->scqs, node, !preemptible())
-		kdapl_scq_poll_once(scq);
+	list_for_each_entry_rcu(source, &evd->sources, node, !preemptible())
+		source->poll(source);
 	return kdapl_evd_take(evd, out);
 }
 

@@ -82,6 +82,17 @@ struct kdapl_ring_event {
 	};
 };
 
+/**
+ * struct kdapl_evd_source - CQ of which the device does not announce all completions
+ * @node: on kdapl_evd.sources, so that a dequeue from an empty EVD polls the CQ
+ * @poll: runs the done callbacks of some completions; any context, also with interrupts
+ *        off; runs no upcall. Constant
+ */
+struct kdapl_evd_source {
+	struct list_head node;
+	void (*poll)(struct kdapl_evd_source *source);
+};
+
 /* kdapl_evd.state */
 #define KDAPL_EVD_OWNED		0x01	/* the EVD has an owner, who delivers */
 #define KDAPL_EVD_QUEUED	0x02	/* the queue is not empty; written under lock */
@@ -128,7 +139,7 @@ struct kdapl_ring_event {
  * @recv_flags: completion flags of the @nrecv EPs that receive on it; ep.c
  * @request_flags: completion flags of the @nrequest EPs that use it for requests;
  *           all four guarded by ia->mutex
- * @scqs:    CQs in solicited-wait mode that feed it; guarded by @lock; solicited.c
+ * @sources: CQs that a dequeue polls (struct kdapl_evd_source); guarded by @lock
  * @event:   the event that the upcall receives; belongs to the owner
  */
 struct kdapl_evd {
@@ -157,7 +168,7 @@ struct kdapl_evd {
 	struct kdapl_ring_event overflow;
 	u64 dropped;
 	u64 nupcalls;
-	struct list_head scqs;
+	struct list_head sources;
 
 	wait_queue_head_t wait;
 	struct work_struct work;

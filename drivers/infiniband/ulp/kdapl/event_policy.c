@@ -40,7 +40,7 @@ int kdapl_evd_setup(struct kdapl_evd *evd, u32 qlen, DAT_UPCALL_POLICY policy,
 	spin_lock_init(&evd->lock);
 	init_waitqueue_head(&evd->wait);
 	INIT_WORK(&evd->work, kdapl_evd_work);
-	INIT_LIST_HEAD(&evd->scqs);
+	INIT_LIST_HEAD(&evd->sources);
 	evd->policy = policy;
 	if (upcall)
 		evd->upcall = *upcall;

@@ -573,7 +573,7 @@ void kdapl_evd_destroy(struct kdapl_evd *evd);
  * @lock:  allows one poller; not held during upcalls, because delivery is deferred
  * @work:  polls when the device raises an event, or when it is scheduled
  * @timer: polls at long intervals, for errors that the device does not announce
- * @node:  on evd->scqs, so that a dequeue from an empty EVD polls
+ * @source: of @evd, so that a dequeue from an empty EVD polls
  */
 struct kdapl_scq {
 	struct ib_cq *cq;
@@ -585,7 +585,7 @@ struct kdapl_scq {
 	spinlock_t lock;	/* one poller at a time */
 	struct work_struct work;
 	struct delayed_work timer;
-	struct list_head node;
+	struct kdapl_evd_source source;
 };
 
 struct kdapl_scq *kdapl_scq_create(struct ib_device *ibdev, struct kdapl_evd *evd,
@@ -597,9 +597,8 @@ void kdapl_scq_destroy(struct kdapl_scq *scq);
 void kdapl_scq_schedule(struct kdapl_scq *scq);
 /* Requests of a QP are being flushed, which the device may not announce; any context */
 void kdapl_scq_flush_soon(struct kdapl_scq *scq);
-/* Polls all completions; process context. Polls one batch; not from a handler of a CQ */
+/* Polls all completions; process context */
 void kdapl_scq_poll(struct kdapl_scq *scq);
-void kdapl_scq_poll_once(struct kdapl_scq *scq);
 
 /* ---- srq.c ------------------------------------------------------------- */
 

@@ -67,15 +67,10 @@ void kdapl_scq_poll(struct kdapl_scq *scq)
 	} while (n > 0 && left > 0);
 }
 
-/**
- * kdapl_scq_poll_once - run the done callbacks of some completions
- * @scq: the CQ
- *
- * Context: any except the completion handler, also with interrupts off; runs no upcall.
- */
-void kdapl_scq_poll_once(struct kdapl_scq *scq)
+/* Any context except the completion handler, also with interrupts off; runs no upcall */
+static void kdapl_scq_poll_once(struct kdapl_evd_source *source)
 {
-	kdapl_scq_batch(scq);
+	kdapl_scq_batch(container_of(source, struct kdapl_scq, source));
 }
 
 /*
@@ -182,6 +177,7 @@ struct kdapl_scq *kdapl_scq_create(struct ib_device *ibdev, struct kdapl_evd *ev
 	if (!scq)
 		return ERR_PTR(-ENOMEM);
 	scq->evd = evd;
+	scq->source.poll = kdapl_scq_poll_once;
 	spin_lock_init(&scq->lock);
 	INIT_WORK(&scq->work, kdapl_scq_work);
 	INIT_DELAYED_WORK(&scq->timer, kdapl_scq_timer);
@@ -193,7 +189,7 @@ struct kdapl_scq *kdapl_scq_create(struct ib_device *ibdev, struct kdapl_evd *ev
 	scq->cq = cq;
 	ib_req_notify_cq(cq, IB_CQ_SOLICITED);
 	spin_lock_irq(&evd->lock);
-	list_add_tail_rcu(&scq->node, &evd->scqs);
+	list_add_tail_rcu(&scq->source.node, &evd->sources);
 	spin_unlock_irq(&evd->lock);
 	queue_delayed_work(kdapl_evd_wq, &scq->timer, msecs_to_jiffies(KDAPL_SCQ_TIMER_MS));
 	return scq;
@@ -208,7 +204,7 @@ struct kdapl_scq *kdapl_scq_create(struct ib_device *ibdev, struct kdapl_evd *ev
 void kdapl_scq_unlink(struct kdapl_scq *scq)
 {
 	spin_lock_irq(&scq->evd->lock);
-	list_del_rcu(&scq->node);
+	list_del_rcu(&scq->source.node);
 	spin_unlock_irq(&scq->evd->lock);
 }
 
