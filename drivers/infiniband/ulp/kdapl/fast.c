@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The common part of dat_rmr_bind, dat_lmr_fmr and dat_lmr_invalidate: how a request that
- * registers or invalidates memory is posted on the queue of an EP, and what happens when
- * a peer invalidates a key.
+ * registers or invalidates memory is posted on the queue of an EP.
  *
- * Called by rmr_bind.c and lmr_fast.c, in any context except hard interrupt, and by done
- * callbacks. Nothing here sleeps or allocates: the MRs, the Consumer's request and the
- * one that is posted before it exist beforehand, and the send queue has two entries for
- * each such request.
+ * Called by rmr_bind.c and lmr_fast.c, in any context except hard interrupt. Nothing here
+ * sleeps or allocates: the MRs, the Consumer's request and the one that is posted before
+ * it exist beforehand, and the send queue has two entries for each such request.
  *
  * Such a request is signalled even if its completion is suppressed, because otherwise
  * its MR would stay busy for ever; the event of a success is then dropped.
@@ -146,33 +144,4 @@ int kdapl_fast_access(DAT_MEM_PRIV_FLAGS priv)
 	if (priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
 		access |= IB_ACCESS_REMOTE_WRITE | IB_ACCESS_LOCAL_WRITE;
 	return access;
-}
-
-/**
- * kdapl_fast_invalidated - a message has invalidated a key
- * @ep:   the EP that has received it
- * @rkey: the key, as the device reports it
- *
- * A peer may end what was bound through this EP. The device may check no more than
- * that the key exists (rxe does not). So if a peer has invalidated another key, the key
- * is invalid, its owner is notified, and the connection is broken. The message itself
- * is delivered.
- *
- * Context: done callback.
- */
-void kdapl_fast_invalidated(struct kdapl_ep *ep, u32 rkey)
-{
-	/* Device removal drains every QP before it clears ia->dev */
-	struct kdapl_device *dev = READ_ONCE(ep->obj.ia->dev);
-	struct ib_wc wc = { .status = IB_WC_REM_INV_REQ_ERR };
-	struct kdapl_obj *obj;
-	bool legal = true;
-
-	rcu_read_lock();
-	obj = dev ? kdapl_key_find(dev, rkey) : NULL;
-	if (obj)
-		legal = obj->ops->invalidated(obj, ep, rkey);
-	rcu_read_unlock();
-	if (!legal)
-		kdapl_note_error(ep, DAT_DTO_RECEIVE_WITH_INVALIDATE, &wc);
 }

@@ -63,8 +63,6 @@ int kdapl_fast_post(struct kdapl_ep *ep, struct ib_qp *qp, struct kdapl_slot *sl
 		    struct ib_send_wr *first, u32 flags, struct ib_send_wr **bad);
 DAT_RETURN kdapl_fast_refused(int err);
 int kdapl_fast_access(DAT_MEM_PRIV_FLAGS priv);
-/* A message has invalidated a key */
-void kdapl_fast_invalidated(struct kdapl_ep *ep, u32 rkey);
 
 /* ---- keys.c: from a key to its owner -------------------------------------- */
 

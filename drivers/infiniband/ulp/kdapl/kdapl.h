@@ -766,6 +766,8 @@ bool kdapl_ep_set_connected(struct kdapl_ep *ep);
 /* Delays software flushes until those of the QP have completed; process context */
 void kdapl_ep_hold(struct kdapl_ep *ep);
 void kdapl_ep_unhold(struct kdapl_ep *ep);
+/* A message has invalidated a key; for KUnit, too */
+void kdapl_fast_invalidated(struct kdapl_ep *ep, u32 rkey);
 /* Handles an unsuccessful completion: breaks the connection (G-31, P6) */
 void kdapl_note_error(struct kdapl_ep *ep, DAT_DTOS op, const struct ib_wc *wc);
 /* Releases the unsignalled requests before position @end of the run ring */

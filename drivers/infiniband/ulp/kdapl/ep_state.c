@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The state of an EP: which posts it accepts in each state, which of them may take the
+ * fast path, the events of the connection, and the end of parking.
+ *
+ * Called under ep->lock, in any context, by the connection work and by all that changes the
+ * state of an EP.
+ */
+#include "kdapl.h"
+#include "trace.h"
+
+/* Which posts an EP accepts in a state */
+static u8 kdapl_ep_post_mask(const struct kdapl_ep *ep, DAT_EP_STATE state)
+{
+	u8 mask = ep->srq_attached ? 0 : KDAPL_EP_MAY_RECV;
+
+	switch (state) {
+	case DAT_EP_STATE_UNCONFIGURED_UNCONNECTED:
+	case DAT_EP_STATE_UNCONFIGURED_RESERVED:
+	case DAT_EP_STATE_UNCONFIGURED_PASSIVE:
+	case DAT_EP_STATE_UNCONFIGURED_TENTATIVE:
+		return 0;
+	case DAT_EP_STATE_CONNECTED:
+	case DAT_EP_STATE_DISCONNECTED:
+	case DAT_EP_STATE_CONNECTED_SINGLE_PATH:
+	case DAT_EP_STATE_CONNECTED_MULTI_PATH:
+		return mask | KDAPL_EP_MAY_SEND;
+	default:
+		return mask;
+	}
+}
+
+/* Which posts may take the fast path */
+static u8 kdapl_ep_fast_mask(const struct kdapl_ep *ep, u8 post)
+{
+	u8 mask = 0;
+
+	if (post & KDAPL_EP_MAY_SEND) {
+		mask |= ep->max_send_iov ? BIT(DAT_DTO_SEND) : 0;
+		mask |= ep->max_write_iov ? BIT(DAT_DTO_RDMA_WRITE) : 0;
+		mask |= ep->max_read_iov ? BIT(DAT_DTO_RDMA_READ) : 0;
+	}
+	/* In solicited-wait mode the event of a receive does not notify by itself */
+	if ((post & KDAPL_EP_MAY_RECV) && !ep->scq && ep->max_recv_iov)
+		mask |= BIT(DAT_DTO_RECEIVE);
+	return mask;
+}
+
+/* Queues all parked events, as FLUSHED if there is no connection, and ends parking */
+static void kdapl_ep_unpark(struct kdapl_ep *ep, bool flush)
+{
+	struct kdapl_event *ev, *next;
+
+	lockdep_assert_held(&ep->lock);
+	for (ev = ep->parked; ev; ev = next) {
+		next = ev->next;
+		if (flush) {
+			ev->status = DAT_DTO_ERR_FLUSHED;
+			ev->notify = true;
+			ev->length = 0;
+			ev->op = DAT_DTO_RECEIVE;
+		}
+		kdapl_evd_queue(ep->recv_evd, ev, false);
+	}
+	/*
+	 * The device may have announced a solicited message while it was parked. Mark
+	 * all events that are queued by now. An announcement that comes later finds the
+	 * message queued (kdapl_scq_work() counts first and marks then).
+	 */
+	smp_mb();
+	if (!flush && ep->parked && ep->scq && atomic_read(&ep->scq->nfired) != ep->parked_fired)
+		kdapl_evd_notify_all(ep->recv_evd);
+	ep->parked = NULL;
+	ep->parked_tail = NULL;
+	/* Last: whoever finds PARK cleared without the lock queues after the parked events */
+	smp_store_release(&ep->slow, ep->slow & ~KDAPL_EP_PARK);
+}
+
+/**
+ * kdapl_ep_set_state - change the state of an EP
+ * @ep:    the EP
+ * @state: new state; CONNECTED only from kdapl_ep_set_connected()
+ *
+ * Context: any; ep->lock held.
+ */
+void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state)
+{
+	u8 slow = ep->slow & ~KDAPL_EP_WATCH;
+
+	lockdep_assert_held(&ep->lock);
+	trace_kdapl_ep_state(kdapl_obj_id(&ep->obj), ep->state, state);
+	if (state == DAT_EP_STATE_DISCONNECT_PENDING)
+		slow |= KDAPL_EP_WATCH;
+	WRITE_ONCE(ep->slow, slow);
+	WRITE_ONCE(ep->post, kdapl_ep_post_mask(ep, state));
+	WRITE_ONCE(ep->fast_ops, kdapl_ep_fast_mask(ep, ep->post));
+	WRITE_ONCE(ep->state, state);
+	if (state == DAT_EP_STATE_DISCONNECTED) {
+		kdapl_ep_unpark(ep, true);
+		/* When a receive was posted just before, it was not yet going to be flushed */
+		if (ep->scq)
+			kdapl_scq_flush_soon(ep->scq);
+	}
+}
+
+/**
+ * kdapl_ep_queue_conn - queue a connection event
+ * @ep:          the EP; the event is queued on its connect EVD
+ * @ce:          ep->outcome or ep->end
+ * @number:      DAT_CONNECTION_EVENT_*
+ * @private_len: number of bytes of ep->private_in that belong to the event
+ *
+ * Context: any; ep->lock held, the state already changed (C-42).
+ */
+void kdapl_ep_queue_conn(struct kdapl_ep *ep, struct kdapl_conn_event *ce,
+			 DAT_EVENT_NUMBER number, u16 private_len)
+{
+	lockdep_assert_held(&ep->lock);
+	ce->ev.kind = KDAPL_EV_CONN;
+	ce->ev.ep = ep;
+	ce->ev.notify = true;
+	ce->number = number;
+	ce->private_len = private_len;
+	kdapl_evd_queue(ep->connect_evd, &ce->ev, false);
+}
+
+/**
+ * kdapl_ep_set_connected - make an EP CONNECTED and queue ESTABLISHED
+ * @ep: the EP, its QP in RTS
+ *
+ * Context: process or softirq; takes ep->lock.
+ * Return: false if the EP does not wait for an outcome (any more); then nothing is
+ * changed.
+ */
+bool kdapl_ep_set_connected(struct kdapl_ep *ep)
+{
+	unsigned long flags;
+	bool connected;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	connected = ep->outcome_owed && (ep->state == DAT_EP_STATE_ACTIVE_CONNECTION_PENDING ||
+					 ep->state == DAT_EP_STATE_COMPLETION_PENDING);
+	if (connected) {
+		ep->outcome_owed = false;
+		ep->end_owed = true;
+		kdapl_ep_set_state(ep, DAT_EP_STATE_CONNECTED);
+		kdapl_ep_queue_conn(ep, &ep->outcome, DAT_CONNECTION_EVENT_ESTABLISHED,
+				    ep->private_in_len);
+		kdapl_ep_unpark(ep, false);
+		/*
+		 * Before this moment a receive has failed (G-31), or the peer has done what
+		 * it must not do (I-05)
+		 */
+		if (ep->first_error.valid)
+			kdapl_ep_schedule(ep, KDAPL_TODO_BREAK);
+	}
+	spin_unlock_irqrestore(&ep->lock, flags);
+	return connected;
+}
