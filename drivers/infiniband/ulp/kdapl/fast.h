@@ -131,6 +131,8 @@ void kdapl_lmr_repair_soon(struct kdapl_lmr *lmr);
 bool kdapl_lmr_invalidated(struct kdapl_lmr *lmr, const struct kdapl_ep *ep, u32 rkey);
 /* Back to what dat_lmr_allocate() made; lmr->lock held */
 void kdapl_lmr_fast_free(struct kdapl_lmr *lmr);
+/* lmr_repair.c: allocates the MR of an LMR without one; the work function of @repair */
+int kdapl_lmr_make_fast_mr(struct kdapl_lmr *lmr);
 void kdapl_lmr_repair_work(struct work_struct *work);
 
 #endif /* _KDAPL_FAST_H_ */
