@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * IP addresses of RDMA ports: which addresses lead to a port, in which network
- * namespace, and the watcher that reacts when they change.
+ * namespace.
  *
  * The GID table of a RoCE port is the list of its addresses. An InfiniBand port has no
- * information about the addresses of the IPoIB devices on it. The kernel's address and net
- * device notifiers schedule the watcher, and so does the device's event that a GID table has
- * changed. The watcher checks the address of every IA (device.c). The notifiers record each
- * deleted address, because it may exist again when the watcher runs. A bond that fails over
- * deletes no address: the core removes the GIDs of its addresses and adds them again. Called
- * by device.c, ia.c, cm.c and pz.c in process context; the notifiers run in any context.
+ * information about the addresses of the IPoIB devices on it. client.c watches the
+ * addresses. Called by device.c, client.c, pz.c and the files of connections, mostly in
+ * process context.
  *
  * The namespace of an address is that of the net device that has it. Connection ids are
  * created in this namespace, because rdma_cm matches requests and routes in the namespace
@@ -428,42 +425,6 @@ bool kdapl_addr_cut(const struct rdma_cm_id *id, u32 port)
 		state != IB_PORT_ACTIVE);
 }
 
-/* ---- the watcher ----------------------------------------------------------- */
-
-/* Deleted addresses that the watcher has not handled yet */
-static LLIST_HEAD(kdapl_addr_gone);
-/* Bit 0: addresses of IPoIB devices have changed */
-static unsigned long kdapl_addr_ipoib;
-
-static void kdapl_addr_work_fn(struct work_struct *work);
-static DECLARE_DELAYED_WORK(kdapl_addr_work, kdapl_addr_work_fn);
-
-static void kdapl_addr_work_fn(struct work_struct *work)
-{
-	struct llist_node *gone = llist_del_all(&kdapl_addr_gone);
-	struct kdapl_addr_deleted *del, *next;
-
-	if (kdapl_device_check_addrs(gone, test_and_clear_bit(0, &kdapl_addr_ipoib)))
-		queue_delayed_work(kdapl_wq, &kdapl_addr_work,
-				   msecs_to_jiffies(KDAPL_ADDR_GRACE_MS));
-	llist_for_each_entry_safe(del, next, gone, node)
-		kfree(del);
-}
-
-/**
- * kdapl_addr_changed - schedule the watcher
- * @ipoib: check all IAs on InfiniBand ports; otherwise only the IAs whose device
- *         has reported a GID change or whose address was deleted
- *
- * Context: any.
- */
-void kdapl_addr_changed(bool ipoib)
-{
-	if (ipoib)
-		set_bit(0, &kdapl_addr_ipoib);
-	mod_delayed_work(kdapl_wq, &kdapl_addr_work, 0);
-}
-
 /**
  * kdapl_addr_is - is this the address of an IA?
  * @del:   the address that was deleted
@@ -489,101 +450,4 @@ bool kdapl_addr_is(const struct kdapl_addr_deleted *del, struct ib_device *ibdev
 	return del->net == net && (!scope || scope == del->ifindex) &&
 	       ipv6_addr_equal(&want, &del->addr) &&
 	       !kdapl_addr_leads(ibdev, port, addr, net, del->ifindex);
-}
-
-/* A net device that leaves its namespace loses its addresses first */
-static int kdapl_addr_event(const struct net_device *ndev, unsigned long event,
-			    const struct in6_addr *addr)
-{
-	struct kdapl_addr_deleted *del;
-
-	if (event == NETDEV_DOWN) {
-		del = kzalloc(sizeof(*del), GFP_ATOMIC);
-		/* Out of memory, the watcher notices only an address that stays away */
-		if (del) {
-			del->addr = *addr;
-			del->ifindex = ndev->ifindex;
-			del->net = dev_net(ndev);
-			llist_add(&del->node, &kdapl_addr_gone);
-		}
-	}
-	if (event == NETDEV_DOWN || ndev->type == ARPHRD_INFINIBAND)
-		kdapl_addr_changed(ndev->type == ARPHRD_INFINIBAND);
-	return NOTIFY_DONE;
-}
-
-static int kdapl_addr_event4(struct notifier_block *nb, unsigned long event, void *data)
-{
-	const struct in_ifaddr *ifa = data;
-	struct in6_addr addr;
-
-	ipv6_addr_set_v4mapped(ifa->ifa_local, &addr);
-	return kdapl_addr_event(ifa->ifa_dev->dev, event, &addr);
-}
-
-static int kdapl_addr_event6(struct notifier_block *nb, unsigned long event, void *data)
-{
-	const struct inet6_ifaddr *ifa = data;
-
-	return kdapl_addr_event(ifa->idev->dev, event, &ifa->addr);
-}
-
-/*
- * A bond of IPoIB devices has moved to another port, or an IPoIB device has a new
- * hardware address. Changes of Ethernet devices show up in the GID table.
- */
-static int kdapl_addr_event_netdev(struct notifier_block *nb, unsigned long event, void *data)
-{
-	const struct net_device *ndev = netdev_notifier_info_to_dev(data);
-
-	if ((event == NETDEV_BONDING_FAILOVER || event == NETDEV_CHANGEADDR) &&
-	    ndev->type == ARPHRD_INFINIBAND)
-		kdapl_addr_changed(true);
-	return NOTIFY_DONE;
-}
-
-static struct notifier_block kdapl_addr_nb4 = { .notifier_call = kdapl_addr_event4 };
-static struct notifier_block kdapl_addr_nb6 = { .notifier_call = kdapl_addr_event6 };
-static struct notifier_block kdapl_addr_nb_netdev = { .notifier_call = kdapl_addr_event_netdev };
-
-/**
- * kdapl_addr_init - register for changes of addresses
- *
- * Context: process, module load.
- * Return: 0 or a negative errno.
- */
-int kdapl_addr_init(void)
-{
-	int ret = register_inetaddr_notifier(&kdapl_addr_nb4);
-
-	if (ret)
-		return ret;
-	ret = register_inet6addr_notifier(&kdapl_addr_nb6);
-	if (ret)
-		goto err_nb4;
-	ret = register_netdevice_notifier(&kdapl_addr_nb_netdev);
-	if (ret)
-		goto err_nb6;
-	return 0;
-
-err_nb6:
-	unregister_inet6addr_notifier(&kdapl_addr_nb6);
-err_nb4:
-	unregister_inetaddr_notifier(&kdapl_addr_nb4);
-	return ret;
-}
-
-/**
- * kdapl_addr_exit - undo kdapl_addr_init()
- *
- * Context: process, module unload; no device is left that could raise an event.
- */
-void kdapl_addr_exit(void)
-{
-	unregister_netdevice_notifier(&kdapl_addr_nb_netdev);
-	unregister_inet6addr_notifier(&kdapl_addr_nb6);
-	unregister_inetaddr_notifier(&kdapl_addr_nb4);
-	/* The work may queue itself once more, although no IA is left to check */
-	flush_delayed_work(&kdapl_addr_work);
-	cancel_delayed_work_sync(&kdapl_addr_work);
 }

@@ -164,6 +164,19 @@ int kdapl_cm_route(const struct kdapl_ia *ia, const struct rdma_cm_id *id,
 	return 0;
 }
 
+/*
+ * Are connections impossible on this IA, because the device has failed, or the address was
+ * lost and is still missing? For an attempt that has just begun, which an earlier failure
+ * could not break. @ibdev: the device, not removed
+ */
+static bool kdapl_ia_unfit(struct kdapl_ia *ia, struct ib_device *ibdev)
+{
+	if (test_bit(0, &ia->fatal))
+		return true;
+	return READ_ONCE(ia->addr_lost) &&
+	       !kdapl_addr_stands(ibdev, ia->port, &ia->addr, ia->net);
+}
+
 /**
  * kdapl_cm_begin - begin a connection attempt
  * @ep:      EP in UNCONNECTED

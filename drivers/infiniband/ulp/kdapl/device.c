@@ -1,15 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * RDMA devices: addition, removal, events, and the names by which they are opened.
+ * RDMA devices: the names by which they are opened, and what they allow.
  *
  * Owns the list of usable devices, and kdapl_device_mutex, which guards that list and the
- * lists of IAs. Called by the RDMA core (add and remove in process context, events in a work
- * item), and by ia.c, registry.c and addr.c.
- *
- * The core calls remove() before that of rdma_cm, because kDAPL registers later, and while
- * the device still works. remove() orphans every IA, and returns when kDAPL has no verbs
- * objects left: after an early return the core would oops. No reference to the device is
- * held after that.
+ * lists of IAs. Called by ia_open.c, registry.c and client.c, which adds and removes
+ * devices; process context.
  */
 #include <linux/inet.h>
 #include <net/net_namespace.h>
@@ -18,10 +13,6 @@
 /* The outermost lock of kDAPL */
 DEFINE_MUTEX(kdapl_device_mutex);
 LIST_HEAD(kdapl_devices);
-
-/* Bits of kdapl_device.events */
-#define KDAPL_DEV_GID	0	/* a GID was added or removed; addr.c's work clears it */
-#define KDAPL_DEV_FATAL	1	/* the device has reported a fatal error */
 
 /* Largest number of pages of a registration, whose length must fit in DAT_SEG_LENGTH */
 #define KDAPL_MAX_PAGE_LIST	(U32_MAX >> PAGE_SHIFT)
@@ -274,8 +265,13 @@ static void kdapl_limit_trial(struct ib_device *ibdev, struct kdapl_limits *l)
 	ib_dealloc_pd(pd);
 }
 
-/* Called without a mutex of kDAPL, see kdapl_limit_port() */
-static void kdapl_device_fill_limits(struct kdapl_device *dev)
+/**
+ * kdapl_device_fill_limits - find out what the device and kDAPL allow
+ * @dev: the description, its @limits and @unfit not set
+ *
+ * Context: process, without a mutex of kDAPL, see kdapl_limit_port().
+ */
+void kdapl_device_fill_limits(struct kdapl_device *dev)
 {
 	const struct ib_device_attr *a = &dev->ibdev->attrs;
 	struct kdapl_limits *l = &dev->limits;
@@ -306,282 +302,4 @@ static void kdapl_device_fill_limits(struct kdapl_device *dev)
 	dev->unfit = kdapl_device_unfit(dev->ibdev);
 	if (!dev->unfit)
 		kdapl_limit_trial(dev->ibdev, l);
-}
-
-/* ---- arrival, events, removal ------------------------------------------ */
-
-/*
- * Does the IA's address lead to another port of the device? Then a bond over the
- * ports has failed over, and the IA follows it. kdapl_device_mutex held.
- */
-static bool kdapl_device_follow(struct kdapl_device *dev, struct kdapl_ia *ia)
-{
-	u32 p;
-
-	rdma_for_each_port(dev->ibdev, p) {
-		if (p == ia->port || !kdapl_device_port_usable(dev->ibdev, p) ||
-		    !kdapl_addr_stands(dev->ibdev, p, &ia->addr, ia->net))
-			continue;
-		pr_notice_ratelimited("kdapl: %s: address %pISc has moved to port %u\n",
-				      ia->name, &ia->addr, p);
-		WRITE_ONCE(ia->port, p);
-		return true;
-	}
-	return false;
-}
-
-static bool kdapl_device_deleted(const struct kdapl_ia *ia, struct llist_node *gone)
-{
-	const struct kdapl_addr_deleted *del;
-
-	llist_for_each_entry(del, gone, node)
-		if (kdapl_addr_is(del, ia->dev->ibdev, ia->port, &ia->addr, ia->net))
-			return true;
-	return false;
-}
-
-/* Returns true if the address must be checked again later. kdapl_device_mutex held */
-static bool kdapl_device_addr_deleted(struct kdapl_ia *ia)
-{
-	/* The GID may still exist, or exist again, so check the address once more later */
-	ia->addr_missed = true;
-	ia->addr_missed_at = jiffies;
-	kdapl_ia_address_lost(ia);
-	return true;
-}
-
-/* Checks whether the IA's address was lost, has moved, or exists again. Returns as above */
-static bool kdapl_device_check_addr(struct kdapl_device *dev, struct kdapl_ia *ia)
-{
-	if (kdapl_addr_stands(dev->ibdev, ia->port, &ia->addr, ia->net) ||
-	    kdapl_device_follow(dev, ia)) {
-		ia->addr_missed = false;
-		kdapl_ia_address_stands(ia);
-		return false;
-	}
-	if (!ia->addr_missed)
-		ia->addr_missed_at = jiffies;
-	ia->addr_missed = true;
-	/* Another event may run the watcher early, which must not shorten the grace time */
-	if (rdma_protocol_roce(dev->ibdev, ia->port) &&
-	    time_before(jiffies, ia->addr_missed_at + msecs_to_jiffies(KDAPL_ADDR_GRACE_MS)))
-		return true;
-	kdapl_ia_address_lost(ia);
-	return false;
-}
-
-/**
- * kdapl_device_check_addrs - check the addresses of all IAs after a change
- * @gone:  addresses that were deleted (struct kdapl_addr_deleted), or NULL
- * @ipoib: addresses of IPoIB devices have changed
- *
- * Context: process.
- * Return: true if the caller must call again soon.
- */
-bool kdapl_device_check_addrs(struct llist_node *gone, bool ipoib)
-{
-	struct kdapl_device *dev;
-	struct kdapl_ia *ia;
-	bool gid, again = false;
-
-	mutex_lock(&kdapl_device_mutex);
-	list_for_each_entry(dev, &kdapl_devices, node) {
-		gid = test_and_clear_bit(KDAPL_DEV_GID, &dev->events);
-		list_for_each_entry(ia, &dev->ias, dev_node) {
-			if (kdapl_device_deleted(ia, gone))
-				again |= kdapl_device_addr_deleted(ia);
-			else if (gid || ia->addr_missed ||
-				 (ipoib && !rdma_protocol_roce(dev->ibdev, ia->port)))
-				again |= kdapl_device_check_addr(dev, ia);
-		}
-	}
-	mutex_unlock(&kdapl_device_mutex);
-	return again;
-}
-
-static void kdapl_device_event_work(struct work_struct *work)
-{
-	struct kdapl_device *dev = container_of(work, struct kdapl_device, event_work);
-	struct kdapl_ia *ia;
-
-	if (!test_and_clear_bit(KDAPL_DEV_FATAL, &dev->events))
-		return;
-
-	mutex_lock(&kdapl_device_mutex);
-	list_for_each_entry(ia, &dev->ias, dev_node)
-		kdapl_ia_device_failed(ia);
-	mutex_unlock(&kdapl_device_mutex);
-}
-
-/* Drivers call it with locks of their own held, so it only notes the event */
-static void kdapl_device_event(struct ib_event_handler *handler, struct ib_event *event)
-{
-	struct kdapl_device *dev = container_of(handler, struct kdapl_device, handler);
-
-	switch (event->event) {
-	case IB_EVENT_GID_CHANGE:
-		set_bit(KDAPL_DEV_GID, &dev->events);
-		kdapl_addr_changed(false);
-		return;
-	case IB_EVENT_PORT_ACTIVE:
-		kdapl_notice_look(dev);
-		return;
-	case IB_EVENT_DEVICE_FATAL:
-		set_bit(KDAPL_DEV_FATAL, &dev->events);
-		break;
-	default:
-		return;
-	}
-	queue_work(kdapl_wq, &dev->event_work);
-}
-
-/**
- * kdapl_device_alloc - allocate the description of a device, without listing it
- * @ibdev: the device, its attributes filled
- *
- * Context: process.
- * Return: the description, or NULL if there is no memory.
- */
-struct kdapl_device *kdapl_device_alloc(struct ib_device *ibdev)
-{
-	struct kdapl_device *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
-
-	if (!dev)
-		return NULL;
-	dev->ibdev = ibdev;
-	INIT_LIST_HEAD(&dev->node);
-	INIT_LIST_HEAD(&dev->ias);
-	init_waitqueue_head(&dev->wait);
-	INIT_WORK(&dev->event_work, kdapl_device_event_work);
-	xa_init(&dev->keys);
-	kdapl_notice_setup(dev);
-	kdapl_device_fill_limits(dev);
-	return dev;
-}
-
-/**
- * kdapl_device_free - undo kdapl_device_alloc()
- * @dev: the description; no IA is open on it
- *
- * Context: process.
- */
-void kdapl_device_free(struct kdapl_device *dev)
-{
-	xa_destroy(&dev->keys);
-	kfree(dev);
-}
-
-static int kdapl_device_add(struct ib_device *ibdev)
-{
-	struct kdapl_device *dev;
-	bool usable = false;
-	u32 port;
-
-	rdma_for_each_port(ibdev, port)
-		usable |= kdapl_device_port_usable(ibdev, port);
-	if (!usable)
-		return -EOPNOTSUPP;
-	dev = kdapl_device_alloc(ibdev);
-	if (!dev)
-		return -ENOMEM;
-	INIT_IB_EVENT_HANDLER(&dev->handler, ibdev, kdapl_device_event);
-	ib_register_event_handler(&dev->handler);
-	mutex_lock(&kdapl_device_mutex);
-	list_add_tail(&dev->node, &kdapl_devices);
-	mutex_unlock(&kdapl_device_mutex);
-	return 0;
-}
-
-static struct kdapl_device *kdapl_device_of(struct ib_device *ibdev)
-{
-	struct kdapl_device *dev;
-
-	list_for_each_entry(dev, &kdapl_devices, node)
-		if (dev->ibdev == ibdev)
-			return dev;
-	return NULL;
-}
-
-/* Returns an IA on the device to which there is a reference; kdapl_device_mutex held */
-static struct kdapl_ia *kdapl_device_next_ia(struct kdapl_device *dev)
-{
-	struct kdapl_ia *ia;
-
-	list_for_each_entry(ia, &dev->ias, dev_node)
-		if (kdapl_obj_pin(&ia->obj))
-			return ia;
-	return NULL;
-}
-
-static void kdapl_device_remove(struct ib_device *ibdev, void *client_data)
-{
-	struct kdapl_device *dev;
-	struct kdapl_ia *ia;
-
-	mutex_lock(&kdapl_device_mutex);
-	dev = kdapl_device_of(ibdev);
-	list_del_init(&dev->node);
-	mutex_unlock(&kdapl_device_mutex);
-
-	/* From here on no IA can be opened on it */
-	ib_unregister_event_handler(&dev->handler);
-	cancel_work_sync(&dev->event_work);
-
-	mutex_lock(&kdapl_device_mutex);
-	while ((ia = kdapl_device_next_ia(dev))) {
-		mutex_unlock(&kdapl_device_mutex);
-		kdapl_ia_remove(ia);
-		kdapl_obj_put(&ia->obj);
-		mutex_lock(&kdapl_device_mutex);
-	}
-	mutex_unlock(&kdapl_device_mutex);
-
-	/* Wait for the IAs that dat_ia_close() is destroying */
-	wait_event(dev->wait, list_empty(&dev->ias));
-	/* No EP is left that could add a notice to the list */
-	kdapl_notice_drop(dev);
-	/* Whoever has emptied the list does not use the device any more */
-	mutex_lock(&kdapl_device_mutex);
-	mutex_unlock(&kdapl_device_mutex);
-	kdapl_device_free(dev);
-}
-
-static struct ib_client kdapl_client = {
-	.name = "kdapl",
-	.add = kdapl_device_add,
-	.remove = kdapl_device_remove,
-};
-
-/**
- * kdapl_device_init - register with the RDMA core
- *
- * Context: process, module load.
- * Return: 0 or a negative errno.
- */
-int kdapl_device_init(void)
-{
-	int ret = kdapl_addr_init();
-
-	if (ret)
-		return ret;
-	ret = ib_register_client(&kdapl_client);
-	if (ret)
-		kdapl_addr_exit();
-	return ret;
-}
-
-/**
- * kdapl_device_exit - undo kdapl_device_init()
- *
- * IAs that are still open belong to Consumers that were unloaded without closing them. The
- * function closes them.
- *
- * Context: process, module unload.
- */
-void kdapl_device_exit(void)
-{
-	kdapl_ia_destroy_left(NULL);
-	ib_unregister_client(&kdapl_client);
-	/* Last, because device events schedule the watcher */
-	kdapl_addr_exit();
 }

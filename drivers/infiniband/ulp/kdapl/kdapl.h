@@ -166,6 +166,7 @@ int kdapl_device_init(void);
 void kdapl_device_exit(void);
 struct kdapl_device *kdapl_device_alloc(struct ib_device *ibdev);
 void kdapl_device_free(struct kdapl_device *dev);
+void kdapl_device_fill_limits(struct kdapl_device *dev);
 bool kdapl_device_port_usable(struct ib_device *ibdev, u32 port);
 /* Checks the addresses of all IAs after a change; process context */
 bool kdapl_device_check_addrs(struct llist_node *gone, bool ipoib);
@@ -332,8 +333,6 @@ void kdapl_ia_address_lost(struct kdapl_ia *ia);
 void kdapl_ia_device_failed(struct kdapl_ia *ia);
 /* It exists after a change of addresses. Breaks what lost its GID. kdapl_device_mutex held */
 void kdapl_ia_address_stands(struct kdapl_ia *ia);
-/* Was the address lost, or has the device failed, when an attempt began? @ibdev: the IA's */
-bool kdapl_ia_unfit(struct kdapl_ia *ia, struct ib_device *ibdev);
 /* The device has failed or was removed: raises IA_CATASTROPHIC, once */
 void kdapl_ia_catastrophic(struct kdapl_ia *ia);
 void kdapl_ia_async(struct kdapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE handle, u16 reason);

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * What happens to an open IA: its device fails, its address is lost or moves.
+ *
+ * Called by client.c, with the IA on the list of its device, and by ia_close.c when the
+ * device is removed; process context. Schedules the work of the EPs and service points, and
+ * waits for none of it.
+ */
+#include "kdapl.h"
+
+/**
+ * kdapl_ia_catastrophic - report to the Consumer that the device is lost
+ * @ia: the IA; referenced, or on the list of its device
+ *
+ * A device may report its failure before it is removed; the event is raised once.
+ *
+ * Context: process.
+ */
+void kdapl_ia_catastrophic(struct kdapl_ia *ia)
+{
+	if (!test_and_set_bit(0, &ia->fatal))
+		kdapl_ia_async(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, kdapl_obj_handle(&ia->obj),
+			       DAT_IA_CATASTROPHIC_ERROR);
+}
+
+/* Schedules the work of all EPs, which ends their connections and attempts */
+static void kdapl_ia_schedule_eps(struct kdapl_ia *ia, enum kdapl_todo what)
+{
+	struct kdapl_obj *obj;
+
+	mutex_lock(&ia->mutex);
+	list_for_each_entry(obj, &ia->objs[DAT_HANDLE_TYPE_EP], node) {
+		/* While there is a reference, the destructor has not stopped the work */
+		if (!kdapl_obj_pin(obj))
+			continue;
+		kdapl_ep_schedule(to_kdapl_ep(obj), what);
+		kdapl_obj_put(obj);
+	}
+	mutex_unlock(&ia->mutex);
+}
+
+/* Queues the work of the service points, which listens again where necessary */
+static void kdapl_ia_relisten(struct kdapl_ia *ia, DAT_HANDLE_TYPE type)
+{
+	struct kdapl_obj *obj;
+
+	mutex_lock(&ia->mutex);
+	list_for_each_entry(obj, &ia->objs[type], node) {
+		if (!kdapl_obj_pin(obj))
+			continue;
+		queue_work(kdapl_wq, &to_kdapl_sp(obj)->work);
+		kdapl_obj_put(obj);
+	}
+	mutex_unlock(&ia->mutex);
+}
+
+/**
+ * kdapl_ia_device_failed - break all connections of a device that has failed (C-31)
+ * @ia: the IA, on the list of its device
+ *
+ * The device may report nothing else, so idle connections would remain. If removal
+ * follows, it finds them ended.
+ *
+ * Context: process, kdapl_device_mutex held.
+ */
+void kdapl_ia_device_failed(struct kdapl_ia *ia)
+{
+	kdapl_ia_catastrophic(ia);
+	kdapl_ia_schedule_eps(ia, KDAPL_TODO_BREAK);
+}
+
+/**
+ * kdapl_ia_address_lost - break the connections that use the IA's address
+ * @ia: the IA, on the list of its device
+ *
+ * The connection manager does not notice the loss, and cannot reach the peers any more.
+ *
+ * Context: process, kdapl_device_mutex held.
+ */
+void kdapl_ia_address_lost(struct kdapl_ia *ia)
+{
+	if (!READ_ONCE(ia->addr_lost))
+		pr_notice_ratelimited("kdapl: %s: address %pISc is gone, breaking its connections\n",
+				      ia->name, &ia->addr);
+	WRITE_ONCE(ia->addr_lost, true);
+	/* A concurrent attempt sees this, or this function sees the attempt */
+	smp_mb();
+	kdapl_ia_schedule_eps(ia, KDAPL_TODO_BREAK);
+}
+
+/**
+ * kdapl_ia_address_stands - adapt an IA to a change of addresses that it has survived
+ * @ia: the IA, on the list of its device
+ *
+ * The address may lead to another port, or to another entry of the GID table. Attempts and
+ * connections that cannot continue are broken, and service points listen where the address
+ * leads now.
+ *
+ * Context: process, kdapl_device_mutex held.
+ */
+void kdapl_ia_address_stands(struct kdapl_ia *ia)
+{
+	WRITE_ONCE(ia->addr_lost, false);
+	kdapl_ia_schedule_eps(ia, KDAPL_TODO_ADDRESS);
+	kdapl_ia_relisten(ia, DAT_HANDLE_TYPE_PSP);
+	kdapl_ia_relisten(ia, DAT_HANDLE_TYPE_RSP);
+}
