@@ -68,7 +68,7 @@ void kdapl_notice_look(struct kdapl_device *dev);
 void kdapl_notice_setup(struct kdapl_device *dev);
 void kdapl_notice_drop(struct kdapl_device *dev);
 
-/* ---- connect.c --------------------------------------------------------- */
+/* ---- cm_id.c ----------------------------------------------------------- */
 
 /* Is there a route? Returns 0, -ENETUNREACH and the like */
 int kdapl_cm_route(const struct kdapl_ia *ia, const struct rdma_cm_id *id,
@@ -84,6 +84,7 @@ void kdapl_cm_timer_start(struct kdapl_ep *ep, u64 delay);
 void kdapl_cm_timer(struct work_struct *work);
 /* The IP port of a connection qualifier */
 u16 kdapl_cm_port(DAT_CONN_QUAL qual);
+void kdapl_cm_set_port(struct sockaddr_storage *addr, u16 port);
 /* Checks and normalises a Consumer's address; the port is 0. DAT_SUCCESS, INVALID_ADDRESS */
 DAT_RETURN kdapl_cm_address(struct net *net, const struct sockaddr *in,
 			    struct sockaddr_storage *out);
