@@ -181,7 +181,6 @@ struct kdapl_sp *kdapl_sp_alloc(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_
 				DAT_EP_HANDLE ep);
 void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle);
 int kdapl_sp_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
-void kdapl_sp_unlisten(struct kdapl_sp *sp);
 void kdapl_sp_destroy(struct kdapl_sp *sp);
 void kdapl_sp_orphan(struct kdapl_sp *sp);
 /* The common part of both kinds: the EVD, and the return value for an error */
@@ -197,13 +196,18 @@ void kdapl_cr_destroy(struct kdapl_cr *cr);
 void kdapl_cr_orphan(struct kdapl_cr *cr);
 /* dat_evd_free(): rejects an undelivered CR as non-peer (E-46). Process context */
 void kdapl_cr_drop(struct kdapl_event *ev);
-/* Takes a CR from the backlog, and returns it */
+/* Prepares a CR of a backlog; fills one in for a request that has arrived */
 int kdapl_cr_setup(struct kdapl_cr *cr, struct kdapl_sp *sp);
 void kdapl_cr_arrive(struct kdapl_cr *cr, struct rdma_cm_id *id,
 		     const struct rdma_conn_param *param);
+/* sp_backlog.c: takes a CR from the backlog, and returns it; the end of listening */
+extern struct list_head kdapl_sps;
+extern spinlock_t kdapl_sps_lock;
+void kdapl_sp_put_mem(struct kdapl_sp *sp);
 struct kdapl_cr *kdapl_sp_take(struct kdapl_sp *sp, bool placed);
 void kdapl_sp_uncount(struct kdapl_cr *cr);
 void kdapl_sp_recycle(struct kdapl_cr *cr);
+void kdapl_sp_unlisten(struct kdapl_sp *sp);
 
 static inline struct kdapl_sp *to_kdapl_sp(struct kdapl_obj *obj)
 {

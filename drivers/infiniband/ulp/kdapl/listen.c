@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Service points: listening, and the backlog of requests.
+ * Service points: listening.
  *
- * Owns the listening cm_id of a PSP or RSP and the memory of its connection requests. The
- * memory and the entries in the handle table are allocated together with the service
- * point, so a flood of requests allocates nothing in kDAPL (C-50), and it can use up no
- * more than the share that the service point has in its EVD (C-49). cr.c handles the
- * requests. Called by psp.c and rsp.c, when an IA is closed, and by device removal, in
- * process context; rdma_cm calls the callback.
+ * Owns the listening cm_id of a PSP or RSP, and allocates the memory of its connection
+ * requests, which sp_backlog.c hands out. The memory and the entries in the handle table
+ * are allocated together with the service point, so a flood of requests allocates nothing
+ * in kDAPL (C-50), and it can use up no more than the share that the service point has in
+ * its EVD (C-49). cr.c handles the requests. Called by psp.c and rsp.c, when an IA is
+ * closed, and by device removal, in process context; rdma_cm calls the callback.
  *
  * A request for which there is no room is refused in the callback: rdma_reject() does not
  * sleep, and the core then sends nothing when it destroys the id because of the error
@@ -19,101 +19,6 @@
 
 /* The largest number of requests of a service point, whatever the length of its EVD */
 #define KDAPL_MAX_BACKLOG	1024
-
-/* Service points that listen, by kdapl_sp.node; the lock is taken alone, in any context */
-static LIST_HEAD(kdapl_sps);
-static DEFINE_SPINLOCK(kdapl_sps_lock);
-
-/* ---- backlog ----------------------------------------------------------- */
-
-static void kdapl_sp_put_mem(struct kdapl_sp *sp)
-{
-	u32 i;
-
-	if (!refcount_dec_and_test(&sp->mem))
-		return;
-	for (i = 0; i < sp->backlog; i++)
-		kdapl_obj_abort(&sp->crs[i].obj);
-	/* A handle lookup may still read a header in this memory */
-	kvfree_rcu(sp, obj.rcu);
-}
-
-/**
- * kdapl_sp_take - take a CR for a request, if the EVD and the share have room
- * @sp:     the service point
- * @placed: the request is already counted on the EVD, and the caller passes this on
- *
- * Context: any, including CM callbacks.
- * Return: the CR, counted as one that waits, or NULL.
- */
-struct kdapl_cr *kdapl_sp_take(struct kdapl_sp *sp, bool placed)
-{
-	struct kdapl_evd *evd = sp->evd;
-	u32 qlen = READ_ONCE(evd->qlen);
-	struct kdapl_cr *cr = NULL;
-	unsigned long flags;
-	u32 share;
-
-	share = max_t(u32, qlen / max(atomic_read(&evd->npsp), 1), 1);
-	spin_lock_irqsave(&sp->lock, flags);
-	if (sp->closed || sp->ncr >= share || list_empty(&sp->free))
-		goto out;
-	if (!placed && atomic_inc_return(&evd->ncr) > qlen) {
-		atomic_dec(&evd->ncr);
-		goto out;
-	}
-	cr = list_first_entry(&sp->free, struct kdapl_cr, free_node);
-	list_del(&cr->free_node);
-	cr->counted = !placed;
-	sp->ncr++;
-	refcount_inc(&sp->mem);
-out:
-	spin_unlock_irqrestore(&sp->lock, flags);
-	return cr;
-}
-
-/**
- * kdapl_sp_uncount - note that a request does not wait any more
- * @cr: its CR
- *
- * The EVD may have been freed in the meantime; then its handle is not found.
- *
- * Context: any.
- */
-void kdapl_sp_uncount(struct kdapl_cr *cr)
-{
-	struct kdapl_sp *sp = cr->sp;
-	struct kdapl_obj *obj;
-	unsigned long flags;
-
-	spin_lock_irqsave(&sp->lock, flags);
-	sp->ncr--;
-	spin_unlock_irqrestore(&sp->lock, flags);
-	if (!cr->counted)
-		return;
-	obj = kdapl_obj_get(sp->evd_handle, DAT_HANDLE_TYPE_EVD);
-	if (obj) {
-		atomic_dec(&to_kdapl_evd(obj)->ncr);
-		kdapl_obj_put(obj);
-	}
-}
-
-/**
- * kdapl_sp_recycle - return the memory of a CR to the backlog
- * @cr: the CR, without references
- *
- * Context: any.
- */
-void kdapl_sp_recycle(struct kdapl_cr *cr)
-{
-	struct kdapl_sp *sp = cr->sp;
-	unsigned long flags;
-
-	spin_lock_irqsave(&sp->lock, flags);
-	list_add(&cr->free_node, &sp->free);
-	spin_unlock_irqrestore(&sp->lock, flags);
-	kdapl_sp_put_mem(sp);
-}
 
 /* ---- callback ---------------------------------------------------------- */
 
@@ -400,66 +305,7 @@ DAT_RETURN kdapl_sp_error(int err)
 	}
 }
 
-/**
- * kdapl_sp_find - find the service point that listens on a qualifier
- * @ia:   the IA to which it must belong
- * @qual: its qualifier
- *
- * Context: any.
- * Return: the service point, with a reference, or NULL.
- */
-struct kdapl_sp *kdapl_sp_find(const struct kdapl_ia *ia, DAT_CONN_QUAL qual)
-{
-	struct kdapl_sp *sp, *found = NULL;
-	unsigned long flags;
-
-	spin_lock_irqsave(&kdapl_sps_lock, flags);
-	list_for_each_entry(sp, &kdapl_sps, node) {
-		if (sp->obj.ia != ia || sp->qual != qual)
-			continue;
-		/* Its memory exists while it is listed; without references it is being freed */
-		if (kdapl_obj_pin(&sp->obj))
-			found = sp;
-		break;
-	}
-	spin_unlock_irqrestore(&kdapl_sps_lock, flags);
-	return found;
-}
-
 /* ---- end --------------------------------------------------------------- */
-
-/**
- * kdapl_sp_unlisten - stop listening; further calls do nothing
- * @sp: the service point, published
- *
- * Requests that are not announced yet will be refused.
- *
- * Context: process, no lock that a CM callback takes is held.
- */
-void kdapl_sp_unlisten(struct kdapl_sp *sp)
-{
-	struct rdma_cm_id *id;
-	bool listening;
-
-	mutex_lock(&sp->mutex);
-	id = sp->id;
-	sp->id = NULL;
-	listening = sp->listening;
-	sp->listening = false;
-	mutex_unlock(&sp->mutex);
-	spin_lock_irq(&sp->lock);
-	sp->closed = true;
-	spin_unlock_irq(&sp->lock);
-	if (!listening)
-		return;
-	spin_lock_irq(&kdapl_sps_lock);
-	list_del(&sp->node);
-	spin_unlock_irq(&kdapl_sps_lock);
-	if (id)
-		rdma_destroy_id(id);
-	atomic_dec(&sp->evd->npsp);
-	kdapl_ia_verbs_put(sp->obj.ia);
-}
 
 /**
  * kdapl_sp_orphan - orphan a service point: the device is being removed

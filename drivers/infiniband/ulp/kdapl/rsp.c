@@ -2,53 +2,17 @@
 /*
  * Reserved service points: one request, for one EP.
  *
- * Owns the relation between an RSP and its EP. The EP is RESERVED until the request
- * arrives, and PASSIVE_CONNECTION_PENDING until it is answered. During this time
- * kdapl_ep.rsp is the handle of the RSP, and each finds the other by its handle, so either
- * may be destroyed first when the IA is closed or the device is removed. listen.c
- * implements the listening. The RSP listens until its request is announced; then its
- * qualifier is free, and only its handle is left.
+ * Begins the relation between an RSP and its EP, which sp_backlog.c continues and ends. The
+ * EP is RESERVED until the request arrives, and PASSIVE_CONNECTION_PENDING until it is
+ * answered. During this time kdapl_ep.rsp is the handle of the RSP, and each finds the other
+ * by its handle, so either may be destroyed first when the IA is closed or the device is
+ * removed. listen.c implements the listening. The RSP listens until its request is
+ * announced; then its qualifier is free, and only its handle is left.
  *
- * Called by Consumers in process context (queries in any), by cr.c when the request
- * arrives and when it is answered, and when the RSP is freed.
+ * Called by Consumers in process context (queries in any).
  */
 #include <linux/export.h>
 #include "kdapl.h"
-
-/**
- * kdapl_rsp_move - move the EP of an RSP from one state to another
- * @sp:   service point; the function does nothing if it is not an RSP
- * @from: RESERVED or PASSIVE_CONNECTION_PENDING
- * @to:   PASSIVE_CONNECTION_PENDING, or UNCONNECTED, which ends the relation
- *
- * Context: process, ep->mutex not held.
- * Return: false if nothing has changed, because the EP is not in @from for this RSP any
- * more: it is being freed, or its device is being removed.
- */
-bool kdapl_rsp_move(struct kdapl_sp *sp, DAT_EP_STATE from, DAT_EP_STATE to)
-{
-	struct kdapl_obj *obj;
-	struct kdapl_ep *ep;
-	bool moved;
-
-	if (!sp->ep_handle)
-		return false;
-	obj = kdapl_obj_get(sp->ep_handle, DAT_HANDLE_TYPE_EP);
-	if (!obj)
-		return false;
-	ep = to_kdapl_ep(obj);
-	mutex_lock(&ep->mutex);
-	spin_lock_irq(&ep->lock);
-	moved = ep->rsp == kdapl_obj_handle(&sp->obj) && ep->state == from;
-	if (moved)
-		kdapl_ep_set_state(ep, to);
-	spin_unlock_irq(&ep->lock);
-	if (moved && to == DAT_EP_STATE_UNCONNECTED)
-		ep->rsp = DAT_HANDLE_NULL;
-	mutex_unlock(&ep->mutex);
-	kdapl_obj_put(obj);
-	return moved;
-}
 
 /**
  * kdapl_rsp_bond - reserve an EP for an RSP
