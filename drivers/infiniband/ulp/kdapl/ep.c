@@ -2,9 +2,9 @@
 /*
  * Endpoints: creation and destruction.
  *
- * Called by Consumers in process context, by dat_ia_close(), by device removal, and by
- * ep_modify.c, which replaces parts of an EP. ep_qp.c has the QP, the pools and the room
- * in a CQ, cm.c the connection, and post.c the posts.
+ * Called by Consumers in process context, and by dat_ia_close(). ep_parents.c has the
+ * objects that an EP uses, ep_qp.c the QP, the pools and the room in a CQ, cm.c the
+ * connection, and post.c the posts.
  */
 #include <linux/export.h>
 #include <linux/slab.h>
@@ -12,33 +12,6 @@
 
 #define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
 #define KDAPL_IH_EP	DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
-
-static struct kdapl_evd *kdapl_ep_evd(struct kdapl_ep *ep, unsigned int i)
-{
-	struct kdapl_evd **evds[] = { &ep->recv_evd, &ep->request_evd, &ep->connect_evd };
-
-	return READ_ONCE(*evds[i]);
-}
-
-#define KDAPL_EP_EVDS	3
-
-/**
- * kdapl_ep_take_back - remove undelivered events, and wait for an upcall that delivers one
- * @ep: the EP
- *
- * Context: process, not inside an upcall.
- */
-void kdapl_ep_take_back(struct kdapl_ep *ep)
-{
-	unsigned int i;
-
-	for (i = 0; i < KDAPL_EP_EVDS; i++) {
-		if (!kdapl_ep_evd(ep, i))
-			continue;
-		kdapl_evd_take_back(kdapl_ep_evd(ep, i), ep);
-		kdapl_evd_wait_ep(kdapl_ep_evd(ep, i), ep);
-	}
-}
 
 /* Drops the parked completions of an EP that is freed; buffers return to their SRQ */
 static void kdapl_ep_drop_parked(struct kdapl_ep *ep)
@@ -55,85 +28,6 @@ static void kdapl_ep_drop_parked(struct kdapl_ep *ep)
 	ep->parked = NULL;
 	ep->parked_tail = NULL;
 	spin_unlock_irq(&ep->lock);
-}
-
-/* Adds @n to the EP counts of the EVDs. ia->mutex held */
-static void kdapl_ep_count(struct kdapl_ep *ep, int n)
-{
-	if (ep->recv_evd)
-		ep->recv_evd->nrecv += n;
-	if (ep->request_evd)
-		ep->request_evd->nrequest += n;
-}
-
-/**
- * kdapl_ep_join_evds - note the completion flags of an EP on its EVDs
- * @ep:  the EP
- * @old: an EP that leaves its EVDs in the same step, unless @ep may not join; or NULL
- *
- * Context: process, ia->mutex held.
- * Return: false if nothing has changed, because the flags differ from those of the other
- * EPs of an EVD.
- */
-bool kdapl_ep_join_evds(struct kdapl_ep *ep, struct kdapl_ep *old)
-{
-	struct kdapl_evd *recv = ep->recv_evd, *request = ep->request_evd;
-
-	lockdep_assert_held(&ep->obj.ia->mutex);
-	if (old)
-		kdapl_ep_count(old, -1);
-	if ((recv && recv->nrecv && recv->recv_flags != ep->attr.recv_completion_flags) ||
-	    (request && request->nrequest &&
-	     request->request_flags != ep->attr.request_completion_flags)) {
-		if (old)
-			kdapl_ep_count(old, 1);
-		return false;
-	}
-	if (recv)
-		recv->recv_flags = ep->attr.recv_completion_flags;
-	if (request)
-		request->request_flags = ep->attr.request_completion_flags;
-	kdapl_ep_count(ep, 1);
-	return true;
-}
-
-static bool kdapl_ep_join(struct kdapl_ep *ep)
-{
-	struct kdapl_ia *ia = ep->obj.ia;
-	bool ok;
-
-	mutex_lock(&ia->mutex);
-	ok = kdapl_ep_join_evds(ep, NULL);
-	mutex_unlock(&ia->mutex);
-	return ok;
-}
-
-static void kdapl_ep_leave(struct kdapl_ep *ep)
-{
-	struct kdapl_ia *ia = ep->obj.ia;
-
-	mutex_lock(&ia->mutex);
-	kdapl_ep_count(ep, -1);
-	mutex_unlock(&ia->mutex);
-}
-
-/**
- * kdapl_ep_unuse_parents - undo kdapl_ep_use_parents()
- * @ep: the EP
- *
- * Context: any.
- */
-void kdapl_ep_unuse_parents(struct kdapl_ep *ep)
-{
-	unsigned int i;
-
-	for (i = 0; i < KDAPL_EP_EVDS; i++)
-		if (kdapl_ep_evd(ep, i))
-			kdapl_obj_unuse(&kdapl_ep_evd(ep, i)->obj);
-	if (ep->pz)
-		kdapl_obj_unuse(&ep->pz->obj);
-	if (ep->srq)
-		kdapl_obj_unuse(&ep->srq->obj);
 }
 
 /**
@@ -159,101 +53,6 @@ void kdapl_ep_destroy(struct kdapl_ep *ep)
 	kdapl_ia_del(ep->obj.ia, &ep->obj);
 	kfree(ep->texts);
 	kfree_rcu(ep, obj.rcu);
-}
-
-/* Looks up an EVD of the IA that has a stream. NULL for DAT_HANDLE_NULL; false: no such EVD */
-static bool kdapl_ep_get_evd(struct kdapl_ia *ia, DAT_EVD_HANDLE handle, DAT_EVD_FLAGS stream,
-			     struct kdapl_obj **out)
-{
-	*out = NULL;
-	if (handle == DAT_HANDLE_NULL)
-		return true;
-	*out = kdapl_obj_get(handle, DAT_HANDLE_TYPE_EVD);
-	return *out && (*out)->ia == ia && (to_kdapl_evd(*out)->streams & stream);
-}
-
-/**
- * kdapl_ep_put_parents - drop the references of kdapl_ep_get_parents()
- * @par: the objects; members may be NULL
- *
- * Context: any.
- */
-void kdapl_ep_put_parents(struct kdapl_ep_parents *par)
-{
-	struct kdapl_obj *objs[] = { par->pz, par->connect_evd, par->recv_evd, par->request_evd,
-				     par->srq };
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(objs); i++)
-		if (objs[i])
-			kdapl_obj_put(objs[i]);
-}
-
-/**
- * kdapl_ep_get_parents - look up the objects that an EP will use
- * @ia:      its IA
- * @pz:      handle of the zone
- * @recv:    handle of the EVD of receives
- * @request: handle of the EVD of requests
- * @connect: handle of the EVD of connection events; each may be DAT_HANDLE_NULL
- * @par:     zeroed; receives the objects, with references, even if one is not valid
- *
- * Context: any.
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
- */
-DAT_RETURN kdapl_ep_get_parents(struct kdapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
-				DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect,
-				struct kdapl_ep_parents *par)
-{
-	if (pz != DAT_HANDLE_NULL) {
-		par->pz = kdapl_obj_get(pz, DAT_HANDLE_TYPE_PZ);
-		if (!par->pz || par->pz->ia != ia)
-			return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
-	}
-	if (!kdapl_ep_get_evd(ia, connect, DAT_EVD_CONNECTION_FLAG, &par->connect_evd))
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CONN);
-	if (!kdapl_ep_get_evd(ia, recv, DAT_EVD_DTO_FLAG, &par->recv_evd))
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_RECV);
-	if (!kdapl_ep_get_evd(ia, request, DAT_EVD_DTO_FLAG, &par->request_evd))
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
-	return DAT_SUCCESS;
-}
-
-/**
- * kdapl_ep_use_parents - count an EP as a user of its zone, EVDs and SRQ
- * @ep:  the EP, without any
- * @par: the objects
- *
- * Context: any.
- * Return: false if one is being freed; kdapl_ep_unuse_parents() undoes it in both cases.
- */
-bool kdapl_ep_use_parents(struct kdapl_ep *ep, const struct kdapl_ep_parents *par)
-{
-	if (par->recv_evd && kdapl_obj_use(par->recv_evd))
-		ep->recv_evd = to_kdapl_evd(par->recv_evd);
-	if (par->request_evd && kdapl_obj_use(par->request_evd))
-		ep->request_evd = to_kdapl_evd(par->request_evd);
-	if (par->connect_evd && kdapl_obj_use(par->connect_evd))
-		ep->connect_evd = to_kdapl_evd(par->connect_evd);
-	if (par->pz && kdapl_obj_use(par->pz))
-		ep->pz = to_kdapl_pz(par->pz);
-	if (par->srq && kdapl_obj_use(par->srq))
-		ep->srq = to_kdapl_srq(par->srq);
-	return !!par->recv_evd == !!ep->recv_evd && !!par->request_evd == !!ep->request_evd &&
-	       !!par->connect_evd == !!ep->connect_evd && !!par->pz == !!ep->pz &&
-	       !!par->srq == !!ep->srq;
-}
-
-/**
- * kdapl_ep_configured - does an EP have all objects that its depths require?
- * @ep: the EP
- *
- * Context: any.
- */
-bool kdapl_ep_configured(const struct kdapl_ep *ep)
-{
-	return ep->pz && (ep->recv_evd || (!ep->srq && !ep->attr.max_recv_dtos)) &&
-	       (ep->request_evd || !ep->attr.max_request_dtos);
 }
 
 static void kdapl_ep_op_destroy(struct kdapl_obj *obj)

@@ -273,9 +273,13 @@ DAT_RETURN kdapl_ep_build_error(int err);
 void kdapl_ep_unbuild(struct kdapl_ep *ep);
 void kdapl_ep_exit_pools(struct kdapl_ep *ep);
 struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner);
+/* The end of the verbs objects, a grace period between the steps; ep->mutex held */
+void kdapl_ep_hide_qp(struct kdapl_ep *ep);
+void kdapl_ep_destroy_qp(struct kdapl_ep *ep);
+void kdapl_ep_finish_verbs(struct kdapl_ep *ep);
 /* Destroys the QP and CQ after a failed attempt whose QP does not flush; ep->mutex held */
 void kdapl_ep_drop_verbs(struct kdapl_ep *ep);
-/* Tears down many EPs (kdapl_ep.strip) in phases, with their verbs objects; process context */
+/* ep_strip.c: tears down many EPs (kdapl_ep.strip) in phases, with their verbs objects; process context */
 void kdapl_ep_strip(struct list_head *eps, bool dying);
 
 /* Zone, EVDs and SRQ of an EP, each with a reference */
@@ -288,7 +292,7 @@ struct kdapl_ep_parents {
 };
 
 /*
- * ep.c for ep_modify.c. An EP is a user of its parents from use to unuse. It joins its
+ * ep_parents.c. An EP is a user of its parents from use to unuse. It joins its
  * EVDs, whose other EPs must have the same completion flags; @old, which may be NULL,
  * leaves them in the same step. join is called with ia->mutex held
  */
@@ -299,6 +303,8 @@ void kdapl_ep_put_parents(struct kdapl_ep_parents *par);
 bool kdapl_ep_use_parents(struct kdapl_ep *ep, const struct kdapl_ep_parents *par);
 void kdapl_ep_unuse_parents(struct kdapl_ep *ep);
 bool kdapl_ep_join_evds(struct kdapl_ep *ep, struct kdapl_ep *old);
+bool kdapl_ep_join(struct kdapl_ep *ep);
+void kdapl_ep_leave(struct kdapl_ep *ep);
 bool kdapl_ep_configured(const struct kdapl_ep *ep);
 
 /* The provider-specific attributes that a Consumer may set by name */

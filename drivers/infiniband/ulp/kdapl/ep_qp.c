@@ -1,18 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The verbs part of an endpoint: QP, pools, room in a CQ; and dat_ep_reset().
+ * The verbs part of an endpoint: QP, pools, room in a CQ.
  *
- * Called in process context by the constructors and destructors of EPs and by device
- * removal.
+ * Called in process context by the constructors of EPs, by ep_strip.c and ep_reset.c, and by
+ * the connection work after an attempt that failed early.
  *
  * The QP is created together with the EP and moved to INIT at once, so that receives can be
- * posted before it is known which side will connect. A QP number is used for one connection
- * attempt: dat_ep_reset() creates a new QP, and publishes it before the old one is drained,
- * so that there is always a QP for receives.
+ * posted before it is known which side will connect.
  */
-#include <linux/export.h>
 #include <linux/log2.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include "kdapl.h"
 
@@ -221,16 +217,26 @@ void kdapl_ep_unbuild(struct kdapl_ep *ep)
 
 /* ---- the end of the verbs objects -------------------------------------- */
 
-/* After a grace period, posts find no QP and are held back. ep->mutex held */
-static void kdapl_ep_hide_qp(struct kdapl_ep *ep)
+/**
+ * kdapl_ep_hide_qp - hide the QP from posts, which are held back after a grace period
+ * @ep: the EP, which has a QP
+ *
+ * Context: process, ep->mutex held.
+ */
+void kdapl_ep_hide_qp(struct kdapl_ep *ep)
 {
 	kdapl_ep_hold(ep);
 	ep->ending = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
 	RCU_INIT_POINTER(ep->qp, NULL);
 }
 
-/* A grace period after kdapl_ep_hide_qp(), when the QP is drained. ep->mutex held */
-static void kdapl_ep_destroy_qp(struct kdapl_ep *ep)
+/**
+ * kdapl_ep_destroy_qp - destroy the QP that is hidden, and leave the CQ
+ * @ep: the EP, a grace period after kdapl_ep_hide_qp(), when the QP is drained
+ *
+ * Context: process, ep->mutex held.
+ */
+void kdapl_ep_destroy_qp(struct kdapl_ep *ep)
 {
 	if (ep->srq)
 		kdapl_srq_detach(ep);
@@ -241,8 +247,13 @@ static void kdapl_ep_destroy_qp(struct kdapl_ep *ep)
 		kdapl_cq_leave(ep);
 }
 
-/* Another grace period later: no done callback uses the EP any more. ep->mutex held */
-static void kdapl_ep_finish_verbs(struct kdapl_ep *ep)
+/**
+ * kdapl_ep_finish_verbs - free the CQ, and flush what the device has kept
+ * @ep: the EP, a grace period after kdapl_ep_destroy_qp(): no done callback uses it any more
+ *
+ * Context: process, ep->mutex held.
+ */
+void kdapl_ep_finish_verbs(struct kdapl_ep *ep)
 {
 	if (ep->cq)
 		kdapl_cq_free(ep->cq);
@@ -274,230 +285,3 @@ void kdapl_ep_drop_verbs(struct kdapl_ep *ep)
 	kdapl_grace();
 	kdapl_ep_finish_verbs(ep);
 }
-
-/* From now on only the steps of kdapl_ep_strip() change the EP's state */
-static void kdapl_strip_begin(struct kdapl_ep *ep, bool dying)
-{
-	mutex_lock(&ep->mutex);
-	if (dying)
-		ep->dying = true;
-	kdapl_cm_end(ep);
-	ep->orphaned = true;
-	mutex_unlock(&ep->mutex);
-}
-
-/* Ends a connection once its QP has been drained, then hides the QP from posts */
-static void kdapl_strip_hide(struct kdapl_ep *ep, unsigned long since)
-{
-	mutex_lock(&ep->mutex);
-	kdapl_cm_ended(ep, since);
-	if (rcu_access_pointer(ep->qp))
-		kdapl_ep_hide_qp(ep);
-	mutex_unlock(&ep->mutex);
-}
-
-/* Drains what was posted since the first drain, unless the device has kept posts then */
-static void kdapl_strip_drain(struct kdapl_ep *ep)
-{
-	mutex_lock(&ep->mutex);
-	if (ep->ending && !ep->lost && ep->qp_moved)
-		kdapl_drain_begin(ep, ep->ending);
-	mutex_unlock(&ep->mutex);
-}
-
-static void kdapl_strip_destroy(struct kdapl_ep *ep, unsigned long since)
-{
-	mutex_lock(&ep->mutex);
-	if (ep->ending && !ep->lost && ep->qp_moved)
-		ep->lost = kdapl_drain_end(ep, ep->ending, true, since);
-	kdapl_ep_destroy_qp(ep);
-	mutex_unlock(&ep->mutex);
-}
-
-static void kdapl_strip_finish(struct kdapl_ep *ep)
-{
-	mutex_lock(&ep->mutex);
-	kdapl_ep_finish_verbs(ep);
-	if (ep->verbs) {
-		if (atomic_dec_and_test(&ep->obj.ia->nqps))
-			wake_up(&ep->obj.ia->wait);
-		kdapl_ia_verbs_put(ep->obj.ia);
-	}
-	ep->verbs = false;
-	mutex_unlock(&ep->mutex);
-}
-
-/**
- * kdapl_ep_strip - tear down EPs in phases: end connections, destroy verbs objects
- * @eps:   the EPs, by kdapl_ep.strip; they are being freed or their device is being removed
- * @dying: the EPs are being freed: they were unpublished a grace period ago, and no
- *         reference is left. Otherwise they are referenced, and get their pending events
- *
- * Each step is taken for all EPs before the next begins. So any number of EPs costs
- * two grace periods, and in each drain the time of the slowest QP.
- *
- * Context: process.
- */
-void kdapl_ep_strip(struct list_head *eps, bool dying)
-{
-	unsigned long since;
-	struct kdapl_ep *ep;
-
-	if (list_empty(eps))
-		return;
-	list_for_each_entry(ep, eps, strip)
-		kdapl_strip_begin(ep, dying);
-	since = jiffies;
-	list_for_each_entry(ep, eps, strip)
-		kdapl_strip_hide(ep, since);
-	/* Afterwards no post can reach a QP any more, so the second drain is complete */
-	kdapl_grace();
-	list_for_each_entry(ep, eps, strip)
-		kdapl_strip_drain(ep);
-	since = jiffies;
-	list_for_each_entry(ep, eps, strip)
-		kdapl_strip_destroy(ep, since);
-	/* Wait for running done callbacks, CQ polls and lookups of SRQ buffers */
-	kdapl_grace();
-	list_for_each_entry(ep, eps, strip)
-		kdapl_strip_finish(ep);
-}
-
-/* ---- reset ------------------------------------------------------------- */
-
-/* Drains and destroys the QP that posts no longer find. ep->mutex held */
-static void kdapl_ep_end_old(struct kdapl_ep *ep, struct ib_qp *old)
-{
-	/* The caller has drained it: only later posts are left, so this seldom waits */
-	int lost = kdapl_ep_drain(ep, old, true);
-
-	if (ep->srq)
-		kdapl_srq_detach(ep);
-	ib_destroy_qp(old);
-	/* The CQ stays in use: wait until it has handled all completions of the old QP */
-	if (lost || ep->srq)
-		kdapl_grace();
-	if (lost) {
-		kdapl_sq_abandon(&ep->sq);
-		kdapl_marker_forget(ep);
-	}
-}
-
-/* Installs the new QP, and drains and destroys the old one if any. ep->mutex held */
-static void kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
-{
-	struct ib_qp *old = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
-
-	/*
-	 * The state first, and a grace period before the QP: a send that saw
-	 * DISCONNECTED must not meet the new QP, which would refuse it.
-	 */
-	spin_lock_irq(&ep->lock);
-	kdapl_ep_set_state(ep, DAT_EP_STATE_UNCONNECTED);
-	spin_unlock_irq(&ep->lock);
-	kdapl_grace();
-	kdapl_cm_reset(ep);
-	rcu_assign_pointer(ep->qp, new);
-	kdapl_grace();
-	if (old)
-		kdapl_ep_end_old(ep, old);
-	if (ep->srq)
-		kdapl_srq_attach(ep, new);
-	ep->raised = false;
-	reinit_completion(&ep->last_wqe);
-	kdapl_ep_take_back(ep);
-
-	/* Not before: what the old QP flushed was an event, not to be parked */
-	spin_lock_irq(&ep->lock);
-	ep->slow |= KDAPL_EP_PARK;
-	ep->qp_moved = false;
-	spin_unlock_irq(&ep->lock);
-}
-
-/* Replaces a CQ that was freed together with a QP that did not flush. ep->mutex held */
-static int kdapl_ep_renew_cq(struct kdapl_ep *ep)
-{
-	struct kdapl_cq *cq;
-
-	if (ep->cq)
-		return 0;
-	cq = kdapl_cq_get(ep, ep->pz->pd->device);
-	if (IS_ERR(cq))
-		return PTR_ERR(cq);
-	ep->cq = cq;
-	ep->scq = cq->scq;
-	return 0;
-}
-
-static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
-{
-	struct ib_qp *old = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
-	struct ib_qp *new;
-	int ret;
-
-	lockdep_assert_held(&ep->mutex);
-	if (ep->dying)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	if (ep->orphaned)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
-	if (ep->state == DAT_EP_STATE_UNCONNECTED)
-		return DAT_SUCCESS;
-	if (ep->state != DAT_EP_STATE_DISCONNECTED)
-		return kdapl_ep_state_error(ep->state);
-	/* What the device does not give back now would be lost with the old QP */
-	if (old && kdapl_ep_drain(ep, old, true))
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
-	ret = kdapl_ep_renew_cq(ep);
-	if (ret)
-		return kdapl_ep_build_error(ret);
-	new = kdapl_ep_make_qp(ep, ep);
-	if (IS_ERR(new))
-		return kdapl_ep_build_error(PTR_ERR(new));
-	kdapl_ep_swap_qp(ep, new);
-	return DAT_SUCCESS;
-}
-
-/**
- * dat_ep_reset - make a disconnected endpoint ready for a new connection
- * @ep_handle: the EP
- *
- * DISCONNECTED becomes UNCONNECTED. Undelivered events of the EP are taken
- * off their EVDs, an upcall that carries one is waited for. In UNCONNECTED
- * nothing happens, posted receives stay. A device that has failed may keep
- * posts of the EP: then it cannot be reset, only freed. Source: kDAPL 2.0.
- *
- * Context: process (class P), not from an upcall.
- * Return:
- * * DAT_SUCCESS
- * * DAT_INVALID_HANDLE - @ep_handle is not valid
- * * DAT_INVALID_STATE - any other state; or EP_NOTREADY: called from an upcall
- *   of any EVD
- * * DAT_INSUFFICIENT_RESOURCES - no new QP could be created, or the device does not
- *   return the posts of the old one, and the EP is unchanged; or the device was removed
- */
-DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
-{
-	struct kdapl_obj *obj;
-	struct kdapl_ep *ep;
-	unsigned int noio;
-	DAT_RETURN ret;
-
-	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
-	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	ep = to_kdapl_ep(obj);
-	if (kdapl_in_upcall()) {
-		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
-		goto out_put;
-	}
-	/* The way back to a connection that pages may wait to be written over */
-	noio = memalloc_noio_save();
-	mutex_lock(&ep->mutex);
-	ret = kdapl_ep_reset(ep);
-	mutex_unlock(&ep->mutex);
-	memalloc_noio_restore(noio);
-out_put:
-	kdapl_obj_put(obj);
-	return ret;
-}
-EXPORT_SYMBOL_GPL(dat_ep_reset);

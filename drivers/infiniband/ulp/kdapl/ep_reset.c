@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * dat_ep_reset(): a new QP for a new connection.
+ *
+ * A QP number is used for one connection attempt: dat_ep_reset() creates a new QP, and
+ * publishes it before the old one is drained, so that there is always a QP for receives.
+ * Called by Consumers in process context.
+ */
+#include <linux/export.h>
+#include <linux/sched/mm.h>
+#include "kdapl.h"
+
+/* Drains and destroys the QP that posts no longer find. ep->mutex held */
+static void kdapl_ep_end_old(struct kdapl_ep *ep, struct ib_qp *old)
+{
+	/* The caller has drained it: only later posts are left, so this seldom waits */
+	int lost = kdapl_ep_drain(ep, old, true);
+
+	if (ep->srq)
+		kdapl_srq_detach(ep);
+	ib_destroy_qp(old);
+	/* The CQ stays in use: wait until it has handled all completions of the old QP */
+	if (lost || ep->srq)
+		kdapl_grace();
+	if (lost) {
+		kdapl_sq_abandon(&ep->sq);
+		kdapl_marker_forget(ep);
+	}
+}
+
+/* Installs the new QP, and drains and destroys the old one if any. ep->mutex held */
+static void kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
+{
+	struct ib_qp *old = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
+
+	/*
+	 * The state first, and a grace period before the QP: a send that saw
+	 * DISCONNECTED must not meet the new QP, which would refuse it.
+	 */
+	spin_lock_irq(&ep->lock);
+	kdapl_ep_set_state(ep, DAT_EP_STATE_UNCONNECTED);
+	spin_unlock_irq(&ep->lock);
+	kdapl_grace();
+	kdapl_cm_reset(ep);
+	rcu_assign_pointer(ep->qp, new);
+	kdapl_grace();
+	if (old)
+		kdapl_ep_end_old(ep, old);
+	if (ep->srq)
+		kdapl_srq_attach(ep, new);
+	ep->raised = false;
+	reinit_completion(&ep->last_wqe);
+	kdapl_ep_take_back(ep);
+
+	/* Not before: what the old QP flushed was an event, not to be parked */
+	spin_lock_irq(&ep->lock);
+	ep->slow |= KDAPL_EP_PARK;
+	ep->qp_moved = false;
+	spin_unlock_irq(&ep->lock);
+}
+
+/* Replaces a CQ that was freed together with a QP that did not flush. ep->mutex held */
+static int kdapl_ep_renew_cq(struct kdapl_ep *ep)
+{
+	struct kdapl_cq *cq;
+
+	if (ep->cq)
+		return 0;
+	cq = kdapl_cq_get(ep, ep->pz->pd->device);
+	if (IS_ERR(cq))
+		return PTR_ERR(cq);
+	ep->cq = cq;
+	ep->scq = cq->scq;
+	return 0;
+}
+
+static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
+{
+	struct ib_qp *old = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
+	struct ib_qp *new;
+	int ret;
+
+	lockdep_assert_held(&ep->mutex);
+	if (ep->dying)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	if (ep->orphaned)
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+	if (ep->state == DAT_EP_STATE_UNCONNECTED)
+		return DAT_SUCCESS;
+	if (ep->state != DAT_EP_STATE_DISCONNECTED)
+		return kdapl_ep_state_error(ep->state);
+	/* What the device does not give back now would be lost with the old QP */
+	if (old && kdapl_ep_drain(ep, old, true))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+	ret = kdapl_ep_renew_cq(ep);
+	if (ret)
+		return kdapl_ep_build_error(ret);
+	new = kdapl_ep_make_qp(ep, ep);
+	if (IS_ERR(new))
+		return kdapl_ep_build_error(PTR_ERR(new));
+	kdapl_ep_swap_qp(ep, new);
+	return DAT_SUCCESS;
+}
+
+/**
+ * dat_ep_reset - make a disconnected endpoint ready for a new connection
+ * @ep_handle: the EP
+ *
+ * DISCONNECTED becomes UNCONNECTED. Undelivered events of the EP are taken
+ * off their EVDs, an upcall that carries one is waited for. In UNCONNECTED
+ * nothing happens, posted receives stay. A device that has failed may keep
+ * posts of the EP: then it cannot be reset, only freed. Source: kDAPL 2.0.
+ *
+ * Context: process (class P), not from an upcall.
+ * Return:
+ * * DAT_SUCCESS
+ * * DAT_INVALID_HANDLE - @ep_handle is not valid
+ * * DAT_INVALID_STATE - any other state; or EP_NOTREADY: called from an upcall
+ *   of any EVD
+ * * DAT_INSUFFICIENT_RESOURCES - no new QP could be created, or the device does not
+ *   return the posts of the old one, and the EP is unchanged; or the device was removed
+ */
+DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
+{
+	struct kdapl_obj *obj;
+	struct kdapl_ep *ep;
+	unsigned int noio;
+	DAT_RETURN ret;
+
+	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
+	if (!obj)
+		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+	ep = to_kdapl_ep(obj);
+	if (kdapl_in_upcall()) {
+		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
+		goto out_put;
+	}
+	/* The way back to a connection that pages may wait to be written over */
+	noio = memalloc_noio_save();
+	mutex_lock(&ep->mutex);
+	ret = kdapl_ep_reset(ep);
+	mutex_unlock(&ep->mutex);
+	memalloc_noio_restore(noio);
+out_put:
+	kdapl_obj_put(obj);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(dat_ep_reset);

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The end of EPs, any number at a time: connections, QPs and CQs.
+ *
+ * Called by dat_ep_free(), by dat_ia_close() and by device removal, in process context.
+ */
+#include "kdapl.h"
+
+/* From now on only the steps of kdapl_ep_strip() change the EP's state */
+static void kdapl_strip_begin(struct kdapl_ep *ep, bool dying)
+{
+	mutex_lock(&ep->mutex);
+	if (dying)
+		ep->dying = true;
+	kdapl_cm_end(ep);
+	ep->orphaned = true;
+	mutex_unlock(&ep->mutex);
+}
+
+/* Ends a connection once its QP has been drained, then hides the QP from posts */
+static void kdapl_strip_hide(struct kdapl_ep *ep, unsigned long since)
+{
+	mutex_lock(&ep->mutex);
+	kdapl_cm_ended(ep, since);
+	if (rcu_access_pointer(ep->qp))
+		kdapl_ep_hide_qp(ep);
+	mutex_unlock(&ep->mutex);
+}
+
+/* Drains what was posted since the first drain, unless the device has kept posts then */
+static void kdapl_strip_drain(struct kdapl_ep *ep)
+{
+	mutex_lock(&ep->mutex);
+	if (ep->ending && !ep->lost && ep->qp_moved)
+		kdapl_drain_begin(ep, ep->ending);
+	mutex_unlock(&ep->mutex);
+}
+
+static void kdapl_strip_destroy(struct kdapl_ep *ep, unsigned long since)
+{
+	mutex_lock(&ep->mutex);
+	if (ep->ending && !ep->lost && ep->qp_moved)
+		ep->lost = kdapl_drain_end(ep, ep->ending, true, since);
+	kdapl_ep_destroy_qp(ep);
+	mutex_unlock(&ep->mutex);
+}
+
+static void kdapl_strip_finish(struct kdapl_ep *ep)
+{
+	mutex_lock(&ep->mutex);
+	kdapl_ep_finish_verbs(ep);
+	if (ep->verbs) {
+		if (atomic_dec_and_test(&ep->obj.ia->nqps))
+			wake_up(&ep->obj.ia->wait);
+		kdapl_ia_verbs_put(ep->obj.ia);
+	}
+	ep->verbs = false;
+	mutex_unlock(&ep->mutex);
+}
+
+/**
+ * kdapl_ep_strip - tear down EPs in phases: end connections, destroy verbs objects
+ * @eps:   the EPs, by kdapl_ep.strip; they are being freed or their device is being removed
+ * @dying: the EPs are being freed: they were unpublished a grace period ago, and no
+ *         reference is left. Otherwise they are referenced, and get their pending events
+ *
+ * Each step is taken for all EPs before the next begins. So any number of EPs costs
+ * two grace periods, and in each drain the time of the slowest QP.
+ *
+ * Context: process.
+ */
+void kdapl_ep_strip(struct list_head *eps, bool dying)
+{
+	unsigned long since;
+	struct kdapl_ep *ep;
+
+	if (list_empty(eps))
+		return;
+	list_for_each_entry(ep, eps, strip)
+		kdapl_strip_begin(ep, dying);
+	since = jiffies;
+	list_for_each_entry(ep, eps, strip)
+		kdapl_strip_hide(ep, since);
+	/* Afterwards no post can reach a QP any more, so the second drain is complete */
+	kdapl_grace();
+	list_for_each_entry(ep, eps, strip)
+		kdapl_strip_drain(ep);
+	since = jiffies;
+	list_for_each_entry(ep, eps, strip)
+		kdapl_strip_destroy(ep, since);
+	/* Wait for running done callbacks, CQ polls and lookups of SRQ buffers */
+	kdapl_grace();
+	list_for_each_entry(ep, eps, strip)
+		kdapl_strip_finish(ep);
+}
