@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The state and the ownership of an EVD, and the push without the lock (event.c, event.h,
- * event_queue.h, event_policy.c).
+ * The state and the ownership of an EVD, and the push without the lock (evd_queue.c, event.h,
+ * evd_queue.h, evd_policy.c).
  *
  * Functions have the names of the sources without "kdapl_evd_". Every access to
  * evd->state, evd->incoming, and what the fast path reads without the lock, is
@@ -78,7 +78,7 @@ byte finished;
 #define OR(bits)	state = state | (bits)
 #define ANDNOT(bits)	state = state & (255 - (bits))
 
-/* ---- event_queue.h ---- */
+/* ---- evd_queue.h ---- */
 
 /* Under the lock; leaves the youngest pushed in g until it is linked */
 inline link_gathered()
@@ -198,7 +198,7 @@ inline unlink()
 	fi
 }
 
-/* ---- event.c ---- */
+/* ---- evd_queue.c ---- */
 
 /* With f and d, the upcall's halves as they were read */
 inline call(ep)

@@ -33,11 +33,11 @@
 #include <rdma/ib_cm.h>
 #include <rdma/rdma_cm.h>
 #include <dat/kdat.h>
-#include "event.h"
-#include "handle.h"
-#include "pool.h"
-#include "status.h"
-#include "wr.h"
+#include "base/handle.h"
+#include "base/pool.h"
+#include "base/status.h"
+#include "base/wr.h"
+#include "object/evd.h"
 
 struct dentry;
 struct iommu_domain;
@@ -136,7 +136,7 @@ struct kdapl_limits {
  * @handler: async events of the device (GID change, fatal, port active)
  * @events: KDAPL_DEV_*, the events that @event_work handles; atomic bits
  * @event_work: handles @events
- * @keys:   LMRs and RMRs by the keys of their MRs; keys.c
+ * @keys:   LMRs and RMRs by the keys of their MRs; rkey.c
  * @limits: constant
  * @unfit:  why no IA can be opened on it, or NULL; constant
  * @notice_lock: guards @notices; taken alone
@@ -462,7 +462,7 @@ static __always_inline const struct kdapl_lmr_desc *kdapl_lmr_desc(DAT_LMR_CONTE
 	return page + (context & KDAPL_LMR_CTX_ENTRY);
 }
 
-#include "fast.h"
+#include "object/mr.h"
 
 /**
  * struct kdapl_lmr - local memory region
@@ -559,7 +559,7 @@ struct kdapl_evd *kdapl_evd_alloc(struct kdapl_ia *ia, u32 qlen, DAT_UPCALL_POLI
 				  const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS streams);
 void kdapl_evd_destroy(struct kdapl_evd *evd);
 
-/* ---- solicited.c ------------------------------------------------------- */
+/* ---- scq.c ------------------------------------------------------- */
 
 /**
  * struct kdapl_scq - CQ of receives in solicited-wait mode, which kDAPL polls
@@ -736,10 +736,10 @@ static inline struct kdapl_srq *to_kdapl_srq(struct kdapl_obj *obj)
 	return container_of(obj, struct kdapl_srq, obj);
 }
 
-/* ---- ep*.c, drain.c: ep.h; cm.c, connect.c, listen.c, rsp.c, cr.c: cm.h ---------- */
+/* ---- ep*.c, drain.c: ep.h; cm.c, cm_connect.c, sp_listen.c, rsp.c, cr.c: cm.h ---------- */
 
-#include "ep.h"
-#include "cm.h"
+#include "object/ep.h"
+#include "object/sp.h"
 
 /* ---- complete.c: softirq ----------------------------------------------- */
 

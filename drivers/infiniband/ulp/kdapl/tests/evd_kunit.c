@@ -2,7 +2,7 @@
 /*
  * KUnit: the capacity of an EVD, taking events back, and changes of the upcall.
  *
- * Tests event.c on an EVD without IA, see event_kunit.h: the ring of software and
+ * Tests evd_queue.c on an EVD without IA, see event_kunit.h: the ring of software and
  * asynchronous events and its overflow, the functions that dat_ep_free() and TEARDOWN
  * need, and modifications from inside and outside the upcall. Runs in a KUnit thread, with
  * a second thread where a call must wait.

@@ -2,7 +2,7 @@
 /*
  * KUnit: the queue of an EVD, and the rules of delivery.
  *
- * Tests event.c on an EVD without IA, see event_kunit.h. The test thread reports
+ * Tests evd_queue.c on an EVD without IA, see event_kunit.h. The test thread reports
  * completions with bottom halves off, as a done callback does. In every test the exit
  * function of the fixture checks that no two upcalls overlapped and that none ran on the
  * stack of a call.

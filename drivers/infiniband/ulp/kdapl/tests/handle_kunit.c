@@ -10,7 +10,7 @@
 #include <linux/kthread.h>
 #include <linux/random.h>
 #include <linux/slab.h>
-#include "../handle.h"
+#include "../base/handle.h"
 #include "clause.h"
 
 #define TEST_TYPE	DAT_HANDLE_TYPE_CSP

@@ -8,7 +8,7 @@
 #include <kunit/test.h>
 #include <linux/kthread.h>
 #include <linux/slab.h>
-#include "../pool.h"
+#include "../base/pool.h"
 
 #define DEPTH	32
 

@@ -7,7 +7,7 @@
  */
 #include <kunit/test.h>
 #include <linux/errno.h>
-#include "../status.h"
+#include "../base/status.h"
 
 #define STATE_ERROR(sub)	DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_##sub)
 

@@ -3,7 +3,7 @@
  * The start of a connection attempt, for both sides: addresses and connection qualifiers,
  * ids of the connection manager, the fields of the EP, and the timer of the attempt.
  *
- * Called by connect.c, cm.c and listen.c in process context.
+ * Called by cm_connect.c, cm.c and sp_listen.c in process context.
  */
 #include <linux/inetdevice.h>
 #include <net/ipv6.h>

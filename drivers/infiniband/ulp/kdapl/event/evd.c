@@ -3,7 +3,7 @@
  * Event dispatchers: creation, queries, changes and destruction.
  *
  * Called by Consumers in process context (queries and policy changes in any context), and
- * by dat_ia_openv() for the asynchronous EVD. event.c queues and delivers events.
+ * by dat_ia_openv() for the asynchronous EVD. evd_queue.c queues and delivers events.
  */
 #include <linux/export.h>
 #include <linux/slab.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Connections: service points, connection requests, and the prototypes of
- * notice.c, cm.c, connect.c, listen.c, rsp.c and cr.c.
+ * notice.c, cm.c, cm_connect.c, sp_listen.c, rsp.c and cr.c.
  *
  * This is a part of kdapl.h, which is the only file that includes it.
  */
@@ -89,7 +89,7 @@ void kdapl_cm_set_port(struct sockaddr_storage *addr, u16 port);
 DAT_RETURN kdapl_cm_address(struct net *net, const struct sockaddr *in,
 			    struct sockaddr_storage *out);
 
-/* ---- cr.c, listen.c, rsp.c --------------------------------------------- */
+/* ---- cr.c, sp_listen.c, rsp.c --------------------------------------------- */
 
 /**
  * struct kdapl_cr - connection request
@@ -145,7 +145,7 @@ struct kdapl_cr {
  * @evd_handle: its handle, by which CRs that outlive the service point find it
  * @ep_handle: the EP of an RSP; DAT_HANDLE_NULL: this is a PSP
  * @qual:  connection qualifier, reported in events
- * @node:  on the list of service points that listen; guarded by the lock of listen.c
+ * @node:  on the list of service points that listen; guarded by the lock of sp_listen.c
  * @lock:  guards @free, @ncr and @closed against the CM callback
  * @free:  CRs of @crs that are not in use
  * @ncr:   number of CRs that wait for an answer

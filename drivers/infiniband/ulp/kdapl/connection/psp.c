@@ -3,7 +3,7 @@
  * Public service points: the Consumer's calls.
  *
  * Called by Consumers in process context (queries in any). How a service point
- * listens and what a flood of requests may cost stands in listen.c.
+ * listens and what a flood of requests may cost stands in sp_listen.c.
  */
 #include <linux/export.h>
 #include "kdapl.h"

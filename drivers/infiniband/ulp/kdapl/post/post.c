@@ -7,7 +7,7 @@
  * spinlocks held or interrupts off (not on RT), and inside upcalls, including those
  * of the EVD that the request feeds. Nothing here sleeps, allocates or logs: all
  * that a post needs was created together with its EP. A successful post owns a slot
- * until its event has been delivered (complete.c, event.c).
+ * until its event has been delivered (complete.c, evd_queue.c).
  *
  * All calls make their checks in the same order, and the first check that fails
  * determines the return value: handle; counts and pointers; flags; state; segments
@@ -33,7 +33,7 @@
  */
 #include <linux/export.h>
 #include "segment.h"
-#include "trace.h"
+#include "base/trace.h"
 
 #define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
 

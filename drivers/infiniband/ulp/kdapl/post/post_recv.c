@@ -11,7 +11,7 @@
  */
 #include <linux/export.h>
 #include "segment.h"
-#include "trace.h"
+#include "base/trace.h"
 
 #define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
 

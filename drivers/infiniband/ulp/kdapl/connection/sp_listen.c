@@ -15,7 +15,7 @@
  */
 #include <linux/sched/mm.h>
 #include "kdapl.h"
-#include "trace.h"
+#include "base/trace.h"
 
 /* The largest number of requests of a service point, whatever the length of its EVD */
 #define KDAPL_MAX_BACKLOG	1024

@@ -11,7 +11,7 @@
  * its MR would stay busy for ever; the event of a success is then dropped.
  */
 #include "kdapl.h"
-#include "trace.h"
+#include "base/trace.h"
 
 /**
  * kdapl_fast_check - steps 4 to 6 of the checks of a post

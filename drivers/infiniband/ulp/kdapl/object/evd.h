@@ -22,7 +22,7 @@
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
-#include "handle.h"
+#include "base/handle.h"
 
 struct kdapl_ep;
 struct kdapl_pool;
@@ -133,8 +133,8 @@ struct kdapl_evd_source {
  * @overflowed: it was raised, and the ring has not been empty since
  * @nwaiters: number of tasks that have set KDAPL_EVD_WAITER
  * @dropped: number of asynchronous events for which there was no room
- * @ncr:     number of CRs that wait for an answer; listen.c
- * @npsp:    number of service points that use it; listen.c
+ * @ncr:     number of CRs that wait for an answer; sp_listen.c
+ * @npsp:    number of service points that use it; sp_listen.c
  * @nupcalls: number of upcalls made, for debugfs
  * @recv_flags: completion flags of the @nrecv EPs that receive on it; ep.c
  * @request_flags: completion flags of the @nrequest EPs that use it for requests;
@@ -215,7 +215,7 @@ static __always_inline void kdapl_evd_push(struct kdapl_evd *evd, struct kdapl_e
 		kdapl_evd_pushed_late(evd);
 }
 
-/* event.c: legal in softirq */
+/* evd_queue.c: legal in softirq */
 int kdapl_evd_setup(struct kdapl_evd *evd, u32 qlen, DAT_UPCALL_POLICY policy,
 		    const DAT_UPCALL_OBJECT *upcall);
 void kdapl_evd_cleanup(struct kdapl_evd *evd);
@@ -230,7 +230,7 @@ u32 kdapl_evd_take_back(struct kdapl_evd *evd, struct kdapl_ep *ep);
 int kdapl_evd_modify(struct kdapl_evd *evd, DAT_UPCALL_POLICY policy,
 		     const DAT_UPCALL_OBJECT *upcall, DAT_UPCALL_FLAG flag);
 void kdapl_evd_notify_all(struct kdapl_evd *evd);
-/* event_policy.c: process context, the last two wait for a running upcall */
+/* evd_policy.c: process context, the last two wait for a running upcall */
 int kdapl_evd_resize(struct kdapl_evd *evd, u32 qlen);
 void kdapl_evd_wait_idle(struct kdapl_evd *evd);
 void kdapl_evd_wait_ep(struct kdapl_evd *evd, struct kdapl_ep *ep);

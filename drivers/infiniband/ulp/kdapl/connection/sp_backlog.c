@@ -3,7 +3,7 @@
  * What a service point and its requests have in common: the memory of the requests, the
  * list of service points that listen, the end of listening, and the EP of an RSP.
  *
- * Called by listen.c and cr.c, in the contexts that the functions name.
+ * Called by sp_listen.c and cr.c, in the contexts that the functions name.
  */
 #include "kdapl.h"
 

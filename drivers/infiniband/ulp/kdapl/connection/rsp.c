@@ -6,7 +6,7 @@
  * EP is RESERVED until the request arrives, and PASSIVE_CONNECTION_PENDING until it is
  * answered. During this time kdapl_ep.rsp is the handle of the RSP, and each finds the other
  * by its handle, so either may be destroyed first when the IA is closed or the device is
- * removed. listen.c implements the listening. The RSP listens until its request is
+ * removed. sp_listen.c implements the listening. The RSP listens until its request is
  * announced; then its qualifier is free, and only its handle is left.
  *
  * Called by Consumers in process context (queries in any).

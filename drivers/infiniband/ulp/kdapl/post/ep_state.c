@@ -7,7 +7,7 @@
  * state of an EP.
  */
 #include "kdapl.h"
-#include "trace.h"
+#include "base/trace.h"
 
 /* Which posts an EP accepts in a state */
 static u8 kdapl_ep_post_mask(const struct kdapl_ep *ep, DAT_EP_STATE state)

@@ -12,7 +12,7 @@
 #include <linux/dma-mapping.h>
 #include <linux/export.h>
 #include "kdapl.h"
-#include "trace.h"
+#include "base/trace.h"
 
 /* ---- creation ---------------------------------------------------------- */
 

@@ -52,7 +52,7 @@ struct kdapl_fast {
 	struct ib_send_wr inv;
 };
 
-/* ---- fast.c: any context; some with sq->lock of the EP held --------------- */
+/* ---- mr_wr.c: any context; some with sq->lock of the EP held --------------- */
 
 DAT_RETURN kdapl_fast_check(const struct kdapl_ep *ep, u32 flags, u32 also, u32 arg);
 /* Takes a slot and fills in the common part; NULL: the queue is full. sq.lock held */
@@ -64,7 +64,7 @@ int kdapl_fast_post(struct kdapl_ep *ep, struct ib_qp *qp, struct kdapl_slot *sl
 DAT_RETURN kdapl_fast_refused(int err);
 int kdapl_fast_access(DAT_MEM_PRIV_FLAGS priv);
 
-/* ---- keys.c: from a key to its owner -------------------------------------- */
+/* ---- rkey.c: from a key to its owner -------------------------------------- */
 
 int kdapl_key_add(struct kdapl_device *dev, u32 rkey, struct kdapl_obj *obj);
 void kdapl_key_del(struct kdapl_device *dev, u32 rkey);

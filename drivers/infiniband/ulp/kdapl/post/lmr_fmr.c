@@ -12,7 +12,7 @@
 #include <linux/math64.h>
 #include <linux/mm.h>
 #include "kdapl.h"
-#include "trace.h"
+#include "base/trace.h"
 
 #define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
 

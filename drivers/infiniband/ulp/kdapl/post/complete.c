@@ -5,10 +5,10 @@
  * Owns the done callbacks of all work requests of Consumers, the release of runs of
  * unsignalled requests, and parking: completions are parked before the EP is CONNECTED,
  * and ep_state.c delivers or flushes them. The core's CQ code calls this file in
- * softirq; solicited.c and the connection work call it, too.
+ * softirq; scq.c and the connection work call it, too.
  *
  * The fast path of a successful completion releases the run before it. Then it
- * returns the slot of a suppressed completion, or passes the event to event.c. One
+ * returns the slot of a suppressed completion, or passes the event to evd_queue.c. One
  * test finds all other cases (an error, a completion before CONNECTED, a graceful
  * disconnect that waits for this one), which are handled out of line.
  *
@@ -17,7 +17,7 @@
  */
 #include <linux/rculist.h>
 #include "kdapl.h"
-#include "trace.h"
+#include "base/trace.h"
 
 /**
  * kdapl_run_release - release the unsignalled requests before a completion
@@ -356,7 +356,7 @@ static __always_inline void kdapl_recv_event(struct kdapl_ep *ep, struct kdapl_s
  * @cq: its CQ
  * @wc: the completion
  *
- * Context: softirq; any context if solicited.c polls the CQ.
+ * Context: softirq; any context if scq.c polls the CQ.
  */
 void kdapl_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -397,7 +397,7 @@ out:
  * @cq: CQ of the EP that used it
  * @wc: the completion
  *
- * Context: softirq; any context if solicited.c polls the CQ.
+ * Context: softirq; any context if scq.c polls the CQ.
  */
 void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -411,7 +411,7 @@ void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc)
  * @cq: CQ of the EP that used it
  * @wc: the completion
  *
- * Context: softirq; any context if solicited.c polls the CQ.
+ * Context: softirq; any context if scq.c polls the CQ.
  */
 void kdapl_srq_more_done(struct ib_cq *cq, struct ib_wc *wc)
 {

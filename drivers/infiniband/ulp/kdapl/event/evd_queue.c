@@ -24,8 +24,8 @@
  */
 #include <linux/bottom_half.h>
 #include <linux/export.h>
-#include "event_queue.h"
-#include "trace.h"
+#include "evd_queue.h"
+#include "base/trace.h"
 
 /* Appends an event to the queue. Returns the old value of state. evd->lock held */
 static int kdapl_evd_append(struct kdapl_evd *evd, struct kdapl_event *ev)

@@ -4,10 +4,10 @@
  *
  * The slow path of an EVD. Called by evd.c and by the destructors of EPs in process
  * context; kdapl_evd_modify() and kdapl_evd_notify_all() in any context. Queuing and
- * delivery are in event.c.
+ * delivery are in evd_queue.c.
  */
 #include <linux/slab.h>
-#include "event_queue.h"
+#include "evd_queue.h"
 
 static struct kdapl_ring_event *kdapl_ring_alloc(u32 qlen)
 {

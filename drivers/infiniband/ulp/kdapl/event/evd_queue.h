@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The event queue, as shared by event.c (queuing and delivery) and event_policy.c
+ * The event queue, as shared by evd_queue.c (queuing and delivery) and evd_policy.c
  * (set-up, changes of policy, removal of an EP's events, waiting). No other file
  * includes it. All of it runs under evd->lock.
  */

@@ -286,7 +286,7 @@ TRACE_EVENT(kdapl_lmr,
 
 /* The Makefile has -I$(src), which finds this file in and out of tree */
 #undef TRACE_INCLUDE_PATH
-#define TRACE_INCLUDE_PATH .
+#define TRACE_INCLUDE_PATH base
 #undef TRACE_INCLUDE_FILE
 #define TRACE_INCLUDE_FILE trace
 

@@ -3,7 +3,7 @@
  * Connections: the events of the CM, and the one work item that handles them.
  *
  * Owns an EP from the start of a connection attempt until the connection has ended: the
- * QP transitions, the outcome event, the end event, and the cm_id. connect.c begins
+ * QP transitions, the outcome event, the end event, and the cm_id. cm_connect.c begins
  * attempts and disconnects, cr.c passes in the ids of accepted requests, and ep.c and
  * device removal end what is left.
  *
@@ -22,7 +22,7 @@
  */
 #include <linux/sched/mm.h>
 #include "kdapl.h"
-#include "trace.h"
+#include "base/trace.h"
 
 static bool kdapl_cm_pending(DAT_EP_STATE state)
 {

@@ -19,7 +19,7 @@
 #include <linux/export.h>
 #include <linux/sched/mm.h>
 #include "kdapl.h"
-#include "trace.h"
+#include "base/trace.h"
 
 /* Prefix of reject data: the versions of the API and of the Provider, both 2.0 */
 static const u8 reject_prefix[KDAPL_REJECT_PREFIX] = { 2, 0, 2, 0 };
