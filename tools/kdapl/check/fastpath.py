@@ -11,8 +11,8 @@ ANY_CONTEXT = ("post/post post/post_recv post/segment post/complete post/ep_stat
 # These also hold functions of set-up and teardown, which may sleep
 OBJECTS = ANY_CONTEXT + "event/evd_policy event/scq post/drain".split()
 # Inline functions of the path, and the layout of the objects that it works on
-HEADERS = ("base/handle base/pool base/wr object/evd object/mr event/evd_queue "
-           "post/segment").split()
+HEADERS = ("base/handle base/event_node base/pool base/wr object/evd object/mr "
+           "event/event event/evd_queue post/segment").split()
 # Objects below the path whose set-up code its checks rely on
 MECHANISM = "base/handle base/pool object/lmr_table".split()
 

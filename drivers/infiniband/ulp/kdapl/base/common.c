@@ -4,7 +4,7 @@
  * at module load, in process context.
  */
 #include <linux/module.h>
-#include "kdapl.h"
+#include "base.h"
 
 unsigned int kdapl_stretch = 1;
 module_param_named(stretch, kdapl_stretch, uint, 0644);

@@ -21,7 +21,7 @@
 #include <linux/mm.h>
 #include <linux/pgtable.h>
 #include <linux/range.h>
-#include "kdapl.h"
+#include "base.h"
 
 static struct range *kdapl_ram;	/* page frame numbers, both ends inclusive */
 static unsigned int kdapl_nram;

@@ -16,7 +16,7 @@
 #define _KDAPL_WR_H_
 
 #include <rdma/ib_verbs.h>
-#include "object/evd.h"
+#include "event_node.h"
 
 struct kdapl_fast;
 

@@ -21,7 +21,11 @@
  * callbacks take ep->lock only.
  */
 #include <linux/sched/mm.h>
-#include "kdapl.h"
+#include "device/device.h"
+#include "event/event.h"
+#include "post/post.h"
+#include "queue/queue.h"
+#include "internal.h"
 #include "base/trace.h"
 
 static bool kdapl_cm_pending(DAT_EP_STATE state)

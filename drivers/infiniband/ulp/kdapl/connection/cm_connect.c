@@ -9,7 +9,8 @@
  */
 #include <linux/export.h>
 #include <linux/sched/mm.h>
-#include "kdapl.h"
+#include "post/post.h"
+#include "internal.h"
 
 #define BAD_ADDRESS(sub)	DAT_ERROR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_##sub)
 

@@ -10,7 +10,9 @@
 #include <net/l3mdev.h>
 #include <net/net_namespace.h>
 #include <net/route.h>
-#include "kdapl.h"
+#include "device/device.h"
+#include "post/post.h"
+#include "internal.h"
 
 /* rdma_cm Providers map qualifiers that are not port numbers to ports above this one */
 #define KDAPL_QUAL_PORTS	32001

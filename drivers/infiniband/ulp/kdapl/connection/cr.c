@@ -18,7 +18,8 @@
  */
 #include <linux/export.h>
 #include <linux/sched/mm.h>
-#include "kdapl.h"
+#include "event/event.h"
+#include "internal.h"
 #include "base/trace.h"
 
 /* Prefix of reject data: the versions of the API and of the Provider, both 2.0 */

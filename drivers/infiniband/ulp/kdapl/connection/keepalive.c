@@ -15,7 +15,8 @@
  *
  * Called in process context by the connection work and by the creation of an EP.
  */
-#include "kdapl.h"
+#include "post/post.h"
+#include "internal.h"
 
 /**
  * struct kdapl_keepalive_view - what a tick sees of the queues of an EP

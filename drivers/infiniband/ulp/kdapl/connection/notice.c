@@ -23,7 +23,8 @@
 #include <linux/netdevice.h>
 #include <linux/slab.h>
 #include <rdma/ib_cache.h>
-#include "kdapl.h"
+#include "device/device.h"
+#include "internal.h"
 
 /*
  * Interval at which the list is checked while a notice waits. A port that becomes

@@ -6,7 +6,7 @@
  * listens and what a flood of requests may cost stands in sp_listen.c.
  */
 #include <linux/export.h>
-#include "kdapl.h"
+#include "internal.h"
 
 /* Arguments of a create, in the order of the reference */
 static DAT_RETURN kdapl_psp_check(const struct kdapl_evd *evd, const DAT_CONN_QUAL *qual,

@@ -12,7 +12,8 @@
  * Called by Consumers in process context (queries in any).
  */
 #include <linux/export.h>
-#include "kdapl.h"
+#include "post/post.h"
+#include "internal.h"
 
 /**
  * kdapl_rsp_bond - reserve an EP for an RSP

@@ -5,7 +5,8 @@
  *
  * Called by sp_listen.c and cr.c, in the contexts that the functions name.
  */
-#include "kdapl.h"
+#include "post/post.h"
+#include "internal.h"
 
 /* Service points that listen, by kdapl_sp.node; the lock is taken alone, in any context */
 LIST_HEAD(kdapl_sps);

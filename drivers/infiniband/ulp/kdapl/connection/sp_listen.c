@@ -14,7 +14,8 @@
  * return. Otherwise it would send the reason of a Consumer's reject.
  */
 #include <linux/sched/mm.h>
-#include "kdapl.h"
+#include "device/device.h"
+#include "internal.h"
 #include "base/trace.h"
 
 /* The largest number of requests of a service point, whatever the length of its EVD */

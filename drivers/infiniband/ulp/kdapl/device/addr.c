@@ -21,7 +21,7 @@
 #include <net/net_namespace.h>
 #include <rdma/ib_addr.h>
 #include <rdma/ib_cache.h>
-#include "kdapl.h"
+#include "internal.h"
 
 /* ---- search -------------------------------------------------------------- */
 

@@ -8,7 +8,7 @@
  */
 #include <linux/inet.h>
 #include <net/net_namespace.h>
-#include "kdapl.h"
+#include "internal.h"
 
 /* The outermost lock of kDAPL */
 DEFINE_MUTEX(kdapl_device_mutex);

@@ -8,7 +8,11 @@
  */
 #include <linux/export.h>
 #include <linux/slab.h>
-#include "kdapl.h"
+#include "event/event.h"
+#include "post/post.h"
+#include "queue/queue.h"
+#include "connection/connection.h"
+#include "internal.h"
 
 #define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
 #define KDAPL_IH_EP	DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)

@@ -7,7 +7,7 @@
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
-#include "kdapl.h"
+#include "internal.h"
 
 #define KDAPL_DEFAULT_DTOS	16
 #define KDAPL_DEFAULT_IOV	4

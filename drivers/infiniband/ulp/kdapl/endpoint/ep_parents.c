@@ -4,7 +4,8 @@
  *
  * Called by the files that create, change, reset and destroy EPs.
  */
-#include "kdapl.h"
+#include "event/event.h"
+#include "internal.h"
 
 static struct kdapl_evd *kdapl_ep_evd(struct kdapl_ep *ep, unsigned int i)
 {

@@ -6,7 +6,7 @@
  */
 #include <linux/export.h>
 #include <linux/string.h>
-#include "kdapl.h"
+#include "post/post.h"
 
 #define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
 #define KDAPL_IH_EP	DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)

@@ -8,7 +8,11 @@
  */
 #include <linux/export.h>
 #include <linux/sched/mm.h>
-#include "kdapl.h"
+#include "event/event.h"
+#include "post/post.h"
+#include "queue/queue.h"
+#include "connection/connection.h"
+#include "internal.h"
 
 /* Drains and destroys the QP that posts no longer find. ep->mutex held */
 static void kdapl_ep_end_old(struct kdapl_ep *ep, struct ib_qp *old)

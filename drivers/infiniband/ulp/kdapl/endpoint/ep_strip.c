@@ -4,7 +4,10 @@
  *
  * Called by dat_ep_free(), by dat_ia_close() and by device removal, in process context.
  */
-#include "kdapl.h"
+#include "post/post.h"
+#include "queue/queue.h"
+#include "connection/connection.h"
+#include "endpoint.h"
 
 /* From now on only the steps of kdapl_ep_strip() change the EP's state */
 static void kdapl_strip_begin(struct kdapl_ep *ep, bool dying)

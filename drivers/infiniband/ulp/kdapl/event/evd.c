@@ -7,7 +7,7 @@
  */
 #include <linux/export.h>
 #include <linux/slab.h>
-#include "kdapl.h"
+#include "internal.h"
 
 #define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
 #define KDAPL_IH_EVD	DAT_ERROR(DAT_INVALID_HANDLE, DAT_NO_SUBTYPE)
@@ -95,6 +95,20 @@ void kdapl_evd_destroy(struct kdapl_evd *evd)
 	kdapl_evd_cleanup(evd);
 	kdapl_ia_del(evd->obj.ia, &evd->obj);
 	kfree_rcu(evd, obj.rcu);
+}
+
+/**
+ * kdapl_ia_async - raise an asynchronous event
+ * @ia:     the IA, which the caller keeps
+ * @number: DAT_ASYNC_ERROR_*
+ * @handle: the object concerned
+ * @reason: what happened to it
+ *
+ * Context: any.
+ */
+void kdapl_ia_async(struct kdapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE handle, u16 reason)
+{
+	kdapl_evd_post_async(ia->async_evd, number, handle, reason);
 }
 
 static bool kdapl_policy_known(DAT_UPCALL_POLICY policy)

@@ -7,7 +7,7 @@
 #ifndef _KDAPL_EVENT_QUEUE_H_
 #define _KDAPL_EVENT_QUEUE_H_
 
-#include "kdapl.h"
+#include "object/object.h"
 
 static inline bool kdapl_evd_wants_upcall(const struct kdapl_evd *evd)
 {

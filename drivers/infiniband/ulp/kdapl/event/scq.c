@@ -15,7 +15,7 @@
  * are queued on the EVD when the device has called lead to upcalls.
  */
 #include <linux/rculist.h>
-#include "kdapl.h"
+#include "event.h"
 
 #define KDAPL_SCQ_TIMER_MS	1000
 #define KDAPL_SCQ_BATCH		8

@@ -23,7 +23,9 @@
 #include <linux/netdevice.h>
 #include <net/addrconf.h>
 #include <net/if_inet6.h>
-#include "kdapl.h"
+#include "device/device.h"
+#include "connection/connection.h"
+#include "ia.h"
 
 /* Bits of kdapl_device.events */
 #define KDAPL_DEV_GID	0	/* a GID was added or removed; the watcher clears it */

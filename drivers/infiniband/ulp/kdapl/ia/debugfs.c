@@ -11,7 +11,9 @@
  */
 #include <linux/debugfs.h>
 #include <linux/seq_file.h>
-#include "kdapl.h"
+#include "event/event.h"
+#include "connection/connection.h"
+#include "ia.h"
 
 struct dentry *kdapl_debugfs;
 

@@ -9,7 +9,10 @@
  */
 #include <linux/export.h>
 #include <net/net_namespace.h>
-#include "kdapl.h"
+#include "device/device.h"
+#include "event/event.h"
+#include "endpoint/endpoint.h"
+#include "ia.h"
 
 /* ---- removal of the device --------------------------------------------- */
 

@@ -6,7 +6,8 @@
  * device is removed; process context. Schedules the work of the EPs and service points, and
  * waits for none of it.
  */
-#include "kdapl.h"
+#include "event/event.h"
+#include "ia.h"
 
 /**
  * kdapl_ia_catastrophic - report to the Consumer that the device is lost

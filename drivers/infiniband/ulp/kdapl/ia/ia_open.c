@@ -8,7 +8,9 @@
 #include <linux/export.h>
 #include <linux/kallsyms.h>
 #include <net/net_namespace.h>
-#include "kdapl.h"
+#include "device/device.h"
+#include "event/event.h"
+#include "ia.h"
 
 static struct kdapl_ia *kdapl_ia_alloc(struct kdapl_device *dev, u32 port,
 				       const struct sockaddr *addr, struct net *net)

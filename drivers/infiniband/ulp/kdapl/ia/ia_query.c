@@ -8,7 +8,7 @@
  */
 #include <linux/cache.h>
 #include <linux/export.h>
-#include "kdapl.h"
+#include "ia.h"
 
 /* ---- attributes of the IA ---------------------------------------------- */
 

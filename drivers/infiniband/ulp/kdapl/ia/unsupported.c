@@ -7,7 +7,7 @@
 #include <linux/export.h>
 #include <linux/rcupdate.h>
 
-#include "kdapl.h"
+#include "object/object.h"
 
 #define NOT_OFFERED	DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE)
 

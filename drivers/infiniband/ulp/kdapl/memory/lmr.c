@@ -11,7 +11,8 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/export.h>
-#include "kdapl.h"
+#include "post/post.h"
+#include "internal.h"
 #include "base/trace.h"
 
 /* ---- creation ---------------------------------------------------------- */

@@ -8,7 +8,7 @@
 #include <linux/export.h>
 #include <linux/scatterlist.h>
 #include <linux/mm.h>
-#include "kdapl.h"
+#include "internal.h"
 
 static void kdapl_lmr_fast_param(struct kdapl_lmr *lmr)
 {

@@ -12,7 +12,7 @@
  */
 #include <linux/export.h>
 #include <linux/sched/mm.h>
-#include "kdapl.h"
+#include "internal.h"
 
 /**
  * kdapl_lmr_unmap - undo the mapping for DMA

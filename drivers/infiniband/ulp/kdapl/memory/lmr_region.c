@@ -10,7 +10,7 @@
 #include <linux/io.h>
 #include <linux/mm.h>
 #include <linux/vmalloc.h>
-#include "kdapl.h"
+#include "internal.h"
 
 static bool kdapl_region_is_mapped(const void *va)
 {

@@ -6,7 +6,9 @@
  * Called by lmr_alloc.c and by the work item of the LMR, in process context.
  */
 #include <linux/sched/mm.h>
-#include "kdapl.h"
+#include "event/event.h"
+#include "post/post.h"
+#include "internal.h"
 
 /**
  * kdapl_lmr_make_fast_mr - allocate the MR, and add it to the table of keys

@@ -21,7 +21,8 @@
 #include <linux/idr.h>
 #include <linux/random.h>
 #include <rdma/ib_cache.h>
-#include "kdapl.h"
+#include "device/device.h"
+#include "internal.h"
 
 #define KDAPL_ZONE_MAX		(U32_MAX >> KDAPL_ZONE_SHIFT)
 #define KDAPL_SERVICE_MS	10000	/* for one work request (M-2) */

@@ -12,7 +12,9 @@
 #include <linux/export.h>
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
-#include "kdapl.h"
+#include "event/event.h"
+#include "post/post.h"
+#include "internal.h"
 
 /* Allocates an MR as large as the largest LMR, and adds it to the table of keys */
 static int kdapl_rmr_make_mr(struct kdapl_rmr *rmr, struct kdapl_fast *f)

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Endpoints: their structures, and the prototypes of ep*.c and drain.c.
- *
- * A part of kdapl.h, which alone includes it.
+ * Endpoints: their queues, their states, and what their connection needs.
  */
-#ifndef _KDAPL_EP_H_
-#define _KDAPL_EP_H_
+#ifndef _KDAPL_OBJECT_EP_H_
+#define _KDAPL_OBJECT_EP_H_
 
-/* ---- ep.c -------------------------------------------------------------- */
+#include <linux/mutex.h>
+#include <rdma/rdma_cm.h>
+#include "constants.h"
+#include "evd.h"
+
+struct kdapl_cq;
+struct kdapl_pz;
+struct kdapl_scq;
+struct kdapl_srq;
 
 /**
  * struct kdapl_sq - request queue of an EP
@@ -262,64 +268,6 @@ struct kdapl_ep {
 	struct kdapl_ep_texts *texts;
 };
 
-/* To be called after the EP was unpublished and stripped; process context */
-void kdapl_ep_destroy(struct kdapl_ep *ep);
-/* Removes undelivered events, and waits for an upcall that delivers one; process context */
-void kdapl_ep_take_back(struct kdapl_ep *ep);
-/* ep_qp.c: pools, CQ and QP; a new QP in INIT on the EP's CQ, or ERR_PTR */
-int kdapl_ep_build(struct kdapl_ep *ep, struct kdapl_ep *owner, struct ib_device *ibdev);
-/* The return value for its error */
-DAT_RETURN kdapl_ep_build_error(int err);
-void kdapl_ep_unbuild(struct kdapl_ep *ep);
-void kdapl_ep_exit_pools(struct kdapl_ep *ep);
-struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner);
-/* The end of the verbs objects, a grace period between the steps; ep->mutex held */
-void kdapl_ep_hide_qp(struct kdapl_ep *ep);
-void kdapl_ep_destroy_qp(struct kdapl_ep *ep);
-void kdapl_ep_finish_verbs(struct kdapl_ep *ep);
-/* Destroys the QP and CQ after a failed attempt whose QP does not flush; ep->mutex held */
-void kdapl_ep_drop_verbs(struct kdapl_ep *ep);
-/* ep_strip.c: tears down many EPs (kdapl_ep.strip) in phases, with their verbs objects; process context */
-void kdapl_ep_strip(struct list_head *eps, bool dying);
-
-/* Zone, EVDs and SRQ of an EP, each with a reference */
-struct kdapl_ep_parents {
-	struct kdapl_obj *pz;
-	struct kdapl_obj *connect_evd;
-	struct kdapl_obj *recv_evd;
-	struct kdapl_obj *request_evd;
-	struct kdapl_obj *srq;
-};
-
-/*
- * ep_parents.c. An EP is a user of its parents from use to unuse. It joins its
- * EVDs, whose other EPs must have the same completion flags; @old, which may be NULL,
- * leaves them in the same step. join is called with ia->mutex held
- */
-DAT_RETURN kdapl_ep_get_parents(struct kdapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
-				DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect,
-				struct kdapl_ep_parents *par);
-void kdapl_ep_put_parents(struct kdapl_ep_parents *par);
-bool kdapl_ep_use_parents(struct kdapl_ep *ep, const struct kdapl_ep_parents *par);
-void kdapl_ep_unuse_parents(struct kdapl_ep *ep);
-bool kdapl_ep_join_evds(struct kdapl_ep *ep, struct kdapl_ep *old);
-bool kdapl_ep_join(struct kdapl_ep *ep);
-void kdapl_ep_leave(struct kdapl_ep *ep);
-bool kdapl_ep_configured(const struct kdapl_ep *ep);
-
-/* The provider-specific attributes that a Consumer may set by name */
-struct kdapl_ep_named {
-	int comp_vector;
-	unsigned int keepalive_ms;
-};
-
-/* ep_attr.c: the default attributes, and the checks of those of a Consumer */
-void kdapl_ep_attr_default(const struct kdapl_ia *ia, DAT_EP_ATTR *attr);
-DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *attr, bool srq,
-			       DAT_RETURN bad, struct kdapl_ep_named *named);
-/* Sets the limits that posts check, from the attributes, the zone and the SRQ */
-void kdapl_ep_set_limits(struct kdapl_ep *ep);
-
 static inline struct kdapl_ep *to_kdapl_ep(struct kdapl_obj *obj)
 {
 	return container_of(obj, struct kdapl_ep, obj);
@@ -339,34 +287,4 @@ static inline void kdapl_ep_schedule(struct kdapl_ep *ep, enum kdapl_todo what)
 	queue_work(kdapl_wq, &ep->work);
 }
 
-/* ---- keepalive.c ------------------------------------------------------- */
-
-void kdapl_keepalive_setup(struct kdapl_ep *ep);
-/* Called when the EP becomes CONNECTED; ep->mutex held */
-void kdapl_keepalive_start(struct kdapl_ep *ep);
-
-/* ---- drain.c ----------------------------------------------------------- */
-
-/*
- * Moves @qp to ERROR and waits until the done callback of each of its requests has run:
- * KDAPL_DRAIN_TIMEOUT_MS times the stretch, or without a limit if @wait_all. begin and end
- * are the two steps, for many QPs at a time. Process context, ep->mutex held. Returns 0 or
- * -ETIMEDOUT.
- */
-void kdapl_drain_begin(struct kdapl_ep *ep, struct ib_qp *qp);
-int kdapl_drain_end(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all, unsigned long since);
-int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all);
-/* To be called after a drain that timed out, when the QP was destroyed; process context */
-void kdapl_sq_abandon(struct kdapl_sq *sq);
-void kdapl_marker_forget(struct kdapl_ep *ep);
-/* A slot waits for the drain, which calls its cqe.done; sq->lock held */
-void kdapl_sq_strand(struct kdapl_sq *sq, struct kdapl_slot *slot);
-/* Posts the marker once after unsignalled requests at the end; process context */
-void kdapl_ep_post_marker(struct kdapl_ep *ep);
-/* Posts the marker after all queued requests; process context */
-void kdapl_ep_post_probe(struct kdapl_ep *ep);
-/* Have all requests completed? Unsignalled ones count until that is known */
-bool kdapl_ep_requests_idle(struct kdapl_ep *ep);
-void kdapl_marker_init(struct kdapl_ep *ep);
-
-#endif /* _KDAPL_EP_H_ */
+#endif /* _KDAPL_OBJECT_EP_H_ */

@@ -15,53 +15,16 @@
  * to be woken, so a done callback only pushes its event on @incoming. Whoever takes
  * @lock next appends these events to the queue.
  */
-#ifndef _KDAPL_EVENT_H_
-#define _KDAPL_EVENT_H_
+#ifndef _KDAPL_OBJECT_EVD_H_
+#define _KDAPL_OBJECT_EVD_H_
 
 #include <linux/preempt.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
-#include "base/handle.h"
+#include "base/base.h"
 
 struct kdapl_ep;
-struct kdapl_pool;
-struct kdapl_scq;
-
-enum kdapl_event_kind {
-	KDAPL_EV_DTO,		/* node in a kdapl_slot */
-	KDAPL_EV_BIND,		/* likewise, delivered as DAT_RMR_BIND_COMPLETION_EVENT */
-	KDAPL_EV_CONN,		/* node in a kdapl_conn_event, in the EP */
-	KDAPL_EV_CR,		/* node in a kdapl_cr */
-	KDAPL_EV_SOFT,		/* node in a kdapl_ring_event */
-	KDAPL_EV_ASYNC,		/* likewise */
-};
-
-/**
- * struct kdapl_event - node of an event
- * @next:   the next younger event; guarded by the lock of the EVD, or of the EP while
- *          it is parked
- * @ep:     the EP it belongs to, or NULL; dat_ep_free() removes the events of its EP
- * @kind:   enum kdapl_event_kind
- * @notify: the event leads to an upcall; KDAPL_NOTIFY_LAST in the queued event that
- *          kdapl_evd.marked points to
- * @status: DTO: DAT_DTO_COMPLETION_STATUS
- * @op:     DTO: DAT_DTOS
- * @length: DTO: bytes transferred
- */
-struct kdapl_event {
-	struct kdapl_event *next;
-	struct kdapl_ep *ep;
-	u8 kind;
-	u8 notify;
-	u8 status;
-	u8 op;
-	u32 length;
-};
-
-/* Values of kdapl_event.notify: marked; marked, and the last event of the latest marking */
-#define KDAPL_NOTIFY		1
-#define KDAPL_NOTIFY_LAST	2
 
 /* Outcome or end of a connection; an EP contains one of each */
 struct kdapl_conn_event {
@@ -187,52 +150,4 @@ static inline struct kdapl_evd *to_kdapl_evd(struct kdapl_obj *obj)
 	return container_of(obj, struct kdapl_evd, obj);
 }
 
-/*
- * Is the caller inside an upcall of any EVD? Bottom halves are off in every upcall,
- * and they are never off where a call that sleeps is legal.
- */
-static inline bool kdapl_in_upcall(void)
-{
-	return in_softirq();
-}
-
-/*
- * Pushes an event on an EVD whose upcalls are disabled. Whoever takes the EVD's lock
- * next appends it to the queue, so @ev may be gone when this returns. Called by done
- * callbacks.
- */
-void kdapl_evd_pushed_late(struct kdapl_evd *evd);
-
-static __always_inline void kdapl_evd_push(struct kdapl_evd *evd, struct kdapl_event *ev)
-{
-	struct kdapl_event *head = READ_ONCE(evd->incoming);
-
-	do {
-		ev->next = head;
-		/* A full barrier, which pairs with the one in kdapl_evd_set_inhibit() */
-	} while (unlikely(!try_cmpxchg(&evd->incoming, &head, ev)));
-	if (unlikely(!(atomic_read(&evd->state) & KDAPL_EVD_NO_UPCALLS)))
-		kdapl_evd_pushed_late(evd);
-}
-
-/* evd_queue.c: legal in softirq */
-int kdapl_evd_setup(struct kdapl_evd *evd, u32 qlen, DAT_UPCALL_POLICY policy,
-		    const DAT_UPCALL_OBJECT *upcall);
-void kdapl_evd_cleanup(struct kdapl_evd *evd);
-void kdapl_evd_queue(struct kdapl_evd *evd, struct kdapl_event *ev, bool in_done);
-void kdapl_evd_complete(struct kdapl_evd *evd, struct kdapl_event *ev);
-bool kdapl_evd_pop(struct kdapl_evd *evd, DAT_EVENT *out);
-u32 kdapl_evd_count(struct kdapl_evd *evd, u32 *notify);
-int kdapl_evd_post_soft(struct kdapl_evd *evd, void *pointer);
-void kdapl_evd_post_async(struct kdapl_evd *evd, DAT_EVENT_NUMBER number,
-			  DAT_HANDLE handle, u16 reason);
-u32 kdapl_evd_take_back(struct kdapl_evd *evd, struct kdapl_ep *ep);
-int kdapl_evd_modify(struct kdapl_evd *evd, DAT_UPCALL_POLICY policy,
-		     const DAT_UPCALL_OBJECT *upcall, DAT_UPCALL_FLAG flag);
-void kdapl_evd_notify_all(struct kdapl_evd *evd);
-/* evd_policy.c: process context, the last two wait for a running upcall */
-int kdapl_evd_resize(struct kdapl_evd *evd, u32 qlen);
-void kdapl_evd_wait_idle(struct kdapl_evd *evd);
-void kdapl_evd_wait_ep(struct kdapl_evd *evd, struct kdapl_ep *ep);
-
-#endif /* _KDAPL_EVENT_H_ */
+#endif /* _KDAPL_OBJECT_EVD_H_ */

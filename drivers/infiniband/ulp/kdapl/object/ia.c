@@ -24,7 +24,7 @@
  * kdapl_ia_del() still uses it after the closing call has seen an empty list.
  */
 #include <net/net_namespace.h>
-#include "kdapl.h"
+#include "object.h"
 
 /* ---- entry and exit of control calls ------------------------------------ */
 
@@ -173,20 +173,4 @@ void kdapl_ia_verbs_put(struct kdapl_ia *ia)
 {
 	if (atomic_dec_and_test(&ia->nverbs))
 		wake_up(&ia->wait);
-}
-
-/* ---- asynchronous events ----------------------------------------------- */
-
-/**
- * kdapl_ia_async - raise an asynchronous event
- * @ia:     the IA, which the caller keeps
- * @number: DAT_ASYNC_ERROR_*
- * @handle: the object concerned
- * @reason: what happened to it
- *
- * Context: any.
- */
-void kdapl_ia_async(struct kdapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE handle, u16 reason)
-{
-	kdapl_evd_post_async(ia->async_evd, number, handle, reason);
 }

@@ -18,7 +18,7 @@
  * LMR, without the delay of the free indexes.
  */
 #include <linux/mm.h>
-#include "kdapl.h"
+#include "object.h"
 
 #define KDAPL_LMR_MAX		BIT(KDAPL_LMR_INDEX_BITS)
 /* Number of free indexes that are not reused while there are unused ones */

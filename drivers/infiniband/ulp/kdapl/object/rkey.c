@@ -7,7 +7,7 @@
  * entries in process context; the lookup runs in softirq. The low byte of a key changes
  * with each registration, and the rest identifies the MR.
  */
-#include "kdapl.h"
+#include "object.h"
 
 #define KDAPL_KEY_SHIFT	8
 

@@ -16,7 +16,8 @@
  * read from the slot.
  */
 #include <linux/rculist.h>
-#include "kdapl.h"
+#include "event/event.h"
+#include "internal.h"
 #include "base/trace.h"
 
 /**

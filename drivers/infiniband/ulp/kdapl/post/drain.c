@@ -13,7 +13,8 @@
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
-#include "kdapl.h"
+#include "event/event.h"
+#include "internal.h"
 
 /* How often a CQ is polled that does not announce flushes */
 #define KDAPL_SCQ_POLL_JIFFIES	1

@@ -6,7 +6,8 @@
  * Called under ep->lock, in any context, by the connection work and by all that changes the
  * state of an EP.
  */
-#include "kdapl.h"
+#include "event/event.h"
+#include "post.h"
 #include "base/trace.h"
 
 /* Which posts an EP accepts in a state */

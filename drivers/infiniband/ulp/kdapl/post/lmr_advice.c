@@ -9,6 +9,7 @@
  */
 #include <linux/export.h>
 #include <linux/mm.h>
+#include "object/object.h"
 #include "segment.h"
 
 #define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)

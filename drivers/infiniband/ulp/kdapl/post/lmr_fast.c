@@ -21,7 +21,7 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/export.h>
-#include "kdapl.h"
+#include "internal.h"
 #include "base/trace.h"
 
 #define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)

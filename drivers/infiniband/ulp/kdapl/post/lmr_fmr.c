@@ -11,7 +11,7 @@
 #include <linux/export.h>
 #include <linux/math64.h>
 #include <linux/mm.h>
-#include "kdapl.h"
+#include "internal.h"
 #include "base/trace.h"
 
 #define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)

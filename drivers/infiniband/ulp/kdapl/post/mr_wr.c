@@ -10,7 +10,7 @@
  * Such a request is signalled even if its completion is suppressed, because otherwise
  * its MR would stay busy for ever; the event of a success is then dropped.
  */
-#include "kdapl.h"
+#include "internal.h"
 #include "base/trace.h"
 
 /**

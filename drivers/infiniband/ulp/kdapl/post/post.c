@@ -32,6 +32,7 @@
  * the checks run without one, so that the return value does not depend on it.
  */
 #include <linux/export.h>
+#include "internal.h"
 #include "segment.h"
 #include "base/trace.h"
 

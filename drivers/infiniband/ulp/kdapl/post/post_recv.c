@@ -10,6 +10,8 @@
  * period waits for.
  */
 #include <linux/export.h>
+#include "event/event.h"
+#include "internal.h"
 #include "segment.h"
 #include "base/trace.h"
 

@@ -15,7 +15,7 @@
  * for changes of state, and kdapl_pz.map_lock inside that for the mapping.
  */
 #include <linux/export.h>
-#include "kdapl.h"
+#include "internal.h"
 #include "base/trace.h"
 
 #define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)

@@ -4,6 +4,7 @@
  *
  * Called by post.c and post_recv.c in any context, inside a read section.
  */
+#include "object/object.h"
 #include "segment.h"
 
 /* Why a segment was refused: context, zone, privilege, range, in this order */

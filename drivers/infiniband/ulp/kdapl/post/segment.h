@@ -13,7 +13,7 @@
 #ifndef _KDAPL_SEGMENT_H_
 #define _KDAPL_SEGMENT_H_
 
-#include "kdapl.h"
+#include "object/object.h"
 
 /*
  * Is [@va, @va + @length) inside an LMR? @base is the negative of its start. The last

@@ -8,7 +8,8 @@
 #include <linux/list.h>
 #include <linux/irq_poll.h>
 #include <linux/slab.h>
-#include "kdapl.h"
+#include "event/event.h"
+#include "internal.h"
 
 /* A new shared CQ has room for the requests of this number of EPs like the first one */
 #define KDAPL_CQ_SHARE	8

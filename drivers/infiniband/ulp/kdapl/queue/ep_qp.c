@@ -10,7 +10,9 @@
  */
 #include <linux/log2.h>
 #include <linux/slab.h>
-#include "kdapl.h"
+#include "event/event.h"
+#include "post/post.h"
+#include "internal.h"
 
 /* Below this depth every request is signalled */
 #define KDAPL_RUN_MIN_DEPTH	8

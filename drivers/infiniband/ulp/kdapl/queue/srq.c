@@ -8,7 +8,8 @@
 #include <linux/export.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
-#include "kdapl.h"
+#include "post/post.h"
+#include "internal.h"
 
 #define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
 #define KDAPL_IH_SRQ	DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ)

@@ -26,7 +26,8 @@
  */
 #include <linux/export.h>
 #include <linux/sched/mm.h>
-#include "kdapl.h"
+#include "event/event.h"
+#include "internal.h"
 
 /* Interval of the checks of an armed mark */
 #define KDAPL_SRQ_LW_LOOK_MS	500

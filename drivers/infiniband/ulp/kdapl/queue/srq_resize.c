@@ -15,7 +15,8 @@
  * Consumers call in process context; srq->mutex guards everything here.
  */
 #include <linux/export.h>
-#include "kdapl.h"
+#include "post/post.h"
+#include "internal.h"
 
 #define KDAPL_IN_USE	DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE)
 #define KDAPL_IR(what)	DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, what)

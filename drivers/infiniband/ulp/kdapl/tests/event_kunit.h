@@ -10,7 +10,7 @@
 #define _KDAPL_EVENT_KUNIT_H_
 
 #include <kunit/test.h>
-#include "../kdapl.h"
+#include "module.h"
 
 #define EVT_QLEN	256
 #define EVT_SLOTS	64

@@ -8,7 +8,7 @@
  */
 #include <linux/slab.h>
 #include <linux/workqueue.h>
-#include "../kdapl.h"
+#include "module.h"
 #include "fake_ibdev.h"
 #include "nap.h"
 

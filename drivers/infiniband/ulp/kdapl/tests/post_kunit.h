@@ -11,7 +11,7 @@
 #define _KDAPL_POST_KUNIT_H_
 
 #include <kunit/test.h>
-#include "../kdapl.h"
+#include "module.h"
 #include "clause.h"
 #include "fake_ibdev.h"
 

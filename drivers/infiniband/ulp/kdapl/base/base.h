@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What all layers use: workqueues, grace periods, module parameters, pages; and, by their
+ * own headers, handles, slots and pools, and statuses. Set up at module load; each
+ * function says in which context it may be called.
+ */
+#ifndef _KDAPL_BASE_H_
+#define _KDAPL_BASE_H_
+
+#include <linux/atomic.h>
+#include <linux/jiffies.h>
+#include <linux/mm.h>
+#include <linux/slab.h>
+#include <linux/workqueue.h>
+#include <rdma/ib_verbs.h>
+#include "handle.h"
+#include "pool.h"
+#include "status.h"
+#include "wr.h"
+
+struct iommu_domain;
+
+/* ---- common.c ------------------------------------------------------------ */
+
+/* Both WQ_MEM_RECLAIM and unbound; see kdapl_common_init() */
+extern struct workqueue_struct *kdapl_wq;	/* may block: connections, regions, devices */
+extern struct workqueue_struct *kdapl_evd_wq;	/* never blocks: delivery, solicited CQs */
+
+/* Factor for internal time-outs, for test systems that are slower than hardware */
+extern unsigned int kdapl_stretch;
+
+/* Maximum number of pages of one registration, even if the device allows more */
+extern unsigned int kdapl_max_reg_pages;
+
+/* Number of grace periods that kdapl_grace() has waited for */
+extern atomic_t kdapl_graces;
+
+void kdapl_grace(void);
+int kdapl_common_init(void);
+void kdapl_common_exit(void);
+
+#define KDAPL_PRIV_WRITE (DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
+
+/* ---- page.c -------------------------------------------------------------- */
+
+int kdapl_page_init(void);
+void kdapl_page_exit(void);
+int kdapl_page_check_reserved(unsigned long pfn, DAT_MEM_PRIV_FLAGS priv);
+bool kdapl_va_writable(const void *va, bool image);
+bool kdapl_sg_bounced(struct device *dev, struct iommu_domain *domain, struct scatterlist *sg,
+		      unsigned int npages);
+bool kdapl_sg_needs_sync(struct ib_device *ibdev, struct scatterlist *sg, unsigned int n,
+			 unsigned int npages);
+
+/* May a page be registered? 0, -EFAULT it is not memory, -EACCES it is read-only */
+static inline int kdapl_page_check(unsigned long pfn, DAT_MEM_PRIV_FLAGS priv)
+{
+	if (likely(pfn_valid(pfn) && !PageReserved(pfn_to_page(pfn))))
+		return 0;
+	return kdapl_page_check_reserved(pfn, priv);
+}
+
+static inline unsigned long kdapl_timeout_ms(unsigned int ms)
+{
+	return msecs_to_jiffies(ms * (kdapl_stretch ?: 1));
+}
+
+#endif /* _KDAPL_BASE_H_ */

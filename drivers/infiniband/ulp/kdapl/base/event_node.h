@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The node that queues an event on an EVD. It is part of the object that the event is
+ * about, which may be a slot (wr.h), so it is below the EVD itself.
+ */
+#ifndef _KDAPL_BASE_EVENT_NODE_H_
+#define _KDAPL_BASE_EVENT_NODE_H_
+
+#include <linux/types.h>
+#include <dat/kdat.h>
+
+struct kdapl_ep;
+
+enum kdapl_event_kind {
+	KDAPL_EV_DTO,		/* node in a kdapl_slot */
+	KDAPL_EV_BIND,		/* likewise, delivered as DAT_RMR_BIND_COMPLETION_EVENT */
+	KDAPL_EV_CONN,		/* node in a kdapl_conn_event, in the EP */
+	KDAPL_EV_CR,		/* node in a kdapl_cr */
+	KDAPL_EV_SOFT,		/* node in a kdapl_ring_event */
+	KDAPL_EV_ASYNC,		/* likewise */
+};
+
+/**
+ * struct kdapl_event - node of an event
+ * @next:   the next younger event; guarded by the lock of the EVD, or of the EP while
+ *          it is parked
+ * @ep:     the EP it belongs to, or NULL; dat_ep_free() removes the events of its EP
+ * @kind:   enum kdapl_event_kind
+ * @notify: the event leads to an upcall; KDAPL_NOTIFY_LAST in the queued event that
+ *          kdapl_evd.marked points to
+ * @status: DTO: DAT_DTO_COMPLETION_STATUS
+ * @op:     DTO: DAT_DTOS
+ * @length: DTO: bytes transferred
+ */
+struct kdapl_event {
+	struct kdapl_event *next;
+	struct kdapl_ep *ep;
+	u8 kind;
+	u8 notify;
+	u8 status;
+	u8 op;
+	u32 length;
+};
+
+/* Values of kdapl_event.notify: marked; marked, and the last event of the latest marking */
+#define KDAPL_NOTIFY		1
+#define KDAPL_NOTIFY_LAST	2
+
+#endif /* _KDAPL_BASE_EVENT_NODE_H_ */

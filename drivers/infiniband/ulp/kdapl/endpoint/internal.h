@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Private to endpoint/: parents, attributes, steps of creation and reset.
+ */
+#ifndef _KDAPL_ENDPOINT_INTERNAL_H_
+#define _KDAPL_ENDPOINT_INTERNAL_H_
+
+#include "endpoint.h"
+
+/* ---- ep.c ---------------------------------------------------------------- */
+
+/* To be called after the EP was unpublished and stripped; process context */
+void kdapl_ep_destroy(struct kdapl_ep *ep);
+
+/* ---- ep_parents.c -------------------------------------------------------- */
+
+/* Removes undelivered events, and waits for an upcall that delivers one; process context */
+void kdapl_ep_take_back(struct kdapl_ep *ep);
+
+/* Zone, EVDs and SRQ of an EP, each with a reference */
+struct kdapl_ep_parents {
+	struct kdapl_obj *pz;
+	struct kdapl_obj *connect_evd;
+	struct kdapl_obj *recv_evd;
+	struct kdapl_obj *request_evd;
+	struct kdapl_obj *srq;
+};
+
+/*
+ * An EP is a user of its parents from use to unuse. It joins its
+ * EVDs, whose other EPs must have the same completion flags; @old, which may be NULL,
+ * leaves them in the same step. join is called with ia->mutex held
+ */
+DAT_RETURN kdapl_ep_get_parents(struct kdapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
+				DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect,
+				struct kdapl_ep_parents *par);
+void kdapl_ep_put_parents(struct kdapl_ep_parents *par);
+bool kdapl_ep_use_parents(struct kdapl_ep *ep, const struct kdapl_ep_parents *par);
+void kdapl_ep_unuse_parents(struct kdapl_ep *ep);
+bool kdapl_ep_join_evds(struct kdapl_ep *ep, struct kdapl_ep *old);
+bool kdapl_ep_join(struct kdapl_ep *ep);
+void kdapl_ep_leave(struct kdapl_ep *ep);
+bool kdapl_ep_configured(const struct kdapl_ep *ep);
+
+/* The provider-specific attributes that a Consumer may set by name */
+struct kdapl_ep_named {
+	int comp_vector;
+	unsigned int keepalive_ms;
+};
+
+/* ---- ep_attr.c ----------------------------------------------------------- */
+
+/* The default attributes, and the checks of those of a Consumer */
+void kdapl_ep_attr_default(const struct kdapl_ia *ia, DAT_EP_ATTR *attr);
+DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *attr, bool srq,
+			       DAT_RETURN bad, struct kdapl_ep_named *named);
+
+/* Sets the limits that posts check, from the attributes, the zone and the SRQ */
+void kdapl_ep_set_limits(struct kdapl_ep *ep);
+
+#endif /* _KDAPL_ENDPOINT_INTERNAL_H_ */

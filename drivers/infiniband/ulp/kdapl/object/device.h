@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * An RDMA device, its limits, and its table from keys to their owners (rkey.c).
+ */
+#ifndef _KDAPL_OBJECT_DEVICE_H_
+#define _KDAPL_OBJECT_DEVICE_H_
+
+#include <linux/list.h>
+#include <linux/wait.h>
+#include <linux/xarray.h>
+#include "base/base.h"
+
+/* What the device and kDAPL allow; constant after the device was added */
+struct kdapl_limits {
+	u32 max_eps;
+	u32 max_dto_per_ep;
+	u32 max_qp_wr;
+	u32 max_cqe;
+	u32 max_evd_qlen;
+	u32 max_iov;			/* of a send, a receive and an SRQ */
+	u32 max_iov_read;
+	u32 max_iov_write;
+	u32 max_rd_atom_in;		/* per EP, as target */
+	u32 max_rd_atom_out;		/* per EP, as initiator */
+	u32 max_srqs;
+	u32 max_srq_wr;			/* max_recv_per_srq */
+	u32 max_mr;			/* for LMRs and RMRs, without the one of a PZ */
+	u32 page_list_len;		/* of one fast registration */
+	u32 max_block;			/* bytes of an LMR, at any offset in a page */
+	u32 max_message;
+	u32 max_rdma;
+	bool ordered_inv;		/* an invalidation is executed after all earlier requests */
+};
+
+/**
+ * struct kdapl_device - an RDMA device
+ * @ibdev:  valid until remove() returns
+ * @node:   on the list of devices; guarded by kdapl_device_mutex
+ * @ias:    open IAs (kdapl_ia.dev_node); guarded by kdapl_device_mutex
+ * @wait:   remove() waits here for @ias to become empty
+ * @handler: async events of the device (GID change, fatal, port active)
+ * @events: KDAPL_DEV_*, the events that @event_work handles; atomic bits
+ * @event_work: handles @events
+ * @keys:   LMRs and RMRs by the keys of their MRs; rkey.c
+ * @limits: constant
+ * @unfit:  why no IA can be opened on it, or NULL; constant
+ * @notice_lock: guards @notices; taken alone
+ * @notices: disconnects that cannot be sent yet; notice.c
+ * @notice_work: checks them
+ */
+struct kdapl_device {
+	struct ib_device *ibdev;
+	struct list_head node;
+	struct list_head ias;
+	wait_queue_head_t wait;
+	struct ib_event_handler handler;
+	unsigned long events;
+	struct work_struct event_work;
+	struct xarray keys;
+	struct kdapl_limits limits;
+	const char *unfit;
+	spinlock_t notice_lock;	/* notices */
+	struct list_head notices;
+	struct delayed_work notice_work;
+};
+
+int kdapl_key_add(struct kdapl_device *dev, u32 rkey, struct kdapl_obj *obj);
+void kdapl_key_del(struct kdapl_device *dev, u32 rkey);
+struct kdapl_obj *kdapl_key_find(struct kdapl_device *dev, u32 rkey);
+
+#endif /* _KDAPL_OBJECT_DEVICE_H_ */

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * An open IA: entry and exit of control calls, and the lists of its objects (ia.c).
+ */
+#ifndef _KDAPL_OBJECT_IA_H_
+#define _KDAPL_OBJECT_IA_H_
+
+#include <linux/module.h>
+#include <linux/mutex.h>
+#include <linux/rwsem.h>
+#include <linux/socket.h>
+#include "device.h"
+
+struct kdapl_evd;
+
+/**
+ * struct kdapl_ia - an open IA: one port and one IP address of a device
+ * @obj:    header; obj.ia is the IA itself
+ * @dev:    the device; NULL if the IA is orphaned. Written under @sem and
+ *          kdapl_device_mutex
+ * @ibdev:  dev->ibdev; NULL if the IA is orphaned; calls that create verbs
+ *          objects read it under @sem
+ * @port:   port of the device
+ * @name:   `<ibdev>/<port>`, for debugfs and the log
+ * @owner:  name of the module that opened it; empty if unknown. Constant
+ * @addr:   IP address of the port
+ * @net:    network namespace of @addr, referenced; NULL if the IA is orphaned
+ * @addr_lost: @addr did not exist when the addresses were last checked
+ * @addr_missed: its GID was missing, or it was deleted; under kdapl_device_mutex
+ * @addr_missed_at: when that was first noticed, in jiffies; under kdapl_device_mutex
+ * @limits: copy of those of the device, valid without it
+ * @attr:   what dat_ia_query() returns, set when the IA is opened
+ * @sem:    read: calls that create verbs objects; write: the device removal that
+ *          orphans the IA
+ * @mutex:  guards @objs and the flag rules of shared EVDs
+ * @objs:   all objects by type
+ * @nverbs: objects that still own verbs objects; removal waits for 0
+ * @nqps:   EPs that may still own a QP; MRs that their requests name are destroyed
+ *          after them
+ * @npds:   PZs that still own a PD; they are destroyed after all other verbs objects
+ * @nrmrs:  RMRs that may still use LMRs: until a grace period after they were freed
+ *          and their last request has completed; dat_ia_close() frees LMRs after them
+ * @wait:   for @nverbs, @npds and @nrmrs, and for @objs to become empty
+ * @mem:    references of the IA itself and of every object on @objs; the last one
+ *          frees the memory
+ * @orphaned: the IA is orphaned: its device was removed; written under @sem
+ * @closing: dat_ia_close() has begun; written under @sem
+ * @fatal:  DAT_ASYNC_ERROR_IA_CATASTROPHIC has been raised (bit 0)
+ * @sync_told: the log line about bounce buffers was written (bit 0)
+ * @own_async: dat_ia_open() created @async_evd, and it is destroyed with the IA
+ * @async_evd: receives the asynchronous events
+ * @dev_node: on dev->ias, unless the IA is orphaned; guarded by kdapl_device_mutex
+ *
+ * obj.users counts other IAs whose asynchronous events go to an EVD of this IA.
+ */
+struct kdapl_ia {
+	struct kdapl_obj obj;
+	struct kdapl_device *dev;
+	struct ib_device *ibdev;
+	u32 port;
+	char name[DAT_NAME_MAX_LENGTH];
+	char owner[MODULE_NAME_LEN];
+	struct sockaddr_storage addr;
+	struct net *net;
+	bool addr_lost;
+	bool addr_missed;
+	unsigned long addr_missed_at;
+	struct kdapl_limits limits;
+	DAT_IA_ATTR attr;
+	struct rw_semaphore sem;
+	struct mutex mutex;	/* objs, flags of shared EVDs */
+	struct list_head objs[KDAPL_NTYPES];
+	wait_queue_head_t wait;
+	atomic_t nverbs;
+	atomic_t nqps;
+	atomic_t npds;
+	atomic_t nrmrs;
+	refcount_t mem;
+	bool orphaned;
+	bool closing;
+	bool own_async;
+	unsigned long fatal;
+	unsigned long sync_told;
+	struct kdapl_evd *async_evd;
+	struct list_head dev_node;
+};
+
+/*
+ * Every call that creates or uses verbs objects runs between begin and end. begin
+ * looks the handle up, and takes a reference and ia->sem for reading. It returns
+ * INVALID_HANDLE (IA), or INSUFFICIENT_RESOURCES (DEVICE) if the IA is orphaned.
+ * enter and leave do the same for an IA that an object of the caller keeps alive.
+ */
+DAT_RETURN kdapl_ia_begin(DAT_IA_HANDLE handle, struct kdapl_ia **out);
+void kdapl_ia_end(struct kdapl_ia *ia);
+bool kdapl_ia_enter(struct kdapl_ia *ia);
+void kdapl_ia_leave(struct kdapl_ia *ia);
+
+/* Lists and publishes a complete object; @verbs: it owns verbs objects */
+void kdapl_ia_add(struct kdapl_ia *ia, struct kdapl_obj *obj, bool verbs);
+
+/* Takes it off the list; last step of a destructor before the memory is freed */
+void kdapl_ia_del(struct kdapl_ia *ia, struct kdapl_obj *obj);
+
+/* Drops one reference of ia->mem; ia_close.c drops that of the IA itself */
+void kdapl_ia_mem_put(struct kdapl_ia *ia);
+
+/* A listed object is about to own verbs objects; ia->sem held for reading */
+void kdapl_ia_verbs_get(struct kdapl_ia *ia);
+
+/* The object's verbs objects were destroyed */
+void kdapl_ia_verbs_put(struct kdapl_ia *ia);
+
+static inline struct kdapl_ia *to_kdapl_ia(struct kdapl_obj *obj)
+{
+	return container_of(obj, struct kdapl_ia, obj);
+}
+
+#endif /* _KDAPL_OBJECT_IA_H_ */

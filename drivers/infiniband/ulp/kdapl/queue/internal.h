@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Private to queue/.
+ */
+#ifndef _KDAPL_QUEUE_INTERNAL_H_
+#define _KDAPL_QUEUE_INTERNAL_H_
+
+#include "queue.h"
+
+/* ---- srq.c --------------------------------------------------------------- */
+
+void kdapl_srq_destroy(struct kdapl_srq *srq);
+void kdapl_srq_orphan(struct kdapl_srq *srq);
+
+/* ---- srq_lw.c ------------------------------------------------------------ */
+
+/* Event handler of an SRQ, any context; and its work function */
+void kdapl_srq_event(struct ib_event *event, void *context);
+void kdapl_srq_lw_work(struct work_struct *work);
+
+/* ---- srq_resize.c -------------------------------------------------------- */
+
+/* Called when the SRQ is destroyed */
+void kdapl_srq_free_more(struct kdapl_srq *srq);
+
+/* ---- cq.c ---------------------------------------------------------------- */
+
+/* The EP stops using its CQ. If ep->cq is not NULL then, free it after a grace period */
+void kdapl_cq_leave(struct kdapl_ep *ep);
+void kdapl_cq_free(struct kdapl_cq *kcq);
+
+/* kdapl_cq_leave(), a grace period, and kdapl_cq_free() */
+void kdapl_cq_put(struct kdapl_ep *ep);
+
+#endif /* _KDAPL_QUEUE_INTERNAL_H_ */

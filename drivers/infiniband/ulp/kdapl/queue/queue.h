@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The verbs queues of endpoints: CQs, QPs, SRQs.
+ */
+#ifndef _KDAPL_QUEUE_H_
+#define _KDAPL_QUEUE_H_
+
+#include "object/object.h"
+
+/* ---- srq.c --------------------------------------------------------------- */
+
+/* Add the EP to srq->eps and remove it, a grace period in between; ep->mutex held */
+void kdapl_srq_attach(struct kdapl_ep *ep, const struct ib_qp *qp);
+void kdapl_srq_detach(struct kdapl_ep *ep);
+
+/* ---- cq.c ---------------------------------------------------------------- */
+
+/* CQ of an EP, shared with other EPs of its SRQ if it has one; or ERR_PTR. Process context */
+struct kdapl_cq *kdapl_cq_get(struct kdapl_ep *ep, struct ib_device *ibdev);
+
+/* ---- ep_qp.c ------------------------------------------------------------- */
+
+/* Pools, CQ and QP; a new QP in INIT on the EP's CQ, or ERR_PTR */
+int kdapl_ep_build(struct kdapl_ep *ep, struct kdapl_ep *owner, struct ib_device *ibdev);
+
+/* The return value for its error */
+DAT_RETURN kdapl_ep_build_error(int err);
+void kdapl_ep_unbuild(struct kdapl_ep *ep);
+void kdapl_ep_exit_pools(struct kdapl_ep *ep);
+struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner);
+
+/* The end of the verbs objects, a grace period between the steps; ep->mutex held */
+void kdapl_ep_hide_qp(struct kdapl_ep *ep);
+void kdapl_ep_destroy_qp(struct kdapl_ep *ep);
+void kdapl_ep_finish_verbs(struct kdapl_ep *ep);
+
+/* Destroys the QP and CQ after a failed attempt whose QP does not flush; ep->mutex held */
+void kdapl_ep_drop_verbs(struct kdapl_ep *ep);
+
+#endif /* _KDAPL_QUEUE_H_ */

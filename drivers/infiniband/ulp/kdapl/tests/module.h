@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * All of the module, for suites that look inside: they may include what is private to a
+ * folder.
+ */
+#ifndef _KDAPL_TESTS_MODULE_H_
+#define _KDAPL_TESTS_MODULE_H_
+
+#include "../base/base.h"
+#include "../object/object.h"
+#include "../device/device.h"
+#include "../event/event.h"
+#include "../post/post.h"
+#include "../queue/queue.h"
+#include "../connection/connection.h"
+#include "../endpoint/endpoint.h"
+#include "../ia/ia.h"
+#include "../device/internal.h"
+#include "../event/internal.h"
+#include "../post/internal.h"
+#include "../memory/internal.h"
+#include "../queue/internal.h"
+#include "../connection/internal.h"
+#include "../endpoint/internal.h"
+
+#endif /* _KDAPL_TESTS_MODULE_H_ */
