@@ -4,7 +4,7 @@
  * it. The first comment of ia.c describes how removal, close and all other calls exclude
  * each other.
  *
- * Called by Consumers (dat_ia_close()), by remove() in device.c, and when a module is
+ * Called by Consumers (dat_ia_close()), by remove() in client.c, and when a module is
  * unloaded, always in process context.
  */
 #include <linux/export.h>

@@ -96,7 +96,7 @@ struct kdapl_evd_source {
  * @overflowed: it was raised, and the ring has not been empty since
  * @nwaiters: number of tasks that have set KDAPL_EVD_WAITER
  * @dropped: number of asynchronous events for which there was no room
- * @ncr:     number of CRs that wait for an answer; sp_listen.c
+ * @ncr:     number of CRs that wait for an answer; sp_backlog.c
  * @npsp:    number of service points that use it; sp_listen.c
  * @nupcalls: number of upcalls made, for debugfs
  * @recv_flags: completion flags of the @nrecv EPs that receive on it; ep.c

@@ -68,7 +68,7 @@ struct kdapl_cr {
  * @evd_handle: its handle, by which CRs that outlive the service point find it
  * @ep_handle: the EP of an RSP; DAT_HANDLE_NULL: this is a PSP
  * @qual:  connection qualifier, reported in events
- * @node:  on the list of service points that listen; guarded by the lock of sp_listen.c
+ * @node:  on the list of service points that listen; guarded by kdapl_sps_lock
  * @lock:  guards @free, @ncr and @closed against the CM callback
  * @free:  CRs of @crs that are not in use
  * @ncr:   number of CRs that wait for an answer
