@@ -95,11 +95,11 @@ static DAT_RETURN kdapl_connect_check(struct kdapl_ep *ep, const struct kdapl_co
 	DAT_EP_STATE state = READ_ONCE(ep->state);
 
 	if (!ep->connect_evd)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CONN);
+		return KDAPL_BAD_HANDLE(EVD_CONN);
 	if (!c->timeout)
 		return kdapl_connect_bad(c, 0);
 	if (state == DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
-		return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
+		return KDAPL_BAD_STATE(EP_NOTREADY);
 	if (state != DAT_EP_STATE_UNCONNECTED)
 		return kdapl_ep_state_error(state);
 	return DAT_SUCCESS;
@@ -108,7 +108,7 @@ static DAT_RETURN kdapl_connect_check(struct kdapl_ep *ep, const struct kdapl_co
 static DAT_RETURN kdapl_connect_check_args(const struct kdapl_connect *c)
 {
 	if (c->qos != DAT_QOS_BEST_EFFORT || (c->flags & DAT_CONNECT_MULTIPATH_REQUIRED_FLAG))
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		return KDAPL_UNSUPPORTED;
 	if (c->size < 0 || c->size > KDAPL_REQUEST_PRIVATE)
 		return kdapl_connect_bad(c, 1);
 	if (c->size && !c->data)
@@ -187,10 +187,10 @@ DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_
 	DAT_RETURN ret;
 
 	if (!remote_ia_address)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		return KDAPL_BAD_ARG(2);
 	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+		return KDAPL_BAD_HANDLE(EP);
 	ret = kdapl_connect(to_kdapl_ep(obj), &c, remote_ia_address, remote_conn_qual);
 	kdapl_obj_put(obj);
 	return ret;
@@ -209,7 +209,7 @@ static DAT_RETURN kdapl_connect_target(struct kdapl_ep *ep, struct sockaddr_stor
 	if (ep->state != DAT_EP_STATE_CONNECTED)
 		ret = kdapl_ep_state_error(ep->state);
 	else if (ep->passive)
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		ret = KDAPL_BAD_ARG(2);
 	spin_unlock_irq(&ep->lock);
 	return ret;
 }
@@ -253,10 +253,10 @@ DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_hand
 
 	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+		return KDAPL_BAD_HANDLE(EP);
 	dup = kdapl_obj_get(dup_ep_handle, DAT_HANDLE_TYPE_EP);
 	if (!dup) {
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+		ret = KDAPL_BAD_HANDLE(EP);
 		goto out;
 	}
 	if (!timeout)
@@ -326,9 +326,9 @@ DAT_RETURN dat_ep_disconnect(DAT_EP_HANDLE ep_handle, DAT_CLOSE_FLAGS close_flag
 
 	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+		return KDAPL_BAD_HANDLE(EP);
 	if (close_flags != DAT_CLOSE_ABRUPT_FLAG && close_flags != DAT_CLOSE_GRACEFUL_FLAG) {
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		ret = KDAPL_BAD_ARG(2);
 		goto out;
 	}
 	ep = to_kdapl_ep(obj);

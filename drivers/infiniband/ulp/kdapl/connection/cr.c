@@ -21,6 +21,7 @@
 #include "event/event.h"
 #include "internal.h"
 #include "base/trace.h"
+#include "object/query.h"
 
 /* Prefix of reject data: the versions of the API and of the Provider, both 2.0 */
 static const u8 reject_prefix[KDAPL_REJECT_PREFIX] = { 2, 0, 2, 0 };
@@ -268,6 +269,26 @@ void kdapl_cr_drop(struct kdapl_event *ev)
 
 /* ---- calls ------------------------------------------------------------- */
 
+static void kdapl_cr_fill(struct kdapl_obj *obj, union kdapl_param *param)
+{
+	struct kdapl_cr *cr = to_kdapl_cr(obj);
+	DAT_CR_PARAM *p = &param->cr;
+
+	p->remote_ia_address_ptr = (struct sockaddr *)&cr->remote;
+	p->remote_port_qual = cr->remote_port;
+	p->private_data_size = cr->private_len;
+	p->private_data = cr->private_data;
+	p->local_ep_handle = cr->sp->ep_handle;
+}
+
+static const u16 kdapl_cr_offsets[] = {
+	KDAPL_PARAM(CR, remote_ia_address_ptr), KDAPL_PARAM(CR, remote_port_qual),
+	KDAPL_PARAM(CR, private_data_size), KDAPL_PARAM(CR, private_data),
+	KDAPL_PARAM(CR, local_ep_handle), sizeof(DAT_CR_PARAM)
+};
+
+KDAPL_DEFINE_QUERY(kdapl_cr, CR, KDAPL_BAD_HANDLE(CR));
+
 /**
  * dat_cr_query - query the parameters of a connection request
  * @cr_handle:     the request
@@ -286,33 +307,7 @@ void kdapl_cr_drop(struct kdapl_event *ev)
 DAT_RETURN dat_cr_query(DAT_CR_HANDLE cr_handle, DAT_CR_PARAM_MASK cr_param_mask,
 			DAT_CR_PARAM *cr_param)
 {
-	DAT_RETURN ret = DAT_SUCCESS;
-	struct kdapl_cr *cr;
-
-	cr = kdapl_cr_get(cr_handle);
-	if (!cr)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
-	if (cr_param_mask & ~DAT_CR_FIELD_ALL) {
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-		goto out;
-	}
-	if (!cr_param) {
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-		goto out;
-	}
-	if (cr_param_mask & DAT_CR_FIELD_REMOTE_IA_ADDRESS_PTR)
-		cr_param->remote_ia_address_ptr = (struct sockaddr *)&cr->remote;
-	if (cr_param_mask & DAT_CR_FIELD_REMOTE_PORT_QUAL)
-		cr_param->remote_port_qual = cr->remote_port;
-	if (cr_param_mask & DAT_CR_FIELD_PRIVATE_DATA_SIZE)
-		cr_param->private_data_size = cr->private_len;
-	if (cr_param_mask & DAT_CR_FIELD_PRIVATE_DATA)
-		cr_param->private_data = cr->private_data;
-	if (cr_param_mask & DAT_CR_FIELD_LOCAL_EP_HANDLE)
-		cr_param->local_ep_handle = cr->sp->ep_handle;
-out:
-	kdapl_obj_put(&cr->obj);
-	return ret;
+	return kdapl_query(&kdapl_cr_query, cr_handle, cr_param_mask, cr_param);
 }
 EXPORT_SYMBOL_GPL(dat_cr_query);
 
@@ -346,13 +341,13 @@ static DAT_RETURN kdapl_accept_check(const struct kdapl_cr *cr, struct kdapl_ep 
 	DAT_EP_STATE state = READ_ONCE(ep->state);
 
 	if (size > 0 && !data)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+		return KDAPL_BAD_ARG(4);
 	if (state != want && state != DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
 		return kdapl_ep_state_error(state);
 	if (state != want || !ep->connect_evd)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+		return KDAPL_BAD_HANDLE(EP);
 	if (size < 0 || size > KDAPL_REPLY_PRIVATE)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+		return KDAPL_BAD_ARG(3);
 	return DAT_SUCCESS;
 }
 
@@ -405,20 +400,20 @@ DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 	struct kdapl_ep *ep;
 	DAT_RETURN ret;
 
-	ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+	ret = KDAPL_BAD_HANDLE(CR);
 	cr = kdapl_cr_get(cr_handle);
 	if (!cr)
 		goto out;
 	obj = kdapl_accept_ep(cr, ep_handle);
 	if (!obj) {
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+		ret = KDAPL_BAD_HANDLE(EP);
 		goto out_put;
 	}
 	ep = to_kdapl_ep(obj);
 	mutex_lock(&ep->mutex);
 	ret = kdapl_accept_check(cr, ep, private_data_size, private_data);
 	if (ret == DAT_SUCCESS && kdapl_obj_retire(&cr->obj))
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+		ret = KDAPL_BAD_HANDLE(CR);
 	if (ret == DAT_SUCCESS)
 		kdapl_cr_attach(cr, ep, private_data, private_data_size);
 	mutex_unlock(&ep->mutex);
@@ -475,14 +470,14 @@ DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 
 	cr = kdapl_cr_get(cr_handle);
 	if (!cr)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+		return KDAPL_BAD_HANDLE(CR);
 	if (private_data_size < 0 ||
 	    private_data_size > KDAPL_REJECT_PRIVATE - KDAPL_REJECT_PREFIX)
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		ret = KDAPL_BAD_ARG(2);
 	else if (private_data_size && !private_data)
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+		ret = KDAPL_BAD_ARG(3);
 	else if (kdapl_obj_retire(&cr->obj))
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+		ret = KDAPL_BAD_HANDLE(CR);
 	if (ret != DAT_SUCCESS) {
 		kdapl_obj_put(&cr->obj);
 		return ret;
@@ -567,12 +562,12 @@ DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 
 	cr = kdapl_cr_get(cr_handle);
 	if (!cr)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
-	ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		return KDAPL_BAD_HANDLE(CR);
+	ret = KDAPL_BAD_ARG(2);
 	sp = kdapl_sp_find(cr->obj.ia, handoff);
 	if (!sp)
 		goto out_cr;
-	ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+	ret = KDAPL_NO_RESOURCE(TEVD);
 	/* A request that stays on the EVD is not counted again */
 	same = cr->sp->evd_handle == sp->evd_handle;
 	next = kdapl_sp_take(sp, same);
@@ -581,7 +576,7 @@ DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 	if (kdapl_obj_retire(&cr->obj)) {
 		kdapl_sp_uncount(next);
 		kdapl_sp_recycle(next);
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_CR);
+		ret = KDAPL_BAD_HANDLE(CR);
 		goto out_sp;
 	}
 	if (same)

@@ -7,24 +7,25 @@
  */
 #include <linux/export.h>
 #include "internal.h"
+#include "object/query.h"
 
 /* Arguments of a create, in the order of the reference */
 static DAT_RETURN kdapl_psp_check(const struct kdapl_evd *evd, const DAT_CONN_QUAL *qual,
 				  bool any, DAT_PSP_FLAGS flags, const DAT_PSP_HANDLE *out)
 {
 	if (!out)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+		return KDAPL_BAD_ARG(5);
 	if (!(evd->streams & DAT_EVD_CR_FLAG))
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR);
+		return KDAPL_BAD_HANDLE(EVD_CR);
 	if (any && !qual)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		return KDAPL_BAD_ARG(2);
 	if (flags & ~DAT_PSP_PROVIDER_FLAG)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+		return KDAPL_BAD_ARG(4);
 	if (flags & DAT_PSP_PROVIDER_FLAG)
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		return KDAPL_UNSUPPORTED;
 	/* Port 0 would listen somewhere that nobody can be told of */
 	if (!any && !*qual)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		return KDAPL_BAD_ARG(2);
 	return DAT_SUCCESS;
 }
 
@@ -32,7 +33,7 @@ static DAT_RETURN kdapl_psp_error(int err, bool any)
 {
 	/* No port of all is free */
 	if (any && err == -EADDRINUSE)
-		return DAT_ERROR(DAT_CONN_QUAL_UNAVAILABLE, DAT_NO_SUBTYPE);
+		return KDAPL_ERROR(CONN_QUAL_UNAVAILABLE);
 	return kdapl_sp_error(err);
 }
 
@@ -51,7 +52,7 @@ static DAT_RETURN kdapl_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *qual,
 		return ret;
 	evd = kdapl_sp_evd(ia, evd_handle);
 	if (!evd) {
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR);
+		ret = KDAPL_BAD_HANDLE(EVD_CR);
 		goto out_ia;
 	}
 	ret = kdapl_psp_check(evd, qual, any, flags, psp_handle);
@@ -140,6 +141,24 @@ DAT_RETURN dat_psp_create_any(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *conn_qual,
 }
 EXPORT_SYMBOL_GPL(dat_psp_create_any);
 
+static void kdapl_psp_fill(struct kdapl_obj *obj, union kdapl_param *param)
+{
+	const struct kdapl_sp *sp = to_kdapl_sp(obj);
+	DAT_PSP_PARAM *p = &param->psp;
+
+	p->ia_handle = kdapl_obj_handle(&obj->ia->obj);
+	p->conn_qual = sp->qual;
+	p->evd_handle = sp->evd_handle;
+	p->psp_flags = DAT_PSP_CONSUMER_FLAG;
+}
+
+static const u16 kdapl_psp_offsets[] = {
+	KDAPL_PARAM(PSP, ia_handle), KDAPL_PARAM(PSP, conn_qual), KDAPL_PARAM(PSP, evd_handle),
+	KDAPL_PARAM(PSP, psp_flags), sizeof(DAT_PSP_PARAM)
+};
+
+KDAPL_DEFINE_QUERY(kdapl_psp, PSP, KDAPL_BAD_HANDLE(PSP));
+
 /**
  * dat_psp_query - query the parameters of a service point
  * @psp_handle:     the service point
@@ -155,33 +174,7 @@ EXPORT_SYMBOL_GPL(dat_psp_create_any);
 DAT_RETURN dat_psp_query(DAT_PSP_HANDLE psp_handle, DAT_PSP_PARAM_MASK psp_param_mask,
 			 DAT_PSP_PARAM *psp_param)
 {
-	DAT_RETURN ret = DAT_SUCCESS;
-	struct kdapl_obj *obj;
-	struct kdapl_sp *sp;
-
-	obj = kdapl_obj_get(psp_handle, DAT_HANDLE_TYPE_PSP);
-	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP);
-	sp = to_kdapl_sp(obj);
-	if (psp_param_mask & ~DAT_PSP_FIELD_ALL) {
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-		goto out;
-	}
-	if (!psp_param) {
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-		goto out;
-	}
-	if (psp_param_mask & DAT_PSP_FIELD_IA_HANDLE)
-		psp_param->ia_handle = kdapl_obj_handle(&obj->ia->obj);
-	if (psp_param_mask & DAT_PSP_FIELD_CONN_QUAL)
-		psp_param->conn_qual = sp->qual;
-	if (psp_param_mask & DAT_PSP_FIELD_EVD_HANDLE)
-		psp_param->evd_handle = sp->evd_handle;
-	if (psp_param_mask & DAT_PSP_FIELD_PSP_FLAGS)
-		psp_param->psp_flags = DAT_PSP_CONSUMER_FLAG;
-out:
-	kdapl_obj_put(obj);
-	return ret;
+	return kdapl_query(&kdapl_psp_query, psp_handle, psp_param_mask, psp_param);
 }
 EXPORT_SYMBOL_GPL(dat_psp_query);
 
@@ -198,7 +191,7 @@ EXPORT_SYMBOL_GPL(dat_psp_query);
 DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle)
 {
 	if (kdapl_sp_free(psp_handle, DAT_HANDLE_TYPE_PSP))
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PSP);
+		return KDAPL_BAD_HANDLE(PSP);
 	return DAT_SUCCESS;
 }
 EXPORT_SYMBOL_GPL(dat_psp_free);

@@ -14,6 +14,7 @@
 #include <linux/export.h>
 #include "post/post.h"
 #include "internal.h"
+#include "object/query.h"
 
 /**
  * kdapl_rsp_bond - reserve an EP for an RSP
@@ -39,12 +40,12 @@ static DAT_RETURN kdapl_rsp_reserve(struct kdapl_ep *ep, struct kdapl_evd *evd,
 	struct kdapl_sp *sp;
 
 	if (ep->dying)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+		return KDAPL_BAD_HANDLE(EP);
 	if (state != DAT_EP_STATE_UNCONNECTED)
 		return kdapl_ep_state_error(state);
 	/* The outcome of the connection could not be reported */
 	if (!ep->connect_evd)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+		return KDAPL_BAD_HANDLE(EP);
 	sp = kdapl_sp_create(ep->obj.ia, evd, qual, kdapl_obj_handle(&ep->obj));
 	if (IS_ERR(sp))
 		return kdapl_sp_error(PTR_ERR(sp));
@@ -59,14 +60,14 @@ static DAT_RETURN kdapl_rsp_check(const struct kdapl_evd *evd, DAT_CONN_QUAL qua
 				  const DAT_RSP_HANDLE *out)
 {
 	if (!evd)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR);
+		return KDAPL_BAD_HANDLE(EVD_CR);
 	if (!out)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+		return KDAPL_BAD_ARG(5);
 	if (!(evd->streams & DAT_EVD_CR_FLAG))
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CR);
+		return KDAPL_BAD_HANDLE(EVD_CR);
 	/* With port 0 the CM would choose a port, which the call cannot return */
 	if (!qual)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		return KDAPL_BAD_ARG(2);
 	return DAT_SUCCESS;
 }
 
@@ -116,7 +117,7 @@ DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 		return ret;
 	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (!obj || obj->ia != ia) {
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+		ret = KDAPL_BAD_HANDLE(EP);
 		goto out;
 	}
 	evd = kdapl_sp_evd(ia, evd_handle);
@@ -137,6 +138,24 @@ out:
 }
 EXPORT_SYMBOL_GPL(dat_rsp_create);
 
+static void kdapl_rsp_fill(struct kdapl_obj *obj, union kdapl_param *param)
+{
+	const struct kdapl_sp *sp = to_kdapl_sp(obj);
+	DAT_RSP_PARAM *p = &param->rsp;
+
+	p->ia_handle = kdapl_obj_handle(&obj->ia->obj);
+	p->conn_qual = sp->qual;
+	p->evd_handle = sp->evd_handle;
+	p->ep_handle = sp->ep_handle;
+}
+
+static const u16 kdapl_rsp_offsets[] = {
+	KDAPL_PARAM(RSP, ia_handle), KDAPL_PARAM(RSP, conn_qual), KDAPL_PARAM(RSP, evd_handle),
+	KDAPL_PARAM(RSP, ep_handle), sizeof(DAT_RSP_PARAM)
+};
+
+KDAPL_DEFINE_QUERY(kdapl_rsp, RSP, KDAPL_BAD_HANDLE(RSP));
+
 /**
  * dat_rsp_query - query the parameters of a reserved service point
  * @rsp_handle:     the service point, whether it still listens or not
@@ -152,33 +171,7 @@ EXPORT_SYMBOL_GPL(dat_rsp_create);
 DAT_RETURN dat_rsp_query(DAT_RSP_HANDLE rsp_handle, DAT_RSP_PARAM_MASK rsp_param_mask,
 			 DAT_RSP_PARAM *rsp_param)
 {
-	DAT_RETURN ret = DAT_SUCCESS;
-	struct kdapl_obj *obj;
-	struct kdapl_sp *sp;
-
-	obj = kdapl_obj_get(rsp_handle, DAT_HANDLE_TYPE_RSP);
-	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RSP);
-	sp = to_kdapl_sp(obj);
-	if (rsp_param_mask & ~DAT_RSP_FIELD_ALL) {
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-		goto out;
-	}
-	if (!rsp_param) {
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-		goto out;
-	}
-	if (rsp_param_mask & DAT_RSP_FIELD_IA_HANDLE)
-		rsp_param->ia_handle = kdapl_obj_handle(&obj->ia->obj);
-	if (rsp_param_mask & DAT_RSP_FIELD_CONN_QUAL)
-		rsp_param->conn_qual = sp->qual;
-	if (rsp_param_mask & DAT_RSP_FIELD_EVD_HANDLE)
-		rsp_param->evd_handle = sp->evd_handle;
-	if (rsp_param_mask & DAT_RSP_FIELD_EP_HANDLE)
-		rsp_param->ep_handle = sp->ep_handle;
-out:
-	kdapl_obj_put(obj);
-	return ret;
+	return kdapl_query(&kdapl_rsp_query, rsp_handle, rsp_param_mask, rsp_param);
 }
 EXPORT_SYMBOL_GPL(dat_rsp_query);
 
@@ -196,7 +189,7 @@ EXPORT_SYMBOL_GPL(dat_rsp_query);
 DAT_RETURN dat_rsp_free(DAT_RSP_HANDLE rsp_handle)
 {
 	if (kdapl_sp_free(rsp_handle, DAT_HANDLE_TYPE_RSP))
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RSP);
+		return KDAPL_BAD_HANDLE(RSP);
 	return DAT_SUCCESS;
 }
 EXPORT_SYMBOL_GPL(dat_rsp_free);

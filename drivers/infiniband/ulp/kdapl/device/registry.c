@@ -62,15 +62,15 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *entri
 	DAT_COUNT i, n;
 
 	if (!entries_returned)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		return KDAPL_BAD_ARG(2);
 	if (max_to_return > 0 && !dat_provider_list)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+		return KDAPL_BAD_ARG(3);
 	mutex_lock(&kdapl_device_mutex);
 	n = kdapl_registry_walk(0, NULL);
 	for (i = 0; i < min(n, max_to_return); i++) {
 		if (!dat_provider_list[i]) {
 			mutex_unlock(&kdapl_device_mutex);
-			return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+			return KDAPL_BAD_ARG(3);
 		}
 	}
 	if (max_to_return > 0)
@@ -78,7 +78,7 @@ DAT_RETURN dat_registry_list_providers(DAT_COUNT max_to_return, DAT_COUNT *entri
 	mutex_unlock(&kdapl_device_mutex);
 	*entries_returned = n;
 	if (max_to_return <= 0 || max_to_return < n)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+		return KDAPL_BAD_ARG(1);
 	return DAT_SUCCESS;
 }
 EXPORT_SYMBOL_GPL(dat_registry_list_providers);
@@ -87,10 +87,10 @@ static DAT_RETURN kdapl_registry_refuse(const DAT_PROVIDER *provider,
 					const DAT_PROVIDER_INFO *info)
 {
 	if (!provider)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+		return KDAPL_BAD_ARG(1);
 	if (!info)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		return KDAPL_BAD_ARG(2);
+	return KDAPL_UNSUPPORTED;
 }
 
 /**
@@ -165,11 +165,11 @@ DAT_RETURN dat_registry_providers_related(DAT_NAME_PTR name1, DAT_NAME_PTR name2
 	struct kdapl_device *dev1, *dev2;
 
 	if (!name1)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+		return KDAPL_BAD_ARG(1);
 	if (!name2)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		return KDAPL_BAD_ARG(2);
 	if (!answer)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+		return KDAPL_BAD_ARG(3);
 	mutex_lock(&kdapl_device_mutex);
 	dev1 = kdapl_registry_device(name1);
 	dev2 = kdapl_registry_device(name2);

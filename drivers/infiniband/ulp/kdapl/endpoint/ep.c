@@ -14,9 +14,6 @@
 #include "connection/connection.h"
 #include "internal.h"
 
-#define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
-#define KDAPL_IH_EP	DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
-
 /* Drops the parked completions of an EP that is freed; buffers return to their SRQ */
 static void kdapl_ep_drop_parked(struct kdapl_ep *ep)
 {
@@ -104,7 +101,7 @@ static DAT_RETURN kdapl_ep_create(struct kdapl_ia *ia, const struct kdapl_ep_par
 				  const DAT_EP_ATTR *attr, const struct kdapl_ep_named *named,
 				  DAT_RETURN bad_attr, DAT_EP_HANDLE *ep_handle)
 {
-	DAT_RETURN ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	DAT_RETURN ret = KDAPL_NO_RESOURCE(MEMORY);
 	DAT_EP_STATE state = DAT_EP_STATE_UNCONFIGURED_UNCONNECTED;
 	struct kdapl_ep *ep;
 	int err;
@@ -113,7 +110,7 @@ static DAT_RETURN kdapl_ep_create(struct kdapl_ia *ia, const struct kdapl_ep_par
 	if (!ep)
 		return ret;
 	if (!kdapl_ep_use_parents(ep, par)) {
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_NO_SUBTYPE);
+		ret = KDAPL_ERROR(INVALID_HANDLE);
 		goto err_unuse;
 	}
 	ep->srq_attached = ep->srq;
@@ -153,6 +150,40 @@ err_unuse:
 	return ret;
 }
 
+/*
+ * The common part of both calls, with the parents looked up. The call for an EP with an SRQ
+ * has one more argument before these, and needs attributes.
+ */
+static DAT_RETURN kdapl_ep_check_create(struct kdapl_ia *ia, const struct kdapl_ep_parents *par,
+					const DAT_EP_ATTR *attributes, DAT_EP_HANDLE *ep_handle)
+{
+	const struct kdapl_srq *srq = par->srq ? to_kdapl_srq(par->srq) : NULL;
+	DAT_RETURN bad = srq ? KDAPL_BAD_ARG(7) : KDAPL_BAD_ARG(6);
+	struct kdapl_ep_named named;
+	DAT_EP_ATTR attr;
+	DAT_RETURN ret;
+
+	if (!ep_handle)
+		return srq ? KDAPL_BAD_ARG(8) : KDAPL_BAD_ARG(7);
+	if (srq && !attributes)
+		return bad;
+	if (attributes)
+		attr = data_race(*attributes); /* once: the Consumer may be changing them */
+	else
+		kdapl_ep_attr_default(ia, &attr);
+	ret = kdapl_ep_attr_check(ia, &attr, srq, bad, &named);
+	if (ret != DAT_SUCCESS)
+		return ret;
+	if ((par->recv_evd && !srq && !attr.max_recv_dtos) ||
+	    (par->request_evd && !attr.max_request_dtos))
+		return bad;
+	if (srq && srq->state != DAT_SRQ_STATE_OPERATIONAL)
+		return KDAPL_BAD_STATE(SRQ_ERROR);
+	if (srq && par->pz && srq->pz != to_kdapl_pz(par->pz))
+		return KDAPL_BAD_ARG(2);
+	return kdapl_ep_create(ia, par, &attr, &named, bad, ep_handle);
+}
+
 /**
  * dat_ep_create - create an endpoint
  * @ia_handle:              IA to which it belongs
@@ -184,10 +215,7 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 			 DAT_EVD_HANDLE connect_evd_handle, const DAT_EP_ATTR *ep_attributes,
 			 DAT_EP_HANDLE *ep_handle)
 {
-	DAT_RETURN bad = KDAPL_IP(DAT_INVALID_ARG6);
 	struct kdapl_ep_parents par = {};
-	struct kdapl_ep_named named;
-	DAT_EP_ATTR attr;
 	struct kdapl_ia *ia;
 	DAT_RETURN ret;
 
@@ -196,23 +224,8 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 		return ret;
 	ret = kdapl_ep_get_parents(ia, pz_handle, recv_evd_handle, request_evd_handle,
 				   connect_evd_handle, &par);
-	if (ret != DAT_SUCCESS)
-		goto out;
-	if (!ep_handle) {
-		ret = KDAPL_IP(DAT_INVALID_ARG7);
-		goto out;
-	}
-	if (ep_attributes)
-		attr = data_race(*ep_attributes); /* the Consumer may be changing them */
-	else
-		kdapl_ep_attr_default(ia, &attr);
-	ret = kdapl_ep_attr_check(ia, &attr, false, bad, &named);
-	if (ret == DAT_SUCCESS && ((par.recv_evd && !attr.max_recv_dtos) ||
-				   (par.request_evd && !attr.max_request_dtos)))
-		ret = bad;
 	if (ret == DAT_SUCCESS)
-		ret = kdapl_ep_create(ia, &par, &attr, &named, bad, ep_handle);
-out:
+		ret = kdapl_ep_check_create(ia, &par, ep_attributes, ep_handle);
 	kdapl_ep_put_parents(&par);
 	kdapl_ia_end(ia);
 	return ret;
@@ -245,10 +258,7 @@ DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_hand
 				  DAT_EVD_HANDLE connect_evd_handle, DAT_SRQ_HANDLE srq_handle,
 				  const DAT_EP_ATTR *ep_attributes, DAT_EP_HANDLE *ep_handle)
 {
-	DAT_RETURN bad = KDAPL_IP(DAT_INVALID_ARG7);
 	struct kdapl_ep_parents par = {};
-	struct kdapl_ep_named named;
-	DAT_EP_ATTR attr;
 	struct kdapl_ia *ia;
 	DAT_RETURN ret;
 
@@ -257,31 +267,13 @@ DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_hand
 		return ret;
 	ret = kdapl_ep_get_parents(ia, pz_handle, recv_evd_handle, request_evd_handle,
 				   connect_evd_handle, &par);
-	if (ret != DAT_SUCCESS)
-		goto out;
-	par.srq = kdapl_obj_get(srq_handle, DAT_HANDLE_TYPE_SRQ);
-	if (!par.srq || par.srq->ia != ia) {
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
-		goto out;
+	if (ret == DAT_SUCCESS) {
+		par.srq = kdapl_obj_get(srq_handle, DAT_HANDLE_TYPE_SRQ);
+		if (par.srq && par.srq->ia == ia)
+			ret = kdapl_ep_check_create(ia, &par, ep_attributes, ep_handle);
+		else
+			ret = KDAPL_BAD_HANDLE(SRQ);
 	}
-	if (!ep_handle || !ep_attributes) {
-		ret = ep_handle ? bad : KDAPL_IP(DAT_INVALID_ARG8);
-		goto out;
-	}
-	/* Read them once: the Consumer may be changing them */
-	attr = data_race(*ep_attributes);
-	ret = kdapl_ep_attr_check(ia, &attr, true, bad, &named);
-	if (ret == DAT_SUCCESS && par.request_evd && !attr.max_request_dtos)
-		ret = bad;
-	if (ret != DAT_SUCCESS)
-		goto out;
-	if (to_kdapl_srq(par.srq)->state != DAT_SRQ_STATE_OPERATIONAL)
-		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_ERROR);
-	else if (par.pz && to_kdapl_srq(par.srq)->pz != to_kdapl_pz(par.pz))
-		ret = KDAPL_IP(DAT_INVALID_ARG2);
-	else
-		ret = kdapl_ep_create(ia, &par, &attr, &named, bad, ep_handle);
-out:
 	kdapl_ep_put_parents(&par);
 	kdapl_ia_end(ia);
 	return ret;
@@ -317,17 +309,17 @@ DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 
 	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (!obj)
-		return KDAPL_IH_EP;
+		return KDAPL_BAD_HANDLE(EP);
 	ep = to_kdapl_ep(obj);
 	if (kdapl_in_upcall()) {
-		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
+		ret = KDAPL_BAD_STATE(EP_NOTREADY);
 		goto out_put;
 	}
 	mutex_lock(&ep->mutex);
 	if (kdapl_ep_state_owned_by_cr(ep->state))
 		ret = kdapl_ep_state_error(ep->state);
 	else if (kdapl_obj_retire(obj))
-		ret = KDAPL_IH_EP;
+		ret = KDAPL_BAD_HANDLE(EP);
 	else
 		ep->dying = true;
 	mutex_unlock(&ep->mutex);

@@ -67,16 +67,13 @@ static bool kdapl_attr_counts_ok(const struct kdapl_limits *lim, const DAT_EP_AT
 
 static bool kdapl_attr_flags_ok(const DAT_EP_ATTR *attr)
 {
-	switch (attr->recv_completion_flags) {
-	case DAT_COMPLETION_DEFAULT_FLAG:
-	case DAT_COMPLETION_UNSIGNALLED_FLAG:
-	case DAT_COMPLETION_SOLICITED_WAIT_FLAG:
-		break;
-	default:
-		return false;
-	}
-	return attr->request_completion_flags == DAT_COMPLETION_DEFAULT_FLAG ||
-	       attr->request_completion_flags == DAT_COMPLETION_UNSIGNALLED_FLAG;
+	DAT_COMPLETION_FLAGS recv = attr->recv_completion_flags;
+	DAT_COMPLETION_FLAGS request = attr->request_completion_flags;
+
+	return (recv == DAT_COMPLETION_DEFAULT_FLAG || recv == DAT_COMPLETION_UNSIGNALLED_FLAG ||
+		recv == DAT_COMPLETION_SOLICITED_WAIT_FLAG) &&
+	       (request == DAT_COMPLETION_DEFAULT_FLAG ||
+		request == DAT_COMPLETION_UNSIGNALLED_FLAG);
 }
 
 /*
@@ -148,7 +145,7 @@ DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *att
 	case DAT_QOS_LOW_LATENCY:
 	case DAT_QOS_ECONOMY:
 	case DAT_QOS_PREMIUM:
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		return KDAPL_UNSUPPORTED;
 	default:
 		return bad;
 	}

@@ -22,9 +22,7 @@
 #include "post/post.h"
 #include "queue/queue.h"
 #include "internal.h"
-
-#define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
-#define KDAPL_IH_EP	DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
+#include "object/query.h"
 
 /* Parameters that never change */
 #define KDAPL_EP_FIXED	(DAT_EP_FIELD_IA_HANDLE | DAT_EP_FIELD_EP_STATE | DAT_EP_FIELD_COMM | \
@@ -36,31 +34,6 @@
 				 DAT_EP_FIELD_EP_ATTR_TRANSPORT_SPECIFIC_ATTR)
 #define KDAPL_EP_PROVIDER	(DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR | \
 				 DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
-
-/* The attributes of 32 bits, which are all copied in the same way */
-#define KDAPL_ATTR(field, member) \
-	{ DAT_EP_FIELD_EP_ATTR_##field, offsetof(DAT_EP_ATTR, member) }
-
-static const struct {
-	DAT_EP_PARAM_MASK field;
-	size_t offset;
-} kdapl_plain_attrs[] = {
-	KDAPL_ATTR(SERVICE_TYPE, service_type),
-	KDAPL_ATTR(MAX_MESSAGE_SIZE, max_message_size),
-	KDAPL_ATTR(MAX_RDMA_SIZE, max_rdma_size),
-	KDAPL_ATTR(QOS, qos),
-	KDAPL_ATTR(RECV_COMPLETION_FLAGS, recv_completion_flags),
-	KDAPL_ATTR(REQUEST_COMPLETION_FLAGS, request_completion_flags),
-	KDAPL_ATTR(MAX_RECV_DTOS, max_recv_dtos),
-	KDAPL_ATTR(MAX_REQUEST_DTOS, max_request_dtos),
-	KDAPL_ATTR(MAX_RECV_IOV, max_recv_iov),
-	KDAPL_ATTR(MAX_REQUEST_IOV, max_request_iov),
-	KDAPL_ATTR(MAX_RDMA_READ_IN, max_rdma_read_in),
-	KDAPL_ATTR(MAX_RDMA_READ_OUT, max_rdma_read_out),
-	KDAPL_ATTR(SRQ_SOFT_HW, srq_soft_hw),
-	KDAPL_ATTR(MAX_RDMA_READ_IOV, max_rdma_read_iov),
-	KDAPL_ATTR(MAX_RDMA_WRITE_IOV, max_rdma_write_iov),
-};
 
 /* Which parameters may be changed in a state */
 static DAT_EP_PARAM_MASK kdapl_modifiable(DAT_EP_STATE state)
@@ -88,27 +61,15 @@ static DAT_RETURN kdapl_draft_attr(struct kdapl_ep *draft, const struct kdapl_ep
 				   DAT_EP_PARAM_MASK mask, const DAT_EP_ATTR *attr)
 {
 	/* Read them once: the Consumer may be changing them */
-	const DAT_EP_ATTR from = data_race(*attr);
+	const DAT_EP_PARAM from = { .ep_attr = data_race(*attr) };
+	DAT_EP_PARAM all = { .ep_attr = ep->attr };
 	DAT_EP_ATTR *to = &draft->attr;
 	struct kdapl_ep_named named;
-	unsigned int i;
 	DAT_RETURN ret;
 
-	*to = ep->attr;
-	for (i = 0; i < ARRAY_SIZE(kdapl_plain_attrs); i++)
-		if (mask & kdapl_plain_attrs[i].field)
-			memcpy((void *)to + kdapl_plain_attrs[i].offset,
-			       (const void *)&from + kdapl_plain_attrs[i].offset, sizeof(u32));
-	if (mask & KDAPL_EP_TRANSPORT) {
-		to->ep_transport_specific_count = from.ep_transport_specific_count;
-		to->ep_transport_specific = from.ep_transport_specific;
-	}
-	if (mask & KDAPL_EP_PROVIDER) {
-		to->ep_provider_specific_count = from.ep_provider_specific_count;
-		to->ep_provider_specific = from.ep_provider_specific;
-	}
-	ret = kdapl_ep_attr_check(ep->obj.ia, to, ep->srq, KDAPL_IP(DAT_INVALID_ARG3),
-				  &named);
+	kdapl_copy_fields(&all, &from, mask & DAT_EP_FIELD_EP_ATTR_ALL, kdapl_ep_offsets);
+	*to = all.ep_attr;
+	ret = kdapl_ep_attr_check(ep->obj.ia, to, ep->srq, KDAPL_BAD_ARG(3), &named);
 	/* Do not keep pointers to the Consumer's arrays, whose contents are in @named */
 	to->ep_transport_specific_count = 0;
 	to->ep_transport_specific = NULL;
@@ -120,21 +81,14 @@ static DAT_RETURN kdapl_draft_attr(struct kdapl_ep *draft, const struct kdapl_ep
 	return ret;
 }
 
-static DAT_HANDLE kdapl_handle_or_null(const struct kdapl_obj *obj)
-{
-	return obj ? kdapl_obj_handle(obj) : DAT_HANDLE_NULL;
-}
-
 /* Looks up the parents of the EP, or those that replace them */
 static DAT_RETURN kdapl_draft_parents(struct kdapl_ep *draft, const struct kdapl_ep *ep,
 				      DAT_EP_PARAM_MASK mask, const DAT_EP_PARAM *param)
 {
-	DAT_PZ_HANDLE pz = kdapl_handle_or_null(ep->pz ? &ep->pz->obj : NULL);
-	DAT_EVD_HANDLE recv = kdapl_handle_or_null(ep->recv_evd ? &ep->recv_evd->obj : NULL);
-	DAT_EVD_HANDLE request =
-		kdapl_handle_or_null(ep->request_evd ? &ep->request_evd->obj : NULL);
-	DAT_EVD_HANDLE connect =
-		kdapl_handle_or_null(ep->connect_evd ? &ep->connect_evd->obj : NULL);
+	DAT_PZ_HANDLE pz = kdapl_handle_or_null(ep->pz);
+	DAT_EVD_HANDLE recv = kdapl_handle_or_null(ep->recv_evd);
+	DAT_EVD_HANDLE request = kdapl_handle_or_null(ep->request_evd);
+	DAT_EVD_HANDLE connect = kdapl_handle_or_null(ep->connect_evd);
 	struct kdapl_ep_parents par = {};
 	bool ok;
 
@@ -155,7 +109,7 @@ static DAT_RETURN kdapl_draft_parents(struct kdapl_ep *draft, const struct kdapl
 	ok = ok && kdapl_ep_use_parents(draft, &par);
 	kdapl_ep_put_parents(&par);
 	if (!ok || (draft->srq && draft->pz && draft->pz != draft->srq->pz))
-		return KDAPL_IP(DAT_INVALID_ARG3);
+		return KDAPL_BAD_ARG(3);
 	return DAT_SUCCESS;
 }
 
@@ -190,7 +144,7 @@ static struct kdapl_ep *kdapl_draft_alloc(struct kdapl_ep *ep, DAT_EP_PARAM_MASK
 
 	draft = kzalloc(sizeof(*draft), GFP_KERNEL);
 	if (!draft) {
-		*ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		*ret = KDAPL_NO_RESOURCE(MEMORY);
 		return NULL;
 	}
 	draft->obj.ia = ep->obj.ia;
@@ -199,7 +153,7 @@ static struct kdapl_ep *kdapl_draft_alloc(struct kdapl_ep *ep, DAT_EP_PARAM_MASK
 	if (*ret == DAT_SUCCESS)
 		*ret = kdapl_draft_parents(draft, ep, mask, param);
 	if (*ret == DAT_SUCCESS && !kdapl_draft_fits(draft, ep))
-		*ret = KDAPL_IP(DAT_INVALID_ARG3);
+		*ret = KDAPL_BAD_ARG(3);
 	if (*ret == DAT_SUCCESS) {
 		kdapl_ep_set_limits(draft);
 		return draft;
@@ -296,10 +250,10 @@ static DAT_RETURN kdapl_modify_claim(struct kdapl_ep *ep, struct kdapl_ep *draft
 
 	mutex_lock(&ia->mutex);
 	if (!kdapl_ep_join_evds(draft, ep)) {
-		ret = KDAPL_IP(DAT_INVALID_ARG3);
+		ret = KDAPL_BAD_ARG(3);
 	} else if (rcu_access_pointer(draft->qp) && !kdapl_modify_close(ep)) {
 		kdapl_ep_join_evds(ep, draft);
-		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
+		ret = KDAPL_BAD_STATE(EP_NOTREADY);
 	}
 	mutex_unlock(&ia->mutex);
 	return ret;
@@ -341,7 +295,7 @@ static DAT_RETURN kdapl_modify_rebuild(struct kdapl_ep *ep, struct kdapl_ep *dra
 
 	/* Checked early to avoid useless work; kdapl_modify_close() decides */
 	if (!kdapl_modify_idle(ep))
-		return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
+		return KDAPL_BAD_STATE(EP_NOTREADY);
 	err = kdapl_ep_build(draft, ep, ep->obj.ia->ibdev);
 	if (err)
 		return kdapl_ep_build_error(err);
@@ -372,7 +326,7 @@ static DAT_RETURN kdapl_modify(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask,
 
 	lockdep_assert_held(&ep->mutex);
 	if (ep->dying)
-		return KDAPL_IH_EP;
+		return KDAPL_BAD_HANDLE(EP);
 	/* Legal in every state, even if a connection has agreed on less than requested */
 	if (!mask)
 		return DAT_SUCCESS;
@@ -433,15 +387,15 @@ DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mas
 
 	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (!obj)
-		return KDAPL_IH_EP;
+		return KDAPL_BAD_HANDLE(EP);
 	if ((ep_param_mask & ~(DAT_EP_FIELD_ALL & ~KDAPL_EP_FIXED)) ||
 	    kdapl_half(ep_param_mask, KDAPL_EP_TRANSPORT) ||
 	    kdapl_half(ep_param_mask, KDAPL_EP_PROVIDER)) {
-		ret = KDAPL_IP(DAT_INVALID_ARG2);
+		ret = KDAPL_BAD_ARG(2);
 	} else if (!ep_param) {
-		ret = KDAPL_IP(DAT_INVALID_ARG3);
+		ret = KDAPL_BAD_ARG(3);
 	} else if (!kdapl_ia_enter(obj->ia)) {
-		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+		ret = KDAPL_NO_RESOURCE(DEVICE);
 	} else {
 		mutex_lock(&to_kdapl_ep(obj)->mutex);
 		ret = kdapl_modify(to_kdapl_ep(obj), ep_param_mask, ep_param);

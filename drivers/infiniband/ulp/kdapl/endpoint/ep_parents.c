@@ -173,14 +173,14 @@ DAT_RETURN kdapl_ep_get_parents(struct kdapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_H
 	if (pz != DAT_HANDLE_NULL) {
 		par->pz = kdapl_obj_get(pz, DAT_HANDLE_TYPE_PZ);
 		if (!par->pz || par->pz->ia != ia)
-			return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+			return KDAPL_BAD_HANDLE(PZ);
 	}
 	if (!kdapl_ep_get_evd(ia, connect, DAT_EVD_CONNECTION_FLAG, &par->connect_evd))
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_CONN);
+		return KDAPL_BAD_HANDLE(EVD_CONN);
 	if (!kdapl_ep_get_evd(ia, recv, DAT_EVD_DTO_FLAG, &par->recv_evd))
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_RECV);
+		return KDAPL_BAD_HANDLE(EVD_RECV);
 	if (!kdapl_ep_get_evd(ia, request, DAT_EVD_DTO_FLAG, &par->request_evd))
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_REQUEST);
+		return KDAPL_BAD_HANDLE(EVD_REQUEST);
 	return DAT_SUCCESS;
 }
 

@@ -7,14 +7,7 @@
 #include <linux/export.h>
 #include <linux/string.h>
 #include "post/post.h"
-
-#define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
-#define KDAPL_IH_EP	DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP)
-
-static DAT_HANDLE kdapl_handle_or_null(struct kdapl_obj *obj)
-{
-	return obj ? kdapl_obj_handle(obj) : DAT_HANDLE_NULL;
-}
+#include "object/query.h"
 
 /*
  * Writes the provider-specific attributes as texts to the EP, where they are valid until
@@ -42,88 +35,51 @@ static void kdapl_ep_fill_named(struct kdapl_ep *ep)
 	texts->named[2].value = texts->comp_vector;
 }
 
-/* Copies each selected attribute; the bits have the order of the members */
-static void kdapl_ep_fill_attr(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask, DAT_EP_ATTR *out)
+/* Under ep->lock, because addresses, ports and parents change with the state */
+static void kdapl_ep_fill(struct kdapl_obj *obj, union kdapl_param *param)
 {
-	const DAT_EP_ATTR *attr = &ep->attr;
+	struct kdapl_ep *ep = to_kdapl_ep(obj);
+	DAT_EP_PARAM *p = &param->ep;
+	unsigned long flags;
 
-	if (mask & DAT_EP_FIELD_EP_ATTR_SERVICE_TYPE)
-		out->service_type = attr->service_type;
-	if (mask & DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE)
-		out->max_message_size = attr->max_message_size;
-	if (mask & DAT_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE)
-		out->max_rdma_size = attr->max_rdma_size;
-	if (mask & DAT_EP_FIELD_EP_ATTR_QOS)
-		out->qos = attr->qos;
-	if (mask & DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS)
-		out->recv_completion_flags = attr->recv_completion_flags;
-	if (mask & DAT_EP_FIELD_EP_ATTR_REQUEST_COMPLETION_FLAGS)
-		out->request_completion_flags = attr->request_completion_flags;
-	if (mask & DAT_EP_FIELD_EP_ATTR_MAX_RECV_DTOS)
-		out->max_recv_dtos = attr->max_recv_dtos;
-	if (mask & DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_DTOS)
-		out->max_request_dtos = attr->max_request_dtos;
-	if (mask & DAT_EP_FIELD_EP_ATTR_MAX_RECV_IOV)
-		out->max_recv_iov = attr->max_recv_iov;
-	if (mask & DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_IOV)
-		out->max_request_iov = attr->max_request_iov;
-	if (mask & DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_IN)
-		out->max_rdma_read_in = attr->max_rdma_read_in;
-	if (mask & DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_OUT)
-		out->max_rdma_read_out = attr->max_rdma_read_out;
-	if (mask & DAT_EP_FIELD_EP_ATTR_SRQ_SOFT_HW)
-		out->srq_soft_hw = attr->srq_soft_hw;
-	if (mask & DAT_EP_FIELD_EP_ATTR_MAX_RDMA_READ_IOV)
-		out->max_rdma_read_iov = attr->max_rdma_read_iov;
-	if (mask & DAT_EP_FIELD_EP_ATTR_MAX_RDMA_WRITE_IOV)
-		out->max_rdma_write_iov = attr->max_rdma_write_iov;
-	if (mask & DAT_EP_FIELD_EP_ATTR_NUM_TRANSPORT_ATTR)
-		out->ep_transport_specific_count = attr->ep_transport_specific_count;
-	if (mask & DAT_EP_FIELD_EP_ATTR_TRANSPORT_SPECIFIC_ATTR)
-		out->ep_transport_specific = attr->ep_transport_specific;
-	if (mask & DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR)
-		out->ep_provider_specific_count = ARRAY_SIZE(ep->texts->named) -
-						  (ep->comp_vector < 0);
-	if (mask & DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR)
-		out->ep_provider_specific = ep->texts->named;
-}
-
-/* ep->lock held, because addresses and ports change with the state */
-static void kdapl_ep_fill(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param)
-{
-	struct kdapl_ia *ia = ep->obj.ia;
-
-	lockdep_assert_held(&ep->lock);
-	if (mask & DAT_EP_FIELD_IA_HANDLE)
-		param->ia_handle = kdapl_obj_handle(&ia->obj);
-	if (mask & DAT_EP_FIELD_EP_STATE)
-		param->ep_state = ep->state;
-	if (mask & DAT_EP_FIELD_COMM)
-		memset(&param->comm, 0, sizeof(param->comm));
-	if (mask & DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR)
-		param->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ia->addr;
-	if (mask & DAT_EP_FIELD_LOCAL_PORT_QUAL)
-		param->local_port_qual = ep->local_port;
-	if (mask & DAT_EP_FIELD_REMOTE_IA_ADDRESS_PTR)
-		param->remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->remote;
-	if (mask & DAT_EP_FIELD_REMOTE_PORT_QUAL)
-		param->remote_port_qual = ep->remote_port;
-	if (mask & DAT_EP_FIELD_PZ_HANDLE)
-		param->pz_handle = kdapl_handle_or_null(ep->pz ? &ep->pz->obj : NULL);
-	if (mask & DAT_EP_FIELD_RECV_EVD_HANDLE)
-		param->recv_evd_handle =
-			kdapl_handle_or_null(ep->recv_evd ? &ep->recv_evd->obj : NULL);
-	if (mask & DAT_EP_FIELD_REQUEST_EVD_HANDLE)
-		param->request_evd_handle =
-			kdapl_handle_or_null(ep->request_evd ? &ep->request_evd->obj : NULL);
-	if (mask & DAT_EP_FIELD_CONNECT_EVD_HANDLE)
-		param->connect_evd_handle =
-			kdapl_handle_or_null(ep->connect_evd ? &ep->connect_evd->obj : NULL);
-	if (mask & DAT_EP_FIELD_SRQ_HANDLE)
-		param->srq_handle = kdapl_handle_or_null(ep->srq ? &ep->srq->obj : NULL);
+	p->ia_handle = kdapl_obj_handle(&obj->ia->obj);
+	p->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&obj->ia->addr;
+	p->remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->remote;
+	spin_lock_irqsave(&ep->lock, flags);
+	p->ep_state = ep->state;
+	p->local_port_qual = ep->local_port;
+	p->remote_port_qual = ep->remote_port;
+	p->pz_handle = kdapl_handle_or_null(ep->pz);
+	p->recv_evd_handle = kdapl_handle_or_null(ep->recv_evd);
+	p->request_evd_handle = kdapl_handle_or_null(ep->request_evd);
+	p->connect_evd_handle = kdapl_handle_or_null(ep->connect_evd);
+	p->srq_handle = kdapl_handle_or_null(ep->srq);
 	kdapl_ep_fill_named(ep);
-	kdapl_ep_fill_attr(ep, mask, &param->ep_attr);
+	p->ep_attr = ep->attr;
+	p->ep_attr.ep_provider_specific_count = ARRAY_SIZE(ep->texts->named) -
+						(ep->comp_vector < 0);
+	spin_unlock_irqrestore(&ep->lock, flags);
+	p->ep_attr.ep_provider_specific = ep->texts->named;
 }
+
+#define AT(member)	KDAPL_PARAM(EP, member)
+const u16 kdapl_ep_offsets[] = {
+	AT(ia_handle), AT(ep_state), AT(comm), AT(local_ia_address_ptr), AT(local_port_qual),
+	AT(remote_ia_address_ptr), AT(remote_port_qual), AT(pz_handle), AT(recv_evd_handle),
+	AT(request_evd_handle), AT(connect_evd_handle), AT(srq_handle), AT(ep_attr.service_type),
+	AT(ep_attr.max_message_size), AT(ep_attr.max_rdma_size), AT(ep_attr.qos),
+	AT(ep_attr.recv_completion_flags), AT(ep_attr.request_completion_flags),
+	AT(ep_attr.max_recv_dtos), AT(ep_attr.max_request_dtos), AT(ep_attr.max_recv_iov),
+	AT(ep_attr.max_request_iov), AT(ep_attr.max_rdma_read_in), AT(ep_attr.max_rdma_read_out),
+	AT(ep_attr.srq_soft_hw), AT(ep_attr.max_rdma_read_iov), AT(ep_attr.max_rdma_write_iov),
+	AT(ep_attr.ep_transport_specific_count), AT(ep_attr.ep_transport_specific),
+	AT(ep_attr.ep_provider_specific_count), AT(ep_attr.ep_provider_specific),
+	sizeof(DAT_EP_PARAM)
+};
+
+#undef AT
+
+KDAPL_DEFINE_QUERY(kdapl_ep, EP, KDAPL_BAD_HANDLE(EP));
 
 /**
  * dat_ep_query - query the parameters of an endpoint
@@ -147,26 +103,7 @@ static void kdapl_ep_fill(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask, DAT_EP_PA
  */
 DAT_RETURN dat_ep_query(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK mask, DAT_EP_PARAM *param)
 {
-	DAT_RETURN ret = DAT_SUCCESS;
-	struct kdapl_obj *obj;
-	unsigned long flags;
-	struct kdapl_ep *ep;
-
-	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
-	if (!obj)
-		return KDAPL_IH_EP;
-	ep = to_kdapl_ep(obj);
-	if (mask & ~DAT_EP_FIELD_ALL) {
-		ret = KDAPL_IP(DAT_INVALID_ARG2);
-	} else if (!param) {
-		ret = KDAPL_IP(DAT_INVALID_ARG3);
-	} else {
-		spin_lock_irqsave(&ep->lock, flags);
-		kdapl_ep_fill(ep, mask, param);
-		spin_unlock_irqrestore(&ep->lock, flags);
-	}
-	kdapl_obj_put(obj);
-	return ret;
+	return kdapl_query(&kdapl_ep_query, ep_handle, mask, param);
 }
 EXPORT_SYMBOL_GPL(dat_ep_query);
 
@@ -196,7 +133,7 @@ DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
 
 	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (!obj)
-		return KDAPL_IH_EP;
+		return KDAPL_BAD_HANDLE(EP);
 	ep = to_kdapl_ep(obj);
 	/* dat_ep_modify() may be replacing the slots of the pools */
 	spin_lock_irqsave(&ep->lock, flags);

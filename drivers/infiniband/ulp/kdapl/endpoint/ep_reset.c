@@ -86,16 +86,16 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
 
 	lockdep_assert_held(&ep->mutex);
 	if (ep->dying)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+		return KDAPL_BAD_HANDLE(EP);
 	if (ep->orphaned)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+		return KDAPL_NO_RESOURCE(DEVICE);
 	if (ep->state == DAT_EP_STATE_UNCONNECTED)
 		return DAT_SUCCESS;
 	if (ep->state != DAT_EP_STATE_DISCONNECTED)
 		return kdapl_ep_state_error(ep->state);
 	/* What the device does not give back now would be lost with the old QP */
 	if (old && kdapl_ep_drain(ep, old, true))
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP);
+		return KDAPL_NO_RESOURCE(TEP);
 	ret = kdapl_ep_renew_cq(ep);
 	if (ret)
 		return kdapl_ep_build_error(ret);
@@ -133,10 +133,10 @@ DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 
 	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+		return KDAPL_BAD_HANDLE(EP);
 	ep = to_kdapl_ep(obj);
 	if (kdapl_in_upcall()) {
-		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_NOTREADY);
+		ret = KDAPL_BAD_STATE(EP_NOTREADY);
 		goto out_put;
 	}
 	/* The way back to a connection that pages may wait to be written over */

@@ -8,9 +8,7 @@
 #include <linux/export.h>
 #include <linux/slab.h>
 #include "internal.h"
-
-#define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
-#define KDAPL_IH_EVD	DAT_ERROR(DAT_INVALID_HANDLE, DAT_NO_SUBTYPE)
+#include "object/query.h"
 
 #define KDAPL_EVD_STREAMS	(DAT_EVD_SOFTWARE_FLAG | DAT_EVD_CR_FLAG | DAT_EVD_DTO_FLAG | \
 				 DAT_EVD_CONNECTION_FLAG | DAT_EVD_RMR_BIND_FLAG | \
@@ -134,17 +132,17 @@ static DAT_RETURN kdapl_evd_check_create(DAT_COUNT min_qlen, DAT_UPCALL_POLICY p
 					 const DAT_EVD_HANDLE *evd_handle)
 {
 	if (min_qlen <= 0)
-		return KDAPL_IP(DAT_INVALID_ARG2);
+		return KDAPL_BAD_ARG(2);
 	if (!kdapl_policy_known(policy))
-		return KDAPL_IP(DAT_INVALID_ARG3);
+		return KDAPL_BAD_ARG(3);
 	if (policy != DAT_UPCALL_DISABLE && (!upcall || !upcall->upcall_func))
-		return KDAPL_IP(DAT_INVALID_ARG4);
+		return KDAPL_BAD_ARG(4);
 	if (!kdapl_streams_merge(streams))
-		return KDAPL_IP(DAT_INVALID_ARG5);
+		return KDAPL_BAD_ARG(5);
 	if (!evd_handle)
-		return KDAPL_IP(DAT_INVALID_ARG6);
+		return KDAPL_BAD_ARG(6);
 	if (policy == DAT_UPCALL_MANY)
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		return KDAPL_UNSUPPORTED;
 	return DAT_SUCCESS;
 }
 
@@ -199,12 +197,12 @@ DAT_RETURN dat_evd_kcreate(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 	if (ret != DAT_SUCCESS)
 		goto out;
 	if (evd_min_qlen > ia->attr.max_evd_qlen) {
-		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+		ret = KDAPL_NO_RESOURCE(TEVD);
 		goto out;
 	}
 	evd = kdapl_evd_alloc(ia, evd_min_qlen, upcall_policy, upcall, evd_flags);
 	if (IS_ERR(evd)) {
-		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		ret = KDAPL_NO_RESOURCE(MEMORY);
 		goto out;
 	}
 	*evd_handle = kdapl_obj_handle(&evd->obj);
@@ -246,19 +244,19 @@ DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle, DAT_UPCALL_POLICY up
 
 	obj = kdapl_obj_get(evd_handle, DAT_HANDLE_TYPE_EVD);
 	if (!obj)
-		return KDAPL_IH_EVD;
+		return KDAPL_ERROR(INVALID_HANDLE);
 	evd = to_kdapl_evd(obj);
 	upcall = kdapl_evd_own_upcall(&own, upcall);
 	if (upcall_policy != DAT_UPCALL_TEARDOWN && !kdapl_policy_known(upcall_policy))
-		ret = KDAPL_IP(DAT_INVALID_ARG2);
+		ret = KDAPL_BAD_ARG(2);
 	else if (flag != DAT_UPCALL_INVOC_NEW && flag != DAT_UPCALL_INVOC_ANY)
-		ret = KDAPL_IP(DAT_INVALID_ARG4);
+		ret = KDAPL_BAD_ARG(4);
 	else if (upcall_policy == DAT_UPCALL_MANY)
-		ret = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		ret = KDAPL_UNSUPPORTED;
 	else if (upcall_policy == DAT_UPCALL_TEARDOWN && kdapl_in_upcall())
-		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
+		ret = KDAPL_BAD_STATE(EVD_IN_USE);
 	else if (kdapl_evd_modify(evd, upcall_policy, upcall, flag))
-		ret = KDAPL_IP(DAT_INVALID_ARG3);
+		ret = KDAPL_BAD_ARG(3);
 	else if (upcall_policy == DAT_UPCALL_TEARDOWN)
 		kdapl_evd_wait_idle(evd);
 	kdapl_obj_put(obj);
@@ -292,9 +290,9 @@ DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
 
 	obj = kdapl_obj_get(evd_handle, DAT_HANDLE_TYPE_EVD);
 	if (!obj)
-		return KDAPL_IH_EVD;
+		return KDAPL_ERROR(INVALID_HANDLE);
 	if (evd_min_qlen <= 0 || evd_min_qlen > obj->ia->attr.max_evd_qlen) {
-		ret = KDAPL_IP(DAT_INVALID_ARG2);
+		ret = KDAPL_BAD_ARG(2);
 		goto out;
 	}
 	switch (kdapl_evd_resize(to_kdapl_evd(obj), evd_min_qlen)) {
@@ -302,16 +300,38 @@ DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)
 		ret = DAT_SUCCESS;
 		break;
 	case -EBUSY:
-		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE);
+		ret = KDAPL_BAD_STATE(EVD_IN_USE);
 		break;
 	default:
-		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		ret = KDAPL_NO_RESOURCE(MEMORY);
 	}
 out:
 	kdapl_obj_put(obj);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_evd_resize);
+
+static void kdapl_evd_fill(struct kdapl_obj *obj, union kdapl_param *param)
+{
+	struct kdapl_evd *evd = to_kdapl_evd(obj);
+	DAT_EVD_PARAM *p = &param->evd;
+	unsigned long flags;
+
+	p->ia_handle = kdapl_obj_handle(&obj->ia->obj);
+	p->evd_qlen = READ_ONCE(evd->qlen);
+	p->evd_flags = evd->streams;
+	spin_lock_irqsave(&evd->lock, flags);
+	p->upcall_policy = evd->policy;
+	p->upcall = evd->has_next ? evd->next_upcall : evd->upcall;
+	spin_unlock_irqrestore(&evd->lock, flags);
+}
+
+static const u16 kdapl_evd_offsets[] = {
+	KDAPL_PARAM(EVD, ia_handle), KDAPL_PARAM(EVD, evd_qlen), KDAPL_PARAM(EVD, upcall_policy),
+	KDAPL_PARAM(EVD, upcall), KDAPL_PARAM(EVD, evd_flags), sizeof(DAT_EVD_PARAM)
+};
+
+KDAPL_DEFINE_QUERY(kdapl_evd, EVD, KDAPL_ERROR(INVALID_HANDLE));
 
 /**
  * dat_evd_query - query the parameters of an EVD
@@ -330,38 +350,7 @@ EXPORT_SYMBOL_GPL(dat_evd_resize);
 DAT_RETURN dat_evd_query(DAT_EVD_HANDLE evd_handle, DAT_EVD_PARAM_MASK mask,
 			 DAT_EVD_PARAM *param)
 {
-	DAT_RETURN ret = DAT_SUCCESS;
-	struct kdapl_obj *obj;
-	struct kdapl_evd *evd;
-	unsigned long flags;
-
-	obj = kdapl_obj_get(evd_handle, DAT_HANDLE_TYPE_EVD);
-	if (!obj)
-		return KDAPL_IH_EVD;
-	if (mask & ~DAT_EVD_FIELD_ALL) {
-		ret = KDAPL_IP(DAT_INVALID_ARG2);
-		goto out;
-	}
-	if (!param) {
-		ret = KDAPL_IP(DAT_INVALID_ARG3);
-		goto out;
-	}
-	evd = to_kdapl_evd(obj);
-	if (mask & DAT_EVD_FIELD_IA_HANDLE)
-		param->ia_handle = kdapl_obj_handle(&obj->ia->obj);
-	if (mask & DAT_EVD_FIELD_EVD_QLEN)
-		param->evd_qlen = READ_ONCE(evd->qlen);
-	if (mask & DAT_EVD_FIELD_EVD_FLAGS)
-		param->evd_flags = evd->streams;
-	spin_lock_irqsave(&evd->lock, flags);
-	if (mask & DAT_EVD_FIELD_UPCALL_POLICY)
-		param->upcall_policy = evd->policy;
-	if (mask & DAT_EVD_FIELD_UPCALL)
-		param->upcall = evd->has_next ? evd->next_upcall : evd->upcall;
-	spin_unlock_irqrestore(&evd->lock, flags);
-out:
-	kdapl_obj_put(obj);
-	return ret;
+	return kdapl_query(&kdapl_evd_query, evd_handle, mask, param);
 }
 EXPORT_SYMBOL_GPL(dat_evd_query);
 
@@ -386,12 +375,11 @@ DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 
 	obj = kdapl_obj_get(evd_handle, DAT_HANDLE_TYPE_EVD);
 	if (!obj)
-		return KDAPL_IH_EVD;
+		return KDAPL_ERROR(INVALID_HANDLE);
 	err = kdapl_in_upcall() ? -EBUSY : kdapl_obj_retire(obj);
 	if (err) {
 		kdapl_obj_put(obj);
-		return err == -EBUSY ?
-		       DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EVD_IN_USE) : KDAPL_IH_EVD;
+		return err == -EBUSY ? KDAPL_BAD_STATE(EVD_IN_USE) : KDAPL_ERROR(INVALID_HANDLE);
 	}
 	kdapl_grace();
 	kdapl_obj_wait(obj);

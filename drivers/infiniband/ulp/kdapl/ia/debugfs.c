@@ -60,6 +60,9 @@ static const char * const srq_states[] = {
 	[DAT_SRQ_STATE_SHUTDOWN] = "SHUTDOWN",
 };
 
+/* From the first policy on, whose value is negative */
+static const char * const policies[] = { "TEARDOWN", "DISABLE", "SINGLE_INSTANCE", "NOTIFY" };
+
 static const char *name_of(const char * const *names, unsigned int n, unsigned int i)
 {
 	return i < n && names[i] ? names[i] : "?";
@@ -109,8 +112,8 @@ static void show_ia(struct seq_file *m, struct kdapl_obj *obj)
 
 	show_head(m, obj);
 	seq_printf(m, " name=%s addr=%pISc state=%s verbs_objects=%d", ia->name, &ia->addr,
-		   READ_ONCE(ia->orphaned) ? "orphaned" : READ_ONCE(ia->closing) ? "closing" : "open",
-		   atomic_read(&ia->nverbs));
+		   READ_ONCE(ia->orphaned) ? "orphaned" :
+		   READ_ONCE(ia->closing) ? "closing" : "open", atomic_read(&ia->nverbs));
 	mutex_lock(&ia->mutex);
 	for (i = 0; i < KDAPL_NTYPES; i++) {
 		size_t n = list_count_nodes(&ia->objs[i]);
@@ -164,22 +167,6 @@ static void show_rmr(struct seq_file *m, struct kdapl_obj *obj)
 		   range.segment_length, privileges, refcount_read(&rmr->wrs) - 1);
 }
 
-static const char *policy_name(DAT_UPCALL_POLICY policy)
-{
-	switch (policy) {
-	case DAT_UPCALL_DISABLE:
-		return "DISABLE";
-	case DAT_UPCALL_SINGLE_INSTANCE:
-		return "SINGLE_INSTANCE";
-	case DAT_UPCALL_NOTIFY:
-		return "NOTIFY";
-	case DAT_UPCALL_TEARDOWN:
-		return "TEARDOWN";
-	default:
-		return "?";
-	}
-}
-
 static void show_evd(struct seq_file *m, struct kdapl_obj *obj)
 {
 	struct kdapl_evd *evd = to_kdapl_evd(obj);
@@ -200,8 +187,9 @@ static void show_evd(struct seq_file *m, struct kdapl_obj *obj)
 
 	show_head(m, obj);
 	seq_printf(m, " streams=0x%03x policy=%s state=0x%x queued=%u notify=%u",
-		   evd->streams, policy_name(policy), atomic_read(&evd->state),
-		   nqueued, nnotify);
+		   evd->streams,
+		   name_of(policies, ARRAY_SIZE(policies), policy - DAT_UPCALL_TEARDOWN),
+		   atomic_read(&evd->state), nqueued, nnotify);
 	seq_printf(m, " ring=%u/%u crs=%d psps=%d upcalls=%llu dropped=%llu overflowed=%d\n",
 		   ring_used, evd->qlen, atomic_read(&evd->ncr), atomic_read(&evd->npsp),
 		   nupcalls, dropped, overflowed);

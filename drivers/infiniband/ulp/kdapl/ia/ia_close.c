@@ -280,9 +280,9 @@ static DAT_RETURN kdapl_ia_shut(struct kdapl_ia *ia, bool graceful)
 
 	down_write(&ia->sem);
 	if (ia->closing) {
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+		ret = KDAPL_BAD_HANDLE(IA);
 	} else if ((graceful && !kdapl_ia_unused(ia)) || !kdapl_obj_kill(&ia->obj)) {
-		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
+		ret = KDAPL_BAD_STATE(IA_IN_USE);
 	} else {
 		ia->closing = true;
 		spin_lock(&kdapl_ias_closing_lock);
@@ -319,11 +319,11 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS close_flags)
 	DAT_RETURN ret;
 
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+		return KDAPL_BAD_HANDLE(IA);
 	if (close_flags != DAT_CLOSE_ABRUPT_FLAG && close_flags != DAT_CLOSE_GRACEFUL_FLAG)
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		ret = KDAPL_BAD_ARG(2);
 	else if (kdapl_in_upcall())
-		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_IA_IN_USE);
+		ret = KDAPL_BAD_STATE(IA_IN_USE);
 	else
 		ret = kdapl_ia_shut(to_kdapl_ia(obj), close_flags == DAT_CLOSE_GRACEFUL_FLAG);
 	kdapl_obj_put(obj);

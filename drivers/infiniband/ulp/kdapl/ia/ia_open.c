@@ -143,9 +143,9 @@ static DAT_RETURN kdapl_ia_errno(int err)
 		return DAT_SUCCESS;
 	case -ENOMEM:
 	case -ENOSPC:
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		return KDAPL_NO_RESOURCE(MEMORY);
 	}
-	return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
+	return KDAPL_BAD_HANDLE(EVD_ASYNC);
 }
 
 /*
@@ -178,17 +178,17 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 		goto out;
 	if (dev->unfit) {
 		pr_notice_ratelimited("kdapl: %s: refused: %s\n", name, dev->unfit);
-		ret = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		ret = KDAPL_UNSUPPORTED;
 		goto out;
 	}
 	if (!evd && (u32)qlen > dev->limits.max_evd_qlen) {
-		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEVD);
+		ret = KDAPL_NO_RESOURCE(TEVD);
 		goto out;
 	}
 	if (!kdapl_addr_serves(dev->ibdev, net)) {
 		pr_notice_ratelimited("kdapl: %s: %s moves no data outside the initial network namespace, where %pISc is\n",
 				      name, dev_name(&dev->ibdev->dev), &addr);
-		ret = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		ret = KDAPL_UNSUPPORTED;
 		goto out;
 	}
 	ret = kdapl_ia_errno(kdapl_ia_create(dev, port, (struct sockaddr *)&addr, net, qlen, evd,
@@ -241,22 +241,22 @@ DAT_RETURN dat_ia_openv(DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 	DAT_RETURN ret;
 
 	if (!name || strnlen(name, DAT_NAME_MAX_LENGTH) == DAT_NAME_MAX_LENGTH)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+		return KDAPL_BAD_ARG(1);
 	if (!async_evd_handle)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+		return KDAPL_BAD_ARG(3);
 	if (!ia_handle)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+		return KDAPL_BAD_HANDLE(IA);
 	if (*async_evd_handle != DAT_HANDLE_NULL) {
 		evd_obj = kdapl_obj_get(*async_evd_handle, DAT_HANDLE_TYPE_EVD);
 		if (!evd_obj)
-			return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
+			return KDAPL_BAD_HANDLE(EVD_ASYNC);
 		evd = to_kdapl_evd(evd_obj);
 		if (!(evd->streams & DAT_EVD_ASYNC_FLAG)) {
-			ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EVD_ASYNC);
+			ret = KDAPL_BAD_HANDLE(EVD_ASYNC);
 			goto out;
 		}
 	} else if (async_evd_min_qlen <= 0) {
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		return KDAPL_BAD_ARG(2);
 	}
 	ret = kdapl_ia_open(name, async_evd_min_qlen, evd, async_evd_handle, ia_handle, dat_major,
 			    dat_minor, thread_safe, _RET_IP_);

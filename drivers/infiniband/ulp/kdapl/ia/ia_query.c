@@ -9,6 +9,7 @@
 #include <linux/cache.h>
 #include <linux/export.h>
 #include "ia.h"
+#include "object/query.h"
 
 /* ---- attributes of the IA ---------------------------------------------- */
 
@@ -130,124 +131,63 @@ static const DAT_PROVIDER_ATTR kdapl_provider_attr = {
 
 /* ---- selective copies -------------------------------------------------- */
 
-/*
- * The bits of the masks have the order of the members. The tables contain the offset of each
- * member, by bit; a member ends where the next one begins.
- */
-#define KDAPL_IA_FIELD(bit, member) \
-	[ilog2(DAT_IA_FIELD_##bit)] = offsetof(DAT_IA_ATTR, member)
-
+/* Offsets of the members by bit, like kdapl_query.offsets */
+#define IA_AT(member)	offsetof(DAT_IA_ATTR, member)
 static const u16 kdapl_ia_fields[] = {
-	KDAPL_IA_FIELD(IA_ADAPTER_NAME, adapter_name),
-	KDAPL_IA_FIELD(IA_VENDOR_NAME, vendor_name),
-	KDAPL_IA_FIELD(IA_HARDWARE_MAJOR_VERSION, hardware_version_major),
-	KDAPL_IA_FIELD(IA_HARDWARE_MINOR_VERSION, hardware_version_minor),
-	KDAPL_IA_FIELD(IA_FIRMWARE_MAJOR_VERSION, firmware_version_major),
-	KDAPL_IA_FIELD(IA_FIRMWARE_MINOR_VERSION, firmware_version_minor),
-	KDAPL_IA_FIELD(IA_ADDRESS_PTR, ia_address_ptr),
-	KDAPL_IA_FIELD(IA_MAX_EPS, max_eps),
-	KDAPL_IA_FIELD(IA_MAX_DTO_PER_EP, max_dto_per_ep),
-	KDAPL_IA_FIELD(IA_MAX_RDMA_READ_PER_EP_IN, max_rdma_read_per_ep_in),
-	KDAPL_IA_FIELD(IA_MAX_RDMA_READ_PER_EP_OUT, max_rdma_read_per_ep_out),
-	KDAPL_IA_FIELD(IA_MAX_EVDS, max_evds),
-	KDAPL_IA_FIELD(IA_MAX_EVD_QLEN, max_evd_qlen),
-	KDAPL_IA_FIELD(IA_MAX_IOV_SEGMENTS_PER_DTO, max_iov_segments_per_dto),
-	KDAPL_IA_FIELD(IA_MAX_LMRS, max_lmrs),
-	KDAPL_IA_FIELD(IA_MAX_LMR_BLOCK_SIZE, max_lmr_block_size),
-	KDAPL_IA_FIELD(IA_MAX_LMR_VIRTUAL_ADDRESS, max_lmr_virtual_address),
-	KDAPL_IA_FIELD(IA_MAX_PZS, max_pzs),
-	KDAPL_IA_FIELD(IA_MAX_MESSAGE_SIZE, max_message_size),
-	KDAPL_IA_FIELD(IA_MAX_RDMA_SIZE, max_rdma_size),
-	KDAPL_IA_FIELD(IA_MAX_RMRS, max_rmrs),
-	KDAPL_IA_FIELD(IA_MAX_RMR_TARGET_ADDRESS, max_rmr_target_address),
-	KDAPL_IA_FIELD(IA_MAX_SRQS, max_srqs),
-	KDAPL_IA_FIELD(IA_MAX_EP_PER_SRQ, max_ep_per_srq),
-	KDAPL_IA_FIELD(IA_MAX_RECV_PER_SRQ, max_recv_per_srq),
-	KDAPL_IA_FIELD(IA_MAX_IOV_SEGMENTS_PER_RDMA_READ, max_iov_segments_per_rdma_read),
-	KDAPL_IA_FIELD(IA_MAX_IOV_SEGMENTS_PER_RDMA_WRITE, max_iov_segments_per_rdma_write),
-	KDAPL_IA_FIELD(IA_MAX_RDMA_READ_IN, max_rdma_read_in),
-	KDAPL_IA_FIELD(IA_MAX_RDMA_READ_OUT, max_rdma_read_out),
-	KDAPL_IA_FIELD(IA_MAX_RDMA_READ_PER_EP_IN_GUARANTEED, max_rdma_read_per_ep_in_guaranteed),
-	KDAPL_IA_FIELD(IA_MAX_RDMA_READ_PER_EP_OUT_GUARANTEED,
-		       max_rdma_read_per_ep_out_guaranteed),
-	KDAPL_IA_FIELD(IA_ZB_SUPPORTED, zb_supported),
-	KDAPL_IA_FIELD(IA_RESERVED_LMR_SUPPORTED, reserved_lmr_supported),
+	IA_AT(adapter_name), IA_AT(vendor_name), IA_AT(hardware_version_major),
+	IA_AT(hardware_version_minor), IA_AT(firmware_version_major),
+	IA_AT(firmware_version_minor), IA_AT(ia_address_ptr), IA_AT(max_eps),
+	IA_AT(max_dto_per_ep), IA_AT(max_rdma_read_per_ep_in), IA_AT(max_rdma_read_per_ep_out),
+	IA_AT(max_evds), IA_AT(max_evd_qlen), IA_AT(max_iov_segments_per_dto), IA_AT(max_lmrs),
+	IA_AT(max_lmr_block_size), IA_AT(max_lmr_virtual_address), IA_AT(max_pzs),
+	IA_AT(max_message_size), IA_AT(max_rdma_size), IA_AT(max_rmrs),
+	IA_AT(max_rmr_target_address), IA_AT(max_srqs), IA_AT(max_ep_per_srq),
+	IA_AT(max_recv_per_srq), IA_AT(max_iov_segments_per_rdma_read),
+	IA_AT(max_iov_segments_per_rdma_write), IA_AT(max_rdma_read_in), IA_AT(max_rdma_read_out),
+	IA_AT(max_rdma_read_per_ep_in_guaranteed), IA_AT(max_rdma_read_per_ep_out_guaranteed),
+	IA_AT(zb_supported), IA_AT(reserved_lmr_supported),
 	/* The two bits of extensions, whose members do not exist here */
-	[ilog2(DAT_IA_FIELD_IA_RESERVED_LMR_SUPPORTED) + 1] =
-		offsetof(DAT_IA_ATTR, num_transport_attr),
-	[ilog2(DAT_IA_FIELD_IA_RESERVED_LMR_SUPPORTED) + 2] =
-		offsetof(DAT_IA_ATTR, num_transport_attr),
-	KDAPL_IA_FIELD(IA_NUM_TRANSPORT_ATTR, num_transport_attr),
-	KDAPL_IA_FIELD(IA_TRANSPORT_ATTR, transport_attr),
-	KDAPL_IA_FIELD(IA_NUM_VENDOR_ATTR, num_vendor_attr),
-	KDAPL_IA_FIELD(IA_VENDOR_ATTR, vendor_attr),
-	sizeof(DAT_IA_ATTR)
+	IA_AT(num_transport_attr), IA_AT(num_transport_attr),
+	IA_AT(num_transport_attr), IA_AT(transport_attr), IA_AT(num_vendor_attr),
+	IA_AT(vendor_attr), sizeof(DAT_IA_ATTR)
 };
 
-#define KDAPL_PROVIDER_FIELD(bit, member) \
-	[ilog2(DAT_PROVIDER_FIELD_##bit)] = offsetof(DAT_PROVIDER_ATTR, member)
-
+#define PROVIDER_AT(member)	offsetof(DAT_PROVIDER_ATTR, member)
 static const u16 kdapl_provider_fields[] = {
-	KDAPL_PROVIDER_FIELD(PROVIDER_NAME, provider_name),
-	KDAPL_PROVIDER_FIELD(PROVIDER_VERSION_MAJOR, provider_version_major),
-	KDAPL_PROVIDER_FIELD(PROVIDER_VERSION_MINOR, provider_version_minor),
-	KDAPL_PROVIDER_FIELD(DAPL_VERSION_MAJOR, dapl_version_major),
-	KDAPL_PROVIDER_FIELD(DAPL_VERSION_MINOR, dapl_version_minor),
-	KDAPL_PROVIDER_FIELD(LMR_MEM_TYPE_SUPPORTED, lmr_mem_types_supported),
-	KDAPL_PROVIDER_FIELD(IOV_OWNERSHIP, iov_ownership_on_return),
-	KDAPL_PROVIDER_FIELD(DAT_QOS_SUPPORTED, dat_qos_supported),
-	KDAPL_PROVIDER_FIELD(COMPLETION_FLAGS_SUPPORTED, completion_flags_supported),
-	KDAPL_PROVIDER_FIELD(IS_THREAD_SAFE, is_thread_safe),
-	KDAPL_PROVIDER_FIELD(MAX_PRIVATE_DATA_SIZE, max_private_data_size),
-	KDAPL_PROVIDER_FIELD(SUPPORTS_MULTIPATH, supports_multipath),
-	KDAPL_PROVIDER_FIELD(EP_CREATOR, ep_creator),
-	KDAPL_PROVIDER_FIELD(UPCALL_POLICY, upcall_policy),
-	KDAPL_PROVIDER_FIELD(OPTIMAL_BUFFER_ALIGNMENT, optimal_buffer_alignment),
-	KDAPL_PROVIDER_FIELD(EVD_STREAM_MERGING_SUPPORTED, evd_stream_merging_supported),
-	KDAPL_PROVIDER_FIELD(SRQ_SUPPORTED, srq_supported),
-	KDAPL_PROVIDER_FIELD(SRQ_WATERMARKS_SUPPORTED, srq_watermarks_supported),
-	KDAPL_PROVIDER_FIELD(SRQ_EP_PZ_DIFFERENCE_SUPPORTED, srq_ep_pz_difference_supported),
-	KDAPL_PROVIDER_FIELD(SRQ_INFO_SUPPORTED, srq_info_supported),
-	KDAPL_PROVIDER_FIELD(EP_RECV_INFO_SUPPORTED, ep_recv_info_supported),
-	KDAPL_PROVIDER_FIELD(LMR_SYNC_REQ, lmr_sync_req),
-	KDAPL_PROVIDER_FIELD(DTO_ASYNC_RETURN_GUARANTEED, dto_async_return_guaranteed),
-	KDAPL_PROVIDER_FIELD(RDMA_WRITE_FOR_RDMA_READ_REQ, rdma_write_for_rdma_read_req),
-	KDAPL_PROVIDER_FIELD(RDMA_READ_LMR_RMR_CONTEXT_EXPOSURE,
-			     rdma_read_lmr_rmr_context_exposure),
-	KDAPL_PROVIDER_FIELD(RMR_SCOPE_SUPPORTED, rmr_scope_supported),
-	KDAPL_PROVIDER_FIELD(IS_INTERRUPT_SAFE, is_interrupt_safe),
-	KDAPL_PROVIDER_FIELD(FMR_SUPPORTED, fmr_supported),
-	KDAPL_PROVIDER_FIELD(LMR_FOR_FMR_SCOPE, lmr_for_fmr_scope_supported),
-	KDAPL_PROVIDER_FIELD(HA_SUPPORTED, ha_supported),
-	KDAPL_PROVIDER_FIELD(HA_LB, ha_loadbalancing),
-	KDAPL_PROVIDER_FIELD(NUM_PROVIDER_SPECIFIC_ATTR, num_provider_specific_attr),
-	KDAPL_PROVIDER_FIELD(PROVIDER_SPECIFIC_ATTR, provider_specific_attr),
+	PROVIDER_AT(provider_name), PROVIDER_AT(provider_version_major),
+	PROVIDER_AT(provider_version_minor), PROVIDER_AT(dapl_version_major),
+	PROVIDER_AT(dapl_version_minor), PROVIDER_AT(lmr_mem_types_supported),
+	PROVIDER_AT(iov_ownership_on_return), PROVIDER_AT(dat_qos_supported),
+	PROVIDER_AT(completion_flags_supported), PROVIDER_AT(is_thread_safe),
+	PROVIDER_AT(max_private_data_size), PROVIDER_AT(supports_multipath),
+	PROVIDER_AT(ep_creator), PROVIDER_AT(upcall_policy), PROVIDER_AT(optimal_buffer_alignment),
+	PROVIDER_AT(evd_stream_merging_supported), PROVIDER_AT(srq_supported),
+	PROVIDER_AT(srq_watermarks_supported), PROVIDER_AT(srq_ep_pz_difference_supported),
+	PROVIDER_AT(srq_info_supported), PROVIDER_AT(ep_recv_info_supported),
+	PROVIDER_AT(lmr_sync_req), PROVIDER_AT(dto_async_return_guaranteed),
+	PROVIDER_AT(rdma_write_for_rdma_read_req), PROVIDER_AT(rdma_read_lmr_rmr_context_exposure),
+	PROVIDER_AT(rmr_scope_supported), PROVIDER_AT(is_interrupt_safe),
+	PROVIDER_AT(fmr_supported), PROVIDER_AT(lmr_for_fmr_scope_supported),
+	PROVIDER_AT(ha_supported), PROVIDER_AT(ha_loadbalancing),
+	PROVIDER_AT(num_provider_specific_attr), PROVIDER_AT(provider_specific_attr),
 	sizeof(DAT_PROVIDER_ATTR)
 };
 
 static_assert(ARRAY_SIZE(kdapl_ia_fields) == ilog2(DAT_IA_FIELD_ALL) + 2);
 static_assert(ARRAY_SIZE(kdapl_provider_fields) == ilog2(DAT_PROVIDER_FIELD_ALL) + 2);
 
-/* Copies the members that @mask selects, which the caller has checked */
-static void kdapl_copy_fields(void *to, const void *from, u64 mask, const u16 *fields)
-{
-	for (; mask; fields++, mask >>= 1)
-		if (mask & 1)
-			memcpy(to + fields[0], from + fields[0], fields[1] - fields[0]);
-}
-
 static DAT_RETURN kdapl_ia_query_check(DAT_IA_ATTR_MASK mask, const DAT_IA_ATTR *attr,
 				       DAT_PROVIDER_ATTR_MASK pmask,
 				       const DAT_PROVIDER_ATTR *pattr)
 {
 	if (mask & ~DAT_IA_FIELD_ALL)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+		return KDAPL_BAD_ARG(3);
 	if (mask && !attr)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+		return KDAPL_BAD_ARG(4);
 	if (pmask & ~DAT_PROVIDER_FIELD_ALL)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+		return KDAPL_BAD_ARG(5);
 	if (pmask && !pattr)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+		return KDAPL_BAD_ARG(6);
 	return DAT_SUCCESS;
 }
 
@@ -278,7 +218,7 @@ DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle, DAT_EVD_HANDLE *async_evd_handl
 	DAT_RETURN ret;
 
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+		return KDAPL_BAD_HANDLE(IA);
 	ia = to_kdapl_ia(obj);
 	ret = kdapl_ia_query_check(ia_attr_mask, ia_attr, provider_attr_mask, provider_attr);
 	if (ret)
@@ -313,7 +253,7 @@ DAT_RETURN dat_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT context)
 	struct kdapl_obj *obj = kdapl_obj_get_any(dat_handle);
 
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_NO_SUBTYPE);
+		return KDAPL_ERROR(INVALID_HANDLE);
 	WRITE_ONCE(obj->context, context.as_64);
 	kdapl_obj_put(obj);
 	return DAT_SUCCESS;
@@ -336,11 +276,11 @@ DAT_RETURN dat_get_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT *context)
 	DAT_RETURN ret = DAT_SUCCESS;
 
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_NO_SUBTYPE);
+		return KDAPL_ERROR(INVALID_HANDLE);
 	if (context)
 		context->as_64 = READ_ONCE(obj->context);
 	else
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		ret = KDAPL_BAD_ARG(2);
 	kdapl_obj_put(obj);
 	return ret;
 }
@@ -363,11 +303,11 @@ DAT_RETURN dat_get_handle_type(DAT_HANDLE dat_handle, DAT_HANDLE_TYPE *handle_ty
 	DAT_RETURN ret = DAT_SUCCESS;
 
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_NO_SUBTYPE);
+		return KDAPL_ERROR(INVALID_HANDLE);
 	if (handle_type)
 		*handle_type = kdapl_handle_type(obj->handle);
 	else
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		ret = KDAPL_BAD_ARG(2);
 	kdapl_obj_put(obj);
 	return ret;
 }

@@ -9,8 +9,6 @@
 
 #include "object/object.h"
 
-#define NOT_OFFERED	DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE)
-
 /* DAT_SUCCESS if @handle is an endpoint that uses an SRQ */
 static DAT_RETURN check_srq_ep(DAT_EP_HANDLE handle)
 {
@@ -20,9 +18,9 @@ static DAT_RETURN check_srq_ep(DAT_EP_HANDLE handle)
 	rcu_read_lock();
 	obj = kdapl_obj_lookup(handle, DAT_HANDLE_TYPE_EP);
 	if (!obj)
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+		ret = KDAPL_BAD_HANDLE(EP);
 	else if (!to_kdapl_ep(obj)->srq_attached)
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+		ret = KDAPL_BAD_ARG(1);
 	rcu_read_unlock();
 	return ret;
 }
@@ -39,17 +37,16 @@ static DAT_RETURN check_srq_ep(DAT_EP_HANDLE handle)
  * Return: DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER, a pointer is NULL;
  * otherwise DAT_MODEL_NOT_SUPPORTED.
  */
-DAT_RETURN dat_ia_reserved_lmr(DAT_IA_HANDLE ia_handle,
-			       DAT_LMR_HANDLE *lmr_handle,
+DAT_RETURN dat_ia_reserved_lmr(DAT_IA_HANDLE ia_handle, DAT_LMR_HANDLE *lmr_handle,
 			       DAT_LMR_CONTEXT *lmr_context)
 {
 	if (!kdapl_obj_is_valid(ia_handle, DAT_HANDLE_TYPE_IA))
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+		return KDAPL_BAD_HANDLE(IA);
 	if (!lmr_handle)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		return KDAPL_BAD_ARG(2);
 	if (!lmr_context)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	return NOT_OFFERED;
+		return KDAPL_BAD_ARG(3);
+	return KDAPL_UNSUPPORTED;
 }
 EXPORT_SYMBOL_GPL(dat_ia_reserved_lmr);
 
@@ -66,13 +63,11 @@ EXPORT_SYMBOL_GPL(dat_ia_reserved_lmr);
  * Context: any (class A).
  * Return: DAT_MODEL_NOT_SUPPORTED.
  */
-DAT_RETURN dat_ep_common_connect(DAT_EP_HANDLE ep_handle,
-				 DAT_IA_ADDRESS_PTR remote_ia_address,
-				 DAT_TIMEOUT timeout,
-				 DAT_COUNT private_data_size,
+DAT_RETURN dat_ep_common_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_address,
+				 DAT_TIMEOUT timeout, DAT_COUNT private_data_size,
 				 const DAT_PVOID private_data)
 {
-	return NOT_OFFERED;
+	return KDAPL_UNSUPPORTED;
 }
 EXPORT_SYMBOL_GPL(dat_ep_common_connect);
 
@@ -88,8 +83,7 @@ EXPORT_SYMBOL_GPL(dat_ep_common_connect);
  * Return: DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER, the EP has no SRQ (1) or
  * a pointer is NULL (2, 3); otherwise DAT_MODEL_NOT_SUPPORTED.
  */
-DAT_RETURN dat_ep_recv_query(DAT_EP_HANDLE ep_handle,
-			     DAT_COUNT *nbufs_allocated,
+DAT_RETURN dat_ep_recv_query(DAT_EP_HANDLE ep_handle, DAT_COUNT *nbufs_allocated,
 			     DAT_COUNT *bufs_alloc_span)
 {
 	DAT_RETURN ret = check_srq_ep(ep_handle);
@@ -97,10 +91,10 @@ DAT_RETURN dat_ep_recv_query(DAT_EP_HANDLE ep_handle,
 	if (ret != DAT_SUCCESS)
 		return ret;
 	if (!nbufs_allocated)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		return KDAPL_BAD_ARG(2);
 	if (!bufs_alloc_span)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	return NOT_OFFERED;
+		return KDAPL_BAD_ARG(3);
+	return KDAPL_UNSUPPORTED;
 }
 EXPORT_SYMBOL_GPL(dat_ep_recv_query);
 
@@ -117,8 +111,7 @@ EXPORT_SYMBOL_GPL(dat_ep_recv_query);
  * a watermark is negative and not infinite (2, 3); otherwise
  * DAT_MODEL_NOT_SUPPORTED.
  */
-DAT_RETURN dat_ep_set_watermark(DAT_EP_HANDLE ep_handle,
-				DAT_COUNT soft_high_watermark,
+DAT_RETURN dat_ep_set_watermark(DAT_EP_HANDLE ep_handle, DAT_COUNT soft_high_watermark,
 				DAT_COUNT hard_high_watermark)
 {
 	DAT_RETURN ret = check_srq_ep(ep_handle);
@@ -126,10 +119,10 @@ DAT_RETURN dat_ep_set_watermark(DAT_EP_HANDLE ep_handle,
 	if (ret != DAT_SUCCESS)
 		return ret;
 	if (soft_high_watermark < DAT_WATERMARK_INFINITE)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		return KDAPL_BAD_ARG(2);
 	if (hard_high_watermark < DAT_WATERMARK_INFINITE)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	return NOT_OFFERED;
+		return KDAPL_BAD_ARG(3);
+	return KDAPL_UNSUPPORTED;
 }
 EXPORT_SYMBOL_GPL(dat_ep_set_watermark);
 
@@ -153,8 +146,8 @@ DAT_RETURN dat_ep_post_rdma_read_to_rmr(DAT_EP_HANDLE ep_handle,
 					DAT_COMPLETION_FLAGS completion_flags)
 {
 	if (!kdapl_obj_is_valid(ep_handle, DAT_HANDLE_TYPE_EP))
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
-	return NOT_OFFERED;
+		return KDAPL_BAD_HANDLE(EP);
+	return KDAPL_UNSUPPORTED;
 }
 EXPORT_SYMBOL_GPL(dat_ep_post_rdma_read_to_rmr);
 
@@ -169,14 +162,13 @@ EXPORT_SYMBOL_GPL(dat_ep_post_rdma_read_to_rmr);
  * Return: DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER, @rmr_handle is NULL;
  * otherwise DAT_MODEL_NOT_SUPPORTED.
  */
-DAT_RETURN dat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle,
-				 DAT_RMR_HANDLE *rmr_handle)
+DAT_RETURN dat_rmr_create_for_ep(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle)
 {
 	if (!kdapl_obj_is_valid(pz_handle, DAT_HANDLE_TYPE_PZ))
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+		return KDAPL_BAD_HANDLE(PZ);
 	if (!rmr_handle)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	return NOT_OFFERED;
+		return KDAPL_BAD_ARG(2);
+	return KDAPL_UNSUPPORTED;
 }
 EXPORT_SYMBOL_GPL(dat_rmr_create_for_ep);
 
@@ -194,11 +186,10 @@ EXPORT_SYMBOL_GPL(dat_rmr_create_for_ep);
  * Context: any (class A).
  * Return: DAT_MODEL_NOT_SUPPORTED.
  */
-DAT_RETURN dat_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm,
-			  DAT_IA_ADDRESS_PTR address, DAT_EVD_HANDLE evd_handle,
-			  DAT_CSP_HANDLE *csp_handle)
+DAT_RETURN dat_csp_create(DAT_IA_HANDLE ia_handle, DAT_COMM *comm, DAT_IA_ADDRESS_PTR address,
+			  DAT_EVD_HANDLE evd_handle, DAT_CSP_HANDLE *csp_handle)
 {
-	return NOT_OFFERED;
+	return KDAPL_UNSUPPORTED;
 }
 EXPORT_SYMBOL_GPL(dat_csp_create);
 
@@ -213,11 +204,10 @@ EXPORT_SYMBOL_GPL(dat_csp_create);
  * Context: any (class A).
  * Return: DAT_MODEL_NOT_SUPPORTED.
  */
-DAT_RETURN dat_csp_query(DAT_CSP_HANDLE csp_handle,
-			 DAT_CSP_PARAM_MASK csp_param_mask,
+DAT_RETURN dat_csp_query(DAT_CSP_HANDLE csp_handle, DAT_CSP_PARAM_MASK csp_param_mask,
 			 DAT_CSP_PARAM *csp_param)
 {
-	return NOT_OFFERED;
+	return KDAPL_UNSUPPORTED;
 }
 EXPORT_SYMBOL_GPL(dat_csp_query);
 
@@ -232,6 +222,6 @@ EXPORT_SYMBOL_GPL(dat_csp_query);
  */
 DAT_RETURN dat_csp_free(DAT_CSP_HANDLE csp_handle)
 {
-	return NOT_OFFERED;
+	return KDAPL_UNSUPPORTED;
 }
 EXPORT_SYMBOL_GPL(dat_csp_free);

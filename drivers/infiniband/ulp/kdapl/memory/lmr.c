@@ -14,6 +14,7 @@
 #include "post/post.h"
 #include "internal.h"
 #include "base/trace.h"
+#include "object/query.h"
 
 /* ---- creation ---------------------------------------------------------- */
 
@@ -40,14 +41,14 @@ static DAT_RETURN kdapl_lmr_map(struct kdapl_lmr *lmr, struct kdapl_ia *ia,
 {
 	if (sg_alloc_table_from_pages_segment(&lmr->sgt, r->pages, r->npages, r->offset, r->length,
 					      ib_dma_max_seg_size(ia->ibdev), GFP_KERNEL))
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		return KDAPL_NO_RESOURCE(MEMORY);
 	if (ib_dma_map_sgtable_attrs(ia->ibdev, &lmr->sgt, DMA_BIDIRECTIONAL, 0)) {
 		sg_free_table(&lmr->sgt);
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+		return KDAPL_NO_RESOURCE(MEMORY_REGION);
 	}
 	if (kdapl_lmr_needs_sync(ia, &lmr->sgt)) {
 		kdapl_lmr_unmap(lmr, ia->ibdev);
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		return KDAPL_UNSUPPORTED;
 	}
 	return DAT_SUCCESS;
 }
@@ -114,12 +115,12 @@ static DAT_RETURN kdapl_lmr_build(struct kdapl_lmr *lmr, const struct kdapl_lmr_
 	kdapl_lmr_set_param(lmr, req, r);
 	lmr->desc = kdapl_lmr_desc_get(lmr, &lmr->param.lmr_context);
 	if (!lmr->desc)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		return KDAPL_NO_RESOURCE(MEMORY);
 	ret = kdapl_lmr_map(lmr, ia, r);
 	if (ret)
 		goto put_desc;
 	if (kdapl_lmr_register(lmr, r)) {
-		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+		ret = KDAPL_NO_RESOURCE(MEMORY_REGION);
 		goto unmap;
 	}
 	if (req->priv & (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
@@ -168,13 +169,13 @@ struct kdapl_lmr *kdapl_lmr_alloc(struct kdapl_ia *ia, struct kdapl_pz *pz, DAT_
 {
 	struct kdapl_lmr *lmr = kzalloc(sizeof(*lmr), GFP_KERNEL);
 
-	*ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	*ret = KDAPL_NO_RESOURCE(MEMORY);
 	if (!lmr)
 		return NULL;
 	if (kdapl_obj_init(&lmr->obj, DAT_HANDLE_TYPE_LMR, ia))
 		goto free;
 	if (!kdapl_obj_use(&pz->obj)) {
-		*ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+		*ret = KDAPL_BAD_HANDLE(PZ);
 		goto abort;
 	}
 	lmr->obj.ops = &kdapl_lmr_ops;
@@ -232,13 +233,13 @@ static DAT_RETURN kdapl_lmr_errno(int err)
 	case 0:
 		return DAT_SUCCESS;
 	case -EFAULT:
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+		return KDAPL_BAD_ARG(3);
 	case -EMSGSIZE:
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+		return KDAPL_BAD_ARG(4);
 	case -EACCES:
-		return DAT_ERROR(DAT_PRIVILEGES_VIOLATION, DAT_NO_SUBTYPE);
+		return KDAPL_ERROR(PRIVILEGES_VIOLATION);
 	}
-	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	return KDAPL_NO_RESOURCE(MEMORY);
 }
 
 /* Collects the pages of another LMR, whose privileges the new LMR cannot exceed */
@@ -250,15 +251,15 @@ static DAT_RETURN kdapl_lmr_share(struct kdapl_ia *ia, const struct kdapl_lmr_re
 	DAT_RETURN ret;
 
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+		return KDAPL_BAD_HANDLE(LMR);
 	src = to_kdapl_lmr(obj);
 	if (obj->ia != ia)
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+		ret = KDAPL_BAD_HANDLE(LMR);
 	else if (src->fast)
 		/* A registration of dat_lmr_fmr() can end at any time, also below a second LMR */
-		ret = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		ret = KDAPL_UNSUPPORTED;
 	else if (req->priv & ~src->param.mem_priv)
-		ret = DAT_ERROR(DAT_PRIVILEGES_VIOLATION, DAT_NO_SUBTYPE);
+		ret = KDAPL_ERROR(PRIVILEGES_VIOLATION);
 	else
 		ret = kdapl_lmr_errno(kdapl_region_lmr(r, src, req->length));
 	kdapl_obj_put(obj);
@@ -313,11 +314,11 @@ static DAT_RETURN kdapl_lmr_check_type(DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION
 	case DAT_MEM_TYPE_PLATFORM:
 	case DAT_MEM_TYPE_IA:
 	case DAT_MEM_TYPE_BYPASS:
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		return KDAPL_UNSUPPORTED;
 	default:
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		return KDAPL_BAD_ARG(2);
 	}
-	return null ? DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3) : DAT_SUCCESS;
+	return null ? KDAPL_BAD_ARG(3) : DAT_SUCCESS;
 }
 
 static DAT_RETURN kdapl_lmr_check(const struct kdapl_lmr_request *req, DAT_VA_TYPE va_type,
@@ -328,16 +329,16 @@ static DAT_RETURN kdapl_lmr_check(const struct kdapl_lmr_request *req, DAT_VA_TY
 	if (ret)
 		return ret;
 	if (!req->length)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+		return KDAPL_BAD_ARG(4);
 	if (req->priv & ~DAT_MEM_PRIV_ALL_FLAG)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG6);
+		return KDAPL_BAD_ARG(6);
 	if (va_type == DAT_VA_TYPE_ZB)
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		return KDAPL_UNSUPPORTED;
 	if (va_type != DAT_VA_TYPE_VA)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG7);
+		return KDAPL_BAD_ARG(7);
 	if (opt & ~(DAT_MEM_OPTIMIZE_IA | DAT_MEM_OPTIMIZE_MIN_EXPOSURE |
 		    DAT_MEM_OPTIMIZE_EXACT_EXPOSURE))
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG8);
+		return KDAPL_BAD_ARG(8);
 	return DAT_SUCCESS;
 }
 
@@ -350,13 +351,13 @@ static DAT_RETURN kdapl_lmr_check_outputs(DAT_MEM_PRIV_FLAGS priv, const DAT_LMR
 					  const DAT_RMR_CONTEXT *rmr_context)
 {
 	if (!handle)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG9);
+		return KDAPL_BAD_ARG(9);
 	if (!context)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG10);
+		return KDAPL_BAD_ARG(10);
 	/* This is argument 11, but the last subtype is for argument 10 */
 	if (!rmr_context &&
 	    (priv & (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)))
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_NO_SUBTYPE);
+		return KDAPL_ERROR(INVALID_PARAMETER);
 	return DAT_SUCCESS;
 }
 
@@ -450,7 +451,7 @@ DAT_RETURN dat_lmr_kcreate(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 		return ret;
 	pz = kdapl_obj_get(pz_handle, DAT_HANDLE_TYPE_PZ);
 	if (!pz || pz->ia != ia) {
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+		ret = KDAPL_BAD_HANDLE(PZ);
 		goto out;
 	}
 	ret = kdapl_lmr_check(&req, va_type, mem_optimization);
@@ -480,34 +481,25 @@ EXPORT_SYMBOL_GPL(dat_lmr_kcreate);
 
 /* ---- query ------------------------------------------------------------- */
 
-static void kdapl_lmr_copy_param(DAT_LMR_PARAM *to, const DAT_LMR_PARAM *from,
-				 DAT_LMR_PARAM_MASK mask)
+static void kdapl_lmr_fill(struct kdapl_obj *obj, union kdapl_param *param)
 {
-	if (mask & DAT_LMR_FIELD_IA_HANDLE)
-		to->ia_handle = from->ia_handle;
-	if (mask & DAT_LMR_FIELD_MEM_TYPE)
-		to->mem_type = from->mem_type;
-	if (mask & DAT_LMR_FIELD_REGION_DESC)
-		to->region_desc = from->region_desc;
-	if (mask & DAT_LMR_FIELD_LENGTH)
-		to->length = from->length;
-	if (mask & DAT_LMR_FIELD_PZ_HANDLE)
-		to->pz_handle = from->pz_handle;
-	if (mask & DAT_LMR_FIELD_MEM_PRIV)
-		to->mem_priv = from->mem_priv;
-	if (mask & DAT_LMR_FIELD_VA_TYPE)
-		to->va_type = from->va_type;
-	if (mask & DAT_LMR_FIELD_LMR_CONTEXT)
-		to->lmr_context = from->lmr_context;
-	if (mask & DAT_LMR_FIELD_RMR_CONTEXT)
-		to->rmr_context = from->rmr_context;
-	if (mask & DAT_LMR_FIELD_REGISTERED_SIZE)
-		to->registered_size = from->registered_size;
-	if (mask & DAT_LMR_FIELD_REGISTERED_ADDRESS)
-		to->registered_address = from->registered_address;
-	if (mask & DAT_LMR_FIELD_LMR_STATE)
-		to->lmr_state = from->lmr_state;
+	struct kdapl_lmr *lmr = to_kdapl_lmr(obj);
+	unsigned long flags;
+
+	spin_lock_irqsave(&lmr->lock, flags);
+	param->lmr = lmr->param;
+	spin_unlock_irqrestore(&lmr->lock, flags);
 }
+
+static const u16 kdapl_lmr_offsets[] = {
+	KDAPL_PARAM(LMR, ia_handle), KDAPL_PARAM(LMR, mem_type), KDAPL_PARAM(LMR, region_desc),
+	KDAPL_PARAM(LMR, length), KDAPL_PARAM(LMR, pz_handle), KDAPL_PARAM(LMR, mem_priv),
+	KDAPL_PARAM(LMR, va_type), KDAPL_PARAM(LMR, lmr_context), KDAPL_PARAM(LMR, rmr_context),
+	KDAPL_PARAM(LMR, registered_size), KDAPL_PARAM(LMR, registered_address),
+	KDAPL_PARAM(LMR, lmr_state), sizeof(DAT_LMR_PARAM)
+};
+
+KDAPL_DEFINE_QUERY(kdapl_lmr, LMR, KDAPL_BAD_HANDLE(LMR));
 
 /**
  * dat_lmr_query - query the parameters of an LMR
@@ -524,24 +516,6 @@ static void kdapl_lmr_copy_param(DAT_LMR_PARAM *to, const DAT_LMR_PARAM *from,
 DAT_RETURN dat_lmr_query(DAT_LMR_HANDLE lmr_handle, DAT_LMR_PARAM_MASK lmr_param_mask,
 			 DAT_LMR_PARAM *lmr_param)
 {
-	struct kdapl_obj *obj = kdapl_obj_get(lmr_handle, DAT_HANDLE_TYPE_LMR);
-	DAT_RETURN ret = DAT_SUCCESS;
-	struct kdapl_lmr *lmr;
-	unsigned long flags;
-
-	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
-	if (lmr_param_mask & ~DAT_LMR_FIELD_ALL) {
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	} else if (!lmr_param) {
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	} else {
-		lmr = to_kdapl_lmr(obj);
-		spin_lock_irqsave(&lmr->lock, flags);
-		kdapl_lmr_copy_param(lmr_param, &lmr->param, lmr_param_mask);
-		spin_unlock_irqrestore(&lmr->lock, flags);
-	}
-	kdapl_obj_put(obj);
-	return ret;
+	return kdapl_query(&kdapl_lmr_query, lmr_handle, lmr_param_mask, lmr_param);
 }
 EXPORT_SYMBOL_GPL(dat_lmr_query);

@@ -40,17 +40,17 @@ static DAT_RETURN kdapl_lmr_fast_build(struct kdapl_lmr *lmr)
 desc:
 	kdapl_lmr_desc_put(lmr->param.lmr_context);
 	kvfree(lmr->sgt.sgl);
-	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+	return KDAPL_NO_RESOURCE(MEMORY_REGION);
 pages:
 	kvfree(lmr->sgt.sgl);
 memory:
-	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	return KDAPL_NO_RESOURCE(MEMORY);
 }
 
 static DAT_RETURN kdapl_lmr_fast_make(struct kdapl_ia *ia, struct kdapl_pz *pz, u32 max_pages,
 				      struct kdapl_lmr **out)
 {
-	DAT_RETURN ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	DAT_RETURN ret = KDAPL_NO_RESOURCE(MEMORY);
 	struct kdapl_lmr *lmr = kdapl_lmr_alloc(ia, pz, &ret);
 
 	if (!lmr)
@@ -71,13 +71,13 @@ static DAT_RETURN kdapl_lmr_allocate_check(const struct kdapl_ia *ia, DAT_COUNT 
 {
 	/* A key belongs to a protection domain, and never to a single QP */
 	if (scope == DAT_LMR_SCOPE_EP)
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		return KDAPL_UNSUPPORTED;
 	if (max_pages <= 0 || max_pages > ia->limits.page_list_len)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+		return KDAPL_BAD_ARG(3);
 	if (scope != DAT_LMR_SCOPE_PZ && scope != DAT_LMR_SCOPE_ANY)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG4);
+		return KDAPL_BAD_ARG(4);
 	if (!handle)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG5);
+		return KDAPL_BAD_ARG(5);
 	return DAT_SUCCESS;
 }
 
@@ -112,7 +112,7 @@ DAT_RETURN dat_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 		return ret;
 	pz = kdapl_obj_get(pz_handle, DAT_HANDLE_TYPE_PZ);
 	if (!pz || pz->ia != ia) {
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+		ret = KDAPL_BAD_HANDLE(PZ);
 		goto out;
 	}
 	ret = kdapl_lmr_allocate_check(ia, max_pages, lmr_scope, lmr_handle);

@@ -161,18 +161,14 @@ void kdapl_lmr_destroy(struct kdapl_lmr *lmr)
 DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
 {
 	struct kdapl_obj *obj = kdapl_obj_get(lmr_handle, DAT_HANDLE_TYPE_LMR);
+	int err;
 
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
-	switch (kdapl_obj_retire(obj)) {
-	case 0:
-		break;
-	case -EBUSY:
+		return KDAPL_BAD_HANDLE(LMR);
+	err = kdapl_obj_retire(obj);
+	if (err) {
 		kdapl_obj_put(obj);
-		return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
-	default:
-		kdapl_obj_put(obj);
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+		return err == -EBUSY ? KDAPL_BAD_STATE(LMR_IN_USE) : KDAPL_BAD_HANDLE(LMR);
 	}
 	/* Posts use contexts, not handles; free_work waits for the grace period */
 	kdapl_obj_wait(obj);

@@ -23,6 +23,7 @@
 #include <rdma/ib_cache.h>
 #include "device/device.h"
 #include "internal.h"
+#include "object/query.h"
 
 #define KDAPL_ZONE_MAX		(U32_MAX >> KDAPL_ZONE_SHIFT)
 #define KDAPL_SERVICE_MS	10000	/* for one work request (M-2) */
@@ -390,7 +391,7 @@ static DAT_RETURN kdapl_pz_make(struct kdapl_ia *ia, struct kdapl_pz **out)
 	int zone;
 
 	if (!pz)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		return KDAPL_NO_RESOURCE(MEMORY);
 	if (kdapl_obj_init(&pz->obj, DAT_HANDLE_TYPE_PZ, ia))
 		goto out_free;
 	/* Zone 0 would match an empty descriptor */
@@ -414,12 +415,12 @@ out_zone:
 	ida_free(&kdapl_zones, zone);
 	kdapl_obj_abort(&pz->obj);
 	kfree(pz);
-	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_PROTECTION_DOMAIN);
+	return KDAPL_NO_RESOURCE(PROTECTION_DOMAIN);
 out_obj:
 	kdapl_obj_abort(&pz->obj);
 out_free:
 	kfree(pz);
-	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	return KDAPL_NO_RESOURCE(MEMORY);
 }
 
 /* ---- calls ------------------------------------------------------------- */
@@ -449,7 +450,7 @@ DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)
 	if (ret)
 		return ret;
 	if (!pz_handle) {
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		ret = KDAPL_BAD_ARG(2);
 		goto out;
 	}
 	ret = kdapl_pz_make(ia, &pz);
@@ -463,6 +464,17 @@ out:
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_pz_create);
+
+static void kdapl_pz_fill(struct kdapl_obj *obj, union kdapl_param *param)
+{
+	param->pz.ia_handle = kdapl_obj_handle(&obj->ia->obj);
+}
+
+static const u16 kdapl_pz_offsets[] = {
+	KDAPL_PARAM(PZ, ia_handle), sizeof(DAT_PZ_PARAM)
+};
+
+KDAPL_DEFINE_QUERY(kdapl_pz, PZ, KDAPL_BAD_HANDLE(PZ));
 
 /**
  * dat_pz_query - query the IA of a zone
@@ -479,19 +491,7 @@ EXPORT_SYMBOL_GPL(dat_pz_create);
 DAT_RETURN dat_pz_query(DAT_PZ_HANDLE pz_handle, DAT_PZ_PARAM_MASK pz_param_mask,
 			DAT_PZ_PARAM *pz_param)
 {
-	struct kdapl_obj *obj = kdapl_obj_get(pz_handle, DAT_HANDLE_TYPE_PZ);
-	DAT_RETURN ret = DAT_SUCCESS;
-
-	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
-	if (pz_param_mask & ~DAT_PZ_FIELD_ALL)
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	else if (!pz_param)
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	else if (pz_param_mask & DAT_PZ_FIELD_IA_HANDLE)
-		pz_param->ia_handle = kdapl_obj_handle(&obj->ia->obj);
-	kdapl_obj_put(obj);
-	return ret;
+	return kdapl_query(&kdapl_pz_query, pz_handle, pz_param_mask, pz_param);
 }
 EXPORT_SYMBOL_GPL(dat_pz_query);
 
@@ -509,18 +509,14 @@ EXPORT_SYMBOL_GPL(dat_pz_query);
 DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle)
 {
 	struct kdapl_obj *obj = kdapl_obj_get(pz_handle, DAT_HANDLE_TYPE_PZ);
+	int err;
 
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
-	switch (kdapl_obj_retire(obj)) {
-	case 0:
-		break;
-	case -EBUSY:
+		return KDAPL_BAD_HANDLE(PZ);
+	err = kdapl_obj_retire(obj);
+	if (err) {
 		kdapl_obj_put(obj);
-		return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_PZ_IN_USE);
-	default:
-		kdapl_obj_put(obj);
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+		return err == -EBUSY ? KDAPL_BAD_STATE(PZ_IN_USE) : KDAPL_BAD_HANDLE(PZ);
 	}
 	/* No post uses a zone, so there is no read section to wait for */
 	kdapl_obj_wait(obj);

@@ -15,6 +15,7 @@
 #include "event/event.h"
 #include "post/post.h"
 #include "internal.h"
+#include "object/query.h"
 
 /* Allocates an MR as large as the largest LMR, and adds it to the table of keys */
 static int kdapl_rmr_make_mr(struct kdapl_rmr *rmr, struct kdapl_fast *f)
@@ -230,7 +231,7 @@ static void kdapl_rmr_init(struct kdapl_rmr *rmr, struct kdapl_pz *pz)
 static DAT_RETURN kdapl_rmr_build(struct kdapl_rmr *rmr, struct kdapl_pz *pz)
 {
 	if (kdapl_pz_make_map_sg(pz))
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		return KDAPL_NO_RESOURCE(MEMORY);
 	if (kdapl_rmr_make_mr(rmr, &rmr->fast[0]))
 		goto region;
 	if (kdapl_rmr_make_mr(rmr, &rmr->fast[1]))
@@ -241,12 +242,12 @@ static DAT_RETURN kdapl_rmr_build(struct kdapl_rmr *rmr, struct kdapl_pz *pz)
 drop:
 	kdapl_rmr_drop_mr(rmr, &rmr->fast[0]);
 region:
-	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+	return KDAPL_NO_RESOURCE(MEMORY_REGION);
 }
 
 static DAT_RETURN kdapl_rmr_make(struct kdapl_pz *pz, struct kdapl_rmr **out)
 {
-	DAT_RETURN ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	DAT_RETURN ret = KDAPL_NO_RESOURCE(MEMORY);
 	struct kdapl_rmr *rmr = kzalloc(sizeof(*rmr), GFP_KERNEL);
 
 	if (!rmr)
@@ -254,7 +255,7 @@ static DAT_RETURN kdapl_rmr_make(struct kdapl_pz *pz, struct kdapl_rmr **out)
 	if (kdapl_obj_init(&rmr->obj, DAT_HANDLE_TYPE_RMR, pz->obj.ia))
 		goto free;
 	if (!kdapl_obj_use(&pz->obj)) {
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+		ret = KDAPL_BAD_HANDLE(PZ);
 		goto abort;
 	}
 	kdapl_rmr_init(rmr, pz);
@@ -294,13 +295,13 @@ DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle)
 	DAT_RETURN ret;
 
 	if (!pz)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+		return KDAPL_BAD_HANDLE(PZ);
 	if (!rmr_handle) {
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		ret = KDAPL_BAD_ARG(2);
 		goto put;
 	}
 	if (!kdapl_ia_enter(pz->ia)) {
-		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+		ret = KDAPL_NO_RESOURCE(DEVICE);
 		goto put;
 	}
 	ret = kdapl_rmr_make(to_kdapl_pz(pz), &rmr);
@@ -316,24 +317,23 @@ put:
 }
 EXPORT_SYMBOL_GPL(dat_rmr_create);
 
-static void kdapl_rmr_copy_param(DAT_RMR_PARAM *to, const DAT_RMR_PARAM *from,
-				 DAT_RMR_PARAM_MASK mask)
+static void kdapl_rmr_fill(struct kdapl_obj *obj, union kdapl_param *param)
 {
-	if (mask & DAT_RMR_FIELD_IA_HANDLE)
-		to->ia_handle = from->ia_handle;
-	if (mask & DAT_RMR_FIELD_PZ_HANDLE)
-		to->pz_handle = from->pz_handle;
-	if (mask & DAT_RMR_FIELD_LMR_TRIPLET)
-		to->lmr_triplet = from->lmr_triplet;
-	if (mask & DAT_RMR_FIELD_MEM_PRIV)
-		to->mem_priv = from->mem_priv;
-	if (mask & DAT_RMR_FIELD_RMR_CONTEXT)
-		to->rmr_context = from->rmr_context;
-	if (mask & DAT_RMR_FIELD_RMR_SCOPE)
-		to->rmr_scope = from->rmr_scope;
-	if (mask & DAT_RMR_FIELD_VA_TYPE)
-		to->va_type = from->va_type;
+	struct kdapl_rmr *rmr = to_kdapl_rmr(obj);
+	unsigned long flags;
+
+	spin_lock_irqsave(&rmr->lock, flags);
+	param->rmr = rmr->param;
+	spin_unlock_irqrestore(&rmr->lock, flags);
 }
+
+static const u16 kdapl_rmr_offsets[] = {
+	KDAPL_PARAM(RMR, ia_handle), KDAPL_PARAM(RMR, pz_handle), KDAPL_PARAM(RMR, lmr_triplet),
+	KDAPL_PARAM(RMR, mem_priv), KDAPL_PARAM(RMR, rmr_context), KDAPL_PARAM(RMR, rmr_scope),
+	KDAPL_PARAM(RMR, va_type), sizeof(DAT_RMR_PARAM)
+};
+
+KDAPL_DEFINE_QUERY(kdapl_rmr, RMR, KDAPL_BAD_HANDLE(RMR));
 
 /**
  * dat_rmr_query - query the parameters of an RMR
@@ -353,25 +353,7 @@ static void kdapl_rmr_copy_param(DAT_RMR_PARAM *to, const DAT_RMR_PARAM *from,
 DAT_RETURN dat_rmr_query(DAT_RMR_HANDLE rmr_handle, DAT_RMR_PARAM_MASK rmr_param_mask,
 			 DAT_RMR_PARAM *rmr_param)
 {
-	struct kdapl_obj *obj = kdapl_obj_get(rmr_handle, DAT_HANDLE_TYPE_RMR);
-	DAT_RETURN ret = DAT_SUCCESS;
-	struct kdapl_rmr *rmr;
-	unsigned long flags;
-
-	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
-	if (rmr_param_mask & ~DAT_RMR_FIELD_ALL) {
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
-	} else if (!rmr_param) {
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
-	} else {
-		rmr = to_kdapl_rmr(obj);
-		spin_lock_irqsave(&rmr->lock, flags);
-		kdapl_rmr_copy_param(rmr_param, &rmr->param, rmr_param_mask);
-		spin_unlock_irqrestore(&rmr->lock, flags);
-	}
-	kdapl_obj_put(obj);
-	return ret;
+	return kdapl_query(&kdapl_rmr_query, rmr_handle, rmr_param_mask, rmr_param);
 }
 EXPORT_SYMBOL_GPL(dat_rmr_query);
 
@@ -393,11 +375,11 @@ DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 	struct kdapl_obj *obj = kdapl_obj_get(rmr_handle, DAT_HANDLE_TYPE_RMR);
 
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
+		return KDAPL_BAD_HANDLE(RMR);
 	/* No object uses an RMR, so it fails only if another call frees the RMR */
 	if (kdapl_obj_retire(obj)) {
 		kdapl_obj_put(obj);
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
+		return KDAPL_BAD_HANDLE(RMR);
 	}
 	/* @dying refuses the posts that still find it until the grace period of free_work ends */
 	kdapl_obj_wait(obj);

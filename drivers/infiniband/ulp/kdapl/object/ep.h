@@ -273,6 +273,14 @@ static inline struct kdapl_ep *to_kdapl_ep(struct kdapl_obj *obj)
 	return container_of(obj, struct kdapl_ep, obj);
 }
 
+/* The handle of a parent, which may be NULL */
+#define kdapl_handle_or_null(parent)						\
+	({									\
+		typeof(parent) _parent = (parent);				\
+										\
+		_parent ? kdapl_obj_handle(&_parent->obj) : DAT_HANDLE_NULL;	\
+	})
+
 /* Did the connection break before the present cause of its end? ep->lock held */
 static inline bool kdapl_ep_breaks(const struct kdapl_ep *ep)
 {

@@ -44,13 +44,13 @@ DAT_RETURN kdapl_ia_begin(DAT_IA_HANDLE handle, struct kdapl_ia **out)
 	DAT_RETURN ret;
 
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+		return KDAPL_BAD_HANDLE(IA);
 	ia = to_kdapl_ia(obj);
 	down_read(&ia->sem);
 	if (ia->closing) {
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA);
+		ret = KDAPL_BAD_HANDLE(IA);
 	} else if (ia->orphaned) {
-		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_DEVICE);
+		ret = KDAPL_NO_RESOURCE(DEVICE);
 	} else {
 		*out = ia;
 		return DAT_SUCCESS;

@@ -12,9 +12,6 @@
 #include "object/object.h"
 #include "segment.h"
 
-#define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
-#define KDAPL_IH_IA	DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_IA)
-
 /* ---- dat_ia_memtype_hint ----------------------------------------------- */
 
 static DAT_RETURN kdapl_memtype_check(DAT_MEM_TYPE type)
@@ -28,9 +25,9 @@ static DAT_RETURN kdapl_memtype_check(DAT_MEM_TYPE type)
 	case DAT_MEM_TYPE_PLATFORM:
 	case DAT_MEM_TYPE_IA:
 	case DAT_MEM_TYPE_BYPASS:
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		return KDAPL_UNSUPPORTED;
 	}
-	return KDAPL_IP(DAT_INVALID_ARG2);
+	return KDAPL_BAD_ARG(2);
 }
 
 /**
@@ -63,16 +60,16 @@ DAT_RETURN dat_ia_memtype_hint(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type, D
 
 	obj = kdapl_obj_get(ia_handle, DAT_HANDLE_TYPE_IA);
 	if (!obj)
-		return KDAPL_IH_IA;
+		return KDAPL_BAD_HANDLE(IA);
 	if (DAT_GET_TYPE(ret) == DAT_INVALID_PARAMETER)
 		goto out;
 	if (mem_optimization & ~(DAT_MEM_OPTIMIZE_IA | DAT_MEM_OPTIMIZE_MIN_EXPOSURE |
 				 DAT_MEM_OPTIMIZE_EXACT_EXPOSURE))
-		ret = KDAPL_IP(DAT_INVALID_ARG4);
+		ret = KDAPL_BAD_ARG(4);
 	else if (!preferred_length)
-		ret = KDAPL_IP(DAT_INVALID_ARG5);
+		ret = KDAPL_BAD_ARG(5);
 	else if (!preferred_alignment)
-		ret = KDAPL_IP(DAT_INVALID_ARG6);
+		ret = KDAPL_BAD_ARG(6);
 	if (ret != DAT_SUCCESS)
 		goto out;
 	most = to_kdapl_ia(obj)->attr.max_lmr_block_size;
@@ -101,10 +98,10 @@ static DAT_RETURN kdapl_sync_check_one(const struct kdapl_ia *ia, const DAT_LMR_
 		/* The LMR exists for a grace period after the entry was cleared */
 		lmr = READ_ONCE(desc->lmr);
 	if (!lmr || lmr->obj.ia != ia)
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+		ret = KDAPL_BAD_HANDLE(LMR);
 	else if (!kdapl_segment_inside(seg->virtual_address, seg->segment_length, desc->base,
 				       desc->length))
-		ret = KDAPL_IP(DAT_INVALID_ARG2);
+		ret = KDAPL_BAD_ARG(2);
 	rcu_read_unlock();
 	return ret;
 }
@@ -118,11 +115,11 @@ static DAT_RETURN kdapl_sync_check(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLE
 
 	obj = kdapl_obj_get(ia_handle, DAT_HANDLE_TYPE_IA);
 	if (!obj)
-		return KDAPL_IH_IA;
+		return KDAPL_BAD_HANDLE(IA);
 	if (num_segments > INT_MAX)
-		ret = KDAPL_IP(DAT_INVALID_ARG3);
+		ret = KDAPL_BAD_ARG(3);
 	else if (num_segments && !segments)
-		ret = KDAPL_IP(DAT_INVALID_ARG2);
+		ret = KDAPL_BAD_ARG(2);
 	for (i = 0; ret == DAT_SUCCESS && i < num_segments; i++)
 		ret = kdapl_sync_check_one(to_kdapl_ia(obj), &segments[i]);
 	kdapl_obj_put(obj);

@@ -199,8 +199,7 @@ err_rq:
  */
 DAT_RETURN kdapl_ep_build_error(int err)
 {
-	return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
-			 err == -ENOMEM ? DAT_RESOURCE_MEMORY : DAT_RESOURCE_TEP);
+	return err == -ENOMEM ? KDAPL_NO_RESOURCE(MEMORY) : KDAPL_NO_RESOURCE(TEP);
 }
 
 /**

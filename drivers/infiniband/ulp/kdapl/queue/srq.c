@@ -10,9 +10,7 @@
 #include <linux/slab.h>
 #include "post/post.h"
 #include "internal.h"
-
-#define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
-#define KDAPL_IH_SRQ	DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ)
+#include "object/query.h"
 
 /**
  * kdapl_srq_attach - add an EP to the table for completions of its QP
@@ -90,7 +88,7 @@ static const struct kdapl_obj_ops kdapl_srq_ops = {
 static DAT_RETURN kdapl_srq_create(struct kdapl_ia *ia, struct kdapl_pz *pz,
 				   const DAT_SRQ_ATTR *attr, DAT_SRQ_HANDLE *srq_handle)
 {
-	DAT_RETURN ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+	DAT_RETURN ret = KDAPL_NO_RESOURCE(MEMORY);
 	struct kdapl_srq *srq;
 	int err;
 
@@ -100,7 +98,7 @@ static DAT_RETURN kdapl_srq_create(struct kdapl_ia *ia, struct kdapl_pz *pz,
 	if (kdapl_obj_init(&srq->obj, DAT_HANDLE_TYPE_SRQ, ia))
 		goto err_free;
 	if (!kdapl_obj_use(&pz->obj)) {
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+		ret = KDAPL_BAD_HANDLE(PZ);
 		goto err_abort;
 	}
 	srq->obj.ops = &kdapl_srq_ops;
@@ -116,7 +114,7 @@ static DAT_RETURN kdapl_srq_create(struct kdapl_ia *ia, struct kdapl_pz *pz,
 	err = kdapl_srq_build(srq, ia, attr);
 	if (err) {
 		if (err != -ENOMEM)
-			ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_SRQ);
+			ret = KDAPL_NO_RESOURCE(SRQ);
 		goto err_unuse;
 	}
 	*srq_handle = kdapl_obj_handle(&srq->obj);
@@ -174,13 +172,13 @@ DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 		attr = data_race(*srq_attr); /* see the comment above */
 	pz = kdapl_obj_get(pz_handle, DAT_HANDLE_TYPE_PZ);
 	if (!pz || pz->ia != ia)
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_PZ);
+		ret = KDAPL_BAD_HANDLE(PZ);
 	else if (!ia->limits.max_srq_wr)
-		ret = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		ret = KDAPL_UNSUPPORTED;
 	else if (!srq_attr || !kdapl_srq_attr_ok(ia, &attr))
-		ret = KDAPL_IP(DAT_INVALID_ARG3);
+		ret = KDAPL_BAD_ARG(3);
 	else if (!srq_handle)
-		ret = KDAPL_IP(DAT_INVALID_ARG4);
+		ret = KDAPL_BAD_ARG(4);
 	else
 		ret = kdapl_srq_create(ia, to_kdapl_pz(pz), &attr, srq_handle);
 	if (pz)
@@ -260,12 +258,11 @@ DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle)
 
 	obj = kdapl_obj_get(srq_handle, DAT_HANDLE_TYPE_SRQ);
 	if (!obj)
-		return KDAPL_IH_SRQ;
+		return KDAPL_BAD_HANDLE(SRQ);
 	err = kdapl_obj_retire(obj);
 	if (err) {
 		kdapl_obj_put(obj);
-		return err == -EBUSY ?
-		       DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE) : KDAPL_IH_SRQ;
+		return err == -EBUSY ? KDAPL_BAD_STATE(SRQ_IN_USE) : KDAPL_BAD_HANDLE(SRQ);
 	}
 	kdapl_grace();
 	kdapl_obj_wait(obj);
@@ -273,6 +270,32 @@ DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle)
 	return DAT_SUCCESS;
 }
 EXPORT_SYMBOL_GPL(dat_srq_free);
+
+static void kdapl_srq_fill(struct kdapl_obj *obj, union kdapl_param *param)
+{
+	const struct kdapl_srq *srq = to_kdapl_srq(obj);
+	DAT_SRQ_PARAM *p = &param->srq;
+	u32 posted, done;
+
+	kdapl_srq_tally(srq, &posted, &done);
+	p->ia_handle = kdapl_obj_handle(&obj->ia->obj);
+	p->srq_state = READ_ONCE(srq->state);
+	p->pz_handle = kdapl_obj_handle(&srq->pz->obj);
+	p->max_recv_dtos = READ_ONCE(srq->depth);
+	p->max_recv_iov = srq->max_iov;
+	p->low_watermark = READ_ONCE(srq->low_watermark);
+	p->available_dto_count = posted;
+	p->outstanding_dto_count = posted + done;
+}
+
+static const u16 kdapl_srq_offsets[] = {
+	KDAPL_PARAM(SRQ, ia_handle), KDAPL_PARAM(SRQ, srq_state), KDAPL_PARAM(SRQ, pz_handle),
+	KDAPL_PARAM(SRQ, max_recv_dtos), KDAPL_PARAM(SRQ, max_recv_iov),
+	KDAPL_PARAM(SRQ, low_watermark), KDAPL_PARAM(SRQ, available_dto_count),
+	KDAPL_PARAM(SRQ, outstanding_dto_count), sizeof(DAT_SRQ_PARAM)
+};
+
+KDAPL_DEFINE_QUERY(kdapl_srq, SRQ, KDAPL_BAD_HANDLE(SRQ));
 
 /**
  * dat_srq_query - query the parameters of an SRQ
@@ -293,42 +316,6 @@ EXPORT_SYMBOL_GPL(dat_srq_free);
 DAT_RETURN dat_srq_query(DAT_SRQ_HANDLE srq_handle, DAT_SRQ_PARAM_MASK mask,
 			 DAT_SRQ_PARAM *param)
 {
-	DAT_RETURN ret = DAT_SUCCESS;
-	struct kdapl_obj *obj;
-	struct kdapl_srq *srq;
-	u32 posted, done;
-
-	obj = kdapl_obj_get(srq_handle, DAT_HANDLE_TYPE_SRQ);
-	if (!obj)
-		return KDAPL_IH_SRQ;
-	srq = to_kdapl_srq(obj);
-	if (mask & ~DAT_SRQ_FIELD_ALL) {
-		ret = KDAPL_IP(DAT_INVALID_ARG2);
-		goto out;
-	}
-	if (!param) {
-		ret = KDAPL_IP(DAT_INVALID_ARG3);
-		goto out;
-	}
-	kdapl_srq_tally(srq, &posted, &done);
-	if (mask & DAT_SRQ_FIELD_IA_HANDLE)
-		param->ia_handle = kdapl_obj_handle(&obj->ia->obj);
-	if (mask & DAT_SRQ_FIELD_SRQ_STATE)
-		param->srq_state = READ_ONCE(srq->state);
-	if (mask & DAT_SRQ_FIELD_PZ_HANDLE)
-		param->pz_handle = kdapl_obj_handle(&srq->pz->obj);
-	if (mask & DAT_SRQ_FIELD_MAX_RECV_DTO)
-		param->max_recv_dtos = READ_ONCE(srq->depth);
-	if (mask & DAT_SRQ_FIELD_MAX_RECV_IOV)
-		param->max_recv_iov = srq->max_iov;
-	if (mask & DAT_SRQ_FIELD_LOW_WATERMARK)
-		param->low_watermark = READ_ONCE(srq->low_watermark);
-	if (mask & DAT_SRQ_FIELD_AVAILABLE_DTO_COUNT)
-		param->available_dto_count = posted;
-	if (mask & DAT_SRQ_FIELD_OUTSTANDING_DTO_COUNT)
-		param->outstanding_dto_count = posted + done;
-out:
-	kdapl_obj_put(obj);
-	return ret;
+	return kdapl_query(&kdapl_srq_query, srq_handle, mask, param);
 }
 EXPORT_SYMBOL_GPL(dat_srq_query);

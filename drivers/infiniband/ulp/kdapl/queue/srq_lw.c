@@ -149,9 +149,9 @@ static DAT_RETURN kdapl_srq_arm(struct kdapl_srq *srq, u32 mark)
 	kdapl_srq_lw_settle(srq);
 	err = kdapl_srq_limit(srq, mark);
 	if (err == -EOPNOTSUPP)
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		return KDAPL_UNSUPPORTED;
 	if (err)
-		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+		return KDAPL_ERROR(INTERNAL_ERROR);
 	WRITE_ONCE(srq->low_watermark, mark);
 	srq->lw_armed = mark;
 	/* After the device was armed, so that one of the two notices an arrival in between */
@@ -177,9 +177,9 @@ static DAT_RETURN kdapl_srq_set_lw(struct kdapl_srq *srq, DAT_COUNT mark)
 	mutex_lock(&srq->mutex);
 	/* Under the mutex, because dat_srq_resize() compares its size with the mark */
 	if (mark < 0 || (u32)mark > srq->depth)
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		ret = KDAPL_BAD_ARG(2);
 	else if (!there || READ_ONCE(srq->state) == DAT_SRQ_STATE_ERROR)
-		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_ERROR);
+		ret = KDAPL_BAD_STATE(SRQ_ERROR);
 	else
 		ret = kdapl_srq_arm(srq, mark);
 	mutex_unlock(&srq->mutex);
@@ -218,7 +218,7 @@ DAT_RETURN dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark)
 
 	obj = kdapl_obj_get(srq_handle, DAT_HANDLE_TYPE_SRQ);
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
+		return KDAPL_BAD_HANDLE(SRQ);
 	ret = kdapl_srq_set_lw(to_kdapl_srq(obj), low_watermark);
 	kdapl_obj_put(obj);
 	return ret;

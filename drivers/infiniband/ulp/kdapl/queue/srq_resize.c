@@ -18,9 +18,6 @@
 #include "post/post.h"
 #include "internal.h"
 
-#define KDAPL_IN_USE	DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE)
-#define KDAPL_IR(what)	DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, what)
-
 /* ---- slots ------------------------------------------------------------- */
 
 static struct kdapl_srq_more *kdapl_srq_more_alloc(struct kdapl_srq *srq, u32 n)
@@ -120,11 +117,11 @@ static DAT_RETURN kdapl_srq_tell_device(struct kdapl_srq *srq, u32 size)
 	case 0:
 		return DAT_SUCCESS;
 	case -EOPNOTSUPP:
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		return KDAPL_UNSUPPORTED;
 	case -ENOMEM:
-		return KDAPL_IR(DAT_RESOURCE_MEMORY);
+		return KDAPL_NO_RESOURCE(MEMORY);
 	}
-	return KDAPL_IR(DAT_RESOURCE_SRQ);
+	return KDAPL_NO_RESOURCE(SRQ);
 }
 
 static DAT_RETURN kdapl_srq_grow(struct kdapl_srq *srq, u32 size)
@@ -136,7 +133,7 @@ static DAT_RETURN kdapl_srq_grow(struct kdapl_srq *srq, u32 size)
 	if (more_slots > srq->nheld) {
 		more = kdapl_srq_more_alloc(srq, more_slots - srq->nheld);
 		if (!more)
-			return KDAPL_IR(DAT_RESOURCE_MEMORY);
+			return KDAPL_NO_RESOURCE(MEMORY);
 	}
 	ret = kdapl_srq_tell_device(srq, size);
 	if (ret != DAT_SUCCESS) {
@@ -160,7 +157,7 @@ static DAT_RETURN kdapl_srq_shrink(struct kdapl_srq *srq, u32 size)
 
 	/* Succeeds only if enough slots are free, so that not too many are outstanding */
 	if (!kdapl_srq_withhold(srq, surplus))
-		return KDAPL_IN_USE;
+		return KDAPL_BAD_STATE(SRQ_IN_USE);
 	ret = kdapl_srq_tell_device(srq, size);
 	if (ret != DAT_SUCCESS)
 		kdapl_srq_release(srq, surplus);
@@ -176,10 +173,10 @@ static DAT_RETURN kdapl_srq_set_size(struct kdapl_srq *srq, u32 size)
 
 	lockdep_assert_held(&srq->mutex);
 	if (size <= srq->low_watermark)
-		return KDAPL_IN_USE;
+		return KDAPL_BAD_STATE(SRQ_IN_USE);
 	list_for_each_entry(kcq, &srq->cqs, node)
 		if (size > kcq->recv)
-			return KDAPL_IR(DAT_RESOURCE_TEVD);
+			return KDAPL_NO_RESOURCE(TEVD);
 	if (size > srq->depth)
 		return kdapl_srq_grow(srq, size);
 	return size < srq->depth ? kdapl_srq_shrink(srq, size) : DAT_SUCCESS;
@@ -191,14 +188,14 @@ static DAT_RETURN kdapl_srq_resize(struct kdapl_srq *srq, DAT_COUNT size)
 	DAT_RETURN ret;
 
 	if (size <= 0 || (u32)size > ia->limits.max_srq_wr)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		return KDAPL_BAD_ARG(2);
 	if (!kdapl_ia_enter(ia))
 		/* An orphaned IA, or one that is being closed together with the SRQ */
-		return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_ERROR);
+		return KDAPL_BAD_STATE(SRQ_ERROR);
 	if (!(ia->ibdev->attrs.device_cap_flags & IB_DEVICE_SRQ_RESIZE)) {
-		ret = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		ret = KDAPL_UNSUPPORTED;
 	} else if (READ_ONCE(srq->state) == DAT_SRQ_STATE_ERROR) {
-		ret = DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_ERROR);
+		ret = KDAPL_BAD_STATE(SRQ_ERROR);
 	} else {
 		mutex_lock(&srq->mutex);
 		ret = kdapl_srq_set_size(srq, size);
@@ -237,7 +234,7 @@ DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle, DAT_COUNT srq_max_recv_dto)
 
 	obj = kdapl_obj_get(srq_handle, DAT_HANDLE_TYPE_SRQ);
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
+		return KDAPL_BAD_HANDLE(SRQ);
 	ret = kdapl_srq_resize(to_kdapl_srq(obj), srq_max_recv_dto);
 	kdapl_obj_put(obj);
 	return ret;
