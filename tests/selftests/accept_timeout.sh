@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A peer that is accepted and never completes the connection: half a minute of
-# real time, with the module's own time-outs.
+# A peer is accepted and never completes the connection. Takes 30 seconds of real time, with
+# the module's own time-outs.
 
 . "${0%/*}/lib.sh"
 
@@ -15,9 +15,9 @@ kdapl_load
 tap_clauses C-16 C-51 C-54
 if "$KDAPL_DIR/kdapl-loop" --tap --case service/silent-peer >"$out" 2>&1 &&
 	grep -q '^ok .*silent-peer' "$out"; then
-	tap_ok "a silent peer is given 30 seconds at most"
+	tap_ok "an accepted peer that never completes occupies its EP for at most 30 s"
 else
 	sed 's/^/# /' "$out"
-	tap_not_ok "a silent peer is given 30 seconds at most"
+	tap_not_ok "an accepted peer that never completes occupies its EP for at most 30 s"
 fi
-tap_check "unload" kdapl_unload
+tap_check "kdapl unloads" kdapl_unload

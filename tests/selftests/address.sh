@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# During a connection the address of an IA is deleted and comes back; then its link goes
-# down and comes up, and again with two EPs that have a keepalive. The address is deleted
-# during an attempt. Then its net device joins a VRF.
+# During a connection the address of an IA is deleted and added again; then its link goes down
+# and up, the second time with two EPs that have a keepalive. Then the address is deleted
+# during a connection attempt, and the net device joins a VRF.
 
 . "${0%/*}/lib.sh"
 
@@ -18,120 +18,124 @@ tidy() {
 }
 trap tidy EXIT
 
-# The ports that connections are given
+# The range of local ports, which this test narrows to one
 ports=/proc/sys/net/ipv4/ip_local_port_range
 range=$(cat "$ports")
 
 no_gid() { ! gid_exists rxe1 "$addr"; }
 
-# one_end: no EP has more events than these
-one_end() {
-	[ "$(act events | grep -c '^[ABC] ')" = "$1" ] || { act events; return 1; }
+# ep_events N: the EPs have received N events in total
+ep_events() {
+	local events
+
+	events=$(act events)
+	[ "$(grep -c '^[ABC] ' <<<"$events")" = "$1" ] ||
+		{ printf 'expected %s events of EPs, events:\n%s\n' "$1" "$events"; return 1; }
 }
 
 tap_plan 49
 rxe_setup 1
 kdapl_load
 kdapl_insmod kdapl_actor stretch="$KDAPL_FACTOR"
-tap_check "open" acts open rxe1
-tap_check "listen" acts listen
+tap_check "open" act_ok open rxe1
+tap_check "listen" act_ok listen
 echo 40007 40007 >"$ports"
-tap_check "connect A to B" acts pair
-tap_check "no port is left for C" acts_not DAT_INSUFFICIENT_RESOURCES dial
+tap_check "connect A to B" act_ok pair
+tap_check "connect C: no free port" act_ret DAT_INSUFFICIENT_RESOURCES dial
 echo "$range" >"$ports"
-tap_check "a receive of A" acts recv A
+tap_check "post a receive to A" act_ok recv A
 
 ip addr del "$addr/24" dev dummy1
 tap_clauses C-30 C-62
-tap_check "the address goes: A is BROKEN" wait_for 20 saw A BROKEN
+tap_check "the address is deleted: A is BROKEN" wait_for 20 one_event A BROKEN
 tap_clauses C-30 C-62
-tap_check "so is B" wait_for 20 saw B BROKEN
-tap_check "the receive of A is flushed" wait_for 20 saw A recv 1
+tap_check "the address is deleted: B is BROKEN" wait_for 20 one_event B BROKEN
+tap_check "the receive of A is flushed" wait_for 20 one_event A recv 1
 tap_clauses C-40 C-41
-tap_check "each once" one_end 5
+tap_check "each EP received each event once" ep_events 5
 tap_clauses C-30
-tap_check "both are DISCONNECTED" state A=DISCONNECTED B=DISCONNECTED
+tap_check "A and B are DISCONNECTED" state A=DISCONNECTED B=DISCONNECTED
 wait_for 20 no_gid
 tap_clauses C-62
-tap_check "there is nothing to call from" acts_not DAT_INVALID_ADDRESS dial
+tap_check "connect C: no local address" act_ret DAT_INVALID_ADDRESS dial
 
 rxe_setup 1
-tap_check "the address is back: reset A" acts reset A
-tap_check "reset B" acts reset B
+tap_check "the address is added again: reset A" act_ok reset A
+tap_check "reset B" act_ok reset B
 tap_clauses C-62
-tap_check "and connect again" wait_for 20 acts pair
+tap_check "connect A to B again" wait_for 20 act_ok pair
 
 ip link set dummy1 down
 sleep 1
 tap_clauses C-62
-tap_check "the link goes down: who is idle stays" state A=CONNECTED B=CONNECTED
-tap_check "a send of A" acts send A
+tap_check "the link goes down: idle connections stay" state A=CONNECTED B=CONNECTED
+tap_check "post a send to A" act_ok send A
 tap_clauses C-62 C-30
-tap_check "breaks it" wait_for 60 state A=DISCONNECTED
-tap_check "reset A, which tells nobody while the link is down" acts reset A
+tap_check "the send breaks the connection of A" wait_for 60 state A=DISCONNECTED
+tap_check "reset A, which sends no disconnect while the link is down" act_ok reset A
 tap_clauses C-62
-tap_check "B stays" state B=CONNECTED
+tap_check "B stays CONNECTED" state B=CONNECTED
 ip link set dummy1 up
 tap_clauses C-60
-tap_check "the link comes up: B hears of it" wait_for 60 saw B DISCONNECTED
-tap_check "reset B again" acts reset B
-tap_check "and connect, on the same device" wait_for 20 acts pair
-tap_check "close" acts close
+tap_check "the link comes up: B is DISCONNECTED" wait_for 60 one_event B DISCONNECTED
+tap_check "reset B after the link came up" act_ok reset B
+tap_check "connect A to B on the same device" wait_for 20 act_ok pair
+tap_check "close the IA" act_ok close
 
 echo 300 >/sys/module/kdapl_actor/parameters/keepalive_ms
-tap_check "open with a keepalive" acts open rxe1
-tap_check "listen as well" acts listen
-tap_check "connect those who ask" wait_for 20 acts pair
-# Time for several keepalives; a slower machine sends fewer
+tap_check "open with a keepalive" act_ok open rxe1
+tap_check "listen with a keepalive" act_ok listen
+tap_check "connect A to B with a keepalive" wait_for 20 act_ok pair
+# Enough time for several keepalives; a slow machine sends fewer
 sleep 3
-tap_check "they are answered" state A=CONNECTED B=CONNECTED
+tap_check "the keepalives are answered: A and B stay CONNECTED" state A=CONNECTED B=CONNECTED
 ip link set dummy1 down
 tap_clauses C-30 C-61
-tap_check "the link goes down, nobody sends: A finds out" wait_for 60 saw A BROKEN
+tap_check "the link goes down: the keepalive of A breaks A" wait_for 60 one_event A BROKEN
 tap_clauses C-30 C-61
-tap_check "so does B, which nobody told" wait_for 60 saw B BROKEN
+tap_check "the link goes down: the keepalive of B breaks B" wait_for 60 one_event B BROKEN
 ip link set dummy1 up
 echo 0 >/sys/module/kdapl_actor/parameters/keepalive_ms
-tap_check "close them" acts close
+tap_check "close the IA with a keepalive" act_ok close
 
-rxe_anew 1 || exit 1
-tap_check "open again" acts open rxe1
-tap_check "listen again" acts listen
+rxe_recreate 1 || exit 1
+tap_check "open again" act_ok open rxe1
+tap_check "listen again" act_ok listen
 tap_clauses C-02
-tap_check "C calls, and nobody answers" acts dial
+tap_check "connect C; no answer" act_ok dial
 tap_clauses C-02
-tap_check "its attempt is pending" state C=ACTIVE_CONNECTION_PENDING
+tap_check "the attempt of C is pending" state C=ACTIVE_CONNECTION_PENDING
 ip addr del "$addr/24" dev dummy1
 tap_clauses C-21 C-62
-tap_check "the address goes: the attempt ends with UNREACHABLE" wait_for 20 saw C UNREACHABLE
-tap_check "once" one_end 1
+tap_check "the address is deleted: C is UNREACHABLE" wait_for 20 one_event C UNREACHABLE
+tap_check "C received one event" ep_events 1
 tap_clauses C-30
 tap_check "C is DISCONNECTED" state C=DISCONNECTED
-tap_check "reset C" acts reset C
+tap_check "reset C" act_ok reset C
 wait_for 20 no_gid
 tap_clauses C-62
-tap_check "and there is nothing to call from" acts_not DAT_INVALID_ADDRESS dial
-tap_check "close again" acts close
-rxe_anew 1 || exit 1
+tap_check "connect C after the reset: no local address" act_ret DAT_INVALID_ADDRESS dial
+tap_check "close again" act_ok close
+rxe_recreate 1 || exit 1
 
 modprobe -q vrf
 if ip link add vrf1 type vrf table 77; then
 	ip link set vrf1 up
 	ip link set dummy1 master vrf1
-	tap_check "its net device belongs to a VRF" wait_for 20 gid_exists rxe1 "$addr"
-	tap_check "open there" acts open rxe1
-	tap_check "call a neighbour" acts dial 10.9.10.9
-	tap_check "who does not answer" state C=ACTIVE_CONNECTION_PENDING
-	tap_check "close it" acts close
-	tap_check "and open" acts open rxe1
+	tap_check "the net device joins a VRF" wait_for 20 gid_exists rxe1 "$addr"
+	tap_check "open in the VRF" act_ok open rxe1
+	tap_check "connect C to a neighbour that does not answer" act_ok dial 10.9.10.9
+	tap_check "the attempt in the VRF is pending" state C=ACTIVE_CONNECTION_PENDING
+	tap_check "close in the VRF" act_ok close
+	tap_check "open in the VRF again" act_ok open rxe1
 	tap_clauses C-21
-	tap_check "call whom the VRF knows no way to" acts dial 192.0.2.1
+	tap_check "connect C to an address without a route in the VRF" act_ok dial 192.0.2.1
 	tap_clauses C-21
-	tap_check "is UNREACHABLE" wait_for 20 saw C UNREACHABLE
-	acts close
+	tap_check "C is UNREACHABLE" wait_for 20 one_event C UNREACHABLE
+	act_ok close
 else
 	for ((i = 0; i < 8; i++)); do
 		tap_skip "a net device of a VRF" "the kernel has no VRFs"
 	done
 fi
-tap_check "unload" rmmod kdapl_actor
+tap_check "kdapl_actor unloads" rmmod kdapl_actor

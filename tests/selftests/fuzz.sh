@@ -1,8 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Random calls with whatever one could pass (tests/stress/fuzz), from threads and from
-# upcalls: each returns what the contract allows, and nothing is left of them.
-# FUZZ_CALLS, FUZZ_SEED and FUZZ_THREADS say how many, which, and from how many.
+# Random calls with random arguments (tests/stress/fuzz), from threads and from upcalls. Each
+# must return what the contract allows, and no object may be left.
+# FUZZ_CALLS, FUZZ_SEED and FUZZ_THREADS set the number of calls, the seed and the number of
+# threads.
 
 . "${0%/*}/lib.sh"
 trap 'rmmod kdapl_fuzz 2>/dev/null; kdapl_unload' EXIT
@@ -11,14 +12,14 @@ calls=${FUZZ_CALLS:-40000}
 seed=${FUZZ_SEED:-1}
 verdict=/tmp/kdapl_fuzz.verdict
 
-# all_made: has every call that kdapl.ko exports been made?
+# all_made: every call that kdapl.ko exports was made
 all_made() {
 	local missing
 
 	missing=$(kdapl_calls | comm -23 - <(sed -n 's/^# \(dat_[a-z_]*\): .*/\1/p' "$verdict" |
 		sort -u))
 	if [ -z "$(kdapl_calls)" ] || [ -n "$missing" ]; then
-		echo "missing: $missing"
+		echo "expected every exported call to be made, missing: $missing"
 		return 1
 	fi
 }
@@ -30,8 +31,8 @@ if kdapl_insmod kdapl_fuzz calls="$calls" seed="$seed" threads="${FUZZ_THREADS:-
 	stretch="$KDAPL_FACTOR"; then
 	cat "$DEBUGFS/kdapl_fuzz/verdict" >"$verdict"
 	tap_relay <"$verdict"
-	tap_check "every call of the module is among them" all_made
+	tap_check "every exported call was made" all_made
 fi
-tap_check "the fuzzer unloads" rmmod kdapl_fuzz
-tap_check "nothing is left in debugfs" wait_for 20 kdapl_empty
+tap_check "kdapl_fuzz unloads" rmmod kdapl_fuzz
+tap_check "debugfs shows no object" wait_for 20 kdapl_empty
 tap_check "kdapl unloads" kdapl_unload

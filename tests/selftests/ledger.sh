@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Every post is accounted for exactly once (tests/stress/ledger), while connections
-# end, EPs are reset and freed, and the device goes and comes three times.
-# LEDGER_POSTS and LEDGER_SEED say how many posts, and which.
+# Every post is accounted for exactly once (tests/stress/ledger), while connections end, EPs
+# are reset and freed, and the device is deleted and added three times.
+# LEDGER_POSTS and LEDGER_SEED set the number of posts and the seed.
 
 . "${0%/*}/lib.sh"
 trap 'rmmod kdapl_ledger 2>/dev/null; kdapl_unload; rxe_setup 0' EXIT
@@ -10,7 +10,7 @@ trap 'rmmod kdapl_ledger 2>/dev/null; kdapl_unload; rxe_setup 0' EXIT
 posts=${LEDGER_POSTS:-60000}
 seed=${LEDGER_SEED:-1}
 
-# reached PERCENT
+# reached PERCENT: this share of the posts was made
 reached() { [ "$(cat "$DEBUGFS/kdapl_ledger/progress")" -ge "$1" ]; }
 
 tap_plan 5
@@ -24,6 +24,6 @@ if kdapl_insmod kdapl_ledger posts="$posts" seed="$seed" removals=3 stretch="$KD
 	done
 	tap_relay <"$DEBUGFS/kdapl_ledger/verdict"
 fi
-tap_check "the ledger unloads" rmmod kdapl_ledger
-tap_check "nothing is left in debugfs" wait_for 20 kdapl_empty
+tap_check "kdapl_ledger unloads" rmmod kdapl_ledger
+tap_check "debugfs shows no object" wait_for 20 kdapl_empty
 tap_check "kdapl unloads" kdapl_unload

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# shellcheck disable=SC2034 # some are for the selftests
+# shellcheck disable=SC2034 # variables for the selftests
 #
-# What the selftests share; sourced. They run as root in a guest, in a folder
-# with kdapl.ko, kdapl_loop.ko, kdapl-loop and the selftests (KDAPL_DIR).
+# Common functions of the selftests; sourced. Selftests run as root in a guest, in a
+# folder with kdapl.ko, kdapl_loop.ko, kdapl-loop and the selftests (KDAPL_DIR).
 #
-# A selftest prints TAP: tap_plan N first, then N results. At its end it has
-# unloaded what it loaded; a trap on EXIT sees to that.
+# A selftest prints TAP: tap_plan N first, then N results. A trap on EXIT unloads the
+# modules that it loaded.
 
 KDAPL_DIR=${KDAPL_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)}
 KDAPL_STRETCH=${KDAPL_STRETCH:-1}
-# For the modules' own time-outs: an emulated machine is slow, a busy one slower,
-# and one whose kernel looks for bugs slower still
+# For the time-outs of the modules: emulation is slow, and slower on a busy host or with
+# sanitizers
 KDAPL_SLOW=1
 [[ ${KDAPL_VM:-} != own-*-* ]] || KDAPL_SLOW=3
 read -r KDAPL_FACTOR KDAPL_TENTHS < <(awk "BEGIN { f = $KDAPL_STRETCH * $KDAPL_SLOW
@@ -19,25 +19,25 @@ read -r KDAPL_FACTOR KDAPL_TENTHS < <(awk "BEGIN { f = $KDAPL_STRETCH * $KDAPL_S
 DEBUGFS=/sys/kernel/debug
 tap_count=0
 
-# tap_plan N: N results will follow
+# tap_plan N: N results follow
 tap_plan() { echo "1..$1"; }
 
 # tap_ok NAME: a success
 tap_ok() { tap_count=$((tap_count + 1)); echo "ok $tap_count - $*"; }
 
-# tap_not_ok NAME: a failure; say why with tap_diag before
+# tap_not_ok NAME: a failure; call tap_diag before it to print the reason
 tap_not_ok() { tap_count=$((tap_count + 1)); echo "not ok $tap_count - $*"; }
 
 # tap_skip NAME REASON
 tap_skip() { tap_count=$((tap_count + 1)); echo "ok $tap_count - $1 # SKIP $2"; }
 
-# tap_diag TEXT: explain
+# tap_diag TEXT: print a diagnostic
 tap_diag() { printf '%s\n' "$*" | sed 's/^/# /'; }
 
-# tap_clauses ID...: what the next result asserts of kdapl-contract.rst
+# tap_clauses ID...: the clauses of kdapl-contract.rst that the next result asserts
 tap_clauses() { echo "# clauses: $*"; }
 
-# tap_relay [PREFIX]: results that come in as TAP, under our own numbers
+# tap_relay [PREFIX]: print the results of the TAP on stdin with new numbers
 tap_relay() {
 	local line
 
@@ -50,23 +50,26 @@ tap_relay() {
 	done
 }
 
-# tap_check NAME COMMAND...: ok if the command succeeds, else with its output
+# tap_check NAME COMMAND...: ok if the command succeeds; on failure print the command, its
+# status and its output
 tap_check() {
-	local name=$1 out
+	local name=$1 out status
 
 	shift
 	if out=$("$@" 2>&1); then
 		tap_ok "$name"
 	else
-		tap_diag "failed: $*"
-		[ -z "$out" ] || tap_diag "$out"
+		status=$?
+		tap_diag "\"$*\": expected success, exit status $status; output:"
+		tap_diag "${out:-(none)}"
 		tap_not_ok "$name"
 		return 1
 	fi
 }
 
-# tap_known NAME COMMAND...: a demonstration of a known fault of the kernel, which the command
-# shows. A kernel without the fault is no failure, and the result says so.
+# tap_known NAME COMMAND...: the command succeeds if the kernel has a known fault. A kernel
+# without the fault is not a failure; the name of the result then ends with "not on this
+# kernel".
 tap_known() {
 	local name=$1
 
@@ -86,26 +89,31 @@ tap_refuse() {
 
 	shift
 	if "$@" >/dev/null 2>&1; then
-		tap_diag "succeeded: $*"
+		tap_diag "\"$*\": expected failure, but it succeeded"
 		tap_not_ok "$name"
 		return 1
 	fi
 	tap_ok "$name"
 }
 
-# wait_for SECONDS COMMAND...: until the command succeeds, or the time is over
+# wait_for SECONDS COMMAND...: repeat the command, in a subshell, until it succeeds. On time-out
+# print the output of the last try to stderr. The time is multiplied by KDAPL_TENTHS / 10.
 wait_for() {
-	local left=$(($1 * KDAPL_TENTHS))
+	local seconds=$1 left=$(($1 * KDAPL_TENTHS)) out
 
 	shift
-	until "$@" >/dev/null 2>&1; do
-		[ "$left" -gt 0 ] || return 1
+	until out=$("$@" 2>&1); do
+		if [ "$left" -le 0 ]; then
+			echo "\"$*\": expected success within $seconds s, last output:" >&2
+			printf '%s\n' "${out:-(none)}" >&2
+			return 1
+		fi
 		left=$((left - 1))
 		sleep 0.1
 	done
 }
 
-# gid_exists DEVICE ADDRESS: is the GID of this IPv4 address in the table?
+# gid_exists DEVICE ADDRESS: does the GID table contain this IPv4 address?
 gid_exists() {
 	local hex b
 
@@ -114,22 +122,23 @@ gid_exists() {
 	grep -qsh "ffff:$hex$" "/sys/class/infiniband/$1/ports/1/gids/"*
 }
 
-# rxe_reminder: behind modprobe rdma_rxe. That of 6.1 forgets sends of the connection
-# manager, qp1_stall.sh, and is reminded of them by a module, which has to be there before
-# rdma_cm.
-rxe_reminder() {
+# rxe_wake_qp1: call it after modprobe rdma_rxe. rxe of 6.1 loses sends of the connection
+# manager (qp1_stall.sh). kdapl_qp1_wake works around this; the clients of a device are
+# removed in the reverse order of loading, so it must be loaded before rdma_cm.
+rxe_wake_qp1() {
 	[[ $(uname -r) = 6.1.* ]] && ! loaded kdapl_qp1_wake || return 0
-	[ ! -d /sys/module/ib_cm ] || { tap_diag "kdapl_qp1_wake would come too late"; return 1; }
+	[ ! -d /sys/module/ib_cm ] ||
+		{ tap_diag "load kdapl_qp1_wake: expected before ib_cm, which is loaded"; return 1; }
 	insmod "$KDAPL_DIR/kdapl_qp1_wake.ko"
 }
 
-# rxe_setup [N]: device rxeN (0) on dummyN with the address 10.9.<9+N>.1
+# rxe_setup [N]: create device rxeN (0) on dummyN with the address 10.9.<9+N>.1
 rxe_setup() {
 	local n=${1:-0} addr
 
 	addr=10.9.$((9 + n)).1
 	modprobe -q rdma_rxe
-	rxe_reminder || return
+	rxe_wake_qp1 || return
 	modprobe -q dummy numdummies=0
 	[ -e "/sys/class/net/dummy$n" ] ||
 		ip link add "dummy$n" type dummy || return
@@ -138,45 +147,50 @@ rxe_setup() {
 	[ -e "/sys/class/infiniband/rxe$n" ] ||
 		rdma link add "rxe$n" type rxe netdev "dummy$n" || return
 	wait_for 10 gid_exists "rxe$n" "$addr" ||
-		{ tap_diag "rxe$n has no GID for $addr"; return 1; }
+		{ tap_diag "rxe_setup: expected a GID for $addr on rxe$n within 10 s: none"; return 1; }
 }
 
 # logged N TEXT: exactly N lines of the log contain TEXT
-logged() { [ "$(dmesg | grep -cF "$2")" = "$1" ]; }
+logged() {
+	local found
+
+	found=$(dmesg | grep -cF "$2")
+	[ "$found" = "$1" ] || { echo "expected $1 log lines with \"$2\": $found"; return 1; }
+}
 
 # rxe_delete [N]
 rxe_delete() { rdma link delete "rxe${1:-0}"; }
 
-# rxe_anew [N]: after a link or an address has gone. If the connection manager had
-# something to send then, this was the end of the device's QP 1: qp1_error.sh.
-rxe_anew() { rxe_delete "${1:-0}" && rxe_setup "${1:-0}"; }
+# rxe_recreate [N]: required after a link or an address was lost: if the connection manager
+# sent anything during that time, QP 1 of the device is in ERROR (qp1_error.sh).
+rxe_recreate() { rxe_delete "${1:-0}" && rxe_setup "${1:-0}"; }
 
 # loaded MODULE
 loaded() { [ -e "/sys/module/$1/refcnt" ]; }
 
-# kdapl_insmod MODULE [PARAMETER...]: load one of our modules from KDAPL_DIR
+# kdapl_insmod MODULE [PARAMETER...]: load a module from KDAPL_DIR
 kdapl_insmod() {
 	local mod=$1 dep
 
 	shift
-	# modprobe takes a quarter of a second to find out that there is nothing to do
+	# modprobe takes 250 ms even if the module is loaded
 	for dep in ib_core ib_cm iw_cm rdma_cm irq_poll; do
 		[ -d "/sys/module/$dep" ] || modprobe -q "$dep"
 	done
 	insmod "$KDAPL_DIR/$mod.ko" "$@"
 }
 
-# kunit_off: with KUnit in the kernel the suites would run whenever kdapl.ko is
-# loaded
+# kunit_off: disable the suites, which would run each time kdapl.ko is loaded by a kernel
+# with KUnit
 kunit_off() {
 	local glob=/sys/module/kunit/parameters/filter_glob
 
 	[ ! -w "$glob" ] || echo none >"$glob"
 }
 
-# kdapl_fail_allocs: every allocation of a task that has make_it_fail set
-# fails from now on, without a word (tests/alloc_kunit.c); nobody else's does.
-# A kernel that cannot do that has the test skipped; ours can.
+# kdapl_fail_allocs: from now on every allocation of a task with make_it_fail set fails,
+# without a log message (tests/alloc_kunit.c). Stock kernels lack fault injection, and the
+# test is skipped; the own kernels must have it.
 kdapl_fail_allocs() {
 	local dir setting
 
@@ -191,58 +205,59 @@ kdapl_fail_allocs() {
 	echo 0 >"$DEBUGFS/fail_page_alloc/min-order"
 }
 
-# kmemleak_there: should this kernel find leaks, and was not told to leave it?
-kmemleak_there() {
+# has_kmemleak: does this kernel have kmemleak, or should it have it by its name, and is it not
+# disabled?
+has_kmemleak() {
 	[[ -e $DEBUGFS/kmemleak || ${KDAPL_VM:-} = own-*-debug ]] &&
 		! grep -qw kmemleak=off /proc/cmdline
 }
 
-# kmemleak_scan: what nobody points at any more; fails, and prints it, if there
-# is anything. It counts after 5 seconds and when two scans have not found it. It fails
-# without kmemleak too: whoever can do without asks kmemleak_there first.
+# kmemleak_scan: fail and print the objects if kmemleak reports any. It reports an object
+# that is older than 5 seconds and that two scans found unreferenced. Fails without
+# kmemleak; callers for which kmemleak is optional check has_kmemleak first.
 kmemleak_scan() {
 	local found
 
-	[ -e "$DEBUGFS/kmemleak" ] || { echo "no kmemleak"; return 1; }
+	[ -e "$DEBUGFS/kmemleak" ] || { echo "expected $DEBUGFS/kmemleak: no such file"; return 1; }
 	sleep 6
 	echo scan >"$DEBUGFS/kmemleak" && echo scan >"$DEBUGFS/kmemleak" || return
 	found=$(cat "$DEBUGFS/kmemleak")
 	[ -z "$found" ] || { printf '%s\n' "$found"; return 1; }
 }
 
-# kdapl_calls: what the loaded module exports, sorted. By the symbols of the exports:
-# some kernels show the functions themselves as local ones
+# kdapl_calls: print the exported functions of the loaded module, sorted. Uses the
+# __ksymtab_ symbols, because some kernels show exported functions as local symbols
 kdapl_calls() {
 	sed -n 's/^.* __ksymtab_\(dat_[a-z_]*\)\t\[kdapl\]$/\1/p' /proc/kallsyms | sort -u
 }
 
-# bug_finders: at the end of a guest: has what this kernel has of them worked,
-# and what did kmemleak find? Lines "0 NAME" or "1 NAME", "leak LINE" before.
-# lockdep falls silent for good when it has reported, or run out of room. One that
-# the kernel should have by its name, and has not, has not worked.
-bug_finders() {
+# sanitizer_results: at the end of a guest, print one line for each sanitizer of this kernel:
+# "0 NAME" if it was active until now and found nothing, else "1 NAME". "leak LINE" is a line
+# of kmemleak's report. lockdep disables itself after a report and when it runs out of room.
+# A sanitizer that the kernel lacks, but should have by its name, counts as failed.
+sanitizer_results() {
 	local found status=0 kernel=${KDAPL_VM:-}
 
 	if [ -e /proc/lockdep_stats ] || [[ $kernel = own-*-debug || $kernel = own-*-rt ]]; then
 		grep -Eq 'debug_locks: *1' /proc/lockdep_stats || status=1
-		echo "$status lockdep has watched to the end"
+		echo "$status lockdep is active at the end"
 	fi
 	if [ -e "$DEBUGFS/kcsan" ] || [[ $kernel = own-*-kcsan ]]; then
 		status=0
 		grep -Eq '^setup_watchpoints: *[1-9][0-9]{3}' "$DEBUGFS/kcsan" &&
 			grep -Eq '^enabled: *1' "$DEBUGFS/kcsan" || status=1
-		echo "$status KCSAN has watched to the end"
+		echo "$status KCSAN is active at the end, and has set watchpoints"
 	fi
-	if kmemleak_there; then
+	if has_kmemleak; then
 		found=$(kmemleak_scan 2>&1)
 		status=$?
 		[ -z "$found" ] || printf '%s\n' "$found" | head -n 60 | sed 's/^/leak /'
-		echo "$status kmemleak has found nothing"
+		echo "$status kmemleak reports no leak"
 	fi
 }
 
-# gcov_save: copy what gcov has counted of kdapl.ko, which the kernel keeps when the module
-# goes, to the folder gcov. By cat: the files look empty
+# gcov_save: copy the counts of kdapl.ko to the folder gcov. The kernel keeps them after the
+# module is unloaded. cp would copy nothing, because the files have size 0.
 gcov_save() {
 	local file
 
@@ -252,24 +267,24 @@ gcov_save() {
 	done
 }
 
-# watch_cpus N: there are N CPUs, and the kernel, which is told to be patient when it
-# boots (vm/run), reports a CPU that nobody else gets for 4 seconds, or a grace period
-# of 8; PROVE_RCU adds 5 of them. spare_cpus: it is patient again
-rcu_patience=/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
-cpu_patience=/proc/sys/kernel/watchdog_thresh
-watch_cpus() {
+# shorten_watchdogs N: check that there are N CPUs, and make the kernel report a CPU that is
+# hogged for 4 seconds, or a grace period of 8 seconds; PROVE_RCU adds 5 to the latter. vm/run
+# boots with long time-outs. restore_watchdogs: restore those
+rcu_timeout=/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
+cpu_timeout=/proc/sys/kernel/watchdog_thresh
+shorten_watchdogs() {
 	local seconds=8
 
 	[ ! -e /proc/lockdep_stats ] || seconds=3
-	patience=("$(cat $cpu_patience)" "$(cat $rcu_patience)")
-	[ "$(nproc)" -ge "$1" ] && echo 2 >$cpu_patience && echo $seconds >$rcu_patience
+	saved_timeouts=("$(cat $cpu_timeout)" "$(cat $rcu_timeout)")
+	[ "$(nproc)" -ge "$1" ] && echo 2 >$cpu_timeout && echo $seconds >$rcu_timeout
 }
-spare_cpus() {
-	echo "${patience[0]}" >$cpu_patience
-	echo "${patience[1]}" >$rcu_patience
+restore_watchdogs() {
+	echo "${saved_timeouts[0]}" >$cpu_timeout
+	echo "${saved_timeouts[1]}" >$rcu_timeout
 }
 
-# load_cpus N: start N busy loops. relieve_cpus: end them
+# load_cpus N: start N busy loops. stop_load: end them
 busy=()
 load_cpus() {
 	local i
@@ -279,20 +294,20 @@ load_cpus() {
 		busy+=($!)
 	done
 }
-relieve_cpus() {
+stop_load() {
 	[ ${#busy[@]} -eq 0 ] || kill "${busy[@]}"
 	busy=()
 }
 
-# kdapl_load: kdapl, and kdapl_loop if it was built
+# kdapl_load: load kdapl, and kdapl_loop if it was built
 kdapl_load() {
 	loaded kdapl || kdapl_insmod kdapl stretch="$KDAPL_FACTOR" || return
 	[ ! -e "$KDAPL_DIR/kdapl_loop.ko" ] || loaded kdapl_loop ||
 		kdapl_insmod kdapl_loop stretch="$KDAPL_FACTOR"
 }
 
-# kdapl_unload: both, if loaded. An IA closes within a bounded time, so a
-# module that is busy at first is tried again for a moment.
+# kdapl_unload: unload both, if loaded. Repeats rmmod for 10 seconds, since an IA closes
+# within a bounded time.
 kdapl_unload() {
 	! loaded kdapl_loop || wait_for 10 rmmod kdapl_loop || return
 	! loaded kdapl || wait_for 10 rmmod kdapl
@@ -303,26 +318,30 @@ kdapl_empty() {
 	local file
 
 	for file in ias pzs lmrs rmrs evds eps srqs psps rsps crs; do
-		# A missing file would count as empty
+		# grep alone would treat a missing file as empty
 		[ -e "$DEBUGFS/kdapl/$file" ] || return
 		! grep . "$DEBUGFS/kdapl/$file" || return
 	done
 }
 
-# act COMMAND...: lead kdapl_actor, print what it says
+# act COMMAND...: have kdapl_actor execute the command, and print its result
 act() {
-	echo "$*" >"$DEBUGFS/kdapl_actor/do" && cat "$DEBUGFS/kdapl_actor/said"
+	echo "$*" >"$DEBUGFS/kdapl_actor/command" && cat "$DEBUGFS/kdapl_actor/result"
 }
 
-# acts COMMAND...: the call succeeds
-acts() {
-	local got
+# act_ret RETURN COMMAND...: the call returns RETURN
+act_ret() {
+	local want=$1 got
 
+	shift
 	got=$(act "$@")
-	[ "$got" = DAT_SUCCESS ] || { echo "$got"; return 1; }
+	[ "$got" = "$want" ] || { echo "$*: expected $want, returned $got"; return 1; }
 }
 
-# rdma_state NETDEV RXE: for who wonders why a connection does not come about
+# act_ok COMMAND...: the call succeeds
+act_ok() { act_ret DAT_SUCCESS "$@"; }
+
+# rdma_state NETDEV RXE: print what may explain why a connection was not established
 rdma_state() {
 	tap_diag "$(cat "$DEBUGFS/kdapl/eps")"
 	tap_diag "QPs: $(rdma resource show qp)"
@@ -331,31 +350,28 @@ rdma_state() {
 	tap_diag "$(ip -s link show dev "$1")"
 }
 
-# acts_not RETURN COMMAND...: the call is refused with it
-acts_not() {
-	local want=$1 got
+# one_event EVENT: EVENT, such as "A BROKEN", has arrived exactly once so far
+one_event() {
+	local events
 
-	shift
-	got=$(act "$@")
-	[ "$got" = "$want" ] || { echo "$got"; return 1; }
+	events=$(act events)
+	[ "$(grep -cx "$*" <<<"$events")" = 1 ] ||
+		{ printf 'expected one event "%s", events:\n%s\n' "$*" "$events"; return 1; }
 }
 
-# saw EVENT: exactly one such event, "A BROKEN", has come by now
-saw() { [ "$(act events | grep -cx "$*")" = 1 ]; }
-
-# state A=STATE...: some words of what "act state" says
+# state EP=STATE...: the EPs are in these states
 state() {
-	local word now
+	local want now
 
 	now=$(act state)
-	for word in "$@"; do
-		[[ " $now " == *" $word "* ]] || { echo "$now"; return 1; }
+	for want in "$@"; do
+		[[ " $now " == *" $want "* ]] || { echo "expected $want, state: $now"; return 1; }
 	done
 }
 
-# kdapl_events 0|1: switch all tracepoints of kdapl. On one CPU: a second
-# emulated one (QEMU 7.2, TCG) can stay at the breakpoint of the kernel's code
-# patching for ever, interrupts off, seen once in __schedule() on 6.1.
+# kdapl_events 0|1: enable or disable all tracepoints of kdapl, with one CPU online: under TCG
+# (QEMU 7.2) a second CPU can spin for ever, with interrupts off, at the breakpoint of the
+# kernel's code patching. This was seen once, in __schedule() on 6.1.
 kdapl_events() {
 	local cpus cpu
 

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Everything is closed, freed and removed while other CPUs post, dequeue and run
-# upcalls (tests/stress/lifetime), over and over. KDAPL_LIFE multiplies the rounds; a
-# kernel with kmemleak gets twice as many.
+# Repeatedly closes, frees and removes all objects while other CPUs post, dequeue and run
+# upcalls (tests/stress/lifetime). KDAPL_LIFE multiplies the number of rounds; the default is
+# 2 on a kernel with kmemleak, else 1.
 # time: 300
 
 . "${0%/*}/lib.sh"
@@ -13,16 +13,16 @@ dir=$DEBUGFS/kdapl_life
 factor=${KDAPL_LIFE:-1}
 ! kmemleak_there || factor=${KDAPL_LIFE:-2}
 
-# Without kdapl_loop, which would keep kdapl from being unloaded
+# Without kdapl_loop, which holds a reference to kdapl
 load_kdapl() { loaded kdapl || kdapl_insmod kdapl stretch="$KDAPL_FACTOR"; }
 load() { kdapl_insmod kdapl_life stretch="$KDAPL_FACTOR"; }
 
-# life COMMAND [ROUNDS]: on failure what the module noted
+# life COMMAND [ROUNDS]: run a loop or a step of kdapl_life; on failure print its log
 life() {
 	echo "$*" >"$dir/run" || { cat "$dir/log"; return 1; }
 }
 
-# loop CLAUSES COMMAND ROUNDS NAME
+# loop CLAUSES COMMAND ROUNDS NAME: run a loop as one test
 loop() {
 	local rounds=$(($3 * factor))
 
@@ -30,22 +30,23 @@ loop() {
 	tap_check "$4, $rounds rounds" life "$2" "$rounds"
 }
 
-# gone: the device is, and with it what it stood on
-gone() { [ ! -e /sys/class/infiniband/rxe0 ]; }
+# rxe_deleted: rxe0 no longer exists
+rxe_deleted() { [ ! -e /sys/class/infiniband/rxe0 ]; }
 
-# Each takes the device away in a way of its own
-take_link() { rxe_delete 0; }
-take_netdev() { ip link delete dummy0 && wait_for 20 gone; }
+# Two ways to remove the device
+delete_link() { rxe_delete 0; }
+delete_netdev() { ip link delete dummy0 && wait_for 20 rxe_deleted; }
 
-# removal_round HOW: under load and inside an upcall, then close
+# removal_round COMMAND: remove the device under load and inside an upcall, then close
 removal_round() {
 	life start && life hold && "$1" && life settle || return
-	# In a file: tap_check calls us in a subshell
+	# In a file, because tap_check runs this function in a subshell
 	grep 'began inside an upcall' "$dir/log" >>"$caught"
 	rxe_setup 0
 }
 
-# unload_round HOW: the modules go as soon as the device has, or while it does
+# unload_round HOW: unload the modules after the removal of the device, during it, or without
+# one
 unload_round() {
 	local pid
 
@@ -67,39 +68,38 @@ unload_round() {
 	load_kdapl && load
 }
 
-# rounds N COMMAND...
+# rounds N COMMAND...: run the command N times
 rounds() {
 	local n=$1 i
 
 	shift
 	for ((i = 1; i <= n; i++)); do
-		"$@" || { echo "in round $i of $n"; return 1; }
+		"$@" || { echo "round $i of $n failed"; return 1; }
 	done
 }
-
 
 tap_plan 16
 rxe_setup 0
 kdapl_unload
 load_kdapl
 tap_check "kdapl_life loads" load
-loop "C-36 C-59" close 2 "close with everything alive, and in the right order"
-loop "E-45" order 1 "frees in the wrong order"
+loop "C-36 C-59" close 2 "close with all objects alive, and after freeing in the right order"
+loop "E-45" order 1 "frees in the wrong order are refused"
 loop "C-36" ep 2 "dat_ep_free under load"
-loop "E-45" evd 2 "dat_evd_free while others post, dequeue and deliver"
-loop "C-36" srq 1 "dat_srq_free while others post"
-loop "C-36" lmr 1 "dat_lmr_free while posts name it"
-loop "C-36" rmr 1 "dat_rmr_free while it is being bound"
-loop "C-40" psp 1 "dat_psp_free while requests arrive"
-loop "C-36 C-59" upcall 1 "freeing from the upcall"
+loop "E-45" evd 2 "dat_evd_free while other threads post, dequeue and deliver"
+loop "C-36" srq 1 "dat_srq_free while other threads post"
+loop "C-36" lmr 1 "dat_lmr_free while posts use the LMR"
+loop "C-36" rmr 1 "dat_rmr_free while the RMR is being bound"
+loop "C-40" psp 1 "dat_psp_free while connection requests arrive"
+loop "C-36 C-59" upcall 1 "calls that wait are refused in an upcall; an upcall schedules a free"
 loop "E-05" teardown 1 "TEARDOWN under load"
 tap_clauses C-31 C-57 C-58
-tap_check "rdma link delete, $((2 * factor)) rounds" rounds $((2 * factor)) removal_round take_link
+tap_check "rdma link delete, $((2 * factor)) rounds" rounds $((2 * factor)) removal_round delete_link
 tap_clauses C-31 C-57 C-58
-tap_check "the net device is deleted, $factor rounds" rounds "$factor" removal_round take_netdev
-# Not a test: what the kernel does before it comes to us is its own affair
+tap_check "the net device is deleted, $factor rounds" rounds "$factor" removal_round delete_netdev
+# Not a test: it depends on when the kernel calls the client of the device
 tap_diag "$(grep -c . "$caught") removals began inside an upcall"
 for how in after during without; do
 	tap_clauses C-57
-	tap_check "unloading, removal: $how, $factor rounds" rounds "$factor" unload_round "$how"
+	tap_check "unload $how removal, $factor rounds" rounds "$factor" unload_round "$how"
 done

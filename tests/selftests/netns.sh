@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Network namespaces: an IA stands in that of its net device, and what Soft-RoCE
-# cannot do outside the initial one is refused with a reason.
+# Network namespaces: an IA is in the namespace of its net device. Outside the initial one,
+# Soft-RoCE cannot transfer data, so opening an IA there is refused, and the log has the reason.
 
 . "${0%/*}/lib.sh"
 
@@ -19,10 +19,10 @@ tidy() {
 }
 trap tidy EXIT
 
-# foreign COMMAND...: in the other namespace
+# foreign COMMAND...: run the command in the other namespace
 foreign() { ip netns exec kdapl-test "$@"; }
 
-# foreign_rxe: a device of its own there
+# foreign_rxe: create rxe2 in the other namespace
 foreign_rxe() {
 	ip link add dummy2 type dummy &&
 		ip link set dummy2 netns kdapl-test &&
@@ -32,13 +32,13 @@ foreign_rxe() {
 		wait_for 20 gid_exists rxe2 10.9.11.1
 }
 
-# vlan_up [foreign]: give the VLAN its address and have the GID
+# vlan_up [foreign]: add the address to the VLAN and wait for its GID
 vlan_up() {
 	"$@" ip addr add "$addr/24" dev "$vlan" && "$@" ip link set "$vlan" up &&
 		wait_for 20 gid_exists rxe1 "$addr"
 }
 
-told_why() { dmesg | grep -q 'moves no data outside the initial network namespace'; }
+reason_logged() { dmesg | grep -q 'transfers no data outside the initial network namespace'; }
 
 tap_plan 22
 rxe_setup 1
@@ -46,44 +46,44 @@ ip netns add kdapl-test
 kdapl_load
 kdapl_insmod kdapl_actor stretch="$KDAPL_FACTOR"
 
-tap_check "a device in another namespace" foreign_rxe
-tap_check "to open it is refused" acts_not DAT_MODEL_NOT_SUPPORTED open rxe2
-tap_check "so by its port" acts_not DAT_MODEL_NOT_SUPPORTED open rxe2/1
-tap_check "and its net device" acts_not DAT_MODEL_NOT_SUPPORTED open dummy2
-tap_check "the log says why" told_why
-tap_check "the other device is not concerned" acts open rxe1
-tap_check "close it" acts close
+tap_check "create rxe2 in another namespace" foreign_rxe
+tap_check "open by device: refused" act_ret DAT_MODEL_NOT_SUPPORTED open rxe2
+tap_check "open by port: refused" act_ret DAT_MODEL_NOT_SUPPORTED open rxe2/1
+tap_check "open by net device: refused" act_ret DAT_MODEL_NOT_SUPPORTED open dummy2
+tap_check "the log has the reason" reason_logged
+tap_check "a device in the initial namespace opens" act_ok open rxe1
+tap_check "close rxe1" act_ok close
 
 modprobe -q 8021q
 if ip link add link dummy1 name "$vlan" type vlan id 7; then
-	tap_check "a VLAN on it has an address" vlan_up
-	tap_check "open it there" acts open "rxe1/1@$addr"
-	tap_check "call somebody on the VLAN" acts dial 10.9.77.9
-	tap_check "who does not answer" state C=ACTIVE_CONNECTION_PENDING
+	tap_check "add a VLAN with an address" vlan_up
+	tap_check "open by the address of the VLAN" act_ok open "rxe1/1@$addr"
+	tap_check "connect to an address on the VLAN that does not answer" act_ok dial 10.9.77.9
+	tap_check "the attempt is pending" state C=ACTIVE_CONNECTION_PENDING
 	ip link set "$vlan" netns kdapl-test
 	tap_clauses C-62
-	tap_check "the VLAN leaves: the attempt is UNREACHABLE" wait_for 20 saw C UNREACHABLE
-	tap_check "it has its address again, elsewhere" vlan_up foreign
-	tap_check "reset C" acts reset C
+	tap_check "the VLAN moves to another namespace: UNREACHABLE" wait_for 20 one_event C UNREACHABLE
+	tap_check "add the address again in the other namespace" vlan_up foreign
+	tap_check "reset C" act_ok reset C
 	tap_clauses C-62
-	tap_check "there is nothing to call from" \
-		acts_not DAT_INVALID_ADDRESS dial 10.9.77.9
-	tap_check "close" acts close
-	tap_check "to open it there is refused" \
-		acts_not DAT_MODEL_NOT_SUPPORTED open "rxe1/1@$addr"
+	tap_check "connect: no local address" \
+		act_ret DAT_INVALID_ADDRESS dial 10.9.77.9
+	tap_check "close the IA of the VLAN" act_ok close
+	tap_check "open by the address of the VLAN: refused" \
+		act_ret DAT_MODEL_NOT_SUPPORTED open "rxe1/1@$addr"
 	foreign ip link del "$vlan"
-	rxe_anew 1 || exit 1
+	rxe_recreate 1 || exit 1
 else
 	for ((i = 0; i < 10; i++)); do
-		tap_skip "a VLAN leaves its namespace" "the kernel has no VLANs"
+		tap_skip "a VLAN moves to another namespace" "the kernel has no VLANs"
 	done
 fi
 
-tap_check "open the device" acts open rxe1
-tap_check "listen" acts listen
-tap_check "connect A to B" acts pair || rdma_state dummy1 rxe1
+tap_check "open rxe1 again" act_ok open rxe1
+tap_check "listen" act_ok listen
+tap_check "connect A to B" act_ok pair || rdma_state dummy1 rxe1
 ip link set dummy1 netns kdapl-test
 tap_clauses C-31 C-57
-tap_check "its net device leaves, and Soft-RoCE with it: A is BROKEN" wait_for 20 saw A BROKEN
-tap_check "close the shell" acts close
+tap_check "the net device and its rxe device move: A is BROKEN" wait_for 20 one_event A BROKEN
+tap_check "close the orphaned IA" act_ok close
 foreign ip link del dummy1

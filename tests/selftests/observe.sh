@@ -1,8 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Looking inside: what debugfs and the tracepoints show while data moves, and
-# that nothing is left when it has moved. The form of the lines is that of
-# Documentation/ABI/testing/debugfs-kdapl.
+# debugfs and the tracepoints while data is transferred, and debugfs after that. The lines must
+# have the format that Documentation/ABI/testing/debugfs-kdapl describes.
 
 . "${0%/*}/lib.sh"
 
@@ -20,22 +19,25 @@ tidy() {
 }
 trap tidy EXIT
 
-# snapshot: all files as they are now; fails if no EP is connected
+# snapshot: copy all files; fails if no EP is connected
 snapshot() {
 	local file
 
 	for file in $files; do
 		cat "$DEBUGFS/kdapl/$file" >"$seen/$file" || return
 	done
-	grep -q 'state=CONNECTED' "$seen/eps"
+	grep -q 'state=CONNECTED' "$seen/eps" || { cat "$seen/eps"; return 1; }
 }
 
-# form FILE PATTERN: every line is like this, and there is one
-form() { [ -s "$seen/$1" ] && ! grep -Evn "^$2\$" "$seen/$1"; }
+# format FILE PATTERN: FILE is not empty, and every line matches; prints the other lines
+format() {
+	[ -s "$seen/$1" ] || { echo "expected lines in $1: it is empty"; return 1; }
+	! grep -Evn "^$2\$" "$seen/$1"
+}
 
 no_addresses() { ! grep -rE '(0x)?ffff[0-9a-f]{10,}' "$seen"; }
 
-nothing_left() {
+no_object() {
 	local file
 
 	for file in $files; do
@@ -44,10 +46,10 @@ nothing_left() {
 	done
 }
 
-# traced PATTERN: some event is like this
+# traced PATTERN: a line of the trace matches
 traced() { grep -qE "$1" "$seen/trace"; }
 
-# same_ids: a connected EP that debugfs shows has posts in the trace
+# same_ids: the trace has posts of a connected EP that debugfs shows, with the same id
 same_ids() {
 	local id
 
@@ -60,21 +62,21 @@ unload() { kdapl_unload && [ ! -e "$DEBUGFS/kdapl" ]; }
 tap_plan 20
 kdapl_load
 kdapl_events 1
-# It holds a connection, with work outstanding, for as long as it is loaded
+# Holds a connection with posts outstanding as long as it is loaded
 kdapl_insmod kdapl_removal stretch="$KDAPL_FACTOR"
 cat "$tracing/trace" >"$seen/trace"
 tap_check "debugfs shows a connected EP" snapshot
-tap_check "debugfs and trace name an EP alike" same_ids
-tap_check "ias" form ias "ia#$n name=rxe0/1 addr=[0-9.]+ state=open verbs_objects=$n( [a-z]+=$n)* async_evd=evd#$n"
-tap_check "pzs" form pzs "pz#$n ia=ia#$n state=valid zone=$n users=$n service_qp=(yes|no)"
-tap_check "lmrs" form lmrs "lmr#$n ia=ia#$n pz=pz#$n state=valid context=0x[0-9a-f]{8} length=$n privileges=0x[0-9a-f]{2} rmrs=0"
-tap_check "evds" form evds "evd#$n ia=ia#$n streams=0x[0-9a-f]{3} policy=[A-Z_]+ state=0x[0-9a-f]+ queued=$n notify=$n ring=$n/$n crs=$n psps=$n upcalls=$n dropped=0 overflowed=0"
-tap_check "eps" form eps "ep#$n ia=ia#$n pz=pz#$n state=[A-Z_]+ qp=$n recv_evd=evd#$n request_evd=evd#$n connect_evd=evd#$n srq=(none|srq#$n) recvs=$pool requests=$pool parked=(yes|no) first_error=none"
-tap_check "no file shows an address" no_addresses
+tap_check "debugfs and the trace use the same EP id" same_ids
+tap_check "ias has the documented format" format ias "ia#$n name=rxe0/1 addr=[0-9.]+ state=open verbs_objects=$n( [a-z]+=$n)* async_evd=evd#$n"
+tap_check "pzs has the documented format" format pzs "pz#$n ia=ia#$n state=valid zone=$n users=$n service_qp=(yes|no)"
+tap_check "lmrs has the documented format" format lmrs "lmr#$n ia=ia#$n pz=pz#$n state=valid context=0x[0-9a-f]{8} length=$n privileges=0x[0-9a-f]{2} rmrs=0"
+tap_check "evds has the documented format" format evds "evd#$n ia=ia#$n streams=0x[0-9a-f]{3} policy=[A-Z_]+ state=0x[0-9a-f]+ queued=$n notify=$n ring=$n/$n crs=$n psps=$n upcalls=$n dropped=0 overflowed=0"
+tap_check "eps has the documented format" format eps "ep#$n ia=ia#$n pz=pz#$n state=[A-Z_]+ qp=$n recv_evd=evd#$n request_evd=evd#$n connect_evd=evd#$n srq=(none|srq#$n) recvs=$pool requests=$pool parked=(yes|no) first_error=none"
+tap_check "no file shows a kernel address" no_addresses
 rmmod kdapl_removal
-tap_check "nothing is left in debugfs" wait_for 10 nothing_left
+tap_check "debugfs shows no object" wait_for 10 no_object
 "$KDAPL_DIR/kdapl-loop" --op send --sizes 4096 --messages 200 >"$seen/loop.out" 2>&1
-tap_check "the loopback ends well" test $? = 0
+tap_check "the loopback succeeds" test $? = 0
 cat "$tracing/trace" >"$seen/trace"
 "$KDAPL_DIR/kdapl-loop" --op args,disconnect --short >>"$seen/loop.out" 2>&1
 kdapl_events 0
@@ -88,4 +90,4 @@ tap_check "states are traced" traced 'kdapl_ep_state: ep=[0-9]+ ACTIVE_PENDING -
 tap_check "CM events are traced" traced 'kdapl_cm_event: id=[0-9]+ event=ESTABLISHED '
 tap_check "upcalls are traced" traced 'kdapl_upcall: evd=[0-9]+ event=[A-Z]+ '
 tap_check "registrations are traced" traced 'kdapl_lmr: lmr=[0-9]+ .* privileges=[LRW|]+ error=0'
-tap_check "rmmod, and debugfs is gone" unload
+tap_check "rmmod removes the debugfs folder" unload

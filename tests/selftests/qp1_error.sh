@@ -5,8 +5,8 @@
 # By the specification QP 1, which the connection manager uses, would move to SQE, keep its
 # receives and return to RTS by ib_mad_send_error(). 6.12 leaves it in ERROR and completes
 # the packet as FLUSHED, which that function ignores. 6.1 returns to RTS, but has flushed the
-# receives. Then nobody can connect on the device; a new device has a new QP 1. On a kernel
-# without the fault, rxe_anew() in lib.sh is not necessary.
+# receives. Then no connection can be made on the device; a new device has a new QP 1. On a
+# kernel without the fault, rxe_recreate() in lib.sh is not necessary.
 
 . "${0%/*}/lib.sh"
 
@@ -15,15 +15,15 @@ addr=10.9.77.1
 peer=10.9.77.9
 counters=/sys/class/infiniband/rxe1/ports/1/hw_counters
 
-# hang_up: ib_uverbs waits for the processes that use a device before it lets it go
-hang_up() {
-	[ -z "${call:-}" ] || kill "$call" 2>/dev/null
+# end_client: needed before the device is deleted, because ib_uverbs waits for its processes
+end_client() {
+	[ -z "${client:-}" ] || kill "$client" 2>/dev/null
 	wait
-	call=
+	client=
 }
 
 tidy() {
-	hang_up
+	end_client
 	[ ! -e /sys/class/infiniband/rxe1 ] || rxe_delete 1
 	ip link del dummy1
 	modprobe -qr rdma_ucm
@@ -31,21 +31,21 @@ tidy() {
 trap tidy EXIT
 
 ids() { rdma resource show cm_id link rxe1; }
-listens() { ids | grep -q 'state LISTEN.*comm rping'; }
-calls() { ids | grep -q "state CONNECT.*$peer"; }
+listening() { ids | grep -q 'state LISTEN.*comm rping'; }
+connecting() { ids | grep -q "state CONNECT.*$peer"; }
 sent() { cat $counters/sent_pkts; }
 has_sent() { [ "$(sent)" -gt "$1" ]; }
 no_gid() { ! gid_exists rxe1 "$addr"; }
 gid() { ip addr replace "$addr/24" dev dummy1 && wait_for 10 gid_exists rxe1 "$addr"; }
 
-# ping SECONDS: two processes connect on the address that stays, and one pings. 124: no
-# end of that in time
+# ping SECONDS: two processes connect on the first address, and one pings. Returns 124 on
+# time-out
 ping() {
 	local server status=1
 
 	rping -s -a "$good" -C 1 &
 	server=$!
-	if wait_for 10 listens; then
+	if wait_for 10 listening; then
 		timeout --foreground "$1" rping -c -a "$good" -C 1
 		status=$?
 	fi
@@ -54,13 +54,13 @@ ping() {
 	return $status
 }
 
-# deaf: does a ping have no end?
-deaf() {
+# ping_hangs: a ping runs into its time-out
+ping_hangs() {
 	ping $((3 * KDAPL_FACTOR))
 	[ $? = 124 ]
 }
 
-# quiet: nothing of the last ping is on its way
+# quiet: the device sends nothing for half a second
 quiet() {
 	local before
 
@@ -69,15 +69,16 @@ quiet() {
 	! has_sent "$before"
 }
 
-# call_nobody: the request is out, and is sent again until somebody answers
-call_nobody() {
+# connect_unanswered: start a process whose connection request is sent repeatedly, since no
+# peer answers it
+connect_unanswered() {
 	local before
 
 	wait_for 10 quiet || return
 	before=$(sent)
 	rping -c -a $peer >/dev/null 2>&1 &
-	call=$!
-	wait_for 10 calls && wait_for 10 has_sent "$before"
+	client=$!
+	wait_for 10 connecting && wait_for 10 has_sent "$before"
 }
 
 tap_plan 8
@@ -89,22 +90,22 @@ tap_check "two processes connect" ping $((20 * KDAPL_FACTOR))
 tap_check "a second address is added" gid
 ip addr del "$addr/24" dev dummy1
 wait_for 10 no_gid
-tap_check "it is deleted: two processes connect" ping $((20 * KDAPL_FACTOR))
+tap_check "it is deleted, with nothing to send: two processes connect" ping $((20 * KDAPL_FACTOR))
 gid
-# Not by tap_check, whose shell could not wait for the caller
-if call_nobody; then
-	tap_ok "it is added again, and a process calls from it"
+# Not by tap_check, which runs its command in a subshell that cannot wait for the client
+if connect_unanswered; then
+	tap_ok "it is added again, and a process sends requests from it"
 else
-	tap_not_ok "it is added again, and a process calls from it"
+	tap_not_ok "it is added again, and a process sends requests from it"
 fi
 ip addr del "$addr/24" dev dummy1
-tap_check "it is deleted" wait_for 10 no_gid
-if tap_known "the request is repeated: nobody connects" wait_for 10 deaf; then
-	tap_check "and nobody connects later" deaf
+tap_check "it is deleted again" wait_for 10 no_gid
+if tap_known "the request is repeated: no connection can be made" wait_for 10 ping_hangs; then
+	tap_check "no connection can be made later" ping_hangs
 else
-	tap_ok "and nobody connects later: not on this kernel"
+	tap_ok "no connection can be made later: not on this kernel"
 fi
 tap_diag "$(rdma resource show qp link rxe1 | grep GSI)"
-hang_up
-rxe_anew 1 || exit 1
+end_client
+rxe_recreate 1 || exit 1
 tap_check "two processes connect on a new device" ping $((20 * KDAPL_FACTOR))

@@ -1,11 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Demonstrates a fault of Soft-RoCE of 6.1 without kDAPL, which rxe_reminder() in lib.sh
+# Demonstrates a fault of Soft-RoCE of 6.1 without kDAPL, which rxe_wake_qp1() in lib.sh
 # works around: it loses requests that are posted on a datagram QP after the QP was set back
-# to RTS because of an error, as ib_mad does with QP 1, until somebody posts again
+# to RTS because of an error, as ib_mad does with QP 1, until something is posted again
 # (tests/rxe/qp1_stall.c). So the destruction of an id of the connection manager may wait for
 # ever while a device is deleted: its last message fails because the address was deleted, and
-# nobody else posts. On later kernels no request is lost.
+# nothing else is posted. On later kernels no request is lost.
 
 . "${0%/*}/lib.sh"
 
@@ -18,27 +18,27 @@ tidy() {
 }
 trap tidy EXIT
 
-told() { cat "$parameters/$1"; }
+parameter() { cat "$parameters/$1"; }
 
-# tells NAME VALUE
-tells() { [ "$(told "$1")" = "$2" ] || { told "$1"; return 1; }; }
+# is NAME VALUE: the parameter has this value
+is() { [ "$(parameter "$1")" = "$2" ] || { echo "expected $1=$2: $(parameter "$1")"; return 1; }; }
 
 # lost: requests are lost on 6.1; on other kernels nothing may be lost
 lost() {
 	if [[ $(uname -r) = 6.1.* ]]; then
-		tap_known "two requests after that are lost" tells forgotten 2
+		tap_known "two requests posted after it are lost" is forgotten 2
 	else
-		tap_check "no request after that is lost" tells forgotten 0
+		tap_check "no request posted after it is lost" is forgotten 0
 	fi
 }
 
 tap_plan 7
 rxe_setup 1
-tap_check "a QP on plain verbs" \
+tap_check "kdapl_qp1_stall loads: a QP on plain verbs" \
 	insmod "$KDAPL_DIR/kdapl_qp1_stall.ko" device=rxe1 wait_ms=$((500 * KDAPL_FACTOR))
-tap_check "a send fails and has a completion" tells first 1
-tap_check "two requests after it are flushed" tells flushed 2
-tap_check "ib_modify_qp() sets it back to RTS" tells back 0
+tap_check "a send fails with a completion" is first 1
+tap_check "the two requests posted before ib_modify_qp() are flushed" is flushed 2
+tap_check "ib_modify_qp() sets the QP back to RTS" is back 0
 lost
-tap_check "an empty post completes whatever was lost" tells woken "$(told forgotten)"
-tap_check "unloads" rmmod kdapl_qp1_stall
+tap_check "an empty post completes the lost requests" is woken "$(parameter forgotten)"
+tap_check "kdapl_qp1_stall unloads" rmmod kdapl_qp1_stall

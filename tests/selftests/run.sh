@@ -1,14 +1,12 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 #
-# Run selftests one after the other, as root in a guest; each is a TAP
-# subtest of this one.
+# Run selftests one after the other, as root in a guest. Each is a TAP subtest.
 #
 #   tests/selftests/run.sh [NAME...]	without names: all
 #
-# Every selftest has SELFTEST_TIME seconds (its own "# time:" or 240, times
-# KDAPL_STRETCH), and ten times as many under a kernel with bug finders, where
-# some also do more.
+# Each selftest is killed after SELFTEST_TIME seconds (default: its own "# time:", or 240),
+# times KDAPL_STRETCH, times ten on a kernel with sanitizers, where some also do more.
 
 cd "$(dirname "$0")" || exit 1
 export KDAPL_DIR=${KDAPL_DIR:-$PWD}
@@ -17,11 +15,11 @@ slow=1
 # shellcheck source=tests/selftests/lib.sh
 . ./lib.sh
 kunit_off
-# A net device that somebody keeps is reported after 10 seconds, which stretch, too
-netdev_patience=/proc/sys/net/core/netdev_unregister_timeout_secs
-[ ! -w $netdev_patience ] || echo $((10 * KDAPL_FACTOR)) >$netdev_patience
+# The kernel reports a net device with leaked references after 10 seconds; stretch that, too
+netdev_timeout=/proc/sys/net/core/netdev_unregister_timeout_secs
+[ ! -w $netdev_timeout ] || echo $((10 * KDAPL_FACTOR)) >$netdev_timeout
 
-# limit_of NAME: its seconds
+# limit_of NAME: print the time limit of the selftest in seconds
 limit_of() {
 	local time
 
@@ -29,7 +27,8 @@ limit_of() {
 	awk "BEGIN { print ${SELFTEST_TIME:-${time:-240}} * ${KDAPL_STRETCH:-1} * $slow }"
 }
 
-# modules_left: our modules that are still loaded, except the one that stays with rxe
+# modules_left: print the modules of the project that are loaded, except kdapl_qp1_wake, which
+# stays loaded with rxe
 modules_left() {
 	sed -n 's/^\(kdapl[a-z0-9_]*\|first_consumer\|tutorial_[a-z]*\) .*/\1/p' /proc/modules | grep -vx kdapl_qp1_wake
 }
@@ -56,13 +55,16 @@ for name in "${names[@]}"; do
 		tee "/tmp/$name.out" | sed -u 's/^/    /'
 	status=${PIPESTATUS[0]}
 	echo "# $name: $((SECONDS - begin)) s"
-	# The script's exit trap unloads modules, but cannot fail the script
+	# The exit trap of the script unloads modules, but cannot change its exit status
 	left=$(modules_left)
-	[ -z "$left" ] || { echo "# $name: left behind: $left"; status=1; }
+	if [ -n "$left" ]; then
+		echo "# $name: expected all modules to be unloaded, still loaded: $left"
+		status=1
+	fi
 	if [ "$status" = 0 ] && ! grep -q '^not ok' "/tmp/$name.out"; then
 		echo "ok $number - $name"
 	else
-		echo "# $name: exit status $status"
+		echo "# $name: expected exit status 0 and no \"not ok\", exit status $status"
 		echo "not ok $number - $name"
 		failed=1
 	fi

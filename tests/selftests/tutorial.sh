@@ -1,10 +1,11 @@
+#!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# The two Consumers of kdapl-tutorial.rst, as a reader would run them.
+# The two Consumers of kdapl-tutorial.rst, run as the page describes.
 
 . "${0%/*}/lib.sh"
 
 address=10.9.9.1
-said="tutorial_server: the client wrote"
+line="tutorial_server: the client wrote"
 
 tidy() {
 	rmmod tutorial_client tutorial_server 2>/dev/null
@@ -12,20 +13,20 @@ tidy() {
 }
 trap tidy EXIT
 
-# client TEXT: loads the client, which has done everything when insmod returns
+# client TEXT: load the client; insmod returns after it has transferred the text
 client() { kdapl_insmod tutorial_client device=rxe0 address="$address" text="$1"; }
 
 tap_plan 10
 kdapl_unload
-tap_check "rxe0" rxe_setup
+tap_check "rxe_setup" rxe_setup
 kdapl_insmod kdapl
-tap_check "the server" kdapl_insmod tutorial_server device=rxe0
-tap_check "a client" client first
-tap_check "the server has printed its text" wait_for 10 logged 1 "$said \"first\""
-tap_check "rmmod of the client" rmmod tutorial_client
-tap_check "another client" client second
-tap_check "the server has printed that text, too" wait_for 10 logged 1 "$said \"second\""
+tap_check "the server loads" kdapl_insmod tutorial_server device=rxe0
+tap_check "a client loads" client first
+tap_check "the server prints the text of the client" wait_for 10 logged 1 "$line \"first\""
+tap_check "the client unloads" rmmod tutorial_client
+tap_check "a second client loads" client second
+tap_check "the server prints the text of the second client" wait_for 10 logged 1 "$line \"second\""
 rmmod tutorial_client
-tap_check "rmmod of the server" rmmod tutorial_server
-tap_refuse "a client without a server" client third
+tap_check "the server unloads" rmmod tutorial_server
+tap_refuse "without a server, insmod of a client fails" client third
 tap_check "kdapl unloads" rmmod kdapl
