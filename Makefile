@@ -21,8 +21,8 @@ install: | $(KDIR)/Makefile
 		$(shell cat $(KDIR)/include/config/kernel.release)
 
 $(KDIR)/Makefile:
-	@echo "No kernel headers at $(KDIR)." >&2
-	@echo "Install linux-headers-$$(uname -r), or name others: make KDIR=..." >&2
+	@echo "No kernel headers in $(KDIR)." >&2
+	@echo "Install linux-headers-$$(uname -r), or set KDIR: make KDIR=..." >&2
 	@false
 
 tools: $(TOOL)
@@ -40,8 +40,8 @@ distclean: clean
 setup:
 	tools/kdapl/setup
 
-# The packages first: without them there may be no Python to run the rest.
-# ALSO=TARGETS: those tests in the same run.
+# The packages come first, because check/run needs Python.
+# ALSO=TARGETS: run these targets too, with one result.
 check check-quick check-kasan check-debug check-races coverage demo bench:
 	@tools/kdapl/setup packages
 	@$(CHECK)/run $@ $(ALSO)
@@ -65,22 +65,22 @@ mutate-stale:
 help:
 	@echo "make               kdapl.ko, kdapl_loop.ko and kdapl-loop (KDIR=headers of the kernel)"
 	@echo "make install       install the modules (as root)"
-	@echo "make clean         remove what make built; distclean: build/ too"
-	@echo "make demo          boot a Debian kernel in a VM, move data over rxe, show the table"
+	@echo "make clean         remove the output of make; distclean also removes build/"
+	@echo "make demo          boot a Debian kernel in a VM, transfer data over rxe, print a table"
 	@echo "make check         all tests, on Linux 6.1 and 6.12, in VMs"
-	@echo "make check-quick   style, KUnit and a short loopback: for the working day"
-	@echo "make check-kasan   some of them under KASAN, lockdep, kmemleak and their like"
-	@echo "make check-debug   all tests under KASAN, lockdep, kmemleak and their like, then"
-	@echo "                   with fewer messages under KCSAN and on PREEMPT_RT (2 hours)"
-	@echo "make check-races   the second half of that alone"
-	@echo "make contract      after make check: every clause, and the test that holds it"
-	@echo "make mutate        break the product once for each line of a table; takes hours"
-	@echo "make mutate-stale  the same for files that have changed since their verdicts"
-	@echo "make coverage      lines and branches of kdapl.ko that the tests reach, by gcov;"
+	@echo "make check-quick   style, KUnit and a short loopback, for daily work"
+	@echo "make check-kasan   some tests with KASAN, lockdep, kmemleak and other sanitizers"
+	@echo "make check-debug   all tests with KASAN, lockdep, kmemleak and others, then"
+	@echo "                   fewer with KCSAN and on PREEMPT_RT (2 hours)"
+	@echo "make check-races   only the second part: KCSAN and PREEMPT_RT"
+	@echo "make contract      after make check: each clause, and the tests that assert it"
+	@echo "make mutate        mutation tests; takes an hour or two"
+	@echo "make mutate-stale  mutation tests whose verdicts are stale"
+	@echo "make coverage      lines and branches of kdapl.ko that the tests reach (gcov);"
 	@echo "                   not part of make check (20 minutes)"
-	@echo "make bench         count the instructions of every path, print a table"
+	@echo "make bench         count the instructions of each path, print a table"
 	@echo "make docs          HTML pages and section 9 manual pages, in build/docs"
-	@echo "make setup         only install and fetch what the tests need"
+	@echo "make setup         only install packages and fetch kernels for the tests"
 
 .PHONY: all modules install tools clean distclean docs setup help
 .PHONY: check check-quick check-kasan check-debug check-races demo bench contract

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdapl-loop: run the kDAPL loopback harness (kdapl_loop.ko) and show what
- * came of it. The exit status is the verdict.
+ * kdapl-loop: run the kDAPL loopback test (kdapl_loop.ko) and print the results.
+ * The exit status is the result of the run.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -27,30 +27,31 @@ static const char * const groups[] = {
 static const char help[] =
 "Usage: kdapl-loop [options]\n"
 "\n"
-"Moves messages between two ends of one RDMA device through the kDAPL API and\n"
+"Transfers messages between two ends on one RDMA device with the kDAPL API and\n"
 "checks every byte and every completion. Needs root, debugfs and the module\n"
 "kdapl_loop.\n"
 "\n"
-"  --device NAME      interface adapter (rxe0, rxe0/1, the net device);\n"
-"                     default: the first that kDAPL lists\n"
-"  --op LIST          only these, by comma: send, write, read, srq (transfers),\n"
-"                     disconnect, flow, flags, args, errors, exact,\n"
-"                     rmr, fmr, service, connect, hostile (special)\n"
+"  --device NAME      interface adapter (rxe0, rxe0/1, or a net device);\n"
+"                     default: the first one that kDAPL lists\n"
+"  --op LIST          only these groups, separated by commas: send, write, read,\n"
+"                     srq (transfers), disconnect, flow, flags, args, errors,\n"
+"                     exact, rmr, fmr, service, connect, hostile (others)\n"
 "  --sizes LIST       transfers of these sizes in bytes, up to " LARGEST_TEXT "\n"
 "  --messages N       N messages of each size\n"
-"  --case LIST        only the cases of these names, see --list\n"
-"  --short            fewer repetitions, a fiftieth of the messages\n"
+"  --case LIST        only these cases, see --list\n"
+"  --short            fewer repetitions and a fiftieth of the messages\n"
 "  --divide N         an N-th of the messages\n"
 "  --repeat N         N rounds of each case of the group errors\n"
-"  --seed N           of the patterns (default 1)\n"
-"  --list             show the cases and run none\n"
-"  --abort            stop the run that is at work\n"
+"  --seed N           seed of the data patterns (default 1)\n"
+"  --list             print the cases without running them\n"
+"  --abort            stop the run in progress\n"
 "  --json             print the results as JSON\n"
 "  --tap              print a TAP line for each case\n"
-"  --help             print this\n"
+"  --help             print this text\n"
 "\n"
 "With --sizes or --messages only transfers are run.\n"
-"Exit status: 0 all passed, 1 something failed, 2 wrong use, 3 cannot run here.\n";
+"Exit status: 0 all cases passed, 1 a case failed, 2 usage error, 3 cannot run\n"
+"(not root, no debugfs, module or device).\n";
 
 static unsigned long long parse_number(const char *option, const char *text,
 				       unsigned long long max)
@@ -61,7 +62,7 @@ static unsigned long long parse_number(const char *option, const char *text,
 	errno = 0;
 	n = strtoull(text, &end, 0);
 	if (!isdigit((unsigned char)*text) || *end || errno || n > max)
-		die(EXIT_USAGE, "%s takes a number from 0 to %llu, not \"%s\"", option, max,
+		die(EXIT_USAGE, "%s: expected a number from 0 to %llu, got \"%s\"", option, max,
 		    text);
 	return n;
 }
@@ -76,7 +77,7 @@ static bool is_group(const char *name)
 	return false;
 }
 
-/* Every word of a list with commas must be good. */
+/* Check each item of a comma-separated list */
 static void check_list(const char *option, const char *list)
 {
 	char *copy = strdup(list), *rest = copy, *item;
@@ -87,21 +88,21 @@ static void check_list(const char *option, const char *list)
 	while ((item = strsep(&rest, ","))) {
 		if (!strcmp(option, "--op") && !is_group(item))
 			die(EXIT_USAGE,
-			    "--op does not know \"%s\": it takes send, write, read, srq, disconnect, flow, flags, args, errors, exact, rmr, fmr, service, connect, hostile",
+			    "--op: unknown group \"%s\", expected send, write, read, srq, disconnect, flow, flags, args, errors, exact, rmr, fmr, service, connect or hostile",
 			    item);
 		if (!strcmp(option, "--sizes"))
 			parse_number("--sizes", item, LARGEST);
 		if (!strcmp(option, "--sizes") && ++n > 16)
-			die(EXIT_USAGE, "--sizes takes 16 sizes at most");
+			die(EXIT_USAGE, "--sizes: at most 16 sizes are allowed");
 	}
 	free(copy);
 }
 
-/* A value goes to the module as one word. */
+/* The module takes a value as one word, so it must have no white space */
 static void check_word(const char *option, const char *text, size_t max)
 {
 	if (!*text || strlen(text) >= max || strpbrk(text, " \t\n"))
-		die(EXIT_USAGE, "%s does not take \"%s\"", option, text);
+		die(EXIT_USAGE, "%s: expected one word, got \"%s\"", option, text);
 }
 
 static void append(char *line, size_t len, const char *key, const char *value)
@@ -164,7 +165,8 @@ static void take_option(struct options *o, int opt, const char *arg)
 		break;
 	case OPT_MESSAGES:
 		if (!parse_number("--messages", optarg, MOST_MESSAGES))
-			die(EXIT_USAGE, "--messages takes a number from 1 to %lu", MOST_MESSAGES);
+			die(EXIT_USAGE, "--messages: expected a number from 1 to %lu, got 0",
+			    MOST_MESSAGES);
 		append(line, len, "messages", optarg);
 		break;
 	case OPT_CASE:
@@ -176,12 +178,14 @@ static void take_option(struct options *o, int opt, const char *arg)
 		break;
 	case OPT_DIVIDE:
 		if (!parse_number("--divide", optarg, MOST_MESSAGES))
-			die(EXIT_USAGE, "--divide takes a number from 1 to %lu", MOST_MESSAGES);
+			die(EXIT_USAGE, "--divide: expected a number from 1 to %lu, got 0",
+			    MOST_MESSAGES);
 		append(line, len, "divide", optarg);
 		break;
 	case OPT_REPEAT:
 		if (!parse_number("--repeat", optarg, MOST_ROUNDS))
-			die(EXIT_USAGE, "--repeat takes a number from 1 to %lu", MOST_ROUNDS);
+			die(EXIT_USAGE, "--repeat: expected a number from 1 to %lu, got 0",
+			    MOST_ROUNDS);
 		append(line, len, "repeat", optarg);
 		break;
 	case OPT_SEED:
@@ -206,7 +210,8 @@ static void take_option(struct options *o, int opt, const char *arg)
 		exit(EXIT_PASSED);
 	default:
 		die(EXIT_USAGE,
-		    "\"%s\" is no option, or lacks its value: try \"kdapl-loop --help\"", arg);
+		    "\"%s\" is not an option, or its value is missing: see \"kdapl-loop --help\"",
+		    arg);
 	}
 }
 
@@ -219,11 +224,11 @@ static double now(void)
 }
 
 /*
- * Watch a run until it is over; with TAP, tell each case as it ends. The
- * signals are blocked and taken here, in the pause between two looks.
+ * Follow a run until it ends; with TAP, print each case as it finishes. The
+ * signals are blocked, and sigtimedwait() takes them between two polls.
  */
 static void watch(const struct options *o, const sigset_t *signals, struct status *st,
-		  size_t *told)
+		  size_t *printed)
 {
 	const struct timespec pause = { .tv_nsec = 200000000 };
 	struct results res;
@@ -235,9 +240,9 @@ static void watch(const struct options *o, const sigset_t *signals, struct statu
 		if (strcmp(st->state, "running"))
 			break;
 		show_progress(st, now() - start);
-		if (o->show == SHOW_TAP && st->finished > *told) {
+		if (o->show == SHOW_TAP && st->finished > *printed) {
 			control_results(&res);
-			*told = show_tap(&res, *told, false);
+			*printed = show_tap(&res, *printed, false);
 			results_free(&res);
 		}
 		if (sigtimedwait(signals, NULL, &pause) > 0 && !stopped) {
@@ -248,17 +253,17 @@ static void watch(const struct options *o, const sigset_t *signals, struct statu
 	show_progress_end();
 }
 
-/* A run without any case has met an environment that it cannot work in. */
+/* An error before the first case ended: the environment lacks something */
 static void check_error(const struct options *o, const struct status *st)
 {
 	if (!st->error[0] || st->finished)
 		return;
 	if (o->device)
 		die(EXIT_ENVIRONMENT,
-		    "cannot use device %s (%s): \"rdma link\" shows what there is", o->device,
+		    "cannot use device %s (%s): \"rdma link\" lists the devices", o->device,
 		    st->error);
 	die(EXIT_ENVIRONMENT,
-	    "cannot run (%s): is there a device? \"rdma link add rxe0 type rxe netdev NETDEV\" makes one",
+	    "cannot run (%s): is there an RDMA device? \"rdma link add rxe0 type rxe netdev NETDEV\" adds one",
 	    st->error);
 }
 
@@ -277,7 +282,7 @@ static int run(const struct options *o)
 	struct results res;
 	struct status st;
 	sigset_t signals;
-	size_t told = 0;
+	size_t printed = 0;
 	double start;
 	int status;
 
@@ -288,7 +293,7 @@ static int run(const struct options *o)
 	start = now();
 	control_run(o->line[0] ? o->line : "short=0");
 	if (!o->list) {
-		watch(o, &signals, &st, &told);
+		watch(o, &signals, &st, &printed);
 		check_error(o, &st);
 	}
 	control_results(&res);
@@ -305,7 +310,7 @@ static int run(const struct options *o)
 		show_json(&res, &st, now() - start);
 		break;
 	case SHOW_TAP:
-		show_tap(&res, told, true);
+		show_tap(&res, printed, true);
 		if (st.error[0])
 			printf("Bail out! %s\n", st.error);
 		break;
@@ -324,7 +329,7 @@ int main(int argc, char **argv)
 	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1)
 		take_option(&o, opt, argv[optind - 1]);
 	if (optind < argc)
-		die(EXIT_USAGE, "\"%s\" is no option: try \"kdapl-loop --help\"", argv[optind]);
+		die(EXIT_USAGE, "\"%s\" is not an option: see \"kdapl-loop --help\"", argv[optind]);
 	control_check();
 	if (o.abort) {
 		control_abort();

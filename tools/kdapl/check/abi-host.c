@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Prints the numbers of one flavour of the DAT headers: ours when compiled
- * with ABI_KERNEL, else those that Debian's libdapl-dev installs. The script
- * abi-host compiles it both ways (the two define the same names, so that no
- * unit can include both) and compares the output.
+ * Prints values, sizes and offsets of one set of DAT headers: include/dat if
+ * compiled with ABI_KERNEL, else those of Debian's libdapl-dev. Both define the
+ * same names, so no unit can include both. The script abi-host compiles this file
+ * with each and compares the output.
  *
- * What is printed comes out of abi_values.c and abi_layout.c, by way of two
- * lists that the script makes: abi-values.inc and abi-layout.inc.
+ * The script creates abi-values.inc and abi-layout.inc, the lists of what is
+ * printed, from abi_values.c and abi_layout.c.
  */
 #include <stddef.h>
 #include <stdio.h>

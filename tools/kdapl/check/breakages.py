@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The breakages of mutations/*.mut: read them, choose some, apply one to a tree."""
+"""The breakages of mutations/*.mut: read, select and apply them."""
 
 import hashlib
 import re
@@ -7,23 +7,23 @@ from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[3]
 TABLE = TOP / "tools/kdapl/check/mutations"
-# All breakages are in here, so that nothing but kdapl.ko need be built for one
+# All breakages are in this folder, so that only kdapl.ko must be built for each
 MODULE = "drivers/infiniband/ulp/kdapl"
 
 
 class Refused(Exception):
-    """The table is wrong, or cannot be used on this tree."""
+    """The table has an error, or cannot be used on this tree."""
 
 
 class Hunk:
-    """Lines of one function of one file, and what takes their place."""
+    """Lines of one function or file, and their replacement."""
 
     def __init__(self, file="", function=""):
         self.file, self.function = file, function
         self.old, self.new = [], []
 
     def span(self, lines):
-        """First and last line in which to look: the function, or all."""
+        """First and last line to search: the function, or the whole file."""
         if not self.function:
             return 0, len(lines)
         head = re.compile(r"^[a-zA-Z#].*\b" + re.escape(self.function) + r"\b")
@@ -31,28 +31,28 @@ class Hunk:
             for last in range(first, len(lines)):
                 if lines[last].startswith("}"):
                     return first, last
-                # A declaration or a call: not what was meant
+                # A declaration or a call, not the definition
                 if lines[last].endswith(";") and lines[last][:1] != "\t":
                     break
-        raise Refused(f"no function {self.function} in {self.file}")
+        raise Refused(f"expected function {self.function} in {self.file}: not found")
 
     def apply(self, tree):
         path = tree / self.file
         if not path.exists():
-            raise Refused(f"no file {self.file}")
+            raise Refused(f"expected file {self.file}: not found")
         lines = path.read_text().split("\n")
         first, last = self.span(lines)
         n = len(self.old)
         hits = [i for i in range(first, last) if lines[i:i + n] == self.old]
         if len(hits) != 1:
-            raise Refused(f"is there {len(hits)} times, not once, in "
-                          f"{self.function or self.file}: {self.old[0].strip()}")
+            raise Refused(f"expected once in {self.function or self.file}, found {len(hits)} "
+                          f"times: {self.old[0].strip()}")
         lines[hits[0]:hits[0] + n] = self.new
         path.write_text("\n".join(lines))
 
 
 class Mutation:
-    """One record of a .mut file: a name, what it breaks, and the hunks."""
+    """One record of a .mut file: its name, the rule that it breaks, and the hunks."""
 
     def __init__(self, number, source):
         self.number, self.source = number, source
@@ -62,7 +62,7 @@ class Mutation:
     def read(self, line):
         if line[0] in "-+":
             hunk = self.hunks[-1] if self.hunks else Hunk()
-            if line[0] == "-" and hunk.new:     # the next place
+            if line[0] == "-" and hunk.new:     # the next hunk
                 hunk = Hunk(hunk.file, hunk.function)
                 self.hunks.append(hunk)
             (hunk.old if line[0] == "-" else hunk.new).append(line[1:])
@@ -78,7 +78,7 @@ class Mutation:
                 self.hunks.append(Hunk(self.hunks[-1].file))
             self.hunks[-1].function = value
         else:
-            raise Refused(f"{self.source}: what is this line? {line}")
+            raise Refused(f"{self.source}: expected name, breaks, file, in, - or +: {line}")
 
     def check(self):
         if not (self.name and self.breaks and self.hunks and
@@ -91,7 +91,7 @@ class Mutation:
         return self
 
     def files(self):
-        """The files that it touches, each once."""
+        """The files that it changes, each once."""
         return list(dict.fromkeys(h.file for h in self.hunks))
 
     def __str__(self):
@@ -125,7 +125,7 @@ def read_table():
     names = [m.check().name for m in found]
     for name in names:
         if names.count(name) > 1:
-            raise Refused(f"two breakages are called {name}")
+            raise Refused(f"two breakages have the name {name}")
     return found
 
 
@@ -140,5 +140,5 @@ def choose(mutations, words):
         else:
             wanted |= {m.number for m in mutations if m.name == word}
             if word not in [m.name for m in mutations]:
-                raise Refused(f"no breakage is called {word}; see --list")
+                raise Refused(f"no breakage has the name {word}; see --list")
     return [m for m in mutations if m.number in wanted]

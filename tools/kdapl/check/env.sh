@@ -1,15 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# shellcheck disable=SC2034 # variables for those who source this
-# What the check scripts share; sourced with -euo pipefail, leaves the
-# caller in the top folder.
+# shellcheck disable=SC2034 # variables for the scripts that source this
+# Common functions of the check scripts; sourced with -euo pipefail. Changes to the top
+# folder of the sources.
 
 cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit
 TOP=$PWD
 CACHE=${KDAPL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kdapl}
 BUILD=$TOP/build
 
-# result STATUS NAME: one TAP line
+# result STATUS NAME: print a TAP result
 tap_number=0
 result() {
 	local not=
@@ -19,27 +19,29 @@ result() {
 	echo "${not}ok $tap_number - $2"
 }
 
-# silent NAME COMMAND...: ok if the command succeeds and prints nothing
-silent() {
-	local silent_name=$1 silent_out silent_status=0
+# no_output NAME COMMAND...: ok if the command succeeds and prints nothing; on failure print
+# the command, its status and its output
+no_output() {
+	local check_name=$1 check_out check_status=0
 
 	shift
-	silent_out=$("$@" 2>&1) || silent_status=$?
-	if [ -n "$silent_out" ]; then
-		printf '%s\n' "$silent_out" | head -n 60 | sed 's/^/# /'
-		[ "$silent_status" != 0 ] || silent_status=1
+	check_out=$("$@" 2>&1) || check_status=$?
+	if [ -n "$check_out" ] || [ "$check_status" != 0 ]; then
+		echo "# \"$*\": expected no output and exit status 0, exit status $check_status:"
+		printf '%s\n' "${check_out:-(no output)}" | head -n 60 | sed 's/^/# /'
+		[ "$check_status" != 0 ] || check_status=1
 	fi
-	result "$silent_status" "$silent_name"
-	return "$silent_status"
+	result "$check_status" "$check_name"
+	return "$check_status"
 }
 
-# kernel_dir NAME: where setup put it
+# kernel_dir NAME: print the folder in which setup unpacked a kernel
 kernel_dir() { readlink -f "$CACHE/kernels/$1"; }
 
-# kernel_release NAME
+# kernel_release NAME: print its release
 kernel_release() { basename "$(kernel_dir "$1")"/lib/modules/*; }
 
-# kernel_headers NAME: what KDIR is for modules of this kernel
+# kernel_headers NAME: print the KDIR for modules of this kernel
 kernel_headers() {
 	case $1 in
 	own-*) readlink -f "$(kernel_dir "$1")/../build" ;;
@@ -47,9 +49,8 @@ kernel_headers() {
 	esac
 }
 
-# kernel_source: the tree that the own kernel was built from
+# kernel_source: print the source tree of the own kernel
 kernel_source() { readlink -f "$(kernel_dir own-6.12)/../source"; }
 
-# output_of NAME: the build copy for a kernel; with KDAPL_GCOV set, the one whose
-# kdapl.ko counts for gcov
+# output_of NAME: print the build copy for a kernel; with KDAPL_GCOV, the one built for gcov
 output_of() { echo "$BUILD/${KDAPL_GCOV:+gcov-}$(kernel_release "$1")"; }

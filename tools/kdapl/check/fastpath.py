@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Which files of drivers/infiniband/ulp/kdapl are the posting and completion path.
+"""The files of the posting and completion path in drivers/infiniband/ulp/kdapl.
 
-The one list of them, for whatever checks that path: hotcalls, coverage, mutate.
+Used by all checks of that path: hotcalls, mutate and coverage.
 """
 
 FOLDER = "drivers/infiniband/ulp/kdapl"
 # Every function in these objects runs in any context: it neither sleeps nor allocates
 ANY_CONTEXT = ("post/post post/post_recv post/segment post/complete post/ep_state "
                "event/evd_queue post/mr_wr post/rmr_bind post/lmr_fast post/lmr_fmr").split()
-# These also hold functions of set-up and teardown, which may sleep
+# These also contain functions of set-up and teardown, which may sleep
 OBJECTS = ANY_CONTEXT + "event/evd_policy event/scq post/drain".split()
-# Inline functions of the path, and the layout of the objects that it works on
+# Inline functions of the path, and the layout of the objects that it uses
 HEADERS = ("base/handle base/event_node base/pool base/wr object/evd object/mr "
            "event/event event/evd_queue post/segment").split()
-# Objects below the path whose set-up code its checks rely on
+# Objects below the path; the checks of the path rely on their set-up code
 MECHANISM = "base/handle base/pool object/lmr_table".split()
 
 FILES = frozenset([f"{FOLDER}/{name}.c" for name in OBJECTS + MECHANISM] +

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Checks that every KUnit case of the sources has run, and prints those that have not.
+"""Check that every KUnit case of the sources has run, and print those that have not.
 
   tools/kdapl/check/suites.py CONSOLE [FOLDER]
 
-A module prints no plan of its suites, so a suite that is missing from it, or that did
-not run, leaves no trace in what KUnit prints. CONSOLE is the console of a guest, FOLDER
-has the suites (drivers/infiniband/ulp/kdapl/tests).
+KUnit prints no plan for the suites of a module, so its output does not show whether a
+suite is missing or did not run. CONSOLE is the console of a guest. FOLDER has the suites
+(default: drivers/infiniband/ulp/kdapl/tests).
 """
 
 import re
@@ -37,7 +37,7 @@ def wanted(folder):
 
 
 def ran(console):
-    """The same for the results on the console. A suite must have a result of its own, too."""
+    """Name of each suite with a result on the console -> names of its cases with a result."""
     suites, cases = {}, []
     for line in console.splitlines():
         line = re.sub(r"^\[ *[0-9.]+\] ", "", line)
@@ -55,14 +55,14 @@ def ran(console):
 def differences(want, got):
     """Yields a message for each difference."""
     for name in sorted(want.keys() - got.keys()):
-        yield f"{name}: this suite of the sources has not run"
+        yield f"{name}: the suite is in the sources, but has not run"
     for name in sorted(got.keys() - want.keys()):
-        yield f"{name}: no such suite is in the sources"
+        yield f"{name}: the suite has run, but is not in the sources"
     for name in sorted(want.keys() & got.keys()):
         if sorted(want[name]) != sorted(got[name]):
             missing = [case for case in want[name] if case not in got[name]]
-            yield (f"{name}: {len(got[name])} cases have run, {len(want[name])} are in the "
-                   f"sources; missing: {' '.join(missing) or 'none'}")
+            yield (f"{name}: expected the {len(want[name])} cases of the sources, "
+                   f"{len(got[name])} have run; missing: {' '.join(missing) or 'none'}")
 
 
 def main():
@@ -72,7 +72,7 @@ def main():
     got = ran(Path(sys.argv[1]).read_text(encoding="utf-8", errors="replace"))
     found = list(differences(want, got))
     if not want:
-        found.append("no suite is in the sources")
+        found.append("expected KUnit suites in the sources, found none")
     print("\n".join(found), end="\n" if found else "")
     return 1 if found else 0
 

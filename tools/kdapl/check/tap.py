@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Read TAP and KTAP: count the leaf cases, find what is wrong.
+"""Read TAP and KTAP: count the leaf results, and print the failures.
 
-  tools/kdapl/check/tap.py [FILE]             count, print failures
-  tools/kdapl/check/tap.py --from-json FILE   results of kdapl-loop as TAP
+  tools/kdapl/check/tap.py [FILE]             print counts and failures
+  tools/kdapl/check/tap.py --from-json FILE   print results of kdapl-loop as TAP
 """
 
 import json
@@ -16,14 +16,14 @@ SKIP = re.compile(r"# *SKIP", re.I)
 
 
 class Tap:
-    """Counts of one TAP text. A result that follows deeper results is their
-    sum, and counts only if it fails without a failure among them."""
+    """Counts of one TAP text. A result after deeper results is their sum. It counts only
+    if it is a failure and none of them is."""
 
     def __init__(self):
         self.passed = self.failed = self.skipped = 0
         self.failures = []      # name, with the comment lines before it
         self.seen = {}          # indent -> results since its plan
-        self.plan = {}          # indent -> results promised
+        self.plan = {}          # indent -> results planned
         self.below = {}         # indent -> failures below it
         self.notes = []
         self.names = {}         # indent -> name of the subtest
@@ -36,11 +36,11 @@ class Tap:
         self.notes = []
 
     def close(self, depth):
-        """Everything deeper than depth has ended: were the plans kept?"""
+        """Everything deeper than depth has ended: compare the results with the plans."""
         for indent in sorted((i for i in self.plan if i > depth), reverse=True):
             want, got = self.plan.pop(indent), self.seen.get(indent, 0)
             if want != got:
-                self.fail(f"{got} results where {want} were planned", indent)
+                self.fail(f"expected {want} results as planned, got {got}", indent)
         self.names = {i: n for i, n in self.names.items() if i <= depth}
         deeper = [i for i in self.seen if i > depth]
         for indent in deeper:
@@ -54,12 +54,12 @@ class Tap:
             indent = len(plan[1])
             self.close(indent)
             if indent in self.plan:
-                self.fail("a second plan", indent)
+                self.fail("expected one plan, got a second one", indent)
             self.plan[indent], self.seen[indent] = int(plan[2]), 0
             if not int(plan[2]) and SKIP.search(plan[3]):
                 self.skipped += 1
             elif not int(plan[2]):
-                self.fail("no test is planned", indent)
+                self.fail("expected a plan with tests, got 1..0 without SKIP", indent)
         elif result:
             self.result(len(result[1]), result[2] == "ok", result[4])
         elif subtest:
@@ -97,7 +97,7 @@ class Tap:
 
 
 def cases(node):
-    """Every object of a JSON text that has a name and a result."""
+    """Yields every object of a JSON text with a name and a result."""
     if isinstance(node, dict):
         if isinstance(node.get("result"), str) and "name" in node:
             yield node
@@ -112,7 +112,7 @@ def from_json(path):
         try:
             found = list(cases(json.load(file)))
         except ValueError as error:
-            print(f"# {error}\nnot ok 1 - the results are JSON")
+            print(f"# {error}\nnot ok 1 - the results are valid JSON")
             return
     print(f"1..{len(found)}")
     for number, case in enumerate(found, 1):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0
-"""Trials of broken modules: build them, and run KUnit and the loopback on them.
+"""Trials of breakages: build the broken module, and run KUnit and the loopback on it.
 
-Everything happens in a folder of its own outside the tree: tree/ is a copy that is
-broken and built, built/ the same copy, unbroken, with its objects, and modules/ what
-the guests see.
+All work is done in a folder outside the tree: tree/ is a copy to which breakages are
+applied, built/ is the unbroken copy with its objects, and modules/ is the folder of the
+guests.
 """
 
 import contextlib
@@ -20,18 +20,18 @@ from pathlib import Path
 from breakages import MODULE, TOP, Refused
 
 KERNEL = "own-6.12"
-# Seconds: a guest to come up, the KUnit of one module, its console without a new line,
-# one loopback, one build. A breakage that hangs is a breakage found.
+# Time limits in seconds: boot of a guest, KUnit of one module, silence of its console, one
+# loopback, one build. A breakage that hangs counts as caught.
 BOOT, KUNIT, QUIET, LOOP, BUILD = 100, 200, 60, 240, 900
 REPORT_RE = re.compile(r"((?:BUG|WARNING|Oops|Kernel panic|KASAN|INFO)\b.*)")
-# What brought a guest down the last time does so again
+# Verdicts on breakages that crashed or hung their guest
 FATAL_RE = re.compile(r"KUnit: (?:BUG|WARNING|Oops|Kernel panic|KASAN|INFO|time limit|"
                       "the guest died)")
-CHILDREN = set()        # process groups at work
-STOPPED = threading.Event()     # interrupted: what is killed proves nothing
+CHILDREN = set()        # running process groups
+STOPPED = threading.Event()     # interrupted: the end of a killed child is no verdict
 
-# KUnit suites to run first on a breakage of a file, all others after them: the
-# first failure ends the trial, and most breakages fail where they belong.
+# KUnit suites to run first for a breakage of a file, before all others. The first failure
+# ends the trial, and most breakages fail in the suites of their file.
 FIRST = {"post.c": "kdapl_post*", "post_recv.c": "kdapl_post*",
          "segment.c": "kdapl_post*", "segment.h": "kdapl_post*",
          "pool.h": "kdapl_pool kdapl_post_slot", "pool.c": "kdapl_pool kdapl_modify*",
@@ -78,8 +78,8 @@ FIRST = {"post.c": "kdapl_post*", "post_recv.c": "kdapl_post*",
 
 
 def first_suites(mutation, by, have):
-    """Globs of suites: the one with the case that caught it the last time, of all suites
-    in the sources and their cases, then those of its files."""
+    """Globs of suites to run first: the suite with the case that caught the breakage the last
+    time, then those of its files. @have: all suites in the sources -> their cases."""
     words = [suite for suite, cases in have.items() if by.removeprefix("KUnit: ") in cases]
     words += [word for file in mutation.files()
               for word in FIRST.get(Path(file).name, "").split()]
@@ -96,7 +96,7 @@ def cache_dir():
 
 
 def interrupt():
-    """End whatever runs; nothing is judged from now on."""
+    """End all children; no verdict is recorded from now on."""
     STOPPED.set()
     for group in list(CHILDREN):
         with contextlib.suppress(ProcessLookupError):
@@ -104,7 +104,7 @@ def interrupt():
 
 
 def run(limit, cwd, *command, late=lambda: False):
-    """Exit status (124: too long, or late) and output; in a process group of its own."""
+    """Run a command in its own process group. Returns output and exit status (124: time-out)."""
     end = time.monotonic() + limit * stretch()
     status = None
     if STOPPED.is_set():
@@ -131,7 +131,7 @@ def run(limit, cwd, *command, late=lambda: False):
 
 
 def last_output(child):
-    """vm/run needs some seconds to end its guest. No child outlives this."""
+    """Give vm/run time to end its guest, then kill it. Returns the output."""
     try:
         return child.communicate(timeout=30)[0]
     except subprocess.TimeoutExpired:
@@ -140,8 +140,8 @@ def last_output(child):
 
 
 class Builder:
-    """One copy of the tree. The objects of the unbroken product are put back after
-    each breakage, so that the next build compiles only what that breaks."""
+    """One copy of the tree. After each breakage the objects of the unbroken module are
+    restored, so that the next build compiles only what the next breakage changes."""
 
     def __init__(self, home):
         self.home, self.tree, self.built = home, home / "tree", home / "built"
@@ -156,8 +156,8 @@ class Builder:
         shutil.copytree(TOP / "tests/selftests", self.boxes / "selftests")
 
     def copy(self):
-        """The tree as it is now: it may be edited meanwhile. Changed content gets a new
-        time stamp; a source that vanished takes all objects with it."""
+        """Copy the current tree, which may be edited during the run. A changed file gets a new
+        time stamp; if a source was deleted, all objects are removed."""
         if self.built.exists():
             self.restore()
         command = ["rsync", "-rlpc", "--delete", "--itemize-changes", "--exclude=/build",
@@ -166,8 +166,8 @@ class Builder:
                    "--exclude=modules.order", "--exclude=Module.symvers",
                    "--exclude=/tools/kdapl/kdapl-loop", f"{TOP}/", f"{self.tree}/"]
         self.tree.mkdir(parents=True, exist_ok=True)
-        said = subprocess.run(command, check=True, text=True, capture_output=True).stdout
-        if re.search(r"^\*deleting.*[^/]$", said, re.M):
+        changes = subprocess.run(command, check=True, text=True, capture_output=True).stdout
+        if re.search(r"^\*deleting.*[^/]$", changes, re.M):
             shutil.rmtree(self.tree)
             self.tree.mkdir()
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
@@ -181,8 +181,8 @@ class Builder:
                        check=True)
 
     def make(self, *targets):
-        """The modules named, or Refused. "make check" configures the same kernel tree,
-        but never while this lock is held."""
+        """Build these modules, or raise Refused. The lock keeps "make check" from configuring
+        the same kernel tree meanwhile."""
         with open(self.root.parent / "lock", "w", encoding="ascii") as lock:
             fcntl.flock(lock, fcntl.LOCK_SH)
             self.same_kernel()
@@ -194,13 +194,13 @@ class Builder:
             raise Refused("does not build: " + error[0])
 
     def same_kernel(self):
-        """setup may replace the kernel; its modules would not fit the other."""
+        """Raise Refused if setup has replaced the kernel, because the modules would not fit."""
         if self.kernel.resolve() != self.root:
-            raise Refused(f"the kernel {KERNEL} has been replaced; --resume goes on")
+            raise Refused(f"the kernel {KERNEL} was replaced; continue with --resume")
 
     def baseline(self):
-        """Builds what the unbroken product needs, and the loopback of all others: they
-        differ in nothing that it is built from."""
+        """Build the unbroken module and the loopback. Breakages do not affect the loopback, so
+        it is built once."""
         with self.lock:
             self.make(f"{MODULE}/kdapl.ko", "tests/loopback/kdapl_loop.ko")
             output, status = run(BUILD, self.tree, "make", "-s", "tools")
@@ -226,7 +226,7 @@ class Builder:
                 self.restore()
 
 
-# What a guest does. The marks tell in the console who was under test.
+# Scripts of the guests. The marks on the console show which module was tested.
 KUNIT_SCRIPT = """
 . selftests/lib.sh
 ip netns add other
@@ -264,8 +264,8 @@ kdapl_unload && exit $status
 
 
 class Watch:
-    """Follows a console. The host looks for a hang: a guest that hangs may not be able
-    to. It has this long to come up, then for each module, and to say something."""
+    """Follows the console of a guest to detect a hang, which the guest itself may not be able
+    to. There are time limits for the boot, for each module and for silence."""
 
     def __init__(self, log):
         self.log, self.size, self.rest, self.begun = log, 0, "", False
@@ -278,7 +278,7 @@ class Watch:
             text = log.read()
             self.size = log.tell()
         if text:
-            # The kernel's watchdogs may report the hang again and again
+            # Repeated reports of the kernel's watchdogs are no progress
             if not self.begun or re.search(r"\bok \d|# \w|mutant ", text):
                 self.heard = now
             self.rest = (self.rest + text)[-4000:]
@@ -290,7 +290,7 @@ class Watch:
 
 
 def boot(builder, log, limit, script, watch=False):
-    """Runs a guest in the folder of the modules. Its console and output."""
+    """Run a guest in the folder of the modules. Returns console and output, and the status."""
     builder.same_kernel()
     log.write_text("", encoding="utf-8")
     output, status = run(limit + 60, builder.boxes, builder.built / "tools/kdapl/vm/run",
@@ -300,7 +300,7 @@ def boot(builder, log, limit, script, watch=False):
 
 
 def first_failure(text):
-    """The first test that failed, not only its parameter, if KUnit says so."""
+    """Name of the first test that failed: the case, if KUnit printed it, not its parameter."""
     found = re.search(r"# (\S+): (?:EXPECTATION|ASSERTION) FAILED", text)
     if found:
         return found[1]
@@ -312,18 +312,17 @@ def first_failure(text):
 
 def report_in(text):
     found = REPORT_RE.search(text)
-    # Where it was built does not matter
+    # Without the path of the build
     return found[1].split(" at /")[0].strip()[:70] if found else None
 
 
 class KunitQueue:
-    """Modules to try, several in one guest. Who brings the guest down is
-    judged only if all before it in that guest were fine; otherwise it is
-    tried again, alone."""
+    """Modules to try, several in one guest. A crash of the guest is a verdict only if all
+    modules before it in that guest passed; otherwise the module is tried again, alone."""
 
     def __init__(self, builder, size):
         self.builder, self.size = builder, size
-        self.suites = {}        # those to run first, by name
+        self.suites = {}        # name of a module -> suites to run first
         self.waiting, self.alone = [], []
         self.open, self.busy, self.lost = True, 0, 0
         self.changed = threading.Condition()
@@ -335,7 +334,7 @@ class KunitQueue:
             self.changed.notify_all()
 
     def close(self):
-        """There will be no more of them."""
+        """No more modules follow."""
         with self.changed:
             self.open = False
             self.changed.notify_all()
@@ -345,7 +344,7 @@ class KunitQueue:
                 (not self.open and (self.waiting or not self.busy)))
 
     def take(self):
-        """The next guest's, as soon as they are enough; none at the end."""
+        """Wait for enough modules for a guest and return them; an empty list at the end."""
         with self.changed:
             while not self.changed.wait_for(self.is_due, timeout=1):
                 pass
@@ -360,13 +359,13 @@ class KunitQueue:
             return taken
 
     def done(self):
-        """A guest that was taken for has ended."""
+        """The guest for the modules of one take() has ended."""
         with self.changed:
             self.busy -= 1
             self.changed.notify_all()
 
     def run(self, names):
-        """One guest. Yields name and what went wrong, or None."""
+        """Run one guest. Yields the name of each module and its failure, or None."""
         log = self.builder.home / f"kunit-{names[0]}.log"
         lines = "\n".join(f"{name} {self.suites.get(name, '')} *"
                           for name in names)
@@ -379,30 +378,30 @@ class KunitQueue:
             if not part:
                 self.never_began(names[i:], log, first=i == 0)
                 return
-            wrong = first_failure(part[1])
+            failure = first_failure(part[1])
             if part[2] == "0" and not re.search(r"\bok \d+ kdapl_", part[1]):
-                raise Refused(f"no suite ran, see {log}")
-            if not wrong and part[2] is None:
-                wrong = report_in(part[1]) or \
+                raise Refused(f"expected results of KUnit suites, found none, see {log}")
+            if not failure and part[2] is None:
+                failure = report_in(part[1]) or \
                     ("time limit" if status == 124 else "the guest died")
-            elif not wrong and part[2] != "0":
-                wrong = "the module cannot be loaded and unloaded"
+            elif not failure and part[2] != "0":
+                failure = "the module cannot be loaded and unloaded"
             if part[2] != "0" and not clean and not first_failure(part[1]):
-                # One before it may be the cause
+                # A module before it may be the cause
                 self.again([name], alone=True)
                 self.again(names[i + 1:])
                 return
-            yield name, wrong
-            clean = clean and not wrong
+            yield name, failure
+            clean = clean and not failure
             if part[2] != "0":
                 self.again(names[i + 1:])
                 return
 
     def never_began(self, names, log, first):
-        """The guest died between two of them, or did not come up: not their fault."""
+        """The guest ended between two modules, or did not boot, so try the rest again."""
         self.lost = self.lost + 1 if first else 0
         if self.lost > 3:
-            raise Refused(f"guests do not come up, see {log}")
+            raise Refused(f"four guests in a row did not boot, see {log}")
         self.again(names)
 
     def again(self, names, alone=False):
@@ -415,7 +414,7 @@ class KunitQueue:
 
 
 def loopback(builder, name):
-    """What went wrong in a short loopback, or None."""
+    """Run a short loopback. Returns the failure, or None."""
     result = builder.boxes / name / "loop.json"
     result.unlink(missing_ok=True)
     text, status = boot(builder, builder.home / f"loop-{name}.log", BOOT + LOOP,

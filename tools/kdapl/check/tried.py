@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""A table of what a run has tried: for each job what its tests counted.
+"""A table of the work done by a run: the counts of each job's tests.
 
   tools/kdapl/check/tried.py FILE.tap...
 
-The figures are read from the results and comments of the tests themselves, and
-summed over a job. A result that is "not ok" counts nothing.
+The counts come from the results and comments in the tests' output, and are summed
+over a job. A result that is "not ok" is not counted.
 """
 
 import re
 import sys
 from pathlib import Path
 
-# What a line of TAP says was done, and what to call it
+# Pattern of a line of TAP with a count, and the name of the count
 FIGURES = (
     (re.compile(r"^ *ok \d+ - (?:[^:]*: )?each of (\d+) posts is accounted"), "posts accounted for"),
     (re.compile(r"^ *ok \d+ - (\d+) calls, seed"), "random calls"),
@@ -25,12 +25,12 @@ FIGURES = (
     (re.compile(r"^ *# console: \d+ lines of reports, (\d+) data races"), "data races of others"),
     (re.compile(r"^ *# console: (\d+) lines of reports"), "lines of reports"),
 )
-# Said even if there are none
+# Printed even if 0
 ALWAYS = ("lines of reports",)
 
 
 def figures(text):
-    """Sums of what was counted, in the order of the text."""
+    """Sums of the counts, in the order of the text."""
     found = {}
     for line in text.splitlines():
         for pattern, name in FIGURES:
@@ -40,21 +40,21 @@ def figures(text):
     return found
 
 
-def told(text):
-    """The figures as words."""
+def summary(text):
+    """The sums as text."""
     return ", ".join(f"{count:,} {name}" for name, count in figures(text).items())
 
 
 def row(name, text, seconds, result):
-    """A line of the table, from what a job printed and how it was judged."""
+    """A line of the table, from the output and the result of a job."""
     return (f"   {name:28}{seconds:6.0f} s{result.passed:5} passed{result.failed:3} failed"
-            f"{result.skipped:4} skipped  {told(text)}").rstrip()
+            f"{result.skipped:4} skipped  {summary(text)}").rstrip()
 
 
 def main():
     for name in sys.argv[1:]:
         text = Path(name).read_text(encoding="utf-8", errors="replace")
-        print(f"{Path(name).stem}: {told(text) or 'nothing counted'}")
+        print(f"{Path(name).stem}: {summary(text) or 'no counts'}")
 
 
 if __name__ == "__main__":

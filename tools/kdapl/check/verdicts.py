@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The verdicts on the breakages: kept, judged for their age, shown as a table."""
+"""The verdicts on the breakages: storage, age, and the table in the documentation."""
 
 import hashlib
 import json
@@ -13,17 +13,17 @@ RESULTS = TABLE / "results.json"
 PAGE = TABLE / "results.rst"
 CAUGHT, SURVIVED, ERROR = "caught", "survived", "error"
 
-# A string, a character, or what stands between two words
+# A string, a character, or white space and comments
 TOKEN_RE = re.compile(r"""("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')|"""
                       r"(?:\s|\\\n|//[^\n]*|/\*.*?\*/)+", re.S)
 UNSEEN_RE = re.compile(r"\\\n|//[^\n]*|/\*.*?\*/", re.S)
-# The folders of whoever built: up to a folder of the sources, or to the file
+# Local paths: up to a folder of the sources, or to the file
 ROOT_RE = re.compile(r"(?<![\w.])/\S*?/(?=(?:drivers|include|tests|tools|arch)/)")
 PATH_RE = re.compile(r"(?<![\w.])/(?:[^\s:/]+/)+(?=[^\s:/]*)")
 
 
 def source_words(text):
-    """C source without comments, with single spaces. Directives keep their lines."""
+    """C source without comments and with single spaces. Each directive has its own line."""
     lines = TOKEN_RE.sub(
         lambda m: m[1] or ("\n" if "\n" in UNSEEN_RE.sub("", m[0]) else " "),
         text).split("\n")
@@ -36,7 +36,7 @@ def source_words(text):
 
 
 def file_version(path):
-    """A hash of what the compiler sees of a file: editing a comment keeps it."""
+    """A hash of a file without comments and white space."""
     if not path.exists():
         return "-"
     words = source_words(path.read_text(encoding="utf-8"))
@@ -44,13 +44,13 @@ def file_version(path):
 
 
 def file_versions(mutations, tree=TOP):
-    """By name, of the files that they touch."""
+    """File -> version, for all files that these breakages change."""
     return {file: file_version(tree / file)
             for file in sorted({file for m in mutations for file in m.files()})}
 
 
 def sources_digest(tree, tests):
-    """Names the product, or its tests, of which a result is true."""
+    """A hash of the module's sources, or of its tests."""
     digest = hashlib.sha256()
     for folder in ("drivers", "include", "tests", "tools/kdapl"):
         for path in sorted((tree / folder).rglob("*")):
@@ -64,17 +64,17 @@ def sources_digest(tree, tests):
 
 
 def without_paths(text):
-    """What a compiler or a kernel said, without folders of this machine."""
+    """Text of a compiler or a kernel without local paths."""
     return PATH_RE.sub("", ROOT_RE.sub("", text))
 
 
 def load(path=RESULTS):
-    """Verdicts by the digest of the breakage."""
+    """Digest of a breakage -> verdict."""
     return json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
 
 
 def why_stale(mutation, result, versions):
-    """Why the verdict on a breakage says nothing good of these files, or None."""
+    """Why a verdict is not "caught" for these versions of the files, or None."""
     if not result:
         return "has no verdict"
     if result["verdict"] != CAUGHT:
@@ -82,17 +82,17 @@ def why_stale(mutation, result, versions):
     known = result.get("files", {})
     changed = [file.rpartition("/")[2] for file in mutation.files()
                if known.get(file) != versions[file]]
-    return f"its verdict is of an older {' and '.join(changed)}" if changed else None
+    return f"its verdict is for an older {' and '.join(changed)}" if changed else None
 
 
 def check(mutations, data, tree=TOP):
-    """TAP: is there a verdict of today's sources on every breakage of the posting and
-    completion path, and is it "caught"? True if so."""
+    """Print TAP: every breakage of the posting and completion path must have the verdict
+    "caught" for the current sources. Returns True if all have."""
     due = [m for m in mutations if fastpath.FILES.intersection(m.files())]
     versions = file_versions(due, tree)
     print(f"1..{len(due) or 1}")
     if not due:
-        print("not ok 1 - no breakage is of the posting and completion path")
+        print("not ok 1 - expected breakages of the posting and completion path, found none")
         return False
     good = True
     for number, mutation in enumerate(due, 1):
@@ -106,8 +106,8 @@ def check(mutations, data, tree=TOP):
 
 
 class Results:
-    """The last verdict on each breakage, of whatever product it was; kept with
-    the sources, so that a long run can go on later, and elsewhere."""
+    """The last verdict on each breakage, on any version of the module. Stored with the
+    sources, so that a long run can be continued later or on another machine."""
 
     def __init__(self, tree, mutations, args):
         self.args, self.lock = args, threading.Lock()
@@ -116,16 +116,15 @@ class Results:
         self.fresh = set()
         known, kept = {m.digest() for m in mutations}, load()
         self.data = {d: r for d, r in kept.items() if d in known}
-        # By name: lines around a breakage may have changed, and its digest with them
+        # By name, because a change of the lines around a breakage changes its digest
         self.last_by = {r["name"]: r["by"] for r in kept.values()}
 
     def last(self, mutation):
         return self.data.get(mutation.digest())
 
     def get(self, mutation):
-        """The verdict that this run needs not find again, or None. What caught
-        it is still there, as a rule, when the tests change; what survived them
-        has not met them all."""
+        """The verdict that this run can keep, or None. After a change of the tests, "caught" is
+        kept, but "survived" is not."""
         result = self.last(mutation)
         if not result or mutation.digest() in self.fresh:
             return result
@@ -139,7 +138,7 @@ class Results:
         return None
 
     def half(self, mutation):
-        """KUnit missed it, on this product and with these tests: the loopback is left."""
+        """Did KUnit miss it with the same product and tests, so that only the loopback is left?"""
         result = self.last(mutation)
         return (result and result.get("left") and result["product"] == self.key and
                 result["tests"] == self.tests)
@@ -165,9 +164,8 @@ class Results:
                  "================", "Mutation results", "================", "",
                  f"{len(mutations)} breakages, {len(tried)} tried, {caught} caught, "
                  f"{by_kunit} of them by KUnit, on the kernel {kernel}.",
-                 "The last trial of each. The first failure ends a trial. Product: what "
-                 "was broken,", "a hash of the module's sources; the newest is "
-                 f"{self.key[:8]}. See kdapl-testing.rst.", "",
+                 "The last trial of each. The first failure ends a trial. Product: a hash of the "
+                 "module's sources,", f"the newest is {self.key[:8]}. See kdapl-testing.rst.", "",
                  ".. list-table::", "   :header-rows: 1",
                  "   :widths: 4 18 30 8 30 10", "",
                  "   * - #", "     - Breakage", "     - What it breaks",

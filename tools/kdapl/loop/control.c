@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The debugfs files of kdapl_loop.ko. Whatever stands in the way ends the tool
- * with one line that says what to do.
+ * Access to the debugfs files of kdapl_loop.ko. On an error the tool exits with one
+ * line that describes it and how to correct it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,19 +18,19 @@
 #define DEBUGFS_TYPE	0x64626720
 #define DIR		DEBUGFS "/kdapl_loop"
 
-/* Can a run be started at all? Ends the tool if not. */
+/* Check that a run can be started; exits if not */
 void control_check(void)
 {
 	struct statfs fs;
 
 	if (geteuid() != 0)
-		die(EXIT_ENVIRONMENT, "must be run as root: try \"sudo kdapl-loop\"");
+		die(EXIT_ENVIRONMENT, "expected to run as root: use \"sudo kdapl-loop\"");
 	if (statfs(DEBUGFS, &fs) || fs.f_type != DEBUGFS_TYPE)
 		die(EXIT_ENVIRONMENT,
-		    "debugfs is not mounted: mount -t debugfs none " DEBUGFS);
+		    "debugfs is not mounted: run \"mount -t debugfs none " DEBUGFS "\"");
 	if (access(DIR "/run", F_OK))
 		die(EXIT_ENVIRONMENT,
-		    "the module kdapl_loop is not loaded: modprobe kdapl_loop (or insmod kdapl.ko and kdapl_loop.ko)");
+		    "the module kdapl_loop is not loaded: run \"modprobe kdapl_loop\", or insmod kdapl.ko and kdapl_loop.ko");
 }
 
 static int write_file(const char *name, const char *text)
@@ -48,7 +48,7 @@ static int write_file(const char *name, const char *text)
 	return err;
 }
 
-/* Start a run. Ends the tool if the module refuses. */
+/* Start a run; exits if the module refuses it */
 void control_run(const char *line)
 {
 	int err = write_file("run", line);
@@ -58,12 +58,12 @@ void control_run(const char *line)
 		return;
 	case EBUSY:
 		die(EXIT_ENVIRONMENT,
-		    "another run is at work: wait for its end, or stop it with \"kdapl-loop --abort\"");
+		    "another run is in progress: wait for its end, or stop it with \"kdapl-loop --abort\"");
 	case ENOENT:
-		die(EXIT_USAGE, "no case fits these options: see \"kdapl-loop --list\"");
+		die(EXIT_USAGE, "no case matches these options: see \"kdapl-loop --list\"");
 	case EINVAL:
 		die(EXIT_USAGE,
-		    "the module does not understand \"%s\": load the kdapl_loop.ko that was built with this tool",
+		    "the module rejects \"%s\": load the kdapl_loop.ko that was built with this tool",
 		    line);
 	default:
 		die(EXIT_ENVIRONMENT, "cannot write to " DIR "/run: %s", strerror(err));
@@ -78,7 +78,7 @@ void control_abort(void)
 		die(EXIT_ENVIRONMENT, "cannot write to " DIR "/abort: %s", strerror(err));
 }
 
-/* The whole of a file that grows, ended by a zero. */
+/* Returns the whole text of a file, which may grow, with a terminating 0 */
 static char *read_file(const char *name)
 {
 	size_t size = 1 << 16, at = 0;
@@ -90,8 +90,8 @@ static char *read_file(const char *name)
 	snprintf(path, sizeof(path), DIR "/%s", name);
 	fd = open(path, O_RDONLY);
 	if (fd < 0)
-		die(EXIT_ENVIRONMENT, "the module kdapl_loop went away: %s: %s", path,
-		    strerror(errno));
+		die(EXIT_ENVIRONMENT, "cannot open %s: %s: was the module kdapl_loop unloaded?",
+		    path, strerror(errno));
 	while (text && (n = read(fd, text + at, size - at - 1)) > 0) {
 		at += n;
 		if (size - at < 4096)
@@ -104,7 +104,7 @@ static char *read_file(const char *name)
 	return text;
 }
 
-/* Value of "key=" in a line of words, as text. */
+/* Copy the value of "key=" in a line to @out */
 static void word(const char *line, const char *key, char *out, size_t len)
 {
 	size_t n = strlen(key);
@@ -130,7 +130,7 @@ static unsigned long long number(const char *line, const char *key)
 	return strtoull(text, NULL, 10);
 }
 
-/* How far is the run? */
+/* Read the progress of the run */
 void control_status(struct status *st)
 {
 	char *text = read_file("status");
@@ -188,7 +188,7 @@ static void *grow(void *p, size_t n, size_t size)
 	return p;
 }
 
-/* All cases of the last run, or of the present one. */
+/* Read all cases of the current or the last run */
 void control_results(struct results *res)
 {
 	char *text = read_file("results");

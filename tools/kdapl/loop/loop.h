@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * kdapl-loop: what its files share. kdapl-loop.c reads the command line and
- * drives a run, control.c talks to the module, show.c prints.
+ * Declarations of kdapl-loop. kdapl-loop.c parses the command line and controls a
+ * run, control.c accesses the module, show.c prints.
  */
 #ifndef KDAPL_LOOP_TOOL_H
 #define KDAPL_LOOP_TOOL_H
@@ -20,7 +20,7 @@ enum {
 
 enum show { SHOW_TABLE, SHOW_JSON, SHOW_TAP };
 
-/* One case, as the module's file "results" tells it. */
+/* One case, from the module's file "results" */
 struct result {
 	char name[48];
 	char op[16];
@@ -40,7 +40,7 @@ struct results {
 	size_t n;
 };
 
-/* The file "status". */
+/* The module's file "status" */
 struct status {
 	char state[16];
 	char name[48];
@@ -49,7 +49,7 @@ struct status {
 	unsigned long done, count;
 };
 
-/* Prints one line to stderr, behind the name of the tool, and exits. */
+/* Print a line to stderr, after the name of the tool, and exit */
 #define die(status, fmt, ...) \
 	do { \
 		show_progress_end(); \

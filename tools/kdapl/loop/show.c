@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What kdapl-loop prints: the table for people, JSON and TAP for machines, and
- * on stderr how far the run is.
+ * Output of kdapl-loop: a table, JSON or TAP on stdout, and progress on stderr.
  */
 #include <stdio.h>
 #include <string.h>
@@ -24,7 +23,7 @@ static bool is_finished(const struct result *r)
 	return strcmp(r->verdict, "planned") && strcmp(r->verdict, "running");
 }
 
-/* How events came: by upcall, by dequeue or both. */
+/* How events were delivered: by upcall, by dequeue or both */
 static const char *how(const struct result *r)
 {
 	if (r->upcalls && r->dequeued)
@@ -39,7 +38,7 @@ static bool is_failed(const struct result *r)
 	return !strcmp(r->verdict, "fail");
 }
 
-/* Passed, failed, skipped, and those that an abort left over. */
+/* @left: cases that an abort prevented */
 struct counts {
 	size_t passed, failed, skipped, left;
 };
@@ -66,7 +65,7 @@ static void segments(const struct result *r, char *out, size_t len)
 		snprintf(out, len, "max");
 }
 
-/* The table that a person reads. */
+/* Print the table */
 void show_table(const struct results *res, const struct status *st, double seconds)
 {
 	unsigned long long messages = 0, bytes = 0;
@@ -92,7 +91,7 @@ void show_table(const struct results *res, const struct status *st, double secon
 	printf("\n%zu passed, %zu failed, %zu skipped; ", n.passed, n.failed, n.skipped);
 	printf("%llu messages and %llu bytes verified in %.1f s\n", messages, bytes, seconds);
 	if (st->aborted)
-		printf("The run was stopped; cases not finished: %zu\n", n.left);
+		printf("The run was stopped; %zu cases have not finished\n", n.left);
 	if (st->error[0])
 		printf("The run ended with an error: %s\n", st->error);
 }
@@ -144,7 +143,7 @@ static void json_case(const struct result *r)
 	printf("]}");
 }
 
-/* The same for machines. The key "segments" is 0 for the device's maximum. */
+/* Print JSON. The key "segments" is 0 for the device's maximum */
 void show_json(const struct results *res, const struct status *st, double seconds)
 {
 	struct counts n = count_results(res);
@@ -163,7 +162,7 @@ void show_json(const struct results *res, const struct status *st, double second
 	printf("  ]\n}\n");
 }
 
-/* Names of all cases, with what each would do. */
+/* Print the names and parameters of all cases */
 void show_list(const struct results *res)
 {
 	char segs[24];
@@ -178,8 +177,8 @@ void show_list(const struct results *res)
 }
 
 /*
- * TAP lines of the cases that have finished, from one on; with last set, of
- * all that are left. Returns the number of the next one.
+ * Print TAP for the cases from @from on that have finished, or, with @last, for all
+ * from @from on. Returns the number of the next case.
  */
 size_t show_tap(const struct results *res, size_t from, bool last)
 {
@@ -217,7 +216,7 @@ size_t show_tap(const struct results *res, size_t from, bool last)
 
 static bool line_open;
 
-/* One line that is overwritten on a terminal, a line now and then elsewhere. */
+/* Print progress: one line that is overwritten on a terminal, else a line every 10 s */
 void show_progress(const struct status *st, double seconds)
 {
 	static double next = 5;
