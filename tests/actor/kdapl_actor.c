@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A Consumer that a script leads by the hand, for tests in which the network
+ * A Consumer that a script drives call by call, for tests in which the network
  * changes between two calls.
  *
- * One command is written to debugfs kdapl_actor/do, and kdapl_actor/said then
- * tells how it went: the name of what the call returned, or what it found. One
- * IA, and three EPs: A and B, which "pair" connects to each other, and C, whose
- * attempts nobody answers.
+ * The script writes a command to kdapl_actor/command in debugfs and reads the
+ * result from kdapl_actor/result: the name of the return value, or the output.
+ * The Consumer has one IA and three EPs: A and B, which "pair" connects to each
+ * other, and C, whose connection requests are never answered.
  *
- *   open NAME       the IA; its EVDs, zone, memory and EPs
- *   listen          the service point
- *   pair            A to B, until both are connected
- *   dial [ADDRESS]  C to the service point, or to an IPv4 address
- *   send EP         one message of 16 bytes
- *   recv EP
+ *   open NAME       open the IA; create its EVDs, zone, memory and EPs
+ *   listen          create the service point
+ *   pair            connect A to B, and wait until both are connected
+ *   dial [ADDRESS]  connect C to the service point, or to an IPv4 address
+ *   send EP         post a send of 16 bytes
+ *   recv EP         post a receive
  *   reset EP
- *   state           "A=CONNECTED B=CONNECTED C=UNCONNECTED"
- *   events          all events so far, one on a line: "A BROKEN", "B send 12"
+ *   state           print "A=CONNECTED B=CONNECTED C=UNCONNECTED"
+ *   events          print all events so far, one per line: "A BROKEN", "B send 12"
  *   traffic         A sends to B continuously; an upcall reposts each message
- *   close           the IA, with all that is left
- *   forget          forgets all handles; not even the unload closes anything
+ *   close           close the IA and all its objects
+ *   forget          discard all handles, so that unloading closes nothing
  *
  * Public API only. Process context, one command at a time.
  */
@@ -37,7 +37,7 @@
 #define DEPTH		4
 #define BUFFER		64
 #define MESSAGE		16
-#define SAID		4096
+#define TEXT_SIZE	4096
 #define LINE		80
 #define WAIT_MS		10000
 
@@ -60,24 +60,24 @@ static struct {
 	DAT_PSP_HANDLE psp;
 	DAT_EP_HANDLE ep[EPS];
 	DAT_CR_HANDLE request;
-	u32 messages;		/* of "traffic", so far */
-	char said[SAID];
-	char seen[SAID];	/* events, one on a line */
-	size_t at;
+	u32 messages;		/* received by "traffic" */
+	char result[TEXT_SIZE];
+	char events[TEXT_SIZE];	/* one per line */
+	size_t events_len;
 } actor;
 
-/* In the module, so that it is freed like its text: kDAPL must not use it any longer */
+/* Part of the module, so kDAPL must not use it after the module is unloaded */
 static u8 buffer[BUFFER] __aligned(BUFFER);
 
 static DEFINE_MUTEX(actor_mutex);
 static struct dentry *dir;
 
-static void say(DAT_RETURN ret)
+static void set_result(DAT_RETURN ret)
 {
 	const char *major = "?", *minor = "";
 
 	dat_strerror(ret, &major, &minor);
-	scnprintf(actor.said, SAID, "%s\n", major);
+	scnprintf(actor.result, TEXT_SIZE, "%s\n", major);
 }
 
 /* ---- events ---------------------------------------------------------------- */
@@ -116,32 +116,33 @@ static const char *conn_name(DAT_EVENT_NUMBER number)
 	}
 }
 
-static __printf(1, 2) void see(const char *fmt, ...)
+static __printf(1, 2) void record(const char *fmt, ...)
 {
 	va_list args;
 
 	va_start(args, fmt);
-	actor.at += vscnprintf(actor.seen + actor.at, SAID - actor.at, fmt, args);
+	actor.events_len += vscnprintf(actor.events + actor.events_len,
+				       TEXT_SIZE - actor.events_len, fmt, args);
 	va_end(args);
 }
 
-/* Takes all that is there; a request is kept for "pair" */
+/* Dequeue and record all events; keep a connection request for "pair" */
 static void take_events(void)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
 	DAT_EVENT ev;
 
 	while (dat_evd_dequeue(actor.conn, &ev) == DAT_SUCCESS)
-		see("%c %s\n", name_of(ev.event_data.connect_event_data.ep_handle),
-		    conn_name(ev.event_number));
+		record("%c %s\n", name_of(ev.event_data.connect_event_data.ep_handle),
+		       conn_name(ev.event_number));
 	while (dat_evd_dequeue(actor.dto, &ev) == DAT_SUCCESS) {
 		dto = &ev.event_data.dto_completion_event_data;
-		see("%c %s %d\n", name_of(dto->ep_handle),
-		    dto->operation == DAT_DTO_RECEIVE ? "recv" : "send", dto->status);
+		record("%c %s %d\n", name_of(dto->ep_handle),
+		       dto->operation == DAT_DTO_RECEIVE ? "recv" : "send", dto->status);
 	}
 	while (dat_evd_dequeue(actor.async, &ev) == DAT_SUCCESS)
-		see("IA %s\n", ev.event_number == DAT_ASYNC_ERROR_IA_CATASTROPHIC ?
-		    "CATASTROPHIC" : "?");
+		record("IA %s\n", ev.event_number == DAT_ASYNC_ERROR_IA_CATASTROPHIC ?
+		       "CATASTROPHIC" : "?");
 	while (dat_evd_dequeue(actor.cr, &ev) == DAT_SUCCESS)
 		actor.request = ev.event_data.cr_arrival_event_data.cr_handle;
 }
@@ -232,13 +233,13 @@ static void close_ia(void)
 {
 	if (actor.ia == DAT_HANDLE_NULL)
 		return;
-	say(dat_ia_close(actor.ia, DAT_CLOSE_ABRUPT_FLAG));
+	set_result(dat_ia_close(actor.ia, DAT_CLOSE_ABRUPT_FLAG));
 	actor.ia = DAT_HANDLE_NULL;
 	actor.psp = DAT_HANDLE_NULL;
 	actor.request = DAT_HANDLE_NULL;
 	memset(actor.ep, 0, sizeof(actor.ep));
-	actor.at = 0;
-	actor.seen[0] = 0;
+	actor.events_len = 0;
+	actor.events[0] = 0;
 }
 
 static void open_ia(char *name)
@@ -254,12 +255,12 @@ static void open_ia(char *name)
 		if (ret != DAT_SUCCESS)
 			close_ia();
 	}
-	say(ret);
+	set_result(ret);
 }
 
 static void listen(char *unused)
 {
-	say(dat_psp_create(actor.ia, QUAL, actor.cr, DAT_PSP_CONSUMER_FLAG, &actor.psp));
+	set_result(dat_psp_create(actor.ia, QUAL, actor.cr, DAT_PSP_CONSUMER_FLAG, &actor.psp));
 }
 
 static DAT_RETURN call(unsigned int i, DAT_IA_ADDRESS_PTR to)
@@ -298,7 +299,7 @@ static void pair(char *unused)
 	ret = ret ?: dat_cr_accept(actor.request, actor.ep[B], 0, NULL);
 	if (ret == DAT_SUCCESS && !wait_until(paired))
 		ret = DAT_ERROR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
-	say(ret);
+	set_result(ret);
 }
 
 static void dial(char *address)
@@ -306,11 +307,11 @@ static void dial(char *address)
 	struct sockaddr_in to = { .sin_family = AF_INET };
 
 	if (!address)
-		say(call(C, own_address()));
+		set_result(call(C, own_address()));
 	else if (in4_pton(address, -1, (u8 *)&to.sin_addr, -1, NULL))
-		say(call(C, (struct sockaddr *)&to));
+		set_result(call(C, (struct sockaddr *)&to));
 	else
-		scnprintf(actor.said, SAID, "no address\n");
+		scnprintf(actor.result, TEXT_SIZE, "expected an IPv4 address\n");
 }
 
 static int ep_named(const char *name)
@@ -333,15 +334,15 @@ static DAT_RETURN post(int i, bool recv)
 
 static void send_one(char *name)
 {
-	say(post(ep_named(name), false));
+	set_result(post(ep_named(name), false));
 }
 
 static void recv_one(char *name)
 {
-	say(post(ep_named(name), true));
+	set_result(post(ep_named(name), true));
 }
 
-/* A message has arrived: post the next one */
+/* The upcall: after a message has arrived, post the next receive and send */
 static void repeat(DAT_PVOID unused, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
@@ -370,24 +371,24 @@ static void traffic(char *unused)
 			ret = DAT_ERROR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
 		kdapl_nap(1000, 2000);
 	}
-	say(ret);
+	set_result(ret);
 }
 
 static void reset(char *name)
 {
-	say(dat_ep_reset(actor.ep[ep_named(name)]));
+	set_result(dat_ep_reset(actor.ep[ep_named(name)]));
 }
 
-static void tell_state(char *unused)
+static void show_state(char *unused)
 {
-	scnprintf(actor.said, SAID, "A=%s B=%s C=%s\n", state_name(state_of(A)),
+	scnprintf(actor.result, TEXT_SIZE, "A=%s B=%s C=%s\n", state_name(state_of(A)),
 		  state_name(state_of(B)), state_name(state_of(C)));
 }
 
-static void tell_events(char *unused)
+static void show_events(char *unused)
 {
 	take_events();
-	scnprintf(actor.said, SAID, "%.*s", (int)actor.at, actor.seen);
+	scnprintf(actor.result, TEXT_SIZE, "%.*s", (int)actor.events_len, actor.events);
 }
 
 static void close_all(char *unused)
@@ -398,13 +399,13 @@ static void close_all(char *unused)
 static void forget(char *unused)
 {
 	actor.ia = DAT_HANDLE_NULL;
-	say(DAT_SUCCESS);
+	set_result(DAT_SUCCESS);
 }
 
 static const struct {
 	const char *name;
 	void (*run)(char *word);
-	bool closed;		/* while no IA is open */
+	bool closed;		/* legal only while no IA is open; others need one */
 } command[] = {
 	{ "open", open_ia, true },
 	{ "listen", listen },
@@ -413,8 +414,8 @@ static const struct {
 	{ "send", send_one },
 	{ "recv", recv_one },
 	{ "reset", reset },
-	{ "state", tell_state },
-	{ "events", tell_events },
+	{ "state", show_state },
+	{ "events", show_events },
 	{ "traffic", traffic },
 	{ "close", close_all },
 	{ "forget", forget },
@@ -437,7 +438,7 @@ static int run(char *line)
 	return -EINVAL;
 }
 
-static ssize_t do_write(struct file *file, const char __user *buf, size_t len, loff_t *pos)
+static ssize_t command_write(struct file *file, const char __user *buf, size_t len, loff_t *pos)
 {
 	char *line;
 	int err;
@@ -454,25 +455,25 @@ static ssize_t do_write(struct file *file, const char __user *buf, size_t len, l
 	return err ?: len;
 }
 
-static const struct file_operations do_fops = {
+static const struct file_operations command_fops = {
 	.owner = THIS_MODULE,
-	.write = do_write,
+	.write = command_write,
 };
 
-static int said_show(struct seq_file *m, void *unused)
+static int result_show(struct seq_file *m, void *unused)
 {
 	mutex_lock(&actor_mutex);
-	seq_puts(m, actor.said);
+	seq_puts(m, actor.result);
 	mutex_unlock(&actor_mutex);
 	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(said);
+DEFINE_SHOW_ATTRIBUTE(result);
 
 static int __init actor_init(void)
 {
 	dir = debugfs_create_dir("kdapl_actor", NULL);
-	debugfs_create_file("do", 0200, dir, NULL, &do_fops);
-	debugfs_create_file("said", 0400, dir, NULL, &said_fops);
+	debugfs_create_file("command", 0200, dir, NULL, &command_fops);
+	debugfs_create_file("result", 0400, dir, NULL, &result_fops);
 	return 0;
 }
 

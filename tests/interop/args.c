@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Command lines of debugfs kdapl_interop, in process context.
+ * Parser of the command lines in debugfs kdapl_interop. Process context.
  *
  *	server:	[port=62000] [reject=N]
  *	client:	transaction|performance|quit [port=62000] [address=A.B.C.D]
  *		[iterations=N] [threads=N] [eps=N] [pipeline=N]
  *		[validate] [poll] [rsp] OPERATION...
  *
- * An operation is c|s:SR|RR|RW:SIZE:SEGMENTS, with :f behind it to reap a send
- * with the next receive; of a performance test c:RR|RW:SIZE:SEGMENTS.
+ * An operation is c|s:SR|RR|RW:SIZE:SEGMENTS, followed by :f to reap a send with the
+ * next receive. A performance test takes one, c:RR|RW:SIZE:SEGMENTS.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -56,7 +56,7 @@ static int parse_op(struct interop_task *task, char *word)
 	return err;
 }
 
-/* NAME=VALUE. Returns 1 if the word has another name. */
+/* Parse NAME=VALUE. Returns 1 if the word has another name. */
 static int parse_number(const char *word, const char *name, u32 most, u32 *value)
 {
 	size_t len = strlen(name);
@@ -126,7 +126,7 @@ int interop_args_server(struct interop_args *args, char *line)
 	return parse(args, line);
 }
 
-/* The server adds nothing to a task: what validation needs, the client does. */
+/* The client appends the operations that validation needs; the server does not */
 static int add_extra_ops(struct interop_task *task)
 {
 	u32 i;

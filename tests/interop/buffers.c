@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Registered memory: one buffer, one LMR with no more privileges than its use
- * needs, guard bytes on both sides. Made and freed in process context.
+ * Registered memory: a buffer between guard bytes, with an LMR that has only the
+ * necessary privileges. Created and freed in process context.
  */
 #include <linux/align.h>
 #include <linux/mm.h>
@@ -19,16 +19,16 @@ u32 interop_stride(u32 seg_size)
 }
 
 /**
- * interop_buf_make - memory that the device may use
+ * interop_buf_make - allocate and register a buffer
  * @b: the buffer
- * @who: for the reader
- * @w: the world
- * @pz: zone of the peer that it is for
+ * @who: name in failure messages
+ * @w: the fixture
+ * @pz: zone of the peer
  * @size: bytes
  * @privileges: of the LMR
  *
  * Context: process.
- * Return: 0; -ENOMEM; -EIO if the registration failed, which is noted.
+ * Return: 0; -ENOMEM; -EIO if the registration failed, which is recorded.
  */
 int interop_buf_make(struct interop_buf *b, const char *who, struct interop_fixture *w,
 		     DAT_PZ_HANDLE pz, u32 size, DAT_MEM_PRIV_FLAGS privileges)
@@ -54,7 +54,7 @@ int interop_buf_make(struct interop_buf *b, const char *who, struct interop_fixt
 	return -EIO;
 }
 
-/* Free a buffer, or one that was never made; its guards must be untouched. */
+/* Free a buffer that may not exist; the guard bytes must be unchanged */
 void interop_buf_free(struct interop_buf *b, const char *who)
 {
 	if (!b->mem)
@@ -62,12 +62,12 @@ void interop_buf_free(struct interop_buf *b, const char *who)
 	interop_good(who, "dat_lmr_free", dat_lmr_free(b->lmr));
 	if (memchr_inv(b->mem, GUARD_BYTE, GUARD_SIZE) ||
 	    memchr_inv(b->data + b->size, GUARD_BYTE, GUARD_SIZE))
-		interop_fail(who, "bytes around a buffer of %u were overwritten", b->size);
+		interop_fail(who, "guard bytes of a buffer of %u: expected unchanged", b->size);
 	kvfree(b->mem);
 	b->mem = NULL;
 }
 
-/* Triplets of segments that begin at multiples of the alignment. */
+/* Fill in triplets of segments that begin at multiples of the alignment */
 void interop_buf_iov(const struct interop_buf *b, u32 segs, u32 seg_size,
 		     DAT_LMR_TRIPLET *iov)
 {
@@ -80,14 +80,14 @@ void interop_buf_iov(const struct interop_buf *b, u32 segs, u32 seg_size,
 	}
 }
 
-/* Is every byte of a range this value? Counts it as looked at, too. */
+/* Check that every byte of a range has this value, and count the range as verified */
 void interop_buf_check(const struct interop_buf *b, u32 offset, u32 len, u8 value,
 		       const char *who)
 {
 	const u8 *bad = memchr_inv(b->data + offset, value, len);
 
 	if (bad)
-		interop_fail(who, "byte %u is %#04x, not %#04x", (u32)(bad - b->data),
-			     *bad, value);
+		interop_fail(who, "byte %u: expected %#04x, got %#04x", (u32)(bad - b->data),
+			     value, *bad);
 	interop_add(INTEROP_VERIFIED, len);
 }

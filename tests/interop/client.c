@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The client: asks a server for one test, takes part in it, and ends. In the
- * process context of whoever asked, with the threads of the test as work items.
+ * The client: requests one test from a server and runs its end of it. Runs in the
+ * process that wrote the command; the threads of the test are work items.
  */
 #include <linux/inet.h>
 #include <linux/mutex.h>
@@ -15,11 +15,11 @@ struct client {
 	struct interop_control control;
 	struct sockaddr_in address;
 	u32 recv_number;
-	struct completion done;		/* of the test, all of it */
+	struct completion done;		/* the whole test has ended */
 	bool failed;
 };
 
-static DEFINE_MUTEX(client_mutex);	/* one at a time: the report is one */
+static DEFINE_MUTEX(client_mutex);	/* one client at a time, because there is one report */
 
 static int post_control(void *data)
 {
@@ -39,8 +39,8 @@ static int hear_server(struct client *c, u32 *first_port)
 	if (err)
 		return err;
 	if (le32_to_cpu(info->version) != DT_VERSION || !info->is_little_endian) {
-		interop_fail("control", "server of version %u, little-endian %u",
-			     le32_to_cpu(info->version),
+		interop_fail("control", "server: expected version %u, little-endian 1; got %u, %u",
+			     DT_VERSION, le32_to_cpu(info->version),
 			     le32_to_cpu(info->is_little_endian));
 		return -EPROTO;
 	}
@@ -48,7 +48,7 @@ static int hear_server(struct client *c, u32 *first_port)
 	return 0;
 }
 
-/* The last thread has let go of the test. */
+/* The last thread has released the test */
 static void test_ended(struct interop_test *t)
 {
 	struct client *c = container_of(t->fx, struct client, fx);
@@ -71,7 +71,7 @@ static int take_part(struct client *c, const struct interop_task *task, u32 firs
 	init_completion(&c->done);
 	interop_test_start(t);
 	interop_test_put(t);
-	/* Each step of each thread has its limit. */
+	/* Each step of each thread has a time limit */
 	wait_for_completion(&c->done);
 	return c->failed ? -EIO : 0;
 }
@@ -88,19 +88,19 @@ static int run(struct client *c, const struct interop_args *args)
 	if (err)
 		return err;
 	/*
-	 * The server answers when it has both messages, and may end the control
-	 * connection behind that, before we have even seen that they were sent
+	 * The server answers when it has both messages, and may then end the control
+	 * connection, before the sends have completed here
 	 */
 	spin_lock_bh(&l->lock);
 	l->may_end = true;
 	spin_unlock_bh(&l->lock);
 	err = interop_task_send(&c->control, &args->task, args->port) ?:
 	      hear_server(c, &first_port) ?: take_part(c, &args->task, first_port);
-	/* It reaps its answer before it ends the connection, which may be after a test */
+	/* The server reaps its answer before it ends the connection, maybe after the test */
 	return interop_part(l, !err) ?: err;
 }
 
-/* Without an address the server is on this machine. */
+/* Without an address use the server on this machine */
 static int find_server(struct client *c, const struct interop_args *args)
 {
 	c->address.sin_family = AF_INET;
@@ -114,11 +114,11 @@ static int find_server(struct client *c, const struct interop_args *args)
 }
 
 /**
- * interop_client_run - ask a server for a test and take part in it
- * @args: where, and what
+ * interop_client_run - request a test from a server and run it
+ * @args: address and port of the server, and the test
  *
  * Context: process.
- * Return: 0; -ECONNREFUSED if nobody serves; -ENOMEM; -EIO and so on, noted.
+ * Return: 0; -ECONNREFUSED if there is no server; -ENOMEM; -EIO and others, recorded.
  */
 int interop_client_run(const struct interop_args *args)
 {

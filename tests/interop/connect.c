@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * How a link comes and goes: listeners, with a public or a reserved service
- * point, accept, connect with retries, disconnect, reuse. Process context, but
- * for the upcall of a listener: it wakes the thread that listens, which takes
- * the request off the EVD itself, for an accept may sleep.
+ * Listeners with a public or a reserved service point, accept, connect with
+ * retries, disconnect, and reuse of an EP. Process context, except the upcall of
+ * a listener: it wakes the listening thread, which dequeues the request itself,
+ * because an accept may sleep.
  */
 #include <linux/delay.h>
 #include <linux/jiffies.h>
@@ -16,7 +16,7 @@
 #define TRIES		8	/* attempts while the peer rejects */
 #define RETRY_MS	200
 #define SLICE		(HZ / 4)
-#define PRIVATE_DATA	56	/* of a request, as the wire has it */
+#define PRIVATE_DATA	56	/* bytes of a request on the wire */
 
 static void request_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
@@ -46,16 +46,16 @@ static int make_service_point(struct interop_listener *ls, DAT_EP_HANDLE rsp_ep)
 }
 
 /**
- * interop_listen - offer a service
+ * interop_listen - create a service point and its EVD
  * @ls: the listener
- * @who: for the reader
- * @w: the world
+ * @who: name in failure messages
+ * @w: the fixture
  * @port: connection qualifier
  * @rsp_ep: the EP of a reserved service point; DAT_HANDLE_NULL for a public one
- * @mode: by notification, or by asking
+ * @mode: by notification or by polling
  *
  * Context: process.
- * Return: 0; -EIO, which is noted: then there is nothing to free.
+ * Return: 0; -EIO, which is recorded; then nothing must be freed.
  */
 int interop_listen(struct interop_listener *ls, const char *who, struct interop_fixture *w,
 		   u32 port, DAT_EP_HANDLE rsp_ep, enum interop_mode mode)
@@ -82,7 +82,7 @@ int interop_listen(struct interop_listener *ls, const char *who, struct interop_
 	return -EIO;
 }
 
-/* End a listener, or one that never was. */
+/* Free the objects of a listener that may not exist */
 void interop_unlisten(struct interop_listener *ls)
 {
 	if (ls->psp)
@@ -108,14 +108,16 @@ static bool take_request(struct interop_listener *ls, DAT_CR_HANDLE *cr)
 	d = &event.event_data.cr_arrival_event_data;
 	if (event.event_number != DAT_CONNECTION_REQUEST_EVENT ||
 	    event.evd_handle != ls->evd) {
-		interop_fail(ls->who, "event %#x on the request EVD", event.event_number);
+		interop_fail(ls->who, "request EVD: expected CONNECTION_REQUEST, event %#x",
+			     event.event_number);
 		return false;
 	}
 	if (d->conn_qual != ls->port || d->truncate_flag != DAT_FALSE)
-		interop_fail(ls->who, "request for %llu on port %u", d->conn_qual, ls->port);
+		interop_fail(ls->who, "request: expected port %u, truncate_flag 0; got %llu, %d",
+			     ls->port, d->conn_qual, d->truncate_flag);
 	if (ls->psp ? d->sp_handle.psp_handle != ls->psp :
 		      d->sp_handle.rsp_handle != ls->rsp)
-		interop_fail(ls->who, "request with another service point");
+		interop_fail(ls->who, "request: expected this service point, got another one");
 	ls->requests++;
 	*cr = d->cr_handle;
 	return true;
@@ -125,10 +127,10 @@ static bool take_request(struct interop_listener *ls, DAT_CR_HANDLE *cr)
  * interop_request - wait for a connection request
  * @ls: the listener
  * @cr: the request
- * @ms: how long; 0 for as long as it takes
+ * @ms: limit; 0 for none
  *
  * Context: process.
- * Return: 0; -ETIMEDOUT, which is noted; -EINTR when the module is to end.
+ * Return: 0; -ETIMEDOUT, which is recorded; -EINTR if the module is unloaded.
  */
 int interop_request(struct interop_listener *ls, DAT_CR_HANDLE *cr, u32 ms)
 {
@@ -139,7 +141,8 @@ int interop_request(struct interop_listener *ls, DAT_CR_HANDLE *cr, u32 ms)
 		if (READ_ONCE(ls->fx->stop))
 			return -EINTR;
 		if (ms && time_after(jiffies, end)) {
-			interop_fail(ls->who, "no request on port %u", ls->port);
+			interop_fail(ls->who, "expected a request on port %u within %u ms: none",
+				     ls->port, ms);
 			return -ETIMEDOUT;
 		}
 		if (ls->mode == INTEROP_POLL)
@@ -150,7 +153,7 @@ int interop_request(struct interop_listener *ls, DAT_CR_HANDLE *cr, u32 ms)
 	return 0;
 }
 
-/* The request's data: the greeting, then zeros to the end of the field. */
+/* The private data must be the greeting, with zeros to the end of the field */
 static void check_request(struct interop_link *l, DAT_CR_HANDLE cr, const char *hello)
 {
 	size_t len = hello ? strlen(hello) : 0;
@@ -163,13 +166,13 @@ static void check_request(struct interop_link *l, DAT_CR_HANDLE cr, const char *
 	if (param.private_data_size != PRIVATE_DATA ||
 	    (len && memcmp(param.private_data, hello, len)) ||
 	    memchr_inv(param.private_data + len, 0, PRIVATE_DATA - len))
-		interop_fail(l->name, "request with %d bytes of data, not the greeting",
-			     param.private_data_size);
+		interop_fail(l->name, "request: expected a greeting of %d bytes, got %d bytes",
+			     PRIVATE_DATA, param.private_data_size);
 	if (!param.remote_ia_address_ptr || !param.remote_port_qual)
-		interop_fail(l->name, "request without the address of its sender");
+		interop_fail(l->name, "request: expected address and port of the sender");
 }
 
-/* The request of a reserved service point has taken the EP along. */
+/* A request on a reserved service point changes the state of the EP */
 static void check_reserved(struct interop_link *l)
 {
 	DAT_EP_STATE state;
@@ -177,18 +180,19 @@ static void check_reserved(struct interop_link *l)
 
 	if (interop_good(l->name, "dat_ep_get_status", ret) &&
 	    state != DAT_EP_STATE_PASSIVE_CONNECTION_PENDING)
-		interop_fail(l->name, "request for an EP in state %d", state);
+		interop_fail(l->name, "request: EP state %d, expected PASSIVE_CONNECTION_PENDING",
+			     state);
 }
 
 /**
- * interop_accept - accept a request and wait until it is a connection
+ * interop_accept - accept a request and wait for the outcome
  * @l: the link
- * @ls: the listener: a reserved service point has its EP already
+ * @ls: the listener; a reserved service point has its own EP
  * @cr: the request
- * @hello: what its private data must be; NULL for none
+ * @hello: expected private data; NULL for none
  *
  * Context: process.
- * Return: 0; -ECONNABORTED if the peer withdrew; -EIO, -ETIMEDOUT, which are noted;
+ * Return: 0; -ECONNABORTED if the peer withdrew; -EIO, -ETIMEDOUT, which are recorded;
  * -EINTR.
  */
 int interop_accept(struct interop_link *l, struct interop_listener *ls, DAT_CR_HANDLE cr,
@@ -210,11 +214,11 @@ int interop_accept(struct interop_link *l, struct interop_listener *ls, DAT_CR_H
 }
 
 /**
- * interop_reuse - make an EP whose connection has ended as good as new
+ * interop_reuse - reset an EP whose connection has ended
  * @l: the link, disconnected
  *
  * Context: process.
- * Return: 0; -EIO, -ETIMEDOUT, which are noted; -EINTR.
+ * Return: 0; -EIO, -ETIMEDOUT, which are recorded; -EINTR.
  */
 int interop_reuse(struct interop_link *l)
 {
@@ -235,19 +239,19 @@ int interop_reuse(struct interop_link *l)
 }
 
 /**
- * interop_connect - connect to the peer's service
+ * interop_connect - connect to the peer
  * @l: the link
  * @address: of the peer
- * @port: its service
+ * @port: connection qualifier
  * @hello: private data; NULL for none
- * @post: posts the receives of a connection; they are lost with each attempt
+ * @post: posts the receives of a connection; a failed attempt flushes them
  * @data: for @post
  *
- * A peer that is busy rejects, and is tried again.
+ * A busy peer rejects the attempt; then it is repeated.
  *
  * Context: process.
- * Return: 0; -ECONNREFUSED, -EIO, -ETIMEDOUT: -EIO and -ETIMEDOUT are noted; -EINTR;
- * what @post returned.
+ * Return: 0; -ECONNREFUSED, -EIO, -ETIMEDOUT: -EIO and -ETIMEDOUT are recorded; -EINTR;
+ * an error of @post.
  */
 int interop_connect(struct interop_link *l, DAT_IA_ADDRESS_PTR address, u32 port,
 		    const char *hello, int (*post)(void *data), void *data)
@@ -281,7 +285,7 @@ int interop_connect(struct interop_link *l, DAT_IA_ADDRESS_PTR address, u32 port
 	}
 }
 
-/* End a connection, if there is one, and wait for all that this brings. */
+/* End the connection, if there is one, and wait for its end and all completions */
 int interop_disconnect(struct interop_link *l, DAT_CLOSE_FLAGS flag)
 {
 	DAT_RETURN ret;
@@ -299,15 +303,15 @@ int interop_disconnect(struct interop_link *l, DAT_CLOSE_FLAGS flag)
 }
 
 /**
- * interop_part - end a connection that has served its purpose
+ * interop_part - end a connection at the end of a test
  * @l: the link
- * @wait_for_peer: let the peer go first
+ * @wait_for_peer: wait for the peer to disconnect first
  *
- * The peer takes its last completion for granted. If we went first, its
- * acknowledgment might be lost with our QP.
+ * The peer expects its last completion to succeed. If this end disconnected first,
+ * the acknowledgment of the last message might be lost with the QP.
  *
  * Context: process.
- * Return: 0; -EIO, -ETIMEDOUT, which are noted; -EINTR.
+ * Return: 0; -EIO, -ETIMEDOUT, which are recorded; -EINTR.
  */
 int interop_part(struct interop_link *l, bool wait_for_peer)
 {

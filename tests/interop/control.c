@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The control connection and what is said on it: messages of 8192 bytes each,
- * from which a task is read and into which it is written. The EP has the
- * attributes that the Provider gives unasked. Process context.
+ * The control connection and its messages of 8192 bytes, which contain a task. The
+ * EP has the default attributes of the Provider. Process context.
  */
 #include <linux/minmax.h>
 #include <linux/slab.h>
@@ -10,7 +9,7 @@
 
 #include "interop.h"
 
-/* Queues of an EP made without attributes are no larger than this. */
+/* Size of the queues of an EP that is created without attributes */
 #define DEFAULT_DTOS	16
 
 int interop_control_make(struct interop_control *c, struct interop_fixture *w)
@@ -39,7 +38,7 @@ int interop_control_make(struct interop_control *c, struct interop_fixture *w)
 				       DAT_MEM_PRIV_LOCAL_READ_FLAG);
 }
 
-/* Free what was made, which may be nothing. */
+/* Free the objects, which may not exist */
 void interop_control_free(struct interop_control *c)
 {
 	u32 i;
@@ -60,11 +59,11 @@ int interop_control_send(struct interop_control *c, const void *message, u32 siz
 	return interop_send_and_reap(&c->link, &c->out, DT_CONTROL_SIZE);
 }
 
-/* ---- a task, read -------------------------------------------------------- */
+/* ---- decode a task ------------------------------------------------------- */
 
 static int bad(const char *what, u32 value)
 {
-	interop_fail("control", "the peer asks for %s %u", what, value);
+	interop_fail("control", "task of the peer: %s %u is not supported", what, value);
 	return -EINVAL;
 }
 
@@ -75,7 +74,7 @@ static int decode_op(struct interop_op *op, u32 transfer, u32 segs, u32 seg_size
 	if (!segs || segs > INTEROP_MAX_SEGS)
 		return bad("segments", segs);
 	if (!seg_size || (u64)segs * interop_stride(seg_size) > INTEROP_MAX_BYTES)
-		return bad("a segment size of", seg_size);
+		return bad("segment size", seg_size);
 	op->transfer = transfer;
 	op->segs = segs;
 	op->seg_size = seg_size;
@@ -131,14 +130,14 @@ static int decode_performance(struct interop_task *task, const struct dt_perform
 }
 
 /**
- * interop_task_decode - read what the client asks for
- * @task: filled in; within our limits if this returns 0
+ * interop_task_decode - read the task from the messages of the client
+ * @task: filled in; within the limits if this returns 0
  * @c: with both messages of the client
- * @total: number of test connections that the client counts on
+ * @total: number of test connections that the client expects
  *
  * Context: process.
- * Return: 0; -EPROTO for another version or byte order, -EINVAL for a task beyond our
- * limits: both are noted.
+ * Return: 0; -EPROTO for another version or byte order, -EINVAL for a task beyond the
+ * limits: both are recorded.
  */
 int interop_task_decode(struct interop_task *task, const struct interop_control *c,
 			u32 *total)
@@ -147,8 +146,8 @@ int interop_task_decode(struct interop_task *task, const struct interop_control 
 
 	memset(task, 0, sizeof(*task));
 	if (le32_to_cpu(info->version) != DT_VERSION || !info->is_little_endian) {
-		interop_fail("control", "client of version %u, little-endian %u",
-			     le32_to_cpu(info->version),
+		interop_fail("control", "client: expected version %u, little-endian 1; got %u, %u",
+			     DT_VERSION, le32_to_cpu(info->version),
 			     le32_to_cpu(info->is_little_endian));
 		return -EPROTO;
 	}
@@ -166,7 +165,7 @@ int interop_task_decode(struct interop_task *task, const struct interop_control 
 	}
 }
 
-/* ---- a task, written ----------------------------------------------------- */
+/* ---- encode a task ------------------------------------------------------- */
 
 static void encode_transaction(struct dt_transaction_cmd *cmd, const struct interop_task *task,
 			       u32 port)
@@ -212,13 +211,13 @@ static void encode_performance(struct dt_performance_cmd *cmd, const struct inte
 }
 
 /**
- * interop_task_send - ask the server for a test
- * @c: connected to it
+ * interop_task_send - request a test from the server
+ * @c: connected to the server
  * @task: the test
- * @port: the server's, for its information
+ * @port: port of the server, part of the message
  *
  * Context: process.
- * Return: 0; -ENOMEM; -EIO, -ETIMEDOUT, which are noted; -EINTR.
+ * Return: 0; -ENOMEM; -EIO, -ETIMEDOUT, which are recorded; -EINTR.
  */
 int interop_task_send(struct interop_control *c, const struct interop_task *task,
 		      u32 port)

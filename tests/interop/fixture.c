@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The IA of a server or of a client's run. Closing is graceful, so that an
- * object left behind is a failure. Process context.
+ * The IA of a server or of a client. The close is graceful, so that a remaining
+ * object causes a failure. Process context.
  */
 #include <linux/string.h>
 
@@ -22,7 +22,7 @@ int interop_fixture_open(struct interop_fixture *w)
 		w->address = attr.ia_address_ptr;
 		return 0;
 	}
-	interop_fail("fixture", "the IA %s has no address", interop_ia_name);
+	interop_fail("fixture", "IA %s: expected an address, got none", interop_ia_name);
 	interop_fixture_close(w);
 	return -EADDRNOTAVAIL;
 }
@@ -33,7 +33,7 @@ void interop_fixture_close(struct interop_fixture *w)
 	DAT_RETURN ret;
 
 	while (dat_evd_dequeue(w->async_evd, &event) == DAT_SUCCESS)
-		interop_fail("fixture", "asynchronous event %#x", event.event_number);
+		interop_fail("fixture", "unexpected asynchronous event %#x", event.event_number);
 	ret = dat_ia_close(w->ia, DAT_CLOSE_GRACEFUL_FLAG);
 	if (!interop_good("fixture", "dat_ia_close, graceful", ret))
 		dat_ia_close(w->ia, DAT_CLOSE_ABRUPT_FLAG);

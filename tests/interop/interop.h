@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * kdapl_interop, inside. From top to bottom: main (debugfs), server and client
- * (who is asked for what), control (the control connection), trans and perf
- * (the tests), connect (how a link comes and goes), link (an EP, its EVDs and
- * its ledger), buffers, fixture (the IA), report (the verdict).
+ * Declarations of kdapl_interop. From top to bottom: main (debugfs), server and
+ * client, control (the control connection), trans and perf (the tests), connect
+ * (listen, connect, disconnect), link (an EP, its EVDs and the record of its
+ * posts), buffers, fixture (the IA), report (counters and failures).
  *
- * Everything runs in process context, by work items of one queue, but for the
- * upcalls in link.c and connect.c and what they call.
+ * Everything runs in process context, in work items of one workqueue, except the
+ * upcalls in link.c and connect.c and the functions that they call.
  */
 #ifndef _INTEROP_H_
 #define _INTEROP_H_
@@ -22,31 +22,31 @@
 
 #include "protocol.h"
 
-/* Limits of what a peer may ask for. */
+/* Limits of what a peer may request */
 #define INTEROP_MAX_THREADS	16
 #define INTEROP_MAX_EPS		16
 #define INTEROP_MAX_SEGS	16
 #define INTEROP_MAX_BYTES	SZ_1M	/* of one operation */
 
-#define INTEROP_WAIT_MS		20000U		/* for anything that must come */
+#define INTEROP_WAIT_MS		20000U		/* limit of each wait for the peer */
 
-/* ---- report.c: what was counted, and what went wrong -------------------- */
+/* ---- report.c: counters and failures ------------------------------------ */
 
 enum interop_count {
-	INTEROP_TESTS,		/* that ended well */
+	INTEROP_TESTS,		/* that passed */
 	INTEROP_CONNECTED,	/* connections established */
-	INTEROP_ENDED,		/* connections that ended, each once */
+	INTEROP_ENDED,		/* connections that ended */
 	INTEROP_REJECTED,	/* attempts that a Consumer rejected */
-	INTEROP_REFUSED,	/* attempts refused by no Consumer */
+	INTEROP_REFUSED,	/* attempts that the connection manager rejected */
 	INTEROP_POSTED,
-	INTEROP_COMPLETED,	/* as posted, in order, once */
-	INTEROP_FLUSHED,	/* of these, behind the end of a connection */
+	INTEROP_COMPLETED,	/* in order, with the right cookie */
+	INTEROP_FLUSHED,	/* of these, flushed at the end of a connection */
 	INTEROP_SENDS,
 	INTEROP_RECEIVES,
 	INTEROP_READS,
 	INTEROP_WRITES,
-	INTEROP_VERIFIED,	/* bytes that arrived and were looked at */
-	INTEROP_BY_UPCALL,	/* events handed to an upcall */
+	INTEROP_VERIFIED,	/* received bytes that were compared */
+	INTEROP_BY_UPCALL,	/* events delivered to an upcall */
 	INTEROP_BY_DEQUEUE,
 	INTEROP_COUNTS,
 };
@@ -64,14 +64,14 @@ struct interop_fixture {
 	DAT_IA_HANDLE ia;
 	DAT_EVD_HANDLE async_evd;
 	DAT_IA_ADDRESS_PTR address;
-	bool stop;		/* all waits end */
+	bool stop;		/* makes all waits end */
 };
 
 unsigned int interop_stretch(void);
 int interop_fixture_open(struct interop_fixture *w);
 void interop_fixture_close(struct interop_fixture *w);
 
-/* ---- buffers.c: registered memory, with guard bytes around -------------- */
+/* ---- buffers.c: registered memory between guard bytes ------------------- */
 
 struct interop_buf {
 	u8 *mem;
@@ -92,19 +92,19 @@ void interop_buf_iov(const struct interop_buf *b, u32 segs, u32 seg_size,
 void interop_buf_check(const struct interop_buf *b, u32 offset, u32 len, u8 value,
 		       const char *who);
 
-/* ---- link.c: an EP with its EVDs, and the ledger of its posts ----------- */
+/* ---- link.c: an EP with its EVDs, and the record of its posts ----------- */
 
-/* How events reach us. */
+/* How events are delivered */
 enum interop_mode {
 	INTEROP_UPCALL,		/* each in an upcall */
-	INTEROP_NOTIFY,		/* an upcall says that there are some */
-	INTEROP_POLL,		/* we ask */
+	INTEROP_NOTIFY,		/* an upcall without an event, then by dequeue */
+	INTEROP_POLL,		/* by dequeue */
 };
 
 struct interop_queue {
 	const char *name;
 	bool requests;
-	u32 posted;		/* numbers of posts; an index wraps by the mask */
+	u32 posted;		/* number of the next post; @mask gives its index */
 	u32 completed;
 	u32 mask;
 	struct interop_entry {
@@ -129,12 +129,12 @@ struct interop_link {
 	struct interop_evd evd[INTEROP_EVDS];
 	bool active;
 	wait_queue_head_t wait;
-	spinlock_t lock;	/* all below; taken in upcalls */
+	spinlock_t lock;	/* guards all below; taken in upcalls */
 	struct interop_queue recvs;
 	struct interop_queue requests;
 	DAT_EVENT_NUMBER outcome;	/* of this attempt; 0: none yet */
 	u32 ends;		/* end events of this connection, 0 or 1 */
-	bool may_end;		/* the connection has served its purpose */
+	bool may_end;		/* from now on an end of the connection is legal */
 	bool failed;		/* reported already */
 };
 
@@ -142,16 +142,16 @@ struct interop_link_spec {
 	u32 recvs;
 	u32 requests;
 	u32 iov;
-	bool defaults;		/* an EP as the Provider makes it unasked */
+	bool defaults;		/* an EP without attributes of the Consumer */
 	enum interop_mode mode;
 };
 
 enum interop_want {
 	INTEROP_WANT_RECV,	/* the receive with this number */
 	INTEROP_WANT_REQUEST,	/* the request with this number */
-	INTEROP_WANT_OUTCOME,	/* of the attempt to connect */
-	INTEROP_WANT_END,	/* of the connection */
-	INTEROP_WANT_QUIET,	/* nothing posted that has not completed */
+	INTEROP_WANT_OUTCOME,	/* the outcome of the attempt */
+	INTEROP_WANT_END,	/* the end of the connection */
+	INTEROP_WANT_QUIET,	/* the completion of all posts */
 };
 
 int interop_link_make(struct interop_link *l, struct interop_fixture *w, DAT_PZ_HANDLE pz,
@@ -166,7 +166,7 @@ int interop_post_rdma(struct interop_link *l, bool write, const struct interop_b
 int interop_wait(struct interop_link *l, enum interop_want want, u32 number);
 int interop_send_and_reap(struct interop_link *l, const struct interop_buf *b, u32 size);
 
-/* ---- connect.c: how a link comes and goes ------------------------------- */
+/* ---- connect.c: listen, connect, disconnect ----------------------------- */
 
 struct interop_listener {
 	const char *who;
@@ -174,7 +174,7 @@ struct interop_listener {
 	enum interop_mode mode;
 	DAT_EVD_HANDLE evd;
 	DAT_PSP_HANDLE psp;
-	DAT_RSP_HANDLE rsp;	/* of one EP; then there is no PSP */
+	DAT_RSP_HANDLE rsp;	/* instead of the PSP, for one EP */
 	u32 port;
 	u32 requests;
 	wait_queue_head_t wait;
@@ -202,7 +202,7 @@ struct interop_op {
 	bool reap_on_recv;
 };
 
-/* A test as it was asked for, by a peer or by whoever wrote to debugfs. */
+/* A test as requested by a peer or by a line in debugfs */
 struct interop_task {
 	enum dt_test_type type;
 	u32 iterations;
@@ -216,17 +216,17 @@ struct interop_task {
 	struct interop_op op[DT_MAX_OPS];
 };
 
-/* A test that runs: one on the client, any number on the server. */
+/* A running test: one on the client, any number on the server */
 struct interop_test {
 	struct interop_fixture *fx;
 	struct interop_task task;
 	bool server;
 	u32 first_port;
 	DAT_IA_ADDRESS_PTR address;	/* of the server, for a client */
-	DAT_PZ_HANDLE pz;	/* one for each peer: it is what we trust with it */
+	DAT_PZ_HANDLE pz;	/* one per peer, so that a peer can access only its memory */
 	refcount_t refs;
-	atomic_t ready;		/* threads with everything in place */
-	atomic_t synced;	/* client: threads that heard from the server */
+	atomic_t ready;		/* threads that have finished their set-up */
+	atomic_t synced;	/* client: threads with the first message of the server */
 	bool failed;
 	wait_queue_head_t wait;
 	void (*end)(struct interop_test *test);
@@ -239,7 +239,7 @@ struct interop_thread {
 	u32 index;
 };
 
-/* Is this operation initiated by our end? */
+/* Does this end initiate the operation? */
 static inline bool interop_is_ours(const struct interop_test *t, const struct interop_op *op)
 {
 	return op->by_server == t->server;
@@ -261,7 +261,7 @@ struct interop_slot {
 	u32 remote_context;
 	u64 remote_address;
 	u32 number;		/* of the last post */
-	bool deferred;		/* its send is reaped with the next receive */
+	bool deferred;		/* the send is reaped with the next receive */
 };
 
 struct interop_trans_ep {
@@ -299,8 +299,8 @@ int interop_task_send(struct interop_control *c, const struct interop_task *task
 
 struct interop_args {
 	u32 port;
-	u32 reject;		/* server: so many requests at first */
-	char address[48];	/* client: of the server, default our own */
+	u32 reject;		/* server: number of requests to reject first */
+	char address[48];	/* client: of the server, default the own address */
 	struct interop_task task;
 };
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A link: an EP, its three EVDs, and a ledger of what was posted on it. Each
- * queue must complete in the order of its posts, every post once, with its
- * cookie, operation and length; each connection begins and ends once.
+ * A link: an EP, its three EVDs, and a record of its posts. Posts of a queue must
+ * complete in order, each once, with its cookie, operation and length; each
+ * connection must begin and end once.
  *
- * Posting, waiting, making and freeing in process context. Events come by
- * upcall, bottom halves off, or by dequeue in the waiting thread, and end up in
- * take_event() under link->lock either way.
+ * Links are created, used and freed in process context. Events are delivered by
+ * upcall, with bottom halves off, or by dequeue in the waiting thread; both call
+ * take_event() under link->lock.
  */
 #include <linux/jiffies.h>
 #include <linux/log2.h>
@@ -15,7 +15,7 @@
 
 #include "interop.h"
 
-#define SLICE		(HZ / 4)	/* between two looks at fixture->stop */
+#define SLICE		(HZ / 4)	/* interval of checks of fixture->stop */
 
 /* ---- events -------------------------------------------------------------- */
 
@@ -37,49 +37,49 @@ static void take_dto(struct interop_link *l, struct interop_queue *q,
 	const struct interop_entry *e = &q->ring[q->completed & q->mask];
 
 	if (d->ep_handle != l->ep)
-		interop_fail(l->name, "%s: completion of another EP", q->name);
+		interop_fail(l->name, "%s: expected this EP in a completion, got another", q->name);
 	if (q->completed == q->posted || d->user_cookie.as_64 != q->completed) {
-		interop_fail(l->name, "%s: completion of post %llu, %u of %u expected",
-			     q->name, d->user_cookie.as_64, q->completed, q->posted);
+		interop_fail(l->name, "%s: expected completion of post %u of %u, got cookie %llu",
+			     q->name, q->completed, q->posted, d->user_cookie.as_64);
 		l->failed = true;
 		return;
 	}
 	if (d->operation != e->operation)
-		interop_fail(l->name, "%s: post %u completed as operation %d, not %d",
-			     q->name, q->completed, d->operation, e->operation);
+		interop_fail(l->name, "%s: post %u: expected operation %d, completed as %d",
+			     q->name, q->completed, e->operation, d->operation);
 	q->completed++;
 	interop_add(INTEROP_COMPLETED, 1);
 	if (d->status == DAT_DTO_ERR_FLUSHED && (l->may_end || l->ends || l->outcome !=
 						 DAT_CONNECTION_EVENT_ESTABLISHED)) {
 		interop_add(INTEROP_FLUSHED, 1);
 	} else if (d->status != DAT_DTO_SUCCESS) {
-		interop_fail(l->name, "%s: post %u completed with status %d", q->name,
+		interop_fail(l->name, "%s: post %u: expected success, status %d", q->name,
 			     q->completed - 1, d->status);
 		l->failed = true;
 	} else {
 		if (d->transfered_length != e->length)
-			interop_fail(l->name, "%s: post %u has length %u, not %u", q->name,
-				     q->completed - 1, (u32)d->transfered_length,
-				     e->length);
+			interop_fail(l->name, "%s: post %u: expected length %u, got %u", q->name,
+				     q->completed - 1, e->length,
+				     (u32)d->transfered_length);
 		count_operation(e->operation);
 	}
 }
 
-/* A peer's accept without data reads as zeros; our own end has none to show. */
+/* An accept without data arrives as zeros; on the accepting side there is no data */
 static void check_no_data(struct interop_link *l, const DAT_CONNECTION_EVENT_DATA *d)
 {
 	if (!l->active && d->private_data_size)
-		interop_fail(l->name, "ESTABLISHED with %d bytes of data",
+		interop_fail(l->name, "ESTABLISHED: expected no data, got %d bytes",
 			     d->private_data_size);
 	if (d->private_data_size && memchr_inv(d->private_data, 0, d->private_data_size))
-		interop_fail(l->name, "ESTABLISHED with data that nobody sent");
+		interop_fail(l->name, "ESTABLISHED: expected zeros as data, got others");
 }
 
 static void take_outcome(struct interop_link *l, const DAT_EVENT *event)
 {
 	if (l->outcome)
-		interop_fail(l->name, "outcome %#x behind outcome %#x", event->event_number,
-			     l->outcome);
+		interop_fail(l->name, "expected one outcome, got %#x and then %#x", l->outcome,
+			     event->event_number);
 	l->outcome = event->event_number;
 	switch (event->event_number) {
 	case DAT_CONNECTION_EVENT_ESTABLISHED:
@@ -93,24 +93,26 @@ static void take_outcome(struct interop_link *l, const DAT_EVENT *event)
 		interop_add(INTEROP_REFUSED, 1);
 		break;
 	default:
-		interop_fail(l->name, "connection event %#x", event->event_number);
+		interop_fail(l->name, "expected an outcome of the attempt, got event %#x",
+			     event->event_number);
 	}
 }
 
 static void take_end(struct interop_link *l, const DAT_EVENT *event)
 {
 	if (l->outcome != DAT_CONNECTION_EVENT_ESTABLISHED)
-		interop_fail(l->name, "end event %#x without a beginning", event->event_number);
+		interop_fail(l->name, "expected ESTABLISHED before end event %#x",
+			     event->event_number);
 	if (l->ends++)
-		interop_fail(l->name, "end event number %u", l->ends);
+		interop_fail(l->name, "expected one end event, got %u", l->ends);
 	else
 		interop_add(INTEROP_ENDED, 1);
 	if (!l->may_end) {
-		interop_fail(l->name, "the connection ended too early");
+		interop_fail(l->name, "expected the connection to stay, it ended early");
 		l->failed = true;
 	}
 	if (event->event_number == DAT_CONNECTION_EVENT_BROKEN)
-		interop_fail(l->name, "the connection broke");
+		interop_fail(l->name, "expected DISCONNECTED, got BROKEN");
 }
 
 static void take_event(struct interop_link *l, struct interop_evd *evd, const DAT_EVENT *event)
@@ -118,18 +120,19 @@ static void take_event(struct interop_link *l, struct interop_evd *evd, const DA
 	u32 which = evd - l->evd;
 
 	if (event->evd_handle != evd->handle)
-		interop_fail(l->name, "event %#x with another EVD's handle",
+		interop_fail(l->name, "event %#x: expected the handle of its EVD, got another one",
 			     event->event_number);
 	if (event->event_number == DAT_DTO_COMPLETION_EVENT) {
 		if (which == INTEROP_CONN_EVD)
-			interop_fail(l->name, "completion on the connection EVD");
+			interop_fail(l->name, "completion on the EVD for connection events");
 		take_dto(l, which == INTEROP_RECV_EVD ? &l->recvs : &l->requests,
 			 &event->event_data.dto_completion_event_data);
 		return;
 	}
 	if (which != INTEROP_CONN_EVD ||
 	    event->event_data.connect_event_data.ep_handle != l->ep)
-		interop_fail(l->name, "event %#x on a wrong EVD or EP", event->event_number);
+		interop_fail(l->name, "event %#x: expected on another EVD or for this EP",
+			     event->event_number);
 	if (event->event_number == DAT_CONNECTION_EVENT_DISCONNECTED ||
 	    event->event_number == DAT_CONNECTION_EVENT_BROKEN)
 		take_end(l, event);
@@ -137,14 +140,15 @@ static void take_event(struct interop_link *l, struct interop_evd *evd, const DA
 		take_outcome(l, event);
 }
 
-/* The upcall of all EVDs of a link. Without an event it is only a hint. */
+/* The upcall of all EVDs of a link. Without an event it is a notification */
 static void link_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	struct interop_evd *evd = data;
 	struct interop_link *l = evd->link;
 
 	if (l->mode != (event ? INTEROP_UPCALL : INTEROP_NOTIFY))
-		interop_fail(l->name, "upcall %s an event", event ? "with" : "without");
+		interop_fail(l->name, "upcall %s an event: not expected in this mode",
+			     event ? "with" : "without");
 	if (event) {
 		interop_add(INTEROP_BY_UPCALL, 1);
 		spin_lock(&l->lock);
@@ -201,26 +205,27 @@ static bool check(struct interop_link *l, enum interop_want want, u32 number)
 }
 
 /**
- * interop_wait - wait for an event, or for what it tells
+ * interop_wait - wait for a completion or a connection event
  * @l: the link
- * @want: for what
- * @number: of the post, where @want is about one
+ * @want: what to wait for
+ * @number: of the post, if @want is a completion
  *
  * Context: process.
- * Return: 0; -ETIMEDOUT, -EIO if the link failed: both are noted; -EINTR when the
- * module is to end.
+ * Return: 0; -ETIMEDOUT, -EIO if the link failed: both are recorded; -EINTR if the
+ * module is unloaded.
  */
 int interop_wait(struct interop_link *l, enum interop_want want, u32 number)
 {
-	static const char * const name[] = { "a receive", "a request", "an answer",
-					     "the end", "what is posted" };
+	static const char * const name[] = { "a receive", "a request", "an outcome",
+					     "the end", "all completions" };
 	unsigned long end = jiffies + msecs_to_jiffies(INTEROP_WAIT_MS * interop_stretch());
 
 	while (!check(l, want, number)) {
 		if (READ_ONCE(l->fx->stop))
 			return -EINTR;
 		if (time_after(jiffies, end)) {
-			interop_fail(l->name, "no end of waiting for %s", name[want]);
+			interop_fail(l->name, "expected %s within %u ms: none", name[want],
+				     INTEROP_WAIT_MS);
 			return -ETIMEDOUT;
 		}
 		if (l->mode == INTEROP_POLL)
@@ -233,7 +238,7 @@ int interop_wait(struct interop_link *l, enum interop_want want, u32 number)
 
 /* ---- posting ------------------------------------------------------------- */
 
-/* The place in the ledger comes first: the completion may be faster than us. */
+/* Record the post before it is made, because it may complete before the call returns */
 static DAT_DTO_COOKIE enter(struct interop_link *l, struct interop_queue *q, u32 length,
 			    DAT_DTOS operation, u32 *number)
 {
@@ -251,7 +256,7 @@ static DAT_DTO_COOKIE enter(struct interop_link *l, struct interop_queue *q, u32
 	return cookie;
 }
 
-/* A post that was refused leaves no trace: only the last can be taken back. */
+/* Remove the record of a refused post, which must be the last one */
 static int entered(struct interop_link *l, struct interop_queue *q, const char *what,
 		   DAT_RETURN ret)
 {
@@ -265,15 +270,15 @@ static int entered(struct interop_link *l, struct interop_queue *q, const char *
 }
 
 /**
- * interop_post_recv - post a receive for a message of just this length
+ * interop_post_recv - post a receive for a message of exactly this length
  * @l: the link
- * @b: where to
+ * @b: the buffer
  * @segs: segments
  * @seg_size: bytes of each
  * @number: of the post, for interop_wait()
  *
  * Context: process.
- * Return: 0; -EIO, which is noted.
+ * Return: 0; -EIO, which is recorded.
  */
 int interop_post_recv(struct interop_link *l, const struct interop_buf *b, u32 segs,
 		      u32 seg_size, u32 *number)
@@ -304,16 +309,16 @@ int interop_post_send(struct interop_link *l, const struct interop_buf *b, u32 s
 /**
  * interop_post_rdma - post an RDMA write or read
  * @l: the link
- * @write: or else read
- * @b: our end
- * @segs: segments at our end; at the other it is one range
+ * @write: write, else read
+ * @b: local buffer
+ * @segs: local segments; the remote end is one range
  * @seg_size: bytes of each
  * @context: rmr_context that the peer granted
- * @address: and where
+ * @address: remote address
  * @number: of the post, for interop_wait()
  *
  * Context: process.
- * Return: 0; -EIO, which is noted.
+ * Return: 0; -EIO, which is recorded.
  */
 int interop_post_rdma(struct interop_link *l, bool write, const struct interop_buf *b,
 		      u32 segs, u32 seg_size, u32 context, u64 address, u32 *number)
@@ -368,7 +373,7 @@ static int make_evds(struct interop_link *l)
 		DAT_RETURN ret;
 
 		l->evd[i].link = l;
-		/* One entry: completions and connection events need no room. */
+		/* One entry: completions and connection events take no entry */
 		ret = dat_evd_kcreate(l->fx->ia, 1, policy[l->mode],
 				      l->mode == INTEROP_POLL ? NULL : &upcall,
 				      flags[i], &l->evd[i].handle);
@@ -420,16 +425,16 @@ static int make_ep(struct interop_link *l, const struct interop_link_spec *spec)
 }
 
 /**
- * interop_link_make - make an EP and what belongs to it
- * @l: the link, zero but for its name
- * @w: the world
+ * interop_link_make - create an EP and its EVDs
+ * @l: the link, zero except its name
+ * @w: the fixture
  * @pz: zone of the peer
- * @spec: size of the queues, how events reach us
+ * @spec: sizes of the queues, mode of delivery
  *
- * The caller frees the link in any case.
+ * The caller must free the link even after an error.
  *
  * Context: process.
- * Return: 0; -ENOMEM; -EIO, which is noted.
+ * Return: 0; -ENOMEM; -EIO, which is recorded.
  */
 int interop_link_make(struct interop_link *l, struct interop_fixture *w, DAT_PZ_HANDLE pz,
 		      const struct interop_link_spec *spec)
@@ -444,7 +449,7 @@ int interop_link_make(struct interop_link *l, struct interop_fixture *w, DAT_PZ_
 	       make_evds(l) ?: make_ep(l, spec);
 }
 
-/* Free a link, or one that was never made, or half. Posts must have come back. */
+/* Free a link that may be incomplete or not exist. All posts must have completed */
 void interop_link_free(struct interop_link *l)
 {
 	u32 i;
@@ -459,7 +464,7 @@ void interop_link_free(struct interop_link *l)
 				     dat_evd_free(l->evd[i].handle));
 	if (!l->failed && l->recvs.completed + l->requests.completed !=
 			  l->recvs.posted + l->requests.posted)
-		interop_fail(l->name, "%u of %u receives, %u of %u requests completed",
+		interop_fail(l->name, "completed: %u of %u receives, %u of %u requests",
 			     l->recvs.completed, l->recvs.posted,
 			     l->requests.completed, l->requests.posted);
 	kfree(l->recvs.ring);

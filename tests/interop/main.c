@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * kdapl_interop: the other end of dapltest, the test program of user-space
- * uDAPL, written as a Consumer of kDAPL.
+ * kdapl_interop: a Consumer of kDAPL that is a peer of dapltest, the test program of
+ * user-space uDAPL.
  *
  * debugfs, folder kdapl_interop: a line written to "server" (args.c) starts a
- * server, which a client's quit ends; a line written to "client" asks another's
- * server for a test and returns when it is over. "report" shows what was counted
- * and what went wrong; writing to it sets all back to zero.
+ * server, which the quit command of a client ends. A line written to "client"
+ * requests a test from another server; the write returns when the test has ended.
+ * "report" contains counters and failures; writing to it resets them.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -33,7 +33,7 @@ unsigned int interop_stretch(void)
 	return clamp(stretch, 1U, 100U);
 }
 
-/* A line from user space, read by one of the parsers and handed to its user. */
+/* Copy a line from user space, parse it and run the command */
 static ssize_t take_line(const char __user *buf, size_t len,
 			 int (*parse)(struct interop_args *args, char *line),
 			 int (*run)(const struct interop_args *args))
@@ -105,7 +105,7 @@ static const struct file_operations report_fops = {
 
 static int __init interop_init(void)
 {
-	/* The server's item and its tests' wait for each other. */
+	/* The work items of the server and of its tests wait for each other */
 	interop_wq = alloc_workqueue("kdapl_interop", WQ_UNBOUND,
 				     2 * INTEROP_MAX_THREADS + 1);
 	if (!interop_wq)

@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The operations of a transaction test, in the order that both ends know, on
- * all EPs of a thread. With validation every byte of every iteration is looked
- * at where it arrived. Process context, in the thread of the test.
+ * The operations of a transaction test, in the order known to both ends, on all
+ * EPs of a thread. With validation the receiving end compares every byte of every
+ * iteration. Process context, in the thread of the test.
  *
- * Three messages close an iteration: the server's tells the client that all of
- * the server's operations are done, the client's the same the other way, and
- * the last one that the server has looked and filled anew.
+ * Three messages end an iteration: one from the server after all its operations,
+ * one from the client after all its operations, and one from the server after it
+ * has compared its buffers and filled them for the next iteration.
  */
 #include <linux/string.h>
 
 #include "interop.h"
 
-/* Operations with data of their own: not those that validation appended. */
+/* Number of operations without those that validation appended */
 static u32 data_ops(const struct interop_test *t)
 {
 	return t->task.validate ? t->task.num_ops - DT_EXTRA_OPS : t->task.num_ops;
@@ -23,19 +23,19 @@ static u8 fill_value(u32 iteration)
 	return iteration + 1;
 }
 
-/* Where the bytes come from: the initiator, but for a read the target. */
+/* Is this end the source of the data? For a read, the target is the source */
 static bool is_source(const struct interop_test *t, const struct interop_op *op)
 {
 	return interop_is_ours(t, op) != (op->transfer == DT_RDMA_READ);
 }
 
-/* The target of an RDMA operation is one range, all others are segments. */
+/* Is the local buffer one range? Only at the target of an RDMA operation */
 static bool is_range(const struct interop_test *t, const struct interop_op *op)
 {
 	return op->transfer != DT_SEND_RECV && !interop_is_ours(t, op);
 }
 
-/* Fill what will leave in an iteration. */
+/* Fill the source buffers for an iteration */
 void interop_ops_fill(struct interop_test *t, struct interop_trans_ep *eps, u32 iteration)
 {
 	u32 j, k;
@@ -50,7 +50,7 @@ void interop_ops_fill(struct interop_test *t, struct interop_trans_ep *eps, u32 
 	}
 }
 
-/* Look at what has arrived in an iteration, and spoil it for the next. */
+/* Check what has arrived in an iteration, and clear it for the next */
 static void look(struct interop_test *t, struct interop_trans_ep *ep, u32 k, u8 value)
 {
 	const struct interop_op *op = &t->task.op[k];
@@ -86,7 +86,7 @@ static int post_recv(struct interop_test *t, struct interop_trans_ep *ep, u32 k)
 				 &slot->number);
 }
 
-/* The receives of the first iteration, in the order of the operations. */
+/* Post the receives of the first iteration, in the order of the operations */
 int interop_ops_post_recvs(struct interop_test *t, struct interop_trans_ep *eps)
 {
 	int err = 0;
@@ -116,7 +116,7 @@ static int post_request(struct interop_test *t, struct interop_trans_ep *ep, u32
 				 slot->remote_address, &slot->number);
 }
 
-/* Ours: on all EPs first, so that they work at the same time. */
+/* Post a request of this end on all EPs before waiting, so that they run in parallel */
 static int request(struct interop_test *t, struct interop_trans_ep *eps, u32 k)
 {
 	bool deferred = !t->server && t->task.op[k].reap_on_recv;
@@ -148,7 +148,7 @@ static int reap_deferred(struct interop_test *t, struct interop_trans_ep *ep)
 	return err;
 }
 
-/* The peer's message, on all EPs; the buffer is posted again unless it is the last. */
+/* Wait for a message of the peer on all EPs; post the buffer again unless it is the last */
 static int receive(struct interop_test *t, struct interop_trans_ep *eps, u32 k, bool again)
 {
 	int err = 0;
@@ -163,7 +163,7 @@ static int receive(struct interop_test *t, struct interop_trans_ep *eps, u32 k, 
 	return err;
 }
 
-/* Behind which message of the peer is it our turn to look? */
+/* Must this end check its buffers after this message of the peer? */
 static bool is_turn(const struct interop_test *t, u32 k)
 {
 	return t->task.validate && k == t->task.num_ops - (t->server ? 2 : 3);
@@ -192,12 +192,12 @@ static int iterate(struct interop_test *t, struct interop_trans_ep *eps, u32 ite
 }
 
 /**
- * interop_ops_run - all iterations of one thread
+ * interop_ops_run - run all iterations of one thread
  * @t: the test
- * @eps: its EPs, connected, the receives of the first iteration posted
+ * @eps: its EPs, connected, with the receives of the first iteration posted
  *
  * Context: process.
- * Return: 0; -EIO, -ETIMEDOUT, which are noted; -EINTR.
+ * Return: 0; -EIO, -ETIMEDOUT, which are recorded; -EINTR.
  */
 int interop_ops_run(struct interop_test *t, struct interop_trans_ep *eps)
 {
@@ -205,7 +205,7 @@ int interop_ops_run(struct interop_test *t, struct interop_trans_ep *eps)
 	u32 i, j;
 
 	for (i = 0; i < t->task.iterations && !err; i++) {
-		/* The last message's receive lies behind all of the last iteration. */
+		/* The receive of the last message follows those of the last iteration */
 		for (j = 0; i + 1 == t->task.iterations && j < t->task.eps && !err; j++)
 			err = interop_post_recv(&eps[j].link, &eps[j].sync_in, 1,
 						DT_SYNC_SIZE, &eps[j].sync_number);

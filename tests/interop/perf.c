@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The performance test: the server grants one range of memory, the client reads
- * or writes it, many at once and then one by one. Nothing is measured here, but
- * everything is looked at: a client reads back what it has written, a server
- * finds its memory as it was, or with what was written in all of it. Process
- * context: the thread of the test.
+ * The performance test: the server grants access to a range of memory, and the
+ * client reads or writes it, first with many requests at a time, then one by one.
+ * Nothing is measured, but all data are compared: a client reads back what it has
+ * written; a server checks that its memory is unchanged or completely written.
+ * Process context: the thread of the test.
  */
 #include <linux/minmax.h>
 #include <linux/slab.h>
@@ -82,7 +82,7 @@ static int make_buffers(struct perf *p)
 
 /* ---- server -------------------------------------------------------------- */
 
-/* What the client wrote we do not know; that it wrote all of it we do. */
+/* The server does not know the data, only that the client must write every byte */
 static void look_at_memory(struct perf *p)
 {
 	if (!is_write(p)) {
@@ -90,7 +90,7 @@ static void look_at_memory(struct perf *p)
 		return;
 	}
 	if (memchr(p->memory.data, SERVER_BYTE, p->total))
-		interop_fail(p->link.name, "a byte was not written");
+		interop_fail(p->link.name, "expected every byte to be written, some are not");
 	interop_add(INTEROP_VERIFIED, p->total);
 }
 
@@ -115,7 +115,7 @@ static int serve(struct perf *p, struct interop_thread *th)
 		return err;
 	region->context = cpu_to_le32(p->memory.remote);
 	region->address = cpu_to_le64(p->memory.address);
-	/* With this message the client has all it needs, and ends when it is done. */
+	/* After this message the client may end the connection when it is done */
 	spin_lock_bh(&p->link.lock);
 	p->link.may_end = true;
 	spin_unlock_bh(&p->link.lock);
@@ -146,7 +146,7 @@ static int do_one(struct perf *p, const struct interop_buf *b, bool write)
 	       interop_wait(&p->link, INTEROP_WANT_REQUEST, number);
 }
 
-/* So many at once: numbers of posts follow each other. */
+/* Keep the queue full; the numbers of posts are consecutive */
 static int many(struct perf *p)
 {
 	u32 depth = in_flight(&p->test->task);
@@ -189,7 +189,7 @@ static int one_by_one(struct perf *p)
 	return err;
 }
 
-/* What is read was written by us before; what was written is read back. */
+/* The client writes before it reads, and reads back what it has written */
 static int ask(struct perf *p)
 {
 	struct interop_test *t = p->test;
@@ -198,7 +198,7 @@ static int ask(struct perf *p)
 	atomic_inc(&t->ready);
 	err = interop_connect(&p->link, t->address, t->first_port, NULL, post_message, p);
 	if (err == -ECONNREFUSED)
-		interop_fail(p->link.name, "the server refused");
+		interop_fail(p->link.name, "expected the server to accept, it refused");
 	err = err ?: interop_wait(&p->link, INTEROP_WANT_RECV, p->number);
 	if (!err && !is_write(p))
 		err = do_one(p, &p->check, true);
@@ -209,7 +209,7 @@ static int ask(struct perf *p)
 	}
 	if (err)
 		return err;
-	/* Behind this message the server may end the connection at once. */
+	/* After this message the server may end the connection */
 	spin_lock_bh(&p->link.lock);
 	p->link.may_end = true;
 	spin_unlock_bh(&p->link.lock);
@@ -217,11 +217,11 @@ static int ask(struct perf *p)
 }
 
 /**
- * interop_perf_run - the thread of a performance test
+ * interop_perf_run - run the thread of a performance test
  * @th: the thread
  *
  * Context: process.
- * Return: 0; an error, which is noted unless it is -ENOMEM or -EINTR.
+ * Return: 0; an error, which is recorded unless it is -ENOMEM or -EINTR.
  */
 int interop_perf_run(struct interop_thread *th)
 {

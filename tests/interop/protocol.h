@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What dapltest, protocol version 6, says on the wire. Messages of the control
- * connection always have the full length of a control buffer.
+ * Messages of dapltest, protocol version 6. Messages of the control connection
+ * have the full length of a control buffer.
  *
- * Some fields travel in the byte order of the client, others as little-endian.
- * We are a little-endian party whatever our CPU is, and serve such clients
- * only: then all of them are the same.
+ * Some fields have the byte order of the client, others are little-endian. This
+ * end is always little-endian and serves little-endian clients only, so all
+ * fields are little-endian.
  */
 #ifndef _INTEROP_PROTOCOL_H_
 #define _INTEROP_PROTOCOL_H_
@@ -16,7 +16,7 @@
 
 #define DT_VERSION		6
 #define DT_PORT			62000
-#define DT_PORT_RANGE		1000	/* test ports behind the control port */
+#define DT_PORT_RANGE		1000	/* test ports after the control port */
 #define DT_CONTROL_SIZE		8192
 #define DT_REGIONS_SIZE		1200	/* memory of a transaction test */
 #define DT_SYNC_SIZE		64
@@ -25,7 +25,7 @@
 #define DT_ALIGN		256	/* segments of a buffer begin at multiples */
 #define DT_NAME_SIZE		256
 #define DT_PRIVATE_DATA		"DAPL and RDMA rule! Test 4321."
-#define DT_EXTRA_OPS		3	/* what validation appends */
+#define DT_EXTRA_OPS		3	/* operations that validation appends */
 #define DT_EXTRA_SIZE		4096
 
 enum dt_test_type {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The verdict of the kernel's end: counters and the first failures, for
- * debugfs kdapl_interop/report. Called from everywhere, upcalls included.
+ * Counters and the first failures of the kernel's end, for debugfs
+ * kdapl_interop/report. Called from process context and upcalls.
  */
 #include <linux/kernel.h>
 #include <linux/string.h>
@@ -12,7 +12,7 @@
 #define TEXT_SIZE	160
 
 static struct {
-	spinlock_t lock;	/* all of it */
+	spinlock_t lock;	/* guards all below */
 	u64 count[INTEROP_COUNTS];
 	u32 failures;
 	char text[KEPT][TEXT_SIZE];
@@ -36,7 +36,7 @@ static const char * const count_name[INTEROP_COUNTS] = {
 	[INTEROP_BY_DEQUEUE] = "by_dequeue",
 };
 
-/* Back to zero, but for what is posted now and has yet to complete. Context: process. */
+/* Reset the counters, except the number of outstanding posts. Context: process. */
 void interop_report_reset(void)
 {
 	u64 outstanding;
@@ -58,9 +58,9 @@ void interop_add(enum interop_count what, u64 n)
 }
 
 /**
- * interop_fail - note a failure
- * @who: the link or the thread, for the reader
- * @fmt: what was wrong
+ * interop_fail - record a failure
+ * @who: name of the link or the thread
+ * @fmt: the failure
  *
  * Context: any but hard interrupts.
  */
@@ -83,13 +83,13 @@ void interop_fail(const char *who, const char *fmt, ...)
 }
 
 /**
- * interop_good - did a call succeed?
- * @who: for the reader
+ * interop_good - check that a call succeeded
+ * @who: name in failure messages
  * @what: name of the call
  * @ret: what it returned
  *
  * Context: any but hard interrupts.
- * Return: true for DAT_SUCCESS; anything else is noted as a failure.
+ * Return: true for DAT_SUCCESS; any other value is recorded as a failure.
  */
 bool interop_good(const char *who, const char *what, DAT_RETURN ret)
 {
@@ -98,7 +98,7 @@ bool interop_good(const char *who, const char *what, DAT_RETURN ret)
 	if (ret == DAT_SUCCESS)
 		return true;
 	dat_strerror(ret, &major, &minor);
-	interop_fail(who, "%s: %s, %s", what, major, minor);
+	interop_fail(who, "%s: expected DAT_SUCCESS, returned %s, %s", what, major, minor);
 	return false;
 }
 
@@ -107,7 +107,7 @@ u32 interop_failures(void)
 	return READ_ONCE(report.failures);
 }
 
-/* One counter in a line, then the failures. Context: process. */
+/* Print one counter per line, then the failures. Context: process. */
 void interop_report_show(struct seq_file *m)
 {
 	u32 i;

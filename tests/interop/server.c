@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The server: one control EP that is used for one client after the other, and
- * the tests that they ask for, which run beside it. A work item of its own,
- * from interop_server_start() until a client says quit or interop_server_stop().
+ * The server: one control EP for one client after the other, and the tests that they
+ * request, which run at the same time. Runs in a work item, from
+ * interop_server_start() to a quit command or interop_server_stop().
  */
 #include <linux/mutex.h>
 #include <linux/slab.h>
@@ -18,7 +18,7 @@ struct server {
 	u32 recv_number[2];
 	u32 port;
 	u32 next_port;
-	u32 reject;		/* so many of the next requests */
+	u32 reject;		/* number of the next requests to reject */
 	bool quit;
 	atomic_t tests;
 	struct work_struct work;
@@ -32,12 +32,12 @@ static void test_ended(struct interop_test *t)
 {
 	struct server *s = container_of(t->fx, struct server, fx);
 
-	/* Whoever waits may free the server at once. */
+	/* The waiter may free the server at once */
 	if (atomic_dec_and_test(&s->tests))
 		wake_up_var(&s->tests);
 }
 
-/* Ports of a test: behind the control port, in turn. */
+/* Assign ports to a test, in turn, after the control port */
 static u32 take_ports(struct server *s, const struct interop_task *task, u32 total)
 {
 	u32 first;
@@ -51,7 +51,7 @@ static u32 take_ports(struct server *s, const struct interop_task *task, u32 tot
 	return first;
 }
 
-/* The client learns of its ports when everything behind them is in place. */
+/* Wait until all threads listen, before the client is told the ports */
 static int start_test(struct server *s, const struct interop_task *task, u32 first_port)
 {
 	struct interop_test *t;
@@ -93,8 +93,8 @@ static int answer(struct server *s, struct interop_task *task)
 	if (err)
 		return err;
 	/*
-	 * The client may go as soon as it has heard from us, before we have even seen
-	 * that this was sent: one that says quit does
+	 * The client may disconnect as soon as it has received this, before the send
+	 * has completed here. After quit it does
 	 */
 	spin_lock_bh(&c->link.lock);
 	c->link.may_end = true;
@@ -112,7 +112,7 @@ static int post_control(struct server *s)
 				 &s->recv_number[1]);
 }
 
-/* A request that we like: the first so many are turned away. */
+/* Wait for a request; the first @reject requests are rejected */
 static int next_request(struct server *s, DAT_CR_HANDLE *cr)
 {
 	int err;
@@ -128,7 +128,7 @@ static int next_request(struct server *s, DAT_CR_HANDLE *cr)
 	}
 }
 
-/* One client. What goes wrong with it is noted, and the next one is served. */
+/* Serve one client. Its failures are recorded, and the next one is served */
 static int serve_client(struct server *s, struct interop_task *task)
 {
 	struct interop_link *l = &s->control.link;
@@ -141,7 +141,7 @@ static int serve_client(struct server *s, struct interop_task *task)
 	err = interop_accept(l, &s->listener, cr, NULL);
 	if (!err)
 		err = answer(s, task);
-	/* Nothing else follows a quit: our acknowledgment of it must not be lost */
+	/* Nothing follows a quit: the acknowledgment of it must not be lost */
 	if (!err && s->quit)
 		late = interop_part(l, true);
 	else
@@ -171,7 +171,7 @@ static void close_server(struct server *s)
 	wait_var_event(&s->tests, !atomic_read(&s->tests));
 	interop_disconnect(&s->control.link, DAT_CLOSE_ABRUPT_FLAG);
 	interop_unlisten(&s->listener);
-	/* Receives of the client that did not come go back with the EP. */
+	/* The free of the EP returns the receives for the next client */
 	s->control.link.failed = true;
 	interop_control_free(&s->control);
 	interop_fixture_close(&s->fx);
@@ -186,20 +186,20 @@ static void serve(struct work_struct *work)
 	while (!err && !s->quit && !READ_ONCE(s->fx.stop))
 		err = serve_client(s, task);
 	if (err && err != -EINTR)
-		interop_fail("server", "ended with error %d", err);
+		interop_fail("server", "expected to run until a quit command, error %d", err);
 	kfree(task);
 	close_server(s);
 	WRITE_ONCE(running, false);
 }
 
 /**
- * interop_server_start - serve clients
- * @args: port, and how many requests to reject first
+ * interop_server_start - start a server
+ * @args: port, and the number of requests to reject first
  *
- * Returns when clients may come.
+ * Returns when clients can connect.
  *
  * Context: process.
- * Return: 0; -EBUSY if there is a server; -ENOMEM; -ENODEV, -EIO and so on, noted.
+ * Return: 0; -EBUSY if there is a server; -ENOMEM; -ENODEV, -EIO and others, recorded.
  */
 int interop_server_start(const struct interop_args *args)
 {
@@ -232,7 +232,7 @@ out:
 	return err;
 }
 
-/* End the server, if there is one, and what it runs. */
+/* End the server, if there is one, and its tests */
 void interop_server_stop(void)
 {
 	mutex_lock(&server_mutex);

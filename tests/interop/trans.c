@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tests and their threads; and the frame of a transaction test: EPs, memory,
- * connections, the exchange of memory regions, the first and last messages.
- * What lies between, the operations, is ops.c. Process context: each thread of
- * a test is a work item.
+ * Tests and their threads, and the transaction test except its operations (ops.c):
+ * EPs, memory, connections, the exchange of memory regions, the first and last
+ * messages. Process context: each thread of a test is a work item.
  */
 #include <linux/jiffies.h>
 #include <linux/slab.h>
@@ -33,14 +32,14 @@ static void run_thread(struct work_struct *work)
 }
 
 /**
- * interop_test_make - a test, not started
- * @w: the world
- * @task: what to do
- * @server: at which end we are
+ * interop_test_make - create a test without starting it
+ * @w: the fixture
+ * @task: the test
+ * @server: this end is the server
  * @first_port: of its connections
  *
  * Context: process.
- * Return: the test with one reference for the caller; NULL, which is noted.
+ * Return: the test with one reference for the caller; NULL, which is recorded.
  */
 struct interop_test *interop_test_make(struct interop_fixture *w,
 				       const struct interop_task *task, bool server,
@@ -83,14 +82,14 @@ void interop_test_start(struct interop_test *t)
 }
 
 /**
- * interop_test_wait - wait until threads have come so far
+ * interop_test_wait - wait until threads have reached a step
  * @t: the test
  * @count: ready or synced
- * @value: what it must become
+ * @value: expected value
  *
  * Context: process.
- * Return: 0; -EIO if a thread failed; -EINTR. Without a limit of its own: each thread
- * has one for each of its steps.
+ * Return: 0; -EIO if a thread failed; -EINTR. There is no time limit, because each step
+ * of a thread has one.
  */
 int interop_test_wait(struct interop_test *t, atomic_t *count, u32 value)
 {
@@ -119,7 +118,7 @@ void interop_test_put(struct interop_test *t)
 
 /* ---- one EP -------------------------------------------------------------- */
 
-/* No more than the operation needs: at the initiator, and at the target. */
+/* The privileges that the operation needs at the initiator or the target */
 static DAT_MEM_PRIV_FLAGS privileges(const struct interop_op *op, bool ours)
 {
 	static const DAT_MEM_PRIV_FLAGS needed[][2] = {
@@ -157,7 +156,7 @@ static int make_buffers(struct interop_test *t, struct interop_trans_ep *ep)
 	return err;
 }
 
-/* The receives that a connection begins with. */
+/* Post the first receives of a connection */
 static int post_first(void *data)
 {
 	struct interop_trans_ep *ep = data;
@@ -208,7 +207,7 @@ static void free_ep(struct interop_trans_ep *ep, u32 num_ops)
 		interop_buf_free(&ep->slot[k].buf, name);
 }
 
-/* What the peer may reach: the targets of its operations. */
+/* Send the memory regions that are targets of the peer's operations */
 static int tell_regions(struct interop_test *t, struct interop_trans_ep *ep)
 {
 	struct dt_region *region = (struct dt_region *)ep->regions_out.data;
@@ -239,13 +238,13 @@ static int hear_regions(struct interop_test *t, struct interop_trans_ep *ep)
 		ep->slot[k].remote_context = le32_to_cpu(region[k].context);
 		ep->slot[k].remote_address = le64_to_cpu(region[k].address);
 		if (wanted != !!region[k].address)
-			interop_fail(ep->link.name, "region %u is %s", k,
-				     wanted ? "missing" : "not for us");
+			interop_fail(ep->link.name, "region %u: expected %s address", k,
+				     wanted ? "an" : "no");
 	}
 	return err;
 }
 
-/* The client speaks first: so some devices demand it. */
+/* The client sends first, because some devices require it */
 static int join_ep(struct interop_test *t, struct interop_trans_ep *ep, u32 port)
 {
 	DAT_CR_HANDLE cr;
@@ -255,13 +254,13 @@ static int join_ep(struct interop_test *t, struct interop_trans_ep *ep, u32 port
 		err = interop_connect(&ep->link, t->address, port, DT_PRIVATE_DATA,
 				      post_first, ep);
 		if (err == -ECONNREFUSED)
-			interop_fail(ep->link.name, "the server refused");
+			interop_fail(ep->link.name, "expected the server to accept, it refused");
 		return err ?: tell_regions(t, ep) ?: hear_regions(t, ep);
 	}
 	err = interop_request(&ep->listener, &cr, INTEROP_WAIT_MS) ?:
 	      interop_accept(&ep->link, &ep->listener, cr, DT_PRIVATE_DATA);
 	if (err == -ECONNABORTED)
-		interop_fail(ep->link.name, "the client withdrew");
+		interop_fail(ep->link.name, "expected a connection, the client withdrew");
 	interop_unlisten(&ep->listener);
 	return err ?: hear_regions(t, ep) ?: tell_regions(t, ep);
 }
@@ -292,7 +291,7 @@ static int await_syncs(struct interop_test *t, struct interop_trans_ep *eps)
 	return err;
 }
 
-/* The server calls; the client answers when all its threads have been called. */
+/* The server sends first; the client answers after all its threads have received it */
 static int first_syncs(struct interop_test *t, struct interop_trans_ep *eps)
 {
 	int err;
@@ -308,8 +307,8 @@ static int first_syncs(struct interop_test *t, struct interop_trans_ep *eps)
 }
 
 /*
- * Behind its last message, a client's answer to our last one, the peer may end
- * the connection at once.
+ * The peer may end the connection after its last message: for a client, the answer
+ * to the last message of the server.
  */
 static void allow_end(struct interop_test *t, struct interop_trans_ep *eps)
 {
@@ -337,7 +336,7 @@ static int last_syncs(struct interop_test *t, struct interop_trans_ep *eps)
 	return send_syncs(t, eps);
 }
 
-/* ---- the whole ----------------------------------------------------------- */
+/* ---- the whole test ------------------------------------------------------ */
 
 static int run_all(struct interop_thread *th, struct interop_trans_ep *eps)
 {
@@ -371,11 +370,11 @@ static int run_all(struct interop_thread *th, struct interop_trans_ep *eps)
 }
 
 /**
- * interop_trans_run - one thread of a transaction test
+ * interop_trans_run - run one thread of a transaction test
  * @th: the thread
  *
  * Context: process.
- * Return: 0; an error, which is noted unless it is -ENOMEM or -EINTR.
+ * Return: 0; an error, which is recorded unless it is -ENOMEM or -EINTR.
  */
 int interop_trans_run(struct interop_thread *th)
 {

@@ -178,7 +178,7 @@ enum ib_wc_status adv_notified(struct adv *f, struct vpeer_req *r)
 		if (READ_ONCE(f->peer->last) == RDMA_CM_EVENT_DISCONNECTED)
 			return IB_WC_WR_FLUSH_ERR;
 		if (time_after(jiffies, deadline))
-			loop_fail(f->d->c, "the peer's request has not completed");
+			loop_fail(f->d->c, "expected the peer's request to complete, it has not");
 	}
 	return r->status;
 }
@@ -190,7 +190,7 @@ void adv_expect_dead(struct pair *d, DAT_HANDLE victim)
 
 	while (pair_ok(d) && dat_evd_dequeue(d->run->async_evd, &ev) != DAT_SUCCESS) {
 		if (time_after(jiffies, deadline))
-			loop_fail(d->c, "no asynchronous event");
+			loop_fail(d->c, "expected an asynchronous event, got none");
 		wait_for_completion_timeout(&d->run->wake, 1);
 	}
 	if (pair_ok(d) && (ev.event_number != DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR ||

@@ -37,8 +37,8 @@ static const struct {
 	bool taken;			/* the request is valid nevertheless */
 } odd_data[] = {
 	{ "as it should be", 0, 0, 0, 0, true },
-	{ "all ones behind the header", HEADER, REQUEST_DATA, 0xff, 0, true },
-	{ "nothing behind the header", HEADER, REQUEST_DATA, 0, HEADER, true },
+	{ "all ones after the header", HEADER, REQUEST_DATA, 0xff, 0, true },
+	{ "nothing after the header", HEADER, REQUEST_DATA, 0, HEADER, true },
 	{ "another version", 0, 1, 1 },
 	{ "version 255", 0, 1, 0xff },
 	{ "IP version 0", IP_VERSION, 1, 0 },
@@ -101,7 +101,7 @@ static void expect_request(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE 
 		return;
 	if (param.private_data_size != REQUEST_DATA ||
 	    memcmp(param.private_data, field + HEADER, REQUEST_DATA))
-		loop_fail(d->c, "%d bytes of private data, or other ones",
+		loop_fail(d->c, "request: expected the data that was sent, got %d bytes or others",
 			  param.private_data_size);
 	sp_ok(d, "dat_cr_reject", dat_cr_reject(cr, 0, NULL));
 }
@@ -162,7 +162,7 @@ static void try_data(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp, s
 						   r.reason == IB_CM_REJ_STALE_CONN))
 		loop_fail(d->c, "reason %d", r.reason);
 	if (pair_ok(d) && dat_evd_dequeue(evd->handle, &ev) == DAT_SUCCESS)
-		loop_fail(d->c, "event %#x, but no request", ev.event_number);
+		loop_fail(d->c, "expected no further event, got %#x", ev.event_number);
 	if (!pair_ok(d))
 		loop_fail(d->c, "that was: %s", odd_data[i].what);
 	ib_destroy_cm_id(id);
@@ -320,7 +320,8 @@ static void expect_silence(struct pair *d, struct pair_end *a)
 	if (!pair_ok(d))
 		return;
 	if (len != REPLY_DATA || memcmp(data, answer_data, REPLY_DATA))
-		loop_fail(d->c, "%d bytes of private data, or other ones", len);
+		loop_fail(d->c, "ESTABLISHED: expected the accept's data, got %d bytes or others",
+			  len);
 	pair_send1(a, 0, 16, 2, 0);
 	pair_settle(d, 20);
 	begin = ktime_to_ms(ktime_get());

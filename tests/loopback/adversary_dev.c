@@ -122,9 +122,9 @@ static void foreign_key(struct quad *q)
 	if (!mr)
 		return;
 	if (!q->c->fails && write_to(q->a[1], mr) != IB_WC_SUCCESS)
-		loop_fail(q->c, "a key that is good: %d", q->a[1]->req[0].status);
+		loop_fail(q->c, "valid key: expected status 0, got %d", q->a[1]->req[0].status);
 	if (!q->c->fails && write_to(q->a[0], mr) == IB_WC_SUCCESS)
-		loop_fail(q->c, "the key of another zone opens it");
+		loop_fail(q->c, "key of another zone: expected a refusal, the access succeeded");
 	ib_dereg_mr(mr);
 	if (q->c->fails)
 		return;
@@ -148,7 +148,7 @@ static void foreign_key(struct quad *q)
 	scnprintf(q->c->reason, sizeof(q->c->reason), "ends keys of any zone: %s",
 		  dead ? "yes" : "no");
 	if (!q->c->fails && soft && !dead)
-		loop_fail(q->c, "Soft-RoCE checks the zone now: see kdapl-testing.rst");
+		loop_fail(q->c, "Soft-RoCE: expected no check of the zone (kdapl-testing.rst)");
 	ib_dereg_mr(mr);
 }
 
@@ -161,9 +161,9 @@ static void unknown_key(struct quad *q)
 
 	got = invalidate(q, 0x5a5a5a00, &told);
 	if (!q->c->fails && got->status == IB_WC_SUCCESS)
-		loop_fail(q->c, "an unknown key: the receive succeeded");
+		loop_fail(q->c, "unknown key: expected the receive to fail, it succeeded");
 	if (!q->c->fails && soft && told != IB_WC_SUCCESS)
-		loop_fail(q->c, "Soft-RoCE tells the sender now (%d): kdapl-testing.rst", told);
+		loop_fail(q->c, "unknown key: expected send status 0, got %d", told);
 }
 
 /*
@@ -181,14 +181,15 @@ static enum ib_wc_status too_long(struct quad *q, u32 pair, bool rash)
 	if (!vpeer_post(r))
 		return IB_WC_GENERAL_ERR;
 	if (rash && !vpeer_overtake(q->b[pair]))
-		loop_fail(q->c, "a message that is too long: its receive has not completed");
+		loop_fail(q->c, "message that is too long: its receive has not completed");
 	told = vpeer_wait(r);
 	vpeer_wait(got);
 	if (got->status == IB_WC_SUCCESS || got->status == IB_WC_WR_FLUSH_ERR)
-		loop_fail(q->c, "a message that is too long: receive status %d", got->status);
+		loop_fail(q->c, "message that is too long: unexpected receive status %d",
+			  got->status);
 	if (told != IB_WC_REM_INV_REQ_ERR && told != IB_WC_REM_OP_ERR &&
 	    !(rash && told == IB_WC_RETRY_EXC_ERR))
-		loop_fail(q->c, "a message that is too long: send status %d", told);
+		loop_fail(q->c, "message that is too long: unexpected send status %d", told);
 	return told;
 }
 
@@ -207,7 +208,7 @@ static void kept_back(struct quad *q)
 		  sizeof(q->c->reason) - strlen(q->c->reason), "; keeps answers back: %s",
 		  silent ? "yes" : "no");
 	if (!q->c->fails && soft && q->b[1]->overtaken && !silent)
-		loop_fail(q->c, "Soft-RoCE answers now: kdapl-testing.rst");
+		loop_fail(q->c, "Soft-RoCE: expected no answer (kdapl-testing.rst), got one");
 }
 
 /* The target of a wrong key sees its receives flushed, and nothing else */
@@ -218,9 +219,10 @@ static void silent_target(struct quad *q)
 
 	told = vpeer_rdma(q->a[1], IB_WR_RDMA_WRITE, AT, 0x5a5a5a00, LEN);
 	if (told != IB_WC_REM_ACCESS_ERR)
-		loop_fail(q->c, "an unknown key: the request has status %d", told);
+		loop_fail(q->c, "unknown key: unexpected status %d of the request", told);
 	if (vpeer_wait(got) != IB_WC_WR_FLUSH_ERR)
-		loop_fail(q->c, "an unknown key: the target's receive has status %d", got->status);
+		loop_fail(q->c, "unknown key: unexpected status %d of the target's receive",
+			  got->status);
 }
 
 bool adv_device_loses_buffers(struct loop_run *run, struct loop_case *c)
@@ -239,16 +241,16 @@ bool adv_device_loses_buffers(struct loop_run *run, struct loop_case *c)
 	r->sge[1].lkey = ~0U;
 	r->rdma.wr.num_sge = 2;
 	if (vpeer_post(r) && vpeer_wait(r) == IB_WC_SUCCESS)
-		loop_fail(c, "a partial message: the send succeeded");
+		loop_fail(c, "partial message: expected the send to fail, it succeeded");
 	/* Until the last packet of the message has been copied */
 	while (!c->fails && !READ_ONCE(run->abort) && !READ_ONCE(b->mem[4095])) {
 		if (time_after(jiffies, deadline))
-			loop_fail(c, "half a message: nothing of it arrives");
+			loop_fail(c, "partial message: expected some bytes to arrive, got none");
 		wait_for_completion_timeout(&run->wake, 1);
 	}
 	vpeer_die(b);
 	if (completion_done(&got->done) && got->status == IB_WC_SUCCESS)
-		loop_fail(c, "a partial message: the receive succeeded");
+		loop_fail(c, "partial message: expected the receive to fail, it succeeded");
 	lost = !completion_done(&got->done);
 out:
 	if (b)

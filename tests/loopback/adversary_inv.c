@@ -41,7 +41,7 @@ static const struct {
 	{ "a key that was unbound", IGNORED },
 };
 
-/* The target, made anew for each attack: the others keep their own memory */
+/* The target, created for each attack: the others keep their own memory */
 struct prey {
 	struct pair_end *e;
 	DAT_RMR_CONTEXT key;
@@ -101,7 +101,7 @@ static void expect_bound(struct adv *f, struct prey *p, bool bound)
 	loop_expect(f->d->c, "dat_rmr_query", dat_rmr_query(p->rmr, DAT_RMR_FIELD_ALL, &param),
 		    DAT_SUCCESS);
 	if (bound != !!param.rmr_context)
-		loop_fail(f->d->c, "dat_rmr_query tells key %#x", param.rmr_context);
+		loop_fail(f->d->c, "dat_rmr_query: unexpected key %#x", param.rmr_context);
 }
 
 /* Invalid for its owner too; the owner's other objects still work */
@@ -152,7 +152,7 @@ static bool delivered(struct adv *f, enum aim what, const struct prey *p)
 			  dto->status, dto->operation, dto->user_cookie.as_64,
 			  dto->transfered_length, dto->rmr_context);
 	if (memchr_inv(f->b->mem + ADV_RECV, OWN, SENT))
-		loop_fail(f->d->c, "the message is not whole");
+		loop_fail(f->d->c, "message: expected all its bytes, some differ");
 	return true;
 }
 

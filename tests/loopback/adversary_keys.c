@@ -146,7 +146,7 @@ static void expect_granted(struct adv *f, const char *what, enum ib_wc_status st
 	if (read && memchr_inv(f->peer->mem, PAIR_FREE, LEN))
 		loop_fail(f->d->c, "%s: the peer has not read it", what);
 	if (!read && memchr_inv(at->mem + AT, OWN, LEN))
-		loop_fail(f->d->c, "%s: it has not arrived", what);
+		loop_fail(f->d->c, "%s: expected it to arrive, it has not", what);
 	memset(at->mem + AT, PAIR_FREE, LEN);
 	adv_untouched(f, what);
 	pair_expect_state(f->b, DAT_EP_STATE_CONNECTED);
@@ -221,7 +221,7 @@ static const struct {
 	bool plain;
 	bool reads_only;		/* too long for a write */
 } beyond[] = {
-	{ "the byte behind the end", SUB_LEN, 1 },
+	{ "the byte after the end", SUB_LEN, 1 },
 	{ "a write over the end", SUB_LEN - 8, 16 },
 	{ "all and a byte", 0, SUB_LEN + 1 },
 	{ "much more than there is", 0, 8192 },
@@ -309,7 +309,8 @@ static bool read_again(struct vpeer_req *r)
 	u8 *odd = memchr_inv(got, BYTE, RANGE);
 
 	if (odd && (*odd || memchr(got, FORBIDDEN, RANGE)))
-		loop_fail(r->b->c, "the old key reads %#04x after %u reads", *odd, r->rounds);
+		loop_fail(r->b->c, "old key: expected a refusal, it read %#04x after %u reads",
+			  *odd, r->rounds);
 	if (!odd)
 		memset(got, 0, RANGE);
 	return !odd;
@@ -346,7 +347,7 @@ static void wait_rounds(struct adv *f)
 	for (i = 0; i < LOOPS; i++)
 		while (pair_ok(f->d) && READ_ONCE(f->peer->req[i].rounds) == from[i]) {
 			if (time_after(jiffies, deadline))
-				loop_fail(f->d->c, "a loop of the peer has stopped");
+				loop_fail(f->d->c, "loop of the peer: expected progress, none");
 			wait_for_completion_timeout(&f->d->run->wake, 1);
 		}
 }
@@ -406,7 +407,7 @@ static void rebound_once(struct adv *f, DAT_RMR_HANDLE rmr)
 	}
 	expect_stopped(f, "reads by an old key", true);
 	if (memchr(f->peer->mem, FORBIDDEN, VPEER_MEM))
-		loop_fail(f->d->c, "the peer has bytes of the new range");
+		loop_fail(f->d->c, "expected no byte of the new range at the peer, found some");
 	adv_flushed(f, 1, 2);
 	adv_broken(f);
 	pair_clear(f->b);
@@ -473,7 +474,7 @@ static void revoked_once(struct adv *f, bool bound)
 	/* One request may have been in flight; the device checks the key of the next */
 	for (i = 0; i < LOOPS && pair_ok(f->d); i++)
 		if (f->peer->req[i].rounds > rounds[i] + 1)
-			loop_fail(f->d->c, "%u writes to memory that was taken away",
+			loop_fail(f->d->c, "expected no write to memory that was freed, got %u",
 				  f->peer->req[i].rounds - rounds[i]);
 	pair_clear(f->b);
 	pair_settle(f->d, 20);

@@ -20,9 +20,9 @@ static u32 arrived(struct adv *f, u32 off, u32 room)
 	u32 n = end ? end - (f->b->mem + off) : room;
 
 	if (memchr_inv(f->b->mem + off, OWN, n))
-		loop_fail(f->d->c, "other bytes than the peer has sent");
+		loop_fail(f->d->c, "expected the bytes that the peer has sent, got others");
 	if (memchr_inv(f->b->mem + off + n, PAIR_FREE, room - n))
-		loop_fail(f->d->c, "unwritten bytes precede written ones");
+		loop_fail(f->d->c, "expected bytes written in order, some are missing");
 	return n;
 }
 
@@ -88,7 +88,7 @@ static void try_short_room(struct adv *f, u32 room, bool srq)
 	adv_flushed(f, 1, 2);
 	adv_broken(f);
 	if (vpeer_wait(got) == IB_WC_SUCCESS)
-		loop_fail(f->d->c, "the peer's receive succeeded");
+		loop_fail(f->d->c, "expected the peer's receive to fail, it succeeded");
 	if (memchr_inv(f->peer->mem + room, OWN, VPEER_MEM - room))
 		loop_fail(f->d->c, "a message goes beyond the peer's receive");
 	adv_untouched(f, "a message that is too long for the peer");
@@ -114,7 +114,7 @@ static void try_too_many(struct adv *f, u8 rnr)
 		pair_dto(f->b, DAT_DTO_RECEIVE, i, DAT_DTO_SUCCESS, ADV_ROOM,
 			 PAIR_ANY_UPCALL);
 	if (arrived(f, ADV_RECV, ADV_ROOM) != ADV_ROOM)
-		loop_fail(f->d->c, "a message is not whole");
+		loop_fail(f->d->c, "message: expected all its bytes, some differ");
 	adv_bystanders(f, "more messages than receives");
 	if (!waits && vpeer_wait(r[2]) != IB_WC_RNR_RETRY_EXC_ERR)
 		loop_fail(f->d->c, "peer's send: status %d, expected %d", r[2]->status,
@@ -203,7 +203,8 @@ static void send_half(struct adv *f, enum ib_wr_opcode op)
 		vpeer_aim(r, (uintptr_t)f->b->mem + HALF_AT, f->b->key);
 	status = vpeer_post(r) ? vpeer_wait(r) : IB_WC_SUCCESS;
 	if (status == IB_WC_SUCCESS)
-		loop_fail(f->d->c, "a partial message: the peer's request has status %d", status);
+		loop_fail(f->d->c, "partial message: unexpected status %d of the peer's request",
+			  status);
 }
 
 /* The first part has arrived, or arrives soon */
@@ -350,7 +351,7 @@ static void half_srq_script(struct adv *f)
 	pair_settle(f->d, 50);
 	if (dat_evd_dequeue(f->b->recv.handle, &ev) == DAT_SUCCESS) {
 		if (ev.event_data.dto_completion_event_data.status != DAT_DTO_ERR_FLUSHED)
-			loop_fail(f->d->c, "half a message: status %d",
+			loop_fail(f->d->c, "partial message: unexpected status %d",
 				  ev.event_data.dto_completion_event_data.status);
 		scnprintf(f->d->c->reason, sizeof(f->d->c->reason),
 			  "an SRQ's buffer with half a message is flushed");
@@ -359,7 +360,7 @@ static void half_srq_script(struct adv *f)
 			  "an SRQ's buffer with half a message is lost by the device");
 		expect_lost(f);
 	} else {
-		loop_fail(f->d->c, "half a message: no event, and the device loses no buffers");
+		loop_fail(f->d->c, "partial message: expected an event, got none");
 	}
 	expect_around(f, "half a message", HALF_AT, HALF_ROOM);
 	adv_part(f);
@@ -424,10 +425,10 @@ static void try_message_with_immediate(struct adv *f)
 	memset(f->peer->mem, OWN, VPEER_MEM);
 	r = vpeer_req(f->peer, 0, IB_WR_SEND_WITH_IMM, 0, ADV_ROOM);
 	if (vpeer_post(r) && vpeer_wait(r) != IB_WC_SUCCESS)
-		loop_fail(f->d->c, "a send with immediate data: %d", r->status);
+		loop_fail(f->d->c, "send with immediate data: unexpected status %d", r->status);
 	pair_dto(f->b, DAT_DTO_RECEIVE, 1, DAT_DTO_SUCCESS, ADV_ROOM, PAIR_UPCALL);
 	if (arrived(f, ADV_RECV, ADV_ROOM) != ADV_ROOM)
-		loop_fail(f->d->c, "a send with immediate data is not whole");
+		loop_fail(f->d->c, "send with immediate data: expected all its bytes, some differ");
 	pair_expect_state(f->b, DAT_EP_STATE_CONNECTED);
 	adv_hang_up(f);
 	adv_flushed(f, 2, 2);

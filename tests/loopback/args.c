@@ -144,7 +144,7 @@ static void try_segments(struct args_test *t, struct loop_arena *wrong)
 	t->call.iov[0].virtual_address = (uintptr_t)t->other_mem;
 	try(t, "LMR of another PZ", DAT_PROTECTION_VIOLATION);
 	t->call.iov[0].virtual_address = (uintptr_t)ch->mem;
-	try(t, "segment in front of its LMR", DAT_INVALID_PARAMETER);
+	try(t, "segment that begins before its LMR", DAT_INVALID_PARAMETER);
 	t->call.iov[0].virtual_address = (uintptr_t)ch->mem + 1;
 	t->call.iov[0].segment_length = ch->len - 1;
 	try(t, "segment beyond its LMR", DAT_INVALID_PARAMETER);
@@ -263,7 +263,7 @@ static int use_connection(struct loop_fixture *fx)
 	spin_unlock_bh(&fx->lock);
 	err = loop_wait(fx, all_arrived, LOOP_QUIET_MS);
 	if (err == -ETIMEDOUT)
-		loop_fail(fx->c, "the connection did not work after the invalid calls");
+		loop_fail(fx->c, "connection after invalid calls: expected messages, none arrived");
 	return err;
 }
 

@@ -134,7 +134,7 @@ bool cm_peer_wait(struct cm_peer *r)
 
 	while (!cm_peer_notified(r) && pair_ok(r->d)) {
 		if (time_after(jiffies, deadline))
-			loop_fail(r->d->c, "a plain CM id got no event");
+			loop_fail(r->d->c, "plain CM id: expected an event, got none");
 		wait_for_completion_timeout(&r->d->run->wake, 1);
 	}
 	return pair_ok(r->d);

@@ -16,7 +16,7 @@ static void pair_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more
 	struct pair_evd *evd = data;
 
 	if (!in_softirq())
-		loop_fail(evd->pair->c, "upcall with bottom halves on");
+		loop_fail(evd->pair->c, "upcall: expected bottom halves off, they are on");
 	atomic_inc(&evd->upcalls);
 	complete(&evd->pair->run->wake);
 }
@@ -246,7 +246,7 @@ DAT_CR_HANDLE pair_called(struct pair *d)
 	DAT_CR_HANDLE cr;
 
 	if (loop_wait_cr(d->run, PAIR_CONNECT_MS)) {
-		loop_fail(d->c, "no connection request");
+		loop_fail(d->c, "expected a connection request, got none");
 		return DAT_HANDLE_NULL;
 	}
 	cr = d->run->cr;
@@ -465,11 +465,11 @@ bool pair_next(struct pair *d, struct pair_evd *evd, enum pair_expect told, cons
 		if (time_after(jiffies, deadline))
 			loop_fail(d->c, "%s: %s", what,
 				  dat_evd_dequeue(evd->handle, ev) == DAT_SUCCESS ?
-				  "an event, but no upcall" : "no event");
+				  "expected an upcall for the event, got none" : "no event");
 		wait_for_completion_timeout(&d->run->wake, 1);
 	}
 	if (told == PAIR_NO_UPCALL && (was_told || told_by_now(evd)))
-		loop_fail(d->c, "%s: an upcall was made", what);
+		loop_fail(d->c, "%s: expected no upcall, got one", what);
 	d->c->completions++;
 	return pair_ok(d);
 }

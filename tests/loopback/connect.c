@@ -50,7 +50,7 @@ static void expect_time(struct pair *d, const char *what, const struct stopwatch
 		loop_fail(d->c, "%s: %lld us, that is %lld us too early", what, now - w->before,
 			  least - (now - w->before));
 	if (now - w->behind > most)
-		loop_fail(d->c, "%s: %lld us, that is %lld us too late", what, now - w->behind,
+		loop_fail(d->c, "%s: %lld us, which is %lld us too late", what, now - w->behind,
 			  now - w->behind - most);
 }
 
@@ -261,7 +261,7 @@ static void keep(struct pair *d)
 	pair_ended(a, false);
 	pair_ended(b, false);
 	if (memcmp(data, text, sizeof(text)))
-		loop_fail(d->c, "private data has changed with the end of the connection");
+		loop_fail(d->c, "private data: expected unchanged after the end of the connection");
 }
 
 /* ---- graceful disconnects --------------------------------------------------- */
@@ -318,7 +318,7 @@ static void then_abrupt_script(struct pair *d)
 	pair_dto(a, DAT_DTO_SEND, 2, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 	pair_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 	pair_settle(d, 50);
-	pair_expect_no_event(d, "an abrupt disconnect behind a graceful one");
+	pair_expect_no_event(d, "an abrupt disconnect after a graceful one");
 }
 
 /* A disconnect by the peer follows. */
@@ -333,7 +333,7 @@ static void then_peer_script(struct pair *d)
 	pair_dto(a, DAT_DTO_SEND, 2, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 	pair_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 	pair_settle(d, 50);
-	pair_expect_no_event(d, "the peer's disconnect behind a graceful one");
+	pair_expect_no_event(d, "the peer's disconnect after a graceful one");
 }
 
 /* Both sides at once; each is first in turn. */

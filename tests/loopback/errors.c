@@ -149,7 +149,7 @@ static void check_error(struct loop_fixture *fx, enum error what)
 	case ERR_FREED:
 		/* No particular status is guaranteed, but success would be wrong. */
 		if (b->rx_msgs)
-			loop_fail(fx->c, "a message was received into an LMR that was freed");
+			loop_fail(fx->c, "receive into a freed LMR: expected a failure, success");
 		check_untouched(fx, b->dst);
 		return;
 	default:

@@ -114,16 +114,16 @@ static void on_dto(struct loop_fixture *fx, struct loop_evd *evd,
 
 	fx->c->completions++;
 	if (!s) {
-		loop_fail(fx->c, "completion with an ep_handle that is none of ours");
+		loop_fail(fx->c, "completion: expected an EP of the test, got another ep_handle");
 		return;
 	}
 	q = recv ? s->rx : &s->tx;
 	if (evd != (recv ? s->recv : s->req))
-		loop_fail(fx->c, "%s: completion on the wrong EVD", q->name);
+		loop_fail(fx->c, "%s: completion: expected on another EVD", q->name);
 	if (!s->established && d->status == DAT_DTO_SUCCESS && s->conn == evd)
-		loop_fail(fx->c, "%s: completion came before ESTABLISHED", q->name);
+		loop_fail(fx->c, "%s: expected ESTABLISHED first, got a completion", q->name);
 	if (s->ended && d->status == DAT_DTO_SUCCESS && s->conn == evd)
-		loop_fail(fx->c, "%s: success came after the disconnect event",
+		loop_fail(fx->c, "%s: expected successes before the end event, got one after it",
 			  q->name);
 	p = loop_queue_take(fx, q, d->user_cookie.as_64);
 	if (!p)
@@ -162,7 +162,7 @@ static void check_welcome(struct loop_side *s, const DAT_CONNECTION_EVENT_DATA *
 		good = d->private_data_size >= (int)sizeof(welcome) && d->private_data &&
 		       !memcmp(d->private_data, &welcome, sizeof(welcome));
 	if (!good)
-		loop_fail(s->fx->c, "%s: ESTABLISHED with the wrong private data, %d bytes",
+		loop_fail(s->fx->c, "%s: ESTABLISHED: expected the accept's data, got %d bytes",
 			  s->name, d->private_data_size);
 }
 
@@ -172,16 +172,16 @@ static void on_connection(struct loop_fixture *fx, struct loop_evd *evd, const D
 	struct loop_side *s = find_side(fx, d->ep_handle);
 
 	if (!s) {
-		loop_fail(fx->c, "connection event %#x with an ep_handle that is none of ours",
+		loop_fail(fx->c, "connection event %#x: expected an EP of the test, got another",
 			  ev->event_number);
 		return;
 	}
 	if (evd != s->conn)
-		loop_fail(fx->c, "%s: connection event on the wrong EVD", s->name);
+		loop_fail(fx->c, "%s: connection event: expected on another EVD", s->name);
 	switch (ev->event_number) {
 	case DAT_CONNECTION_EVENT_ESTABLISHED:
 		if (s->established++)
-			loop_fail(fx->c, "%s: ESTABLISHED came twice", s->name);
+			loop_fail(fx->c, "%s: expected ESTABLISHED once, got it twice", s->name);
 		check_welcome(s, d);
 		if (fx->eager && s == &fx->a[0])
 			loop_post_requests(s, LOOP_K_SEND, fx->eager, fx->cfg.size,
@@ -192,7 +192,7 @@ static void on_connection(struct loop_fixture *fx, struct loop_evd *evd, const D
 		fallthrough;
 	case DAT_CONNECTION_EVENT_DISCONNECTED:
 		if (!s->established)
-			loop_fail(fx->c, "%s: end event %#x before ESTABLISHED", s->name,
+			loop_fail(fx->c, "%s: expected ESTABLISHED before end event %#x", s->name,
 				  ev->event_number);
 		if (!fx->may_end) {
 			loop_fail(fx->c, "%s: connection ended (event %#x) without a disconnect",
@@ -200,8 +200,8 @@ static void on_connection(struct loop_fixture *fx, struct loop_evd *evd, const D
 			fx->stop = true;
 		}
 		if (s->ended++)
-			loop_fail(fx->c, "%s: a second end event, %#x", s->name,
-				  ev->event_number);
+			loop_fail(fx->c, "%s: expected one end event, got a second one, %#x",
+				  s->name, ev->event_number);
 		break;
 	default:
 		loop_fail(fx->c, "%s: connection event %#x", s->name, ev->event_number);
@@ -214,7 +214,8 @@ static void on_event(struct loop_fixture *fx, struct loop_evd *evd, const DAT_EV
 {
 	fx->events++;
 	if (ev->evd_handle != evd->handle)
-		loop_fail(fx->c, "event %#x has another EVD's handle", ev->event_number);
+		loop_fail(fx->c, "event %#x: expected the handle of its EVD, got another",
+			  ev->event_number);
 	if (ev->event_number == DAT_DTO_COMPLETION_EVENT)
 		on_dto(fx, evd, &ev->event_data.dto_completion_event_data);
 	else if (ev->event_number >= DAT_CONNECTION_EVENT_ESTABLISHED &&
@@ -242,9 +243,9 @@ void loop_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 	bool notify = fx->cfg.mode == LOOP_DEQUEUE;
 
 	if (atomic_inc_return(&evd->inside) != 1)
-		loop_fail(fx->c, "two upcalls of one EVD at once");
+		loop_fail(fx->c, "expected one upcall of an EVD at a time, got two");
 	if (!in_softirq())
-		loop_fail(fx->c, "upcall with bottom halves on");
+		loop_fail(fx->c, "upcall: expected bottom halves off, they are on");
 	if (notify != !event)
 		loop_fail(fx->c, "upcall %s an event", event ? "with" : "without");
 	if (event) {

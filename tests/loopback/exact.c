@@ -131,7 +131,7 @@ static void write_script(struct pair *d)
 	iov[1] = pair_seg(a, 301, 11);
 	pair_write(a, 2, iov, 1, &to, 0);
 	pair_dto(a, DAT_DTO_RDMA_WRITE, 1, DAT_DTO_SUCCESS, 21, PAIR_UPCALL);
-	pair_expect_free(b, "in front of the write", 0, 1000);
+	pair_expect_free(b, "before the write", 0, 1000);
 	pair_expect_bytes(b, "the write", 1000, 21, 50);
 	pair_expect_free(b, "after the write", 1021, PAIR_MEM - 1021);
 	/* Nothing is written, so the address is not checked. */
@@ -207,7 +207,7 @@ static void fence_script(struct pair *d)
 		pair_write(a, 1, &out, 2, &target, DAT_COMPLETION_BARRIER_FENCE_FLAG);
 		pair_dto(a, DAT_DTO_RDMA_READ, 1, DAT_DTO_SUCCESS, 4000, PAIR_ANY_UPCALL);
 		pair_dto(a, DAT_DTO_RDMA_WRITE, 2, DAT_DTO_SUCCESS, 4000, PAIR_ANY_UPCALL);
-		pair_expect_bytes(a, "read in front of a fenced write", 0, 4000, i);
+		pair_expect_bytes(a, "read before a fenced write", 0, 4000, i);
 		pair_expect_bytes(b, "fenced write", 0, 4000, i + 100);
 	}
 }

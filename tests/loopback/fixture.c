@@ -55,7 +55,7 @@ static int make_srq(struct loop_fixture *fx)
 	if (!loop_expect(fx->c, "dat_srq_query", ret, DAT_SUCCESS))
 		return -EIO;
 	if (param.max_recv_dtos < (int)depth)
-		loop_fail(fx->c, "SRQ of %d, asked for %u", param.max_recv_dtos, depth);
+		loop_fail(fx->c, "SRQ of %d buffers, requested %u", param.max_recv_dtos, depth);
 	err = loop_queue_make(&fx->srq_rx, "SRQ", param.max_recv_dtos, false);
 	if (err)
 		return err;
@@ -274,10 +274,10 @@ static void check_cr(struct loop_fixture *fx, DAT_CR_HANDLE cr)
 		return;
 	if (!param.private_data || param.private_data_size < (int)sizeof(hello) ||
 	    memcmp(param.private_data, &hello, sizeof(hello)))
-		loop_fail(fx->c, "private data of the request is not what was sent");
+		loop_fail(fx->c, "request: expected the data that was sent, got other data");
 	if (!param.remote_ia_address_ptr ||
 	    param.remote_ia_address_ptr->sa_family != fx->run->attr.ia_address_ptr->sa_family)
-		loop_fail(fx->c, "the request has no address of its sender");
+		loop_fail(fx->c, "request: expected the address of its sender, got none");
 }
 
 static bool connected(struct loop_fixture *fx)
@@ -306,7 +306,7 @@ static int connect_pair(struct loop_fixture *fx, u32 i)
 	err = loop_wait_cr(run, CONNECT_MS);
 	if (err) {
 		if (err == -ETIMEDOUT)
-			loop_fail(fx->c, "no connection request within %u s",
+			loop_fail(fx->c, "expected a connection request within %u s, got none",
 				  CONNECT_MS * loop_stretch() / 1000);
 		return err;
 	}

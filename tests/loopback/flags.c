@@ -67,7 +67,7 @@ static int dequeue_silent(struct loop_fixture *fx, struct loop_evd *evd, u32 n, 
 		if (READ_ONCE(fx->run->abort))
 			return -EINTR;
 		if (time_after(jiffies, deadline)) {
-			loop_fail(fx->c, "%s: %u events did not come", what, n);
+			loop_fail(fx->c, "%s: expected more events, %u did not arrive", what, n);
 			return -ETIMEDOUT;
 		}
 		wait_for_completion_timeout(&fx->run->wake, 1);
@@ -124,7 +124,8 @@ static int quiet_writes(struct loop_fixture *fx, u32 count, struct loop_slot *sr
 		if (READ_ONCE(fx->run->abort))
 			return -EINTR;
 		if (time_after(jiffies, deadline)) {
-			loop_fail(fx->c, "no slot was released after %u suppressed writes", i);
+			loop_fail(fx->c, "%u suppressed writes: expected a released slot, got none",
+				  i);
 			return -ETIMEDOUT;
 		}
 		wait_for_completion_timeout(&fx->run->wake, 1);

@@ -139,7 +139,7 @@ static void full_rounds(struct loop_fixture *fx, struct loop_side *s, enum loop_
 	spin_lock_bh(&fx->lock);
 	room = post_until_full(s, kind, depth);
 	if (room != depth)
-		loop_fail(fx->c, "a queue of %u took %u posts", depth, room);
+		loop_fail(fx->c, "queue of %u entries: %u posts succeeded", depth, room);
 	/* The posts at the other side let these complete. */
 	if (kind == LOOP_K_SEND)
 		loop_post_recvs(s->peer, depth, DAT_COMPLETION_DEFAULT_FLAG);
@@ -160,7 +160,7 @@ static void full_rounds(struct loop_fixture *fx, struct loop_side *s, enum loop_
 			loop_post_recvs(s->peer, n, DAT_COMPLETION_DEFAULT_FLAG);
 		room = post_until_full(s, kind, depth);
 		if (room != n)
-			loop_fail(fx->c, "%u events handed over, room for %u posts", n, room);
+			loop_fail(fx->c, "%u events delivered, but room for %u posts", n, room);
 		if (kind == LOOP_K_RECV)
 			loop_post_requests(s->peer, LOOP_K_SEND, n, fx->cfg.size,
 					   DAT_COMPLETION_DEFAULT_FLAG);
@@ -222,7 +222,7 @@ static void visible_recv(struct loop_fixture *fx, struct loop_side *s, u32 msg)
 	u32 i = msg % ARRAY_SIZE(written);
 
 	if (!loop_slot_check(written[i].slot, written[i].key, written[i].len, &d))
-		loop_fail(fx->c, "write %u in front of a send: %s at %u is %#04x, expected %#04x",
+		loop_fail(fx->c, "write %u before a send: %s at %u is %#04x, expected %#04x",
 			  msg, d.what, d.at, d.got, d.want);
 }
 
@@ -341,7 +341,7 @@ int loop_case_reset(struct loop_run *run, struct loop_case *c)
 		spin_unlock_bh(&fx->lock);
 		err = loop_fixture_disconnect(fx, DAT_CLOSE_GRACEFUL_FLAG);
 		if (!err && fx->a[0].tx.flushed)
-			loop_fail(c, "a graceful disconnect flushed requests");
+			loop_fail(c, "graceful disconnect: expected no flushed requests, got some");
 	}
 	loop_fixture_end(fx);
 	loop_clauses(c, "R-24 R-29 R-31");

@@ -185,7 +185,8 @@ static void rejects_script(struct pair *d, struct pair_evd *evd)
 			return;
 		len = pair_conn_data(a, say->outcome, &data);
 		if (pair_ok(d) && len != (peer ? REJECT_DATA : 0))
-			loop_fail(d->c, "%s: %d bytes of private data", say->what, len);
+			loop_fail(d->c, "%s: unexpected length of the private data, %d bytes",
+				  say->what, len);
 		if (pair_ok(d) && peer && memcmp(data, "data", 4))
 			loop_fail(d->c, "%s: data %*ph", say->what, 4, data);
 		if (!pair_ok(d))

@@ -24,7 +24,7 @@ static void fill_evd(struct loop_case *c, DAT_EVD_HANDLE evd, DAT_COUNT length)
 	loop_expect(c, "one software event more", dat_evd_post_se(evd, &event), DAT_QUEUE_FULL);
 	while (dat_evd_dequeue(evd, &event) == DAT_SUCCESS)
 		if ((unsigned long)event.event_data.software_event_data.pointer != ++n)
-			loop_fail(c, "a different software event came instead of %d", n);
+			loop_fail(c, "expected software event %d, got another one", n);
 	if (n != length)
 		loop_fail(c, "%d software events of %d were delivered", n, length);
 }
@@ -102,7 +102,7 @@ static void srq_size(struct loop_run *run, struct loop_case *c)
 	}
 	loop_expect(c, "dat_srq_resize too large", dat_srq_resize(srq, most + 1),
 		    DAT_INVALID_PARAMETER);
-	loop_expect(c, "dat_srq_resize below what is posted", dat_srq_resize(srq, most - 1),
+	loop_expect(c, "dat_srq_resize below its posted buffers", dat_srq_resize(srq, most - 1),
 		    DAT_INVALID_STATE);
 	loop_expect(c, "dat_srq_free", dat_srq_free(srq), DAT_SUCCESS);
 }
@@ -179,7 +179,7 @@ static void largest_message(struct pair *d, struct large *l)
 	pair_dto(&d->a[0], DAT_DTO_SEND, 1, DAT_DTO_SUCCESS, most, PAIR_UPCALL);
 	d->on_the_way = 0;
 	if (pair_ok(d) && memcmp(l->mem[0], l->mem[1], min(block, most)))
-		loop_fail(d->c, "the largest message is not what was sent");
+		loop_fail(d->c, "largest message: expected the bytes that were sent, got others");
 	l->iov[0][0].segment_length--;
 	l->iov[0][n] = l->iov[0][0];
 	l->iov[0][n].segment_length = 2;

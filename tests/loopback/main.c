@@ -208,5 +208,5 @@ static void __exit loop_exit(void)
 module_init(loop_init);
 module_exit(loop_exit);
 MODULE_AUTHOR("kDAPL developers");
-MODULE_DESCRIPTION("Loopback harness of the kDAPL API");
+MODULE_DESCRIPTION("kDAPL loopback test");
 MODULE_LICENSE("GPL");

@@ -77,7 +77,7 @@ static bool next_event(struct many *m, DAT_EVD_HANDLE evd, const char *what, DAT
 		if (dat_evd_dequeue(evd, ev) == DAT_SUCCESS)
 			return true;
 		if (time_after(jiffies, deadline))
-			loop_fail(m->c, "%s: no event", what);
+			loop_fail(m->c, "%s: expected an event, got none", what);
 		slept = current->nvcsw;
 		wait_for_completion_timeout(&m->run->wake, 1);
 		m->own_sleeps += current->nvcsw - slept;
@@ -150,7 +150,7 @@ static bool connect_pair(struct many *m, struct many_pair *p)
 		return false;
 	slept = current->nvcsw;
 	if (loop_wait_cr(m->run, MANY_MS)) {
-		loop_fail(m->c, "no connection request");
+		loop_fail(m->c, "expected a connection request, got none");
 		return false;
 	}
 	m->own_sleeps += current->nvcsw - slept;
@@ -188,7 +188,7 @@ static bool use_pair(struct many *m, struct many_pair *p)
 		m->c->completions++;
 	}
 	if (m->mem[2 * n + 1] != m->mem[2 * n]) {
-		loop_fail(m->c, "pair %u: the message is not what was sent", n);
+		loop_fail(m->c, "pair %u: expected the message that was sent, got other bytes", n);
 		return false;
 	}
 	m->c->messages++;

@@ -336,7 +336,7 @@ static int chunk_register(struct loop_fixture *fx, struct loop_chunk *ch, DAT_ME
 		return -EIO;
 	}
 	if (reg_len < len)
-		loop_fail(fx->c, "registered %llu bytes, asked for %llu", reg_len, len);
+		loop_fail(fx->c, "registered %llu bytes, requested %llu", reg_len, len);
 	return 0;
 }
 
@@ -352,7 +352,7 @@ static int chunk_virtual(struct loop_fixture *fx, struct loop_chunk *ch,
 	 * address.
 	 */
 	if (!err && out->va > (uintptr_t)region.for_va)
-		loop_fail(fx->c, "the registered range does not cover the one asked for");
+		loop_fail(fx->c, "registered range: expected to cover the requested one");
 	out->va = (uintptr_t)region.for_va;
 	return err;
 }

@@ -14,7 +14,7 @@ enum trap { TRAP_ZONE, TRAP_PRIVILEGE, TRAP_KEY, TRAP_BEHIND, TRAP_IN_FRONT, TRA
 
 static const char * const trap_name[TRAPS] = {
 	"key of another zone", "key without the privilege", "key of nothing",
-	"range that ends behind its region", "range that begins in front of its region",
+	"range that ends after its region", "range that begins before its region",
 };
 
 struct sprung {

@@ -134,7 +134,7 @@ static void expect_grabbed(struct pair *d, struct vpeer *peer, const struct grab
 	pair_expect_free(b, g->name, GRAB_AT + GRAB_LEN, PAIR_MEM - GRAB_AT - GRAB_LEN);
 	if (g->granted && g->op == IB_WR_RDMA_WRITE) {
 		if (memchr_inv(b->mem + GRAB_AT, 0x11, GRAB_LEN))
-			loop_fail(d->c, "%s: it did not arrive", g->name);
+			loop_fail(d->c, "%s: expected it to arrive, it did not", g->name);
 		return;
 	}
 	pair_expect_free(b, g->name, GRAB_AT, GRAB_LEN);

@@ -355,7 +355,7 @@ static void flushed_script(struct pair *d)
 static void expect_zeroes(struct posted *p, const char *what)
 {
 	if (memchr_inv(p->a->mem, 0, PAGE_SIZE))
-		loop_fail(p->d->c, "%s: not all bytes are 0", what);
+		loop_fail(p->d->c, "%s: expected all bytes to be 0", what);
 	pair_clear(p->a);
 }
 

@@ -70,7 +70,7 @@ static void expect_bound(struct remote *r, DAT_RMR_CONTEXT key)
 	loop_expect(r->d->c, "dat_rmr_query", dat_rmr_query(r->rmr, DAT_RMR_FIELD_ALL, &param),
 		    DAT_SUCCESS);
 	if (param.rmr_context != key || !param.lmr_triplet.segment_length != !key)
-		loop_fail(r->d->c, "dat_rmr_query tells key %#x, expected %#x", param.rmr_context,
+		loop_fail(r->d->c, "dat_rmr_query: key %#x, expected %#x", param.rmr_context,
 			  key);
 }
 
@@ -337,7 +337,7 @@ static void greedy_script(struct pair *d)
 		else if (status == (refused++ ? DAT_DTO_ERR_FLUSHED : DAT_DTO_ERR_REMOTE_ACCESS))
 			pair_expect_free(r.a, "refused by the old key", 64 * i, 64);
 		else
-			loop_fail(d->c, "a read by the old key has status %u", status);
+			loop_fail(d->c, "read with the old key: unexpected status %u", status);
 	}
 	pair_settle(d, 20);
 	pair_expect_state(&d->b[1], DAT_EP_STATE_CONNECTED);
@@ -442,7 +442,7 @@ static void unknown_key_script(struct pair *d)
 	status = ev.event_data.dto_completion_event_data.status;
 	if (status != DAT_DTO_SUCCESS && status != DAT_DTO_ERR_REMOTE_ACCESS &&
 	    status != DAT_DTO_ERR_REMOTE_RESPONDER)
-		loop_fail(d->c, "the sender of an unknown key has status %u", status);
+		loop_fail(d->c, "unknown key: unexpected status %u of the sender", status);
 	pair_ended(a, false);
 }
 

@@ -13,7 +13,7 @@ static void expect_cr_ep(struct pair *d, DAT_CR_HANDLE cr, DAT_EP_HANDLE ep)
 
 	sp_ok(d, "dat_cr_query", dat_cr_query(cr, DAT_CR_FIELD_ALL, &param));
 	if (param.local_ep_handle != ep)
-		loop_fail(d->c, "the request names another EP than that of its RSP");
+		loop_fail(d->c, "request: expected the EP of its RSP, got another");
 }
 
 /* A request is accepted; a second caller is refused; the qualifier is free at once */
@@ -68,7 +68,7 @@ static void rsp_reject_script(struct pair *d, struct pair_evd *evd)
 		pair_expect_state(b, DAT_EP_STATE_UNCONNECTED);
 		len = pair_conn_data(a, DAT_CONNECTION_EVENT_PEER_REJECTED, &data);
 		if (pair_ok(d) && (len != REJECT_DATA || memcmp(data, "nono", 4)))
-			loop_fail(d->c, "%d bytes of a reject, expected %d with ours in front",
+			loop_fail(d->c, "reject: %d bytes, expected %d with the version word",
 				  len, REJECT_DATA);
 		pair_reset(a);
 		sp_free_rsp(d, rsp);

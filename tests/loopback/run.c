@@ -168,7 +168,7 @@ void loop_run_close(struct loop_run *run)
 		fixture_check(run, "dat_evd_free", dat_evd_free(run->cr_evd));
 	if (run->pz)
 		fixture_check(run, "dat_pz_free", dat_pz_free(run->pz));
-	/* Graceful: fails if a case left an object behind. */
+	/* Graceful: fails if a case has not freed an object. */
 	fixture_check(run, "dat_ia_close", dat_ia_close(run->ia, DAT_CLOSE_GRACEFUL_FLAG));
 	if (run->error[0])
 		dat_ia_close(run->ia, DAT_CLOSE_ABRUPT_FLAG);

@@ -62,7 +62,7 @@ static void handoff_script(struct pair *d, struct pair_evd *evd)
 		      dat_cr_reject(pair_request(d, &other, two, q2), 4, "away"));
 		if (pair_conn_data(a, DAT_CONNECTION_EVENT_PEER_REJECTED, &data) != REJECT_DATA ||
 		    memcmp(data, "away", 4))
-			loop_fail(d->c, "the data of the reject are not what was sent");
+			loop_fail(d->c, "reject: expected the data that was sent, got other data");
 		pair_reset(a);
 	}
 	/* Handed off to an RSP; the first service point has been freed by then */
@@ -218,7 +218,8 @@ static void any_script(struct pair *d, struct pair_evd *evd)
 				  param.conn_qual);
 		for (k = 0; k < i; k++)
 			if (qual[k] == qual[i])
-				loop_fail(d->c, "qualifier %llu was given twice", qual[i]);
+				loop_fail(d->c, "expected different qualifiers, got %llu twice",
+					  qual[i]);
 	}
 	for (i = 0; i < ANY; i += ANY - 1) {
 		if (!pair_ok(d) || !pair_call_at(a, qual[i], NULL, 0))

@@ -102,7 +102,7 @@ static void expect_low(struct pair *d, const char *what)
 
 	while (pair_ok(d) && dat_evd_dequeue(d->run->async_evd, &ev) != DAT_SUCCESS) {
 		if (time_after(jiffies, deadline))
-			loop_fail(d->c, "%s: no asynchronous event", what);
+			loop_fail(d->c, "%s: expected an asynchronous event, got none", what);
 		wait_for_completion_timeout(&d->run->wake, 1);
 	}
 	data = &ev.event_data.asynch_error_event_data;

@@ -39,7 +39,7 @@ DAT_CR_HANDLE pair_request(struct pair *d, struct pair_evd *evd, DAT_HANDLE sp, 
 		loop_fail(d->c, "event %#x for qualifier %#llx, expected a request for %#llx",
 			  ev.event_number, data->conn_qual, qual);
 	if (data->local_ia_address_ptr->sa_family != d->run->attr.ia_address_ptr->sa_family)
-		loop_fail(d->c, "a request without the address that was called");
+		loop_fail(d->c, "request: expected the address that was connected to, got another");
 	return pair_ok(d) ? data->cr_handle : DAT_HANDLE_NULL;
 }
 

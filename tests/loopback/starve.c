@@ -19,7 +19,7 @@
  *   delivered and there is no delivery owner any more. The first completion of a round is
  *   therefore delivered in softirq, whatever the load on the machine.
  *
- * If nothing is counted any more during a flood, the delivery owner has not handed over.
+ * If nothing is counted any more during a flood, the owner has kept the ownership.
  * The feeders then stop without waiting for the work item, because the delivery owner may
  * occupy the CPU of the task that would stop them.
  *
@@ -112,7 +112,7 @@ static void starve_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEA
 	u64 what = word_of(s, event);
 
 	if (test_and_set_bit(0, &s->inside))
-		loop_fail(s->c, "two upcalls at once");
+		loop_fail(s->c, "expected one upcall at a time, got two");
 	if (what >> 2 != s->next[what & 3])
 		loop_fail(s->c, "%llu of feeder %llu, not %llu", what >> 2, what & 3,
 			  s->next[what & 3]);

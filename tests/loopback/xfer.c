@@ -199,7 +199,7 @@ static int xfer_phase(struct loop_run *run, struct loop_case *c,
 							       DAT_CLOSE_ABRUPT_FLAG);
 	}
 	if (!err && fx->probe_full && !c->fails && count > c->depth)
-		loop_fail(c, "the request queue was never full");
+		loop_fail(c, "expected the request queue to become full, it did not");
 	loop_fixture_end(fx);
 	return err;
 }

@@ -3,31 +3,30 @@
  * The state and the ownership of an EVD, and the push without the lock (evd_queue.c, event.h,
  * evd_queue.h, evd_policy.c).
  *
- * Functions have the names of the sources without "kdapl_evd_". Every access to
- * evd->state, evd->incoming, and what the fast path reads without the lock, is
- * a step of its own; what only the holder of evd->lock sees is done in one step.
- * Barriers are modelled by what they forbid: where one is taken out, the access
- * that it held back is made on its other side.
+ * Functions have the names of the sources without "kdapl_evd_". Each access to
+ * evd->state, to evd->incoming and to what the fast path reads without the lock is
+ * a separate step; accesses to what evd->lock guards are one step. A missing
+ * barrier is modelled by a reordering that the barrier prevents.
  *
- * Events have numbers; 1 and 2 are completions of one CQ, 3 of another, 4 comes
- * from elsewhere (dat_evd_post_se()). All ask for an upcall. BUDGET is 1 instead
+ * Events have numbers: 1 and 2 are completions of one CQ, 3 of another, and 4 is a
+ * software event (dat_evd_post_se()). All request an upcall. BUDGET is 1 instead
  * of 64, so that the ownership is passed on.
  *
- * Who takes part:
- *   OWNERSHIP  CQs, the deferred deliverer, a software event; policy SINGLE
- *   DEQUEUE    CQs, the deferred deliverer, a Consumer who dequeues
+ * Configurations:
+ *   OWNERSHIP  CQs, the deferred delivery, a software event; policy SINGLE
+ *   DEQUEUE    CQs, the deferred delivery, a Consumer that dequeues
  *   NO_UPCALLS CQs on an EVD without upcalls, while the policy becomes SINGLE
- *   FLIP       CQs, while the policy goes to DISABLE and comes back
- *   CHANGE     CQs, while the upcall is replaced, twice
+ *   FLIP       CQs, while the policy changes to DISABLE and back
+ *   CHANGE     CQs, while the upcall is replaced twice
  *   TEARDOWN   CQs, while the upcall is torn down and waited for
- *   EPFREE     CQs, while the EP of the first is freed
+ *   EPFREE     CQs, while the EP of events 1 and 2 is freed
  *
- * What must hold: one upcall at a time, with both halves of one upcall; each
- * event handed over once, those of a CQ in order; none left while the policy
- * asks for an upcall; none after TEARDOWN has returned, nor with an event of an
- * EP that is freed; who waits is woken.
+ * Checks: an EVD has one upcall at a time, with function and data of the same
+ * upcall. Each event is delivered once, and those of a CQ in order. No event stays
+ * queued while the policy requests an upcall. No upcall runs after TEARDOWN has
+ * returned, or with an event of an EP that is freed. Waiters are woken.
  *
- * What can be taken out is told at its place: #ifdef.
+ * Each #ifdef describes the step that it removes.
  */
 #define EVD_OWNED	1
 #define EVD_QUEUED	2
@@ -56,19 +55,19 @@ bool notify[NEV + 1];
 bool has_next;
 byte next_upcall;
 
-byte incoming;			/* youngest, 0: none */
+byte incoming;			/* the newest, 0: none */
 byte nxt[NEV + 1];
 
 byte func = 1, data = 1;	/* evd->upcall, two words */
 byte cur_ep;
-byte upcalls;			/* running now */
-byte running_ep;		/* whose event the upcall has */
-byte given[NEV + 1];		/* handed over how often */
+byte upcalls;			/* currently running */
+byte running_ep;		/* the EP of the upcall's event */
+byte given[NEV + 1];		/* number of deliveries */
 bool torn;			/* TEARDOWN has returned */
 bool ep_freed;
-bool dropping;			/* somebody is between OWNERSHIP and unlock */
+bool dropping;			/* a process is between the release of OWNED and the unlock */
 bool woken;
-bool drained;			/* the CQ of EP 1 has nothing more to say */
+bool drained;			/* the CQ of EP 1 has no more completions */
 byte finished;
 
 #define EP_OF(e)	((e) <= 2 -> 1 : ((e) == 3 -> 2 : 0))
@@ -80,7 +79,7 @@ byte finished;
 
 /* ---- evd_queue.h ---- */
 
-/* Under the lock; leaves the youngest pushed in g until it is linked */
+/* Under the lock; g is the newest pushed event that is not linked yet */
 inline link_gathered()
 {
 	d_step {
@@ -129,11 +128,11 @@ inline set_inhibit()
 	:: policy != SINGLE -> OR(EVD_INHIBIT | EVD_NO_UPCALLS)
 	:: else ->
 #ifdef NO_ENABLE_GATHER
-		/* Nobody looks for what was pushed before */
+		/* Does not gather what was pushed before */
 		ANDNOT(EVD_NO_UPCALLS);
 #else
 #ifdef UPCALLS_RELAXED
-		/* The clearing is seen after the look at incoming */
+		/* The clearing becomes visible after incoming was read */
 		c = state;
 		if
 		:: c & EVD_NO_UPCALLS -> gather()
@@ -150,7 +149,7 @@ inline set_inhibit()
 #endif
 		if
 #ifdef NO_NEXT_INHIBIT
-		/* The fast path is opened while an upcall waits to take over */
+		/* Opens the fast path although a new upcall is pending */
 		:: true -> ANDNOT(EVD_INHIBIT)
 #else
 		:: !has_next -> ANDNOT(EVD_INHIBIT)
@@ -166,7 +165,7 @@ inline apply_next()
 	:: has_next ->
 		has_next = false;
 #ifdef NO_MB
-		/* The pair is seen after INHIBIT is gone */
+		/* Function and data become visible after INHIBIT is cleared */
 		set_inhibit();
 		func = next_upcall;
 		data = next_upcall
@@ -179,7 +178,7 @@ inline apply_next()
 	fi
 }
 
-/* Copies the event out, gives the slot back */
+/* Copies the event and releases the slot */
 inline fill(e)
 {
 	given[e]++;
@@ -188,7 +187,7 @@ inline fill(e)
 	assert(e != 2 || given[1] == 1)
 }
 
-/* Takes the oldest event, now e; its place in the order is decided here */
+/* Takes the oldest event as e, which determines the order of delivery */
 inline unlink()
 {
 	d_step { queue?e; nnotify = nnotify - notify[e]; fill(e) };
@@ -200,7 +199,7 @@ inline unlink()
 
 /* ---- evd_queue.c ---- */
 
-/* With f and d, the upcall's halves as they were read */
+/* With f and d, the function and data of the upcall as read before */
 inline call(ep)
 {
 	cur_ep = ep;
@@ -214,7 +213,7 @@ inline call(ep)
 	};
 	/* The Consumer's function */
 #ifdef CUR_EP_PLAIN
-	/* The end of the upcall is seen after its EP is no longer named */
+	/* The end of the upcall becomes visible after cur_ep is cleared */
 	cur_ep = 0;
 	d_step { upcalls--; running_ep = 0 }
 #else
@@ -266,7 +265,7 @@ inline deliver(n)
 	e = 0
 }
 
-/* kdapl_evd_work(): the deferred deliverer */
+/* kdapl_evd_work(): the deferred delivery */
 active proctype deferred()
 {
 	byte e, g, x, y, c, f, d, budget;
@@ -299,7 +298,7 @@ inline append(ev)
 	gather();
 	d_step { queue!ev; nnotify = nnotify + notify[ev] };
 #ifdef APPEND_READS_FIRST
-	/* Looks at OWNERSHIP before it sets QUEUED */
+	/* Reads OWNED before it sets QUEUED */
 	c = state;
 	OR(EVD_QUEUED)
 #else
@@ -376,7 +375,7 @@ inline push(ev)
 	od;
 #ifndef NO_LATE
 #ifndef PUSH_RELAXED
-	/* Without the barrier: what was read before the push was seen */
+	/* Without the barrier: uses the state that was read before the push */
 	c = state;
 #endif
 	if
@@ -389,7 +388,7 @@ inline push(ev)
 inline complete(ev)
 {
 #ifdef NO_ACQUIRE
-	/* The upcall is read before the ownership is there */
+	/* Reads the upcall before it has the ownership */
 	f = func; d = data;
 #endif
 	atomic {
@@ -408,7 +407,7 @@ inline complete(ev)
 		d = data;
 #endif
 #ifdef NO_RELEASE
-		/* The end of the upcall is seen after the ownership is free */
+		/* The end of the upcall becomes visible after the release of the ownership */
 		cur_ep = EP_OF(ev);
 		d_step {
 			assert(f == d && !torn && (!ep_freed || EP_OF(ev) != 1));
@@ -419,7 +418,7 @@ inline complete(ev)
 		call(EP_OF(ev));
 #endif
 #ifdef RELEASE_PLAIN
-		/* Lets the ownership go, whatever else stands in state */
+		/* Releases the ownership regardless of the other bits */
 		atomic { ANDNOT(EVD_OWNED); mine = true };
 #else
 		atomic {
@@ -450,7 +449,7 @@ inline hand_over(ev)
 	fi
 }
 
-/* ---- who takes part ---- */
+/* ---- processes ---- */
 
 proctype cq(byte from, to)
 {
@@ -491,7 +490,7 @@ proctype consumer()
 	atomic { finished++; e = 0 }
 }
 
-/* kdapl_evd_modify(); upcall 0: the present one. INVOC_ANY */
+/* kdapl_evd_modify(); upcall 0: the current one. INVOC_ANY */
 inline modify(pol, upcall)
 {
 	LOCK;
@@ -502,7 +501,7 @@ inline modify(pol, upcall)
 	fi;
 	set_inhibit();
 #ifdef APPLY_ALWAYS
-	/* Not asking whether somebody holds the ownership */
+	/* Does not check whether the EVD has an owner */
 	apply_next();
 #else
 	if
@@ -519,7 +518,7 @@ inline modify(pol, upcall)
 	UNLOCK
 }
 
-/* wait_event(): announce, look, sleep */
+/* wait_event(): prepare, check the condition, sleep */
 inline wait_event(cond)
 {
 	do
@@ -549,7 +548,7 @@ inline wait_end()
 	LOCK;
 	ANDNOT(EVD_WAITER);
 #endif
-	/* Who woke us is through with the EVD */
+	/* The waker no longer uses the EVD */
 	assert(!dropping);
 #ifndef NO_END_LOCK
 	UNLOCK
@@ -581,7 +580,7 @@ proctype changer()
 	torn = true;
 #endif
 #ifdef EPFREE
-	/* dat_ep_free(): drained, so that its CQ has nothing more to say */
+	/* dat_ep_free(): drained, so its CQ has no more completions */
 	(drained);
 	/* kdapl_evd_take_back() */
 	LOCK;
@@ -616,7 +615,7 @@ proctype changer()
 	finished++
 }
 
-/* When nothing else can run */
+/* Runs when no other process can run */
 proctype judge(byte all)
 {
 	byte i, g;
@@ -629,7 +628,7 @@ proctype judge(byte all)
 		assert(empty(queue) && incoming == 0 && nnotify == 0 && state == 0)
 	:: else
 	fi;
-	/* Each was handed over once, or lies there */
+	/* Each was delivered once, or is still queued */
 	g = incoming;
 	do
 	:: g != 0 -> given[g]++; g = nxt[g]

@@ -1,37 +1,38 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The index stack of free slots (pool.h): kdapl_pool_take(), kdapl_pool_put(); and
- * with CLOSE kdapl_pool_close() (pool.c), with what dat_ep_modify() does behind it.
+ * The index stack of free slots (pool.h): kdapl_pool_take(), kdapl_pool_put(), and
+ * with CLOSE kdapl_pool_close() (pool.c) and the replacement of the slots by
+ * dat_ep_modify().
  *
- * PROCS CPUs take and put slots of one pool in any order, each at most TURNS of
- * each. Loads of the head and of a slot's link, and the cmpxchg, are steps of
- * their own. Plain stores (the word and the link of a slot) lie in a store
- * buffer of their CPU until a barrier of that CPU, or for as long as they like:
- * so a barrier that is taken out is missed, which it would not be if memory
- * were in order. A CPU sees its own stores at once.
+ * PROCS CPUs take and put slots of one pool in any order, each at most TURNS times.
+ * Loads of the head and of a slot's link, and the cmpxchg, are separate steps.
+ * Plain stores (the word and the link of a slot) stay in a store buffer of their
+ * CPU until a barrier of that CPU, or for any time, so that a missing barrier has
+ * an effect. A CPU sees its own stores at once.
  *
- * A word is tag * 4 + slot; slot 3 is the end of the stack. Tags count as far as
- * the run goes and do not wrap.
+ * A word is tag * 4 + slot; slot 3 is the end of the stack. Tags do not wrap within
+ * a run.
  *
- * CLOSE: somebody closes the pool, once, if no slot is in use; waits for those who
- * have looked at the stack before; and gives it other slots, one by one, whose
- * words begin as the first ones did. Takes and puts are read sections.
+ * CLOSE: a process closes the pool once, if no slot is in use. It waits for the
+ * processes that have read the stack before, and adds new slots one by one, with
+ * the same initial words. Takes and puts are read sections.
  *
- * What must hold: a slot has one owner at most; at the end all are on the stack,
- * once; no slot of a closed pool has an owner.
+ * Checks: a slot has at most one owner. At the end each slot is on the stack once.
+ * No slot of a closed pool has an owner.
  *
- * What can be taken out:
- *   NO_TAG        the tag does not count up
- *   TAKE_BLIND    take stores the head instead of comparing it
+ * Steps that can be removed:
+ *   NO_TAG        the tag is not incremented
+ *   TAKE_BLIND    take stores the head without comparing it
  *   HEAD_TWICE    take reads the head twice (no READ_ONCE)
  *   LINK_LATE     put links the slot after it has become the head
- *   LINK_ONCE     put does not link anew when its cmpxchg failed
- *   PUT_RELAXED   the cmpxchg of put orders no stores before it
- *   CLOSE_BLIND   close stores the head instead of comparing it
- *   CLOSE_UNSEEN  close does not look whether all slots are on the stack
- *   CLOSE_AT_ONCE nobody is waited for before the other slots come
- * and without harm, because the head proves what was read early:
- *   TAKE_RELAXED  the cmpxchg of take orders no loads behind it
+ *   LINK_ONCE     put does not update the link after a failed cmpxchg
+ *   PUT_RELAXED   the cmpxchg of put does not order earlier stores
+ *   CLOSE_BLIND   close stores the head without comparing it
+ *   CLOSE_UNSEEN  close does not check that all slots are on the stack
+ *   CLOSE_AT_ONCE close does not wait before the new slots are added
+ * The model has no error without this one, because the compare of the head
+ * validates the early load:
+ *   TAKE_RELAXED  the cmpxchg of take does not order later loads
  */
 #ifndef PROCS
 #define PROCS	2
@@ -54,7 +55,7 @@ byte finished;
 
 #ifdef CLOSE
 #define CPUS	(PROCS + 1)
-/* Read sections: whether in one, and which of two that follow each other */
+/* Read sections: is the CPU in one, and a bit that distinguishes it from the next */
 bool in_rcu[PROCS];
 bool nth[PROCS];
 #define RCU_LOCK	in_rcu[me] = true
@@ -69,7 +70,7 @@ bool nth[PROCS];
 #define AT(cpu, slot)	((cpu) * SLOTS + (slot))
 #define SEEN(mem, buf, cpu, s)	(buf[AT(cpu, s)] != NOTHING -> buf[AT(cpu, s)] : mem[s])
 
-/* One store leaves its buffer */
+/* Moves the stores of a slot from the buffer to memory */
 inline leave(i)
 {
 	if
@@ -93,7 +94,7 @@ inline barrier(cpu)
 	i = 0
 }
 
-/* The store buffers empty themselves, in no order */
+/* Moves stores from the buffers to memory in any order */
 active proctype memory()
 {
 	byte i;
@@ -209,7 +210,7 @@ proctype cpu(byte me)
 }
 
 #ifdef CLOSE
-/* kdapl_pool_close(); closed: no slot is left to take */
+/* kdapl_pool_close(); closed: no slot can be taken */
 inline close()
 {
 	h = head;
@@ -270,7 +271,7 @@ proctype closer()
 #ifndef CLOSE_AT_ONCE
 	synchronize_rcu();
 #endif
-	/* kdapl_pool_swap(): other memory */
+	/* kdapl_pool_swap(): new memory */
 	atomic {
 		i = 0;
 		do
@@ -279,7 +280,7 @@ proctype closer()
 		od;
 		i = 0
 	};
-	/* kdapl_pool_put() of each, the last one first */
+	/* kdapl_pool_put() of each slot, in descending order */
 	n = SLOTS;
 	do
 	:: n > 0 ->
@@ -292,7 +293,7 @@ out:
 }
 #endif
 
-/* All are on the stack, once */
+/* Each slot is on the stack once */
 proctype judge()
 {
 	byte i, s, n;

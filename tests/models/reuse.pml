@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Memory that has a new owner without a grace period: connection requests.
- * kdapl_obj_get() against a request that is consumed, and the next one at the
- * same place (cr.c: kdapl_cr_work(), kdapl_sp_recycle(); handle.c).
+ * Memory that is reused without a grace period: connection requests.
+ * kdapl_obj_get() against a request that is consumed, and the next request in the
+ * same memory (cr.c: kdapl_cr_work(), kdapl_sp_recycle(); handle.c).
  *
- * One place. The first request, handle 1, is consumed: it leaves the table, its
- * references are waited for, the place goes back to its service point. The next
- * request to come takes the place, and the index if it likes. Meanwhile two
- * calls look up handles: the old one, and one that they guess, the next.
+ * There is one place in memory. The first request, handle 1, is consumed: it is
+ * removed from the table, its references are waited for, and the place returns to
+ * its service point. The next request uses the place and the index. Meanwhile two
+ * calls look up handles: the old one, and a guess of the next one.
  *
- * Memory is not in order: what the new owner stores becomes visible in any
- * order, but for its barriers and for the store of the entry (a release); a load
- * that nothing orders may have been made as early as the first lookup.
+ * Memory is not ordered: stores of the new request become visible in any order,
+ * except for its barriers and the store of the entry (a release). An unordered load
+ * may be executed as early as the first lookup.
  *
- * What must hold: who gets an object has that of the handle, and one that was
- * published; each object is consumed; at the end nothing hangs.
+ * Checks: a lookup returns the object of its handle, which must be published. Each
+ * request is consumed. No process hangs.
  *
- * What can be taken out:
- *   NO_RECHECK    who has a reference does not look again
- *   HANDLE_ONLY   it looks at the handle again, not at the table
- *   RECHECK_EARLY it looks again before it has the reference (no smp_rmb())
+ * Steps that can be removed:
+ *   NO_RECHECK    no second lookup after the reference was taken
+ *   HANDLE_ONLY   the second lookup reads only the handle, not the table
+ *   RECHECK_EARLY the second lookup comes before the reference (no smp_rmb())
  */
 #define NONE	0
 #define PLACE	1
 #define OLD	1
 #define NEW	2
 
-byte entry = PLACE;		/* of the index, which both have */
+byte entry = PLACE;		/* of the index of both requests */
 byte handle = OLD;
 byte ref = 1;
 byte users;
 bool gone;
-bool published = true;		/* what stands in the place is in the table */
-byte truly = OLD;		/* whose the place is */
-bool free;			/* nobody's */
+bool published = true;		/* the request in the place is in the table */
+byte truly = OLD;		/* the request in the place */
+bool free;			/* the place has no request */
 bool consumed[3];
 byte finished;
 
@@ -49,7 +49,7 @@ inline put()
 	}
 }
 
-/* kdapl_obj_lookup(), loads in order: the second depends on the first */
+/* kdapl_obj_lookup(); the loads are ordered, because the second depends on the first */
 inline lookup(found, name)
 {
 	found = entry;
@@ -170,7 +170,7 @@ proctype arrival()
 	finished++
 }
 
-/* When nothing else can run: what is left can be consumed */
+/* Runs when no other process can run; a remaining request can be consumed */
 proctype judge()
 {
 	byte o, again;

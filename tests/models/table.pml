@@ -1,32 +1,32 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Leaving the table and the grace period (handle.c, and the free calls that use
- * it): kdapl_obj_init(), _publish(), _retire(), _wait(), kdapl_obj_find() in a
- * read section, kdapl_obj_get().
+ * Removal from the handle table and the grace period (handle.c, and the free calls
+ * that use it): kdapl_obj_init(), _publish(), _retire(), _wait(), kdapl_obj_find()
+ * in a read section, kdapl_obj_get().
  *
- * One entry of the table, one handle of it that everybody knows. Two calls free
- * that object at once; a post uses it inside a read section; a control call
- * takes a reference; a third object is made meanwhile, which gets the index as
- * soon as it is free and the memory as soon as that is, and its handle is tried
- * by nobody but with the old one. synchronize_rcu() waits for the read sections
- * that are under way; memory is freed by kfree_rcu(), a grace period later.
+ * The table has one entry, and all processes know one handle. Two calls free its
+ * object at the same time. A post uses the object inside a read section. A control
+ * call takes a reference. A new object is created meanwhile; it reuses the index and
+ * the memory as soon as they are free, and processes access it only by the old
+ * handle. synchronize_rcu() waits for the read sections in progress; kfree_rcu()
+ * frees memory after a grace period.
  *
- * What must hold: nobody looks at freed memory; who has found the object by a
- * handle has the object of that handle; it is taken apart once, when nobody
- * uses it; with users it is not freed; at the end nothing hangs.
+ * Checks: no process accesses freed memory. A lookup returns the object of its
+ * handle. The object is destroyed once, when no process uses it, and not while it
+ * has users. No process hangs.
  *
- * What can be taken out:
- *   NO_GRACE      no grace period between leaving the table and taking apart
- *   GRACE_FIRST   the grace period comes before the object leaves the table
+ * Steps that can be removed:
+ *   NO_GRACE      no grace period between removal from the table and destruction
+ *   GRACE_FIRST   the grace period comes before the removal from the table
  *   NO_SECTION    the post has no read section
- *   NO_GET_RCU    kdapl_obj_get() has none
+ *   NO_GET_RCU    kdapl_obj_get() has no read section
  *   NO_WAIT       references are not waited for
- *   INC_PLAIN     a reference is taken whether there is one left or not
- *   NO_KILL       who may free is not decided by the count of users
- *   KILL_PLAIN    it is, but in two steps
- *   INDEX_EARLY   the index is given back before the entry is empty
+ *   INC_PLAIN     a reference is taken even if the count is 0
+ *   NO_KILL       the count of users does not decide which call frees
+ *   KILL_PLAIN    the count of users is checked and set in two steps
+ *   INDEX_EARLY   the index is released before the entry is empty
  *   NO_GENERATION the next object of an index has the same handle
- *   PUBLISH_EARLY the entry is written before the object is (no release)
+ *   PUBLISH_EARLY the entry is written before the object (no release)
  */
 #define NONE	0
 #define POSTS	1
@@ -38,19 +38,19 @@ typedef object {
 	byte users;
 	bool gone;
 	bool freed;		/* back with the allocator */
-	bool apart;		/* its parts are gone: queues, QP */
-	byte inside;		/* who is using its parts */
-	byte needed;		/* by how many objects, whatever the count says */
+	bool apart;		/* destroyed: its queues and QP are freed */
+	byte inside;		/* number of processes that use its parts */
+	byte needed;		/* real number of users, independent of users */
 }
 
-object obj[3];			/* 1 and 2; entry 0 is "no object" */
+object obj[3];			/* 1 and 2; 0 is NONE */
 byte entry;
 bool index_used = true;
 byte gen = 1;
 byte destroyed;
 byte finished;
 
-/* Read sections: whether in one, and how many there were */
+/* Read sections: is the reader in one, and the number of ended ones */
 #define READERS	4
 bool in_rcu[READERS];
 byte nth[READERS];
@@ -65,7 +65,7 @@ inline rcu_unlock(r)
 	d_step { in_rcu[r] = false; nth[r]++ }
 }
 
-/* Waits for each section that was under way when it began */
+/* Waits for each section that was in progress when it began */
 inline synchronize_rcu()
 {
 	atomic {
@@ -89,7 +89,7 @@ inline use_parts(o)
 	d_step { assert(!obj[o].apart && !obj[o].freed); obj[o].inside-- }
 }
 
-/* kdapl_obj_get() of handle 1; o is 0 without success */
+/* kdapl_obj_get() of handle 1; on failure o is NONE */
 inline get(r)
 {
 #ifndef NO_GET_RCU
@@ -125,7 +125,7 @@ inline get(r)
 #ifndef NO_GET_RCU
 	rcu_unlock(r);
 #endif
-	/* The second comparison is reuse.pml's */
+	/* reuse.pml models the second comparison */
 	assert(o == NONE || obj[o].handle == 1 && o == 1)
 }
 
@@ -171,7 +171,7 @@ proctype post()
 	finished++
 }
 
-/* A control call, which makes something that needs the object for a while */
+/* A control call that creates an object, which uses this one for a while */
 proctype control()
 {
 	byte o;
@@ -192,7 +192,7 @@ proctype control()
 		put(o);
 		if
 		:: used ->
-			/* It has an object of its own now, which needs this one */
+			/* The new object uses this one */
 			use_parts(o);
 			d_step { assert(!obj[o].freed); obj[o].users--; obj[o].needed-- }
 		:: else
@@ -289,7 +289,7 @@ out:
 	finished++
 }
 
-/* A constructor: the same index, and the same memory if that is free */
+/* Creates an object with the same index, and the same memory if that is free */
 proctype constructor()
 {
 	byte o, h;
@@ -310,7 +310,7 @@ proctype constructor()
 	h = gen;
 #endif
 #ifdef PUBLISH_EARLY
-	/* kzalloc() and what stands before the entry, seen after it */
+	/* Stores before the entry, including kzalloc(), become visible after it */
 	obj[o].freed = false;
 	entry = o;
 #else
@@ -326,13 +326,13 @@ out:
 	finished++
 }
 
-/* Nothing hangs: this runs when nothing else can */
+/* Runs when no other process can run; no process may hang */
 proctype judge()
 {
 	timeout;
 	assert(finished == 5);
 	assert(destroyed <= 1);
-	/* Users gone, and both calls too late to see that, is the only way to stay */
+	/* The object stays only if both calls checked its users before they were released */
 	assert(destroyed == 1 || entry == 1 && !obj[1].apart)
 }
 

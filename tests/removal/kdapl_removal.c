@@ -267,10 +267,10 @@ static void check_events(struct seq_file *m)
 	const struct held_ep *idle = &held.eps[IDLE];
 	unsigned int i;
 
-	ok(m, wait_until(all_back), "C-57 everything outstanding came back");
+	ok(m, wait_until(all_back), "C-57 every outstanding post completed");
 	for (i = 0; i < NR_EPS; i++)
 		if (held.eps[i].completed != held.eps[i].posted || held.eps[i].twice)
-			seq_printf(m, "# EP %u: %u posted, %u completed, %u twice\n", i,
+			seq_printf(m, "# EP %u: %u posted, %u completed, %u repeated\n", i,
 				   held.eps[i].posted, held.eps[i].completed, held.eps[i].twice);
 	ok(m, a->completed == a->posted && p->completed == p->posted && !a->twice && !p->twice,
 	   "P3 each post of the connected EPs completed exactly once");
@@ -278,7 +278,7 @@ static void check_events(struct seq_file *m)
 	   "C-31 C-41 each connection ended exactly once");
 	ok(m, idle->completed == idle->posted && !idle->twice && !idle->ends && !idle->other,
 	   "C-57 the unconnected EP was flushed without a connection event");
-	ok(m, held.catastrophic == 1, "C-57 one IA_CATASTROPHIC on the async EVD");
+	ok(m, held.catastrophic == 1, "C-57 the async EVD received IA_CATASTROPHIC once");
 }
 
 static bool disconnected(unsigned int i)
@@ -301,12 +301,12 @@ static void check_posts(struct seq_file *m)
 	good = dat_ep_post_send(h->ep, 1, &seg, cookie, 0) == DAT_SUCCESS &&
 	       dat_ep_post_recv(h->ep, 1, &seg, cookie, 0) == DAT_SUCCESS;
 	h->posted += 2;
-	ok(m, good, "C-58 posts on a shell succeed");
+	ok(m, good, "C-58 posts to an orphaned EP succeed");
 	/* Both have cookie 0, so one of them is counted as a repetition */
 	ok(m, wait_until(all_back) && h->completed == h->posted,
-	   "C-58 and are flushed, each once");
+	   "C-58 each of these posts is flushed once");
 	ok(m, dat_srq_post_recv(held.srq, 1, &seg, cookie) == DAT_SUCCESS,
-	   "C-58 Q-17 a post to the SRQ of a shell succeeds");
+	   "C-58 Q-17 a post to an orphaned SRQ succeeds");
 }
 
 static void check_calls(struct seq_file *m)
@@ -318,11 +318,14 @@ static void check_calls(struct seq_file *m)
 	ok(m, disconnected(ACTIVE) && disconnected(PASSIVE) && disconnected(IDLE),
 	   "C-57 all EPs are DISCONNECTED");
 	ret = dat_pz_create(held.ia, &pz);
-	ok(m, is_type(ret, DAT_INSUFFICIENT_RESOURCES), "C-57 no PZ is made on a shell");
+	ok(m, is_type(ret, DAT_INSUFFICIENT_RESOURCES),
+	   "C-57 dat_pz_create on an orphaned IA is refused");
 	ret = dat_evd_kcreate(held.ia, 1, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG, &evd);
-	ok(m, is_type(ret, DAT_INSUFFICIENT_RESOURCES), "C-57 no EVD is made on a shell");
+	ok(m, is_type(ret, DAT_INSUFFICIENT_RESOURCES),
+	   "C-57 dat_evd_kcreate on an orphaned IA is refused");
 	ret = dat_ep_reset(held.eps[ACTIVE].ep);
-	ok(m, is_type(ret, DAT_INSUFFICIENT_RESOURCES), "C-57 no EP is reset on a shell");
+	ok(m, is_type(ret, DAT_INSUFFICIENT_RESOURCES),
+	   "C-57 dat_ep_reset of an orphaned EP is refused");
 }
 
 static void check_close(struct seq_file *m)
@@ -331,7 +334,7 @@ static void check_close(struct seq_file *m)
 	unsigned int i;
 
 	ok(m, is_type(dat_ia_close(held.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE),
-	   "graceful close is refused while objects are left");
+	   "graceful close is refused while the IA has objects");
 	for (i = 0; i < NR_EPS; i++)
 		good &= dat_ep_free(held.eps[i].ep) == DAT_SUCCESS;
 	good &= dat_psp_free(held.psp) == DAT_SUCCESS;
@@ -341,9 +344,9 @@ static void check_close(struct seq_file *m)
 	good &= dat_evd_free(held.dto) == DAT_SUCCESS;
 	good &= dat_evd_free(held.conn) == DAT_SUCCESS;
 	good &= dat_evd_free(held.cr) == DAT_SUCCESS;
-	ok(m, good, "C-57 every free succeeds on a shell");
+	ok(m, good, "C-57 all orphaned objects can be freed");
 	ok(m, dat_ia_close(held.ia, DAT_CLOSE_GRACEFUL_FLAG) == DAT_SUCCESS,
-	   "C-57 the consumer closes the shell");
+	   "C-57 the orphaned IA closes gracefully");
 	held.ia = DAT_HANDLE_NULL;
 }
 

@@ -6,11 +6,11 @@
  * so on 6.12, where rxe reports such a send as flushed.
  *
  * In rxe of 6.1 the completer flushes everything that is posted while the QP is in error.
- * The requester takes one request each time it runs, so it falls behind. After the return
+ * The requester takes one request each time it runs, so it lags. After the return
  * to RTS it takes an old request again. If that one fails, too, both stop: the requester
  * at the error, and the completer at a request that the requester has not taken. A new
  * post then does not complete until further posts have made the requester run once for
- * each request that it is behind. In rxe of 6.12 both are one task, which runs again for
+ * each request that it lags. In rxe of 6.12 both are one task, which runs again for
  * each request that it flushes.
  *
  * Everything runs while the module is loaded, in process context. Only the parameters
@@ -32,27 +32,27 @@ MODULE_PARM_DESC(device, "rxe device");
 
 static unsigned int wait_ms = 2000;
 module_param(wait_ms, uint, 0444);
-MODULE_PARM_DESC(wait_ms, "How long completions are waited for, in milliseconds");
+MODULE_PARM_DESC(wait_ms, "Limit of each wait for completions, in milliseconds");
 
 static unsigned int first;
 module_param(first, uint, 0444);
-MODULE_PARM_DESC(first, "Completions with an error, of one send that fails");
+MODULE_PARM_DESC(first, "Error completions of one send that fails");
 
 static unsigned int flushed;
 module_param(flushed, uint, 0444);
-MODULE_PARM_DESC(flushed, "Completions with an error, of two behind it");
+MODULE_PARM_DESC(flushed, "Error completions of two sends after it");
 
 static int back = 1;
 module_param(back, int, 0444);
-MODULE_PARM_DESC(back, "Answer to ib_modify_qp() from SQE to RTS");
+MODULE_PARM_DESC(back, "Return value of ib_modify_qp() from SQE to RTS");
 
 static unsigned int forgotten;
 module_param(forgotten, uint, 0444);
-MODULE_PARM_DESC(forgotten, "Of two behind that, how many have not come");
+MODULE_PARM_DESC(forgotten, "Missing completions of two sends after ib_modify_qp()");
 
 static unsigned int woken;
 module_param(woken, uint, 0444);
-MODULE_PARM_DESC(woken, "How many of these have, when one has posted nothing");
+MODULE_PARM_DESC(woken, "Missing completions that arrive after an empty post");
 
 static struct {
 	struct ib_device *ibdev;
@@ -65,14 +65,14 @@ static struct {
 	u8 mem[8];
 } stall;
 
-/* Called by ib_process_cq_direct() in stall_wait(). No request is meant to succeed */
+/* Called by ib_process_cq_direct() in stall_wait(). No request may succeed */
 static void stall_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	if (wc->status != IB_WC_SUCCESS)
 		stall.done++;
 }
 
-/* Returns how many of @want completions arrive in time */
+/* Returns the number of completions that arrive in time, at most @want */
 static unsigned int stall_wait(unsigned int want)
 {
 	unsigned int i;
@@ -85,7 +85,7 @@ static unsigned int stall_wait(unsigned int want)
 	return stall.done;
 }
 
-/* The requests name unregistered memory: each fails before it is sent */
+/* The requests use unregistered memory, so each fails before it is sent */
 static int stall_post(unsigned int n)
 {
 	struct ib_sge sge = {
@@ -194,7 +194,7 @@ static void stall_unmake(void)
 	ib_device_put(stall.ibdev);
 }
 
-/* Does what ib_mad does after a failed send on QP 1, while another user posts */
+/* Does the same as ib_mad after a failed send on QP 1, while another user posts */
 static int stall_show(void)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_RTS, .cur_qp_state = IB_QPS_SQE };
@@ -238,5 +238,5 @@ static void __exit stall_exit(void)
 module_init(stall_init);
 module_exit(stall_exit);
 
-MODULE_DESCRIPTION("A datagram QP of rxe behind an error, on plain verbs");
+MODULE_DESCRIPTION("A datagram QP of rxe after an error, on plain verbs");
 MODULE_LICENSE("GPL");

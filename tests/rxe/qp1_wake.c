@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * kdapl_qp1_wake.ko: makes QP 1 of each rxe device process its send queue again, fifty
- * times a second. In rxe of 6.1 that queue may stop with posts in it (qp1_stall.c). Whoever
- * destroys an ID of the connection manager during the removal of the device then waits for
- * one of these posts, and no further post starts the queue again.
+ * times a second. In rxe of 6.1 that queue may stop with posts in it (qp1_stall.c). The
+ * destruction of an ID of the connection manager during the removal of the device then waits
+ * for one of these posts, and no further post starts the queue again.
  *
  * This module must be loaded before ib_cm and rdma_cm: the clients of a device are removed
  * in the reverse order, and this one must remain until those have finished.
@@ -29,7 +29,7 @@ static struct ib_client wake_client;
 
 /*
  * Posts an empty list, which makes rxe's requester run as the next post of any user would.
- * A requester that is behind may then send an old request once more.
+ * A requester that lags may then send an old request again.
  */
 static void wake_work(struct work_struct *work)
 {
@@ -95,5 +95,5 @@ static void __exit wake_exit(void)
 module_init(wake_init);
 module_exit(wake_exit);
 
-MODULE_DESCRIPTION("Reminds QP 1 of rxe of what was posted");
+MODULE_DESCRIPTION("Makes QP 1 of rxe process requests that it forgot");
 MODULE_LICENSE("GPL");

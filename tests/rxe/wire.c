@@ -28,7 +28,7 @@ MODULE_PARM_DESC(peer, "IPv4 address to send to");
 /* Status of the send's completion; -1 before it */
 static int status = -1;
 module_param(status, int, 0444);
-MODULE_PARM_DESC(status, "How the send has ended, enum ib_wc_status");
+MODULE_PARM_DESC(status, "Status of the send, enum ib_wc_status, or -1");
 
 static unsigned int qpn;
 module_param(qpn, uint, 0444);
@@ -36,11 +36,11 @@ MODULE_PARM_DESC(qpn, "Number of the QP");
 
 static unsigned int rkey;
 module_param(rkey, uint, 0444);
-MODULE_PARM_DESC(rkey, "Key of memory that may be read");
+MODULE_PARM_DESC(rkey, "Key of readable memory");
 
 static unsigned long long addr;
 module_param(addr, ullong, 0444);
-MODULE_PARM_DESC(addr, "Address of 64 bytes of it");
+MODULE_PARM_DESC(addr, "Address of 64 bytes of that memory");
 
 static struct {
 	struct ib_device *ibdev;
@@ -182,5 +182,5 @@ static void __exit wire_exit(void)
 module_init(wire_init);
 module_exit(wire_exit);
 
-MODULE_DESCRIPTION("One packet of one QP, on plain verbs");
+MODULE_DESCRIPTION("Sends one packet from a QP on plain verbs");
 MODULE_LICENSE("GPL");

@@ -6,7 +6,7 @@
 #
 # - A packet holds the QP that sent it until the driver removes the packet from its ring.
 #   virtio_net does that in NAPI, which is off while the net device is down. Destroying the
-#   QP waits, 50 seconds at most; then rxe warns and frees it. With napi_tx=N the driver
+#   QP waits up to 50 seconds; then rxe warns and frees it. With napi_tx=N the driver
 #   releases the owner of a packet when it puts the packet in the ring.
 # - If the queueing discipline of the net device drops a packet, rxe moves the QP that sent it
 #   to ERROR (rxe_xmit_packet()). Shown for an RC QP and a discipline without room. According
@@ -18,7 +18,7 @@
 #   wire.sh
 #
 # tools/kdapl/check/two-guests runs it, as root, in a folder with kdapl_wire.ko, in a
-# guest whose QEMU takes a packet 4 seconds after it was sent. It prints TAP. A kernel
+# guest whose QEMU removes a packet 4 seconds after it was sent. It prints TAP. A kernel
 # without one of the faults is reported as "fixed in".
 
 # shellcheck source=tests/selftests/lib.sh
@@ -40,20 +40,20 @@ trap tidy EXIT
 has_sent() { [ "$(cat $sent)" -gt "$1" ]; }
 gone() { ! loaded kdapl_wire; }
 
-# held: for 8 seconds, twice what QEMU waits
+# held: the QP is still not destroyed after 8 seconds, twice the delay of QEMU
 held() { sleep 8; loaded kdapl_wire; }
 
-# neighbour: packets to the peer need not ask who that is
+# neighbour: add a static entry for the peer, so that no ARP request is needed
 neighbour() { ip neigh replace "$peer" lladdr 52:54:00:6b:64:09 dev "$dev"; }
 
-# sends: one packet
+# sends: load kdapl_wire, which sends one packet
 sends() {
 	neighbour && insmod "$KDAPL_DIR/kdapl_wire.ko" peer="$peer"
 }
 
-# sends_then_down: one packet, then the net device goes down, before QEMU has taken the
-# packet, which the driver would count. If the guest was too slow for that, or QEMU took
-# the packet within a second, as it was seen to do now and then, it tries again.
+# sends_then_down: send one packet, then take the net device down before QEMU removes the
+# packet; the driver counts removed packets. Try again if the guest was too slow, or if QEMU
+# removed the packet within a second, which happens occasionally.
 sends_then_down() {
 	local taken=/sys/class/net/$dev/statistics/tx_packets before had left=10
 
@@ -65,23 +65,24 @@ sends_then_down() {
 		[ "$(cat "$taken")" -gt "$had" ] || return 0
 		ip link set "$dev" up && rmmod kdapl_wire || return
 	done
-	echo "QEMU has taken the packet each time"
+	echo "expected the net device down before QEMU removes the packet: too late in 10 tries"
 	return 1
 }
 
-# wire_down: without rxe0 and the net device
+# wire_down: delete rxe0 and the net device
 wire_down() { rdma link delete rxe0 && modprobe -r virtio_net; }
 
-# room N: that the net device's queueing discipline has
+# room N: replace the queueing discipline by one with room for N packets
 room() {
 	ip link set "$dev" up && tc qdisc replace dev "$dev" root pfifo limit "$1"
 }
 
-# unanswered: the send has not ended
+# unanswered: the send has not completed
 unanswered() { [ "$(cat $parameters/status)" = -1 ]; }
 has_ended() { ! unanswered; }
 
-# sends_with_room: a packet is taken, nobody answers, and the QP waits for that
+# sends_with_room: the discipline accepts the packet, no peer answers, and the send stays
+# outstanding
 sends_with_room() {
 	local before
 
@@ -89,7 +90,7 @@ sends_with_room() {
 	room 100 && sends && wait_for 10 has_sent "$before" && sleep 6 && unanswered
 }
 
-# sends_without_room: a packet is not taken, and the send has ended by that
+# sends_without_room: the discipline drops the packet, and the send completes with an error
 sends_without_room() {
 	local before
 
@@ -99,22 +100,22 @@ sends_without_room() {
 		tc -s qdisc show dev "$dev" | grep "dropped 1,"
 }
 
-# Nothing else is sent, which would have QEMU take the packet earlier
+# IPv6 would send other packets, and QEMU would remove the first packet earlier
 sysctl -qw net.ipv6.conf.default.disable_ipv6=1
 
-# the_peer: a namespace has the peer's address, and a wire to rxe0
-the_peer() {
+# peer_up: create a namespace with the peer's address, and a veth pair to it
+peer_up() {
 	rmmod kdapl_wire && rdma link delete rxe0 && ip addr flush dev "$dev" &&
 		ip netns add peer && ip link add veth0 type veth peer name veth1 netns peer &&
 		ip -n peer addr add "$peer/24" dev veth1 && ip -n peer link set veth1 up &&
 		ip addr add "$own/24" dev veth0 && ip link set veth0 up
 }
 
-# the_peer_hears: rxe0 on that wire, with a QP
-the_peer_hears() { rxe_on_wire && sends && wait_for 10 has_sent 0; }
+# qp_for_peer: create rxe0 on the veth pair, with a QP
+qp_for_peer() { rxe_on_wire && sends && wait_for 10 has_sent 0; }
 
-# asks read|nothing: the peer does, and rxe answers
-asks() {
+# request read|nothing: the peer sends the request, and rxe answers
+request() {
 	local before
 
 	before=$(cat $sent)
@@ -123,24 +124,24 @@ asks() {
 		"$1" && wait_for 10 has_sent "$before"
 }
 
-# warned: in rxe's copying of memory
+# warned: the log has a warning of rxe_mr_copy(). warning_ended: and its end
 warned() { dmesg | grep "WARNING:.*rxe_mr_copy"; }
-told() { dmesg | grep -A 60 "WARNING:.*rxe_mr_copy" | grep "end trace"; }
+warning_ended() { dmesg | grep -A 60 "WARNING:.*rxe_mr_copy" | grep "end trace"; }
 
-# asks_warned: a read; it warns, and neither the guest nor who looks for reports is to
-# take it for one of this test's own
-asks_warned() {
+# request_warned: the peer sends a read, and rxe warns. Neither the guest nor vm/run may
+# treat this expected warning as a failure
+request_warned() {
 	local panics level
 
 	panics=$(cat /proc/sys/kernel/panic_on_warn)
 	read -r level _ </proc/sys/kernel/printk
 	sysctl -qw kernel.panic_on_warn=0
 	dmesg -n 1
-	asks read
-	wait_for 20 told
+	request read
+	wait_for 20 warning_ended
 	dmesg -n "$level"
 	sysctl -qw kernel.panic_on_warn="$panics"
-	told
+	warning_ended
 }
 
 tap_plan 18
@@ -148,27 +149,27 @@ tap_check "napi_tx=Y: rxe on the wire" wire_up napi_tx=Y || exit 1
 dev=$(wire)
 tap_check "napi_tx=Y: a QP sends, the net device goes down" sends_then_down
 rmmod kdapl_wire &
-tap_known "napi_tx=Y: the QP is held" held
+tap_known "napi_tx=Y: the packet in the ring holds the QP" held
 tap_check "napi_tx=Y: the net device comes up" ip link set "$dev" up
-tap_check "napi_tx=Y: the QP is let go of" wait_for 20 gone
+tap_check "napi_tx=Y: the QP is destroyed" wait_for 20 gone
 wait
-tap_check "napi_tx=Y: all gone" wire_down
+tap_check "napi_tx=Y: rxe0 is deleted and virtio_net unloads" wire_down
 
 tap_check "napi_tx=N: rxe on the wire" wire_up napi_tx=N || exit 1
 dev=$(wire)
 tap_check "napi_tx=N: a QP sends, the net device goes down" sends_then_down
 rmmod kdapl_wire &
-tap_check "napi_tx=N: nothing holds the QP" wait_for 20 gone
+tap_check "napi_tx=N: the QP is destroyed while the net device is down" wait_for 20 gone
 wait
 
-tap_check "a packet that nobody answers leaves its QP alone" sends_with_room
-tap_known "a packet that is dropped is the end of its QP" sends_without_room
+tap_check "a packet without an answer does not break its QP" sends_with_room
+tap_known "a packet that the discipline drops breaks its QP" sends_without_room
 
-tap_check "a peer in a namespace" the_peer
+tap_check "create a peer in a namespace" peer_up
 dev=veth0
-tap_check "a QP for it" the_peer_hears
-tap_check "it reads" asks read
-tap_check "it asks for that again" asks read
-tap_check "it writes nothing" asks nothing
+tap_check "create a QP on the wire to the peer" qp_for_peer
+tap_check "the peer reads" request read
+tap_check "the peer repeats the read" request read
+tap_check "the peer writes no bytes" request nothing
 tap_refuse "no warning so far" warned
-tap_known "it asks for the read again, and rxe warns" asks_warned
+tap_known "the peer repeats the read, and rxe warns" request_warned

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the two Consumers of the tutorial have agreed on. All numbers are big endian. */
+/* Common definitions of the two Consumers of the tutorial. All numbers are big endian. */
 #ifndef _TUTORIAL_H_
 #define _TUTORIAL_H_
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The server of the kDAPL tutorial: it waits for a client, lets the client write into its
- * memory, and prints what it finds there when a message says so.
+ * memory, and prints its contents when a message arrives.
  *
  * The upcall only schedules a work item, because accepting a connection and freeing an
  * endpoint may sleep. The work item dequeues all events, in process context.

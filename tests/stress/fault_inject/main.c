@@ -136,7 +136,7 @@ static void again(const struct inject_step *step, struct inject_objs *b, struct 
 	DAT_RETURN ret = step->call(b);
 
 	if (ret != DAT_SUCCESS)
-		note(r, "point %u: with memory, too, %#x", n, ret);
+		note(r, "point %u: expected success with memory, returned %#x", n, ret);
 }
 
 /* One attempt with the @n-th allocation failing; true if it was the last */
@@ -149,7 +149,7 @@ static bool attempt(const struct inject_step *step, struct result *r, unsigned i
 
 	err = step->before ? step->before(&bag) : 0;
 	if (err) {
-		note(r, "point %u: what it needs was not to be had: %d", n, err);
+		note(r, "point %u: the set-up for the call failed: %d", n, err);
 		empty_bag(&bag, r, n);
 		return true;
 	}
@@ -160,7 +160,7 @@ static bool attempt(const struct inject_step *step, struct result *r, unsigned i
 		note(r, "point %u was not reached, but %#x", n, ret);
 	else if (ret != DAT_SUCCESS && DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES &&
 		 (!step->other || DAT_GET_TYPE(ret) != step->other))
-		note(r, "point %u: %#x is no lack of resources", n, ret);
+		note(r, "point %u: expected INSUFFICIENT_RESOURCES, returned %#x", n, ret);
 	else if (ret != DAT_SUCCESS)
 		again(step, &bag, r, n);
 	empty_bag(&bag, r, n);
@@ -188,14 +188,15 @@ static void inject(const struct inject_step *step, struct result *r)
 		if (!err && n % TRANSFER_EVERY == 0)
 			err = inject_transfer();
 		if (err)
-			note(r, "point %u: the objects before it: %d", n, err);
+			note(r, "point %u: the objects that existed before no longer work: %d",
+			     n, err);
 		if (r->bad >= NOTES)
 			break;
 	}
 	if (n > MAX_POINTS)
 		note(r, "no end after %u points", n);
 	if (r->errors && never_fails(step))
-		note(r, "failed %u times for want of memory", r->errors);
+		note(r, "failed %u times for lack of memory", r->errors);
 	err = inject_transfer();
 	if (err)
 		note(r, "at the end no transfer: %d", err);
@@ -237,7 +238,7 @@ static int result_show(struct seq_file *m, void *unused)
 		show_step(m, i);
 		points += results[i].points;
 	}
-	seq_printf(m, "%sok %u - %u failure points in %u calls, and nothing left on the IA\n",
+	seq_printf(m, "%sok %u - %u failure points in %u calls, no object left on the IA\n",
 		   closed ? "not " : "", i + 1, points, nsteps);
 	return 0;
 }

@@ -239,7 +239,7 @@ static DAT_RETURN ia_close(struct fuzz *f)
 	fuzz_arg(f, "flags", flags);
 	expect(f, ia.know, R_IH);
 	expect(f, know_if(flags <= DAT_CLOSE_GRACEFUL_FLAG), R_IP);
-	if (ia.hold == WORLD)
+	if (ia.hold == PERMANENT)
 		expect(f, BAD, R_IS);
 	else if (!f->own || flags == DAT_CLOSE_GRACEFUL_FLAG || is_needed(f->pool, ia.handle))
 		expect(f, MAYBE, R_IS);

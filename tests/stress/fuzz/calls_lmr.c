@@ -252,7 +252,7 @@ static const DAT_LMR_TRIPLET *gen_sync(struct fuzz *f, struct thing *ia, DAT_VLE
 			.segment_length = fuzz_rnd(f, 1000),
 			.lmr_context = fx.home.context,
 		};
-		if (ia->hold != WORLD && f->iov[i].segment_length)
+		if (ia->hold != PERMANENT && f->iov[i].segment_length)
 			expect(f, BAD, R_IH);
 		if (!one_in(f, 16))
 			continue;
@@ -262,7 +262,7 @@ static const DAT_LMR_TRIPLET *gen_sync(struct fuzz *f, struct thing *ia, DAT_VLE
 			expect(f, BAD, R_IH);
 		} else {
 			f->iov[i].virtual_address += AREA_BYTES;
-			expect(f, BAD, ia->hold != WORLD ? R_IH | R_IP : R_IP);
+			expect(f, BAD, ia->hold != PERMANENT ? R_IH | R_IP : R_IP);
 		}
 	}
 	if (one_in(f, 16)) {

@@ -35,7 +35,8 @@ static unsigned int free_round(struct fuzz *f, struct pool *p)
 	/* Begin with a random type, so that the order differs each time */
 	for (n = 0, type = fuzz_rnd(f, TYPES); n < TYPES; n++, type = (type + 1) % TYPES)
 		for (i = 0; pool_at(p, type, i, &t);) {
-			if (t.hold == WORLD || (type == DAT_HANDLE_TYPE_IA && t.hold != LOOSE)) {
+			if (t.hold == PERMANENT ||
+			    (type == DAT_HANDLE_TYPE_IA && t.hold != LOOSE)) {
 				i++;
 				continue;
 			}
@@ -66,7 +67,7 @@ static void tell_left(struct fuzz *f, struct pool *p)
 
 	for (type = 0; type < TYPES; type++)
 		for (i = 0; pool_at(p, type, i, &t); i++) {
-			if (t.hold == WORLD || (type == DAT_HANDLE_TYPE_IA && t.hold != LOOSE))
+			if (t.hold == PERMANENT || (type == DAT_HANDLE_TYPE_IA && t.hold != LOOSE))
 				continue;
 			fuzz_fail("at the end, type %u, handle %#lx: %s", type,
 				  (unsigned long)t.handle,

@@ -82,7 +82,7 @@ static int make_lmr(struct thing *pz, unsigned int area, DAT_MEM_PRIV_FLAGS priv
 	DAT_REGION_DESCRIPTION region = { .for_va = fixture_area(area) };
 
 	*t = (struct thing){
-		.hold = WORLD,
+		.hold = PERMANENT,
 		.ia = fx.ia.handle,
 		.pz = pz->handle,
 		.addr = (unsigned long)fixture_area(area),
@@ -96,7 +96,7 @@ static int make_lmr(struct thing *pz, unsigned int area, DAT_MEM_PRIV_FLAGS priv
 
 static int make_objects(void)
 {
-	fx.pz = (struct thing){ .hold = WORLD, .ia = fx.ia.handle };
+	fx.pz = (struct thing){ .hold = PERMANENT, .ia = fx.ia.handle };
 	fx.other_pz = fx.pz;
 	if (dat_pz_create(fx.ia.handle, &fx.pz.handle) ||
 	    dat_pz_create(fx.ia.handle, &fx.other_pz.handle) ||
@@ -109,8 +109,8 @@ static int make_objects(void)
 
 int fixture_open(void)
 {
-	fx.ia.hold = WORLD;
-	fx.async.hold = WORLD;
+	fx.ia.hold = PERMANENT;
+	fx.async.hold = PERMANENT;
 	if (dat_ia_open(fuzz_ia_name, 64, &fx.async.handle, &fx.ia.handle)) {
 		fx.ia.handle = DAT_HANDLE_NULL;
 		return -ENODEV;

@@ -72,7 +72,7 @@ enum know {
 enum hold {
 	LOOSE,
 	HELD,				/* no, but its IA may be closed */
-	WORLD,				/* no; it exists as long as the test */
+	PERMANENT,			/* no; it exists during the whole test */
 };
 
 /* The attributes of an EP that limit posts */

@@ -115,7 +115,7 @@ static void draw(struct fuzz *f, DAT_HANDLE_TYPE type, bool loose, bool any, str
 		gen_wild(f, type, any, t);
 		return;
 	}
-	t->know = p != fuzz_shared || t->hold == WORLD ? GOOD : MAYBE;
+	t->know = p != fuzz_shared || t->hold == PERMANENT ? GOOD : MAYBE;
 	fuzz_arg(f, t->know == GOOD ? "own" : "shared", (unsigned long)t->handle);
 }
 

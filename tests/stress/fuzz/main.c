@@ -40,11 +40,11 @@ MODULE_PARM_DESC(threads, "Threads that make calls (default 4)");
 
 static unsigned long calls = 20000;
 module_param(calls, ulong, 0444);
-MODULE_PARM_DESC(calls, "Calls that the threads make together (default 20000)");
+MODULE_PARM_DESC(calls, "Total number of calls of all threads (default 20000)");
 
 static unsigned long seed = 1;
 module_param(seed, ulong, 0444);
-MODULE_PARM_DESC(seed, "Of the random numbers (default 1)");
+MODULE_PARM_DESC(seed, "Seed of the random numbers (default 1)");
 
 struct fuzz *fuzz_actor[ACTORS];
 /* Number of calls that upcalls may make: at most one for each call of a thread */
@@ -345,7 +345,7 @@ static int verdict_show(struct seq_file *m, void *unused)
 		   fuzz_failures() || sum < calls ? "not " : "", sum, seed);
 	if (fuzz_failures())
 		seq_printf(m, "# %u do not\n", fuzz_failures());
-	seq_printf(m, "%sok 2 - each of %u kinds of calls that can succeed has succeeded, pairs were up\n",
+	seq_printf(m, "%sok 2 - each of the %u calls that can succeed has succeeded, and pairs were connected\n",
 		   bare || !up ? "not " : "", fuzz_calls());
 	seq_printf(m, "%sok 3 - no byte outside registered memory has changed\n",
 		   guards ? "not " : "");

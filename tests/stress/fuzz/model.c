@@ -118,7 +118,7 @@ void expect_begin(struct fuzz *f)
 
 /**
  * expect_first - one of the checks that are made in order
- * @f:       who calls
+ * @f:       the calling thread
  * @known:   GOOD: it is passed; BAD: it decides; MAYBE: who knows
  * @returns: what a call returns that does not pass
  *
@@ -134,7 +134,7 @@ void expect_first(struct fuzz *f, enum know known, u32 returns)
 
 /**
  * expect - one of the checks that are made in no particular order
- * @f:       who calls
+ * @f:       the calling thread
  * @known:   see expect_first()
  * @returns: what a call returns that does not pass
  *

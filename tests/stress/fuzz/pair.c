@@ -175,7 +175,7 @@ void pair_tick(struct fuzz *f)
 	}
 }
 
-/* The EPs stand in the pool and go with it; what feeds on the EVDs must be gone */
+/* The EPs are freed with the pool; nothing may use the EVDs any more */
 void pair_close(struct fuzz *f)
 {
 	struct pair *p = &f->pair;

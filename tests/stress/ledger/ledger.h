@@ -29,7 +29,7 @@
 #define SRQ_DEPTH	32
 #define ENTRIES		(EPS * 2 * DEPTH + SRQ_DEPTH)
 #define DATA		512			/* bytes of a buffer */
-#define GUARD		32			/* bytes before and behind it */
+#define GUARD		32			/* guard bytes before and after it */
 #define STRIDE		(DATA + 2 * GUARD)
 #define QUAL		7490
 

@@ -4,9 +4,9 @@
  * added, and checks at the end that every post is accounted for exactly once (see
  * ledger.h).
  *
- * Loading it starts the one thread that does all. Who deletes and adds the
- * device meanwhile is the selftest, told by debugfs kdapl_ledger/progress how
- * far it is. Reading kdapl_ledger/verdict waits for the end and prints TAP.
+ * Loading it starts a thread that makes all posts. Meanwhile the selftest deletes and
+ * adds the device, at times that it takes from kdapl_ledger/progress in debugfs.
+ * Reading kdapl_ledger/verdict waits for the end and prints TAP.
  * With role=server or role=client it is one side of two (side.c).
  * Public API only.
  */
@@ -45,7 +45,7 @@ MODULE_PARM_DESC(posts, "Successful posts to make (default 20000)");
 
 static unsigned long seed = 1;
 module_param(seed, ulong, 0444);
-MODULE_PARM_DESC(seed, "Of the random numbers (default 1)");
+MODULE_PARM_DESC(seed, "Seed of the random numbers (default 1)");
 
 static char *role = "both";
 module_param(role, charp, 0444);
@@ -57,7 +57,7 @@ MODULE_PARM_DESC(peer, "IPv4 address of the server, for the client");
 
 unsigned short ledger_round;
 module_param_named(round, ledger_round, ushort, 0444);
-MODULE_PARM_DESC(round, "A number that both sides have, another one each time (default 0)");
+MODULE_PARM_DESC(round, "Number of the round, the same on both sides (default 0)");
 
 static unsigned int removals;
 module_param(removals, uint, 0444);
@@ -65,7 +65,7 @@ MODULE_PARM_DESC(removals, "On one machine: times that the device must have gone
 
 bool ledger_survive;
 module_param_named(survive, ledger_survive, bool, 0444);
-MODULE_PARM_DESC(survive, "With a role: go on until all connections have ended (default N)");
+MODULE_PARM_DESC(survive, "With a role: continue until all connections have ended (default N)");
 
 enum role ledger_role;
 struct sockaddr_in ledger_peer = { .sin_family = AF_INET };
@@ -256,7 +256,7 @@ static void show_deeds(struct seq_file *m)
 		good &= ledger_enough() && counts.writes_seen;
 		seq_printf(m, "# %llu connections broken, %llu times the last write seen in memory\n",
 			   counts.broken, counts.writes_seen);
-		seq_printf(m, "%sok 2 - most posts of every kind have succeeded, the device has gone %llu times\n",
+		seq_printf(m, "%sok 2 - most posts of every kind have succeeded, the device was removed %llu times\n",
 			   good ? "" : "not ", counts.removals);
 		return;
 	}
@@ -337,5 +337,5 @@ static void __exit ledger_exit(void)
 
 module_init(ledger_init);
 module_exit(ledger_exit);
-MODULE_DESCRIPTION("kDAPL conservation test");
+MODULE_DESCRIPTION("kDAPL accounting test");
 MODULE_LICENSE("GPL");

@@ -9,8 +9,8 @@
 #   two-guests.sh server|client
 #
 # tools/kdapl/check/two-guests runs it, as root, in a folder with the modules.
-# It prints TAP; the last line of the server asks to be killed. The guests do
-# not share a file: the client asks until the server answers.
+# It prints TAP. After the last line of the server, check/two-guests kills its guest. The guests
+# do not share a file: the client connects until the server accepts.
 # TWO_GUESTS_POSTS is the number of posts, LEDGER_SEED selects them.
 
 # shellcheck source=tests/selftests/lib.sh
@@ -86,7 +86,7 @@ rxe_saw() {
 
 # ---- the ledger ------------------------------------------------------------
 
-# start POSTS [PARAMETER...]: a round of the ledger
+# start POSTS [PARAMETER...]: start a round of the ledger
 start() {
 	local n=$1
 
@@ -94,7 +94,7 @@ start() {
 	round=$((round + 1))
 	kdapl_insmod kdapl_ledger role="$role" peer="$server" posts="$n" \
 		round="$round" seed="$seed" stretch="$KDAPL_FACTOR" "$@" ||
-		tap_diag "the ledger does not load"
+		tap_diag "insmod of kdapl_ledger failed in round $round"
 }
 
 # verdict STAGE: waits for the end of a stage, and reports it in two results
@@ -104,17 +104,17 @@ verdict() {
 	tap_relay "$1: " < <(timeout "$(awk "BEGIN { print int($stage_time * $KDAPL_STRETCH) }")" \
 		cat "$ledger/verdict")
 	[ "$tap_count" = $((count + 2)) ] ||
-		{ whereabouts; tap_not_ok "$1: a verdict in time"; }
+		{ whereabouts; tap_not_ok "$1: the stage ends within the time limit"; }
 }
 
 # whereabouts: prints the progress of a stage that has not ended
 whereabouts() {
-	tap_diag "it has not ended: $(cat "$ledger/progress") % of the posts"
+	tap_diag "expected the stage to end, $(cat "$ledger/progress") % of the posts were made"
 	rdma_state "$dev" rxe0
 	tap_diag "$(tc -s qdisc show dev "$dev")"
 }
 
-# reached PERCENT
+# reached PERCENT: this share of the posts was made
 reached() { [ "$(cat "$ledger/progress")" -ge "$1" ]; }
 
 # cut_link WHOSE: takes down one link, which ends the connections of both sides. After
@@ -132,7 +132,7 @@ cut_link() {
 	fi
 	tap_clauses C-30 C-41
 	verdict "link of the $whose down"
-	tap_check "the ledger unloads" rmmod kdapl_ledger
+	tap_check "kdapl_ledger unloads" rmmod kdapl_ledger
 	tap_check "link and rxe come up" again
 }
 
@@ -149,25 +149,25 @@ dev=$(wire)
 tap_check "kdapl loads" kdapl_insmod kdapl stretch="$KDAPL_FACTOR"
 
 tap_check "netem on the wire" bad_wire
-tap_check "it drops packets" wire_drops
+tap_check "netem drops packets" wire_drops
 before=$(dropped)
 start "$posts"
 tap_clauses E-36 C-40 C-41
 verdict "bad wire"
 tap_diag "netem: $(tc -s qdisc show dev "$dev" root | tr '\n' ' ')"
 tap_diag "rxe: $(cd "$rxe" && grep . ./* | tr '\n' ' ')"
-tap_check "netem has dropped more of them" dropped_more_than "$before"
-tap_check "rxe has seen packets missing or twice" \
+tap_check "netem dropped packets during the stage" dropped_more_than "$before"
+tap_check "rxe has counted missing or duplicated packets" \
 	rxe_saw out_of_seq_request duplicate_request
-tap_check "the ledger unloads" rmmod kdapl_ledger
-tap_check "netem goes" queueing del dev "$dev" root
+tap_check "kdapl_ledger unloads" rmmod kdapl_ledger
+tap_check "netem is removed" queueing del dev "$dev" root
 
 cut_link server
 cut_link client
 
 if [ "$role" = server ]; then
 	start "$posts" survive=1
-	tap_check "posts for the peer to lose" wait_for $stage_time reached 100
+	tap_check "all posts are made before the guest is killed" wait_for $stage_time reached 100
 	echo "# kill this guest"
 	wait_for 600 false
 	exit 1
@@ -175,6 +175,6 @@ fi
 start $((posts / 4)) survive=1
 tap_clauses C-30 C-41 C-54
 verdict "the server is killed"
-tap_check "the ledger unloads" rmmod kdapl_ledger
-tap_check "nothing is left in debugfs" wait_for 20 kdapl_empty
+tap_check "kdapl_ledger unloads" rmmod kdapl_ledger
+tap_check "debugfs shows no object" wait_for 20 kdapl_empty
 tap_check "kdapl unloads" kdapl_unload

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # own and mac are theirs
+# shellcheck disable=SC2154 # the callers set own and mac
 #
 # rxe on the net device at this end of a wire; sourced after selftests/lib.sh by
-# two-guests.sh and wire.sh. They set own, an IPv4 address, and mac, that of the net
-# device, and dev to what wire says when it is up.
+# two-guests.sh and wire.sh. They set own, the IPv4 address, and mac, the MAC address of the
+# net device, and when the wire is up, dev, its name.
 
-# wire: prints the name of the net device with our address
+# wire: print the name of the net device with the address mac
 wire() {
 	local dev
 
@@ -17,21 +17,21 @@ wire() {
 
 has_wire() { [ -n "$(wire)" ]; }
 
-# has_tx Y|N: does the driver use the setting of napi_tx?
+# has_tx Y|N: the driver uses this setting of napi_tx
 has_tx() {
 	local now
 
 	now=$(cat /sys/module/virtio_net/parameters/napi_tx)
-	[ "$now" = "$1" ] || { echo "virtio_net has napi_tx=$now"; return 1; }
+	[ "$now" = "$1" ] || { echo "virtio_net: expected napi_tx=$1, it has $now"; return 1; }
 }
 
-# wire_up napi_tx=N|Y: rxe0 on it, with a GID
+# wire_up napi_tx=N|Y: load virtio_net with this setting and create rxe0 with a GID
 wire_up() {
 	local dev
 
-	# Somebody may have loaded it when the guest booted
+	# It may have been loaded during the boot
 	modprobe -rq virtio_net
-	modprobe virtio_net "$1" && has_tx "${1#*=}" && modprobe rdma_rxe && rxe_reminder &&
+	modprobe virtio_net "$1" && has_tx "${1#*=}" && modprobe rdma_rxe && rxe_wake_qp1 &&
 		wait_for 20 has_wire || return
 	dev=$(wire)
 	ip addr replace "$own/24" dev "$dev" && ip link set "$dev" up &&
@@ -42,7 +42,7 @@ rxe_on_wire() {
 	rdma link add rxe0 type rxe netdev "$dev" && wait_for 20 gid_exists rxe0 "$own"
 }
 
-# queueing ARGUMENTS...: runs tc qdisc while no QP can send. During the change the net
+# queueing ARGUMENTS...: run tc qdisc while no QP can send. During the change the net
 # device accepts no packet, which breaks a QP that sends one, including that of
 # connection management: wire.sh, qp1_error.sh
 queueing() {

@@ -119,7 +119,7 @@ void life_take_conn(struct life *w)
 
 /**
  * life_wait - wait for a condition, and dequeue connection events meanwhile
- * @w:    the world
+ * @w:    the fixture
  * @cond: true when it is met
  * @what: for the message
  *
@@ -188,7 +188,7 @@ static int open_ia(struct life *w)
 
 /**
  * life_open - create a fixture, connected, with nothing posted
- * @out: the world
+ * @out: the fixture
  *
  * Context: process.
  * Return: 0; an error, with a message and without any objects.
@@ -236,7 +236,7 @@ int life_free(const char *what, DAT_RETURN (*fn)(DAT_HANDLE handle), DAT_HANDLE 
 
 /**
  * life_free_all - free everything except the IA, in the right order
- * @w: the world
+ * @w: the fixture
  *
  * Context: process.
  * Return: 0, -EIO with a message.
@@ -273,7 +273,7 @@ int life_free_all(struct life *w)
 
 /**
  * life_close - close the IA in any state
- * @w:     the world
+ * @w:     the fixture
  * @flags: how
  *
  * Context: process.
@@ -292,7 +292,7 @@ void life_close(struct life *w, DAT_CLOSE_FLAGS flags)
 		life_set(&w->ep[i].freed);
 	life_set(&w->srq_gone);
 	if (atomic_read(&w->in_upcall))
-		life_fail("an upcall runs after dat_ia_close");
+		life_fail("expected no upcall after dat_ia_close, one runs");
 }
 
 static void check_ledger(const struct life_ledger *l, const char *what, bool all_back)
@@ -310,7 +310,7 @@ static void check_ledger(const struct life_ledger *l, const char *what, bool all
 
 /**
  * life_check - check the ledgers and the guards
- * @w:        the world, nobody posts
+ * @w:        the fixture, nobody posts
  * @all_back: every post must have had its event; else some were returned by a
  *            free or by the close
  *
@@ -326,18 +326,18 @@ void life_check(struct life *w, bool all_back)
 			check_ledger(&w->ep[i].queue[q], name[q], all_back);
 		if (atomic_read(&w->ep[i].queue[LIFE_SUPPRESSED].back) >
 		    atomic_read(&w->ep[i].queue[LIFE_SUPPRESSED].posted))
-			life_fail("suppressed requests completed twice");
+			life_fail("suppressed requests: expected one completion each, got more");
 	}
 	/* dat_srq_free() returns the unused buffers */
 	check_ledger(&w->srq_recv, "SRQ", false);
 	if (memchr_inv(w->memory, GUARD, PAGE_SIZE) ||
 	    memchr_inv(w->memory + PAGE_SIZE + REGION, GUARD, PAGE_SIZE))
-		life_fail("bytes around the LMR were written");
+		life_fail("expected unchanged bytes around the LMR, some were written");
 }
 
 /**
  * life_end - free the memory of a closed fixture
- * @w: the world; no thread runs
+ * @w: the fixture; no thread runs
  *
  * Context: process. An upcall that is not over now will be seen by KASAN.
  */

@@ -47,7 +47,7 @@ void life_undo_slot(struct life_ledger *l, u64 cookie)
 	unsigned int slot = COOKIE_SLOT(cookie);
 
 	if (atomic_cmpxchg(&l->slot[slot], COOKIE_NUMBER(cookie), 0) != COOKIE_NUMBER(cookie))
-		life_fail("an event for a post that was refused");
+		life_fail("expected no event for a refused post, got one");
 	atomic_dec(&l->posted);
 }
 
@@ -80,7 +80,7 @@ void life_back(struct life_ledger *l, u64 cookie)
 
 /**
  * life_event - remove the post of an event from its ledger
- * @w:     the world
+ * @w:     the fixture
  * @event: of a DTO or a bind; others are not looked at
  *
  * Context: any.
@@ -99,7 +99,7 @@ void life_event(struct life *w, const DAT_EVENT *event)
 	else
 		return;
 	if (COOKIE_EP(cookie) >= LIFE_EPS || COOKIE_QUEUE(cookie) >= LIFE_QUEUES) {
-		life_fail("an event with unknown cookie %#llx", cookie);
+		life_fail("event: expected a pending cookie, got %#llx", cookie);
 		return;
 	}
 	ep = &w->ep[COOKIE_EP(cookie)];
@@ -108,7 +108,7 @@ void life_event(struct life *w, const DAT_EVENT *event)
 		return;
 	}
 	if (event->event_number == DAT_DTO_COMPLETION_EVENT && dto->ep_handle != ep->handle)
-		life_fail("an event names another EP than its cookie");
+		life_fail("event: expected the EP of its cookie, got another");
 	l = COOKIE_QUEUE(cookie) == LIFE_RECV ? ep->recv : &ep->queue[COOKIE_QUEUE(cookie)];
 	life_back(l, cookie);
 }
@@ -164,7 +164,7 @@ static DAT_RETURN post_one(struct life *w, unsigned int i, enum life_queue queue
 	ret = submit(w, i, queue, cookie, context);
 	if (ret == DAT_SUCCESS) {
 		if (gone)
-			life_fail("a post on a freed object succeeded");
+			life_fail("post to a freed object: expected INVALID_HANDLE, it succeeded");
 		return ret;
 	}
 	if (queue == LIFE_SUPPRESSED)
@@ -176,7 +176,7 @@ static DAT_RETURN post_one(struct life *w, unsigned int i, enum life_queue queue
 
 /**
  * life_post - make one post, if the ledger has room
- * @w:       the world
+ * @w:       the fixture
  * @i:       the EP
  * @queue:   LIFE_RECV, LIFE_REQUEST (sends and writes) or LIFE_SUPPRESSED
  * @context: of the LMR
@@ -188,7 +188,7 @@ DAT_RETURN life_post(struct life *w, unsigned int i, enum life_queue queue, DAT_
 {
 	DAT_RETURN ret = DAT_QUEUE_FULL;
 
-	/* Whoever sets @quiet and then finds 0 here knows that no post follows */
+	/* After @quiet is set, a count of 0 means that no post follows */
 	atomic_inc_return(&w->posting);
 	if (!READ_ONCE(w->quiet))
 		ret = post_one(w, i, queue, context);
@@ -198,7 +198,7 @@ DAT_RETURN life_post(struct life *w, unsigned int i, enum life_queue queue, DAT_
 
 /**
  * life_post_uncounted - post a receive that is in no ledger
- * @w: the world
+ * @w: the fixture
  * @i: the EP
  *
  * Context: any in which one may post. Return: that of the call.
@@ -274,12 +274,12 @@ static int dequeuer(void *arg)
 			continue;
 		}
 		if (was_closed)
-			life_fail("an event after dat_ia_close");
+			life_fail("expected no event after dat_ia_close, got one");
 		for (i = 0; i < LIFE_EPS; i++)
 			if (freed[i] && event.event_number == DAT_DTO_COMPLETION_EVENT &&
 			    event.event_data.dto_completion_event_data.ep_handle ==
 			    w->ep[i].handle)
-				life_fail("an event of an EP after its dat_ep_free");
+				life_fail("expected no event of an EP after dat_ep_free, got one");
 		life_event(w, &event);
 		cond_resched();
 	}
@@ -288,7 +288,7 @@ static int dequeuer(void *arg)
 
 /**
  * life_upcall - the upcall of A and B
- * @instance: tag of the world
+ * @instance: tag of the fixture
  * @event:    what happened
  * @more:     not looked at
  *
@@ -302,20 +302,20 @@ void life_upcall(void *instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 	unsigned int i;
 
 	if (READ_ONCE(tag->gone)) {
-		life_fail("an upcall with instance data that was freed");
+		life_fail("upcall: expected valid instance data, it was freed");
 		return;
 	}
 	if (atomic_inc_return(&w->in_upcall) != 1)
-		life_fail("two upcalls of one EVD at a time");
+		life_fail("expected one upcall of an EVD at a time, got two");
 	if (life_is_set(&w->closed))
-		life_fail("an upcall after dat_ia_close");
+		life_fail("expected no upcall after dat_ia_close, got one");
 	atomic_inc(&w->upcalls);
 	if (event->event_number == DAT_DTO_COMPLETION_EVENT) {
 		for (i = 0; i <= LIFE_B; i++)
 			if (life_is_set(&w->ep[i].freed) &&
 			    event->event_data.dto_completion_event_data.ep_handle ==
 			    w->ep[i].handle)
-				life_fail("an upcall for an EP after its dat_ep_free");
+				life_fail("expected no upcall for a freed EP, got one");
 	}
 	life_event(w, event);
 	/* Post in the upcall of the EVD that receives the event */
@@ -331,7 +331,7 @@ void life_upcall(void *instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 
 /**
  * life_run - start a thread on a fixture
- * @w:    the world
+ * @w:    the fixture
  * @fn:   what it does until kthread_should_stop()
  * @name: its name
  *
@@ -383,7 +383,7 @@ static bool all_move(struct life *w)
 
 /**
  * life_moves - wait until every EP that exists has transferred data from now on
- * @w: the world, with its load
+ * @w: the fixture, with its load
  *
  * An EP whose peer was freed counts, too: its posts are flushed.
  *
@@ -409,7 +409,7 @@ static bool is_connected(struct life *w)
 
 /**
  * life_load - start threads that post and dequeue, and wait until they transfer data
- * @w: the world
+ * @w: the fixture
  *
  * Context: process. Return: 0 or a negative errno, with a message.
  */
@@ -420,7 +420,7 @@ int life_load(struct life *w)
 	ret = life_run(w, poster, "post") ?: life_run(w, poster, "post") ?:
 	      life_run(w, dequeuer, "take") ?: life_moves(w);
 	if (!ret && !is_connected(w)) {
-		life_fail("a connection ended under load");
+		life_fail("expected connections to stay under load, one ended");
 		ret = -EPIPE;
 	}
 	return ret;

@@ -85,14 +85,14 @@ static void soft_upcall(void *instance, const DAT_EVENT *event, DAT_BOOLEAN more
 	struct life *w = instance;
 
 	if (life_is_set(&w->prey_gone))
-		life_fail("an upcall of an EVD after its dat_evd_free");
+		life_fail("expected no upcall of an EVD after dat_evd_free, got one");
 	if (life_is_set(&w->prey_down))
-		life_fail("an upcall of an EVD begins after TEARDOWN");
+		life_fail("expected no upcall after TEARDOWN, one began");
 	soft_event(w, event);
 	/* Long enough that TEARDOWN meets a running upcall */
 	udelay(UPCALL_US);
 	if (life_is_set(&w->prey_down))
-		life_fail("an upcall of an EVD ends after TEARDOWN");
+		life_fail("expected no upcall after TEARDOWN, one ended");
 }
 
 /* Disables upcalls, until others have posted and dequeued some events */
@@ -114,7 +114,7 @@ static void soft_teardown(struct life *w)
 	gone = life_is_set(&w->prey_gone);
 	ret = dat_evd_modify_upcall(w->prey, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
 				    DAT_UPCALL_INVOC_ANY);
-	judge(w, "dat_evd_modify_upcall behind TEARDOWN", gone, ret, DAT_INVALID_HANDLE);
+	judge(w, "dat_evd_modify_upcall after TEARDOWN", gone, ret, DAT_INVALID_HANDLE);
 }
 
 static int soft_poster(void *arg)
@@ -158,7 +158,7 @@ static int soft_taker(void *arg)
 		if (DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY)
 			judge(w, "dat_evd_dequeue", gone, ret, DAT_INVALID_HANDLE);
 		else if (gone)
-			life_fail("dat_evd_dequeue accepts an EVD after its dat_evd_free");
+			life_fail("dat_evd_dequeue of a freed EVD: expected INVALID_HANDLE");
 		kdapl_nap(20, 50);
 	}
 	return 0;
@@ -425,12 +425,13 @@ static int outcome(struct life *w, struct caller *c)
 						  0, NULL), DAT_SUCCESS);
 		if (dat_evd_dequeue(c->conn, &event) == DAT_SUCCESS) {
 			if (!attempt_failed(event.event_number))
-				life_fail("a refused attempt ended with %#x", event.event_number);
+				life_fail("refused attempt: unexpected event %#x",
+					  event.event_number);
 			return 0;
 		}
 		kdapl_nap(100, 200);
 	}
-	life_fail("%s: none", __func__);
+	life_fail("%s: expected one, got none", __func__);
 	return -ETIMEDOUT;
 }
 
@@ -457,7 +458,8 @@ static int attempt(struct life *w, struct caller *c, unsigned int delay)
 	if (!ret && !life_expect("dat_ep_reset", dat_ep_reset(c->ep), DAT_SUCCESS))
 		ret = -EIO;
 	if (!ret && dat_evd_dequeue(c->conn, &event) == DAT_SUCCESS) {
-		life_fail("a second connection event, %#x, after the outcome", event.event_number);
+		life_fail("expected one connection event, got a second one, %#x, after the outcome",
+			  event.event_number);
 		ret = -EIO;
 	}
 	return ret;

@@ -113,7 +113,7 @@ int life_removal_settle(void)
 		return -ENOENT;
 	/* The load continues: posts on an orphaned IA are flushed */
 	ret = life_moves(w);
-	life_expect("dat_pz_create on a shell", dat_pz_create(w->ia, &pz),
+	life_expect("dat_pz_create on an orphaned IA", dat_pz_create(w->ia, &pz),
 		    DAT_INSUFFICIENT_RESOURCES);
 	WRITE_ONCE(w->quiet, true);
 	if (!life_wait(w, all_back, "everything owed"))

@@ -154,7 +154,7 @@ static int teardown(struct life *w)
 		return -EIO;
 	upcalls = atomic_read(&w->upcalls);
 	if (atomic_read(&w->in_upcall))
-		life_fail("an upcall runs after TEARDOWN");
+		life_fail("expected no upcall after TEARDOWN, one runs");
 	tag = w->tag;
 	w->tag = NULL;
 	WRITE_ONCE(tag->gone, true);
@@ -162,7 +162,7 @@ static int teardown(struct life *w)
 	/* Long enough for a running upcall to use it */
 	kdapl_nap(1000, 2000);
 	if (atomic_read(&w->upcalls) != upcalls)
-		life_fail("upcalls after TEARDOWN");
+		life_fail("expected no upcall after TEARDOWN, got some");
 	tag = kzalloc(sizeof(*tag), GFP_KERNEL);
 	if (!tag)
 		return -ENOMEM;
