@@ -5,7 +5,7 @@
  * Sources are written for Linux 6.12; this header, force-included by the
  * top-level Kbuild of the out-of-tree build, makes 6.1 look like it. One
  * section for each difference: what changed and when. Inside a kernel tree
- * the file is left behind.
+ * the file is not copied.
  */
 #ifndef _KDAPL_COMPAT_H_
 #define _KDAPL_COMPAT_H_

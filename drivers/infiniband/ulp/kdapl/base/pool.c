@@ -90,7 +90,7 @@ void kdapl_pool_exit(struct kdapl_pool *pool)
  * @pool: the pool
  *
  * The change is atomic: a concurrent call either gets a slot, and the pool is not
- * closed, or finds none. Whoever has read the stack before may still use what it has
+ * closed, or finds none. A call that has read the stack before may still use what it has
  * read until a grace period has passed.
  *
  * Context: any.
@@ -134,7 +134,7 @@ void kdapl_pool_swap(struct kdapl_pool *pool, struct kdapl_pool *other)
  * kdapl_pool_open - make all slots of a closed pool free
  * @pool: the pool; its slots may have come from another one
  *
- * Context: process. Whoever takes a slot sees all that was written before.
+ * Context: process. A call that takes a slot sees everything written before.
  */
 void kdapl_pool_open(struct kdapl_pool *pool)
 {

@@ -5,7 +5,7 @@
  * Owns an EP from the start of a connection attempt until the connection has ended: the
  * QP transitions, the outcome event, the end event, and the cm_id. cm_connect.c begins
  * attempts and disconnects, cr.c passes in the ids of accepted requests, and ep.c and
- * device removal end what is left.
+ * device removal end the remaining objects.
  *
  * CM callbacks hold the handler_mutex of the id, and while they sleep they stall all CM
  * events of their CPU. So they only copy private data into the EP, set a bit in ep->todo
@@ -146,7 +146,7 @@ static void kdapl_cm_advance(struct kdapl_ep *ep, struct rdma_cm_id *id, bool ha
  * @id:    the id, its context is the EP
  * @event: what happened
  *
- * TIMEWAIT_EXIT is ignored, because each attempt has a QP number of its own.
+ * TIMEWAIT_EXIT is ignored, because each attempt has its own QP number.
  *
  * Context: process, a workqueue of rdma_cm or ib_cm, handler_mutex held;
  * must not sleep for long.
@@ -332,7 +332,7 @@ static void kdapl_cm_over(struct kdapl_ep *ep)
 }
 
 /**
- * kdapl_cm_end - begin to end the connection or attempt of an EP for good
+ * kdapl_cm_end - begin to end the connection or attempt of an EP permanently
  * @ep: EP that is being freed (ep->dying is set), or whose device is going away
  *
  * Moves the QP to ERROR. An attempt ends at once; a connection ends when its QP has

@@ -146,7 +146,7 @@ struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
  * discovery.
  *
  * Context: process.
- * Return: 0, -ENETUNREACH and the like.
+ * Return: 0, -ENETUNREACH or another error.
  */
 int kdapl_cm_route(const struct kdapl_ia *ia, const struct rdma_cm_id *id,
 		   const struct sockaddr_storage *remote)
@@ -212,7 +212,7 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 			   DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
 	spin_unlock_irq(&ep->lock);
 
-	/* An earlier break was cleared above; whoever set it has changed the IA before */
+	/* An earlier break was cleared above; the code that set it has changed the IA before */
 	smp_mb();
 	if (kdapl_ia_unfit(ep->obj.ia, qp->device) || (id && kdapl_addr_unbound(id)))
 		kdapl_ep_schedule(ep, KDAPL_TODO_BREAK);

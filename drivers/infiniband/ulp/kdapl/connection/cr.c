@@ -7,10 +7,10 @@
  * queues its event; one call consumes it. Called by Consumers in process context (queries
  * and handoff in any), when an EVD is freed or an IA closed, and by device removal.
  *
- * kdapl_cr.ref counts the object, and its event while that is queued. Whoever drops the
- * last reference schedules the work, which returns the memory. A CR can be consumed before
- * its event is delivered, if a Consumer guesses the handle. The cm_id belongs to whoever
- * takes it out of kdapl_cr.id by xchg(): accept, reject, handoff, destroy or removal.
+ * kdapl_cr.ref counts the object, and its event while that is queued. Dropping
+ * the last reference schedules the work, which returns the memory. A CR can be consumed before
+ * its event is delivered, if a Consumer guesses the handle. The cm_id belongs to the
+ * path that takes it out of kdapl_cr.id by xchg(): accept, reject, handoff, destroy or removal.
  *
  * A handoff fills in a second CR, from the backlog of the other service point. The work of
  * the first CR then does all that may sleep: it changes the callback of the id, ends the
@@ -106,7 +106,7 @@ static bool kdapl_cr_announce(struct kdapl_cr *cr)
 	done = !sp->ep_handle || kdapl_rsp_move(sp, DAT_EP_STATE_RESERVED,
 						DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
 	if (done) {
-		/* Before the event: whoever receives it may use the qualifier again */
+		/* Before the event: a Consumer that receives it may use the qualifier again */
 		if (sp->ep_handle)
 			kdapl_sp_unlisten(sp);
 		kdapl_obj_renew(&cr->obj);
@@ -524,7 +524,7 @@ static void kdapl_cr_hand_over(struct kdapl_cr *cr)
 		next->withdrawn = cr->withdrawn;
 		rdma_unlock_handler(id);
 	}
-	/* The old CR first: whoever receives the new event finds no trace of it */
+	/* The old CR first: it must not exist when the new event is delivered */
 	cr->next = NULL;
 	kdapl_obj_wait(&cr->obj);
 	kdapl_cr_finish(cr);

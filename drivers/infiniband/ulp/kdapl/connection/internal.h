@@ -61,7 +61,7 @@ void kdapl_notice_send(struct kdapl_ep *ep);
 
 /* ---- cm_id.c ------------------------------------------------------------- */
 
-/* Is there a route? Returns 0, -ENETUNREACH and the like */
+/* Is there a route? Returns 0, -ENETUNREACH or another error */
 int kdapl_cm_route(const struct kdapl_ia *ia, const struct rdma_cm_id *id,
 		   const struct sockaddr_storage *remote);
 

@@ -12,7 +12,7 @@
  * is active again we send the request, and the connection manager repeats it
  * for 77 seconds if nobody answers.
  *
- * The core deletes the GID of a deleted address in a work item of its own. Until
+ * The core deletes the GID of a deleted address in a work item. Until
  * then the CM would send from an address that does not exist. After that it has no
  * GID to send from, and returns an error that changes nothing else.
  *

@@ -3,7 +3,7 @@
  * Public service points: the Consumer's calls.
  *
  * Called by Consumers in process context (queries in any). How a service point
- * listens and what a flood of requests may cost stands in sp_listen.c.
+ * listens and how a flood of requests is limited is in sp_listen.c.
  */
 #include <linux/export.h>
 #include "internal.h"
@@ -23,7 +23,7 @@ static DAT_RETURN kdapl_psp_check(const struct kdapl_evd *evd, const DAT_CONN_QU
 		return KDAPL_BAD_ARG(4);
 	if (flags & DAT_PSP_PROVIDER_FLAG)
 		return KDAPL_UNSUPPORTED;
-	/* Port 0 would listen somewhere that nobody can be told of */
+	/* Port 0 would listen on a port that no peer knows */
 	if (!any && !*qual)
 		return KDAPL_BAD_ARG(2);
 	return DAT_SUCCESS;

@@ -10,7 +10,7 @@
  *
  * The namespace of an address is that of the net device that has it. Connection ids are
  * created in this namespace, because rdma_cm matches requests and routes in the namespace
- * of their id. Whoever uses a namespace for longer than an RCU read section holds a
+ * of their id. Code that uses a namespace for longer than an RCU read section holds a
  * reference.
  */
 #include <linux/if_arp.h>
@@ -400,9 +400,9 @@ bool kdapl_addr_unbound(const struct rdma_cm_id *id)
 /**
  * kdapl_addr_cut - does a change of addresses end a connection?
  * @id:   id of the connection
- * @port: port that the IA's address leads to now
+ * @port: current port of the IA's address
  *
- * A device that keeps GIDs in a table of its own has cleared the entry that the
+ * A device that keeps GIDs in its own table has cleared the entry that the
  * QP's path names. A device without such a table (rxe) builds the path from
  * addresses, and the address still exists. On InfiniBand the path connects two
  * ports, so it survives when a bond of IPoIB devices moves to another port. But if

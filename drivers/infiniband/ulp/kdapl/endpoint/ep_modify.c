@@ -6,7 +6,7 @@
  *
  * The new parameters are stored in a *draft*: an EP without a handle that nobody else
  * knows. It uses its parents like any EP, and if depths, segments, EVDs or the zone
- * change, it gets pools, a CQ and a QP of its own. When all that can fail has succeeded,
+ * change, it gets its own pools, CQ and QP. When all that can fail has succeeded,
  * the EP and the draft exchange what differs, and the draft is destroyed together with
  * what the EP has used before.
  *
@@ -169,7 +169,7 @@ static bool kdapl_solicited(const struct kdapl_ep *ep)
 	return ep->attr.recv_completion_flags == DAT_COMPLETION_SOLICITED_WAIT_FLAG;
 }
 
-/* Does the draft need verbs objects of its own? */
+/* Does the draft need its own verbs objects? */
 static bool kdapl_modify_rebuilds(const struct kdapl_ep *ep, const struct kdapl_ep *draft)
 {
 	const DAT_EP_ATTR *a = &ep->attr, *b = &draft->attr;
@@ -264,7 +264,7 @@ static void kdapl_modify_publish(struct kdapl_ep *ep, struct kdapl_ep *draft)
 {
 	bool first = !rcu_access_pointer(ep->qp);
 
-	/* Whoever has read the stack of slots before it was closed does not use it any more */
+	/* Posts that have read the stack of slots before it was closed have ended after this */
 	kdapl_grace();
 	if (first) {
 		ep->verbs = true;
@@ -282,7 +282,7 @@ static void kdapl_modify_publish(struct kdapl_ep *ep, struct kdapl_ep *draft)
 		kdapl_grace();
 		kdapl_srq_attach(ep, rcu_dereference_protected(ep->qp, 1));
 	}
-	/* Whoever takes a slot now has read no old value */
+	/* No post that takes a slot from now on has read an old value */
 	kdapl_grace();
 	kdapl_pool_open(&ep->rq);
 	kdapl_pool_open(&ep->sq.pool);

@@ -93,7 +93,7 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
 		return DAT_SUCCESS;
 	if (ep->state != DAT_EP_STATE_DISCONNECTED)
 		return kdapl_ep_state_error(ep->state);
-	/* What the device does not give back now would be lost with the old QP */
+	/* Posts that the device does not return now would be lost with the old QP */
 	if (old && kdapl_ep_drain(ep, old, true))
 		return KDAPL_NO_RESOURCE(TEP);
 	ret = kdapl_ep_renew_cq(ep);

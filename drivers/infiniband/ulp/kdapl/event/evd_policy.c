@@ -251,7 +251,7 @@ int kdapl_evd_modify(struct kdapl_evd *evd, DAT_UPCALL_POLICY policy,
 	kdapl_evd_set_inhibit(evd);
 	/*
 	 * While has_next is set, INHIBIT prevents direct delivery. So if the EVD has no
-	 * owner, nobody can become the owner before the new pair is in place.
+	 * owner, nobody can become the owner before the new pair is stored.
 	 */
 	if (!(atomic_read_acquire(&evd->state) & KDAPL_EVD_OWNED))
 		kdapl_evd_apply_next(evd);

@@ -2,7 +2,7 @@
 /*
  * Event queues: queuing, dequeuing, delivery.
  *
- * Decides who may run an upcall, and when. Events are queued by done callbacks
+ * Determines which context runs an upcall, and when. Events are queued by done callbacks
  * (complete.c, softirq), by connection work, and by dat_evd_post_se() in any context.
  * They leave the queue through dat_evd_dequeue(), in any context, and through upcalls.
  *

@@ -48,7 +48,7 @@ static inline void kdapl_evd_gather(struct kdapl_evd *evd)
 	else
 		evd->head = oldest;
 	evd->tail = youngest;
-	/* Upcalls may be enabled by now: whoever removes these events decrements the count */
+	/* Upcalls may be enabled by now; the removal of these events decrements the count */
 	evd->nnotify += notify;
 	evd->note |= notify != 0;
 	atomic_or(KDAPL_EVD_QUEUED, &evd->state);
@@ -85,7 +85,7 @@ static inline void kdapl_evd_set_inhibit(struct kdapl_evd *evd)
 	if (atomic_fetch_andnot(KDAPL_EVD_NO_UPCALLS, &evd->state) & KDAPL_EVD_NO_UPCALLS)
 		kdapl_evd_gather(evd);
 	if (open && !evd->has_next) {
-		/* Whoever delivers directly must see all of the upcall */
+		/* A direct delivery must see the complete upcall */
 		smp_mb__before_atomic();
 		atomic_andnot(KDAPL_EVD_INHIBIT, &evd->state);
 	} else {

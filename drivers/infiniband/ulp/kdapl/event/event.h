@@ -20,8 +20,8 @@ static inline bool kdapl_in_upcall(void)
 /* ---- evd_queue.c --------------------------------------------------------- */
 
 /*
- * Pushes an event on an EVD whose upcalls are disabled. Whoever takes the EVD's lock
- * next appends it to the queue, so @ev may be gone when this returns. Called by done
+ * Pushes an event on an EVD whose upcalls are disabled. The next holder of the
+ * EVD's lock appends it to the queue, so @ev may be gone when this returns. Called by done
  * callbacks.
  */
 void kdapl_evd_pushed_late(struct kdapl_evd *evd);

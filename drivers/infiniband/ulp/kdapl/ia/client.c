@@ -396,7 +396,7 @@ static void kdapl_device_remove(struct ib_device *ibdev, void *client_data)
 	wait_event(dev->wait, list_empty(&dev->ias));
 	/* No EP is left that could add a notice to the list */
 	kdapl_notice_drop(dev);
-	/* Whoever has emptied the list does not use the device any more */
+	/* The code that has emptied the list no longer uses the device */
 	mutex_lock(&kdapl_device_mutex);
 	mutex_unlock(&kdapl_device_mutex);
 	kdapl_device_free(dev);

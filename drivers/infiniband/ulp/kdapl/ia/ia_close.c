@@ -80,7 +80,7 @@ void kdapl_ia_remove(struct kdapl_ia *ia)
 		/* An EP that is being freed was skipped above */
 		if (order[i] == DAT_HANDLE_TYPE_RMR)
 			wait_event(ia->wait, !atomic_read(&ia->nqps));
-		/* A PD is freed with its last object, whoever frees that */
+		/* A PD is freed with its last object */
 		if (order[i] == DAT_HANDLE_TYPE_PZ)
 			wait_event(ia->wait, !atomic_read(&ia->nverbs));
 		obj = NULL;

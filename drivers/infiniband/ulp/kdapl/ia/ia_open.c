@@ -72,7 +72,7 @@ static int kdapl_ia_set_async(struct kdapl_ia *ia, int qlen, struct kdapl_evd *e
  * @dev:        device
  * @port:       its port
  * @addr:       IPv4 or IPv6 address of the port
- * @net:        its network namespace; the IA takes a reference of its own
+ * @net:        its network namespace; the IA takes its own reference
  * @async_qlen: length of the asynchronous EVD to be created
  * @async_evd:  EVD to use instead, referenced by the caller; or NULL
  * @out:        receives the IA
@@ -186,7 +186,7 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 		goto out;
 	}
 	if (!kdapl_addr_serves(dev->ibdev, net)) {
-		pr_notice_ratelimited("kdapl: %s: %s moves no data outside the initial network namespace, where %pISc is\n",
+		pr_notice_ratelimited("kdapl: %s: %s transfers no data outside the initial network namespace, where %pISc is\n",
 				      name, dev_name(&dev->ibdev->dev), &addr);
 		ret = KDAPL_UNSUPPORTED;
 		goto out;

@@ -204,7 +204,7 @@ void kdapl_lmr_abort(struct kdapl_lmr *lmr)
 {
 	kdapl_obj_unuse(&lmr->pz->obj);
 	kdapl_obj_abort(&lmr->obj);
-	/* Whoever has found it in the table of keys may still read it */
+	/* A lookup in the table of keys may still read it */
 	kfree_rcu(lmr, obj.rcu);
 }
 

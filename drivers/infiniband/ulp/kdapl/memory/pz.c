@@ -64,7 +64,7 @@ static int kdapl_service_path(struct kdapl_pz *pz, struct rdma_ah_attr *ah,
 	if (IS_ERR(gid))
 		return PTR_ERR(gid);
 	dgid = gid->gid;
-	/* The core looks up the index and takes a reference of its own */
+	/* The core looks up the index and takes its own reference */
 	rdma_ah_set_grh(ah, &dgid, 0, gid->index, 1, 0);
 	/* The core resolves hardware addresses only for user space */
 	if (ah->type == RDMA_AH_ATTR_TYPE_ROCE)

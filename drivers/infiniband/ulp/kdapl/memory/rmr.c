@@ -112,7 +112,7 @@ static void kdapl_rmr_free_work(struct work_struct *work)
 		kdapl_rmr_drop_mr(rmr, f);
 		kdapl_rmr_set_free(rmr, f);
 	}
-	/* Whoever has found it in the table of keys may still use it */
+	/* A lookup in the table of keys may still use it */
 	kfree_rcu(rmr, obj.rcu);
 	/* The LMRs to which it was bound may be freed */
 	if (atomic_dec_and_test(&ia->nrmrs))

@@ -12,8 +12,8 @@
  * the queue is empty and the policy wants an upcall with the event: then one cmpxchg
  * takes the ownership, and the event is delivered directly. All other events are
  * queued under @lock, with one more exception: while upcalls are disabled, nobody has
- * to be woken, so a done callback only pushes its event on @incoming. Whoever takes
- * @lock next appends these events to the queue.
+ * to be woken, so a done callback only pushes its event on @incoming. The next holder
+ * of @lock appends these events to the queue.
  */
 #ifndef _KDAPL_OBJECT_EVD_H_
 #define _KDAPL_OBJECT_EVD_H_
@@ -64,7 +64,7 @@ struct kdapl_evd_source {
 #define KDAPL_EVD_PASSED	0x10	/* with OWNED: the work item is the owner */
 #define KDAPL_EVD_NO_UPCALLS	0x20	/* with INHIBIT: upcalls are disabled */
 
-/* An owner in softirq delivers so many events of others before it hands over */
+/* The number of other events that an owner in softirq delivers before it passes on */
 #define KDAPL_EVD_BUDGET	64
 
 /**

@@ -16,7 +16,7 @@
  * - Device removal sets @orphaned under ia->sem held for writing, and then destroys the verbs
  *   objects of every object. Meanwhile it holds a reference to the object, for which the
  *   object's destructor waits. If it cannot get a reference, the object is being destroyed,
- *   and whoever does that calls kdapl_ia_verbs_put(). Removal holds a reference to the IA,
+ *   and its destructor calls kdapl_ia_verbs_put(). Removal holds a reference to the IA,
  *   too, so that close waits for it. If it cannot get one, the IA is being closed, and
  *   removal waits until the IA has left the device's list.
  *

@@ -22,7 +22,7 @@ struct kdapl_sp;
  * @sp:      service point to whose backlog it belongs (a reference on sp->mem)
  * @free_node: on sp->free; guarded by sp->lock
  * @ref:     one for the object, and one for its event while that is queued
- * @id:      child id; whoever takes it by xchg() answers the request. NULL if orphaned
+ * @id:      child id; the path that takes it by xchg() answers the request. NULL if orphaned
  * @next:    handoff: the CR that continues with the request; used by @work
  * @param:   parameters of the request
  * @counted: it is counted in kdapl_evd.ncr of the EVD of @sp

@@ -25,7 +25,7 @@
  * @sq:  request queue
  * @end: position in the run ring up to which they have succeeded
  *
- * A request of the run that has failed had a completion of its own, which has moved
+ * A request of the run that has failed had its own completion, which has moved
  * run_head past it; so no slot is returned twice. If run_head has already passed
  * @end, nothing is released: a marker may still complete after kdapl_sq_abandon() has
  * released all requests.
@@ -327,7 +327,7 @@ static noinline void kdapl_recv_other(struct kdapl_ep *ep, struct kdapl_slot *sl
 	if (success && (wc->wc_flags & IB_WC_WITH_INVALIDATE)) {
 		slot->ev.op = DAT_DTO_RECEIVE_WITH_INVALIDATE;
 		slot->invalidated = wc->ex.invalidate_rkey;
-		/* Before the event: whoever has dequeued it finds the RMR unbound (I-10) */
+		/* Before the event: a Consumer that has dequeued it finds the RMR unbound (I-10) */
 		kdapl_fast_invalidated(ep, slot->invalidated);
 	}
 	if (success && trace_kdapl_complete_enabled())

@@ -265,7 +265,7 @@ static void kdapl_sq_drained(struct kdapl_sq *sq)
  *
  * Binds, registrations and invalidations are completed as flushed, so that their MRs
  * are updated: it is unknown whether the device has executed them. Such a slot has a
- * done callback of its own. Free slots, and those of other requests, have the usual
+ * its own done callback. Free slots, and those of other requests, have the usual
  * one and are left alone.
  *
  * A bind that is posted now finds no QP; it changes the callback of its slot only while

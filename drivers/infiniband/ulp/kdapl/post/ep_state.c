@@ -73,7 +73,7 @@ static void kdapl_ep_unpark(struct kdapl_ep *ep, bool flush)
 		kdapl_evd_notify_all(ep->recv_evd);
 	ep->parked = NULL;
 	ep->parked_tail = NULL;
-	/* Last: whoever finds PARK cleared without the lock queues after the parked events */
+	/* Last: a done callback that finds PARK cleared without the lock queues after these */
 	smp_store_release(&ep->slow, ep->slow & ~KDAPL_EP_PARK);
 }
 

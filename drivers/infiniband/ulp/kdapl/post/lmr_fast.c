@@ -156,7 +156,7 @@ void kdapl_fmr_done(struct ib_cq *cq, struct ib_wc *wc)
 		kdapl_fmr_ended(lmr, wc->status == IB_WC_SUCCESS);
 	kdapl_lmr_repair_soon(lmr);
 	spin_unlock_irqrestore(&lmr->lock, flags);
-	/* Before the event: whoever receives it may free the LMR */
+	/* Before the event: a Consumer that receives it may free the LMR */
 	kdapl_obj_unuse(&lmr->obj);
 	kdapl_memory_done(cq, slot, wc);
 	rcu_read_unlock();

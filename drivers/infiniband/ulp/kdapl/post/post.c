@@ -172,7 +172,7 @@ static DAT_RETURN kdapl_check_data(const struct kdapl_ep *ep, const struct kdapl
 /*
  * Decides whether a request raises a completion on success. If it does not, the
  * request is added to the run of unsignalled requests. The request that makes a run
- * run_max long is signalled all the same, and so is one that takes the last free
+ * run_max long is signalled anyway, and so is one that takes the last free
  * slot: otherwise a Consumer that suppresses all completions would fill its queue,
  * and no completion would ever release it (G-34). sq->lock held.
  */

@@ -47,7 +47,7 @@ static __cold noinline void kdapl_trace_recv(const struct kdapl_obj *obj,
 }
 
 /*
- * A failed device may refuse buffers of an SRQ (mlx5). The SRQ accepts them all the same,
+ * A failed device may refuse buffers of an SRQ (mlx5). The SRQ still accepts them,
  * as it does after its device was removed: nobody uses them, dat_srq_query() counts them
  * as available, and dat_srq_free() returns them (Q-17).
  */

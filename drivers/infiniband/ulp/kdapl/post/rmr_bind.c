@@ -157,7 +157,7 @@ static void kdapl_bind_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (slot->flags & KDAPL_SLOT_BINDS) {
 		if (slot->flags & KDAPL_SLOT_ENDS) {
 			/*
-			 * The invalidation has no completion of its own unless it fails. If
+			 * The invalidation has its own completion only if it fails. If
 			 * the registration has failed, it may not have been executed.
 			 */
 			kdapl_bind_ended(old, ok);

@@ -349,7 +349,7 @@ static void an_IA_goes_with_the_module_that_has_opened_it(struct kunit *test)
 	DAT_IA_HANDLE ia;
 
 	if (!self)
-		kunit_skip(test, "kdapl is no module");
+		kunit_skip(test, "kdapl is built into the kernel");
 	addr_ipoib_make(test);
 	snprintf(name, sizeof(name), "%s@%pI6c", addr_ipoib->name,
 		 &((struct sockaddr_in6 *)&addr_env->ia->addr)->sin6_addr);

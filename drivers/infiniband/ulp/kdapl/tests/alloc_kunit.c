@@ -248,7 +248,7 @@ static void G_08_posts_while_no_allocation_succeeds(struct kunit *test)
 	fail_allocations(false);
 
 	KUNIT_ASSERT_TRUE_MSG(test, r.bites,
-			      "allocations succeed: set failslab and fail_page_alloc in debugfs");
+			      "expected failing allocations: set failslab and fail_page_alloc in debugfs");
 	KUNIT_EXPECT_EQ(test, r.refusal, DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, r.posted, ROUNDS * PER_ROUND);
 	KUNIT_EXPECT_EQ(test, r.events, r.expected);

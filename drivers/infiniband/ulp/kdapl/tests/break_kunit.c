@@ -346,7 +346,7 @@ static void R_30_failed_attempt_flushes_filled_receives_too(struct kunit *test)
 
 /* ---- reset and free ----------------------------------------------------------------------- */
 
-static void C_32_reset_takes_back_and_starts_anew(struct kunit *test)
+static void C_32_reset_withdraws_events_and_makes_a_new_QP(struct kunit *test)
 {
 	struct fake_qp *old;
 	u64 i;
@@ -374,7 +374,7 @@ static void C_32_reset_takes_back_and_starts_anew(struct kunit *test)
 	kdapl_clauses(test, "C-32 G-02 R-31");
 }
 
-static void C_36_free_leaves_no_event_behind(struct kunit *test)
+static void C_36_free_withdraws_all_events(struct kunit *test)
 {
 	DAT_EVENT event;
 	u64 i;
@@ -398,7 +398,7 @@ static void C_36_free_leaves_no_event_behind(struct kunit *test)
 
 /* ---- shared receive queues ------------------------------------------------------------------- */
 
-static void Q_29_to_Q_31_one_endpoint_breaks_the_others_go_on(struct kunit *test)
+static void Q_29_to_Q_31_one_endpoint_breaks_others_continue(struct kunit *test)
 {
 	struct tp_ep other = { };
 	u64 i;
@@ -598,9 +598,9 @@ static struct kunit_case break_cases[] = {
 	KUNIT_CASE(C_25_graceful_disconnect_lets_requests_finish),
 	KUNIT_CASE(C_43_parked_receives_follow_ESTABLISHED),
 	KUNIT_CASE(R_30_failed_attempt_flushes_filled_receives_too),
-	KUNIT_CASE(C_32_reset_takes_back_and_starts_anew),
-	KUNIT_CASE(C_36_free_leaves_no_event_behind),
-	KUNIT_CASE(Q_29_to_Q_31_one_endpoint_breaks_the_others_go_on),
+	KUNIT_CASE(C_32_reset_withdraws_events_and_makes_a_new_QP),
+	KUNIT_CASE(C_36_free_withdraws_all_events),
+	KUNIT_CASE(Q_29_to_Q_31_one_endpoint_breaks_others_continue),
 	KUNIT_CASE(Q_29_Q_35_a_buffer_taken_by_an_endpoint_that_ends),
 	KUNIT_CASE(Q_29_a_buffer_of_an_endpoint_that_has_gone),
 	KUNIT_CASE(R_44_receive_with_invalidate),

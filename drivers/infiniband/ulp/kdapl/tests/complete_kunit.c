@@ -80,7 +80,7 @@ static void G_30_fields_of_a_success(struct kunit *test)
 }
 
 /* The event of a slot shows nothing of the slot's earlier uses */
-static void slots_forget_what_they_carried(struct kunit *test)
+static void slots_are_reset_before_reuse(struct kunit *test)
 {
 	enum tp_call call;
 	u32 i;
@@ -98,7 +98,7 @@ static void slots_forget_what_they_carried(struct kunit *test)
 	kdapl_clauses(test, "G-30");
 }
 
-static void Q_05_Q_06_SRQ_buffer_tells_the_endpoint_that_took_it(struct kunit *test)
+static void Q_05_Q_06_SRQ_completion_names_its_endpoint(struct kunit *test)
 {
 	struct tp_ep other = { };
 
@@ -525,8 +525,8 @@ static void complete_exit(struct kunit *test)
 
 static struct kunit_case complete_cases[] = {
 	KUNIT_CASE(G_30_fields_of_a_success),
-	KUNIT_CASE(slots_forget_what_they_carried),
-	KUNIT_CASE(Q_05_Q_06_SRQ_buffer_tells_the_endpoint_that_took_it),
+	KUNIT_CASE(slots_are_reset_before_reuse),
+	KUNIT_CASE(Q_05_Q_06_SRQ_completion_names_its_endpoint),
 	KUNIT_CASE(matrix_4_14),
 	KUNIT_CASE(R_12_solicited_wait),
 	KUNIT_CASE(run_one_in_a_quarter_is_signalled),

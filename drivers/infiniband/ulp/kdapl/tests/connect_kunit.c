@@ -29,7 +29,7 @@ static void make(struct kunit *test, struct tp_ep *tep)
 
 /* ---- abandoned attempts, concurrent ends -------------------------------------- */
 
-static void C_17_C_23_an_attempt_is_given_up(struct kunit *test)
+static void C_17_C_23_an_attempt_is_cancelled(struct kunit *test)
 {
 	static const DAT_CLOSE_FLAGS how[] = { DAT_CLOSE_ABRUPT_FLAG, DAT_CLOSE_GRACEFUL_FLAG };
 	struct rdma_cm_id *id;
@@ -397,7 +397,7 @@ static void connect_exit(struct kunit *test)
 }
 
 static struct kunit_case connect_cases[] = {
-	KUNIT_CASE(C_17_C_23_an_attempt_is_given_up),
+	KUNIT_CASE(C_17_C_23_an_attempt_is_cancelled),
 	KUNIT_CASE(C_27_C_29_C_30_a_graceful_disconnect_is_overtaken),
 	KUNIT_CASE(C_48_both_sides_disconnect),
 	KUNIT_CASE(C_55_stale_jiffies_make_no_timeout_early),

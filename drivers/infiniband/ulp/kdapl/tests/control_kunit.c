@@ -194,7 +194,7 @@ static void P8_reset_of_a_QP_that_keeps_a_marker(struct kunit *test)
 /* ---- an IA that is being closed ----------------------------------------------- */
 
 /* An object that is created after close has collected the objects would never be freed */
-static void nothing_is_made_on_an_IA_that_closes(struct kunit *test)
+static void no_object_is_created_on_an_IA_that_closes(struct kunit *test)
 {
 	struct kdapl_ia *ia = env->ia;
 	bool entered;
@@ -426,7 +426,7 @@ static void control_exit(struct kunit *test)
 static struct kunit_case control_cases[] = {
 	KUNIT_CASE(C_31_failed_device_breaks_a_connection),
 	KUNIT_CASE(C_31_failed_device_ends_an_attempt),
-	KUNIT_CASE(nothing_is_made_on_an_IA_that_closes),
+	KUNIT_CASE(no_object_is_created_on_an_IA_that_closes),
 	KUNIT_CASE_SLOW(P8_removal_under_calls_of_every_kind),
 	KUNIT_CASE_SLOW(P8_abrupt_close_under_calls_of_every_kind),
 	KUNIT_CASE_SLOW(P8_free_and_removal_of_a_QP_that_does_not_move),

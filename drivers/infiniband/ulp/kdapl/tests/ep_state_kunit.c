@@ -357,7 +357,7 @@ static void a_bind_without_requests(struct kunit *test)
 /* ---- attributes of another endpoint ---------------------------------------------- */
 
 /* A Consumer creates another EP with the attributes that a query returned */
-static void what_a_query_tells_makes_another(struct kunit *test)
+static void the_queried_attributes_create_another(struct kunit *test)
 {
 	DAT_NAMED_ATTR vector = { .name = "kdapl.comp_vector", .value = "0" };
 	DAT_EP_PARAM param, again;
@@ -418,7 +418,7 @@ static struct kunit_case ep_state_cases[] = {
 	KUNIT_CASE(dup_connect_refusals),
 	KUNIT_CASE(solicited_wait_without_receives),
 	KUNIT_CASE(a_bind_without_requests),
-	KUNIT_CASE(what_a_query_tells_makes_another),
+	KUNIT_CASE(the_queried_attributes_create_another),
 	{}
 };
 

@@ -21,7 +21,7 @@ static DAT_HANDLE handle_of(struct evt *evt)
 
 /* ---- dequeue and the ring -------------------------------------------------- */
 
-static void E_40_dequeue_on_empty_leaves_the_output_alone(struct kunit *test)
+static void E_40_dequeue_on_empty_keeps_the_output(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	DAT_EVENT event, before;
@@ -35,7 +35,7 @@ static void E_40_dequeue_on_empty_leaves_the_output_alone(struct kunit *test)
 }
 
 /* DAT reserves space for extensions in an event; kdapl never writes to it */
-static void nothing_is_said_of_extensions(struct kunit *test)
+static void no_extension_is_reported(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	DAT_EVENT event;
@@ -175,7 +175,7 @@ static unsigned int drain_async(struct kunit *test, struct evt *evt, unsigned in
 	return overflows;
 }
 
-static void E_23_async_overflow_is_told_once(struct kunit *test)
+static void E_23_async_overflow_is_reported_once(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	unsigned int others;
@@ -261,7 +261,7 @@ static void queue_of(struct evt *evt, unsigned int which, u64 cookie, bool notif
 }
 
 /* The event was pushed by a thread that saw upcalls disabled and has not checked again yet */
-static void who_gathers_a_late_push_counts_it(struct kunit *test)
+static void a_late_push_is_counted_when_gathered(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	struct kdapl_slot *slot;
@@ -301,7 +301,7 @@ static void C_36_take_back_leaves_the_others_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, evt_pop(evt), U64_MAX);
 }
 
-static void C_36_take_back_of_all_leaves_a_working_queue(struct kunit *test)
+static void C_36_a_queue_works_after_all_events_are_withdrawn(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	u64 i;
@@ -371,7 +371,7 @@ static void hook_disables(struct evt *evt, const DAT_EVENT *event)
 	kdapl_evd_modify(&evt->evd, DAT_UPCALL_DISABLE, NULL, DAT_UPCALL_INVOC_NEW);
 }
 
-static void E_09_DISABLE_in_the_upcall_ends_the_turn(struct kunit *test)
+static void E_09_DISABLE_in_the_upcall_ends_the_delivery(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	u64 i;
@@ -597,21 +597,21 @@ static void DISABLE_lets_no_upcall_start_after_it_returned(struct kunit *test)
 }
 
 static struct kunit_case evd_cases[] = {
-	KUNIT_CASE(E_40_dequeue_on_empty_leaves_the_output_alone),
-	KUNIT_CASE(nothing_is_said_of_extensions),
+	KUNIT_CASE(E_40_dequeue_on_empty_keeps_the_output),
+	KUNIT_CASE(no_extension_is_reported),
 	KUNIT_CASE(dequeue_refuses_bad_arguments),
 	KUNIT_CASE(events_come_out_in_order_whatever_their_kind),
 	KUNIT_CASE(post_se_refuses_bad_arguments),
 	KUNIT_CASE(E_21_full_ring_refuses_software_events_and_no_others),
-	KUNIT_CASE(E_23_async_overflow_is_told_once),
+	KUNIT_CASE(E_23_async_overflow_is_reported_once),
 	KUNIT_CASE(E_23_overflow_rearms_when_the_ring_has_been_empty),
 	KUNIT_CASE(E_23_a_ring_that_was_not_empty_tells_no_more),
 	KUNIT_CASE(async_events_notify_from_elsewhere),
-	KUNIT_CASE(who_gathers_a_late_push_counts_it),
+	KUNIT_CASE(a_late_push_is_counted_when_gathered),
 	KUNIT_CASE(C_36_take_back_leaves_the_others_in_order),
-	KUNIT_CASE(C_36_take_back_of_all_leaves_a_working_queue),
+	KUNIT_CASE(C_36_a_queue_works_after_all_events_are_withdrawn),
 	KUNIT_CASE(E_09_change_in_the_upcall_counts_from_the_next_one),
-	KUNIT_CASE(E_09_DISABLE_in_the_upcall_ends_the_turn),
+	KUNIT_CASE(E_09_DISABLE_in_the_upcall_ends_the_delivery),
 	KUNIT_CASE(E_11_SAME_keeps_function_and_data),
 	KUNIT_CASE(E_06_policy_without_function_is_refused),
 	KUNIT_CASE(C_59_the_upcall_knows_where_it_is),

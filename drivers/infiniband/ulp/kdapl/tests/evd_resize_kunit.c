@@ -182,7 +182,7 @@ static void E_42_an_overflow_event_stays_too(struct kunit *test)
 	expect_room(test, evt, 5);
 }
 
-static void E_42_an_upcall_is_still_owed(struct kunit *test)
+static void E_42_a_pending_upcall_is_made(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	u32 i;
@@ -220,7 +220,7 @@ static void no_memory_changes_nothing(struct kunit *test)
 	kfree(probe);
 	expect_mixed(test, evt, 1, 10);
 	if (probe)
-		kunit_skip(test, "allocations do not fail here");
+		kunit_skip(test, "the kernel has no fault injection for allocations");
 	KUNIT_EXPECT_EQ(test, ret, -ENOMEM);
 	KUNIT_EXPECT_PTR_EQ(test, evt->evd.ring, ring);
 	KUNIT_EXPECT_EQ(test, evt->evd.qlen, EVT_QLEN);
@@ -335,7 +335,7 @@ static struct kunit_case evd_resize_cases[] = {
 	KUNIT_CASE(E_43_shorter_than_what_is_queued_changes_nothing),
 	KUNIT_CASE(E_43_growing_is_not_refused),
 	KUNIT_CASE(E_42_an_overflow_event_stays_too),
-	KUNIT_CASE(E_42_an_upcall_is_still_owed),
+	KUNIT_CASE(E_42_a_pending_upcall_is_made),
 	KUNIT_CASE(no_memory_changes_nothing),
 	KUNIT_CASE(E_42_events_come_and_are_dequeued_meanwhile),
 	KUNIT_CASE(E_42_events_come_and_have_upcalls_meanwhile),

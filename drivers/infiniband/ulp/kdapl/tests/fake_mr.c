@@ -124,7 +124,7 @@ bool fake_invalidate(struct fake_dev *fake, u32 key)
 	if (!mr || !mr->valid || mr->key != key)
 		return false;
 	mr->valid = false;
-	/* Move it behind the valid MRs, so that lookups find those first: it may stay for long */
+	/* Move it after the valid MRs, so that lookups find those first: it may stay for long */
 	list_move_tail(&mr->node, &fake->mrs);
 	return true;
 }

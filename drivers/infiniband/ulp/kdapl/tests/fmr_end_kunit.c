@@ -227,7 +227,7 @@ static void repair_waits_for_no_IO(struct kunit *test)
 
 /* ---- free and removal --------------------------------------------------- */
 
-static void B_20_in_use_while_a_request_is_under_way(struct kunit *test)
+static void B_20_in_use_while_a_request_is_outstanding(struct kunit *test)
 {
 	struct fmr f;
 
@@ -303,7 +303,7 @@ static struct kunit_case fmr_end_cases[] = {
 	KUNIT_CASE(G_01_refused_by_the_device),
 	KUNIT_CASE(repair_that_finds_no_MR),
 	KUNIT_CASE(repair_waits_for_no_IO),
-	KUNIT_CASE(B_20_in_use_while_a_request_is_under_way),
+	KUNIT_CASE(B_20_in_use_while_a_request_is_outstanding),
 	KUNIT_CASE(C_57_device_leaves_a_registered_LMR),
 	KUNIT_CASE(C_57_device_leaves_one_that_is_ending),
 	{}

@@ -442,7 +442,7 @@ static void no_source_for_another_LMR(struct kunit *test)
 	mem_expect_fmr(test, &m, true, f.key);
 }
 
-static void V_06_under_way_elsewhere(struct kunit *test)
+static void V_06_a_request_is_outstanding_elsewhere(struct kunit *test)
 {
 	struct tp_ep other;
 	struct fmr f;
@@ -507,7 +507,7 @@ static struct kunit_case fmr_cases[] = {
 	KUNIT_CASE(F_02_local_use_at_once),
 	KUNIT_CASE(F_05_bound_or_not_yet_free),
 	KUNIT_CASE(no_source_for_another_LMR),
-	KUNIT_CASE(V_06_under_way_elsewhere),
+	KUNIT_CASE(V_06_a_request_is_outstanding_elsewhere),
 	KUNIT_CASE(F_11_V_07_flags),
 	{}
 };

@@ -47,7 +47,8 @@ static void unmake(struct kunit *test, struct test_obj *to)
 	synchronize_rcu();
 	kdapl_obj_put(&to->obj);
 	if (!wait_for_completion_timeout(&to->obj.gone, 10 * HZ)) {
-		KUNIT_FAIL(test, "%u references left", refcount_read(&to->obj.ref));
+		KUNIT_FAIL(test, "expected no reference within 10 s, %u left",
+			   refcount_read(&to->obj.ref));
 		return;
 	}
 	to->magic = 0;
@@ -210,7 +211,7 @@ static void growth_beyond_a_page(struct kunit *test)
 	synchronize_rcu();
 }
 
-static void one_caller_takes_it_out(struct kunit *test)
+static void one_caller_removes_it(struct kunit *test)
 {
 	struct test_obj *to = make_public(test), *next;
 
@@ -454,7 +455,7 @@ static struct kunit_case handle_cases[] = {
 	KUNIT_CASE(G_35_stale_handle_misses_the_new_owner),
 	KUNIT_CASE(aborted_index_comes_back),
 	KUNIT_CASE(growth_beyond_a_page),
-	KUNIT_CASE(one_caller_takes_it_out),
+	KUNIT_CASE(one_caller_removes_it),
 	KUNIT_CASE(references_are_counted),
 	KUNIT_CASE(wait_ends_with_the_last_reference),
 	KUNIT_CASE(users_keep_an_object_from_being_killed),

@@ -96,7 +96,7 @@ static void evd_create_refuses_bad_arguments(struct kunit *test)
 		       DAT_INVALID_PARAMETER);
 }
 
-static void E_44_query_tells_what_is_so(struct kunit *test)
+static void E_44_query_returns_the_current_values(struct kunit *test)
 {
 	DAT_UPCALL_OBJECT upcall = upcall_object(count_upcall);
 	DAT_EVD_PARAM param;
@@ -153,7 +153,7 @@ static void modify_refuses_bad_arguments(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_evd_free(evd), DAT_SUCCESS);
 }
 
-static void E_30_E_45_an_EVD_and_its_feeders(struct kunit *test)
+static void E_30_E_45_an_EVD_and_its_users(struct kunit *test)
 {
 	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
 	DAT_EP_HANDLE handle;
@@ -469,9 +469,9 @@ static void ia_exit(struct kunit *test)
 
 static struct kunit_case ia_cases[] = {
 	KUNIT_CASE(evd_create_refuses_bad_arguments),
-	KUNIT_CASE(E_44_query_tells_what_is_so),
+	KUNIT_CASE(E_44_query_returns_the_current_values),
 	KUNIT_CASE(modify_refuses_bad_arguments),
-	KUNIT_CASE(E_30_E_45_an_EVD_and_its_feeders),
+	KUNIT_CASE(E_30_E_45_an_EVD_and_its_users),
 	KUNIT_CASE(flags_of_endpoints_on_one_EVD_must_agree),
 	KUNIT_CASE(C_59_freeing_calls_in_the_upcall_are_refused),
 	KUNIT_CASE(C_59_freeing_calls_in_the_upcall_of_another_EVD_are_refused),

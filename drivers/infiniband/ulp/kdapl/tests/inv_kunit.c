@@ -246,7 +246,7 @@ static void V_02_fmr_of_this_endpoint(struct kunit *test)
 }
 
 /* The peer ends the registration before the local request, which is then flushed */
-static void I_10_the_peer_is_quicker_than_a_flush(struct kunit *test)
+static void I_10_the_peer_is_faster_than_a_flush(struct kunit *test)
 {
 	struct fmr f;
 
@@ -378,7 +378,7 @@ static void I_05_fmr_without_remote_rights(struct kunit *test)
 	tp_ep_free(&third);
 }
 
-static void I_05_key_of_nobody(struct kunit *test)
+static void I_05_key_without_an_owner(struct kunit *test)
 {
 	kdapl_clauses(test, "I-05");
 	/* A key of another user of the device, or one that was just freed */
@@ -490,7 +490,7 @@ static void I_05_receive_of_an_SRQ(struct kunit *test)
 }
 
 /* No event if the owner ends the registration at the same time */
-static void owner_and_peer_at_once(struct kunit *test)
+static void owner_and_peer_invalidate_at_once(struct kunit *test)
 {
 	u32 key;
 
@@ -533,19 +533,19 @@ static struct kunit_case inv_cases[] = {
 	KUNIT_CASE(I_10_an_unbind_finds_nothing_to_end),
 	KUNIT_CASE(I_10_before_the_bind_has_completed),
 	KUNIT_CASE(V_02_fmr_of_this_endpoint),
-	KUNIT_CASE(I_10_the_peer_is_quicker_than_a_flush),
+	KUNIT_CASE(I_10_the_peer_is_faster_than_a_flush),
 	KUNIT_CASE(I_05_binding_of_another_endpoint),
 	KUNIT_CASE(I_05_binding_that_is_being_ended),
 	KUNIT_CASE(I_05_LMR_with_remote_rights),
 	KUNIT_CASE(I_05_LMR_without_remote_rights),
 	KUNIT_CASE(I_05_fmr_of_another_endpoint),
 	KUNIT_CASE(I_05_fmr_without_remote_rights),
-	KUNIT_CASE(I_05_key_of_nobody),
+	KUNIT_CASE(I_05_key_without_an_owner),
 	KUNIT_CASE(I_05_the_next_peer_of_the_endpoint),
 	KUNIT_CASE(I_05_the_endpoint_has_left_the_zone),
 	KUNIT_CASE(I_05_before_ESTABLISHED),
 	KUNIT_CASE(I_05_receive_of_an_SRQ),
-	KUNIT_CASE(owner_and_peer_at_once),
+	KUNIT_CASE(owner_and_peer_invalidate_at_once),
 	{}
 };
 

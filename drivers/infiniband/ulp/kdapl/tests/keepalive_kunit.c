@@ -171,7 +171,7 @@ static void a_read_that_is_outstanding_is_not_followed(struct kunit *test)
 	finish(IB_WC_SUCCESS);
 }
 
-static void it_is_off_unless_asked_for(struct kunit *test)
+static void it_is_off_by_default(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
 	connect(test);
@@ -191,7 +191,7 @@ static DAT_RETURN modify(const char *name, const char *value)
 			     DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR, &param);
 }
 
-static void the_attribute_is_checked_and_told(struct kunit *test)
+static void the_attribute_is_checked_and_returned(struct kunit *test)
 {
 	static const char * const bad[] = { "", "-1", "1.5", "soon", "86400001", "4294967296" };
 	unsigned int i;
@@ -249,8 +249,8 @@ static struct kunit_case keepalive_cases[] = {
 	KUNIT_CASE(G_31_a_probe_that_fails_breaks_the_EP),
 	KUNIT_CASE(what_completes_shows_that_the_peer_is_there),
 	KUNIT_CASE(a_read_that_is_outstanding_is_not_followed),
-	KUNIT_CASE(it_is_off_unless_asked_for),
-	KUNIT_CASE(the_attribute_is_checked_and_told),
+	KUNIT_CASE(it_is_off_by_default),
+	KUNIT_CASE(the_attribute_is_checked_and_returned),
 	KUNIT_CASE(a_tick_of_an_earlier_connection_finds_it_off),
 	{}
 };

@@ -126,7 +126,7 @@ static void C_29_the_last_request_ends_the_wait(struct kunit *test)
 	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_ERR_FLUSHED, 0);
 }
 
-static void C_29_nothing_outstanding_nothing_to_wait_for(struct kunit *test)
+static void C_29_no_wait_without_outstanding_requests(struct kunit *test)
 {
 	kdapl_clauses(test, "C-29");
 	make(test, &ep);
@@ -367,7 +367,7 @@ static void linger_exit(struct kunit *test)
 static struct kunit_case linger_cases[] = {
 	KUNIT_CASE_PARAM(G_36_the_answer_comes_after_the_disconnect, late_gen_params),
 	KUNIT_CASE(C_29_the_last_request_ends_the_wait),
-	KUNIT_CASE(C_29_nothing_outstanding_nothing_to_wait_for),
+	KUNIT_CASE(C_29_no_wait_without_outstanding_requests),
 	KUNIT_CASE(C_24_an_abrupt_disconnect_ends_the_wait),
 	KUNIT_CASE(C_29_the_wait_is_bounded),
 	KUNIT_CASE(W_30_the_event_comes_before_the_NAK),

@@ -100,7 +100,7 @@ static void L_01_addresses_that_are_memory_and_others(struct kunit *test)
 	expect_argument(test, create_virtual(v, 2 * PAGE_SIZE + 1, &r), DAT_INVALID_ARG3,
 			"one byte beyond vmalloc");
 	expect_argument(test, create_virtual(v + 2 * PAGE_SIZE, 1, &r), DAT_INVALID_ARG3,
-			"behind vmalloc");
+			"after the end of vmalloc");
 	expect_argument(test, create_virtual(NULL, 1, &r), DAT_INVALID_ARG3, "NULL");
 	expect_argument(test, create_virtual((void *)0x400000UL, 1, &r), DAT_INVALID_ARG3, "user");
 	expect_argument(test, create_virtual((void *)(TASK_SIZE - PAGE_SIZE), 1, &r),
@@ -156,7 +156,7 @@ static void L_02_pages_that_exist_and_others(struct kunit *test)
 	kdapl_clauses(test, "L-02");
 }
 
-static void L_04_as_much_as_the_device_takes(struct kunit *test)
+static void L_04_as_much_as_the_device_supports(struct kunit *test)
 {
 	DAT_IA_ATTR attr = { };
 	struct region r;
@@ -224,12 +224,12 @@ static void L_06_service_queue_pair_that_fails(struct kunit *test)
 	break_service_qp();
 	env->fake->fail_create = -ENOMEM;
 	KUNIT_EXPECT_EQ(test, dat_lmr_free(r.handle), DAT_SUCCESS);
-	expect_good(test, create_virtual(env->buf, TP_BUF, &r), &r, "behind a failed free");
+	expect_good(test, create_virtual(env->buf, TP_BUF, &r), &r, "after a failed free");
 	KUNIT_EXPECT_EQ(test, objects_left(), live);
 	kdapl_clauses(test, "L-06");
 }
 
-static void L_06_a_request_is_tried_once_more(struct kunit *test)
+static void L_06_a_request_is_repeated_once(struct kunit *test)
 {
 	int live = objects_left();
 	struct region r;
@@ -293,7 +293,7 @@ static void expect_no_waits(struct kunit *test, DAT_LMR_HANDLE *lmr, u32 n)
 	sleeps = current->nvcsw;
 	KUNIT_EXPECT_EQ(test, free_many(lmr, n), 0);
 	freed = current->nvcsw - sleeps;
-	kunit_info(test, "%u made with %lu sleeps, freed with %lu\n", n, made, freed);
+	kunit_info(test, "%u LMRs: %lu sleeps to create, %lu to free\n", n, made, freed);
 	KUNIT_ASSERT_LT(test, made, n / 10);
 	KUNIT_ASSERT_LT(test, freed, n / 10);
 }
@@ -327,9 +327,9 @@ static void lmr_suite_exit(struct kunit_suite *suite)
 static struct kunit_case lmr_cases[] = {
 	KUNIT_CASE(L_01_addresses_that_are_memory_and_others),
 	KUNIT_CASE(L_02_pages_that_exist_and_others),
-	KUNIT_CASE(L_04_as_much_as_the_device_takes),
+	KUNIT_CASE(L_04_as_much_as_the_device_supports),
 	KUNIT_CASE(L_06_service_queue_pair_that_fails),
-	KUNIT_CASE(L_06_a_request_is_tried_once_more),
+	KUNIT_CASE(L_06_a_request_is_repeated_once),
 	KUNIT_CASE_SLOW(L_07_65536_regions),
 	{}
 };

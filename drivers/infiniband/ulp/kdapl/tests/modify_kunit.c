@@ -320,7 +320,7 @@ static void numbers_change_beside_a_receive(struct kunit *test)
 
 /* ---- new verbs objects ------------------------------------------------------------- */
 
-static void depths_and_segments_are_those_asked_for(struct kunit *test)
+static void depths_and_segments_are_those_requested(struct kunit *test)
 {
 	DAT_EP_PARAM_MASK iovs = DAT_EP_FIELD_EP_ATTR_MAX_RECV_IOV |
 				 DAT_EP_FIELD_EP_ATTR_MAX_REQUEST_IOV;
@@ -519,7 +519,7 @@ static struct kunit_case modify_cases[] = {
 	KUNIT_CASE(bad_attributes_change_nothing),
 	KUNIT_CASE(bad_handles_change_nothing),
 	KUNIT_CASE(numbers_change_beside_a_receive),
-	KUNIT_CASE(depths_and_segments_are_those_asked_for),
+	KUNIT_CASE(depths_and_segments_are_those_requested),
 	KUNIT_CASE(read_credits_decide_on_access),
 	KUNIT_CASE(another_zone),
 	KUNIT_CASE(event_dispatchers_are_exchanged),

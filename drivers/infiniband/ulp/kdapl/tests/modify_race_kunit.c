@@ -148,7 +148,7 @@ static void each_allocation_fails_once(struct kunit *test)
 
 	kdapl_clauses(test, "C-38");
 	if (!can_fail())
-		kunit_skip(test, "the kernel fails no allocations on request");
+		kunit_skip(test, "the kernel has no fault injection for allocations");
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
 	mod_query(test, &ep, &back);
 	p = back;
@@ -305,7 +305,7 @@ static void R_32_slots_are_taken_meanwhile(struct kunit *test)
 	poster_stop(test);
 	KUNIT_EXPECT_GT(test, changed, 0);
 	KUNIT_EXPECT_EQ(test, poster.posted, 0);
-	kunit_info(test, "%u of %u changed it, %u posts found no slot\n", changed, MODIFIES,
+	kunit_info(test, "%u of %u modifies succeeded, %u posts found no slot\n", changed, MODIFIES,
 		   poster.busy);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(&ep.ep->rq), depth);
 	mod_expect_recvs(test, env, &ep, depth);
@@ -348,12 +348,12 @@ static void R_32_a_receive_is_posted_meanwhile(struct kunit *test)
 	}
 	KUNIT_EXPECT_GT(test, refusals, 0);
 	KUNIT_EXPECT_GT(test, changed, 0);
-	kunit_info(test, "%u changes in %u rounds, in %u the receive was first\n", changed, i,
+	kunit_info(test, "%u modifies in %u rounds, in %u the receive came first\n", changed, i,
 		   first);
 }
 
 /* The previous EVDs of the EP are freed at once, during queries */
-static void an_EVD_is_freed_behind_the_change(struct kunit *test)
+static void an_EVD_is_freed_after_the_change(struct kunit *test)
 {
 	DAT_EP_PARAM p;
 	struct tp_ep next;
@@ -400,7 +400,7 @@ static int teller_thread(void *unused)
 	return 0;
 }
 
-#define LOOKS	2000000		/* far more than the call takes on a CPU of its own */
+#define LOOKS	2000000		/* far more than the call takes on its own CPU */
 
 /*
  * The pool during kdapl_pool_swap(): its count is meaningless, and its depth and its slots
@@ -461,7 +461,7 @@ static struct kunit_case modify_race_cases[] = {
 	KUNIT_CASE(reserved_endpoints_get_new_queues),
 	KUNIT_CASE(R_32_slots_are_taken_meanwhile),
 	KUNIT_CASE(R_32_a_receive_is_posted_meanwhile),
-	KUNIT_CASE(an_EVD_is_freed_behind_the_change),
+	KUNIT_CASE(an_EVD_is_freed_after_the_change),
 	KUNIT_CASE(MNS_slots_are_not_counted_in_the_midst),
 	{}
 };

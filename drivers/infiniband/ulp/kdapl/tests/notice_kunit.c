@@ -138,7 +138,7 @@ static void C_60_it_outlives_its_EP(struct kunit *test)
 	/* The device is removed while the notice is on its list */
 }
 
-static void C_60_an_active_port_takes_it_at_once(struct kunit *test)
+static void C_60_an_active_port_sends_it_at_once(struct kunit *test)
 {
 	kdapl_clauses(test, "C-60");
 	break_it(test);
@@ -199,7 +199,7 @@ static void C_60_the_CM_answers_while_the_device_is_removed(struct kunit *test)
 		KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!work_busy(&dev->notice_work.work)));
 		KUNIT_EXPECT_TRUE(test, none_listed(dev));
 	} else {
-		KUNIT_FAIL(test, "the notices are still listed while the device is removed");
+		KUNIT_FAIL(test, "expected no listed notices during the removal of the device");
 	}
 	rdma_unlock_handler(first->id);
 	KUNIT_ASSERT_TRUE(test, tp_finish(&removal));
@@ -225,7 +225,7 @@ static void notice_exit(struct kunit *test)
 static struct kunit_case notice_cases[] = {
 	KUNIT_CASE(C_60_a_disconnect_waits_for_its_port),
 	KUNIT_CASE(C_60_it_outlives_its_EP),
-	KUNIT_CASE(C_60_an_active_port_takes_it_at_once),
+	KUNIT_CASE(C_60_an_active_port_sends_it_at_once),
 	KUNIT_CASE(C_60_the_CM_answers_while_the_device_is_removed),
 	{}
 };

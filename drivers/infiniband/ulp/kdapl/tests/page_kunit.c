@@ -145,7 +145,7 @@ static void holes_are_no_memory(struct kunit *test)
 }
 
 /* The copied ranges agree with the resource tree */
-static void the_note_of_memory_is_true(struct kunit *test)
+static void the_reported_memory_is_correct(struct kunit *test)
 {
 	unsigned long pfn, end = page_to_pfn(virt_to_page(m.env->buf)) + 0x1000;
 	u32 wrong = 0, seen = 0;
@@ -237,7 +237,7 @@ static void a_page_that_was_bounced_is_found(struct kunit *test)
 }
 
 /* The bus may use addresses that differ from physical addresses */
-static void a_page_that_was_translated_is_none(struct kunit *test)
+static void a_translated_page_is_not_bounced(struct kunit *test)
 {
 	kdapl_clauses(test, "L-03");
 	dma_make(test);
@@ -292,7 +292,7 @@ static void an_iommu_translates(struct kunit *test)
  * Here dma_need_sync() returns true for every address, as it does behind an IOMMU,
  * although the device reaches the original pages.
  */
-static void the_answer_of_dma_need_sync_is_not_enough(struct kunit *test)
+static void dma_need_sync_alone_does_not_decide(struct kunit *test)
 {
 	struct io_tlb_mem all = { .defpool = { .end = PHYS_ADDR_MAX } }, *was;
 	struct ib_device *ibdev = &m.env->fake->ibdev;
@@ -334,12 +334,12 @@ static struct kunit_case page_cases[] = {
 	KUNIT_CASE(the_zero_page_may_be_read),
 	KUNIT_CASE(the_kernel_image_keeps_its_protection),
 	KUNIT_CASE(holes_are_no_memory),
-	KUNIT_CASE(the_note_of_memory_is_true),
+	KUNIT_CASE(the_reported_memory_is_correct),
 	KUNIT_CASE(a_page_that_was_bounced_is_found),
-	KUNIT_CASE(a_page_that_was_translated_is_none),
+	KUNIT_CASE(a_translated_page_is_not_bounced),
 	KUNIT_CASE(an_iommu_translates),
 #ifdef CONFIG_SWIOTLB
-	KUNIT_CASE(the_answer_of_dma_need_sync_is_not_enough),
+	KUNIT_CASE(dma_need_sync_alone_does_not_decide),
 #endif
 	{}
 };

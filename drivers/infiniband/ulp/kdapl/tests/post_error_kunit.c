@@ -230,7 +230,7 @@ static void refuse(struct kunit *test, enum tp_call call, u32 faults, enum fault
 	arrange(call, faults, arr);
 	ret = tp_post(call, &arr->args);
 	KUNIT_EXPECT_EQ_MSG(test, DAT_GET_TYPE(ret), fault_descs[expected].type,
-			    "%s with faults %#x: %s must decide", tp_call_name[call], faults,
+			    "%s with faults %#x: expected that of %s", tp_call_name[call], faults,
 			    fault_descs[expected].name);
 	KUNIT_EXPECT_NE(test, ret & DAT_CLASS_ERROR, 0);
 	/*
@@ -239,7 +239,7 @@ static void refuse(struct kunit *test, enum tp_call call, u32 faults, enum fault
 	 */
 	if (fault_descs[expected].type == DAT_INVALID_PARAMETER)
 		KUNIT_EXPECT_EQ_MSG(test, DAT_GET_SUBTYPE(ret), fault_argument(call, expected),
-				    "%s with faults %#x: %s must decide", tp_call_name[call],
+				    "%s with faults %#x: expected that of %s", tp_call_name[call],
 				    faults, fault_descs[expected].name);
 	/* Only a call that reaches the verbs consumes the refusal */
 	KUNIT_EXPECT_EQ(test, env->fake->refusals,
@@ -292,7 +292,7 @@ static void step_4_0_decides_before_all_later_ones(struct kunit *test)
 }
 
 /* All faults at once, and then one fault less each time */
-static void step_4_0_all_faults_peeled_off(struct kunit *test)
+static void step_4_0_faults_are_reported_in_order(struct kunit *test)
 {
 	enum tp_call call;
 	int f;
@@ -463,7 +463,7 @@ static void post_error_exit(struct kunit *test)
 
 static struct kunit_case post_error_cases[] = {
 	KUNIT_CASE_PARAM(step_4_0_decides_before_all_later_ones, row_gen),
-	KUNIT_CASE(step_4_0_all_faults_peeled_off),
+	KUNIT_CASE(step_4_0_faults_are_reported_in_order),
 	KUNIT_CASE(P5_refused_by_verbs_leaves_nothing),
 	KUNIT_CASE(P5_refused_by_verbs_on_the_other_way),
 	KUNIT_CASE(P5_refused_unsignalled_request_is_not_in_the_run),

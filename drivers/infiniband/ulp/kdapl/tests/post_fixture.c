@@ -20,7 +20,7 @@ const DAT_COUNT tp_call_limit[TP_NCALLS] = {
 
 /* ---- environment --------------------------------------------------------- */
 
-/* The object behind a handle that the fixture keeps alive */
+/* The object of a handle that the fixture keeps valid */
 static struct kdapl_obj *object_of(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 {
 	struct kdapl_obj *obj = kdapl_obj_get(handle, type);

@@ -132,7 +132,7 @@ static void G_12_empty_segments_are_ignored(struct kunit *test)
 	kdapl_clauses(test, ids[call]);
 }
 
-static void S_04_triplets_behind_the_count_are_not_read(struct kunit *test)
+static void S_04_triplets_beyond_the_count_are_not_read(struct kunit *test)
 {
 	static const char * const ids[TP_NCALLS] = { "S-04", "W-03" };
 	enum tp_call call = *(const enum tp_call *)test->param_value;
@@ -550,7 +550,7 @@ static void post_exit(struct kunit *test)
 static struct kunit_case post_cases[] = {
 	KUNIT_CASE_PARAM(G_03_work_request_is_what_was_asked, call_gen_params),
 	KUNIT_CASE_PARAM(G_12_empty_segments_are_ignored, call_gen_params),
-	KUNIT_CASE_PARAM(S_04_triplets_behind_the_count_are_not_read, call_gen_params),
+	KUNIT_CASE_PARAM(S_04_triplets_beyond_the_count_are_not_read, call_gen_params),
 	KUNIT_CASE_PARAM(G_13_no_segments_no_look_at_the_iov, call_gen_params),
 	KUNIT_CASE_PARAM(G_17_as_many_segments_as_the_limit, call_gen_params),
 	KUNIT_CASE_PARAM(G_21_range_of_a_segment, call_gen_params),

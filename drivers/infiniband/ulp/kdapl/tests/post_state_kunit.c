@@ -233,7 +233,7 @@ static void Q_16_Q_17_every_SRQ_state_takes_buffers(struct kunit *test)
 	kdapl_clauses(test, "Q-16 Q-17");
 }
 
-static void Q_17_buffers_of_a_dead_SRQ_come_back_with_it(struct kunit *test)
+static void Q_17_buffers_of_a_failed_SRQ_return_with_it(struct kunit *test)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };
 	static const DAT_SRQ_STATE states[] = { DAT_SRQ_STATE_ERROR, DAT_SRQ_STATE_SHUTDOWN };
@@ -266,7 +266,7 @@ static void Q_17_buffers_of_a_dead_SRQ_come_back_with_it(struct kunit *test)
 	kdapl_clauses(test, "G-02 Q-17");
 }
 
-static void S_34_unconnected_post_leaves_nothing_for_later(struct kunit *test)
+static void S_34_unconnected_post_is_refused_without_effect(struct kunit *test)
 {
 	enum tp_call call;
 
@@ -455,8 +455,8 @@ static struct kunit_case state_cases[] = {
 	KUNIT_CASE(S_27_flags_reach_the_verbs_in_all_combinations),
 	KUNIT_CASE(table_4_13),
 	KUNIT_CASE(Q_16_Q_17_every_SRQ_state_takes_buffers),
-	KUNIT_CASE(Q_17_buffers_of_a_dead_SRQ_come_back_with_it),
-	KUNIT_CASE(S_34_unconnected_post_leaves_nothing_for_later),
+	KUNIT_CASE(Q_17_buffers_of_a_failed_SRQ_return_with_it),
+	KUNIT_CASE(S_34_unconnected_post_is_refused_without_effect),
 	KUNIT_CASE(R_33_endpoint_of_an_SRQ_takes_no_receives),
 	KUNIT_CASE(R_34_endpoint_without_zone_is_unconfigured),
 	KUNIT_CASE(G_25_depth_posts_and_one_more),

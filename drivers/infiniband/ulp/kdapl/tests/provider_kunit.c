@@ -166,7 +166,7 @@ static void expect_completion_flags(struct kunit *test)
 	tp_drain(&ep);
 }
 
-static void the_provider_offers_what_it_says(struct kunit *test)
+static void the_provider_supports_its_attributes(struct kunit *test)
 {
 	DAT_LMR_CONTEXT context;
 	DAT_EP_ATTR attr;
@@ -357,7 +357,7 @@ static void provider_exit(struct kunit *test)
 
 static struct kunit_case provider_cases[] = {
 	KUNIT_CASE(E_01_the_provider_does_what_it_says),
-	KUNIT_CASE(the_provider_offers_what_it_says),
+	KUNIT_CASE(the_provider_supports_its_attributes),
 	KUNIT_CASE(memtype_hint_advises_whole_pages),
 	KUNIT_CASE(sync_calls_check_their_segments),
 	KUNIT_CASE(devices_that_cannot_serve_are_refused),

@@ -59,7 +59,7 @@ static int finder_thread(void *unused)
 static void finder_start(struct kunit *test, unsigned int type)
 {
 	if (num_online_cpus() < 2)
-		kunit_skip(test, "one CPU sees nothing of another");
+		kunit_skip(test, "needs two CPUs");
 	memset(&finder, 0, sizeof(finder));
 	finder.type = type;
 	finder.task = beside_run(finder_thread, "kdapl-finder");
@@ -132,7 +132,7 @@ static void P4_an_EVD_is_told_before_it_is_found(struct kunit *test)
 				       &finder.out) == DAT_SUCCESS && finder_content(guess);
 	}
 	finder_stop();
-	KUNIT_EXPECT_TRUE_MSG(test, good, "round %u: handle %#lx, seen %p, told %p", i, guess,
+	KUNIT_EXPECT_TRUE_MSG(test, good, "round %u: handle %#lx found %p, stored %p", i, guess,
 			      finder.seen, finder.out);
 }
 
@@ -159,7 +159,7 @@ static void P4_a_service_point_is_told_before_it_is_found(struct kunit *test)
 		       dat_psp_free((DAT_HANDLE)guess) == DAT_SUCCESS;
 	}
 	finder_stop();
-	KUNIT_EXPECT_TRUE_MSG(test, good, "round %u: handle %#lx, seen %p, told %p", i, guess,
+	KUNIT_EXPECT_TRUE_MSG(test, good, "round %u: handle %#lx found %p, stored %p", i, guess,
 			      finder.seen, finder.out);
 }
 

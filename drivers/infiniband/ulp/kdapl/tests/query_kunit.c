@@ -231,7 +231,7 @@ static DAT_RETURN one_ep(DAT_HANDLE *h)
 	return make_ep(&attr, h);
 }
 
-/* So many can be made, with those that are there already, and no more */
+/* @most can be created, including those that exist already, and no more */
 static void expect_number(struct kunit *test, const char *what, DAT_COUNT most, u32 there,
 			  DAT_RETURN (*one)(DAT_HANDLE *h), DAT_RETURN (*free)(DAT_HANDLE h))
 {
@@ -267,7 +267,7 @@ static void expect_numbers(struct kunit *test)
 	flush_workqueue(kdapl_wq);
 	if (q.attr.max_srqs)
 		expect_number(test, "SRQ", q.attr.max_srqs, 0, one_srq, dat_srq_free);
-	/* Where memory is registered the zone has a QP and a CQ of its own */
+	/* If memory is registered, the zone has its own QP and CQ */
 	KUNIT_ASSERT_EQ(test, one_lmr(&lmr), DAT_SUCCESS);
 	expect_number(test, "EP", q.attr.max_eps, 0, one_ep, dat_ep_free);
 	KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), DAT_SUCCESS);
@@ -321,7 +321,7 @@ static void attributes_are_the_lesser_of_two(struct kunit *test)
 	expect_numbers(test);
 }
 
-static void a_device_that_can_do_less(struct kunit *test)
+static void a_device_with_fewer_capabilities(struct kunit *test)
 {
 	DAT_EP_ATTR attr;
 	DAT_HANDLE h;
@@ -617,7 +617,7 @@ static void query_exit(struct kunit *test)
 static struct kunit_case query_cases[] = {
 	KUNIT_CASE(attributes_are_the_devices),
 	KUNIT_CASE(attributes_are_the_lesser_of_two),
-	KUNIT_CASE(a_device_that_can_do_less),
+	KUNIT_CASE(a_device_with_fewer_capabilities),
 	KUNIT_CASE(a_device_without_limits_has_ours),
 	KUNIT_CASE(registrations_are_as_large_as_the_parameter_says),
 	KUNIT_CASE(the_parameter_has_a_default),

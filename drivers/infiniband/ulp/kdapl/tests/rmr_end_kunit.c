@@ -121,7 +121,7 @@ static void B_15_an_unsignalled_invalidation_may_not_have_run(struct kunit *test
 	m.lmr = DAT_HANDLE_NULL;
 }
 
-static void B_15_a_suppressed_bind_fails_all_the_same(struct kunit *test)
+static void B_15_a_suppressed_bind_reports_its_failure(struct kunit *test)
 {
 	struct bind b;
 
@@ -339,7 +339,7 @@ static void half_a_list_is_taken_in_silence(struct kunit *test)
 	half_a_list(test, false);
 }
 
-static void half_a_list_is_taken_and_flushed(struct kunit *test)
+static void half_a_list_is_accepted_and_flushed(struct kunit *test)
 {
 	kdapl_clauses(test, "G-01 B-25");
 	half_a_list(test, true);
@@ -443,7 +443,7 @@ static void leave_everything_bound(struct kunit *test)
 }
 
 /* tp_env_destroy() warns about objects that are left on the device */
-static void abrupt_close_with_everything_bound(struct kunit *test)
+static void abrupt_close_with_every_RMR_bound(struct kunit *test)
 {
 	kdapl_clauses(test, "C-36");
 	leave_everything_bound(test);
@@ -530,7 +530,7 @@ static struct kunit_case end_cases[] = {
 	KUNIT_CASE(B_15_the_registration_fails),
 	KUNIT_CASE(B_15_the_invalidation_in_front_fails),
 	KUNIT_CASE(B_15_an_unsignalled_invalidation_may_not_have_run),
-	KUNIT_CASE(B_15_a_suppressed_bind_fails_all_the_same),
+	KUNIT_CASE(B_15_a_suppressed_bind_reports_its_failure),
 	KUNIT_CASE(B_14_disconnect_flushes_binds),
 	KUNIT_CASE(B_14_a_binding_outlives_its_connection),
 	KUNIT_CASE(B_14_states),
@@ -538,12 +538,12 @@ static struct kunit_case end_cases[] = {
 	KUNIT_CASE(repair_waits_for_no_IO),
 	KUNIT_CASE(G_01_a_refused_bind_changes_nothing),
 	KUNIT_CASE(half_a_list_is_taken_in_silence),
-	KUNIT_CASE(half_a_list_is_taken_and_flushed),
+	KUNIT_CASE(half_a_list_is_accepted_and_flushed),
 	KUNIT_CASE(B_20_the_LMR_is_in_use),
 	KUNIT_CASE(bound_RMR_is_freed),
 	KUNIT_CASE(flushed_RMR_is_freed_at_once),
 	KUNIT_CASE(RMR_is_freed_with_a_bind_under_way),
-	KUNIT_CASE(abrupt_close_with_everything_bound),
+	KUNIT_CASE(abrupt_close_with_every_RMR_bound),
 	KUNIT_CASE(abrupt_close_waits_for_a_freed_RMR),
 	KUNIT_CASE(C_57_device_leaves_with_everything_bound),
 	KUNIT_CASE(C_57_orphan_is_closed_abruptly),

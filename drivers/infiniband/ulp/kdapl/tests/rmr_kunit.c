@@ -184,7 +184,7 @@ static void B_16_the_first_fault_decides(struct kunit *test)
 	expect_nothing_valid(test);
 }
 
-static void B_16_unbinding_looks_at_no_LMR(struct kunit *test)
+static void B_16_unbind_checks_no_LMR(struct kunit *test)
 {
 	struct bind b;
 
@@ -544,7 +544,7 @@ static void rmr_exit(struct kunit *test)
 
 static struct kunit_case rmr_cases[] = {
 	KUNIT_CASE(B_16_the_first_fault_decides),
-	KUNIT_CASE(B_16_unbinding_looks_at_no_LMR),
+	KUNIT_CASE(B_16_unbind_checks_no_LMR),
 	KUNIT_CASE(B_07_B_08_B_10_rights_and_ranges),
 	KUNIT_CASE(B_09_the_LMR_is_of_another_zone),
 	KUNIT_CASE(rmr_create_query_and_T_07),

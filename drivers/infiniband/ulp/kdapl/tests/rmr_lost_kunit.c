@@ -134,7 +134,7 @@ static void bind_late(void)
 }
 
 /* The queue is removed between the check and the post; the grace period covers both */
-static void P8_a_bind_looks_for_its_queue_once(struct kunit *test)
+static void P8_a_bind_looks_up_its_queue_once(struct kunit *test)
 {
 	u32 tries = 1000 * 1000 * 1000;
 	struct kdapl_rmr *rmr;
@@ -199,7 +199,7 @@ static void lost_exit(struct kunit *test)
 static struct kunit_case lost_cases[] = {
 	KUNIT_CASE(P3_a_failed_device_keeps_the_requests),
 	KUNIT_CASE(E_08_no_upcall_on_the_stack_of_the_call),
-	KUNIT_CASE(P8_a_bind_looks_for_its_queue_once),
+	KUNIT_CASE(P8_a_bind_looks_up_its_queue_once),
 	KUNIT_CASE(C_57_the_device_leaves_while_an_EP_is_freed),
 	{}
 };

@@ -371,7 +371,7 @@ static void C_62_a_failover_is_not_the_loss_of_an_address(struct kunit *test)
 }
 
 /* The device has cleared the GID entry that the path uses */
-static void C_62_a_failover_breaks_what_names_a_GID_that_has_gone(struct kunit *test)
+static void C_62_a_failover_breaks_connections_of_a_lost_GID(struct kunit *test)
 {
 	struct sockaddr_in6 addr;
 
@@ -455,7 +455,7 @@ static struct kunit_case roce_cases[] = {
 	KUNIT_CASE(C_60_no_disconnect_from_a_deleted_address),
 	KUNIT_CASE(a_QP_is_raised_in_the_partition_of_its_path),
 	KUNIT_CASE(C_62_a_failover_is_not_the_loss_of_an_address),
-	KUNIT_CASE(C_62_a_failover_breaks_what_names_a_GID_that_has_gone),
+	KUNIT_CASE(C_62_a_failover_breaks_connections_of_a_lost_GID),
 	{}
 };
 

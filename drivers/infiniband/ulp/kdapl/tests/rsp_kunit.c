@@ -128,7 +128,7 @@ static void C_39_an_unconfigured_EP_accepts_nothing(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_cr_reject(cr, 0, NULL), DAT_SUCCESS);
 }
 
-static void an_RSP_tells_what_it_was_made_with(struct kunit *test)
+static void query_of_an_RSP(struct kunit *test)
 {
 	struct kdapl_sp *rsp = sp_make(test, sp_evd, SP_QUAL, &sp_ep);
 	DAT_RSP_PARAM param;
@@ -307,7 +307,7 @@ static void C_57_removal_ends_what_an_RSP_holds(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_evd_free(sp_evd), DAT_SUCCESS);
 }
 
-static void P8_close_takes_all_of_it_along(struct kunit *test)
+static void P8_close_frees_all_objects(struct kunit *test)
 {
 	struct kdapl_sp *rsp;
 	struct tp_ep other;
@@ -356,13 +356,13 @@ static struct kunit_case rsp_cases[] = {
 	KUNIT_CASE(E_30_an_RSP_wants_an_EVD_for_requests),
 	KUNIT_CASE(C_34_C_39_an_RSP_wants_an_unconnected_EP),
 	KUNIT_CASE(C_39_an_unconfigured_EP_accepts_nothing),
-	KUNIT_CASE(an_RSP_tells_what_it_was_made_with),
+	KUNIT_CASE(query_of_an_RSP),
 	KUNIT_CASE(C_03_C_08_reserved_and_given_back),
 	KUNIT_CASE(C_07_C_11_called_and_rejected),
 	KUNIT_CASE(a_spent_RSP_holds_nothing),
 	KUNIT_CASE(C_10_accepted_without_naming_the_EP),
 	KUNIT_CASE(C_57_removal_ends_what_an_RSP_holds),
-	KUNIT_CASE(P8_close_takes_all_of_it_along),
+	KUNIT_CASE(P8_close_frees_all_objects),
 	KUNIT_CASE(a_request_too_late_is_refused),
 	{}
 };

@@ -58,7 +58,7 @@ static void D_03_a_read_of_no_bytes_names_no_memory(struct kunit *test)
 }
 
 /* An unbind of an unbound RMR posts a write of zero bytes, without address and rkey */
-static void B_16_unbind_tells_the_peer_no_address(struct kunit *test)
+static void B_16_unbind_sends_no_address(struct kunit *test)
 {
 	const struct fake_wr *wr;
 	u32 i;
@@ -119,7 +119,7 @@ static void slot_exit(struct kunit *test)
 static struct kunit_case slot_cases[] = {
 	KUNIT_CASE(G_12_no_bytes_name_no_memory),
 	KUNIT_CASE(D_03_a_read_of_no_bytes_names_no_memory),
-	KUNIT_CASE(B_16_unbind_tells_the_peer_no_address),
+	KUNIT_CASE(B_16_unbind_sends_no_address),
 	KUNIT_CASE(B_16_unbind_names_no_memory),
 	KUNIT_CASE(every_slot_has_a_segment),
 	{}

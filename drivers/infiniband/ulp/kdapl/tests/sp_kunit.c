@@ -65,7 +65,7 @@ static void errors_of_listening_have_their_names(struct kunit *test)
 	TP_EXPECT_TYPE(test, kdapl_sp_error(-EACCES), DAT_PRIVILEGES_VIOLATION);
 }
 
-static void a_PSP_tells_what_it_was_made_with(struct kunit *test)
+static void query_of_a_PSP(struct kunit *test)
 {
 	struct kdapl_sp *psp = sp_make(test, sp_evd, SP_QUAL, NULL);
 	DAT_PSP_PARAM param;
@@ -171,7 +171,7 @@ static void C_50_a_request_takes_nothing_new(struct kunit *test)
 
 /* ---- requests that nobody sees ---------------------------------------------------- */
 
-static void E_46_an_EVD_goes_with_requests_in_it(struct kunit *test)
+static void E_46_an_EVD_with_requests_is_freed(struct kunit *test)
 {
 	struct kdapl_sp *psp = sp_make(test, sp_evd, SP_QUAL, NULL);
 	struct kdapl_sp *rsp = sp_make(test, sp_evd, SP_QUAL + 1, &sp_ep);
@@ -210,7 +210,7 @@ static void expect_data(struct kunit *test, DAT_CR_HANDLE cr, u8 byte)
 	KUNIT_EXPECT_NULL(test, memchr_inv(param.private_data, byte, KDAPL_REQUEST_PRIVATE));
 }
 
-static void handoff_says_what_is_wrong(struct kunit *test)
+static void handoff_returns_the_first_fault(struct kunit *test)
 {
 	struct kdapl_sp *from = sp_make(test, sp_evd, 1, NULL);
 	DAT_EVD_HANDLE evd = sp_make_evd(test, 1);
@@ -371,12 +371,12 @@ static void handoff_keeps_the_service_point(struct kunit *test)
 static struct kunit_case sp_cases[] = {
 	KUNIT_CASE(E_30_a_PSP_wants_an_EVD_for_requests),
 	KUNIT_CASE(errors_of_listening_have_their_names),
-	KUNIT_CASE(a_PSP_tells_what_it_was_made_with),
+	KUNIT_CASE(query_of_a_PSP),
 	KUNIT_CASE(C_49_requests_are_bounded_and_shared),
 	KUNIT_CASE(C_49_every_service_point_has_a_share),
 	KUNIT_CASE(C_50_a_request_takes_nothing_new),
-	KUNIT_CASE(E_46_an_EVD_goes_with_requests_in_it),
-	KUNIT_CASE(handoff_says_what_is_wrong),
+	KUNIT_CASE(E_46_an_EVD_with_requests_is_freed),
+	KUNIT_CASE(handoff_returns_the_first_fault),
 	KUNIT_CASE(handoff_moves_a_request),
 	KUNIT_CASE(handoff_needs_no_second_place_on_an_EVD),
 	KUNIT_CASE(handoff_takes_no_endpoint_along),

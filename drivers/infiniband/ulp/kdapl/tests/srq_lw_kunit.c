@@ -2,7 +2,7 @@
 /*
  * KUnit: the low watermark of a shared receive queue.
  *
- * Each arming raises one event, whoever notices first: the device when a message arrives,
+ * Each arming raises one event, by whichever notices first: the device when a message arrives,
  * the call if the SRQ is already low, or the periodic check. There is no event for a mark of
  * 0, for one that was replaced (however late the device reports it), or on an SRQ without a
  * device. Like rxe, the fake checks the number of buffers only when a message uses one. The

@@ -239,7 +239,7 @@ static void refuses_on_an_orphan(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, query(test).max_recv_dtos, TP_DEPTH);
 }
 
-/* Whoever loads the module must have enabled fault injection, see alloc_kunit.c */
+/* Fault injection must be enabled before the module is loaded, see alloc_kunit.c */
 static void fail_allocations(bool fail)
 {
 #ifdef CONFIG_FAULT_INJECTION
@@ -258,7 +258,7 @@ static void refuses_without_memory(struct kunit *test)
 	fail_allocations(false);
 	kfree(probe);
 	if (probe)
-		kunit_skip(test, "allocations do not fail here");
+		kunit_skip(test, "the kernel has no fault injection for allocations");
 	TP_EXPECT_TYPE(test, ret, DAT_INSUFFICIENT_RESOURCES);
 	expect_unchanged(test, 1);
 }
@@ -302,7 +302,7 @@ static void take(struct kunit *test, u64 last)
 	}
 }
 
-static void posts_go_on_meanwhile(struct kunit *test)
+static void posts_continue_meanwhile(struct kunit *test)
 {
 	unsigned long end = jiffies + 60 * HZ;
 	struct task_struct *thread;
@@ -381,7 +381,7 @@ static struct kunit_case srq_resize_cases[] = {
 	KUNIT_CASE(refuses_what_the_device_refuses),
 	KUNIT_CASE(refuses_on_an_orphan),
 	KUNIT_CASE(refuses_without_memory),
-	KUNIT_CASE(posts_go_on_meanwhile),
+	KUNIT_CASE(posts_continue_meanwhile),
 	{}
 };
 

@@ -287,7 +287,7 @@ static void C_32_reset_makes_a_new_QP_for_one_that_did_not_flush(struct kunit *t
 	KUNIT_ASSERT_TRUE(test, tp_finish(&ending));
 }
 
-static void C_32_reset_without_a_CQ_leaves_the_endpoint_as_it_is(struct kunit *test)
+static void C_32_reset_without_a_CQ_changes_nothing(struct kunit *test)
 {
 	kdapl_clauses(test, "C-32");
 	make_mute(test);
@@ -524,7 +524,7 @@ static struct kunit_case strip_cases[] = {
 	KUNIT_CASE(C_23_receives_of_a_failed_attempt_are_flushed_in_software),
 	KUNIT_CASE(S_31_a_receive_that_is_being_posted_is_flushed_once),
 	KUNIT_CASE(C_32_reset_makes_a_new_QP_for_one_that_did_not_flush),
-	KUNIT_CASE(C_32_reset_without_a_CQ_leaves_the_endpoint_as_it_is),
+	KUNIT_CASE(C_32_reset_without_a_CQ_changes_nothing),
 	KUNIT_CASE(C_57_removal_flushes_the_receives_of_a_QP_in_INIT),
 	KUNIT_CASE(C_57_removal_finds_an_endpoint_without_a_QP),
 	KUNIT_CASE(S_31_a_flush_that_is_held_back_uses_no_CQ),

@@ -348,7 +348,7 @@ static void C_56_the_end_does_not_wait_for_a_slow_device(struct kunit *test)
 		took = slow_end(test, slow);
 		for (i = 1; i < ATTEMPTS && took >= kdapl_timeout_ms(END_MS); i++)
 			took = slow_end(test, slow);
-		KUNIT_EXPECT_LT_MSG(test, took, kdapl_timeout_ms(END_MS), "slow in way %u", slow);
+		KUNIT_EXPECT_LT_MSG(test, took, kdapl_timeout_ms(END_MS), "slow device %u", slow);
 	}
 }
 

@@ -328,7 +328,7 @@ static void E_08_class_A_calls_in_a_done_callback(struct kunit *test)
 	expect_returns(test, false);
 }
 
-static void E_08_class_A_calls_in_the_deferred_deliverer(struct kunit *test)
+static void E_08_class_A_calls_in_the_deferred_delivery(struct kunit *test)
 {
 	DAT_UPCALL_OBJECT object = { .upcall_func = upcall };
 
@@ -352,7 +352,7 @@ static int upcall_init(struct kunit *test)
 
 static struct kunit_case upcall_cases[] = {
 	KUNIT_CASE(E_08_class_A_calls_in_a_done_callback),
-	KUNIT_CASE(E_08_class_A_calls_in_the_deferred_deliverer),
+	KUNIT_CASE(E_08_class_A_calls_in_the_deferred_delivery),
 	{}
 };
 

@@ -60,7 +60,7 @@ static void users_keep_a_zone_and_leave_it(struct kunit *test)
 	TP_EXPECT_TYPE(test, dat_pz_free(pz), DAT_INVALID_HANDLE);
 }
 
-static void endpoints_keep_an_SRQ_and_leave_it(struct kunit *test)
+static void endpoints_keep_an_SRQ_until_they_leave(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, true, &ep), DAT_SUCCESS);
 	TP_EXPECT_TYPE(test, dat_srq_free(env->srq_handle), DAT_INVALID_STATE);
@@ -282,7 +282,7 @@ static void usage_exit(struct kunit *test)
 
 static struct kunit_case usage_cases[] = {
 	KUNIT_CASE(users_keep_a_zone_and_leave_it),
-	KUNIT_CASE(endpoints_keep_an_SRQ_and_leave_it),
+	KUNIT_CASE(endpoints_keep_an_SRQ_until_they_leave),
 	KUNIT_CASE(L_05_a_freed_region_is_out_of_reach),
 	KUNIT_CASE(L_08_a_context_is_not_given_twice),
 	KUNIT_CASE(L_01_L_02_an_address_that_is_no_memory),
