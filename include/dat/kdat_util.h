@@ -23,7 +23,7 @@
  *               remote privilege
  *
  * The Consumer owns the structure and the buffer, and serialises access to both. The
- * buffer must stay allocated until kdat_unregister() has returned.
+ * buffer must stay allocated until kdat_unregister() has returned. Source: kDAPL's choice.
  */
 struct kdat_region {
 	void *address;
