@@ -21,7 +21,6 @@
 #include "event/event.h"
 #include "internal.h"
 #include "base/trace.h"
-#include "object/query.h"
 
 /* Prefix of reject data: the versions of the API and of the Provider, both 2.0 */
 static const u8 reject_prefix[KDAPL_REJECT_PREFIX] = { 2, 0, 2, 0 };

@@ -7,7 +7,6 @@
  */
 #include <linux/export.h>
 #include "internal.h"
-#include "object/query.h"
 
 /* Arguments of a create, in the order of the reference */
 static DAT_RETURN kdapl_psp_check(const struct kdapl_evd *evd, const DAT_CONN_QUAL *qual,

@@ -14,7 +14,6 @@
 #include <linux/export.h>
 #include "post/post.h"
 #include "internal.h"
-#include "object/query.h"
 
 /**
  * kdapl_rsp_bond - reserve an EP for an RSP

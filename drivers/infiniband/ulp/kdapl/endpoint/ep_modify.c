@@ -22,7 +22,6 @@
 #include "post/post.h"
 #include "queue/queue.h"
 #include "internal.h"
-#include "object/query.h"
 
 /* Parameters that never change */
 #define KDAPL_EP_FIXED	(DAT_EP_FIELD_IA_HANDLE | DAT_EP_FIELD_EP_STATE | DAT_EP_FIELD_COMM | \

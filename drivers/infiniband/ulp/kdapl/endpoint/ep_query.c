@@ -7,7 +7,6 @@
 #include <linux/export.h>
 #include <linux/string.h>
 #include "post/post.h"
-#include "object/query.h"
 
 /*
  * Writes the provider-specific attributes as texts to the EP, where they are valid until

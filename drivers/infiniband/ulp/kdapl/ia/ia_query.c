@@ -9,7 +9,6 @@
 #include <linux/cache.h>
 #include <linux/export.h>
 #include "ia.h"
-#include "object/query.h"
 
 /* ---- attributes of the IA ---------------------------------------------- */
 

@@ -14,7 +14,6 @@
 #include "post/post.h"
 #include "internal.h"
 #include "base/trace.h"
-#include "object/query.h"
 
 /* ---- creation ---------------------------------------------------------- */
 

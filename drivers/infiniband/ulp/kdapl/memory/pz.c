@@ -23,7 +23,6 @@
 #include <rdma/ib_cache.h>
 #include "device/device.h"
 #include "internal.h"
-#include "object/query.h"
 
 #define KDAPL_ZONE_MAX		(U32_MAX >> KDAPL_ZONE_SHIFT)
 #define KDAPL_SERVICE_MS	10000	/* for one work request (M-2) */

@@ -15,7 +15,6 @@
 #include "event/event.h"
 #include "post/post.h"
 #include "internal.h"
-#include "object/query.h"
 
 /* Allocates an MR as large as the largest LMR, and adds it to the table of keys */
 static int kdapl_rmr_make_mr(struct kdapl_rmr *rmr, struct kdapl_fast *f)

@@ -28,5 +28,6 @@
 #include "srq.h"
 #include "ep.h"
 #include "sp.h"
+#include "query.h"
 
 #endif /* _KDAPL_OBJECT_H_ */

@@ -4,7 +4,7 @@
  * any context.
  */
 #include <linux/string.h>
-#include "query.h"
+#include "object.h"
 
 /**
  * kdapl_copy_fields - copy the members that a mask selects

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Queries: a function fills in all parameters of an object, and a table has their offsets.
- * query.c checks the arguments and copies the parameters that are selected. Included by the
+ * query.c checks the arguments and copies the parameters that are selected. Used by the
  * files that have a query; any context.
  */
 #ifndef _KDAPL_QUERY_H_
@@ -10,7 +10,7 @@
 #include <linux/build_bug.h>
 #include <linux/log2.h>
 #include <linux/stddef.h>
-#include "object.h"
+#include "base/base.h"
 
 union kdapl_param {
 	DAT_CR_PARAM cr;

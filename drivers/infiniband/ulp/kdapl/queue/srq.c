@@ -10,7 +10,6 @@
 #include <linux/slab.h>
 #include "post/post.h"
 #include "internal.h"
-#include "object/query.h"
 
 /**
  * kdapl_srq_attach - add an EP to the table for completions of its QP
