@@ -9,7 +9,6 @@
 #include <linux/jiffies.h>
 #include <linux/string.h>
 
-#include "../../drivers/infiniband/ulp/kdapl/tests/nap.h"
 #include "interop.h"
 
 #define BACKLOG		8	/* requests that may wait */
@@ -134,7 +133,7 @@ static bool take_request(struct interop_listener *ls, DAT_CR_HANDLE *cr)
  */
 int interop_request(struct interop_listener *ls, DAT_CR_HANDLE *cr, u32 ms)
 {
-	unsigned long end = jiffies + msecs_to_jiffies(ms * interop_stretch());
+	unsigned long end = test_deadline(ms);
 
 	*cr = DAT_HANDLE_NULL;
 	while (!take_request(ls, cr)) {
@@ -256,7 +255,7 @@ int interop_reuse(struct interop_link *l)
 int interop_connect(struct interop_link *l, DAT_IA_ADDRESS_PTR address, u32 port,
 		    const char *hello, int (*post)(void *data), void *data)
 {
-	DAT_TIMEOUT limit = INTEROP_WAIT_MS / 2 * interop_stretch() * 1000;
+	DAT_TIMEOUT limit = INTEROP_WAIT_MS / 2 * test_stretch() * 1000;
 	DAT_RETURN ret;
 	u32 try;
 	int err;

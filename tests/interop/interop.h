@@ -13,12 +13,11 @@
 
 #include <linux/completion.h>
 #include <linux/refcount.h>
-#include <linux/seq_file.h>
 #include <linux/sizes.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
-#include <dat/kdat.h>
+#include "kdapl_test.h"
 
 #include "protocol.h"
 
@@ -53,9 +52,9 @@ enum interop_count {
 
 void interop_report_reset(void);
 void interop_report_show(struct seq_file *m);
-u32 interop_failures(void);
 void interop_add(enum interop_count what, u64 n);
-__printf(2, 3) void interop_fail(const char *who, const char *fmt, ...);
+/* @who: name of the link or the thread; any context but hard interrupts */
+#define interop_fail(who, fmt, ...)	test_fail("%s: " fmt, who, ##__VA_ARGS__)
 bool interop_good(const char *who, const char *what, DAT_RETURN ret);
 
 /* ---- fixture.c: the IA ---------------------------------------------------- */
@@ -67,7 +66,6 @@ struct interop_fixture {
 	bool stop;		/* makes all waits end */
 };
 
-unsigned int interop_stretch(void);
 int interop_fixture_open(struct interop_fixture *w);
 void interop_fixture_close(struct interop_fixture *w);
 

@@ -218,7 +218,7 @@ int interop_wait(struct interop_link *l, enum interop_want want, u32 number)
 {
 	static const char * const name[] = { "a receive", "a request", "an outcome",
 					     "the end", "all completions" };
-	unsigned long end = jiffies + msecs_to_jiffies(INTEROP_WAIT_MS * interop_stretch());
+	unsigned long end = test_deadline(INTEROP_WAIT_MS);
 
 	while (!check(l, want, number)) {
 		if (READ_ONCE(l->fx->stop))

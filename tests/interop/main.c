@@ -11,59 +11,46 @@
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 
 #include "interop.h"
-
-#define LINE_MAX_LEN	1024
 
 char *interop_ia_name = "rxe0";
 module_param_named(ia, interop_ia_name, charp, 0444);
 MODULE_PARM_DESC(ia, "Interface adapter (default rxe0)");
 
-static unsigned int stretch = 1;
-module_param(stretch, uint, 0444);
-MODULE_PARM_DESC(stretch, "Multiplies time-outs, for emulated machines (default 1)");
-
 static struct dentry *dir;
 struct workqueue_struct *interop_wq;
 
-unsigned int interop_stretch(void)
+static int run_line(char *line, int (*parse)(struct interop_args *args, char *line),
+		    int (*run)(const struct interop_args *args))
 {
-	return clamp(stretch, 1U, 100U);
-}
+	struct interop_args *args = kzalloc(sizeof(*args), GFP_KERNEL);
+	int err = args ? parse(args, line) : -ENOMEM;
 
-/* Copy a line from user space, parse it and run the command */
-static ssize_t take_line(const char __user *buf, size_t len,
-			 int (*parse)(struct interop_args *args, char *line),
-			 int (*run)(const struct interop_args *args))
-{
-	struct interop_args *args;
-	char *line;
-	int err;
-
-	if (len >= LINE_MAX_LEN)
-		return -EINVAL;
-	line = memdup_user_nul(buf, len);
-	if (IS_ERR(line))
-		return PTR_ERR(line);
-	args = kzalloc(sizeof(*args), GFP_KERNEL);
-	err = args ? parse(args, line) : -ENOMEM;
 	if (!err)
 		err = run(args);
 	kfree(args);
-	kfree(line);
-	return err ?: len;
+	return err;
+}
+
+static int serve(char *line)
+{
+	return run_line(line, interop_args_server, interop_server_start);
+}
+
+static int call(char *line)
+{
+	return run_line(line, interop_args_client, interop_client_run);
 }
 
 static ssize_t server_write(struct file *file, const char __user *buf, size_t len, loff_t *pos)
 {
-	return take_line(buf, len, interop_args_server, interop_server_start);
+	return test_command(buf, len, serve);
 }
 
 static ssize_t client_write(struct file *file, const char __user *buf, size_t len, loff_t *pos)
 {
-	return take_line(buf, len, interop_args_client, interop_client_run);
+	return test_command(buf, len, call);
 }
 
 static int report_show(struct seq_file *m, void *unused)

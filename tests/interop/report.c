@@ -8,14 +8,9 @@
 
 #include "interop.h"
 
-#define KEPT		12	/* failures with their text */
-#define TEXT_SIZE	160
-
 static struct {
-	spinlock_t lock;	/* guards all below */
+	spinlock_t lock;	/* guards @count */
 	u64 count[INTEROP_COUNTS];
-	u32 failures;
-	char text[KEPT][TEXT_SIZE];
 } report = { .lock = __SPIN_LOCK_UNLOCKED(report.lock) };
 
 static const char * const count_name[INTEROP_COUNTS] = {
@@ -45,8 +40,8 @@ void interop_report_reset(void)
 	outstanding = report.count[INTEROP_POSTED] - report.count[INTEROP_COMPLETED];
 	memset(report.count, 0, sizeof(report.count));
 	report.count[INTEROP_POSTED] = outstanding;
-	report.failures = 0;
 	spin_unlock_bh(&report.lock);
+	test_verdict_init(&test_verdict);
 }
 
 /* Context: any but hard interrupts. */
@@ -54,31 +49,6 @@ void interop_add(enum interop_count what, u64 n)
 {
 	spin_lock_bh(&report.lock);
 	report.count[what] += n;
-	spin_unlock_bh(&report.lock);
-}
-
-/**
- * interop_fail - record a failure
- * @who: name of the link or the thread
- * @fmt: the failure
- *
- * Context: any but hard interrupts.
- */
-void interop_fail(const char *who, const char *fmt, ...)
-{
-	va_list args;
-	int n;
-
-	spin_lock_bh(&report.lock);
-	if (report.failures < KEPT) {
-		char *text = report.text[report.failures];
-
-		n = scnprintf(text, TEXT_SIZE, "%s: ", who);
-		va_start(args, fmt);
-		vscnprintf(text + n, TEXT_SIZE - n, fmt, args);
-		va_end(args);
-	}
-	report.failures++;
 	spin_unlock_bh(&report.lock);
 }
 
@@ -93,18 +63,13 @@ void interop_fail(const char *who, const char *fmt, ...)
  */
 bool interop_good(const char *who, const char *what, DAT_RETURN ret)
 {
-	const char *major = "?", *minor = "?";
+	char name[80];
 
 	if (ret == DAT_SUCCESS)
 		return true;
-	dat_strerror(ret, &major, &minor);
-	interop_fail(who, "%s: expected DAT_SUCCESS, returned %s, %s", what, major, minor);
+	interop_fail(who, "%s: expected DAT_SUCCESS, returned %s", what,
+		     test_ret_name(ret, name, sizeof(name)));
 	return false;
-}
-
-u32 interop_failures(void)
-{
-	return READ_ONCE(report.failures);
 }
 
 /* Print one counter per line, then the failures. Context: process. */
@@ -115,8 +80,7 @@ void interop_report_show(struct seq_file *m)
 	spin_lock_bh(&report.lock);
 	for (i = 0; i < INTEROP_COUNTS; i++)
 		seq_printf(m, "%s %llu\n", count_name[i], report.count[i]);
-	seq_printf(m, "failures %u\n", report.failures);
-	for (i = 0; i < min_t(u32, report.failures, KEPT); i++)
-		seq_printf(m, "failure: %s\n", report.text[i]);
 	spin_unlock_bh(&report.lock);
+	seq_printf(m, "failures %u\n", test_failures());
+	test_show_notes(m, &test_verdict, "failure: ");
 }

@@ -172,7 +172,7 @@ void adv_bystanders(struct adv *f, const char *what)
 
 enum ib_wc_status adv_notified(struct adv *f, struct vpeer_req *r)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	unsigned long deadline = test_deadline(LOOP_QUIET_MS);
 
 	while (pair_ok(f->d) && !wait_for_completion_timeout(&r->done, 1)) {
 		if (READ_ONCE(f->peer->last) == RDMA_CM_EVENT_DISCONNECTED)
@@ -185,7 +185,7 @@ enum ib_wc_status adv_notified(struct adv *f, struct vpeer_req *r)
 
 void adv_expect_dead(struct pair *d, DAT_HANDLE victim)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	unsigned long deadline = test_deadline(LOOP_QUIET_MS);
 	DAT_EVENT ev = {};
 
 	while (pair_ok(d) && dat_evd_dequeue(d->run->async_evd, &ev) != DAT_SUCCESS) {

@@ -139,7 +139,7 @@ static void try_data(struct pair *d, struct pair_evd *evd, DAT_PSP_HANDLE psp, s
 		     u32 i)
 {
 	struct forged_request r = {};
-	unsigned long left = msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	unsigned long left = test_limit(LOOP_QUIET_MS);
 	struct ib_cm_id *id;
 	u8 field[FIELD];
 	DAT_EVENT ev;
@@ -328,7 +328,7 @@ static void expect_silence(struct pair *d, struct pair_end *a)
 	sp_ok(d, "dat_ep_disconnect", dat_ep_disconnect(a->ep, DAT_CLOSE_ABRUPT_FLAG));
 	pair_conn(a, DAT_CONNECTION_EVENT_DISCONNECTED);
 	took = ktime_to_ms(ktime_get()) - begin;
-	if (took > ABRUPT_MS * loop_stretch())
+	if (took > ABRUPT_MS * test_stretch())
 		loop_fail(d->c, "DISCONNECTED %lld ms after an abrupt disconnect", took);
 	pair_dto(a, DAT_DTO_SEND, 2, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 }

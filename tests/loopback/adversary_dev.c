@@ -82,9 +82,9 @@ static struct ib_mr *vpeer_register(struct vpeer *b)
 	r->reg.mr = mr;
 	r->reg.key = mr->rkey;
 	r->reg.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ;
-	if (!b->c->fails && vpeer_post(r) && vpeer_wait(r) != IB_WC_SUCCESS)
+	if (!b->c->verdict.failures && vpeer_post(r) && vpeer_wait(r) != IB_WC_SUCCESS)
 		loop_fail(b->c, "REG_MR: %d", r->status);
-	if (!b->c->fails)
+	if (!b->c->verdict.failures)
 		return mr;
 	ib_dereg_mr(mr);
 	return NULL;
@@ -121,12 +121,12 @@ static void foreign_key(struct quad *q)
 
 	if (!mr)
 		return;
-	if (!q->c->fails && write_to(q->a[1], mr) != IB_WC_SUCCESS)
+	if (!q->c->verdict.failures && write_to(q->a[1], mr) != IB_WC_SUCCESS)
 		loop_fail(q->c, "valid key: expected status 0, got %d", q->a[1]->req[0].status);
-	if (!q->c->fails && write_to(q->a[0], mr) == IB_WC_SUCCESS)
+	if (!q->c->verdict.failures && write_to(q->a[0], mr) == IB_WC_SUCCESS)
 		loop_fail(q->c, "key of another zone: expected a refusal, the access succeeded");
 	ib_dereg_mr(mr);
-	if (q->c->fails)
+	if (q->c->verdict.failures)
 		return;
 	/* That connection is broken now, so the other attack uses a new one */
 	vpeer_end(q->a[0]);
@@ -140,14 +140,14 @@ static void foreign_key(struct quad *q)
 	if (!mr)
 		return;
 	got = invalidate(q, mr->rkey, &told);
-	if (!q->c->fails && got->status == IB_WC_SUCCESS) {
+	if (!q->c->verdict.failures && got->status == IB_WC_SUCCESS) {
 		if (!(got->flags & IB_WC_WITH_INVALIDATE) || told != IB_WC_SUCCESS)
 			loop_fail(q->c, "receive flags %#x, send status %d", got->flags, told);
 		dead = write_to(q->a[1], mr) != IB_WC_SUCCESS;
 	}
 	scnprintf(q->c->reason, sizeof(q->c->reason), "ends keys of any zone: %s",
 		  dead ? "yes" : "no");
-	if (!q->c->fails && soft && !dead)
+	if (!q->c->verdict.failures && soft && !dead)
 		loop_fail(q->c, "Soft-RoCE: expected no check of the zone (kdapl-testing.rst)");
 	ib_dereg_mr(mr);
 }
@@ -160,9 +160,9 @@ static void unknown_key(struct quad *q)
 	u32 told;
 
 	got = invalidate(q, 0x5a5a5a00, &told);
-	if (!q->c->fails && got->status == IB_WC_SUCCESS)
+	if (!q->c->verdict.failures && got->status == IB_WC_SUCCESS)
 		loop_fail(q->c, "unknown key: expected the receive to fail, it succeeded");
-	if (!q->c->fails && soft && told != IB_WC_SUCCESS)
+	if (!q->c->verdict.failures && soft && told != IB_WC_SUCCESS)
 		loop_fail(q->c, "unknown key: expected send status 0, got %d", told);
 }
 
@@ -207,7 +207,7 @@ static void kept_back(struct quad *q)
 	scnprintf(q->c->reason + strlen(q->c->reason),
 		  sizeof(q->c->reason) - strlen(q->c->reason), "; keeps answers back: %s",
 		  silent ? "yes" : "no");
-	if (!q->c->fails && soft && q->b[1]->overtaken && !silent)
+	if (!q->c->verdict.failures && soft && q->b[1]->overtaken && !silent)
 		loop_fail(q->c, "Soft-RoCE: expected no answer (kdapl-testing.rst), got one");
 }
 
@@ -228,7 +228,7 @@ static void silent_target(struct quad *q)
 bool adv_device_loses_buffers(struct loop_run *run, struct loop_case *c)
 {
 	struct vpeer *a = vpeer_make(run, c), *b = vpeer_make_srq(run, c);
-	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	unsigned long deadline = test_deadline(LOOP_QUIET_MS);
 	struct vpeer_req *got, *r;
 	bool lost = false;
 
@@ -243,7 +243,7 @@ bool adv_device_loses_buffers(struct loop_run *run, struct loop_case *c)
 	if (vpeer_post(r) && vpeer_wait(r) == IB_WC_SUCCESS)
 		loop_fail(c, "partial message: expected the send to fail, it succeeded");
 	/* Until the last packet of the message has been copied */
-	while (!c->fails && !READ_ONCE(run->abort) && !READ_ONCE(b->mem[4095])) {
+	while (!c->verdict.failures && !READ_ONCE(run->abort) && !READ_ONCE(b->mem[4095])) {
 		if (time_after(jiffies, deadline))
 			loop_fail(c, "partial message: expected some bytes to arrive, got none");
 		wait_for_completion_timeout(&run->wake, 1);
@@ -348,7 +348,7 @@ static void end_under_reads(struct quad *q, u32 rounds, struct sightings *seen)
 		vpeer_post(loop[i]);
 	end_under(q, loop[0], rounds, mr);
 	memset(b->mem, LATE_BYTE, VPEER_MEM);
-	for (i = 0; i < READS && !q->c->fails; i++) {
+	for (i = 0; i < READS && !q->c->verdict.failures; i++) {
 		status = vpeer_wait(loop[i]);
 		if (status == IB_WC_SUCCESS || status == IB_WC_RETRY_EXC_ERR)
 			seen->naks += !memchr(a->mem + i * VPEER_MEM / READS, LATE_BYTE, READ_LEN);
@@ -375,29 +375,29 @@ int loop_case_device(struct loop_run *run, struct loop_case *c)
 
 	if (quad_make(&q, run, c)) {
 		foreign_key(&q);
-		if (!c->fails)
+		if (!c->verdict.failures)
 			unknown_key(&q);
 	}
 	quad_end(&q);
-	if (!c->fails) {
+	if (!c->verdict.failures) {
 		if (quad_make(&q, run, c))
 			silent_target(&q);
 		quad_end(&q);
 	}
-	if (!c->fails) {
+	if (!c->verdict.failures) {
 		if (quad_make(&q, run, c))
 			kept_back(&q);
 		quad_end(&q);
 	}
-	for (i = 0; i < tries && !c->fails; i++) {
+	for (i = 0; i < tries && !c->verdict.failures; i++) {
 		if (quad_make(&q, run, c))
 			seen.writes += late_packet(&q, i + 2);
 		quad_end(&q);
-		if (!c->fails && quad_make(&q, run, c))
+		if (!c->verdict.failures && quad_make(&q, run, c))
 			end_under_reads(&q, i + 2, &seen);
 		quad_end(&q);
 	}
-	if (!c->fails && run->srq_supported)
+	if (!c->verdict.failures && run->srq_supported)
 		scnprintf(c->reason + strlen(c->reason), sizeof(c->reason) - strlen(c->reason),
 			  "; loses SRQ buffers: %s",
 			  adv_device_loses_buffers(run, c) ? "yes" : "no");

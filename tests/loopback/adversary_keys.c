@@ -339,7 +339,7 @@ static void start_loops(struct adv *f, enum ib_wr_opcode op, DAT_RMR_CONTEXT key
 /* Waits until each loop has done one more round */
 static void wait_rounds(struct adv *f)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	unsigned long deadline = test_deadline(LOOP_QUIET_MS);
 	u32 i, from[LOOPS];
 
 	for (i = 0; i < LOOPS; i++)

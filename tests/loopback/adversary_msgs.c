@@ -210,7 +210,7 @@ static void send_half(struct adv *f, enum ib_wr_opcode op)
 /* The first part has arrived, or arrives soon */
 static void expect_half(struct adv *f)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	unsigned long deadline = test_deadline(LOOP_QUIET_MS);
 
 	while (pair_ok(f->d) && READ_ONCE(f->b->mem[HALF_AT + HALF_GOOD - 1]) == PAIR_FREE) {
 		if (time_after(jiffies, deadline))
@@ -380,7 +380,7 @@ int loop_case_half(struct loop_run *run, struct loop_case *c)
 	struct pair_cfg cfg = {}, srq = { .srq = true };
 	int err = adv_play(run, c, &cfg, half_script);
 
-	if (!err && !c->fails && run->srq_supported) {
+	if (!err && !c->verdict.failures && run->srq_supported) {
 		loop_clauses(c, "Q-29");
 		err = adv_play(run, c, &srq, half_srq_script);
 	}
@@ -494,7 +494,7 @@ static void mute_script(struct adv *f)
 		    dat_ep_disconnect(f->b->ep, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	pair_conn(f->b, DAT_CONNECTION_EVENT_DISCONNECTED);
 	took = ktime_to_ms(ktime_get()) - begin;
-	if (took > ABRUPT_MS * loop_stretch())
+	if (took > ABRUPT_MS * test_stretch())
 		loop_fail(f->d->c, "DISCONNECTED %lld ms after an abrupt disconnect", took);
 	for (i = 0; i < UNHEARD; i++)
 		pair_dto(f->b, DAT_DTO_SEND, 10 + i, DAT_DTO_ERR_FLUSHED, 0, PAIR_ANY_UPCALL);

@@ -33,7 +33,7 @@ static int cm_peer_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
-		failed.status = rdma_resolve_route(id, CM_PEER_RESOLVE_MS * loop_stretch());
+		failed.status = rdma_resolve_route(id, CM_PEER_RESOLVE_MS * test_stretch());
 		break;
 	case RDMA_CM_EVENT_ROUTE_RESOLVED:
 		if (r->calls)
@@ -75,7 +75,7 @@ static bool cm_peer_start(struct cm_peer *r, DAT_CONN_QUAL qual)
 		return false;
 	}
 	err = rdma_resolve_addr(r->id, NULL, (struct sockaddr *)&addr,
-				CM_PEER_RESOLVE_MS * loop_stretch());
+				CM_PEER_RESOLVE_MS * test_stretch());
 	if (err)
 		loop_fail(d->c, "rdma_resolve_addr: %d", err);
 	return !err;
@@ -130,7 +130,7 @@ bool cm_peer_notified(struct cm_peer *r)
 
 bool cm_peer_wait(struct cm_peer *r)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	unsigned long deadline = test_deadline(LOOP_QUIET_MS);
 
 	while (!cm_peer_notified(r) && pair_ok(r->d)) {
 		if (time_after(jiffies, deadline))

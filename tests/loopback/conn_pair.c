@@ -258,7 +258,7 @@ void pair_connect_one(struct pair *d, u32 i)
 {
 	DAT_CR_HANDLE cr;
 
-	if (!pair_call(d, i, PAIR_CONNECT_MS * loop_stretch() * 1000U))
+	if (!pair_call(d, i, PAIR_CONNECT_MS * test_stretch() * 1000U))
 		return;
 	cr = pair_called(d);
 	if (cr && expect_ok(d, "dat_cr_accept", dat_cr_accept(cr, d->b[i].ep, 0, NULL))) {
@@ -453,7 +453,7 @@ static bool told_by_now(struct pair_evd *evd)
 bool pair_next(struct pair *d, struct pair_evd *evd, enum pair_expect told, const char *what,
 	       DAT_EVENT *ev)
 {
-	u32 wait = LOOP_QUIET_MS * loop_stretch() * (1 + d->on_the_way / SZ_8M);
+	u32 wait = LOOP_QUIET_MS * test_stretch() * (1 + d->on_the_way / SZ_8M);
 	unsigned long deadline = jiffies + msecs_to_jiffies(wait);
 	bool was_told = false;
 

@@ -79,7 +79,7 @@ void pair_free_evd(struct pair *d, struct pair_evd *evd);
 void pair_end(struct pair *d);
 static inline bool pair_ok(const struct pair *d)
 {
-	return !READ_ONCE(d->c->fails) && !READ_ONCE(d->run->abort);
+	return !READ_ONCE(d->c->verdict.failures) && !READ_ONCE(d->run->abort);
 }
 
 /* Memory */

@@ -57,7 +57,7 @@ static void expect_time(struct pair *d, const char *what, const struct stopwatch
 /* Both queues of A are empty except for one receive, which is flushed. */
 static void one_timeout(struct pair *d, u32 ms, DAT_IA_ADDRESS_PTR to, s64 *latest)
 {
-	s64 late = loop_stretch() > 1 ? BUSY_MS * loop_stretch() : LATE_MS;
+	s64 late = test_stretch() > 1 ? BUSY_MS * test_stretch() : LATE_MS;
 	s64 most = (ms + late) * 1000LL;
 	DAT_CR_HANDLE cr = DAT_HANDLE_NULL;
 	struct pair_end *a = &d->a[0];

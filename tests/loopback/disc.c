@@ -201,7 +201,7 @@ int loop_case_disc(struct loop_run *run, struct loop_case *c)
 	u32 i;
 	int err = 0;
 
-	for (i = 0; i < c->count && !err && !c->fails; i++) {
+	for (i = 0; i < c->count && !err && !c->verdict.failures; i++) {
 		struct loop_cfg cfg = {
 			.op = c->op,
 			.mode = modes[i % 2],

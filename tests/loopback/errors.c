@@ -210,9 +210,9 @@ int loop_case_error(struct loop_run *run, struct loop_case *c)
 	int err = 0;
 
 	for (i = 0; i < c->count && !err; i++) {
-		fails = c->fails;
+		fails = c->verdict.failures;
 		err = error_round(run, c, i & 1 ? LOOP_DEQUEUE : LOOP_UPCALL);
-		bad += c->fails != fails;
+		bad += c->verdict.failures != fails;
 	}
 	if (bad)
 		scnprintf(c->reason, sizeof(c->reason), "%u of %u rounds failed", bad, i);

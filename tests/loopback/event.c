@@ -332,7 +332,7 @@ static bool check_done(struct loop_fixture *fx, bool (*done)(struct loop_fixture
  */
 int loop_wait(struct loop_fixture *fx, bool (*done)(struct loop_fixture *fx), u32 ms)
 {
-	unsigned long limit = msecs_to_jiffies(ms * loop_stretch());
+	unsigned long limit = test_limit(ms);
 	unsigned long deadline = jiffies + limit;
 	u32 events, seen = 0;
 
@@ -366,7 +366,7 @@ int loop_wait(struct loop_fixture *fx, bool (*done)(struct loop_fixture *fx), u3
  */
 int loop_wait_cr(struct loop_run *run, u32 ms)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(ms * loop_stretch());
+	unsigned long deadline = test_deadline(ms);
 
 	while (!READ_ONCE(run->cr)) {
 		if (READ_ONCE(run->abort))

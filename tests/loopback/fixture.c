@@ -299,7 +299,7 @@ static int connect_pair(struct loop_fixture *fx, u32 i)
 	int err;
 
 	ret = dat_ep_connect(fx->a[i].ep, run->attr.ia_address_ptr, run->qual,
-			     CONNECT_MS * loop_stretch() * 1000U, sizeof(hello), &hello,
+			     CONNECT_MS * test_stretch() * 1000U, sizeof(hello), &hello,
 			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 	if (!loop_expect(fx->c, "dat_ep_connect", ret, DAT_SUCCESS))
 		return -EIO;
@@ -307,7 +307,7 @@ static int connect_pair(struct loop_fixture *fx, u32 i)
 	if (err) {
 		if (err == -ETIMEDOUT)
 			loop_fail(fx->c, "expected a connection request within %u s, got none",
-				  CONNECT_MS * loop_stretch() / 1000);
+				  CONNECT_MS * test_stretch() / 1000);
 		return err;
 	}
 	cr = run->cr;
@@ -337,7 +337,7 @@ int loop_fixture_connect(struct loop_fixture *fx)
 		loop_fail(fx->c, "connecting: A %s, B %s within %u s",
 			  fx->a[0].established ? "established" : "not established",
 			  fx->b[0].established ? "established" : "not established",
-			  CONNECT_MS * loop_stretch() / 1000);
+			  CONNECT_MS * test_stretch() / 1000);
 	if (!err && fx->stop)
 		err = -EIO;
 	return err;

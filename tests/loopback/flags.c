@@ -36,7 +36,7 @@ static int wait_for(struct loop_fixture *fx, bool (*done)(struct loop_fixture *f
 
 	if (err == -ETIMEDOUT)
 		loop_fail(fx->c, "%s: not within %u s", what,
-			  LOOP_QUIET_MS * loop_stretch() / 1000);
+			  LOOP_QUIET_MS * test_stretch() / 1000);
 	return err;
 }
 
@@ -58,7 +58,7 @@ static bool never(struct loop_fixture *fx)
 /* Dequeues, with or without notification, until @n events have come. */
 static int dequeue_silent(struct loop_fixture *fx, struct loop_evd *evd, u32 n, const char *what)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	unsigned long deadline = test_deadline(LOOP_QUIET_MS);
 
 	while (n) {
 		n -= loop_drain(fx, evd, n);
@@ -105,7 +105,7 @@ static DAT_RETURN quiet_write(struct loop_side *a, struct loop_slot *src, struct
 static int quiet_writes(struct loop_fixture *fx, u32 count, struct loop_slot *src,
 			struct loop_slot *dst)
 {
-	unsigned long limit = msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	unsigned long limit = test_limit(LOOP_QUIET_MS);
 	unsigned long deadline = jiffies + limit;
 	DAT_RETURN ret;
 	u32 i = 0;
@@ -137,7 +137,7 @@ static int quiet_writes(struct loop_fixture *fx, u32 count, struct loop_slot *sr
 /* One write with an event after them: when it completes, those before it have succeeded. */
 static int loud_write(struct loop_fixture *fx)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	unsigned long deadline = test_deadline(LOOP_QUIET_MS);
 	DAT_RETURN ret;
 
 	do {
@@ -304,7 +304,7 @@ int loop_case_fence(struct loop_run *run, struct loop_case *c)
 	fx->volatile_src = true;
 	fx->on_recv = fence_recv;
 	err = loop_fixture_connect(fx);
-	for (i = 0; i < c->count && !err && !c->fails; i++) {
+	for (i = 0; i < c->count && !err && !c->verdict.failures; i++) {
 		spin_lock_bh(&fx->lock);
 		loop_post_recvs(&fx->b[0], 2, DAT_COMPLETION_DEFAULT_FLAG);
 		/* With no read before it the fence has no effect. */

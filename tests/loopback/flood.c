@@ -39,7 +39,7 @@ static u32 count_told(struct cm_peer *crowd)
 /* The maximum number of requests is pending, and the others were refused */
 static void expect_flooded(struct pair *d, struct cm_peer *crowd, u32 waiting)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	unsigned long deadline = test_deadline(LOOP_QUIET_MS);
 	u32 i;
 
 	while (pair_ok(d) && count_told(crowd) < CROWD - waiting) {
@@ -97,7 +97,7 @@ static void flood_script(struct pair *d, struct pair_evd *evd)
 		sp_answer(&d->a[0], &d->b[0], pair_request(d, evd, calm, sp_qual(d, 1)),
 			  d->b[0].ep);
 		sp_talk(&d->a[0], &d->b[0], false);
-		if (pair_ok(d) && pair_call(d, 1, PAIR_CONNECT_MS * loop_stretch() * 1000U))
+		if (pair_ok(d) && pair_call(d, 1, PAIR_CONNECT_MS * test_stretch() * 1000U))
 			sp_answer(&d->a[1], &d->b[1], pair_called(d), d->b[1].ep);
 		sp_talk(&d->a[1], &d->b[1], false);
 		expect_rejected(d, crowd, "full");
@@ -161,7 +161,7 @@ int loop_case_flood(struct loop_run *run, struct loop_case *c)
 	int err;
 
 	err = sp_play(run, c, 2, flood_script);
-	if (!err && !c->fails)
+	if (!err && !c->verdict.failures)
 		err = sp_play(run, c, 1, undelivered_script);
 	loop_clauses(c, "C-49 C-54 E-22 E-45 E-46");
 	return err;

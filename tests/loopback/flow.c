@@ -31,7 +31,7 @@ static int wait_back(struct loop_fixture *fx, bool (*done)(struct loop_fixture *
 		return err;
 	spin_lock_bh(&fx->lock);
 	loop_fail(fx->c, "stalled: no event for %u s",
-		  LOOP_QUIET_MS * loop_stretch() / 1000);
+		  LOOP_QUIET_MS * test_stretch() / 1000);
 	loop_queue_missing(fx, &fx->a[0].tx);
 	loop_queue_missing(fx, fx->b[0].rx);
 	spin_unlock_bh(&fx->lock);
@@ -84,7 +84,7 @@ int loop_case_parked(struct loop_run *run, struct loop_case *c)
 	u32 i;
 	int err = 0;
 
-	for (i = 0; i < c->count && !err && !c->fails; i++)
+	for (i = 0; i < c->count && !err && !c->verdict.failures; i++)
 		err = parked_round(run, c, i & 1 ? LOOP_DEQUEUE : LOOP_UPCALL, i & 2);
 	loop_clauses(c, c->op == LOOP_SRQ ? "Q-12 Q-18 Q-28" : "R-23 R-24 R-25 G-28 S-34");
 	return err;
@@ -113,7 +113,7 @@ static u32 post_until_full(struct loop_side *s, enum loop_kind kind, u32 limit)
 
 static bool dequeue_exactly(struct loop_fixture *fx, struct loop_evd *evd, u32 n)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	unsigned long deadline = test_deadline(LOOP_QUIET_MS);
 
 	for (;;) {
 		n -= loop_drain(fx, evd, n);
@@ -261,7 +261,7 @@ int loop_case_visible(struct loop_run *run, struct loop_case *c)
 	fx->on_recv = visible_recv;
 	err = loop_fixture_connect(fx);
 	/* Half a queue of pairs at once, so that no target is used twice in a round. */
-	for (done = 0; done < c->count && !err && !c->fails; done += n) {
+	for (done = 0; done < c->count && !err && !c->verdict.failures; done += n) {
 		n = min(c->count - done, c->depth / 2);
 		spin_lock_bh(&fx->lock);
 		loop_post_recvs(&fx->b[0], n, DAT_COMPLETION_DEFAULT_FLAG);
@@ -325,7 +325,7 @@ int loop_case_reset(struct loop_run *run, struct loop_case *c)
 
 	if (!fx)
 		return -EIO;
-	for (i = 0; i < c->count && !err && !c->fails; i++) {
+	for (i = 0; i < c->count && !err && !c->verdict.failures; i++) {
 		if (i)
 			reset_fixture(fx);
 		spin_lock_bh(&fx->lock);

@@ -60,7 +60,7 @@ static u32 talk_on(struct pair *d, unsigned long start)
 	u32 talks;
 
 	for (talks = 0; time_before(jiffies, end); talks++) {
-		if (!pair_ok(d) || !pair_call(d, 0, PAIR_CONNECT_MS * loop_stretch() * 1000U))
+		if (!pair_ok(d) || !pair_call(d, 0, PAIR_CONNECT_MS * test_stretch() * 1000U))
 			break;
 		sp_answer(a, b, pair_called(d), b->ep);
 		sp_talk(a, b, false);
@@ -77,7 +77,7 @@ static void silent_script(struct pair *d, struct pair_evd *evd)
 	DAT_PSP_HANDLE psp = sp_listen(d, evd, sp_qual(d, 0));
 	unsigned long start = jiffies;
 	struct cm_peer cm_peer = {};
-	u32 most = SILENCE_MS + (loop_stretch() > 1 ? SILENCE_BUSY_MS * loop_stretch() :
+	u32 most = SILENCE_MS + (test_stretch() > 1 ? SILENCE_BUSY_MS * test_stretch() :
 						      SILENCE_LATE_MS);
 	u32 ms, talks;
 

@@ -9,7 +9,7 @@
  * Locks: fx->lock guards the queues, slots and counters of a fixture. The work item and
  * the upcalls take it with bottom halves disabled. It is held across the posting calls,
  * which is legal because they are class A calls. Nothing that sleeps is called under it.
- * case->note_lock is a leaf.
+ * case->claim_lock is a leaf.
  */
 #ifndef _KDAPL_LOOP_H_
 #define _KDAPL_LOOP_H_
@@ -17,12 +17,10 @@
 #include <linux/atomic.h>
 #include <linux/completion.h>
 #include <linux/mutex.h>
-#include <linux/seq_file.h>
 #include <linux/sizes.h>
-#include <linux/spinlock.h>
 #include <linux/types.h>
 #include <linux/workqueue.h>
-#include <dat/kdat.h>
+#include "kdapl_test.h"
 
 #define LOOP_MAX_SIZE		SZ_1M		/* bytes of the largest message */
 #define LOOP_MAX_SEGS		32
@@ -31,9 +29,7 @@
 #define LOOP_DEPTH		64
 #define LOOP_GUARD		32		/* guard bytes on each side of a piece */
 #define LOOP_SLACK		32		/* extra room in some buffers */
-#define LOOP_NOTES		8
 #define LOOP_CLAIMS		12
-#define LOOP_NOTE_LEN		200
 #define LOOP_HELLO		0x6b6441504c6c6f70ULL	/* private data: connect */
 #define LOOP_WELCOME		0x70306f4c5041646bULL	/* private data: accept */
 #define LOOP_QUIET_MS		10000		/* a case without events for this long is stalled */
@@ -72,7 +68,7 @@ struct loop_case {
 	bool physical;
 	u32 variant;
 
-	enum loop_verdict verdict;
+	enum loop_verdict result;
 	char reason[200];		/* why it was skipped; or a measurement */
 	u32 depth;
 	u32 messages;			/* received and verified */
@@ -87,12 +83,11 @@ struct loop_case {
 	u32 peak;			/* most requests outstanding at once */
 	u32 full;			/* posts refused because the queue was full */
 	u32 ms;
-	u32 fails;
-	u32 notes;
+	struct test_verdict verdict;
+	/* Clause ids of the contract; @claim_lock guards both */
+	spinlock_t claim_lock;
 	u32 claims;
-	const char *claim[LOOP_CLAIMS];	/* clause ids of the contract */
-	spinlock_t note_lock;		/* guards fails, notes, note, claims, claim */
-	char note[LOOP_NOTES][LOOP_NOTE_LEN];
+	const char *claim[LOOP_CLAIMS];
 };
 
 /* The parsed command line of a run. */
@@ -298,11 +293,12 @@ struct loop_fixture {
 int loop_args_parse(struct loop_args *args, char *line);
 int loop_test_list(struct loop_run *run);
 
-/* report.c: loop_fail() and loop_expect() in any context, the others in process context */
-__printf(2, 3) void loop_fail(struct loop_case *c, const char *fmt, ...);
+/* Any context; loop_expect() returns whether the return is of that type */
+#define loop_fail(c, ...)		test_note(&(c)->verdict, true, __VA_ARGS__)
+#define loop_expect(c, what, ret, type)	test_expect_in(&(c)->verdict, what, ret, type)
+
+/* report.c: loop_clauses() in any context, the others in process context */
 void loop_clauses(struct loop_case *c, const char *ids);
-const char *loop_ret_name(DAT_RETURN ret, char *buf, size_t len);
-bool loop_expect(struct loop_case *c, const char *what, DAT_RETURN ret, u32 type);
 void loop_show_results(struct seq_file *m, struct loop_run *run);
 void loop_show_status(struct seq_file *m, struct loop_run *run, u32 number);
 
@@ -444,7 +440,6 @@ int loop_case_overrun(struct loop_run *run, struct loop_case *c);
 int loop_case_device(struct loop_run *run, struct loop_case *c);
 
 /* main.c */
-unsigned int loop_stretch(void);
 extern unsigned int loop_port;
 
 #endif /* _KDAPL_LOOP_H_ */

@@ -13,15 +13,8 @@
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 
 #include "kdapl_loop.h"
-
-#define LINE_MAX_LEN	1024
-
-static unsigned int stretch = 1;
-module_param(stretch, uint, 0644);
-MODULE_PARM_DESC(stretch, "factor on every time limit, for slow machines (1 to 100)");
 
 unsigned int loop_port = 18515;
 module_param_named(port, loop_port, uint, 0444);
@@ -34,35 +27,30 @@ static DEFINE_MUTEX(run_mutex);		/* loop_run, loop_number and the state of the r
 static struct loop_run *loop_run;
 static u32 loop_number;
 
-unsigned int loop_stretch(void)
-{
-	return clamp(READ_ONCE(stretch), 1U, 100U);
-}
-
 static void play_case(struct loop_run *run, struct loop_case *c)
 {
 	unsigned long start = jiffies;
 	int err;
 
 	if (READ_ONCE(run->abort)) {
-		c->verdict = LOOP_ABORTED;
+		c->result = LOOP_ABORTED;
 		return;
 	}
 	if (c->op == LOOP_SRQ && !run->srq_supported) {
 		strscpy(c->reason, "the device has no shared receive queues",
 			sizeof(c->reason));
-		c->verdict = LOOP_SKIP;
+		c->result = LOOP_SKIP;
 		return;
 	}
-	c->verdict = LOOP_RUNNING;
+	c->result = LOOP_RUNNING;
 	err = c->fn(run, c);
 	c->ms = jiffies_to_msecs(jiffies - start);
-	if (err && !c->fails && !READ_ONCE(run->abort))
+	if (err && !c->verdict.failures && !READ_ONCE(run->abort))
 		loop_fail(c, "ended early, error %d", err);
-	if (c->fails)
-		c->verdict = LOOP_FAIL;
+	if (c->verdict.failures)
+		c->result = LOOP_FAIL;
 	else
-		c->verdict = err ? LOOP_ABORTED : LOOP_PASS;
+		c->result = err ? LOOP_ABORTED : LOOP_PASS;
 }
 
 static void play(struct work_struct *work)
@@ -123,17 +111,7 @@ fail:
 
 static ssize_t run_write(struct file *file, const char __user *buf, size_t len, loff_t *pos)
 {
-	char *line;
-	int err;
-
-	if (len >= LINE_MAX_LEN)
-		return -EINVAL;
-	line = memdup_user_nul(buf, len);
-	if (IS_ERR(line))
-		return PTR_ERR(line);
-	err = start_run(line);
-	kfree(line);
-	return err ?: len;
+	return test_command(buf, len, start_run);
 }
 
 static void abort_run(void)

@@ -53,7 +53,7 @@ struct many {
 
 static bool good(struct many *m)
 {
-	return !READ_ONCE(m->c->fails) && !READ_ONCE(m->run->abort);
+	return !READ_ONCE(m->c->verdict.failures) && !READ_ONCE(m->run->abort);
 }
 
 static bool expect_ok(struct many *m, const char *what, DAT_RETURN ret)
@@ -70,7 +70,7 @@ static void many_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more
 
 static bool next_event(struct many *m, DAT_EVD_HANDLE evd, const char *what, DAT_EVENT *ev)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(MANY_MS * loop_stretch());
+	unsigned long deadline = test_deadline(MANY_MS);
 	unsigned long slept;
 
 	while (good(m)) {

@@ -135,11 +135,11 @@ int loop_case_reach(struct loop_run *run, struct loop_case *c)
 		err = pair_connect(d);
 		if (!err)
 			reach(d, i / 4, i & 1, i & 2);
-		if (c->fails)
+		if (c->verdict.failures)
 			loop_fail(c, "that was: %s, %s%s", trap_name[i / 4],
 				  i & 1 ? "read" : "write", i & 2 ? ", with receives" : "");
 		pair_end(d);
-		if (err || c->fails)
+		if (err || c->verdict.failures)
 			return err;
 	}
 	loop_clauses(c, "C-30 C-60 W-30 W-31 W-32 D-15 G-31 G-36");

@@ -63,7 +63,7 @@ static s64 leave_nobody(struct pair *d)
 		    DAT_SUCCESS);
 	pair_conn(b, DAT_CONNECTION_EVENT_DISCONNECTED);
 	took = ktime_to_ms(ktime_get()) - begin;
-	if (took > ABRUPT_MS * loop_stretch())
+	if (took > ABRUPT_MS * test_stretch())
 		loop_fail(d->c, "DISCONNECTED %lld ms after an abrupt disconnect", took);
 	pair_expect_state(b, DAT_EP_STATE_DISCONNECTED);
 	for (i = 2; i < 2 + SENDS; i++)
@@ -179,7 +179,7 @@ int loop_case_grabs(struct loop_run *run, struct loop_case *c)
 	u32 i;
 
 	loop_clauses(c, "C-52 C-15");
-	for (i = 0; i < ARRAY_SIZE(grabs) && !c->fails; i++) {
+	for (i = 0; i < ARRAY_SIZE(grabs) && !c->verdict.failures; i++) {
 		struct pair_cfg cfg = { .no_reads_in = grabs[i].no_reads };
 		struct pair *d = pair_make(run, c, &cfg);
 

@@ -294,7 +294,7 @@ static void dead_key_script(struct pair *d)
 static bool fmr_works(struct posted *p, struct pair_end *by)
 {
 	DAT_REGION_DESCRIPTION desc = { .for_physical = p->page };
-	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	unsigned long deadline = test_deadline(LOOP_QUIET_MS);
 	DAT_LMR_COOKIE c = { .as_64 = 7 };
 	DAT_RETURN ret;
 

@@ -358,7 +358,7 @@ int loop_case_greedy(struct loop_run *run, struct loop_case *c)
 	int err = 0;
 	u32 i;
 
-	for (i = 0; i < c->count && !err && !c->fails; i++)
+	for (i = 0; i < c->count && !err && !c->verdict.failures; i++)
 		err = pair_play(run, c, &cfg, greedy_script);
 	loop_clauses(c, "B-24 B-05");
 	return err;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The reports of the loopback test: notes about failures, from any context, and the two
- * files that kdapl-loop reads. Each line is one record of words "key=value" without
- * blanks. A note is the rest of its line.
+ * The two files of the loopback test that kdapl-loop reads. Each line is one record of words
+ * "key=value" without blanks. A note is the rest of its line.
  */
 #include <linux/kernel.h>
 
@@ -24,31 +23,6 @@ static const char * const state_name[] = {
 };
 
 /**
- * loop_fail - count and describe a failure of a case
- * @c: the case
- * @fmt: one line: what was done, what was expected, what was seen
- *
- * Only the first LOOP_NOTES notes are kept.
- *
- * Context: any.
- */
-void loop_fail(struct loop_case *c, const char *fmt, ...)
-{
-	unsigned long flags;
-	va_list args;
-
-	spin_lock_irqsave(&c->note_lock, flags);
-	c->fails++;
-	if (c->notes < LOOP_NOTES) {
-		va_start(args, fmt);
-		vscnprintf(c->note[c->notes], LOOP_NOTE_LEN, fmt, args);
-		va_end(args);
-		c->notes++;
-	}
-	spin_unlock_irqrestore(&c->note_lock, flags);
-}
-
-/**
  * loop_clauses - name the clauses of the contract that a case tests
  * @c: the case
  * @ids: a string constant, "S-31 G-25"; repeating it has no effect
@@ -62,58 +36,12 @@ void loop_clauses(struct loop_case *c, const char *ids)
 	unsigned long flags;
 	u32 i;
 
-	spin_lock_irqsave(&c->note_lock, flags);
+	spin_lock_irqsave(&c->claim_lock, flags);
 	for (i = 0; i < c->claims && c->claim[i] != ids; i++)
 		;
 	if (i == c->claims && i < LOOP_CLAIMS)
 		c->claim[c->claims++] = ids;
-	spin_unlock_irqrestore(&c->note_lock, flags);
-}
-
-/**
- * loop_ret_name - format a DAT_RETURN as text
- * @ret: the value
- * @buf: the buffer
- * @len: size of @buf in bytes
- *
- * Context: any.
- * Return: @buf.
- */
-const char *loop_ret_name(DAT_RETURN ret, char *buf, size_t len)
-{
-	const char *major = NULL, *minor = NULL;
-
-	if (dat_strerror(ret, &major, &minor) != DAT_SUCCESS || !major)
-		scnprintf(buf, len, "%#010x", ret);
-	else if (minor && *minor && DAT_GET_SUBTYPE(ret))
-		scnprintf(buf, len, "%s/%s", major, minor);
-	else
-		scnprintf(buf, len, "%s", major);
-	return buf;
-}
-
-/**
- * loop_expect - compare a return value with the expected type
- * @c: the case in which a difference is noted
- * @what: the call
- * @ret: what it returned
- * @type: DAT_SUCCESS or the type of an error
- *
- * Context: any.
- * Return: true if the types are equal.
- */
-bool loop_expect(struct loop_case *c, const char *what, DAT_RETURN ret, u32 type)
-{
-	char got[80], want[80];
-
-	if (type == DAT_SUCCESS ? ret == DAT_SUCCESS :
-	    (ret & DAT_CLASS_ERROR) && DAT_GET_TYPE(ret) == type)
-		return true;
-	loop_fail(c, "%s: expected %s, got %s", what,
-		  loop_ret_name(type == DAT_SUCCESS ? type : DAT_ERROR(type, 0),
-				want, sizeof(want)),
-		  loop_ret_name(ret, got, sizeof(got)));
-	return false;
+	spin_unlock_irqrestore(&c->claim_lock, flags);
 }
 
 static void show_case(struct seq_file *m, struct loop_case *c)
@@ -129,18 +57,15 @@ static void show_case(struct seq_file *m, struct loop_case *c)
 		   c->messages, c->bytes, c->posts, c->completions, c->silent, c->flushed);
 	seq_printf(m, " upcalls=%u dequeued=%u upcall_posts=%u peak=%u full=%u ms=%u fails=%u",
 		   c->by_upcall, c->by_dequeue, c->upcall_posts, c->peak,
-		   c->full, c->ms, c->fails);
-	seq_printf(m, " result=%s\n", verdict_name[c->verdict]);
+		   c->full, c->ms, c->verdict.failures);
+	seq_printf(m, " result=%s\n", verdict_name[c->result]);
 	if (c->reason[0])
 		seq_printf(m, "note %s\n", c->reason);
-	spin_lock_irq(&c->note_lock);
+	spin_lock_irq(&c->claim_lock);
 	for (i = 0; i < c->claims; i++)
 		seq_printf(m, "clauses %s\n", c->claim[i]);
-	for (i = 0; i < c->notes; i++)
-		seq_printf(m, "note %s\n", c->note[i]);
-	if (c->fails > c->notes)
-		seq_printf(m, "note ... and %u more\n", c->fails - c->notes);
-	spin_unlock_irq(&c->note_lock);
+	spin_unlock_irq(&c->claim_lock);
+	test_show_notes(m, &c->verdict, "note ");
 }
 
 /**
@@ -176,8 +101,8 @@ void loop_show_status(struct seq_file *m, struct loop_run *run, u32 number)
 		return;
 	}
 	for (i = 0; i < run->ncases; i++) {
-		failed += run->cases[i].verdict == LOOP_FAIL;
-		finished += run->cases[i].verdict > LOOP_RUNNING;
+		failed += run->cases[i].result == LOOP_FAIL;
+		finished += run->cases[i].result > LOOP_RUNNING;
 	}
 	c = run->cases + min(run->at, run->ncases - 1);
 	seq_printf(m, "state=%s run=%u cases=%u finished=%u failed=%u aborted=%d",

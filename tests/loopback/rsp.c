@@ -158,11 +158,11 @@ int loop_case_rsp(struct loop_run *run, struct loop_case *c)
 	int err;
 
 	err = sp_play(run, c, 2, rsp_accept_script);
-	if (!err && !c->fails)
+	if (!err && !c->verdict.failures)
 		err = sp_play(run, c, 1, rsp_reject_script);
-	if (!err && !c->fails)
+	if (!err && !c->verdict.failures)
 		err = sp_play(run, c, 1, rsp_withdrawn_script);
-	if (!err && !c->fails)
+	if (!err && !c->verdict.failures)
 		err = sp_play(run, c, 1, rsp_unused_script);
 	loop_clauses(c, "C-03 C-07 C-08 C-09 C-10 C-11 C-12 C-15");
 	loop_clauses(c, "C-16 C-18 C-19 C-20 R-23");

@@ -37,7 +37,7 @@ static int fixture_error(struct loop_run *run, const char *what, DAT_RETURN ret)
 	char name[80];
 
 	scnprintf(run->error, sizeof(run->error), "%s: %s", what,
-		  loop_ret_name(ret, name, sizeof(name)));
+		  test_ret_name(ret, name, sizeof(name)));
 	return -EIO;
 }
 

@@ -118,7 +118,7 @@ int loop_case_handoff(struct loop_run *run, struct loop_case *c)
 	int err;
 
 	err = sp_play(run, c, 1, handoff_script);
-	if (!err && !c->fails)
+	if (!err && !c->verdict.failures)
 		err = sp_play(run, c, 1, handoff_withdrawn_script);
 	loop_clauses(c, "C-04 C-12 C-16 C-19");
 	return err;
@@ -171,7 +171,7 @@ static void call_wrapped(struct pair_end *a, DAT_CONN_QUAL qual)
 	wrap(&addr, a->pair->run->attr.ia_address_ptr);
 	sp_ok(a->pair, "dat_ep_connect",
 	      dat_ep_connect(a->ep, (struct sockaddr *)&addr, qual,
-			     PAIR_CONNECT_MS * loop_stretch() * 1000U, 0, NULL,
+			     PAIR_CONNECT_MS * test_stretch() * 1000U, 0, NULL,
 			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG));
 }
 
@@ -271,7 +271,7 @@ int loop_case_qualifiers(struct loop_run *run, struct loop_case *c)
 	int err;
 
 	err = sp_play(run, c, 1, qualifiers_script);
-	if (!err && !c->fails)
+	if (!err && !c->verdict.failures)
 		err = sp_play(run, c, 1, any_script);
 	loop_clauses(c, "C-04 C-15 C-18 C-20");
 	return err;

@@ -96,7 +96,7 @@ static void one_message(struct pair *d, u64 cookie)
 /* The SRQ is below its watermark: one event, with a count within bounds. */
 static void expect_low(struct pair *d, const char *what)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	unsigned long deadline = test_deadline(LOOP_QUIET_MS);
 	DAT_ASYNCH_ERROR_EVENT_DATA *data;
 	DAT_EVENT ev = {};
 

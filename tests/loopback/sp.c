@@ -20,7 +20,7 @@ bool pair_call_at(struct pair_end *e, DAT_CONN_QUAL qual, const void *data, DAT_
 {
 	return sp_ok(e->pair, "dat_ep_connect",
 		     dat_ep_connect(e->ep, e->pair->run->attr.ia_address_ptr, qual,
-				    PAIR_CONNECT_MS * loop_stretch() * 1000U, len,
+				    PAIR_CONNECT_MS * test_stretch() * 1000U, len,
 				    (DAT_PVOID)data, DAT_QOS_BEST_EFFORT,
 				    DAT_CONNECT_DEFAULT_FLAG));
 }
@@ -103,10 +103,10 @@ int sp_play(struct loop_run *run, struct loop_case *c, u32 pairs,
 		return -EIO;
 	if (pair_cr_evd(d, &evd, 4))
 		script(d, &evd);
-	if (!d->c->fails)
+	if (!d->c->verdict.failures)
 		pair_expect_no_event(d, "after the script");
 	/* A failed script may have left service points, which the close of the IA reports */
-	if (!d->c->fails)
+	if (!d->c->verdict.failures)
 		pair_free_evd(d, &evd);
 	pair_end(d);
 	return READ_ONCE(run->abort) ? -EINTR : 0;

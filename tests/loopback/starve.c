@@ -127,7 +127,7 @@ static void starve_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEA
 
 static unsigned long hang_at(void)
 {
-	return jiffies + loop_stretch() * HANG_S * HZ;
+	return jiffies + test_stretch() * HANG_S * HZ;
 }
 
 static u64 turns_of(struct starve *s, u32 i)

@@ -68,7 +68,8 @@ struct loop_case *add(struct loop_run *run, u32 group, loop_case_fn fn, const ch
 	c->conns = 1;
 	c->depth = 8;
 	c->modes = LOOP_UPCALL | LOOP_DEQUEUE;
-	spin_lock_init(&c->note_lock);
+	spin_lock_init(&c->claim_lock);
+	test_verdict_init(&c->verdict);
 	/* A case that is not selected is overwritten by the next. */
 	if ((run->args.ops && !(run->args.ops & BIT(group))) ||
 	    !listed(run->args.only, c->name) || run->ncases == MAX_CASES)

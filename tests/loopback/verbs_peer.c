@@ -9,8 +9,8 @@
 #include <linux/ktime.h>
 #include <linux/slab.h>
 #include <net/net_namespace.h>
-#include <rdma/ib_cache.h>
 
+#include "test_verbs.h"
 #include "verbs_peer.h"
 
 #define VPEER_ACK	14	/* the device rounds it up to 16: 0.3 s, seven times */
@@ -56,7 +56,7 @@ static bool failed(struct vpeer *b, const char *what, long err)
 
 bool vpeer_expect(struct vpeer *b, enum rdma_cm_event_type event)
 {
-	unsigned long left = msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	unsigned long left = test_limit(LOOP_QUIET_MS);
 
 	while (left && READ_ONCE(b->last) != event)
 		left = wait_for_completion_timeout(&b->heard, left);
@@ -249,11 +249,14 @@ static int join_to(struct vpeer *b, const struct vpeer *to)
 	const struct ib_gid_attr *gid = b->id->route.addr.dev_addr.sgid_attr;
 	struct ib_port_attr port;
 	struct ib_qp_attr attr = {
-		.qp_state = IB_QPS_RTR,
 		.qp_access_flags = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
 		.dest_qp_num = to->qp->qp_num,
 		.max_dest_rd_atomic = VPEER_READS,
 		.min_rnr_timer = VPEER_RNR_TIMER,
+		.timeout = VPEER_ACK,
+		.retry_cnt = JOIN_RETRY,
+		.rnr_retry = b->rnr,
+		.max_rd_atomic = VPEER_READS,
 	};
 	union ib_gid dgid;
 	int err;
@@ -271,19 +274,7 @@ static int join_to(struct vpeer *b, const struct vpeer *to)
 	}
 	if (attr.ah_attr.type == RDMA_AH_ATTR_TYPE_ROCE)
 		err = gid ? rdma_read_gid_l2_fields(gid, NULL, attr.ah_attr.roce.dmac) : -ENOENT;
-	if (!err)
-		err = ib_modify_qp(b->qp, &attr, IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU |
-				   IB_QP_DEST_QPN | IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC |
-				   IB_QP_MIN_RNR_TIMER | IB_QP_ACCESS_FLAGS);
-	if (err)
-		return err;
-	attr.qp_state = IB_QPS_RTS;
-	attr.timeout = VPEER_ACK;
-	attr.retry_cnt = JOIN_RETRY;
-	attr.rnr_retry = b->rnr;
-	attr.max_rd_atomic = VPEER_READS;
-	return ib_modify_qp(b->qp, &attr, IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
-			    IB_QP_RNR_RETRY | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
+	return err ?: test_verbs_raise(b->qp, &attr);
 }
 
 bool vpeer_join(struct vpeer *x, struct vpeer *y)
@@ -340,8 +331,7 @@ bool vpeer_post(struct vpeer_req *r)
 
 enum ib_wc_status vpeer_wait(struct vpeer_req *r)
 {
-	if (wait_for_completion_timeout(&r->done,
-					msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch())))
+	if (wait_for_completion_timeout(&r->done, test_limit(LOOP_QUIET_MS)))
 		return r->status;
 	failed(r->b, "no completion of request", 1 + (r - r->b->req));
 	return IB_WC_GENERAL_ERR;
@@ -403,7 +393,7 @@ void vpeer_rash(struct vpeer *b)
 /* Busy-waits: a timer might be pending on the CPU that has its interrupts off */
 bool vpeer_overtake(struct vpeer *b)
 {
-	unsigned long deadline = jiffies + msecs_to_jiffies(LOOP_QUIET_MS * loop_stretch());
+	unsigned long deadline = test_deadline(LOOP_QUIET_MS);
 
 	while (READ_ONCE(b->mood) != TOLD && time_before(jiffies, deadline)) {
 		cpu_relax();

@@ -112,7 +112,7 @@ static void note_stall(struct loop_fixture *fx)
 	u32 i;
 
 	loop_fail(fx->c, "stalled: no event for %u s; %u of %u posted, %u done, %u arrived",
-		  LOOP_QUIET_MS * loop_stretch() / 1000, fx->posted, fx->count,
+		  LOOP_QUIET_MS * test_stretch() / 1000, fx->posted, fx->count,
 		  fx->tx_done, fx->rx_done);
 	spin_lock_bh(&fx->lock);
 	for (i = 0; i < fx->nsides; i++) {
@@ -157,7 +157,7 @@ static void check_chain(struct loop_fixture *fx, u32 before)
 {
 	struct loop_case *c = fx->c;
 
-	if (c->window == 1 && fx->cfg.mode == LOOP_UPCALL && !c->fails &&
+	if (c->window == 1 && fx->cfg.mode == LOOP_UPCALL && !c->verdict.failures &&
 	    c->upcall_posts - before < fx->count - 1)
 		loop_fail(c, "%u of %u requests were posted in an upcall",
 			  c->upcall_posts - before, fx->count - 1);
@@ -198,7 +198,7 @@ static int xfer_phase(struct loop_run *run, struct loop_case *c,
 		loop_fixture_disconnect(fx, mode == LOOP_UPCALL ? DAT_CLOSE_GRACEFUL_FLAG :
 							       DAT_CLOSE_ABRUPT_FLAG);
 	}
-	if (!err && fx->probe_full && !c->fails && count > c->depth)
+	if (!err && fx->probe_full && !c->verdict.failures && count > c->depth)
 		loop_fail(c, "expected the request queue to become full, it did not");
 	loop_fixture_end(fx);
 	return err;
@@ -261,7 +261,7 @@ int loop_case_xfer(struct loop_run *run, struct loop_case *c)
 		if (!n)
 			continue;
 		err = xfer_phase(run, c, mode, n);
-		if (err || c->fails)
+		if (err || c->verdict.failures)
 			return err;
 	}
 	xfer_clauses(c);

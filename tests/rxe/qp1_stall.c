@@ -19,9 +19,7 @@
  */
 #include <linux/delay.h>
 #include <linux/module.h>
-#include <net/ipv6.h>
-#include <rdma/ib_cache.h>
-#include <rdma/ib_verbs.h>
+#include "test_verbs.h"
 
 #define STALL_PAIR	2
 #define STALL_QKEY	0x1ee7
@@ -112,27 +110,11 @@ static int stall_post(unsigned int n)
 /* An AH for the first IPv4 address of the port; no packet is sent there */
 static int stall_address(void)
 {
-	struct rdma_ah_attr attr = { .type = RDMA_AH_ATTR_TYPE_ROCE };
-	int i, n = stall.ibdev->port_data[1].immutable.gid_tbl_len;
-	const struct ib_gid_attr *gid;
-	bool found = false;
+	struct rdma_ah_attr attr = {};
+	int err = test_verbs_path(stall.ibdev, &attr, NULL);
 
-	for (i = 0; i < n && !found; i++) {
-		gid = rdma_get_gid_attr(stall.ibdev, 1, i);
-		if (IS_ERR(gid))
-			continue;
-		found = gid->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP &&
-			ipv6_addr_v4mapped((const struct in6_addr *)gid->gid.raw);
-		if (found) {
-			union ib_gid dgid = gid->gid;
-
-			rdma_ah_set_port_num(&attr, 1);
-			rdma_ah_set_grh(&attr, &dgid, 0, gid->index, 1, 0);
-		}
-		rdma_put_gid_attr(gid);
-	}
-	if (!found)
-		return -ENOENT;
+	if (err)
+		return err;
 	stall.ah = rdma_create_ah(stall.pd, &attr, RDMA_CREATE_AH_SLEEPABLE);
 	return PTR_ERR_OR_ZERO(stall.ah);
 }

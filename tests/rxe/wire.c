@@ -11,8 +11,7 @@
 #include <linux/inet.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
-#include <rdma/ib_cache.h>
-#include <rdma/ib_verbs.h>
+#include "test_verbs.h"
 
 #define WIRE_QPN	0x77	/* no QP has this number */
 #define WIRE_MEM	64	/* bytes */
@@ -57,31 +56,16 @@ static void wire_done(struct ib_cq *cq, struct ib_wc *wc)
 	WRITE_ONCE(status, wc->status);
 }
 
-/* From the first IPv4 address of the port to the peer's; rxe finds the route */
+/* To the peer; rxe finds the route */
 static int wire_path(struct rdma_ah_attr *ah)
 {
-	int i, n = wire.ibdev->port_data[1].immutable.gid_tbl_len, ret = -ENOENT;
-	const struct ib_gid_attr *gid;
 	union ib_gid dgid;
 	__be32 to;
 
 	if (!in4_pton(peer, -1, (u8 *)&to, -1, NULL))
 		return -EINVAL;
 	ipv6_addr_set_v4mapped(to, (struct in6_addr *)dgid.raw);
-	for (i = 0; i < n && ret; i++) {
-		gid = rdma_get_gid_attr(wire.ibdev, 1, i);
-		if (IS_ERR(gid))
-			continue;
-		if (gid->gid_type == IB_GID_TYPE_ROCE_UDP_ENCAP &&
-		    ipv6_addr_v4mapped((const struct in6_addr *)gid->gid.raw)) {
-			ah->type = RDMA_AH_ATTR_TYPE_ROCE;
-			rdma_ah_set_port_num(ah, 1);
-			rdma_ah_set_grh(ah, &dgid, 0, gid->index, 1, 0);
-			ret = 0;
-		}
-		rdma_put_gid_attr(gid);
-	}
-	return ret;
+	return test_verbs_path(wire.ibdev, ah, &dgid);
 }
 
 /* Without a time-out, so that the QP sends once */
@@ -102,16 +86,7 @@ static int wire_connect(void)
 	if (!ret)
 		ret = ib_modify_qp(wire.qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
 				   IB_QP_ACCESS_FLAGS);
-	attr.qp_state = IB_QPS_RTR;
-	if (!ret)
-		ret = ib_modify_qp(wire.qp, &attr, IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU |
-				   IB_QP_DEST_QPN | IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC |
-				   IB_QP_MIN_RNR_TIMER);
-	attr.qp_state = IB_QPS_RTS;
-	if (!ret)
-		ret = ib_modify_qp(wire.qp, &attr, IB_QP_STATE | IB_QP_TIMEOUT | IB_QP_RETRY_CNT |
-				   IB_QP_RNR_RETRY | IB_QP_SQ_PSN | IB_QP_MAX_QP_RD_ATOMIC);
-	return ret;
+	return ret ?: test_verbs_raise(wire.qp, &attr);
 }
 
 static int wire_make(void)

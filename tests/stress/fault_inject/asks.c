@@ -28,7 +28,7 @@ static const DAT_EVENT software = { .event_number = DAT_SOFTWARE_EVENT };
 /* An EVD without an upcall */
 static int need_event(struct inject_objs *b)
 {
-	if (dat_evd_kcreate(fx.ia, 4, DAT_UPCALL_DISABLE, NULL, DAT_EVD_SOFTWARE_FLAG,
+	if (dat_evd_kcreate(fx.t.ia, 4, DAT_UPCALL_DISABLE, NULL, DAT_EVD_SOFTWARE_FLAG,
 			    &b->evd) != DAT_SUCCESS)
 		return -EIO;
 	return dat_evd_post_se(b->evd, &software) ? -EIO : 0;
@@ -43,7 +43,7 @@ static DAT_RETURN ia_query(struct inject_objs *b)
 {
 	DAT_EVD_HANDLE async;
 
-	return dat_ia_query(fx.ia, &async, DAT_IA_FIELD_ALL, &out.attr.ia,
+	return dat_ia_query(fx.t.ia, &async, DAT_IA_FIELD_ALL, &out.attr.ia,
 			    DAT_PROVIDER_FIELD_ALL, &out.attr.provider);
 }
 
@@ -52,7 +52,7 @@ static DAT_RETURN ia_memtype_hint(struct inject_objs *b)
 	DAT_VADDR alignment;
 	DAT_VLEN length;
 
-	return dat_ia_memtype_hint(fx.ia, DAT_MEM_TYPE_VIRTUAL, 65536,
+	return dat_ia_memtype_hint(fx.t.ia, DAT_MEM_TYPE_VIRTUAL, 65536,
 				   DAT_MEM_OPTIMIZE_DONT_CARE, &length, &alignment);
 }
 
@@ -60,7 +60,7 @@ static DAT_RETURN providers_related(struct inject_objs *b)
 {
 	DAT_HA_RELATIONSHIP answer;
 
-	return dat_registry_providers_related(inject_ia_name, inject_ia_name, &answer);
+	return dat_registry_providers_related(test_ia_name, test_ia_name, &answer);
 }
 
 static DAT_RETURN words(struct inject_objs *b)
@@ -72,26 +72,26 @@ static DAT_RETURN words(struct inject_objs *b)
 
 static DAT_RETURN set_context(struct inject_objs *b)
 {
-	return dat_set_consumer_context(fx.ia, (DAT_CONTEXT){ .as_64 = 1 });
+	return dat_set_consumer_context(fx.t.ia, (DAT_CONTEXT){ .as_64 = 1 });
 }
 
 static DAT_RETURN get_context(struct inject_objs *b)
 {
 	DAT_CONTEXT context;
 
-	return dat_get_consumer_context(fx.ia, &context);
+	return dat_get_consumer_context(fx.t.ia, &context);
 }
 
 static DAT_RETURN handle_type(struct inject_objs *b)
 {
 	DAT_HANDLE_TYPE type;
 
-	return dat_get_handle_type(fx.ia, &type);
+	return dat_get_handle_type(fx.t.ia, &type);
 }
 
 static DAT_RETURN evd_query(struct inject_objs *b)
 {
-	return dat_evd_query(fx.dto, DAT_EVD_FIELD_ALL, &out.evd);
+	return dat_evd_query(fx.t.dto, DAT_EVD_FIELD_ALL, &out.evd);
 }
 
 static DAT_RETURN evd_post_se(struct inject_objs *b)
@@ -114,7 +114,7 @@ static DAT_RETURN ep_get_status(struct inject_objs *b)
 
 static DAT_RETURN pz_query(struct inject_objs *b)
 {
-	return dat_pz_query(fx.pz, DAT_PZ_FIELD_ALL, &out.pz);
+	return dat_pz_query(fx.t.pz, DAT_PZ_FIELD_ALL, &out.pz);
 }
 
 static DAT_RETURN lmr_query(struct inject_objs *b)
@@ -122,27 +122,18 @@ static DAT_RETURN lmr_query(struct inject_objs *b)
 	return dat_lmr_query(b->lmr, DAT_LMR_FIELD_ALL, &out.lmr);
 }
 
-static DAT_LMR_TRIPLET some_memory(void)
-{
-	return (DAT_LMR_TRIPLET) {
-		.virtual_address = (unsigned long)fx.buffer,
-		.segment_length = 64,
-		.lmr_context = fx.context,
-	};
-}
-
 static DAT_RETURN lmr_sync_rdma_read(struct inject_objs *b)
 {
-	DAT_LMR_TRIPLET segment = some_memory();
+	DAT_LMR_TRIPLET segment = kdat_local(&fx.t.mem, 0, 64);
 
-	return dat_lmr_sync_rdma_read(fx.ia, &segment, 1);
+	return dat_lmr_sync_rdma_read(fx.t.ia, &segment, 1);
 }
 
 static DAT_RETURN lmr_sync_rdma_write(struct inject_objs *b)
 {
-	DAT_LMR_TRIPLET segment = some_memory();
+	DAT_LMR_TRIPLET segment = kdat_local(&fx.t.mem, 0, 64);
 
-	return dat_lmr_sync_rdma_write(fx.ia, &segment, 1);
+	return dat_lmr_sync_rdma_write(fx.t.ia, &segment, 1);
 }
 
 static DAT_RETURN rmr_query(struct inject_objs *b)

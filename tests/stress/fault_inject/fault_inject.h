@@ -14,7 +14,7 @@
 #define _KDAPL_FAULT_INJECT_H_
 
 #include <linux/types.h>
-#include <dat/kdat.h>
+#include "kdapl_test.h"
 
 #define INJECT_QUAL	7480
 #define INJECT_NOBODY	7481		/* nobody listens there */
@@ -44,21 +44,13 @@ struct inject_step {
 };
 
 struct inject_fixture {
-	DAT_IA_HANDLE ia;
-	DAT_PZ_HANDLE pz;
-	DAT_EVD_HANDLE async, dto, conn, cr;
-	DAT_LMR_HANDLE lmr;
-	DAT_LMR_CONTEXT context;
-	DAT_PSP_HANDLE psp;
+	struct test_fixture t;
 	DAT_EP_HANDLE a, b;		/* connected to each other */
-	DAT_IA_ATTR attr;
 	u8 *buffer;			/* registered */
 	u8 *spare;			/* for the registrations of steps */
 };
 
 extern struct inject_fixture fx;
-extern char *inject_ia_name;
-extern unsigned int inject_stretch;
 
 /* steps.c and asks.c */
 extern const struct inject_step inject_steps[], inject_asks[];

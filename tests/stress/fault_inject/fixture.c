@@ -5,10 +5,8 @@
  *
  * Called by the task that loads the module.
  */
-#include <linux/jiffies.h>
 #include <linux/slab.h>
 #include <linux/string.h>
-#include "../../../drivers/infiniband/ulp/kdapl/tests/nap.h"
 #include "fault_inject.h"
 
 #define WAIT_MS		10000
@@ -18,24 +16,6 @@ struct inject_fixture fx;
 
 /* The number of an attempt is its private data, because an old request may still arrive */
 static u64 attempt;
-
-static unsigned long deadline(void)
-{
-	return jiffies + msecs_to_jiffies(WAIT_MS * inject_stretch);
-}
-
-/* Waits for the next event of the EVD, with a time-out */
-static int next_event(DAT_EVD_HANDLE evd, DAT_EVENT *event)
-{
-	unsigned long end = deadline();
-
-	while (dat_evd_dequeue(evd, event) != DAT_SUCCESS) {
-		if (time_after(jiffies, end))
-			return -ETIMEDOUT;
-		kdapl_nap(500, 1000);
-	}
-	return 0;
-}
 
 static bool is_ours(DAT_CR_HANDLE cr)
 {
@@ -58,12 +38,10 @@ int inject_connect(DAT_EP_HANDLE active, DAT_CONN_QUAL qual, DAT_CR_HANDLE *cr)
 	DAT_EVENT event;
 
 	attempt++;
-	if (dat_ep_connect(active, fx.attr.ia_address_ptr, qual, DAT_TIMEOUT_INFINITE,
-			   sizeof(attempt), &attempt, DAT_QOS_BEST_EFFORT,
-			   DAT_CONNECT_DEFAULT_FLAG) != DAT_SUCCESS)
+	if (test_connect(&fx.t, active, qual, &attempt, sizeof(attempt)))
 		return -EIO;
 	for (;;) {
-		if (next_event(fx.cr, &event))
+		if (!test_next(fx.t.cr, &event, WAIT_MS))
 			return -ETIMEDOUT;
 		*cr = event.event_data.cr_arrival_event_data.cr_handle;
 		if (is_ours(*cr))
@@ -78,7 +56,7 @@ static int wait_conn(DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number)
 	DAT_EVENT event;
 
 	for (;;) {
-		if (next_event(fx.conn, &event))
+		if (!test_next(fx.t.conn, &event, WAIT_MS))
 			return -ETIMEDOUT;
 		if (event.event_data.connect_event_data.ep_handle == ep)
 			return event.event_number == number ? 0 : -ECONNABORTED;
@@ -95,11 +73,10 @@ int inject_broken(DAT_EP_HANDLE ep)
 {
 	DAT_EVENT event;
 
-	if (dat_ep_connect(ep, fx.attr.ia_address_ptr, INJECT_NOBODY, DAT_TIMEOUT_INFINITE, 0,
-			   NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG) != DAT_SUCCESS)
+	if (test_connect(&fx.t, ep, INJECT_NOBODY, NULL, 0))
 		return -EIO;
 	do {
-		if (next_event(fx.conn, &event))
+		if (!test_next(fx.t.conn, &event, WAIT_MS))
 			return -ETIMEDOUT;
 	} while (event.event_data.connect_event_data.ep_handle != ep);
 	return 0;
@@ -107,16 +84,9 @@ int inject_broken(DAT_EP_HANDLE ep)
 
 DAT_RETURN inject_make_ep(DAT_EP_HANDLE *ep)
 {
-	DAT_EP_ATTR attr = {
-		.max_message_size = INJECT_BUFFER,
-		.max_rdma_size = INJECT_BUFFER,
-		.max_recv_dtos = 8,
-		.max_request_dtos = 8,
-		.max_recv_iov = 1,
-		.max_request_iov = 1,
-	};
+	DAT_EP_ATTR attr = test_ep_attr(INJECT_BUFFER, 8, 1);
 
-	return dat_ep_create(fx.ia, fx.pz, fx.dto, fx.dto, fx.conn, &attr, ep);
+	return dat_ep_create(fx.t.ia, fx.t.pz, fx.t.dto, fx.t.dto, fx.t.conn, &attr, ep);
 }
 
 /* ---- does it work? ------------------------------------------------------------------ */
@@ -124,22 +94,20 @@ DAT_RETURN inject_make_ep(DAT_EP_HANDLE *ep)
 /* A message from one end to the other, compared byte by byte */
 static int send_one(DAT_EP_HANDLE from, DAT_EP_HANDLE to, u8 fill)
 {
-	DAT_LMR_TRIPLET src = { .virtual_address = (unsigned long)fx.buffer,
-				.segment_length = MESSAGE, .lmr_context = fx.context };
-	DAT_LMR_TRIPLET dst = src;
+	DAT_LMR_TRIPLET src = kdat_local(&fx.t.mem, 0, MESSAGE);
+	DAT_LMR_TRIPLET dst = kdat_local(&fx.t.mem, INJECT_BUFFER / 2, MESSAGE);
 	DAT_DTO_COOKIE cookie = { .as_64 = fill };
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
 	DAT_EVENT event;
 	int i;
 
-	dst.virtual_address += INJECT_BUFFER / 2;
 	memset(fx.buffer, fill, INJECT_BUFFER);
 	memset(fx.buffer, fill + 1, MESSAGE);
 	if (dat_ep_post_recv(to, 1, &dst, cookie, 0) != DAT_SUCCESS ||
 	    dat_ep_post_send(from, 1, &src, cookie, 0) != DAT_SUCCESS)
 		return -EIO;
 	for (i = 0; i < 2; i++) {
-		if (next_event(fx.dto, &event))
+		if (!test_next(fx.t.dto, &event, WAIT_MS))
 			return -ETIMEDOUT;
 		dto = &event.event_data.dto_completion_event_data;
 		if (dto->status != DAT_DTO_SUCCESS || dto->user_cookie.as_64 != fill)
@@ -176,16 +144,16 @@ int inject_fixture_check(void)
 	    dat_ep_get_status(fx.b, &b, NULL, NULL) != DAT_SUCCESS ||
 	    a != DAT_EP_STATE_CONNECTED || b != DAT_EP_STATE_CONNECTED)
 		return -ENOTCONN;
-	if (dat_pz_query(fx.pz, DAT_PZ_FIELD_ALL, &pz) != DAT_SUCCESS ||
-	    dat_psp_query(fx.psp, DAT_PSP_FIELD_ALL, &psp) != DAT_SUCCESS ||
-	    dat_lmr_query(fx.lmr, DAT_LMR_FIELD_ALL, &lmr) != DAT_SUCCESS ||
-	    lmr.lmr_context != fx.context)
+	if (dat_pz_query(fx.t.pz, DAT_PZ_FIELD_ALL, &pz) != DAT_SUCCESS ||
+	    dat_psp_query(fx.t.psp, DAT_PSP_FIELD_ALL, &psp) != DAT_SUCCESS ||
+	    dat_lmr_query(fx.t.mem.lmr, DAT_LMR_FIELD_ALL, &lmr) != DAT_SUCCESS ||
+	    lmr.lmr_context != fx.t.mem.lmr_context)
 		return -EBADF;
 	/* Nothing was posted, so there must be no event */
-	if (dat_evd_dequeue(fx.dto, &event) == DAT_SUCCESS)
+	if (dat_evd_dequeue(fx.t.dto, &event) == DAT_SUCCESS)
 		return -EEXIST;
 	/* Except for the watermark of an SRQ, which may arrive at any time */
-	while (dat_evd_dequeue(fx.async, &event) == DAT_SUCCESS)
+	while (dat_evd_dequeue(fx.t.async, &event) == DAT_SUCCESS)
 		if (event.event_number != DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR)
 			return -EEXIST;
 	return 0;
@@ -193,31 +161,12 @@ int inject_fixture_check(void)
 
 /* ---- making it ------------------------------------------------------------------------ */
 
-static int make_evd(DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
-{
-	return dat_evd_kcreate(fx.ia, 16, DAT_UPCALL_DISABLE, NULL, flags, evd) ? -EIO : 0;
-}
-
 static int make_objects(void)
 {
-	DAT_REGION_DESCRIPTION region = { .for_va = fx.buffer };
-	DAT_RMR_CONTEXT key;
-	DAT_VLEN length;
-	DAT_VADDR addr;
-
-	if (dat_ia_open(inject_ia_name, 8, &fx.async, &fx.ia)) {
-		fx.ia = DAT_HANDLE_NULL;
+	if (test_fixture_open(&fx.t, test_ia_name))
 		return -ENODEV;
-	}
-	dat_ia_query(fx.ia, NULL, DAT_IA_FIELD_ALL, &fx.attr, 0, NULL);
-	if (dat_pz_create(fx.ia, &fx.pz) || make_evd(DAT_EVD_DTO_FLAG, &fx.dto) ||
-	    make_evd(DAT_EVD_CONNECTION_FLAG, &fx.conn) ||
-	    make_evd(DAT_EVD_CR_FLAG, &fx.cr) ||
-	    dat_lmr_kcreate(fx.ia, DAT_MEM_TYPE_VIRTUAL, region, INJECT_BUFFER, fx.pz,
-			    DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE,
-			    &fx.lmr, &fx.context, &key, &length, &addr) ||
-	    dat_psp_create(fx.ia, INJECT_QUAL, fx.cr, DAT_PSP_CONSUMER_FLAG, &fx.psp) ||
-	    inject_make_ep(&fx.a) || inject_make_ep(&fx.b))
+	if (test_fixture_make(&fx.t, 16, DAT_EVD_DTO_FLAG, fx.buffer, INJECT_BUFFER) ||
+	    test_listen(&fx.t, INJECT_QUAL) || inject_make_ep(&fx.a) || inject_make_ep(&fx.b))
 		return -EIO;
 	return 0;
 }
@@ -225,6 +174,7 @@ static int make_objects(void)
 static int connect_fixture(void)
 {
 	DAT_CR_HANDLE cr;
+	DAT_EVENT event;
 	int err;
 
 	err = inject_connect(fx.a, INJECT_QUAL, &cr);
@@ -233,7 +183,8 @@ static int connect_fixture(void)
 	if (dat_cr_accept(cr, fx.b, 0, NULL) != DAT_SUCCESS)
 		return -EIO;
 	/* In either order */
-	return next_event(fx.conn, &(DAT_EVENT) {}) ? : next_event(fx.conn, &(DAT_EVENT) {});
+	return test_next(fx.t.conn, &event, WAIT_MS) && test_next(fx.t.conn, &event, WAIT_MS) ?
+	       0 : -ETIMEDOUT;
 }
 
 int inject_fixture_open(void)
@@ -245,29 +196,15 @@ int inject_fixture_open(void)
 	return make_objects() ? : connect_fixture() ? : inject_transfer();
 }
 
-static int free_objects(void)
-{
-	DAT_EVENT event;
-
-	while (dat_evd_dequeue(fx.cr, &event) == DAT_SUCCESS)
-		dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, NULL);
-	return dat_ep_free(fx.a) || dat_ep_free(fx.b) || dat_psp_free(fx.psp) ||
-	       dat_lmr_free(fx.lmr) || dat_pz_free(fx.pz) || dat_evd_free(fx.dto) ||
-	       dat_evd_free(fx.conn) || dat_evd_free(fx.cr) ? -EBUSY : 0;
-}
-
 /* 0 if only the fixture existed, which the graceful close proves */
 int inject_fixture_close(void)
 {
 	int err = 0;
 
-	if (fx.ia) {
-		err = free_objects();
-		if (!err && dat_ia_close(fx.ia, DAT_CLOSE_GRACEFUL_FLAG) != DAT_SUCCESS)
-			err = -EBUSY;
-		if (err)
-			dat_ia_close(fx.ia, DAT_CLOSE_ABRUPT_FLAG);
-	}
+	if (fx.t.ia && (dat_ep_free(fx.a) || dat_ep_free(fx.b) || test_fixture_free(&fx.t)))
+		err = -EBUSY;
+	if (fx.t.ia && test_fixture_close(&fx.t))
+		err = -EBUSY;
 	kfree(fx.buffer);
 	kfree(fx.spare);
 	memset(&fx, 0, sizeof(fx));

@@ -10,29 +10,18 @@
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/sched.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "fault_inject.h"
 
 #define MAX_POINTS	1000
 #define TRANSFER_EVERY	16
-#define NOTES		4
-#define NOTE_LEN	120
-
-char *inject_ia_name = "rxe0";
-module_param_named(ia, inject_ia_name, charp, 0444);
-MODULE_PARM_DESC(ia, "Interface adapter (default rxe0)");
-
-unsigned int inject_stretch = 1;
-module_param_named(stretch, inject_stretch, uint, 0444);
-MODULE_PARM_DESC(stretch, "Multiplies time-outs, for emulated machines (default 1)");
+#define ENOUGH		4		/* failures of a step */
 
 struct result {
 	unsigned int points;		/* number of allocations that failed */
 	unsigned int errors;		/* number of these that made the call fail */
-	unsigned int bad;
-	char note[NOTES][NOTE_LEN];
+	struct test_verdict verdict;
 };
 
 static struct result *results;
@@ -82,23 +71,10 @@ static bool fails(void)
 
 /* ---- a step ------------------------------------------------------------------------------ */
 
-__printf(2, 3)
-static void note(struct result *r, const char *fmt, ...)
-{
-	va_list args;
-
-	if (r->bad < NOTES) {
-		va_start(args, fmt);
-		vscnprintf(r->note[r->bad], NOTE_LEN, fmt, args);
-		va_end(args);
-	}
-	r->bad++;
-}
-
 static void freed(struct result *r, unsigned int n, const char *what, DAT_RETURN ret)
 {
 	if (ret != DAT_SUCCESS)
-		note(r, "point %u: dat_%s: %#x", n, what, ret);
+		test_note(&r->verdict, true, "point %u: dat_%s: %#x", n, what, ret);
 }
 
 /* Frees all objects of a step, which must succeed after any result */
@@ -136,7 +112,8 @@ static void again(const struct inject_step *step, struct inject_objs *b, struct 
 	DAT_RETURN ret = step->call(b);
 
 	if (ret != DAT_SUCCESS)
-		note(r, "point %u: expected success with memory, returned %#x", n, ret);
+		test_note(&r->verdict, true, "point %u: expected success with memory, returned %#x",
+			  n, ret);
 }
 
 /* One attempt with the @n-th allocation failing; true if it was the last */
@@ -149,7 +126,8 @@ static bool attempt(const struct inject_step *step, struct result *r, unsigned i
 
 	err = step->before ? step->before(&bag) : 0;
 	if (err) {
-		note(r, "point %u: the set-up for the call failed: %d", n, err);
+		test_note(&r->verdict, true, "point %u: the set-up for the call failed: %d",
+			  n, err);
 		empty_bag(&bag, r, n);
 		return true;
 	}
@@ -157,10 +135,11 @@ static bool attempt(const struct inject_step *step, struct result *r, unsigned i
 	ret = step->call(&bag);
 	left = fail_nth(0);
 	if (left && ret != DAT_SUCCESS)
-		note(r, "point %u was not reached, but %#x", n, ret);
+		test_note(&r->verdict, true, "point %u was not reached, but %#x", n, ret);
 	else if (ret != DAT_SUCCESS && DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES &&
 		 (!step->other || DAT_GET_TYPE(ret) != step->other))
-		note(r, "point %u: expected INSUFFICIENT_RESOURCES, returned %#x", n, ret);
+		test_note(&r->verdict, true,
+			  "point %u: expected INSUFFICIENT_RESOURCES, returned %#x", n, ret);
 	else if (ret != DAT_SUCCESS)
 		again(step, &bag, r, n);
 	empty_bag(&bag, r, n);
@@ -188,18 +167,19 @@ static void inject(const struct inject_step *step, struct result *r)
 		if (!err && n % TRANSFER_EVERY == 0)
 			err = inject_transfer();
 		if (err)
-			note(r, "point %u: the objects that existed before no longer work: %d",
-			     n, err);
-		if (r->bad >= NOTES)
+			test_note(&r->verdict, true,
+				  "point %u: the objects that existed before no longer work: %d",
+				  n, err);
+		if (r->verdict.failures >= ENOUGH)
 			break;
 	}
 	if (n > MAX_POINTS)
-		note(r, "no end after %u points", n);
+		test_note(&r->verdict, true, "no end after %u points", n);
 	if (r->errors && never_fails(step))
-		note(r, "failed %u times for lack of memory", r->errors);
+		test_note(&r->verdict, true, "failed %u times for lack of memory", r->errors);
 	err = inject_transfer();
 	if (err)
-		note(r, "at the end no transfer: %d", err);
+		test_note(&r->verdict, true, "at the end no transfer: %d", err);
 }
 
 /* ---- the module -------------------------------------------------------------------------- */
@@ -210,19 +190,16 @@ static bool is_good(const struct inject_step *step, const struct result *r)
 	bool makes = strstr(step->name, "create") || strstr(step->name, "openv") ||
 		     strstr(step->name, "allocate");
 
-	return !r->bad && (r->points || !makes);
+	return !r->verdict.failures && (r->points || !makes);
 }
 
 static void show_step(struct seq_file *m, unsigned int i)
 {
-	const struct result *r = &results[i];
-	unsigned int j;
+	struct result *r = &results[i];
 
-	for (j = 0; j < min_t(unsigned int, r->bad, NOTES); j++)
-		seq_printf(m, "# %s\n", r->note[j]);
-	seq_printf(m, "%sok %u - %s: %u failure points, %u typed errors\n",
-		   is_good(nth_step(i), r) ? "" : "not ", i + 1, nth_step(i)->name, r->points,
-		   r->errors);
+	test_show_notes(m, &r->verdict, "# ");
+	test_ok(m, i + 1, is_good(nth_step(i), r), "%s: %u failure points, %u typed errors",
+		nth_step(i)->name, r->points, r->errors);
 }
 
 static int result_show(struct seq_file *m, void *unused)
@@ -230,7 +207,8 @@ static int result_show(struct seq_file *m, void *unused)
 	unsigned int i, points = 0;
 
 	if (!bites) {
-		seq_puts(m, "1..1\nnot ok 1 - the kernel fails no allocations\n");
+		seq_puts(m, "1..1\n");
+		test_ok(m, 1, false, "the kernel fails no allocations");
 		return 0;
 	}
 	seq_printf(m, "1..%u\n", nsteps + 1);
@@ -238,8 +216,8 @@ static int result_show(struct seq_file *m, void *unused)
 		show_step(m, i);
 		points += results[i].points;
 	}
-	seq_printf(m, "%sok %u - %u failure points in %u calls, no object left on the IA\n",
-		   closed ? "not " : "", i + 1, points, nsteps);
+	test_ok(m, i + 1, !closed, "%u failure points in %u calls, no object left on the IA",
+		points, nsteps);
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(result);
@@ -250,17 +228,18 @@ static int __init inject_init(void)
 	int err;
 
 	nsteps = inject_nsteps + inject_nasks;
-	results = kcalloc(nsteps, sizeof(*results), GFP_KERNEL);
+	results = kvcalloc(nsteps, sizeof(*results), GFP_KERNEL);
 	if (!results)
 		return -ENOMEM;
 	bites = fails();
 	err = inject_fixture_open();
 	if (err) {
 		inject_fixture_close();
-		kfree(results);
+		kvfree(results);
 		return err;
 	}
 	for (i = 0; i < nsteps && bites; i++) {
+		test_verdict_init(&results[i].verdict);
 		inject(nth_step(i), &results[i]);
 		cond_resched();
 	}
@@ -273,7 +252,7 @@ static int __init inject_init(void)
 static void __exit inject_exit(void)
 {
 	debugfs_remove(dir);
-	kfree(results);
+	kvfree(results);
 }
 
 module_init(inject_init);

@@ -18,21 +18,21 @@ static void upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 
 int need_pz(struct inject_objs *b)
 {
-	return dat_pz_create(fx.ia, &b->pz) ? -EIO : 0;
+	return dat_pz_create(fx.t.ia, &b->pz) ? -EIO : 0;
 }
 
 int need_evd(struct inject_objs *b)
 {
 	DAT_UPCALL_OBJECT object = { .upcall_func = upcall };
 
-	return dat_evd_kcreate(fx.ia, 4, DAT_UPCALL_SINGLE_INSTANCE, &object,
+	return dat_evd_kcreate(fx.t.ia, 4, DAT_UPCALL_SINGLE_INSTANCE, &object,
 			       DAT_EVD_SOFTWARE_FLAG, &b->evd) ? -EIO : 0;
 }
 
 /* All EPs on an EVD have the same flags */
 static int need_dto_evd(struct inject_objs *b)
 {
-	return dat_evd_kcreate(fx.ia, 16, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG,
+	return dat_evd_kcreate(fx.t.ia, 16, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG,
 			       &b->evd) ? -EIO : 0;
 }
 
@@ -53,7 +53,7 @@ static int need_reserved_cr(struct inject_objs *b)
 
 	if (err)
 		return err;
-	if (dat_rsp_create(fx.ia, INJECT_OTHER, b->peer, fx.cr, &b->rsp) != DAT_SUCCESS)
+	if (dat_rsp_create(fx.t.ia, INJECT_OTHER, b->peer, fx.t.cr, &b->rsp) != DAT_SUCCESS)
 		return -EIO;
 	return inject_connect(b->ep, INJECT_OTHER, &b->cr);
 }
@@ -84,7 +84,7 @@ int need_srq(struct inject_objs *b)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 16, .max_recv_iov = 1 };
 
-	return dat_srq_create(fx.ia, fx.pz, &attr, &b->srq) ? -EIO : 0;
+	return dat_srq_create(fx.t.ia, fx.t.pz, &attr, &b->srq) ? -EIO : 0;
 }
 
 static DAT_RETURN make_lmr(struct inject_objs *b, DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION region,
@@ -94,7 +94,7 @@ static DAT_RETURN make_lmr(struct inject_objs *b, DAT_MEM_TYPE type, DAT_REGION_
 	DAT_RMR_CONTEXT key;
 	DAT_VADDR addr;
 
-	return dat_lmr_kcreate(fx.ia, type, region, length, fx.pz, DAT_MEM_PRIV_ALL_FLAG,
+	return dat_lmr_kcreate(fx.t.ia, type, region, length, fx.t.pz, DAT_MEM_PRIV_ALL_FLAG,
 			       DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE, &b->lmr, &context, &key,
 			       &length, &addr);
 }
@@ -113,12 +113,12 @@ int need_lmr(struct inject_objs *b)
 
 int need_rmr(struct inject_objs *b)
 {
-	return dat_rmr_create(fx.pz, &b->rmr) ? -EIO : 0;
+	return dat_rmr_create(fx.t.pz, &b->rmr) ? -EIO : 0;
 }
 
 static DAT_RETURN psp_create(struct inject_objs *b)
 {
-	return dat_psp_create(fx.ia, INJECT_OTHER, fx.cr, DAT_PSP_CONSUMER_FLAG, &b->psp);
+	return dat_psp_create(fx.t.ia, INJECT_OTHER, fx.t.cr, DAT_PSP_CONSUMER_FLAG, &b->psp);
 }
 
 int need_psp(struct inject_objs *b)
@@ -128,7 +128,7 @@ int need_psp(struct inject_objs *b)
 
 static DAT_RETURN rsp_create(struct inject_objs *b)
 {
-	return dat_rsp_create(fx.ia, INJECT_OTHER, b->ep, fx.cr, &b->rsp);
+	return dat_rsp_create(fx.t.ia, INJECT_OTHER, b->ep, fx.t.cr, &b->rsp);
 }
 
 int need_rsp(struct inject_objs *b)
@@ -149,7 +149,7 @@ static int need_full_ia(struct inject_objs *b)
 	DAT_VLEN length;
 	DAT_VADDR addr;
 
-	if (dat_ia_open(inject_ia_name, 8, &async, &b->ia) || dat_pz_create(b->ia, &pz) ||
+	if (dat_ia_open(test_ia_name, 8, &async, &b->ia) || dat_pz_create(b->ia, &pz) ||
 	    dat_evd_kcreate(b->ia, 4, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DEFAULT_FLAG &
 			    ~DAT_EVD_ASYNC_FLAG, &evd) ||
 	    dat_ep_create(b->ia, pz, evd, evd, evd, NULL, &any) ||
@@ -169,7 +169,7 @@ static DAT_RETURN ia_openv(struct inject_objs *b)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 
-	return dat_ia_open(inject_ia_name, 8, &async, &b->ia);
+	return dat_ia_open(test_ia_name, 8, &async, &b->ia);
 }
 
 /* A free: after a success the object does not exist any more */
@@ -183,9 +183,9 @@ DAT_RETURN taken(DAT_HANDLE *handle, DAT_RETURN ret)
 /* With the asynchronous EVD of another */
 static DAT_RETURN ia_openv_shared(struct inject_objs *b)
 {
-	DAT_EVD_HANDLE async = fx.async;
+	DAT_EVD_HANDLE async = fx.t.async;
 
-	return dat_ia_open(inject_ia_name, 8, &async, &b->ia);
+	return dat_ia_open(test_ia_name, 8, &async, &b->ia);
 }
 
 static int need_ia(struct inject_objs *b)
@@ -217,7 +217,7 @@ static DAT_RETURN registry_list_providers(struct inject_objs *b)
 
 static DAT_RETURN pz_create(struct inject_objs *b)
 {
-	return dat_pz_create(fx.ia, &b->pz);
+	return dat_pz_create(fx.t.ia, &b->pz);
 }
 
 static DAT_RETURN pz_free(struct inject_objs *b)
@@ -227,7 +227,7 @@ static DAT_RETURN pz_free(struct inject_objs *b)
 
 static DAT_RETURN evd_kcreate(struct inject_objs *b)
 {
-	return dat_evd_kcreate(fx.ia, 64, DAT_UPCALL_DISABLE, NULL, DAT_EVD_SOFTWARE_FLAG,
+	return dat_evd_kcreate(fx.t.ia, 64, DAT_UPCALL_DISABLE, NULL, DAT_EVD_SOFTWARE_FLAG,
 			       &b->evd);
 }
 
@@ -264,7 +264,7 @@ static DAT_RETURN ep_create_with_srq(struct inject_objs *b)
 	DAT_EP_ATTR attr = { .max_message_size = 4096, .max_request_dtos = 8,
 			     .max_request_iov = 1, .srq_soft_hw = DAT_HW_DEFAULT };
 
-	return dat_ep_create_with_srq(fx.ia, fx.pz, fx.dto, fx.dto, fx.conn, b->srq,
+	return dat_ep_create_with_srq(fx.t.ia, fx.t.pz, fx.t.dto, fx.t.dto, fx.t.conn, b->srq,
 				      &attr, &b->ep);
 }
 
@@ -275,7 +275,7 @@ static DAT_RETURN ep_create_solicited(struct inject_objs *b)
 			     .max_recv_iov = 1, .max_request_iov = 1,
 			     .recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG };
 
-	return dat_ep_create(fx.ia, fx.pz, b->evd, fx.dto, fx.conn, &attr, &b->ep);
+	return dat_ep_create(fx.t.ia, fx.t.pz, b->evd, fx.t.dto, fx.t.conn, &attr, &b->ep);
 }
 
 static DAT_RETURN ep_query(struct inject_objs *b)
@@ -320,7 +320,7 @@ static DAT_RETURN ep_modify_pz(struct inject_objs *b)
 
 static DAT_RETURN ep_connect(struct inject_objs *b)
 {
-	return dat_ep_connect(b->ep, fx.attr.ia_address_ptr, INJECT_NOBODY, DAT_TIMEOUT_INFINITE,
+	return dat_ep_connect(b->ep, fx.t.attr.ia_address_ptr, INJECT_NOBODY, DAT_TIMEOUT_INFINITE,
 			      0, NULL, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
 
@@ -377,14 +377,14 @@ static DAT_RETURN lmr_var_pages(struct inject_objs *b)
 
 static DAT_RETURN lmr_lmr(struct inject_objs *b)
 {
-	DAT_REGION_DESCRIPTION region = { .for_lmr_handle = fx.lmr };
+	DAT_REGION_DESCRIPTION region = { .for_lmr_handle = fx.t.mem.lmr };
 
 	return make_lmr(b, DAT_MEM_TYPE_LMR, region, INJECT_BUFFER);
 }
 
 static DAT_RETURN lmr_allocate(struct inject_objs *b)
 {
-	return dat_lmr_allocate(fx.ia, fx.pz, 16, DAT_LMR_SCOPE_PZ, &b->lmr);
+	return dat_lmr_allocate(fx.t.ia, fx.t.pz, 16, DAT_LMR_SCOPE_PZ, &b->lmr);
 }
 
 /* The first registration of a zone creates its service QP */
@@ -396,7 +396,7 @@ static DAT_RETURN lmr_first(struct inject_objs *b)
 	DAT_VLEN length;
 	DAT_VADDR addr;
 
-	return dat_lmr_kcreate(fx.ia, DAT_MEM_TYPE_VIRTUAL, region, PAGE_SIZE, b->pz,
+	return dat_lmr_kcreate(fx.t.ia, DAT_MEM_TYPE_VIRTUAL, region, PAGE_SIZE, b->pz,
 			       DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE,
 			       &b->lmr, &context, &key, &length, &addr);
 }
@@ -414,7 +414,7 @@ static DAT_RETURN lmr_free(struct inject_objs *b)
 
 static DAT_RETURN rmr_create(struct inject_objs *b)
 {
-	return dat_rmr_create(fx.pz, &b->rmr);
+	return dat_rmr_create(fx.t.pz, &b->rmr);
 }
 
 static DAT_RETURN rmr_free(struct inject_objs *b)
@@ -426,7 +426,7 @@ static DAT_RETURN srq_create(struct inject_objs *b)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 16, .max_recv_iov = 2 };
 
-	return dat_srq_create(fx.ia, fx.pz, &attr, &b->srq);
+	return dat_srq_create(fx.t.ia, fx.t.pz, &attr, &b->srq);
 }
 
 static int need_joined_srq(struct inject_objs *b)
@@ -459,7 +459,7 @@ static DAT_RETURN psp_create_any(struct inject_objs *b)
 {
 	DAT_CONN_QUAL qual;
 
-	return dat_psp_create_any(fx.ia, &qual, fx.cr, DAT_PSP_CONSUMER_FLAG, &b->psp);
+	return dat_psp_create_any(fx.t.ia, &qual, fx.t.cr, DAT_PSP_CONSUMER_FLAG, &b->psp);
 }
 
 static DAT_RETURN psp_free(struct inject_objs *b)

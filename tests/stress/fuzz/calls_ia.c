@@ -36,7 +36,7 @@ static char *gen_name(struct fuzz *f, bool open)
 		return wild[i];
 	default:
 		fuzz_arg(f, "name", 0);
-		return fuzz_ia_name;
+		return test_ia_name;
 	}
 }
 

@@ -8,7 +8,6 @@
 #include <linux/jiffies.h>
 #include <linux/mm.h>
 #include <linux/vmalloc.h>
-#include "../../../drivers/infiniband/ulp/kdapl/tests/nap.h"
 #include "fuzz.h"
 
 #define WAIT_MS		20000
@@ -51,7 +50,7 @@ static unsigned int free_round(struct fuzz *f, struct pool *p)
 				continue;
 			}
 			if (r_of(ret) != R_IS)
-				fuzz_fail("at the end, type %u is not freed: %s", type,
+				test_fail("at the end, type %u is not freed: %s", type,
 					  fuzz_type_name(ret));
 			left++;
 			i++;
@@ -69,7 +68,7 @@ static void tell_left(struct fuzz *f, struct pool *p)
 		for (i = 0; pool_at(p, type, i, &t); i++) {
 			if (t.hold == PERMANENT || (type == DAT_HANDLE_TYPE_IA && t.hold != LOOSE))
 				continue;
-			fuzz_fail("at the end, type %u, handle %#lx: %s", type,
+			test_fail("at the end, type %u, handle %#lx: %s", type,
 				  (unsigned long)t.handle,
 				  fuzz_type_name(fuzz_free(type, t.handle)));
 		}
@@ -81,7 +80,7 @@ static void tell_left(struct fuzz *f, struct pool *p)
  */
 static void free_all(struct fuzz *f, struct pool *p)
 {
-	unsigned long end = jiffies + fuzz_stretch * msecs_to_jiffies(WAIT_MS);
+	unsigned long end = test_deadline(WAIT_MS);
 	unsigned int left;
 
 	while ((left = free_round(f, p)) && time_before(jiffies, end)) {
@@ -97,7 +96,7 @@ static void free_all(struct fuzz *f, struct pool *p)
 /* An RMR that was freed with a bind outstanding releases its LMR a moment later */
 static DAT_RETURN free_soon(DAT_HANDLE_TYPE type, DAT_HANDLE handle)
 {
-	unsigned long end = jiffies + fuzz_stretch * msecs_to_jiffies(WAIT_MS);
+	unsigned long end = test_deadline(WAIT_MS);
 	DAT_RETURN ret;
 
 	while (r_of(ret = fuzz_free(type, handle)) == R_IS && time_before(jiffies, end))
@@ -119,7 +118,7 @@ static void free_fixture(void)
 	for (i = 0; i < ARRAY_SIZE(type); i++) {
 		ret = handle[i] ? free_soon(type[i], handle[i]) : DAT_SUCCESS;
 		if (ret != DAT_SUCCESS)
-			fuzz_fail("at the end, object %u of the fixture is not freed: %s", i,
+			test_fail("at the end, object %u of the fixture is not freed: %s", i,
 				  fuzz_type_name(ret));
 	}
 }
@@ -144,7 +143,7 @@ void fuzz_end_all(void)
 	fixture_reject();
 	free_fixture();
 	if (dat_ia_close(fx.ia.handle, DAT_CLOSE_GRACEFUL_FLAG) != DAT_SUCCESS) {
-		fuzz_fail("at the end, an object is left on the IA");
+		test_fail("at the end, an object is left on the IA");
 		dat_ia_close(fx.ia.handle, DAT_CLOSE_ABRUPT_FLAG);
 	}
 	fx.ia.handle = DAT_HANDLE_NULL;

@@ -111,7 +111,7 @@ int fixture_open(void)
 {
 	fx.ia.hold = PERMANENT;
 	fx.async.hold = PERMANENT;
-	if (dat_ia_open(fuzz_ia_name, 64, &fx.async.handle, &fx.ia.handle)) {
+	if (dat_ia_open(test_ia_name, 64, &fx.async.handle, &fx.ia.handle)) {
 		fx.ia.handle = DAT_HANDLE_NULL;
 		return -ENODEV;
 	}

@@ -23,7 +23,7 @@
 #include <linux/prandom.h>
 #include <linux/spinlock.h>
 #include <linux/types.h>
-#include <dat/kdat.h>
+#include "kdapl_test.h"
 
 #define THREADS_MAX	8
 #define UPCALLS		4		/* upcalls that may make calls at a time */
@@ -185,8 +185,7 @@ extern const struct fuzz_group fuzz_ia, fuzz_evd, fuzz_ep, fuzz_conn, fuzz_post,
 			       fuzz_rmr, fuzz_srq, fuzz_sp;
 
 /* main.c */
-extern unsigned int fuzz_threads, fuzz_stretch;
-extern char *fuzz_ia_name;
+extern unsigned int fuzz_threads;
 extern struct fuzz *fuzz_actor[ACTORS];
 extern atomic_t fuzz_budget;
 bool fuzz_ending(void);
@@ -195,9 +194,6 @@ unsigned int fuzz_calls(void);
 void fuzz_call(struct fuzz *f, bool atomic);
 
 /* model.c */
-__printf(1, 2) void fuzz_fail(const char *fmt, ...);
-unsigned int fuzz_failures(void);
-const char *fuzz_note_at(unsigned int i);
 const char *fuzz_type_name(DAT_RETURN ret);
 void fuzz_arg(struct fuzz *f, const char *kind, u64 value);
 void expect(struct fuzz *f, enum know known, u32 returns);

@@ -154,7 +154,7 @@ void gen_pair(struct fuzz *f, struct thing *ep)
 		if (ep->handle == end)
 			break;
 	if (ep->handle != end)
-		fuzz_fail("an end of a pair is not in its pool");
+		test_fail("an end of a pair is not in its pool");
 	ep->know = GOOD;
 	fuzz_arg(f, "pair", (unsigned long)ep->handle);
 }

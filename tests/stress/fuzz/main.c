@@ -11,12 +11,9 @@
  */
 #include <linux/bottom_half.h>
 #include <linux/completion.h>
-#include <linux/debugfs.h>
 #include <linux/kthread.h>
-#include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/module.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
 #include "fuzz.h"
 
@@ -25,14 +22,6 @@
 #define GUARDS_EVERY	5000
 #define BUDGET_MAX	64
 #define RETURNS		24
-
-char *fuzz_ia_name = "rxe0";
-module_param_named(ia, fuzz_ia_name, charp, 0444);
-MODULE_PARM_DESC(ia, "Interface adapter (default rxe0)");
-
-unsigned int fuzz_stretch = 1;
-module_param_named(stretch, fuzz_stretch, uint, 0444);
-MODULE_PARM_DESC(stretch, "Multiplies time-outs, for emulated machines (default 1)");
 
 unsigned int fuzz_threads = 4;
 module_param_named(threads, fuzz_threads, uint, 0444);
@@ -55,13 +44,12 @@ static const struct fuzz_group * const groups[] = {
 	&fuzz_sp,
 };
 
-static struct task_struct *task, *maker[THREADS_MAX];
-static struct dentry *dir;
-static DECLARE_COMPLETION(done);
+static struct task_struct *maker[THREADS_MAX];
 static DECLARE_COMPLETION(all_made);
 static atomic_t making = ATOMIC_INIT(0);
-static bool stop, ending;
-static u64 took_ms;
+/* The threads must stop: one of them was not started */
+static bool failed;
+static bool ending;
 static unsigned int all_weight, any_weight;
 
 bool fuzz_ending(void)
@@ -161,22 +149,12 @@ static void make_one(struct fuzz *f)
 	}
 }
 
-static void await_stop(void)
-{
-	while (!kthread_should_stop()) {
-		set_current_state(TASK_INTERRUPTIBLE);
-		if (!kthread_should_stop())
-			schedule();
-		__set_current_state(TASK_RUNNING);
-	}
-}
-
 static int make_calls(void *data)
 {
 	struct fuzz *f = data;
 	u64 most = div64_u64(calls, fuzz_threads) + 1;
 
-	while (f->number < most && !READ_ONCE(stop)) {
+	while (f->number < most && !READ_ONCE(failed) && !test_stopping()) {
 		make_one(f);
 		atomic_add_unless(&fuzz_budget, 1, BUDGET_MAX);
 		if (f->number % TICK_EVERY == 0)
@@ -184,12 +162,12 @@ static int make_calls(void *data)
 		if (!f->index && f->number % TICK_EVERY == 0)
 			fixture_reject();
 		if (!f->index && f->number % GUARDS_EVERY == 0 && fixture_guards())
-			fuzz_fail("call %llu: a guard page has been written to", f->number);
+			test_fail("call %llu: a guard page has been written to", f->number);
 		cond_resched();
 	}
 	if (atomic_dec_and_test(&making))
 		complete(&all_made);
-	await_stop();
+	test_await_stop();
 	return 0;
 }
 
@@ -219,7 +197,7 @@ static int start_makers(void)
 		}
 	}
 	if (err)
-		WRITE_ONCE(stop, true);
+		WRITE_ONCE(failed, true);
 	if (atomic_dec_and_test(&making))
 		complete(&all_made);
 	return err;
@@ -241,16 +219,15 @@ static int open_all(void)
 }
 
 /* The thread of the module: from the first object to the last */
-static int run(void *unused)
+static void run(void)
 {
-	u64 begin = ktime_get_ns();
 	unsigned int i;
 	int err = open_all();
 
 	if (!err)
 		err = start_makers();
 	if (err)
-		fuzz_fail("the objects could not be made: %d", err);
+		test_fail("the objects could not be made: %d", err);
 	/*
 	 * This may take many minutes, and an interruptible sleep is not reported as a
 	 * hung task
@@ -262,10 +239,6 @@ static int run(void *unused)
 		if (maker[i])
 			kthread_stop(maker[i]);
 	fuzz_end_all();
-	took_ms = div_u64(ktime_get_ns() - begin, NSEC_PER_MSEC);
-	complete_all(&done);
-	await_stop();
-	return 0;
 }
 
 /* ---- debugfs ----------------------------------------------------------------------------- */
@@ -321,47 +294,34 @@ static bool show_pairs(struct seq_file *m)
 	}
 	seq_printf(m, "# pairs connected %llu times, ended %llu times, up in %llu of %llu ticks\n",
 		   connected, ended, up, ticks);
-	seq_printf(m, "# %llu ms\n", took_ms);
 	return good;
 }
 
-static int verdict_show(struct seq_file *m, void *unused)
+static void show(struct seq_file *m)
 {
-	unsigned int i, bare = 0, guards;
-	const char *note;
-	bool up;
-	u64 sum;
+	unsigned int bare = 0, guards = fixture_guards();
+	u64 sum = show_calls(m, &bare);
+	bool up = show_pairs(m);
 
-	if (wait_for_completion_interruptible(&done))
-		return -EINTR;
-	sum = show_calls(m, &bare);
-	up = show_pairs(m);
-	guards = fixture_guards();
 	seq_puts(m, "# clauses: G-07 G-16 G-18 G-23 G-24 G-35\n");
 	/* At the end, which is in a truncated log, too */
-	for (i = 0; (note = fuzz_note_at(i)); i++)
-		seq_printf(m, "# %s\n", note);
-	seq_printf(m, "%sok 1 - %llu calls, seed %lu: each returns what the contract allows\n",
-		   fuzz_failures() || sum < calls ? "not " : "", sum, seed);
-	if (fuzz_failures())
-		seq_printf(m, "# %u do not\n", fuzz_failures());
-	seq_printf(m, "%sok 2 - each of the %u calls that can succeed has succeeded, and pairs were connected\n",
-		   bare || !up ? "not " : "", fuzz_calls());
-	seq_printf(m, "%sok 3 - no byte outside registered memory has changed\n",
-		   guards ? "not " : "");
-	return 0;
+	test_show_notes(m, &test_verdict, "# ");
+	test_ok(m, 1, !test_failures() && sum >= calls,
+		"%llu calls, seed %lu: each returns what the contract allows", sum, seed);
+	if (test_failures())
+		seq_printf(m, "# %u do not\n", test_failures());
+	test_ok(m, 2, !bare && up,
+		"each of the %u calls that can succeed has succeeded, and pairs were connected",
+		fuzz_calls());
+	test_ok(m, 3, !guards, "no byte outside registered memory has changed");
 }
-DEFINE_SHOW_ATTRIBUTE(verdict);
 
-/* Percent; 100 also if it ended early */
-static int progress_show(struct seq_file *m, void *unused)
+static u64 percent(void)
 {
-	u64 percent = completion_done(&done) ? 100 : div64_u64(all_calls() * 99, calls);
-
-	seq_printf(m, "%llu\n", min(percent, 100ULL));
-	return 0;
+	return min(div64_u64(all_calls() * 99, calls), 100ULL);
 }
-DEFINE_SHOW_ATTRIBUTE(progress);
+
+static const struct test_job job = { .run = run, .show = show, .percent = percent };
 
 /* ---- module ------------------------------------------------------------------------------ */
 
@@ -408,28 +368,18 @@ static int __init fuzz_init(void)
 
 	calls = max(calls, 1UL);
 	fuzz_threads = clamp(fuzz_threads, 1U, (unsigned int)THREADS_MAX);
-	fuzz_stretch = max(fuzz_stretch, 1U);
 	weigh();
 	err = fuzz_calls() > CALLS_MAX ? -E2BIG : make_actors();
-	if (!err) {
-		task = kthread_run(run, NULL, "kdapl_fuzz");
-		err = PTR_ERR_OR_ZERO(task);
-	}
-	if (err) {
+	if (!err)
+		err = test_job_start(&job);
+	if (err)
 		forget();
-		return err;
-	}
-	dir = debugfs_create_dir("kdapl_fuzz", NULL);
-	debugfs_create_file("verdict", 0400, dir, NULL, &verdict_fops);
-	debugfs_create_file("progress", 0400, dir, NULL, &progress_fops);
-	return 0;
+	return err;
 }
 
 static void __exit fuzz_exit(void)
 {
-	debugfs_remove(dir);
-	WRITE_ONCE(stop, true);
-	kthread_stop(task);
+	test_job_stop();
 	forget();
 }
 

@@ -11,50 +11,9 @@
 #include <linux/string.h>
 #include "fuzz.h"
 
-#define NOTES		20
 #define NOTE_LEN	640
 
-static DEFINE_SPINLOCK(note_lock);
-static unsigned int failures;
-static char notes[NOTES][NOTE_LEN];
-
-/* ---- what is said ------------------------------------------------------------------------ */
-
-static void fuzz_say(const char *text)
-{
-	unsigned long flags;
-	unsigned int i;
-
-	spin_lock_irqsave(&note_lock, flags);
-	i = failures;
-	WRITE_ONCE(failures, i + 1);
-	if (i < NOTES)
-		strscpy(notes[i], text, NOTE_LEN);
-	spin_unlock_irqrestore(&note_lock, flags);
-	if (i < NOTES)
-		pr_info("kdapl_fuzz: %s\n", text);
-}
-
-void fuzz_fail(const char *fmt, ...)
-{
-	char text[NOTE_LEN / 2];
-	va_list args;
-
-	va_start(args, fmt);
-	vscnprintf(text, sizeof(text), fmt, args);
-	va_end(args);
-	fuzz_say(text);
-}
-
-unsigned int fuzz_failures(void)
-{
-	return READ_ONCE(failures);
-}
-
-const char *fuzz_note_at(unsigned int i)
-{
-	return i < min_t(unsigned int, fuzz_failures(), NOTES) ? notes[i] : NULL;
-}
+/* ---- the report of a mismatch ------------------------------------------------------------ */
 
 const char *fuzz_type_name(DAT_RETURN ret)
 {
@@ -94,7 +53,7 @@ static void say_mismatch(struct fuzz *f, u32 set, DAT_RETURN ret)
 	len += scnprintf(text + len, sizeof(text) - len, ") is %s (%#x), not ",
 			 fuzz_type_name(ret), ret);
 	say_set(text + len, sizeof(text) - len, set);
-	fuzz_say(text);
+	test_fail("%s", text);
 	spin_unlock_irqrestore(&text_lock, flags);
 }
 

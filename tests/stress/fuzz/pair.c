@@ -78,7 +78,7 @@ static DAT_EP_STATE state_of(DAT_EP_HANDLE ep)
 	DAT_EP_STATE state = DAT_EP_STATE_DISCONNECTED;
 
 	if (dat_ep_get_status(ep, &state, NULL, NULL) != DAT_SUCCESS)
-		fuzz_fail("an EP of a pair does not exist");
+		test_fail("an EP of a pair does not exist");
 	return state;
 }
 
@@ -135,7 +135,7 @@ static void connect(struct fuzz *f)
 		return;
 	p->since = jiffies;
 	if (dat_ep_connect(p->ep[0], (DAT_IA_ADDRESS_PTR)&fx.address, QUAL + f->index,
-			   ATTEMPT_US * fuzz_stretch, sizeof(magic), &magic,
+			   ATTEMPT_US * test_stretch(), sizeof(magic), &magic,
 			   DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG) == DAT_SUCCESS)
 		p->stage = CONNECTING;
 }
@@ -160,8 +160,7 @@ void pair_tick(struct fuzz *f)
 		if (up == 2) {
 			p->stage = UP;
 			p->connected++;
-		} else if (down || time_after(jiffies, p->since + fuzz_stretch *
-					      msecs_to_jiffies(ATTEMPT_MS))) {
+		} else if (down || time_after(jiffies, p->since + test_limit(ATTEMPT_MS))) {
 			p->stage = DOWN;
 		}
 		break;
@@ -181,10 +180,10 @@ void pair_close(struct fuzz *f)
 	struct pair *p = &f->pair;
 
 	if (p->psp && dat_psp_free(p->psp) != DAT_SUCCESS)
-		fuzz_fail("a pair's service point cannot be freed");
+		test_fail("a pair's service point cannot be freed");
 	drain(f);
 	if ((p->dto && dat_evd_free(p->dto) != DAT_SUCCESS) ||
 	    (p->conn && dat_evd_free(p->conn) != DAT_SUCCESS) ||
 	    (p->cr && dat_evd_free(p->cr) != DAT_SUCCESS))
-		fuzz_fail("a pair's EVD cannot be freed");
+		test_fail("a pair's EVD cannot be freed");
 }

@@ -109,7 +109,7 @@ struct entry *acct_take(enum kind kind, struct end *end)
 	e->lost = false;
 	e->length = ledger_rnd(8) ? 8 + ledger_rnd(DATA - 7) : 0;
 	if (memchr_inv(acct_buffer(e), EMPTY_BYTE, DATA))
-		ledger_fail("bytes of an unused buffer were written to");
+		test_fail("bytes of an unused buffer were written to");
 	if (is_source(e))
 		fill(acct_buffer(e), e->cookie, DATA);
 	return e;
@@ -119,7 +119,7 @@ struct entry *acct_take(enum kind kind, struct end *end)
 void acct_drop(struct entry *e)
 {
 	if (is_source(e) && !holds(acct_buffer(e), e->cookie, DATA))
-		ledger_fail("the source of a message or a write was written to");
+		test_fail("the source of a message or a write was written to");
 	memset(acct_buffer(e), EMPTY_BYTE, DATA);
 	e->cookie = 0;
 	list_add_tail(&e->node, &unused);
@@ -150,14 +150,14 @@ static void check_data(struct end *end, const struct entry *e, u32 length)
 	if (e->kind != K_READ && length >= 8) {
 		memcpy(&key, at, sizeof(key));
 		if (!is_by(key, end->index ^ 1) || key <= end->last_key)
-			ledger_fail("EP %u has received %#llx after %#llx", end->index, key,
-				    end->last_key);
+			test_fail("EP %u has received %#llx after %#llx", end->index, key,
+				  end->last_key);
 		end->last_key = key;
 	}
 	if (length > DATA || (e->kind == K_READ && length != e->length) ||
 	    !holds(at, key, length) ||
 	    (length < DATA && memchr_inv(at + length, EMPTY_BYTE, DATA - length)))
-		ledger_fail("wrong bytes, kind %d, %u long", e->kind, length);
+		test_fail("wrong bytes, kind %d, %u long", e->kind, length);
 }
 
 /* With an event, or without; @length: of the event, or of the request */
@@ -184,7 +184,7 @@ static void silent_before(struct end *end, const struct entry *e)
 		if (at == e)
 			return;
 		if (!at->suppressed) {
-			ledger_fail("EP %u: a request completed before an earlier one", end->index);
+			test_fail("EP %u: a request completed before an earlier one", end->index);
 			return;
 		}
 		counts.suppressed[at->kind]++;
@@ -224,8 +224,8 @@ static void check_order(struct end *end, const struct entry *e)
 		if (at->lost)
 			continue;
 		if (e->kind != K_SRQ || !fx.srq_ends) {
-			ledger_fail("EP %u: a receive completed before an earlier one",
-				    end->index);
+			test_fail("EP %u: a receive completed before an earlier one",
+				  end->index);
 			return;
 		}
 		fx.srq_ends--;
@@ -244,13 +244,13 @@ void acct_event(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 	struct end *end = fixture_end_of(dto->ep_handle);
 
 	if (!end) {
-		ledger_fail("an event of an EP that was freed");
+		test_fail("an event of an EP that was freed");
 		return;
 	}
 	if (e->cookie != dto->user_cookie.as_64 || !is_of_kind(e, dto->operation) ||
 	    (e->kind == K_SRQ ? end->index != EPS - 1 : e->end != end)) {
-		ledger_fail("EP %u: cookie %#llx, operation %d: no such post pending", end->index,
-			    dto->user_cookie.as_64, dto->operation);
+		test_fail("EP %u: cookie %#llx, operation %d: no such post pending", end->index,
+			  dto->user_cookie.as_64, dto->operation);
 		return;
 	}
 	if (e->kind < K_RECV)
@@ -260,7 +260,7 @@ void acct_event(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 	if (dto->status == DAT_DTO_SUCCESS) {
 		counts.completed[e->kind]++;
 		if (e->suppressed)
-			ledger_fail("EP %u: a suppressed success has an event", end->index);
+			test_fail("EP %u: a suppressed success has an event", end->index);
 		succeeded(end, e, dto->transfered_length);
 	} else {
 		counts.flushed[e->kind]++;
@@ -319,8 +319,8 @@ void acct_check_written(const struct end *end)
 	memcpy(&key, at, sizeof(key));
 	if (key < end->wrote || !is_by(key, end->index) ||
 	    (key == end->wrote && !holds(at, key, end->wrote_length)))
-		ledger_fail("EP %u has written %#llx, its peer's memory has %#llx", end->index,
-			    end->wrote, key);
+		test_fail("EP %u has written %#llx, its peer's memory has %#llx", end->index,
+			  end->wrote, key);
 	counts.writes_seen += key == end->wrote;
 }
 
@@ -333,10 +333,10 @@ void acct_check_guards(void)
 	for (i = 0; i < ENTRIES + 2 * EPS; i++, at += STRIDE)
 		if (memchr_inv(at, GUARD_BYTE, GUARD) ||
 		    memchr_inv(at + GUARD + DATA, GUARD_BYTE, GUARD))
-			ledger_fail("bytes around buffer %u were written to", i);
+			test_fail("bytes around buffer %u were written to", i);
 	for (i = 0; i < EPS; i++)
 		if (!holds(acct_area(&fx.end[i], false), i, DATA))
-			ledger_fail("the source of reads of EP %u was written to", i);
+			test_fail("the source of reads of EP %u was written to", i);
 }
 
 /* Is every post accounted for, and none twice? */

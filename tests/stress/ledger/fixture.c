@@ -8,7 +8,6 @@
  */
 #include <linux/jiffies.h>
 #include <linux/string.h>
-#include "../../../drivers/infiniband/ulp/kdapl/tests/nap.h"
 #include "ledger.h"
 
 #define WAIT_MS		20000
@@ -40,7 +39,7 @@ struct ledger_hello fixture_hello(u16 pair)
 {
 	return (struct ledger_hello) {
 		.arena = (unsigned long)fx.arena,
-		.key = fx.key,
+		.key = fx.t.mem.rmr_context,
 		.pair = pair,
 		.round = ledger_round,
 	};
@@ -52,7 +51,7 @@ static void take_conn(const DAT_EVENT *event)
 	struct end *end = fixture_end_of(conn->ep_handle);
 
 	if (!end) {
-		ledger_fail("event %#x of an EP that was freed", event->event_number);
+		test_fail("event %#x of an EP that was freed", event->event_number);
 		return;
 	}
 	if (event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED) {
@@ -106,35 +105,27 @@ void fixture_drain(void)
 {
 	DAT_EVENT event;
 
-	while (dat_evd_dequeue(fx.dto, &event) == DAT_SUCCESS)
+	while (dat_evd_dequeue(fx.t.dto, &event) == DAT_SUCCESS)
 		acct_event(&event.event_data.dto_completion_event_data);
-	while (dat_evd_dequeue(fx.conn, &event) == DAT_SUCCESS)
+	while (dat_evd_dequeue(fx.t.conn, &event) == DAT_SUCCESS)
 		take_conn(&event);
-	while (dat_evd_dequeue(fx.cr, &event) == DAT_SUCCESS)
+	while (dat_evd_dequeue(fx.t.cr, &event) == DAT_SUCCESS)
 		take_cr(event.event_data.cr_arrival_event_data.cr_handle);
-	while (dat_evd_dequeue(fx.async, &event) == DAT_SUCCESS)
+	while (dat_evd_dequeue(fx.t.async, &event) == DAT_SUCCESS)
 		if (event.event_number == DAT_ASYNC_ERROR_IA_CATASTROPHIC)
 			fx.gone = true;
 }
 
-static int wait_ms(bool (*done)(void *data), void *data, unsigned int ms)
+static bool drained(bool (*done)(void *data), void *data)
 {
-	unsigned long end = jiffies + msecs_to_jiffies(ms * ledger_stretch);
-
-	for (;;) {
-		fixture_drain();
-		if (done(data))
-			return 0;
-		if (time_after(jiffies, end))
-			return -ETIMEDOUT;
-		kdapl_nap(200, 500);
-	}
+	fixture_drain();
+	return done(data);
 }
 
 /* Dequeues events until the condition is true; 0, or -ETIMEDOUT */
 int fixture_wait(bool (*done)(void *data), void *data)
 {
-	return wait_ms(done, data, WAIT_MS);
+	return test_wait(drained(done, data), WAIT_MS) ? 0 : -ETIMEDOUT;
 }
 
 static bool told_gone(void *unused)
@@ -145,32 +136,25 @@ static bool told_gone(void *unused)
 /* Something failed: because of a device removal? Its event may still arrive */
 bool fixture_going(void)
 {
-	return !wait_ms(told_gone, NULL, GOING_MS);
+	return test_wait(drained(told_gone, NULL), GOING_MS);
 }
 
 /* ---- objects ----------------------------------------------------------------------------- */
 
 DAT_RETURN fixture_make_ep(struct end *end)
 {
-	DAT_EP_ATTR attr = {
-		.max_message_size = DATA,
-		.max_rdma_size = DATA,
-		.max_recv_dtos = DEPTH,
-		.max_request_dtos = DEPTH,
-		.max_recv_iov = 2,
-		.max_request_iov = 2,
-		.max_rdma_read_in = 4,
-		.max_rdma_read_out = 4,
-		.max_rdma_read_iov = 1,
-		.max_rdma_write_iov = 2,
-		.srq_soft_hw = DAT_HW_DEFAULT,
-	};
+	DAT_EP_ATTR attr = test_ep_attr(DATA, DEPTH, 2);
 
+	attr.max_rdma_read_in = 4;
+	attr.max_rdma_read_out = 4;
+	attr.max_rdma_read_iov = 1;
+	attr.max_rdma_write_iov = 2;
+	attr.srq_soft_hw = DAT_HW_DEFAULT;
 	end->credit = 0;
 	if (end->index == EPS - 1)
-		return dat_ep_create_with_srq(fx.ia, fx.pz, fx.dto, fx.dto, fx.conn,
+		return dat_ep_create_with_srq(fx.t.ia, fx.t.pz, fx.t.dto, fx.t.dto, fx.t.conn,
 					      fx.srq, &attr, &end->ep);
-	return dat_ep_create(fx.ia, fx.pz, fx.dto, fx.dto, fx.conn, &attr, &end->ep);
+	return dat_ep_create(fx.t.ia, fx.t.pz, fx.t.dto, fx.t.dto, fx.t.conn, &attr, &end->ep);
 }
 
 static bool established(void *data)
@@ -192,8 +176,7 @@ int fixture_connect(unsigned int pair)
 	end[1].established = 0;
 	end[0].ended = 0;
 	end[1].ended = 0;
-	ret = dat_ep_connect(end[0].ep, fx.attr.ia_address_ptr, QUAL, DAT_TIMEOUT_INFINITE,
-			     sizeof(hello), &hello, DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+	ret = test_connect(&fx.t, end[0].ep, QUAL, &hello, sizeof(hello));
 	if (ret != DAT_SUCCESS)
 		return fixture_going() ? -EAGAIN : -EIO;
 	if (fixture_wait(established, end))
@@ -201,29 +184,15 @@ int fixture_connect(unsigned int pair)
 	return end[0].established && end[1].established ? 0 : -EAGAIN;
 }
 
-static int make_evd(DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
-{
-	return dat_evd_kcreate(fx.ia, 64, DAT_UPCALL_DISABLE, NULL, flags, evd) ? -EIO : 0;
-}
-
 static int make_objects(void)
 {
 	DAT_SRQ_ATTR srq = { .max_recv_dtos = SRQ_DEPTH, .max_recv_iov = 2 };
-	DAT_REGION_DESCRIPTION region = { .for_va = fx.arena };
-	DAT_VLEN length;
-	DAT_VADDR addr;
 	unsigned int i;
 
-	if (dat_pz_create(fx.ia, &fx.pz) || make_evd(DAT_EVD_DTO_FLAG, &fx.dto) ||
-	    make_evd(DAT_EVD_CONNECTION_FLAG, &fx.conn) ||
-	    make_evd(DAT_EVD_CR_FLAG, &fx.cr) ||
-	    dat_lmr_kcreate(fx.ia, DAT_MEM_TYPE_VIRTUAL, region, acct_size(), fx.pz,
-			    DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE,
-			    &fx.lmr, &fx.context, &fx.key, &length, &addr))
+	if (test_fixture_make(&fx.t, 64, DAT_EVD_DTO_FLAG, fx.arena, acct_size()))
 		return -EIO;
 	if (ledger_role != R_CLIENT &&
-	    (dat_srq_create(fx.ia, fx.pz, &srq, &fx.srq) ||
-	     dat_psp_create(fx.ia, QUAL, fx.cr, DAT_PSP_CONSUMER_FLAG, &fx.psp)))
+	    (dat_srq_create(fx.t.ia, fx.t.pz, &srq, &fx.srq) || test_listen(&fx.t, QUAL)))
 		return -EIO;
 	for (i = 0; i < EPS; i++)
 		if (fixture_owns(i) && fixture_make_ep(&fx.end[i]))
@@ -245,27 +214,22 @@ int fixture_open(void)
 	unsigned int i;
 	int err;
 
-	fx.async = DAT_HANDLE_NULL;
-	if (dat_ia_open(ledger_ia_name, 8, &fx.async, &fx.ia)) {
-		fx.ia = DAT_HANDLE_NULL;
+	if (test_fixture_open(&fx.t, test_ia_name))
 		return -EAGAIN;
-	}
 	fx.gone = false;
 	INIT_LIST_HEAD(&fx.srq_recvs);
 	fx.srq_ends = 0;
 	for (i = 0; i < EPS; i++)
 		init_end(&fx.end[i], i);
 	init_end(&fx.bye, EPS);
-	fx.psp = DAT_HANDLE_NULL;
 	fx.srq = DAT_HANDLE_NULL;
-	dat_ia_query(fx.ia, NULL, DAT_IA_FIELD_ALL, &fx.attr, 0, NULL);
 	err = make_objects();
 	if (err) {
 		/* The device may have been removed before all was created */
 		if (fixture_going())
 			err = -EAGAIN;
-		dat_ia_close(fx.ia, DAT_CLOSE_ABRUPT_FLAG);
-		fx.ia = DAT_HANDLE_NULL;
+		dat_ia_close(fx.t.ia, DAT_CLOSE_ABRUPT_FLAG);
+		fx.t.ia = DAT_HANDLE_NULL;
 		return err;
 	}
 	return 0;
@@ -293,26 +257,16 @@ int fixture_close(void)
 		bad |= dat_srq_free(fx.srq) != DAT_SUCCESS;
 	fx.srq = DAT_HANDLE_NULL;
 	acct_returned(&fx.srq_recvs);
-	if (fx.psp)
-		bad |= dat_psp_free(fx.psp) != DAT_SUCCESS;
 	side_refuse_all();
-	while (dat_evd_dequeue(fx.cr, &event) == DAT_SUCCESS)
-		dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle, 0, NULL);
+	bad |= test_unlisten(&fx.t) != DAT_SUCCESS;
 	/* All EPs were freed, so no event may be queued */
-	if (dat_evd_dequeue(fx.dto, &event) == DAT_SUCCESS ||
-	    dat_evd_dequeue(fx.conn, &event) == DAT_SUCCESS)
-		ledger_fail("an event is queued after the last EP was freed");
-	bad |= dat_lmr_free(fx.lmr) != DAT_SUCCESS;
-	bad |= dat_pz_free(fx.pz) != DAT_SUCCESS;
-	bad |= dat_evd_free(fx.dto) != DAT_SUCCESS;
-	bad |= dat_evd_free(fx.conn) != DAT_SUCCESS;
-	bad |= dat_evd_free(fx.cr) != DAT_SUCCESS;
+	if (dat_evd_dequeue(fx.t.dto, &event) == DAT_SUCCESS ||
+	    dat_evd_dequeue(fx.t.conn, &event) == DAT_SUCCESS)
+		test_fail("an event is queued after the last EP was freed");
+	bad |= test_fixture_free(&fx.t) != DAT_SUCCESS;
 	if (bad)
-		ledger_fail("an object cannot be freed");
-	if (dat_ia_close(fx.ia, DAT_CLOSE_GRACEFUL_FLAG) != DAT_SUCCESS) {
-		ledger_fail("the graceful close found an object on the IA");
-		dat_ia_close(fx.ia, DAT_CLOSE_ABRUPT_FLAG);
-	}
-	fx.ia = DAT_HANDLE_NULL;
+		test_fail("an object cannot be freed");
+	if (test_fixture_close(&fx.t) != DAT_SUCCESS)
+		test_fail("the graceful close found an object on the IA");
 	return 0;
 }

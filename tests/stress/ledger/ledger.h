@@ -21,7 +21,7 @@
 #include <linux/list.h>
 #include <linux/prandom.h>
 #include <linux/types.h>
-#include <dat/kdat.h>
+#include "kdapl_test.h"
 
 #define PAIRS		12
 #define EPS		(2 * PAIRS)		/* pairs are neighbours */
@@ -91,15 +91,8 @@ struct ledger_counts {
 };
 
 struct ledger_fixture {
-	DAT_IA_HANDLE ia;
-	DAT_PZ_HANDLE pz;
-	DAT_EVD_HANDLE async, dto, conn, cr;
-	DAT_LMR_HANDLE lmr;
-	DAT_LMR_CONTEXT context;
-	DAT_RMR_CONTEXT key;
-	DAT_PSP_HANDLE psp;
+	struct test_fixture t;
 	DAT_SRQ_HANDLE srq;		/* for the receives of the last EP */
-	DAT_IA_ATTR attr;
 	struct end end[EPS];
 	struct end bye;			/* with a role: for the last request and its answer */
 	struct list_head srq_recvs;
@@ -111,17 +104,12 @@ struct ledger_fixture {
 
 extern struct ledger_fixture fx;
 extern struct ledger_counts counts;
-extern char *ledger_ia_name;
-extern unsigned int ledger_stretch;
 extern enum role ledger_role;
 extern struct sockaddr_in ledger_peer;
 extern unsigned short ledger_round;
 extern bool ledger_survive;
 
 /* main.c */
-__printf(1, 2) void ledger_fail(const char *fmt, ...);
-bool ledger_failed(void);
-bool ledger_stop(void);
 u32 ledger_rnd(u32 below);
 void ledger_step(void);
 bool ledger_enough(void);

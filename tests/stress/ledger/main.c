@@ -10,17 +10,12 @@
  * With role=server or role=client it is one side of two (side.c).
  * Public API only.
  */
-#include <linux/completion.h>
-#include <linux/debugfs.h>
 #include <linux/delay.h>
 #include <linux/hash.h>
 #include <linux/inet.h>
 #include <linux/jiffies.h>
-#include <linux/kthread.h>
-#include <linux/ktime.h>
 #include <linux/math64.h>
 #include <linux/module.h>
-#include <linux/seq_file.h>
 #include <linux/vmalloc.h>
 #include "ledger.h"
 
@@ -28,16 +23,6 @@
 #define DRAIN_ONE_IN	8
 #define GUARDS_EVERY	20000
 #define DEVICE_MS	60000
-#define NOTES		12
-#define NOTE_LEN	160
-
-char *ledger_ia_name = "rxe0";
-module_param_named(ia, ledger_ia_name, charp, 0444);
-MODULE_PARM_DESC(ia, "Interface adapter (default rxe0)");
-
-unsigned int ledger_stretch = 1;
-module_param_named(stretch, ledger_stretch, uint, 0444);
-MODULE_PARM_DESC(stretch, "Multiplies time-outs, for emulated machines (default 1)");
 
 static unsigned long posts = 20000;
 module_param(posts, ulong, 0444);
@@ -72,36 +57,6 @@ struct sockaddr_in ledger_peer = { .sin_family = AF_INET };
 
 static const char * const role_names[] = { "both", "server", "client" };
 static const char * const kind_names[KINDS] = { "send", "write", "read", "recv", "srq" };
-static struct task_struct *task;
-static struct dentry *dir;
-static DECLARE_COMPLETION(done);
-static unsigned int failures;
-static char notes[NOTES][NOTE_LEN];
-static u64 took_ms;
-static bool stop;
-
-void ledger_fail(const char *fmt, ...)
-{
-	va_list args;
-
-	if (failures < NOTES) {
-		va_start(args, fmt);
-		vscnprintf(notes[failures], NOTE_LEN, fmt, args);
-		va_end(args);
-		pr_info("kdapl_ledger: %s\n", notes[failures]);
-	}
-	failures++;
-}
-
-bool ledger_failed(void)
-{
-	return failures;
-}
-
-bool ledger_stop(void)
-{
-	return READ_ONCE(stop);
-}
 
 u32 ledger_rnd(u32 below)
 {
@@ -139,18 +94,18 @@ bool ledger_enough(void)
 
 static bool finished(void)
 {
-	return ledger_enough() || ledger_failed() || ledger_stop();
+	return ledger_enough() || test_failures() || test_stopping();
 }
 
 /* Waits until a removed device is added again, with a time-out */
 static int open_fixture(void)
 {
-	unsigned long end = jiffies + msecs_to_jiffies(DEVICE_MS * ledger_stretch);
+	unsigned long end = test_deadline(DEVICE_MS);
 	unsigned int pair;
 	int err;
 
 	while ((err = fixture_open()) == -EAGAIN) {
-		if (time_after(jiffies, end) || ledger_stop())
+		if (time_after(jiffies, end) || test_stopping())
 			return -ENODEV;
 		msleep(20);
 	}
@@ -190,10 +145,10 @@ static void both_run(void)
 	while (!finished()) {
 		err = open_fixture();
 		if (err)
-			ledger_fail("the EPs were not connected: %d", err);
+			test_fail("the EPs were not connected: %d", err);
 		else
 			play();
-		if (!fx.ia)
+		if (!fx.t.ia)
 			break;
 		traffic_end_all();
 		fixture_close();
@@ -201,23 +156,12 @@ static void both_run(void)
 	}
 }
 
-static int run(void *unused)
+static void run(void)
 {
-	u64 begin = ktime_get_ns();
-
 	if (ledger_role == R_BOTH)
 		both_run();
 	else
 		side_run();
-	took_ms = (ktime_get_ns() - begin) / NSEC_PER_MSEC;
-	complete_all(&done);
-	while (!kthread_should_stop()) {
-		set_current_state(TASK_INTERRUPTIBLE);
-		if (!kthread_should_stop())
-			schedule();
-		__set_current_state(TASK_RUNNING);
-	}
-	return 0;
 }
 
 /* ---- debugfs ------------------------------------------------------------------------------- */
@@ -256,47 +200,38 @@ static void show_deeds(struct seq_file *m)
 		good &= ledger_enough() && counts.writes_seen;
 		seq_printf(m, "# %llu connections broken, %llu times the last write seen in memory\n",
 			   counts.broken, counts.writes_seen);
-		seq_printf(m, "%sok 2 - most posts of every kind have succeeded, the device was removed %llu times\n",
-			   good ? "" : "not ", counts.removals);
+		test_ok(m, 2, good,
+			"most posts of every kind have succeeded, the device was removed %llu times",
+			counts.removals);
 		return;
 	}
 	good &= side_all_connected();
 	seq_printf(m, "# %llu connections, %llu broken, %llu left; %llu attempts without one\n",
 		   counts.connected, counts.broken, counts.left, counts.failed);
-	seq_printf(m, "%sok 2 - posts of every kind have succeeded, every EP was connected\n",
-		   good ? "" : "not ");
+	test_ok(m, 2, good, "posts of every kind have succeeded, every EP was connected");
 }
 
-static int verdict_show(struct seq_file *m, void *unused)
+static void show(struct seq_file *m)
 {
 	unsigned int i;
-	bool good;
 
-	if (wait_for_completion_interruptible(&done))
-		return -EINTR;
-	for (i = 0; i < min_t(unsigned int, failures, NOTES); i++)
-		seq_printf(m, "# %s\n", notes[i]);
+	test_show_notes(m, &test_verdict, "# ");
 	for (i = 0; i < KINDS; i++)
 		show_kind(m, i);
-	seq_printf(m, "# %llu disconnects, %llu resets, %llu frees, %llu devices gone, %llu ms\n",
-		   counts.disconnects, counts.resets, counts.frees, counts.removals, took_ms);
-	good = !failures && ledger_enough() && acct_balanced();
-	seq_printf(m, "%sok 1 - each of %llu posts is accounted for exactly once, seed %lu\n",
-		   good ? "" : "not ", all_posts(), seed);
+	seq_printf(m, "# %llu disconnects, %llu resets, %llu frees, %llu devices gone\n",
+		   counts.disconnects, counts.resets, counts.frees, counts.removals);
+	test_ok(m, 1, !test_failures() && ledger_enough() && acct_balanced(),
+		"each of %llu posts is accounted for exactly once, seed %lu", all_posts(), seed);
 	show_deeds(m);
-	return 0;
 }
-DEFINE_SHOW_ATTRIBUTE(verdict);
 
-/* Percent; 100 also if it ended early, and not before there is enough of everything */
-static int progress_show(struct seq_file *m, void *unused)
+/* 100 only if there is enough of everything */
+static u64 percent(void)
 {
-	u64 percent = min(div64_u64(all_posts() * 100, posts), 99ULL);
-
-	seq_printf(m, "%llu\n", completion_done(&done) || ledger_enough() ? 100 : percent);
-	return 0;
+	return ledger_enough() ? 100 : min(div64_u64(all_posts() * 100, posts), 99ULL);
 }
-DEFINE_SHOW_ATTRIBUTE(progress);
+
+static const struct test_job job = { .run = run, .show = show, .percent = percent };
 
 static int __init ledger_init(void)
 {
@@ -315,23 +250,15 @@ static int __init ledger_init(void)
 		return -ENOMEM;
 	prandom_seed_state(&fx.rnd, seed);
 	acct_init();
-	task = kthread_run(run, NULL, "kdapl_ledger");
-	if (IS_ERR(task)) {
-		err = PTR_ERR(task);
+	err = test_job_start(&job);
+	if (err)
 		vfree(fx.arena);
-		return err;
-	}
-	dir = debugfs_create_dir("kdapl_ledger", NULL);
-	debugfs_create_file("verdict", 0400, dir, NULL, &verdict_fops);
-	debugfs_create_file("progress", 0400, dir, NULL, &progress_fops);
-	return 0;
+	return err;
 }
 
 static void __exit ledger_exit(void)
 {
-	debugfs_remove(dir);
-	WRITE_ONCE(stop, true);
-	kthread_stop(task);
+	test_job_stop();
 	vfree(fx.arena);
 }
 

@@ -14,7 +14,6 @@
  * Called by the one thread of the test.
  */
 #include <linux/jiffies.h>
-#include "../../../drivers/infiniband/ulp/kdapl/tests/nap.h"
 #include "ledger.h"
 
 #define LEAVE_ONE_IN	400		/* posts */
@@ -42,7 +41,7 @@ static enum phase phase_of(const struct end *end)
 
 static bool older_than(const struct end *end, unsigned int ms)
 {
-	return time_after(jiffies, end->since + msecs_to_jiffies(ms * ledger_stretch));
+	return time_after(jiffies, end->since + test_limit(ms));
 }
 
 /* ---- what has happened --------------------------------------------------------------------- */
@@ -54,11 +53,11 @@ void side_conn(struct end *end, DAT_EVENT_NUMBER number)
 		    number == DAT_CONNECTION_EVENT_BROKEN;
 
 	if (!end->attempted || end->ended > 1 || end->established > 1)
-		ledger_fail("EP %u: event %#x without an attempt, or after its end", end->index,
-			    number);
+		test_fail("EP %u: event %#x without an attempt, or after its end", end->index,
+			  number);
 	if (number == DAT_CONNECTION_EVENT_ESTABLISHED) {
 		if (end->ended)
-			ledger_fail("EP %u: ESTABLISHED after the disconnect event", end->index);
+			test_fail("EP %u: ESTABLISHED after the disconnect event", end->index);
 		end->was_up = true;
 		counts.connected++;
 		return;
@@ -68,7 +67,7 @@ void side_conn(struct end *end, DAT_EVENT_NUMBER number)
 	if (!end->established)
 		counts.failed++;
 	else if (!ends)
-		ledger_fail("EP %u: a connection ended with event %#x", end->index, number);
+		test_fail("EP %u: a connection ended with event %#x", end->index, number);
 	else if (number == DAT_CONNECTION_EVENT_BROKEN)
 		counts.broken++;
 	else
@@ -102,7 +101,7 @@ void side_request(DAT_CR_HANDLE cr, const struct ledger_hello *hello)
 	struct end *end = &fx.bye;
 
 	if (hello->pair > PAIRS)
-		ledger_fail("a request for pair %u, which is not expected", hello->pair);
+		test_fail("a request for pair %u, which is not expected", hello->pair);
 	if (hello->pair > PAIRS || hello->round != ledger_round) {
 		dat_cr_reject(cr, 0, NULL);
 		return;
@@ -139,14 +138,14 @@ static void ask(struct end *end, u16 pair)
 
 	attempt(end);
 	ret = dat_ep_connect(end->ep, (DAT_IA_ADDRESS_PTR)&ledger_peer, QUAL,
-			     CONNECT_US * ledger_stretch, sizeof(hello), &hello,
+			     CONNECT_US * test_stretch(), sizeof(hello), &hello,
 			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 	if (ret == DAT_SUCCESS)
 		return;
 	/* The link may be down */
 	end->attempted = false;
 	if (DAT_GET_TYPE(ret) != DAT_INVALID_ADDRESS)
-		ledger_fail("EP %u: dat_ep_connect returned %#x", end->index, ret);
+		test_fail("EP %u: dat_ep_connect returned %#x", end->index, ret);
 }
 
 static void answer(struct end *end)
@@ -159,7 +158,7 @@ static void answer(struct end *end)
 	if (ret == DAT_SUCCESS)
 		end->cr = DAT_HANDLE_NULL;
 	else
-		ledger_fail("EP %u: dat_cr_accept returned %#x", end->index, ret);
+		test_fail("EP %u: dat_cr_accept returned %#x", end->index, ret);
 }
 
 static void begin(struct end *end)
@@ -181,7 +180,7 @@ static void leave(struct end *end, DAT_CLOSE_FLAGS how)
 	end->leaving = true;
 	end->since = jiffies;
 	if (ret != DAT_SUCCESS)
-		ledger_fail("EP %u: dat_ep_disconnect returned %#x", end->index, ret);
+		test_fail("EP %u: dat_ep_disconnect returned %#x", end->index, ret);
 }
 
 /*
@@ -230,7 +229,7 @@ static void tend(struct end *end)
 		break;
 	case P_TRYING:
 		if (older_than(end, LIMIT_MS))
-			ledger_fail("EP %u: an attempt without an outcome", end->index);
+			test_fail("EP %u: an attempt without an outcome", end->index);
 		fallthrough;
 	case P_UP:
 		/* The client connects again: its disconnect was lost */
@@ -239,7 +238,7 @@ static void tend(struct end *end)
 		break;
 	case P_LEAVING:
 		if (older_than(end, LIMIT_MS))
-			ledger_fail("EP %u: a disconnect without an event", end->index);
+			test_fail("EP %u: a disconnect without an event", end->index);
 		break;
 	case P_OVER:
 		over(end);
@@ -279,7 +278,7 @@ static bool all_settled(void)
 /* Is the test over? */
 static bool side_over(void)
 {
-	if (finished || ledger_failed() || ledger_stop())
+	if (finished || test_failures() || test_stopping())
 		return true;
 	if (ledger_survive)
 		return all_settled();
@@ -325,12 +324,12 @@ void side_run(void)
 	int err = fixture_open();
 
 	if (err) {
-		ledger_fail("the IA could not be opened: %d", err);
+		test_fail("the IA could not be opened: %d", err);
 		return;
 	}
 	play();
 	if (fx.gone)
-		ledger_fail("the device was removed");
+		test_fail("the device was removed");
 	traffic_end_all();
 	fixture_close();
 	acct_check_guards();

@@ -16,7 +16,7 @@ static DAT_LMR_TRIPLET segment(u8 *at, u32 length)
 	return (DAT_LMR_TRIPLET) {
 		.virtual_address = (unsigned long)at,
 		.segment_length = length,
-		.lmr_context = fx.context,
+		.lmr_context = fx.t.mem.lmr_context,
 	};
 }
 
@@ -29,7 +29,7 @@ static bool posted(struct entry *e, DAT_RETURN ret, struct list_head *queue)
 	}
 	if (DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES &&
 	    DAT_GET_TYPE(ret) != DAT_INVALID_STATE)
-		ledger_fail("a post of kind %d: %#x", e->kind, ret);
+		test_fail("a post of kind %d: %#x", e->kind, ret);
 	acct_drop(e);
 	return false;
 }
@@ -237,10 +237,10 @@ static void check_srq(void)
 		return;
 	ret = dat_srq_query(fx.srq, DAT_SRQ_FIELD_ALL, &param);
 	if (ret != DAT_SUCCESS)
-		ledger_fail("dat_srq_query: %#x", ret);
+		test_fail("dat_srq_query: %#x", ret);
 	else if (param.outstanding_dto_count != out)
-		ledger_fail("the SRQ has %d buffers outstanding, the accounting %d",
-			    param.outstanding_dto_count, out);
+		test_fail("the SRQ has %d buffers outstanding, the accounting %d",
+			  param.outstanding_dto_count, out);
 	counts.srq_checks++;
 }
 
@@ -256,8 +256,8 @@ static void check_arrived(const struct end *end)
 	if (ledger_role != R_BOTH || !end->established || !peer->established)
 		return;
 	if (peer->received < end->sent || peer->received > end->asked)
-		ledger_fail("EP %u has sent %llu messages of %llu, its peer received %llu",
-			    end->index, end->sent, end->asked, peer->received);
+		test_fail("EP %u has sent %llu messages of %llu, its peer received %llu",
+			  end->index, end->sent, end->asked, peer->received);
 	acct_check_written(end);
 }
 
@@ -270,7 +270,7 @@ static void account_silent(struct end *end)
 	struct end *pair = &fx.end[end->index & ~1];
 
 	if (fixture_wait(marked, end) || fixture_wait(both_back, pair)) {
-		ledger_fail("EP %u: some posts have not completed", end->index);
+		test_fail("EP %u: some posts have not completed", end->index);
 		return;
 	}
 	acct_suppressed(end);
@@ -304,7 +304,7 @@ static void renew(struct end *end)
 		return;
 	}
 	if (!fixture_going())
-		ledger_fail("EP %u could not be reset or remade: %#x", end->index, ret);
+		test_fail("EP %u could not be reset or remade: %#x", end->index, ret);
 }
 
 static DAT_RETURN replace_srq(void)
@@ -316,7 +316,7 @@ static DAT_RETURN replace_srq(void)
 		fx.srq = DAT_HANDLE_NULL;
 	acct_returned(&fx.srq_recvs);
 	fx.srq_ends = 0;
-	return ret ?: dat_srq_create(fx.ia, fx.pz, &attr, &fx.srq);
+	return ret ?: dat_srq_create(fx.t.ia, fx.t.pz, &attr, &fx.srq);
 }
 
 /*
@@ -342,7 +342,7 @@ static void renew_srq(void)
 		ret = fixture_make_ep(end);
 	end->credit = max(0, acct_srq_out(false) - (int)fx.srq_ends);
 	if (ret != DAT_SUCCESS && !fixture_going())
-		ledger_fail("the SRQ could not be remade: %#x", ret);
+		test_fail("the SRQ could not be remade: %#x", ret);
 }
 
 /* Receives may be posted before there is a connection */
@@ -380,15 +380,15 @@ void traffic_renew(struct end *end)
 static void check_ended(const struct end *end)
 {
 	if (!fx.gone && (end[0].ended != 1 || end[1].ended != 1))
-		ledger_fail("pair %u ended %u and %u times", end->index / 2, end[0].ended,
-			    end[1].ended);
+		test_fail("pair %u ended %u and %u times", end->index / 2, end[0].ended,
+			  end[1].ended);
 }
 
 /* Only traffic_change() or a removal may have ended it */
 static void check_alive(const struct end *end)
 {
 	if ((end[0].ended || end[1].ended) && !fixture_going())
-		ledger_fail("pair %u ended without a disconnect", end->index / 2);
+		test_fail("pair %u ended without a disconnect", end->index / 2);
 }
 
 static void end_connection(struct end *end)
@@ -405,10 +405,10 @@ static void end_connection(struct end *end)
 						   DAT_CLOSE_ABRUPT_FLAG);
 	counts.disconnects++;
 	if (ret != DAT_SUCCESS)
-		ledger_fail("EP %u: dat_ep_disconnect returned %#x", by->index, ret);
+		test_fail("EP %u: dat_ep_disconnect returned %#x", by->index, ret);
 	if (fixture_wait(both_ended, end))
-		ledger_fail("pair %u: %u and %u disconnect events, expected 1 each",
-			    end->index / 2, end[0].ended, end[1].ended);
+		test_fail("pair %u: %u and %u disconnect events, expected 1 each",
+			  end->index / 2, end[0].ended, end[1].ended);
 	else
 		check_ended(end);
 }
@@ -432,10 +432,10 @@ void traffic_change(void)
 		account_silent(&end[1]);
 		check_ended(end);
 	}
-	for (tries = 0; tries < 3 && !fx.gone && !ledger_failed(); tries++) {
+	for (tries = 0; tries < 3 && !fx.gone && !test_failures(); tries++) {
 		traffic_renew(&end[0]);
 		traffic_renew(&end[1]);
-		if (fx.gone || ledger_failed())
+		if (fx.gone || test_failures())
 			return;
 		err = fixture_connect(pair);
 		if (!err)
@@ -443,8 +443,8 @@ void traffic_change(void)
 		if (err != -EAGAIN)
 			break;
 	}
-	if (!ledger_failed() && !fixture_going())
-		ledger_fail("pair %u could not be reconnected", pair);
+	if (!test_failures() && !fixture_going())
+		test_fail("pair %u could not be reconnected", pair);
 }
 
 static bool all_back(void *unused)
@@ -467,7 +467,7 @@ void traffic_end_all(void)
 	unsigned int i;
 
 	fixture_drain();
-	for (i = 0; i < PAIRS && !fx.gone && ledger_role == R_BOTH && !ledger_failed(); i++)
+	for (i = 0; i < PAIRS && !fx.gone && ledger_role == R_BOTH && !test_failures(); i++)
 		check_alive(&fx.end[2 * i]);
 	for (i = 0; i < EPS && !fx.gone; i++)
 		if (fx.end[i].ep)
@@ -476,8 +476,8 @@ void traffic_end_all(void)
 		return;
 	/* At every other removal wait for the events; otherwise the frees return the posts */
 	if (fixture_wait(all_back, NULL))
-		ledger_fail("the device was removed, and some posts have not completed");
-	for (i = 0; i < EPS && !ledger_failed(); i++)
+		test_fail("the device was removed, and some posts have not completed");
+	for (i = 0; i < EPS && !test_failures(); i++)
 		if (fx.end[i].ep)
 			account_silent(&fx.end[i]);
 }

@@ -10,8 +10,8 @@ static int close_alive(struct life *w)
 {
 	int ret = 0;
 
-	if (!life_expect("graceful close with everything alive",
-			 dat_ia_close(w->ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE))
+	if (!test_expect("graceful close with everything alive",
+			 dat_ia_close(w->t.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE))
 		ret = -EIO;
 	/* The fixture must continue to work */
 	ret = ret ?: life_moves(w);
@@ -48,7 +48,7 @@ int life_loop_close(unsigned int round)
 		ret = round % 2 ? close_empty(w) : close_alive(w);
 	life_halt(w);
 	life_check(w, false);
-	if (!life_expect("a second close", dat_ia_close(w->ia, DAT_CLOSE_ABRUPT_FLAG),
+	if (!test_expect("a second close", dat_ia_close(w->t.ia, DAT_CLOSE_ABRUPT_FLAG),
 			 DAT_INVALID_HANDLE))
 		ret = -EIO;
 	life_end(w);
@@ -74,11 +74,11 @@ int life_loop_ep(unsigned int round)
 	for (n = 0; n < LIFE_EPS && !ret; n++) {
 		i = (round + n) % LIFE_EPS;
 		WRITE_ONCE(w->ep[i].freeing, true);
-		if (!life_expect("dat_ep_free", dat_ep_free(w->ep[i].handle), DAT_SUCCESS))
+		if (!test_expect("dat_ep_free", dat_ep_free(w->ep[i].handle), DAT_SUCCESS))
 			ret = -EIO;
 		/* An upcall that starts from now on must not have an event of it */
 		life_set(&w->ep[i].freed);
-		if (!life_expect("a second dat_ep_free", dat_ep_free(w->ep[i].handle),
+		if (!test_expect("a second dat_ep_free", dat_ep_free(w->ep[i].handle),
 				 DAT_INVALID_HANDLE))
 			ret = -EIO;
 		if (n < LIFE_EPS - 1)

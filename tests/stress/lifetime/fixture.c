@@ -4,7 +4,6 @@
  * process context, by one thread; others (load.c) use its handles meanwhile.
  */
 #include <linux/slab.h>
-#include "../../../drivers/infiniband/ulp/kdapl/tests/nap.h"
 #include "life.h"
 
 #define REGION		(16 * PAGE_SIZE)
@@ -12,56 +11,48 @@
 
 int life_evd(struct life *w, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
 {
-	return life_expect("dat_evd_kcreate",
-			   dat_evd_kcreate(w->ia, 32, DAT_UPCALL_DISABLE, NULL, flags, evd),
-			   DAT_SUCCESS) ? 0 : -EIO;
+	return test_expect("dat_evd_kcreate", test_evd(&w->t, 32, flags, evd), DAT_SUCCESS) ?
+	       0 : -EIO;
 }
 
 int life_upcall_evd(struct life *w, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
 {
 	DAT_UPCALL_OBJECT upcall = { .instance_data = w->tag, .upcall_func = life_upcall };
 
-	return life_expect("dat_evd_kcreate",
-			   dat_evd_kcreate(w->ia, 32, DAT_UPCALL_SINGLE_INSTANCE, &upcall, flags,
+	return test_expect("dat_evd_kcreate",
+			   dat_evd_kcreate(w->t.ia, 32, DAT_UPCALL_SINGLE_INSTANCE, &upcall, flags,
 					   evd), DAT_SUCCESS) ? 0 : -EIO;
 }
 
 int life_make_lmr(struct life *w, DAT_PZ_HANDLE pz, DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context,
 		  DAT_RMR_CONTEXT *rmr_context)
 {
-	DAT_REGION_DESCRIPTION region = { .for_va = (void *)(unsigned long)w->base };
-	DAT_VLEN length;
-	DAT_VADDR addr;
+	struct kdat_region region;
+	DAT_RETURN ret = kdat_register(w->t.ia, pz, (void *)(unsigned long)w->base, REGION,
+				       DAT_MEM_PRIV_ALL_FLAG, &region);
 
-	return life_expect("dat_lmr_kcreate",
-			   dat_lmr_kcreate(w->ia, DAT_MEM_TYPE_VIRTUAL, region, REGION, pz,
-					   DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
-					   DAT_MEM_OPTIMIZE_DONT_CARE, lmr, context, rmr_context,
-					   &length, &addr), DAT_SUCCESS) ? 0 : -EIO;
+	*lmr = region.lmr;
+	*context = region.lmr_context;
+	*rmr_context = region.rmr_context;
+	return test_expect("dat_lmr_kcreate", ret, DAT_SUCCESS) ? 0 : -EIO;
 }
 
 int life_make_ep(struct life *w, unsigned int i)
 {
-	DAT_EVD_HANDLE evd = i <= LIFE_B ? w->up : w->down;
-	DAT_EP_ATTR attr = {
-		.max_message_size = LIFE_SIZE,
-		.max_rdma_size = LIFE_SIZE,
-		.max_recv_dtos = LIFE_DEPTH,
-		.max_request_dtos = 3 * LIFE_DEPTH,
-		.max_recv_iov = 1,
-		.max_request_iov = 1,
-		.max_rdma_write_iov = 1,
-	};
+	DAT_EVD_HANDLE evd = i <= LIFE_B ? w->up : w->t.dto;
+	DAT_EP_ATTR attr = test_ep_attr(LIFE_SIZE, LIFE_DEPTH, 1);
 	struct life_ep *ep = &w->ep[i];
 	DAT_RETURN ret;
 
+	attr.max_request_dtos = 3 * LIFE_DEPTH;
+	attr.max_rdma_write_iov = 1;
 	if (i == LIFE_D)
-		ret = dat_ep_create_with_srq(w->ia, w->pz, evd, evd, w->conn, w->srq, &attr,
+		ret = dat_ep_create_with_srq(w->t.ia, w->t.pz, evd, evd, w->t.conn, w->srq, &attr,
 					     &ep->handle);
 	else
-		ret = dat_ep_create(w->ia, w->pz, evd, evd, w->conn, &attr, &ep->handle);
+		ret = dat_ep_create(w->t.ia, w->t.pz, evd, evd, w->t.conn, &attr, &ep->handle);
 	ep->recv = i == LIFE_D ? &w->srq_recv : &ep->queue[LIFE_RECV];
-	return life_expect("dat_ep_create", ret, DAT_SUCCESS) ? 0 : -EIO;
+	return test_expect("dat_ep_create", ret, DAT_SUCCESS) ? 0 : -EIO;
 }
 
 static int make_objects(struct life *w)
@@ -69,22 +60,16 @@ static int make_objects(struct life *w)
 	DAT_SRQ_ATTR srq = { .max_recv_dtos = 2 * LIFE_DEPTH, .max_recv_iov = 1 };
 	DAT_EVD_FLAGS dto = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG;
 	unsigned int i;
-	int ret;
+	int ret = 0;
 
-	ret = life_evd(w, DAT_EVD_CONNECTION_FLAG, &w->conn) ?:
-	      life_evd(w, DAT_EVD_CR_FLAG, &w->cr) ?:
-	      life_upcall_evd(w, dto, &w->up) ?:
-	      life_evd(w, dto, &w->down);
-	if (ret)
-		return ret;
-	if (!life_expect("dat_pz_create", dat_pz_create(w->ia, &w->pz), DAT_SUCCESS) ||
-	    life_make_lmr(w, w->pz, &w->lmr, &w->lmr_context, &w->rmr_context) ||
-	    !life_expect("dat_rmr_create", dat_rmr_create(w->pz, &w->rmr), DAT_SUCCESS) ||
-	    !life_expect("dat_srq_create", dat_srq_create(w->ia, w->pz, &srq, &w->srq),
+	if (!test_expect("creating the fixture",
+			 test_fixture_make(&w->t, 32, dto, (void *)(unsigned long)w->base, REGION),
 			 DAT_SUCCESS) ||
-	    !life_expect("dat_psp_create",
-			 dat_psp_create(w->ia, LIFE_QUAL, w->cr, DAT_PSP_CONSUMER_FLAG, &w->psp),
-			 DAT_SUCCESS))
+	    life_upcall_evd(w, dto, &w->up) ||
+	    !test_expect("dat_rmr_create", dat_rmr_create(w->t.pz, &w->rmr), DAT_SUCCESS) ||
+	    !test_expect("dat_srq_create", dat_srq_create(w->t.ia, w->t.pz, &srq, &w->srq),
+			 DAT_SUCCESS) ||
+	    !test_expect("dat_psp_create", test_listen(&w->t, LIFE_QUAL), DAT_SUCCESS))
 		return -EIO;
 	for (i = 0; i < LIFE_EPS && !ret; i++)
 		ret = life_make_ep(w, i);
@@ -97,12 +82,12 @@ void life_take_conn(struct life *w)
 	struct life_ep *ep;
 	DAT_EVENT event;
 
-	while (dat_evd_dequeue(w->conn, &event) == DAT_SUCCESS) {
+	while (dat_evd_dequeue(w->t.conn, &event) == DAT_SUCCESS) {
 		for (ep = w->ep; ep < w->ep + LIFE_EPS; ep++)
 			if (ep->handle == event.event_data.connect_event_data.ep_handle)
 				break;
 		if (ep == w->ep + LIFE_EPS || ep->freed)
-			life_fail("connection event %#x of an EP that was freed",
+			test_fail("connection event %#x of an EP that was freed",
 				  event.event_number);
 		else if (event.event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
 			ep->established++;
@@ -112,9 +97,15 @@ void life_take_conn(struct life *w)
 		else
 			ep->other++;
 	}
-	while (dat_evd_dequeue(w->async, &event) == DAT_SUCCESS)
+	while (dat_evd_dequeue(w->t.async, &event) == DAT_SUCCESS)
 		if (event.event_number == DAT_ASYNC_ERROR_IA_CATASTROPHIC)
 			w->catastrophic++;
+}
+
+static bool taken(struct life *w, bool (*cond)(struct life *w))
+{
+	life_take_conn(w);
+	return cond(w);
 }
 
 /**
@@ -128,30 +119,10 @@ void life_take_conn(struct life *w)
  */
 bool life_wait(struct life *w, bool (*cond)(struct life *w), const char *what)
 {
-	unsigned long end = jiffies + msecs_to_jiffies(LIFE_WAIT_MS * life_stretch);
-
-	for (;;) {
-		life_take_conn(w);
-		if (cond(w))
-			return true;
-		if (time_after(jiffies, end)) {
-			life_fail("timed out waiting for: %s", what);
-			return false;
-		}
-		kdapl_nap(500, 1000);
-	}
-}
-
-static bool request_accepted(struct life *w)
-{
-	unsigned int i = w->ep[LIFE_B].established ? LIFE_D : LIFE_B;
-	DAT_EVENT event;
-
-	if (dat_evd_dequeue(w->cr, &event) != DAT_SUCCESS)
-		return false;
-	return life_expect("dat_cr_accept",
-			   dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
-					 w->ep[i].handle, 0, NULL), DAT_SUCCESS);
+	if (test_wait(taken(w, cond), LIFE_WAIT_MS))
+		return true;
+	test_fail("timed out waiting for: %s", what);
+	return false;
 }
 
 static bool first_pair_up(struct life *w)
@@ -166,24 +137,17 @@ static bool both_pairs_up(struct life *w)
 
 static int connect_pair(struct life *w, unsigned int i, bool (*up)(struct life *w))
 {
-	DAT_IA_ATTR attr;
-
-	if (!life_expect("dat_ia_query",
-			 dat_ia_query(w->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, 0, NULL),
-			 DAT_SUCCESS) ||
-	    !life_expect("dat_ep_connect",
-			 dat_ep_connect(w->ep[i].handle, attr.ia_address_ptr, LIFE_QUAL,
-					DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
-					DAT_CONNECT_DEFAULT_FLAG), DAT_SUCCESS))
+	if (!test_expect("connecting a pair", test_pair(&w->t, w->ep[i].handle,
+							w->ep[i + 1].handle, LIFE_QUAL,
+							LIFE_WAIT_MS), DAT_SUCCESS))
 		return -EIO;
-	return life_wait(w, request_accepted, "a connection request") &&
-	       life_wait(w, up, "ESTABLISHED") ? 0 : -ETIMEDOUT;
+	return life_wait(w, up, "ESTABLISHED") ? 0 : -ETIMEDOUT;
 }
 
 static int open_ia(struct life *w)
 {
-	return life_expect("dat_ia_open", dat_ia_open(life_ia_name, 8, &w->async, &w->ia),
-			   DAT_SUCCESS) ? 0 : -ENODEV;
+	return test_expect("dat_ia_open", test_fixture_open(&w->t, test_ia_name), DAT_SUCCESS) ?
+	       0 : -ENODEV;
 }
 
 /**
@@ -231,7 +195,7 @@ int life_free(const char *what, DAT_RETURN (*fn)(DAT_HANDLE handle), DAT_HANDLE 
 	if (handle == DAT_HANDLE_NULL)
 		return 0;
 	/* It must not move, because other threads use it */
-	return life_expect(what, fn(handle), DAT_SUCCESS) ? 0 : -EIO;
+	return test_expect(what, fn(handle), DAT_SUCCESS) ? 0 : -EIO;
 }
 
 /**
@@ -250,7 +214,7 @@ int life_free_all(struct life *w)
 		if (w->ep[i].freed)
 			continue;
 		WRITE_ONCE(w->ep[i].freeing, true);
-		ret = life_expect("dat_ep_free", dat_ep_free(w->ep[i].handle), DAT_SUCCESS) ?
+		ret = test_expect("dat_ep_free", dat_ep_free(w->ep[i].handle), DAT_SUCCESS) ?
 		      0 : -EIO;
 		/* An upcall that starts now must not have its events */
 		life_set(&w->ep[i].freed);
@@ -258,17 +222,13 @@ int life_free_all(struct life *w)
 	/* Threads that dequeue from them now get INVALID_HANDLE */
 	WRITE_ONCE(w->closing, true);
 	ret = ret ?: life_free("dat_rmr_free", dat_rmr_free, w->rmr) ?:
-	      life_free("dat_psp_free", dat_psp_free, w->psp) ?:
 	      life_free("dat_srq_free", dat_srq_free, w->srq);
 	if (ret)
 		return ret;
 	life_set(&w->srq_gone);
-	return life_free("dat_lmr_free", dat_lmr_free, w->lmr) ?:
-	       life_free("dat_pz_free", dat_pz_free, w->pz) ?:
-	       life_free("dat_evd_free", dat_evd_free, w->up) ?:
-	       life_free("dat_evd_free", dat_evd_free, w->down) ?:
-	       life_free("dat_evd_free", dat_evd_free, w->conn) ?:
-	       life_free("dat_evd_free", dat_evd_free, w->cr);
+	ret = life_free("dat_evd_free", dat_evd_free, w->up);
+	return test_expect("freeing the fixture", test_fixture_free(&w->t), DAT_SUCCESS) ?
+	       ret : -EIO;
 }
 
 /**
@@ -285,14 +245,14 @@ void life_close(struct life *w, DAT_CLOSE_FLAGS flags)
 	WRITE_ONCE(w->closing, true);
 	for (i = 0; i < LIFE_EPS; i++)
 		WRITE_ONCE(w->ep[i].freeing, true);
-	life_expect("dat_ia_close", dat_ia_close(w->ia, flags), DAT_SUCCESS);
+	test_expect("dat_ia_close", dat_ia_close(w->t.ia, flags), DAT_SUCCESS);
 	/* No upcall runs, and none will start */
 	life_set(&w->closed);
 	for (i = 0; i < LIFE_EPS; i++)
 		life_set(&w->ep[i].freed);
 	life_set(&w->srq_gone);
 	if (atomic_read(&w->in_upcall))
-		life_fail("expected no upcall after dat_ia_close, one runs");
+		test_fail("expected no upcall after dat_ia_close, one runs");
 }
 
 static void check_ledger(const struct life_ledger *l, const char *what, bool all_back)
@@ -301,11 +261,11 @@ static void check_ledger(const struct life_ledger *l, const char *what, bool all
 	int left = life_left(l);
 
 	if (atomic_read(&l->wrong))
-		life_fail("%s: %d events without a pending post", what, atomic_read(&l->wrong));
+		test_fail("%s: %d events without a pending post", what, atomic_read(&l->wrong));
 	if (posted != back + left)
-		life_fail("%s: %d posted, %d completed, %d are left", what, posted, back, left);
+		test_fail("%s: %d posted, %d completed, %d are left", what, posted, back, left);
 	if (all_back && left)
-		life_fail("%s: %d of %d posts did not complete", what, left, posted);
+		test_fail("%s: %d of %d posts did not complete", what, left, posted);
 }
 
 /**
@@ -326,13 +286,13 @@ void life_check(struct life *w, bool all_back)
 			check_ledger(&w->ep[i].queue[q], name[q], all_back);
 		if (atomic_read(&w->ep[i].queue[LIFE_SUPPRESSED].back) >
 		    atomic_read(&w->ep[i].queue[LIFE_SUPPRESSED].posted))
-			life_fail("suppressed requests: expected one completion each, got more");
+			test_fail("suppressed requests: expected one completion each, got more");
 	}
 	/* dat_srq_free() returns the unused buffers */
 	check_ledger(&w->srq_recv, "SRQ", false);
 	if (memchr_inv(w->memory, GUARD, PAGE_SIZE) ||
 	    memchr_inv(w->memory + PAGE_SIZE + REGION, GUARD, PAGE_SIZE))
-		life_fail("expected unchanged bytes around the LMR, some were written");
+		test_fail("expected unchanged bytes around the LMR, some were written");
 }
 
 /**

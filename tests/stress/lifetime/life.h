@@ -13,7 +13,7 @@
 #include <linux/atomic.h>
 #include <linux/kthread.h>
 #include <linux/workqueue.h>
-#include <dat/kdat.h>
+#include "kdapl_test.h"
 
 #define LIFE_QUAL	7481
 #define LIFE_DEPTH	16	/* posts of one ledger that may be outstanding */
@@ -61,17 +61,10 @@ struct life_tag {
 };
 
 struct life {
-	DAT_IA_HANDLE ia;
-	DAT_PZ_HANDLE pz;
-	DAT_LMR_HANDLE lmr;
-	DAT_LMR_CONTEXT lmr_context;
-	DAT_RMR_CONTEXT rmr_context;
+	struct test_fixture t;		/* its @dto is that of C and D: dequeued by a thread */
 	DAT_RMR_HANDLE rmr;
 	DAT_SRQ_HANDLE srq;
-	DAT_PSP_HANDLE psp;
-	DAT_EVD_HANDLE async, conn, cr;
 	DAT_EVD_HANDLE up;		/* of A and B: delivered by upcalls */
-	DAT_EVD_HANDLE down;		/* of C and D: dequeued by a thread */
 	struct life_ep ep[LIFE_EPS];
 	struct life_ledger srq_recv;
 	struct life_tag *tag;
@@ -113,13 +106,6 @@ static inline void life_set_hook(struct life *w, void (*hook)(struct life *, con
 	/* The data of the hook is complete; the upcall has an address dependency */
 	smp_store_release(&w->hook, hook);
 }
-
-extern char *life_ia_name;
-extern unsigned int life_stretch;
-
-__printf(1, 2) void life_fail(const char *fmt, ...);
-__printf(1, 2) void life_note(const char *fmt, ...);
-bool life_expect(const char *what, DAT_RETURN got, DAT_RETURN type);
 
 /* fixture.c */
 int life_open(struct life **out);

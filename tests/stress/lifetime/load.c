@@ -6,7 +6,6 @@
  * Threads run in process context, the upcall with bottom halves off.
  */
 #include <linux/sched.h>
-#include "../../../drivers/infiniband/ulp/kdapl/tests/nap.h"
 #include "life.h"
 
 #define COOKIE(ep, queue, slot, number) \
@@ -47,7 +46,7 @@ void life_undo_slot(struct life_ledger *l, u64 cookie)
 	unsigned int slot = COOKIE_SLOT(cookie);
 
 	if (atomic_cmpxchg(&l->slot[slot], COOKIE_NUMBER(cookie), 0) != COOKIE_NUMBER(cookie))
-		life_fail("expected no event for a refused post, got one");
+		test_fail("expected no event for a refused post, got one");
 	atomic_dec(&l->posted);
 }
 
@@ -99,7 +98,7 @@ void life_event(struct life *w, const DAT_EVENT *event)
 	else
 		return;
 	if (COOKIE_EP(cookie) >= LIFE_EPS || COOKIE_QUEUE(cookie) >= LIFE_QUEUES) {
-		life_fail("event: expected a pending cookie, got %#llx", cookie);
+		test_fail("event: expected a pending cookie, got %#llx", cookie);
 		return;
 	}
 	ep = &w->ep[COOKIE_EP(cookie)];
@@ -108,7 +107,7 @@ void life_event(struct life *w, const DAT_EVENT *event)
 		return;
 	}
 	if (event->event_number == DAT_DTO_COMPLETION_EVENT && dto->ep_handle != ep->handle)
-		life_fail("event: expected the EP of its cookie, got another");
+		test_fail("event: expected the EP of its cookie, got another");
 	l = COOKIE_QUEUE(cookie) == LIFE_RECV ? ep->recv : &ep->queue[COOKIE_QUEUE(cookie)];
 	life_back(l, cookie);
 }
@@ -128,7 +127,7 @@ static DAT_RETURN submit(struct life *w, unsigned int i, enum life_queue queue, 
 	DAT_RMR_TRIPLET to = {
 		.virtual_address = w->base + (8 + i) * LIFE_SIZE,
 		.segment_length = LIFE_SIZE,
-		.rmr_context = w->rmr_context,
+		.rmr_context = w->t.mem.rmr_context,
 	};
 
 	if (queue == LIFE_RECV && i == LIFE_D)
@@ -164,7 +163,7 @@ static DAT_RETURN post_one(struct life *w, unsigned int i, enum life_queue queue
 	ret = submit(w, i, queue, cookie, context);
 	if (ret == DAT_SUCCESS) {
 		if (gone)
-			life_fail("post to a freed object: expected INVALID_HANDLE, it succeeded");
+			test_fail("post to a freed object: expected INVALID_HANDLE, it succeeded");
 		return ret;
 	}
 	if (queue == LIFE_SUPPRESSED)
@@ -209,7 +208,7 @@ DAT_RETURN life_post_uncounted(struct life *w, unsigned int i)
 	DAT_RETURN ret;
 
 	atomic_inc(&l->posted);
-	ret = submit(w, i, LIFE_RECV, COOKIE(i, LIFE_SUPPRESSED, 0, 0), w->lmr_context);
+	ret = submit(w, i, LIFE_RECV, COOKIE(i, LIFE_SUPPRESSED, 0, 0), w->t.mem.lmr_context);
 	if (ret != DAT_SUCCESS)
 		atomic_dec(&l->posted);
 	return ret;
@@ -229,21 +228,22 @@ static void judge(struct life *w, unsigned int i, enum life_queue queue, DAT_RET
 	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES &&
 	    (queue != LIFE_RECV || i == LIFE_D))
 		return;
-	life_fail("EP %u queue %u: a post returned %#x", i, queue, ret);
+	test_fail("EP %u queue %u: a post returned %#x", i, queue, ret);
 }
 
 static int poster(void *arg)
 {
 	struct life *w = arg;
+	DAT_LMR_CONTEXT lmr = w->t.mem.lmr_context;
 	unsigned int i, n = 0;
 
 	while (!kthread_should_stop()) {
 		for (i = 0; i < LIFE_EPS; i++) {
-			judge(w, i, LIFE_RECV, life_post(w, i, LIFE_RECV, w->lmr_context));
-			judge(w, i, LIFE_REQUEST, life_post(w, i, LIFE_REQUEST, w->lmr_context));
+			judge(w, i, LIFE_RECV, life_post(w, i, LIFE_RECV, lmr));
+			judge(w, i, LIFE_REQUEST, life_post(w, i, LIFE_REQUEST, lmr));
 			if (n++ % 8 == i)
 				judge(w, i, LIFE_SUPPRESSED,
-				      life_post(w, i, LIFE_SUPPRESSED, w->lmr_context));
+				      life_post(w, i, LIFE_SUPPRESSED, lmr));
 		}
 		/* The device needs the CPU, too */
 		if (n % 64 == 0)
@@ -266,20 +266,20 @@ static int dequeuer(void *arg)
 		for (i = 0; i < LIFE_EPS; i++)
 			freed[i] = life_is_set(&w->ep[i].freed);
 		was_closed = life_is_set(&w->closed);
-		ret = dat_evd_dequeue(w->down, &event);
+		ret = dat_evd_dequeue(w->t.dto, &event);
 		if (ret != DAT_SUCCESS) {
 			if (DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY && !READ_ONCE(w->closing))
-				life_fail("dat_evd_dequeue returned %#x", ret);
+				test_fail("dat_evd_dequeue returned %#x", ret);
 			kdapl_nap(50, 100);
 			continue;
 		}
 		if (was_closed)
-			life_fail("expected no event after dat_ia_close, got one");
+			test_fail("expected no event after dat_ia_close, got one");
 		for (i = 0; i < LIFE_EPS; i++)
 			if (freed[i] && event.event_number == DAT_DTO_COMPLETION_EVENT &&
 			    event.event_data.dto_completion_event_data.ep_handle ==
 			    w->ep[i].handle)
-				life_fail("expected no event of an EP after dat_ep_free, got one");
+				test_fail("expected no event of an EP after dat_ep_free, got one");
 		life_event(w, &event);
 		cond_resched();
 	}
@@ -302,25 +302,25 @@ void life_upcall(void *instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 	unsigned int i;
 
 	if (READ_ONCE(tag->gone)) {
-		life_fail("upcall: expected valid instance data, it was freed");
+		test_fail("upcall: expected valid instance data, it was freed");
 		return;
 	}
 	if (atomic_inc_return(&w->in_upcall) != 1)
-		life_fail("expected one upcall of an EVD at a time, got two");
+		test_fail("expected one upcall of an EVD at a time, got two");
 	if (life_is_set(&w->closed))
-		life_fail("expected no upcall after dat_ia_close, got one");
+		test_fail("expected no upcall after dat_ia_close, got one");
 	atomic_inc(&w->upcalls);
 	if (event->event_number == DAT_DTO_COMPLETION_EVENT) {
 		for (i = 0; i <= LIFE_B; i++)
 			if (life_is_set(&w->ep[i].freed) &&
 			    event->event_data.dto_completion_event_data.ep_handle ==
 			    w->ep[i].handle)
-				life_fail("expected no upcall for a freed EP, got one");
+				test_fail("expected no upcall for a freed EP, got one");
 	}
 	life_event(w, event);
 	/* Post in the upcall of the EVD that receives the event */
 	for (i = 0; i <= LIFE_B; i++)
-		judge(w, i, LIFE_RECV, life_post(w, i, LIFE_RECV, w->lmr_context));
+		judge(w, i, LIFE_RECV, life_post(w, i, LIFE_RECV, w->t.mem.lmr_context));
 	hook = READ_ONCE(w->hook);
 	if (hook)
 		hook(w, event);
@@ -344,7 +344,7 @@ int life_run(struct life *w, int (*fn)(void *w), const char *name)
 
 	task = kthread_run(fn, w, "life_%s/%u", name, n);
 	if (IS_ERR(task)) {
-		life_fail("a thread could not be started: %ld", PTR_ERR(task));
+		test_fail("a thread could not be started: %ld", PTR_ERR(task));
 		return PTR_ERR(task);
 	}
 	w->thread[w->nthreads++] = task;
@@ -420,7 +420,7 @@ int life_load(struct life *w)
 	ret = life_run(w, poster, "post") ?: life_run(w, poster, "post") ?:
 	      life_run(w, dequeuer, "take") ?: life_moves(w);
 	if (!ret && !is_connected(w)) {
-		life_fail("expected connections to stay under load, one ended");
+		test_fail("expected connections to stay under load, one ended");
 		ret = -EPIPE;
 	}
 	return ret;

@@ -9,94 +9,16 @@
 #include <linux/debugfs.h>
 #include <linux/module.h>
 #include <linux/mutex.h>
-#include <linux/seq_file.h>
-#include <linux/spinlock.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
 #include "life.h"
-
-char *life_ia_name = "rxe0";
-module_param_named(ia, life_ia_name, charp, 0444);
-MODULE_PARM_DESC(ia, "Interface adapter (default rxe0)");
-
-unsigned int life_stretch = 1;
-module_param_named(stretch, life_stretch, uint, 0444);
-MODULE_PARM_DESC(stretch, "Multiplies time-outs, for emulated machines (default 1)");
 
 static struct dentry *dir;
 /* One command at a time */
 static DEFINE_MUTEX(command_mutex);
 
-/* ---- what was wrong ---------------------------------------------------- */
-
-#define MAX_TOLD	16
-
-static DEFINE_SPINLOCK(log_lock);
-static char log_text[4096];
-static unsigned int log_len, failures;
-
-static __printf(2, 0) void log_add(bool failure, const char *fmt, va_list args)
-{
-	unsigned long flags;
-
-	spin_lock_irqsave(&log_lock, flags);
-	/* The first ones are the most useful */
-	if (failure && failures++ >= MAX_TOLD)
-		goto out;
-	log_len += vscnprintf(log_text + log_len, sizeof(log_text) - log_len, fmt, args);
-	log_len += scnprintf(log_text + log_len, sizeof(log_text) - log_len, "\n");
-out:
-	spin_unlock_irqrestore(&log_lock, flags);
-}
-
-/**
- * life_fail - log a failure
- * @fmt: what
- *
- * Context: any.
- */
-void life_fail(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	log_add(true, fmt, args);
-	va_end(args);
-}
-
-/* life_note - log information that is no failure */
-void life_note(const char *fmt, ...)
-{
-	va_list args;
-
-	va_start(args, fmt);
-	log_add(false, fmt, args);
-	va_end(args);
-}
-
-/**
- * life_expect - compare the type of a return
- * @what: the call
- * @got:  what it returned
- * @type: what it should
- *
- * Context: any. Return: is it that type?
- */
-bool life_expect(const char *what, DAT_RETURN got, DAT_RETURN type)
-{
-	if (DAT_GET_TYPE(got) == type)
-		return true;
-	life_fail("%s returned %#x, expected %#x", what, got, type);
-	return false;
-}
-
 static int log_show(struct seq_file *m, void *unused)
 {
-	unsigned long flags;
-
-	spin_lock_irqsave(&log_lock, flags);
-	seq_write(m, log_text, log_len);
-	spin_unlock_irqrestore(&log_lock, flags);
+	test_show_notes(m, &test_verdict, "");
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(log);
@@ -136,33 +58,33 @@ static int run(const char *name, unsigned int count)
 			break;
 	if (i == ARRAY_SIZE(commands))
 		return -EINVAL;
-	log_len = 0;
-	failures = 0;
-	for (round = 0; round < count && !ret && !failures; round++)
+	test_verdict_init(&test_verdict);
+	for (round = 0; round < count && !ret && !test_failures(); round++)
 		ret = commands[i].fn(round);
-	if (ret || failures)
-		life_note("%s, round %u of %u: error %d, %u failures", name, round, count, ret,
-			  failures);
-	return ret || failures ? -EIO : 0;
+	if (!ret && !test_failures())
+		return 0;
+	test_info("%s, round %u of %u: error %d, %u failures", name, round, count, ret,
+		  test_failures());
+	return -EIO;
 }
 
-static ssize_t run_write(struct file *file, const char __user *from, size_t len, loff_t *pos)
+static int run_line(char *line)
 {
 	unsigned int count = 1;
-	char text[32], name[16];
+	char name[16];
 	int ret;
 
-	if (len >= sizeof(text))
-		return -EINVAL;
-	if (copy_from_user(text, from, len))
-		return -EFAULT;
-	text[len] = 0;
-	if (sscanf(text, "%15s %u", name, &count) < 1)
+	if (sscanf(line, "%15s %u", name, &count) < 1)
 		return -EINVAL;
 	mutex_lock(&command_mutex);
 	ret = run(name, count);
 	mutex_unlock(&command_mutex);
-	return ret ?: len;
+	return ret;
+}
+
+static ssize_t run_write(struct file *file, const char __user *from, size_t len, loff_t *pos)
+{
+	return test_command(from, len, run_line);
 }
 
 static const struct file_operations run_fops = {
@@ -183,8 +105,6 @@ static void __exit life_exit(void)
 {
 	debugfs_remove(dir);
 	life_removal_exit();
-	if (failures)
-		pr_err("kdapl_life: %.*s", log_len, log_text);
 }
 
 module_init(life_init);

@@ -37,40 +37,40 @@ static int make_ep(struct life *w, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv, DAT_EV
 		.max_request_iov = 1,
 	};
 
-	return life_expect("dat_ep_create",
-			   dat_ep_create(w->ia, pz, recv, request, conn, &attr, ep),
+	return test_expect("dat_ep_create",
+			   dat_ep_create(w->t.ia, pz, recv, request, conn, &attr, ep),
 			   DAT_SUCCESS) ? 0 : -EIO;
 }
 
 static int make_recv_evd(struct life *w, struct pair *p)
 {
 	return life_evd(w, DAT_EVD_DTO_FLAG, &p->parent) ?:
-	       make_ep(w, w->pz, p->parent, w->down, w->conn, &p->child);
+	       make_ep(w, w->t.pz, p->parent, w->t.dto, w->t.conn, &p->child);
 }
 
 static int make_request_evd(struct life *w, struct pair *p)
 {
 	return life_upcall_evd(w, DAT_EVD_DTO_FLAG, &p->parent) ?:
-	       make_ep(w, w->pz, w->down, p->parent, w->conn, &p->child);
+	       make_ep(w, w->t.pz, w->t.dto, p->parent, w->t.conn, &p->child);
 }
 
 static int make_connect_evd(struct life *w, struct pair *p)
 {
 	return life_evd(w, DAT_EVD_CONNECTION_FLAG, &p->parent) ?:
-	       make_ep(w, w->pz, w->down, w->down, p->parent, &p->child);
+	       make_ep(w, w->t.pz, w->t.dto, w->t.dto, p->parent, &p->child);
 }
 
 static int make_psp_evd(struct life *w, struct pair *p)
 {
 	return life_evd(w, DAT_EVD_CR_FLAG, &p->parent) ?:
-	       life_expect("dat_psp_create",
-			   dat_psp_create(w->ia, PAIR_QUAL, p->parent, DAT_PSP_CONSUMER_FLAG,
+	       test_expect("dat_psp_create",
+			   dat_psp_create(w->t.ia, PAIR_QUAL, p->parent, DAT_PSP_CONSUMER_FLAG,
 					  &p->child), DAT_SUCCESS) ? 0 : -EIO;
 }
 
 static int make_pz(struct life *w, struct pair *p)
 {
-	return life_expect("dat_pz_create", dat_pz_create(w->ia, &p->parent),
+	return test_expect("dat_pz_create", dat_pz_create(w->t.ia, &p->parent),
 			   DAT_SUCCESS) ? 0 : -EIO;
 }
 
@@ -83,14 +83,14 @@ static int make_pz_lmr(struct life *w, struct pair *p)
 
 static int make_pz_ep(struct life *w, struct pair *p)
 {
-	return make_pz(w, p) ?: make_ep(w, p->parent, w->down, w->down, w->conn, &p->child);
+	return make_pz(w, p) ?: make_ep(w, p->parent, w->t.dto, w->t.dto, w->t.conn, &p->child);
 }
 
 static int make_srq(struct life *w, DAT_PZ_HANDLE pz, DAT_SRQ_HANDLE *srq)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = LIFE_DEPTH, .max_recv_iov = 1 };
 
-	return life_expect("dat_srq_create", dat_srq_create(w->ia, pz, &attr, srq),
+	return test_expect("dat_srq_create", dat_srq_create(w->t.ia, pz, &attr, srq),
 			   DAT_SUCCESS) ? 0 : -EIO;
 }
 
@@ -101,7 +101,7 @@ static int make_pz_srq(struct life *w, struct pair *p)
 
 static int make_pz_rmr(struct life *w, struct pair *p)
 {
-	return make_pz(w, p) ?: life_expect("dat_rmr_create", dat_rmr_create(p->parent, &p->child),
+	return make_pz(w, p) ?: test_expect("dat_rmr_create", dat_rmr_create(p->parent, &p->child),
 					    DAT_SUCCESS) ? 0 : -EIO;
 }
 
@@ -112,12 +112,12 @@ static int make_srq_ep(struct life *w, struct pair *p)
 		.max_request_dtos = LIFE_DEPTH,
 		.max_request_iov = 1,
 	};
-	int ret = make_srq(w, w->pz, &p->parent);
+	int ret = make_srq(w, w->t.pz, &p->parent);
 
 	if (ret)
 		return ret;
-	return life_expect("dat_ep_create_with_srq",
-			   dat_ep_create_with_srq(w->ia, w->pz, w->down, w->down, w->conn,
+	return test_expect("dat_ep_create_with_srq",
+			   dat_ep_create_with_srq(w->t.ia, w->t.pz, w->t.dto, w->t.dto, w->t.conn,
 						  p->parent, &attr, &p->child),
 			   DAT_SUCCESS) ? 0 : -EIO;
 }
@@ -126,7 +126,7 @@ static bool bind_is_over(struct life *w)
 {
 	DAT_EVENT event;
 
-	while (dat_evd_dequeue(w->down, &event) == DAT_SUCCESS) {
+	while (dat_evd_dequeue(w->t.dto, &event) == DAT_SUCCESS) {
 		life_event(w, &event);
 		if (event.event_number == DAT_RMR_BIND_COMPLETION_EVENT)
 			return true;
@@ -142,12 +142,12 @@ static int make_lmr_rmr(struct life *w, struct pair *p)
 	DAT_RMR_CONTEXT context;
 	int ret;
 
-	ret = life_make_lmr(w, w->pz, &p->parent, &p->context, &context);
+	ret = life_make_lmr(w, w->t.pz, &p->parent, &p->context, &context);
 	if (ret)
 		return ret;
 	seg.lmr_context = p->context;
-	if (!life_expect("dat_rmr_create", dat_rmr_create(w->pz, &p->child), DAT_SUCCESS) ||
-	    !life_expect("dat_rmr_bind",
+	if (!test_expect("dat_rmr_create", dat_rmr_create(w->t.pz, &p->child), DAT_SUCCESS) ||
+	    !test_expect("dat_rmr_bind",
 			 dat_rmr_bind(p->child, p->parent, &seg, DAT_MEM_PRIV_REMOTE_READ_FLAG,
 				      DAT_VA_TYPE_VA, w->ep[LIFE_C].handle, cookie, 0, &context),
 			 DAT_SUCCESS))
@@ -161,7 +161,7 @@ static int make_async_evd(struct life *w, struct pair *p)
 	if (life_evd(w, DAT_EVD_ASYNC_FLAG, &p->parent))
 		return -EIO;
 	/* dat_ia_open() reads the EVD from the place where it returns one */
-	return life_expect("dat_ia_open", dat_ia_open(life_ia_name, 8, &p->parent, &p->child),
+	return test_expect("dat_ia_open", dat_ia_open(test_ia_name, 8, &p->parent, &p->child),
 			   DAT_SUCCESS) ? 0 : -EIO;
 }
 
@@ -174,9 +174,9 @@ static int use_evd(struct life *w, struct pair *p)
 {
 	DAT_EVD_PARAM param;
 
-	return life_expect("dat_evd_query", dat_evd_query(p->parent, DAT_EVD_FIELD_ALL, &param),
+	return test_expect("dat_evd_query", dat_evd_query(p->parent, DAT_EVD_FIELD_ALL, &param),
 			   DAT_SUCCESS) &&
-	       life_expect("dat_evd_modify_upcall",
+	       test_expect("dat_evd_modify_upcall",
 			   dat_evd_modify_upcall(p->parent, param.upcall_policy, DAT_UPCALL_SAME,
 						 DAT_UPCALL_INVOC_NEW), DAT_SUCCESS) ? 0 : -EIO;
 }
@@ -187,13 +187,13 @@ static int use_ep_evd(struct life *w, struct pair *p)
 	DAT_LMR_TRIPLET seg = {
 		.virtual_address = w->base,
 		.segment_length = LIFE_SIZE,
-		.lmr_context = w->lmr_context,
+		.lmr_context = w->t.mem.lmr_context,
 	};
 	DAT_DTO_COOKIE cookie = {};
 
 	if (use_evd(w, p))
 		return -EIO;
-	return life_expect("dat_ep_post_recv", dat_ep_post_recv(p->child, 1, &seg, cookie, 0),
+	return test_expect("dat_ep_post_recv", dat_ep_post_recv(p->child, 1, &seg, cookie, 0),
 			   DAT_SUCCESS) ? 0 : -EIO;
 }
 
@@ -205,7 +205,7 @@ static int use_pz(struct life *w, struct pair *p)
 
 	if (life_make_lmr(w, p->parent, &lmr, &context, &rmr))
 		return -EIO;
-	return life_expect("dat_lmr_free", dat_lmr_free(lmr), DAT_SUCCESS) ? 0 : -EIO;
+	return test_expect("dat_lmr_free", dat_lmr_free(lmr), DAT_SUCCESS) ? 0 : -EIO;
 }
 
 static int use_srq(struct life *w, struct pair *p)
@@ -213,11 +213,11 @@ static int use_srq(struct life *w, struct pair *p)
 	DAT_LMR_TRIPLET seg = {
 		.virtual_address = w->base,
 		.segment_length = LIFE_SIZE,
-		.lmr_context = w->lmr_context,
+		.lmr_context = w->t.mem.lmr_context,
 	};
 	DAT_DTO_COOKIE cookie = {};
 
-	return life_expect("dat_srq_post_recv", dat_srq_post_recv(p->parent, 1, &seg, cookie),
+	return test_expect("dat_srq_post_recv", dat_srq_post_recv(p->parent, 1, &seg, cookie),
 			   DAT_SUCCESS) ? 0 : -EIO;
 }
 
@@ -231,20 +231,20 @@ static int use_lmr(struct life *w, struct pair *p)
 	DAT_DTO_COOKIE cookie = {};
 	DAT_EP_HANDLE ep;
 
-	return !make_ep(w, w->pz, w->down, w->down, w->conn, &ep) &&
-	       life_expect("a post with the LMR", dat_ep_post_recv(ep, 1, &seg, cookie, 0),
+	return !make_ep(w, w->t.pz, w->t.dto, w->t.dto, w->t.conn, &ep) &&
+	       test_expect("a post with the LMR", dat_ep_post_recv(ep, 1, &seg, cookie, 0),
 			   DAT_SUCCESS) &&
-	       life_expect("dat_ep_free", dat_ep_free(ep), DAT_SUCCESS) ? 0 : -EIO;
+	       test_expect("dat_ep_free", dat_ep_free(ep), DAT_SUCCESS) ? 0 : -EIO;
 }
 
 static int use_other_ia(struct life *w, struct pair *p)
 {
 	DAT_PZ_HANDLE pz;
 
-	if (!life_expect("close of the IA whose EVD another one uses",
-			 dat_ia_close(w->ia, DAT_CLOSE_ABRUPT_FLAG), DAT_INVALID_STATE) ||
-	    !life_expect("dat_pz_create", dat_pz_create(p->child, &pz), DAT_SUCCESS) ||
-	    !life_expect("dat_pz_free", dat_pz_free(pz), DAT_SUCCESS))
+	if (!test_expect("close of the IA whose EVD another one uses",
+			 dat_ia_close(w->t.ia, DAT_CLOSE_ABRUPT_FLAG), DAT_INVALID_STATE) ||
+	    !test_expect("dat_pz_create", dat_pz_create(p->child, &pz), DAT_SUCCESS) ||
+	    !test_expect("dat_pz_free", dat_pz_free(pz), DAT_SUCCESS))
 		return -EIO;
 	return use_evd(w, p);
 }
@@ -268,14 +268,14 @@ static int try_pair(struct life *w, const struct pair_kind *kind)
 	struct pair p = {};
 
 	if (kind->make(w, &p) ||
-	    !life_expect(kind->name, kind->free_parent(p.parent), DAT_INVALID_STATE) ||
+	    !test_expect(kind->name, kind->free_parent(p.parent), DAT_INVALID_STATE) ||
 	    kind->use(w, &p) ||
-	    !life_expect(kind->name, kind->free_parent(p.parent), DAT_INVALID_STATE) ||
-	    !life_expect(kind->name, kind->free_child(p.child), DAT_SUCCESS) ||
-	    !life_expect(kind->name, kind->free_child(p.child), DAT_INVALID_HANDLE) ||
-	    !life_expect(kind->name, kind->free_parent(p.parent), DAT_SUCCESS) ||
-	    !life_expect(kind->name, kind->free_parent(p.parent), DAT_INVALID_HANDLE)) {
-		life_note("in the pair %s", kind->name);
+	    !test_expect(kind->name, kind->free_parent(p.parent), DAT_INVALID_STATE) ||
+	    !test_expect(kind->name, kind->free_child(p.child), DAT_SUCCESS) ||
+	    !test_expect(kind->name, kind->free_child(p.child), DAT_INVALID_HANDLE) ||
+	    !test_expect(kind->name, kind->free_parent(p.parent), DAT_SUCCESS) ||
+	    !test_expect(kind->name, kind->free_parent(p.parent), DAT_INVALID_HANDLE)) {
+		test_info("in the pair %s", kind->name);
 		return -EIO;
 	}
 	return 0;
@@ -294,34 +294,34 @@ static int try_one_of_each(struct life *other)
 	DAT_RMR_CONTEXT rmr;
 	unsigned int i;
 
-	if (!life_expect("dat_ia_open", dat_ia_open(life_ia_name, 8, &other->async, &other->ia),
+	if (!test_expect("dat_ia_open", dat_ia_open(test_ia_name, 8, &other->t.async, &other->t.ia),
 			 DAT_SUCCESS))
 		return -EIO;
 	if (life_evd(other, DAT_EVD_DTO_FLAG, &obj[DTO]) ||
 	    life_evd(other, DAT_EVD_CONNECTION_FLAG | DAT_EVD_CR_FLAG, &obj[CONN]) ||
-	    !life_expect("dat_pz_create", dat_pz_create(other->ia, &obj[PZ]), DAT_SUCCESS) ||
+	    !test_expect("dat_pz_create", dat_pz_create(other->t.ia, &obj[PZ]), DAT_SUCCESS) ||
 	    life_make_lmr(other, obj[PZ], &obj[LMR], &context, &rmr) ||
-	    !life_expect("dat_rmr_create", dat_rmr_create(obj[PZ], &obj[RMR]), DAT_SUCCESS) ||
+	    !test_expect("dat_rmr_create", dat_rmr_create(obj[PZ], &obj[RMR]), DAT_SUCCESS) ||
 	    make_srq(other, obj[PZ], &obj[SRQ]) ||
-	    !life_expect("dat_psp_create",
-			 dat_psp_create(other->ia, PAIR_QUAL, obj[CONN], DAT_PSP_CONSUMER_FLAG,
+	    !test_expect("dat_psp_create",
+			 dat_psp_create(other->t.ia, PAIR_QUAL, obj[CONN], DAT_PSP_CONSUMER_FLAG,
 					&obj[PSP]), DAT_SUCCESS) ||
 	    make_ep(other, obj[PZ], obj[DTO], obj[DTO], obj[CONN], &obj[EP]))
 		goto err;
 	for (i = 0; i < ARRAY_SIZE(fn); i++)
-		if (!life_expect("graceful close", close_gracefully(other->ia),
+		if (!test_expect("graceful close", close_gracefully(other->t.ia),
 				 DAT_INVALID_STATE) ||
 		    life_free("a free in the right order", fn[i], obj[i]))
 			goto err;
 	/* It exists as long as the IA */
-	if (!life_expect("dat_evd_free of the asynchronous EVD", dat_evd_free(other->async),
+	if (!test_expect("dat_evd_free of the asynchronous EVD", dat_evd_free(other->t.async),
 			 DAT_INVALID_STATE) ||
-	    !life_expect("graceful close", close_gracefully(other->ia), DAT_SUCCESS))
+	    !test_expect("graceful close", close_gracefully(other->t.ia), DAT_SUCCESS))
 		goto err;
-	return life_expect("dat_evd_free of the asynchronous EVD", dat_evd_free(other->async),
+	return test_expect("dat_evd_free of the asynchronous EVD", dat_evd_free(other->t.async),
 			   DAT_INVALID_HANDLE) ? 0 : -EIO;
 err:
-	dat_ia_close(other->ia, DAT_CLOSE_ABRUPT_FLAG);
+	dat_ia_close(other->t.ia, DAT_CLOSE_ABRUPT_FLAG);
 	return -EIO;
 }
 

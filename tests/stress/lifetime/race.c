@@ -6,7 +6,6 @@
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
-#include "../../../drivers/infiniband/ulp/kdapl/tests/nap.h"
 #include "life.h"
 
 #define RACE_QUAL	(LIFE_QUAL + 2)
@@ -19,14 +18,14 @@ static void judge(struct life *w, const char *what, bool was_gone, DAT_RETURN re
 	if (ret == DAT_SUCCESS) {
 		atomic_inc(&w->prey_done);
 		if (was_gone)
-			life_fail("%s succeeded after the free", what);
+			test_fail("%s succeeded after the free", what);
 	} else if (DAT_GET_TYPE(ret) == type) {
 		if (!READ_ONCE(w->prey_freeing))
-			life_fail("%s returned %#x before the free", what, ret);
+			test_fail("%s returned %#x before the free", what, ret);
 		if (was_gone)
 			atomic_inc(&w->prey_refused);
 	} else if (!READ_ONCE(w->closing)) {
-		life_fail("%s returned %#x", what, ret);
+		test_fail("%s returned %#x", what, ret);
 	}
 }
 
@@ -51,7 +50,7 @@ static int free_prey(struct life *w, const char *what, DAT_RETURN (*fn)(DAT_HAND
 	if (!life_wait(w, prey_used, what))
 		return -ETIMEDOUT;
 	WRITE_ONCE(w->prey_freeing, true);
-	if (!life_expect(what, fn(w->prey), DAT_SUCCESS))
+	if (!test_expect(what, fn(w->prey), DAT_SUCCESS))
 		return -EIO;
 	life_set(&w->prey_gone);
 	return life_wait(w, prey_refused, what) ? 0 : -ETIMEDOUT;
@@ -85,14 +84,14 @@ static void soft_upcall(void *instance, const DAT_EVENT *event, DAT_BOOLEAN more
 	struct life *w = instance;
 
 	if (life_is_set(&w->prey_gone))
-		life_fail("expected no upcall of an EVD after dat_evd_free, got one");
+		test_fail("expected no upcall of an EVD after dat_evd_free, got one");
 	if (life_is_set(&w->prey_down))
-		life_fail("expected no upcall after TEARDOWN, one began");
+		test_fail("expected no upcall after TEARDOWN, one began");
 	soft_event(w, event);
 	/* Long enough that TEARDOWN meets a running upcall */
 	udelay(UPCALL_US);
 	if (life_is_set(&w->prey_down))
-		life_fail("expected no upcall after TEARDOWN, one ended");
+		test_fail("expected no upcall after TEARDOWN, one ended");
 }
 
 /* Disables upcalls, until others have posted and dequeued some events */
@@ -158,7 +157,7 @@ static int soft_taker(void *arg)
 		if (DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY)
 			judge(w, "dat_evd_dequeue", gone, ret, DAT_INVALID_HANDLE);
 		else if (gone)
-			life_fail("dat_evd_dequeue of a freed EVD: expected INVALID_HANDLE");
+			test_fail("dat_evd_dequeue of a freed EVD: expected INVALID_HANDLE");
 		kdapl_nap(20, 50);
 	}
 	return 0;
@@ -200,8 +199,8 @@ int life_loop_evd(unsigned int round)
 	if (ret)
 		return ret;
 	upcall.instance_data = w;
-	if (!life_expect("dat_evd_kcreate",
-			 dat_evd_kcreate(w->ia, 2 * LIFE_DEPTH, DAT_UPCALL_SINGLE_INSTANCE,
+	if (!test_expect("dat_evd_kcreate",
+			 dat_evd_kcreate(w->t.ia, 2 * LIFE_DEPTH, DAT_UPCALL_SINGLE_INSTANCE,
 					 &upcall, DAT_EVD_SOFTWARE_FLAG, &w->prey), DAT_SUCCESS))
 		return finish(w, -EIO);
 	ret = life_run(w, soft_poster, "soft") ?: life_run(w, soft_poster, "soft") ?:
@@ -253,8 +252,8 @@ int life_loop_srq(unsigned int round)
 			ret = -ETIMEDOUT;
 		/* The posts of the load on it are refused from now on */
 		WRITE_ONCE(w->ep[LIFE_D].freeing, true);
-		if (!life_expect("dat_srq_free", dat_srq_free(w->srq), DAT_INVALID_STATE) ||
-		    !life_expect("dat_ep_free", dat_ep_free(w->ep[LIFE_D].handle), DAT_SUCCESS))
+		if (!test_expect("dat_srq_free", dat_srq_free(w->srq), DAT_INVALID_STATE) ||
+		    !test_expect("dat_ep_free", dat_ep_free(w->ep[LIFE_D].handle), DAT_SUCCESS))
 			ret = -EIO;
 		life_set(&w->ep[LIFE_D].freed);
 		ret = ret ?: free_prey(w, "dat_srq_free", dat_srq_free);
@@ -302,7 +301,7 @@ int life_loop_lmr(unsigned int round)
 	ret = life_open(&w);
 	if (ret)
 		return ret;
-	ret = life_load(w) ?: life_make_lmr(w, w->pz, &w->prey, &w->prey_context, &rmr) ?:
+	ret = life_load(w) ?: life_make_lmr(w, w->t.pz, &w->prey, &w->prey_context, &rmr) ?:
 	      life_run(w, lmr_poster, "lmr") ?: free_prey(w, "dat_lmr_free", dat_lmr_free);
 	return finish(w, ret);
 }
@@ -316,7 +315,7 @@ static int binder(void *arg)
 	DAT_LMR_TRIPLET seg = {
 		.virtual_address = w->base,
 		.segment_length = LIFE_SIZE,
-		.lmr_context = w->lmr_context,
+		.lmr_context = w->t.mem.lmr_context,
 	};
 	DAT_RMR_CONTEXT context;
 
@@ -332,7 +331,7 @@ static int binder(void *arg)
 			kdapl_nap(20, 50);
 			continue;
 		}
-		ret = dat_rmr_bind(w->prey, w->lmr, &seg, DAT_MEM_PRIV_REMOTE_READ_FLAG,
+		ret = dat_rmr_bind(w->prey, w->t.mem.lmr, &seg, DAT_MEM_PRIV_REMOTE_READ_FLAG,
 				   DAT_VA_TYPE_VA, w->ep[LIFE_C].handle, cookie, 0, &context);
 		if (ret != DAT_SUCCESS)
 			life_undo_slot(l, cookie.as_64);
@@ -345,7 +344,7 @@ static int binder(void *arg)
 
 static bool lmr_free_again(struct life *w)
 {
-	return dat_lmr_free(w->lmr) == DAT_SUCCESS;
+	return dat_lmr_free(w->t.mem.lmr) == DAT_SUCCESS;
 }
 
 /**
@@ -395,14 +394,14 @@ static int make_caller(struct life *w, struct caller *c)
 	};
 	DAT_IA_ATTR ia;
 
-	if (dat_ia_query(w->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &ia, 0, NULL))
+	if (dat_ia_query(w->t.ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &ia, 0, NULL))
 		return -EIO;
 	c->address = ia.ia_address_ptr;
 	return life_evd(w, DAT_EVD_CONNECTION_FLAG, &c->conn) ?:
 	       life_evd(w, DAT_EVD_CR_FLAG, &c->cr) ?:
-	       life_expect("dat_ep_create",
-			   dat_ep_create(w->ia, w->pz, w->down, w->down, c->conn, &attr, &c->ep),
-			   DAT_SUCCESS) ? 0 : -EIO;
+	       test_expect("dat_ep_create",
+			   dat_ep_create(w->t.ia, w->t.pz, w->t.dto, w->t.dto, c->conn, &attr,
+					 &c->ep), DAT_SUCCESS) ? 0 : -EIO;
 }
 
 static bool attempt_failed(DAT_EVENT_NUMBER number)
@@ -415,23 +414,23 @@ static bool attempt_failed(DAT_EVENT_NUMBER number)
 /* Rejects the requests, and waits for the outcome; -1 if there is none */
 static int outcome(struct life *w, struct caller *c)
 {
-	unsigned long end = jiffies + msecs_to_jiffies(LIFE_WAIT_MS * life_stretch);
+	unsigned long end = test_deadline(LIFE_WAIT_MS);
 	DAT_EVENT event;
 
 	while (!time_after(jiffies, end)) {
 		if (dat_evd_dequeue(c->cr, &event) == DAT_SUCCESS)
-			life_expect("dat_cr_reject",
+			test_expect("dat_cr_reject",
 				    dat_cr_reject(event.event_data.cr_arrival_event_data.cr_handle,
 						  0, NULL), DAT_SUCCESS);
 		if (dat_evd_dequeue(c->conn, &event) == DAT_SUCCESS) {
 			if (!attempt_failed(event.event_number))
-				life_fail("refused attempt: unexpected event %#x",
+				test_fail("refused attempt: unexpected event %#x",
 					  event.event_number);
 			return 0;
 		}
 		kdapl_nap(100, 200);
 	}
-	life_fail("%s: expected one, got none", __func__);
+	test_fail("%s: expected one, got none", __func__);
 	return -ETIMEDOUT;
 }
 
@@ -441,24 +440,24 @@ static int attempt(struct life *w, struct caller *c, unsigned int delay)
 	DAT_EVENT event;
 	int ret;
 
-	if (!life_expect("dat_psp_create",
-			 dat_psp_create(w->ia, RACE_QUAL, c->cr, DAT_PSP_CONSUMER_FLAG, &psp),
+	if (!test_expect("dat_psp_create",
+			 dat_psp_create(w->t.ia, RACE_QUAL, c->cr, DAT_PSP_CONSUMER_FLAG, &psp),
 			 DAT_SUCCESS) ||
-	    !life_expect("dat_ep_connect",
+	    !test_expect("dat_ep_connect",
 			 dat_ep_connect(c->ep, c->address, RACE_QUAL,
 					DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
 					DAT_CONNECT_DEFAULT_FLAG), DAT_SUCCESS))
 		return -EIO;
 	if (delay)
 		kdapl_nap(delay, delay + 50);
-	if (!life_expect("dat_psp_free", dat_psp_free(psp), DAT_SUCCESS) ||
-	    !life_expect("a second dat_psp_free", dat_psp_free(psp), DAT_INVALID_HANDLE))
+	if (!test_expect("dat_psp_free", dat_psp_free(psp), DAT_SUCCESS) ||
+	    !test_expect("a second dat_psp_free", dat_psp_free(psp), DAT_INVALID_HANDLE))
 		return -EIO;
 	ret = outcome(w, c);
-	if (!ret && !life_expect("dat_ep_reset", dat_ep_reset(c->ep), DAT_SUCCESS))
+	if (!ret && !test_expect("dat_ep_reset", dat_ep_reset(c->ep), DAT_SUCCESS))
 		ret = -EIO;
 	if (!ret && dat_evd_dequeue(c->conn, &event) == DAT_SUCCESS) {
-		life_fail("expected one connection event, got a second one, %#x, after the outcome",
+		test_fail("expected one connection event, got a second one, %#x, after the outcome",
 			  event.event_number);
 		ret = -EIO;
 	}
@@ -484,9 +483,9 @@ int life_loop_psp(unsigned int round)
 	ret = make_caller(w, &c);
 	for (i = 0; i < PSP_ATTEMPTS && !ret; i++)
 		ret = attempt(w, &c, (round * 7 + i * 400) % 4000);
-	if (!ret && (!life_expect("dat_ep_free", dat_ep_free(c.ep), DAT_SUCCESS) ||
-		     !life_expect("dat_evd_free", dat_evd_free(c.cr), DAT_SUCCESS) ||
-		     !life_expect("dat_evd_free", dat_evd_free(c.conn), DAT_SUCCESS)))
+	if (!ret && (!test_expect("dat_ep_free", dat_ep_free(c.ep), DAT_SUCCESS) ||
+		     !test_expect("dat_evd_free", dat_evd_free(c.cr), DAT_SUCCESS) ||
+		     !test_expect("dat_evd_free", dat_evd_free(c.conn), DAT_SUCCESS)))
 		ret = -EIO;
 	return finish(w, ret);
 }

@@ -29,7 +29,7 @@ static bool removal_has_begun(struct life *w)
 /* Stays inside one upcall until the removal has begun */
 static void hold_hook(struct life *w, const DAT_EVENT *event)
 {
-	ktime_t end = ktime_add_ms(ktime_get(), HOLD_MS * life_stretch);
+	ktime_t end = ktime_add_ms(ktime_get(), HOLD_MS * test_stretch());
 
 	if (atomic_cmpxchg(&holding, 0, 1))
 		return;
@@ -113,24 +113,24 @@ int life_removal_settle(void)
 		return -ENOENT;
 	/* The load continues: posts on an orphaned IA are flushed */
 	ret = life_moves(w);
-	life_expect("dat_pz_create on an orphaned IA", dat_pz_create(w->ia, &pz),
+	test_expect("dat_pz_create on an orphaned IA", dat_pz_create(w->t.ia, &pz),
 		    DAT_INSUFFICIENT_RESOURCES);
 	WRITE_ONCE(w->quiet, true);
 	if (!life_wait(w, all_back, "everything owed"))
 		ret = -ETIMEDOUT;
 	for (i = 0; i < LIFE_EPS; i++)
 		if (w->ep[i].ends != 1 || w->ep[i].other)
-			life_fail("EP %u: %u ends, %u other connection events", i, w->ep[i].ends,
+			test_fail("EP %u: %u ends, %u other connection events", i, w->ep[i].ends,
 				  w->ep[i].other);
 	if (w->catastrophic != 1)
-		life_fail("IA_CATASTROPHIC came %u times, expected once", w->catastrophic);
+		test_fail("IA_CATASTROPHIC came %u times, expected once", w->catastrophic);
 	/* Orphaned objects can be freed */
 	ret = ret ?: life_free_all(w);
 	life_close(w, ret ? DAT_CLOSE_ABRUPT_FLAG : DAT_CLOSE_GRACEFUL_FLAG);
 	life_halt(w);
 	life_check(w, !ret);
 	if (atomic_read(&caught))
-		life_note("the removal began inside an upcall");
+		test_info("the removal began inside an upcall");
 	life_end(w);
 	held = NULL;
 	return ret;

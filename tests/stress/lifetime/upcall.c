@@ -5,7 +5,6 @@
  * context.
  */
 #include <linux/slab.h>
-#include "../../../drivers/infiniband/ulp/kdapl/tests/nap.h"
 #include "life.h"
 
 /* Set by the hooks, which must not wait */
@@ -16,15 +15,15 @@ static atomic_t freed;
 
 static void refuse(const char *what, DAT_RETURN ret)
 {
-	life_expect(what, ret, DAT_INVALID_STATE);
+	test_expect(what, ret, DAT_INVALID_STATE);
 }
 
 /* Every call that would wait for this upcall; none may change anything */
 static void try_all(struct life *w)
 {
 	refuse("dat_ia_close GRACEFUL from the upcall",
-	       dat_ia_close(w->ia, DAT_CLOSE_GRACEFUL_FLAG));
-	refuse("dat_ia_close ABRUPT from the upcall", dat_ia_close(w->ia, DAT_CLOSE_ABRUPT_FLAG));
+	       dat_ia_close(w->t.ia, DAT_CLOSE_GRACEFUL_FLAG));
+	refuse("dat_ia_close ABRUPT from the upcall", dat_ia_close(w->t.ia, DAT_CLOSE_ABRUPT_FLAG));
 	refuse("dat_evd_free from the upcall", dat_evd_free(w->up));
 	refuse("TEARDOWN from the upcall",
 	       dat_evd_modify_upcall(w->up, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
@@ -52,7 +51,7 @@ static void free_from_work(struct work_struct *work)
 {
 	struct life *w = free_fixture;
 
-	if (life_expect("dat_ep_free started by the upcall",
+	if (test_expect("dat_ep_free started by the upcall",
 			dat_ep_free(w->ep[LIFE_A].handle), DAT_SUCCESS))
 		life_set(&w->ep[LIFE_A].freed);
 	atomic_set(&freed, 1);
@@ -148,13 +147,13 @@ static int teardown(struct life *w)
 	struct life_tag *tag;
 	int upcalls;
 
-	if (!life_expect("TEARDOWN",
+	if (!test_expect("TEARDOWN",
 			 dat_evd_modify_upcall(w->up, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
 					       DAT_UPCALL_INVOC_NEW), DAT_SUCCESS))
 		return -EIO;
 	upcalls = atomic_read(&w->upcalls);
 	if (atomic_read(&w->in_upcall))
-		life_fail("expected no upcall after TEARDOWN, one runs");
+		test_fail("expected no upcall after TEARDOWN, one runs");
 	tag = w->tag;
 	w->tag = NULL;
 	WRITE_ONCE(tag->gone, true);
@@ -162,14 +161,14 @@ static int teardown(struct life *w)
 	/* Long enough for a running upcall to use it */
 	kdapl_nap(1000, 2000);
 	if (atomic_read(&w->upcalls) != upcalls)
-		life_fail("expected no upcall after TEARDOWN, got some");
+		test_fail("expected no upcall after TEARDOWN, got some");
 	tag = kzalloc(sizeof(*tag), GFP_KERNEL);
 	if (!tag)
 		return -ENOMEM;
 	tag->w = w;
 	w->tag = tag;
 	upcall.instance_data = tag;
-	return life_expect("dat_evd_modify_upcall",
+	return test_expect("dat_evd_modify_upcall",
 			   dat_evd_modify_upcall(w->up, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
 						 DAT_UPCALL_INVOC_ANY), DAT_SUCCESS) ?
 	       life_moves(w) : -EIO;

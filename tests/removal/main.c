@@ -13,24 +13,13 @@
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
-#include <linux/sched.h>
-#include <linux/seq_file.h>
 #include <linux/slab.h>
-#include <dat/kdat.h>
-#include "../../drivers/infiniband/ulp/kdapl/tests/nap.h"
+#include "kdapl_test.h"
 
 #define QUAL		7471
 #define DEPTH		32
 #define BUFFER		4096
 #define EVENT_WAIT_MS	10000
-
-static char *ia_name = "rxe0";
-module_param_named(ia, ia_name, charp, 0444);
-MODULE_PARM_DESC(ia, "Interface adapter (default rxe0)");
-
-static unsigned int stretch = 1;
-module_param(stretch, uint, 0444);
-MODULE_PARM_DESC(stretch, "Multiplies time-outs, for emulated machines (default 1)");
 
 /* A cookie contains the EP and the kind of the post */
 enum { ACTIVE, PASSIVE, IDLE, NR_EPS };
@@ -48,12 +37,7 @@ struct held_ep {
 };
 
 static struct {
-	DAT_IA_HANDLE ia;
-	DAT_PZ_HANDLE pz;
-	DAT_LMR_HANDLE lmr;
-	DAT_LMR_CONTEXT context;
-	DAT_EVD_HANDLE async, dto, conn, cr;
-	DAT_PSP_HANDLE psp;
+	struct test_fixture t;
 	DAT_SRQ_HANDLE srq;
 	struct held_ep eps[NR_EPS];
 	unsigned int catastrophic;
@@ -62,19 +46,10 @@ static struct {
 
 static struct dentry *dir;
 
-static DAT_LMR_TRIPLET segment(unsigned int length)
-{
-	return (DAT_LMR_TRIPLET) {
-		.virtual_address = (unsigned long)held.buffer,
-		.segment_length = length,
-		.lmr_context = held.context,
-	};
-}
-
 static DAT_RETURN post(unsigned int i, bool request, unsigned int n)
 {
 	DAT_DTO_COOKIE cookie = { .as_64 = COOKIE(i, request, n) };
-	DAT_LMR_TRIPLET seg = segment(64);
+	DAT_LMR_TRIPLET seg = kdat_local(&held.t.mem, 0, 64);
 	DAT_RETURN ret;
 
 	if (request)
@@ -129,27 +104,18 @@ static void take_events(void)
 {
 	DAT_EVENT event;
 
-	while (dat_evd_dequeue(held.dto, &event) == DAT_SUCCESS)
+	while (dat_evd_dequeue(held.t.dto, &event) == DAT_SUCCESS)
 		take_dto(&event.event_data.dto_completion_event_data);
-	while (dat_evd_dequeue(held.conn, &event) == DAT_SUCCESS)
+	while (dat_evd_dequeue(held.t.conn, &event) == DAT_SUCCESS)
 		take_conn(&event);
-	while (dat_evd_dequeue(held.async, &event) == DAT_SUCCESS)
+	while (dat_evd_dequeue(held.t.async, &event) == DAT_SUCCESS)
 		if (event.event_number == DAT_ASYNC_ERROR_IA_CATASTROPHIC)
 			held.catastrophic++;
 }
 
 static bool wait_until(bool (*cond)(void))
 {
-	unsigned long end = jiffies + msecs_to_jiffies(EVENT_WAIT_MS * stretch);
-
-	for (;;) {
-		take_events();
-		if (cond())
-			return true;
-		if (time_after(jiffies, end))
-			return false;
-		kdapl_nap(1000, 2000);
-	}
+	return test_wait((take_events(), cond()), EVENT_WAIT_MS);
 }
 
 static bool both_established(void)
@@ -167,52 +133,19 @@ static bool all_back(void)
 	return held.eps[ACTIVE].ends && held.eps[PASSIVE].ends && held.catastrophic;
 }
 
-static bool request_here(void)
-{
-	DAT_EVENT event;
-
-	if (dat_evd_dequeue(held.cr, &event) != DAT_SUCCESS)
-		return false;
-	return dat_cr_accept(event.event_data.cr_arrival_event_data.cr_handle,
-			     held.eps[PASSIVE].ep, 0, NULL) == DAT_SUCCESS;
-}
-
-static int make_evd(DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
-{
-	return dat_evd_kcreate(held.ia, 8, DAT_UPCALL_DISABLE, NULL, flags, evd) ? -EIO : 0;
-}
-
 static int make_objects(void)
 {
+	DAT_EP_ATTR attr = test_ep_attr(BUFFER, DEPTH, 1);
 	DAT_SRQ_ATTR srq = { .max_recv_dtos = 8, .max_recv_iov = 1 };
-	DAT_REGION_DESCRIPTION region = { .for_va = held.buffer };
-	DAT_EP_ATTR attr = {
-		.max_message_size = BUFFER,
-		.max_rdma_size = BUFFER,
-		.max_recv_dtos = DEPTH,
-		.max_request_dtos = DEPTH,
-		.max_recv_iov = 1,
-		.max_request_iov = 1,
-	};
-	DAT_RMR_CONTEXT rmr;
-	DAT_VLEN length;
-	DAT_VADDR addr;
 	unsigned int i;
 
-	if (dat_ia_open(ia_name, 8, &held.async, &held.ia)) {
-		held.ia = DAT_HANDLE_NULL;
+	if (test_fixture_open(&held.t, test_ia_name))
 		return -ENODEV;
-	}
-	if (dat_pz_create(held.ia, &held.pz) || make_evd(DAT_EVD_DTO_FLAG, &held.dto) ||
-	    make_evd(DAT_EVD_CONNECTION_FLAG, &held.conn) || make_evd(DAT_EVD_CR_FLAG, &held.cr) ||
-	    dat_lmr_kcreate(held.ia, DAT_MEM_TYPE_VIRTUAL, region, BUFFER, held.pz,
-			    DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE,
-			    &held.lmr, &held.context, &rmr, &length, &addr) ||
-	    dat_srq_create(held.ia, held.pz, &srq, &held.srq) ||
-	    dat_psp_create(held.ia, QUAL, held.cr, DAT_PSP_CONSUMER_FLAG, &held.psp))
+	if (test_fixture_make(&held.t, 8, DAT_EVD_DTO_FLAG, held.buffer, BUFFER) ||
+	    dat_srq_create(held.t.ia, held.t.pz, &srq, &held.srq) || test_listen(&held.t, QUAL))
 		return -EIO;
 	for (i = 0; i < NR_EPS; i++)
-		if (dat_ep_create(held.ia, held.pz, held.dto, held.dto, held.conn, &attr,
+		if (dat_ep_create(held.t.ia, held.t.pz, held.t.dto, held.t.dto, held.t.conn, &attr,
 				  &held.eps[i].ep))
 			return -EIO;
 	return 0;
@@ -220,21 +153,16 @@ static int make_objects(void)
 
 static int connect_eps(void)
 {
-	DAT_IA_ATTR attr;
-
-	if (dat_ia_query(held.ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, 0, NULL) ||
-	    dat_ep_connect(held.eps[ACTIVE].ep, attr.ia_address_ptr, QUAL,
-			   DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
-			   DAT_CONNECT_DEFAULT_FLAG))
+	if (test_pair(&held.t, held.eps[ACTIVE].ep, held.eps[PASSIVE].ep, QUAL, EVENT_WAIT_MS))
 		return -EIO;
-	return wait_until(request_here) && wait_until(both_established) ? 0 : -ETIMEDOUT;
+	return wait_until(both_established) ? 0 : -ETIMEDOUT;
 }
 
 /* Fills all queues. The requests outnumber the receives of the peer */
 static int fill_queues(void)
 {
 	DAT_DTO_COOKIE cookie = {};
-	DAT_LMR_TRIPLET seg = segment(64);
+	DAT_LMR_TRIPLET seg = kdat_local(&held.t.mem, 0, 64);
 	unsigned int i, n;
 
 	for (n = 0; n < DEPTH; n++)
@@ -253,7 +181,7 @@ static unsigned int result;
 
 static void ok(struct seq_file *m, bool good, const char *what)
 {
-	seq_printf(m, "%sok %u - %s\n", good ? "" : "not ", ++result, what);
+	test_ok(m, ++result, good, "%s", what);
 }
 
 static bool is_type(DAT_RETURN ret, DAT_RETURN type)
@@ -294,7 +222,7 @@ static void check_posts(struct seq_file *m)
 {
 	struct held_ep *h = &held.eps[ACTIVE];
 	DAT_DTO_COOKIE cookie = {};
-	DAT_LMR_TRIPLET seg = segment(64);
+	DAT_LMR_TRIPLET seg = kdat_local(&held.t.mem, 0, 64);
 	bool good;
 
 	bitmap_zero(h->seen, 2 * DEPTH);
@@ -317,10 +245,10 @@ static void check_calls(struct seq_file *m)
 
 	ok(m, disconnected(ACTIVE) && disconnected(PASSIVE) && disconnected(IDLE),
 	   "C-57 all EPs are DISCONNECTED");
-	ret = dat_pz_create(held.ia, &pz);
+	ret = dat_pz_create(held.t.ia, &pz);
 	ok(m, is_type(ret, DAT_INSUFFICIENT_RESOURCES),
 	   "C-57 dat_pz_create on an orphaned IA is refused");
-	ret = dat_evd_kcreate(held.ia, 1, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG, &evd);
+	ret = dat_evd_kcreate(held.t.ia, 1, DAT_UPCALL_DISABLE, NULL, DAT_EVD_DTO_FLAG, &evd);
 	ok(m, is_type(ret, DAT_INSUFFICIENT_RESOURCES),
 	   "C-57 dat_evd_kcreate on an orphaned IA is refused");
 	ret = dat_ep_reset(held.eps[ACTIVE].ep);
@@ -333,26 +261,20 @@ static void check_close(struct seq_file *m)
 	bool good = true;
 	unsigned int i;
 
-	ok(m, is_type(dat_ia_close(held.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE),
+	ok(m, is_type(dat_ia_close(held.t.ia, DAT_CLOSE_GRACEFUL_FLAG), DAT_INVALID_STATE),
 	   "graceful close is refused while the IA has objects");
 	for (i = 0; i < NR_EPS; i++)
 		good &= dat_ep_free(held.eps[i].ep) == DAT_SUCCESS;
-	good &= dat_psp_free(held.psp) == DAT_SUCCESS;
 	good &= dat_srq_free(held.srq) == DAT_SUCCESS;
-	good &= dat_lmr_free(held.lmr) == DAT_SUCCESS;
-	good &= dat_pz_free(held.pz) == DAT_SUCCESS;
-	good &= dat_evd_free(held.dto) == DAT_SUCCESS;
-	good &= dat_evd_free(held.conn) == DAT_SUCCESS;
-	good &= dat_evd_free(held.cr) == DAT_SUCCESS;
+	good &= test_fixture_free(&held.t) == DAT_SUCCESS;
 	ok(m, good, "C-57 all orphaned objects can be freed");
-	ok(m, dat_ia_close(held.ia, DAT_CLOSE_GRACEFUL_FLAG) == DAT_SUCCESS,
+	ok(m, test_fixture_close(&held.t) == DAT_SUCCESS,
 	   "C-57 the orphaned IA closes gracefully");
-	held.ia = DAT_HANDLE_NULL;
 }
 
 static int check_show(struct seq_file *m, void *unused)
 {
-	if (held.ia == DAT_HANDLE_NULL) {
+	if (held.t.ia == DAT_HANDLE_NULL) {
 		seq_puts(m, "# checked already\n");
 		return 0;
 	}
@@ -375,8 +297,8 @@ static int __init removal_init(void)
 		return -ENOMEM;
 	ret = make_objects() ?: connect_eps() ?: fill_queues();
 	if (ret) {
-		if (held.ia != DAT_HANDLE_NULL)
-			dat_ia_close(held.ia, DAT_CLOSE_ABRUPT_FLAG);
+		if (held.t.ia != DAT_HANDLE_NULL)
+			dat_ia_close(held.t.ia, DAT_CLOSE_ABRUPT_FLAG);
 		kfree(held.buffer);
 		return ret;
 	}
@@ -388,8 +310,8 @@ static int __init removal_init(void)
 static void __exit removal_exit(void)
 {
 	debugfs_remove(dir);
-	if (held.ia != DAT_HANDLE_NULL)
-		dat_ia_close(held.ia, DAT_CLOSE_ABRUPT_FLAG);
+	if (held.t.ia != DAT_HANDLE_NULL)
+		dat_ia_close(held.t.ia, DAT_CLOSE_ABRUPT_FLAG);
 	kfree(held.buffer);
 }
 

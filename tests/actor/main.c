@@ -26,24 +26,15 @@
 #include <linux/debugfs.h>
 #include <linux/inet.h>
 #include <linux/module.h>
-#include <linux/seq_file.h>
-#include <linux/slab.h>
 #include <linux/string.h>
-#include <linux/uaccess.h>
-#include <dat/kdat.h>
-#include "../../drivers/infiniband/ulp/kdapl/tests/nap.h"
+#include "kdapl_test.h"
 
 #define QUAL		7472
 #define DEPTH		4
 #define BUFFER		64
 #define MESSAGE		16
 #define TEXT_SIZE	4096
-#define LINE		80
 #define WAIT_MS		10000
-
-static unsigned int stretch = 1;
-module_param(stretch, uint, 0444);
-MODULE_PARM_DESC(stretch, "Multiplies time-outs, for emulated machines (default 1)");
 
 static char keepalive[12] = "0";
 module_param_string(keepalive_ms, keepalive, sizeof(keepalive), 0644);
@@ -52,14 +43,8 @@ MODULE_PARM_DESC(keepalive_ms, "kdapl.keepalive_ms of the EPs of the next open (
 enum { A, B, C, EPS };
 
 static struct {
-	DAT_IA_HANDLE ia;
-	DAT_PZ_HANDLE pz;
-	DAT_LMR_HANDLE lmr;
-	DAT_LMR_CONTEXT context;
-	DAT_EVD_HANDLE async, dto, conn, cr;
-	DAT_PSP_HANDLE psp;
+	struct test_fixture t;
 	DAT_EP_HANDLE ep[EPS];
-	DAT_CR_HANDLE request;
 	u32 messages;		/* received by "traffic" */
 	char result[TEXT_SIZE];
 	char events[TEXT_SIZE];	/* one per line */
@@ -126,25 +111,23 @@ static __printf(1, 2) void record(const char *fmt, ...)
 	va_end(args);
 }
 
-/* Dequeue and record all events; keep a connection request for "pair" */
+/* Dequeue and record all events; leave connection requests to "pair" */
 static void take_events(void)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
 	DAT_EVENT ev;
 
-	while (dat_evd_dequeue(actor.conn, &ev) == DAT_SUCCESS)
+	while (dat_evd_dequeue(actor.t.conn, &ev) == DAT_SUCCESS)
 		record("%c %s\n", name_of(ev.event_data.connect_event_data.ep_handle),
 		       conn_name(ev.event_number));
-	while (dat_evd_dequeue(actor.dto, &ev) == DAT_SUCCESS) {
+	while (dat_evd_dequeue(actor.t.dto, &ev) == DAT_SUCCESS) {
 		dto = &ev.event_data.dto_completion_event_data;
 		record("%c %s %d\n", name_of(dto->ep_handle),
 		       dto->operation == DAT_DTO_RECEIVE ? "recv" : "send", dto->status);
 	}
-	while (dat_evd_dequeue(actor.async, &ev) == DAT_SUCCESS)
+	while (dat_evd_dequeue(actor.t.async, &ev) == DAT_SUCCESS)
 		record("IA %s\n", ev.event_number == DAT_ASYNC_ERROR_IA_CATASTROPHIC ?
 		       "CATASTROPHIC" : "?");
-	while (dat_evd_dequeue(actor.cr, &ev) == DAT_SUCCESS)
-		actor.request = ev.event_data.cr_arrival_event_data.cr_handle;
 }
 
 static DAT_EP_STATE state_of(unsigned int i)
@@ -175,68 +158,30 @@ static const char *state_name(DAT_EP_STATE state)
 	}
 }
 
-static bool wait_until(bool (*cond)(void))
-{
-	unsigned long end = jiffies + msecs_to_jiffies(WAIT_MS * stretch);
-
-	for (;;) {
-		take_events();
-		if (cond())
-			return true;
-		if (time_after(jiffies, end))
-			return false;
-		kdapl_nap(1000, 2000);
-	}
-}
-
 /* ---- commands ---------------------------------------------------------------- */
-
-static DAT_RETURN make_evd(DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
-{
-	return dat_evd_kcreate(actor.ia, 8, DAT_UPCALL_DISABLE, NULL, flags, evd);
-}
 
 static DAT_RETURN make_objects(void)
 {
-	DAT_REGION_DESCRIPTION region = { .for_va = buffer };
 	DAT_NAMED_ATTR named = { "kdapl.keepalive_ms", keepalive };
-	DAT_EP_ATTR attr = {
-		.ep_provider_specific_count = 1,
-		.ep_provider_specific = &named,
-		.max_message_size = BUFFER,
-		.max_recv_dtos = DEPTH,
-		.max_request_dtos = DEPTH,
-		.max_recv_iov = 1,
-		.max_request_iov = 1,
-	};
-	DAT_RMR_CONTEXT key;
-	DAT_VLEN length;
-	DAT_VADDR addr;
+	DAT_EP_ATTR attr = test_ep_attr(BUFFER, DEPTH, 1);
 	DAT_RETURN ret;
 	unsigned int i;
 
-	ret = dat_pz_create(actor.ia, &actor.pz);
-	ret = ret ?: make_evd(DAT_EVD_DTO_FLAG, &actor.dto);
-	ret = ret ?: make_evd(DAT_EVD_CONNECTION_FLAG, &actor.conn);
-	ret = ret ?: make_evd(DAT_EVD_CR_FLAG, &actor.cr);
-	ret = ret ?: dat_lmr_kcreate(actor.ia, DAT_MEM_TYPE_VIRTUAL, region, BUFFER, actor.pz,
-				     DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
-				     DAT_MEM_OPTIMIZE_DONT_CARE, &actor.lmr, &actor.context, &key,
-				     &length, &addr);
+	attr.ep_provider_specific_count = 1;
+	attr.ep_provider_specific = &named;
+	ret = test_fixture_make(&actor.t, 8, DAT_EVD_DTO_FLAG, buffer, BUFFER);
 	for (i = 0; i < EPS; i++)
-		ret = ret ?: dat_ep_create(actor.ia, actor.pz, actor.dto, actor.dto, actor.conn,
-					   &attr, &actor.ep[i]);
+		ret = ret ?: dat_ep_create(actor.t.ia, actor.t.pz, actor.t.dto, actor.t.dto,
+					   actor.t.conn, &attr, &actor.ep[i]);
 	return ret;
 }
 
 static void close_ia(void)
 {
-	if (actor.ia == DAT_HANDLE_NULL)
+	if (actor.t.ia == DAT_HANDLE_NULL)
 		return;
-	set_result(dat_ia_close(actor.ia, DAT_CLOSE_ABRUPT_FLAG));
-	actor.ia = DAT_HANDLE_NULL;
-	actor.psp = DAT_HANDLE_NULL;
-	actor.request = DAT_HANDLE_NULL;
+	set_result(dat_ia_close(actor.t.ia, DAT_CLOSE_ABRUPT_FLAG));
+	actor.t.ia = DAT_HANDLE_NULL;
 	memset(actor.ep, 0, sizeof(actor.ep));
 	actor.events_len = 0;
 	actor.events[0] = 0;
@@ -246,11 +191,8 @@ static void open_ia(char *name)
 {
 	DAT_RETURN ret;
 
-	actor.async = DAT_HANDLE_NULL;
-	ret = dat_ia_open(name, 8, &actor.async, &actor.ia);
-	if (ret != DAT_SUCCESS) {
-		actor.ia = DAT_HANDLE_NULL;
-	} else {
+	ret = test_fixture_open(&actor.t, name);
+	if (ret == DAT_SUCCESS) {
 		ret = make_objects();
 		if (ret != DAT_SUCCESS)
 			close_ia();
@@ -260,44 +202,34 @@ static void open_ia(char *name)
 
 static void listen(char *unused)
 {
-	set_result(dat_psp_create(actor.ia, QUAL, actor.cr, DAT_PSP_CONSUMER_FLAG, &actor.psp));
+	set_result(test_listen(&actor.t, QUAL));
 }
 
-static DAT_RETURN call(unsigned int i, DAT_IA_ADDRESS_PTR to)
-{
-	return dat_ep_connect(actor.ep[i], to, QUAL, DAT_TIMEOUT_INFINITE, 0, NULL,
-			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
-}
-
+/* Query the address each time, because scripts change it */
 static DAT_IA_ADDRESS_PTR own_address(void)
 {
-	static DAT_IA_ATTR attr;
-
-	if (dat_ia_query(actor.ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr, 0, NULL))
-		return NULL;
-	return attr.ia_address_ptr;
-}
-
-static bool requested(void)
-{
-	return actor.request != DAT_HANDLE_NULL;
+	actor.t.attr.ia_address_ptr = NULL;
+	dat_ia_query(actor.t.ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &actor.t.attr, 0, NULL);
+	return actor.t.attr.ia_address_ptr;
 }
 
 static bool paired(void)
 {
+	take_events();
 	return state_of(A) == DAT_EP_STATE_CONNECTED && state_of(B) == DAT_EP_STATE_CONNECTED;
 }
 
 static void pair(char *unused)
 {
+	DAT_EVENT old;
 	DAT_RETURN ret;
 
-	actor.request = DAT_HANDLE_NULL;
-	ret = call(A, own_address());
-	if (ret == DAT_SUCCESS && !wait_until(requested))
-		ret = DAT_ERROR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
-	ret = ret ?: dat_cr_accept(actor.request, actor.ep[B], 0, NULL);
-	if (ret == DAT_SUCCESS && !wait_until(paired))
+	/* Discard the requests of "dial" */
+	while (dat_evd_dequeue(actor.t.cr, &old) == DAT_SUCCESS)
+		;
+	own_address();
+	ret = test_pair(&actor.t, actor.ep[A], actor.ep[B], QUAL, WAIT_MS);
+	if (ret == DAT_SUCCESS && !test_wait(paired(), WAIT_MS))
 		ret = DAT_ERROR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
 	set_result(ret);
 }
@@ -306,12 +238,12 @@ static void dial(char *address)
 {
 	struct sockaddr_in to = { .sin_family = AF_INET };
 
-	if (!address)
-		set_result(call(C, own_address()));
-	else if (in4_pton(address, -1, (u8 *)&to.sin_addr, -1, NULL))
-		set_result(call(C, (struct sockaddr *)&to));
-	else
+	if (address && !in4_pton(address, -1, (u8 *)&to.sin_addr, -1, NULL)) {
 		scnprintf(actor.result, TEXT_SIZE, "expected an IPv4 address\n");
+		return;
+	}
+	actor.t.attr.ia_address_ptr = address ? (struct sockaddr *)&to : own_address();
+	set_result(test_connect(&actor.t, actor.ep[C], QUAL, NULL, 0));
 }
 
 static int ep_named(const char *name)
@@ -322,11 +254,7 @@ static int ep_named(const char *name)
 static DAT_RETURN post(int i, bool recv)
 {
 	DAT_DTO_COOKIE cookie = {};
-	DAT_LMR_TRIPLET seg = {
-		.virtual_address = (unsigned long)buffer + (recv ? MESSAGE : 0),
-		.segment_length = MESSAGE,
-		.lmr_context = actor.context,
-	};
+	DAT_LMR_TRIPLET seg = kdat_local(&actor.t.mem, recv ? MESSAGE : 0, MESSAGE);
 
 	return recv ? dat_ep_post_recv(actor.ep[i], 1, &seg, cookie, 0) :
 		      dat_ep_post_send(actor.ep[i], 1, &seg, cookie, 0);
@@ -356,21 +284,16 @@ static void repeat(DAT_PVOID unused, const DAT_EVENT *event, DAT_BOOLEAN more)
 
 static void traffic(char *unused)
 {
-	unsigned long end = jiffies + msecs_to_jiffies(WAIT_MS * stretch);
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = repeat };
 	DAT_RETURN ret;
 
 	actor.messages = 0;
-	ret = dat_evd_modify_upcall(actor.dto, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+	ret = dat_evd_modify_upcall(actor.t.dto, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
 				    DAT_UPCALL_INVOC_NEW);
 	ret = ret ?: post(B, true);
 	ret = ret ?: post(A, false);
-	/* Not wait_until(), which would dequeue the events before the upcall gets them */
-	while (ret == DAT_SUCCESS && READ_ONCE(actor.messages) < DEPTH) {
-		if (time_after(jiffies, end))
-			ret = DAT_ERROR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
-		kdapl_nap(1000, 2000);
-	}
+	if (ret == DAT_SUCCESS && !test_wait(READ_ONCE(actor.messages) >= DEPTH, WAIT_MS))
+		ret = DAT_ERROR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
 	set_result(ret);
 }
 
@@ -398,7 +321,7 @@ static void close_all(char *unused)
 
 static void forget(char *unused)
 {
-	actor.ia = DAT_HANDLE_NULL;
+	actor.t.ia = DAT_HANDLE_NULL;
 	set_result(DAT_SUCCESS);
 }
 
@@ -424,7 +347,7 @@ static const struct {
 static int run(char *line)
 {
 	char *word = strsep(&line, " ");
-	bool closed = actor.ia == DAT_HANDLE_NULL;
+	bool closed = actor.t.ia == DAT_HANDLE_NULL;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(command); i++) {
@@ -438,21 +361,19 @@ static int run(char *line)
 	return -EINVAL;
 }
 
-static ssize_t command_write(struct file *file, const char __user *buf, size_t len, loff_t *pos)
+static int run_locked(char *line)
 {
-	char *line;
 	int err;
 
-	if (len >= LINE)
-		return -EINVAL;
-	line = memdup_user_nul(buf, len);
-	if (IS_ERR(line))
-		return PTR_ERR(line);
 	mutex_lock(&actor_mutex);
 	err = run(strim(line));
 	mutex_unlock(&actor_mutex);
-	kfree(line);
-	return err ?: len;
+	return err;
+}
+
+static ssize_t command_write(struct file *file, const char __user *buf, size_t len, loff_t *pos)
+{
+	return test_command(buf, len, run_locked);
 }
 
 static const struct file_operations command_fops = {

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * Support code that the test modules share. Each module compiles the objects that it
+ * needs (test.mk), so the variables below exist once in each module.
+ */
+#ifndef _KDAPL_TEST_H_
+#define _KDAPL_TEST_H_
+
+#include <linux/jiffies.h>
+#include <linux/seq_file.h>
+#include <linux/spinlock.h>
+#include <linux/types.h>
+#include <dat/kdat.h>
+#include <dat/kdat_util.h>
+#include "../../drivers/infiniband/ulp/kdapl/tests/nap.h"
+
+/* ---- test_verdict.c: time limits, failures, TAP, commands ------------------- */
+
+/* The module parameter "stretch", which multiplies time limits: 1 to 100 */
+unsigned int test_stretch(void);
+
+/* A stretched time limit in jiffies */
+static inline unsigned long test_limit(unsigned int ms)
+{
+	return msecs_to_jiffies(ms * test_stretch());
+}
+
+static inline unsigned long test_deadline(unsigned int ms)
+{
+	return jiffies + test_limit(ms);
+}
+
+/* Evaluate @cond until it is true or @ms have passed; the value is the last result */
+#define test_wait(cond, ms)						\
+({									\
+	unsigned long __end = test_deadline(ms);			\
+	bool __met;							\
+									\
+	while (!(__met = (cond)) && !time_after(jiffies, __end))	\
+		kdapl_nap(500, 1000);					\
+	__met;								\
+})
+
+#define TEST_NOTES	20
+#define TEST_TEXT	4096
+
+/* The failures of a test or of one of its cases */
+struct test_verdict {
+	spinlock_t lock;		/* guards the other fields */
+	unsigned int failures;
+	unsigned int kept;		/* failures with a line in @text */
+	unsigned int len;
+	char text[TEST_TEXT];		/* a line for each note */
+};
+
+/* The verdict of the whole module. Its failures also appear in the kernel log */
+extern struct test_verdict test_verdict;
+
+void test_verdict_init(struct test_verdict *v);
+__printf(3, 4) void test_note(struct test_verdict *v, bool failure, const char *fmt, ...);
+void test_show_notes(struct seq_file *m, struct test_verdict *v, const char *prefix);
+const char *test_ret_name(DAT_RETURN ret, char *buf, size_t len);
+bool test_expect_in(struct test_verdict *v, const char *what, DAT_RETURN ret, u32 type);
+
+/* A failure of the module; any context. One line: what was done, expected, seen */
+#define test_fail(...)			test_note(&test_verdict, true, __VA_ARGS__)
+/* Information, not a failure */
+#define test_info(...)			test_note(&test_verdict, false, __VA_ARGS__)
+#define test_expect(what, ret, type)	test_expect_in(&test_verdict, what, ret, type)
+
+static inline unsigned int test_failures(void)
+{
+	return READ_ONCE(test_verdict.failures);
+}
+
+__printf(4, 5)
+void test_ok(struct seq_file *m, unsigned int number, bool good, const char *fmt, ...);
+ssize_t test_command(const char __user *buf, size_t len, int (*run)(char *line));
+
+/* ---- test_job.c: a test that runs from load to unload ------------------------ */
+
+struct test_job {
+	void (*run)(void);
+	void (*show)(struct seq_file *m);	/* prints the results, after @run */
+	u64 (*percent)(void);			/* progress of @run */
+};
+
+int test_job_start(const struct test_job *job);
+void test_job_stop(void);
+bool test_stopping(void);
+void test_await_stop(void);
+
+/* ---- test_fixture.c: an IA and the objects most tests need --------------------- */
+
+/* The test serialises access. Handles are DAT_HANDLE_NULL if they do not exist */
+struct test_fixture {
+	DAT_IA_HANDLE ia;
+	DAT_PZ_HANDLE pz;
+	DAT_EVD_HANDLE async, dto, conn, cr;
+	DAT_PSP_HANDLE psp;
+	struct kdat_region mem;
+	DAT_IA_ATTR attr;
+};
+
+extern char *test_ia_name;
+
+DAT_RETURN test_fixture_open(struct test_fixture *fx, char *name);
+DAT_RETURN test_evd(const struct test_fixture *fx, DAT_COUNT qlen, DAT_EVD_FLAGS flags,
+		    DAT_EVD_HANDLE *evd);
+DAT_RETURN test_fixture_make(struct test_fixture *fx, DAT_COUNT qlen, DAT_EVD_FLAGS dto,
+			     void *memory, DAT_VLEN size);
+DAT_RETURN test_listen(struct test_fixture *fx, DAT_CONN_QUAL qual);
+DAT_RETURN test_unlisten(struct test_fixture *fx);
+DAT_RETURN test_fixture_free(struct test_fixture *fx);
+DAT_RETURN test_fixture_close(struct test_fixture *fx);
+DAT_RETURN test_connect(const struct test_fixture *fx, DAT_EP_HANDLE ep, DAT_CONN_QUAL qual,
+			void *data, DAT_COUNT size);
+bool test_next(DAT_EVD_HANDLE evd, DAT_EVENT *event, unsigned int ms);
+DAT_RETURN test_pair(const struct test_fixture *fx, DAT_EP_HANDLE active, DAT_EP_HANDLE passive,
+		     DAT_CONN_QUAL qual, unsigned int ms);
+
+/* Limits of an EP that only sends and receives */
+static inline DAT_EP_ATTR test_ep_attr(DAT_COUNT size, DAT_COUNT depth, DAT_COUNT iov)
+{
+	return (DAT_EP_ATTR) {
+		.max_message_size = size,
+		.max_rdma_size = size,
+		.max_recv_dtos = depth,
+		.max_request_dtos = depth,
+		.max_recv_iov = iov,
+		.max_request_iov = iov,
+	};
+}
+
+#endif /* _KDAPL_TEST_H_ */
