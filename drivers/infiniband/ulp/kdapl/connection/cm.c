@@ -4,8 +4,8 @@
  *
  * Owns an EP from the start of a connection attempt until the connection has ended: the
  * QP transitions, the outcome event, the end event, and the cm_id. cm_connect.c begins
- * attempts and disconnects, cr.c passes in the ids of accepted requests, and ep.c and
- * device removal end the remaining objects.
+ * attempts and disconnects, cr.c passes in the ids of accepted requests, and
+ * ep_strip.c ends the remaining objects.
  *
  * CM callbacks hold the handler_mutex of the id, and while they sleep they stall all CM
  * events of their CPU. So they only copy private data into the EP, set a bit in ep->todo

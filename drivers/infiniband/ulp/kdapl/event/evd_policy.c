@@ -117,7 +117,7 @@ int kdapl_evd_resize(struct kdapl_evd *evd, u32 qlen)
 	} else {
 		evd->ring_free = kdapl_ring_move(evd, ring);
 		swap(evd->ring, ring);
-		/* psp.c reads it without the lock, as the limit of waiting requests */
+		/* sp_backlog.c reads it without the lock, as the limit of waiting requests */
 		WRITE_ONCE(evd->qlen, qlen);
 	}
 	spin_unlock_irq(&evd->lock);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The end of an IA: its device is removed and the IA is orphaned, or the Consumer closes
- * it. The first comment of ia.c describes how removal, close and all other calls exclude
+ * it. The first comment of object/ia.c describes how removal, close and all other calls exclude
  * each other.
  *
  * Called by Consumers (dat_ia_close()), by remove() in client.c, and when a module is

@@ -128,10 +128,10 @@ struct kdapl_ep_texts {
  * @fast_ops: BIT(DAT_DTOS): the operations whose posts may take the fast path;
  *          follows @state
  * @slow:   KDAPL_EP_PARK, KDAPL_EP_WATCH; written under @lock
- * @zone:   pz->zone << KDAPL_ZONE_SHIFT; only dat_ep_modify() changes it and the
- *          limits that follow
  * @need_read: zone and privilege that local memory needs if it is read
- * @need_write: likewise, if it is written
+ * @need_write: likewise, if it is written. In the cache line of @qp: a receive reads both
+ * @zone:   pz->zone << KDAPL_ZONE_SHIFT. Only dat_ep_modify() changes these three and the
+ *          limits that follow
  * @bad_send_flags: completion flags that a send must not have; @bad_rdma_flags and
  *          @bad_recv_flags likewise for RDMA requests and receives
  * @state:  DAT_EP_STATE; written under @lock
@@ -185,9 +185,9 @@ struct kdapl_ep {
 	u8 slow;
 	u8 state;
 	bool srq_attached;
-	u32 zone;
 	u32 need_read;
 	u32 need_write;
+	u32 zone;
 	u32 bad_send_flags;
 	u32 bad_rdma_flags;
 	u32 bad_recv_flags;

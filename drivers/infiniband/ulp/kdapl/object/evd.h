@@ -97,9 +97,9 @@ struct kdapl_evd_source {
  * @nwaiters: number of tasks that have set KDAPL_EVD_WAITER
  * @dropped: number of asynchronous events for which there was no room
  * @ncr:     number of CRs that wait for an answer; sp_backlog.c
- * @npsp:    number of service points that use it; sp_listen.c
+ * @npsp:    number of service points that use it; sp_listen.c, sp_backlog.c
  * @nupcalls: number of upcalls made, for debugfs
- * @recv_flags: completion flags of the @nrecv EPs that receive on it; ep.c
+ * @recv_flags: completion flags of the @nrecv EPs that receive on it; ep_parents.c
  * @request_flags: completion flags of the @nrequest EPs that use it for requests;
  *           all four guarded by ia->mutex
  * @sources: CQs that a dequeue polls (struct kdapl_evd_source); guarded by @lock

@@ -264,7 +264,7 @@ static void kdapl_sq_drained(struct kdapl_sq *sq)
  * @sq: queue whose drain has timed out
  *
  * Binds, registrations and invalidations are completed as flushed, so that their MRs
- * are updated: it is unknown whether the device has executed them. Such a slot has a
+ * are updated: it is unknown whether the device has executed them. Such a slot has
  * its own done callback. Free slots, and those of other requests, have the usual
  * one and are left alone.
  *
