@@ -333,9 +333,11 @@ static void G_34_a_late_failure_does_not_move_the_run_back(struct kunit *test)
 	/* The work that breaks the connection, and so flushes the others, has to wait */
 	mutex_lock(&ep.ep->mutex);
 	sq->run_head = sq->run_tail;
-	tp_complete(env, &ep, TP_SEND, IB_WC_REM_ACCESS_ERR, 0);
+	KUNIT_EXPECT_TRUE(test, fake_complete_send(tp_qp(&ep), IB_WC_REM_ACCESS_ERR));
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(ep.ep->first_error.valid)));
 	KUNIT_EXPECT_EQ(test, sq->run_head, sq->run_tail);
 	mutex_unlock(&ep.ep->mutex);
+	fake_settle(env->fake);
 	for (i = 1; i <= 3; i++)
 		tp_expect_dto(test, &ep, TP_SEND, i, i == 1 ? DAT_DTO_ERR_REMOTE_ACCESS :
 			      DAT_DTO_ERR_FLUSHED, 0);
