@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All types and constants of DAT 2.0, without the calls; each header has one subject. Types
- * only: nothing here has a context. Included by kdat.h, which adds the calls; a Consumer
+ * All types and constants of DAT 2.0, without the calls; each header covers one subject.
+ * There is no code here. Included by kdat.h, which adds the calls; a Consumer
  * includes kdat.h.
  *
  * The order of members, and all numbers, are those of DAT 2.0 without extensions. They are

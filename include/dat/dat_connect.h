@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Connections: flags of a connect, service points and connection requests. Types only:
- * nothing here has a context. Included by dat.h; a Consumer includes kdat.h.
+ * Connections: flags of a connect, service points and connection requests. There is no code
+ * here. Included by dat.h; a Consumer includes kdat.h.
  */
 #ifndef _DAT_CONNECT_H_
 #define _DAT_CONNECT_H_

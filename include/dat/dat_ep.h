@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Endpoints and shared receive queues. Types only: nothing here has a context. Included by
- * dat.h; a Consumer includes kdat.h.
+ * Endpoints and shared receive queues. There is no code here. Included by dat.h; a Consumer
+ * includes kdat.h.
  */
 #ifndef _DAT_EP_H_
 #define _DAT_EP_H_
@@ -20,7 +20,7 @@ typedef enum dat_service_type {
 
 /**
  * enum dat_ep_state - DAT_EP_STATE: the state of an endpoint
- * @DAT_EP_STATE_UNCONNECTED:                  configured, without connection
+ * @DAT_EP_STATE_UNCONNECTED:                  configured, without a connection
  * @DAT_EP_STATE_UNCONFIGURED_UNCONNECTED:     lacks a PZ or EVD
  * @DAT_EP_STATE_RESERVED:                     waits for the request of its RSP
  * @DAT_EP_STATE_UNCONFIGURED_RESERVED:        never returned
@@ -30,13 +30,13 @@ typedef enum dat_service_type {
  * @DAT_EP_STATE_TENTATIVE_CONNECTION_PENDING: never returned
  * @DAT_EP_STATE_UNCONFIGURED_TENTATIVE:       never returned
  * @DAT_EP_STATE_CONNECTED:                    has a connection
- * @DAT_EP_STATE_DISCONNECT_PENDING:           dat_ep_disconnect() has not ended
+ * @DAT_EP_STATE_DISCONNECT_PENDING:           dat_ep_disconnect() has not completed
  * @DAT_EP_STATE_DISCONNECTED:                 the connection or attempt has ended
  * @DAT_EP_STATE_COMPLETION_PENDING:           dat_cr_accept() has no outcome yet
  * @DAT_EP_STATE_CONNECTED_SINGLE_PATH:        never returned
  * @DAT_EP_STATE_CONNECTED_MULTI_PATH:         never returned
  *
- * kdapl-states.rst has the transitions. Source: kDAPL 2.0 header, manual page
+ * kdapl-states.rst lists the transitions. Source: kDAPL 2.0 header, manual page
  * dat_ep_get_status; which states occur is kDAPL's choice.
  */
 typedef enum dat_ep_state {
@@ -77,10 +77,10 @@ typedef enum dat_ep_state {
  * @max_request_dtos:         requests that may be outstanding; 0: no request EVD
  * @max_recv_iov:             segments of a receive; ignored with an SRQ
  * @max_request_iov:          segments of a send
- * @max_rdma_read_in:         RDMA reads of the peer at a time; 0: the peer cannot read
- * @max_rdma_read_out:        RDMA reads of this side at a time; 0: none
- * @srq_soft_hw:              buffers of the SRQ above which an event is due; any value, without
- *                            effect
+ * @max_rdma_read_in:         concurrent RDMA reads of the peer; 0: the peer cannot read
+ * @max_rdma_read_out:        concurrent RDMA reads of this side; 0: none
+ * @srq_soft_hw:              buffers of the SRQ above which an event is raised; accepted, but
+ *                            has no effect
  * @max_rdma_read_iov:        segments of an RDMA read
  * @max_rdma_write_iov:       segments of an RDMA write
  * @ep_transport_specific_count: elements of @ep_transport_specific; must be 0
@@ -89,10 +89,10 @@ typedef enum dat_ep_state {
  * @ep_provider_specific:     named attributes, copied by the call; those that dat_ep_query()
  *                            returns are valid until the EP is freed or reset
  *
- * Written by the Consumer, and by dat_ep_query(). 0 is no default; kdapl-defaults.rst has the
- * limits, the defaults and the effects of 0. A negative number is DAT_INVALID_PARAMETER, except
- * of @srq_soft_hw. Source: kDAPL 2.0 header, manual pages dat_ep_create and
- * dat_ep_modify; the defaults are kDAPL's choice.
+ * Written by the Consumer, and by dat_ep_query(). 0 does not mean the default.
+ * kdapl-defaults.rst lists the limits, the defaults and the effects of 0. A negative number is
+ * DAT_INVALID_PARAMETER, except in @srq_soft_hw. Source: kDAPL 2.0 header, manual pages
+ * dat_ep_create and dat_ep_modify; the defaults are kDAPL's choice.
  */
 typedef struct dat_ep_attr {
 	DAT_SERVICE_TYPE service_type;
@@ -132,8 +132,8 @@ typedef struct dat_ep_attr {
  * @srq_handle:            SRQ, or DAT_HANDLE_NULL; fixed
  * @ep_attr:               attributes
  *
- * Written by dat_ep_query(), and by the Consumer for dat_ep_modify(), which cannot change what
- * is fixed. Address and port of the peer are defined during a connection attempt and a
+ * Written by dat_ep_query(), and by the Consumer for dat_ep_modify(), which cannot change
+ * fixed members. Address and port of the peer are defined during a connection attempt and a
  * connection. Source: kDAPL 2.0 header, manual pages dat_ep_query and dat_ep_modify.
  */
 typedef struct dat_ep_param {
@@ -245,7 +245,7 @@ typedef enum dat_srq_state {
  * struct dat_srq_attr - DAT_SRQ_ATTR: the attributes of a shared receive queue
  * @max_recv_dtos: buffers that may be outstanding, at least 1
  * @max_recv_iov:  segments of a buffer, at least 1
- * @low_watermark: buffers; DAT_SRQ_LW_DEFAULT, because dat_srq_set_lw() arms the mark
+ * @low_watermark: must be DAT_SRQ_LW_DEFAULT; dat_srq_set_lw() sets another mark
  *
  * Written by the Consumer. Source: kDAPL 2.0 header, manual page dat_srq_create.
  */
@@ -262,9 +262,9 @@ typedef struct dat_srq_attr {
  * @pz_handle:             its protection zone
  * @max_recv_dtos:         buffers that may be outstanding
  * @max_recv_iov:          segments of a buffer
- * @low_watermark:         buffers below which an event is due, as set last; 0: none
- * @available_dto_count:   buffers that EPs can still use, at most
- * @outstanding_dto_count: buffers whose completion was not delivered
+ * @low_watermark:         buffers below which an event is raised, as last set; 0: no event
+ * @available_dto_count:   upper bound of the buffers that EPs can still use
+ * @outstanding_dto_count: buffers whose completion has not been delivered
  *
  * Written by dat_srq_query(). Source: kDAPL 2.0 header, manual page dat_srq_query.
  */

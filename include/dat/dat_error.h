@@ -12,9 +12,9 @@
  * typedef DAT_RETURN - the return value of a DAT call
  *
  * Bits 31 and 30 are the class, 29 to 16 the type (enum dat_return_type), 15 to 0 the subtype
- * (enum dat_return_subtype). The enumerators have no class; an error that is returned has one.
+ * (enum dat_return_subtype). The enumerators do not include the class; a returned error does.
  * So compare DAT_GET_TYPE(ret) with a type, and only DAT_SUCCESS with the whole value. A
- * Consumer may rely on the type; the subtype is advice. Source: kDAPL 2.0 header.
+ * Consumer may rely on the type; the subtype is only a hint. Source: kDAPL 2.0 header.
  */
 typedef DAT_UINT32 DAT_RETURN;
 
@@ -97,16 +97,16 @@ typedef DAT_UINT32 DAT_RETURN;
 
 /**
  * enum dat_return_type - DAT_RETURN_TYPE: the type of a return value
- * @DAT_SUCCESS:                     the call has done its work; the only value that is no error
+ * @DAT_SUCCESS:                     the call has succeeded; the only value that is not an error
  * @DAT_ABORT:                       never returned
  * @DAT_CONN_QUAL_IN_USE:            another service point listens on the qualifier
  * @DAT_INSUFFICIENT_RESOURCES:      a queue is full, memory or an object of the device is
  *                                   missing, or the device was removed; the subtype says which
  * @DAT_INTERNAL_ERROR:              the device or the connection manager refused a legal request
- * @DAT_INVALID_HANDLE:              no object of that type, or it was freed, or it does not fit
+ * @DAT_INVALID_HANDLE:              no object of that type, a freed one, or one that does not fit
  * @DAT_INVALID_PARAMETER:           an argument is not legal; the subtype is its number
  * @DAT_INVALID_STATE:               the object is in use or in another state
- * @DAT_LENGTH_ERROR:                RDMA: the local and the remote length do not fit
+ * @DAT_LENGTH_ERROR:                RDMA: the local and the remote length do not match
  * @DAT_MODEL_NOT_SUPPORTED:         the Provider or the device does not have the feature
  * @DAT_PROVIDER_NOT_FOUND:          no IA has the name, or the version or thread safety differs
  * @DAT_PRIVILEGES_VIOLATION:        an access right is missing, or an LMR context is not valid
@@ -124,8 +124,8 @@ typedef DAT_UINT32 DAT_RETURN;
  * @DAT_COMM_NOT_SUPPORTED:          never returned
  * @DAT_NOT_IMPLEMENTED:             never returned
  *
- * Source: kDAPL 2.0 header, whose comments exchange PRIVILEGES and PROTECTION; the manual
- * pages decide.
+ * Source: kDAPL 2.0 header, whose comments swap PRIVILEGES and PROTECTION; kDAPL follows
+ * the manual pages.
  */
 typedef enum dat_return_type {
 	DAT_SUCCESS			= 0x00000000,
@@ -166,8 +166,8 @@ typedef enum dat_return_type {
  * enum dat_return_subtype - DAT_RETURN_SUBTYPE: the subtype of a return value
  * @DAT_NO_SUBTYPE:                         none
  * @DAT_SUB_INTERRUPTED:                    never returned
- * @DAT_RESOURCE_MEMORY:                    memory, a free handle, or a free place in the queue of
- *                                          a post
+ * @DAT_RESOURCE_MEMORY:                    memory, a free handle, or a free entry in the queue of
+ *                                          the post
  * @DAT_RESOURCE_DEVICE:                    the device was removed, or the address was lost
  * @DAT_RESOURCE_TEP:                       queue pair or completion queue
  * @DAT_RESOURCE_TEVD:                      room in an EVD or completion queue
@@ -175,7 +175,7 @@ typedef enum dat_return_type {
  * @DAT_RESOURCE_MEMORY_REGION:             MR
  * @DAT_RESOURCE_ERROR_HANDLER:             never returned
  * @DAT_RESOURCE_CREDITS:                   RDMA reads that the EP or the peer allows
- * @DAT_RESOURCE_SRQ:                       SRQ, or a free place in it
+ * @DAT_RESOURCE_SRQ:                       SRQ, or a free entry in it
  * @DAT_INVALID_HANDLE_IA:                  IA
  * @DAT_INVALID_HANDLE_EP:                  EP
  * @DAT_INVALID_HANDLE_LMR:                 LMR

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Events, event dispatchers and upcalls. Types only: nothing here has a context except the
- * upcall. Included by dat.h; a Consumer includes kdat.h.
+ * Events, event dispatchers and upcalls. There is no code here; the upcall states its
+ * context. Included by dat.h; a Consumer includes kdat.h.
  */
 #ifndef _DAT_EVENT_H_
 #define _DAT_EVENT_H_
@@ -10,7 +10,7 @@
 
 /**
  * enum dat_evd_flags - DAT_EVD_FLAGS: the streams of an EVD
- * @DAT_EVD_SOFTWARE_FLAG:   software events, of dat_evd_post_se()
+ * @DAT_EVD_SOFTWARE_FLAG:   software events, from dat_evd_post_se()
  * @DAT_EVD_CR_FLAG:         connection requests
  * @DAT_EVD_DTO_FLAG:        completions of DTOs
  * @DAT_EVD_CONNECTION_FLAG: connection events
@@ -39,11 +39,11 @@ typedef enum dat_evd_flags {
  * @DAT_CONNECTION_EVENT_ESTABLISHED:             connection stream, as all up to UNREACHABLE: the
  *                                                EP is CONNECTED
  * @DAT_CONNECTION_EVENT_PEER_REJECTED:           the peer's Consumer has rejected the request
- * @DAT_CONNECTION_EVENT_NON_PEER_REJECTED:       nobody listens, or the peer has no room
+ * @DAT_CONNECTION_EVENT_NON_PEER_REJECTED:       nothing listens there, or the peer has no room
  * @DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR: an accepted request led to no connection
  * @DAT_CONNECTION_EVENT_DISCONNECTED:            a Consumer has ended the connection or attempt
  * @DAT_CONNECTION_EVENT_BROKEN:                  an error has ended the connection
- * @DAT_CONNECTION_EVENT_TIMED_OUT:               the time of dat_ep_connect() is over
+ * @DAT_CONNECTION_EVENT_TIMED_OUT:               the time-out of dat_ep_connect() has expired
  * @DAT_CONNECTION_EVENT_UNREACHABLE:             no path leads to the peer
  * @DAT_ASYNC_ERROR_EVD_OVERFLOW:                 asynchronous stream, as all up to
  *                                                UP_TO_MULTI_PATH: events were lost
@@ -108,21 +108,21 @@ typedef enum dat_dtos {
 /**
  * enum dat_dto_completion_status - DAT_DTO_COMPLETION_STATUS: how a post has completed
  * @DAT_DTO_SUCCESS:                it was executed
- * @DAT_DTO_ERR_FLUSHED:            not executed: the connection had ended, or was never made
+ * @DAT_DTO_ERR_FLUSHED:            not executed: the connection had ended, or was never set up
  * @DAT_DTO_ERR_LOCAL_LENGTH:       receive: the message is longer than the buffer
  * @DAT_DTO_ERR_LOCAL_EP:           the device found an error in its QP
  * @DAT_DTO_ERR_LOCAL_PROTECTION:   local memory was not registered when the device used it
- * @DAT_DTO_ERR_BAD_RESPONSE:       the answer of the peer does not fit the request
+ * @DAT_DTO_ERR_BAD_RESPONSE:       the response of the peer does not match the request
  * @DAT_DTO_ERR_REMOTE_ACCESS:      the device of the peer refused the key
  * @DAT_DTO_ERR_REMOTE_RESPONDER:   the peer could not process the request
- * @DAT_DTO_ERR_TRANSPORT:          the peer does not acknowledge
+ * @DAT_DTO_ERR_TRANSPORT:          the peer does not acknowledge the request
  * @DAT_DTO_ERR_RECEIVER_NOT_READY: the peer has no receive, and its device gave up
  * @DAT_DTO_ERR_PARTIAL_PACKET:     never reported
  * @DAT_RMR_OPERATION_FAILED:       a bind failed on the device
  * @DAT_DTO_ERR_LOCAL_MM_ERROR:     dat_lmr_fmr() or dat_lmr_invalidate() failed on the device;
  *                                  kernel only
  *
- * Everything but SUCCESS breaks the connection, or follows from that. Source: kDAPL 2.0
+ * Every status except SUCCESS breaks the connection, or results from that. Source: kDAPL 2.0
  * header, manual pages of the posting calls; the use of LOCAL_MM_ERROR is kDAPL's choice.
  */
 typedef enum dat_dto_completion_status {
@@ -232,7 +232,7 @@ typedef union dat_sp_handle {
  * @local_ia_address_ptr: address of the IA, valid until the request is accepted or rejected
  * @conn_qual:            qualifier of the service point
  * @cr_handle:            the request
- * @truncate_flag:        DAT_TRUE if private data was cut: never
+ * @truncate_flag:        DAT_FALSE, because private data is never truncated
  *
  * Written by the Provider. Source: kDAPL 2.0 header, manual pages dat_psp_create and
  * dat_rsp_create.
@@ -262,7 +262,7 @@ typedef struct dat_connection_event_data {
 
 /**
  * struct dat_asynch_error_event_data - DAT_ASYNCH_ERROR_EVENT_DATA: an asynchronous event
- * @dat_handle: the object that is concerned: IA, EVD, SRQ, LMR or RMR
+ * @dat_handle: the affected object: IA, EVD, SRQ, LMR or RMR
  * @reason:     a number of the enum for the type of @dat_handle, below
  *
  * Written by the Provider. Source: kDAPL 2.0 header.
@@ -367,12 +367,12 @@ typedef struct dat_software_event_data {
 
 /**
  * union dat_event_data - DAT_EVENT_DATA: the data of an event
- * @dto_completion_event_data: of DAT_DTO_COMPLETION_EVENT
- * @rmr_completion_event_data: of DAT_RMR_BIND_COMPLETION_EVENT
- * @cr_arrival_event_data:     of DAT_CONNECTION_REQUEST_EVENT
- * @connect_event_data:        of the numbers DAT_CONNECTION_EVENT_*
- * @asynch_error_event_data:   of the numbers DAT_ASYNC_ERROR_* and DAT_HA_*
- * @software_event_data:       of DAT_SOFTWARE_EVENT
+ * @dto_completion_event_data: for DAT_DTO_COMPLETION_EVENT
+ * @rmr_completion_event_data: for DAT_RMR_BIND_COMPLETION_EVENT
+ * @cr_arrival_event_data:     for DAT_CONNECTION_REQUEST_EVENT
+ * @connect_event_data:        for the numbers DAT_CONNECTION_EVENT_*
+ * @asynch_error_event_data:   for the numbers DAT_ASYNC_ERROR_* and DAT_HA_*
+ * @software_event_data:       for DAT_SOFTWARE_EVENT
  *
  * Source: kDAPL 2.0 header.
  */
@@ -390,7 +390,7 @@ typedef union dat_event_data {
  * @event_number:         what happened
  * @evd_handle:           EVD that delivers it; ignored by dat_evd_post_se()
  * @event_data:           data, according to @event_number; nothing else is written
- * @event_extension_data: of extensions, which kDAPL does not have: zero in an upcall, not written
+ * @event_extension_data: for extensions, which kDAPL does not have: zero in an upcall, not written
  *                        by dat_evd_dequeue()
  *
  * Written by dat_evd_dequeue() and for the upcall, and by the Consumer for dat_evd_post_se().
@@ -406,17 +406,17 @@ typedef struct dat_event {
 /**
  * define DAT_EVENT_NULL - no event
  *
- * Source: kDAPL 2.0 header, where its type is a mistake that kDAPL corrects.
+ * Source: kDAPL 2.0 header, whose type for it is wrong; kDAPL corrects it.
  */
 #define DAT_EVENT_NULL			((DAT_EVENT *)NULL)
 
 /**
  * enum dat_upcall_policy - DAT_UPCALL_POLICY: when an EVD makes upcalls
- * @DAT_UPCALL_TEARDOWN:        never again; dat_evd_modify_upcall() waits for those that run
+ * @DAT_UPCALL_TEARDOWN:        never again; dat_evd_modify_upcall() waits for a running one
  * @DAT_UPCALL_DISABLE:         never
  * @DAT_UPCALL_SINGLE_INSTANCE: one at a time, on any CPU, with the event
  * @DAT_UPCALL_NOTIFY:          one at a time, with a NULL event; the Consumer dequeues
- * @DAT_UPCALL_NORIFY:          the same, as DAT 2.0 spells it
+ * @DAT_UPCALL_NORIFY:          the same, in the spelling of DAT 2.0
  * @DAT_UPCALL_MANY:            several at a time; DAT_MODEL_NOT_SUPPORTED
  *
  * Source: kDAPL 2.0 header, kernel only; NOTIFY as a name and the restriction are kDAPL's
@@ -487,7 +487,7 @@ typedef struct dat_upcall_object {
 /**
  * struct dat_evd_param - DAT_EVD_PARAM: the parameters of an EVD
  * @ia_handle:     its IA
- * @evd_qlen:      software and asynchronous events, or waiting requests, for which there is room
+ * @evd_qlen:      room for software and asynchronous events, or for waiting requests
  * @upcall_policy: when it makes upcalls
  * @upcall:        the upcall
  * @evd_flags:     its streams

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Interface adapters: the registry, and the attributes of an IA. Types only: nothing here
- * has a context. Included by dat.h; a Consumer includes kdat.h.
+ * Interface adapters: the registry, and the attributes of an IA. There is no code here.
+ * Included by dat.h; a Consumer includes kdat.h.
  */
 #ifndef _DAT_IA_H_
 #define _DAT_IA_H_
@@ -32,7 +32,7 @@ typedef enum dat_ha_relationship {
 typedef DAT_UINT32 DAT_HA_LB;
 
 /**
- * define DAT_HA_LB_NONE - not at all; the value of kDAPL
+ * define DAT_HA_LB_NONE - no balancing; the value of kDAPL
  *
  * Source: kDAPL 2.0 header.
  */
@@ -82,7 +82,7 @@ typedef struct dat_provider DAT_PROVIDER;
 /**
  * struct dat_ia_attr - DAT_IA_ATTR: the attributes of an IA
  * @adapter_name:             name of the RDMA device
- * @vendor_name:              vendor and part, as the device numbers them
+ * @vendor_name:              vendor ID and part ID of the device
  * @hardware_version_major:   version of the hardware
  * @hardware_version_minor:   0
  * @firmware_version_major:   upper 32 bits of the firmware's version
@@ -90,8 +90,8 @@ typedef struct dat_provider DAT_PROVIDER;
  * @ia_address_ptr:           address of the IA, valid until the IA is closed
  * @max_eps:                  EPs
  * @max_dto_per_ep:           requests, and receives, that may be outstanding on an EP
- * @max_rdma_read_per_ep_in:  RDMA reads of the peer at a time on an EP
- * @max_rdma_read_per_ep_out: RDMA reads of this side at a time on an EP
+ * @max_rdma_read_per_ep_in:  concurrent RDMA reads of the peer on an EP
+ * @max_rdma_read_per_ep_out: concurrent RDMA reads of this side on an EP
  * @max_evds:                 EVDs
  * @max_evd_qlen:             length of an EVD, in events
  * @max_iov_segments_per_dto: segments of a send, a receive or a buffer of an SRQ
@@ -108,8 +108,8 @@ typedef struct dat_provider DAT_PROVIDER;
  * @max_recv_per_srq:         buffers that may be outstanding on an SRQ
  * @max_iov_segments_per_rdma_read:  segments of an RDMA read
  * @max_iov_segments_per_rdma_write: segments of an RDMA write
- * @max_rdma_read_in:         RDMA reads of peers at a time, over all EPs
- * @max_rdma_read_out:        RDMA reads of this side at a time, over all EPs
+ * @max_rdma_read_in:         concurrent RDMA reads of peers on all EPs
+ * @max_rdma_read_out:        concurrent RDMA reads of this side on all EPs
  * @max_rdma_read_per_ep_in_guaranteed:  DAT_FALSE
  * @max_rdma_read_per_ep_out_guaranteed: DAT_FALSE
  * @zb_supported:             DAT_FALSE: no zero-based addresses
@@ -119,8 +119,8 @@ typedef struct dat_provider DAT_PROVIDER;
  * @num_vendor_attr:          elements of @vendor_attr: 0
  * @vendor_attr:              NULL
  *
- * Written by dat_ia_query(); constant while the IA is open. A count is the largest that is
- * legal. "Limits" in kdapl.rst says where each comes from. Source: kDAPL 2.0 header, manual
+ * Written by dat_ia_query(); constant while the IA is open. Each count is a
+ * maximum. "Limits" in kdapl.rst explains where each comes from. Source: kDAPL 2.0 header, manual
  * page dat_ia_query.
  */
 typedef struct dat_ia_attr {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Memory: privileges, segments, local and remote memory regions, and protection zones.
- * Types only: nothing here has a context. Included by dat.h; a Consumer includes kdat.h.
+ * There is no code here. Included by dat.h; a Consumer includes kdat.h.
  */
 #ifndef _DAT_MEMORY_H_
 #define _DAT_MEMORY_H_
@@ -9,7 +9,7 @@
 #include <dat/dat_types.h>
 
 /**
- * enum dat_mem_priv_flags - DAT_MEM_PRIV_FLAGS: what may be done with memory
+ * enum dat_mem_priv_flags - DAT_MEM_PRIV_FLAGS: permitted access to memory
  * @DAT_MEM_PRIV_NONE_FLAG:         nothing
  * @DAT_MEM_PRIV_LOCAL_READ_FLAG:   requests of this side read it
  * @DAT_MEM_PRIV_REMOTE_READ_FLAG:  RDMA reads of the peer read it
@@ -61,7 +61,7 @@ typedef enum dat_va_type {
  * enum dat_lmr_scope - DAT_LMR_SCOPE: on which EPs dat_lmr_fmr() may register an LMR
  * @DAT_LMR_SCOPE_EP:  on one EP; DAT_MODEL_NOT_SUPPORTED
  * @DAT_LMR_SCOPE_PZ:  on every EP of the protection zone
- * @DAT_LMR_SCOPE_ANY: as the Provider likes; the same as PZ
+ * @DAT_LMR_SCOPE_ANY: at the Provider's choice; the same as PZ
  *
  * Source: kDAPL 2.0 header, kernel only; the restriction is kDAPL's choice.
  */
@@ -129,7 +129,7 @@ typedef struct dat_rmr_triplet {
 
 /**
  * enum dat_mem_type - DAT_MEM_TYPE: how DAT_REGION_DESCRIPTION describes memory
- * @DAT_MEM_TYPE_VIRTUAL:  for_va: memory of kmalloc() or vmalloc(), or of a module
+ * @DAT_MEM_TYPE_VIRTUAL:  for_va: memory from kmalloc() or vmalloc(), or of a module
  * @DAT_MEM_TYPE_LMR:      for_lmr_handle: the memory of another LMR, from its start
  * @DAT_MEM_TYPE_PHYSICAL: for_physical: pages of PAGE_SIZE
  * @DAT_MEM_TYPE_PLATFORM: for_platform; DAT_MODEL_NOT_SUPPORTED
@@ -137,9 +137,9 @@ typedef struct dat_rmr_triplet {
  * @DAT_MEM_TYPE_BYPASS:   for_platform; DAT_MODEL_NOT_SUPPORTED
  * @DAT_MEM_TYPE_PHYSICAL_VAR_PAGES: for_array: pages of a multiple of PAGE_SIZE
  *
- * The call takes one of these; the Provider attribute is a set. dat_lmr_fmr() takes the two
- * kinds of pages only. Source: kDAPL 2.0 header, manual page dat_lmr_create; the restriction is
- * kDAPL's choice.
+ * A call takes one of these; the attribute of the Provider is a set. dat_lmr_fmr() takes only
+ * the two PHYSICAL types. Source: kDAPL 2.0 header, manual page dat_lmr_create; the
+ * restriction is kDAPL's choice.
  */
 typedef enum dat_mem_type {
 	DAT_MEM_TYPE_VIRTUAL		= 0x000,
@@ -158,7 +158,7 @@ typedef enum dat_mem_type {
  * @DAT_MEM_OPTIMIZE_MIN_EXPOSURE:   expose little memory beyond the length
  * @DAT_MEM_OPTIMIZE_EXACT_EXPOSURE: expose no memory beyond the length
  *
- * Without effect: kDAPL always registers the exact length. Other values are
+ * This has no effect: kDAPL always registers the exact length. Other values are
  * DAT_INVALID_PARAMETER. Source: kDAPL 2.0 header, kernel only.
  */
 typedef enum dat_mem_optimize_flags {
@@ -176,7 +176,7 @@ typedef enum dat_mem_optimize_flags {
 typedef DAT_MEM_OPTIMIZE_FLAGS DAT_MEM_OPT;
 
 /**
- * struct dat_physical_var_pages - DAT_PHYSICAL_VAR_PAGES: pages of a size of their own
+ * struct dat_physical_var_pages - DAT_PHYSICAL_VAR_PAGES: pages of another size than PAGE_SIZE
  * @page_size: bytes of a page, a multiple of PAGE_SIZE
  * @pages:     array of DAT_PADDR, the first byte of each page; read before the call returns
  *
@@ -191,11 +191,11 @@ typedef struct dat_physical_var_pages {
 /**
  * union dat_region_description - DAT_REGION_DESCRIPTION: the memory to register
  * @for_va:         kernel address of the first byte
- * @for_lmr_handle: an LMR of dat_lmr_kcreate()
- * @for_platform:   of the types PLATFORM and BYPASS; not used
+ * @for_lmr_handle: an LMR from dat_lmr_kcreate()
+ * @for_platform:   for the types PLATFORM and BYPASS; not used
  * @for_array:      pages of another size
  * @for_physical:   array of the addresses of pages; read before the call returns
- * @for_ia:         of the type IA; not used
+ * @for_ia:         for the type IA; not used
  *
  * Written by the Consumer; DAT_MEM_TYPE selects the member. Source: kDAPL 2.0 header, manual
  * page dat_lmr_create.
@@ -211,8 +211,8 @@ typedef union dat_region_description {
 
 /**
  * struct dat_lmr_state - DAT_LMR_STATE: the state of an LMR
- * @fmr_support: DAT_TRUE: of dat_lmr_allocate(); DAT_FALSE: of dat_lmr_kcreate()
- * @bound:       DAT_TRUE: dat_lmr_fmr() has registered memory in it, which has completed
+ * @fmr_support: DAT_TRUE: from dat_lmr_allocate(); DAT_FALSE: from dat_lmr_kcreate()
+ * @bound:       DAT_TRUE: a registration by dat_lmr_fmr() has completed
  *
  * Written by dat_lmr_query(). Source: kDAPL 2.0 header, kernel only.
  */
@@ -226,7 +226,7 @@ typedef struct dat_lmr_state {
  * @ia_handle:          its IA
  * @mem_type:           kind of the memory
  * @region_desc:        the memory, as the Consumer has described it
- * @length:             bytes that the Consumer has asked for
+ * @length:             bytes that the Consumer requested
  * @pz_handle:          its protection zone
  * @mem_priv:           its privileges
  * @va_type:            DAT_VA_TYPE_VA
@@ -236,7 +236,7 @@ typedef struct dat_lmr_state {
  * @registered_address: address of the first byte in posts and RDMA of the peer
  * @lmr_state:          state
  *
- * Written by dat_lmr_query(). In an LMR of dat_lmr_allocate() the memory, the lengths and
+ * Written by dat_lmr_query(). In an LMR from dat_lmr_allocate() the memory, the lengths and
  * @lmr_context are those of the last registration. Source: kDAPL 2.0 header, manual page
  * dat_lmr_query.
  */
@@ -293,7 +293,7 @@ typedef enum dat_lmr_param_mask {
  * struct dat_rmr_param - DAT_RMR_PARAM: the parameters of an RMR
  * @ia_handle:   its IA
  * @pz_handle:   its protection zone
- * @lmr_triplet: the memory to which it is bound; zeroes if it is not bound
+ * @lmr_triplet: the memory to which it is bound; zeroes if it is unbound
  * @mem_priv:    the remote privileges of the binding; 0 if it is not bound
  * @rmr_context: key for the peer; 0 if it is not bound
  * @rmr_scope:   DAT_RMR_SCOPE_PZ

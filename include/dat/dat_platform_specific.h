@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Scalars, names, addresses and tunables of the DAT API as this kernel spells them. Types
- * only: nothing here has a context. Included by the other headers of this folder; a
- * Consumer includes kdat.h and nothing else.
+ * Scalars, names, addresses and tunables of the DAT API, as defined for this kernel. There is
+ * no code here. Included by the other headers of this folder; a Consumer includes kdat.h and
+ * nothing else.
  */
 #ifndef _DAT_PLATFORM_SPECIFIC_H_
 #define _DAT_PLATFORM_SPECIFIC_H_
@@ -59,15 +59,16 @@ typedef unsigned long long DAT_UVERYLONG;
  * .. c:type:: struct sockaddr *DAT_IA_ADDRESS_PTR
  *
  *    An IP address: struct sockaddr_in with %DAT_AF_INET, or struct sockaddr_in6 with
- *    %DAT_AF_INET6. The caller owns the memory of an argument; the member that returns an
- *    address says how long it is valid. Source: kDAPL 2.0 header, manual page dat_ia_query.
+ *    %DAT_AF_INET6. The caller owns the memory of an argument. The description of a member
+ *    that returns an address says how long it is valid. Source: kDAPL 2.0 header, manual page
+ *    dat_ia_query.
  */
 typedef void *DAT_PVOID;
 
 /**
- * typedef DAT_COUNT - a number of things, or of bytes of private data
+ * typedef DAT_COUNT - a number of objects, or of bytes of private data
  *
- * Signed: a call refuses a negative value, except those of the special counts. Source: kDAPL
+ * Signed: a call refuses negative values, except the special counts. Source: kDAPL
  * 2.0 header; the refusal is kDAPL's choice.
  */
 typedef int DAT_COUNT;
@@ -151,13 +152,13 @@ typedef DAT_UINT64 DAT_PORT_QUAL;
 /**
  * typedef DAT_TIMEOUT - a time in microseconds
  *
- * Or %DAT_TIMEOUT_INFINITE; 0 is not legal. Source: kDAPL 2.0 header, manual page
+ * %DAT_TIMEOUT_INFINITE is legal, 0 is not. Source: kDAPL 2.0 header, manual page
  * dat_ep_connect.
  */
 typedef DAT_UINT32 DAT_TIMEOUT;
 
 /**
- * define DAT_TIMEOUT_INFINITE - no limit of time
+ * define DAT_TIMEOUT_INFINITE - no time limit
  *
  * Source: kDAPL 2.0 header.
  */
@@ -166,14 +167,14 @@ typedef DAT_UINT32 DAT_TIMEOUT;
 /**
  * typedef DAT_LMR_CONTEXT - key of an LMR for segments of local memory
  *
- * Only the Provider makes values. Source: kDAPL 2.0 header.
+ * Only the Provider creates such keys. Source: kDAPL 2.0 header.
  */
 typedef DAT_UINT32 DAT_LMR_CONTEXT;
 
 /**
  * typedef DAT_RMR_CONTEXT - key of an LMR or RMR for the peer
  *
- * In host order: the Consumer converts it for the peer. 0 where there is no remote
+ * In host order: the Consumer converts it for the peer. It is 0 if there is no remote
  * privilege. Source: kDAPL 2.0 header; the 0 is kDAPL's choice.
  */
 typedef DAT_UINT32 DAT_RMR_CONTEXT;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The attributes of the Provider. Types only: nothing here has a context. Included by dat.h;
- * a Consumer includes kdat.h.
+ * The attributes of the Provider. There is no code here. Included by dat.h; a Consumer
+ * includes kdat.h.
  */
 #ifndef _DAT_PROVIDER_H_
 #define _DAT_PROVIDER_H_
@@ -32,9 +32,9 @@
  *                                 request, 2 DTO, 3 connection, 4 RMR bind, 5 asynchronous.
  *                                 DAT_FALSE only for 0 with 5
  * @srq_supported:                 DAT_TRUE if the device has SRQs
- * @srq_watermarks_supported:      0: nothing promised
- * @srq_ep_pz_difference_supported: DAT_FALSE: EP and SRQ have the same PZ
- * @srq_info_supported:            0: nothing promised
+ * @srq_watermarks_supported:      0: no guarantee
+ * @srq_ep_pz_difference_supported: DAT_FALSE: EP and SRQ must have the same PZ
+ * @srq_info_supported:            0: no guarantee
  * @ep_recv_info_supported:        0: dat_ep_recv_query() is not supported
  * @lmr_sync_req:                  DAT_FALSE: memory needs no dat_lmr_sync_rdma_read()
  * @dto_async_return_guaranteed:   DAT_FALSE: a completion may come before its post returns

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Types that all objects of DAT have in common: handles, contexts, special counts and the
- * flags of posts. Types only: nothing here has a context. Included by dat.h; a Consumer
- * includes kdat.h.
+ * flags of posts. There is no code here. Included by dat.h; a Consumer includes kdat.h.
  */
 #ifndef _DAT_TYPES_H_
 #define _DAT_TYPES_H_
@@ -60,8 +59,8 @@ typedef DAT_CONTEXT DAT_LMR_COOKIE;
 /**
  * typedef DAT_HANDLE - an object of any type
  *
- * A number of the Provider (generation, type, index) in the shape of a pointer. It is never
- * an address, and nobody dereferences it. After the object was freed, every call refuses
+ * A number that the Provider assigns (generation, type, index), in a pointer type. It is not an
+ * address and must not be dereferenced. After the object has been freed, every call refuses
  * the handle. Source: kDAPL 2.0 header; the numbers are kDAPL's choice.
  */
 typedef DAT_PVOID DAT_HANDLE;
@@ -74,7 +73,7 @@ typedef DAT_PVOID DAT_HANDLE;
 typedef DAT_HANDLE DAT_CR_HANDLE;
 
 /**
- * typedef DAT_CSP_HANDLE - a common service point, of which kDAPL has none
+ * typedef DAT_CSP_HANDLE - a common service point, which kDAPL does not have
  *
  * Source: kDAPL 2.0 header.
  */
@@ -252,13 +251,13 @@ typedef enum dat_completion_flags {
 
 /**
  * enum dat_qos - DAT_QOS: quality of service
- * @DAT_QOS_BEST_EFFORT:     none promised; the only legal value
+ * @DAT_QOS_BEST_EFFORT:     no guarantee; the only legal value
  * @DAT_QOS_HIGH_THROUGHPUT: high throughput
  * @DAT_QOS_LOW_LATENCY:     low latency
  * @DAT_QOS_ECONOMY:         economy class
  * @DAT_QOS_PREMIUM:         premium class
  *
- * Other values than BEST_EFFORT are DAT_MODEL_NOT_SUPPORTED. Source: kDAPL 2.0 header, manual
+ * Values other than BEST_EFFORT are DAT_MODEL_NOT_SUPPORTED. Source: kDAPL 2.0 header, manual
  * page dat_ep_connect; the restriction is kDAPL's choice.
  */
 typedef enum dat_qos {

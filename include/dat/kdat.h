@@ -30,7 +30,7 @@
 #define DAT_VERSION_MINOR		0
 
 /**
- * define DAT_THREADSAFE - shall calls lock their objects? Used by dat_ia_open()
+ * define DAT_THREADSAFE - do calls lock their objects? Used by dat_ia_open()
  *
  * A DAT_BOOLEAN; a Consumer may define another value before it includes this header. kDAPL
  * always locks. Source: kDAPL 2.0 header.

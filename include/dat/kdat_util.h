@@ -2,8 +2,8 @@
 /*
  * Helpers that most Consumers would otherwise write themselves: default attributes of an
  * endpoint, the registration of a kernel buffer in one call, triplets, and the text of a
- * return value. All of them are inline and use the calls of kdat.h only; the DAT
- * specifications do not have them.
+ * return value. All of them are inline and use only the calls of kdat.h; the DAT
+ * specifications do not define them.
  */
 #ifndef _KDAT_UTIL_H_
 #define _KDAT_UTIL_H_
@@ -63,7 +63,7 @@ static inline DAT_RETURN kdat_register(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, void 
 }
 
 /**
- * kdat_unregister - end what kdat_register() began
+ * kdat_unregister - undo kdat_register()
  * @region: the region; nothing happens if it is not registered
  *
  * Context: process, not from an upcall.
@@ -103,7 +103,7 @@ static inline DAT_LMR_TRIPLET kdat_local(const struct kdat_region *region, DAT_V
 }
 
 /**
- * kdat_remote - a segment of a registered buffer, as the peer needs it for an RDMA
+ * kdat_remote - a segment of a registered buffer, as the peer needs it for RDMA
  * @region: registered buffer with a remote privilege
  * @offset: first byte of the segment, counted from the beginning of the buffer
  * @length: number of bytes
@@ -129,9 +129,9 @@ static inline DAT_RMR_TRIPLET kdat_remote(const struct kdat_region *region, DAT_
  * @ia:   open IA
  * @attr: receives them
  *
- * dat_ep_create() uses the same values if its ep_attr is NULL. A Consumer that wants
- * something else starts from these and changes single members, because 0 is no default:
- * it means none, or no byte.
+ * dat_ep_create() uses the same values if its ep_attr is NULL. A Consumer that needs
+ * other values starts from these and changes single members, because 0 does not mean the
+ * default: it means none, or no byte.
  *
  * Context: process: the function allocates memory.
  * Return: DAT_SUCCESS, DAT_INSUFFICIENT_RESOURCES (MEMORY), or what dat_ia_query() returns.

@@ -43,7 +43,7 @@ MODULE_PARM_DESC(late, "Does the work item of ib_cm_notify() run after the DREQ?
 
 static bool received;
 module_param(received, bool, 0644);
-MODULE_PARM_DESC(received, "RTU and DREQ have arrived; set from outside if late is set");
+MODULE_PARM_DESC(received, "RTU and DREQ have arrived; set by the test if late is set");
 
 static unsigned int timeout = 18;
 module_param(timeout, uint, 0444);
@@ -97,7 +97,7 @@ static int rep_passive_event(struct ib_cm_id *id, const struct ib_cm_event *even
 	return ret;
 }
 
-/* Occupies the work queue of the connection manager meanwhile */
+/* Called by the callback, so the work queue of the connection manager waits, too */
 static int rep_wait_received(void)
 {
 	unsigned int i;

@@ -4,7 +4,7 @@
 # the work item of ib_cm_notify() runs after the peer's RTU and DREQ were handled, it does not
 # cancel the reply (REP) of the ID. The destruction of the ID then waits until the REP has been
 # repeated 15 times, and the kernel reports that every ten seconds. rdma_cm repeats a REP every
-# 4.1 seconds, which makes 66 seconds. The request of this test asks for 1 second. Those lines
+# 4.1 seconds, 66 seconds in total. The request of this test asks for 1 second. Those lines
 # on the console of a guest are the exception LATE_REP_RE of tools/kdapl/vm/run.
 
 . "${0%/*}/lib.sh"

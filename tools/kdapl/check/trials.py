@@ -28,7 +28,7 @@ REPORT_RE = re.compile(r"((?:BUG|WARNING|Oops|Kernel panic|KASAN|INFO)\b.*)")
 FATAL_RE = re.compile(r"KUnit: (?:BUG|WARNING|Oops|Kernel panic|KASAN|INFO|time limit|"
                       "the guest died)")
 CHILDREN = set()        # running process groups
-STOPPED = threading.Event()     # interrupted: the end of a killed child is no verdict
+STOPPED = threading.Event()     # interrupted: the end of a killed child is not a verdict
 
 # KUnit suites to run first for a breakage of a file, before all others. The first failure
 # ends the trial, and most breakages fail in the suites of their file.
@@ -278,7 +278,7 @@ class Watch:
             text = log.read()
             self.size = log.tell()
         if text:
-            # Repeated reports of the kernel's watchdogs are no progress
+            # Repeated reports of the kernel's watchdogs are not progress
             if not self.begun or re.search(r"\bok \d|# \w|mutant ", text):
                 self.heard = now
             self.rest = (self.rest + text)[-4000:]

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What all layers use: workqueues, grace periods, module parameters, pages; and, by their
- * own headers, handles, slots and pools, and statuses. Set up at module load; each
- * function says in which context it may be called.
+ * Used by all layers: workqueues, grace periods, module parameters, pages. Handles, slots,
+ * pools and statuses have headers of their own, which this one includes. Set up at module
+ * load; each function says in which context it may be called.
  */
 #ifndef _KDAPL_BASE_H_
 #define _KDAPL_BASE_H_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Shared by all layers: the workqueues, grace periods, and the module parameters. Set up
- * at module load, in process context.
+ * Shared by all layers: the workqueues, grace periods, and the module parameters. They are
+ * set up at module load, in process context.
  */
 #include <linux/module.h>
 #include "base.h"

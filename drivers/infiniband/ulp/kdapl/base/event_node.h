@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The node that queues an event on an EVD. It is part of the object that the event is
- * about, which may be a slot (wr.h), so it is below the EVD itself.
+ * about, which may be a slot (wr.h), so it belongs to a lower layer than the EVD.
  */
 #ifndef _KDAPL_BASE_EVENT_NODE_H_
 #define _KDAPL_BASE_EVENT_NODE_H_

@@ -8,10 +8,10 @@
  * the lookup of an arbitrary number never leaves the memory of the table.
  *
  * Life of an object: kdapl_obj_init() reserves an index, the constructor sets up the
- * object, and kdapl_obj_publish() makes it visible. kdapl_obj_kill() decides that it is
- * freed, and kdapl_obj_unpublish() removes it from the table. Then a grace period ends
- * the posts that still use it, and kdapl_obj_wait() waits for the control calls; only
- * after that is the object destroyed.
+ * object, and kdapl_obj_publish() makes it visible. kdapl_obj_kill() gives one caller
+ * the right to free it, and kdapl_obj_unpublish() removes it from the table. Then a grace
+ * period ends the posts that still use it, and kdapl_obj_wait() waits for the control
+ * calls; only after that is the object destroyed.
  *
  * The memory of a connection request is reused, because nothing may be allocated when a
  * request arrives. It has the same index from kdapl_obj_init() to kdapl_obj_abort(), and
@@ -374,7 +374,7 @@ void kdapl_obj_unuse(struct kdapl_obj *obj)
 }
 
 /**
- * kdapl_obj_kill - claim the right to free an object that nothing uses
+ * kdapl_obj_kill - acquire the right to free an object that nothing uses
  * @obj: header, referenced by the caller
  *
  * Context: any.

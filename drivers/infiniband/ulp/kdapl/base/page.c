@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Which pages may be registered, and whether a device reaches them as they are.
+ * Which pages may be registered, and whether a device can access them directly.
  *
  * Registration checks each page, because a device will read and write it later,
  * perhaps on behalf of a peer. A page that is not reserved is memory. A reserved
  * page may be memory (the zero page, the kernel image), a hole, or a device; only
- * the resource tree tells which. A softirq must not take the lock of that tree, so
+ * the resource tree distinguishes them. A softirq must not take the lock of that tree, so
  * this file copies the ranges of memory when the module is loaded. That is
  * sufficient, because only boot memory has such pages: hotplugged memory is
  * reserved only where it holds its own struct pages, which nobody registers.
@@ -89,7 +89,7 @@ static bool kdapl_page_is_ram(unsigned long pfn)
  * @va:    a mapped kernel address
  * @image: the page is reserved, so it may belong to the kernel image
  *
- * Only x86 exports a function that tells. Elsewhere the whole kernel image counts as
+ * Only x86 exports a function that checks this. Elsewhere the whole kernel image counts as
  * read-only; the DMA API does not allow its data anyway.
  *
  * Context: any.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The one place where the tracepoints of trace.h get their code and data.
+ * Defines the code and data of the tracepoints in trace.h.
  * Nothing calls into this file.
  */
 #define CREATE_TRACE_POINTS

@@ -13,8 +13,8 @@
  * Each step checks the state first, so a bit that is set too late has no effect. A bit is
  * set after the data that it refers to was written under ep->lock.
  *
- * A connection that is over may linger (enum kdapl_linger): the QP keeps its state for at
- * most KDAPL_LINGER_MS, so that an answer in flight, which tells one end the cause of the
+ * A connection that has ended may linger (enum kdapl_linger): the QP keeps its state for at
+ * most KDAPL_LINGER_MS, so that an answer in flight, which contains the cause of the
  * error, is not lost. The work does not sleep during this time; ep->timer queues it again.
  *
  * ep->mutex is taken before handler_mutex (rdma_lock_handler(), rdma_destroy_id());

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Connections: what endpoints and devices need of them.
+ * Connections: what the layers above use.
  */
 #ifndef _KDAPL_CONNECTION_H_
 #define _KDAPL_CONNECTION_H_

@@ -13,7 +13,7 @@
  * path that takes it out of kdapl_cr.id by xchg(): accept, reject, handoff, destroy or removal.
  *
  * A handoff fills in a second CR, from the backlog of the other service point. The work of
- * the first CR then does all that may sleep: it changes the callback of the id, ends the
+ * the first CR then does everything that may sleep: it changes the callback of the id, ends the
  * first CR, and announces the second one.
  */
 #include <linux/export.h>

@@ -87,7 +87,7 @@ DAT_RETURN kdapl_cm_address(struct net *net, const struct sockaddr *in,
 
 /* ---- sp_listen.c --------------------------------------------------------- */
 
-/* Creates and ends a service point, in steps for the tests */
+/* Create and end a service point; the steps are separate for the tests */
 struct kdapl_sp *kdapl_sp_create(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_CONN_QUAL qual,
 				 DAT_EP_HANDLE ep);
 struct kdapl_sp *kdapl_sp_alloc(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_CONN_QUAL qual,
@@ -97,7 +97,7 @@ int kdapl_sp_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
 void kdapl_sp_destroy(struct kdapl_sp *sp);
 void kdapl_sp_orphan(struct kdapl_sp *sp);
 
-/* The common part of both kinds: the EVD, and the return value for an error */
+/* For PSPs and RSPs: look up the EVD; translate an error to a return value */
 struct kdapl_evd *kdapl_sp_evd(struct kdapl_ia *ia, DAT_EVD_HANDLE handle);
 DAT_RETURN kdapl_sp_error(int err);
 
@@ -106,7 +106,7 @@ DAT_RETURN kdapl_sp_error(int err);
 /* Returns the service point of a qualifier, with a reference; any context */
 struct kdapl_sp *kdapl_sp_find(const struct kdapl_ia *ia, DAT_CONN_QUAL qual);
 
-/* Takes a CR from the backlog, and returns it; the end of listening */
+/* Take a CR from the backlog and return it; stop listening */
 extern struct list_head kdapl_sps;
 extern spinlock_t kdapl_sps_lock;
 void kdapl_sp_put_mem(struct kdapl_sp *sp);
@@ -117,7 +117,7 @@ void kdapl_sp_unlisten(struct kdapl_sp *sp);
 
 /* ---- rsp.c --------------------------------------------------------------- */
 
-/* The EP of an RSP: becomes reserved, changes its state. Process context, ep->mutex held */
+/* Reserve the EP of an RSP; change its state. Process context, ep->mutex held */
 void kdapl_rsp_bond(struct kdapl_ep *ep, struct kdapl_sp *sp);
 bool kdapl_rsp_move(struct kdapl_sp *sp, DAT_EP_STATE from, DAT_EP_STATE to);
 
@@ -129,7 +129,7 @@ void kdapl_cr_orphan(struct kdapl_cr *cr);
 /* dat_evd_free(): rejects an undelivered CR as non-peer (E-46). Process context */
 void kdapl_cr_drop(struct kdapl_event *ev);
 
-/* Prepares a CR of a backlog; fills one in for a request that has arrived */
+/* Prepare a CR of a backlog; fill one in for a request that has arrived */
 int kdapl_cr_setup(struct kdapl_cr *cr, struct kdapl_sp *sp);
 void kdapl_cr_arrive(struct kdapl_cr *cr, struct rdma_cm_id *id,
 		     const struct rdma_conn_param *param);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Keepalive: detects that the peer of an idle connection has vanished.
+ * Keepalive: detects that the peer of an idle connection has died.
  *
- * Nothing tells an idle EP that its peer is gone: the transport notices only
+ * An idle EP does not notice the death of its peer: the transport only detects
  * requests that the peer does not acknowledge. With kdapl.keepalive_ms an EP that
  * has seen no completion for that time sends its peer an RDMA write of zero bytes:
  * the marker of drain.c, for which every send queue reserves an entry. If the peer
@@ -10,7 +10,7 @@
  * EP like any other request.
  *
  * The keepalive adds nothing to the fast path. Each tick counts the slots that
- * were put back and those that have completed, and compares the sum with that of
+ * were returned and those that have completed, and compares the sum with that of
  * the last tick.
  *
  * Called in process context by the connection work and by the creation of an EP.

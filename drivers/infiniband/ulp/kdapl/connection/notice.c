@@ -10,7 +10,7 @@
  * send no disconnect while the port is not active. Its id leaves the EP, which
  * may then be reset or freed, and waits on a list of the device. When the port
  * is active again we send the request, and the connection manager repeats it
- * for 77 seconds if nobody answers.
+ * for 77 seconds if the peer does not answer.
  *
  * The core deletes the GID of a deleted address in a work item. Until
  * then the CM would send from an address that does not exist. After that it has no
@@ -96,7 +96,7 @@ static bool kdapl_notice_keep(struct kdapl_device *dev, u32 port, struct rdma_cm
 }
 
 /**
- * kdapl_notice_send - tell the peer of an EP that the connection is over
+ * kdapl_notice_send - notify the peer of an EP that the connection has ended
  * @ep: the EP, with its QP in ERROR and the id of a connection. If nothing can be
  *      sent at the moment, the EP loses its id, so that it can be reset or freed
  *

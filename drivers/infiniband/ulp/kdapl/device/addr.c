@@ -406,8 +406,8 @@ bool kdapl_addr_unbound(const struct rdma_cm_id *id)
  * QP's path names. A device without such a table (rxe) builds the path from
  * addresses, and the address still exists. On InfiniBand the path connects two
  * ports, so it survives when a bond of IPoIB devices moves to another port. But if
- * the bond moved because this port is down, nothing else would tell an idle
- * connection.
+ * the bond moved because this port is down, an idle connection would not notice
+ * it otherwise.
  *
  * Context: any; the caller keeps the id.
  * Return: true if the connection must be broken.

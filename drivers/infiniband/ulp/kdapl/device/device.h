@@ -41,7 +41,7 @@ bool kdapl_addr_is(const struct kdapl_addr_deleted *del, struct ib_device *ibdev
 /* Does a change of addresses end the connection of this id, although the IA's address exists? */
 bool kdapl_addr_cut(const struct rdma_cm_id *id, u32 port);
 
-/* Does the net device, which leads to a port of @ibdev, have this IP address? RCU */
+/* Does the net device, which leads to a port of @ibdev, have this IP address? RCU held */
 bool kdapl_addr_on_netdev(struct ib_device *ibdev, const struct net_device *ndev,
 			  const struct sockaddr_storage *addr);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Endpoints: the end of any number of them.
+ * Endpoints: teardown of any number of them.
  */
 #ifndef _KDAPL_ENDPOINT_H_
 #define _KDAPL_ENDPOINT_H_

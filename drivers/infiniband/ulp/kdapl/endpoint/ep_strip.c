@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The end of EPs, any number at a time: connections, QPs and CQs.
+ * Teardown of EPs, any number at a time: connections, QPs and CQs.
  *
  * Called by dat_ep_free(), by dat_ia_close() and by device removal, in process context.
  */

@@ -27,9 +27,10 @@ struct kdapl_ep_parents {
 };
 
 /*
- * An EP is a user of its parents from use to unuse. It joins its
- * EVDs, whose other EPs must have the same completion flags; @old, which may be NULL,
- * leaves them in the same step. join is called with ia->mutex held
+ * An EP counts as a user of its parents from kdapl_ep_use_parents() to
+ * kdapl_ep_unuse_parents(). It joins its EVDs, whose other EPs must have the same completion
+ * flags; @old, which may be NULL, leaves them in the same step. kdapl_ep_join_evds() is
+ * called with ia->mutex held.
  */
 DAT_RETURN kdapl_ep_get_parents(struct kdapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
 				DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect,
@@ -50,7 +51,7 @@ struct kdapl_ep_named {
 
 /* ---- ep_attr.c ----------------------------------------------------------- */
 
-/* The default attributes, and the checks of those of a Consumer */
+/* Fill in the default attributes; check those of a Consumer */
 void kdapl_ep_attr_default(const struct kdapl_ia *ia, DAT_EP_ATTR *attr);
 DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *attr, bool srq,
 			       DAT_RETURN bad, struct kdapl_ep_named *named);

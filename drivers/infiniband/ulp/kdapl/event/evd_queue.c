@@ -12,7 +12,7 @@
  *   the event, returns the slot, and calls the Consumer.
  * - Slow path: the event is appended under evd->lock. If it asks for an upcall, it is
  *   delivered by the done callback itself if the EVD has no owner, by the present
- *   owner, who checks the queue again before giving up the ownership, or otherwise by
+ *   owner, which checks the queue again before giving up the ownership, or otherwise by
  *   the work item.
  *
  * No event is lost between the two paths: a producer sets QUEUED and reads OWNED by one

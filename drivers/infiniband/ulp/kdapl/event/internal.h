@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Private to event/: what evd.c calls in the queue.
+ * Private to event/: the functions of the queue that evd.c calls.
  */
 #ifndef _KDAPL_EVENT_INTERNAL_H_
 #define _KDAPL_EVENT_INTERNAL_H_

@@ -85,8 +85,8 @@ static void kdapl_scq_poll_once(struct kdapl_evd_source *source)
  *
  * A run without a call finds the CQ armed: no solicited message has come, and what
  * the run queues causes no upcall. After a call, plain messages that the second poll
- * finds lead to upcalls too, because no verbs call tells them from solicited ones;
- * the contract allows this (E-18a). The first poll empties the CQ before it is
+ * finds lead to upcalls too, because no verbs call distinguishes them from solicited
+ * ones; the contract allows this (E-18a). The first poll empties the CQ before it is
  * armed, because a device may call at once for a solicited completion that is still
  * in the CQ, which would be a second call for one message.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * IAs: opening, events, closing; and the parts that only the module's entry and exit call.
- * No other folder includes it.
+ * IAs: opening, events, closing, and what only the entry and exit of the module call.
+ * No other folder includes this header.
  */
 #ifndef _KDAPL_IA_H_
 #define _KDAPL_IA_H_
@@ -47,7 +47,7 @@ int kdapl_ia_create(struct kdapl_device *dev, u32 port, const struct sockaddr *a
 /* Destroys an IA with all its objects; its handle was removed from the table */
 void kdapl_ia_destroy(struct kdapl_ia *ia);
 
-/* Woken whenever an IA was closed */
+/* Woken when an IA has been closed */
 extern wait_queue_head_t kdapl_ias_closed;
 
 /* Closes the IAs that the module @owner (NULL: any Consumer) has left open */
@@ -58,11 +58,11 @@ void kdapl_ia_remove(struct kdapl_ia *ia);
 
 /* ---- ia_event.c ---------------------------------------------------------- */
 
-/* The IP address of the IA was lost (C-62), the device has failed; kdapl_device_mutex held */
+/* The IP address of the IA was lost (C-62); the device has failed. kdapl_device_mutex held */
 void kdapl_ia_address_lost(struct kdapl_ia *ia);
 void kdapl_ia_device_failed(struct kdapl_ia *ia);
 
-/* It exists after a change of addresses. Breaks what lost its GID. kdapl_device_mutex held */
+/* The address still exists: breaks only what lost its GID. kdapl_device_mutex held */
 void kdapl_ia_address_stands(struct kdapl_ia *ia);
 
 /* The device has failed or was removed: raises IA_CATASTROPHIC, once */
@@ -70,7 +70,7 @@ void kdapl_ia_catastrophic(struct kdapl_ia *ia);
 
 /* ---- ia_query.c ---------------------------------------------------------- */
 
-/* What dat_ia_query() returns; the device must exist */
+/* Fills in what dat_ia_query() returns; the device must exist */
 void kdapl_ia_fill_attr(struct kdapl_ia *ia);
 
 /* ---- debugfs.c ----------------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Private to memory/: zones and regions. No other folder calls it: objects are destroyed
- * through their operations.
+ * Private to memory/: zones and regions. Other folders destroy these objects through their
+ * operations.
  */
 #ifndef _KDAPL_MEMORY_INTERNAL_H_
 #define _KDAPL_MEMORY_INTERNAL_H_
@@ -10,11 +10,11 @@
 
 /* ---- pz.c ---------------------------------------------------------------- */
 
-/* Process context; these execute one work request on the service QP and wait for it */
+/* Execute one work request on the service QP and wait for it; process context */
 int kdapl_pz_register(struct kdapl_pz *pz, struct ib_mr *mr, int access);
 int kdapl_pz_invalidate(struct kdapl_pz *pz, u32 rkey);
 
-/* An MR of the PD is created, was deregistered */
+/* Count an MR of the PD that was created, and one that was deregistered */
 void kdapl_pz_mr_get(struct kdapl_pz *pz);
 void kdapl_pz_mr_put(struct kdapl_pz *pz);
 int kdapl_pz_make_map_sg(struct kdapl_pz *pz);
@@ -56,7 +56,7 @@ void kdapl_region_free(struct kdapl_region *r);
 
 /* ---- lmr.c --------------------------------------------------------------- */
 
-/* An LMR with a handle, and a user of its zone; or NULL and the reason */
+/* Returns an LMR with a handle, which counts as a user of its zone; or NULL and the reason */
 struct kdapl_lmr *kdapl_lmr_alloc(struct kdapl_ia *ia, struct kdapl_pz *pz, DAT_RETURN *ret);
 void kdapl_lmr_abort(struct kdapl_lmr *lmr);
 

@@ -144,7 +144,7 @@ struct kdapl_ep_texts {
  * @mutex:  serialises connect, accept, reset, the connection work and device removal
  * @parked: completions from before the connection, oldest first; with @hold, software
  *          flushes that wait for those of the device
- * @qp_moved: kDAPL has moved the QP to ERROR, so flushed completions are no error
+ * @qp_moved: kDAPL has moved the QP to ERROR, so flushed completions are not errors
  * @outcome_owed: an outcome event is owed; under @lock (C-40)
  * @end_owed: ESTABLISHED was queued, and an end event is owed; under @lock (C-41)
  * @dying:  dat_ep_free() has begun; under @mutex

@@ -57,7 +57,7 @@ struct kdapl_evd_source {
 };
 
 /* kdapl_evd.state */
-#define KDAPL_EVD_OWNED		0x01	/* the EVD has an owner, who delivers */
+#define KDAPL_EVD_OWNED		0x01	/* the EVD has an owner, which delivers */
 #define KDAPL_EVD_QUEUED	0x02	/* the queue is not empty; written under lock */
 #define KDAPL_EVD_INHIBIT	0x04	/* the policy does not allow direct delivery */
 #define KDAPL_EVD_WAITER	0x08	/* a task waits for the end of an upcall */

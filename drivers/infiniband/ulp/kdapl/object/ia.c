@@ -3,7 +3,7 @@
  * Interface adapters: entry and exit of control calls, the lists of objects.
  *
  * Owns struct kdapl_ia. Called by every control call before and after it uses verbs, in
- * process context. ia_open.c opens an IA, ia_event.c tells it about its device and its
+ * process context. ia_open.c opens an IA, ia_event.c handles events of its device and its
  * address, ia_close.c ends it, and ia_query.c returns its attributes.
  *
  * Creation, close and device removal can happen at the same time. These rules order them:
@@ -11,7 +11,7 @@
  * - A call that creates verbs objects holds ia->sem for reading, from the check that the
  *   device exists until its object is listed (kdapl_ia_begin()).
  * - dat_ia_close() removes the handle under ia->sem held for writing, so no creation is in
- *   progress. It waits for all references to the IA, and then claims every object that no
+ *   progress. It waits for all references to the IA, and then frees every object that no
  *   other call is freeing.
  * - Device removal sets @orphaned under ia->sem held for writing, and then destroys the verbs
  *   objects of every object. Meanwhile it holds a reference to the object, for which the

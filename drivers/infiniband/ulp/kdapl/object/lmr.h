@@ -42,7 +42,7 @@ static inline u32 kdapl_lmr_generation(u32 context)
 }
 
 /*
- * Descriptor: what a post needs to know of an LMR. Descriptors are in the pages of a
+ * Descriptor: what a post needs to know about an LMR. Descriptors are in the pages of a
  * table that never shrinks.
  *
  * @zp is zone:24 | privileges:8, so that one XOR and one test check both. It is 0

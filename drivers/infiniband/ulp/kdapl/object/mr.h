@@ -3,7 +3,7 @@
  * Memory that is registered and invalidated by work requests on the queue of an EP:
  * RMRs, and LMRs from dat_lmr_allocate().
  *
- * To map an MR takes effect at once, before any request is executed. So only an MR that
+ * Mapping an MR takes effect at once, before any request is executed. So only an MR that
  * is not valid on the device, and that no request uses, may be mapped. struct kdapl_fast
  * keeps track of that. An RMR has two of them and uses them alternately, so that one
  * request can end the old binding while the next one begins.

@@ -61,7 +61,7 @@ struct kdapl_cr {
  *         @mutex
  * @stale: the CM has reported a new hardware address of the net device; cleared
  *         under @mutex
- * @mutex: serializes listening again and stopping. Taken alone, and held across calls of
+ * @mutex: serialises listening again and stopping. Taken alone, and held across calls of
  *         rdma_cm
  * @work:  listens again if the address leads to another device or port than @id
  * @evd:   EVD on which requests are announced (in use until the service point is freed)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Private to post/: what the files of the path call in each other.
+ * Private to post/: calls between the files of the posting and completion path.
  */
 #ifndef _KDAPL_POST_INTERNAL_H_
 #define _KDAPL_POST_INTERNAL_H_

@@ -288,8 +288,8 @@ static DAT_RETURN kdapl_fmr_request(const struct kdapl_fmr *r)
  *   illegal page size or address (3); @number_of_pages (4); privileges, @va_type, flags
  *   (9), or a pointer for a result is NULL
  * * DAT_INVALID_STATE - the EP is neither CONNECTED nor DISCONNECTED; or LMR_IN_USE: the
- *   LMR is registered, a request on it has not completed, or a failed request has left its
- *   MR in doubt and it has not been replaced yet
+ *   LMR is registered, a request on it has not completed, or its MR, which a failed request
+ *   has left in an unknown state, has not been replaced yet
  * * DAT_PROTECTION_VIOLATION - LMR and EP do not belong to the same zone
  * * DAT_PRIVILEGES_VIOLATION - a write privilege for read-only pages
  * * DAT_INSUFFICIENT_RESOURCES - the queue is full; no room for the mapping; the device has

@@ -26,10 +26,10 @@ void kdapl_rmr_unbound(struct kdapl_rmr *rmr);
 
 /* ---- lmr_fast.c ---------------------------------------------------------- */
 
-/* The peer has invalidated @rkey; true if it may: bound through @ep */
+/* The peer has invalidated @rkey; true if it had the right: bound through @ep */
 bool kdapl_lmr_invalidated(struct kdapl_lmr *lmr, const struct kdapl_ep *ep, u32 rkey);
 
-/* Back to what dat_lmr_allocate() made; lmr->lock held */
+/* Restores the state that dat_lmr_allocate() created; lmr->lock held */
 void kdapl_lmr_fast_free(struct kdapl_lmr *lmr);
 
 /* ---- drain.c ------------------------------------------------------------- */
@@ -90,7 +90,7 @@ void kdapl_srq_more_done(struct ib_cq *cq, struct ib_wc *wc);
 void kdapl_ep_hold(struct kdapl_ep *ep);
 void kdapl_ep_unhold(struct kdapl_ep *ep);
 
-/* Does so for posts that the device has kept, after the QP was destroyed; process context */
+/* Flushes posts that the device has kept, after the QP was destroyed; process context */
 void kdapl_flush_kept(struct kdapl_ep *ep);
 
 #endif /* _KDAPL_POST_H_ */

@@ -588,7 +588,7 @@ static DAT_RETURN kdapl_bind_lookup(struct kdapl_bind *b, DAT_RMR_HANDLE rmr_han
  * * DAT_INSUFFICIENT_RESOURCES - the queue is full, or the device has no memory for the
  *   request; or (MEMORY_REGION) the request that ends the binding before the present one
  *   has not completed, the present bind was posted on another EP and has not completed, or
- *   an MR that a failed request has left in doubt has not been replaced yet
+ *   an MR that a failed request has left in an unknown state has not been replaced yet
  * * DAT_INTERNAL_ERROR - the device refused the request for another reason
  */
 DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,

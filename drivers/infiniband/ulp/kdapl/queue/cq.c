@@ -118,7 +118,7 @@ out:
  * @ibdev: device
  *
  * The entries that the EP needs are compared with max_cqe of the device here, so that the
- * caller can tell this limit from a device that is out of memory.
+ * caller can distinguish this limit from a device that is out of memory.
  *
  * Context: process.
  * Return: the CQ, or ERR_PTR: -E2BIG, -ENOMEM, or the error of the device.

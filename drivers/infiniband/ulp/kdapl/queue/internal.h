@@ -14,7 +14,7 @@ void kdapl_srq_orphan(struct kdapl_srq *srq);
 
 /* ---- srq_lw.c ------------------------------------------------------------ */
 
-/* Event handler of an SRQ, any context; and its work function */
+/* Event handler of an SRQ, in any context, and its work function */
 void kdapl_srq_event(struct ib_event *event, void *context);
 void kdapl_srq_lw_work(struct work_struct *work);
 

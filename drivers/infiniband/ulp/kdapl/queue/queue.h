@@ -9,7 +9,7 @@
 
 /* ---- srq.c --------------------------------------------------------------- */
 
-/* Add the EP to srq->eps and remove it, a grace period in between; ep->mutex held */
+/* Add the EP to srq->eps; remove it, at least a grace period later. ep->mutex held */
 void kdapl_srq_attach(struct kdapl_ep *ep, const struct ib_qp *qp);
 void kdapl_srq_detach(struct kdapl_ep *ep);
 
@@ -20,16 +20,18 @@ struct kdapl_cq *kdapl_cq_get(struct kdapl_ep *ep, struct ib_device *ibdev);
 
 /* ---- ep_qp.c ------------------------------------------------------------- */
 
-/* Pools, CQ and QP; a new QP in INIT on the EP's CQ, or ERR_PTR */
+/* Creates the pools, the CQ and the QP of an EP */
 int kdapl_ep_build(struct kdapl_ep *ep, struct kdapl_ep *owner, struct ib_device *ibdev);
 
-/* The return value for its error */
+/* Translates its error to a return value */
 DAT_RETURN kdapl_ep_build_error(int err);
 void kdapl_ep_unbuild(struct kdapl_ep *ep);
 void kdapl_ep_exit_pools(struct kdapl_ep *ep);
+
+/* Creates another QP in INIT on the EP's CQ; or ERR_PTR */
 struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner);
 
-/* The end of the verbs objects, a grace period between the steps; ep->mutex held */
+/* Destroy the verbs objects, with a grace period between the steps; ep->mutex held */
 void kdapl_ep_hide_qp(struct kdapl_ep *ep);
 void kdapl_ep_destroy_qp(struct kdapl_ep *ep);
 void kdapl_ep_finish_verbs(struct kdapl_ep *ep);

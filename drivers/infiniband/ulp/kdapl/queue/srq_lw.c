@@ -7,7 +7,7 @@
  * of these first notices that fewer buffers are available than the mark:
  *
  * - the device, when a message arrives. Its handler is called in softirq or with locks of
- *   the driver held, so it only leaves a note for the work item;
+ *   the driver held, so it only sets a bit for the work item;
  * - the call that arms the mark. Some devices (rxe) check the number of buffers only when a
  *   message uses one, and would raise nothing if it was low already;
  * - the work item, which checks repeatedly while the mark is armed. A message that had used
@@ -21,7 +21,7 @@
  * not reached, and the event concerned an earlier one. If a device reports a mark as set
  * although it has raised the event, the work item still notices it by kDAPL's count.
  *
- * Consumers call in process context, in which the work item runs, too. srq->mutex guards the
+ * Consumers call this in process context; the work item runs there, too. srq->mutex guards the
  * armed mark.
  */
 #include <linux/export.h>
@@ -76,7 +76,7 @@ static bool kdapl_srq_lw_meant(struct kdapl_srq *srq)
 static void kdapl_srq_lw_settle(struct kdapl_srq *srq)
 {
 	lockdep_assert_held(&srq->mutex);
-	/* Clear the note first, so that a later one is handled again */
+	/* Clear the bit first, so that a later event is handled again */
 	if (test_and_clear_bit(0, &srq->lw_reached) && srq->lw_armed && kdapl_srq_lw_meant(srq))
 		kdapl_srq_lw_fire(srq);
 }

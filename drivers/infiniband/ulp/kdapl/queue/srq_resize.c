@@ -12,7 +12,7 @@
  * The queue of the device is enlarged before slots for it are added, and reduced after they
  * were withheld, so a post never finds it full.
  *
- * Consumers call in process context; srq->mutex guards everything here.
+ * Consumers call this in process context; srq->mutex guards everything here.
  */
 #include <linux/export.h>
 #include "post/post.h"

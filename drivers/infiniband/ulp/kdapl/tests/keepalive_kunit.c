@@ -89,7 +89,7 @@ static void an_idle_EP_asks_whether_its_peer_is_there(struct kunit *test)
 	/* Only one probe at a time */
 	tick();
 	KUNIT_EXPECT_EQ(test, fake_outstanding(&tp_qp(&ep)->sq), 1);
-	/* The answer is no progress of the Consumer's requests, and raises no event */
+	/* The answer is not progress of the Consumer's requests, and raises no event */
 	finish(IB_WC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.request_evd), 0);
 	tick();
@@ -146,7 +146,7 @@ static void what_completes_shows_that_the_peer_is_there(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 4, 0), DAT_SUCCESS);
 	tick();
 	KUNIT_EXPECT_FALSE(test, probing());
-	/* A request that stays outstanding is no progress */
+	/* A request that stays outstanding is not progress */
 	tick();
 	KUNIT_EXPECT_TRUE(test, probing());
 	finish(IB_WC_SUCCESS);

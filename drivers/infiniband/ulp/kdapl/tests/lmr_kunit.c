@@ -4,7 +4,8 @@
  *
  * The types and sizes of memory that dat_lmr_kcreate accepts, a service QP that fails, and as
  * many regions as the table has room for. The fake device registers at once and checks no
- * page, so that every refusal is kdapl's. KUnit threads; one environment for all.
+ * page, so that every refusal is kdapl's. All tests share one environment. Runs in
+ * KUnit threads.
  */
 #include <linux/gfp.h>
 #include <linux/io.h>

@@ -127,7 +127,7 @@ static void each_field_in_each_state(struct kunit *test)
 	TP_EXPECT_TYPE(test, dat_ep_modify(NULL, ~0ULL, NULL), DAT_INVALID_HANDLE);
 }
 
-/* The values that a connection has agreed on are no parameters, and stay */
+/* The values that a connection has agreed on are not parameters, and stay */
 static void D_19_nothing_to_change_changes_nothing(struct kunit *test)
 {
 	struct ib_qp_attr agreed = { .max_rd_atomic = 0 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * All of the module, for suites that look inside: they may include what is private to a
+ * Includes all headers of the module: suites may also use those that are private to a
  * folder.
  */
 #ifndef _KDAPL_TESTS_MODULE_H_

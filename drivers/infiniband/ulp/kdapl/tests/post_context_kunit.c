@@ -3,8 +3,8 @@
  * KUnit: posts in several contexts at the same time.
  *
  * Timers, threads that post to one endpoint concurrently, and receives that are posted while
- * the endpoint is reset. The tests complete the requests of the fake device. KUnit threads,
- * and threads of the tests.
+ * the endpoint is reset. The tests complete the requests of the fake device. Runs in KUnit
+ * threads and in threads of the tests.
  */
 #include <linux/completion.h>
 #include <linux/kthread.h>

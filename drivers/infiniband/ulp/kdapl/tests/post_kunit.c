@@ -5,7 +5,7 @@
  * Each successful call is compared with the work request that the fake device
  * received: opcode, flags, segments, remote side. The limits of accepted values
  * are tested here, too; refusals and their order in post_error_kunit.c. Runs in a
- * KUnit thread; every test has its own endpoint, CONNECTED.
+ * KUnit thread; every test has its own connected endpoint.
  */
 #include "post_kunit.h"
 

@@ -4,7 +4,7 @@
  *
  * Failed, flushed and refused binds, RMRs and LMRs that are freed while they are bound or a
  * bind is outstanding, states of the EP, device removal, and the close of the IA. If a
- * request has left an MR in doubt, a work item replaces it, and no MR is leaked. Runs in a
+ * request leaves an MR in an unknown state, a work item replaces it, and no MR is leaked. Runs in a
  * KUnit thread.
  */
 #include "mem_kunit.h"
@@ -222,7 +222,7 @@ static void B_14_states(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_drain(&m.ep), 3);
 }
 
-/* The MR in doubt cannot be replaced: the next bind tries it again */
+/* The MR in the unknown state cannot be replaced: the next bind tries again */
 static void repair_that_finds_no_MR(struct kunit *test)
 {
 	struct tp_ep other;

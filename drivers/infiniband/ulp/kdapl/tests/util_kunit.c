@@ -69,7 +69,7 @@ static void a_buffer_is_registered_and_unregistered(struct kunit *test)
 	tp_ep_free(&ep);
 	KUNIT_EXPECT_EQ(test, kdat_unregister(&region), DAT_SUCCESS);
 	KUNIT_EXPECT_PTR_EQ(test, region.lmr, DAT_HANDLE_NULL);
-	/* A second call is no error */
+	/* A second call is not an error */
 	KUNIT_EXPECT_EQ(test, kdat_unregister(&region), DAT_SUCCESS);
 }
 
