@@ -44,7 +44,7 @@ int interop_buf_make(struct interop_buf *b, const char *who, struct interop_fixt
 	b->data = b->mem + GUARD_SIZE;
 	b->size = size;
 	region.for_va = b->data;
-	ret = dat_lmr_kcreate(w->ia, DAT_MEM_TYPE_VIRTUAL, region, size, pz, privileges,
+	ret = dat_lmr_kcreate(w->t.ia, DAT_MEM_TYPE_VIRTUAL, region, size, pz, privileges,
 			      DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE, &b->lmr,
 			      &b->context, &b->remote, &length, &b->address);
 	if (interop_good(who, "dat_lmr_kcreate", ret))

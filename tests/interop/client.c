@@ -107,9 +107,9 @@ static int find_server(struct client *c, const struct interop_args *args)
 	if (args->address[0])
 		return in4_pton(args->address, -1, (u8 *)&c->address.sin_addr, -1, NULL) ?
 		       0 : -EINVAL;
-	if (c->fx.address->sa_family != AF_INET)
+	if (c->fx.t.attr.ia_address_ptr->sa_family != AF_INET)
 		return -EINVAL;
-	memcpy(&c->address, c->fx.address, sizeof(c->address));
+	memcpy(&c->address, c->fx.t.attr.ia_address_ptr, sizeof(c->address));
 	return 0;
 }
 

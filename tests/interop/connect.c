@@ -30,14 +30,14 @@ static int make_service_point(struct interop_listener *ls, DAT_EP_HANDLE rsp_ep)
 	DAT_RETURN ret;
 
 	if (!rsp_ep) {
-		ret = dat_psp_create(w->ia, ls->port, ls->evd, DAT_PSP_CONSUMER_FLAG,
+		ret = dat_psp_create(w->t.ia, ls->port, ls->evd, DAT_PSP_CONSUMER_FLAG,
 				     &ls->psp);
 		if (interop_good(ls->who, "dat_psp_create", ret))
 			return 0;
 		ls->psp = DAT_HANDLE_NULL;
 		return -EIO;
 	}
-	ret = dat_rsp_create(w->ia, ls->port, rsp_ep, ls->evd, &ls->rsp);
+	ret = dat_rsp_create(w->t.ia, ls->port, rsp_ep, ls->evd, &ls->rsp);
 	if (interop_good(ls->who, "dat_rsp_create", ret))
 		return 0;
 	ls->rsp = DAT_HANDLE_NULL;
@@ -69,7 +69,7 @@ int interop_listen(struct interop_listener *ls, const char *who, struct interop_
 	ls->mode = mode;
 	ls->port = port;
 	init_waitqueue_head(&ls->wait);
-	ret = dat_evd_kcreate(w->ia, BACKLOG, poll ? DAT_UPCALL_DISABLE : DAT_UPCALL_NOTIFY,
+	ret = dat_evd_kcreate(w->t.ia, BACKLOG, poll ? DAT_UPCALL_DISABLE : DAT_UPCALL_NOTIFY,
 			      poll ? NULL : &upcall, DAT_EVD_CR_FLAG, &ls->evd);
 	if (!interop_good(who, "dat_evd_kcreate", ret)) {
 		ls->evd = DAT_HANDLE_NULL;

@@ -26,7 +26,7 @@ int interop_control_make(struct interop_control *c, struct interop_fixture *w)
 	u32 i;
 
 	strscpy(l->name, "control", sizeof(l->name));
-	if (!interop_good(l->name, "dat_pz_create", dat_pz_create(w->ia, &c->pz))) {
+	if (!interop_good(l->name, "dat_pz_create", dat_pz_create(w->t.ia, &c->pz))) {
 		c->pz = DAT_HANDLE_NULL;
 		return -EIO;
 	}

@@ -3,26 +3,16 @@
  * The IA of a server or of a client. The close is graceful, so that a remaining
  * object causes a failure. Process context.
  */
-#include <linux/string.h>
-
 #include "interop.h"
 
 int interop_fixture_open(struct interop_fixture *w)
 {
-	DAT_IA_ATTR attr = {};
-
-	memset(w, 0, sizeof(*w));
-	if (!interop_good("fixture", "dat_ia_open",
-			  dat_ia_open(interop_ia_name, 8, &w->async_evd, &w->ia)))
+	w->stop = false;
+	if (!interop_good("fixture", "opening the IA", test_fixture_open(&w->t, test_ia_name)))
 		return -ENODEV;
-	if (interop_good("fixture", "dat_ia_query",
-			 dat_ia_query(w->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &attr,
-				      DAT_PROVIDER_FIELD_NONE, NULL)) &&
-	    attr.ia_address_ptr) {
-		w->address = attr.ia_address_ptr;
+	if (w->t.attr.ia_address_ptr)
 		return 0;
-	}
-	interop_fail("fixture", "IA %s: expected an address, got none", interop_ia_name);
+	interop_fail("fixture", "IA %s: expected an address, got none", test_ia_name);
 	interop_fixture_close(w);
 	return -EADDRNOTAVAIL;
 }
@@ -30,11 +20,8 @@ int interop_fixture_open(struct interop_fixture *w)
 void interop_fixture_close(struct interop_fixture *w)
 {
 	DAT_EVENT event;
-	DAT_RETURN ret;
 
-	while (dat_evd_dequeue(w->async_evd, &event) == DAT_SUCCESS)
+	while (dat_evd_dequeue(w->t.async, &event) == DAT_SUCCESS)
 		interop_fail("fixture", "unexpected asynchronous event %#x", event.event_number);
-	ret = dat_ia_close(w->ia, DAT_CLOSE_GRACEFUL_FLAG);
-	if (!interop_good("fixture", "dat_ia_close, graceful", ret))
-		dat_ia_close(w->ia, DAT_CLOSE_ABRUPT_FLAG);
+	interop_good("fixture", "dat_ia_close, graceful", test_fixture_close(&w->t));
 }

@@ -60,9 +60,7 @@ bool interop_good(const char *who, const char *what, DAT_RETURN ret);
 /* ---- fixture.c: the IA ---------------------------------------------------- */
 
 struct interop_fixture {
-	DAT_IA_HANDLE ia;
-	DAT_EVD_HANDLE async_evd;
-	DAT_IA_ADDRESS_PTR address;
+	struct test_fixture t;
 	bool stop;		/* makes all waits end */
 };
 
@@ -99,18 +97,6 @@ enum interop_mode {
 	INTEROP_POLL,		/* by dequeue */
 };
 
-struct interop_queue {
-	const char *name;
-	bool requests;
-	u32 posted;		/* number of the next post; @mask gives its index */
-	u32 completed;
-	u32 mask;
-	struct interop_entry {
-		u32 length;
-		DAT_DTOS operation;
-	} *ring;
-};
-
 struct interop_evd {
 	DAT_EVD_HANDLE handle;
 	struct interop_link *link;
@@ -128,8 +114,8 @@ struct interop_link {
 	bool active;
 	wait_queue_head_t wait;
 	spinlock_t lock;	/* guards all below; taken in upcalls */
-	struct interop_queue recvs;
-	struct interop_queue requests;
+	struct test_posts recvs;
+	struct test_posts requests;
 	DAT_EVENT_NUMBER outcome;	/* of this attempt; 0: none yet */
 	u32 ends;		/* end events of this connection, 0 or 1 */
 	bool may_end;		/* from now on an end of the connection is legal */
@@ -306,7 +292,6 @@ int interop_args_server(struct interop_args *args, char *line);
 int interop_args_client(struct interop_args *args, char *line);
 
 extern struct workqueue_struct *interop_wq;
-extern char *interop_ia_name;
 
 int interop_server_start(const struct interop_args *args);
 void interop_server_stop(void);

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A link: an EP, its three EVDs, and a record of its posts. Posts of a queue must
- * complete in order, each once, with its cookie, operation and length; each
- * connection must begin and end once.
+ * A link: an EP, its three EVDs, and the accounting of its posts. Posts of a queue must
+ * complete in order; each connection must begin and end once.
  *
  * Links are created, used and freed in process context. Events are delivered by
  * upcall, with bottom halves off, or by dequeue in the waiting thread; both call
  * take_event() under link->lock.
  */
 #include <linux/jiffies.h>
-#include <linux/log2.h>
 #include <linux/sched.h>
-#include <linux/slab.h>
 
 #include "interop.h"
 
@@ -31,37 +28,29 @@ static void count_operation(DAT_DTOS operation)
 	interop_add(count[operation], 1);
 }
 
-static void take_dto(struct interop_link *l, struct interop_queue *q,
+static void take_dto(struct interop_link *l, struct test_posts *q,
 		     const DAT_DTO_COMPLETION_EVENT_DATA *d)
 {
-	const struct interop_entry *e = &q->ring[q->completed & q->mask];
+	struct test_post *p = test_posts_complete(q, d);
 
 	if (d->ep_handle != l->ep)
-		interop_fail(l->name, "%s: expected this EP in a completion, got another", q->name);
-	if (q->completed == q->posted || d->user_cookie.as_64 != q->completed) {
-		interop_fail(l->name, "%s: expected completion of post %u of %u, got cookie %llu",
-			     q->name, q->completed, q->posted, d->user_cookie.as_64);
+		test_fail("%s: expected this EP in a completion, got another", q->name);
+	if (!p) {
 		l->failed = true;
 		return;
 	}
-	if (d->operation != e->operation)
-		interop_fail(l->name, "%s: post %u: expected operation %d, completed as %d",
-			     q->name, q->completed, e->operation, d->operation);
-	q->completed++;
+	/* No post is suppressed; this checks the order */
+	test_posts_silent(q, p);
 	interop_add(INTEROP_COMPLETED, 1);
 	if (d->status == DAT_DTO_ERR_FLUSHED && (l->may_end || l->ends || l->outcome !=
 						 DAT_CONNECTION_EVENT_ESTABLISHED)) {
 		interop_add(INTEROP_FLUSHED, 1);
 	} else if (d->status != DAT_DTO_SUCCESS) {
-		interop_fail(l->name, "%s: post %u: expected success, status %d", q->name,
-			     q->completed - 1, d->status);
+		test_fail("%s: post %u: expected success, status %d", q->name, test_number(p),
+			  d->status);
 		l->failed = true;
 	} else {
-		if (d->transfered_length != e->length)
-			interop_fail(l->name, "%s: post %u: expected length %u, got %u", q->name,
-				     q->completed - 1, e->length,
-				     (u32)d->transfered_length);
-		count_operation(e->operation);
+		count_operation(p->operation);
 	}
 }
 
@@ -179,16 +168,15 @@ static bool is_so(struct interop_link *l, enum interop_want want, u32 number)
 {
 	switch (want) {
 	case INTEROP_WANT_RECV:
-		return l->failed || (s32)(l->recvs.completed - number) > 0;
+		return l->failed || (s32)(l->recvs.done - number) > 0;
 	case INTEROP_WANT_REQUEST:
-		return l->failed || (s32)(l->requests.completed - number) > 0;
+		return l->failed || (s32)(l->requests.done - number) > 0;
 	case INTEROP_WANT_OUTCOME:
 		return l->outcome;
 	case INTEROP_WANT_END:
 		return l->ends;
 	default:
-		return l->recvs.completed == l->recvs.posted &&
-		       l->requests.completed == l->requests.posted;
+		return !l->recvs.out && !l->requests.out;
 	}
 }
 
@@ -238,33 +226,28 @@ int interop_wait(struct interop_link *l, enum interop_want want, u32 number)
 
 /* ---- posting ------------------------------------------------------------- */
 
-/* Record the post before it is made, because it may complete before the call returns */
-static DAT_DTO_COOKIE enter(struct interop_link *l, struct interop_queue *q, u32 length,
-			    DAT_DTOS operation, u32 *number)
+static struct test_post *enter(struct test_posts *q, u32 length, DAT_DTOS operation, u32 *number)
 {
-	DAT_DTO_COOKIE cookie;
+	struct test_post *p = test_post_begin(q);
 
-	spin_lock_bh(&l->lock);
-	*number = q->posted++;
-	q->ring[*number & q->mask] = (struct interop_entry) {
-		.length = length,
-		.operation = operation,
-	};
-	spin_unlock_bh(&l->lock);
-	cookie.as_64 = *number;
+	if (!p) {
+		test_fail("%s: expected a free slot, %u posts are pending", q->name, q->out);
+		return NULL;
+	}
+	p->length = length;
+	p->operation = operation;
+	*number = test_number(p);
 	interop_add(INTEROP_POSTED, 1);
-	return cookie;
+	return p;
 }
 
-/* Remove the record of a refused post, which must be the last one */
-static int entered(struct interop_link *l, struct interop_queue *q, const char *what,
-		   DAT_RETURN ret)
+/* A refused post is a failure; no others are made after it */
+static int entered(struct interop_link *l, struct test_posts *q, struct test_post *p,
+		   const char *what, DAT_RETURN ret)
 {
 	if (interop_good(l->name, what, ret))
 		return 0;
-	spin_lock_bh(&l->lock);
-	q->posted--;
-	spin_unlock_bh(&l->lock);
+	test_post_return(q, p);
 	interop_add(INTEROP_POSTED, -1);
 	return -EIO;
 }
@@ -284,12 +267,13 @@ int interop_post_recv(struct interop_link *l, const struct interop_buf *b, u32 s
 		      u32 seg_size, u32 *number)
 {
 	DAT_LMR_TRIPLET iov[INTEROP_MAX_SEGS];
-	DAT_DTO_COOKIE cookie;
+	struct test_post *p = enter(&l->recvs, segs * seg_size, DAT_DTO_RECEIVE, number);
 
+	if (!p)
+		return -EIO;
 	interop_buf_iov(b, segs, seg_size, iov);
-	cookie = enter(l, &l->recvs, segs * seg_size, DAT_DTO_RECEIVE, number);
-	return entered(l, &l->recvs, "dat_ep_post_recv",
-		       dat_ep_post_recv(l->ep, segs, iov, cookie,
+	return entered(l, &l->recvs, p, "dat_ep_post_recv",
+		       dat_ep_post_recv(l->ep, segs, iov, test_cookie(p),
 					DAT_COMPLETION_DEFAULT_FLAG));
 }
 
@@ -297,12 +281,13 @@ int interop_post_send(struct interop_link *l, const struct interop_buf *b, u32 s
 		      u32 seg_size, u32 *number)
 {
 	DAT_LMR_TRIPLET iov[INTEROP_MAX_SEGS];
-	DAT_DTO_COOKIE cookie;
+	struct test_post *p = enter(&l->requests, segs * seg_size, DAT_DTO_SEND, number);
 
+	if (!p)
+		return -EIO;
 	interop_buf_iov(b, segs, seg_size, iov);
-	cookie = enter(l, &l->requests, segs * seg_size, DAT_DTO_SEND, number);
-	return entered(l, &l->requests, "dat_ep_post_send",
-		       dat_ep_post_send(l->ep, segs, iov, cookie,
+	return entered(l, &l->requests, p, "dat_ep_post_send",
+		       dat_ep_post_send(l->ep, segs, iov, test_cookie(p),
 					DAT_COMPLETION_DEFAULT_FLAG));
 }
 
@@ -329,17 +314,18 @@ int interop_post_rdma(struct interop_link *l, bool write, const struct interop_b
 		.rmr_context = context,
 	};
 	DAT_LMR_TRIPLET iov[INTEROP_MAX_SEGS];
-	DAT_DTO_COOKIE cookie;
+	struct test_post *p = enter(&l->requests, segs * seg_size,
+				    write ? DAT_DTO_RDMA_WRITE : DAT_DTO_RDMA_READ, number);
 
+	if (!p)
+		return -EIO;
 	interop_buf_iov(b, segs, seg_size, iov);
-	cookie = enter(l, &l->requests, segs * seg_size,
-		       write ? DAT_DTO_RDMA_WRITE : DAT_DTO_RDMA_READ, number);
 	if (write)
-		return entered(l, &l->requests, "dat_ep_post_rdma_write",
-			       dat_ep_post_rdma_write(l->ep, segs, iov, cookie, &remote,
+		return entered(l, &l->requests, p, "dat_ep_post_rdma_write",
+			       dat_ep_post_rdma_write(l->ep, segs, iov, test_cookie(p), &remote,
 						      DAT_COMPLETION_DEFAULT_FLAG));
-	return entered(l, &l->requests, "dat_ep_post_rdma_read",
-		       dat_ep_post_rdma_read(l->ep, segs, iov, cookie, &remote,
+	return entered(l, &l->requests, p, "dat_ep_post_rdma_read",
+		       dat_ep_post_rdma_read(l->ep, segs, iov, test_cookie(p), &remote,
 					     DAT_COMPLETION_DEFAULT_FLAG));
 }
 
@@ -374,7 +360,7 @@ static int make_evds(struct interop_link *l)
 
 		l->evd[i].link = l;
 		/* One entry: completions and connection events take no entry */
-		ret = dat_evd_kcreate(l->fx->ia, 1, policy[l->mode],
+		ret = dat_evd_kcreate(l->fx->t.ia, 1, policy[l->mode],
 				      l->mode == INTEROP_POLL ? NULL : &upcall,
 				      flags[i], &l->evd[i].handle);
 		if (!interop_good(l->name, "dat_evd_kcreate", ret)) {
@@ -383,16 +369,6 @@ static int make_evds(struct interop_link *l)
 		}
 	}
 	return 0;
-}
-
-static int make_queue(struct interop_queue *q, const char *name, bool requests, u32 size)
-{
-	size = roundup_pow_of_two(size);
-	q->name = name;
-	q->requests = requests;
-	q->mask = size - 1;
-	q->ring = kcalloc(size, sizeof(*q->ring), GFP_KERNEL);
-	return q->ring ? 0 : -ENOMEM;
 }
 
 static int make_ep(struct interop_link *l, const struct interop_link_spec *spec)
@@ -414,7 +390,7 @@ static int make_ep(struct interop_link *l, const struct interop_link_spec *spec)
 	};
 	DAT_RETURN ret;
 
-	ret = dat_ep_create(l->fx->ia, l->pz, l->evd[INTEROP_RECV_EVD].handle,
+	ret = dat_ep_create(l->fx->t.ia, l->pz, l->evd[INTEROP_RECV_EVD].handle,
 			    l->evd[INTEROP_REQUEST_EVD].handle,
 			    l->evd[INTEROP_CONN_EVD].handle,
 			    spec->defaults ? NULL : &attr, &l->ep);
@@ -444,8 +420,10 @@ int interop_link_make(struct interop_link *l, struct interop_fixture *w, DAT_PZ_
 	l->mode = spec->mode;
 	spin_lock_init(&l->lock);
 	init_waitqueue_head(&l->wait);
-	return make_queue(&l->recvs, "receives", false, spec->recvs) ?:
-	       make_queue(&l->requests, "requests", true, spec->requests) ?:
+	return test_posts_make(&l->recvs, 1, spec->recvs, sizeof(struct test_post),
+			       "%s: receives", l->name) ?:
+	       test_posts_make(&l->requests, 2, spec->requests, sizeof(struct test_post),
+			       "%s: requests", l->name) ?:
 	       make_evds(l) ?: make_ep(l, spec);
 }
 
@@ -462,12 +440,11 @@ void interop_link_free(struct interop_link *l)
 		if (l->evd[i].handle)
 			interop_good(l->name, "dat_evd_free",
 				     dat_evd_free(l->evd[i].handle));
-	if (!l->failed && l->recvs.completed + l->requests.completed !=
-			  l->recvs.posted + l->requests.posted)
-		interop_fail(l->name, "completed: %u of %u receives, %u of %u requests",
-			     l->recvs.completed, l->recvs.posted,
-			     l->requests.completed, l->requests.posted);
-	kfree(l->recvs.ring);
-	kfree(l->requests.ring);
+	if (!l->failed) {
+		test_posts_missing(&l->recvs);
+		test_posts_missing(&l->requests);
+	}
+	test_posts_free(&l->recvs);
+	test_posts_free(&l->requests);
 	memset(l, 0, sizeof(*l));
 }

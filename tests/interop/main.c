@@ -14,10 +14,6 @@
 
 #include "interop.h"
 
-char *interop_ia_name = "rxe0";
-module_param_named(ia, interop_ia_name, charp, 0444);
-MODULE_PARM_DESC(ia, "Interface adapter (default rxe0)");
-
 static struct dentry *dir;
 struct workqueue_struct *interop_wq;
 

@@ -166,7 +166,7 @@ static int open_server(struct server *s)
 
 static void close_server(struct server *s)
 {
-	if (!s->fx.ia)
+	if (!s->fx.t.ia)
 		return;
 	wait_var_event(&s->tests, !atomic_read(&s->tests));
 	interop_disconnect(&s->control.link, DAT_CLOSE_ABRUPT_FLAG);

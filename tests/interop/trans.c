@@ -52,7 +52,7 @@ struct interop_test *interop_test_make(struct interop_fixture *w,
 		return NULL;
 	t->threads = kcalloc(task->threads, sizeof(*t->threads), GFP_KERNEL);
 	if (!t->threads || !interop_good("test", "dat_pz_create",
-					 dat_pz_create(w->ia, &t->pz))) {
+					 dat_pz_create(w->t.ia, &t->pz))) {
 		kfree(t->threads);
 		kfree(t);
 		return NULL;

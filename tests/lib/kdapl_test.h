@@ -90,6 +90,69 @@ void test_job_stop(void);
 bool test_stopping(void);
 void test_await_stop(void);
 
+/* ---- test_posts.c: every post completes exactly once --------------------------- */
+
+#define TEST_ANY	U32_MAX
+
+/* A post; the entry of a test may begin with it and have more members */
+struct test_post {
+	u64 cookie;			/* 0: the entry was never used */
+	u32 operation;			/* DAT_DTOS expected, or TEST_ANY */
+	u32 length;			/* expected if it succeeds, or TEST_ANY */
+	enum { TEST_UNUSED, TEST_PENDING, TEST_COMPLETED, TEST_RETURNED } state;
+	DAT_DTO_COMPLETION_STATUS status;	/* if it has completed */
+	bool suppressed;		/* a success has no event */
+	bool overtaken;			/* noted already: a later post completed first */
+};
+
+/* The posts of one queue */
+struct test_posts {
+	char name[40];
+	struct test_verdict *verdict;
+	u32 tag;
+	u32 slots;
+	size_t size;
+	spinlock_t lock;		/* guards all below and the states of the entries */
+	void *post;
+	u32 next, oldest;		/* numbers: of the next post, of no later than the oldest */
+	u32 out;			/* pending */
+	u32 done;			/* completed, with an event or without */
+	u32 flushed;			/* of these */
+};
+
+static inline u32 test_number(const struct test_post *p)
+{
+	return p->cookie;
+}
+
+static inline DAT_DTO_COOKIE test_cookie(const struct test_post *p)
+{
+	return (DAT_DTO_COOKIE) { .as_64 = p->cookie };
+}
+
+/* The latest post */
+static inline struct test_post *test_posts_last(const struct test_posts *q)
+{
+	return q->post + (size_t)((q->next - 1) % q->slots) * q->size;
+}
+
+__printf(5, 6)
+int test_posts_make(struct test_posts *q, u32 tag, u32 slots, size_t size, const char *fmt, ...);
+void test_posts_free(struct test_posts *q);
+struct test_post *test_post_begin(struct test_posts *q);
+void test_post_return(struct test_posts *q, struct test_post *p);
+struct test_post *test_posts_match(struct test_posts *q, u64 cookie,
+				   DAT_DTO_COMPLETION_STATUS status);
+struct test_post *test_posts_complete(struct test_posts *q,
+				      const DAT_DTO_COMPLETION_EVENT_DATA *dto);
+struct test_post *test_posts_next(struct test_posts *q, const struct test_post *p);
+struct test_post *test_posts_silent(struct test_posts *q, const struct test_post *p);
+void test_posts_missing(struct test_posts *q);
+
+/* ---- test_ia.c: the module parameter "ia" --------------------------------------- */
+
+extern char *test_ia_name;
+
 /* ---- test_fixture.c: an IA and the objects most tests need --------------------- */
 
 /* The test serialises access. Handles are DAT_HANDLE_NULL if they do not exist */
@@ -101,8 +164,6 @@ struct test_fixture {
 	struct kdat_region mem;
 	DAT_IA_ATTR attr;
 };
-
-extern char *test_ia_name;
 
 DAT_RETURN test_fixture_open(struct test_fixture *fx, char *name);
 DAT_RETURN test_evd(const struct test_fixture *fx, DAT_COUNT qlen, DAT_EVD_FLAGS flags,

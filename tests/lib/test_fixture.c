@@ -5,13 +5,8 @@
  *
  * Process context. The test owns the fixture and serialises these calls.
  */
-#include <linux/moduleparam.h>
 #include <linux/string.h>
 #include "kdapl_test.h"
-
-char *test_ia_name = "rxe0";
-module_param_named(ia, test_ia_name, charp, 0444);
-MODULE_PARM_DESC(ia, "Interface adapter (default rxe0)");
 
 /**
  * test_fixture_open - open the IA and query its attributes

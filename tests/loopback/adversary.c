@@ -188,7 +188,7 @@ void adv_expect_dead(struct pair *d, DAT_HANDLE victim)
 	unsigned long deadline = test_deadline(LOOP_QUIET_MS);
 	DAT_EVENT ev = {};
 
-	while (pair_ok(d) && dat_evd_dequeue(d->run->async_evd, &ev) != DAT_SUCCESS) {
+	while (pair_ok(d) && dat_evd_dequeue(d->run->t.async, &ev) != DAT_SUCCESS) {
 		if (time_after(jiffies, deadline))
 			loop_fail(d->c, "expected an asynchronous event, got none");
 		wait_for_completion_timeout(&d->run->wake, 1);
@@ -202,6 +202,6 @@ void adv_expect_alive(struct adv *f, const char *what)
 {
 	DAT_EVENT ev;
 
-	if (pair_ok(f->d) && dat_evd_dequeue(f->d->run->async_evd, &ev) == DAT_SUCCESS)
+	if (pair_ok(f->d) && dat_evd_dequeue(f->d->run->t.async, &ev) == DAT_SUCCESS)
 		loop_fail(f->d->c, "%s: asynchronous event %#x", what, ev.event_number);
 }

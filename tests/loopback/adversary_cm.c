@@ -78,7 +78,7 @@ static u8 data_byte(u32 i)
 
 static void write_field(struct pair *d, u8 *field, u32 i)
 {
-	const struct sockaddr_in *own = (struct sockaddr_in *)d->run->attr.ia_address_ptr;
+	const struct sockaddr_in *own = (struct sockaddr_in *)d->run->t.attr.ia_address_ptr;
 	u32 k;
 
 	memset(field, 0, FIELD);
@@ -186,7 +186,7 @@ static void forged_script(struct adv *f)
 	struct cm_peer way;
 	u32 i;
 
-	if (d->run->attr.ia_address_ptr->sa_family != AF_INET) {
+	if (d->run->t.attr.ia_address_ptr->sa_family != AF_INET) {
 		scnprintf(d->c->reason, sizeof(d->c->reason), "headers are forged for IPv4 only");
 		return;
 	}

@@ -82,7 +82,7 @@ static void try_handles(struct args_test *t)
 	try(t, "random handle", DAT_INVALID_HANDLE);
 	t->call.handle = (DAT_HANDLE)t->fx;
 	try(t, "address for a handle", DAT_INVALID_HANDLE);
-	t->call.handle = t->fx->run->pz;
+	t->call.handle = t->fx->run->t.pz;
 	try(t, "handle of a PZ", DAT_INVALID_HANDLE);
 	t->call.handle = t->good.shared ? t->fx->b[0].ep : t->fx->b[0].conn->handle;
 	try(t, "handle of another kind", DAT_INVALID_HANDLE);
@@ -170,7 +170,7 @@ static int make_dead_ep(struct args_test *t)
 	struct loop_side *a = &t->fx->a[0];
 	DAT_RETURN ret;
 
-	ret = dat_ep_create(t->fx->run->ia, t->fx->run->pz, a->recv->handle,
+	ret = dat_ep_create(t->fx->run->t.ia, t->fx->run->t.pz, a->recv->handle,
 			    a->req->handle, a->conn->handle, NULL, &t->dead_ep);
 	if (!loop_expect(t->fx->c, "dat_ep_create with default attributes", ret, DAT_SUCCESS))
 		return -EIO;
@@ -187,7 +187,7 @@ static bool make_lmr(struct args_test *t, DAT_PZ_HANDLE pz, DAT_LMR_HANDLE *lmr,
 	DAT_VADDR addr;
 
 	return loop_expect(t->fx->c, "dat_lmr_kcreate",
-			   dat_lmr_kcreate(t->fx->run->ia, DAT_MEM_TYPE_VIRTUAL, region,
+			   dat_lmr_kcreate(t->fx->run->t.ia, DAT_MEM_TYPE_VIRTUAL, region,
 					   ARGS_LEN, pz, DAT_MEM_PRIV_ALL_FLAG,
 					   DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE,
 					   lmr, context, &rmr, &len, &addr),
@@ -202,10 +202,10 @@ static int make_lmrs(struct args_test *t)
 	t->other_mem = kzalloc(ARGS_LEN, GFP_KERNEL);
 	if (!t->other_mem)
 		return -ENOMEM;
-	if (!make_lmr(t, t->fx->run->pz, &dead, &t->dead_context) ||
+	if (!make_lmr(t, t->fx->run->t.pz, &dead, &t->dead_context) ||
 	    !loop_expect(t->fx->c, "dat_lmr_free", dat_lmr_free(dead), DAT_SUCCESS) ||
 	    !loop_expect(t->fx->c, "dat_pz_create",
-			 dat_pz_create(t->fx->run->ia, &t->other_pz), DAT_SUCCESS))
+			 dat_pz_create(t->fx->run->t.ia, &t->other_pz), DAT_SUCCESS))
 		return -EIO;
 	return make_lmr(t, t->other_pz, &t->other_lmr, &t->other_context) ? 0 : -EIO;
 }

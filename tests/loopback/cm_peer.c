@@ -52,7 +52,7 @@ static int cm_peer_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 
 void cm_peer_address(struct pair *d, struct sockaddr_storage *addr, DAT_CONN_QUAL qual)
 {
-	const struct sockaddr *own = d->run->attr.ia_address_ptr;
+	const struct sockaddr *own = d->run->t.attr.ia_address_ptr;
 
 	memset(addr, 0, sizeof(*addr));
 	memcpy(addr, own, own->sa_family == AF_INET ? sizeof(struct sockaddr_in) :

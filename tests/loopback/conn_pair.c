@@ -34,7 +34,7 @@ static bool make_evd_of(struct pair *d, struct pair_evd *evd, DAT_COUNT qlen, DA
 
 	evd->pair = d;
 	return expect_ok(d, "dat_evd_kcreate",
-			 dat_evd_kcreate(d->run->ia, qlen, DAT_UPCALL_NOTIFY, &upcall, flags,
+			 dat_evd_kcreate(d->run->t.ia, qlen, DAT_UPCALL_NOTIFY, &upcall, flags,
 					 &evd->handle));
 }
 
@@ -64,7 +64,7 @@ bool pair_register(struct pair_end *e, DAT_PZ_HANDLE pz, u32 off, u32 len, DAT_M
 	DAT_VADDR addr;
 
 	return expect_ok(e->pair, "dat_lmr_kcreate",
-			 dat_lmr_kcreate(e->pair->run->ia, DAT_MEM_TYPE_VIRTUAL, region, len, pz,
+			 dat_lmr_kcreate(e->pair->run->t.ia, DAT_MEM_TYPE_VIRTUAL, region, len, pz,
 					 priv, DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE, lmr,
 					 context, key, &size, &addr));
 }
@@ -115,10 +115,10 @@ static bool make_ep(struct pair_end *e, bool passive)
 		.max_rdma_read_iov = PAIR_SEGS,
 		.max_rdma_write_iov = PAIR_SEGS,
 	};
-	DAT_IA_HANDLE ia = e->pair->run->ia;
+	DAT_IA_HANDLE ia = e->pair->run->t.ia;
 
 	if (cfg->largest)
-		most_of_all(&attr, &e->pair->run->attr);
+		most_of_all(&attr, &e->pair->run->t.attr);
 	if (passive && cfg->srq && !e->pair->pz)
 		return expect_ok(e->pair, "dat_ep_create_with_srq",
 				 dat_ep_create_with_srq(ia, e->pz, e->recv.handle, e->req.handle,
@@ -133,7 +133,7 @@ static bool make_end(struct pair *d, struct pair_end *e, const char *name, bool 
 {
 	e->pair = d;
 	e->name = name;
-	e->pz = d->pz ?: d->run->pz;
+	e->pz = d->pz ?: d->run->t.pz;
 	return make_evd(d, &e->recv, DAT_EVD_DTO_FLAG) && make_evd(d, &e->req, DAT_EVD_DTO_FLAG) &&
 	       make_evd(d, &e->conn, DAT_EVD_CONNECTION_FLAG) && make_memory(e) &&
 	       make_ep(e, passive);
@@ -145,7 +145,7 @@ static bool make_pair(struct pair *d, u32 i)
 		{ "A", "A2", "A3", "A4" }, { "B", "B2", "B3", "B4" } };
 
 	if (d->cfg.zone && i == d->cfg.pairs - 1 &&
-	    !expect_ok(d, "dat_pz_create", dat_pz_create(d->run->ia, &d->pz)))
+	    !expect_ok(d, "dat_pz_create", dat_pz_create(d->run->t.ia, &d->pz)))
 		return false;
 	return make_end(d, &d->a[i], name[0][i], false) && make_end(d, &d->b[i], name[1][i], true);
 }
@@ -178,7 +178,7 @@ struct pair *pair_make(struct loop_run *run, struct loop_case *c, const struct p
 	reinit_completion(&run->wake);
 	if (cfg->srq)
 		good = expect_ok(d, "dat_srq_create",
-				 dat_srq_create(run->ia, run->pz, &attr, &d->srq));
+				 dat_srq_create(run->t.ia, run->t.pz, &attr, &d->srq));
 	if (good && cfg->grow)
 		good = expect_ok(d, "dat_srq_resize", dat_srq_resize(d->srq, cfg->grow));
 	for (i = 0; good && i < d->cfg.pairs; i++)
@@ -236,7 +236,7 @@ bool pair_call(struct pair *d, u32 pair, DAT_TIMEOUT us)
 	u64 hello = LOOP_HELLO;
 
 	return expect_ok(d, "dat_ep_connect",
-			 dat_ep_connect(d->a[pair].ep, d->run->attr.ia_address_ptr, d->run->qual,
+			 dat_ep_connect(d->a[pair].ep, d->run->t.attr.ia_address_ptr, d->run->qual,
 					us, sizeof(hello), &hello, DAT_QOS_BEST_EFFORT,
 					DAT_CONNECT_DEFAULT_FLAG));
 }

@@ -77,7 +77,7 @@ static void one_timeout(struct pair *d, u32 ms, DAT_IA_ADDRESS_PTR to, s64 *late
 	pair_expect_state(a, DAT_EP_STATE_DISCONNECTED);
 	pair_dto(a, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);
 	/* Later CM events must not cause a second event. */
-	if (to == d->run->attr.ia_address_ptr) {
+	if (to == d->run->t.attr.ia_address_ptr) {
 		cr = pair_called(d);
 		drop(d, cr);
 	}
@@ -108,10 +108,10 @@ int loop_case_timeouts(struct loop_run *run, struct loop_case *c)
 	if (!d)
 		return -EIO;
 	for (i = 0; i < n && pair_ok(d); i++)
-		one_timeout(d, ms[i], run->attr.ia_address_ptr, &latest);
+		one_timeout(d, ms[i], run->t.attr.ia_address_ptr, &latest);
 	/* An unused address of the same network. */
-	if (run->attr.ia_address_ptr->sa_family == AF_INET && pair_ok(d)) {
-		memcpy(&nobody, run->attr.ia_address_ptr, sizeof(nobody));
+	if (run->t.attr.ia_address_ptr->sa_family == AF_INET && pair_ok(d)) {
+		memcpy(&nobody, run->t.attr.ia_address_ptr, sizeof(nobody));
 		nobody.sin_addr.s_addr ^= htonl(0x40);
 		one_timeout(d, 200, (struct sockaddr *)&nobody, &latest);
 	}
@@ -215,7 +215,7 @@ int loop_case_withdrawn(struct loop_run *run, struct loop_case *c)
 	d = pair_make(run, c, &cfg);
 	if (!d)
 		return -EIO;
-	if (run->attr.ia_address_ptr->sa_family == AF_INET) {
+	if (run->t.attr.ia_address_ptr->sa_family == AF_INET) {
 		loop_clauses(c, "C-21");
 		no_route(d);
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Events of the loopback test. They arrive by upcall (bottom halves off) or the work item
- * dequeues them. Each is checked field by field and entered in the ledger, all under
+ * dequeues them. Each is checked field by field and entered in the accounting, all under
  * fx->lock. This file also has the waits: each is for an event and has a time limit.
  */
 #include <linux/jiffies.h>
@@ -26,67 +26,19 @@ static struct loop_side *find_side(struct loop_fixture *fx, DAT_EP_HANDLE ep)
 	return NULL;
 }
 
-static DAT_DTOS kind_operation(enum loop_kind kind)
-{
-	switch (kind) {
-	case LOOP_K_SEND:
-		return DAT_DTO_SEND;
-	case LOOP_K_WRITE:
-		return DAT_DTO_RDMA_WRITE;
-	case LOOP_K_READ:
-		return DAT_DTO_RDMA_READ;
-	default:
-		return DAT_DTO_RECEIVE;
-	}
-}
-
-/*
- * Retires the posts before p in an ordered queue. Suppressed posts without an event have
- * succeeded; the event of any other post should have come first.
- */
-static void retire_before(struct loop_side *s, struct loop_queue *q, struct loop_post *p)
-{
-	struct loop_case *c = s->fx->c;
-	u32 seq;
-
-	for (seq = q->tail; seq != p->seq; seq++) {
-		struct loop_post *e = &q->ring[seq & q->mask];
-
-		if (!e->pending)
-			continue;
-		if (!e->suppressed) {
-			if (!e->overtaken)
-				loop_fail(c, "%s: completion of post %u came before that of %u",
-					  q->name, p->seq, seq);
-			/* If the event is lost, so is its message. */
-			if (!e->overtaken && e->kind == LOOP_K_RECV)
-				s->rx_msgs++;
-			e->overtaken = true;
-			continue;
-		}
-		c->silent++;
-		loop_finish_tx(s, e, DAT_DTO_SUCCESS);
-		loop_post_retire(q, e);
-	}
-}
-
-static void check_status(struct loop_side *s, struct loop_queue *q, struct loop_post *p,
+static void check_status(struct loop_side *s, struct test_posts *q, struct loop_post *p,
 			 const DAT_DTO_COMPLETION_EVENT_DATA *d)
 {
 	struct loop_fixture *fx = s->fx;
 
 	if (d->status == DAT_DTO_SUCCESS) {
-		if (p->suppressed)
-			loop_fail(fx->c, "%s: success of suppressed post %u raised an event",
-				  q->name, p->seq);
-		if (q->flushed && q->ordered)
+		if (q->flushed && q != &fx->srq_rx)
 			loop_fail(fx->c, "%s: post %u succeeded after a flushed one",
-				  q->name, p->seq);
+				  q->name, test_number(&p->t));
 		return;
 	}
 	fx->stop = true;
 	if (d->status == DAT_DTO_ERR_FLUSHED) {
-		q->flushed++;
 		fx->c->flushed++;
 	} else if (fx->may_fail) {
 		DAT_DTO_COMPLETION_STATUS *first = p->kind == LOOP_K_RECV ? &s->rx_error :
@@ -98,10 +50,21 @@ static void check_status(struct loop_side *s, struct loop_queue *q, struct loop_
 	}
 	if (d->status != DAT_DTO_ERR_FLUSHED)
 		loop_fail(fx->c, "%s: post %u completed with status %d", q->name,
-			  p->seq, d->status);
+			  test_number(&p->t), d->status);
 	else if (!fx->may_flush)
 		loop_fail(fx->c, "%s: post %u was flushed on a live connection",
-			  q->name, p->seq);
+			  q->name, test_number(&p->t));
+}
+
+/* Only an SRQ may complete posts in another order. */
+static void finish_silent(struct loop_side *s, struct test_posts *q, const struct test_post *p)
+{
+	struct test_post *e;
+
+	while (q != &s->fx->srq_rx && (e = test_posts_silent(q, p))) {
+		s->fx->c->silent++;
+		loop_finish_tx(s, loop_entry(e), DAT_DTO_SUCCESS);
+	}
 }
 
 static void on_dto(struct loop_fixture *fx, struct loop_evd *evd,
@@ -109,7 +72,7 @@ static void on_dto(struct loop_fixture *fx, struct loop_evd *evd,
 {
 	bool recv = d->operation == DAT_DTO_RECEIVE;
 	struct loop_side *s = find_side(fx, d->ep_handle);
-	struct loop_queue *q;
+	struct test_posts *q;
 	struct loop_post *p;
 
 	fx->c->completions++;
@@ -125,24 +88,15 @@ static void on_dto(struct loop_fixture *fx, struct loop_evd *evd,
 	if (s->ended && d->status == DAT_DTO_SUCCESS && s->conn == evd)
 		loop_fail(fx->c, "%s: expected successes before the end event, got one after it",
 			  q->name);
-	p = loop_queue_take(fx, q, d->user_cookie.as_64);
+	p = loop_entry(test_posts_complete(q, d));
 	if (!p)
 		return;
-	if (kind_operation(p->kind) != d->operation)
-		loop_fail(fx->c, "%s: post %u has operation %d, expected %d", q->name,
-			  p->seq, d->operation, kind_operation(p->kind));
 	check_status(s, q, p, d);
-	if (q->ordered)
-		retire_before(s, q, p);
-	if (recv) {
+	finish_silent(s, q, &p->t);
+	if (recv)
 		loop_finish_rx(s, p, d->status, d->transfered_length);
-	} else {
-		if (d->status == DAT_DTO_SUCCESS && d->transfered_length != p->len)
-			loop_fail(fx->c, "%s: post %u has length %u, expected %u",
-				  q->name, p->seq, d->transfered_length, p->len);
+	else
 		loop_finish_tx(s, p, d->status);
-	}
-	loop_post_retire(q, p);
 	if (fx->pumping) {
 		loop_pump(fx);
 		if (fx->tx_done == fx->count && fx->rx_done == fx->count)

@@ -377,7 +377,7 @@ int loop_case_waiting(struct loop_run *run, struct loop_case *c)
 	if (!attr)
 		return -ENOMEM;
 	loop_expect(c, "dat_ia_query",
-		    dat_ia_query(run->ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_IOV_OWNERSHIP, attr),
+		    dat_ia_query(run->t.ia, NULL, 0, NULL, DAT_PROVIDER_FIELD_IOV_OWNERSHIP, attr),
 		    DAT_SUCCESS);
 	if (attr->iov_ownership_on_return != DAT_IOV_CONSUMER)
 		loop_fail(c, "iov_ownership_on_return is %d", attr->iov_ownership_on_return);

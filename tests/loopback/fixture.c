@@ -15,15 +15,31 @@
 /* The number of segments of a case: zero means the maximum of the device. */
 u32 loop_case_segs(struct loop_run *run, struct loop_case *c)
 {
-	u32 max = run->attr.max_iov_segments_per_dto;
+	u32 max = run->t.attr.max_iov_segments_per_dto;
 
 	if (c->segs)
 		return c->segs;
 	if (c->op == LOOP_WRITE)
-		max = run->attr.max_iov_segments_per_rdma_write;
+		max = run->t.attr.max_iov_segments_per_rdma_write;
 	if (c->op == LOOP_READ)
-		max = run->attr.max_iov_segments_per_rdma_read;
+		max = run->t.attr.max_iov_segments_per_rdma_read;
 	return clamp(max, 1U, (u32)LOOP_MAX_SEGS);
+}
+
+/* The maximum number of pending posts. */
+u32 loop_depth(const struct loop_fixture *fx, const struct test_posts *q)
+{
+	return q == &fx->srq_rx ? fx->srq_depth : fx->cfg.depth;
+}
+
+static int make_queue(struct loop_fixture *fx, struct test_posts *q, u32 depth, const char *name)
+{
+	/* More than the depth: suppressed requests stay until a later event */
+	int err = test_posts_make(q, loop_hash((uintptr_t)q, depth) | 1, 4 * (depth + 1),
+				  sizeof(struct loop_post), "%s", name);
+
+	q->verdict = &fx->c->verdict;
+	return err;
 }
 
 /* An SRQ may support fewer segments than an EP; no attribute reports that limit. */
@@ -40,7 +56,7 @@ static int make_srq(struct loop_fixture *fx)
 	int err;
 
 	do {
-		ret = dat_srq_create(fx->run->ia, fx->run->pz, &attr, &fx->srq);
+		ret = dat_srq_create(fx->run->t.ia, fx->run->t.pz, &attr, &fx->srq);
 		if (ret == DAT_SUCCESS || fx->c->segs || attr.max_recv_iov == 1)
 			break;
 		attr.max_recv_iov--;
@@ -56,7 +72,8 @@ static int make_srq(struct loop_fixture *fx)
 		return -EIO;
 	if (param.max_recv_dtos < (int)depth)
 		loop_fail(fx->c, "SRQ of %d buffers, requested %u", param.max_recv_dtos, depth);
-	err = loop_queue_make(&fx->srq_rx, "SRQ", param.max_recv_dtos, false);
+	fx->srq_depth = param.max_recv_dtos;
+	err = make_queue(fx, &fx->srq_rx, fx->srq_depth, "SRQ");
 	if (err)
 		return err;
 	return loop_arena_make(fx, &fx->srq_dst, param.max_recv_dtos + 1,
@@ -79,7 +96,7 @@ static int make_evd(struct loop_fixture *fx, struct loop_evd **out, DAT_EVD_FLAG
 	 * One entry is enough: completions and connection events do not use the queue
 	 * length.
 	 */
-	ret = dat_evd_kcreate(fx->run->ia, 1, policy[fx->cfg.mode],
+	ret = dat_evd_kcreate(fx->run->t.ia, 1, policy[fx->cfg.mode],
 			      fx->cfg.mode == LOOP_POLL ? NULL : &upcall,
 			      flags, &evd->handle);
 	if (!loop_expect(fx->c, "dat_evd_kcreate", ret, DAT_SUCCESS))
@@ -114,7 +131,7 @@ static int make_ep(struct loop_fixture *fx, struct loop_side *s, bool passive)
 	bool shared = passive && fx->srq;
 	u32 segs = fx->cfg.segs;
 	/* An RDMA write may support more segments than a send */
-	u32 plain = min_t(u32, segs, run->attr.max_iov_segments_per_dto);
+	u32 plain = min_t(u32, segs, run->t.attr.max_iov_segments_per_dto);
 	DAT_EP_ATTR attr = {
 		.service_type = DAT_SERVICE_TYPE_RC,
 		.max_message_size = LOOP_MAX_SIZE,
@@ -129,17 +146,17 @@ static int make_ep(struct loop_fixture *fx, struct loop_side *s, bool passive)
 		.max_rdma_read_in = 4,
 		.max_rdma_read_out = 4,
 		.srq_soft_hw = DAT_HW_DEFAULT,
-		.max_rdma_read_iov = min_t(u32, segs, run->attr.max_iov_segments_per_rdma_read),
-		.max_rdma_write_iov = min_t(u32, segs, run->attr.max_iov_segments_per_rdma_write),
+		.max_rdma_read_iov = min_t(u32, segs, run->t.attr.max_iov_segments_per_rdma_read),
+		.max_rdma_write_iov = min_t(u32, segs, run->t.attr.max_iov_segments_per_rdma_write),
 	};
 	DAT_RETURN ret;
 
 	if (shared)
-		ret = dat_ep_create_with_srq(run->ia, run->pz, s->recv->handle,
+		ret = dat_ep_create_with_srq(run->t.ia, run->t.pz, s->recv->handle,
 					     s->req->handle, s->conn->handle,
 					     fx->srq, &attr, &s->ep);
 	else
-		ret = dat_ep_create(run->ia, run->pz, s->recv->handle, s->req->handle,
+		ret = dat_ep_create(run->t.ia, run->t.pz, s->recv->handle, s->req->handle,
 				    s->conn->handle, &attr, &s->ep);
 	if (!loop_expect(fx->c, shared ? "dat_ep_create_with_srq" : "dat_ep_create",
 			 ret, DAT_SUCCESS)) {
@@ -210,9 +227,8 @@ static int make_side(struct loop_fixture *fx, struct loop_side *s, u32 i, bool p
 			return err;
 	}
 	s->rx = passive && fx->srq ? &fx->srq_rx : &s->own_rx;
-	err = loop_queue_make(&s->tx, tx_name[passive][i], fx->cfg.depth, true);
-	if (!err)
-		err = loop_queue_make(&s->own_rx, rx_name[passive][i], fx->cfg.depth, true);
+	err = make_queue(fx, &s->tx, fx->cfg.depth, tx_name[passive][i]) ?:
+	      make_queue(fx, &s->own_rx, fx->cfg.depth, rx_name[passive][i]);
 	if (!err)
 		err = make_memory(fx, s, passive);
 	if (!err)
@@ -276,7 +292,7 @@ static void check_cr(struct loop_fixture *fx, DAT_CR_HANDLE cr)
 	    memcmp(param.private_data, &hello, sizeof(hello)))
 		loop_fail(fx->c, "request: expected the data that was sent, got other data");
 	if (!param.remote_ia_address_ptr ||
-	    param.remote_ia_address_ptr->sa_family != fx->run->attr.ia_address_ptr->sa_family)
+	    param.remote_ia_address_ptr->sa_family != fx->run->t.attr.ia_address_ptr->sa_family)
 		loop_fail(fx->c, "request: expected the address of its sender, got none");
 }
 
@@ -298,7 +314,7 @@ static int connect_pair(struct loop_fixture *fx, u32 i)
 	DAT_RETURN ret;
 	int err;
 
-	ret = dat_ep_connect(fx->a[i].ep, run->attr.ia_address_ptr, run->qual,
+	ret = dat_ep_connect(fx->a[i].ep, run->t.attr.ia_address_ptr, run->qual,
 			     CONNECT_MS * test_stretch() * 1000U, sizeof(hello), &hello,
 			     DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 	if (!loop_expect(fx->c, "dat_ep_connect", ret, DAT_SUCCESS))
@@ -370,10 +386,10 @@ int loop_fixture_settle(struct loop_fixture *fx)
 		if (!fx->a[i].ended || !fx->b[i].ended)
 			loop_fail(fx->c, "disconnect: %u end events at A, %u at B",
 				  fx->a[i].ended, fx->b[i].ended);
-		loop_queue_missing(fx, &fx->a[i].tx);
-		loop_queue_missing(fx, &fx->a[i].own_rx);
-		loop_queue_missing(fx, &fx->b[i].tx);
-		loop_queue_missing(fx, &fx->b[i].own_rx);
+		test_posts_missing(&fx->a[i].tx);
+		test_posts_missing(&fx->a[i].own_rx);
+		test_posts_missing(&fx->b[i].tx);
+		test_posts_missing(&fx->b[i].own_rx);
 	}
 	spin_unlock_bh(&fx->lock);
 	return err;
@@ -440,12 +456,12 @@ void loop_fixture_end(struct loop_fixture *fx)
 		loop_arena_end(fx, &fx->a[i].own_dst);
 		loop_arena_end(fx, &fx->b[i].own_src);
 		loop_arena_end(fx, &fx->b[i].own_dst);
-		loop_queue_end(&fx->a[i].tx);
-		loop_queue_end(&fx->a[i].own_rx);
-		loop_queue_end(&fx->b[i].tx);
-		loop_queue_end(&fx->b[i].own_rx);
+		test_posts_free(&fx->a[i].tx);
+		test_posts_free(&fx->a[i].own_rx);
+		test_posts_free(&fx->b[i].tx);
+		test_posts_free(&fx->b[i].own_rx);
 	}
 	loop_arena_end(fx, &fx->srq_dst);
-	loop_queue_end(&fx->srq_rx);
+	test_posts_free(&fx->srq_rx);
 	kvfree(fx);
 }

@@ -82,7 +82,7 @@ static void expect_calls(struct loop_fixture *fx, struct loop_evd *evd, bool som
 			  some ? "one at least" : "none");
 }
 
-/* One suppressed write outside the ledger; an event of it would have an unknown cookie. */
+/* One suppressed write outside the accounting; an event of it would have a foreign cookie. */
 static DAT_RETURN quiet_write(struct loop_side *a, struct loop_slot *src, struct loop_slot *dst)
 {
 	DAT_LMR_TRIPLET iov[LOOP_MAX_SEGS];
@@ -320,7 +320,7 @@ int loop_case_fence(struct loop_run *run, struct loop_case *c)
 			break;
 		spin_lock_bh(&fx->lock);
 		loop_post_requests(a, LOOP_K_READ, 1, c->size, DAT_COMPLETION_DEFAULT_FLAG);
-		fence_source = loop_last_post(&a->tx)->src;
+		fence_source = loop_entry(test_posts_last(&a->tx))->src;
 		loop_post_requests(a, LOOP_K_SEND, 1, 17, DAT_COMPLETION_BARRIER_FENCE_FLAG);
 		spin_unlock_bh(&fx->lock);
 		err = wait_for(fx, loop_all_back, "a read and a fenced send");

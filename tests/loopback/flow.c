@@ -32,8 +32,8 @@ static int wait_back(struct loop_fixture *fx, bool (*done)(struct loop_fixture *
 	spin_lock_bh(&fx->lock);
 	loop_fail(fx->c, "stalled: no event for %u s",
 		  LOOP_QUIET_MS * test_stretch() / 1000);
-	loop_queue_missing(fx, &fx->a[0].tx);
-	loop_queue_missing(fx, fx->b[0].rx);
+	test_posts_missing(&fx->a[0].tx);
+	test_posts_missing(fx->b[0].rx);
 	spin_unlock_bh(&fx->lock);
 	return err;
 }
@@ -133,7 +133,7 @@ static bool dequeue_exactly(struct loop_fixture *fx, struct loop_evd *evd, u32 n
 static void full_rounds(struct loop_fixture *fx, struct loop_side *s, enum loop_kind kind)
 {
 	struct loop_evd *evd = kind == LOOP_K_RECV ? s->recv : s->req;
-	u32 depth = kind == LOOP_K_RECV ? s->rx->depth : s->tx.depth;
+	u32 depth = loop_depth(fx, kind == LOOP_K_RECV ? s->rx : &s->tx);
 	u32 n, room;
 
 	spin_lock_bh(&fx->lock);
@@ -234,11 +234,11 @@ static void write_and_send(struct loop_fixture *fx, struct loop_side *a)
 	if (!loop_post_requests(a, LOOP_K_WRITE, 1, fx->cfg.size,
 				DAT_COMPLETION_DEFAULT_FLAG))
 		return;
-	p = loop_last_post(&a->tx);
+	p = loop_entry(test_posts_last(&a->tx));
 	i = a->tx_msgs % ARRAY_SIZE(written);
 	written[i].slot = p->dst;
 	written[i].key = p->key;
-	written[i].len = p->len;
+	written[i].len = p->t.length;
 	loop_post_requests(a, LOOP_K_SEND, 1, 17, DAT_COMPLETION_DEFAULT_FLAG);
 }
 

@@ -117,13 +117,8 @@ struct loop_run {
 	char error[160];		/* why no case could be run */
 	struct completion wake;		/* completed by each event that may end a wait */
 
-	DAT_IA_HANDLE ia;
-	DAT_EVD_HANDLE async_evd;
-	DAT_EVD_HANDLE cr_evd;
-	DAT_PZ_HANDLE pz;
-	DAT_PSP_HANDLE psp;
+	struct test_fixture t;		/* without @dto, @conn and @mem */
 	DAT_CONN_QUAL qual;
-	DAT_IA_ATTR attr;
 	bool srq_supported;
 
 	spinlock_t cr_lock;		/* guards cr, crs, stray */
@@ -181,35 +176,23 @@ struct loop_diff {
 	u8 want, got;
 };
 
-/* Ledger */
+/* Posts */
 
 enum loop_kind { LOOP_K_SEND, LOOP_K_WRITE, LOOP_K_READ, LOOP_K_RECV };
 
 struct loop_post {
-	u64 cookie;
+	struct test_post t;
 	u64 key;			/* selects the pattern of the message */
-	u32 seq;
 	u32 msg;			/* number of the message in its stream */
-	u32 len;
 	enum loop_kind kind;
-	bool pending;
-	bool suppressed;
-	bool overtaken;			/* a later completion came first, which was noted */
 	struct loop_slot *src, *dst;
 };
 
-/* The posts of one queue that have not completed. */
-struct loop_queue {
-	const char *name;
-	struct loop_post *ring;
-	u32 mask;
-	u32 head, tail;			/* sequence numbers */
-	u32 out;			/* pending posts */
-	u32 depth;
-	u32 tag;			/* upper half of each cookie */
-	u32 flushed;
-	bool ordered;
-};
+/* The entry of a post; NULL if there is no post */
+static inline struct loop_post *loop_entry(struct test_post *t)
+{
+	return container_of(t, struct loop_post, t);
+}
 
 /* Fixtures */
 
@@ -230,9 +213,9 @@ struct loop_side {
 	u32 stream;			/* number of the stream that this side sends */
 	DAT_EP_HANDLE ep;
 	struct loop_evd *recv, *req, *conn;
-	struct loop_queue tx;
-	struct loop_queue *rx;		/* own_rx, or the queue of the SRQ */
-	struct loop_queue own_rx;
+	struct test_posts tx;
+	struct test_posts *rx;		/* own_rx, or the queue of the SRQ */
+	struct test_posts own_rx;
 	struct loop_arena *src, *dst;
 	struct loop_arena own_src, own_dst;
 	u32 established, ended, broken;
@@ -278,7 +261,8 @@ struct loop_fixture {
 	u32 nsides;			/* number of pairs made */
 	struct loop_side a[LOOP_MAX_CONNS], b[LOOP_MAX_CONNS];
 	DAT_SRQ_HANDLE srq;
-	struct loop_queue srq_rx;
+	u32 srq_depth;
+	struct test_posts srq_rx;
 	struct loop_arena srq_dst;
 
 	/* The pump, which posts the next transfer as completions arrive. */
@@ -318,15 +302,6 @@ void loop_arena_end(struct loop_fixture *fx, struct loop_arena *ar);
 struct loop_slot *loop_arena_get(struct loop_arena *ar);
 void loop_arena_put(struct loop_arena *ar, struct loop_slot *s);
 
-/* ledger.c: make and end in process context, the others under fx->lock */
-int loop_queue_make(struct loop_queue *q, const char *name, u32 depth, bool ordered);
-void loop_queue_end(struct loop_queue *q);
-struct loop_post *loop_queue_next(struct loop_queue *q);
-void loop_queue_commit(struct loop_queue *q, struct loop_post *p);
-struct loop_post *loop_queue_take(struct loop_fixture *fx, struct loop_queue *q, u64 cookie);
-void loop_post_retire(struct loop_queue *q, struct loop_post *p);
-void loop_queue_missing(struct loop_fixture *fx, struct loop_queue *q);
-
 /* event.c: wait and drain in process context */
 void loop_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more);
 u32 loop_drain(struct loop_fixture *fx, struct loop_evd *evd, u32 max);
@@ -346,6 +321,7 @@ int loop_fixture_connect(struct loop_fixture *fx);
 int loop_fixture_settle(struct loop_fixture *fx);
 int loop_fixture_disconnect(struct loop_fixture *fx, DAT_CLOSE_FLAGS how);
 void loop_fixture_end(struct loop_fixture *fx);
+u32 loop_depth(const struct loop_fixture *fx, const struct test_posts *q);
 u32 loop_case_segs(struct loop_run *run, struct loop_case *c);
 
 /* post.c: under fx->lock */
@@ -355,7 +331,6 @@ DAT_RETURN loop_post_recv(struct loop_side *s, DAT_COMPLETION_FLAGS flags);
 bool loop_post_requests(struct loop_side *s, enum loop_kind kind, u32 n, u32 len,
 			DAT_COMPLETION_FLAGS flags);
 bool loop_post_recvs(struct loop_side *s, u32 n, DAT_COMPLETION_FLAGS flags);
-struct loop_post *loop_last_post(struct loop_queue *q);
 u64 loop_key(struct loop_fixture *fx, u32 stream, u32 msg);
 void loop_finish_tx(struct loop_side *s, struct loop_post *p,
 		    DAT_DTO_COMPLETION_STATUS status);

@@ -31,14 +31,14 @@ static void fill_evd(struct loop_case *c, DAT_EVD_HANDLE evd, DAT_COUNT length)
 
 static void evd_length(struct loop_run *run, struct loop_case *c)
 {
-	DAT_COUNT most = run->attr.max_evd_qlen;
+	DAT_COUNT most = run->t.attr.max_evd_qlen;
 	DAT_EVD_HANDLE evd;
 
 	loop_expect(c, "an EVD too long",
-		    dat_evd_kcreate(run->ia, most + 1, DAT_UPCALL_DISABLE, NULL,
+		    dat_evd_kcreate(run->t.ia, most + 1, DAT_UPCALL_DISABLE, NULL,
 				    DAT_EVD_SOFTWARE_FLAG, &evd), DAT_INSUFFICIENT_RESOURCES);
 	if (!loop_expect(c, "the longest EVD",
-			 dat_evd_kcreate(run->ia, most, DAT_UPCALL_DISABLE, NULL,
+			 dat_evd_kcreate(run->t.ia, most, DAT_UPCALL_DISABLE, NULL,
 					 DAT_EVD_SOFTWARE_FLAG, &evd), DAT_SUCCESS))
 		return;
 	fill_evd(c, evd, most);
@@ -68,20 +68,20 @@ static void fill_srq(struct loop_case *c, DAT_SRQ_HANDLE srq, DAT_COUNT room)
 static void srq_size(struct loop_run *run, struct loop_case *c)
 {
 	DAT_SRQ_ATTR attr = {
-		.max_recv_dtos = run->attr.max_recv_per_srq + 1, .max_recv_iov = 1,
+		.max_recv_dtos = run->t.attr.max_recv_per_srq + 1, .max_recv_iov = 1,
 	};
-	DAT_COUNT most = run->attr.max_recv_per_srq, i;
+	DAT_COUNT most = run->t.attr.max_recv_per_srq, i;
 	DAT_SRQ_HANDLE srq;
 
-	loop_expect(c, "an SRQ too large", dat_srq_create(run->ia, run->pz, &attr, &srq),
+	loop_expect(c, "an SRQ too large", dat_srq_create(run->t.ia, run->t.pz, &attr, &srq),
 		    DAT_INVALID_PARAMETER);
 	attr.max_recv_dtos = 1;
-	attr.max_recv_iov = run->attr.max_iov_segments_per_dto + 1;
+	attr.max_recv_iov = run->t.attr.max_iov_segments_per_dto + 1;
 	loop_expect(c, "an SRQ of too many segments",
-		    dat_srq_create(run->ia, run->pz, &attr, &srq), DAT_INVALID_PARAMETER);
+		    dat_srq_create(run->t.ia, run->t.pz, &attr, &srq), DAT_INVALID_PARAMETER);
 	attr.max_recv_dtos = most;
 	attr.max_recv_iov--;
-	if (!loop_expect(c, "the largest SRQ", dat_srq_create(run->ia, run->pz, &attr, &srq),
+	if (!loop_expect(c, "the largest SRQ", dat_srq_create(run->t.ia, run->t.pz, &attr, &srq),
 			 DAT_SUCCESS))
 		return;
 	fill_srq(c, srq, most);
@@ -89,7 +89,7 @@ static void srq_size(struct loop_run *run, struct loop_case *c)
 	/* The same in steps, with buffers posted */
 	attr.max_recv_dtos = 5;
 	attr.max_recv_iov = 2;
-	if (!loop_expect(c, "an SRQ", dat_srq_create(run->ia, run->pz, &attr, &srq),
+	if (!loop_expect(c, "an SRQ", dat_srq_create(run->t.ia, run->t.pz, &attr, &srq),
 			 DAT_SUCCESS))
 		return;
 	fill_srq(c, srq, 5);
@@ -117,7 +117,7 @@ struct large {
 
 static bool make_large(struct pair *d, struct large *l)
 {
-	u32 block = d->run->attr.max_lmr_block_size, i, k;
+	u32 block = d->run->t.attr.max_lmr_block_size, i, k;
 	DAT_REGION_DESCRIPTION region = {};
 	DAT_LMR_CONTEXT context;
 	DAT_RMR_CONTEXT key;
@@ -131,8 +131,8 @@ static bool make_large(struct pair *d, struct large *l)
 		memset(l->mem[i], i ? PAIR_FREE : 0x5a, block);
 		region.for_va = l->mem[i];
 		if (!loop_expect(d->c, "dat_lmr_kcreate",
-				 dat_lmr_kcreate(d->run->ia, DAT_MEM_TYPE_VIRTUAL, region, block,
-						 d->run->pz, DAT_MEM_PRIV_ALL_FLAG,
+				 dat_lmr_kcreate(d->run->t.ia, DAT_MEM_TYPE_VIRTUAL, region, block,
+						 d->run->t.pz, DAT_MEM_PRIV_ALL_FLAG,
 						 DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE,
 						 &l->lmr[i], &context, &key, NULL, NULL),
 				 DAT_SUCCESS))
@@ -162,11 +162,11 @@ static void end_large(struct pair *d, struct large *l)
 /* One message of the maximum size; one more byte is refused */
 static void largest_message(struct pair *d, struct large *l)
 {
-	u32 most = d->run->attr.max_message_size, block = d->run->attr.max_lmr_block_size;
+	u32 most = d->run->t.attr.max_message_size, block = d->run->t.attr.max_lmr_block_size;
 	u32 n = DIV_ROUND_UP(most, block), last = most - (n - 1) * block;
 	DAT_DTO_COOKIE cookie = {};
 
-	if (n > d->run->attr.max_iov_segments_per_dto || n > LOOP_MAX_SEGS) {
+	if (n > d->run->t.attr.max_iov_segments_per_dto || n > LOOP_MAX_SEGS) {
 		loop_fail(d->c, "a message of %u bytes does not go into segments", most);
 		return;
 	}
@@ -184,7 +184,7 @@ static void largest_message(struct pair *d, struct large *l)
 	l->iov[0][n] = l->iov[0][0];
 	l->iov[0][n].segment_length = 2;
 	/* If the segments are already at their limit, no segment is left for that byte */
-	if (n < d->run->attr.max_iov_segments_per_dto)
+	if (n < d->run->t.attr.max_iov_segments_per_dto)
 		loop_expect(d->c, "a message too large",
 			    dat_ep_post_send(d->a[0].ep, n + 1, l->iov[0], cookie, 0),
 			    DAT_INVALID_PARAMETER);
@@ -193,7 +193,7 @@ static void largest_message(struct pair *d, struct large *l)
 /* The maximum number of segments, of one byte each; one more is refused */
 static void most_segments(struct pair *d)
 {
-	const DAT_IA_ATTR *ia = &d->run->attr;
+	const DAT_IA_ATTR *ia = &d->run->t.attr;
 	DAT_COUNT n = ia->max_iov_segments_per_dto, w = ia->max_iov_segments_per_rdma_write,
 		  r = ia->max_iov_segments_per_rdma_read, most = max3(n, w, r), i;
 	DAT_RMR_TRIPLET far = pair_target(&d->b[0], 4096, w);
@@ -241,7 +241,7 @@ static void most_segments(struct pair *d)
 /* More reads than may be outstanding on the connection: all complete */
 static void most_reads(struct pair *d)
 {
-	DAT_COUNT n = d->run->attr.max_rdma_read_per_ep_out + 3, i;
+	DAT_COUNT n = d->run->t.attr.max_rdma_read_per_ep_out + 3, i;
 	DAT_RMR_TRIPLET far = pair_target(&d->b[0], 0, 32);
 	DAT_LMR_TRIPLET near = pair_seg(&d->a[0], 0, 32);
 
@@ -255,7 +255,7 @@ static void most_reads(struct pair *d)
 /* The maximum number of receives, one more refused; all are flushed on disconnect */
 static void most_receives(struct pair *d)
 {
-	DAT_COUNT most = d->run->attr.max_dto_per_ep, i;
+	DAT_COUNT most = d->run->t.attr.max_dto_per_ep, i;
 	DAT_DTO_COOKIE cookie = {};
 
 	for (i = 0; i < most && pair_ok(d); i++)
@@ -319,16 +319,16 @@ static void one_beyond(struct loop_run *run, struct loop_case *c)
 	DAT_EP_HANDLE ep;
 	u32 i;
 
-	one_attribute(&run->attr, attr, 0);
+	one_attribute(&run->t.attr, attr, 0);
 	for (i = 0; i < NATTRS; i++)
 		if (loop_expect(c, "an EP that asks for the most",
-				dat_ep_create(run->ia, run->pz, NULL, NULL, NULL, &attr[i], &ep),
-				DAT_SUCCESS))
+				dat_ep_create(run->t.ia, run->t.pz, NULL, NULL, NULL, &attr[i],
+					      &ep), DAT_SUCCESS))
 			loop_expect(c, "dat_ep_free", dat_ep_free(ep), DAT_SUCCESS);
-	one_attribute(&run->attr, attr, 1);
+	one_attribute(&run->t.attr, attr, 1);
 	for (i = 0; i < NATTRS; i++)
 		loop_expect(c, "an EP that asks for one too many",
-			    dat_ep_create(run->ia, run->pz, NULL, NULL, NULL, &attr[i], &ep),
+			    dat_ep_create(run->t.ia, run->t.pz, NULL, NULL, NULL, &attr[i], &ep),
 			    DAT_INVALID_PARAMETER);
 }
 
@@ -345,7 +345,7 @@ int loop_case_limits(struct loop_run *run, struct loop_case *c)
 	struct pair_cfg largest = { .largest = true };
 
 	evd_length(run, c);
-	if (run->attr.max_srqs) {
+	if (run->t.attr.max_srqs) {
 		srq_size(run, c);
 		loop_clauses(c, "Q-24");
 	}

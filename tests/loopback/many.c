@@ -132,7 +132,7 @@ static bool make_pair(struct many *m, struct many_pair *p)
 
 	for (i = 0; i < 2; i++)
 		if (!expect_ok(m, "dat_ep_create",
-			       dat_ep_create(m->run->ia, m->run->pz, m->dto, m->dto, m->conn,
+			       dat_ep_create(m->run->t.ia, m->run->t.pz, m->dto, m->dto, m->conn,
 					     &attr, &p->ep[i])))
 			return false;
 	return true;
@@ -144,7 +144,7 @@ static bool connect_pair(struct many *m, struct many_pair *p)
 	DAT_CR_HANDLE cr;
 
 	if (!expect_ok(m, "dat_ep_connect",
-		       dat_ep_connect(p->ep[0], m->run->attr.ia_address_ptr, m->run->qual,
+		       dat_ep_connect(p->ep[0], m->run->t.attr.ia_address_ptr, m->run->qual,
 				      DAT_TIMEOUT_INFINITE, 0, NULL, DAT_QOS_BEST_EFFORT,
 				      DAT_CONNECT_DEFAULT_FLAG)))
 		return false;
@@ -286,14 +286,14 @@ static bool make_fixture(struct many *m)
 	}
 	region.for_va = m->mem;
 	return expect_ok(m, "dat_evd_kcreate",
-			 dat_evd_kcreate(m->run->ia, 1, DAT_UPCALL_NOTIFY, &upcall,
+			 dat_evd_kcreate(m->run->t.ia, 1, DAT_UPCALL_NOTIFY, &upcall,
 					 DAT_EVD_DTO_FLAG, &m->dto)) &&
 	       expect_ok(m, "dat_evd_kcreate",
-			 dat_evd_kcreate(m->run->ia, 1, DAT_UPCALL_NOTIFY, &upcall,
+			 dat_evd_kcreate(m->run->t.ia, 1, DAT_UPCALL_NOTIFY, &upcall,
 					 DAT_EVD_CONNECTION_FLAG, &m->conn)) &&
 	       expect_ok(m, "dat_lmr_kcreate",
-			 dat_lmr_kcreate(m->run->ia, DAT_MEM_TYPE_VIRTUAL, region, size,
-					 m->run->pz, DAT_MEM_PRIV_LOCAL_READ_FLAG |
+			 dat_lmr_kcreate(m->run->t.ia, DAT_MEM_TYPE_VIRTUAL, region, size,
+					 m->run->t.pz, DAT_MEM_PRIV_LOCAL_READ_FLAG |
 					 DAT_MEM_PRIV_LOCAL_WRITE_FLAG, DAT_VA_TYPE_VA,
 					 DAT_MEM_OPTIMIZE_DONT_CARE, &m->lmr, &m->context, &key,
 					 &len, &addr));

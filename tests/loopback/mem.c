@@ -328,7 +328,7 @@ static int chunk_register(struct loop_fixture *fx, struct loop_chunk *ch, DAT_ME
 	DAT_VLEN reg_len = 0;
 	DAT_RETURN ret;
 
-	ret = dat_lmr_kcreate(fx->run->ia, type, region, len, fx->run->pz, priv,
+	ret = dat_lmr_kcreate(fx->run->t.ia, type, region, len, fx->run->t.pz, priv,
 			      DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE, &ch->lmr,
 			      &out->lmr, &out->rmr, &reg_len, &out->va);
 	if (!loop_expect(fx->c, "dat_lmr_kcreate", ret, DAT_SUCCESS)) {
@@ -381,7 +381,7 @@ static int chunk_physical(struct loop_fixture *fx, struct loop_chunk *ch,
 static int arena_fill(struct loop_fixture *fx, struct loop_arena *ar, u32 which,
 		      u32 area_len, DAT_MEM_PRIV_FLAGS priv)
 {
-	u32 limit = min_t(u32, fx->run->attr.max_lmr_block_size, CHUNK_LIMIT);
+	u32 limit = min_t(u32, fx->run->t.attr.max_lmr_block_size, CHUNK_LIMIT);
 	u32 per = clamp((limit - 2) / area_len, 1U, (ar->nslots + 1) / 2);
 	u32 first, i;
 	int err;

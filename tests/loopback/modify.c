@@ -114,7 +114,7 @@ static bool make_vpeer(struct pair_end *e)
 	param.ep_attr.ep_provider_specific_count = 0;
 	is(d, "dat_ep_free", dat_ep_free(e->ep), DAT_SUCCESS);
 	e->ep = DAT_HANDLE_NULL;
-	ret = dat_ep_create(d->run->ia, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
+	ret = dat_ep_create(d->run->t.ia, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL,
 			    e->conn.handle, &param.ep_attr, &e->ep);
 	return loop_expect(d->c, "dat_ep_create", ret, DAT_SUCCESS);
 }
@@ -132,7 +132,7 @@ static void vpeer_refuses(struct pair_end *e)
 	is(d, "dat_ep_post_send, unconfigured", dat_ep_post_send(e->ep, 1, &seg, cookie, 0),
 	   DAT_INVALID_STATE);
 	is(d, "dat_ep_connect, unconfigured",
-	   dat_ep_connect(e->ep, run->attr.ia_address_ptr, run->qual, CONNECT_US, 0, NULL,
+	   dat_ep_connect(e->ep, run->t.attr.ia_address_ptr, run->qual, CONNECT_US, 0, NULL,
 			  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG), DAT_INVALID_STATE);
 	is(d, "dat_ep_disconnect, unconfigured",
 	   dat_ep_disconnect(e->ep, DAT_CLOSE_ABRUPT_FLAG), DAT_INVALID_STATE);
@@ -158,7 +158,7 @@ static void request_is_not_for(struct pair *d, struct pair_end *vpeer)
 	pair_conn(b, DAT_CONNECTION_EVENT_ESTABLISHED);
 	disconnect_pair(d, 1);
 	is(d, "dat_ep_connect, DISCONNECTED",
-	   dat_ep_connect(a->ep, d->run->attr.ia_address_ptr, d->run->qual, CONNECT_US, 0, NULL,
+	   dat_ep_connect(a->ep, d->run->t.attr.ia_address_ptr, d->run->qual, CONNECT_US, 0, NULL,
 			  DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG), DAT_INVALID_STATE);
 	is(d, "dat_ep_reset", dat_ep_reset(a->ep), DAT_SUCCESS);
 	if (!pair_ok(d) || !pair_call(d, 1, CONNECT_US))

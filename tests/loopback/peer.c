@@ -33,7 +33,8 @@ static bool set_trap(struct pair_end *b, enum trap what, bool read, struct sprun
 	if (what == TRAP_PRIVILEGE)
 		priv &= ~(read ? DAT_MEM_PRIV_REMOTE_READ_FLAG : DAT_MEM_PRIV_REMOTE_WRITE_FLAG);
 	if (what == TRAP_ZONE &&
-	    !loop_expect(c, "dat_pz_create", dat_pz_create(b->pair->run->ia, &s->pz), DAT_SUCCESS))
+	    !loop_expect(c, "dat_pz_create", dat_pz_create(b->pair->run->t.ia, &s->pz),
+			 DAT_SUCCESS))
 		return false;
 	if (what <= TRAP_PRIVILEGE)
 		return pair_register(b, s->pz ?: b->pz, 0, PAIR_MEM, priv, &s->lmr, &context,
@@ -326,7 +327,7 @@ static void freed_key_script(struct pair *d)
 /* How large a region this device can register. */
 static void sizes(struct loop_run *run, struct loop_case *c)
 {
-	u64 max = run->attr.max_lmr_block_size;
+	u64 max = run->t.attr.max_lmr_block_size;
 	struct { u64 off, len; bool good; } size[] = {
 		{ 0, max, true }, { 1, max, true }, { PAGE_SIZE - 1, max, true },
 		{ 0, max + PAGE_SIZE, true }, { 0, max + PAGE_SIZE + 1, false },
@@ -348,10 +349,10 @@ static void sizes(struct loop_run *run, struct loop_case *c)
 	for (i = 0; i < ARRAY_SIZE(size); i++) {
 		region.for_va = mem + size[i].off;
 		if (loop_expect(c, "dat_lmr_kcreate at the limit",
-				dat_lmr_kcreate(run->ia, DAT_MEM_TYPE_VIRTUAL, region, size[i].len,
-						run->pz, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
-						DAT_MEM_OPTIMIZE_DONT_CARE, &lmr, &context, &key,
-						&len, &addr),
+				dat_lmr_kcreate(run->t.ia, DAT_MEM_TYPE_VIRTUAL, region,
+						size[i].len, run->t.pz, DAT_MEM_PRIV_ALL_FLAG,
+						DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE, &lmr,
+						&context, &key, &len, &addr),
 				size[i].good ? DAT_SUCCESS : DAT_INVALID_PARAMETER) &&
 		    size[i].good)
 			loop_expect(c, "dat_lmr_free", dat_lmr_free(lmr), DAT_SUCCESS);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Posting and completing in the loopback test. A slot is filled, posted and entered in
- * the ledger; when the post completes its bytes are verified and the slot is freed. All
+ * the accounting; when the post completes its bytes are verified and the slot is freed. All
  * of it runs under fx->lock, from the work item and from upcalls.
  */
 #include <linux/string.h>
@@ -70,6 +70,7 @@ static bool get_slots(struct loop_side *s, struct loop_post *p)
 	struct loop_arena *dst = dst_arena(s, p->kind);
 
 	p->src = loop_arena_get(src);
+	p->dst = NULL;
 	if (p->src && dst)
 		p->dst = loop_arena_get(dst);
 	if (p->src && (p->dst || !dst))
@@ -95,7 +96,7 @@ static DAT_RETURN submit(struct loop_side *s, struct loop_post *p,
 {
 	DAT_LMR_TRIPLET iov[LOOP_MAX_SEGS];
 	DAT_RMR_TRIPLET remote;
-	DAT_DTO_COOKIE cookie = { .as_64 = p->cookie };
+	DAT_DTO_COOKIE cookie = test_cookie(&p->t);
 	struct loop_slot *local = p->kind == LOOP_K_READ ? p->dst : p->src;
 	u32 n = loop_slot_iov(local, iov);
 	DAT_LMR_TRIPLET *list = n ? iov : NULL;
@@ -104,15 +105,32 @@ static DAT_RETURN submit(struct loop_side *s, struct loop_post *p,
 	if (p->kind == LOOP_K_SEND) {
 		ret = dat_ep_post_send(s->ep, n, list, cookie, flags);
 	} else if (p->kind == LOOP_K_WRITE) {
-		remote_triplet(p->dst, p->kind, p->len, &remote);
+		remote_triplet(p->dst, p->kind, p->t.length, &remote);
 		ret = dat_ep_post_rdma_write(s->ep, n, list, cookie, &remote, flags);
 	} else {
-		remote_triplet(p->src, p->kind, p->len, &remote);
+		remote_triplet(p->src, p->kind, p->t.length, &remote);
 		ret = dat_ep_post_rdma_read(s->ep, n, list, cookie, &remote, flags);
 	}
 	memset(iov, 0xff, n * sizeof(*iov));
 	memset(&remote, 0xff, sizeof(remote));
 	return ret;
+}
+
+static struct loop_post *begin(struct test_posts *q, enum loop_kind kind)
+{
+	static const DAT_DTOS operation[] = {
+		[LOOP_K_SEND] = DAT_DTO_SEND,
+		[LOOP_K_WRITE] = DAT_DTO_RDMA_WRITE,
+		[LOOP_K_READ] = DAT_DTO_RDMA_READ,
+		[LOOP_K_RECV] = DAT_DTO_RECEIVE,
+	};
+	struct loop_post *p = loop_entry(test_post_begin(q));
+
+	if (p) {
+		p->t.operation = operation[kind];
+		p->kind = kind;
+	}
+	return p;
 }
 
 static void count_post(struct loop_fixture *fx)
@@ -137,29 +155,30 @@ DAT_RETURN loop_post_request(struct loop_side *s, enum loop_kind kind, u32 len,
 			     DAT_COMPLETION_FLAGS flags)
 {
 	struct loop_fixture *fx = s->fx;
-	struct loop_post *p = loop_queue_next(&s->tx);
+	struct loop_post *p = begin(&s->tx, kind);
 	DAT_RETURN ret;
 
 	if (!p)
 		return DAT_ERROR(DAT_INTERNAL_ERROR, 0);
-	p->kind = kind;
-	p->len = len;
-	p->msg = kind == LOOP_K_SEND ? s->tx_msgs : p->seq;
-	p->suppressed = flags & DAT_COMPLETION_SUPPRESS_FLAG;
-	if (!get_slots(s, p))
+	p->t.length = len;
+	p->t.suppressed = flags & DAT_COMPLETION_SUPPRESS_FLAG;
+	p->msg = kind == LOOP_K_SEND ? s->tx_msgs : test_number(&p->t);
+	if (!get_slots(s, p)) {
+		test_post_return(&s->tx, &p->t);
 		return DAT_ERROR(DAT_INTERNAL_ERROR, 0);
+	}
 	p->key = loop_key(fx, s->stream + (kind == LOOP_K_SEND ? 0 : 16), p->msg);
 	prepare_src(src_arena(s, kind), p->src, p->key, len, kind == LOOP_K_READ);
 	if (p->dst)
 		prepare_dst(fx, dst_arena(s, kind), p->dst, p->key, kind == LOOP_K_WRITE);
 	ret = submit(s, p, flags);
 	if (ret != DAT_SUCCESS) {
+		test_post_return(&s->tx, &p->t);
 		put_slots(s, p);
 		return ret;
 	}
 	if (kind == LOOP_K_SEND)
 		s->msg_len[s->tx_msgs++ % ARRAY_SIZE(s->msg_len)] = len;
-	loop_queue_commit(&s->tx, p);
 	count_post(fx);
 	fx->c->peak = max(fx->c->peak, s->tx.out);
 	return ret;
@@ -178,31 +197,30 @@ DAT_RETURN loop_post_recv(struct loop_side *s, DAT_COMPLETION_FLAGS flags)
 	struct loop_fixture *fx = s->fx;
 	bool shared = s->rx == &fx->srq_rx;
 	struct loop_arena *ar = shared ? &fx->srq_dst : s->dst;
-	struct loop_post *p = loop_queue_next(s->rx);
+	struct loop_post *p = begin(s->rx, LOOP_K_RECV);
 	DAT_LMR_TRIPLET iov[LOOP_MAX_SEGS];
-	DAT_DTO_COOKIE cookie;
 	DAT_RETURN ret;
 	u32 n;
 
 	if (!p)
 		return DAT_ERROR(DAT_INTERNAL_ERROR, 0);
-	p->kind = LOOP_K_RECV;
 	p->dst = loop_arena_get(ar);
-	if (!p->dst)
+	if (!p->dst) {
+		test_post_return(s->rx, &p->t);
 		return DAT_ERROR(DAT_INTERNAL_ERROR, 0);
-	cookie.as_64 = p->cookie;
-	prepare_dst(fx, ar, p->dst, loop_key(fx, s->stream, p->seq), false);
+	}
+	prepare_dst(fx, ar, p->dst, loop_key(fx, s->stream, test_number(&p->t)), false);
 	n = loop_slot_iov(p->dst, iov);
 	if (shared)
-		ret = dat_srq_post_recv(fx->srq, n, n ? iov : NULL, cookie);
+		ret = dat_srq_post_recv(fx->srq, n, n ? iov : NULL, test_cookie(&p->t));
 	else
-		ret = dat_ep_post_recv(s->ep, n, n ? iov : NULL, cookie, flags);
+		ret = dat_ep_post_recv(s->ep, n, n ? iov : NULL, test_cookie(&p->t), flags);
 	memset(iov, 0xff, n * sizeof(*iov));
 	if (ret != DAT_SUCCESS) {
+		test_post_return(s->rx, &p->t);
 		loop_arena_put(ar, p->dst);
 		return ret;
 	}
-	loop_queue_commit(s->rx, p);
 	count_post(fx);
 	return ret;
 }
@@ -227,12 +245,6 @@ bool loop_post_recvs(struct loop_side *s, u32 n, DAT_COMPLETION_FLAGS flags)
 	return true;
 }
 
-/* The entry of the latest post. */
-struct loop_post *loop_last_post(struct loop_queue *q)
-{
-	return &q->ring[(q->head - 1) & q->mask];
-}
-
 static void note_diff(struct loop_fixture *fx, const char *who, struct loop_post *p,
 		      const char *where, const struct loop_diff *d)
 {
@@ -243,7 +255,7 @@ static void note_diff(struct loop_fixture *fx, const char *who, struct loop_post
 /**
  * loop_finish_tx - verify the memory of a completed request, and free its slots
  * @s: the side that posted it
- * @p: its entry in the ledger
+ * @p: its entry in the accounting
  * @status: of its completion
  *
  * The source must be unchanged. The target of an RDMA operation must hold the message, or
@@ -261,16 +273,16 @@ void loop_finish_tx(struct loop_side *s, struct loop_post *p,
 	struct loop_diff d;
 
 	if (!(fx->volatile_src && p->kind == LOOP_K_READ) &&
-	    !loop_slot_check(p->src, p->key, p->len, &d))
+	    !loop_slot_check(p->src, p->key, p->t.length, &d))
 		note_diff(fx, s->tx.name, p, "source", &d);
 	if (p->dst && status != DAT_DTO_SUCCESS) {
 		if (!loop_slot_guards(p->dst, &d))
 			note_diff(fx, s->tx.name, p, "target", &d);
 	} else if (p->dst) {
-		if (!loop_slot_check(p->dst, p->key, p->len, &d))
+		if (!loop_slot_check(p->dst, p->key, p->t.length, &d))
 			note_diff(fx, s->tx.name, p, "target", &d);
 		fx->c->messages++;
-		fx->c->bytes += p->len;
+		fx->c->bytes += p->t.length;
 		fx->rx_done++;
 	}
 	put_slots(s, p);
@@ -281,7 +293,7 @@ void loop_finish_tx(struct loop_side *s, struct loop_post *p,
 /**
  * loop_finish_rx - verify the message of a completed receive, and free its slot
  * @s: the side that received
- * @p: its entry in the ledger
+ * @p: its entry in the accounting
  * @status: of its completion
  * @len: transfered_length of the event
  *

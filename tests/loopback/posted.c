@@ -33,7 +33,7 @@ static bool begin(struct posted *p, struct pair *d)
 	for (i = 0; i < PAGES; i++)
 		p->page[i] = virt_to_phys(p->b->mem) + i * PAGE_SIZE;
 	return loop_expect(d->c, "dat_lmr_allocate",
-			   dat_lmr_allocate(d->run->ia, p->b->pz, PAGES, DAT_LMR_SCOPE_PZ,
+			   dat_lmr_allocate(d->run->t.ia, p->b->pz, PAGES, DAT_LMR_SCOPE_PZ,
 					    &p->lmr), DAT_SUCCESS);
 }
 
@@ -379,7 +379,7 @@ static void refuse_writing(struct posted *p, DAT_REGION_DESCRIPTION desc)
 					DAT_VA_TYPE_VA, p->b->ep, cookie, 0, &context, &key),
 			    DAT_PRIVILEGES_VIOLATION);
 		loop_expect(p->d->c, "dat_lmr_kcreate of the zero page, to be written",
-			    dat_lmr_kcreate(p->d->run->ia, DAT_MEM_TYPE_PHYSICAL, desc, PAGE_SIZE,
+			    dat_lmr_kcreate(p->d->run->t.ia, DAT_MEM_TYPE_PHYSICAL, desc, PAGE_SIZE,
 					    p->b->pz, priv[i], DAT_VA_TYPE_VA,
 					    DAT_MEM_OPTIMIZE_DONT_CARE, &lmr, &context, &key, NULL,
 					    NULL), DAT_PRIVILEGES_VIOLATION);
@@ -441,7 +441,7 @@ static void zero_page_script(struct pair *d)
 	invalidate(&p, p.b, 5, 0);
 	pair_dto(p.b, DAT_DTO_LMR_INVALIDATE, 5, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	if (loop_expect(d->c, "dat_lmr_kcreate of the zero page",
-			dat_lmr_kcreate(d->run->ia, DAT_MEM_TYPE_PHYSICAL, desc, PAGE_SIZE,
+			dat_lmr_kcreate(d->run->t.ia, DAT_MEM_TYPE_PHYSICAL, desc, PAGE_SIZE,
 					p.b->pz, PRIV_READ, DAT_VA_TYPE_VA,
 					DAT_MEM_OPTIMIZE_DONT_CARE, &lmr, &p.context, &p.key, NULL,
 					NULL), DAT_SUCCESS)) {

@@ -21,8 +21,8 @@ static void cr_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 		const DAT_CR_ARRIVAL_EVENT_DATA *d = &event->event_data.cr_arrival_event_data;
 
 		run->crs++;
-		if (d->sp_handle.psp_handle != run->psp || d->conn_qual != run->qual ||
-		    event->evd_handle != run->cr_evd || d->truncate_flag != DAT_FALSE)
+		if (d->sp_handle.psp_handle != run->t.psp || d->conn_qual != run->qual ||
+		    event->evd_handle != run->t.cr || d->truncate_flag != DAT_FALSE)
 			run->stray++;
 		WRITE_ONCE(run->cr, d->cr_handle);
 	} else {
@@ -75,13 +75,13 @@ static int query_device(struct loop_run *run)
 
 	if (!pattr)
 		return -ENOMEM;
-	ret = dat_ia_query(run->ia, NULL, DAT_IA_FIELD_ALL, &run->attr,
-			   DAT_PROVIDER_FIELD_ALL, pattr);
+	ret = dat_ia_query(run->t.ia, NULL, DAT_IA_FIELD_NONE, NULL, DAT_PROVIDER_FIELD_ALL,
+			   pattr);
 	run->srq_supported = pattr->srq_supported == DAT_TRUE;
 	kfree(pattr);
 	if (ret != DAT_SUCCESS)
 		return fixture_error(run, "dat_ia_query", ret);
-	if (!run->attr.ia_address_ptr) {
+	if (!run->t.attr.ia_address_ptr) {
 		scnprintf(run->error, sizeof(run->error), "the IA %s has no IP address",
 			  run->args.device);
 		return -EADDRNOTAVAIL;
@@ -96,8 +96,7 @@ static int listen(struct loop_run *run)
 
 	for (i = 0; i < PORTS; i++) {
 		run->qual = loop_port + i;
-		ret = dat_psp_create(run->ia, run->qual, run->cr_evd,
-				     DAT_PSP_CONSUMER_FLAG, &run->psp);
+		ret = test_listen(&run->t, run->qual);
 		if (DAT_GET_TYPE(ret) != DAT_CONN_QUAL_IN_USE)
 			break;
 	}
@@ -122,22 +121,21 @@ int loop_run_open(struct loop_run *run)
 	err = pick_device(run);
 	if (err)
 		return err;
-	ret = dat_ia_open(run->args.device, 8, &run->async_evd, &run->ia);
+	ret = test_fixture_open(&run->t, run->args.device);
 	if (ret != DAT_SUCCESS) {
 		char what[80];
 
-		run->ia = DAT_HANDLE_NULL;
 		scnprintf(what, sizeof(what), "open %.60s", run->args.device);
 		return fixture_error(run, what, ret);
 	}
 	err = query_device(run);
 	if (err)
 		return err;
-	ret = dat_pz_create(run->ia, &run->pz);
+	ret = dat_pz_create(run->t.ia, &run->t.pz);
 	if (ret != DAT_SUCCESS)
 		return fixture_error(run, "dat_pz_create", ret);
-	ret = dat_evd_kcreate(run->ia, 8, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
-			      DAT_EVD_CR_FLAG, &run->cr_evd);
+	ret = dat_evd_kcreate(run->t.ia, 8, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+			      DAT_EVD_CR_FLAG, &run->t.cr);
 	if (ret != DAT_SUCCESS)
 		return fixture_error(run, "dat_evd_kcreate", ret);
 	return listen(run);
@@ -158,22 +156,15 @@ static void fixture_check(struct loop_run *run, const char *what, DAT_RETURN ret
  */
 void loop_run_close(struct loop_run *run)
 {
-	if (!run->ia)
+	if (!run->t.ia)
 		return;
-	if (run->psp)
-		fixture_check(run, "dat_psp_free", dat_psp_free(run->psp));
+	fixture_check(run, "dat_psp_free", test_unlisten(&run->t));
 	if (run->cr)
 		fixture_check(run, "dat_cr_reject", dat_cr_reject(run->cr, 0, NULL));
-	if (run->cr_evd)
-		fixture_check(run, "dat_evd_free", dat_evd_free(run->cr_evd));
-	if (run->pz)
-		fixture_check(run, "dat_pz_free", dat_pz_free(run->pz));
+	fixture_check(run, "freeing the fixture", test_fixture_free(&run->t));
 	/* Graceful: fails if a case has not freed an object. */
-	fixture_check(run, "dat_ia_close", dat_ia_close(run->ia, DAT_CLOSE_GRACEFUL_FLAG));
-	if (run->error[0])
-		dat_ia_close(run->ia, DAT_CLOSE_ABRUPT_FLAG);
+	fixture_check(run, "dat_ia_close", test_fixture_close(&run->t));
 	if (run->stray && !run->error[0])
 		scnprintf(run->error, sizeof(run->error),
 			  "%u wrong events on the EVD for connection requests", run->stray);
-	run->ia = DAT_HANDLE_NULL;
 }

@@ -168,7 +168,7 @@ static void call_wrapped(struct pair_end *a, DAT_CONN_QUAL qual)
 {
 	struct sockaddr_storage addr;
 
-	wrap(&addr, a->pair->run->attr.ia_address_ptr);
+	wrap(&addr, a->pair->run->t.attr.ia_address_ptr);
 	sp_ok(a->pair, "dat_ep_connect",
 	      dat_ep_connect(a->ep, (struct sockaddr *)&addr, qual,
 			     PAIR_CONNECT_MS * test_stretch() * 1000U, 0, NULL,
@@ -184,10 +184,10 @@ static void qualifier(struct pair *d, struct pair_evd *evd, DAT_CONN_QUAL qual, 
 	if (!pair_ok(d))
 		return;
 	loop_expect(d->c, "dat_psp_create on a port in use",
-		    dat_psp_create(d->run->ia, call, evd->handle, DAT_PSP_CONSUMER_FLAG, &twice),
+		    dat_psp_create(d->run->t.ia, call, evd->handle, DAT_PSP_CONSUMER_FLAG, &twice),
 		    DAT_CONN_QUAL_IN_USE);
 	loop_expect(d->c, "dat_rsp_create on a port in use",
-		    dat_rsp_create(d->run->ia, call, b->ep, evd->handle, &twice),
+		    dat_rsp_create(d->run->t.ia, call, b->ep, evd->handle, &twice),
 		    DAT_CONN_QUAL_IN_USE);
 	pair_expect_state(b, DAT_EP_STATE_UNCONNECTED);
 	if (pair_call_at(a, call, NULL, 0)) {
@@ -210,7 +210,7 @@ static void any_script(struct pair *d, struct pair_evd *evd)
 
 	for (i = 0; i < ANY && pair_ok(d); i++) {
 		sp_ok(d, "dat_psp_create_any",
-		      dat_psp_create_any(d->run->ia, &qual[i], evd->handle,
+		      dat_psp_create_any(d->run->t.ia, &qual[i], evd->handle,
 					 DAT_PSP_CONSUMER_FLAG, &psp[i]));
 		sp_ok(d, "dat_psp_query", dat_psp_query(psp[i], DAT_PSP_FIELD_ALL, &param));
 		if (qual[i] < 1024 || qual[i] > U16_MAX || param.conn_qual != qual[i])
@@ -389,7 +389,7 @@ static u32 next_len(struct pair *d, u32 len, u32 most)
 static void data_script(struct pair *d, struct pair_evd *evd)
 {
 	DAT_PSP_HANDLE psp = sp_listen(d, evd, sp_qual(d, 0));
-	struct sockaddr *addr = d->run->attr.ia_address_ptr;
+	struct sockaddr *addr = d->run->t.attr.ia_address_ptr;
 	u8 data[REQUEST_DATA + 1] = {};
 	u32 len;
 

@@ -30,7 +30,7 @@ static void empty_script(struct pair *d)
 	pair_dto(a, DAT_DTO_SEND, 2, DAT_DTO_SUCCESS, 8, PAIR_UPCALL);
 	pair_expect_bytes(b, "the other one", 32, 8, 1);
 	/* No watermark was set, and the SRQ has run empty twice. */
-	if (dat_evd_dequeue(d->run->async_evd, &ev) == DAT_SUCCESS)
+	if (dat_evd_dequeue(d->run->t.async, &ev) == DAT_SUCCESS)
 		loop_fail(d->c, "asynchronous event %#x", ev.event_number);
 }
 
@@ -100,7 +100,7 @@ static void expect_low(struct pair *d, const char *what)
 	DAT_ASYNCH_ERROR_EVENT_DATA *data;
 	DAT_EVENT ev = {};
 
-	while (pair_ok(d) && dat_evd_dequeue(d->run->async_evd, &ev) != DAT_SUCCESS) {
+	while (pair_ok(d) && dat_evd_dequeue(d->run->t.async, &ev) != DAT_SUCCESS) {
 		if (time_after(jiffies, deadline))
 			loop_fail(d->c, "%s: expected an asynchronous event, got none", what);
 		wait_for_completion_timeout(&d->run->wake, 1);
@@ -117,7 +117,7 @@ static void expect_not_low(struct pair *d, const char *what)
 {
 	DAT_EVENT ev;
 
-	if (dat_evd_dequeue(d->run->async_evd, &ev) == DAT_SUCCESS)
+	if (dat_evd_dequeue(d->run->t.async, &ev) == DAT_SUCCESS)
 		loop_fail(d->c, "%s: asynchronous event %#x", what, ev.event_number);
 }
 
@@ -164,7 +164,7 @@ static void without_connection(struct pair *d)
 	pair_recv1(&d->b[0], 0, 16, 1, 0);
 	expect_outstanding(d, 1);
 	if (!loop_expect(d->c, "dat_srq_create",
-			 dat_srq_create(d->run->ia, d->run->pz, &attr, &srq), DAT_SUCCESS))
+			 dat_srq_create(d->run->t.ia, d->run->t.pz, &attr, &srq), DAT_SUCCESS))
 		return;
 	for (i = 0; i < 4; i++)
 		loop_expect(d->c, "post to an SRQ without EP",

@@ -19,7 +19,7 @@ DAT_CONN_QUAL sp_qual(struct pair *d, u32 i)
 bool pair_call_at(struct pair_end *e, DAT_CONN_QUAL qual, const void *data, DAT_COUNT len)
 {
 	return sp_ok(e->pair, "dat_ep_connect",
-		     dat_ep_connect(e->ep, e->pair->run->attr.ia_address_ptr, qual,
+		     dat_ep_connect(e->ep, e->pair->run->t.attr.ia_address_ptr, qual,
 				    PAIR_CONNECT_MS * test_stretch() * 1000U, len,
 				    (DAT_PVOID)data, DAT_QOS_BEST_EFFORT,
 				    DAT_CONNECT_DEFAULT_FLAG));
@@ -38,7 +38,7 @@ DAT_CR_HANDLE pair_request(struct pair *d, struct pair_evd *evd, DAT_HANDLE sp, 
 	    data->truncate_flag != DAT_FALSE)
 		loop_fail(d->c, "event %#x for qualifier %#llx, expected a request for %#llx",
 			  ev.event_number, data->conn_qual, qual);
-	if (data->local_ia_address_ptr->sa_family != d->run->attr.ia_address_ptr->sa_family)
+	if (data->local_ia_address_ptr->sa_family != d->run->t.attr.ia_address_ptr->sa_family)
 		loop_fail(d->c, "request: expected the address that was connected to, got another");
 	return pair_ok(d) ? data->cr_handle : DAT_HANDLE_NULL;
 }
@@ -132,7 +132,7 @@ DAT_RSP_HANDLE sp_reserve(struct pair_end *e, struct pair_evd *evd, DAT_CONN_QUA
 
 	if (pair_ok(d) &&
 	    sp_ok(d, "dat_rsp_create",
-		  dat_rsp_create(d->run->ia, qual, e->ep, evd->handle, &rsp)))
+		  dat_rsp_create(d->run->t.ia, qual, e->ep, evd->handle, &rsp)))
 		sp_expect_held(e, DAT_EP_STATE_RESERVED);
 	return rsp;
 }
@@ -148,7 +148,7 @@ DAT_PSP_HANDLE sp_listen(struct pair *d, struct pair_evd *evd, DAT_CONN_QUAL qua
 	DAT_PSP_HANDLE psp = DAT_HANDLE_NULL;
 
 	if (pair_ok(d))
-		sp_ok(d, "dat_psp_create", dat_psp_create(d->run->ia, qual, evd->handle,
+		sp_ok(d, "dat_psp_create", dat_psp_create(d->run->t.ia, qual, evd->handle,
 							  DAT_PSP_CONSUMER_FLAG, &psp));
 	return psp;
 }

@@ -526,7 +526,7 @@ static int starve_case(struct loop_run *run, struct loop_case *c, bool dtos)
 	spin_lock_init(&s->progress_lock);
 	upcall.instance_data = s;
 	if (loop_expect(c, "dat_evd_kcreate",
-			dat_evd_kcreate(run->ia, QLEN, DAT_UPCALL_DISABLE, &upcall,
+			dat_evd_kcreate(run->t.ia, QLEN, DAT_UPCALL_DISABLE, &upcall,
 					dtos ? DAT_EVD_DTO_FLAG : DAT_EVD_SOFTWARE_FLAG,
 					&s->evd), DAT_SUCCESS)) {
 		if (!dtos || connect_four(run, s))

@@ -71,10 +71,10 @@ static bool find_way(struct vpeer *b)
 {
 	const struct loop_run *run = b->run;
 	struct sockaddr_storage addr = {};
-	size_t len = run->attr.ia_address_ptr->sa_family == AF_INET ?
+	size_t len = run->t.attr.ia_address_ptr->sa_family == AF_INET ?
 		     sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 
-	memcpy(&addr, run->attr.ia_address_ptr, len);
+	memcpy(&addr, run->t.attr.ia_address_ptr, len);
 	/* The port has the same offset in both families. */
 	((struct sockaddr_in *)&addr)->sin_port = htons(run->qual);
 	return !failed(b, "rdma_resolve_addr",

@@ -45,7 +45,7 @@ static void pump_receives(struct loop_fixture *fx)
 	while (!fx->stop && fx->rx_posted < fx->count) {
 		struct loop_side *s = &fx->b[fx->rx_posted % fx->nsides];
 
-		if (s->rx->out == s->rx->depth)
+		if (s->rx->out == loop_depth(fx, s->rx))
 			break;
 		ret = loop_post_recv(s, DAT_COMPLETION_DEFAULT_FLAG);
 		if (!loop_expect(fx->c, "posting a receive", ret, DAT_SUCCESS)) {
@@ -80,7 +80,7 @@ void loop_pump(struct loop_fixture *fx)
 		pump_receives(fx);
 	while (!fx->stop && fx->posted < fx->count) {
 		s = &fx->a[fx->posted % fx->nsides];
-		if (fx->window_out == fx->window || s->tx.out == s->tx.depth)
+		if (fx->window_out == fx->window || s->tx.out == fx->cfg.depth)
 			break;
 		/* Never more messages than receives, so that no send needs RNR retries. */
 		if (op_receives(fx->cfg.op) && fx->posted == fx->rx_posted)
@@ -95,7 +95,7 @@ void loop_pump(struct loop_fixture *fx)
 		}
 		fx->posted++;
 		fx->window_out++;
-		if (fx->probe_full && s->tx.out == s->tx.depth) {
+		if (fx->probe_full && s->tx.out == fx->cfg.depth) {
 			fx->probe_full = false;
 			probe_full(fx, s, false);
 		}
@@ -116,10 +116,10 @@ static void note_stall(struct loop_fixture *fx)
 		  fx->tx_done, fx->rx_done);
 	spin_lock_bh(&fx->lock);
 	for (i = 0; i < fx->nsides; i++) {
-		loop_queue_missing(fx, &fx->a[i].tx);
-		loop_queue_missing(fx, &fx->b[i].own_rx);
+		test_posts_missing(&fx->a[i].tx);
+		test_posts_missing(&fx->b[i].own_rx);
 	}
-	loop_queue_missing(fx, &fx->srq_rx);
+	test_posts_missing(&fx->srq_rx);
 	spin_unlock_bh(&fx->lock);
 }
 
@@ -130,7 +130,7 @@ static void start_receives(struct loop_fixture *fx)
 	fx->pumping = true;
 	if (op_receives(fx->cfg.op)) {
 		pump_receives(fx);
-		if (fx->b[0].rx->out == fx->b[0].rx->depth)
+		if (fx->b[0].rx->out == loop_depth(fx, fx->b[0].rx))
 			probe_full(fx, &fx->b[0], true);
 	}
 	spin_unlock_bh(&fx->lock);
@@ -204,7 +204,7 @@ static int xfer_phase(struct loop_run *run, struct loop_case *c,
 	return err;
 }
 
-/* The clauses tested by the ledger and the byte checks of a transfer. */
+/* The clauses tested by the accounting and the byte checks of a transfer. */
 static void xfer_clauses(struct loop_case *c)
 {
 	static const struct {

@@ -21,16 +21,11 @@
 #define BUFFER		4096
 #define EVENT_WAIT_MS	10000
 
-/* A cookie contains the EP and the kind of the post */
 enum { ACTIVE, PASSIVE, IDLE, NR_EPS };
-#define COOKIE(ep, request, n)	((u64)(ep) << 32 | (u64)(request) << 16 | (n))
 
 struct held_ep {
 	DAT_EP_HANDLE ep;
-	unsigned int posted;
-	unsigned int completed;
-	unsigned int twice;
-	DECLARE_BITMAP(seen, 2 * DEPTH);
+	struct test_posts recvs, requests;
 	unsigned int ends;		/* DISCONNECTED or BROKEN */
 	unsigned int other;		/* any other connection event after ESTABLISHED */
 	bool established;
@@ -46,19 +41,16 @@ static struct {
 
 static struct dentry *dir;
 
-static DAT_RETURN post(unsigned int i, bool request, unsigned int n)
+static DAT_RETURN post(struct held_ep *h, bool request)
 {
-	DAT_DTO_COOKIE cookie = { .as_64 = COOKIE(i, request, n) };
+	struct test_post *p = test_post_begin(request ? &h->requests : &h->recvs);
 	DAT_LMR_TRIPLET seg = kdat_local(&held.t.mem, 0, 64);
-	DAT_RETURN ret;
 
+	if (!p)
+		return DAT_INTERNAL_ERROR;
 	if (request)
-		ret = dat_ep_post_send(held.eps[i].ep, 1, &seg, cookie, 0);
-	else
-		ret = dat_ep_post_recv(held.eps[i].ep, 1, &seg, cookie, 0);
-	if (ret == DAT_SUCCESS)
-		held.eps[i].posted++;
-	return ret;
+		return dat_ep_post_send(h->ep, 1, &seg, test_cookie(p), 0);
+	return dat_ep_post_recv(h->ep, 1, &seg, test_cookie(p), 0);
 }
 
 static struct held_ep *find_ep(DAT_EP_HANDLE handle)
@@ -74,14 +66,10 @@ static struct held_ep *find_ep(DAT_EP_HANDLE handle)
 static void take_dto(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	struct held_ep *h = find_ep(dto->ep_handle);
-	u64 cookie = dto->user_cookie.as_64;
-	unsigned int bit = (cookie & 0xffff) + ((cookie >> 16 & 1) ? DEPTH : 0);
 
-	if (!h)
-		return;
-	h->completed++;
-	if (bit >= 2 * DEPTH || test_and_set_bit(bit, h->seen))
-		h->twice++;
+	if (h)
+		test_posts_complete(dto->operation == DAT_DTO_RECEIVE ? &h->recvs : &h->requests,
+				    dto);
 }
 
 static void take_conn(const DAT_EVENT *event)
@@ -123,12 +111,17 @@ static bool both_established(void)
 	return held.eps[ACTIVE].established && held.eps[PASSIVE].established;
 }
 
+static bool is_back(const struct held_ep *h)
+{
+	return !h->recvs.out && !h->requests.out;
+}
+
 static bool all_back(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < NR_EPS; i++)
-		if (held.eps[i].completed < held.eps[i].posted)
+		if (!is_back(&held.eps[i]))
 			return false;
 	return held.eps[ACTIVE].ends && held.eps[PASSIVE].ends && held.catastrophic;
 }
@@ -145,7 +138,11 @@ static int make_objects(void)
 	    dat_srq_create(held.t.ia, held.t.pz, &srq, &held.srq) || test_listen(&held.t, QUAL))
 		return -EIO;
 	for (i = 0; i < NR_EPS; i++)
-		if (dat_ep_create(held.t.ia, held.t.pz, held.t.dto, held.t.dto, held.t.conn, &attr,
+		if (test_posts_make(&held.eps[i].recvs, 2 * i + 1, DEPTH, sizeof(struct test_post),
+				    "EP %u receives", i) ||
+		    test_posts_make(&held.eps[i].requests, 2 * i + 2, DEPTH,
+				    sizeof(struct test_post), "EP %u requests", i) ||
+		    dat_ep_create(held.t.ia, held.t.pz, held.t.dto, held.t.dto, held.t.conn, &attr,
 				  &held.eps[i].ep))
 			return -EIO;
 	return 0;
@@ -166,11 +163,11 @@ static int fill_queues(void)
 	unsigned int i, n;
 
 	for (n = 0; n < DEPTH; n++)
-		if (post(ACTIVE, false, n) || post(IDLE, false, n))
+		if (post(&held.eps[ACTIVE], false) || post(&held.eps[IDLE], false))
 			return -EIO;
 	for (i = ACTIVE; i <= PASSIVE; i++)
 		for (n = 0; n < DEPTH; n++)
-			if (post(i, true, n))
+			if (post(&held.eps[i], true))
 				return -EIO;
 	return dat_srq_post_recv(held.srq, 1, &seg, cookie) ? -EIO : 0;
 }
@@ -196,15 +193,15 @@ static void check_events(struct seq_file *m)
 	unsigned int i;
 
 	ok(m, wait_until(all_back), "C-57 every outstanding post completed");
-	for (i = 0; i < NR_EPS; i++)
-		if (held.eps[i].completed != held.eps[i].posted || held.eps[i].twice)
-			seq_printf(m, "# EP %u: %u posted, %u completed, %u repeated\n", i,
-				   held.eps[i].posted, held.eps[i].completed, held.eps[i].twice);
-	ok(m, a->completed == a->posted && p->completed == p->posted && !a->twice && !p->twice,
+	for (i = 0; i < NR_EPS; i++) {
+		test_posts_missing(&held.eps[i].recvs);
+		test_posts_missing(&held.eps[i].requests);
+	}
+	ok(m, is_back(a) && is_back(p) && !test_failures(),
 	   "P3 each post of the connected EPs completed exactly once");
 	ok(m, a->ends == 1 && p->ends == 1 && !a->other && !p->other,
 	   "C-31 C-41 each connection ended exactly once");
-	ok(m, idle->completed == idle->posted && !idle->twice && !idle->ends && !idle->other,
+	ok(m, is_back(idle) && !test_failures() && !idle->ends && !idle->other,
 	   "C-57 the unconnected EP was flushed without a connection event");
 	ok(m, held.catastrophic == 1, "C-57 the async EVD received IA_CATASTROPHIC once");
 }
@@ -223,15 +220,10 @@ static void check_posts(struct seq_file *m)
 	struct held_ep *h = &held.eps[ACTIVE];
 	DAT_DTO_COOKIE cookie = {};
 	DAT_LMR_TRIPLET seg = kdat_local(&held.t.mem, 0, 64);
-	bool good;
 
-	bitmap_zero(h->seen, 2 * DEPTH);
-	good = dat_ep_post_send(h->ep, 1, &seg, cookie, 0) == DAT_SUCCESS &&
-	       dat_ep_post_recv(h->ep, 1, &seg, cookie, 0) == DAT_SUCCESS;
-	h->posted += 2;
-	ok(m, good, "C-58 posts to an orphaned EP succeed");
-	/* Both have cookie 0, so one of them is counted as a repetition */
-	ok(m, wait_until(all_back) && h->completed == h->posted,
+	ok(m, post(h, true) == DAT_SUCCESS && post(h, false) == DAT_SUCCESS,
+	   "C-58 posts to an orphaned EP succeed");
+	ok(m, wait_until(all_back) && !test_failures(),
 	   "C-58 each of these posts is flushed once");
 	ok(m, dat_srq_post_recv(held.srq, 1, &seg, cookie) == DAT_SUCCESS,
 	   "C-58 Q-17 a post to an orphaned SRQ succeeds");
@@ -284,9 +276,23 @@ static int check_show(struct seq_file *m, void *unused)
 	check_calls(m);
 	check_posts(m);
 	check_close(m);
+	test_show_notes(m, &test_verdict, "# ");
 	return 0;
 }
 DEFINE_SHOW_ATTRIBUTE(check);
+
+static void free_memory(void)
+{
+	unsigned int i;
+
+	if (held.t.ia != DAT_HANDLE_NULL)
+		dat_ia_close(held.t.ia, DAT_CLOSE_ABRUPT_FLAG);
+	for (i = 0; i < NR_EPS; i++) {
+		test_posts_free(&held.eps[i].recvs);
+		test_posts_free(&held.eps[i].requests);
+	}
+	kfree(held.buffer);
+}
 
 static int __init removal_init(void)
 {
@@ -297,9 +303,7 @@ static int __init removal_init(void)
 		return -ENOMEM;
 	ret = make_objects() ?: connect_eps() ?: fill_queues();
 	if (ret) {
-		if (held.t.ia != DAT_HANDLE_NULL)
-			dat_ia_close(held.t.ia, DAT_CLOSE_ABRUPT_FLAG);
-		kfree(held.buffer);
+		free_memory();
 		return ret;
 	}
 	dir = debugfs_create_dir("kdapl_removal", NULL);
@@ -310,9 +314,7 @@ static int __init removal_init(void)
 static void __exit removal_exit(void)
 {
 	debugfs_remove(dir);
-	if (held.t.ia != DAT_HANDLE_NULL)
-		dat_ia_close(held.t.ia, DAT_CLOSE_ABRUPT_FLAG);
-	kfree(held.buffer);
+	free_memory();
 }
 
 module_init(removal_init);

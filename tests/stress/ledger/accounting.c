@@ -5,18 +5,14 @@
  *
  * Called by the one thread of the test.
  */
-#include <linux/build_bug.h>
 #include <linux/string.h>
 #include "ledger.h"
 
 #define GUARD_BYTE	0xa5
 #define EMPTY_BYTE	0xee
-#define ENTRY_BITS	10		/* of a cookie; above are the EP's */
-#define EP_BITS		6
 
-static struct entry entries[ENTRIES];
-static LIST_HEAD(unused);
-static u64 serial;
+/* Of each EP; the last one has no receives of its own */
+static struct test_posts requests[EPS], recvs[EPS - 1], srq_recvs;
 
 struct ledger_counts counts;
 
@@ -26,20 +22,15 @@ int acct_size(void)
 	return (ENTRIES + 2 * EPS) * STRIDE;
 }
 
-u8 *acct_buffer(const struct entry *e)
-{
-	return fx.arena + (e - entries) * STRIDE + GUARD;
-}
-
 u8 *acct_area(const struct end *end, bool target)
 {
 	return fx.arena + (ENTRIES + 2 * end->index + target) * STRIDE + GUARD;
 }
 
-/* The byte at @i of a message, determined by its first eight */
+/* The byte at @i of a message, which its first eight determine */
 static u8 pattern(u64 key, u32 i)
 {
-	return i < 8 ? key >> 8 * i : key * 31 + i;
+	return i < 8 ? key >> 8 * i : (key ^ key >> 32) * 31 + i;
 }
 
 static void fill(u8 *at, u64 key, u32 length)
@@ -60,33 +51,71 @@ static bool holds(const u8 *at, u64 key, u32 length)
 	return true;
 }
 
-void acct_init(void)
+static struct entry *entry_of(struct test_post *t)
 {
-	unsigned int i;
+	return container_of(t, struct entry, t);
+}
 
-	BUILD_BUG_ON(ENTRIES > 1 << ENTRY_BITS || EPS > 1 << EP_BITS);
-	INIT_LIST_HEAD(&unused);
-	memset(fx.arena, GUARD_BYTE, acct_size());
-	for (i = 0; i < ENTRIES; i++) {
-		list_add_tail(&entries[i].node, &unused);
-		memset(acct_buffer(&entries[i]), EMPTY_BYTE, DATA);
+/* The upper half of a request's cookie. It differs from the tags of receives */
+static u32 tag_of(unsigned int index)
+{
+	return 2 * index + 1;
+}
+
+/* Is it the cookie of a request of this EP? The data contains it, too, and it increases */
+static bool is_by(u64 cookie, unsigned int index)
+{
+	return cookie >> 32 == tag_of(index);
+}
+
+static int make_queue(struct test_posts *q, u32 tag, u32 slots, const char *name, u8 **at)
+{
+	int err = test_posts_make(q, tag, slots, sizeof(struct entry), "EP %u %s", tag / 2, name);
+	struct entry *e = q->post;
+	u32 i;
+
+	for (i = 0; i < slots && !err; i++, *at += STRIDE) {
+		e[i].at = *at;
+		memset(*at, EMPTY_BYTE, DATA);
 	}
-	for (i = 0; i < EPS; i++) {
+	return err;
+}
+
+/* Returns 0 or -ENOMEM; acct_exit() follows in both cases */
+int acct_init(void)
+{
+	u8 *at = fx.arena + GUARD;
+	unsigned int i;
+	int err;
+
+	memset(fx.arena, GUARD_BYTE, acct_size());
+	err = make_queue(&srq_recvs, 2 * EPS - 2, SRQ_DEPTH, "SRQ", &at);
+	for (i = 0; i < EPS && !err; i++) {
+		err = make_queue(&requests[i], tag_of(i), REQUESTS, "requests", &at);
+		if (!err && i < EPS - 1)
+			err = make_queue(&recvs[i], tag_of(i) - 1, DEPTH, "receives", &at);
 		fx.end[i].index = i;
 		fill(acct_area(&fx.end[i], false), i, DATA);
 	}
+	return err;
 }
 
-/* A cookie contains entry and EP, and increases; the data contains it, too */
-static u64 new_cookie(const struct entry *e, const struct end *end)
+void acct_exit(void)
 {
-	return ++serial << (EP_BITS + ENTRY_BITS) | (u64)(end ? end->index : 0) << ENTRY_BITS |
-	       (e - entries);
+	unsigned int i;
+
+	for (i = 0; i < EPS; i++)
+		test_posts_free(&requests[i]);
+	for (i = 0; i < EPS - 1; i++)
+		test_posts_free(&recvs[i]);
+	test_posts_free(&srq_recvs);
 }
 
-static bool is_by(u64 cookie, unsigned int index)
+/* The queues of an EP */
+void acct_init_end(struct end *end)
 {
-	return (cookie >> ENTRY_BITS) % (1 << EP_BITS) == index;
+	end->requests = &requests[end->index];
+	end->recvs = end->index == EPS - 1 ? &srq_recvs : &recvs[end->index];
 }
 
 static bool is_source(const struct entry *e)
@@ -94,48 +123,45 @@ static bool is_source(const struct entry *e)
 	return e->kind == K_SEND || e->kind == K_WRITE;
 }
 
-/* An entry for a post of this type, with a buffer; NULL if there is none */
+/* An entry for a post of this type; NULL if there is none */
 struct entry *acct_take(enum kind kind, struct end *end)
 {
-	struct entry *e = list_first_entry_or_null(&unused, struct entry, node);
+	static const DAT_DTOS ops[KINDS] = {
+		DAT_DTO_SEND, DAT_DTO_RDMA_WRITE, DAT_DTO_RDMA_READ, DAT_DTO_RECEIVE,
+		DAT_DTO_RECEIVE,
+	};
+	struct test_post *t = test_post_begin(kind < K_RECV ? end->requests : end->recvs);
+	struct entry *e;
 
-	if (!e)
+	if (!t)
 		return NULL;
-	list_del(&e->node);
-	e->cookie = new_cookie(e, end);
-	e->end = end;
+	e = entry_of(t);
 	e->kind = kind;
-	e->suppressed = false;
 	e->lost = false;
 	e->length = ledger_rnd(8) ? 8 + ledger_rnd(DATA - 7) : 0;
-	if (memchr_inv(acct_buffer(e), EMPTY_BYTE, DATA))
+	t->operation = ops[kind];
+	if (memchr_inv(e->at, EMPTY_BYTE, DATA))
 		test_fail("bytes of an unused buffer were written to");
 	if (is_source(e))
-		fill(acct_buffer(e), e->cookie, DATA);
+		fill(e->at, t->cookie, DATA);
+	counts.posted[kind]++;
 	return e;
 }
 
-/* The post was refused, or the entry is accounted for */
-void acct_drop(struct entry *e)
+/* The entry is accounted for */
+static void drop(struct entry *e)
 {
-	if (is_source(e) && !holds(acct_buffer(e), e->cookie, DATA))
+	if (is_source(e) && !holds(e->at, e->t.cookie, DATA))
 		test_fail("the source of a message or a write was written to");
-	memset(acct_buffer(e), EMPTY_BYTE, DATA);
-	e->cookie = 0;
-	list_add_tail(&e->node, &unused);
+	memset(e->at, EMPTY_BYTE, DATA);
 }
 
-/* The post succeeded */
-void acct_posted(struct entry *e, struct list_head *queue)
+/* The post was refused */
+void acct_refused(struct end *end, struct entry *e)
 {
-	counts.posted[e->kind]++;
-	list_add_tail(&e->node, queue);
-}
-
-static void retire(struct entry *e)
-{
-	list_del(&e->node);
-	acct_drop(e);
+	counts.posted[e->kind]--;
+	test_post_return(e->kind < K_RECV ? end->requests : end->recvs, &e->t);
+	drop(e);
 }
 
 /*
@@ -144,7 +170,7 @@ static void retire(struct entry *e)
  */
 static void check_data(struct end *end, const struct entry *e, u32 length)
 {
-	const u8 *at = acct_buffer(e);
+	const u8 *at = e->at;
 	u64 key = end->index ^ 1;
 
 	if (e->kind != K_READ && length >= 8) {
@@ -170,26 +196,22 @@ static void succeeded(struct end *end, const struct entry *e, u32 length)
 	if (e->kind == K_SEND)
 		end->sent++;
 	if (e->kind == K_WRITE && e->length) {
-		end->wrote = e->cookie;
+		end->wrote = e->t.cookie;
 		end->wrote_length = e->length;
 	}
 }
 
-/* Requests of this EP before @e, or all, which have an event only if they fail */
-static void silent_before(struct end *end, const struct entry *e)
+/* Requests of this EP before @t, or all, which have an event only if they fail */
+static void silent_before(struct end *end, const struct test_post *t)
 {
-	struct entry *at, *next;
+	struct test_post *at;
 
-	list_for_each_entry_safe(at, next, &end->requests, node) {
-		if (at == e)
-			return;
-		if (!at->suppressed) {
-			test_fail("EP %u: a request completed before an earlier one", end->index);
-			return;
-		}
-		counts.suppressed[at->kind]++;
-		succeeded(end, at, at->length);
-		retire(at);
+	while ((at = test_posts_silent(end->requests, t))) {
+		struct entry *e = entry_of(at);
+
+		counts.suppressed[e->kind]++;
+		succeeded(end, e, e->length);
+		drop(e);
 	}
 }
 
@@ -198,109 +220,96 @@ void acct_suppressed(struct end *end)
 	silent_before(end, NULL);
 }
 
-static bool is_of_kind(const struct entry *e, DAT_DTOS operation)
-{
-	static const DAT_DTOS ops[KINDS] = {
-		DAT_DTO_SEND, DAT_DTO_RDMA_WRITE, DAT_DTO_RDMA_READ, DAT_DTO_RECEIVE,
-		DAT_DTO_RECEIVE,
-	};
-
-	return ops[e->kind] == operation;
-}
-
 /*
- * Receives complete in the order of their posts, also those of the SRQ, which only one EP
- * uses. A receive that is skipped has lost its completion. A device may keep the receive of
- * the SRQ that it was filling when a connection ended.
+ * Only one EP uses the SRQ, so its receives complete in the order of their posts, too. But a
+ * device may keep the receive that it was filling when a connection ended.
  */
-static void check_order(struct end *end, const struct entry *e)
+static void check_srq_order(const struct test_post *t)
 {
-	struct list_head *queue = e->kind == K_SRQ ? &fx.srq_recvs : &end->recvs;
-	struct entry *at;
+	struct test_post *at = NULL;
 
-	list_for_each_entry(at, queue, node) {
-		if (at == e)
-			break;
-		if (at->lost)
+	while ((at = test_posts_next(&srq_recvs, at)) && test_number(at) < test_number(t)) {
+		if (entry_of(at)->lost)
 			continue;
-		if (e->kind != K_SRQ || !fx.srq_ends) {
-			test_fail("EP %u: a receive completed before an earlier one",
-				  end->index);
+		if (!fx.srq_ends) {
+			test_fail("SRQ: receive %u: a later one completed before it",
+				  test_number(at));
 			return;
 		}
 		fx.srq_ends--;
-		at->lost = true;
+		entry_of(at)->lost = true;
 		counts.swallowed++;
 	}
 	/* A receive that was kept before would have been skipped now */
-	if (e->kind == K_SRQ)
-		fx.srq_ends = 0;
+	fx.srq_ends = 0;
 }
 
 /* Finds the post of an event */
 void acct_event(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
-	struct entry *e = &entries[dto->user_cookie.as_64 % (1 << ENTRY_BITS) % ENTRIES];
 	struct end *end = fixture_end_of(dto->ep_handle);
+	struct test_post *t;
+	struct entry *e;
 
-	if (!end) {
-		test_fail("an event of an EP that was freed");
+	if (!end || !end->requests) {
+		test_fail("an event of an EP that was freed, or has no posts");
 		return;
 	}
-	if (e->cookie != dto->user_cookie.as_64 || !is_of_kind(e, dto->operation) ||
-	    (e->kind == K_SRQ ? end->index != EPS - 1 : e->end != end)) {
-		test_fail("EP %u: cookie %#llx, operation %d: no such post pending", end->index,
-			  dto->user_cookie.as_64, dto->operation);
+	t = test_posts_complete(dto->operation == DAT_DTO_RECEIVE ? end->recvs : end->requests,
+				dto);
+	if (!t)
 		return;
-	}
+	e = entry_of(t);
 	if (e->kind < K_RECV)
-		silent_before(end, e);
+		silent_before(end, t);
+	else if (e->kind == K_RECV)
+		test_posts_silent(end->recvs, t);
 	else
-		check_order(end, e);
+		check_srq_order(t);
 	if (dto->status == DAT_DTO_SUCCESS) {
 		counts.completed[e->kind]++;
-		if (e->suppressed)
-			test_fail("EP %u: a suppressed success has an event", end->index);
 		succeeded(end, e, dto->transfered_length);
 	} else {
 		counts.flushed[e->kind]++;
 	}
-	retire(e);
+	drop(e);
 }
 
 /* A free or reset has returned these */
-void acct_returned(struct list_head *queue)
+void acct_returned(struct test_posts *q)
 {
-	struct entry *e, *next;
+	struct test_post *t = NULL;
 
-	list_for_each_entry_safe(e, next, queue, node) {
+	while ((t = test_posts_next(q, t))) {
 		/* One that the device has kept was counted already */
-		if (!e->lost)
-			counts.returned[e->kind]++;
-		retire(e);
+		if (!entry_of(t)->lost)
+			counts.returned[entry_of(t)->kind]++;
+		test_post_return(q, t);
+		drop(entry_of(t));
 	}
 }
 
 /* Number of pending receives of the SRQ, with or without those that the device keeps */
 int acct_srq_out(bool lost)
 {
-	const struct entry *e;
+	struct test_post *t = NULL;
 	int n = 0;
 
-	list_for_each_entry(e, &fx.srq_recvs, node)
-		n += lost || !e->lost;
+	while ((t = test_posts_next(&srq_recvs, t)))
+		n += lost || !entry_of(t)->lost;
 	return n;
 }
 
 /* Has this EP a post whose event is missing? */
 bool acct_waiting(const struct end *end)
 {
-	const struct entry *e;
+	struct test_post *t = NULL;
 
-	if (!list_empty(&end->recvs))
+	/* The free of the SRQ returns its receives */
+	if (end->index != EPS - 1 && end->recvs->out)
 		return true;
-	list_for_each_entry(e, &end->requests, node)
-		if (!e->suppressed)
+	while ((t = test_posts_next(end->requests, t)))
+		if (!t->suppressed)
 			return true;
 	return false;
 }

@@ -128,7 +128,7 @@ int fixture_wait(bool (*done)(void *data), void *data)
 	return test_wait(drained(done, data), WAIT_MS) ? 0 : -ETIMEDOUT;
 }
 
-static bool told_gone(void *unused)
+static bool is_gone(void *unused)
 {
 	return fx.gone;
 }
@@ -136,7 +136,7 @@ static bool told_gone(void *unused)
 /* Something failed: because of a device removal? Its event may still arrive */
 bool fixture_going(void)
 {
-	return test_wait(drained(told_gone, NULL), GOING_MS);
+	return test_wait(drained(is_gone, NULL), GOING_MS);
 }
 
 /* ---- objects ----------------------------------------------------------------------------- */
@@ -204,8 +204,8 @@ static void init_end(struct end *end, unsigned int index)
 {
 	memset(end, 0, sizeof(*end));
 	end->index = index;
-	INIT_LIST_HEAD(&end->requests);
-	INIT_LIST_HEAD(&end->recvs);
+	if (index < EPS)
+		acct_init_end(end);
 }
 
 /* Opens the IA if the device exists; 0, -EAGAIN: not yet, or another errno */
@@ -217,7 +217,6 @@ int fixture_open(void)
 	if (test_fixture_open(&fx.t, test_ia_name))
 		return -EAGAIN;
 	fx.gone = false;
-	INIT_LIST_HEAD(&fx.srq_recvs);
 	fx.srq_ends = 0;
 	for (i = 0; i < EPS; i++)
 		init_end(&fx.end[i], i);
@@ -247,8 +246,9 @@ int fixture_close(void)
 		if (fx.end[i].ep)
 			bad |= dat_ep_free(fx.end[i].ep) != DAT_SUCCESS;
 		fx.end[i].ep = DAT_HANDLE_NULL;
-		acct_returned(&fx.end[i].requests);
-		acct_returned(&fx.end[i].recvs);
+		acct_returned(fx.end[i].requests);
+		if (i != EPS - 1)
+			acct_returned(fx.end[i].recvs);
 	}
 	if (fx.bye.ep)
 		bad |= dat_ep_free(fx.bye.ep) != DAT_SUCCESS;
@@ -256,7 +256,7 @@ int fixture_close(void)
 	if (fx.srq)
 		bad |= dat_srq_free(fx.srq) != DAT_SUCCESS;
 	fx.srq = DAT_HANDLE_NULL;
-	acct_returned(&fx.srq_recvs);
+	acct_returned(fx.end[EPS - 1].recvs);
 	side_refuse_all();
 	bad |= test_unlisten(&fx.t) != DAT_SUCCESS;
 	/* All EPs were freed, so no event may be queued */

@@ -18,7 +18,6 @@
 #define _KDAPL_LEDGER_H_
 
 #include <linux/in.h>
-#include <linux/list.h>
 #include <linux/prandom.h>
 #include <linux/types.h>
 #include "kdapl_test.h"
@@ -27,7 +26,9 @@
 #define EPS		(2 * PAIRS)		/* pairs are neighbours */
 #define DEPTH		16
 #define SRQ_DEPTH	32
-#define ENTRIES		(EPS * 2 * DEPTH + SRQ_DEPTH)
+/* Suppressed requests that have completed keep their entries until a later event */
+#define REQUESTS	(4 * DEPTH)
+#define ENTRIES		(EPS * REQUESTS + (EPS - 1) * DEPTH + SRQ_DEPTH)
 #define DATA		512			/* bytes of a buffer */
 #define GUARD		32			/* guard bytes before and after it */
 #define STRIDE		(DATA + 2 * GUARD)
@@ -37,15 +38,13 @@ enum role { R_BOTH, R_SERVER, R_CLIENT };
 
 enum kind { K_SEND, K_WRITE, K_READ, K_RECV, K_SRQ, KINDS };
 
-/* A pending post; its index is that of its buffer, too */
+/* A post */
 struct entry {
-	struct list_head node;		/* on the queue of its EP, or free */
-	u64 cookie;
-	struct end *end;		/* NULL: a receive of the SRQ */
+	struct test_post t;
 	enum kind kind;
-	bool suppressed;
 	bool lost;			/* SRQ: the device keeps it for ever */
-	u32 length;
+	u32 length;			/* of a request; that of a receive is not used */
+	u8 *at;				/* its buffer */
 };
 
 /* Private data of a request and of its answer: the address of the sender's memory */
@@ -61,7 +60,7 @@ struct end {
 	unsigned int index;
 	DAT_EP_HANDLE ep;
 	struct ledger_hello peer;
-	struct list_head requests, recvs;	/* entries, in posting order */
+	struct test_posts *requests, *recvs;	/* the last EP's receives are those of the SRQ */
 	int credit;			/* receives for which no send was posted yet */
 	/* Messages of this connection: posted, with success; cookie of the last one received */
 	u64 asked, sent, received, last_key;
@@ -95,7 +94,6 @@ struct ledger_fixture {
 	DAT_SRQ_HANDLE srq;		/* for the receives of the last EP */
 	struct end end[EPS];
 	struct end bye;			/* with a role: for the last request and its answer */
-	struct list_head srq_recvs;
 	unsigned int srq_ends;		/* connections that may have kept one of them */
 	bool gone;			/* the device */
 	u8 *arena;
@@ -115,16 +113,16 @@ void ledger_step(void);
 bool ledger_enough(void);
 
 /* accounting.c */
-void acct_init(void);
+int acct_init(void);
+void acct_exit(void);
+void acct_init_end(struct end *end);
 struct entry *acct_take(enum kind kind, struct end *end);
-void acct_drop(struct entry *e);
-void acct_posted(struct entry *e, struct list_head *queue);
+void acct_refused(struct end *end, struct entry *e);
 void acct_event(const DAT_DTO_COMPLETION_EVENT_DATA *dto);
-void acct_returned(struct list_head *queue);
+void acct_returned(struct test_posts *q);
 void acct_suppressed(struct end *end);
 int acct_srq_out(bool lost);
 bool acct_waiting(const struct end *end);
-u8 *acct_buffer(const struct entry *e);
 u8 *acct_area(const struct end *end, bool target);
 void acct_check_guards(void);
 void acct_check_written(const struct end *end);

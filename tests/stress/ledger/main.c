@@ -249,16 +249,18 @@ static int __init ledger_init(void)
 	if (!fx.arena)
 		return -ENOMEM;
 	prandom_seed_state(&fx.rnd, seed);
-	acct_init();
-	err = test_job_start(&job);
-	if (err)
+	err = acct_init() ?: test_job_start(&job);
+	if (err) {
+		acct_exit();
 		vfree(fx.arena);
+	}
 	return err;
 }
 
 static void __exit ledger_exit(void)
 {
 	test_job_stop();
+	acct_exit();
 	vfree(fx.arena);
 }
 

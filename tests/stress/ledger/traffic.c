@@ -21,38 +21,34 @@ static DAT_LMR_TRIPLET segment(u8 *at, u32 length)
 }
 
 /* A post may only be refused because the queue is full or the connection has ended */
-static bool posted(struct entry *e, DAT_RETURN ret, struct list_head *queue)
+static bool posted(struct end *end, struct entry *e, DAT_RETURN ret)
 {
-	if (ret == DAT_SUCCESS) {
-		acct_posted(e, queue);
+	if (ret == DAT_SUCCESS)
 		return true;
-	}
 	if (DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES &&
 	    DAT_GET_TYPE(ret) != DAT_INVALID_STATE)
 		test_fail("a post of kind %d: %#x", e->kind, ret);
-	acct_drop(e);
+	acct_refused(end, e);
 	return false;
 }
 
 static bool post_recv(struct end *end)
 {
 	bool srq = end->index == EPS - 1;
-	struct entry *e = acct_take(srq ? K_SRQ : K_RECV, srq ? NULL : end);
+	struct entry *e = acct_take(srq ? K_SRQ : K_RECV, end);
 	DAT_LMR_TRIPLET iov[2];
 	u32 first = ledger_rnd(DATA + 1);
-	DAT_DTO_COOKIE cookie;
 	DAT_RETURN ret;
 
 	if (!e)
 		return false;
-	cookie.as_64 = e->cookie;
-	iov[0] = segment(acct_buffer(e), first);
-	iov[1] = segment(acct_buffer(e) + first, DATA - first);
+	iov[0] = segment(e->at, first);
+	iov[1] = segment(e->at + first, DATA - first);
 	if (srq)
-		ret = dat_srq_post_recv(fx.srq, 2, iov, cookie);
+		ret = dat_srq_post_recv(fx.srq, 2, iov, test_cookie(&e->t));
 	else
-		ret = dat_ep_post_recv(end->ep, 2, iov, cookie, 0);
-	if (!posted(e, ret, srq ? &fx.srq_recvs : &end->recvs))
+		ret = dat_ep_post_recv(end->ep, 2, iov, test_cookie(&e->t), 0);
+	if (!posted(end, e, ret))
 		return false;
 	end->credit++;
 	return true;
@@ -119,21 +115,22 @@ static bool post_request(struct end *end, enum kind kind, bool suppress)
 	e = take_request(kind, end);
 	if (!e)
 		return false;
-	e->suppressed = suppress;
-	cookie.as_64 = e->cookie;
+	e->t.suppressed = suppress;
+	e->t.length = e->length;
+	cookie = test_cookie(&e->t);
 	there = remote(end, kind == K_WRITE, e->length);
 	first = ledger_rnd(e->length + 1);
-	iov[0] = segment(acct_buffer(e), first);
-	iov[1] = segment(acct_buffer(e) + first, e->length - first);
+	iov[0] = segment(e->at, first);
+	iov[1] = segment(e->at + first, e->length - first);
 	if (kind == K_SEND) {
 		ret = dat_ep_post_send(end->ep, 2, iov, cookie, flags);
 	} else if (kind == K_WRITE) {
 		ret = dat_ep_post_rdma_write(end->ep, 2, iov, cookie, &there, flags);
 	} else {
-		iov[0] = segment(acct_buffer(e), e->length);
+		iov[0] = segment(e->at, e->length);
 		ret = dat_ep_post_rdma_read(end->ep, 1, iov, cookie, &there, flags);
 	}
-	if (!posted(e, ret, &end->requests))
+	if (!posted(end, e, ret))
 		return false;
 	if (kind == K_SEND) {
 		peer->credit--;
@@ -206,7 +203,7 @@ static bool both_back(void *data)
 }
 
 /* Posts after the end are flushed, in order, also suppressed ones */
-static void post_behind(struct end *end)
+static void post_after_end(struct end *end)
 {
 	unsigned int n = ledger_rnd(6);
 
@@ -291,14 +288,14 @@ static void renew(struct end *end)
 		end->ep = DAT_HANDLE_NULL;
 		counts.frees++;
 		if (ret == DAT_SUCCESS) {
-			acct_returned(&end->requests);
-			acct_returned(&end->recvs);
+			acct_returned(end->requests);
+			acct_returned(end->recvs);
 			ret = fixture_make_ep(end);
 		}
 	}
 	if (ret == DAT_SUCCESS) {
-		acct_returned(&end->requests);
-		acct_returned(&end->recvs);
+		acct_returned(end->requests);
+		acct_returned(end->recvs);
 		if (end->index != EPS - 1)
 			end->credit = 0;
 		return;
@@ -314,7 +311,7 @@ static DAT_RETURN replace_srq(void)
 
 	if (ret == DAT_SUCCESS)
 		fx.srq = DAT_HANDLE_NULL;
-	acct_returned(&fx.srq_recvs);
+	acct_returned(fx.end[EPS - 1].recvs);
 	fx.srq_ends = 0;
 	return ret ?: dat_srq_create(fx.t.ia, fx.t.pz, &attr, &fx.srq);
 }
@@ -334,7 +331,7 @@ static void renew_srq(void)
 	ret = dat_ep_free(end->ep);
 	fx.srq_ends += end->established || end->ended;
 	end->ep = DAT_HANDLE_NULL;
-	acct_returned(&end->requests);
+	acct_returned(end->requests);
 	counts.frees++;
 	if (ret == DAT_SUCCESS && !keep)
 		ret = replace_srq();
@@ -357,7 +354,7 @@ void traffic_prepare(struct end *end)
 /* A connection has ended: all posts complete, including those after the end */
 void traffic_settle(struct end *end)
 {
-	post_behind(end);
+	post_after_end(end);
 	account_silent(end);
 }
 
@@ -426,8 +423,8 @@ void traffic_change(void)
 	if (fx.gone)
 		return;
 	if (ledger_rnd(2)) {
-		post_behind(&end[0]);
-		post_behind(&end[1]);
+		post_after_end(&end[0]);
+		post_after_end(&end[1]);
 		account_silent(&end[0]);
 		account_silent(&end[1]);
 		check_ended(end);

@@ -135,6 +135,21 @@ static bool both_pairs_up(struct life *w)
 	return w->ep[LIFE_C].established && w->ep[LIFE_D].established;
 }
 
+static int make_accounting(struct life *w)
+{
+	static const char * const name[] = { "receives", "requests", "binds" };
+	unsigned int i, q;
+	int ret;
+
+	ret = test_posts_make(&w->srq_recv, life_cookies(LIFE_D, LIFE_RECV), LIFE_DEPTH,
+			      sizeof(struct test_post), "SRQ");
+	for (i = 0; i < LIFE_EPS; i++)
+		for (q = 0; q < ARRAY_SIZE(name) && !ret; q++)
+			ret = test_posts_make(&w->ep[i].queue[q], life_cookies(i, q), LIFE_DEPTH,
+					      sizeof(struct test_post), "EP %u %s", i, name[q]);
+	return ret;
+}
+
 static int connect_pair(struct life *w, unsigned int i, bool (*up)(struct life *w))
 {
 	if (!test_expect("connecting a pair", test_pair(&w->t, w->ep[i].handle,
@@ -171,7 +186,7 @@ int life_open(struct life **out)
 	memset(w->memory, GUARD, REGION + 2 * PAGE_SIZE);
 	w->base = (unsigned long)w->memory + PAGE_SIZE;
 	w->tag->w = w;
-	ret = open_ia(w);
+	ret = make_accounting(w) ?: open_ia(w);
 	if (ret)
 		goto err;
 	ret = make_objects(w) ?:
@@ -184,9 +199,7 @@ int life_open(struct life **out)
 	*out = w;
 	return 0;
 err:
-	kfree(w->tag);
-	kfree(w->memory);
-	kfree(w);
+	life_end(w);
 	return ret;
 }
 
@@ -255,21 +268,8 @@ void life_close(struct life *w, DAT_CLOSE_FLAGS flags)
 		test_fail("expected no upcall after dat_ia_close, one runs");
 }
 
-static void check_ledger(const struct life_ledger *l, const char *what, bool all_back)
-{
-	int posted = atomic_read(&l->posted), back = atomic_read(&l->back);
-	int left = life_left(l);
-
-	if (atomic_read(&l->wrong))
-		test_fail("%s: %d events without a pending post", what, atomic_read(&l->wrong));
-	if (posted != back + left)
-		test_fail("%s: %d posted, %d completed, %d are left", what, posted, back, left);
-	if (all_back && left)
-		test_fail("%s: %d of %d posts did not complete", what, left, posted);
-}
-
 /**
- * life_check - check the ledgers and the guards
+ * life_check - check the accounting and the guards
  * @w:        the fixture, nobody posts
  * @all_back: every post must have had its event; else some were returned by a
  *            free or by the close
@@ -278,18 +278,15 @@ static void check_ledger(const struct life_ledger *l, const char *what, bool all
  */
 void life_check(struct life *w, bool all_back)
 {
-	static const char * const name[] = { "receives", "requests", "binds" };
 	unsigned int i, q;
 
 	for (i = 0; i < LIFE_EPS; i++) {
-		for (q = 0; q < ARRAY_SIZE(name); q++)
-			check_ledger(&w->ep[i].queue[q], name[q], all_back);
-		if (atomic_read(&w->ep[i].queue[LIFE_SUPPRESSED].back) >
-		    atomic_read(&w->ep[i].queue[LIFE_SUPPRESSED].posted))
+		/* dat_srq_free() returns the unused buffers of the SRQ */
+		for (q = 0; q < LIFE_SUPPRESSED && all_back; q++)
+			test_posts_missing(&w->ep[i].queue[q]);
+		if (atomic_read(&w->ep[i].failed) > atomic_read(&w->ep[i].suppressed))
 			test_fail("suppressed requests: expected one completion each, got more");
 	}
-	/* dat_srq_free() returns the unused buffers */
-	check_ledger(&w->srq_recv, "SRQ", false);
 	if (memchr_inv(w->memory, GUARD, PAGE_SIZE) ||
 	    memchr_inv(w->memory + PAGE_SIZE + REGION, GUARD, PAGE_SIZE))
 		test_fail("expected unchanged bytes around the LMR, some were written");
@@ -303,6 +300,12 @@ void life_check(struct life *w, bool all_back)
  */
 void life_end(struct life *w)
 {
+	unsigned int i, q;
+
+	for (i = 0; i < LIFE_EPS; i++)
+		for (q = 0; q < LIFE_SUPPRESSED; q++)
+			test_posts_free(&w->ep[i].queue[q]);
+	test_posts_free(&w->srq_recv);
 	kfree(w->tag);
 	kfree(w->memory);
 	kfree(w);

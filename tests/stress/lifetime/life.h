@@ -4,7 +4,7 @@
  *
  * A *fixture* is one IA with two connected pairs of EPs and all they need. Each
  * round of a loop creates a fixture, starts threads that post and dequeue, frees objects
- * while they run, and checks the ledgers. The test uses the public API only, and accesses
+ * while they run, and checks the accounting. The test uses the public API only, and accesses
  * objects only by their handles.
  */
 #ifndef LIFE_H
@@ -16,7 +16,7 @@
 #include "kdapl_test.h"
 
 #define LIFE_QUAL	7481
-#define LIFE_DEPTH	16	/* posts of one ledger that may be outstanding */
+#define LIFE_DEPTH	16	/* posts of one queue that may be outstanding */
 #define LIFE_SIZE	256	/* bytes of a message */
 #define LIFE_THREADS	4
 #define LIFE_WAIT_MS	15000
@@ -25,32 +25,26 @@
 enum { LIFE_A, LIFE_B, LIFE_C, LIFE_D, LIFE_EPS };
 
 /* The last one is for posts that are only counted, because successes have no event */
-enum life_queue { LIFE_RECV, LIFE_REQUEST, LIFE_BIND, LIFE_SUPPRESSED, LIFE_QUEUES };
-
-/*
- * The posts of one queue. A slot contains the number of its post from before the call until
- * the event, so that an event that arrives twice, or without a post, finds another number
- * there.
- */
-struct life_ledger {
-	atomic_t slot[LIFE_DEPTH];
-	atomic_t number;
-	atomic_t posted;
-	atomic_t back;
-	atomic_t wrong;
-};
+enum life_queue { LIFE_RECV, LIFE_REQUEST, LIFE_BIND, LIFE_SUPPRESSED };
 
 struct life_ep {
 	DAT_EP_HANDLE handle;
-	struct life_ledger queue[LIFE_QUEUES];
-	struct life_ledger *recv;	/* its own, or that of the SRQ */
+	struct test_posts queue[LIFE_SUPPRESSED];
+	struct test_posts *recv;	/* its own, or that of the SRQ */
+	atomic_t suppressed, failed;	/* suppressed requests, and the events of these */
 	bool freeing;			/* dat_ep_free() has begun */
 	bool freed;			/* dat_ep_free() has returned */
-	int mark_recv, mark_request;
+	u32 mark_recv, mark_request;
 	unsigned int established;
 	unsigned int ends;		/* DISCONNECTED or BROKEN */
 	unsigned int other;		/* any other connection event */
 };
+
+/* Upper half of the cookies of a queue; 0 is not used */
+static inline u32 life_cookies(unsigned int ep, enum life_queue queue)
+{
+	return (ep + 1) << 8 | queue;
+}
 
 struct life;
 
@@ -66,7 +60,7 @@ struct life {
 	DAT_SRQ_HANDLE srq;
 	DAT_EVD_HANDLE up;		/* of A and B: delivered by upcalls */
 	struct life_ep ep[LIFE_EPS];
-	struct life_ledger srq_recv;
+	struct test_posts srq_recv;
 	struct life_tag *tag;
 	u8 *memory;			/* guards around the LMR */
 	DAT_VADDR base;			/* of the LMR */
@@ -128,10 +122,6 @@ int life_run(struct life *w, int (*fn)(void *w), const char *name);
 int life_load(struct life *w);
 void life_halt(struct life *w);
 int life_moves(struct life *w);
-void life_back(struct life_ledger *l, u64 cookie);
-u64 life_take_slot(struct life_ledger *l, unsigned int ep, enum life_queue queue);
-void life_undo_slot(struct life_ledger *l, u64 cookie);
-unsigned int life_left(const struct life_ledger *l);
 void life_event(struct life *w, const DAT_EVENT *event);
 DAT_RETURN life_post(struct life *w, unsigned int i, enum life_queue queue,
 		     DAT_LMR_CONTEXT context);

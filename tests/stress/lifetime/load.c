@@ -1,84 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The load on a fixture: threads that post and dequeue continuously, the upcall, and the
- * ledgers that contain each post exactly once.
+ * accounting of their posts.
  *
  * Threads run in process context, the upcall with bottom halves off.
  */
 #include <linux/sched.h>
 #include "life.h"
 
-#define COOKIE(ep, queue, slot, number) \
-	((u64)(ep) << 56 | (u64)(queue) << 48 | (u64)(slot) << 32 | (u32)(number))
-#define COOKIE_EP(c)		((unsigned int)((c) >> 56 & 0xff))
-#define COOKIE_QUEUE(c)		((unsigned int)((c) >> 48 & 0xff))
-#define COOKIE_SLOT(c)		((unsigned int)((c) >> 32 & 0xffff))
-#define COOKIE_NUMBER(c)	((int)(u32)(c))
+#define COOKIE_EP(c)		((unsigned int)((c) >> 40) - 1)
+#define COOKIE_QUEUE(c)		((unsigned int)((c) >> 32 & 0xff))
 
-/* ---- the ledger -------------------------------------------------------- */
+/* ---- events -------------------------------------------------------------- */
 
 /**
- * life_take_slot - enter the next post
- * @l:     ledger
- * @ep:    number of the EP
- * @queue: which of its queues
- *
- * Context: any.
- * Return: the cookie; 0 if enough posts are outstanding.
- */
-u64 life_take_slot(struct life_ledger *l, unsigned int ep, enum life_queue queue)
-{
-	int number = atomic_inc_return(&l->number);
-	unsigned int i;
-
-	for (i = 0; i < LIFE_DEPTH; i++) {
-		if (atomic_read(&l->slot[i]) || atomic_cmpxchg(&l->slot[i], 0, number))
-			continue;
-		atomic_inc(&l->posted);
-		return COOKIE(ep, queue, i, number);
-	}
-	return 0;
-}
-
-/* The post was refused */
-void life_undo_slot(struct life_ledger *l, u64 cookie)
-{
-	unsigned int slot = COOKIE_SLOT(cookie);
-
-	if (atomic_cmpxchg(&l->slot[slot], COOKIE_NUMBER(cookie), 0) != COOKIE_NUMBER(cookie))
-		test_fail("expected no event for a refused post, got one");
-	atomic_dec(&l->posted);
-}
-
-unsigned int life_left(const struct life_ledger *l)
-{
-	unsigned int i, left = 0;
-
-	for (i = 0; i < LIFE_DEPTH; i++)
-		left += atomic_read(&l->slot[i]) != 0;
-	return left;
-}
-
-/**
- * life_back - remove a post
- * @l:      ledger
- * @cookie: that of the event
- *
- * Context: any.
- */
-void life_back(struct life_ledger *l, u64 cookie)
-{
-	unsigned int slot = COOKIE_SLOT(cookie);
-
-	if (slot < LIFE_DEPTH && COOKIE_NUMBER(cookie) &&
-	    atomic_cmpxchg(&l->slot[slot], COOKIE_NUMBER(cookie), 0) == COOKIE_NUMBER(cookie))
-		atomic_inc(&l->back);
-	else
-		atomic_inc(&l->wrong);
-}
-
-/**
- * life_event - remove the post of an event from its ledger
+ * life_event - complete the post of an event
  * @w:     the fixture
  * @event: of a DTO or a bind; others are not looked at
  *
@@ -87,7 +23,7 @@ void life_back(struct life_ledger *l, u64 cookie)
 void life_event(struct life *w, const DAT_EVENT *event)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto = &event->event_data.dto_completion_event_data;
-	struct life_ledger *l;
+	unsigned int queue;
 	struct life_ep *ep;
 	u64 cookie;
 
@@ -97,19 +33,20 @@ void life_event(struct life *w, const DAT_EVENT *event)
 		cookie = event->event_data.rmr_completion_event_data.user_cookie.as_64;
 	else
 		return;
-	if (COOKIE_EP(cookie) >= LIFE_EPS || COOKIE_QUEUE(cookie) >= LIFE_QUEUES) {
-		test_fail("event: expected a pending cookie, got %#llx", cookie);
+	queue = COOKIE_QUEUE(cookie);
+	if (COOKIE_EP(cookie) >= LIFE_EPS || queue > LIFE_SUPPRESSED) {
+		test_fail("foreign completion: expected the cookie of a queue, got %#llx", cookie);
 		return;
 	}
 	ep = &w->ep[COOKIE_EP(cookie)];
-	if (COOKIE_QUEUE(cookie) == LIFE_SUPPRESSED) {
-		atomic_inc(&ep->queue[LIFE_SUPPRESSED].back);
+	if (queue == LIFE_SUPPRESSED) {
+		atomic_inc(&ep->failed);
 		return;
 	}
 	if (event->event_number == DAT_DTO_COMPLETION_EVENT && dto->ep_handle != ep->handle)
 		test_fail("event: expected the EP of its cookie, got another");
-	l = COOKIE_QUEUE(cookie) == LIFE_RECV ? ep->recv : &ep->queue[COOKIE_QUEUE(cookie)];
-	life_back(l, cookie);
+	test_posts_match(queue == LIFE_RECV ? ep->recv : &ep->queue[queue], cookie,
+			 DAT_DTO_SUCCESS);
 }
 
 /* ---- posting ----------------------------------------------------------- */
@@ -142,46 +79,59 @@ static DAT_RETURN submit(struct life *w, unsigned int i, enum life_queue queue, 
 	return dat_ep_post_send(ep, 1, &seg, cookie, 0);
 }
 
+/* A post that is only counted */
+static DAT_RETURN post_suppressed(struct life *w, unsigned int i, enum life_queue queue,
+				  DAT_LMR_CONTEXT context)
+{
+	DAT_RETURN ret;
+
+	atomic_inc(&w->ep[i].suppressed);
+	ret = submit(w, i, queue, (u64)life_cookies(i, LIFE_SUPPRESSED) << 32, context);
+	if (ret != DAT_SUCCESS)
+		atomic_dec(&w->ep[i].suppressed);
+	return ret;
+}
+
+static DAT_RETURN post_counted(struct life *w, unsigned int i, enum life_queue queue,
+			       DAT_LMR_CONTEXT context)
+{
+	struct test_posts *q = queue == LIFE_RECV ? w->ep[i].recv : &w->ep[i].queue[queue];
+	struct test_post *p = test_post_begin(q);
+	DAT_RETURN ret;
+
+	if (!p)
+		return DAT_QUEUE_FULL;
+	ret = submit(w, i, queue, p->cookie, context);
+	if (ret != DAT_SUCCESS)
+		test_post_return(q, p);
+	return ret;
+}
+
 static DAT_RETURN post_one(struct life *w, unsigned int i, enum life_queue queue,
 			   DAT_LMR_CONTEXT context)
 {
-	struct life_ep *ep = &w->ep[i];
-	struct life_ledger *l = queue == LIFE_RECV ? ep->recv : &ep->queue[queue];
 	/* An SRQ exists longer than its EP */
-	bool gone = life_is_set(l == &w->srq_recv ? &w->srq_gone : &ep->freed);
+	bool gone = life_is_set(queue == LIFE_RECV && i == LIFE_D ? &w->srq_gone : &w->ep[i].freed);
 	DAT_RETURN ret;
-	u64 cookie;
 
-	if (queue == LIFE_SUPPRESSED) {
-		cookie = COOKIE(i, queue, 0, 0);
-		atomic_inc(&l->posted);
-	} else {
-		cookie = life_take_slot(l, i, queue);
-		if (!cookie)
-			return DAT_QUEUE_FULL;
-	}
-	ret = submit(w, i, queue, cookie, context);
-	if (ret == DAT_SUCCESS) {
-		if (gone)
-			test_fail("post to a freed object: expected INVALID_HANDLE, it succeeded");
-		return ret;
-	}
 	if (queue == LIFE_SUPPRESSED)
-		atomic_dec(&l->posted);
+		ret = post_suppressed(w, i, queue, context);
 	else
-		life_undo_slot(l, cookie);
+		ret = post_counted(w, i, queue, context);
+	if (ret == DAT_SUCCESS && gone)
+		test_fail("post to a freed object: expected INVALID_HANDLE, it succeeded");
 	return ret;
 }
 
 /**
- * life_post - make one post, if the ledger has room
+ * life_post - make one post, if fewer than LIFE_DEPTH are pending
  * @w:       the fixture
  * @i:       the EP
  * @queue:   LIFE_RECV, LIFE_REQUEST (sends and writes) or LIFE_SUPPRESSED
  * @context: of the LMR
  *
  * Context: any in which one may post.
- * Return: that of the call; DAT_QUEUE_FULL, which no post returns, if there is no room.
+ * Return: that of the call; DAT_QUEUE_FULL, which no post returns, if too many are pending.
  */
 DAT_RETURN life_post(struct life *w, unsigned int i, enum life_queue queue, DAT_LMR_CONTEXT context)
 {
@@ -196,7 +146,7 @@ DAT_RETURN life_post(struct life *w, unsigned int i, enum life_queue queue, DAT_
 }
 
 /**
- * life_post_uncounted - post a receive that is in no ledger
+ * life_post_uncounted - post a receive that is only counted
  * @w: the fixture
  * @i: the EP
  *
@@ -204,14 +154,7 @@ DAT_RETURN life_post(struct life *w, unsigned int i, enum life_queue queue, DAT_
  */
 DAT_RETURN life_post_uncounted(struct life *w, unsigned int i)
 {
-	struct life_ledger *l = &w->ep[i].queue[LIFE_SUPPRESSED];
-	DAT_RETURN ret;
-
-	atomic_inc(&l->posted);
-	ret = submit(w, i, LIFE_RECV, COOKIE(i, LIFE_SUPPRESSED, 0, 0), w->t.mem.lmr_context);
-	if (ret != DAT_SUCCESS)
-		atomic_dec(&l->posted);
-	return ret;
+	return post_suppressed(w, i, LIFE_RECV, w->t.mem.lmr_context);
 }
 
 /* A post must succeed here, unless its EP is being freed */
@@ -224,7 +167,7 @@ static void judge(struct life *w, unsigned int i, enum life_queue queue, DAT_RET
 		return;
 	if (DAT_GET_TYPE(ret) == DAT_INVALID_HANDLE && freeing)
 		return;
-	/* No ledger limits some of the posts, so they may fill request queues and the SRQ */
+	/* Some of the posts are only counted, so they may fill request queues and the SRQ */
 	if (DAT_GET_TYPE(ret) == DAT_INSUFFICIENT_RESOURCES &&
 	    (queue != LIFE_RECV || i == LIFE_D))
 		return;
@@ -243,7 +186,7 @@ static int poster(void *arg)
 			judge(w, i, LIFE_REQUEST, life_post(w, i, LIFE_REQUEST, lmr));
 			if (n++ % 8 == i)
 				judge(w, i, LIFE_SUPPRESSED,
-				      life_post(w, i, LIFE_SUPPRESSED, lmr));
+					      life_post(w, i, LIFE_SUPPRESSED, lmr));
 		}
 		/* The device needs the CPU, too */
 		if (n % 64 == 0)
@@ -357,17 +300,17 @@ static void set_mark(struct life *w)
 	unsigned int i;
 
 	for (i = 0; i < LIFE_EPS; i++) {
-		w->ep[i].mark_recv = atomic_read(&w->ep[i].recv->back);
-		w->ep[i].mark_request = atomic_read(&w->ep[i].queue[LIFE_REQUEST].back);
+		w->ep[i].mark_recv = READ_ONCE(w->ep[i].recv->done);
+		w->ep[i].mark_request = READ_ONCE(w->ep[i].queue[LIFE_REQUEST].done);
 	}
 }
 
 static bool one_moves(const struct life_ep *ep, bool shared)
 {
-	if (atomic_read(&ep->queue[LIFE_REQUEST].back) - ep->mark_request < 4)
+	if (READ_ONCE(ep->queue[LIFE_REQUEST].done) - ep->mark_request < 4)
 		return false;
 	/* The end of a connection does not flush the buffers of an SRQ */
-	return (shared && ep->ends) || atomic_read(&ep->recv->back) - ep->mark_recv >= 4;
+	return (shared && ep->ends) || READ_ONCE(ep->recv->done) - ep->mark_recv >= 4;
 }
 
 /* Has each EP that exists sent and received something since then? */

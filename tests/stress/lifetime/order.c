@@ -136,8 +136,8 @@ static bool bind_is_over(struct life *w)
 
 static int make_lmr_rmr(struct life *w, struct pair *p)
 {
-	struct life_ledger *l = &w->ep[LIFE_C].queue[LIFE_BIND];
-	DAT_RMR_COOKIE cookie = { .as_64 = life_take_slot(l, LIFE_C, LIFE_BIND) };
+	struct test_post *post = test_post_begin(&w->ep[LIFE_C].queue[LIFE_BIND]);
+	DAT_RMR_COOKIE cookie = { .as_64 = post ? post->cookie : 0 };
 	DAT_LMR_TRIPLET seg = { .virtual_address = w->base, .segment_length = LIFE_SIZE };
 	DAT_RMR_CONTEXT context;
 	int ret;

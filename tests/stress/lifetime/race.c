@@ -13,7 +13,8 @@
 #define UPCALL_US	200		/* of an EVD's that is torn down */
 
 /* A call on the prey must return SUCCESS until it is freed, @type afterwards */
-static void judge(struct life *w, const char *what, bool was_gone, DAT_RETURN ret, DAT_RETURN type)
+static void judge(struct life *w, const char *what, bool was_gone, DAT_RETURN ret,
+			DAT_RETURN type)
 {
 	if (ret == DAT_SUCCESS) {
 		atomic_inc(&w->prey_done);
@@ -67,16 +68,17 @@ static int finish(struct life *w, int ret)
 
 /* ---- an EVD: posted to, dequeued, delivered from, modified --------------- */
 
-/* Software events are in a ledger of an EP that has no binds */
-static struct life_ledger *soft_ledger(struct life *w)
+/* Software events are in the accounting of an EP that has no binds */
+static struct test_posts *soft_posts(struct life *w)
 {
 	return &w->ep[LIFE_A].queue[LIFE_BIND];
 }
 
 static void soft_event(struct life *w, const DAT_EVENT *event)
 {
-	life_back(soft_ledger(w),
-		  (unsigned long)event->event_data.software_event_data.pointer);
+	test_posts_match(soft_posts(w),
+			 (unsigned long)event->event_data.software_event_data.pointer,
+			 DAT_DTO_SUCCESS);
 }
 
 static void soft_upcall(void *instance, const DAT_EVENT *event, DAT_BOOLEAN more)
@@ -119,21 +121,20 @@ static void soft_teardown(struct life *w)
 static int soft_poster(void *arg)
 {
 	struct life *w = arg;
-	struct life_ledger *l = soft_ledger(w);
+	struct test_posts *q = soft_posts(w);
 
 	while (!kthread_should_stop()) {
 		bool gone = life_is_set(&w->prey_gone);
-		u64 cookie = life_take_slot(l, LIFE_A, LIFE_BIND);
-		DAT_EVENT event = {
-			.event_number = DAT_SOFTWARE_EVENT,
-			.event_data.software_event_data.pointer = (void *)(unsigned long)cookie,
-		};
+		struct test_post *p = test_post_begin(q);
+		DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
 		DAT_RETURN ret = DAT_QUEUE_FULL;
 
-		if (cookie) {
+		if (p) {
+			event.event_data.software_event_data.pointer =
+				(void *)(unsigned long)p->cookie;
 			ret = dat_evd_post_se(w->prey, &event);
 			if (ret != DAT_SUCCESS)
-				life_undo_slot(l, cookie);
+				test_post_return(q, p);
 			judge(w, "dat_evd_post_se", gone, ret, DAT_INVALID_HANDLE);
 		}
 		if (ret != DAT_SUCCESS)
@@ -213,7 +214,7 @@ int life_loop_evd(unsigned int round)
 
 /* ---- an SRQ: posted to ------------------------------------------------ */
 
-/* Posts without the limit of a ledger, so that there is always one outstanding */
+/* Posts without a limit, so that there is always one outstanding */
 static int srq_poster(void *arg)
 {
 	struct life *w = arg;
@@ -311,7 +312,7 @@ int life_loop_lmr(unsigned int round)
 static int binder(void *arg)
 {
 	struct life *w = arg;
-	struct life_ledger *l = &w->ep[LIFE_C].queue[LIFE_BIND];
+	struct test_posts *q = &w->ep[LIFE_C].queue[LIFE_BIND];
 	DAT_LMR_TRIPLET seg = {
 		.virtual_address = w->base,
 		.segment_length = LIFE_SIZE,
@@ -321,20 +322,21 @@ static int binder(void *arg)
 
 	while (!kthread_should_stop()) {
 		bool gone = life_is_set(&w->prey_gone);
-		DAT_RMR_COOKIE cookie = {};
+		DAT_RMR_COOKIE cookie;
+		struct test_post *p;
 		DAT_RETURN ret;
 
 		/* One at a time: an RMR that is being bound is busy */
-		if (!life_left(l))
-			cookie.as_64 = life_take_slot(l, LIFE_C, LIFE_BIND);
-		if (!cookie.as_64) {
+		p = READ_ONCE(q->out) ? NULL : test_post_begin(q);
+		if (!p) {
 			kdapl_nap(20, 50);
 			continue;
 		}
+		cookie.as_64 = p->cookie;
 		ret = dat_rmr_bind(w->prey, w->t.mem.lmr, &seg, DAT_MEM_PRIV_REMOTE_READ_FLAG,
 				   DAT_VA_TYPE_VA, w->ep[LIFE_C].handle, cookie, 0, &context);
 		if (ret != DAT_SUCCESS)
-			life_undo_slot(l, cookie.as_64);
+			test_post_return(q, p);
 		if (DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES)
 			judge(w, "dat_rmr_bind", gone, ret, DAT_INVALID_HANDLE);
 		cond_resched();

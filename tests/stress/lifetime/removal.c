@@ -91,7 +91,7 @@ static bool all_back(struct life *w)
 		if (!w->ep[i].ends)
 			return false;
 		for (q = 0; q < LIFE_SUPPRESSED; q++)
-			if (life_left(&w->ep[i].queue[q]))
+			if (READ_ONCE(w->ep[i].queue[q].out))
 				return false;
 	}
 	return w->catastrophic;
