@@ -3,7 +3,7 @@
  * kdapl_bench.ko: the declarations that its files share.
  *
  * main.c takes one line that describes a measurement and answers with one line
- * of figures. measure.c measures two sides that post the same work: bare.c, a
+ * of figures. measure.c measures two sides that post the same work: plain_verbs.c, a
  * pair of plain-verbs QPs, and fixture.c, a pair of EPs on kDAPL with the
  * requested number of further LMRs and EPs. probe.c wraps the device's poll_cq
  * and measures the callbacks that run between two polls.
@@ -124,13 +124,13 @@ extern atomic_t bench_polled;		/* completions since the last reset */
 /* Minimum time between two polls of a batch of @n completions; 0 if there was none */
 u64 bench_probe_window(bool recv, unsigned int n);
 
-/* bare.c */
-struct bare;
-struct bare *bare_create(struct ib_device *ibdev, const struct bench_spec *spec);
-void bare_destroy(struct bare *bare);
-struct bench_side *bare_side(struct bare *bare);
+/* plain_verbs.c */
+struct plain_verbs;
+struct plain_verbs *plain_verbs_create(struct ib_device *ibdev, const struct bench_spec *spec);
+void plain_verbs_destroy(struct plain_verbs *v);
+struct bench_side *plain_verbs_side(struct plain_verbs *v);
 /* Selects done callbacks that do nothing or that count */
-void bare_set_empty(struct bare *bare, bool empty);
+void plain_verbs_set_empty(struct plain_verbs *v, bool empty);
 
 /* fixture.c */
 struct fixture;

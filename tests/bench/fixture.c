@@ -13,6 +13,7 @@
  */
 #include <linux/slab.h>
 #include "bench.h"
+#include "kdapl_test.h"
 
 #define FIXTURE_QUAL	7472
 #define FIXTURE_SIZE	(BENCH_MAX_SEGS * BENCH_SEG_LEN)
@@ -20,10 +21,8 @@
 struct fixture {
 	struct bench_side side;
 	struct bench_spec spec;
-	DAT_IA_HANDLE ia;
-	DAT_PZ_HANDLE pz;
-	DAT_EVD_HANDLE async, request, recv, conn, cr;
-	DAT_PSP_HANDLE psp;
+	struct test_fixture t;		/* without @dto and @mem */
+	DAT_EVD_HANDLE request, recv;
 	DAT_SRQ_HANDLE srq;
 	DAT_EP_HANDLE ep[2][2];		/* [with an SRQ][end] */
 	DAT_LMR_CONTEXT *lmr;
@@ -205,28 +204,27 @@ static int fixture_make_evd(struct fixture *w, DAT_EVD_FLAGS flags, DAT_UPCALL_F
 {
 	DAT_UPCALL_OBJECT upcall = { .instance_data = w, .upcall_func = func };
 
-	return fixture_try("dat_evd_kcreate", dat_evd_kcreate(w->ia, 8, DAT_UPCALL_SINGLE_INSTANCE,
-							      &upcall, flags, evd));
+	return fixture_try("dat_evd_kcreate",
+			   dat_evd_kcreate(w->t.ia, 8, DAT_UPCALL_SINGLE_INSTANCE, &upcall, flags,
+					   evd));
 }
 
 static int fixture_make_lmrs(struct fixture *w)
 {
-	DAT_REGION_DESCRIPTION region = { .for_va = w->page };
-	DAT_LMR_HANDLE handle;
-	DAT_VLEN length;
-	DAT_VADDR addr;
+	struct kdat_region region;
 	int ret = 0;
 	u32 i;
 
 	w->lmr = kvcalloc(w->spec.lmrs, sizeof(*w->lmr), GFP_KERNEL);
 	if (!w->lmr)
 		return -ENOMEM;
-	for (i = 0; i < w->spec.lmrs && !ret; i++)
+	for (i = 0; i < w->spec.lmrs && !ret; i++) {
 		ret = fixture_try("dat_lmr_kcreate",
-				  dat_lmr_kcreate(w->ia, DAT_MEM_TYPE_VIRTUAL, region, FIXTURE_SIZE,
-						  w->pz, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
-						  DAT_MEM_OPTIMIZE_DONT_CARE, &handle, &w->lmr[i],
-						  &w->rmr, &length, &addr));
+				  kdat_register(w->t.ia, w->t.pz, w->page, FIXTURE_SIZE,
+						DAT_MEM_PRIV_ALL_FLAG, &region));
+		w->lmr[i] = region.lmr_context;
+		w->rmr = region.rmr_context;
+	}
 	return ret;
 }
 
@@ -266,7 +264,7 @@ static int fixture_make_idle_eps(struct fixture *w)
 	attr.max_request_dtos = 4;
 	for (i = 1; i < w->spec.eps && !ret; i++)
 		ret = fixture_try("dat_ep_create",
-				  dat_ep_create(w->ia, w->pz, w->recv, w->request, w->conn,
+				  dat_ep_create(w->t.ia, w->t.pz, w->recv, w->request, w->t.conn,
 						&attr, &ep));
 	return ret;
 }
@@ -278,26 +276,20 @@ static int fixture_make_ep(struct fixture *w, DAT_SRQ_HANDLE srq, DAT_EP_HANDLE 
 	fixture_fill_attr(&attr, BENCH_MAX_SEGS);
 	if (srq == DAT_HANDLE_NULL)
 		return fixture_try("dat_ep_create",
-				   dat_ep_create(w->ia, w->pz, w->recv, w->request, w->conn,
+				   dat_ep_create(w->t.ia, w->t.pz, w->recv, w->request, w->t.conn,
 						 &attr, ep));
 	return fixture_try("dat_ep_create_with_srq",
-			   dat_ep_create_with_srq(w->ia, w->pz, w->recv, w->request, w->conn,
+			   dat_ep_create_with_srq(w->t.ia, w->t.pz, w->recv, w->request, w->t.conn,
 						  srq, &attr, ep));
 }
 
 static int fixture_connect(struct fixture *w, DAT_EP_HANDLE *ep)
 {
-	DAT_IA_ATTR attr;
 	int ret;
 
 	atomic_set(&w->requests, 0);
 	atomic_set(&w->established, 0);
-	ret = fixture_try("dat_ia_query", dat_ia_query(w->ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR,
-						       &attr, 0, NULL)) ?:
-	      fixture_try("dat_ep_connect", dat_ep_connect(ep[0], attr.ia_address_ptr, FIXTURE_QUAL,
-							   DAT_TIMEOUT_INFINITE, 0, NULL,
-							   DAT_QOS_BEST_EFFORT,
-							   DAT_CONNECT_DEFAULT_FLAG));
+	ret = fixture_try("dat_ep_connect", test_connect(&w->t, ep[0], FIXTURE_QUAL, NULL, 0));
 	if (ret)
 		return ret;
 	if (!bench_wait_for(&w->requests, 1))
@@ -312,7 +304,7 @@ static int fixture_make_pairs(struct fixture *w)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = BENCH_DEPTH, .max_recv_iov = BENCH_MAX_SEGS };
 
-	return fixture_try("dat_srq_create", dat_srq_create(w->ia, w->pz, &attr, &w->srq)) ?:
+	return fixture_try("dat_srq_create", dat_srq_create(w->t.ia, w->t.pz, &attr, &w->srq)) ?:
 	       fixture_make_ep(w, DAT_HANDLE_NULL, &w->ep[0][0]) ?:
 	       fixture_make_ep(w, DAT_HANDLE_NULL, &w->ep[0][1]) ?:
 	       fixture_make_ep(w, DAT_HANDLE_NULL, &w->ep[1][0]) ?:
@@ -322,20 +314,13 @@ static int fixture_make_pairs(struct fixture *w)
 
 static int fixture_make(struct fixture *w)
 {
-	int ret;
-
-	ret = fixture_try("dat_ia_open", dat_ia_open(w->spec.device, 8, &w->async, &w->ia));
-	if (ret) {
-		w->ia = DAT_HANDLE_NULL;
-		return ret;
-	}
-	return fixture_try("dat_pz_create", dat_pz_create(w->ia, &w->pz)) ?:
+	return fixture_try("opening the IA", test_fixture_open(&w->t, w->spec.device)) ?:
+	       fixture_try("dat_pz_create", dat_pz_create(w->t.ia, &w->t.pz)) ?:
 	       fixture_make_evd(w, DAT_EVD_DTO_FLAG, fixture_upcall_count, &w->request) ?:
 	       fixture_make_evd(w, DAT_EVD_DTO_FLAG, fixture_upcall_count, &w->recv) ?:
-	       fixture_make_evd(w, DAT_EVD_CONNECTION_FLAG, fixture_upcall_conn, &w->conn) ?:
-	       fixture_make_evd(w, DAT_EVD_CR_FLAG, fixture_upcall_cr, &w->cr) ?:
-	       fixture_try("dat_psp_create", dat_psp_create(w->ia, FIXTURE_QUAL, w->cr,
-							    DAT_PSP_CONSUMER_FLAG, &w->psp)) ?:
+	       fixture_make_evd(w, DAT_EVD_CONNECTION_FLAG, fixture_upcall_conn, &w->t.conn) ?:
+	       fixture_make_evd(w, DAT_EVD_CR_FLAG, fixture_upcall_cr, &w->t.cr) ?:
+	       fixture_try("dat_psp_create", test_listen(&w->t, FIXTURE_QUAL)) ?:
 	       fixture_make_lmrs(w) ?: fixture_make_idle_eps(w) ?: fixture_make_pairs(w);
 }
 
@@ -372,8 +357,8 @@ struct fixture *fixture_create(const struct bench_spec *spec)
 void fixture_destroy(struct fixture *w)
 {
 	/* Closing the IA ends the connections of the EPs without events */
-	if (w->ia != DAT_HANDLE_NULL)
-		fixture_try("dat_ia_close", dat_ia_close(w->ia, DAT_CLOSE_ABRUPT_FLAG));
+	if (w->t.ia != DAT_HANDLE_NULL)
+		fixture_try("dat_ia_close", dat_ia_close(w->t.ia, DAT_CLOSE_ABRUPT_FLAG));
 	kvfree(w->lmr);
 	free_page((unsigned long)w->page);
 	kfree(w);

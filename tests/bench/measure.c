@@ -140,23 +140,23 @@ static int bench_rounds(struct ib_device *ibdev, struct bench_side *side,
 int bench_run_post(struct ib_device *ibdev, struct fixture *w, const struct bench_spec *spec,
 		   char *out, size_t size)
 {
-	struct bench_figure bare_fig, dat_fig;
+	struct bench_figure verbs_fig, dat_fig;
 	u64 empty = bench_empty();
-	struct bare *bare;
+	struct plain_verbs *v;
 	int ret;
 
-	bare = bare_create(ibdev, spec);
-	if (IS_ERR(bare))
-		return PTR_ERR(bare);
-	ret = bench_rounds(ibdev, bare_side(bare), spec, &bare_fig);
-	bare_destroy(bare);
+	v = plain_verbs_create(ibdev, spec);
+	if (IS_ERR(v))
+		return PTR_ERR(v);
+	ret = bench_rounds(ibdev, plain_verbs_side(v), spec, &verbs_fig);
+	plain_verbs_destroy(v);
 	if (ret)
 		return ret;
 	ret = fixture_set_events(w, FIXTURE_COUNT) ?:
 	      bench_rounds(ibdev, fixture_side(w, spec), spec, &dat_fig);
 	if (ret)
 		return ret;
-	scnprintf(out, size, "bare=%llu dat=%llu mean=%llu empty=%llu", bare_fig.least - empty,
+	scnprintf(out, size, "verbs=%llu dat=%llu mean=%llu empty=%llu", verbs_fig.least - empty,
 		  dat_fig.least - empty, div_u64(dat_fig.sum, dat_fig.n) - empty, empty);
 	return 0;
 }
@@ -210,18 +210,18 @@ static int bench_dat_completions(struct ib_device *ibdev, struct fixture *w,
 	return ret;
 }
 
-static int bench_bare_completions(struct ib_device *ibdev, const struct bench_spec *spec)
+static int bench_verbs_completions(struct ib_device *ibdev, const struct bench_spec *spec)
 {
-	struct bare *bare = bare_create(ibdev, spec);
+	struct plain_verbs *v = plain_verbs_create(ibdev, spec);
 	int i, ret = 0;
 
-	if (IS_ERR(bare))
-		return PTR_ERR(bare);
-	bare_set_empty(bare, true);
+	if (IS_ERR(v))
+		return PTR_ERR(v);
+	plain_verbs_set_empty(v, true);
 	bench_probe_reset();
 	for (i = 0; i < BENCH_ROUNDS && !ret; i++)
-		ret = bench_messages(ibdev, bare_side(bare), spec->kind);
-	bare_destroy(bare);
+		ret = bench_messages(ibdev, plain_verbs_side(v), spec->kind);
+	plain_verbs_destroy(v);
 	return ret;
 }
 
@@ -242,25 +242,25 @@ int bench_run_completion(struct ib_device *ibdev, struct fixture *w, const struc
 			 bool dequeue, char *out, size_t size)
 {
 	bool recv = spec->kind >= BENCH_RECV;
-	u64 bare[BENCH_POLL_MAX + 1];
+	u64 verbs[BENCH_POLL_MAX + 1];
 	u64 empty = bench_empty();
 	struct bench_figure fig;
 	int n, ret;
 
-	ret = bench_bare_completions(ibdev, spec);
+	ret = bench_verbs_completions(ibdev, spec);
 	if (ret)
 		return ret;
 	for (n = 1; n <= BENCH_POLL_MAX; n++)
-		bare[n] = bench_probe_window(recv, n);
+		verbs[n] = bench_probe_window(recv, n);
 	ret = bench_dat_completions(ibdev, w, spec, dequeue, &fig);
 	if (ret)
 		return ret;
 	for (n = BENCH_POLL_MAX; n > 0; n--)
-		if (bare[n] && bench_probe_window(recv, n))
+		if (verbs[n] && bench_probe_window(recv, n))
 			break;
 	if (!n)
 		return -ENODATA;
-	scnprintf(out, size, "batch=%d bare_batch=%llu dat_batch=%llu dequeue=%llu", n, bare[n],
+	scnprintf(out, size, "batch=%d verbs_batch=%llu dat_batch=%llu dequeue=%llu", n, verbs[n],
 		  bench_probe_window(recv, n), dequeue ? fig.least - empty : 0);
 	return 0;
 }

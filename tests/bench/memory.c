@@ -17,6 +17,7 @@
 #include <linux/tracepoint.h>
 #include "bench.h"
 #include "null.h"
+#include "test_verbs.h"
 
 #define MEMORY_EPS	64
 #define MEMORY_IOV	4
@@ -214,34 +215,19 @@ static int memory_of_verbs(struct ib_device *ibdev, const struct null_dev *dev, 
 		.qp_type = IB_QPT_RC,
 	};
 	struct ib_pd *pd = ib_alloc_pd(ibdev, 0);
-	struct ib_cq **cq;
-	struct ib_qp **qp;
 	int i, ret, cqes = dev->last_cqe;
+	struct test_verbs *v;
 
 	if (IS_ERR(pd))
 		return PTR_ERR(pd);
-	cq = kcalloc(MEMORY_EPS, sizeof(*cq), GFP_KERNEL);
-	qp = kcalloc(MEMORY_EPS, sizeof(*qp), GFP_KERNEL);
-	ret = cq && qp ? memory_begin() : -ENOMEM;
-	for (i = 0; i < MEMORY_EPS && !ret; i++) {
-		cq[i] = ib_alloc_cq(ibdev, NULL, cqes, 0, IB_POLL_SOFTIRQ);
-		init.send_cq = cq[i];
-		init.recv_cq = cq[i];
-		if (IS_ERR(cq[i])) {
-			ret = PTR_ERR(cq[i]);
-			break;
-		}
-		qp[i] = ib_create_qp(pd, &init);
-		ret = PTR_ERR_OR_ZERO(qp[i]);
-	}
+	v = kcalloc(MEMORY_EPS, sizeof(*v), GFP_KERNEL);
+	ret = v ? memory_begin() : -ENOMEM;
+	for (i = 0; i < MEMORY_EPS && !ret; i++)
+		ret = test_verbs_make(&v[i], pd, cqes, IB_POLL_SOFTIRQ, &init);
 	*bytes = memory_end();
-	while (i-- > 0) {
-		if (!IS_ERR_OR_NULL(qp[i]))
-			ib_destroy_qp(qp[i]);
-		ib_free_cq(cq[i]);
-	}
-	kfree(qp);
-	kfree(cq);
+	while (i-- > 0)
+		test_verbs_free(&v[i]);
+	kfree(v);
 	ib_dealloc_pd(pd);
 	return ret;
 }
@@ -266,6 +252,6 @@ int bench_run_memory(struct ib_device *ibdev, char *out, size_t size)
 	ret = memory_of_eps(ibdev, &eps) ?: memory_of_verbs(ibdev, dev, &verbs);
 	if (ret || eps < 0 || verbs < 0)
 		return ret ?: -ENOSPC;
-	scnprintf(out, size, "bare=%ld dat=%ld", verbs / MEMORY_EPS, eps / MEMORY_EPS);
+	scnprintf(out, size, "verbs=%ld dat=%ld", verbs / MEMORY_EPS, eps / MEMORY_EPS);
 	return 0;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Queue pairs on plain verbs, connected without the connection manager. Process context.
- * The functions are inline, because one folder builds two modules that use them.
+ * The plain-verbs peer: a queue pair with its CQ, connected without the connection manager.
+ * Process context. The functions are inline, because one folder builds two modules that use
+ * them.
  */
 #ifndef _KDAPL_TEST_VERBS_H_
 #define _KDAPL_TEST_VERBS_H_
@@ -13,10 +14,11 @@
 /**
  * test_verbs_path - the path from the first IPv4 address of port 1
  * @ibdev: a RoCE device
- * @ah:    receives the path, without a MAC address, which rxe does not use
- * @to:    the destination; NULL: the port itself
+ * @ah:    receives the path
+ * @to:    the destination, without a MAC address, which rxe does not use; NULL: the port itself
  *
- * Return: 0; -ENOENT if the port has no such address.
+ * Return: 0; -ENOENT if the port has no such address; an error of
+ * rdma_read_gid_l2_fields().
  */
 static inline int test_verbs_path(struct ib_device *ibdev, struct rdma_ah_attr *ah,
 				  const union ib_gid *to)
@@ -25,7 +27,7 @@ static inline int test_verbs_path(struct ib_device *ibdev, struct rdma_ah_attr *
 	const struct ib_gid_attr *gid;
 	union ib_gid dgid;
 
-	for (i = 0; i < n && ret; i++) {
+	for (i = 0; i < n && ret == -ENOENT; i++) {
 		gid = rdma_get_gid_attr(ibdev, 1, i);
 		if (IS_ERR(gid))
 			continue;
@@ -35,28 +37,68 @@ static inline int test_verbs_path(struct ib_device *ibdev, struct rdma_ah_attr *
 			ah->type = RDMA_AH_ATTR_TYPE_ROCE;
 			rdma_ah_set_port_num(ah, 1);
 			rdma_ah_set_grh(ah, &dgid, 0, gid->index, 1, 0);
-			ret = 0;
+			ret = to ? 0 : rdma_read_gid_l2_fields(gid, NULL, ah->roce.dmac);
 		}
 		rdma_put_gid_attr(gid);
 	}
 	return ret;
 }
 
+/* A queue pair and its CQ; NULL or an error pointer if it does not exist */
+struct test_verbs {
+	struct ib_cq *cq;
+	struct ib_qp *qp;
+};
+
 /**
- * test_verbs_raise - move a reliable queue pair from INIT to RTR and RTS
+ * test_verbs_make - create a CQ and a queue pair
+ * @v:    receives both; test_verbs_free() frees them, also after an error
+ * @pd:   the protection domain
+ * @cqes: entries of the CQ, whose context is @v
+ * @poll: who polls the CQ
+ * @init: the queue pair, without its CQs
+ *
+ * Return: 0, or the error of the call that failed.
+ */
+static inline int test_verbs_make(struct test_verbs *v, struct ib_pd *pd, int cqes,
+				  enum ib_poll_context poll, struct ib_qp_init_attr *init)
+{
+	v->cq = ib_alloc_cq(pd->device, v, cqes, 0, poll);
+	if (IS_ERR(v->cq))
+		return PTR_ERR(v->cq);
+	init->send_cq = v->cq;
+	init->recv_cq = v->cq;
+	v->qp = ib_create_qp(pd, init);
+	return PTR_ERR_OR_ZERO(v->qp);
+}
+
+static inline void test_verbs_free(struct test_verbs *v)
+{
+	if (!IS_ERR_OR_NULL(v->qp))
+		ib_destroy_qp(v->qp);
+	if (!IS_ERR_OR_NULL(v->cq))
+		ib_free_cq(v->cq);
+}
+
+/**
+ * test_verbs_connect - move a reliable queue pair from RESET or INIT to RTS
  * @qp:   the queue pair
- * @attr: the attributes of both transitions
+ * @attr: the attributes of all transitions
  *
  * Return: 0, or the error of ib_modify_qp().
  */
-static inline int test_verbs_raise(struct ib_qp *qp, struct ib_qp_attr *attr)
+static inline int test_verbs_connect(struct ib_qp *qp, struct ib_qp_attr *attr)
 {
 	int err;
 
+	attr->qp_state = IB_QPS_INIT;
+	err = ib_modify_qp(qp, attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
+			   IB_QP_ACCESS_FLAGS);
+	if (err)
+		return err;
 	attr->qp_state = IB_QPS_RTR;
 	err = ib_modify_qp(qp, attr, IB_QP_STATE | IB_QP_AV | IB_QP_PATH_MTU | IB_QP_DEST_QPN |
-			   IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER |
-			   IB_QP_ACCESS_FLAGS);
+			   IB_QP_RQ_PSN | IB_QP_MAX_DEST_RD_ATOMIC | IB_QP_MIN_RNR_TIMER);
 	if (err)
 		return err;
 	attr->qp_state = IB_QPS_RTS;

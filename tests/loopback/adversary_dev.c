@@ -96,13 +96,13 @@ static enum ib_wc_status write_to(struct vpeer *from, const struct ib_mr *mr)
 }
 
 /* Sends a message that invalidates @key; returns its receive */
-static struct vpeer_req *invalidate(struct quad *q, u32 key, u32 *told)
+static struct vpeer_req *invalidate(struct quad *q, u32 key, u32 *status)
 {
 	struct vpeer_req *got = vpeer_recv(q->b[0], RECV, 0, LEN), *r;
 
 	r = vpeer_req(q->a[0], 0, IB_WR_SEND_WITH_INV, 0, LEN);
 	r->rdma.wr.ex.invalidate_rkey = key;
-	*told = vpeer_post(r) ? vpeer_wait(r) : IB_WC_GENERAL_ERR;
+	*status = vpeer_post(r) ? vpeer_wait(r) : IB_WC_GENERAL_ERR;
 	vpeer_wait(got);
 	return got;
 }
@@ -117,7 +117,7 @@ static void foreign_key(struct quad *q)
 	struct ib_mr *mr = vpeer_register(q->b[1]);
 	struct vpeer_req *got;
 	bool dead = false;
-	u32 told;
+	u32 status;
 
 	if (!mr)
 		return;
@@ -139,10 +139,10 @@ static void foreign_key(struct quad *q)
 	mr = q->b[0] && vpeer_join(q->a[0], q->b[0]) ? vpeer_register(q->b[1]) : NULL;
 	if (!mr)
 		return;
-	got = invalidate(q, mr->rkey, &told);
+	got = invalidate(q, mr->rkey, &status);
 	if (!q->c->verdict.failures && got->status == IB_WC_SUCCESS) {
-		if (!(got->flags & IB_WC_WITH_INVALIDATE) || told != IB_WC_SUCCESS)
-			loop_fail(q->c, "receive flags %#x, send status %d", got->flags, told);
+		if (!(got->flags & IB_WC_WITH_INVALIDATE) || status != IB_WC_SUCCESS)
+			loop_fail(q->c, "receive flags %#x, send status %d", got->flags, status);
 		dead = write_to(q->a[1], mr) != IB_WC_SUCCESS;
 	}
 	scnprintf(q->c->reason, sizeof(q->c->reason), "ends keys of any zone: %s",
@@ -157,40 +157,40 @@ static void unknown_key(struct quad *q)
 {
 	bool soft = q->b[0]->id->device->ops.driver_id == RDMA_DRIVER_RXE;
 	struct vpeer_req *got;
-	u32 told;
+	u32 status;
 
-	got = invalidate(q, 0x5a5a5a00, &told);
+	got = invalidate(q, 0x5a5a5a00, &status);
 	if (!q->c->verdict.failures && got->status == IB_WC_SUCCESS)
 		loop_fail(q->c, "unknown key: expected the receive to fail, it succeeded");
-	if (!q->c->verdict.failures && soft && told != IB_WC_SUCCESS)
-		loop_fail(q->c, "unknown key: expected send status 0, got %d", told);
+	if (!q->c->verdict.failures && soft && status != IB_WC_SUCCESS)
+		loop_fail(q->c, "unknown key: expected send status 0, got %d", status);
 }
 
 /*
  * A message that is too long. The receiver gets its completion first, and the sender gets
  * the answer after that: none if the receiver's QP is in the error state by then.
  */
-static enum ib_wc_status too_long(struct quad *q, u32 pair, bool rash)
+static enum ib_wc_status too_long(struct quad *q, u32 pair, bool hold)
 {
 	struct vpeer_req *got = vpeer_recv(q->b[pair], RECV, 0, LEN), *r;
-	enum ib_wc_status told;
+	enum ib_wc_status status;
 
-	if (rash)
-		vpeer_rash(q->b[pair]);
+	if (hold)
+		vpeer_hold(q->b[pair]);
 	r = vpeer_req(q->a[pair], 0, IB_WR_SEND, 0, LEN + 1);
 	if (!vpeer_post(r))
 		return IB_WC_GENERAL_ERR;
-	if (rash && !vpeer_overtake(q->b[pair]))
+	if (hold && !vpeer_overtake(q->b[pair]))
 		loop_fail(q->c, "message that is too long: its receive has not completed");
-	told = vpeer_wait(r);
+	status = vpeer_wait(r);
 	vpeer_wait(got);
 	if (got->status == IB_WC_SUCCESS || got->status == IB_WC_WR_FLUSH_ERR)
 		loop_fail(q->c, "message that is too long: unexpected receive status %d",
 			  got->status);
-	if (told != IB_WC_REM_INV_REQ_ERR && told != IB_WC_REM_OP_ERR &&
-	    !(rash && told == IB_WC_RETRY_EXC_ERR))
-		loop_fail(q->c, "message that is too long: unexpected send status %d", told);
-	return told;
+	if (status != IB_WC_REM_INV_REQ_ERR && status != IB_WC_REM_OP_ERR &&
+	    !(hold && status == IB_WC_RETRY_EXC_ERR))
+		loop_fail(q->c, "message that is too long: unexpected send status %d", status);
+	return status;
 }
 
 /*
@@ -215,11 +215,11 @@ static void kept_back(struct quad *q)
 static void silent_target(struct quad *q)
 {
 	struct vpeer_req *got = vpeer_recv(q->b[1], RECV, 0, LEN);
-	enum ib_wc_status told;
+	enum ib_wc_status status;
 
-	told = vpeer_rdma(q->a[1], IB_WR_RDMA_WRITE, AT, 0x5a5a5a00, LEN);
-	if (told != IB_WC_REM_ACCESS_ERR)
-		loop_fail(q->c, "unknown key: unexpected status %d of the request", told);
+	status = vpeer_rdma(q->a[1], IB_WR_RDMA_WRITE, AT, 0x5a5a5a00, LEN);
+	if (status != IB_WC_REM_ACCESS_ERR)
+		loop_fail(q->c, "unknown key: unexpected status %d of the request", status);
 	if (vpeer_wait(got) != IB_WC_WR_FLUSH_ERR)
 		loop_fail(q->c, "unknown key: unexpected status %d of the target's receive",
 			  got->status);

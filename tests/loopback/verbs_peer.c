@@ -10,7 +10,6 @@
 #include <linux/slab.h>
 #include <net/net_namespace.h>
 
-#include "test_verbs.h"
 #include "verbs_peer.h"
 
 #define VPEER_ACK	14	/* the device rounds it up to 16: 0.3 s, seven times */
@@ -19,14 +18,14 @@
 #define VPEER_RNR_TIMER	12	/* 0.64 ms, sent while no receive is posted */
 #define VPEER_DEPTH	16
 #define JOIN_RETRY	6
-#define RASH_NS		(500 * NSEC_PER_MSEC)
+#define HOLD_NS		(500 * NSEC_PER_MSEC)
 
 static int vpeer_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct vpeer *b = id->context;
 
 	WRITE_ONCE(b->last, event->event);
-	complete(&b->heard);
+	complete(&b->cm_event);
 	return 0;
 }
 
@@ -40,7 +39,7 @@ static void vpeer_done(struct ib_cq *cq, struct ib_wc *wc)
 		r->flags = wc->wc_flags;
 		r->len = wc->byte_len;
 		WRITE_ONCE(r->rounds, r->rounds + 1);
-		if (r->again && r->again(r) && !ib_post_send(r->b->qp, &r->rdma.wr, NULL))
+		if (r->again && r->again(r) && !ib_post_send(r->b->v.qp, &r->rdma.wr, NULL))
 			return;
 	}
 	complete(&r->done);
@@ -59,7 +58,7 @@ bool vpeer_expect(struct vpeer *b, enum rdma_cm_event_type event)
 	unsigned long left = test_limit(LOOP_QUIET_MS);
 
 	while (left && READ_ONCE(b->last) != event)
-		left = wait_for_completion_timeout(&b->heard, left);
+		left = wait_for_completion_timeout(&b->cm_event, left);
 	if (READ_ONCE(b->last) == event)
 		return true;
 	loop_fail(b->c, "the plain-verbs peer: event %s, expected %s", rdma_event_msg(b->last),
@@ -113,17 +112,12 @@ static bool make_qp(struct vpeer *b, bool srq)
 	if (srq && !make_srq(b))
 		return false;
 	/* Queue lengths are rounded up, and each entry may complete */
-	b->cq = ib_alloc_cq(b->id->device, b, 8 * VPEER_DEPTH, 0, IB_POLL_SOFTIRQ);
-	if (failed(b, "ib_alloc_cq", PTR_ERR_OR_ZERO(b->cq)))
-		return false;
-	init.send_cq = b->cq;
-	init.recv_cq = b->cq;
 	init.srq = b->srq;
-	b->qp = ib_create_qp(b->pd, &init);
-	if (failed(b, "ib_create_qp", PTR_ERR_OR_ZERO(b->qp)))
+	if (failed(b, "creating a queue pair", test_verbs_make(&b->v, b->pd, 8 * VPEER_DEPTH,
+							       IB_POLL_SOFTIRQ, &init)))
 		return false;
 	b->dma = ib_dma_map_single(b->id->device, b->mem, VPEER_MEM, DMA_BIDIRECTIONAL);
-	return !failed(b, "INIT", ib_modify_qp(b->qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX |
+	return !failed(b, "INIT", ib_modify_qp(b->v.qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX |
 					       IB_QP_PORT | IB_QP_ACCESS_FLAGS));
 }
 
@@ -139,7 +133,7 @@ static struct vpeer *make(struct loop_run *run, struct loop_case *c, bool srq)
 	b->c = c;
 	b->last = -1;
 	b->rnr = VPEER_RNR;
-	init_completion(&b->heard);
+	init_completion(&b->cm_event);
 	b->mem = kzalloc(VPEER_MEM, GFP_KERNEL);
 	b->id = rdma_create_id(&init_net, vpeer_handler, b, RDMA_PS_TCP, IB_QPT_RC);
 	if (b->mem && !failed(b, "rdma_create_id", PTR_ERR_OR_ZERO(b->id)) && find_way(b) &&
@@ -166,7 +160,7 @@ bool vpeer_call(struct vpeer *b)
 		.initiator_depth = VPEER_READS,
 		.retry_count = VPEER_RETRY,
 		.rnr_retry_count = VPEER_RNR,
-		.qp_num = b->qp->qp_num,
+		.qp_num = b->v.qp->qp_num,
 	};
 
 	return !failed(b, "rdma_set_ack_timeout", rdma_set_ack_timeout(b->id, VPEER_ACK)) &&
@@ -183,7 +177,7 @@ static int raise_qp(struct vpeer *b)
 	err = rdma_init_qp_attr(b->id, &attr, &mask);
 	attr.min_rnr_timer = VPEER_RNR_TIMER;
 	if (!err)
-		err = ib_modify_qp(b->qp, &attr, mask);
+		err = ib_modify_qp(b->v.qp, &attr, mask);
 	if (err)
 		return err;
 	memset(&attr, 0, sizeof(attr));
@@ -193,7 +187,7 @@ static int raise_qp(struct vpeer *b)
 		return err;
 	attr.max_rd_atomic = VPEER_READS;
 	attr.rnr_retry = b->rnr;
-	return ib_modify_qp(b->qp, &attr, mask);
+	return ib_modify_qp(b->v.qp, &attr, mask);
 }
 
 bool vpeer_finish(struct vpeer *b)
@@ -243,14 +237,15 @@ struct vpeer *vpeer_meet_srq(struct pair_end *e)
 	return b ? meet(e, b) : NULL;
 }
 
-/* RTR and RTS towards a QP of the same port, without the CM, as in pz.c of the product */
+/* RTS towards a QP of the same port, without the CM, as in pz.c of the product */
 static int join_to(struct vpeer *b, const struct vpeer *to)
 {
 	const struct ib_gid_attr *gid = b->id->route.addr.dev_addr.sgid_attr;
 	struct ib_port_attr port;
 	struct ib_qp_attr attr = {
+		.port_num = b->id->port_num,
 		.qp_access_flags = IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE,
-		.dest_qp_num = to->qp->qp_num,
+		.dest_qp_num = to->v.qp->qp_num,
 		.max_dest_rd_atomic = VPEER_READS,
 		.min_rnr_timer = VPEER_RNR_TIMER,
 		.timeout = VPEER_ACK,
@@ -274,7 +269,7 @@ static int join_to(struct vpeer *b, const struct vpeer *to)
 	}
 	if (attr.ah_attr.type == RDMA_AH_ATTR_TYPE_ROCE)
 		err = gid ? rdma_read_gid_l2_fields(gid, NULL, attr.ah_attr.roce.dmac) : -ENOENT;
-	return err ?: test_verbs_raise(b->qp, &attr);
+	return err ?: test_verbs_connect(b->v.qp, &attr);
 }
 
 bool vpeer_join(struct vpeer *x, struct vpeer *y)
@@ -326,7 +321,7 @@ void vpeer_aim(struct vpeer_req *r, u64 addr, u32 key)
 
 bool vpeer_post(struct vpeer_req *r)
 {
-	return !failed(r->b, "ib_post_send", ib_post_send(r->b->qp, &r->rdma.wr, NULL));
+	return !failed(r->b, "ib_post_send", ib_post_send(r->b->v.qp, &r->rdma.wr, NULL));
 }
 
 enum ib_wc_status vpeer_wait(struct vpeer_req *r)
@@ -346,7 +341,7 @@ struct vpeer_req *vpeer_recv(struct vpeer *b, u32 i, u32 off, u32 len)
 	r->recv.num_sge = 1;
 	failed(b, "posting a receive",
 	       b->srq ? ib_post_srq_recv(b->srq, &r->recv, NULL) :
-			ib_post_recv(b->qp, &r->recv, NULL));
+			ib_post_recv(b->v.qp, &r->recv, NULL));
 	return r;
 }
 
@@ -364,30 +359,30 @@ void vpeer_stop(struct vpeer *b)
 {
 	struct ib_qp_attr attr = { .qp_state = IB_QPS_ERR };
 
-	failed(b, "ERR", ib_modify_qp(b->qp, &attr, IB_QP_STATE));
+	failed(b, "ERR", ib_modify_qp(b->v.qp, &attr, IB_QP_STATE));
 }
 
 /* Called by the device, perhaps with the CQ's lock held and interrupts off: once */
-static void rash_told(struct ib_cq *cq, void *context)
+static void hold_handler(struct ib_cq *cq, void *context)
 {
-	u64 end = ktime_get_ns() + RASH_NS;
-	struct vpeer *b = context;
+	u64 end = ktime_get_ns() + HOLD_NS;
+	struct vpeer *b = container_of(context, struct vpeer, v);
 
-	cq->comp_handler = b->told;
+	cq->comp_handler = b->comp_handler;
 	/* Unless vpeer_overtake() has given up */
-	if (cmpxchg(&b->mood, RASH, TOLD) == RASH) {
-		while (READ_ONCE(b->mood) != GONE && ktime_get_ns() < end)
+	if (cmpxchg(&b->hold, HOLD_ARMED, HOLD_WAITING) == HOLD_ARMED) {
+		while (READ_ONCE(b->hold) != HOLD_OVER && ktime_get_ns() < end)
 			cpu_relax();
-		b->overtaken = READ_ONCE(b->mood) == GONE && irqs_disabled();
+		b->overtaken = READ_ONCE(b->hold) == HOLD_OVER && irqs_disabled();
 	}
-	b->told(cq, context);
+	b->comp_handler(cq, context);
 }
 
-void vpeer_rash(struct vpeer *b)
+void vpeer_hold(struct vpeer *b)
 {
-	b->mood = RASH;
-	b->told = b->cq->comp_handler;
-	b->cq->comp_handler = rash_told;
+	b->hold = HOLD_ARMED;
+	b->comp_handler = b->v.cq->comp_handler;
+	b->v.cq->comp_handler = hold_handler;
 }
 
 /* Busy-waits: a timer might be pending on the CPU that has its interrupts off */
@@ -395,35 +390,34 @@ bool vpeer_overtake(struct vpeer *b)
 {
 	unsigned long deadline = test_deadline(LOOP_QUIET_MS);
 
-	while (READ_ONCE(b->mood) != TOLD && time_before(jiffies, deadline)) {
+	while (READ_ONCE(b->hold) != HOLD_WAITING && time_before(jiffies, deadline)) {
 		cpu_relax();
 		cond_resched();
 	}
 	/* The handler no longer waits */
-	if (cmpxchg(&b->mood, RASH, GONE) == RASH)
+	if (cmpxchg(&b->hold, HOLD_ARMED, HOLD_OVER) == HOLD_ARMED)
 		return false;
 	vpeer_stop(b);
-	WRITE_ONCE(b->mood, GONE);
+	WRITE_ONCE(b->hold, HOLD_OVER);
 	return true;
 }
 
 void vpeer_die(struct vpeer *b)
 {
-	ib_drain_qp(b->qp);
-	ib_destroy_qp(b->qp);
-	b->qp = NULL;
+	ib_drain_qp(b->v.qp);
+	ib_destroy_qp(b->v.qp);
+	b->v.qp = NULL;
 }
 
 void vpeer_end(struct vpeer *b)
 {
-	if (!IS_ERR_OR_NULL(b->qp))
-		vpeer_die(b);
+	if (!IS_ERR_OR_NULL(b->v.qp))
+		ib_drain_qp(b->v.qp);
+	test_verbs_free(&b->v);
 	if (b->dma)
 		ib_dma_unmap_single(b->id->device, b->dma, VPEER_MEM, DMA_BIDIRECTIONAL);
 	if (!IS_ERR_OR_NULL(b->srq))
 		ib_destroy_srq(b->srq);
-	if (!IS_ERR_OR_NULL(b->cq))
-		ib_free_cq(b->cq);
 	if (!IS_ERR_OR_NULL(b->pd))
 		ib_dealloc_pd(b->pd);
 	if (!IS_ERR_OR_NULL(b->id))

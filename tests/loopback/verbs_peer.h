@@ -11,6 +11,7 @@
 #include <rdma/rdma_cm.h>
 
 #include "conn_pair.h"
+#include "test_verbs.h"
 
 #define VPEER_MEM	PAIR_MEM
 #define VPEER_REQS	8
@@ -39,17 +40,16 @@ struct vpeer {
 	struct loop_run *run;
 	struct loop_case *c;
 	struct rdma_cm_id *id;
-	struct completion heard;	/* completed by each CM event */
+	struct completion cm_event;	/* completed by each CM event */
 	int last;			/* enum rdma_cm_event_type, or -1 */
 	u8 rnr;				/* RNR retry count */
 	struct ib_pd *pd;
-	struct ib_cq *cq;
-	ib_comp_handler told;		/* the handler of the CQ, while vpeer_rash() replaces it */
-	/* Set by vpeer_rash(), the handler of the CQ and vpeer_overtake(); GONE is final. */
-	enum { CALM, RASH, TOLD, GONE } mood;
+	ib_comp_handler comp_handler;	/* of the CQ, while vpeer_hold() replaces it */
+	/* Set by vpeer_hold(), the handler of the CQ and vpeer_overtake(); HOLD_OVER is final. */
+	enum { HOLD_NONE, HOLD_ARMED, HOLD_WAITING, HOLD_OVER } hold;
 	bool overtaken;			/* the handler was called with interrupts off, and waited */
 	struct ib_srq *srq;
-	struct ib_qp *qp;
+	struct test_verbs v;
 	u8 *mem;
 	u64 dma;
 	struct vpeer_req req[VPEER_REQS];
@@ -95,7 +95,7 @@ enum ib_wc_status vpeer_rdma(struct vpeer *b, enum ib_wr_opcode op, u64 addr, u3
  * vpeer_overtake() has stopped the QP, or for a short time. This simulates a CPU that is
  * faster than a software device. vpeer_overtake() returns false if no completion came.
  */
-void vpeer_rash(struct vpeer *b);
+void vpeer_hold(struct vpeer *b);
 bool vpeer_overtake(struct vpeer *b);
 /* Stops the QP; the CM id sends nothing */
 void vpeer_stop(struct vpeer *b);

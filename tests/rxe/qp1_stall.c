@@ -55,8 +55,7 @@ MODULE_PARM_DESC(woken, "Missing completions that arrive after an empty post");
 static struct {
 	struct ib_device *ibdev;
 	struct ib_pd *pd;
-	struct ib_cq *cq;
-	struct ib_qp *qp;
+	struct test_verbs v;
 	struct ib_ah *ah;
 	struct ib_cqe cqe;
 	unsigned int done;
@@ -77,7 +76,7 @@ static unsigned int stall_wait(unsigned int want)
 
 	stall.done = 0;
 	for (i = 0; i < wait_ms && stall.done < want; i += 20) {
-		ib_process_cq_direct(stall.cq, -1);
+		ib_process_cq_direct(stall.v.cq, -1);
 		msleep(20);
 	}
 	return stall.done;
@@ -104,7 +103,7 @@ static int stall_post(unsigned int n)
 		wr[i].remote_qpn = 1;
 		wr[i].remote_qkey = STALL_QKEY;
 	}
-	return ib_post_send(stall.qp, &wr[0].wr, NULL);
+	return ib_post_send(stall.v.qp, &wr[0].wr, NULL);
 }
 
 /* An AH for the first IPv4 address of the port; no packet is sent there */
@@ -128,14 +127,14 @@ static int stall_start(void)
 	};
 	int ret;
 
-	ret = ib_modify_qp(stall.qp, &attr,
+	ret = ib_modify_qp(stall.v.qp, &attr,
 			   IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT | IB_QP_QKEY);
 	attr.qp_state = IB_QPS_RTR;
 	if (!ret)
-		ret = ib_modify_qp(stall.qp, &attr, IB_QP_STATE);
+		ret = ib_modify_qp(stall.v.qp, &attr, IB_QP_STATE);
 	attr.qp_state = IB_QPS_RTS;
 	if (!ret)
-		ret = ib_modify_qp(stall.qp, &attr, IB_QP_STATE | IB_QP_SQ_PSN);
+		ret = ib_modify_qp(stall.v.qp, &attr, IB_QP_STATE | IB_QP_SQ_PSN);
 	return ret;
 }
 
@@ -152,25 +151,15 @@ static int stall_make(void)
 	stall.pd = ib_alloc_pd(stall.ibdev, 0);
 	if (IS_ERR(stall.pd))
 		return PTR_ERR(stall.pd);
-	stall.cq = ib_alloc_cq(stall.ibdev, NULL, 16, 0, IB_POLL_DIRECT);
-	if (IS_ERR(stall.cq))
-		return PTR_ERR(stall.cq);
-	init.send_cq = stall.cq;
-	init.recv_cq = stall.cq;
-	stall.qp = ib_create_qp(stall.pd, &init);
-	if (IS_ERR(stall.qp))
-		return PTR_ERR(stall.qp);
-	return stall_start() ?: stall_address();
+	return test_verbs_make(&stall.v, stall.pd, 16, IB_POLL_DIRECT, &init) ?:
+	       stall_start() ?: stall_address();
 }
 
 static void stall_unmake(void)
 {
-	if (!IS_ERR_OR_NULL(stall.qp))
-		ib_destroy_qp(stall.qp);
+	test_verbs_free(&stall.v);
 	if (!IS_ERR_OR_NULL(stall.ah))
 		rdma_destroy_ah(stall.ah, RDMA_DESTROY_AH_SLEEPABLE);
-	if (!IS_ERR_OR_NULL(stall.cq))
-		ib_free_cq(stall.cq);
 	if (!IS_ERR_OR_NULL(stall.pd))
 		ib_dealloc_pd(stall.pd);
 	ib_device_put(stall.ibdev);
@@ -190,12 +179,12 @@ static int stall_show(void)
 	if (ret)
 		return ret;
 	flushed = stall_wait(STALL_PAIR);
-	back = ib_modify_qp(stall.qp, &attr, IB_QP_STATE | IB_QP_CUR_STATE);
+	back = ib_modify_qp(stall.v.qp, &attr, IB_QP_STATE | IB_QP_CUR_STATE);
 	ret = stall_post(STALL_PAIR);
 	if (ret)
 		return ret;
 	forgotten = STALL_PAIR - stall_wait(STALL_PAIR);
-	ret = ib_post_send(stall.qp, NULL, NULL);
+	ret = ib_post_send(stall.v.qp, NULL, NULL);
 	if (!ret)
 		woken = stall_wait(forgotten);
 	return ret;

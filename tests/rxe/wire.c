@@ -44,8 +44,7 @@ MODULE_PARM_DESC(addr, "Address of 64 bytes of that memory");
 static struct {
 	struct ib_device *ibdev;
 	struct ib_pd *pd;
-	struct ib_cq *cq;
-	struct ib_qp *qp;
+	struct test_verbs v;
 	struct ib_cqe cqe;
 	void *mem;
 } wire;
@@ -72,7 +71,6 @@ static int wire_path(struct rdma_ah_attr *ah)
 static int wire_connect(void)
 {
 	struct ib_qp_attr attr = {
-		.qp_state = IB_QPS_INIT,
 		.port_num = 1,
 		.path_mtu = IB_MTU_1024,
 		.dest_qp_num = WIRE_QPN,
@@ -80,13 +78,8 @@ static int wire_connect(void)
 		.max_dest_rd_atomic = 1,
 		.min_rnr_timer = 12,
 	};
-	int ret;
 
-	ret = wire_path(&attr.ah_attr);
-	if (!ret)
-		ret = ib_modify_qp(wire.qp, &attr, IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT |
-				   IB_QP_ACCESS_FLAGS);
-	return ret ?: test_verbs_raise(wire.qp, &attr);
+	return wire_path(&attr.ah_attr) ?: test_verbs_connect(wire.v.qp, &attr);
 }
 
 static int wire_make(void)
@@ -98,6 +91,7 @@ static int wire_make(void)
 		.qp_type = IB_QPT_RC,
 	};
 	struct ib_send_wr send = { .wr_cqe = &wire.cqe, .opcode = IB_WR_SEND };
+	int err;
 
 	wire.cqe.done = wire_done;
 	wire.mem = kzalloc(WIRE_MEM, GFP_KERNEL);
@@ -110,24 +104,16 @@ static int wire_make(void)
 	rkey = wire.pd->unsafe_global_rkey;
 	/* This cannot fail on rxe, which has no DMA */
 	addr = ib_dma_map_single(wire.ibdev, wire.mem, WIRE_MEM, DMA_BIDIRECTIONAL);
-	wire.cq = ib_alloc_cq(wire.ibdev, NULL, 4, 0, IB_POLL_SOFTIRQ);
-	if (IS_ERR(wire.cq))
-		return PTR_ERR(wire.cq);
-	init.send_cq = wire.cq;
-	init.recv_cq = wire.cq;
-	wire.qp = ib_create_qp(wire.pd, &init);
-	if (IS_ERR(wire.qp))
-		return PTR_ERR(wire.qp);
-	qpn = wire.qp->qp_num;
-	return wire_connect() ?: ib_post_send(wire.qp, &send, NULL);
+	err = test_verbs_make(&wire.v, wire.pd, 4, IB_POLL_SOFTIRQ, &init);
+	if (err)
+		return err;
+	qpn = wire.v.qp->qp_num;
+	return wire_connect() ?: ib_post_send(wire.v.qp, &send, NULL);
 }
 
 static void wire_unmake(void)
 {
-	if (!IS_ERR_OR_NULL(wire.qp))
-		ib_destroy_qp(wire.qp);
-	if (!IS_ERR_OR_NULL(wire.cq))
-		ib_free_cq(wire.cq);
+	test_verbs_free(&wire.v);
 	if (!IS_ERR_OR_NULL(wire.pd)) {
 		ib_dma_unmap_single(wire.ibdev, addr, WIRE_MEM, DMA_BIDIRECTIONAL);
 		ib_dealloc_pd(wire.pd);

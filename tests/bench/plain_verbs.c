@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The plain-verbs side: a connected pair of QPs without kDAPL.
+ *
+ * It owns the PD, the CQs, the QPs and the page that they transfer. QP 0 posts
+ * requests, QP 1 or its SRQ takes receives. Each has a CQ that is polled in
+ * softirq context, as EPs have. The work requests and segments are those that
+ * kDAPL builds for the same call.
+ *
+ * measure.c creates and uses it in process context.
+ */
+#include <linux/slab.h>
+#include "bench.h"
+#include "test_verbs.h"
+
+#define RETRY	6	/* rxe retries for ever with 7 */
+#define RNR_TIMER	12
+
+struct plain_verbs {
+	struct bench_side side;
+	struct ib_pd *pd;
+	struct ib_srq *srq;
+	struct test_verbs end[2];
+	void *page;
+	u64 dma;
+	struct ib_cqe cqe;
+};
+
+static struct plain_verbs *the_side;
+
+static void verbs_done_count(struct ib_cq *cq, struct ib_wc *wc)
+{
+	bench_count(&the_side->side.done, 1);
+}
+
+static void verbs_done_empty(struct ib_cq *cq, struct ib_wc *wc)
+{
+}
+
+/* ---- the posts --------------------------------------------------------- */
+
+static void verbs_post_send(struct bench_op *op)
+{
+	op->failed |= ib_post_send(op->qp, &op->request.wr, NULL);
+}
+
+static void verbs_post_recv(struct bench_op *op)
+{
+	op->failed |= ib_post_recv(op->qp, &op->recv, NULL);
+}
+
+static void verbs_post_srq_recv(struct bench_op *op)
+{
+	op->failed |= ib_post_srq_recv(op->srq, &op->recv, NULL);
+}
+
+static const bench_fn verbs_fn[BENCH_NR_KINDS] = {
+	[BENCH_SEND] = verbs_post_send,
+	[BENCH_WRITE] = verbs_post_send,
+	[BENCH_READ] = verbs_post_send,
+	[BENCH_RECV] = verbs_post_recv,
+	[BENCH_SRQ_RECV] = verbs_post_srq_recv,
+};
+
+static void verbs_fill_sge(const struct plain_verbs *v, struct bench_op *op, u32 segs)
+{
+	u32 i;
+
+	for (i = 0; i < segs; i++)
+		op->sge[i] = (struct ib_sge) {
+			.addr = v->dma + i * BENCH_SEG_LEN,
+			.length = BENCH_SEG_LEN,
+			.lkey = v->pd->local_dma_lkey,
+		};
+}
+
+static void verbs_fill_request(const struct plain_verbs *v, struct bench_op *op,
+			       enum ib_wr_opcode opcode, u32 segs, int flags)
+{
+	verbs_fill_sge(v, op, segs);
+	op->qp = v->end[0].qp;
+	op->request.wr.wr_cqe = (struct ib_cqe *)&v->cqe;
+	op->request.wr.sg_list = op->sge;
+	op->request.wr.num_sge = segs;
+	op->request.wr.opcode = opcode;
+	op->request.wr.send_flags = flags;
+	op->request.remote_addr = v->dma;
+	op->request.rkey = v->pd->unsafe_global_rkey;
+}
+
+static void verbs_fill_recv(const struct plain_verbs *v, struct bench_op *op, u32 segs)
+{
+	verbs_fill_sge(v, op, segs);
+	op->qp = v->end[1].qp;
+	op->srq = v->srq;
+	op->recv.wr_cqe = (struct ib_cqe *)&v->cqe;
+	op->recv.sg_list = op->sge;
+	op->recv.num_sge = segs;
+}
+
+static void verbs_fill_side(struct plain_verbs *v, const struct bench_spec *spec)
+{
+	static const enum ib_wr_opcode opcodes[] = {
+		IB_WR_SEND, IB_WR_RDMA_WRITE, IB_WR_RDMA_READ
+	};
+	struct bench_side *side = &v->side;
+	int i;
+
+	side->fn = verbs_fn;
+	side->recv_kind = v->srq ? BENCH_SRQ_RECV : BENCH_RECV;
+	for (i = BENCH_SEND; i <= BENCH_READ; i++) {
+		verbs_fill_request(v, &side->op[i], opcodes[i], spec->segs, IB_SEND_SIGNALED);
+		verbs_fill_request(v, &side->quiet[i], opcodes[i], spec->segs, 0);
+	}
+	verbs_fill_recv(v, &side->op[side->recv_kind], spec->segs);
+}
+
+/* ---- the pair ---------------------------------------------------------- */
+
+static int verbs_connect(struct ib_qp *qp, u32 dest)
+{
+	struct ib_qp_attr attr = {
+		.port_num = 1,
+		.qp_access_flags = IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ,
+		.path_mtu = IB_MTU_1024,
+		.dest_qp_num = dest,
+		.rq_psn = 1,
+		.sq_psn = 1,
+		.max_dest_rd_atomic = 4,
+		.max_rd_atomic = 4,
+		.min_rnr_timer = RNR_TIMER,
+		.timeout = 17,
+		.retry_cnt = RETRY,
+		.rnr_retry = RETRY,
+	};
+
+	return test_verbs_path(qp->device, &attr.ah_attr, NULL) ?: test_verbs_connect(qp, &attr);
+}
+
+static int verbs_make_qp(struct plain_verbs *v, int i)
+{
+	struct ib_qp_init_attr init = {
+		.cap = {
+			.max_send_wr = BENCH_DEPTH,
+			.max_recv_wr = BENCH_DEPTH,
+			.max_send_sge = BENCH_MAX_SEGS,
+			.max_recv_sge = BENCH_MAX_SEGS,
+		},
+		.sq_sig_type = IB_SIGNAL_REQ_WR,
+		.qp_type = IB_QPT_RC,
+		.srq = i ? v->srq : NULL,
+	};
+
+	return test_verbs_make(&v->end[i], v->pd, 2 * BENCH_DEPTH, IB_POLL_SOFTIRQ, &init);
+}
+
+static int verbs_make_srq(struct plain_verbs *v)
+{
+	struct ib_srq_init_attr init = {
+		.attr = { .max_wr = BENCH_DEPTH, .max_sge = BENCH_MAX_SEGS },
+		.srq_type = IB_SRQT_BASIC,
+	};
+	struct ib_srq *srq = ib_create_srq(v->pd, &init);
+
+	if (IS_ERR(srq))
+		return PTR_ERR(srq);
+	v->srq = srq;
+	return 0;
+}
+
+static int verbs_make(struct plain_verbs *v, struct ib_device *ibdev, bool srq)
+{
+	struct ib_pd *pd;
+	int ret = 0;
+
+	/* The test runs on one host and accesses its own page only */
+	pd = ib_alloc_pd(ibdev, IB_PD_UNSAFE_GLOBAL_RKEY);
+	if (IS_ERR(pd))
+		return PTR_ERR(pd);
+	v->pd = pd;
+	v->dma = ib_dma_map_single(ibdev, v->page, PAGE_SIZE, DMA_BIDIRECTIONAL);
+	if (srq)
+		ret = verbs_make_srq(v);
+	ret = ret ?: verbs_make_qp(v, 0) ?: verbs_make_qp(v, 1);
+	return ret ?: verbs_connect(v->end[0].qp, v->end[1].qp->qp_num) ?:
+	       verbs_connect(v->end[1].qp, v->end[0].qp->qp_num);
+}
+
+/**
+ * plain_verbs_create - create the plain-verbs side
+ * @ibdev: device
+ * @spec:  what to measure
+ *
+ * Context: process, one at a time.
+ * Return: the side, or ERR_PTR.
+ */
+struct plain_verbs *plain_verbs_create(struct ib_device *ibdev, const struct bench_spec *spec)
+{
+	struct plain_verbs *v = kzalloc(sizeof(*v), GFP_KERNEL);
+	int ret = -ENOMEM;
+
+	if (!v)
+		return ERR_PTR(-ENOMEM);
+	the_side = v;
+	v->cqe.done = verbs_done_count;
+	v->page = (void *)get_zeroed_page(GFP_KERNEL);
+	if (v->page)
+		ret = verbs_make(v, ibdev, spec->kind == BENCH_SRQ_RECV);
+	if (ret) {
+		plain_verbs_destroy(v);
+		return ERR_PTR(ret);
+	}
+	verbs_fill_side(v, spec);
+	return v;
+}
+
+/**
+ * plain_verbs_destroy - undo plain_verbs_create()
+ * @v: the side, complete or not, nothing outstanding
+ *
+ * Context: process.
+ */
+void plain_verbs_destroy(struct plain_verbs *v)
+{
+	int i;
+
+	for (i = 0; i < 2; i++)
+		test_verbs_free(&v->end[i]);
+	if (v->srq)
+		ib_destroy_srq(v->srq);
+	if (v->pd) {
+		ib_dma_unmap_single(v->pd->device, v->dma, PAGE_SIZE, DMA_BIDIRECTIONAL);
+		ib_dealloc_pd(v->pd);
+	}
+	free_page((unsigned long)v->page);
+	kfree(v);
+}
+
+/**
+ * plain_verbs_side - the part of the side that measure.c uses
+ * @v: the side
+ *
+ * Context: any.
+ * Return: the side.
+ */
+struct bench_side *plain_verbs_side(struct plain_verbs *v)
+{
+	return &v->side;
+}
+
+/**
+ * plain_verbs_set_empty - select whether the done callbacks count completions
+ * @v:  the side, nothing outstanding
+ * @empty: true if they do nothing
+ *
+ * Context: process.
+ */
+void plain_verbs_set_empty(struct plain_verbs *v, bool empty)
+{
+	v->cqe.done = empty ? verbs_done_empty : verbs_done_count;
+}
