@@ -42,7 +42,7 @@ static const struct {
 };
 
 /* The target, created for each attack: the others keep their own memory */
-struct prey {
+struct target {
 	struct pair_end *e;
 	DAT_RMR_CONTEXT key;
 	DAT_LMR_HANDLE lmr;
@@ -50,17 +50,17 @@ struct prey {
 	DAT_RMR_HANDLE rmr;
 };
 
-static void bind_prey(struct prey *p, u64 cookie, u32 len)
+static void bind_target(struct target *p, u64 cookie, u32 len)
 {
 	p->key = pair_bind(p->e, p->rmr, p->e, len ? AT : 0, len, RIGHTS, cookie, 0);
 	pair_dto(p->e, DAT_DTO_BIND_MW, cookie, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 }
 
-static void make_prey(struct adv *f, enum aim what, struct prey *p)
+static void make_target(struct adv *f, enum aim what, struct target *p)
 {
 	struct loop_case *c = f->d->c;
 
-	*p = (struct prey) { .e = f->near, .key = f->near->key };
+	*p = (struct target) { .e = f->near, .key = f->near->key };
 	if (what == LMR_FAR || what == RMR_FAR)
 		p->e = f->far;
 	switch (what) {
@@ -80,7 +80,7 @@ static void make_prey(struct adv *f, enum aim what, struct prey *p)
 		if (!loop_expect(c, "dat_rmr_create", dat_rmr_create(p->e->pz, &p->rmr),
 				 DAT_SUCCESS))
 			return;
-		bind_prey(p, 5, LEN);
+		bind_target(p, 5, LEN);
 		break;
 	}
 	if (what == FREED) {
@@ -89,12 +89,12 @@ static void make_prey(struct adv *f, enum aim what, struct prey *p)
 	} else if (what == UNBOUND) {
 		DAT_RMR_CONTEXT key = p->key;
 
-		bind_prey(p, 6, 0);
+		bind_target(p, 6, 0);
 		p->key = key;
 	}
 }
 
-static void expect_bound(struct adv *f, struct prey *p, bool bound)
+static void expect_bound(struct adv *f, struct target *p, bool bound)
 {
 	DAT_RMR_PARAM param = {};
 
@@ -105,7 +105,7 @@ static void expect_bound(struct adv *f, struct prey *p, bool bound)
 }
 
 /* Invalid for its owner too; the owner's other objects still work */
-static void expect_killed(struct adv *f, struct prey *p)
+static void expect_killed(struct adv *f, struct target *p)
 {
 	DAT_LMR_TRIPLET seg = {
 		.virtual_address = (uintptr_t)p->e->mem + AT,
@@ -122,11 +122,11 @@ static void expect_killed(struct adv *f, struct prey *p)
 		return;
 	}
 	expect_bound(f, p, false);
-	bind_prey(p, 7, LEN);
+	bind_target(p, 7, LEN);
 	expect_bound(f, p, true);
 }
 
-static void free_prey(struct adv *f, struct prey *p)
+static void free_target(struct adv *f, struct target *p)
 {
 	if (p->rmr)
 		loop_expect(f->d->c, "dat_rmr_free", dat_rmr_free(p->rmr), DAT_SUCCESS);
@@ -135,7 +135,7 @@ static void free_prey(struct adv *f, struct prey *p)
 }
 
 /* The receive's event: what the device did with the message */
-static bool delivered(struct adv *f, enum aim what, const struct prey *p)
+static bool delivered(struct adv *f, enum aim what, const struct target *p)
 {
 	const DAT_DTO_COMPLETION_EVENT_DATA *dto;
 	DAT_EVENT ev;
@@ -157,7 +157,7 @@ static bool delivered(struct adv *f, enum aim what, const struct prey *p)
 }
 
 /* Soft-RoCE reports success even if the key is unknown */
-static void expect_told(struct adv *f, struct vpeer_req *r)
+static void expect_notified(struct adv *f, struct vpeer_req *r)
 {
 	enum ib_wc_status status = adv_notified(f, r);
 
@@ -170,18 +170,18 @@ static void expect_told(struct adv *f, struct vpeer_req *r)
 static void try_aim(struct adv *f, enum aim what)
 {
 	struct vpeer_req *r;
-	struct prey p;
+	struct target p;
 	bool came;
 
 	adv_recvs(f);
-	make_prey(f, what, &p);
+	make_target(f, what, &p);
 	if (!adv_meet(f))
 		return;
 	memset(f->peer->mem, OWN, VPEER_MEM);
 	r = vpeer_req(f->peer, 0, IB_WR_SEND_WITH_INV, 0, SENT);
 	r->rdma.wr.ex.invalidate_rkey = p.key;
 	if (vpeer_post(r))
-		expect_told(f, r);
+		expect_notified(f, r);
 	came = delivered(f, what, &p);
 	if (came && aim[what].fate == KILLED) {
 		adv_flushed(f, 2, 2);
@@ -202,7 +202,7 @@ static void try_aim(struct adv *f, enum aim what)
 	adv_part(f);
 	/* Of the same owner, through its other LMR */
 	adv_bystanders(f, aim[what].what);
-	free_prey(f, &p);
+	free_target(f, &p);
 }
 
 static void aims_script(struct adv *f)

@@ -21,7 +21,7 @@ static void cm_peer_note(struct cm_peer *r, const struct rdma_cm_event *event)
 	r->len = conn->private_data ? conn->private_data_len : 0;
 	memcpy(r->data, conn->private_data ?: r->data, r->len);
 	/* Pairs with cm_peer_notified(): publishes the fields of the event */
-	smp_store_release(&r->told, true);
+	smp_store_release(&r->ended, true);
 	complete(&r->d->run->wake);
 }
 
@@ -125,7 +125,7 @@ void cm_peer_end(struct cm_peer *r)
 bool cm_peer_notified(struct cm_peer *r)
 {
 	/* Pairs with cm_peer_note() */
-	return smp_load_acquire(&r->told);
+	return smp_load_acquire(&r->ended);
 }
 
 bool cm_peer_wait(struct cm_peer *r)

@@ -26,7 +26,7 @@ struct cm_peer {
 	u8 reads_in, reads_out;		/* limits granted by the answer */
 	u8 len;
 	u8 data[256];
-	bool told;			/* @event is valid: the attempt has ended */
+	bool ended;			/* @event is valid: the attempt has ended */
 };
 
 /* cm_peer.c: process context, the work item of the run. A failure is noted with the case. */

@@ -430,7 +430,7 @@ void pair_recv1(struct pair_end *e, u32 off, u32 len, u64 cookie, u32 flags)
 /* Events */
 
 /* Is there an upcall not yet accounted for? Each event makes one. */
-static bool told_by_now(struct pair_evd *evd)
+static bool upcall_called(struct pair_evd *evd)
 {
 	if (atomic_read(&evd->upcalls) == evd->seen)
 		return false;
@@ -442,7 +442,7 @@ static bool told_by_now(struct pair_evd *evd)
  * pair_next - wait for the next event of an EVD
  * @d: the pair
  * @evd: one of its EVDs
- * @told: PAIR_UPCALL: nothing is dequeued before an upcall was called;
+ * @upcall: PAIR_UPCALL: nothing is dequeued before an upcall was called;
  *        PAIR_NO_UPCALL: no upcall may be called
  * @what: names the event in a note
  * @ev: receives the event
@@ -450,16 +450,16 @@ static bool told_by_now(struct pair_evd *evd)
  * Context: process.
  * Return: true if the event came as expected; otherwise the difference is noted.
  */
-bool pair_next(struct pair *d, struct pair_evd *evd, enum pair_expect told, const char *what,
+bool pair_next(struct pair *d, struct pair_evd *evd, enum pair_expect upcall, const char *what,
 	       DAT_EVENT *ev)
 {
 	u32 wait = LOOP_QUIET_MS * test_stretch() * (1 + d->on_the_way / SZ_8M);
 	unsigned long deadline = jiffies + msecs_to_jiffies(wait);
-	bool was_told = false;
+	bool called = false;
 
 	while (pair_ok(d)) {
-		was_told = was_told || told_by_now(evd);
-		if ((told != PAIR_UPCALL || was_told) &&
+		called = called || upcall_called(evd);
+		if ((upcall != PAIR_UPCALL || called) &&
 		    dat_evd_dequeue(evd->handle, ev) == DAT_SUCCESS)
 			break;
 		if (time_after(jiffies, deadline))
@@ -468,7 +468,7 @@ bool pair_next(struct pair *d, struct pair_evd *evd, enum pair_expect told, cons
 				  "expected an upcall for the event, got none" : "no event");
 		wait_for_completion_timeout(&d->run->wake, 1);
 	}
-	if (told == PAIR_NO_UPCALL && (was_told || told_by_now(evd)))
+	if (upcall == PAIR_NO_UPCALL && (called || upcall_called(evd)))
 		loop_fail(d->c, "%s: expected no upcall, got one", what);
 	d->c->completions++;
 	return pair_ok(d);
@@ -482,7 +482,7 @@ static const char *op_name(DAT_DTOS op)
 }
 
 u32 pair_dto(struct pair_end *e, DAT_DTOS op, u64 cookie, u32 status, u32 len,
-	     enum pair_expect told)
+	     enum pair_expect upcall)
 {
 	bool recv = op == DAT_DTO_RECEIVE;
 	struct pair_evd *evd = recv ? &e->recv : &e->req;
@@ -491,7 +491,7 @@ u32 pair_dto(struct pair_end *e, DAT_DTOS op, u64 cookie, u32 status, u32 len,
 	DAT_EVENT ev;
 
 	scnprintf(what, sizeof(what), "%s, %s %llu", e->name, op_name(op), cookie);
-	if (!pair_ok(e->pair) || !pair_next(e->pair, evd, told, what, &ev))
+	if (!pair_ok(e->pair) || !pair_next(e->pair, evd, upcall, what, &ev))
 		return 0;
 	dto = &ev.event_data.dto_completion_event_data;
 	if (ev.event_number != DAT_DTO_COMPLETION_EVENT || ev.evd_handle != evd->handle ||

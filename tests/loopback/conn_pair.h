@@ -113,12 +113,12 @@ void pair_send1(struct pair_end *e, u32 off, u32 len, u64 cookie, u32 flags);
 void pair_recv1(struct pair_end *e, u32 off, u32 len, u64 cookie, u32 flags);
 
 /* Waits for the next event of an EVD and compares it */
-bool pair_next(struct pair *d, struct pair_evd *evd, enum pair_expect told, const char *what,
+bool pair_next(struct pair *d, struct pair_evd *evd, enum pair_expect upcall, const char *what,
 	       DAT_EVENT *ev);
 /* @status PAIR_FAILED accepts any status but success */
 #define PAIR_FAILED	0xffU
 u32 pair_dto(struct pair_end *e, DAT_DTOS op, u64 cookie, u32 status, u32 len,
-	     enum pair_expect told);
+	     enum pair_expect upcall);
 /* Waits for DISCONNECTED or BROKEN; true if it was BROKEN */
 bool pair_ended(struct pair_end *e, bool must_break);
 void pair_conn(struct pair_end *e, DAT_EVENT_NUMBER number);

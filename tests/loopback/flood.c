@@ -27,7 +27,7 @@ static void cm_peer_expect_refused(struct cm_peer *r, const char *what)
 
 /* ---- a flood ------------------------------------------------------------------- */
 
-static u32 count_told(struct cm_peer *crowd)
+static u32 count_ended(struct cm_peer *crowd)
 {
 	u32 i, n = 0;
 
@@ -42,18 +42,18 @@ static void expect_flooded(struct pair *d, struct cm_peer *crowd, u32 waiting)
 	unsigned long deadline = test_deadline(LOOP_QUIET_MS);
 	u32 i;
 
-	while (pair_ok(d) && count_told(crowd) < CROWD - waiting) {
+	while (pair_ok(d) && count_ended(crowd) < CROWD - waiting) {
 		if (time_after(jiffies, deadline))
 			loop_fail(d->c, "%u of %u requests are refused, expected %u",
-				  count_told(crowd), CROWD, CROWD - waiting);
+				  count_ended(crowd), CROWD, CROWD - waiting);
 		wait_for_completion_timeout(&d->run->wake, 1);
 	}
 	pair_settle(d, 100);
-	if (pair_ok(d) && count_told(crowd) != CROWD - waiting)
-		loop_fail(d->c, "%u of %u requests wait, expected %u", CROWD - count_told(crowd),
+	if (pair_ok(d) && count_ended(crowd) != CROWD - waiting)
+		loop_fail(d->c, "%u of %u requests wait, expected %u", CROWD - count_ended(crowd),
 			  CROWD, waiting);
 	for (i = 0; i < CROWD && pair_ok(d); i++)
-		if (crowd[i].told)
+		if (crowd[i].ended)
 			cm_peer_expect_refused(&crowd[i], "beyond the share");
 }
 

@@ -212,7 +212,7 @@ static void modify_script(struct pair *d)
 	is(d, "dat_ep_modify", modify_depths(b, 5, 3), DAT_SUCCESS);
 	fill_recvs(a, 3, true);
 	fill_recvs(b, 5, true);
-	modify_refuses(a, "dat_ep_modify beside a receive");
+	modify_refuses(a, "dat_ep_modify with a pending receive");
 	connect_pair(d, 0);
 	exchange(a, b, 5, true, 1);
 	exchange(b, a, 3, true, 51);

@@ -616,7 +616,7 @@ proctype changer()
 }
 
 /* Runs when no other process can run */
-proctype judge(byte all)
+proctype checker(byte all)
 {
 	byte i, g;
 
@@ -664,6 +664,6 @@ init {
 #else
 		run changer();
 #endif
-		run judge(3)
+		run checker(3)
 	}
 }

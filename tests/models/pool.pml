@@ -294,7 +294,7 @@ out:
 #endif
 
 /* Each slot is on the stack once */
-proctype judge()
+proctype checker()
 {
 	byte i, s, n;
 
@@ -338,6 +338,6 @@ init {
 #ifdef CLOSE
 		run closer();
 #endif
-		run judge()
+		run checker()
 	}
 }

@@ -171,7 +171,7 @@ proctype arrival()
 }
 
 /* Runs when no other process can run; a remaining request can be consumed */
-proctype judge()
+proctype checker()
 {
 	byte o, again;
 	bool mine;
@@ -193,6 +193,6 @@ init {
 		run call(NEW);
 		run call(OLD);
 		run arrival();
-		run judge()
+		run checker()
 	}
 }

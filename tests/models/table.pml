@@ -327,7 +327,7 @@ out:
 }
 
 /* Runs when no other process can run; no process may hang */
-proctype judge()
+proctype checker()
 {
 	timeout;
 	assert(finished == 5);
@@ -347,6 +347,6 @@ init {
 		run destroyer(0);
 		run destroyer(1);
 		run constructor();
-		run judge()
+		run checker()
 	}
 }

@@ -30,8 +30,8 @@ tidy() {
 }
 trap tidy EXIT
 
-# tells NAME VALUE
-tells() { [ "$(cat "$parameters/$1")" = "$2" ] || { cat "$parameters/$1"; return 1; }; }
+# parameter_is NAME VALUE
+parameter_is() { [ "$(cat "$parameters/$1")" = "$2" ] || { cat "$parameters/$1"; return 1; }; }
 
 # The DREQ arrives after the RTU, on the same QP
 dreqs() { cat $counters/cm_rx_msgs/dreq; }
@@ -75,7 +75,7 @@ rmmod kdapl_cm_rep_wait
 count=$(repeated)
 lines=$(reports)
 tap_check "a connection that ends before the work item of ib_cm_notify()" show_late
-tap_check "ib_cm_notify() succeeds" tells notified 0
+tap_check "ib_cm_notify() succeeds" parameter_is notified 0
 tap_diag "destruction: $(cat $parameters/destroy_ms) ms, REP repeated $(($(repeated) - count)) times"
 tap_known "its ID is destroyed when the REP has expired" expired
 tap_known "the kernel reports the wait in state 12" [ "$(reports)" -gt "$lines" ]

@@ -256,7 +256,7 @@ static u64 sum_of(unsigned int i, bool good)
 }
 
 /* Prints for each call how often it was made, and how often it succeeded */
-static u64 show_calls(struct seq_file *m, unsigned int *bare)
+static u64 show_calls(struct seq_file *m, unsigned int *missing)
 {
 	const struct fuzz_call *c;
 	u64 made, good, sum = 0;
@@ -266,7 +266,7 @@ static u64 show_calls(struct seq_file *m, unsigned int *bare)
 		made = sum_of(i, false);
 		good = sum_of(i, true);
 		sum += made;
-		*bare += c->may & R_OK ? !good : !made;
+		*missing += c->may & R_OK ? !good : !made;
 		seq_printf(m, "# %s: %llu calls, ", c->name, made);
 		if (c->may & R_OK)
 			seq_printf(m, "%llu succeeded\n", good);
@@ -299,8 +299,8 @@ static bool show_pairs(struct seq_file *m)
 
 static void show(struct seq_file *m)
 {
-	unsigned int bare = 0, guards = fixture_guards();
-	u64 sum = show_calls(m, &bare);
+	unsigned int missing = 0, guards = fixture_guards();
+	u64 sum = show_calls(m, &missing);
 	bool up = show_pairs(m);
 
 	seq_puts(m, "# clauses: G-07 G-16 G-18 G-23 G-24 G-35\n");
@@ -310,7 +310,7 @@ static void show(struct seq_file *m)
 		"%llu calls, seed %lu: each returns what the contract allows", sum, seed);
 	if (test_failures())
 		seq_printf(m, "# %u do not\n", test_failures());
-	test_ok(m, 2, !bare && up,
+	test_ok(m, 2, !missing && up,
 		"each of the %u calls that can succeed has succeeded, and pairs were connected",
 		fuzz_calls());
 	test_ok(m, 3, !guards, "no byte outside registered memory has changed");

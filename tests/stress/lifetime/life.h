@@ -76,10 +76,10 @@ struct life {
 	atomic_t upcalls;
 	unsigned int catastrophic;
 	/* For the loops: the object that is freed */
-	DAT_HANDLE prey;
-	DAT_LMR_CONTEXT prey_context;
-	bool prey_freeing, prey_gone, prey_down;
-	atomic_t prey_done, prey_refused, prey_torn;
+	DAT_HANDLE target;
+	DAT_LMR_CONTEXT target_context;
+	bool target_freeing, target_gone, target_down;
+	atomic_t target_done, target_refused, target_torn;
 };
 
 /* Set when a free has returned: nothing that begins later may find the object */

@@ -158,7 +158,7 @@ DAT_RETURN life_post_uncounted(struct life *w, unsigned int i)
 }
 
 /* A post must succeed here, unless its EP is being freed */
-static void judge(struct life *w, unsigned int i, enum life_queue queue, DAT_RETURN ret)
+static void expect_posted(struct life *w, unsigned int i, enum life_queue queue, DAT_RETURN ret)
 {
 	/* Read after the call: it was set before the free began */
 	bool freeing = READ_ONCE(w->ep[i].freeing) || READ_ONCE(w->closing);
@@ -182,10 +182,10 @@ static int poster(void *arg)
 
 	while (!kthread_should_stop()) {
 		for (i = 0; i < LIFE_EPS; i++) {
-			judge(w, i, LIFE_RECV, life_post(w, i, LIFE_RECV, lmr));
-			judge(w, i, LIFE_REQUEST, life_post(w, i, LIFE_REQUEST, lmr));
+			expect_posted(w, i, LIFE_RECV, life_post(w, i, LIFE_RECV, lmr));
+			expect_posted(w, i, LIFE_REQUEST, life_post(w, i, LIFE_REQUEST, lmr));
 			if (n++ % 8 == i)
-				judge(w, i, LIFE_SUPPRESSED,
+				expect_posted(w, i, LIFE_SUPPRESSED,
 					      life_post(w, i, LIFE_SUPPRESSED, lmr));
 		}
 		/* The device needs the CPU, too */
@@ -263,7 +263,7 @@ void life_upcall(void *instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 	life_event(w, event);
 	/* Post in the upcall of the EVD that receives the event */
 	for (i = 0; i <= LIFE_B; i++)
-		judge(w, i, LIFE_RECV, life_post(w, i, LIFE_RECV, w->t.mem.lmr_context));
+		expect_posted(w, i, LIFE_RECV, life_post(w, i, LIFE_RECV, w->t.mem.lmr_context));
 	hook = READ_ONCE(w->hook);
 	if (hook)
 		hook(w, event);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The lifetime test: an object is freed while other CPUs use it. Additional threads use the
- * *prey*. When the free has returned, their calls must report that the handle, or the
+ * *target*. When the free has returned, their calls must report that the handle, or the
  * context, is not valid. Process context, except for the upcall.
  */
 #include <linux/delay.h>
@@ -12,49 +12,49 @@
 #define PSP_ATTEMPTS	6
 #define UPCALL_US	200		/* of an EVD's that is torn down */
 
-/* A call on the prey must return SUCCESS until it is freed, @type afterwards */
-static void judge(struct life *w, const char *what, bool was_gone, DAT_RETURN ret,
+/* A call on the target must return SUCCESS until it is freed, @type afterwards */
+static void expect_call(struct life *w, const char *what, bool was_gone, DAT_RETURN ret,
 			DAT_RETURN type)
 {
 	if (ret == DAT_SUCCESS) {
-		atomic_inc(&w->prey_done);
+		atomic_inc(&w->target_done);
 		if (was_gone)
 			test_fail("%s succeeded after the free", what);
 	} else if (DAT_GET_TYPE(ret) == type) {
-		if (!READ_ONCE(w->prey_freeing))
+		if (!READ_ONCE(w->target_freeing))
 			test_fail("%s returned %#x before the free", what, ret);
 		if (was_gone)
-			atomic_inc(&w->prey_refused);
+			atomic_inc(&w->target_refused);
 	} else if (!READ_ONCE(w->closing)) {
 		test_fail("%s returned %#x", what, ret);
 	}
 }
 
-static bool prey_used(struct life *w)
+static bool target_used(struct life *w)
 {
-	return atomic_read(&w->prey_done) >= 8;
+	return atomic_read(&w->target_done) >= 8;
 }
 
-static bool prey_refused(struct life *w)
+static bool target_refused(struct life *w)
 {
-	return atomic_read(&w->prey_refused) >= 8;
+	return atomic_read(&w->target_refused) >= 8;
 }
 
-static bool prey_torn(struct life *w)
+static bool target_torn(struct life *w)
 {
-	return atomic_read(&w->prey_torn) >= 8;
+	return atomic_read(&w->target_torn) >= 8;
 }
 
 /* Waits until it is used, frees it, and waits until the threads notice */
-static int free_prey(struct life *w, const char *what, DAT_RETURN (*fn)(DAT_HANDLE))
+static int free_target(struct life *w, const char *what, DAT_RETURN (*fn)(DAT_HANDLE))
 {
-	if (!life_wait(w, prey_used, what))
+	if (!life_wait(w, target_used, what))
 		return -ETIMEDOUT;
-	WRITE_ONCE(w->prey_freeing, true);
-	if (!test_expect(what, fn(w->prey), DAT_SUCCESS))
+	WRITE_ONCE(w->target_freeing, true);
+	if (!test_expect(what, fn(w->target), DAT_SUCCESS))
 		return -EIO;
-	life_set(&w->prey_gone);
-	return life_wait(w, prey_refused, what) ? 0 : -ETIMEDOUT;
+	life_set(&w->target_gone);
+	return life_wait(w, target_refused, what) ? 0 : -ETIMEDOUT;
 }
 
 static int finish(struct life *w, int ret)
@@ -85,14 +85,14 @@ static void soft_upcall(void *instance, const DAT_EVENT *event, DAT_BOOLEAN more
 {
 	struct life *w = instance;
 
-	if (life_is_set(&w->prey_gone))
+	if (life_is_set(&w->target_gone))
 		test_fail("expected no upcall of an EVD after dat_evd_free, got one");
-	if (life_is_set(&w->prey_down))
+	if (life_is_set(&w->target_down))
 		test_fail("expected no upcall after TEARDOWN, one began");
 	soft_event(w, event);
 	/* Long enough that TEARDOWN meets a running upcall */
 	udelay(UPCALL_US);
-	if (life_is_set(&w->prey_down))
+	if (life_is_set(&w->target_down))
 		test_fail("expected no upcall after TEARDOWN, one ended");
 }
 
@@ -100,22 +100,22 @@ static void soft_upcall(void *instance, const DAT_EVENT *event, DAT_BOOLEAN more
 static void soft_teardown(struct life *w)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = soft_upcall, .instance_data = w };
-	bool gone = life_is_set(&w->prey_gone);
+	bool gone = life_is_set(&w->target_gone);
 	DAT_RETURN ret;
 
-	ret = dat_evd_modify_upcall(w->prey, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
+	ret = dat_evd_modify_upcall(w->target, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
 				    DAT_UPCALL_INVOC_NEW);
 	if (ret == DAT_SUCCESS) {
-		life_set(&w->prey_down);
-		atomic_inc(&w->prey_torn);
+		life_set(&w->target_down);
+		atomic_inc(&w->target_torn);
 	}
-	judge(w, "TEARDOWN", gone, ret, DAT_INVALID_HANDLE);
+	expect_call(w, "TEARDOWN", gone, ret, DAT_INVALID_HANDLE);
 	kdapl_nap(400, 600);
-	WRITE_ONCE(w->prey_down, false);
-	gone = life_is_set(&w->prey_gone);
-	ret = dat_evd_modify_upcall(w->prey, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+	WRITE_ONCE(w->target_down, false);
+	gone = life_is_set(&w->target_gone);
+	ret = dat_evd_modify_upcall(w->target, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
 				    DAT_UPCALL_INVOC_ANY);
-	judge(w, "dat_evd_modify_upcall after TEARDOWN", gone, ret, DAT_INVALID_HANDLE);
+	expect_call(w, "dat_evd_modify_upcall after TEARDOWN", gone, ret, DAT_INVALID_HANDLE);
 }
 
 static int soft_poster(void *arg)
@@ -124,7 +124,7 @@ static int soft_poster(void *arg)
 	struct test_posts *q = soft_posts(w);
 
 	while (!kthread_should_stop()) {
-		bool gone = life_is_set(&w->prey_gone);
+		bool gone = life_is_set(&w->target_gone);
 		struct test_post *p = test_post_begin(q);
 		DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
 		DAT_RETURN ret = DAT_QUEUE_FULL;
@@ -132,10 +132,10 @@ static int soft_poster(void *arg)
 		if (p) {
 			event.event_data.software_event_data.pointer =
 				(void *)(unsigned long)p->cookie;
-			ret = dat_evd_post_se(w->prey, &event);
+			ret = dat_evd_post_se(w->target, &event);
 			if (ret != DAT_SUCCESS)
 				test_post_return(q, p);
-			judge(w, "dat_evd_post_se", gone, ret, DAT_INVALID_HANDLE);
+			expect_call(w, "dat_evd_post_se", gone, ret, DAT_INVALID_HANDLE);
 		}
 		if (ret != DAT_SUCCESS)
 			kdapl_nap(20, 50);
@@ -150,13 +150,13 @@ static int soft_taker(void *arg)
 	DAT_EVENT event;
 
 	while (!kthread_should_stop()) {
-		bool gone = life_is_set(&w->prey_gone);
-		DAT_RETURN ret = dat_evd_dequeue(w->prey, &event);
+		bool gone = life_is_set(&w->target_gone);
+		DAT_RETURN ret = dat_evd_dequeue(w->target, &event);
 
 		if (ret == DAT_SUCCESS)
 			soft_event(w, &event);
 		if (DAT_GET_TYPE(ret) != DAT_QUEUE_EMPTY)
-			judge(w, "dat_evd_dequeue", gone, ret, DAT_INVALID_HANDLE);
+			expect_call(w, "dat_evd_dequeue", gone, ret, DAT_INVALID_HANDLE);
 		else if (gone)
 			test_fail("dat_evd_dequeue of a freed EVD: expected INVALID_HANDLE");
 		kdapl_nap(20, 50);
@@ -170,13 +170,13 @@ static int soft_changer(void *arg)
 	unsigned int n = 0;
 
 	while (!kthread_should_stop()) {
-		bool gone = life_is_set(&w->prey_gone);
+		bool gone = life_is_set(&w->target_gone);
 		DAT_RETURN ret;
 
-		ret = dat_evd_modify_upcall(w->prey, n++ % 4 ? DAT_UPCALL_SINGLE_INSTANCE :
+		ret = dat_evd_modify_upcall(w->target, n++ % 4 ? DAT_UPCALL_SINGLE_INSTANCE :
 					    DAT_UPCALL_DISABLE, DAT_UPCALL_SAME,
 					    DAT_UPCALL_INVOC_ANY);
-		judge(w, "dat_evd_modify_upcall", gone, ret, DAT_INVALID_HANDLE);
+		expect_call(w, "dat_evd_modify_upcall", gone, ret, DAT_INVALID_HANDLE);
 		if (!(n % 8))
 			soft_teardown(w);
 		kdapl_nap(20, 50);
@@ -202,13 +202,13 @@ int life_loop_evd(unsigned int round)
 	upcall.instance_data = w;
 	if (!test_expect("dat_evd_kcreate",
 			 dat_evd_kcreate(w->t.ia, 2 * LIFE_DEPTH, DAT_UPCALL_SINGLE_INSTANCE,
-					 &upcall, DAT_EVD_SOFTWARE_FLAG, &w->prey), DAT_SUCCESS))
+					 &upcall, DAT_EVD_SOFTWARE_FLAG, &w->target), DAT_SUCCESS))
 		return finish(w, -EIO);
 	ret = life_run(w, soft_poster, "soft") ?: life_run(w, soft_poster, "soft") ?:
 	      life_run(w, soft_taker, "take") ?: life_run(w, soft_changer, "change");
-	if (!ret && !life_wait(w, prey_torn, "TEARDOWN"))
+	if (!ret && !life_wait(w, target_torn, "TEARDOWN"))
 		ret = -ETIMEDOUT;
-	ret = ret ?: free_prey(w, "dat_evd_free", dat_evd_free);
+	ret = ret ?: free_target(w, "dat_evd_free", dat_evd_free);
 	return finish(w, ret);
 }
 
@@ -220,11 +220,11 @@ static int srq_poster(void *arg)
 	struct life *w = arg;
 
 	while (!kthread_should_stop()) {
-		bool gone = life_is_set(&w->prey_gone);
+		bool gone = life_is_set(&w->target_gone);
 		DAT_RETURN ret = life_post_uncounted(w, LIFE_D);
 
 		if (DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES)
-			judge(w, "dat_srq_post_recv", gone, ret, DAT_INVALID_HANDLE);
+			expect_call(w, "dat_srq_post_recv", gone, ret, DAT_INVALID_HANDLE);
 		else
 			kdapl_nap(5, 10);
 		cond_resched();
@@ -246,10 +246,10 @@ int life_loop_srq(unsigned int round)
 	ret = life_open(&w);
 	if (ret)
 		return ret;
-	w->prey = w->srq;
+	w->target = w->srq;
 	ret = life_load(w) ?: life_run(w, srq_poster, "srq");
 	if (!ret) {
-		if (!life_wait(w, prey_used, "dat_srq_post_recv"))
+		if (!life_wait(w, target_used, "dat_srq_post_recv"))
 			ret = -ETIMEDOUT;
 		/* The posts of the load on it are refused from now on */
 		WRITE_ONCE(w->ep[LIFE_D].freeing, true);
@@ -257,7 +257,7 @@ int life_loop_srq(unsigned int round)
 		    !test_expect("dat_ep_free", dat_ep_free(w->ep[LIFE_D].handle), DAT_SUCCESS))
 			ret = -EIO;
 		life_set(&w->ep[LIFE_D].freed);
-		ret = ret ?: free_prey(w, "dat_srq_free", dat_srq_free);
+		ret = ret ?: free_target(w, "dat_srq_free", dat_srq_free);
 		life_set(&w->srq_gone);
 	}
 	return finish(w, ret);
@@ -271,13 +271,13 @@ static int lmr_poster(void *arg)
 	unsigned int i = 0;
 
 	while (!kthread_should_stop()) {
-		bool gone = life_is_set(&w->prey_gone);
+		bool gone = life_is_set(&w->target_gone);
 		enum life_queue queue = i++ % 2 ? LIFE_REQUEST : LIFE_RECV;
-		DAT_RETURN ret = life_post(w, i / 2 % LIFE_EPS, queue, w->prey_context);
+		DAT_RETURN ret = life_post(w, i / 2 % LIFE_EPS, queue, w->target_context);
 
 		/* Suppressed requests of the load may fill the queue */
 		if (ret != DAT_QUEUE_FULL && DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES)
-			judge(w, "a post with the LMR", gone, ret, DAT_PRIVILEGES_VIOLATION);
+			expect_call(w, "a post with the LMR", gone, ret, DAT_PRIVILEGES_VIOLATION);
 		else
 			kdapl_nap(20, 50);
 		cond_resched();
@@ -302,8 +302,8 @@ int life_loop_lmr(unsigned int round)
 	ret = life_open(&w);
 	if (ret)
 		return ret;
-	ret = life_load(w) ?: life_make_lmr(w, w->t.pz, &w->prey, &w->prey_context, &rmr) ?:
-	      life_run(w, lmr_poster, "lmr") ?: free_prey(w, "dat_lmr_free", dat_lmr_free);
+	ret = life_load(w) ?: life_make_lmr(w, w->t.pz, &w->target, &w->target_context, &rmr) ?:
+	      life_run(w, lmr_poster, "lmr") ?: free_target(w, "dat_lmr_free", dat_lmr_free);
 	return finish(w, ret);
 }
 
@@ -321,7 +321,7 @@ static int binder(void *arg)
 	DAT_RMR_CONTEXT context;
 
 	while (!kthread_should_stop()) {
-		bool gone = life_is_set(&w->prey_gone);
+		bool gone = life_is_set(&w->target_gone);
 		DAT_RMR_COOKIE cookie;
 		struct test_post *p;
 		DAT_RETURN ret;
@@ -333,12 +333,12 @@ static int binder(void *arg)
 			continue;
 		}
 		cookie.as_64 = p->cookie;
-		ret = dat_rmr_bind(w->prey, w->t.mem.lmr, &seg, DAT_MEM_PRIV_REMOTE_READ_FLAG,
+		ret = dat_rmr_bind(w->target, w->t.mem.lmr, &seg, DAT_MEM_PRIV_REMOTE_READ_FLAG,
 				   DAT_VA_TYPE_VA, w->ep[LIFE_C].handle, cookie, 0, &context);
 		if (ret != DAT_SUCCESS)
 			test_post_return(q, p);
 		if (DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES)
-			judge(w, "dat_rmr_bind", gone, ret, DAT_INVALID_HANDLE);
+			expect_call(w, "dat_rmr_bind", gone, ret, DAT_INVALID_HANDLE);
 		cond_resched();
 	}
 	return 0;
@@ -363,9 +363,9 @@ int life_loop_rmr(unsigned int round)
 	ret = life_open(&w);
 	if (ret)
 		return ret;
-	w->prey = w->rmr;
+	w->target = w->rmr;
 	ret = life_load(w) ?: life_run(w, binder, "bind") ?:
-	      free_prey(w, "dat_rmr_free", dat_rmr_free);
+	      free_target(w, "dat_rmr_free", dat_rmr_free);
 	if (!ret) {
 		/* A bind uses the LMR until its request has completed */
 		WRITE_ONCE(w->closing, true);
