@@ -35,11 +35,11 @@ kdapl_fail_allocs && kdapl_insmod kdapl_fault_inject stretch="$KDAPL_FACTOR"
 result=$(cat "$DEBUGFS/kdapl_fault_inject/result")
 results=$(grep -c '^\(not \)\?ok' <<<"$result")
 checks=4
-! kmemleak_there || checks=5
+! has_kmemleak || checks=5
 tap_plan $((results + checks))
 tap_relay <<<"$result"
 tap_check "every control call was tested" all_tested "$result"
 tap_check "kdapl_fault_inject unloads" rmmod kdapl_fault_inject
 tap_check "debugfs shows no object" wait_for 20 kdapl_empty
 tap_check "kdapl unloads" kdapl_unload
-! kmemleak_there || tap_check "kmemleak reports no leak" kmemleak_scan
+! has_kmemleak || tap_check "kmemleak reports no leak" kmemleak_scan

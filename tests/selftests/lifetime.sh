@@ -11,7 +11,7 @@ trap 'rmmod kdapl_life 2>/dev/null; kdapl_unload; rxe_setup 0; rm -f "$caught"' 
 caught=$(mktemp)
 dir=$DEBUGFS/kdapl_life
 factor=${KDAPL_LIFE:-1}
-! kmemleak_there || factor=${KDAPL_LIFE:-2}
+! has_kmemleak || factor=${KDAPL_LIFE:-2}
 
 # Without kdapl_loop, which holds a reference to kdapl
 load_kdapl() { loaded kdapl || kdapl_insmod kdapl stretch="$KDAPL_FACTOR"; }
