@@ -126,11 +126,16 @@ void kdapl_obj_renew(struct kdapl_obj *obj)
 	slot->gen++;
 	/* A concurrent lookup may still compare it */
 	WRITE_ONCE(obj->handle, slot->gen << KDAPL_HANDLE_GEN_SHIFT | low);
-	refcount_set(&obj->ref, 1);
 	atomic_set(&obj->users, 0);
 	init_completion(&obj->gone);
 	INIT_LIST_HEAD(&obj->node);
-	obj->context = 0;
+	WRITE_ONCE(obj->context, 0);
+	/*
+	 * Last: a concurrent kdapl_obj_get() may take a reference from now on. Pairs with
+	 * the smp_rmb() there.
+	 */
+	smp_wmb();
+	refcount_set(&obj->ref, 1);
 }
 
 /**
