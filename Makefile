@@ -51,6 +51,10 @@ docs:
 	@$(CHECK)/docs
 	@echo "build/docs/html/index.html; man -M build/docs/man 9 dat_ep_connect"
 
+check-litmus:
+	@tools/kdapl/setup herd
+	@$(CHECK)/litmus
+
 contract:
 	@$(CHECK)/contract
 
@@ -73,6 +77,8 @@ help:
 	@echo "make check-debug   all tests with KASAN, lockdep, kmemleak and others, then"
 	@echo "                   fewer with KCSAN and on PREEMPT_RT (2 hours)"
 	@echo "make check-races   only the second part: KCSAN and PREEMPT_RT"
+	@echo "make check-litmus  barriers of the lockless code against the kernel's memory model;"
+	@echo "                   part of make check"
 	@echo "make contract      after make check: each clause, and the tests that assert it"
 	@echo "make mutate        mutation tests; takes an hour or two"
 	@echo "make mutate-stale  mutation tests whose verdicts are stale"
@@ -84,4 +90,5 @@ help:
 
 .PHONY: all modules install tools clean distclean docs setup help
 .PHONY: check check-quick check-kasan check-debug check-races demo bench contract
+.PHONY: check-litmus
 .PHONY: mutate mutate-stale coverage
