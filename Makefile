@@ -42,7 +42,7 @@ setup:
 
 # The packages come first, because check/run needs Python.
 # ALSO=TARGETS: run these targets too, with one result.
-check check-quick check-kasan check-debug check-races coverage demo bench:
+check check-quick check-kasan check-debug check-races check-arm64 coverage demo bench:
 	@tools/kdapl/setup packages
 	@$(CHECK)/run $@ $(ALSO)
 
@@ -77,6 +77,7 @@ help:
 	@echo "make check-debug   all tests with KASAN, lockdep, kmemleak and others, then"
 	@echo "                   fewer with KCSAN and on PREEMPT_RT (2 hours)"
 	@echo "make check-races   only the second part: KCSAN and PREEMPT_RT"
+	@echo "make check-arm64   KUnit and a short loopback on an emulated arm64 machine"
 	@echo "make check-litmus  barriers of the lockless code against the kernel's memory model;"
 	@echo "                   part of make check"
 	@echo "make contract      after make check: each clause, and the tests that assert it"
@@ -90,5 +91,5 @@ help:
 
 .PHONY: all modules install tools clean distclean docs setup help
 .PHONY: check check-quick check-kasan check-debug check-races demo bench contract
-.PHONY: check-litmus
+.PHONY: check-arm64 check-litmus
 .PHONY: mutate mutate-stale coverage

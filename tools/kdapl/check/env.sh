@@ -8,6 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit
 TOP=$PWD
 CACHE=${KDAPL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kdapl}
 BUILD=$TOP/build
+. tools/kdapl/cross.sh
 
 # result STATUS NAME: print a TAP result
 tap_number=0
