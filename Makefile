@@ -10,15 +10,51 @@ TOOL_HDR := $(wildcard tools/kdapl/loop/*.h)
 CFLAGS ?= -O2 -g
 TOOL_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wmissing-prototypes
 
+# Where "make install" puts the tool, and the modules; DESTDIR is a prefix of both
+prefix ?= /usr/local
+INSTALL_MOD_PATH ?= $(DESTDIR)
+INSTALL_MOD_DIR ?= updates
+# include/config/kernel.release of Debian's 6.1 headers has another name
+RELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generated/utsrelease.h)
+MODULES_TO = $(INSTALL_MOD_PATH)/lib/modules/$(RELEASE)/$(INSTALL_MOD_DIR)
+TOOL_TO = $(DESTDIR)$(prefix)
+COMPLETION_TO = $(TOOL_TO)/share/bash-completion/completions
+BPFTRACE := $(wildcard tools/kdapl/bpftrace/*.bt)
+
 all: modules tools
 
 modules: | $(KDIR)/Makefile
 	$(MAKE) -C $(KDIR) M=$(CURDIR) modules
 
-install: | $(KDIR)/Makefile
-	$(MAKE) -C $(KDIR) M=$(CURDIR) modules_install
-	depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) \
-		$(shell cat $(KDIR)/include/config/kernel.release)
+# With the loopback, the other tests and the examples
+modules_tests: | $(KDIR)/Makefile
+	$(MAKE) -C $(KDIR) M=$(CURDIR) KDAPL_TESTS=m modules
+
+# kbuild installs what the last build has made, so build without the tests first
+install: modules install_tools
+	$(MAKE) -C $(KDIR) M=$(CURDIR) INSTALL_MOD_PATH=$(INSTALL_MOD_PATH) \
+		INSTALL_MOD_DIR=$(INSTALL_MOD_DIR) modules_install
+	$(DEPMOD)
+
+uninstall: uninstall_tools | $(KDIR)/Makefile
+	rm -f $(MODULES_TO)/drivers/infiniband/ulp/kdapl/kdapl.ko* \
+		$(MODULES_TO)/tests/loopback/kdapl_loop.ko*
+	-[ ! -d $(MODULES_TO) ] || find $(MODULES_TO) -depth -type d -empty -delete
+	$(DEPMOD)
+
+# Whoever installs into DESTDIR makes a package, which calls depmod when it is installed
+DEPMOD = $(if $(DESTDIR),,depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) $(RELEASE))
+
+install_tools: tools
+	install -D -m 755 $(TOOL) $(TOOL_TO)/sbin/kdapl-loop
+	install -D -m 644 $(TOOL).8 $(TOOL_TO)/share/man/man8/kdapl-loop.8
+	install -D -m 644 $(TOOL).bash-completion $(COMPLETION_TO)/kdapl-loop
+	$(if $(BPFTRACE),install -D -m 755 -t $(TOOL_TO)/share/kdapl/bpftrace $(BPFTRACE))
+
+uninstall_tools:
+	rm -f $(TOOL_TO)/sbin/kdapl-loop $(TOOL_TO)/share/man/man8/kdapl-loop.8 \
+		$(COMPLETION_TO)/kdapl-loop
+	rm -rf $(TOOL_TO)/share/kdapl
 
 $(KDIR)/Makefile:
 	@echo "No kernel headers in $(KDIR)." >&2
@@ -28,7 +64,7 @@ $(KDIR)/Makefile:
 tools: $(TOOL)
 
 $(TOOL): $(TOOL_SRC) $(TOOL_HDR)
-	$(CC) $(TOOL_CFLAGS) $(CFLAGS) -o $@ $(TOOL_SRC) $(LDFLAGS)
+	$(CC) $(TOOL_CFLAGS) $(CPPFLAGS) $(CFLAGS) -o $@ $(TOOL_SRC) $(LDFLAGS)
 
 clean:
 	-[ ! -e $(KDIR)/Makefile ] || $(MAKE) -C $(KDIR) M=$(CURDIR) clean
@@ -45,6 +81,19 @@ setup:
 check check-quick check-kasan check-debug check-races check-arm64 coverage demo bench:
 	@tools/kdapl/setup packages
 	@$(CHECK)/run $@ $(ALSO)
+
+deb:
+	@tools/kdapl/setup deb
+	@tools/kdapl/deb
+
+check-packages:
+	@tools/kdapl/setup packages
+	@$(CHECK)/run $@
+
+# LINUX: the kernel source that the series applies to
+patchset:
+	@tools/kdapl/setup packages
+	@tools/kdapl/upstream/patchset $(LINUX)
 
 docs:
 	@tools/kdapl/setup docs
@@ -67,8 +116,10 @@ mutate-stale:
 	@nice $(CHECK)/mutate --stale
 
 help:
-	@echo "make               kdapl.ko, kdapl_loop.ko and kdapl-loop (KDIR=headers of the kernel)"
-	@echo "make install       install the modules (as root)"
+	@echo "make               kdapl.ko and kdapl-loop (KDIR=headers of the kernel)"
+	@echo "make modules_tests kdapl.ko, the test modules and the examples"
+	@echo "make install       install kdapl.ko and kdapl-loop, as root (DESTDIR, INSTALL_MOD_PATH,"
+	@echo "                   prefix); make uninstall removes them"
 	@echo "make clean         remove the output of make; distclean also removes build/"
 	@echo "make demo          boot a Debian kernel in a VM, transfer data over rxe, print a table"
 	@echo "make check         all tests, on Linux 6.1 and 6.12, in VMs"
@@ -87,9 +138,13 @@ help:
 	@echo "                   not part of make check (20 minutes)"
 	@echo "make bench         count the instructions of each path, print a table"
 	@echo "make docs          HTML pages and section 9 manual pages, in build/docs"
+	@echo "make deb           Debian packages, in build/deb"
+	@echo "make check-packages  install, upgrade and purge them in a root of Debian 12 (15 minutes)"
+	@echo "make patchset      a series of patches against a kernel source, in build/patchset"
 	@echo "make setup         only install packages and fetch kernels for the tests"
 
-.PHONY: all modules install tools clean distclean docs setup help
+.PHONY: all modules modules_tests install uninstall install_tools uninstall_tools
+.PHONY: tools deb check-packages patchset clean distclean docs setup help
 .PHONY: check check-quick check-kasan check-debug check-races demo bench contract
 .PHONY: check-arm64 check-litmus
 .PHONY: mutate mutate-stale coverage

@@ -188,7 +188,7 @@ class Builder:
             self.same_kernel()
             output, status = run(BUILD, self.tree, "make", "-s",
                                  f"-j{os.cpu_count()}", "-C", self.headers,
-                                 f"M={self.tree}", *targets)
+                                 f"M={self.tree}", "KDAPL_TESTS=m", *targets)
         if status:
             error = [l for l in output.split("\n") if "error" in l][:1] or ["time limit"]
             raise Refused("does not build: " + error[0])
