@@ -55,3 +55,10 @@ kernel_source() { readlink -f "$(kernel_dir own-6.12)/../source"; }
 
 # output_of NAME: print the build copy for a kernel; with KDAPL_GCOV, the one built for gcov
 output_of() { echo "$BUILD/${KDAPL_GCOV:+gcov-}$(kernel_release "$1")"; }
+
+# typedefs: print the types of include/dat for checkpatch. Longer names come first, because
+# checkpatch tries them in order and does not look for the end of a word.
+typedefs() {
+	sed -nE 's/^(typedef .*[ *]|\} *)(DAT_\w+);$/\2/p
+		s/^typedef .*\(\*(DAT_\w+)\).*/\1/p' include/dat/*.h | LC_ALL=C sort -r
+}
