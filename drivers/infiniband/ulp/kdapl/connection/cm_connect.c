@@ -12,8 +12,6 @@
 #include "post/post.h"
 #include "internal.h"
 
-#define BAD_ADDRESS(sub)	DAT_ERROR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_##sub)
-
 /* Sets the parameters of the request, which the EP stores until the route is known */
 static void kdapl_connect_offer(struct kdapl_ep *ep, struct ib_qp *qp, const void *data, u8 len)
 {
@@ -45,7 +43,7 @@ static DAT_RETURN kdapl_connect_start(struct kdapl_ep *ep, struct sockaddr_stora
 	if (IS_ERR(id)) {
 		ret = PTR_ERR(id);
 		if (ret == -ENODEV || ret == -EADDRNOTAVAIL)
-			return BAD_ADDRESS(UNREACHABLE);
+			return KDAPL_BAD_ADDRESS(UNREACHABLE);
 		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 				 ret == -ENOMEM ? DAT_RESOURCE_MEMORY : DAT_RESOURCE_TEP);
 	}
@@ -132,7 +130,7 @@ static DAT_RETURN kdapl_connect(struct kdapl_ep *ep, const struct kdapl_connect 
 	if (ret == DAT_SUCCESS)
 		ret = kdapl_cm_address(ep->obj.ia->net, to, &remote);
 	if (ret == DAT_SUCCESS && remote.ss_family != ep->obj.ia->addr.ss_family)
-		ret = BAD_ADDRESS(UNSUPPORTED);
+		ret = KDAPL_BAD_ADDRESS(UNSUPPORTED);
 	if (ret == DAT_SUCCESS)
 		ret = kdapl_connect_start(ep, &remote, qual, c->timeout, c->data, c->size);
 	mutex_unlock(&ep->mutex);

@@ -21,8 +21,6 @@
 /* A longer time-out makes the timer wheel late by up to one eighth */
 #define KDAPL_TIMER_EXACT	63
 
-#define BAD_ADDRESS(sub)	DAT_ERROR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_##sub)
-
 /**
  * kdapl_cm_port - the IP port of a connection qualifier
  * @qual: connection qualifier
@@ -57,7 +55,7 @@ static DAT_RETURN kdapl_cm_address4(struct net *net, __be32 ip, struct sockaddr_
 	unsigned int type = inet_addr_type(net, ip);
 
 	if (ipv4_is_zeronet(ip) || type == RTN_MULTICAST || type == RTN_BROADCAST)
-		return BAD_ADDRESS(UNSUPPORTED);
+		return KDAPL_BAD_ADDRESS(UNSUPPORTED);
 	sin->sin_family = AF_INET;
 	sin->sin_addr.s_addr = ip;
 	return DAT_SUCCESS;
@@ -84,11 +82,11 @@ DAT_RETURN kdapl_cm_address(struct net *net, const struct sockaddr *in,
 		return kdapl_cm_address4(net, ((const struct sockaddr_in *)in)->sin_addr.s_addr,
 					 out);
 	if (in->sa_family != AF_INET6)
-		return BAD_ADDRESS(MALFORMED);
+		return KDAPL_BAD_ADDRESS(MALFORMED);
 	if (ipv6_addr_v4mapped(&in6->sin6_addr))
 		return kdapl_cm_address4(net, in6->sin6_addr.s6_addr32[3], out);
 	if (ipv6_addr_is_multicast(&in6->sin6_addr) || ipv6_addr_any(&in6->sin6_addr))
-		return BAD_ADDRESS(UNSUPPORTED);
+		return KDAPL_BAD_ADDRESS(UNSUPPORTED);
 	out6->sin6_family = AF_INET6;
 	out6->sin6_addr = in6->sin6_addr;
 	out6->sin6_scope_id = in6->sin6_scope_id;

@@ -175,7 +175,7 @@ DAT_RETURN dat_registry_providers_related(DAT_NAME_PTR name1, DAT_NAME_PTR name2
 	dev2 = kdapl_registry_device(name2);
 	mutex_unlock(&kdapl_device_mutex);
 	if (!dev1 || !dev2)
-		return DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+		return KDAPL_NO_PROVIDER(NAME_NOT_REGISTERED);
 	*answer = dev1 == dev2 ? DAT_HA_TRUE : DAT_HA_FALSE;
 	return DAT_SUCCESS;
 }

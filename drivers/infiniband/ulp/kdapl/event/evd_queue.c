@@ -536,13 +536,13 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	kdapl_read_lock(flags);
 	if (unlikely(!kdapl_obj_find(evd_handle, DAT_HANDLE_TYPE_EVD, &obj))) {
 		kdapl_read_unlock(flags);
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_NO_SUBTYPE);
+		return KDAPL_ERROR(INVALID_HANDLE);
 	}
 	evd = to_kdapl_evd(obj);
 	if (unlikely(!event))
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		ret = KDAPL_BAD_ARG(2);
 	else if (unlikely(!kdapl_evd_take(evd, event) && !kdapl_evd_take_solicited(evd, event)))
-		ret = DAT_ERROR(DAT_QUEUE_EMPTY, DAT_NO_SUBTYPE);
+		ret = KDAPL_ERROR(QUEUE_EMPTY);
 	kdapl_read_unlock(flags);
 	return ret;
 }
@@ -576,16 +576,16 @@ DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event)
 	kdapl_read_lock(flags);
 	obj = kdapl_obj_lookup(evd_handle, DAT_HANDLE_TYPE_EVD);
 	if (unlikely(!obj)) {
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_NO_SUBTYPE);
+		ret = KDAPL_ERROR(INVALID_HANDLE);
 		goto out;
 	}
 	evd = to_kdapl_evd(obj);
 	if (unlikely(!(evd->streams & DAT_EVD_SOFTWARE_FLAG)))
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1);
+		ret = KDAPL_BAD_ARG(1);
 	else if (unlikely(!event || event->event_number != DAT_SOFTWARE_EVENT))
-		ret = DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2);
+		ret = KDAPL_BAD_ARG(2);
 	else if (kdapl_evd_post_soft(evd, event->event_data.software_event_data.pointer))
-		ret = DAT_ERROR(DAT_QUEUE_FULL, DAT_NO_SUBTYPE);
+		ret = KDAPL_ERROR(QUEUE_FULL);
 out:
 	kdapl_read_unlock(flags);
 	return ret;

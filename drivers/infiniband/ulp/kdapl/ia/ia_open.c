@@ -127,12 +127,12 @@ static DAT_RETURN kdapl_ia_check_version(DAT_UINT32 major, DAT_UINT32 minor,
 					 DAT_BOOLEAN thread_safe)
 {
 	if (major != DAT_VERSION_MAJOR)
-		return DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_MAJOR_NOT_FOUND);
+		return KDAPL_NO_PROVIDER(MAJOR_NOT_FOUND);
 	if (minor != DAT_VERSION_MINOR)
-		return DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_MINOR_NOT_FOUND);
+		return KDAPL_NO_PROVIDER(MINOR_NOT_FOUND);
 	/* kDAPL is always thread safe, so both values are legal */
 	if (thread_safe != DAT_TRUE && thread_safe != DAT_FALSE)
-		return DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_THREAD_SAFETY_NOT_FOUND);
+		return KDAPL_NO_PROVIDER(THREAD_SAFETY_NOT_FOUND);
 	return DAT_SUCCESS;
 }
 
@@ -170,7 +170,7 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 	err = kdapl_device_resolve(name, &dev, &port, &addr, &net);
 	/* For an unfit device continue even without an address, to report why it is refused */
 	if (err == -ENODEV || (err && !dev->unfit)) {
-		ret = DAT_ERROR(DAT_PROVIDER_NOT_FOUND, DAT_NAME_NOT_REGISTERED);
+		ret = KDAPL_NO_PROVIDER(NAME_NOT_REGISTERED);
 		goto out;
 	}
 	ret = kdapl_ia_check_version(major, minor, thread_safe);

@@ -24,8 +24,6 @@
 #include "internal.h"
 #include "base/trace.h"
 
-#define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
-
 /* ---- states ------------------------------------------------------------ */
 
 static void kdapl_lmr_hide(struct kdapl_lmr *lmr)
@@ -216,7 +214,7 @@ DAT_RETURN kdapl_fast_flush(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 fl
 	struct kdapl_slot *slot = kdapl_fast_begin(ep, op, cookie, flags, kdapl_request_done);
 
 	if (!slot)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		return KDAPL_NO_RESOURCE(MEMORY);
 	kdapl_flush_in_software(ep, slot);
 	return DAT_SUCCESS;
 }
@@ -237,11 +235,11 @@ DAT_RETURN kdapl_fast_lookup(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handle,
 
 	*ep = NULL;
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+		return KDAPL_BAD_HANDLE(LMR);
 	*lmr = to_kdapl_lmr(obj);
 	obj = kdapl_obj_lookup(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+		return KDAPL_BAD_HANDLE(EP);
 	*ep = to_kdapl_ep(obj);
 	return DAT_SUCCESS;
 }
@@ -254,13 +252,13 @@ static DAT_RETURN kdapl_invalidate_check(const struct kdapl_lmr *lmr, const stru
 	const struct kdapl_fast *f = &lmr->fmr;
 
 	if (lmr->dying)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+		return KDAPL_BAD_HANDLE(LMR);
 	/* The queues of two EPs are not ordered */
 	if (f->state != KDAPL_FAST_BOUND &&
 	    (f->state != KDAPL_FAST_BINDING || f->ep != ep->obj.handle))
-		return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_FREE);
+		return KDAPL_BAD_STATE(LMR_FREE);
 	if ((lmr->zone ^ ep->zone) & KDAPL_ZONE_MASK)
-		return DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
+		return KDAPL_ERROR(PROTECTION_VIOLATION);
 	return DAT_SUCCESS;
 }
 
@@ -275,11 +273,11 @@ static struct kdapl_slot *kdapl_invalidate_slot(struct kdapl_lmr *lmr, struct kd
 		return NULL;
 	slot = kdapl_fast_begin(ep, DAT_DTO_LMR_INVALIDATE, cookie, flags, kdapl_fmr_done);
 	if (!slot) {
-		*ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		*ret = KDAPL_NO_RESOURCE(MEMORY);
 		return NULL;
 	}
 	if (!kdapl_obj_use(&lmr->obj)) {
-		*ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+		*ret = KDAPL_BAD_HANDLE(LMR);
 		kdapl_fast_abort(ep, slot);
 		return NULL;
 	}
@@ -383,9 +381,9 @@ DAT_RETURN dat_lmr_invalidate(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handle
 	ret = kdapl_fast_lookup(lmr_handle, ep_handle, &lmr, &ep);
 	if (!ret && (completion_flags & DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG) &&
 	    !kdapl_invalidate_in_order(ep))
-		ret = DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		ret = KDAPL_UNSUPPORTED;
 	if (!ret && !lmr->fast)
-		ret = KDAPL_IP(DAT_INVALID_ARG1);
+		ret = KDAPL_BAD_ARG(1);
 	if (!ret)
 		ret = kdapl_fast_check(ep, completion_flags,
 				       DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG, DAT_INVALID_ARG4);

@@ -14,8 +14,6 @@
 #include "internal.h"
 #include "base/trace.h"
 
-#define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
-
 /* A call of dat_lmr_fmr() */
 struct kdapl_fmr {
 	struct kdapl_lmr *lmr;
@@ -42,34 +40,33 @@ static DAT_RETURN kdapl_fmr_check(struct kdapl_fmr *r, DAT_VA_TYPE va_type)
 		r->pages = r->desc.for_array.pages;
 		r->size = r->desc.for_array.page_size;
 	} else {
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		return KDAPL_UNSUPPORTED;
 	}
 	if (va_type == DAT_VA_TYPE_ZB)
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		return KDAPL_UNSUPPORTED;
 	if (!r->lmr->fast)
-		return KDAPL_IP(DAT_INVALID_ARG1);
+		return KDAPL_BAD_ARG(1);
 	if (!r->pages || !r->size || !IS_ALIGNED(r->size, PAGE_SIZE))
-		return KDAPL_IP(DAT_INVALID_ARG3);
+		return KDAPL_BAD_ARG(3);
 	if (!r->number || r->size >> PAGE_SHIFT > r->lmr->max_pages ||
 	    r->number > div64_u64(r->lmr->max_pages, r->size >> PAGE_SHIFT))
-		return KDAPL_IP(DAT_INVALID_ARG4);
+		return KDAPL_BAD_ARG(4);
 	if (r->priv & ~DAT_MEM_PRIV_ALL_FLAG)
-		return KDAPL_IP(DAT_INVALID_ARG5);
+		return KDAPL_BAD_ARG(5);
 	if (va_type != DAT_VA_TYPE_VA)
-		return KDAPL_IP(DAT_INVALID_ARG6);
+		return KDAPL_BAD_ARG(6);
 	if (!r->lmr_context)
-		return KDAPL_IP(DAT_INVALID_ARG10);
+		return KDAPL_BAD_ARG(10);
 	/* This is argument 11, but the last subtype is for argument 10 */
 	if (!r->rmr_context &&
 	    (r->priv & (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)))
-		return KDAPL_IP(DAT_NO_SUBTYPE);
+		return KDAPL_ERROR(INVALID_PARAMETER);
 	return DAT_SUCCESS;
 }
 
 static DAT_RETURN kdapl_fmr_bad_page(int err)
 {
-	return err == -EACCES ? DAT_ERROR(DAT_PRIVILEGES_VIOLATION, DAT_NO_SUBTYPE) :
-				KDAPL_IP(DAT_INVALID_ARG3);
+	return err == -EACCES ? KDAPL_ERROR(PRIVILEGES_VIOLATION) : KDAPL_BAD_ARG(3);
 }
 
 /* Step 7: collects the pages, in units of PAGE_SIZE. lmr->lock held, the LMR is free */
@@ -81,12 +78,12 @@ static DAT_RETURN kdapl_fmr_collect(const struct kdapl_fmr *r)
 	int err;
 
 	if ((READ_ONCE(r->lmr->zone) ^ r->ep->zone) & KDAPL_ZONE_MASK)
-		return DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
+		return KDAPL_ERROR(PROTECTION_VIOLATION);
 	for (i = 0; i < r->number; i++) {
 		/* Read it once: the Consumer may be writing to the array */
 		addr = READ_ONCE(r->pages[i]);
 		if (addr % r->size)
-			return KDAPL_IP(DAT_INVALID_ARG3);
+			return KDAPL_BAD_ARG(3);
 		pfn = addr >> PAGE_SHIFT;
 		for (j = 0; j < per; j++, pfn++, sg = sg_next(sg)) {
 			err = kdapl_page_check(pfn, r->priv);
@@ -108,12 +105,12 @@ static DAT_RETURN kdapl_fmr_map(const struct kdapl_fmr *r)
 
 	n = ib_dma_map_sg(mr->device, lmr->sgt.sgl, npages, DMA_BIDIRECTIONAL);
 	if (!n)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+		return KDAPL_NO_RESOURCE(MEMORY_REGION);
 	lmr->npages = npages;
 	if (kdapl_sg_needs_sync(mr->device, lmr->sgt.sgl, n, npages))
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		return KDAPL_UNSUPPORTED;
 	if (ib_map_mr_sg(mr, lmr->sgt.sgl, n, NULL, PAGE_SIZE) != n)
-		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+		return KDAPL_ERROR(INTERNAL_ERROR);
 	mr->iova = page_to_phys(sg_page(lmr->sgt.sgl));
 	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
 	return DAT_SUCCESS;
@@ -172,12 +169,12 @@ static DAT_RETURN kdapl_fmr_submit(const struct kdapl_fmr *r, struct ib_qp *qp,
 static DAT_RETURN kdapl_fmr_check_state(struct kdapl_lmr *lmr)
 {
 	if (lmr->dying)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+		return KDAPL_BAD_HANDLE(LMR);
 	if (lmr->fmr.state == KDAPL_FAST_FREE && lmr->fmr.mr)
 		return DAT_SUCCESS;
 	/* The MR may be one that could not be replaced before */
 	kdapl_lmr_repair_soon(lmr);
-	return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE);
+	return KDAPL_BAD_STATE(LMR_IN_USE);
 }
 
 /* Steps 6 to 10, under lmr->lock. Returns the slot, filled in, or NULL and the reason */
@@ -193,12 +190,12 @@ static struct kdapl_slot *kdapl_fmr_slot(const struct kdapl_fmr *r, DAT_RETURN *
 		return NULL;
 	slot = kdapl_fast_begin(r->ep, DAT_DTO_LMR_FMR, r->cookie, r->flags, kdapl_fmr_done);
 	if (!slot) {
-		*ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		*ret = KDAPL_NO_RESOURCE(MEMORY);
 		return NULL;
 	}
 	*ret = kdapl_fmr_map(r);
 	if (!*ret && !kdapl_obj_use(&lmr->obj))
-		*ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+		*ret = KDAPL_BAD_HANDLE(LMR);
 	if (*ret) {
 		kdapl_lmr_fast_free(lmr);
 		kdapl_fast_abort(r->ep, slot);

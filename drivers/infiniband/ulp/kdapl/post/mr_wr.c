@@ -121,8 +121,7 @@ int kdapl_fast_post(struct kdapl_ep *ep, struct ib_qp *qp, struct kdapl_slot *sl
  */
 DAT_RETURN kdapl_fast_refused(int err)
 {
-	return err == -ENOMEM ? DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP) :
-				DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+	return err == -ENOMEM ? KDAPL_NO_RESOURCE(TEP) : KDAPL_ERROR(INTERNAL_ERROR);
 }
 
 /**

@@ -36,8 +36,6 @@
 #include "segment.h"
 #include "base/trace.h"
 
-#define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
-
 /* Not a DAT_RETURN: the request needs the slow path */
 #define KDAPL_NOT_FAST	((DAT_RETURN)~0U)
 
@@ -83,8 +81,7 @@ static __cold noinline DAT_RETURN kdapl_sq_undo(struct kdapl_sq *sq, struct kdap
 	sq->run_tail = slot->run_end;
 	sq->run_len = run_len;
 	kdapl_pool_put(&sq->pool, slot);
-	return err == -ENOMEM ? DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_TEP) :
-				DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+	return err == -ENOMEM ? KDAPL_NO_RESOURCE(TEP) : KDAPL_ERROR(INTERNAL_ERROR);
 }
 
 /*
@@ -113,15 +110,15 @@ static DAT_RETURN kdapl_check_request(const struct kdapl_ep *ep, const struct kd
 
 	/* A negative count is a very large number here */
 	if ((u32)r->n > kdapl_request_limit(ep, r->op))
-		return KDAPL_IP(DAT_INVALID_ARG2);
+		return KDAPL_BAD_ARG(2);
 	if (r->n && !r->iov)
-		return KDAPL_IP(DAT_INVALID_ARG3);
+		return KDAPL_BAD_ARG(3);
 	if (rdma && !r->remote)
-		return KDAPL_IP(DAT_INVALID_ARG5);
+		return KDAPL_BAD_ARG(5);
 	if ((u32)r->inv > DAT_TRUE)
-		return KDAPL_IP(DAT_INVALID_ARG6);
+		return KDAPL_BAD_ARG(6);
 	if (r->flags & (rdma ? ep->bad_rdma_flags : ep->bad_send_flags))
-		return KDAPL_IP(rdma ? DAT_INVALID_ARG6 : DAT_INVALID_ARG5);
+		return rdma ? KDAPL_BAD_ARG(6) : KDAPL_BAD_ARG(5);
 	if (!(READ_ONCE(ep->post) & KDAPL_EP_MAY_SEND))
 		return kdapl_ep_state_error(READ_ONCE(ep->state));
 	return DAT_SUCCESS;
@@ -142,7 +139,7 @@ static DAT_RETURN kdapl_check_segments(const struct kdapl_ep *ep, const struct k
 	}
 	ret = kdapl_segments_reason(r->iov, r->n, need, privilege, &segs->total);
 	/* The Consumer changed the vector meanwhile: it was bad when it was filled in */
-	return slot && ret == DAT_SUCCESS ? KDAPL_IP(DAT_INVALID_ARG3) : ret;
+	return slot && ret == DAT_SUCCESS ? KDAPL_BAD_ARG(3) : ret;
 }
 
 /* Steps 7 to 9. Fills in the segments of @slot, which may be NULL */
@@ -157,12 +154,12 @@ static DAT_RETURN kdapl_check_data(const struct kdapl_ep *ep, const struct kdapl
 		return ret;
 	/* The limits have 32 bits, so a larger sum exceeds them, too */
 	if (segs->total > (r->op == DAT_DTO_SEND ? ep->max_message : ep->max_rdma))
-		return KDAPL_IP(DAT_INVALID_ARG2);
+		return KDAPL_BAD_ARG(2);
 	if (r->op == DAT_DTO_RDMA_WRITE && segs->total > remote_length)
-		return DAT_ERROR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
+		return KDAPL_ERROR(LENGTH_ERROR);
 	if (r->op == DAT_DTO_RDMA_READ && segs->total != remote_length) {
 		if (segs->total < remote_length)
-			return DAT_ERROR(DAT_LENGTH_ERROR, DAT_NO_SUBTYPE);
+			return KDAPL_ERROR(LENGTH_ERROR);
 		if (slot)
 			kdapl_segments_trim(slot->sge, segs, remote_length);
 	}
@@ -269,11 +266,11 @@ static DAT_RETURN kdapl_queue_request(struct kdapl_ep *ep, const struct kdapl_re
 	if (unlikely(ret != DAT_SUCCESS))
 		goto out_put;
 	if (r->op == DAT_DTO_RDMA_READ && unlikely(!ep->max_reads_out)) {
-		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_CREDITS);
+		ret = KDAPL_NO_RESOURCE(CREDITS);
 		goto out_put;
 	}
 	if (unlikely(!slot))
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		return KDAPL_NO_RESOURCE(MEMORY);
 	return kdapl_submit(ep, r, slot, &segs);
 
 out_put:
@@ -442,7 +439,7 @@ static __always_inline DAT_RETURN kdapl_post_request(DAT_EP_HANDLE ep_handle, DA
 	kdapl_read_lock(irq);
 	if (unlikely(!kdapl_obj_find(ep_handle, DAT_HANDLE_TYPE_EP, &obj))) {
 		kdapl_read_unlock(irq);
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+		return KDAPL_BAD_HANDLE(EP);
 	}
 	ep = to_kdapl_ep(obj);
 	if (likely(kdapl_is_fast(ep, op, n, iov, remote, flags))) {
@@ -543,7 +540,7 @@ DAT_RETURN dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT n
 	if (likely(kdapl_obj_find(ep_handle, DAT_HANDLE_TYPE_EP, &obj)))
 		ret = kdapl_post_any(to_kdapl_ep(obj), &r);
 	else
-		ret = DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+		ret = KDAPL_BAD_HANDLE(EP);
 	kdapl_read_unlock(irq);
 	return ret;
 }

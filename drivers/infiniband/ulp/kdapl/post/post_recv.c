@@ -15,8 +15,6 @@
 #include "segment.h"
 #include "base/trace.h"
 
-#define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
-
 /* Not a DAT_RETURN: the receive needs the slow path */
 #define KDAPL_NOT_FAST	((DAT_RETURN)~0U)
 
@@ -34,7 +32,7 @@ static __cold noinline DAT_RETURN kdapl_recv_undo(struct kdapl_pool *pool, struc
 {
 	kdapl_pool_put(pool, slot);
 	return err == -ENOMEM ? DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, full) :
-				DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+				KDAPL_ERROR(INTERNAL_ERROR);
 }
 
 /* Out of line, so that it costs the fast path no registers. The slot may be free by now */
@@ -79,7 +77,7 @@ static DAT_RETURN kdapl_check_segments(const struct kdapl_receive *r, u32 need,
 	}
 	ret = kdapl_segments_reason(r->iov, r->n, need, privilege, &segs->total);
 	/* The Consumer changed the vector meanwhile: it was bad when it was filled in */
-	return slot && ret == DAT_SUCCESS ? KDAPL_IP(DAT_INVALID_ARG3) : ret;
+	return slot && ret == DAT_SUCCESS ? KDAPL_BAD_ARG(3) : ret;
 }
 
 /*
@@ -95,14 +93,14 @@ static struct kdapl_slot *kdapl_fill_recv(struct kdapl_slot *slot, u32 need,
 	*ret = kdapl_check_segments(r, need, slot, &segs);
 	/* The only limit of the size of a receive is that the sum fits in 32 bits (G-19) */
 	if (*ret == DAT_SUCCESS && segs.total > U32_MAX)
-		*ret = KDAPL_IP(DAT_INVALID_ARG2);
+		*ret = KDAPL_BAD_ARG(2);
 	if (unlikely(*ret != DAT_SUCCESS)) {
 		if (slot)
 			kdapl_pool_put(slot->pool, slot);
 		return NULL;
 	}
 	if (unlikely(!slot)) {
-		*ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		*ret = KDAPL_NO_RESOURCE(MEMORY);
 		return NULL;
 	}
 	slot->cookie = r->cookie;
@@ -122,7 +120,7 @@ static struct kdapl_slot *kdapl_fill_recv(struct kdapl_slot *slot, u32 need,
 static __cold noinline DAT_RETURN kdapl_recv_state_error(const struct kdapl_ep *ep)
 {
 	if (ep->srq_attached)
-		return DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_SRQ_IN_USE);
+		return KDAPL_BAD_STATE(SRQ_IN_USE);
 	return kdapl_ep_state_error(READ_ONCE(ep->state));
 }
 
@@ -130,11 +128,11 @@ static __cold noinline DAT_RETURN kdapl_recv_state_error(const struct kdapl_ep *
 static DAT_RETURN kdapl_check_recv(const struct kdapl_ep *ep, const struct kdapl_receive *r)
 {
 	if ((u32)r->n > ep->max_recv_iov)
-		return KDAPL_IP(DAT_INVALID_ARG2);
+		return KDAPL_BAD_ARG(2);
 	if (r->n && !r->iov)
-		return KDAPL_IP(DAT_INVALID_ARG3);
+		return KDAPL_BAD_ARG(3);
 	if (r->flags & ep->bad_recv_flags)
-		return KDAPL_IP(DAT_INVALID_ARG5);
+		return KDAPL_BAD_ARG(5);
 	if (!(READ_ONCE(ep->post) & KDAPL_EP_MAY_RECV))
 		return kdapl_recv_state_error(ep);
 	return DAT_SUCCESS;
@@ -196,9 +194,9 @@ static noinline DAT_RETURN kdapl_srq_recv_any(struct kdapl_srq *srq, const struc
 	int err;
 
 	if ((u32)r->n > srq->max_iov)
-		return KDAPL_IP(DAT_INVALID_ARG2);
+		return KDAPL_BAD_ARG(2);
 	if (r->n && !r->iov)
-		return KDAPL_IP(DAT_INVALID_ARG3);
+		return KDAPL_BAD_ARG(3);
 	slot = kdapl_fill_recv(kdapl_srq_slot(srq), srq->need_write, r, true, &ret);
 	if (unlikely(!slot))
 		return ret;
@@ -363,7 +361,7 @@ DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	kdapl_peek_lock();
 	if (unlikely(!kdapl_obj_find(ep_handle, DAT_HANDLE_TYPE_EP, &obj))) {
 		kdapl_peek_unlock();
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+		return KDAPL_BAD_HANDLE(EP);
 	}
 	ret = kdapl_post_recv(to_kdapl_ep(obj), num_segments, local_iov, user_cookie.as_64,
 			      completion_flags);
@@ -408,7 +406,7 @@ DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 	kdapl_peek_lock();
 	if (unlikely(!kdapl_obj_find(srq_handle, DAT_HANDLE_TYPE_SRQ, &obj))) {
 		kdapl_peek_unlock();
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_SRQ);
+		return KDAPL_BAD_HANDLE(SRQ);
 	}
 	ret = kdapl_post_srq_recv(to_kdapl_srq(obj), num_segments, local_iov,
 				  user_cookie.as_64);

@@ -18,8 +18,6 @@
 #include "internal.h"
 #include "base/trace.h"
 
-#define KDAPL_IP(arg)	DAT_ERROR(DAT_INVALID_PARAMETER, arg)
-
 /* A call of dat_rmr_bind(): its arguments, and what it changes */
 struct kdapl_bind {
 	struct kdapl_rmr *rmr;
@@ -248,23 +246,23 @@ static DAT_RETURN kdapl_bind_check_range(const struct kdapl_bind *b)
 	u32 zp;
 
 	if (b->rmr->zone != b->ep->zone)
-		return DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
+		return KDAPL_ERROR(PROTECTION_VIOLATION);
 	if (!b->lmr)
 		return DAT_SUCCESS;
 	p = &b->lmr->param;
 	zp = READ_ONCE(b->lmr->desc->zp);
 	if (t->lmr_context != p->lmr_context)
-		return KDAPL_IP(DAT_INVALID_ARG3);
+		return KDAPL_BAD_ARG(3);
 	if (!zp)
-		return DAT_ERROR(DAT_PRIVILEGES_VIOLATION, DAT_NO_SUBTYPE);
+		return KDAPL_ERROR(PRIVILEGES_VIOLATION);
 	if ((zp ^ b->rmr->zone) & KDAPL_ZONE_MASK)
-		return DAT_ERROR(DAT_PROTECTION_VIOLATION, DAT_NO_SUBTYPE);
+		return KDAPL_ERROR(PROTECTION_VIOLATION);
 	if ((b->priv & DAT_MEM_PRIV_REMOTE_READ_FLAG && !(zp & DAT_MEM_PRIV_LOCAL_READ_FLAG)) ||
 	    (b->priv & DAT_MEM_PRIV_REMOTE_WRITE_FLAG && !(zp & DAT_MEM_PRIV_LOCAL_WRITE_FLAG)))
-		return DAT_ERROR(DAT_PRIVILEGES_VIOLATION, DAT_NO_SUBTYPE);
+		return KDAPL_ERROR(PRIVILEGES_VIOLATION);
 	off = t->virtual_address - p->registered_address;
 	if (off > p->registered_size || t->segment_length > p->registered_size - off)
-		return KDAPL_IP(DAT_INVALID_ARG3);
+		return KDAPL_BAD_ARG(3);
 	return DAT_SUCCESS;
 }
 
@@ -275,15 +273,15 @@ static DAT_RETURN kdapl_bind_check(const struct kdapl_bind *b, DAT_VA_TYPE va_ty
 
 	/* A registration of dat_lmr_fmr() can end at any time, also while it is bound */
 	if (va_type == DAT_VA_TYPE_ZB || (b->lmr && b->lmr->fast))
-		return DAT_ERROR(DAT_MODEL_NOT_SUPPORTED, DAT_NO_SUBTYPE);
+		return KDAPL_UNSUPPORTED;
 	if (!b->triplet)
-		return KDAPL_IP(DAT_INVALID_ARG3);
+		return KDAPL_BAD_ARG(3);
 	if (b->priv & ~DAT_MEM_PRIV_ALL_FLAG)
-		return KDAPL_IP(DAT_INVALID_ARG4);
+		return KDAPL_BAD_ARG(4);
 	if (va_type != DAT_VA_TYPE_VA)
-		return KDAPL_IP(DAT_INVALID_ARG5);
+		return KDAPL_BAD_ARG(5);
 	if (!b->context)
-		return KDAPL_IP(DAT_INVALID_ARG9);
+		return KDAPL_BAD_ARG(9);
 	ret = kdapl_fast_check(b->ep, b->flags, 0, DAT_INVALID_ARG8);
 	return ret ?: kdapl_bind_check_range(b);
 }
@@ -340,25 +338,25 @@ static DAT_RETURN kdapl_bind_find(struct kdapl_bind *b)
 	struct kdapl_rmr *rmr = b->rmr;
 
 	if (rmr->dying)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
+		return KDAPL_BAD_HANDLE(RMR);
 	b->old = rmr->cur < 0 ? NULL : &rmr->fast[rmr->cur];
 	b->next = NULL;
 	/* The queues of two EPs are not ordered */
 	if (b->old && b->old->state == KDAPL_FAST_BINDING && b->old->ep != b->ep->obj.handle)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+		return KDAPL_NO_RESOURCE(MEMORY_REGION);
 	if (!b->lmr)
 		return DAT_SUCCESS;
 	b->next = &rmr->fast[b->old ? !rmr->cur : rmr->fast[0].state != KDAPL_FAST_FREE];
 	if (b->next->state != KDAPL_FAST_FREE) {
 		/* There may be one that could not be replaced before */
 		kdapl_rmr_repair_soon(rmr);
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY_REGION);
+		return KDAPL_NO_RESOURCE(MEMORY_REGION);
 	}
 	if (!kdapl_obj_use(&b->lmr->obj))
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+		return KDAPL_BAD_HANDLE(LMR);
 	if (kdapl_bind_map(b, b->next->mr)) {
 		kdapl_obj_unuse(&b->lmr->obj);
-		return DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
+		return KDAPL_ERROR(INTERNAL_ERROR);
 	}
 	return DAT_SUCCESS;
 }
@@ -500,7 +498,7 @@ static DAT_RETURN kdapl_bind_request(struct kdapl_bind *b)
 
 	slot = kdapl_fast_begin(b->ep, DAT_DTO_BIND_MW, b->cookie, b->flags, kdapl_bind_done);
 	if (!slot)
-		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
+		return KDAPL_NO_RESOURCE(MEMORY);
 	/* There is an EVD if there is a slot: only an EP without requests may have none */
 	if (b->ep->request_evd->streams & DAT_EVD_RMR_BIND_FLAG)
 		slot->ev.kind = KDAPL_EV_BIND;
@@ -535,18 +533,18 @@ static DAT_RETURN kdapl_bind_lookup(struct kdapl_bind *b, DAT_RMR_HANDLE rmr_han
 	struct kdapl_obj *obj = kdapl_obj_lookup(rmr_handle, DAT_HANDLE_TYPE_RMR);
 
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_RMR);
+		return KDAPL_BAD_HANDLE(RMR);
 	b->rmr = to_kdapl_rmr(obj);
 	obj = kdapl_obj_lookup(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_EP);
+		return KDAPL_BAD_HANDLE(EP);
 	b->ep = to_kdapl_ep(obj);
 	/* An empty range unbinds, whatever its context is */
 	if (b->triplet && !b->triplet->segment_length)
 		return DAT_SUCCESS;
 	obj = kdapl_obj_lookup(lmr_handle, DAT_HANDLE_TYPE_LMR);
 	if (!obj)
-		return DAT_ERROR(DAT_INVALID_HANDLE, DAT_INVALID_HANDLE_LMR);
+		return KDAPL_BAD_HANDLE(LMR);
 	b->lmr = to_kdapl_lmr(obj);
 	return DAT_SUCCESS;
 }

@@ -24,7 +24,7 @@ static __cold noinline DAT_RETURN kdapl_segment_reason(DAT_LMR_CONTEXT context, 
 	if (!(zp & privilege))
 		return DAT_ERROR(DAT_PRIVILEGES_VIOLATION,
 				 write ? DAT_PRIVILEGES_WRITE : DAT_PRIVILEGES_READ);
-	return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG3);
+	return KDAPL_BAD_ARG(3);
 }
 
 /**
