@@ -439,7 +439,7 @@ inline complete(ev)
 	fi
 }
 
-/* complete.c, kdapl_hand_over() */
+/* complete.c, kdapl_evd_queue_success() */
 inline hand_over(ev)
 {
 	c = state;

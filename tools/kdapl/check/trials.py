@@ -72,7 +72,7 @@ FIRST = {"post.c": "kdapl_post*", "post_recv.c": "kdapl_post*",
          "srq_resize.c": "kdapl_srq*", "lmr_advice.c": "kdapl_provider",
          "rmr.c": "kdapl_rmr*", "rmr_bind.c": "kdapl_rmr* kdapl_invalidate",
          "mr_wr.c": "kdapl_rmr* kdapl_fmr*",
-         "lmr_fast.c": "kdapl_fmr* kdapl_invalidate", "lmr_fmr.c": "kdapl_fmr*",
+         "lmr_invalidate.c": "kdapl_fmr* kdapl_invalidate", "lmr_fmr.c": "kdapl_fmr*",
          "lmr_repair.c": "kdapl_fmr* kdapl_invalidate",
          "lmr_alloc.c": "kdapl_fmr* kdapl_invalidate"}
 

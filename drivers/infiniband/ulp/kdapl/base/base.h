@@ -32,10 +32,10 @@ extern unsigned int kdapl_stretch;
 /* Maximum number of pages of one registration, even if the device allows more */
 extern unsigned int kdapl_max_reg_pages;
 
-/* Number of grace periods that kdapl_grace() has waited for */
-extern atomic_t kdapl_graces;
+/* Number of grace periods that kdapl_wait_grace_period() has waited for */
+extern atomic_t kdapl_grace_periods;
 
-void kdapl_grace(void);
+void kdapl_wait_grace_period(void);
 int kdapl_common_init(void);
 void kdapl_common_exit(void);
 

@@ -17,10 +17,10 @@ MODULE_PARM_DESC(max_reg_pages, "Most pages of one LMR or RMR, at least 2 (defau
 struct workqueue_struct *kdapl_wq;
 struct workqueue_struct *kdapl_evd_wq;
 
-atomic_t kdapl_graces;
+atomic_t kdapl_grace_periods;
 
 /**
- * kdapl_grace - wait for a grace period, and count it
+ * kdapl_wait_grace_period - wait for a grace period, and count it
  *
  * A grace period takes many milliseconds on a busy machine, so a path that
  * handles many objects must not wait for one per object. Tests read the counter
@@ -28,10 +28,10 @@ atomic_t kdapl_graces;
  *
  * Context: process.
  */
-void kdapl_grace(void)
+void kdapl_wait_grace_period(void)
 {
 	synchronize_rcu();
-	atomic_inc(&kdapl_graces);
+	atomic_inc(&kdapl_grace_periods);
 }
 
 /**

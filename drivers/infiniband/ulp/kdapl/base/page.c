@@ -39,7 +39,7 @@ void kdapl_page_exit(void)
 }
 
 /* A partial page at either end does not count as memory */
-static int kdapl_page_note(struct resource *res, void *arg)
+static int kdapl_page_add_range(struct resource *res, void *arg)
 {
 	u64 first = PFN_UP(res->start), end = PFN_DOWN(res->end + 1);
 	struct range *ram;
@@ -64,7 +64,7 @@ static int kdapl_page_note(struct resource *res, void *arg)
 int kdapl_page_init(void)
 {
 	int ret = walk_iomem_res_desc(IORES_DESC_NONE, IORESOURCE_SYSTEM_RAM | IORESOURCE_BUSY,
-				      0, -1, NULL, kdapl_page_note);
+				      0, -1, NULL, kdapl_page_add_range);
 
 	if (ret == -ENOMEM) {
 		kdapl_page_exit();

@@ -40,7 +40,7 @@ int kdapl_pool_init(struct kdapl_pool *pool, u32 depth, u32 max_sge,
 	pool->stride = kdapl_pool_stride(max_sge);
 	if (!depth)
 		return 0;
-	if (depth > kdapl_pool_most(max_sge))
+	if (depth > kdapl_pool_max_depth(max_sge))
 		return -ENOMEM;
 	size = array_size(depth, pool->stride);
 	/* kmalloc() would round the size up to a power of two */

@@ -55,7 +55,7 @@ static inline u32 kdapl_pool_stride(u32 max_sge)
 }
 
 /* The largest possible depth of a pool: its words have 32 bits for an offset */
-static inline u32 kdapl_pool_most(u32 max_sge)
+static inline u32 kdapl_pool_max_depth(u32 max_sge)
 {
 	return U32_MAX / kdapl_pool_stride(max_sge);
 }

@@ -18,13 +18,14 @@
 #include <rdma/ib_verbs.h>
 #include "event_node.h"
 
-struct kdapl_fast;
+struct kdapl_mr;
 
 /* kdapl_slot.flags: the Consumer's completion flags (DAT_COMPLETION_*) in the low byte, and: */
 #define KDAPL_SLOT_SIGNALLED	0x0100	/* also a success raises a CQE */
 #define KDAPL_SLOT_RECV		0x0200	/* on a receive queue or an SRQ */
-#define KDAPL_SLOT_BINDS	0x0400	/* registers kdapl_slot.fast; and, of an RMR, */
-#define KDAPL_SLOT_ENDS		0x0800	/* ends the other MR; alone: ends it */
+#define KDAPL_SLOT_REGISTERS	0x0400	/* registers kdapl_slot.mr */
+/* Invalidates kdapl_slot.mr; together with REGISTERS, the other MR of the RMR */
+#define KDAPL_SLOT_INVALIDATES	0x0800
 
 /* kdapl_slot.state, for the counts of control calls; written by the owner */
 enum kdapl_slot_state {
@@ -47,7 +48,7 @@ enum kdapl_slot_state {
  * @state:   enum kdapl_slot_state
  * @rdma:    the request; @reg: one that registers memory; @recv: the receive.
  *           sg_list and wr_cqe do not change
- * @fast:    a request that registers or invalidates memory: of what; until it completes
+ * @mr:      a request that registers or invalidates memory: of what; until it completes
  * @rmr:     a bind, after its completion: the RMR, for the event
  * @sge:     room for as many segments as the limit of the queue, and at least one
  */
@@ -73,7 +74,7 @@ struct kdapl_slot {
 		struct ib_recv_wr recv;
 	};
 	union {
-		struct kdapl_fast *fast;
+		struct kdapl_mr *mr;
 		DAT_RMR_HANDLE rmr;
 	};
 	struct ib_sge sge[];

@@ -275,7 +275,7 @@ static int kdapl_cm_drain(struct kdapl_ep *ep, bool wait_all)
  * destruction of the id, which may take some time, so the event is queued first (C-55).
  * ep->mutex held.
  */
-static void kdapl_cm_attempt_over(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
+static void kdapl_cm_attempt_failed(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 {
 	bool kept;
 
@@ -288,7 +288,7 @@ static void kdapl_cm_attempt_over(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 	spin_unlock_irq(&ep->lock);
 	kdapl_cm_put_id(ep);
 	/* qedr never flushes a QP in INIT, so later posts must not reach this QP either */
-	if (kept && !ep->raised)
+	if (kept && !ep->left_init)
 		kdapl_ep_drop_verbs(ep);
 }
 
@@ -309,14 +309,14 @@ static void kdapl_cm_connection_ended(struct kdapl_ep *ep)
 	kdapl_notice_send(ep);
 
 	spin_lock_irq(&ep->lock);
-	ep->linger = KDAPL_LINGER_NOT;
+	ep->linger = KDAPL_LINGER_NONE;
 	kdapl_cm_disconnected(ep);
 	kdapl_cm_end_event(ep, number);
 	spin_unlock_irq(&ep->lock);
 }
 
 /* Sets the final state and queues the events, except for an EP that is being freed */
-static void kdapl_cm_over(struct kdapl_ep *ep)
+static void kdapl_cm_final_events(struct kdapl_ep *ep)
 {
 	spin_lock_irq(&ep->lock);
 	if (ep->state != DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
@@ -332,32 +332,32 @@ static void kdapl_cm_over(struct kdapl_ep *ep)
 }
 
 /**
- * kdapl_cm_end - begin to end the connection or attempt of an EP permanently
+ * kdapl_cm_end_begin - begin to end the connection or attempt of an EP permanently
  * @ep: EP that is being freed (ep->dying is set), or whose device is going away
  *
  * Moves the QP to ERROR. An attempt ends at once; a connection ends when its QP has
  * been drained. An UNCONFIGURED EP keeps its state.
  *
- * Context: process, ep->mutex held; kdapl_cm_ended() must follow.
+ * Context: process, ep->mutex held; kdapl_cm_end_finish() must follow.
  */
-void kdapl_cm_end(struct kdapl_ep *ep)
+void kdapl_cm_end_begin(struct kdapl_ep *ep)
 {
 	struct ib_qp *qp = kdapl_cm_qp(ep);
 
 	ep->end_number = kdapl_cm_end_number(ep);
 	kdapl_cm_timer_stop(ep);
 	/* A QP in INIT of an EP that is freed needs no flush, which some devices never report */
-	if (qp && (!ep->dying || ep->raised || ep->qp_moved))
+	if (qp && (!ep->dying || ep->left_init || ep->qp_moved))
 		kdapl_drain_begin(ep, qp);
 	if (kdapl_cm_connected(READ_ONCE(ep->state)))
 		return;
 	kdapl_cm_put_id(ep);
-	kdapl_cm_over(ep);
+	kdapl_cm_final_events(ep);
 }
 
 /**
- * kdapl_cm_ended - finish what kdapl_cm_end() has begun
- * @ep:    EP for which kdapl_cm_end() was called
+ * kdapl_cm_end_finish - finish what kdapl_cm_end_begin() has begun
+ * @ep:    EP for which kdapl_cm_end_begin() was called
  * @since: jiffies, see kdapl_drain_end()
  *
  * On return the done callback of every post has run, or ep->lost is set because the device
@@ -365,7 +365,7 @@ void kdapl_cm_end(struct kdapl_ep *ep)
  *
  * Context: process, ep->mutex held.
  */
-void kdapl_cm_ended(struct kdapl_ep *ep, unsigned long since)
+void kdapl_cm_end_finish(struct kdapl_ep *ep, unsigned long since)
 {
 	struct ib_qp *qp = kdapl_cm_qp(ep);
 
@@ -375,7 +375,7 @@ void kdapl_cm_ended(struct kdapl_ep *ep, unsigned long since)
 		return;
 	kdapl_notice_send(ep);
 	kdapl_cm_put_id(ep);
-	kdapl_cm_over(ep);
+	kdapl_cm_final_events(ep);
 }
 
 /**
@@ -437,7 +437,7 @@ void kdapl_cm_limit_send(struct kdapl_ep *ep, struct ib_qp_attr *attr)
 }
 
 /**
- * kdapl_cm_raise_to - move the QP to the next state
+ * kdapl_cm_modify_qp - move the QP to the next state
  * @ep:   the EP; its QP is in the previous state, or already in INIT for INIT
  * @attr: attributes for INIT, RTR or RTS as the CM proposes them; modified
  * @mask: the members of @attr that the CM proposes
@@ -451,7 +451,7 @@ void kdapl_cm_limit_send(struct kdapl_ep *ep, struct ib_qp_attr *attr)
  * Context: process, ep->mutex held.
  * Return: 0, or the error of the device.
  */
-int kdapl_cm_raise_to(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask)
+int kdapl_cm_modify_qp(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask)
 {
 	int ret;
 
@@ -477,12 +477,12 @@ int kdapl_cm_raise_to(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask)
 	ret = ib_modify_qp(kdapl_cm_qp(ep), attr, mask);
 	/* From RTR on the QP consumes buffers, and every device flushes it */
 	if (!ret && attr->qp_state == IB_QPS_RTR)
-		ep->raised = true;
+		ep->left_init = true;
 	return ret;
 }
 
 /* Moves the QP from INIT to RTS with the agreed attributes; the core knows the path */
-static int kdapl_cm_raise_qp(struct kdapl_ep *ep, struct rdma_cm_id *id)
+static int kdapl_cm_qp_to_rts(struct kdapl_ep *ep, struct rdma_cm_id *id)
 {
 	static const enum ib_qp_state states[] = { IB_QPS_INIT, IB_QPS_RTR, IB_QPS_RTS };
 	unsigned int i;
@@ -493,7 +493,7 @@ static int kdapl_cm_raise_qp(struct kdapl_ep *ep, struct rdma_cm_id *id)
 
 		ret = rdma_init_qp_attr(id, &attr, &mask);
 		if (!ret)
-			ret = kdapl_cm_raise_to(ep, &attr, mask);
+			ret = kdapl_cm_modify_qp(ep, &attr, mask);
 		if (ret)
 			return ret;
 	}
@@ -535,7 +535,7 @@ void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 		rdma_lock_handler(id);
 		id->context = ep;
 		id->event_handler = kdapl_cm_handler;
-		ret = kdapl_cm_raise_qp(ep, id);
+		ret = kdapl_cm_qp_to_rts(ep, id);
 		if (!ret)
 			ret = rdma_accept(id, &answer);
 		rdma_unlock_handler(id);
@@ -550,13 +550,13 @@ void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 /* ---- the work ---------------------------------------------------------- */
 
 /* Ends the attempt unless ESTABLISHED was queued */
-static void kdapl_cm_settle(struct kdapl_ep *ep, bool connected)
+static void kdapl_cm_attempt_done(struct kdapl_ep *ep, bool connected)
 {
 	if (connected) {
 		kdapl_cm_timer_stop(ep);
 		kdapl_keepalive_start(ep);
 	} else {
-		kdapl_cm_attempt_over(ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+		kdapl_cm_attempt_failed(ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	}
 }
 
@@ -572,14 +572,14 @@ static void kdapl_cm_finish_active(struct kdapl_ep *ep)
 	int ret;
 
 	rdma_lock_handler(id);
-	ret = kdapl_cm_raise_qp(ep, id);
+	ret = kdapl_cm_qp_to_rts(ep, id);
 	if (!ret)
 		ret = rdma_accept(id, NULL);
 	if (!ret)
 		connected = kdapl_ep_set_connected(ep);
 	rdma_unlock_handler(id);
 
-	kdapl_cm_settle(ep, connected);
+	kdapl_cm_attempt_done(ep, connected);
 }
 
 /*
@@ -590,19 +590,19 @@ static void kdapl_cm_finish_active(struct kdapl_ep *ep)
 static void kdapl_cm_step_pending(struct kdapl_ep *ep, unsigned long todo)
 {
 	if (todo & BIT(KDAPL_TODO_DISCONNECT))
-		kdapl_cm_attempt_over(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+		kdapl_cm_attempt_failed(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 	else if (ep->passive && (todo & BIT(KDAPL_TODO_ESTABLISHED)))
-		kdapl_cm_settle(ep, kdapl_ep_set_connected(ep));
+		kdapl_cm_attempt_done(ep, kdapl_ep_set_connected(ep));
 	else if (todo & BIT(KDAPL_TODO_FAILED))
-		kdapl_cm_attempt_over(ep, READ_ONCE(ep->fail_number));
+		kdapl_cm_attempt_failed(ep, READ_ONCE(ep->fail_number));
 	else if (todo & BIT(KDAPL_TODO_PEER_GONE))
-		kdapl_cm_attempt_over(ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+		kdapl_cm_attempt_failed(ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
 	else if (todo & BIT(KDAPL_TODO_BREAK))
-		kdapl_cm_attempt_over(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
+		kdapl_cm_attempt_failed(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
 	else if (!ep->passive && (todo & BIT(KDAPL_TODO_RESPONSE)))
 		kdapl_cm_finish_active(ep);
 	else if (todo & BIT(KDAPL_TODO_TIMEOUT))
-		kdapl_cm_attempt_over(ep, DAT_CONNECTION_EVENT_TIMED_OUT);
+		kdapl_cm_attempt_failed(ep, DAT_CONNECTION_EVENT_TIMED_OUT);
 	else if (ep->passive && (todo & (BIT(KDAPL_TODO_EARLY_RECV) | BIT(KDAPL_TODO_REFUSED))))
 		/* Replaces the final message, which was lost or is late (C-43) */
 		rdma_notify(ep->cm_id, IB_EVENT_COMM_EST);
@@ -615,7 +615,7 @@ static void kdapl_cm_step_pending(struct kdapl_ep *ep, unsigned long todo)
 static void kdapl_cm_graceful(struct kdapl_ep *ep)
 {
 	if (!ep->posts_seen) {
-		kdapl_grace();
+		kdapl_wait_grace_period();
 		ep->posts_seen = true;
 	}
 	if (kdapl_ep_requests_idle(ep)) {
@@ -651,7 +651,7 @@ static void kdapl_cm_linger(struct kdapl_ep *ep, enum kdapl_linger what)
  * Outstanding requests may still report why the peer has left. No marker is posted
  * after unsignalled requests, because the peer would not acknowledge it any more.
  */
-static void kdapl_cm_step_left(struct kdapl_ep *ep)
+static void kdapl_cm_step_peer_left(struct kdapl_ep *ep)
 {
 	if (!kdapl_ep_requests_idle(ep))
 		kdapl_cm_linger(ep, KDAPL_LINGER_REQUESTS);
@@ -666,7 +666,7 @@ static void kdapl_cm_step_connected(struct kdapl_ep *ep, unsigned long todo)
 		kdapl_cm_connection_ended(ep);
 	else if ((todo & (BIT(KDAPL_TODO_PEER_GONE) | BIT(KDAPL_TODO_FAILED))) ||
 		 ep->linger == KDAPL_LINGER_REQUESTS)
-		kdapl_cm_step_left(ep);
+		kdapl_cm_step_peer_left(ep);
 	else if ((todo & BIT(KDAPL_TODO_REFUSED)) || ep->linger)
 		kdapl_cm_linger(ep, KDAPL_LINGER_ANSWER);
 	else if ((todo & BIT(KDAPL_TODO_GRACEFUL)) &&
@@ -677,13 +677,13 @@ static void kdapl_cm_step_connected(struct kdapl_ep *ep, unsigned long todo)
 }
 
 /* Does a change of the IA's address end the attempt or the connection? */
-static bool kdapl_cm_cut(const struct kdapl_ep *ep)
+static bool kdapl_cm_path_lost(const struct kdapl_ep *ep)
 {
 	if (!ep->cm_id)
 		return false;
 	if (kdapl_cm_pending(READ_ONCE(ep->state)))
 		return kdapl_addr_unbound(ep->cm_id);
-	return kdapl_addr_cut(ep->cm_id, READ_ONCE(ep->obj.ia->port));
+	return kdapl_addr_path_lost(ep->cm_id, READ_ONCE(ep->obj.ia->port));
 }
 
 static void kdapl_cm_work(struct work_struct *work)
@@ -696,7 +696,7 @@ static void kdapl_cm_work(struct work_struct *work)
 	mutex_lock(&ep->mutex);
 	if (!ep->dying && !ep->orphaned) {
 		todo = xchg(&ep->todo, 0);
-		if ((todo & BIT(KDAPL_TODO_ADDRESS)) && kdapl_cm_cut(ep))
+		if ((todo & BIT(KDAPL_TODO_ADDRESS)) && kdapl_cm_path_lost(ep))
 			todo |= BIT(KDAPL_TODO_BREAK);
 		if (kdapl_cm_pending(READ_ONCE(ep->state)))
 			kdapl_cm_step_pending(ep, todo);

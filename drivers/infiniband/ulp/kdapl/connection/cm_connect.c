@@ -82,9 +82,10 @@ struct kdapl_connect {
 	unsigned int arg;
 };
 
-static DAT_RETURN kdapl_connect_bad(const struct kdapl_connect *c, unsigned int behind)
+/* The argument that is the @n-th one after the time-out */
+static DAT_RETURN kdapl_connect_bad_arg(const struct kdapl_connect *c, unsigned int n)
 {
-	return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1 + c->arg - 1 + behind);
+	return DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG1 + c->arg - 1 + n);
 }
 
 /* Checks whether the EP can connect, in the order of the specification. ep->mutex held */
@@ -95,7 +96,7 @@ static DAT_RETURN kdapl_connect_check(struct kdapl_ep *ep, const struct kdapl_co
 	if (!ep->connect_evd)
 		return KDAPL_BAD_HANDLE(EVD_CONN);
 	if (!c->timeout)
-		return kdapl_connect_bad(c, 0);
+		return kdapl_connect_bad_arg(c, 0);
 	if (state == DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
 		return KDAPL_BAD_STATE(EP_NOTREADY);
 	if (state != DAT_EP_STATE_UNCONNECTED)
@@ -108,11 +109,11 @@ static DAT_RETURN kdapl_connect_check_args(const struct kdapl_connect *c)
 	if (c->qos != DAT_QOS_BEST_EFFORT || (c->flags & DAT_CONNECT_MULTIPATH_REQUIRED_FLAG))
 		return KDAPL_UNSUPPORTED;
 	if (c->size < 0 || c->size > KDAPL_REQUEST_PRIVATE)
-		return kdapl_connect_bad(c, 1);
+		return kdapl_connect_bad_arg(c, 1);
 	if (c->size && !c->data)
-		return kdapl_connect_bad(c, 2);
+		return kdapl_connect_bad_arg(c, 2);
 	if (c->flags & ~DAT_CONNECT_MULTIPATH_REQUESTED_FLAG)
-		return kdapl_connect_bad(c, 4);
+		return kdapl_connect_bad_arg(c, 4);
 	return DAT_SUCCESS;
 }
 
@@ -258,7 +259,7 @@ DAT_RETURN dat_ep_dup_connect(DAT_EP_HANDLE ep_handle, DAT_EP_HANDLE dup_ep_hand
 		goto out;
 	}
 	if (!timeout)
-		ret = kdapl_connect_bad(&c, 0);
+		ret = kdapl_connect_bad_arg(&c, 0);
 	else
 		ret = kdapl_connect_target(to_kdapl_ep(dup), &remote, &qual);
 	kdapl_obj_put(dup);

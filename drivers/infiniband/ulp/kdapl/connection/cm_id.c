@@ -127,7 +127,7 @@ struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
 	 * The CM returns the same error if the port is in use on all addresses, and if no
 	 * port is free
 	 */
-	if (ret == -EADDRNOTAVAIL && kdapl_addr_stands(ibdev, ia->port, &ia->addr, ia->net))
+	if (ret == -EADDRNOTAVAIL && kdapl_addr_on_port(ibdev, ia->port, &ia->addr, ia->net))
 		ret = -EADDRINUSE;
 	return ERR_PTR(ret);
 }
@@ -175,7 +175,7 @@ static bool kdapl_ia_unfit(struct kdapl_ia *ia, struct ib_device *ibdev)
 	if (test_bit(0, &ia->fatal))
 		return true;
 	return READ_ONCE(ia->addr_lost) &&
-	       !kdapl_addr_stands(ibdev, ia->port, &ia->addr, ia->net);
+	       !kdapl_addr_on_port(ibdev, ia->port, &ia->addr, ia->net);
 }
 
 /**
@@ -195,7 +195,7 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 
 	WRITE_ONCE(ep->todo, 0);
 	ep->cm_id = id;
-	ep->raised = false;
+	ep->left_init = false;
 	ep->posts_seen = false;
 
 	spin_lock_irq(&ep->lock);

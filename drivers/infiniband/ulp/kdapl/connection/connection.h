@@ -23,8 +23,8 @@ void kdapl_cm_setup(struct kdapl_ep *ep);
  * once. A pending outcome or end event is queued unless the EP is being freed. ep->mutex
  * held. The work may still run afterwards, but finds nothing to do.
  */
-void kdapl_cm_end(struct kdapl_ep *ep);
-void kdapl_cm_ended(struct kdapl_ep *ep, unsigned long since);
+void kdapl_cm_end_begin(struct kdapl_ep *ep);
+void kdapl_cm_end_finish(struct kdapl_ep *ep, unsigned long since);
 
 /* Before reset: destroys the id of the last attempt. ep->mutex held */
 void kdapl_cm_reset(struct kdapl_ep *ep);
@@ -32,9 +32,9 @@ void kdapl_cm_reset(struct kdapl_ep *ep);
 /* ---- notice.c ------------------------------------------------------------ */
 
 /* Schedules a check of a device's notices; any context */
-void kdapl_notice_look(struct kdapl_device *dev);
+void kdapl_notice_schedule(struct kdapl_device *dev);
 void kdapl_notice_setup(struct kdapl_device *dev);
-void kdapl_notice_drop(struct kdapl_device *dev);
+void kdapl_notice_drop_all(struct kdapl_device *dev);
 
 /* ---- cm_id.c ------------------------------------------------------------- */
 

@@ -131,7 +131,7 @@ static void kdapl_cr_offer(struct kdapl_cr *cr)
 	kdapl_cr_put(cr);
 }
 
-static void kdapl_cr_hand_over(struct kdapl_cr *cr);
+static void kdapl_cr_finish_handoff(struct kdapl_cr *cr);
 
 static void kdapl_cr_work(struct work_struct *work)
 {
@@ -144,7 +144,7 @@ static void kdapl_cr_work(struct work_struct *work)
 	}
 	noio = memalloc_noio_save();
 	if (cr->next)
-		kdapl_cr_hand_over(cr);
+		kdapl_cr_finish_handoff(cr);
 	else
 		kdapl_cr_offer(cr);
 	memalloc_noio_restore(noio);
@@ -509,7 +509,7 @@ static void kdapl_cr_copy(struct kdapl_cr *next, const struct kdapl_cr *cr)
  * a closing IA wait for this function, and also device removal, which cannot find the id
  * elsewhere.
  */
-static void kdapl_cr_hand_over(struct kdapl_cr *cr)
+static void kdapl_cr_finish_handoff(struct kdapl_cr *cr)
 {
 	struct kdapl_ia *ia = cr->obj.ia;
 	struct kdapl_cr *next = cr->next;

@@ -29,7 +29,7 @@ void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote
 void kdapl_cm_limit_send(struct kdapl_ep *ep, struct ib_qp_attr *attr);
 
 /* Moves the QP to the next state as the CM proposes, within limits. ep->mutex held */
-int kdapl_cm_raise_to(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask);
+int kdapl_cm_modify_qp(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask);
 
 /* rdma_cm callback of ids that belong to an EP */
 int kdapl_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
@@ -118,7 +118,7 @@ void kdapl_sp_unlisten(struct kdapl_sp *sp);
 /* ---- rsp.c --------------------------------------------------------------- */
 
 /* Reserve the EP of an RSP; change its state. Process context, ep->mutex held */
-void kdapl_rsp_bond(struct kdapl_ep *ep, struct kdapl_sp *sp);
+void kdapl_rsp_reserve_ep(struct kdapl_ep *ep, struct kdapl_sp *sp);
 bool kdapl_rsp_move(struct kdapl_sp *sp, DAT_EP_STATE from, DAT_EP_STATE to);
 
 /* ---- cr.c ---------------------------------------------------------------- */

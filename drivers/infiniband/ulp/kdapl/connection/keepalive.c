@@ -33,7 +33,7 @@ struct kdapl_keepalive_view {
  * DONE adds one. So the completion (POSTED to DONE) and the release (DONE to FREE)
  * each raise the sum by one.
  */
-static void kdapl_keepalive_look(const struct kdapl_pool *pool, struct kdapl_keepalive_view *view)
+static void kdapl_keepalive_sum(const struct kdapl_pool *pool, struct kdapl_keepalive_view *view)
 {
 	const struct kdapl_slot *slot;
 	u8 state;
@@ -63,8 +63,8 @@ static void kdapl_keepalive_work(struct work_struct *work)
 	/* dat_ep_modify() may have turned it off since an earlier connection */
 	if (ep->keepalive_ms && READ_ONCE(ep->state) == DAT_EP_STATE_CONNECTED &&
 	    !ep->dying && !ep->orphaned) {
-		kdapl_keepalive_look(&ep->sq.pool, &view);
-		kdapl_keepalive_look(&ep->rq, &view);
+		kdapl_keepalive_sum(&ep->sq.pool, &view);
+		kdapl_keepalive_sum(&ep->rq, &view);
 		if (view.progress == ep->keepalive_seen && !view.reads)
 			kdapl_ep_post_probe(ep);
 		ep->keepalive_seen = view.progress;
@@ -85,8 +85,8 @@ void kdapl_keepalive_start(struct kdapl_ep *ep)
 
 	if (!ep->keepalive_ms)
 		return;
-	kdapl_keepalive_look(&ep->sq.pool, &view);
-	kdapl_keepalive_look(&ep->rq, &view);
+	kdapl_keepalive_sum(&ep->sq.pool, &view);
+	kdapl_keepalive_sum(&ep->rq, &view);
 	ep->keepalive_seen = view.progress;
 	/* The tick of an earlier connection may still be due */
 	mod_delayed_work(kdapl_wq, &ep->keepalive, msecs_to_jiffies(ep->keepalive_ms));

@@ -31,7 +31,7 @@
  * active raises an event, but a VLAN device that comes up on an active port does
  * not, and neither does the deletion of a GID.
  */
-#define KDAPL_NOTICE_LOOK_MS	1000
+#define KDAPL_NOTICE_CHECK_MS	1000
 /* By then the CM has given up: it sends at most 16 requests, 4.3 seconds apart */
 #define KDAPL_NOTICE_SENT_MS	100000
 
@@ -39,7 +39,7 @@
  * Can a packet leave? The core updates the cached port state from a work item, so
  * it lags behind the link; the net device of a RoCE port is up to date.
  */
-static bool kdapl_notice_may_leave(struct ib_device *ibdev, u32 port, const struct rdma_cm_id *id)
+static bool kdapl_notice_port_is_up(struct ib_device *ibdev, u32 port, const struct rdma_cm_id *id)
 {
 	const struct ib_gid_attr *attr = id->route.addr.dev_addr.sgid_attr;
 	const struct net_device *ndev;
@@ -68,12 +68,12 @@ static int kdapl_notice_handler(struct rdma_cm_id *id, struct rdma_cm_event *eve
 	if (event->event == RDMA_CM_EVENT_ADDR_CHANGE)
 		return 0;
 	WRITE_ONCE(notice->over, true);
-	kdapl_notice_look(notice->dev);
+	kdapl_notice_schedule(notice->dev);
 	return 0;
 }
 
 /* Puts the id on the list of the device. False: out of memory, nothing has changed */
-static bool kdapl_notice_keep(struct kdapl_device *dev, u32 port, struct rdma_cm_id *id)
+static bool kdapl_notice_add(struct kdapl_device *dev, u32 port, struct rdma_cm_id *id)
 {
 	struct kdapl_notice *notice = kzalloc(sizeof(*notice), GFP_NOIO);
 
@@ -91,7 +91,7 @@ static bool kdapl_notice_keep(struct kdapl_device *dev, u32 port, struct rdma_cm
 	list_add_tail(&notice->node, &dev->notices);
 	spin_unlock_irq(&dev->notice_lock);
 	/* Check at once: the port may have become active meanwhile */
-	kdapl_notice_look(dev);
+	kdapl_notice_schedule(dev);
 	return true;
 }
 
@@ -110,18 +110,18 @@ void kdapl_notice_send(struct kdapl_ep *ep)
 
 	lockdep_assert_held(&ep->mutex);
 	/* A device that is being removed will not come back: try at once */
-	if (!READ_ONCE(ia->orphaned) && !kdapl_notice_may_leave(ia->ibdev, port, ep->cm_id) &&
-	    kdapl_notice_keep(ia->dev, port, ep->cm_id))
+	if (!READ_ONCE(ia->orphaned) && !kdapl_notice_port_is_up(ia->ibdev, port, ep->cm_id) &&
+	    kdapl_notice_add(ia->dev, port, ep->cm_id))
 		ep->cm_id = NULL;
 	else
 		rdma_disconnect(ep->cm_id);
 }
 
 /* Sends a notice if the port is active, and moves a finished one to @over */
-static void kdapl_notice_sort(struct kdapl_device *dev, struct kdapl_notice *notice,
-			      struct list_head *over)
+static void kdapl_notice_check(struct kdapl_device *dev, struct kdapl_notice *notice,
+			       struct list_head *over)
 {
-	if (!notice->sent && kdapl_notice_may_leave(dev->ibdev, notice->port, notice->id)) {
+	if (!notice->sent && kdapl_notice_port_is_up(dev->ibdev, notice->port, notice->id)) {
 		notice->sent = true;
 		notice->until = jiffies + kdapl_timeout_ms(KDAPL_NOTICE_SENT_MS);
 		rdma_disconnect(notice->id);
@@ -154,23 +154,23 @@ static void kdapl_notice_work(struct work_struct *work)
 	list_splice_init(&dev->notices, &waiting);
 	spin_unlock_irq(&dev->notice_lock);
 	list_for_each_entry_safe(notice, next, &waiting, node)
-		kdapl_notice_sort(dev, notice, &over);
+		kdapl_notice_check(dev, notice, &over);
 	spin_lock_irq(&dev->notice_lock);
 	list_splice(&waiting, &dev->notices);
 	if (!list_empty(&dev->notices))
 		queue_delayed_work(kdapl_wq, &dev->notice_work,
-				   msecs_to_jiffies(KDAPL_NOTICE_LOOK_MS));
+				   msecs_to_jiffies(KDAPL_NOTICE_CHECK_MS));
 	spin_unlock_irq(&dev->notice_lock);
 	kdapl_notice_destroy(&over);
 }
 
 /**
- * kdapl_notice_look - schedule a check of the notices of a device
+ * kdapl_notice_schedule - schedule a check of the notices of a device
  * @dev: the device
  *
  * Context: any.
  */
-void kdapl_notice_look(struct kdapl_device *dev)
+void kdapl_notice_schedule(struct kdapl_device *dev)
 {
 	mod_delayed_work(kdapl_wq, &dev->notice_work, 0);
 }
@@ -189,12 +189,12 @@ void kdapl_notice_setup(struct kdapl_device *dev)
 }
 
 /**
- * kdapl_notice_drop - the device is leaving: destroy the ids that wait
+ * kdapl_notice_drop_all - the device is leaving: destroy the ids that wait
  * @dev: the device, without IAs and without an event handler
  *
  * Context: process.
  */
-void kdapl_notice_drop(struct kdapl_device *dev)
+void kdapl_notice_drop_all(struct kdapl_device *dev)
 {
 	LIST_HEAD(left);
 

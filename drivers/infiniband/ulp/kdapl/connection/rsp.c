@@ -16,13 +16,13 @@
 #include "internal.h"
 
 /**
- * kdapl_rsp_bond - reserve an EP for an RSP
+ * kdapl_rsp_reserve_ep - reserve an EP for an RSP
  * @ep: EP in UNCONNECTED
  * @sp: the RSP, which was created with the handle of the EP
  *
  * Context: process, ep->mutex held since before the RSP listens.
  */
-void kdapl_rsp_bond(struct kdapl_ep *ep, struct kdapl_sp *sp)
+void kdapl_rsp_reserve_ep(struct kdapl_ep *ep, struct kdapl_sp *sp)
 {
 	lockdep_assert_held(&ep->mutex);
 	ep->rsp = kdapl_obj_handle(&sp->obj);
@@ -32,8 +32,8 @@ void kdapl_rsp_bond(struct kdapl_ep *ep, struct kdapl_sp *sp)
 }
 
 /* Creates the RSP of an EP after checking the EP. ep->mutex held */
-static DAT_RETURN kdapl_rsp_reserve(struct kdapl_ep *ep, struct kdapl_evd *evd,
-				    DAT_CONN_QUAL qual, DAT_RSP_HANDLE *rsp_handle)
+static DAT_RETURN kdapl_rsp_create(struct kdapl_ep *ep, struct kdapl_evd *evd,
+				   DAT_CONN_QUAL qual, DAT_RSP_HANDLE *rsp_handle)
 {
 	DAT_EP_STATE state = READ_ONCE(ep->state);
 	struct kdapl_sp *sp;
@@ -49,7 +49,7 @@ static DAT_RETURN kdapl_rsp_reserve(struct kdapl_ep *ep, struct kdapl_evd *evd,
 	if (IS_ERR(sp))
 		return kdapl_sp_error(PTR_ERR(sp));
 	/* A request that has already arrived waits for the mutex */
-	kdapl_rsp_bond(ep, sp);
+	kdapl_rsp_reserve_ep(ep, sp);
 	kdapl_sp_start(sp, NULL, rsp_handle);
 	return DAT_SUCCESS;
 }
@@ -125,7 +125,7 @@ DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 		goto out;
 	ep = to_kdapl_ep(obj);
 	mutex_lock(&ep->mutex);
-	ret = kdapl_rsp_reserve(ep, evd, conn_qual, rsp_handle);
+	ret = kdapl_rsp_create(ep, evd, conn_qual, rsp_handle);
 	mutex_unlock(&ep->mutex);
 out:
 	if (evd)

@@ -156,7 +156,7 @@ static int kdapl_sp_listen(struct kdapl_sp *sp)
 }
 
 /* Does the IA's address lead elsewhere than the id listens? sp->mutex held */
-static bool kdapl_sp_misplaced(const struct kdapl_sp *sp)
+static bool kdapl_sp_address_moved(const struct kdapl_sp *sp)
 {
 	return !sp->id || READ_ONCE(sp->stale) || kdapl_addr_unbound(sp->id) ||
 	       sp->id->port_num != READ_ONCE(sp->obj.ia->port);
@@ -178,7 +178,7 @@ static void kdapl_sp_work(struct work_struct *work)
 		return;
 	noio = memalloc_noio_save();
 	mutex_lock(&sp->mutex);
-	if (sp->listening && kdapl_sp_misplaced(sp)) {
+	if (sp->listening && kdapl_sp_address_moved(sp)) {
 		WRITE_ONCE(sp->stale, false);
 		if (sp->id)
 			rdma_destroy_id(sp->id);
@@ -203,7 +203,7 @@ static void kdapl_sp_work(struct work_struct *work)
  */
 void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle)
 {
-	bool pinned, misplaced;
+	bool pinned, moved;
 
 	if (qual)
 		*qual = sp->qual;
@@ -225,9 +225,9 @@ void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle
 	 */
 	smp_mb();
 	mutex_lock(&sp->mutex);
-	misplaced = kdapl_sp_misplaced(sp);
+	moved = kdapl_sp_address_moved(sp);
 	mutex_unlock(&sp->mutex);
-	if (misplaced)
+	if (moved)
 		queue_work(kdapl_wq, &sp->work);
 	kdapl_obj_put(&sp->obj);
 }

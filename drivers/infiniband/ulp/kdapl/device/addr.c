@@ -26,7 +26,7 @@
 /* ---- search -------------------------------------------------------------- */
 
 /* Preference of an address: the initial namespace before others, IPv4 before IPv6 */
-#define KDAPL_RANK_HOME		2
+#define KDAPL_RANK_INIT_NET	2
 #define KDAPL_RANK_IPV4		1
 #define KDAPL_RANK_ANY		1
 
@@ -92,8 +92,8 @@ static void kdapl_addr_from_gid(struct sockaddr_storage *addr, const struct in6_
 		sin6->sin6_scope_id = ifindex;
 }
 
-static bool kdapl_addr_fits(const struct kdapl_addr_search *s, const struct net_device *ndev,
-			    const struct in6_addr *addr)
+static bool kdapl_addr_matches(const struct kdapl_addr_search *s, const struct net_device *ndev,
+			       const struct in6_addr *addr)
 {
 	if (s->home && !net_eq(dev_net(ndev), s->home))
 		return false;
@@ -107,18 +107,18 @@ static bool kdapl_addr_fits(const struct kdapl_addr_search *s, const struct net_
 }
 
 /* Considers @addr of @ndev, which leads to the port. RCU */
-static void kdapl_addr_offer(struct kdapl_addr_search *s, const struct net_device *ndev,
-			     const struct in6_addr *addr)
+static void kdapl_addr_consider(struct kdapl_addr_search *s, const struct net_device *ndev,
+				const struct in6_addr *addr)
 {
 	int rank = KDAPL_RANK_ANY;
 	struct net *net;
 
-	if (!kdapl_addr_fits(s, ndev, addr))
+	if (!kdapl_addr_matches(s, ndev, addr))
 		return;
 	if (ipv6_addr_v4mapped(addr))
 		rank += KDAPL_RANK_IPV4;
 	if (net_eq(dev_net(ndev), &init_net))
-		rank += KDAPL_RANK_HOME;
+		rank += KDAPL_RANK_INIT_NET;
 	if (rank <= s->rank)
 		return;
 	/* A device that belongs to one namespace serves no other */
@@ -149,7 +149,7 @@ static void kdapl_addr_search_roce(struct kdapl_addr_search *s, u32 port)
 		rcu_read_lock();
 		ndev = rdma_read_gid_attr_ndev_rcu(attr);
 		if (!IS_ERR(ndev))
-			kdapl_addr_offer(s, ndev, (const struct in6_addr *)attr->gid.raw);
+			kdapl_addr_consider(s, ndev, (const struct in6_addr *)attr->gid.raw);
 		rcu_read_unlock();
 		rdma_put_gid_attr(attr);
 	}
@@ -184,7 +184,7 @@ static void kdapl_addr_search_netdev(struct kdapl_addr_search *s, const struct n
 	if (in_dev) {
 		in_dev_for_each_ifa_rcu(ifa, in_dev) {
 			ipv6_addr_set_v4mapped(ifa->ifa_local, &addr);
-			kdapl_addr_offer(s, ndev, &addr);
+			kdapl_addr_consider(s, ndev, &addr);
 		}
 	}
 	in6_dev = __in6_dev_get(ndev);
@@ -194,7 +194,7 @@ static void kdapl_addr_search_netdev(struct kdapl_addr_search *s, const struct n
 	list_for_each_entry(ifa6, &in6_dev->addr_list, if_list) {
 		/* The notifier reports the deletion before the address leaves the list */
 		if (READ_ONCE(ifa6->state) != INET6_IFADDR_STATE_DEAD)
-			kdapl_addr_offer(s, ndev, &ifa6->addr);
+			kdapl_addr_consider(s, ndev, &ifa6->addr);
 	}
 	read_unlock_bh(&in6_dev->lock);
 }
@@ -289,8 +289,9 @@ bool kdapl_addr_find(struct ib_device *ibdev, u32 port, const char *netdev,
 }
 
 /* Does an address lead to a port by a net device other than the one with index @except? */
-static bool kdapl_addr_leads(struct ib_device *ibdev, u32 port,
-			     const struct sockaddr_storage *addr, const struct net *net, int except)
+static bool kdapl_addr_leads_to_port(struct ib_device *ibdev, u32 port,
+				     const struct sockaddr_storage *addr,
+				     const struct net *net, int except)
 {
 	struct kdapl_addr_search s = {
 		.home = net,
@@ -308,7 +309,7 @@ static bool kdapl_addr_leads(struct ib_device *ibdev, u32 port,
 }
 
 /**
- * kdapl_addr_stands - does an IP address still lead to a port?
+ * kdapl_addr_on_port - does an IP address still lead to a port?
  * @ibdev: device, not removed
  * @port:  its port
  * @addr:  the address
@@ -317,14 +318,14 @@ static bool kdapl_addr_leads(struct ib_device *ibdev, u32 port,
  * Context: process.
  * Return: true if it does.
  */
-bool kdapl_addr_stands(struct ib_device *ibdev, u32 port, const struct sockaddr_storage *addr,
-		       const struct net *net)
+bool kdapl_addr_on_port(struct ib_device *ibdev, u32 port, const struct sockaddr_storage *addr,
+			const struct net *net)
 {
-	return kdapl_addr_leads(ibdev, port, addr, net, 0);
+	return kdapl_addr_leads_to_port(ibdev, port, addr, net, 0);
 }
 
 /**
- * kdapl_addr_serves - can the device transfer data in a network namespace?
+ * kdapl_addr_netns_usable - can the device transfer data in a network namespace?
  * @ibdev: device
  * @net:   namespace of one of its net devices
  *
@@ -334,7 +335,7 @@ bool kdapl_addr_stands(struct ib_device *ibdev, u32 port, const struct sockaddr_
  * Context: any.
  * Return: true if it can.
  */
-bool kdapl_addr_serves(const struct ib_device *ibdev, const struct net *net)
+bool kdapl_addr_netns_usable(const struct ib_device *ibdev, const struct net *net)
 {
 	return net_eq(net, &init_net) || ibdev->ops.driver_id != RDMA_DRIVER_RXE;
 }
@@ -398,7 +399,7 @@ bool kdapl_addr_unbound(const struct rdma_cm_id *id)
 }
 
 /**
- * kdapl_addr_cut - does a change of addresses end a connection?
+ * kdapl_addr_path_lost - does a change of addresses end a connection?
  * @id:   id of the connection
  * @port: current port of the IA's address
  *
@@ -412,7 +413,7 @@ bool kdapl_addr_unbound(const struct rdma_cm_id *id)
  * Context: any; the caller keeps the id.
  * Return: true if the connection must be broken.
  */
-bool kdapl_addr_cut(const struct rdma_cm_id *id, u32 port)
+bool kdapl_addr_path_lost(const struct rdma_cm_id *id, u32 port)
 {
 	enum ib_port_state state;
 
@@ -426,7 +427,7 @@ bool kdapl_addr_cut(const struct rdma_cm_id *id, u32 port)
 }
 
 /**
- * kdapl_addr_is - is this the address of an IA?
+ * kdapl_addr_was_deleted - is this the address of an IA?
  * @del:   the address that was deleted
  * @ibdev: device of the IA, alive
  * @port:  its port
@@ -440,8 +441,8 @@ bool kdapl_addr_cut(const struct rdma_cm_id *id, u32 port)
  * Context: process.
  * Return: true if it is.
  */
-bool kdapl_addr_is(const struct kdapl_addr_deleted *del, struct ib_device *ibdev, u32 port,
-		   const struct sockaddr_storage *addr, const struct net *net)
+bool kdapl_addr_was_deleted(const struct kdapl_addr_deleted *del, struct ib_device *ibdev, u32 port,
+			    const struct sockaddr_storage *addr, const struct net *net)
 {
 	int scope = kdapl_addr_scope(addr);
 	struct in6_addr want;
@@ -449,5 +450,5 @@ bool kdapl_addr_is(const struct kdapl_addr_deleted *del, struct ib_device *ibdev
 	kdapl_addr_to_gid(addr, &want);
 	return del->net == net && (!scope || scope == del->ifindex) &&
 	       ipv6_addr_equal(&want, &del->addr) &&
-	       !kdapl_addr_leads(ibdev, port, addr, net, del->ifindex);
+	       !kdapl_addr_leads_to_port(ibdev, port, addr, net, del->ifindex);
 }

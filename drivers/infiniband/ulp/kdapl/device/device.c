@@ -146,14 +146,14 @@ static void kdapl_limit_queues(struct kdapl_limits *l, const struct ib_device_at
 	l->max_cqe = max(a->max_cqe, 0);
 	l->max_dto_per_ep = min3((max(l->max_qp_wr, 2U) - KDAPL_SQ_RESERVED) / 2,
 				 (max(l->max_cqe, 3U) - KDAPL_CQ_RESERVED) / 3,
-				 kdapl_pool_most(iov));
+				 kdapl_pool_max_depth(iov));
 	/* Each needs one QP and one CQ; the service QP needs one of each, too */
 	l->max_eps = min3(max(a->max_qp, 1), max(a->max_cq, 1), (int)KDAPL_HANDLE_MAX) - 1;
 	l->max_evd_qlen = min_t(u32, l->max_cqe, INT_MAX / sizeof(struct kdapl_ring_event));
 	if (l->max_srqs)
 		/* The requests of an EP use the same CQ */
 		l->max_srq_wr = min3((u32)a->max_srq_wr, l->max_cqe / 2,
-				     kdapl_pool_most(l->max_iov));
+				     kdapl_pool_max_depth(l->max_iov));
 }
 
 static void kdapl_limit_segments(struct kdapl_limits *l, const struct ib_device_attr *a)

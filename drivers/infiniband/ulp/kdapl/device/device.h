@@ -35,25 +35,25 @@ struct kdapl_addr_deleted {
 /* ---- addr.c -------------------------------------------------------------- */
 
 /* Is this the address of an IA? */
-bool kdapl_addr_is(const struct kdapl_addr_deleted *del, struct ib_device *ibdev, u32 port,
-		   const struct sockaddr_storage *addr, const struct net *net);
+bool kdapl_addr_was_deleted(const struct kdapl_addr_deleted *del, struct ib_device *ibdev, u32 port,
+			    const struct sockaddr_storage *addr, const struct net *net);
 
 /* Does a change of addresses end the connection of this id, although the IA's address exists? */
-bool kdapl_addr_cut(const struct rdma_cm_id *id, u32 port);
+bool kdapl_addr_path_lost(const struct rdma_cm_id *id, u32 port);
 
 /* Does the net device, which leads to a port of @ibdev, have this IP address? RCU held */
 bool kdapl_addr_on_netdev(struct ib_device *ibdev, const struct net_device *ndev,
 			  const struct sockaddr_storage *addr);
 
 /* Does this IP address still lead to the port, in this namespace? */
-bool kdapl_addr_stands(struct ib_device *ibdev, u32 port, const struct sockaddr_storage *addr,
-		       const struct net *net);
+bool kdapl_addr_on_port(struct ib_device *ibdev, u32 port, const struct sockaddr_storage *addr,
+			const struct net *net);
 
 /* Was the address of the id lost since the id was bound? It may exist again */
 bool kdapl_addr_unbound(const struct rdma_cm_id *id);
 
 /* Can the device transfer data in this namespace? */
-bool kdapl_addr_serves(const struct ib_device *ibdev, const struct net *net);
+bool kdapl_addr_netns_usable(const struct ib_device *ibdev, const struct net *net);
 
 /* GID of an address, or any of the port if that was lost; release it by rdma_put_gid_attr() */
 const struct ib_gid_attr *kdapl_addr_gid(struct ib_device *ibdev, u32 port,

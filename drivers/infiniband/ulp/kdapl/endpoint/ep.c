@@ -325,7 +325,7 @@ DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 	mutex_unlock(&ep->mutex);
 	if (ret != DAT_SUCCESS)
 		goto out_put;
-	kdapl_grace();
+	kdapl_wait_grace_period();
 	kdapl_obj_wait(obj);
 	list_add(&ep->strip, &one);
 	kdapl_ep_strip(&one, true);

@@ -46,7 +46,7 @@ void kdapl_ep_attr_default(const struct kdapl_ia *ia, DAT_EP_ATTR *attr)
 	attr->srq_soft_hw = DAT_WATERMARK_INFINITE;
 }
 
-static bool kdapl_within(DAT_COUNT value, u32 limit)
+static bool kdapl_count_ok(DAT_COUNT value, u32 limit)
 {
 	return value >= 0 && (u32)value <= limit;
 }
@@ -54,15 +54,15 @@ static bool kdapl_within(DAT_COUNT value, u32 limit)
 static bool kdapl_attr_counts_ok(const struct kdapl_limits *lim, const DAT_EP_ATTR *attr, bool srq)
 {
 	/* The SRQ has the attributes of receives */
-	if (!srq && (!kdapl_within(attr->max_recv_dtos, lim->max_dto_per_ep) ||
-		     !kdapl_within(attr->max_recv_iov, lim->max_iov)))
+	if (!srq && (!kdapl_count_ok(attr->max_recv_dtos, lim->max_dto_per_ep) ||
+		     !kdapl_count_ok(attr->max_recv_iov, lim->max_iov)))
 		return false;
-	return kdapl_within(attr->max_request_dtos, lim->max_dto_per_ep) &&
-	       kdapl_within(attr->max_request_iov, lim->max_iov) &&
-	       kdapl_within(attr->max_rdma_read_in, lim->max_rd_atom_in) &&
-	       kdapl_within(attr->max_rdma_read_out, lim->max_rd_atom_out) &&
-	       kdapl_within(attr->max_rdma_read_iov, lim->max_iov_read) &&
-	       kdapl_within(attr->max_rdma_write_iov, lim->max_iov_write);
+	return kdapl_count_ok(attr->max_request_dtos, lim->max_dto_per_ep) &&
+	       kdapl_count_ok(attr->max_request_iov, lim->max_iov) &&
+	       kdapl_count_ok(attr->max_rdma_read_in, lim->max_rd_atom_in) &&
+	       kdapl_count_ok(attr->max_rdma_read_out, lim->max_rd_atom_out) &&
+	       kdapl_count_ok(attr->max_rdma_read_iov, lim->max_iov_read) &&
+	       kdapl_count_ok(attr->max_rdma_write_iov, lim->max_iov_write);
 }
 
 static bool kdapl_attr_flags_ok(const DAT_EP_ATTR *attr)

@@ -264,7 +264,7 @@ static void kdapl_modify_publish(struct kdapl_ep *ep, struct kdapl_ep *draft)
 	bool first = !rcu_access_pointer(ep->qp);
 
 	/* Posts that have read the stack of slots before it was closed have ended after this */
-	kdapl_grace();
+	kdapl_wait_grace_period();
 	if (first) {
 		ep->verbs = true;
 		atomic_inc(&ep->obj.ia->nqps);
@@ -278,11 +278,11 @@ static void kdapl_modify_publish(struct kdapl_ep *ep, struct kdapl_ep *draft)
 	spin_unlock_irq(&ep->lock);
 	if (ep->srq) {
 		kdapl_srq_detach(ep);
-		kdapl_grace();
+		kdapl_wait_grace_period();
 		kdapl_srq_attach(ep, rcu_dereference_protected(ep->qp, 1));
 	}
 	/* No post that takes a slot from now on has read an old value */
-	kdapl_grace();
+	kdapl_wait_grace_period();
 	kdapl_pool_open(&ep->rq);
 	kdapl_pool_open(&ep->sq.pool);
 }
@@ -343,7 +343,7 @@ static DAT_RETURN kdapl_modify(struct kdapl_ep *ep, DAT_EP_PARAM_MASK mask,
 }
 
 /* Is only the count or only the array selected? */
-static bool kdapl_half(DAT_EP_PARAM_MASK mask, DAT_EP_PARAM_MASK pair)
+static bool kdapl_mask_is_half(DAT_EP_PARAM_MASK mask, DAT_EP_PARAM_MASK pair)
 {
 	return (mask & pair) && (mask & pair) != pair;
 }
@@ -388,8 +388,8 @@ DAT_RETURN dat_ep_modify(DAT_EP_HANDLE ep_handle, DAT_EP_PARAM_MASK ep_param_mas
 	if (!obj)
 		return KDAPL_BAD_HANDLE(EP);
 	if ((ep_param_mask & ~(DAT_EP_FIELD_ALL & ~KDAPL_EP_FIXED)) ||
-	    kdapl_half(ep_param_mask, KDAPL_EP_TRANSPORT) ||
-	    kdapl_half(ep_param_mask, KDAPL_EP_PROVIDER)) {
+	    kdapl_mask_is_half(ep_param_mask, KDAPL_EP_TRANSPORT) ||
+	    kdapl_mask_is_half(ep_param_mask, KDAPL_EP_PROVIDER)) {
 		ret = KDAPL_BAD_ARG(2);
 	} else if (!ep_param) {
 		ret = KDAPL_BAD_ARG(3);

@@ -20,7 +20,7 @@ static void kdapl_ep_fill_named(struct kdapl_ep *ep)
 	lockdep_assert_held(&ep->lock);
 	if (fe->valid)
 		snprintf(texts->first_error, sizeof(texts->first_error), "%u/%u/%u/%u",
-			 fe->op, fe->status, fe->vendor, fe->behind);
+			 fe->op, fe->status, fe->vendor, fe->outstanding);
 	else
 		strscpy(texts->first_error, "none", sizeof(texts->first_error));
 	texts->named[0].name = "kdapl.first_error";

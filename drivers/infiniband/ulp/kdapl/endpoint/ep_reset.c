@@ -15,7 +15,7 @@
 #include "internal.h"
 
 /* Drains and destroys the QP that posts no longer find. ep->mutex held */
-static void kdapl_ep_end_old(struct kdapl_ep *ep, struct ib_qp *old)
+static void kdapl_ep_destroy_old_qp(struct kdapl_ep *ep, struct ib_qp *old)
 {
 	/* The caller has drained it: only later posts are left, so this seldom waits */
 	int lost = kdapl_ep_drain(ep, old, true);
@@ -25,10 +25,10 @@ static void kdapl_ep_end_old(struct kdapl_ep *ep, struct ib_qp *old)
 	ib_destroy_qp(old);
 	/* The CQ stays in use: wait until it has handled all completions of the old QP */
 	if (lost || ep->srq)
-		kdapl_grace();
+		kdapl_wait_grace_period();
 	if (lost) {
 		kdapl_sq_abandon(&ep->sq);
-		kdapl_marker_forget(ep);
+		kdapl_marker_complete_all(ep);
 	}
 }
 
@@ -44,15 +44,15 @@ static void kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
 	spin_lock_irq(&ep->lock);
 	kdapl_ep_set_state(ep, DAT_EP_STATE_UNCONNECTED);
 	spin_unlock_irq(&ep->lock);
-	kdapl_grace();
+	kdapl_wait_grace_period();
 	kdapl_cm_reset(ep);
 	rcu_assign_pointer(ep->qp, new);
-	kdapl_grace();
+	kdapl_wait_grace_period();
 	if (old)
-		kdapl_ep_end_old(ep, old);
+		kdapl_ep_destroy_old_qp(ep, old);
 	if (ep->srq)
 		kdapl_srq_attach(ep, new);
-	ep->raised = false;
+	ep->left_init = false;
 	reinit_completion(&ep->last_wqe);
 	kdapl_ep_take_back(ep);
 

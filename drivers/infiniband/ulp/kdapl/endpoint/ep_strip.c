@@ -15,7 +15,7 @@ static void kdapl_strip_begin(struct kdapl_ep *ep, bool dying)
 	mutex_lock(&ep->mutex);
 	if (dying)
 		ep->dying = true;
-	kdapl_cm_end(ep);
+	kdapl_cm_end_begin(ep);
 	ep->orphaned = true;
 	mutex_unlock(&ep->mutex);
 }
@@ -24,7 +24,7 @@ static void kdapl_strip_begin(struct kdapl_ep *ep, bool dying)
 static void kdapl_strip_hide(struct kdapl_ep *ep, unsigned long since)
 {
 	mutex_lock(&ep->mutex);
-	kdapl_cm_ended(ep, since);
+	kdapl_cm_end_finish(ep, since);
 	if (rcu_access_pointer(ep->qp))
 		kdapl_ep_hide_qp(ep);
 	mutex_unlock(&ep->mutex);
@@ -85,14 +85,14 @@ void kdapl_ep_strip(struct list_head *eps, bool dying)
 	list_for_each_entry(ep, eps, strip)
 		kdapl_strip_hide(ep, since);
 	/* Afterwards no post can reach a QP any more, so the second drain is complete */
-	kdapl_grace();
+	kdapl_wait_grace_period();
 	list_for_each_entry(ep, eps, strip)
 		kdapl_strip_drain(ep);
 	since = jiffies;
 	list_for_each_entry(ep, eps, strip)
 		kdapl_strip_destroy(ep, since);
 	/* Wait for running done callbacks, CQ polls and lookups of SRQ buffers */
-	kdapl_grace();
+	kdapl_wait_grace_period();
 	list_for_each_entry(ep, eps, strip)
 		kdapl_strip_finish(ep);
 }

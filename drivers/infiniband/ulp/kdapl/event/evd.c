@@ -146,8 +146,8 @@ static DAT_RETURN kdapl_evd_check_create(DAT_COUNT min_qlen, DAT_UPCALL_POLICY p
 }
 
 /* Returns a copy, because the Consumer may be changing the object; NULL for NULL */
-static const DAT_UPCALL_OBJECT *kdapl_evd_own_upcall(DAT_UPCALL_OBJECT *own,
-						     const DAT_UPCALL_OBJECT *upcall)
+static const DAT_UPCALL_OBJECT *kdapl_evd_copy_upcall(DAT_UPCALL_OBJECT *own,
+						      const DAT_UPCALL_OBJECT *upcall)
 {
 	if (!upcall)
 		return NULL;
@@ -191,7 +191,7 @@ DAT_RETURN dat_evd_kcreate(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 	ret = kdapl_ia_begin(ia_handle, &ia);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	upcall = kdapl_evd_own_upcall(&own, upcall);
+	upcall = kdapl_evd_copy_upcall(&own, upcall);
 	ret = kdapl_evd_check_create(evd_min_qlen, upcall_policy, upcall, evd_flags, evd_handle);
 	if (ret != DAT_SUCCESS)
 		goto out;
@@ -245,7 +245,7 @@ DAT_RETURN dat_evd_modify_upcall(DAT_EVD_HANDLE evd_handle, DAT_UPCALL_POLICY up
 	if (!obj)
 		return KDAPL_ERROR(INVALID_HANDLE);
 	evd = to_kdapl_evd(obj);
-	upcall = kdapl_evd_own_upcall(&own, upcall);
+	upcall = kdapl_evd_copy_upcall(&own, upcall);
 	if (upcall_policy != DAT_UPCALL_TEARDOWN && !kdapl_policy_known(upcall_policy))
 		ret = KDAPL_BAD_ARG(2);
 	else if (flag != DAT_UPCALL_INVOC_NEW && flag != DAT_UPCALL_INVOC_ANY)
@@ -380,7 +380,7 @@ DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 		kdapl_obj_put(obj);
 		return err == -EBUSY ? KDAPL_BAD_STATE(EVD_IN_USE) : KDAPL_ERROR(INVALID_HANDLE);
 	}
-	kdapl_grace();
+	kdapl_wait_grace_period();
 	kdapl_obj_wait(obj);
 	kdapl_evd_destroy(to_kdapl_evd(obj));
 	return DAT_SUCCESS;

@@ -210,7 +210,7 @@ void kdapl_evd_notify_all(struct kdapl_evd *evd)
 
 	spin_lock_irqsave(&evd->lock, flags);
 	kdapl_evd_mark_all(evd);
-	if (kdapl_evd_owes(evd))
+	if (kdapl_evd_upcall_due(evd))
 		queue_work(kdapl_evd_wq, &evd->work);
 	spin_unlock_irqrestore(&evd->lock, flags);
 }
@@ -259,7 +259,7 @@ int kdapl_evd_modify(struct kdapl_evd *evd, DAT_UPCALL_POLICY policy,
 		kdapl_evd_mark_all(evd);
 	else
 		kdapl_evd_unmark_all(evd);
-	if (kdapl_evd_owes(evd) || evd->has_next)
+	if (kdapl_evd_upcall_due(evd) || evd->has_next)
 		queue_work(kdapl_evd_wq, &evd->work);
 out:
 	spin_unlock_irqrestore(&evd->lock, flags);

@@ -209,7 +209,7 @@ static void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget)
 	spin_lock_irqsave(&evd->lock, flags);
 	for (;;) {
 		kdapl_evd_apply_next(evd);
-		if (!kdapl_evd_owes(evd)) {
+		if (!kdapl_evd_upcall_due(evd)) {
 			kdapl_evd_release(evd);
 			break;
 		}
@@ -260,7 +260,7 @@ void kdapl_evd_work(struct work_struct *work)
 	if (atomic_read(&evd->state) & KDAPL_EVD_PASSED) {
 		atomic_andnot(KDAPL_EVD_PASSED, &evd->state);
 		mine = true;
-	} else if (kdapl_evd_owes(evd)) {
+	} else if (kdapl_evd_upcall_due(evd)) {
 		mine = !(atomic_fetch_or_acquire(KDAPL_EVD_OWNED, &evd->state) & KDAPL_EVD_OWNED);
 	}
 	spin_unlock_irq(&evd->lock);
@@ -315,7 +315,7 @@ void __cold kdapl_evd_pushed_late(struct kdapl_evd *evd)
 
 	spin_lock_irqsave(&evd->lock, flags);
 	kdapl_evd_gather(evd);
-	if (kdapl_evd_owes(evd))
+	if (kdapl_evd_upcall_due(evd))
 		mine = !(atomic_fetch_or(KDAPL_EVD_OWNED, &evd->state) & KDAPL_EVD_OWNED);
 	spin_unlock_irqrestore(&evd->lock, flags);
 	if (mine)

@@ -17,7 +17,7 @@ static inline bool kdapl_evd_wants_upcall(const struct kdapl_evd *evd)
 }
 
 /* Do the queued events require an upcall? */
-static inline bool kdapl_evd_owes(const struct kdapl_evd *evd)
+static inline bool kdapl_evd_upcall_due(const struct kdapl_evd *evd)
 {
 	if (!kdapl_evd_wants_upcall(evd) || !evd->nnotify)
 		return false;

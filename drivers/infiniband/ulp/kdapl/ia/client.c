@@ -43,7 +43,7 @@ static bool kdapl_device_follow(struct kdapl_device *dev, struct kdapl_ia *ia)
 
 	rdma_for_each_port(dev->ibdev, p) {
 		if (p == ia->port || !kdapl_device_port_usable(dev->ibdev, p) ||
-		    !kdapl_addr_stands(dev->ibdev, p, &ia->addr, ia->net))
+		    !kdapl_addr_on_port(dev->ibdev, p, &ia->addr, ia->net))
 			continue;
 		pr_notice_ratelimited("kdapl: %s: address %pISc has moved to port %u\n",
 				      ia->name, &ia->addr, p);
@@ -58,7 +58,7 @@ static bool kdapl_device_deleted(const struct kdapl_ia *ia, struct llist_node *g
 	const struct kdapl_addr_deleted *del;
 
 	llist_for_each_entry(del, gone, node)
-		if (kdapl_addr_is(del, ia->dev->ibdev, ia->port, &ia->addr, ia->net))
+		if (kdapl_addr_was_deleted(del, ia->dev->ibdev, ia->port, &ia->addr, ia->net))
 			return true;
 	return false;
 }
@@ -76,10 +76,10 @@ static bool kdapl_device_addr_deleted(struct kdapl_ia *ia)
 /* Checks whether the IA's address was lost, has moved, or exists again. Returns as above */
 static bool kdapl_device_check_addr(struct kdapl_device *dev, struct kdapl_ia *ia)
 {
-	if (kdapl_addr_stands(dev->ibdev, ia->port, &ia->addr, ia->net) ||
+	if (kdapl_addr_on_port(dev->ibdev, ia->port, &ia->addr, ia->net) ||
 	    kdapl_device_follow(dev, ia)) {
 		ia->addr_missed = false;
-		kdapl_ia_address_stands(ia);
+		kdapl_ia_address_moved(ia);
 		return false;
 	}
 	if (!ia->addr_missed)
@@ -280,7 +280,7 @@ static void kdapl_device_event(struct ib_event_handler *handler, struct ib_event
 		kdapl_addr_changed(false);
 		return;
 	case IB_EVENT_PORT_ACTIVE:
-		kdapl_notice_look(dev);
+		kdapl_notice_schedule(dev);
 		return;
 	case IB_EVENT_DEVICE_FATAL:
 		set_bit(KDAPL_DEV_FATAL, &dev->events);
@@ -395,7 +395,7 @@ static void kdapl_device_remove(struct ib_device *ibdev, void *client_data)
 	/* Wait for the IAs that dat_ia_close() is destroying */
 	wait_event(dev->wait, list_empty(&dev->ias));
 	/* No EP is left that could add a notice to the list */
-	kdapl_notice_drop(dev);
+	kdapl_notice_drop_all(dev);
 	/* The code that has emptied the list no longer uses the device */
 	mutex_lock(&kdapl_device_mutex);
 	mutex_unlock(&kdapl_device_mutex);
@@ -436,7 +436,7 @@ int kdapl_device_init(void)
  */
 void kdapl_device_exit(void)
 {
-	kdapl_ia_destroy_left(NULL);
+	kdapl_ia_destroy_of_owner(NULL);
 	ib_unregister_client(&kdapl_client);
 	/* Last, because device events schedule the watcher */
 	kdapl_addr_exit();

@@ -201,7 +201,8 @@ static void show_first_error(struct seq_file *m, const struct kdapl_ep *ep)
 	const struct kdapl_first_error *e = &ep->first_error;
 
 	if (e->valid)
-		seq_printf(m, " first_error=%u/%u/%u/%u", e->op, e->status, e->vendor, e->behind);
+		seq_printf(m, " first_error=%u/%u/%u/%u", e->op, e->status, e->vendor,
+			   e->outstanding);
 	else
 		seq_puts(m, " first_error=none");
 }

@@ -51,7 +51,7 @@ void kdapl_ia_destroy(struct kdapl_ia *ia);
 extern wait_queue_head_t kdapl_ias_closed;
 
 /* Closes the IAs that the module @owner (NULL: any Consumer) has left open */
-void kdapl_ia_destroy_left(const char *owner);
+void kdapl_ia_destroy_of_owner(const char *owner);
 
 /* The device is being removed: orphans the IA. Called by remove() in client.c */
 void kdapl_ia_remove(struct kdapl_ia *ia);
@@ -63,7 +63,7 @@ void kdapl_ia_address_lost(struct kdapl_ia *ia);
 void kdapl_ia_device_failed(struct kdapl_ia *ia);
 
 /* The address still exists: breaks only what lost its GID. kdapl_device_mutex held */
-void kdapl_ia_address_stands(struct kdapl_ia *ia);
+void kdapl_ia_address_moved(struct kdapl_ia *ia);
 
 /* The device has failed or was removed: raises IA_CATASTROPHIC, once */
 void kdapl_ia_catastrophic(struct kdapl_ia *ia);

@@ -173,7 +173,7 @@ static void kdapl_ia_destroy_objs(struct kdapl_ia *ia, struct list_head *doomed,
 	for (i = 0; i < KDAPL_NTYPES; i++)
 		kdapl_ia_claim_all(ia, i, doomed);
 	/* One grace period for all posts that still use any of the objects */
-	kdapl_grace();
+	kdapl_wait_grace_period();
 	/* Meanwhile service points refuse requests, because the IA is being closed */
 	for (i = 0; i < ARRAY_SIZE(order); i++)
 		kdapl_ia_destroy_type(ia, order[i], doomed, NULL);
@@ -200,7 +200,7 @@ static DEFINE_SPINLOCK(kdapl_ias_closing_lock);
 DECLARE_WAIT_QUEUE_HEAD(kdapl_ias_closed);
 
 /* Is an IA of @owner (NULL: any owner) being closed? */
-static bool kdapl_ia_closes(const char *owner)
+static bool kdapl_ia_is_closing(const char *owner)
 {
 	struct kdapl_obj *obj;
 	bool found = false;
@@ -274,7 +274,7 @@ static bool kdapl_ia_unused(struct kdapl_ia *ia)
 }
 
 /* Returns DAT_SUCCESS to the one caller that must destroy the IA */
-static DAT_RETURN kdapl_ia_shut(struct kdapl_ia *ia, bool graceful)
+static DAT_RETURN kdapl_ia_begin_close(struct kdapl_ia *ia, bool graceful)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
 
@@ -325,7 +325,8 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS close_flags)
 	else if (kdapl_in_upcall())
 		ret = KDAPL_BAD_STATE(IA_IN_USE);
 	else
-		ret = kdapl_ia_shut(to_kdapl_ia(obj), close_flags == DAT_CLOSE_GRACEFUL_FLAG);
+		ret = kdapl_ia_begin_close(to_kdapl_ia(obj),
+					   close_flags == DAT_CLOSE_GRACEFUL_FLAG);
 	kdapl_obj_put(obj);
 	if (!ret)
 		kdapl_ia_destroy(to_kdapl_ia(obj));
@@ -336,7 +337,7 @@ EXPORT_SYMBOL_GPL(dat_ia_close);
 /* ---- IAs that a Consumer has left open ---------------------------------- */
 
 /* Returns the next open IA of @owner (NULL: any) from index @idx on, with a reference */
-static struct kdapl_ia *kdapl_ia_left(u32 *idx, const char *owner)
+static struct kdapl_ia *kdapl_ia_next_of_owner(u32 *idx, const char *owner)
 {
 	struct kdapl_obj *obj;
 
@@ -349,7 +350,7 @@ static struct kdapl_ia *kdapl_ia_left(u32 *idx, const char *owner)
 }
 
 /* On return no upcall of the IA is running, and none will start */
-static void kdapl_ia_silence(struct kdapl_ia *ia)
+static void kdapl_ia_disable_upcalls(struct kdapl_ia *ia)
 {
 	struct kdapl_obj *obj = NULL;
 
@@ -361,7 +362,7 @@ static void kdapl_ia_silence(struct kdapl_ia *ia)
 }
 
 /**
- * kdapl_ia_destroy_left - close the IAs that a Consumer has left open
+ * kdapl_ia_destroy_of_owner - close the IAs that a Consumer has left open
  * @owner: name of a module that is being unloaded; its exit function has run, but
  *         its text and data still exist. NULL: kdapl itself is being unloaded, and
  *         the module reference count ensures that every Consumer is gone
@@ -374,23 +375,23 @@ static void kdapl_ia_silence(struct kdapl_ia *ia)
  *
  * Context: process.
  */
-void kdapl_ia_destroy_left(const char *owner)
+void kdapl_ia_destroy_of_owner(const char *owner)
 {
 	bool again, shut, busy;
 	struct kdapl_ia *ia;
 	u32 idx;
 
-	for (idx = 0; (ia = kdapl_ia_left(&idx, owner)); idx++) {
+	for (idx = 0; (ia = kdapl_ia_next_of_owner(&idx, owner)); idx++) {
 		pr_warn("kdapl: %s: left open by %s, closing it\n", ia->name,
 			*ia->owner ? ia->owner : "a consumer");
-		kdapl_ia_silence(ia);
+		kdapl_ia_disable_upcalls(ia);
 		kdapl_obj_put(&ia->obj);
 	}
 	do {
 		again = false;
 		busy = false;
-		for (idx = 0; (ia = kdapl_ia_left(&idx, owner)); idx++) {
-			shut = kdapl_ia_shut(ia, false) == DAT_SUCCESS;
+		for (idx = 0; (ia = kdapl_ia_next_of_owner(&idx, owner)); idx++) {
+			shut = kdapl_ia_begin_close(ia, false) == DAT_SUCCESS;
 			kdapl_obj_put(&ia->obj);
 			if (shut)
 				kdapl_ia_destroy(ia);
@@ -398,8 +399,8 @@ void kdapl_ia_destroy_left(const char *owner)
 			busy |= !shut;
 		}
 		/* What keeps an IA busy may be another one that is being closed */
-		if (!again && kdapl_ia_closes(busy ? NULL : owner)) {
-			wait_event(kdapl_ias_closed, !kdapl_ia_closes(busy ? NULL : owner));
+		if (!again && kdapl_ia_is_closing(busy ? NULL : owner)) {
+			wait_event(kdapl_ias_closed, !kdapl_ia_is_closing(busy ? NULL : owner));
 			again = true;
 		}
 	} while (again);

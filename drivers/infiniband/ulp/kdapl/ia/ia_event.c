@@ -90,7 +90,7 @@ void kdapl_ia_address_lost(struct kdapl_ia *ia)
 }
 
 /**
- * kdapl_ia_address_stands - adapt an IA to a change of addresses that it has survived
+ * kdapl_ia_address_moved - adapt an IA to a change of addresses that it has survived
  * @ia: the IA, on the list of its device
  *
  * The address may lead to another port, or to another entry of the GID table. Attempts and
@@ -99,7 +99,7 @@ void kdapl_ia_address_lost(struct kdapl_ia *ia)
  *
  * Context: process, kdapl_device_mutex held.
  */
-void kdapl_ia_address_stands(struct kdapl_ia *ia)
+void kdapl_ia_address_moved(struct kdapl_ia *ia)
 {
 	WRITE_ONCE(ia->addr_lost, false);
 	kdapl_ia_schedule_eps(ia, KDAPL_TODO_ADDRESS);

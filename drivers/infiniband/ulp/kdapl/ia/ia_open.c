@@ -185,7 +185,7 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 		ret = KDAPL_NO_RESOURCE(TEVD);
 		goto out;
 	}
-	if (!kdapl_addr_serves(dev->ibdev, net)) {
+	if (!kdapl_addr_netns_usable(dev->ibdev, net)) {
 		pr_notice_ratelimited("kdapl: %s: %s transfers no data outside the initial network namespace, where %pISc is\n",
 				      name, dev_name(&dev->ibdev->dev), &addr);
 		ret = KDAPL_UNSUPPORTED;

@@ -16,7 +16,7 @@
 #define kdapl_count(n)	((DAT_COUNT)clamp_t(s64, (n), 0, INT_MAX))
 
 /* The IA uses one handle; objects of all types share the others */
-#define KDAPL_MOST_OBJECTS	(KDAPL_HANDLE_MAX - 1)
+#define KDAPL_MAX_OBJECTS	(KDAPL_HANDLE_MAX - 1)
 
 /* Limits of one object or one post */
 static void kdapl_ia_fill_sizes(DAT_IA_ATTR *attr, const struct kdapl_limits *l)
@@ -42,11 +42,11 @@ static void kdapl_ia_fill_numbers(DAT_IA_ATTR *attr, const struct kdapl_limits *
 {
 	attr->max_eps = kdapl_count(l->max_eps);
 	/* An EVD is not an object of the device */
-	attr->max_evds = KDAPL_MOST_OBJECTS;
-	attr->max_lmrs = kdapl_count(min_t(s64, l->max_mr, KDAPL_MOST_OBJECTS));
+	attr->max_evds = KDAPL_MAX_OBJECTS;
+	attr->max_lmrs = kdapl_count(min_t(s64, l->max_mr, KDAPL_MAX_OBJECTS));
 	/* An RMR has two MRs, and an LMR to which it can be bound has one */
-	attr->max_rmrs = kdapl_count(min_t(s64, (l->max_mr - 1LL) / 2, KDAPL_MOST_OBJECTS));
-	attr->max_pzs = kdapl_count(min_t(s64, dev->max_pd, KDAPL_MOST_OBJECTS));
+	attr->max_rmrs = kdapl_count(min_t(s64, (l->max_mr - 1LL) / 2, KDAPL_MAX_OBJECTS));
+	attr->max_pzs = kdapl_count(min_t(s64, dev->max_pd, KDAPL_MAX_OBJECTS));
 	attr->max_srqs = kdapl_count(l->max_srqs);
 	attr->max_ep_per_srq = l->max_srqs ? attr->max_eps : 0;
 	attr->max_rdma_read_in = kdapl_count(dev->max_res_rd_atom);

@@ -29,7 +29,7 @@ void kdapl_rmr_orphan(struct kdapl_rmr *rmr);
 /* ---- lmr_repair.c -------------------------------------------------------- */
 
 /* Allocates the MR of an LMR without one; the work function of @repair */
-int kdapl_lmr_make_fast_mr(struct kdapl_lmr *lmr);
+int kdapl_lmr_make_mr(struct kdapl_lmr *lmr);
 void kdapl_lmr_repair_work(struct work_struct *work);
 
 /* Pages to be registered, not mapped yet */

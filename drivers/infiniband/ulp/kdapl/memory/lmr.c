@@ -30,7 +30,7 @@ static bool kdapl_lmr_needs_sync(struct kdapl_ia *ia, const struct sg_table *sgt
 {
 	if (!kdapl_sg_needs_sync(ia->ibdev, sgt->sgl, sgt->nents, sgt->orig_nents))
 		return false;
-	if (!test_and_set_bit(0, &ia->sync_told))
+	if (!test_and_set_bit(0, &ia->sync_logged))
 		pr_warn("kdapl: %s: memory needs DMA syncs here, registration refused\n", ia->name);
 	return true;
 }
@@ -72,7 +72,7 @@ static int kdapl_lmr_register(struct kdapl_lmr *lmr, const struct kdapl_region *
 	ret = kdapl_key_add(lmr->obj.ia->dev, mr->rkey, &lmr->obj);
 	if (ret)
 		goto dereg;
-	ret = kdapl_pz_register(pz, mr, kdapl_fast_access(lmr->param.mem_priv));
+	ret = kdapl_pz_register(pz, mr, kdapl_mr_access(lmr->param.mem_priv));
 	if (ret)
 		goto key;
 	kdapl_pz_mr_get(pz);
@@ -254,7 +254,7 @@ static DAT_RETURN kdapl_lmr_share(struct kdapl_ia *ia, const struct kdapl_lmr_re
 	src = to_kdapl_lmr(obj);
 	if (obj->ia != ia)
 		ret = KDAPL_BAD_HANDLE(LMR);
-	else if (src->fast)
+	else if (src->is_fmr)
 		/* A registration of dat_lmr_fmr() can end at any time, also below a second LMR */
 		ret = KDAPL_UNSUPPORTED;
 	else if (req->priv & ~src->param.mem_priv)

@@ -10,7 +10,7 @@
 #include <linux/mm.h>
 #include "internal.h"
 
-static void kdapl_lmr_fast_param(struct kdapl_lmr *lmr)
+static void kdapl_lmr_fmr_param(struct kdapl_lmr *lmr)
 {
 	DAT_LMR_PARAM *p = &lmr->param;
 
@@ -23,7 +23,7 @@ static void kdapl_lmr_fast_param(struct kdapl_lmr *lmr)
 }
 
 /* Called inside kdapl_ia_begin(), with the zone in use. Undoes its work if it fails */
-static DAT_RETURN kdapl_lmr_fast_build(struct kdapl_lmr *lmr)
+static DAT_RETURN kdapl_lmr_fmr_build(struct kdapl_lmr *lmr)
 {
 	lmr->sgt.sgl = kvcalloc(lmr->max_pages, sizeof(*lmr->sgt.sgl), GFP_KERNEL);
 	if (!lmr->sgt.sgl)
@@ -32,7 +32,7 @@ static DAT_RETURN kdapl_lmr_fast_build(struct kdapl_lmr *lmr)
 	lmr->desc = kdapl_lmr_desc_get(lmr, &lmr->param.lmr_context);
 	if (!lmr->desc)
 		goto pages;
-	if (kdapl_lmr_make_fast_mr(lmr))
+	if (kdapl_lmr_make_mr(lmr))
 		goto desc;
 	kdapl_pz_mr_get(lmr->pz);
 	return DAT_SUCCESS;
@@ -47,18 +47,18 @@ memory:
 	return KDAPL_NO_RESOURCE(MEMORY);
 }
 
-static DAT_RETURN kdapl_lmr_fast_make(struct kdapl_ia *ia, struct kdapl_pz *pz, u32 max_pages,
-				      struct kdapl_lmr **out)
+static DAT_RETURN kdapl_lmr_fmr_make(struct kdapl_ia *ia, struct kdapl_pz *pz, u32 max_pages,
+				     struct kdapl_lmr **out)
 {
 	DAT_RETURN ret = KDAPL_NO_RESOURCE(MEMORY);
 	struct kdapl_lmr *lmr = kdapl_lmr_alloc(ia, pz, &ret);
 
 	if (!lmr)
 		return ret;
-	lmr->fast = true;
+	lmr->is_fmr = true;
 	lmr->max_pages = max_pages;
-	kdapl_lmr_fast_param(lmr);
-	ret = kdapl_lmr_fast_build(lmr);
+	kdapl_lmr_fmr_param(lmr);
+	ret = kdapl_lmr_fmr_build(lmr);
 	if (ret)
 		kdapl_lmr_abort(lmr);
 	else
@@ -117,7 +117,7 @@ DAT_RETURN dat_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 	}
 	ret = kdapl_lmr_allocate_check(ia, max_pages, lmr_scope, lmr_handle);
 	if (!ret)
-		ret = kdapl_lmr_fast_make(ia, to_kdapl_pz(pz), max_pages, &lmr);
+		ret = kdapl_lmr_fmr_make(ia, to_kdapl_pz(pz), max_pages, &lmr);
 	if (ret)
 		goto out;
 	*lmr_handle = kdapl_obj_handle(&lmr->obj);

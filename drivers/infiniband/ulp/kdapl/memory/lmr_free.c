@@ -23,7 +23,7 @@
  */
 void kdapl_lmr_unmap(struct kdapl_lmr *lmr, struct ib_device *ibdev)
 {
-	if (lmr->fast) {
+	if (lmr->is_fmr) {
 		if (lmr->npages)
 			ib_dma_unmap_sg(ibdev, lmr->sgt.sgl, lmr->npages, DMA_BIDIRECTIONAL);
 		lmr->npages = 0;
@@ -52,7 +52,7 @@ void kdapl_lmr_free_work(struct work_struct *work)
 	if (mr)
 		ib_dereg_mr(mr);
 	kdapl_lmr_desc_put(lmr->param.lmr_context);
-	if (lmr->fast)
+	if (lmr->is_fmr)
 		kvfree(lmr->sgt.sgl);
 	kfree(lmr);
 	/* Lets device removal continue; the zone still exists, and keeps the IA */
@@ -66,14 +66,14 @@ void kdapl_lmr_free_work(struct work_struct *work)
 static void kdapl_lmr_revoke(struct kdapl_lmr *lmr)
 {
 	struct ib_device *ibdev = lmr->mr->device;
-	/* If no request is outstanding, such an MR is valid, free or dirty */
-	bool valid = !lmr->fast || lmr->fmr.state == KDAPL_FAST_BOUND;
-	bool doubt = lmr->fast && lmr->fmr.state != KDAPL_FAST_BOUND &&
-		     lmr->fmr.state != KDAPL_FAST_FREE;
+	/* If no request is outstanding, such an MR is VALID, FREE or UNKNOWN */
+	bool valid = !lmr->is_fmr || lmr->fmr.state == KDAPL_MR_VALID;
+	bool doubt = lmr->is_fmr && lmr->fmr.state != KDAPL_MR_VALID &&
+		     lmr->fmr.state != KDAPL_MR_FREE;
 
 	if (doubt || (valid && kdapl_pz_invalidate(lmr->pz, lmr->mr->rkey))) {
 		/* Then the MR must be freed at once, when no post uses its key any more */
-		kdapl_grace();
+		kdapl_wait_grace_period();
 		ib_dereg_mr(lmr->mr);
 		WRITE_ONCE(lmr->mr, NULL);
 	}
@@ -103,7 +103,7 @@ void kdapl_lmr_orphan(struct kdapl_lmr *lmr)
 	spin_lock_irq(&lmr->lock);
 	WRITE_ONCE(lmr->mr, NULL);
 	lmr->fmr.mr = NULL;
-	lmr->fmr.state = KDAPL_FAST_FREE;
+	lmr->fmr.state = KDAPL_MR_FREE;
 	lmr->param.lmr_state.bound = DAT_FALSE;
 	spin_unlock_irq(&lmr->lock);
 	/* Deregistration invalidates the key at once */

@@ -11,13 +11,13 @@
 #include "internal.h"
 
 /**
- * kdapl_lmr_make_fast_mr - allocate the MR, and add it to the table of keys
+ * kdapl_lmr_make_mr - allocate the MR, and add it to the table of keys
  * @lmr: LMR of dat_lmr_allocate(), without an MR
  *
  * Context: process, ia->sem held for reading.
  * Return: 0; -ENOMEM, or the error of the device.
  */
-int kdapl_lmr_make_fast_mr(struct kdapl_lmr *lmr)
+int kdapl_lmr_make_mr(struct kdapl_lmr *lmr)
 {
 	struct ib_mr *mr;
 	int ret;
@@ -37,7 +37,7 @@ int kdapl_lmr_make_fast_mr(struct kdapl_lmr *lmr)
 	return 0;
 }
 
-/* No request uses a dirty MR, and none will until it has been replaced */
+/* No request uses an MR in UNKNOWN, and none will until it has been replaced */
 static void kdapl_lmr_replace(struct kdapl_lmr *lmr)
 {
 	struct ib_device *ibdev = lmr->obj.ia->ibdev;
@@ -55,11 +55,11 @@ static void kdapl_lmr_replace(struct kdapl_lmr *lmr)
 		ib_dma_unmap_sg(ibdev, lmr->sgt.sgl, lmr->npages, DMA_BIDIRECTIONAL);
 		lmr->npages = 0;
 	}
-	/* If this fails, the LMR stays dirty, and the next call tries again */
-	if (kdapl_lmr_make_fast_mr(lmr))
+	/* If this fails, the MR stays in UNKNOWN, and the next call tries again */
+	if (kdapl_lmr_make_mr(lmr))
 		return;
 	spin_lock_irq(&lmr->lock);
-	kdapl_lmr_fast_free(lmr);
+	kdapl_lmr_mark_free(lmr);
 	spin_unlock_irq(&lmr->lock);
 }
 
@@ -81,7 +81,7 @@ void kdapl_lmr_repair_work(struct work_struct *work)
 		return;
 	/* Reclaim may wait for a Consumer that needs the new MR */
 	noio = memalloc_noio_save();
-	if (READ_ONCE(lmr->fmr.state) == KDAPL_FAST_DIRTY)
+	if (READ_ONCE(lmr->fmr.state) == KDAPL_MR_UNKNOWN)
 		kdapl_lmr_replace(lmr);
 	spin_lock_irq(&lmr->lock);
 	hostile = lmr->hostile;

@@ -17,7 +17,7 @@
 #include "internal.h"
 
 /* Allocates an MR as large as the largest LMR, and adds it to the table of keys */
-static int kdapl_rmr_make_mr(struct kdapl_rmr *rmr, struct kdapl_fast *f)
+static int kdapl_rmr_make_mr(struct kdapl_rmr *rmr, struct kdapl_mr *m)
 {
 	struct kdapl_ia *ia = rmr->obj.ia;
 	struct ib_mr *mr;
@@ -31,18 +31,18 @@ static int kdapl_rmr_make_mr(struct kdapl_rmr *rmr, struct kdapl_fast *f)
 		ib_dereg_mr(mr);
 		return ret;
 	}
-	WRITE_ONCE(f->mr, mr);
+	WRITE_ONCE(m->mr, mr);
 	return 0;
 }
 
-static void kdapl_rmr_drop_mr(struct kdapl_rmr *rmr, struct kdapl_fast *f)
+static void kdapl_rmr_drop_mr(struct kdapl_rmr *rmr, struct kdapl_mr *m)
 {
 	struct ib_mr *mr;
 
 	/* A message of a peer may be using its key at this moment */
 	spin_lock_irq(&rmr->lock);
-	mr = f->mr;
-	f->mr = NULL;
+	mr = m->mr;
+	m->mr = NULL;
 	spin_unlock_irq(&rmr->lock);
 	if (!mr)
 		return;
@@ -50,25 +50,25 @@ static void kdapl_rmr_drop_mr(struct kdapl_rmr *rmr, struct kdapl_fast *f)
 	/* Deregistration invalidates the key at once, so the LMR is not in use any more */
 	ib_dereg_mr(mr);
 	spin_lock_irq(&rmr->lock);
-	if (f->lmr)
-		kdapl_obj_unuse(&f->lmr->obj);
-	f->lmr = NULL;
+	if (m->lmr)
+		kdapl_obj_unuse(&m->lmr->obj);
+	m->lmr = NULL;
 	spin_unlock_irq(&rmr->lock);
 }
 
-static void kdapl_rmr_set_free(struct kdapl_rmr *rmr, struct kdapl_fast *f)
+static void kdapl_rmr_set_free(struct kdapl_rmr *rmr, struct kdapl_mr *m)
 {
 	spin_lock_irq(&rmr->lock);
-	kdapl_rmr_fast_free(f);
+	kdapl_rmr_mark_free(m);
 	spin_unlock_irq(&rmr->lock);
 }
 
-/* No request uses a dirty MR, and none will until it has been replaced */
+/* No request uses an MR in UNKNOWN, and none will until it has been replaced */
 static void kdapl_rmr_repair(struct work_struct *work)
 {
 	struct kdapl_rmr *rmr = container_of(work, struct kdapl_rmr, repair);
 	struct kdapl_ia *ia = rmr->obj.ia;
-	struct kdapl_fast *f;
+	struct kdapl_mr *m;
 	unsigned int noio;
 	bool hostile;
 
@@ -77,13 +77,13 @@ static void kdapl_rmr_repair(struct work_struct *work)
 		return;
 	/* Reclaim may wait for a Consumer that needs the new MR */
 	noio = memalloc_noio_save();
-	for (f = rmr->fast; f < rmr->fast + ARRAY_SIZE(rmr->fast); f++) {
-		if (READ_ONCE(f->state) != KDAPL_FAST_DIRTY)
+	for (m = rmr->mrs; m < rmr->mrs + ARRAY_SIZE(rmr->mrs); m++) {
+		if (READ_ONCE(m->state) != KDAPL_MR_UNKNOWN)
 			continue;
-		kdapl_rmr_drop_mr(rmr, f);
-		/* If this fails, the MR stays dirty, and the next bind tries again */
-		if (!kdapl_rmr_make_mr(rmr, f))
-			kdapl_rmr_set_free(rmr, f);
+		kdapl_rmr_drop_mr(rmr, m);
+		/* If this fails, the MR stays in UNKNOWN, and the next bind tries again */
+		if (!kdapl_rmr_make_mr(rmr, m))
+			kdapl_rmr_set_free(rmr, m);
 	}
 	spin_lock_irq(&rmr->lock);
 	hostile = rmr->hostile;
@@ -105,11 +105,11 @@ static void kdapl_rmr_free_work(struct work_struct *work)
 	struct kdapl_ia *ia = rmr->obj.ia;
 	struct kdapl_pz *pz = rmr->pz;
 	bool orphaned = rmr->orphaned;
-	struct kdapl_fast *f;
+	struct kdapl_mr *m;
 
-	for (f = rmr->fast; f < rmr->fast + ARRAY_SIZE(rmr->fast); f++) {
-		kdapl_rmr_drop_mr(rmr, f);
-		kdapl_rmr_set_free(rmr, f);
+	for (m = rmr->mrs; m < rmr->mrs + ARRAY_SIZE(rmr->mrs); m++) {
+		kdapl_rmr_drop_mr(rmr, m);
+		kdapl_rmr_set_free(rmr, m);
 	}
 	/* A lookup in the table of keys may still use it */
 	kfree_rcu(rmr, obj.rcu);
@@ -130,14 +130,14 @@ static void kdapl_rmr_free_work(struct work_struct *work)
  */
 void kdapl_rmr_orphan(struct kdapl_rmr *rmr)
 {
-	struct kdapl_fast *f;
+	struct kdapl_mr *m;
 
 	if (rmr->orphaned)
 		return;
 	cancel_work_sync(&rmr->repair);
-	for (f = rmr->fast; f < rmr->fast + ARRAY_SIZE(rmr->fast); f++) {
-		kdapl_rmr_drop_mr(rmr, f);
-		kdapl_rmr_set_free(rmr, f);
+	for (m = rmr->mrs; m < rmr->mrs + ARRAY_SIZE(rmr->mrs); m++) {
+		kdapl_rmr_drop_mr(rmr, m);
+		kdapl_rmr_set_free(rmr, m);
 	}
 	spin_lock_irq(&rmr->lock);
 	kdapl_rmr_unbound(rmr);
@@ -149,16 +149,16 @@ void kdapl_rmr_orphan(struct kdapl_rmr *rmr)
 /* Ends bindings that exist or may exist, except those that a request begins or ends */
 static void kdapl_rmr_revoke(struct kdapl_rmr *rmr)
 {
-	struct kdapl_fast *f;
+	struct kdapl_mr *m;
 	u8 state;
 
-	for (f = rmr->fast; f < rmr->fast + ARRAY_SIZE(rmr->fast); f++) {
-		state = READ_ONCE(f->state);
-		if (state != KDAPL_FAST_BOUND && state != KDAPL_FAST_DIRTY)
+	for (m = rmr->mrs; m < rmr->mrs + ARRAY_SIZE(rmr->mrs); m++) {
+		state = READ_ONCE(m->state);
+		if (state != KDAPL_MR_VALID && state != KDAPL_MR_UNKNOWN)
 			continue;
-		if (state == KDAPL_FAST_DIRTY || kdapl_pz_invalidate(rmr->pz, f->mr->rkey))
-			kdapl_rmr_drop_mr(rmr, f);
-		kdapl_rmr_set_free(rmr, f);
+		if (state == KDAPL_MR_UNKNOWN || kdapl_pz_invalidate(rmr->pz, m->mr->rkey))
+			kdapl_rmr_drop_mr(rmr, m);
+		kdapl_rmr_set_free(rmr, m);
 	}
 }
 
@@ -214,8 +214,8 @@ static void kdapl_rmr_init(struct kdapl_rmr *rmr, struct kdapl_pz *pz)
 	rmr->pz = pz;
 	rmr->zone = pz->zone << KDAPL_ZONE_SHIFT;
 	spin_lock_init(&rmr->lock);
-	rmr->fast[0].rmr = rmr;
-	rmr->fast[1].rmr = rmr;
+	rmr->mrs[0].rmr = rmr;
+	rmr->mrs[1].rmr = rmr;
 	rmr->cur = -1;
 	refcount_set(&rmr->wrs, 1);
 	INIT_WORK(&rmr->repair, kdapl_rmr_repair);
@@ -231,15 +231,15 @@ static DAT_RETURN kdapl_rmr_build(struct kdapl_rmr *rmr, struct kdapl_pz *pz)
 {
 	if (kdapl_pz_make_map_sg(pz))
 		return KDAPL_NO_RESOURCE(MEMORY);
-	if (kdapl_rmr_make_mr(rmr, &rmr->fast[0]))
+	if (kdapl_rmr_make_mr(rmr, &rmr->mrs[0]))
 		goto region;
-	if (kdapl_rmr_make_mr(rmr, &rmr->fast[1]))
+	if (kdapl_rmr_make_mr(rmr, &rmr->mrs[1]))
 		goto drop;
 	kdapl_pz_mr_get(pz);
 	return DAT_SUCCESS;
 
 drop:
-	kdapl_rmr_drop_mr(rmr, &rmr->fast[0]);
+	kdapl_rmr_drop_mr(rmr, &rmr->mrs[0]);
 region:
 	return KDAPL_NO_RESOURCE(MEMORY_REGION);
 }

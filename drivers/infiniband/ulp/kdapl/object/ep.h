@@ -28,7 +28,7 @@ struct kdapl_srq;
  * @bad: the request that the verbs layer has refused; under @lock
  * @run_max: a run has at most this many requests; the last one is signalled
  *
- * @stranded: slots, linked by ev.next, whose requests the device has not accepted;
+ * @deferred: slots, linked by ev.next, whose requests the device has not accepted;
  *        their done callback is called after the QP was drained; under @lock
  *
  * kdapl_slot.run_end of a request is @run_tail when it was posted. Its completion
@@ -43,7 +43,7 @@ struct kdapl_sq {
 	u32 *run;
 	const struct ib_send_wr *bad;
 	struct kdapl_pool pool;
-	struct kdapl_event *stranded;
+	struct kdapl_event *deferred;
 	u32 run_head ____cacheline_aligned_in_smp;
 };
 
@@ -89,7 +89,7 @@ enum kdapl_todo {
 
 /* kdapl_ep.linger: what a connection waits for before it ends, see cm.c */
 enum kdapl_linger {
-	KDAPL_LINGER_NOT,
+	KDAPL_LINGER_NONE,
 	KDAPL_LINGER_ANSWER,	/* for the device's answer to the peer to leave */
 	KDAPL_LINGER_REQUESTS,	/* for the peer's answers to requests to arrive */
 };
@@ -100,7 +100,7 @@ struct kdapl_first_error {
 	u8 op;			/* DAT_DTOS */
 	u8 status;		/* enum ib_wc_status */
 	u32 vendor;
-	u32 behind;		/* posts of that queue that were outstanding after it */
+	u32 outstanding;	/* posts of that queue that were outstanding after it */
 };
 
 /**
@@ -167,7 +167,7 @@ struct kdapl_ep_texts {
  *          under @lock
  * @clean_end: one side has disconnected before anything broke; under @lock
  * @linger: enum kdapl_linger; written under @mutex and @lock
- * @raised: the QP has left INIT; under @mutex, like the following fields
+ * @left_init: the QP has left INIT; under @mutex, like the following fields
  * @qp_stuck: the device has refused to move the QP to ERROR
  * @verbs:  the EP is counted in ia->nqps and ia->nverbs
  * @strip:  node on the list that the caller of kdapl_ep_strip() owns
@@ -251,7 +251,7 @@ struct kdapl_ep {
 	bool cancelled;
 	bool clean_end;
 	u8 linger;
-	bool raised;
+	bool left_init;
 	bool posts_seen;
 	bool qp_stuck;
 	bool verbs;

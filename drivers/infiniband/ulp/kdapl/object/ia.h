@@ -46,7 +46,7 @@ struct kdapl_evd;
  * @orphaned: the IA is orphaned: its device was removed; written under @sem
  * @closing: dat_ia_close() has begun; written under @sem
  * @fatal:  DAT_ASYNC_ERROR_IA_CATASTROPHIC has been raised (bit 0)
- * @sync_told: the log line about bounce buffers was written (bit 0)
+ * @sync_logged: the log line about bounce buffers was written (bit 0)
  * @own_async: dat_ia_open() created @async_evd, and it is destroyed with the IA
  * @async_evd: receives the asynchronous events
  * @dev_node: on dev->ias, unless the IA is orphaned; guarded by kdapl_device_mutex
@@ -80,7 +80,7 @@ struct kdapl_ia {
 	bool closing;
 	bool own_async;
 	unsigned long fatal;
-	unsigned long sync_told;
+	unsigned long sync_logged;
 	struct kdapl_evd *async_evd;
 	struct list_head dev_node;
 };

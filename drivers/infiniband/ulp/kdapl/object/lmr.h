@@ -82,19 +82,19 @@ static __always_inline const struct kdapl_lmr_desc *kdapl_lmr_desc(DAT_LMR_CONTE
  * @pz:    its zone, of which it is a user
  * @zone:  pz->zone << KDAPL_ZONE_SHIFT
  * @mr:    its MR; NULL if the LMR is orphaned
- * @sgt:   mapped pages, for the unmap; @fast: it has @max_pages entries
+ * @sgt:   mapped pages, for the unmap; @is_fmr: it has @max_pages entries
  * @desc:  its descriptor; filled until the LMR is freed, also if it is orphaned
  * @param: what dat_lmr_query() returns
  * @orphaned: the LMR is orphaned
- * @fast:  it was created by dat_lmr_allocate(); constant
- * @max_pages: @fast: its capacity in pages; constant
+ * @is_fmr: it was created by dat_lmr_allocate(); constant
+ * @max_pages: @is_fmr: its capacity in pages; constant
  * @lock:  guards the following fields up to @zp, and the parts of @param that change
- *         (@fast); taken inside kdapl_sq.lock
- * @fmr:   @fast: state of @mr
- * @npages: @fast: entries of @sgt that are mapped
+ *         (@is_fmr); taken inside kdapl_sq.lock
+ * @fmr:   @is_fmr: state of @mr
+ * @npages: @is_fmr: entries of @sgt that are mapped
  * @dying: dat_lmr_free() has begun
  * @hostile: a peer without the right to do so has invalidated it; @repair reports that
- * @zp:    @fast: kdapl_lmr_desc.zp while it is registered
+ * @zp:    @is_fmr: kdapl_lmr_desc.zp while it is registered
  * @repair: handles @hostile, and replaces an MR whose state is unknown
  * @free_work: after a grace period, frees the MR, the table entry and the LMR
  */
@@ -107,10 +107,10 @@ struct kdapl_lmr {
 	DAT_LMR_PARAM param;
 	u32 zone;
 	bool orphaned;
-	bool fast;
+	bool is_fmr;
 	u32 max_pages;
 	spinlock_t lock;	/* see above */
-	struct kdapl_fast fmr;
+	struct kdapl_mr fmr;
 	u32 npages;
 	bool dying;
 	bool hostile;

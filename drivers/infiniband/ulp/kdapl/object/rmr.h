@@ -15,7 +15,7 @@ struct kdapl_pz;
  * @pz:     its zone (used)
  * @zone:   pz->zone << KDAPL_ZONE_SHIFT
  * @lock:   guards the members down to @param; taken inside kdapl_sq.lock
- * @fast:   the two MRs
+ * @mrs:    the two MRs
  * @cur:    index of the one that is bound, or being bound; -1: none
  * @dying:  dat_rmr_free() has begun, no request may be posted any more
  * @hostile: a peer has invalidated it without the right to do so; @repair reports it
@@ -30,7 +30,7 @@ struct kdapl_rmr {
 	struct kdapl_pz *pz;
 	u32 zone;
 	spinlock_t lock;	/* see above */
-	struct kdapl_fast fast[2];
+	struct kdapl_mr mrs[2];
 	s8 cur;
 	bool dying;
 	bool hostile;

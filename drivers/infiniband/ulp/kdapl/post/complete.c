@@ -110,7 +110,7 @@ static bool kdapl_error_counts(const struct kdapl_ep *ep, enum ib_wc_status stat
  * broken at once, because otherwise the device would process the next message. The
  * opcode of a failed completion is undefined; at worst the break does not wait.
  */
-static enum kdapl_todo kdapl_break_by(DAT_DTOS op, const struct ib_wc *wc)
+static enum kdapl_todo kdapl_break_todo(DAT_DTOS op, const struct ib_wc *wc)
 {
 	return op == DAT_DTO_RECEIVE && wc->status != IB_WC_WR_FLUSH_ERR &&
 	       wc->opcode != IB_WC_RECV_RDMA_WITH_IMM ? KDAPL_TODO_REFUSED : KDAPL_TODO_BREAK;
@@ -145,11 +145,11 @@ void kdapl_note_error(struct kdapl_ep *ep, DAT_DTOS op, const struct ib_wc *wc)
 		fe->op = op;
 		fe->status = wc->status;
 		fe->vendor = wc->vendor_err;
-		fe->behind = kdapl_pool_count(pool, KDAPL_SLOT_POSTED);
+		fe->outstanding = kdapl_pool_count(pool, KDAPL_SLOT_POSTED);
 	}
 	if (breaks && (ep->state == DAT_EP_STATE_CONNECTED ||
 		       ep->state == DAT_EP_STATE_DISCONNECT_PENDING))
-		kdapl_ep_schedule(ep, kdapl_break_by(op, wc));
+		kdapl_ep_schedule(ep, kdapl_break_todo(op, wc));
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
 
@@ -162,7 +162,7 @@ static __cold noinline void kdapl_trace_success(const struct kdapl_ep *ep,
 }
 
 /* Queues the event of a success. If upcalls are disabled, nobody has to be woken */
-static __always_inline void kdapl_hand_over(struct kdapl_evd *evd, struct kdapl_event *ev)
+static __always_inline void kdapl_evd_queue_success(struct kdapl_evd *evd, struct kdapl_event *ev)
 {
 	if (atomic_read(&evd->state) & KDAPL_EVD_NO_UPCALLS)
 		kdapl_evd_push(evd, ev);
@@ -253,7 +253,7 @@ void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (slot->flags & DAT_COMPLETION_SUPPRESS_FLAG)
 		kdapl_pool_put(&ep->sq.pool, slot);
 	else
-		kdapl_hand_over(ep->request_evd, &slot->ev);
+		kdapl_evd_queue_success(ep->request_evd, &slot->ev);
 }
 
 /**
@@ -279,7 +279,7 @@ void kdapl_memory_done(struct ib_cq *cq, struct kdapl_slot *slot, struct ib_wc *
 }
 
 /**
- * kdapl_fast_invalidated - a message has invalidated a key
+ * kdapl_rkey_invalidated - a message has invalidated a key
  * @ep:   the EP that has received it
  * @rkey: the key, as the device reports it
  *
@@ -290,7 +290,7 @@ void kdapl_memory_done(struct ib_cq *cq, struct kdapl_slot *slot, struct ib_wc *
  *
  * Context: done callback.
  */
-noinline void kdapl_fast_invalidated(struct kdapl_ep *ep, u32 rkey)
+noinline void kdapl_rkey_invalidated(struct kdapl_ep *ep, u32 rkey)
 {
 	/* Device removal drains every QP before it clears ia->dev */
 	struct kdapl_device *dev = READ_ONCE(ep->obj.ia->dev);
@@ -328,7 +328,7 @@ static noinline void kdapl_recv_other(struct kdapl_ep *ep, struct kdapl_slot *sl
 		slot->ev.op = DAT_DTO_RECEIVE_WITH_INVALIDATE;
 		slot->invalidated = wc->ex.invalidate_rkey;
 		/* Before the event: a Consumer that has dequeued it finds the RMR unbound (I-10) */
-		kdapl_fast_invalidated(ep, slot->invalidated);
+		kdapl_rkey_invalidated(ep, slot->invalidated);
 	}
 	if (success && trace_kdapl_complete_enabled())
 		kdapl_trace_success(ep, slot);
@@ -349,7 +349,7 @@ static __always_inline void kdapl_recv_event(struct kdapl_ep *ep, struct kdapl_s
 	}
 	if (trace_kdapl_complete_enabled())
 		kdapl_trace_success(ep, slot);
-	kdapl_hand_over(ep->recv_evd, &slot->ev);
+	kdapl_evd_queue_success(ep->recv_evd, &slot->ev);
 }
 
 /**

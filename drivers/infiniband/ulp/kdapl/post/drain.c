@@ -23,7 +23,7 @@
  * A marker has completed. Both changes are made under the lock, so that they cannot be
  * mixed up with those of the next post of the marker.
  */
-static void kdapl_marker_back(struct kdapl_marker *marker)
+static void kdapl_marker_complete(struct kdapl_marker *marker)
 {
 	unsigned long flags;
 
@@ -34,18 +34,18 @@ static void kdapl_marker_back(struct kdapl_marker *marker)
 }
 
 /**
- * kdapl_marker_forget - complete the markers that a failed device never completed
+ * kdapl_marker_complete_all - complete the markers that a failed device never completed
  * @ep: an EP whose QP was destroyed after its drain had timed out
  *
  * Otherwise the next wait for a marker that is in flight would never end.
  *
  * Context: process; the QP is destroyed, and all its completions have been handled.
  */
-void kdapl_marker_forget(struct kdapl_ep *ep)
+void kdapl_marker_complete_all(struct kdapl_ep *ep)
 {
-	kdapl_marker_back(&ep->marker);
-	kdapl_marker_back(&ep->sq_drain);
-	kdapl_marker_back(&ep->rq_drain);
+	kdapl_marker_complete(&ep->marker);
+	kdapl_marker_complete(&ep->sq_drain);
+	kdapl_marker_complete(&ep->rq_drain);
 }
 
 static void kdapl_request_marker_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -54,11 +54,11 @@ static void kdapl_request_marker_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct kdapl_ep *ep = marker->ep;
 
 	kdapl_run_release(&ep->sq, marker->run_end);
-	kdapl_marker_back(marker);
+	kdapl_marker_complete(marker);
 	/* After its drain the EP may be on its way to be freed */
 	if (marker == &ep->sq_drain)
 		return;
-	/* After kdapl_marker_back(): the work that this schedules may post it again */
+	/* After kdapl_marker_complete(): the work that this schedules may post it again */
 	if (wc->status != IB_WC_SUCCESS)
 		kdapl_note_error(ep, DAT_DTO_RDMA_WRITE, wc);
 	if (READ_ONCE(ep->slow) & KDAPL_EP_WATCH)
@@ -67,7 +67,7 @@ static void kdapl_request_marker_done(struct ib_cq *cq, struct ib_wc *wc)
 
 static void kdapl_recv_marker_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	kdapl_marker_back(container_of(wc->wr_cqe, struct kdapl_marker, cqe));
+	kdapl_marker_complete(container_of(wc->wr_cqe, struct kdapl_marker, cqe));
 }
 
 static void kdapl_marker_init_one(struct kdapl_ep *ep, struct kdapl_marker *marker, bool recv)
@@ -173,8 +173,8 @@ static bool kdapl_marker_wait(struct kdapl_ep *ep, struct kdapl_marker *marker,
 }
 
 /* Waits for the marker that kdapl_drain_begin() has posted; false: @deadline has passed */
-static bool kdapl_marker_settle(struct kdapl_ep *ep, struct ib_qp *qp,
-				struct kdapl_marker *marker, unsigned long deadline)
+static bool kdapl_marker_wait_posted(struct kdapl_ep *ep, struct ib_qp *qp,
+				     struct kdapl_marker *marker, unsigned long deadline)
 {
 	while (kdapl_marker_wait(ep, marker, deadline)) {
 		if (marker->posted)
@@ -227,19 +227,19 @@ static int kdapl_drain_by_count(struct kdapl_ep *ep, bool wait_all, unsigned lon
 }
 
 /**
- * kdapl_sq_strand - keep a request that was not posted until the QP is drained
+ * kdapl_sq_defer - keep a request that was not posted until the QP is drained
  * @sq:   queue
  * @slot: its slot; cqe.done is called after the drain as if the device had flushed it
  *
  * Context: any, sq->lock held.
  */
-void kdapl_sq_strand(struct kdapl_sq *sq, struct kdapl_slot *slot)
+void kdapl_sq_defer(struct kdapl_sq *sq, struct kdapl_slot *slot)
 {
 	lockdep_assert_held(&sq->lock);
 	/* Not outstanding, so the drain does not wait for it */
 	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
-	slot->ev.next = sq->stranded;
-	sq->stranded = &slot->ev;
+	slot->ev.next = sq->deferred;
+	sq->deferred = &slot->ev;
 }
 
 static void kdapl_sq_drained(struct kdapl_sq *sq)
@@ -247,8 +247,8 @@ static void kdapl_sq_drained(struct kdapl_sq *sq)
 	struct kdapl_event *ev, *next;
 
 	spin_lock_irq(&sq->lock);
-	ev = sq->stranded;
-	sq->stranded = NULL;
+	ev = sq->deferred;
+	sq->deferred = NULL;
 	spin_unlock_irq(&sq->lock);
 	for (; ev; ev = next) {
 		struct kdapl_slot *slot = kdapl_slot_of_event(ev);
@@ -348,20 +348,20 @@ int kdapl_drain_end(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all, unsign
 
 	lockdep_assert_held(&ep->mutex);
 	/* What is not flushed may never complete, so do not wait for ever */
-	if (ep->qp_stuck || !ep->raised)
+	if (ep->qp_stuck || !ep->left_init)
 		wait_all = false;
 	/* 0: without a limit */
 	deadline = wait_all ? 0 : deadline ?: 1;
 
 	if (ep->srq_attached) {
 		/* A QP in INIT has used no buffer of the SRQ, so none can be the last */
-		if (ep->raised)
+		if (ep->left_init)
 			kdapl_wait_last_wqe(ep, wait_all, since);
 		kdapl_post_drain_marker(ep, qp, &ep->sq_drain);
-	} else if (!kdapl_marker_settle(ep, qp, &ep->rq_drain, deadline)) {
+	} else if (!kdapl_marker_wait_posted(ep, qp, &ep->rq_drain, deadline)) {
 		return -ETIMEDOUT;
 	}
-	if (!kdapl_marker_settle(ep, qp, &ep->sq_drain, deadline))
+	if (!kdapl_marker_wait_posted(ep, qp, &ep->sq_drain, deadline))
 		return -ETIMEDOUT;
 	if (ep->scq)
 		kdapl_scq_poll(ep->scq);

@@ -5,7 +5,7 @@
  * Called by Consumers in any context except hard interrupt. The MR, its table of pages
  * and the entry in the table of LMRs exist beforehand. Mapping pages for the device takes
  * no lock that sleeps; the driver of an IOMMU may use its reserved memory. States and
- * completions are in lmr_fast.c.
+ * completions are in lmr_invalidate.c.
  */
 #include <linux/dma-mapping.h>
 #include <linux/export.h>
@@ -44,7 +44,7 @@ static DAT_RETURN kdapl_fmr_check(struct kdapl_fmr *r, DAT_VA_TYPE va_type)
 	}
 	if (va_type == DAT_VA_TYPE_ZB)
 		return KDAPL_UNSUPPORTED;
-	if (!r->lmr->fast)
+	if (!r->lmr->is_fmr)
 		return KDAPL_BAD_ARG(1);
 	if (!r->pages || !r->size || !IS_ALIGNED(r->size, PAGE_SIZE))
 		return KDAPL_BAD_ARG(3);
@@ -123,13 +123,13 @@ static void kdapl_fmr_prepare(const struct kdapl_fmr *r, struct kdapl_slot *slot
 	struct ib_mr *mr = lmr->fmr.mr;
 	DAT_LMR_PARAM *p = &lmr->param;
 
-	slot->fast = &lmr->fmr;
-	slot->flags |= KDAPL_SLOT_BINDS;
+	slot->mr = &lmr->fmr;
+	slot->flags |= KDAPL_SLOT_REGISTERS;
 	slot->reg.wr.opcode = IB_WR_REG_MR;
 	slot->reg.mr = mr;
 	slot->reg.key = mr->rkey;
-	slot->reg.access = kdapl_fast_access(r->priv);
-	lmr->fmr.state = KDAPL_FAST_BINDING;
+	slot->reg.access = kdapl_mr_access(r->priv);
+	lmr->fmr.state = KDAPL_MR_REGISTERING;
 	lmr->fmr.ep = r->ep->obj.handle;
 	lmr->fmr.by = slot;
 	p->mem_type = r->type;
@@ -153,16 +153,16 @@ static DAT_RETURN kdapl_fmr_submit(const struct kdapl_fmr *r, struct ib_qp *qp,
 	struct ib_send_wr *bad;
 	int err;
 
-	err = kdapl_fast_post(r->ep, qp, slot, &slot->reg.wr, r->flags, &bad);
+	err = kdapl_mr_wr_post(r->ep, qp, slot, &slot->reg.wr, r->flags, &bad);
 	if (likely(!err))
 		return DAT_SUCCESS;
 	spin_lock(&lmr->lock);
 	lmr->fmr.by = NULL;
-	kdapl_lmr_fast_free(lmr);
+	kdapl_lmr_mark_free(lmr);
 	spin_unlock(&lmr->lock);
-	kdapl_fast_abort(r->ep, slot);
+	kdapl_mr_wr_abort(r->ep, slot);
 	kdapl_obj_unuse(&lmr->obj);
-	return kdapl_fast_refused(err);
+	return kdapl_mr_wr_error(err);
 }
 
 /* Second half of step 6. lmr->lock held */
@@ -170,7 +170,7 @@ static DAT_RETURN kdapl_fmr_check_state(struct kdapl_lmr *lmr)
 {
 	if (lmr->dying)
 		return KDAPL_BAD_HANDLE(LMR);
-	if (lmr->fmr.state == KDAPL_FAST_FREE && lmr->fmr.mr)
+	if (lmr->fmr.state == KDAPL_MR_FREE && lmr->fmr.mr)
 		return DAT_SUCCESS;
 	/* The MR may be one that could not be replaced before */
 	kdapl_lmr_repair_soon(lmr);
@@ -188,7 +188,7 @@ static struct kdapl_slot *kdapl_fmr_slot(const struct kdapl_fmr *r, DAT_RETURN *
 		*ret = kdapl_fmr_collect(r);
 	if (*ret)
 		return NULL;
-	slot = kdapl_fast_begin(r->ep, DAT_DTO_LMR_FMR, r->cookie, r->flags, kdapl_fmr_done);
+	slot = kdapl_mr_wr_begin(r->ep, DAT_DTO_LMR_FMR, r->cookie, r->flags, kdapl_fmr_done);
 	if (!slot) {
 		*ret = KDAPL_NO_RESOURCE(MEMORY);
 		return NULL;
@@ -197,8 +197,8 @@ static struct kdapl_slot *kdapl_fmr_slot(const struct kdapl_fmr *r, DAT_RETURN *
 	if (!*ret && !kdapl_obj_use(&lmr->obj))
 		*ret = KDAPL_BAD_HANDLE(LMR);
 	if (*ret) {
-		kdapl_lmr_fast_free(lmr);
-		kdapl_fast_abort(r->ep, slot);
+		kdapl_lmr_mark_free(lmr);
+		kdapl_mr_wr_abort(r->ep, slot);
 		return NULL;
 	}
 	kdapl_fmr_prepare(r, slot);
@@ -216,7 +216,7 @@ static DAT_RETURN kdapl_fmr_request(const struct kdapl_fmr *r)
 	DAT_RETURN ret;
 
 	if (!qp) {
-		ret = kdapl_fast_flush(r->ep, DAT_DTO_LMR_FMR, r->cookie, r->flags);
+		ret = kdapl_lmr_wr_flush(r->ep, DAT_DTO_LMR_FMR, r->cookie, r->flags);
 		if (!ret)
 			*r->lmr_context = 0;
 		if (!ret && r->rmr_context)
@@ -316,11 +316,11 @@ DAT_RETURN dat_lmr_fmr(DAT_LMR_HANDLE lmr_handle, DAT_MEM_TYPE mem_type,
 	DAT_RETURN ret;
 
 	kdapl_read_lock(irq);
-	ret = kdapl_fast_lookup(lmr_handle, ep_handle, &r.lmr, &r.ep);
+	ret = kdapl_lmr_wr_lookup(lmr_handle, ep_handle, &r.lmr, &r.ep);
 	if (!ret)
 		ret = kdapl_fmr_check(&r, va_type);
 	if (!ret)
-		ret = kdapl_fast_check(r.ep, r.flags, 0, DAT_INVALID_ARG9);
+		ret = kdapl_mr_wr_check(r.ep, r.flags, 0, DAT_INVALID_ARG9);
 	if (!ret) {
 		spin_lock(&r.ep->sq.lock);
 		ret = kdapl_fmr_request(&r);

@@ -3,7 +3,7 @@
  * The common part of dat_rmr_bind, dat_lmr_fmr and dat_lmr_invalidate: how a request that
  * registers or invalidates memory is posted on the queue of an EP.
  *
- * Called by rmr_bind.c and lmr_fast.c, in any context except hard interrupt. Nothing here
+ * Called by rmr_bind.c and lmr_invalidate.c, in any context except hard interrupt. Nothing here
  * sleeps or allocates: the MRs, the Consumer's request and the one that is posted before
  * it exist beforehand, and the send queue has two entries for each such request.
  *
@@ -14,7 +14,7 @@
 #include "base/trace.h"
 
 /**
- * kdapl_fast_check - steps 4 to 6 of the checks of a post
+ * kdapl_mr_wr_check - steps 4 to 6 of the checks of a post
  * @ep:    the EP
  * @flags: completion flags of the call
  * @also:  flags that are legal for this call, but not for RDMA operations
@@ -22,7 +22,7 @@
  *
  * Context: any, inside the read section.
  */
-DAT_RETURN kdapl_fast_check(const struct kdapl_ep *ep, u32 flags, u32 also, u32 arg)
+DAT_RETURN kdapl_mr_wr_check(const struct kdapl_ep *ep, u32 flags, u32 also, u32 arg)
 {
 	if (flags & ep->bad_rdma_flags & ~also)
 		return DAT_ERROR(DAT_INVALID_PARAMETER, arg);
@@ -32,7 +32,7 @@ DAT_RETURN kdapl_fast_check(const struct kdapl_ep *ep, u32 flags, u32 also, u32 
 }
 
 /**
- * kdapl_fast_begin - take a slot for a request that registers or invalidates memory
+ * kdapl_mr_wr_begin - take a slot for a request that registers or invalidates memory
  * @ep:     the EP
  * @op:     DAT_DTO_BIND_MW, DAT_DTO_LMR_FMR, DAT_DTO_LMR_INVALIDATE
  * @cookie: the Consumer's cookie
@@ -42,8 +42,8 @@ DAT_RETURN kdapl_fast_check(const struct kdapl_ep *ep, u32 flags, u32 also, u32 
  * Context: any, ep->sq.lock held.
  * Return: the slot, or NULL if the queue is full.
  */
-struct kdapl_slot *kdapl_fast_begin(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 flags,
-				    void (*done)(struct ib_cq *cq, struct ib_wc *wc))
+struct kdapl_slot *kdapl_mr_wr_begin(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 flags,
+				     void (*done)(struct ib_cq *cq, struct ib_wc *wc))
 {
 	struct kdapl_slot *slot = kdapl_pool_get(&ep->sq.pool);
 
@@ -68,13 +68,13 @@ struct kdapl_slot *kdapl_fast_begin(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie
 }
 
 /**
- * kdapl_fast_abort - undo kdapl_fast_begin()
+ * kdapl_mr_wr_abort - undo kdapl_mr_wr_begin()
  * @ep:   the EP
- * @slot: from kdapl_fast_begin()
+ * @slot: from kdapl_mr_wr_begin()
  *
  * Context: any, ep->sq.lock held.
  */
-void kdapl_fast_abort(struct kdapl_ep *ep, struct kdapl_slot *slot)
+void kdapl_mr_wr_abort(struct kdapl_ep *ep, struct kdapl_slot *slot)
 {
 	lockdep_assert_held(&ep->sq.lock);
 	slot->cqe.done = kdapl_request_done;
@@ -82,7 +82,7 @@ void kdapl_fast_abort(struct kdapl_ep *ep, struct kdapl_slot *slot)
 }
 
 /**
- * kdapl_fast_post - post a request
+ * kdapl_mr_wr_post - post a request
  * @ep:    the EP
  * @qp:    its QP, read once: device removal may clear ep->qp at any time
  * @slot:  its slot; after a success the request may have completed
@@ -93,8 +93,8 @@ void kdapl_fast_abort(struct kdapl_ep *ep, struct kdapl_slot *slot)
  * Context: any, ep->sq.lock held.
  * Return: 0, or the error of the device.
  */
-int kdapl_fast_post(struct kdapl_ep *ep, struct ib_qp *qp, struct kdapl_slot *slot,
-		    struct ib_send_wr *first, u32 flags, struct ib_send_wr **bad)
+int kdapl_mr_wr_post(struct kdapl_ep *ep, struct ib_qp *qp, struct kdapl_slot *slot,
+		     struct ib_send_wr *first, u32 flags, struct ib_send_wr **bad)
 {
 	u32 run_len = ep->sq.run_len, idx = kdapl_slot_idx(slot);
 	u8 op = slot->ev.op;
@@ -114,24 +114,24 @@ int kdapl_fast_post(struct kdapl_ep *ep, struct ib_qp *qp, struct kdapl_slot *sl
 }
 
 /**
- * kdapl_fast_refused - the return value for an error of the device (step 11)
+ * kdapl_mr_wr_error - the return value for an error of the device (step 11)
  * @err: negative errno
  *
  * Context: any.
  */
-DAT_RETURN kdapl_fast_refused(int err)
+DAT_RETURN kdapl_mr_wr_error(int err)
 {
 	return err == -ENOMEM ? KDAPL_NO_RESOURCE(TEP) : KDAPL_ERROR(INTERNAL_ERROR);
 }
 
 /**
- * kdapl_fast_access - access flags for privileges
+ * kdapl_mr_access - access flags for privileges
  * @priv: DAT_MEM_PRIV_*
  *
  * Context: any.
  * Return: IB_ACCESS_*.
  */
-int kdapl_fast_access(DAT_MEM_PRIV_FLAGS priv)
+int kdapl_mr_access(DAT_MEM_PRIV_FLAGS priv)
 {
 	int access = 0;
 

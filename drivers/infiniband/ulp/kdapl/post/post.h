@@ -11,7 +11,7 @@
 /* ---- mr_wr.c ------------------------------------------------------------- */
 
 /* Access flags for privileges */
-int kdapl_fast_access(DAT_MEM_PRIV_FLAGS priv);
+int kdapl_mr_access(DAT_MEM_PRIV_FLAGS priv);
 
 /* ---- rmr_bind.c ---------------------------------------------------------- */
 
@@ -21,16 +21,16 @@ void kdapl_rmr_put(struct kdapl_rmr *rmr);
 bool kdapl_rmr_invalidated(struct kdapl_rmr *rmr, const struct kdapl_ep *ep, u32 rkey);
 
 /* The MR is not valid any more; rmr->lock held */
-void kdapl_rmr_fast_free(struct kdapl_fast *f);
+void kdapl_rmr_mark_free(struct kdapl_mr *m);
 void kdapl_rmr_unbound(struct kdapl_rmr *rmr);
 
-/* ---- lmr_fast.c ---------------------------------------------------------- */
+/* ---- lmr_invalidate.c ---------------------------------------------------------- */
 
 /* The peer has invalidated @rkey; true if it had the right: bound through @ep */
 bool kdapl_lmr_invalidated(struct kdapl_lmr *lmr, const struct kdapl_ep *ep, u32 rkey);
 
 /* Restores the state that dat_lmr_allocate() created; lmr->lock held */
-void kdapl_lmr_fast_free(struct kdapl_lmr *lmr);
+void kdapl_lmr_mark_free(struct kdapl_lmr *lmr);
 
 /* ---- drain.c ------------------------------------------------------------- */
 
@@ -46,7 +46,7 @@ int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all);
 
 /* To be called after a drain that timed out, when the QP was destroyed; process context */
 void kdapl_sq_abandon(struct kdapl_sq *sq);
-void kdapl_marker_forget(struct kdapl_ep *ep);
+void kdapl_marker_complete_all(struct kdapl_ep *ep);
 
 /* Posts the marker once after unsignalled requests at the end; process context */
 void kdapl_ep_post_marker(struct kdapl_ep *ep);

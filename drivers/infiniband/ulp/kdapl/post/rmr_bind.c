@@ -29,8 +29,8 @@ struct kdapl_bind {
 	u64 cookie;
 	u32 flags;
 	DAT_RMR_CONTEXT *context;
-	struct kdapl_fast *old;		/* gets invalidated, or NULL */
-	struct kdapl_fast *next;	/* gets registered, or NULL */
+	struct kdapl_mr *old;		/* gets invalidated, or NULL */
+	struct kdapl_mr *next;	/* gets registered, or NULL */
 	u8 old_state;			/* to undo the bind */
 	s8 old_cur;
 	DAT_RMR_PARAM old_param;
@@ -38,19 +38,19 @@ struct kdapl_bind {
 };
 
 /**
- * kdapl_rmr_fast_free - note that an MR is not valid any more
- * @f: MR of an RMR
+ * kdapl_rmr_mark_free - note that an MR is not valid any more
+ * @m: MR of an RMR
  *
  * Context: any, rmr->lock held.
  */
-void kdapl_rmr_fast_free(struct kdapl_fast *f)
+void kdapl_rmr_mark_free(struct kdapl_mr *m)
 {
-	lockdep_assert_held(&f->rmr->lock);
-	f->state = KDAPL_FAST_FREE;
-	f->gone = false;
-	if (f->lmr)
-		kdapl_obj_unuse(&f->lmr->obj);
-	f->lmr = NULL;
+	lockdep_assert_held(&m->rmr->lock);
+	m->state = KDAPL_MR_FREE;
+	m->gone = false;
+	if (m->lmr)
+		kdapl_obj_unuse(&m->lmr->obj);
+	m->lmr = NULL;
 }
 
 /**
@@ -83,37 +83,37 @@ void kdapl_rmr_put(struct kdapl_rmr *rmr)
 /* ---- completion -------------------------------------------------------- */
 
 /* A registration has completed. A later request may have been posted to end it */
-static void kdapl_bind_began(struct kdapl_rmr *rmr, struct kdapl_fast *f,
-			     const struct kdapl_slot *slot, bool ok)
+static void kdapl_bind_registered(struct kdapl_rmr *rmr, struct kdapl_mr *m,
+				  const struct kdapl_slot *slot, bool ok)
 {
 	/* The peer may have ended it before this completion, and the MR may be in use again */
-	if (f->by != slot)
+	if (m->by != slot)
 		return;
-	f->by = NULL;
-	if (f->state == KDAPL_FAST_ENDING)
-		f->failed = !ok;
-	if (f->state != KDAPL_FAST_BINDING)
+	m->by = NULL;
+	if (m->state == KDAPL_MR_INVALIDATING)
+		m->failed = !ok;
+	if (m->state != KDAPL_MR_REGISTERING)
 		return;
-	f->state = ok ? KDAPL_FAST_BOUND : KDAPL_FAST_DIRTY;
-	if (!ok && rmr->cur == f - rmr->fast)
+	m->state = ok ? KDAPL_MR_VALID : KDAPL_MR_UNKNOWN;
+	if (!ok && rmr->cur == m - rmr->mrs)
 		kdapl_rmr_unbound(rmr);
 }
 
-static void kdapl_bind_ended(struct kdapl_fast *f, bool ok)
+static void kdapl_bind_invalidated(struct kdapl_mr *m, bool ok)
 {
-	if (f->state != KDAPL_FAST_ENDING)
+	if (m->state != KDAPL_MR_INVALIDATING)
 		return;
 	if (ok)
-		kdapl_rmr_fast_free(f);
+		kdapl_rmr_mark_free(m);
 	else
-		f->state = KDAPL_FAST_DIRTY;
+		m->state = KDAPL_MR_UNKNOWN;
 }
 
 static void kdapl_rmr_repair_soon(struct kdapl_rmr *rmr)
 {
 	lockdep_assert_held(&rmr->lock);
-	if (!rmr->dying && (rmr->hostile || rmr->fast[0].state == KDAPL_FAST_DIRTY ||
-			    rmr->fast[1].state == KDAPL_FAST_DIRTY))
+	if (!rmr->dying && (rmr->hostile || rmr->mrs[0].state == KDAPL_MR_UNKNOWN ||
+			    rmr->mrs[1].state == KDAPL_MR_UNKNOWN))
 		queue_work(kdapl_wq, &rmr->repair);
 }
 
@@ -123,50 +123,50 @@ static void kdapl_rmr_repair_soon(struct kdapl_rmr *rmr)
  */
 static void kdapl_bind_inv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct kdapl_fast *f = container_of(wc->wr_cqe, struct kdapl_fast, cqe);
-	struct kdapl_rmr *rmr = f->rmr;
+	struct kdapl_mr *m = container_of(wc->wr_cqe, struct kdapl_mr, cqe);
+	struct kdapl_rmr *rmr = m->rmr;
 	const struct kdapl_slot *reg;
 	unsigned long flags;
 
 	spin_lock_irqsave(&rmr->lock, flags);
-	f->stranded = false;
-	kdapl_bind_ended(f, wc->status == IB_WC_SUCCESS);
-	reg = rmr->fast[f == rmr->fast].by;
-	f->inv_failed = reg && wc->status != IB_WC_SUCCESS && wc->status != IB_WC_WR_FLUSH_ERR;
+	m->half_posted = false;
+	kdapl_bind_invalidated(m, wc->status == IB_WC_SUCCESS);
+	reg = rmr->mrs[m == rmr->mrs].by;
+	m->inv_failed = reg && wc->status != IB_WC_SUCCESS && wc->status != IB_WC_WR_FLUSH_ERR;
 	kdapl_rmr_repair_soon(rmr);
 	spin_unlock_irqrestore(&rmr->lock, flags);
 	/* Then the registration is only flushed */
-	if (f->inv_failed)
+	if (m->inv_failed)
 		kdapl_note_error(reg->ev.ep, DAT_DTO_BIND_MW, wc);
 }
 
 static void kdapl_bind_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
-	struct kdapl_fast *f = slot->fast;
+	struct kdapl_mr *m = slot->mr;
 	bool ok = wc->status == IB_WC_SUCCESS;
-	struct kdapl_rmr *rmr = f->rmr;
-	struct kdapl_fast *old = &rmr->fast[f == rmr->fast];
+	struct kdapl_rmr *rmr = m->rmr;
+	struct kdapl_mr *old = &rmr->mrs[m == rmr->mrs];
 	unsigned long flags;
 
 	/* Until the end: after the last reference the RMR is freed after a grace period */
 	rcu_read_lock();
 	spin_lock_irqsave(&rmr->lock, flags);
-	if (slot->flags & KDAPL_SLOT_BINDS) {
-		if (slot->flags & KDAPL_SLOT_ENDS) {
+	if (slot->flags & KDAPL_SLOT_REGISTERS) {
+		if (slot->flags & KDAPL_SLOT_INVALIDATES) {
 			/*
 			 * The invalidation has its own completion only if it fails. If
 			 * the registration has failed, it may not have been executed.
 			 */
-			kdapl_bind_ended(old, ok);
+			kdapl_bind_invalidated(old, ok);
 			/* The bind has failed, whichever half of it did */
 			if (old->inv_failed)
 				wc->status = IB_WC_MW_BIND_ERR;
 			old->inv_failed = false;
 		}
-		kdapl_bind_began(rmr, f, slot, ok);
-	} else if (slot->flags & KDAPL_SLOT_ENDS) {
-		kdapl_bind_ended(f, ok);
+		kdapl_bind_registered(rmr, m, slot, ok);
+	} else if (slot->flags & KDAPL_SLOT_INVALIDATES) {
+		kdapl_bind_invalidated(m, ok);
 	}
 	kdapl_rmr_repair_soon(rmr);
 	spin_unlock_irqrestore(&rmr->lock, flags);
@@ -180,19 +180,19 @@ static void kdapl_bind_done(struct ib_cq *cq, struct ib_wc *wc)
  * The QP is drained, so an invalidation that was accepted without the registration after
  * it has completed, too. For the Consumer there was no request.
  */
-static void kdapl_bind_stranded_done(struct ib_cq *cq, struct ib_wc *wc)
+static void kdapl_bind_half_posted_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
-	struct kdapl_fast *old = slot->fast;
+	struct kdapl_mr *old = slot->mr;
 	struct kdapl_rmr *rmr = old->rmr;
 	unsigned long flags;
 
 	rcu_read_lock();
 	spin_lock_irqsave(&rmr->lock, flags);
 	/* It is unknown whether it was executed */
-	if (old->stranded)
-		kdapl_bind_ended(old, false);
-	old->stranded = false;
+	if (old->half_posted)
+		kdapl_bind_invalidated(old, false);
+	old->half_posted = false;
 	kdapl_rmr_repair_soon(rmr);
 	spin_unlock_irqrestore(&rmr->lock, flags);
 	slot->cqe.done = kdapl_request_done;
@@ -212,23 +212,23 @@ static void kdapl_bind_stranded_done(struct ib_cq *cq, struct ib_wc *wc)
  */
 bool kdapl_rmr_invalidated(struct kdapl_rmr *rmr, const struct kdapl_ep *ep, u32 rkey)
 {
-	struct kdapl_fast *f;
+	struct kdapl_mr *m;
 	unsigned long flags;
 	bool legal = true;
 
 	spin_lock_irqsave(&rmr->lock, flags);
-	for (f = rmr->fast; f < rmr->fast + ARRAY_SIZE(rmr->fast); f++) {
-		if (!f->mr || f->mr->rkey != rkey || f->state == KDAPL_FAST_FREE)
+	for (m = rmr->mrs; m < rmr->mrs + ARRAY_SIZE(rmr->mrs); m++) {
+		if (!m->mr || m->mr->rkey != rkey || m->state == KDAPL_MR_FREE)
 			continue;
-		legal = f->ep == ep->obj.handle && rmr->zone == ep->zone;
+		legal = m->ep == ep->obj.handle && rmr->zone == ep->zone;
 		rmr->hostile |= !legal;
-		if (f->state == KDAPL_FAST_ENDING)
-			f->gone = true;
-		if (f->state != KDAPL_FAST_BOUND && f->state != KDAPL_FAST_BINDING)
+		if (m->state == KDAPL_MR_INVALIDATING)
+			m->gone = true;
+		if (m->state != KDAPL_MR_VALID && m->state != KDAPL_MR_REGISTERING)
 			continue;
-		if (rmr->cur == f - rmr->fast)
+		if (rmr->cur == m - rmr->mrs)
 			kdapl_rmr_unbound(rmr);
-		kdapl_rmr_fast_free(f);
+		kdapl_rmr_mark_free(m);
 	}
 	kdapl_rmr_repair_soon(rmr);
 	spin_unlock_irqrestore(&rmr->lock, flags);
@@ -272,7 +272,7 @@ static DAT_RETURN kdapl_bind_check(const struct kdapl_bind *b, DAT_VA_TYPE va_ty
 	DAT_RETURN ret;
 
 	/* A registration of dat_lmr_fmr() can end at any time, also while it is bound */
-	if (va_type == DAT_VA_TYPE_ZB || (b->lmr && b->lmr->fast))
+	if (va_type == DAT_VA_TYPE_ZB || (b->lmr && b->lmr->is_fmr))
 		return KDAPL_UNSUPPORTED;
 	if (!b->triplet)
 		return KDAPL_BAD_ARG(3);
@@ -282,14 +282,15 @@ static DAT_RETURN kdapl_bind_check(const struct kdapl_bind *b, DAT_VA_TYPE va_ty
 		return KDAPL_BAD_ARG(5);
 	if (!b->context)
 		return KDAPL_BAD_ARG(9);
-	ret = kdapl_fast_check(b->ep, b->flags, 0, DAT_INVALID_ARG8);
+	ret = kdapl_mr_wr_check(b->ep, b->flags, 0, DAT_INVALID_ARG8);
 	return ret ?: kdapl_bind_check_range(b);
 }
 
 /* ---- posting ----------------------------------------------------------- */
 
 /* Copies the entries of @len bytes of a mapped region from @skip on; returns their number */
-static int kdapl_bind_clip(struct scatterlist *to, const struct sg_table *from, u64 skip, u64 len)
+static int kdapl_bind_copy_range(struct scatterlist *to, const struct sg_table *from,
+				 u64 skip, u64 len)
 {
 	struct scatterlist *sg;
 	int i, n = 0;
@@ -320,9 +321,9 @@ static int kdapl_bind_map(const struct kdapl_bind *b, struct ib_mr *mr)
 	int n, ret;
 
 	spin_lock(&pz->map_lock);
-	n = kdapl_bind_clip(pz->map_sg, &b->lmr->sgt,
-			    t->virtual_address - b->lmr->param.registered_address,
-			    t->segment_length);
+	n = kdapl_bind_copy_range(pz->map_sg, &b->lmr->sgt,
+				  t->virtual_address - b->lmr->param.registered_address,
+				  t->segment_length);
 	ret = ib_map_mr_sg(mr, pz->map_sg, n, NULL, PAGE_SIZE);
 	spin_unlock(&pz->map_lock);
 	if (ret != n)
@@ -339,15 +340,15 @@ static DAT_RETURN kdapl_bind_find(struct kdapl_bind *b)
 
 	if (rmr->dying)
 		return KDAPL_BAD_HANDLE(RMR);
-	b->old = rmr->cur < 0 ? NULL : &rmr->fast[rmr->cur];
+	b->old = rmr->cur < 0 ? NULL : &rmr->mrs[rmr->cur];
 	b->next = NULL;
 	/* The queues of two EPs are not ordered */
-	if (b->old && b->old->state == KDAPL_FAST_BINDING && b->old->ep != b->ep->obj.handle)
+	if (b->old && b->old->state == KDAPL_MR_REGISTERING && b->old->ep != b->ep->obj.handle)
 		return KDAPL_NO_RESOURCE(MEMORY_REGION);
 	if (!b->lmr)
 		return DAT_SUCCESS;
-	b->next = &rmr->fast[b->old ? !rmr->cur : rmr->fast[0].state != KDAPL_FAST_FREE];
-	if (b->next->state != KDAPL_FAST_FREE) {
+	b->next = &rmr->mrs[b->old ? !rmr->cur : rmr->mrs[0].state != KDAPL_MR_FREE];
+	if (b->next->state != KDAPL_MR_FREE) {
 		/* There may be one that could not be replaced before */
 		kdapl_rmr_repair_soon(rmr);
 		return KDAPL_NO_RESOURCE(MEMORY_REGION);
@@ -364,7 +365,7 @@ static DAT_RETURN kdapl_bind_find(struct kdapl_bind *b)
 /* Notes the request in the RMR. Returns the first work request to post. rmr->lock held */
 static struct ib_send_wr *kdapl_bind_prepare(struct kdapl_bind *b, struct kdapl_slot *slot)
 {
-	struct kdapl_fast *old = b->old, *next = b->next;
+	struct kdapl_mr *old = b->old, *next = b->next;
 	struct ib_send_wr *first = &slot->rdma.wr;
 	struct kdapl_rmr *rmr = b->rmr;
 
@@ -373,11 +374,11 @@ static struct ib_send_wr *kdapl_bind_prepare(struct kdapl_bind *b, struct kdapl_
 	if (old) {
 		b->old_state = old->state;
 		old->failed = false;
-		old->state = KDAPL_FAST_ENDING;
+		old->state = KDAPL_MR_INVALIDATING;
 		old->gone = false;
-		slot->flags |= KDAPL_SLOT_ENDS;
+		slot->flags |= KDAPL_SLOT_INVALIDATES;
 	}
-	slot->fast = next ?: old ?: rmr->fast;
+	slot->mr = next ?: old ?: rmr->mrs;
 	kdapl_rmr_unbound(rmr);
 	if (!next) {
 		/* If nothing is bound, an empty request completes in order */
@@ -392,16 +393,16 @@ static struct ib_send_wr *kdapl_bind_prepare(struct kdapl_bind *b, struct kdapl_
 		slot->rdma.rkey = 0;
 		return first;
 	}
-	slot->flags |= KDAPL_SLOT_BINDS;
+	slot->flags |= KDAPL_SLOT_REGISTERS;
 	slot->reg.wr.opcode = IB_WR_REG_MR;
 	slot->reg.mr = next->mr;
 	slot->reg.key = next->mr->rkey;
-	slot->reg.access = kdapl_fast_access(b->priv);
-	next->state = KDAPL_FAST_BINDING;
+	slot->reg.access = kdapl_mr_access(b->priv);
+	next->state = KDAPL_MR_REGISTERING;
 	next->ep = b->ep->obj.handle;
 	next->by = slot;
 	next->lmr = b->lmr;
-	rmr->cur = next - rmr->fast;
+	rmr->cur = next - rmr->mrs;
 	rmr->param.lmr_triplet = *b->triplet;
 	rmr->param.mem_priv = b->priv;
 	rmr->param.rmr_context = next->mr->rkey;
@@ -426,24 +427,24 @@ static void kdapl_bind_undo(struct kdapl_bind *b, struct kdapl_slot *slot)
 	if (b->old) {
 		b->old->state = b->old_state;
 		/* Its registration may have completed in the meantime */
-		if (b->old_state == KDAPL_FAST_BINDING && !b->old->by)
-			b->old->state = b->old->failed ? KDAPL_FAST_DIRTY : KDAPL_FAST_BOUND;
+		if (b->old_state == KDAPL_MR_REGISTERING && !b->old->by)
+			b->old->state = b->old->failed ? KDAPL_MR_UNKNOWN : KDAPL_MR_VALID;
 	}
 	if (b->next) {
 		b->next->by = NULL;
-		kdapl_rmr_fast_free(b->next);
+		kdapl_rmr_mark_free(b->next);
 	}
 	rmr->cur = b->old_cur;
 	rmr->param = b->old_param;
 	*b->context = b->old_context;
 	if (b->old && b->old->gone) {
 		kdapl_rmr_unbound(rmr);
-		kdapl_rmr_fast_free(b->old);
+		kdapl_rmr_mark_free(b->old);
 	}
-	if (b->old && b->old->state == KDAPL_FAST_DIRTY)
+	if (b->old && b->old->state == KDAPL_MR_UNKNOWN)
 		kdapl_rmr_unbound(rmr);
 	kdapl_rmr_repair_soon(rmr);
-	kdapl_fast_abort(b->ep, slot);
+	kdapl_mr_wr_abort(b->ep, slot);
 }
 
 /*
@@ -452,16 +453,16 @@ static void kdapl_bind_undo(struct kdapl_bind *b, struct kdapl_slot *slot)
  * connection must be broken. Until then the old MR stays busy, and the slot and the RMR
  * are kept. rmr->lock held.
  */
-static void kdapl_bind_strand(struct kdapl_bind *b, struct kdapl_slot *slot)
+static void kdapl_bind_half_posted(struct kdapl_bind *b, struct kdapl_slot *slot)
 {
 	b->next->by = NULL;
-	kdapl_rmr_fast_free(b->next);
+	kdapl_rmr_mark_free(b->next);
 	kdapl_rmr_unbound(b->rmr);
 	*b->context = b->old_context;
-	b->old->stranded = true;
-	slot->fast = b->old;
-	slot->cqe.done = kdapl_bind_stranded_done;
-	kdapl_sq_strand(&b->ep->sq, slot);
+	b->old->half_posted = true;
+	slot->mr = b->old;
+	slot->cqe.done = kdapl_bind_half_posted_done;
+	kdapl_sq_defer(&b->ep->sq, slot);
 	kdapl_ep_schedule(b->ep, KDAPL_TODO_BREAK);
 }
 
@@ -472,7 +473,7 @@ static DAT_RETURN kdapl_bind_submit(struct kdapl_bind *b, struct ib_qp *qp,
 	struct ib_send_wr *bad = NULL;
 	int err;
 
-	err = kdapl_fast_post(b->ep, qp, slot, first, b->flags, &bad);
+	err = kdapl_mr_wr_post(b->ep, qp, slot, first, b->flags, &bad);
 	if (likely(!err))
 		return DAT_SUCCESS;
 	spin_lock(&b->rmr->lock);
@@ -481,10 +482,10 @@ static DAT_RETURN kdapl_bind_submit(struct kdapl_bind *b, struct ib_qp *qp,
 		kdapl_bind_undo(b, slot);
 		kdapl_rmr_put(b->rmr);
 	} else {
-		kdapl_bind_strand(b, slot);
+		kdapl_bind_half_posted(b, slot);
 	}
 	spin_unlock(&b->rmr->lock);
-	return kdapl_fast_refused(err);
+	return kdapl_mr_wr_error(err);
 }
 
 /* Steps 10 and 11. ep->sq.lock held */
@@ -496,7 +497,7 @@ static DAT_RETURN kdapl_bind_request(struct kdapl_bind *b)
 	struct kdapl_slot *slot;
 	DAT_RETURN ret;
 
-	slot = kdapl_fast_begin(b->ep, DAT_DTO_BIND_MW, b->cookie, b->flags, kdapl_bind_done);
+	slot = kdapl_mr_wr_begin(b->ep, DAT_DTO_BIND_MW, b->cookie, b->flags, kdapl_bind_done);
 	if (!slot)
 		return KDAPL_NO_RESOURCE(MEMORY);
 	/* There is an EVD if there is a slot: only an EP without requests may have none */
@@ -513,7 +514,7 @@ static DAT_RETURN kdapl_bind_request(struct kdapl_bind *b)
 	spin_lock(&rmr->lock);
 	ret = kdapl_bind_find(b);
 	if (ret) {
-		kdapl_fast_abort(b->ep, slot);
+		kdapl_mr_wr_abort(b->ep, slot);
 		spin_unlock(&rmr->lock);
 		return ret;
 	}

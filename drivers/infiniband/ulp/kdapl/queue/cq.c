@@ -207,7 +207,7 @@ void kdapl_cq_put(struct kdapl_ep *ep)
 {
 	kdapl_cq_leave(ep);
 	if (ep->cq) {
-		kdapl_grace();
+		kdapl_wait_grace_period();
 		kdapl_cq_free(ep->cq);
 	}
 	ep->cq = NULL;

@@ -46,7 +46,7 @@ static int kdapl_qp_to_init(struct kdapl_ep *ep, struct ib_qp *qp)
 {
 	struct ib_qp_attr attr = {
 		.qp_state = IB_QPS_INIT,
-		/* kdapl_cm_raise_to() corrects it when the path is known */
+		/* kdapl_cm_modify_qp() corrects it when the path is known */
 		.pkey_index = KDAPL_INIT_PKEY_INDEX,
 		.port_num = ep->obj.ia->port,
 		/*
@@ -263,7 +263,7 @@ void kdapl_ep_finish_verbs(struct kdapl_ep *ep)
 	if (ep->lost) {
 		kdapl_sq_abandon(&ep->sq);
 		kdapl_flush_kept(ep);
-		kdapl_marker_forget(ep);
+		kdapl_marker_complete_all(ep);
 	}
 	ep->lost = false;
 	kdapl_ep_unhold(ep);
@@ -281,8 +281,8 @@ void kdapl_ep_drop_verbs(struct kdapl_ep *ep)
 {
 	ep->lost = true;
 	kdapl_ep_hide_qp(ep);
-	kdapl_grace();
+	kdapl_wait_grace_period();
 	kdapl_ep_destroy_qp(ep);
-	kdapl_grace();
+	kdapl_wait_grace_period();
 	kdapl_ep_finish_verbs(ep);
 }

@@ -199,7 +199,7 @@ static void kdapl_srq_drop_verbs(struct kdapl_srq *srq, bool known)
 	RCU_INIT_POINTER(srq->srq, NULL);
 	mutex_unlock(&srq->mutex);
 	if (known)
-		kdapl_grace();
+		kdapl_wait_grace_period();
 	/* An EP that another call is freeing still has its QP on it */
 	wait_event(srq->obj.ia->wait, list_empty_careful(&srq->cqs));
 	ib_destroy_srq(ibsrq);
@@ -263,7 +263,7 @@ DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle)
 		kdapl_obj_put(obj);
 		return err == -EBUSY ? KDAPL_BAD_STATE(SRQ_IN_USE) : KDAPL_BAD_HANDLE(SRQ);
 	}
-	kdapl_grace();
+	kdapl_wait_grace_period();
 	kdapl_obj_wait(obj);
 	kdapl_srq_destroy(to_kdapl_srq(obj));
 	return DAT_SUCCESS;

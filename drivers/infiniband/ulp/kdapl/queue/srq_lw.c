@@ -30,7 +30,7 @@
 #include "internal.h"
 
 /* Interval of the checks of an armed mark */
-#define KDAPL_SRQ_LW_LOOK_MS	500
+#define KDAPL_SRQ_LW_CHECK_MS	500
 
 static bool kdapl_srq_is_low(const struct kdapl_srq *srq)
 {
@@ -62,7 +62,7 @@ static void kdapl_srq_fail(struct kdapl_srq *srq)
 }
 
 /* Does an event of the device concern the armed mark? If unknown, it does */
-static bool kdapl_srq_lw_meant(struct kdapl_srq *srq)
+static bool kdapl_srq_lw_event_is_current(struct kdapl_srq *srq)
 {
 	struct ib_srq *ibsrq = rcu_dereference_protected(srq->srq, lockdep_is_held(&srq->mutex));
 	struct ib_srq_attr attr = { };
@@ -73,11 +73,12 @@ static bool kdapl_srq_lw_meant(struct kdapl_srq *srq)
 }
 
 /* Handles an event of the device, if it concerns the armed mark */
-static void kdapl_srq_lw_settle(struct kdapl_srq *srq)
+static void kdapl_srq_lw_handle_event(struct kdapl_srq *srq)
 {
 	lockdep_assert_held(&srq->mutex);
 	/* Clear the bit first, so that a later event is handled again */
-	if (test_and_clear_bit(0, &srq->lw_reached) && srq->lw_armed && kdapl_srq_lw_meant(srq))
+	if (test_and_clear_bit(0, &srq->lw_reached) && srq->lw_armed &&
+	    kdapl_srq_lw_event_is_current(srq))
 		kdapl_srq_lw_fire(srq);
 }
 
@@ -94,14 +95,14 @@ void kdapl_srq_lw_work(struct work_struct *work)
 	unsigned int noio = memalloc_noio_save();
 
 	mutex_lock(&srq->mutex);
-	kdapl_srq_lw_settle(srq);
+	kdapl_srq_lw_handle_event(srq);
 	if (test_and_clear_bit(0, &srq->failed))
 		kdapl_srq_fail(srq);
 	if (srq->lw_armed && kdapl_srq_is_low(srq))
 		kdapl_srq_lw_fire(srq);
 	if (srq->lw_armed)
 		queue_delayed_work(kdapl_wq, &srq->lw_work,
-				   kdapl_timeout_ms(KDAPL_SRQ_LW_LOOK_MS));
+				   kdapl_timeout_ms(KDAPL_SRQ_LW_CHECK_MS));
 	mutex_unlock(&srq->mutex);
 	memalloc_noio_restore(noio);
 }
@@ -146,7 +147,7 @@ static DAT_RETURN kdapl_srq_arm(struct kdapl_srq *srq, u32 mark)
 	int err;
 
 	lockdep_assert_held(&srq->mutex);
-	kdapl_srq_lw_settle(srq);
+	kdapl_srq_lw_handle_event(srq);
 	err = kdapl_srq_limit(srq, mark);
 	if (err == -EOPNOTSUPP)
 		return KDAPL_UNSUPPORTED;
@@ -163,7 +164,7 @@ static DAT_RETURN kdapl_srq_arm(struct kdapl_srq *srq, u32 mark)
 	/* Does not delay work that an event of the device has queued */
 	if (srq->lw_armed)
 		queue_delayed_work(kdapl_wq, &srq->lw_work,
-				   kdapl_timeout_ms(KDAPL_SRQ_LW_LOOK_MS));
+				   kdapl_timeout_ms(KDAPL_SRQ_LW_CHECK_MS));
 	return DAT_SUCCESS;
 }
 

@@ -60,7 +60,7 @@ void kdapl_srq_free_more(struct kdapl_srq *srq)
 }
 
 /* Takes a free slot, first from the further pools: only the first one has the fast path */
-static struct kdapl_slot *kdapl_srq_spare(struct kdapl_srq *srq)
+static struct kdapl_slot *kdapl_srq_take_free(struct kdapl_srq *srq)
 {
 	struct kdapl_slot *slot = NULL;
 	struct kdapl_srq_more *more;
@@ -94,7 +94,7 @@ static bool kdapl_srq_withhold(struct kdapl_srq *srq, u32 n)
 
 	lockdep_assert_held(&srq->mutex);
 	for (i = 0; i < n; i++) {
-		slot = kdapl_srq_spare(srq);
+		slot = kdapl_srq_take_free(srq);
 		if (!slot) {
 			kdapl_srq_release(srq, i);
 			return false;
@@ -108,7 +108,7 @@ static bool kdapl_srq_withhold(struct kdapl_srq *srq, u32 n)
 
 /* ---- the two directions ------------------------------------------------ */
 
-static DAT_RETURN kdapl_srq_tell_device(struct kdapl_srq *srq, u32 size)
+static DAT_RETURN kdapl_srq_resize_verbs(struct kdapl_srq *srq, u32 size)
 {
 	struct ib_srq_attr attr = { .max_wr = size };
 
@@ -135,7 +135,7 @@ static DAT_RETURN kdapl_srq_grow(struct kdapl_srq *srq, u32 size)
 		if (!more)
 			return KDAPL_NO_RESOURCE(MEMORY);
 	}
-	ret = kdapl_srq_tell_device(srq, size);
+	ret = kdapl_srq_resize_verbs(srq, size);
 	if (ret != DAT_SUCCESS) {
 		kdapl_srq_more_free(more);
 		return ret;
@@ -158,7 +158,7 @@ static DAT_RETURN kdapl_srq_shrink(struct kdapl_srq *srq, u32 size)
 	/* Succeeds only if enough slots are free, so that not too many are outstanding */
 	if (!kdapl_srq_withhold(srq, surplus))
 		return KDAPL_BAD_STATE(SRQ_IN_USE);
-	ret = kdapl_srq_tell_device(srq, size);
+	ret = kdapl_srq_resize_verbs(srq, size);
 	if (ret != DAT_SUCCESS)
 		kdapl_srq_release(srq, surplus);
 	else

@@ -167,7 +167,7 @@ void addr_ipoib_make(struct kunit *test)
 
 bool addr_found(const struct net *net)
 {
-	return kdapl_addr_stands(&addr_env->fake->ibdev, 1, &addr_env->ia->addr, net);
+	return kdapl_addr_on_port(&addr_env->fake->ibdev, 1, &addr_env->ia->addr, net);
 }
 
 int addr_init(struct kunit *test)

@@ -234,9 +234,9 @@ static void what_a_device_cannot_do_is_refused(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, rxe);
 	rxe->ops.driver_id = RDMA_DRIVER_RXE;
-	KUNIT_EXPECT_TRUE(test, kdapl_addr_serves(rxe, &init_net));
-	KUNIT_EXPECT_FALSE(test, kdapl_addr_serves(rxe, NULL));
-	KUNIT_EXPECT_TRUE(test, kdapl_addr_serves(&addr_env->fake->ibdev, NULL));
+	KUNIT_EXPECT_TRUE(test, kdapl_addr_netns_usable(rxe, &init_net));
+	KUNIT_EXPECT_FALSE(test, kdapl_addr_netns_usable(rxe, NULL));
+	KUNIT_EXPECT_TRUE(test, kdapl_addr_netns_usable(&addr_env->fake->ibdev, NULL));
 }
 
 /* ---- scopes -------------------------------------------------------------------- */
@@ -373,7 +373,7 @@ static void close_user(void)
 
 static void destroy_left(void)
 {
-	kdapl_ia_destroy_left("kdapl_careless");
+	kdapl_ia_destroy_of_owner("kdapl_careless");
 }
 
 /*

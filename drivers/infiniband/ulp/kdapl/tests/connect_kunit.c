@@ -238,21 +238,21 @@ static void C_52_the_QP_goes_to_the_partition_of_its_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, qp->pkey_index, 0);
 	KUNIT_EXPECT_EQ(test, qp->port, 1);
 	mutex_lock(&ep.ep->mutex);
-	KUNIT_EXPECT_EQ(test, kdapl_cm_raise_to(ep.ep, &core, mask), 0);
+	KUNIT_EXPECT_EQ(test, kdapl_cm_modify_qp(ep.ep, &core, mask), 0);
 	KUNIT_EXPECT_EQ(test, qp->pkey_index, FAKE_PKEYS - 1);
 	KUNIT_EXPECT_EQ(test, qp->port, 1);
 	KUNIT_EXPECT_EQ(test, qp->state, IB_QPS_INIT);
 	KUNIT_EXPECT_EQ(test, qp->access_flags, IB_ACCESS_REMOTE_WRITE | IB_ACCESS_REMOTE_READ);
 	KUNIT_EXPECT_EQ(test, qp->masks[IB_QPS_INIT],
 			IB_QP_STATE | IB_QP_PKEY_INDEX | IB_QP_PORT);
-	KUNIT_EXPECT_FALSE(test, ep.ep->raised);
+	KUNIT_EXPECT_FALSE(test, ep.ep->left_init);
 	/* No command for the first partition, in which each QP begins, nor on iWARP */
 	modifies = env->fake->modifies;
 	core.pkey_index = 0;
-	KUNIT_EXPECT_EQ(test, kdapl_cm_raise_to(ep.ep, &core, mask), 0);
+	KUNIT_EXPECT_EQ(test, kdapl_cm_modify_qp(ep.ep, &core, mask), 0);
 	core.pkey_index = 1;
-	KUNIT_EXPECT_EQ(test, kdapl_cm_raise_to(ep.ep, &core, IB_QP_STATE | IB_QP_PORT |
-						IB_QP_ACCESS_FLAGS), 0);
+	KUNIT_EXPECT_EQ(test, kdapl_cm_modify_qp(ep.ep, &core, IB_QP_STATE | IB_QP_PORT |
+						 IB_QP_ACCESS_FLAGS), 0);
 	KUNIT_EXPECT_EQ(test, env->fake->modifies, modifies);
 	mutex_unlock(&ep.ep->mutex);
 	KUNIT_EXPECT_EQ(test, fake_outstanding(&qp->rq), 1);
@@ -275,16 +275,16 @@ static void a_peer_cannot_install_an_alternate_path(struct kunit *test)
 	attr.alt_ah_attr = attr.ah_attr;
 	attr.alt_port_num = 1;
 	mutex_lock(&ep.ep->mutex);
-	KUNIT_EXPECT_EQ(test, kdapl_cm_raise_to(ep.ep, &attr, rtr | IB_QP_ALT_PATH), 0);
+	KUNIT_EXPECT_EQ(test, kdapl_cm_modify_qp(ep.ep, &attr, rtr | IB_QP_ALT_PATH), 0);
 	KUNIT_EXPECT_EQ(test, qp->masks[IB_QPS_RTR], rtr | IB_QP_MIN_RNR_TIMER);
 	KUNIT_EXPECT_EQ(test, attr.min_rnr_timer, KDAPL_MIN_RNR_TIMER);
 	KUNIT_EXPECT_EQ(test, attr.max_dest_rd_atomic, ep.ep->attr.max_rdma_read_in);
-	KUNIT_EXPECT_TRUE(test, ep.ep->raised);
+	KUNIT_EXPECT_TRUE(test, ep.ep->left_init);
 	memset(&attr, 0, sizeof(attr));
 	attr.qp_state = IB_QPS_RTS;
 	attr.path_mig_state = IB_MIG_REARM;
-	KUNIT_EXPECT_EQ(test, kdapl_cm_raise_to(ep.ep, &attr, rts | IB_QP_PATH_MIG_STATE |
-						IB_QP_ALT_PATH), 0);
+	KUNIT_EXPECT_EQ(test, kdapl_cm_modify_qp(ep.ep, &attr, rts | IB_QP_PATH_MIG_STATE |
+						 IB_QP_ALT_PATH), 0);
 	KUNIT_EXPECT_EQ(test, qp->masks[IB_QPS_RTS], rts);
 	KUNIT_EXPECT_EQ(test, attr.timeout, KDAPL_MAX_ACK_TIMEOUT);
 	mutex_unlock(&ep.ep->mutex);

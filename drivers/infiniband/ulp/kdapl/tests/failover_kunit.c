@@ -53,7 +53,7 @@ static void connect_bound(struct kunit *test, struct tp_ep *tep)
 	KUNIT_ASSERT_FALSE(test, IS_ERR(id));
 	mutex_lock(&tep->ep->mutex);
 	kdapl_cm_begin(tep->ep, id, false);
-	tep->ep->raised = true;
+	tep->ep->left_init = true;
 	mutex_unlock(&tep->ep->mutex);
 	tp_qp(tep)->state = IB_QPS_RTS;
 	KUNIT_ASSERT_TRUE(test, kdapl_ep_set_connected(tep->ep));

@@ -324,7 +324,7 @@ bool fake_invalidate(struct fake_dev *fake, u32 key);
 /* The next @count posts fail with @err, a negative errno */
 void fake_refuse(struct fake_dev *fake, int err, u32 count);
 /* The same after @taken more posts were accepted: makes a list of requests fail midway */
-void fake_refuse_behind(struct fake_dev *fake, u32 taken, int err, u32 count);
+void fake_refuse_after(struct fake_dev *fake, u32 taken, int err, u32 count);
 
 /*
  * Complete the oldest outstanding request, receive, or buffer of an SRQ (consumed by this

@@ -485,7 +485,7 @@ void fake_flush(struct fake_dev *fake, struct fake_qp *qp)
 
 /* ---- simulating the hardware ------------------------------------------- */
 
-void fake_refuse_behind(struct fake_dev *fake, u32 taken, int err, u32 count)
+void fake_refuse_after(struct fake_dev *fake, u32 taken, int err, u32 count)
 {
 	spin_lock_irq(&fake->lock);
 	fake->refuse = err;
@@ -496,7 +496,7 @@ void fake_refuse_behind(struct fake_dev *fake, u32 taken, int err, u32 count)
 
 void fake_refuse(struct fake_dev *fake, int err, u32 count)
 {
-	fake_refuse_behind(fake, 0, err, count);
+	fake_refuse_after(fake, 0, err, count);
 }
 
 void fake_release(struct fake_dev *fake, struct fake_qp *qp)

@@ -206,7 +206,7 @@ static void I_10_before_the_bind_has_completed(struct kunit *test)
 	spin_lock_irq(&fake()->lock);
 	KUNIT_EXPECT_TRUE(test, fake_invalidate(fake(), key));
 	spin_unlock_irq(&fake()->lock);
-	kdapl_fast_invalidated(m.ep.ep, key);
+	kdapl_rkey_invalidated(m.ep.ep, key);
 	mem_expect_bound(test, &m, 0);
 	/* Bound again with the same MR, and only then the old completion is handled */
 	next = mem_bind(test, &m, &m.ep, 2, 8, 8);

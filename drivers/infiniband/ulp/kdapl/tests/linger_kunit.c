@@ -49,7 +49,7 @@ static void expect_end(struct kunit *test, struct tp_ep *tep, DAT_EVENT_NUMBER n
 	DAT_EVENT event;
 
 	KUNIT_EXPECT_EQ(test, tep->ep->state, DAT_EP_STATE_DISCONNECTED);
-	KUNIT_EXPECT_EQ(test, tep->ep->linger, KDAPL_LINGER_NOT);
+	KUNIT_EXPECT_EQ(test, tep->ep->linger, KDAPL_LINGER_NONE);
 	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(tep->connect_evd, &event), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, event.event_number, number);
 	TP_EXPECT_TYPE(test, dat_evd_dequeue(tep->connect_evd, &event), DAT_QUEUE_EMPTY);

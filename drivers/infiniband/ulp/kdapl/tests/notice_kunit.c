@@ -50,7 +50,7 @@ static bool notice_sent(void)
 	return found && READ_ONCE(found->sent);
 }
 
-/* The same while the work does not run. It is scheduled again by kdapl_notice_look() */
+/* The same while the work does not run. It is scheduled again by kdapl_notice_schedule() */
 static struct kdapl_notice *notice_at_rest(void)
 {
 	cancel_delayed_work_sync(&env->ia->dev->notice_work);
@@ -59,7 +59,7 @@ static struct kdapl_notice *notice_at_rest(void)
 
 static void look(void)
 {
-	kdapl_notice_look(env->ia->dev);
+	kdapl_notice_schedule(env->ia->dev);
 	flush_delayed_work(&env->ia->dev->notice_work);
 }
 

@@ -290,7 +290,7 @@ struct rdma_cm_id *tp_begin(struct tp_ep *tep, bool passive)
 		return id;
 	mutex_lock(&tep->ep->mutex);
 	kdapl_cm_begin(tep->ep, id, passive);
-	tep->ep->raised = true;
+	tep->ep->left_init = true;
 	mutex_unlock(&tep->ep->mutex);
 	tp_qp(tep)->state = IB_QPS_RTS;
 	return id;

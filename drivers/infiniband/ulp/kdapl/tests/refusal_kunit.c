@@ -291,7 +291,7 @@ static void peer_invalidates(void)
 	spin_lock_irqsave(&fake()->lock, flags);
 	fake_invalidate(fake(), meanwhile.key);
 	spin_unlock_irqrestore(&fake()->lock, flags);
-	kdapl_fast_invalidated(m.ep.ep, meanwhile.key);
+	kdapl_rkey_invalidated(m.ep.ep, meanwhile.key);
 }
 
 /* A second bind is refused, and the hook runs meanwhile */

@@ -307,7 +307,7 @@ static void half_a_list(struct kunit *test, bool flush)
 
 	key = bound(test);
 	mem_bind_args(&m, &b);
-	fake_refuse_behind(fake(), 1, -EINVAL, 1);
+	fake_refuse_after(fake(), 1, -EINVAL, 1);
 	/* Before the connection work can break it */
 	mutex_lock(&m.ep.ep->mutex);
 	TP_EXPECT_TYPE(test, mem_bind_post(&b), DAT_INTERNAL_ERROR);

@@ -84,9 +84,9 @@ static bool port_address(struct sockaddr_in6 *addr)
 	return addr->sin6_family;
 }
 
-static bool stands(void)
+static bool on_port(void)
 {
-	return kdapl_addr_stands(&env->fake->ibdev, 1, &env->ia->addr, &init_net);
+	return kdapl_addr_on_port(&env->fake->ibdev, 1, &env->ia->addr, &init_net);
 }
 
 /* Deletes the address and adds it again; the watcher runs only afterwards */
@@ -97,9 +97,9 @@ static void flap(struct kunit *test)
 
 	mutex_lock(&kdapl_device_mutex);
 	port_down();
-	went = TP_WAIT_FOR(!stands());
+	went = TP_WAIT_FOR(!on_port());
 	err = port_up();
-	came = TP_WAIT_FOR(stands());
+	came = TP_WAIT_FOR(on_port());
 	mutex_unlock(&kdapl_device_mutex);
 	KUNIT_ASSERT_EQ(test, err, 0);
 	KUNIT_ASSERT_TRUE(test, went);
@@ -121,7 +121,7 @@ static void begin(struct tp_ep *tep, struct rdma_cm_id *id)
 {
 	mutex_lock(&tep->ep->mutex);
 	kdapl_cm_begin(tep->ep, id, false);
-	tep->ep->raised = true;
+	tep->ep->left_init = true;
 	mutex_unlock(&tep->ep->mutex);
 	tp_qp(tep)->state = IB_QPS_RTS;
 }
@@ -162,7 +162,7 @@ static void C_62_an_address_is_lost_and_back_at_once(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, dat_ep_reset(second.handle), DAT_SUCCESS);
 	make_two(test);
 	mutex_lock(&kdapl_device_mutex);
-	kdapl_ia_address_stands(env->ia);
+	kdapl_ia_address_moved(env->ia);
 	mutex_unlock(&kdapl_device_mutex);
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
@@ -220,7 +220,7 @@ static bool notice_sent(void)
 {
 	struct kdapl_notice *found;
 
-	kdapl_notice_look(env->ia->dev);
+	kdapl_notice_schedule(env->ia->dev);
 	found = notice();
 	return found && found->sent;
 }
@@ -298,7 +298,7 @@ static void failover(struct kunit *test, const struct rdma_cm_id *id)
 	rtnl_unlock();
 	KUNIT_ASSERT_TRUE(test, TP_WAIT_FOR(kdapl_addr_unbound(id)));
 	/* Other changes schedule the watcher repeatedly */
-	KUNIT_ASSERT_TRUE(test, TP_WAIT_FOR((kdapl_addr_changed(false), stands())));
+	KUNIT_ASSERT_TRUE(test, TP_WAIT_FOR((kdapl_addr_changed(false), on_port())));
 	/* All events of the device have been handled */
 	flush_workqueue(ib_wq);
 	fake_settle(env->fake);
@@ -395,7 +395,7 @@ static int roce_env(const struct sockaddr_in6 *addr, u32 personality)
 	if (IS_ERR(env))
 		return PTR_ERR(env);
 	memcpy(&env->ia->addr, addr, sizeof(*addr));
-	if (!TP_WAIT_FOR(stands()))
+	if (!TP_WAIT_FOR(on_port()))
 		return -EADDRNOTAVAIL;
 	return tp_ep_create(env, NULL, false, &ep) || tp_ep_create(env, NULL, false, &second) ?
 	       -EIO : 0;

@@ -44,7 +44,7 @@ struct kdapl_sp *sp_make_told(struct kunit *test, DAT_EVD_HANDLE evd, DAT_CONN_Q
 	KUNIT_ASSERT_FALSE(test, IS_ERR(sp->id));
 	if (tep) {
 		mutex_lock(&tep->ep->mutex);
-		kdapl_rsp_bond(tep->ep, sp);
+		kdapl_rsp_reserve_ep(tep->ep, sp);
 	}
 	if (before)
 		before(sp);

@@ -91,10 +91,10 @@ static void unplug(void)
 /* Number of grace periods for which the module has waited */
 static int graces_of(void (*end)(void))
 {
-	int before = atomic_read(&kdapl_graces);
+	int before = atomic_read(&kdapl_grace_periods);
 
 	end();
-	return atomic_read(&kdapl_graces) - before;
+	return atomic_read(&kdapl_grace_periods) - before;
 }
 
 static void C_36_closing_1000_endpoints_takes_few_grace_periods(struct kunit *test)
@@ -179,7 +179,7 @@ static void fail_attempt(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, tp_begin(&ep, false));
 	mutex_lock(&ep.ep->mutex);
-	ep.ep->raised = false;
+	ep.ep->left_init = false;
 	tp_qp(&ep)->state = IB_QPS_INIT;
 	mutex_unlock(&ep.ep->mutex);
 	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
@@ -396,8 +396,8 @@ static void bind_without_QP(struct work_struct *work)
 	spin_unlock_irqrestore(&sq->lock, flags);
 }
 
-/* Callback of a stranded request: kdapl_sq_abandon() calls it before it checks the slots */
-static void stranded_done(struct ib_cq *cq, struct ib_wc *wc)
+/* Callback of a deferred request: kdapl_sq_abandon() calls it before it checks the slots */
+static void deferred_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	wc->wr_cqe->done = kdapl_request_done;
 	queue_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()), system_wq,
@@ -419,10 +419,10 @@ static void an_abandoned_queue_leaves_a_bind_alone(struct kunit *test)
 	bind.called = false;
 	INIT_WORK(&bind.work, bind_without_QP);
 	slot = kdapl_pool_slot(&sq->pool, 1);
-	slot->cqe.done = stranded_done;
+	slot->cqe.done = deferred_done;
 	spin_lock_irq(&sq->lock);
 	slot->ev.next = NULL;
-	sq->stranded = &slot->ev;
+	sq->deferred = &slot->ev;
 	spin_unlock_irq(&sq->lock);
 	/* The work spins on another CPU, which this thread must not use */
 	migrate_disable();
@@ -456,11 +456,11 @@ static void C_36_an_IA_left_open_is_closed_without_an_upcall(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
 	strscpy(env->ia->owner, "kdapl_careless", sizeof(env->ia->owner));
 
-	kdapl_ia_destroy_left("kdapl_careful");
+	kdapl_ia_destroy_of_owner("kdapl_careful");
 	tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls), 1);
 	/* The Consumer of the two flushed posts was unloaded: no further upcall may run */
-	kdapl_ia_destroy_left("kdapl_careless");
+	kdapl_ia_destroy_of_owner("kdapl_careless");
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls), 1);
 	TP_EXPECT_TYPE(test, dat_ep_free(ep.handle), DAT_INVALID_HANDLE);
 	env->ia = NULL;
@@ -469,7 +469,7 @@ static void C_36_an_IA_left_open_is_closed_without_an_upcall(struct kunit *test)
 
 static void destroy_left(void)
 {
-	kdapl_ia_destroy_left("kdapl_careless");
+	kdapl_ia_destroy_of_owner("kdapl_careless");
 }
 
 /*
@@ -489,7 +489,7 @@ static void C_36_an_IA_that_is_being_closed_is_waited_for(struct kunit *test)
 	tp_start(&ending, close_ia);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!kdapl_obj_is_valid(ia, DAT_HANDLE_TYPE_IA)));
 	/* That of another module is not */
-	kdapl_ia_destroy_left("kdapl_careful");
+	kdapl_ia_destroy_of_owner("kdapl_careful");
 	tp_start(&unload, destroy_left);
 	/* No barrier is needed: the test repeats the check, and wakes no thread */
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(waitqueue_active(&kdapl_ias_closed) ||

@@ -48,17 +48,17 @@ static void kdapl_lmr_show(struct kdapl_lmr *lmr)
 void kdapl_lmr_repair_soon(struct kdapl_lmr *lmr)
 {
 	lockdep_assert_held(&lmr->lock);
-	if (!lmr->dying && (lmr->hostile || lmr->fmr.state == KDAPL_FAST_DIRTY))
+	if (!lmr->dying && (lmr->hostile || lmr->fmr.state == KDAPL_MR_UNKNOWN))
 		queue_work(kdapl_wq, &lmr->repair);
 }
 
 /**
- * kdapl_lmr_fast_free - note that the MR is not valid any more
+ * kdapl_lmr_mark_free - note that the MR is not valid any more
  * @lmr: LMR from dat_lmr_allocate()
  *
  * Context: any, lmr->lock held.
  */
-void kdapl_lmr_fast_free(struct kdapl_lmr *lmr)
+void kdapl_lmr_mark_free(struct kdapl_lmr *lmr)
 {
 	struct ib_device *ibdev = lmr->obj.ia->ibdev;
 
@@ -70,66 +70,66 @@ void kdapl_lmr_fast_free(struct kdapl_lmr *lmr)
 	lmr->param.lmr_state.bound = DAT_FALSE;
 	lmr->fmr.failed = false;
 	lmr->fmr.gone = false;
-	lmr->fmr.state = KDAPL_FAST_FREE;
+	lmr->fmr.state = KDAPL_MR_FREE;
 }
 
 /* A request has failed; it is unknown whether it was executed. lmr->lock held */
-static void kdapl_fmr_in_doubt(struct kdapl_lmr *lmr)
+static void kdapl_fmr_set_unknown(struct kdapl_lmr *lmr)
 {
-	lmr->fmr.state = KDAPL_FAST_DIRTY;
+	lmr->fmr.state = KDAPL_MR_UNKNOWN;
 	lmr->param.lmr_state.bound = DAT_FALSE;
 	lmr->param.rmr_context = 0;
 	kdapl_lmr_hide(lmr);
 	kdapl_lmr_repair_soon(lmr);
 }
 
-static void kdapl_fmr_began(struct kdapl_lmr *lmr, const struct kdapl_slot *slot, bool ok)
+static void kdapl_fmr_registered(struct kdapl_lmr *lmr, const struct kdapl_slot *slot, bool ok)
 {
-	struct kdapl_fast *f = &lmr->fmr;
+	struct kdapl_mr *m = &lmr->fmr;
 
-	if (f->by != slot)
+	if (m->by != slot)
 		return;
-	f->by = NULL;
-	if (f->state == KDAPL_FAST_BINDING && ok) {
-		f->state = KDAPL_FAST_BOUND;
+	m->by = NULL;
+	if (m->state == KDAPL_MR_REGISTERING && ok) {
+		m->state = KDAPL_MR_VALID;
 		lmr->param.lmr_state.bound = DAT_TRUE;
-	} else if (f->state == KDAPL_FAST_BINDING) {
-		kdapl_fmr_in_doubt(lmr);
-	} else if (f->state == KDAPL_FAST_ENDING) {
+	} else if (m->state == KDAPL_MR_REGISTERING) {
+		kdapl_fmr_set_unknown(lmr);
+	} else if (m->state == KDAPL_MR_INVALIDATING) {
 		/* The request that ends it has not completed, and decides */
-		f->failed = !ok;
+		m->failed = !ok;
 	}
 }
 
 /* A request that was to end it was not executed, so it is still bound (V-08) */
-static void kdapl_fmr_not_ended(struct kdapl_lmr *lmr, u8 old_state)
+static void kdapl_fmr_not_invalidated(struct kdapl_lmr *lmr, u8 old_state)
 {
-	struct kdapl_fast *f = &lmr->fmr;
+	struct kdapl_mr *m = &lmr->fmr;
 
-	if (f->gone) {
-		kdapl_lmr_fast_free(lmr);
+	if (m->gone) {
+		kdapl_lmr_mark_free(lmr);
 		return;
 	}
-	if (f->failed) {
-		kdapl_fmr_in_doubt(lmr);
+	if (m->failed) {
+		kdapl_fmr_set_unknown(lmr);
 		return;
 	}
 	/* The registration may have completed in the meantime */
-	f->state = f->by ? old_state : KDAPL_FAST_BOUND;
-	lmr->param.lmr_state.bound = f->state == KDAPL_FAST_BOUND ? DAT_TRUE : DAT_FALSE;
+	m->state = m->by ? old_state : KDAPL_MR_VALID;
+	lmr->param.lmr_state.bound = m->state == KDAPL_MR_VALID ? DAT_TRUE : DAT_FALSE;
 	kdapl_lmr_show(lmr);
 }
 
-static void kdapl_fmr_ended(struct kdapl_lmr *lmr, bool ok)
+static void kdapl_fmr_invalidated(struct kdapl_lmr *lmr, bool ok)
 {
-	struct kdapl_fast *f = &lmr->fmr;
+	struct kdapl_mr *m = &lmr->fmr;
 
-	if (f->state != KDAPL_FAST_ENDING)
+	if (m->state != KDAPL_MR_INVALIDATING)
 		return;
 	if (ok)
-		kdapl_lmr_fast_free(lmr);
+		kdapl_lmr_mark_free(lmr);
 	else
-		kdapl_fmr_not_ended(lmr, KDAPL_FAST_BOUND);
+		kdapl_fmr_not_invalidated(lmr, KDAPL_MR_VALID);
 }
 
 /**
@@ -142,16 +142,16 @@ static void kdapl_fmr_ended(struct kdapl_lmr *lmr, bool ok)
 void kdapl_fmr_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
-	struct kdapl_lmr *lmr = slot->fast->lmr;
+	struct kdapl_lmr *lmr = slot->mr->lmr;
 	unsigned long flags;
 
 	/* Until the end: without users the LMR may be freed after a grace period */
 	rcu_read_lock();
 	spin_lock_irqsave(&lmr->lock, flags);
-	if (slot->flags & KDAPL_SLOT_BINDS)
-		kdapl_fmr_began(lmr, slot, wc->status == IB_WC_SUCCESS);
+	if (slot->flags & KDAPL_SLOT_REGISTERS)
+		kdapl_fmr_registered(lmr, slot, wc->status == IB_WC_SUCCESS);
 	else
-		kdapl_fmr_ended(lmr, wc->status == IB_WC_SUCCESS);
+		kdapl_fmr_invalidated(lmr, wc->status == IB_WC_SUCCESS);
 	kdapl_lmr_repair_soon(lmr);
 	spin_unlock_irqrestore(&lmr->lock, flags);
 	/* Before the event: a Consumer that receives it may free the LMR */
@@ -172,26 +172,26 @@ void kdapl_fmr_done(struct ib_cq *cq, struct ib_wc *wc)
  */
 bool kdapl_lmr_invalidated(struct kdapl_lmr *lmr, const struct kdapl_ep *ep, u32 rkey)
 {
-	struct kdapl_fast *f = &lmr->fmr;
+	struct kdapl_mr *m = &lmr->fmr;
 	unsigned long flags;
 	bool legal = false;
 
 	spin_lock_irqsave(&lmr->lock, flags);
 	/* The device has a key even without remote rights */
 	if (lmr->dying || !lmr->mr || rkey != lmr->mr->rkey ||
-	    (lmr->fast && f->state == KDAPL_FAST_FREE)) {
+	    (lmr->is_fmr && m->state == KDAPL_MR_FREE)) {
 		/* The owner has ended it before */
 		legal = true;
-	} else if (!lmr->fast) {
+	} else if (!lmr->is_fmr) {
 		kdapl_lmr_hide(lmr);
 		lmr->hostile = true;
 	} else {
-		legal = f->ep == ep->obj.handle && lmr->zone == ep->zone;
+		legal = m->ep == ep->obj.handle && lmr->zone == ep->zone;
 		lmr->hostile |= !legal;
-		if (f->state == KDAPL_FAST_BOUND || f->state == KDAPL_FAST_BINDING)
-			kdapl_lmr_fast_free(lmr);
-		else if (f->state == KDAPL_FAST_ENDING)
-			f->gone = true;
+		if (m->state == KDAPL_MR_VALID || m->state == KDAPL_MR_REGISTERING)
+			kdapl_lmr_mark_free(lmr);
+		else if (m->state == KDAPL_MR_INVALIDATING)
+			m->gone = true;
 	}
 	kdapl_lmr_repair_soon(lmr);
 	spin_unlock_irqrestore(&lmr->lock, flags);
@@ -201,7 +201,7 @@ bool kdapl_lmr_invalidated(struct kdapl_lmr *lmr, const struct kdapl_ep *ep, u32
 /* ---- both calls -------------------------------------------------------- */
 
 /**
- * kdapl_fast_flush - flush a request on an orphaned object
+ * kdapl_lmr_wr_flush - flush a request on an orphaned object
  * @ep:     the EP, without a QP
  * @op:     DAT_DTO_LMR_FMR, DAT_DTO_LMR_INVALIDATE
  * @cookie: the Consumer's cookie
@@ -209,9 +209,9 @@ bool kdapl_lmr_invalidated(struct kdapl_lmr *lmr, const struct kdapl_ep *ep, u32
  *
  * Context: any, ep->sq.lock held.
  */
-DAT_RETURN kdapl_fast_flush(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 flags)
+DAT_RETURN kdapl_lmr_wr_flush(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 flags)
 {
-	struct kdapl_slot *slot = kdapl_fast_begin(ep, op, cookie, flags, kdapl_request_done);
+	struct kdapl_slot *slot = kdapl_mr_wr_begin(ep, op, cookie, flags, kdapl_request_done);
 
 	if (!slot)
 		return KDAPL_NO_RESOURCE(MEMORY);
@@ -220,7 +220,7 @@ DAT_RETURN kdapl_fast_flush(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 fl
 }
 
 /**
- * kdapl_fast_lookup - step 1 of both calls
+ * kdapl_lmr_wr_lookup - step 1 of both calls
  * @lmr_handle: any value
  * @ep_handle:  any value
  * @lmr:        receives the LMR
@@ -228,8 +228,8 @@ DAT_RETURN kdapl_fast_flush(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 fl
  *
  * Context: any, inside the read section.
  */
-DAT_RETURN kdapl_fast_lookup(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handle,
-			     struct kdapl_lmr **lmr, struct kdapl_ep **ep)
+DAT_RETURN kdapl_lmr_wr_lookup(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handle,
+			       struct kdapl_lmr **lmr, struct kdapl_ep **ep)
 {
 	struct kdapl_obj *obj = kdapl_obj_lookup(lmr_handle, DAT_HANDLE_TYPE_LMR);
 
@@ -249,13 +249,13 @@ DAT_RETURN kdapl_fast_lookup(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handle,
 /* Second half of step 6, and step 7. lmr->lock held */
 static DAT_RETURN kdapl_invalidate_check(const struct kdapl_lmr *lmr, const struct kdapl_ep *ep)
 {
-	const struct kdapl_fast *f = &lmr->fmr;
+	const struct kdapl_mr *m = &lmr->fmr;
 
 	if (lmr->dying)
 		return KDAPL_BAD_HANDLE(LMR);
 	/* The queues of two EPs are not ordered */
-	if (f->state != KDAPL_FAST_BOUND &&
-	    (f->state != KDAPL_FAST_BINDING || f->ep != ep->obj.handle))
+	if (m->state != KDAPL_MR_VALID &&
+	    (m->state != KDAPL_MR_REGISTERING || m->ep != ep->obj.handle))
 		return KDAPL_BAD_STATE(LMR_FREE);
 	if ((lmr->zone ^ ep->zone) & KDAPL_ZONE_MASK)
 		return KDAPL_ERROR(PROTECTION_VIOLATION);
@@ -271,18 +271,18 @@ static struct kdapl_slot *kdapl_invalidate_slot(struct kdapl_lmr *lmr, struct kd
 	*ret = kdapl_invalidate_check(lmr, ep);
 	if (*ret)
 		return NULL;
-	slot = kdapl_fast_begin(ep, DAT_DTO_LMR_INVALIDATE, cookie, flags, kdapl_fmr_done);
+	slot = kdapl_mr_wr_begin(ep, DAT_DTO_LMR_INVALIDATE, cookie, flags, kdapl_fmr_done);
 	if (!slot) {
 		*ret = KDAPL_NO_RESOURCE(MEMORY);
 		return NULL;
 	}
 	if (!kdapl_obj_use(&lmr->obj)) {
 		*ret = KDAPL_BAD_HANDLE(LMR);
-		kdapl_fast_abort(ep, slot);
+		kdapl_mr_wr_abort(ep, slot);
 		return NULL;
 	}
-	slot->fast = &lmr->fmr;
-	slot->flags |= KDAPL_SLOT_ENDS;
+	slot->mr = &lmr->fmr;
+	slot->flags |= KDAPL_SLOT_INVALIDATES;
 	slot->rdma.wr.opcode = IB_WR_LOCAL_INV;
 	slot->rdma.wr.ex.invalidate_rkey = lmr->fmr.mr->rkey;
 	/* In the verbs: after earlier reads (V-11) */
@@ -295,33 +295,33 @@ static DAT_RETURN kdapl_invalidate_request(struct kdapl_lmr *lmr, struct kdapl_e
 					   u64 cookie, u32 flags)
 {
 	struct ib_qp *qp = kdapl_dereference(ep->qp);
-	u8 old_state = KDAPL_FAST_BOUND;
+	u8 old_state = KDAPL_MR_VALID;
 	struct kdapl_slot *slot;
 	struct ib_send_wr *bad;
 	DAT_RETURN ret;
 	int err;
 
 	if (!qp)
-		return kdapl_fast_flush(ep, DAT_DTO_LMR_INVALIDATE, cookie, flags);
+		return kdapl_lmr_wr_flush(ep, DAT_DTO_LMR_INVALIDATE, cookie, flags);
 	spin_lock(&lmr->lock);
 	slot = kdapl_invalidate_slot(lmr, ep, cookie, flags, &ret);
 	if (slot) {
 		old_state = lmr->fmr.state;
-		lmr->fmr.state = KDAPL_FAST_ENDING;
+		lmr->fmr.state = KDAPL_MR_INVALIDATING;
 		kdapl_lmr_hide(lmr);
 	}
 	spin_unlock(&lmr->lock);
 	if (!slot)
 		return ret;
-	err = kdapl_fast_post(ep, qp, slot, &slot->rdma.wr, flags, &bad);
+	err = kdapl_mr_wr_post(ep, qp, slot, &slot->rdma.wr, flags, &bad);
 	if (likely(!err))
 		return DAT_SUCCESS;
 	spin_lock(&lmr->lock);
-	kdapl_fmr_not_ended(lmr, old_state);
+	kdapl_fmr_not_invalidated(lmr, old_state);
 	spin_unlock(&lmr->lock);
-	kdapl_fast_abort(ep, slot);
+	kdapl_mr_wr_abort(ep, slot);
 	kdapl_obj_unuse(&lmr->obj);
-	return kdapl_fast_refused(err);
+	return kdapl_mr_wr_error(err);
 }
 
 /* Is it executed after all earlier requests? Part of step 2, so in any state */
@@ -378,15 +378,15 @@ DAT_RETURN dat_lmr_invalidate(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handle
 	DAT_RETURN ret;
 
 	kdapl_read_lock(irq);
-	ret = kdapl_fast_lookup(lmr_handle, ep_handle, &lmr, &ep);
+	ret = kdapl_lmr_wr_lookup(lmr_handle, ep_handle, &lmr, &ep);
 	if (!ret && (completion_flags & DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG) &&
 	    !kdapl_invalidate_in_order(ep))
 		ret = KDAPL_UNSUPPORTED;
-	if (!ret && !lmr->fast)
+	if (!ret && !lmr->is_fmr)
 		ret = KDAPL_BAD_ARG(1);
 	if (!ret)
-		ret = kdapl_fast_check(ep, completion_flags,
-				       DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG, DAT_INVALID_ARG4);
+		ret = kdapl_mr_wr_check(ep, completion_flags,
+					DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG, DAT_INVALID_ARG4);
 	if (!ret) {
 		spin_lock(&ep->sq.lock);
 		ret = kdapl_invalidate_request(lmr, ep, user_cookie.as_64, completion_flags);
