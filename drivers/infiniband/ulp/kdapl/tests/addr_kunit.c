@@ -29,7 +29,7 @@ static void gid_change(void)
 }
 
 /* No net device ever had the address of this IA */
-static void C_62_a_GID_has_gone(struct kunit *test)
+static void C_62_the_GID_of_an_IA_was_deleted(struct kunit *test)
 {
 	kdapl_clauses(test, "C-62 C-30 C-40 C-41");
 	addr_make_three(test);
@@ -38,7 +38,7 @@ static void C_62_a_GID_has_gone(struct kunit *test)
 }
 
 /* The address is lost after the id was bound and before the attempt begins */
-static void C_62_lost_before_the_attempt_began(struct kunit *test)
+static void C_62_address_lost_before_the_attempt_begins(struct kunit *test)
 {
 	struct rdma_cm_id *id;
 
@@ -169,7 +169,7 @@ static void C_62_a_net_device_leaves_its_namespace(struct kunit *test)
 }
 
 /* A net device in a container must not hide one of the initial namespace with the same name */
-static void a_name_means_the_net_device_of_the_initial_namespace(struct kunit *test)
+static void net_device_name_prefers_the_initial_namespace(struct kunit *test)
 {
 	struct kdapl_device *dev;
 	struct sockaddr_in6 in6;
@@ -228,7 +228,7 @@ static void ids_are_made_in_the_namespace_of_the_address(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_ia_close(handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 }
 
-static void what_a_device_cannot_do_is_refused(struct kunit *test)
+static void rxe_is_usable_in_the_initial_namespace_only(struct kunit *test)
 {
 	struct ib_device *rxe = kunit_kzalloc(test, sizeof(*rxe), GFP_KERNEL);
 
@@ -341,7 +341,7 @@ static bool open(DAT_IA_HANDLE ia)
 }
 
 /* The module is kdapl itself. The IA of the fixture has no owner */
-static void an_IA_goes_with_the_module_that_has_opened_it(struct kunit *test)
+static void unloading_a_module_closes_each_IA(struct kunit *test)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	struct module *self = THIS_MODULE;
@@ -380,7 +380,7 @@ static void destroy_left(void)
  * The module has two IAs. The first sends its asynchronous events to an EVD of the second,
  * so the second can be closed only after the first, which another thread is closing.
  */
-static void C_36_an_IA_that_is_being_closed_uses_another(struct kunit *test)
+static void C_36_close_of_an_IA_whose_EVD_another_IA_uses(struct kunit *test)
 {
 	DAT_IA_HANDLE used = kdapl_obj_handle(&addr_env->ia->obj);
 	char name[DAT_NAME_MAX_LENGTH];
@@ -432,18 +432,18 @@ static void suite_exit(struct kunit *test)
 }
 
 static struct kunit_case addr_cases[] = {
-	KUNIT_CASE(C_62_a_GID_has_gone),
-	KUNIT_CASE(C_62_lost_before_the_attempt_began),
+	KUNIT_CASE(C_62_the_GID_of_an_IA_was_deleted),
+	KUNIT_CASE(C_62_address_lost_before_the_attempt_begins),
 	KUNIT_CASE(C_62_an_IPOIB_device_loses_its_address),
 	KUNIT_CASE(C_62_two_net_devices_have_the_address),
 	KUNIT_CASE(C_62_a_net_device_leaves_its_namespace),
-	KUNIT_CASE(a_name_means_the_net_device_of_the_initial_namespace),
+	KUNIT_CASE(net_device_name_prefers_the_initial_namespace),
 	KUNIT_CASE(ids_are_made_in_the_namespace_of_the_address),
-	KUNIT_CASE(what_a_device_cannot_do_is_refused),
+	KUNIT_CASE(rxe_is_usable_in_the_initial_namespace_only),
 	KUNIT_CASE(a_link_local_address_is_that_of_its_net_device),
 	KUNIT_CASE(a_port_taken_on_all_addresses_is_in_use),
-	KUNIT_CASE(an_IA_goes_with_the_module_that_has_opened_it),
-	KUNIT_CASE(C_36_an_IA_that_is_being_closed_uses_another),
+	KUNIT_CASE(unloading_a_module_closes_each_IA),
+	KUNIT_CASE(C_36_close_of_an_IA_whose_EVD_another_IA_uses),
 	{}
 };
 

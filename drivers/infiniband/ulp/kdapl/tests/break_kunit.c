@@ -435,7 +435,7 @@ static void count_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN
 	atomic_inc(&nupcalls);
 }
 
-static void Q_29_Q_35_a_buffer_taken_by_an_endpoint_that_ends(struct kunit *test)
+static void Q_29_Q_35_buffer_of_an_endpoint_that_is_freed(struct kunit *test)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = count_upcall };
 	DAT_EP_ATTR attr;
@@ -472,7 +472,7 @@ static void Q_29_Q_35_a_buffer_taken_by_an_endpoint_that_ends(struct kunit *test
 }
 
 /* The device returns a buffer after the drain of its EP has timed out and the EP was freed */
-static void Q_29_a_buffer_of_an_endpoint_that_has_gone(struct kunit *test)
+static void Q_29_buffer_returned_after_its_endpoint_was_freed(struct kunit *test)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 2, .max_recv_iov = 1 };
 	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
@@ -601,8 +601,8 @@ static struct kunit_case break_cases[] = {
 	KUNIT_CASE(C_32_reset_withdraws_events_and_makes_a_new_QP),
 	KUNIT_CASE(C_36_free_withdraws_all_events),
 	KUNIT_CASE(Q_29_to_Q_31_one_endpoint_breaks_others_continue),
-	KUNIT_CASE(Q_29_Q_35_a_buffer_taken_by_an_endpoint_that_ends),
-	KUNIT_CASE(Q_29_a_buffer_of_an_endpoint_that_has_gone),
+	KUNIT_CASE(Q_29_Q_35_buffer_of_an_endpoint_that_is_freed),
+	KUNIT_CASE(Q_29_buffer_returned_after_its_endpoint_was_freed),
 	KUNIT_CASE(R_44_receive_with_invalidate),
 	KUNIT_CASE(G_31_write_with_immediate_data),
 	{}

@@ -245,7 +245,7 @@ static void R_12_solicited_wait(struct kunit *test)
 
 /* ---- runs of unsignalled requests (6.8) ------------------------------------------------ */
 
-static void run_one_in_a_quarter_is_signalled(struct kunit *test)
+static void every_quarter_of_the_queue_has_a_signalled_request(struct kunit *test)
 {
 	u32 i;
 
@@ -264,7 +264,7 @@ static void run_one_in_a_quarter_is_signalled(struct kunit *test)
 	kdapl_clauses(test, "S-15");
 }
 
-static void run_below_depth_8_every_request_is_signalled(struct kunit *test)
+static void below_depth_8_every_request_is_signalled(struct kunit *test)
 {
 	u32 i;
 
@@ -279,7 +279,7 @@ static void run_below_depth_8_every_request_is_signalled(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
 }
 
-static void run_the_last_free_slot_is_signalled(struct kunit *test)
+static void the_last_free_slot_is_signalled(struct kunit *test)
 {
 	struct kdapl_slot *held;
 
@@ -297,7 +297,7 @@ static void run_the_last_free_slot_is_signalled(struct kunit *test)
 }
 
 /* A marker completes after kdapl_sq_abandon() has accounted for all requests */
-static void run_of_a_position_that_has_passed_is_not_released(struct kunit *test)
+static void late_marker_releases_no_request_twice(struct kunit *test)
 {
 	struct kdapl_sq *sq;
 	u32 head;
@@ -321,7 +321,7 @@ static void run_of_a_position_that_has_passed_is_not_released(struct kunit *test
  * Unsignalled requests fail after kdapl_sq_abandon() has accounted for all requests: their
  * completions must not move the head of the run back to requests that were returned
  */
-static void G_34_a_late_failure_does_not_move_the_run_back(struct kunit *test)
+static void G_34_late_failure_releases_no_request_twice(struct kunit *test)
 {
 	struct kdapl_sq *sq;
 	u32 i;
@@ -346,7 +346,7 @@ static void G_34_a_late_failure_does_not_move_the_run_back(struct kunit *test)
 	kdapl_clauses(test, "G-34 G-32");
 }
 
-static void run_is_released_by_the_next_signalled_request(struct kunit *test)
+static void signalled_request_completes_those_before_it(struct kunit *test)
 {
 	u32 i;
 
@@ -369,7 +369,7 @@ static void run_is_released_by_the_next_signalled_request(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, signalled(i));
 }
 
-static void run_error_in_the_middle(struct kunit *test)
+static void error_in_a_run_of_unsignalled_requests(struct kunit *test)
 {
 	u32 i;
 
@@ -531,13 +531,13 @@ static struct kunit_case complete_cases[] = {
 	KUNIT_CASE(Q_05_Q_06_SRQ_completion_names_its_endpoint),
 	KUNIT_CASE(matrix_4_14),
 	KUNIT_CASE(R_12_solicited_wait),
-	KUNIT_CASE(run_one_in_a_quarter_is_signalled),
-	KUNIT_CASE(run_below_depth_8_every_request_is_signalled),
-	KUNIT_CASE(run_the_last_free_slot_is_signalled),
-	KUNIT_CASE(run_of_a_position_that_has_passed_is_not_released),
-	KUNIT_CASE(G_34_a_late_failure_does_not_move_the_run_back),
-	KUNIT_CASE(run_is_released_by_the_next_signalled_request),
-	KUNIT_CASE(run_error_in_the_middle),
+	KUNIT_CASE(every_quarter_of_the_queue_has_a_signalled_request),
+	KUNIT_CASE(below_depth_8_every_request_is_signalled),
+	KUNIT_CASE(the_last_free_slot_is_signalled),
+	KUNIT_CASE(late_marker_releases_no_request_twice),
+	KUNIT_CASE(G_34_late_failure_releases_no_request_twice),
+	KUNIT_CASE(signalled_request_completes_those_before_it),
+	KUNIT_CASE(error_in_a_run_of_unsignalled_requests),
 	KUNIT_CASE(G_34_a_stream_of_suppressed_requests_never_stops),
 	KUNIT_CASE(request_idle_after_the_marker),
 	KUNIT_CASE(G_09_G_26_post_inside_the_upcall_of_a_full_queue),

@@ -187,7 +187,7 @@ static const struct limit_row {
 	{ 0, 0, 4, KDAPL_MAX_ACK_TIMEOUT, 0, 4 },
 };
 
-static void C_61_a_peer_cannot_have_us_wait_for_ever(struct kunit *test)
+static void C_61_peer_cannot_set_an_infinite_ack_timeout(struct kunit *test)
 {
 	DAT_EP_ATTR attr;
 	u32 i;
@@ -338,7 +338,7 @@ static void C_46_a_late_reject_leaves_the_private_data_alone(struct kunit *test)
 /* ---- queue length (C-47) ---------------------------------------------------- */
 
 /* An EVD of one entry accepts all events that its EPs owe; none is lost */
-static void C_47_a_short_EVD_loses_nothing(struct kunit *test)
+static void C_47_an_EVD_of_length_1_loses_no_event(struct kunit *test)
 {
 	DAT_EVENT event;
 	DAT_EP_ATTR attr;
@@ -401,11 +401,11 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(C_27_C_29_C_30_a_graceful_disconnect_is_overtaken),
 	KUNIT_CASE(C_48_both_sides_disconnect),
 	KUNIT_CASE(C_55_stale_jiffies_make_no_timeout_early),
-	KUNIT_CASE(C_61_a_peer_cannot_have_us_wait_for_ever),
+	KUNIT_CASE(C_61_peer_cannot_set_an_infinite_ack_timeout),
 	KUNIT_CASE(C_52_the_QP_goes_to_the_partition_of_its_path),
 	KUNIT_CASE(a_peer_cannot_install_an_alternate_path),
 	KUNIT_CASE(C_46_a_late_reject_leaves_the_private_data_alone),
-	KUNIT_CASE(C_47_a_short_EVD_loses_nothing),
+	KUNIT_CASE(C_47_an_EVD_of_length_1_loses_no_event),
 	{}
 };
 

@@ -91,7 +91,7 @@ static void C_31_failed_device_ends_an_attempt(struct kunit *test)
 }
 
 /* As in the core's own drain, posts that the device does not flush are not waited for */
-static void P8_free_and_removal_of_a_QP_that_does_not_move(struct kunit *test)
+static void P8_free_and_removal_if_modify_QP_to_ERROR_fails(struct kunit *test)
 {
 	struct tp_ep other;
 
@@ -134,7 +134,7 @@ static void expect_reset(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 }
 
-static void P8_reset_of_a_QP_that_does_not_move(struct kunit *test)
+static void P8_reset_if_modify_QP_to_ERROR_fails(struct kunit *test)
 {
 	kdapl_clauses(test, "C-32 C-36");
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
@@ -152,7 +152,7 @@ static void P8_reset_of_a_QP_that_does_not_move(struct kunit *test)
 }
 
 /* The device moves the QP to ERROR, but flushes nothing and refuses the markers */
-static void P8_reset_of_a_QP_that_does_not_flush(struct kunit *test)
+static void P8_reset_if_the_device_flushes_nothing(struct kunit *test)
 {
 	kdapl_clauses(test, "C-32 C-36");
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
@@ -169,7 +169,7 @@ static void P8_reset_of_a_QP_that_does_not_flush(struct kunit *test)
 }
 
 /* The same, but the device keeps only a marker, which is not one of the Consumer's posts */
-static void P8_reset_of_a_QP_that_keeps_a_marker(struct kunit *test)
+static void P8_reset_if_the_device_keeps_a_marker(struct kunit *test)
 {
 	kdapl_clauses(test, "C-32 C-25");
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
@@ -429,10 +429,10 @@ static struct kunit_case control_cases[] = {
 	KUNIT_CASE(no_object_is_created_on_an_IA_that_closes),
 	KUNIT_CASE_SLOW(P8_removal_under_calls_of_every_kind),
 	KUNIT_CASE_SLOW(P8_abrupt_close_under_calls_of_every_kind),
-	KUNIT_CASE_SLOW(P8_free_and_removal_of_a_QP_that_does_not_move),
-	KUNIT_CASE_SLOW(P8_reset_of_a_QP_that_does_not_move),
-	KUNIT_CASE_SLOW(P8_reset_of_a_QP_that_does_not_flush),
-	KUNIT_CASE_SLOW(P8_reset_of_a_QP_that_keeps_a_marker),
+	KUNIT_CASE_SLOW(P8_free_and_removal_if_modify_QP_to_ERROR_fails),
+	KUNIT_CASE_SLOW(P8_reset_if_modify_QP_to_ERROR_fails),
+	KUNIT_CASE_SLOW(P8_reset_if_the_device_flushes_nothing),
+	KUNIT_CASE_SLOW(P8_reset_if_the_device_keeps_a_marker),
 	{}
 };
 

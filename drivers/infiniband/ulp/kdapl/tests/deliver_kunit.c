@@ -93,7 +93,7 @@ static u32 steps_of(struct evt *evt, u32 n)
 	return steps;
 }
 
-static void marking_grows_with_the_number_of_messages(struct kunit *test)
+static void marking_is_linear_in_the_number_of_events(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	u32 few = steps_of(evt, EVT_SLOTS / 4), many = steps_of(evt, EVT_SLOTS);
@@ -112,7 +112,7 @@ static u32 notifying(struct evt *evt)
 }
 
 /* The event where the last marking ended leaves the queue in each possible way */
-static void marking_goes_on_after_its_last_event_has_gone(struct kunit *test)
+static void marking_continues_after_its_last_event_was_removed(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	struct kdapl_slot *slot;
@@ -189,7 +189,7 @@ static int wait_for_first(void *data)
 }
 
 /* dat_ep_free() waits for the upcall with its event, but not for the next upcall */
-static void C_36_the_waiter_is_woken_between_two_upcalls(struct kunit *test)
+static void C_36_free_waits_for_one_upcall_only(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	struct kdapl_slot *second = evt_slot(evt, 1, 2, true);
@@ -236,9 +236,9 @@ static void E_17_an_event_is_pushed_after_upcalls_were_enabled(struct kunit *tes
 
 static struct kunit_case deliver_cases[] = {
 	KUNIT_CASE(E_17_delivery_while_connection_work_blocks),
-	KUNIT_CASE(marking_grows_with_the_number_of_messages),
-	KUNIT_CASE(marking_goes_on_after_its_last_event_has_gone),
-	KUNIT_CASE(C_36_the_waiter_is_woken_between_two_upcalls),
+	KUNIT_CASE(marking_is_linear_in_the_number_of_events),
+	KUNIT_CASE(marking_continues_after_its_last_event_was_removed),
+	KUNIT_CASE(C_36_free_waits_for_one_upcall_only),
 	KUNIT_CASE(E_17_an_event_is_pushed_after_upcalls_were_enabled),
 	{}
 };

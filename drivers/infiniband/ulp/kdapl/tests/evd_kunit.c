@@ -192,7 +192,7 @@ static void E_23_async_overflow_is_reported_once(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, others, EVT_QLEN);
 }
 
-static void E_23_overflow_rearms_when_the_ring_has_been_empty(struct kunit *test)
+static void E_23_overflow_is_reported_again_after_an_empty_ring(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	unsigned int others, i;
@@ -215,7 +215,7 @@ static void E_23_overflow_rearms_when_the_ring_has_been_empty(struct kunit *test
 }
 
 /* The overflow event was dequeued, but not the events queued after it */
-static void E_23_a_ring_that_was_not_empty_tells_no_more(struct kunit *test)
+static void E_23_no_second_report_until_the_ring_was_empty(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	unsigned int others, i;
@@ -237,7 +237,7 @@ static void E_23_a_ring_that_was_not_empty_tells_no_more(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, others, EVT_QLEN);
 }
 
-static void async_events_notify_from_elsewhere(struct kunit *test)
+static void async_events_have_upcalls_from_the_workqueue(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 
@@ -261,7 +261,7 @@ static void queue_of(struct evt *evt, unsigned int which, u64 cookie, bool notif
 }
 
 /* The event was pushed by a thread that saw upcalls disabled and has not checked again yet */
-static void a_late_push_is_counted_when_gathered(struct kunit *test)
+static void event_pushed_after_upcalls_were_enabled_is_counted(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	struct kdapl_slot *slot;
@@ -276,7 +276,7 @@ static void a_late_push_is_counted_when_gathered(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, READ_ONCE(evt->evd.nnotify), 0);
 }
 
-static void C_36_take_back_leaves_the_others_in_order(struct kunit *test)
+static void C_36_removing_events_keeps_the_order_of_others(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 
@@ -301,7 +301,7 @@ static void C_36_take_back_leaves_the_others_in_order(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, evt_pop(evt), U64_MAX);
 }
 
-static void C_36_a_queue_works_after_all_events_are_withdrawn(struct kunit *test)
+static void C_36_queue_works_after_all_events_were_removed(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	u64 i;
@@ -429,7 +429,7 @@ static void hook_in_upcall(struct evt *evt, const DAT_EVENT *event)
 	evt->data += kdapl_in_upcall();
 }
 
-static void C_59_the_upcall_knows_where_it_is(struct kunit *test)
+static void C_59_calls_in_the_upcall_are_detected(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 
@@ -604,17 +604,17 @@ static struct kunit_case evd_cases[] = {
 	KUNIT_CASE(post_se_refuses_bad_arguments),
 	KUNIT_CASE(E_21_full_ring_refuses_software_events_and_no_others),
 	KUNIT_CASE(E_23_async_overflow_is_reported_once),
-	KUNIT_CASE(E_23_overflow_rearms_when_the_ring_has_been_empty),
-	KUNIT_CASE(E_23_a_ring_that_was_not_empty_tells_no_more),
-	KUNIT_CASE(async_events_notify_from_elsewhere),
-	KUNIT_CASE(a_late_push_is_counted_when_gathered),
-	KUNIT_CASE(C_36_take_back_leaves_the_others_in_order),
-	KUNIT_CASE(C_36_a_queue_works_after_all_events_are_withdrawn),
+	KUNIT_CASE(E_23_overflow_is_reported_again_after_an_empty_ring),
+	KUNIT_CASE(E_23_no_second_report_until_the_ring_was_empty),
+	KUNIT_CASE(async_events_have_upcalls_from_the_workqueue),
+	KUNIT_CASE(event_pushed_after_upcalls_were_enabled_is_counted),
+	KUNIT_CASE(C_36_removing_events_keeps_the_order_of_others),
+	KUNIT_CASE(C_36_queue_works_after_all_events_were_removed),
 	KUNIT_CASE(E_09_change_in_the_upcall_counts_from_the_next_one),
 	KUNIT_CASE(E_09_DISABLE_in_the_upcall_ends_the_delivery),
 	KUNIT_CASE(E_11_SAME_keeps_function_and_data),
 	KUNIT_CASE(E_06_policy_without_function_is_refused),
-	KUNIT_CASE(C_59_the_upcall_knows_where_it_is),
+	KUNIT_CASE(C_59_calls_in_the_upcall_are_detected),
 	KUNIT_CASE(E_05_TEARDOWN_waits_for_the_running_upcall),
 	KUNIT_CASE(C_36_ep_free_waits_for_an_upcall_with_its_event),
 	KUNIT_CASE(DISABLE_lets_no_upcall_start_after_it_returned),

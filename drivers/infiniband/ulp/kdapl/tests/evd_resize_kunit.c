@@ -54,7 +54,7 @@ static void expect_mixed(struct kunit *test, struct evt *evt, u64 first, u64 n)
 	}
 }
 
-static void E_42_what_is_queued_stays_in_order(struct kunit *test)
+static void E_42_resize_keeps_the_order_of_events(struct kunit *test)
 {
 	static const u32 length[] = { EVT_QLEN, 64, 1000, 21, 22 };
 	struct evt *evt = test->priv;
@@ -94,7 +94,7 @@ static void expect_room(struct kunit *test, struct evt *evt, u32 room)
 		KUNIT_EXPECT_EQ(test, evt_pop(evt), i);
 }
 
-static void E_42_the_room_is_the_new_one(struct kunit *test)
+static void E_42_the_new_length_is_effective(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 
@@ -115,7 +115,7 @@ static void E_42_the_room_is_the_new_one(struct kunit *test)
 	expect_room(test, evt, 3);
 }
 
-static void E_43_shorter_than_what_is_queued_changes_nothing(struct kunit *test)
+static void E_43_length_below_the_number_of_events_is_refused(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	struct kdapl_ring_event *ring = evt->evd.ring;
@@ -158,7 +158,7 @@ static void E_43_growing_is_not_refused(struct kunit *test)
 }
 
 /* An overflow event uses a reserved entry outside the ring */
-static void E_42_an_overflow_event_stays_too(struct kunit *test)
+static void E_42_resize_keeps_an_overflow_event(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	DAT_EVENT event;
@@ -330,11 +330,11 @@ static void E_42_events_come_and_have_upcalls_meanwhile(struct kunit *test)
 }
 
 static struct kunit_case evd_resize_cases[] = {
-	KUNIT_CASE(E_42_what_is_queued_stays_in_order),
-	KUNIT_CASE(E_42_the_room_is_the_new_one),
-	KUNIT_CASE(E_43_shorter_than_what_is_queued_changes_nothing),
+	KUNIT_CASE(E_42_resize_keeps_the_order_of_events),
+	KUNIT_CASE(E_42_the_new_length_is_effective),
+	KUNIT_CASE(E_43_length_below_the_number_of_events_is_refused),
 	KUNIT_CASE(E_43_growing_is_not_refused),
-	KUNIT_CASE(E_42_an_overflow_event_stays_too),
+	KUNIT_CASE(E_42_resize_keeps_an_overflow_event),
 	KUNIT_CASE(E_42_a_pending_upcall_is_made),
 	KUNIT_CASE(no_memory_changes_nothing),
 	KUNIT_CASE(E_42_events_come_and_are_dequeued_meanwhile),

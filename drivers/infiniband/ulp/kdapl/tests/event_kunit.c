@@ -13,7 +13,7 @@
 
 /* ---- delivery in the done callback ---------------------------------------- */
 
-static void a_completion_is_handed_over_in_the_done_callback(struct kunit *test)
+static void upcall_runs_in_the_done_callback(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	DAT_EVENT *event = &evt->rec[0].event;
@@ -93,7 +93,7 @@ static void E_14_slot_is_free_inside_the_upcall(struct kunit *test)
 
 /* ---- never on the caller's stack ----------------------------------------- */
 
-static void E_08a_post_se_upcalls_from_elsewhere(struct kunit *test)
+static void E_08a_post_se_runs_no_upcall_on_its_stack(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	u64 i;
@@ -135,7 +135,7 @@ static void E_08a_no_deadlock_on_a_lock_of_the_upcall(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, evt->data, 1);
 }
 
-static void modify_with_ANY_upcalls_from_elsewhere(struct kunit *test)
+static void modify_to_ANY_runs_no_upcall_on_its_stack(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 
@@ -151,7 +151,7 @@ static void modify_with_ANY_upcalls_from_elsewhere(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, evt_value(&evt->rec[1].event), 2);
 }
 
-static void C_58_queue_outside_done_upcalls_from_elsewhere(struct kunit *test)
+static void C_58_event_outside_a_done_callback_has_its_upcall(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	struct kdapl_slot *slot = evt_slot(evt, 0, 1, true);
@@ -184,7 +184,7 @@ static void E_04_DISABLE_collects_and_ANY_delivers_the_backlog(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, evt_pop(evt), U64_MAX);
 }
 
-static void E_12_NEW_waits_for_the_next_and_hands_over_the_oldest(struct kunit *test)
+static void E_12_NEW_waits_for_an_event_and_delivers_the_oldest(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 
@@ -212,7 +212,7 @@ static void E_13_ANY_needs_no_new_event(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, evt->rec[0].deferred);
 }
 
-static void E_16_more_events_tells_what_is_queued(struct kunit *test)
+static void E_16_more_events_is_set_while_events_are_queued(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	u64 i;
@@ -316,7 +316,7 @@ static void E_03_NOTIFY_gives_no_event(struct kunit *test)
 
 /* ---- budget --------------------------------------------------------------- */
 
-static void E_08b_after_64_events_the_turn_passes(struct kunit *test)
+static void E_08b_budget_of_64_events(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	unsigned int here, i;
@@ -352,7 +352,7 @@ static void hook_feeds(struct evt *evt, const DAT_EVENT *event)
 		kdapl_evd_queue(&evt->evd, &slot->ev, true);
 }
 
-static void E_08b_an_endless_stream_leaves_the_softirq(struct kunit *test)
+static void E_08b_endless_events_move_to_the_workqueue(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	unsigned int here, i;
@@ -470,7 +470,7 @@ static int dequeue_thread(void *data)
 	return 0;
 }
 
-static void E_41_dequeue_and_upcall_share_without_loss(struct kunit *test)
+static void E_41_dequeue_and_upcall_lose_no_event(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	struct producer p = { .evt = evt, .which = 0 };
@@ -490,26 +490,26 @@ static void E_41_dequeue_and_upcall_share_without_loss(struct kunit *test)
 }
 
 static struct kunit_case event_cases[] = {
-	KUNIT_CASE(a_completion_is_handed_over_in_the_done_callback),
+	KUNIT_CASE(upcall_runs_in_the_done_callback),
 	KUNIT_CASE(E_10_instance_data_is_passed_unchanged),
 	KUNIT_CASE(E_07_bottom_halves_are_off_in_every_upcall),
 	KUNIT_CASE(E_14_slot_is_free_inside_the_upcall),
-	KUNIT_CASE(E_08a_post_se_upcalls_from_elsewhere),
+	KUNIT_CASE(E_08a_post_se_runs_no_upcall_on_its_stack),
 	KUNIT_CASE(E_08a_no_deadlock_on_a_lock_of_the_upcall),
-	KUNIT_CASE(modify_with_ANY_upcalls_from_elsewhere),
-	KUNIT_CASE(C_58_queue_outside_done_upcalls_from_elsewhere),
+	KUNIT_CASE(modify_to_ANY_runs_no_upcall_on_its_stack),
+	KUNIT_CASE(C_58_event_outside_a_done_callback_has_its_upcall),
 	KUNIT_CASE(E_04_DISABLE_collects_and_ANY_delivers_the_backlog),
-	KUNIT_CASE(E_12_NEW_waits_for_the_next_and_hands_over_the_oldest),
+	KUNIT_CASE(E_12_NEW_waits_for_an_event_and_delivers_the_oldest),
 	KUNIT_CASE(E_13_ANY_needs_no_new_event),
-	KUNIT_CASE(E_16_more_events_tells_what_is_queued),
+	KUNIT_CASE(E_16_more_events_is_set_while_events_are_queued),
 	KUNIT_CASE(E_18_events_without_upcall_come_before_the_notifying_one),
 	KUNIT_CASE(E_19_no_upcall_for_what_the_upcall_dequeued),
 	KUNIT_CASE(E_17_dequeue_of_the_notifying_event_needs_no_upcall),
 	KUNIT_CASE(E_03_NOTIFY_gives_no_event),
-	KUNIT_CASE(E_08b_after_64_events_the_turn_passes),
-	KUNIT_CASE(E_08b_an_endless_stream_leaves_the_softirq),
+	KUNIT_CASE(E_08b_budget_of_64_events),
+	KUNIT_CASE(E_08b_endless_events_move_to_the_workqueue),
 	KUNIT_CASE(E_02_two_producers_one_upcall_at_a_time),
-	KUNIT_CASE(E_41_dequeue_and_upcall_share_without_loss),
+	KUNIT_CASE(E_41_dequeue_and_upcall_lose_no_event),
 	{}
 };
 

@@ -76,7 +76,7 @@ static struct kdapl_sp *listen(struct kunit *test, DAT_EVD_HANDLE *evd)
 	return to_kdapl_sp(obj);
 }
 
-static void C_62_an_IA_goes_along_with_its_bond(struct kunit *test)
+static void C_62_an_IA_follows_the_failover_of_its_bond(struct kunit *test)
 {
 	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_CONNECT_REQUEST };
 	struct rdma_cm_id *child;
@@ -112,7 +112,7 @@ static void C_62_an_IA_goes_along_with_its_bond(struct kunit *test)
 }
 
 /* Without a bond: the IPoIB device itself gets a new hardware address */
-static void C_62_an_IA_goes_along_with_a_hardware_address(struct kunit *test)
+static void C_62_an_IA_follows_a_new_hardware_address(struct kunit *test)
 {
 	struct kdapl_sp *sp;
 	DAT_EVD_HANDLE evd;
@@ -130,7 +130,7 @@ static void C_62_an_IA_goes_along_with_a_hardware_address(struct kunit *test)
  * The IA has followed its address before the old port goes down, so only the CM reports to
  * the EP that its path is broken.
  */
-static void C_62_the_CM_tells_an_EP_of_a_failover(struct kunit *test)
+static void C_62_the_CM_reports_a_failover_to_an_EP(struct kunit *test)
 {
 	kdapl_clauses(test, "C-62 C-30");
 	two_ports(test);
@@ -168,7 +168,7 @@ static bool hears(struct kdapl_sp *sp)
 }
 
 /* The CM reports ADDR_CHANGE to an id on a bond that has failed over */
-static void the_CM_tells_of_a_failover(struct kunit *test)
+static void the_CM_reports_a_failover(struct kunit *test)
 {
 	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ADDR_CHANGE };
 	rdma_cm_event_handler handler;
@@ -247,7 +247,7 @@ static void C_62_the_address_moves_before_the_service_point_starts(struct kunit 
  * Creation may still fail and free the service point, so no work may be scheduled before
  * the start
  */
-static void C_62_the_CM_tells_of_a_failover_before_the_start(struct kunit *test)
+static void C_62_the_CM_reports_a_failover_before_the_start(struct kunit *test)
 {
 	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_ADDR_CHANGE };
 	rdma_cm_event_handler handler;
@@ -273,12 +273,12 @@ static void C_62_the_CM_tells_of_a_failover_before_the_start(struct kunit *test)
 /* ---- suite -------------------------------------------------------------------- */
 
 static struct kunit_case failover_cases[] = {
-	KUNIT_CASE(C_62_an_IA_goes_along_with_its_bond),
-	KUNIT_CASE(the_CM_tells_of_a_failover),
-	KUNIT_CASE(C_62_an_IA_goes_along_with_a_hardware_address),
-	KUNIT_CASE(C_62_the_CM_tells_an_EP_of_a_failover),
+	KUNIT_CASE(C_62_an_IA_follows_the_failover_of_its_bond),
+	KUNIT_CASE(the_CM_reports_a_failover),
+	KUNIT_CASE(C_62_an_IA_follows_a_new_hardware_address),
+	KUNIT_CASE(C_62_the_CM_reports_a_failover_to_an_EP),
 	KUNIT_CASE(C_62_the_address_moves_before_the_service_point_starts),
-	KUNIT_CASE(C_62_the_CM_tells_of_a_failover_before_the_start),
+	KUNIT_CASE(C_62_the_CM_reports_a_failover_before_the_start),
 	{}
 };
 

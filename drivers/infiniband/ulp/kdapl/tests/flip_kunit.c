@@ -184,7 +184,7 @@ static void P4_upcall_of_a_new_EVD(struct kunit *test)
 	KUNIT_EXPECT_GT(test, made, 0);
 }
 
-static void P4_another_upcall(struct kunit *test)
+static void P4_change_of_the_upcall(struct kunit *test)
 {
 	static DAT_UPCALL_OBJECT upcall;
 	u32 bad = 0, made = 0, i;
@@ -277,7 +277,7 @@ static struct kunit_case flip_cases[] = {
 	KUNIT_CASE(P4_segments_of_an_SRQ),
 	KUNIT_CASE(P4_attributes_of_an_SRQ_endpoint),
 	KUNIT_CASE(P4_upcall_of_a_new_EVD),
-	KUNIT_CASE(P4_another_upcall),
+	KUNIT_CASE(P4_change_of_the_upcall),
 	KUNIT_CASE(P4_segments_of_a_post),
 	{}
 };

@@ -84,7 +84,7 @@ static void F_09_F_10_the_registration_fails(struct kunit *test)
 	tp_ep_free(&other);
 }
 
-static void V_08_flushed_and_as_bound_as_before(struct kunit *test)
+static void V_08_flushed_invalidation_keeps_the_registration(struct kunit *test)
 {
 	struct tp_ep other;
 	struct fmr f;
@@ -111,7 +111,7 @@ static void V_08_flushed_and_as_bound_as_before(struct kunit *test)
 	tp_ep_free(&other);
 }
 
-static void V_08_flushed_and_freed(struct kunit *test)
+static void V_08_LMR_is_freed_after_a_flushed_invalidation(struct kunit *test)
 {
 	struct fmr f;
 
@@ -128,7 +128,7 @@ static void V_08_flushed_and_freed(struct kunit *test)
 }
 
 /* Both requests are outstanding when the first one fails */
-static void F_10_ended_before_it_has_begun(struct kunit *test)
+static void F_10_registration_fails_with_its_invalidation_posted(struct kunit *test)
 {
 	struct fmr f;
 
@@ -206,7 +206,7 @@ static void repair_that_finds_no_MR(struct kunit *test)
 }
 
 /* A Consumer that writes back dirty pages may wait for this work */
-static void repair_waits_for_no_IO(struct kunit *test)
+static void repair_allocates_without_IO(struct kunit *test)
 {
 	struct fmr f;
 
@@ -276,7 +276,7 @@ static void C_57_device_leaves_a_registered_LMR(struct kunit *test)
 	device_leaves(test, false);
 }
 
-static void C_57_device_leaves_one_that_is_ending(struct kunit *test)
+static void C_57_device_leaves_an_LMR_with_an_invalidation_posted(struct kunit *test)
 {
 	kdapl_clauses(test, "C-57 C-58 F-09 V-08");
 	device_leaves(test, true);
@@ -296,16 +296,16 @@ static void fmr_end_exit(struct kunit *test)
 
 static struct kunit_case fmr_end_cases[] = {
 	KUNIT_CASE(F_09_F_10_the_registration_fails),
-	KUNIT_CASE(V_08_flushed_and_as_bound_as_before),
-	KUNIT_CASE(V_08_flushed_and_freed),
-	KUNIT_CASE(F_10_ended_before_it_has_begun),
+	KUNIT_CASE(V_08_flushed_invalidation_keeps_the_registration),
+	KUNIT_CASE(V_08_LMR_is_freed_after_a_flushed_invalidation),
+	KUNIT_CASE(F_10_registration_fails_with_its_invalidation_posted),
 	KUNIT_CASE(F_10_the_invalidation_fails),
 	KUNIT_CASE(G_01_refused_by_the_device),
 	KUNIT_CASE(repair_that_finds_no_MR),
-	KUNIT_CASE(repair_waits_for_no_IO),
+	KUNIT_CASE(repair_allocates_without_IO),
 	KUNIT_CASE(B_20_in_use_while_a_request_is_outstanding),
 	KUNIT_CASE(C_57_device_leaves_a_registered_LMR),
-	KUNIT_CASE(C_57_device_leaves_one_that_is_ending),
+	KUNIT_CASE(C_57_device_leaves_an_LMR_with_an_invalidation_posted),
 	{}
 };
 

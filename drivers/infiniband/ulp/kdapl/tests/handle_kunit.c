@@ -168,7 +168,7 @@ static void G_35_stale_handle_misses_the_new_owner(struct kunit *test)
 	kdapl_clauses(test, "G-35");
 }
 
-static void aborted_index_comes_back(struct kunit *test)
+static void index_of_an_aborted_object_is_reused(struct kunit *test)
 {
 	struct test_obj *a = make(test), *b;
 	unsigned long handle = a->obj.handle;
@@ -211,7 +211,7 @@ static void growth_beyond_a_page(struct kunit *test)
 	synchronize_rcu();
 }
 
-static void one_caller_removes_it(struct kunit *test)
+static void only_one_caller_removes_an_object(struct kunit *test)
 {
 	struct test_obj *to = make_public(test), *next;
 
@@ -453,9 +453,9 @@ static struct kunit_case handle_cases[] = {
 	KUNIT_CASE(G_35_every_bit_of_a_handle_counts),
 	KUNIT_CASE(G_35_foreign_type_is_refused),
 	KUNIT_CASE(G_35_stale_handle_misses_the_new_owner),
-	KUNIT_CASE(aborted_index_comes_back),
+	KUNIT_CASE(index_of_an_aborted_object_is_reused),
 	KUNIT_CASE(growth_beyond_a_page),
-	KUNIT_CASE(one_caller_removes_it),
+	KUNIT_CASE(only_one_caller_removes_an_object),
 	KUNIT_CASE(references_are_counted),
 	KUNIT_CASE(wait_ends_with_the_last_reference),
 	KUNIT_CASE(users_keep_an_object_from_being_killed),

@@ -285,7 +285,7 @@ static void P5_endpoint_that_the_device_refuses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
 }
 
-static void C_52_access_flags_only_as_needed(struct kunit *test)
+static void C_52_remote_access_flags_follow_the_read_credits(struct kunit *test)
 {
 	DAT_EP_ATTR attr;
 
@@ -476,7 +476,7 @@ static struct kunit_case ia_cases[] = {
 	KUNIT_CASE(C_59_freeing_calls_in_the_upcall_are_refused),
 	KUNIT_CASE(C_59_freeing_calls_in_the_upcall_of_another_EVD_are_refused),
 	KUNIT_CASE(P5_endpoint_that_the_device_refuses),
-	KUNIT_CASE(C_52_access_flags_only_as_needed),
+	KUNIT_CASE(C_52_remote_access_flags_follow_the_read_credits),
 	KUNIT_CASE(a_service_QP_has_a_PSN_of_its_own),
 	KUNIT_CASE(C_31_removal_ends_the_connection_with_its_events),
 	KUNIT_CASE(C_58_posts_on_an_orphan_are_flushed_in_software),

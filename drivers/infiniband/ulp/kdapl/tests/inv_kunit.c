@@ -175,7 +175,7 @@ static void I_10_the_binding_is_gone(struct kunit *test)
 	tp_drain(&m.ep);
 }
 
-static void I_10_an_unbind_finds_nothing_to_end(struct kunit *test)
+static void I_10_unbind_after_an_invalidation(struct kunit *test)
 {
 	struct fake_queue *sq = &tp_qp(&m.ep)->sq;
 	u32 key;
@@ -246,7 +246,7 @@ static void V_02_fmr_of_this_endpoint(struct kunit *test)
 }
 
 /* The peer ends the registration before the local request, which is then flushed */
-static void I_10_the_peer_is_faster_than_a_flush(struct kunit *test)
+static void I_10_peer_invalidates_before_the_flush(struct kunit *test)
 {
 	struct fmr f;
 
@@ -288,7 +288,7 @@ static void I_05_binding_of_another_endpoint(struct kunit *test)
 }
 
 /* The owner has posted an unbind, which is flushed later */
-static void I_05_binding_that_is_being_ended(struct kunit *test)
+static void I_05_binding_with_an_invalidation_posted(struct kunit *test)
 {
 	u32 key;
 
@@ -423,7 +423,7 @@ static void I_05_the_next_peer_of_the_endpoint(struct kunit *test)
 	mem_expect_no_async(test, &m);
 }
 
-static void I_05_the_endpoint_has_left_the_zone(struct kunit *test)
+static void I_05_the_endpoint_was_moved_to_another_zone(struct kunit *test)
 {
 	struct fmr f;
 	u32 key;
@@ -530,19 +530,19 @@ static struct kunit_case inv_cases[] = {
 	KUNIT_CASE(I_08_arguments_as_those_of_a_send),
 	KUNIT_CASE(I_08_suppressed_and_flushed),
 	KUNIT_CASE(I_10_the_binding_is_gone),
-	KUNIT_CASE(I_10_an_unbind_finds_nothing_to_end),
+	KUNIT_CASE(I_10_unbind_after_an_invalidation),
 	KUNIT_CASE(I_10_before_the_bind_has_completed),
 	KUNIT_CASE(V_02_fmr_of_this_endpoint),
-	KUNIT_CASE(I_10_the_peer_is_faster_than_a_flush),
+	KUNIT_CASE(I_10_peer_invalidates_before_the_flush),
 	KUNIT_CASE(I_05_binding_of_another_endpoint),
-	KUNIT_CASE(I_05_binding_that_is_being_ended),
+	KUNIT_CASE(I_05_binding_with_an_invalidation_posted),
 	KUNIT_CASE(I_05_LMR_with_remote_rights),
 	KUNIT_CASE(I_05_LMR_without_remote_rights),
 	KUNIT_CASE(I_05_fmr_of_another_endpoint),
 	KUNIT_CASE(I_05_fmr_without_remote_rights),
 	KUNIT_CASE(I_05_key_without_an_owner),
 	KUNIT_CASE(I_05_the_next_peer_of_the_endpoint),
-	KUNIT_CASE(I_05_the_endpoint_has_left_the_zone),
+	KUNIT_CASE(I_05_the_endpoint_was_moved_to_another_zone),
 	KUNIT_CASE(I_05_before_ESTABLISHED),
 	KUNIT_CASE(I_05_receive_of_an_SRQ),
 	KUNIT_CASE(owner_and_peer_invalidate_at_once),

@@ -79,7 +79,7 @@ static void finish(enum ib_wc_status status)
 	fake_settle(env->fake);
 }
 
-static void an_idle_EP_asks_whether_its_peer_is_there(struct kunit *test)
+static void an_idle_EP_sends_a_probe(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, make(HOUR), DAT_SUCCESS);
 	connect(test);
@@ -123,7 +123,7 @@ static void G_31_a_probe_that_fails_breaks_the_EP(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_events(ep.request_evd), 0);
 }
 
-static void what_completes_shows_that_the_peer_is_there(struct kunit *test)
+static void a_completion_resets_the_keepalive(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, make(HOUR), DAT_SUCCESS);
 	connect(test);
@@ -220,7 +220,7 @@ static void the_attribute_is_checked_and_returned(struct kunit *test)
 }
 
 /* The EP was reset, modified and connected again before its old timer expired */
-static void a_tick_of_an_earlier_connection_finds_it_off(struct kunit *test)
+static void an_old_timer_does_not_probe_a_new_connection(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, make(HOUR), DAT_SUCCESS);
 	connect(test);
@@ -245,13 +245,13 @@ static void keepalive_exit(struct kunit *test)
 }
 
 static struct kunit_case keepalive_cases[] = {
-	KUNIT_CASE(an_idle_EP_asks_whether_its_peer_is_there),
+	KUNIT_CASE(an_idle_EP_sends_a_probe),
 	KUNIT_CASE(G_31_a_probe_that_fails_breaks_the_EP),
-	KUNIT_CASE(what_completes_shows_that_the_peer_is_there),
+	KUNIT_CASE(a_completion_resets_the_keepalive),
 	KUNIT_CASE(a_read_that_is_outstanding_is_not_followed),
 	KUNIT_CASE(it_is_off_by_default),
 	KUNIT_CASE(the_attribute_is_checked_and_returned),
-	KUNIT_CASE(a_tick_of_an_earlier_connection_finds_it_off),
+	KUNIT_CASE(an_old_timer_does_not_probe_a_new_connection),
 	{}
 };
 

@@ -76,7 +76,7 @@ static void late_desc(const struct late_row *row, char *desc)
 
 KUNIT_ARRAY_PARAM(late, late_rows, late_desc);
 
-static void G_36_the_answer_comes_after_the_disconnect(struct kunit *test)
+static void G_36_the_NAK_comes_after_the_disconnect(struct kunit *test)
 {
 	const struct late_row *row = test->param_value;
 	bool graceful;
@@ -281,7 +281,7 @@ static void S_48_the_receive_fails_before_the_NAK(struct kunit *test)
 }
 
 /* Both ends have sent too much: the EP also waits for the peer's answer to its send */
-static void S_48_both_send_too_much(struct kunit *test)
+static void S_48_both_peers_send_too_much_data(struct kunit *test)
 {
 	kdapl_clauses(test, "S-48 R-22 G-36");
 	make(test, &ep);
@@ -365,7 +365,7 @@ static void linger_exit(struct kunit *test)
 }
 
 static struct kunit_case linger_cases[] = {
-	KUNIT_CASE_PARAM(G_36_the_answer_comes_after_the_disconnect, late_gen_params),
+	KUNIT_CASE_PARAM(G_36_the_NAK_comes_after_the_disconnect, late_gen_params),
 	KUNIT_CASE(C_29_the_last_request_ends_the_wait),
 	KUNIT_CASE(C_29_no_wait_without_outstanding_requests),
 	KUNIT_CASE(C_24_an_abrupt_disconnect_ends_the_wait),
@@ -375,7 +375,7 @@ static struct kunit_case linger_cases[] = {
 	KUNIT_CASE(C_30_a_refusal_and_silence),
 	KUNIT_CASE(C_30_a_fatal_error_does_not_wait),
 	KUNIT_CASE(S_48_the_receive_fails_before_the_NAK),
-	KUNIT_CASE(S_48_both_send_too_much),
+	KUNIT_CASE(S_48_both_peers_send_too_much_data),
 	KUNIT_CASE(C_43_a_refusal_before_ESTABLISHED),
 	KUNIT_CASE(C_36_C_32_a_wait_does_not_outlast_its_connection),
 	{}

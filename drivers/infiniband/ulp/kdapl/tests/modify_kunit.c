@@ -253,7 +253,7 @@ static void bad_handles_change_nothing(struct kunit *test)
 }
 
 /* Numbers can change while receives are outstanding */
-static void numbers_change_beside_a_receive(struct kunit *test)
+static void limits_may_change_with_a_receive_outstanding(struct kunit *test)
 {
 	DAT_EP_PARAM_MASK mask = DAT_EP_FIELD_EP_ATTR_MAX_MESSAGE_SIZE |
 				 DAT_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE |
@@ -448,7 +448,7 @@ static void flags_of_a_shared_EVD(struct kunit *test)
 	tp_ep_free(&other);
 }
 
-static void solicited_wait_comes_and_goes(struct kunit *test)
+static void solicited_wait_is_set_and_cleared(struct kunit *test)
 {
 	DAT_EP_PARAM_MASK flags = DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS;
 	int live;
@@ -518,13 +518,13 @@ static struct kunit_case modify_cases[] = {
 	KUNIT_CASE(each_field_of_an_unconfigured_endpoint),
 	KUNIT_CASE(bad_attributes_change_nothing),
 	KUNIT_CASE(bad_handles_change_nothing),
-	KUNIT_CASE(numbers_change_beside_a_receive),
+	KUNIT_CASE(limits_may_change_with_a_receive_outstanding),
 	KUNIT_CASE(depths_and_segments_are_those_requested),
 	KUNIT_CASE(read_credits_decide_on_access),
 	KUNIT_CASE(another_zone),
 	KUNIT_CASE(event_dispatchers_are_exchanged),
 	KUNIT_CASE(flags_of_a_shared_EVD),
-	KUNIT_CASE(solicited_wait_comes_and_goes),
+	KUNIT_CASE(solicited_wait_is_set_and_cleared),
 	KUNIT_CASE(an_SRQ_endpoint_keeps_its_buffers),
 	{}
 };

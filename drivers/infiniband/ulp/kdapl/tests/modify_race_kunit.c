@@ -41,7 +41,7 @@ static void with_each_refusal(struct kunit *test, DAT_EP_PARAM_MASK mask, const 
 	KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, mask, p), DAT_SUCCESS);
 }
 
-static void the_device_makes_nothing_new(struct kunit *test)
+static void failed_allocations_of_the_device_change_nothing(struct kunit *test)
 {
 	DAT_EP_PARAM p;
 
@@ -56,7 +56,7 @@ static void the_device_makes_nothing_new(struct kunit *test)
 	mod_expect_requests(test, env, &ep, 5);
 }
 
-static void C_38_the_device_makes_nothing(struct kunit *test)
+static void C_38_failed_allocations_of_the_device_change_nothing(struct kunit *test)
 {
 	DAT_EP_PARAM p;
 
@@ -407,7 +407,7 @@ static int teller_thread(void *unused)
  * may not belong together. By the order of checks dat_lmr_invalidate() counts before it
  * checks the state.
  */
-static void MNS_slots_are_not_counted_in_the_midst(struct kunit *test)
+static void MNS_invalidate_fence_during_a_change_of_the_pool(struct kunit *test)
 {
 	struct kdapl_slot *slot;
 	bool early;
@@ -454,15 +454,15 @@ static void modify_race_exit(struct kunit *test)
 }
 
 static struct kunit_case modify_race_cases[] = {
-	KUNIT_CASE(the_device_makes_nothing_new),
-	KUNIT_CASE(C_38_the_device_makes_nothing),
+	KUNIT_CASE(failed_allocations_of_the_device_change_nothing),
+	KUNIT_CASE(C_38_failed_allocations_of_the_device_change_nothing),
 	KUNIT_CASE(each_allocation_fails_once),
 	KUNIT_CASE(C_57_an_orphan_is_not_modified),
 	KUNIT_CASE(reserved_endpoints_get_new_queues),
 	KUNIT_CASE(R_32_slots_are_taken_meanwhile),
 	KUNIT_CASE(R_32_a_receive_is_posted_meanwhile),
 	KUNIT_CASE(an_EVD_is_freed_after_the_change),
-	KUNIT_CASE(MNS_slots_are_not_counted_in_the_midst),
+	KUNIT_CASE(MNS_invalidate_fence_during_a_change_of_the_pool),
 	{}
 };
 

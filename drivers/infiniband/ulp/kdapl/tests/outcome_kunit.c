@@ -73,7 +73,7 @@ static void C_42_the_state_is_there_before_its_event(struct kunit *test)
 
 /* ---- one outcome (C-40) ------------------------------------------------------------ */
 
-static void C_40_what_comes_behind_the_outcome_is_late(struct kunit *test)
+static void C_40_no_second_outcome_event(struct kunit *test)
 {
 	struct rdma_cm_id *id;
 
@@ -256,7 +256,7 @@ static void outcome_exit(struct kunit *test)
 
 static struct kunit_case outcome_cases[] = {
 	KUNIT_CASE(C_42_the_state_is_there_before_its_event),
-	KUNIT_CASE(C_40_what_comes_behind_the_outcome_is_late),
+	KUNIT_CASE(C_40_no_second_outcome_event),
 	KUNIT_CASE(C_15_passive_side_completes_with_the_final_message),
 	KUNIT_CASE(C_44_late_successes_come_before_the_end),
 	KUNIT_CASE(G_36_nothing_replaces_the_first_cause),

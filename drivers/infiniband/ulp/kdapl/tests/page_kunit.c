@@ -133,7 +133,7 @@ static unsigned long find_hole(unsigned long end)
 	return 0;
 }
 
-static void holes_are_no_memory(struct kunit *test)
+static void addresses_without_memory_are_refused(struct kunit *test)
 {
 	unsigned long pfn = find_hole(0x10000);
 
@@ -357,7 +357,7 @@ static void page_exit(struct kunit *test)
 static struct kunit_case page_cases[] = {
 	KUNIT_CASE(the_zero_page_may_be_read),
 	KUNIT_CASE(the_kernel_image_keeps_its_protection),
-	KUNIT_CASE(holes_are_no_memory),
+	KUNIT_CASE(addresses_without_memory_are_refused),
 	KUNIT_CASE(the_reported_memory_is_correct),
 	KUNIT_CASE(a_page_that_was_bounced_is_found),
 	KUNIT_CASE(a_translated_page_is_not_bounced),

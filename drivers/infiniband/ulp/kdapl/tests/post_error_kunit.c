@@ -345,7 +345,7 @@ static DAT_RETURN post_other(enum tp_call call, u64 cookie)
 	return tp_post(call, &args);
 }
 
-static void P5_refused_by_verbs_on_the_other_way(struct kunit *test)
+static void P5_refused_by_verbs_on_the_slow_path(struct kunit *test)
 {
 	static const enum tp_call calls[] = { TP_SEND, TP_WRITE, TP_READ, TP_RECV };
 	u32 i, posts = env->fake->posts;
@@ -465,7 +465,7 @@ static struct kunit_case post_error_cases[] = {
 	KUNIT_CASE_PARAM(step_4_0_decides_before_all_later_ones, row_gen),
 	KUNIT_CASE(step_4_0_faults_are_reported_in_order),
 	KUNIT_CASE(P5_refused_by_verbs_leaves_nothing),
-	KUNIT_CASE(P5_refused_by_verbs_on_the_other_way),
+	KUNIT_CASE(P5_refused_by_verbs_on_the_slow_path),
 	KUNIT_CASE(P5_refused_unsignalled_request_is_not_in_the_run),
 	KUNIT_CASE(G_35_bad_handles),
 	{}

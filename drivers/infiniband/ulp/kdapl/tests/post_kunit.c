@@ -155,7 +155,7 @@ static void S_04_triplets_beyond_the_count_are_not_read(struct kunit *test)
 		kdapl_clauses(test, ids[call]);
 }
 
-static void G_13_no_segments_no_look_at_the_iov(struct kunit *test)
+static void G_13_no_segments_do_not_read_the_vector(struct kunit *test)
 {
 	static const char * const ids[] = {
 		"G-13 S-05 S-06",
@@ -551,7 +551,7 @@ static struct kunit_case post_cases[] = {
 	KUNIT_CASE_PARAM(G_03_work_request_is_what_was_asked, call_gen_params),
 	KUNIT_CASE_PARAM(G_12_empty_segments_are_ignored, call_gen_params),
 	KUNIT_CASE_PARAM(S_04_triplets_beyond_the_count_are_not_read, call_gen_params),
-	KUNIT_CASE_PARAM(G_13_no_segments_no_look_at_the_iov, call_gen_params),
+	KUNIT_CASE_PARAM(G_13_no_segments_do_not_read_the_vector, call_gen_params),
 	KUNIT_CASE_PARAM(G_17_as_many_segments_as_the_limit, call_gen_params),
 	KUNIT_CASE_PARAM(G_21_range_of_a_segment, call_gen_params),
 	KUNIT_CASE_PARAM(G_22_no_wrap_around_of_the_address, call_gen_params),

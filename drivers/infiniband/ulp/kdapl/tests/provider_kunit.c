@@ -125,7 +125,7 @@ static void expect_upcall_policy(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_evd_free(evd), DAT_SUCCESS);
 }
 
-static void E_01_the_provider_does_what_it_says(struct kunit *test)
+static void E_01_provider_attributes_match_the_behaviour(struct kunit *test)
 {
 	kdapl_clauses(test, "E-01 E-32");
 	expect_merging(test);
@@ -356,7 +356,7 @@ static void provider_exit(struct kunit *test)
 }
 
 static struct kunit_case provider_cases[] = {
-	KUNIT_CASE(E_01_the_provider_does_what_it_says),
+	KUNIT_CASE(E_01_provider_attributes_match_the_behaviour),
 	KUNIT_CASE(the_provider_supports_its_attributes),
 	KUNIT_CASE(memtype_hint_advises_whole_pages),
 	KUNIT_CASE(sync_calls_check_their_segments),

@@ -117,7 +117,7 @@ static unsigned long next_handle(unsigned int type)
 
 /* ---- the objects ---------------------------------------------------------------- */
 
-static void P4_an_EVD_is_told_before_it_is_found(struct kunit *test)
+static void P4_EVD_handle_is_stored_before_the_EVD_is_found(struct kunit *test)
 {
 	unsigned long guess;
 	bool good = true;
@@ -143,7 +143,7 @@ static void look_for(struct kdapl_sp *sp)
 	finder_is_ready = finder_ready(sp->obj.handle);
 }
 
-static void P4_a_service_point_is_told_before_it_is_found(struct kunit *test)
+static void P4_PSP_handle_is_stored_before_the_PSP_is_found(struct kunit *test)
 {
 	DAT_EVD_HANDLE evd = sp_make_evd(test, 1);
 	unsigned long guess = 0;
@@ -166,8 +166,8 @@ static void P4_a_service_point_is_told_before_it_is_found(struct kunit *test)
 /* ---- suite ---------------------------------------------------------------------- */
 
 static struct kunit_case publish_cases[] = {
-	KUNIT_CASE(P4_an_EVD_is_told_before_it_is_found),
-	KUNIT_CASE(P4_a_service_point_is_told_before_it_is_found),
+	KUNIT_CASE(P4_EVD_handle_is_stored_before_the_EVD_is_found),
+	KUNIT_CASE(P4_PSP_handle_is_stored_before_the_PSP_is_found),
 	{}
 };
 

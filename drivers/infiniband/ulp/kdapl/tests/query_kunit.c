@@ -273,7 +273,7 @@ static void expect_numbers(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_lmr_free(lmr), DAT_SUCCESS);
 }
 
-static void attributes_are_the_devices(struct kunit *test)
+static void attributes_are_those_of_the_device(struct kunit *test)
 {
 	DAT_IA_ATTR *a = &q.attr;
 
@@ -300,7 +300,7 @@ static void attributes_are_the_devices(struct kunit *test)
 	expect_numbers(test);
 }
 
-static void attributes_are_the_lesser_of_two(struct kunit *test)
+static void attributes_are_the_minimum_of_device_and_kdapl(struct kunit *test)
 {
 	DAT_IA_ATTR *a = &q.attr;
 
@@ -343,7 +343,7 @@ static void a_device_with_fewer_capabilities(struct kunit *test)
 }
 
 /* No system has all of that, but kdapl's own structures can count it */
-static void a_device_without_limits_has_ours(struct kunit *test)
+static void a_device_without_limits_has_the_limits_of_kdapl(struct kunit *test)
 {
 	DAT_IA_ATTR *a = &q.attr;
 	DAT_EVD_HANDLE evd;
@@ -501,7 +501,7 @@ static void the_parameter_has_a_default(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, q.attr.max_message_size, FAKE_MAX_SGE * 2047 * PAGE_SIZE);
 }
 
-static void each_size_is_reached_and_no_more(struct kunit *test)
+static void each_maximum_is_reached_and_not_exceeded(struct kunit *test)
 {
 	kdapl_clauses(test, "L-04");
 	open_on(test, small, 10000);
@@ -530,7 +530,7 @@ static void requests_with_all_their_segments_fit(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, q.attr.max_dto_per_ep, (FAKE_MAX_QP_WR - KDAPL_SQ_RESERVED) / 2);
 }
 
-static void each_size_of_another_device(struct kunit *test)
+static void each_maximum_of_another_device(struct kunit *test)
 {
 	kdapl_clauses(test, "L-04");
 	open_on(test, other, 0x80000000);
@@ -561,7 +561,7 @@ static DAT_RETURN post_size(DAT_EP_HANDLE ep, bool write, u64 size, DAT_LMR_CONT
 		       dat_ep_post_send(ep, n, iov, cookie, 0);
 }
 
-static void messages_as_large_as_they_can_be(struct kunit *test)
+static void messages_of_maximum_size(struct kunit *test)
 {
 	struct tp_ep ep = { };
 	DAT_LMR_CONTEXT context;
@@ -615,16 +615,16 @@ static void query_exit(struct kunit *test)
 }
 
 static struct kunit_case query_cases[] = {
-	KUNIT_CASE(attributes_are_the_devices),
-	KUNIT_CASE(attributes_are_the_lesser_of_two),
+	KUNIT_CASE(attributes_are_those_of_the_device),
+	KUNIT_CASE(attributes_are_the_minimum_of_device_and_kdapl),
 	KUNIT_CASE(a_device_with_fewer_capabilities),
-	KUNIT_CASE(a_device_without_limits_has_ours),
+	KUNIT_CASE(a_device_without_limits_has_the_limits_of_kdapl),
 	KUNIT_CASE(registrations_are_as_large_as_the_parameter_says),
 	KUNIT_CASE(the_parameter_has_a_default),
 	KUNIT_CASE(requests_with_all_their_segments_fit),
-	KUNIT_CASE(each_size_is_reached_and_no_more),
-	KUNIT_CASE(each_size_of_another_device),
-	KUNIT_CASE(messages_as_large_as_they_can_be),
+	KUNIT_CASE(each_maximum_is_reached_and_not_exceeded),
+	KUNIT_CASE(each_maximum_of_another_device),
+	KUNIT_CASE(messages_of_maximum_size),
 	{}
 };
 

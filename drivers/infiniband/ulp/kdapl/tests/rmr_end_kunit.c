@@ -248,7 +248,7 @@ static void repair_that_finds_no_MR(struct kunit *test)
 }
 
 /* A Consumer may wait for this work while it writes pages out */
-static void repair_waits_for_no_IO(struct kunit *test)
+static void repair_allocates_without_IO(struct kunit *test)
 {
 	bind(test, 1, 0, 8);
 	/* The fixture has freed an LMR, which has set a bit */
@@ -333,13 +333,13 @@ static void half_a_list(struct kunit *test, bool flush)
 	rcu_barrier();
 }
 
-static void half_a_list_is_taken_in_silence(struct kunit *test)
+static void device_accepts_half_of_a_list_and_completes_nothing(struct kunit *test)
 {
 	kdapl_clauses(test, "G-01 B-25");
 	half_a_list(test, false);
 }
 
-static void half_a_list_is_accepted_and_flushed(struct kunit *test)
+static void device_accepts_half_of_a_list_and_flushes_it(struct kunit *test)
 {
 	kdapl_clauses(test, "G-01 B-25");
 	half_a_list(test, true);
@@ -535,10 +535,10 @@ static struct kunit_case end_cases[] = {
 	KUNIT_CASE(B_14_a_binding_outlives_its_connection),
 	KUNIT_CASE(B_14_states),
 	KUNIT_CASE(repair_that_finds_no_MR),
-	KUNIT_CASE(repair_waits_for_no_IO),
+	KUNIT_CASE(repair_allocates_without_IO),
 	KUNIT_CASE(G_01_a_refused_bind_changes_nothing),
-	KUNIT_CASE(half_a_list_is_taken_in_silence),
-	KUNIT_CASE(half_a_list_is_accepted_and_flushed),
+	KUNIT_CASE(device_accepts_half_of_a_list_and_completes_nothing),
+	KUNIT_CASE(device_accepts_half_of_a_list_and_flushes_it),
 	KUNIT_CASE(B_20_the_LMR_is_in_use),
 	KUNIT_CASE(bound_RMR_is_freed),
 	KUNIT_CASE(flushed_RMR_is_freed_at_once),

@@ -449,7 +449,7 @@ static void B_23_in_atomic_context(struct kunit *test)
 
 /* ---- two MRs ---------------------------------------------------------- */
 
-static void B_25_both_are_busy(struct kunit *test)
+static void B_25_each_MR_is_busy(struct kunit *test)
 {
 	u32 first, second, third;
 	struct bind b;
@@ -552,7 +552,7 @@ static struct kunit_case rmr_cases[] = {
 	KUNIT_CASE(B_13_flags_reach_the_device),
 	KUNIT_CASE(B_01_event_of_its_own_stream),
 	KUNIT_CASE(B_23_in_atomic_context),
-	KUNIT_CASE(B_25_both_are_busy),
+	KUNIT_CASE(B_25_each_MR_is_busy),
 	KUNIT_CASE(B_25_unbind_needs_no_MR),
 	KUNIT_CASE(two_endpoints_take_turns),
 	{}

@@ -149,7 +149,7 @@ static void make_two(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
 
-static void C_62_an_address_is_lost_and_back_at_once(struct kunit *test)
+static void C_62_an_address_is_lost_and_restored_at_once(struct kunit *test)
 {
 	kdapl_clauses(test, "C-62 C-30 C-41");
 	make_two(test);
@@ -170,7 +170,7 @@ static void C_62_an_address_is_lost_and_back_at_once(struct kunit *test)
 }
 
 /* Between the binding of the id and the beginning of the attempt */
-static void C_62_lost_and_back_before_the_attempt_began(struct kunit *test)
+static void C_62_address_lost_and_restored_before_the_attempt(struct kunit *test)
 {
 	struct rdma_cm_id *id;
 
@@ -257,7 +257,7 @@ static bool default_pkey_is_last(void)
 }
 
 /* The core looks for the partition of the path in the port's table */
-static void a_QP_is_raised_in_the_partition_of_its_path(struct kunit *test)
+static void a_QP_uses_the_partition_of_its_path(struct kunit *test)
 {
 	struct ib_event event = {
 		.device = &env->fake->ibdev,
@@ -449,11 +449,11 @@ static void roce_exit(struct kunit *test)
 }
 
 static struct kunit_case roce_cases[] = {
-	KUNIT_CASE(C_62_an_address_is_lost_and_back_at_once),
-	KUNIT_CASE(C_62_lost_and_back_before_the_attempt_began),
+	KUNIT_CASE(C_62_an_address_is_lost_and_restored_at_once),
+	KUNIT_CASE(C_62_address_lost_and_restored_before_the_attempt),
 	KUNIT_CASE(C_62_other_events_do_not_shorten_the_grace_time),
 	KUNIT_CASE(C_60_no_disconnect_from_a_deleted_address),
-	KUNIT_CASE(a_QP_is_raised_in_the_partition_of_its_path),
+	KUNIT_CASE(a_QP_uses_the_partition_of_its_path),
 	KUNIT_CASE(C_62_a_failover_is_not_the_loss_of_an_address),
 	KUNIT_CASE(C_62_a_failover_breaks_connections_of_a_lost_GID),
 	{}

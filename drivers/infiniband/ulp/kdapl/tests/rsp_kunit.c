@@ -213,7 +213,7 @@ static void C_07_C_11_called_and_rejected(struct kunit *test)
 }
 
 /* A used RSP that was not freed does not affect the next one of the EP */
-static void a_spent_RSP_holds_nothing(struct kunit *test)
+static void a_used_RSP_does_not_affect_the_next_one(struct kunit *test)
 {
 	struct kdapl_sp *rsp = sp_make(test, sp_evd, 1, &sp_ep), *again;
 
@@ -359,7 +359,7 @@ static struct kunit_case rsp_cases[] = {
 	KUNIT_CASE(query_of_an_RSP),
 	KUNIT_CASE(C_03_C_08_reserved_and_given_back),
 	KUNIT_CASE(C_07_C_11_called_and_rejected),
-	KUNIT_CASE(a_spent_RSP_holds_nothing),
+	KUNIT_CASE(a_used_RSP_does_not_affect_the_next_one),
 	KUNIT_CASE(C_10_accepted_without_naming_the_EP),
 	KUNIT_CASE(C_57_removal_ends_what_an_RSP_holds),
 	KUNIT_CASE(P8_close_frees_all_objects),

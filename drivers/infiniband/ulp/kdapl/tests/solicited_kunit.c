@@ -58,7 +58,7 @@ static void second_message(void)
 }
 
 /* The first message raises an event; the second arrives before the CQ is armed again */
-static void S_17_a_message_before_the_arming_has_its_upcall(struct kunit *test)
+static void S_17_message_before_the_CQ_is_armed_has_its_upcall(struct kunit *test)
 {
 	kdapl_clauses(test, "S-17 E-17");
 	make(test);
@@ -129,7 +129,7 @@ static void solicited_exit(struct kunit *test)
 }
 
 static struct kunit_case solicited_cases[] = {
-	KUNIT_CASE(S_17_a_message_before_the_arming_has_its_upcall),
+	KUNIT_CASE(S_17_message_before_the_CQ_is_armed_has_its_upcall),
 	KUNIT_CASE(R_12_a_device_that_takes_the_flags_literally),
 	KUNIT_CASE(G_33_a_receive_in_DISCONNECTED_has_its_upcall),
 	{}

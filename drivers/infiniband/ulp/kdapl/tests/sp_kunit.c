@@ -148,7 +148,7 @@ static void C_49_every_service_point_has_a_share(struct kunit *test)
 }
 
 /* Memory and table entry are reused, but the handle is always a new one */
-static void C_50_a_request_takes_nothing_new(struct kunit *test)
+static void C_50_a_request_allocates_nothing(struct kunit *test)
 {
 	struct kdapl_sp *psp = sp_make(test, sp_evd, SP_QUAL, NULL);
 	DAT_CR_HANDLE cr, old = DAT_HANDLE_NULL;
@@ -267,7 +267,7 @@ static void handoff_moves_a_request(struct kunit *test)
 }
 
 /* It stays on the EVD, whose only entry it has */
-static void handoff_needs_no_second_place_on_an_EVD(struct kunit *test)
+static void handoff_on_a_full_EVD(struct kunit *test)
 {
 	DAT_EVD_HANDLE evd = sp_make_evd(test, 1);
 	struct kdapl_sp *from = sp_make(test, evd, 1, NULL);
@@ -303,7 +303,7 @@ static void handoff_needs_no_second_place_on_an_EVD(struct kunit *test)
 }
 
 /* An RSP's request goes to a PSP, and on to the next RSP of the same EP */
-static void handoff_takes_no_endpoint_along(struct kunit *test)
+static void handoff_releases_the_endpoint(struct kunit *test)
 {
 	struct kdapl_sp *rsp = sp_make(test, sp_evd, 1, &sp_ep);
 	struct kdapl_sp *psp = sp_make(test, sp_evd, 2, NULL);
@@ -374,12 +374,12 @@ static struct kunit_case sp_cases[] = {
 	KUNIT_CASE(query_of_a_PSP),
 	KUNIT_CASE(C_49_requests_are_bounded_and_shared),
 	KUNIT_CASE(C_49_every_service_point_has_a_share),
-	KUNIT_CASE(C_50_a_request_takes_nothing_new),
+	KUNIT_CASE(C_50_a_request_allocates_nothing),
 	KUNIT_CASE(E_46_an_EVD_with_requests_is_freed),
 	KUNIT_CASE(handoff_returns_the_first_fault),
 	KUNIT_CASE(handoff_moves_a_request),
-	KUNIT_CASE(handoff_needs_no_second_place_on_an_EVD),
-	KUNIT_CASE(handoff_takes_no_endpoint_along),
+	KUNIT_CASE(handoff_on_a_full_EVD),
+	KUNIT_CASE(handoff_releases_the_endpoint),
 	KUNIT_CASE(handoff_keeps_the_service_point),
 	{}
 };

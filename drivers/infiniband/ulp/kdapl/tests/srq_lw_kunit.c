@@ -99,7 +99,7 @@ static void look(void)
 
 /* ---- one event ---------------------------------------------------------------- */
 
-static void Q_33_falls_below_the_mark(struct kunit *test)
+static void Q_33_fewer_buffers_than_the_watermark(struct kunit *test)
 {
 	kdapl_clauses(test, "Q-33");
 	make(test, 4);
@@ -127,7 +127,7 @@ static void Q_33_falls_below_the_mark(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->fake->limits, 2);
 }
 
-static void Q_33_is_below_already(struct kunit *test)
+static void Q_33_watermark_above_the_number_of_buffers(struct kunit *test)
 {
 	kdapl_clauses(test, "Q-33");
 	make(test, 2);
@@ -151,7 +151,7 @@ static void Q_33_is_below_already(struct kunit *test)
 	expect_low(test);
 }
 
-static void Q_33_an_empty_SRQ_is_below_any_mark(struct kunit *test)
+static void Q_33_watermark_of_an_empty_SRQ(struct kunit *test)
 {
 	kdapl_clauses(test, "Q-33");
 	/* Without an endpoint, too */
@@ -161,7 +161,7 @@ static void Q_33_an_empty_SRQ_is_below_any_mark(struct kunit *test)
 	expect_low(test);
 }
 
-static void Q_33_device_that_has_missed_it(struct kunit *test)
+static void Q_33_limit_event_that_the_device_does_not_report(struct kunit *test)
 {
 	kdapl_clauses(test, "Q-33");
 	make(test, 4);
@@ -186,7 +186,7 @@ static void Q_33_device_that_has_missed_it(struct kunit *test)
 	expect_none(test);
 }
 
-static void Q_33_device_and_call_at_once(struct kunit *test)
+static void Q_33_limit_event_during_the_call(struct kunit *test)
 {
 	struct ib_event event = { .event = IB_EVENT_SRQ_LIMIT_REACHED };
 
@@ -211,7 +211,7 @@ static void Q_33_device_and_call_at_once(struct kunit *test)
 }
 
 /* A report about a mark that was replaced does not count for the next one */
-static void Q_33_said_late_of_another_mark(struct kunit *test)
+static void Q_33_late_report_of_a_replaced_watermark(struct kunit *test)
 {
 	struct ib_event event = { .event = IB_EVENT_SRQ_LIMIT_REACHED };
 	u32 refuses;
@@ -246,7 +246,7 @@ static void Q_33_said_late_of_another_mark(struct kunit *test)
 }
 
 /* A report in time raises the event, whatever is set next */
-static void Q_33_said_before_it_was_replaced(struct kunit *test)
+static void Q_33_report_before_the_watermark_is_replaced(struct kunit *test)
 {
 	kdapl_clauses(test, "Q-33");
 	make(test, 4);
@@ -262,7 +262,7 @@ static void Q_33_said_before_it_was_replaced(struct kunit *test)
 
 /* ---- none ---------------------------------------------------------------------- */
 
-static void Q_34_mark_of_0(struct kunit *test)
+static void Q_34_watermark_of_0(struct kunit *test)
 {
 	kdapl_clauses(test, "Q-34");
 	make(test, 4);
@@ -289,7 +289,7 @@ static void Q_34_mark_of_0(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->fake->limits, 0);
 }
 
-static void arguments(struct kunit *test)
+static void set_lw_arguments(struct kunit *test)
 {
 	DAT_SRQ_HANDLE srq = env->srq_handle;
 
@@ -316,7 +316,7 @@ static void arguments(struct kunit *test)
 
 /* ---- the end of an SRQ ------------------------------------------------------------ */
 
-static void C_57_mark_of_a_device_that_leaves(struct kunit *test)
+static void C_57_device_leaves_with_a_watermark_set(struct kunit *test)
 {
 	DAT_EVENT event = { };
 
@@ -335,7 +335,7 @@ static void C_57_mark_of_a_device_that_leaves(struct kunit *test)
 }
 
 /* The work is queued or running when the SRQ is freed; KASAN detects accesses to it */
-static void freed_with_a_mark(struct kunit *test)
+static void SRQ_is_freed_with_a_watermark_set(struct kunit *test)
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 4, .max_recv_iov = 1 };
 	struct ib_event event = { .event = IB_EVENT_SRQ_LIMIT_REACHED };
@@ -416,7 +416,7 @@ static void Q_17_a_device_that_has_failed_refuses_buffers(struct kunit *test)
 }
 
 /* The query may allocate in the driver, and a Consumer that writes pages out may wait for it */
-static void look_waits_for_no_IO(struct kunit *test)
+static void watermark_check_allocates_without_IO(struct kunit *test)
 {
 	struct ib_event event = { .event = IB_EVENT_SRQ_LIMIT_REACHED };
 
@@ -448,20 +448,20 @@ static void srq_lw_exit(struct kunit *test)
 }
 
 static struct kunit_case srq_lw_cases[] = {
-	KUNIT_CASE(Q_33_falls_below_the_mark),
-	KUNIT_CASE(Q_33_is_below_already),
-	KUNIT_CASE(Q_33_an_empty_SRQ_is_below_any_mark),
-	KUNIT_CASE(Q_33_device_that_has_missed_it),
-	KUNIT_CASE(Q_33_device_and_call_at_once),
-	KUNIT_CASE(Q_33_said_late_of_another_mark),
-	KUNIT_CASE(Q_33_said_before_it_was_replaced),
-	KUNIT_CASE(Q_34_mark_of_0),
-	KUNIT_CASE(arguments),
-	KUNIT_CASE(C_57_mark_of_a_device_that_leaves),
-	KUNIT_CASE(freed_with_a_mark),
+	KUNIT_CASE(Q_33_fewer_buffers_than_the_watermark),
+	KUNIT_CASE(Q_33_watermark_above_the_number_of_buffers),
+	KUNIT_CASE(Q_33_watermark_of_an_empty_SRQ),
+	KUNIT_CASE(Q_33_limit_event_that_the_device_does_not_report),
+	KUNIT_CASE(Q_33_limit_event_during_the_call),
+	KUNIT_CASE(Q_33_late_report_of_a_replaced_watermark),
+	KUNIT_CASE(Q_33_report_before_the_watermark_is_replaced),
+	KUNIT_CASE(Q_34_watermark_of_0),
+	KUNIT_CASE(set_lw_arguments),
+	KUNIT_CASE(C_57_device_leaves_with_a_watermark_set),
+	KUNIT_CASE(SRQ_is_freed_with_a_watermark_set),
 	KUNIT_CASE(Q_17_the_device_says_that_it_has_failed),
 	KUNIT_CASE(Q_17_a_device_that_has_failed_refuses_buffers),
-	KUNIT_CASE(look_waits_for_no_IO),
+	KUNIT_CASE(watermark_check_allocates_without_IO),
 	{}
 };
 

@@ -72,7 +72,7 @@ static int flow_thread(void *data)
 
 #define RESIZES	3000
 
-static void nobody_counts_a_buffer_twice(struct kunit *test)
+static void resize_counts_no_buffer_twice(struct kunit *test)
 {
 	u32 most = 0, failed = 0, i;
 
@@ -111,7 +111,7 @@ static int sizes_thread(void *data)
 #define MARKS	3000
 
 /* The first succeeds, the other is refused */
-static void Q_33_the_mark_stays_below_the_size(struct kunit *test)
+static void Q_33_resize_below_the_watermark(struct kunit *test)
 {
 	u32 set = 0, above = 0, other = 0, i;
 	DAT_SRQ_PARAM param;
@@ -153,8 +153,8 @@ static void srq_race_exit(struct kunit *test)
 }
 
 static struct kunit_case srq_race_cases[] = {
-	KUNIT_CASE(nobody_counts_a_buffer_twice),
-	KUNIT_CASE(Q_33_the_mark_stays_below_the_size),
+	KUNIT_CASE(resize_counts_no_buffer_twice),
+	KUNIT_CASE(Q_33_resize_below_the_watermark),
 	{}
 };
 

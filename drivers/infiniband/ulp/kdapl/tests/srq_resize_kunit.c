@@ -73,7 +73,7 @@ static void connect(struct kunit *test)
 
 /* ---- it works -------------------------------------------------------------------- */
 
-static void larger_and_smaller_with_buffers_posted(struct kunit *test)
+static void resize_with_buffers_posted(struct kunit *test)
 {
 	fill(test, 100, TP_DEPTH);
 	KUNIT_ASSERT_EQ(test, resize(TP_DEPTH + 5), DAT_SUCCESS);
@@ -101,7 +101,7 @@ static void larger_and_smaller_with_buffers_posted(struct kunit *test)
 	arrive(test, 500, 3 * TP_DEPTH);
 }
 
-static void smaller_than_it_was_made_and_back(struct kunit *test)
+static void smaller_than_created_and_back(struct kunit *test)
 {
 	KUNIT_ASSERT_EQ(test, resize(1), DAT_SUCCESS);
 	expect_size(test, 1);
@@ -371,8 +371,8 @@ static void resize_exit(struct kunit *test)
 }
 
 static struct kunit_case srq_resize_cases[] = {
-	KUNIT_CASE(larger_and_smaller_with_buffers_posted),
-	KUNIT_CASE(smaller_than_it_was_made_and_back),
+	KUNIT_CASE(resize_with_buffers_posted),
+	KUNIT_CASE(smaller_than_created_and_back),
 	KUNIT_CASE(events_that_wait_keep_their_slots),
 	KUNIT_CASE(the_low_watermark_counts_all_of_them),
 	KUNIT_CASE(refuses_bad_arguments),

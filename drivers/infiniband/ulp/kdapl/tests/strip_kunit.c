@@ -97,7 +97,7 @@ static int graces_of(void (*end)(void))
 	return atomic_read(&kdapl_grace_periods) - before;
 }
 
-static void C_36_closing_1000_endpoints_takes_few_grace_periods(struct kunit *test)
+static void C_36_close_of_1000_endpoints_waits_few_grace_periods(struct kunit *test)
 {
 	kdapl_clauses(test, "C-36");
 	make_eps(test, STRIP_EPS);
@@ -106,7 +106,7 @@ static void C_36_closing_1000_endpoints_takes_few_grace_periods(struct kunit *te
 	KUNIT_EXPECT_EQ(test, env->fake->most_in_error, STRIP_EPS / STRIP_KINDS * 3);
 }
 
-static void C_57_removal_of_1000_endpoints_takes_few_grace_periods(struct kunit *test)
+static void C_57_removal_of_1000_endpoints_waits_few_grace_periods(struct kunit *test)
 {
 	kdapl_clauses(test, "C-57");
 	make_eps(test, STRIP_EPS);
@@ -125,7 +125,7 @@ static void free_ep(void)
 	ep.handle = NULL;
 }
 
-static void C_36_freeing_one_endpoint_takes_three_grace_periods(struct kunit *test)
+static void C_36_free_of_an_endpoint_waits_three_grace_periods(struct kunit *test)
 {
 	u32 kind;
 
@@ -331,7 +331,7 @@ static void C_57_removal_finds_an_endpoint_without_a_QP(struct kunit *test)
  * A post finds no QP while the verbs objects are being destroyed. The EP still has a pointer
  * to its solicited CQ, but the CQ may have been freed: the flush must not use it.
  */
-static void S_31_a_flush_that_is_held_back_uses_no_CQ(struct kunit *test)
+static void S_31_delayed_flush_uses_no_CQ(struct kunit *test)
 {
 	struct kdapl_ep *kep;
 	struct kdapl_scq *scq;
@@ -405,7 +405,7 @@ static void deferred_done(struct ib_cq *cq, struct ib_wc *wc)
 	wait_for_completion_timeout(&bind.posting, tp_patience());
 }
 
-static void an_abandoned_queue_leaves_a_bind_alone(struct kunit *test)
+static void abandoning_a_queue_keeps_a_new_bind(struct kunit *test)
 {
 	struct kdapl_slot *slot;
 	struct kdapl_sq *sq;
@@ -442,7 +442,7 @@ static void count_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN
 	atomic_inc(&upcalls);
 }
 
-static void C_36_an_IA_left_open_is_closed_without_an_upcall(struct kunit *test)
+static void C_36_unload_closes_an_open_IA_without_upcalls(struct kunit *test)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = count_upcall };
 	u64 i;
@@ -516,9 +516,9 @@ static void strip_exit(struct kunit *test)
 }
 
 static struct kunit_case strip_cases[] = {
-	KUNIT_CASE_SLOW(C_36_closing_1000_endpoints_takes_few_grace_periods),
-	KUNIT_CASE_SLOW(C_57_removal_of_1000_endpoints_takes_few_grace_periods),
-	KUNIT_CASE(C_36_freeing_one_endpoint_takes_three_grace_periods),
+	KUNIT_CASE_SLOW(C_36_close_of_1000_endpoints_waits_few_grace_periods),
+	KUNIT_CASE_SLOW(C_57_removal_of_1000_endpoints_waits_few_grace_periods),
+	KUNIT_CASE(C_36_free_of_an_endpoint_waits_three_grace_periods),
 	KUNIT_CASE_SLOW(C_32_100_endpoints_share_the_wait_for_LAST_WQE),
 	KUNIT_CASE(C_36_an_endpoint_in_INIT_is_freed_without_a_flush),
 	KUNIT_CASE(C_23_receives_of_a_failed_attempt_are_flushed_in_software),
@@ -527,9 +527,9 @@ static struct kunit_case strip_cases[] = {
 	KUNIT_CASE(C_32_reset_without_a_CQ_changes_nothing),
 	KUNIT_CASE(C_57_removal_flushes_the_receives_of_a_QP_in_INIT),
 	KUNIT_CASE(C_57_removal_finds_an_endpoint_without_a_QP),
-	KUNIT_CASE(S_31_a_flush_that_is_held_back_uses_no_CQ),
-	KUNIT_CASE(an_abandoned_queue_leaves_a_bind_alone),
-	KUNIT_CASE(C_36_an_IA_left_open_is_closed_without_an_upcall),
+	KUNIT_CASE(S_31_delayed_flush_uses_no_CQ),
+	KUNIT_CASE(abandoning_a_queue_keeps_a_new_bind),
+	KUNIT_CASE(C_36_unload_closes_an_open_IA_without_upcalls),
 	KUNIT_CASE(C_36_an_IA_that_is_being_closed_is_waited_for),
 	{}
 };

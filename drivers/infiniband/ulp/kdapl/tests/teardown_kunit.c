@@ -93,7 +93,7 @@ static void poll_without_upcall(struct kunit *test)
 	TP_EXPECT_TYPE(test, dat_evd_dequeue(ep.recv_evd, &event), DAT_QUEUE_EMPTY);
 }
 
-static void R_12_C_43_solicited_before_ESTABLISHED_is_one_upcall(struct kunit *test)
+static void R_12_C_43_solicited_receives_before_ESTABLISHED(struct kunit *test)
 {
 	kdapl_clauses(test, "R-12 C-43 E-17");
 	make_solicited(test);
@@ -115,7 +115,7 @@ static void R_12_C_43_solicited_before_ESTABLISHED_is_one_upcall(struct kunit *t
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 1);
 }
 
-static void R_12_C_43_plain_before_ESTABLISHED_makes_no_upcall(struct kunit *test)
+static void R_12_C_43_plain_receives_before_ESTABLISHED(struct kunit *test)
 {
 	kdapl_clauses(test, "R-12 C-43");
 	make_solicited(test);
@@ -128,7 +128,7 @@ static void R_12_C_43_plain_before_ESTABLISHED_makes_no_upcall(struct kunit *tes
 	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_SUCCESS, 10);
 }
 
-static void E_18_C_43_plain_parked_in_front_goes_first(struct kunit *test)
+static void E_18_C_43_plain_before_solicited_receive(struct kunit *test)
 {
 	kdapl_clauses(test, "E-18 R-12 C-43");
 	make_solicited(test);
@@ -147,7 +147,7 @@ static void E_18_C_43_plain_parked_in_front_goes_first(struct kunit *test)
 /* ---- the marker ------------------------------------------------------------------- */
 
 /* The query schedules the work, which continues only after the marker has completed */
-static void marker_is_back_between_kick_and_reuse(struct kunit *test)
+static void marker_completes_before_it_is_posted_again(struct kunit *test)
 {
 	struct fake_queue *sq;
 
@@ -210,7 +210,7 @@ static unsigned long todo_before_marker_is_back(struct kunit *test, struct work_
 	return todo;
 }
 
-static void C_26_the_work_hears_of_the_marker_when_it_is_back(struct kunit *test)
+static void C_26_marker_completion_schedules_the_work(struct kunit *test)
 {
 	struct work_struct work;
 	unsigned long todo;
@@ -246,7 +246,7 @@ static void C_26_the_work_hears_of_the_marker_when_it_is_back(struct kunit *test
  * completes the drain marker. That completion must not queue the connection work,
  * because the EP may be gone as soon as the marker has completed.
  */
-static void C_36_the_marker_of_a_drain_wakes_nobody(struct kunit *test)
+static void C_36_drain_marker_does_not_schedule_the_work(struct kunit *test)
 {
 	struct rdma_cm_id *id;
 	struct fake_qp *qp;
@@ -389,7 +389,7 @@ static void post_pairs(struct kunit *test, u64 first, u64 last)
 	}
 }
 
-static void C_58_software_flushes_come_behind_those_of_the_device(struct kunit *test)
+static void C_58_software_flushes_come_after_those_of_the_device(struct kunit *test)
 {
 	struct rdma_cm_id *id;
 	struct fake_qp *qp;
@@ -530,7 +530,7 @@ static void C_32_reset_of_an_SRQ_endpoint_does_not_wait_twice(struct kunit *test
 }
 
 /* The event comes while the disconnect waits for it; the reset needs it, too */
-static void C_32_one_late_LAST_WQE_serves_disconnect_and_reset(struct kunit *test)
+static void C_32_late_LAST_WQE_ends_disconnect_and_reset(struct kunit *test)
 {
 	unsigned long begin;
 
@@ -574,19 +574,19 @@ static void teardown_exit(struct kunit *test)
 }
 
 static struct kunit_case teardown_cases[] = {
-	KUNIT_CASE(R_12_C_43_solicited_before_ESTABLISHED_is_one_upcall),
-	KUNIT_CASE(R_12_C_43_plain_before_ESTABLISHED_makes_no_upcall),
-	KUNIT_CASE(E_18_C_43_plain_parked_in_front_goes_first),
-	KUNIT_CASE(marker_is_back_between_kick_and_reuse),
-	KUNIT_CASE(C_26_the_work_hears_of_the_marker_when_it_is_back),
-	KUNIT_CASE(C_36_the_marker_of_a_drain_wakes_nobody),
+	KUNIT_CASE(R_12_C_43_solicited_receives_before_ESTABLISHED),
+	KUNIT_CASE(R_12_C_43_plain_receives_before_ESTABLISHED),
+	KUNIT_CASE(E_18_C_43_plain_before_solicited_receive),
+	KUNIT_CASE(marker_completes_before_it_is_posted_again),
+	KUNIT_CASE(C_26_marker_completion_schedules_the_work),
+	KUNIT_CASE(C_36_drain_marker_does_not_schedule_the_work),
 	KUNIT_CASE_SLOW(C_56_the_end_does_not_wait_for_a_slow_device),
 	KUNIT_CASE(C_57_device_leaves_while_an_SRQ_endpoint_is_freed),
-	KUNIT_CASE(C_58_software_flushes_come_behind_those_of_the_device),
+	KUNIT_CASE(C_58_software_flushes_come_after_those_of_the_device),
 	KUNIT_CASE(C_36_the_CQ_stays_while_it_is_armed),
 	KUNIT_CASE(C_36_a_late_interrupt_finds_the_CQ_stopped),
 	KUNIT_CASE(C_32_reset_of_an_SRQ_endpoint_does_not_wait_twice),
-	KUNIT_CASE(C_32_one_late_LAST_WQE_serves_disconnect_and_reset),
+	KUNIT_CASE(C_32_late_LAST_WQE_ends_disconnect_and_reset),
 	{}
 };
 

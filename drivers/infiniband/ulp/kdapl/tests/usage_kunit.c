@@ -71,7 +71,7 @@ static void endpoints_keep_an_SRQ_until_they_leave(struct kunit *test)
 
 /* ---- regions ---------------------------------------------------------------------- */
 
-static void L_05_a_freed_region_is_out_of_reach(struct kunit *test)
+static void L_05_a_freed_region_is_not_accessible(struct kunit *test)
 {
 	DAT_LMR_CONTEXT context;
 	DAT_LMR_HANDLE lmr;
@@ -101,7 +101,7 @@ static void L_05_a_freed_region_is_out_of_reach(struct kunit *test)
 #define CONTEXTS	600
 
 /* An index is reused after some time, with another generation */
-static void L_08_a_context_is_not_given_twice(struct kunit *test)
+static void L_08_a_context_is_not_reused(struct kunit *test)
 {
 	u32 reused = 0, i, k;
 	u32 *old = kunit_kcalloc(test, CONTEXTS, sizeof(*old), GFP_KERNEL);
@@ -176,7 +176,7 @@ static void L_01_L_02_an_address_that_is_no_memory(struct kunit *test)
 
 /* ---- calls without a place in our model ------------------------------------------------ */
 
-static void calls_that_are_not_offered(struct kunit *test)
+static void unsupported_calls(struct kunit *test)
 {
 	DAT_DTO_COOKIE cookie = { };
 	DAT_COUNT bufs, span;
@@ -283,10 +283,10 @@ static void usage_exit(struct kunit *test)
 static struct kunit_case usage_cases[] = {
 	KUNIT_CASE(users_keep_a_zone_and_leave_it),
 	KUNIT_CASE(endpoints_keep_an_SRQ_until_they_leave),
-	KUNIT_CASE(L_05_a_freed_region_is_out_of_reach),
-	KUNIT_CASE(L_08_a_context_is_not_given_twice),
+	KUNIT_CASE(L_05_a_freed_region_is_not_accessible),
+	KUNIT_CASE(L_08_a_context_is_not_reused),
 	KUNIT_CASE(L_01_L_02_an_address_that_is_no_memory),
-	KUNIT_CASE(calls_that_are_not_offered),
+	KUNIT_CASE(unsupported_calls),
 	KUNIT_CASE(E_20_a_shared_CQ_has_room_for_all_of_its_endpoints),
 	{}
 };
