@@ -150,25 +150,14 @@ static void kdapl_cr_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-static void kdapl_cr_op_destroy(struct kdapl_obj *obj)
-{
-	kdapl_cr_destroy(to_kdapl_cr(obj));
-}
-
-static void kdapl_cr_op_orphan(struct kdapl_obj *obj)
-{
-	kdapl_cr_orphan(to_kdapl_cr(obj));
-}
-
-static void kdapl_cr_op_undelivered(struct kdapl_obj *obj)
-{
-	kdapl_cr_drop(&to_kdapl_cr(obj)->ev);
-}
+static void kdapl_cr_destroy(struct kdapl_obj *obj);
+static void kdapl_cr_orphan(struct kdapl_obj *obj);
+static void kdapl_cr_undelivered(struct kdapl_obj *obj);
 
 static const struct kdapl_obj_ops kdapl_cr_ops = {
-	.destroy = kdapl_cr_op_destroy,
-	.orphan = kdapl_cr_op_orphan,
-	.undelivered = kdapl_cr_op_undelivered,
+	.destroy = kdapl_cr_destroy,
+	.orphan = kdapl_cr_orphan,
+	.undelivered = kdapl_cr_undelivered,
 };
 
 /**
@@ -219,27 +208,30 @@ static void kdapl_cr_finish(struct kdapl_cr *cr)
 
 /**
  * kdapl_cr_destroy - refuse a request that nobody will answer
- * @cr: out of the table, no reference left
+ * @obj: out of the table, no reference left
  *
  * If its event is still queued, the memory is kept until that is delivered.
  *
  * Context: process, no lock that a CM callback takes is held.
  */
-void kdapl_cr_destroy(struct kdapl_cr *cr)
+static void kdapl_cr_destroy(struct kdapl_obj *obj)
 {
+	struct kdapl_cr *cr = to_kdapl_cr(obj);
+
 	kdapl_cr_release_ep(cr);
-	kdapl_cr_orphan(cr);
+	kdapl_cr_orphan(obj);
 	kdapl_cr_finish(cr);
 }
 
 /**
  * kdapl_cr_orphan - orphan a request: the device is being removed, so refuse it
- * @cr: referenced by the caller
+ * @obj: referenced by the caller
  *
  * Context: process, no lock that a CM callback takes is held.
  */
-void kdapl_cr_orphan(struct kdapl_cr *cr)
+static void kdapl_cr_orphan(struct kdapl_obj *obj)
 {
+	struct kdapl_cr *cr = to_kdapl_cr(obj);
 	struct rdma_cm_id *id = xchg(&cr->id, NULL);
 
 	if (id) {
@@ -249,21 +241,19 @@ void kdapl_cr_orphan(struct kdapl_cr *cr)
 }
 
 /**
- * kdapl_cr_drop - refuse a request whose EVD is freed before the event was delivered
- * @ev: the event, removed from the queue (E-46)
+ * kdapl_cr_undelivered - refuse a request whose EVD is freed before the event was delivered
+ * @obj: the CR, its event removed from the queue (E-46)
  *
  * Context: process, no lock that a CM callback takes is held.
  */
-void kdapl_cr_drop(struct kdapl_event *ev)
+static void kdapl_cr_undelivered(struct kdapl_obj *obj)
 {
-	struct kdapl_cr *cr = container_of(ev, struct kdapl_cr, ev);
-
-	if (kdapl_obj_kill(&cr->obj)) {
-		kdapl_obj_unpublish(&cr->obj);
-		kdapl_obj_wait(&cr->obj);
-		kdapl_cr_destroy(cr);
+	if (kdapl_obj_kill(obj)) {
+		kdapl_obj_unpublish(obj);
+		kdapl_obj_wait(obj);
+		kdapl_cr_destroy(obj);
 	}
-	kdapl_cr_put(cr);
+	kdapl_cr_put(to_kdapl_cr(obj));
 }
 
 /* ---- calls ------------------------------------------------------------- */

@@ -94,8 +94,6 @@ struct kdapl_sp *kdapl_sp_alloc(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_
 				DAT_EP_HANDLE ep);
 void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle);
 int kdapl_sp_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
-void kdapl_sp_destroy(struct kdapl_sp *sp);
-void kdapl_sp_orphan(struct kdapl_sp *sp);
 
 /* For PSPs and RSPs: look up the EVD; translate an error to a return value */
 struct kdapl_evd *kdapl_sp_evd(struct kdapl_ia *ia, DAT_EVD_HANDLE handle);
@@ -122,12 +120,6 @@ void kdapl_rsp_reserve_ep(struct kdapl_ep *ep, struct kdapl_sp *sp);
 bool kdapl_rsp_move(struct kdapl_sp *sp, DAT_EP_STATE from, DAT_EP_STATE to);
 
 /* ---- cr.c ---------------------------------------------------------------- */
-
-void kdapl_cr_destroy(struct kdapl_cr *cr);
-void kdapl_cr_orphan(struct kdapl_cr *cr);
-
-/* dat_evd_free(): rejects an undelivered CR as non-peer (E-46). Process context */
-void kdapl_cr_drop(struct kdapl_event *ev);
 
 /* Prepare a CR of a backlog; fill one in for a request that has arrived */
 int kdapl_cr_setup(struct kdapl_cr *cr, struct kdapl_sp *sp);

@@ -53,19 +53,12 @@ static void kdapl_sp_work(struct work_struct *work);
 
 /* ---- beginning --------------------------------------------------------- */
 
-static void kdapl_sp_op_destroy(struct kdapl_obj *obj)
-{
-	kdapl_sp_destroy(to_kdapl_sp(obj));
-}
-
-static void kdapl_sp_op_orphan(struct kdapl_obj *obj)
-{
-	kdapl_sp_orphan(to_kdapl_sp(obj));
-}
+static void kdapl_sp_destroy(struct kdapl_obj *obj);
+static void kdapl_sp_orphan(struct kdapl_obj *obj);
 
 static const struct kdapl_obj_ops kdapl_sp_ops = {
-	.destroy = kdapl_sp_op_destroy,
-	.orphan = kdapl_sp_op_orphan,
+	.destroy = kdapl_sp_destroy,
+	.orphan = kdapl_sp_orphan,
 };
 
 /**
@@ -310,12 +303,13 @@ DAT_RETURN kdapl_sp_error(int err)
 
 /**
  * kdapl_sp_orphan - orphan a service point: the device is being removed
- * @sp: referenced by the caller
+ * @obj: referenced by the caller
  *
  * Context: process, no lock that a CM callback or the work of a CR takes is held.
  */
-void kdapl_sp_orphan(struct kdapl_sp *sp)
+static void kdapl_sp_orphan(struct kdapl_obj *obj)
 {
+	struct kdapl_sp *sp = to_kdapl_sp(obj);
 	u32 i;
 
 	kdapl_sp_unlisten(sp);
@@ -327,18 +321,19 @@ void kdapl_sp_orphan(struct kdapl_sp *sp)
 
 /**
  * kdapl_sp_destroy - destroy a service point
- * @sp: removed from the table, without references
+ * @obj: removed from the table, without references
  *
  * CRs that were announced stay valid; the memory is freed with the last one. The EP of an
  * RSP for which no request was announced is UNCONNECTED again.
  *
  * Context: process, no lock that a CM callback or the work of a CR takes is held.
  */
-void kdapl_sp_destroy(struct kdapl_sp *sp)
+static void kdapl_sp_destroy(struct kdapl_obj *obj)
 {
+	struct kdapl_sp *sp = to_kdapl_sp(obj);
 	struct kdapl_ia *ia = sp->obj.ia;
 
-	kdapl_sp_orphan(sp);
+	kdapl_sp_orphan(obj);
 	kdapl_rsp_move(sp, DAT_EP_STATE_RESERVED, DAT_EP_STATE_UNCONNECTED);
 	kdapl_obj_unuse(&sp->evd->obj);
 	kdapl_ia_del(ia, &sp->obj);
@@ -366,6 +361,6 @@ int kdapl_sp_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 	}
 	/* No post uses one, so there is no read section to wait for */
 	kdapl_obj_wait(obj);
-	kdapl_sp_destroy(to_kdapl_sp(obj));
+	kdapl_sp_destroy(obj);
 	return 0;
 }

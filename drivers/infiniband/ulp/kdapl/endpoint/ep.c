@@ -33,14 +33,16 @@ static void kdapl_ep_drop_parked(struct kdapl_ep *ep)
 
 /**
  * kdapl_ep_destroy - free an EP
- * @ep: removed from the table, a grace period ago, without references and verbs objects
+ * @obj: removed from the table, a grace period ago, without references and verbs objects
  *
  * Removes undelivered events; none is delivered after the function has returned.
  *
  * Context: process, not inside an upcall.
  */
-void kdapl_ep_destroy(struct kdapl_ep *ep)
+static void kdapl_ep_destroy(struct kdapl_obj *obj)
 {
+	struct kdapl_ep *ep = to_kdapl_ep(obj);
+
 	/* QP and id are destroyed, so nothing schedules the work any more */
 	cancel_delayed_work_sync(&ep->timer);
 	cancel_delayed_work_sync(&ep->keepalive);
@@ -56,13 +58,8 @@ void kdapl_ep_destroy(struct kdapl_ep *ep)
 	kfree_rcu(ep, obj.rcu);
 }
 
-static void kdapl_ep_op_destroy(struct kdapl_obj *obj)
-{
-	kdapl_ep_destroy(to_kdapl_ep(obj));
-}
-
 static const struct kdapl_obj_ops kdapl_ep_ops = {
-	.destroy = kdapl_ep_op_destroy,
+	.destroy = kdapl_ep_destroy,
 };
 
 static struct kdapl_ep *kdapl_ep_alloc(struct kdapl_ia *ia, const DAT_EP_ATTR *attr,
@@ -329,7 +326,7 @@ DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 	kdapl_obj_wait(obj);
 	list_add(&ep->strip, &one);
 	kdapl_ep_strip(&one, true);
-	kdapl_ep_destroy(ep);
+	kdapl_ep_destroy(&ep->obj);
 	return DAT_SUCCESS;
 
 out_put:

@@ -7,6 +7,7 @@
 #include <linux/export.h>
 #include <linux/string.h>
 #include "post/post.h"
+#include "internal.h"
 
 /*
  * Writes the provider-specific attributes as texts to the EP, where they are valid until

@@ -7,11 +7,6 @@
 
 #include "endpoint.h"
 
-/* ---- ep.c ---------------------------------------------------------------- */
-
-/* To be called after the EP was unpublished and stripped; process context */
-void kdapl_ep_destroy(struct kdapl_ep *ep);
-
 /* ---- ep_parents.c -------------------------------------------------------- */
 
 /* Removes undelivered events, and waits for an upcall that delivers one; process context */
@@ -58,5 +53,10 @@ DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *att
 
 /* Sets the limits that posts check, from the attributes, the zone and the SRQ */
 void kdapl_ep_set_limits(struct kdapl_ep *ep);
+
+/* ---- ep_query.c ---------------------------------------------------------- */
+
+/* The parameters of an EP, for dat_ep_modify() */
+extern const u16 kdapl_ep_offsets[];
 
 #endif /* _KDAPL_ENDPOINT_INTERNAL_H_ */

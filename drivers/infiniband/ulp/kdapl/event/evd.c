@@ -13,13 +13,8 @@
 				 DAT_EVD_CONNECTION_FLAG | DAT_EVD_RMR_BIND_FLAG | \
 				 DAT_EVD_ASYNC_FLAG)
 
-static void kdapl_evd_op_destroy(struct kdapl_obj *obj)
-{
-	kdapl_evd_destroy(to_kdapl_evd(obj));
-}
-
 static const struct kdapl_obj_ops kdapl_evd_ops = {
-	.destroy = kdapl_evd_op_destroy,
+	.destroy = kdapl_evd_destroy,
 };
 
 /**
@@ -79,12 +74,14 @@ static void kdapl_evd_drop_queued(struct kdapl_evd *evd)
 
 /**
  * kdapl_evd_destroy - destroy an EVD that nothing uses any more
- * @evd: removed from the table, a grace period ago, without references
+ * @obj: removed from the table, a grace period ago, without references
  *
  * Context: process, not inside an upcall.
  */
-void kdapl_evd_destroy(struct kdapl_evd *evd)
+void kdapl_evd_destroy(struct kdapl_obj *obj)
 {
+	struct kdapl_evd *evd = to_kdapl_evd(obj);
+
 	kdapl_evd_modify(evd, DAT_UPCALL_TEARDOWN, NULL, DAT_UPCALL_INVOC_NEW);
 	kdapl_evd_wait_idle(evd);
 	cancel_work_sync(&evd->work);
@@ -382,7 +379,7 @@ DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 	}
 	kdapl_wait_grace_period();
 	kdapl_obj_wait(obj);
-	kdapl_evd_destroy(to_kdapl_evd(obj));
+	kdapl_evd_destroy(obj);
 	return DAT_SUCCESS;
 }
 EXPORT_SYMBOL_GPL(dat_evd_free);

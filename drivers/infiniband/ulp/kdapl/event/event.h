@@ -61,7 +61,7 @@ void kdapl_ia_async(struct kdapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE han
 /* An EVD for kdapl_ia_add(), or ERR_PTR; the arguments were checked */
 struct kdapl_evd *kdapl_evd_alloc(struct kdapl_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,
 				  const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS streams);
-void kdapl_evd_destroy(struct kdapl_evd *evd);
+void kdapl_evd_destroy(struct kdapl_obj *obj);
 
 /**
  * struct kdapl_scq - CQ of receives in solicited-wait mode, which kDAPL polls

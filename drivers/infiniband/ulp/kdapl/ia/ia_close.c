@@ -219,7 +219,7 @@ static void kdapl_ia_put_async(struct kdapl_ia *ia)
 
 	if (ia->own_async) {
 		kdapl_obj_wait(&evd->obj);
-		kdapl_evd_destroy(evd);
+		kdapl_evd_destroy(&evd->obj);
 		return;
 	}
 	kdapl_obj_unuse(&evd->obj);

@@ -18,13 +18,6 @@ int kdapl_pz_invalidate(struct kdapl_pz *pz, u32 rkey);
 void kdapl_pz_mr_get(struct kdapl_pz *pz);
 void kdapl_pz_mr_put(struct kdapl_pz *pz);
 int kdapl_pz_make_map_sg(struct kdapl_pz *pz);
-void kdapl_pz_destroy(struct kdapl_pz *pz);
-void kdapl_pz_orphan(struct kdapl_pz *pz);
-
-/* ---- rmr.c --------------------------------------------------------------- */
-
-void kdapl_rmr_destroy(struct kdapl_rmr *rmr);
-void kdapl_rmr_orphan(struct kdapl_rmr *rmr);
 
 /* ---- lmr_repair.c -------------------------------------------------------- */
 
@@ -64,7 +57,7 @@ void kdapl_lmr_abort(struct kdapl_lmr *lmr);
 
 void kdapl_lmr_unmap(struct kdapl_lmr *lmr, struct ib_device *ibdev);
 void kdapl_lmr_free_work(struct work_struct *work);
-void kdapl_lmr_destroy(struct kdapl_lmr *lmr);
-void kdapl_lmr_orphan(struct kdapl_lmr *lmr);
+void kdapl_lmr_destroy(struct kdapl_obj *obj);
+void kdapl_lmr_orphan(struct kdapl_obj *obj);
 
 #endif /* _KDAPL_MEMORY_INTERNAL_H_ */

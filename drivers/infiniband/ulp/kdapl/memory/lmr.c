@@ -134,25 +134,10 @@ put_desc:
 	return ret;
 }
 
-static void kdapl_lmr_op_destroy(struct kdapl_obj *obj)
-{
-	kdapl_lmr_destroy(to_kdapl_lmr(obj));
-}
-
-static void kdapl_lmr_op_orphan(struct kdapl_obj *obj)
-{
-	kdapl_lmr_orphan(to_kdapl_lmr(obj));
-}
-
-static bool kdapl_lmr_op_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32 rkey)
-{
-	return kdapl_lmr_invalidated(to_kdapl_lmr(obj), ep, rkey);
-}
-
 static const struct kdapl_obj_ops kdapl_lmr_ops = {
-	.destroy = kdapl_lmr_op_destroy,
-	.orphan = kdapl_lmr_op_orphan,
-	.invalidated = kdapl_lmr_op_invalidated,
+	.destroy = kdapl_lmr_destroy,
+	.orphan = kdapl_lmr_orphan,
+	.invalidated = kdapl_lmr_invalidated,
 };
 
 /**

@@ -82,15 +82,16 @@ static void kdapl_lmr_revoke(struct kdapl_lmr *lmr)
 
 /**
  * kdapl_lmr_orphan - orphan an LMR: its device is being removed
- * @lmr: referenced; no EP has a QP any more
+ * @obj: referenced; no EP has a QP any more
  *
  * Destroys the verbs objects. The descriptor is kept, because posts on an orphaned EP still
  * use the context, and are flushed.
  *
  * Context: process.
  */
-void kdapl_lmr_orphan(struct kdapl_lmr *lmr)
+void kdapl_lmr_orphan(struct kdapl_obj *obj)
 {
+	struct kdapl_lmr *lmr = to_kdapl_lmr(obj);
 	struct ib_device *ibdev = lmr->obj.ia->ibdev;
 	struct ib_mr *mr;
 
@@ -116,14 +117,15 @@ void kdapl_lmr_orphan(struct kdapl_lmr *lmr)
 
 /**
  * kdapl_lmr_destroy - free an LMR
- * @lmr: removed from the table, without references
+ * @obj: removed from the table, without references
  *
  * When it returns, nobody can reach the memory, and the LMR does not use the zone any more.
  *
  * Context: process.
  */
-void kdapl_lmr_destroy(struct kdapl_lmr *lmr)
+void kdapl_lmr_destroy(struct kdapl_obj *obj)
 {
+	struct kdapl_lmr *lmr = to_kdapl_lmr(obj);
 	struct kdapl_pz *pz = lmr->pz;
 
 	spin_lock_irq(&lmr->lock);
@@ -172,7 +174,7 @@ DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
 	}
 	/* Posts use contexts, not handles; free_work waits for the grace period */
 	kdapl_obj_wait(obj);
-	kdapl_lmr_destroy(to_kdapl_lmr(obj));
+	kdapl_lmr_destroy(obj);
 	return DAT_SUCCESS;
 }
 EXPORT_SYMBOL_GPL(dat_lmr_free);

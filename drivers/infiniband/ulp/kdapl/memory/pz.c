@@ -331,12 +331,13 @@ int kdapl_pz_make_map_sg(struct kdapl_pz *pz)
 
 /**
  * kdapl_pz_orphan - orphan a zone: its device is being removed, or the zone is freed
- * @pz: the zone, referenced; its PD has no objects any more
+ * @obj: the zone, referenced; its PD has no objects any more
  *
  * Context: process.
  */
-void kdapl_pz_orphan(struct kdapl_pz *pz)
+static void kdapl_pz_orphan(struct kdapl_obj *obj)
 {
+	struct kdapl_pz *pz = to_kdapl_pz(obj);
 	struct kdapl_ia *ia = pz->obj.ia;
 	struct ib_pd *pd = pz->pd;
 
@@ -353,34 +354,26 @@ void kdapl_pz_orphan(struct kdapl_pz *pz)
 
 /**
  * kdapl_pz_destroy - free a zone that nothing uses
- * @pz: the zone, removed from the table, without references
+ * @obj: the zone, removed from the table, without references
  *
  * Context: process. Waits for MRs whose LMR has just been freed.
  */
-void kdapl_pz_destroy(struct kdapl_pz *pz)
+static void kdapl_pz_destroy(struct kdapl_obj *obj)
 {
+	struct kdapl_pz *pz = to_kdapl_pz(obj);
+
 	kdapl_pz_mr_put(pz);
 	wait_for_completion(&pz->mrs_gone);
-	kdapl_pz_orphan(pz);
+	kdapl_pz_orphan(obj);
 	ida_free(&kdapl_zones, pz->zone);
 	kvfree(pz->map_sg);
 	kdapl_ia_del(pz->obj.ia, &pz->obj);
 	kfree_rcu(pz, obj.rcu);
 }
 
-static void kdapl_pz_op_destroy(struct kdapl_obj *obj)
-{
-	kdapl_pz_destroy(to_kdapl_pz(obj));
-}
-
-static void kdapl_pz_op_orphan(struct kdapl_obj *obj)
-{
-	kdapl_pz_orphan(to_kdapl_pz(obj));
-}
-
 static const struct kdapl_obj_ops kdapl_pz_ops = {
-	.destroy = kdapl_pz_op_destroy,
-	.orphan = kdapl_pz_op_orphan,
+	.destroy = kdapl_pz_destroy,
+	.orphan = kdapl_pz_orphan,
 };
 
 /* Allocates a zone with its PD, without listing it; inside kdapl_ia_begin() */
@@ -519,7 +512,7 @@ DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle)
 	}
 	/* No post uses a zone, so there is no read section to wait for */
 	kdapl_obj_wait(obj);
-	kdapl_pz_destroy(to_kdapl_pz(obj));
+	kdapl_pz_destroy(obj);
 	return DAT_SUCCESS;
 }
 EXPORT_SYMBOL_GPL(dat_pz_free);

@@ -124,12 +124,13 @@ static void kdapl_rmr_free_work(struct work_struct *work)
 
 /**
  * kdapl_rmr_orphan - orphan an RMR: its device is being removed
- * @rmr: referenced; no EP has a QP any more, so no request is outstanding
+ * @obj: referenced; no EP has a QP any more, so no request is outstanding
  *
  * Context: process.
  */
-void kdapl_rmr_orphan(struct kdapl_rmr *rmr)
+static void kdapl_rmr_orphan(struct kdapl_obj *obj)
 {
+	struct kdapl_rmr *rmr = to_kdapl_rmr(obj);
 	struct kdapl_mr *m;
 
 	if (rmr->orphaned)
@@ -164,14 +165,15 @@ static void kdapl_rmr_revoke(struct kdapl_rmr *rmr)
 
 /**
  * kdapl_rmr_destroy - free an RMR
- * @rmr: removed from the table, without references
+ * @obj: removed from the table, without references
  *
  * When it returns, the binding has ended, or it will end with the outstanding request.
  *
  * Context: process.
  */
-void kdapl_rmr_destroy(struct kdapl_rmr *rmr)
+static void kdapl_rmr_destroy(struct kdapl_obj *obj)
 {
+	struct kdapl_rmr *rmr = to_kdapl_rmr(obj);
 	struct kdapl_pz *pz = rmr->pz;
 
 	spin_lock_irq(&rmr->lock);
@@ -187,25 +189,10 @@ void kdapl_rmr_destroy(struct kdapl_rmr *rmr)
 	kdapl_rmr_put(rmr);
 }
 
-static void kdapl_rmr_op_destroy(struct kdapl_obj *obj)
-{
-	kdapl_rmr_destroy(to_kdapl_rmr(obj));
-}
-
-static void kdapl_rmr_op_orphan(struct kdapl_obj *obj)
-{
-	kdapl_rmr_orphan(to_kdapl_rmr(obj));
-}
-
-static bool kdapl_rmr_op_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32 rkey)
-{
-	return kdapl_rmr_invalidated(to_kdapl_rmr(obj), ep, rkey);
-}
-
 static const struct kdapl_obj_ops kdapl_rmr_ops = {
-	.destroy = kdapl_rmr_op_destroy,
-	.orphan = kdapl_rmr_op_orphan,
-	.invalidated = kdapl_rmr_op_invalidated,
+	.destroy = kdapl_rmr_destroy,
+	.orphan = kdapl_rmr_orphan,
+	.invalidated = kdapl_rmr_invalidated,
 };
 
 static void kdapl_rmr_init(struct kdapl_rmr *rmr, struct kdapl_pz *pz)
@@ -382,7 +369,7 @@ DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 	}
 	/* @dying refuses the posts that still find it until the grace period of free_work ends */
 	kdapl_obj_wait(obj);
-	kdapl_rmr_destroy(to_kdapl_rmr(obj));
+	kdapl_rmr_destroy(obj);
 	return DAT_SUCCESS;
 }
 EXPORT_SYMBOL_GPL(dat_rmr_free);

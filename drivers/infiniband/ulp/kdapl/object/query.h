@@ -57,7 +57,4 @@ struct kdapl_query {
 DAT_RETURN kdapl_query(const struct kdapl_query *query, DAT_HANDLE handle, u64 mask, void *param);
 void kdapl_copy_fields(void *to, const void *from, u64 mask, const u16 *offsets);
 
-/* ep_query.c: the parameters of an EP, for dat_ep_modify() */
-extern const u16 kdapl_ep_offsets[];
-
 #endif /* _KDAPL_QUERY_H_ */

@@ -19,7 +19,7 @@ int kdapl_mr_wr_post(struct kdapl_ep *ep, struct ib_qp *qp, struct kdapl_slot *s
 		     struct ib_send_wr *first, u32 flags, struct ib_send_wr **bad);
 DAT_RETURN kdapl_mr_wr_error(int err);
 
-/* ---- lmr_invalidate.c ---------------------------------------------------------- */
+/* ---- lmr_invalidate.c ---------------------------------------------------- */
 
 DAT_RETURN kdapl_lmr_wr_lookup(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handle,
 			       struct kdapl_lmr **lmr, struct kdapl_ep **ep);

@@ -162,7 +162,7 @@ void kdapl_fmr_done(struct ib_cq *cq, struct ib_wc *wc)
 
 /**
  * kdapl_lmr_invalidated - a peer has invalidated a key
- * @lmr:  LMR that it belongs to
+ * @obj:  LMR that it belongs to
  * @ep:   the peer's connection
  * @rkey: the key
  *
@@ -170,8 +170,9 @@ void kdapl_fmr_done(struct ib_cq *cq, struct ib_wc *wc)
  * Return: false if the peer must not do that: the LMR is not from dat_lmr_allocate(), or
  * was registered through another EP, or that EP belongs to another zone now.
  */
-bool kdapl_lmr_invalidated(struct kdapl_lmr *lmr, const struct kdapl_ep *ep, u32 rkey)
+bool kdapl_lmr_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32 rkey)
 {
+	struct kdapl_lmr *lmr = to_kdapl_lmr(obj);
 	struct kdapl_mr *m = &lmr->fmr;
 	unsigned long flags;
 	bool legal = false;

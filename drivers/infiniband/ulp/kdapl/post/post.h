@@ -18,16 +18,16 @@ int kdapl_mr_access(DAT_MEM_PRIV_FLAGS priv);
 void kdapl_rmr_put(struct kdapl_rmr *rmr);
 
 /* The peer has invalidated @rkey; true if it was bound through @ep */
-bool kdapl_rmr_invalidated(struct kdapl_rmr *rmr, const struct kdapl_ep *ep, u32 rkey);
+bool kdapl_rmr_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32 rkey);
 
 /* The MR is not valid any more; rmr->lock held */
 void kdapl_rmr_mark_free(struct kdapl_mr *m);
 void kdapl_rmr_unbound(struct kdapl_rmr *rmr);
 
-/* ---- lmr_invalidate.c ---------------------------------------------------------- */
+/* ---- lmr_invalidate.c ---------------------------------------------------- */
 
 /* The peer has invalidated @rkey; true if it had the right: bound through @ep */
-bool kdapl_lmr_invalidated(struct kdapl_lmr *lmr, const struct kdapl_ep *ep, u32 rkey);
+bool kdapl_lmr_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32 rkey);
 
 /* Restores the state that dat_lmr_allocate() created; lmr->lock held */
 void kdapl_lmr_mark_free(struct kdapl_lmr *lmr);

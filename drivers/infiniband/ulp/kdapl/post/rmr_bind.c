@@ -203,15 +203,16 @@ static void kdapl_bind_half_posted_done(struct ib_cq *cq, struct ib_wc *wc)
 
 /**
  * kdapl_rmr_invalidated - a peer has invalidated a key
- * @rmr:  RMR that it belongs to
+ * @obj:  RMR that it belongs to
  * @ep:   the peer's connection
  * @rkey: the key
  *
  * Context: any, inside an RCU read section.
  * Return: false if the binding was not made through @ep, or @ep is of another zone now.
  */
-bool kdapl_rmr_invalidated(struct kdapl_rmr *rmr, const struct kdapl_ep *ep, u32 rkey)
+bool kdapl_rmr_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32 rkey)
 {
+	struct kdapl_rmr *rmr = to_kdapl_rmr(obj);
 	struct kdapl_mr *m;
 	unsigned long flags;
 	bool legal = true;

@@ -7,11 +7,6 @@
 
 #include "queue.h"
 
-/* ---- srq.c --------------------------------------------------------------- */
-
-void kdapl_srq_destroy(struct kdapl_srq *srq);
-void kdapl_srq_orphan(struct kdapl_srq *srq);
-
 /* ---- srq_lw.c ------------------------------------------------------------ */
 
 /* Event handler of an SRQ, in any context, and its work function */

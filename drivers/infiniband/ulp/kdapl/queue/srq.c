@@ -69,19 +69,12 @@ static int kdapl_srq_build(struct kdapl_srq *srq, struct kdapl_ia *ia, const DAT
 	return 0;
 }
 
-static void kdapl_srq_op_destroy(struct kdapl_obj *obj)
-{
-	kdapl_srq_destroy(to_kdapl_srq(obj));
-}
-
-static void kdapl_srq_op_orphan(struct kdapl_obj *obj)
-{
-	kdapl_srq_orphan(to_kdapl_srq(obj));
-}
+static void kdapl_srq_destroy(struct kdapl_obj *obj);
+static void kdapl_srq_orphan(struct kdapl_obj *obj);
 
 static const struct kdapl_obj_ops kdapl_srq_ops = {
-	.destroy = kdapl_srq_op_destroy,
-	.orphan = kdapl_srq_op_orphan,
+	.destroy = kdapl_srq_destroy,
+	.orphan = kdapl_srq_orphan,
 };
 
 static DAT_RETURN kdapl_srq_create(struct kdapl_ia *ia, struct kdapl_pz *pz,
@@ -210,12 +203,14 @@ static void kdapl_srq_drop_verbs(struct kdapl_srq *srq, bool known)
 
 /**
  * kdapl_srq_orphan - orphan an SRQ: its device is being removed
- * @srq: referenced; the QPs of its EPs were destroyed
+ * @obj: referenced; the QPs of its EPs were destroyed
  *
  * Context: process.
  */
-void kdapl_srq_orphan(struct kdapl_srq *srq)
+static void kdapl_srq_orphan(struct kdapl_obj *obj)
 {
+	struct kdapl_srq *srq = to_kdapl_srq(obj);
+
 	/* Posts read it without a lock */
 	WRITE_ONCE(srq->state, DAT_SRQ_STATE_ERROR);
 	kdapl_srq_drop_verbs(srq, true);
@@ -223,12 +218,14 @@ void kdapl_srq_orphan(struct kdapl_srq *srq)
 
 /**
  * kdapl_srq_destroy - free an SRQ that no EP uses
- * @srq: removed from the table, a grace period ago, without references
+ * @obj: removed from the table, a grace period ago, without references
  *
  * Context: process.
  */
-void kdapl_srq_destroy(struct kdapl_srq *srq)
+static void kdapl_srq_destroy(struct kdapl_obj *obj)
 {
+	struct kdapl_srq *srq = to_kdapl_srq(obj);
+
 	kdapl_srq_drop_verbs(srq, false);
 	kdapl_srq_free_more(srq);
 	kdapl_pool_exit(&srq->pool);
@@ -265,7 +262,7 @@ DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle)
 	}
 	kdapl_wait_grace_period();
 	kdapl_obj_wait(obj);
-	kdapl_srq_destroy(to_kdapl_srq(obj));
+	kdapl_srq_destroy(obj);
 	return DAT_SUCCESS;
 }
 EXPORT_SYMBOL_GPL(dat_srq_free);
