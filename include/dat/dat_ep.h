@@ -79,8 +79,9 @@ typedef enum dat_ep_state {
  * @max_request_iov:          segments of a send
  * @max_rdma_read_in:         concurrent RDMA reads of the peer; 0: the peer cannot read
  * @max_rdma_read_out:        concurrent RDMA reads of this side; 0: none
- * @srq_soft_hw:              buffers of the SRQ above which an event is raised; accepted, but
- *                            has no effect
+ * @srq_soft_hw:              buffers of the SRQ above which an event is raised, or
+ *                            DAT_WATERMARK_INFINITE; has no effect, because the verbs do not
+ *                            report how many buffers an endpoint uses
  * @max_rdma_read_iov:        segments of an RDMA read
  * @max_rdma_write_iov:       segments of an RDMA write
  * @ep_transport_specific_count: elements of @ep_transport_specific; must be 0
@@ -91,8 +92,8 @@ typedef enum dat_ep_state {
  *
  * Written by the Consumer, and by dat_ep_query(). 0 does not mean the default.
  * kdapl-defaults.rst lists the limits, the defaults and the effects of 0. A negative number is
- * DAT_INVALID_PARAMETER, except in @srq_soft_hw. Source: kDAPL 2.0 header, manual pages
- * dat_ep_create and dat_ep_modify; the defaults are kDAPL's choice.
+ * DAT_INVALID_PARAMETER, except DAT_WATERMARK_INFINITE in @srq_soft_hw. Source: kDAPL 2.0
+ * header, manual pages dat_ep_create and dat_ep_modify; the defaults are kDAPL's choice.
  */
 typedef struct dat_ep_attr {
 	DAT_SERVICE_TYPE service_type;

@@ -57,6 +57,9 @@ static bool kdapl_attr_counts_ok(const struct kdapl_limits *lim, const DAT_EP_AT
 	if (!srq && (!kdapl_count_ok(attr->max_recv_dtos, lim->max_dto_per_ep) ||
 		     !kdapl_count_ok(attr->max_recv_iov, lim->max_iov)))
 		return false;
+	/* As for dat_ep_set_watermark(), INFINITE is the only negative watermark */
+	if (attr->srq_soft_hw < DAT_WATERMARK_INFINITE)
+		return false;
 	return kdapl_count_ok(attr->max_request_dtos, lim->max_dto_per_ep) &&
 	       kdapl_count_ok(attr->max_request_iov, lim->max_iov) &&
 	       kdapl_count_ok(attr->max_rdma_read_in, lim->max_rd_atom_in) &&

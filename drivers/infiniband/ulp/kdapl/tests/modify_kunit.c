@@ -202,6 +202,7 @@ static void bad_attributes_change_nothing(struct kunit *test)
 	BAD(MAX_RDMA_READ_OUT, max_rdma_read_out, -1, DAT_INVALID_PARAMETER);
 	BAD(MAX_RDMA_READ_IOV, max_rdma_read_iov, FAKE_MAX_SGE + 1, DAT_INVALID_PARAMETER);
 	BAD(MAX_RDMA_WRITE_IOV, max_rdma_write_iov, -1, DAT_INVALID_PARAMETER);
+	BAD(SRQ_SOFT_HW, srq_soft_hw, DAT_WATERMARK_INFINITE - 1, DAT_INVALID_PARAMETER);
 #undef BAD
 	p = good;
 	p.ep_attr.max_message_size = U32_MAX;
