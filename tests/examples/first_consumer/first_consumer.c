@@ -9,7 +9,7 @@ module_param(device, charp, 0444);
 static DAT_IA_HANDLE ia;
 static u8 buffer[4096];
 
-/* Runs with bottom halves off: it may post again, it must not sleep. */
+/* Runs with bottom halves off: it may post again, but must not sleep. */
 static void on_event(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	pr_info("first_consumer: event %#x\n", event->event_number);
