@@ -24,7 +24,7 @@ range=$(cat "$ports")
 
 no_gid() { ! gid_exists rxe1 "$addr"; }
 
-# ep_events N: the EPs have received N events in total
+# ep_events N: check that the EPs have received N events in total
 ep_events() {
 	local events
 
@@ -86,7 +86,7 @@ echo 300 >/sys/module/kdapl_actor/parameters/keepalive_ms
 tap_check "open with a keepalive" act_ok open rxe1
 tap_check "listen with a keepalive" act_ok listen
 tap_check "connect A to B with a keepalive" wait_for 20 act_ok pair
-# Enough time for several keepalives; a slow machine sends fewer
+# Long enough for several keepalives; a slow machine sends fewer
 sleep 3
 tap_check "the keepalives are answered: A and B stay CONNECTED" state A=CONNECTED B=CONNECTED
 ip link set dummy1 down

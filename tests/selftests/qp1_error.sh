@@ -15,7 +15,8 @@ addr=10.9.77.1
 peer=10.9.77.9
 counters=/sys/class/infiniband/rxe1/ports/1/hw_counters
 
-# end_client: needed before the device is deleted, because ib_uverbs waits for its processes
+# end_client: end the client process. ib_uverbs waits for its processes when the device is
+# deleted.
 end_client() {
 	[ -z "${client:-}" ] || kill "$client" 2>/dev/null
 	wait
@@ -36,10 +37,11 @@ connecting() { ids | grep -q "state CONNECT.*$peer"; }
 sent() { cat $counters/sent_pkts; }
 has_sent() { [ "$(sent)" -gt "$1" ]; }
 no_gid() { ! gid_exists rxe1 "$addr"; }
-gid() { ip addr replace "$addr/24" dev dummy1 && wait_for 10 gid_exists rxe1 "$addr"; }
+# add_addr: add the second address and wait for its GID
+add_addr() { ip addr replace "$addr/24" dev dummy1 && wait_for 10 gid_exists rxe1 "$addr"; }
 
-# ping SECONDS: two processes connect on the first address, and one pings. Returns 124 on
-# time-out
+# ping SECONDS: run two processes that connect on the first address; one sends a ping. Returns
+# 124 after a time-out.
 ping() {
 	local server status=1
 
@@ -54,13 +56,13 @@ ping() {
 	return $status
 }
 
-# ping_hangs: a ping runs into its time-out
+# ping_hangs: check that a ping times out
 ping_hangs() {
 	ping $((3 * KDAPL_FACTOR))
 	[ $? = 124 ]
 }
 
-# quiet: the device sends nothing for half a second
+# quiet: check that the device sends nothing for half a second
 quiet() {
 	local before
 
@@ -87,12 +89,12 @@ modprobe -q ib_uverbs
 modprobe -q rdma_ucm
 
 tap_check "two processes connect" ping $((20 * KDAPL_FACTOR))
-tap_check "a second address is added" gid
+tap_check "a second address is added" add_addr
 ip addr del "$addr/24" dev dummy1
 wait_for 10 no_gid
 tap_check "it is deleted, with nothing to send: two processes connect" ping $((20 * KDAPL_FACTOR))
-gid
-# Not by tap_check, which runs its command in a subshell that cannot wait for the client
+add_addr
+# tap_check would run this in a subshell, which could not wait for the client
 if connect_unanswered; then
 	tap_ok "it is added again, and a process sends requests from it"
 else
