@@ -150,11 +150,15 @@ rxe_setup() {
 		{ tap_diag "rxe_setup: expected a GID for $addr on rxe$n within 10 s: none"; return 1; }
 }
 
-# logged N TEXT: exactly N lines of the log contain TEXT
+# Separates the log of this selftest from that of the ones before it
+LOG_MARK="selftest ${0##*/} $$"
+echo "$LOG_MARK" >/dev/kmsg
+
+# logged N TEXT: exactly N lines of the log of this selftest contain TEXT
 logged() {
 	local found
 
-	found=$(dmesg | grep -cF "$2")
+	found=$(dmesg | sed "1,/$LOG_MARK\$/d" | grep -cF "$2")
 	[ "$found" = "$1" ] || { echo "expected $1 log lines with \"$2\": $found"; return 1; }
 }
 
