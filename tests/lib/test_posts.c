@@ -135,17 +135,12 @@ static void note_mismatch(struct test_posts *q, u64 cookie, bool returned, u32 n
 		test_note(q->verdict, true, "%s: post %u completed twice", q->name, number);
 }
 
-/**
- * test_posts_match - complete the post with a cookie
- * @q:      the queue of the completion
- * @cookie: of the completion
- * @status: of the completion
- *
- * Context: any.
- * Return: the post; NULL if it is not pending, which is noted.
+/*
+ * Completes the post with a cookie. @copy receives what the post was: another poster may use
+ * its entry as soon as the lock is released.
  */
-struct test_post *test_posts_match(struct test_posts *q, u64 cookie,
-				   DAT_DTO_COMPLETION_STATUS status)
+static struct test_post *match(struct test_posts *q, u64 cookie, DAT_DTO_COMPLETION_STATUS status,
+			       struct test_post *copy)
 {
 	struct test_post *p = slot_of(q, cookie);
 	bool good, returned;
@@ -159,6 +154,7 @@ struct test_post *test_posts_match(struct test_posts *q, u64 cookie,
 	if (good) {
 		p->state = TEST_COMPLETED;
 		p->status = status;
+		*copy = *p;
 		q->out--;
 		q->done++;
 		q->flushed += status == DAT_DTO_ERR_FLUSHED;
@@ -168,6 +164,23 @@ struct test_post *test_posts_match(struct test_posts *q, u64 cookie,
 		return p;
 	note_mismatch(q, cookie, returned, next);
 	return NULL;
+}
+
+/**
+ * test_posts_match - complete the post with a cookie
+ * @q:      the queue of the completion
+ * @cookie: of the completion
+ * @status: of the completion
+ *
+ * Context: any.
+ * Return: the post; NULL if it is not pending, which is noted.
+ */
+struct test_post *test_posts_match(struct test_posts *q, u64 cookie,
+				   DAT_DTO_COMPLETION_STATUS status)
+{
+	struct test_post copy;
+
+	return match(q, cookie, status, &copy);
 }
 
 /**
@@ -181,21 +194,22 @@ struct test_post *test_posts_match(struct test_posts *q, u64 cookie,
 struct test_post *test_posts_complete(struct test_posts *q,
 				      const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
-	struct test_post *p = test_posts_match(q, dto->user_cookie.as_64, dto->status);
+	struct test_post *p, copy;
 
+	p = match(q, dto->user_cookie.as_64, dto->status, &copy);
 	if (!p)
 		return NULL;
-	if (p->operation != TEST_ANY && p->operation != dto->operation)
+	if (copy.operation != TEST_ANY && copy.operation != dto->operation)
 		test_note(q->verdict, true, "%s: post %u: expected operation %u, got %d", q->name,
-			  test_number(p), p->operation, dto->operation);
+			  test_number(&copy), copy.operation, dto->operation);
 	if (dto->status != DAT_DTO_SUCCESS)
 		return p;
-	if (p->suppressed)
+	if (copy.suppressed)
 		test_note(q->verdict, true, "%s: suppressed post %u: expected no event, got one",
-			  q->name, test_number(p));
-	if (p->length != TEST_ANY && p->length != dto->transfered_length)
+			  q->name, test_number(&copy));
+	if (copy.length != TEST_ANY && copy.length != dto->transfered_length)
 		test_note(q->verdict, true, "%s: post %u: expected length %u, got %u", q->name,
-			  test_number(p), p->length, (u32)dto->transfered_length);
+			  test_number(&copy), copy.length, (u32)dto->transfered_length);
 	return p;
 }
 
