@@ -67,17 +67,22 @@ static void take_dto(const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	struct held_ep *h = find_ep(dto->ep_handle);
 
-	if (h)
-		test_posts_complete(dto->operation == DAT_DTO_RECEIVE ? &h->recvs : &h->requests,
-				    dto);
+	if (!h) {
+		test_fail("completion: expected one of the EPs, got another");
+		return;
+	}
+	test_posts_complete(dto->operation == DAT_DTO_RECEIVE ? &h->recvs : &h->requests, dto);
 }
 
 static void take_conn(const DAT_EVENT *event)
 {
 	struct held_ep *h = find_ep(event->event_data.connect_event_data.ep_handle);
 
-	if (!h)
+	if (!h) {
+		test_fail("connection event %#x: expected one of the EPs, got another",
+			  event->event_number);
 		return;
+	}
 	if (event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
 		h->established = true;
 	else if (event->event_number == DAT_CONNECTION_EVENT_DISCONNECTED ||
