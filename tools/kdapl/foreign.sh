@@ -22,6 +22,7 @@ foreign() {
 	if [ ! -e "$dir/conf" ]; then
 		mkdir -p "$dir/lists/partial" "$dir/archives/partial"
 		: >"$dir/status"
+		refresh "the servers of $suite"
 		# The machine's own release has further suites, as for security updates
 		# shellcheck disable=SC2016 # of apt-get
 		apt-get indextargets --format '$(ORIGIN) $(REPO_URI) $(CODENAME) $(COMPONENT)' \
@@ -29,6 +30,8 @@ foreign() {
 			$1 != "Debian" { next }
 			index($3, suite) == 1 { print "deb", $2, $3, $4; next }
 			$3 !~ /-/ { print "deb", $2, suite, $4 }' >"$dir/sources.list"
+		[ -s "$dir/sources.list" ] ||
+			die "expected a Debian server in the package lists of this machine, found none"
 		cat >"$dir/conf" <<-END
 			Dir::Etc::sourcelist "$dir/sources.list";
 			Dir::Etc::sourceparts "/dev/null";
