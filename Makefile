@@ -19,7 +19,6 @@ RELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generat
 MODULES_TO = $(INSTALL_MOD_PATH)/lib/modules/$(RELEASE)/$(INSTALL_MOD_DIR)
 TOOL_TO = $(DESTDIR)$(prefix)
 COMPLETION_TO = $(TOOL_TO)/share/bash-completion/completions
-BPFTRACE := $(wildcard tools/kdapl/bpftrace/*.bt)
 
 all: modules tools
 
@@ -42,19 +41,17 @@ uninstall: uninstall_tools | $(KDIR)/Makefile
 	-[ ! -d $(MODULES_TO) ] || find $(MODULES_TO) -depth -type d -empty -delete
 	$(DEPMOD)
 
-# Whoever installs into DESTDIR makes a package, which calls depmod when it is installed
+# Not with DESTDIR: the package runs depmod when it is installed
 DEPMOD = $(if $(DESTDIR),,depmod $(if $(INSTALL_MOD_PATH),-b $(INSTALL_MOD_PATH)) $(RELEASE))
 
 install_tools: tools
 	install -D -m 755 $(TOOL) $(TOOL_TO)/sbin/kdapl-loop
 	install -D -m 644 $(TOOL).8 $(TOOL_TO)/share/man/man8/kdapl-loop.8
 	install -D -m 644 $(TOOL).bash-completion $(COMPLETION_TO)/kdapl-loop
-	$(if $(BPFTRACE),install -D -m 755 -t $(TOOL_TO)/share/kdapl/bpftrace $(BPFTRACE))
 
 uninstall_tools:
 	rm -f $(TOOL_TO)/sbin/kdapl-loop $(TOOL_TO)/share/man/man8/kdapl-loop.8 \
 		$(COMPLETION_TO)/kdapl-loop
-	rm -rf $(TOOL_TO)/share/kdapl
 
 $(KDIR)/Makefile:
 	@echo "No kernel headers in $(KDIR)." >&2
