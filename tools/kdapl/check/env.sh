@@ -8,6 +8,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../../.." || exit
 TOP=$PWD
 CACHE=${KDAPL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kdapl}
 BUILD=$TOP/build
+# make install calls depmod, which is not in the PATH of other users than root
+PATH=$PATH:/usr/sbin:/sbin
 . tools/kdapl/cross.sh
 
 # result STATUS NAME: print a TAP result
