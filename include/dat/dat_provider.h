@@ -35,7 +35,7 @@
  * @srq_watermarks_supported:      0: no guarantee, as the unit of this count is not specified;
  *                                 dat_srq_set_lw() works
  * @srq_ep_pz_difference_supported: DAT_FALSE: EP and SRQ must have the same PZ
- * @srq_info_supported:            0: likewise; dat_srq_query() returns both counts
+ * @srq_info_supported:            0: not guaranteed; dat_srq_query() returns both counts
  * @ep_recv_info_supported:        0: dat_ep_recv_query() is not supported
  * @lmr_sync_req:                  DAT_FALSE: memory needs no dat_lmr_sync_rdma_read()
  * @dto_async_return_guaranteed:   DAT_FALSE: a completion may come before its post returns

@@ -114,7 +114,7 @@ struct test_posts {
 	size_t size;
 	spinlock_t lock;		/* guards all below and the states of the entries */
 	void *post;
-	u32 next, oldest;		/* numbers: of the next post, of no later than the oldest */
+	u32 next, oldest;		/* number of the next post; lower bound of the oldest */
 	u32 out;			/* pending */
 	u32 done;			/* completed, with an event or without */
 	u32 flushed;			/* of these */

@@ -2,7 +2,7 @@
 /*
  * The accounting of the posts of one queue. Each post has a unique cookie: the tag of its
  * queue in the upper half, its number in the lower half. Each must complete exactly once. A
- * second completion, the completion of a foreign cookie, and a post that never completes are
+ * second completion, a completion with an unknown cookie, and a post that never completes are
  * noted as different failures.
  *
  * A test may call these functions in any context. Each takes the lock of the queue. An entry
@@ -28,7 +28,7 @@ static bool is_pending(const struct test_posts *q, u32 number)
 }
 
 /**
- * test_posts_make - make an accounting without posts
+ * test_posts_make - initialise the accounting of a queue
  * @q:     overwritten
  * @tag:   upper half of each cookie
  * @slots: maximum number of pending posts
@@ -57,7 +57,7 @@ int test_posts_make(struct test_posts *q, u32 tag, u32 slots, size_t size, const
 	return q->post ? 0 : -ENOMEM;
 }
 
-/* Free an accounting; it may be all zero */
+/* Frees the accounting of a queue, which may be all zero */
 void test_posts_free(struct test_posts *q)
 {
 	kvfree(q->post);

@@ -55,7 +55,7 @@ struct test_verbs {
  * @v:    receives both; test_verbs_free() frees them, also after an error
  * @pd:   the protection domain
  * @cqes: entries of the CQ, whose context is @v
- * @poll: who polls the CQ
+ * @poll: the poll context of the CQ
  * @init: the queue pair, without its CQs
  *
  * Return: 0, or the error of the call that failed.

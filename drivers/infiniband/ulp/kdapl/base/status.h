@@ -3,7 +3,7 @@
  * The return values of calls. A constant one is always written with these macros;
  * DAT_ERROR() itself is only for a subtype that is known at run time.
  *
- * And the translation of values of the RDMA core to those of DAT: completion statuses,
+ * This file also translates values of the RDMA core to those of DAT: completion statuses,
  * errno, endpoint states. Used by the calls and by the completion path; all functions are
  * table lookups, which are legal in any context.
  */

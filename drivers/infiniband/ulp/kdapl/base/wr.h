@@ -48,7 +48,7 @@ enum kdapl_slot_state {
  * @state:   enum kdapl_slot_state
  * @rdma:    the request; @reg: one that registers memory; @recv: the receive.
  *           sg_list and wr_cqe do not change
- * @mr:      a request that registers or invalidates memory: of what; until it completes
+ * @mr:      the MR that the request registers or invalidates, until it completes
  * @rmr:     a bind, after its completion: the RMR, for the event
  * @sge:     room for as many segments as the limit of the queue, and at least one
  */

@@ -100,7 +100,7 @@ struct kdapl_first_error {
 	u8 op;			/* DAT_DTOS */
 	u8 status;		/* enum ib_wc_status */
 	u32 vendor;
-	u32 outstanding;	/* posts of that queue that were outstanding after it */
+	u32 outstanding;	/* posts of that queue outstanding after this one */
 };
 
 /**

@@ -29,8 +29,8 @@ struct kdapl_bind {
 	u64 cookie;
 	u32 flags;
 	DAT_RMR_CONTEXT *context;
-	struct kdapl_mr *old;		/* gets invalidated, or NULL */
-	struct kdapl_mr *next;	/* gets registered, or NULL */
+	struct kdapl_mr *old;		/* MR to invalidate, or NULL */
+	struct kdapl_mr *next;	/* MR to register, or NULL */
 	u8 old_state;			/* to undo the bind */
 	s8 old_cur;
 	DAT_RMR_PARAM old_param;

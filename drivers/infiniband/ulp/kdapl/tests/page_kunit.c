@@ -150,7 +150,7 @@ static void the_reported_memory_is_correct(struct kunit *test)
 	unsigned long pfn, first = 0, end = page_to_pfn(virt_to_page(m.env->buf)) + 0x1000;
 	u32 wrong = 0, seen = 0;
 
-	/* Only a PC has memory from address 0 on */
+	/* Only PCs have memory at address 0 */
 	while (!pfn_valid(first) && first < end)
 		first++;
 	for (pfn = first; pfn < end; pfn += pfn < first + 0x1000 ? 1 : 509) {
