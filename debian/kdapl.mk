@@ -5,7 +5,7 @@
 
 kdapl-dev := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 kdapl-symvers := $(wildcard \
-	/var/lib/dkms/kdapl/kernel-$(KERNELRELEASE)-*/module/Module.symvers)
+	/var/lib/dkms/kdapl/kernel-$(KERNELRELEASE)-$(UTS_MACHINE)/module/Module.symvers)
 
 ifeq ($(kdapl-symvers),)
 $(warning kdapl.ko is not installed for $(KERNELRELEASE): see "dkms status kdapl")
