@@ -2,10 +2,10 @@
 /*
  * Kernel differences, all of them.
  *
- * Sources are written for Linux 6.12; this header, force-included by the
- * top-level Kbuild of the out-of-tree build, makes 6.1 look like it. One
- * section for each difference: what changed and when. Inside a kernel tree
- * the file is not copied.
+ * Sources are written for the newest kernel that Debian offers; this header,
+ * force-included by the top-level Kbuild of the out-of-tree build, gives older
+ * ones its interfaces. One section for each difference: what changed and when.
+ * Inside a kernel tree the file is not copied.
  */
 #ifndef _KDAPL_COMPAT_H_
 #define _KDAPL_COMPAT_H_

@@ -158,12 +158,14 @@ static void kdapl_limit_queues(struct kdapl_limits *l, const struct ib_device_at
 
 static void kdapl_limit_segments(struct kdapl_limits *l, const struct ib_device_attr *a)
 {
-	int reads = a->max_sge_rd > 0 ? a->max_sge_rd : a->max_send_sge;
+	u32 sends = max(a->max_send_sge, 0);
+	u32 receives = max(a->max_recv_sge, 0);
+	u32 reads = max(a->max_sge_rd, 0);
 
-	l->max_iov = max(min(a->max_send_sge, a->max_recv_sge), 0);
-	l->max_iov_write = max(a->max_send_sge, 0);
+	l->max_iov = min(sends, receives);
+	l->max_iov_write = sends;
 	/* They are in the same queue */
-	l->max_iov_read = max(min(reads, a->max_send_sge), 0);
+	l->max_iov_read = reads ? min(reads, sends) : sends;
 	if (a->max_srq > 0 && a->max_srq_wr > 0 && a->max_srq_sge > 0) {
 		l->max_srqs = min_t(u32, a->max_srq, KDAPL_HANDLE_MAX);
 		/* One attribute limits both kinds of receives */
@@ -277,6 +279,7 @@ void kdapl_device_fill_limits(struct kdapl_device *dev)
 	struct kdapl_limits *l = &dev->limits;
 	u64 most = kdapl_limit_port(dev->ibdev);
 	u64 pages = a->max_mr_size ? a->max_mr_size >> PAGE_SHIFT : U32_MAX;
+	u32 mrs = max(a->max_mr, 0);
 
 	kdapl_limit_segments(l, a);
 	kdapl_limit_queues(l, a);
@@ -284,7 +287,7 @@ void kdapl_device_fill_limits(struct kdapl_device *dev)
 	l->max_rd_atom_in = clamp(a->max_qp_rd_atom, 0, U8_MAX);
 	l->max_rd_atom_out = clamp(a->max_qp_init_rd_atom, 0, U8_MAX);
 	/* Without a local DMA key the core creates one MR per PD: leave room for one PZ */
-	l->max_mr = max(a->max_mr - !(a->kernel_cap_flags & IBK_LOCAL_DMA_LKEY), 0);
+	l->max_mr = mrs && !(a->kernel_cap_flags & IBK_LOCAL_DMA_LKEY) ? mrs - 1 : mrs;
 	/*
 	 * Every RMR owns two MRs of this size, and a bind walks the whole list
 	 * with interrupts off. Some devices allow 4 Mi pages.

@@ -79,6 +79,14 @@ static void poor(struct ib_device_attr *attr)
 	attr->max_sge_rd = 0;
 }
 
+/* No MR, not even the one that the core needs for a PD */
+static void regionless(struct ib_device_attr *attr)
+{
+	small(attr);
+	attr->max_mr = 0;
+	attr->kernel_cap_flags = 0;
+}
+
 /* The largest numbers, so that only kdapl's own limits apply */
 static void endless(struct ib_device_attr *attr)
 {
@@ -340,6 +348,19 @@ static void a_device_with_fewer_capabilities(struct kunit *test)
 	attr.max_rdma_read_in = 1;
 	TP_EXPECT_TYPE(test, make_ep(&attr, &h), DAT_INVALID_PARAMETER);
 	expect_numbers(test);
+}
+
+/* The number is unsigned on newer kernels than 6.12: there is none to subtract */
+static void a_device_without_regions_has_none(struct kunit *test)
+{
+	q.fake = fake_dev_create_tuned(regionless, 10000);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, q.fake);
+	KUNIT_ASSERT_EQ(test, open_ia(), 0);
+	q.handle = kdapl_obj_handle(&q.ia->obj);
+	KUNIT_ASSERT_EQ(test, dat_ia_query(q.handle, NULL, DAT_IA_FIELD_ALL, &q.attr,
+					   DAT_PROVIDER_FIELD_NONE, NULL), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, q.attr.max_lmrs, 0);
+	KUNIT_EXPECT_EQ(test, q.attr.max_rmrs, 0);
 }
 
 /* No system has all of that, but kdapl's own structures can count it */
@@ -618,6 +639,7 @@ static struct kunit_case query_cases[] = {
 	KUNIT_CASE(attributes_are_those_of_the_device),
 	KUNIT_CASE(attributes_are_the_minimum_of_device_and_kdapl),
 	KUNIT_CASE(a_device_with_fewer_capabilities),
+	KUNIT_CASE(a_device_without_regions_has_none),
 	KUNIT_CASE(a_device_without_limits_has_the_limits_of_kdapl),
 	KUNIT_CASE(registrations_are_as_large_as_the_parameter_says),
 	KUNIT_CASE(the_parameter_has_a_default),
