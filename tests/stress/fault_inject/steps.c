@@ -220,6 +220,29 @@ static DAT_RETURN pz_create(struct inject_objs *b)
 	return dat_pz_create(fx.t.ia, &b->pz);
 }
 
+/*
+ * The table of handles has pages of 256, and the low bits of a handle are its index there.
+ * The next object after these needs a page that no object has needed before.
+ */
+static int need_full_handle_page(struct inject_objs *b)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_PZ_HANDLE pz;
+
+	if (dat_ia_open(test_ia_name, 8, &async, &b->ia))
+		return -EIO;
+	do {
+		if (dat_pz_create(b->ia, &pz))
+			return -EIO;
+	} while (((unsigned long)pz & 0xff) != 0xff);
+	return 0;
+}
+
+static DAT_RETURN pz_create_in_other_ia(struct inject_objs *b)
+{
+	return dat_pz_create(b->ia, &b->pz);
+}
+
 static DAT_RETURN pz_free(struct inject_objs *b)
 {
 	return taken(&b->pz, dat_pz_free(b->pz));
@@ -501,6 +524,7 @@ const struct inject_step inject_steps[] = {
 	{ "dat_ia_close graceful", need_ia, ia_close_graceful },
 	{ "dat_registry_list_providers", NULL, registry_list_providers },
 	{ "dat_pz_create", NULL, pz_create },
+	{ "dat_pz_create, new page of handles", need_full_handle_page, pz_create_in_other_ia },
 	{ "dat_pz_free", need_pz, pz_free },
 	{ "dat_evd_kcreate", NULL, evd_kcreate },
 	{ "dat_evd_modify_upcall teardown", need_evd, evd_modify_upcall },

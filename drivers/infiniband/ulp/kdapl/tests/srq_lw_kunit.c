@@ -9,6 +9,7 @@
  * suite also tests the event of an SRQ that has failed. Runs in a KUnit thread; each test has
  * its own device.
  */
+#include "base/trace.h"
 #include "clause.h"
 #include "post_kunit.h"
 
@@ -390,11 +391,18 @@ static void Q_17_the_device_says_that_it_has_failed(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SRQ, 1, 0), DAT_SUCCESS);
 }
 
-/* A failed device refuses buffers, but a post on an SRQ in ERROR succeeds */
+/* Counts the posts that the tracepoint reports */
+static void count_posts(void *count, u32 id, u8 op, u32 slot, u32 segments, u32 length, u16 flags)
+{
+	(*(u32 *)count)++;
+}
+
+/* A failed device refuses buffers, but a post on an SRQ in ERROR succeeds, and is traced */
 static void Q_17_a_device_that_has_failed_refuses_buffers(struct kunit *test)
 {
 	u32 depth = kdapl_pool_free_count(&env->srq->pool);
 	struct tp_args args;
+	u32 traced = 0;
 
 	kdapl_clauses(test, "Q-17");
 	make(test, 4);
@@ -405,7 +413,11 @@ static void Q_17_a_device_that_has_failed_refuses_buffers(struct kunit *test)
 	fake_srq_fails(device_srq());
 	fake_settle(env->fake);
 	expect_event(test, DAT_SRQ_TRANSFER_TO_ERROR);
+	KUNIT_ASSERT_EQ(test, register_trace_kdapl_post(count_posts, &traced), 0);
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SRQ, 1, 0), DAT_SUCCESS);
+	unregister_trace_kdapl_post(count_posts, &traced);
+	tracepoint_synchronize_unregister();
+	KUNIT_EXPECT_EQ(test, traced, 1U);
 	/* Without segments, which takes the slow path */
 	tp_args(env, &ep, TP_SRQ, &args);
 	args.n = 0;
