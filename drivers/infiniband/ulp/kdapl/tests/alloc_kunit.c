@@ -142,20 +142,23 @@ static DAT_RETURN post_memory(enum kind kind, u32 i, u32 flags)
 	return mem_fmr_post(&f);
 }
 
+static DAT_RETURN post_now(enum kind kind, u32 round, u32 i, u32 flags)
+{
+	if (kind == KIND_BIND || kind == KIND_FMR)
+		return post_memory(kind, i, flags);
+	return post_data(kind, round, flags);
+}
+
 static DAT_RETURN post(enum kind kind, u32 round, u32 i, u32 flags)
 {
-	bool atomic = round & 1;
 	unsigned long irq;
 	DAT_RETURN ret;
 
-	if (atomic)
-		spin_lock_irqsave(&held, irq);
-	if (kind == KIND_BIND || kind == KIND_FMR)
-		ret = post_memory(kind, i, flags);
-	else
-		ret = post_data(kind, round, flags);
-	if (atomic)
-		spin_unlock_irqrestore(&held, irq);
+	if (!(round & 1))
+		return post_now(kind, round, i, flags);
+	spin_lock_irqsave(&held, irq);
+	ret = post_now(kind, round, i, flags);
+	spin_unlock_irqrestore(&held, irq);
 	return ret;
 }
 
