@@ -24,7 +24,7 @@ static void expect_receives(struct kunit *test, u32 n)
 /* C-09: the calls that a reserved EP refuses, and those that it accepts */
 static void expect_held(struct kunit *test, DAT_EP_STATE state)
 {
-	struct sockaddr_in peer = { .sin_family = AF_INET, .sin_addr.s_addr = 1 };
+	struct sockaddr_in peer = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(1) };
 	DAT_RSP_HANDLE rsp;
 
 	KUNIT_EXPECT_EQ(test, sp_state(), state);
