@@ -17,6 +17,7 @@
 #include <linux/mutex.h>
 #include <linux/trace_events.h>
 #include <linux/uaccess.h>
+#include "../lib/test_device.h"
 #include "bench.h"
 #include "null.h"
 
@@ -72,7 +73,7 @@ static int bench_use_device(const char *name)
 	if (bench_ibdev && !strcmp(dev_name(&bench_ibdev->dev), name))
 		return 0;
 	bench_drop_device();
-	bench_ibdev = ib_device_get_by_name(name, RDMA_DRIVER_UNKNOWN);
+	bench_ibdev = test_device_get(name, RDMA_DRIVER_UNKNOWN);
 	if (!bench_ibdev)
 		return -ENODEV;
 	ret = bench_probe_attach(bench_ibdev);

@@ -26,6 +26,7 @@
 #include <rdma/ib_cache.h>
 #include <rdma/ib_cm.h>
 #include <rdma/ib_verbs.h>
+#include "test_device.h"
 
 #define REP_SERVICE	0x6b6461706c000001ULL
 #define REP_ACTIVE_QPN	0x6b0001
@@ -231,7 +232,7 @@ static int __init rep_init(void)
 {
 	int ret;
 
-	rep.ibdev = ib_device_get_by_name(device, RDMA_DRIVER_RXE);
+	rep.ibdev = test_device_get(device, RDMA_DRIVER_RXE);
 	if (!rep.ibdev)
 		return -ENODEV;
 	ret = rep_connect() ?: rep_show();

@@ -19,6 +19,7 @@
  */
 #include <linux/delay.h>
 #include <linux/module.h>
+#include "test_device.h"
 #include "test_verbs.h"
 
 #define STALL_PAIR	2
@@ -194,7 +195,7 @@ static int __init stall_init(void)
 {
 	int ret;
 
-	stall.ibdev = ib_device_get_by_name(device, RDMA_DRIVER_RXE);
+	stall.ibdev = test_device_get(device, RDMA_DRIVER_RXE);
 	if (!stall.ibdev)
 		return -ENODEV;
 	ret = stall_make() ?: stall_show();

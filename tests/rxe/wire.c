@@ -11,6 +11,7 @@
 #include <linux/inet.h>
 #include <linux/slab.h>
 #include <net/ipv6.h>
+#include "test_device.h"
 #include "test_verbs.h"
 
 #define WIRE_QPN	0x77	/* no QP has this number */
@@ -126,7 +127,7 @@ static int __init wire_init(void)
 {
 	int ret;
 
-	wire.ibdev = ib_device_get_by_name(device, RDMA_DRIVER_RXE);
+	wire.ibdev = test_device_get(device, RDMA_DRIVER_RXE);
 	if (!wire.ibdev)
 		return -ENODEV;
 	ret = wire_make();
