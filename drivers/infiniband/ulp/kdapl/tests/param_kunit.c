@@ -9,6 +9,7 @@
 #include "sp_kunit.h"
 
 #define FILL		0xa5
+#define OTHER_FILL	0x5a
 #define NO_MEMBER	SIZE_MAX
 
 /* A bit, and the offset of its member */
@@ -340,7 +341,7 @@ static void expect_bits(struct kunit *test, const struct call *call, DAT_HANDLE 
 
 	KUNIT_ASSERT_NOT_NULL(test, got);
 	KUNIT_ASSERT_NOT_NULL(test, all);
-	memset(all, (u8)~FILL, call->size);
+	memset(all, OTHER_FILL, call->size);
 	KUNIT_ASSERT_EQ(test, call->query(handle, call->all, all), DAT_SUCCESS);
 	for (i = 0; i < call->n; i++) {
 		memset(got, FILL, call->size);
