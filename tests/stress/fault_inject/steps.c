@@ -222,25 +222,37 @@ static DAT_RETURN pz_create(struct inject_objs *b)
 
 /*
  * The table of handles has pages of 256, and the low bits of a handle are its index there.
- * The next object after these needs a page that no object has needed before.
+ * Pages are not freed before the module is unloaded, and each attempt makes one, so the
+ * objects of an attempt fill one page more than those of the attempt before. The next object
+ * needs a page that no object has needed before.
  */
 static int need_full_handle_page(struct inject_objs *b)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	static unsigned int pages;
 	DAT_PZ_HANDLE pz;
+	unsigned int i;
 
 	if (dat_ia_open(test_ia_name, 8, &async, &b->ia))
 		return -EIO;
-	do {
-		if (dat_pz_create(b->ia, &pz))
-			return -EIO;
-	} while (((unsigned long)pz & 0xff) != 0xff);
+	pages++;
+	for (i = 0; i < pages; i++) {
+		do {
+			if (dat_pz_create(b->ia, &pz))
+				return -EIO;
+		} while (((unsigned long)pz & 0xff) != 0xff);
+	}
 	return 0;
 }
 
+/* A failed call has returned its index of the table, so the next object gets the same one */
 static DAT_RETURN pz_create_in_other_ia(struct inject_objs *b)
 {
-	return dat_pz_create(b->ia, &b->pz);
+	DAT_RETURN ret = dat_pz_create(b->ia, &b->pz);
+
+	if (!ret && ((unsigned long)b->pz & 0xff))
+		return DAT_INTERNAL_ERROR;
+	return ret;
 }
 
 static DAT_RETURN pz_free(struct inject_objs *b)
