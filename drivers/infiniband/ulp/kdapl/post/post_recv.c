@@ -216,30 +216,47 @@ static noinline DAT_RETURN kdapl_srq_recv_any(struct kdapl_srq *srq, const struc
 
 /* ---- fast path --------------------------------------------------------- */
 
-/* Takes a slot and fills it in; false if the receive needs the slow path */
-static __always_inline bool kdapl_recv_fast(struct kdapl_pool *pool, u32 need, u32 n,
-					    const DAT_LMR_TRIPLET *iov, u64 cookie,
-					    struct kdapl_slot **out)
+/* Takes a slot for a vector, and fills in its segments; NULL: the slow path is needed */
+static noinline struct kdapl_slot *kdapl_recv_vector(struct kdapl_pool *pool, u32 need, u32 n,
+						     const DAT_LMR_TRIPLET *iov)
 {
 	struct kdapl_slot *slot;
 	u64 length;
 
 	if (unlikely(!kdapl_pool_take(pool, &slot)))
-		return false;
-	*out = slot;
+		return NULL;
+	length = kdapl_segments_fast(iov, n, need, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, slot->sge);
+	/* The only limit is that the sum fits in 32 bits (G-19) */
+	if (likely(length && length <= U32_MAX))
+		return slot;
+	kdapl_pool_put(pool, slot);
+	return NULL;
+}
+
+/*
+ * Takes a slot and fills it in; false if the receive needs the slow path. One segment is
+ * checked first, and stays in registers until there is a slot.
+ */
+static __always_inline bool kdapl_recv_fast(struct kdapl_pool *pool, u32 need, u32 n,
+					    const DAT_LMR_TRIPLET *iov, u64 cookie,
+					    struct kdapl_slot **out)
+{
+	struct kdapl_slot *slot;
+	struct ib_sge sge;
+
 	if (likely(n == 1)) {
-		slot->recv.num_sge = 1;
-		if (unlikely(!kdapl_segment_fill(iov, need, DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
-						 slot->sge)))
-			goto slow_path;
+		if (unlikely(!kdapl_segment_fill(iov, need, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &sge)))
+			return false;
+		if (unlikely(!kdapl_pool_take(pool, &slot)))
+			return false;
+		slot->sge[0] = sge;
 	} else {
-		slot->recv.num_sge = n;
-		length = kdapl_segments_fast(iov, n, need, DAT_MEM_PRIV_LOCAL_WRITE_FLAG,
-					     slot->sge);
-		/* The only limit is that the sum fits in 32 bits (G-19) */
-		if (unlikely(!length || length > U32_MAX))
-			goto slow_path;
+		slot = kdapl_recv_vector(pool, need, n, iov);
+		if (unlikely(!slot))
+			return false;
 	}
+	*out = slot;
+	slot->recv.num_sge = n;
 	slot->cookie = cookie;
 	/* Adjacent constants become one store */
 	slot->ev.kind = KDAPL_EV_DTO;
@@ -250,10 +267,6 @@ static __always_inline bool kdapl_recv_fast(struct kdapl_pool *pool, u32 need, u
 	slot->state = KDAPL_SLOT_POSTED;
 	slot->unused = 0;
 	return true;
-
-slow_path:
-	kdapl_pool_put(pool, slot);
-	return false;
 }
 
 static __always_inline DAT_RETURN kdapl_post_recv(struct kdapl_ep *ep, DAT_COUNT n,
