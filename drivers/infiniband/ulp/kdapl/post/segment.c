@@ -2,7 +2,7 @@
 /*
  * Vectors of segments, and the reason why a segment is refused. See segment.h.
  *
- * Called by post.c and post_recv.c in any context, inside a read section.
+ * Called by post.c, post_slow.c and post_recv.c in any context, inside a read section.
  */
 #include "object/object.h"
 #include "segment.h"

@@ -3,7 +3,7 @@
  * Segments: checks the triplets of a Consumer (steps 7 and 8 of a post) and
  * translates them to the scatter/gather list of the device.
  *
- * Used by post.c and post_recv.c, in any context, inside a read section. The verbs
+ * Used by the files that post, in any context, inside a read section. The verbs
  * layer checks no segments: a device accepts any key and any range when a request is
  * posted, and breaks the connection later.
  *

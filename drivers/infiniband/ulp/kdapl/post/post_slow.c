@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The slow path of requests: any request, and the reason why one is refused.
+ *
+ * Called by post.c for a request that its fast path does not handle, in any context,
+ * inside the read section. It makes the checks in the documented order (post.c), and
+ * decides alone why a request is refused.
+ *
+ * The slot is taken before the segments are checked, so that they are written to
+ * their final place at once; it is returned if a segment is bad. If no slot is left,
+ * the checks run without one, so that the return value does not depend on it.
+ */
+#include "request.h"
+#include "segment.h"
+#include "base/trace.h"
+
+/**
+ * kdapl_sq_undo - undo a request that the verbs layer has refused
+ * @sq:      queue
+ * @slot:    slot of the request
+ * @run_len: length of the run before it
+ * @err:     what the verbs layer has returned
+ *
+ * Context: any, sq->lock held.
+ * Return: DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR.
+ */
+DAT_RETURN __cold kdapl_sq_undo(struct kdapl_sq *sq, struct kdapl_slot *slot, u32 run_len,
+				int err)
+{
+	sq->run_tail = slot->run_end;
+	sq->run_len = run_len;
+	kdapl_pool_put(&sq->pool, slot);
+	return err == -ENOMEM ? KDAPL_NO_RESOURCE(TEP) : KDAPL_ERROR(INTERNAL_ERROR);
+}
+
+/* Steps 3 to 6 of a request */
+static DAT_RETURN kdapl_check_request(const struct kdapl_ep *ep, const struct kdapl_request *r)
+{
+	bool rdma = r->op != DAT_DTO_SEND;
+
+	/* A negative count is a very large number here */
+	if ((u32)r->n > kdapl_request_limit(ep, r->op))
+		return KDAPL_BAD_ARG(2);
+	if (r->n && !r->iov)
+		return KDAPL_BAD_ARG(3);
+	if (rdma && !r->remote)
+		return KDAPL_BAD_ARG(5);
+	if ((u32)r->inv > DAT_TRUE)
+		return KDAPL_BAD_ARG(6);
+	if (r->flags & (rdma ? ep->bad_rdma_flags : ep->bad_send_flags))
+		return rdma ? KDAPL_BAD_ARG(6) : KDAPL_BAD_ARG(5);
+	if (!(READ_ONCE(ep->post) & KDAPL_EP_MAY_SEND))
+		return kdapl_ep_state_error(READ_ONCE(ep->state));
+	return DAT_SUCCESS;
+}
+
+/* Step 7; without @slot it only checks */
+static DAT_RETURN kdapl_check_segments(const struct kdapl_ep *ep, const struct kdapl_request *r,
+				       struct kdapl_slot *slot, struct kdapl_segments *segs)
+{
+	u32 need = r->op == DAT_DTO_RDMA_READ ? ep->need_write : ep->need_read;
+	u32 privilege = kdapl_local_privilege(r->op);
+	DAT_RETURN ret;
+
+	if (slot) {
+		*segs = kdapl_segments_fill(r->iov, r->n, need, privilege, slot->sge);
+		if (likely(segs->num_sge >= 0))
+			return DAT_SUCCESS;
+	}
+	ret = kdapl_segments_reason(r->iov, r->n, need, privilege, &segs->total);
+	/* The Consumer changed the vector meanwhile: it was bad when it was filled in */
+	return slot && ret == DAT_SUCCESS ? KDAPL_BAD_ARG(3) : ret;
+}
+
+/* Steps 7 to 9. Fills in the segments of @slot, which may be NULL */
+static DAT_RETURN kdapl_check_data(const struct kdapl_ep *ep, const struct kdapl_request *r,
+				   struct kdapl_slot *slot, struct kdapl_segments *segs)
+{
+	u32 remote_length = r->remote ? READ_ONCE(r->remote->segment_length) : 0;
+	DAT_RETURN ret;
+
+	ret = kdapl_check_segments(ep, r, slot, segs);
+	if (unlikely(ret != DAT_SUCCESS))
+		return ret;
+	/* The limits have 32 bits, so a larger sum exceeds them, too */
+	if (segs->total > (r->op == DAT_DTO_SEND ? ep->max_message : ep->max_rdma))
+		return KDAPL_BAD_ARG(2);
+	if (r->op == DAT_DTO_RDMA_WRITE && segs->total > remote_length)
+		return KDAPL_ERROR(LENGTH_ERROR);
+	if (r->op == DAT_DTO_RDMA_READ && segs->total != remote_length) {
+		if (segs->total < remote_length)
+			return KDAPL_ERROR(LENGTH_ERROR);
+		if (slot)
+			kdapl_segments_trim(slot->sge, segs, remote_length);
+	}
+	return DAT_SUCCESS;
+}
+
+/* Fills in all of a slot that differs between posts, except the work request */
+static void kdapl_request_fill_slot(const struct kdapl_request *r, struct kdapl_slot *slot,
+				    const struct kdapl_segments *segs)
+{
+	slot->cookie = r->cookie;
+	slot->flags = r->flags;
+	slot->ev.kind = KDAPL_EV_DTO;
+	slot->ev.op = r->op;
+	slot->ev.status = DAT_DTO_SUCCESS;
+	slot->ev.notify = !(r->flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
+	slot->ev.length = segs->total;
+	WRITE_ONCE(slot->state, KDAPL_SLOT_POSTED);
+}
+
+static void kdapl_request_fill_wr(const struct kdapl_request *r, struct kdapl_slot *slot,
+				  const struct kdapl_segments *segs, u32 send_flags)
+{
+	struct ib_rdma_wr *rdma = &slot->rdma;
+
+	rdma->wr.num_sge = segs->num_sge;
+	if (!segs->num_sge)
+		kdapl_slot_no_sge(slot);
+	rdma->wr.opcode = kdapl_opcode(r->op);
+	if (r->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
+		send_flags |= IB_SEND_FENCE;
+	if (r->op != DAT_DTO_SEND) {
+		rdma->remote_addr = READ_ONCE(r->remote->virtual_address);
+		rdma->rkey = READ_ONCE(r->remote->rmr_context);
+	} else {
+		if (r->flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+			send_flags |= IB_SEND_SOLICITED;
+		if (r->inv) {
+			rdma->wr.opcode = IB_WR_SEND_WITH_INV;
+			rdma->wr.ex.invalidate_rkey = r->key;
+		}
+	}
+	rdma->wr.send_flags = send_flags;
+}
+
+/* Step 11. sq->lock held */
+static DAT_RETURN kdapl_submit(struct kdapl_ep *ep, const struct kdapl_request *r,
+			       struct kdapl_slot *slot, const struct kdapl_segments *segs)
+{
+	struct ib_qp *qp = kdapl_dereference(ep->qp);
+	u32 run_len = ep->sq.run_len;
+	u32 idx = 0;
+	int err;
+
+	kdapl_request_fill_slot(r, slot, segs);
+	if (unlikely(!qp)) {
+		slot->flags |= KDAPL_SLOT_SIGNALLED;
+		kdapl_flush_in_software(ep, slot);
+		return DAT_SUCCESS;
+	}
+	kdapl_request_fill_wr(r, slot, segs, kdapl_sq_signal(&ep->sq, slot, r->flags));
+	if (trace_kdapl_post_enabled())
+		idx = kdapl_slot_idx(slot);
+	err = kdapl_verbs_send(qp, &slot->rdma.wr, &ep->sq);
+	if (unlikely(err))
+		return kdapl_sq_undo(&ep->sq, slot, run_len, err);
+	/* The request may have completed already, so the slot must not be used any more */
+	trace_kdapl_post(kdapl_obj_id(&ep->obj), r->op, idx, segs->num_sge, segs->total,
+			 r->flags);
+	return DAT_SUCCESS;
+}
+
+/* Steps 7 to 11 of a request. sq->lock held */
+static DAT_RETURN kdapl_queue_request(struct kdapl_ep *ep, const struct kdapl_request *r)
+{
+	struct kdapl_segments segs;
+	struct kdapl_slot *slot;
+	DAT_RETURN ret;
+
+	slot = kdapl_pool_get(&ep->sq.pool);
+	ret = kdapl_check_data(ep, r, slot, &segs);
+	if (unlikely(ret != DAT_SUCCESS))
+		goto out_put;
+	if (r->op == DAT_DTO_RDMA_READ && unlikely(!ep->max_reads_out)) {
+		ret = KDAPL_NO_RESOURCE(CREDITS);
+		goto out_put;
+	}
+	if (unlikely(!slot))
+		return KDAPL_NO_RESOURCE(MEMORY);
+	return kdapl_submit(ep, r, slot, &segs);
+
+out_put:
+	if (slot)
+		kdapl_pool_put(&ep->sq.pool, slot);
+	return ret;
+}
+
+/**
+ * kdapl_post_any - post any request, from step 3 on
+ * @ep: the EP
+ * @r:  the request
+ *
+ * Context: any, inside the read section.
+ * Return: the return value of the posting call.
+ */
+DAT_RETURN kdapl_post_any(struct kdapl_ep *ep, const struct kdapl_request *r)
+{
+	DAT_RETURN ret = kdapl_check_request(ep, r);
+
+	if (likely(ret == DAT_SUCCESS)) {
+		spin_lock(&ep->sq.lock);
+		ret = kdapl_queue_request(ep, r);
+		spin_unlock(&ep->sq.lock);
+	}
+	if (unlikely(ret != DAT_SUCCESS))
+		trace_kdapl_post_reject(kdapl_obj_id(&ep->obj), r->op, ret);
+	return ret;
+}
+
+/**
+ * kdapl_post_other - the same for a request without a key
+ * @ep:     the EP
+ * @op:     DAT_DTO_SEND, _RDMA_WRITE, _RDMA_READ
+ * @n:      number of segments in @iov
+ * @iov:    local memory
+ * @remote: remote memory of an RDMA operation
+ * @cookie: the Consumer's cookie
+ * @flags:  completion flags
+ *
+ * Context: any, inside the read section.
+ * Return: the return value of the posting call.
+ */
+DAT_RETURN kdapl_post_other(struct kdapl_ep *ep, DAT_DTOS op, DAT_COUNT n,
+			    const DAT_LMR_TRIPLET *iov, const DAT_RMR_TRIPLET *remote,
+			    u64 cookie, u32 flags)
+{
+	const struct kdapl_request r = {
+		.op = op,
+		.n = n,
+		.iov = iov,
+		.remote = remote,
+		.cookie = cookie,
+		.flags = flags,
+	};
+
+	return kdapl_post_any(ep, &r);
+}
