@@ -33,7 +33,8 @@ STOPPED = threading.Event()     # interrupted: the end of a killed child is not 
 # KUnit suites to run first for a breakage of a file, before all others. The first failure
 # ends the trial, and most breakages fail in the suites of their file.
 FIRST = {"post.c": "kdapl_post*", "post_slow.c": "kdapl_post*", "post_recv.c": "kdapl_post*",
-         "request.h": "kdapl_post* kdapl_complete",
+         "request.h": "kdapl_post* kdapl_complete", "run.h": "kdapl_run kdapl_complete kdapl_post*",
+         "run.c": "kdapl_run kdapl_complete kdapl_teardown",
          "segment.c": "kdapl_post*", "segment.h": "kdapl_post*",
          "pool.h": "kdapl_pool kdapl_post_slot", "pool.c": "kdapl_pool kdapl_modify*",
          "ep_state.c": "kdapl_ep_state kdapl_post_state kdapl_complete",

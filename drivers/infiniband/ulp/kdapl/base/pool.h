@@ -105,7 +105,34 @@ static __always_inline bool kdapl_pool_take(struct kdapl_pool *pool, struct kdap
 	return true;
 }
 
-/* The same, but returns NULL if none is free */
+/**
+ * kdapl_pool_take_spare - take a free slot, but not the last one
+ * @pool: the pool
+ * @slot: receives the slot, which belongs to the caller then
+ *
+ * Context: any.
+ * Return: false if none or only one is free; also if another CPU has just taken the
+ * slot. So a failure does not prove that the pool is nearly empty.
+ */
+static __always_inline bool kdapl_pool_take_spare(struct kdapl_pool *pool,
+						  struct kdapl_slot **slot)
+{
+	u64 head = READ_ONCE(pool->head);
+	u64 below;
+
+	do {
+		if (unlikely((u32)head == KDAPL_POOL_NONE))
+			return false;
+		*slot = pool->base + (u32)head;
+		/* As in kdapl_pool_take(): valid if the cmpxchg succeeds */
+		below = READ_ONCE((*slot)->free_next);
+		if (unlikely((u32)below == KDAPL_POOL_NONE))
+			return false;
+	} while (unlikely(!try_cmpxchg64(&pool->head, &head, below)));
+	return true;
+}
+
+/* The same as kdapl_pool_take(), but returns NULL if none is free */
 static inline struct kdapl_slot *kdapl_pool_get(struct kdapl_pool *pool)
 {
 	struct kdapl_slot *slot;

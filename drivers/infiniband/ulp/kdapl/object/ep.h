@@ -17,22 +17,25 @@ struct kdapl_srq;
 
 /**
  * struct kdapl_sq - request queue of an EP
- * @lock: held from the allocation of a slot to the verbs call, because the runs of
- *        unsignalled requests must have the order of the queue
- * @pool: slots; taken under @lock, returned in any context
+ * @lock: held by posts of unsignalled requests, of requests that register memory, and of
+ *        markers, from the choice of the slot to the verbs call; also by a post that takes
+ *        the last slot. Signalled requests are posted without it. See post/run.h
+ * @pool: slots; taken with or without @lock, the last one only under it
  * @run:  ring of the offsets (pool.h) of unsignalled requests that are not known to have
- *        completed, in posting order. @run_tail is written under @lock, @run_head
- *        by the completion of requests (one at a time for an EP)
+ *        completed, in posting order. @run_tail is written under @lock, when the request is
+ *        in the queue, and read in any context; @run_head is written by the completion of
+ *        requests (one at a time for an EP), and may be ahead of @run_tail for a moment
  * @run_mask: size of the ring minus one
- * @run_len: number of unsignalled requests since the last signalled one; under @lock
- * @bad: the request that the verbs layer has refused; under @lock
+ * @run_len: number of unsignalled requests since the last signalled one, approximately:
+ *        incremented under @lock, set to 0 without it
+ * @bad: output argument of the verbs call, not used
  * @run_max: a run has at most this many requests; the last one is signalled
  *
  * @deferred: slots, linked by ev.next, whose requests the device has not accepted;
  *        their done callback is called after the QP was drained; under @lock
  *
- * kdapl_slot.run_end of a request is @run_tail when it was posted. Its completion
- * releases the requests of the run up to this position, see complete.c.
+ * kdapl_slot.run_end of a request is @run_tail before it was posted. Its completion
+ * releases the requests of the run up to this position, see post/run.c.
  */
 struct kdapl_sq {
 	spinlock_t lock ____cacheline_aligned_in_smp;	/* see above */

@@ -2,10 +2,9 @@
 /*
  * Completions: from the CQ to the event.
  *
- * Owns the done callbacks of all work requests of Consumers, the release of runs of
- * unsignalled requests, and parking: completions are parked before the EP is CONNECTED,
- * and ep_state.c delivers or flushes them. The core's CQ code calls this file in
- * softirq; scq.c and the connection work call it, too.
+ * Owns the done callbacks of all work requests of Consumers, and parking: completions are
+ * parked before the EP is CONNECTED, and ep_state.c delivers or flushes them. The core's
+ * CQ code calls this file in softirq; scq.c and the connection work call it, too.
  *
  * The fast path of a successful completion releases the run before it. Then it
  * returns the slot of a suppressed completion, or passes the event to evd_queue.c. One
@@ -18,40 +17,8 @@
 #include <linux/rculist.h>
 #include "event/event.h"
 #include "internal.h"
+#include "run.h"
 #include "base/trace.h"
-
-/**
- * kdapl_run_release - release the unsignalled requests before a completion
- * @sq:  request queue
- * @end: position in the run ring up to which they have succeeded
- *
- * A request of the run that has failed had its own completion, which has moved
- * run_head past it; so no slot is returned twice. If run_head has already passed
- * @end, nothing is released: a marker may still complete after kdapl_sq_abandon() has
- * released all requests.
- *
- * Context: done callback of a request; one at a time for an EP.
- */
-void kdapl_run_release(struct kdapl_sq *sq, u32 end)
-{
-	struct kdapl_slot *slot;
-	u32 head = sq->run_head;
-
-	/* Positions wrap around: the sign of the difference says which is older */
-	while ((s32)(end - head) > 0) {
-		slot = sq->pool.base + sq->run[head & sq->run_mask];
-		head++;
-		kdapl_pool_put(&sq->pool, slot);
-	}
-	WRITE_ONCE(sq->run_head, head);
-}
-
-/* Moves run_head forward only: after kdapl_sq_abandon() @head may be older */
-static void kdapl_run_skip(struct kdapl_sq *sq, u32 head)
-{
-	if ((s32)(head - sq->run_head) > 0)
-		WRITE_ONCE(sq->run_head, head);
-}
 
 static void kdapl_park_append(struct kdapl_ep *ep, struct kdapl_event *ev)
 {

@@ -15,6 +15,7 @@
 #include <linux/jiffies.h>
 #include "event/event.h"
 #include "internal.h"
+#include "run.h"
 
 /* How often a CQ is polled that does not announce flushes */
 #define KDAPL_SCQ_POLL_JIFFIES	1
@@ -111,8 +112,8 @@ static void kdapl_post_request_marker(struct kdapl_ep *ep, struct ib_qp *qp,
 	marker->posted = !marker->busy;
 	if (marker->posted) {
 		reinit_completion(&marker->done);
-		marker->run_end = sq->run_tail;
-		sq->run_len = 0;
+		marker->run_end = kdapl_run_end(sq);
+		kdapl_run_restart(sq);
 		marker->busy = true;
 		marker->refused = ib_post_send(qp, &marker->rdma.wr, NULL);
 		if (marker->refused) {

@@ -44,9 +44,6 @@ void kdapl_rkey_invalidated(struct kdapl_ep *ep, u32 rkey);
 /* Handles an unsuccessful completion: breaks the connection (G-31, P6) */
 void kdapl_note_error(struct kdapl_ep *ep, DAT_DTOS op, const struct ib_wc *wc);
 
-/* Releases the unsignalled requests before position @end of the run ring */
-void kdapl_run_release(struct kdapl_sq *sq, u32 end);
-
 /* Completes a post on an EP without a QP as FLUSHED; the event is delivered later */
 void kdapl_flush_in_software(struct kdapl_ep *ep, struct kdapl_slot *slot);
 

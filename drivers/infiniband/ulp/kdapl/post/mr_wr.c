@@ -11,6 +11,7 @@
  * its MR would stay busy for ever; the event of a success is then dropped.
  */
 #include "internal.h"
+#include "run.h"
 #include "base/trace.h"
 
 /**
@@ -57,7 +58,7 @@ struct kdapl_slot *kdapl_mr_wr_begin(struct kdapl_ep *ep, DAT_DTOS op, u64 cooki
 	slot->ev.status = DAT_DTO_SUCCESS;
 	slot->ev.notify = !(flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
 	slot->ev.length = 0;
-	slot->run_end = ep->sq.run_tail;
+	slot->run_end = kdapl_run_end(&ep->sq);
 	slot->cqe.done = done;
 	slot->rdma.wr.next = NULL;
 	slot->rdma.wr.num_sge = 0;
@@ -96,19 +97,17 @@ void kdapl_mr_wr_abort(struct kdapl_ep *ep, struct kdapl_slot *slot)
 int kdapl_mr_wr_post(struct kdapl_ep *ep, struct ib_qp *qp, struct kdapl_slot *slot,
 		     struct ib_send_wr *first, u32 flags, struct ib_send_wr **bad)
 {
-	u32 run_len = ep->sq.run_len, idx = kdapl_slot_idx(slot);
+	u32 idx = kdapl_slot_idx(slot);
 	u8 op = slot->ev.op;
 	int err;
 
 	lockdep_assert_held(&ep->sq.lock);
 	if (flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
 		first->send_flags |= IB_SEND_FENCE;
-	ep->sq.run_len = 0;
 	err = ib_post_send(qp, first, (const struct ib_send_wr **)bad);
-	if (unlikely(err)) {
-		ep->sq.run_len = run_len;
+	if (unlikely(err))
 		return err;
-	}
+	kdapl_run_restart(&ep->sq);
 	trace_kdapl_post(kdapl_obj_id(&ep->obj), op, idx, 0, 0, flags);
 	return 0;
 }

@@ -15,115 +15,124 @@
  * remote length; a free slot; the verbs layer.
  *
  * Each call has an inlined fast path for the common request (at least one byte, no
- * flags except SUPPRESS). It makes the checks in the cheapest order. If any check
- * fails, it undoes its work and falls back to the slow path, which repeats the
- * checks in the documented order and returns the reason (post_slow.c).
+ * flags). It makes the checks in the cheapest order. If any check fails, it undoes its
+ * work and falls back to the slow path, which repeats the checks in the documented order
+ * and returns the reason (post_slow.c).
  *
- * The read section (kdapl_read_lock()) lasts from the lookup of the handle to the
+ * The read section (kdapl_peek_lock()) lasts from the lookup of the handle to the
  * verbs call. No reference is counted, because teardown removes an object from the
- * handle table and then waits for a grace period. A request holds the lock of the
- * request queue from the choice of its slot to the verbs call: the completion of a
- * signalled request also completes the unsignalled requests queued before it, so
- * both must be queued in the same order.
+ * handle table and then waits for a grace period.
+ *
+ * The fast path takes no lock, so interrupts may stay on. The order of requests that
+ * different CPUs post does not matter, except for one rule: the completion of a
+ * signalled request also completes the unsignalled requests queued before it. run.h
+ * describes how a signalled request finds out which they are. The slow path holds the lock
+ * of the request queue; it posts all unsignalled requests.
  */
 #include <linux/export.h>
 #include "request.h"
+#include "run.h"
 #include "segment.h"
 #include "base/trace.h"
 
 /*
- * Out of line, so that it costs the fast path no registers. Uses the address of the
- * slot, not its content: the request may have completed.
+ * The slot of a vector with its segments filled in, and their total length; small enough for
+ * registers. Length 0: there is no slot, the request needs the slow path.
  */
-static __cold noinline void kdapl_trace_fast(const struct kdapl_ep *ep, DAT_DTOS op,
-					     const struct kdapl_slot *slot, u32 n, u32 length,
-					     u32 flags)
-{
-	const struct kdapl_pool *pool = &ep->sq.pool;
+struct kdapl_filled {
+	struct kdapl_slot *slot;
+	u64 length;
+};
 
-	trace_kdapl_post(kdapl_obj_id(&ep->obj), op,
-			 ((const void *)slot - pool->base) / pool->stride, n, length, flags);
+/* Takes a slot for a vector, and fills in its segments */
+static noinline struct kdapl_filled kdapl_fill_vector(struct kdapl_pool *pool,
+						      const DAT_LMR_TRIPLET *iov, u32 n,
+						      u32 need, u32 privilege)
+{
+	struct kdapl_filled f = { };
+
+	if (unlikely(!kdapl_pool_take_spare(pool, &f.slot)))
+		return f;
+	f.length = kdapl_segments_fast(iov, n, need, privilege, f.slot->sge);
+	if (unlikely(!f.length))
+		kdapl_pool_put(pool, f.slot);
+	return f;
 }
 
 /* Fills in everything except the segments. Adjacent constants become one store */
 static __always_inline void kdapl_fill_fast(struct kdapl_sq *sq, struct kdapl_slot *slot,
-					    DAT_DTOS op, u32 length, u64 cookie, u32 flags)
+					    DAT_DTOS op, u32 n, u32 length, u64 cookie)
 {
-	u32 send_flags = IB_SEND_SIGNALED;
-
 	slot->cookie = cookie;
 	slot->ev.kind = KDAPL_EV_DTO;
 	slot->ev.notify = true;
 	slot->ev.status = DAT_DTO_SUCCESS;
 	slot->ev.op = op;
 	slot->ev.length = length;
+	slot->run_end = kdapl_run_end(sq);
 	slot->flags = KDAPL_SLOT_SIGNALLED;
 	slot->state = KDAPL_SLOT_POSTED;
 	slot->unused = 0;
+	slot->rdma.wr.num_sge = n;
 	slot->rdma.wr.opcode = kdapl_opcode(op);
-	if (unlikely(flags)) {
-		slot->flags = flags;
-		send_flags = kdapl_sq_signal(sq, slot, flags);
-	} else {
-		slot->run_end = sq->run_tail;
-		sq->run_len = 0;
-	}
-	slot->rdma.wr.send_flags = send_flags;
+	slot->rdma.wr.send_flags = IB_SEND_SIGNALED;
 }
 
-/* No flag except SUPPRESS. sq->lock held; @op is a constant in each caller */
-static __always_inline DAT_RETURN kdapl_queue_fast(struct kdapl_ep *ep, DAT_DTOS op, u32 n,
-						   const DAT_LMR_TRIPLET *iov,
-						   const DAT_RMR_TRIPLET *remote, u64 cookie,
-						   u32 flags)
+/* Does the length fit the limits of the EP and the remote memory? */
+static __always_inline bool kdapl_length_is_fast(const struct kdapl_ep *ep, DAT_DTOS op,
+						 u64 length, const DAT_RMR_TRIPLET *remote)
+{
+	u32 remote_length;
+
+	if (unlikely(!length))
+		return false;
+	if (unlikely(length > (op == DAT_DTO_SEND ? ep->max_message : ep->max_rdma)))
+		return false;
+	if (op == DAT_DTO_SEND)
+		return true;
+	remote_length = READ_ONCE(remote->segment_length);
+	if (op == DAT_DTO_RDMA_WRITE)
+		return likely(length <= remote_length);
+	return likely(length == remote_length && ep->max_reads_out);
+}
+
+/*
+ * Takes a slot and fills it in, with the segments; NULL: the request needs the slow path.
+ * One segment is checked first, and stays in registers until there is a slot.
+ */
+static __always_inline struct kdapl_slot *kdapl_slot_fast(struct kdapl_ep *ep, DAT_DTOS op,
+							  u32 n, const DAT_LMR_TRIPLET *iov,
+							  const DAT_RMR_TRIPLET *remote,
+							  u64 cookie)
 {
 	u32 need = op == DAT_DTO_RDMA_READ ? ep->need_write : ep->need_read;
+	u32 privilege = kdapl_local_privilege(op);
 	struct kdapl_sq *sq = &ep->sq;
-	u32 run_len = sq->run_len;
-	struct kdapl_slot *slot;
-	u64 length;
-	struct ib_qp *qp;
-	int err;
+	struct kdapl_filled f;
+	struct ib_sge sge;
 
-	if (unlikely(!kdapl_pool_take(&sq->pool, &slot)))
-		return KDAPL_NOT_FAST;
 	if (likely(n == 1)) {
-		slot->rdma.wr.num_sge = 1;
-		length = kdapl_segment_fill(iov, need, kdapl_local_privilege(op), slot->sge);
+		f.length = kdapl_segment_fill(iov, need, privilege, &sge);
+		if (unlikely(!kdapl_length_is_fast(ep, op, f.length, remote)))
+			return NULL;
+		if (unlikely(!kdapl_pool_take_spare(&sq->pool, &f.slot)))
+			return NULL;
+		f.slot->sge[0] = sge;
 	} else {
-		slot->rdma.wr.num_sge = n;
-		length = kdapl_segments_fast(iov, n, need, kdapl_local_privilege(op),
-					     slot->sge);
+		f = kdapl_fill_vector(&sq->pool, iov, n, need, privilege);
+		if (unlikely(!f.length))
+			return NULL;
+		if (unlikely(!kdapl_length_is_fast(ep, op, f.length, remote))) {
+			kdapl_pool_put(&sq->pool, f.slot);
+			return NULL;
+		}
 	}
-	qp = kdapl_dereference(ep->qp);
-	if (unlikely(!length))
-		goto slow_path;
-	if (unlikely(length > (op == DAT_DTO_SEND ? ep->max_message : ep->max_rdma)))
-		goto slow_path;
-	if (unlikely(!qp))
-		goto slow_path;
 	if (op != DAT_DTO_SEND) {
-		u32 remote_length = READ_ONCE(remote->segment_length);
-
-		if (op == DAT_DTO_RDMA_WRITE && unlikely(length > remote_length))
-			goto slow_path;
-		if (op == DAT_DTO_RDMA_READ && unlikely(length != remote_length ||
-							!ep->max_reads_out))
-			goto slow_path;
-		slot->rdma.remote_addr = READ_ONCE(remote->virtual_address);
-		slot->rdma.rkey = READ_ONCE(remote->rmr_context);
+		f.slot->rdma.remote_addr = READ_ONCE(remote->virtual_address);
+		f.slot->rdma.rkey = READ_ONCE(remote->rmr_context);
 	}
-	kdapl_fill_fast(sq, slot, op, length, cookie, flags);
-	err = kdapl_verbs_send(qp, &slot->rdma.wr, sq);
-	if (unlikely(err))
-		return kdapl_sq_undo(sq, slot, run_len, err);
-	if (trace_kdapl_post_enabled())
-		kdapl_trace_fast(ep, op, slot, n, length, flags);
-	return DAT_SUCCESS;
-
-slow_path:
-	kdapl_pool_put(&sq->pool, slot);
-	return KDAPL_NOT_FAST;
+	kdapl_fill_fast(sq, f.slot, op, n, f.length, cookie);
+	return f.slot;
 }
 
 /* May the request take the fast path? The other conditions are checked there */
@@ -131,9 +140,12 @@ static __always_inline bool kdapl_is_fast(const struct kdapl_ep *ep, DAT_DTOS op
 					  const DAT_LMR_TRIPLET *iov,
 					  const DAT_RMR_TRIPLET *remote, u32 flags)
 {
+	/* The slow path calls the tracepoint, so the fast path keeps nothing for it */
+	if (trace_kdapl_post_enabled())
+		return false;
 	if (unlikely(!(READ_ONCE(ep->fast_ops) & BIT(op))))
 		return false;
-	if (unlikely(flags & ~DAT_COMPLETION_SUPPRESS_FLAG))
+	if (unlikely(flags))
 		return false;
 	if (unlikely(!iov))
 		return false;
@@ -143,35 +155,67 @@ static __always_inline bool kdapl_is_fast(const struct kdapl_ep *ep, DAT_DTOS op
 	return likely(n == 1) || (n && (u32)n <= kdapl_request_limit(ep, op));
 }
 
+/* Out of line, and reads all that it needs from the slot: the fast path keeps nothing else */
+static __cold noinline DAT_RETURN kdapl_refused_fast(struct kdapl_slot *slot, int err)
+{
+	u32 ep = kdapl_obj_id(&slot->ev.ep->obj);
+	u8 op = slot->ev.op;
+	DAT_RETURN ret = kdapl_request_refused(slot, err);
+
+	trace_kdapl_post_reject(ep, op, ret);
+	return ret;
+}
+
+/*
+ * The fast path from step 3 on; @op is a constant in each caller. Returns false if the request
+ * needs the slow path, otherwise true and the return value of the call
+ */
+static __always_inline bool kdapl_post_fast(struct kdapl_ep *ep, DAT_DTOS op, DAT_COUNT n,
+					    const DAT_LMR_TRIPLET *iov,
+					    const DAT_RMR_TRIPLET *remote, u64 cookie,
+					    u32 flags, DAT_RETURN *ret)
+{
+	struct kdapl_slot *slot;
+	struct ib_qp *qp;
+	int err;
+
+	if (unlikely(!kdapl_is_fast(ep, op, n, iov, remote, flags)))
+		return false;
+	qp = kdapl_dereference(ep->qp);
+	if (unlikely(!qp))
+		return false;
+	slot = kdapl_slot_fast(ep, op, n, iov, remote, cookie);
+	if (unlikely(!slot))
+		return false;
+	err = kdapl_verbs_send(qp, &slot->rdma.wr, &ep->sq);
+	if (unlikely(err)) {
+		*ret = kdapl_refused_fast(slot, err);
+		return true;
+	}
+	kdapl_run_restart(&ep->sq);
+	*ret = DAT_SUCCESS;
+	return true;
+}
+
 /* A complete posting call; @op is a constant in each caller */
 static __always_inline DAT_RETURN kdapl_post_request(DAT_EP_HANDLE ep_handle, DAT_DTOS op,
 						     DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
 						     const DAT_RMR_TRIPLET *remote,
 						     DAT_DTO_COOKIE cookie, u32 flags)
 {
-	DAT_RETURN ret = KDAPL_NOT_FAST;
 	struct kdapl_obj *obj;
-	unsigned long irq;
 	struct kdapl_ep *ep;
+	DAT_RETURN ret;
 
-	kdapl_read_lock(irq);
+	kdapl_peek_lock();
 	if (unlikely(!kdapl_obj_find(ep_handle, DAT_HANDLE_TYPE_EP, &obj))) {
-		kdapl_read_unlock(irq);
+		kdapl_peek_unlock();
 		return KDAPL_BAD_HANDLE(EP);
 	}
 	ep = to_kdapl_ep(obj);
-	if (likely(kdapl_is_fast(ep, op, n, iov, remote, flags))) {
-		spin_lock(&ep->sq.lock);
-		ret = kdapl_queue_fast(ep, op, n, iov, remote, cookie.as_64, flags);
-		spin_unlock(&ep->sq.lock);
-	}
-	if (unlikely(ret)) {
-		if (ret == KDAPL_NOT_FAST)
-			ret = kdapl_post_other(ep, op, n, iov, remote, cookie.as_64, flags);
-		else
-			trace_kdapl_post_reject(kdapl_obj_id(&ep->obj), op, ret);
-	}
-	kdapl_read_unlock(irq);
+	if (unlikely(!kdapl_post_fast(ep, op, n, iov, remote, cookie.as_64, flags, &ret)))
+		ret = kdapl_post_other(ep, op, n, iov, remote, cookie.as_64, flags);
+	kdapl_peek_unlock();
 	return ret;
 }
 
@@ -251,15 +295,14 @@ DAT_RETURN dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT n
 		.key = rmr_context,
 	};
 	struct kdapl_obj *obj;
-	unsigned long irq;
 	DAT_RETURN ret;
 
-	kdapl_read_lock(irq);
+	kdapl_peek_lock();
 	if (likely(kdapl_obj_find(ep_handle, DAT_HANDLE_TYPE_EP, &obj)))
 		ret = kdapl_post_any(to_kdapl_ep(obj), &r);
 	else
 		ret = KDAPL_BAD_HANDLE(EP);
-	kdapl_read_unlock(irq);
+	kdapl_peek_unlock();
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_ep_post_send_with_invalidate);

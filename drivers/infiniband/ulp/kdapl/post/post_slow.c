@@ -4,32 +4,32 @@
  *
  * Called by post.c for a request that its fast path does not handle, in any context,
  * inside the read section. It makes the checks in the documented order (post.c), and
- * decides alone why a request is refused.
+ * decides alone why a request is refused. It holds the lock of the request queue from
+ * the choice of the slot to the verbs call, because it also posts unsignalled requests
+ * and takes the last slot (run.h).
  *
  * The slot is taken before the segments are checked, so that they are written to
  * their final place at once; it is returned if a segment is bad. If no slot is left,
  * the checks run without one, so that the return value does not depend on it.
  */
 #include "request.h"
+#include "run.h"
 #include "segment.h"
 #include "base/trace.h"
 
 /**
- * kdapl_sq_undo - undo a request that the verbs layer has refused
- * @sq:      queue
- * @slot:    slot of the request
- * @run_len: length of the run before it
- * @err:     what the verbs layer has returned
+ * kdapl_request_refused - undo a request that the verbs layer has refused
+ * @slot: slot of the request
+ * @err:  what the verbs layer has returned
  *
- * Context: any, sq->lock held.
+ * The request is in no run: an unsignalled one was not published.
+ *
+ * Context: any, inside the read section.
  * Return: DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR.
  */
-DAT_RETURN __cold kdapl_sq_undo(struct kdapl_sq *sq, struct kdapl_slot *slot, u32 run_len,
-				int err)
+DAT_RETURN __cold kdapl_request_refused(struct kdapl_slot *slot, int err)
 {
-	sq->run_tail = slot->run_end;
-	sq->run_len = run_len;
-	kdapl_pool_put(&sq->pool, slot);
+	kdapl_pool_put(slot->pool, slot);
 	return err == -ENOMEM ? KDAPL_NO_RESOURCE(TEP) : KDAPL_ERROR(INTERNAL_ERROR);
 }
 
@@ -140,7 +140,8 @@ static DAT_RETURN kdapl_submit(struct kdapl_ep *ep, const struct kdapl_request *
 			       struct kdapl_slot *slot, const struct kdapl_segments *segs)
 {
 	struct ib_qp *qp = kdapl_dereference(ep->qp);
-	u32 run_len = ep->sq.run_len;
+	struct kdapl_sq *sq = &ep->sq;
+	bool in_run;
 	u32 idx = 0;
 	int err;
 
@@ -150,13 +151,23 @@ static DAT_RETURN kdapl_submit(struct kdapl_ep *ep, const struct kdapl_request *
 		kdapl_flush_in_software(ep, slot);
 		return DAT_SUCCESS;
 	}
-	kdapl_request_fill_wr(r, slot, segs, kdapl_sq_signal(&ep->sq, slot, r->flags));
+	in_run = (r->flags & DAT_COMPLETION_SUPPRESS_FLAG) && kdapl_run_admits(sq);
+	slot->run_end = kdapl_run_end(sq);
+	if (in_run)
+		kdapl_run_enter(sq, slot);
+	else
+		slot->flags |= KDAPL_SLOT_SIGNALLED;
+	kdapl_request_fill_wr(r, slot, segs, in_run ? 0 : IB_SEND_SIGNALED);
 	if (trace_kdapl_post_enabled())
 		idx = kdapl_slot_idx(slot);
-	err = kdapl_verbs_send(qp, &slot->rdma.wr, &ep->sq);
+	err = kdapl_verbs_send(qp, &slot->rdma.wr, sq);
 	if (unlikely(err))
-		return kdapl_sq_undo(&ep->sq, slot, run_len, err);
+		return kdapl_request_refused(slot, err);
 	/* The request may have completed already, so the slot must not be used any more */
+	if (in_run)
+		kdapl_run_publish(sq);
+	else
+		kdapl_run_restart(sq);
 	trace_kdapl_post(kdapl_obj_id(&ep->obj), r->op, idx, segs->num_sge, segs->total,
 			 r->flags);
 	return DAT_SUCCESS;
@@ -171,20 +182,13 @@ static DAT_RETURN kdapl_queue_request(struct kdapl_ep *ep, const struct kdapl_re
 
 	slot = kdapl_pool_get(&ep->sq.pool);
 	ret = kdapl_check_data(ep, r, slot, &segs);
-	if (unlikely(ret != DAT_SUCCESS))
-		goto out_put;
-	if (r->op == DAT_DTO_RDMA_READ && unlikely(!ep->max_reads_out)) {
+	if (ret == DAT_SUCCESS && r->op == DAT_DTO_RDMA_READ && unlikely(!ep->max_reads_out))
 		ret = KDAPL_NO_RESOURCE(CREDITS);
-		goto out_put;
-	}
-	if (unlikely(!slot))
-		return KDAPL_NO_RESOURCE(MEMORY);
-	return kdapl_submit(ep, r, slot, &segs);
-
-out_put:
+	if (likely(ret == DAT_SUCCESS && slot))
+		return kdapl_submit(ep, r, slot, &segs);
 	if (slot)
 		kdapl_pool_put(&ep->sq.pool, slot);
-	return ret;
+	return ret ?: KDAPL_NO_RESOURCE(MEMORY);
 }
 
 /**
@@ -198,11 +202,12 @@ out_put:
 DAT_RETURN kdapl_post_any(struct kdapl_ep *ep, const struct kdapl_request *r)
 {
 	DAT_RETURN ret = kdapl_check_request(ep, r);
+	unsigned long flags;
 
 	if (likely(ret == DAT_SUCCESS)) {
-		spin_lock(&ep->sq.lock);
+		spin_lock_irqsave(&ep->sq.lock, flags);
 		ret = kdapl_queue_request(ep, r);
-		spin_unlock(&ep->sq.lock);
+		spin_unlock_irqrestore(&ep->sq.lock, flags);
 	}
 	if (unlikely(ret != DAT_SUCCESS))
 		trace_kdapl_post_reject(kdapl_obj_id(&ep->obj), r->op, ret);

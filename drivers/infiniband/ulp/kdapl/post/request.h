@@ -8,9 +8,6 @@
 
 #include "internal.h"
 
-/* Not a DAT_RETURN: the request needs the slow path */
-#define KDAPL_NOT_FAST	((DAT_RETURN)~0U)
-
 /**
  * struct kdapl_request - the arguments of a posting call
  * @op:     DAT_DTO_SEND, _RDMA_WRITE, _RDMA_READ
@@ -48,7 +45,8 @@ static __always_inline u32 kdapl_local_privilege(DAT_DTOS op)
 
 /*
  * Like ib_post_send(), which however passes the address of a local variable for the
- * refused request; that costs a stack frame with a stack protector.
+ * refused request; that costs a stack frame with a stack protector. CPUs may write to
+ * sq->bad at the same time, and nobody reads it.
  */
 static __always_inline int kdapl_verbs_send(struct ib_qp *qp, const struct ib_send_wr *wr,
 					    struct kdapl_sq *sq)
@@ -63,31 +61,9 @@ static __always_inline u32 kdapl_request_limit(const struct kdapl_ep *ep, DAT_DT
 	return op == DAT_DTO_RDMA_WRITE ? ep->max_write_iov : ep->max_read_iov;
 }
 
-/*
- * Decides whether a request raises a completion on success. If it does not, the
- * request is added to the run of unsignalled requests. The request that makes a run
- * run_max long is signalled anyway, and so is one that takes the last free
- * slot: otherwise a Consumer that suppresses all completions would fill its queue,
- * and no completion would ever release it (G-34). sq->lock held.
- */
-static __always_inline u32 kdapl_sq_signal(struct kdapl_sq *sq, struct kdapl_slot *slot, u32 flags)
-{
-	slot->run_end = sq->run_tail;
-	if ((flags & DAT_COMPLETION_SUPPRESS_FLAG) && sq->run_len + 1 < sq->run_max &&
-	    !kdapl_pool_empty(&sq->pool)) {
-		sq->run[sq->run_tail & sq->run_mask] = (u32)slot->word;
-		sq->run_tail++;
-		sq->run_len++;
-		return 0;
-	}
-	slot->flags |= KDAPL_SLOT_SIGNALLED;
-	sq->run_len = 0;
-	return IB_SEND_SIGNALED;
-}
-
 /* ---- post_slow.c --------------------------------------------------------- */
 
-DAT_RETURN kdapl_sq_undo(struct kdapl_sq *sq, struct kdapl_slot *slot, u32 run_len, int err);
+DAT_RETURN kdapl_request_refused(struct kdapl_slot *slot, int err);
 DAT_RETURN kdapl_post_any(struct kdapl_ep *ep, const struct kdapl_request *r);
 DAT_RETURN kdapl_post_other(struct kdapl_ep *ep, DAT_DTOS op, DAT_COUNT n,
 			    const DAT_LMR_TRIPLET *iov, const DAT_RMR_TRIPLET *remote,

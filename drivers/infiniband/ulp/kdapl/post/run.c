@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The run ring of a request queue: the side of completions. run.h describes it.
+ *
+ * Called by the done callbacks of requests and markers, one at a time for an EP. Positions
+ * are compared by the sign of their difference, because they wrap around, and because a
+ * completion may carry a position that run_head has passed: a signalled post reads the
+ * position without a lock, a failed request completes before it is published, and a
+ * marker may complete after kdapl_sq_abandon().
+ */
+#include "run.h"
+
+/**
+ * kdapl_run_release - release the unsignalled requests before a completion
+ * @sq:  request queue
+ * @end: position in the run ring up to which they have succeeded
+ *
+ * A request of the run that has failed had its own completion, which has moved
+ * run_head past it; so no slot is returned twice. If run_head has already passed
+ * @end, nothing is released.
+ *
+ * Context: done callback of a request; one at a time for an EP.
+ */
+void kdapl_run_release(struct kdapl_sq *sq, u32 end)
+{
+	struct kdapl_slot *slot;
+	u32 head = sq->run_head;
+
+	while ((s32)(end - head) > 0) {
+		slot = sq->pool.base + sq->run[head & sq->run_mask];
+		head++;
+		kdapl_pool_put(&sq->pool, slot);
+	}
+	WRITE_ONCE(sq->run_head, head);
+}
+
+/**
+ * kdapl_run_skip - pass an unsignalled request that has failed
+ * @sq:   request queue
+ * @head: position after it; the requests before it were released
+ *
+ * Moves run_head forward only: after kdapl_sq_abandon() @head may be older.
+ *
+ * Context: done callback of a request; one at a time for an EP.
+ */
+void kdapl_run_skip(struct kdapl_sq *sq, u32 head)
+{
+	if ((s32)(head - sq->run_head) > 0)
+		WRITE_ONCE(sq->run_head, head);
+}
