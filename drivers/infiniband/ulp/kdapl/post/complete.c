@@ -6,10 +6,10 @@
  * parked before the EP is CONNECTED, and ep_state.c delivers or flushes them. The core's
  * CQ code calls this file in softirq; scq.c and the connection work call it, too.
  *
- * The fast path of a successful completion releases the run before it. Then it
- * returns the slot of a suppressed completion, or passes the event to evd_queue.c. One
- * test finds all other cases (an error, a completion before CONNECTED, a graceful
- * disconnect that waits for this one), which are handled out of line.
+ * The fast path of a successful completion passes the event to evd_queue.c. One test
+ * finds all other cases (an error, a run of unsignalled requests before it, a completion
+ * that is suppressed or comes before CONNECTED, a graceful disconnect that waits for
+ * this one), which are handled out of line.
  *
  * Only wr_cqe and status of a failed completion are defined, so the operation is
  * read from the slot.
@@ -120,12 +120,11 @@ void kdapl_note_error(struct kdapl_ep *ep, DAT_DTOS op, const struct ib_wc *wc)
 	spin_unlock_irqrestore(&ep->lock, flags);
 }
 
-/* Out of line, so that it costs the fast path no registers */
-static __cold noinline void kdapl_trace_success(const struct kdapl_ep *ep,
-						const struct kdapl_slot *slot)
+static void kdapl_trace_success(const struct kdapl_ep *ep, const struct kdapl_slot *slot)
 {
-	trace_kdapl_complete(kdapl_obj_id(&ep->obj), slot->ev.op, kdapl_slot_idx(slot),
-			     slot->ev.length);
+	if (trace_kdapl_complete_enabled())
+		trace_kdapl_complete(kdapl_obj_id(&ep->obj), slot->ev.op, kdapl_slot_idx(slot),
+				     slot->ev.length);
 }
 
 /* Queues the event of a success. If upcalls are disabled, nobody has to be woken */
@@ -192,10 +191,36 @@ static noinline void kdapl_done_slow(struct kdapl_ep *ep, struct kdapl_slot *slo
 		kdapl_ep_schedule(ep, KDAPL_TODO_GRACEFUL);
 }
 
+/*
+ * Any completion of a request: one that ends a run of unsignalled requests, is suppressed,
+ * has failed, has completion flags, or is traced.
+ */
+static noinline void kdapl_request_other(struct kdapl_ep *ep, struct kdapl_slot *slot,
+					 struct ib_wc *wc)
+{
+	kdapl_run_release(&ep->sq, slot->run_end);
+	if (unlikely(!(slot->flags & KDAPL_SLOT_SIGNALLED)))
+		/* A failed member of a run completes alone; it may be older than run_head */
+		kdapl_run_skip(&ep->sq, slot->run_end + 1);
+	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
+
+	if (likely(wc->status == IB_WC_SUCCESS))
+		kdapl_trace_success(ep, slot);
+	if (unlikely(wc->status != IB_WC_SUCCESS || READ_ONCE(ep->slow)))
+		kdapl_done_slow(ep, slot, wc, ep->request_evd, true);
+	else if (slot->flags & DAT_COMPLETION_SUPPRESS_FLAG)
+		kdapl_pool_put(&ep->sq.pool, slot);
+	else
+		kdapl_evd_queue_success(ep->request_evd, &slot->ev);
+}
+
 /**
  * kdapl_request_done - completion of a send, RDMA write or RDMA read
  * @cq: its CQ
  * @wc: the completion
+ *
+ * One test selects the common case: a success without flags, no request before it to
+ * release, an EP in its usual state.
  *
  * Context: softirq.
  */
@@ -204,23 +229,15 @@ void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
 	struct kdapl_ep *ep = slot->ev.ep;
 
-	if (unlikely(ep->sq.run_head != slot->run_end))
-		kdapl_run_release(&ep->sq, slot->run_end);
-	if (unlikely(!(slot->flags & KDAPL_SLOT_SIGNALLED)))
-		/* A failed member of a run completes alone; it may be older than run_head */
-		kdapl_run_skip(&ep->sq, slot->run_end + 1);
-	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
-
-	if (unlikely(wc->status != IB_WC_SUCCESS || READ_ONCE(ep->slow))) {
-		kdapl_done_slow(ep, slot, wc, ep->request_evd, true);
+	/* Success is 0 */
+	if (unlikely(trace_kdapl_complete_enabled() ||
+		     (wc->status | READ_ONCE(ep->slow) | (slot->run_end ^ ep->sq.run_head) |
+		      (slot->flags ^ KDAPL_SLOT_SIGNALLED)))) {
+		kdapl_request_other(ep, slot, wc);
 		return;
 	}
-	if (trace_kdapl_complete_enabled())
-		kdapl_trace_success(ep, slot);
-	if (slot->flags & DAT_COMPLETION_SUPPRESS_FLAG)
-		kdapl_pool_put(&ep->sq.pool, slot);
-	else
-		kdapl_evd_queue_success(ep->request_evd, &slot->ev);
+	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
+	kdapl_evd_queue_success(ep->request_evd, &slot->ev);
 }
 
 /**
@@ -275,7 +292,7 @@ noinline void kdapl_rkey_invalidated(struct kdapl_ep *ep, u32 rkey)
 }
 
 /*
- * The slow path of a receive: failed, before CONNECTED, solicited, with an
+ * The slow path of a receive: failed, before CONNECTED, solicited, traced, with an
  * invalidation or with immediate data. An RDMA write with immediate data consumes a
  * receive without writing to its buffer, and reports a length that is not the
  * buffer's. DAT has no such operation and no Consumer sends it; a Consumer that
@@ -297,7 +314,7 @@ static noinline void kdapl_recv_other(struct kdapl_ep *ep, struct kdapl_slot *sl
 		/* Before the event: a Consumer that has dequeued it finds the RMR unbound (I-10) */
 		kdapl_rkey_invalidated(ep, slot->invalidated);
 	}
-	if (success && trace_kdapl_complete_enabled())
+	if (success)
 		kdapl_trace_success(ep, slot);
 	kdapl_done_slow(ep, slot, wc, ep->recv_evd, !ep->scq);
 }
@@ -309,13 +326,12 @@ static __always_inline void kdapl_recv_event(struct kdapl_ep *ep, struct kdapl_s
 	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
 	slot->ev.length = wc->byte_len;
 	/* Success is 0. The flags of a failure are undefined, which does not matter here */
-	if (unlikely(wc->status | READ_ONCE(ep->slow) |
-		     (wc->wc_flags & (IB_WC_WITH_INVALIDATE | IB_WC_WITH_IMM)))) {
+	if (unlikely(trace_kdapl_complete_enabled() ||
+		     (wc->status | READ_ONCE(ep->slow) |
+		      (wc->wc_flags & (IB_WC_WITH_INVALIDATE | IB_WC_WITH_IMM))))) {
 		kdapl_recv_other(ep, slot, wc);
 		return;
 	}
-	if (trace_kdapl_complete_enabled())
-		kdapl_trace_success(ep, slot);
 	kdapl_evd_queue_success(ep->recv_evd, &slot->ev);
 }
 

@@ -277,6 +277,9 @@ static __always_inline DAT_RETURN kdapl_post_recv(struct kdapl_ep *ep, DAT_COUNT
 	struct ib_qp *qp;
 	int err;
 
+	/* The slow path calls the tracepoint, so the fast path keeps nothing for it */
+	if (trace_kdapl_post_enabled())
+		return KDAPL_NOT_FAST;
 	if (unlikely(flags))
 		return KDAPL_NOT_FAST;
 	if (unlikely(!iov))
@@ -293,8 +296,6 @@ static __always_inline DAT_RETURN kdapl_post_recv(struct kdapl_ep *ep, DAT_COUNT
 	err = qp->device->ops.post_recv(qp, &slot->recv, &ep->bad_recv);
 	if (unlikely(err))
 		return kdapl_recv_undo(&ep->rq, slot, err, DAT_RESOURCE_TEP);
-	if (trace_kdapl_post_enabled())
-		kdapl_trace_recv(&ep->obj, &ep->rq, (void *)slot - ep->rq.base, n, 0);
 	return DAT_SUCCESS;
 }
 
@@ -305,6 +306,8 @@ static __always_inline DAT_RETURN kdapl_post_srq_recv(struct kdapl_srq *srq, DAT
 	struct ib_srq *ibsrq;
 	int err;
 
+	if (trace_kdapl_post_enabled())
+		return KDAPL_NOT_FAST;
 	ibsrq = kdapl_dereference(srq->srq);
 	if (unlikely(!iov))
 		return KDAPL_NOT_FAST;
@@ -317,8 +320,6 @@ static __always_inline DAT_RETURN kdapl_post_srq_recv(struct kdapl_srq *srq, DAT
 	err = ibsrq->device->ops.post_srq_recv(ibsrq, &slot->recv, &srq->bad_recv);
 	if (unlikely(err))
 		return kdapl_srq_refused(srq, &srq->pool, slot, err);
-	if (trace_kdapl_post_enabled())
-		kdapl_trace_recv(&srq->obj, &srq->pool, (void *)slot - srq->pool.base, n, 0);
 	return DAT_SUCCESS;
 }
 
