@@ -267,10 +267,10 @@ static DAT_RETURN kdapl_fmr_request(const struct kdapl_fmr *r)
  * @rmr_context:        receives the key for the peer, or 0 without a remote privilege,
  *                      in which case it may be NULL
  *
- * Requests on the same EP may use the contexts at once. Receives, which are not ordered
- * with requests, and other EPs may use them after the event, which is a DTO completion
- * with operation DAT_DTO_LMR_FMR. The zero page and read-only pages of the kernel image
- * can only be registered without write privileges.
+ * Requests on the same EP may use the contexts when the call has returned. Receives,
+ * which are not ordered with requests, and other EPs may use them after the event, which
+ * is a DTO completion with operation DAT_DTO_LMR_FMR. The zero page and read-only pages
+ * of the kernel image can only be registered without write privileges.
  *
  * Source: kDAPL 2.0, dat_lmr_fmr; there is no manual page.
  *

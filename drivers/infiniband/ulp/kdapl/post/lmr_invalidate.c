@@ -349,7 +349,9 @@ static bool kdapl_invalidate_in_order(struct kdapl_ep *ep)
  *
  * Posts with the context of the LMR are refused from the call on. The keys are invalid
  * when the event is delivered, which is a DTO completion with operation
- * DAT_DTO_LMR_INVALIDATE. If its status is FLUSHED, the LMR is still registered. With
+ * DAT_DTO_LMR_INVALIDATE. If its status is FLUSHED, the LMR is still registered. A post
+ * with the context that another thread makes during the call may be queued after the
+ * invalidation; then it fails, and the connection breaks. With
  * LMR_INVALIDATE_FENCE the request is executed after all earlier requests of the EP;
  * without it, at least after earlier RDMA reads.
  *
