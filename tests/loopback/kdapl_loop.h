@@ -349,6 +349,7 @@ int loop_case_visible(struct loop_run *run, struct loop_case *c);
 int loop_case_reset(struct loop_run *run, struct loop_case *c);
 int loop_case_starve(struct loop_run *run, struct loop_case *c);
 int loop_case_starve_dtos(struct loop_run *run, struct loop_case *c);
+int loop_case_threads(struct loop_run *run, struct loop_case *c);
 int loop_case_stream(struct loop_run *run, struct loop_case *c);
 int loop_case_unsignalled(struct loop_run *run, struct loop_case *c);
 int loop_case_fence(struct loop_run *run, struct loop_case *c);

@@ -200,6 +200,8 @@ static void add_flow(struct loop_run *run)
 	c->size = 100;
 	c->count = run->args.brief ? 2 : 4;
 	c->depth = 16;
+	c = add(run, 5, loop_case_threads, "flow/four-threads");
+	c->count = run->args.brief ? 100 : 1500;
 	add(run, 5, loop_case_starve, "flow/starve");
 	add(run, 5, loop_case_starve_dtos, "flow/starve-dtos");
 }
