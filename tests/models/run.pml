@@ -157,7 +157,7 @@ proctype suppress()
 	finished++
 }
 
-/* kdapl_post_fast(), or the slow path if it gets no slot */
+/* kdapl_post_one(), or the slow path if it gets no slot */
 proctype signal()
 {
 	byte turns, s;

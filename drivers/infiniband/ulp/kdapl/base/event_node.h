@@ -20,6 +20,10 @@ enum kdapl_event_kind {
 	KDAPL_EV_ASYNC,		/* likewise */
 };
 
+/* Values of kdapl_event.notify: marked; marked, and the last event of the latest marking */
+#define KDAPL_NOTIFY		1
+#define KDAPL_NOTIFY_LAST	2
+
 /**
  * struct kdapl_event - node of an event
  * @next:   the next younger event; guarded by the lock of the EVD, or of the EP while
@@ -28,22 +32,52 @@ enum kdapl_event_kind {
  * @kind:   enum kdapl_event_kind
  * @notify: the event leads to an upcall; KDAPL_NOTIFY_LAST in the queued event that
  *          kdapl_evd.marked points to
- * @status: DTO: DAT_DTO_COMPLETION_STATUS
- * @op:     DTO: DAT_DTOS
- * @length: DTO: bytes transferred
+ * @flags:  slot: KDAPL_SLOT_*; this and the following two belong to slots (wr.h), and
+ *          are here because a post writes them together with the two before
+ * @state:  slot: enum kdapl_slot_state
+ * @what:   kind and notify together; @bits all four
+ * @run_end: slot of a request: position in the run ring, see struct kdapl_sq
  */
 struct kdapl_event {
 	struct kdapl_event *next;
 	struct kdapl_ep *ep;
-	u8 kind;
-	u8 notify;
-	u8 status;
-	u8 op;
-	u32 length;
+	union {
+		struct {
+			union {
+				struct {
+					u8 kind;
+					u8 notify;
+				};
+				u16 what;
+			};
+			u8 flags;
+			u8 state;
+		};
+		u32 bits;
+	};
+	u32 run_end;
 };
 
-/* Values of kdapl_event.notify: marked; marked, and the last event of the latest marking */
-#define KDAPL_NOTIFY		1
-#define KDAPL_NOTIFY_LAST	2
+/* Have kind, notify, flags and state these values? One comparison, if they are constants */
+static __always_inline bool kdapl_event_is(const struct kdapl_event *ev, u8 kind, u8 notify,
+					   u8 flags, u8 state)
+{
+	const struct kdapl_event want = {
+		.kind = kind,
+		.notify = notify,
+		.flags = flags,
+		.state = state,
+	};
+
+	return ev->bits == want.bits;
+}
+
+/* Is it the completion of a DTO, and asks for an upcall? One comparison, too */
+static __always_inline bool kdapl_event_is_dto(const struct kdapl_event *ev)
+{
+	const struct kdapl_event want = { .kind = KDAPL_EV_DTO, .notify = KDAPL_NOTIFY };
+
+	return ev->what == want.what;
+}
 
 #endif /* _KDAPL_BASE_EVENT_NODE_H_ */

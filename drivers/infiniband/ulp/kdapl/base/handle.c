@@ -44,7 +44,7 @@ static struct kdapl_handle_page *kdapl_handle_page_new(void)
 	if (!page)
 		return NULL;
 	for (i = 0; i < KDAPL_HANDLE_PAGE_SLOTS; i++)
-		RCU_INIT_POINTER(page->slot[i].obj, &no_obj);
+		RCU_INIT_POINTER(page->obj[i], &no_obj);
 	return page;
 }
 
@@ -82,12 +82,15 @@ void kdapl_handle_exit(void)
 	ida_destroy(&handle_ida);
 }
 
-static struct kdapl_handle_slot *kdapl_handle_slot(unsigned long handle)
+static struct kdapl_handle_page *kdapl_handle_page_of(const struct kdapl_obj *obj)
 {
-	unsigned int idx = handle & KDAPL_HANDLE_INDEX_MASK;
+	return kdapl_handle_pages[kdapl_obj_id(obj) >> KDAPL_HANDLE_PAGE_SHIFT];
+}
 
-	return &kdapl_handle_pages[idx >> KDAPL_HANDLE_PAGE_SHIFT]->slot[idx &
-			(KDAPL_HANDLE_PAGE_SLOTS - 1)];
+/* Index of the object's entry in its page */
+static unsigned int kdapl_handle_entry(const struct kdapl_obj *obj)
+{
+	return kdapl_obj_id(obj) & (KDAPL_HANDLE_PAGE_SLOTS - 1);
 }
 
 static int kdapl_handle_grow(unsigned int idx)
@@ -119,13 +122,12 @@ static int kdapl_handle_grow(unsigned int idx)
  */
 void kdapl_obj_renew(struct kdapl_obj *obj)
 {
-	struct kdapl_handle_slot *slot = kdapl_handle_slot(obj->handle);
 	unsigned long low = obj->handle & (BIT(KDAPL_HANDLE_GEN_SHIFT) - 1);
-
 	/* The index belongs to @obj, so nobody else writes gen; 0 would be a NULL handle */
-	slot->gen++;
+	u64 gen = ++kdapl_handle_page_of(obj)->gen[kdapl_handle_entry(obj)];
+
 	/* A concurrent lookup may still compare it */
-	WRITE_ONCE(obj->handle, slot->gen << KDAPL_HANDLE_GEN_SHIFT | low);
+	WRITE_ONCE(obj->handle, gen << KDAPL_HANDLE_GEN_SHIFT | low);
 	atomic_set(&obj->users, 0);
 	init_completion(&obj->gone);
 	INIT_LIST_HEAD(&obj->node);
@@ -163,6 +165,8 @@ int kdapl_obj_init(struct kdapl_obj *obj, DAT_HANDLE_TYPE type, struct kdapl_ia 
 		return ret;
 	}
 	obj->ia = ia;
+	obj->fast = type == DAT_HANDLE_TYPE_EVD ? KDAPL_FAST_EVD :
+		    type == DAT_HANDLE_TYPE_SRQ ? KDAPL_FAST_SRQ : 0;
 	obj->handle = (unsigned long)type << KDAPL_HANDLE_INDEX_BITS | idx;
 	kdapl_obj_renew(obj);
 	return 0;
@@ -187,7 +191,7 @@ void kdapl_obj_abort(struct kdapl_obj *obj)
  */
 void kdapl_obj_publish(struct kdapl_obj *obj)
 {
-	rcu_assign_pointer(kdapl_handle_slot(obj->handle)->obj, obj);
+	rcu_assign_pointer(kdapl_handle_page_of(obj)->obj[kdapl_handle_entry(obj)], obj);
 }
 
 /**
@@ -201,10 +205,10 @@ void kdapl_obj_publish(struct kdapl_obj *obj)
  */
 bool kdapl_obj_unpublish(struct kdapl_obj *obj)
 {
-	struct kdapl_handle_slot *slot = kdapl_handle_slot(obj->handle);
+	struct kdapl_obj __rcu **entry =
+		&kdapl_handle_page_of(obj)->obj[kdapl_handle_entry(obj)];
 
-	if (unrcu_pointer(cmpxchg(&slot->obj, RCU_INITIALIZER(obj),
-				  RCU_INITIALIZER(&no_obj))) != obj)
+	if (unrcu_pointer(cmpxchg(entry, RCU_INITIALIZER(obj), RCU_INITIALIZER(&no_obj))) != obj)
 		return false;
 	/* From here on the index may belong to another object, with another generation */
 	if (kdapl_handle_type(obj->handle) != DAT_HANDLE_TYPE_CR)
@@ -316,7 +320,7 @@ struct kdapl_obj *kdapl_obj_next(u32 *idx, DAT_HANDLE_TYPE type)
 			i = (i | (KDAPL_HANDLE_PAGE_SLOTS - 1)) + 1;
 			continue;
 		}
-		obj = rcu_dereference(page->slot[i & (KDAPL_HANDLE_PAGE_SLOTS - 1)].obj);
+		obj = rcu_dereference(page->obj[i & (KDAPL_HANDLE_PAGE_SLOTS - 1)]);
 		if (kdapl_handle_type(obj->handle) == type && kdapl_obj_pin(obj)) {
 			rcu_read_unlock();
 			*idx = i;

@@ -40,6 +40,13 @@ struct kdapl_obj;
 
 #define KDAPL_NTYPES		(DAT_HANDLE_TYPE_CSP + 1)
 
+/*
+ * kdapl_obj.fast: which fast paths the object takes. An EP has BIT(DAT_DTOS) for each
+ * operation, the other types have one of these. So the test for the bit also checks the type.
+ */
+#define KDAPL_FAST_SRQ		BIT(DAT_DTO_RECEIVE + 1)
+#define KDAPL_FAST_EVD		BIT(DAT_DTO_RECEIVE + 2)
+
 /**
  * struct kdapl_obj_ops - what other layers do with an object of any type
  * @destroy: frees an object that was removed from the table, a grace period ago, and has
@@ -62,6 +69,8 @@ struct kdapl_obj_ops {
 /**
  * struct kdapl_obj - header of every object that has a handle
  * @handle:  the full handle; set before publication, constant afterwards
+ * @fast:    which fast paths it may take; of an EP it follows the state, of an EVD or SRQ
+ *           it is constant, and other types have none
  * @ref:     references of the control path, including that of the creator
  * @users:   number of objects that use this one; negative once it is being freed
  * @gone:    completed by the last kdapl_obj_put()
@@ -74,6 +83,7 @@ struct kdapl_obj_ops {
  */
 struct kdapl_obj {
 	unsigned long handle;
+	u8 fast;
 	refcount_t ref;
 	atomic_t users;
 	struct completion gone;
@@ -84,14 +94,14 @@ struct kdapl_obj {
 	const struct kdapl_obj_ops *ops;
 };
 
-/* One table entry: the object, and the generation of the next one that uses the entry */
-struct kdapl_handle_slot {
-	struct kdapl_obj __rcu *obj;
-	u64 gen;
-};
-
+/**
+ * struct kdapl_handle_page - a part of the table; two arrays, so that the lookup needs no shift
+ * @obj: the objects
+ * @gen: generation of the present or last object of each entry
+ */
 struct kdapl_handle_page {
-	struct kdapl_handle_slot slot[KDAPL_HANDLE_PAGE_SLOTS];
+	struct kdapl_obj __rcu *obj[KDAPL_HANDLE_PAGE_SLOTS];
+	u64 gen[KDAPL_HANDLE_PAGE_SLOTS];
 };
 
 extern struct kdapl_handle_page *kdapl_handle_pages[KDAPL_HANDLE_PAGES];
@@ -164,33 +174,35 @@ static inline unsigned int kdapl_handle_type(unsigned long handle)
 }
 
 /**
- * kdapl_obj_find - find the object of a handle
+ * kdapl_obj_find - find the object of a handle of any type
  * @handle: any value
- * @type:   the type it must have
  * @obj:    receives the object
  *
+ * For the fast paths, which check the type together with kdapl_obj.fast.
+ *
  * Context: any, inside a read section; the object exists until the section ends.
- * Return: false if @handle is not a valid handle of @type.
+ * Return: false if @handle is not a valid handle.
  */
-static __always_inline bool kdapl_obj_find(DAT_HANDLE handle, DAT_HANDLE_TYPE type,
-					   struct kdapl_obj **obj)
+static __always_inline bool kdapl_obj_find(DAT_HANDLE handle, struct kdapl_obj **obj)
 {
 	unsigned long h = (unsigned long)handle;
 	struct kdapl_handle_page *page;
 
 	page = READ_ONCE(kdapl_handle_pages[(h >> KDAPL_HANDLE_PAGE_SHIFT) &
 					    (KDAPL_HANDLE_PAGES - 1)]);
-	*obj = kdapl_dereference(page->slot[h & (KDAPL_HANDLE_PAGE_SLOTS - 1)].obj);
-	return (*obj)->handle == h && kdapl_handle_type(h) == type;
+	*obj = kdapl_dereference(page->obj[h & (KDAPL_HANDLE_PAGE_SLOTS - 1)]);
+	return (*obj)->handle == h;
 }
 
-/* The same, but returns NULL if there is none */
+/* The object of a handle, or NULL if @handle is not a valid handle of @type */
 static __always_inline struct kdapl_obj *kdapl_obj_lookup(DAT_HANDLE handle,
 							  DAT_HANDLE_TYPE type)
 {
 	struct kdapl_obj *obj;
 
-	return kdapl_obj_find(handle, type, &obj) ? obj : NULL;
+	if (!kdapl_obj_find(handle, &obj) || kdapl_handle_type((unsigned long)handle) != type)
+		return NULL;
+	return obj;
 }
 
 static inline DAT_HANDLE kdapl_obj_handle(const struct kdapl_obj *obj)

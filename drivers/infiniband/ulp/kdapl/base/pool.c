@@ -37,7 +37,7 @@ int kdapl_pool_init(struct kdapl_pool *pool, u32 depth, u32 max_sge,
 	pool->base = NULL;
 	pool->depth = depth;
 	pool->max_sge = max_sge;
-	pool->stride = kdapl_pool_stride(max_sge);
+	pool->stride = kdapl_pool_stride(max_sge, recv);
 	if (!depth)
 		return 0;
 	if (depth > kdapl_pool_max_depth(max_sge))
@@ -59,9 +59,9 @@ int kdapl_pool_init(struct kdapl_pool *pool, u32 depth, u32 max_sge,
 		slot->ev.kind = KDAPL_EV_DTO;
 		slot->ev.ep = ep;
 		if (recv) {
-			slot->flags = KDAPL_SLOT_RECV;
+			slot->ev.flags = KDAPL_SLOT_RECV;
 			slot->recv.wr_cqe = &slot->cqe;
-			slot->recv.sg_list = slot->sge;
+			slot->recv.sg_list = slot->recv_sge;
 		} else {
 			slot->rdma.wr.wr_cqe = &slot->cqe;
 			slot->rdma.wr.sg_list = slot->sge;
@@ -107,7 +107,7 @@ bool kdapl_pool_close(struct kdapl_pool *pool)
 		if ((u32)word % pool->stride || (u32)word / pool->stride >= pool->depth)
 			return false;
 		slot = pool->base + (u32)word;
-		word = READ_ONCE(slot->free_next);
+		word = READ_ONCE(slot->dto.free_next);
 	}
 	/* If the head is the same, no part of the stack has changed */
 	return try_cmpxchg64(&pool->head, &head, KDAPL_POOL_NONE);
@@ -163,7 +163,7 @@ u32 kdapl_pool_count(const struct kdapl_pool *pool, enum kdapl_slot_state state)
 	u32 i, n = 0;
 
 	for (i = 0; i < pool->depth; i++)
-		n += READ_ONCE(kdapl_pool_slot(pool, i)->state) == state;
+		n += READ_ONCE(kdapl_pool_slot(pool, i)->ev.state) == state;
 	return n;
 }
 
@@ -185,7 +185,7 @@ void kdapl_pool_tally(const struct kdapl_pool *pool, u32 *posted, u32 *done)
 	u8 state;
 
 	for (i = 0; i < pool->depth; i++) {
-		state = READ_ONCE(kdapl_pool_slot(pool, i)->state);
+		state = READ_ONCE(kdapl_pool_slot(pool, i)->ev.state);
 		*posted += state == KDAPL_SLOT_POSTED;
 		*done += state == KDAPL_SLOT_DONE;
 	}
@@ -209,7 +209,7 @@ u32 kdapl_pool_free_count(const struct kdapl_pool *pool)
 
 	while (off != KDAPL_POOL_NONE && n < pool->depth) {
 		slot = pool->base + off;
-		off = (u32)READ_ONCE(slot->free_next);
+		off = (u32)READ_ONCE(slot->dto.free_next);
 		n++;
 	}
 	return n;

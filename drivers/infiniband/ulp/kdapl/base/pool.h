@@ -47,17 +47,21 @@ struct kdapl_pool {
 
 /*
  * Bytes of a slot with its segments. There is room for at least one segment, because
- * a device may read the first entry even if num_sge is 0 (kdapl_slot_no_sge()).
+ * a device may read the first entry even if num_sge is 0 (kdapl_request_no_sge()).
  */
-static inline u32 kdapl_pool_stride(u32 max_sge)
+static inline u32 kdapl_pool_stride(u32 max_sge, bool recv)
 {
-	return ALIGN(struct_size_t(struct kdapl_slot, sge, max(max_sge, 1U)), 16);
+	return (recv ? offsetof(struct kdapl_slot, recv_sge) : offsetof(struct kdapl_slot, sge)) +
+	       max(max_sge, 1U) * sizeof(struct ib_sge);
 }
 
-/* The largest possible depth of a pool: its words have 32 bits for an offset */
+/*
+ * The largest possible depth of a pool: its words have 32 bits for an offset. The same for
+ * receives, whose slots are shorter
+ */
 static inline u32 kdapl_pool_max_depth(u32 max_sge)
 {
-	return U32_MAX / kdapl_pool_stride(max_sge);
+	return U32_MAX / kdapl_pool_stride(max_sge, false);
 }
 
 int kdapl_pool_init(struct kdapl_pool *pool, u32 depth, u32 max_sge,
@@ -100,7 +104,7 @@ static __always_inline bool kdapl_pool_take(struct kdapl_pool *pool, struct kdap
 			return false;
 		*slot = pool->base + (u32)head;
 		/* May be any value if another CPU has taken the slot; then the cmpxchg fails */
-		below = READ_ONCE((*slot)->free_next);
+		below = READ_ONCE((*slot)->dto.free_next);
 	} while (unlikely(!try_cmpxchg64(&pool->head, &head, below)));
 	return true;
 }
@@ -125,7 +129,7 @@ static __always_inline bool kdapl_pool_take_spare(struct kdapl_pool *pool,
 			return false;
 		*slot = pool->base + (u32)head;
 		/* As in kdapl_pool_take(): valid if the cmpxchg succeeds */
-		below = READ_ONCE((*slot)->free_next);
+		below = READ_ONCE((*slot)->dto.free_next);
 		if (unlikely((u32)below == KDAPL_POOL_NONE))
 			return false;
 	} while (unlikely(!try_cmpxchg64(&pool->head, &head, below)));
@@ -153,9 +157,9 @@ static __always_inline void kdapl_pool_put(struct kdapl_pool *pool, struct kdapl
 	u64 head = READ_ONCE(pool->head);
 
 	slot->word = word;
-	WRITE_ONCE(slot->state, KDAPL_SLOT_FREE);
+	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_FREE);
 	do {
-		WRITE_ONCE(slot->free_next, head);
+		WRITE_ONCE(slot->dto.free_next, head);
 	} while (unlikely(!try_cmpxchg64(&pool->head, &head, word)));
 }
 

@@ -15,19 +15,21 @@
 #ifndef _KDAPL_WR_H_
 #define _KDAPL_WR_H_
 
+#include <linux/stddef.h>
 #include <rdma/ib_verbs.h>
 #include "event_node.h"
 
 struct kdapl_mr;
 
-/* kdapl_slot.flags: the Consumer's completion flags (DAT_COMPLETION_*) in the low byte, and: */
-#define KDAPL_SLOT_SIGNALLED	0x0100	/* also a success raises a CQE */
-#define KDAPL_SLOT_RECV		0x0200	/* on a receive queue or an SRQ */
-#define KDAPL_SLOT_REGISTERS	0x0400	/* registers kdapl_slot.mr */
-/* Invalidates kdapl_slot.mr; together with REGISTERS, the other MR of the RMR */
-#define KDAPL_SLOT_INVALIDATES	0x0800
+/* kdapl_slot.ev.flags */
+#define KDAPL_SLOT_SUPPRESS	0x01	/* a success has no event */
+#define KDAPL_SLOT_SIGNALLED	0x02	/* also a success raises a CQE */
+#define KDAPL_SLOT_RECV		0x04	/* on a receive queue or an SRQ */
+#define KDAPL_SLOT_REGISTERS	0x08	/* registers kdapl_dto.mr */
+/* Invalidates kdapl_dto.mr; together with REGISTERS, the other MR of the RMR */
+#define KDAPL_SLOT_INVALIDATES	0x10
 
-/* kdapl_slot.state, for the counts of control calls; written by the owner */
+/* kdapl_slot.ev.state, for the counts of control calls; written by the owner */
 enum kdapl_slot_state {
 	KDAPL_SLOT_FREE,
 	KDAPL_SLOT_POSTED,	/* with the device */
@@ -35,49 +37,87 @@ enum kdapl_slot_state {
 };
 
 /**
- * struct kdapl_slot - one work request, from the post until its event is delivered
- * @cqe:     what the completion carries; done does not change
- * @ev:      node of its completion event; ev.ep is the EP (SRQ: set by done)
- * @cookie:  the Consumer's cookie
- * @free_next: while free: word of the slot below it on the stack, see pool.h
- * @pool:    the pool it belongs to
- * @word:    tag, and the offset of the slot in the pool
- * @run_end: requests: position in the run ring, see struct kdapl_sq
- * @invalidated: receives: key that the peer's message has invalidated
- * @flags:   KDAPL_SLOT_*, completion flags
- * @state:   enum kdapl_slot_state
- * @rdma:    the request; @reg: one that registers memory; @recv: the receive.
- *           sg_list and wr_cqe do not change
- * @mr:      the MR that the request registers or invalidates, until it completes
- * @rmr:     a bind, after its completion: the RMR, for the event
- * @sge:     room for as many segments as the limit of the queue, and at least one
+ * struct kdapl_dto - members of DAT_DTO_COMPLETION_EVENT_DATA from user_cookie on
+ * @cookie:    the Consumer's cookie
+ * @free_next: while the slot is free: word of the slot below it on the stack, see pool.h
+ * @status:    DAT_DTO_COMPLETION_STATUS
+ * @length:    bytes transferred
+ * @mr:        until the completion of a request that registers or invalidates memory: its MR
+ * @op:        DAT_DTOS
+ * @key:       DAT_DTO_RECEIVE_WITH_INVALIDATE: key that the peer's message has invalidated,
+ *             otherwise 0
+ *
+ * The delivery of an event copies it, so its layout is that of the DAT structure.
  */
-struct kdapl_slot {
-	struct ib_cqe cqe;
-	struct kdapl_event ev;
+struct kdapl_dto {
 	union {
 		u64 cookie;
 		u64 free_next;
 	};
+	union {
+		struct {
+			u32 status;
+			u32 length;
+		};
+		struct kdapl_mr *mr;
+	};
+	u32 op;
+	u32 key;
+};
+
+static_assert(offsetof(DAT_DTO_COMPLETION_EVENT_DATA, user_cookie) + sizeof(struct kdapl_dto) ==
+	      sizeof(DAT_DTO_COMPLETION_EVENT_DATA));
+static_assert(offsetof(DAT_DTO_COMPLETION_EVENT_DATA, status) ==
+	      offsetof(DAT_DTO_COMPLETION_EVENT_DATA, user_cookie) +
+	      offsetof(struct kdapl_dto, status));
+static_assert(offsetof(DAT_DTO_COMPLETION_EVENT_DATA, transfered_length) ==
+	      offsetof(DAT_DTO_COMPLETION_EVENT_DATA, user_cookie) +
+	      offsetof(struct kdapl_dto, length));
+static_assert(offsetof(DAT_DTO_COMPLETION_EVENT_DATA, operation) ==
+	      offsetof(DAT_DTO_COMPLETION_EVENT_DATA, user_cookie) +
+	      offsetof(struct kdapl_dto, op));
+static_assert(offsetof(DAT_DTO_COMPLETION_EVENT_DATA, rmr_context) ==
+	      offsetof(DAT_DTO_COMPLETION_EVENT_DATA, user_cookie) +
+	      offsetof(struct kdapl_dto, key));
+
+/**
+ * struct kdapl_slot - one work request, from the post until its event is delivered
+ * @cqe:     what the completion carries; done does not change
+ * @ev:      node of its completion event; ev.ep is the EP (SRQ: set by done)
+ * @dto:     contents of its completion event
+ * @pool:    the pool it belongs to
+ * @word:    tag, and the offset of the slot in the pool
+ * @rdma:    the request; @reg: one that registers memory. sg_list and wr_cqe do not change
+ * @sge:     segments of the request
+ * @rmr:     a bind, after its completion: the RMR, for the event
+ * @recv:    the receive; sg_list and wr_cqe do not change
+ * @recv_sge: segments of the receive
+ *
+ * There is room for as many segments as the limit of the queue, and at least one. The slots
+ * of receives are shorter than those of requests.
+ */
+struct kdapl_slot {
+	struct ib_cqe cqe;
+	struct kdapl_event ev;
+	struct kdapl_dto dto;
 	struct kdapl_pool *pool;
 	u64 word;
 	union {
-		u32 run_end;
-		u32 invalidated;
+		struct {
+			union {
+				struct ib_rdma_wr rdma;
+				struct ib_reg_wr reg;
+			};
+			union {
+				DAT_RMR_HANDLE rmr;
+				DECLARE_FLEX_ARRAY(struct ib_sge, sge);
+			};
+		};
+		struct {
+			struct ib_recv_wr recv;
+			DECLARE_FLEX_ARRAY(struct ib_sge, recv_sge);
+		};
 	};
-	u16 flags;
-	u8 state;
-	u8 unused;	/* written together with the two before it, in one store */
-	union {
-		struct ib_rdma_wr rdma;
-		struct ib_reg_wr reg;
-		struct ib_recv_wr recv;
-	};
-	union {
-		struct kdapl_mr *mr;
-		DAT_RMR_HANDLE rmr;
-	};
-	struct ib_sge sge[];
 };
 
 static inline struct kdapl_slot *kdapl_slot_of_cqe(struct ib_cqe *cqe)
@@ -91,12 +131,17 @@ static inline struct kdapl_slot *kdapl_slot_of_event(struct kdapl_event *ev)
 }
 
 /*
- * For a request without segments. irdma reads the first entry even if num_sge is 0,
- * and would use the memory that the slot's previous request named there.
+ * For a request or receive without segments. irdma reads the first entry even if num_sge is
+ * 0, and would use the memory that the previous request of the slot named there.
  */
-static inline void kdapl_slot_no_sge(struct kdapl_slot *slot)
+static inline void kdapl_request_no_sge(struct kdapl_slot *slot)
 {
 	slot->sge[0] = (struct ib_sge){ };
+}
+
+static inline void kdapl_recv_no_sge(struct kdapl_slot *slot)
+{
+	slot->recv_sge[0] = (struct ib_sge){ };
 }
 
 #endif /* _KDAPL_WR_H_ */

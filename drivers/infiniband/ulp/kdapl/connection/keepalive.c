@@ -41,11 +41,11 @@ static void kdapl_keepalive_sum(const struct kdapl_pool *pool, struct kdapl_keep
 
 	for (i = 0; i < pool->depth; i++) {
 		slot = kdapl_pool_slot(pool, i);
-		state = READ_ONCE(slot->state);
+		state = READ_ONCE(slot->ev.state);
 		view->progress += 2 * (READ_ONCE(slot->word) >> 32);
 		view->progress += state == KDAPL_SLOT_DONE;
 		view->reads += state == KDAPL_SLOT_POSTED &&
-			       READ_ONCE(slot->ev.op) == DAT_DTO_RDMA_READ;
+			       READ_ONCE(slot->dto.op) == DAT_DTO_RDMA_READ;
 	}
 }
 

@@ -81,21 +81,17 @@ static struct kdapl_ring_event *kdapl_ring_get(struct kdapl_evd *evd)
 	return re;
 }
 
-/* Copies a DTO completion and returns its slot */
-static __always_inline void kdapl_fill_dto(struct kdapl_event *ev, DAT_EVENT *out)
+/* Copies a DTO completion of @ep and returns its slot */
+static __always_inline void kdapl_fill_dto(struct kdapl_event *ev, const struct kdapl_ep *ep,
+					   DAT_EVENT *out)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto = &out->event_data.dto_completion_event_data;
 	struct kdapl_slot *slot = kdapl_slot_of_event(ev);
 
 	out->event_number = DAT_DTO_COMPLETION_EVENT;
-	dto->ep_handle = kdapl_obj_handle(&ev->ep->obj);
-	dto->user_cookie.as_64 = slot->cookie;
-	dto->status = ev->status;
-	dto->transfered_length = ev->length;
-	dto->operation = ev->op;
-	dto->rmr_context = 0;
-	if (unlikely(ev->op == DAT_DTO_RECEIVE_WITH_INVALIDATE))
-		dto->rmr_context = slot->invalidated;
+	dto->ep_handle = kdapl_obj_handle(&ep->obj);
+	/* The members from here on have the same layout */
+	*(struct kdapl_dto *)&dto->user_cookie = slot->dto;
 	kdapl_pool_put(slot->pool, slot);
 }
 
@@ -106,8 +102,8 @@ static void kdapl_fill_bind(struct kdapl_event *ev, DAT_EVENT *out)
 
 	out->event_number = DAT_RMR_BIND_COMPLETION_EVENT;
 	data->rmr_handle = slot->rmr;
-	data->user_cookie.as_64 = slot->cookie;
-	data->status = ev->status;
+	data->user_cookie.as_64 = slot->dto.cookie;
+	data->status = slot->dto.status;
 	kdapl_pool_put(slot->pool, slot);
 }
 
@@ -146,7 +142,7 @@ static void kdapl_evd_fill(struct kdapl_evd *evd, struct kdapl_event *ev, DAT_EV
 
 	switch (ev->kind) {
 	case KDAPL_EV_DTO:
-		kdapl_fill_dto(ev, out);
+		kdapl_fill_dto(ev, ev->ep, out);
 		break;
 	case KDAPL_EV_BIND:
 		kdapl_fill_bind(ev, out);
@@ -173,14 +169,25 @@ static void kdapl_evd_fill(struct kdapl_evd *evd, struct kdapl_event *ev, DAT_EV
 	}
 }
 
-/* Runs one upcall. The caller owns the EVD and holds no lock; bottom halves are off */
-static __always_inline void kdapl_evd_call(struct kdapl_evd *evd, DAT_UPCALL_OBJECT upcall,
-					   const DAT_EVENT *event, struct kdapl_ep *ep, bool more)
+/* Out of line, so that the fast path keeps nothing for it */
+static __cold noinline void kdapl_trace_upcall(const struct kdapl_evd *evd, bool note, bool more)
+{
+	trace_kdapl_upcall(kdapl_obj_id(&evd->obj), note ? 0 : evd->event.event_number, more);
+}
+
+/*
+ * Runs one upcall, for the event in the EVD or (@note) without one. @upcall may be that of the
+ * EVD, so it is read last. The caller owns the EVD and holds no lock; bottom halves are off
+ */
+static __always_inline void kdapl_evd_call(struct kdapl_evd *evd, const DAT_UPCALL_OBJECT *upcall,
+					   bool note, struct kdapl_ep *ep, bool more)
 {
 	WRITE_ONCE(evd->cur_ep, ep);
 	evd->nupcalls++;
-	trace_kdapl_upcall(kdapl_obj_id(&evd->obj), event ? event->event_number : 0, more);
-	upcall.upcall_func(upcall.instance_data, event, more ? DAT_TRUE : DAT_FALSE);
+	if (trace_kdapl_upcall_enabled())
+		kdapl_trace_upcall(evd, note, more);
+	upcall->upcall_func(upcall->instance_data, note ? NULL : &evd->event,
+			    more ? DAT_TRUE : DAT_FALSE);
 	/* Pairs with the wait in kdapl_evd_wait_ep(): the upcall has ended */
 	smp_store_release(&evd->cur_ep, NULL);
 }
@@ -233,7 +240,7 @@ static void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget)
 		more = evd->head;
 		spin_unlock_irqrestore(&evd->lock, flags);
 
-		kdapl_evd_call(evd, upcall, note ? NULL : &evd->event, ep, more);
+		kdapl_evd_call(evd, &upcall, note, ep, more);
 
 		spin_lock_irqsave(&evd->lock, flags);
 		if (atomic_read(&evd->state) & KDAPL_EVD_WAITER)
@@ -325,7 +332,7 @@ void __cold kdapl_evd_pushed_late(struct kdapl_evd *evd)
 /**
  * kdapl_evd_complete - deliver or queue the event of a completed DTO
  * @evd: the EVD
- * @ev:  node in a slot, @ev->notify says whether it asks for an upcall
+ * @ev:  node in a slot; it asks for an upcall
  *
  * Context: done callback (softirq, bottom halves off).
  */
@@ -334,22 +341,22 @@ void kdapl_evd_complete(struct kdapl_evd *evd, struct kdapl_event *ev)
 	struct kdapl_ep *ep = ev->ep;
 	int state = 0;
 
-	if (unlikely(!ev->notify ||
-		     !atomic_try_cmpxchg_acquire(&evd->state, &state, KDAPL_EVD_OWNED))) {
+	if (unlikely(!atomic_try_cmpxchg_acquire(&evd->state, &state, KDAPL_EVD_OWNED))) {
 		kdapl_evd_queue(evd, ev, true);
 		return;
 	}
-	kdapl_fill_dto(ev, &evd->event);
-	kdapl_evd_call(evd, evd->upcall, &evd->event, ep, false);
+	kdapl_fill_dto(ev, ep, &evd->event);
+	kdapl_evd_call(evd, &evd->upcall, false, ep, false);
 	state = KDAPL_EVD_OWNED;
 	if (unlikely(!atomic_try_cmpxchg_release(&evd->state, &state, 0)))
 		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET);
 }
 
-/* Out of line: the other kinds of events. evd->lock held */
-static noinline void kdapl_evd_fill_other(struct kdapl_evd *evd, struct kdapl_event *ev,
+/* Out of line: removes and copies the oldest event, whatever it is. evd->lock held */
+static noinline void kdapl_evd_take_other(struct kdapl_evd *evd, struct kdapl_event *ev,
 					  DAT_EVENT *out)
 {
+	kdapl_evd_unlink(evd, NULL, ev);
 	kdapl_evd_fill(evd, ev, out);
 }
 
@@ -374,12 +381,15 @@ static __always_inline bool kdapl_evd_take(struct kdapl_evd *evd, DAT_EVENT *out
 			return false;
 		}
 	}
-	kdapl_evd_unlink(evd, NULL, ev);
 	out->evd_handle = kdapl_obj_handle(&evd->obj);
-	if (likely(ev->kind == KDAPL_EV_DTO))
-		kdapl_fill_dto(ev, out);
-	else
-		kdapl_evd_fill_other(evd, ev, out);
+	if (likely(kdapl_event_is_dto(ev))) {
+		kdapl_evd_unlink_head(evd, ev);
+		kdapl_fill_dto(ev, ev->ep, out);
+	} else {
+		kdapl_evd_take_other(evd, ev, out);
+	}
+	/* To compute the address of the lock again is cheaper than to keep it */
+	OPTIMIZER_HIDE_VAR(evd);
 	spin_unlock(&evd->lock);
 	return true;
 }
@@ -534,7 +544,8 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	struct kdapl_evd *evd;
 
 	kdapl_read_lock(flags);
-	if (unlikely(!kdapl_obj_find(evd_handle, DAT_HANDLE_TYPE_EVD, &obj))) {
+	if (unlikely(!kdapl_obj_find(evd_handle, &obj) ||
+		     !(obj->fast & KDAPL_FAST_EVD))) {
 		kdapl_read_unlock(flags);
 		return KDAPL_ERROR(INVALID_HANDLE);
 	}

@@ -93,6 +93,18 @@ static inline void kdapl_evd_set_inhibit(struct kdapl_evd *evd)
 	}
 }
 
+/* Removes the oldest event, which asks for an upcall but is not the last marked one */
+static __always_inline void kdapl_evd_unlink_head(struct kdapl_evd *evd, struct kdapl_event *ev)
+{
+	lockdep_assert_held(&evd->lock);
+	evd->head = ev->next;
+	if (evd->tail == ev)
+		evd->tail = NULL;
+	evd->nnotify--;
+	if (!evd->head)
+		atomic_andnot(KDAPL_EVD_QUEUED, &evd->state);
+}
+
 /* Removes @ev, which follows @prev (NULL: it is the oldest). evd->lock held */
 static inline void kdapl_evd_unlink(struct kdapl_evd *evd, struct kdapl_event *prev,
 				    struct kdapl_event *ev)
@@ -104,16 +116,10 @@ static inline void kdapl_evd_unlink(struct kdapl_evd *evd, struct kdapl_event *p
 		evd->head = ev->next;
 	if (evd->tail == ev)
 		evd->tail = prev;
-	if (likely(ev->notify == KDAPL_NOTIFY)) {
+	if (ev->notify)
 		evd->nnotify--;
-	} else {
-		/* Reload ->notify: otherwise the comparison above costs one more instruction */
-		barrier();
-		if (ev->notify) {
-			evd->nnotify--;
-			evd->marked = NULL;
-		}
-	}
+	if (ev->notify == KDAPL_NOTIFY_LAST)
+		evd->marked = NULL;
 	if (!evd->head)
 		atomic_andnot(KDAPL_EVD_QUEUED, &evd->state);
 }

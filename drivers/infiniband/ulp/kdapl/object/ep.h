@@ -128,8 +128,6 @@ struct kdapl_ep_texts {
  * @obj:    header
  * @qp:     NULL while unconfigured, and if the EP is orphaned; RCU. Written under @mutex
  * @post:   KDAPL_EP_MAY_*; follows @state
- * @fast_ops: BIT(DAT_DTOS): the operations whose posts may take the fast path;
- *          follows @state
  * @slow:   KDAPL_EP_PARK, KDAPL_EP_WATCH; written under @lock
  * @need_read: zone and privilege that local memory needs if it is read
  * @need_write: likewise, if it is written. In the cache line of @qp: a receive reads both
@@ -184,7 +182,6 @@ struct kdapl_ep {
 	struct kdapl_obj obj;
 	struct ib_qp __rcu *qp;
 	u8 post;
-	u8 fast_ops;
 	u8 slow;
 	u8 state;
 	bool srq_attached;

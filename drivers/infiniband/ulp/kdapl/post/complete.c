@@ -123,11 +123,14 @@ void kdapl_note_error(struct kdapl_ep *ep, DAT_DTOS op, const struct ib_wc *wc)
 static void kdapl_trace_success(const struct kdapl_ep *ep, const struct kdapl_slot *slot)
 {
 	if (trace_kdapl_complete_enabled())
-		trace_kdapl_complete(kdapl_obj_id(&ep->obj), slot->ev.op, kdapl_slot_idx(slot),
-				     slot->ev.length);
+		trace_kdapl_complete(kdapl_obj_id(&ep->obj), slot->dto.op, kdapl_slot_idx(slot),
+				     slot->dto.length);
 }
 
-/* Queues the event of a success. If upcalls are disabled, nobody has to be woken */
+/*
+ * Queues the event of a success, which asks for an upcall. If upcalls are disabled, nobody has
+ * to be woken
+ */
 static __always_inline void kdapl_evd_queue_success(struct kdapl_evd *evd, struct kdapl_event *ev)
 {
 	if (atomic_read(&evd->state) & KDAPL_EVD_NO_UPCALLS)
@@ -140,17 +143,17 @@ static void kdapl_trace_failure(const struct kdapl_ep *ep, const struct kdapl_sl
 				const struct ib_wc *wc)
 {
 	if (wc->status == IB_WC_WR_FLUSH_ERR)
-		trace_kdapl_complete_flush(kdapl_obj_id(&ep->obj), slot->ev.op,
+		trace_kdapl_complete_flush(kdapl_obj_id(&ep->obj), slot->dto.op,
 					   kdapl_slot_idx(slot));
 	else
-		trace_kdapl_complete_error(kdapl_obj_id(&ep->obj), slot->ev.op,
+		trace_kdapl_complete_error(kdapl_obj_id(&ep->obj), slot->dto.op,
 					   kdapl_slot_idx(slot), wc->status, wc->vendor_err);
 }
 
 static DAT_DTO_COMPLETION_STATUS kdapl_status_of(const struct kdapl_slot *slot,
 						 enum ib_wc_status status)
 {
-	switch (slot->ev.op) {
+	switch (slot->dto.op) {
 	case DAT_DTO_BIND_MW:
 		return status == IB_WC_WR_FLUSH_ERR ? DAT_DTO_ERR_FLUSHED :
 						      DAT_RMR_OPERATION_FAILED;
@@ -158,7 +161,7 @@ static DAT_DTO_COMPLETION_STATUS kdapl_status_of(const struct kdapl_slot *slot,
 	case DAT_DTO_LMR_INVALIDATE:
 		return kdapl_wc_status_to_mm(status);
 	}
-	return kdapl_wc_status_to_dto(status, slot->flags & KDAPL_SLOT_RECV);
+	return kdapl_wc_status_to_dto(status, slot->ev.flags & KDAPL_SLOT_RECV);
 }
 
 /*
@@ -169,21 +172,21 @@ static noinline void kdapl_done_slow(struct kdapl_ep *ep, struct kdapl_slot *slo
 				     struct ib_wc *wc, struct kdapl_evd *evd, bool direct)
 {
 	bool success = wc->status == IB_WC_SUCCESS;
-	bool recv = slot->flags & KDAPL_SLOT_RECV;
+	bool recv = slot->ev.flags & KDAPL_SLOT_RECV;
 	bool watch = READ_ONCE(ep->slow) & KDAPL_EP_WATCH;
 
 	if (!success) {
 		/* Use the slot first: it may be freed as soon as its event is queued */
-		kdapl_note_error(ep, slot->ev.op, wc);
+		kdapl_note_error(ep, slot->dto.op, wc);
 		kdapl_trace_failure(ep, slot, wc);
-		slot->ev.status = kdapl_status_of(slot, wc->status);
+		slot->dto.status = kdapl_status_of(slot, wc->status);
 		slot->ev.notify = true;
-		slot->ev.length = 0;
+		slot->dto.length = 0;
 	}
 	/* When a buffer was posted to an SRQ, its EP was not known */
 	if (success && recv && ep->scq)
 		slot->ev.notify = false;
-	if (success && !recv && (slot->flags & DAT_COMPLETION_SUPPRESS_FLAG))
+	if (success && !recv && (slot->ev.flags & KDAPL_SLOT_SUPPRESS))
 		kdapl_pool_put(slot->pool, slot);
 	else if (!(READ_ONCE(ep->slow) & KDAPL_EP_PARK) || !kdapl_park(ep, &slot->ev, success))
 		kdapl_evd_queue(evd, &slot->ev, direct);
@@ -198,20 +201,22 @@ static noinline void kdapl_done_slow(struct kdapl_ep *ep, struct kdapl_slot *slo
 static noinline void kdapl_request_other(struct kdapl_ep *ep, struct kdapl_slot *slot,
 					 struct ib_wc *wc)
 {
-	kdapl_run_release(&ep->sq, slot->run_end);
-	if (unlikely(!(slot->flags & KDAPL_SLOT_SIGNALLED)))
+	kdapl_run_release(&ep->sq, slot->ev.run_end);
+	if (unlikely(!(slot->ev.flags & KDAPL_SLOT_SIGNALLED)))
 		/* A failed member of a run completes alone; it may be older than run_head */
-		kdapl_run_skip(&ep->sq, slot->run_end + 1);
-	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
+		kdapl_run_skip(&ep->sq, slot->ev.run_end + 1);
+	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_DONE);
 
 	if (likely(wc->status == IB_WC_SUCCESS))
 		kdapl_trace_success(ep, slot);
 	if (unlikely(wc->status != IB_WC_SUCCESS || READ_ONCE(ep->slow)))
 		kdapl_done_slow(ep, slot, wc, ep->request_evd, true);
-	else if (slot->flags & DAT_COMPLETION_SUPPRESS_FLAG)
+	else if (slot->ev.flags & KDAPL_SLOT_SUPPRESS)
 		kdapl_pool_put(&ep->sq.pool, slot);
-	else
+	else if (slot->ev.notify)
 		kdapl_evd_queue_success(ep->request_evd, &slot->ev);
+	else
+		kdapl_evd_queue(ep->request_evd, &slot->ev, true);
 }
 
 /**
@@ -231,12 +236,13 @@ void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc)
 
 	/* Success is 0 */
 	if (unlikely(trace_kdapl_complete_enabled() ||
-		     (wc->status | READ_ONCE(ep->slow) | (slot->run_end ^ ep->sq.run_head) |
-		      (slot->flags ^ KDAPL_SLOT_SIGNALLED)))) {
+		     (wc->status | READ_ONCE(ep->slow) | (slot->ev.run_end ^ ep->sq.run_head)) ||
+		     !kdapl_event_is(&slot->ev, KDAPL_EV_DTO, KDAPL_NOTIFY, KDAPL_SLOT_SIGNALLED,
+				     KDAPL_SLOT_POSTED))) {
 		kdapl_request_other(ep, slot, wc);
 		return;
 	}
-	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
+	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_DONE);
 	kdapl_evd_queue_success(ep->request_evd, &slot->ev);
 }
 
@@ -254,11 +260,14 @@ void kdapl_memory_done(struct ib_cq *cq, struct kdapl_slot *slot, struct ib_wc *
 {
 	struct kdapl_ep *ep = slot->ev.ep;
 
-	kdapl_run_release(&ep->sq, slot->run_end);
+	kdapl_run_release(&ep->sq, slot->ev.run_end);
 	slot->cqe.done = kdapl_request_done;
-	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
+	/* The MR has used their place until now */
+	slot->dto.status = DAT_DTO_SUCCESS;
+	slot->dto.length = 0;
+	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_DONE);
 	if (wc->status == IB_WC_SUCCESS)
-		trace_kdapl_complete(kdapl_obj_id(&ep->obj), slot->ev.op, kdapl_slot_idx(slot), 0);
+		trace_kdapl_complete(kdapl_obj_id(&ep->obj), slot->dto.op, kdapl_slot_idx(slot), 0);
 	kdapl_done_slow(ep, slot, wc, ep->request_evd, cq);
 }
 
@@ -305,14 +314,15 @@ static noinline void kdapl_recv_other(struct kdapl_ep *ep, struct kdapl_slot *sl
 {
 	bool success;
 
+	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_DONE);
 	if (wc->status == IB_WC_SUCCESS && wc->opcode == IB_WC_RECV_RDMA_WITH_IMM)
 		wc->status = IB_WC_REM_INV_REQ_ERR;
 	success = wc->status == IB_WC_SUCCESS;
 	if (success && (wc->wc_flags & IB_WC_WITH_INVALIDATE)) {
-		slot->ev.op = DAT_DTO_RECEIVE_WITH_INVALIDATE;
-		slot->invalidated = wc->ex.invalidate_rkey;
+		slot->dto.op = DAT_DTO_RECEIVE_WITH_INVALIDATE;
+		slot->dto.key = wc->ex.invalidate_rkey;
 		/* Before the event: a Consumer that has dequeued it finds the RMR unbound (I-10) */
-		kdapl_rkey_invalidated(ep, slot->invalidated);
+		kdapl_rkey_invalidated(ep, slot->dto.key);
 	}
 	if (success)
 		kdapl_trace_success(ep, slot);
@@ -323,15 +333,17 @@ static noinline void kdapl_recv_other(struct kdapl_ep *ep, struct kdapl_slot *sl
 static __always_inline void kdapl_recv_event(struct kdapl_ep *ep, struct kdapl_slot *slot,
 					     struct ib_wc *wc)
 {
-	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
-	slot->ev.length = wc->byte_len;
+	slot->dto.length = wc->byte_len;
 	/* Success is 0. The flags of a failure are undefined, which does not matter here */
 	if (unlikely(trace_kdapl_complete_enabled() ||
 		     (wc->status | READ_ONCE(ep->slow) |
-		      (wc->wc_flags & (IB_WC_WITH_INVALIDATE | IB_WC_WITH_IMM))))) {
+		      (wc->wc_flags & (IB_WC_WITH_INVALIDATE | IB_WC_WITH_IMM))) ||
+		     !kdapl_event_is(&slot->ev, KDAPL_EV_DTO, KDAPL_NOTIFY, KDAPL_SLOT_RECV,
+				     KDAPL_SLOT_POSTED))) {
 		kdapl_recv_other(ep, slot, wc);
 		return;
 	}
+	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_DONE);
 	kdapl_evd_queue_success(ep->recv_evd, &slot->ev);
 }
 
@@ -406,16 +418,16 @@ void kdapl_srq_more_done(struct ib_cq *cq, struct ib_wc *wc)
 
 static struct kdapl_evd *kdapl_ep_evd_of(struct kdapl_ep *ep, struct kdapl_event *ev)
 {
-	return kdapl_slot_of_event(ev)->flags & KDAPL_SLOT_RECV ? ep->recv_evd : ep->request_evd;
+	return ev->flags & KDAPL_SLOT_RECV ? ep->recv_evd : ep->request_evd;
 }
 
 static void kdapl_flush_slot(const struct kdapl_ep *ep, struct kdapl_slot *slot)
 {
-	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
-	slot->ev.status = DAT_DTO_ERR_FLUSHED;
+	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_DONE);
+	slot->dto.status = DAT_DTO_ERR_FLUSHED;
 	slot->ev.notify = true;
-	slot->ev.length = 0;
-	trace_kdapl_complete_flush(kdapl_obj_id(&ep->obj), slot->ev.op, kdapl_slot_idx(slot));
+	slot->dto.length = 0;
+	trace_kdapl_complete_flush(kdapl_obj_id(&ep->obj), slot->dto.op, kdapl_slot_idx(slot));
 }
 
 /**
@@ -431,7 +443,7 @@ void kdapl_flush_in_software(struct kdapl_ep *ep, struct kdapl_slot *slot)
 
 	spin_lock_irqsave(&ep->lock, flags);
 	/* kdapl_flush_kept() may have completed the slot as one that the device kept */
-	if (READ_ONCE(slot->state) != KDAPL_SLOT_POSTED)
+	if (READ_ONCE(slot->ev.state) != KDAPL_SLOT_POSTED)
 		goto out;
 	kdapl_flush_slot(ep, slot);
 	if (ep->hold)
@@ -450,7 +462,7 @@ static void kdapl_flush_pool(struct kdapl_ep *ep, const struct kdapl_pool *pool)
 
 	for (i = 0; i < pool->depth; i++) {
 		slot = kdapl_pool_slot(pool, i);
-		if (READ_ONCE(slot->state) != KDAPL_SLOT_POSTED)
+		if (READ_ONCE(slot->ev.state) != KDAPL_SLOT_POSTED)
 			continue;
 		kdapl_flush_slot(ep, slot);
 		kdapl_evd_queue(kdapl_ep_evd_of(ep, &slot->ev), &slot->ev, false);

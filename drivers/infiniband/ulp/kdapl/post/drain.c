@@ -238,7 +238,7 @@ void kdapl_sq_defer(struct kdapl_sq *sq, struct kdapl_slot *slot)
 {
 	lockdep_assert_held(&sq->lock);
 	/* Not outstanding, so the drain does not wait for it */
-	WRITE_ONCE(slot->state, KDAPL_SLOT_DONE);
+	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_DONE);
 	slot->ev.next = sq->deferred;
 	sq->deferred = &slot->ev;
 }
@@ -293,7 +293,7 @@ void kdapl_sq_abandon(struct kdapl_sq *sq)
 			continue;
 		wc.wr_cqe = &slot->cqe;
 		/* Not in the order of the queue: release no run */
-		sq->run_head = slot->run_end;
+		sq->run_head = slot->ev.run_end;
 		slot->cqe.done(NULL, &wc);
 	}
 	sq->run_head = sq->run_tail;

@@ -51,15 +51,18 @@ static u8 kdapl_ep_fast_mask(const struct kdapl_ep *ep, u8 post)
 static void kdapl_ep_unpark(struct kdapl_ep *ep, bool flush)
 {
 	struct kdapl_event *ev, *next;
+	struct kdapl_slot *slot;
 
 	lockdep_assert_held(&ep->lock);
 	for (ev = ep->parked; ev; ev = next) {
 		next = ev->next;
 		if (flush) {
-			ev->status = DAT_DTO_ERR_FLUSHED;
+			slot = kdapl_slot_of_event(ev);
+			slot->dto.status = DAT_DTO_ERR_FLUSHED;
+			slot->dto.length = 0;
+			slot->dto.op = DAT_DTO_RECEIVE;
+			slot->dto.key = 0;
 			ev->notify = true;
-			ev->length = 0;
-			ev->op = DAT_DTO_RECEIVE;
 		}
 		kdapl_evd_queue(ep->recv_evd, ev, false);
 	}
@@ -94,7 +97,7 @@ void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state)
 		slow |= KDAPL_EP_WATCH;
 	WRITE_ONCE(ep->slow, slow);
 	WRITE_ONCE(ep->post, kdapl_ep_post_mask(ep, state));
-	WRITE_ONCE(ep->fast_ops, kdapl_ep_fast_mask(ep, ep->post));
+	WRITE_ONCE(ep->obj.fast, kdapl_ep_fast_mask(ep, ep->post));
 	WRITE_ONCE(ep->state, state);
 	if (state == DAT_EP_STATE_DISCONNECTED) {
 		kdapl_ep_unpark(ep, true);

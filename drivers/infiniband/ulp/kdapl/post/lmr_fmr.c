@@ -123,8 +123,8 @@ static void kdapl_fmr_prepare(const struct kdapl_fmr *r, struct kdapl_slot *slot
 	struct ib_mr *mr = lmr->fmr.mr;
 	DAT_LMR_PARAM *p = &lmr->param;
 
-	slot->mr = &lmr->fmr;
-	slot->flags |= KDAPL_SLOT_REGISTERS;
+	slot->dto.mr = &lmr->fmr;
+	slot->ev.flags |= KDAPL_SLOT_REGISTERS;
 	slot->reg.wr.opcode = IB_WR_REG_MR;
 	slot->reg.mr = mr;
 	slot->reg.key = mr->rkey;

@@ -142,13 +142,13 @@ static void kdapl_fmr_invalidated(struct kdapl_lmr *lmr, bool ok)
 void kdapl_fmr_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
-	struct kdapl_lmr *lmr = slot->mr->lmr;
+	struct kdapl_lmr *lmr = slot->dto.mr->lmr;
 	unsigned long flags;
 
 	/* Until the end: without users the LMR may be freed after a grace period */
 	rcu_read_lock();
 	spin_lock_irqsave(&lmr->lock, flags);
-	if (slot->flags & KDAPL_SLOT_REGISTERS)
+	if (slot->ev.flags & KDAPL_SLOT_REGISTERS)
 		kdapl_fmr_registered(lmr, slot, wc->status == IB_WC_SUCCESS);
 	else
 		kdapl_fmr_invalidated(lmr, wc->status == IB_WC_SUCCESS);
@@ -282,8 +282,8 @@ static struct kdapl_slot *kdapl_invalidate_slot(struct kdapl_lmr *lmr, struct kd
 		kdapl_mr_wr_abort(ep, slot);
 		return NULL;
 	}
-	slot->mr = &lmr->fmr;
-	slot->flags |= KDAPL_SLOT_INVALIDATES;
+	slot->dto.mr = &lmr->fmr;
+	slot->ev.flags |= KDAPL_SLOT_INVALIDATES;
 	slot->rdma.wr.opcode = IB_WR_LOCAL_INV;
 	slot->rdma.wr.ex.invalidate_rkey = lmr->fmr.mr->rkey;
 	/* In the verbs: after earlier reads (V-11) */

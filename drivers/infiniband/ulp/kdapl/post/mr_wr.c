@@ -51,20 +51,20 @@ struct kdapl_slot *kdapl_mr_wr_begin(struct kdapl_ep *ep, DAT_DTOS op, u64 cooki
 	lockdep_assert_held(&ep->sq.lock);
 	if (!slot)
 		return NULL;
-	slot->cookie = cookie;
-	slot->flags = flags | KDAPL_SLOT_SIGNALLED;
+	slot->dto.cookie = cookie;
+	slot->ev.flags = KDAPL_SLOT_SIGNALLED |
+			 (flags & DAT_COMPLETION_SUPPRESS_FLAG ? KDAPL_SLOT_SUPPRESS : 0);
 	slot->ev.kind = KDAPL_EV_DTO;
-	slot->ev.op = op;
-	slot->ev.status = DAT_DTO_SUCCESS;
+	slot->dto.op = op;
 	slot->ev.notify = !(flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
-	slot->ev.length = 0;
-	slot->run_end = kdapl_run_end(&ep->sq);
+	slot->dto.key = 0;
+	slot->ev.run_end = kdapl_run_end(&ep->sq);
 	slot->cqe.done = done;
 	slot->rdma.wr.next = NULL;
 	slot->rdma.wr.num_sge = 0;
-	kdapl_slot_no_sge(slot);
+	kdapl_request_no_sge(slot);
 	slot->rdma.wr.send_flags = IB_SEND_SIGNALED;
-	WRITE_ONCE(slot->state, KDAPL_SLOT_POSTED);
+	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_POSTED);
 	return slot;
 }
 
@@ -98,7 +98,7 @@ int kdapl_mr_wr_post(struct kdapl_ep *ep, struct ib_qp *qp, struct kdapl_slot *s
 		     struct ib_send_wr *first, u32 flags, struct ib_send_wr **bad)
 {
 	u32 idx = kdapl_slot_idx(slot);
-	u8 op = slot->ev.op;
+	u8 op = slot->dto.op;
 	int err;
 
 	lockdep_assert_held(&ep->sq.lock);

@@ -14,20 +14,22 @@
  * in vector order (context, zone, privilege, range); total length; local against
  * remote length; a free slot; the verbs layer.
  *
- * Each call has an inlined fast path for the common request (at least one byte, no
- * flags). It makes the checks in the cheapest order. If any check fails, it undoes its
- * work and falls back to the slow path, which repeats the checks in the documented order
- * and returns the reason (post_slow.c).
+ * Each call has three fast paths: for one segment without flags, for a vector without
+ * flags, and for one segment whose completion is suppressed. They make the checks in the
+ * cheapest order. If any check fails, they undo their work, and the slow path repeats the
+ * checks in the documented order and returns the reason (post_slow.c). Only the first of them is
+ * inlined: it has a single call, that of the verbs layer, so it needs few registers that
+ * survive calls.
  *
  * The read section (kdapl_peek_lock()) lasts from the lookup of the handle to the
  * verbs call. No reference is counted, because teardown removes an object from the
  * handle table and then waits for a grace period.
  *
- * The fast path takes no lock, so interrupts may stay on. The order of requests that
+ * A signalled request takes no lock, so interrupts may stay on. The order of requests that
  * different CPUs post does not matter, except for one rule: the completion of a
  * signalled request also completes the unsignalled requests queued before it. run.h
- * describes how a signalled request finds out which they are. The slow path holds the lock
- * of the request queue; it posts all unsignalled requests.
+ * describes how a signalled request finds out which they are. Unsignalled requests, and
+ * the slow path, hold the lock of the request queue.
  */
 #include <linux/export.h>
 #include "request.h"
@@ -35,57 +37,36 @@
 #include "segment.h"
 #include "base/trace.h"
 
-/*
- * The slot of a vector with its segments filled in, and their total length; small enough for
- * registers. Length 0: there is no slot, the request needs the slow path.
- */
-struct kdapl_filled {
-	struct kdapl_slot *slot;
-	u64 length;
-};
-
-/* Takes a slot for a vector, and fills in its segments */
-static noinline struct kdapl_filled kdapl_fill_vector(struct kdapl_pool *pool,
-						      const DAT_LMR_TRIPLET *iov, u32 n,
-						      u32 need, u32 privilege)
-{
-	struct kdapl_filled f = { };
-
-	if (unlikely(!kdapl_pool_take_spare(pool, &f.slot)))
-		return f;
-	f.length = kdapl_segments_fast(iov, n, need, privilege, f.slot->sge);
-	if (unlikely(!f.length))
-		kdapl_pool_put(pool, f.slot);
-	return f;
-}
-
 /* Fills in everything except the segments. Adjacent constants become one store */
-static __always_inline void kdapl_fill_fast(struct kdapl_sq *sq, struct kdapl_slot *slot,
-					    DAT_DTOS op, u32 n, u32 length, u64 cookie)
+static __always_inline void kdapl_fill_fast(struct kdapl_slot *slot, DAT_DTOS op, u32 n,
+					    u32 length, const DAT_RMR_TRIPLET *remote, u64 cookie,
+					    u32 run_end, bool signalled)
 {
-	slot->cookie = cookie;
 	slot->ev.kind = KDAPL_EV_DTO;
 	slot->ev.notify = true;
-	slot->ev.status = DAT_DTO_SUCCESS;
-	slot->ev.op = op;
-	slot->ev.length = length;
-	slot->run_end = kdapl_run_end(sq);
-	slot->flags = KDAPL_SLOT_SIGNALLED;
-	slot->state = KDAPL_SLOT_POSTED;
-	slot->unused = 0;
+	slot->ev.flags = signalled ? KDAPL_SLOT_SIGNALLED : KDAPL_SLOT_SUPPRESS;
+	slot->ev.state = KDAPL_SLOT_POSTED;
+	slot->ev.run_end = run_end;
+	slot->dto.cookie = cookie;
+	slot->dto.status = DAT_DTO_SUCCESS;
+	slot->dto.length = length;
+	slot->dto.op = op;
+	slot->dto.key = 0;
 	slot->rdma.wr.num_sge = n;
 	slot->rdma.wr.opcode = kdapl_opcode(op);
-	slot->rdma.wr.send_flags = IB_SEND_SIGNALED;
+	slot->rdma.wr.send_flags = signalled ? IB_SEND_SIGNALED : 0;
+	if (op != DAT_DTO_SEND) {
+		slot->rdma.remote_addr = READ_ONCE(remote->virtual_address);
+		slot->rdma.rkey = READ_ONCE(remote->rmr_context);
+	}
 }
 
-/* Does the length fit the limits of the EP and the remote memory? */
+/* Does the length, which is not 0, fit the limits of the EP and the remote memory? */
 static __always_inline bool kdapl_length_is_fast(const struct kdapl_ep *ep, DAT_DTOS op,
 						 u64 length, const DAT_RMR_TRIPLET *remote)
 {
 	u32 remote_length;
 
-	if (unlikely(!length))
-		return false;
 	if (unlikely(length > (op == DAT_DTO_SEND ? ep->max_message : ep->max_rdma)))
 		return false;
 	if (op == DAT_DTO_SEND)
@@ -97,104 +78,201 @@ static __always_inline bool kdapl_length_is_fast(const struct kdapl_ep *ep, DAT_
 }
 
 /*
- * Takes a slot and fills it in, with the segments; NULL: the request needs the slow path.
- * One segment is checked first, and stays in registers until there is a slot.
+ * May a request of this operation take a fast path? Also checks the type of the handle. The
+ * other conditions are checked by the callers.
  */
-static __always_inline struct kdapl_slot *kdapl_slot_fast(struct kdapl_ep *ep, DAT_DTOS op,
-							  u32 n, const DAT_LMR_TRIPLET *iov,
-							  const DAT_RMR_TRIPLET *remote,
-							  u64 cookie)
-{
-	u32 need = op == DAT_DTO_RDMA_READ ? ep->need_write : ep->need_read;
-	u32 privilege = kdapl_local_privilege(op);
-	struct kdapl_sq *sq = &ep->sq;
-	struct kdapl_filled f;
-	struct ib_sge sge;
-
-	if (likely(n == 1)) {
-		f.length = kdapl_segment_fill(iov, need, privilege, &sge);
-		if (unlikely(!kdapl_length_is_fast(ep, op, f.length, remote)))
-			return NULL;
-		if (unlikely(!kdapl_pool_take_spare(&sq->pool, &f.slot)))
-			return NULL;
-		f.slot->sge[0] = sge;
-	} else {
-		f = kdapl_fill_vector(&sq->pool, iov, n, need, privilege);
-		if (unlikely(!f.length))
-			return NULL;
-		if (unlikely(!kdapl_length_is_fast(ep, op, f.length, remote))) {
-			kdapl_pool_put(&sq->pool, f.slot);
-			return NULL;
-		}
-	}
-	if (op != DAT_DTO_SEND) {
-		f.slot->rdma.remote_addr = READ_ONCE(remote->virtual_address);
-		f.slot->rdma.rkey = READ_ONCE(remote->rmr_context);
-	}
-	kdapl_fill_fast(sq, f.slot, op, n, f.length, cookie);
-	return f.slot;
-}
-
-/* May the request take the fast path? The other conditions are checked there */
-static __always_inline bool kdapl_is_fast(const struct kdapl_ep *ep, DAT_DTOS op, DAT_COUNT n,
+static __always_inline bool kdapl_is_fast(const struct kdapl_ep *ep, DAT_DTOS op,
 					  const DAT_LMR_TRIPLET *iov,
-					  const DAT_RMR_TRIPLET *remote, u32 flags)
+					  const DAT_RMR_TRIPLET *remote)
 {
 	/* The slow path calls the tracepoint, so the fast path keeps nothing for it */
 	if (trace_kdapl_post_enabled())
 		return false;
-	if (unlikely(!(READ_ONCE(ep->fast_ops) & BIT(op))))
-		return false;
-	if (unlikely(flags))
-		return false;
 	if (unlikely(!iov))
 		return false;
-	if (op != DAT_DTO_SEND && unlikely(!remote))
+	if (unlikely(!(READ_ONCE(ep->obj.fast) & BIT(op))))
 		return false;
-	/* 0 takes the slow path; a negative count is a very large number here */
-	return likely(n == 1) || (n && (u32)n <= kdapl_request_limit(ep, op));
+	return op == DAT_DTO_SEND || likely(remote);
 }
 
 /* Out of line, and reads all that it needs from the slot: the fast path keeps nothing else */
 static __cold noinline DAT_RETURN kdapl_refused_fast(struct kdapl_slot *slot, int err)
 {
 	u32 ep = kdapl_obj_id(&slot->ev.ep->obj);
-	u8 op = slot->ev.op;
+	u8 op = slot->dto.op;
 	DAT_RETURN ret = kdapl_request_refused(slot, err);
 
 	trace_kdapl_post_reject(ep, op, ret);
 	return ret;
 }
 
+/* Posts a signalled request that is filled in */
+static __always_inline DAT_RETURN kdapl_submit_fast(struct kdapl_ep *ep, struct ib_qp *qp,
+						    struct kdapl_slot *slot)
+{
+	int err = kdapl_verbs_send(qp, &slot->rdma.wr, &ep->sq);
+
+	if (unlikely(err))
+		return kdapl_refused_fast(slot, err);
+	kdapl_run_restart(&ep->sq);
+	return DAT_SUCCESS;
+}
+
 /*
- * The fast path from step 3 on; @op is a constant in each caller. Returns false if the request
- * needs the slow path, otherwise true and the return value of the call
+ * The fast path of one segment, from step 3 on. The segment stays in registers until there is
+ * a slot. Returns false if the request needs another path.
  */
-static __always_inline bool kdapl_post_fast(struct kdapl_ep *ep, DAT_DTOS op, DAT_COUNT n,
-					    const DAT_LMR_TRIPLET *iov,
-					    const DAT_RMR_TRIPLET *remote, u64 cookie,
-					    u32 flags, DAT_RETURN *ret)
+static __always_inline bool kdapl_post_one(struct kdapl_ep *ep, DAT_DTOS op,
+					   const DAT_LMR_TRIPLET *iov,
+					   const DAT_RMR_TRIPLET *remote, u64 cookie,
+					   DAT_RETURN *ret)
 {
 	struct kdapl_slot *slot;
+	struct ib_sge sge;
 	struct ib_qp *qp;
-	int err;
 
-	if (unlikely(!kdapl_is_fast(ep, op, n, iov, remote, flags)))
+	if (unlikely(!kdapl_is_fast(ep, op, iov, remote)))
 		return false;
 	qp = kdapl_dereference(ep->qp);
 	if (unlikely(!qp))
 		return false;
-	slot = kdapl_slot_fast(ep, op, n, iov, remote, cookie);
-	if (unlikely(!slot))
+	if (unlikely(!kdapl_segment_fill(iov, kdapl_local_need(ep, op), kdapl_local_privilege(op),
+					 &sge)))
 		return false;
-	err = kdapl_verbs_send(qp, &slot->rdma.wr, &ep->sq);
+	if (unlikely(!kdapl_length_is_fast(ep, op, sge.length, remote)))
+		return false;
+	if (unlikely(!kdapl_pool_take_spare(&ep->sq.pool, &slot)))
+		return false;
+	kdapl_sge_store(&slot->sge[0], &sge);
+	kdapl_fill_fast(slot, op, 1, sge.length, remote, cookie, kdapl_run_end(&ep->sq), true);
+	*ret = kdapl_submit_fast(ep, qp, slot);
+	return true;
+}
+
+/* The fast path of a vector */
+static __always_inline bool kdapl_post_vector(struct kdapl_ep *ep, DAT_DTOS op, u32 n,
+					      const DAT_LMR_TRIPLET *iov,
+					      const DAT_RMR_TRIPLET *remote, u64 cookie,
+					      DAT_RETURN *ret)
+{
+	struct kdapl_pool *pool = &ep->sq.pool;
+	struct kdapl_slot *slot;
+	struct ib_qp *qp;
+	u64 length;
+
+	if (unlikely(!kdapl_is_fast(ep, op, iov, remote)))
+		return false;
+	/* 0 takes the slow path; a negative count is a very large number here */
+	if (unlikely(!n || n > kdapl_request_limit(ep, op)))
+		return false;
+	qp = kdapl_dereference(ep->qp);
+	if (unlikely(!qp))
+		return false;
+	if (unlikely(!kdapl_pool_take_spare(pool, &slot)))
+		return false;
+	length = kdapl_segments_fast(iov, n, kdapl_local_need(ep, op), kdapl_local_privilege(op),
+				     slot->sge);
+	if (unlikely(!length || !kdapl_length_is_fast(ep, op, length, remote))) {
+		kdapl_pool_put(pool, slot);
+		return false;
+	}
+	kdapl_fill_fast(slot, op, n, length, remote, cookie, kdapl_run_end(&ep->sq), true);
+	*ret = kdapl_submit_fast(ep, qp, slot);
+	return true;
+}
+
+/* The part of kdapl_post_suppressed() under the lock */
+static __always_inline bool kdapl_submit_suppressed(struct kdapl_ep *ep, DAT_DTOS op,
+						    const DAT_LMR_TRIPLET *iov,
+						    const DAT_RMR_TRIPLET *remote, u64 cookie,
+						    DAT_RETURN *ret)
+{
+	struct ib_qp *qp = kdapl_dereference(ep->qp);
+	struct kdapl_sq *sq = &ep->sq;
+	struct kdapl_slot *slot;
+	struct ib_sge sge;
+	int err;
+
+	lockdep_assert_held(&sq->lock);
+	if (unlikely(!qp))
+		return false;
+	if (unlikely(!kdapl_segment_fill(iov, kdapl_local_need(ep, op), kdapl_local_privilege(op),
+					 &sge)))
+		return false;
+	if (unlikely(!kdapl_length_is_fast(ep, op, sge.length, remote)))
+		return false;
+	/* The slow path posts a request that must be signalled, and takes the last slot */
+	if (unlikely(kdapl_run_is_full(sq) || !kdapl_pool_take_spare(&sq->pool, &slot)))
+		return false;
+	kdapl_sge_store(&slot->sge[0], &sge);
+	kdapl_fill_fast(slot, op, 1, sge.length, remote, cookie, sq->run_tail, false);
+	kdapl_run_enter(sq, slot);
+	err = kdapl_verbs_send(qp, &slot->rdma.wr, sq);
 	if (unlikely(err)) {
 		*ret = kdapl_refused_fast(slot, err);
 		return true;
 	}
-	kdapl_run_restart(&ep->sq);
+	kdapl_run_publish(sq);
 	*ret = DAT_SUCCESS;
 	return true;
+}
+
+/* The fast path of one segment with DAT_COMPLETION_SUPPRESS_FLAG and no other flag */
+static __always_inline bool kdapl_post_suppressed(struct kdapl_ep *ep, DAT_DTOS op,
+						  const DAT_LMR_TRIPLET *iov,
+						  const DAT_RMR_TRIPLET *remote, u64 cookie,
+						  DAT_RETURN *ret)
+{
+	unsigned long irq;
+	bool posted;
+
+	if (unlikely(!kdapl_is_fast(ep, op, iov, remote)))
+		return false;
+	spin_lock_irqsave(&ep->sq.lock, irq);
+	posted = kdapl_submit_suppressed(ep, op, iov, remote, cookie, ret);
+	spin_unlock_irqrestore(&ep->sq.lock, irq);
+	return posted;
+}
+
+/*
+ * Any other request than one segment without flags. Out of line, because its calls would cost
+ * that case registers; @op is a constant in each caller
+ */
+static __always_inline DAT_RETURN kdapl_post_rest(struct kdapl_ep *ep, DAT_DTOS op, DAT_COUNT n,
+						  const DAT_LMR_TRIPLET *iov,
+						  const DAT_RMR_TRIPLET *remote, u64 cookie,
+						  u32 flags)
+{
+	DAT_RETURN ret;
+
+	if (!flags) {
+		if (likely(kdapl_post_vector(ep, op, n, iov, remote, cookie, &ret)))
+			return ret;
+	} else if (n == 1 && flags == DAT_COMPLETION_SUPPRESS_FLAG) {
+		if (likely(kdapl_post_suppressed(ep, op, iov, remote, cookie, &ret)))
+			return ret;
+	}
+	return kdapl_post_slow(ep, op, n, iov, remote, cookie, flags);
+}
+
+static noinline DAT_RETURN kdapl_send_rest(struct kdapl_ep *ep, DAT_COUNT n,
+					   const DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags)
+{
+	return kdapl_post_rest(ep, DAT_DTO_SEND, n, iov, NULL, cookie, flags);
+}
+
+static noinline DAT_RETURN kdapl_write_rest(struct kdapl_ep *ep, DAT_COUNT n,
+					    const DAT_LMR_TRIPLET *iov,
+					    const DAT_RMR_TRIPLET *remote, u64 cookie, u32 flags)
+{
+	return kdapl_post_rest(ep, DAT_DTO_RDMA_WRITE, n, iov, remote, cookie, flags);
+}
+
+static noinline DAT_RETURN kdapl_read_rest(struct kdapl_ep *ep, DAT_COUNT n,
+					   const DAT_LMR_TRIPLET *iov,
+					   const DAT_RMR_TRIPLET *remote, u64 cookie, u32 flags)
+{
+	return kdapl_post_rest(ep, DAT_DTO_RDMA_READ, n, iov, remote, cookie, flags);
 }
 
 /* A complete posting call; @op is a constant in each caller */
@@ -208,13 +286,20 @@ static __always_inline DAT_RETURN kdapl_post_request(DAT_EP_HANDLE ep_handle, DA
 	DAT_RETURN ret;
 
 	kdapl_peek_lock();
-	if (unlikely(!kdapl_obj_find(ep_handle, DAT_HANDLE_TYPE_EP, &obj))) {
+	if (unlikely(!kdapl_obj_find(ep_handle, &obj))) {
 		kdapl_peek_unlock();
 		return KDAPL_BAD_HANDLE(EP);
 	}
 	ep = to_kdapl_ep(obj);
-	if (unlikely(!kdapl_post_fast(ep, op, n, iov, remote, cookie.as_64, flags, &ret)))
-		ret = kdapl_post_other(ep, op, n, iov, remote, cookie.as_64, flags);
+	if (unlikely(((u32)n - 1) | flags) ||
+	    unlikely(!kdapl_post_one(ep, op, iov, remote, cookie.as_64, &ret))) {
+		if (op == DAT_DTO_SEND)
+			ret = kdapl_send_rest(ep, n, iov, cookie.as_64, flags);
+		else if (op == DAT_DTO_RDMA_WRITE)
+			ret = kdapl_write_rest(ep, n, iov, remote, cookie.as_64, flags);
+		else
+			ret = kdapl_read_rest(ep, n, iov, remote, cookie.as_64, flags);
+	}
 	kdapl_peek_unlock();
 	return ret;
 }
@@ -298,7 +383,7 @@ DAT_RETURN dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT n
 	DAT_RETURN ret;
 
 	kdapl_peek_lock();
-	if (likely(kdapl_obj_find(ep_handle, DAT_HANDLE_TYPE_EP, &obj)))
+	if (likely(kdapl_obj_find(ep_handle, &obj)))
 		ret = kdapl_post_any(to_kdapl_ep(obj), &r);
 	else
 		ret = KDAPL_BAD_HANDLE(EP);

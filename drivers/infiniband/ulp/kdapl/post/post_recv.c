@@ -15,9 +15,6 @@
 #include "segment.h"
 #include "base/trace.h"
 
-/* Not a DAT_RETURN: the receive needs the slow path */
-#define KDAPL_NOT_FAST	((DAT_RETURN)~0U)
-
 /* The arguments of a posting call */
 struct kdapl_receive {
 	DAT_COUNT n;
@@ -27,10 +24,10 @@ struct kdapl_receive {
 };
 
 /* Undoes a receive that the verbs layer has refused */
-static __cold noinline DAT_RETURN kdapl_recv_undo(struct kdapl_pool *pool, struct kdapl_slot *slot,
-						  int err, enum dat_return_subtype full)
+static __cold noinline DAT_RETURN kdapl_recv_undo(struct kdapl_slot *slot, int err,
+						  enum dat_return_subtype full)
 {
-	kdapl_pool_put(pool, slot);
+	kdapl_pool_put(slot->pool, slot);
 	return err == -ENOMEM ? DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, full) :
 				KDAPL_ERROR(INTERNAL_ERROR);
 }
@@ -50,14 +47,12 @@ static __cold noinline void kdapl_trace_recv(const struct kdapl_obj *obj,
  * as available, and dat_srq_free() returns them (Q-17).
  */
 static __cold noinline DAT_RETURN kdapl_srq_refused(const struct kdapl_srq *srq,
-						    struct kdapl_pool *pool,
 						    struct kdapl_slot *slot, int err)
 {
 	if (READ_ONCE(srq->state) != DAT_SRQ_STATE_ERROR)
-		return kdapl_recv_undo(pool, slot, err, DAT_RESOURCE_SRQ);
+		return kdapl_recv_undo(slot, err, DAT_RESOURCE_SRQ);
 	if (trace_kdapl_post_enabled())
-		kdapl_trace_recv(&srq->obj, pool, (void *)slot - pool->base,
-				 slot->recv.num_sge, 0);
+		kdapl_trace_recv(&srq->obj, slot->pool, (u32)slot->word, slot->recv.num_sge, 0);
 	return DAT_SUCCESS;
 }
 
@@ -71,7 +66,7 @@ static DAT_RETURN kdapl_check_segments(const struct kdapl_receive *r, u32 need,
 	DAT_RETURN ret;
 
 	if (slot) {
-		*segs = kdapl_segments_fill(r->iov, r->n, need, privilege, slot->sge);
+		*segs = kdapl_segments_fill(r->iov, r->n, need, privilege, slot->recv_sge);
 		if (likely(segs->num_sge >= 0))
 			return DAT_SUCCESS;
 	}
@@ -103,16 +98,17 @@ static struct kdapl_slot *kdapl_fill_recv(struct kdapl_slot *slot, u32 need,
 		*ret = KDAPL_NO_RESOURCE(MEMORY);
 		return NULL;
 	}
-	slot->cookie = r->cookie;
-	slot->flags = r->flags | KDAPL_SLOT_RECV;
+	slot->dto.cookie = r->cookie;
+	slot->ev.flags = KDAPL_SLOT_RECV;
 	slot->ev.kind = KDAPL_EV_DTO;
-	slot->ev.op = DAT_DTO_RECEIVE;
-	slot->ev.status = DAT_DTO_SUCCESS;
+	slot->dto.op = DAT_DTO_RECEIVE;
+	slot->dto.key = 0;
+	slot->dto.status = DAT_DTO_SUCCESS;
 	slot->ev.notify = notify;
-	WRITE_ONCE(slot->state, KDAPL_SLOT_POSTED);
+	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_POSTED);
 	slot->recv.num_sge = segs.num_sge;
 	if (!segs.num_sge)
-		kdapl_slot_no_sge(slot);
+		kdapl_recv_no_sge(slot);
 	return slot;
 }
 
@@ -124,9 +120,11 @@ static __cold noinline DAT_RETURN kdapl_recv_state_error(const struct kdapl_ep *
 	return kdapl_ep_state_error(READ_ONCE(ep->state));
 }
 
-/* Steps 3 to 6 */
+/* Steps 1 and 3 to 6. The caller has not checked the type of the handle */
 static DAT_RETURN kdapl_check_recv(const struct kdapl_ep *ep, const struct kdapl_receive *r)
 {
+	if (kdapl_handle_type(ep->obj.handle) != DAT_HANDLE_TYPE_EP)
+		return KDAPL_BAD_HANDLE(EP);
 	if ((u32)r->n > ep->max_recv_iov)
 		return KDAPL_BAD_ARG(2);
 	if (r->n && !r->iov)
@@ -138,8 +136,8 @@ static DAT_RETURN kdapl_check_recv(const struct kdapl_ep *ep, const struct kdapl
 	return DAT_SUCCESS;
 }
 
-/* Any receive on an EP, from step 3 on. Inside the read section */
-static noinline DAT_RETURN kdapl_recv_any(struct kdapl_ep *ep, const struct kdapl_receive *r)
+/* Any receive on an EP, if @ep is one. Inside the read section */
+static DAT_RETURN kdapl_recv_any(struct kdapl_ep *ep, const struct kdapl_receive *r)
 {
 	struct kdapl_slot *slot;
 	struct ib_qp *qp;
@@ -162,7 +160,7 @@ static noinline DAT_RETURN kdapl_recv_any(struct kdapl_ep *ep, const struct kdap
 	off = (u32)slot->word;
 	err = ib_post_recv(qp, &slot->recv, NULL);
 	if (unlikely(err))
-		return kdapl_recv_undo(&ep->rq, slot, err, DAT_RESOURCE_TEP);
+		return kdapl_recv_undo(slot, err, DAT_RESOURCE_TEP);
 	if (trace_kdapl_post_enabled())
 		kdapl_trace_recv(&ep->obj, &ep->rq, off, r->n, r->flags);
 	/* The CQ of a solicited-wait EP does not announce flushed receives (G-33) */
@@ -183,8 +181,8 @@ static struct kdapl_slot *kdapl_srq_slot(struct kdapl_srq *srq)
 	return slot;
 }
 
-/* Any receive on an SRQ, from step 3 on. Inside the read section */
-static noinline DAT_RETURN kdapl_srq_recv_any(struct kdapl_srq *srq, const struct kdapl_receive *r)
+/* Any receive on an SRQ, if @srq is one. Inside the read section */
+static DAT_RETURN kdapl_srq_recv_any(struct kdapl_srq *srq, const struct kdapl_receive *r)
 {
 	struct kdapl_pool *pool;
 	struct kdapl_slot *slot;
@@ -193,6 +191,8 @@ static noinline DAT_RETURN kdapl_srq_recv_any(struct kdapl_srq *srq, const struc
 	u32 off;
 	int err;
 
+	if (kdapl_handle_type(srq->obj.handle) != DAT_HANDLE_TYPE_SRQ)
+		return KDAPL_BAD_HANDLE(SRQ);
 	if ((u32)r->n > srq->max_iov)
 		return KDAPL_BAD_ARG(2);
 	if (r->n && !r->iov)
@@ -208,65 +208,178 @@ static noinline DAT_RETURN kdapl_srq_recv_any(struct kdapl_srq *srq, const struc
 	off = (u32)slot->word;
 	err = ib_post_srq_recv(ibsrq, &slot->recv, NULL);
 	if (unlikely(err))
-		return kdapl_srq_refused(srq, pool, slot, err);
+		return kdapl_srq_refused(srq, slot, err);
 	if (trace_kdapl_post_enabled())
 		kdapl_trace_recv(&srq->obj, pool, off, r->n, 0);
 	return DAT_SUCCESS;
 }
 
+/* Any receive on an EP. Out of line, because it needs a stack frame */
+static noinline DAT_RETURN kdapl_recv_slow(struct kdapl_ep *ep, DAT_COUNT n,
+					   const DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags)
+{
+	const struct kdapl_receive r = { .n = n, .iov = iov, .cookie = cookie, .flags = flags };
+	DAT_RETURN ret = kdapl_recv_any(ep, &r);
+
+	if (ret != DAT_SUCCESS)
+		trace_kdapl_post_reject(kdapl_obj_id(&ep->obj), DAT_DTO_RECEIVE, ret);
+	return ret;
+}
+
+/* The same on an SRQ */
+static noinline DAT_RETURN kdapl_srq_recv_slow(struct kdapl_srq *srq, DAT_COUNT n,
+					       const DAT_LMR_TRIPLET *iov, u64 cookie)
+{
+	const struct kdapl_receive r = { .n = n, .iov = iov, .cookie = cookie };
+	DAT_RETURN ret = kdapl_srq_recv_any(srq, &r);
+
+	if (ret != DAT_SUCCESS)
+		trace_kdapl_post_reject(kdapl_obj_id(&srq->obj), DAT_DTO_RECEIVE, ret);
+	return ret;
+}
+
 /* ---- fast path --------------------------------------------------------- */
 
-/* Takes a slot for a vector, and fills in its segments; NULL: the slow path is needed */
-static noinline struct kdapl_slot *kdapl_recv_vector(struct kdapl_pool *pool, u32 need, u32 n,
-						     const DAT_LMR_TRIPLET *iov)
+/* Out of line, so that it costs the fast path no registers */
+static __cold noinline DAT_RETURN kdapl_recv_refused_fast(const struct kdapl_ep *ep,
+							  struct kdapl_slot *slot, int err)
 {
-	struct kdapl_slot *slot;
-	u64 length;
+	DAT_RETURN ret = kdapl_recv_undo(slot, err, DAT_RESOURCE_TEP);
 
-	if (unlikely(!kdapl_pool_take(pool, &slot)))
-		return NULL;
-	length = kdapl_segments_fast(iov, n, need, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, slot->sge);
-	/* The only limit is that the sum fits in 32 bits (G-19) */
-	if (likely(length && length <= U32_MAX))
-		return slot;
-	kdapl_pool_put(pool, slot);
-	return NULL;
+	trace_kdapl_post_reject(kdapl_obj_id(&ep->obj), DAT_DTO_RECEIVE, ret);
+	return ret;
+}
+
+static __cold noinline DAT_RETURN kdapl_srq_refused_fast(const struct kdapl_srq *srq,
+							 struct kdapl_slot *slot, int err)
+{
+	DAT_RETURN ret = kdapl_srq_refused(srq, slot, err);
+
+	if (ret != DAT_SUCCESS)
+		trace_kdapl_post_reject(kdapl_obj_id(&srq->obj), DAT_DTO_RECEIVE, ret);
+	return ret;
+}
+
+/* Fills in everything except the segments. Adjacent constants become one store */
+static __always_inline void kdapl_recv_fill(struct kdapl_slot *slot, u32 n, u64 cookie)
+{
+	slot->ev.kind = KDAPL_EV_DTO;
+	slot->ev.notify = true;
+	slot->ev.flags = KDAPL_SLOT_RECV;
+	slot->ev.state = KDAPL_SLOT_POSTED;
+	slot->dto.cookie = cookie;
+	slot->dto.status = DAT_DTO_SUCCESS;
+	slot->dto.op = DAT_DTO_RECEIVE;
+	slot->dto.key = 0;
+	slot->recv.num_sge = n;
 }
 
 /*
- * Takes a slot and fills it in; false if the receive needs the slow path. One segment is
- * checked first, and stays in registers until there is a slot.
+ * Takes a slot for one segment and fills it in; false if the receive needs another path. The
+ * segment is checked first, and stays in registers until there is a slot.
  */
-static __always_inline bool kdapl_recv_fast(struct kdapl_pool *pool, u32 need, u32 n,
-					    const DAT_LMR_TRIPLET *iov, u64 cookie,
-					    struct kdapl_slot **out)
+static __always_inline bool kdapl_recv_one(struct kdapl_pool *pool, u32 need,
+					   const DAT_LMR_TRIPLET *iov, u64 cookie,
+					   struct kdapl_slot **out)
 {
 	struct kdapl_slot *slot;
 	struct ib_sge sge;
 
-	if (likely(n == 1)) {
-		if (unlikely(!kdapl_segment_fill(iov, need, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &sge)))
-			return false;
-		if (unlikely(!kdapl_pool_take(pool, &slot)))
-			return false;
-		slot->sge[0] = sge;
-	} else {
-		slot = kdapl_recv_vector(pool, need, n, iov);
-		if (unlikely(!slot))
-			return false;
-	}
+	if (unlikely(!iov))
+		return false;
+	if (unlikely(!kdapl_segment_fill(iov, need, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, &sge)))
+		return false;
+	if (unlikely(!kdapl_pool_take(pool, &slot)))
+		return false;
+	kdapl_sge_store(&slot->recv_sge[0], &sge);
+	kdapl_recv_fill(slot, 1, cookie);
 	*out = slot;
-	slot->recv.num_sge = n;
-	slot->cookie = cookie;
-	/* Adjacent constants become one store */
-	slot->ev.kind = KDAPL_EV_DTO;
-	slot->ev.notify = true;
-	slot->ev.status = DAT_DTO_SUCCESS;
-	slot->ev.op = DAT_DTO_RECEIVE;
-	slot->flags = KDAPL_SLOT_RECV;
-	slot->state = KDAPL_SLOT_POSTED;
-	slot->unused = 0;
 	return true;
+}
+
+/* The same for a vector, without an upper limit of @n */
+static __always_inline bool kdapl_recv_vector(struct kdapl_pool *pool, u32 need, u32 n,
+					      const DAT_LMR_TRIPLET *iov, u64 cookie,
+					      struct kdapl_slot **out)
+{
+	struct kdapl_slot *slot;
+	u64 length;
+
+	/* 0 takes the slow path */
+	if (unlikely(!n || !iov))
+		return false;
+	if (unlikely(!kdapl_pool_take(pool, &slot)))
+		return false;
+	length = kdapl_segments_fast(iov, n, need, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, slot->recv_sge);
+	/* The only limit is that the sum fits in 32 bits (G-19) */
+	if (unlikely(!length || length > U32_MAX)) {
+		kdapl_pool_put(pool, slot);
+		return false;
+	}
+	kdapl_recv_fill(slot, n, cookie);
+	*out = slot;
+	return true;
+}
+
+/*
+ * May a receive take a fast path of this type of object? Also checks the type of the handle. The
+ * slow path calls the tracepoint, so the fast path keeps nothing for it.
+ */
+static __always_inline bool kdapl_recv_is_fast(const struct kdapl_obj *obj, u8 fast)
+{
+	return !trace_kdapl_post_enabled() && likely(READ_ONCE(obj->fast) & fast);
+}
+
+static __always_inline DAT_RETURN kdapl_recv_submit(struct kdapl_ep *ep, struct ib_qp *qp,
+						    struct kdapl_slot *slot)
+{
+	int err = qp->device->ops.post_recv(qp, &slot->recv, &ep->bad_recv);
+
+	if (unlikely(err))
+		return kdapl_recv_refused_fast(ep, slot, err);
+	return DAT_SUCCESS;
+}
+
+static __always_inline DAT_RETURN kdapl_srq_submit(struct kdapl_srq *srq, struct ib_srq *ibsrq,
+						   struct kdapl_slot *slot)
+{
+	int err = ibsrq->device->ops.post_srq_recv(ibsrq, &slot->recv, &srq->bad_recv);
+
+	if (unlikely(err))
+		return kdapl_srq_refused_fast(srq, slot, err);
+	return DAT_SUCCESS;
+}
+
+/* A vector on an EP, or any receive. Out of line: its calls would cost one segment registers */
+static noinline DAT_RETURN kdapl_recv_rest(struct kdapl_ep *ep, DAT_COUNT n,
+					   const DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags)
+{
+	struct kdapl_slot *slot;
+	struct ib_qp *qp;
+
+	if (!flags && kdapl_recv_is_fast(&ep->obj, BIT(DAT_DTO_RECEIVE)) &&
+	    (u32)n <= ep->max_recv_iov) {
+		qp = kdapl_dereference(ep->qp);
+		if (likely(qp && kdapl_recv_vector(&ep->rq, ep->need_write, n, iov, cookie, &slot)))
+			return kdapl_recv_submit(ep, qp, slot);
+	}
+	return kdapl_recv_slow(ep, n, iov, cookie, flags);
+}
+
+/* The same for an SRQ */
+static noinline DAT_RETURN kdapl_srq_recv_rest(struct kdapl_srq *srq, DAT_COUNT n,
+					       const DAT_LMR_TRIPLET *iov, u64 cookie)
+{
+	struct kdapl_slot *slot;
+	struct ib_srq *ibsrq;
+
+	if (kdapl_recv_is_fast(&srq->obj, KDAPL_FAST_SRQ) && (u32)n <= srq->max_iov) {
+		ibsrq = kdapl_dereference(srq->srq);
+		if (likely(ibsrq && kdapl_recv_vector(&srq->pool, srq->need_write, n, iov, cookie,
+						      &slot)))
+			return kdapl_srq_submit(srq, ibsrq, slot);
+	}
+	return kdapl_srq_recv_slow(srq, n, iov, cookie);
 }
 
 static __always_inline DAT_RETURN kdapl_post_recv(struct kdapl_ep *ep, DAT_COUNT n,
@@ -275,28 +388,17 @@ static __always_inline DAT_RETURN kdapl_post_recv(struct kdapl_ep *ep, DAT_COUNT
 {
 	struct kdapl_slot *slot;
 	struct ib_qp *qp;
-	int err;
 
-	/* The slow path calls the tracepoint, so the fast path keeps nothing for it */
-	if (trace_kdapl_post_enabled())
-		return KDAPL_NOT_FAST;
-	if (unlikely(flags))
-		return KDAPL_NOT_FAST;
-	if (unlikely(!iov))
-		return KDAPL_NOT_FAST;
-	if (unlikely(!(READ_ONCE(ep->fast_ops) & BIT(DAT_DTO_RECEIVE))))
-		return KDAPL_NOT_FAST;
-	if (unlikely(n != 1) && (!n || (u32)n > ep->max_recv_iov))
-		return KDAPL_NOT_FAST;
+	if (unlikely(((u32)n - 1) | flags))
+		return kdapl_recv_rest(ep, n, iov, cookie, flags);
+	if (unlikely(!kdapl_recv_is_fast(&ep->obj, BIT(DAT_DTO_RECEIVE))))
+		return kdapl_recv_rest(ep, n, iov, cookie, flags);
 	qp = kdapl_dereference(ep->qp);
 	if (unlikely(!qp))
-		return KDAPL_NOT_FAST;
-	if (unlikely(!kdapl_recv_fast(&ep->rq, ep->need_write, n, iov, cookie, &slot)))
-		return KDAPL_NOT_FAST;
-	err = qp->device->ops.post_recv(qp, &slot->recv, &ep->bad_recv);
-	if (unlikely(err))
-		return kdapl_recv_undo(&ep->rq, slot, err, DAT_RESOURCE_TEP);
-	return DAT_SUCCESS;
+		return kdapl_recv_rest(ep, n, iov, cookie, flags);
+	if (unlikely(!kdapl_recv_one(&ep->rq, ep->need_write, iov, cookie, &slot)))
+		return kdapl_recv_rest(ep, n, iov, cookie, flags);
+	return kdapl_recv_submit(ep, qp, slot);
 }
 
 static __always_inline DAT_RETURN kdapl_post_srq_recv(struct kdapl_srq *srq, DAT_COUNT n,
@@ -304,39 +406,15 @@ static __always_inline DAT_RETURN kdapl_post_srq_recv(struct kdapl_srq *srq, DAT
 {
 	struct kdapl_slot *slot;
 	struct ib_srq *ibsrq;
-	int err;
 
-	if (trace_kdapl_post_enabled())
-		return KDAPL_NOT_FAST;
+	if (unlikely(n != 1 || !kdapl_recv_is_fast(&srq->obj, KDAPL_FAST_SRQ)))
+		return kdapl_srq_recv_rest(srq, n, iov, cookie);
 	ibsrq = kdapl_dereference(srq->srq);
-	if (unlikely(!iov))
-		return KDAPL_NOT_FAST;
-	if (unlikely(!n || (u32)n > srq->max_iov))
-		return KDAPL_NOT_FAST;
 	if (unlikely(!ibsrq))
-		return KDAPL_NOT_FAST;
-	if (unlikely(!kdapl_recv_fast(&srq->pool, srq->need_write, n, iov, cookie, &slot)))
-		return KDAPL_NOT_FAST;
-	err = ibsrq->device->ops.post_srq_recv(ibsrq, &slot->recv, &srq->bad_recv);
-	if (unlikely(err))
-		return kdapl_srq_refused(srq, &srq->pool, slot, err);
-	return DAT_SUCCESS;
-}
-
-/* Out of line, because it needs a stack frame. Inside the read section */
-static noinline DAT_RETURN kdapl_recv_other(struct kdapl_obj *obj, DAT_COUNT n,
-					    const DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags,
-					    DAT_RETURN ret)
-{
-	const struct kdapl_receive r = { .n = n, .iov = iov, .cookie = cookie, .flags = flags };
-
-	if (ret == KDAPL_NOT_FAST && kdapl_handle_type(obj->handle) == DAT_HANDLE_TYPE_SRQ)
-		ret = kdapl_srq_recv_any(to_kdapl_srq(obj), &r);
-	else if (ret == KDAPL_NOT_FAST)
-		ret = kdapl_recv_any(to_kdapl_ep(obj), &r);
-	if (ret != DAT_SUCCESS)
-		trace_kdapl_post_reject(kdapl_obj_id(obj), DAT_DTO_RECEIVE, ret);
-	return ret;
+		return kdapl_srq_recv_rest(srq, n, iov, cookie);
+	if (unlikely(!kdapl_recv_one(&srq->pool, srq->need_write, iov, cookie, &slot)))
+		return kdapl_srq_recv_rest(srq, n, iov, cookie);
+	return kdapl_srq_submit(srq, ibsrq, slot);
 }
 
 /**
@@ -373,15 +451,12 @@ DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	DAT_RETURN ret;
 
 	kdapl_peek_lock();
-	if (unlikely(!kdapl_obj_find(ep_handle, DAT_HANDLE_TYPE_EP, &obj))) {
+	if (unlikely(!kdapl_obj_find(ep_handle, &obj))) {
 		kdapl_peek_unlock();
 		return KDAPL_BAD_HANDLE(EP);
 	}
 	ret = kdapl_post_recv(to_kdapl_ep(obj), num_segments, local_iov, user_cookie.as_64,
 			      completion_flags);
-	if (unlikely(ret))
-		ret = kdapl_recv_other(obj, num_segments, local_iov, user_cookie.as_64,
-				       completion_flags, ret);
 	kdapl_peek_unlock();
 	return ret;
 }
@@ -418,14 +493,12 @@ DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 	DAT_RETURN ret;
 
 	kdapl_peek_lock();
-	if (unlikely(!kdapl_obj_find(srq_handle, DAT_HANDLE_TYPE_SRQ, &obj))) {
+	if (unlikely(!kdapl_obj_find(srq_handle, &obj))) {
 		kdapl_peek_unlock();
 		return KDAPL_BAD_HANDLE(SRQ);
 	}
 	ret = kdapl_post_srq_recv(to_kdapl_srq(obj), num_segments, local_iov,
 				  user_cookie.as_64);
-	if (unlikely(ret))
-		ret = kdapl_recv_other(obj, num_segments, local_iov, user_cookie.as_64, 0, ret);
 	kdapl_peek_unlock();
 	return ret;
 }

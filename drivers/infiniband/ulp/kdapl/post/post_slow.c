@@ -33,10 +33,13 @@ DAT_RETURN __cold kdapl_request_refused(struct kdapl_slot *slot, int err)
 	return err == -ENOMEM ? KDAPL_NO_RESOURCE(TEP) : KDAPL_ERROR(INTERNAL_ERROR);
 }
 
-/* Steps 3 to 6 of a request */
+/* Steps 1 and 3 to 6 of a request. The caller has not checked the type of the handle */
 static DAT_RETURN kdapl_check_request(const struct kdapl_ep *ep, const struct kdapl_request *r)
 {
 	bool rdma = r->op != DAT_DTO_SEND;
+
+	if (kdapl_handle_type(ep->obj.handle) != DAT_HANDLE_TYPE_EP)
+		return KDAPL_BAD_HANDLE(EP);
 
 	/* A negative count is a very large number here */
 	if ((u32)r->n > kdapl_request_limit(ep, r->op))
@@ -58,7 +61,7 @@ static DAT_RETURN kdapl_check_request(const struct kdapl_ep *ep, const struct kd
 static DAT_RETURN kdapl_check_segments(const struct kdapl_ep *ep, const struct kdapl_request *r,
 				       struct kdapl_slot *slot, struct kdapl_segments *segs)
 {
-	u32 need = r->op == DAT_DTO_RDMA_READ ? ep->need_write : ep->need_read;
+	u32 need = kdapl_local_need(ep, r->op);
 	u32 privilege = kdapl_local_privilege(r->op);
 	DAT_RETURN ret;
 
@@ -100,14 +103,15 @@ static DAT_RETURN kdapl_check_data(const struct kdapl_ep *ep, const struct kdapl
 static void kdapl_request_fill_slot(const struct kdapl_request *r, struct kdapl_slot *slot,
 				    const struct kdapl_segments *segs)
 {
-	slot->cookie = r->cookie;
-	slot->flags = r->flags;
+	slot->dto.cookie = r->cookie;
+	slot->ev.flags = r->flags & DAT_COMPLETION_SUPPRESS_FLAG ? KDAPL_SLOT_SUPPRESS : 0;
 	slot->ev.kind = KDAPL_EV_DTO;
-	slot->ev.op = r->op;
-	slot->ev.status = DAT_DTO_SUCCESS;
+	slot->dto.op = r->op;
+	slot->dto.status = DAT_DTO_SUCCESS;
 	slot->ev.notify = !(r->flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
-	slot->ev.length = segs->total;
-	WRITE_ONCE(slot->state, KDAPL_SLOT_POSTED);
+	slot->dto.length = segs->total;
+	slot->dto.key = 0;
+	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_POSTED);
 }
 
 static void kdapl_request_fill_wr(const struct kdapl_request *r, struct kdapl_slot *slot,
@@ -117,7 +121,7 @@ static void kdapl_request_fill_wr(const struct kdapl_request *r, struct kdapl_sl
 
 	rdma->wr.num_sge = segs->num_sge;
 	if (!segs->num_sge)
-		kdapl_slot_no_sge(slot);
+		kdapl_request_no_sge(slot);
 	rdma->wr.opcode = kdapl_opcode(r->op);
 	if (r->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
 		send_flags |= IB_SEND_FENCE;
@@ -147,16 +151,16 @@ static DAT_RETURN kdapl_submit(struct kdapl_ep *ep, const struct kdapl_request *
 
 	kdapl_request_fill_slot(r, slot, segs);
 	if (unlikely(!qp)) {
-		slot->flags |= KDAPL_SLOT_SIGNALLED;
+		slot->ev.flags |= KDAPL_SLOT_SIGNALLED;
 		kdapl_flush_in_software(ep, slot);
 		return DAT_SUCCESS;
 	}
 	in_run = (r->flags & DAT_COMPLETION_SUPPRESS_FLAG) && kdapl_run_admits(sq);
-	slot->run_end = kdapl_run_end(sq);
+	slot->ev.run_end = kdapl_run_end(sq);
 	if (in_run)
 		kdapl_run_enter(sq, slot);
 	else
-		slot->flags |= KDAPL_SLOT_SIGNALLED;
+		slot->ev.flags |= KDAPL_SLOT_SIGNALLED;
 	kdapl_request_fill_wr(r, slot, segs, in_run ? 0 : IB_SEND_SIGNALED);
 	if (trace_kdapl_post_enabled())
 		idx = kdapl_slot_idx(slot);
@@ -192,8 +196,8 @@ static DAT_RETURN kdapl_queue_request(struct kdapl_ep *ep, const struct kdapl_re
 }
 
 /**
- * kdapl_post_any - post any request, from step 3 on
- * @ep: the EP
+ * kdapl_post_any - post any request, from the type of the handle on
+ * @ep: the EP, if its handle is that of an EP
  * @r:  the request
  *
  * Context: any, inside the read section.
@@ -215,7 +219,7 @@ DAT_RETURN kdapl_post_any(struct kdapl_ep *ep, const struct kdapl_request *r)
 }
 
 /**
- * kdapl_post_other - the same for a request without a key
+ * kdapl_post_slow - the same for a request without a key
  * @ep:     the EP
  * @op:     DAT_DTO_SEND, _RDMA_WRITE, _RDMA_READ
  * @n:      number of segments in @iov
@@ -227,9 +231,9 @@ DAT_RETURN kdapl_post_any(struct kdapl_ep *ep, const struct kdapl_request *r)
  * Context: any, inside the read section.
  * Return: the return value of the posting call.
  */
-DAT_RETURN kdapl_post_other(struct kdapl_ep *ep, DAT_DTOS op, DAT_COUNT n,
-			    const DAT_LMR_TRIPLET *iov, const DAT_RMR_TRIPLET *remote,
-			    u64 cookie, u32 flags)
+DAT_RETURN kdapl_post_slow(struct kdapl_ep *ep, DAT_DTOS op, DAT_COUNT n,
+			   const DAT_LMR_TRIPLET *iov, const DAT_RMR_TRIPLET *remote,
+			   u64 cookie, u32 flags)
 {
 	const struct kdapl_request r = {
 		.op = op,

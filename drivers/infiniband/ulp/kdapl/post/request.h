@@ -43,6 +43,12 @@ static __always_inline u32 kdapl_local_privilege(DAT_DTOS op)
 					 DAT_MEM_PRIV_LOCAL_READ_FLAG;
 }
 
+/* Zone and privilege that the local memory of an operation needs */
+static __always_inline u32 kdapl_local_need(const struct kdapl_ep *ep, DAT_DTOS op)
+{
+	return op == DAT_DTO_RDMA_READ ? ep->need_write : ep->need_read;
+}
+
 /*
  * Like ib_post_send(), which however passes the address of a local variable for the
  * refused request; that costs a stack frame with a stack protector. CPUs may write to
@@ -65,8 +71,8 @@ static __always_inline u32 kdapl_request_limit(const struct kdapl_ep *ep, DAT_DT
 
 DAT_RETURN kdapl_request_refused(struct kdapl_slot *slot, int err);
 DAT_RETURN kdapl_post_any(struct kdapl_ep *ep, const struct kdapl_request *r);
-DAT_RETURN kdapl_post_other(struct kdapl_ep *ep, DAT_DTOS op, DAT_COUNT n,
-			    const DAT_LMR_TRIPLET *iov, const DAT_RMR_TRIPLET *remote,
-			    u64 cookie, u32 flags);
+DAT_RETURN kdapl_post_slow(struct kdapl_ep *ep, DAT_DTOS op, DAT_COUNT n,
+			   const DAT_LMR_TRIPLET *iov, const DAT_RMR_TRIPLET *remote,
+			   u64 cookie, u32 flags);
 
 #endif /* _KDAPL_REQUEST_H_ */

@@ -143,7 +143,7 @@ static void kdapl_bind_inv_done(struct ib_cq *cq, struct ib_wc *wc)
 static void kdapl_bind_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
-	struct kdapl_mr *m = slot->mr;
+	struct kdapl_mr *m = slot->dto.mr;
 	bool ok = wc->status == IB_WC_SUCCESS;
 	struct kdapl_rmr *rmr = m->rmr;
 	struct kdapl_mr *old = &rmr->mrs[m == rmr->mrs];
@@ -152,8 +152,8 @@ static void kdapl_bind_done(struct ib_cq *cq, struct ib_wc *wc)
 	/* Until the end: after the last reference the RMR is freed after a grace period */
 	rcu_read_lock();
 	spin_lock_irqsave(&rmr->lock, flags);
-	if (slot->flags & KDAPL_SLOT_REGISTERS) {
-		if (slot->flags & KDAPL_SLOT_INVALIDATES) {
+	if (slot->ev.flags & KDAPL_SLOT_REGISTERS) {
+		if (slot->ev.flags & KDAPL_SLOT_INVALIDATES) {
 			/*
 			 * The invalidation has its own completion only if it fails. If
 			 * the registration has failed, it may not have been executed.
@@ -165,7 +165,7 @@ static void kdapl_bind_done(struct ib_cq *cq, struct ib_wc *wc)
 			old->inv_failed = false;
 		}
 		kdapl_bind_registered(rmr, m, slot, ok);
-	} else if (slot->flags & KDAPL_SLOT_INVALIDATES) {
+	} else if (slot->ev.flags & KDAPL_SLOT_INVALIDATES) {
 		kdapl_bind_invalidated(m, ok);
 	}
 	kdapl_rmr_repair_soon(rmr);
@@ -183,7 +183,7 @@ static void kdapl_bind_done(struct ib_cq *cq, struct ib_wc *wc)
 static void kdapl_bind_half_posted_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
-	struct kdapl_mr *old = slot->mr;
+	struct kdapl_mr *old = slot->dto.mr;
 	struct kdapl_rmr *rmr = old->rmr;
 	unsigned long flags;
 
@@ -377,9 +377,9 @@ static struct ib_send_wr *kdapl_bind_prepare(struct kdapl_bind *b, struct kdapl_
 		old->failed = false;
 		old->state = KDAPL_MR_INVALIDATING;
 		old->gone = false;
-		slot->flags |= KDAPL_SLOT_INVALIDATES;
+		slot->ev.flags |= KDAPL_SLOT_INVALIDATES;
 	}
-	slot->mr = next ?: old ?: rmr->mrs;
+	slot->dto.mr = next ?: old ?: rmr->mrs;
 	kdapl_rmr_unbound(rmr);
 	if (!next) {
 		/* If nothing is bound, an empty request completes in order */
@@ -394,7 +394,7 @@ static struct ib_send_wr *kdapl_bind_prepare(struct kdapl_bind *b, struct kdapl_
 		slot->rdma.rkey = 0;
 		return first;
 	}
-	slot->flags |= KDAPL_SLOT_REGISTERS;
+	slot->ev.flags |= KDAPL_SLOT_REGISTERS;
 	slot->reg.wr.opcode = IB_WR_REG_MR;
 	slot->reg.mr = next->mr;
 	slot->reg.key = next->mr->rkey;
@@ -461,7 +461,7 @@ static void kdapl_bind_half_posted(struct kdapl_bind *b, struct kdapl_slot *slot
 	kdapl_rmr_unbound(b->rmr);
 	*b->context = b->old_context;
 	b->old->half_posted = true;
-	slot->mr = b->old;
+	slot->dto.mr = b->old;
 	slot->cqe.done = kdapl_bind_half_posted_done;
 	kdapl_sq_defer(&b->ep->sq, slot);
 	kdapl_ep_schedule(b->ep, KDAPL_TODO_BREAK);

@@ -31,6 +31,13 @@ static __always_inline u32 kdapl_run_end(const struct kdapl_sq *sq)
 	return smp_load_acquire(&sq->run_tail);
 }
 
+/* Is the run as long as it may be? sq->lock held */
+static inline bool kdapl_run_is_full(const struct kdapl_sq *sq)
+{
+	lockdep_assert_held(&sq->lock);
+	return READ_ONCE(sq->run_len) + 1 >= sq->run_max;
+}
+
 /*
  * May the next request be unsignalled? The one that makes a run run_max long is signalled,
  * and so is one that has taken the last free slot: otherwise a Consumer that suppresses
@@ -40,7 +47,7 @@ static __always_inline u32 kdapl_run_end(const struct kdapl_sq *sq)
 static inline bool kdapl_run_admits(const struct kdapl_sq *sq)
 {
 	lockdep_assert_held(&sq->lock);
-	return READ_ONCE(sq->run_len) + 1 < sq->run_max && !kdapl_pool_empty(&sq->pool);
+	return !kdapl_run_is_full(sq) && !kdapl_pool_empty(&sq->pool);
 }
 
 /* Enters an unsignalled request, before its verbs call. sq->lock held */
@@ -57,7 +64,8 @@ static inline void kdapl_run_enter(struct kdapl_sq *sq, const struct kdapl_slot 
 static inline void kdapl_run_publish(struct kdapl_sq *sq)
 {
 	lockdep_assert_held(&sq->lock);
-	WRITE_ONCE(sq->run_len, READ_ONCE(sq->run_len) + 1);
+	/* A signalled post may clear it at the same time; either value is good enough */
+	data_race(sq->run_len++);
 	/* The entry and the request in the queue, then the position */
 	smp_store_release(&sq->run_tail, sq->run_tail + 1);
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Vectors of segments, and the reason why a segment is refused. See segment.h.
+ * Any vector of segments, and the reason why a segment is refused. See segment.h.
  *
- * Called by post.c, post_slow.c and post_recv.c in any context, inside a read section.
+ * Called by post_slow.c and post_recv.c in any context, inside a read section.
  */
 #include "object/object.h"
 #include "segment.h"
@@ -28,57 +28,6 @@ static __cold noinline DAT_RETURN kdapl_segment_reason(DAT_LMR_CONTEXT context, 
 }
 
 /**
- * kdapl_segments_fast - check and translate a vector without empty segments
- * @iov:       segments
- * @n:         their number, not 0; @sge must have room for as many
- * @need:      zone and privilege needed
- * @privilege: the privilege alone
- * @sge:       receives the translation
- *
- * Adjacent segments of the same LMR, such as the pages of a buffer, share one lookup.
- *
- * Context: any, inside a read section.
- * Return: the sum of their lengths; 0 if one of them is bad or empty.
- */
-u64 kdapl_segments_fast(const DAT_LMR_TRIPLET *iov, u32 n, u32 need, u32 privilege,
-			struct ib_sge *sge)
-{
-	const DAT_LMR_TRIPLET *end = iov + n;
-	/* Elements of both arrays have 16 bytes, so one of the pointers is enough */
-	unsigned long delta = (unsigned long)sge - (unsigned long)iov;
-	u64 va, base = 0, limit = 0, total = 0;
-	const struct kdapl_lmr_desc *desc;
-	/* No LMR has the context 0 */
-	DAT_LMR_CONTEXT context = 0;
-	u32 length, lkey = 0;
-
-	BUILD_BUG_ON(sizeof(*iov) != sizeof(*sge));
-	do {
-		/* Read twice if it differs; the second value is the one that is checked */
-		if (data_race(iov->lmr_context) != context) {
-			context = READ_ONCE(iov->lmr_context);
-			desc = kdapl_lmr_desc(context);
-			if (unlikely(!kdapl_segment_granted(desc, context, need, privilege)))
-				return 0;
-			base = desc->base;
-			limit = desc->length;
-			lkey = desc->lkey;
-		}
-		length = READ_ONCE(iov->segment_length);
-		va = READ_ONCE(iov->virtual_address);
-		if (unlikely(!kdapl_segment_inside(va, length, base, limit)))
-			return 0;
-		sge = (struct ib_sge *)((unsigned long)iov + delta);
-		sge->addr = va;
-		sge->length = length;
-		/* Keep two stores: to combine them costs more than the second one */
-		WRITE_ONCE(sge->lkey, lkey);
-		total += length;
-	} while (++iov != end);
-	return total;
-}
-
-/**
  * kdapl_segments_fill - check and translate any vector
  * @iov:       segments
  * @n:         their number; @sge must have room for as many
@@ -93,18 +42,16 @@ struct kdapl_segments kdapl_segments_fill(const DAT_LMR_TRIPLET *iov, u32 n, u32
 					  u32 privilege, struct ib_sge *sge)
 {
 	struct kdapl_segments out = {};
-	u32 i, length;
+	u32 i;
 
 	for (i = 0; i < n; i++) {
 		if (!READ_ONCE(iov[i].segment_length))
 			continue;
-		length = kdapl_segment_fill(&iov[i], need, privilege, &sge[out.num_sge]);
-		if (unlikely(!length)) {
+		if (unlikely(!kdapl_segment_fill(&iov[i], need, privilege, &sge[out.num_sge]))) {
 			out.num_sge = -1;
 			break;
 		}
-		out.num_sge++;
-		out.total += length;
+		out.total += sge[out.num_sge++].length;
 	}
 	return out;
 }

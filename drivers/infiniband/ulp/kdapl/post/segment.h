@@ -7,8 +7,8 @@
  * layer checks no segments: a device accepts any key and any range when a request is
  * posted, and breaks the connection later.
  *
- * The check of one segment is inlined. Vectors, and the reason of a refusal, are out
- * of line (segment.c).
+ * The checks of the fast paths are inlined. Those of the slow path, and the reason of a refusal,
+ * are out of line (segment.c).
  */
 #ifndef _KDAPL_SEGMENT_H_
 #define _KDAPL_SEGMENT_H_
@@ -51,10 +51,10 @@ static __always_inline bool kdapl_segment_granted(const struct kdapl_lmr_desc *d
  * @privilege: the privilege alone, a constant
  * @sge:       receives the translation
  *
- * Return: its length; 0 if it is bad or empty.
+ * Return: false if it is bad or empty.
  */
-static __always_inline u32 kdapl_segment_fill(const DAT_LMR_TRIPLET *seg, u32 need,
-					      u32 privilege, struct ib_sge *sge)
+static __always_inline bool kdapl_segment_fill(const DAT_LMR_TRIPLET *seg, u32 need,
+					       u32 privilege, struct ib_sge *sge)
 {
 	/* Read each field once: the Consumer may be writing to the array */
 	DAT_LMR_CONTEXT context = READ_ONCE(seg->lmr_context);
@@ -63,13 +63,21 @@ static __always_inline u32 kdapl_segment_fill(const DAT_LMR_TRIPLET *seg, u32 ne
 	u64 va = READ_ONCE(seg->virtual_address);
 
 	if (unlikely(!kdapl_segment_granted(desc, context, need, privilege)))
-		return 0;
+		return false;
 	if (unlikely(!kdapl_segment_inside(va, length, desc->base, desc->length)))
-		return 0;
+		return false;
 	sge->addr = va;
 	sge->length = length;
 	sge->lkey = desc->lkey;
-	return length;
+	return true;
+}
+
+/* Keeps two stores: to combine the length and the key costs more than the second one */
+static __always_inline void kdapl_sge_store(struct ib_sge *to, const struct ib_sge *sge)
+{
+	to->addr = sge->addr;
+	to->length = sge->length;
+	WRITE_ONCE(to->lkey, sge->lkey);
 }
 
 /**
@@ -83,10 +91,54 @@ struct kdapl_segments {
 	s32 num_sge;
 };
 
+/**
+ * kdapl_segments_fast - check and translate a vector without empty segments
+ * @iov:       segments
+ * @n:         their number, not 0; @sge must have room for as many
+ * @need:      zone and privilege needed
+ * @privilege: the privilege alone, a constant
+ * @sge:       receives the translation
+ *
+ * Adjacent segments of the same LMR, such as the pages of a buffer, share one lookup.
+ *
+ * Context: any, inside a read section.
+ * Return: the sum of their lengths; 0 if one of them is bad or empty.
+ */
+static __always_inline u64 kdapl_segments_fast(const DAT_LMR_TRIPLET *iov, u32 n, u32 need,
+					       u32 privilege, struct ib_sge *sge)
+{
+	const DAT_LMR_TRIPLET *end = iov + n;
+	/* Elements of both arrays have 16 bytes, so one of the pointers is enough */
+	unsigned long delta = (unsigned long)sge - (unsigned long)iov;
+	u64 va, base = 0, limit = 0, total = 0;
+	const struct kdapl_lmr_desc *desc;
+	/* No LMR has the context 0 */
+	DAT_LMR_CONTEXT context = 0;
+	u32 length, lkey = 0;
+
+	do {
+		/* Read twice if it differs; the second value is the one that is checked */
+		if (data_race(iov->lmr_context) != context) {
+			context = READ_ONCE(iov->lmr_context);
+			desc = kdapl_lmr_desc(context);
+			if (unlikely(!kdapl_segment_granted(desc, context, need, privilege)))
+				return 0;
+			base = desc->base;
+			limit = desc->length;
+			lkey = desc->lkey;
+		}
+		length = READ_ONCE(iov->segment_length);
+		va = READ_ONCE(iov->virtual_address);
+		if (unlikely(!kdapl_segment_inside(va, length, base, limit)))
+			return 0;
+		kdapl_sge_store((void *)iov + delta, &(struct ib_sge){ va, length, lkey });
+		total += length;
+	} while (++iov != end);
+	return total;
+}
+
 struct kdapl_segments kdapl_segments_fill(const DAT_LMR_TRIPLET *iov, u32 n, u32 need,
 					  u32 privilege, struct ib_sge *sge);
-u64 kdapl_segments_fast(const DAT_LMR_TRIPLET *iov, u32 n, u32 need, u32 privilege,
-			struct ib_sge *sge);
 DAT_RETURN kdapl_segments_reason(const DAT_LMR_TRIPLET *iov, u32 n, u32 need, u32 privilege,
 				 u64 *total);
 void kdapl_segments_trim(struct ib_sge *sge, struct kdapl_segments *segs, u32 length);

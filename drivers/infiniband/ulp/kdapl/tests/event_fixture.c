@@ -120,19 +120,22 @@ struct kdapl_slot *evt_slot(struct evt *evt, unsigned int which, u64 cookie, boo
 
 	if (!slot)
 		return NULL;
-	slot->state = KDAPL_SLOT_DONE;
-	slot->cookie = cookie;
+	slot->ev.state = KDAPL_SLOT_DONE;
+	slot->dto.cookie = cookie;
 	slot->ev.notify = notify;
-	slot->ev.status = DAT_DTO_SUCCESS;
-	slot->ev.op = DAT_DTO_SEND;
-	slot->ev.length = 77;
+	slot->dto.status = DAT_DTO_SUCCESS;
+	slot->dto.op = DAT_DTO_SEND;
+	slot->dto.length = 77;
 	return slot;
 }
 
 void evt_done(struct evt *evt, struct kdapl_slot *slot)
 {
 	local_bh_disable();
-	kdapl_evd_complete(&evt->evd, &slot->ev);
+	if (slot->ev.notify)
+		kdapl_evd_complete(&evt->evd, &slot->ev);
+	else
+		kdapl_evd_queue(&evt->evd, &slot->ev, true);
 	local_bh_enable();
 }
 

@@ -421,12 +421,12 @@ static void MNS_invalidate_fence_during_a_change_of_the_pool(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(teller.ready)));
 	slot = kdapl_pool_slot(&ep.ep->sq.pool, 0);
 	spin_lock_irq(&ep.ep->lock);
-	WRITE_ONCE(slot->state, KDAPL_SLOT_POSTED);
+	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_POSTED);
 	WRITE_ONCE(teller.go, true);
 	for (i = 0; i < LOOKS && !READ_ONCE(teller.done); i++)
 		cpu_relax();
 	early = READ_ONCE(teller.done);
-	WRITE_ONCE(slot->state, KDAPL_SLOT_FREE);
+	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_FREE);
 	spin_unlock_irq(&ep.ep->lock);
 	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(teller.done)));
 	/* It has returned from the call, so the result is there */

@@ -43,19 +43,20 @@ static void preformatted(struct kunit *test, bool recv)
 		KUNIT_EXPECT_TRUE(test, slot->cqe.done == no_done);
 		KUNIT_EXPECT_PTR_EQ(test, slot->ev.ep, some_ep);
 		KUNIT_EXPECT_EQ(test, slot->ev.kind, KDAPL_EV_DTO);
-		KUNIT_EXPECT_EQ(test, slot->state, KDAPL_SLOT_FREE);
+		KUNIT_EXPECT_EQ(test, slot->ev.state, KDAPL_SLOT_FREE);
 		KUNIT_EXPECT_PTR_EQ(test, kdapl_slot_of_cqe(&slot->cqe), slot);
 		KUNIT_EXPECT_PTR_EQ(test, kdapl_slot_of_event(&slot->ev), slot);
-		KUNIT_EXPECT_LE(test, (unsigned long)&slot->sge[3], (unsigned long)next);
 		KUNIT_EXPECT_TRUE(test, IS_ALIGNED((unsigned long)slot, 8));
-		KUNIT_EXPECT_EQ(test, !!(slot->flags & KDAPL_SLOT_RECV), recv);
+		KUNIT_EXPECT_EQ(test, !!(slot->ev.flags & KDAPL_SLOT_RECV), recv);
 		if (recv) {
 			KUNIT_EXPECT_PTR_EQ(test, slot->recv.wr_cqe, &slot->cqe);
-			KUNIT_EXPECT_PTR_EQ(test, slot->recv.sg_list, &slot->sge[0]);
+			KUNIT_EXPECT_PTR_EQ(test, slot->recv.sg_list, &slot->recv_sge[0]);
+			KUNIT_EXPECT_PTR_EQ(test, (void *)&slot->recv_sge[3], (void *)next);
 			KUNIT_EXPECT_NULL(test, slot->recv.next);
 		} else {
 			KUNIT_EXPECT_PTR_EQ(test, slot->rdma.wr.wr_cqe, &slot->cqe);
 			KUNIT_EXPECT_PTR_EQ(test, slot->rdma.wr.sg_list, &slot->sge[0]);
+			KUNIT_EXPECT_PTR_EQ(test, (void *)&slot->sge[3], (void *)next);
 			KUNIT_EXPECT_NULL(test, slot->rdma.wr.next);
 		}
 	}
@@ -129,7 +130,7 @@ static void close_takes_all_or_none(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kdapl_pool_close(empty));
 	slot = kdapl_pool_get(pool);
 	for (i = 0; i < 4; i++) {
-		slot->cookie = i == 1 ? KDAPL_POOL_NONE : i == 2 ? ~0ULL : i;
+		slot->dto.cookie = i == 1 ? KDAPL_POOL_NONE : i == 2 ? ~0ULL : i;
 		KUNIT_EXPECT_FALSE(test, kdapl_pool_close(pool));
 		KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(pool), DEPTH - 1);
 	}
@@ -180,9 +181,9 @@ static void states_are_counted(struct kunit *test)
 	for (i = 0; i < ARRAY_SIZE(slot); i++) {
 		slot[i] = kdapl_pool_get(pool);
 		KUNIT_ASSERT_NOT_NULL(test, slot[i]);
-		slot[i]->state = KDAPL_SLOT_POSTED;
+		slot[i]->ev.state = KDAPL_SLOT_POSTED;
 	}
-	slot[1]->state = KDAPL_SLOT_DONE;
+	slot[1]->ev.state = KDAPL_SLOT_DONE;
 	KUNIT_EXPECT_EQ(test, kdapl_pool_count(pool, KDAPL_SLOT_POSTED), 2);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_count(pool, KDAPL_SLOT_DONE), 1);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_count(pool, KDAPL_SLOT_FREE), DEPTH - 3);

@@ -84,7 +84,7 @@ static void unpublished_request_is_released_by_a_later_one(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, nested, DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, fake_outstanding(&tp_qp(&ep)->sq), 2);
 	KUNIT_EXPECT_EQ(test, sq->run_tail, 1);
-	KUNIT_EXPECT_EQ(test, slot_at(1)->run_end, 0);
+	KUNIT_EXPECT_EQ(test, slot_at(1)->ev.run_end, 0);
 
 	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
 	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
@@ -92,7 +92,7 @@ static void unpublished_request_is_released_by_a_later_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, free_slots(), TP_DEPTH - 1);
 
 	KUNIT_ASSERT_EQ(test, signalled(3), DAT_SUCCESS);
-	KUNIT_EXPECT_EQ(test, slot_at(0)->run_end, 1);
+	KUNIT_EXPECT_EQ(test, slot_at(0)->ev.run_end, 1);
 	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
 	tp_expect_dto(test, &ep, TP_SEND, 3, DAT_DTO_SUCCESS, TP_SEG);
 	KUNIT_EXPECT_EQ(test, free_slots(), TP_DEPTH);
@@ -111,7 +111,7 @@ static void fail_and_post_signalled(const struct ib_send_wr *wr)
 	local_bh_enable();
 	head_in_verbs = ep.ep->sq.run_head;
 	nested = signalled(2);
-	end_in_verbs = slot_at(0)->run_end;
+	end_in_verbs = slot_at(0)->ev.run_end;
 }
 
 /* run_head is ahead of run_tail then, and the position of the signalled request is older */

@@ -99,9 +99,12 @@ static void B_16_unbind_names_no_memory(struct kunit *test)
 /* A slot has room for one segment even if the queue's limit is 0 */
 static void every_slot_has_a_segment(struct kunit *test)
 {
-	KUNIT_EXPECT_GE(test, kdapl_pool_stride(0),
-			(u32)(sizeof(struct kdapl_slot) + sizeof(struct ib_sge)));
-	KUNIT_EXPECT_EQ(test, kdapl_pool_stride(0), kdapl_pool_stride(1));
+	KUNIT_EXPECT_EQ(test, kdapl_pool_stride(0, false),
+			(u32)(offsetof(struct kdapl_slot, sge) + sizeof(struct ib_sge)));
+	KUNIT_EXPECT_EQ(test, kdapl_pool_stride(0, true),
+			(u32)(offsetof(struct kdapl_slot, recv_sge) + sizeof(struct ib_sge)));
+	KUNIT_EXPECT_EQ(test, kdapl_pool_stride(1, false), kdapl_pool_stride(0, false));
+	KUNIT_EXPECT_EQ(test, kdapl_pool_stride(1, true), kdapl_pool_stride(0, true));
 }
 
 /* ---- suite ------------------------------------------------------------- */

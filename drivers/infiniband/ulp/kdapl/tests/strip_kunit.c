@@ -257,11 +257,11 @@ static void S_31_a_receive_that_is_being_posted_is_flushed_once(struct kunit *te
 	expect_three_flushed(test);
 	slot = kdapl_pool_get(&ep.ep->rq);
 	KUNIT_ASSERT_NOT_NULL(test, slot);
-	slot->cookie = 4;
-	slot->flags = KDAPL_SLOT_RECV;
+	slot->dto.cookie = 4;
+	slot->ev.flags = KDAPL_SLOT_RECV;
 	slot->ev.kind = KDAPL_EV_DTO;
-	slot->ev.op = DAT_DTO_RECEIVE;
-	WRITE_ONCE(slot->state, KDAPL_SLOT_POSTED);
+	slot->dto.op = DAT_DTO_RECEIVE;
+	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_POSTED);
 	kdapl_flush_kept(ep.ep);
 	kdapl_flush_in_software(ep.ep, slot);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.recv_evd), 1);
