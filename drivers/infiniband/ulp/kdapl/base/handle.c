@@ -25,7 +25,7 @@
 
 struct kdapl_handle_page *kdapl_handle_pages[KDAPL_HANDLE_PAGES];
 
-/* No handle of a caller can match this one, because its type does not exist */
+/* Its type does not exist, and it takes no fast path. So no handle of a caller is valid here */
 static struct kdapl_obj no_obj = {
 	.handle = (unsigned long)KDAPL_HANDLE_TYPE_NONE << KDAPL_HANDLE_INDEX_BITS,
 };

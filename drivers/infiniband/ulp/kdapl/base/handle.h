@@ -15,6 +15,7 @@
 #define _KDAPL_HANDLE_H_
 
 #include <linux/bits.h>
+#include <linux/build_bug.h>
 #include <linux/completion.h>
 #include <linux/list.h>
 #include <linux/rcupdate.h>
@@ -46,6 +47,7 @@ struct kdapl_obj;
  */
 #define KDAPL_FAST_SRQ		BIT(DAT_DTO_RECEIVE + 1)
 #define KDAPL_FAST_EVD		BIT(DAT_DTO_RECEIVE + 2)
+static_assert(KDAPL_FAST_EVD <= U8_MAX);
 
 /**
  * struct kdapl_obj_ops - what other layers do with an object of any type
@@ -178,10 +180,11 @@ static inline unsigned int kdapl_handle_type(unsigned long handle)
  * @handle: any value
  * @obj:    receives the object
  *
- * For the fast paths, which check the type together with kdapl_obj.fast.
+ * For the fast paths, which check the type together with kdapl_obj.fast. The caller must check
+ * one of them: one value without an object also has an entry, whose kdapl_obj.fast is 0.
  *
  * Context: any, inside a read section; the object exists until the section ends.
- * Return: false if @handle is not a valid handle.
+ * Return: false if no object has this handle.
  */
 static __always_inline bool kdapl_obj_find(DAT_HANDLE handle, struct kdapl_obj **obj)
 {

@@ -545,7 +545,8 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 
 	kdapl_read_lock(flags);
 	if (unlikely(!kdapl_obj_find(evd_handle, &obj) ||
-		     !(obj->fast & KDAPL_FAST_EVD))) {
+		     /* Constant for an EVD, and no other type ever has this bit */
+		     !data_race(obj->fast & KDAPL_FAST_EVD))) {
 		kdapl_read_unlock(flags);
 		return KDAPL_ERROR(INVALID_HANDLE);
 	}

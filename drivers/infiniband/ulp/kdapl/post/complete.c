@@ -234,16 +234,19 @@ void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc)
 	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
 	struct kdapl_ep *ep = slot->ev.ep;
 
-	/* Success is 0 */
 	if (unlikely(trace_kdapl_complete_enabled() ||
-		     (wc->status | READ_ONCE(ep->slow) | (slot->ev.run_end ^ ep->sq.run_head)) ||
 		     !kdapl_event_is(&slot->ev, KDAPL_EV_DTO, KDAPL_NOTIFY, KDAPL_SLOT_SIGNALLED,
 				     KDAPL_SLOT_POSTED))) {
 		kdapl_request_other(ep, slot, wc);
 		return;
 	}
+	/* Before ep->slow is read: whoever sets WATCH looks for posted slots after that */
 	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_DONE);
-	kdapl_evd_queue_success(ep->request_evd, &slot->ev);
+	/* Success is 0 */
+	if (unlikely(wc->status | READ_ONCE(ep->slow) | (slot->ev.run_end ^ ep->sq.run_head)))
+		kdapl_request_other(ep, slot, wc);
+	else
+		kdapl_evd_queue_success(ep->request_evd, &slot->ev);
 }
 
 /**
@@ -343,6 +346,7 @@ static __always_inline void kdapl_recv_event(struct kdapl_ep *ep, struct kdapl_s
 		kdapl_recv_other(ep, slot, wc);
 		return;
 	}
+	/* Nobody waits for receives by their state, so it may be written after ep->slow is read */
 	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_DONE);
 	kdapl_evd_queue_success(ep->recv_evd, &slot->ev);
 }

@@ -91,6 +91,8 @@ struct kdapl_segments {
 	s32 num_sge;
 };
 
+static_assert(sizeof(DAT_LMR_TRIPLET) == sizeof(struct ib_sge));
+
 /**
  * kdapl_segments_fast - check and translate a vector without empty segments
  * @iov:       segments
@@ -108,7 +110,7 @@ static __always_inline u64 kdapl_segments_fast(const DAT_LMR_TRIPLET *iov, u32 n
 					       u32 privilege, struct ib_sge *sge)
 {
 	const DAT_LMR_TRIPLET *end = iov + n;
-	/* Elements of both arrays have 16 bytes, so one of the pointers is enough */
+	/* Elements of both arrays have the same size, so one of the pointers is enough */
 	unsigned long delta = (unsigned long)sge - (unsigned long)iov;
 	u64 va, base = 0, limit = 0, total = 0;
 	const struct kdapl_lmr_desc *desc;

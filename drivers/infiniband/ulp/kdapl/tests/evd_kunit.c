@@ -59,12 +59,16 @@ static void no_extension_is_reported(struct kunit *test)
 
 static void dequeue_refuses_bad_arguments(struct kunit *test)
 {
+	unsigned long none = (unsigned long)KDAPL_HANDLE_TYPE_NONE << KDAPL_HANDLE_INDEX_BITS;
 	struct evt *evt = test->priv;
 	DAT_EVENT event;
 
 	evt_post_se(evt, 1);
 	KUNIT_EXPECT_EQ(test, DAT_GET_TYPE(dat_evd_dequeue(NULL, &event)), DAT_INVALID_HANDLE);
 	KUNIT_EXPECT_EQ(test, DAT_GET_TYPE(dat_evd_dequeue(evt, &event)), DAT_INVALID_HANDLE);
+	/* That of empty entries; entry 0 may be one of them */
+	KUNIT_EXPECT_EQ(test, DAT_GET_TYPE(dat_evd_dequeue((DAT_EVD_HANDLE)none, &event)),
+			DAT_INVALID_HANDLE);
 	KUNIT_EXPECT_EQ(test, DAT_GET_TYPE(dat_evd_dequeue(handle_of(evt), NULL)),
 			DAT_INVALID_PARAMETER);
 	/* The handle is checked before the argument, and no event was consumed */

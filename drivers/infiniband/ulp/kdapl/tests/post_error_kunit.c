@@ -407,6 +407,9 @@ static void G_35_bad_handles(struct kunit *test)
 			NULL, (DAT_HANDLE)~0UL, (DAT_HANDLE)0xdeadbeefUL, &args, ep.ep,
 			env->own.pz, env->own.rw.handle, ep.recv_evd,
 			kdapl_obj_handle(&env->ia->obj),
+			/* That of empty entries; entry 0 may be one of them */
+			(DAT_HANDLE)((unsigned long)KDAPL_HANDLE_TYPE_NONE <<
+				     KDAPL_HANDLE_INDEX_BITS),
 			call == TP_SRQ ? ep.handle : env->srq_handle,
 			(DAT_HANDLE)((unsigned long)good ^ 1UL << 63),
 			(DAT_HANDLE)((unsigned long)good ^ 1UL << KDAPL_HANDLE_GEN_SHIFT),
