@@ -25,4 +25,26 @@
 #define KDAPL_LAST_WQE_MS	100
 #endif /* LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0) */
 
+/* 6.13 replaced hrtimer_init() and the assignment of the function */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+#define hrtimer_setup(timer, callback, clock_id, mode)			\
+	do {								\
+		struct hrtimer *__timer = (timer);			\
+									\
+		hrtimer_init(__timer, clock_id, mode);			\
+		__timer->function = (callback);				\
+	} while (0)
+#endif /* LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0) */
+
+/* 6.16 renamed it */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+#define timer_destroy_on_stack	destroy_timer_on_stack
+#endif /* LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0) */
+
+/* 6.17 added the DMA handle to ib_device_ops.reg_user_mr: the fake device's function loses it */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0)
+#define fake_reg_user_mr(pd, start, length, virt, access, dmah, udata)	\
+	fake_reg_user_mr(pd, start, length, virt, access, udata)
+#endif /* LINUX_VERSION_CODE < KERNEL_VERSION(6, 17, 0) */
+
 #endif /* _KDAPL_COMPAT_H_ */

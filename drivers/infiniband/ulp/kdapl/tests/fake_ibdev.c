@@ -254,7 +254,7 @@ static struct ib_mr *fake_get_dma_mr(struct ib_pd *ibpd, int access)
 
 /* Never called, but without it the core does not allow kernel users of the device */
 static struct ib_mr *fake_reg_user_mr(struct ib_pd *ibpd, u64 start, u64 length, u64 virt,
-				      int access, struct ib_udata *udata)
+				      int access, struct ib_dmah *dmah, struct ib_udata *udata)
 {
 	return ERR_PTR(-EOPNOTSUPP);
 }

@@ -428,8 +428,7 @@ static void P4_a_handle_misses_the_next_owner_of_the_memory(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, kdapl_obj_init(&reuse->obj, DAT_HANDLE_TYPE_CR, NULL), 0);
 	reuse->fresh = true;
 	migrate_disable();
-	hrtimer_init(&reuse->timer, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	reuse->timer.function = reuse_next;
+	hrtimer_setup(&reuse->timer, reuse_next, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
 	hrtimer_start(&reuse->timer, ns_to_ktime(REUSE_NS), HRTIMER_MODE_REL_PINNED_HARD);
 	while (READ_ONCE(reuse->n) < REUSES) {
 		handle = READ_ONCE(reuse->handle);

@@ -8,6 +8,7 @@
  */
 #include <linux/dma-direct.h>
 #include <linux/dma-mapping.h>
+#include <linux/hex.h>
 #include <linux/iommu.h>
 #include <linux/ioport.h>
 #include <linux/kernel.h>

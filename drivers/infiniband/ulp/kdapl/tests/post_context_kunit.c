@@ -54,7 +54,7 @@ static void G_07_posts_in_a_timer(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, timed.ret, DAT_SUCCESS);
 	}
 	timer_shutdown_sync(&timed.timer);
-	destroy_timer_on_stack(&timed.timer);
+	timer_destroy_on_stack(&timed.timer);
 	for (timed.call = 0; timed.call < TP_SRQ; timed.call++)
 		tp_complete(env, &ep, timed.call, IB_WC_SUCCESS, TP_SEG);
 	for (timed.call = 0; timed.call < TP_SRQ; timed.call++)

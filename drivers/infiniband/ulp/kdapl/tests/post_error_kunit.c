@@ -251,44 +251,37 @@ static void refuse(struct kunit *test, enum tp_call call, u32 faults, enum fault
 
 /* ---- the table ---------------------------------------------------------------- */
 
-struct row {
-	u8 call;
-	u8 fault;
-};
-
-static struct row rows[TP_NCALLS * NFAULTS];
-
-static const void *row_gen(const void *prev, char *desc)
+static void fault_name(const struct fault_desc *desc, char *name)
 {
-	unsigned int i = prev ? (const struct row *)prev - rows + 1 : 0;
+	snprintf(name, KUNIT_PARAM_DESC_SIZE, "%s_first", desc->name);
+}
 
-	for (; i < ARRAY_SIZE(rows); i++) {
-		rows[i].call = i / NFAULTS;
-		rows[i].fault = i % NFAULTS;
-		if (!(fault_descs[rows[i].fault].calls & BIT(rows[i].call)))
-			continue;
-		snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s_%s_first", tp_call_name[rows[i].call],
-			 fault_descs[rows[i].fault].name);
-		return &rows[i];
-	}
-	return NULL;
+KUNIT_ARRAY_PARAM(fault, fault_descs, fault_name);
+
+static void decides(struct kunit *test, enum tp_call call, enum fault fault)
+{
+	const struct fault_desc *first = &fault_descs[fault];
+	unsigned int j;
+
+	refuse(test, call, BIT(fault), fault);
+	expect_works(test, call);
+	for (j = fault + 1; j < NFAULTS; j++)
+		if ((fault_descs[j].calls & BIT(call)) && fault_descs[j].step > first->step)
+			refuse(test, call, BIT(fault) | BIT(j), fault);
+	expect_works(test, call);
+	if (first->ids[call])
+		kdapl_clauses(test, first->ids[call]);
 }
 
 static void step_4_0_decides_before_all_later_ones(struct kunit *test)
 {
-	const struct row *row = test->param_value;
-	const struct fault_desc *first = &fault_descs[row->fault];
-	unsigned int j;
+	const struct fault_desc *first = test->param_value;
+	enum tp_call call;
 
-	refuse(test, row->call, BIT(row->fault), row->fault);
-	expect_works(test, row->call);
-	for (j = row->fault + 1; j < NFAULTS; j++)
-		if ((fault_descs[j].calls & BIT(row->call)) && fault_descs[j].step > first->step)
-			refuse(test, row->call, BIT(row->fault) | BIT(j), row->fault);
-	expect_works(test, row->call);
 	kdapl_clauses(test, "G-01");
-	if (first->ids[row->call])
-		kdapl_clauses(test, first->ids[row->call]);
+	for (call = 0; call < TP_NCALLS; call++)
+		if (first->calls & BIT(call))
+			decides(test, call, first - fault_descs);
 }
 
 /* All faults at once, and then one fault less each time */
@@ -465,7 +458,7 @@ static void post_error_exit(struct kunit *test)
 }
 
 static struct kunit_case post_error_cases[] = {
-	KUNIT_CASE_PARAM(step_4_0_decides_before_all_later_ones, row_gen),
+	KUNIT_CASE_PARAM(step_4_0_decides_before_all_later_ones, fault_gen_params),
 	KUNIT_CASE(step_4_0_faults_are_reported_in_order),
 	KUNIT_CASE(P5_refused_by_verbs_leaves_nothing),
 	KUNIT_CASE(P5_refused_by_verbs_on_the_slow_path),
