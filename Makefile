@@ -119,7 +119,7 @@ help:
 	@echo "                   prefix); make uninstall removes them"
 	@echo "make clean         remove the output of make; distclean also removes build/"
 	@echo "make demo          boot a Debian kernel in a VM, transfer data over rxe, print a table"
-	@echo "make check         all tests, on Linux 6.1 and 6.12, in VMs"
+	@echo "make check         all tests, on Linux 6.1, 6.12 and the newest kernel, in VMs"
 	@echo "make check-quick   style, KUnit and a short loopback, for daily work"
 	@echo "make check-kasan   some tests with KASAN, lockdep, kmemleak and other sanitizers"
 	@echo "make check-debug   all tests with KASAN, lockdep, kmemleak and others, then"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What setup takes from another Debian release or architecture: herd7, and the programs of
-# arm64 guests. Sourced by setup. apt runs with its own configuration, lists and status below
+# What setup takes from another Debian release or architecture: herd7, a newer sparse, and the
+# programs of arm64 guests. Sourced by setup. apt runs with its own configuration, lists and status below
 # $CACHE/apt, so the machine's do not change. The packages are unpacked in the cache and not
 # installed.
 
@@ -70,11 +70,39 @@ foreign_unpack() {
 	rm -rf "$archives"
 }
 
+# wrapper FOLDER PROGRAM ARGUMENTS: write FOLDER/run, which runs a program of FOLDER/root with the
+# C library there, because that of this machine is older
+wrapper() {
+	cat >"$1/run" <<-END
+		#!/bin/sh
+		root=\$(dirname "\$0")/root
+		exec "\$root"/usr/lib64/ld-linux-x86-64.so.2 --library-path \
+			"\$root/usr/lib/x86_64-linux-gnu" "\$root/usr/bin/$2" $3 "\$@"
+	END
+	chmod +x "$1/run"
+}
+
+# sparse: fetch the sparse of sid. The newest kernel uses __typeof_unqual__, which that of Debian
+# 12 does not know; trixie has the same.
+sparse() {
+	local name pkgs=()
+
+	lists sid sparse
+	for name in sparse libc6; do
+		pkgs+=("$name=$(field sid "$name" Version)")
+	done
+	say "fetching sparse ${pkgs[0]#*=} (4 MB)"
+	rm -rf "$CACHE/sparse"
+	fetch_debs sid "$CACHE/sparse/root" "${pkgs[@]}"
+	wrapper "$CACHE/sparse" sparse ""
+	echo "${pkgs[0]#*=}" >"$CACHE/sparse/complete"
+}
+
 # herd: fetch herd7 with the C library that it needs, and find the kernel's memory model
 herd() {
 	local tmp=$CACHE/herd/tmp file
 
-	source_tree
+	source_tree 6.12
 	say "fetching herd7 $HERD_VERSION (40 MB, 30 s)"
 	foreign_unpack sid amd64 "$tmp" "herdtools7=$HERD_VERSION" ||
 		{ say "no herd7 $HERD_VERSION any more, trying the newest one"
@@ -85,14 +113,7 @@ herd() {
 	done
 	rm -rf "$CACHE/herd/root"
 	mv "$tmp" "$CACHE/herd/root"
-	cat >"$CACHE/herd/run" <<-'END'
-		#!/bin/sh
-		root=$(dirname "$0")/root
-		exec "$root"/lib64/ld-linux-x86-64.so.2 --library-path \
-			"$root/usr/lib/x86_64-linux-gnu" "$root/usr/bin/herd7" \
-			-set-libdir "$root/usr/share/herdtools7/herd" "$@"
-	END
-	chmod +x "$CACHE/herd/run"
+	wrapper "$CACHE/herd" herd7 "-set-libdir \"\$root/usr/share/herdtools7/herd\""
 	ln -sfn "$SRC/tools/memory-model" "$CACHE/herd/model"
 	echo "$HERD_VERSION" >"$CACHE/herd/complete"
 }

@@ -52,8 +52,16 @@ kernel_headers() {
 	esac
 }
 
-# kernel_source: print the source tree of the own kernel
-kernel_source() { readlink -f "$(kernel_dir own-6.12)/../source"; }
+# kernel_source [NAME]: print the source tree of an own kernel
+kernel_source() { readlink -f "$(kernel_dir "${1:-own-6.12}")/../source"; }
+
+# checker NAME: print the sparse for this kernel
+checker() {
+	case $1 in
+	*-newest) echo "$CACHE/sparse/run" ;;
+	*) echo sparse ;;
+	esac
+}
 
 # output_of NAME: print the build copy for a kernel; with KDAPL_GCOV, the one built for gcov
 output_of() { echo "$BUILD/${KDAPL_GCOV:+gcov-}$(kernel_release "$1")"; }
