@@ -23,13 +23,18 @@ foreign() {
 		mkdir -p "$dir/lists/partial" "$dir/archives/partial"
 		: >"$dir/status"
 		refresh "the servers of $suite"
-		# The machine's own release has further suites, as for security updates
+		# Like the machine's own release, a stable one has further suites, as for security
+		# updates
 		# shellcheck disable=SC2016 # of apt-get
 		apt-get indextargets --format '$(ORIGIN) $(REPO_URI) $(CODENAME) $(COMPONENT)' \
 			'Created-By: Packages' | sort -u | awk -v suite="$suite" '
 			$1 != "Debian" { next }
 			index($3, suite) == 1 { print "deb", $2, $3, $4; next }
-			$3 !~ /-/ { print "deb", $2, suite, $4 }' >"$dir/sources.list"
+			$3 !~ /-/ { print "deb", $2, suite, $4 }
+			$3 ~ /-(security|updates)$/ && suite == "trixie" {
+				sub(/^[^-]*/, suite, $3)
+				print "deb", $2, $3, $4
+			}' >"$dir/sources.list"
 		[ -s "$dir/sources.list" ] ||
 			die "expected a Debian server in the package lists of this machine, found none"
 		cat >"$dir/conf" <<-END

@@ -12,6 +12,13 @@ NEWEST_SUITE=trixie-backports
 declare -A META=(
 	[stock-6.1]="here linux-image-amd64"
 	[stock-6.12]="here linux-image-6.12-amd64"
+	[cloud-6.1]="here linux-image-cloud-amd64"
+	[cloud-6.12]="here linux-image-6.12-cloud-amd64"
+	[rt-6.1]="here linux-image-rt-amd64"
+	[rt-6.12]="here linux-image-6.12-rt-amd64"
+	[deb13]="trixie linux-image-amd64"
+	[stock-newest]="$NEWEST_SUITE linux-image-amd64"
+	[rt-newest]="$NEWEST_SUITE linux-image-rt-amd64"
 )
 
 # archive RELEASE COMMAND...: run apt-get or apt-cache for a release
@@ -58,9 +65,47 @@ fetch_debs() {
 	done
 }
 
+# stock_packages RELEASE REL VERSION: print the packages with image, modules and headers. Some
+# kernels have them in packages on which image and headers depend.
+stock_packages() {
+	local name
+
+	for name in "linux-image-$2" "linux-headers-$2"; do
+		echo "$name=$3"
+		field "$1" "$name=$3" Depends | tr ',' '\n' |
+			sed -nE "s/^.*(linux-(base|binary|modules|headers|kbuild)-[0-9][^ ,]*).*/\1=$3/p"
+	done | sort -u
+}
+
+# stock_arrange FOLDER REL: let the unpacked packages look alike, and let them find each other in
+# this folder
+stock_arrange() {
+	local dir=$1 rel=$2 lib name common
+
+	[ -e "$dir/lib" ] || ln -s usr/lib "$dir/lib"
+	lib=$dir/lib/modules/$rel
+	mkdir -p "$dir/boot"
+	for name in vmlinuz config; do
+		[ ! -e "$lib/$name" ] || ln -sfnr "$lib/$name" "$dir/boot/$name-$rel"
+	done
+	# The headers refer to the common headers by an absolute path
+	sed -i "s|/usr/src/|$dir/usr/src/|" "$dir/usr/src/linux-headers-$rel/Makefile"
+	ln -sfnr "$dir/usr/src/linux-headers-$rel" "$lib/build"
+	rm -f "$lib/source"
+	# "make C=1" asks this script whether sparse is new enough, but the headers lack it. That of
+	# setup is.
+	common=$(echo "$dir"/usr/src/linux-headers-*-common*)
+	if grep -q checker-valid.sh "$common/Makefile" && [ ! -e "$common/scripts/checker-valid.sh" ]
+	then
+		printf '%s\n' '#!/bin/sh' 'echo 1' >"$common/scripts/checker-valid.sh"
+		chmod +x "$common/scripts/checker-valid.sh"
+	fi
+	depmod -b "$dir" "$rel"
+}
+
 # stock NAME: fetch image, modules and headers of a Debian kernel
 stock() {
-	local name=$1 release meta image version rel dir dep pkgs
+	local name=$1 release meta image version rel dir pkgs
 
 	[ -z "$UPDATE" ] && have "$name" && return
 	read -r release meta <<<"${META[$1]}"
@@ -73,21 +118,11 @@ stock() {
 	rel=${image#linux-image-}
 	dir=$CACHE/stock/$rel
 	if [ "$(cat "$dir/complete" 2>/dev/null)" != "$version" ]; then
-		say "fetching $name: $rel $version (180 MB, 1 to 3 min)"
+		say "fetching $name: $rel $version (up to 180 MB, 1 to 3 min)"
 		rm -rf "$dir"
-		pkgs=("$image=$version" "linux-headers-$rel=$version")
-		for dep in $(field "$release" "linux-headers-$rel=$version" Depends |
-			grep -oE 'linux-(headers|kbuild)-[^ ,]*'); do
-			pkgs+=("$dep=$version")
-		done
+		mapfile -t pkgs < <(stock_packages "$release" "$rel" "$version")
 		fetch_debs "$release" "$dir" "${pkgs[@]}"
-		# The headers refer to the common headers by an absolute path
-		sed -i "s|/usr/src/|$dir/usr/src/|" \
-			"$dir/usr/src/linux-headers-$rel/Makefile"
-		ln -sfn "../../../usr/src/linux-headers-$rel" \
-			"$dir/lib/modules/$rel/build"
-		rm -f "$dir/lib/modules/$rel/source"
-		depmod -b "$dir" "$rel"
+		stock_arrange "$dir" "$rel"
 		echo "$version" >"$dir/complete"
 	fi
 	mkdir -p "$CACHE/kernels"
@@ -231,4 +266,25 @@ own() {
 		own_version "$name" >"$dir/root/complete"
 	fi
 	ln -sfn "../own/$key/root" "$CACHE/kernels/$name"
+}
+
+# Packages in the root in which modules for kernels of Debian 13 are compiled
+TRIXIE_PACKAGES=(gcc gcc-14 make libelf1t64 libssl3t64 zlib1g pahole)
+
+# root_trixie: make a Debian 13 with a compiler (tools/kdapl/in-root). Only root may make it.
+root_trixie() {
+	local root=$CACHE/roots/trixie
+
+	[ "$(id -u)" = 0 ] || die "run as root to make $root"
+	packages mmdebstrap
+	lists trixie "${TRIXIE_PACKAGES[*]}"
+	say "making a root to compile for kernels of Debian 13 (450 MB, 1 to 2 min)"
+	rm -rf "$root"
+	mkdir -p "$CACHE/roots"
+	mmdebstrap --quiet --mode=root --variant=minbase \
+		--include="$(IFS=,; echo "${TRIXIE_PACKAGES[*]}")" \
+		--aptopt='APT::Install-Recommends "false"' --dpkgopt=force-unsafe-io trixie "$root" \
+		"$CACHE/apt/trixie-amd64/sources.list" >"$CACHE/root.log" 2>&1 ||
+		die "mmdebstrap failed (network?), see $CACHE/root.log"
+	echo "${TRIXIE_PACKAGES[*]}" >"$root/complete"
 }

@@ -58,8 +58,15 @@ kernel_source() { readlink -f "$(kernel_dir "${1:-own-6.12}")/../source"; }
 # checker NAME: print the sparse for this kernel
 checker() {
 	case $1 in
-	*-newest) echo "$CACHE/sparse/run" ;;
+	deb13 | *-newest) echo "$CACHE/sparse/run" ;;
 	*) echo sparse ;;
+	esac
+}
+
+# builder NAME: print the command in front of make for modules of this kernel, if it needs one
+builder() {
+	case $1 in
+	deb13 | stock-newest | rt-newest) echo tools/kdapl/in-root ;;
 	esac
 }
 
