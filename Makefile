@@ -88,9 +88,9 @@ check-packages:
 	@tools/kdapl/setup packages
 	@$(CHECK)/run $@
 
-# LINUX: the kernel source that the series applies to
+# LINUX: the kernel source that the series applies to; default: the newest that Debian offers
 patchset:
-	@tools/kdapl/setup packages
+	@tools/kdapl/setup packages $(if $(LINUX),,source-newest)
 	@tools/kdapl/upstream/patchset $(LINUX)
 
 docs:
