@@ -11,7 +11,8 @@
  *   open NAME       open the IA; create its EVDs, zone, memory and EPs
  *   listen          create the service point
  *   pair            connect A to B, and wait until both are connected
- *   dial [ADDRESS]  connect C to the service point, or to an IPv4 address
+ *   dial [ADDRESS]  connect C to the service point, or to an IPv4 or IPv6 address; a
+ *                   link-local one with %NETDEV
  *   send EP         post a send of 16 bytes
  *   recv EP         post a receive
  *   reset EP
@@ -27,6 +28,7 @@
 #include <linux/inet.h>
 #include <linux/module.h>
 #include <linux/string.h>
+#include <net/net_namespace.h>
 #include "kdapl_test.h"
 
 #define QUAL		7472
@@ -236,10 +238,10 @@ static void pair(char *unused)
 
 static void dial(char *address)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET };
+	struct sockaddr_storage to;
 
-	if (address && !in4_pton(address, -1, (u8 *)&to.sin_addr, -1, NULL)) {
-		scnprintf(actor.result, TEXT_SIZE, "expected an IPv4 address\n");
+	if (address && inet_pton_with_scope(&init_net, AF_UNSPEC, address, NULL, &to)) {
+		scnprintf(actor.result, TEXT_SIZE, "expected an IP address\n");
 		return;
 	}
 	actor.t.attr.ia_address_ptr = address ? (struct sockaddr *)&to : own_address();

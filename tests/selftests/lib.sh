@@ -328,6 +328,77 @@ kdapl_empty() {
 	done
 }
 
+# stream COMMAND...: have kdapl_traffic execute the command; on failure print its log
+stream() {
+	echo "$*" 2>/dev/null >"$DEBUGFS/kdapl_traffic/command" ||
+		{ echo "stream $*:"; tail -n 5 "$DEBUGFS/kdapl_traffic/log"; return 1; }
+}
+
+# stream_shows NUMBER TEXT...: the line of a stream contains each text
+stream_shows() {
+	local line text
+
+	line=$(grep "^stream=$1 " "$DEBUGFS/kdapl_traffic/streams")
+	shift
+	for text; do
+		[[ $line = *"$text"* ]] || { echo "expected $text, stream: ${line:-(none)}"; return 1; }
+	done
+}
+
+# messages: print "NUMBER MESSAGES" for each stream
+messages() { sed -n 's/^stream=\([0-9]*\) .* messages=\([0-9]*\) .*/\1 \2/p' "$DEBUGFS/kdapl_traffic/streams"; }
+
+# went_on COUNT BEFORE: each stream of BEFORE, an output of messages, has received COUNT
+# messages since then
+went_on() {
+	local now
+
+	now=$(messages)
+	[ -n "$2" ] && awk -v count="$1" '
+		NR == FNR { before[$1] = $2; next }
+		{ now[$1] = $2 }
+		END {
+			for (s in before)
+				if (now[s] - before[s] < count) {
+					print "stream " s ": " before[s] " messages, now " now[s]
+					bad = 1
+				}
+			exit bad
+		}' <(echo "$2") <(echo "$now")
+}
+
+# transfers COUNT: from now on each stream receives COUNT messages, and none has failed
+transfers() {
+	local before
+
+	before=$(messages)
+	wait_for 30 went_on "$1" "$before" || return
+	! grep . "$DEBUGFS/kdapl_traffic/log"
+}
+
+# transfers_start IA...: load kdapl_traffic and start a stream on each of these IAs. TRAFFIC_LIMIT=N
+# limits each EP to N messages for each jiffy; without it the streams use all CPUs.
+transfers_start() {
+	local ia
+
+	loaded kdapl || kdapl_insmod kdapl stretch="$KDAPL_FACTOR" || return
+	loaded kdapl_traffic || kdapl_insmod kdapl_traffic stretch="$KDAPL_FACTOR" \
+		per_tick="${TRAFFIC_LIMIT:-0}" || return
+	for ia; do
+		stream start "$ia" || return
+	done
+}
+
+# transfers_stop: stop all streams; fails if a message or a completion was lost
+transfers_stop() {
+	local number rest status=0
+
+	while read -r number rest; do
+		stream stop "$number" || status=1
+	done < <(messages)
+	return "$status"
+}
+
 # act COMMAND...: have kdapl_actor execute the command, and print its result
 act() {
 	echo "$*" >"$DEBUGFS/kdapl_actor/command" && cat "$DEBUGFS/kdapl_actor/result"
