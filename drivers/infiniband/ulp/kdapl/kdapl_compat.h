@@ -25,6 +25,13 @@
 #define KDAPL_LAST_WQE_MS	100
 #endif /* LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0) */
 
+/* The last argument of create_cq(): a driver reads user-space attributes from it since 6.11 */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+#define kdapl_create_cq_arg	ib_udata
+#else
+#define kdapl_create_cq_arg	uverbs_attr_bundle
+#endif /* LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0) */
+
 /* 6.13 replaced hrtimer_init() and the assignment of the function */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 #define hrtimer_setup(timer, callback, clock_id, mode)			\

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Access to memory as the device has it: every page of a transfer is looked up in the IOMMU
+ * domain of the PCI function at that moment. An address that is not mapped is a DMA fault,
+ * which is counted and logged. hca_world held.
+ *
+ * The IOMMU interface of the kernel does not tell the direction of a mapping, so a wrong
+ * direction is not found.
+ */
+#include <linux/iommu.h>
+#include <linux/mm.h>
+#include <linux/string.h>
+#include "hca.h"
+
+static void hca_fault(const struct hca_sg *sg, const struct hca_seg *seg, u64 iova)
+{
+	hca_count(sg->dev, HCA_DMA_FAULTS);
+	dev_err(&sg->dev->pdev->dev, "DMA fault at %#llx, QP %#x, key %#x\n", iova, sg->qpn,
+		seg->key);
+}
+
+/* The DMA address of a byte of a segment, and the number of contiguous bytes from there */
+static u64 hca_iova(const struct hca_seg *seg, u64 off, u64 *run)
+{
+	const struct hca_mr *mr = seg->mr;
+	u64 addr = seg->addr + off, at;
+	u32 mask;
+
+	if (!mr) {
+		*run = PAGE_SIZE - (addr & ~PAGE_MASK);
+		return addr;
+	}
+	mask = mr->page_size - 1;
+	at = addr - mr->iova + (mr->iova & mask);
+	*run = mr->page_size - (at & mask);
+	return mr->pages[div_u64(at, mr->page_size)] + (at & mask);
+}
+
+/* Finds the byte at an offset of the message; NULL after a fault */
+static void *hca_find(struct hca_sg *sg, u64 off, u64 *run)
+{
+	const struct hca_seg *seg = sg->seg;
+	phys_addr_t phys;
+	u64 iova, left;
+
+	while (off >= seg->len) {
+		off -= seg->len;
+		seg++;
+	}
+	left = seg->len - off;
+	if (seg->virt) {
+		*run = left;
+		return seg->virt + off;
+	}
+	iova = hca_iova(seg, off, run);
+	*run = min3(*run, left, (u64)PAGE_SIZE - (iova & ~PAGE_MASK));
+	phys = iommu_iova_to_phys(sg->dev->domain, iova);
+	if (!phys || !pfn_valid(PHYS_PFN(phys))) {
+		hca_fault(sg, seg, iova);
+		return NULL;
+	}
+	return page_address(pfn_to_page(PHYS_PFN(phys))) + offset_in_page(phys);
+}
+
+/**
+ * hca_dma_probe - is all of this memory mapped?
+ * @sg:  the memory
+ * @off: offset of its first byte
+ * @len: number of bytes
+ *
+ * Return: false after a fault.
+ */
+bool hca_dma_probe(struct hca_sg *sg, u64 off, u64 len)
+{
+	u64 run;
+
+	for (; len; len -= run, off += run) {
+		if (!hca_find(sg, off, &run))
+			return false;
+		run = min(run, len);
+	}
+	return true;
+}
+
+static bool hca_copy_piece(struct hca_sg *to, u64 to_off, struct hca_sg *from, u64 off, u64 len)
+{
+	u64 run, to_run;
+	void *src, *dst;
+
+	for (; len; len -= run, off += run, to_off += run) {
+		src = hca_find(from, off, &run);
+		dst = src ? hca_find(to, to_off, &to_run) : NULL;
+		if (!dst)
+			return false;
+		run = min3(run, to_run, len);
+		memcpy(dst, src, run);
+	}
+	return true;
+}
+
+/**
+ * hca_dma_copy - transfer a message
+ * @to:     the destination
+ * @to_off: offset of the first byte there
+ * @from:   the source, from its first byte
+ * @len:    number of bytes
+ *
+ * An adapter may place the data in any order. With the option last_first the last byte
+ * arrives first.
+ *
+ * Return: false after a fault; a part may have been written.
+ */
+bool hca_dma_copy(struct hca_sg *to, u64 to_off, struct hca_sg *from, u64 len)
+{
+	if (len && hca_opt.last_first)
+		return hca_copy_piece(to, to_off + len - 1, from, len - 1, 1) &&
+		       hca_copy_piece(to, to_off, from, 0, len - 1);
+	return hca_copy_piece(to, to_off, from, 0, len);
+}
+
+static struct hca_sg hca_virt(struct hca_sg *like, void *mem, u32 len)
+{
+	return (struct hca_sg) {
+		.dev = like->dev, .qpn = like->qpn, .n = 1, .len = len,
+		.seg[0] = { .virt = mem, .len = len },
+	};
+}
+
+/* Writes from the device's own memory */
+bool hca_dma_put(struct hca_sg *to, u64 off, const void *from, u64 len)
+{
+	struct hca_sg src = hca_virt(to, (void *)from, len);
+
+	return hca_copy_piece(to, off, &src, 0, len);
+}
+
+/* Reads into the device's own memory */
+bool hca_dma_get(struct hca_sg *from, u64 off, void *to, u64 len)
+{
+	struct hca_sg dst = hca_virt(from, to, len);
+
+	return hca_copy_piece(&dst, 0, from, off, len);
+}
