@@ -150,6 +150,36 @@ rxe_setup() {
 		{ tap_diag "rxe_setup: expected a GID for $addr on rxe$n within 10 s: none"; return 1; }
 }
 
+# hca_setup [PARAMETER=VALUE...]: load the adapter model (tests/hca): devices hca0 and hca1 on
+# hcanet0 and hcanet1 with the addresses 10.11.1.1 and 10.11.2.1
+hca_setup() {
+	local n
+
+	kdapl_insmod kdapl_hca "$@" || return
+	for n in 0 1; do
+		ip addr replace "10.11.$((n + 1)).1/24" dev "hcanet$n" &&
+			ip link set "hcanet$n" up || return
+		wait_for 10 gid_exists "hca$n" "10.11.$((n + 1)).1" ||
+			{ tap_diag "hca_setup: expected a GID on hca$n within 10 s: none"; return 1; }
+	done
+}
+
+# hca_stat NAME: print the sum of a counter of both instances of the adapter model
+hca_stat() {
+	awk -v name="$1" '$1 == name { sum += $2 } END { print sum + 0 }' \
+		"$DEBUGFS"/kdapl_hca/hca[01]/stats
+}
+
+# hca_innocent: the adapter model has found no fault of its users
+hca_innocent() {
+	local what
+
+	for what in dma_faults cq_overruns bad_posts; do
+		[ "$(hca_stat $what)" = 0 ] ||
+			{ echo "expected no $what, $(hca_stat $what)"; return 1; }
+	done
+}
+
 # Separates the log of this selftest from that of the ones before it
 LOG_MARK="selftest ${0##*/} $$"
 echo "$LOG_MARK" >/dev/kmsg
