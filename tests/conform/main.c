@@ -87,17 +87,32 @@ static void cf_play(struct seq_file *m, const struct cf_case *c, u32 number)
 	kfree(cf);
 }
 
-static int cf_show(struct seq_file *m, void *unused)
+/* Counts the cases and, unless @m is NULL, runs them */
+static void cf_each(struct seq_file *m, u32 *number)
 {
 	const struct cf_case *c;
-	u32 i, number = 0;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(cf_groups); i++) {
+		for (c = cf_groups[i]; c->name; c++) {
+			if (*only && strcmp(only, c->name))
+				continue;
+			++*number;
+			if (m)
+				cf_play(m, c, *number);
+		}
+	}
+}
+
+static int cf_show(struct seq_file *m, void *unused)
+{
+	u32 number = 0;
 
 	mutex_lock(&cf_mutex);
-	for (i = 0; i < ARRAY_SIZE(cf_groups); i++)
-		for (c = cf_groups[i]; c->name; c++)
-			if (!*only || !strcmp(only, c->name))
-				cf_play(m, c, ++number);
+	cf_each(NULL, &number);
 	seq_printf(m, "1..%u\n", number);
+	number = 0;
+	cf_each(m, &number);
 	mutex_unlock(&cf_mutex);
 	return 0;
 }
