@@ -35,8 +35,13 @@ static void end_exchange(struct stream *s)
 	s->failed = true;
 }
 
-#define stream_fail(s, fmt, ...)	\
-	test_fail("stream %u on %s: " fmt, (s)->number, (s)->name, ##__VA_ARGS__)
+#define stream_fail(s, fmt, ...)						\
+	do {									\
+		const struct stream *__s = (s);					\
+										\
+		test_fail("stream %u on %s: " fmt, __s->number, __s->name,	\
+			  ##__VA_ARGS__);					\
+	} while (0)
 
 /* ---- messages --------------------------------------------------------------- */
 
