@@ -138,7 +138,7 @@ static enum hca_answer hca_received(struct hca_qp *peer, struct hca_recv *recv,
 static enum hca_answer hca_respond_send(struct hca_qp *qp, struct hca_qp *peer,
 					struct hca_swqe *wqe, u32 *rnr)
 {
-	struct hca_sg from, to;
+	static struct hca_sg from, to;	/* too large for a stack; hca_world is held */
 	struct hca_recv recv;
 
 	if (!hca_take_recv(peer, &recv.rwqe)) {
@@ -159,7 +159,7 @@ static enum hca_answer hca_respond_send(struct hca_qp *qp, struct hca_qp *peer,
 static enum hca_answer hca_respond_write(struct hca_qp *qp, struct hca_qp *peer,
 					 struct hca_swqe *wqe, u32 *rnr)
 {
-	struct hca_sg from, to;
+	static struct hca_sg from, to;	/* too large for a stack; hca_world is held */
 	struct hca_recv recv;
 
 	if (!(peer->attr.qp_access_flags & IB_ACCESS_REMOTE_WRITE))
@@ -220,7 +220,7 @@ static enum hca_answer hca_execute_atomic(struct hca_qp *peer, const struct hca_
 enum hca_answer hca_respond_read(struct hca_qp *qp, struct hca_swqe *wqe)
 {
 	struct hca_qp *peer = hca_responder(qp);
-	struct hca_sg from, to;
+	static struct hca_sg from, to;	/* too large for a stack; hca_world is held */
 	enum hca_answer answer;
 
 	if (!peer)
