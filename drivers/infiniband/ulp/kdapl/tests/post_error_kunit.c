@@ -386,6 +386,15 @@ static void P5_refused_unsignalled_request_is_not_in_the_run(struct kunit *test)
 
 /* ---- handles ------------------------------------------------------------------------ */
 
+static void G_35_dequeue_from_an_endpoint(struct kunit *test)
+{
+	DAT_EVENT event;
+
+	kdapl_clauses(test, "G-35");
+	TP_EXPECT_TYPE(test, dat_evd_dequeue((DAT_EVD_HANDLE)ep.handle, &event),
+		       DAT_INVALID_HANDLE);
+}
+
 static void G_35_bad_handles(struct kunit *test)
 {
 	struct tp_args args, before;
@@ -463,6 +472,7 @@ static struct kunit_case post_error_cases[] = {
 	KUNIT_CASE(P5_refused_by_verbs_leaves_nothing),
 	KUNIT_CASE(P5_refused_by_verbs_on_the_slow_path),
 	KUNIT_CASE(P5_refused_unsignalled_request_is_not_in_the_run),
+	KUNIT_CASE(G_35_dequeue_from_an_endpoint),
 	KUNIT_CASE(G_35_bad_handles),
 	{}
 };

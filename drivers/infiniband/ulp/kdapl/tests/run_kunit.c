@@ -41,6 +41,18 @@ static DAT_RETURN suppressed(u64 cookie)
 	return tp_post_one(env, &ep, TP_SEND, cookie, DAT_COMPLETION_SUPPRESS_FLAG);
 }
 
+/* A vector takes the slow path */
+static DAT_RETURN suppressed_vector(u64 cookie)
+{
+	struct tp_args args;
+
+	tp_args(env, &ep, TP_SEND, &args);
+	args.n = 2;
+	args.cookie.as_64 = cookie;
+	args.flags = DAT_COMPLETION_SUPPRESS_FLAG;
+	return tp_post(TP_SEND, &args);
+}
+
 static DAT_RETURN signalled(u64 cookie)
 {
 	return tp_post_one(env, &ep, TP_SEND, cookie, 0);
@@ -72,7 +84,7 @@ static void post_signalled(const struct ib_send_wr *wr)
 }
 
 /* A signalled post inside the verbs call of an unsignalled one: it must not wait for the lock */
-static void unpublished_request_is_released_by_a_later_one(struct kunit *test)
+static void expect_released_by_a_later_one(struct kunit *test, DAT_RETURN (*unsignalled)(u64))
 {
 	struct kdapl_sq *sq;
 
@@ -80,7 +92,7 @@ static void unpublished_request_is_released_by_a_later_one(struct kunit *test)
 	sq = &ep.ep->sq;
 	nested = DAT_INTERNAL_ERROR;
 	in_verbs = post_signalled;
-	KUNIT_ASSERT_EQ(test, suppressed(1), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, unsignalled(1), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, nested, DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, fake_outstanding(&tp_qp(&ep)->sq), 2);
 	KUNIT_EXPECT_EQ(test, sq->run_tail, 1);
@@ -99,16 +111,81 @@ static void unpublished_request_is_released_by_a_later_one(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sq->run_head, sq->run_tail);
 }
 
+static void unpublished_request_is_released_by_a_later_one(struct kunit *test)
+{
+	expect_released_by_a_later_one(test, suppressed);
+}
+
+static void unpublished_vector_is_released_by_a_later_one(struct kunit *test)
+{
+	expect_released_by_a_later_one(test, suppressed_vector);
+}
+
+static void post_suppressed(const struct ib_send_wr *wr)
+{
+	nested = suppressed(2);
+}
+
+/* An unsignalled request that is published inside the verbs call of a signalled one follows it */
+static void position_is_read_before_the_verbs_call(struct kunit *test)
+{
+	make_connected(test);
+	nested = DAT_INTERNAL_ERROR;
+	in_verbs = post_suppressed;
+	KUNIT_ASSERT_EQ(test, signalled(1), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, nested, DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, ep.ep->sq.run_tail, 1);
+	KUNIT_EXPECT_EQ(test, slot_at(0)->ev.run_end, 0);
+	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
+	tp_expect_dto(test, &ep, TP_SEND, 1, DAT_DTO_SUCCESS, TP_SEG);
+	KUNIT_EXPECT_EQ(test, free_slots(), TP_DEPTH - 1);
+	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
+	KUNIT_ASSERT_EQ(test, signalled(3), DAT_SUCCESS);
+	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
+	tp_expect_dto(test, &ep, TP_SEND, 3, DAT_DTO_SUCCESS, TP_SEG);
+	KUNIT_EXPECT_EQ(test, free_slots(), TP_DEPTH);
+}
+
+/* S-02: all of a vector is sent, also without a completion */
+static void S_02_suppressed_vector_is_whole(struct kunit *test)
+{
+	const struct fake_wr *wr;
+
+	kdapl_clauses(test, "S-02");
+	make_connected(test);
+	KUNIT_ASSERT_EQ(test, suppressed_vector(1), DAT_SUCCESS);
+	wr = fake_last(&tp_qp(&ep)->sq);
+	KUNIT_EXPECT_EQ(test, wr->num_sge, 2);
+	KUNIT_EXPECT_EQ(test, wr->send_flags, 0);
+	KUNIT_EXPECT_EQ(test, ep.ep->sq.run_tail, 1);
+	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
+	KUNIT_ASSERT_EQ(test, signalled(2), DAT_SUCCESS);
+	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
+	tp_expect_dto(test, &ep, TP_SEND, 2, DAT_DTO_SUCCESS, TP_SEG);
+	KUNIT_EXPECT_EQ(test, free_slots(), TP_DEPTH);
+}
+
+static void refused_requests_are_in_no_run(struct kunit *test)
+{
+	make_connected(test);
+	fake_refuse(env->fake, -EINVAL, 2);
+	TP_EXPECT_TYPE(test, suppressed(1), DAT_INTERNAL_ERROR);
+	TP_EXPECT_TYPE(test, suppressed_vector(2), DAT_INTERNAL_ERROR);
+	KUNIT_EXPECT_EQ(test, ep.ep->sq.run_tail, 0);
+	KUNIT_EXPECT_EQ(test, free_slots(), TP_DEPTH);
+}
+
 static u32 head_in_verbs, end_in_verbs;
 
-/* The device completes the request with an error, before its verbs call has returned */
+/*
+ * The device completes the request with an error, before its verbs call has returned.
+ * The post holds sq->lock, so interrupts are off: there are no softirqs to disable.
+ */
 static void fail_and_post_signalled(const struct ib_send_wr *wr)
 {
 	struct ib_wc wc = { .wr_cqe = wr->wr_cqe, .status = IB_WC_REM_ACCESS_ERR };
 
-	local_bh_disable();
 	kdapl_request_done(NULL, &wc);
-	local_bh_enable();
 	head_in_verbs = ep.ep->sq.run_head;
 	nested = signalled(2);
 	end_in_verbs = slot_at(0)->ev.run_end;
@@ -359,6 +436,10 @@ static void run_exit(struct kunit *test)
 
 static struct kunit_case run_cases[] = {
 	KUNIT_CASE(unpublished_request_is_released_by_a_later_one),
+	KUNIT_CASE(unpublished_vector_is_released_by_a_later_one),
+	KUNIT_CASE(position_is_read_before_the_verbs_call),
+	KUNIT_CASE(S_02_suppressed_vector_is_whole),
+	KUNIT_CASE(refused_requests_are_in_no_run),
 	KUNIT_CASE(S_16_request_fails_before_it_is_published),
 	KUNIT_CASE(G_34_the_last_slot_is_taken_under_the_lock),
 	KUNIT_CASE(G_34_four_threads_lose_no_slot),
