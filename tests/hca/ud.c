@@ -62,7 +62,7 @@ static void hca_receive_ud(struct hca_qp *qp, struct hca_qp *peer, struct hca_sw
 	} recv;
 	struct hca_cqe cqe = { .solicited = wqe->flags & IB_SEND_SOLICITED };
 	union rdma_network_hdr hdr;
-	struct hca_sg from, to;
+	static struct hca_sg from, to;	/* too large for a stack; hca_world is held */
 
 	if (!hca_take_recv(peer, &recv.rwqe))
 		return;
@@ -89,7 +89,7 @@ static void hca_receive_ud(struct hca_qp *qp, struct hca_qp *peer, struct hca_sw
 void hca_send_ud(struct hca_qp *qp, struct hca_swqe *wqe)
 {
 	struct hca_dev *dev = hca_route(&wqe->ud.dgid);
-	struct hca_sg sg;
+	static struct hca_sg sg;	/* too large for a stack; hca_world is held */
 
 	if (!hca_gather(qp, wqe, false, &sg)) {
 		hca_complete_request(qp, wqe, IB_WC_LOC_PROT_ERR);
