@@ -43,6 +43,7 @@ struct vpeer {
 	struct completion cm_event;	/* completed by each CM event */
 	int last;			/* enum rdma_cm_event_type, or -1 */
 	u8 rnr;				/* RNR retry count */
+	bool raised;			/* the QP was in RTR */
 	struct ib_pd *pd;
 	ib_comp_handler comp_handler;	/* of the CQ, while vpeer_hold() replaces it */
 	/* Set by vpeer_hold(), the handler of the CQ and vpeer_overtake(); HOLD_OVER is final. */
