@@ -116,11 +116,15 @@ static void hca_give_up(struct hca_qp *qp, u64 at, enum ib_wc_status status)
 
 	wqe->status = status;
 	qp->failed = true;
+	qp->ack_at = 0;
 	if (qp->next == at)
 		qp->next++;
 }
 
-/* Sends everything again that was not acknowledged (IBTA vol. 1, 9.7.5.1.3) */
+/*
+ * Sends everything again that was not acknowledged (IBTA vol. 1, 9.7.5.1.3). If a later request has
+ * failed locally, it fails again in its turn.
+ */
 static void hca_go_back(struct hca_qp *qp)
 {
 	u64 to = max(qp->acked, qp->una);
@@ -133,6 +137,7 @@ static void hca_go_back(struct hca_qp *qp)
 	}
 	qp->retries--;
 	qp->next = to;
+	qp->failed = false;
 }
 
 static void hca_wait_for_ack(struct hca_qp *qp)
@@ -141,9 +146,15 @@ static void hca_wait_for_ack(struct hca_qp *qp)
 		hca_set_timer(qp, &qp->ack_at, (u64)HCA_ACK_UNIT_NS << qp->attr.timeout);
 }
 
+/* An answer stops the timer, unless a later request has none yet */
 static void hca_progress(struct hca_qp *qp)
 {
+	u64 at = max(qp->acked, qp->una);
+	struct hca_swqe *wqe = hca_slot(&qp->sq, at);
+
 	qp->ack_at = 0;
+	if (at != qp->next && !wqe->status)
+		hca_wait_for_ack(qp);
 	qp->retries = qp->attr.retry_cnt;
 	qp->rnr_retries = qp->attr.rnr_retry;
 }
@@ -182,6 +193,7 @@ static void hca_refused(struct hca_qp *qp, struct hca_swqe *wqe, enum hca_answer
 
 	wqe->status = status[answer];
 	qp->failed = true;
+	qp->ack_at = 0;
 }
 
 static void hca_execute_locally(struct hca_qp *qp, struct hca_swqe *wqe)
@@ -190,7 +202,6 @@ static void hca_execute_locally(struct hca_qp *qp, struct hca_swqe *wqe)
 		wqe->status = hca_mr_register(qp, wqe);
 	else if (!hca_mr_invalidate(qp, wqe->inv_key, false))
 		wqe->status = IB_WC_MW_BIND_ERR;
-	qp->failed = wqe->status != IB_WC_SUCCESS;
 }
 
 /* A request has the packet numbers of its messages or, for a read, of the response */
@@ -271,6 +282,7 @@ static void hca_send(struct hca_qp *qp, struct hca_swqe *wqe)
 	case HCA_NAK_RNR:
 		/* It acknowledges all requests before this one */
 		qp->acked = qp->next;
+		qp->ack_at = 0;
 		hca_not_ready(qp, rnr);
 		break;
 	default:
@@ -308,6 +320,7 @@ static void hca_transmit(struct hca_qp *qp)
 			if (!wqe->sent)
 				hca_execute_locally(qp, wqe);
 			wqe->sent = true;
+			qp->failed = wqe->status != IB_WC_SUCCESS;
 			qp->next++;
 			if (qp->acked == qp->next - 1)
 				qp->acked = qp->next;
