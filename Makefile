@@ -7,6 +7,7 @@ CHECK := tools/kdapl/check
 TOOL := tools/kdapl/kdapl-loop
 TOOL_SRC := $(wildcard $(TOOL).c tools/kdapl/loop/*.c)
 TOOL_HDR := $(wildcard tools/kdapl/loop/*.h)
+TRACE := $(wildcard tools/kdapl/trace/*.bt)
 CFLAGS ?= -O2 -g
 TOOL_CFLAGS := -std=gnu11 -Wall -Wextra -Wshadow -Wmissing-prototypes
 
@@ -19,6 +20,7 @@ RELEASE = $(shell sed -n 's/.*UTS_RELEASE "\(.*\)"/\1/p' $(KDIR)/include/generat
 MODULES_TO = $(INSTALL_MOD_PATH)/lib/modules/$(RELEASE)/$(INSTALL_MOD_DIR)
 TOOL_TO = $(DESTDIR)$(prefix)
 COMPLETION_TO = $(TOOL_TO)/share/bash-completion/completions
+TRACE_TO = $(TOOL_TO)/share/kdapl/trace
 
 all: modules tools
 
@@ -48,10 +50,12 @@ install_tools: tools
 	install -D -m 755 $(TOOL) $(TOOL_TO)/sbin/kdapl-loop
 	install -D -m 644 $(TOOL).8 $(TOOL_TO)/share/man/man8/kdapl-loop.8
 	install -D -m 644 $(TOOL).bash-completion $(COMPLETION_TO)/kdapl-loop
+	install -D -m 644 -t $(TRACE_TO) $(TRACE)
 
 uninstall_tools:
 	rm -f $(TOOL_TO)/sbin/kdapl-loop $(TOOL_TO)/share/man/man8/kdapl-loop.8 \
-		$(COMPLETION_TO)/kdapl-loop
+		$(COMPLETION_TO)/kdapl-loop $(addprefix $(TRACE_TO)/,$(notdir $(TRACE)))
+	[ ! -d $(TRACE_TO) ] || rmdir --ignore-fail-on-non-empty $(TRACE_TO) $(dir $(TRACE_TO))
 
 $(KDIR)/Makefile:
 	@echo "No kernel headers in $(KDIR)." >&2

@@ -474,14 +474,21 @@ state() {
 	done
 }
 
-# kdapl_events 0|1: enable or disable all tracepoints of kdapl, with one CPU online: under TCG
-# (QEMU 7.2) a second CPU can spin for ever, with interrupts off, at the breakpoint of the
-# kernel's code patching. This was seen once, in __schedule() on 6.1.
-kdapl_events() {
-	local cpus cpu
+# other_cpus 0|1: take all CPUs but the first offline, or online. Called around whatever patches the
+# kernel's code, such as enabling tracepoints: under TCG (QEMU 7.2) a second CPU can spin for ever,
+# with interrupts off, at the breakpoint of the code patching. This was seen once, in __schedule()
+# on 6.1.
+other_cpus() {
+	local cpu
 
-	cpus=$(ls -d /sys/devices/system/cpu/cpu[1-9]*/online 2>/dev/null)
-	for cpu in $cpus; do echo 0 >"$cpu"; done
+	for cpu in /sys/devices/system/cpu/cpu[1-9]*/online; do
+		[ ! -e "$cpu" ] || echo "$1" >"$cpu"
+	done
+}
+
+# kdapl_events 0|1: enable or disable all tracepoints of kdapl
+kdapl_events() {
+	other_cpus 0
 	echo "$1" >/sys/kernel/tracing/events/kdapl/enable
-	for cpu in $cpus; do echo 1 >"$cpu"; done
+	other_cpus 1
 }
