@@ -50,7 +50,7 @@ recorded() {
 
 # trace SCRIPT ARGUMENTS...: run the script while kdapl-loop runs with these arguments
 trace() {
-	local script=$1 status begin=$SECONDS
+	local script=$1 status
 
 	shift
 	rm -f "$seen"/{loop,load,out,record}
@@ -60,9 +60,7 @@ trace() {
 	status=$?
 	other_cpus 1
 	cat $tracing/trace >"$seen/record"
-	[ "$status" = 0 ] && grep -q '^0 ' "$seen/load" && recorded &&
-		echo "$script.bt: $((SECONDS - begin)) s, load $(cut -d ' ' -f 2 "$seen/load") us" >&2 &&
-		return
+	[ "$status" = 0 ] && grep -q '^0 ' "$seen/load" && recorded && return
 	echo "status $status; status and us of kdapl-loop: $(cat "$seen/load")"
 	tail -n 20 "$seen/err" "$seen/loop"
 	grep -m 1 '^# entries' "$seen/record"
