@@ -3,8 +3,6 @@
  * kdapl-loop: run the kDAPL loopback test (kdapl_loop.ko) and print the results.
  * The exit status is the result of the run.
  */
-#include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -53,20 +51,6 @@ static const char help[] =
 "Exit status: 0 all cases passed, 1 a case failed, 2 usage error, 3 cannot run\n"
 "(not root, no debugfs, module or device).\n";
 
-static unsigned long long parse_number(const char *option, const char *text,
-				       unsigned long long max)
-{
-	unsigned long long n;
-	char *end;
-
-	errno = 0;
-	n = strtoull(text, &end, 0);
-	if (!isdigit((unsigned char)*text) || *end || errno || n > max)
-		die(EXIT_USAGE, "%s: expected a number from 0 to %llu, got \"%s\"", option, max,
-		    text);
-	return n;
-}
-
 static bool is_group(const char *name)
 {
 	const char * const *g;
@@ -91,27 +75,11 @@ static void check_list(const char *option, const char *list)
 			    "--op: unknown group \"%s\", expected send, write, read, srq, disconnect, flow, flags, args, errors, exact, rmr, fmr, service, connect or hostile",
 			    item);
 		if (!strcmp(option, "--sizes"))
-			parse_number("--sizes", item, LARGEST);
+			parse_number("--sizes", item, 0, LARGEST);
 		if (!strcmp(option, "--sizes") && ++n > 16)
 			die(EXIT_USAGE, "--sizes: at most 16 sizes are allowed");
 	}
 	free(copy);
-}
-
-/* The module takes a value as one word, so it must have no white space */
-static void check_word(const char *option, const char *text, size_t max)
-{
-	if (!*text || strlen(text) >= max || strpbrk(text, " \t\n"))
-		die(EXIT_USAGE, "%s: expected one word, got \"%s\"", option, text);
-}
-
-static void append(char *line, size_t len, const char *key, const char *value)
-{
-	size_t at = strlen(line);
-
-	if ((size_t)snprintf(line + at, len - at, "%s%s=%s", at ? " " : "", key, value) >=
-	    len - at)
-		die(EXIT_USAGE, "the options are too long");
 }
 
 struct options {
@@ -164,9 +132,7 @@ static void take_option(struct options *o, int opt, const char *arg)
 		append(line, len, "sizes", optarg);
 		break;
 	case OPT_MESSAGES:
-		if (!parse_number("--messages", optarg, MOST_MESSAGES))
-			die(EXIT_USAGE, "--messages: expected a number from 1 to %lu, got 0",
-			    MOST_MESSAGES);
+		parse_number("--messages", optarg, 1, MOST_MESSAGES);
 		append(line, len, "messages", optarg);
 		break;
 	case OPT_CASE:
@@ -177,19 +143,15 @@ static void take_option(struct options *o, int opt, const char *arg)
 		append(line, len, "short", "1");
 		break;
 	case OPT_DIVIDE:
-		if (!parse_number("--divide", optarg, MOST_MESSAGES))
-			die(EXIT_USAGE, "--divide: expected a number from 1 to %lu, got 0",
-			    MOST_MESSAGES);
+		parse_number("--divide", optarg, 1, MOST_MESSAGES);
 		append(line, len, "divide", optarg);
 		break;
 	case OPT_REPEAT:
-		if (!parse_number("--repeat", optarg, MOST_ROUNDS))
-			die(EXIT_USAGE, "--repeat: expected a number from 1 to %lu, got 0",
-			    MOST_ROUNDS);
+		parse_number("--repeat", optarg, 1, MOST_ROUNDS);
 		append(line, len, "repeat", optarg);
 		break;
 	case OPT_SEED:
-		parse_number("--seed", optarg, ~0ull);
+		parse_number("--seed", optarg, 0, ~0ull);
 		append(line, len, "seed", optarg);
 		break;
 	case OPT_LIST:
@@ -330,7 +292,7 @@ int main(int argc, char **argv)
 		take_option(&o, opt, argv[optind - 1]);
 	if (optind < argc)
 		die(EXIT_USAGE, "\"%s\" is not an option: see \"kdapl-loop --help\"", argv[optind]);
-	control_check();
+	control_check("kdapl_loop", "run");
 	if (o.abort) {
 		control_abort();
 		return EXIT_PASSED;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Access to the debugfs files of kdapl_loop.ko. On an error the tool exits with one
- * line that describes it and how to correct it.
+ * Access to the debugfs files of a test module. On an error the tool exits with one line that
+ * describes it and how to correct it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,27 +18,40 @@
 #define DEBUGFS_TYPE	0x64626720
 #define DIR		DEBUGFS "/kdapl_loop"
 
-/* Check that a run can be started; exits if not */
-void control_check(void)
+static const char *module = "kdapl_loop";
+
+static void make_path(char *path, size_t len, const char *name)
 {
+	snprintf(path, len, DEBUGFS "/%s/%s", module, name);
+}
+
+/* Check that a run can be started with the module @name, whose file @command starts it */
+void control_check(const char *name, const char *command)
+{
+	char path[PATH_MAX];
 	struct statfs fs;
+
+	module = name;
+	make_path(path, sizeof(path), command);
 
 	if (geteuid() != 0)
 		die(EXIT_ENVIRONMENT, "expected to run as root: use \"sudo kdapl-loop\"");
 	if (statfs(DEBUGFS, &fs) || fs.f_type != DEBUGFS_TYPE)
 		die(EXIT_ENVIRONMENT,
 		    "debugfs is not mounted: run \"mount -t debugfs none " DEBUGFS "\"");
-	if (access(DIR "/run", F_OK))
+	if (access(path, F_OK))
 		die(EXIT_ENVIRONMENT,
-		    "the module kdapl_loop is not loaded: run \"modprobe kdapl_loop\", or insmod kdapl.ko and kdapl_loop.ko");
+		    "the module %s is not loaded: run \"modprobe %s\", or insmod kdapl.ko and %s.ko",
+		    module, module, module);
 }
 
-static int write_file(const char *name, const char *text)
+/* Returns 0 or an errno */
+int control_write(const char *name, const char *text)
 {
 	char path[PATH_MAX];
 	int fd, err = 0;
 
-	snprintf(path, sizeof(path), DIR "/%s", name);
+	make_path(path, sizeof(path), name);
 	fd = open(path, O_WRONLY);
 	if (fd < 0)
 		return errno;
@@ -51,7 +64,7 @@ static int write_file(const char *name, const char *text)
 /* Start a run; exits if the module refuses it */
 void control_run(const char *line)
 {
-	int err = write_file("run", line);
+	int err = control_write("run", line);
 
 	switch (err) {
 	case 0:
@@ -72,14 +85,14 @@ void control_run(const char *line)
 
 void control_abort(void)
 {
-	int err = write_file("abort", "1\n");
+	int err = control_write("abort", "1\n");
 
 	if (err)
 		die(EXIT_ENVIRONMENT, "cannot write to " DIR "/abort: %s", strerror(err));
 }
 
 /* Returns the whole text of a file, which may grow, with a terminating 0 */
-static char *read_file(const char *name)
+char *control_read(const char *name)
 {
 	size_t size = 1 << 16, at = 0;
 	char *text = malloc(size);
@@ -87,11 +100,11 @@ static char *read_file(const char *name)
 	ssize_t n;
 	int fd;
 
-	snprintf(path, sizeof(path), DIR "/%s", name);
+	make_path(path, sizeof(path), name);
 	fd = open(path, O_RDONLY);
 	if (fd < 0)
-		die(EXIT_ENVIRONMENT, "cannot open %s: %s: was the module kdapl_loop unloaded?",
-		    path, strerror(errno));
+		die(EXIT_ENVIRONMENT, "cannot open %s: %s: was the module %s unloaded?",
+		    path, strerror(errno), module);
 	while (text && (n = read(fd, text + at, size - at - 1)) > 0) {
 		at += n;
 		if (size - at < 4096)
@@ -105,7 +118,7 @@ static char *read_file(const char *name)
 }
 
 /* Copy the value of "key=" in a line to @out */
-static void word(const char *line, const char *key, char *out, size_t len)
+void control_word(const char *line, const char *key, char *out, size_t len)
 {
 	size_t n = strlen(key);
 	const char *p = line;
@@ -122,18 +135,18 @@ static void word(const char *line, const char *key, char *out, size_t len)
 	}
 }
 
-static unsigned long long number(const char *line, const char *key)
+unsigned long long control_number(const char *line, const char *key)
 {
 	char text[32];
 
-	word(line, key, text, sizeof(text));
+	control_word(line, key, text, sizeof(text));
 	return strtoull(text, NULL, 10);
 }
 
 /* Read the progress of the run */
 void control_status(struct status *st)
 {
-	char *text = read_file("status");
+	char *text = control_read("status");
 	char *error = strstr(text, "\nerror ");
 
 	memset(st, 0, sizeof(*st));
@@ -143,44 +156,45 @@ void control_status(struct status *st)
 		error[strcspn(error, "\n")] = 0;
 		snprintf(st->error, sizeof(st->error), "%s", error);
 	}
-	word(text, "state", st->state, sizeof(st->state));
-	word(text, "name", st->name, sizeof(st->name));
-	st->run = number(text, "run");
-	st->cases = number(text, "cases");
-	st->finished = number(text, "finished");
-	st->failed = number(text, "failed");
-	st->aborted = number(text, "aborted");
-	st->done = number(text, "done");
-	st->count = number(text, "count");
+	control_word(text, "state", st->state, sizeof(st->state));
+	control_word(text, "name", st->name, sizeof(st->name));
+	st->run = control_number(text, "run");
+	st->cases = control_number(text, "cases");
+	st->finished = control_number(text, "finished");
+	st->failed = control_number(text, "failed");
+	st->aborted = control_number(text, "aborted");
+	st->done = control_number(text, "done");
+	st->count = control_number(text, "count");
 	free(text);
 }
 
 static void parse_case(const char *line, struct result *r)
 {
-	word(line, "name", r->name, sizeof(r->name));
-	word(line, "op", r->op, sizeof(r->op));
-	word(line, "modes", r->modes, sizeof(r->modes));
-	word(line, "result", r->verdict, sizeof(r->verdict));
-	r->size = number(line, "size");
-	r->segs = number(line, "segs");
-	r->count = number(line, "count");
-	r->depth = number(line, "depth");
-	r->messages = number(line, "messages");
-	r->bytes = number(line, "bytes");
-	r->posts = number(line, "posts");
-	r->completions = number(line, "completions");
-	r->silent = number(line, "silent");
-	r->flushed = number(line, "flushed");
-	r->upcalls = number(line, "upcalls");
-	r->dequeued = number(line, "dequeued");
-	r->upcall_posts = number(line, "upcall_posts");
-	r->peak = number(line, "peak");
-	r->full = number(line, "full");
-	r->ms = number(line, "ms");
-	r->fails = number(line, "fails");
+	control_word(line, "name", r->name, sizeof(r->name));
+	control_word(line, "op", r->op, sizeof(r->op));
+	control_word(line, "modes", r->modes, sizeof(r->modes));
+	control_word(line, "result", r->verdict, sizeof(r->verdict));
+	r->size = control_number(line, "size");
+	r->segs = control_number(line, "segs");
+	r->count = control_number(line, "count");
+	r->depth = control_number(line, "depth");
+	r->messages = control_number(line, "messages");
+	r->bytes = control_number(line, "bytes");
+	r->posts = control_number(line, "posts");
+	r->completions = control_number(line, "completions");
+	r->silent = control_number(line, "silent");
+	r->flushed = control_number(line, "flushed");
+	r->upcalls = control_number(line, "upcalls");
+	r->dequeued = control_number(line, "dequeued");
+	r->upcall_posts = control_number(line, "upcall_posts");
+	r->peak = control_number(line, "peak");
+	r->full = control_number(line, "full");
+	r->ms = control_number(line, "ms");
+	r->fails = control_number(line, "fails");
 }
 
-static void *grow(void *p, size_t n, size_t size)
+/* Make room for @n elements; exits without memory */
+void *grow(void *p, size_t n, size_t size)
 {
 	p = realloc(p, n * size);
 	if (!p)
@@ -191,7 +205,7 @@ static void *grow(void *p, size_t n, size_t size)
 /* Read all cases of the current or the last run */
 void control_results(struct results *res)
 {
-	char *text = read_file("results");
+	char *text = control_read("results");
 	char *line, *rest = text;
 	struct result *r = NULL;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Declarations of kdapl-loop. kdapl-loop.c parses the command line and controls a
- * run, control.c accesses the module, show.c prints.
+ * run, control.c accesses the module, show.c prints, options.c checks values.
  */
 #ifndef KDAPL_LOOP_TOOL_H
 #define KDAPL_LOOP_TOOL_H
@@ -57,7 +57,17 @@ struct status {
 		exit(status); \
 	} while (0)
 
-void control_check(void);
+unsigned long long parse_number(const char *option, const char *text, unsigned long long min,
+				unsigned long long max);
+void check_word(const char *option, const char *text, size_t max);
+void append(char *line, size_t len, const char *key, const char *value);
+
+void *grow(void *p, size_t n, size_t size);
+void control_check(const char *name, const char *command);
+int control_write(const char *name, const char *text);
+char *control_read(const char *name);
+void control_word(const char *line, const char *key, char *out, size_t len);
+unsigned long long control_number(const char *line, const char *key);
 void control_run(const char *line);
 void control_abort(void);
 void control_status(struct status *st);
@@ -71,6 +81,9 @@ void show_json(const struct results *res, const struct status *st, double second
 void show_list(const struct results *res);
 size_t show_tap(const struct results *res, size_t from, bool last);
 void show_progress(const struct status *st, double seconds);
+bool show_progress_begin(double seconds);
+void show_progress_text_end(void);
 void show_progress_end(void);
+void json_string(const char *s);
 
 #endif

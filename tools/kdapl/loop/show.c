@@ -96,7 +96,7 @@ void show_table(const struct results *res, const struct status *st, double secon
 		printf("The run ended with an error: %s\n", st->error);
 }
 
-static void json_string(const char *s)
+void json_string(const char *s)
 {
 	putchar('"');
 	for (; *s; s++) {
@@ -216,21 +216,36 @@ size_t show_tap(const struct results *res, size_t from, bool last)
 
 static bool line_open;
 
-/* Print progress: one line that is overwritten on a terminal, else a line every 10 s */
-void show_progress(const struct status *st, double seconds)
+/*
+ * Begin a line of progress: one that is overwritten on a terminal, else a line every 10 s.
+ * Returns false if none is due; else the caller prints the text and calls show_progress_text_end().
+ */
+bool show_progress_begin(double seconds)
 {
 	static double next = 5;
 	bool tty = isatty(STDERR_FILENO);
 
 	if (!tty && seconds < next)
-		return;
+		return false;
 	next = seconds + 10;
 	if (tty)
 		fputc('\r', stderr);
+	return true;
+}
+
+void show_progress_text_end(void)
+{
+	line_open = isatty(STDERR_FILENO);
+	fputs(line_open ? "\033[K" : "\n", stderr);
+}
+
+void show_progress(const struct status *st, double seconds)
+{
+	if (!show_progress_begin(seconds))
+		return;
 	fprintf(stderr, "%3u of %u cases, %u failed, %.0f s: %s, %lu of %lu messages",
 		st->finished, st->cases, st->failed, seconds, st->name, st->done, st->count);
-	fputs(tty ? "\033[K" : "\n", stderr);
-	line_open = tty;
+	show_progress_text_end();
 }
 
 void show_progress_end(void)
