@@ -24,10 +24,11 @@ static const char * const groups[] = {
 
 static const char help[] =
 "Usage: kdapl-loop [options]\n"
+"       kdapl-loop perf [options] [SERVER]\n"
 "\n"
 "Transfers messages between two ends on one RDMA device with the kDAPL API and\n"
 "checks every byte and every completion. Needs root, debugfs and the module\n"
-"kdapl_loop.\n"
+"kdapl_loop. \"kdapl-loop perf\" measures, see \"kdapl-loop perf --help\".\n"
 "\n"
 "  --device NAME      interface adapter (rxe0, rxe0/1, or a net device);\n"
 "                     default: the first one that kDAPL lists\n"
@@ -287,6 +288,8 @@ int main(int argc, char **argv)
 	struct options o = { .show = SHOW_TABLE };
 	int opt;
 
+	if (argc > 1 && !strcmp(argv[1], "perf"))
+		return perf_main(argc - 1, argv + 1);
 	opterr = 0;
 	while ((opt = getopt_long(argc, argv, "", long_options, NULL)) != -1)
 		take_option(&o, opt, argv[optind - 1]);

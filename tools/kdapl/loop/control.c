@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Access to the debugfs files of a test module. On an error the tool exits with one line that
- * describes it and how to correct it.
+ * Access to the debugfs files of a test module: of kdapl_loop.ko, and for "kdapl-loop perf" of
+ * kdapl_perf.ko. On an error the tool exits with one line that describes it and how to correct it.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Declarations of kdapl-loop. kdapl-loop.c parses the command line and controls a
- * run, control.c accesses the module, show.c prints, options.c checks values.
+ * run, control.c accesses the module, show.c prints; perf.c and perf_show.c do the same for
+ * "kdapl-loop perf". options.c checks values.
  */
 #ifndef KDAPL_LOOP_TOOL_H
 #define KDAPL_LOOP_TOOL_H
@@ -85,5 +86,7 @@ bool show_progress_begin(double seconds);
 void show_progress_text_end(void);
 void show_progress_end(void);
 void json_string(const char *s);
+
+int perf_main(int argc, char **argv);
 
 #endif
