@@ -80,7 +80,7 @@ setup:
 # The packages come first, because check/run needs Python.
 # ALSO=TARGETS: run these targets too, with one result.
 check check-quick check-kasan check-debug check-races check-arm64 check-hca check-kernels coverage \
-demo bench:
+demo bench perf:
 	@tools/kdapl/setup packages
 	@$(CHECK)/run $@ $(ALSO)
 
@@ -142,6 +142,8 @@ help:
 	@echo "make coverage      lines and branches of kdapl.ko that the tests reach (gcov);"
 	@echo "                   not part of make check (20 minutes)"
 	@echo "make bench         count the instructions of each path, print a table"
+	@echo "make perf          measure kDAPL and plain verbs in a VM, write build/perf.json and"
+	@echo "                   build/perf.svg (6 minutes)"
 	@echo "make docs          HTML pages and section 9 manual pages, in build/docs"
 	@echo "make deb           Debian packages, in build/deb"
 	@echo "make check-packages  install, upgrade and purge them in a root of Debian 12 (15 minutes)"
@@ -150,6 +152,6 @@ help:
 
 .PHONY: all modules modules_tests install uninstall install_tools uninstall_tools
 .PHONY: tools deb check-packages patchset clean distclean docs setup help
-.PHONY: check check-quick check-kasan check-debug check-races demo bench contract
+.PHONY: check check-quick check-kasan check-debug check-races demo bench perf contract
 .PHONY: check-arm64 check-hca check-kernels check-litmus
 .PHONY: mutate mutate-stale coverage
