@@ -115,6 +115,10 @@ DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event);
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
 DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle);
 
+/* kDAPL's own: poll the CQs of endpoints with kdapl.completion_context "poll" (A, interrupts on) */
+
+DAT_RETURN kdat_evd_poll(DAT_EVD_HANDLE evd_handle, DAT_COUNT max, DAT_COUNT *count);
+
 /* Protection zones: query (A), others (P) */
 
 DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle);

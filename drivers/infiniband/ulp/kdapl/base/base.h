@@ -24,7 +24,8 @@ struct iommu_domain;
 
 /* Both WQ_MEM_RECLAIM and unbound; see kdapl_common_init() */
 extern struct workqueue_struct *kdapl_wq;	/* may block: connections, regions, devices */
-extern struct workqueue_struct *kdapl_evd_wq;	/* never blocks: delivery, solicited CQs */
+extern struct workqueue_struct *kdapl_evd_wq;	/* never blocks: delivery, polled CQs */
+extern struct workqueue_struct *kdapl_upcall_wq;	/* upcalls that may sleep */
 
 /* Factor for internal time-outs, for test systems that are slower than hardware */
 extern unsigned int kdapl_stretch;

@@ -16,6 +16,7 @@ MODULE_PARM_DESC(max_reg_pages, "Most pages of one LMR or RMR, at least 2 (defau
 
 struct workqueue_struct *kdapl_wq;
 struct workqueue_struct *kdapl_evd_wq;
+struct workqueue_struct *kdapl_upcall_wq;
 
 atomic_t kdapl_grace_periods;
 
@@ -37,13 +38,14 @@ void kdapl_wait_grace_period(void)
 /**
  * kdapl_common_init - make the workqueues
  *
- * Both have WQ_MEM_RECLAIM, because a Consumer that writes pages out may wait for
+ * All have WQ_MEM_RECLAIM, because a Consumer that writes pages out may wait for
  * a connection or for an event. Work on kdapl_wq waits for peers, drains and
  * mutexes, and may occupy every worker that the queue is allowed to have. Work on
  * kdapl_evd_wq delivers events and polls CQs; it never blocks, and its own queue
  * with its own limit and rescuer keeps it from waiting for work that does. It runs
  * at normal priority, as ksoftirqd does: a peer that keeps sending must not starve
- * the other tasks of this machine.
+ * the other tasks of this machine. Work on kdapl_upcall_wq runs upcalls in process
+ * context, which may sleep for as long as the Consumer wants.
  *
  * Context: process, module load.
  * Return: 0, -ENOMEM.
@@ -54,11 +56,18 @@ int kdapl_common_init(void)
 	if (!kdapl_wq)
 		return -ENOMEM;
 	kdapl_evd_wq = alloc_workqueue("kdapl_evd", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!kdapl_evd_wq) {
-		destroy_workqueue(kdapl_wq);
-		return -ENOMEM;
-	}
+	if (!kdapl_evd_wq)
+		goto err_wq;
+	kdapl_upcall_wq = alloc_workqueue("kdapl_upcall", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!kdapl_upcall_wq)
+		goto err_evd_wq;
 	return 0;
+
+err_evd_wq:
+	destroy_workqueue(kdapl_evd_wq);
+err_wq:
+	destroy_workqueue(kdapl_wq);
+	return -ENOMEM;
 }
 
 /**
@@ -68,7 +77,8 @@ int kdapl_common_init(void)
  */
 void kdapl_common_exit(void)
 {
-	/* kdapl_wq first: connection work queues events, which kdapl_evd_wq delivers */
+	/* kdapl_wq first: connection work queues events, which the others deliver */
 	destroy_workqueue(kdapl_wq);
+	destroy_workqueue(kdapl_upcall_wq);
 	destroy_workqueue(kdapl_evd_wq);
 }

@@ -79,6 +79,7 @@ static struct kdapl_ep *kdapl_ep_alloc(struct kdapl_ia *ia, const DAT_EP_ATTR *a
 	ep->attr.ep_provider_specific_count = 0;
 	ep->attr.ep_provider_specific = NULL;
 	ep->comp_vector = named->comp_vector;
+	ep->context = named->context;
 	ep->keepalive_ms = named->keepalive_ms;
 	spin_lock_init(&ep->lock);
 	spin_lock_init(&ep->sq.lock);
@@ -201,8 +202,8 @@ static DAT_RETURN kdapl_ep_check_create(struct kdapl_ia *ia, const struct kdapl_
  * * DAT_INVALID_HANDLE - the handle of the IA, the PZ or an EVD is not valid, or an EVD
  *   lacks the stream
  * * DAT_INVALID_PARAMETER - @ep_handle is NULL; an attribute is not legal or exceeds the
- *   limits of the IA; an EVD is given although the depth is 0; the completion flags
- *   differ from those of another EP on the EVD
+ *   limits of the IA; an EVD is given although the depth is 0; the completion flags or the
+ *   completion context differ from those of another EP on the EVD
  * * DAT_MODEL_NOT_SUPPORTED - quality of service
  * * DAT_INSUFFICIENT_RESOURCES - no memory; a queue or CQ is too large for the device; the
  *   device was removed

@@ -77,6 +77,10 @@ static DAT_RETURN kdapl_draft_attr(struct kdapl_ep *draft, const struct kdapl_ep
 	/* The new array replaces the old one as a whole, so both values change together */
 	draft->comp_vector = mask & KDAPL_EP_PROVIDER ? named.comp_vector : ep->comp_vector;
 	draft->keepalive_ms = mask & KDAPL_EP_PROVIDER ? named.keepalive_ms : ep->keepalive_ms;
+	draft->context = mask & KDAPL_EP_PROVIDER ? named.context : ep->context;
+	/* Either may be the one that changes */
+	if (ret == DAT_SUCCESS && !kdapl_context_fits(draft->context, to))
+		return KDAPL_BAD_ARG(3);
 	return ret;
 }
 
@@ -176,7 +180,8 @@ static bool kdapl_modify_rebuilds(const struct kdapl_ep *ep, const struct kdapl_
 	if (ep->state == DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
 		return kdapl_ep_configured(draft);
 	if (ep->pz != draft->pz || ep->recv_evd != draft->recv_evd ||
-	    ep->request_evd != draft->request_evd || ep->comp_vector != draft->comp_vector)
+	    ep->request_evd != draft->request_evd || ep->comp_vector != draft->comp_vector ||
+	    ep->context != draft->context)
 		return true;
 	if (!ep->srq && (a->max_recv_dtos != b->max_recv_dtos ||
 			 a->max_recv_iov != b->max_recv_iov))
@@ -196,6 +201,7 @@ static void kdapl_modify_swap(struct kdapl_ep *ep, struct kdapl_ep *draft)
 	lockdep_assert_held(&ep->lock);
 	swap(ep->attr, draft->attr);
 	swap(ep->comp_vector, draft->comp_vector);
+	swap(ep->context, draft->context);
 	swap(ep->keepalive_ms, draft->keepalive_ms);
 	swap(ep->pz, draft->pz);
 	swap(ep->recv_evd, draft->recv_evd);

@@ -43,14 +43,27 @@ static void kdapl_ep_count(struct kdapl_ep *ep, int n)
 		ep->request_evd->nrequest += n;
 }
 
+/* Upcalls of an EVD that no EP feeds any more run in the default context. ia->mutex held */
+static void kdapl_evd_reset_context(struct kdapl_evd *evd)
+{
+	if (evd && !evd->nrecv && !evd->nrequest)
+		kdapl_evd_set_context(evd, KDAPL_CONTEXT_SOFTIRQ);
+}
+
+/* Do other EPs of an EVD have another completion context? ia->mutex held */
+static bool kdapl_evd_context_differs(const struct kdapl_evd *evd, const struct kdapl_ep *ep)
+{
+	return evd && (evd->nrecv || evd->nrequest) && evd->context != ep->context;
+}
+
 /**
- * kdapl_ep_join_evds - note the completion flags of an EP on its EVDs
+ * kdapl_ep_join_evds - note the completion flags and the context of an EP on its EVDs
  * @ep:  the EP
  * @old: an EP that leaves its EVDs in the same step, unless @ep may not join; or NULL
  *
  * Context: process, ia->mutex held.
- * Return: false if nothing has changed, because the flags differ from those of the other
- * EPs of an EVD.
+ * Return: false if nothing has changed, because the flags or the context differ from those of
+ * the other EPs of an EVD.
  */
 bool kdapl_ep_join_evds(struct kdapl_ep *ep, struct kdapl_ep *old)
 {
@@ -59,18 +72,27 @@ bool kdapl_ep_join_evds(struct kdapl_ep *ep, struct kdapl_ep *old)
 	lockdep_assert_held(&ep->obj.ia->mutex);
 	if (old)
 		kdapl_ep_count(old, -1);
-	if ((recv && recv->nrecv && recv->recv_flags != ep->attr.recv_completion_flags) ||
+	if (kdapl_evd_context_differs(recv, ep) || kdapl_evd_context_differs(request, ep) ||
+	    (recv && recv->nrecv && recv->recv_flags != ep->attr.recv_completion_flags) ||
 	    (request && request->nrequest &&
 	     request->request_flags != ep->attr.request_completion_flags)) {
 		if (old)
 			kdapl_ep_count(old, 1);
 		return false;
 	}
-	if (recv)
+	if (recv) {
 		recv->recv_flags = ep->attr.recv_completion_flags;
-	if (request)
+		kdapl_evd_set_context(recv, ep->context);
+	}
+	if (request) {
 		request->request_flags = ep->attr.request_completion_flags;
+		kdapl_evd_set_context(request, ep->context);
+	}
 	kdapl_ep_count(ep, 1);
+	if (old) {
+		kdapl_evd_reset_context(old->recv_evd);
+		kdapl_evd_reset_context(old->request_evd);
+	}
 	return true;
 }
 
@@ -104,6 +126,8 @@ void kdapl_ep_leave(struct kdapl_ep *ep)
 
 	mutex_lock(&ia->mutex);
 	kdapl_ep_count(ep, -1);
+	kdapl_evd_reset_context(ep->recv_evd);
+	kdapl_evd_reset_context(ep->request_evd);
 	mutex_unlock(&ia->mutex);
 }
 

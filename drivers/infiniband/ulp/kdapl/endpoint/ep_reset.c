@@ -25,7 +25,7 @@ static void kdapl_ep_destroy_old_qp(struct kdapl_ep *ep, struct ib_qp *old)
 	ib_destroy_qp(old);
 	/* The CQ stays in use: wait until it has handled all completions of the old QP */
 	if (lost || ep->srq)
-		kdapl_wait_grace_period();
+		kdapl_cq_settle(ep->cq);
 	if (lost) {
 		kdapl_sq_abandon(&ep->sq);
 		kdapl_marker_complete_all(ep);

@@ -85,6 +85,7 @@ void kdapl_evd_destroy(struct kdapl_obj *obj)
 	kdapl_evd_modify(evd, DAT_UPCALL_TEARDOWN, NULL, DAT_UPCALL_INVOC_NEW);
 	kdapl_evd_wait_idle(evd);
 	cancel_work_sync(&evd->work);
+	cancel_work_sync(&evd->upcall_work);
 	kdapl_evd_drop_queued(evd);
 	kdapl_evd_cleanup(evd);
 	kdapl_ia_del(evd->obj.ia, &evd->obj);

@@ -41,6 +41,7 @@ int kdapl_evd_setup(struct kdapl_evd *evd, u32 qlen, DAT_UPCALL_POLICY policy,
 	spin_lock_init(&evd->lock);
 	init_waitqueue_head(&evd->wait);
 	INIT_WORK(&evd->work, kdapl_evd_work);
+	INIT_WORK(&evd->upcall_work, kdapl_evd_upcall_work);
 	INIT_LIST_HEAD(&evd->sources);
 	evd->policy = policy;
 	if (upcall)
@@ -211,7 +212,7 @@ void kdapl_evd_notify_all(struct kdapl_evd *evd)
 	spin_lock_irqsave(&evd->lock, flags);
 	kdapl_evd_mark_all(evd);
 	if (kdapl_evd_upcall_due(evd))
-		queue_work(kdapl_evd_wq, &evd->work);
+		kdapl_evd_schedule(evd);
 	spin_unlock_irqrestore(&evd->lock, flags);
 }
 
@@ -260,10 +261,29 @@ int kdapl_evd_modify(struct kdapl_evd *evd, DAT_UPCALL_POLICY policy,
 	else
 		kdapl_evd_unmark_all(evd);
 	if (kdapl_evd_upcall_due(evd) || evd->has_next)
-		queue_work(kdapl_evd_wq, &evd->work);
+		kdapl_evd_schedule(evd);
 out:
 	spin_unlock_irqrestore(&evd->lock, flags);
 	return ret;
+}
+
+/**
+ * kdapl_evd_set_context - set the context in which upcalls run
+ * @evd:     an EVD that no EP feeds
+ * @context: that of the first EP, or softirq after the last one has left
+ *
+ * Upcalls for other events may be running meanwhile, still in the old context.
+ *
+ * Context: process.
+ */
+void kdapl_evd_set_context(struct kdapl_evd *evd, u8 context)
+{
+	spin_lock_irq(&evd->lock);
+	if (evd->context != context) {
+		WRITE_ONCE(evd->context, context);
+		kdapl_evd_set_inhibit(evd);
+	}
+	spin_unlock_irq(&evd->lock);
 }
 
 static void kdapl_evd_wait_begin(struct kdapl_evd *evd)

@@ -118,9 +118,15 @@ static void kdapl_fill_conn(struct kdapl_event *ev, DAT_EVENT *out)
 	data->private_data = ce->private_len ? ev->ep->private_in : NULL;
 }
 
+/* Returns the CR of an event, on which the event holds a reference, or NULL */
+static struct kdapl_cr *kdapl_cr_of(struct kdapl_event *ev)
+{
+	return ev->kind == KDAPL_EV_CR ? container_of(ev, struct kdapl_cr, ev) : NULL;
+}
+
 static void kdapl_fill_cr(struct kdapl_event *ev, DAT_EVENT *out)
 {
-	struct kdapl_cr *cr = container_of(ev, struct kdapl_cr, ev);
+	struct kdapl_cr *cr = kdapl_cr_of(ev);
 	DAT_CR_ARRIVAL_EVENT_DATA *data = &out->event_data.cr_arrival_event_data;
 
 	out->event_number = DAT_CONNECTION_REQUEST_EVENT;
@@ -129,12 +135,12 @@ static void kdapl_fill_cr(struct kdapl_event *ev, DAT_EVENT *out)
 	data->conn_qual = cr->sp->qual;
 	data->cr_handle = kdapl_obj_handle(&cr->obj);
 	data->truncate_flag = DAT_FALSE;
-	kdapl_cr_put(cr);
 }
 
 /*
- * Copies an event that is no longer queued, and returns the slot, ring entry or CR that
- * contained it. evd->lock held for all kinds except DTO, whose node nobody else uses.
+ * Copies an event that is no longer queued, and returns the slot or ring entry that contained
+ * it. The caller drops the reference that the event holds on a CR. evd->lock held for all
+ * kinds except DTO, whose node nobody else uses.
  */
 static void kdapl_evd_fill(struct kdapl_evd *evd, struct kdapl_event *ev, DAT_EVENT *out)
 {
@@ -203,12 +209,13 @@ static void kdapl_evd_release(struct kdapl_evd *evd)
 
 /*
  * Delivers while upcalls are due and the budget lasts. Then gives up the ownership, or
- * passes it to the work item. The caller owns the EVD; bottom halves are off.
+ * passes it to the work item. The caller owns the EVD.
  */
-static void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget)
+static void kdapl_evd_run_upcalls(struct kdapl_evd *evd, unsigned int budget)
 {
 	DAT_UPCALL_OBJECT upcall;
 	struct kdapl_event *ev;
+	struct kdapl_cr *cr;
 	struct kdapl_ep *ep;
 	unsigned long flags;
 	bool more, note;
@@ -220,18 +227,20 @@ static void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget)
 			kdapl_evd_release(evd);
 			break;
 		}
-		if (!budget--) {
+		if (!budget-- || kdapl_evd_misplaced(evd)) {
 			atomic_or(KDAPL_EVD_PASSED, &evd->state);
-			queue_work(kdapl_evd_wq, &evd->work);
+			kdapl_evd_schedule(evd);
 			break;
 		}
 		upcall = evd->upcall;
 		note = evd->policy == DAT_UPCALL_NOTIFY;
 		evd->note = false;
 		ep = NULL;
+		cr = NULL;
 		if (!note) {
 			ev = evd->head;
 			ep = ev->ep;
+			cr = kdapl_cr_of(ev);
 			kdapl_evd_unlink(evd, NULL, ev);
 			kdapl_evd_fill(evd, ev, &evd->event);
 			/* Under the lock, because dat_ep_free() must see it queued or running */
@@ -241,12 +250,54 @@ static void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget)
 		spin_unlock_irqrestore(&evd->lock, flags);
 
 		kdapl_evd_call(evd, &upcall, note, ep, more);
+		/* Not earlier: the event contains a pointer to the address in the CR */
+		if (cr)
+			kdapl_cr_put(cr);
 
 		spin_lock_irqsave(&evd->lock, flags);
 		if (atomic_read(&evd->state) & KDAPL_EVD_WAITER)
 			wake_up_all(&evd->wait);
 	}
 	spin_unlock_irqrestore(&evd->lock, flags);
+}
+
+/**
+ * kdapl_evd_deliver - deliver events for which upcalls are due
+ * @evd:    the EVD, which the caller owns
+ * @budget: the number of upcalls after which the work item continues
+ *
+ * Gives up the ownership at the end, or passes it to the work item.
+ *
+ * Context: softirq, or bottom halves off; process if upcalls of the EVD may sleep.
+ */
+noinline void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget)
+{
+	struct kdapl_upcaller me;
+
+	if (in_softirq()) {
+		kdapl_evd_run_upcalls(evd, budget);
+		return;
+	}
+	kdapl_upcaller_begin(&me);
+	kdapl_evd_run_upcalls(evd, budget);
+	kdapl_upcaller_end(&me);
+}
+
+/* Delivers what is due, if the EVD has no owner or its owner has passed the ownership on */
+static void kdapl_evd_deliver_due(struct kdapl_evd *evd)
+{
+	bool mine = false;
+
+	spin_lock_irq(&evd->lock);
+	if (atomic_read(&evd->state) & KDAPL_EVD_PASSED) {
+		atomic_andnot(KDAPL_EVD_PASSED, &evd->state);
+		mine = true;
+	} else if (kdapl_evd_upcall_due(evd)) {
+		mine = !(atomic_fetch_or_acquire(KDAPL_EVD_OWNED, &evd->state) & KDAPL_EVD_OWNED);
+	}
+	spin_unlock_irq(&evd->lock);
+	if (mine)
+		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET);
 }
 
 /**
@@ -259,28 +310,28 @@ static void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget)
  */
 void kdapl_evd_work(struct work_struct *work)
 {
-	struct kdapl_evd *evd = container_of(work, struct kdapl_evd, work);
-	bool mine = false;
-
 	local_bh_disable();
-	spin_lock_irq(&evd->lock);
-	if (atomic_read(&evd->state) & KDAPL_EVD_PASSED) {
-		atomic_andnot(KDAPL_EVD_PASSED, &evd->state);
-		mine = true;
-	} else if (kdapl_evd_upcall_due(evd)) {
-		mine = !(atomic_fetch_or_acquire(KDAPL_EVD_OWNED, &evd->state) & KDAPL_EVD_OWNED);
-	}
-	spin_unlock_irq(&evd->lock);
-	if (mine)
-		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET);
+	kdapl_evd_deliver_due(container_of(work, struct kdapl_evd, work));
 	local_bh_enable();
+}
+
+/**
+ * kdapl_evd_upcall_work - deliver events from a work item whose upcalls may sleep
+ * @work: evd->upcall_work
+ *
+ * Context: process, workqueue.
+ */
+void kdapl_evd_upcall_work(struct work_struct *work)
+{
+	kdapl_evd_deliver_due(container_of(work, struct kdapl_evd, upcall_work));
 }
 
 /**
  * kdapl_evd_queue - append an event, and deliver it if it asks for an upcall
  * @evd:     the EVD
  * @ev:      node; belongs to the EVD until the event is delivered or dequeued
- * @in_done: the caller is a done callback, in which upcalls may run
+ * @in_done: the caller is a done callback, in which upcalls may run unless the Consumer
+ *           polls
  *
  * Context: any; with @in_done false no upcall runs on the caller's stack.
  */
@@ -294,11 +345,11 @@ void kdapl_evd_queue(struct kdapl_evd *evd, struct kdapl_event *ev, bool in_done
 	state = kdapl_evd_append(evd, ev);
 	/* An owner sees QUEUED before it gives up the ownership */
 	if (!(state & KDAPL_EVD_OWNED) && ev->notify && kdapl_evd_wants_upcall(evd)) {
-		if (in_done) {
+		if (in_done && evd->context != KDAPL_CONTEXT_POLL) {
 			atomic_or(KDAPL_EVD_OWNED, &evd->state);
 			mine = true;
 		} else {
-			queue_work(kdapl_evd_wq, &evd->work);
+			kdapl_evd_schedule(evd);
 		}
 	}
 	spin_unlock_irqrestore(&evd->lock, flags);
@@ -322,8 +373,13 @@ void __cold kdapl_evd_pushed_late(struct kdapl_evd *evd)
 
 	spin_lock_irqsave(&evd->lock, flags);
 	kdapl_evd_gather(evd);
-	if (kdapl_evd_upcall_due(evd))
+	if (!kdapl_evd_upcall_due(evd))
+		goto out;
+	if (evd->context == KDAPL_CONTEXT_POLL)
+		kdapl_evd_schedule(evd);
+	else
 		mine = !(atomic_fetch_or(KDAPL_EVD_OWNED, &evd->state) & KDAPL_EVD_OWNED);
+out:
 	spin_unlock_irqrestore(&evd->lock, flags);
 	if (mine)
 		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET);
@@ -334,7 +390,9 @@ void __cold kdapl_evd_pushed_late(struct kdapl_evd *evd)
  * @evd: the EVD
  * @ev:  node in a slot; it asks for an upcall
  *
- * Context: done callback (softirq, bottom halves off).
+ * The fast path is only open if upcalls of the EVD run in softirq.
+ *
+ * Context: done callback.
  */
 void kdapl_evd_complete(struct kdapl_evd *evd, struct kdapl_event *ev)
 {
@@ -356,8 +414,12 @@ void kdapl_evd_complete(struct kdapl_evd *evd, struct kdapl_event *ev)
 static noinline void kdapl_evd_take_other(struct kdapl_evd *evd, struct kdapl_event *ev,
 					  DAT_EVENT *out)
 {
+	struct kdapl_cr *cr = kdapl_cr_of(ev);
+
 	kdapl_evd_unlink(evd, NULL, ev);
 	kdapl_evd_fill(evd, ev, out);
+	if (cr)
+		kdapl_cr_put(cr);
 }
 
 /* Out of line, so that it costs the common case no registers */
@@ -457,7 +519,7 @@ int kdapl_evd_post_soft(struct kdapl_evd *evd, void *pointer)
 		re->pointer = pointer;
 		state = kdapl_evd_append(evd, &re->ev);
 		if (!(state & KDAPL_EVD_OWNED) && kdapl_evd_wants_upcall(evd))
-			queue_work(kdapl_evd_wq, &evd->work);
+			kdapl_evd_schedule(evd);
 	}
 	spin_unlock_irqrestore(&evd->lock, flags);
 	return re ? 0 : -ENOSPC;
@@ -502,20 +564,26 @@ void kdapl_evd_post_async(struct kdapl_evd *evd, DAT_EVENT_NUMBER number,
 	re->reason = reason;
 	state = kdapl_evd_append(evd, &re->ev);
 	if (!(state & KDAPL_EVD_OWNED) && kdapl_evd_wants_upcall(evd))
-		queue_work(kdapl_evd_wq, &evd->work);
+		kdapl_evd_schedule(evd);
 out:
 	spin_unlock_irqrestore(&evd->lock, flags);
 }
 
-/* Polls the CQs in solicited-wait mode of an EVD that appears to be empty */
-static noinline bool kdapl_evd_take_solicited(struct kdapl_evd *evd, DAT_EVENT *out)
+/* Polls the CQs of an EVD that appears to be empty, if the device does not announce all */
+static noinline bool kdapl_evd_take_polled(struct kdapl_evd *evd, DAT_EVENT *out,
+					   unsigned long flags)
 {
 	struct kdapl_evd_source *source;
 
 	if (list_empty(&evd->sources))
 		return false;
-	list_for_each_entry_rcu(source, &evd->sources, node, !preemptible())
-		source->poll(source);
+	/* There may be many CQs, so interrupts are off only while one is polled */
+	rcu_read_lock();
+	kdapl_read_unlock(flags);
+	list_for_each_entry_rcu(source, &evd->sources, node)
+		source->poll(source, KDAPL_EVD_BUDGET);
+	kdapl_read_lock(flags);
+	rcu_read_unlock();
 	return kdapl_evd_take(evd, out);
 }
 
@@ -553,7 +621,7 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	evd = to_kdapl_evd(obj);
 	if (unlikely(!event))
 		ret = KDAPL_BAD_ARG(2);
-	else if (unlikely(!kdapl_evd_take(evd, event) && !kdapl_evd_take_solicited(evd, event)))
+	else if (unlikely(!kdapl_evd_take(evd, event) && !kdapl_evd_take_polled(evd, event, flags)))
 		ret = KDAPL_ERROR(QUEUE_EMPTY);
 	kdapl_read_unlock(flags);
 	return ret;

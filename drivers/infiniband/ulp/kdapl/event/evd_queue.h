@@ -66,10 +66,11 @@ static inline u32 kdapl_evd_length(const struct kdapl_evd *evd)
 	return n;
 }
 
-/* Sets INHIBIT and NO_UPCALLS according to the policy */
+/* Sets INHIBIT and NO_UPCALLS according to the policy and the context */
 static inline void kdapl_evd_set_inhibit(struct kdapl_evd *evd)
 {
-	bool open = evd->policy == DAT_UPCALL_SINGLE_INSTANCE && evd->upcall.upcall_func;
+	bool open = evd->policy == DAT_UPCALL_SINGLE_INSTANCE && evd->upcall.upcall_func &&
+		    evd->context == KDAPL_CONTEXT_SOFTIRQ;
 	bool no_upcalls = evd->policy != DAT_UPCALL_SINGLE_INSTANCE &&
 		      evd->policy != DAT_UPCALL_NOTIFY;
 
@@ -135,6 +136,28 @@ static inline void kdapl_evd_apply_next(struct kdapl_evd *evd)
 	kdapl_evd_set_inhibit(evd);
 }
 
+/*
+ * Does the caller's context differ from that in which upcalls of the EVD run? It can only when
+ * the first EP has just joined. evd->lock held
+ */
+static inline bool kdapl_evd_misplaced(const struct kdapl_evd *evd)
+{
+	lockdep_assert_held(&evd->lock);
+	return (evd->context == KDAPL_CONTEXT_PROCESS) == !!in_softirq();
+}
+
+/* Queues the work item that delivers */
+static inline void kdapl_evd_schedule(struct kdapl_evd *evd)
+{
+	lockdep_assert_held(&evd->lock);
+	if (evd->context == KDAPL_CONTEXT_PROCESS)
+		queue_work(kdapl_upcall_wq, &evd->upcall_work);
+	else
+		queue_work(kdapl_evd_wq, &evd->work);
+}
+
 void kdapl_evd_work(struct work_struct *work);
+void kdapl_evd_upcall_work(struct work_struct *work);
+void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget);
 
 #endif /* _KDAPL_EVENT_QUEUE_H_ */

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * EVDs: how other layers queue events, wait for upcalls, and create CQs in
- * solicited-wait mode.
+ * EVDs: how other layers queue events, wait for upcalls, and create CQs that kDAPL polls.
  */
 #ifndef _KDAPL_EVENT_H_
 #define _KDAPL_EVENT_H_
 
 #include "object/object.h"
 
-/*
- * Is the caller inside an upcall of any EVD? Bottom halves are off in every upcall,
- * and they are never off where a call that sleeps is legal.
- */
-static inline bool kdapl_in_upcall(void)
-{
-	return in_softirq();
-}
+/* ---- upcaller.c ----------------------------------------------------------- */
+
+/* A task that runs upcalls in process context; on its stack */
+struct kdapl_upcaller {
+	struct hlist_node node;
+	const struct task_struct *task;
+};
+
+void kdapl_upcaller_begin(struct kdapl_upcaller *me);
+void kdapl_upcaller_end(struct kdapl_upcaller *me);
+bool kdapl_in_upcall(void);
 
 /* ---- evd_queue.c --------------------------------------------------------- */
 
@@ -46,6 +48,7 @@ u32 kdapl_evd_take_back(struct kdapl_evd *evd, struct kdapl_ep *ep);
 int kdapl_evd_modify(struct kdapl_evd *evd, DAT_UPCALL_POLICY policy,
 		     const DAT_UPCALL_OBJECT *upcall, DAT_UPCALL_FLAG flag);
 void kdapl_evd_notify_all(struct kdapl_evd *evd);
+void kdapl_evd_set_context(struct kdapl_evd *evd, u8 context);
 
 /* ---- evd_policy.c -------------------------------------------------------- */
 
@@ -64,9 +67,11 @@ struct kdapl_evd *kdapl_evd_alloc(struct kdapl_ia *ia, u32 qlen, DAT_UPCALL_POLI
 void kdapl_evd_destroy(struct kdapl_obj *obj);
 
 /**
- * struct kdapl_scq - CQ of receives in solicited-wait mode, which kDAPL polls
- * @cq:    CQ from ib_create_cq(), armed by IB_CQ_SOLICITED
- * @evd:   the EVD of its receives
+ * struct kdapl_scq - CQ that kDAPL polls
+ * @cq:    CQ from ib_create_cq(), armed by IB_CQ_SOLICITED or (@polled) never
+ * @evd:   the EVD of its receives; NULL only if @polled
+ * @request_evd: the EVD of its requests, or NULL; only if @polled
+ * @polled: for requests and receives of an EP in poll context, which its Consumer polls
  * @fired: the device has raised an event since the work ran
  * @nfired: number of events that led to notifications, for parked completions
  * @again: number of timer polls at short intervals, see kdapl_scq_flush_soon()
@@ -75,10 +80,13 @@ void kdapl_evd_destroy(struct kdapl_obj *obj);
  * @work:  polls when the device raises an event, or when it is scheduled
  * @timer: polls at long intervals, for errors that the device does not announce
  * @source: of @evd, so that a dequeue from an empty EVD polls
+ * @request_source: the same for @request_evd, if it is another EVD
  */
 struct kdapl_scq {
 	struct ib_cq *cq;
 	struct kdapl_evd *evd;
+	struct kdapl_evd *request_evd;
+	bool polled;
 	bool fired;
 	bool dead;
 	atomic_t nfired;
@@ -87,12 +95,16 @@ struct kdapl_scq {
 	struct work_struct work;
 	struct delayed_work timer;
 	struct kdapl_evd_source source;
+	struct kdapl_evd_source request_source;
 };
 
 /* ---- scq.c --------------------------------------------------------------- */
 
 struct kdapl_scq *kdapl_scq_create(struct ib_device *ibdev, struct kdapl_evd *evd,
 				   u32 nr_cqe, int comp_vector);
+struct kdapl_scq *kdapl_scq_create_polled(struct ib_device *ibdev, struct kdapl_evd *recv_evd,
+					  struct kdapl_evd *request_evd, u32 nr_cqe,
+					  int comp_vector);
 void kdapl_scq_unlink(struct kdapl_scq *scq);
 
 /* To be called a grace period after kdapl_scq_unlink() */

@@ -111,15 +111,17 @@ struct kdapl_first_error {
  * @named:       the array that the Consumer receives; valid until the EP is freed
  * @first_error: text of kdapl.first_error
  * @keepalive:   text of kdapl.keepalive_ms
+ * @context:     text of kdapl.completion_context
  * @comp_vector: text of kdapl.comp_vector
  *
  * Guarded by kdapl_ep.lock. Allocated separately, because struct kdapl_ep would grow
  * beyond 2,048 bytes otherwise, and kmalloc() rounds up to the next power of two.
  */
 struct kdapl_ep_texts {
-	DAT_NAMED_ATTR named[3];
+	DAT_NAMED_ATTR named[4];
 	char first_error[48];
 	char keepalive[12];
+	char context[8];
 	char comp_vector[12];
 };
 
@@ -201,7 +203,7 @@ struct kdapl_ep {
 	struct kdapl_evd *recv_evd;
 	struct kdapl_evd *request_evd;
 	struct kdapl_evd *connect_evd;
-	struct kdapl_scq *scq;		/* of receives in solicited-wait mode, or NULL */
+	struct kdapl_scq *scq;		/* CQ that kDAPL or the Consumer polls, or NULL */
 	struct kdapl_pool rq;
 	const struct ib_recv_wr *bad_recv;	/* output argument of the verbs call, not used */
 	struct kdapl_sq sq;
@@ -226,6 +228,7 @@ struct kdapl_ep {
 	const struct ib_qp *qp_value;
 	DAT_EP_ATTR attr;
 	int comp_vector;		/* kdapl.comp_vector, -1: the core chooses */
+	u8 context;			/* enum kdapl_context */
 	unsigned int keepalive_ms;	/* kdapl.keepalive_ms, 0: off */
 	u64 keepalive_seen;
 	struct delayed_work keepalive;

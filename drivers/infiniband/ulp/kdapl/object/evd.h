@@ -6,14 +6,14 @@
  * that the event is about (slot, EP, CR), or of the EVD's own ring (software and
  * asynchronous events); so queuing never allocates and never fails.
  *
- * Upcalls run in two places: in the done callback that produced the event (softirq),
- * and in the EVD's work item (with bottom halves off). Only the owner of the EVD may
- * deliver; the ownership is a bit of @state. @state is 0 only while there is no owner,
- * the queue is empty and the policy wants an upcall with the event: then one cmpxchg
- * takes the ownership, and the event is delivered directly. All other events are
- * queued under @lock, with one more exception: while upcalls are disabled, nobody has
- * to be woken, so a done callback only pushes its event on @incoming. The next holder
- * of @lock appends these events to the queue.
+ * Upcalls run in two places: in the done callback that produced the event, and in the
+ * EVD's work item. Both are in softirq or have bottom halves off, unless the EPs of the EVD
+ * have asked for process context. Only the owner of the EVD may deliver; the ownership is a
+ * bit of @state. @state is 0 only while there is no owner, the queue is empty, upcalls run in
+ * softirq and the policy wants one with the event: then one cmpxchg takes the ownership, and
+ * the event is delivered directly. All other events are queued under @lock, with one more
+ * exception: while upcalls are disabled, nobody has to be woken, so a done callback only
+ * pushes its event on @incoming. The next holder of @lock appends these events to the queue.
  */
 #ifndef _KDAPL_OBJECT_EVD_H_
 #define _KDAPL_OBJECT_EVD_H_
@@ -25,6 +25,14 @@
 #include "base/base.h"
 
 struct kdapl_ep;
+struct kdapl_scq;
+
+/* In which context the completions of an EP are handled, and the upcalls for them run */
+enum kdapl_context {
+	KDAPL_CONTEXT_SOFTIRQ,	/* in softirq; bottom halves are off in each upcall */
+	KDAPL_CONTEXT_PROCESS,	/* in the core's workqueue; upcalls may sleep */
+	KDAPL_CONTEXT_POLL,	/* when the Consumer polls; upcalls as in softirq */
+};
 
 /* Outcome or end of a connection; an EP contains one of each */
 struct kdapl_conn_event {
@@ -48,12 +56,14 @@ struct kdapl_ring_event {
 /**
  * struct kdapl_evd_source - CQ of which the device does not announce all completions
  * @node: on kdapl_evd.sources, so that a dequeue from an empty EVD polls the CQ
- * @poll: runs the done callbacks of some completions; any context, also with interrupts
- *        off; runs no upcall. Constant
+ * @poll: runs the done callbacks of at most @max completions, but not always of all, and
+ *        returns their number; any context, also with interrupts off; runs no upcall. Constant
+ * @scq:  its CQ, constant
  */
 struct kdapl_evd_source {
 	struct list_head node;
-	void (*poll)(struct kdapl_evd_source *source);
+	int (*poll)(struct kdapl_evd_source *source, int max);
+	struct kdapl_scq *scq;
 };
 
 /* kdapl_evd.state */
@@ -75,6 +85,8 @@ struct kdapl_evd_source {
  *           owner; read by the owner
  * @next_upcall: what to call after the running upcall, if @has_next; guarded by @lock
  * @policy:  DAT_UPCALL_*; written under @lock
+ * @context: enum kdapl_context, that of the EPs whose completions it receives; written under
+ *           @lock and ia->mutex when the first of these EPs joins and the last one leaves
  * @lock:    guards the queue, the ring, the policy and the counts below
  * @incoming: events that done callbacks have pushed without the lock while upcalls
  *           were disabled, youngest first, all younger than the queue; changed by
@@ -86,7 +98,9 @@ struct kdapl_evd_source {
  * @note:    NOTIFY policy: an upcall is due
  * @cur_ep:  EP whose event the running upcall delivers, or NULL
  * @wait:    tasks that wait for the end of an upcall, see KDAPL_EVD_WAITER
- * @work:    the work item that delivers events
+ * @work:    the work item that delivers events, with bottom halves off
+ * @upcall_work: the same in process context; a work item of its own, because
+ *           cancel_work_sync() can miss one that runs on two workqueues in turn
  * @streams: DAT_EVD_*_FLAG
  * @qlen:    length that the Consumer asked for: size of the ring, limit of waiting CRs
  * @ring:    software and asynchronous events; @ring_free is the head of its free list
@@ -123,6 +137,7 @@ struct kdapl_evd {
 	bool has_next;
 	bool overflowed;
 	bool overflow_queued;
+	u8 context;
 	DAT_UPCALL_POLICY policy;
 	DAT_UPCALL_OBJECT next_upcall;
 	struct kdapl_ring_event *ring;
@@ -135,6 +150,7 @@ struct kdapl_evd {
 
 	wait_queue_head_t wait;
 	struct work_struct work;
+	struct work_struct upcall_work;
 	DAT_EVD_FLAGS streams;
 	u32 qlen;
 	atomic_t ncr;

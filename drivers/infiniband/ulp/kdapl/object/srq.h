@@ -16,12 +16,13 @@ struct kdapl_srq;
 
 /**
  * struct kdapl_cq - CQ of one EP, or of the EPs that share an SRQ and a receive EVD
- * @cq:       from ib_alloc_cq(), polled in softirq
- * @scq:      for receives in solicited-wait mode, or NULL
+ * @cq:       from ib_alloc_cq(), polled in softirq or a work item; NULL: @scq has its part, too
+ * @scq:      for receives in solicited-wait mode, or of an EP in poll context; or NULL
  * @node:     on srq->cqs, guarded by srq->mutex; unused without an SRQ
  * @recv_evd: EVD of the EPs that share it
  * @recv:     entries reserved for receives, the upper limit for the size of the SRQ
  * @room:     entries left for the requests of further EPs
+ * @shared:   EPs of the SRQ may join it; constant
  * @users:    number of EPs that use it
  */
 struct kdapl_cq {
@@ -32,6 +33,7 @@ struct kdapl_cq {
 	u32 recv;
 	u32 room;
 	u32 users;
+	bool shared;
 };
 
 #define KDAPL_SRQ_HASH_BITS	8

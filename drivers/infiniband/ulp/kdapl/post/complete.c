@@ -4,7 +4,8 @@
  *
  * Owns the done callbacks of all work requests of Consumers, and parking: completions are
  * parked before the EP is CONNECTED, and ep_state.c delivers or flushes them. The core's
- * CQ code calls this file in softirq; scq.c and the connection work call it, too.
+ * CQ code calls this file in softirq, or in a work item if the EP's completion context is
+ * process; scq.c and the connection work call it, too.
  *
  * The fast path of a successful completion passes the event to evd_queue.c. One test
  * finds all other cases (an error, a run of unsignalled requests before it, a completion
@@ -184,7 +185,7 @@ static noinline void kdapl_done_slow(struct kdapl_ep *ep, struct kdapl_slot *slo
 		slot->dto.length = 0;
 	}
 	/* When a buffer was posted to an SRQ, its EP was not known */
-	if (success && recv && ep->scq)
+	if (success && recv && (READ_ONCE(ep->slow) & KDAPL_EP_SOLICITED))
 		slot->ev.notify = false;
 	if (success && !recv && (slot->ev.flags & KDAPL_SLOT_SUPPRESS))
 		kdapl_pool_put(slot->pool, slot);
@@ -227,7 +228,7 @@ static noinline void kdapl_request_other(struct kdapl_ep *ep, struct kdapl_slot 
  * One test selects the common case: a success without flags, no request before it to
  * release, an EP in its usual state.
  *
- * Context: softirq.
+ * Context: done callback.
  */
 void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -255,9 +256,10 @@ void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc)
  * @slot: its slot
  * @wc:   the completion
  *
- * Called by the done callbacks of these operations, which update the MRs first.
+ * Called by the done callbacks of these operations, which update the MRs first. They are
+ * RCU read sections, so an upcall that may sleep runs in the EVD's work item.
  *
- * Context: softirq; without a CQ the context of a Consumer's call, and no upcall runs.
+ * Context: done callback; without a CQ the context of a Consumer's call, and no upcall runs.
  */
 void kdapl_memory_done(struct ib_cq *cq, struct kdapl_slot *slot, struct ib_wc *wc)
 {
@@ -271,7 +273,7 @@ void kdapl_memory_done(struct ib_cq *cq, struct kdapl_slot *slot, struct ib_wc *
 	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_DONE);
 	if (wc->status == IB_WC_SUCCESS)
 		trace_kdapl_complete(kdapl_obj_id(&ep->obj), slot->dto.op, kdapl_slot_idx(slot), 0);
-	kdapl_done_slow(ep, slot, wc, ep->request_evd, cq);
+	kdapl_done_slow(ep, slot, wc, ep->request_evd, cq && cq->poll_ctx == IB_POLL_SOFTIRQ);
 }
 
 /**
@@ -356,12 +358,58 @@ static __always_inline void kdapl_recv_event(struct kdapl_ep *ep, struct kdapl_s
  * @cq: its CQ
  * @wc: the completion
  *
- * Context: softirq; any context if scq.c polls the CQ.
+ * Context: done callback.
  */
 void kdapl_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
 
+	kdapl_recv_event(slot->ev.ep, slot, wc);
+}
+
+/* Returns the srq_node of the EP with this QP, or NULL. The caller is in a read section */
+static __always_inline struct hlist_node *kdapl_srq_find_ep(struct kdapl_srq *srq,
+							    const struct ib_qp *qp)
+{
+	struct hlist_node *node;
+
+	node = kdapl_dereference(hlist_first_rcu(&srq->eps[kdapl_srq_bucket(qp)]));
+	/* hlist_for_each_entry_rcu() would test for NULL twice */
+	for (; likely(node); node = kdapl_dereference(hlist_next_rcu(node)))
+		if (likely(hlist_entry(node, struct kdapl_ep, srq_node)->qp_value == qp))
+			return node;
+	return NULL;
+}
+
+static struct kdapl_srq *kdapl_srq_of(const struct kdapl_slot *slot)
+{
+	return container_of(slot->pool, struct kdapl_srq, pool);
+}
+
+/* A slot that a resize has added */
+static struct kdapl_srq *kdapl_srq_of_more(const struct kdapl_slot *slot)
+{
+	return container_of(slot->pool, struct kdapl_srq_more, pool)->srq;
+}
+
+/*
+ * An EP whose completions are handled in process context has a CQ of its own, which is freed
+ * before the EP. So the EP stays although the read section ends before the upcall.
+ */
+static noinline void kdapl_srq_recv_in_process(struct ib_wc *wc, bool more)
+{
+	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
+	struct kdapl_srq *srq = more ? kdapl_srq_of_more(slot) : kdapl_srq_of(slot);
+	struct hlist_node *node;
+
+	rcu_read_lock();
+	node = kdapl_srq_find_ep(srq, wc->qp);
+	rcu_read_unlock();
+	if (!node) {
+		atomic64_inc(&srq->lost);
+		return;
+	}
+	slot->ev.ep = hlist_entry(node, struct kdapl_ep, srq_node);
 	kdapl_recv_event(slot->ev.ep, slot, wc);
 }
 
@@ -377,18 +425,14 @@ static __always_inline void kdapl_srq_recv_event(struct kdapl_srq *srq, struct k
 	struct kdapl_ep *ep;
 
 	kdapl_done_lock();
-	node = kdapl_dereference(hlist_first_rcu(&srq->eps[kdapl_srq_bucket(wc->qp)]));
-	/* hlist_for_each_entry_rcu() would test for NULL twice */
-	for (; likely(node); node = kdapl_dereference(hlist_next_rcu(node))) {
+	node = kdapl_srq_find_ep(srq, wc->qp);
+	if (likely(node)) {
 		ep = hlist_entry(node, struct kdapl_ep, srq_node);
-		if (likely(ep->qp_value == wc->qp)) {
-			slot->ev.ep = ep;
-			kdapl_recv_event(ep, slot, wc);
-			goto out;
-		}
+		slot->ev.ep = ep;
+		kdapl_recv_event(ep, slot, wc);
+	} else {
+		atomic64_inc(&srq->lost);
 	}
-	atomic64_inc(&srq->lost);
-out:
 	kdapl_done_unlock();
 }
 
@@ -397,13 +441,18 @@ out:
  * @cq: CQ of the EP that used it
  * @wc: the completion
  *
- * Context: softirq; any context if scq.c polls the CQ.
+ * Context: done callback.
  */
 void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
+	struct kdapl_slot *slot;
 
-	kdapl_srq_recv_event(container_of(slot->pool, struct kdapl_srq, pool), slot, wc);
+	if (unlikely(cq->poll_ctx == IB_POLL_WORKQUEUE)) {
+		kdapl_srq_recv_in_process(wc, false);
+		return;
+	}
+	slot = kdapl_slot_of_cqe(wc->wr_cqe);
+	kdapl_srq_recv_event(kdapl_srq_of(slot), slot, wc);
 }
 
 /**
@@ -411,13 +460,18 @@ void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc)
  * @cq: CQ of the EP that used it
  * @wc: the completion
  *
- * Context: softirq; any context if scq.c polls the CQ.
+ * Context: done callback.
  */
 void kdapl_srq_more_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
+	struct kdapl_slot *slot;
 
-	kdapl_srq_recv_event(container_of(slot->pool, struct kdapl_srq_more, pool)->srq, slot, wc);
+	if (unlikely(cq->poll_ctx == IB_POLL_WORKQUEUE)) {
+		kdapl_srq_recv_in_process(wc, true);
+		return;
+	}
+	slot = kdapl_slot_of_cqe(wc->wr_cqe);
+	kdapl_srq_recv_event(kdapl_srq_of_more(slot), slot, wc);
 }
 
 static struct kdapl_evd *kdapl_ep_evd_of(struct kdapl_ep *ep, struct kdapl_event *ev)

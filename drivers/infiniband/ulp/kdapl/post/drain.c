@@ -5,7 +5,7 @@
  * Owns the Provider's own work requests on the queues of an EP. Two send entries and
  * one receive entry are reserved for them in addition to the Consumer's. Called in
  * process context by connection work, reset, free and removal, which hold ep->mutex;
- * the done callbacks run in softirq.
+ * the done callbacks run where the CQ is polled.
  *
  * ib_drain_qp() is not used: for an SRQ it waits a minute for an event that some
  * devices never send, and it polls the CQ in the caller's thread, where it would run
@@ -19,6 +19,8 @@
 
 /* How often a CQ is polled that does not announce flushes */
 #define KDAPL_SCQ_POLL_JIFFIES	1
+/* How often an expired wait checks whether an upcall still delays the completions */
+#define KDAPL_UPCALL_POLL_MS	100
 
 /*
  * A marker has completed. Both changes are made under the lock, so that they cannot be
@@ -153,29 +155,43 @@ static void kdapl_post_drain_marker(struct kdapl_ep *ep, struct ib_qp *qp,
 }
 
 /*
- * Waits for a marker, at most until @deadline (0: without a limit). Polls a CQ that may
- * not announce the completion.
+ * Has a deadline passed? An upcall that sleeps keeps the work item of its CQ from handling
+ * later completions. That is not the fault of the device, so the deadline is moved.
+ */
+static bool kdapl_drain_expired(const struct kdapl_ep *ep, unsigned long *deadline)
+{
+	if (time_before(jiffies, *deadline))
+		return false;
+	if (ep->context != KDAPL_CONTEXT_PROCESS || !work_busy(&ep->cq->cq->work))
+		return true;
+	*deadline = jiffies + msecs_to_jiffies(KDAPL_UPCALL_POLL_MS);
+	return false;
+}
+
+/*
+ * Waits for a marker, at most until @deadline, or without a limit if it is NULL. Polls a CQ
+ * that may not announce the completion.
  */
 static bool kdapl_marker_wait(struct kdapl_ep *ep, struct kdapl_marker *marker,
-			      unsigned long deadline)
+			      unsigned long *deadline)
 {
 	unsigned long step = ep->scq ? KDAPL_SCQ_POLL_JIFFIES : msecs_to_jiffies(1000);
 	long left;
 
 	for (;;) {
-		left = deadline ? (long)(deadline - jiffies) : (long)step;
+		left = deadline ? (long)(*deadline - jiffies) : (long)step;
 		if (wait_for_completion_timeout(&marker->done, clamp_t(long, left, 0, step)))
 			return true;
 		if (ep->scq)
 			kdapl_scq_poll(ep->scq);
-		if (deadline && time_after_eq(jiffies, deadline))
+		if (deadline && kdapl_drain_expired(ep, deadline))
 			return try_wait_for_completion(&marker->done);
 	}
 }
 
 /* Waits for the marker that kdapl_drain_begin() has posted; false: @deadline has passed */
 static bool kdapl_marker_wait_posted(struct kdapl_ep *ep, struct ib_qp *qp,
-				     struct kdapl_marker *marker, unsigned long deadline)
+				     struct kdapl_marker *marker, unsigned long *deadline)
 {
 	while (kdapl_marker_wait(ep, marker, deadline)) {
 		if (marker->posted)
@@ -218,7 +234,7 @@ static int kdapl_drain_by_count(struct kdapl_ep *ep, bool wait_all, unsigned lon
 
 	while (kdapl_pool_count(&ep->sq.pool, KDAPL_SLOT_POSTED) ||
 	       kdapl_pool_count(&ep->rq, KDAPL_SLOT_POSTED) || READ_ONCE(ep->marker.busy)) {
-		if (time_after(jiffies, deadline))
+		if (kdapl_drain_expired(ep, &deadline))
 			return -ETIMEDOUT;
 		msleep(20);
 		if (ep->scq)
@@ -344,15 +360,16 @@ void kdapl_drain_begin(struct kdapl_ep *ep, struct ib_qp *qp)
  */
 int kdapl_drain_end(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all, unsigned long since)
 {
-	unsigned long deadline = since + kdapl_timeout_ms(KDAPL_DRAIN_TIMEOUT_MS);
+	unsigned long end = since + kdapl_timeout_ms(KDAPL_DRAIN_TIMEOUT_MS);
+	unsigned long *deadline = &end;
 	int ret = 0;
 
 	lockdep_assert_held(&ep->mutex);
 	/* What is not flushed may never complete, so do not wait for ever */
 	if (ep->qp_stuck || !ep->left_init)
 		wait_all = false;
-	/* 0: without a limit */
-	deadline = wait_all ? 0 : deadline ?: 1;
+	if (wait_all)
+		deadline = NULL;
 
 	if (ep->srq_attached) {
 		/* A QP in INIT has used no buffer of the SRQ, so none can be the last */

@@ -42,7 +42,7 @@ static u8 kdapl_ep_fast_mask(const struct kdapl_ep *ep, u8 post)
 		mask |= ep->max_read_iov ? BIT(DAT_DTO_RDMA_READ) : 0;
 	}
 	/* In solicited-wait mode the event of a receive does not notify by itself */
-	if ((post & KDAPL_EP_MAY_RECV) && !ep->scq && ep->max_recv_iov)
+	if ((post & KDAPL_EP_MAY_RECV) && !(ep->slow & KDAPL_EP_SOLICITED) && ep->max_recv_iov)
 		mask |= BIT(DAT_DTO_RECEIVE);
 	return mask;
 }

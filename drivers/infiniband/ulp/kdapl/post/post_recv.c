@@ -149,7 +149,8 @@ static DAT_RETURN kdapl_recv_any(struct kdapl_ep *ep, const struct kdapl_receive
 	if (ret != DAT_SUCCESS)
 		return ret;
 	slot = kdapl_fill_recv(kdapl_pool_get(&ep->rq), ep->need_write, r,
-			       !(r->flags & DAT_COMPLETION_UNSIGNALLED_FLAG) && !ep->scq, &ret);
+			       !(r->flags & DAT_COMPLETION_UNSIGNALLED_FLAG) &&
+			       !(READ_ONCE(ep->slow) & KDAPL_EP_SOLICITED), &ret);
 	if (unlikely(!slot))
 		return ret;
 	qp = kdapl_dereference(ep->qp);

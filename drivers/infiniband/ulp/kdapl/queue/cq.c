@@ -27,45 +27,67 @@ static bool kdapl_cq_solicited(const struct kdapl_ep *ep)
 	       ep->attr.recv_completion_flags == DAT_COMPLETION_SOLICITED_WAIT_FLAG;
 }
 
+/*
+ * EPs share a CQ only in softirq: an upcall that sleeps delays no other EP, and a poll handles
+ * only what the EVD receives. An EP with a completion vector of its own joins no other CQ.
+ */
+static bool kdapl_cq_shareable(const struct kdapl_ep *ep)
+{
+	return ep->comp_vector < 0 && ep->context == KDAPL_CONTEXT_SOFTIRQ;
+}
+
+/* Creates the verbs CQs of @kcq. Returns 0 or the error of the device */
+static int kdapl_cq_make(struct kdapl_cq *kcq, struct kdapl_ep *ep, struct ib_device *ibdev,
+			 u32 recv_cqes, u32 request_cqes)
+{
+	bool process = ep->context == KDAPL_CONTEXT_PROCESS;
+	enum ib_poll_context context = process ? IB_POLL_WORKQUEUE : IB_POLL_SOFTIRQ;
+	bool solicited = kdapl_cq_solicited(ep);
+	u32 nr = request_cqes + (solicited ? 0 : recv_cqes);
+	int vector = max(ep->comp_vector, 0);
+
+	if (ep->context == KDAPL_CONTEXT_POLL) {
+		kcq->scq = kdapl_scq_create_polled(ibdev, ep->recv_evd, ep->request_evd, nr,
+						   vector);
+		return PTR_ERR_OR_ZERO(kcq->scq);
+	}
+	if (ep->comp_vector < 0)
+		kcq->cq = ib_alloc_cq_any(ibdev, kcq, nr, context);
+	else
+		kcq->cq = ib_alloc_cq(ibdev, kcq, nr, vector, context);
+	if (IS_ERR(kcq->cq))
+		return PTR_ERR(kcq->cq);
+	if (!solicited)
+		return 0;
+	/* One entry for the marker of the drain */
+	kcq->scq = kdapl_scq_create(ibdev, ep->recv_evd, recv_cqes + 1, vector);
+	if (IS_ERR(kcq->scq)) {
+		ib_free_cq(kcq->cq);
+		return PTR_ERR(kcq->scq);
+	}
+	return 0;
+}
+
 static struct kdapl_cq *kdapl_cq_alloc(struct kdapl_ep *ep, struct ib_device *ibdev,
 				       u32 recv_cqes, u32 request_cqes)
 {
-	bool solicited = kdapl_cq_solicited(ep);
-	int vector = max(ep->comp_vector, 0);
-	u32 nr = request_cqes + (solicited ? 0 : recv_cqes);
 	struct kdapl_cq *kcq;
-	void *err;
+	int ret;
 
 	kcq = kzalloc(sizeof(*kcq), GFP_KERNEL);
 	if (!kcq)
 		return ERR_PTR(-ENOMEM);
-	if (ep->comp_vector < 0)
-		kcq->cq = ib_alloc_cq_any(ibdev, kcq, nr, IB_POLL_SOFTIRQ);
-	else
-		kcq->cq = ib_alloc_cq(ibdev, kcq, nr, vector, IB_POLL_SOFTIRQ);
-	if (IS_ERR(kcq->cq)) {
-		err = kcq->cq;
-		goto err_free;
+	ret = kdapl_cq_make(kcq, ep, ibdev, recv_cqes, request_cqes);
+	if (ret) {
+		kfree(kcq);
+		return ERR_PTR(ret);
 	}
-	if (solicited) {
-		/* One entry for the marker of the drain */
-		kcq->scq = kdapl_scq_create(ibdev, ep->recv_evd, recv_cqes + 1, vector);
-		if (IS_ERR(kcq->scq)) {
-			err = kcq->scq;
-			goto err_cq;
-		}
-	}
+	kcq->shared = kdapl_cq_shareable(ep);
 	kcq->recv_evd = ep->recv_evd;
 	kcq->recv = recv_cqes;
 	kcq->room = request_cqes;
 	INIT_LIST_HEAD(&kcq->node);
 	return kcq;
-
-err_cq:
-	ib_free_cq(kcq->cq);
-err_free:
-	kfree(kcq);
-	return ERR_CAST(err);
 }
 
 /* Returns a CQ of the SRQ that this EP can use, or NULL. srq->mutex held */
@@ -75,10 +97,11 @@ static struct kdapl_cq *kdapl_cq_find(struct kdapl_ep *ep, u32 need)
 	struct kdapl_cq *kcq;
 
 	lockdep_assert_held(&ep->srq->mutex);
-	if (ep->comp_vector >= 0)
+	if (!kdapl_cq_shareable(ep))
 		return NULL;
 	list_for_each_entry(kcq, &ep->srq->cqs, node)
-		if (kcq->recv_evd == ep->recv_evd && !!kcq->scq == solicited && kcq->room >= need)
+		if (kcq->shared && kcq->recv_evd == ep->recv_evd && !!kcq->scq == solicited &&
+		    kcq->room >= need)
 			return kcq;
 	return NULL;
 }
@@ -87,6 +110,7 @@ static struct kdapl_cq *kdapl_cq_get_shared(struct kdapl_ep *ep, struct ib_devic
 {
 	u32 max_cqe = ep->obj.ia->limits.max_cqe;
 	u32 need = kdapl_request_cqes(ep);
+	u32 share = kdapl_cq_shareable(ep) ? KDAPL_CQ_SHARE : 1;
 	struct kdapl_cq *kcq;
 	u32 recv;
 
@@ -99,7 +123,7 @@ static struct kdapl_cq *kdapl_cq_get_shared(struct kdapl_ep *ep, struct ib_devic
 	kcq = kdapl_cq_find(ep, need);
 	if (!kcq) {
 		kcq = kdapl_cq_alloc(ep, ibdev, recv,
-				     min_t(u64, (u64)need * KDAPL_CQ_SHARE, max_cqe - recv));
+				     min_t(u64, (u64)need * share, max_cqe - recv));
 		if (!IS_ERR(kcq))
 			list_add_tail(&kcq->node, &ep->srq->cqs);
 	}
@@ -140,6 +164,16 @@ struct kdapl_cq *kdapl_cq_get(struct kdapl_ep *ep, struct ib_device *ibdev)
 	return kcq;
 }
 
+static bool kdapl_cq_in_softirq(const struct kdapl_cq *kcq)
+{
+	return kcq->cq && kcq->cq->poll_ctx == IB_POLL_SOFTIRQ;
+}
+
+/* Completion handler of a CQ that no QP uses any more */
+static void kdapl_cq_ignore(struct ib_cq *cq, void *context)
+{
+}
+
 /**
  * kdapl_cq_leave - an EP leaves its CQ
  * @ep: the EP, its QP destroyed; ep->cq is NULL afterwards unless the EP was the
@@ -152,6 +186,10 @@ struct kdapl_cq *kdapl_cq_get(struct kdapl_ep *ep, struct ib_device *ibdev)
  * run, because a softirq is a read-side critical section. kdapl_cq_free() must
  * enable the poll again, or ib_free_cq() would wait for ever; IRQ_POLL_F_DISABLE
  * keeps a late interrupt from starting a run before ib_free_cq() disables it.
+ *
+ * A CQ that a work item polls is armed by the work item itself, for which ib_free_cq()
+ * waits. But a late interrupt could queue it again after this wait, so from here on
+ * interrupts are ignored, and the grace period waits for a handler that runs now.
  *
  * Context: process.
  */
@@ -176,8 +214,12 @@ void kdapl_cq_leave(struct kdapl_ep *ep)
 	wake_up(&ep->obj.ia->wait);
 	if (kcq->scq)
 		kdapl_scq_unlink(kcq->scq);
-	irq_poll_disable(&kcq->cq->iop);
-	set_bit(IRQ_POLL_F_DISABLE, &kcq->cq->iop.state);
+	if (kdapl_cq_in_softirq(kcq)) {
+		irq_poll_disable(&kcq->cq->iop);
+		set_bit(IRQ_POLL_F_DISABLE, &kcq->cq->iop.state);
+	} else if (kcq->cq) {
+		WRITE_ONCE(kcq->cq->comp_handler, kdapl_cq_ignore);
+	}
 }
 
 /**
@@ -190,9 +232,24 @@ void kdapl_cq_free(struct kdapl_cq *kcq)
 {
 	if (kcq->scq)
 		kdapl_scq_destroy(kcq->scq);
-	irq_poll_enable(&kcq->cq->iop);
-	ib_free_cq(kcq->cq);
+	if (kdapl_cq_in_softirq(kcq))
+		irq_poll_enable(&kcq->cq->iop);
+	if (kcq->cq)
+		ib_free_cq(kcq->cq);
 	kfree(kcq);
+}
+
+/**
+ * kdapl_cq_settle - wait until the done callbacks that are running now have returned
+ * @kcq: the CQ, which stays in use
+ *
+ * Context: process, not inside an upcall.
+ */
+void kdapl_cq_settle(struct kdapl_cq *kcq)
+{
+	kdapl_wait_grace_period();
+	if (kcq->cq && kcq->cq->poll_ctx == IB_POLL_WORKQUEUE)
+		flush_work(&kcq->cq->work);
 }
 
 /**

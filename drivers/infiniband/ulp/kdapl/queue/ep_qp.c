@@ -73,12 +73,13 @@ static int kdapl_qp_to_init(struct kdapl_ep *ep, struct ib_qp *qp)
  */
 struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner)
 {
+	struct ib_cq *polled = ep->scq ? ep->scq->cq : NULL;
 	struct ib_srq *srq = NULL;
 	struct ib_qp_init_attr init = {
 		.event_handler = kdapl_qp_event,
 		.qp_context = owner,
-		.send_cq = ep->cq->cq,
-		.recv_cq = ep->cq->scq ? ep->cq->scq->cq : ep->cq->cq,
+		.send_cq = ep->cq->cq ?: polled,
+		.recv_cq = polled ?: ep->cq->cq,
 		.cap = {
 			.max_send_wr = 2 * ep->attr.max_request_dtos + KDAPL_SQ_RESERVED,
 			.max_send_sge = max3(ep->max_send_iov, ep->max_read_iov,
@@ -171,7 +172,7 @@ int kdapl_ep_build(struct kdapl_ep *ep, struct kdapl_ep *owner, struct ib_device
 		goto err_sq;
 	}
 	ep->scq = ep->cq->scq;
-	if (ep->scq)
+	if (ep->scq && !ep->scq->polled)
 		ep->slow |= KDAPL_EP_SOLICITED;
 	qp = kdapl_ep_make_qp(ep, owner);
 	if (IS_ERR(qp)) {

@@ -476,13 +476,18 @@ static void Q_29_buffer_returned_after_its_endpoint_was_freed(struct kunit *test
 {
 	DAT_SRQ_ATTR attr = { .max_recv_dtos = 2, .max_recv_iov = 1 };
 	struct ib_wc wc = { .status = IB_WC_WR_FLUSH_ERR };
+	static const enum ib_poll_context contexts[] = { IB_POLL_SOFTIRQ, IB_POLL_WORKQUEUE };
 	DAT_SRQ_PARAM param = {};
 	struct kdapl_srq *srq;
 	struct kdapl_obj *obj;
 	struct fake_queue *q;
 	struct tp_args args;
+	struct ib_cq *cq;
+	u32 i;
 
 	kdapl_clauses(test, "Q-29");
+	cq = kunit_kzalloc(test, sizeof(*cq), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, cq);
 	tp_args(env, &ep, TP_SRQ, &args);
 	KUNIT_ASSERT_EQ(test, dat_srq_create(kdapl_obj_handle(&env->ia->obj), env->own.pz, &attr,
 					     &args.handle), DAT_SUCCESS);
@@ -490,18 +495,21 @@ static void Q_29_buffer_returned_after_its_endpoint_was_freed(struct kunit *test
 	KUNIT_ASSERT_NOT_NULL(test, obj);
 	srq = to_kdapl_srq(obj);
 	kdapl_obj_put(obj);
-	KUNIT_ASSERT_EQ(test, tp_post(TP_SRQ, &args), DAT_SUCCESS);
 	q = &to_fake_srq(rcu_dereference_protected(srq->srq, 1))->rq;
-	wc.wr_cqe = fake_wr_at(q, 0)->cqe;
-	q->head++;
 	/* This pointer matches no EP */
 	wc.qp = (struct ib_qp *)&wc;
-	local_bh_disable();
-	wc.wr_cqe->done(NULL, &wc);
-	local_bh_enable();
-	KUNIT_EXPECT_EQ(test, atomic64_read(&srq->lost), 1);
+	for (i = 0; i < ARRAY_SIZE(contexts); i++) {
+		KUNIT_ASSERT_EQ(test, tp_post(TP_SRQ, &args), DAT_SUCCESS);
+		wc.wr_cqe = fake_wr_at(q, 0)->cqe;
+		q->head++;
+		cq->poll_ctx = contexts[i];
+		local_bh_disable();
+		wc.wr_cqe->done(cq, &wc);
+		local_bh_enable();
+		KUNIT_EXPECT_EQ(test, atomic64_read(&srq->lost), i + 1);
+	}
 	KUNIT_EXPECT_EQ(test, dat_srq_query(args.handle, DAT_SRQ_FIELD_ALL, &param), DAT_SUCCESS);
-	KUNIT_EXPECT_EQ(test, param.outstanding_dto_count, 1);
+	KUNIT_EXPECT_EQ(test, param.outstanding_dto_count, 2);
 	KUNIT_EXPECT_EQ(test, dat_srq_free(args.handle), DAT_SUCCESS);
 }
 
