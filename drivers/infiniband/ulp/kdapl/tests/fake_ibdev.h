@@ -77,6 +77,8 @@ enum fake_personality {
 	 * without mlx5_ib_calc_max_qp_wr())
 	 */
 	FAKE_COUNTS_BLOCKS	= BIT(10),
+	/* ib_poll_cq() returns an error if the CQ is empty (irdma, if its state is invalid) */
+	FAKE_POLL_FAILS		= BIT(11),
 };
 
 /* Verbs that may allocate memory: bits of fake_dev.noio */
@@ -123,6 +125,7 @@ struct fake_cq {
 	u32 head;
 	u32 tail;
 	int armed;			/* enum ib_cq_notify_flags; 0: not armed */
+	bool announces;			/* it was armed at least once */
 };
 
 struct fake_srq {

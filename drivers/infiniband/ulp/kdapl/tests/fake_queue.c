@@ -149,6 +149,8 @@ int fake_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc)
 	spin_lock_irqsave(&fake->lock, flags);
 	while (n < num_entries && cq->head != cq->tail)
 		wc[n++] = cq->wc[cq->head++ % cq->size];
+	if (!n && (fake->personality & FAKE_POLL_FAILS))
+		n = -EINVAL;
 	spin_unlock_irqrestore(&fake->lock, flags);
 	return n;
 }
@@ -164,6 +166,7 @@ int fake_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags how)
 	if ((fake->personality & FAKE_ARMS_BY_EQUALITY) && how != IB_CQ_SOLICITED)
 		kind = IB_CQ_NEXT_COMP;
 	spin_lock_irqsave(&fake->lock, flags);
+	cq->announces = true;
 	if (cq->armed != IB_CQ_NEXT_COMP)
 		cq->armed = kind;
 	if ((how & IB_CQ_REPORT_MISSED_EVENTS) && cq->head != cq->tail)
@@ -638,7 +641,7 @@ bool fake_refuse_access(struct fake_dev *fake, struct fake_qp *from, struct fake
 	return true;
 }
 
-/* A CQ with callbacks is idle when it is empty and armed again */
+/* A CQ that announces its completions is idle when it is empty and armed again */
 static bool cqs_at_rest(struct fake_dev *fake)
 {
 	struct fake_cq *cq;
@@ -646,7 +649,7 @@ static bool cqs_at_rest(struct fake_dev *fake)
 
 	spin_lock_irq(&fake->lock);
 	list_for_each_entry(cq, &fake->cqs, node)
-		if (cq->ibcq.poll_ctx == IB_POLL_SOFTIRQ &&
+		if (cq->announces &&
 		    (cq->head != cq->tail || !cq->armed))
 			rest = false;
 	spin_unlock_irq(&fake->lock);
@@ -672,6 +675,7 @@ void fake_settle(struct fake_dev *fake)
 		}
 		flush_workqueue(kdapl_wq);
 		flush_workqueue(kdapl_evd_wq);
+		flush_workqueue(kdapl_upcall_wq);
 		idle++;
 	}
 }

@@ -4,7 +4,8 @@
  *
  * The suite tests which messages lead to upcalls while the CQ is not armed, and on a
  * device that compares the arming flags for equality. It also tests flushes for which
- * the device does not call the completion handler. Runs in a KUnit thread; each test
+ * the device does not call the completion handler, and that an endpoint without receives has
+ * no CQ of its own for them. Runs in a KUnit thread; each test
  * has its own endpoint.
  */
 #include "clause.h"
@@ -114,6 +115,28 @@ static void G_33_a_receive_in_DISCONNECTED_has_its_upcall(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, upcalls.status, DAT_DTO_ERR_FLUSHED);
 }
 
+/* Without an EVD for receives no upcall can wait for a solicited message */
+static void an_endpoint_without_receives_needs_no_second_CQ(struct kunit *test)
+{
+	DAT_EP_HANDLE handle = DAT_HANDLE_NULL;
+	struct kdapl_obj *obj;
+	DAT_EP_ATTR attr;
+
+	tp_attr(&attr);
+	attr.max_recv_dtos = 0;
+	attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, dat_ep_create(kdapl_obj_handle(&env->ia->obj), env->own.pz,
+					    DAT_HANDLE_NULL, ep.request_evd, ep.connect_evd,
+					    &attr, &handle), DAT_SUCCESS);
+	obj = kdapl_obj_get(handle, DAT_HANDLE_TYPE_EP);
+	KUNIT_ASSERT_NOT_NULL(test, obj);
+	KUNIT_EXPECT_NOT_NULL(test, to_kdapl_ep(obj)->cq);
+	KUNIT_EXPECT_NULL(test, to_kdapl_ep(obj)->scq);
+	kdapl_obj_put(obj);
+	KUNIT_EXPECT_EQ(test, dat_ep_free(handle), DAT_SUCCESS);
+}
+
 /* ---- suite ------------------------------------------------------------------------ */
 
 static int solicited_init(struct kunit *test)
@@ -132,6 +155,7 @@ static struct kunit_case solicited_cases[] = {
 	KUNIT_CASE(S_17_message_before_the_CQ_is_armed_has_its_upcall),
 	KUNIT_CASE(R_12_a_device_that_takes_the_flags_literally),
 	KUNIT_CASE(G_33_a_receive_in_DISCONNECTED_has_its_upcall),
+	KUNIT_CASE(an_endpoint_without_receives_needs_no_second_CQ),
 	{}
 };
 

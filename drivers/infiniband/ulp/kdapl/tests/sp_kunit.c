@@ -91,6 +91,34 @@ static void query_of_a_PSP(struct kunit *test)
 	TP_EXPECT_TYPE(test, dat_psp_free(sp_handle(psp)), DAT_INVALID_HANDLE);
 }
 
+static int references_in_upcall;
+
+static void count_references(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	const DAT_CR_ARRIVAL_EVENT_DATA *data = &event->event_data.cr_arrival_event_data;
+
+	WRITE_ONCE(references_in_upcall, refcount_read(&sp_cr(data->cr_handle)->ref));
+}
+
+/* An upcall may sleep, and the address that the event points to is in the CR */
+static void E_15_a_request_outlasts_its_upcall(struct kunit *test)
+{
+	DAT_UPCALL_OBJECT upcall = { .upcall_func = count_references };
+	struct kdapl_sp *psp = sp_make(test, sp_evd, SP_QUAL, NULL);
+
+	kdapl_clauses(test, "E-15");
+	references_in_upcall = 0;
+	KUNIT_ASSERT_EQ(test, dat_evd_modify_upcall(sp_evd, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+						    DAT_UPCALL_INVOC_NEW), DAT_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, sp_request(psp, 1));
+	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(references_in_upcall)));
+	/* The request's own reference, and that of the event */
+	KUNIT_EXPECT_EQ(test, references_in_upcall, 2);
+	KUNIT_EXPECT_EQ(test, dat_evd_modify_upcall(sp_evd, DAT_UPCALL_TEARDOWN, NULL,
+						    DAT_UPCALL_INVOC_NEW), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dat_psp_free(sp_handle(psp)), DAT_SUCCESS);
+}
+
 /* ---- what a peer can exhaust ----------------------------------------------------- */
 
 static void C_49_requests_are_bounded_and_shared(struct kunit *test)
@@ -372,6 +400,7 @@ static struct kunit_case sp_cases[] = {
 	KUNIT_CASE(E_30_a_PSP_wants_an_EVD_for_requests),
 	KUNIT_CASE(errors_of_listening_have_their_names),
 	KUNIT_CASE(query_of_a_PSP),
+	KUNIT_CASE(E_15_a_request_outlasts_its_upcall),
 	KUNIT_CASE(C_49_requests_are_bounded_and_shared),
 	KUNIT_CASE(C_49_every_service_point_has_a_share),
 	KUNIT_CASE(C_50_a_request_allocates_nothing),
