@@ -149,6 +149,15 @@ struct test_post *test_posts_next(struct test_posts *q, const struct test_post *
 struct test_post *test_posts_silent(struct test_posts *q, const struct test_post *p);
 void test_posts_missing(struct test_posts *q);
 
+/* ---- test_context.c: the module parameter "context" ------------------------------- */
+
+bool test_upcalls_sleep(void);
+bool test_upcalls_in_softirq(void);
+void test_context_attr(DAT_EP_ATTR *attr);
+int test_poller_start(void);
+void test_poller_stop(void);
+void test_poller_add(DAT_EVD_HANDLE evd);
+
 /* ---- test_ia.c: the module parameter "ia" --------------------------------------- */
 
 extern char *test_ia_name;

@@ -168,10 +168,15 @@ static void try_remote(struct args_test *t)
 static int make_dead_ep(struct args_test *t)
 {
 	struct loop_side *a = &t->fx->a[0];
+	DAT_EP_ATTR attr;
 	DAT_RETURN ret;
 
+	if (!loop_expect(t->fx->c, "kdat_ep_attr_default",
+			 kdat_ep_attr_default(t->fx->run->t.ia, &attr), DAT_SUCCESS))
+		return -EIO;
+	test_context_attr(&attr);
 	ret = dat_ep_create(t->fx->run->t.ia, t->fx->run->t.pz, a->recv->handle,
-			    a->req->handle, a->conn->handle, NULL, &t->dead_ep);
+			    a->req->handle, a->conn->handle, &attr, &t->dead_ep);
 	if (!loop_expect(t->fx->c, "dat_ep_create with default attributes", ret, DAT_SUCCESS))
 		return -EIO;
 	return loop_expect(t->fx->c, "dat_ep_free", dat_ep_free(t->dead_ep),

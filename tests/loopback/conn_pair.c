@@ -15,8 +15,12 @@ static void pair_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more
 {
 	struct pair_evd *evd = data;
 
-	if (!in_softirq())
-		loop_fail(evd->pair->c, "upcall: expected bottom halves off, they are on");
+	bool sleeps = evd->dto && test_upcalls_sleep();
+
+	if (!in_softirq() != sleeps)
+		loop_fail(evd->pair->c, "upcall: expected bottom halves %s", sleeps ? "on" : "off");
+	if (sleeps)
+		might_sleep();
 	atomic_inc(&evd->upcalls);
 	complete(&evd->pair->run->wake);
 }
@@ -33,9 +37,14 @@ static bool make_evd_of(struct pair *d, struct pair_evd *evd, DAT_COUNT qlen, DA
 	DAT_UPCALL_OBJECT upcall = { .instance_data = evd, .upcall_func = pair_upcall };
 
 	evd->pair = d;
-	return expect_ok(d, "dat_evd_kcreate",
-			 dat_evd_kcreate(d->run->t.ia, qlen, DAT_UPCALL_NOTIFY, &upcall, flags,
-					 &evd->handle));
+	evd->dto = flags & DAT_EVD_DTO_FLAG;
+	if (!expect_ok(d, "dat_evd_kcreate",
+		       dat_evd_kcreate(d->run->t.ia, qlen, DAT_UPCALL_NOTIFY, &upcall, flags,
+				       &evd->handle)))
+		return false;
+	if (evd->dto)
+		test_poller_add(evd->handle);
+	return true;
 }
 
 static bool make_evd(struct pair *d, struct pair_evd *evd, DAT_EVD_FLAGS flags)
@@ -119,6 +128,7 @@ static bool make_ep(struct pair_end *e, bool passive)
 
 	if (cfg->largest)
 		most_of_all(&attr, &e->pair->run->t.attr);
+	test_context_attr(&attr);
 	if (passive && cfg->srq && !e->pair->pz)
 		return expect_ok(e->pair, "dat_ep_create_with_srq",
 				 dat_ep_create_with_srq(ia, e->pz, e->recv.handle, e->req.handle,

@@ -20,6 +20,7 @@
 #define PAIR_CONNECT_MS	20000
 
 struct pair_evd {
+	bool dto;			/* it receives completions, so upcalls may sleep */
 	struct pair *pair;
 	DAT_EVD_HANDLE handle;
 	atomic_t upcalls;

@@ -188,28 +188,32 @@ static void on_event(struct loop_fixture *fx, struct loop_evd *evd, const DAT_EV
  * @event: the event; NULL if the policy is NOTIFY
  * @more: not used
  *
- * Context: upcall: softirq, or process with bottom halves off.
+ * Context: upcall: softirq, or process with bottom halves off; or process, if the completion
+ * context is process.
  */
 void loop_upcall(DAT_PVOID data, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	struct loop_evd *evd = data;
 	struct loop_fixture *fx = evd->fx;
 	bool notify = fx->cfg.mode == LOOP_DEQUEUE;
+	bool sleeps = evd->dto && test_upcalls_sleep();
 
 	if (atomic_inc_return(&evd->inside) != 1)
 		loop_fail(fx->c, "expected one upcall of an EVD at a time, got two");
-	if (!in_softirq())
-		loop_fail(fx->c, "upcall: expected bottom halves off, they are on");
+	if (!in_softirq() != sleeps)
+		loop_fail(fx->c, "upcall: expected bottom halves %s", sleeps ? "on" : "off");
+	if (sleeps)
+		might_sleep();
 	if (notify != !event)
 		loop_fail(fx->c, "upcall %s an event", event ? "with" : "without");
 	if (event) {
-		spin_lock(&fx->lock);
+		spin_lock_bh(&fx->lock);
 		evd->calls++;
 		fx->c->by_upcall++;
 		fx->in_upcall = true;
 		on_event(fx, evd, event);
 		fx->in_upcall = false;
-		spin_unlock(&fx->lock);
+		spin_unlock_bh(&fx->lock);
 	} else {
 		evd->calls++;
 		atomic_set(&evd->notified, 1);

@@ -101,6 +101,9 @@ static int make_evd(struct loop_fixture *fx, struct loop_evd **out, DAT_EVD_FLAG
 			      flags, &evd->handle);
 	if (!loop_expect(fx->c, "dat_evd_kcreate", ret, DAT_SUCCESS))
 		return -EIO;
+	evd->dto = flags & DAT_EVD_DTO_FLAG;
+	if (evd->dto)
+		test_poller_add(evd->handle);
 	fx->nevds++;
 	*out = evd;
 	return 0;
@@ -151,6 +154,7 @@ static int make_ep(struct loop_fixture *fx, struct loop_side *s, bool passive)
 	};
 	DAT_RETURN ret;
 
+	test_context_attr(&attr);
 	if (shared)
 		ret = dat_ep_create_with_srq(run->t.ia, run->t.pz, s->recv->handle,
 					     s->req->handle, s->conn->handle,

@@ -201,6 +201,7 @@ struct loop_fixture;
 struct loop_evd {
 	struct loop_fixture *fx;
 	DAT_EVD_HANDLE handle;
+	bool dto;			/* it receives completions, so upcalls may sleep */
 	atomic_t inside;		/* upcalls running now: never more than one */
 	atomic_t notified;
 	u32 calls;

@@ -131,6 +131,11 @@ int loop_run_open(struct loop_run *run)
 	err = query_device(run);
 	if (err)
 		return err;
+	err = test_poller_start();
+	if (err) {
+		scnprintf(run->error, sizeof(run->error), "no thread to poll: %d", err);
+		return err;
+	}
 	ret = dat_pz_create(run->t.ia, &run->t.pz);
 	if (ret != DAT_SUCCESS)
 		return fixture_error(run, "dat_pz_create", ret);
@@ -156,6 +161,7 @@ static void fixture_check(struct loop_run *run, const char *what, DAT_RETURN ret
  */
 void loop_run_close(struct loop_run *run)
 {
+	test_poller_stop();
 	if (!run->t.ia)
 		return;
 	fixture_check(run, "dat_psp_free", test_unlisten(&run->t));

@@ -16,7 +16,8 @@ reached() { [ "$(cat "$DEBUGFS/kdapl_ledger/progress")" -ge "$1" ]; }
 tap_plan 5
 rxe_setup
 kdapl_load
-if kdapl_insmod kdapl_ledger posts="$posts" seed="$seed" removals=3 stretch="$KDAPL_FACTOR"; then
+if kdapl_insmod kdapl_ledger posts="$posts" seed="$seed" removals=3 stretch="$KDAPL_FACTOR" \
+	context="$KDAPL_CONTEXT"; then
 	for at in 25 50 75; do
 		wait_for 3000 reached "$at"
 		rxe_delete 0

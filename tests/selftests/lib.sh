@@ -10,6 +10,8 @@
 
 KDAPL_DIR=${KDAPL_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)}
 KDAPL_STRETCH=${KDAPL_STRETCH:-1}
+# kdapl.completion_context of the tests that try all of them
+KDAPL_CONTEXT=${KDAPL_CONTEXT:-softirq}
 # For the time-outs of the modules: emulation is slow, and slower on a busy host or with
 # sanitizers
 KDAPL_SLOW=1
@@ -337,7 +339,7 @@ stop_load() {
 kdapl_load() {
 	loaded kdapl || kdapl_insmod kdapl stretch="$KDAPL_FACTOR" || return
 	[ ! -e "$KDAPL_DIR/kdapl_loop.ko" ] || loaded kdapl_loop ||
-		kdapl_insmod kdapl_loop stretch="$KDAPL_FACTOR"
+		kdapl_insmod kdapl_loop stretch="$KDAPL_FACTOR" context="$KDAPL_CONTEXT"
 }
 
 # kdapl_unload: unload both, if loaded. Repeats rmmod for 10 seconds, since an IA closes

@@ -15,7 +15,7 @@ factor=${KDAPL_LIFE:-1}
 
 # Without kdapl_loop, which holds a reference to kdapl
 load_kdapl() { loaded kdapl || kdapl_insmod kdapl stretch="$KDAPL_FACTOR"; }
-load() { kdapl_insmod kdapl_life stretch="$KDAPL_FACTOR"; }
+load() { kdapl_insmod kdapl_life stretch="$KDAPL_FACTOR" context="$KDAPL_CONTEXT"; }
 
 # life COMMAND [ROUNDS]: run a loop or a step of kdapl_life; on failure print its log
 life() {

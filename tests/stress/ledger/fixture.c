@@ -151,6 +151,7 @@ DAT_RETURN fixture_make_ep(struct end *end)
 	attr.max_rdma_write_iov = 2;
 	attr.srq_soft_hw = DAT_HW_DEFAULT;
 	end->credit = 0;
+	test_context_attr(&attr);
 	if (end->index == EPS - 1)
 		return dat_ep_create_with_srq(fx.t.ia, fx.t.pz, fx.t.dto, fx.t.dto, fx.t.conn,
 					      fx.srq, &attr, &end->ep);

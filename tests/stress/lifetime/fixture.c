@@ -19,9 +19,12 @@ int life_upcall_evd(struct life *w, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
 {
 	DAT_UPCALL_OBJECT upcall = { .instance_data = w->tag, .upcall_func = life_upcall };
 
-	return test_expect("dat_evd_kcreate",
-			   dat_evd_kcreate(w->t.ia, 32, DAT_UPCALL_SINGLE_INSTANCE, &upcall, flags,
-					   evd), DAT_SUCCESS) ? 0 : -EIO;
+	if (!test_expect("dat_evd_kcreate",
+			 dat_evd_kcreate(w->t.ia, 32, DAT_UPCALL_SINGLE_INSTANCE, &upcall, flags,
+					 evd), DAT_SUCCESS))
+		return -EIO;
+	test_poller_add(*evd);
+	return 0;
 }
 
 int life_make_lmr(struct life *w, DAT_PZ_HANDLE pz, DAT_LMR_HANDLE *lmr, DAT_LMR_CONTEXT *context,
@@ -46,6 +49,7 @@ int life_make_ep(struct life *w, unsigned int i)
 
 	attr.max_request_dtos = 3 * LIFE_DEPTH;
 	attr.max_rdma_write_iov = 1;
+	test_context_attr(&attr);
 	if (i == LIFE_D)
 		ret = dat_ep_create_with_srq(w->t.ia, w->t.pz, evd, evd, w->t.conn, w->srq, &attr,
 					     &ep->handle);

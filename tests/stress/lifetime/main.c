@@ -95,6 +95,10 @@ static const struct file_operations run_fops = {
 
 static int __init life_init(void)
 {
+	int err = test_poller_start();
+
+	if (err)
+		return err;
 	dir = debugfs_create_dir("kdapl_life", NULL);
 	debugfs_create_file("run", 0200, dir, NULL, &run_fops);
 	debugfs_create_file("log", 0400, dir, NULL, &log_fops);
@@ -105,6 +109,7 @@ static void __exit life_exit(void)
 {
 	debugfs_remove(dir);
 	life_removal_exit();
+	test_poller_stop();
 }
 
 module_init(life_init);
