@@ -248,6 +248,23 @@ has_kmemleak() {
 		! grep -qw kmemleak=off /proc/cmdline
 }
 
+# kib KEY: print the value of /proc/meminfo
+kib() { sed -n "s/^$1: *\([0-9]*\) kB/\1/p" /proc/meminfo; }
+
+# kmalloc_bytes: print the bytes of all objects from kmalloc(). First what waits for kfree_rcu()
+# is freed and the kernel's caches are emptied, and the slab caches are shrunk, so that objects that
+# are free, but cached for a CPU, do not count.
+kmalloc_bytes() {
+	local file
+
+	sync
+	echo 3 >/proc/sys/vm/drop_caches
+	for file in /sys/kernel/slab/*kmalloc-*/shrink; do
+		echo 1 >"$file"
+	done
+	awk '/kmalloc-/ { sum += $2 * $4 } END { print sum }' /proc/slabinfo
+}
+
 # kmemleak_scan: fail and print the objects if kmemleak reports any. It reports an object
 # that is older than 5 seconds and that two scans found unreferenced. Fails without
 # kmemleak; callers for which kmemleak is optional check has_kmemleak first.
@@ -486,6 +503,16 @@ other_cpus() {
 	for cpu in /sys/devices/system/cpu/cpu[1-9]*/online; do
 		[ ! -e "$cpu" ] || echo "$1" >"$cpu"
 	done
+}
+
+# one_cpu COMMAND...: run the command with one CPU online
+one_cpu() {
+	local status=0
+
+	other_cpus 0
+	"$@" || status=$?
+	other_cpus 1
+	return $status
 }
 
 # kdapl_events 0|1: enable or disable all tracepoints of kdapl

@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * kdapl_traffic: messages on several IAs at once, while a script changes the system: the MTU,
- * the CPUs, the free memory, other Consumers.
+ * the CPUs, the free memory, other Consumers. Also many objects on one IA.
  *
  * debugfs, folder kdapl_traffic. A command that is written to "command" fails with EIO if a
  * call or a check fails, and "log" contains the reason:
  *
  *   start IA		begin a stream (stream.c); it gets the lowest free number
  *   stop NUMBER	end it, and check that every message has arrived
+ *
+ *   open IA NUMBER	open this many service points and EPs (scale.c)
+ *   connect FIRST	connect the EPs in pairs, to the service points from this one on
+ *   exchange		send a message from each EP to its peer
+ *   disconnect		end all connections, and reset the EPs
+ *   close		free the service points and EPs
  *
  * "streams" has a line for each stream: its number, the messages received so far, and the
  * addresses that it has seen. Unloading the module closes the IAs of all streams.
@@ -54,12 +60,36 @@ static int stop(char *number)
 	return good ? 0 : -EIO;
 }
 
+static int open_many(char *words)
+{
+	char *name = strsep(&words, " ");
+	unsigned int count;
+
+	return words && !kstrtouint(words, 10, &count) ? scale_open(name, count) : -EINVAL;
+}
+
+static int connect(char *number)
+{
+	unsigned int first;
+
+	return number && !kstrtouint(number, 10, &first) ? scale_connect(first) : -EINVAL;
+}
+
+static int exchange(char *unused) { return scale_exchange(); }
+static int disconnect(char *unused) { return scale_disconnect(); }
+static int close(char *unused) { return scale_close(); }
+
 static const struct {
 	const char *name;
 	int (*run)(char *words);
 } command[] = {
 	{ "start", start },
 	{ "stop", stop },
+	{ "open", open_many },
+	{ "connect", connect },
+	{ "exchange", exchange },
+	{ "disconnect", disconnect },
+	{ "close", close },
 };
 
 static int run(char *line)
@@ -133,6 +163,7 @@ static void __exit traffic_exit(void)
 	for (i = 0; i < STREAMS; i++)
 		if (streams[i])
 			stream_kill(streams[i]);
+	scale_kill();
 }
 
 module_init(traffic_init);

@@ -55,4 +55,12 @@ bool stream_stop(struct stream *s);
 void stream_kill(struct stream *s);
 void stream_show(struct seq_file *m, struct stream *s);
 
+/* scale.c: process context, one call at a time */
+int scale_open(char *name, unsigned int count);
+int scale_connect(unsigned int first);
+int scale_exchange(void);
+int scale_disconnect(void);
+int scale_close(void);
+void scale_kill(void);
+
 #endif /* _KDAPL_TRAFFIC_H_ */
