@@ -109,6 +109,10 @@ check-litmus:
 contract:
 	@$(CHECK)/contract
 
+soak:
+	@tools/kdapl/setup packages
+	@$(CHECK)/soak
+
 mutate:
 	@tools/kdapl/setup packages
 	@nice $(CHECK)/mutate
@@ -136,6 +140,8 @@ help:
 	@echo "make check-hca     the loopback on a model of an RDMA adapter, with every personality"
 	@echo "make check-litmus  barriers of the lockless code against the kernel's memory model;"
 	@echo "                   part of make check"
+	@echo "make soak          transfers for an hour (KDAPL_SOAK=SECONDS), and the trends of memory,"
+	@echo "                   objects and slots"
 	@echo "make contract      after make check: each clause, and the tests that assert it"
 	@echo "make mutate        mutation tests; takes an hour or two"
 	@echo "make mutate-stale  mutation tests whose verdicts are stale"
@@ -153,5 +159,5 @@ help:
 .PHONY: all modules modules_tests install uninstall install_tools uninstall_tools
 .PHONY: tools deb check-packages patchset clean distclean docs setup help
 .PHONY: check check-quick check-kasan check-debug check-races demo bench perf contract
-.PHONY: check-arm64 check-hca check-kernels check-litmus
+.PHONY: check-arm64 check-hca check-kernels check-litmus soak
 .PHONY: mutate mutate-stale coverage
