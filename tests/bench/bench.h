@@ -25,6 +25,7 @@
 #define BENCH_BATCH	8	/* posts in a round */
 #define BENCH_ROUNDS	24
 #define BENCH_POLL_MAX	16	/* completions that the core requests in one poll */
+#define BENCH_MESSAGES	1024	/* for which calls are counted; a multiple of each burst */
 #define BENCH_WAIT	(60 * HZ)
 
 /* The kinds of posts, in the order of the bench_fn tables */
@@ -48,6 +49,7 @@ enum bench_kind {
  * @trace:    true if all tracepoints of kdapl are enabled
  * @lmrs:     number of LMRs
  * @eps:      number of EPs, including the one that is measured, without its peer
+ * @burst:    number of messages that complete at the same time, when calls are counted
  */
 struct bench_spec {
 	char device[IB_DEVICE_NAME_MAX];
@@ -59,6 +61,7 @@ struct bench_spec {
 	u32 trace;
 	u32 lmrs;
 	u32 eps;
+	u32 burst;
 };
 
 /**
@@ -121,6 +124,7 @@ int bench_probe_attach(struct ib_device *ibdev);
 void bench_probe_detach(struct ib_device *ibdev);
 void bench_probe_reset(void);
 extern atomic_t bench_polled;		/* completions since the last reset */
+extern u32 bench_polls, bench_arms;	/* calls of poll_cq and req_notify_cq since then */
 /* Minimum time between two polls of a batch of @n completions; 0 if there was none */
 u64 bench_probe_window(bool recv, unsigned int n);
 
@@ -151,6 +155,8 @@ int bench_run_completion(struct ib_device *ibdev, struct fixture *w, const struc
 			 bool dequeue, char *out, size_t size);
 int bench_run_suppressed(struct ib_device *ibdev, struct fixture *w, const struct bench_spec *spec,
 			 char *out, size_t size);
+int bench_run_calls(struct ib_device *ibdev, struct fixture *w, const struct bench_spec *spec,
+		    char *out, size_t size);
 
 /* memory.c */
 int bench_run_memory(struct ib_device *ibdev, char *out, size_t size);

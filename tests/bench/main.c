@@ -6,9 +6,9 @@
  * debugfs kdapl_bench/run starts one measurement, and a read returns the
  * figures of the last one:
  *
- *	DEVICE PATH KIND SEGMENTS SAME SUPPRESS TRACE LMRS EPS
+ *	DEVICE PATH KIND SEGMENTS SAME SUPPRESS TRACE LMRS EPS BURST
  *
- * PATH is one of post, upcall, dequeue, suppressed, memory, and KIND is one of
+ * PATH is one of post, upcall, dequeue, suppressed, calls, memory, and KIND is one of
  * send, write, read, recv, srq_recv; the other fields are numbers. The next
  * line uses the same fixture of EPs and LMRs if it can.
  */
@@ -109,6 +109,8 @@ static int bench_run_in_fixture(const struct bench_spec *spec)
 		return bench_run_completion(bench_ibdev, bench_fixture, spec, true, out, size);
 	if (!strcmp(spec->path, "suppressed"))
 		return bench_run_suppressed(bench_ibdev, bench_fixture, spec, out, size);
+	if (!strcmp(spec->path, "calls"))
+		return bench_run_calls(bench_ibdev, bench_fixture, spec, out, size);
 	return -EINVAL;
 }
 
@@ -144,13 +146,14 @@ static int bench_parse(const char *line, struct bench_spec *spec)
 	int i;
 
 	memset(spec, 0, sizeof(*spec));
-	if (sscanf(line, "%63s %23s %15s %u %u %u %u %u %u", spec->device, spec->path, kind,
+	if (sscanf(line, "%63s %23s %15s %u %u %u %u %u %u %u", spec->device, spec->path, kind,
 		   &spec->segs, &spec->same, &spec->suppress, &spec->trace, &spec->lmrs,
-		   &spec->eps) != 9)
+		   &spec->eps, &spec->burst) != 10)
 		return -EINVAL;
 	i = match_string(kinds, ARRAY_SIZE(kinds), kind);
 	if (i < 0 || !spec->segs || spec->segs > BENCH_MAX_SEGS || spec->lmrs > BENCH_MAX_LMRS ||
-	    !spec->eps || spec->eps > BENCH_MAX_EPS || (spec->suppress && i > BENCH_READ) ||
+	    !spec->eps || spec->eps > BENCH_MAX_EPS || !spec->burst ||
+	    spec->burst > BENCH_DEPTH || (spec->suppress && i > BENCH_READ) ||
 	    spec->lmrs < (spec->same ? 1 : spec->segs))
 		return -EINVAL;
 	spec->kind = i;

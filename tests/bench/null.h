@@ -115,6 +115,8 @@ void null_dev_destroy(struct null_dev *dev);
 
 /* Completes everything in the RC queues and runs the done callbacks */
 void null_complete_all(struct null_dev *dev);
+/* Number of work requests so far, in the queues of all QPs; each is one call */
+u32 null_posts(struct null_dev *dev);
 
 /* null_queue.c for null_dev.c */
 int null_queue_init(struct null_queue *q, u32 size);

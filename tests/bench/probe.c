@@ -31,6 +31,8 @@ static struct {
 } probe;
 
 atomic_t bench_polled;
+u32 bench_polls;
+u32 bench_arms;
 
 static int bench_probe_find(const struct ib_device *ibdev)
 {
@@ -62,6 +64,7 @@ static noinline int bench_probe_poll(struct ib_cq *cq, int num_entries, struct i
 	bench_probe_end(cq, now);
 	probe.cq = NULL;
 	n = attached[i].poll(cq, num_entries, wc);
+	bench_polls += cq->poll_ctx == IB_POLL_SOFTIRQ;
 	if (n > 0 && cq->poll_ctx == IB_POLL_SOFTIRQ) {
 		probe.cq = cq;
 		probe.n = n;
@@ -85,6 +88,7 @@ static int bench_req_notify_cq(struct ib_cq *cq, enum ib_cq_notify_flags how)
 	u64 now = rdtsc_ordered();
 
 	bench_probe_end(cq, now);
+	bench_arms += cq->poll_ctx == IB_POLL_SOFTIRQ;
 	return attached[bench_probe_find(cq->device)].notify(cq, how);
 }
 
@@ -135,6 +139,8 @@ void bench_probe_reset(void)
 {
 	memset(&probe, 0, sizeof(probe));
 	atomic_set(&bench_polled, 0);
+	bench_polls = 0;
+	bench_arms = 0;
 }
 
 /**
