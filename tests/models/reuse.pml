@@ -2,7 +2,7 @@
 /*
  * Memory that is reused without a grace period: connection requests.
  * kdapl_obj_get() against a request that is consumed, and the next request in the
- * same memory (cr.c: kdapl_cr_work(), kdapl_sp_recycle(); handle.c).
+ * same memory (cr.c: kdapl_cr_finish(); sp.c: kdapl_cr_recycle(); handle.c).
  *
  * There is one place in memory. The first request, handle 1, is consumed: it is
  * removed from the table, its references are waited for, and the place returns to

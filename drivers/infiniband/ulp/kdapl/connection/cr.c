@@ -7,9 +7,9 @@
  * queues its event; one call consumes it. Called by Consumers in process context (queries
  * and handoff in any), when an EVD is freed or an IA closed, and by device removal.
  *
- * kdapl_cr.ref counts the object, and its event while that is queued. Dropping
- * the last reference schedules the work, which returns the memory. A CR can be consumed before
- * its event is delivered, if a Consumer guesses the handle. The cm_id belongs to the
+ * kdapl_cr.ref counts the object, and its event until it was delivered. Dropping the last
+ * reference returns the memory. A CR can be consumed before its event is delivered, if a
+ * Consumer guesses the handle, and while the upcall runs. The cm_id belongs to the
  * path that takes it out of kdapl_cr.id by xchg(): accept, reject, handoff, destroy or removal.
  *
  * A handoff fills in a second CR, from the backlog of the other service point. The work of
@@ -120,6 +120,21 @@ static bool kdapl_cr_announce(struct kdapl_cr *cr)
 	return done;
 }
 
+/*
+ * Returns the reference of the object, and then the room that the CR took. In this order a
+ * request that is admitted finds memory.
+ */
+static void kdapl_cr_return(struct kdapl_cr *cr)
+{
+	struct kdapl_sp *sp = cr->sp;
+	bool counted = cr->counted;
+
+	refcount_inc(&sp->mem);
+	kdapl_cr_put(cr);
+	kdapl_sp_uncount(sp, counted);
+	kdapl_sp_put_mem(sp);
+}
+
 /* Announces a request whose CR is filled in, or refuses it */
 static void kdapl_cr_offer(struct kdapl_cr *cr)
 {
@@ -127,8 +142,7 @@ static void kdapl_cr_offer(struct kdapl_cr *cr)
 		return;
 	if (cr->id)
 		kdapl_cr_refuse(cr->id);
-	kdapl_sp_uncount(cr);
-	kdapl_cr_put(cr);
+	kdapl_cr_return(cr);
 }
 
 static void kdapl_cr_finish_handoff(struct kdapl_cr *cr);
@@ -138,10 +152,6 @@ static void kdapl_cr_work(struct work_struct *work)
 	struct kdapl_cr *cr = container_of(work, struct kdapl_cr, work);
 	unsigned int noio;
 
-	if (!refcount_read(&cr->ref)) {
-		kdapl_sp_recycle(cr);
-		return;
-	}
 	noio = memalloc_noio_save();
 	if (cr->next)
 		kdapl_cr_finish_handoff(cr);
@@ -201,9 +211,8 @@ static void kdapl_cr_release_ep(struct kdapl_cr *cr)
 /* Last step of the consumption. No references are left */
 static void kdapl_cr_finish(struct kdapl_cr *cr)
 {
-	kdapl_sp_uncount(cr);
 	kdapl_ia_del(cr->obj.ia, &cr->obj);
-	kdapl_cr_put(cr);
+	kdapl_cr_return(cr);
 }
 
 /**
@@ -563,8 +572,8 @@ DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 	if (!next)
 		goto out_sp;
 	if (kdapl_obj_retire(&cr->obj)) {
-		kdapl_sp_uncount(next);
-		kdapl_sp_recycle(next);
+		refcount_set(&next->ref, 1);
+		kdapl_cr_return(next);
 		ret = KDAPL_BAD_HANDLE(CR);
 		goto out_sp;
 	}

@@ -104,13 +104,11 @@ DAT_RETURN kdapl_sp_error(int err);
 /* Returns the service point of a qualifier, with a reference; any context */
 struct kdapl_sp *kdapl_sp_find(const struct kdapl_ia *ia, DAT_CONN_QUAL qual);
 
-/* Take a CR from the backlog and return it; stop listening */
+/* Take a CR from the backlog; note that it does not wait any more; stop listening */
 extern struct list_head kdapl_sps;
 extern spinlock_t kdapl_sps_lock;
-void kdapl_sp_put_mem(struct kdapl_sp *sp);
 struct kdapl_cr *kdapl_sp_take(struct kdapl_sp *sp, bool placed);
-void kdapl_sp_uncount(struct kdapl_cr *cr);
-void kdapl_sp_recycle(struct kdapl_cr *cr);
+void kdapl_sp_uncount(struct kdapl_sp *sp, bool counted);
 void kdapl_sp_unlisten(struct kdapl_sp *sp);
 
 /* ---- rsp.c --------------------------------------------------------------- */

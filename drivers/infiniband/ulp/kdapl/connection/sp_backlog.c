@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a service point and its requests have in common: the memory of the requests, the
+ * What a service point and its requests have in common: the number of requests that wait, the
  * list of service points that listen, the end of listening, and the EP of an RSP.
  *
  * Called by sp_listen.c and cr.c, in the contexts that the functions name.
@@ -11,24 +11,6 @@
 /* Service points that listen, by kdapl_sp.node; the lock is taken alone, in any context */
 LIST_HEAD(kdapl_sps);
 DEFINE_SPINLOCK(kdapl_sps_lock);
-
-/**
- * kdapl_sp_put_mem - drop a reference to the memory of a service point
- * @sp: the service point
- *
- * Context: any.
- */
-void kdapl_sp_put_mem(struct kdapl_sp *sp)
-{
-	u32 i;
-
-	if (!refcount_dec_and_test(&sp->mem))
-		return;
-	for (i = 0; i < sp->backlog; i++)
-		kdapl_obj_abort(&sp->crs[i].obj);
-	/* A handle lookup may still read a header in this memory */
-	kvfree_rcu(sp, obj.rcu);
-}
 
 /**
  * kdapl_sp_take - take a CR for a request, if the EVD and the share have room
@@ -46,7 +28,7 @@ struct kdapl_cr *kdapl_sp_take(struct kdapl_sp *sp, bool placed)
 	unsigned long flags;
 	u32 share;
 
-	share = max_t(u32, qlen / max(atomic_read(&evd->npsp), 1), 1);
+	share = clamp_t(u32, qlen / max(atomic_read(&evd->npsp), 1), 1, sp->backlog);
 	spin_lock_irqsave(&sp->lock, flags);
 	if (sp->closed || sp->ncr >= share || list_empty(&sp->free))
 		goto out;
@@ -66,45 +48,28 @@ out:
 
 /**
  * kdapl_sp_uncount - note that a request does not wait any more
- * @cr: its CR
+ * @sp:      its service point
+ * @counted: it was counted on the EVD
  *
  * The EVD may have been freed in the meantime; then its handle is not found.
  *
  * Context: any.
  */
-void kdapl_sp_uncount(struct kdapl_cr *cr)
+void kdapl_sp_uncount(struct kdapl_sp *sp, bool counted)
 {
-	struct kdapl_sp *sp = cr->sp;
 	struct kdapl_obj *obj;
 	unsigned long flags;
 
 	spin_lock_irqsave(&sp->lock, flags);
 	sp->ncr--;
 	spin_unlock_irqrestore(&sp->lock, flags);
-	if (!cr->counted)
+	if (!counted)
 		return;
 	obj = kdapl_obj_get(sp->evd_handle, DAT_HANDLE_TYPE_EVD);
 	if (obj) {
 		atomic_dec(&to_kdapl_evd(obj)->ncr);
 		kdapl_obj_put(obj);
 	}
-}
-
-/**
- * kdapl_sp_recycle - return the memory of a CR to the backlog
- * @cr: the CR, without references
- *
- * Context: any.
- */
-void kdapl_sp_recycle(struct kdapl_cr *cr)
-{
-	struct kdapl_sp *sp = cr->sp;
-	unsigned long flags;
-
-	spin_lock_irqsave(&sp->lock, flags);
-	list_add(&cr->free_node, &sp->free);
-	spin_unlock_irqrestore(&sp->lock, flags);
-	kdapl_sp_put_mem(sp);
 }
 
 /**

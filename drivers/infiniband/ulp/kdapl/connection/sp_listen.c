@@ -76,11 +76,12 @@ struct kdapl_sp *kdapl_sp_alloc(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_
 				DAT_EP_HANDLE ep)
 {
 	u32 backlog = ep ? 1 : min_t(u32, READ_ONCE(evd->qlen), KDAPL_MAX_BACKLOG);
+	u32 ncrs = ep ? 1 : backlog + 1;
 	struct kdapl_sp *sp;
 	int ret;
 	u32 i;
 
-	sp = kvzalloc(struct_size(sp, crs, backlog), GFP_KERNEL);
+	sp = kvzalloc(struct_size(sp, crs, ncrs), GFP_KERNEL);
 	if (!sp)
 		return ERR_PTR(-ENOMEM);
 	ret = kdapl_obj_init(&sp->obj, ep ? DAT_HANDLE_TYPE_RSP : DAT_HANDLE_TYPE_PSP, ia);
@@ -96,7 +97,8 @@ struct kdapl_sp *kdapl_sp_alloc(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_
 	INIT_WORK(&sp->work, kdapl_sp_work);
 	INIT_LIST_HEAD(&sp->free);
 	refcount_set(&sp->mem, 1);
-	for (i = 0; i < backlog; i++, sp->backlog++) {
+	sp->backlog = backlog;
+	for (i = 0; i < ncrs; i++, sp->ncrs++) {
 		ret = kdapl_cr_setup(&sp->crs[i], sp);
 		if (ret)
 			goto err_abort;
@@ -109,8 +111,8 @@ struct kdapl_sp *kdapl_sp_alloc(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_
 	return sp;
 
 err_abort:
-	while (sp->backlog--)
-		kdapl_obj_abort(&sp->crs[sp->backlog].obj);
+	while (sp->ncrs--)
+		kdapl_obj_abort(&sp->crs[sp->ncrs].obj);
 	kdapl_obj_abort(&sp->obj);
 err_free:
 	kvfree(sp);
@@ -315,7 +317,7 @@ static void kdapl_sp_orphan(struct kdapl_obj *obj)
 	kdapl_sp_unlisten(sp);
 	cancel_work_sync(&sp->work);
 	/* No callback runs any more, so no work is queued; pending work sees @closed */
-	for (i = 0; i < sp->backlog; i++)
+	for (i = 0; i < sp->ncrs; i++)
 		flush_work(&sp->crs[i].work);
 }
 

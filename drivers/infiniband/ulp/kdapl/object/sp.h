@@ -27,8 +27,7 @@ struct kdapl_sp;
  * @param:   parameters of the request
  * @counted: it is counted in kdapl_evd.ncr of the EVD of @sp
  * @withdrawn: the CM has reported that the peer has given up
- * @work:    announces the request, passes it to @next, or, if @ref is 0, returns the CR to
- *           the backlog
+ * @work:    announces the request, or passes it to @next
  *
  * What the callback has copied is constant until the memory is reused.
  */
@@ -72,7 +71,9 @@ struct kdapl_cr {
  * @lock:  guards @free, @ncr and @closed against the CM callback
  * @free:  CRs of @crs that are not in use
  * @ncr:   number of CRs that wait for an answer
- * @backlog: size of @crs
+ * @backlog: number of CRs that may wait for an answer
+ * @ncrs:  size of @crs: one more than @backlog for a PSP, because a CR that was consumed is
+ *         still in use while the upcall for its event runs
  * @closed: it does not listen any more; requests that are not announced yet are refused
  * @mem:   references to this memory: of the service point and of each CR in use
  */
@@ -92,6 +93,7 @@ struct kdapl_sp {
 	struct list_head free;
 	u32 ncr;
 	u32 backlog;
+	u32 ncrs;
 	bool closed;
 	refcount_t mem;
 	struct kdapl_cr crs[];
@@ -107,11 +109,14 @@ static inline struct kdapl_cr *to_kdapl_cr(struct kdapl_obj *obj)
 	return container_of(obj, struct kdapl_cr, obj);
 }
 
+void kdapl_sp_put_mem(struct kdapl_sp *sp);
+void kdapl_cr_recycle(struct kdapl_cr *cr);
+
 /* Drops the reference of the object or of its event. Any context */
 static inline void kdapl_cr_put(struct kdapl_cr *cr)
 {
 	if (refcount_dec_and_test(&cr->ref))
-		queue_work(kdapl_wq, &cr->work);
+		kdapl_cr_recycle(cr);
 }
 
 #endif /* _KDAPL_OBJECT_SP_H_ */

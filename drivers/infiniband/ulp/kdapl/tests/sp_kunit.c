@@ -175,6 +175,44 @@ static void C_49_every_service_point_has_a_share(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, sp_request(sp[0], 0));
 }
 
+/* At once: neither the end of the request nor that of its event waits for a work item */
+static void C_49_an_answer_makes_room(struct kunit *test)
+{
+	struct kdapl_sp *psp = sp_make(test, sp_make_evd(test, 1), SP_QUAL, NULL);
+	DAT_CR_HANDLE cr;
+	u32 i;
+
+	kdapl_clauses(test, "C-49");
+	for (i = 0; i < 500; i++) {
+		KUNIT_ASSERT_TRUE(test, sp_request(psp, i));
+		cr = sp_announced(test, psp->evd_handle, psp);
+		KUNIT_ASSERT_EQ(test, dat_cr_reject(cr, 0, NULL), DAT_SUCCESS);
+	}
+}
+
+/* As if its upcall was still running: the event uses the memory of the request */
+static void C_49_an_answer_makes_room_before_its_event_ends(struct kunit *test)
+{
+	struct kdapl_sp *psp = sp_make(test, sp_make_evd(test, 1), SP_QUAL, NULL);
+	DAT_EVD_HANDLE evd = psp->evd_handle;
+	struct kdapl_cr *cr;
+	u32 i;
+
+	kdapl_clauses(test, "C-49");
+	for (i = 0; i < 3; i++) {
+		cr = list_first_entry(&psp->free, struct kdapl_cr, free_node);
+		KUNIT_ASSERT_TRUE(test, sp_request(psp, i));
+		KUNIT_EXPECT_FALSE(test, sp_request(psp, i));
+		KUNIT_ASSERT_EQ(test, dat_cr_reject(kdapl_obj_handle(&cr->obj), 0, NULL),
+				DAT_SUCCESS);
+		KUNIT_ASSERT_TRUE(test, sp_request(psp, i));
+		KUNIT_EXPECT_FALSE(test, sp_request(psp, i));
+		sp_announced(test, evd, psp);
+		KUNIT_ASSERT_EQ(test, dat_cr_reject(sp_announced(test, evd, psp), 0, NULL),
+				DAT_SUCCESS);
+	}
+}
+
 /* Memory and table entry are reused, but the handle is always a new one */
 static void C_50_a_request_allocates_nothing(struct kunit *test)
 {
@@ -184,7 +222,7 @@ static void C_50_a_request_allocates_nothing(struct kunit *test)
 	u32 i;
 
 	kdapl_clauses(test, "C-50 G-35");
-	for (i = 0; i < SP_QLEN; i++)
+	for (i = 0; i < psp->ncrs; i++)
 		__set_bit(kdapl_obj_id(&psp->crs[i].obj) % KDAPL_HANDLE_PAGE_SLOTS, ids);
 	for (i = 0; i < 50; i++) {
 		KUNIT_ASSERT_TRUE(test, sp_request(psp, i));
@@ -403,6 +441,8 @@ static struct kunit_case sp_cases[] = {
 	KUNIT_CASE(E_15_a_request_outlasts_its_upcall),
 	KUNIT_CASE(C_49_requests_are_bounded_and_shared),
 	KUNIT_CASE(C_49_every_service_point_has_a_share),
+	KUNIT_CASE(C_49_an_answer_makes_room),
+	KUNIT_CASE(C_49_an_answer_makes_room_before_its_event_ends),
 	KUNIT_CASE(C_50_a_request_allocates_nothing),
 	KUNIT_CASE(E_46_an_EVD_with_requests_is_freed),
 	KUNIT_CASE(handoff_returns_the_first_fault),
