@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Registered buffers and the endpoint of a connection, for the client and the server. Process
+ * context.
+ */
+#include <linux/export.h>
+#include <linux/vmalloc.h>
+#include "datblk_core.h"
+
+/* The peer counts as dead after this time without an answer of its adapter */
+#define KEEPALIVE_MS	"5000"
+
+/**
+ * datblk_buffers_unregister - end the registrations of all buffers
+ * @buffers: the buffers; nothing happens if there are none
+ *
+ * Nothing may use them any more. An abrupt close of the IA has the same effect.
+ *
+ * Context: process.
+ */
+void datblk_buffers_unregister(struct datblk_buffers *buffers)
+{
+	unsigned int i;
+
+	for (i = 0; buffers->regions && i < buffers->count; i++)
+		kdat_unregister(&buffers->regions[i]);
+}
+EXPORT_SYMBOL_GPL(datblk_buffers_unregister);
+
+/**
+ * datblk_buffers_free - free the memory of buffers that are not registered any more
+ * @buffers: the buffers; nothing happens if there are none
+ *
+ * Context: process.
+ */
+void datblk_buffers_free(struct datblk_buffers *buffers)
+{
+	unsigned int i;
+
+	for (i = 0; buffers->regions && i < buffers->count; i++)
+		vfree(buffers->regions[i].address);
+	kvfree(buffers->regions);
+	buffers->regions = NULL;
+}
+EXPORT_SYMBOL_GPL(datblk_buffers_free);
+
+/**
+ * datblk_buffers_alloc - allocate and register buffers
+ * @buffers: receives them
+ * @ia:      open IA
+ * @pz:      protection zone of the connection
+ * @count:   number of buffers
+ * @size:    bytes of each
+ * @priv:    local privileges
+ *
+ * Each buffer begins at a page. After an error the caller calls datblk_buffers_unregister()
+ * and datblk_buffers_free(), as after a success.
+ *
+ * Context: process.
+ * Return: 0, -ENOMEM, or -EIO if the adapter cannot register the memory.
+ */
+int datblk_buffers_alloc(struct datblk_buffers *buffers, DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz,
+			 unsigned int count, size_t size, DAT_MEM_PRIV_FLAGS priv)
+{
+	unsigned int i;
+
+	buffers->size = size;
+	buffers->count = 0;
+	buffers->regions = kvcalloc(count, sizeof(*buffers->regions), GFP_KERNEL);
+	if (!buffers->regions)
+		return -ENOMEM;
+	for (i = 0; i < count; i++) {
+		void *memory = vzalloc(size);
+
+		if (!memory)
+			return -ENOMEM;
+		buffers->count = i + 1;
+		if (kdat_register(ia, pz, memory, size, priv, &buffers->regions[i]))
+			return -EIO;
+	}
+	return 0;
+}
+EXPORT_SYMBOL_GPL(datblk_buffers_alloc);
+
+/**
+ * datblk_ep_create - create the endpoint of a connection
+ * @ia:       open IA
+ * @pz:       protection zone of the connection
+ * @evd:      receives all events of the endpoint
+ * @needs:    what the connection needs
+ * @ep:       receives the endpoint
+ * @segments: receives the number of segments that a send may have
+ *
+ * Context: process.
+ * Return: 0, -EIO, or -EOPNOTSUPP if the adapter is too small.
+ */
+int datblk_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE evd,
+		     const struct datblk_ep_needs *needs, DAT_EP_HANDLE *ep,
+		     unsigned int *segments)
+{
+	DAT_NAMED_ATTR keepalive = { .name = "kdapl.keepalive_ms", .value = KEEPALIVE_MS };
+	DAT_IA_ATTR *limits = kzalloc(sizeof(*limits), GFP_KERNEL);
+	DAT_EP_ATTR attr;
+	int err = -EIO;
+
+	if (!limits)
+		return -ENOMEM;
+	if (dat_ia_query(ia, NULL, DAT_IA_FIELD_ALL, limits, DAT_PROVIDER_FIELD_NONE, NULL) ||
+	    kdat_ep_attr_default(ia, &attr))
+		goto out;
+	err = -EOPNOTSUPP;
+	if (limits->max_dto_per_ep < max(needs->receives, needs->requests) ||
+	    limits->max_iov_segments_per_dto < 2)
+		goto out;
+	*segments = min(DATBLK_BATCH + 1, limits->max_iov_segments_per_dto);
+	attr.max_recv_dtos = needs->receives;
+	attr.max_request_dtos = needs->requests;
+	attr.max_recv_iov = 1;
+	attr.max_request_iov = *segments;
+	attr.max_rdma_read_iov = 1;
+	attr.max_rdma_write_iov = 1;
+	attr.max_rdma_read_in = min_t(int, needs->reads_in, limits->max_rdma_read_per_ep_in);
+	attr.max_rdma_read_out = min_t(int, needs->reads_out, limits->max_rdma_read_per_ep_out);
+	attr.ep_provider_specific_count = 1;
+	attr.ep_provider_specific = &keepalive;
+	err = dat_ep_create(ia, pz, evd, evd, evd, &attr, ep) ? -EIO : 0;
+out:
+	kfree(limits);
+	return err;
+}
+EXPORT_SYMBOL_GPL(datblk_ep_create);

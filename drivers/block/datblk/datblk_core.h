@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * What datblk_core.ko does for the client and the server: it checks everything that a peer
+ * sends, and allocates registered memory. A parser copies a message into the structures below, in
+ * the byte order of the host; only checked values leave it.
+ */
+#ifndef _DATBLK_CORE_H_
+#define _DATBLK_CORE_H_
+
+#include <dat/kdat_util.h>
+#include "datblk_proto.h"
+
+/* Why a message is malformed. datblk_flaw() gives the text */
+enum datblk_flaw {
+	DATBLK_SOUND,
+	DATBLK_FLAW_SHORT,
+	DATBLK_FLAW_LONG,
+	DATBLK_FLAW_TYPE,
+	DATBLK_FLAW_COUNT,
+	DATBLK_FLAW_RESERVED,
+	DATBLK_FLAW_DATA,
+	DATBLK_FLAW_OP,
+	DATBLK_FLAW_FLAGS,
+	DATBLK_FLAW_TAG,
+	DATBLK_FLAW_TWICE,
+	DATBLK_FLAW_LENGTH,
+	DATBLK_FLAW_SECTOR,
+	DATBLK_FLAW_KEY,
+	DATBLK_FLAW_STATUS,
+	/* Found by the client or the server, which know the state of the tag */
+	DATBLK_FLAW_BUSY,
+	DATBLK_FLAW_IDLE,
+	DATBLK_FLAW_ANSWER,
+	DATBLK_FLAW_INVALIDATE,
+	DATBLK_FLAWS,
+};
+
+/* Limits that the login has negotiated; constant during a connection */
+struct datblk_limits {
+	u32 depth;
+	u32 inline_max;		/* bytes */
+	u32 io_max;		/* bytes */
+};
+
+/* A login that has been checked */
+struct datblk_request {
+	struct datblk_limits limits;
+	u64 client;
+	u32 incarnation;
+	u16 queue;
+	u16 queues;
+	char name[DATBLK_NAME_MAX];
+};
+
+/* A device, as a welcome describes it */
+struct datblk_geometry {
+	u64 capacity;		/* sectors */
+	u32 flags;		/* DATBLK_READONLY, ... */
+	u32 logical;
+	u32 physical;
+	u32 discard_granularity;
+	u32 discard_sectors;
+	u32 zeroes_sectors;
+};
+
+struct datblk_cmd {
+	u64 sector;
+	u64 address;
+	u32 key;
+	u32 length;
+	u32 offset;		/* of the inline data of a WRITE in the message */
+	u16 tag;
+	u8 op;
+	u8 flags;
+};
+
+struct datblk_ans {
+	u32 length;
+	u32 offset;		/* of the inline data in the message */
+	u16 tag;
+	u8 status;
+	u8 flags;
+};
+
+const char *datblk_flaw(enum datblk_flaw flaw);
+const char *datblk_refusal_text(unsigned int status);
+unsigned int datblk_check_login(const void *data, size_t size, struct datblk_request *req);
+int datblk_check_welcome(const void *data, size_t size, struct datblk_limits *limits,
+			 struct datblk_geometry *geo);
+unsigned int datblk_check_refusal(const void *data, size_t size);
+enum datblk_flaw datblk_parse_commands(const void *message, size_t size,
+				       const struct datblk_limits *limits,
+				       struct datblk_cmd *cmds, unsigned int *count);
+enum datblk_flaw datblk_parse_answers(const void *message, size_t size,
+				      const struct datblk_limits *limits,
+				      struct datblk_ans *answers, unsigned int *count);
+void datblk_fill_login(struct datblk_login *login, const struct datblk_request *req);
+void datblk_fill_welcome(struct datblk_welcome *welcome, const struct datblk_limits *limits,
+			 const struct datblk_geometry *geo);
+void datblk_fill_command(struct datblk_command *command, const struct datblk_cmd *cmd);
+void datblk_fill_answer(struct datblk_answer *answer, const struct datblk_ans *ans);
+void datblk_fill_trailer(struct datblk_trailer *trailer, u8 type, u8 count, u32 data);
+
+/*
+ * Buffers of one size, each page-aligned and registered by itself. Their owner serialises
+ * calls; a connection allocates them before its first post and frees them after its last.
+ */
+struct datblk_buffers {
+	unsigned int count;
+	size_t size;
+	struct kdat_region *regions;
+};
+
+int datblk_buffers_alloc(struct datblk_buffers *buffers, DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz,
+			 unsigned int count, size_t size, DAT_MEM_PRIV_FLAGS priv);
+void datblk_buffers_unregister(struct datblk_buffers *buffers);
+void datblk_buffers_free(struct datblk_buffers *buffers);
+
+/* What a connection needs of its endpoint */
+struct datblk_ep_needs {
+	unsigned int receives;
+	unsigned int requests;
+	unsigned int reads_in;		/* RDMA reads of the peer at a time */
+	unsigned int reads_out;		/* our own */
+};
+
+int datblk_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE evd,
+		     const struct datblk_ep_needs *needs, DAT_EP_HANDLE *ep,
+		     unsigned int *segments);
+
+#endif /* _DATBLK_CORE_H_ */

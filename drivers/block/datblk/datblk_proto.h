@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The protocol of datblk on the wire: constants and layouts, no code. Both modules use it;
+ * README describes it. All numbers are little endian, all layouts are fixed.
+ *
+ * A message of either direction consists of data, then headers of one size, then a trailer:
+ *
+ *	data of the first header with DATBLK_INLINE, of the second one, ...
+ *	struct datblk_command or struct datblk_answer, 1 to DATBLK_BATCH times
+ *	struct datblk_trailer
+ *
+ * The data come first, because a receive buffer begins at a page: the server submits the pages
+ * of the buffer to the block layer as they are.
+ */
+#ifndef _DATBLK_PROTO_H_
+#define _DATBLK_PROTO_H_
+
+#include <linux/bits.h>
+#include <linux/build_bug.h>
+#include <linux/sizes.h>
+#include <linux/types.h>
+
+#define DATBLK_MAGIC		0x6b6c6264	/* "dblk" */
+#define DATBLK_VERSION		1
+#define DATBLK_QUAL		4421		/* usual connection qualifier of a port */
+
+#define DATBLK_SECTOR		512		/* unit of sectors, lengths and inline data */
+#define DATBLK_SECTOR_MAX	BIT_ULL(54)	/* sectors of the largest device */
+#define DATBLK_BATCH		8		/* commands or answers of a message */
+#define DATBLK_INLINE_MAX	8192		/* inline data of a command or an answer */
+#define DATBLK_DATA_MAX		16384		/* inline data of a message */
+#define DATBLK_IO_UNIT		4096		/* io_max is a multiple of it */
+#define DATBLK_IO_MAX		SZ_1M		/* data of a read or a write */
+#define DATBLK_DEPTH_MAX	128		/* tags of a connection */
+#define DATBLK_QUEUES_MAX	64		/* connections of a client to a device */
+#define DATBLK_NAME_MAX		24		/* name of a device, with the terminating 0 */
+
+/* Operations of a command */
+#define DATBLK_OP_READ		1
+#define DATBLK_OP_WRITE		2
+#define DATBLK_OP_FLUSH		3
+#define DATBLK_OP_DISCARD	4
+#define DATBLK_OP_ZEROES	5
+
+/* Flags of a command; an answer has only DATBLK_INLINE */
+#define DATBLK_INLINE		0x01	/* the data are in the message, or in the answer */
+#define DATBLK_FUA		0x02	/* answer when the data are on stable storage */
+#define DATBLK_NOUNMAP		0x04	/* of ZEROES: keep the blocks allocated */
+
+/* Status of an answer */
+#define DATBLK_STS_OK		0
+#define DATBLK_STS_IO		1	/* the device failed */
+#define DATBLK_STS_NOSPC	2	/* the file system of the file is full */
+#define DATBLK_STS_NOTSUPP	3	/* the device lacks the operation */
+#define DATBLK_STS_READONLY	4	/* the export is read-only */
+#define DATBLK_STS_RANGE	5	/* beyond the end, or not a multiple of a block */
+#define DATBLK_STS_NOMEM	6	/* the server has no memory */
+#define DATBLK_STS_MAX		DATBLK_STS_NOMEM
+
+/* Type of a message */
+#define DATBLK_COMMANDS		1
+#define DATBLK_ANSWERS		2
+
+/* Status of a welcome or a refusal */
+#define DATBLK_ADMIT		0
+#define DATBLK_REFUSE_LOGIN	1	/* the login is malformed */
+#define DATBLK_REFUSE_VERSION	2	/* the refusal has the version of the server */
+#define DATBLK_REFUSE_DEVICE	3	/* no such device is enabled */
+#define DATBLK_REFUSE_CLIENT	4	/* the address of the client is not allowed */
+#define DATBLK_REFUSE_BUSY	5	/* an earlier connection of the client has I/O in flight */
+#define DATBLK_REFUSE_RESOURCES	6	/* the server lacks memory or objects of its adapter */
+#define DATBLK_REFUSE_MAX	DATBLK_REFUSE_RESOURCES
+
+/* Flags of a welcome */
+#define DATBLK_READONLY		0x01
+#define DATBLK_WRITE_CACHE	0x02	/* writes are stable after a flush, or with FUA */
+#define DATBLK_CAN_DISCARD	0x04
+#define DATBLK_CAN_ZEROES	0x08
+#define DATBLK_ROTATIONAL	0x10
+#define DATBLK_STABLE_WRITES	0x20	/* pages must not change while they are written */
+#define DATBLK_WELCOME_FLAGS	0x3f
+
+/*
+ * Private data of the client's connection request. Several connections with the same client
+ * and incarnation belong together. A login with another incarnation ends those of the earlier
+ * ones, so that no write of theirs reaches the device after one of the new connection.
+ */
+struct datblk_login {
+	__le32 magic;
+	__le16 version;
+	__le16 features;		/* 0: none is defined */
+	__le16 depth;			/* tags, at most DATBLK_DEPTH_MAX */
+	__le16 inline_sectors;		/* inline data of a command */
+	__le32 io_sectors;		/* data of a read or a write */
+	__le64 client;			/* random number of a disk of the client, not 0 */
+	__le32 incarnation;		/* of its connections */
+	__le16 queue;			/* number of this connection */
+	__le16 queues;			/* connections of this incarnation */
+	char name[DATBLK_NAME_MAX];	/* of the device, padded with zeroes */
+};
+
+static_assert(sizeof(struct datblk_login) == 56);
+
+/* Private data of the accept. The limits are at most those of the login */
+struct datblk_welcome {
+	__le32 magic;
+	__le16 version;
+	__le16 status;			/* DATBLK_ADMIT */
+	__le16 depth;
+	__le16 inline_sectors;
+	__le32 io_sectors;
+	__le64 capacity;		/* sectors */
+	__le32 flags;
+	__le32 logical;			/* bytes of a block */
+	__le32 physical;
+	__le32 discard_granularity;	/* bytes; 0 without DATBLK_CAN_DISCARD */
+	__le32 discard_sectors;		/* of a command; 0 without DATBLK_CAN_DISCARD */
+	__le32 zeroes_sectors;		/* of a command; 0 without DATBLK_CAN_ZEROES */
+	__le32 reserved[4];		/* 0 */
+};
+
+static_assert(sizeof(struct datblk_welcome) == 64);
+
+/* Private data of the reject */
+struct datblk_refusal {
+	__le32 magic;
+	__le16 version;			/* of the server */
+	__le16 status;			/* DATBLK_REFUSE_* */
+};
+
+static_assert(sizeof(struct datblk_refusal) == 8);
+
+/* A request for the device. A READ or WRITE has either DATBLK_INLINE or a key */
+struct datblk_command {
+	u8 op;
+	u8 flags;
+	__le16 tag;
+	__le32 length;			/* bytes; 0 of a FLUSH */
+	__le64 sector;			/* 0 of a FLUSH */
+	__le64 address;			/* of the data in the client's memory */
+	__le32 key;			/* of that memory; the answer invalidates it */
+	__le32 reserved;		/* 0 */
+};
+
+static_assert(sizeof(struct datblk_command) == 32);
+
+/* The answer to a command with a key is alone in its message, which invalidates the key */
+struct datblk_answer {
+	__le16 tag;
+	u8 status;
+	u8 flags;			/* DATBLK_INLINE: data of a READ are in the message */
+	__le32 length;			/* bytes of inline data */
+};
+
+static_assert(sizeof(struct datblk_answer) == 8);
+
+struct datblk_trailer {
+	u8 count;			/* of headers */
+	u8 type;			/* DATBLK_COMMANDS or DATBLK_ANSWERS */
+	__le16 reserved;		/* 0 */
+	__le32 data;			/* bytes of inline data */
+};
+
+static_assert(sizeof(struct datblk_trailer) == 8);
+
+/* Bytes of the largest message of either type */
+#define DATBLK_COMMANDS_MAX	(DATBLK_BATCH * sizeof(struct datblk_command) + \
+				 sizeof(struct datblk_trailer))
+#define DATBLK_MESSAGE_MAX	(DATBLK_DATA_MAX + DATBLK_COMMANDS_MAX)
+/* Headers follow data of whole sectors, and none crosses a page */
+static_assert(DATBLK_COMMANDS_MAX <= DATBLK_SECTOR);
+
+#endif /* _DATBLK_PROTO_H_ */

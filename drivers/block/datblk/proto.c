@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Checks of everything that a peer sends. The client and the server call these functions in
+ * any context; they read the message once, sleep never, and keep no state.
+ */
+#include <linux/bitmap.h>
+#include <linux/export.h>
+#include <linux/log2.h>
+#include <linux/module.h>
+#include "datblk_core.h"
+
+static const char * const flaws[DATBLK_FLAWS] = {
+	[DATBLK_SOUND] = "none",
+	[DATBLK_FLAW_SHORT] = "too short",
+	[DATBLK_FLAW_LONG] = "too long",
+	[DATBLK_FLAW_TYPE] = "wrong type of message",
+	[DATBLK_FLAW_COUNT] = "illegal number of headers",
+	[DATBLK_FLAW_RESERVED] = "reserved field is not 0",
+	[DATBLK_FLAW_DATA] = "wrong amount of inline data",
+	[DATBLK_FLAW_OP] = "unknown operation",
+	[DATBLK_FLAW_FLAGS] = "illegal flags",
+	[DATBLK_FLAW_TAG] = "tag out of range",
+	[DATBLK_FLAW_TWICE] = "tag twice in a message",
+	[DATBLK_FLAW_LENGTH] = "illegal length",
+	[DATBLK_FLAW_SECTOR] = "illegal sector",
+	[DATBLK_FLAW_KEY] = "illegal address or key",
+	[DATBLK_FLAW_STATUS] = "unknown status",
+	[DATBLK_FLAW_BUSY] = "tag has a command already",
+	[DATBLK_FLAW_IDLE] = "tag has no command",
+	[DATBLK_FLAW_ANSWER] = "answer does not fit its command",
+	[DATBLK_FLAW_INVALIDATE] = "wrong key invalidated",
+};
+
+/**
+ * datblk_flaw - the text of a flaw, for a log line
+ * @flaw: what a parser returned
+ *
+ * Context: any.
+ * Return: a constant string.
+ */
+const char *datblk_flaw(enum datblk_flaw flaw)
+{
+	return flaw < DATBLK_FLAWS ? flaws[flaw] : "unknown";
+}
+EXPORT_SYMBOL_GPL(datblk_flaw);
+
+static const char * const refusals[] = {
+	[DATBLK_ADMIT] = "admitted",
+	[DATBLK_REFUSE_LOGIN] = "malformed login",
+	[DATBLK_REFUSE_VERSION] = "the server speaks another version of the protocol",
+	[DATBLK_REFUSE_DEVICE] = "the server has no such device",
+	[DATBLK_REFUSE_CLIENT] = "the server does not allow this address",
+	[DATBLK_REFUSE_BUSY] = "an earlier connection has I/O in flight",
+	[DATBLK_REFUSE_RESOURCES] = "the server lacks resources",
+};
+
+/**
+ * datblk_refusal_text - the text of a refusal, for a log line
+ * @status: what datblk_check_refusal() returned
+ *
+ * Context: any.
+ * Return: a constant string.
+ */
+const char *datblk_refusal_text(unsigned int status)
+{
+	return status < ARRAY_SIZE(refusals) ? refusals[status] : "unknown";
+}
+EXPORT_SYMBOL_GPL(datblk_refusal_text);
+
+/* A name is printable, without the characters that separate names, and padded with zeroes */
+static bool name_ok(const char *name)
+{
+	size_t length = strnlen(name, DATBLK_NAME_MAX), i;
+
+	if (!length || length == DATBLK_NAME_MAX)
+		return false;
+	for (i = 0; i < length; i++)
+		if (name[i] <= ' ' || name[i] > '~' || name[i] == '/')
+			return false;
+	return !memchr_inv(name + length, 0, DATBLK_NAME_MAX - length);
+}
+
+static bool limits_ok(const struct datblk_limits *limits)
+{
+	return limits->depth && limits->depth <= DATBLK_DEPTH_MAX &&
+	       limits->inline_max <= DATBLK_INLINE_MAX &&
+	       limits->io_max && limits->io_max <= DATBLK_IO_MAX &&
+	       !(limits->io_max % DATBLK_IO_UNIT);
+}
+
+/* The number of sectors may be too large for a number of bytes: 0 is refused afterwards */
+static u32 sectors_to_bytes(u32 sectors)
+{
+	return sectors <= DATBLK_IO_MAX / DATBLK_SECTOR ? sectors * DATBLK_SECTOR : 0;
+}
+
+/**
+ * datblk_check_login - check the private data of a connection request
+ * @data: the private data
+ * @size: its size
+ * @req:  receives the login
+ *
+ * Context: any.
+ * Return: DATBLK_ADMIT, or the status of the refusal.
+ */
+unsigned int datblk_check_login(const void *data, size_t size, struct datblk_request *req)
+{
+	struct datblk_login login;
+
+	if (size < sizeof(login))
+		return DATBLK_REFUSE_LOGIN;
+	memcpy(&login, data, sizeof(login));
+	if (le32_to_cpu(login.magic) != DATBLK_MAGIC)
+		return DATBLK_REFUSE_LOGIN;
+	if (le16_to_cpu(login.version) != DATBLK_VERSION)
+		return DATBLK_REFUSE_VERSION;
+	req->limits.depth = le16_to_cpu(login.depth);
+	req->limits.inline_max = le16_to_cpu(login.inline_sectors) * DATBLK_SECTOR;
+	req->limits.io_max = sectors_to_bytes(le32_to_cpu(login.io_sectors));
+	req->client = le64_to_cpu(login.client);
+	req->incarnation = le32_to_cpu(login.incarnation);
+	req->queue = le16_to_cpu(login.queue);
+	req->queues = le16_to_cpu(login.queues);
+	memcpy(req->name, login.name, sizeof(req->name));
+	if (login.features || !req->client || !limits_ok(&req->limits) || !name_ok(req->name) ||
+	    req->queue >= req->queues || req->queues > DATBLK_QUEUES_MAX)
+		return DATBLK_REFUSE_LOGIN;
+	return DATBLK_ADMIT;
+}
+EXPORT_SYMBOL_GPL(datblk_check_login);
+
+static bool geometry_ok(const struct datblk_geometry *geo, u32 io_max)
+{
+	bool discard = geo->flags & DATBLK_CAN_DISCARD;
+
+	if (geo->flags & ~DATBLK_WELCOME_FLAGS)
+		return false;
+	if (!is_power_of_2(geo->logical) || geo->logical < DATBLK_SECTOR ||
+	    geo->logical > DATBLK_IO_UNIT || io_max % geo->logical)
+		return false;
+	if (!is_power_of_2(geo->physical) || geo->physical < geo->logical ||
+	    geo->physical > DATBLK_IO_MAX)
+		return false;
+	if (!geo->capacity || geo->capacity > DATBLK_SECTOR_MAX ||
+	    geo->capacity % (geo->logical / DATBLK_SECTOR))
+		return false;
+	if (discard != !!geo->discard_granularity || discard != !!geo->discard_sectors ||
+	    geo->discard_granularity % geo->logical)
+		return false;
+	return !(geo->flags & DATBLK_CAN_ZEROES) == !geo->zeroes_sectors;
+}
+
+/**
+ * datblk_check_welcome - check the private data of an accept
+ * @data:   the private data
+ * @size:   its size
+ * @limits: the limits that the login asked for; receives those of the server
+ * @geo:    receives the description of the device
+ *
+ * Context: any.
+ * Return: 0, or -EPROTO, and then @limits is unchanged.
+ */
+int datblk_check_welcome(const void *data, size_t size, struct datblk_limits *limits,
+			 struct datblk_geometry *geo)
+{
+	struct datblk_welcome w;
+	struct datblk_limits got;
+
+	if (size < sizeof(w))
+		return -EPROTO;
+	memcpy(&w, data, sizeof(w));
+	if (le32_to_cpu(w.magic) != DATBLK_MAGIC || le16_to_cpu(w.version) != DATBLK_VERSION ||
+	    le16_to_cpu(w.status) != DATBLK_ADMIT || memchr_inv(w.reserved, 0, sizeof(w.reserved)))
+		return -EPROTO;
+	got.depth = le16_to_cpu(w.depth);
+	got.inline_max = le16_to_cpu(w.inline_sectors) * DATBLK_SECTOR;
+	got.io_max = sectors_to_bytes(le32_to_cpu(w.io_sectors));
+	if (!limits_ok(&got) || got.depth > limits->depth ||
+	    got.inline_max > limits->inline_max || got.io_max > limits->io_max)
+		return -EPROTO;
+	geo->capacity = le64_to_cpu(w.capacity);
+	geo->flags = le32_to_cpu(w.flags);
+	geo->logical = le32_to_cpu(w.logical);
+	geo->physical = le32_to_cpu(w.physical);
+	geo->discard_granularity = le32_to_cpu(w.discard_granularity);
+	geo->discard_sectors = le32_to_cpu(w.discard_sectors);
+	geo->zeroes_sectors = le32_to_cpu(w.zeroes_sectors);
+	if (!geometry_ok(geo, got.io_max))
+		return -EPROTO;
+	*limits = got;
+	return 0;
+}
+EXPORT_SYMBOL_GPL(datblk_check_welcome);
+
+/**
+ * datblk_check_refusal - check the private data of a reject
+ * @data: the private data
+ * @size: its size
+ *
+ * Context: any.
+ * Return: the status, or DATBLK_ADMIT if this is not a refusal of a datblk server.
+ */
+unsigned int datblk_check_refusal(const void *data, size_t size)
+{
+	struct datblk_refusal refusal;
+	unsigned int status;
+
+	if (size < sizeof(refusal))
+		return DATBLK_ADMIT;
+	memcpy(&refusal, data, sizeof(refusal));
+	status = le16_to_cpu(refusal.status);
+	if (le32_to_cpu(refusal.magic) != DATBLK_MAGIC || status > DATBLK_REFUSE_MAX)
+		return DATBLK_ADMIT;
+	return status;
+}
+EXPORT_SYMBOL_GPL(datblk_check_refusal);
+
+/*
+ * Checks the trailer. On success *headers is the offset of the first header, which is the
+ * number of bytes of data.
+ */
+static enum datblk_flaw check_trailer(const void *message, size_t size, u8 type, size_t each,
+				      u32 *headers, unsigned int *count)
+{
+	struct datblk_trailer trailer;
+
+	if (size < each + sizeof(trailer))
+		return DATBLK_FLAW_SHORT;
+	if (size > DATBLK_DATA_MAX + DATBLK_BATCH * each + sizeof(trailer))
+		return DATBLK_FLAW_LONG;
+	memcpy(&trailer, message + size - sizeof(trailer), sizeof(trailer));
+	if (trailer.type != type)
+		return DATBLK_FLAW_TYPE;
+	if (trailer.reserved)
+		return DATBLK_FLAW_RESERVED;
+	if (!trailer.count || trailer.count > DATBLK_BATCH)
+		return DATBLK_FLAW_COUNT;
+	*headers = le32_to_cpu(trailer.data);
+	*count = trailer.count;
+	if (*headers > DATBLK_DATA_MAX || *headers % DATBLK_SECTOR ||
+	    size != *headers + *count * each + sizeof(trailer))
+		return DATBLK_FLAW_DATA;
+	return DATBLK_SOUND;
+}
+
+static u8 legal_flags(u8 op)
+{
+	switch (op) {
+	case DATBLK_OP_READ:
+		return DATBLK_INLINE;
+	case DATBLK_OP_WRITE:
+		return DATBLK_INLINE | DATBLK_FUA;
+	case DATBLK_OP_ZEROES:
+		return DATBLK_FUA | DATBLK_NOUNMAP;
+	default:
+		return 0;
+	}
+}
+
+/* Either inline, or with a key */
+static enum datblk_flaw check_data(const struct datblk_cmd *cmd,
+				   const struct datblk_limits *limits)
+{
+	if (cmd->flags & DATBLK_INLINE) {
+		if (cmd->length > limits->inline_max)
+			return DATBLK_FLAW_LENGTH;
+		return cmd->address || cmd->key ? DATBLK_FLAW_KEY : DATBLK_SOUND;
+	}
+	if (cmd->length > limits->io_max)
+		return DATBLK_FLAW_LENGTH;
+	return !cmd->key || cmd->address + cmd->length < cmd->address ? DATBLK_FLAW_KEY :
+									DATBLK_SOUND;
+}
+
+static enum datblk_flaw check_command(const struct datblk_cmd *cmd,
+				      const struct datblk_limits *limits)
+{
+	if (cmd->op < DATBLK_OP_READ || cmd->op > DATBLK_OP_ZEROES)
+		return DATBLK_FLAW_OP;
+	if (cmd->flags & ~legal_flags(cmd->op))
+		return DATBLK_FLAW_FLAGS;
+	if (cmd->tag >= limits->depth)
+		return DATBLK_FLAW_TAG;
+	if (cmd->op == DATBLK_OP_FLUSH ? cmd->length : !cmd->length)
+		return DATBLK_FLAW_LENGTH;
+	if (cmd->length % DATBLK_SECTOR)
+		return DATBLK_FLAW_LENGTH;
+	if (cmd->op == DATBLK_OP_FLUSH ? cmd->sector :
+	    cmd->sector > DATBLK_SECTOR_MAX - cmd->length / DATBLK_SECTOR)
+		return DATBLK_FLAW_SECTOR;
+	if (cmd->op == DATBLK_OP_READ || cmd->op == DATBLK_OP_WRITE)
+		return check_data(cmd, limits);
+	return cmd->address || cmd->key ? DATBLK_FLAW_KEY : DATBLK_SOUND;
+}
+
+static enum datblk_flaw read_command(const void *from, const struct datblk_limits *limits,
+				     struct datblk_cmd *cmd)
+{
+	struct datblk_command c;
+
+	memcpy(&c, from, sizeof(c));
+	cmd->op = c.op;
+	cmd->flags = c.flags;
+	cmd->tag = le16_to_cpu(c.tag);
+	cmd->length = le32_to_cpu(c.length);
+	cmd->sector = le64_to_cpu(c.sector);
+	cmd->address = le64_to_cpu(c.address);
+	cmd->key = le32_to_cpu(c.key);
+	cmd->offset = 0;
+	if (c.reserved)
+		return DATBLK_FLAW_RESERVED;
+	return check_command(cmd, limits);
+}
+
+/**
+ * datblk_parse_commands - check a message of the client
+ * @message: the message, in host memory that the client cannot change any more
+ * @size:    its size
+ * @limits:  limits of the connection
+ * @cmds:    receives the commands, room for DATBLK_BATCH
+ * @count:   receives their number
+ *
+ * The caller still has to check each command against its device, and that the tag is idle.
+ *
+ * Context: any.
+ * Return: DATBLK_SOUND, or why the message is malformed.
+ */
+enum datblk_flaw datblk_parse_commands(const void *message, size_t size,
+				       const struct datblk_limits *limits,
+				       struct datblk_cmd *cmds, unsigned int *count)
+{
+	DECLARE_BITMAP(seen, DATBLK_DEPTH_MAX) = {};
+	enum datblk_flaw flaw;
+	u32 headers, offset = 0;
+	unsigned int i;
+
+	flaw = check_trailer(message, size, DATBLK_COMMANDS, sizeof(struct datblk_command),
+			     &headers, count);
+	for (i = 0; !flaw && i < *count; i++) {
+		flaw = read_command(message + headers + i * sizeof(struct datblk_command), limits,
+				    &cmds[i]);
+		if (!flaw && __test_and_set_bit(cmds[i].tag, seen))
+			flaw = DATBLK_FLAW_TWICE;
+		if (flaw || cmds[i].op != DATBLK_OP_WRITE || !(cmds[i].flags & DATBLK_INLINE))
+			continue;
+		cmds[i].offset = offset;
+		offset += cmds[i].length;
+	}
+	if (!flaw && offset != headers)
+		flaw = DATBLK_FLAW_DATA;
+	return flaw;
+}
+EXPORT_SYMBOL_GPL(datblk_parse_commands);
+
+static enum datblk_flaw read_answer(const void *from, const struct datblk_limits *limits,
+				    struct datblk_ans *ans)
+{
+	struct datblk_answer a;
+
+	memcpy(&a, from, sizeof(a));
+	ans->tag = le16_to_cpu(a.tag);
+	ans->status = a.status;
+	ans->flags = a.flags;
+	ans->length = le32_to_cpu(a.length);
+	ans->offset = 0;
+	if (ans->flags & ~DATBLK_INLINE)
+		return DATBLK_FLAW_FLAGS;
+	if (ans->tag >= limits->depth)
+		return DATBLK_FLAW_TAG;
+	if (ans->status > DATBLK_STS_MAX)
+		return DATBLK_FLAW_STATUS;
+	if (!(ans->flags & DATBLK_INLINE))
+		return ans->length ? DATBLK_FLAW_LENGTH : DATBLK_SOUND;
+	if (ans->status != DATBLK_STS_OK)
+		return DATBLK_FLAW_FLAGS;
+	return !ans->length || ans->length % DATBLK_SECTOR || ans->length > limits->inline_max ?
+	       DATBLK_FLAW_LENGTH : DATBLK_SOUND;
+}
+
+/**
+ * datblk_parse_answers - check a message of the server
+ * @message: the message, in host memory that the server cannot change any more
+ * @size:    its size
+ * @limits:  limits of the connection
+ * @answers: receives the answers, room for DATBLK_BATCH
+ * @count:   receives their number
+ *
+ * The caller still has to check that each tag has a command, and that the answer fits it.
+ *
+ * Context: any.
+ * Return: DATBLK_SOUND, or why the message is malformed.
+ */
+enum datblk_flaw datblk_parse_answers(const void *message, size_t size,
+				      const struct datblk_limits *limits,
+				      struct datblk_ans *answers, unsigned int *count)
+{
+	DECLARE_BITMAP(seen, DATBLK_DEPTH_MAX) = {};
+	enum datblk_flaw flaw;
+	u32 headers, offset = 0;
+	unsigned int i;
+
+	flaw = check_trailer(message, size, DATBLK_ANSWERS, sizeof(struct datblk_answer),
+			     &headers, count);
+	for (i = 0; !flaw && i < *count; i++) {
+		flaw = read_answer(message + headers + i * sizeof(struct datblk_answer), limits,
+				   &answers[i]);
+		if (!flaw && __test_and_set_bit(answers[i].tag, seen))
+			flaw = DATBLK_FLAW_TWICE;
+		if (flaw || !(answers[i].flags & DATBLK_INLINE))
+			continue;
+		answers[i].offset = offset;
+		offset += answers[i].length;
+	}
+	if (!flaw && offset != headers)
+		flaw = DATBLK_FLAW_DATA;
+	return flaw;
+}
+EXPORT_SYMBOL_GPL(datblk_parse_answers);
+
+MODULE_DESCRIPTION("Block device over DAT: protocol");
+MODULE_LICENSE("GPL");
