@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The block device or regular file behind an export. Reads and writes of a block device are
+ * bios and end in any context; everything else sleeps, and has a work item of its own.
+ */
+#include <linux/blkdev.h>
+#include <linux/falloc.h>
+#include <linux/file.h>
+#include <linux/fs.h>
+#include <linux/vmalloc.h>
+#include "server.h"
+
+/* Sectors of a discard or write-zeroes, which the block layer splits further */
+#define RANGE_SECTORS	(SZ_1G / DATBLK_SECTOR)
+
+static void describe_bdev(struct block_device *bdev, struct datblk_geometry *geo)
+{
+	geo->capacity = bdev_nr_bytes(bdev) / DATBLK_SECTOR;
+	geo->logical = bdev_logical_block_size(bdev);
+	geo->physical = min_t(u32, bdev_physical_block_size(bdev), DATBLK_IO_MAX);
+	if (bdev_write_cache(bdev))
+		geo->flags |= DATBLK_WRITE_CACHE;
+	if (!bdev_nonrot(bdev))
+		geo->flags |= DATBLK_ROTATIONAL;
+	if (bdev_stable_writes(bdev))
+		geo->flags |= DATBLK_STABLE_WRITES;
+	if (bdev_max_discard_sectors(bdev)) {
+		geo->flags |= DATBLK_CAN_DISCARD;
+		geo->discard_sectors = RANGE_SECTORS;
+		geo->discard_granularity = roundup(bdev_discard_granularity(bdev) ?: geo->physical,
+						   geo->logical);
+	}
+	geo->flags |= DATBLK_CAN_ZEROES;
+	geo->zeroes_sectors = RANGE_SECTORS;
+}
+
+static void describe_file(struct file *file, struct datblk_geometry *geo)
+{
+	struct inode *inode = file_inode(file);
+
+	geo->capacity = i_size_read(inode) / DATBLK_SECTOR;
+	geo->logical = DATBLK_SECTOR;
+	geo->physical = DATBLK_IO_UNIT;
+	geo->flags |= DATBLK_WRITE_CACHE;
+	if (file->f_op->fallocate) {
+		geo->flags |= DATBLK_CAN_DISCARD | DATBLK_CAN_ZEROES;
+		geo->discard_sectors = RANGE_SECTORS;
+		geo->discard_granularity = max_t(u32, inode->i_sb->s_blocksize, DATBLK_SECTOR);
+		geo->zeroes_sectors = RANGE_SECTORS;
+	}
+}
+
+/**
+ * datblk_backing_open - open the path of an export
+ * @export: the export; its file, bdev and geo are written
+ *
+ * A block device is opened exclusively. Context: process.
+ *
+ * Return: 0 or a negative error code.
+ */
+int datblk_backing_open(struct datblk_export *export)
+{
+	int flags = (export->read_only ? O_RDONLY : O_RDWR) | O_LARGEFILE | O_EXCL;
+	struct file *file = filp_open(export->path, flags, 0);
+	struct datblk_geometry *geo = &export->geo;
+	struct inode *inode;
+
+	if (IS_ERR(file))
+		return PTR_ERR(file);
+	inode = file->f_mapping->host;
+	*geo = (struct datblk_geometry){ .flags = export->read_only ? DATBLK_READONLY : 0 };
+	export->bdev = S_ISBLK(inode->i_mode) ? I_BDEV(inode) : NULL;
+	if (export->bdev) {
+		describe_bdev(export->bdev, geo);
+	} else if (S_ISREG(inode->i_mode)) {
+		describe_file(file, geo);
+	} else {
+		filp_close(file, NULL);
+		return -EINVAL;
+	}
+	geo->capacity = round_down(geo->capacity, geo->logical / DATBLK_SECTOR);
+	if (!geo->capacity || geo->capacity > DATBLK_SECTOR_MAX ||
+	    geo->logical > DATBLK_IO_UNIT) {
+		filp_close(file, NULL);
+		return -EINVAL;
+	}
+	export->file = file;
+	return 0;
+}
+
+/**
+ * datblk_backing_close - write everything back, and close the file of an export
+ * @export: an export without connections
+ *
+ * Context: process.
+ */
+void datblk_backing_close(struct datblk_export *export)
+{
+	int err = export->read_only ? 0 : vfs_fsync(export->file, 0);
+
+	if (err)
+		pr_err("datblk_server: %s: writing back failed: %d\n", export->path, err);
+	filp_close(export->file, NULL);
+	export->file = NULL;
+	export->bdev = NULL;
+}
+
+static u8 to_status(int err)
+{
+	switch (err) {
+	case 0:
+		return DATBLK_STS_OK;
+	case -ENOSPC:
+	case -EDQUOT:
+		return DATBLK_STS_NOSPC;
+	case -EOPNOTSUPP:
+		return DATBLK_STS_NOTSUPP;
+	case -EROFS:
+	case -EPERM:
+		return DATBLK_STS_READONLY;
+	case -ENOMEM:
+		return DATBLK_STS_NOMEM;
+	default:
+		return DATBLK_STS_IO;
+	}
+}
+
+/**
+ * datblk_cmd_done - the I/O of a command has ended
+ * @cmd: the command, which belongs to the work item of its connection from now on
+ * @err: 0 or a negative error code
+ *
+ * Context: any, also hard interrupt.
+ */
+void datblk_cmd_done(struct datblk_srv_cmd *cmd, int err)
+{
+	struct datblk_connection *conn = cmd->conn;
+
+	cmd->status = to_status(err);
+	llist_add(&cmd->done, &conn->done);
+	datblk_conn_kick(conn);
+	/* The release frees the connection when there is no I/O */
+	if (refcount_dec_and_test(&conn->ios))
+		complete(&conn->idle);
+}
+
+static void bio_done(struct bio *bio)
+{
+	struct datblk_srv_cmd *cmd = container_of(bio, struct datblk_srv_cmd, bio);
+	int err = blk_status_to_errno(bio->bi_status);
+
+	bio_uninit(bio);
+	datblk_cmd_done(cmd, err);
+}
+
+static void submit_read_write(struct datblk_srv_cmd *cmd)
+{
+	blk_opf_t opf = cmd->c.op == DATBLK_OP_READ ? REQ_OP_READ :
+		REQ_OP_WRITE | REQ_SYNC | REQ_IDLE | (cmd->c.flags & DATBLK_FUA ? REQ_FUA : 0);
+	u32 left = cmd->c.length, pages = DIV_ROUND_UP(offset_in_page(cmd->data) + left, PAGE_SIZE);
+	void *at = cmd->data;
+
+	bio_init(&cmd->bio, cmd->conn->export->bdev, cmd->vecs, pages, opf);
+	cmd->bio.bi_iter.bi_sector = cmd->c.sector;
+	cmd->bio.bi_end_io = bio_done;
+	while (left) {
+		u32 part = min_t(u32, left, PAGE_SIZE - offset_in_page(at));
+
+		__bio_add_page(&cmd->bio, vmalloc_to_page(at), part, offset_in_page(at));
+		at += part;
+		left -= part;
+	}
+	submit_bio(&cmd->bio);
+}
+
+/**
+ * datblk_backing_submit - start the I/O of a command
+ * @cmd: a command that has been checked; its data are in memory
+ *
+ * Calls datblk_cmd_done() when it has ended. Context: process.
+ */
+void datblk_backing_submit(struct datblk_srv_cmd *cmd)
+{
+	refcount_inc(&cmd->conn->ios);
+	if (cmd->conn->export->bdev &&
+	    (cmd->c.op == DATBLK_OP_READ || cmd->c.op == DATBLK_OP_WRITE))
+		submit_read_write(cmd);
+	else
+		queue_work(datblk_io_wq, &cmd->work);
+}
+
+static int bdev_range(struct block_device *bdev, const struct datblk_cmd *c)
+{
+	sector_t sectors = c->length / DATBLK_SECTOR;
+	int err;
+
+	if (c->op == DATBLK_OP_FLUSH)
+		return blkdev_issue_flush(bdev);
+	if (c->op == DATBLK_OP_DISCARD)
+		return blkdev_issue_discard(bdev, c->sector, sectors, GFP_NOIO);
+	err = blkdev_issue_zeroout(bdev, c->sector, sectors, GFP_NOIO,
+				   c->flags & DATBLK_NOUNMAP ? BLKDEV_ZERO_NOUNMAP : 0);
+	return err || !(c->flags & DATBLK_FUA) ? err : blkdev_issue_flush(bdev);
+}
+
+/* A short read means that the file became shorter */
+static int file_read(struct file *file, void *to, size_t left, loff_t pos)
+{
+	while (left) {
+		ssize_t got = kernel_read(file, to, left, &pos);
+
+		if (got <= 0)
+			return got ?: -EIO;
+		to += got;
+		left -= got;
+	}
+	return 0;
+}
+
+static int file_write(struct file *file, const void *from, size_t left, loff_t pos)
+{
+	while (left) {
+		ssize_t put = kernel_write(file, from, left, &pos);
+
+		if (put <= 0)
+			return put ?: -EIO;
+		from += put;
+		left -= put;
+	}
+	return 0;
+}
+
+static int file_fallocate(struct file *file, int mode, loff_t pos, loff_t length)
+{
+	return vfs_fallocate(file, mode | FALLOC_FL_KEEP_SIZE, pos, length);
+}
+
+/* Both ways read back as zeroes; a file system may lack one of them */
+static int file_zeroes(struct file *file, bool unmap, loff_t pos, loff_t length)
+{
+	int first = unmap ? FALLOC_FL_PUNCH_HOLE : FALLOC_FL_ZERO_RANGE;
+	int err = file_fallocate(file, first, pos, length);
+
+	if (err == -EOPNOTSUPP)
+		err = file_fallocate(file, first ^ FALLOC_FL_PUNCH_HOLE ^ FALLOC_FL_ZERO_RANGE,
+				     pos, length);
+	return err;
+}
+
+static int file_io(struct file *file, struct datblk_srv_cmd *cmd)
+{
+	const struct datblk_cmd *c = &cmd->c;
+	loff_t pos = c->sector * DATBLK_SECTOR;
+	int err = -EOPNOTSUPP;
+
+	switch (c->op) {
+	case DATBLK_OP_READ:
+		return file_read(file, cmd->data, c->length, pos);
+	case DATBLK_OP_FLUSH:
+		return vfs_fsync(file, 0);
+	case DATBLK_OP_DISCARD:
+		return file_fallocate(file, FALLOC_FL_PUNCH_HOLE, pos, c->length);
+	case DATBLK_OP_WRITE:
+		err = file_write(file, cmd->data, c->length, pos);
+		break;
+	case DATBLK_OP_ZEROES:
+		err = file_zeroes(file, !(c->flags & DATBLK_NOUNMAP), pos, c->length);
+		break;
+	}
+	if (!err && c->flags & DATBLK_FUA)
+		err = vfs_fsync_range(file, pos, pos + c->length - 1, 0);
+	return err;
+}
+
+/**
+ * datblk_backing_work - the I/O of a command that sleeps
+ * @work: in the command
+ *
+ * Context: process.
+ */
+void datblk_backing_work(struct work_struct *work)
+{
+	struct datblk_srv_cmd *cmd = container_of(work, struct datblk_srv_cmd, work);
+	struct datblk_export *export = cmd->conn->export;
+
+	datblk_cmd_done(cmd, export->bdev ? bdev_range(export->bdev, &cmd->c) :
+					    file_io(export->file, cmd));
+}

@@ -1,0 +1,284 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The commands of a connection, from the message to the answer. Everything here runs in the
+ * work item of the connection, in process context, so the state of the commands needs no lock.
+ *
+ * A tag is busy from the message that brings its command to the post of its answer. The client
+ * uses it again when it has the answer, and then the data of the answer have arrived, too.
+ */
+#include "server.h"
+
+/*
+ * Posts the receive buffer again when no command needs its data. The client may use a tag
+ * again as soon as it has the answer, so this comes before the answer.
+ */
+static int put_receive(struct datblk_srv_cmd *cmd)
+{
+	struct datblk_connection *conn = cmd->conn;
+	int index = cmd->receive;
+
+	cmd->receive = -1;
+	if (index < 0 || --conn->users[index])
+		return 0;
+	return datblk_conn_receive(conn, index);
+}
+
+static void finish(struct datblk_srv_cmd *cmd)
+{
+	struct datblk_connection *conn = cmd->conn;
+
+	if (put_receive(cmd)) {
+		datblk_conn_end(conn);
+		return;
+	}
+	list_add_tail(&cmd->answer, &conn->answers);
+	conn->waiting++;
+}
+
+/* Is the command legal for this device? */
+static u8 check(const struct datblk_export *export, const struct datblk_cmd *c)
+{
+	const struct datblk_geometry *geo = &export->geo;
+	u64 sectors = c->length / DATBLK_SECTOR;
+
+	if (c->op != DATBLK_OP_READ && c->op != DATBLK_OP_FLUSH &&
+	    geo->flags & DATBLK_READONLY)
+		return DATBLK_STS_READONLY;
+	if ((c->op == DATBLK_OP_DISCARD && !(geo->flags & DATBLK_CAN_DISCARD)) ||
+	    (c->op == DATBLK_OP_ZEROES && !(geo->flags & DATBLK_CAN_ZEROES)))
+		return DATBLK_STS_NOTSUPP;
+	if (c->length % geo->logical || c->sector % (geo->logical / DATBLK_SECTOR) ||
+	    sectors > geo->capacity || c->sector > geo->capacity - sectors)
+		return DATBLK_STS_RANGE;
+	return DATBLK_STS_OK;
+}
+
+/* Reads the data of a write from the client */
+static void fetch(struct datblk_srv_cmd *cmd)
+{
+	struct datblk_connection *conn = cmd->conn;
+	DAT_LMR_TRIPLET to = kdat_local(&conn->data.regions[cmd->c.tag], 0, cmd->c.length);
+	DAT_RMR_TRIPLET from = {
+		.virtual_address = cmd->c.address,
+		.segment_length = cmd->c.length,
+		.rmr_context = cmd->c.key,
+	};
+
+	if (dat_ep_post_rdma_read(conn->ep, 1, &to, datblk_cookie(DATBLK_FETCH, cmd->c.tag), &from,
+				  DAT_COMPLETION_DEFAULT_FLAG))
+		datblk_conn_end(conn);
+}
+
+static void start(struct datblk_srv_cmd *cmd)
+{
+	cmd->status = check(cmd->conn->export, &cmd->c);
+	if (cmd->status != DATBLK_STS_OK)
+		finish(cmd);
+	else if (cmd->c.op == DATBLK_OP_WRITE && !(cmd->c.flags & DATBLK_INLINE))
+		fetch(cmd);
+	else
+		datblk_backing_submit(cmd);
+}
+
+/* All tags of the message must be idle before any command starts */
+static enum datblk_flaw claim(struct datblk_connection *conn, unsigned int index,
+			      const struct datblk_cmd *cmds, unsigned int count)
+{
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		if (conn->cmds[cmds[i].tag].busy)
+			return DATBLK_FLAW_BUSY;
+	for (i = 0; i < count; i++) {
+		struct datblk_srv_cmd *cmd = &conn->cmds[cmds[i].tag];
+
+		cmd->c = cmds[i];
+		cmd->busy = true;
+		cmd->receive = -1;
+		cmd->data = conn->data.regions[cmds[i].tag].address;
+		if (cmds[i].op == DATBLK_OP_WRITE && cmds[i].flags & DATBLK_INLINE) {
+			cmd->receive = index;
+			cmd->data = conn->receives.regions[index].address + cmds[i].offset;
+			conn->users[index]++;
+		}
+	}
+	return DATBLK_SOUND;
+}
+
+/**
+ * datblk_cmd_message - a message of the client has arrived
+ * @conn:  the connection
+ * @index: receive buffer
+ * @size:  bytes of the message
+ *
+ * Context: process, work item of the connection.
+ */
+void datblk_cmd_message(struct datblk_connection *conn, unsigned int index, u32 size)
+{
+	struct datblk_cmd cmds[DATBLK_BATCH];
+	unsigned int count, i;
+	enum datblk_flaw flaw;
+
+	flaw = datblk_parse_commands(conn->receives.regions[index].address, size,
+				     &conn->req.limits, cmds, &count);
+	if (!flaw)
+		flaw = claim(conn, index, cmds, count);
+	if (flaw) {
+		datblk_conn_malformed(conn, flaw);
+		return;
+	}
+	if (!conn->users[index] && datblk_conn_receive(conn, index)) {
+		datblk_conn_end(conn);
+		return;
+	}
+	for (i = 0; i < count; i++)
+		start(&conn->cmds[cmds[i].tag]);
+}
+
+/**
+ * datblk_cmd_fetched - the data of a write have arrived
+ * @cmd: the command
+ *
+ * Context: process, work item of the connection.
+ */
+void datblk_cmd_fetched(struct datblk_srv_cmd *cmd)
+{
+	datblk_backing_submit(cmd);
+}
+
+/**
+ * datblk_cmd_finished - collect the commands whose I/O has ended
+ * @conn: the connection
+ *
+ * Context: process, work item of the connection.
+ */
+void datblk_cmd_finished(struct datblk_connection *conn)
+{
+	struct llist_node *list = llist_reverse_order(llist_del_all(&conn->done));
+	struct datblk_srv_cmd *cmd, *next;
+
+	llist_for_each_entry_safe(cmd, next, list, done)
+		finish(cmd);
+}
+
+static bool has_data(const struct datblk_srv_cmd *cmd)
+{
+	return cmd->c.op == DATBLK_OP_READ && cmd->status == DATBLK_STS_OK;
+}
+
+/* Takes the oldest answer off the list, and writes its header */
+static void take(struct datblk_connection *conn, struct datblk_srv_cmd *cmd,
+		 struct datblk_answer *header)
+{
+	bool inlined = has_data(cmd) && cmd->c.flags & DATBLK_INLINE;
+
+	datblk_fill_answer(header, &(struct datblk_ans){
+		.tag = cmd->c.tag,
+		.status = cmd->status,
+		.flags = inlined ? DATBLK_INLINE : 0,
+		.length = inlined ? cmd->c.length : 0,
+	});
+	list_del(&cmd->answer);
+	conn->waiting--;
+	cmd->busy = false;
+}
+
+/*
+ * Sends the answer to a command with a key. It ends the access to the client's memory, after the
+ * data of a read have been written there.
+ */
+static DAT_RETURN send_keyed(struct datblk_connection *conn, struct datblk_srv_cmd *cmd,
+			     unsigned int index)
+{
+	struct kdat_region *region = &conn->headers.regions[index];
+	struct datblk_answer *answer = region->address;
+	DAT_LMR_TRIPLET from = kdat_local(&conn->data.regions[cmd->c.tag], 0, cmd->c.length);
+	DAT_LMR_TRIPLET message = kdat_local(region, 0, sizeof(struct datblk_answer) +
+						       sizeof(struct datblk_trailer));
+	DAT_RMR_TRIPLET to = {
+		.virtual_address = cmd->c.address,
+		.segment_length = cmd->c.length,
+		.rmr_context = cmd->c.key,
+	};
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	if (has_data(cmd))
+		ret = dat_ep_post_rdma_write(conn->ep, 1, &from, datblk_cookie(DATBLK_PUT, 0), &to,
+					     DAT_COMPLETION_SUPPRESS_FLAG);
+	if (ret)
+		return ret;
+	take(conn, cmd, answer);
+	datblk_fill_trailer((void *)(answer + 1), DATBLK_ANSWERS, 1, 0);
+	return dat_ep_post_send_with_invalidate(conn->ep, 1, &message,
+						datblk_cookie(DATBLK_SEND, index),
+						DAT_COMPLETION_DEFAULT_FLAG, DAT_TRUE, cmd->c.key);
+}
+
+/* Sends as many answers without a key as fit into one message */
+static DAT_RETURN send_batch(struct datblk_connection *conn, unsigned int index)
+{
+	struct kdat_region *region = &conn->headers.regions[index];
+	struct datblk_answer *headers = region->address;
+	DAT_LMR_TRIPLET iov[DATBLK_BATCH + 1];
+	struct datblk_srv_cmd *cmd, *next;
+	unsigned int count = 0, segments = 0;
+	u32 data = 0;
+
+	list_for_each_entry_safe(cmd, next, &conn->answers, answer) {
+		u32 length = has_data(cmd) ? cmd->c.length : 0;
+
+		if (cmd->c.key || count == DATBLK_BATCH || data + length > DATBLK_DATA_MAX ||
+		    (length && segments + 1 == conn->segments))
+			break;
+		if (length)
+			iov[segments++] = kdat_local(&conn->data.regions[cmd->c.tag], 0, length);
+		data += length;
+		take(conn, cmd, &headers[count++]);
+	}
+	datblk_fill_trailer((void *)(headers + count), DATBLK_ANSWERS, count, data);
+	iov[segments++] = kdat_local(region, 0, count * sizeof(*headers) +
+						sizeof(struct datblk_trailer));
+	return dat_ep_post_send(conn->ep, segments, iov, datblk_cookie(DATBLK_SEND, index),
+				DAT_COMPLETION_DEFAULT_FLAG);
+}
+
+/**
+ * datblk_cmd_answer - send answers
+ * @conn: the connection
+ *
+ * While a message is being sent, further answers wait until there are enough for a full
+ * message, or until it has arrived. Context: process, work item of the connection.
+ */
+void datblk_cmd_answer(struct datblk_connection *conn)
+{
+	while (conn->waiting && !test_bit(DATBLK_CONN_DEAD, &conn->flags)) {
+		struct datblk_srv_message *message;
+		struct datblk_srv_cmd *cmd;
+		DAT_RETURN ret;
+
+		cmd = list_first_entry(&conn->answers, struct datblk_srv_cmd, answer);
+		if (list_empty(&conn->messages) ||
+		    (conn->sending && conn->waiting < DATBLK_BATCH && !cmd->c.key))
+			return;
+		message = list_first_entry(&conn->messages, struct datblk_srv_message, link);
+		list_del(&message->link);
+		conn->sending++;
+		ret = cmd->c.key ? send_keyed(conn, cmd, message->index) :
+				   send_batch(conn, message->index);
+		if (ret)
+			datblk_conn_end(conn);
+	}
+}
+
+/**
+ * datblk_cmd_sent - a message of answers has arrived
+ * @conn:  the connection
+ * @index: the message
+ *
+ * Context: process, work item of the connection.
+ */
+void datblk_cmd_sent(struct datblk_connection *conn, unsigned int index)
+{
+	list_add(&conn->sends[index].link, &conn->messages);
+	conn->sending--;
+}

@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Ports and devices in configfs, and the module. Process context.
+ *
+ *	/sys/kernel/config/datblk/ports/NAME/	ia qual enable
+ *	/sys/kernel/config/datblk/devices/NAME/	path read_only clients enable connections
+ */
+#include <linux/ctype.h>
+#include <linux/module.h>
+#include <linux/slab.h>
+#include "server.h"
+
+/* See server.h */
+DEFINE_MUTEX(datblk_srv_lock);
+DECLARE_WAIT_QUEUE_HEAD(datblk_srv_gone);
+
+unsigned int datblk_depth = 32;
+module_param_named(depth, datblk_depth, uint, 0644);
+MODULE_PARM_DESC(depth, "tags of a connection, at most 128");
+
+unsigned int datblk_io_kib = 128;
+module_param_named(io_kib, datblk_io_kib, uint, 0644);
+MODULE_PARM_DESC(io_kib, "KiB of a read or write, at most 1024; a connection allocates depth times this");
+
+unsigned int datblk_connections = 64;
+module_param_named(connections, datblk_connections, uint, 0644);
+MODULE_PARM_DESC(connections, "connections of a port");
+
+struct workqueue_struct *datblk_run_wq, *datblk_io_wq, *datblk_release_wq;
+
+static LIST_HEAD(exports);	/* datblk_srv_lock */
+
+/**
+ * datblk_export_find - find an enabled export
+ * @name: its name
+ *
+ * Context: process, datblk_srv_lock held.
+ * Return: the export, or NULL.
+ */
+struct datblk_export *datblk_export_find(const char *name)
+{
+	struct datblk_export *export;
+
+	list_for_each_entry(export, &exports, link)
+		if (export->enabled && !strcmp(config_item_name(&export->group.cg_item), name))
+			return export;
+	return NULL;
+}
+
+/* Copies a line without the spaces around it. Returns its length, or -ENAMETOOLONG */
+static ssize_t copy_line(char *to, size_t room, const char *page, size_t count)
+{
+	while (count && isspace(page[count - 1]))
+		count--;
+	while (count && isspace(*page)) {
+		page++;
+		count--;
+	}
+	if (count >= room)
+		return -ENAMETOOLONG;
+	memcpy(to, page, count);
+	to[count] = 0;
+	return count;
+}
+
+static struct datblk_export *to_export(struct config_item *item)
+{
+	return container_of(to_config_group(item), struct datblk_export, group);
+}
+
+static ssize_t device_path_show(struct config_item *item, char *page)
+{
+	struct datblk_export *export = to_export(item);
+	ssize_t size;
+
+	mutex_lock(&datblk_srv_lock);
+	size = sysfs_emit(page, "%s\n", export->path);
+	mutex_unlock(&datblk_srv_lock);
+	return size;
+}
+
+static ssize_t device_path_store(struct config_item *item, const char *page, size_t count)
+{
+	struct datblk_export *export = to_export(item);
+	ssize_t ret;
+
+	mutex_lock(&datblk_srv_lock);
+	ret = export->enabled ? -EBUSY : copy_line(export->path, PATH_MAX, page, count);
+	mutex_unlock(&datblk_srv_lock);
+	return ret < 0 ? ret : count;
+}
+CONFIGFS_ATTR(device_, path);
+
+static ssize_t device_read_only_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%d\n", to_export(item)->read_only);
+}
+
+static ssize_t device_read_only_store(struct config_item *item, const char *page, size_t count)
+{
+	struct datblk_export *export = to_export(item);
+	bool value;
+	int err = kstrtobool(page, &value);
+
+	if (err)
+		return err;
+	mutex_lock(&datblk_srv_lock);
+	if (export->enabled)
+		err = -EBUSY;
+	else
+		export->read_only = value;
+	mutex_unlock(&datblk_srv_lock);
+	return err ?: count;
+}
+CONFIGFS_ATTR(device_, read_only);
+
+static ssize_t device_clients_show(struct config_item *item, char *page)
+{
+	struct datblk_export *export = to_export(item);
+	ssize_t size;
+
+	mutex_lock(&datblk_srv_lock);
+	size = sysfs_emit(page, "%s\n", export->clients);
+	mutex_unlock(&datblk_srv_lock);
+	return size;
+}
+
+/* A change affects later logins, also while the device is enabled */
+static ssize_t device_clients_store(struct config_item *item, const char *page, size_t count)
+{
+	struct datblk_export *export = to_export(item);
+	ssize_t ret;
+
+	mutex_lock(&datblk_srv_lock);
+	ret = copy_line(export->clients, sizeof(export->clients), page, count);
+	mutex_unlock(&datblk_srv_lock);
+	return ret < 0 ? ret : count;
+}
+CONFIGFS_ATTR(device_, clients);
+
+static ssize_t device_connections_show(struct config_item *item, char *page)
+{
+	struct datblk_export *export = to_export(item);
+	struct datblk_connection *conn;
+	ssize_t size = 0;
+
+	mutex_lock(&datblk_srv_lock);
+	list_for_each_entry(conn, &export->connections, of_export)
+		size += sysfs_emit_at(page, size, "client %016llx queue %u of %u depth %u\n",
+				      conn->req.client, conn->req.queue, conn->req.queues,
+				      conn->req.limits.depth);
+	mutex_unlock(&datblk_srv_lock);
+	return size;
+}
+CONFIGFS_ATTR_RO(device_, connections);
+
+static ssize_t device_enable_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%d\n", to_export(item)->enabled);
+}
+
+/* Ends the connections first; a login meanwhile finds no such device */
+static void disable_export(struct datblk_export *export)
+{
+	struct datblk_connection *conn;
+
+	mutex_lock(&datblk_srv_lock);
+	if (!export->enabled) {
+		mutex_unlock(&datblk_srv_lock);
+		return;
+	}
+	export->enabled = false;
+	list_for_each_entry(conn, &export->connections, of_export)
+		datblk_conn_end(conn);
+	mutex_unlock(&datblk_srv_lock);
+	wait_event(datblk_srv_gone, list_empty_careful(&export->connections));
+	datblk_backing_close(export);
+}
+
+static int enable_export(struct datblk_export *export)
+{
+	int err = 0;
+
+	mutex_lock(&datblk_srv_lock);
+	if (export->file)
+		err = export->enabled ? 0 : -EBUSY;
+	else
+		err = datblk_backing_open(export);
+	if (!err)
+		export->enabled = true;
+	mutex_unlock(&datblk_srv_lock);
+	return err;
+}
+
+static ssize_t device_enable_store(struct config_item *item, const char *page, size_t count)
+{
+	bool value;
+	int err = kstrtobool(page, &value);
+
+	if (err)
+		return err;
+	if (value)
+		err = enable_export(to_export(item));
+	else
+		disable_export(to_export(item));
+	return err ?: count;
+}
+CONFIGFS_ATTR(device_, enable);
+
+static struct configfs_attribute *device_attrs[] = {
+	&device_attr_path, &device_attr_read_only, &device_attr_clients, &device_attr_connections,
+	&device_attr_enable, NULL,
+};
+
+static void device_release(struct config_item *item)
+{
+	struct datblk_export *export = to_export(item);
+
+	kfree(export->path);
+	kfree(export);
+}
+
+static struct configfs_item_operations device_ops = { .release = device_release };
+
+static const struct config_item_type device_type = {
+	.ct_item_ops = &device_ops,
+	.ct_attrs = device_attrs,
+	.ct_owner = THIS_MODULE,
+};
+
+static struct config_group *device_make(struct config_group *group, const char *name)
+{
+	struct datblk_export *export = kzalloc(sizeof(*export), GFP_KERNEL);
+
+	if (!export)
+		return ERR_PTR(-ENOMEM);
+	export->path = kzalloc(PATH_MAX, GFP_KERNEL);
+	if (!export->path || strlen(name) >= DATBLK_NAME_MAX) {
+		int err = export->path ? -ENAMETOOLONG : -ENOMEM;
+
+		kfree(export->path);
+		kfree(export);
+		return ERR_PTR(err);
+	}
+	INIT_LIST_HEAD(&export->connections);
+	config_group_init_type_name(&export->group, name, &device_type);
+	mutex_lock(&datblk_srv_lock);
+	list_add(&export->link, &exports);
+	mutex_unlock(&datblk_srv_lock);
+	return &export->group;
+}
+
+static void device_drop(struct config_group *group, struct config_item *item)
+{
+	struct datblk_export *export = to_export(item);
+
+	disable_export(export);
+	mutex_lock(&datblk_srv_lock);
+	list_del(&export->link);
+	mutex_unlock(&datblk_srv_lock);
+	config_item_put(item);
+}
+
+static struct datblk_port *to_port(struct config_item *item)
+{
+	return container_of(to_config_group(item), struct datblk_port, group);
+}
+
+static ssize_t port_ia_show(struct config_item *item, char *page)
+{
+	struct datblk_port *port = to_port(item);
+	ssize_t size;
+
+	mutex_lock(&port->config);
+	size = sysfs_emit(page, "%s\n", port->ia_name);
+	mutex_unlock(&port->config);
+	return size;
+}
+
+static ssize_t port_ia_store(struct config_item *item, const char *page, size_t count)
+{
+	struct datblk_port *port = to_port(item);
+	ssize_t ret;
+
+	mutex_lock(&port->config);
+	ret = port->enabled ? -EBUSY :
+	      copy_line(port->ia_name, sizeof(port->ia_name), page, count);
+	mutex_unlock(&port->config);
+	return ret < 0 ? ret : count;
+}
+CONFIGFS_ATTR(port_, ia);
+
+static ssize_t port_qual_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%u\n", to_port(item)->qual);
+}
+
+static ssize_t port_qual_store(struct config_item *item, const char *page, size_t count)
+{
+	struct datblk_port *port = to_port(item);
+	u16 value;
+	int err = kstrtou16(page, 0, &value);
+
+	if (err)
+		return err;
+	mutex_lock(&port->config);
+	if (port->enabled)
+		err = -EBUSY;
+	else
+		port->qual = value;
+	mutex_unlock(&port->config);
+	return err ?: count;
+}
+CONFIGFS_ATTR(port_, qual);
+
+static ssize_t port_enable_show(struct config_item *item, char *page)
+{
+	return sysfs_emit(page, "%d\n", to_port(item)->enabled);
+}
+
+static ssize_t port_enable_store(struct config_item *item, const char *page, size_t count)
+{
+	struct datblk_port *port = to_port(item);
+	bool value;
+	int err = kstrtobool(page, &value);
+
+	if (err)
+		return err;
+	mutex_lock(&port->config);
+	if (value && !port->enabled)
+		err = datblk_port_enable(port);
+	else if (!value && port->enabled)
+		datblk_port_disable(port);
+	mutex_unlock(&port->config);
+	return err ?: count;
+}
+CONFIGFS_ATTR(port_, enable);
+
+static struct configfs_attribute *port_attrs[] = {
+	&port_attr_ia, &port_attr_qual, &port_attr_enable, NULL,
+};
+
+static void port_release(struct config_item *item)
+{
+	kfree(to_port(item));
+}
+
+static struct configfs_item_operations port_ops = { .release = port_release };
+
+static const struct config_item_type port_type = {
+	.ct_item_ops = &port_ops,
+	.ct_attrs = port_attrs,
+	.ct_owner = THIS_MODULE,
+};
+
+static struct config_group *port_make(struct config_group *group, const char *name)
+{
+	struct datblk_port *port = kzalloc(sizeof(*port), GFP_KERNEL);
+
+	if (!port)
+		return ERR_PTR(-ENOMEM);
+	mutex_init(&port->config);
+	INIT_LIST_HEAD(&port->connections);
+	INIT_WORK(&port->work, datblk_port_work);
+	port->qual = DATBLK_QUAL;
+	config_group_init_type_name(&port->group, name, &port_type);
+	return &port->group;
+}
+
+static void port_drop(struct config_group *group, struct config_item *item)
+{
+	struct datblk_port *port = to_port(item);
+
+	mutex_lock(&port->config);
+	if (port->enabled)
+		datblk_port_disable(port);
+	mutex_unlock(&port->config);
+	config_item_put(item);
+}
+
+static struct configfs_group_operations devices_ops = {
+	.make_group = device_make,
+	.drop_item = device_drop,
+};
+
+static struct configfs_group_operations ports_ops = {
+	.make_group = port_make,
+	.drop_item = port_drop,
+};
+
+static const struct config_item_type devices_type = {
+	.ct_group_ops = &devices_ops,
+	.ct_owner = THIS_MODULE,
+};
+
+static const struct config_item_type ports_type = {
+	.ct_group_ops = &ports_ops,
+	.ct_owner = THIS_MODULE,
+};
+
+static const struct config_item_type root_type = { .ct_owner = THIS_MODULE };
+
+static struct config_group devices_group, ports_group;
+
+static struct configfs_subsystem subsystem = {
+	.su_group.cg_item = { .ci_namebuf = "datblk", .ci_type = &root_type },
+	.su_mutex = __MUTEX_INITIALIZER(subsystem.su_mutex),
+};
+
+static void destroy_workqueues(void)
+{
+	if (datblk_release_wq)
+		destroy_workqueue(datblk_release_wq);
+	if (datblk_run_wq)
+		destroy_workqueue(datblk_run_wq);
+	if (datblk_io_wq)
+		destroy_workqueue(datblk_io_wq);
+}
+
+static int __init server_init(void)
+{
+	int err = -ENOMEM;
+
+	datblk_run_wq = alloc_workqueue("datblk_run", WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
+	datblk_io_wq = alloc_workqueue("datblk_io", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	datblk_release_wq = alloc_workqueue("datblk_release", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!datblk_run_wq || !datblk_io_wq || !datblk_release_wq)
+		goto fail;
+	config_group_init(&subsystem.su_group);
+	config_group_init_type_name(&ports_group, "ports", &ports_type);
+	configfs_add_default_group(&ports_group, &subsystem.su_group);
+	config_group_init_type_name(&devices_group, "devices", &devices_type);
+	configfs_add_default_group(&devices_group, &subsystem.su_group);
+	err = configfs_register_subsystem(&subsystem);
+	if (!err)
+		return 0;
+fail:
+	destroy_workqueues();
+	return err;
+}
+
+/* configfs keeps the module while there is a port or a device */
+static void __exit server_exit(void)
+{
+	configfs_unregister_subsystem(&subsystem);
+	destroy_workqueues();
+}
+
+module_init(server_init);
+module_exit(server_exit);
+MODULE_DESCRIPTION("Block device over DAT: server");
+MODULE_LICENSE("GPL");

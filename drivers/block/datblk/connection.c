@@ -1,0 +1,302 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A connection of the server: its objects of DAT, its events and its end. The upcall hands all
+ * events to one work item, in which the commands are handled, too.
+ */
+#include <linux/slab.h>
+#include "server.h"
+
+#define HEADER_BYTES	(DATBLK_BATCH * sizeof(struct datblk_answer) + \
+			 sizeof(struct datblk_trailer))
+/* RDMA reads at a time; the others wait in the queue of the adapter */
+#define READS		16
+
+/**
+ * datblk_conn_kick - run the work item of a connection
+ * @conn: the connection
+ *
+ * Context: any.
+ */
+void datblk_conn_kick(struct datblk_connection *conn)
+{
+	queue_work(datblk_run_wq, &conn->work);
+}
+
+/**
+ * datblk_conn_end - begin to end a connection
+ * @conn: the connection; nothing happens if it ends already
+ *
+ * Context: any.
+ */
+void datblk_conn_end(struct datblk_connection *conn)
+{
+	if (!test_and_set_bit(DATBLK_CONN_DEAD, &conn->flags))
+		queue_work(datblk_release_wq, &conn->release);
+}
+
+/**
+ * datblk_conn_malformed - end a connection, because its client does not keep to the protocol
+ * @conn: the connection
+ * @flaw: what is wrong
+ *
+ * Context: process.
+ */
+void datblk_conn_malformed(struct datblk_connection *conn, enum datblk_flaw flaw)
+{
+	if (!test_bit(DATBLK_CONN_DEAD, &conn->flags))
+		pr_warn_ratelimited("datblk_server: %s: client %llx ends: malformed message: %s\n",
+				    conn->req.name, conn->req.client, datblk_flaw(flaw));
+	datblk_conn_end(conn);
+}
+
+/**
+ * datblk_conn_receive - post a receive buffer
+ * @conn:  the connection
+ * @index: the buffer
+ *
+ * Context: any except hard interrupt.
+ * Return: 0 or -EIO.
+ */
+int datblk_conn_receive(struct datblk_connection *conn, unsigned int index)
+{
+	DAT_LMR_TRIPLET segment = kdat_local(&conn->receives.regions[index], 0,
+					     DATBLK_MESSAGE_MAX);
+
+	return dat_ep_post_recv(conn->ep, 1, &segment, datblk_cookie(DATBLK_RECEIVE, index),
+				DAT_COMPLETION_DEFAULT_FLAG) ? -EIO : 0;
+}
+
+static void completed(struct datblk_connection *conn, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
+{
+	u32 kind = dto->user_cookie.as_64 >> 32, index = (u32)dto->user_cookie.as_64;
+
+	if (dto->status != DAT_DTO_SUCCESS) {
+		datblk_conn_end(conn);
+		return;
+	}
+	if (kind == DATBLK_RECEIVE && dto->operation == DAT_DTO_RECEIVE)
+		datblk_cmd_message(conn, index, dto->transfered_length);
+	else if (kind == DATBLK_RECEIVE)
+		datblk_conn_malformed(conn, DATBLK_FLAW_INVALIDATE);
+	else if (kind == DATBLK_FETCH)
+		datblk_cmd_fetched(&conn->cmds[index]);
+	else if (kind == DATBLK_SEND)
+		datblk_cmd_sent(conn, index);
+}
+
+static void handle(struct datblk_connection *conn, const DAT_EVENT *event)
+{
+	if (test_bit(DATBLK_CONN_DEAD, &conn->flags))
+		return;
+	if (event->event_number == DAT_DTO_COMPLETION_EVENT)
+		completed(conn, &event->event_data.dto_completion_event_data);
+	else if (event->event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
+		datblk_conn_end(conn);
+}
+
+static void run(struct work_struct *work)
+{
+	struct datblk_connection *conn = container_of(work, struct datblk_connection, work);
+	DAT_EVENT event;
+
+	while (dat_evd_dequeue(conn->evd, &event) == DAT_SUCCESS)
+		handle(conn, &event);
+	datblk_cmd_finished(conn);
+	datblk_cmd_answer(conn);
+}
+
+/*
+ * Upcalls run with bottom halves off and must not submit bios, so this one hands the event to
+ * the work item. An EVD whose upcalls run in process context would not need it.
+ */
+static void upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	datblk_conn_kick(instance);
+}
+
+static int alloc_commands(struct datblk_connection *conn)
+{
+	unsigned int depth = conn->req.limits.depth, i;
+	u32 most = max_t(u32, conn->req.limits.io_max, DATBLK_INLINE_MAX);
+	unsigned int pages = DIV_ROUND_UP(most, PAGE_SIZE) + 1;
+
+	conn->cmds = kvcalloc(depth, sizeof(*conn->cmds), GFP_KERNEL);
+	conn->sends = kvcalloc(depth, sizeof(*conn->sends), GFP_KERNEL);
+	conn->users = kzalloc(depth, GFP_KERNEL);
+	if (!conn->cmds || !conn->sends || !conn->users)
+		return -ENOMEM;
+	for (i = 0; i < depth; i++) {
+		struct datblk_srv_cmd *cmd = &conn->cmds[i];
+
+		cmd->conn = conn;
+		INIT_WORK(&cmd->work, datblk_backing_work);
+		cmd->vecs = kcalloc(pages, sizeof(*cmd->vecs), GFP_KERNEL);
+		if (!cmd->vecs)
+			return -ENOMEM;
+		conn->sends[i].index = i;
+		list_add_tail(&conn->sends[i].link, &conn->messages);
+	}
+	return 0;
+}
+
+static int alloc_buffers(struct datblk_connection *conn)
+{
+	const struct datblk_limits *limits = &conn->req.limits;
+	DAT_IA_HANDLE ia = conn->port->ia;
+
+	return datblk_buffers_alloc(&conn->receives, ia, conn->pz, limits->depth,
+				    PAGE_ALIGN(DATBLK_MESSAGE_MAX),
+				    DAT_MEM_PRIV_LOCAL_WRITE_FLAG) ?:
+	       datblk_buffers_alloc(&conn->headers, ia, conn->pz, limits->depth, HEADER_BYTES,
+				    DAT_MEM_PRIV_LOCAL_READ_FLAG) ?:
+	       datblk_buffers_alloc(&conn->data, ia, conn->pz, limits->depth,
+				    max_t(u32, limits->io_max, limits->inline_max),
+				    DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+}
+
+/* Receives must be posted before the client can send */
+static int open_ep(struct datblk_connection *conn)
+{
+	unsigned int depth = conn->req.limits.depth, i;
+	struct datblk_ep_needs needs = {
+		.receives = depth,
+		/* Sends, an RDMA write with each, and the RDMA reads */
+		.requests = 3 * depth,
+		.reads_out = READS,
+	};
+	DAT_UPCALL_OBJECT object = { .upcall_func = upcall, .instance_data = conn };
+	DAT_IA_HANDLE ia = conn->port->ia;
+	int err;
+
+	if (dat_pz_create(ia, &conn->pz) ||
+	    dat_evd_kcreate(ia, 1, DAT_UPCALL_NOTIFY, &object,
+			    DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG, &conn->evd))
+		return -EIO;
+	err = alloc_buffers(conn) ?:
+	      datblk_ep_create(ia, conn->pz, conn->evd, &needs, &conn->ep, &conn->segments);
+	for (i = 0; !err && i < depth; i++)
+		err = datblk_conn_receive(conn, i);
+	return err;
+}
+
+/* Nothing uses the connection any more */
+static void free_connection(struct datblk_connection *conn)
+{
+	unsigned int i;
+
+	datblk_buffers_free(&conn->receives);
+	datblk_buffers_free(&conn->headers);
+	datblk_buffers_free(&conn->data);
+	for (i = 0; conn->cmds && i < conn->req.limits.depth; i++)
+		kfree(conn->cmds[i].vecs);
+	kvfree(conn->cmds);
+	kvfree(conn->sends);
+	kfree(conn->users);
+	kfree(conn);
+}
+
+/* Frees the objects of DAT, in the order in which they depend on each other */
+static void close_ep(struct datblk_connection *conn)
+{
+	if (conn->ep != DAT_HANDLE_NULL)
+		dat_ep_free(conn->ep);
+	datblk_buffers_unregister(&conn->receives);
+	datblk_buffers_unregister(&conn->headers);
+	datblk_buffers_unregister(&conn->data);
+	if (conn->evd != DAT_HANDLE_NULL)
+		dat_evd_free(conn->evd);
+	if (conn->pz != DAT_HANDLE_NULL)
+		dat_pz_free(conn->pz);
+}
+
+/*
+ * Ends everything that uses the connection, except its objects of DAT. The I/O that ends
+ * meanwhile is not answered.
+ */
+static void quiesce(struct datblk_connection *conn)
+{
+	set_bit(DATBLK_CONN_DEAD, &conn->flags);
+	if (conn->ep != DAT_HANDLE_NULL)
+		dat_ep_disconnect(conn->ep, DAT_CLOSE_ABRUPT_FLAG);
+	if (conn->evd != DAT_HANDLE_NULL)
+		dat_evd_modify_upcall(conn->evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
+				      DAT_UPCALL_INVOC_NEW);
+	cancel_work_sync(&conn->work);
+	if (!refcount_dec_and_test(&conn->ios))
+		wait_for_completion(&conn->idle);
+	/* The end of an I/O queues it */
+	cancel_work_sync(&conn->work);
+}
+
+/**
+ * datblk_conn_destroy - free a connection that is on no list
+ * @conn: the connection
+ *
+ * Context: process.
+ */
+void datblk_conn_destroy(struct datblk_connection *conn)
+{
+	quiesce(conn);
+	close_ep(conn);
+	free_connection(conn);
+}
+
+/*
+ * The connection stays on the lists while it has I/O: until then a new login of its client is
+ * refused, so that no write of this connection reaches the device after one of the next.
+ */
+static void release(struct work_struct *work)
+{
+	struct datblk_connection *conn = container_of(work, struct datblk_connection, release);
+	struct datblk_port *port = conn->port;
+
+	quiesce(conn);
+	mutex_lock(&datblk_srv_lock);
+	list_del(&conn->of_port);
+	list_del(&conn->of_export);
+	mutex_unlock(&datblk_srv_lock);
+	/* The export may be closed, and freed, from now on */
+	wake_up_all(&datblk_srv_gone);
+	close_ep(conn);
+	free_connection(conn);
+	mutex_lock(&datblk_srv_lock);
+	WRITE_ONCE(port->count, port->count - 1);
+	mutex_unlock(&datblk_srv_lock);
+	wake_up_all(&datblk_srv_gone);
+}
+
+/**
+ * datblk_conn_create - create a connection that can be accepted
+ * @port:   the port at which the client has asked
+ * @export: the device that it has asked for
+ * @req:    the login, with the limits that the server grants
+ *
+ * Context: process, datblk_srv_lock held.
+ * Return: the connection, on no list, or an error pointer.
+ */
+struct datblk_connection *datblk_conn_create(struct datblk_port *port,
+					     struct datblk_export *export,
+					     const struct datblk_request *req)
+{
+	struct datblk_connection *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+	int err;
+
+	if (!conn)
+		return ERR_PTR(-ENOMEM);
+	conn->port = port;
+	conn->export = export;
+	conn->req = *req;
+	INIT_LIST_HEAD(&conn->messages);
+	INIT_LIST_HEAD(&conn->answers);
+	init_llist_head(&conn->done);
+	INIT_WORK(&conn->work, run);
+	INIT_WORK(&conn->release, release);
+	refcount_set(&conn->ios, 1);
+	init_completion(&conn->idle);
+	err = alloc_commands(conn) ?: open_ep(conn);
+	if (err) {
+		datblk_conn_destroy(conn);
+		return ERR_PTR(err);
+	}
+	return conn;
+}
