@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: GPL-2.0 */
+/*
+ * The client of datblk: its objects and the calls between its files.
+ *
+ *	control.c	/dev/datblk-control, the list of disks, the module
+ *	disk.c		a disk of the block layer and its sysfs attributes
+ *	session.c	connects the queues of a disk, ends and repairs connections
+ *	queue.c		a connection: objects of DAT, messages, events
+ *	request.c	requests of the block layer
+ */
+#ifndef _DATBLK_CLIENT_H_
+#define _DATBLK_CLIENT_H_
+
+#include <linux/blk-mq.h>
+#include <linux/blkdev.h>
+#include <linux/completion.h>
+#include <linux/mutex.h>
+#include <linux/socket.h>
+#include <linux/spinlock.h>
+#include <linux/workqueue.h>
+#include "datblk_core.h"
+
+/* Private data of an accept or a reject: the rest of a longer one has no meaning */
+#define PRIVATE_ROOM	sizeof(struct datblk_welcome)
+
+/* What the administrator asks for */
+struct datblk_options {
+	char ia[DAT_NAME_MAX_LENGTH];
+	char address[64];
+	char device[DATBLK_NAME_MAX];
+	struct sockaddr_storage to;
+	u16 qual;
+	unsigned int queues;
+	unsigned int depth;
+	unsigned int io_kib;
+	unsigned int fail_io_timeout;	/* seconds without a connection until I/O fails; 0: never */
+};
+
+enum datblk_state {
+	DATBLK_CONNECTING,		/* not yet a disk */
+	DATBLK_LIVE,
+	DATBLK_RECOVERING,		/* requests wait */
+	DATBLK_FAILING,			/* no connection, and requests fail */
+};
+
+/*
+ * A disk. The task that connects it owns the session until the disk goes live, then the work item
+ * recover does. The last run of that work item closes the session: see datblk_session_end().
+ */
+struct datblk_disk {
+	struct list_head link;		/* datblk_disks_lock of control.c */
+	int id;
+	struct datblk_options options;	/* constant */
+	enum datblk_state state;	/* written by cmpxchg or by the owner of the session */
+	bool deleting;			/* requests need not wait for a connection; set once */
+	bool removed;			/* the work item closes the session; set once */
+	bool lost;			/* the session cannot be used; barriers, see session.c */
+	u64 client;			/* constant */
+	u32 incarnation;		/* of the session */
+	u32 recoveries;			/* number of sessions after the first */
+	struct datblk_limits limits;	/* constant after the first session */
+	struct datblk_geometry geo;	/* of the session */
+	DAT_IA_HANDLE ia;
+	bool open;			/* the session exists */
+	bool quiesced;			/* by the session's owner */
+	unsigned long since;		/* jiffies of the loss */
+	unsigned int backoff;		/* ms until the next attempt */
+	struct delayed_work recover;
+	struct blk_mq_tag_set set;
+	struct gendisk *gendisk;	/* NULL until the first session exists */
+	struct datblk_queue *queues;
+};
+
+/* A message of commands that is being sent; lock of the queue */
+struct datblk_message {
+	struct list_head link;		/* in queue->messages while it is free */
+	unsigned int index;
+	unsigned int count;
+	u16 tags[DATBLK_BATCH];
+};
+
+/* A hardware queue and its connection. All events come from one EVD, so upcalls are serial */
+struct datblk_queue {
+	struct datblk_disk *disk;	/* constant */
+	unsigned int index;		/* constant */
+	DAT_PZ_HANDLE pz;
+	DAT_EVD_HANDLE evd;
+	DAT_EP_HANDLE ep;
+	unsigned int segments;		/* of a send */
+	struct datblk_buffers receives;	/* one for each tag */
+	struct datblk_buffers headers;	/* one for each message */
+	struct datblk_buffers data;	/* one for each tag: inline data of a write */
+	DAT_LMR_HANDLE *lmrs;		/* one for each tag: pages of a larger request */
+	struct datblk_message *sends;	/* one for each tag */
+	spinlock_t lock;		/* guards the following; bottom halves off */
+	struct request **requests;	/* that have been queued and not completed, by tag */
+	struct list_head pending;	/* commands that wait to be sent */
+	unsigned int waiting;		/* their number */
+	struct list_head messages;	/* that are free */
+	unsigned int sending;		/* messages that are not */
+	/* Outcome of the connection attempt: written by the upcall before it completes it */
+	struct completion outcome;
+	bool established;
+	DAT_EVENT_NUMBER event;
+	u8 private[PRIVATE_ROOM];	/* private data of the server */
+	size_t private_size;
+};
+
+/* What datblk stores with a request. lock of the queue guards posted, sent and answered */
+struct datblk_pdu {
+	struct list_head link;		/* queue->pending */
+	struct datblk_cmd c;
+	blk_status_t status;
+	bool posted;			/* its message has been posted */
+	bool sent;			/* its message has arrived */
+	bool answered;
+	bool lost;			/* with its connection */
+	DAT_PADDR pages[];
+};
+
+extern struct workqueue_struct *datblk_wq;
+
+/* Pages of the largest request, which may begin and end in the middle of a page */
+static inline unsigned int datblk_pages(const struct datblk_limits *limits)
+{
+	return DIV_ROUND_UP(limits->io_max, PAGE_SIZE) + 1;
+}
+
+/* control.c */
+void datblk_id_free(int id);
+/* disk.c */
+int datblk_disk_connect(struct datblk_disk *disk);
+void datblk_disk_remove(struct datblk_disk *disk);
+/* session.c */
+int datblk_session_open(struct datblk_disk *disk);
+void datblk_session_close(struct datblk_disk *disk);
+void datblk_session_end(struct datblk_disk *disk);
+void datblk_session_lost(struct datblk_disk *disk);
+void datblk_session_live(struct datblk_disk *disk);
+void datblk_session_recover(struct work_struct *work);
+/* queue.c */
+int datblk_queue_open(struct datblk_queue *queue);
+void datblk_queue_close(struct datblk_queue *queue);
+void datblk_queue_add(struct datblk_queue *queue, struct request *rq, bool last);
+void datblk_queue_commit(struct datblk_queue *queue);
+/* request.c */
+extern const struct blk_mq_ops datblk_mq_ops;
+bool datblk_request_cancel(struct request *rq, void *data);
+enum datblk_flaw datblk_request_answer(struct request *rq, const struct datblk_ans *ans,
+				       const void *message);
+
+#endif /* _DATBLK_CLIENT_H_ */

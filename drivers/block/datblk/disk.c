@@ -1,0 +1,246 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * A disk of the client: its queue limits, its block device and its attributes in
+ * /sys/block/datblkN/datblk. Process context.
+ */
+#include <linux/random.h>
+#include <linux/slab.h>
+#include "client.h"
+
+/* A server that does not answer for this long is connected to again */
+#define TIMEOUT		(30 * HZ)
+
+#ifndef DATBLK_MQ_FLAGS
+#define DATBLK_MQ_FLAGS	0
+#endif
+#ifndef datblk_alloc_disk
+static struct gendisk *datblk_alloc_disk(struct blk_mq_tag_set *set, struct queue_limits *lim,
+					 blk_features_t features, void *data)
+{
+	lim->features = features;
+	return blk_mq_alloc_disk(set, lim, data);
+}
+#endif
+
+static const char * const states[] = {
+	[DATBLK_CONNECTING] = "connecting",
+	[DATBLK_LIVE] = "live",
+	[DATBLK_RECOVERING] = "recovering",
+	[DATBLK_FAILING] = "failing",
+};
+
+static struct datblk_disk *to_disk(struct device *dev)
+{
+	return dev_to_disk(dev)->private_data;
+}
+
+static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%s\n", states[READ_ONCE(to_disk(dev)->state)]);
+}
+static DEVICE_ATTR_RO(state);
+
+static ssize_t address_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	const struct datblk_options *options = &to_disk(dev)->options;
+
+	return sysfs_emit(page, "%s %u\n", options->address, options->qual);
+}
+static DEVICE_ATTR_RO(address);
+
+static ssize_t ia_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%s\n", to_disk(dev)->options.ia);
+}
+static DEVICE_ATTR_RO(ia);
+
+static ssize_t export_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%s\n", to_disk(dev)->options.device);
+}
+static DEVICE_ATTR_RO(export);
+
+static ssize_t queues_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%u\n", to_disk(dev)->options.queues);
+}
+static DEVICE_ATTR_RO(queues);
+
+static ssize_t depth_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%u\n", to_disk(dev)->limits.depth);
+}
+static DEVICE_ATTR_RO(depth);
+
+static ssize_t recoveries_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%u\n", READ_ONCE(to_disk(dev)->recoveries));
+}
+static DEVICE_ATTR_RO(recoveries);
+
+static struct attribute *disk_attrs[] = {
+	&dev_attr_state.attr, &dev_attr_address.attr, &dev_attr_ia.attr, &dev_attr_export.attr,
+	&dev_attr_queues.attr, &dev_attr_depth.attr, &dev_attr_recoveries.attr, NULL,
+};
+
+static const struct attribute_group disk_group = {
+	.name = "datblk",
+	.attrs = disk_attrs,
+};
+
+static const struct attribute_group *disk_groups[] = { &disk_group, NULL };
+
+/* Nobody has the disk open any more */
+static void free_disk(struct gendisk *gendisk)
+{
+	struct datblk_disk *disk = gendisk->private_data;
+
+	datblk_id_free(disk->id);
+	kvfree(disk->queues);
+	kfree(disk);
+	module_put(THIS_MODULE);
+}
+
+static const struct block_device_operations disk_fops = {
+	.owner = THIS_MODULE,
+	.free_disk = free_disk,
+};
+
+static blk_features_t features(const struct datblk_geometry *geo)
+{
+	blk_features_t features = 0;
+
+	if (geo->flags & DATBLK_WRITE_CACHE)
+		features |= BLK_FEAT_WRITE_CACHE | BLK_FEAT_FUA;
+	if (geo->flags & DATBLK_ROTATIONAL)
+		features |= BLK_FEAT_ROTATIONAL;
+	if (geo->flags & DATBLK_STABLE_WRITES)
+		features |= BLK_FEAT_STABLE_WRITES;
+	return features;
+}
+
+/*
+ * Only the first and the last page of a request may be used in part, because the pages are
+ * registered as one region.
+ */
+static int alloc_gendisk(struct datblk_disk *disk)
+{
+	const struct datblk_geometry *geo = &disk->geo;
+	struct queue_limits lim = {
+		.logical_block_size = geo->logical,
+		.physical_block_size = geo->physical,
+		.io_min = geo->physical,
+		.max_hw_sectors = disk->limits.io_max / DATBLK_SECTOR,
+		.max_segments = datblk_pages(&disk->limits),
+		.virt_boundary_mask = PAGE_SIZE - 1,
+		.max_hw_discard_sectors = geo->discard_sectors,
+		.discard_granularity = geo->discard_granularity,
+		.max_write_zeroes_sectors = geo->zeroes_sectors,
+	};
+	struct gendisk *gendisk = datblk_alloc_disk(&disk->set, &lim, features(geo), disk);
+
+	if (IS_ERR(gendisk))
+		return PTR_ERR(gendisk);
+	gendisk->fops = &disk_fops;
+	gendisk->private_data = disk;
+	snprintf(gendisk->disk_name, sizeof(gendisk->disk_name), "datblk%d", disk->id);
+	set_capacity(gendisk, geo->capacity);
+	set_disk_ro(gendisk, geo->flags & DATBLK_READONLY);
+	disk->gendisk = gendisk;
+	return 0;
+}
+
+static int alloc_set(struct datblk_disk *disk)
+{
+	disk->set.ops = &datblk_mq_ops;
+	disk->set.nr_hw_queues = disk->options.queues;
+	disk->set.queue_depth = disk->limits.depth;
+	disk->set.numa_node = NUMA_NO_NODE;
+	disk->set.timeout = TIMEOUT;
+	disk->set.flags = DATBLK_MQ_FLAGS;
+	disk->set.cmd_size = sizeof(struct datblk_pdu) +
+			     datblk_pages(&disk->limits) * sizeof(DAT_PADDR);
+	return blk_mq_alloc_tag_set(&disk->set);
+}
+
+/*
+ * The disk goes live before it is added, because adding it reads the partition table. The block
+ * layer calls free_disk() only for a disk that was added.
+ */
+static int add(struct datblk_disk *disk)
+{
+	int err = alloc_set(disk);
+
+	if (err)
+		return err;
+	err = alloc_gendisk(disk);
+	if (err)
+		goto free_set;
+	datblk_session_live(disk);
+	err = device_add_disk(NULL, disk->gendisk, disk_groups);
+	if (!err)
+		return 0;
+	WRITE_ONCE(disk->deleting, true);
+	datblk_session_end(disk);
+	put_disk(disk->gendisk);
+	disk->gendisk = NULL;
+free_set:
+	blk_mq_free_tag_set(&disk->set);
+	return err;
+}
+
+/**
+ * datblk_disk_connect - connect a disk for the first time, and announce it
+ * @disk: a disk with its options and its number
+ *
+ * Context: process.
+ * Return: 0 or a negative error code; then the caller frees the disk.
+ */
+int datblk_disk_connect(struct datblk_disk *disk)
+{
+	unsigned int i;
+	int err;
+
+	INIT_DELAYED_WORK(&disk->recover, datblk_session_recover);
+	do {
+		disk->client = get_random_u64();
+	} while (!disk->client);
+	disk->limits = (struct datblk_limits){
+		.depth = disk->options.depth,
+		.inline_max = DATBLK_INLINE_MAX,
+		.io_max = disk->options.io_kib * 1024,
+	};
+	for (i = 0; i < disk->options.queues; i++) {
+		disk->queues[i].disk = disk;
+		disk->queues[i].index = i;
+		spin_lock_init(&disk->queues[i].lock);
+	}
+	err = datblk_session_open(disk);
+	if (err)
+		return err;
+	__module_get(THIS_MODULE);
+	err = add(disk);
+	if (!err)
+		return 0;
+	datblk_session_close(disk);
+	module_put(THIS_MODULE);
+	return err;
+}
+
+/**
+ * datblk_disk_remove - remove a disk
+ * @disk: a disk that is on no list any more; freed when nobody has it open
+ *
+ * Dirty data are written first, if there is a connection. Context: process.
+ */
+void datblk_disk_remove(struct datblk_disk *disk)
+{
+	WRITE_ONCE(disk->deleting, true);
+	/* Without a connection, let requests fail now */
+	if (READ_ONCE(disk->state) != DATBLK_LIVE)
+		mod_delayed_work(datblk_wq, &disk->recover, 0);
+	del_gendisk(disk->gendisk);
+	datblk_session_end(disk);
+	blk_mq_free_tag_set(&disk->set);
+	put_disk(disk->gendisk);
+}
