@@ -79,8 +79,8 @@ setup:
 
 # The packages come first, because check/run needs Python.
 # ALSO=TARGETS: run these targets too, with one result.
-check check-quick check-kasan check-debug check-races check-arm64 check-hca check-kernels coverage \
-demo bench perf:
+check check-quick check-kasan check-debug check-races check-arm64 check-blk check-hca \
+check-kernels coverage demo bench perf:
 	@tools/kdapl/setup packages
 	@$(CHECK)/run $@ $(ALSO)
 
@@ -137,6 +137,7 @@ help:
 	@echo "make check-arm64   KUnit and a short loopback on an emulated arm64 machine"
 	@echo "make check-kernels build, loopback, selftests and interop on every supported kernel"
 	@echo "                   (2 hours); KDAPL_KERNELS and KDAPL_STAGES choose some of them"
+	@echo "make check-blk     the block device over DAT: KUnit, verified I/O, restarts of its server"
 	@echo "make check-hca     the loopback on a model of an RDMA adapter, with every personality"
 	@echo "make check-litmus  barriers of the lockless code against the kernel's memory model;"
 	@echo "                   part of make check"
@@ -159,5 +160,5 @@ help:
 .PHONY: all modules modules_tests install uninstall install_tools uninstall_tools
 .PHONY: tools deb check-packages patchset clean distclean docs setup help
 .PHONY: check check-quick check-kasan check-debug check-races demo bench perf contract
-.PHONY: check-arm64 check-hca check-kernels check-litmus soak
+.PHONY: check-arm64 check-blk check-hca check-kernels check-litmus soak
 .PHONY: mutate mutate-stale coverage

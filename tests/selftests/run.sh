@@ -30,7 +30,7 @@ limit_of() {
 # modules_left: print the modules of the project that are loaded, except kdapl_qp1_wake, which
 # stays loaded with rxe
 modules_left() {
-	sed -n 's/^\(kdapl[a-z0-9_]*\|first_consumer\|tutorial_[a-z]*\) .*/\1/p' /proc/modules | grep -vx kdapl_qp1_wake
+	sed -n 's/^\(kdapl[a-z0-9_]*\|datblk_[a-z]*\|first_consumer\|tutorial_[a-z]*\) .*/\1/p' /proc/modules | grep -vx kdapl_qp1_wake
 }
 
 names=("$@")

@@ -1,0 +1,309 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The block device over DAT (drivers/block/datblk): client and server in one guest, over rxe.
+# Data are verified through /dev/datblkN and compared with the device or file of the server.
+# KDAPL_BLK_ROUNDS=N: N restarts of the server during verified writes (default 2).
+# time: 400
+
+. "${0%/*}/lib.sh"
+
+if [ ! -e "$KDAPL_DIR/datblk_server.ko" ]; then
+	tap_plan 1
+	tap_skip "block device over DAT" "this kernel has no configfs, which the server needs"
+	exit
+fi
+
+rounds=${KDAPL_BLK_ROUNDS:-2}
+config=/sys/kernel/config/datblk
+port=$config/ports/p0
+work=/run/datblk
+address=10.9.9.1
+
+tidy() {
+	touch "$work/stop"
+	exec 9<&-
+	for disk in /sys/block/datblk*; do
+		[ ! -e "$disk" ] || echo "disconnect ${disk##*/} force" >/dev/datblk-control
+	done
+	rmdir $config/devices/* $config/ports/* 2>/dev/null
+	rmmod datblk_client datblk_server datblk_core 2>/dev/null
+	[ -z "${loop:-}" ] || losetup -d "$loop"
+	umount "$work" 2>/dev/null
+	kdapl_unload
+}
+trap tidy EXIT
+
+# attach OPTIONS...: connect a disk; its name is in disk and in $work/name
+attach() {
+	disk=
+	exec 3<>/dev/datblk-control || return
+	! echo "connect ia=rxe0/1 address=$address $*" >&3 || read -r disk <&3
+	exec 3>&-
+	echo "$disk" >"$work/name"
+	[ -n "$disk" ]
+}
+
+detach() { echo "disconnect $*" >/dev/datblk-control; }
+
+# export_device NAME PATH [read_only]
+export_device() {
+	mkdir "$config/devices/$1" && echo "$2" >"$config/devices/$1/path" &&
+		echo "${3:-0}" >"$config/devices/$1/read_only" && echo 1 >"$config/devices/$1/enable"
+}
+
+enable() { echo "$2" >"$config/devices/$1/enable"; }
+
+attribute() { cat "/sys/block/$1/datblk/$2"; }
+
+# is DISK STATE: the disk is in this state
+is() {
+	[ "$(attribute "$1" state)" = "$2" ] ||
+		{ echo "expected $1 $2, state $(attribute "$1" state)"; return 1; }
+}
+
+is_not() { ! is "$@" >/dev/null || { echo "expected $1 not $2"; return 1; }; }
+
+# live_again DISK N: the disk is live, in a later session than the N-th
+live_again() {
+	is "$1" live || return
+	[ "$(attribute "$1" recoveries)" -gt "$2" ] ||
+		{ echo "recoveries $(attribute "$1" recoveries), before $2"; return 1; }
+}
+
+# value WANT FILE: FILE contains WANT
+value() {
+	[ "$(cat "$2")" = "$1" ] || { echo "$2: expected $1, found $(cat "$2")"; return 1; }
+}
+
+# counter DEVICE FIELD: a field of /sys/block/DEVICE/stat: 6 merged writes, 12 discards, 16 flushes
+counter() { awk -v field="$2" '{ print $field }' "/sys/block/$1/stat"; }
+
+# counts DEVICE FIELD LEAST COMMAND...: the command increases the field by LEAST or more
+counts() {
+	local device=$1 field=$2 least=$3 before now
+
+	shift 3
+	before=$(counter "$device" "$field")
+	"$@" || return
+	now=$(counter "$device" "$field")
+	[ $((now - before)) -ge "$least" ] ||
+		{ echo "field $field of $device: expected $least more than $before, found $now"; return 1; }
+}
+
+# verified DISK OPTIONS...: write with fio, read back, compare checksums
+verified() {
+	local name=$1
+
+	shift
+	(cd "$work" && fio --name=datblk --filename="/dev/$name" --ioengine=libaio --verify=crc32c \
+		--verify_fatal=1 --verify_dump=0 "$@")
+}
+
+random_sizes() {
+	verified "$1" --rw=randwrite --bsrange=512-1M --size=24M --iodepth=32 --direct="$2"
+}
+
+# Bios of 512 bytes that meet in the middle of a page become requests that are registered
+small_bios() {
+	verified "$1" --rw=write --bs=512 --size=1M --direct=1 --iodepth=64 \
+		--iodepth_batch_submit=64 --iodepth_batch_complete_min=64
+}
+
+# same DISK FILE: after a flush the file of the server has what the client wrote
+same() {
+	dd if=/dev/urandom of="$work/pattern" bs=64k count=40 status=none &&
+		dd if="$work/pattern" of="/dev/$1" bs=64k seek=7 conv=fsync status=none &&
+		cmp -n 2621440 -i 0:$((7 * 65536)) "$work/pattern" "$2"
+}
+
+flushes() { dd if=/dev/zero of="/dev/$disk" bs=4k count=1 conv=fsync status=none; }
+# Four writes with FUA, each followed by a flush of O_DSYNC
+fua() { dd if=/dev/zero of="/dev/$disk" bs=4k count=4 oflag=direct,dsync status=none; }
+
+# zeroes DISK MIB: one MiB at this offset reads as zeroes
+zeroes() {
+	cmp -n 1048576 -i $(($2 * 1048576)):0 "/dev/$1" /dev/zero
+}
+
+# erase DISK MIB OPTION...: fill one MiB, then discard it or write zeroes
+erase() {
+	local name=$1 mib=$2
+
+	shift 2
+	dd if="$work/pattern" of="/dev/$name" bs=1M count=1 seek="$mib" oflag=direct status=none &&
+		blkdiscard "$@" -o $((mib * 1048576)) -l 1048576 "/dev/$name" &&
+		echo 1 >/proc/sys/vm/drop_caches && zeroes "$name" "$mib"
+}
+
+# smaller FILE COMMAND...: the file has fewer blocks after the command than after a write
+smaller() {
+	local before
+
+	dd if="$work/pattern" of="/dev/$2" bs=1M count=1 seek=9 oflag=direct conv=fsync status=none || return
+	before=$(stat -c %b "$1")
+	blkdiscard -o $((9 * 1048576)) -l 1048576 "/dev/$2" && zeroes "$2" 9 || return
+	[ "$(stat -c %b "$1")" -lt "$before" ] ||
+		{ echo "$1: expected fewer than $before blocks, found $(stat -c %b "$1")"; return 1; }
+}
+
+write_one() {
+	dd if=/dev/zero of="/dev/$1" bs=4k count=1 oflag=direct conv=nocreat status=none
+}
+read_one() { dd if="/dev/$1" of=/dev/null bs="${2:-4k}" count=1 iflag=direct status=none; }
+
+# load: verified writes until $work/stop exists
+load() {
+	until [ -e "$work/stop" ]; do
+		verified "$1" --rw=randwrite --bsrange=512-256k --size=4M --iodepth=32 --direct=1 || return
+	done
+}
+
+# restart NAME DISK: disable the device after some I/O, enable it, wait for the disk
+restart() {
+	local before
+
+	before=$(attribute "$2" recoveries)
+	wait_for 30 grows "$2" && enable "$1" 0 && wait_for 30 is_not "$2" live &&
+		enable "$1" 1 && wait_for 60 live_again "$2" "$before"
+}
+
+# restarts NAME N DISK: N restarts during a load
+restarts() {
+	local i status=0
+
+	rm -f "$work/stop"
+	load "$3" >"$work/load" 2>&1 &
+	for ((i = 0; i < $2; i++)); do
+		written=$(counter "$3" 5)
+		restart "$1" "$3" || { status=1; break; }
+	done
+	touch "$work/stop"
+	wait $! || { cat "$work/load"; status=1; }
+	return "$status"
+}
+
+# grows DISK: more writes have been completed than $written
+grows() {
+	local now
+
+	now=$(counter "$1" 5)
+	[ "$now" -gt "$written" ] || { echo "no write since $written"; return 1; }
+}
+
+resized() {
+	local before
+
+	before=$(attribute "$2" recoveries)
+	enable "$1" 0 && truncate -s 80M "$work/file" && enable "$1" 1 &&
+		wait_for 60 live_again "$2" "$before" && value $((80 * 2048)) "/sys/block/$2/size"
+}
+
+# fails_in_time: without a server, I/O fails after fail_io_timeout, and works again later
+fails_in_time() {
+	enable file 0 && ! timeout 120 dd if="/dev/$disk" of=/dev/null bs=4k count=1 iflag=direct \
+		status=none 2>/dev/null && is "$disk" failing && enable file 1 &&
+		wait_for 60 is "$disk" live && read_one "$disk"
+}
+
+# waits PID: the task sleeps in the kernel
+waits() { grep -q '^State:.*D' "/proc/$1/status"; }
+
+# Requests that wait for the server end when the disk is removed by force
+forced() {
+	local writer
+
+	enable file 0 && wait_for 30 is_not "$disk" live || return
+	dd if=/dev/zero of="/dev/$disk" bs=4k count=1 oflag=direct conv=nocreat status=none 2>/dev/null &
+	writer=$!
+	wait_for 30 waits "$writer" && detach "$disk" force || return
+	! wait "$writer" || { echo "expected an error of the write, which succeeded"; return 1; }
+	[ ! -e "/sys/block/$disk" ] && enable file 1
+}
+
+refused_while_open() {
+	local status=0
+
+	exec 9<"/dev/$disk"
+	! detach "$disk" 2>/dev/null || status=1
+	exec 9<&-
+	return "$status"
+}
+
+clients() { echo "$1" >"$config/devices/file/clients"; }
+
+# The RDMA device of both sides goes away, and comes back
+device_lost() {
+	rxe_delete 0 && wait_for 30 is_not "$disk" live && echo 0 >$port/enable && rxe_setup &&
+		wait_for 20 sh -c "echo 1 >$port/enable" && wait_for 60 is "$disk" live &&
+		read_one "$disk" 64k
+}
+
+start() {
+	mkdir -p $work && mount -t tmpfs -o size=300m tmpfs $work &&
+		truncate -s 64M $work/file $work/disk || return
+	modprobe -q configfs && modprobe -q loop && modprobe -q crc32c
+	[ -d /sys/kernel/config/nullb ] || mount -t configfs none /sys/kernel/config 2>/dev/null
+	kdapl_insmod kdapl stretch="$KDAPL_FACTOR" && insmod "$KDAPL_DIR/datblk_core.ko" &&
+		insmod "$KDAPL_DIR/datblk_server.ko" && insmod "$KDAPL_DIR/datblk_client.ko" &&
+		loop=$(losetup -f --show $work/disk) && mkdir $port && echo rxe0/1 >$port/ia &&
+		echo 1 >$port/enable
+}
+
+exports() { export_device loop "$loop" && export_device file "$work/file"; }
+
+time_out() { attach device=file fail_io_timeout=1 && fails_in_time && detach "$disk"; }
+
+allowed() {
+	clients 10.9.9.2 || return
+	! attach device=file 2>/dev/null || return
+	clients "10.9.9.2 $address" && attach device=file && detach "$disk"
+}
+
+read_only() {
+	enable file 0 && echo 1 >$config/devices/file/read_only && enable file 1 &&
+		attach device=file && value 1 "/sys/block/$disk/ro" || return
+	! write_one "$disk" 2>/dev/null && read_one "$disk" 64k && detach "$disk"
+}
+
+tap_plan 29
+if start >"/tmp/datblk.start" 2>&1; then
+	tap_ok "modules load, the port listens"
+else
+	tap_diag "$(cat /tmp/datblk.start; dmesg | tail -n 5)"
+	tap_not_ok "modules load, the port listens"
+	exit 1
+fi
+tap_check "a loop device and a file are exported" exports
+tap_refuse "an unknown device is refused" attach device=none
+tap_check "the loop device is a disk" attach device=loop queues=2 || exit
+disk=$(cat $work/name)
+backing=${loop##*/}
+tap_check "its size is that of the loop device" value "$(cat "/sys/block/$backing/size")" \
+	"/sys/block/$disk/size"
+tap_check "it has a write cache, as the loop device" value "write back" \
+	"/sys/block/$disk/queue/write_cache"
+tap_check "direct writes of random sizes are read back" random_sizes "$disk" 1
+tap_check "buffered writes of random sizes are read back" random_sizes "$disk" 0
+tap_check "merged bios that meet in a page are read back" counts "$disk" 6 100 small_bios "$disk"
+tap_check "the loop device has the same data" same "$disk" "$loop"
+tap_check "a flush reaches the loop device" counts "$backing" 16 1 flushes
+tap_check "writes with FUA reach stable storage" counts "$backing" 16 8 fua
+tap_check "a discard reaches the loop device" counts "$backing" 12 1 erase "$disk" 5
+tap_check "zeroes are written" erase "$disk" 6 -z
+tap_check "the server restarts $rounds times during verified writes" restarts loop "$rounds" "$disk"
+tap_check "a disk in use is not removed" refused_while_open
+tap_check "the disk is removed" detach "$disk"
+tap_check "no connection was lost by the removal" logged "$rounds" "connection to $address lost"
+
+tap_check "the file is a disk" attach device=file queues=1 depth=8 io_kib=64 || exit
+disk=$(cat $work/name)
+tap_check "direct writes of random sizes to the file are read back" random_sizes "$disk" 1
+tap_check "a discard frees blocks of the file" smaller $work/file "$disk"
+tap_check "a larger file is a larger disk after a restart" resized file "$disk"
+tap_check "the RDMA device is removed and comes back" device_lost
+tap_check "I/O that waits ends when the disk is removed by force" forced
+tap_check "I/O fails after fail_io_timeout, and works again later" time_out
+tap_check "a client that is not allowed is refused" allowed
+tap_check "a read-only device refuses writes" read_only
+tap_check "ports and devices are removed" rmdir $config/devices/loop $config/devices/file $port
+tap_check "no object of kDAPL is left" wait_for 10 kdapl_empty
