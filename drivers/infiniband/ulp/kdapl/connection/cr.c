@@ -152,6 +152,10 @@ static void kdapl_cr_work(struct work_struct *work)
 	struct kdapl_cr *cr = container_of(work, struct kdapl_cr, work);
 	unsigned int noio;
 
+	if (!refcount_read(&cr->ref)) {
+		kdapl_sp_free_mem(cr->sp);
+		return;
+	}
 	noio = memalloc_noio_save();
 	if (cr->next)
 		kdapl_cr_finish_handoff(cr);

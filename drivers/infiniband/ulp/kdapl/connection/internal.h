@@ -107,6 +107,8 @@ struct kdapl_sp *kdapl_sp_find(const struct kdapl_ia *ia, DAT_CONN_QUAL qual);
 /* Take a CR from the backlog; note that it does not wait any more; stop listening */
 extern struct list_head kdapl_sps;
 extern spinlock_t kdapl_sps_lock;
+void kdapl_sp_free_mem(struct kdapl_sp *sp);
+void kdapl_sp_put_mem(struct kdapl_sp *sp);
 struct kdapl_cr *kdapl_sp_take(struct kdapl_sp *sp, bool placed);
 void kdapl_sp_uncount(struct kdapl_sp *sp, bool counted);
 void kdapl_sp_unlisten(struct kdapl_sp *sp);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a service point and its requests have in common: the number of requests that wait, the
+ * What a service point and its requests have in common: the memory of the requests, the
  * list of service points that listen, the end of listening, and the EP of an RSP.
  *
  * Called by sp_listen.c and cr.c, in the contexts that the functions name.
@@ -11,6 +11,34 @@
 /* Service points that listen, by kdapl_sp.node; the lock is taken alone, in any context */
 LIST_HEAD(kdapl_sps);
 DEFINE_SPINLOCK(kdapl_sps_lock);
+
+/**
+ * kdapl_sp_free_mem - free the memory of a service point
+ * @sp: the service point; nothing refers to it any more
+ *
+ * Context: any.
+ */
+void kdapl_sp_free_mem(struct kdapl_sp *sp)
+{
+	u32 i;
+
+	for (i = 0; i < sp->ncrs; i++)
+		kdapl_obj_abort(&sp->crs[i].obj);
+	/* A handle lookup may still read a header in this memory */
+	kvfree_rcu(sp, obj.rcu);
+}
+
+/**
+ * kdapl_sp_put_mem - drop a reference to the memory of a service point
+ * @sp: the service point
+ *
+ * Context: any.
+ */
+void kdapl_sp_put_mem(struct kdapl_sp *sp)
+{
+	if (refcount_dec_and_test(&sp->mem))
+		kdapl_sp_free_mem(sp);
+}
 
 /**
  * kdapl_sp_take - take a CR for a request, if the EVD and the share have room

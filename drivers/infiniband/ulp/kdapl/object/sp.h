@@ -27,7 +27,8 @@ struct kdapl_sp;
  * @param:   parameters of the request
  * @counted: it is counted in kdapl_evd.ncr of the EVD of @sp
  * @withdrawn: the CM has reported that the peer has given up
- * @work:    announces the request, or passes it to @next
+ * @work:    announces the request, or passes it to @next, or, if @ref is 0, frees the memory
+ *           of @sp
  *
  * What the callback has copied is constant until the memory is reused.
  */
@@ -109,7 +110,6 @@ static inline struct kdapl_cr *to_kdapl_cr(struct kdapl_obj *obj)
 	return container_of(obj, struct kdapl_cr, obj);
 }
 
-void kdapl_sp_put_mem(struct kdapl_sp *sp);
 void kdapl_cr_recycle(struct kdapl_cr *cr);
 
 /* Drops the reference of the object or of its event. Any context */
