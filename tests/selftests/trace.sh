@@ -158,13 +158,12 @@ upcalls() {
 		agrees .
 }
 
-# The upcalls of the load take 100 us. Not all have to, because the clock by which the load waits
-# can be wrong in an emulated guest of Linux 6.1 on a busy host.
+# The upcalls of the load take 100 us
 slow_upcalls() {
-	local most
+	local least
 
-	most=$(buckets '(SOFTWARE|DTO)' | tail -n 1)
-	[ "${most:-0}" -ge 64 ] || { echo "expected 64 us or more, the longest has ${most:-none}"
+	least=$(buckets '(SOFTWARE|DTO)' | head -n 1)
+	[ "${least:-0}" -ge 64 ] || { echo "expected 64 us or more, the shortest has ${least:-none}"
 		cat "$seen/out"; return 1; }
 }
 
@@ -200,7 +199,7 @@ tap_check "rejects.bt runs" trace rejects --op args --short
 tap_check "rejects.bt: refused posts and their reasons, as recorded" refused
 tap_check "upcalls.bt runs" trace upcalls --case flow/starve --short
 tap_check "upcalls.bt: upcalls of each EVD and event, as recorded" upcalls
-tap_check "upcalls.bt: it has seen the long upcalls of the load" slow_upcalls
+tap_check "upcalls.bt: none is shorter than the load makes it" slow_upcalls
 tap_check "upcalls.bt: none is longer than the load" within_load
 tap_check "connections.bt runs" trace connections --case service/rejects,service/private-data --short
 tap_check "connections.bt: connections, failures and steps, as recorded" connections
