@@ -79,7 +79,7 @@ setup:
 
 # The packages come first, because check/run needs Python.
 # ALSO=TARGETS: run these targets too, with one result.
-check check-quick check-kasan check-debug check-races check-arm64 check-blk check-hca \
+check check-ci check-quick check-kasan check-debug check-races check-arm64 check-blk check-hca \
 check-kernels coverage demo bench perf:
 	@tools/kdapl/setup packages
 	@$(CHECK)/run $@ $(ALSO)
@@ -129,6 +129,7 @@ help:
 	@echo "make clean         remove the output of make; distclean also removes build/"
 	@echo "make demo          boot a Debian kernel in a VM, transfer data over rxe, print a table"
 	@echo "make check         all tests, on Linux 6.1, 6.12 and the newest kernel, in VMs"
+	@echo "make check-ci      what .ci/run runs: every clause on Linux 6.12, and tests with KASAN"
 	@echo "make check-quick   style, KUnit and a short loopback, for daily work"
 	@echo "make check-kasan   some tests with KASAN, lockdep, kmemleak and other sanitizers"
 	@echo "make check-debug   all tests with KASAN, lockdep, kmemleak and others, then"
@@ -159,6 +160,6 @@ help:
 
 .PHONY: all modules modules_tests install uninstall install_tools uninstall_tools
 .PHONY: tools deb check-packages patchset clean distclean docs setup help
-.PHONY: check check-quick check-kasan check-debug check-races demo bench perf contract
+.PHONY: check check-ci check-quick check-kasan check-debug check-races demo bench perf contract
 .PHONY: check-arm64 check-blk check-hca check-kernels check-litmus soak
 .PHONY: mutate mutate-stale coverage

@@ -63,8 +63,8 @@ kernel_lacks() {
 	done
 }
 
-# kernel_source [NAME]: print the source tree of an own kernel
-kernel_source() { readlink -f "$(kernel_dir "${1:-own-6.12}")/../source"; }
+# kernel_source NAME: print the source tree of an own kernel
+kernel_source() { readlink -f "$(kernel_dir "$1")/../source"; }
 
 # checker NAME: print the sparse for this kernel
 checker() {
