@@ -77,12 +77,12 @@ distclean: clean
 setup:
 	tools/kdapl/setup
 
-# The packages come first, because check/run needs Python.
+# The packages come first, because check/run.py needs Python.
 # ALSO=TARGETS: run these targets too, with one result.
 check check-ci check-quick check-kasan check-debug check-races check-arm64 check-blk check-hca \
 check-kernels coverage demo bench perf:
 	@tools/kdapl/setup packages
-	@$(CHECK)/run $@ $(ALSO)
+	@$(CHECK)/run.py $@ $(ALSO)
 
 deb:
 	@tools/kdapl/setup deb
@@ -90,7 +90,7 @@ deb:
 
 check-packages:
 	@tools/kdapl/setup packages
-	@$(CHECK)/run $@
+	@$(CHECK)/run.py $@
 
 # LINUX: the kernel source that the series applies to; default: the newest that Debian offers
 patchset:
@@ -104,10 +104,10 @@ docs:
 
 check-litmus:
 	@tools/kdapl/setup herd
-	@$(CHECK)/litmus
+	@$(CHECK)/litmus.py
 
 contract:
-	@$(CHECK)/contract
+	@$(CHECK)/contract.py
 
 soak:
 	@tools/kdapl/setup packages
@@ -115,11 +115,11 @@ soak:
 
 mutate:
 	@tools/kdapl/setup packages
-	@nice $(CHECK)/mutate
+	@nice $(CHECK)/mutate.py
 
 mutate-stale:
 	@tools/kdapl/setup packages
-	@nice $(CHECK)/mutate --stale
+	@nice $(CHECK)/mutate.py --stale
 
 help:
 	@echo "make               kdapl.ko and kdapl-loop (KDIR=headers of the kernel)"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The table of make check-kernels: a row for each kernel, a column for each stage.
 
-Used by check/run, after its jobs have ended.
+Used by check/run.py, after its jobs have ended.
 """
 
 import re

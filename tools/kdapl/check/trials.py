@@ -133,7 +133,7 @@ def run(limit, cwd, *command, late=lambda: False):
 
 
 def last_output(child):
-    """Give vm/run time to end its guest, then kill it. Returns the output."""
+    """Give vm/run.py time to end its guest, then kill it. Returns the output."""
     try:
         return child.communicate(timeout=30)[0]
     except subprocess.TimeoutExpired:
@@ -295,7 +295,7 @@ def boot(builder, log, limit, script, watch=False):
     """Run a guest in the folder of the modules. Returns console and output, and the status."""
     builder.same_kernel()
     log.write_text("", encoding="utf-8")
-    output, status = run(limit + 60, builder.boxes, builder.built / "tools/kdapl/vm/run",
+    output, status = run(limit + 60, builder.boxes, builder.built / "tools/kdapl/vm/run.py",
                          "--time", str(limit), "--dir", builder.boxes, "--log", log,
                          KERNEL, script, late=Watch(log).late if watch else lambda: False)
     return log.read_text(encoding="utf-8", errors="replace") + output, status

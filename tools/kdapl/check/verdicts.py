@@ -160,7 +160,7 @@ class Results:
         caught = sum(result["verdict"] == CAUGHT for result in tried)
         by_kunit = sum(result["by"].startswith("KUnit") for result in tried)
         lines = [".. SPDX-License-Identifier: GPL-2.0",
-                 ".. Written by tools/kdapl/check/mutate; do not edit.", "",
+                 ".. Written by tools/kdapl/check/mutate.py; do not edit.", "",
                  "================", "Mutation results", "================", "",
                  f"{len(mutations)} breakages, {len(tried)} tried, {caught} caught, "
                  f"{by_kunit} of them by KUnit, on the kernel {kernel}.",

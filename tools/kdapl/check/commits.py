@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Check the messages of commits that are not in origin against CONTRIBUTING.md.
 
-  tools/kdapl/check/commits [REVISION...]
+  tools/kdapl/check/commits.py [REVISION...]
 
 Prints a line for each fault. REVISION: arguments for git rev-list, to check other
 commits. Without a remote "origin" and arguments, checks nothing.

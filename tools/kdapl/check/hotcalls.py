@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Check that posts, completions and events neither sleep nor allocate.
 
-  tools/kdapl/check/hotcalls [--list] FOLDER
+  tools/kdapl/check/hotcalls.py [--list] FOLDER
 
 FOLDER has the objects of drivers/infiniband/ulp/kdapl, built for one kernel. All
 functions of the objects in ANY_CONTEXT of fastpath.py are checked, because they run in

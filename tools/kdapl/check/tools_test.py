@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Test the scripts that evaluate tests: tap.py, suites.py, contract, vm/run, guest,
+"""Test the scripts that evaluate tests: tap.py, suites.py, contract, vm/run.py, guest,
 mutate, coverage, trends, commits, header-docs, version, copy-to-mainline, man-pages, grid.py,
-matrix.py and perf/consistent.
+matrix.py and perf/consistent.py.
 
 Prints TAP.
 
-  tools/kdapl/check/tools-test
+  tools/kdapl/check/tools_test.py
 """
 
 import copy
@@ -47,13 +47,13 @@ def script(path):
     return module
 
 
-commits = script(HERE / "commits")
-contract = script(HERE / "contract")
-consistent = script(HERE.parent / "perf/consistent")
-coverage = script(HERE / "coverage")
-header_docs = script(HERE / "header-docs")
-trends = script(HERE / "trends")
-vm = script(HERE.parent / "vm/run")
+commits = script(HERE / "commits.py")
+contract = script(HERE / "contract.py")
+consistent = script(HERE.parent / "perf/consistent.py")
+coverage = script(HERE / "coverage.py")
+header_docs = script(HERE / "header_docs.py")
+trends = script(HERE / "trends.py")
+vm = script(HERE.parent / "vm/run.py")
 
 
 def equal(got, want):
@@ -256,7 +256,7 @@ def two_measurements_of_the_tsc_rate_agree():
     assert abs(first - second) * 1000 <= first, (first, second)
 
 
-# ---- the console filter of vm/run -----------------------------------------------
+# ---- the console filter of vm/run.py -----------------------------------------------
 
 REPORTS = """
 WARNING: CPU: 0 PID: 1 at kernel/workqueue.c:1 check_flush_dependency+0x1/0x2
@@ -392,9 +392,9 @@ def run_guest(unload):
         shutil.copytree(HERE, top / "tools/kdapl/check")
         shutil.copy(HERE.parent / "cross.sh", top / "tools/kdapl")
         (top / "cache/kernels/some/lib/modules/1").mkdir(parents=True)
-        for path, text in (("tools/kdapl/vm/run", FAKE_RUN),
+        for path, text in (("tools/kdapl/vm/run.py", FAKE_RUN),
                            ("tests/selftests/lib.sh", FAKE_LIB.replace("UNLOAD", str(unload))),
-                           ("tools/kdapl/perf/consistent", ""),
+                           ("tools/kdapl/perf/consistent.py", ""),
                            ("tools/kdapl/trace/latency.bt", ""),
                            ("tests/interop/interop.sh", ""),
                            ("tests/conform/conform.sh", ""),
@@ -597,7 +597,7 @@ def a_console_without_output_is_late():
 
 # ---- man-pages --------------------------------------------------------------
 
-MAN = script(HERE.parent / "docs" / "man-pages")
+MAN = script(HERE.parent / "docs" / "man_pages.py")
 KERNEL_DOC = r""".TH "dat_x" 9 "dat_x" "May 2026" "Kernel Hacker's Manual" LINUX
 .SH NAME
 dat_x \- do it
@@ -963,7 +963,7 @@ def a_column_that_is_missing_is_a_failure():
     with tempfile.NamedTemporaryFile("w", suffix=".csv", encoding="ascii") as file:
         file.write("round,seconds\n" + "1,1\n" * 20)
         file.flush()
-        run = subprocess.run([HERE / "trends", file.name], check=False, text=True,
+        run = subprocess.run([HERE / "trends.py", file.name], check=False, text=True,
                              capture_output=True)
     equal((run.returncode, run.stdout.splitlines()[-1][:6]), (1, "not ok"))
 
@@ -1040,7 +1040,7 @@ def a_kernel_tree_gets_kdapl_once():
             equal((name, (tree / name).exists()), (name, True))
 
 
-# ---- perf/consistent --------------------------------------------------------------
+# ---- perf/consistent.py --------------------------------------------------------------
 
 BUCKETS = [{"from_ns": low, "to_ns": low + 100, "count": count}
            for low, count in ((900, 5), (1000, 4), (5000, 1))]

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Mutation tests: break the module on purpose, one line at a time.
 
-  tools/kdapl/check/mutate [--list] [--apply] [--check] [--only N|A-B|NAME ...]
+  tools/kdapl/check/mutate.py [--list] [--apply] [--check] [--only N|A-B|NAME ...]
                            [--jobs N] [--batch N] [--kunit]
                            [--stale | --resume | --missing] [--no-baseline] [--table]
 

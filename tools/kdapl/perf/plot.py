@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Draw build/perf.svg from build/perf.json. tools/kdapl/perf/run calls it with matplotlib.
+"""Draw build/perf.svg from build/perf.json. tools/kdapl/perf/run.py calls it with matplotlib.
 
-  tools/kdapl/perf/plot JSON SVG
+  tools/kdapl/perf/plot.py JSON SVG
 
 Nine plots: latency and bandwidth of each operation against the size of the message, for kDAPL and
 for plain verbs; the histogram of a latency; message rate against requests outstanding;

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Check the results of "kdapl-loop perf --json" for consistency.
 
-  tools/kdapl/perf/consistent [options] JSON
+  tools/kdapl/perf/consistent.py [options] JSON
 
 Prints a line for each contradiction; the exit status is 1 if there is one. With --table, the
 tables that the tool printed for the same run must show the same figures. The other options say

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Count the instructions of kDAPL's paths (make bench, and a job of make check).
 
-  tools/kdapl/bench/run [options]
+  tools/kdapl/bench/run.py [options]
 
 Boots Debian's 6.12 kernel in an emulator that executes one instruction per nanosecond
 of its clock (QEMU, TCG, -icount), loads kdapl_bench.ko, and counts on the null device
@@ -211,7 +211,7 @@ def fill_box(box, points):
 
 
 def run_guest(box, points, limit):
-    command = [TOP / "tools/kdapl/vm/run", "--time", str(limit), "--icount",
+    command = [TOP / "tools/kdapl/vm/run.py", "--time", str(limit), "--icount",
                "--dir", box, "--log", box / "console.log",
                "--append", f"mitigations={MITIGATIONS}"]
     command += [f"--qemu-opts={option}" for option in QEMU]
@@ -443,7 +443,7 @@ def write_results(res, points):
     title = "kDAPL: instruction counts, by path"
     RESULTS.write_text(
         ".. SPDX-License-Identifier: GPL-2.0\n"
-        ".. Written by tools/kdapl/bench/run --write-results; do not edit.\n\n"
+        ".. Written by tools/kdapl/bench/run.py --write-results; do not edit.\n\n"
         f"{'=' * len(title)}\n{title}\n{'=' * len(title)}\n\n"
         f"| Kernel {res['kernel']}, {res['compiler']}\n"
         f"| kDAPL {res['commit']}, {res['qemu']}\n"

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Run the tests: make check, check-quick, check-debug, coverage, and more.
 
-  tools/kdapl/check/run check|check-ci|check-quick|check-kasan|check-debug|check-races ...
-  tools/kdapl/check/run check-arm64|check-blk|check-hca|check-kernels|check-packages
-  tools/kdapl/check/run coverage|demo|bench|perf
+  tools/kdapl/check/run.py check|check-ci|check-quick|check-kasan|check-debug|check-races ...
+  tools/kdapl/check/run.py check-arm64|check-blk|check-hca|check-kernels|check-packages
+  tools/kdapl/check/run.py coverage|demo|bench|perf
 
 A job is a script that prints TAP. Two jobs run at a time (KDAPL_ROOM=1: one), each as
 soon as the jobs that it needs are done. The output is in build/logs/JOB.tap and JOB.log.
@@ -63,7 +63,7 @@ class Job:
                 stdout=out, stderr=err, start_new_session=True)
 
     def stop(self):
-        """End the process group of the job; vm/run ends its guest."""
+        """End the process group of the job; vm/run.py ends its guest."""
         if self.state == "running" and self.proc.poll() is None:
             os.killpg(self.proc.pid, signal.SIGTERM)
             self.proc.wait()
@@ -155,17 +155,17 @@ def context_jobs(context, kernel="stock-6.12"):
 
 
 def bench(kernel="stock-6.12"):
-    return Job(f"bench-{kernel}", ["tools/kdapl/bench/run", "--check"],
+    return Job(f"bench-{kernel}", ["tools/kdapl/bench/run.py", "--check"],
                f"instruction counts in a VM with {kernel} (1 min)",
                (f"build-{kernel}",))
 
 
 def tools():
-    return Job("tools", [f"{CHECK}/tools-test"], "tests of the scripts that evaluate tests (1 s)")
+    return Job("tools", [f"{CHECK}/tools_test.py"], "tests of the scripts that evaluate tests (1 s)")
 
 
 def verdicts():
-    return Job("verdicts", [f"{CHECK}/mutate", "--check"],
+    return Job("verdicts", [f"{CHECK}/mutate.py", "--check"],
                "mutation tests: verdicts for the posting and completion path (1 s)")
 
 
@@ -176,7 +176,7 @@ def models():
 
 def litmus():
     # herd7 comes from another release: if it cannot be fetched, only this job fails
-    return Job("litmus", ["sh", "-c", f"tools/kdapl/setup --quiet herd && exec {CHECK}/litmus"],
+    return Job("litmus", ["sh", "-c", f"tools/kdapl/setup --quiet herd && exec {CHECK}/litmus.py"],
                "barriers of the lockless code against the kernel's memory model (5 s)")
 
 
@@ -360,7 +360,7 @@ def coverage_jobs(kernel="own-6.12"):
     # It reads the sources from the copy, because the tree may be edited meanwhile
     return [compile_, *guests,
             Job("coverage", ["bash", "-c", f". {CHECK}/env.sh; KDAPL_GCOV=1; "
-                             f'{CHECK}/coverage "$(output_of {kernel})" '
+                             f'{CHECK}/coverage.py "$(output_of {kernel})" '
                              f"build/vm/{kernel}-gcov-*"],
                 "lines and branches that the tests reached (10 s)",
                 tuple(job.name for job in guests), anyway=True)]
@@ -517,7 +517,7 @@ def run_jobs(jobs):
 
 
 def coverage():
-    """Print the table and the uncovered lines that check/coverage has printed."""
+    """Print the table and the uncovered lines that check/coverage.py has printed."""
     path = LOGS / "coverage.tap"
     print("== coverage: lines and branches that the tests reached")
     print("".join(f"   {line.removeprefix('# ')}\n"
@@ -528,7 +528,7 @@ def coverage():
 def contract(total):
     """Check that the tests of this run assert every clause."""
     print("== contract: does a test assert every clause?", flush=True)
-    verdict = subprocess.run([f"{CHECK}/contract", "--brief"], cwd=TOP,
+    verdict = subprocess.run([f"{CHECK}/contract.py", "--brief"], cwd=TOP,
                              check=False).returncode
     if verdict:
         total.fail("contract")
@@ -563,7 +563,7 @@ def count():
                    cwd=TOP, check=True)
     print("== guest: counts instructions in a VM with that kernel (4 min)",
           flush=True)
-    return subprocess.run(["tools/kdapl/bench/run"], cwd=TOP,
+    return subprocess.run(["tools/kdapl/bench/run.py"], cwd=TOP,
                           check=False).returncode
 
 
@@ -574,7 +574,7 @@ def measure():
                    cwd=TOP, check=True)
     print("== guests: kdapl-loop perf in a VM with that kernel, then the short form of make bench "
           "(5 min)", flush=True)
-    return subprocess.run(["tools/kdapl/perf/run"], cwd=TOP, check=False).returncode
+    return subprocess.run(["tools/kdapl/perf/run.py"], cwd=TOP, check=False).returncode
 
 
 def main():

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Check the barriers of the lockless code against the kernel's memory model: make check-litmus.
 
-  tools/kdapl/check/litmus [-v] [NAME...]
+  tools/kdapl/check/litmus.py [-v] [NAME...]
 
 NAME: a test of tests/litmus, without .litmus. -v prints the states that herd7 finds.
 

@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Measure kDAPL and plain verbs in a guest, and draw the figures (make perf).
 
-  tools/kdapl/perf/run [--seconds N]
+  tools/kdapl/perf/run.py [--seconds N]
 
 Runs "kdapl-loop perf" on Soft-RoCE in a VM with Debian's 6.12 kernel, counts the instructions of
-each path (tools/kdapl/bench/run --short), and writes build/perf.json and build/perf.svg. The
+each path (tools/kdapl/bench/run.py --short), and writes build/perf.json and build/perf.svg. The
 modules must have been built (tools/kdapl/check/build stock-6.12). kdapl-perf.rst explains the
 figures.
 """
@@ -68,12 +68,12 @@ def measure(box, seconds):
     # Two tests, three operations and both sides of each size, then both sides of each depth
     limit = 240 + 3 * seconds * (12 * len(SIZES) + 2 * len(DEPTHS))
     status = subprocess.run(
-        [TOP / "tools/kdapl/vm/run", "--time", str(limit), "--dir", box, "--log",
+        [TOP / "tools/kdapl/vm/run.py", "--time", str(limit), "--dir", box, "--log",
          box / "console.log", KERNEL, "bash guest.sh"], check=False).returncode
     if status:
         sys.exit(f"perf: the guest ended with exit status {status}, see {box}/console.log")
     for name in ("sizes", *(f"depth-{depth}" for depth in DEPTHS)):
-        if subprocess.run([HERE / "consistent", box / f"{name}.json"], check=False).returncode:
+        if subprocess.run([HERE / "consistent.py", box / f"{name}.json"], check=False).returncode:
             sys.exit(f"perf: contradictions in {box}/{name}.json")
     data = json.loads((box / "sizes.json").read_text("utf-8"))
     data["depths"] = [row for depth in DEPTHS for row in
@@ -83,7 +83,7 @@ def measure(box, seconds):
 
 def instructions():
     """The costs of the plain paths on the null device, with one segment."""
-    subprocess.run([TOP / "tools/kdapl/bench/run", "--short"], check=True,
+    subprocess.run([TOP / "tools/kdapl/bench/run.py", "--short"], check=True,
                    stdout=subprocess.DEVNULL)
     data = json.loads((BUILD / "bench-part.json").read_text("utf-8"))
     found = {}
@@ -110,7 +110,7 @@ def main():
     data["machine"] = MACHINE
     data["instructions"] = instructions()
     (BUILD / "perf.json").write_text(json.dumps(data, indent=1) + "\n", "utf-8")
-    subprocess.run([cache() / "plot/venv/bin/python3", HERE / "plot", BUILD / "perf.json",
+    subprocess.run([cache() / "plot/venv/bin/python3", HERE / "plot.py", BUILD / "perf.json",
                     BUILD / "perf.svg"], check=True)
     for ratio in data["ratios"]:
         print(f"{ratio['test']:9} {ratio['operation']:5} {ratio['size']:8} bytes: "

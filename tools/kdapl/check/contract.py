@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Check which tests assert which clauses of the contract.
 
-  tools/kdapl/check/contract [--logs DIR] [--brief]
+  tools/kdapl/check/contract.py [--logs DIR] [--brief]
 
 Reads build/logs/*.tap, the output of the last make check, and the clauses of
 Documentation/infiniband/kdapl-contract.rst. A test names the clauses that it

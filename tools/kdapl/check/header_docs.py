@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Is everything in include/dat documented? Prints what is not.
 
-  tools/kdapl/check/header-docs [HEADER...]
+  tools/kdapl/check/header_docs.py [HEADER...]
 
 Every type, enumerator, member and macro needs kernel-doc, in one of these forms:
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Report the lines and branches of kdapl.ko that the tests reach.
 
-  tools/kdapl/check/coverage COPY BOX...
+  tools/kdapl/check/coverage.py COPY BOX...
 
 COPY is the build copy that check/build created with KDAPL_GCOV=1. Each BOX is the folder
 of a guest that used it, with the counts of that guest (BOX/gcov/*.gcda). The counts of

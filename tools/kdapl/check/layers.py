@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Check the architecture of kdapl.ko: calls and includes go in one direction.
 
-  tools/kdapl/check/layers FOLDER
+  tools/kdapl/check/layers.py FOLDER
 
 FOLDER contains the sources and objects of drivers/infiniband/ulp/kdapl. Its folders are the
 layers in FOLDERS; kdapl-architecture.rst explains them.

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Does anything in the samples of a long run grow?
 
-  tools/kdapl/check/trends FILE
+  tools/kdapl/check/trends.py FILE
 
 FILE is what tests/stress/soak writes: a line of names, then one line for each round. A line
 is fitted to each column by least squares. The column grows if its slope, less three

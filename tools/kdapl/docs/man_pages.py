@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Generate section 9 manual pages of the dat_* calls from their kernel-doc comments.
 
-  tools/kdapl/docs/man-pages KERNEL FOLDER
+  tools/kdapl/docs/man_pages.py KERNEL FOLDER
 
 KERNEL is a kernel source tree, whose scripts/kernel-doc reads the comments. FOLDER
 receives a page for each exported call, and dat_ia_open.9, a link to the page of the
