@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
-# What setup takes from another Debian release or architecture: herd7, a newer sparse, and the
-# programs of arm64 guests. Sourced by setup. apt runs with its own configuration, lists and status below
+# What setup takes from another Debian release or architecture: herd7, and the programs of arm64
+# guests. Sourced by setup. apt runs with its own configuration, lists and status below
 # $CACHE/apt, so the machine's do not change. The packages are unpacked in the cache and not
 # installed.
 
@@ -85,22 +85,6 @@ wrapper() {
 			"\$root/usr/lib/x86_64-linux-gnu" "\$root/usr/bin/$2" $3 "\$@"
 	END
 	chmod +x "$1/run"
-}
-
-# sparse: fetch the sparse of sid. The newest kernel uses __typeof_unqual__, which that of Debian
-# 12 does not know; trixie has the same.
-sparse() {
-	local name pkgs=()
-
-	lists sid sparse
-	for name in sparse libc6; do
-		pkgs+=("$name=$(field sid "$name" Version)")
-	done
-	say "fetching sparse ${pkgs[0]#*=} (4 MB)"
-	rm -rf "$CACHE/sparse"
-	fetch_debs sid "$CACHE/sparse/root" "${pkgs[@]}"
-	wrapper "$CACHE/sparse" sparse ""
-	echo "${pkgs[0]#*=}" >"$CACHE/sparse/complete"
 }
 
 # herd: fetch herd7 with the C library that it needs, and find the kernel's memory model

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # The kernels that setup fetches from Debian, and those that it builds. Sourced by setup, which
-# holds its lock meanwhile. Each kernel is a folder kernels/NAME of the cache; its file complete
+# holds its lock meanwhile, except while it compiles a kernel. Each kernel is a folder kernels/NAME of
+# the cache; its file complete
 # has the version of the Debian package, and is written last.
 
 # The release with the newest kernel
@@ -38,8 +39,10 @@ lists() {
 	[ "$release" != here ] || { refresh "$@"; return; }
 	[ -z "${UPDATED[$release]:-}" ] || return 0
 	UPDATED[$release]=1
+	! recent "$CACHE/apt/$release" || return 0
 	archive "$release" apt-get -qq update 2>"$CACHE/update.log" ||
 		die "apt-get update for $release failed (network?), see $CACHE/update.log; needed for: $*"
+	touch "$CACHE/apt/$release"
 }
 
 # field RELEASE PACKAGE[=VERSION] FIELD: print a field of the newest version of the package
@@ -244,9 +247,12 @@ own() {
 	key=$(own_key "$name")
 	dir=$CACHE/own/$key
 	build=$dir/build
+	mkdir -p "$build"
+	exec 8>"$dir/setup.lock"
+	flock -u 9
+	flock 8
 	if [ ! -e "$dir/root/complete" ]; then
 		say "building kernel $name, $(own_version "$name") (6 to 12 min on 2 cores)"
-		mkdir -p "$build"
 		own_make tinyconfig
 		"$SRC/scripts/kconfig/merge_config.sh" -m -O "$build" \
 			"$build/.config" "$@" >/dev/null
@@ -266,6 +272,8 @@ own() {
 		own_version "$name" >"$dir/root/complete"
 	fi
 	ln -sfn "../own/$key/root" "$CACHE/kernels/$name"
+	exec 8>&-
+	flock 9
 }
 
 # Packages in the root in which modules for kernels of Debian 13 are compiled

@@ -195,14 +195,13 @@ def release():
 
 def fill_box(box, points):
     """Create the folder of the guest; the host does not change it later."""
-    copy = TOP / "build" / release()
+    modules = TOP / "build" / "modules" / release()
     shutil.rmtree(box, ignore_errors=True)
     (box / "selftests").mkdir(parents=True)
     shutil.copy(TOP / "tests" / "selftests" / "lib.sh", box / "selftests")
-    for module in ("drivers/infiniband/ulp/kdapl/kdapl.ko",
-                   "tests/bench/kdapl_bench.ko"):
+    for module in ("kdapl.ko", "kdapl_bench.ko"):
         try:
-            shutil.copy(copy / module, box)
+            shutil.copy(modules / module, box)
         except OSError as error:
             sys.exit(f"bench: {error}; run tools/kdapl/check/build {KERNEL} first")
     (box / "points").write_text("".join(f"{p.line()}\n" for p in points),

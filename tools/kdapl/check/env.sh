@@ -10,6 +10,7 @@ CACHE=${KDAPL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kdapl}
 BUILD=$TOP/build
 # make install calls depmod, which is not in the PATH of other users than root
 PATH=$PATH:/usr/sbin:/sbin
+. tools/kdapl/ccache.sh
 . tools/kdapl/cross.sh
 
 # result STATUS NAME: print a TAP result
@@ -66,14 +67,6 @@ kernel_lacks() {
 # kernel_source NAME: print the source tree of an own kernel
 kernel_source() { readlink -f "$(kernel_dir "$1")/../source"; }
 
-# checker NAME: print the sparse for this kernel
-checker() {
-	case $1 in
-	deb13 | *-newest) echo "$CACHE/sparse/run" ;;
-	*) echo sparse ;;
-	esac
-}
-
 # builder NAME: print the command in front of make for modules of this kernel, if it needs one
 builder() {
 	case $1 in
@@ -81,8 +74,12 @@ builder() {
 	esac
 }
 
-# output_of NAME: print the build copy for a kernel; with KDAPL_GCOV, the one built for gcov
-output_of() { echo "$BUILD/${KDAPL_GCOV:+gcov-}$(kernel_release "$1")"; }
+# output_of NAME: print the folder in which all checkouts build for a kernel, so that a new checkout
+# compiles nothing again; with KDAPL_GCOV, the one for gcov. Callers lock it.
+output_of() { echo "$CACHE/build/${KDAPL_GCOV:+gcov-}$(kernel_release "$1")"; }
+
+# modules_of NAME: print the folder of this checkout with its modules, and kdapl-loop
+modules_of() { echo "$BUILD/modules/${KDAPL_GCOV:+gcov-}$(kernel_release "$1")"; }
 
 # typedefs: print the types of include/dat for checkpatch. Longer names come first, because
 # checkpatch tries them in order and does not look for the end of a word.

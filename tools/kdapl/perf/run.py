@@ -52,10 +52,9 @@ def fill_box(box, seconds):
     shutil.rmtree(box, ignore_errors=True)
     (box / "selftests").mkdir(parents=True)
     shutil.copy(TOP / "tests/selftests/lib.sh", box / "selftests")
-    for name in ("drivers/infiniband/ulp/kdapl/kdapl.ko", "tests/perf/kdapl_perf.ko",
-                 "tools/kdapl/kdapl-loop"):
+    for name in ("kdapl.ko", "kdapl_perf.ko", "kdapl-loop"):
         try:
-            shutil.copy(BUILD / release / name, box)
+            shutil.copy(BUILD / "modules" / release / name, box)
         except OSError as error:
             sys.exit(f"perf: {error}; run tools/kdapl/check/build {KERNEL} first")
     (box / "guest.sh").write_text(
