@@ -78,19 +78,19 @@ setup:
 	tools/kdapl/setup
 
 # The packages come first, because check/run.py needs Python.
-# ALSO=TARGETS: run these targets too, with one result.
-check check-ci check-quick check-kasan check-debug check-races check-arm64 check-blk check-hca \
-check-kernels coverage demo bench perf:
+# LIMIT=MINUTES: end the run after that time. FRESH=1: forget the verdicts of these jobs.
+CHECKS := check check-quick check-ci check-all check-kasan check-debug check-races check-arm64 \
+	check-blk check-contexts check-hca check-kernels check-packages coverage
+$(CHECKS) demo bench perf:
 	@tools/kdapl/setup packages
-	@$(CHECK)/run.py $@ $(ALSO)
+	@FRESH=$(FRESH) $(CHECK)/run.py $(if $(LIMIT),--limit $(LIMIT)) $@
+
+status:
+	@$(CHECK)/run.py --status
 
 deb:
 	@tools/kdapl/setup deb
 	@tools/kdapl/deb
-
-check-packages:
-	@tools/kdapl/setup packages
-	@$(CHECK)/run.py $@
 
 # LINUX: the kernel source that the series applies to; default: the newest that Debian offers
 patchset:
@@ -110,8 +110,9 @@ contract:
 	@$(CHECK)/contract.py
 
 soak:
-	@tools/kdapl/setup packages
-	@$(CHECK)/soak
+	@tools/kdapl/setup packages stock-6.12
+	@$(CHECK)/build stock-6.12
+	@$(CHECK)/soak stock-6.12
 
 mutate:
 	@tools/kdapl/setup packages
@@ -128,18 +129,23 @@ help:
 	@echo "                   prefix); make uninstall removes them"
 	@echo "make clean         remove the output of make; distclean also removes build/"
 	@echo "make demo          boot a Debian kernel in a VM, transfer data over rxe, print a table"
-	@echo "make check         all tests, on Linux 6.1, 6.12 and the newest kernel, in VMs"
-	@echo "make check-ci      what .ci/run runs: every clause on Linux 6.12, and tests with KASAN"
+	@echo "make check         every clause, on Linux 6.12 in five VMs, style and costs (8 minutes)"
 	@echo "make check-quick   style, KUnit and a short loopback, for daily work"
-	@echo "make check-kasan   some tests with KASAN, lockdep, kmemleak and other sanitizers"
-	@echo "make check-debug   all tests with KASAN, lockdep, kmemleak and others, then"
-	@echo "                   fewer with KCSAN and on PREEMPT_RT (2 hours)"
-	@echo "make check-races   only the second part: KCSAN and PREEMPT_RT"
-	@echo "make check-arm64   KUnit and a short loopback on an emulated arm64 machine"
-	@echo "make check-kernels build, loopback, selftests and interop on every supported kernel"
-	@echo "                   (2 hours); KDAPL_KERNELS and KDAPL_STAGES choose some of them"
-	@echo "make check-blk     the block device over DAT: KUnit, verified I/O, restarts of its server"
-	@echo "make check-hca     the loopback on a model of an RDMA adapter, with every personality"
+	@echo "make check-ci      what .ci/run runs: make check, tests with KASAN, Linux 6.1 and 7.3"
+	@echo "make check-all     everything, on every kernel and with every sanitizer (a day); goes on"
+	@echo "                   where it was stopped. FRESH=1 forgets the verdicts. Its parts are:"
+	@echo "  check-kernels    builds, loopback, selftests and dapltest on every supported kernel"
+	@echo "  check-kasan      some tests with KASAN, lockdep, kmemleak and other sanitizers"
+	@echo "  check-debug      all tests with these, with KCSAN and on PREEMPT_RT"
+	@echo "  check-races      only KCSAN and PREEMPT_RT"
+	@echo "  check-arm64      KUnit and a short loopback on an emulated arm64 machine"
+	@echo "  check-blk        disks over DAT: verified I/O, restarts of the server"
+	@echo "  check-contexts   loopback, ledger and lifetimes in the other completion contexts"
+	@echo "  check-hca        the loopback on a model of an RDMA adapter, with every personality"
+	@echo "  check-packages   install, upgrade and purge the packages in a root of Debian 12"
+	@echo "  coverage         lines and branches of kdapl.ko that the tests reach (gcov)"
+	@echo "  soak, mutate     see below"
+	@echo "make status        the verdicts of all jobs: for this tree, or (in brackets) an older one"
 	@echo "make check-litmus  barriers of the lockless code against the kernel's memory model;"
 	@echo "                   part of make check"
 	@echo "make soak          transfers for an hour (KDAPL_SOAK=SECONDS), and the trends of memory,"
@@ -147,19 +153,15 @@ help:
 	@echo "make contract      after make check: each clause, and the tests that assert it"
 	@echo "make mutate        mutation tests; takes an hour or two"
 	@echo "make mutate-stale  mutation tests whose verdicts are stale"
-	@echo "make coverage      lines and branches of kdapl.ko that the tests reach (gcov);"
-	@echo "                   not part of make check (20 minutes)"
 	@echo "make bench         count the instructions of each path, print a table"
 	@echo "make perf          measure kDAPL and plain verbs in a VM, write build/perf.json and"
 	@echo "                   build/perf.svg (6 minutes)"
 	@echo "make docs          HTML pages and section 9 manual pages, in build/docs"
 	@echo "make deb           Debian packages, in build/deb"
-	@echo "make check-packages  install, upgrade and purge them in a root of Debian 12 (15 minutes)"
 	@echo "make patchset      a series of patches against a kernel source, in build/patchset"
 	@echo "make setup         only install packages and fetch kernels for the tests"
 
 .PHONY: all modules modules_tests install uninstall install_tools uninstall_tools
 .PHONY: tools deb check-packages patchset clean distclean docs setup help
-.PHONY: check check-ci check-quick check-kasan check-debug check-races demo bench perf contract
-.PHONY: check-arm64 check-blk check-hca check-kernels check-litmus soak
-.PHONY: mutate mutate-stale coverage
+.PHONY: $(CHECKS) demo bench perf status contract check-litmus soak
+.PHONY: mutate mutate-stale

@@ -2,11 +2,10 @@
 # SPDX-License-Identifier: GPL-2.0
 """Check that every KUnit case of the sources has run, and print those that have not.
 
-  tools/kdapl/check/suites.py CONSOLE [FOLDER]
+  tools/kdapl/check/suites.py CONSOLE
 
 KUnit prints no plan for the suites of a module, so its output does not show whether a
-suite is missing or did not run. CONSOLE is the console of a guest. FOLDER has the suites
-(default: drivers/infiniband/ulp/kdapl/tests).
+suite is missing or did not run. CONSOLE is the console of a guest.
 """
 
 import re
@@ -14,7 +13,7 @@ import sys
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[3]
-TESTS = TOP / "drivers/infiniband/ulp/kdapl/tests"
+TESTS = (TOP / "drivers/infiniband/ulp/kdapl/tests", TOP / "drivers/block/datblk/tests")
 SUITE = re.compile(r"\bstruct kunit_suite \w+ = \{(.*?)\n\};", re.S)
 NAME = re.compile(r'\.name = "(\w+)"')
 ARRAY = re.compile(r"\.test_cases = (\w+)")
@@ -25,10 +24,10 @@ RESULT = re.compile(r"^    (?:ok|not ok) \d+ (?:- )?(\w+)")
 SUM = re.compile(r"^(?:ok|not ok) \d+ (?:- )?(\w+)")
 
 
-def wanted(folder):
+def wanted(folders):
     """Name of each suite in the sources -> names of its cases."""
     suites = {}
-    for path in sorted(folder.glob("*.c")):
+    for path in sorted(path for folder in folders for path in folder.glob("*.c")):
         text = path.read_text(encoding="utf-8")
         cases = {name: CASE.findall(body) for name, body in CASES.findall(text)}
         for body in SUITE.findall(text):
@@ -66,9 +65,9 @@ def differences(want, got):
 
 
 def main():
-    if len(sys.argv) not in (2, 3):
+    if len(sys.argv) != 2:
         sys.exit(__doc__)
-    want = wanted(Path(sys.argv[2]) if sys.argv[2:] else TESTS)
+    want = wanted(TESTS)
     got = ran(Path(sys.argv[1]).read_text(encoding="utf-8", errors="replace"))
     found = list(differences(want, got))
     if not want:

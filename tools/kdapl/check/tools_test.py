@@ -29,7 +29,9 @@ sys.dont_write_bytecode = True
 import breakages  # noqa: E402 (in this folder)
 import fastpath  # noqa: E402
 import grid  # noqa: E402
+import jobs  # noqa: E402
 import matrix  # noqa: E402
+import store  # noqa: E402
 import suites  # noqa: E402
 import tap  # noqa: E402
 import trials  # noqa: E402
@@ -183,7 +185,7 @@ def differences(console, *sources):
     with tempfile.TemporaryDirectory() as folder:
         for number, text in enumerate(sources):
             (Path(folder) / f"{number}_kunit.c").write_text(text, encoding="utf-8")
-        return list(suites.differences(suites.wanted(Path(folder)), suites.ran(console)))
+        return list(suites.differences(suites.wanted([Path(folder)]), suites.ran(console)))
 
 
 def every_suite_has_run():
@@ -212,7 +214,8 @@ def a_suite_that_is_not_in_the_sources():
 
 def all_suites_of_the_sources_are_found():
     want = suites.wanted(suites.TESTS)
-    text = "".join(path.read_text(encoding="utf-8") for path in suites.TESTS.glob("*.c"))
+    text = "".join(path.read_text(encoding="utf-8") for folder in suites.TESTS
+                   for path in folder.glob("*.c"))
     equal(len(want), text.count("\nkunit_test_suite("))
     equal(sum(map(len, want.values())), len(suites.CASE.findall(text)))
 
@@ -390,7 +393,8 @@ def run_guest(unload):
     with tempfile.TemporaryDirectory() as folder:
         top = Path(folder)
         shutil.copytree(HERE, top / "tools/kdapl/check")
-        shutil.copy(HERE.parent / "cross.sh", top / "tools/kdapl")
+        for name in ("cross.sh", "ccache.sh"):
+            shutil.copy(HERE.parent / name, top / "tools/kdapl")
         (top / "cache/kernels/some/lib/modules/1").mkdir(parents=True)
         for path, text in (("tools/kdapl/vm/run.py", FAKE_RUN),
                            ("tests/selftests/lib.sh", FAKE_LIB.replace("UNLOAD", str(unload))),
@@ -399,9 +403,7 @@ def run_guest(unload):
                            ("tests/interop/interop.sh", ""),
                            ("tests/conform/conform.sh", ""),
                            ("tests/stress/soak/soak.sh", ""),
-                           ("build/1/drivers/none", ""), ("build/1/tests/none", ""),
-                           ("build/1/tests/examples/none", ""),
-                           ("build/1/tools/kdapl/kdapl-loop", FAKE_LOOP)):
+                           ("build/modules/1/kdapl-loop", FAKE_LOOP)):
             (top / path).parent.mkdir(parents=True, exist_ok=True)
             (top / path).write_text(text, encoding="ascii")
             (top / path).chmod(0o755)
@@ -418,6 +420,81 @@ def a_loopback_that_unloads():
 
 def a_loopback_that_does_not_unload():
     equal(run_guest(1), 1)
+
+
+# ---- stored verdicts ------------------------------------------------------------------
+
+
+def stale_after(change):
+    """Names of jobs whose verdict a change of a tree makes stale. change() gets the folders of the
+    tree and of the cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        top, cache = Path(folder) / "tree", Path(folder) / "cache"
+        files = {path.lstrip("-") for paths in jobs.SOURCES.values() for path in paths} - {"."}
+        for name in [*files, "tools/kdapl/vm/kernel.config", "tools/kdapl/vm/debug.config"]:
+            path = top / name if "." in Path(name).name else top / name / "file.c"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if not path.exists():
+                path.write_text("old", "ascii")
+        (cache / "kernels/stock-6.1").mkdir(parents=True)
+        (cache / "kernels/stock-6.1/complete").write_text("6.1.1", "ascii")
+        subprocess.run(["git", "init", "-q", top], check=True)
+        subprocess.run(["git", "-C", top, "-c", "user.name=x", "-c", "user.email=x", "commit", "-q",
+                        "--allow-empty", "-m", "x"], check=True)
+        known = [job for job in jobs.plan(["check-all"]) if job.inputs]
+        before = {job.name: store.Store(top, cache).key(job) for job in known}
+        change(top, cache)
+        return {job.name for job in known
+                if store.Store(top, cache).key(job) != before[job.name]}
+
+
+def changed(name):
+    return stale_after(lambda top, cache: (top / name).write_text("new", "ascii"))
+
+
+def everything(condition):
+    """Names of the jobs of check-all for which a condition holds."""
+    return {job.name for job in jobs.plan(["check-all"]) if job.inputs and condition(job)}
+
+
+def a_changed_source_makes_its_jobs_stale():
+    equal(changed("tests/interop/file.c"),
+          everything(lambda job: "interop" in job.inputs or "tree" in job.inputs))
+    equal(changed("drivers/infiniband/ulp/kdapl/tests/file.c"),
+          everything(lambda job: {"suites", "tree"} & set(job.inputs)))
+
+
+def a_changed_script_makes_its_jobs_stale():
+    equal(changed("tools/kdapl/check/two-guests/file.c"),
+          everything(lambda job: {"wire", "tree"} & set(job.inputs)))
+
+
+def a_changed_kernel_makes_its_jobs_stale():
+    equal(stale_after(lambda _, cache: (cache / "kernels/stock-6.1/complete").write_text("6.1.2")),
+          everything(lambda job: job.kernel == "stock-6.1"))
+    equal(changed("tools/kdapl/vm/debug.config"),
+          everything(lambda job: job.kernel == "own-6.12-debug" or "tree" in job.inputs))
+
+
+def a_verdict_is_found_for_its_tree_only():
+    with tempfile.TemporaryDirectory() as folder:
+        top, cache = Path(folder) / "tree", Path(folder) / "cache"
+        (top / "tests/interop").mkdir(parents=True)
+        subprocess.run(["git", "init", "-q", top], check=True)
+        subprocess.run(["git", "-C", top, "-c", "user.name=x", "-c", "user.email=x", "commit", "-q",
+                        "--allow-empty", "-m", "x"], check=True)
+        (top / "tests/interop/a.c").write_text("old", "ascii")
+        job = next(job for job in jobs.plan(["check-kernels"]) if job.name == "interop-stock-6.1")
+        job.took = job.cpu = 1
+        first = store.Store(top, cache)
+        equal(first.load(job), None)
+        first.save(job, first.key(job), tap.Tap().read("ok 1 - a"), "")
+        equal((first.load(job).passed, first.load(job).current), (1, True))
+        (top / "tests/interop/a.c").write_text("new", "ascii")
+        equal(store.Store(top, cache).load(job).current, False)
+        # The tree has changed during the run
+        first.save(job, first.key(job), tap.Tap().read("ok 1 - a"), "")
+        equal(store.Store(top, cache).load(job).current, False)
 
 
 # ---- mutate ---------------------------------------------------------------------

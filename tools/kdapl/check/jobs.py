@@ -1,0 +1,361 @@
+# SPDX-License-Identifier: GPL-2.0
+"""The jobs of all targets: what each buys, what it needs, and on which files its verdict depends.
+
+Used by run.py, which runs them, and by store.py, which stores their verdicts.
+"""
+
+import os
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+CHECK = "tools/kdapl/check"
+TESTS = "tests/selftests"
+STOCK = ("stock-6.1", "stock-6.12")
+
+# Names of groups of files. "-PATH" leaves something out. A job that runs one kernel depends on the
+# configuration of that kernel, too (kernel_files()).
+SOURCES = {
+    "kdapl": ("drivers/infiniband/ulp/kdapl", "-drivers/infiniband/ulp/kdapl/tests", "include",
+              "Kbuild"),
+    "suites": ("drivers/infiniband/ulp/kdapl/tests", f"{CHECK}/suites.py"),
+    "datblk": ("drivers/block/datblk", f"{TESTS}/datblk.sh"),
+    "guest": (f"{CHECK}/guest", f"{CHECK}/build", f"{CHECK}/env.sh", "tools/kdapl/vm/run.py",
+              "tools/kdapl/vm/udev", "tools/kdapl/vm/requirements.txt", f"{TESTS}/lib.sh"),
+    "loop": ("tests/loopback", "tests/lib", "tools/kdapl/kdapl-loop.c", "tools/kdapl/loop"),
+    "selftests": (TESTS, "tests/actor", "tests/traffic", "tests/stress", "tests/examples",
+                  "tests/lib", "tests/removal", "tests/rxe", "tests/perf", "tools/kdapl/trace",
+                  "tools/kdapl/loop", "tools/kdapl/kdapl-loop.c"),
+    "stress": ("tests/stress", "tests/lib", f"{TESTS}/run.sh"),
+    "interop": ("tests/interop",),
+    "hca": ("tests/hca", "tests/conform"),
+    "bench": ("tests/bench", "tools/kdapl/bench"),
+    "wire": (f"{CHECK}/two-guests", f"{CHECK}/wire.py", "tests/rxe"),
+    "docs": ("Documentation", "tools/kdapl/docs", f"{CHECK}/docs"),
+    "litmus": ("tests/litmus", f"{CHECK}/litmus.py"),
+    "models": ("tests/models", f"{CHECK}/models"),
+    "mutate": (f"{CHECK}/mutate.py", f"{CHECK}/trials.py", f"{CHECK}/breakages.py",
+               f"{CHECK}/mutations"),
+    "coverage": (f"{CHECK}/coverage.py", "Documentation/infiniband/kdapl-coverage.rst"),
+    "soak": (f"{CHECK}/soak", f"{CHECK}/trends.py"),
+    "packages": ("debian", "Makefile", "tools/kdapl/deb", f"{CHECK}/package"),
+    "tree": (".",),
+}
+
+
+@dataclass
+class Job:
+    """A command that prints TAP; "step": a command that prints no results, as setup does."""
+    name: str
+    command: list
+    about: str
+    needs: tuple = ()
+    inputs: tuple = ()      # names of SOURCES
+    kernel: str = ""
+    step: bool = False
+    product: bool = True    # it executes code of kdapl.ko or datblk, so its passes are counted
+    anyway: bool = False    # the jobs that it needs may have failed
+    weight: int = 1         # two guests in one job count twice; the lock of setup is one at a time
+    minutes: int = 45       # only a job that hangs takes longer
+
+    def is_guest(self):
+        return bool(self.kernel) and not self.step
+
+
+def has_kunit(kernel):
+    return kernel.startswith("own-")
+
+
+def kernel_files(kernel):
+    """The configuration of a kernel that setup builds."""
+    if not kernel.startswith("own-"):
+        return ()
+    variant = kernel.split("-", 2)[2:] or (["newest"] if kernel == "own-newest" else [])
+    return tuple(f"tools/kdapl/vm/{name}.config" for name in ["kernel", *variant])
+
+
+def setup(what):
+    return Job(f"setup-{what}", ["tools/kdapl/setup", "--quiet", what],
+               f"fetch or build {what}, unless the cache has it", step=True, product=False,
+               weight=int(what.startswith("own-")), minutes=60)
+
+
+def script(name, about, *inputs, needs=(), command=()):
+    """A job that runs no code of the product."""
+    return Job(name, list(command) or [f"{CHECK}/{name}"], about, needs, inputs or ("tree",),
+               product=False)
+
+
+def build(kernel):
+    return Job(f"build-{kernel}", [f"{CHECK}/build", kernel],
+               f"modules and tool for {kernel}, W=1: interfaces of that kernel",
+               (f"setup-{kernel}",), step=False, product=False)
+
+
+def guest(kernel, purpose, about, *inputs, name="", **more):
+    """A guest for a purpose; upper-case arguments are variables of its environment."""
+    name = name or purpose
+    env = {"KDAPL_BOX": name} | {key: more.pop(key) for key in list(more) if key.isupper()}
+    inputs = ("kdapl", "guest", *(["suites"] if has_kunit(kernel) else []), *inputs)
+    return Job(f"{name}-{kernel}",
+               ["env", *(f"{key}={value}" for key, value in env.items()),
+                f"{CHECK}/guest", kernel, purpose],
+               about, (f"build-{kernel}",), tuple(dict.fromkeys(inputs)), kernel, **more)
+
+
+def selftests(kernel, name, about, tests, **more):
+    return guest(kernel, "selftests", about, "selftests", "datblk", name=name, KDAPL_TESTS=tests,
+                 **more)
+
+
+# ---- what a change must pass ------------------------------------------------------
+
+def style():
+    return script("style", "checkpatch, shellcheck, kernel-doc, house rules", needs=("setup-docs",))
+
+
+def sources():
+    """What needs no guest: the sources, the pages, and the tools."""
+    return [style(), script("docs", "pages and manual pages build without a warning", "docs",
+                            "kdapl", needs=("setup-docs",)),
+            script("tools", "the scripts that evaluate tests count right",
+                   command=[f"{CHECK}/tools_test.py"]),
+            # herd7 comes from another release: if it cannot be had, only this job fails
+            script("litmus", "barriers of the lockless code against the kernel's memory model",
+                   "litmus", needs=("setup-herd",), command=[f"{CHECK}/litmus.py"])]
+
+
+def kunit(kernel):
+    return guest(kernel, "kunit", "mechanisms of kdapl.ko and datblk over a fake device", "datblk")
+
+
+def check(kunit_kernel="own-6.12", kernel="stock-6.12"):
+    """Every clause, with five guests. The KUnit kernel with sanitizers can replace the other."""
+    return [build(kunit_kernel), build(kernel), *sources(), kunit(kunit_kernel),
+            selftests(kernel, "short", "what needs a whole system: load, removal, namespaces, a "
+                      "ledger, disks", "--short"),
+            guest(kernel, "loop-short", "what a wire can show: 143 cases over Soft-RoCE", "loop"),
+            guest(kernel, "limits", "time limits of the contract, counted in instructions", "loop"),
+            bench(kernel)]
+
+
+def bench(kernel):
+    return Job(f"bench-{kernel}", ["tools/kdapl/bench/run.py", "--check"],
+               "instructions of each path: no path becomes slower", (f"build-{kernel}",),
+               ("kdapl", "guest", "bench"), kernel)
+
+
+def kasan(kernel="own-6.12-debug"):
+    """Memory errors, locks and leaks on the paths that random and failing calls reach."""
+    return [build(kernel), kunit(kernel),
+            guest(kernel, "ledger", "20,000 posts accounted for, with KASAN, lockdep, kmemleak",
+                  "stress", LEDGER_POSTS=20000),
+            selftests(kernel, "fuzz", "40,000 random calls and failing allocations, with KASAN",
+                      "fault_inject fuzz", FUZZ_CALLS=40000),
+            selftests(kernel, "datblk", "disks, and a server that restarts, with KASAN", "datblk",
+                      KDAPL_BLK_ROUNDS=1)]
+
+
+def ci():
+    """make check with the kernel with sanitizers, then the oldest and the newest kernel."""
+    debug = "own-6.12-debug"
+    return [*check(debug), *kasan(debug),
+            *(job for kernel in ("stock-6.1", "stock-newest") for job in (
+                build(kernel), guest(kernel, "loop", f"the loopback on {kernel}", "loop")))]
+
+
+def quick(kernel="stock-6.12"):
+    return [style(), script("docs", "pages and manual pages build without a warning", "docs",
+                            "kdapl", needs=("setup-docs",)),
+            build("own-6.12"), kunit("own-6.12"), build(kernel),
+            guest(kernel, "loop-short", "what a wire can show: 143 cases over Soft-RoCE", "loop")]
+
+
+# ---- everything else ----------------------------------------------------------------
+
+# Every kernel that is supported. Debian has no kernel with KUnit, and only the short loopback is
+# fast enough on an emulated arm64 machine
+KERNELS = (*STOCK, "cloud-6.1", "cloud-6.12", "rt-6.1", "rt-6.12", "deb13", "stock-newest",
+           "rt-newest", "own-6.12-arm64")
+ALL_TESTS = ""      # of run.sh
+
+
+def arm64(kernel="own-6.12-arm64"):
+    return [build(kernel), kunit(kernel),
+            guest(kernel, "loop-short", "short loopback on arm64", "loop")]
+
+
+def kernels():
+    jobs = [intree(name) for name in ("own-6.12", "own-newest")]
+    jobs += [build("own-newest"), kunit("own-newest"), *arm64()]
+    for kernel in KERNELS:
+        if kernel.endswith("-arm64"):
+            continue
+        jobs += [build(kernel), guest(kernel, "loop", f"the loopback on {kernel}", "loop"),
+                 selftests(kernel, "selftests", f"all selftests on {kernel}", ALL_TESTS,
+                           minutes=90),
+                 guest(kernel, "interop", f"user-space uDAPL's dapltest on {kernel}", "interop")]
+    return jobs
+
+
+def intree(kernel):
+    return Job(f"intree-{kernel}", [f"{CHECK}/intree", kernel], "the module in a kernel tree",
+               (f"setup-{kernel}",), ("kdapl", "suites"), kernel, product=False)
+
+
+def contexts(kernel="stock-6.12"):
+    """Other completion contexts than softirq."""
+    jobs = [build(kernel)]
+    for name in ("process", "poll"):
+        jobs += [guest(kernel, "loop", f"the loopback in {name} context", "loop",
+                       name=f"loop-{name}", KDAPL_CONTEXT=name, KDAPL_DIVIDE=50),
+                 selftests(kernel, f"life-{name}", f"ledger and lifetimes in {name} context",
+                           "ledger lifetime", KDAPL_CONTEXT=name, LEDGER_POSTS=20000)]
+    return jobs
+
+
+# Kernels with sanitizers: description, form of the loopback, divisor of its messages, random calls,
+# posts of the ledger, and whether the test needs CPUs that run at the same time
+DEBUG = {
+    "own-6.12-debug": ("KASAN and lockdep", "loop", 10, 1000000, 200000, {}),
+    "own-6.12-kcsan": ("KCSAN", "loop-short", 20, 50000, 50000, {"KDAPL_PARALLEL": 1}),
+    "own-6.12-rt": ("PREEMPT_RT", "loop-short", 20, 50000, 50000, {}),
+}
+
+
+def debug(kernel):
+    """Many random calls, posts and messages on a kernel with sanitizers."""
+    what, loop, divide, calls, posts, env = DEBUG[kernel]
+    # kmemleak takes more than half of the time of a ledger
+    env = env | ({"KDAPL_KMEMLEAK": "off"} if kernel == "own-6.12-debug" else {})
+    return [
+        build(kernel), kunit(kernel),
+        selftests(kernel, "selftests", f"all selftests with {what}", ALL_TESTS, LEDGER_POSTS=20000,
+                  FUZZ_CALLS=40000, minutes=240),
+        guest(kernel, "ledger", f"{posts:,} posts accounted for, with {what}", "stress",
+              name="ledger-long", LEDGER_POSTS=posts, minutes=240, **env),
+        guest(kernel, "fuzz", f"{calls:,} random calls, with {what}", "stress", name="fuzz-long",
+              FUZZ_CALLS=calls, minutes=240, **env),
+        guest(kernel, loop, f"the loopback with {what}", "loop", name="loop", KDAPL_DIVIDE=divide,
+              minutes=120),
+        guest(kernel, "interop", f"dapltest with {what}", "interop", minutes=60),
+        guest(kernel, "loop", "four CPUs feed one EVD", "loop", name="starve", KDAPL_CPUS=4,
+              KDAPL_PARALLEL=1, KDAPL_CASES="flow/four-threads,flow/starve,flow/starve-dtos")]
+
+
+def debugs():
+    """All kernels with sanitizers, and the long ledgers that need a stock kernel."""
+    kernel = "stock-6.12"
+    return [*debug("own-6.12-debug"), *races(), build(kernel),
+            script("models", "spin models of the lockless code", "models"),
+            guest(kernel, "ledger", "1,000,000 posts accounted for", "stress",
+                  LEDGER_POSTS=1000000),
+            # The test with two guests needs netem of the stock kernels
+            Job(f"two-guests-{kernel}",
+                ["env", "TWO_GUESTS_POSTS=150000", f"{CHECK}/two-guests", kernel],
+                "ledger between two VMs, over a wire that loses packets", (f"build-{kernel}",),
+                ("kdapl", "guest", "stress", "wire"), kernel, weight=2, minutes=120)]
+
+
+def races():
+    return [job for kernel in ("own-6.12-kcsan", "own-6.12-rt") for job in debug(kernel)]
+
+
+# The adapter model (kdapl-hca.rst): its personalities, and one with faults of the wire
+HCA = {
+    "ibta": "", "mlx5": "personality=mlx5", "irdma": "personality=irdma",
+    "bnxt_re": "personality=bnxt_re", "qedr": "personality=qedr",
+    "faults": "drop=100 duplicate=50 delay=300 last_first=1",
+}
+
+
+def hca(kernel="stock-6.12"):
+    return [build(kernel)] + [
+        guest(kernel, "hca", f"the loopback on the adapter model, {options or 'as specified'}",
+              "hca", "loop", name=f"hca-{name}", KDAPL_HCA=options)
+        for name, options in HCA.items()]
+
+
+def blk():
+    jobs = []
+    for kernel in STOCK:
+        jobs += [build(kernel), selftests(
+            kernel, "blk", "disks over 20 restarts of the server", "datblk", KDAPL_BLK_ROUNDS=20)]
+    return jobs
+
+
+def coverage(kernel="own-6.12"):
+    """Guests with a kdapl.ko built for gcov, and the evaluation of their counts."""
+    on = {"KDAPL_GCOV": 1}
+    compile_ = Job(f"gcov-build-{kernel}", ["env", "KDAPL_GCOV=1", f"{CHECK}/build", kernel],
+                   f"modules for {kernel}, built for gcov", (f"setup-{kernel}",), product=False)
+    guests = [guest(kernel, "selftests", "selftests, for gcov", "selftests", "datblk",
+                    name="gcov-selftests", **on),
+              guest(kernel, "loop", "the loopback, for gcov", "loop", name="gcov-loop",
+                    KDAPL_DIVIDE=10, **on),
+              guest(kernel, "kunit", "KUnit, for gcov", "datblk", name="gcov-kunit", **on)]
+    for job in guests:
+        job.needs = (compile_.name,)
+    inputs = tuple(dict.fromkeys(name for job in guests for name in job.inputs))
+    # It reads the sources from the copy, because the tree may be edited meanwhile
+    return [compile_, *guests, Job(
+        "coverage", ["bash", "-c", f". {CHECK}/env.sh; KDAPL_GCOV=1; "
+                     f'{CHECK}/coverage.py "$(output_of {kernel})" build/vm/{kernel}-gcov-*'],
+        "lines that no test reaches are explained", tuple(job.name for job in guests),
+        (*inputs, "coverage"), kernel, anyway=True, product=False)]
+
+
+def packages():
+    return [script("deb", "Debian packages, lintian", "tree", needs=("setup-deb",),
+                   command=["tools/kdapl/deb"]),
+            Job("package", [f"{CHECK}/package"], "install, use, upgrade and purge the packages",
+                ("deb", "setup-stock-6.1", "setup-stock-6.12", "setup-root-package"),
+                ("kdapl", "guest", "packages"), "stock-6.12")]
+
+
+def soak(kernel="stock-6.12"):
+    return [build(kernel), Job(
+        "soak", [f"{CHECK}/soak", kernel], "an hour of transfers: memory and slots do not grow",
+        (f"build-{kernel}",), ("kdapl", "guest", "selftests", "soak"), kernel, minutes=120)]
+
+
+def mutate(kernel="own-6.12"):
+    return [build(kernel), Job(
+        "mutate", ["nice", f"{CHECK}/mutate.py"], "a test fails for each of 392 breakages",
+        (f"build-{kernel}", "setup-stock-6.12"), ("kdapl", "suites", "loop", "guest", "mutate"),
+        kernel, product=False, minutes=600)]
+
+
+TARGETS = {
+    "check": check, "check-ci": ci, "check-quick": quick, "check-kasan": kasan,
+    "check-debug": debugs, "check-races": races, "check-arm64": arm64, "check-blk": blk,
+    "check-contexts": contexts, "check-hca": hca, "check-kernels": kernels,
+    "check-packages": packages, "coverage": coverage, "soak": soak, "mutate": mutate,
+}
+
+
+def plan(targets):
+    """The jobs of these targets and all that they need, each once. check-all: of all targets."""
+    if "check-all" in targets:
+        targets = list(TARGETS)
+    if unknown := set(targets) - set(TARGETS):
+        sys.exit(f"unknown targets: {' '.join(sorted(unknown))}; known: {' '.join(TARGETS)}")
+    jobs = {}
+    for target in targets:
+        for job in TARGETS[target]():
+            if jobs.setdefault(job.name, job).command != job.command:
+                sys.exit(f"{target} and the targets before it have different jobs {job.name}")
+    needed = dict.fromkeys(need for job in jobs.values() for need in job.needs)
+    steps = {name: setup(name.removeprefix("setup-")) for name in needed if name not in jobs}
+    if any(job.kernel.endswith("-arm64") for job in jobs.values()):
+        steps["setup-arm64-root"] = setup("arm64-root")
+        for job in jobs.values():
+            if job.kernel.endswith("-arm64"):
+                job.needs = (*job.needs, "setup-arm64-root")
+    return list((steps | jobs).values())
+
+
+def cache_dir():
+    """The folder outside the repository that setup fills."""
+    base = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(os.environ.get("KDAPL_CACHE") or Path(base) / "kdapl")
