@@ -8,8 +8,7 @@
 
 A job is a script that prints TAP. Two jobs run at a time (KDAPL_ROOM=1: one), each as
 soon as the jobs that it needs are done. The output is in build/logs/JOB.tap and JOB.log.
-Several targets form one run. Targets with sanitizers print a table of the work done.
-check-kernels prints a table of kernels and stages; KDAPL_KERNELS and KDAPL_STAGES choose.
+Several targets form one run; KDAPL_KERNELS and KDAPL_STAGES choose jobs of check-kernels.
 The last line is "N passed, N failed, N skipped"; the exit status is 0 if none failed.
 """
 
@@ -24,10 +23,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-import grid  # noqa: E402 (in this folder)
-import matrix  # noqa: E402
-import tap  # noqa: E402
-import tried  # noqa: E402
+import tap  # noqa: E402 (in this folder)
 
 TOP = Path(__file__).resolve().parents[3]
 CHECK = "tools/kdapl/check"
@@ -223,29 +219,6 @@ def kernel_jobs():
                  if stage in ("build", *chosen("KDAPL_STAGES", STAGES))}
     # A stage on all kernels before the next one: builds show most faults, and are short
     return dict(sorted(jobs.items(), key=lambda place: STAGES.index(place[0][1])))
-
-
-def release(kernel):
-    """The release of a kernel that setup has prepared."""
-    return subprocess.run(["bash", "-c", f'. {CHECK}/env.sh; kernel_release "$0"', kernel], cwd=TOP,
-                          check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
-
-
-def kernel_table(jobs):
-    """Print the table of check-kernels, and why stages were skipped."""
-    by_name = {job.name: job for job in jobs}
-    cells = {place: by_name[job.name] for place, job in kernel_jobs().items()}
-    kernels = list(dict.fromkeys(kernel for kernel, _ in cells))
-    print("== kernels: results of each stage")
-    for line in grid.lines(kernels, [stage for stage in STAGES if any(
-            place[1] == stage for place in cells)],
-            {place: grid.cell(job.state, job.result) for place, job in cells.items()},
-            {kernel: release(kernel) for kernel in kernels}):
-        print(f"   {line}")
-    for job in cells.values():
-        if job.result and job.result.skipped and not job.result.passed:
-            text = (LOGS / f"{job.name}.tap").read_text("utf-8", "replace")
-            print(f"   {job.name}: {'; '.join(grid.reasons(text))}", flush=True)
 
 
 def two_guests(kernel="stock-6.12"):
@@ -464,23 +437,6 @@ def plans(targets):
     return list(kernels), list(jobs.values())
 
 
-def table(jobs):
-    """Print the work done by the jobs on kernels with sanitizers and between guests."""
-    rows = [job for job in jobs if job.result and
-            not job.name.startswith(("build-", "intree-")) and
-            ("own-6.12-" in job.name or
-             job.name.startswith(("two-", "models", "ledger-")))]
-    if not rows:
-        return
-    print("== work done; any report of a kernel fails its job")
-    for kernel, (what, *_) in DEBUG.items():
-        if any(job.name.endswith(kernel) for job in rows):
-            print(f"   {kernel}: {what}")
-    for job in rows:
-        text = (LOGS / f"{job.name}.tap").read_text("utf-8", "replace")
-        print(tried.row(job.name, text, job.took, job.result), flush=True)
-
-
 def run_jobs(jobs):
     """Start jobs as soon as possible and collect their results, until all have ended."""
     total = tap.Tap()
@@ -603,11 +559,6 @@ def main():
                 for old in LOGS.glob("*.tap"):
                     old.unlink()
             total = run_jobs(jobs)
-            table(jobs)
-            if "check-kernels" in targets:
-                kernel_table(jobs)
-            if "check-hca" in targets:
-                matrix.show([job.name for job in jobs if job.name.startswith("hca-")], LOGS)
             if any(job.name == "coverage" and job.result for job in jobs):
                 coverage()
             if {"check", "check-ci"} & set(targets):

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Test the scripts that evaluate tests: tap.py, suites.py, contract, vm/run.py, guest,
-mutate, coverage, trends, commits, header-docs, version, copy-to-mainline, man-pages, grid.py,
-matrix.py and perf/consistent.py.
+mutate, coverage, trends, version, copy-to-mainline, man-pages and perf/consistent.py.
 
 Prints TAP.
 
@@ -28,8 +27,6 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 import breakages  # noqa: E402 (in this folder)
 import fastpath  # noqa: E402
-import grid  # noqa: E402
-import matrix  # noqa: E402
 import suites  # noqa: E402
 import tap  # noqa: E402
 import trials  # noqa: E402
@@ -47,11 +44,9 @@ def script(path):
     return module
 
 
-commits = script(HERE / "commits.py")
 contract = script(HERE / "contract.py")
 consistent = script(HERE.parent / "perf/consistent.py")
 coverage = script(HERE / "coverage.py")
-header_docs = script(HERE / "header_docs.py")
 trends = script(HERE / "trends.py")
 vm = script(HERE.parent / "vm/run.py")
 
@@ -720,96 +715,6 @@ def counts_of_guests_are_added():
     equal((line.count, list(line.branches.values())), (3, [2, 1]))
 
 
-# ---- commits ----------------------------------------------------------------
-
-SIGNED = "Signed-off-by: Some Body <body@example.org>"
-
-
-def faults(*lines):
-    return list(commits.faults("\n".join(lines)))
-
-
-def a_correct_commit_message():
-    equal(faults("kdapl: do it", "", "It was not done.", "", SIGNED), [])
-    equal(faults("kdapl_loop: do it", "", "It was not done:", "", "\t" + "x y " * 30, "",
-                 SIGNED), [])
-
-
-def a_commit_without_a_sign_off_or_a_reason():
-    equal(faults("tools: do it", "", "Why not."),
-          ["no Signed-off-by with a name and an address"])
-    equal(faults("tools: do it", "", SIGNED), ["no body with the reason"])
-
-
-def a_commit_with_a_wrong_subject():
-    equal(faults("Do it", "", "Why.", "", SIGNED),
-          ['the subject does not have the form "part: imperative summary"'])
-    equal(faults("kdapl: " + "a" * 70 + ".", "", "Why.", "", SIGNED),
-          ["the subject has 78 columns, at most 75 are allowed", "the subject ends with a full stop"])
-    equal(faults("kdapl: do it", "Why.", "", SIGNED), ["the second line is not empty"])
-
-
-def a_commit_with_a_long_line():
-    equal(faults("kdapl: do it", "", "word " * 20, "", SIGNED),
-          ["a line has 100 columns, at most 75 are allowed: word word word word word word ..."])
-
-
-# ---- header-docs ------------------------------------------------------------
-
-HEADER = """
-/**
- * enum dat_hue - DAT_HUE: a colour
- * @DAT_RED: red
- * Source: here.
- */
-typedef enum dat_hue {
-	DAT_RED = 1,	/* not a description */
-} DAT_HUE;
-/**
- * struct dat_dot - DAT_DOT: a dot
- * @hue: its colours
- * Source: here.
- */
-typedef struct dat_dot {
-	DAT_HUE hue[2][2];
-} DAT_DOT;
-/**
- * typedef DAT_MASK - a mask
- * Source: here.
- * * %DAT_HUE_FIELD - hue
- */
-typedef u64 DAT_MASK;
-#define DAT_HUE_FIELD	1ULL
-/**
- * DOC: Pointers
- *
- * .. c:type:: void *DAT_PLACE
- *
- *    An address. Source: here.
- */
-typedef void *DAT_PLACE;
-"""
-
-
-def a_documented_header():
-    equal(list(header_docs.complaints(HEADER)), [])
-
-
-def each_line_of_its_comments_is_needed():
-    lines = HEADER.splitlines(keepends=True)
-    for i, line in enumerate(lines):
-        if line.startswith(" * ") and len(line) > 4:
-            text = "".join(lines[:i] + lines[i + 1:])
-            if not list(header_docs.complaints(text)):
-                raise AssertionError(f"no complaint without {line!r}")
-
-
-def what_is_new_in_a_header():
-    text = HEADER.replace("DAT_RED = 1,", "DAT_RED = 1,\n\tDAT_BLUE = 2,") + "#define DAT_NEW 1\n"
-    equal([complaint for _, complaint in header_docs.complaints(text)],
-          ["dat_hue: DAT_BLUE is not described", "DAT_NEW has no kernel-doc"])
-
-
 # ---- version ----------------------------------------------------------------
 
 VERSIONED = {   # file -> an edit that makes its version, or its kernels, wrong
@@ -865,38 +770,6 @@ def bench_is_built_where_its_kconfig_allows():
               ("VERSION=7", "PATCHLEVEL=12") + x86)
     equal((bench_option(*kernel, *x86), [bench_option(*other) for other in others]),
           ("m", ["", "", ""]))
-
-
-# ---- table of kernels -----------------------------------------------------------
-
-def every_stage_of_a_kernel_has_a_cell():
-    def cell(state, *lines):
-        return grid.cell(state, tap.Tap().read("\n".join(lines)))
-
-    equal([cell("done", "ok 1 - a", "ok 2 - b # SKIP why"), cell("failed", "not ok 1 - a", "ok 2 - b"),
-           cell("done", "ok 1 - a # SKIP why"), grid.cell("failed", None)],
-          ["1 passed", "1 failed", "skipped", "not run"])
-    equal(list(grid.lines(["one", "other"], ["build", "loop"],
-                          {("one", "build"): "1 passed", ("one", "loop"): "not run",
-                           ("other", "build"): "1 failed"}, {"one": "6.1.0", "other": "7.3"})),
-          ["kernel  release  build     loop",
-           "one     6.1.0    1 passed  not run",
-           "other   7.3      1 failed  -"])
-    equal(grid.reasons("ok 1 - a # SKIP no rxe\nok 2 - b\n"), ["no rxe"])
-
-
-# ---- table of the adapter model ---------------------------------------------------
-
-def a_personality_that_ends_early_has_cases_that_were_not_run():
-    runs = {"all": "    ok 1 - loop srq/0\n    ok 2 - loop srq/1\n    ok 3 - loop flow/a\n",
-            "other": "    ok 1 - loop srq/0 # SKIP no SRQ\n    not ok 2 - loop srq/1\n",
-            "none": ""}
-    lines = list(matrix.table({name: matrix.read(text) for name, text in runs.items()}))
-    equal([line.split() for line in lines[:4]],
-          [["all", "other", "none"], ["srq", "2", "0+1f+1s", "0+2n"],
-           ["flow", "1", "0+1n", "0+1n"], ["all", "3", "0+1f+1s+1n", "0+3n"]])
-    equal(lines[4:], ["other: failed: srq/1", "other: 1 not run, the first is flow/a",
-                      "other: 1 skipped: no SRQ", "none: 3 not run, the first is srq/0"])
 
 
 # ---- trends -------------------------------------------------------------------
