@@ -1,20 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Report the lines and branches of kdapl.ko that the tests reach.
+"""Report the lines of kdapl.ko that the tests reach.
 
   tools/kdapl/check/coverage.py COPY BOX...
 
 COPY is the build copy that check/build created with KDAPL_GCOV=1. Each BOX is the folder
-of a guest that used it, with the counts of that guest (BOX/gcov/*.gcda). The counts of
-all guests are added. "make coverage" runs the guests and this script.
+of a guest that used it, with the counts of that guest (BOX/gcov/*.gcda). gcovr adds the
+counts of all guests. "make coverage" runs the guests and this script.
 
-Prints a table of the files, and every line of the posting and completion path
+Prints the table of gcovr, and every line of the posting and completion path
 (fastpath.py) that no test reached. Documentation/infiniband/kdapl-coverage.rst must
 explain each of these lines, and no other line. An explanation names file and function in
 a section title, "post.c: dat_ep_post_send()", repeats the lines in a literal block, and
 gives the reason after it. A reason that begins with "Now and then" is for lines that only
-some runs reach. Branches are only reported, because the compiler generates branches that
-are not in the sources. Prints TAP.
+some runs reach. Lines with nothing but braces do not count. Prints TAP.
 """
 
 import json
@@ -22,8 +21,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections import Counter, defaultdict
-from dataclasses import dataclass, field
+from collections import defaultdict
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -32,8 +30,6 @@ import fastpath  # noqa: E402 (in this folder)
 TOP = Path(__file__).resolve().parents[3]
 PAGE = TOP / "Documentation/infiniband/kdapl-coverage.rst"
 MODULE = fastpath.FOLDER
-PATH = frozenset(Path(file).name for file in fastpath.FILES)
-GCOV = ["gcov-12", "--json-format", "--stdout", "--branch-probabilities"]
 TITLE = re.compile(r"^([\w.]+): (\w+)\(\)$")
 # The line of a function definition with the name. gcov does not report the names of
 # functions that are always inlined
@@ -41,65 +37,31 @@ HEAD = re.compile(r"^(?=\w)[\w\s*]*?\b(\w+)\((?!.*;$)")
 SOMETIMES = "Now and then"
 
 
-@dataclass
-class Line:
-    """Counts of one line, summed over all guests."""
-    count: int = 0
-    branches: Counter = field(default_factory=Counter)
+def gcovr(copy, *arguments):
+    """Run gcovr. Its warnings are about counts that do not fit the objects in the copy."""
+    done = subprocess.run(["gcovr", "--gcov-executable", "gcov-12", "--root", copy / MODULE,
+                           *arguments], check=False, text=True, capture_output=True)
+    if done.returncode or done.stderr:
+        sys.exit(f"gcovr failed on {copy}: {done.stderr.strip()}")
+    return done.stdout
 
 
-def gcov(copy, counts):
-    """Output of gcov for the counts of one guest: a JSON object per source."""
+def counts(copy, boxes):
+    """Add the counts of all guests. Returns file -> {line: count}, and prints a table."""
     with tempfile.TemporaryDirectory() as name:
-        for notes in (copy / MODULE).glob("*/*.gcno"):
-            (Path(name) / notes.name).symlink_to(notes)
-        files = sorted(counts.glob("*.gcda"))
-        for data in files:
-            (Path(name) / data.name).symlink_to(data.resolve())
-        if not files:
-            return []
-        done = subprocess.run([*GCOV, *(data.name for data in files)], cwd=name, check=False,
-                              text=True, capture_output=True)
-    if done.returncode or "mismatch" in done.stderr:
-        sys.exit(f"gcov failed on {counts} with the notes of {copy}: {done.stderr.strip()}")
-    return [json.loads(line) for line in done.stdout.splitlines()]
-
-
-def add(lines, found, copy):
-    """Add the output of gcov to lines[file, number]."""
-    folder = f"{copy}/{MODULE}/"
-    for unit in found:
-        for source in unit["files"]:
-            if not source["file"].startswith(folder):
-                continue
-            # No two files of the module that have code have the same name
-            name = Path(source["file"]).name
-            for row in source["lines"]:
-                line = lines[name, row["line_number"]]
-                line.count += row["count"]
-                for number, branch in enumerate(row["branches"]):
-                    line.branches[number] += branch["count"]
-
-
-def share(part, whole):
-    # Rounded down, so that 100 % means all
-    return f"{part:5} of {whole:5} {1000 * part // whole / 10 if whole else 100:6.1f} %"
-
-
-def row(name, lines):
-    """A row of the table."""
-    branches = [count for line in lines for count in line.branches.values()]
-    print(f"# {name:18} {share(sum(line.count > 0 for line in lines), len(lines))}   "
-          f"{share(sum(count > 0 for count in branches), len(branches))}")
-
-
-def table(lines):
-    print(f"# {'':18} {'lines':^22}   {'branches':^22}")
-    files = sorted({name for name, _ in lines})
-    for name in files:
-        row(name, [line for (file, _), line in lines.items() if file == name])
-    row("the path", [line for (file, _), line in lines.items() if file in PATH])
-    row("the module", list(lines.values()))
+        added = []
+        for number, box in enumerate(boxes):
+            folder = Path(name) / str(number)
+            folder.mkdir()
+            for path in [*(copy / MODULE).glob("*/*.gcno"), *(Path(box) / "gcov").glob("*.gcda")]:
+                (folder / path.name).symlink_to(path.resolve())
+            gcovr(copy, "--json", f"{folder}.json", folder)
+            added += ["--add-tracefile", f"{folder}.json"]
+        for line in gcovr(copy, *added, "--json", f"{name}/all", "--txt").splitlines():
+            print(f"# {line}")
+        files = json.loads(Path(name, "all").read_text(encoding="utf-8"))["files"]
+    return {file["file"]: {line["line_number"]: line["count"] for line in file["lines"]
+                           if not line["gcovr/noncode"]} for file in files}
 
 
 def function_of(text, number):
@@ -111,11 +73,10 @@ def uncovered(lines, copy):
     """Lines of the path that no test reached, as (file, function, text) -> line numbers."""
     found = defaultdict(list)
     for path in sorted(fastpath.FILES):
-        name = Path(path).name
         text = (copy / path).read_text(encoding="utf-8").splitlines()
-        for (file, number), line in sorted(lines.items()):
-            if file == name and not line.count:
-                key = file, function_of(text, number), text[number - 1].strip()
+        for number, count in sorted(lines.get(path.removeprefix(f"{MODULE}/"), {}).items()):
+            if not count:
+                key = Path(path).name, function_of(text, number), text[number - 1].strip()
                 found[key].append(number)
     return found
 
@@ -166,13 +127,12 @@ def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__)
     copy, boxes = Path(sys.argv[1]).resolve(), sys.argv[2:]
-    lines, without = defaultdict(Line), []
-    for box in boxes:
-        found = gcov(copy, Path(box) / "gcov")
-        if not found:
-            without.append(f"{box}: expected gcov/*.gcda, found none")
-        add(lines, found, copy)
-    table(lines)
+    without = [f"{box}: expected gcov/*.gcda, found none" for box in boxes
+               if not any(Path(box).glob("gcov/*.gcda"))]
+    lines = counts(copy, boxes)
+    path = [count for file, found in lines.items() if f"{MODULE}/{file}" in fastpath.FILES
+            for count in found.values()]
+    print(f"# the tests reach {sum(map(bool, path))} of {len(path)} lines of the path")
     missed = uncovered(lines, copy)
     for (name, function, text), numbers in missed.items():
         for number in numbers:

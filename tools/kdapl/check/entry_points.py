@@ -19,6 +19,7 @@ import difflib
 import re
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[3]
@@ -111,17 +112,6 @@ def table(rows):
     return [rule, lines[0], rule, *lines[1:], rule]
 
 
-def wrap(text, width=76):
-    lines, line = [], ""
-    for word in text.split():
-        if line and len(line) + len(word) + 1 > width:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}".strip()
-    return lines + [line]
-
-
 def page(names, calls):
     rows = [("call", "state", "context", "what it does")]
     rows += [(name, calls[name].state(calls), calls[name].place(calls),
@@ -133,7 +123,8 @@ def page(names, calls):
              "Why calls are refused", "=====================", ""]
     for name in names:
         if calls[name].state(calls) == "refused":
-            lines += [name] + [f"   {line}" for line in wrap(calls[name].why)]
+            lines += [name, textwrap.indent(textwrap.fill(
+                calls[name].why, 76, break_on_hyphens=False, break_long_words=False), "   ")]
     return "\n".join(lines) + "\n"
 
 

@@ -1,154 +1,128 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Test the scripts that evaluate tests: tap.py, suites.py, contract, vm/run.py, guest,
-mutate, coverage, trends, commits, header-docs, version, copy-to-mainline, man-pages, grid.py,
-matrix.py and perf/consistent.py.
+"""Test the scripts whose faults would hide a fault of the product: run.py, store.py, tap.py,
+suites.py, contract.py, coverage.py, trends.py, version, guest and vm/run.py; and copy-to-mainline.
 
-Prints TAP.
+  tools/kdapl/check/tools_test.py [CLASS[.TEST]...]
 
-  tools/kdapl/check/tools_test.py
+The runner is unittest, whose output goes to stderr. Prints one TAP result.
 """
 
-import copy
-import fnmatch
-import importlib.machinery
 import importlib.util
-import io
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
-import time
-import traceback
+import unittest
 from contextlib import redirect_stdout
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-import breakages  # noqa: E402 (in this folder)
+HERE = Path(__file__).resolve().parent
+TOP = HERE.parents[2]
+
+import contract  # noqa: E402 (in this folder)
+import coverage  # noqa: E402
 import fastpath  # noqa: E402
-import grid  # noqa: E402
 import jobs  # noqa: E402
-import matrix  # noqa: E402
+import run as runner  # noqa: E402
 import store  # noqa: E402
 import suites  # noqa: E402
 import tap  # noqa: E402
-import trials  # noqa: E402
-import verdicts  # noqa: E402
-
-HERE = Path(__file__).resolve().parent
+import trends  # noqa: E402
 
 
 def script(path):
-    """Import a Python script that lacks the suffix."""
-    loader = importlib.machinery.SourceFileLoader(path.name + "_script", str(path))
-    module = importlib.util.module_from_spec(
-        importlib.util.spec_from_loader(loader.name, loader))
-    loader.exec_module(module)
+    """Import a Python script of another folder."""
+    spec = importlib.util.spec_from_file_location(path.parent.name + path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
     return module
 
 
-commits = script(HERE / "commits.py")
-contract = script(HERE / "contract.py")
-consistent = script(HERE.parent / "perf/consistent.py")
-coverage = script(HERE / "coverage.py")
-header_docs = script(HERE / "header_docs.py")
-trends = script(HERE / "trends.py")
 vm = script(HERE.parent / "vm/run.py")
 
 
-def equal(got, want):
-    if got != want:
-        raise AssertionError(f"expected {want!r}, got {got!r}")
+class Case(unittest.TestCase):
+    """A test with a folder of its own."""
+    maxDiff = None
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()      # pylint: disable=consider-using-with
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def write(self, name, text):
+        """Write a file below the folder, which can be executed."""
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+        path.chmod(0o755)
+        return path
 
 
-def counts(*lines):
-    """Numbers of passed, failed and skipped results, and the first lines of the failures."""
-    result = tap.Tap().read("\n".join(lines))
-    return (result.passed, result.failed, result.skipped,
-            [failure.splitlines()[0] for failure in result.failures])
+# Lines of TAP, the numbers of passed, failed and skipped results, and the names of the failures
+TAPS = {
+    "leaf results count and sums do not": (
+        "1..2|    1..2|    ok 1 - a|    ok 2 - b|ok 1 - sum|ok 2 - c", 3, 0, 0),
+    "a failed sum of passed results counts": (
+        "    1..1|    ok 1 - a|not ok 1 - sum", 1, 1, 0, "sum"),
+    "a failed sum of a failure does not count": (
+        "    # Subtest: s|    1..1|    not ok 1 - a|not ok 1 - sum", 0, 1, 0, "s: a"),
+    "fewer results than planned": (
+        "1..3|ok 1 - a|ok 2 - b", 2, 1, 0, "expected 3 results as planned, got 2"),
+    "more results than planned": (
+        "1..1|ok 1 - a|ok 2 - b", 2, 1, 0, "expected 1 results as planned, got 2"),
+    "a subtest without a sum": (
+        "    # Subtest: first|    1..2|    ok 1 - a|    # Subtest: second|    1..1|    ok 1 - b|"
+        "ok 2 - second", 2, 1, 0, "first: expected 2 results as planned, got 1"),
+    "a second plan": (
+        "1..2|ok 1 - a|1..1|ok 1 - b", 2, 1, 0, "expected one plan, got a second one"),
+    "a plan with SKIP": ("    1..0 # SKIP no such hardware|ok 1 - sum", 0, 0, 1),
+    "a plan without tests": ("1..0", 0, 1, 0, "expected a plan with tests, got 1..0 without SKIP"),
+    "skipped results": ("1..2|ok 1 - a # SKIP why|ok 2 # skip", 0, 0, 2),
+    "a failure with SKIP is a failure": ("1..1|not ok 1 - a # SKIP why", 0, 1, 0, "a # SKIP why"),
+    "comments before a failure are kept": (
+        "# of a|ok 1 - a|# of b|not ok 2 - b", 1, 1, 0, "b\n    # of b"),
+}
 
 
-# ---- tap.py -----------------------------------------------------------------
+class Tap(Case):
+    """tap.py"""
+
+    def test_results(self):
+        for name, (lines, passed, failed, skipped, *failures) in TAPS.items():
+            with self.subTest(name):
+                found = tap.Tap().read(lines.replace("|", "\n"))
+                self.assertEqual((found.passed, found.failed, found.skipped, found.failures),
+                                 (passed, failed, skipped, failures))
 
 
-def leaf_results_count_and_sums_do_not():
-    equal(counts("1..2", "    1..2", "    ok 1 - a", "    ok 2 - b", "ok 1 - sum",
-                 "ok 2 - c"), (3, 0, 0, []))
+# Lines of TAP, clauses that passed, clauses that failed, failures without a clause
+CLAIMS = {
+    "a clause counts for its result": (
+        "1..2|# clauses: C-01 S-02|ok 1 - a|ok 2 - b", "C-01 S-02", "", 0),
+    "of a failure": ("1..1|# t: clauses: C-01|not ok 1 - a", "", "C-01", 0),
+    "of a skip": ("1..1|# clauses: C-01|ok 1 - a # SKIP why", "", "", 0),
+    "a failure before its clause is named": (
+        "1..2|not ok 1 - a|# clauses: C-01|ok 2 - b", "C-01", "", 1),
+    "a clause without a result": ("1..2|ok 1 - a|# clauses: C-01", "", "C-01", 1),
+}
 
 
-def a_failed_sum_of_passed_results_counts():
-    equal(counts("    1..1", "    ok 1 - a", "not ok 1 - sum"), (1, 1, 0, ["sum"]))
+class Contract(Case):
+    """contract.py"""
 
+    def test_claims(self):
+        for name, (lines, passed, failed, unnamed) in CLAIMS.items():
+            with self.subTest(name):
+                found = contract.Claims("job").read(lines.replace("|", "\n"))
+                self.assertEqual((sorted(found.passed_by), sorted(found.failed_by),
+                                  found.failed - found.with_clause),
+                                 (passed.split(), failed.split(), unnamed))
 
-def a_failed_sum_of_a_failure_does_not_count():
-    equal(counts("    # Subtest: s", "    1..1", "    not ok 1 - a", "not ok 1 - sum"),
-          (0, 1, 0, ["s: a"]))
-
-
-def fewer_results_than_planned():
-    equal(counts("1..3", "ok 1 - a", "ok 2 - b"),
-          (2, 1, 0, ["expected 3 results as planned, got 2"]))
-
-
-def more_results_than_planned():
-    equal(counts("1..1", "ok 1 - a", "ok 2 - b")[1], 1)
-
-
-def a_subtest_without_a_sum():
-    equal(counts("    # Subtest: first", "    1..2", "    ok 1 - a",
-                 "    # Subtest: second", "    1..1", "    ok 1 - b", "ok 2 - second"),
-          (2, 1, 0, ["first: expected 2 results as planned, got 1"]))
-
-
-def a_second_plan():
-    equal(counts("1..2", "ok 1 - a", "1..1", "ok 1 - b")[1], 1)
-
-
-def a_plan_with_skip():
-    equal(counts("    1..0 # SKIP no such hardware", "ok 1 - sum"), (0, 0, 1, []))
-
-
-def a_plan_without_tests():
-    equal(counts("1..0"), (0, 1, 0, ["expected a plan with tests, got 1..0 without SKIP"]))
-
-
-def skipped_results():
-    equal(counts("1..2", "ok 1 - a # SKIP why", "ok 2 # skip"), (0, 0, 2, []))
-
-
-def a_failure_with_skip_is_a_failure():
-    equal(counts("1..1", "not ok 1 - a # SKIP why")[:3], (0, 1, 0))
-
-
-def comments_before_a_failure_are_kept():
-    result = tap.Tap().read("# of a\nok 1 - a\n# of b\nnot ok 2 - b")
-    equal(result.failures, ["b\n    # of b"])
-
-
-def results_of_kdapl_loop_as_tap():
-    with tempfile.TemporaryDirectory() as folder:
-        path = os.path.join(folder, "json")
-        Path(path).write_text('{"cases": [{"name": "a", "result": "pass"}, '
-                              '{"name": "b", "result": "fail", "notes": ["why"]}]}',
-                              encoding="utf-8")
-        read, write = os.pipe()
-        out = os.dup(1)
-        sys.stdout.flush()
-        os.dup2(write, 1)
-        try:
-            tap.from_json(path)
-            sys.stdout.flush()
-        finally:
-            os.dup2(out, 1)
-            os.close(out)
-            os.close(write)
-        with open(read, encoding="utf-8") as file:
-            equal(counts(*file.read().splitlines()), (1, 1, 0, ["b"]))
-
-
-# ---- suites.py ----------------------------------------------------------------
 
 SUITE = """
 static struct kunit_case first_cases[] = {
@@ -164,7 +138,6 @@ static struct kunit_suite first_suite = {
 };
 kunit_test_suite(first_suite);
 """
-SECOND = SUITE.replace("first", "second")
 CONSOLE = """\
 [    0.500000] KTAP version 1
 [    0.500001] 1..0
@@ -181,85 +154,31 @@ CONSOLE = """\
 """
 
 
-def differences(console, *sources):
-    with tempfile.TemporaryDirectory() as folder:
-        for number, text in enumerate(sources):
-            (Path(folder) / f"{number}_kunit.c").write_text(text, encoding="utf-8")
-        return list(suites.differences(suites.wanted([Path(folder)]), suites.ran(console)))
+class Suites(Case):
+    """suites.py"""
 
+    def test_differences(self):
+        other = SUITE.replace("first", "second")
+        missing = "the suite is in the sources, but has not run"
+        for console, source, expected in (
+                (CONSOLE, SUITE, []),
+                (CONSOLE, SUITE + other, [f"second: {missing}"]),
+                (CONSOLE.replace("] ok 1 first", "]"), SUITE, [f"first: {missing}"]),
+                (CONSOLE, SUITE.replace("one),", "one),\n\tKUNIT_CASE_SLOW(three),"), [
+                    "first: expected the 3 cases of the sources, 2 have run; missing: three"]),
+                (CONSOLE, other, [f"second: {missing}",
+                                  "first: the suite has run, but is not in the sources"])):
+            self.write("some_kunit.c", source)
+            self.assertEqual(list(suites.differences(suites.wanted([self.folder]),
+                                                     suites.ran(console))), expected)
 
-def every_suite_has_run():
-    equal(differences(CONSOLE, SUITE), [])
+    def test_those_of_the_sources_are_found(self):
+        want = suites.wanted(suites.TESTS)
+        text = "".join(path.read_text(encoding="utf-8") for folder in suites.TESTS
+                       for path in folder.glob("*.c"))
+        self.assertEqual((len(want), sum(map(len, want.values()))),
+                         (text.count("\nkunit_test_suite("), len(suites.CASE.findall(text))))
 
-
-def a_suite_that_has_not_run():
-    equal(differences(CONSOLE, SUITE, SECOND), ["second: the suite is in the sources, but has not run"])
-
-
-def a_suite_without_a_result():
-    equal(differences(CONSOLE.replace("] ok 1 first", "]"), SUITE),
-          ["first: the suite is in the sources, but has not run"])
-
-
-def a_case_that_has_not_run():
-    equal(differences(CONSOLE, SUITE.replace("one),", "one),\n\tKUNIT_CASE_SLOW(three),")),
-          ["first: expected the 3 cases of the sources, 2 have run; missing: three"])
-
-
-def a_suite_that_is_not_in_the_sources():
-    equal(differences(CONSOLE, SECOND),
-          ["second: the suite is in the sources, but has not run",
-           "first: the suite has run, but is not in the sources"])
-
-
-def all_suites_of_the_sources_are_found():
-    want = suites.wanted(suites.TESTS)
-    text = "".join(path.read_text(encoding="utf-8") for folder in suites.TESTS
-                   for path in folder.glob("*.c"))
-    equal(len(want), text.count("\nkunit_test_suite("))
-    equal(sum(map(len, want.values())), len(suites.CASE.findall(text)))
-
-
-# ---- contract -------------------------------------------------------------------
-
-
-def claims(*lines):
-    """Clauses that passed, clauses that failed, and the number of failures without a clause."""
-    found = contract.Claims("job")
-    found.read("\n".join(lines))
-    return (sorted(found.passed_by), sorted(found.failed_by), found.failed - found.with_clause)
-
-
-def a_clause_counts_for_its_result():
-    equal(claims("1..2", "# clauses: C-01 S-02", "ok 1 - a", "ok 2 - b"),
-          (["C-01", "S-02"], [], 0))
-
-
-def a_clause_of_a_failure():
-    equal(claims("1..1", "# t: clauses: C-01", "not ok 1 - a"), ([], ["C-01"], 0))
-
-
-def a_clause_of_a_skip():
-    equal(claims("1..1", "# clauses: C-01", "ok 1 - a # SKIP why"), ([], [], 0))
-
-
-def a_failure_before_its_clause_is_named():
-    equal(claims("1..2", "not ok 1 - a", "# clauses: C-01", "ok 2 - b"), (["C-01"], [], 1))
-
-
-def a_clause_without_a_result():
-    equal(claims("1..2", "ok 1 - a", "# clauses: C-01"), ([], ["C-01"], 1))
-
-
-# ---- the time stamp counter of guests -------------------------------------------------------------
-
-def two_measurements_of_the_tsc_rate_agree():
-    first, second = vm.tsc_khz(), vm.tsc_khz()
-    assert (first > 0) == (os.uname().machine == "x86_64"), first
-    assert abs(first - second) * 1000 <= first, (first, second)
-
-
-# ---- the console filter of vm/run.py -----------------------------------------------
 
 REPORTS = """
 WARNING: CPU: 0 PID: 1 at kernel/workqueue.c:1 check_flush_dependency+0x1/0x2
@@ -293,34 +212,35 @@ NOHZ: Fixed
 """
 
 
-def reports_are_found():
-    equal([line for line in REPORTS.strip().splitlines()
-           if not vm.is_report(f"[   12.345678] {line}")], [])
+class Vm(Case):
+    """vm/run.py: its filter for the console of a guest, and its wait for the guest."""
 
+    def test_reports(self):
+        for text, expected in ((REPORTS, True), (HARMLESS, False)):
+            for line in text.strip().splitlines():
+                with self.subTest(line):
+                    self.assertEqual(bool(vm.is_report(f"[   12.345678] {line}")), expected)
 
-def other_lines_are_not_reports():
-    equal([line for line in HARMLESS.strip().splitlines()
-           if vm.is_report(f"[   12.345678] {line}")], [])
+    def test_a_bounded_wait_for_an_expired_rep_is_accepted(self):
+        line = "[   1.0] cm_destroy_id_wait_timeout: cm_id=00f7 timed out. state 12 -> 0, refcnt=1"
+        other, count = line.replace("12", "2"), line.replace("=1", "=2")
+        most = [line] * vm.LATE_REP_LINES
+        self.assertEqual(vm.drop_late_reps([*most, other]), [other])
+        self.assertEqual(vm.drop_late_reps([*most, line]), [*most, line])
+        self.assertEqual(vm.drop_late_reps([count]), [count])
 
+    def test_races_are_attributed_by_their_stacks(self):
+        def race(function):
+            return ["=" * 66, "BUG: KCSAN: data-race in a / b", f" {function}+0x10/0x20", "=" * 66]
+        others, ours, elsewhere = vm.split_races(
+            [*race("kdapl_post [kdapl]"), "between", *race("rxe_post [rdma_rxe]")])
+        self.assertEqual((len(ours), elsewhere, "between" in others), (3, 1, True))
 
-def a_bounded_wait_for_an_expired_rep_is_accepted():
-    line = "[   1.0] cm_destroy_id_wait_timeout: cm_id=00f7 timed out. state 12 -> 0, refcnt=1"
-    other = line.replace("12", "2")
-    most = [line] * vm.LATE_REP_LINES
-    equal(vm.drop_late_reps([*most, other]), [other])
-    equal(vm.drop_late_reps([*most, line]), [*most, line])
-    equal(vm.drop_late_reps([line.replace("=1", "=2")]), [line.replace("=1", "=2")])
-
-
-def race(function):
-    return ["=" * 66, "BUG: KCSAN: data-race in a / b", f" {function}+0x10/0x20", "=" * 66]
-
-
-def waiting_guest(started, limit, lasts=60):
-    """A guest that lasts this number of seconds, after its wait."""
-    guest = object.__new__(vm.Guest)
-    with tempfile.TemporaryDirectory() as box:
-        guest.started = Path(box) / "started"
+    def waiting_guest(self, started, limit, lasts=60):
+        """Did the boot fail, and did the command, of a guest that lasts this number of seconds?"""
+        guest = object.__new__(vm.Guest)
+        guest.started = self.folder / "started"
+        guest.started.unlink(missing_ok=True)
         if started:
             guest.started.touch()
         guest.boot_limit, guest.limit = 0.1 if lasts else 60, limit
@@ -329,43 +249,14 @@ def waiting_guest(started, limit, lasts=60):
         with subprocess.Popen(["sleep", str(lasts)], start_new_session=True) as guest.proc:
             guest.wait()
             guest.stop()
-    return guest.boot_failed, guest.timed_out
+        return guest.boot_failed, guest.timed_out
 
+    def test_only_a_guest_without_a_command_failed_during_its_boot(self):
+        self.assertEqual(self.waiting_guest(started=False, limit=60), (True, True))
+        self.assertEqual(self.waiting_guest(started=False, limit=60, lasts=0), (True, False))
+        self.assertEqual(self.waiting_guest(started=True, limit=0.2), (False, True))
+        self.assertEqual(self.waiting_guest(started=True, limit=60, lasts=0), (False, False))
 
-def only_a_guest_without_a_command_failed_during_its_boot():
-    equal(waiting_guest(started=False, limit=60), (True, True))
-    equal(waiting_guest(started=False, limit=60, lasts=0), (True, False))
-    equal(waiting_guest(started=True, limit=0.2), (False, True))
-    equal(waiting_guest(started=True, limit=60, lasts=0), (False, False))
-
-
-def races_are_attributed_by_their_stacks():
-    others, ours, elsewhere = vm.split_races(
-        [*race("kdapl_post [kdapl]").copy(), "between", *race("rxe_post [rdma_rxe]")])
-    equal((len(ours), elsewhere, "between" in others), (3, 1, True))
-
-
-def the_rates_of_the_clock_and_of_delays_are_set():
-    with tempfile.TemporaryDirectory() as folder:
-        image = Path(folder) / "vmlinuz-1"
-        equal(vm.tsc_args(image, 0), [])
-        equal(vm.tsc_args(image, 2300000), ["tsc_early_khz=2300000"])
-        (Path(folder) / "config-1").write_text("CONFIG_HZ_250=y\nCONFIG_HZ=250\n",
-                                               encoding="utf-8")
-        equal(vm.tsc_args(image, 2300000), ["tsc_early_khz=2300000", "lpj=9200000"])
-
-
-def the_limit_for_work_items_is_set():
-    with tempfile.TemporaryDirectory() as folder:
-        image = Path(folder) / "vmlinuz-1"
-        equal(vm.hog_args(image), [])
-        (Path(folder) / "config-1").write_text("CONFIG_WQ_CPU_INTENSIVE_REPORT=y\n",
-                                               encoding="utf-8")
-        equal(vm.hog_args(image), [f"workqueue.cpu_intensive_thresh_us="
-                                   f"{int(vm.HOG_US * vm.stretch())}"])
-
-
-# ---- guest ----------------------------------------------------------------------
 
 # Runs the command of a guest on the host; it calls only functions of FAKE_LIB
 FAKE_RUN = """#!/bin/bash
@@ -382,348 +273,130 @@ for name in kunit_off rxe_setup kdapl_load load_cpus stop_load sanitizer_results
 done
 kdapl_unload() { return UNLOAD; }
 """
-FAKE_LOOP = """#!/bin/bash
-echo 1..1
-echo "ok 1 - a case"
-"""
+FAKE_LOOP = '#!/bin/bash\necho 1..1\necho "ok 1 - a case"\n'
 
 
-def run_guest(unload):
-    """Exit status of guest for a loopback in which kdapl_unload returns this status."""
-    with tempfile.TemporaryDirectory() as folder:
-        top = Path(folder)
-        shutil.copytree(HERE, top / "tools/kdapl/check")
+class Guest(Case):
+    """guest"""
+
+    def test_a_module_that_cannot_be_unloaded_fails(self):
+        check = self.folder / "tools/kdapl/check"
+        shutil.copytree(HERE, check)
         for name in ("cross.sh", "ccache.sh"):
-            shutil.copy(HERE.parent / name, top / "tools/kdapl")
-        (top / "cache/kernels/some/lib/modules/1").mkdir(parents=True)
-        for path, text in (("tools/kdapl/vm/run.py", FAKE_RUN),
-                           ("tests/selftests/lib.sh", FAKE_LIB.replace("UNLOAD", str(unload))),
-                           ("tools/kdapl/perf/consistent.py", ""),
-                           ("tools/kdapl/trace/latency.bt", ""),
-                           ("tests/interop/interop.sh", ""),
-                           ("tests/conform/conform.sh", ""),
-                           ("tests/stress/soak/soak.sh", ""),
-                           ("build/modules/1/kdapl-loop", FAKE_LOOP)):
-            (top / path).parent.mkdir(parents=True, exist_ok=True)
-            (top / path).write_text(text, encoding="ascii")
-            (top / path).chmod(0o755)
-        return subprocess.run(
-            [top / "tools/kdapl/check/guest", "some", "loop"], check=False,
-            env={name: value for name, value in os.environ.items()
-                 if not name.startswith("KDAPL_")} | {"KDAPL_CACHE": str(top / "cache")},
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
-
-
-def a_loopback_that_unloads():
-    equal(run_guest(0), 0)
-
-
-def a_loopback_that_does_not_unload():
-    equal(run_guest(1), 1)
-
-
-# ---- stored verdicts ------------------------------------------------------------------
-
-
-def stale_after(change):
-    """Names of jobs whose verdict a change of a tree makes stale. change() gets the folders of the
-    tree and of the cache."""
-    with tempfile.TemporaryDirectory() as folder:
-        top, cache = Path(folder) / "tree", Path(folder) / "cache"
-        files = {path.lstrip("-") for paths in jobs.SOURCES.values() for path in paths} - {"."}
-        for name in [*files, "tools/kdapl/vm/kernel.config", "tools/kdapl/vm/debug.config"]:
-            path = top / name if "." in Path(name).name else top / name / "file.c"
-            path.parent.mkdir(parents=True, exist_ok=True)
-            if not path.exists():
-                path.write_text("old", "ascii")
-        (cache / "kernels/stock-6.1").mkdir(parents=True)
-        (cache / "kernels/stock-6.1/complete").write_text("6.1.1", "ascii")
-        subprocess.run(["git", "init", "-q", top], check=True)
-        subprocess.run(["git", "-C", top, "-c", "user.name=x", "-c", "user.email=x", "commit", "-q",
-                        "--allow-empty", "-m", "x"], check=True)
-        known = [job for job in jobs.plan(["check-all"]) if job.inputs]
-        before = {job.name: store.Store(top, cache).key(job) for job in known}
-        change(top, cache)
-        return {job.name for job in known
-                if store.Store(top, cache).key(job) != before[job.name]}
-
-
-def changed(name):
-    return stale_after(lambda top, cache: (top / name).write_text("new", "ascii"))
+            shutil.copy(HERE.parent / name, check.parent)
+        (self.folder / "cache/kernels/some/lib/modules/1").mkdir(parents=True)
+        for name in ("tools/kdapl/perf/consistent.py", "tools/kdapl/trace/latency.bt",
+                     "tests/interop/interop.sh", "tests/conform/conform.sh",
+                     "tests/stress/soak/soak.sh"):
+            self.write(name, "")
+        self.write("tools/kdapl/vm/run.py", FAKE_RUN)
+        self.write("build/modules/1/kdapl-loop", FAKE_LOOP)
+        clean = {name: value for name, value in os.environ.items() if not name.startswith("KDAPL_")}
+        for status in (0, 1):
+            self.write("tests/selftests/lib.sh", FAKE_LIB.replace("UNLOAD", str(status)))
+            done = subprocess.run([check / "guest", "some", "loop"], check=False,
+                                  env=clean | {"KDAPL_CACHE": str(self.folder / "cache")},
+                                  capture_output=True)
+            self.assertEqual((status, done.returncode), (status, status), done.stderr)
 
 
 def everything(condition):
-    """Names of the jobs of check-all for which a condition holds."""
+    """Names of the jobs of check-all with verdicts for which a condition holds."""
     return {job.name for job in jobs.plan(["check-all"]) if job.inputs and condition(job)}
 
 
-def a_changed_source_makes_its_jobs_stale():
-    equal(changed("tests/interop/file.c"),
-          everything(lambda job: "interop" in job.inputs or "tree" in job.inputs))
-    equal(changed("drivers/infiniband/ulp/kdapl/tests/file.c"),
-          everything(lambda job: {"suites", "tree"} & set(job.inputs)))
+class Store(Case):
+    """store.py"""
 
+    def setUp(self):
+        super().setUp()
+        self.top, self.cache = self.folder / "tree", self.folder / "cache"
+        for name in {path.lstrip("-") for paths in jobs.SOURCES.values() for path in paths}:
+            self.write(f"tree/{name}" if "." in Path(name).name else f"tree/{name}/file.c", "old")
+        for name in ("kernel", "debug"):
+            self.write(f"tree/tools/kdapl/vm/{name}.config", "old")
+        self.kernel = self.write("cache/kernels/stock-6.1/complete", "6.1.1")
+        subprocess.run(["git", "init", "-q", self.top], check=True)
+        subprocess.run(["git", "-C", self.top, "-c", "user.name=x", "-c", "user.email=x",
+                        "commit", "-q", "--allow-empty", "-m", "x"], check=True)
 
-def a_changed_script_makes_its_jobs_stale():
-    equal(changed("tools/kdapl/check/two-guests/file.c"),
-          everything(lambda job: {"wire", "tree"} & set(job.inputs)))
+    def keys(self):
+        tree = store.Store(self.top, self.cache)
+        return {job.name: tree.key(job) for job in jobs.plan(["check-all"]) if job.inputs}
 
+    def stale_after(self, name, text="new"):
+        """Names of the jobs that a changed file makes stale."""
+        before = self.keys()
+        self.write(name, text)
+        return {name for name, key in self.keys().items() if key != before[name]}
 
-def a_changed_kernel_makes_its_jobs_stale():
-    equal(stale_after(lambda _, cache: (cache / "kernels/stock-6.1/complete").write_text("6.1.2")),
-          everything(lambda job: job.kernel == "stock-6.1"))
-    equal(changed("tools/kdapl/vm/debug.config"),
-          everything(lambda job: job.kernel == "own-6.12-debug" or "tree" in job.inputs))
+    def test_a_change_makes_exactly_its_jobs_stale(self):
+        def using(*names):
+            return everything(lambda job: {*names, "tree"} & set(job.inputs))
+        self.assertEqual(self.stale_after("tree/tests/interop/file.c"), using("interop"))
+        self.assertEqual(self.stale_after("tree/drivers/infiniband/ulp/kdapl/tests/file.c"),
+                         using("suites"))
+        self.assertEqual(self.stale_after("tree/tools/kdapl/check/two-guests/file.c"),
+                         using("wire"))
+        self.assertEqual(self.stale_after("tree/tools/kdapl/vm/debug.config"), everything(
+            lambda job: job.kernel == "own-6.12-debug" or "tree" in job.inputs))
+        self.assertEqual(self.stale_after("cache/kernels/stock-6.1/complete", "6.1.2"),
+                         everything(lambda job: job.kernel == "stock-6.1"))
 
-
-def a_verdict_is_found_for_its_tree_only():
-    with tempfile.TemporaryDirectory() as folder:
-        top, cache = Path(folder) / "tree", Path(folder) / "cache"
-        (top / "tests/interop").mkdir(parents=True)
-        subprocess.run(["git", "init", "-q", top], check=True)
-        subprocess.run(["git", "-C", top, "-c", "user.name=x", "-c", "user.email=x", "commit", "-q",
-                        "--allow-empty", "-m", "x"], check=True)
-        (top / "tests/interop/a.c").write_text("old", "ascii")
+    def test_a_verdict_holds_for_its_tree(self):
         job = next(job for job in jobs.plan(["check-kernels"]) if job.name == "interop-stock-6.1")
         job.took = job.cpu = 1
-        first = store.Store(top, cache)
-        equal(first.load(job), None)
-        first.save(job, first.key(job), tap.Tap().read("ok 1 - a"), "")
-        equal((first.load(job).passed, first.load(job).current), (1, True))
-        (top / "tests/interop/a.c").write_text("new", "ascii")
-        equal(store.Store(top, cache).load(job).current, False)
-        # The tree has changed during the run
-        first.save(job, first.key(job), tap.Tap().read("ok 1 - a"), "")
-        equal(store.Store(top, cache).load(job).current, False)
+        tree, good = store.Store(self.top, self.cache), tap.Tap().read("ok 1 - a")
+        self.assertIsNone(tree.load(job))
+        tree.save(job, tree.key(job), good, "")
+        self.assertTrue(tree.load(job).current)
+        self.write("tree/tests/interop/file.c", "new")
+        self.assertFalse(store.Store(self.top, self.cache).load(job).current)
+        # A run during which the tree has changed has no verdict
+        tree.save(job, tree.key(job), good, "")
+        self.assertFalse(store.Store(self.top, self.cache).load(job).current)
+
+    def test_red_jobs_come_first_then_the_longest(self):
+        tree, todo = store.Store(self.top, self.cache), jobs.blk()[1::2] + [jobs.soak()[1]]
+        for job, took, text in zip(todo, (1, 2, 3), ("not ok 1 - a", "ok 1 - a", "ok 1 - a")):
+            job.took, job.cpu = took, 1
+            tree.save(job, tree.key(job), tap.Tap().read(text), "")
+        self.assertEqual([job.name for job in store.order(tree, todo)],
+                         [todo[0].name, todo[2].name, todo[1].name])
 
 
-# ---- mutate ---------------------------------------------------------------------
+class Runner(Case):
+    """run.py"""
 
-POST = f"{fastpath.FOLDER}/post/post.c"
-SLOW = f"{fastpath.FOLDER}/ia/ia_query.c"
-SOURCE = """\
-/* Says what it does. */
-#define LIMIT 3
-int post(int n)
-{
-	return n > LIMIT;	// a "limit"
-}
-"""
+    def sums(self, *todo, limit=1):
+        runner.LOGS = self.folder
+        tree = type("Tree", (), {"key": lambda *_: "", "save": lambda *_: None})()
+        with open(os.devnull, "w", encoding="ascii") as null, redirect_stdout(null):
+            total = runner.run_jobs(todo, tree, limit)
+        return total.passed, total.failed, total.skipped
 
+    def job(self, name, script, *needs, **more):
+        return jobs.Job(name, ["sh", "-c", script], "", needs, **more)
 
-def breakage(*files):
-    found = breakages.Mutation(1, "test.mut")
-    for line in ["name: some-breakage", "breaks: a check",
-                 *(line for file in files for line in (f"file: {file}", "-old", "+new"))]:
-        found.read(line)
-    return found.check()
+    def test_sums(self):
+        good = self.job("good", "echo ok 1 - a")
+        bad = self.job("bad", "echo not ok 1 - a; exit 1")
+        self.assertEqual(self.sums(good, bad), (1, 1, 0))
+        self.assertEqual(self.sums(bad, self.job("needs", "echo ok 1 - a", "bad")), (0, 2, 0))
+        self.assertEqual(self.sums(bad, self.job("anyway", "echo ok 1 - a", "bad", anyway=True)),
+                         (1, 1, 0))
+        self.assertEqual(self.sums(self.job("none", ":")), (0, 1, 0))
+        self.assertEqual(self.sums(self.job("status", "echo ok 1 - a; exit 3")), (1, 1, 0))
+        self.assertEqual(self.sums(self.job("step", ":", step=True)), (0, 0, 0))
+        self.assertEqual(self.sums(self.job("no product", "echo ok 1 - a", product=False)),
+                         (0, 0, 0))
 
+    def test_what_hangs_is_ended_and_has_failed(self):
+        hangs = self.job("hangs", "sleep 600; echo ok 1 - a", minutes=0.01)
+        self.assertEqual(self.sums(hangs, self.job("good", "echo ok 1 - a")), (1, 1, 0))
+        slow, waits = (self.job("slow", "sleep 600"), self.job("waits", "echo ok 1 - a", "slow"))
+        self.assertEqual(self.sums(slow, waits, limit=0.01), (0, 2, 0))
 
-def checked(edit, verdict="caught", file=POST):
-    """The result of mutate --check for a verdict on SOURCE after an edit. verdict=None: there
-    is no verdict."""
-    with tempfile.TemporaryDirectory() as folder:
-        tree, broken = Path(folder), breakage(file)
-        (tree / file).parent.mkdir(parents=True)
-        (tree / file).write_text(SOURCE, encoding="utf-8")
-        data = {broken.digest(): {"verdict": verdict, "by": "", "files":
-                                  verdicts.file_versions([broken], tree)}} if verdict else {}
-        (tree / file).write_text(edit(SOURCE), encoding="utf-8")
-        out = io.StringIO()
-        with redirect_stdout(out):
-            good = verdicts.check([broken], data, tree)
-        lines = out.getvalue().splitlines()
-        equal((lines[0], good), ("1..1", lines[1].startswith("ok")))
-        return lines[1]
-
-
-GOOD = "ok 1 - mutate: some-breakage"
-STALE = f"not {GOOD}: its verdict is for an older post.c"
-
-
-def a_verdict_for_the_current_file():
-    equal(checked(lambda text: text), GOOD)
-
-
-def a_verdict_for_an_older_file():
-    equal(checked(lambda text: text.replace("n > LIMIT", "n >= LIMIT")), STALE)
-    equal(checked(lambda text: text.replace("LIMIT 3", "LIMIT 4")), STALE)
-
-
-def changes_of_comments_and_spaces_keep_a_verdict():
-    equal(checked(lambda text: text.replace("Says", "It says").replace("a \"limit\"", "why")),
-          GOOD)
-    equal(checked(lambda text: text.replace("return n >", "return  n\n\t\t>")), GOOD)
-    equal(checked(lambda text: text.replace("int post", "/* Why:\n * so */\n\nint post")), GOOD)
-
-
-def a_breakage_without_a_verdict():
-    equal(checked(lambda text: text, verdict=None), f"not {GOOD}: has no verdict")
-
-
-def a_breakage_that_survived():
-    equal(checked(lambda text: text, verdict="survived"), f"not {GOOD}: survived")
-
-
-def a_verdict_without_a_version_of_the_file():
-    broken = breakage(POST)
-    equal(verdicts.why_stale(broken, {"verdict": "caught", "by": ""}, {POST: "1"}),
-          "its verdict is for an older post.c")
-
-
-def a_breakage_of_two_files_needs_both_versions():
-    broken = breakage(SLOW, POST)
-    result = {"verdict": "caught", "by": "", "files": {SLOW: "1", POST: "1"}}
-    equal([verdicts.why_stale(broken, result, {SLOW: "1", POST: version})
-           for version in "12"], [None, "its verdict is for an older post.c"])
-
-
-def breakages_of_other_files_need_no_verdict():
-    out = io.StringIO()
-    with redirect_stdout(out):
-        verdicts.check([breakage(SLOW), breakage(POST)], {})
-    equal(out.getvalue().splitlines()[0], "1..1")
-
-
-def comment_signs_in_strings_are_kept():
-    equal(verdicts.source_words('a("/*  x  */") /* y */ + \'"\';\n# if 1 // z\n b\n'),
-          'a("/*  x  */") + \'"\';\n# if 1\nb')
-
-
-def each_file_of_the_path_has_breakages():
-    files = {file for m in breakages.read_table() for file in m.files()}
-    equal(sorted(name for name in fastpath.FILES if not (breakages.TOP / name).exists()), [])
-    equal({f"{fastpath.FOLDER}/{name}.c" for name in fastpath.OBJECTS} - files, set())
-
-
-def verdicts_contain_no_local_paths():
-    equal(verdicts.without_paths("does not build: /home/a/b/drivers/x/post.c:1:2: error: a/b "
-                                 "in /usr/include/c.h"),
-          "does not build: drivers/x/post.c:1:2: error: a/b in include/c.h")
-
-
-def suites_to_run_first_exist():
-    have = suites.wanted(suites.TESTS)
-    files = [path.name for path in (breakages.TOP / fastpath.FOLDER).glob("*/*.[ch]")]
-    for name, globs in trials.FIRST.items():
-        equal((name, files.count(name)), (name, 1))
-        for glob in globs.split():
-            equal((glob, any(fnmatch.fnmatch(suite, glob) for suite in have)), (glob, True))
-
-
-def the_suite_that_caught_a_breakage_runs_first():
-    have = {"kdapl_a": ["one"], "kdapl_b": ["two"]}
-    broken = breakage(POST)
-    equal([trials.first_suites(broken, by, have) for by in ("KUnit: two", "", "loopback: one")],
-          ["kdapl_b kdapl_post*", "kdapl_post*", "kdapl_post*"])
-
-
-def run_queue(console, status, names, before=()):
-    """Run a queue on the console of a guest. Returns the verdicts, and the modules to try
-    again alone and with others."""
-    boot, trials.boot = trials.boot, lambda *_, **__: (console, status)
-    builder = type("Builder", (), {"home": Path("/")})
-    try:
-        queue = trials.KunitQueue(builder, 8)
-        queue.waiting = list(before)
-        return list(queue.run(names)), queue.alone, queue.waiting
-    finally:
-        trials.boot = boot
-
-
-FINE = "mutant {0} begins\nok 1 kdapl_post\nmutant {0} ends with 0\n"
-RED = ("mutant {0} begins\n# one: EXPECTATION FAILED at\nnot ok 1 kdapl_post\n"
-       "mutant {0} ends with 0\n")
-
-
-def modules_after_a_hanging_one_are_tried_again():
-    equal(run_queue(FINE.format("a") + "mutant b begins\n# Subtest: kdapl_post\n", 124,
-                ["a", "b", "c"], before=["d"]),
-          ([("a", None), ("b", "time limit")], [], ["c", "d"]))
-
-
-def a_crash_after_a_failure_is_tried_again_alone():
-    equal(run_queue(RED.format("a") + "mutant b begins\nBUG: at b\n", 97, ["a", "b", "c"]),
-          ([("a", "one")], ["b"], ["c"]))
-
-
-def a_guest_that_does_not_boot_gives_no_verdict():
-    equal(run_queue("", 124, ["a", "b"]), ([], [], ["a", "b"]))
-
-
-def a_console_without_output_is_late():
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "log"
-        log.write_text("mutant a begins\n", encoding="ascii")
-        watch = trials.Watch(log)
-        equal(watch.late(), False)
-        watch.heard -= trials.QUIET * trials.stretch() + 1
-        with open(log, "a", encoding="ascii") as file:
-            file.write("ok 1 kdapl_post\n")
-        equal(watch.late(), False)
-        watch.heard -= trials.QUIET * trials.stretch() + 1
-        with open(log, "a", encoding="ascii") as file:
-            file.write("watchdog: BUG: soft lockup - CPU#1 stuck for 120s!\n")
-        equal(watch.late(), True)
-        watch.heard, watch.since = time.monotonic(), watch.since - 1000 * trials.stretch()
-        equal(watch.late(), True)
-        with open(log, "a", encoding="ascii") as file:
-            file.write("mutant a ends with 0\n")
-        equal(watch.late(), False)
-
-
-# ---- man-pages --------------------------------------------------------------
-
-MAN = script(HERE.parent / "docs" / "man_pages.py")
-KERNEL_DOC = r""".TH "dat_x" 9 "dat_x" "May 2026" "Kernel Hacker's Manual" LINUX
-.SH NAME
-dat_x \- do it
-.SH SYNOPSIS
-.B "DAT_RETURN" dat_x
-.BI "(DAT_EP_HANDLE ep "  ","
-.BI "DAT_COUNT *list[] "  ");"
-.SH "RETURN"
-
-
-* DAT_SUCCESS
-* DAT_INVALID_HANDLE - no EP, or one
-of ``\fI\fP<another>`` IA
-
-The rest.
-"""
-
-
-def man_page(text=KERNEL_DOC):
-    name, text = MAN.page(text, "2026-05-01")
-    equal(name, "dat_x")
-    return text.splitlines()
-
-
-def a_manual_page_has_the_prototype():
-    text = man_page()
-    equal(text[:1], ['.TH DAT_X 9 2026-05-01 "kDAPL 2.0" "kDAPL calls"'])
-    equal(text[text.index(".SH SYNOPSIS") + 1:text.index(".SH RETURN")],
-          [".nf", ".B #include <dat/kdat.h>", ".PP",
-           '.BI "DAT_RETURN dat_x(DAT_EP_HANDLE " ep ,',
-           '.BI "                 DAT_COUNT *" list[] );', ".fi"])
-
-
-def each_return_value_has_a_paragraph():
-    text = man_page()
-    equal(text[text.index(".SH RETURN") + 1:text.index(".SH SEE ALSO")],
-          [".TP", r"\fBDAT_SUCCESS\fP", ".TP", r"\fBDAT_INVALID_HANDLE\fP",
-           "no EP, or one", r"of \fB@<another>\fP IA", ".PP", "The rest."])
-
-
-def an_exported_call_without_a_manual_page():
-    with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "dat_x.9").touch()
-        found = {Path("x.c"): ["dat_x"], Path("y.c"): ["dat_y"]}
-        equal(list(MAN.missing(found, Path(folder))),
-              ["y.c: dat_y is exported, but has no manual page"])
-
-
-# ---- coverage ---------------------------------------------------------------
 
 PAGE = """
 post.c: dat_a()
@@ -744,150 +417,47 @@ one reason.
 Now and then a race is lost.
 """
 A, B, C = (("post.c", "dat_a", text) for text in ("first();", "second();", "third();"))
+# Lines that no test reaches; the numbers of those that the page does not explain, and of
+# explanations without such a line
+MISSED = {
+    "one explanation for several lines": ({A: [1], B: [2], C: [3]}, 0, 0),
+    "a line without an explanation": ({A: [1], B: [2], ("post.c", "dat_b", "first();"): [9]}, 1, 0),
+    "the same line twice": ({A: [1, 5], B: [2]}, 1, 0),
+    "a line that is reached": ({A: [1], C: [3]}, 0, 1),
+    "a line that some runs reach": ({A: [1], B: [2]}, 0, 0),
+}
 
 
-def compared(missed, page=PAGE):
-    """Numbers of lines without an explanation, and of explanations without a line."""
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "page"
-        path.write_text(page, encoding="ascii")
-        return tuple(map(len, coverage.compare(missed, coverage.explained(path))))
+class Coverage(Case):
+    """coverage.py"""
+
+    def compared(self, missed, page=PAGE):
+        return tuple(map(len, coverage.compare(
+            missed, coverage.explained(self.write("page", page)))))
+
+    def test_explanations(self):
+        for name, (missed, *expected) in MISSED.items():
+            with self.subTest(name):
+                self.assertEqual(self.compared(missed), tuple(expected))
+        self.assertEqual(self.compared({A: [1]}, PAGE[:PAGE.index("\tsecond")]), (1, 0))
+
+    def test_the_function_of_a_line_is_found(self):
+        text = ["static int a(int x)", "{", "\tb(x);", "}", "EXPORT_SYMBOL_GPL(a);", "",
+                "static struct c *", "d(int x,", "  int y)", "{", "out:", "\treturn NULL;"]
+        self.assertEqual([coverage.function_of(text, number) for number in (1, 3, 9, 12)],
+                         ["a", "a", "d", "d"])
 
 
-def the_function_of_a_line_is_found():
-    text = ["static int a(int x)", "{", "\tb(x);", "}", "EXPORT_SYMBOL_GPL(a);", "",
-            "static struct c *", "d(int x,", "  int y)", "{", "out:", "\treturn NULL;"]
-    equal([coverage.function_of(text, number) for number in (1, 3, 9, 12)],
-          ["a", "a", "d", "d"])
+class Mutations(Case):
+    """mutations/*.mut"""
 
+    def test_each_file_of_the_path_has_breakages(self):
+        broken = {name for path in (HERE / "mutations").glob("*.mut")
+                  for name in re.findall(r"^file: (.*)$", path.read_text(encoding="utf-8"), re.M)}
+        self.assertEqual([name for name in fastpath.FILES if not (TOP / name).exists()], [])
+        self.assertEqual({f"{fastpath.FOLDER}/{name}.c" for name in fastpath.OBJECTS} - broken,
+                         set())
 
-def one_explanation_for_several_lines():
-    equal(compared({A: [1], B: [2], C: [3]}), (0, 0))
-
-
-def a_line_without_an_explanation():
-    equal(compared({A: [1], B: [2], ("post.c", "dat_b", "first();"): [9]}), (1, 0))
-    equal(compared({A: [1, 5], B: [2]}), (1, 0))
-
-
-def an_explanation_without_a_reason():
-    equal(compared({A: [1]}, "post.c: dat_a()\n---\n\n::\n\n\tfirst();\n"), (1, 0))
-
-
-def an_explanation_for_a_line_that_is_reached():
-    equal(compared({A: [1], C: [3]}), (0, 1))
-
-
-def an_explanation_for_a_line_that_some_runs_reach():
-    equal(compared({A: [1], B: [2]}), (0, 0))
-
-
-def counts_of_guests_are_added():
-    def unit(count, *branches):
-        return {"files": [{"file": "/copy/drivers/infiniband/ulp/kdapl/post/post.c", "lines": [
-            {"line_number": 7, "function_name": "dat_a", "count": count,
-             "branches": [{"count": branch} for branch in branches]}]},
-                          {"file": "/linux/include/x.h", "lines": [
-                              {"line_number": 1, "count": 0, "branches": []}]}]}
-    lines = coverage.defaultdict(coverage.Line)
-    coverage.add(lines, [unit(1, 1, 0), unit(0, 0, 0)], Path("/copy"))
-    coverage.add(lines, [unit(2, 1, 1)], Path("/copy"))
-    equal(list(lines), [("post.c", 7)])
-    line = lines["post.c", 7]
-    equal((line.count, list(line.branches.values())), (3, [2, 1]))
-
-
-# ---- commits ----------------------------------------------------------------
-
-SIGNED = "Signed-off-by: Some Body <body@example.org>"
-
-
-def faults(*lines):
-    return list(commits.faults("\n".join(lines)))
-
-
-def a_correct_commit_message():
-    equal(faults("kdapl: do it", "", "It was not done.", "", SIGNED), [])
-    equal(faults("kdapl_loop: do it", "", "It was not done:", "", "\t" + "x y " * 30, "",
-                 SIGNED), [])
-
-
-def a_commit_without_a_sign_off_or_a_reason():
-    equal(faults("tools: do it", "", "Why not."),
-          ["no Signed-off-by with a name and an address"])
-    equal(faults("tools: do it", "", SIGNED), ["no body with the reason"])
-
-
-def a_commit_with_a_wrong_subject():
-    equal(faults("Do it", "", "Why.", "", SIGNED),
-          ['the subject does not have the form "part: imperative summary"'])
-    equal(faults("kdapl: " + "a" * 70 + ".", "", "Why.", "", SIGNED),
-          ["the subject has 78 columns, at most 75 are allowed", "the subject ends with a full stop"])
-    equal(faults("kdapl: do it", "Why.", "", SIGNED), ["the second line is not empty"])
-
-
-def a_commit_with_a_long_line():
-    equal(faults("kdapl: do it", "", "word " * 20, "", SIGNED),
-          ["a line has 100 columns, at most 75 are allowed: word word word word word word ..."])
-
-
-# ---- header-docs ------------------------------------------------------------
-
-HEADER = """
-/**
- * enum dat_hue - DAT_HUE: a colour
- * @DAT_RED: red
- * Source: here.
- */
-typedef enum dat_hue {
-	DAT_RED = 1,	/* not a description */
-} DAT_HUE;
-/**
- * struct dat_dot - DAT_DOT: a dot
- * @hue: its colours
- * Source: here.
- */
-typedef struct dat_dot {
-	DAT_HUE hue[2][2];
-} DAT_DOT;
-/**
- * typedef DAT_MASK - a mask
- * Source: here.
- * * %DAT_HUE_FIELD - hue
- */
-typedef u64 DAT_MASK;
-#define DAT_HUE_FIELD	1ULL
-/**
- * DOC: Pointers
- *
- * .. c:type:: void *DAT_PLACE
- *
- *    An address. Source: here.
- */
-typedef void *DAT_PLACE;
-"""
-
-
-def a_documented_header():
-    equal(list(header_docs.complaints(HEADER)), [])
-
-
-def each_line_of_its_comments_is_needed():
-    lines = HEADER.splitlines(keepends=True)
-    for i, line in enumerate(lines):
-        if line.startswith(" * ") and len(line) > 4:
-            text = "".join(lines[:i] + lines[i + 1:])
-            if not list(header_docs.complaints(text)):
-                raise AssertionError(f"no complaint without {line!r}")
-
-
-def what_is_new_in_a_header():
-    text = HEADER.replace("DAT_RED = 1,", "DAT_RED = 1,\n\tDAT_BLUE = 2,") + "#define DAT_NEW 1\n"
-    equal([complaint for _, complaint in header_docs.complaints(text)],
-          ["dat_hue: DAT_BLUE is not described", "DAT_NEW has no kernel-doc"])
-
-
-# ---- version ----------------------------------------------------------------
 
 VERSIONED = {   # file -> an edit that makes its version, or its kernels, wrong
     "drivers/infiniband/ulp/kdapl/ia/main.c": ('MODULE_VERSION("', 'MODULE_VERSION("9'),
@@ -901,82 +471,24 @@ VERSIONED = {   # file -> an edit that makes its version, or its kernels, wrong
 }
 
 
-def version_complaints(broken=None):
-    """Number of lines that check/version prints about a copy with one file broken."""
-    with tempfile.TemporaryDirectory() as folder:
-        for name, (old, new) in VERSIONED.items():
-            text = (HERE.parents[2] / name).read_text(encoding="utf-8")
-            if name == broken:
-                if old not in text:
-                    raise AssertionError(f"expected {old!r} in {name}: not found")
-                text = text.replace(old, new, 1)
-            (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
-            (Path(folder) / name).write_text(text, encoding="utf-8")
-        return len(subprocess.run([HERE / "version", folder], check=True, text=True,
+class Version(Case):
+    """version"""
+
+    def complaints(self):
+        return len(subprocess.run([HERE / "version", self.folder], check=True, text=True,
                                   stdout=subprocess.PIPE).stdout.splitlines())
 
-
-def all_versions_agree():
-    equal(version_complaints(), 0)
-
-
-def a_version_that_differs_is_reported():
-    equal({name: version_complaints(name) for name in VERSIONED},
-          {name: 4 if name.endswith("main.c") else 1 for name in VERSIONED})
-
-
-# ---- Kbuild ------------------------------------------------------------------
-
-def bench_option(*variables):
-    """CONFIG_INFINIBAND_KDAPL_BENCH of "make modules_tests" with these variables of kbuild."""
-    top = HERE.parents[2]
-    text = (f"src := {top}\ninclude {top}/Kbuild\n"
-            "all:\n\t@echo '$(CONFIG_INFINIBAND_KDAPL_BENCH)'\n")
-    return subprocess.run(["make", "-s", "-f", "-", "KDAPL_TESTS=m", *variables], input=text,
-                          check=True, text=True, stdout=subprocess.PIPE).stdout.strip()
-
-
-def bench_is_built_where_its_kconfig_allows():
-    kernel, x86 = ("VERSION=6", "PATCHLEVEL=12"), ("SRCARCH=x86", "CONFIG_X86_64=y")
-    others = (kernel + ("SRCARCH=arm64", "CONFIG_ARM64=y"), ("VERSION=6", "PATCHLEVEL=1") + x86,
-              ("VERSION=7", "PATCHLEVEL=12") + x86)
-    equal((bench_option(*kernel, *x86), [bench_option(*other) for other in others]),
-          ("m", ["", "", ""]))
-
-
-# ---- table of kernels -----------------------------------------------------------
-
-def every_stage_of_a_kernel_has_a_cell():
-    def cell(state, *lines):
-        return grid.cell(state, tap.Tap().read("\n".join(lines)))
-
-    equal([cell("done", "ok 1 - a", "ok 2 - b # SKIP why"), cell("failed", "not ok 1 - a", "ok 2 - b"),
-           cell("done", "ok 1 - a # SKIP why"), grid.cell("failed", None)],
-          ["1 passed", "1 failed", "skipped", "not run"])
-    equal(list(grid.lines(["one", "other"], ["build", "loop"],
-                          {("one", "build"): "1 passed", ("one", "loop"): "not run",
-                           ("other", "build"): "1 failed"}, {"one": "6.1.0", "other": "7.3"})),
-          ["kernel  release  build     loop",
-           "one     6.1.0    1 passed  not run",
-           "other   7.3      1 failed  -"])
-    equal(grid.reasons("ok 1 - a # SKIP no rxe\nok 2 - b\n"), ["no rxe"])
-
-
-# ---- table of the adapter model ---------------------------------------------------
-
-def a_personality_that_ends_early_has_cases_that_were_not_run():
-    runs = {"all": "    ok 1 - loop srq/0\n    ok 2 - loop srq/1\n    ok 3 - loop flow/a\n",
-            "other": "    ok 1 - loop srq/0 # SKIP no SRQ\n    not ok 2 - loop srq/1\n",
-            "none": ""}
-    lines = list(matrix.table({name: matrix.read(text) for name, text in runs.items()}))
-    equal([line.split() for line in lines[:4]],
-          [["all", "other", "none"], ["srq", "2", "0+1f+1s", "0+2n"],
-           ["flow", "1", "0+1n", "0+1n"], ["all", "3", "0+1f+1s+1n", "0+3n"]])
-    equal(lines[4:], ["other: failed: srq/1", "other: 1 not run, the first is flow/a",
-                      "other: 1 skipped: no SRQ", "none: 3 not run, the first is srq/0"])
-
-
-# ---- trends -------------------------------------------------------------------
+    def test_each_version_is_compared(self):
+        texts = {name: (TOP / name).read_text(encoding="utf-8") for name in VERSIONED}
+        for name, text in texts.items():
+            self.write(name, text)
+        self.assertEqual(self.complaints(), 0)
+        for name, (old, new) in VERSIONED.items():
+            with self.subTest(name):
+                self.assertIn(old, texts[name])
+                self.write(name, texts[name].replace(old, new, 1))
+                self.assertEqual(self.complaints(), 4 if name.endswith("main.c") else 1)
+                self.write(name, texts[name])
 
 
 def soak_rows(rounds=40, noise=300, **growth):
@@ -993,59 +505,26 @@ def soak_rows(rounds=40, noise=300, **growth):
     return rows
 
 
-def growing(rows):
-    return [entry[0] for entry in trends.evaluate(rows) if entry[-1]]
+class Trends(Case):
+    """trends.py"""
 
+    def test_growth(self):
+        for growth, expected in (
+                ({}, []), ({"kmalloc_bytes": 4096}, ["kmalloc_bytes"]),
+                ({"objects": 0.1}, ["objects"]), ({"used_kib": -1000}, []),
+                ({"used_kib": 60, "vmalloc_kib": 0.4}, []),
+                ({"noise": 100000, "kmalloc_bytes": 2000}, [])):
+            with self.subTest(growth):
+                self.assertEqual([entry[0] for entry in trends.evaluate(soak_rows(**growth))
+                                  if entry[-1]], expected)
 
-def noise_is_no_trend():
-    equal(growing(soak_rows()), [])
+    def test_few_rounds_and_missing_columns_fail(self):
+        self.assertRaises(ValueError, list, trends.evaluate(soak_rows(rounds=9)))
+        path = self.write("samples.csv", "round,seconds\n" + "1,1\n" * 20)
+        done = subprocess.run([HERE / "trends.py", path], check=False, text=True,
+                              stdout=subprocess.PIPE)
+        self.assertEqual((done.returncode, done.stdout.splitlines()[-1][:6]), (1, "not ok"))
 
-
-def a_page_for_each_round_is_a_trend():
-    equal(growing(soak_rows(kmalloc_bytes=4096)), ["kmalloc_bytes"])
-
-
-def an_object_in_ten_rounds_is_a_trend():
-    equal(growing(soak_rows(objects=0.1)), ["objects"])
-
-
-def memory_that_shrinks_is_no_trend():
-    equal(growing(soak_rows(used_kib=-1000)), [])
-
-
-def growth_within_the_limit_is_no_trend():
-    equal(growing(soak_rows(used_kib=60, vmalloc_kib=0.4)), [])
-
-
-def noise_hides_growth_of_its_size():
-    equal(growing(soak_rows(noise=100000, kmalloc_bytes=2000)), [])
-
-
-def growth_in_the_first_rounds_does_not_count():
-    rows = soak_rows()
-    for row in rows[:8]:
-        row["used_kib"] = str(float(row["used_kib"]) - 50000)
-    equal(growing(rows), [])
-
-
-def a_run_with_few_rounds_is_not_evaluated():
-    try:
-        growing(soak_rows(rounds=9))
-    except ValueError:
-        return
-    raise AssertionError("expected ValueError for 9 rounds")
-
-
-def a_column_that_is_missing_is_a_failure():
-    with tempfile.NamedTemporaryFile("w", suffix=".csv", encoding="ascii") as file:
-        file.write("round,seconds\n" + "1,1\n" * 20)
-        file.flush()
-        run = subprocess.run([HERE / "trends.py", file.name], check=False, text=True,
-                             capture_output=True)
-    equal((run.returncode, run.stdout.splitlines()[-1][:6]), (1, "not ok"))
-
-
-# ---- copy-to-mainline --------------------------------------------------------
 
 KERNEL_TREE = {
     "drivers/infiniband/Kconfig": 'source "drivers/infiniband/ulp/ipoib/Kconfig"\n',
@@ -1058,150 +537,42 @@ KERNEL_TREE = {
     "MAINTAINERS": "Maintainers List\n----------------\n\nLPC\nF:\tl\n\nKCSAN\nF:\tc\n\n"
                    "KDUMP\nF:\td\n\nLAST\nF:\tx\n",
 }
-
-
 # What a copied page must not name: other pages that were left out, and files of this repository
 OUT_OF_TREE = re.compile(r"kdapl-(bench|building|coverage|install|testing|versioning)\b|tools/kdapl|"
                          r"\btests/|``make |KDIR|README|CHANGELOG|CONTRIBUTING|Out of tree")
 
 
-def kernel_tree(folder):
-    """Write the files of a kernel tree that copy-to-mainline changes."""
-    tree = Path(folder)
-    for name, text in KERNEL_TREE.items():
-        (tree / name).parent.mkdir(parents=True, exist_ok=True)
-        (tree / name).write_text(text, encoding="utf-8")
-    return tree
+class CopyToMainline(Case):
+    """copy-to-mainline"""
 
+    def copy(self):
+        """The texts of the tree after a copy."""
+        subprocess.run([HERE.parent / "copy-to-mainline", self.folder], check=True)
+        return {str(path.relative_to(self.folder)): path.read_text(encoding="utf-8")
+                for path in self.folder.rglob("*") if path.is_file()}
 
-def pages_in_a_kernel_tree_name_no_file_that_it_lacks():
-    with tempfile.TemporaryDirectory() as folder:
-        tree = kernel_tree(folder)
-        subprocess.run([HERE.parent / "copy-to-mainline", tree], check=True)
-        pages = {page.name: page.read_text(encoding="utf-8")
-                 for page in (tree / "Documentation/infiniband").glob("kdapl*.rst")}
-        equal([f"{name}: {line}" for name, text in pages.items() for line in text.splitlines()
-               if OUT_OF_TREE.search(line)], [])
-        equal(sorted({name for text in pages.values()
-                      for name in re.findall(r"\bkdapl-[a-z-]+\.rst", text)} - set(pages)), [])
-        equal(len(pages) > 10, True)
-
-
-def nothing_is_copied_into_half_a_tree():
-    with tempfile.TemporaryDirectory() as folder:
-        tree = kernel_tree(folder)
-        (tree / "MAINTAINERS").unlink()
-        before = sorted(tree.rglob("*"))
-        run = subprocess.run([HERE.parent / "copy-to-mainline", tree], check=False, text=True,
-                             stderr=subprocess.PIPE)
-        equal((run.returncode, "MAINTAINERS" in run.stderr, sorted(tree.rglob("*")) == before),
-              (2, True, True))
-
-
-def a_kernel_tree_gets_kdapl_once():
-    with tempfile.TemporaryDirectory() as folder:
-        tree = kernel_tree(folder)
-        texts = []
-        for _ in range(2):
-            subprocess.run([HERE.parent / "copy-to-mainline", tree], check=True)
-            texts.append({path: path.read_bytes() for path in tree.rglob("*") if path.is_file()})
-        equal([str(path) for path in texts[1] if texts[1][path] != texts[0].get(path)], [])
-        for name, old in KERNEL_TREE.items():
-            added = "kdapl" in (tree / name).read_text(encoding="utf-8")
-            equal((name, added), (name, not name.endswith("other")))
-        names = [entry.split("\n", 1)[0].split(" ", 1)[0] for entry in
-                 (tree / "MAINTAINERS").read_text(encoding="utf-8").split("\n\n")]
-        equal(names, ["Maintainers", "LPC", "KCSAN", "KDAPL", "KDUMP", "LAST"])
-        for name in ("samples/kdapl/tutorial.h", "include/dat/kdat.h",
-                     "Documentation/ABI/testing/debugfs-kdapl"):
-            equal((name, (tree / name).exists()), (name, True))
-
-
-# ---- perf/consistent.py --------------------------------------------------------------
-
-BUCKETS = [{"from_ns": low, "to_ns": low + 100, "count": count}
-           for low, count in ((900, 5), (1000, 4), (5000, 1))]
-LATENCY = {"test": "latency", "operation": "send", "side": "kdapl", "size": 8, "eps": 1,
-           "depth": 1, "messages": 10, "bytes": 80, "peer_messages": 10, "wrong_bytes": 0,
-           "min_ns": 910, "max_ns": 5050, "median_ns": 990, "average_ns": 1400,
-           "deviation_ns": 1200, "p99_ns": 5050, "p999_ns": 5050, "histogram": BUCKETS}
-RATE = {"test": "bandwidth", "operation": "write", "side": "kdapl", "size": 8, "eps": 2, "depth": 4,
-        "messages": 20, "bytes": 160, "peer_messages": 0, "wrong_bytes": 0, "ns": 160000,
-        "mib_per_s": 0.954, "mpps": 0.125, "peak_ns": 30000, "peak_messages": 5}
-TABLE = """\
-  #bytes side   #iterations
-       8 kdapl           10  0.91 5.05 0.99 1.40 1.20 5.05 5.05 1.000
-       8 verbs           10  0.91 5.05 0.99 1.40 1.20 5.05 5.05 1
-       8 kdapl           20  1.27 0.95 0.125000 1.000
-       8 verbs           20  1.27 0.95 0.125000 1
-"""
-
-
-def measured(kinds=(LATENCY, RATE)):
-    """What kdapl-loop perf --json prints for ten messages of each of two EPs."""
-    rows = [copy.deepcopy(row) | {"side": side} for row in kinds
-            for side in ("kdapl", "verbs")]
-    return {"error": "", "rows": rows, "ratios": [
-        {key: row[key] for key in ("test", "operation", "size")} | {"kdapl_to_verbs": 1.0}
-        for row in rows[::2]]}
-
-
-def contradictions(data, text=TABLE):
-    opts = consistent.parse(["-", "--iters", "10", "--qp", "2"])
-    return list(consistent.contradictions(data, opts, text))
-
-
-def consistent_measurements():
-    equal(contradictions(measured()), [])
-
-
-def each_figure_of_a_measurement_is_checked():
-    for row, changes in ((LATENCY, {
-            "side": "verbs", "size": 9, "eps": 2, "depth": 2, "messages": 11, "bytes": 81,
-            "peer_messages": 9, "wrong_bytes": 1, "min_ns": 1000, "max_ns": 5040,
-            "median_ns": 1010, "average_ns": 900, "deviation_ns": 5000, "p99_ns": 1010,
-            "p999_ns": 5051, "histogram": BUCKETS[:2]}), (RATE, {
-                "operation": "read", "eps": 3, "messages": 19, "bytes": 152, "peer_messages": 20,
-                "wrong_bytes": 1, "ns": 150000, "mib_per_s": 0.96, "mpps": 0.126,
-                "peak_ns": 60000, "peak_messages": 3})):
-        for key, value in changes.items():
-            data = measured()
-            at = next(i for i, r in enumerate(data["rows"]) if r["test"] == row["test"])
-            data["rows"][at][key] = value
-            equal((row["test"], key, bool(contradictions(data))), (row["test"], key, True))
-
-
-def an_error_a_wrong_ratio_and_a_missing_row_are_found():
-    for key, value in (("error", "no"), ("rows", measured((LATENCY,))["rows"]),
-                       ("ratios", [r | {"kdapl_to_verbs": 1.1} for r in measured()["ratios"]])):
-        equal((key, bool(contradictions(measured() | {key: value}))), (key, True))
-
-
-def another_table_is_found():
-    for old, new in (("0.99", "0.97"), ("0.125000 1.000", "0.125000 1.100"), ("8 verbs", "9 verbs"),
-                     ("kdapl           20", "kdapl           21")):
-        equal((old, bool(contradictions(measured(), TABLE.replace(old, new, 1)))), (old, True))
-
-
-def main():
-    tests = [value for name, value in globals().items()
-             if callable(value) and getattr(value, "__module__", "") == __name__ and
-             not value.__code__.co_argcount and not value.__code__.co_flags & 0x04 and
-             name != "main"]
-    print(f"1..{len(tests)}")
-    failed = 0
-    for number, test in enumerate(tests, 1):
-        name = test.__name__.replace("_", " ")
-        try:
-            test()
-            print(f"ok {number} - {name}")
-        except Exception:   # pylint: disable=broad-except # counted as a failure
-            failed += 1
-            for line in traceback.format_exc().splitlines()[-6:]:
-                print(f"# {line}")
-            print(f"not ok {number} - {name}")
-    return 1 if failed else 0
+    def test_a_tree_gets_kdapl_once(self):
+        for name, text in KERNEL_TREE.items():
+            self.write(name, text)
+        texts = self.copy()
+        self.assertEqual(self.copy(), texts)
+        self.assertEqual({name for name in KERNEL_TREE if "kdapl" not in texts[name]},
+                         {"include/other", "Documentation/ABI/testing/other"})
+        self.assertEqual(re.findall(r"\n\n(\w+).*\n[MF]:", texts["MAINTAINERS"]),
+                         ["LPC", "KCSAN", "KDAPL", "KDUMP", "LAST"])
+        self.assertLess({"samples/kdapl/tutorial.h", "include/dat/kdat.h",
+                         "Documentation/ABI/testing/debugfs-kdapl"}, set(texts))
+        pages = {Path(name).name: text for name, text in texts.items()
+                 if re.fullmatch(r"Documentation/infiniband/kdapl.*\.rst", name)}
+        self.assertGreater(len(pages), 10)
+        for name, text in pages.items():
+            self.assertEqual((name, OUT_OF_TREE.findall(text)), (name, []))
+            self.assertEqual((name, set(re.findall(r"\bkdapl-[a-z-]+\.rst", text)) - set(pages)),
+                             (name, set()))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    RESULT = unittest.main(exit=False).result
+    GOOD = RESULT.wasSuccessful() and RESULT.testsRun
+    print(f"1..1\n{'ok' if GOOD else 'not ok'} 1 - the tests of the tools, {RESULT.testsRun} in all")
+    sys.exit(not GOOD)
