@@ -3,7 +3,6 @@
 # The block device over DAT (drivers/block/datblk): client and server in one guest, over rxe.
 # Data are verified through /dev/datblkN and compared with the device or file of the server.
 # KDAPL_BLK_ROUNDS=N: N restarts of the server during verified writes (default 2).
-# time: 400
 
 . "${0%/*}/lib.sh"
 

@@ -24,7 +24,7 @@ all_tested() {
 	fi
 }
 
-if [ ! -d "$DEBUGFS/failslab" ] && [[ ${KDAPL_VM:-} != own-* ]]; then
+if ! has_fault_injection; then
 	echo "1..0 # SKIP the kernel has no fault injection for allocations"
 	exit 0
 fi

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # Memory pressure: two streams go on while the kernel has little memory and reclaims pages, and
 # posts and completions allocate nothing.
-# time: 300
 
 . "${0%/*}/lib.sh"
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # kdapl.ko is loaded and unloaded in a loop, also with a Consumer: the kernel's memory does not
 # grow, and debugfs and sysfs have the same entries afterwards.
-# time: 600
 
 . "${0%/*}/lib.sh"
 

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: GPL-2.0
 # A thousand service points, of which each accepts a connection, and a thousand EPs that are
 # connected at once, each with a message in both directions. SCALE_NUMBER sets the number.
-# time: 600
 
 . "${0%/*}/lib.sh"
 

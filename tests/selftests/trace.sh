@@ -1,6 +1,5 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# time: 600
 #
 # The bpftrace scripts of tools/kdapl/trace: each traces one load of the loopback. Meanwhile
 # ftrace records the tracepoints, and the output of the script must agree with this record: as
