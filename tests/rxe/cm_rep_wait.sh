@@ -46,7 +46,7 @@ show_late() {
 	before=$(dreqs)
 	show 1 &
 	insmod=$!
-	wait_for 10 has_dreq "$before" && echo 1 >"$parameters/received"
+	wait_for has_dreq "$before" && echo 1 >"$parameters/received"
 	wait $insmod
 }
 

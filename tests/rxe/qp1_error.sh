@@ -39,7 +39,7 @@ sent() { cat $counters/sent_pkts; }
 has_sent() { [ "$(sent)" -gt "$1" ]; }
 no_gid() { ! gid_exists rxe1 "$addr"; }
 # add_addr: add the second address and wait for its GID
-add_addr() { ip addr replace "$addr/24" dev dummy1 && wait_for 10 gid_exists rxe1 "$addr"; }
+add_addr() { ip addr replace "$addr/24" dev dummy1 && wait_for gid_exists rxe1 "$addr"; }
 
 # ping SECONDS: run two processes that connect on the first address; one sends a ping. Returns
 # 124 after a time-out.
@@ -48,7 +48,7 @@ ping() {
 
 	rping -s -a "$good" -C 1 &
 	server=$!
-	if wait_for 10 listening; then
+	if wait_for listening; then
 		timeout --foreground "$1" rping -c -a "$good" -C 1
 		status=$?
 	fi
@@ -77,11 +77,11 @@ quiet() {
 connect_unanswered() {
 	local before
 
-	wait_for 10 quiet || return
+	wait_for quiet || return
 	before=$(sent)
 	rping -c -a $peer >/dev/null 2>&1 &
 	client=$!
-	wait_for 10 connecting && wait_for 10 has_sent "$before"
+	wait_for connecting && wait_for has_sent "$before"
 }
 
 tap_plan 6
@@ -92,7 +92,7 @@ modprobe -q rdma_ucm
 tap_check "two processes connect" ping $((20 * KDAPL_FACTOR))
 tap_check "a second address is added" add_addr
 ip addr del "$addr/24" dev dummy1
-wait_for 10 no_gid
+wait_for no_gid
 tap_check "it is deleted, with nothing to send: two processes connect" ping $((20 * KDAPL_FACTOR))
 add_addr
 # tap_check would run this in a subshell, which could not wait for the client
@@ -102,8 +102,8 @@ else
 	tap_not_ok "it is added again, and a process sends requests from it"
 fi
 ip addr del "$addr/24" dev dummy1
-tap_check "it is deleted again" wait_for 10 no_gid
-tap_known "the request is repeated: no connection can be made" wait_for 10 ping_hangs &&
+tap_check "it is deleted again" wait_for no_gid
+tap_known "the request is repeated: no connection can be made" wait_for ping_hangs &&
 	tap_known "no connection can be made later" ping_hangs
 tap_diag "$(rdma resource show qp link rxe1 | grep GSI)"
 end_client

@@ -162,8 +162,8 @@ restart() {
 	local before
 
 	before=$(attribute "$2" recoveries)
-	wait_for 30 grows "$2" && enable "$1" 0 && wait_for 30 is_not "$2" live &&
-		enable "$1" 1 && wait_for 60 live_again "$2" "$before"
+	wait_for grows "$2" && enable "$1" 0 && wait_for is_not "$2" live &&
+		enable "$1" 1 && wait_for live_again "$2" "$before"
 }
 
 # restarts NAME N DISK: N restarts during a load
@@ -194,14 +194,14 @@ resized() {
 
 	before=$(attribute "$2" recoveries)
 	enable "$1" 0 && truncate -s 80M "$work/file" && enable "$1" 1 &&
-		wait_for 60 live_again "$2" "$before" && value $((80 * 2048)) "/sys/block/$2/size"
+		wait_for live_again "$2" "$before" && value $((80 * 2048)) "/sys/block/$2/size"
 }
 
 # fails_in_time: without a server, I/O fails after fail_io_timeout, and works again later
 fails_in_time() {
-	enable file 0 && ! timeout 120 dd if="/dev/$disk" of=/dev/null bs=4k count=1 iflag=direct \
+	enable file 0 && ! timeout "$HANG" dd if="/dev/$disk" of=/dev/null bs=4k count=1 iflag=direct \
 		status=none 2>/dev/null && is "$disk" failing && enable file 1 &&
-		wait_for 60 is "$disk" live && read_one "$disk"
+		wait_for is "$disk" live && read_one "$disk"
 }
 
 # waits PID: the task sleeps in the kernel
@@ -211,10 +211,10 @@ waits() { grep -q '^State:.*D' "/proc/$1/status"; }
 forced() {
 	local writer
 
-	enable file 0 && wait_for 30 is_not "$disk" live || return
+	enable file 0 && wait_for is_not "$disk" live || return
 	dd if=/dev/zero of="/dev/$disk" bs=4k count=1 oflag=direct conv=nocreat status=none 2>/dev/null &
 	writer=$!
-	wait_for 30 waits "$writer" && detach "$disk" force || return
+	wait_for waits "$writer" && detach "$disk" force || return
 	! wait "$writer" || { echo "expected an error of the write, which succeeded"; return 1; }
 	[ ! -e "/sys/block/$disk" ] && enable file 1
 }
@@ -232,8 +232,8 @@ clients() { echo "$1" >"$config/devices/file/clients"; }
 
 # The RDMA device of both sides goes away, and comes back
 device_lost() {
-	rxe_delete 0 && wait_for 30 is_not "$disk" live && echo 0 >$port/enable && rxe_setup &&
-		wait_for 20 sh -c "echo 1 >$port/enable" && wait_for 60 is "$disk" live &&
+	rxe_delete 0 && wait_for is_not "$disk" live && echo 0 >$port/enable && rxe_setup &&
+		echo 1 >$port/enable && wait_for is "$disk" live &&
 		read_one "$disk" 64k
 }
 
@@ -305,4 +305,4 @@ tap_check "I/O fails after fail_io_timeout, and works again later" time_out
 tap_check "a client that is not allowed is refused" allowed
 tap_check "a read-only device refuses writes" read_only
 tap_check "ports and devices are removed" rmdir $config/devices/loop $config/devices/file $port
-tap_check "no object of kDAPL is left" wait_for 10 kdapl_empty
+tap_check "no object of kDAPL is left" wait_for kdapl_empty

@@ -40,6 +40,6 @@ tap_plan $((results + checks))
 tap_relay <<<"$result"
 tap_check "every control call was tested" all_tested "$result"
 tap_check "kdapl_fault_inject unloads" rmmod kdapl_fault_inject
-tap_check "debugfs shows no object" wait_for 20 kdapl_empty
+tap_check "debugfs shows no object" wait_for kdapl_empty
 tap_check "kdapl unloads" kdapl_unload
 ! has_kmemleak || tap_check "kmemleak reports no leak" kmemleak_scan

@@ -34,5 +34,5 @@ if kdapl_insmod kdapl_fuzz calls="$calls" seed="$seed" threads="${FUZZ_THREADS:-
 	tap_check "every exported call was made" all_made
 fi
 tap_check "kdapl_fuzz unloads" rmmod kdapl_fuzz
-tap_check "debugfs shows no object" wait_for 20 kdapl_empty
+tap_check "debugfs shows no object" wait_for kdapl_empty
 tap_check "kdapl unloads" kdapl_unload

@@ -58,5 +58,5 @@ done
 tap_clauses G-02
 tap_check "no completion was lost, all messages have arrived" transfers_stop
 rmmod kdapl_traffic
-tap_check "debugfs shows no object" wait_for 10 kdapl_empty
+tap_check "debugfs shows no object" wait_for kdapl_empty
 tap_check "kdapl unloads" kdapl_unload

@@ -74,7 +74,7 @@ tap_check "evds has the documented format" format evds "evd#$n ia=ia#$n streams=
 tap_check "eps has the documented format" format eps "ep#$n ia=ia#$n pz=pz#$n state=[A-Z_]+ qp=$n recv_evd=evd#$n request_evd=evd#$n connect_evd=evd#$n srq=(none|srq#$n) recvs=$pool requests=$pool parked=(yes|no) first_error=none"
 tap_check "no file shows a kernel address" no_addresses
 rmmod kdapl_removal
-tap_check "debugfs shows no object" wait_for 10 no_object
+tap_check "debugfs shows no object" wait_for no_object
 "$KDAPL_DIR/kdapl-loop" --op send --sizes 4096 --messages 200 >"$seen/loop.out" 2>&1
 tap_check "the loopback succeeds" test $? = 0
 cat "$tracing/trace" >"$seen/trace"

@@ -35,12 +35,12 @@ is_listening() { grep '^server .* listening=1' "$DEBUGFS/kdapl_perf/status"; }
 serve() {
 	# With this output, it would keep tap_check waiting
 	("${perf[@]}" --server "$@"; echo $? >"$seen/status") >"$seen/server" 2>&1 &
-	wait_for 20 is_listening
+	wait_for is_listening
 }
 
 # served: the server ends without an error
 served() {
-	wait_for 20 test -s "$seen/status"
+	wait_for test -s "$seen/status"
 	[ "$(cat "$seen/status")" = 0 ] || { cat "$seen/server"; return 1; }
 }
 

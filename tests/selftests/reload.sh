@@ -74,7 +74,7 @@ for ((n = 1; n <= parts; n++)); do
 	tap_check "load and unload, part $n of $parts" part
 	sample
 done
-tap_check "debugfs, sysfs and the lists of the kernel have no other entry" wait_for 10 same_entries
+tap_check "debugfs, sysfs and the lists of the kernel have no other entry" wait_for same_entries
 if [ -e "$DEBUGFS/kmemleak" ]; then
 	tap_skip "memory from kmalloc()" "kmemleak looks for it"
 elif [ ! -e /proc/slabinfo ]; then

@@ -35,6 +35,6 @@ for first in 0 "$half"; do
 	tap_check "all disconnect, and are reset" stream disconnect
 done
 tap_check "free everything, and close the IA gracefully" stream close
-tap_check "debugfs shows no object" wait_for 10 kdapl_empty
+tap_check "debugfs shows no object" wait_for kdapl_empty
 rmmod kdapl_traffic
 tap_check "kdapl unloads" kdapl_unload

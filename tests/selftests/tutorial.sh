@@ -22,10 +22,10 @@ tap_check "rxe_setup" rxe_setup
 kdapl_insmod kdapl
 tap_check "the server loads" kdapl_insmod tutorial_server device=rxe0
 tap_check "a client loads" client first
-tap_check "the server prints the text of the client" wait_for 10 logged 1 "$line \"first\""
+tap_check "the server prints the text of the client" wait_for logged 1 "$line \"first\""
 tap_check "the client unloads" rmmod tutorial_client
 tap_check "a second client loads" client second
-tap_check "the server prints the text of the second client" wait_for 10 logged 1 "$line \"second\""
+tap_check "the server prints the text of the second client" wait_for logged 1 "$line \"second\""
 rmmod tutorial_client
 tap_check "the server unloads" rmmod tutorial_server
 tap_refuse "without a server, insmod of a client fails" client third
