@@ -3,6 +3,8 @@
 # During a connection the address of an IA is deleted and added again; then its link goes down
 # and up, the second time with two EPs that have a keepalive. Then the address is deleted
 # during a connection attempt, and the net device joins a VRF.
+# buys: addresses, links and VRFs that change under connections, in the real network stack
+# tier: short
 
 . "${0%/*}/lib.sh"
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Four IAs of one Consumer on two devices at once: all transfer, and each is closed while the
 # others go on.
+# buys: objects of several IAs and devices that are mixed up
 
 . "${0%/*}/lib.sh"
 

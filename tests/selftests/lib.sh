@@ -97,9 +97,9 @@ tap_refuse() {
 	tap_ok "$name"
 }
 
-# wait_for COMMAND...: repeat the command, in a subshell, until it succeeds, for at most HANG seconds.
-# If it does not, print the output of the last try to stderr. The command looks for an event. It must
-# not be the action that is tested, whose failures would be invisible.
+# wait_for COMMAND...: repeat the command, in a subshell, until it succeeds, for at most HANG
+# seconds. If it does not, print the output of the last try to stderr. The command looks for an
+# event. It is not the action that is tested, whose failures would be invisible.
 wait_for() {
 	local end=$((SECONDS + HANG)) out
 

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # kdapl-loop perf: short runs in which no byte is wrong, a server and its client, and runs that
 # cannot be done.
+# buys: kdapl-loop perf and its module: each form of a measurement
 
 . "${0%/*}/lib.sh"
 
@@ -16,8 +17,8 @@ tidy() {
 }
 trap tidy EXIT
 
-# measure ROWS OPTION...: a run prints this many measurements as JSON, and as a table afterwards. The
-# tool fails if a message is missing or a byte is wrong.
+# measure ROWS OPTION...: a run prints this many measurements as JSON, and as a table afterwards.
+# The tool fails if a message is missing or a byte is wrong.
 measure() {
 	local rows=$1
 

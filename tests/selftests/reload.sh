@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # kdapl.ko is loaded and unloaded in a loop, also with a Consumer: the kernel's memory does not
 # grow, and debugfs and sysfs have the same entries afterwards.
+# buys: memory and entries of the kernel that remain after rmmod
 
 . "${0%/*}/lib.sh"
 
