@@ -29,7 +29,7 @@ rxe_setup 0 && modprobe ib_uverbs && modprobe rdma_ucm || exit 1
 for ((i = 0; i < rounds; i++)); do
 	: >"$tmp/out.-TS"
 	dapl -T S &
-	wait_for 20 grep -q "Service Point Ready" "$tmp/out.-TS" || exit 1
+	wait_for grep -q "Service Point Ready" "$tmp/out.-TS" || exit 1
 	dapl -T P -s 10.9.9.1 -m b -i 20 -p 8 RR 4096 2
 	dapl -T Q -s 10.9.9.1
 	wait

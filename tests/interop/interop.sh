@@ -37,7 +37,7 @@ setup() {
 
 	rxe_setup 0 && modprobe ib_uverbs && modprobe rdma_ucm || return
 	for dev in uverbs0 rdma_cm; do
-		wait_for 10 test -c "/dev/infiniband/$dev" || return
+		wait_for test -c "/dev/infiniband/$dev" || return
 	done
 	cat >"$DAT_OVERRIDE" <<-EOF
 	$ia u2.0 nonthreadsafe default libdaplofa.so.2 dapl.2.0 "dummy0 0" ""
@@ -184,7 +184,7 @@ their_transaction() {
 		printed "$threads" "End Successfully" "$tmp/peer" && clean "$tmp/peer"; }; then
 		show "$tmp/peer" || return
 	fi
-	wait_for 20 tests_ended 1
+	wait_for tests_ended 1
 	expect s "$threads" "$eps" "$rounds" "$validate" "$@"
 }
 
@@ -197,7 +197,7 @@ their_performance() {
 		printed 1 "raw: $4, $2, $5, $6, $3," "$tmp/peer" && clean "$tmp/peer"; }; then
 		show "$tmp/peer" || return
 	fi
-	wait_for 20 tests_ended 1
+	wait_for tests_ended 1
 	count tests=1 connected=2 ended=2 sends=2 receives=3 reads=0 writes=0 \
 		verified=$(($5 * $6))
 }
@@ -214,7 +214,7 @@ their_two_clients() {
 	two=$?
 	wait "$one" && [ "$two" = 0 ] && clean "$tmp/other" &&
 		printed 2 "End Successfully" "$tmp/other" || return
-	wait_for 20 tests_ended 2
+	wait_for tests_ended 2
 	count tests=2 connected=5 ended=5 verified=$((3 * 2048 + 2 * 3 * 2048))
 }
 
@@ -226,13 +226,13 @@ their_retry() {
 		printed 1 "End Successfully" "$tmp/peer"; }; then
 		show "$tmp/peer" || return
 	fi
-	wait_for 20 tests_ended 1
+	wait_for tests_ended 1
 	count tests=1 rejected=2 connected=2 ended=2
 }
 
 their_quit() {
 	echo >"$dir/report"
-	peer Q && clean "$tmp/peer" && wait_for 20 server_ended &&
+	peer Q && clean "$tmp/peer" && wait_for server_ended &&
 		count connected=1 ended=1 sends=1 receives=2
 }
 
@@ -262,7 +262,7 @@ their_server() {
 		echo $? >"$tmp/status"
 		rm "$tmp/pid"
 	) >/dev/null 2>&1 &
-	wait_for 20 printed_at_least 1 "Service Point Ready" "$tmp/server"
+	wait_for printed_at_least 1 "Service Point Ready" "$tmp/server"
 }
 
 # request WORD...: run the kernel's client. The output of the server during the test is copied
@@ -274,12 +274,12 @@ request() {
 	ready=$(grep -cF "Waiting for Connection Request" "$tmp/server")
 	echo >"$dir/report"
 	echo "$1 port=$port ${*:2}" >"$dir/client" || status=1
-	[ "$1" = quit ] || wait_for 20 printed_at_least $((ready + 1)) \
+	[ "$1" = quit ] || wait_for printed_at_least $((ready + 1)) \
 		"Waiting for Connection Request" "$tmp/server"
 	case $1 in
-	transaction) wait_for 20 finished "$before" "Transaction Test Finished" ;;
-	performance) wait_for 20 finished "$before" "performance test.  Exiting" ;;
-	quit) wait_for 20 test -s "$tmp/status" ;;
+	transaction) wait_for finished "$before" "Transaction Test Finished" ;;
+	performance) wait_for finished "$before" "performance test.  Exiting" ;;
+	quit) wait_for test -s "$tmp/status" ;;
 	esac
 	tail -n +$((before + 1)) "$tmp/server" >"$tmp/output"
 	if [ "$status" != 0 ] || ! clean "$tmp/output"; then

@@ -16,7 +16,7 @@
  * item at a time on each CPU, so the order is certain only if a single CPU is online.
  *
  * Everything runs while the module is loaded: the init function in process context, the
- * callbacks in workers. Only the parameters remain, which selftests/cm_rep_wait.sh reads.
+ * callbacks in workers. Only the parameters remain, which cm_rep_wait.sh reads.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>

@@ -14,7 +14,7 @@
  * each request that it flushes.
  *
  * Everything runs while the module is loaded, in process context. Only the parameters
- * remain, which selftests/qp1_stall.sh reads. The module owns PD, CQ, QP and AH, and holds
+ * remain, which qp1_stall.sh reads. The module owns PD, CQ, QP and AH, and holds
  * the device, until its init function returns.
  */
 #include <linux/delay.h>

@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # IPv6: connections and messages over a global and a link-local address, the addresses that
 # both ends see, and the addresses that are refused.
+# buys: scopes of addresses, and neighbour discovery by rdma_cm
 
 . "${0%/*}/lib.sh"
 
@@ -31,13 +32,13 @@ gids() {
 
 add_addresses() {
 	ip addr add "$global/64" dev dummy1 nodad && ip addr add "$local/64" dev dummy1 nodad &&
-		wait_for 20 gids 1 $global_gid && wait_for 20 gids 1 $local_gid
+		wait_for gids 1 $global_gid && wait_for gids 1 $local_gid
 }
 
 add_vlan() {
 	ip link add link dummy1 name "$vlan" type vlan id 7 &&
 		ip addr add "$local/64" dev "$vlan" nodad && ip link set "$vlan" up &&
-		wait_for 20 gids 2 $local_gid
+		wait_for gids 2 $local_gid
 }
 
 # on_global NUMBER: the ends of the stream, and the request, have the global address
@@ -58,7 +59,7 @@ on_local() {
 
 # outcome ADDRESS EVENT: a connection attempt to the address has this outcome
 outcome() {
-	act_ok dial "$1" && wait_for 60 one_event C "$2" && act_ok reset C && act_ok close
+	act_ok dial "$1" && wait_for one_event C "$2" && act_ok reset C && act_ok close
 }
 
 TRAFFIC_LIMIT=2

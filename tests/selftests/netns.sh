@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # Network namespaces: an IA is in the namespace of its net device. Outside the initial one,
 # Soft-RoCE cannot transfer data, so opening an IA there is refused, and the log has the reason.
+# buys: net devices that move between network namespaces
+# tier: short
 
 . "${0%/*}/lib.sh"
 
@@ -29,13 +31,13 @@ foreign_rxe() {
 		foreign ip addr add 10.9.11.1/24 dev dummy2 &&
 		foreign ip link set dummy2 up &&
 		foreign rdma link add rxe2 type rxe netdev dummy2 &&
-		wait_for 20 gid_exists rxe2 10.9.11.1
+		wait_for gid_exists rxe2 10.9.11.1
 }
 
 # vlan_up [foreign]: add the address to the VLAN and wait for its GID
 vlan_up() {
 	"$@" ip addr add "$addr/24" dev "$vlan" && "$@" ip link set "$vlan" up &&
-		wait_for 20 gid_exists rxe1 "$addr"
+		wait_for gid_exists rxe1 "$addr"
 }
 
 reason_logged() { dmesg | grep -q 'transfers no data outside the initial network namespace'; }
@@ -62,7 +64,7 @@ if ip link add link dummy1 name "$vlan" type vlan id 7; then
 	tap_check "the attempt is pending" state C=ACTIVE_CONNECTION_PENDING
 	ip link set "$vlan" netns kdapl-test
 	tap_clauses C-62
-	tap_check "the VLAN moves to another namespace: UNREACHABLE" wait_for 20 one_event C UNREACHABLE
+	tap_check "the VLAN moves to another namespace: UNREACHABLE" wait_for one_event C UNREACHABLE
 	tap_check "add the address again in the other namespace" vlan_up foreign
 	tap_check "reset C" act_ok reset C
 	tap_clauses C-62
@@ -84,6 +86,6 @@ tap_check "listen" act_ok listen
 tap_check "connect A to B" act_ok pair || rdma_state dummy1 rxe1
 ip link set dummy1 netns kdapl-test
 tap_clauses C-31 C-57
-tap_check "the net device and its rxe device move: A is BROKEN" wait_for 20 one_event A BROKEN
+tap_check "the net device and its rxe device move: A is BROKEN" wait_for one_event A BROKEN
 tap_check "close the orphaned IA" act_ok close
 foreign ip link del dummy1

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # kdapl.ko is loaded and unloaded in a loop, also with a Consumer: the kernel's memory does not
 # grow, and debugfs and sysfs have the same entries afterwards.
-# time: 600
+# buys: memory and entries of the kernel that remain after rmmod
 
 . "${0%/*}/lib.sh"
 
@@ -44,23 +44,29 @@ entries() {
 
 same_entries() { diff <(echo "$before") <(entries | sort); }
 
-# steady MOST VALUE...: a value is at most MOST larger than the one before it. A leak makes each
-# larger; what the rest of the kernel allocates meanwhile does not.
+# steady EACH MOST VALUE...: not every part grows by more than EACH, and the growth of a part, as the
+# median of all pairs of samples, is at most MOST. A leak makes each part larger. What the rest of
+# the kernel allocates goes up and down: by up to 140 KB in kmalloc() and 32 in vmalloc(), with
+# medians of less than 1 and 8 KB. A page that each of ten loads leaks is 40 KB.
 steady() {
-	local most=$1 last=$2 now
-
-	for now in "${@:3}"; do
-		[ $((now - last)) -gt "$most" ] || return 0
-		last=$now
-	done
-	echo "expected growth by at most $most at least once, values: ${*:2}"
-	return 1
+	printf '%s\n' "${@:3}" | awk '
+		NR > 1 && (NR == 2 || $1 - value[NR - 1] < least) { least = $1 - value[NR - 1] }
+		{ for (i in value) print ($1 - value[i]) / (NR - i); value[NR] = $1 }
+		END { print "least", least }' | sort -k 1,1g |
+		awk -v each="$1" -v most="$2" '
+		$1 == "least" { least = $2; next }
+		{ growth[++n] = $1 }
+		END {
+			median = growth[int((n + 1) / 2)]
+			print "growth of a part: median " median ", least " least
+			exit median > most || least > each
+		}'
 }
 
-# stays NAME MOST VALUE...: check and print the values
+# stays NAME EACH MOST VALUE...: check and print the values
 stays() {
 	tap_check "$1" steady "${@:2}"
-	tap_diag "${*:3}"
+	tap_diag "${*:4}"
 }
 
 TRAFFIC_LIMIT=2
@@ -75,14 +81,14 @@ for ((n = 1; n <= parts; n++)); do
 	tap_check "load and unload, part $n of $parts" part
 	sample
 done
-tap_check "debugfs, sysfs and the lists of the kernel have no other entry" wait_for 10 same_entries
+tap_check "debugfs, sysfs and the lists of the kernel have no other entry" wait_for same_entries
 if [ -e "$DEBUGFS/kmemleak" ]; then
 	tap_skip "memory from kmalloc()" "kmemleak looks for it"
 elif [ ! -e /proc/slabinfo ]; then
 	tap_skip "memory from kmalloc()" "the kernel does not count its objects"
 else
-	stays "memory from kmalloc() does not grow in each part" 4096 "${kmalloc[@]}"
+	stays "memory from kmalloc() does not grow" 4096 4096 "${kmalloc[@]}"
 fi
-stays "memory of each CPU does not grow" 0 "${percpu[@]}"
-stays "memory from vmalloc() does not grow" 0 "${vmalloc[@]}"
+stays "memory of each CPU does not grow" 0 20 "${percpu[@]}"
+stays "memory from vmalloc() does not grow" 0 20 "${vmalloc[@]}"
 tap_check "no module is loaded" test ! -e /sys/module/kdapl

@@ -3,10 +3,15 @@
 #
 # Run selftests one after the other, as root in a guest. Each is a TAP subtest.
 #
-#   tests/selftests/run.sh [NAME...]	without names: all
+#   tests/selftests/run.sh [--short] [NAME...]
 #
-# Each selftest is killed after SELFTEST_TIME seconds (default: its own "# time:", or 240),
-# times KDAPL_STRETCH, times ten on a kernel with sanitizers, where some also do more.
+# Without names, all selftests run that this kernel can run. With --short, those with the line
+# "# tier: short" run, in their short form (KDAPL_SHORT=1). A name with a folder is that of a script
+# beside this folder, such as rxe/qp1_error, and is run only by name. The line "# buys:" of a
+# selftest says what it finds that KUnit and the loopback cannot.
+#
+# A selftest that hangs is killed after SELFTEST_TIME seconds (default 1200), times KDAPL_STRETCH,
+# times ten on a kernel with sanitizers, where some also do more.
 
 cd "$(dirname "$0")" || exit 1
 export KDAPL_DIR=${KDAPL_DIR:-$PWD}
@@ -19,13 +24,7 @@ kunit_off
 netdev_timeout=/proc/sys/net/core/netdev_unregister_timeout_secs
 [ ! -w $netdev_timeout ] || echo $((10 * KDAPL_FACTOR)) >$netdev_timeout
 
-# limit_of NAME: print the time limit of the selftest in seconds
-limit_of() {
-	local time
-
-	time=$(sed -n 's/^# time: //p' "$1.sh")
-	awk "BEGIN { print ${SELFTEST_TIME:-${time:-240}} * ${KDAPL_STRETCH:-1} * $slow }"
-}
+limit=$(awk "BEGIN { print ${SELFTEST_TIME:-1200} * $KDAPL_STRETCH * $slow }")
 
 # modules_left: print the modules of the project that are loaded, except kdapl_qp1_wake, which
 # stays loaded with rxe
@@ -33,15 +32,24 @@ modules_left() {
 	sed -n 's/^\(kdapl[a-z0-9_]*\|datblk_[a-z]*\|first_consumer\|tutorial_[a-z]*\) .*/\1/p' /proc/modules | grep -vx kdapl_qp1_wake
 }
 
-names=("$@")
-if [ ${#names[@]} = 0 ]; then
+# chosen: print the names of the selftests to run if none is named
+chosen() {
+	local file
+
 	for file in *.sh; do
 		case $file in
-		lib.sh | run.sh) ;;
-		*) names+=("${file%.sh}") ;;
+		lib.sh | run.sh) continue ;;
+		fault_inject.sh) has_fault_injection || continue ;;
 		esac
+		[ -z "${KDAPL_SHORT:-}" ] || grep -qx '# tier: short' "$file" || continue
+		echo "${file%.sh}"
 	done
-fi
+}
+
+unset KDAPL_SHORT
+[ "${1:-}" != --short ] || { export KDAPL_SHORT=1; shift; }
+names=("$@")
+[ $# -gt 0 ] || mapfile -t names < <(chosen)
 
 echo "TAP version 13"
 echo "1..${#names[@]}"
@@ -51,8 +59,10 @@ for name in "${names[@]}"; do
 	number=$((number + 1))
 	begin=$SECONDS
 	echo "    # Subtest: $name"
-	timeout --kill-after=5 "$(limit_of "$name")" bash "./$name.sh" 2>&1 |
-		tee "/tmp/$name.out" | sed -u 's/^/    /'
+	script=./$name.sh
+	[[ $name != */* ]] || script=../$name.sh
+	out=/tmp/${name##*/}.out
+	timeout --kill-after=5 "$limit" bash "$script" 2>&1 | tee "$out" | sed -u 's/^/    /'
 	status=${PIPESTATUS[0]}
 	echo "# $name: $((SECONDS - begin)) s"
 	# The exit trap of the script unloads modules, but cannot change its exit status
@@ -61,7 +71,7 @@ for name in "${names[@]}"; do
 		echo "# $name: expected all modules to be unloaded, still loaded: $left"
 		status=1
 	fi
-	if [ "$status" = 0 ] && ! grep -q '^not ok' "/tmp/$name.out"; then
+	if [ "$status" = 0 ] && ! grep -q '^not ok' "$out"; then
 		echo "ok $number - $name"
 	else
 		echo "# $name: expected exit status 0 and no \"not ok\", exit status $status"

@@ -32,14 +32,14 @@ wire_up() {
 	# It may have been loaded during the boot
 	modprobe -rq virtio_net
 	modprobe virtio_net "$1" && has_tx "${1#*=}" && modprobe rdma_rxe && rxe_wake_qp1 &&
-		wait_for 20 has_wire || return
+		wait_for has_wire || return
 	dev=$(wire)
 	ip addr replace "$own/24" dev "$dev" && ip link set "$dev" up &&
 		ip route add 224.0.0.0/4 dev "$dev" && rxe_on_wire
 }
 
 rxe_on_wire() {
-	rdma link add rxe0 type rxe netdev "$dev" && wait_for 20 gid_exists rxe0 "$own"
+	rdma link add rxe0 type rxe netdev "$dev" && wait_for gid_exists rxe0 "$own"
 }
 
 # queueing ARGUMENTS...: run tc qdisc while no QP can send. During the change the net

@@ -45,7 +45,7 @@ another_stream() { transfers_start rxe0 && transfers 200 && stream stop 1; }
 rest() { [ "$(wc -l <"$DEBUGFS/kdapl/ias")" = 1 ] && [ "$(wc -l <"$DEBUGFS/kdapl/eps")" = 2 ]; }
 
 round() {
-	another_stream && ledger "$1" && lifetime && loopback "$1" && wait_for 20 rest &&
+	another_stream && ledger "$1" && lifetime && loopback "$1" && wait_for rest &&
 		transfers 100
 }
 

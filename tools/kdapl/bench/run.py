@@ -171,7 +171,7 @@ rxe_setup 0 || exit
 ip link add dummy1 type dummy && ip addr add 10.9.10.1/24 dev dummy1 &&
 	ip link set dummy1 up || exit
 kdapl_load && kdapl_insmod kdapl_bench netdev=dummy1 || exit
-wait_for 10 gid_exists null0 10.9.10.1 || exit
+wait_for gid_exists null0 10.9.10.1 || exit
 cat /proc/version >version
 run=/sys/kernel/debug/kdapl_bench/run
 while read -r line; do

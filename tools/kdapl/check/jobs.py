@@ -24,7 +24,7 @@ SOURCES = {
               "tools/kdapl/vm/udev", "tools/kdapl/vm/requirements.txt", f"{TESTS}/lib.sh"),
     "loop": ("tests/loopback", "tests/lib", "tools/kdapl/kdapl-loop.c", "tools/kdapl/loop"),
     "selftests": (TESTS, "tests/actor", "tests/traffic", "tests/stress", "tests/examples",
-                  "tests/lib", "tests/removal", "tests/rxe", "tests/perf", "tools/kdapl/trace",
+                  "tests/lib", "tests/rxe", "tests/perf", "tools/kdapl/trace",
                   "tools/kdapl/loop", "tools/kdapl/kdapl-loop.c"),
     "stress": ("tests/stress", "tests/lib", f"{TESTS}/run.sh"),
     "interop": ("tests/interop",),

@@ -64,7 +64,7 @@ OURS_RE = re.compile(r"\[(?:kdapl|datblk)\w*\]")
 HOG_RE = re.compile(r"workqueue: .* hogged CPU for ")
 # If the peer's RTU and DREQ are handled before the work item that rdma_notify() queues, the
 # connection manager does not cancel its REP, and the destruction of the ID waits until the
-# REP expires (tests/selftests/cm_rep_wait.sh). rdma_cm sends a REP 16 times, every 4.096 s,
+# REP expires (tests/rxe/cm_rep_wait.sh). rdma_cm sends a REP 16 times, every 4.096 s,
 # which makes 66 s. A line appears every 10 s.
 LATE_REP_RE = re.compile(r"cm_destroy_id_wait_timeout: cm_id=(\w+) timed out\. "
                          r"state 12 -> 0, refcnt=1$")
