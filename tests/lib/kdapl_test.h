@@ -19,6 +19,9 @@
 /* The module parameter "stretch", which multiplies time limits: 1 to 100 */
 unsigned int test_stretch(void);
 
+/* A time limit, before the stretch, that only a hang reaches, however busy the host is */
+#define TEST_HANG_MS	30000
+
 /* A stretched time limit in jiffies */
 static inline unsigned long test_limit(unsigned int ms)
 {

@@ -12,7 +12,7 @@
 
 #include "sp.h"
 
-#define CM_PEER_RESOLVE_MS	4000
+#define CM_PEER_RESOLVE_MS	TEST_HANG_MS
 #define CM_PEER_ANY_QP	(~0U)
 
 /* One plain CM id, and the last event it received */

@@ -17,7 +17,7 @@
 #define PAIR_SEGS	4
 #define PAIR_DEPTH	16
 #define PAIR_FREE	0xa5	/* the fill byte of memory not yet written */
-#define PAIR_CONNECT_MS	20000
+#define PAIR_CONNECT_MS	TEST_HANG_MS
 
 struct pair_evd {
 	bool dto;			/* it receives completions, so upcalls may sleep */

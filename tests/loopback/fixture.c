@@ -9,8 +9,8 @@
 
 #include "kdapl_loop.h"
 
-#define CONNECT_MS	20000
-#define END_MS		20000
+#define CONNECT_MS	TEST_HANG_MS
+#define END_MS		TEST_HANG_MS
 
 /* The number of segments of a case: zero means the maximum of the device. */
 u32 loop_case_segs(struct loop_run *run, struct loop_case *c)

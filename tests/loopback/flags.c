@@ -4,6 +4,7 @@
  * completions without notification, fences and solicited waits. Process context.
  */
 #include <linux/jiffies.h>
+#include <linux/sched.h>
 
 #include "kdapl_loop.h"
 
@@ -48,11 +49,6 @@ static bool a_back(struct loop_fixture *fx)
 static bool all_received(struct loop_fixture *fx)
 {
 	return !fx->a[0].tx.out && fx->b[0].rx_msgs == fx->a[0].tx_msgs;
-}
-
-static bool never(struct loop_fixture *fx)
-{
-	return false;
 }
 
 /* Dequeues, with or without notification, until @n events have come. */
@@ -355,7 +351,7 @@ static int solicited_steps(struct loop_fixture *fx)
 	if (err)
 		return err;
 	/* Longer than the period of the Provider's slow timer, which must not notify. */
-	loop_wait(fx, never, 1500);
+	schedule_timeout_idle(msecs_to_jiffies(1500));
 	expect_calls(fx, recv, false, "plain messages");
 	err = dequeue_silent(fx, recv, FEW, "plain messages");
 	if (err)

@@ -11,8 +11,7 @@
 #include "cm_peer.h"
 
 #define SILENCE_MS	30000	/* C-51, before the module's stretch factor */
-#define SILENCE_LATE_MS	200	/* tolerance without stretch; more on a loaded machine */
-#define SILENCE_BUSY_MS	2000	/* multiplied by the stretch factor */
+#define SILENCE_LATE_MS	200	/* tolerance where the clock is exact */
 
 /* ---- silence --------------------------------------------------------------------- */
 
@@ -52,10 +51,10 @@ static void peer_death_script(struct pair *d, struct pair_evd *evd)
 	sp_free_psp(d, psp);
 }
 
-/* The other pair transfers messages until the timeout is near; returns how many */
+/* The other pair transfers messages for half of the timeout; returns how many */
 static u32 talk_on(struct pair *d, unsigned long start)
 {
-	unsigned long end = start + msecs_to_jiffies(SILENCE_MS - 2000);
+	unsigned long end = start + msecs_to_jiffies(SILENCE_MS / 2);
 	struct pair_end *a = &d->a[0], *b = &d->b[0];
 	u32 talks;
 
@@ -77,15 +76,13 @@ static void silent_script(struct pair *d, struct pair_evd *evd)
 	DAT_PSP_HANDLE psp = sp_listen(d, evd, sp_qual(d, 0));
 	unsigned long start = jiffies;
 	struct cm_peer cm_peer = {};
-	u32 most = SILENCE_MS + (test_stretch() > 1 ? SILENCE_BUSY_MS * test_stretch() :
-						      SILENCE_LATE_MS);
 	u32 ms, talks;
 
 	if (call_and_accept(d, evd, psp, &cm_peer)) {
 		talks = talk_on(d, start);
 		pair_conn(&d->b[1], DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
 		ms = jiffies_to_msecs(jiffies - start);
-		if (pair_ok(d) && (ms > most || talks < 5))
+		if (pair_ok(d) && (!talks || (loop_exact && ms > SILENCE_MS + SILENCE_LATE_MS)))
 			loop_fail(d->c, "silent peer: error after %u ms, others did %u transfers",
 				  ms, talks);
 		pair_dto(&d->b[1], DAT_DTO_RECEIVE, 20, DAT_DTO_ERR_FLUSHED, 0, PAIR_UPCALL);

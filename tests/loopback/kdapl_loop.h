@@ -32,7 +32,7 @@
 #define LOOP_CLAIMS		12
 #define LOOP_HELLO		0x6b6441504c6c6f70ULL	/* private data: connect */
 #define LOOP_WELCOME		0x70306f4c5041646bULL	/* private data: accept */
-#define LOOP_QUIET_MS		10000		/* a case without events for this long is stalled */
+#define LOOP_QUIET_MS		TEST_HANG_MS	/* a case without events for this long is stalled */
 
 enum loop_op { LOOP_SEND, LOOP_WRITE, LOOP_READ, LOOP_SRQ, LOOP_OPS };
 
@@ -416,7 +416,11 @@ int loop_case_parameters(struct loop_run *run, struct loop_case *c);
 int loop_case_overrun(struct loop_run *run, struct loop_case *c);
 int loop_case_device(struct loop_run *run, struct loop_case *c);
 
+/* connect.c: any context */
+s64 loop_expect_abrupt(struct loop_case *c, s64 begin);
+
 /* main.c */
 extern unsigned int loop_port;
+extern bool loop_exact;
 
 #endif /* _KDAPL_LOOP_H_ */

@@ -30,7 +30,7 @@
  */
 #define MANY_WAITS	6
 #define MANY_BYTES	8	/* bytes of a message */
-#define MANY_MS		20000
+#define MANY_MS		TEST_HANG_MS
 
 enum cost { COST_MAKE, COST_CONNECT, COST_USE, COST_CLOSE, COSTS };
 

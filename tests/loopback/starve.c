@@ -53,7 +53,6 @@
 #define ROUNDS		4		/* minimum number of rounds */
 #define SOFTIRQS	100		/* minimum upcalls in softirq during all rounds */
 #define BRIEFLY		10		/* a short run divides the minimums by this */
-#define HANG_S		20		/* a stage without progress has failed; stretched */
 #define BYTES		8			/* of a write */
 
 struct starve_task {
@@ -127,7 +126,7 @@ static void starve_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEA
 
 static unsigned long hang_at(void)
 {
-	return jiffies + test_stretch() * HANG_S * HZ;
+	return test_deadline(TEST_HANG_MS);
 }
 
 static u64 turns_of(struct starve *s, u32 i)

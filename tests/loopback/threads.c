@@ -19,7 +19,6 @@
 
 #define POSTERS		4
 #define SIGNALLED(n)	((n) % 3 == 0)	/* others are suppressed */
-#define HANG_S		20		/* without progress; stretched */
 #define BYTES		8		/* of a write */
 
 struct posters;
@@ -146,7 +145,7 @@ static u32 posted(struct posters *p)
 /* Waits until @want events have come, and all tasks have posted everything */
 static bool wait_events(struct posters *p, u32 want)
 {
-	unsigned long limit = test_stretch() * HANG_S * HZ, deadline = jiffies + limit;
+	unsigned long limit = test_limit(TEST_HANG_MS), deadline = jiffies + limit;
 	u32 before = 0, now;
 
 	for (;;) {

@@ -9,7 +9,6 @@
 #include <linux/string.h>
 #include "fault_inject.h"
 
-#define WAIT_MS		10000
 #define MESSAGE		512
 
 struct inject_fixture fx;
@@ -41,7 +40,7 @@ int inject_connect(DAT_EP_HANDLE active, DAT_CONN_QUAL qual, DAT_CR_HANDLE *cr)
 	if (test_connect(&fx.t, active, qual, &attempt, sizeof(attempt)))
 		return -EIO;
 	for (;;) {
-		if (!test_next(fx.t.cr, &event, WAIT_MS))
+		if (!test_next(fx.t.cr, &event, TEST_HANG_MS))
 			return -ETIMEDOUT;
 		*cr = event.event_data.cr_arrival_event_data.cr_handle;
 		if (is_ours(*cr))
@@ -56,7 +55,7 @@ static int wait_conn(DAT_EP_HANDLE ep, DAT_EVENT_NUMBER number)
 	DAT_EVENT event;
 
 	for (;;) {
-		if (!test_next(fx.t.conn, &event, WAIT_MS))
+		if (!test_next(fx.t.conn, &event, TEST_HANG_MS))
 			return -ETIMEDOUT;
 		if (event.event_data.connect_event_data.ep_handle == ep)
 			return event.event_number == number ? 0 : -ECONNABORTED;
@@ -76,7 +75,7 @@ int inject_broken(DAT_EP_HANDLE ep)
 	if (test_connect(&fx.t, ep, INJECT_NOBODY, NULL, 0))
 		return -EIO;
 	do {
-		if (!test_next(fx.t.conn, &event, WAIT_MS))
+		if (!test_next(fx.t.conn, &event, TEST_HANG_MS))
 			return -ETIMEDOUT;
 	} while (event.event_data.connect_event_data.ep_handle != ep);
 	return 0;
@@ -107,7 +106,7 @@ static int send_one(DAT_EP_HANDLE from, DAT_EP_HANDLE to, u8 fill)
 	    dat_ep_post_send(from, 1, &src, cookie, 0) != DAT_SUCCESS)
 		return -EIO;
 	for (i = 0; i < 2; i++) {
-		if (!test_next(fx.t.dto, &event, WAIT_MS))
+		if (!test_next(fx.t.dto, &event, TEST_HANG_MS))
 			return -ETIMEDOUT;
 		dto = &event.event_data.dto_completion_event_data;
 		if (dto->status != DAT_DTO_SUCCESS || dto->user_cookie.as_64 != fill)
@@ -183,8 +182,8 @@ static int connect_fixture(void)
 	if (dat_cr_accept(cr, fx.b, 0, NULL) != DAT_SUCCESS)
 		return -EIO;
 	/* In either order */
-	return test_next(fx.t.conn, &event, WAIT_MS) && test_next(fx.t.conn, &event, WAIT_MS) ?
-	       0 : -ETIMEDOUT;
+	return test_next(fx.t.conn, &event, TEST_HANG_MS) &&
+	       test_next(fx.t.conn, &event, TEST_HANG_MS) ? 0 : -ETIMEDOUT;
 }
 
 int inject_fixture_open(void)

@@ -10,7 +10,7 @@
 #include <linux/vmalloc.h>
 #include "fuzz.h"
 
-#define WAIT_MS		20000
+#define WAIT_MS		TEST_HANG_MS
 
 /*
  * Events that were not dequeued: a request among them may use an EP of this EVD, so that

@@ -10,9 +10,6 @@
 #include <linux/string.h>
 #include "ledger.h"
 
-#define WAIT_MS		20000
-#define GOING_MS	2000
-
 struct ledger_fixture fx;
 
 /* Does this EP belong to this kernel? */
@@ -125,7 +122,7 @@ static bool drained(bool (*done)(void *data), void *data)
 /* Dequeues events until the condition is true; 0, or -ETIMEDOUT */
 int fixture_wait(bool (*done)(void *data), void *data)
 {
-	return test_wait(drained(done, data), WAIT_MS) ? 0 : -ETIMEDOUT;
+	return test_wait(drained(done, data), TEST_HANG_MS) ? 0 : -ETIMEDOUT;
 }
 
 static bool is_gone(void *unused)
@@ -136,7 +133,7 @@ static bool is_gone(void *unused)
 /* Something failed: because of a device removal? Its event may still arrive */
 bool fixture_going(void)
 {
-	return test_wait(drained(is_gone, NULL), GOING_MS);
+	return test_wait(drained(is_gone, NULL), TEST_HANG_MS);
 }
 
 /* ---- objects ----------------------------------------------------------------------------- */

@@ -19,7 +19,7 @@
 #define LIFE_DEPTH	16	/* posts of one queue that may be outstanding */
 #define LIFE_SIZE	256	/* bytes of a message */
 #define LIFE_THREADS	4
-#define LIFE_WAIT_MS	15000
+#define LIFE_WAIT_MS	TEST_HANG_MS
 
 /* A and B are a pair, C and D; D receives from the SRQ. A and B use an upcall. */
 enum { LIFE_A, LIFE_B, LIFE_C, LIFE_D, LIFE_EPS };
