@@ -80,7 +80,7 @@ setup:
 # The packages come first, because check/run.py needs Python.
 # LIMIT=MINUTES: end the run after that time. FRESH=1: forget the verdicts of these jobs.
 CHECKS := check check-quick check-ci check-all check-kasan check-debug check-races check-arm64 \
-	check-blk check-contexts check-hca check-kernels check-packages coverage
+	check-blk check-contexts check-hca check-kernels check-packages check-rxe coverage
 $(CHECKS) demo bench perf:
 	@tools/kdapl/setup packages
 	@FRESH=$(FRESH) $(CHECK)/run.py $(if $(LIMIT),--limit $(LIMIT)) $@

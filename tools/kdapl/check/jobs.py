@@ -21,13 +21,15 @@ SOURCES = {
     "suites": ("drivers/infiniband/ulp/kdapl/tests", f"{CHECK}/suites.py"),
     "datblk": ("drivers/block/datblk", f"{TESTS}/datblk.sh"),
     "guest": (f"{CHECK}/guest", f"{CHECK}/build", f"{CHECK}/env.sh", "tools/kdapl/vm/run.py",
-              "tools/kdapl/vm/udev", "tools/kdapl/vm/requirements.txt", f"{TESTS}/lib.sh"),
+              "tools/kdapl/vm/udev", "tools/kdapl/vm/requirements.txt", f"{TESTS}/lib.sh",
+              "tests/rxe/qp1_wake.c"),
     "loop": ("tests/loopback", "tests/lib", "tools/kdapl/kdapl-loop.c", "tools/kdapl/loop"),
     "selftests": (TESTS, "tests/actor", "tests/traffic", "tests/stress", "tests/examples",
-                  "tests/lib", "tests/rxe", "tests/perf", "tools/kdapl/trace",
+                  "tests/lib", "tests/perf", "tools/kdapl/trace",
                   "tools/kdapl/loop", "tools/kdapl/kdapl-loop.c"),
     "stress": ("tests/stress", "tests/lib", f"{TESTS}/run.sh"),
     "interop": ("tests/interop",),
+    "rxe": ("tests/rxe",),
     "hca": ("tests/hca", "tests/conform"),
     "bench": ("tests/bench", "tools/kdapl/bench"),
     "wire": (f"{CHECK}/two-guests", f"{CHECK}/wire.py", "tests/rxe"),
@@ -284,6 +286,17 @@ def blk():
     return jobs
 
 
+def rxe():
+    """Reproducers of faults of Soft-RoCE and the connection manager, without kdapl.ko."""
+    jobs = []
+    for kernel in STOCK:
+        jobs += [build(kernel), selftests(
+            kernel, "rxe", "faults of Soft-RoCE and the connection manager that tests avoid",
+            "rxe/qp1_error rxe/qp1_stall rxe/cm_rep_wait", product=False)]
+        jobs[-1].inputs = ("guest", "rxe")
+    return jobs
+
+
 def coverage(kernel="own-6.12"):
     """Guests with a kdapl.ko built for gcov, and the evaluation of their counts."""
     on = {"KDAPL_GCOV": 1}
@@ -330,7 +343,7 @@ TARGETS = {
     "check": check, "check-ci": ci, "check-quick": quick, "check-kasan": kasan,
     "check-debug": debugs, "check-races": races, "check-arm64": arm64, "check-blk": blk,
     "check-contexts": contexts, "check-hca": hca, "check-kernels": kernels,
-    "check-packages": packages, "coverage": coverage, "soak": soak, "mutate": mutate,
+    "check-packages": packages, "check-rxe": rxe, "coverage": coverage, "soak": soak, "mutate": mutate,
 }
 
 
