@@ -27,7 +27,8 @@ SOURCES = {
     "selftests": (TESTS, "tests/actor", "tests/traffic", "tests/stress", "tests/examples",
                   "tests/lib", "tests/perf", "tools/kdapl/trace",
                   "tools/kdapl/loop", "tools/kdapl/kdapl-loop.c"),
-    "stress": ("tests/stress", "tests/lib", f"{TESTS}/run.sh"),
+    "stress": ("tests/stress", "tests/lib", f"{TESTS}/run.sh", f"{TESTS}/ledger.sh",
+               f"{TESTS}/fuzz.sh"),
     "interop": ("tests/interop",),
     "rxe": ("tests/rxe",),
     "hca": ("tests/hca", "tests/conform"),
@@ -272,7 +273,9 @@ HCA = {
 
 
 def hca(kernel="stock-6.12"):
-    return [build(kernel)] + [
+    # Personalities other than the default differ from the specification
+    return [build(kernel), guest(kernel, "conform", "Soft-RoCE and the adapter model against the "
+                                 "specification", "hca", product=False)] + [
         guest(kernel, "hca", f"the loopback on the adapter model, {options or 'as specified'}",
               "hca", "loop", name=f"hca-{name}", KDAPL_HCA=options)
         for name, options in HCA.items()]
