@@ -59,7 +59,7 @@ class Job:
     product: bool = True    # it executes code of kdapl.ko or datblk, so its passes are counted
     anyway: bool = False    # the jobs that it needs may have failed
     weight: int = 1         # two guests in one job count twice; the lock of setup is one at a time
-    minutes: int = 45       # only a job that hangs takes longer
+    minutes: int = 30       # only a job that hangs takes longer
 
     def is_guest(self):
         return bool(self.kernel) and not self.step
@@ -99,6 +99,8 @@ def guest(kernel, purpose, about, *inputs, name="", **more):
     """A guest for a purpose; upper-case arguments are variables of its environment."""
     name = name or purpose
     env = {"KDAPL_BOX": name} | {key: more.pop(key) for key in list(more) if key.isupper()}
+    # A kernel with sanitizers is several times slower
+    more.setdefault("minutes", 60 if kernel.count("-") > 1 else 30)
     inputs = ("kdapl", "guest", *(["suites"] if has_kunit(kernel) else []), *inputs)
     return Job(f"{name}-{kernel}",
                ["env", *(f"{key}={value}" for key, value in env.items()),

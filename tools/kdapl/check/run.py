@@ -65,10 +65,12 @@ class Run:
         print(f"== {self.name}: {self.job.about}", flush=True)
         self.key = store.key(self.job)
         self.begin, self.state = time.monotonic(), "running"
+        # A guest that hangs ends before the job, and prints where it hangs
+        env = os.environ | {"KDAPL_MINUTES": str(max(1, int(self.job.minutes) - 2))}
         with open(self.path("tap"), "w", encoding="utf-8") as out, \
                 open(self.path("log"), "w", encoding="utf-8") as err:
             self.proc = subprocess.Popen(
-                self.job.command, cwd=TOP, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
+                self.job.command, cwd=TOP, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=err,
                 start_new_session=True)
 
     def stop(self):
