@@ -308,7 +308,7 @@ def coverage(kernel="own-6.12"):
     compile_ = Job(f"gcov-build-{kernel}", ["env", "KDAPL_GCOV=1", f"{CHECK}/build", kernel],
                    f"modules for {kernel}, built for gcov", (f"setup-{kernel}",), product=False)
     guests = [guest(kernel, "selftests", "selftests, for gcov", "selftests", "datblk",
-                    name="gcov-selftests", **on),
+                    name="gcov-selftests", minutes=90, **on),
               guest(kernel, "loop", "the loopback, for gcov", "loop", name="gcov-loop",
                     KDAPL_DIVIDE=10, **on),
               guest(kernel, "kunit", "KUnit, for gcov", "datblk", name="gcov-kunit", **on)]
