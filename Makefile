@@ -113,13 +113,10 @@ soak:
 	@tools/kdapl/setup packages
 	@$(CHECK)/soak
 
+# SINCE: only breakages of functions that differ from this commit
 mutate:
-	@tools/kdapl/setup packages
-	@nice $(CHECK)/mutate.py
-
-mutate-stale:
-	@tools/kdapl/setup packages
-	@nice $(CHECK)/mutate.py --stale
+	@tools/kdapl/setup packages own-6.12
+	@nice $(CHECK)/mutate.py $(if $(SINCE),--since $(SINCE))
 
 help:
 	@echo "make               kdapl.ko and kdapl-loop (KDIR=headers of the kernel)"
@@ -145,8 +142,8 @@ help:
 	@echo "make soak          transfers for an hour (KDAPL_SOAK=SECONDS), and the trends of memory,"
 	@echo "                   objects and slots"
 	@echo "make contract      after make check: each clause, and the tests that assert it"
-	@echo "make mutate        mutation tests; takes an hour or two"
-	@echo "make mutate-stale  mutation tests whose verdicts are stale"
+	@echo "make mutate        mutation tests; takes hours, and continues where it was stopped;"
+	@echo "                   SINCE=COMMIT: only of the functions that have changed since"
 	@echo "make coverage      lines and branches of kdapl.ko that the tests reach (gcov);"
 	@echo "                   not part of make check (20 minutes)"
 	@echo "make bench         count the instructions of each path, print a table"
@@ -162,4 +159,4 @@ help:
 .PHONY: tools deb check-packages patchset clean distclean docs setup help
 .PHONY: check check-ci check-quick check-kasan check-debug check-races demo bench perf contract
 .PHONY: check-arm64 check-blk check-hca check-kernels check-litmus soak
-.PHONY: mutate mutate-stale coverage
+.PHONY: mutate coverage

@@ -164,11 +164,6 @@ def tools():
     return Job("tools", [f"{CHECK}/tools_test.py"], "tests of the scripts that evaluate tests (1 s)")
 
 
-def verdicts():
-    return Job("verdicts", [f"{CHECK}/mutate.py", "--check"],
-               "mutation tests: verdicts for the posting and completion path (1 s)")
-
-
 def models():
     return Job("models", [f"{CHECK}/models"],
                "spin models of the lockless code (2 min)")
@@ -338,7 +333,7 @@ def ci_jobs(kernel="stock-6.12"):
     """What a continuous integration machine runs: every clause, on one stock kernel, and with
     KASAN. Everything else is left to make check and the other targets."""
     needs = (f"build-{kernel}",)
-    return [build(kernel), *kasan_jobs(), tools(), verdicts(), litmus(), style(), docs(),
+    return [build(kernel), *kasan_jobs(), tools(), litmus(), style(), docs(),
             guest(kernel, "loop", "full loopback (5 min)", needs),
             guest(kernel, "selftests", "selftests (12 min)", needs,
                   KDAPL_TESTS=selftests_without((*LONG, *NOT_IN_CI))),
@@ -427,7 +422,7 @@ def plan(target):
         return ["stock-6.12", "own-6.12", *DEBUG], [
             *debug_jobs("own-6.12-debug"), models(),
             build("stock-6.12"), million, *races(), two_guests()]
-    jobs = [tools(), verdicts(), litmus(), *(build(kernel) for kernel in STOCK), intree(),
+    jobs = [tools(), litmus(), *(build(kernel) for kernel in STOCK), intree(),
             style(), docs(), kunit(), build("own-6.12", sparse=False),
             *newest_jobs()]
     for kernel in STOCK:

@@ -10,7 +10,6 @@ Prints TAP.
 """
 
 import copy
-import fnmatch
 import importlib.machinery
 import importlib.util
 import io
@@ -20,20 +19,18 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import traceback
 from contextlib import redirect_stdout
 from pathlib import Path
 
 sys.dont_write_bytecode = True
 import breakages  # noqa: E402 (in this folder)
-import fastpath  # noqa: E402
 import grid  # noqa: E402
 import matrix  # noqa: E402
+import mutate  # noqa: E402
 import suites  # noqa: E402
 import tap  # noqa: E402
 import trials  # noqa: E402
-import verdicts  # noqa: E402
 
 HERE = Path(__file__).resolve().parent
 
@@ -422,177 +419,132 @@ def a_loopback_that_does_not_unload():
 
 # ---- mutate ---------------------------------------------------------------------
 
-POST = f"{fastpath.FOLDER}/post/post.c"
-SLOW = f"{fastpath.FOLDER}/ia/ia_query.c"
-SOURCE = """\
-/* Says what it does. */
-#define LIMIT 3
-int post(int n)
+FILE = f"{breakages.MODULE}/post/post.c"
+SOURCE = """
+int check(int n);
+
+int other(int n)
 {
-	return n > LIMIT;	// a "limit"
+	return n > 3;
 }
+
+int check(int n)
+{
+	return n > 3;
+}
+"""
+RECORD = f"""name: {{0}}
+breaks: a check
+file: {FILE}
+in: check
+-	return n > 3;
++	return n > 4;
 """
 
 
-def breakage(*files):
-    found = breakages.Mutation(1, "test.mut")
-    for line in ["name: some-breakage", "breaks: a check",
-                 *(line for file in files for line in (f"file: {file}", "-old", "+new"))]:
-        found.read(line)
-    return found.check()
+def breakage(name="a"):
+    return breakages.parse(RECORD.format(name))[0]
 
 
-def checked(edit, verdict="caught", file=POST):
-    """The result of mutate --check for a verdict on SOURCE after an edit. verdict=None: there
-    is no verdict."""
-    with tempfile.TemporaryDirectory() as folder:
-        tree, broken = Path(folder), breakage(file)
-        (tree / file).parent.mkdir(parents=True)
-        (tree / file).write_text(SOURCE, encoding="utf-8")
-        data = {broken.digest(): {"verdict": verdict, "by": "", "files":
-                                  verdicts.file_versions([broken], tree)}} if verdict else {}
-        (tree / file).write_text(edit(SOURCE), encoding="utf-8")
-        out = io.StringIO()
-        with redirect_stdout(out):
-            good = verdicts.check([broken], data, tree)
-        lines = out.getvalue().splitlines()
-        equal((lines[0], good), ("1..1", lines[1].startswith("ok")))
-        return lines[1]
-
-
-GOOD = "ok 1 - mutate: some-breakage"
-STALE = f"not {GOOD}: its verdict is for an older post.c"
-
-
-def a_verdict_for_the_current_file():
-    equal(checked(lambda text: text), GOOD)
-
-
-def a_verdict_for_an_older_file():
-    equal(checked(lambda text: text.replace("n > LIMIT", "n >= LIMIT")), STALE)
-    equal(checked(lambda text: text.replace("LIMIT 3", "LIMIT 4")), STALE)
-
-
-def changes_of_comments_and_spaces_keep_a_verdict():
-    equal(checked(lambda text: text.replace("Says", "It says").replace("a \"limit\"", "why")),
-          GOOD)
-    equal(checked(lambda text: text.replace("return n >", "return  n\n\t\t>")), GOOD)
-    equal(checked(lambda text: text.replace("int post", "/* Why:\n * so */\n\nint post")), GOOD)
-
-
-def a_breakage_without_a_verdict():
-    equal(checked(lambda text: text, verdict=None), f"not {GOOD}: has no verdict")
-
-
-def a_breakage_that_survived():
-    equal(checked(lambda text: text, verdict="survived"), f"not {GOOD}: survived")
-
-
-def a_verdict_without_a_version_of_the_file():
-    broken = breakage(POST)
-    equal(verdicts.why_stale(broken, {"verdict": "caught", "by": ""}, {POST: "1"}),
-          "its verdict is for an older post.c")
-
-
-def a_breakage_of_two_files_needs_both_versions():
-    broken = breakage(SLOW, POST)
-    result = {"verdict": "caught", "by": "", "files": {SLOW: "1", POST: "1"}}
-    equal([verdicts.why_stale(broken, result, {SLOW: "1", POST: version})
-           for version in "12"], [None, "its verdict is for an older post.c"])
-
-
-def breakages_of_other_files_need_no_verdict():
-    out = io.StringIO()
-    with redirect_stdout(out):
-        verdicts.check([breakage(SLOW), breakage(POST)], {})
-    equal(out.getvalue().splitlines()[0], "1..1")
-
-
-def comment_signs_in_strings_are_kept():
-    equal(verdicts.source_words('a("/*  x  */") /* y */ + \'"\';\n# if 1 // z\n b\n'),
-          'a("/*  x  */") + \'"\';\n# if 1\nb')
-
-
-def each_file_of_the_path_has_breakages():
-    files = {file for m in breakages.read_table() for file in m.files()}
-    equal(sorted(name for name in fastpath.FILES if not (breakages.TOP / name).exists()), [])
-    equal({f"{fastpath.FOLDER}/{name}.c" for name in fastpath.OBJECTS} - files, set())
-
-
-def verdicts_contain_no_local_paths():
-    equal(verdicts.without_paths("does not build: /home/a/b/drivers/x/post.c:1:2: error: a/b "
-                                 "in /usr/include/c.h"),
-          "does not build: drivers/x/post.c:1:2: error: a/b in include/c.h")
-
-
-def suites_to_run_first_exist():
-    have = suites.wanted(suites.TESTS)
-    files = [path.name for path in (breakages.TOP / fastpath.FOLDER).glob("*/*.[ch]")]
-    for name, globs in trials.FIRST.items():
-        equal((name, files.count(name)), (name, 1))
-        for glob in globs.split():
-            equal((glob, any(fnmatch.fnmatch(suite, glob) for suite in have)), (glob, True))
-
-
-def the_suite_that_caught_a_breakage_runs_first():
-    have = {"kdapl_a": ["one"], "kdapl_b": ["two"]}
-    broken = breakage(POST)
-    equal([trials.first_suites(broken, by, have) for by in ("KUnit: two", "", "loopback: one")],
-          ["kdapl_b kdapl_post*", "kdapl_post*", "kdapl_post*"])
-
-
-def run_queue(console, status, names, before=()):
-    """Run a queue on the console of a guest. Returns the verdicts, and the modules to try
-    again alone and with others."""
-    boot, trials.boot = trials.boot, lambda *_, **__: (console, status)
-    builder = type("Builder", (), {"home": Path("/")})
+def a_breakage_changes_its_function_only():
+    hunk = breakage().hunks[0]
+    equal(hunk.replace(SOURCE), "n > 4".join(SOURCE.rsplit("n > 3", 1)))
+    hunk.function = ""
     try:
-        queue = trials.KunitQueue(builder, 8)
-        queue.waiting = list(before)
-        return list(queue.run(names)), queue.alone, queue.waiting
-    finally:
-        trials.boot = boot
+        hunk.replace(SOURCE)
+    except breakages.Refused as reason:
+        equal(str(reason), f"expected once in {FILE}, found 2 times: return n > 3;")
+    else:
+        raise AssertionError("expected an ambiguous breakage to be refused")
 
 
-FINE = "mutant {0} begins\nok 1 kdapl_post\nmutant {0} ends with 0\n"
-RED = ("mutant {0} begins\n# one: EXPECTATION FAILED at\nnot ok 1 kdapl_post\n"
-       "mutant {0} ends with 0\n")
+def breakages_of_functions_that_have_changed():
+    head, tail = SOURCE.split("int other")
+    versions = {"none": SOURCE, "another function": SOURCE.replace("n > 3", "n > 2", 1),
+                "a line before": f"{head}\nint more;\nint other{tail}",
+                "the function": "n > 2".join(SOURCE.rsplit("n > 3", 1)),
+                "no such function": head}
+    hunk = breakage().hunks[0]
+    equal([name for name, text in versions.items() if hunk.differs(text, SOURCE)],
+          ["the function", "no such function"])
+    hunk.function = ""
+    equal([hunk.differs(text, SOURCE) for text in (SOURCE, head)], [False, True])
 
 
-def modules_after_a_hanging_one_are_tried_again():
-    equal(run_queue(FINE.format("a") + "mutant b begins\n# Subtest: kdapl_post\n", 124,
-                ["a", "b", "c"], before=["d"]),
-          ([("a", None), ("b", "time limit")], [], ["c", "d"]))
+def suites_that_share_words_with_a_breakage_run_first():
+    have = {"kdapl_pool": ["one"], "kdapl_post": ["checks"], "kdapl_event": ["two"]}
+    equal(trials.suites_for(breakage(), have)[0], "kdapl_post")
 
 
-def a_crash_after_a_failure_is_tried_again_alone():
-    equal(run_queue(RED.format("a") + "mutant b begins\nBUG: at b\n", 97, ["a", "b", "c"]),
-          ([("a", "one")], ["b"], ["c"]))
+BEGIN, END = "mutant {0} begins\n", "mutant {0} ends\n"
+FINE = BEGIN + "    # Subtest: kdapl_a\n    ok 1 one\nok 1 kdapl_a\n" + END
+RED = BEGIN + "# one: EXPECTATION FAILED at\nnot ok 1 kdapl_a\n"
+HUNG = BEGIN + "INFO: task insmod:34 blocked for more than 122 seconds.\n"
 
 
-def a_guest_that_does_not_boot_gives_no_verdict():
-    equal(run_queue("", 124, ["a", "b"]), ([], [], ["a", "b"]))
+def judged(status, *parts):
+    """The verdicts on breakages a, b, c whose guest has this exit status and console."""
+    text = "".join(part.format("abc"[i]) for i, part in enumerate(parts))
+    return [(m.name, verdict, reason) for m, verdict, reason in trials.kunit_verdicts(
+        [breakage(name) for name in "abc"], {"kdapl_a": ["one"]}, text, status)]
 
 
-def a_console_without_output_is_late():
+A_FINE, A_RED = ("a", "survived", ""), ("a", "caught", "one")
+
+
+def verdicts_of_modules_in_one_guest():
+    equal(judged(0, FINE, RED + END, FINE),
+          [A_FINE, ("b", "caught", "one"), ("c", "survived", "")])
+    equal(judged(0, BEGIN + END), [("a", "not decided", "not every case has run")])
+    equal(judged(1, BEGIN), [("a", "caught", "status 1")])
+
+
+def a_time_limit_of_the_host_is_no_verdict():
+    equal(judged(124, FINE, BEGIN), [A_FINE, ("b", "not decided", "time limit")])
+    equal(judged(124, HUNG)[0][1], "not decided")
+    equal(judged(98, BEGIN), [("a", "not decided", "the guest died")])
+    equal(judged(124, FINE, RED), [A_FINE, ("b", "caught", "one")])
+
+
+def a_hang_that_the_kernel_reports_is_caught():
+    equal(judged(97, HUNG),
+          [("a", "caught", "INFO: task insmod:34 blocked for more than 122 seconds.")])
+
+
+def a_crash_after_a_failure_is_tried_again():
+    equal(judged(97, RED + END, HUNG), [A_RED])
+    equal(judged(97, "BUG: before the first"), [])
+
+
+def a_guest_that_does_not_boot_is_counted():
+    said, run = [], trials.run
     with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "log"
-        log.write_text("mutant a begins\n", encoding="ascii")
-        watch = trials.Watch(log)
-        equal(watch.late(), False)
-        watch.heard -= trials.QUIET * trials.stretch() + 1
-        with open(log, "a", encoding="ascii") as file:
-            file.write("ok 1 kdapl_post\n")
-        equal(watch.late(), False)
-        watch.heard -= trials.QUIET * trials.stretch() + 1
-        with open(log, "a", encoding="ascii") as file:
-            file.write("watchdog: BUG: soft lockup - CPU#1 stuck for 120s!\n")
-        equal(watch.late(), True)
-        watch.heard, watch.since = time.monotonic(), watch.since - 1000 * trials.stretch()
-        equal(watch.late(), True)
-        with open(log, "a", encoding="ascii") as file:
-            file.write("mutant a ends with 0\n")
-        equal(watch.late(), False)
+        trial = trials.Trials.__new__(trials.Trials)
+        trial.home = trial.boxes = trial.built = trial.kernel = trial.root = Path(folder).resolve()
+        trial.say, trial.again = said.append, 0
+        try:
+            trials.run = lambda *_: ("", 124)
+            trial.boot(["a"], "", [])
+        except breakages.Refused:
+            equal((trial.again, said[0]), (3, "# guest ended before a, status 124"))
+        else:
+            raise AssertionError("expected an error after three guests")
+        finally:
+            trials.run = run
+
+
+def verdicts_are_kept_and_those_not_decided_tried_again():
+    real, trials.Trials = trials.Trials, type("Trials", (), {"__init__": lambda *_: None,
+                                                             "version": lambda _: "v"})
+    try:
+        with tempfile.TemporaryDirectory() as folder, redirect_stdout(io.StringIO()):
+            first = mutate.Run(Path(folder), io.StringIO())
+            for name, verdict in zip("abc", ("caught", "not decided", "survived")):
+                first.settle(breakage(name), verdict, "one")
+            again = mutate.Run(Path(folder), io.StringIO())
+            equal([key[0] for key in again.results], ["a", "c"])
+    finally:
+        trials.Trials = real
 
 
 # ---- man-pages --------------------------------------------------------------
