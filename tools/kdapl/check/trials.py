@@ -6,7 +6,6 @@ the unbroken copy with its objects, and modules/ the folder of the guests.
 """
 
 import contextlib
-import fcntl
 import hashlib
 import math
 import os
@@ -180,11 +179,9 @@ class Trials:
     def make(self, *targets):
         """Build these modules. Returns the first error, or None. "make check" takes the lock
         when it configures the kernel tree."""
-        with open(self.root.parent / "lock", "w", encoding="ascii") as lock:
-            fcntl.flock(lock, fcntl.LOCK_SH)
-            output, status = run(self.tree, "make", "-s", f"-j{os.cpu_count()}",
-                                 "-C", self.root.parent / "build", f"M={self.tree}",
-                                 "KDAPL_TESTS=m", *targets)
+        output, status = run(self.tree, "flock", "--shared", self.root.parent / "lock",
+                             "make", "-s", f"-j{os.cpu_count()}", "-C", self.root.parent / "build",
+                             f"M={self.tree}", "KDAPL_TESTS=m", *targets)
         return ([l for l in output.split("\n") if "error" in l] or [output])[0] if status else None
 
     def build_unbroken(self):
