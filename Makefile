@@ -114,13 +114,10 @@ soak:
 	@$(CHECK)/build stock-6.12
 	@$(CHECK)/soak stock-6.12
 
+# SINCE: only breakages of functions that differ from this commit
 mutate:
-	@tools/kdapl/setup packages
-	@nice $(CHECK)/mutate.py
-
-mutate-stale:
-	@tools/kdapl/setup packages
-	@nice $(CHECK)/mutate.py --stale
+	@tools/kdapl/setup packages own-6.12
+	@nice $(CHECK)/mutate.py $(if $(SINCE),--since $(SINCE))
 
 help:
 	@echo "make               kdapl.ko and kdapl-loop (KDIR=headers of the kernel)"
@@ -151,8 +148,8 @@ help:
 	@echo "make soak          transfers for an hour (KDAPL_SOAK=SECONDS), and the trends of memory,"
 	@echo "                   objects and slots"
 	@echo "make contract      after make check: each clause, and the tests that assert it"
-	@echo "make mutate        mutation tests; takes an hour or two"
-	@echo "make mutate-stale  mutation tests whose verdicts are stale"
+	@echo "make mutate        mutation tests; takes hours, and continues where it was stopped;"
+	@echo "                   SINCE=COMMIT: only of the functions that have changed since"
 	@echo "make bench         count the instructions of each path, print a table"
 	@echo "make perf          measure kDAPL and plain verbs in a VM, write build/perf.json and"
 	@echo "                   build/perf.svg (6 minutes)"
@@ -164,4 +161,4 @@ help:
 .PHONY: all modules modules_tests install uninstall install_tools uninstall_tools
 .PHONY: tools deb check-packages patchset clean distclean docs setup help
 .PHONY: $(CHECKS) demo bench perf status contract check-litmus soak
-.PHONY: mutate mutate-stale
+.PHONY: mutate

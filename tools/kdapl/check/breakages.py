@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The breakages of mutations/*.mut: read, select and apply them."""
+"""The breakages of mutations/*.mut: read, choose and apply them. Used by mutate.py, trials.py."""
 
+import fnmatch
 import hashlib
 import re
+import subprocess
+from collections import Counter
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[3]
-TABLE = TOP / "tools/kdapl/check/mutations"
+TABLE = "tools/kdapl/check/mutations"
 # All breakages are in this folder, so that only kdapl.ko must be built for each
 MODULE = "drivers/infiniband/ulp/kdapl"
 
@@ -22,123 +25,134 @@ class Hunk:
         self.file, self.function = file, function
         self.old, self.new = [], []
 
-    def span(self, lines):
-        """First and last line to search: the function, or the whole file."""
+    def span(self, text):
+        """Begin and end of the function, or of the whole text."""
         if not self.function:
-            return 0, len(lines)
-        head = re.compile(r"^[a-zA-Z#].*\b" + re.escape(self.function) + r"\b")
-        for first in (i for i, l in enumerate(lines) if head.match(l)):
-            for last in range(first, len(lines)):
-                if lines[last].startswith("}"):
-                    return first, last
-                # A declaration or a call, not the definition
-                if lines[last].endswith(";") and lines[last][:1] != "\t":
-                    break
-        raise Refused(f"expected function {self.function} in {self.file}: not found")
+            return 0, len(text)
+        # Declarations and calls have a ; before the first line that begins with }
+        found = re.search(rf"\n[a-zA-Z#].*\b{self.function}\b.*(?<!;)"
+                          r"(?:\n(?:\t.*|(?!\t).*(?<!;)$))*?\n}", text, re.M)
+        if not found:
+            raise Refused(f"expected function {self.function} in {self.file}: not found")
+        return found.span()
 
-    def apply(self, tree):
-        path = tree / self.file
-        if not path.exists():
-            raise Refused(f"expected file {self.file}: not found")
-        lines = path.read_text().split("\n")
-        first, last = self.span(lines)
-        n = len(self.old)
-        hits = [i for i in range(first, last) if lines[i:i + n] == self.old]
-        if len(hits) != 1:
-            raise Refused(f"expected once in {self.function or self.file}, found {len(hits)} "
+    def replace(self, text):
+        """The text of the file with the replacement."""
+        begin, end = self.span(text)
+        old, new = ("\n".join(["", *lines, ""]) for lines in (self.old, self.new))
+        count = text.count(old, begin, end)
+        if count != 1:
+            raise Refused(f"expected once in {self.function or self.file}, found {count} "
                           f"times: {self.old[0].strip()}")
-        lines[hits[0]:hits[0] + n] = self.new
-        path.write_text("\n".join(lines))
+        return text[:begin] + text[begin:end].replace(old, new) + text[end:]
+
+    def differs(self, before, now):
+        """Does the function differ between two texts of the file? Without a function: is a line
+        to replace new?"""
+        if not self.function:
+            return not set(self.old) <= set(before.split("\n"))
+        try:
+            return before[slice(*self.span(before))] != now[slice(*self.span(now))]
+        except Refused:
+            return True
 
 
 class Mutation:
     """One record of a .mut file: its name, the rule that it breaks, and the hunks."""
 
-    def __init__(self, number, source):
-        self.number, self.source = number, source
-        self.name = self.breaks = ""
-        self.hunks = []
+    def __init__(self, number, name="", breaks=""):
+        self.number, self.name, self.breaks, self.hunks = number, name, breaks, []
 
     def read(self, line):
-        if line[0] in "-+":
-            hunk = self.hunks[-1] if self.hunks else Hunk()
-            if line[0] == "-" and hunk.new:     # the next hunk
-                hunk = Hunk(hunk.file, hunk.function)
-                self.hunks.append(hunk)
-            (hunk.old if line[0] == "-" else hunk.new).append(line[1:])
-            return
-        key, _, value = line.partition(":")
-        value = value.strip()
+        key, _, value = line.partition(": ")
+        hunk = self.hunks[-1] if self.hunks else Hunk()
         if key in ("name", "breaks"):
             setattr(self, key, value)
-        elif key == "file":
-            self.hunks.append(Hunk(value))
-        elif key == "in" and self.hunks:
-            if self.hunks[-1].old:
-                self.hunks.append(Hunk(self.hunks[-1].file))
-            self.hunks[-1].function = value
+            return
+        if not self.hunks or key == "file" or hunk.old and (key == "in" or
+                                                            line[0] == "-" and hunk.new):
+            hunk = Hunk(hunk.file, "" if key == "in" else hunk.function)
+            self.hunks.append(hunk)
+        if key == "file":
+            hunk.file, hunk.function = value, ""
+        elif key == "in":
+            hunk.function = value
+        elif line[0] in "-+":
+            (hunk.old if line[0] == "-" else hunk.new).append(line[1:])
         else:
-            raise Refused(f"{self.source}: expected name, breaks, file, in, - or +: {line}")
+            raise Refused(f"expected name, breaks, file, in, - or +: {line}")
 
     def check(self):
-        if not (self.name and self.breaks and self.hunks and
-                all(h.file and h.old for h in self.hunks)):
-            raise Refused(f"{self.source}: record {self.name or '?'} lacks "
-                          "name, breaks, file or a line to replace")
-        for file in self.files():
-            if not file.startswith(MODULE + "/"):
-                raise Refused(f"{self.source}: {file} is not in {MODULE}")
-        return self
-
-    def files(self):
-        """The files that it changes, each once."""
-        return list(dict.fromkeys(h.file for h in self.hunks))
+        if not (self.name and self.breaks and self.hunks and all(
+                h.old and h.file.startswith(MODULE + "/") for h in self.hunks)):
+            raise Refused(f"record {self.name or '?'} lacks name, breaks, a file in {MODULE} or "
+                          "a line to replace")
 
     def __str__(self):
-        return f"{self.number:02d} {self.name}: {self.breaks}"
+        return f"{self.number} - {self.name}: {self.breaks}"
 
-    def apply(self, tree):
-        for hunk in self.hunks:
-            try:
-                hunk.apply(tree)
-            except Refused as reason:
-                raise Refused(f"{self.name}: {reason}") from None
+    def record(self):
+        """Its name, and a hash of what it changes."""
+        change = repr([vars(hunk) for hunk in self.hunks])
+        return f"{self.name} {hashlib.sha256(change.encode()).hexdigest()[:16]}"
 
-    def digest(self):
-        text = "\n".join("\n".join([h.file, h.function, *h.old, "+", *h.new])
-                         for h in self.hunks)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+    def broken(self, tree):
+        """File -> its broken text, for all files that it changes in a tree."""
+        texts = {}
+        try:
+            for hunk in self.hunks:
+                text = texts.get(hunk.file) or (tree / hunk.file).read_text(encoding="utf-8")
+                texts[hunk.file] = hunk.replace(text)
+        except (Refused, FileNotFoundError) as reason:
+            raise Refused(f"{self.name}: {reason}") from None
+        return texts
 
 
-def read_table():
-    found = []
-    for path in sorted(TABLE.glob("*.mut")):
-        current = None
-        for line in path.read_text().split("\n"):
-            if not line or line.startswith("#"):
-                current = None
-                continue
-            if current is None:
-                current = Mutation(len(found) + 1, path.name)
-                found.append(current)
-            current.read(line)
-    names = [m.check().name for m in found]
-    for name in names:
-        if names.count(name) > 1:
-            raise Refused(f"two breakages have the name {name}")
+def parse(text):
+    """The breakages of a table."""
+    found, current = [], None
+    for line in text.split("\n"):
+        if not line or line.startswith("#"):
+            current = None
+            continue
+        if current is None:
+            current = Mutation(len(found) + 1)
+            found.append(current)
+        current.read(line)
     return found
 
 
-def choose(mutations, words):
-    if not words:
-        return mutations
-    wanted = set()
-    for word in ",".join(words).split(","):
-        span = re.fullmatch(r"(\d+)(?:-(\d+))?", word)
-        if span:
-            wanted |= set(range(int(span[1]), int(span[2] or span[1]) + 1))
-        else:
-            wanted |= {m.number for m in mutations if m.name == word}
-            if word not in [m.name for m in mutations]:
-                raise Refused(f"no breakage has the name {word}; see --list")
-    return [m for m in mutations if m.number in wanted]
+def read_table():
+    found = parse("\n\n".join(path.read_text(encoding="utf-8")
+                              for path in sorted((TOP / TABLE).glob("*.mut"))))
+    count = Counter(mutation.name for mutation in found if not mutation.check())
+    if max(count.values()) > 1:
+        raise Refused(f"two breakages have the name {count.most_common(1)[0][0]}")
+    return found
+
+
+def choose(mutations, patterns):
+    """Those whose name matches a pattern."""
+    names = {name for p in patterns for name in fnmatch.filter([m.name for m in mutations], p)}
+    if not names:
+        raise Refused(f"no breakage has the name {' '.join(patterns)}; see --apply")
+    return [m for m in mutations if m.name in names]
+
+
+def git(*command):
+    """The output of a git command; nothing if it fails."""
+    return subprocess.run(["git", *command], cwd=TOP, check=False, text=True,
+                          capture_output=True).stdout
+
+
+def since(mutations, rev):
+    """Those whose function or record in the working tree differs from a commit's."""
+    if not git("rev-parse", "--verify", f"{rev}^{{commit}}"):
+        raise Refused(f"expected a commit, not {rev}")
+    tables = [name for name in git("ls-tree", "--name-only", rev, f"{TABLE}/").split()
+              if name.endswith(".mut")]
+    old = {m.record() for name in tables for m in parse(git("show", f"{rev}:{name}"))}
+    texts = {file: (git("show", f"{rev}:{file}"), (TOP / file).read_text(encoding="utf-8"))
+             for file in {hunk.file for m in mutations for hunk in m.hunks}}
+    return [m for m in mutations if m.record() not in old or
+            any(hunk.differs(*texts[hunk.file]) for hunk in m.hunks)]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The files of the posting and completion path in drivers/infiniband/ulp/kdapl.
 
-Used by all checks of that path: hotcalls, mutate and coverage.
+Used by the checks of that path: hotcalls.py and coverage.py.
 """
 
 FOLDER = "drivers/infiniband/ulp/kdapl"

@@ -2,266 +2,163 @@
 # SPDX-License-Identifier: GPL-2.0
 """Mutation tests: break the module on purpose, one line at a time.
 
-  tools/kdapl/check/mutate.py [--list] [--apply] [--check] [--only N|A-B|NAME ...]
-                           [--jobs N] [--batch N] [--kunit]
-                           [--stale | --resume | --missing] [--no-baseline] [--table]
+  tools/kdapl/check/mutate.py [--apply] [--since REV] [PATTERN...]
 
 For each breakage in tools/kdapl/check/mutations/*.mut: apply it to a copy of the tree,
-build kdapl.ko, and run KUnit and, if that does not catch it, the short loopback on the
-own kernel. A test must fail; the first failure ends the trial. A breakage that survives
-shows a gap in the tests. A breakage that does not apply or build is an error in the
-table. First the tests must pass on the unbroken tree.
+build kdapl.ko, and run KUnit and the short loopback in a guest with one CPU, whose clock does
+not depend on the host, then KUnit with two CPUs. A test must fail; the first failure ends the
+trial. A breakage that survives shows a gap in the tests. One that does not apply or build is
+an error in the table. First the tests must pass on the unbroken tree.
 
-  --list         only print the table
-  --apply        only check that each breakage applies (seconds)
-  --check        only check the verdicts (seconds): each breakage of a file of the
-                 posting and completion path (fastpath.py) must have the verdict
-                 "caught" for the current version of that file
-  --only         select breakages by number, range (3-7) or name
-  --jobs         guests at a time (default 2)
-  --batch        modules that one KUnit guest tries in turn (default 16)
-  --kunit        KUnit only: breakages that it does not catch count as survived, until
-                 a run with --resume and without --kunit tries the loopback
-  --stale        only breakages that have not been caught yet, or were caught in an
-                 older version of the files that they change
-  --resume       keep the verdicts of an earlier run over the same product; breakages
-                 that survived are tried again if the tests have changed
-  --missing      only breakages that have not been caught yet on any product
-  --no-baseline  do not test the unbroken tree first
-  --table        write the table at the end, even if only some were tried
+  --apply    only print them, and check that each applies (seconds); check/style does this
+  --since    only breakages that are new since a commit, or whose function has changed
+  PATTERN    only breakages with these names
 
-Prints TAP; exit status 0 if all were caught. tools/kdapl/check/mutations/results.json has
-the verdicts. A run over all also writes them as a table to results.rst there.
-KDAPL_STRETCH multiplies the time limits on a busy host.
+Prints TAP, also to build/mutate.tap; the exit status is 0 if all were caught. The cache keeps
+the verdicts on a tree, so a run that was stopped continues where it stopped. A trial that
+reaches a time limit of the host gives no verdict, and the next run tries it again.
 """
 
 import argparse
 import concurrent.futures
 import fcntl
-import resource
-import shutil
 import signal
 import sys
-import time
 
 sys.dont_write_bytecode = True
-import suites  # noqa: E402 (in this folder)
-import trials  # noqa: E402
-import verdicts  # noqa: E402
-from breakages import TOP, Refused, choose, read_table  # noqa: E402
-from verdicts import CAUGHT, ERROR, SURVIVED  # noqa: E402
+from breakages import TOP, Mutation, Refused, choose, read_table, since  # noqa: E402
+import trials  # noqa: E402 (in this folder)
+from trials import CAUGHT, ERROR, ONE_CPU, SURVIVED, TWO_CPUS, UNDECIDED  # noqa: E402
 
-
-def tap(mutation, result):
-    good = "ok" if result["verdict"] == CAUGHT else "not ok"
-    print(f"{good} {mutation.number} - {mutation.name}: {mutation.breaks}: "
-          f"{result['verdict']}{': ' if result['by'] else ''}{result['by']}",
-          flush=True)
+BATCH, JOBS = 8, 2      # modules that one KUnit guest tries in turn, guests at a time
 
 
 class Run:
-    """Builds and tries breakages, and records the verdicts."""
+    """Tries breakages, and prints and stores the verdicts."""
 
-    def __init__(self, builder, args, results):
-        self.builder, self.args, self.results = builder, args, results
-        self.left = []          # breakages that KUnit did not catch
+    def __init__(self, home, tap):
+        self.tap, self.trials = tap, trials.Trials(home, self.say)
+        # Record of a breakage -> its result on this tree, in a line of a file
+        path = home / "verdicts" / self.trials.version()
+        path.parent.mkdir(exist_ok=True)
+        self.file = open(path, "a+", encoding="utf-8", buffering=1)
+        self.file.seek(0)
+        self.results = dict(line.rstrip("\n").split("\t") for line in self.file)
 
-    def baseline(self):
-        begin = time.monotonic()
-        self.builder.baseline()
-        took = f"built in {time.monotonic() - begin:.0f} s"
-        if not self.args.no_baseline:
-            queue = trials.KunitQueue(self.builder, 1)
-            failure = dict(queue.run(["unbroken"])).get("unbroken", "no result")
-            if not failure and not self.args.kunit:
-                failure = trials.loopback(self.builder, "unbroken")
-            if failure:
-                raise Refused(f"expected all tests to pass on the unbroken tree: {failure}; see "
-                              f"{self.builder.home}/*-unbroken.log")
-            took += f", tested in {time.monotonic() - begin:.0f} s"
-        print(f"# unbroken tree: {took}", flush=True)
+    def say(self, line):
+        print(line, flush=True)
+        print(line, file=self.tap, flush=True)
 
-    def settle(self, mutation, verdict, by, loopback_left=False):
-        result = {"verdict": verdict, "by": by, "left": loopback_left}
-        self.results.put(mutation, result)
-        tap(mutation, result)
+    def settle(self, mutation, verdict, reason=""):
+        result = " ".join(f"{verdict}{reason and ': '}{reason}".split())
+        self.results[mutation.record()] = result
+        if verdict in (CAUGHT, SURVIVED):
+            self.file.write(f"{mutation.record()}\t{result}\n")
+        self.show(mutation)
 
-    def build(self, mutations):
-        """Build each breakage. Yields those that build."""
-        for mutation in mutations:
-            try:
-                self.builder.build(mutation)
+    def show(self, mutation):
+        result = self.results[mutation.record()]
+        good = result.startswith(CAUGHT if mutation.hunks else SURVIVED)
+        self.say(f"{'ok' if good else 'not ok'} {mutation}: {result}")
+
+    def survivors(self, what, trial):
+        """Settle all others of a trial, which yields breakages, verdicts and reasons."""
+        for mutation, verdict, reason in trial:
+            if verdict == SURVIVED:
                 yield mutation
-            except Refused as reason:
-                if trials.STOPPED.is_set():
-                    return
-                self.builder.same_kernel()
-                self.settle(mutation, ERROR, str(reason))
-
-    def fatal(self, mutation):
-        """Did it crash or hang its guest in the last trial?"""
-        return bool(trials.FATAL_RE.match(self.results.last_by.get(mutation.name, "")))
-
-    def fill(self, queue, todo, half):
-        """Build the modules and put them in the queue. One build at a time uses all CPUs."""
-        have = suites.wanted(suites.TESTS)
-        try:
-            for mutation in self.build(todo):
-                by = self.results.last_by.get(mutation.name, "")
-                queue.put(mutation.name, trials.first_suites(mutation, by, have),
-                          alone=self.fatal(mutation))
-            self.left += self.build(half)
-        finally:
-            queue.close()
-
-    def guests(self, queue, named):
-        while names := queue.take():
-            try:
-                for name, failure in queue.run(names):
-                    if failure:
-                        self.settle(named[name], CAUGHT, f"KUnit: {failure}")
-                    else:
-                        self.left.append(named[name])
-            finally:
-                queue.done()
-
-    def kunit(self, todo, half):
-        """Build modules, while guests try those that are built."""
-        share = -(-len(todo) // self.args.jobs)
-        queue = trials.KunitQueue(self.builder, max(1, min(self.args.batch, share)))
-        named = {m.name: m for m in todo}
-        self.parallel([lambda: self.fill(queue, todo, half)] +
-                     [lambda: self.guests(queue, named)] * self.args.jobs)
-
-    def parallel(self, works):
-        """Run each in a thread; the first exception ends all."""
-        pool = concurrent.futures.ThreadPoolExecutor(len(works))
-        try:
-            for future in concurrent.futures.as_completed(map(pool.submit, works)):
-                future.result()
-        except BaseException:
-            trials.interrupt()
-            raise
-        finally:
-            pool.shutdown()
-
-    def loop(self):
-        while True:
-            try:
-                mutation = self.left.pop()
-            except IndexError:
-                return
-            failure = trials.loopback(self.builder, mutation.name)
-            if failure:
-                self.settle(mutation, CAUGHT, f"loopback: {failure}")
             else:
-                self.settle(mutation, SURVIVED, "")
+                self.settle(mutation, verdict, f"{what}: {reason}")
+
+    def batch(self, mutations):
+        """Build some breakages, and try them until a test fails."""
+        left = self.survivors("build", map(self.trials.build, mutations))
+        left = self.survivors("KUnit", self.trials.kunit(list(left), ONE_CPU))
+        left = self.survivors("loopback", map(self.trials.loopback, list(left)))
+        left = self.survivors("KUnit with two CPUs", self.trials.kunit(list(left), TWO_CPUS))
+        for mutation in left:
+            self.settle(mutation, SURVIVED)
+
+    def batches(self, mutations):
+        """Try two batches at a time, one of which may build; an exception ends all."""
+        size = max(1, min(BATCH, -(-len(mutations) // JOBS)))
+        parts = [mutations[i:i + size] for i in range(0, len(mutations), size)]
+        with concurrent.futures.ThreadPoolExecutor(JOBS) as pool:
+            try:
+                list(pool.map(self.batch, parts))
+            except BaseException:
+                trials.interrupt()
+                raise
 
     def all(self, mutations):
-        again = self.args.resume or self.args.missing or self.args.stale
-        half = [m for m in mutations if again and not self.args.kunit and
-                self.results.half(m)]
-        todo = [m for m in mutations if not self.results.get(m) and m not in half]
-        for mutation in mutations:
-            if mutation not in todo + half:
-                tap(mutation, self.results.get(mutation))
-        if todo + half:
-            self.baseline()
-            begin = cpu_time()
-            self.kunit(todo, half)
-            if self.args.kunit:
-                for mutation in self.left:
-                    self.settle(mutation, SURVIVED, "", loopback_left=True)
-            else:
-                self.parallel([self.loop] * self.args.jobs)
-            print(f"# {(cpu_time() - begin) / len(todo + half):.1f} s of CPU for each of "
-                  f"{len(todo + half)}", flush=True)
-        return [self.results.get(m)["verdict"] for m in mutations]
-
-
-def cpu_time():
-    return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+        """Returns the exit status."""
+        unbroken = Mutation(0, "unbroken", "all tests pass")
+        self.say(f"TAP version 13\n1..{len(mutations) + 1}")
+        todo = [m for m in [unbroken, *mutations] if m.record() not in self.results]
+        for mutation in [unbroken, *mutations]:
+            if mutation not in todo:
+                self.show(mutation)
+        if todo:
+            self.trials.build_unbroken()
+        if unbroken in todo:
+            self.batches([todo.pop(0)])
+        if self.results[unbroken.record()] != SURVIVED:
+            raise Refused(f"a test fails on the unbroken tree, see {self.trials.home}/unbroken.log")
+        self.batches(todo)
+        found = [self.results[m.record()].partition(":")[0] for m in mutations]
+        self.say("# " + ", ".join(f"{found.count(v)} {v}" for v in
+                                  (CAUGHT, SURVIVED, UNDECIDED, ERROR)) +
+                 f"; {self.trials.again} guests booted again; logs in {self.trials.home}")
+        return 0 if found.count(CAUGHT) == len(found) else 1
 
 
 def try_apply(mutations):
-    """Apply each to a fresh copy of its files."""
+    """Does each apply?"""
     status = 0
-    scratch = trials.cache_dir() / "mutate" / "apply"
     for mutation in mutations:
-        for hunk in mutation.hunks:
-            target = scratch / hunk.file
-            target.parent.mkdir(parents=True, exist_ok=True)
-            if (TOP / hunk.file).exists():
-                shutil.copy(TOP / hunk.file, target)
         try:
-            mutation.apply(scratch)
+            mutation.broken(TOP)
             print(f"ok {mutation}")
         except Refused as reason:
-            print(f"not ok {mutation.number:02d} {reason}")
+            print(f"not ok {mutation.number} {reason}")
             status = 1
-    shutil.rmtree(scratch, ignore_errors=True)
     return status
 
 
-def arguments():
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for flag in ("list", "apply", "check", "kunit", "no-baseline", "table"):
-        parser.add_argument(f"--{flag}", action="store_true")
-    which = parser.add_mutually_exclusive_group()
-    for flag in ("stale", "resume", "missing"):
-        which.add_argument(f"--{flag}", action="store_true")
-    parser.add_argument("--only", action="append", nargs="+", default=[])
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--batch", type=int, default=16)
-    args = parser.parse_args()
-    if args.jobs < 1 or args.batch < 1:
-        parser.error("--jobs and --batch must be at least 1")
-    return args
-
-
-def trial(every, mutations, args):
-    """Run over some breakages. Returns the exit status."""
-    home = trials.cache_dir() / "mutate"
+def try_all(mutations):
+    """Returns the exit status."""
+    home = trials.CACHE / "mutate"
     home.mkdir(parents=True, exist_ok=True)
+    _ = [mutation.broken(TOP) for mutation in mutations]    # refused, if one does not apply
+    (TOP / "build").mkdir(exist_ok=True)
     with open(home / "lock", "w", encoding="ascii") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
             raise Refused("another run of mutate is in progress") from None
-        print(f"TAP version 13\n1..{len(mutations)}", flush=True)
-        builder = trials.Builder(home)
-        results = verdicts.Results(builder.tree, every, args)
-        found = Run(builder, args, results).all(mutations)
-    count = {v: found.count(v) for v in (CAUGHT, SURVIVED, ERROR)}
-    print(f"# {count[CAUGHT]} caught, {count[SURVIVED]} survived, "
-          f"{count[ERROR]} errors; logs in {home}")
-    if args.table or mutations == every:
-        results.write_page(every, trials.KERNEL)
-    return 0 if count[CAUGHT] == len(mutations) else 1
+        with open(TOP / "build/mutate.tap", "w", encoding="utf-8") as tap:
+            return Run(home, tap).all(mutations)
 
 
 def main():
-    args = arguments()
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--apply", action="store_true")
+    parser.add_argument("--since", metavar="REV")
+    parser.add_argument("patterns", nargs="*", metavar="PATTERN")
+    args = parser.parse_args()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
-        every = read_table()
-        mutations = choose(every, [w for words in args.only for w in words])
-        if args.list:
-            print("\n".join(f"{m} [{m.hunks[0].file.rpartition('/')[2]}]"
-                            for m in mutations))
+        mutations = choose(read_table(), args.patterns or ["*"])
+        if args.since:
+            mutations = since(mutations, args.since)
+        if not mutations:
+            print(f"1..0 # no function with a breakage differs from {args.since}")
             return 0
-        if args.apply:
-            return try_apply(mutations)
-        if args.check:
-            return 0 if verdicts.check(mutations, verdicts.load()) else 1
-        return trial(every, mutations, args)
+        return try_apply(mutations) if args.apply else try_all(mutations)
     except Refused as reason:
-        print(f"mutate: {reason}", file=sys.stderr)
-        return 1
+        sys.exit(f"mutate: {reason}")
     except KeyboardInterrupt:
-        print("mutate: interrupted; continue with --resume", file=sys.stderr)
-        return 130
+        sys.exit("mutate: interrupted; the next run continues")
 
 
 if __name__ == "__main__":

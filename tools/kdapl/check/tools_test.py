@@ -27,6 +27,7 @@ import contract  # noqa: E402 (in this folder)
 import coverage  # noqa: E402
 import fastpath  # noqa: E402
 import jobs  # noqa: E402
+from mutate_test import Breakages, Trials  # noqa: E402, F401
 import run as runner  # noqa: E402
 import store  # noqa: E402
 import suites  # noqa: E402
