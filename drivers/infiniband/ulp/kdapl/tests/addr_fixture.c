@@ -50,7 +50,7 @@ static bool all_over(void)
 
 void addr_expect_lost(struct kunit *test)
 {
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(all_over()));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(all_over()));
 	fake_settle(addr_env->fake);
 	addr_expect_conn(test, &addr_ep, DAT_CONNECTION_EVENT_BROKEN);
 	addr_expect_conn(test, &addr_second, DAT_CONNECTION_EVENT_UNREACHABLE);

@@ -48,7 +48,7 @@ static void C_62_address_lost_before_the_attempt_begins(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
 	mutex_lock(&addr_ep.ep->mutex);
 	gid_change();
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(test_bit(KDAPL_TODO_BREAK, &addr_ep.ep->todo)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(test_bit(KDAPL_TODO_BREAK, &addr_ep.ep->todo)));
 	kdapl_cm_begin(addr_ep.ep, id, false);
 	mutex_unlock(&addr_ep.ep->mutex);
 	fake_settle(addr_env->fake);
@@ -403,11 +403,11 @@ static void C_36_close_of_an_IA_whose_EVD_another_IA_uses(struct kunit *test)
 	/* The close needs this mutex before it releases the EVD */
 	mutex_lock(&kdapl_device_mutex);
 	tp_start(&closing, close_user);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!open(user)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!open(user)));
 	tp_start(&unload, destroy_left);
 	/* No barrier is needed: the test polls until it sees the waiter, and wakes no thread */
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(waitqueue_active(&kdapl_ias_closed) ||
-					    completion_done(&unload.done)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(waitqueue_active(&kdapl_ias_closed) ||
+						  completion_done(&unload.done)));
 	KUNIT_EXPECT_FALSE(test, completion_done(&unload.done));
 	mutex_unlock(&kdapl_device_mutex);
 	closed = tp_finish(&closing);

@@ -466,7 +466,7 @@ static void Q_29_Q_35_buffer_of_an_endpoint_that_is_freed(struct kunit *test)
 	dat_evd_modify_upcall(ep.recv_evd, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
 			      DAT_UPCALL_INVOC_NEW);
 	tp_complete(env, &ep, TP_SRQ, IB_WC_LOC_LEN_ERR, 0);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(atomic_read(&nupcalls) == 1));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(atomic_read(&nupcalls) == 1));
 	KUNIT_EXPECT_EQ(test, tp_slots(&env->srq->pool), TP_DEPTH);
 	kdapl_clauses(test, "Q-29 Q-30 Q-35");
 }

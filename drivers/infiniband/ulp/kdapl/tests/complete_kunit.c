@@ -334,7 +334,7 @@ static void G_34_late_failure_releases_no_request_twice(struct kunit *test)
 	mutex_lock(&ep.ep->mutex);
 	sq->run_head = sq->run_tail;
 	KUNIT_EXPECT_TRUE(test, fake_complete_send(tp_qp(&ep), IB_WC_REM_ACCESS_ERR));
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(ep.ep->first_error.valid)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(ep.ep->first_error.valid)));
 	KUNIT_EXPECT_EQ(test, sq->run_head, sq->run_tail);
 	mutex_unlock(&ep.ep->mutex);
 	fake_settle(env->fake);

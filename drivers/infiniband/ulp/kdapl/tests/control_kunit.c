@@ -6,13 +6,9 @@
  * closed; removal and close concurrent with calls of every kind. Runs in a KUnit thread;
  * each test has its own device.
  */
-#include <linux/delay.h>
-#include <linux/random.h>
+#include <linux/prandom.h>
 #include "clause.h"
-#include "nap.h"
 #include "post_kunit.h"
-
-#define WAIT_MS		10000
 
 static struct tp_env *env;
 static struct tp_ep ep;
@@ -28,14 +24,10 @@ static DAT_IA_HANDLE ia_handle(void)
  */
 static DAT_EVENT_NUMBER next_event(DAT_EVD_HANDLE evd)
 {
-	unsigned long end = jiffies + kdapl_timeout_ms(WAIT_MS);
 	DAT_EVENT event = {};
 
-	while (dat_evd_dequeue(evd, &event) != DAT_SUCCESS) {
-		if (time_after(jiffies, end))
-			return 0;
-		kdapl_nap(1000, 2000);
-	}
+	if (!kdapl_sleep_until(dat_evd_dequeue(evd, &event) == DAT_SUCCESS))
+		return 0;
 	return event.event_number;
 }
 
@@ -225,11 +217,19 @@ struct churner {
 	DAT_IA_HANDLE ia;
 	DAT_SRQ_HANDLE srq;
 	u8 *buf;
+	struct rnd_state rnd;
 	unsigned int n;			/* number of connections */
+	unsigned int rounds;
 };
 
 static struct churner churners[CHURNERS];
 static bool churn_stop;
+
+/* One of @n numbers. The seed is the number of the churner */
+static u32 any_of(struct rnd_state *rnd, u32 n)
+{
+	return prandom_u32_state(rnd) % n;
+}
 
 static void churn_connect(struct churner *c, DAT_EP_HANDLE handle)
 {
@@ -268,7 +268,7 @@ static void churn_post(DAT_EP_HANDLE handle)
 /* Any return value is correct: IA and device may be removed at any time */
 static void churn_ep(struct churner *c, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE dto, DAT_EVD_HANDLE conn)
 {
-	bool srq = get_random_u32_below(2);
+	bool srq = any_of(&c->rnd, 2);
 	DAT_EP_HANDLE handle;
 	DAT_EP_ATTR attr;
 	DAT_EVENT event;
@@ -285,12 +285,12 @@ static void churn_ep(struct churner *c, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE dto, DA
 	churn_post(handle);
 	churn_connect(c, handle);
 	churn_post(handle);
-	if (get_random_u32_below(2))
-		dat_ep_disconnect(handle, get_random_u32_below(2) ? DAT_CLOSE_ABRUPT_FLAG :
-							      DAT_CLOSE_GRACEFUL_FLAG);
-	while (get_random_u32_below(4) && dat_evd_dequeue(dto, &event) == DAT_SUCCESS)
+	if (any_of(&c->rnd, 2))
+		dat_ep_disconnect(handle, any_of(&c->rnd, 2) ? DAT_CLOSE_ABRUPT_FLAG :
+							       DAT_CLOSE_GRACEFUL_FLAG);
+	while (any_of(&c->rnd, 4) && dat_evd_dequeue(dto, &event) == DAT_SUCCESS)
 		;
-	if (get_random_u32_below(2) && dat_ep_reset(handle) == DAT_SUCCESS)
+	if (any_of(&c->rnd, 2) && dat_ep_reset(handle) == DAT_SUCCESS)
 		churn_connect(c, handle);
 	dat_ep_get_status(handle, NULL, NULL, NULL);
 	dat_ep_free(handle);
@@ -330,6 +330,7 @@ static void churn_work(struct work_struct *work)
 
 	while (!READ_ONCE(churn_stop)) {
 		churn_once(c);
+		WRITE_ONCE(c->rounds, c->rounds + 1);
 		cond_resched();
 	}
 	complete(&c->done);
@@ -344,9 +345,21 @@ static void churn_start(void)
 		churners[i].ia = ia_handle();
 		churners[i].srq = env->srq_handle;
 		churners[i].buf = env->buf;
+		prandom_seed_state(&churners[i].rnd, i);
 		init_completion(&churners[i].done);
 		INIT_WORK(&churners[i].work, churn_work);
 		queue_work(system_unbound_wq, &churners[i].work);
+	}
+}
+
+/* Waits until each has made @n more rounds */
+static void churn_on(struct kunit *test, unsigned int n)
+{
+	unsigned int i, end;
+
+	for (i = 0; i < CHURNERS; i++) {
+		end = READ_ONCE(churners[i].rounds) + n;
+		KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(churners[i].rounds) >= end));
 	}
 }
 
@@ -374,10 +387,10 @@ static void P8_removal_under_calls_of_every_kind(struct kunit *test)
 	kdapl_clauses(test, "C-57");
 	for (i = 0; i < CHURN_ROUNDS; i++) {
 		churn_start();
-		msleep(get_random_u32_below(200));
+		churn_on(test, i);
 		fake_dev_unplug(env->fake);
 		KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), 0);
-		msleep(20);
+		churn_on(test, 3);
 		churn_end();
 		churn_renew(test);
 	}
@@ -389,7 +402,7 @@ static void P8_abrupt_close_under_calls_of_every_kind(struct kunit *test)
 
 	for (i = 0; i < CHURN_ROUNDS; i++) {
 		churn_start();
-		msleep(get_random_u32_below(200));
+		churn_on(test, i);
 		KUNIT_EXPECT_EQ(test, dat_ia_close(ia_handle(), DAT_CLOSE_ABRUPT_FLAG),
 				DAT_SUCCESS);
 		env->ia = NULL;

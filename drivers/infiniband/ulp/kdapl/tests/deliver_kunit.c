@@ -11,17 +11,8 @@
 #include "clause.h"
 #include "event_kunit.h"
 
-/* Waits with a time limit, by the clock and without a timer: see LINGER_WAIT() in evd_kunit.c */
-#define DELIVER_WAIT(cond) ({						\
-	u64 __end = ktime_get_ns() + 10 * NSEC_PER_SEC;			\
-	bool __met;							\
-									\
-	while (!(__met = (cond)) && ktime_get_ns() < __end) {		\
-		cpu_relax();						\
-		cond_resched();						\
-	}								\
-	__met;								\
-})
+/* Needs no timer: see LINGER_WAIT() in evd_kunit.c */
+#define DELIVER_WAIT(cond)	kdapl_spin_until(cond, ({ cpu_relax(); cond_resched(); }))
 
 /* ---- separate workqueues ---------------------------------------------------- */
 
@@ -167,12 +158,10 @@ static struct {
 /* The first upcall waits for the test, the second for the thread that waits for the first */
 static void hook_two_upcalls(struct evt *evt, const DAT_EVENT *event)
 {
-	u64 end = ktime_get_ns() + 10 * NSEC_PER_SEC;
 	bool *until = evt_value(event) == 1 ? &turn.go : &turn.over;
 
 	WRITE_ONCE(turn.running, true);
-	while (!READ_ONCE(*until) && ktime_get_ns() < end)
-		cpu_relax();
+	kdapl_spin_until(READ_ONCE(*until), cpu_relax());
 	if (evt_value(event) == 2)
 		WRITE_ONCE(turn.seen, READ_ONCE(turn.over));
 }

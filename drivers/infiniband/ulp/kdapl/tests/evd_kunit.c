@@ -451,33 +451,15 @@ static void C_59_calls_in_the_upcall_are_detected(struct kunit *test)
 
 static int linger_cpu;
 
-/*
- * Keeps the upcall running until the test ends it. Uses the clock, because delay loops are
- * too short on an emulated CPU.
- */
+/* Keeps the upcall running until the test ends it */
 static void hook_lingers(struct evt *evt, const DAT_EVENT *event)
 {
-	u64 end = ktime_get_ns() + 10 * NSEC_PER_SEC;
-
 	WRITE_ONCE(linger_cpu, raw_smp_processor_id());
-	while (!READ_ONCE(evt->data) && ktime_get_ns() < end)
-		cpu_relax();
+	kdapl_spin_until(READ_ONCE(evt->data), cpu_relax());
 }
 
-/*
- * Waits with a time limit. Uses the clock and no timer, because on RT no timer expires on
- * a CPU while an upcall runs there.
- */
-#define LINGER_WAIT(cond) ({						\
-	u64 __end = ktime_get_ns() + 10 * NSEC_PER_SEC;			\
-	bool __met;							\
-									\
-	while (!(__met = (cond)) && ktime_get_ns() < __end) {		\
-		cpu_relax();						\
-		cond_resched();						\
-	}								\
-	__met;								\
-})
+/* Uses no timer, because on RT no timer expires on a CPU while an upcall runs there */
+#define LINGER_WAIT(cond)	kdapl_spin_until(cond, ({ cpu_relax(); cond_resched(); }))
 
 struct waiter {
 	struct evt *evt;

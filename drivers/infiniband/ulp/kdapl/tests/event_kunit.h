@@ -11,6 +11,7 @@
 
 #include <kunit/test.h>
 #include "module.h"
+#include "nap.h"
 
 #define EVT_QLEN	256
 #define EVT_SLOTS	64

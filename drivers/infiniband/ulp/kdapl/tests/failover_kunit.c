@@ -92,7 +92,7 @@ static void C_62_an_IA_follows_the_failover_of_its_bond(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, listens_on(sp), 1);
 
 	moves(test, 2, NETDEV_BONDING_FAILOVER);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(listens_on(sp) == 2));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(listens_on(sp) == 2));
 	KUNIT_EXPECT_EQ(test, addr_env->ia->port, 2);
 	child = kdapl_cm_bind(addr_env->ia, &addr_env->fake->ibdev, kdapl_cm_handler, sp, 0);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(child));
@@ -105,8 +105,8 @@ static void C_62_an_IA_follows_the_failover_of_its_bond(struct kunit *test)
 	fake_port_set(addr_env->fake, false);
 	flush_workqueue(ib_wq);
 	kdapl_device_check_addrs(NULL, true);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(addr_ep.ep->state) ==
-					    DAT_EP_STATE_DISCONNECTED));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(addr_ep.ep->state) ==
+						  DAT_EP_STATE_DISCONNECTED));
 	fake_settle(addr_env->fake);
 	addr_expect_conn(test, &addr_ep, DAT_CONNECTION_EVENT_BROKEN);
 }
@@ -122,7 +122,7 @@ static void C_62_an_IA_follows_a_new_hardware_address(struct kunit *test)
 	sp = listen(test, &evd);
 	KUNIT_EXPECT_EQ(test, listens_on(sp), 1);
 	moves(test, 2, NETDEV_CHANGEADDR);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(listens_on(sp) == 2));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(listens_on(sp) == 2));
 	KUNIT_EXPECT_EQ(test, addr_env->ia->port, 2);
 }
 
@@ -143,8 +143,8 @@ static void C_62_the_CM_reports_a_failover_to_an_EP(struct kunit *test)
 	addr_env->ia->port = 2;
 	KUNIT_EXPECT_EQ(test, addr_ep.ep->state, DAT_EP_STATE_CONNECTED);
 	tp_cm_says(addr_ep.ep->cm_id, RDMA_CM_EVENT_ADDR_CHANGE);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(addr_ep.ep->state) ==
-					    DAT_EP_STATE_DISCONNECTED));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(addr_ep.ep->state) ==
+						  DAT_EP_STATE_DISCONNECTED));
 	addr_env->ia->port = 1;
 	mutex_unlock(&kdapl_device_mutex);
 	fake_settle(addr_env->fake);
@@ -182,7 +182,7 @@ static void the_CM_reports_a_failover(struct kunit *test)
 	handler = sp->id->event_handler;
 	sp->id->event_handler = deaf;
 	KUNIT_EXPECT_EQ(test, handler(sp->id, &event), 0);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(hears(sp)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(hears(sp)));
 	KUNIT_EXPECT_EQ(test, listens_on(sp), 1);
 	tp_cm_says(addr_ep.ep->cm_id, RDMA_CM_EVENT_ADDR_CHANGE);
 	fake_settle(addr_env->fake);
@@ -236,11 +236,11 @@ static void C_62_the_address_moves_before_the_service_point_starts(struct kunit 
 	sp = make_sp(test, &evd);
 	/* The watcher does not find the service point yet */
 	moves(test, 2, NETDEV_BONDING_FAILOVER);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(addr_env->ia->port) == 2));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(addr_env->ia->port) == 2));
 	mutex_lock(&kdapl_device_mutex);
 	mutex_unlock(&kdapl_device_mutex);
 	start_sp(sp);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(listens_on(sp) == 2));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(listens_on(sp) == 2));
 }
 
 /*
@@ -266,7 +266,7 @@ static void C_62_the_CM_reports_a_failover_before_the_start(struct kunit *test)
 	mutex_unlock(&sp->mutex);
 	flush_work(&sp->work);
 	start_sp(sp);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(hears(sp)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(hears(sp)));
 	KUNIT_EXPECT_EQ(test, listens_on(sp), 1);
 }
 

@@ -59,7 +59,7 @@ static void flip_start(struct kunit *test)
 	flip.running = false;
 	flip.task = beside_run(flip_thread, "kdapl-flip");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(flip.task));
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(flip.running)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(flip.running)));
 }
 
 /* Returns whether to continue after @rounds, of which @met used one of the two values */

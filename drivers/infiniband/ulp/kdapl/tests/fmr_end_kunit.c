@@ -94,7 +94,7 @@ static void V_08_flushed_invalidation_keeps_the_registration(struct kunit *test)
 	registered(test, &f);
 	fake()->hold_flush = true;
 	dat_ep_disconnect(m.ep.handle, DAT_CLOSE_ABRUPT_FLAG);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(m.ep.ep->state == DAT_EP_STATE_DISCONNECTED));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(m.ep.ep->state == DAT_EP_STATE_DISCONNECTED));
 	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &m.ep, 1, 0), DAT_SUCCESS);
 	TP_EXPECT_TYPE(test, mem_local_use(&m, &other, f.context), DAT_PRIVILEGES_VIOLATION);
 	fake_release(fake(), tp_qp(&m.ep));
@@ -198,7 +198,7 @@ static void repair_that_finds_no_MR(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, mem_fmr_post(&f), IN_USE);
 	KUNIT_EXPECT_EQ(test, mem_invalidate(&m, &other, 1, 0), NOT_BOUND);
 	fake()->fail_mrs = 0;
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(mem_fmr_post(&f) == DAT_SUCCESS));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(mem_fmr_post(&f) == DAT_SUCCESS));
 	mem_finish(&m, &other);
 	KUNIT_EXPECT_NOT_NULL(test, fake_valid_mr(fake(), f.key));
 	tp_drain(&other);

@@ -12,6 +12,7 @@
 #include <linux/slab.h>
 #include "../base/handle.h"
 #include "clause.h"
+#include "nap.h"
 
 #define TEST_TYPE	DAT_HANDLE_TYPE_CSP
 #define MAGIC		0x6b6461706c6f626aULL
@@ -46,8 +47,8 @@ static void unmake(struct kunit *test, struct test_obj *to)
 	KUNIT_EXPECT_TRUE(test, kdapl_obj_unpublish(&to->obj));
 	synchronize_rcu();
 	kdapl_obj_put(&to->obj);
-	if (!wait_for_completion_timeout(&to->obj.gone, 10 * HZ)) {
-		KUNIT_FAIL(test, "expected no reference within 10 s, %u left",
+	if (!kdapl_sleep_until(completion_done(&to->obj.gone))) {
+		KUNIT_FAIL(test, "expected no reference, %u left",
 			   refcount_read(&to->obj.ref));
 		return;
 	}
@@ -268,7 +269,6 @@ static void wait_ends_with_the_last_reference(struct kunit *test)
 {
 	struct test_obj *to = make_public(test);
 	struct task_struct *waiter;
-	unsigned int i;
 
 	KUNIT_ASSERT_PTR_EQ(test, kdapl_obj_get(kdapl_obj_handle(&to->obj), TEST_TYPE),
 			    &to->obj);
@@ -278,9 +278,7 @@ static void wait_ends_with_the_last_reference(struct kunit *test)
 	schedule_timeout_uninterruptible(msecs_to_jiffies(30));
 	KUNIT_EXPECT_EQ(test, READ_ONCE(to->magic), MAGIC);
 	kdapl_obj_put(&to->obj);
-	for (i = 0; i < 1000 && READ_ONCE(to->magic); i++)
-		schedule_timeout_uninterruptible(1);
-	KUNIT_EXPECT_EQ(test, READ_ONCE(to->magic), 0);
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!READ_ONCE(to->magic)));
 	kthread_stop(waiter);
 	synchronize_rcu();
 	kfree(to);

@@ -258,7 +258,7 @@ static void I_10_peer_invalidates_before_the_flush(struct kunit *test)
 	message(test, &m.ep, f.key);
 	dat_ep_disconnect(m.ep.handle, DAT_CLOSE_ABRUPT_FLAG);
 	fake_settle(fake());
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(m.ep.ep->state == DAT_EP_STATE_DISCONNECTED));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(m.ep.ep->state == DAT_EP_STATE_DISCONNECTED));
 	fake_settle(fake());
 	/* It is not bound any more, because its key is invalid */
 	mem_expect_fmr(test, &m, false, 0);

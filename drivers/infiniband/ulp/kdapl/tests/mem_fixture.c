@@ -173,7 +173,7 @@ DAT_RETURN mem_local_use(struct mem *m, struct tp_ep *ep, DAT_LMR_CONTEXT contex
 
 bool mem_lmr_goes(DAT_LMR_HANDLE lmr)
 {
-	return TP_WAIT_FOR(dat_lmr_free(lmr) == DAT_SUCCESS);
+	return kdapl_sleep_until(dat_lmr_free(lmr) == DAT_SUCCESS);
 }
 
 /* ---- expectations ----------------------------------------------------- */

@@ -418,7 +418,7 @@ static void MNS_invalidate_fence_during_a_change_of_the_pool(struct kunit *test)
 	memset(&teller, 0, sizeof(teller));
 	teller.task = beside_run(teller_thread, "kdapl-teller");
 	KUNIT_ASSERT_FALSE(test, IS_ERR(teller.task));
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(teller.ready)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(teller.ready)));
 	slot = kdapl_pool_slot(&ep.ep->sq.pool, 0);
 	spin_lock_irq(&ep.ep->lock);
 	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_POSTED);
@@ -428,7 +428,7 @@ static void MNS_invalidate_fence_during_a_change_of_the_pool(struct kunit *test)
 	early = READ_ONCE(teller.done);
 	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_FREE);
 	spin_unlock_irq(&ep.ep->lock);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(teller.done)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(teller.done)));
 	/* It has returned from the call, so the result is there */
 	beside_stop(teller.task);
 	KUNIT_EXPECT_FALSE(test, early);

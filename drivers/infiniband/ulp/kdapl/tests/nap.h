@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * A short sleep of a test, in process context.
+ * How the KUnit suites and the test modules wait for another thread.
  *
- * usleep_range() has a data race with its own timer: schedule_hrtimeout_range_clock() reads
- * a field that hrtimer_wakeup() clears. It is harmless and belongs to the kernel, but KCSAN
- * reports it if the interrupt arrives in between, with the test on the stack. With KCSAN the
- * test sleeps for a jiffy instead.
+ * No limit here depends on the speed of the machine or on its load. A wait ends after a number
+ * of turns of the thread that waits: if the host stops a guest or is busy, time passes, but
+ * the thread makes no turns. What has no turns to count has a limit that only a hang reaches.
  */
 #ifndef _KDAPL_TESTS_NAP_H_
 #define _KDAPL_TESTS_NAP_H_
@@ -13,8 +12,48 @@
 #include <linux/delay.h>
 #include <linux/kconfig.h>
 #include <linux/sched.h>
+#include <linux/timekeeping.h>
 
-/* @min, @max: microseconds */
+/* In milliseconds; the most that a test waits without progress */
+#define KDAPL_HANG_MS	120000
+/* Sleeps of a jiffy, so at least 20 s */
+#define KDAPL_SLEEPS	(20 * HZ)
+/* At least that many turns of a loop, and that long */
+#define KDAPL_SPINS	10000000
+#define KDAPL_SPIN_NS	(10ULL * NSEC_PER_SEC)
+
+/* Sleeps until another thread makes @cond true; false if it does not. Process context */
+#define kdapl_sleep_until(cond)						\
+({									\
+	unsigned long __sleeps = 0;					\
+	bool __met;							\
+									\
+	while (!(__met = (cond)) && __sleeps++ < KDAPL_SLEEPS)		\
+		schedule_timeout_uninterruptible(1);			\
+	__met;								\
+})
+
+/* The same with @relax instead of a sleep, for any context. It needs no timer */
+#define kdapl_spin_until(cond, relax)					\
+({									\
+	u64 __end = ktime_get_mono_fast_ns() + KDAPL_SPIN_NS;		\
+	unsigned long __spins = 0;					\
+	bool __met;							\
+									\
+	while (!(__met = (cond)) &&					\
+	       (__spins++ < KDAPL_SPINS || ktime_get_mono_fast_ns() < __end)) \
+		relax;							\
+	__met;								\
+})
+
+/*
+ * A short sleep in process context. @min, @max: microseconds
+ *
+ * usleep_range() has a data race with its own timer: schedule_hrtimeout_range_clock() reads
+ * a field that hrtimer_wakeup() clears. It is harmless and belongs to the kernel, but KCSAN
+ * reports it if the interrupt arrives in between, with the test on the stack. With KCSAN the
+ * test sleeps for a jiffy instead.
+ */
 static inline void kdapl_nap(unsigned long min, unsigned long max)
 {
 	if (IS_ENABLED(CONFIG_KCSAN))

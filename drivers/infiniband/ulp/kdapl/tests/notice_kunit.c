@@ -26,7 +26,7 @@ static bool port_is(enum ib_port_state want)
 static void port_set(struct kunit *test, bool up)
 {
 	fake_port_set(env->fake, up);
-	KUNIT_ASSERT_TRUE(test, TP_WAIT_FOR(port_is(up ? IB_PORT_ACTIVE : IB_PORT_DOWN)));
+	KUNIT_ASSERT_TRUE(test, kdapl_sleep_until(port_is(up ? IB_PORT_ACTIVE : IB_PORT_DOWN)));
 	/* The clients of the device have received the event, too */
 	flush_workqueue(ib_wq);
 }
@@ -67,8 +67,8 @@ static void expect_conn(struct kunit *test, DAT_EVENT_NUMBER number)
 {
 	DAT_EVENT event = {};
 
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(ep.ep->state) ==
-					    DAT_EP_STATE_DISCONNECTED));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(ep.ep->state) ==
+						  DAT_EP_STATE_DISCONNECTED));
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, event.event_number, number);
@@ -112,7 +112,7 @@ static void C_60_a_disconnect_waits_for_its_port(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, notice_sent());
 
 	port_set(test, true);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(notice_sent()));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(notice_sent()));
 	KUNIT_ASSERT_NOT_NULL(test, notice_at_rest());
 	id = notice()->id;
 	/* A disconnect of the peer is an answer; a new address of the net device is not */
@@ -120,7 +120,7 @@ static void C_60_a_disconnect_waits_for_its_port(struct kunit *test)
 	look();
 	KUNIT_ASSERT_NOT_NULL(test, notice_at_rest());
 	cm_says(test, id, RDMA_CM_EVENT_DISCONNECTED);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!notice()));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!notice()));
 	KUNIT_EXPECT_NULL(test, notice_at_rest());
 }
 
@@ -134,7 +134,7 @@ static void C_60_it_outlives_its_EP(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, notice_at_rest());
 	KUNIT_EXPECT_FALSE(test, notice_sent());
 	port_set(test, true);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(notice_sent()));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(notice_sent()));
 	/* The device is removed while the notice is on its list */
 }
 
@@ -190,13 +190,13 @@ static void C_60_the_CM_answers_while_the_device_is_removed(struct kunit *test)
 	/* rdma_destroy_id() waits for the lock */
 	rdma_lock_handler(first->id);
 	tp_start(&removal, unplug);
-	if (TP_WAIT_FOR(none_listed(dev))) {
+	if (kdapl_sleep_until(none_listed(dev))) {
 		struct rdma_cm_event event = { .event = RDMA_CM_EVENT_DISCONNECTED };
 
 		KUNIT_EXPECT_EQ(test, first->id->event_handler(first->id, &event), 0);
 		KUNIT_EXPECT_EQ(test, last->id->event_handler(last->id, &event), 0);
 		/* Not by a flush: the work may destroy ids, which takes this lock */
-		KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!work_busy(&dev->notice_work.work)));
+		KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!work_busy(&dev->notice_work.work)));
 		KUNIT_EXPECT_TRUE(test, none_listed(dev));
 	} else {
 		KUNIT_FAIL(test, "expected no listed notices during the removal of the device");

@@ -118,7 +118,7 @@ static void C_15_passive_side_completes_with_the_final_message(struct kunit *tes
 	/* A message before it schedules the work, so that the connection need not wait for it */
 	mutex_lock(&ep.ep->mutex);
 	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 9);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(ep.ep->parked)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(ep.ep->parked)));
 	KUNIT_EXPECT_TRUE(test, test_bit(KDAPL_TODO_EARLY_RECV, &ep.ep->todo));
 	mutex_unlock(&ep.ep->mutex);
 	fake_settle(env->fake);
@@ -184,10 +184,10 @@ static void G_36_nothing_replaces_the_first_cause(struct kunit *test)
 	/* All of them before the connection work can move the QP */
 	mutex_lock(&ep.ep->mutex);
 	fake_complete_recv(tp_qp(&ep), IB_WC_LOC_LEN_ERR, 0);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(tp_events(ep.recv_evd) == 1));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(tp_events(ep.recv_evd) == 1));
 	fake_complete_send(tp_qp(&ep), IB_WC_RETRY_EXC_ERR);
 	fake_complete_send(tp_qp(&ep), IB_WC_WR_FLUSH_ERR);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(tp_events(ep.request_evd) == 2));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(tp_events(ep.request_evd) == 2));
 	KUNIT_EXPECT_TRUE(test, ep.ep->first_error.valid);
 	KUNIT_EXPECT_EQ(test, ep.ep->first_error.op, DAT_DTO_RECEIVE);
 	KUNIT_EXPECT_EQ(test, ep.ep->first_error.status, IB_WC_LOC_LEN_ERR);

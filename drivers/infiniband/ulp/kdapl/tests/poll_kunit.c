@@ -168,7 +168,7 @@ static void a_dequeue_leaves_upcalls_to_the_work_item(struct kunit *test)
 		left--;
 	}
 	local_bh_enable();
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(seen.n) == left));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(seen.n) == left));
 	for (i = 0; i < left; i++)
 		cookies -= seen.cookie[i];
 	KUNIT_EXPECT_EQ(test, cookies, 0);

@@ -323,7 +323,7 @@ int tp_connect(struct tp_ep *tep)
 
 bool tp_wait_end(struct tp_env *env, struct tp_ep *tep)
 {
-	bool over = TP_WAIT_FOR(READ_ONCE(tep->ep->state) == DAT_EP_STATE_DISCONNECTED);
+	bool over = kdapl_sleep_until(READ_ONCE(tep->ep->state) == DAT_EP_STATE_DISCONNECTED);
 
 	fake_settle(env->fake);
 	return over;
@@ -356,7 +356,31 @@ void tp_start(struct tp_aside *aside, void (*call)(void))
 
 bool tp_finish(struct tp_aside *aside)
 {
-	return wait_for_completion_timeout(&aside->done, kdapl_timeout_ms(20000));
+	return kdapl_sleep_until(completion_done(&aside->done));
+}
+
+/* ---- ticks -------------------------------------------------------------------- */
+
+static struct timer_list tick_timer;
+static unsigned long ticks;		/* written by the timer only, while it runs */
+
+static void tick(struct timer_list *timer)
+{
+	ticks++;
+	mod_timer(timer, jiffies + 1);
+}
+
+void tp_ticks_start(void)
+{
+	ticks = 0;
+	timer_setup(&tick_timer, tick, 0);
+	mod_timer(&tick_timer, jiffies + 1);
+}
+
+unsigned long tp_ticks_stop(void)
+{
+	timer_shutdown_sync(&tick_timer);
+	return ticks;
 }
 
 /* ---- posting ------------------------------------------------------------------ */

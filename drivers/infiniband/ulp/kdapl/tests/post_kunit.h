@@ -14,6 +14,7 @@
 #include "module.h"
 #include "clause.h"
 #include "fake_ibdev.h"
+#include "nap.h"
 
 #define TP_BUF		32768		/* bytes of memory, all registered */
 #define TP_SEG		64		/* of a usual segment */
@@ -161,29 +162,11 @@ static inline bool tp_needs_read(enum tp_call call)
 }
 
 /*
- * How long a test waits for another thread before it fails, in jiffies. The maximum is for
- * tests that set kdapl_stretch so high that time-outs of kdapl never expire.
+ * Count ticks, for an upper bound of the module's time-outs. If the host stops a guest, jiffies
+ * catch up afterwards, but the timer expires only once.
  */
-static inline unsigned long tp_patience(void)
-{
-	return 20 * HZ * clamp(kdapl_stretch, 1U, 16U);
-}
-
-/* Waits until another thread makes @cond true; false after a time-out */
-#define TP_WAIT_FOR(cond)						\
-({									\
-	unsigned long tp_end = jiffies + tp_patience();			\
-	bool tp_late, tp_came;						\
-									\
-	for (;;) {							\
-		tp_late = time_after(jiffies, tp_end);			\
-		tp_came = (cond);					\
-		if (tp_came || tp_late)					\
-			break;						\
-		schedule_timeout_uninterruptible(1);			\
-	}								\
-	tp_came;							\
-})
+void tp_ticks_start(void);
+unsigned long tp_ticks_stop(void);
 
 /* Does another thread wait for it? On RT spin_is_contended() is always 0 */
 static inline bool tp_contended(spinlock_t *lock)
@@ -203,7 +186,7 @@ struct tp_aside {
 };
 
 void tp_start(struct tp_aside *aside, void (*call)(void));
-/* True if it has returned; false after a time-out */
+/* Has it returned? False if it hangs */
 bool tp_finish(struct tp_aside *aside);
 
 #define TP_EXPECT_TYPE(test, ret, type) \

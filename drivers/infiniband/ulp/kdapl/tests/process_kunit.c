@@ -72,7 +72,7 @@ static void make(struct kunit *test, bool srq)
 
 static bool upcalls_are(int n)
 {
-	return TP_WAIT_FOR(atomic_read(&seen.n) == n);
+	return kdapl_sleep_until(atomic_read(&seen.n) == n);
 }
 
 static void expect_all_in_process(struct kunit *test)

@@ -71,7 +71,7 @@ static void G_31_a_receive_fails_before_the_connection(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
 	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_ERR_LOCAL_LENGTH, 0);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(tp_events(ep.connect_evd) == 1));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(tp_events(ep.connect_evd) == 1));
 	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_BROKEN);
 	tp_drain(&ep);
@@ -102,18 +102,18 @@ static void G_33_a_drain_without_markers_polls_receives(struct kunit *test)
 	fake_refuse(fake(), -EIO, U32_MAX);
 	kdapl_stretch = 200;
 	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(qp->state) == IB_QPS_ERR));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(qp->state) == IB_QPS_ERR));
 	cancel_delayed_work_sync(&ep.ep->scq->timer);
 	/* The drain finds the first one at its beginning, and the second one later */
 	for (i = 1; i <= 2; i++) {
 		fake_complete_recv(qp, IB_WC_SUCCESS, 20);
-		KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(tp_events(ep.recv_evd) == i));
+		KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(tp_events(ep.recv_evd) == i));
 	}
 	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->scq->timer));
 	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
 	fake_refuse(fake(), 0, 0);
 	fake_release(fake(), qp);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(tp_events(ep.connect_evd) == 1));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(tp_events(ep.connect_evd) == 1));
 	kdapl_stretch = stretch;
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 4);
 	tp_ep_free(&ep);

@@ -240,7 +240,7 @@ static void repair_that_finds_no_MR(struct kunit *test)
 	fake_settle(fake());
 	TP_EXPECT_TYPE(test, mem_bind_post(&b), DAT_INSUFFICIENT_RESOURCES);
 	fake()->fail_mrs = 0;
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(mem_bind_post(&b) == DAT_SUCCESS));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(mem_bind_post(&b) == DAT_SUCCESS));
 	mem_finish(&m, &other);
 	KUNIT_EXPECT_NOT_NULL(test, fake_valid_mr(fake(), b.key));
 	mem_expect(test, &other, DAT_DTO_BIND_MW, b.cookie.as_64, DAT_DTO_SUCCESS);
@@ -386,7 +386,7 @@ static void flushed_RMR_is_freed_at_once(struct kunit *test)
 	down_write(&m.env->ia->sem);
 	fake_complete_send(tp_qp(&m.ep), IB_WC_WR_FLUSH_ERR);
 	fake_complete_send(tp_qp(&m.ep), IB_WC_WR_FLUSH_ERR);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(tp_events(m.ep.request_evd) == 1));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(tp_events(m.ep.request_evd) == 1));
 	up_write(&m.env->ia->sem);
 	KUNIT_EXPECT_EQ(test, dat_rmr_free(m.rmr), DAT_SUCCESS);
 	m.rmr = DAT_HANDLE_NULL;
@@ -419,7 +419,7 @@ static void RMR_is_freed_with_a_bind_under_way(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, mem_lmr_goes(m.lmr));
 	m.lmr = DAT_HANDLE_NULL;
 	/* No MR is left, so the zone can be freed */
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(fake_valid_mrs(fake()) == m.valid - 1));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(fake_valid_mrs(fake()) == m.valid - 1));
 }
 
 static void leave_everything_bound(struct kunit *test)

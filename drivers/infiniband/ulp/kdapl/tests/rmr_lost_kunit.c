@@ -54,12 +54,12 @@ static void expect_usable(struct kunit *test, struct tp_ep *other)
 	mem_bind_args(&m, &b);
 	b.ep = other->handle;
 	/* Wait for the repair */
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(mem_bind_post(&b) == DAT_SUCCESS));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(mem_bind_post(&b) == DAT_SUCCESS));
 	mem_finish(&m, other);
 	KUNIT_EXPECT_NOT_NULL(test, fake_valid_mr(fake(), b.key));
 	mem_fmr_args(&m, &f);
 	f.ep = other->handle;
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(mem_fmr_post(&f) == DAT_SUCCESS));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(mem_fmr_post(&f) == DAT_SUCCESS));
 	mem_finish(&m, other);
 	KUNIT_EXPECT_NOT_NULL(test, fake_valid_mr(fake(), f.key));
 	tp_drain(other);
@@ -173,10 +173,10 @@ static void C_57_the_device_leaves_while_an_EP_is_freed(struct kunit *test)
 	post_all(test);
 	fake()->hold_flush = true;
 	tp_start(&freeing, free_ep);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(qp->state) == IB_QPS_ERR));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(qp->state) == IB_QPS_ERR));
 	tp_start(&leaving, unplug);
 	/* Either it waits for the queue, or it has destroyed the MRs */
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(waitqueue_active(&ia->wait)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(waitqueue_active(&ia->wait)));
 	KUNIT_EXPECT_EQ(test, READ_ONCE(fake()->misuses), 0);
 	KUNIT_EXPECT_FALSE(test, completion_done(&freeing.done));
 	KUNIT_EXPECT_FALSE(test, completion_done(&leaving.done));

@@ -97,9 +97,9 @@ static void flap(struct kunit *test)
 
 	mutex_lock(&kdapl_device_mutex);
 	port_down();
-	went = TP_WAIT_FOR(!on_port());
+	went = kdapl_sleep_until(!on_port());
 	err = port_up();
-	came = TP_WAIT_FOR(on_port());
+	came = kdapl_sleep_until(on_port());
 	mutex_unlock(&kdapl_device_mutex);
 	KUNIT_ASSERT_EQ(test, err, 0);
 	KUNIT_ASSERT_TRUE(test, went);
@@ -130,8 +130,8 @@ static void expect_end(struct kunit *test, struct tp_ep *tep, DAT_EVENT_NUMBER n
 {
 	DAT_EVENT event = {};
 
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(tep->ep->state) ==
-					    DAT_EP_STATE_DISCONNECTED));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(tep->ep->state) ==
+						  DAT_EP_STATE_DISCONNECTED));
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(tep->connect_evd, &event), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, event.event_number, number);
@@ -156,7 +156,7 @@ static void C_62_an_address_is_lost_and_restored_at_once(struct kunit *test)
 	flap(test);
 	expect_end(test, &ep, DAT_CONNECTION_EVENT_BROKEN);
 	expect_end(test, &second, DAT_CONNECTION_EVENT_UNREACHABLE);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!READ_ONCE(env->ia->addr_lost)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!READ_ONCE(env->ia->addr_lost)));
 	/* Ids that are bound to the new one stay */
 	KUNIT_ASSERT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, dat_ep_reset(second.handle), DAT_SUCCESS);
@@ -243,7 +243,7 @@ static void C_60_no_disconnect_from_a_deleted_address(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, notice_sent());
 	/* Once the GID is deleted, too, nothing can be sent, and the CM reports that */
 	port_down();
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(notice_sent()));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(notice_sent()));
 }
 
 /* ---- partitions --------------------------------------------------------------- */
@@ -269,7 +269,7 @@ static void a_QP_uses_the_partition_of_its_path(struct kunit *test)
 
 	env->fake->personality |= FAKE_DEFAULT_PKEY_LAST;
 	ib_dispatch_event(&event);
-	KUNIT_ASSERT_TRUE(test, TP_WAIT_FOR(default_pkey_is_last()));
+	KUNIT_ASSERT_TRUE(test, kdapl_sleep_until(default_pkey_is_last()));
 	id = bind(test, &ep);
 	mutex_lock(&ep.ep->mutex);
 	kdapl_cm_accept(ep.ep, id, &req, NULL, 0);
@@ -296,9 +296,9 @@ static void failover(struct kunit *test, const struct rdma_cm_id *id)
 	rtnl_lock();
 	call_netdevice_notifiers(NETDEV_BONDING_FAILOVER, port);
 	rtnl_unlock();
-	KUNIT_ASSERT_TRUE(test, TP_WAIT_FOR(kdapl_addr_unbound(id)));
+	KUNIT_ASSERT_TRUE(test, kdapl_sleep_until(kdapl_addr_unbound(id)));
 	/* Other changes schedule the watcher repeatedly */
-	KUNIT_ASSERT_TRUE(test, TP_WAIT_FOR((kdapl_addr_changed(false), on_port())));
+	KUNIT_ASSERT_TRUE(test, kdapl_sleep_until((kdapl_addr_changed(false), on_port())));
 	/* All events of the device have been handled */
 	flush_workqueue(ib_wq);
 	fake_settle(env->fake);
@@ -362,7 +362,7 @@ static void C_62_a_failover_is_not_the_loss_of_an_address(struct kunit *test)
 	listen(test);
 	KUNIT_EXPECT_TRUE(test, listens());
 	failover(test, ep.ep->cm_id);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(listens()));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(listens()));
 	expect_request(test);
 	/* The path consists of addresses, which have not changed */
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_CONNECTED);
@@ -383,7 +383,7 @@ static void C_62_a_failover_breaks_connections_of_a_lost_GID(struct kunit *test)
 	listen(test);
 	failover(test, ep.ep->cm_id);
 	expect_end(test, &ep, DAT_CONNECTION_EVENT_BROKEN);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(listens()));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(listens()));
 	expect_request(test);
 }
 
@@ -395,7 +395,7 @@ static int roce_env(const struct sockaddr_in6 *addr, u32 personality)
 	if (IS_ERR(env))
 		return PTR_ERR(env);
 	memcpy(&env->ia->addr, addr, sizeof(*addr));
-	if (!TP_WAIT_FOR(on_port()))
+	if (!kdapl_sleep_until(on_port()))
 		return -EADDRNOTAVAIL;
 	return tp_ep_create(env, NULL, false, &ep) || tp_ep_create(env, NULL, false, &second) ?
 	       -EIO : 0;
@@ -424,7 +424,7 @@ static int roce_make(void)
 		err = port_up();
 	if (err)
 		return err;
-	if (!TP_WAIT_FOR(port_address(&addr)))
+	if (!kdapl_sleep_until(port_address(&addr)))
 		return -EADDRNOTAVAIL;
 	return roce_env(&addr, 0);
 }

@@ -211,7 +211,7 @@ static void S_16_request_fails_before_it_is_published(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, sq->run_tail, 1);
 	/* Not tp_complete(), which waits for the work */
 	KUNIT_EXPECT_TRUE(test, fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS));
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(tp_events(ep.request_evd) == 2));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(tp_events(ep.request_evd) == 2));
 	KUNIT_EXPECT_EQ(test, sq->run_head, 1);
 	mutex_unlock(&ep.ep->mutex);
 	fake_settle(env->fake);
@@ -240,13 +240,10 @@ static void post_last(struct work_struct *work)
 static void post_beside(const struct ib_send_wr *wr)
 {
 	struct kdapl_sq *sq = &ep.ep->sq;
-	u64 end = ktime_get_mono_fast_ns() + 10ULL * (kdapl_stretch ?: 1) * NSEC_PER_SEC;
 
 	queue_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()), system_wq,
 		      &last.work);
-	while (!tp_contended(&sq->lock) && !READ_ONCE(last.done) &&
-	       ktime_get_mono_fast_ns() < end)
-		cpu_relax();
+	kdapl_spin_until(tp_contended(&sq->lock) || READ_ONCE(last.done), cpu_relax());
 	last.waited = tp_contended(&sq->lock);
 }
 
@@ -370,7 +367,7 @@ static bool collect(unsigned long *seen, u32 *events)
  */
 static void G_34_four_threads_lose_no_slot(struct kunit *test)
 {
-	unsigned long *seen, end = jiffies + tp_patience();
+	unsigned long *seen, end = jiffies + msecs_to_jiffies(KDAPL_HANG_MS);
 	u32 events = 0;
 	bool ok = true;
 
@@ -381,7 +378,7 @@ static void G_34_four_threads_lose_no_slot(struct kunit *test)
 	start_posters(test);
 	while (ok && (atomic_read(&posters.running) || fake_outstanding(&tp_qp(&ep)->sq))) {
 		if (fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS))
-			end = jiffies + tp_patience();
+			end = jiffies + msecs_to_jiffies(KDAPL_HANG_MS);
 		else
 			cond_resched();
 		ok = collect(seen, &events) && time_before(jiffies, end);

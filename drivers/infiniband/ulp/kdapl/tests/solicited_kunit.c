@@ -104,13 +104,13 @@ static void G_33_a_receive_in_DISCONNECTED_has_its_upcall(struct kunit *test)
 	make(test);
 	scq = ep.ep->scq;
 	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(atomic_read(&upcalls.n) == 4 &&
-					    ep.ep->state == DAT_EP_STATE_DISCONNECTED));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(atomic_read(&upcalls.n) == 4 &&
+						  ep.ep->state == DAT_EP_STATE_DISCONNECTED));
 	/* Without the timer only the post itself can cause a poll of the CQ */
 	cancel_delayed_work_sync(&scq->timer);
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_RECV, 5, 0), DAT_SUCCESS);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(atomic_read(&upcalls.n) == 5));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(atomic_read(&upcalls.n) == 5));
 	KUNIT_EXPECT_EQ(test, upcalls.last, 5);
 	KUNIT_EXPECT_EQ(test, upcalls.status, DAT_DTO_ERR_FLUSHED);
 }

@@ -111,7 +111,7 @@ static void E_15_a_request_outlasts_its_upcall(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, dat_evd_modify_upcall(sp_evd, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
 						    DAT_UPCALL_INVOC_NEW), DAT_SUCCESS);
 	KUNIT_EXPECT_TRUE(test, sp_request(psp, 1));
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(references_in_upcall)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(references_in_upcall)));
 	/* The request's own reference, and that of the event */
 	KUNIT_EXPECT_EQ(test, references_in_upcall, 2);
 	KUNIT_EXPECT_EQ(test, dat_evd_modify_upcall(sp_evd, DAT_UPCALL_TEARDOWN, NULL,
@@ -422,8 +422,8 @@ static void handoff_keeps_the_service_point(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_cr_handoff(cr, 2), DAT_SUCCESS);
 	leaving_sp = to;
 	tp_start(&freeing, free_leaving_psp);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!kdapl_obj_is_valid(sp_handle(to),
-								DAT_HANDLE_TYPE_PSP)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!kdapl_obj_is_valid(sp_handle(to),
+								      DAT_HANDLE_TYPE_PSP)));
 	rdma_unlock_handler(id);
 	KUNIT_EXPECT_TRUE(test, tp_finish(&freeing));
 	fake_settle(sp_env->fake);

@@ -173,7 +173,7 @@ static void Q_33_limit_event_that_the_device_does_not_report(struct kunit *test)
 	expect_none(test);
 	arrive(test, 1);
 	/* The check repeats itself */
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(tp_events(async_evd())));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(tp_events(async_evd())));
 	expect_low(test);
 	arrive(test, 1);
 	look();

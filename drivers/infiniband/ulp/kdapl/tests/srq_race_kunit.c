@@ -80,7 +80,7 @@ static void resize_counts_no_buffer_twice(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	memset(&flow, 0, sizeof(flow));
 	start(test, flow_thread);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(READ_ONCE(flow.rounds)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(flow.rounds)));
 	for (i = 0; i < RESIZES; i++) {
 		failed += resize(AT_ONCE) != DAT_SUCCESS;
 		most = max_t(u32, most, query(test).outstanding_dto_count);

@@ -304,7 +304,8 @@ static void take(struct kunit *test, u64 last)
 
 static void posts_continue_meanwhile(struct kunit *test)
 {
-	unsigned long end = jiffies + 60 * HZ;
+	unsigned long end = jiffies + msecs_to_jiffies(KDAPL_HANG_MS);
+	u64 before = 0, now;
 	struct task_struct *thread;
 	u32 resized = 0, i;
 	DAT_RETURN ret;
@@ -315,7 +316,7 @@ static void posts_continue_meanwhile(struct kunit *test)
 	memset(&flow, 0, sizeof(flow));
 	thread = kthread_run(poster, NULL, "kdapl_test_post");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, thread);
-	/* On a busy machine either thread may take long */
+	/* On a busy machine either thread may take long; it ends if neither makes progress */
 	for (i = 0; (READ_ONCE(flow.posted) < 400 || resized <= 50) && time_before(jiffies, end);
 	     i++) {
 		ret = resize(1 + (i * 7) % (3 * TP_DEPTH));
@@ -323,6 +324,10 @@ static void posts_continue_meanwhile(struct kunit *test)
 			TP_EXPECT_TYPE(test, ret, DAT_INVALID_STATE);
 		resized += ret == DAT_SUCCESS;
 		take(test, READ_ONCE(flow.posted));
+		now = resized + flow.taken;
+		if (now != before)
+			end = jiffies + msecs_to_jiffies(KDAPL_HANG_MS);
+		before = now;
 		cond_resched();
 	}
 	kthread_stop(thread);

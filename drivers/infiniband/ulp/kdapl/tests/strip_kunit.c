@@ -143,7 +143,6 @@ static void C_36_free_of_an_endpoint_waits_three_grace_periods(struct kunit *tes
  */
 static void C_32_100_endpoints_share_the_wait_for_LAST_WQE(struct kunit *test)
 {
-	unsigned long begin;
 	struct tp_ep like;
 	u32 i;
 
@@ -152,12 +151,12 @@ static void C_32_100_endpoints_share_the_wait_for_LAST_WQE(struct kunit *test)
 	first_ep(test, false, true, true, &like);
 	for (i = 1; i < STRIP_SRQ_EPS; i++)
 		add_ep(test, &like, true, true);
-	begin = jiffies;
+	tp_ticks_start();
 	close_ia();
+	KUNIT_EXPECT_LT(test, tp_ticks_stop(),
+			STRIP_SRQ_EPS / 4 * kdapl_timeout_ms(KDAPL_LAST_WQE_MS));
 	KUNIT_EXPECT_EQ(test, env->fake->most_in_error, STRIP_SRQ_EPS);
 	KUNIT_EXPECT_EQ(test, env->fake->last_wqes, 0);
-	KUNIT_EXPECT_LT(test, jiffies - begin,
-			STRIP_SRQ_EPS / 4 * kdapl_timeout_ms(KDAPL_LAST_WQE_MS));
 }
 
 /* ---- a QP in INIT that does not flush ---------------------------------- */
@@ -382,15 +381,12 @@ static void bind_without_QP(struct work_struct *work)
 {
 	struct kdapl_sq *sq = &ep.ep->sq;
 	struct kdapl_slot *slot = kdapl_pool_slot(&sq->pool, 0);
-	u64 end = ktime_get_mono_fast_ns() + 10ULL * (kdapl_stretch ?: 1) * NSEC_PER_SEC;
 	unsigned long flags;
 
 	spin_lock_irqsave(&sq->lock, flags);
 	slot->cqe.done = bind_called;
 	complete(&bind.posting);
-	while (!tp_contended(&sq->lock) && !READ_ONCE(bind.called) &&
-	       ktime_get_mono_fast_ns() < end)
-		cpu_relax();
+	kdapl_spin_until(tp_contended(&sq->lock) || READ_ONCE(bind.called), cpu_relax());
 	bind.met = tp_contended(&sq->lock);
 	slot->cqe.done = kdapl_request_done;
 	spin_unlock_irqrestore(&sq->lock, flags);
@@ -402,7 +398,7 @@ static void deferred_done(struct ib_cq *cq, struct ib_wc *wc)
 	wc->wr_cqe->done = kdapl_request_done;
 	queue_work_on(cpumask_any_but(cpu_online_mask, smp_processor_id()), system_wq,
 		      &bind.work);
-	wait_for_completion_timeout(&bind.posting, tp_patience());
+	wait_for_completion_timeout(&bind.posting, msecs_to_jiffies(KDAPL_HANG_MS));
 }
 
 static void abandoning_a_queue_keeps_a_new_bind(struct kunit *test)
@@ -487,13 +483,13 @@ static void C_36_an_IA_that_is_being_closed_is_waited_for(struct kunit *test)
 	/* A late step of the close needs the mutex */
 	mutex_lock(&kdapl_device_mutex);
 	tp_start(&ending, close_ia);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(!kdapl_obj_is_valid(ia, DAT_HANDLE_TYPE_IA)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!kdapl_obj_is_valid(ia, DAT_HANDLE_TYPE_IA)));
 	/* That of another module is not */
 	kdapl_ia_destroy_of_owner("kdapl_careful");
 	tp_start(&unload, destroy_left);
 	/* No barrier is needed: the test repeats the check, and wakes no thread */
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(waitqueue_active(&kdapl_ias_closed) ||
-					    completion_done(&unload.done)));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(waitqueue_active(&kdapl_ias_closed) ||
+						  completion_done(&unload.done)));
 	KUNIT_EXPECT_FALSE(test, completion_done(&unload.done));
 	mutex_unlock(&kdapl_device_mutex);
 	closed = tp_finish(&ending);

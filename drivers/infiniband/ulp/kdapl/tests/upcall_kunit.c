@@ -312,8 +312,8 @@ static void expect_returns(struct kunit *test, bool worker)
 				    rows[i].name);
 	/* Check the effect of three types of calls */
 	KUNIT_EXPECT_EQ(test, tp_events(with.soft), 1);
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(sp_state() == DAT_EP_STATE_DISCONNECTED));
-	KUNIT_EXPECT_TRUE(test, TP_WAIT_FOR(tp_events(sp_ep.recv_evd) == 1));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(sp_state() == DAT_EP_STATE_DISCONNECTED));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(tp_events(sp_ep.recv_evd) == 1));
 }
 
 static void E_08_class_A_calls_in_a_done_callback(struct kunit *test)
