@@ -192,13 +192,14 @@ static int wait_for_first(void *data)
 static void C_36_free_waits_for_one_upcall_only(struct kunit *test)
 {
 	struct evt *evt = test->priv;
-	struct kdapl_slot *second = evt_slot(evt, 1, 2, true);
-	struct kdapl_slot *first = evt_slot(evt, 0, 1, true);
+	struct kdapl_slot *first, *second;
 	struct task_struct *thread;
 
 	kdapl_clauses(test, "C-36");
 	if (num_online_cpus() < 2)
 		kunit_skip(test, "needs two CPUs");
+	second = evt_slot(evt, 1, 2, true);
+	first = evt_slot(evt, 0, 1, true);
 	memset(&turn, 0, sizeof(turn));
 	evt->hook = hook_two_upcalls;
 	evt_policy(evt, DAT_UPCALL_SINGLE_INSTANCE, DAT_UPCALL_INVOC_NEW);
