@@ -6,5 +6,6 @@
 cross() {
 	case $1 in
 	*-arm64) printf '%s\n' ARCH=arm64 CROSS_COMPILE=aarch64-linux-gnu- ;;
+	*-uml) printf '%s\n' ARCH=um CROSS_COMPILE= ;;
 	esac
 }

@@ -193,7 +193,8 @@ fragments() {
 
 	source=$(own_source "$1")
 	variant=${1#"own-$source"}
-	echo "$HERE/vm/kernel.config"
+	# User Mode Linux lacks most of kernel.config
+	[ "$variant" = -uml ] || echo "$HERE/vm/kernel.config"
 	[ "$source" != newest ] || echo "$HERE/vm/newest.config"
 	[ -z "$variant" ] || echo "$HERE/vm/${variant#-}.config"
 }
@@ -242,6 +243,7 @@ own() {
 	mapfile -t CROSS < <(cross "$name")
 	[[ $name != *-arm64 ]] || packages "${ARM64_PACKAGES[@]}"
 	[[ $name != *-arm64 ]] || image=arch/arm64/boot/Image
+	[[ $name != *-uml ]] || image=linux
 	mapfile -t FRAGMENTS < <(fragments "$name")
 	set -- "${FRAGMENTS[@]}"
 	key=$(own_key "$name")

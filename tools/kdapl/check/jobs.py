@@ -21,8 +21,8 @@ SOURCES = {
     "suites": ("drivers/infiniband/ulp/kdapl/tests", f"{CHECK}/suites.py"),
     "datblk": ("drivers/block/datblk", f"{TESTS}/datblk.sh"),
     "guest": (f"{CHECK}/guest", f"{CHECK}/build", f"{CHECK}/env.sh", "tools/kdapl/vm/run.py",
-              "tools/kdapl/vm/udev", "tools/kdapl/vm/requirements.txt", f"{TESTS}/lib.sh",
-              "tests/rxe/qp1_wake.c"),
+              "tools/kdapl/vm/uml.py", "tools/kdapl/vm/udev", "tools/kdapl/vm/requirements.txt",
+              f"{TESTS}/lib.sh", "tests/rxe/qp1_wake.c"),
     "loop": ("tests/loopback", "tests/lib", "tools/kdapl/kdapl-loop.c", "tools/kdapl/loop"),
     "selftests": (TESTS, "tests/actor", "tests/traffic", "tests/stress", "tests/examples",
                   "tests/lib", "tests/perf", "tools/kdapl/trace",
@@ -74,7 +74,8 @@ def kernel_files(kernel):
     if not kernel.startswith("own-"):
         return ()
     variant = kernel.split("-", 2)[2:] or (["newest"] if kernel == "own-newest" else [])
-    return tuple(f"tools/kdapl/vm/{name}.config" for name in ["kernel", *variant])
+    common = [] if kernel.endswith("-uml") else ["kernel"]
+    return tuple(f"tools/kdapl/vm/{name}.config" for name in [*common, *variant])
 
 
 def setup(what):
@@ -169,10 +170,11 @@ def ci():
                 build(kernel), guest(kernel, "loop", f"the loopback on {kernel}", "loop")))]
 
 
-def quick(kernel="stock-6.12"):
+def quick(kernel="stock-6.12", native="own-6.12-uml"):
+    """For daily work: User Mode Linux runs KUnit on this machine's CPU, on one CPU of its own."""
     return [style(), script("docs", "pages and manual pages build without a warning", "docs",
                             "kdapl", needs=("setup-docs",)),
-            build("own-6.12"), kunit("own-6.12"), build(kernel),
+            build(native), kunit(native), build(kernel),
             guest(kernel, "loop-short", "what a wire can show: 143 cases over Soft-RoCE", "loop")]
 
 
@@ -348,7 +350,8 @@ TARGETS = {
     "check": check, "check-ci": ci, "check-quick": quick, "check-kasan": kasan,
     "check-debug": debugs, "check-races": races, "check-arm64": arm64, "check-blk": blk,
     "check-contexts": contexts, "check-hca": hca, "check-kernels": kernels,
-    "check-packages": packages, "check-rxe": rxe, "coverage": coverage, "soak": soak, "mutate": mutate,
+    "check-packages": packages, "check-rxe": rxe, "coverage": coverage, "soak": soak,
+    "mutate": mutate,
 }
 
 
