@@ -16,8 +16,8 @@
 
 /* In milliseconds; the most that a test waits without progress */
 #define KDAPL_HANG_MS	120000
-/* Sleeps of a jiffy, so at least 20 s */
-#define KDAPL_SLEEPS	(20 * HZ)
+/* The timer wheel makes a sleep of one jiffy two if it begins with a tick: about 20 s */
+#define KDAPL_SLEEPS	(10 * HZ)
 /* At least that many turns of a loop, and that long */
 #define KDAPL_SPINS	10000000
 #define KDAPL_SPIN_NS	(10ULL * NSEC_PER_SEC)

@@ -364,17 +364,18 @@ bool tp_finish(struct tp_aside *aside)
 static struct timer_list tick_timer;
 static unsigned long ticks;		/* written by the timer only, while it runs */
 
+/* The timer wheel rounds up, so a timer for this jiffy expires with the next tick */
 static void tick(struct timer_list *timer)
 {
 	ticks++;
-	mod_timer(timer, jiffies + 1);
+	mod_timer(timer, jiffies);
 }
 
 void tp_ticks_start(void)
 {
 	ticks = 0;
 	timer_setup(&tick_timer, tick, 0);
-	mod_timer(&tick_timer, jiffies + 1);
+	mod_timer(&tick_timer, jiffies);
 }
 
 unsigned long tp_ticks_stop(void)

@@ -163,7 +163,8 @@ static inline bool tp_needs_read(enum tp_call call)
 
 /*
  * Count ticks, for an upper bound of the module's time-outs. If the host stops a guest, jiffies
- * catch up afterwards, but the timer expires only once.
+ * catch up afterwards, but the timer expires only once: the count may be too low, never too
+ * high.
  */
 void tp_ticks_start(void);
 unsigned long tp_ticks_stop(void);
