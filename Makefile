@@ -78,7 +78,7 @@ setup:
 	tools/kdapl/setup
 
 # The packages come first, because check/run.py needs Python.
-# LIMIT=MINUTES: end the run after that time. FRESH=1: forget the verdicts of these jobs.
+# LIMIT=MINUTES: end the run after that time. FRESH=1: discard the verdicts of these jobs.
 CHECKS := check check-quick check-ci check-all check-kasan check-debug check-races check-arm64 \
 	check-blk check-contexts check-hca check-kernels check-packages check-rxe coverage
 $(CHECKS) demo bench perf:
@@ -114,7 +114,7 @@ soak:
 	@$(CHECK)/build stock-6.12
 	@$(CHECK)/soak stock-6.12
 
-# SINCE: only breakages of functions that differ from this commit
+# SINCE: only the breakages in functions that have changed since this commit
 mutate:
 	@tools/kdapl/setup packages own-6.12
 	@nice $(CHECK)/mutate.py $(if $(SINCE),--since $(SINCE))
@@ -126,16 +126,16 @@ help:
 	@echo "                   prefix); make uninstall removes them"
 	@echo "make clean         remove the output of make; distclean also removes build/"
 	@echo "make demo          boot a Debian kernel in a VM, transfer data over rxe, print a table"
-	@echo "make check         every clause, on Linux 6.12 in five VMs, style and costs (8 minutes)"
+	@echo "make check         every clause on Linux 6.12, in five VMs; style and costs (8 minutes)"
 	@echo "make check-quick   style, KUnit and a short loopback, for daily work"
 	@echo "make check-ci      what .ci/run runs: make check, tests with KASAN, Linux 6.1 and 7.3"
-	@echo "make check-all     everything, on every kernel and with every sanitizer (a day); goes on"
-	@echo "                   where it was stopped. FRESH=1 forgets the verdicts, LIMIT=MINUTES"
+	@echo "make check-all     everything, on all kernels and with all sanitizers (a day). It continues"
+	@echo "                   where it was stopped. FRESH=1 discards the verdicts, LIMIT=MINUTES"
 	@echo "                   ends a run after that time. Its parts are:"
 	@echo "  check-kernels    builds, loopback, selftests and dapltest on every supported kernel"
 	@echo "  check-kasan      some tests with KASAN, lockdep, kmemleak and other sanitizers"
-	@echo "  check-debug      all tests with these, with KCSAN and on PREEMPT_RT"
-	@echo "  check-races      only KCSAN and PREEMPT_RT"
+	@echo "  check-debug      all tests with these sanitizers, with KCSAN, and on PREEMPT_RT"
+	@echo "  check-races      all tests with KCSAN, and on PREEMPT_RT"
 	@echo "  check-arm64      KUnit and a short loopback on an emulated arm64 machine"
 	@echo "  check-blk        disks over DAT: verified I/O, restarts of the server"
 	@echo "  check-contexts   loopback, ledger and lifetimes in the other completion contexts"
@@ -144,14 +144,14 @@ help:
 	@echo "  check-packages   install, upgrade and purge the packages in a root of Debian 12"
 	@echo "  coverage         lines of kdapl.ko that the tests reach (gcov)"
 	@echo "  soak, mutate     see below"
-	@echo "make status        the verdicts of all jobs: for this tree, or (in brackets) an older one"
+	@echo "make status        the verdicts of all jobs, for this tree or (in brackets) for another one"
 	@echo "make check-litmus  barriers of the lockless code against the kernel's memory model;"
 	@echo "                   part of make check"
 	@echo "make soak          transfers for an hour (KDAPL_SOAK=SECONDS), and the trends of memory,"
 	@echo "                   objects and slots"
 	@echo "make contract      after make check: each clause, and the tests that assert it"
 	@echo "make mutate        mutation tests; takes hours, and continues where it was stopped;"
-	@echo "                   SINCE=COMMIT: only of the functions that have changed since"
+	@echo "                   SINCE=COMMIT: only for functions that have changed since"
 	@echo "make bench         count the instructions of each path, print a table"
 	@echo "make perf          measure kDAPL and plain verbs in a VM, write build/perf.json and"
 	@echo "                   build/perf.svg (6 minutes)"

@@ -41,7 +41,7 @@ struct stopwatch {
 	s64 before, behind;	/* around the call; microseconds */
 };
 
-/* Not too early on any machine; not too late where the clock is exact, else not a hang */
+/* Fails if it is too early or, where the clock is exact, too late. A busy host delays events */
 static void expect_time(struct pair *d, const char *what, const struct stopwatch *w, s64 least,
 			s64 most)
 {
@@ -56,9 +56,9 @@ static void expect_time(struct pair *d, const char *what, const struct stopwatch
 }
 
 /**
- * loop_expect_abrupt - an abrupt disconnect has ended, in time (C-56)
+ * loop_expect_abrupt - check that an abrupt disconnect has ended in time (C-56)
  * @c: the case
- * @begin: before the call, in ms of ktime_get()
+ * @begin: ktime_get() before the call, in ms
  *
  * Context: any.
  * Return: its duration in ms.
@@ -113,7 +113,7 @@ static void one_timeout(struct pair *d, u32 ms, DAT_IA_ADDRESS_PTR to, s64 *late
  */
 int loop_case_timeouts(struct loop_run *run, struct loop_case *c)
 {
-	/* The last ones only where waiting takes no time */
+	/* The last two are used only where waiting takes no time */
 	static const u32 ms[] = { 30, 500, 100, 101, 1000, 3000 };
 	struct sockaddr_in nobody = {};
 	struct pair_cfg cfg = {};

@@ -8,7 +8,7 @@
 
 #include "verbs_peer.h"
 
-/* Longer than the device retries where waiting takes no time */
+/* Where waiting takes no time, longer than the device retries */
 #define IDLE_MS		(loop_exact ? 2500 : 100)
 #define SENDS		4
 

@@ -53,7 +53,8 @@ sends() {
 
 # sends_then_down: send one packet, then take the net device down before QEMU removes the
 # packet; the driver counts removed packets. Try again if the guest was too slow, or if QEMU
-# removed the packet within a second, which happens occasionally. A file has the number of tries.
+# removed the packet within a second, which happens occasionally. /tmp/wire-tries has the
+# number of tries.
 sends_then_down() {
 	local taken=/sys/class/net/$dev/statistics/tx_packets before had try
 

@@ -3,7 +3,7 @@
 # During a connection the address of an IA is deleted and added again; then its link goes down
 # and up, the second time with two EPs that have a keepalive. Then the address is deleted
 # during a connection attempt, and the net device joins a VRF.
-# buys: addresses, links and VRFs that change under connections, in the real network stack
+# covers: addresses, links and VRFs that change under connections, in the real network stack
 # tier: short
 
 . "${0%/*}/lib.sh"
@@ -37,7 +37,7 @@ link() {
 	esac
 }
 
-# sent NUMBER BEFORE: the device has sent this many packets since then
+# sent NUMBER BEFORE: the device has sent this many packets since its counter was BEFORE
 sent() { [ $(($(cat $port/hw_counters/sent_pkts) - $2)) -ge "$1" ]; }
 
 # ep_events N: check that the EPs have received N events in total

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Three independent Consumer modules on one device: each has its own objects, and two of them
 # are unloaded, with their IAs open and messages under way, while the others transfer.
-# buys: modules that use kdapl side by side, and are unloaded under traffic
+# covers: several modules that use kdapl, some of which are unloaded under traffic
 
 . "${0%/*}/lib.sh"
 

@@ -4,7 +4,7 @@
 # Data are verified through /dev/datblkN and compared with the device or file of the server.
 # KDAPL_BLK_ROUNDS=N: N restarts of the server during verified writes (default 2). The short form
 # has one, and leaves out buffered writes, the file as backing device and the loss of the server.
-# buys: I/O of the kernel's block layer, and its recovery when the server restarts
+# covers: I/O of the kernel's block layer, and its recovery when the server restarts
 # tier: short
 
 . "${0%/*}/lib.sh"

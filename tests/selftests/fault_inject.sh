@@ -3,7 +3,7 @@
 # Makes every control call once for each of its allocations, with that allocation failing
 # (tests/stress/fault_inject). Each call must return the expected error, leave its objects
 # unchanged and leak nothing. Needs a kernel with fault injection.
-# buys: each allocation of each control call fails once, over the real RDMA core
+# covers: the failure of each allocation of each control call, over the real RDMA core
 
 . "${0%/*}/lib.sh"
 trap 'rmmod kdapl_fault_inject 2>/dev/null; kdapl_unload' EXIT

@@ -4,7 +4,7 @@
 # must return what the contract allows, and no object may be left.
 # FUZZ_CALLS, FUZZ_SEED and FUZZ_THREADS set the number of calls, the seed and the number of
 # threads.
-# buys: sequences of calls that nobody has thought of
+# covers: sequences of calls that nobody has thought of
 
 . "${0%/*}/lib.sh"
 trap 'rmmod kdapl_fuzz 2>/dev/null; kdapl_unload' EXIT

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Every CPU but the first goes offline and online again while messages are exchanged.
-# buys: CPUs that go away with completions, timers and work items of kdapl on them
+# covers: CPUs that go offline with completions, timers and work items of kdapl on them
 
 . "${0%/*}/lib.sh"
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Four IAs of one Consumer on two devices at once: all transfer, and each is closed while the
 # others go on.
-# buys: objects of several IAs and devices that are mixed up
+# covers: several IAs and devices, whose objects must not be confused
 
 . "${0%/*}/lib.sh"
 

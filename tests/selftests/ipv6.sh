@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # IPv6: connections and messages over a global and a link-local address, the addresses that
 # both ends see, and the addresses that are refused.
-# buys: scopes of addresses, and neighbour discovery by rdma_cm
+# covers: scopes of addresses, and neighbour discovery by rdma_cm
 
 . "${0%/*}/lib.sh"
 

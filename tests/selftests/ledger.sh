@@ -3,7 +3,7 @@
 # Every post is accounted for exactly once (tests/stress/ledger), while connections end, EPs
 # are reset and freed, and the device is deleted and added three times.
 # LEDGER_POSTS and LEDGER_SEED set the number of posts and the seed.
-# buys: posts lost or completed twice when connections and devices end at any moment
+# covers: posts lost or completed twice when connections and devices end at any moment
 # tier: short
 
 . "${0%/*}/lib.sh"

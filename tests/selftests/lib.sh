@@ -16,7 +16,7 @@ KDAPL_CONTEXT=${KDAPL_CONTEXT:-softirq}
 # sanitizers
 KDAPL_SLOW=1
 [[ ${KDAPL_VM:-} != own-*-* ]] || KDAPL_SLOW=3
-# HANG: seconds that wait_for waits. Only what hangs takes as long, even on a slow host
+# HANG: the limit of wait_for in seconds, which only a hang reaches, even on a slow host
 read -r KDAPL_FACTOR HANG < <(awk "BEGIN { f = $KDAPL_STRETCH * $KDAPL_SLOW
 	print int(4 * f + 0.999), int(180 * f + 0.999) }")
 DEBUGFS=/sys/kernel/debug
@@ -98,8 +98,8 @@ tap_refuse() {
 }
 
 # wait_for COMMAND...: repeat the command, in a subshell, until it succeeds, for at most HANG
-# seconds. If it does not, print the output of the last try to stderr. The command looks for an
-# event. It is not the action that is tested, whose failures would be invisible.
+# seconds. On time-out, print the output of the last try to stderr. The command must only look for
+# an event: to repeat the action that is tested would hide its failures.
 wait_for() {
 	local end=$((SECONDS + HANG)) out
 
@@ -222,7 +222,7 @@ kunit_off() {
 	[ ! -w "$glob" ] || echo none >"$glob"
 }
 
-# has_fault_injection: can allocations fail in this kernel, or should they by its name?
+# has_fault_injection: true if the kernel has fault injection, or must have it by its name
 has_fault_injection() { [[ -d $DEBUGFS/failslab || ${KDAPL_VM:-} = own-* ]]; }
 
 # kdapl_fail_allocs: from now on every allocation of a task with make_it_fail set fails,

@@ -3,7 +3,7 @@
 # Repeatedly closes, frees and removes all objects while other CPUs post, dequeue and run
 # upcalls (tests/stress/lifetime). KDAPL_LIFE multiplies the number of rounds; the default is
 # 2 on a kernel with kmemleak, else 1.
-# buys: uses after free when CPUs free, close and remove what other CPUs use
+# covers: uses after free when CPUs free, close and remove what other CPUs use
 
 . "${0%/*}/lib.sh"
 trap 'rmmod kdapl_life 2>/dev/null; kdapl_unload; rxe_setup 0; rm -f "$caught"' EXIT

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Loading and unloading: debugfs, the refusal to unload a module in use, and Consumers that
 # are unloaded with an open IA.
-# buys: references between modules, and what insmod and rmmod leave behind
+# covers: references between modules, and what insmod and rmmod leave behind
 # tier: short
 
 . "${0%/*}/lib.sh"

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # The MTU of the net device changes while messages are exchanged. Existing connections go on,
 # new ones use the new MTU. An MTU that is too small for IPv6 deletes its addresses.
-# buys: packets of another size under connections
+# covers: packets whose size changes during a connection
 
 . "${0%/*}/lib.sh"
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Network namespaces: an IA is in the namespace of its net device. Outside the initial one,
 # Soft-RoCE cannot transfer data, so opening an IA there is refused, and the log has the reason.
-# buys: net devices that move between network namespaces
+# covers: net devices that move between network namespaces
 # tier: short
 
 . "${0%/*}/lib.sh"

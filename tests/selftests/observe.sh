@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # debugfs and the tracepoints while data is transferred, and debugfs after that. The lines must
 # have the format that Documentation/ABI/testing/debugfs-kdapl describes.
-# buys: debugfs and tracepoints that differ from what Documentation/ABI promises
+# covers: debugfs and tracepoints, compared with what Documentation/ABI promises
 # tier: short
 
 . "${0%/*}/lib.sh"

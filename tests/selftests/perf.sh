@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # kdapl-loop perf: short runs in which no byte is wrong, a server and its client, and runs that
-# cannot be done.
-# buys: kdapl-loop perf and its module: each form of a measurement
+# must be refused.
+# covers: kdapl-loop perf and its module: each form of a measurement
 
 . "${0%/*}/lib.sh"
 

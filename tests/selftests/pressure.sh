@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Memory pressure: two streams go on while the kernel has little memory and reclaims pages, and
 # posts and completions allocate nothing.
-# buys: allocations in posts and completions when the kernel has no memory to give
+# covers: posts and completions while the kernel has no free memory
 
 . "${0%/*}/lib.sh"
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # kdapl.ko is loaded and unloaded in a loop, also with a Consumer: the kernel's memory does not
 # grow, and debugfs and sysfs have the same entries afterwards.
-# buys: memory and entries of the kernel that remain after rmmod
+# covers: leaks of memory and of kernel entries that remain after rmmod
 
 . "${0%/*}/lib.sh"
 
@@ -44,10 +44,10 @@ entries() {
 
 same_entries() { diff <(echo "$before") <(entries | sort); }
 
-# steady EACH MOST VALUE...: not every part grows by more than EACH, and the growth of a part, as the
-# median of all pairs of samples, is at most MOST. A leak makes each part larger. What the rest of
-# the kernel allocates goes up and down: by up to 140 KB in kmalloc() and 32 in vmalloc(), with
-# medians of less than 1 and 8 KB. A page that each of ten loads leaks is 40 KB.
+# steady EACH MOST VALUE...: at least one part grows by EACH or less, and the median growth of a
+# part, over all pairs of samples, is at most MOST. A leak makes each part larger. The memory that
+# the rest of the kernel allocates varies: by up to 140 KB in kmalloc() and 32 KB in vmalloc(), with
+# medians below 1 KB and 8 KB. A leak of one page in each of ten loads is 40 KB.
 steady() {
 	printf '%s\n' "${@:3}" | awk '
 		NR > 1 && (NR == 2 || $1 - value[NR - 1] < least) { least = $1 - value[NR - 1] }

@@ -5,13 +5,13 @@
 #
 #   tests/selftests/run.sh [--short] [NAME...]
 #
-# Without names, all selftests run that this kernel can run. With --short, those with the line
-# "# tier: short" run, in their short form (KDAPL_SHORT=1). A name with a folder is that of a script
-# beside this folder, such as rxe/qp1_error, and is run only by name. The line "# buys:" of a
-# selftest says what it finds that KUnit and the loopback cannot.
+# Without names, it runs all selftests that this kernel supports. With --short, it runs those with
+# the line "# tier: short", in their short form (KDAPL_SHORT=1). A name with a folder, such as
+# rxe/qp1_error, is a script of a folder beside this one, and runs only if it is named. The line
+# "# covers:" of a selftest says what it tests that KUnit and the loopback cannot.
 #
-# A selftest that hangs is killed after SELFTEST_TIME seconds (default 1200), times KDAPL_STRETCH,
-# times ten on a kernel with sanitizers, where some also do more.
+# A selftest that hangs is killed after SELFTEST_TIME seconds (default 1200), multiplied by
+# KDAPL_STRETCH, and by ten on a kernel with sanitizers, where some selftests also do more.
 
 cd "$(dirname "$0")" || exit 1
 export KDAPL_DIR=${KDAPL_DIR:-$PWD}

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # A thousand service points, of which each accepts a connection, and a thousand EPs that are
 # connected at once, each with a message in both directions. SCALE_NUMBER sets the number.
-# buys: limits and slow searches that only a thousand objects show
+# covers: limits, and searches that are slow only with a thousand objects
 
 . "${0%/*}/lib.sh"
 

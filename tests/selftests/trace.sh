@@ -4,7 +4,7 @@
 # The bpftrace scripts of tools/kdapl/trace: each traces one load of the loopback. Meanwhile
 # ftrace records the tracepoints, and the output of the script must agree with this record: as
 # many events of each kind, and no time that is longer than the load.
-# buys: bpftrace scripts that no longer fit the tracepoints
+# covers: the bpftrace scripts, which must match the tracepoints
 #
 #   trace.sh load ARGUMENTS...	the load, started by bpftrace as soon as it traces
 

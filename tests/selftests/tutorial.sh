@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The two Consumers of kdapl-tutorial.rst, run as the page describes.
-# buys: Consumers of the tutorial that do not do what the page says
+# covers: the Consumers of the tutorial, which must do what the page says
 # tier: short
 
 . "${0%/*}/lib.sh"

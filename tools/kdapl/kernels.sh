@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0
 # shellcheck shell=bash
 # The kernels that setup fetches from Debian, and those that it builds. Sourced by setup, which
-# holds its lock meanwhile, except while it compiles a kernel. Each kernel is a folder kernels/NAME of
-# the cache; its file complete
-# has the version of the Debian package, and is written last.
+# holds its lock meanwhile, except while it compiles a kernel. Each kernel is a folder kernels/NAME
+# of the cache. Its file "complete" has the version of the Debian package, and is written last.
 
 # The release with the newest kernel
 NEWEST_SUITE=trixie-backports

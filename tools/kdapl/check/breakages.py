@@ -47,8 +47,8 @@ class Hunk:
         return text[:begin] + text[begin:end].replace(old, new) + text[end:]
 
     def differs(self, before, now):
-        """Does the function differ between two texts of the file? Without a function: is a line
-        to replace new?"""
+        """Does the function differ between two texts of the file? Without a function: is any line
+        that it replaces new?"""
         if not self.function:
             return not set(self.old) <= set(before.split("\n"))
         try:
@@ -146,7 +146,7 @@ def git(*command):
 
 
 def since(mutations, rev):
-    """Those whose function or record in the working tree differs from a commit's."""
+    """Those whose function or record in the working tree differs from that in a commit."""
     if not git("rev-parse", "--verify", f"{rev}^{{commit}}"):
         raise Refused(f"expected a commit, not {rev}")
     tables = [name for name in git("ls-tree", "--name-only", rev, f"{TABLE}/").split()

@@ -57,7 +57,7 @@ kernel_headers() {
 kernel_lacks() {
 	local lib module
 
-	# The fragments of the own kernels say what those have
+	# The configuration of an own kernel says what it has
 	[[ $1 != own-* ]] || return 0
 	lib=$(kernel_dir "$1")/lib/modules/$(kernel_release "$1")
 	[ -e "$lib/modules.dep" ] || return 0

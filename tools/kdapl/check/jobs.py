@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The jobs of all targets: what each buys, what it needs, and on which files its verdict depends.
+"""The jobs of all targets: the purpose of each, its needs, and the files its verdict depends on.
 
 Used by run.py, which runs them, and by store.py, which stores their verdicts.
 """
@@ -13,8 +13,8 @@ CHECK = "tools/kdapl/check"
 TESTS = "tests/selftests"
 STOCK = ("stock-6.1", "stock-6.12")
 
-# Names of groups of files. "-PATH" leaves something out. A job that runs one kernel depends on the
-# configuration of that kernel, too (kernel_files()).
+# Groups of files, by name. "-PATH" leaves a path out. A job that runs a kernel also depends on the
+# configuration of that kernel (kernel_files()).
 SOURCES = {
     "kdapl": ("drivers/infiniband/ulp/kdapl", "-drivers/infiniband/ulp/kdapl/tests", "include",
               "Kbuild"),
@@ -48,7 +48,7 @@ SOURCES = {
 
 @dataclass
 class Job:
-    """A command that prints TAP; "step": a command that prints no results, as setup does."""
+    """A command that prints TAP. A step, such as setup, is a command that prints no results."""
     name: str
     command: list
     about: str
@@ -58,7 +58,7 @@ class Job:
     step: bool = False
     product: bool = True    # it executes code of kdapl.ko or datblk, so its passes are counted
     anyway: bool = False    # the jobs that it needs may have failed
-    weight: int = 1         # two guests in one job count twice; the lock of setup is one at a time
+    weight: int = 1         # 2 for two guests; 0 for a setup that only fetches, under its lock
     minutes: int = 30       # only a job that hangs takes longer
 
     def is_guest(self):
@@ -70,7 +70,7 @@ def has_kunit(kernel):
 
 
 def kernel_files(kernel):
-    """The configuration of a kernel that setup builds."""
+    """The files with the configuration of a kernel that setup builds."""
     if not kernel.startswith("own-"):
         return ()
     variant = kernel.split("-", 2)[2:] or (["newest"] if kernel == "own-newest" else [])
@@ -117,16 +117,17 @@ def selftests(kernel, name, about, tests, **more):
 # ---- what a change must pass ------------------------------------------------------
 
 def style():
-    return script("style", "checkpatch, shellcheck, kernel-doc, house rules", needs=("setup-docs",))
+    return script("style", "checkpatch, shellcheck, kernel-doc, project rules",
+                  needs=("setup-docs",))
 
 
 def sources():
-    """What needs no guest: the sources, the pages, and the tools."""
+    """Checks that need no guest: of the sources, the pages, and the tools."""
     return [style(), script("docs", "pages and manual pages build without a warning", "docs",
                             "kdapl", needs=("setup-docs",)),
-            script("tools", "the scripts that evaluate tests count right",
+            script("tools", "the scripts that evaluate results work",
                    command=[f"{CHECK}/tools_test.py"]),
-            # herd7 comes from another release: if it cannot be had, only this job fails
+            # herd7 comes from another release: if it cannot be fetched, only this job fails
             script("litmus", "barriers of the lockless code against the kernel's memory model",
                    "litmus", needs=("setup-herd",), command=[f"{CHECK}/litmus.py"])]
 
@@ -136,7 +137,7 @@ def kunit(kernel):
 
 
 def check(kunit_kernel="own-6.12", kernel="stock-6.12"):
-    """Every clause, with five guests. The KUnit kernel with sanitizers can replace the other."""
+    """Every clause, in five guests. KUnit can also run on a kernel with sanitizers."""
     return [build(kunit_kernel), build(kernel), *sources(), kunit(kunit_kernel),
             selftests(kernel, "short", "what needs a whole system: load, removal, namespaces, a "
                       "ledger, disks", "--short"),
@@ -163,7 +164,7 @@ def kasan(kernel="own-6.12-debug"):
 
 
 def ci():
-    """make check with the kernel with sanitizers, then the oldest and the newest kernel."""
+    """make check, with KUnit on a kernel with sanitizers; then the oldest and the newest kernel."""
     debug = "own-6.12-debug"
     return [*check(debug), *kasan(debug),
             *(job for kernel in ("stock-6.1", "stock-newest") for job in (
@@ -171,7 +172,7 @@ def ci():
 
 
 def quick(kernel="stock-6.12", native="own-6.12-uml"):
-    """For daily work: User Mode Linux runs KUnit on this machine's CPU, on one CPU of its own."""
+    """For daily work: User Mode Linux runs KUnit in a process of this machine, with one CPU."""
     return [style(), script("docs", "pages and manual pages build without a warning", "docs",
                             "kdapl", needs=("setup-docs",)),
             build(native), kunit(native), build(kernel),
@@ -211,7 +212,7 @@ def intree(kernel):
 
 
 def contexts(kernel="stock-6.12"):
-    """Other completion contexts than softirq."""
+    """Completion contexts other than softirq."""
     jobs = [build(kernel)]
     for name in ("process", "poll"):
         jobs += [guest(kernel, "loop", f"the loopback in {name} context", "loop",
@@ -356,7 +357,7 @@ TARGETS = {
 
 
 def plan(targets):
-    """The jobs of these targets and all that they need, each once. check-all: of all targets."""
+    """The jobs of these targets, and all jobs that they need, once. check-all is all targets."""
     if "check-all" in targets:
         targets = list(TARGETS)
     if unknown := set(targets) - set(TARGETS):

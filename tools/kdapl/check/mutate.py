@@ -7,10 +7,10 @@
 For each breakage in tools/kdapl/check/mutations/*.mut: apply it to a copy of the tree,
 build kdapl.ko, and run KUnit and the short loopback in a guest with one CPU, whose clock does
 not depend on the host, then KUnit with two CPUs. A test must fail; the first failure ends the
-trial. A breakage that survives shows a gap in the tests. One that does not apply or build is
-an error in the table. First the tests must pass on the unbroken tree.
+trial. A breakage that survives shows a gap in the tests. A breakage that does not apply or build
+is an error in the table. Before all trials, the tests must pass on the unbroken tree.
 
-  --apply    only print them, and check that each applies (seconds); check/style does this
+  --apply    only print the breakages, and check that each applies (seconds); check/style does this
   --since    only breakages that are new since a commit, or whose function has changed
   PATTERN    only breakages with these names
 

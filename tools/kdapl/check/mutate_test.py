@@ -98,7 +98,7 @@ class Trials(unittest.TestCase):
         self.check(124, (HUNG,), ("a", "not decided", "time limit"))
         self.check(98, (BEGIN,), ("a", "not decided", "the guest died"))
         self.check(124, (FINE, RED), fine, ("b", "caught", "one"))
-        # A hang that the kernel reports is one; a crash after a failure is tried again
+        # A hang that the kernel reports is a verdict; a crash after a failure is tried again
         self.check(97, (HUNG,), ("a", "caught", HANG))
         self.check(97, (RED + END, HUNG), red)
         self.check(97, ("BUG: before the first",))

@@ -8,9 +8,10 @@
 
 A job is a script that prints TAP. Two jobs run at a time (KDAPL_ROOM=1: one), each as soon as the
 jobs that it needs are done. The output is in build/logs/JOB.tap and JOB.log. A failed job does not
-stop those that do not need it. check-all and its parts run only jobs that have no verdict for this
-tree in the cache, red ones first, then the longest; FRESH=1 forgets the verdicts. check,
-check-quick and check-ci run all of their jobs. Jobs that reach the limit are ended and have failed.
+stop those that do not need it. check-all and its parts run only jobs that have not passed for this
+tree, according to the cache: first those that failed, then the longest. FRESH=1 discards the
+verdicts. check, check-quick and check-ci run all of their jobs. Jobs that reach the limit are
+ended and have failed.
 
 The last line is "N passed, N failed, N skipped"; the exit status is 0 if none failed. Passes of
 jobs that run no code of the product are counted on a line of their own.
@@ -35,7 +36,7 @@ TOP = Path(__file__).resolve().parents[3]
 LOGS = TOP / "build" / "logs"
 # Jobs at a time. With more than two guests on two CPUs, time-outs in guests expire late
 ROOM = max(1, int(os.environ.get("KDAPL_ROOM", "2")))
-# They run all of their jobs, and check that every clause is asserted
+# These targets run all of their jobs. Those of CONTRACT also check that every clause is asserted
 GATES = ("check", "check-ci", "check-quick")
 CONTRACT = ("check", "check-ci")
 # Commands whose output is not TAP: the jobs that they need, and the command
@@ -84,8 +85,8 @@ class Run:
                 self.proc.wait()
 
     def ended(self):
-        """Has it ended? Its CPU time is added to that of our children when it is reaped. A job
-        that hangs is ended."""
+        """Has it ended? Ends a job that hangs. The CPU time of our children includes that of the
+        job as soon as it is reaped."""
         before = children_cpu()
         stretch = float(os.environ.get("KDAPL_STRETCH") or 1)
         if self.proc.poll() is None:
@@ -121,7 +122,7 @@ class Run:
             print(f"   full output: build/logs/{self.name}.tap and .log", flush=True)
 
     def boots(self):
-        """Guests that were booted again (vm/run.py), whatever came of them."""
+        """The number of guests that were booted again (vm/run.py), whatever their result."""
         path = self.path("log")
         return path.read_text("utf-8", "replace").count("it is booted again") if self.proc else 0
 
@@ -140,7 +141,7 @@ class Total:
 
 
 def can_start(run, runs, by_name):
-    """Whether all jobs that it needs are done, and there is room; None if one has failed."""
+    """Are all jobs that it needs done, and is there room? None if one of them has failed."""
     needs = [by_name[name] for name in run.job.needs if name in by_name]
     if run.job.anyway:
         return all(need.state in ("done", "failed") for need in needs)
@@ -210,7 +211,7 @@ def contract(total):
 
 
 def chosen(targets, store):
-    """The jobs to run: all of a gate, else those without a verdict, and what they need."""
+    """The jobs to run: all of GATES, else those that have not passed, with the jobs they need."""
     plan = jobs.plan(targets)
     if set(targets) <= set(GATES):
         return plan

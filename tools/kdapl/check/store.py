@@ -2,7 +2,7 @@
 """Verdicts of jobs, stored in the cache under a hash of what the job depends on.
 
 Used by run.py. A verdict is a file verdicts/JOB/HASH.json of the cache, with the TAP of the run
-beside it. It holds for every tree with the same command, kernel and files (jobs.py, inputs).
+beside it. It holds for every tree with the same command, kernel and files (inputs in jobs.py).
 """
 
 import hashlib
@@ -75,7 +75,7 @@ class Store:
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
     def load(self, job):
-        """The verdict for this tree, else the last one for another tree, else None."""
+        """Return the verdict for this tree, else the last one for another tree, else None."""
         try:
             now = self.folder / job.name / f"{self.key(job)}.json"
             paths = sorted(now.parent.glob("*.json"), key=lambda path: path.stat().st_mtime)
@@ -87,7 +87,7 @@ class Store:
         return None
 
     def save(self, job, key, result, text):
-        """Store the verdict of a run that began with this key; a tree that has changed has none."""
+        """Store the verdict of a run that began with this key, if the tree has not changed."""
         if key != Store(self.top, self.cache).key(job):
             return
         verdict = Verdict(result.passed, result.failed, result.skipped, job.took, job.cpu,
@@ -102,7 +102,7 @@ class Store:
 
 
 def order(store, todo):
-    """Jobs with their verdicts: red ones first, then those that took longest."""
+    """Sort jobs: first those that failed, then those that took longest."""
     last = {job.name: store.load(job) for job in todo}
 
     def rank(job):
@@ -113,7 +113,7 @@ def order(store, todo):
 
 
 def table(store, known):
-    """Lines of make status: each job, its verdict for this tree or the last one."""
+    """The lines of make status: each job with its verdict for this tree, or else the last one."""
     lines = [f"{'job':34} {'verdict':8} {'passed':>6} {'failed':>6} {'skipped':>7} {'min':>6} "
              f"{'CPU s':>6}  commit"]
     for job in known:

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Test the scripts whose faults would hide a fault of the product: run.py, store.py, tap.py,
-suites.py, contract.py, coverage.py, trends.py, version, guest and vm/run.py; and copy-to-mainline.
+suites.py, contract.py, coverage.py, trends.py, mutate.py, version, guest and vm/run.py. Also test
+copy-to-mainline.
 
   tools/kdapl/check/tools_test.py [CLASS[.TEST]...]
 
@@ -353,7 +354,7 @@ class Store(Case):
         self.assertTrue(tree.load(job).current)
         self.write("tree/tests/interop/file.c", "new")
         self.assertFalse(store.Store(self.top, self.cache).load(job).current)
-        # A run during which the tree has changed has no verdict
+        # A run during which the tree changes gives no verdict
         tree.save(job, tree.key(job), good, "")
         self.assertFalse(store.Store(self.top, self.cache).load(job).current)
 

@@ -25,12 +25,12 @@ CACHE = Path(os.environ.get("KDAPL_CACHE") or
 KERNEL = "own-6.12"
 CAUGHT, SURVIVED = "caught", "survived"
 UNDECIDED, ERROR = "not decided", "error"       # these are not stored, but tried again
-# Seconds of host time for each module in a guest. A trial that takes longer is not decided.
+# Seconds of host time for each module in a guest. A trial that takes longer gives no verdict
 LIMIT = 1800
 DIED, TIMEOUT = 98, 124     # exit status of vm/run.py without a report of the kernel
 # The kernel ends a guest in which a task or a CPU hangs. With --icount its clock counts
-# instructions and skips idle time, also while the host reads a file, so its limits do not depend
-# on the load of the host.
+# instructions and skips idle time, even while the host reads a file, so the time limits of the
+# kernel do not depend on the load of the host.
 TWO_CPUS = [word for name in ("hung_task_panic=1", "hung_task_timeout_secs=600",
                               "panic_on_rcu_stall=1")
             for word in ("--append", f"sysctl.kernel.{name}")]
@@ -103,8 +103,8 @@ def words(*texts):
 
 
 def suites_for(mutation, have):
-    """All suites; first those whose names and cases share the most words with the breakage. A word
-    of few suites counts more. @have: suite -> its cases."""
+    """All suites, those first whose names and cases share the most words with the breakage. A word
+    that occurs in few suites counts more. have: suite -> its cases."""
     known = {suite: words(suite, *cases) for suite, cases in have.items()}
     number = Counter(word for found in known.values() for word in found)
     asked = words(mutation.name, mutation.breaks,

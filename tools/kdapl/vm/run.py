@@ -139,8 +139,8 @@ PC_QEMU_ARGS = ["-machine hpet=off"]
 HCA_QEMU_ARGS = ["-machine q35", "-device intel-iommu,intremap=on",
                  "-device edu", "-device edu"]
 HCA_KERNEL_ARGS = ["intel_iommu=on", "iommu.strict=1", "iommu.passthrough=0", "no_timer_check"]
-# With a host thread for each CPU, TCG of QEMU 7.2 loses interrupts and runs code that another CPU has
-# patched: 2 runs of 4 failed, and none of 8 with one thread for all CPUs, in the same time
+# With a host thread for each CPU, TCG of QEMU 7.2 loses interrupts and runs code that another CPU
+# has patched: 2 of 4 runs failed. With one thread for all CPUs none of 8 failed, in the same time
 SINGLE_ARGS = ["-accel tcg,thread=single"]
 # One instruction takes one nanosecond of the guest's clock, and idle time is skipped, so
 # times measured in the guest do not depend on the speed and load of the host.

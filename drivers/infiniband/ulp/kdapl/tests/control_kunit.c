@@ -225,7 +225,7 @@ struct churner {
 static struct churner churners[CHURNERS];
 static bool churn_stop;
 
-/* One of @n numbers. The seed is the number of the churner */
+/* A random number below @n. The seed is the index of the churner */
 static u32 any_of(struct rnd_state *rnd, u32 n)
 {
 	return prandom_u32_state(rnd) % n;
@@ -352,7 +352,7 @@ static void churn_start(void)
 	}
 }
 
-/* Waits until each has made @n more rounds */
+/* Waits until each churner has made @n more rounds */
 static void churn_on(struct kunit *test, unsigned int n)
 {
 	unsigned int i, end;

@@ -271,7 +271,7 @@ static void hook_takes(struct evt *evt, const DAT_EVENT *event)
 
 /*
  * Resizes to lengths that fit or do not, at least @resizes times and until @events were
- * delivered, as long as either makes progress
+ * delivered. Gives up if neither makes progress
  */
 static void resize_until(struct kunit *test, u32 resizes, u64 events)
 {

@@ -3,8 +3,8 @@
  * How the KUnit suites and the test modules wait for another thread.
  *
  * No limit here depends on the speed of the machine or on its load. A wait ends after a number
- * of turns of the thread that waits: if the host stops a guest or is busy, time passes, but
- * the thread makes no turns. What has no turns to count has a limit that only a hang reaches.
+ * of iterations of the waiting thread: if the host stops a guest or is busy, time passes, but
+ * the thread does not run. A wait without iterations has a limit that only a hang reaches.
  */
 #ifndef _KDAPL_TESTS_NAP_H_
 #define _KDAPL_TESTS_NAP_H_
@@ -14,15 +14,15 @@
 #include <linux/sched.h>
 #include <linux/timekeeping.h>
 
-/* In milliseconds; the most that a test waits without progress */
+/* The longest time that a test waits without progress, in milliseconds */
 #define KDAPL_HANG_MS	120000
-/* The timer wheel makes a sleep of one jiffy two if it begins with a tick: about 20 s */
+/* About 20 s: a sleep of one jiffy that begins at a tick takes two, due to the timer wheel */
 #define KDAPL_SLEEPS	(10 * HZ)
-/* At least that many turns of a loop, and that long */
+/* At least this many iterations of a loop, and at least this long */
 #define KDAPL_SPINS	10000000
 #define KDAPL_SPIN_NS	(10ULL * NSEC_PER_SEC)
 
-/* Sleeps until another thread makes @cond true; false if it does not. Process context */
+/* Sleeps until another thread makes @cond true; false if it never does. Process context */
 #define kdapl_sleep_until(cond)						\
 ({									\
 	unsigned long __sleeps = 0;					\

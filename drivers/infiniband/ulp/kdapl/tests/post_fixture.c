@@ -364,7 +364,7 @@ bool tp_finish(struct tp_aside *aside)
 static struct timer_list tick_timer;
 static unsigned long ticks;		/* written by the timer only, while it runs */
 
-/* The timer wheel rounds up, so a timer for this jiffy expires with the next tick */
+/* The timer wheel rounds up, so a timer for the present jiffy expires at the next tick */
 static void tick(struct timer_list *timer)
 {
 	ticks++;

@@ -162,9 +162,9 @@ static inline bool tp_needs_read(enum tp_call call)
 }
 
 /*
- * Count ticks, for an upper bound of the module's time-outs. If the host stops a guest, jiffies
- * catch up afterwards, but the timer expires only once: the count may be too low, never too
- * high.
+ * Count ticks, to check an upper bound of the module's time-outs. If the host stops a guest,
+ * jiffies catch up afterwards, but the timer expires only once. So the count may be too low, but
+ * never too high.
  */
 void tp_ticks_start(void);
 unsigned long tp_ticks_stop(void);

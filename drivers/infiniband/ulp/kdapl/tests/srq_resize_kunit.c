@@ -316,7 +316,7 @@ static void posts_continue_meanwhile(struct kunit *test)
 	memset(&flow, 0, sizeof(flow));
 	thread = kthread_run(poster, NULL, "kdapl_test_post");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, thread);
-	/* On a busy machine either thread may take long; it ends if neither makes progress */
+	/* On a busy machine either thread may take long; the loop ends if neither makes progress */
 	for (i = 0; (READ_ONCE(flow.posted) < 400 || resized <= 50) && time_before(jiffies, end);
 	     i++) {
 		ret = resize(1 + (i * 7) % (3 * TP_DEPTH));

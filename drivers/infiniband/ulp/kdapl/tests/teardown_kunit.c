@@ -280,7 +280,7 @@ static void C_36_drain_marker_does_not_schedule_the_work(struct kunit *test)
 /* ---- a device that is slow to flush ----------------------------------------------------- */
 
 #define END_MS		1000	/* bound for the end of an abrupt disconnect (C-56) */
-#define END_STRETCH	4	/* so that the work of the test counts little */
+#define END_STRETCH	4	/* so that the test's own work is a small part */
 
 /* How the device is slow */
 enum slow { SLOW_QUEUES, SLOW_SRQ, SLOW_SRQ_NO_MARKERS, NSLOW };
@@ -296,7 +296,7 @@ static void ended_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN
 	complete(&ended.came);
 }
 
-/* An abrupt disconnect, while the device flushes nothing */
+/* Makes an abrupt disconnect while the device flushes nothing */
 static void slow_end(struct kunit *test, enum slow slow)
 {
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = ended_upcall };
@@ -541,7 +541,7 @@ static void C_32_late_LAST_WQE_ends_disconnect_and_reset(struct kunit *test)
 
 /* ---- suite -------------------------------------------------------------------------------- */
 
-/* Time-outs must not end the calls that block here, even if the host stops for a while */
+/* So that no time-out ends the calls that block here, even if the host stops for a while */
 #define STRETCH		100U
 
 static unsigned int stretch_before;
