@@ -128,7 +128,7 @@ help:
 	@echo "make demo          boot a Debian kernel in a VM, transfer data over rxe, print a table"
 	@echo "make check         every clause on Linux 6.12, in five VMs; style and costs (8 minutes)"
 	@echo "make check-quick   style, KUnit and a short loopback, for daily work"
-	@echo "make check-ci      what .ci/run runs: make check, tests with KASAN, Linux 6.1 and 7.3"
+	@echo "make check-ci      what .ci/run runs: make check, tests with KASAN, the oldest and newest kernel"
 	@echo "make check-all     everything, on all kernels and with all sanitizers (a day). It continues"
 	@echo "                   where it was stopped. FRESH=1 discards the verdicts, LIMIT=MINUTES"
 	@echo "                   ends a run after that time. Its parts are:"

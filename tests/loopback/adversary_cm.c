@@ -390,6 +390,7 @@ int loop_case_parameters(struct loop_run *run, struct loop_case *c)
 	struct pair_cfg cfg = {};
 	int err = adv_play(run, c, &cfg, parameters_script);
 
-	loop_clauses(c, "C-16 C-20 C-24 C-40 C-41 C-46 C-54 C-56");
+	loop_clauses(c, loop_exact ? "C-16 C-20 C-24 C-40 C-41 C-46 C-54 C-56" :
+					"C-16 C-20 C-24 C-40 C-41 C-46 C-54");
 	return err;
 }

@@ -514,6 +514,6 @@ int loop_case_mute(struct loop_run *run, struct loop_case *c)
 	struct pair_cfg cfg = {};
 	int err = adv_play(run, c, &cfg, mute_script);
 
-	loop_clauses(c, "C-25 C-27 C-41 C-54 C-56");
+	loop_clauses(c, loop_exact ? "C-25 C-27 C-41 C-54 C-56" : "C-25 C-27 C-41 C-54");
 	return err;
 }

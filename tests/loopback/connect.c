@@ -121,7 +121,7 @@ int loop_case_timeouts(struct loop_run *run, struct loop_case *c)
 	struct pair *d;
 	u32 i, n = run->args.brief ? 2 : loop_exact ? ARRAY_SIZE(ms) : 4;
 
-	loop_clauses(c, "C-02 C-22 C-40 C-55 R-30");
+	loop_clauses(c, loop_exact ? "C-02 C-22 C-40 C-55 R-30" : "C-02 C-22 C-40 R-30");
 	d = pair_make(run, c, &cfg);
 	if (!d)
 		return -EIO;

@@ -23,7 +23,7 @@ MODULE_PARM_DESC(port, "first connection qualifier tried (18515)");
 /* Set in the guest "limits" (tools/kdapl/check/guest), whose clock counts instructions */
 bool loop_exact;
 module_param_named(exact, loop_exact, bool, 0444);
-MODULE_PARM_DESC(exact, "check the time limits of the contract without tolerance (N)");
+MODULE_PARM_DESC(exact, "check the upper time limits of the contract (N)");
 
 static struct dentry *loop_dir;
 static struct workqueue_struct *loop_wq;

@@ -88,7 +88,8 @@ int loop_case_gone(struct loop_run *run, struct loop_case *c)
 	struct pair *d;
 	s64 took;
 
-	loop_clauses(c, "C-24 C-30 C-41 C-56 C-61 G-31");
+	loop_clauses(c, loop_exact ? "C-24 C-30 C-41 C-56 C-61 G-31" :
+					"C-24 C-30 C-41 C-61 G-31");
 	d = pair_make(run, c, &cfg);
 	if (!d)
 		return -EIO;

@@ -63,6 +63,8 @@ ping_hangs() {
 	[ $? = 124 ]
 }
 
+one_ping_hangs() { ping_hangs || ping_hangs || ping_hangs; }
+
 # quiet: check that the device sends nothing for half a second
 quiet() {
 	local before
@@ -103,7 +105,7 @@ else
 fi
 ip addr del "$addr/24" dev dummy1
 tap_check "it is deleted again" wait_for no_gid
-tap_known "the request is repeated: no connection can be made" wait_for ping_hangs &&
+tap_known "the request is repeated: no connection can be made" one_ping_hangs &&
 	tap_known "no connection can be made later" ping_hangs
 tap_diag "$(rdma resource show qp link rxe1 | grep GSI)"
 end_client

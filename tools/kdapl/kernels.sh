@@ -236,7 +236,7 @@ own_make() { nice make -s -C "$SRC" O="$build" "${CROSS[@]}" "$@"; }
 
 # own NAME: build a small kernel with KUnit, starting from tinyconfig
 own() {
-	local name=$1 key dir build image=arch/x86/boot/bzImage rel line
+	local name=$1 key dir build version image=arch/x86/boot/bzImage rel line
 
 	source_tree "$(own_source "$name")"
 	mapfile -t CROSS < <(cross "$name")
@@ -248,12 +248,13 @@ own() {
 	key=$(own_key "$name")
 	dir=$CACHE/own/$key
 	build=$dir/build
+	version=$(own_version "$name")
 	mkdir -p "$build"
 	exec 8>"$dir/setup.lock"
 	flock -u 9
 	flock 8
 	if [ ! -e "$dir/root/complete" ]; then
-		say "building kernel $name, $(own_version "$name") (6 to 12 min on 2 cores)"
+		say "building kernel $name, $version (6 to 12 min on 2 cores)"
 		own_make tinyconfig
 		"$SRC/scripts/kconfig/merge_config.sh" -m -O "$build" \
 			"$build/.config" "$@" >/dev/null
@@ -270,7 +271,7 @@ own() {
 		cp "$build/$image" "$dir/root/boot/vmlinuz-$rel"
 		cp "$build/.config" "$dir/root/boot/config-$rel"
 		ln -sfn "$SRC" "$dir/source"
-		own_version "$name" >"$dir/root/complete"
+		echo "$version" >"$dir/root/complete"
 	fi
 	ln -sfn "../own/$key/root" "$CACHE/kernels/$name"
 	exec 8>&-

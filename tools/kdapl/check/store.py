@@ -10,7 +10,6 @@ import json
 import subprocess
 import time
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import jobs
@@ -25,6 +24,7 @@ class Verdict:
     cpu: float
     commit: str
     when: float
+    red: int = 0            # runs that failed for the same tree
     current: bool = True    # for the present tree
 
     def word(self):
@@ -39,7 +39,8 @@ class Store:
         listed = self._git("ls-files", "-z", "--cached", "--others", "--exclude-standard")
         self.files = sorted(set(listed.split("\0")) - {""})
         self.commit = self._git("describe", "--always", "--dirty", "--abbrev=12").strip()
-        self.digest = lru_cache(None)(self._digest)
+        # Now: the verdict of a file that changes later would be that of the old one
+        self.digest = {name: self._digest(name) for name in self.files}
 
     def _git(self, *words):
         return subprocess.run(["git", "-C", self.top, *words], check=True, text=True,
@@ -65,13 +66,15 @@ class Store:
         return sorted(set(chosen))
 
     def kernel(self, name):
-        """The version of a kernel that setup has prepared."""
+        """The folder and the version of a kernel that setup has prepared."""
         path = self.cache / "kernels" / name / "complete"
-        return path.read_text("utf-8").strip() if name and path.exists() else ""
+        if not name or not path.exists():
+            return ""
+        return f"{path.resolve().parent.parent.name} {path.read_text('utf-8').strip()}"
 
     def key(self, job):
         text = json.dumps([job.name, job.command, self.kernel(job.kernel),
-                           [(name, self.digest(name)) for name in self.inputs(job)]])
+                           [(name, self.digest[name]) for name in self.inputs(job)]])
         return hashlib.sha256(text.encode()).hexdigest()[:24]
 
     def load(self, job):
@@ -90,8 +93,10 @@ class Store:
         """Store the verdict of a run that began with this key, if the tree has not changed."""
         if key != Store(self.top, self.cache).key(job):
             return
+        old = self.load(job)
+        red = (old.red if old and old.current else 0) + bool(result.failed)
         verdict = Verdict(result.passed, result.failed, result.skipped, job.took, job.cpu,
-                          self.commit, time.time())
+                          self.commit, time.time(), red)
         folder = self.folder / job.name
         folder.mkdir(parents=True, exist_ok=True)
         (folder / f"{key}.tap").write_text(text, "utf-8")
@@ -115,7 +120,7 @@ def order(store, todo):
 def table(store, known):
     """The lines of make status: each job with its verdict for this tree, or else the last one."""
     lines = [f"{'job':34} {'verdict':8} {'passed':>6} {'failed':>6} {'skipped':>7} {'min':>6} "
-             f"{'CPU s':>6}  commit"]
+             f"{'CPU s':>6} {'red':>3}  commit"]
     for job in known:
         verdict = store.load(job)
         if not verdict:
@@ -123,6 +128,6 @@ def table(store, known):
             continue
         word = verdict.word() if verdict.current else f"({verdict.word()})"
         lines.append(f"{job.name:34} {word:8} {verdict.passed:6} {verdict.failed:6} "
-                     f"{verdict.skipped:7} {verdict.seconds / 60:6.1f} {verdict.cpu:6.0f}  "
-                     f"{verdict.commit}")
+                     f"{verdict.skipped:7} {verdict.seconds / 60:6.1f} {verdict.cpu:6.0f} "
+                     f"{verdict.red:3}  {verdict.commit}")
     return lines

@@ -25,16 +25,14 @@ CACHE = Path(os.environ.get("KDAPL_CACHE") or
 KERNEL = "own-6.12"
 CAUGHT, SURVIVED = "caught", "survived"
 UNDECIDED, ERROR = "not decided", "error"       # these are not stored, but tried again
-# Seconds of host time for each module in a guest. A trial that takes longer gives no verdict
+# Seconds of host time for each module in a guest. A trial that takes longer is not decided.
 LIMIT = 1800
 DIED, TIMEOUT = 98, 124     # exit status of vm/run.py without a report of the kernel
-# The kernel ends a guest in which a task or a CPU hangs. With --icount its clock counts
-# instructions and skips idle time, even while the host reads a file, so the time limits of the
-# kernel do not depend on the load of the host.
-TWO_CPUS = [word for name in ("hung_task_panic=1", "hung_task_timeout_secs=600",
-                              "panic_on_rcu_stall=1")
-            for word in ("--append", f"sysctl.kernel.{name}")]
-ONE_CPU = ["--icount", "--append", "rcupdate.rcu_cpu_stall_timeout=30", *TWO_CPUS]
+# The kernel ends a guest in which a task or a CPU hangs; before KUnit's time-out of 300 s, which
+# waits for the end of the task without a limit
+HANGS = [word for name in ("hung_task_panic=1", "hung_task_timeout_secs=250",
+                           "hung_task_check_interval_secs=30", "panic_on_rcu_stall=1")
+         for word in ("--append", f"sysctl.kernel.{name}")]
 REPORT_RE = re.compile(r"((?:BUG|WARNING|Oops|Kernel panic|KASAN|INFO)\b.*)")
 CHILDREN = set()        # running process groups
 STOPPED = threading.Event()     # interrupted: the end of a killed child is not a verdict
@@ -103,8 +101,8 @@ def words(*texts):
 
 
 def suites_for(mutation, have):
-    """All suites, those first whose names and cases share the most words with the breakage. A word
-    that occurs in few suites counts more. have: suite -> its cases."""
+    """All suites; first those whose names and cases share the most words with the breakage. A word
+    of few suites counts more. @have: suite -> its cases."""
     known = {suite: words(suite, *cases) for suite, cases in have.items()}
     number = Counter(word for found in known.values() for word in found)
     asked = words(mutation.name, mutation.breaks,
@@ -169,10 +167,11 @@ class Trials:
         shutil.copytree(self.tree / "tests/selftests", self.boxes / "selftests")
 
     def version(self):
-        """A hash of the kernel, the module and the tests."""
+        """A hash of the kernel, the module, the tests and the scripts."""
         digest = hashlib.sha256(str(self.root).encode())
-        for path in sorted(self.tree.rglob("*.[chs]*")):
-            if path.suffix in (".c", ".h", ".sh") and not path.name.endswith(".mod.c"):
+        for path in sorted(self.tree.rglob("*")):
+            if (path.suffix in (".c", ".h", ".mk", ".py", ".sh") or path.name in (
+                    "Kbuild", "Makefile")) and not path.name.endswith(".mod.c"):
                 digest.update(f"{path.relative_to(self.tree)}\n".encode() + path.read_bytes())
         return digest.hexdigest()[:32]
 
@@ -207,7 +206,7 @@ class Trials:
                 sync("-a", self.built, self.tree)
         return mutation, ERROR if failure else SURVIVED, failure
 
-    def boot(self, names, script, options):
+    def boot(self, names, script, *options):
         """Run a guest; up to three, until one begins its first trial. Returns its log and its
         status."""
         log = self.home / f"{names[0]}.log"
@@ -217,7 +216,7 @@ class Trials:
             log.write_text("", encoding="utf-8")
             output, status = run(self.boxes, self.built / "tools/kdapl/vm/run.py", "--dir",
                                  self.boxes, "--time", str(LIMIT * len(names)), "--log", log,
-                                 *options, KERNEL, script)
+                                 *HANGS, *options, KERNEL, script)
             text = log.read_text(encoding="utf-8", errors="replace")
             began = f"mutant {names[0]} begins" in text
             for reason in re.findall("vm/run: .*booted again.*", output) + \
@@ -228,20 +227,20 @@ class Trials:
                 return text, status
         raise Refused(f"three guests in a row ended before their first trial, see {log}")
 
-    def kunit(self, mutations, options):
+    def kunit(self, mutations):
         """Run KUnit on modules in turn, in as few guests as possible. Yields each, its verdict
         and the reason."""
         while mutations:
             lines = "\n".join(" ".join([m.name, *suites_for(m, self.suites)]) for m in mutations)
-            text, status = self.boot([m.name for m in mutations],
-                                     KUNIT_SCRIPT.format(lines=lines), options)
+            text, status = self.boot([m.name for m in mutations], KUNIT_SCRIPT.format(lines=lines))
             tried = list(kunit_verdicts(mutations, self.suites, text, status))
             yield from tried
             mutations = mutations[len(tried):]
 
     def loopback(self, mutation):
         """Run a short loopback. Returns the breakage, the verdict and the reason."""
+        # The clock counts instructions, so no time-out depends on the load of the host
         script = LOOP_SCRIPT.format(name=mutation.name)
-        text, status = self.boot([mutation.name], script, ONE_CPU)
+        text, status = self.boot([mutation.name], script, "--icount")
         begun = text.partition(f"mutant {mutation.name} begins")[2]
         return mutation, *(why_ended(begun, status) if status else (SURVIVED, ""))
