@@ -196,7 +196,9 @@ def arm64(kernel="own-6.12-arm64"):
 
 def kernels():
     jobs = [intree(name) for name in ("own-6.12", "own-newest")]
-    jobs += [build("own-newest"), kunit("own-newest"), *arm64()]
+    jobs += [build("own-newest"), kunit("own-newest"), *arm64(), build("own-6.12"),
+             guest("own-6.12", "kunit", "races of a few instructions, which need parallel CPUs",
+                   "datblk", name="kunit-parallel", KDAPL_PARALLEL=1)]
     for kernel in KERNELS:
         if kernel.endswith("-arm64"):
             continue
