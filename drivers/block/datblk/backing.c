@@ -20,7 +20,7 @@ static void describe_bdev(struct block_device *bdev, struct datblk_geometry *geo
 	geo->physical = min_t(u32, bdev_physical_block_size(bdev), DATBLK_IO_MAX);
 	if (bdev_write_cache(bdev))
 		geo->flags |= DATBLK_WRITE_CACHE;
-	if (!bdev_nonrot(bdev))
+	if (bdev_rot(bdev))
 		geo->flags |= DATBLK_ROTATIONAL;
 	if (bdev_stable_writes(bdev))
 		geo->flags |= DATBLK_STABLE_WRITES;

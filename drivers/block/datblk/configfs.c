@@ -421,7 +421,8 @@ static int __init server_init(void)
 {
 	int err = -ENOMEM;
 
-	datblk_run_wq = alloc_workqueue("datblk_run", WQ_HIGHPRI | WQ_MEM_RECLAIM, 0);
+	datblk_run_wq = alloc_workqueue("datblk_run", WQ_HIGHPRI | WQ_MEM_RECLAIM |
+					DATBLK_WQ_PERCPU, 0);
 	datblk_io_wq = alloc_workqueue("datblk_io", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	datblk_release_wq = alloc_workqueue("datblk_release", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!datblk_run_wq || !datblk_io_wq || !datblk_release_wq)
