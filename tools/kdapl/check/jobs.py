@@ -160,8 +160,8 @@ def kasan(kernel="own-6.12-debug"):
                   "stress", LEDGER_POSTS=20000),
             selftests(kernel, "fuzz", "40,000 random calls and failing allocations, with KASAN",
                       "fault_inject fuzz", FUZZ_CALLS=40000),
-            selftests(kernel, "datblk", "disks, and a server that restarts, with KASAN", "datblk",
-                      KDAPL_BLK_ROUNDS=1)]
+            selftests(kernel, "datblk", "disks, and a server that restarts, with KASAN",
+                      "--short datblk")]
 
 
 def ci():
