@@ -451,7 +451,8 @@ typedef enum dat_upcall_flag {
  *
  * Source: kDAPL 2.0 header, kernel only.
  *
- * Context: bottom halves are off; the function must not sleep. It may make class A calls.
+ * Context: bottom halves are off; the function must not sleep, and may make class A calls. If
+ * the EVD was created with KDAT_EVD_PROCESS_FLAG: process; it may sleep, and make class P calls.
  */
 typedef void (*DAT_UPCALL_FUNC)(DAT_PVOID instance_data,
 				const DAT_EVENT *event,

@@ -8,7 +8,8 @@
  *
  *	A	never sleeps: legal in an upcall, in softirq and timers, with
  *		spinlocks held; not in hard interrupt context
- *	P	may sleep: process context, never from an upcall
+ *	P	may sleep: process context, from an upcall only if that may sleep
+ *		(KDAT_EVD_PROCESS_FLAG)
  */
 #ifndef _KDAT_H_
 #define _KDAT_H_
@@ -115,9 +116,24 @@ DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event);
 DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
 DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle);
 
-/* kDAPL's own: poll the CQs of endpoints with kdapl.completion_context "poll" (A, interrupts on) */
+/**
+ * define KDAT_EVD_PROCESS_FLAG - flag of dat_evd_kcreate(): upcalls may sleep
+ *
+ * They run in a work item of the EVD. Source: kDAPL's choice.
+ */
+#define KDAT_EVD_PROCESS_FLAG		0x10000
+
+/**
+ * define KDAT_EVD_POLL_FLAG - flag of dat_evd_kcreate(): the Consumer polls
+ *
+ * Upcalls run inside kdat_evd_poll(). Source: kDAPL's choice.
+ */
+#define KDAT_EVD_POLL_FLAG		0x20000
+
+/* kDAPL's own: EVDs with KDAT_EVD_POLL_FLAG (A, interrupts on) */
 
 DAT_RETURN kdat_evd_poll(DAT_EVD_HANDLE evd_handle, DAT_COUNT max, DAT_COUNT *count);
+DAT_RETURN kdat_evd_arm(DAT_EVD_HANDLE evd_handle, DAT_BOOLEAN *again);
 
 /* Protection zones: query (A), others (P) */
 

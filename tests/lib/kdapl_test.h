@@ -156,7 +156,7 @@ void test_posts_missing(struct test_posts *q);
 
 bool test_upcalls_sleep(void);
 bool test_upcalls_in_softirq(void);
-void test_context_attr(DAT_EP_ATTR *attr);
+DAT_EVD_FLAGS test_evd_flags(DAT_EVD_FLAGS flags, bool solicited);
 int test_poller_start(void);
 void test_poller_stop(void);
 void test_poller_add(DAT_EVD_HANDLE evd);

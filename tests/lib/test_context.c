@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The module parameter "context": kdapl.completion_context of the endpoints of a test, and in
- * poll context the thread that polls their EVDs, which calls kdat_evd_poll() as a Consumer would.
+ * The module parameter "context": the context of the EVDs of a test that receive completions, and
+ * in poll context the thread that polls them, which calls kdat_evd_poll() as a Consumer would.
  *
  * Called by the tests in process context.
  */
@@ -16,7 +16,7 @@
 
 static char *context = "softirq";
 module_param(context, charp, 0444);
-MODULE_PARM_DESC(context, "kdapl.completion_context of the endpoints: softirq, process, poll");
+MODULE_PARM_DESC(context, "Context of EVDs that receive completions: softirq, process, poll");
 
 static struct task_struct *poller;
 static DEFINE_SPINLOCK(lock);		/* guards the array; a handle may be stale */
@@ -34,17 +34,17 @@ bool test_upcalls_in_softirq(void)
 	return !strcmp(context, "softirq");
 }
 
-/* Adds the attribute; a solicited-wait EP cannot be polled, and stays in softirq */
-void test_context_attr(DAT_EP_ATTR *attr)
+/*
+ * Adds the context to the flags of an EVD with DAT_EVD_DTO_FLAG. An EP in solicited-wait mode
+ * cannot be polled, so its EVDs stay in softirq
+ */
+DAT_EVD_FLAGS test_evd_flags(DAT_EVD_FLAGS flags, bool solicited)
 {
-	static DAT_NAMED_ATTR named = { .name = "kdapl.completion_context" };
-
-	named.value = context;
-	if (!strcmp(context, "poll") &&
-	    attr->recv_completion_flags == DAT_COMPLETION_SOLICITED_WAIT_FLAG)
-		return;
-	attr->ep_provider_specific_count = 1;
-	attr->ep_provider_specific = &named;
+	if (!(flags & DAT_EVD_DTO_FLAG))
+		return flags;
+	if (!strcmp(context, "process"))
+		return flags | KDAT_EVD_PROCESS_FLAG;
+	return !strcmp(context, "poll") && !solicited ? flags | KDAT_EVD_POLL_FLAG : flags;
 }
 
 /* Lets the thread poll an EVD until it is freed */
@@ -64,7 +64,7 @@ void test_poller_add(DAT_EVD_HANDLE evd)
 		test_fail("more than %u EVDs to poll", POLLED_EVDS);
 }
 
-/* Returns the number of completions. An EVD without endpoints cannot be polled yet */
+/* Returns the number of completions. An EVD in another context cannot be polled */
 static DAT_COUNT poll_one(u32 i)
 {
 	DAT_EVD_HANDLE evd;

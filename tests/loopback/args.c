@@ -174,7 +174,6 @@ static int make_dead_ep(struct args_test *t)
 	if (!loop_expect(t->fx->c, "kdat_ep_attr_default",
 			 kdat_ep_attr_default(t->fx->run->t.ia, &attr), DAT_SUCCESS))
 		return -EIO;
-	test_context_attr(&attr);
 	ret = dat_ep_create(t->fx->run->t.ia, t->fx->run->t.pz, a->recv->handle,
 			    a->req->handle, a->conn->handle, &attr, &t->dead_ep);
 	if (!loop_expect(t->fx->c, "dat_ep_create with default attributes", ret, DAT_SUCCESS))

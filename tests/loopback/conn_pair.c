@@ -35,12 +35,13 @@ static bool expect_ok(struct pair *d, const char *what, DAT_RETURN ret)
 static bool make_evd_of(struct pair *d, struct pair_evd *evd, DAT_COUNT qlen, DAT_EVD_FLAGS flags)
 {
 	DAT_UPCALL_OBJECT upcall = { .instance_data = evd, .upcall_func = pair_upcall };
+	bool solicited = d->cfg.recv_flags == DAT_COMPLETION_SOLICITED_WAIT_FLAG;
 
 	evd->pair = d;
 	evd->dto = flags & DAT_EVD_DTO_FLAG;
 	if (!expect_ok(d, "dat_evd_kcreate",
-		       dat_evd_kcreate(d->run->t.ia, qlen, DAT_UPCALL_NOTIFY, &upcall, flags,
-				       &evd->handle)))
+		       dat_evd_kcreate(d->run->t.ia, qlen, DAT_UPCALL_NOTIFY, &upcall,
+				       test_evd_flags(flags, solicited), &evd->handle)))
 		return false;
 	if (evd->dto)
 		test_poller_add(evd->handle);
@@ -128,7 +129,6 @@ static bool make_ep(struct pair_end *e, bool passive)
 
 	if (cfg->largest)
 		most_of_all(&attr, &e->pair->run->t.attr);
-	test_context_attr(&attr);
 	if (passive && cfg->srq && !e->pair->pz)
 		return expect_ok(e->pair, "dat_ep_create_with_srq",
 				 dat_ep_create_with_srq(ia, e->pz, e->recv.handle, e->req.handle,

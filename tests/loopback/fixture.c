@@ -89,6 +89,8 @@ static int make_evd(struct loop_fixture *fx, struct loop_evd **out, DAT_EVD_FLAG
 	};
 	struct loop_evd *evd = &fx->evd[fx->nevds];
 	DAT_UPCALL_OBJECT upcall = { .instance_data = evd, .upcall_func = loop_upcall };
+	bool solicited = (fx->cfg.recv_flags[0] | fx->cfg.recv_flags[1]) &
+			 DAT_COMPLETION_SOLICITED_WAIT_FLAG;
 	DAT_RETURN ret;
 
 	evd->fx = fx;
@@ -98,7 +100,7 @@ static int make_evd(struct loop_fixture *fx, struct loop_evd **out, DAT_EVD_FLAG
 	 */
 	ret = dat_evd_kcreate(fx->run->t.ia, 1, policy[fx->cfg.mode],
 			      fx->cfg.mode == LOOP_POLL ? NULL : &upcall,
-			      flags, &evd->handle);
+			      test_evd_flags(flags, solicited), &evd->handle);
 	if (!loop_expect(fx->c, "dat_evd_kcreate", ret, DAT_SUCCESS))
 		return -EIO;
 	evd->dto = flags & DAT_EVD_DTO_FLAG;
@@ -154,7 +156,6 @@ static int make_ep(struct loop_fixture *fx, struct loop_side *s, bool passive)
 	};
 	DAT_RETURN ret;
 
-	test_context_attr(&attr);
 	if (shared)
 		ret = dat_ep_create_with_srq(run->t.ia, run->t.pz, s->recv->handle,
 					     s->req->handle, s->conn->handle,

@@ -112,7 +112,6 @@ static bool make_vpeer(struct pair_end *e)
 
 	is(d, "dat_ep_query", dat_ep_query(e->ep, DAT_EP_FIELD_EP_ATTR_ALL, &param), DAT_SUCCESS);
 	param.ep_attr.ep_provider_specific_count = 0;
-	test_context_attr(&param.ep_attr);
 	is(d, "dat_ep_free", dat_ep_free(e->ep), DAT_SUCCESS);
 	e->ep = DAT_HANDLE_NULL;
 	ret = dat_ep_create(d->run->t.ia, DAT_HANDLE_NULL, DAT_HANDLE_NULL, DAT_HANDLE_NULL,

@@ -526,8 +526,8 @@ static int starve_case(struct loop_run *run, struct loop_case *c, bool dtos)
 	upcall.instance_data = s;
 	if (loop_expect(c, "dat_evd_kcreate",
 			dat_evd_kcreate(run->t.ia, QLEN, DAT_UPCALL_DISABLE, &upcall,
-					dtos ? DAT_EVD_DTO_FLAG : DAT_EVD_SOFTWARE_FLAG,
-					&s->evd), DAT_SUCCESS)) {
+					dtos ? test_evd_flags(DAT_EVD_DTO_FLAG, false) :
+					       DAT_EVD_SOFTWARE_FLAG, &s->evd), DAT_SUCCESS)) {
 		test_poller_add(s->evd);
 		if (!dtos || connect_four(run, s))
 			starve_all(s);

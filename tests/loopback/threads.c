@@ -242,7 +242,8 @@ int loop_case_threads(struct loop_run *run, struct loop_case *c)
 	p->seen = bitmap_zalloc(POSTERS * p->rounds, GFP_KERNEL);
 	if (p->seen && loop_expect(c, "dat_evd_kcreate",
 				   dat_evd_kcreate(run->t.ia, 2 * PAIR_DEPTH, DAT_UPCALL_DISABLE,
-						   NULL, DAT_EVD_DTO_FLAG, &p->evd),
+						   NULL, test_evd_flags(DAT_EVD_DTO_FLAG, false),
+						   &p->evd),
 				   DAT_SUCCESS)) {
 		if (connect(p))
 			run_posters(p);

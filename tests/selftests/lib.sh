@@ -10,7 +10,7 @@
 
 KDAPL_DIR=${KDAPL_DIR:-$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)}
 KDAPL_STRETCH=${KDAPL_STRETCH:-1}
-# kdapl.completion_context of the tests that try all of them
+# Context of the EVDs of tests that try all of them: softirq, process, poll
 KDAPL_CONTEXT=${KDAPL_CONTEXT:-softirq}
 # For the time-outs of the modules: emulation is slow, and slower on a busy host or with
 # sanitizers

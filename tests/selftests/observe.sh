@@ -75,7 +75,7 @@ tap_check "debugfs and the trace use the same EP id" same_ids
 tap_check "ias has the documented format" format ias "ia#$n name=rxe0/1 addr=[0-9.]+ state=open verbs_objects=$n( [a-z]+=$n)* async_evd=evd#$n"
 tap_check "pzs has the documented format" format pzs "pz#$n ia=ia#$n state=valid zone=$n users=$n service_qp=(yes|no)"
 tap_check "lmrs has the documented format" format lmrs "lmr#$n ia=ia#$n pz=pz#$n state=valid context=0x[0-9a-f]{8} length=$n privileges=0x[0-9a-f]{2} rmrs=0"
-tap_check "evds has the documented format" format evds "evd#$n ia=ia#$n streams=0x[0-9a-f]{3} policy=[A-Z_]+ state=0x[0-9a-f]+ queued=$n notify=$n ring=$n/$n crs=$n psps=$n upcalls=$n dropped=0 overflowed=0"
+tap_check "evds has the documented format" format evds "evd#$n ia=ia#$n streams=0x[0-9a-f]{3} policy=[A-Z_]+ state=0x[0-9a-f]+ queued=$n notify=$n ring=$n/$n crs=$n psps=$n dropped=0 overflowed=0"
 tap_check "eps has the documented format" format eps "ep#$n ia=ia#$n pz=pz#$n state=[A-Z_]+ qp=$n recv_evd=evd#$n request_evd=evd#$n connect_evd=evd#$n srq=(none|srq#$n) recvs=$pool requests=$pool parked=(yes|no) first_error=none"
 tap_check "no file shows a kernel address" no_addresses
 rmmod kdapl_actor

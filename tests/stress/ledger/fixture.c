@@ -148,7 +148,6 @@ DAT_RETURN fixture_make_ep(struct end *end)
 	attr.max_rdma_write_iov = 2;
 	attr.srq_soft_hw = DAT_HW_DEFAULT;
 	end->credit = 0;
-	test_context_attr(&attr);
 	if (end->index == EPS - 1)
 		return dat_ep_create_with_srq(fx.t.ia, fx.t.pz, fx.t.dto, fx.t.dto, fx.t.conn,
 					      fx.srq, &attr, &end->ep);
@@ -187,7 +186,8 @@ static int make_objects(void)
 	DAT_SRQ_ATTR srq = { .max_recv_dtos = SRQ_DEPTH, .max_recv_iov = 2 };
 	unsigned int i;
 
-	if (test_fixture_make(&fx.t, 64, DAT_EVD_DTO_FLAG, fx.arena, acct_size()))
+	if (test_fixture_make(&fx.t, 64, test_evd_flags(DAT_EVD_DTO_FLAG, false), fx.arena,
+			      acct_size()))
 		return -EIO;
 	if (ledger_role != R_CLIENT &&
 	    (dat_srq_create(fx.t.ia, fx.t.pz, &srq, &fx.srq) || test_listen(&fx.t, QUAL)))

@@ -11,8 +11,9 @@
 
 int life_evd(struct life *w, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
 {
-	return test_expect("dat_evd_kcreate", test_evd(&w->t, 32, flags, evd), DAT_SUCCESS) ?
-	       0 : -EIO;
+	return test_expect("dat_evd_kcreate",
+			   test_evd(&w->t, 32, test_evd_flags(flags, false), evd),
+			   DAT_SUCCESS) ? 0 : -EIO;
 }
 
 int life_upcall_evd(struct life *w, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
@@ -20,8 +21,8 @@ int life_upcall_evd(struct life *w, DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
 	DAT_UPCALL_OBJECT upcall = { .instance_data = w->tag, .upcall_func = life_upcall };
 
 	if (!test_expect("dat_evd_kcreate",
-			 dat_evd_kcreate(w->t.ia, 32, DAT_UPCALL_SINGLE_INSTANCE, &upcall, flags,
-					 evd), DAT_SUCCESS))
+			 dat_evd_kcreate(w->t.ia, 32, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+					 test_evd_flags(flags, false), evd), DAT_SUCCESS))
 		return -EIO;
 	test_poller_add(*evd);
 	return 0;
@@ -49,7 +50,6 @@ int life_make_ep(struct life *w, unsigned int i)
 
 	attr.max_request_dtos = 3 * LIFE_DEPTH;
 	attr.max_rdma_write_iov = 1;
-	test_context_attr(&attr);
 	if (i == LIFE_D)
 		ret = dat_ep_create_with_srq(w->t.ia, w->t.pz, evd, evd, w->t.conn, w->srq, &attr,
 					     &ep->handle);
@@ -62,7 +62,7 @@ int life_make_ep(struct life *w, unsigned int i)
 static int make_objects(struct life *w)
 {
 	DAT_SRQ_ATTR srq = { .max_recv_dtos = 2 * LIFE_DEPTH, .max_recv_iov = 1 };
-	DAT_EVD_FLAGS dto = DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG;
+	DAT_EVD_FLAGS dto = test_evd_flags(DAT_EVD_DTO_FLAG | DAT_EVD_RMR_BIND_FLAG, false);
 	unsigned int i;
 	int ret = 0;
 

@@ -37,7 +37,6 @@ static int make_ep(struct life *w, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv, DAT_EV
 		.max_request_iov = 1,
 	};
 
-	test_context_attr(&attr);
 	return test_expect("dat_ep_create",
 			   dat_ep_create(w->t.ia, pz, recv, request, conn, &attr, ep),
 			   DAT_SUCCESS) ? 0 : -EIO;
@@ -117,7 +116,6 @@ static int make_srq_ep(struct life *w, struct pair *p)
 
 	if (ret)
 		return ret;
-	test_context_attr(&attr);
 	return test_expect("dat_ep_create_with_srq",
 			   dat_ep_create_with_srq(w->t.ia, w->t.pz, w->t.dto, w->t.dto, w->t.conn,
 						  p->parent, &attr, &p->child),

@@ -399,7 +399,6 @@ static int make_caller(struct life *w, struct caller *c)
 	if (dat_ia_query(w->t.ia, NULL, DAT_IA_FIELD_IA_ADDRESS_PTR, &ia, 0, NULL))
 		return -EIO;
 	c->address = ia.ia_address_ptr;
-	test_context_attr(&attr);
 	return life_evd(w, DAT_EVD_CONNECTION_FLAG, &c->conn) ?:
 	       life_evd(w, DAT_EVD_CR_FLAG, &c->cr) ?:
 	       test_expect("dat_ep_create",

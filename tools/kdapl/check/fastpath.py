@@ -10,7 +10,7 @@ ANY_CONTEXT = ("post/post post/post_slow post/post_recv post/segment post/run "
                "post/complete post/ep_state event/evd_queue event/evd_poll post/mr_wr "
                "post/rmr_bind post/lmr_invalidate post/lmr_fmr").split()
 # These also contain functions of set-up and teardown, which may sleep
-OBJECTS = ANY_CONTEXT + "event/evd_policy event/scq event/upcaller post/drain".split()
+OBJECTS = ANY_CONTEXT + "event/evd_policy event/evd_work event/polled_cq post/drain".split()
 # Inline functions of the path, and the layout of the objects that it uses
 HEADERS = ("base/handle base/event_node base/pool base/wr object/evd object/mr "
            "event/event event/evd_queue post/request post/run post/segment").split()

@@ -25,6 +25,30 @@
 #define KDAPL_LAST_WQE_MS	100
 #endif /* LINUX_VERSION_CODE < KERNEL_VERSION(6, 12, 0) */
 
+/*
+ * The core's softirq calls irq_poll_complete() before it arms a CQ again, and ib_free_cq() waits
+ * only for irq_poll_complete(). So the softirq that has just ended a drain could arm freed
+ * memory. tools/kdapl/upstream has a patch. Until then irq_poll_disable() keeps further runs from
+ * starting, and the caller waits for a grace period, which waits for the present run, because a
+ * softirq is a read-side critical section. The poll must be enabled again, or ib_free_cq() would
+ * wait for ever; IRQ_POLL_F_DISABLE keeps a late interrupt from starting a run before
+ * ib_free_cq() disables the poll itself.
+ */
+#define kdapl_stop_cq(cq)						\
+	do {								\
+		struct irq_poll *__iop = &(cq)->iop;			\
+									\
+		irq_poll_disable(__iop);				\
+		set_bit(IRQ_POLL_F_DISABLE, &__iop->state);		\
+	} while (0)
+#define kdapl_free_stopped_cq(cq)					\
+	do {								\
+		struct ib_cq *__cq = (cq);				\
+									\
+		irq_poll_enable(&__cq->iop);				\
+		ib_free_cq(__cq);					\
+	} while (0)
+
 /* The last argument of create_cq(): a driver reads user-space attributes from it since 6.11 */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
 #define kdapl_create_cq_arg	ib_udata

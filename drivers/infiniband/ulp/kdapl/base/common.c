@@ -45,7 +45,8 @@ void kdapl_wait_grace_period(void)
  * with its own limit and rescuer keeps it from waiting for work that does. It runs
  * at normal priority, as ksoftirqd does: a peer that keeps sending must not starve
  * the other tasks of this machine. Work on kdapl_upcall_wq runs upcalls in process
- * context, which may sleep for as long as the Consumer wants.
+ * context, one work item for each EVD. They may sleep for as long as the Consumer wants, so
+ * as many as possible may run at once, and nothing in kDAPL waits for this queue.
  *
  * Context: process, module load.
  * Return: 0, -ENOMEM.
@@ -58,7 +59,8 @@ int kdapl_common_init(void)
 	kdapl_evd_wq = alloc_workqueue("kdapl_evd", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!kdapl_evd_wq)
 		goto err_wq;
-	kdapl_upcall_wq = alloc_workqueue("kdapl_upcall", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	kdapl_upcall_wq = alloc_workqueue("kdapl_upcall", WQ_UNBOUND | WQ_MEM_RECLAIM,
+					  WQ_MAX_ACTIVE);
 	if (!kdapl_upcall_wq)
 		goto err_evd_wq;
 	return 0;

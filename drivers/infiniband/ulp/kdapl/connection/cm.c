@@ -195,8 +195,8 @@ int kdapl_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	default:
 		break;
 	}
-	if (ep->scq)
-		kdapl_scq_schedule(ep->scq);
+	if (ep->cq)
+		kdapl_cq_schedule(ep->cq);
 	return 0;
 }
 

@@ -49,6 +49,7 @@ static void kdapl_ep_destroy(struct kdapl_obj *obj)
 	cancel_work_sync(&ep->work);
 
 	kdapl_ep_take_back(ep);
+	kdapl_ep_wait_upcalls(ep);
 	kdapl_ep_drop_parked(ep);
 	kdapl_ep_exit_pools(ep);
 	kdapl_ep_leave(ep);
@@ -79,7 +80,6 @@ static struct kdapl_ep *kdapl_ep_alloc(struct kdapl_ia *ia, const DAT_EP_ATTR *a
 	ep->attr.ep_provider_specific_count = 0;
 	ep->attr.ep_provider_specific = NULL;
 	ep->comp_vector = named->comp_vector;
-	ep->context = named->context;
 	ep->keepalive_ms = named->keepalive_ms;
 	spin_lock_init(&ep->lock);
 	spin_lock_init(&ep->sq.lock);
@@ -113,7 +113,11 @@ static DAT_RETURN kdapl_ep_create(struct kdapl_ia *ia, const struct kdapl_ep_par
 	}
 	ep->srq_attached = ep->srq;
 	kdapl_ep_set_limits(ep);
-	if (!kdapl_ep_join(ep)) {
+	if (!kdapl_ep_contexts_agree(ep)) {
+		ret = KDAPL_BAD_ARG(4);
+		goto err_unuse;
+	}
+	if (!kdapl_ep_context_fits(ep) || !kdapl_ep_join(ep)) {
 		ret = bad_attr;
 		goto err_unuse;
 	}
@@ -202,8 +206,9 @@ static DAT_RETURN kdapl_ep_check_create(struct kdapl_ia *ia, const struct kdapl_
  * * DAT_INVALID_HANDLE - the handle of the IA, the PZ or an EVD is not valid, or an EVD
  *   lacks the stream
  * * DAT_INVALID_PARAMETER - @ep_handle is NULL; an attribute is not legal or exceeds the
- *   limits of the IA; an EVD is given although the depth is 0; the completion flags or the
- *   completion context differ from those of another EP on the EVD
+ *   limits of the IA; an EVD is given although the depth is 0; the completion flags differ
+ *   from those of another EP on the EVD; the contexts of the EVDs of receives and of requests
+ *   differ; solicited wait with an EVD in poll context
  * * DAT_MODEL_NOT_SUPPORTED - quality of service
  * * DAT_INSUFFICIENT_RESOURCES - no memory; a queue or CQ is too large for the device; the
  *   device was removed
@@ -291,12 +296,13 @@ static bool kdapl_ep_state_owned_by_cr(u8 state)
  * An existing connection is broken. Undelivered events of the EP are removed from their
  * EVDs, and the call waits for an upcall that delivers one. Source: kDAPL 2.0.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P). Legal in an upcall that may sleep, unless an upcall is delivering
+ * an event of this EP.
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @ep_handle is not the handle of an EP
  * * DAT_INVALID_STATE - a service point has reserved the EP (RESERVED, PASSIVE or
- *   TENTATIVE_CONNECTION_PENDING); or EP_NOTREADY: called from an upcall of any EVD
+ *   TENTATIVE_CONNECTION_PENDING); or EP_NOTREADY: not legal in this upcall
  */
 DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 {
@@ -309,7 +315,7 @@ DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 	if (!obj)
 		return KDAPL_BAD_HANDLE(EP);
 	ep = to_kdapl_ep(obj);
-	if (kdapl_in_upcall()) {
+	if (!kdapl_ep_may_wait(ep)) {
 		ret = KDAPL_BAD_STATE(EP_NOTREADY);
 		goto out_put;
 	}

@@ -79,41 +79,6 @@ static bool kdapl_attr_flags_ok(const DAT_EP_ATTR *attr)
 		request == DAT_COMPLETION_UNSIGNALLED_FLAG);
 }
 
-/**
- * kdapl_context_fits - can an EP with these completion flags have a completion context?
- * @context: enum kdapl_context
- * @attr:    the attributes
- *
- * Whoever polls is not waiting for a message, so solicited wait has no meaning.
- *
- * Context: any.
- */
-bool kdapl_context_fits(u8 context, const DAT_EP_ATTR *attr)
-{
-	return context != KDAPL_CONTEXT_POLL ||
-	       attr->recv_completion_flags != DAT_COMPLETION_SOLICITED_WAIT_FLAG;
-}
-
-/* Values of kdapl.completion_context, by enum kdapl_context */
-const char * const kdapl_context_names[] = {
-	[KDAPL_CONTEXT_SOFTIRQ] = "softirq",
-	[KDAPL_CONTEXT_PROCESS] = "process",
-	[KDAPL_CONTEXT_POLL] = "poll",
-};
-
-static bool kdapl_attr_context_ok(const char *value, u8 *context)
-{
-	u8 i;
-
-	for (i = 0; i < ARRAY_SIZE(kdapl_context_names); i++) {
-		if (!strcmp(kdapl_context_names[i], value)) {
-			*context = i;
-			return true;
-		}
-	}
-	return false;
-}
-
 /*
  * Checks one named attribute. Most that a Consumer may set are decimal numbers.
  * kdapl.first_error is ignored: dat_ep_query() returns it too, and a Consumer may
@@ -128,8 +93,6 @@ static bool kdapl_attr_one_ok(const struct kdapl_ia *ia, const char *name, const
 		return false;
 	if (!strcmp(name, "kdapl.first_error"))
 		return true;
-	if (!strcmp(name, "kdapl.completion_context"))
-		return kdapl_attr_context_ok(value, &out->context);
 	if (kstrtouint(value, 10, &number))
 		return false;
 	if (!strcmp(name, "kdapl.comp_vector")) {
@@ -190,7 +153,7 @@ DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *att
 		return bad;
 	}
 	if (!kdapl_attr_counts_ok(&ia->limits, attr, srq) || !kdapl_attr_flags_ok(attr) ||
-	    !kdapl_attr_named_ok(ia, attr, named) || !kdapl_context_fits(named->context, attr))
+	    !kdapl_attr_named_ok(ia, attr, named))
 		return bad;
 	return DAT_SUCCESS;
 }

@@ -77,10 +77,6 @@ static DAT_RETURN kdapl_draft_attr(struct kdapl_ep *draft, const struct kdapl_ep
 	/* The new array replaces the old one as a whole, so both values change together */
 	draft->comp_vector = mask & KDAPL_EP_PROVIDER ? named.comp_vector : ep->comp_vector;
 	draft->keepalive_ms = mask & KDAPL_EP_PROVIDER ? named.keepalive_ms : ep->keepalive_ms;
-	draft->context = mask & KDAPL_EP_PROVIDER ? named.context : ep->context;
-	/* Either may be the one that changes */
-	if (ret == DAT_SUCCESS && !kdapl_context_fits(draft->context, to))
-		return KDAPL_BAD_ARG(3);
 	return ret;
 }
 
@@ -122,7 +118,8 @@ static bool kdapl_draft_fits(const struct kdapl_ep *draft, const struct kdapl_ep
 	DAT_EP_STATE state = ep->state;
 
 	if ((draft->recv_evd && !draft->srq && !draft->attr.max_recv_dtos) ||
-	    (draft->request_evd && !draft->attr.max_request_dtos))
+	    (draft->request_evd && !draft->attr.max_request_dtos) ||
+	    !kdapl_ep_contexts_agree(draft) || !kdapl_ep_context_fits(draft))
 		return false;
 	if (state == DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
 		return true;
@@ -180,8 +177,7 @@ static bool kdapl_modify_rebuilds(const struct kdapl_ep *ep, const struct kdapl_
 	if (ep->state == DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
 		return kdapl_ep_configured(draft);
 	if (ep->pz != draft->pz || ep->recv_evd != draft->recv_evd ||
-	    ep->request_evd != draft->request_evd || ep->comp_vector != draft->comp_vector ||
-	    ep->context != draft->context)
+	    ep->request_evd != draft->request_evd || ep->comp_vector != draft->comp_vector)
 		return true;
 	if (!ep->srq && (a->max_recv_dtos != b->max_recv_dtos ||
 			 a->max_recv_iov != b->max_recv_iov))
@@ -201,7 +197,6 @@ static void kdapl_modify_swap(struct kdapl_ep *ep, struct kdapl_ep *draft)
 	lockdep_assert_held(&ep->lock);
 	swap(ep->attr, draft->attr);
 	swap(ep->comp_vector, draft->comp_vector);
-	swap(ep->context, draft->context);
 	swap(ep->keepalive_ms, draft->keepalive_ms);
 	swap(ep->pz, draft->pz);
 	swap(ep->recv_evd, draft->recv_evd);
@@ -223,7 +218,6 @@ static void kdapl_modify_swap_verbs(struct kdapl_ep *ep, struct kdapl_ep *draft)
 	swap(ep->sq.run_max, draft->sq.run_max);
 	ep->sq.run_len = 0;
 	swap(ep->cq, draft->cq);
-	swap(ep->scq, draft->scq);
 	ep->slow = (ep->slow & ~KDAPL_EP_SOLICITED) | (draft->slow & KDAPL_EP_SOLICITED);
 	RCU_INIT_POINTER(draft->qp, rcu_dereference_protected(ep->qp, 1));
 	rcu_assign_pointer(ep->qp, qp);

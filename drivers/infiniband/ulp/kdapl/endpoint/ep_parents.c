@@ -17,21 +17,63 @@ static struct kdapl_evd *kdapl_ep_evd(struct kdapl_ep *ep, unsigned int i)
 #define KDAPL_EP_EVDS	3
 
 /**
- * kdapl_ep_take_back - remove undelivered events, and wait for an upcall that delivers one
+ * kdapl_ep_take_back - remove the undelivered events of an EP from its EVDs
  * @ep: the EP
  *
- * Context: process, not inside an upcall.
+ * An upcall may be delivering one, see kdapl_ep_wait_upcalls().
+ *
+ * Context: process.
  */
 void kdapl_ep_take_back(struct kdapl_ep *ep)
 {
 	unsigned int i;
 
-	for (i = 0; i < KDAPL_EP_EVDS; i++) {
-		if (!kdapl_ep_evd(ep, i))
-			continue;
-		kdapl_evd_take_back(kdapl_ep_evd(ep, i), ep);
-		kdapl_evd_wait_ep(kdapl_ep_evd(ep, i), ep);
-	}
+	for (i = 0; i < KDAPL_EP_EVDS; i++)
+		if (kdapl_ep_evd(ep, i))
+			kdapl_evd_take_back(kdapl_ep_evd(ep, i), ep);
+}
+
+/**
+ * kdapl_ep_wait_upcalls - wait until no upcall delivers an event of an EP
+ * @ep: the EP, whose events were taken back
+ *
+ * An upcall may sleep for as long as the Consumer wants, and may use the EP. So the caller holds
+ * no lock.
+ *
+ * Context: process; kdapl_ep_may_wait() was true before the events were taken back.
+ */
+void kdapl_ep_wait_upcalls(struct kdapl_ep *ep)
+{
+	unsigned int i;
+
+	for (i = 0; i < KDAPL_EP_EVDS; i++)
+		if (kdapl_ep_evd(ep, i))
+			kdapl_evd_wait_ep(kdapl_ep_evd(ep, i), ep);
+}
+
+/**
+ * kdapl_ep_may_wait - may the caller wait for upcalls that deliver events of an EP?
+ * @ep: the EP
+ *
+ * Not in an upcall that must not sleep. In one that may, not if an upcall delivers an event of
+ * this EP at this moment: it may be the caller's own. It may also be another one that is about to
+ * wait for the caller's in the same way. Of all upcalls in such a circle the last one to
+ * begin would find that its EP is in use, so there is none.
+ *
+ * Context: any except hard interrupt.
+ */
+bool kdapl_ep_may_wait(struct kdapl_ep *ep)
+{
+	unsigned int i;
+
+	if (!kdapl_in_upcall())
+		return true;
+	if (in_softirq())
+		return false;
+	for (i = 0; i < KDAPL_EP_EVDS; i++)
+		if (kdapl_ep_evd(ep, i) && kdapl_evd_delivers(kdapl_ep_evd(ep, i), ep))
+			return false;
+	return true;
 }
 
 /* Adds @n to the EP counts of the EVDs. ia->mutex held */
@@ -43,27 +85,14 @@ static void kdapl_ep_count(struct kdapl_ep *ep, int n)
 		ep->request_evd->nrequest += n;
 }
 
-/* Upcalls of an EVD that no EP feeds any more run in the default context. ia->mutex held */
-static void kdapl_evd_reset_context(struct kdapl_evd *evd)
-{
-	if (evd && !evd->nrecv && !evd->nrequest)
-		kdapl_evd_set_context(evd, KDAPL_CONTEXT_SOFTIRQ);
-}
-
-/* Do other EPs of an EVD have another completion context? ia->mutex held */
-static bool kdapl_evd_context_differs(const struct kdapl_evd *evd, const struct kdapl_ep *ep)
-{
-	return evd && (evd->nrecv || evd->nrequest) && evd->context != ep->context;
-}
-
 /**
- * kdapl_ep_join_evds - note the completion flags and the context of an EP on its EVDs
+ * kdapl_ep_join_evds - note the completion flags of an EP on its EVDs
  * @ep:  the EP
  * @old: an EP that leaves its EVDs in the same step, unless @ep may not join; or NULL
  *
  * Context: process, ia->mutex held.
- * Return: false if nothing has changed, because the flags or the context differ from those of
- * the other EPs of an EVD.
+ * Return: false if nothing has changed, because the flags differ from those of the other EPs of
+ * an EVD.
  */
 bool kdapl_ep_join_evds(struct kdapl_ep *ep, struct kdapl_ep *old)
 {
@@ -72,27 +101,18 @@ bool kdapl_ep_join_evds(struct kdapl_ep *ep, struct kdapl_ep *old)
 	lockdep_assert_held(&ep->obj.ia->mutex);
 	if (old)
 		kdapl_ep_count(old, -1);
-	if (kdapl_evd_context_differs(recv, ep) || kdapl_evd_context_differs(request, ep) ||
-	    (recv && recv->nrecv && recv->recv_flags != ep->attr.recv_completion_flags) ||
+	if ((recv && recv->nrecv && recv->recv_flags != ep->attr.recv_completion_flags) ||
 	    (request && request->nrequest &&
 	     request->request_flags != ep->attr.request_completion_flags)) {
 		if (old)
 			kdapl_ep_count(old, 1);
 		return false;
 	}
-	if (recv) {
+	if (recv)
 		recv->recv_flags = ep->attr.recv_completion_flags;
-		kdapl_evd_set_context(recv, ep->context);
-	}
-	if (request) {
+	if (request)
 		request->request_flags = ep->attr.request_completion_flags;
-		kdapl_evd_set_context(request, ep->context);
-	}
 	kdapl_ep_count(ep, 1);
-	if (old) {
-		kdapl_evd_reset_context(old->recv_evd);
-		kdapl_evd_reset_context(old->request_evd);
-	}
 	return true;
 }
 
@@ -126,8 +146,6 @@ void kdapl_ep_leave(struct kdapl_ep *ep)
 
 	mutex_lock(&ia->mutex);
 	kdapl_ep_count(ep, -1);
-	kdapl_evd_reset_context(ep->recv_evd);
-	kdapl_evd_reset_context(ep->request_evd);
 	mutex_unlock(&ia->mutex);
 }
 
@@ -243,4 +261,30 @@ bool kdapl_ep_configured(const struct kdapl_ep *ep)
 {
 	return ep->pz && (ep->recv_evd || (!ep->srq && !ep->attr.max_recv_dtos)) &&
 	       (ep->request_evd || !ep->attr.max_request_dtos);
+}
+
+/**
+ * kdapl_ep_contexts_agree - do the EVDs of receives and of requests have the same context?
+ * @ep: the EP
+ *
+ * Context: any.
+ */
+bool kdapl_ep_contexts_agree(const struct kdapl_ep *ep)
+{
+	return !ep->recv_evd || !ep->request_evd ||
+	       ep->recv_evd->context == ep->request_evd->context;
+}
+
+/**
+ * kdapl_ep_context_fits - are the completion flags of an EP possible in the context of its EVDs?
+ * @ep: the EP
+ *
+ * Whoever polls is not waiting for a message, so solicited wait has no meaning in poll context.
+ *
+ * Context: any.
+ */
+bool kdapl_ep_context_fits(const struct kdapl_ep *ep)
+{
+	return kdapl_ep_context(ep) != KDAPL_CONTEXT_POLL ||
+	       ep->attr.recv_completion_flags != DAT_COMPLETION_SOLICITED_WAIT_FLAG;
 }

@@ -29,13 +29,10 @@ static void kdapl_ep_fill_named(struct kdapl_ep *ep)
 	snprintf(texts->keepalive, sizeof(texts->keepalive), "%u", ep->keepalive_ms);
 	texts->named[1].name = "kdapl.keepalive_ms";
 	texts->named[1].value = texts->keepalive;
-	strscpy(texts->context, kdapl_context_names[ep->context], sizeof(texts->context));
-	texts->named[2].name = "kdapl.completion_context";
-	texts->named[2].value = texts->context;
 	/* The last one, because it is missing if the core chooses the vector */
 	snprintf(texts->comp_vector, sizeof(texts->comp_vector), "%d", ep->comp_vector);
-	texts->named[3].name = "kdapl.comp_vector";
-	texts->named[3].value = texts->comp_vector;
+	texts->named[2].name = "kdapl.comp_vector";
+	texts->named[2].value = texts->comp_vector;
 }
 
 /* Under ep->lock, because addresses, ports and parents change with the state */
@@ -94,9 +91,9 @@ KDAPL_DEFINE_QUERY(kdapl_ep, EP, KDAPL_BAD_HANDLE(EP));
  * Addresses and texts are stored in the EP and are valid until it is freed or reset. The
  * provider-specific attribute kdapl.first_error is the reason why the present or last
  * connection has broken: the operation (DAT_DTOS), the verbs status, the vendor code, and
- * the number of outstanding posts of that queue; or "none". kdapl.keepalive_ms,
- * kdapl.completion_context and kdapl.comp_vector are the values that the Consumer has set. By
- * default the first is 0, the second is "softirq", and the third is missing. Source: kDAPL 2.0.
+ * the number of outstanding posts of that queue; or "none". kdapl.keepalive_ms and
+ * kdapl.comp_vector are the values that the Consumer has set. By default the first is 0, and the
+ * second is missing. Source: kDAPL 2.0.
  *
  * Context: any except hard interrupt; never sleeps.
  * Return:

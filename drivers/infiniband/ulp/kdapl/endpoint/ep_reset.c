@@ -23,9 +23,9 @@ static void kdapl_ep_destroy_old_qp(struct kdapl_ep *ep, struct ib_qp *old)
 	if (ep->srq)
 		kdapl_srq_detach(ep);
 	ib_destroy_qp(old);
-	/* The CQ stays in use: wait until it has handled all completions of the old QP */
+	/* The CQ stays in use: wait for the done callbacks that are running now */
 	if (lost || ep->srq)
-		kdapl_cq_settle(ep->cq);
+		kdapl_wait_grace_period();
 	if (lost) {
 		kdapl_sq_abandon(&ep->sq);
 		kdapl_marker_complete_all(ep);
@@ -74,11 +74,11 @@ static int kdapl_ep_renew_cq(struct kdapl_ep *ep)
 	if (IS_ERR(cq))
 		return PTR_ERR(cq);
 	ep->cq = cq;
-	ep->scq = cq->scq;
 	return 0;
 }
 
-static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
+/* @wait: upcalls may be running that deliver events of the EP */
+static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep, bool *wait)
 {
 	struct ib_qp *old = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
 	struct ib_qp *new;
@@ -103,6 +103,7 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
 	if (IS_ERR(new))
 		return kdapl_ep_build_error(PTR_ERR(new));
 	kdapl_ep_swap_qp(ep, new);
+	*wait = true;
 	return DAT_SUCCESS;
 }
 
@@ -110,17 +111,17 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
  * dat_ep_reset - make a disconnected endpoint ready for a new connection
  * @ep_handle: the EP
  *
- * DISCONNECTED becomes UNCONNECTED. Undelivered events of the EP are taken
- * off their EVDs, an upcall that carries one is waited for. In UNCONNECTED
- * nothing happens, posted receives stay. A device that has failed may keep
- * posts of the EP: then it cannot be reset, only freed. Source: kDAPL 2.0.
+ * DISCONNECTED becomes UNCONNECTED. Undelivered events of the EP are removed from their EVDs,
+ * and the call waits for an upcall that delivers one. In UNCONNECTED nothing happens, and posted
+ * receives stay. A device that has failed may keep posts of the EP: then it cannot be reset, only
+ * freed. Source: kDAPL 2.0.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P). Legal in an upcall that may sleep, unless an upcall is delivering
+ * an event of this EP.
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @ep_handle is not valid
- * * DAT_INVALID_STATE - any other state; or EP_NOTREADY: called from an upcall
- *   of any EVD
+ * * DAT_INVALID_STATE - any other state; or EP_NOTREADY: not legal in this upcall
  * * DAT_INSUFFICIENT_RESOURCES - no new QP could be created, or the device does not
  *   return the posts of the old one, and the EP is unchanged; or the device was removed
  */
@@ -129,21 +130,24 @@ DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 	struct kdapl_obj *obj;
 	struct kdapl_ep *ep;
 	unsigned int noio;
+	bool wait = false;
 	DAT_RETURN ret;
 
 	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
 	if (!obj)
 		return KDAPL_BAD_HANDLE(EP);
 	ep = to_kdapl_ep(obj);
-	if (kdapl_in_upcall()) {
+	if (!kdapl_ep_may_wait(ep)) {
 		ret = KDAPL_BAD_STATE(EP_NOTREADY);
 		goto out_put;
 	}
 	/* The way back to a connection that pages may wait to be written over */
 	noio = memalloc_noio_save();
 	mutex_lock(&ep->mutex);
-	ret = kdapl_ep_reset(ep);
+	ret = kdapl_ep_reset(ep, &wait);
 	mutex_unlock(&ep->mutex);
+	if (wait)
+		kdapl_ep_wait_upcalls(ep);
 	memalloc_noio_restore(noio);
 out_put:
 	kdapl_obj_put(obj);

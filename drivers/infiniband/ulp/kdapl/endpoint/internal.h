@@ -9,8 +9,12 @@
 
 /* ---- ep_parents.c -------------------------------------------------------- */
 
-/* Removes undelivered events, and waits for an upcall that delivers one; process context */
+/* Remove undelivered events; wait for upcalls that deliver one. Process context */
 void kdapl_ep_take_back(struct kdapl_ep *ep);
+void kdapl_ep_wait_upcalls(struct kdapl_ep *ep);
+
+/* May a call that waits for such upcalls be made? Not if the caller would wait for itself */
+bool kdapl_ep_may_wait(struct kdapl_ep *ep);
 
 /* Zone, EVDs and SRQ of an EP, each with a reference */
 struct kdapl_ep_parents {
@@ -24,8 +28,8 @@ struct kdapl_ep_parents {
 /*
  * An EP counts as a user of its parents from kdapl_ep_use_parents() to
  * kdapl_ep_unuse_parents(). It joins its EVDs, whose other EPs must have the same completion
- * flags and context; @old, which may be NULL, leaves them in the same step.
- * kdapl_ep_join_evds() is called with ia->mutex held.
+ * flags; @old, which may be NULL, leaves them in the same step. kdapl_ep_join_evds() is called
+ * with ia->mutex held.
  */
 DAT_RETURN kdapl_ep_get_parents(struct kdapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
 				DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect,
@@ -37,11 +41,12 @@ bool kdapl_ep_join_evds(struct kdapl_ep *ep, struct kdapl_ep *old);
 bool kdapl_ep_join(struct kdapl_ep *ep);
 void kdapl_ep_leave(struct kdapl_ep *ep);
 bool kdapl_ep_configured(const struct kdapl_ep *ep);
+bool kdapl_ep_contexts_agree(const struct kdapl_ep *ep);
+bool kdapl_ep_context_fits(const struct kdapl_ep *ep);
 
 /* The provider-specific attributes that a Consumer may set by name */
 struct kdapl_ep_named {
 	int comp_vector;
-	u8 context;		/* enum kdapl_context */
 	unsigned int keepalive_ms;
 };
 
@@ -52,10 +57,7 @@ void kdapl_ep_attr_default(const struct kdapl_ia *ia, DAT_EP_ATTR *attr);
 DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *attr, bool srq,
 			       DAT_RETURN bad, struct kdapl_ep_named *named);
 
-extern const char * const kdapl_context_names[];
-
 /* Sets the limits that posts check, from the attributes, the zone and the SRQ */
-bool kdapl_context_fits(u8 context, const DAT_EP_ATTR *attr);
 void kdapl_ep_set_limits(struct kdapl_ep *ep);
 
 /* ---- ep_query.c ---------------------------------------------------------- */

@@ -12,6 +12,14 @@
 #define KDAPL_EVD_STREAMS	(DAT_EVD_SOFTWARE_FLAG | DAT_EVD_CR_FLAG | DAT_EVD_DTO_FLAG | \
 				 DAT_EVD_CONNECTION_FLAG | DAT_EVD_RMR_BIND_FLAG | \
 				 DAT_EVD_ASYNC_FLAG)
+#define KDAPL_EVD_CONTEXTS	(KDAT_EVD_PROCESS_FLAG | KDAT_EVD_POLL_FLAG)
+
+static enum kdapl_context kdapl_evd_context(DAT_EVD_FLAGS flags)
+{
+	if (flags & KDAT_EVD_PROCESS_FLAG)
+		return KDAPL_CONTEXT_PROCESS;
+	return flags & KDAT_EVD_POLL_FLAG ? KDAPL_CONTEXT_POLL : KDAPL_CONTEXT_SOFTIRQ;
+}
 
 static const struct kdapl_obj_ops kdapl_evd_ops = {
 	.destroy = kdapl_evd_destroy,
@@ -23,7 +31,7 @@ static const struct kdapl_obj_ops kdapl_evd_ops = {
  * @qlen:    room for software and asynchronous events, limit of waiting CRs
  * @policy:  upcall policy
  * @upcall:  what to call, or NULL
- * @streams: DAT_EVD_*_FLAG
+ * @flags:   DAT_EVD_*_FLAG, and at most one of KDAT_EVD_PROCESS_FLAG and KDAT_EVD_POLL_FLAG
  *
  * The last step of the caller is kdapl_ia_add(); after that a caller that guesses the handle
  * may free the EVD.
@@ -32,7 +40,7 @@ static const struct kdapl_obj_ops kdapl_evd_ops = {
  * Return: the EVD, or ERR_PTR: -ENOMEM, -ENOSPC.
  */
 struct kdapl_evd *kdapl_evd_alloc(struct kdapl_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,
-				  const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS streams)
+				  const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS flags)
 {
 	struct kdapl_evd *evd;
 	int ret;
@@ -44,7 +52,8 @@ struct kdapl_evd *kdapl_evd_alloc(struct kdapl_ia *ia, u32 qlen, DAT_UPCALL_POLI
 	if (ret)
 		goto err_free;
 	evd->obj.ops = &kdapl_evd_ops;
-	evd->streams = streams;
+	evd->streams = flags;
+	evd->context = kdapl_evd_context(flags);
 	ret = kdapl_evd_setup(evd, qlen, policy, upcall);
 	if (ret)
 		goto err_abort;
@@ -84,8 +93,6 @@ void kdapl_evd_destroy(struct kdapl_obj *obj)
 
 	kdapl_evd_modify(evd, DAT_UPCALL_TEARDOWN, NULL, DAT_UPCALL_INVOC_NEW);
 	kdapl_evd_wait_idle(evd);
-	cancel_work_sync(&evd->work);
-	cancel_work_sync(&evd->upcall_work);
 	kdapl_evd_drop_queued(evd);
 	kdapl_evd_cleanup(evd);
 	kdapl_ia_del(evd->obj.ia, &evd->obj);
@@ -117,7 +124,7 @@ static bool kdapl_policy_known(DAT_UPCALL_POLICY policy)
  * says. Software and asynchronous events would share a ring, so a Consumer that
  * fills it with software events would lose errors.
  */
-static bool kdapl_streams_merge(DAT_EVD_FLAGS streams)
+static bool kdapl_streams_merge(u32 streams)
 {
 	if (!streams || (streams & ~KDAPL_EVD_STREAMS))
 		return false;
@@ -125,7 +132,7 @@ static bool kdapl_streams_merge(DAT_EVD_FLAGS streams)
 }
 
 static DAT_RETURN kdapl_evd_check_create(DAT_COUNT min_qlen, DAT_UPCALL_POLICY policy,
-					 const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS streams,
+					 const DAT_UPCALL_OBJECT *upcall, u32 flags,
 					 const DAT_EVD_HANDLE *evd_handle)
 {
 	if (min_qlen <= 0)
@@ -134,7 +141,8 @@ static DAT_RETURN kdapl_evd_check_create(DAT_COUNT min_qlen, DAT_UPCALL_POLICY p
 		return KDAPL_BAD_ARG(3);
 	if (policy != DAT_UPCALL_DISABLE && (!upcall || !upcall->upcall_func))
 		return KDAPL_BAD_ARG(4);
-	if (!kdapl_streams_merge(streams))
+	if (!kdapl_streams_merge(flags & ~KDAPL_EVD_CONTEXTS) ||
+	    (flags & KDAPL_EVD_CONTEXTS) == KDAPL_EVD_CONTEXTS)
 		return KDAPL_BAD_ARG(5);
 	if (!evd_handle)
 		return KDAPL_BAD_ARG(6);
@@ -161,18 +169,20 @@ static const DAT_UPCALL_OBJECT *kdapl_evd_copy_upcall(DAT_UPCALL_OBJECT *own,
  * @upcall_policy: DAT_UPCALL_DISABLE, SINGLE_INSTANCE or NOTIFY
  * @upcall:        function and its first argument; may be NULL with DISABLE
  * @evd_flags:     streams of the EVD; DAT_EVD_DEFAULT_FLAG for all except SOFTWARE, which
- *                 cannot be combined with ASYNC
+ *                 cannot be combined with ASYNC. kDAPL's own: KDAT_EVD_PROCESS_FLAG or
+ *                 KDAT_EVD_POLL_FLAG, the context of the upcalls
  * @evd_handle:    receives the EVD
  *
- * Source: kDAPL 2.0.
+ * Without a flag for the context, bottom halves are off in each upcall, which must not sleep.
+ * The context never changes, and applies to all events of the EVD. Source: kDAPL 2.0.
  *
  * Context: process (class P), not from an upcall.
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @ia_handle is not the handle of an IA
  * * DAT_INVALID_PARAMETER - the length is not positive; unknown policy; the policy needs a
- *   function; no stream, an unknown stream, or streams that cannot be merged; @evd_handle
- *   is NULL
+ *   function; no stream, an unknown one, or streams that cannot be merged; two contexts;
+ *   @evd_handle is NULL
  * * DAT_MODEL_NOT_SUPPORTED - DAT_UPCALL_MANY
  * * DAT_INSUFFICIENT_RESOURCES - longer than max_evd_qlen of the IA; no memory; the device
  *   was removed

@@ -23,7 +23,7 @@ static struct kdapl_ring_event *kdapl_ring_alloc(u32 qlen)
 
 /**
  * kdapl_evd_setup - set up the queue of a new EVD
- * @evd:    zeroed except for the header
+ * @evd:    zeroed except for the header and the context
  * @qlen:   number of software and asynchronous events for which there is room
  * @policy: upcall policy
  * @upcall: what to call, or NULL
@@ -40,9 +40,10 @@ int kdapl_evd_setup(struct kdapl_evd *evd, u32 qlen, DAT_UPCALL_POLICY policy,
 	evd->qlen = qlen;
 	spin_lock_init(&evd->lock);
 	init_waitqueue_head(&evd->wait);
-	INIT_WORK(&evd->work, kdapl_evd_work);
-	INIT_WORK(&evd->upcall_work, kdapl_evd_upcall_work);
-	INIT_LIST_HEAD(&evd->sources);
+	INIT_LIST_HEAD(&evd->cqs);
+	INIT_LIST_HEAD(&evd->ready);
+	INIT_LIST_HEAD(&evd->drained);
+	kdapl_evd_work_init(evd);
 	evd->policy = policy;
 	if (upcall)
 		evd->upcall = *upcall;
@@ -61,6 +62,7 @@ int kdapl_evd_setup(struct kdapl_evd *evd, u32 qlen, DAT_UPCALL_POLICY policy,
  */
 void kdapl_evd_cleanup(struct kdapl_evd *evd)
 {
+	kdapl_evd_work_exit(evd);
 	kvfree(evd->ring);
 	evd->ring = NULL;
 }
@@ -126,10 +128,19 @@ int kdapl_evd_resize(struct kdapl_evd *evd, u32 qlen)
 	return ret;
 }
 
+/* Does an event belong to the EP, or to another one that is being freed? */
+static bool kdapl_event_ends_with(const struct kdapl_event *ev, const struct kdapl_ep *ep)
+{
+	return ev->ep == ep || (ev->ep && READ_ONCE(ev->ep->dying));
+}
+
 /**
  * kdapl_evd_take_back - remove all events of an EP from the queue
  * @evd: the EVD
  * @ep:  the EP; the slots of the events are returned to their pools
+ *
+ * Also removes those of other EPs that are being freed, so that to free many EPs of an EVD
+ * takes one pass over its queue.
  *
  * Context: any.
  * Return: the number of events.
@@ -145,7 +156,7 @@ u32 kdapl_evd_take_back(struct kdapl_evd *evd, struct kdapl_ep *ep)
 	kdapl_evd_gather(evd);
 	for (ev = evd->head; ev; ev = next) {
 		next = ev->next;
-		if (ev->ep != ep) {
+		if (!kdapl_event_ends_with(ev, ep)) {
 			prev = ev;
 			continue;
 		}
@@ -166,7 +177,7 @@ u32 kdapl_evd_take_back(struct kdapl_evd *evd, struct kdapl_ep *ep)
  * starting at the head every time would be quadratic in the number of queued
  * messages. evd->lock held.
  */
-static void kdapl_evd_mark_all(struct kdapl_evd *evd)
+void kdapl_evd_mark_all(struct kdapl_evd *evd)
 {
 	struct kdapl_event *ev;
 
@@ -267,25 +278,6 @@ out:
 	return ret;
 }
 
-/**
- * kdapl_evd_set_context - set the context in which upcalls run
- * @evd:     an EVD that no EP feeds
- * @context: that of the first EP, or softirq after the last one has left
- *
- * Upcalls for other events may be running meanwhile, still in the old context.
- *
- * Context: process.
- */
-void kdapl_evd_set_context(struct kdapl_evd *evd, u8 context)
-{
-	spin_lock_irq(&evd->lock);
-	if (evd->context != context) {
-		WRITE_ONCE(evd->context, context);
-		kdapl_evd_set_inhibit(evd);
-	}
-	spin_unlock_irq(&evd->lock);
-}
-
 static void kdapl_evd_wait_begin(struct kdapl_evd *evd)
 {
 	spin_lock_irq(&evd->lock);
@@ -326,7 +318,28 @@ void kdapl_evd_wait_idle(struct kdapl_evd *evd)
 void kdapl_evd_wait_ep(struct kdapl_evd *evd, struct kdapl_ep *ep)
 {
 	kdapl_evd_wait_begin(evd);
-	/* Pairs with the release in kdapl_evd_call() */
+	/* Pairs with the release in kdapl_evd_deliver() */
 	wait_event(evd->wait, smp_load_acquire(&evd->cur_ep) != ep);
 	kdapl_evd_wait_end(evd);
+}
+
+/**
+ * kdapl_evd_delivers - does an upcall deliver an event of an EP at this moment?
+ * @evd: the EVD
+ * @ep:  the EP
+ *
+ * The upcall of a done callback that has not queued its event is not noticed.
+ *
+ * Context: any.
+ */
+bool kdapl_evd_delivers(struct kdapl_evd *evd, const struct kdapl_ep *ep)
+{
+	unsigned long flags;
+	bool delivers;
+
+	/* Under the lock, because an event must be seen queued or being delivered */
+	spin_lock_irqsave(&evd->lock, flags);
+	delivers = READ_ONCE(evd->cur_ep) == ep;
+	spin_unlock_irqrestore(&evd->lock, flags);
+	return delivers;
 }

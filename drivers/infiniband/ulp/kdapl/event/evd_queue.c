@@ -2,18 +2,18 @@
 /*
  * Event queues: queuing, dequeuing, delivery.
  *
- * Determines which context runs an upcall, and when. Events are queued by done callbacks
- * (complete.c, softirq), by connection work, and by dat_evd_post_se() in any context.
- * They leave the queue through dat_evd_dequeue(), in any context, and through upcalls.
+ * Determines who runs an upcall, and when. Events are queued by done callbacks (complete.c),
+ * by connection work, and by dat_evd_post_se() in any context. They leave the queue through
+ * dat_evd_dequeue(), in any context, and through upcalls.
  *
  * There are two paths to an upcall:
  * - Fast path: a done callback finds evd->state 0 (no owner, nothing queued, and the
  *   policy wants the event). It takes the ownership of the EVD by one cmpxchg, copies
  *   the event, returns the slot, and calls the Consumer.
  * - Slow path: the event is appended under evd->lock. If it asks for an upcall, it is
- *   delivered by the done callback itself if the EVD has no owner, by the present
- *   owner, which checks the queue again before giving up the ownership, or otherwise by
- *   the work item.
+ *   delivered by the present owner, which checks the queue again before giving up the
+ *   ownership; if there is none, in softirq context by the done callback itself; or
+ *   otherwise by the work item (evd_work.c) or the Consumer's poll (evd_poll.c).
  *
  * No event is lost between the two paths: a producer sets QUEUED and reads OWNED by one
  * fetch_or, and the fast path ends the ownership by a cmpxchg that fails once QUEUED is
@@ -183,19 +183,15 @@ static __cold noinline void kdapl_trace_upcall(const struct kdapl_evd *evd, bool
 
 /*
  * Runs one upcall, for the event in the EVD or (@note) without one. @upcall may be that of the
- * EVD, so it is read last. The caller owns the EVD and holds no lock; bottom halves are off
+ * EVD, so it is read last. The caller owns the EVD and holds no lock
  */
 static __always_inline void kdapl_evd_call(struct kdapl_evd *evd, const DAT_UPCALL_OBJECT *upcall,
-					   bool note, struct kdapl_ep *ep, bool more)
+					   bool note, bool more)
 {
-	WRITE_ONCE(evd->cur_ep, ep);
-	evd->nupcalls++;
 	if (trace_kdapl_upcall_enabled())
 		kdapl_trace_upcall(evd, note, more);
 	upcall->upcall_func(upcall->instance_data, note ? NULL : &evd->event,
 			    more ? DAT_TRUE : DAT_FALSE);
-	/* Pairs with the wait in kdapl_evd_wait_ep(): the upcall has ended */
-	smp_store_release(&evd->cur_ep, NULL);
 }
 
 /* Gives up the ownership. evd->lock held */
@@ -208,15 +204,35 @@ static void kdapl_evd_release(struct kdapl_evd *evd)
 }
 
 /*
- * Delivers while upcalls are due and the budget lasts. Then gives up the ownership, or
- * passes it to the work item. The caller owns the EVD.
+ * The budget of the owner is used up. The work item continues; in poll context the next poll
+ * does. evd->lock held
  */
-static void kdapl_evd_run_upcalls(struct kdapl_evd *evd, unsigned int budget)
+static void kdapl_evd_pass(struct kdapl_evd *evd)
+{
+	lockdep_assert_held(&evd->lock);
+	if (evd->context == KDAPL_CONTEXT_POLL) {
+		kdapl_evd_release(evd);
+		kdapl_evd_timer_start(evd);
+	} else {
+		atomic_or(KDAPL_EVD_PASSED, &evd->state);
+		kdapl_evd_queue_work(evd);
+	}
+}
+
+/**
+ * kdapl_evd_deliver - deliver events while upcalls are due and the budget lasts
+ * @evd:    the EVD, which the caller owns
+ * @budget: the largest number of upcalls
+ *
+ * Gives up the ownership at the end, or passes it to the work item.
+ *
+ * Context: softirq, or bottom halves off; in process context the work item.
+ */
+noinline void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget)
 {
 	DAT_UPCALL_OBJECT upcall;
 	struct kdapl_event *ev;
 	struct kdapl_cr *cr;
-	struct kdapl_ep *ep;
 	unsigned long flags;
 	bool more, note;
 
@@ -227,29 +243,28 @@ static void kdapl_evd_run_upcalls(struct kdapl_evd *evd, unsigned int budget)
 			kdapl_evd_release(evd);
 			break;
 		}
-		if (!budget-- || kdapl_evd_misplaced(evd)) {
-			atomic_or(KDAPL_EVD_PASSED, &evd->state);
-			kdapl_evd_schedule(evd);
+		if (!budget--) {
+			kdapl_evd_pass(evd);
 			break;
 		}
 		upcall = evd->upcall;
 		note = evd->policy == DAT_UPCALL_NOTIFY;
 		evd->note = false;
-		ep = NULL;
 		cr = NULL;
 		if (!note) {
 			ev = evd->head;
-			ep = ev->ep;
 			cr = kdapl_cr_of(ev);
+			/* Under the lock, because dat_ep_free() must see it queued or running */
+			WRITE_ONCE(evd->cur_ep, ev->ep);
 			kdapl_evd_unlink(evd, NULL, ev);
 			kdapl_evd_fill(evd, ev, &evd->event);
-			/* Under the lock, because dat_ep_free() must see it queued or running */
-			WRITE_ONCE(evd->cur_ep, ep);
 		}
 		more = evd->head;
 		spin_unlock_irqrestore(&evd->lock, flags);
 
-		kdapl_evd_call(evd, &upcall, note, ep, more);
+		kdapl_evd_call(evd, &upcall, note, more);
+		/* Pairs with the wait in kdapl_evd_wait_ep(): the upcall has ended */
+		smp_store_release(&evd->cur_ep, NULL);
 		/* Not earlier: the event contains a pointer to the address in the CR */
 		if (cr)
 			kdapl_cr_put(cr);
@@ -262,76 +277,11 @@ static void kdapl_evd_run_upcalls(struct kdapl_evd *evd, unsigned int budget)
 }
 
 /**
- * kdapl_evd_deliver - deliver events for which upcalls are due
- * @evd:    the EVD, which the caller owns
- * @budget: the number of upcalls after which the work item continues
- *
- * Gives up the ownership at the end, or passes it to the work item.
- *
- * Context: softirq, or bottom halves off; process if upcalls of the EVD may sleep.
- */
-noinline void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget)
-{
-	struct kdapl_upcaller me;
-
-	if (in_softirq()) {
-		kdapl_evd_run_upcalls(evd, budget);
-		return;
-	}
-	kdapl_upcaller_begin(&me);
-	kdapl_evd_run_upcalls(evd, budget);
-	kdapl_upcaller_end(&me);
-}
-
-/* Delivers what is due, if the EVD has no owner or its owner has passed the ownership on */
-static void kdapl_evd_deliver_due(struct kdapl_evd *evd)
-{
-	bool mine = false;
-
-	spin_lock_irq(&evd->lock);
-	if (atomic_read(&evd->state) & KDAPL_EVD_PASSED) {
-		atomic_andnot(KDAPL_EVD_PASSED, &evd->state);
-		mine = true;
-	} else if (kdapl_evd_upcall_due(evd)) {
-		mine = !(atomic_fetch_or_acquire(KDAPL_EVD_OWNED, &evd->state) & KDAPL_EVD_OWNED);
-	}
-	spin_unlock_irq(&evd->lock);
-	if (mine)
-		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET);
-}
-
-/**
- * kdapl_evd_work - deliver events from a work item
- * @work: evd->work
- *
- * Disables bottom halves, so that upcalls always run in the same kind of context (E-07).
- *
- * Context: process, workqueue.
- */
-void kdapl_evd_work(struct work_struct *work)
-{
-	local_bh_disable();
-	kdapl_evd_deliver_due(container_of(work, struct kdapl_evd, work));
-	local_bh_enable();
-}
-
-/**
- * kdapl_evd_upcall_work - deliver events from a work item whose upcalls may sleep
- * @work: evd->upcall_work
- *
- * Context: process, workqueue.
- */
-void kdapl_evd_upcall_work(struct work_struct *work)
-{
-	kdapl_evd_deliver_due(container_of(work, struct kdapl_evd, upcall_work));
-}
-
-/**
  * kdapl_evd_queue - append an event, and deliver it if it asks for an upcall
  * @evd:     the EVD
  * @ev:      node; belongs to the EVD until the event is delivered or dequeued
- * @in_done: the caller is a done callback, in which upcalls may run unless the Consumer
- *           polls
+ * @in_done: the caller is a done callback in which upcalls may run if the context of the
+ *           EVD is softirq
  *
  * Context: any; with @in_done false no upcall runs on the caller's stack.
  */
@@ -345,7 +295,7 @@ void kdapl_evd_queue(struct kdapl_evd *evd, struct kdapl_event *ev, bool in_done
 	state = kdapl_evd_append(evd, ev);
 	/* An owner sees QUEUED before it gives up the ownership */
 	if (!(state & KDAPL_EVD_OWNED) && ev->notify && kdapl_evd_wants_upcall(evd)) {
-		if (in_done && evd->context != KDAPL_CONTEXT_POLL) {
+		if (in_done && evd->context == KDAPL_CONTEXT_SOFTIRQ) {
 			atomic_or(KDAPL_EVD_OWNED, &evd->state);
 			mine = true;
 		} else {
@@ -375,7 +325,7 @@ void __cold kdapl_evd_pushed_late(struct kdapl_evd *evd)
 	kdapl_evd_gather(evd);
 	if (!kdapl_evd_upcall_due(evd))
 		goto out;
-	if (evd->context == KDAPL_CONTEXT_POLL)
+	if (evd->context != KDAPL_CONTEXT_SOFTIRQ)
 		kdapl_evd_schedule(evd);
 	else
 		mine = !(atomic_fetch_or(KDAPL_EVD_OWNED, &evd->state) & KDAPL_EVD_OWNED);
@@ -404,7 +354,7 @@ void kdapl_evd_complete(struct kdapl_evd *evd, struct kdapl_event *ev)
 		return;
 	}
 	kdapl_fill_dto(ev, ep, &evd->event);
-	kdapl_evd_call(evd, &evd->upcall, false, ep, false);
+	kdapl_evd_call(evd, &evd->upcall, false, false);
 	state = KDAPL_EVD_OWNED;
 	if (unlikely(!atomic_try_cmpxchg_release(&evd->state, &state, 0)))
 		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET);
@@ -569,19 +519,17 @@ out:
 	spin_unlock_irqrestore(&evd->lock, flags);
 }
 
-/* Polls the CQs of an EVD that appears to be empty, if the device does not announce all */
+/* Polls the CQs of an EVD that appears to be empty, if kDAPL polls them */
 static noinline bool kdapl_evd_take_polled(struct kdapl_evd *evd, DAT_EVENT *out,
 					   unsigned long flags)
 {
-	struct kdapl_evd_source *source;
-
-	if (list_empty(&evd->sources))
+	if (list_empty_careful(&evd->cqs))
 		return false;
 	/* There may be many CQs, so interrupts are off only while one is polled */
 	rcu_read_lock();
 	kdapl_read_unlock(flags);
-	list_for_each_entry_rcu(source, &evd->sources, node)
-		source->poll(source, KDAPL_EVD_BUDGET);
+	WRITE_ONCE(evd->polled, true);
+	kdapl_evd_poll_cqs(evd, KDAPL_EVD_BUDGET);
 	kdapl_read_lock(flags);
 	rcu_read_unlock();
 	return kdapl_evd_take(evd, out);

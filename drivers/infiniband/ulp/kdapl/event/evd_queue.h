@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The event queue, as shared by evd_queue.c (queuing and delivery) and evd_policy.c
- * (set-up, changes of policy, removal of an EP's events, waiting). No other file
- * includes it. All of it runs under evd->lock.
+ * The event queue and its CQs, as shared by the files of event/: queuing and delivery
+ * (evd_queue.c), policy (evd_policy.c), the work item (evd_work.c), polls (evd_poll.c,
+ * polled_cq.c). No other file includes it. The inline functions run under evd->lock.
  */
 #ifndef _KDAPL_EVENT_QUEUE_H_
 #define _KDAPL_EVENT_QUEUE_H_
 
 #include "object/object.h"
+
+/* An EVD is polled at this interval if nobody else polls it */
+#define KDAPL_EVD_TIMER_MS	1000
+
+/* Starts the timer unless it is running; any context */
+static inline void kdapl_evd_timer_start(struct kdapl_evd *evd)
+{
+	if (!delayed_work_pending(&evd->timer))
+		queue_delayed_work(kdapl_evd_wq, &evd->timer,
+				   msecs_to_jiffies(KDAPL_EVD_TIMER_MS));
+}
 
 static inline bool kdapl_evd_wants_upcall(const struct kdapl_evd *evd)
 {
@@ -136,28 +147,48 @@ static inline void kdapl_evd_apply_next(struct kdapl_evd *evd)
 	kdapl_evd_set_inhibit(evd);
 }
 
-/*
- * Does the caller's context differ from that in which upcalls of the EVD run? It can only when
- * the first EP has just joined. evd->lock held
- */
-static inline bool kdapl_evd_misplaced(const struct kdapl_evd *evd)
+/* Queues the work item */
+static inline void kdapl_evd_queue_work(struct kdapl_evd *evd)
 {
-	lockdep_assert_held(&evd->lock);
-	return (evd->context == KDAPL_CONTEXT_PROCESS) == !!in_softirq();
+	queue_work(evd->context == KDAPL_CONTEXT_PROCESS ? kdapl_upcall_wq : kdapl_evd_wq,
+		   &evd->work);
 }
 
-/* Queues the work item that delivers */
+/*
+ * An upcall is due, and the EVD has no owner. In poll context the Consumer delivers it with its
+ * next poll, unless it waits; if it does not poll at all, the timer does.
+ */
 static inline void kdapl_evd_schedule(struct kdapl_evd *evd)
 {
 	lockdep_assert_held(&evd->lock);
-	if (evd->context == KDAPL_CONTEXT_PROCESS)
-		queue_work(kdapl_upcall_wq, &evd->upcall_work);
-	else
-		queue_work(kdapl_evd_wq, &evd->work);
+	if (evd->context == KDAPL_CONTEXT_POLL && !evd->armed) {
+		kdapl_evd_timer_start(evd);
+		return;
+	}
+	evd->armed = false;
+	evd->deliver = true;
+	kdapl_evd_queue_work(evd);
 }
 
-void kdapl_evd_work(struct work_struct *work);
-void kdapl_evd_upcall_work(struct work_struct *work);
+/* ---- evd_queue.c --------------------------------------------------------- */
+
 void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget);
+
+/* ---- evd_policy.c -------------------------------------------------------- */
+
+/* Marks all queued events. evd->lock held */
+void kdapl_evd_mark_all(struct kdapl_evd *evd);
+
+/* ---- evd_work.c ---------------------------------------------------------- */
+
+void kdapl_evd_work_init(struct kdapl_evd *evd);
+void kdapl_evd_work_exit(struct kdapl_evd *evd);
+
+/* ---- polled_cq.c --------------------------------------------------------- */
+
+int kdapl_evd_poll_cqs(struct kdapl_evd *evd, int max);
+bool kdapl_evd_poll_ready(struct kdapl_evd *evd);
+bool kdapl_evd_arm_drained(struct kdapl_evd *evd);
+bool kdapl_evd_arm_cqs(struct kdapl_evd *evd);
 
 #endif /* _KDAPL_EVENT_QUEUE_H_ */

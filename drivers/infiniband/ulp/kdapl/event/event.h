@@ -7,18 +7,6 @@
 
 #include "object/object.h"
 
-/* ---- upcaller.c ----------------------------------------------------------- */
-
-/* A task that runs upcalls in process context; on its stack */
-struct kdapl_upcaller {
-	struct hlist_node node;
-	const struct task_struct *task;
-};
-
-void kdapl_upcaller_begin(struct kdapl_upcaller *me);
-void kdapl_upcaller_end(struct kdapl_upcaller *me);
-bool kdapl_in_upcall(void);
-
 /* ---- evd_queue.c --------------------------------------------------------- */
 
 /*
@@ -48,13 +36,15 @@ u32 kdapl_evd_take_back(struct kdapl_evd *evd, struct kdapl_ep *ep);
 int kdapl_evd_modify(struct kdapl_evd *evd, DAT_UPCALL_POLICY policy,
 		     const DAT_UPCALL_OBJECT *upcall, DAT_UPCALL_FLAG flag);
 void kdapl_evd_notify_all(struct kdapl_evd *evd);
-void kdapl_evd_set_context(struct kdapl_evd *evd, u8 context);
 
 /* ---- evd_policy.c -------------------------------------------------------- */
 
 /* Process context; wait for a running upcall */
 void kdapl_evd_wait_idle(struct kdapl_evd *evd);
 void kdapl_evd_wait_ep(struct kdapl_evd *evd, struct kdapl_ep *ep);
+
+/* Does an upcall deliver an event of the EP? Any context */
+bool kdapl_evd_delivers(struct kdapl_evd *evd, const struct kdapl_ep *ep);
 
 /* ---- evd.c --------------------------------------------------------------- */
 
@@ -63,60 +53,57 @@ void kdapl_ia_async(struct kdapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE han
 
 /* An EVD for kdapl_ia_add(), or ERR_PTR; the arguments were checked */
 struct kdapl_evd *kdapl_evd_alloc(struct kdapl_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,
-				  const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS streams);
+				  const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS flags);
 void kdapl_evd_destroy(struct kdapl_obj *obj);
 
+/* ---- evd_work.c ---------------------------------------------------------- */
+
+/* Does the caller run in an upcall of any EVD? */
+bool kdapl_in_upcall(void);
+
+/* Requests or receives are being flushed, which the device may not announce; any context */
+void kdapl_evd_flush_soon(struct kdapl_evd *evd);
+
+static inline void kdapl_ep_flush_soon(const struct kdapl_ep *ep)
+{
+	if (ep->recv_evd)
+		kdapl_evd_flush_soon(ep->recv_evd);
+	if (ep->request_evd && ep->request_evd != ep->recv_evd)
+		kdapl_evd_flush_soon(ep->request_evd);
+}
+
+/* ---- polled_cq.c --------------------------------------------------------- */
+
 /**
- * struct kdapl_scq - CQ that kDAPL polls
- * @cq:    CQ from ib_create_cq(), armed by IB_CQ_SOLICITED or (@polled) never
- * @evd:   the EVD of its receives; NULL only if @polled
- * @request_evd: the EVD of its requests, or NULL; only if @polled
- * @polled: for requests and receives of an EP in poll context, which its Consumer polls
- * @fired: the device has raised an event since the work ran
- * @nfired: number of events that led to notifications, for parked completions
- * @again: number of timer polls at short intervals, see kdapl_scq_flush_soon()
- * @dead:  it is being destroyed
+ * struct kdapl_polled_cq - CQ that kDAPL polls
+ * @cq:    CQ from ib_create_cq()
+ * @evd:   the EVD of its completions, constant
+ * @solicited: it is armed for solicited messages only; constant
+ * @fired: a solicited message was announced, and the CQ is not armed again; under evd->lock
  * @lock:  allows one poller; not held during upcalls, because delivery is deferred
- * @work:  polls when the device raises an event, or when it is scheduled
- * @timer: polls at long intervals, for errors that the device does not announce
- * @source: of @evd, so that a dequeue from an empty EVD polls
- * @request_source: the same for @request_evd, if it is another EVD
+ * @node:  on evd->cqs
+ * @ready: on evd->ready or evd->drained; both under evd->lock
  */
-struct kdapl_scq {
+struct kdapl_polled_cq {
 	struct ib_cq *cq;
 	struct kdapl_evd *evd;
-	struct kdapl_evd *request_evd;
-	bool polled;
+	bool solicited;
 	bool fired;
-	bool dead;
-	atomic_t nfired;
-	unsigned int again;
 	spinlock_t lock;	/* one poller at a time */
-	struct work_struct work;
-	struct delayed_work timer;
-	struct kdapl_evd_source source;
-	struct kdapl_evd_source request_source;
+	struct list_head node;
+	struct list_head ready;
+	struct rcu_head rcu;
 };
 
-/* ---- scq.c --------------------------------------------------------------- */
+struct kdapl_polled_cq *kdapl_polled_cq_create(struct ib_device *ibdev, struct kdapl_evd *evd,
+					       u32 nr_cqe, int comp_vector, bool solicited);
+void kdapl_polled_cq_unlink(struct kdapl_polled_cq *pcq);
 
-struct kdapl_scq *kdapl_scq_create(struct ib_device *ibdev, struct kdapl_evd *evd,
-				   u32 nr_cqe, int comp_vector);
-struct kdapl_scq *kdapl_scq_create_polled(struct ib_device *ibdev, struct kdapl_evd *recv_evd,
-					  struct kdapl_evd *request_evd, u32 nr_cqe,
-					  int comp_vector);
-void kdapl_scq_unlink(struct kdapl_scq *scq);
+/* To be called a grace period after kdapl_polled_cq_unlink() */
+void kdapl_polled_cq_destroy(struct kdapl_polled_cq *pcq);
 
-/* To be called a grace period after kdapl_scq_unlink() */
-void kdapl_scq_destroy(struct kdapl_scq *scq);
-
-/* Schedules a poll; any context */
-void kdapl_scq_schedule(struct kdapl_scq *scq);
-
-/* Requests of a QP are being flushed, which the device may not announce; any context */
-void kdapl_scq_flush_soon(struct kdapl_scq *scq);
-
-/* Polls all completions; process context */
-void kdapl_scq_poll(struct kdapl_scq *scq);
+/* The CQs of an EP, if kDAPL polls them */
+void kdapl_cq_poll(const struct kdapl_cq *kcq);
+void kdapl_cq_schedule(const struct kdapl_cq *kcq);
 
 #endif /* _KDAPL_EVENT_H_ */

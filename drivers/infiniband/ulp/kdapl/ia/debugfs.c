@@ -172,7 +172,7 @@ static void show_evd(struct seq_file *m, struct kdapl_obj *obj)
 	struct kdapl_evd *evd = to_kdapl_evd(obj);
 	u32 nqueued, nnotify, ring_used;
 	DAT_UPCALL_POLICY policy;
-	u64 dropped, nupcalls;
+	u64 dropped;
 	unsigned long flags;
 	bool overflowed;
 
@@ -182,7 +182,6 @@ static void show_evd(struct seq_file *m, struct kdapl_obj *obj)
 	ring_used = evd->ring_used;
 	overflowed = evd->overflowed;
 	dropped = evd->dropped;
-	nupcalls = evd->nupcalls;
 	spin_unlock_irqrestore(&evd->lock, flags);
 
 	show_head(m, obj);
@@ -190,9 +189,9 @@ static void show_evd(struct seq_file *m, struct kdapl_obj *obj)
 		   evd->streams,
 		   name_of(policies, ARRAY_SIZE(policies), policy - DAT_UPCALL_TEARDOWN),
 		   atomic_read(&evd->state), nqueued, nnotify);
-	seq_printf(m, " ring=%u/%u crs=%d psps=%d upcalls=%llu dropped=%llu overflowed=%d\n",
+	seq_printf(m, " ring=%u/%u crs=%d psps=%d dropped=%llu overflowed=%d\n",
 		   ring_used, evd->qlen, atomic_read(&evd->ncr), atomic_read(&evd->npsp),
-		   nupcalls, dropped, overflowed);
+		   dropped, overflowed);
 }
 
 /* ep->lock held */

@@ -12,7 +12,6 @@
 
 struct kdapl_cq;
 struct kdapl_pz;
-struct kdapl_scq;
 struct kdapl_srq;
 
 /**
@@ -111,17 +110,15 @@ struct kdapl_first_error {
  * @named:       the array that the Consumer receives; valid until the EP is freed
  * @first_error: text of kdapl.first_error
  * @keepalive:   text of kdapl.keepalive_ms
- * @context:     text of kdapl.completion_context
  * @comp_vector: text of kdapl.comp_vector
  *
  * Guarded by kdapl_ep.lock. Allocated separately, because struct kdapl_ep would grow
  * beyond 2,048 bytes otherwise, and kmalloc() rounds up to the next power of two.
  */
 struct kdapl_ep_texts {
-	DAT_NAMED_ATTR named[4];
+	DAT_NAMED_ATTR named[3];
 	char first_error[48];
 	char keepalive[12];
-	char context[8];
 	char comp_vector[12];
 };
 
@@ -203,7 +200,6 @@ struct kdapl_ep {
 	struct kdapl_evd *recv_evd;
 	struct kdapl_evd *request_evd;
 	struct kdapl_evd *connect_evd;
-	struct kdapl_scq *scq;		/* CQ that kDAPL or the Consumer polls, or NULL */
 	struct kdapl_pool rq;
 	const struct ib_recv_wr *bad_recv;	/* output argument of the verbs call, not used */
 	struct kdapl_sq sq;
@@ -211,7 +207,7 @@ struct kdapl_ep {
 	spinlock_t lock;	/* state, parked, first_error, ... */
 	struct kdapl_event *parked;
 	struct kdapl_event *parked_tail;
-	int parked_fired;		/* scq->nfired when the first completion was parked */
+	int parked_fired;		/* recv_evd->nfired when the first completion was parked */
 	bool hold;
 	bool qp_moved;
 	bool outcome_owed;
@@ -228,7 +224,6 @@ struct kdapl_ep {
 	const struct ib_qp *qp_value;
 	DAT_EP_ATTR attr;
 	int comp_vector;		/* kdapl.comp_vector, -1: the core chooses */
-	u8 context;			/* enum kdapl_context */
 	unsigned int keepalive_ms;	/* kdapl.keepalive_ms, 0: off */
 	u64 keepalive_seen;
 	struct delayed_work keepalive;
@@ -274,6 +269,14 @@ struct kdapl_ep {
 static inline struct kdapl_ep *to_kdapl_ep(struct kdapl_obj *obj)
 {
 	return container_of(obj, struct kdapl_ep, obj);
+}
+
+/* Where completions of the EP are handled: its EVDs agree */
+static inline enum kdapl_context kdapl_ep_context(const struct kdapl_ep *ep)
+{
+	const struct kdapl_evd *evd = ep->recv_evd ?: ep->request_evd;
+
+	return evd ? evd->context : KDAPL_CONTEXT_SOFTIRQ;
 }
 
 /* The handle of a parent, which may be NULL */

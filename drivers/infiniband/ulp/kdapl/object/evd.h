@@ -6,18 +6,23 @@
  * that the event is about (slot, EP, CR), or of the EVD's own ring (software and
  * asynchronous events); so queuing never allocates and never fails.
  *
- * Upcalls run in two places: in the done callback that produced the event, and in the
- * EVD's work item. Both are in softirq or have bottom halves off, unless the EPs of the EVD
- * have asked for process context. Only the owner of the EVD may deliver; the ownership is a
- * bit of @state. @state is 0 only while there is no owner, the queue is empty, upcalls run in
- * softirq and the policy wants one with the event: then one cmpxchg takes the ownership, and
- * the event is delivered directly. All other events are queued under @lock, with one more
- * exception: while upcalls are disabled, nobody has to be woken, so a done callback only
- * pushes its event on @incoming. The next holder of @lock appends these events to the queue.
+ * The context of upcalls is chosen when the EVD is created, and never changes:
+ * - softirq: the done callback that has produced the event runs the upcall, or the EVD's
+ *   work item does with bottom halves off;
+ * - process: the work item runs all upcalls, which may sleep;
+ * - poll: kdat_evd_poll() runs them, or the work item, if the Consumer waits or does not poll.
+ *
+ * Only the owner of the EVD may deliver; the ownership is a bit of @state. @state is 0 only
+ * while there is no owner, the queue is empty, upcalls run in softirq and the policy wants one
+ * with the event: then one cmpxchg takes the ownership, and the event is delivered directly.
+ * All other events are queued under @lock, with one more exception: while upcalls are disabled,
+ * nobody has to be woken, so a done callback only pushes its event on @incoming. The next
+ * holder of @lock appends these events to the queue.
  */
 #ifndef _KDAPL_OBJECT_EVD_H_
 #define _KDAPL_OBJECT_EVD_H_
 
+#include <linux/list.h>
 #include <linux/preempt.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -25,13 +30,12 @@
 #include "base/base.h"
 
 struct kdapl_ep;
-struct kdapl_scq;
 
-/* In which context the completions of an EP are handled, and the upcalls for them run */
+/* In which context upcalls of an EVD run, and the completions of its EPs are handled */
 enum kdapl_context {
-	KDAPL_CONTEXT_SOFTIRQ,	/* in softirq; bottom halves are off in each upcall */
-	KDAPL_CONTEXT_PROCESS,	/* in the core's workqueue; upcalls may sleep */
-	KDAPL_CONTEXT_POLL,	/* when the Consumer polls; upcalls as in softirq */
+	KDAPL_CONTEXT_SOFTIRQ,	/* by the RDMA core in softirq; upcalls with bottom halves off */
+	KDAPL_CONTEXT_PROCESS,	/* by the work item of the EVD; upcalls may sleep */
+	KDAPL_CONTEXT_POLL,	/* when the Consumer polls; upcalls with bottom halves off */
 };
 
 /* Outcome or end of a connection; an EP contains one of each */
@@ -53,19 +57,6 @@ struct kdapl_ring_event {
 	};
 };
 
-/**
- * struct kdapl_evd_source - CQ of which the device does not announce all completions
- * @node: on kdapl_evd.sources, so that a dequeue from an empty EVD polls the CQ
- * @poll: runs the done callbacks of at most @max completions, but not always of all, and
- *        returns their number; any context, also with interrupts off; runs no upcall. Constant
- * @scq:  its CQ, constant
- */
-struct kdapl_evd_source {
-	struct list_head node;
-	int (*poll)(struct kdapl_evd_source *source, int max);
-	struct kdapl_scq *scq;
-};
-
 /* kdapl_evd.state */
 #define KDAPL_EVD_OWNED		0x01	/* the EVD has an owner, which delivers */
 #define KDAPL_EVD_QUEUED	0x02	/* the queue is not empty; written under lock */
@@ -74,7 +65,7 @@ struct kdapl_evd_source {
 #define KDAPL_EVD_PASSED	0x10	/* with OWNED: the work item is the owner */
 #define KDAPL_EVD_NO_UPCALLS	0x20	/* with INHIBIT: upcalls are disabled */
 
-/* The number of other events that an owner in softirq delivers before it passes on */
+/* The number of other events that an owner delivers before it passes on */
 #define KDAPL_EVD_BUDGET	64
 
 /**
@@ -85,9 +76,8 @@ struct kdapl_evd_source {
  *           owner; read by the owner
  * @next_upcall: what to call after the running upcall, if @has_next; guarded by @lock
  * @policy:  DAT_UPCALL_*; written under @lock
- * @context: enum kdapl_context, that of the EPs whose completions it receives; written under
- *           @lock and ia->mutex when the first of these EPs joins and the last one leaves
- * @lock:    guards the queue, the ring, the policy and the counts below
+ * @context: enum kdapl_context; constant
+ * @lock:    guards the queue, the ring, the policy, the lists of CQs and the counts below
  * @incoming: events that done callbacks have pushed without the lock while upcalls
  *           were disabled, youngest first, all younger than the queue; changed by
  *           cmpxchg and xchg
@@ -96,11 +86,16 @@ struct kdapl_evd_source {
  * @marked:  all queued events up to this one ask for an upcall, because
  *           kdapl_evd_notify_all() has marked them; NULL: not known
  * @note:    NOTIFY policy: an upcall is due
- * @cur_ep:  EP whose event the running upcall delivers, or NULL
+ * @cur_ep:  EP whose event an upcall delivers that was taken off the queue, or NULL
  * @wait:    tasks that wait for the end of an upcall, see KDAPL_EVD_WAITER
- * @work:    the work item that delivers events, with bottom halves off
- * @upcall_work: the same in process context; a work item of its own, because
- *           cancel_work_sync() can miss one that runs on two workqueues in turn
+ * @work:    polls the CQs that have announced completions, and delivers events
+ * @upcaller: process context: the task that runs @work while it delivers, or NULL
+ * @process_node: process context: on the list of such EVDs, see evd_work.c
+ * @timer:   polls and delivers what the device or the Consumer has left, see evd_work.c
+ * @polled:  the Consumer has polled since @timer ran
+ * @again:   number of polls by @timer at short intervals, see kdapl_evd_flush_soon()
+ * @armed:   poll context: the Consumer waits for an upcall (kdat_evd_arm()); under @lock
+ * @deliver: poll context: the next run of @work delivers; under @lock
  * @streams: DAT_EVD_*_FLAG
  * @qlen:    length that the Consumer asked for: size of the ring, limit of waiting CRs
  * @ring:    software and asynchronous events; @ring_free is the head of its free list
@@ -112,11 +107,13 @@ struct kdapl_evd_source {
  * @dropped: number of asynchronous events for which there was no room
  * @ncr:     number of CRs that wait for an answer; sp_backlog.c
  * @npsp:    number of service points that use it; sp_listen.c, sp_backlog.c
- * @nupcalls: number of upcalls made, for debugfs
  * @recv_flags: completion flags of the @nrecv EPs that receive on it; ep_parents.c
  * @request_flags: completion flags of the @nrequest EPs that use it for requests;
  *           all four guarded by ia->mutex
- * @sources: CQs that a dequeue polls (struct kdapl_evd_source); guarded by @lock
+ * @cqs:     CQs that kDAPL polls, @ncqs of them, see polled_cq.c
+ * @ready:   those that have announced completions; also guarded by @lock
+ * @drained: process context: those that were found empty and must be armed
+ * @nfired:  number of announcements of solicited messages that were handled
  * @event:   the event that the upcall receives; belongs to the owner
  */
 struct kdapl_evd {
@@ -137,6 +134,9 @@ struct kdapl_evd {
 	bool has_next;
 	bool overflowed;
 	bool overflow_queued;
+	bool armed;
+	bool deliver;
+	bool polled;
 	u8 context;
 	DAT_UPCALL_POLICY policy;
 	DAT_UPCALL_OBJECT next_upcall;
@@ -145,12 +145,19 @@ struct kdapl_evd {
 	u32 ring_used;
 	struct kdapl_ring_event overflow;
 	u64 dropped;
-	u64 nupcalls;
-	struct list_head sources;
+
+	struct list_head cqs;
+	struct list_head ready;
+	struct list_head drained;
+	u32 ncqs;
+	unsigned int again;
+	atomic_t nfired;
 
 	wait_queue_head_t wait;
 	struct work_struct work;
-	struct work_struct upcall_work;
+	struct delayed_work timer;
+	const struct task_struct *upcaller;
+	struct list_head process_node;
 	DAT_EVD_FLAGS streams;
 	u32 qlen;
 	atomic_t ncr;

@@ -11,26 +11,29 @@
 
 struct kdapl_evd;
 struct kdapl_pz;
-struct kdapl_scq;
+struct kdapl_polled_cq;
 struct kdapl_srq;
 
 /**
- * struct kdapl_cq - CQ of one EP, or of the EPs that share an SRQ and a receive EVD
- * @cq:       from ib_alloc_cq(), polled in softirq or a work item; NULL: @scq has its part, too
- * @scq:      for receives in solicited-wait mode, or of an EP in poll context; or NULL
+ * struct kdapl_cq - CQs of one EP, or of the EPs that share an SRQ and a receive EVD
+ * @cq:       from ib_alloc_cq(), polled by the core in softirq; NULL unless the context is
+ *            softirq
+ * @recv:     CQ of receives that kDAPL polls; NULL: @cq is for receives, too
+ * @request:  CQ of requests that kDAPL polls, may be the same; NULL: @cq is for requests
  * @node:     on srq->cqs, guarded by srq->mutex; unused without an SRQ
  * @recv_evd: EVD of the EPs that share it
- * @recv:     entries reserved for receives, the upper limit for the size of the SRQ
+ * @nrecv:    entries reserved for receives, the upper limit for the size of the SRQ
  * @room:     entries left for the requests of further EPs
  * @shared:   EPs of the SRQ may join it; constant
  * @users:    number of EPs that use it
  */
 struct kdapl_cq {
 	struct ib_cq *cq;
-	struct kdapl_scq *scq;
+	struct kdapl_polled_cq *recv;
+	struct kdapl_polled_cq *request;
 	struct list_head node;
 	struct kdapl_evd *recv_evd;
-	u32 recv;
+	u32 nrecv;
 	u32 room;
 	u32 users;
 	bool shared;

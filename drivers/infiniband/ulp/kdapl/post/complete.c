@@ -3,9 +3,9 @@
  * Completions: from the CQ to the event.
  *
  * Owns the done callbacks of all work requests of Consumers, and parking: completions are
- * parked before the EP is CONNECTED, and ep_state.c delivers or flushes them. The core's
- * CQ code calls this file in softirq, or in a work item if the EP's completion context is
- * process; scq.c and the connection work call it, too.
+ * parked before the EP is CONNECTED, and ep_state.c delivers or flushes them. Called where a CQ
+ * is polled: by the core's CQ code in softirq, by event/polled_cq.c with the lock of the CQ held
+ * and interrupts off; also by the connection work.
  *
  * The fast path of a successful completion passes the event to evd_queue.c. One test
  * finds all other cases (an error, a run of unsignalled requests before it, a completion
@@ -28,8 +28,8 @@ static void kdapl_park_append(struct kdapl_ep *ep, struct kdapl_event *ev)
 	 * The device may announce a parked completion from now on. It does not announce
 	 * a software flush that is held back, whose CQ may have been destroyed.
 	 */
-	if (!ep->parked && ep->scq && !ep->hold)
-		ep->parked_fired = atomic_read(&ep->scq->nfired);
+	if (!ep->parked && (ep->slow & KDAPL_EP_SOLICITED) && !ep->hold)
+		ep->parked_fired = atomic_read(&ep->recv_evd->nfired);
 	ev->next = NULL;
 	if (ep->parked_tail)
 		ep->parked_tail->next = ev;
@@ -256,8 +256,7 @@ void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc)
  * @slot: its slot
  * @wc:   the completion
  *
- * Called by the done callbacks of these operations, which update the MRs first. They are
- * RCU read sections, so an upcall that may sleep runs in the EVD's work item.
+ * Called by the done callbacks of these operations, which update the MRs first.
  *
  * Context: done callback; without a CQ the context of a Consumer's call, and no upcall runs.
  */
@@ -273,7 +272,7 @@ void kdapl_memory_done(struct ib_cq *cq, struct kdapl_slot *slot, struct ib_wc *
 	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_DONE);
 	if (wc->status == IB_WC_SUCCESS)
 		trace_kdapl_complete(kdapl_obj_id(&ep->obj), slot->dto.op, kdapl_slot_idx(slot), 0);
-	kdapl_done_slow(ep, slot, wc, ep->request_evd, cq && cq->poll_ctx == IB_POLL_SOFTIRQ);
+	kdapl_done_slow(ep, slot, wc, ep->request_evd, cq);
 }
 
 /**
@@ -331,7 +330,7 @@ static noinline void kdapl_recv_other(struct kdapl_ep *ep, struct kdapl_slot *sl
 	}
 	if (success)
 		kdapl_trace_success(ep, slot);
-	kdapl_done_slow(ep, slot, wc, ep->recv_evd, !ep->scq);
+	kdapl_done_slow(ep, slot, wc, ep->recv_evd, !(READ_ONCE(ep->slow) & KDAPL_EP_SOLICITED));
 }
 
 /* Completes a receive of an EP or an SRQ; slot->ev.ep is set */
@@ -393,27 +392,6 @@ static struct kdapl_srq *kdapl_srq_of_more(const struct kdapl_slot *slot)
 }
 
 /*
- * An EP whose completions are handled in process context has a CQ of its own, which is freed
- * before the EP. So the EP stays although the read section ends before the upcall.
- */
-static noinline void kdapl_srq_recv_in_process(struct ib_wc *wc, bool more)
-{
-	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
-	struct kdapl_srq *srq = more ? kdapl_srq_of_more(slot) : kdapl_srq_of(slot);
-	struct hlist_node *node;
-
-	rcu_read_lock();
-	node = kdapl_srq_find_ep(srq, wc->qp);
-	rcu_read_unlock();
-	if (!node) {
-		atomic64_inc(&srq->lost);
-		return;
-	}
-	slot->ev.ep = hlist_entry(node, struct kdapl_ep, srq_node);
-	kdapl_recv_event(slot->ev.ep, slot, wc);
-}
-
-/*
  * The EP that used the buffer is found by the value of the QP pointer. If the drain of
  * that EP timed out, the EP may have been freed. Then the buffer is counted as lost; it
  * stays outstanding, and dat_srq_free() returns it.
@@ -445,13 +423,8 @@ static __always_inline void kdapl_srq_recv_event(struct kdapl_srq *srq, struct k
  */
 void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct kdapl_slot *slot;
+	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
 
-	if (unlikely(cq->poll_ctx == IB_POLL_WORKQUEUE)) {
-		kdapl_srq_recv_in_process(wc, false);
-		return;
-	}
-	slot = kdapl_slot_of_cqe(wc->wr_cqe);
 	kdapl_srq_recv_event(kdapl_srq_of(slot), slot, wc);
 }
 
@@ -464,13 +437,8 @@ void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc)
  */
 void kdapl_srq_more_done(struct ib_cq *cq, struct ib_wc *wc)
 {
-	struct kdapl_slot *slot;
+	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
 
-	if (unlikely(cq->poll_ctx == IB_POLL_WORKQUEUE)) {
-		kdapl_srq_recv_in_process(wc, true);
-		return;
-	}
-	slot = kdapl_slot_of_cqe(wc->wr_cqe);
 	kdapl_srq_recv_event(kdapl_srq_of_more(slot), slot, wc);
 }
 

@@ -17,10 +17,8 @@
 #include "internal.h"
 #include "run.h"
 
-/* How often a CQ is polled that does not announce flushes */
-#define KDAPL_SCQ_POLL_JIFFIES	1
-/* How often an expired wait checks whether an upcall still delays the completions */
-#define KDAPL_UPCALL_POLL_MS	100
+/* How often a CQ is polled that the core does not poll */
+#define KDAPL_DRAIN_POLL_JIFFIES	1
 
 /*
  * A marker has completed. Both changes are made under the lock, so that they cannot be
@@ -155,43 +153,30 @@ static void kdapl_post_drain_marker(struct kdapl_ep *ep, struct ib_qp *qp,
 }
 
 /*
- * Has a deadline passed? An upcall that sleeps keeps the work item of its CQ from handling
- * later completions. That is not the fault of the device, so the deadline is moved.
- */
-static bool kdapl_drain_expired(const struct kdapl_ep *ep, unsigned long *deadline)
-{
-	if (time_before(jiffies, *deadline))
-		return false;
-	if (ep->context != KDAPL_CONTEXT_PROCESS || !work_busy(&ep->cq->cq->work))
-		return true;
-	*deadline = jiffies + msecs_to_jiffies(KDAPL_UPCALL_POLL_MS);
-	return false;
-}
-
-/*
  * Waits for a marker, at most until @deadline, or without a limit if it is NULL. Polls a CQ
  * that may not announce the completion.
  */
 static bool kdapl_marker_wait(struct kdapl_ep *ep, struct kdapl_marker *marker,
-			      unsigned long *deadline)
+			      const unsigned long *deadline)
 {
-	unsigned long step = ep->scq ? KDAPL_SCQ_POLL_JIFFIES : msecs_to_jiffies(1000);
+	bool polled = ep->cq->recv || ep->cq->request;
+	unsigned long step = polled ? KDAPL_DRAIN_POLL_JIFFIES : msecs_to_jiffies(1000);
 	long left;
 
 	for (;;) {
 		left = deadline ? (long)(*deadline - jiffies) : (long)step;
 		if (wait_for_completion_timeout(&marker->done, clamp_t(long, left, 0, step)))
 			return true;
-		if (ep->scq)
-			kdapl_scq_poll(ep->scq);
-		if (deadline && kdapl_drain_expired(ep, deadline))
+		kdapl_cq_poll(ep->cq);
+		if (deadline && time_after_eq(jiffies, *deadline))
 			return try_wait_for_completion(&marker->done);
 	}
 }
 
 /* Waits for the marker that kdapl_drain_begin() has posted; false: @deadline has passed */
 static bool kdapl_marker_wait_posted(struct kdapl_ep *ep, struct ib_qp *qp,
-				     struct kdapl_marker *marker, unsigned long *deadline)
+				     struct kdapl_marker *marker,
+				     const unsigned long *deadline)
 {
 	while (kdapl_marker_wait(ep, marker, deadline)) {
 		if (marker->posted)
@@ -234,11 +219,10 @@ static int kdapl_drain_by_count(struct kdapl_ep *ep, bool wait_all, unsigned lon
 
 	while (kdapl_pool_count(&ep->sq.pool, KDAPL_SLOT_POSTED) ||
 	       kdapl_pool_count(&ep->rq, KDAPL_SLOT_POSTED) || READ_ONCE(ep->marker.busy)) {
-		if (kdapl_drain_expired(ep, &deadline))
+		if (time_after_eq(jiffies, deadline))
 			return -ETIMEDOUT;
 		msleep(20);
-		if (ep->scq)
-			kdapl_scq_poll(ep->scq);
+		kdapl_cq_poll(ep->cq);
 	}
 	return 0;
 }
@@ -361,7 +345,7 @@ void kdapl_drain_begin(struct kdapl_ep *ep, struct ib_qp *qp)
 int kdapl_drain_end(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all, unsigned long since)
 {
 	unsigned long end = since + kdapl_timeout_ms(KDAPL_DRAIN_TIMEOUT_MS);
-	unsigned long *deadline = &end;
+	const unsigned long *deadline = &end;
 	int ret = 0;
 
 	lockdep_assert_held(&ep->mutex);
@@ -381,8 +365,7 @@ int kdapl_drain_end(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all, unsign
 	}
 	if (!kdapl_marker_wait_posted(ep, qp, &ep->sq_drain, deadline))
 		return -ETIMEDOUT;
-	if (ep->scq)
-		kdapl_scq_poll(ep->scq);
+	kdapl_cq_poll(ep->cq);
 	if (ep->sq_drain.refused || (!ep->srq_attached && ep->rq_drain.refused))
 		ret = kdapl_drain_by_count(ep, wait_all, since);
 	if (!ret)

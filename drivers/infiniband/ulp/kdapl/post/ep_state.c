@@ -69,10 +69,11 @@ static void kdapl_ep_unpark(struct kdapl_ep *ep, bool flush)
 	/*
 	 * The device may have announced a solicited message while it was parked. Mark
 	 * all events that are queued by now. An announcement that comes later finds the
-	 * message queued (kdapl_scq_work() counts first and marks then).
+	 * message queued (kdapl_evd_mark_fired() counts first and marks then).
 	 */
 	smp_mb();
-	if (!flush && ep->parked && ep->scq && atomic_read(&ep->scq->nfired) != ep->parked_fired)
+	if (!flush && ep->parked && (ep->slow & KDAPL_EP_SOLICITED) &&
+	    atomic_read(&ep->recv_evd->nfired) != ep->parked_fired)
 		kdapl_evd_notify_all(ep->recv_evd);
 	ep->parked = NULL;
 	ep->parked_tail = NULL;
@@ -102,8 +103,7 @@ void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state)
 	if (state == DAT_EP_STATE_DISCONNECTED) {
 		kdapl_ep_unpark(ep, true);
 		/* When a receive was posted just before, it was not yet going to be flushed */
-		if (ep->scq)
-			kdapl_scq_flush_soon(ep->scq);
+		kdapl_ep_flush_soon(ep);
 	}
 }
 

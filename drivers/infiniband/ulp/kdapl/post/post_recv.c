@@ -164,9 +164,9 @@ static DAT_RETURN kdapl_recv_any(struct kdapl_ep *ep, const struct kdapl_receive
 		return kdapl_recv_undo(slot, err, DAT_RESOURCE_TEP);
 	if (trace_kdapl_post_enabled())
 		kdapl_trace_recv(&ep->obj, &ep->rq, off, r->n, r->flags);
-	/* The CQ of a solicited-wait EP does not announce flushed receives (G-33) */
-	if (unlikely(ep->scq && READ_ONCE(ep->state) == DAT_EP_STATE_DISCONNECTED))
-		kdapl_scq_flush_soon(ep->scq);
+	/* A CQ in solicited-wait mode does not announce flushed receives (G-33) */
+	if (unlikely(READ_ONCE(ep->state) == DAT_EP_STATE_DISCONNECTED))
+		kdapl_ep_flush_soon(ep);
 	return DAT_SUCCESS;
 }
 

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The CQs of endpoints: one for each EP, or one for the EPs of an SRQ that share a receive
- * EVD. A CQ has room for all that can be outstanding, so it cannot overrun.
+ * The CQs of endpoints: those of one EP, or one for the EPs of an SRQ that share a receive
+ * EVD. A CQ has room for all that can be outstanding, so it cannot overrun. Who polls it depends
+ * on the context of the EVDs: the core in softirq, or kDAPL (event/polled_cq.c).
  *
  * Called by ep_qp.c and ep_reset.c, in process context.
  */
 #include <linux/list.h>
-#include <linux/irq_poll.h>
 #include <linux/slab.h>
 #include "event/event.h"
 #include "internal.h"
@@ -28,48 +28,75 @@ static bool kdapl_cq_solicited(const struct kdapl_ep *ep)
 }
 
 /*
- * EPs share a CQ only in softirq: an upcall that sleeps delays no other EP, and a poll handles
- * only what the EVD receives. An EP with a completion vector of its own joins no other CQ.
+ * EPs share CQs only in softirq context: a poll handles only what belongs to the EVD. An EP with
+ * a completion vector of its own joins no other CQ.
  */
 static bool kdapl_cq_shareable(const struct kdapl_ep *ep)
 {
-	return ep->comp_vector < 0 && ep->context == KDAPL_CONTEXT_SOFTIRQ;
+	return ep->comp_vector < 0 && kdapl_ep_context(ep) == KDAPL_CONTEXT_SOFTIRQ;
 }
 
-/* Creates the verbs CQs of @kcq. Returns 0 or the error of the device */
-static int kdapl_cq_make(struct kdapl_cq *kcq, struct kdapl_ep *ep, struct ib_device *ibdev,
-			 u32 recv_cqes, u32 request_cqes)
+/* The vector that the Consumer has chosen, or the next one, as ib_alloc_cq_any() does */
+static int kdapl_cq_vector(const struct kdapl_ep *ep, const struct ib_device *ibdev)
 {
-	bool process = ep->context == KDAPL_CONTEXT_PROCESS;
-	enum ib_poll_context context = process ? IB_POLL_WORKQUEUE : IB_POLL_SOFTIRQ;
-	bool solicited = kdapl_cq_solicited(ep);
-	u32 nr = request_cqes + (solicited ? 0 : recv_cqes);
-	int vector = max(ep->comp_vector, 0);
+	static atomic_t counter;
 
-	if (ep->context == KDAPL_CONTEXT_POLL) {
-		kcq->scq = kdapl_scq_create_polled(ibdev, ep->recv_evd, ep->request_evd, nr,
-						   vector);
-		return PTR_ERR_OR_ZERO(kcq->scq);
-	}
-	if (ep->comp_vector < 0)
-		kcq->cq = ib_alloc_cq_any(ibdev, kcq, nr, context);
-	else
-		kcq->cq = ib_alloc_cq(ibdev, kcq, nr, vector, context);
+	if (ep->comp_vector >= 0)
+		return ep->comp_vector;
+	return (u32)atomic_inc_return(&counter) %
+	       min_t(u32, ibdev->num_comp_vectors, num_online_cpus());
+}
+
+/* The core polls the CQ, except that of receives in solicited-wait mode */
+static int kdapl_cq_make_softirq(struct kdapl_cq *kcq, const struct kdapl_ep *ep,
+				 struct ib_device *ibdev, u32 nrecv, u32 nrequest)
+{
+	bool solicited = kdapl_cq_solicited(ep);
+	int vector = kdapl_cq_vector(ep, ibdev);
+
+	kcq->cq = ib_alloc_cq(ibdev, kcq, nrequest + (solicited ? 0 : nrecv), vector,
+			      IB_POLL_SOFTIRQ);
 	if (IS_ERR(kcq->cq))
 		return PTR_ERR(kcq->cq);
 	if (!solicited)
 		return 0;
 	/* One entry for the marker of the drain */
-	kcq->scq = kdapl_scq_create(ibdev, ep->recv_evd, recv_cqes + 1, vector);
-	if (IS_ERR(kcq->scq)) {
+	kcq->recv = kdapl_polled_cq_create(ibdev, ep->recv_evd, nrecv + 1, vector, true);
+	if (IS_ERR(kcq->recv)) {
 		ib_free_cq(kcq->cq);
-		return PTR_ERR(kcq->scq);
+		return PTR_ERR(kcq->recv);
+	}
+	return 0;
+}
+
+/* kDAPL polls: one CQ for each EVD, so that a poll of an EVD handles nothing of another one */
+static int kdapl_cq_make_polled(struct kdapl_cq *kcq, const struct kdapl_ep *ep,
+				struct ib_device *ibdev, u32 nrecv, u32 nrequest)
+{
+	struct kdapl_evd *evd = ep->request_evd ?: ep->recv_evd;
+	bool solicited = kdapl_cq_solicited(ep);
+	bool apart = solicited || (ep->recv_evd && ep->recv_evd != evd);
+	int vector = kdapl_cq_vector(ep, ibdev);
+
+	kcq->request = kdapl_polled_cq_create(ibdev, evd, nrequest + (apart ? 0 : nrecv), vector,
+					      false);
+	if (IS_ERR(kcq->request))
+		return PTR_ERR(kcq->request);
+	kcq->recv = kcq->request;
+	if (!apart)
+		return 0;
+	kcq->recv = kdapl_polled_cq_create(ibdev, ep->recv_evd, nrecv + 1, vector, solicited);
+	if (IS_ERR(kcq->recv)) {
+		kdapl_polled_cq_unlink(kcq->request);
+		kdapl_wait_grace_period();
+		kdapl_polled_cq_destroy(kcq->request);
+		return PTR_ERR(kcq->recv);
 	}
 	return 0;
 }
 
 static struct kdapl_cq *kdapl_cq_alloc(struct kdapl_ep *ep, struct ib_device *ibdev,
-				       u32 recv_cqes, u32 request_cqes)
+				       u32 nrecv, u32 nrequest)
 {
 	struct kdapl_cq *kcq;
 	int ret;
@@ -77,15 +104,18 @@ static struct kdapl_cq *kdapl_cq_alloc(struct kdapl_ep *ep, struct ib_device *ib
 	kcq = kzalloc(sizeof(*kcq), GFP_KERNEL);
 	if (!kcq)
 		return ERR_PTR(-ENOMEM);
-	ret = kdapl_cq_make(kcq, ep, ibdev, recv_cqes, request_cqes);
+	if (kdapl_ep_context(ep) == KDAPL_CONTEXT_SOFTIRQ)
+		ret = kdapl_cq_make_softirq(kcq, ep, ibdev, nrecv, nrequest);
+	else
+		ret = kdapl_cq_make_polled(kcq, ep, ibdev, nrecv, nrequest);
 	if (ret) {
 		kfree(kcq);
 		return ERR_PTR(ret);
 	}
 	kcq->shared = kdapl_cq_shareable(ep);
 	kcq->recv_evd = ep->recv_evd;
-	kcq->recv = recv_cqes;
-	kcq->room = request_cqes;
+	kcq->nrecv = nrecv;
+	kcq->room = nrequest;
 	INIT_LIST_HEAD(&kcq->node);
 	return kcq;
 }
@@ -100,7 +130,7 @@ static struct kdapl_cq *kdapl_cq_find(struct kdapl_ep *ep, u32 need)
 	if (!kdapl_cq_shareable(ep))
 		return NULL;
 	list_for_each_entry(kcq, &ep->srq->cqs, node)
-		if (kcq->shared && kcq->recv_evd == ep->recv_evd && !!kcq->scq == solicited &&
+		if (kcq->shared && kcq->recv_evd == ep->recv_evd && !!kcq->recv == solicited &&
 		    kcq->room >= need)
 			return kcq;
 	return NULL;
@@ -164,32 +194,10 @@ struct kdapl_cq *kdapl_cq_get(struct kdapl_ep *ep, struct ib_device *ibdev)
 	return kcq;
 }
 
-static bool kdapl_cq_in_softirq(const struct kdapl_cq *kcq)
-{
-	return kcq->cq && kcq->cq->poll_ctx == IB_POLL_SOFTIRQ;
-}
-
-/* Completion handler of a CQ that no QP uses any more */
-static void kdapl_cq_ignore(struct ib_cq *cq, void *context)
-{
-}
-
 /**
- * kdapl_cq_leave - an EP leaves its CQ
+ * kdapl_cq_leave - an EP leaves its CQs
  * @ep: the EP, its QP destroyed; ep->cq is NULL afterwards unless the EP was the
- *      last: then the CQ is stopped, and freed after a grace period
- *
- * The core's softirq calls irq_poll_complete() before it arms the CQ again, and
- * ib_free_cq() waits only for irq_poll_complete(). So the softirq that has just
- * ended a drain could arm freed memory. To prevent this, irq_poll_disable() keeps
- * further runs from starting, and the caller's grace period waits for the current
- * run, because a softirq is a read-side critical section. kdapl_cq_free() must
- * enable the poll again, or ib_free_cq() would wait for ever; IRQ_POLL_F_DISABLE
- * keeps a late interrupt from starting a run before ib_free_cq() disables it.
- *
- * A CQ that a work item polls is armed by the work item itself, for which ib_free_cq()
- * waits. But a late interrupt could queue it again after this wait, so from here on
- * interrupts are ignored, and the grace period waits for a handler that runs now.
+ *      last: then the CQs are stopped, and freed after a grace period
  *
  * Context: process.
  */
@@ -212,44 +220,29 @@ void kdapl_cq_leave(struct kdapl_ep *ep)
 	}
 	/* Removal waits for the last QP on an SRQ */
 	wake_up(&ep->obj.ia->wait);
-	if (kcq->scq)
-		kdapl_scq_unlink(kcq->scq);
-	if (kdapl_cq_in_softirq(kcq)) {
-		irq_poll_disable(&kcq->cq->iop);
-		set_bit(IRQ_POLL_F_DISABLE, &kcq->cq->iop.state);
-	} else if (kcq->cq) {
-		WRITE_ONCE(kcq->cq->comp_handler, kdapl_cq_ignore);
-	}
+	if (kcq->recv)
+		kdapl_polled_cq_unlink(kcq->recv);
+	if (kcq->request && kcq->request != kcq->recv)
+		kdapl_polled_cq_unlink(kcq->request);
+	if (kcq->cq)
+		kdapl_stop_cq(kcq->cq);
 }
 
 /**
- * kdapl_cq_free - free a CQ that its last EP has left
- * @kcq: the CQ, a grace period after kdapl_cq_leave()
+ * kdapl_cq_free - free the CQs that their last EP has left
+ * @kcq: the CQs, a grace period after kdapl_cq_leave()
  *
  * Context: process.
  */
 void kdapl_cq_free(struct kdapl_cq *kcq)
 {
-	if (kcq->scq)
-		kdapl_scq_destroy(kcq->scq);
-	if (kdapl_cq_in_softirq(kcq))
-		irq_poll_enable(&kcq->cq->iop);
+	if (kcq->recv)
+		kdapl_polled_cq_destroy(kcq->recv);
+	if (kcq->request && kcq->request != kcq->recv)
+		kdapl_polled_cq_destroy(kcq->request);
 	if (kcq->cq)
-		ib_free_cq(kcq->cq);
+		kdapl_free_stopped_cq(kcq->cq);
 	kfree(kcq);
-}
-
-/**
- * kdapl_cq_settle - wait until the done callbacks that are running now have returned
- * @kcq: the CQ, which stays in use
- *
- * Context: process, not inside an upcall.
- */
-void kdapl_cq_settle(struct kdapl_cq *kcq)
-{
-	kdapl_wait_grace_period();
-	if (kcq->cq && kcq->cq->poll_ctx == IB_POLL_WORKQUEUE)
-		flush_work(&kcq->cq->work);
 }
 
 /**
@@ -268,5 +261,4 @@ void kdapl_cq_put(struct kdapl_ep *ep)
 		kdapl_cq_free(ep->cq);
 	}
 	ep->cq = NULL;
-	ep->scq = NULL;
 }

@@ -73,13 +73,13 @@ static int kdapl_qp_to_init(struct kdapl_ep *ep, struct ib_qp *qp)
  */
 struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner)
 {
-	struct ib_cq *polled = ep->scq ? ep->scq->cq : NULL;
+	const struct kdapl_cq *kcq = ep->cq;
 	struct ib_srq *srq = NULL;
 	struct ib_qp_init_attr init = {
 		.event_handler = kdapl_qp_event,
 		.qp_context = owner,
-		.send_cq = ep->cq->cq ?: polled,
-		.recv_cq = polled ?: ep->cq->cq,
+		.send_cq = kcq->request ? kcq->request->cq : kcq->cq,
+		.recv_cq = kcq->recv ? kcq->recv->cq : kcq->cq,
 		.cap = {
 			.max_send_wr = 2 * ep->attr.max_request_dtos + KDAPL_SQ_RESERVED,
 			.max_send_sge = max3(ep->max_send_iov, ep->max_read_iov,
@@ -171,8 +171,7 @@ int kdapl_ep_build(struct kdapl_ep *ep, struct kdapl_ep *owner, struct ib_device
 		ret = PTR_ERR(ep->cq);
 		goto err_sq;
 	}
-	ep->scq = ep->cq->scq;
-	if (ep->scq && !ep->scq->polled)
+	if (ep->cq->recv && ep->cq->recv->solicited)
 		ep->slow |= KDAPL_EP_SOLICITED;
 	qp = kdapl_ep_make_qp(ep, owner);
 	if (IS_ERR(qp)) {
@@ -186,7 +185,6 @@ err_cq:
 	kdapl_cq_put(ep);
 err_sq:
 	ep->cq = NULL;
-	ep->scq = NULL;
 err_rq:
 	kdapl_ep_exit_pools(ep);
 	return ret;
@@ -260,7 +258,6 @@ void kdapl_ep_finish_verbs(struct kdapl_ep *ep)
 	if (ep->cq)
 		kdapl_cq_free(ep->cq);
 	ep->cq = NULL;
-	ep->scq = NULL;
 	if (ep->lost) {
 		kdapl_sq_abandon(&ep->sq);
 		kdapl_flush_kept(ep);

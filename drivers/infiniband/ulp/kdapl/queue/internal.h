@@ -27,4 +27,10 @@ void kdapl_cq_free(struct kdapl_cq *kcq);
 /* kdapl_cq_leave(), a grace period, and kdapl_cq_free() */
 void kdapl_cq_put(struct kdapl_ep *ep);
 
+/* A kernel whose ib_free_cq() needs no help, see kdapl_compat.h */
+#ifndef kdapl_stop_cq
+#define kdapl_stop_cq(cq)	do { } while (0)
+#define kdapl_free_stopped_cq	ib_free_cq
+#endif
+
 #endif /* _KDAPL_QUEUE_INTERNAL_H_ */

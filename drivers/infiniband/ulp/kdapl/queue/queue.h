@@ -15,9 +15,8 @@ void kdapl_srq_detach(struct kdapl_ep *ep);
 
 /* ---- cq.c ---------------------------------------------------------------- */
 
-/* CQ of an EP, shared with other EPs of its SRQ if it has one; or ERR_PTR. Process context */
+/* CQs of an EP, shared with other EPs of its SRQ if it has one; or ERR_PTR. Process context */
 struct kdapl_cq *kdapl_cq_get(struct kdapl_ep *ep, struct ib_device *ibdev);
-void kdapl_cq_settle(struct kdapl_cq *kcq);
 
 /* ---- ep_qp.c ------------------------------------------------------------- */
 

@@ -175,7 +175,7 @@ static DAT_RETURN kdapl_srq_set_size(struct kdapl_srq *srq, u32 size)
 	if (size <= srq->low_watermark)
 		return KDAPL_BAD_STATE(SRQ_IN_USE);
 	list_for_each_entry(kcq, &srq->cqs, node)
-		if (size > kcq->recv)
+		if (size > kcq->nrecv)
 			return KDAPL_NO_RESOURCE(TEVD);
 	if (size > srq->depth)
 		return kdapl_srq_grow(srq, size);

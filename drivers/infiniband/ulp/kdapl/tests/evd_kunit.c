@@ -280,6 +280,22 @@ static void event_pushed_after_upcalls_were_enabled_is_counted(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, READ_ONCE(evt->evd.nnotify), 0);
 }
 
+/* To free many EPs of an EVD takes one pass over its queue, not one for each of them */
+static void C_36_one_pass_removes_the_events_of_all_EPs_that_are_freed(struct kunit *test)
+{
+	struct evt *evt = test->priv;
+
+	kdapl_clauses(test, "C-36");
+	queue_of(evt, 0, 1, true);
+	queue_of(evt, 1, 2, true);
+	evt_post_se(evt, 3);
+	queue_of(evt, 1, 4, false);
+	evt->ep[1]->dying = true;
+	KUNIT_EXPECT_EQ(test, kdapl_evd_take_back(&evt->evd, evt->ep[0]), 3);
+	KUNIT_EXPECT_EQ(test, kdapl_evd_count(&evt->evd, NULL), 1);
+	KUNIT_EXPECT_EQ(test, kdapl_evd_take_back(&evt->evd, evt->ep[1]), 0);
+}
+
 static void C_36_removing_events_keeps_the_order_of_others(struct kunit *test)
 {
 	struct evt *evt = test->priv;
@@ -594,6 +610,7 @@ static struct kunit_case evd_cases[] = {
 	KUNIT_CASE(E_23_no_second_report_until_the_ring_was_empty),
 	KUNIT_CASE(async_events_have_upcalls_from_the_workqueue),
 	KUNIT_CASE(event_pushed_after_upcalls_were_enabled_is_counted),
+	KUNIT_CASE(C_36_one_pass_removes_the_events_of_all_EPs_that_are_freed),
 	KUNIT_CASE(C_36_removing_events_keeps_the_order_of_others),
 	KUNIT_CASE(C_36_queue_works_after_all_events_were_removed),
 	KUNIT_CASE(E_09_change_in_the_upcall_counts_from_the_next_one),

@@ -462,8 +462,8 @@ static void solicited_wait_is_set_and_cleared(struct kunit *test)
 	live = atomic_read(&env->fake->live);
 	KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, flags, &p), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), live + 1);
-	KUNIT_ASSERT_NOT_NULL(test, ep.ep->scq);
-	KUNIT_EXPECT_PTR_EQ(test, tp_qp(&ep)->ibqp.recv_cq, ep.ep->scq->cq);
+	KUNIT_ASSERT_NOT_NULL(test, ep.ep->cq->recv);
+	KUNIT_EXPECT_PTR_EQ(test, tp_qp(&ep)->ibqp.recv_cq, ep.ep->cq->recv->cq);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 2, 0), DAT_SUCCESS);

@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: endpoints with kdapl.completion_context "poll", whose CQ the Consumer polls.
+ * KUnit: EVDs in poll context, which the Consumer polls.
  *
  * The suite tests that nothing is delivered before a poll, that dat_evd_dequeue() and
- * kdat_evd_poll() poll, and that kDAPL itself polls for what must not wait for the Consumer. Runs
- * in a KUnit thread; each test has its own device.
+ * kdat_evd_poll() poll, that a Consumer can wait after kdat_evd_arm(), and that kDAPL itself polls
+ * for what must not wait for the Consumer. Runs in a KUnit thread; each test has its own device.
  */
 #include "clause.h"
 #include "post_kunit.h"
 
 static struct tp_env *env;
 static struct tp_ep ep;
-static DAT_NAMED_ATTR poll = { "kdapl.completion_context", "poll" };
 
 #define MAX_SEEN	80
 
@@ -48,17 +47,21 @@ static DAT_RETURN create(DAT_COUNT depth, bool srq)
 
 	tp_attr(&attr);
 	attr.max_recv_dtos = depth;
-	attr.ep_provider_specific_count = 1;
-	attr.ep_provider_specific = &poll;
-	return tp_ep_create(env, &attr, srq, &ep);
+	return tp_ep_create_in(env, KDAT_EVD_POLL_FLAG, &attr, srq, &ep);
 }
 
-/* A connected endpoint without the timer, so that only what is tested polls */
+static void stop_timers(void)
+{
+	cancel_delayed_work_sync(&ep.ep->recv_evd->timer);
+	cancel_delayed_work_sync(&ep.ep->request_evd->timer);
+}
+
+/* A connected endpoint without the timers, so that only what is tested polls */
 static void make(struct kunit *test, bool srq)
 {
 	KUNIT_ASSERT_EQ(test, create(TP_DEPTH, srq), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
-	cancel_delayed_work_sync(&ep.ep->scq->timer);
+	stop_timers();
 }
 
 static void post(struct kunit *test, enum tp_call call, u64 cookie)
@@ -143,37 +146,116 @@ static void a_poll_without_an_upcall_queues(struct kunit *test)
 	tp_expect_dto(test, &ep, TP_SEND, 1, DAT_DTO_SUCCESS, TP_SEG);
 }
 
-/*
- * A dequeue polls, too, and must not run the upcall; the work item does. It may deliver an event
- * before the dequeue takes it.
- */
-static void a_dequeue_leaves_upcalls_to_the_work_item(struct kunit *test)
+/* A dequeue polls, too, and must not run the upcall; the next poll does */
+static void a_dequeue_leaves_upcalls_to_the_next_poll(struct kunit *test)
 {
-	DAT_DTO_COMPLETION_EVENT_DATA *dto;
-	unsigned int left = 2, i;
-	u64 cookies = 1 + 2;
 	DAT_EVENT event;
 
 	make(test, false);
+	listen(ep.request_evd);
 	post(test, TP_SEND, 1);
 	post(test, TP_SEND, 2);
 	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
 	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(ep.request_evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, seen.n, 0);
+	KUNIT_EXPECT_EQ(test, polled(test, ep.request_evd, 1), 0);
+	KUNIT_EXPECT_EQ(test, seen.n, 1);
+	KUNIT_EXPECT_EQ(test, seen.cookie[0], 2);
+	KUNIT_EXPECT_EQ(test, seen.elsewhere, 0);
+}
+
+/* Each EVD has its own CQ: a poll of one handles and delivers nothing of the other */
+static void both_EVDs_of_an_endpoint(struct kunit *test)
+{
+	make(test, false);
+	listen(ep.recv_evd);
 	listen(ep.request_evd);
-	/* With bottom halves off an upcall could run here */
-	local_bh_disable();
-	if (dat_evd_dequeue(ep.request_evd, &event) == DAT_SUCCESS) {
-		dto = &event.event_data.dto_completion_event_data;
-		cookies -= dto->user_cookie.as_64;
-		left--;
+	post(test, TP_SEND, 1);
+	post(test, TP_RECV, 2);
+	tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
+	tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 10);
+	KUNIT_EXPECT_EQ(test, polled(test, ep.recv_evd, 16), 1);
+	KUNIT_EXPECT_EQ(test, seen.n, 1);
+	KUNIT_EXPECT_EQ(test, seen.cookie[0], 2);
+	KUNIT_EXPECT_EQ(test, polled(test, ep.request_evd, 16), 1);
+	KUNIT_EXPECT_EQ(test, seen.n, 2);
+	KUNIT_EXPECT_EQ(test, seen.cookie[1], 1);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, seen.elsewhere, 0);
+}
+
+/* Also events that do not come from a CQ, which nobody else delivers while the Consumer polls */
+static void a_poll_delivers_other_events(struct kunit *test)
+{
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+
+	make(test, false);
+	listen(ep.recv_evd);
+	KUNIT_EXPECT_EQ(test, dat_evd_post_se(ep.recv_evd, &event), DAT_SUCCESS);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, seen.n, 0);
+	KUNIT_EXPECT_EQ(test, polled(test, ep.recv_evd, 16), 0);
+	KUNIT_EXPECT_EQ(test, seen.n, 1);
+	KUNIT_EXPECT_EQ(test, seen.elsewhere, 0);
+}
+
+/* The peer of the first endpoint keeps its queue full. @max completions in a call */
+static void fair_with(struct kunit *test, DAT_COUNT max)
+{
+	struct tp_ep more[2] = {};
+	struct fake_qp *third;
+	u32 calls, i;
+	DAT_EVENT event;
+
+	make(test, false);
+	for (i = 0; i < ARRAY_SIZE(more); i++) {
+		KUNIT_ASSERT_EQ(test, tp_ep_beside(env, &ep, &more[i]), DAT_SUCCESS);
+		KUNIT_ASSERT_EQ(test, tp_connect(&more[i]), 0);
+		KUNIT_EXPECT_EQ(test, tp_post_one(env, &more[i], TP_RECV, 100 + i, 0), DAT_SUCCESS);
+		fake_complete_recv(tp_qp(&more[i]), IB_WC_SUCCESS, 10);
 	}
-	local_bh_enable();
-	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(seen.n) == left));
-	for (i = 0; i < left; i++)
-		cookies -= seen.cookie[i];
-	KUNIT_EXPECT_EQ(test, cookies, 0);
-	KUNIT_EXPECT_EQ(test, seen.elsewhere, left);
-	KUNIT_EXPECT_EQ(test, seen.sleepable, 0);
+	third = tp_qp(&more[1]);
+	for (calls = 0; calls < 16 && third; calls++) {
+		while (tp_post_one(env, &ep, TP_RECV, 1, 0) == DAT_SUCCESS)
+			fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 10);
+		KUNIT_EXPECT_EQ(test, polled(test, ep.recv_evd, max), max);
+		while (tp_events(ep.recv_evd) &&
+		       dat_evd_dequeue(ep.recv_evd, &event) == DAT_SUCCESS)
+			if (event.event_data.dto_completion_event_data.user_cookie.as_64 == 101)
+				third = NULL;
+	}
+	KUNIT_EXPECT_NULL_MSG(test, third, "%d completions in each call", max);
+	for (i = 0; i < ARRAY_SIZE(more); i++)
+		tp_ep_free(&more[i]);
+	tp_ep_free(&ep);
+}
+
+static void a_poll_serves_endpoints_in_turn(struct kunit *test)
+{
+	fair_with(test, 1);
+	fair_with(test, 8);
+}
+
+/* The timer leaves the upcalls to a Consumer that polls */
+static void nothing_runs_elsewhere_during_polls(struct kunit *test)
+{
+	unsigned long end = jiffies + 3 * HZ;
+	u32 n = 0;
+
+	KUNIT_ASSERT_EQ(test, create(TP_DEPTH, false), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	listen(ep.request_evd);
+	while (time_before(jiffies, end)) {
+		seen.n = 0;
+		if (tp_post_one(env, &ep, TP_SEND, 1, 0) == DAT_SUCCESS)
+			fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS);
+		n += polled(test, ep.request_evd, 16);
+		KUNIT_ASSERT_EQ(test, seen.n, 1);
+		schedule_timeout_uninterruptible(1);
+	}
+	KUNIT_EXPECT_GT(test, n, 0);
+	KUNIT_EXPECT_EQ(test, seen.elsewhere, 0);
 }
 
 #define MANY	1030
@@ -186,7 +268,7 @@ static void a_poll_is_bounded(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, create(MANY, false), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
-	cancel_delayed_work_sync(&ep.ep->scq->timer);
+	stop_timers();
 	for (i = 0; i < MANY; i++)
 		post(test, TP_RECV, i);
 	for (i = 0; i < MANY; i++)
@@ -209,17 +291,13 @@ static void a_device_whose_poll_fails(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen.n, 1);
 }
 
-static void an_EVD_without_endpoints_is_not_polled(struct kunit *test)
+static void an_EVD_without_endpoints(struct kunit *test)
 {
-	DAT_COUNT n = -1;
-
 	make(test, false);
 	KUNIT_EXPECT_EQ(test, polled(test, ep.recv_evd, 1), 0);
 	KUNIT_EXPECT_EQ(test, dat_ep_free(ep.handle), DAT_SUCCESS);
 	ep.handle = DAT_HANDLE_NULL;
-	TP_EXPECT_TYPE(test, kdat_evd_poll(ep.recv_evd, 1, &n), DAT_INVALID_STATE);
-	TP_EXPECT_TYPE(test, kdat_evd_poll(ep.request_evd, 1, &n), DAT_INVALID_STATE);
-	KUNIT_EXPECT_EQ(test, n, -1);
+	KUNIT_EXPECT_EQ(test, polled(test, ep.recv_evd, 1), 0);
 }
 
 static void wrong_arguments_of_a_poll(struct kunit *test)
@@ -240,45 +318,112 @@ static void wrong_arguments_of_a_poll(struct kunit *test)
 	tp_ep_free(&usual);
 }
 
+static DAT_RETURN modify_flags(DAT_COMPLETION_FLAGS flags)
+{
+	DAT_EP_PARAM param = { .ep_attr.recv_completion_flags = flags };
+
+	return dat_ep_modify(ep.handle, DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS, &param);
+}
+
 static void solicited_wait_is_refused(struct kunit *test)
 {
 	DAT_EP_ATTR attr;
 
 	tp_attr(&attr);
 	attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
-	attr.ep_provider_specific_count = 1;
-	attr.ep_provider_specific = &poll;
-	TP_EXPECT_TYPE(test, tp_ep_create(env, &attr, false, &ep), DAT_INVALID_PARAMETER);
-}
-
-static DAT_RETURN modify(DAT_COMPLETION_FLAGS flags, DAT_NAMED_ATTR *named, int count,
-			 DAT_EP_PARAM_MASK mask)
-{
-	DAT_EP_PARAM param = { .ep_attr.recv_completion_flags = flags };
-
-	param.ep_attr.ep_provider_specific_count = count;
-	param.ep_attr.ep_provider_specific = named;
-	return dat_ep_modify(ep.handle, mask, &param);
-}
-
-/* Whichever of the two is changed, and also if both are */
-static void solicited_wait_is_refused_later(struct kunit *test)
-{
-	const DAT_COMPLETION_FLAGS solicited = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
-	const DAT_EP_PARAM_MASK flags = DAT_EP_FIELD_EP_ATTR_RECV_COMPLETION_FLAGS;
-	const DAT_EP_PARAM_MASK named = DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR |
-					DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR;
-
+	TP_EXPECT_TYPE(test, tp_ep_create_in(env, KDAT_EVD_POLL_FLAG, &attr, false, &ep),
+		       DAT_INVALID_PARAMETER);
+	tp_ep_free(&ep);
 	KUNIT_ASSERT_EQ(test, create(TP_DEPTH, false), DAT_SUCCESS);
-	TP_EXPECT_TYPE(test, modify(solicited, NULL, 0, flags), DAT_INVALID_PARAMETER);
-	TP_EXPECT_TYPE(test, modify(solicited, &poll, 1, flags | named), DAT_INVALID_PARAMETER);
-	KUNIT_EXPECT_EQ(test, ep.ep->context, KDAPL_CONTEXT_POLL);
-	KUNIT_EXPECT_EQ(test, modify(solicited, NULL, 0, flags | named), DAT_SUCCESS);
-	KUNIT_EXPECT_EQ(test, ep.ep->context, KDAPL_CONTEXT_SOFTIRQ);
-	TP_EXPECT_TYPE(test, modify(solicited, &poll, 1, named), DAT_INVALID_PARAMETER);
-	KUNIT_EXPECT_EQ(test, modify(DAT_COMPLETION_DEFAULT_FLAG, &poll, 1, flags | named),
-			DAT_SUCCESS);
-	KUNIT_EXPECT_EQ(test, ep.ep->context, KDAPL_CONTEXT_POLL);
+	TP_EXPECT_TYPE(test, modify_flags(DAT_COMPLETION_SOLICITED_WAIT_FLAG),
+		       DAT_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, modify_flags(DAT_COMPLETION_UNSIGNALLED_FLAG), DAT_SUCCESS);
+}
+
+/* ---- waiting ----------------------------------------------------------------------------- */
+
+static bool armed(struct kunit *test, DAT_EVD_HANDLE evd)
+{
+	DAT_BOOLEAN again = 7;
+
+	KUNIT_EXPECT_EQ(test, kdat_evd_arm(evd, &again), DAT_SUCCESS);
+	KUNIT_EXPECT_LE(test, (u32)again, DAT_TRUE);
+	return again == DAT_FALSE;
+}
+
+static bool upcalls_are(u32 n)
+{
+	return kdapl_sleep_until(READ_ONCE(seen.n) == n);
+}
+
+static void an_armed_EVD_announces_a_completion(struct kunit *test)
+{
+	make(test, false);
+	listen(ep.recv_evd);
+	post(test, TP_RECV, 1);
+	post(test, TP_RECV, 2);
+	KUNIT_EXPECT_EQ(test, polled(test, ep.recv_evd, 16), 0);
+	KUNIT_EXPECT_TRUE(test, armed(test, ep.recv_evd));
+	stop_timers();
+	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 10);
+	KUNIT_EXPECT_TRUE(test, upcalls_are(1));
+	KUNIT_EXPECT_EQ(test, seen.elsewhere, 1);
+	KUNIT_EXPECT_EQ(test, seen.sleepable, 0);
+	/* Once only */
+	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 10);
+	flush_workqueue(kdapl_evd_wq);
+	KUNIT_EXPECT_EQ(test, seen.n, 1);
+	/* The Consumer is told of a completion that came before it armed the EVD */
+	KUNIT_EXPECT_FALSE(test, armed(test, ep.recv_evd));
+	KUNIT_EXPECT_EQ(test, polled(test, ep.recv_evd, 16), 1);
+	KUNIT_EXPECT_EQ(test, seen.n, 2);
+}
+
+static void an_armed_EVD_announces_other_events(struct kunit *test)
+{
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+
+	make(test, false);
+	listen(ep.recv_evd);
+	KUNIT_EXPECT_TRUE(test, armed(test, ep.recv_evd));
+	stop_timers();
+	KUNIT_EXPECT_EQ(test, dat_evd_post_se(ep.recv_evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, upcalls_are(1));
+	KUNIT_EXPECT_EQ(test, dat_evd_post_se(ep.recv_evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_FALSE(test, armed(test, ep.recv_evd));
+	flush_workqueue(kdapl_evd_wq);
+	KUNIT_EXPECT_EQ(test, seen.n, 1);
+}
+
+/* The device announces a completion although the Consumer has polled meanwhile */
+static void a_poll_disarms(struct kunit *test)
+{
+	make(test, false);
+	listen(ep.recv_evd);
+	post(test, TP_RECV, 1);
+	KUNIT_EXPECT_TRUE(test, armed(test, ep.recv_evd));
+	KUNIT_EXPECT_EQ(test, polled(test, ep.recv_evd, 16), 0);
+	stop_timers();
+	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 10);
+	flush_workqueue(kdapl_evd_wq);
+	KUNIT_EXPECT_EQ(test, seen.n, 0);
+	KUNIT_EXPECT_EQ(test, polled(test, ep.recv_evd, 16), 1);
+	KUNIT_EXPECT_EQ(test, seen.elsewhere, 0);
+}
+
+static void wrong_arguments_of_an_arming(struct kunit *test)
+{
+	DAT_BOOLEAN again = 7;
+
+	make(test, false);
+	TP_EXPECT_TYPE(test, kdat_evd_arm(ep.handle, &again), DAT_INVALID_HANDLE);
+	/* Without an upcall nothing would tell the Consumer */
+	TP_EXPECT_TYPE(test, kdat_evd_arm(ep.recv_evd, &again), DAT_INVALID_STATE);
+	listen(ep.recv_evd);
+	listen(ep.connect_evd);
+	TP_EXPECT_TYPE(test, kdat_evd_arm(ep.recv_evd, NULL), DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, kdat_evd_arm(ep.connect_evd, &again), DAT_INVALID_STATE);
+	KUNIT_EXPECT_EQ(test, again, 7);
 }
 
 /* ---- what must not wait for the Consumer ------------------------------------------------ */
@@ -319,6 +464,19 @@ static void an_error_needs_no_consumer(struct kunit *test)
 	tp_expect_dto(test, &ep, TP_SEND, 1, DAT_DTO_ERR_TRANSPORT, 0);
 }
 
+/* Upcalls run in the work item if the Consumer does not poll */
+static void upcalls_need_no_consumer(struct kunit *test)
+{
+	KUNIT_ASSERT_EQ(test, create(TP_DEPTH, false), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	listen(ep.request_evd);
+	post(test, TP_SEND, 1);
+	fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, upcalls_are(1));
+	KUNIT_EXPECT_EQ(test, seen.elsewhere, 1);
+	KUNIT_EXPECT_EQ(test, seen.sleepable, 0);
+}
+
 /* The old QP is drained, and the new one uses the same CQ */
 static void an_endpoint_is_reset(struct kunit *test)
 {
@@ -353,16 +511,24 @@ static struct kunit_case poll_cases[] = {
 	KUNIT_CASE(a_poll_runs_the_upcalls),
 	KUNIT_CASE(a_poll_handles_no_more_than_asked),
 	KUNIT_CASE(a_poll_without_an_upcall_queues),
-	KUNIT_CASE(a_dequeue_leaves_upcalls_to_the_work_item),
+	KUNIT_CASE(a_dequeue_leaves_upcalls_to_the_next_poll),
+	KUNIT_CASE(both_EVDs_of_an_endpoint),
+	KUNIT_CASE(a_poll_delivers_other_events),
+	KUNIT_CASE(a_poll_serves_endpoints_in_turn),
+	KUNIT_CASE(nothing_runs_elsewhere_during_polls),
 	KUNIT_CASE(a_poll_is_bounded),
 	KUNIT_CASE(a_device_whose_poll_fails),
-	KUNIT_CASE(an_EVD_without_endpoints_is_not_polled),
+	KUNIT_CASE(an_EVD_without_endpoints),
 	KUNIT_CASE(wrong_arguments_of_a_poll),
 	KUNIT_CASE(solicited_wait_is_refused),
-	KUNIT_CASE(solicited_wait_is_refused_later),
+	KUNIT_CASE(an_armed_EVD_announces_a_completion),
+	KUNIT_CASE(an_armed_EVD_announces_other_events),
+	KUNIT_CASE(a_poll_disarms),
+	KUNIT_CASE(wrong_arguments_of_an_arming),
 	KUNIT_CASE(a_disconnect_needs_no_consumer),
 	KUNIT_CASE(a_free_needs_no_consumer),
 	KUNIT_CASE(an_error_needs_no_consumer),
+	KUNIT_CASE(upcalls_need_no_consumer),
 	KUNIT_CASE(an_endpoint_is_reset),
 	{}
 };

@@ -235,7 +235,8 @@ static DAT_RETURN evd_create(struct tp_env *env, DAT_EVD_FLAGS flags, DAT_EVD_HA
 			       flags | DAT_EVD_SOFTWARE_FLAG, evd);
 }
 
-DAT_RETURN tp_ep_create(struct tp_env *env, const DAT_EP_ATTR *attr, bool srq, struct tp_ep *tep)
+DAT_RETURN tp_ep_create_in(struct tp_env *env, DAT_EVD_FLAGS context, const DAT_EP_ATTR *attr,
+			   bool srq, struct tp_ep *tep)
 {
 	DAT_IA_HANDLE ia = kdapl_obj_handle(&env->ia->obj);
 	DAT_EP_ATTR own;
@@ -245,9 +246,9 @@ DAT_RETURN tp_ep_create(struct tp_env *env, const DAT_EP_ATTR *attr, bool srq, s
 	tp_attr(&own);
 	if (attr)
 		own = *attr;
-	ret = evd_create(env, DAT_EVD_DTO_FLAG, &tep->recv_evd);
+	ret = evd_create(env, DAT_EVD_DTO_FLAG | context, &tep->recv_evd);
 	if (ret == DAT_SUCCESS)
-		ret = evd_create(env, DAT_EVD_DTO_FLAG, &tep->request_evd);
+		ret = evd_create(env, DAT_EVD_DTO_FLAG | context, &tep->request_evd);
 	if (ret == DAT_SUCCESS)
 		ret = evd_create(env, DAT_EVD_CONNECTION_FLAG, &tep->connect_evd);
 	if (ret != DAT_SUCCESS)
@@ -258,6 +259,27 @@ DAT_RETURN tp_ep_create(struct tp_env *env, const DAT_EP_ATTR *attr, bool srq, s
 	else
 		ret = dat_ep_create(ia, env->own.pz, tep->recv_evd, tep->request_evd,
 				    tep->connect_evd, &own, &tep->handle);
+	if (ret == DAT_SUCCESS)
+		tep->ep = to_kdapl_ep(object_of(tep->handle, DAT_HANDLE_TYPE_EP));
+	return ret;
+}
+
+DAT_RETURN tp_ep_create(struct tp_env *env, const DAT_EP_ATTR *attr, bool srq, struct tp_ep *tep)
+{
+	return tp_ep_create_in(env, 0, attr, srq, tep);
+}
+
+DAT_RETURN tp_ep_beside(struct tp_env *env, const struct tp_ep *first, struct tp_ep *tep)
+{
+	DAT_EP_ATTR attr;
+	DAT_RETURN ret;
+
+	memset(tep, 0, sizeof(*tep));
+	tp_attr(&attr);
+	ret = evd_create(env, DAT_EVD_CONNECTION_FLAG, &tep->connect_evd);
+	if (ret == DAT_SUCCESS)
+		ret = dat_ep_create(kdapl_obj_handle(&env->ia->obj), env->own.pz, first->recv_evd,
+				    first->request_evd, tep->connect_evd, &attr, &tep->handle);
 	if (ret == DAT_SUCCESS)
 		tep->ep = to_kdapl_ep(object_of(tep->handle, DAT_HANDLE_TYPE_EP));
 	return ret;

@@ -99,6 +99,11 @@ void tp_env_end(struct kunit *test, struct tp_env **env, struct tp_ep *ep);
 void tp_attr(DAT_EP_ATTR *attr);
 /* Creates three EVDs with policy DISABLE, too. @attr NULL: tp_attr() */
 DAT_RETURN tp_ep_create(struct tp_env *env, const DAT_EP_ATTR *attr, bool srq, struct tp_ep *tep);
+/* With the context of the EVDs for receives and requests: 0, or a KDAT_EVD_*_FLAG */
+DAT_RETURN tp_ep_create_in(struct tp_env *env, DAT_EVD_FLAGS context, const DAT_EP_ATTR *attr,
+			   bool srq, struct tp_ep *tep);
+/* On the EVDs of @first, with a connect EVD of its own */
+DAT_RETURN tp_ep_beside(struct tp_env *env, const struct tp_ep *first, struct tp_ep *tep);
 void tp_ep_free(struct tp_ep *tep);
 /* Begins an attempt, with an id that has no peer. Or ERR_PTR */
 struct rdma_cm_id *tp_begin(struct tp_ep *tep, bool passive);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: endpoints with kdapl.completion_context "process", whose upcalls may sleep.
+ * KUnit: EVDs in process context, whose upcalls may sleep.
  *
- * The suite tests in which context upcalls run, which calls they must not make, and that
- * everything that waits for an upcall waits as long as it takes. It also tests that the endpoints
- * of an EVD agree on their context. Runs in a KUnit thread, with a second one for calls that
- * block; each test has its own device.
+ * The suite tests in which context upcalls run, what waits for an upcall that sleeps, and that
+ * nothing else does. It also tests that the EVDs of an endpoint agree on their context. Which calls
+ * an upcall may make is tested by class_p_kunit.c. Runs in a KUnit thread, with a second one for
+ * calls that block; each test has its own device.
  */
 #include <linux/completion.h>
 #include <linux/delay.h>
@@ -16,7 +16,6 @@
 static struct mem mem;
 static struct tp_ep ep;
 static struct tp_aside ending;
-static DAT_NAMED_ATTR process = { "kdapl.completion_context", "process" };
 
 /* What the upcalls have seen */
 static struct {
@@ -32,7 +31,10 @@ static void sleeping_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOL
 {
 	seen.atomic += in_softirq() || irqs_disabled();
 	seen.outside += !kdapl_in_upcall();
-	seen.free_ep = dat_ep_free(ep.handle);
+	/* Refused only where it would wait for this upcall */
+	if (event->event_number == DAT_DTO_COMPLETION_EVENT &&
+	    event->event_data.dto_completion_event_data.ep_handle == ep.handle)
+		seen.free_ep = dat_ep_free(ep.handle);
 	seen.free_evd = dat_evd_free(ep.connect_evd);
 	if (!in_softirq())
 		schedule_timeout_uninterruptible(1);
@@ -51,20 +53,11 @@ static void listen(DAT_EVD_HANDLE evd)
 				      DAT_UPCALL_INVOC_NEW) != DAT_SUCCESS);
 }
 
-static void with_process(DAT_EP_ATTR *attr)
-{
-	tp_attr(attr);
-	attr->ep_provider_specific_count = 1;
-	attr->ep_provider_specific = &process;
-}
-
 /* A connected endpoint in process context, with upcalls on both EVDs of DTOs */
 static void make(struct kunit *test, bool srq)
 {
-	DAT_EP_ATTR attr;
-
-	with_process(&attr);
-	KUNIT_ASSERT_EQ(test, tp_ep_create(mem.env, &attr, srq, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_ep_create_in(mem.env, KDAT_EVD_PROCESS_FLAG, NULL, srq, &ep),
+			DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	listen(ep.recv_evd);
 	listen(ep.request_evd);
@@ -119,7 +112,6 @@ static void other_events_of_the_EVD_may_sleep_too(struct kunit *test)
 	expect_all_in_process(test);
 }
 
-/* The done callbacks of memory requests are RCU read sections, which an upcall must not be in */
 static void upcalls_of_memory_requests_may_sleep(struct kunit *test)
 {
 	struct fmr f;
@@ -136,146 +128,110 @@ static void upcalls_of_memory_requests_may_sleep(struct kunit *test)
 	expect_all_in_process(test);
 }
 
+/* The context does not depend on endpoints */
+static void the_context_outlives_the_endpoints(struct kunit *test)
+{
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+
+	kdapl_clauses(test, "E-07");
+	make(test, false);
+	KUNIT_ASSERT_EQ(test, dat_ep_free(ep.handle), DAT_SUCCESS);
+	ep.handle = DAT_HANDLE_NULL;
+	KUNIT_EXPECT_EQ(test, dat_evd_post_se(ep.recv_evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, upcalls_are(1));
+	KUNIT_EXPECT_EQ(test, seen.atomic, 0);
+	KUNIT_EXPECT_EQ(test, seen.outside, 0);
+}
+
 static void a_solicited_message_may_sleep(struct kunit *test)
 {
 	DAT_EP_ATTR attr;
 
-	with_process(&attr);
+	tp_attr(&attr);
 	attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
-	KUNIT_ASSERT_EQ(test, tp_ep_create(mem.env, &attr, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_ep_create_in(mem.env, KDAT_EVD_PROCESS_FLAG, &attr, false, &ep),
+			DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	listen(ep.recv_evd);
 	KUNIT_EXPECT_EQ(test, tp_post_one(mem.env, &ep, TP_RECV, 1, 0), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, tp_post_one(mem.env, &ep, TP_RECV, 2, 0), DAT_SUCCESS);
+	/* The plain message has no upcall, until a solicited one follows */
+	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 10);
+	fake_settle(mem.env->fake);
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.n), 0);
 	fake_complete_recv_solicited(tp_qp(&ep), 10);
-	KUNIT_EXPECT_TRUE(test, upcalls_are(1));
+	KUNIT_EXPECT_TRUE(test, upcalls_are(2));
 	expect_all_in_process(test);
 }
 
 /* ---- the context of an EVD ----------------------------------------------------------- */
 
-static void spinning_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+static DAT_RETURN kcreate(DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
 {
-	if (!atomic_read(&seen.n)) {
-		complete(&seen.held);
-		while (READ_ONCE(seen.hold))
-			cpu_relax();
-	}
-	seen.atomic += !!in_softirq();
-	atomic_inc(&seen.n);
+	return dat_evd_kcreate(mem.ia, 8, DAT_UPCALL_DISABLE, NULL, flags, evd);
 }
 
-/* The work item delivers with bottom halves off when the first endpoint joins */
-static void the_context_changes_during_a_delivery(struct kunit *test)
+static void flags_of_an_EVD(struct kunit *test)
 {
-	DAT_UPCALL_OBJECT upcall = { .upcall_func = spinning_upcall };
-	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+	static const DAT_EVD_FLAGS good[] = {
+		DAT_EVD_DTO_FLAG,
+		DAT_EVD_CR_FLAG | KDAT_EVD_PROCESS_FLAG,
+		DAT_EVD_SOFTWARE_FLAG | KDAT_EVD_POLL_FLAG,
+	};
+	static const DAT_EVD_FLAGS bad[] = {
+		DAT_EVD_DTO_FLAG | KDAT_EVD_PROCESS_FLAG | KDAT_EVD_POLL_FLAG,
+		KDAT_EVD_PROCESS_FLAG, DAT_EVD_DTO_FLAG | 0x40000,
+	};
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	DAT_EVD_PARAM param;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(good); i++) {
+		KUNIT_ASSERT_EQ(test, kcreate(good[i], &evd), DAT_SUCCESS);
+		KUNIT_EXPECT_EQ(test, dat_evd_query(evd, DAT_EVD_FIELD_ALL, &param), DAT_SUCCESS);
+		KUNIT_EXPECT_EQ(test, param.evd_flags, good[i]);
+		KUNIT_EXPECT_EQ(test, dat_evd_free(evd), DAT_SUCCESS);
+	}
+	for (i = 0; i < ARRAY_SIZE(bad); i++)
+		TP_EXPECT_TYPE(test, kcreate(bad[i], &evd), DAT_INVALID_PARAMETER);
+}
+
+static DAT_RETURN join(DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect)
+{
 	DAT_EP_HANDLE other = DAT_HANDLE_NULL;
 	DAT_EP_ATTR attr;
-
-	kdapl_clauses(test, "E-07");
-	if (num_online_cpus() < 2)
-		kunit_skip(test, "needs two CPUs");
-	/* The EVDs of this endpoint are used, but no completion of it goes to its connect EVD */
-	KUNIT_ASSERT_EQ(test, tp_ep_create(mem.env, NULL, false, &ep), DAT_SUCCESS);
-	KUNIT_ASSERT_EQ(test, dat_ep_free(ep.handle), DAT_SUCCESS);
-	ep.handle = DAT_HANDLE_NULL;
-	dat_evd_modify_upcall(ep.recv_evd, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
-			      DAT_UPCALL_INVOC_NEW);
-	seen.hold = true;
-	dat_evd_post_se(ep.recv_evd, &event);
-	dat_evd_post_se(ep.recv_evd, &event);
-	wait_for_completion(&seen.held);
-	with_process(&attr);
-	KUNIT_EXPECT_EQ(test, dat_ep_create(kdapl_obj_handle(&mem.env->ia->obj), mem.env->own.pz,
-					    ep.recv_evd, ep.request_evd, DAT_HANDLE_NULL, &attr,
-					    &other), DAT_SUCCESS);
-	WRITE_ONCE(seen.hold, false);
-	KUNIT_EXPECT_TRUE(test, upcalls_are(2));
-	/* Only the first one */
-	KUNIT_EXPECT_EQ(test, seen.atomic, 1);
-	/* When the last endpoint has left, one in another context may join */
-	KUNIT_EXPECT_EQ(test, dat_ep_free(other), DAT_SUCCESS);
-	KUNIT_EXPECT_EQ(test, dat_ep_create(kdapl_obj_handle(&mem.env->ia->obj), mem.env->own.pz,
-					    ep.recv_evd, ep.request_evd, DAT_HANDLE_NULL, NULL,
-					    &other), DAT_SUCCESS);
-	dat_evd_post_se(ep.recv_evd, &event);
-	KUNIT_EXPECT_TRUE(test, upcalls_are(3));
-	KUNIT_EXPECT_EQ(test, seen.atomic, 2);
-	KUNIT_EXPECT_EQ(test, dat_ep_free(other), DAT_SUCCESS);
-}
-
-static DAT_RETURN join(DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request, const DAT_EP_ATTR *attr)
-{
-	DAT_EP_HANDLE other = DAT_HANDLE_NULL;
 	DAT_RETURN ret;
 
-	ret = dat_ep_create(kdapl_obj_handle(&mem.env->ia->obj), mem.env->own.pz, recv, request,
-			    DAT_HANDLE_NULL, attr, &other);
+	tp_attr(&attr);
+	ret = dat_ep_create(mem.ia, mem.env->own.pz, recv, request, connect, &attr, &other);
 	if (ret == DAT_SUCCESS)
 		WARN_ON(dat_ep_free(other) != DAT_SUCCESS);
 	return ret;
 }
 
-static void endpoints_of_an_EVD_agree(struct kunit *test)
+static void the_EVDs_of_an_endpoint_agree(struct kunit *test)
 {
-	DAT_EP_ATTR attr;
+	DAT_EP_PARAM param = {};
 
-	with_process(&attr);
-	KUNIT_ASSERT_EQ(test, tp_ep_create(mem.env, &attr, false, &ep), DAT_SUCCESS);
-	KUNIT_EXPECT_EQ(test, join(ep.recv_evd, ep.request_evd, &attr), DAT_SUCCESS);
-	KUNIT_EXPECT_EQ(test, join(ep.request_evd, ep.recv_evd, &attr), DAT_SUCCESS);
-	TP_EXPECT_TYPE(test, join(ep.recv_evd, ep.request_evd, NULL), DAT_INVALID_PARAMETER);
-	/* One EVD is enough, whatever it is used for */
-	TP_EXPECT_TYPE(test, join(ep.recv_evd, mem.ep.request_evd, NULL), DAT_INVALID_PARAMETER);
-	TP_EXPECT_TYPE(test, join(mem.ep.recv_evd, ep.recv_evd, NULL), DAT_INVALID_PARAMETER);
-	TP_EXPECT_TYPE(test, join(ep.recv_evd, mem.ep.request_evd, &attr), DAT_INVALID_PARAMETER);
-	/* The refusals have left no trace */
-	KUNIT_EXPECT_EQ(test, join(mem.ep.recv_evd, mem.ep.request_evd, NULL), DAT_SUCCESS);
-}
-
-static DAT_RETURN modify(DAT_NAMED_ATTR *named, int count)
-{
-	DAT_EP_PARAM param = { };
-
-	param.ep_attr.ep_provider_specific_count = count;
-	param.ep_attr.ep_provider_specific = named;
-	return dat_ep_modify(ep.handle, DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR |
-					DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR, &param);
-}
-
-static const char *asked(void)
-{
-	DAT_EP_PARAM param;
-	DAT_COUNT i;
-
-	if (dat_ep_query(ep.handle, DAT_EP_FIELD_ALL, &param) != DAT_SUCCESS)
-		return NULL;
-	for (i = 0; i < param.ep_attr.ep_provider_specific_count; i++)
-		if (!strcmp(param.ep_attr.ep_provider_specific[i].name, process.name))
-			return param.ep_attr.ep_provider_specific[i].value;
-	return NULL;
-}
-
-static void the_context_can_be_changed_and_queried(struct kunit *test)
-{
-	DAT_NAMED_ATTR wrong[] = {
-		{ process.name, "Process" }, { process.name, "" }, { process.name, NULL },
-		{ process.name, "1" },
-	};
-	u32 i;
-
-	KUNIT_ASSERT_EQ(test, tp_ep_create(mem.env, NULL, false, &ep), DAT_SUCCESS);
-	KUNIT_EXPECT_STREQ(test, asked(), "softirq");
-	for (i = 0; i < ARRAY_SIZE(wrong); i++)
-		TP_EXPECT_TYPE(test, modify(&wrong[i], 1), DAT_INVALID_PARAMETER);
-	KUNIT_EXPECT_EQ(test, modify(&process, 1), DAT_SUCCESS);
-	KUNIT_EXPECT_STREQ(test, asked(), "process");
-	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
-	listen(ep.request_evd);
-	KUNIT_EXPECT_EQ(test, tp_post_one(mem.env, &ep, TP_SEND, 1, 0), DAT_SUCCESS);
-	tp_complete(mem.env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
-	KUNIT_EXPECT_TRUE(test, upcalls_are(1));
-	expect_all_in_process(test);
+	make(test, false);
+	KUNIT_EXPECT_EQ(test, join(ep.request_evd, ep.recv_evd, DAT_HANDLE_NULL), DAT_SUCCESS);
+	TP_EXPECT_TYPE(test, join(ep.recv_evd, mem.ep.request_evd, DAT_HANDLE_NULL),
+		       DAT_INVALID_PARAMETER);
+	TP_EXPECT_TYPE(test, join(mem.ep.recv_evd, ep.request_evd, DAT_HANDLE_NULL),
+		       DAT_INVALID_PARAMETER);
+	/* Connection events may be handled in any other context */
+	KUNIT_EXPECT_EQ(test, join(ep.recv_evd, ep.request_evd, mem.ep.connect_evd), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, join(mem.ep.recv_evd, mem.ep.request_evd, DAT_HANDLE_NULL),
+			DAT_SUCCESS);
+	tp_ep_free(&ep);
+	KUNIT_ASSERT_EQ(test, tp_ep_create_in(mem.env, KDAT_EVD_PROCESS_FLAG, NULL, false, &ep),
+			DAT_SUCCESS);
+	param.recv_evd_handle = mem.ep.recv_evd;
+	param.request_evd_handle = mem.ep.request_evd;
+	TP_EXPECT_TYPE(test, dat_ep_modify(ep.handle, DAT_EP_FIELD_RECV_EVD_HANDLE, &param),
+		       DAT_INVALID_PARAMETER);
+	KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, DAT_EP_FIELD_RECV_EVD_HANDLE |
+					    DAT_EP_FIELD_REQUEST_EVD_HANDLE, &param), DAT_SUCCESS);
 }
 
 /* ---- long upcalls -------------------------------------------------------------------- */
@@ -284,6 +240,11 @@ static void free_ep(void)
 {
 	WARN_ON(dat_ep_free(ep.handle) != DAT_SUCCESS);
 	ep.handle = DAT_HANDLE_NULL;
+}
+
+static void reset_ep(void)
+{
+	WARN_ON(dat_ep_reset(ep.handle) != DAT_SUCCESS);
 }
 
 static void tear_down(void)
@@ -297,115 +258,178 @@ static void unplug(void)
 	fake_dev_unplug(mem.env->fake);
 }
 
-/* The upcall of a send waits, while @call begins */
-static void begin_during_an_upcall(struct kunit *test, void (*call)(void))
+/* The upcall of the first of two sends of @tep is held; the connect EVD has no upcall */
+static void hold_upcall_of(struct kunit *test, struct tp_ep *tep)
 {
-	make(test, false);
 	seen.hold = true;
-	KUNIT_EXPECT_EQ(test, tp_post_one(mem.env, &ep, TP_SEND, 1, 0), DAT_SUCCESS);
-	KUNIT_EXPECT_EQ(test, tp_post_one(mem.env, &ep, TP_SEND, 2, 0), DAT_SUCCESS);
-	fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, tp_post_one(mem.env, tep, TP_SEND, 1, 0), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, tp_post_one(mem.env, tep, TP_SEND, 2, 0), DAT_SUCCESS);
+	fake_complete_send(tp_qp(tep), IB_WC_SUCCESS);
 	wait_for_completion(&seen.held);
-	tp_start(&ending, call);
 }
 
-static void expect_it_waits(struct kunit *test, int upcalls)
+/* What was started aside waits, until the upcall ends */
+static void expect_it_waits(struct kunit *test)
 {
 	/* Longer than the time-out of a drain */
 	msleep(2 * KDAPL_DRAIN_TIMEOUT_MS);
 	KUNIT_EXPECT_FALSE(test, completion_done(&ending.done));
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.n), 0);
 	complete(&seen.go);
 	KUNIT_EXPECT_TRUE(test, tp_finish(&ending));
-	KUNIT_EXPECT_EQ(test, atomic_read(&seen.n), upcalls);
+}
+
+static void expect_it_returns(struct kunit *test)
+{
+	KUNIT_EXPECT_TRUE(test, tp_finish(&ending));
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.n), 0);
+	complete(&seen.go);
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(atomic_read(&seen.n) >= 1));
+}
+
+static bool ended(struct tp_ep *tep)
+{
+	return kdapl_sleep_until(tp_events(tep->connect_evd) == 1 &&
+				 tep->ep->state == DAT_EP_STATE_DISCONNECTED);
 }
 
 static void free_waits_for_a_long_upcall(struct kunit *test)
 {
-	begin_during_an_upcall(test, free_ep);
-	/* The flushed send may have its upcall before its event is taken back, or not */
-	msleep(2 * KDAPL_DRAIN_TIMEOUT_MS);
-	KUNIT_EXPECT_FALSE(test, completion_done(&ending.done));
-	complete(&seen.go);
-	KUNIT_EXPECT_TRUE(test, tp_finish(&ending));
-	KUNIT_EXPECT_GE(test, atomic_read(&seen.n), 1);
+	make(test, false);
+	hold_upcall_of(test, &ep);
+	tp_start(&ending, free_ep);
+	expect_it_waits(test);
+	/* The flushed send was taken back before the upcall ended */
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.n), 1);
 	KUNIT_EXPECT_EQ(test, seen.atomic, 0);
-	KUNIT_EXPECT_EQ(test, seen.outside, 0);
 }
 
 static void teardown_waits_for_a_long_upcall(struct kunit *test)
 {
-	begin_during_an_upcall(test, tear_down);
-	expect_it_waits(test, 1);
-}
-
-static void removal_waits_for_a_long_upcall(struct kunit *test)
-{
-	begin_during_an_upcall(test, unplug);
-	expect_it_waits(test, 2);
-	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
-}
-
-/* The drain does not mistake the upcall for a device that has failed: each post has one event */
-static void a_disconnect_waits_for_a_long_upcall(struct kunit *test)
-{
 	make(test, false);
-	seen.hold = true;
-	KUNIT_EXPECT_EQ(test, tp_post_one(mem.env, &ep, TP_SEND, 1, 0), DAT_SUCCESS);
-	KUNIT_EXPECT_EQ(test, tp_post_one(mem.env, &ep, TP_SEND, 2, 0), DAT_SUCCESS);
-	fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS);
-	wait_for_completion(&seen.held);
+	hold_upcall_of(test, &ep);
+	tp_start(&ending, tear_down);
+	expect_it_waits(test);
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.n), 1);
+}
+
+/* The end of a connection does not wait for an upcall of its EP; a reset does, without a lock */
+static void a_disconnect_waits_for_no_upcall(struct kunit *test)
+{
+	DAT_EP_PARAM param = {};
+
+	kdapl_clauses(test, "C-56");
+	make(test, false);
+	hold_upcall_of(test, &ep);
 	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
-	msleep(2 * KDAPL_DRAIN_TIMEOUT_MS);
-	KUNIT_EXPECT_EQ(test, atomic_read(&seen.n), 0);
-	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
-	complete(&seen.go);
-	KUNIT_EXPECT_TRUE(test, tp_wait_end(mem.env, &ep));
-	KUNIT_EXPECT_TRUE(test, upcalls_are(2));
+	KUNIT_EXPECT_TRUE(test, ended(&ep));
 	KUNIT_EXPECT_FALSE(test, ep.ep->lost);
-	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 1);
+	tp_start(&ending, reset_ep);
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(ep.ep->state) ==
+						  DAT_EP_STATE_UNCONNECTED));
+	/* Needs ep->mutex */
+	param.ep_attr.max_rdma_size = TP_MAX_RDMA;
+	KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, DAT_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE, &param),
+			DAT_SUCCESS);
+	expect_it_waits(test);
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.n), 1);
 	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->sq.pool), TP_DEPTH);
 }
 
-/* Another connected endpoint with the SRQ and the receive EVD of the first */
-static void make_beside(struct kunit *test, struct tp_ep *other)
+/* Nor does the peer's end of it, nor an error that is found while the upcall takes its time */
+static void an_error_is_noticed_during_a_long_upcall(struct kunit *test)
 {
-	struct kdapl_obj *obj;
-	DAT_EP_ATTR attr;
-
-	with_process(&attr);
-	KUNIT_ASSERT_EQ(test, tp_ep_create(mem.env, &attr, true, other), DAT_SUCCESS);
-	KUNIT_ASSERT_EQ(test, dat_ep_free(other->handle), DAT_SUCCESS);
-	other->handle = DAT_HANDLE_NULL;
-	KUNIT_ASSERT_EQ(test, dat_ep_create_with_srq(kdapl_obj_handle(&mem.env->ia->obj),
-						     mem.env->own.pz, ep.recv_evd,
-						     other->request_evd, other->connect_evd,
-						     mem.env->srq_handle, &attr,
-						     &other->handle), DAT_SUCCESS);
-	obj = kdapl_obj_get(other->handle, DAT_HANDLE_TYPE_EP);
-	KUNIT_ASSERT_NOT_NULL(test, obj);
-	kdapl_obj_put(obj);
-	other->ep = to_kdapl_ep(obj);
-	KUNIT_ASSERT_EQ(test, tp_connect(other), 0);
-}
-
-/* An endpoint with an SRQ does not share its CQ, so its upcall delays no other endpoint */
-static void a_long_upcall_delays_no_other_endpoint(struct kunit *test)
-{
-	struct tp_ep other;
-
-	make(test, true);
-	make_beside(test, &other);
-	seen.hold = true;
-	KUNIT_EXPECT_EQ(test, tp_post_one(mem.env, &ep, TP_SEND, 1, 0), DAT_SUCCESS);
-	KUNIT_EXPECT_EQ(test, tp_post_one(mem.env, &ep, TP_SRQ, 2, 0), DAT_SUCCESS);
-	fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS);
-	wait_for_completion(&seen.held);
-	fake_complete_srq(tp_qp(&other), IB_WC_SUCCESS, 10);
-	KUNIT_EXPECT_TRUE(test, upcalls_are(1));
+	make(test, false);
+	hold_upcall_of(test, &ep);
+	fake_complete_send(tp_qp(&ep), IB_WC_RETRY_EXC_ERR);
+	KUNIT_EXPECT_TRUE(test, ended(&ep));
+	KUNIT_EXPECT_EQ(test, atomic_read(&seen.n), 0);
 	complete(&seen.go);
 	KUNIT_EXPECT_TRUE(test, upcalls_are(2));
-	expect_all_in_process(test);
+}
+
+static void removal_waits_for_no_upcall(struct kunit *test)
+{
+	make(test, false);
+	hold_upcall_of(test, &ep);
+	tp_start(&ending, unplug);
+	expect_it_returns(test);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
+	/* The flushed send has its upcall, too */
+	KUNIT_EXPECT_TRUE(test, upcalls_are(2));
+}
+
+static struct tp_ep other;
+
+/* All that ends another endpoint of the same EVDs */
+static void end_other(void)
+{
+	WARN_ON(dat_ep_disconnect(other.handle, DAT_CLOSE_ABRUPT_FLAG) != DAT_SUCCESS);
+	WARN_ON(!ended(&other));
+	WARN_ON(dat_ep_reset(other.handle) != DAT_SUCCESS);
+	WARN_ON(dat_ep_free(other.handle) != DAT_SUCCESS);
+	other.handle = DAT_HANDLE_NULL;
+}
+
+/* An event of the other endpoint waits behind the upcall */
+static void the_end_of_another_endpoint_waits_for_no_upcall(struct kunit *test)
+{
+	make(test, false);
+	KUNIT_ASSERT_EQ(test, tp_ep_beside(mem.env, &ep, &other), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&other), 0);
+	hold_upcall_of(test, &ep);
+	KUNIT_EXPECT_EQ(test, tp_post_one(mem.env, &other, TP_SEND, 3, 0), DAT_SUCCESS);
+	fake_complete_send(tp_qp(&other), IB_WC_SUCCESS);
+	tp_start(&ending, end_other);
+	expect_it_returns(test);
+	other.request_evd = DAT_HANDLE_NULL;
 	tp_ep_free(&other);
+}
+
+/* ---- many long upcalls ---------------------------------------------------------------- */
+
+#define MANY_EVDS	300	/* more than 256, the usual limit of a workqueue */
+
+static struct {
+	DAT_EVD_HANDLE evd[MANY_EVDS];
+	struct completion go;
+	atomic_t held, done;
+} many;
+
+static void held_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	atomic_inc(&many.held);
+	wait_for_completion(&many.go);
+	atomic_inc(&many.done);
+}
+
+/* Upcalls of other EVDs delay neither the connection of an endpoint nor its own upcalls */
+static void many_long_upcalls_delay_nobody_else(struct kunit *test)
+{
+	DAT_UPCALL_OBJECT upcall = { .upcall_func = held_upcall };
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+	u32 i;
+
+	memset(&many, 0, sizeof(many));
+	init_completion(&many.go);
+	for (i = 0; i < MANY_EVDS; i++) {
+		KUNIT_ASSERT_EQ(test, dat_evd_kcreate(mem.ia, 1, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
+						      DAT_EVD_SOFTWARE_FLAG | KDAT_EVD_PROCESS_FLAG,
+						      &many.evd[i]), DAT_SUCCESS);
+		KUNIT_EXPECT_EQ(test, dat_evd_post_se(many.evd[i], &event), DAT_SUCCESS);
+	}
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(atomic_read(&many.held) == MANY_EVDS));
+	make(test, false);
+	KUNIT_EXPECT_EQ(test, tp_post_one(mem.env, &ep, TP_SEND, 1, 0), DAT_SUCCESS);
+	fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, upcalls_are(1));
+	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, ended(&ep));
+	KUNIT_EXPECT_EQ(test, atomic_read(&many.done), 0);
+	complete_all(&many.go);
+	for (i = 0; i < MANY_EVDS; i++)
+		KUNIT_EXPECT_EQ(test, dat_evd_free(many.evd[i]), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, atomic_read(&many.done), MANY_EVDS);
 }
 
 /* ---- suite ------------------------------------------------------------------------ */
@@ -413,6 +437,7 @@ static void a_long_upcall_delays_no_other_endpoint(struct kunit *test)
 static int process_init(struct kunit *test)
 {
 	memset(&ep, 0, sizeof(ep));
+	memset(&other, 0, sizeof(other));
 	memset(&seen, 0, sizeof(seen));
 	init_completion(&seen.held);
 	init_completion(&seen.go);
@@ -430,15 +455,17 @@ static struct kunit_case process_cases[] = {
 	KUNIT_CASE(upcalls_may_sleep),
 	KUNIT_CASE(other_events_of_the_EVD_may_sleep_too),
 	KUNIT_CASE(upcalls_of_memory_requests_may_sleep),
+	KUNIT_CASE(the_context_outlives_the_endpoints),
 	KUNIT_CASE(a_solicited_message_may_sleep),
-	KUNIT_CASE(the_context_changes_during_a_delivery),
-	KUNIT_CASE(endpoints_of_an_EVD_agree),
-	KUNIT_CASE(the_context_can_be_changed_and_queried),
+	KUNIT_CASE(flags_of_an_EVD),
+	KUNIT_CASE(the_EVDs_of_an_endpoint_agree),
 	KUNIT_CASE(free_waits_for_a_long_upcall),
 	KUNIT_CASE(teardown_waits_for_a_long_upcall),
-	KUNIT_CASE(removal_waits_for_a_long_upcall),
-	KUNIT_CASE(a_disconnect_waits_for_a_long_upcall),
-	KUNIT_CASE(a_long_upcall_delays_no_other_endpoint),
+	KUNIT_CASE(a_disconnect_waits_for_no_upcall),
+	KUNIT_CASE(an_error_is_noticed_during_a_long_upcall),
+	KUNIT_CASE(removal_waits_for_no_upcall),
+	KUNIT_CASE(the_end_of_another_endpoint_waits_for_no_upcall),
+	KUNIT_CASE(many_long_upcalls_delay_nobody_else),
 	{}
 };
 

@@ -341,18 +341,51 @@ static void E_08_class_A_calls_in_the_deferred_delivery(struct kunit *test)
 	expect_returns(test, true);
 }
 
+/* ---- the context of an EVD without endpoints ------------------------------------------ */
+
+static struct {
+	atomic_t n;
+	u32 atomic;
+} quiet;
+
+static void sleeping_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	quiet.atomic += in_softirq() || irqs_disabled();
+	atomic_inc(&quiet.n);
+}
+
+/* The first request of a server arrives before it has an endpoint */
+static void E_07_a_request_on_an_EVD_in_process_context(struct kunit *test)
+{
+	DAT_UPCALL_OBJECT object = { .upcall_func = sleeping_upcall };
+	DAT_EVD_HANDLE evd = DAT_HANDLE_NULL;
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+
+	kdapl_clauses(test, "E-07");
+	KUNIT_ASSERT_EQ(test, dat_evd_kcreate(sp_ia(), 4, DAT_UPCALL_SINGLE_INSTANCE, &object,
+					      DAT_EVD_CR_FLAG | DAT_EVD_SOFTWARE_FLAG |
+					      KDAT_EVD_PROCESS_FLAG, &evd), DAT_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, sp_request(sp_make(test, evd, SP_QUAL, NULL), 0x11));
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(atomic_read(&quiet.n) == 1));
+	KUNIT_EXPECT_EQ(test, dat_evd_post_se(evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(atomic_read(&quiet.n) == 2));
+	KUNIT_EXPECT_EQ(test, quiet.atomic, 0);
+}
+
 /* ---- suite ------------------------------------------------------------------------ */
 
 static int upcall_init(struct kunit *test)
 {
 	memset(&with, 0, sizeof(with));
 	memset(&seen, 0, sizeof(seen));
+	memset(&quiet, 0, sizeof(quiet));
 	return sp_init(test);
 }
 
 static struct kunit_case upcall_cases[] = {
 	KUNIT_CASE(E_08_class_A_calls_in_a_done_callback),
 	KUNIT_CASE(E_08_class_A_calls_in_the_deferred_delivery),
+	KUNIT_CASE(E_07_a_request_on_an_EVD_in_process_context),
 	{}
 };
 

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The work item and the timer of an EVD: upcalls outside of done callbacks and of the
+ * Consumer's polls.
+ *
+ * The work item polls the CQs that have announced completions (polled_cq.c), and delivers.
+ * In process context it runs all upcalls of the EVD, which may sleep: it holds no lock, is in
+ * no read section, and runs on a workqueue that nothing else uses, so only the EVD itself
+ * waits for them. In the other contexts it delivers with bottom halves off what was not queued
+ * by a done callback, or, in poll context, what the Consumer waits for.
+ *
+ * The timer polls what nobody has polled for a while: a CQ in solicited-wait mode, because a
+ * device may not announce an error; one in poll context, if the Consumer does not poll; and one
+ * in process context, while an upcall keeps the work item from polling.
+ *
+ * Both run in process context. dat_evd_kcreate() and dat_evd_free() call this file, and so does
+ * whatever must know whether it was called from an upcall.
+ */
+#include <linux/bottom_half.h>
+#include <linux/rculist.h>
+#include "internal.h"
+#include "evd_queue.h"
+
+/* Number of polls, a jiffy apart, for a flush that the device may not announce */
+#define KDAPL_EVD_FLUSH_POLLS	10
+/* The largest number of completions in one run of the timer */
+#define KDAPL_EVD_TIMER_POLL	1024
+
+/* EVDs in process context, by kdapl_evd.process_node; changed under the lock, read under RCU */
+static LIST_HEAD(kdapl_process_evds);
+static DEFINE_SPINLOCK(kdapl_process_evds_lock);
+
+/* ---- the work item --------------------------------------------------------------------- */
+
+/* Acquires the ownership, or takes over that of an owner which has passed it on */
+static bool kdapl_evd_claim_in_work(struct kdapl_evd *evd)
+{
+	bool mine = false;
+
+	spin_lock_irq(&evd->lock);
+	if (atomic_read(&evd->state) & KDAPL_EVD_PASSED) {
+		atomic_andnot(KDAPL_EVD_PASSED, &evd->state);
+		mine = true;
+	} else if (evd->context != KDAPL_CONTEXT_POLL || evd->deliver) {
+		mine = !(atomic_fetch_or_acquire(KDAPL_EVD_OWNED, &evd->state) & KDAPL_EVD_OWNED);
+	}
+	evd->deliver = false;
+	spin_unlock_irq(&evd->lock);
+	return mine;
+}
+
+static void kdapl_evd_work(struct work_struct *work)
+{
+	struct kdapl_evd *evd = container_of(work, struct kdapl_evd, work);
+	bool again = kdapl_evd_poll_ready(evd);
+
+	/* Upcalls of an EVD always run in the same kind of context (E-07) */
+	local_bh_disable();
+	if (kdapl_evd_claim_in_work(evd))
+		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET);
+	local_bh_enable();
+	if (again)
+		kdapl_evd_queue_work(evd);
+}
+
+/*
+ * The same in process context, where nobody else is ever the owner: events that are queued
+ * while it runs do not start it again. The CQs are armed at the end, so a busy device does not
+ * announce each completion.
+ */
+static void kdapl_evd_process_work(struct work_struct *work)
+{
+	struct kdapl_evd *evd = container_of(work, struct kdapl_evd, work);
+	bool mine = kdapl_evd_claim_in_work(evd);
+	bool again = kdapl_evd_poll_ready(evd);
+
+	if (mine) {
+		WRITE_ONCE(evd->upcaller, current);
+		/* An upcall may take any time, during which errors must be noticed */
+		if (!list_empty_careful(&evd->cqs))
+			kdapl_evd_timer_start(evd);
+		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET);
+		WRITE_ONCE(evd->upcaller, NULL);
+	}
+	if (kdapl_evd_arm_drained(evd) || again)
+		kdapl_evd_queue_work(evd);
+}
+
+/**
+ * kdapl_in_upcall - is the caller inside an upcall of any EVD?
+ *
+ * Bottom halves are off in every upcall that must not sleep, and they are never off where a
+ * call that sleeps is legal. An upcall that may sleep runs in the work item of its EVD. Only a
+ * task itself stores its address, so it needs no lock to find it.
+ *
+ * Context: any except hard interrupt.
+ */
+bool kdapl_in_upcall(void)
+{
+	const struct kdapl_evd *evd;
+	bool found = false;
+
+	if (in_softirq())
+		return true;
+	rcu_read_lock();
+	list_for_each_entry_rcu(evd, &kdapl_process_evds, process_node)
+		found |= READ_ONCE(evd->upcaller) == current;
+	rcu_read_unlock();
+	return found;
+}
+
+/* ---- the timer ------------------------------------------------------------------------- */
+
+/* In poll context, if the Consumer has not polled, its upcalls run in the work item */
+static void kdapl_evd_deliver_unpolled(struct kdapl_evd *evd)
+{
+	spin_lock_irq(&evd->lock);
+	if (evd->context == KDAPL_CONTEXT_POLL && kdapl_evd_upcall_due(evd)) {
+		evd->deliver = true;
+		kdapl_evd_queue_work(evd);
+	}
+	spin_unlock_irq(&evd->lock);
+}
+
+/* Does the timer have something left to do? */
+static bool kdapl_evd_timer_needed(struct kdapl_evd *evd)
+{
+	bool needed;
+
+	spin_lock_irq(&evd->lock);
+	if (evd->context == KDAPL_CONTEXT_PROCESS)
+		needed = READ_ONCE(evd->upcaller);
+	else
+		needed = !list_empty(&evd->cqs) || kdapl_evd_upcall_due(evd);
+	spin_unlock_irq(&evd->lock);
+	return needed;
+}
+
+static void kdapl_evd_timer(struct work_struct *work)
+{
+	struct kdapl_evd *evd = container_of(to_delayed_work(work), struct kdapl_evd, timer);
+	unsigned long delay = msecs_to_jiffies(KDAPL_EVD_TIMER_MS);
+	unsigned int again = READ_ONCE(evd->again);
+	bool polled = xchg(&evd->polled, false);
+
+	if (again || !polled) {
+		if (kdapl_evd_poll_cqs(evd, KDAPL_EVD_TIMER_POLL) == KDAPL_EVD_TIMER_POLL)
+			delay = 1;
+		if (!polled)
+			kdapl_evd_deliver_unpolled(evd);
+	}
+	if (again) {
+		WRITE_ONCE(evd->again, again - 1);
+		delay = 1;
+	}
+	if (again || kdapl_evd_timer_needed(evd))
+		queue_delayed_work(kdapl_evd_wq, &evd->timer, delay);
+}
+
+/**
+ * kdapl_evd_flush_soon - poll for a flush that the device may not announce
+ * @evd: the EVD; nothing happens if kDAPL polls none of its CQs
+ *
+ * The device may need some time for the flush, so the CQs are polled several times.
+ *
+ * Context: any.
+ */
+void kdapl_evd_flush_soon(struct kdapl_evd *evd)
+{
+	if (list_empty_careful(&evd->cqs))
+		return;
+	WRITE_ONCE(evd->again, KDAPL_EVD_FLUSH_POLLS);
+	mod_delayed_work(kdapl_evd_wq, &evd->timer, 0);
+}
+
+/* ---- set-up ---------------------------------------------------------------------------- */
+
+/**
+ * kdapl_evd_work_init - set up the work item and the timer of a new EVD
+ * @evd: the EVD, its context set
+ *
+ * Context: process.
+ */
+void kdapl_evd_work_init(struct kdapl_evd *evd)
+{
+	bool process = evd->context == KDAPL_CONTEXT_PROCESS;
+
+	INIT_WORK(&evd->work, process ? kdapl_evd_process_work : kdapl_evd_work);
+	INIT_DELAYED_WORK(&evd->timer, kdapl_evd_timer);
+	if (!process)
+		return;
+	spin_lock(&kdapl_process_evds_lock);
+	list_add_rcu(&evd->process_node, &kdapl_process_evds);
+	spin_unlock(&kdapl_process_evds_lock);
+}
+
+/**
+ * kdapl_evd_work_exit - stop the work item and the timer
+ * @evd: an EVD without CQs and producers, whose policy allows no upcall; freed after a grace
+ *       period
+ *
+ * Context: process.
+ */
+void kdapl_evd_work_exit(struct kdapl_evd *evd)
+{
+	/* The timer first, which may queue the work item */
+	cancel_delayed_work_sync(&evd->timer);
+	cancel_work_sync(&evd->work);
+	if (evd->context != KDAPL_CONTEXT_PROCESS)
+		return;
+	spin_lock(&kdapl_process_evds_lock);
+	list_del_rcu(&evd->process_node);
+	spin_unlock(&kdapl_process_evds_lock);
+}
