@@ -71,7 +71,7 @@ DAT_RETURN dat_ia_openv(DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
  *
  * Source: kDAPL 2.0 header, manual page dat_ia_open.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return: as for dat_ia_openv().
  */
 #define dat_ia_open(name, qlen, async_evd, ia) \

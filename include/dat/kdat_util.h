@@ -43,7 +43,7 @@ struct kdat_region {
  * @priv:    privileges, flags of DAT_MEM_PRIV_FLAGS
  * @region:  filled in on success; @region->lmr is DAT_HANDLE_NULL after an error
  *
- * Context: process, not from an upcall.
+ * Context: process.
  * Return: what dat_lmr_kcreate() returns.
  */
 static inline DAT_RETURN kdat_register(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, void *address,
@@ -66,7 +66,7 @@ static inline DAT_RETURN kdat_register(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, void 
  * kdat_unregister - undo kdat_register()
  * @region: the region; nothing happens if it is not registered
  *
- * Context: process, not from an upcall.
+ * Context: process.
  * Return: DAT_SUCCESS, or what dat_lmr_free() returns; after an error the region is still
  * registered.
  */

@@ -48,10 +48,12 @@ ALLOWED = {
     "__rcu_read_lock": "counts in the task",
     "__rcu_read_unlock": "counts in the task",
     "refcount_warn_saturate": "WARN() for a wrong count",
+    "__list_del_entry_valid_or_report": "compares the pointers of a list, likewise",
     "__list_add_valid_or_report": "compares the pointers of a list; WARN() if they are wrong",
     # deferred work: kDAPL's own work items, which were allocated earlier
     "queue_work_on": "links a work item",
     "mod_delayed_work_on": "starts a timer or links a work item",
+    "queue_delayed_work_on": "starts a timer",
     "queue_rcu_work": "links a work item with call_rcu()",
     "__wake_up": "makes tasks runnable",
     "__local_bh_enable_ip": "runs softirqs that are due",
@@ -114,22 +116,16 @@ INDIRECT = {
     "kdapl_srq_recv_rest": (1, "ib_device_ops.post_srq_recv"),
     "kdapl_srq_recv_slow": (1, "ib_device_ops.post_srq_recv"),
     "kdapl_evd_complete": (1, "the Consumer's upcall"),
-    "kdapl_evd_run_upcalls": (1, "the Consumer's upcall"),
-    # dat_evd_dequeue() polls the CQs of an EVD that seems empty
-    "kdapl_evd_take_polled": (1, "kdapl_evd_source.poll"),
-    "kdat_evd_poll": (1, "kdapl_evd_source.poll"),
+    "kdapl_evd_deliver": (1, "the Consumer's upcall"),
     # A message has invalidated a key: kdapl_rmr_invalidated or kdapl_lmr_invalidated
     "kdapl_rkey_invalidated": (1, "kdapl_obj_ops.invalidated"),
-    "kdapl_scq_batch": (2, "ib_device_ops.poll_cq; kDAPL's done callback"),
+    # dat_evd_dequeue() polls the CQs of an EVD that seems empty
+    "kdapl_polled_cq_batch": (2, "ib_device_ops.poll_cq; kDAPL's done callback"),
+    "kdapl_evd_arm_cqs": (1, "ib_device_ops.req_notify_cq"),
 }
 
 # Targets of the module's own hooks in INDIRECT; they are checked like direct calls
-HOOKS = "kdapl_scq_poll_source kdapl_lmr_invalidated kdapl_rmr_invalidated".split()
-
-# Functions that the path calls in process context only. They may sleep and are not checked
-PROCESS = {
-    "kdapl_upcaller_end": "kdapl_evd_deliver() calls it only if bottom halves are on",
-}
+HOOKS = "kdapl_lmr_invalidated kdapl_rmr_invalidated".split()
 
 INSTRUCTION = re.compile(r"^ *([0-9a-f]+):\t(.*)$")
 RELOCATION = re.compile(r"^\t+[0-9a-f]+: (R_X86_64_\S+)\t(.*)$")
@@ -231,7 +227,7 @@ def reach(objects):
         if (obj.name, function) in found:
             continue
         found[obj.name, function] = via
-        for symbol in sorted(obj.uses[function] - PROCESS.keys()):
+        for symbol in sorted(obj.uses[function]):
             if symbol in obj.functions:
                 todo.append((obj, symbol, function))
             elif symbol in home:

@@ -157,7 +157,7 @@ static DAT_RETURN kdapl_connect(struct kdapl_ep *ep, const struct kdapl_connect 
  * dat_ep_disconnect(). After any outcome except ESTABLISHED the EP is DISCONNECTED, and
  * its receives are flushed. Source: kDAPL 2.0.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return:
  * * DAT_SUCCESS - the attempt has begun
  * * DAT_INVALID_PARAMETER - no address; @timeout is 0; @private_data_size is not legal, or
@@ -227,7 +227,7 @@ static DAT_RETURN kdapl_connect_target(struct kdapl_ep *ep, struct sockaddr_stor
  * connection knows the address of its peer, but no qualifier on which the peer listens.
  * Source: kDAPL 2.0.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return: as for dat_ep_connect(), and
  * * DAT_INVALID_HANDLE - @dup_ep_handle is not the handle of an EP
  * * DAT_INVALID_STATE - that EP is not CONNECTED

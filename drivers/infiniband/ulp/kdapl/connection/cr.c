@@ -383,7 +383,7 @@ static void kdapl_cr_attach(struct kdapl_cr *cr, struct kdapl_ep *ep, const void
  * DISCONNECTED and its receives are flushed. A success consumes the request; after an
  * error the request is still valid. Source: kDAPL 2.0.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return:
  * * DAT_SUCCESS - the accept was started
  * * DAT_INVALID_HANDLE - @cr_handle is not valid; @ep_handle is not valid, or the EP is not
@@ -460,7 +460,7 @@ static void kdapl_cr_reject(struct kdapl_cr *cr, const void *data, u8 len)
  * The request is consumed, even if its peer has given up. The EP of an RSP is UNCONNECTED
  * again. Source: kDAPL 2.0.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER: @private_data_size is not
  * legal, or @private_data is NULL although it is not 0.
  */

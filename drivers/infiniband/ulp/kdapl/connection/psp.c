@@ -83,7 +83,7 @@ out_ia:
  * refused as if nobody listened. A request may be announced before the call has returned.
  * Source: kDAPL 2.0.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @ia_handle is not an open IA (IA); @evd_handle is not an
@@ -117,7 +117,7 @@ EXPORT_SYMBOL_GPL(dat_psp_create);
  * The port is in the system's range of local ports (ip_local_port_range). Otherwise the
  * call is like dat_psp_create(). Source: kDAPL 2.0.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @ia_handle is not an open IA (IA); @evd_handle is not an
@@ -184,7 +184,7 @@ EXPORT_SYMBOL_GPL(dat_psp_query);
  * Requests that were announced stay valid; later ones are refused as if nobody listened.
  * Source: kDAPL 2.0.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE.
  */
 DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle)

@@ -86,7 +86,7 @@ static DAT_RETURN kdapl_rsp_check(const struct kdapl_evd *evd, DAT_CONN_QUAL qua
  * that finds the EVD full is refused as if nobody listened, and the RSP continues to
  * listen. Source: kDAPL 2.0.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @ia_handle is not an open IA (IA); @ep_handle is not an EP of this
@@ -182,7 +182,7 @@ EXPORT_SYMBOL_GPL(dat_rsp_query);
  * request that was announced stays valid, and the EP is reserved for it.
  * Source: kDAPL 2.0.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE.
  */
 DAT_RETURN dat_rsp_free(DAT_RSP_HANDLE rsp_handle)

@@ -51,7 +51,7 @@ static DAT_COUNT kdapl_registry_walk(DAT_COUNT max, DAT_PROVIDER_INFO **list)
  *
  * Source: kDAPL 2.0, dat_registry_list_providers; manual page.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER with DAT_INVALID_ARG2 no
  * @entries_returned, ARG3 no list or a NULL entry in it, ARG1 @max_to_return
  * is 0 or less than the number of IAs.
@@ -102,7 +102,7 @@ static DAT_RETURN kdapl_registry_refuse(const DAT_PROVIDER *provider,
  *
  * Source: kDAPL 2.0, dat_registry_add_provider.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return: DAT_INVALID_PARAMETER, ARG1 or ARG2 is NULL; otherwise
  * DAT_MODEL_NOT_SUPPORTED.
  */
@@ -122,7 +122,7 @@ EXPORT_SYMBOL_GPL(dat_registry_add_provider);
  *
  * Source: kDAPL 2.0, dat_registry_remove_provider.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return: DAT_INVALID_PARAMETER, ARG1 or ARG2 is NULL; otherwise
  * DAT_MODEL_NOT_SUPPORTED.
  */
@@ -155,7 +155,7 @@ static struct kdapl_device *kdapl_registry_device(const char *name)
  *
  * Source: kDAPL 2.0, dat_registry_providers_related.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER, ARG1, ARG2 or ARG3 is NULL;
  * DAT_PROVIDER_NOT_FOUND with DAT_NAME_NOT_REGISTERED.
  */

@@ -35,9 +35,10 @@ static void kdapl_ep_drop_parked(struct kdapl_ep *ep)
  * kdapl_ep_destroy - free an EP
  * @obj: removed from the table, a grace period ago, without references and verbs objects
  *
- * Removes undelivered events; none is delivered after the function has returned.
+ * Removes undelivered events. An upcall may still be delivering one: dat_ep_free() waits for it,
+ * and dat_ia_close() when it destroys the EVD.
  *
- * Context: process, not inside an upcall.
+ * Context: process.
  */
 static void kdapl_ep_destroy(struct kdapl_obj *obj)
 {
@@ -49,7 +50,6 @@ static void kdapl_ep_destroy(struct kdapl_obj *obj)
 	cancel_work_sync(&ep->work);
 
 	kdapl_ep_take_back(ep);
-	kdapl_ep_wait_upcalls(ep);
 	kdapl_ep_drop_parked(ep);
 	kdapl_ep_exit_pools(ep);
 	kdapl_ep_leave(ep);
@@ -200,7 +200,7 @@ static DAT_RETURN kdapl_ep_check_create(struct kdapl_ia *ia, const struct kdapl_
  *
  * Allocates all that posts will need. Source: kDAPL 2.0.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - the handle of the IA, the PZ or an EVD is not valid, or an EVD
@@ -248,7 +248,7 @@ EXPORT_SYMBOL_GPL(dat_ep_create);
  *
  * Source: kDAPL 2.0.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return: as for dat_ep_create(), and
  *
  * * DAT_INVALID_HANDLE - @srq_handle is not the handle of an SRQ
@@ -307,6 +307,7 @@ static bool kdapl_ep_state_owned_by_cr(u8 state)
 DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
+	struct kdapl_ep_evds evds;
 	struct kdapl_obj *obj;
 	struct kdapl_ep *ep;
 	LIST_HEAD(one);
@@ -325,7 +326,7 @@ DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 	else if (kdapl_obj_retire(obj))
 		ret = KDAPL_BAD_HANDLE(EP);
 	else
-		ep->dying = true;
+		WRITE_ONCE(ep->dying, true);
 	mutex_unlock(&ep->mutex);
 	if (ret != DAT_SUCCESS)
 		goto out_put;
@@ -333,7 +334,9 @@ DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 	kdapl_obj_wait(obj);
 	list_add(&ep->strip, &one);
 	kdapl_ep_strip(&one, true);
+	kdapl_ep_pin_evds(ep, &evds);
 	kdapl_ep_destroy(&ep->obj);
+	kdapl_ep_wait_upcalls(&evds, ep);
 	return DAT_SUCCESS;
 
 out_put:

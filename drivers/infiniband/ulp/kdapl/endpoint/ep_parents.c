@@ -14,41 +14,65 @@ static struct kdapl_evd *kdapl_ep_evd(struct kdapl_ep *ep, unsigned int i)
 	return READ_ONCE(*evds[i]);
 }
 
-#define KDAPL_EP_EVDS	3
-
 /**
  * kdapl_ep_take_back - remove the undelivered events of an EP from its EVDs
  * @ep: the EP
  *
- * An upcall may be delivering one, see kdapl_ep_wait_upcalls().
+ * An upcall may be delivering one, see kdapl_ep_pin_evds().
  *
- * Context: process.
+ * Context: process; ep->mutex held, or nobody else uses the EP.
  */
 void kdapl_ep_take_back(struct kdapl_ep *ep)
 {
+	struct kdapl_evd *evd;
 	unsigned int i;
 
-	for (i = 0; i < KDAPL_EP_EVDS; i++)
-		if (kdapl_ep_evd(ep, i))
-			kdapl_evd_take_back(kdapl_ep_evd(ep, i), ep);
+	for (i = 0; i < KDAPL_EP_EVDS; i++) {
+		evd = kdapl_ep_evd(ep, i);
+		if (evd)
+			kdapl_evd_take_back(evd, ep);
+	}
+}
+
+/**
+ * kdapl_ep_pin_evds - get references on the EVDs of an EP, before a wait for their upcalls
+ * @ep:   the EP
+ * @evds: receives them
+ *
+ * Context: process; ep->mutex held, or nobody else uses the EP.
+ */
+void kdapl_ep_pin_evds(struct kdapl_ep *ep, struct kdapl_ep_evds *evds)
+{
+	unsigned int i;
+
+	for (i = 0; i < KDAPL_EP_EVDS; i++) {
+		evds->evd[i] = kdapl_ep_evd(ep, i);
+		/* It exists because the EP uses it */
+		if (evds->evd[i] && !kdapl_obj_pin(&evds->evd[i]->obj))
+			evds->evd[i] = NULL;
+	}
 }
 
 /**
  * kdapl_ep_wait_upcalls - wait until no upcall delivers an event of an EP
- * @ep: the EP, whose events were taken back
+ * @evds: the EVDs, from kdapl_ep_pin_evds(), whose references are dropped
+ * @ep:   the EP, whose events were taken back; only compared, so it may have been freed
  *
  * An upcall may sleep for as long as the Consumer wants, and may use the EP. So the caller holds
- * no lock.
+ * no lock, and no reference on the EP.
  *
  * Context: process; kdapl_ep_may_wait() was true before the events were taken back.
  */
-void kdapl_ep_wait_upcalls(struct kdapl_ep *ep)
+void kdapl_ep_wait_upcalls(struct kdapl_ep_evds *evds, const struct kdapl_ep *ep)
 {
 	unsigned int i;
 
-	for (i = 0; i < KDAPL_EP_EVDS; i++)
-		if (kdapl_ep_evd(ep, i))
-			kdapl_evd_wait_ep(kdapl_ep_evd(ep, i), ep);
+	for (i = 0; i < KDAPL_EP_EVDS; i++) {
+		if (!evds->evd[i])
+			continue;
+		kdapl_evd_wait_ep(evds->evd[i], ep);
+		kdapl_obj_put(&evds->evd[i]->obj);
+	}
 }
 
 /**
@@ -64,16 +88,23 @@ void kdapl_ep_wait_upcalls(struct kdapl_ep *ep)
  */
 bool kdapl_ep_may_wait(struct kdapl_ep *ep)
 {
+	struct kdapl_evd *evd;
 	unsigned int i;
+	bool may = true;
 
 	if (!kdapl_in_upcall())
 		return true;
 	if (in_softirq())
 		return false;
-	for (i = 0; i < KDAPL_EP_EVDS; i++)
-		if (kdapl_ep_evd(ep, i) && kdapl_evd_delivers(kdapl_ep_evd(ep, i), ep))
-			return false;
-	return true;
+	/* dat_ep_modify() may be replacing the EVDs */
+	rcu_read_lock();
+	for (i = 0; i < KDAPL_EP_EVDS; i++) {
+		evd = kdapl_ep_evd(ep, i);
+		if (evd)
+			may &= !kdapl_evd_delivers(evd, ep);
+	}
+	rcu_read_unlock();
+	return may;
 }
 
 /* Adds @n to the EP counts of the EVDs. ia->mutex held */

@@ -77,8 +77,8 @@ static int kdapl_ep_renew_cq(struct kdapl_ep *ep)
 	return 0;
 }
 
-/* @wait: upcalls may be running that deliver events of the EP */
-static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep, bool *wait)
+/* @evds: zeroed; the EVDs with upcalls that may be delivering events of the EP */
+static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep, struct kdapl_ep_evds *evds)
 {
 	struct ib_qp *old = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
 	struct ib_qp *new;
@@ -103,7 +103,7 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep, bool *wait)
 	if (IS_ERR(new))
 		return kdapl_ep_build_error(PTR_ERR(new));
 	kdapl_ep_swap_qp(ep, new);
-	*wait = true;
+	kdapl_ep_pin_evds(ep, evds);
 	return DAT_SUCCESS;
 }
 
@@ -127,10 +127,10 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep, bool *wait)
  */
 DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 {
+	struct kdapl_ep_evds evds = {};
 	struct kdapl_obj *obj;
 	struct kdapl_ep *ep;
 	unsigned int noio;
-	bool wait = false;
 	DAT_RETURN ret;
 
 	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
@@ -138,19 +138,17 @@ DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 		return KDAPL_BAD_HANDLE(EP);
 	ep = to_kdapl_ep(obj);
 	if (!kdapl_ep_may_wait(ep)) {
-		ret = KDAPL_BAD_STATE(EP_NOTREADY);
-		goto out_put;
+		kdapl_obj_put(obj);
+		return KDAPL_BAD_STATE(EP_NOTREADY);
 	}
 	/* The way back to a connection that pages may wait to be written over */
 	noio = memalloc_noio_save();
 	mutex_lock(&ep->mutex);
-	ret = kdapl_ep_reset(ep, &wait);
+	ret = kdapl_ep_reset(ep, &evds);
 	mutex_unlock(&ep->mutex);
-	if (wait)
-		kdapl_ep_wait_upcalls(ep);
 	memalloc_noio_restore(noio);
-out_put:
 	kdapl_obj_put(obj);
+	kdapl_ep_wait_upcalls(&evds, ep);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_ep_reset);

@@ -14,7 +14,7 @@ static void kdapl_strip_begin(struct kdapl_ep *ep, bool dying)
 {
 	mutex_lock(&ep->mutex);
 	if (dying)
-		ep->dying = true;
+		WRITE_ONCE(ep->dying, true);
 	kdapl_cm_end_begin(ep);
 	ep->orphaned = true;
 	mutex_unlock(&ep->mutex);

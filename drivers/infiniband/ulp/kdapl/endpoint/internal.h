@@ -9,9 +9,17 @@
 
 /* ---- ep_parents.c -------------------------------------------------------- */
 
-/* Remove undelivered events; wait for upcalls that deliver one. Process context */
+#define KDAPL_EP_EVDS	3
+
+/* EVDs of an EP, each with a reference; members may be NULL */
+struct kdapl_ep_evds {
+	struct kdapl_evd *evd[KDAPL_EP_EVDS];
+};
+
+/* Remove undelivered events, and wait for upcalls that deliver one. Process context */
 void kdapl_ep_take_back(struct kdapl_ep *ep);
-void kdapl_ep_wait_upcalls(struct kdapl_ep *ep);
+void kdapl_ep_pin_evds(struct kdapl_ep *ep, struct kdapl_ep_evds *evds);
+void kdapl_ep_wait_upcalls(struct kdapl_ep_evds *evds, const struct kdapl_ep *ep);
 
 /* May a call that waits for such upcalls be made? Not if the caller would wait for itself */
 bool kdapl_ep_may_wait(struct kdapl_ep *ep);

@@ -57,6 +57,7 @@ struct kdapl_evd *kdapl_evd_alloc(struct kdapl_ia *ia, u32 qlen, DAT_UPCALL_POLI
 	ret = kdapl_evd_setup(evd, qlen, policy, upcall);
 	if (ret)
 		goto err_abort;
+	kdapl_evd_work_init(evd);
 	return evd;
 
 err_abort:
@@ -93,6 +94,7 @@ void kdapl_evd_destroy(struct kdapl_obj *obj)
 
 	kdapl_evd_modify(evd, DAT_UPCALL_TEARDOWN, NULL, DAT_UPCALL_INVOC_NEW);
 	kdapl_evd_wait_idle(evd);
+	kdapl_evd_work_exit(evd);
 	kdapl_evd_drop_queued(evd);
 	kdapl_evd_cleanup(evd);
 	kdapl_ia_del(evd->obj.ia, &evd->obj);
@@ -176,7 +178,7 @@ static const DAT_UPCALL_OBJECT *kdapl_evd_copy_upcall(DAT_UPCALL_OBJECT *own,
  * Without a flag for the context, bottom halves are off in each upcall, which must not sleep.
  * The context never changes, and applies to all events of the EVD. Source: kDAPL 2.0.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @ia_handle is not the handle of an IA
@@ -280,7 +282,7 @@ EXPORT_SYMBOL_GPL(dat_evd_modify_upcall);
  * Service points keep their backlog: a larger limit applies to service points that are
  * created afterwards, a smaller one to all at once. Source: kDAPL 2.0.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @evd_handle is not the handle of an EVD
@@ -368,7 +370,7 @@ EXPORT_SYMBOL_GPL(dat_evd_query);
  * Queued events are dropped, and a connection request among them is refused. The call waits
  * for a running upcall; none runs after it has returned. Source: kDAPL 2.0.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P), not in an upcall.
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @evd_handle is not the handle of an EVD

@@ -43,7 +43,6 @@ int kdapl_evd_setup(struct kdapl_evd *evd, u32 qlen, DAT_UPCALL_POLICY policy,
 	INIT_LIST_HEAD(&evd->cqs);
 	INIT_LIST_HEAD(&evd->ready);
 	INIT_LIST_HEAD(&evd->drained);
-	kdapl_evd_work_init(evd);
 	evd->policy = policy;
 	if (upcall)
 		evd->upcall = *upcall;
@@ -62,7 +61,6 @@ int kdapl_evd_setup(struct kdapl_evd *evd, u32 qlen, DAT_UPCALL_POLICY policy,
  */
 void kdapl_evd_cleanup(struct kdapl_evd *evd)
 {
-	kdapl_evd_work_exit(evd);
 	kvfree(evd->ring);
 	evd->ring = NULL;
 }
@@ -271,8 +269,10 @@ int kdapl_evd_modify(struct kdapl_evd *evd, DAT_UPCALL_POLICY policy,
 		kdapl_evd_mark_all(evd);
 	else
 		kdapl_evd_unmark_all(evd);
-	if (kdapl_evd_upcall_due(evd) || evd->has_next)
+	if (kdapl_evd_upcall_due(evd))
 		kdapl_evd_schedule(evd);
+	else if (evd->has_next)
+		kdapl_evd_queue_work(evd);
 out:
 	spin_unlock_irqrestore(&evd->lock, flags);
 	return ret;
@@ -311,11 +311,11 @@ void kdapl_evd_wait_idle(struct kdapl_evd *evd)
 /**
  * kdapl_evd_wait_ep - wait until no upcall delivers an event of an EP
  * @evd: the EVD
- * @ep:  an EP that has no events on the queue
+ * @ep:  an EP that has no events on the queue; only compared
  *
  * Context: process, not inside an upcall.
  */
-void kdapl_evd_wait_ep(struct kdapl_evd *evd, struct kdapl_ep *ep)
+void kdapl_evd_wait_ep(struct kdapl_evd *evd, const struct kdapl_ep *ep)
 {
 	kdapl_evd_wait_begin(evd);
 	/* Pairs with the release in kdapl_evd_deliver() */

@@ -130,7 +130,7 @@ static DAT_RETURN kdapl_evd_arm(DAT_EVD_HANDLE evd_handle, DAT_BOOLEAN *again)
 	*again = DAT_FALSE;
 	if (!kdapl_evd_set_armed(evd)) {
 		*again = DAT_TRUE;
-	} else if (kdapl_evd_arm_cqs(evd)) {
+	} else if (kdapl_evd_arm_all(evd)) {
 		kdapl_evd_disarm(evd);
 		*again = DAT_TRUE;
 	}

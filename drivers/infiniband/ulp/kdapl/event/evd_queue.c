@@ -212,7 +212,7 @@ static void kdapl_evd_pass(struct kdapl_evd *evd)
 	lockdep_assert_held(&evd->lock);
 	if (evd->context == KDAPL_CONTEXT_POLL) {
 		kdapl_evd_release(evd);
-		kdapl_evd_timer_start(evd);
+		kdapl_evd_schedule(evd);
 	} else {
 		atomic_or(KDAPL_EVD_PASSED, &evd->state);
 		kdapl_evd_queue_work(evd);
@@ -523,7 +523,7 @@ out:
 static noinline bool kdapl_evd_take_polled(struct kdapl_evd *evd, DAT_EVENT *out,
 					   unsigned long flags)
 {
-	if (list_empty_careful(&evd->cqs))
+	if (!READ_ONCE(evd->ncqs))
 		return false;
 	/* There may be many CQs, so interrupts are off only while one is polled */
 	rcu_read_lock();

@@ -179,16 +179,11 @@ void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget);
 /* Marks all queued events. evd->lock held */
 void kdapl_evd_mark_all(struct kdapl_evd *evd);
 
-/* ---- evd_work.c ---------------------------------------------------------- */
-
-void kdapl_evd_work_init(struct kdapl_evd *evd);
-void kdapl_evd_work_exit(struct kdapl_evd *evd);
-
 /* ---- polled_cq.c --------------------------------------------------------- */
 
 int kdapl_evd_poll_cqs(struct kdapl_evd *evd, int max);
 bool kdapl_evd_poll_ready(struct kdapl_evd *evd);
 bool kdapl_evd_arm_drained(struct kdapl_evd *evd);
-bool kdapl_evd_arm_cqs(struct kdapl_evd *evd);
+bool kdapl_evd_arm_all(struct kdapl_evd *evd);
 
 #endif /* _KDAPL_EVENT_QUEUE_H_ */

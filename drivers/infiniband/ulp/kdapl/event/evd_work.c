@@ -32,7 +32,10 @@ static DEFINE_SPINLOCK(kdapl_process_evds_lock);
 
 /* ---- the work item --------------------------------------------------------------------- */
 
-/* Acquires the ownership, or takes over that of an owner which has passed it on */
+/*
+ * Acquires the ownership, or takes over that of an owner which has passed it on. False if
+ * nobody wants upcalls: then no waiter for the end of the ownership is kept waiting.
+ */
 static bool kdapl_evd_claim_in_work(struct kdapl_evd *evd)
 {
 	bool mine = false;
@@ -41,12 +44,28 @@ static bool kdapl_evd_claim_in_work(struct kdapl_evd *evd)
 	if (atomic_read(&evd->state) & KDAPL_EVD_PASSED) {
 		atomic_andnot(KDAPL_EVD_PASSED, &evd->state);
 		mine = true;
-	} else if (evd->context != KDAPL_CONTEXT_POLL || evd->deliver) {
+	} else if (kdapl_evd_wants_upcall(evd) &&
+		   (evd->context != KDAPL_CONTEXT_POLL || evd->deliver)) {
 		mine = !(atomic_fetch_or_acquire(KDAPL_EVD_OWNED, &evd->state) & KDAPL_EVD_OWNED);
 	}
 	evd->deliver = false;
+	/* Under the lock, as in kdapl_evd_timer_needed() */
+	if (mine && evd->context == KDAPL_CONTEXT_PROCESS)
+		WRITE_ONCE(evd->upcaller, current);
 	spin_unlock_irq(&evd->lock);
 	return mine;
+}
+
+/* In poll context, if the Consumer does not poll, the work item delivers what is due */
+static void kdapl_evd_deliver_unpolled(struct kdapl_evd *evd)
+{
+	spin_lock_irq(&evd->lock);
+	if (evd->context == KDAPL_CONTEXT_POLL && !READ_ONCE(evd->polled) &&
+	    kdapl_evd_upcall_due(evd)) {
+		evd->deliver = true;
+		kdapl_evd_queue_work(evd);
+	}
+	spin_unlock_irq(&evd->lock);
 }
 
 static void kdapl_evd_work(struct work_struct *work)
@@ -56,10 +75,12 @@ static void kdapl_evd_work(struct work_struct *work)
 
 	/* Upcalls of an EVD always run in the same kind of context (E-07) */
 	local_bh_disable();
-	if (kdapl_evd_claim_in_work(evd))
+	if (kdapl_evd_claim_in_work(evd)) {
 		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET);
+		kdapl_evd_deliver_unpolled(evd);
+	}
 	local_bh_enable();
-	if (again)
+	if (kdapl_evd_arm_drained(evd) || again)
 		kdapl_evd_queue_work(evd);
 }
 
@@ -75,9 +96,8 @@ static void kdapl_evd_process_work(struct work_struct *work)
 	bool again = kdapl_evd_poll_ready(evd);
 
 	if (mine) {
-		WRITE_ONCE(evd->upcaller, current);
 		/* An upcall may take any time, during which errors must be noticed */
-		if (!list_empty_careful(&evd->cqs))
+		if (READ_ONCE(evd->ncqs))
 			kdapl_evd_timer_start(evd);
 		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET);
 		WRITE_ONCE(evd->upcaller, NULL);
@@ -111,27 +131,21 @@ bool kdapl_in_upcall(void)
 
 /* ---- the timer ------------------------------------------------------------------------- */
 
-/* In poll context, if the Consumer has not polled, its upcalls run in the work item */
-static void kdapl_evd_deliver_unpolled(struct kdapl_evd *evd)
-{
-	spin_lock_irq(&evd->lock);
-	if (evd->context == KDAPL_CONTEXT_POLL && kdapl_evd_upcall_due(evd)) {
-		evd->deliver = true;
-		kdapl_evd_queue_work(evd);
-	}
-	spin_unlock_irq(&evd->lock);
-}
-
-/* Does the timer have something left to do? */
-static bool kdapl_evd_timer_needed(struct kdapl_evd *evd)
+/* Has the timer something left to do? Takes one from the number of polls at short intervals */
+static bool kdapl_evd_timer_needed(struct kdapl_evd *evd, unsigned long *delay)
 {
 	bool needed;
 
 	spin_lock_irq(&evd->lock);
 	if (evd->context == KDAPL_CONTEXT_PROCESS)
-		needed = READ_ONCE(evd->upcaller);
+		needed = evd->upcaller || evd->nsolicited;
 	else
-		needed = !list_empty(&evd->cqs) || kdapl_evd_upcall_due(evd);
+		needed = evd->ncqs || kdapl_evd_upcall_due(evd);
+	if (evd->again) {
+		evd->again--;
+		*delay = 1;
+		needed = true;
+	}
 	spin_unlock_irq(&evd->lock);
 	return needed;
 }
@@ -140,20 +154,16 @@ static void kdapl_evd_timer(struct work_struct *work)
 {
 	struct kdapl_evd *evd = container_of(to_delayed_work(work), struct kdapl_evd, timer);
 	unsigned long delay = msecs_to_jiffies(KDAPL_EVD_TIMER_MS);
-	unsigned int again = READ_ONCE(evd->again);
-	bool polled = xchg(&evd->polled, false);
+	bool again = READ_ONCE(evd->again);
 
-	if (again || !polled) {
+	if (again || !READ_ONCE(evd->polled))
 		if (kdapl_evd_poll_cqs(evd, KDAPL_EVD_TIMER_POLL) == KDAPL_EVD_TIMER_POLL)
 			delay = 1;
-		if (!polled)
-			kdapl_evd_deliver_unpolled(evd);
+	if (!again) {
+		kdapl_evd_deliver_unpolled(evd);
+		WRITE_ONCE(evd->polled, false);
 	}
-	if (again) {
-		WRITE_ONCE(evd->again, again - 1);
-		delay = 1;
-	}
-	if (again || kdapl_evd_timer_needed(evd))
+	if (kdapl_evd_timer_needed(evd, &delay))
 		queue_delayed_work(kdapl_evd_wq, &evd->timer, delay);
 }
 
@@ -167,9 +177,13 @@ static void kdapl_evd_timer(struct work_struct *work)
  */
 void kdapl_evd_flush_soon(struct kdapl_evd *evd)
 {
-	if (list_empty_careful(&evd->cqs))
+	unsigned long flags;
+
+	if (!READ_ONCE(evd->ncqs))
 		return;
-	WRITE_ONCE(evd->again, KDAPL_EVD_FLUSH_POLLS);
+	spin_lock_irqsave(&evd->lock, flags);
+	evd->again = KDAPL_EVD_FLUSH_POLLS;
+	spin_unlock_irqrestore(&evd->lock, flags);
 	mod_delayed_work(kdapl_evd_wq, &evd->timer, 0);
 }
 

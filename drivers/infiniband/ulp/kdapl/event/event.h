@@ -41,7 +41,7 @@ void kdapl_evd_notify_all(struct kdapl_evd *evd);
 
 /* Process context; wait for a running upcall */
 void kdapl_evd_wait_idle(struct kdapl_evd *evd);
-void kdapl_evd_wait_ep(struct kdapl_evd *evd, struct kdapl_ep *ep);
+void kdapl_evd_wait_ep(struct kdapl_evd *evd, const struct kdapl_ep *ep);
 
 /* Does an upcall deliver an event of the EP? Any context */
 bool kdapl_evd_delivers(struct kdapl_evd *evd, const struct kdapl_ep *ep);

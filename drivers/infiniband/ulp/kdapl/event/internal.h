@@ -19,4 +19,10 @@ void kdapl_evd_post_async(struct kdapl_evd *evd, DAT_EVENT_NUMBER number,
 
 int kdapl_evd_resize(struct kdapl_evd *evd, u32 qlen);
 
+/* ---- evd_work.c ---------------------------------------------------------- */
+
+/* Set up and stop the work item and the timer; process context */
+void kdapl_evd_work_init(struct kdapl_evd *evd);
+void kdapl_evd_work_exit(struct kdapl_evd *evd);
+
 #endif /* _KDAPL_EVENT_INTERNAL_H_ */

@@ -20,7 +20,9 @@
  * In process context a CQ is armed for the next completion, after the events that were found
  * have been delivered. In solicited-wait mode it is armed for solicited messages. No verbs call
  * says which completion was the solicited one; therefore all events that are queued on the EVD
- * when the device has announced it lead to upcalls. In poll context only kdat_evd_arm() arms.
+ * when the device has announced it lead to upcalls. In poll context a CQ is armed while the
+ * Consumer waits (kdat_evd_arm()): until an event has led to an upcall, because a completion may
+ * have none.
  */
 #include <linux/slab.h>
 #include "event.h"
@@ -38,7 +40,10 @@ static void kdapl_polled_cq_set_ready(struct kdapl_polled_cq *pcq)
 		list_move_tail(&pcq->ready, &pcq->evd->ready);
 }
 
-/* Completion handler; interrupts may be off, and locks of the device may be held */
+/*
+ * Completion handler; interrupts may be off, and locks of the device may be held. A CQ that was
+ * unlinked is left alone, and so is one in poll context unless the Consumer waits
+ */
 static void kdapl_polled_cq_handler(struct ib_cq *cq, void *context)
 {
 	struct kdapl_polled_cq *pcq = context;
@@ -46,11 +51,10 @@ static void kdapl_polled_cq_handler(struct ib_cq *cq, void *context)
 	unsigned long flags;
 
 	spin_lock_irqsave(&evd->lock, flags);
-	/* A Consumer that has been told to poll again, or polls meanwhile, does not wait */
-	if (evd->context != KDAPL_CONTEXT_POLL || evd->armed) {
+	if (!list_empty(&pcq->node) && (evd->context != KDAPL_CONTEXT_POLL || evd->armed)) {
 		pcq->fired = pcq->solicited;
 		kdapl_polled_cq_set_ready(pcq);
-		kdapl_evd_schedule(evd);
+		kdapl_evd_queue_work(evd);
 	}
 	spin_unlock_irqrestore(&evd->lock, flags);
 }
@@ -116,30 +120,6 @@ int kdapl_evd_poll_cqs(struct kdapl_evd *evd, int max)
 	return n;
 }
 
-/**
- * kdapl_evd_arm_cqs - arm all CQs of an EVD for the next completion
- * @evd: the EVD
- *
- * Context: any except the completion handler.
- * Return: whether there was a completion that nobody has polled.
- */
-bool kdapl_evd_arm_cqs(struct kdapl_evd *evd)
-{
-	struct kdapl_polled_cq *pcq;
-	bool missed = false;
-	u32 ncqs, i = 0;
-
-	do {
-		rcu_read_lock();
-		pcq = kdapl_evd_next_cq(evd, &ncqs);
-		if (pcq)
-			missed |= ib_req_notify_cq(pcq->cq, IB_CQ_NEXT_COMP |
-							    IB_CQ_REPORT_MISSED_EVENTS) > 0;
-		rcu_read_unlock();
-	} while (++i < ncqs);
-	return missed;
-}
-
 /* ---- the polls of the work item ------------------------------------------------------- */
 
 /* Takes the first CQ off a list, or returns NULL. Read section */
@@ -155,10 +135,11 @@ static struct kdapl_polled_cq *kdapl_evd_take_cq(struct kdapl_evd *evd, struct l
 	return pcq;
 }
 
-/* The CQ is probably not empty, so the work item polls it again */
-static void kdapl_polled_cq_again(struct kdapl_polled_cq *pcq)
+/* The CQ is probably not empty, so the work item polls it again. @fired: and then marks */
+static void kdapl_polled_cq_again(struct kdapl_polled_cq *pcq, bool fired)
 {
 	spin_lock_irq(&pcq->evd->lock);
+	pcq->fired |= fired;
 	kdapl_polled_cq_set_ready(pcq);
 	spin_unlock_irq(&pcq->evd->lock);
 }
@@ -182,8 +163,9 @@ static void kdapl_evd_mark_fired(struct kdapl_evd *evd)
  * No solicited message misses its upcall. From a call of the handler until the CQ is armed
  * again, a message causes no call. The run that takes @fired arms the CQ after that call, so
  * such a message came before this arming: either the second poll finds it, or another poller
- * is handling it, for whose lock the second poll waits. The marks are set after that. A message
- * that comes after the arming causes its own call.
+ * is handling it, for whose lock the second poll waits. The marks are set after that. If the
+ * second poll does not empty the CQ, @fired stays set for the next turn. A message that comes
+ * after the arming causes its own call.
  *
  * A run without a call finds the CQ armed: no solicited message has come, and what the run
  * queues causes no upcall. After a call, plain messages lead to upcalls too, because no verbs
@@ -206,30 +188,37 @@ static void kdapl_polled_cq_arm_solicited(struct kdapl_polled_cq *pcq)
 	spin_unlock_irq(&evd->lock);
 	ib_req_notify_cq(pcq->cq, IB_CQ_SOLICITED);
 	if (kdapl_polled_cq_batch(pcq, KDAPL_CQ_BATCH) == KDAPL_CQ_BATCH)
-		kdapl_polled_cq_again(pcq);
+		kdapl_polled_cq_again(pcq, fired);
 	if (fired)
 		kdapl_evd_mark_fired(evd);
+}
+
+/* The CQ was found empty, and is to be armed, unless the handler has been called meanwhile */
+static void kdapl_polled_cq_drained(struct kdapl_polled_cq *pcq)
+{
+	struct kdapl_evd *evd = pcq->evd;
+
+	spin_lock_irq(&evd->lock);
+	if (!list_empty(&pcq->node) && list_empty(&pcq->ready) &&
+	    (evd->context == KDAPL_CONTEXT_PROCESS || evd->armed))
+		list_add_tail(&pcq->ready, &evd->drained);
+	spin_unlock_irq(&evd->lock);
 }
 
 /* One turn of a CQ that is not on the list of ready ones any more. Read section */
 static int kdapl_polled_cq_turn(struct kdapl_polled_cq *pcq)
 {
-	struct kdapl_evd *evd = pcq->evd;
 	int n = kdapl_polled_cq_batch(pcq, KDAPL_CQ_BATCH);
 
 	if (n == KDAPL_CQ_BATCH) {
-		kdapl_polled_cq_again(pcq);
+		kdapl_polled_cq_again(pcq, false);
 		/* A peer that keeps sending must not delay the upcall */
 		if (READ_ONCE(pcq->fired))
-			kdapl_evd_mark_fired(evd);
+			kdapl_evd_mark_fired(pcq->evd);
 	} else if (pcq->solicited) {
 		kdapl_polled_cq_arm_solicited(pcq);
-	} else if (evd->context == KDAPL_CONTEXT_PROCESS) {
-		spin_lock_irq(&evd->lock);
-		/* Unless the handler has been called meanwhile, or the CQ was unlinked */
-		if (!list_empty(&pcq->node) && list_empty(&pcq->ready))
-			list_add_tail(&pcq->ready, &evd->drained);
-		spin_unlock_irq(&evd->lock);
+	} else {
+		kdapl_polled_cq_drained(pcq);
 	}
 	return n;
 }
@@ -238,7 +227,7 @@ static int kdapl_polled_cq_turn(struct kdapl_polled_cq *pcq)
  * kdapl_evd_poll_ready - poll the CQs that have announced completions
  * @evd: the EVD
  *
- * Arms those in solicited-wait mode. In process context kdapl_evd_arm_drained() must follow.
+ * Arms those in solicited-wait mode; kdapl_evd_arm_drained() must follow for the others.
  *
  * Context: process, work item of the EVD; runs no upcall.
  * Return: true if the number of completions in one run was reached before all were empty.
@@ -261,10 +250,10 @@ bool kdapl_evd_poll_ready(struct kdapl_evd *evd)
 }
 
 /**
- * kdapl_evd_arm_drained - arm the CQs that kdapl_evd_poll_ready() has found empty
+ * kdapl_evd_arm_drained - arm the CQs that were found empty
  * @evd: the EVD
  *
- * Context: process, work item of the EVD.
+ * Context: process or softirq.
  * Return: true if one of them must be polled again.
  */
 bool kdapl_evd_arm_drained(struct kdapl_evd *evd)
@@ -277,12 +266,30 @@ bool kdapl_evd_arm_drained(struct kdapl_evd *evd)
 		pcq = kdapl_evd_take_cq(evd, &evd->drained);
 		if (pcq && ib_req_notify_cq(pcq->cq, IB_CQ_NEXT_COMP |
 						     IB_CQ_REPORT_MISSED_EVENTS) > 0) {
-			kdapl_polled_cq_again(pcq);
+			kdapl_polled_cq_again(pcq, false);
 			again = true;
 		}
 		rcu_read_unlock();
 	} while (pcq);
 	return again;
+}
+
+/**
+ * kdapl_evd_arm_all - arm all CQs of an EVD in poll context
+ * @evd: the EVD
+ *
+ * Context: process or softirq.
+ * Return: true if there was a completion that nobody has polled.
+ */
+bool kdapl_evd_arm_all(struct kdapl_evd *evd)
+{
+	struct kdapl_polled_cq *pcq;
+
+	spin_lock_irq(&evd->lock);
+	list_for_each_entry(pcq, &evd->cqs, node)
+		list_move_tail(&pcq->ready, &evd->drained);
+	spin_unlock_irq(&evd->lock);
+	return kdapl_evd_arm_drained(evd);
 }
 
 /* ---- the CQs of an EP ----------------------------------------------------------------- */
@@ -342,15 +349,19 @@ void kdapl_cq_schedule(const struct kdapl_cq *kcq)
 
 /* ---- creation and destruction ---------------------------------------------------------- */
 
-/* Adds a CQ to its EVD, whose timer runs as long as it has one, except in process context */
+/*
+ * Adds a CQ to its EVD. The timer runs as long as an EVD has one in solicited-wait mode or in
+ * poll context, and while an upcall in process context runs, which may be the caller
+ */
 static void kdapl_polled_cq_link(struct kdapl_polled_cq *pcq)
 {
 	struct kdapl_evd *evd = pcq->evd;
 
 	spin_lock_irq(&evd->lock);
 	list_add_tail(&pcq->node, &evd->cqs);
-	evd->ncqs++;
-	if (pcq->solicited || evd->context == KDAPL_CONTEXT_POLL)
+	WRITE_ONCE(evd->ncqs, evd->ncqs + 1);
+	evd->nsolicited += pcq->solicited;
+	if (pcq->solicited || evd->context == KDAPL_CONTEXT_POLL || evd->upcaller)
 		kdapl_evd_timer_start(evd);
 	spin_unlock_irq(&evd->lock);
 }
@@ -387,10 +398,8 @@ struct kdapl_polled_cq *kdapl_polled_cq_create(struct ib_device *ibdev, struct k
 	}
 	pcq->cq = cq;
 	kdapl_polled_cq_link(pcq);
-	if (solicited)
-		ib_req_notify_cq(cq, IB_CQ_SOLICITED);
-	else if (evd->context == KDAPL_CONTEXT_PROCESS)
-		ib_req_notify_cq(cq, IB_CQ_NEXT_COMP);
+	/* In poll context, too: the Consumer may be waiting already */
+	ib_req_notify_cq(cq, solicited ? IB_CQ_SOLICITED : IB_CQ_NEXT_COMP);
 	return pcq;
 }
 
@@ -407,7 +416,8 @@ void kdapl_polled_cq_unlink(struct kdapl_polled_cq *pcq)
 	spin_lock_irq(&evd->lock);
 	list_del_init(&pcq->node);
 	list_del_init(&pcq->ready);
-	evd->ncqs--;
+	WRITE_ONCE(evd->ncqs, evd->ncqs - 1);
+	evd->nsolicited -= pcq->solicited;
 	spin_unlock_irq(&evd->lock);
 }
 

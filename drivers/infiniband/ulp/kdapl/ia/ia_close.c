@@ -57,8 +57,8 @@ static void kdapl_ia_orphan_eps(struct kdapl_ia *ia)
  * kdapl_ia_remove - orphan an IA whose device is being removed
  * @ia: the IA, referenced by the caller
  *
- * Context: process, while the device still works. Waits for running upcalls and for calls
- * that use verbs, but never for the Consumer.
+ * Context: process, while the device still works. Waits for calls that use verbs, but never for
+ * upcalls or for the Consumer.
  */
 void kdapl_ia_remove(struct kdapl_ia *ia)
 {
@@ -160,6 +160,18 @@ static void kdapl_ia_destroy_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
 		wait_event(ia->wait, !atomic_read(&ia->nrmrs));
 }
 
+/* No verbs object is left, so remove() does not have to wait any more */
+static void kdapl_ia_leave_device(struct kdapl_ia *ia)
+{
+	mutex_lock(&kdapl_device_mutex);
+	list_del_init(&ia->dev_node);
+	/* Under the mutex, because remove() takes it before it frees the device */
+	if (ia->dev)
+		wake_up(&ia->dev->wait);
+	ia->dev = NULL;
+	mutex_unlock(&kdapl_device_mutex);
+}
+
 static void kdapl_ia_destroy_objs(struct kdapl_ia *ia, struct list_head *doomed,
 				  struct kdapl_obj *keep)
 {
@@ -178,19 +190,9 @@ static void kdapl_ia_destroy_objs(struct kdapl_ia *ia, struct list_head *doomed,
 	for (i = 0; i < ARRAY_SIZE(order); i++)
 		kdapl_ia_destroy_type(ia, order[i], doomed, NULL);
 	kdapl_ia_destroy_type(ia, DAT_HANDLE_TYPE_PZ, doomed, NULL);
+	/* Device events may arrive until here. The removal does not wait for the upcalls of EVDs */
+	kdapl_ia_leave_device(ia);
 	kdapl_ia_destroy_type(ia, DAT_HANDLE_TYPE_EVD, doomed, keep);
-}
-
-/* No verbs object is left, so remove() does not have to wait any more */
-static void kdapl_ia_leave_device(struct kdapl_ia *ia)
-{
-	mutex_lock(&kdapl_device_mutex);
-	list_del_init(&ia->dev_node);
-	/* Under the mutex, because remove() takes it before it frees the device */
-	if (ia->dev)
-		wake_up(&ia->dev->wait);
-	ia->dev = NULL;
-	mutex_unlock(&kdapl_device_mutex);
 }
 
 /* IAs that are being closed, by kdapl_obj.node, from before they are unpublished */
@@ -243,8 +245,6 @@ void kdapl_ia_destroy(struct kdapl_ia *ia)
 	for (i = 0; i < KDAPL_NTYPES; i++)
 		INIT_LIST_HEAD(&doomed[i]);
 	kdapl_ia_destroy_objs(ia, doomed, keep);
-	/* Device events may arrive until here */
-	kdapl_ia_leave_device(ia);
 	kdapl_ia_put_async(ia);
 	/*
 	 * No upcall of this IA will run any more. The caller of dat_ia_close() still
@@ -307,7 +307,7 @@ static DAT_RETURN kdapl_ia_begin_close(struct kdapl_ia *ia, bool graceful)
  *
  * Source: kDAPL 2.0, dat_ia_close; manual page.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P), not in an upcall.
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA;
  * DAT_INVALID_PARAMETER with ARG2 for an unknown flag; DAT_INVALID_STATE with
  * DAT_INVALID_STATE_IA_IN_USE: graceful with objects left, called from an

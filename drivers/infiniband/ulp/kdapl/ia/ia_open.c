@@ -222,7 +222,7 @@ out:
  *
  * Source: kDAPL 2.0, dat_ia_openv; manual page dat_ia_open.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER: ARG1 @name is NULL or too long, ARG2
  * @async_evd_min_qlen is not positive, ARG3 @async_evd_handle is NULL; DAT_INVALID_HANDLE:
  * @ia_handle is NULL, or with DAT_INVALID_HANDLE_EVD_ASYNC there is no such EVD;

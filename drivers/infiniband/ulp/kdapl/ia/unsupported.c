@@ -158,7 +158,7 @@ EXPORT_SYMBOL_GPL(dat_ep_post_rdma_read_to_rmr);
  *
  * A key of the verbs belongs to a protection domain, and never to a single QP.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return: DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER, @rmr_handle is NULL;
  * otherwise DAT_MODEL_NOT_SUPPORTED.
  */

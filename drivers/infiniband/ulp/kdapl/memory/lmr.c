@@ -392,7 +392,7 @@ static DAT_RETURN kdapl_lmr_create(struct kdapl_ia *ia, struct kdapl_pz *pz,
  *
  * Source: kDAPL 2.0, dat_lmr_kcreate; manual page.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @ia_handle is not an open IA (IA); @pz_handle is not a zone of this

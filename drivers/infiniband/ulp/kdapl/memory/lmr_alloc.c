@@ -91,7 +91,7 @@ static DAT_RETURN kdapl_lmr_allocate_check(const struct kdapl_ia *ia, DAT_COUNT 
  *
  * Source: kDAPL 2.0, dat_lmr_allocate; there is no manual page.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA, or with _PZ also if
  * the zone belongs to another IA; DAT_MODEL_NOT_SUPPORTED: scope EP; DAT_INVALID_PARAMETER:
  * ARG3 @max_pages is not positive or exceeds the limit of the device, ARG4 unknown scope,

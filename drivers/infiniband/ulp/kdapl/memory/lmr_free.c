@@ -154,7 +154,7 @@ void kdapl_lmr_destroy(struct kdapl_obj *obj)
  *
  * Source: kDAPL 2.0, dat_lmr_free; manual page.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_LMR;
  * DAT_INVALID_STATE with DAT_INVALID_STATE_LMR_IN_USE: an RMR is bound to it,
  * a request of an RMR that was freed has not completed, or a request of dat_lmr_fmr() or

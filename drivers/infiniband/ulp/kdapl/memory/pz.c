@@ -427,7 +427,7 @@ out_free:
  *
  * Source: kDAPL 2.0, dat_pz_create; manual page.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA;
  * DAT_INVALID_PARAMETER with ARG2: @pz_handle is NULL; DAT_INSUFFICIENT_RESOURCES: MEMORY,
  * PROTECTION_DOMAIN, or DEVICE, which was removed.
@@ -493,7 +493,7 @@ EXPORT_SYMBOL_GPL(dat_pz_query);
  *
  * Source: kDAPL 2.0, dat_pz_free; manual page.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_PZ;
  * DAT_INVALID_STATE with DAT_INVALID_STATE_PZ_IN_USE: an LMR, RMR, EP or SRQ
  * belongs to it.

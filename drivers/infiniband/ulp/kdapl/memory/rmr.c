@@ -269,7 +269,7 @@ free:
  *
  * Source: kDAPL 2.0, dat_rmr_create; manual page.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_PZ;
  * DAT_INVALID_PARAMETER with ARG2: @rmr_handle is NULL; DAT_INSUFFICIENT_RESOURCES: MEMORY,
  * MEMORY_REGION, or DEVICE, which was removed.
@@ -353,7 +353,7 @@ EXPORT_SYMBOL_GPL(dat_rmr_query);
  *
  * Source: kDAPL 2.0, dat_rmr_free; manual page.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_RMR.
  */
 DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle)

@@ -89,11 +89,11 @@ struct kdapl_ring_event {
  * @cur_ep:  EP whose event an upcall delivers that was taken off the queue, or NULL
  * @wait:    tasks that wait for the end of an upcall, see KDAPL_EVD_WAITER
  * @work:    polls the CQs that have announced completions, and delivers events
- * @upcaller: process context: the task that runs @work while it delivers, or NULL
+ * @upcaller: process context: the task that runs @work while it delivers, or NULL; set under @lock
  * @process_node: process context: on the list of such EVDs, see evd_work.c
  * @timer:   polls and delivers what the device or the Consumer has left, see evd_work.c
  * @polled:  the Consumer has polled since @timer ran
- * @again:   number of polls by @timer at short intervals, see kdapl_evd_flush_soon()
+ * @again:   number of polls by @timer at short intervals, see kdapl_evd_flush_soon(); under @lock
  * @armed:   poll context: the Consumer waits for an upcall (kdat_evd_arm()); under @lock
  * @deliver: poll context: the next run of @work delivers; under @lock
  * @streams: DAT_EVD_*_FLAG
@@ -111,8 +111,9 @@ struct kdapl_ring_event {
  * @request_flags: completion flags of the @nrequest EPs that use it for requests;
  *           all four guarded by ia->mutex
  * @cqs:     CQs that kDAPL polls, @ncqs of them, see polled_cq.c
- * @ready:   those that have announced completions; also guarded by @lock
- * @drained: process context: those that were found empty and must be armed
+ * @nsolicited: number of those in solicited-wait mode
+ * @ready:   those that have announced completions
+ * @drained: those that were found empty and must be armed
  * @nfired:  number of announcements of solicited messages that were handled
  * @event:   the event that the upcall receives; belongs to the owner
  */
@@ -150,6 +151,7 @@ struct kdapl_evd {
 	struct list_head ready;
 	struct list_head drained;
 	u32 ncqs;
+	u32 nsolicited;
 	unsigned int again;
 	atomic_t nfired;
 

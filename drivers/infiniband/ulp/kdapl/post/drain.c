@@ -163,6 +163,7 @@ static bool kdapl_marker_wait(struct kdapl_ep *ep, struct kdapl_marker *marker,
 	unsigned long step = polled ? KDAPL_DRAIN_POLL_JIFFIES : msecs_to_jiffies(1000);
 	long left;
 
+	kdapl_cq_poll(ep->cq);
 	for (;;) {
 		left = deadline ? (long)(*deadline - jiffies) : (long)step;
 		if (wait_for_completion_timeout(&marker->done, clamp_t(long, left, 0, step)))

@@ -203,7 +203,7 @@ static DAT_RETURN kdapl_srq_set_lw(struct kdapl_srq *srq, DAT_COUNT mark)
  * Source: kDAPL 2.0; manual page dat_srq_set_lw(3DAT), in which the comparison is reversed
  * (X-17).
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @srq_handle is not the handle of an SRQ

@@ -39,6 +39,7 @@ int evt_init(struct kunit *test)
 		kdapl_obj_abort(&evt->evd.obj);
 		return err;
 	}
+	kdapl_evd_work_init(&evt->evd);
 	evt->evd.streams = DAT_EVD_SOFTWARE_FLAG | DAT_EVD_DTO_FLAG | DAT_EVD_ASYNC_FLAG;
 	kdapl_obj_publish(&evt->evd.obj);
 	return 0;
@@ -53,8 +54,8 @@ void evt_exit(struct kunit *test)
 		return;
 	if (evt->evd.ring) {
 		kdapl_evd_modify(&evt->evd, DAT_UPCALL_DISABLE, NULL, DAT_UPCALL_INVOC_NEW);
-		cancel_work_sync(&evt->evd.work);
 		kdapl_evd_wait_idle(&evt->evd);
+		kdapl_evd_work_exit(&evt->evd);
 		kdapl_obj_unpublish(&evt->evd.obj);
 		synchronize_rcu();
 		while (evt_pop(evt) != U64_MAX)
