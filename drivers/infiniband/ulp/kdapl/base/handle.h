@@ -70,9 +70,6 @@ struct kdapl_obj_ops {
 
 /**
  * struct kdapl_obj - header of every object that has a handle
- * @handle:  the full handle; set before publication, constant afterwards
- * @fast:    which fast paths it may take; of an EP it follows the state, of an EVD or SRQ
- *           it is constant, and other types have none
  * @ref:     references of the control path, including that of the creator
  * @users:   number of objects that use this one; negative once it is being freed
  * @gone:    completed by the last kdapl_obj_put()
@@ -82,10 +79,11 @@ struct kdapl_obj_ops {
  * @context: the Consumer's context; read and written atomically
  * @rcu:     delays the release of the memory
  * @ops:     operations of its type; set by the constructor, constant. An IA has none
+ * @handle:  the full handle; set before publication, constant afterwards
+ * @fast:    which fast paths it may take; of an EP it follows the state, of an EVD or SRQ
+ *           it is constant, and other types have none
  */
 struct kdapl_obj {
-	unsigned long handle;
-	u8 fast;
 	refcount_t ref;
 	atomic_t users;
 	struct completion gone;
@@ -94,6 +92,9 @@ struct kdapl_obj {
 	u64 context;
 	struct rcu_head rcu;
 	const struct kdapl_obj_ops *ops;
+	/* Last, because what the fast paths need of an object follows */
+	unsigned long handle;
+	u8 fast;
 };
 
 /**

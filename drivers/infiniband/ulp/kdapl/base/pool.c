@@ -10,79 +10,123 @@
 #include <linux/vmalloc.h>
 #include "pool.h"
 
+/* The stack of all pools without slots; always empty */
+static struct kdapl_pool_head kdapl_pool_nothing = { .head = KDAPL_POOL_NONE };
+
 /**
- * kdapl_pool_init - allocate and preset the slots of one queue
- * @pool:    to be filled in
- * @depth:   number of slots; 0 creates a pool that is always empty
- * @max_sge: number of segments per slot
- * @done:    completion callback of every slot
- * @ep:      the EP to which all slots belong; NULL for an SRQ
- * @recv:    the slots are for receives, not for requests
- * @node:    NUMA node of the memory
+ * kdapl_pool_size - bytes of the slots of a queue, with their stack
+ * @depth: number of slots
+ * @recv:  the slots are for receives, not for requests
+ *
+ * Context: any.
+ */
+size_t kdapl_pool_size(u32 depth, bool recv)
+{
+	return depth ? sizeof(struct kdapl_pool_head) + (size_t)depth * kdapl_pool_stride(recv) : 0;
+}
+
+/**
+ * kdapl_pool_setup - preset the slots of one queue
+ * @pool:   to be filled in
+ * @memory: kdapl_pool_size() bytes, zeroed; aligned to eight bytes
+ * @depth:  number of slots; 0 makes a pool that is always empty
+ * @done:   completion callback of every slot
+ * @ep:     the EP to which all slots belong; NULL for an SRQ
+ * @recv:   the slots are for receives, not for requests
  *
  * Writes all fields of a work request that never change.
  *
  * Context: process.
- * Return: 0, -ENOMEM.
  */
-int kdapl_pool_init(struct kdapl_pool *pool, u32 depth, u32 max_sge,
-		    void (*done)(struct ib_cq *cq, struct ib_wc *wc),
-		    struct kdapl_ep *ep, bool recv, int node)
+void kdapl_pool_setup(struct kdapl_pool *pool, void *memory, u32 depth,
+		      void (*done)(struct ib_cq *cq, struct ib_wc *wc), struct kdapl_ep *ep,
+		      bool recv)
 {
+	struct kdapl_pool_head *stack = depth ? memory : &kdapl_pool_nothing;
 	struct kdapl_slot *slot;
-	size_t size;
 	u32 i;
 
-	pool->head = KDAPL_POOL_NONE;
-	pool->base = NULL;
+	pool->base = stack + 1;
 	pool->depth = depth;
-	pool->max_sge = max_sge;
-	pool->stride = kdapl_pool_stride(max_sge, recv);
-	if (!depth)
-		return 0;
-	if (depth > kdapl_pool_max_depth(max_sge))
-		return -ENOMEM;
-	size = array_size(depth, pool->stride);
-	/* kmalloc() would round the size up to a power of two */
-	if (size > PAGE_SIZE)
-		pool->base = vzalloc_node(size, node);
-	else
-		pool->base = kzalloc_node(size, GFP_KERNEL, node);
-	if (!pool->base)
-		return -ENOMEM;
-
+	pool->stride = kdapl_pool_stride(recv);
+	if (depth) {
+		stack->pool = pool;
+		stack->head = KDAPL_POOL_NONE;
+	}
 	for (i = depth; i-- > 0;) {
 		slot = kdapl_pool_slot(pool, i);
 		slot->word = (u64)i * pool->stride;
-		slot->pool = pool;
 		slot->cqe.done = done;
 		slot->ev.kind = KDAPL_EV_DTO;
 		slot->ev.ep = ep;
 		if (recv) {
 			slot->ev.flags = KDAPL_SLOT_RECV;
 			slot->recv.wr_cqe = &slot->cqe;
-			slot->recv.sg_list = slot->recv_sge;
+			slot->recv.sg_list = &slot->recv_sge;
 		} else {
 			slot->rdma.wr.wr_cqe = &slot->cqe;
-			slot->rdma.wr.sg_list = slot->sge;
+			slot->rdma.wr.sg_list = &slot->sge;
 		}
-		kdapl_pool_put(pool, slot);
+		kdapl_pool_put(slot);
 	}
+}
+
+/**
+ * kdapl_pool_alloc - allocate memory for kdapl_pool_setup()
+ * @size: bytes
+ * @node: NUMA node of the memory
+ *
+ * Context: process.
+ * Return: the memory, zeroed, to be freed by kvfree(), or NULL.
+ */
+void *kdapl_pool_alloc(size_t size, int node)
+{
+	/* kmalloc() would round the size up to a power of two */
+	if (size > PAGE_SIZE)
+		return vzalloc_node(size, node);
+	return kzalloc_node(size, GFP_KERNEL, node);
+}
+
+/**
+ * kdapl_pool_init - allocate and preset the slots of one queue
+ * @pool:  to be filled in
+ * @depth: as for kdapl_pool_setup(), and the following
+ * @done:  completion callback
+ * @ep:    the EP, or NULL
+ * @recv:  for receives
+ * @node:  NUMA node of the memory
+ *
+ * Context: process.
+ * Return: 0, -ENOMEM.
+ */
+int kdapl_pool_init(struct kdapl_pool *pool, u32 depth,
+		    void (*done)(struct ib_cq *cq, struct ib_wc *wc), struct kdapl_ep *ep,
+		    bool recv, int node)
+{
+	void *memory = NULL;
+
+	if (depth) {
+		if (depth > KDAPL_POOL_MAX_DEPTH)
+			return -ENOMEM;
+		memory = kdapl_pool_alloc(kdapl_pool_size(depth, recv), node);
+		if (!memory)
+			return -ENOMEM;
+	}
+	kdapl_pool_setup(pool, memory, depth, done, ep, recv);
 	return 0;
 }
 
 /**
- * kdapl_pool_exit - free the slots
+ * kdapl_pool_exit - free the slots of kdapl_pool_init()
  * @pool: a pool from which nobody posts, and of which no event is queued
  *
  * Context: process.
  */
 void kdapl_pool_exit(struct kdapl_pool *pool)
 {
-	kvfree(pool->base);
-	pool->base = NULL;
-	pool->depth = 0;
-	pool->head = KDAPL_POOL_NONE;
+	if (pool->depth)
+		kvfree(kdapl_pool_head(pool->base));
+	kdapl_pool_setup(pool, NULL, 0, NULL, NULL, false);
 }
 
 /**
@@ -98,7 +142,8 @@ void kdapl_pool_exit(struct kdapl_pool *pool)
  */
 bool kdapl_pool_close(struct kdapl_pool *pool)
 {
-	u64 head = READ_ONCE(pool->head), word = head;
+	struct kdapl_pool_head *stack = kdapl_pool_head(pool->base);
+	u64 head = READ_ONCE(stack->head), word = head;
 	const struct kdapl_slot *slot;
 	u32 n;
 
@@ -110,7 +155,7 @@ bool kdapl_pool_close(struct kdapl_pool *pool)
 		word = READ_ONCE(slot->dto.free_next);
 	}
 	/* If the head is the same, no part of the stack has changed */
-	return try_cmpxchg64(&pool->head, &head, KDAPL_POOL_NONE);
+	return try_cmpxchg64(&stack->head, &head, KDAPL_POOL_NONE);
 }
 
 /**
@@ -118,7 +163,7 @@ bool kdapl_pool_close(struct kdapl_pool *pool)
  * @pool:  a closed pool, a grace period after it was closed
  * @other: another pool that nobody else uses
  *
- * @pool stays closed.
+ * Both stay as they are until kdapl_pool_open(). @other must be closed, too.
  *
  * Context: process.
  */
@@ -127,7 +172,6 @@ void kdapl_pool_swap(struct kdapl_pool *pool, struct kdapl_pool *other)
 	swap(pool->base, other->base);
 	swap(pool->stride, other->stride);
 	swap(pool->depth, other->depth);
-	swap(pool->max_sge, other->max_sge);
 }
 
 /**
@@ -138,14 +182,12 @@ void kdapl_pool_swap(struct kdapl_pool *pool, struct kdapl_pool *other)
  */
 void kdapl_pool_open(struct kdapl_pool *pool)
 {
-	struct kdapl_slot *slot;
 	u32 i;
 
-	for (i = pool->depth; i-- > 0;) {
-		slot = kdapl_pool_slot(pool, i);
-		slot->pool = pool;
-		kdapl_pool_put(pool, slot);
-	}
+	if (pool->depth)
+		kdapl_pool_head(pool->base)->pool = pool;
+	for (i = pool->depth; i-- > 0;)
+		kdapl_pool_put(kdapl_pool_slot(pool, i));
 }
 
 /**
@@ -203,7 +245,7 @@ void kdapl_pool_tally(const struct kdapl_pool *pool, u32 *posted, u32 *done)
  */
 u32 kdapl_pool_free_count(const struct kdapl_pool *pool)
 {
-	u32 off = (u32)READ_ONCE(pool->head);
+	u32 off = (u32)READ_ONCE(kdapl_pool_head(pool->base)->head);
 	const struct kdapl_slot *slot;
 	u32 n = 0;
 

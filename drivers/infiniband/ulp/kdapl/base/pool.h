@@ -14,7 +14,7 @@
  * returned in between.
  *
  * dat_ep_modify() closes a pool by taking all of its slots; then nobody can take one,
- * and it replaces the slots.
+ * and it replaces the slots with their stack.
  */
 #ifndef _KDAPL_POOL_H_
 #define _KDAPL_POOL_H_
@@ -29,44 +29,53 @@
 
 /**
  * struct kdapl_pool - slots of one queue
- * @head:   word of the topmost free slot; changed by cmpxchg only
- * @base:   the slots, @stride bytes apart
- * @stride: bytes of one slot with its segments
+ * @base:   the slots, @stride bytes apart, behind their struct kdapl_pool_head
+ * @stride: bytes of one slot
  * @depth:  number of slots
- * @max_sge: number of segments for which each slot has room
  * @first:  number of its first slot, if a queue has several pools
  */
 struct kdapl_pool {
-	u64 head ____cacheline_aligned_in_smp;
 	void *base;
 	u32 stride;
 	u32 depth;
-	u32 max_sge;
 	u32 first;
 };
 
-/*
- * Bytes of a slot with its segments. There is room for at least one segment, because
- * a device may read the first entry even if num_sge is 0 (kdapl_request_no_sge()).
+/**
+ * struct kdapl_pool_head - what precedes the slots in memory
+ * @head: word of the topmost free slot; changed by cmpxchg only
+ * @pool: the pool of these slots
+ *
+ * A slot finds it by its own offset, so it needs no pointer to its pool. A call that has read
+ * kdapl_pool.base once uses one stack and its slots, even if dat_ep_modify() replaces them.
  */
-static inline u32 kdapl_pool_stride(u32 max_sge, bool recv)
+struct kdapl_pool_head {
+	u64 head;
+	struct kdapl_pool *pool;
+	u64 pad[2];
+};
+
+/* Bytes of a slot */
+static inline u32 kdapl_pool_stride(bool recv)
 {
-	return (recv ? offsetof(struct kdapl_slot, recv_sge) : offsetof(struct kdapl_slot, sge)) +
-	       max(max_sge, 1U) * sizeof(struct ib_sge);
+	return recv ? offsetofend(struct kdapl_slot, recv_sge) :
+		      offsetofend(struct kdapl_slot, sge);
 }
 
 /*
  * The largest possible depth of a pool: its words have 32 bits for an offset. The same for
  * receives, whose slots are shorter
  */
-static inline u32 kdapl_pool_max_depth(u32 max_sge)
-{
-	return U32_MAX / kdapl_pool_stride(max_sge, false);
-}
+#define KDAPL_POOL_MAX_DEPTH	(U32_MAX / sizeof(struct kdapl_slot))
 
-int kdapl_pool_init(struct kdapl_pool *pool, u32 depth, u32 max_sge,
-		    void (*done)(struct ib_cq *cq, struct ib_wc *wc),
-		    struct kdapl_ep *ep, bool recv, int node);
+size_t kdapl_pool_size(u32 depth, bool recv);
+void kdapl_pool_setup(struct kdapl_pool *pool, void *memory, u32 depth,
+		      void (*done)(struct ib_cq *cq, struct ib_wc *wc), struct kdapl_ep *ep,
+		      bool recv);
+int kdapl_pool_init(struct kdapl_pool *pool, u32 depth,
+		    void (*done)(struct ib_cq *cq, struct ib_wc *wc), struct kdapl_ep *ep,
+		    bool recv, int node);
+void *kdapl_pool_alloc(size_t size, int node);
 void kdapl_pool_exit(struct kdapl_pool *pool);
 bool kdapl_pool_close(struct kdapl_pool *pool);
 void kdapl_pool_swap(struct kdapl_pool *pool, struct kdapl_pool *other);
@@ -80,10 +89,24 @@ static __always_inline struct kdapl_slot *kdapl_pool_slot(const struct kdapl_poo
 	return pool->base + (size_t)idx * pool->stride;
 }
 
+/* The stack of the slots at @base */
+static __always_inline struct kdapl_pool_head *kdapl_pool_head(void *base)
+{
+	return base - sizeof(struct kdapl_pool_head);
+}
+
+/* The stack to which a slot belongs */
+static __always_inline struct kdapl_pool_head *kdapl_slot_head(const struct kdapl_slot *slot)
+{
+	return kdapl_pool_head((void *)slot - (u32)slot->word);
+}
+
 /* The number of a slot in its queue, for tracepoints and debugfs */
 static inline u32 kdapl_slot_idx(const struct kdapl_slot *slot)
 {
-	return slot->pool->first + (u32)slot->word / slot->pool->stride;
+	const struct kdapl_pool *pool = kdapl_slot_head(slot)->pool;
+
+	return pool->first + (u32)slot->word / pool->stride;
 }
 
 /**
@@ -96,16 +119,18 @@ static inline u32 kdapl_slot_idx(const struct kdapl_slot *slot)
  */
 static __always_inline bool kdapl_pool_take(struct kdapl_pool *pool, struct kdapl_slot **slot)
 {
-	u64 head = READ_ONCE(pool->head);
+	void *base = READ_ONCE(pool->base);
+	struct kdapl_pool_head *stack = kdapl_pool_head(base);
+	u64 head = READ_ONCE(stack->head);
 	u64 below;
 
 	do {
 		if (unlikely((u32)head == KDAPL_POOL_NONE))
 			return false;
-		*slot = pool->base + (u32)head;
+		*slot = base + (u32)head;
 		/* May be any value if another CPU has taken the slot; then the cmpxchg fails */
 		below = READ_ONCE((*slot)->dto.free_next);
-	} while (unlikely(!try_cmpxchg64(&pool->head, &head, below)));
+	} while (unlikely(!try_cmpxchg64(&stack->head, &head, below)));
 	return true;
 }
 
@@ -121,18 +146,20 @@ static __always_inline bool kdapl_pool_take(struct kdapl_pool *pool, struct kdap
 static __always_inline bool kdapl_pool_take_spare(struct kdapl_pool *pool,
 						  struct kdapl_slot **slot)
 {
-	u64 head = READ_ONCE(pool->head);
+	void *base = READ_ONCE(pool->base);
+	struct kdapl_pool_head *stack = kdapl_pool_head(base);
+	u64 head = READ_ONCE(stack->head);
 	u64 below;
 
 	do {
 		if (unlikely((u32)head == KDAPL_POOL_NONE))
 			return false;
-		*slot = pool->base + (u32)head;
+		*slot = base + (u32)head;
 		/* As in kdapl_pool_take(): valid if the cmpxchg succeeds */
 		below = READ_ONCE((*slot)->dto.free_next);
 		if (unlikely((u32)below == KDAPL_POOL_NONE))
 			return false;
-	} while (unlikely(!try_cmpxchg64(&pool->head, &head, below)));
+	} while (unlikely(!try_cmpxchg64(&stack->head, &head, below)));
 	return true;
 }
 
@@ -145,28 +172,28 @@ static inline struct kdapl_slot *kdapl_pool_get(struct kdapl_pool *pool)
 }
 
 /**
- * kdapl_pool_put - return a slot
- * @pool: the pool it belongs to
+ * kdapl_pool_put - return a slot to its pool
  * @slot: the slot; another CPU may take it at once
  *
  * Context: any.
  */
-static __always_inline void kdapl_pool_put(struct kdapl_pool *pool, struct kdapl_slot *slot)
+static __always_inline void kdapl_pool_put(struct kdapl_slot *slot)
 {
+	struct kdapl_pool_head *stack = kdapl_slot_head(slot);
 	u64 word = slot->word + BIT_ULL(32);
-	u64 head = READ_ONCE(pool->head);
+	u64 head = READ_ONCE(stack->head);
 
 	slot->word = word;
 	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_FREE);
 	do {
 		WRITE_ONCE(slot->dto.free_next, head);
-	} while (unlikely(!try_cmpxchg64(&pool->head, &head, word)));
+	} while (unlikely(!try_cmpxchg64(&stack->head, &head, word)));
 }
 
 /* Is no slot free? Only a hint, which is sufficient to decide on signalling */
 static __always_inline bool kdapl_pool_empty(const struct kdapl_pool *pool)
 {
-	return (u32)READ_ONCE(pool->head) == KDAPL_POOL_NONE;
+	return (u32)READ_ONCE(kdapl_pool_head(pool->base)->head) == KDAPL_POOL_NONE;
 }
 
 #endif /* _KDAPL_POOL_H_ */

@@ -3,9 +3,10 @@
  * Work request slots.
  *
  * A slot holds all that one post needs from the call until its event is delivered: the
- * verbs work request with its segments, the Consumer's cookie, and the node that
- * queues its completion on an EVD. Slots are allocated and preset together with their
- * EP or SRQ (pool.c). A post fills in the rest (post.c), and the completion finds the
+ * Consumer's cookie, the node that queues its completion on an EVD, and the verbs work request
+ * if it has one segment. A work request with more segments is on the stack of the post, because
+ * the driver copies it before the verbs call returns. Slots are allocated and preset together
+ * with their EP or SRQ (pool.c). A post fills in the rest (post.c), and the completion finds the
  * slot by wr_cqe (complete.c).
  *
  * A slot has no lock; it has one owner at a time. The owner is the free stack, then the
@@ -15,7 +16,6 @@
 #ifndef _KDAPL_WR_H_
 #define _KDAPL_WR_H_
 
-#include <linux/stddef.h>
 #include <rdma/ib_verbs.h>
 #include "event_node.h"
 
@@ -85,22 +85,20 @@ static_assert(offsetof(DAT_DTO_COMPLETION_EVENT_DATA, rmr_context) ==
  * @cqe:     what the completion carries; done does not change
  * @ev:      node of its completion event; ev.ep is the EP (SRQ: set by done)
  * @dto:     contents of its completion event
- * @pool:    the pool it belongs to
  * @word:    tag, and the offset of the slot in the pool
- * @rdma:    the request; @reg: one that registers memory. sg_list and wr_cqe do not change
- * @sge:     segments of the request
+ * @rdma:    a request of one segment; @reg: one that registers memory. sg_list and wr_cqe do
+ *           not change
+ * @sge:     its segment
  * @rmr:     a bind, after its completion: the RMR, for the event
- * @recv:    the receive; sg_list and wr_cqe do not change
- * @recv_sge: segments of the receive
+ * @recv:    a receive of one segment; sg_list and wr_cqe do not change
+ * @recv_sge: its segment
  *
- * There is room for as many segments as the limit of the queue, and at least one. The slots
- * of receives are shorter than those of requests.
+ * The slots of receives are shorter than those of requests.
  */
 struct kdapl_slot {
 	struct ib_cqe cqe;
 	struct kdapl_event ev;
 	struct kdapl_dto dto;
-	struct kdapl_pool *pool;
 	u64 word;
 	union {
 		struct {
@@ -110,12 +108,12 @@ struct kdapl_slot {
 			};
 			union {
 				DAT_RMR_HANDLE rmr;
-				DECLARE_FLEX_ARRAY(struct ib_sge, sge);
+				struct ib_sge sge;
 			};
 		};
 		struct {
 			struct ib_recv_wr recv;
-			DECLARE_FLEX_ARRAY(struct ib_sge, recv_sge);
+			struct ib_sge recv_sge;
 		};
 	};
 };
@@ -130,18 +128,7 @@ static inline struct kdapl_slot *kdapl_slot_of_event(struct kdapl_event *ev)
 	return container_of(ev, struct kdapl_slot, ev);
 }
 
-/*
- * For a request or receive without segments. irdma reads the first entry even if num_sge is
- * 0, and would use the memory that the previous request of the slot named there.
- */
-static inline void kdapl_request_no_sge(struct kdapl_slot *slot)
-{
-	slot->sge[0] = (struct ib_sge){ };
-}
-
-static inline void kdapl_recv_no_sge(struct kdapl_slot *slot)
-{
-	slot->recv_sge[0] = (struct ib_sge){ };
-}
+/* More segments than any device that kDAPL supports has; the limits of an IA are not higher */
+#define KDAPL_MAX_IOV	32
 
 #endif /* _KDAPL_WR_H_ */

@@ -140,26 +140,25 @@ int kdapl_device_resolve(const char *name, struct kdapl_device **dev, u32 *port,
 /* Limits of queues, for an EP with as many receives as requests, see dat_ep_create() */
 static void kdapl_limit_queues(struct kdapl_limits *l, const struct ib_device_attr *a)
 {
-	u32 iov = max3(l->max_iov, l->max_iov_read, l->max_iov_write);
-
 	l->max_qp_wr = max(a->max_qp_wr, 0);
 	l->max_cqe = max(a->max_cqe, 0);
 	l->max_dto_per_ep = min3((max(l->max_qp_wr, 2U) - KDAPL_SQ_RESERVED) / 2,
 				 (max(l->max_cqe, 3U) - KDAPL_CQ_RESERVED) / 3,
-				 kdapl_pool_max_depth(iov));
+				 (u32)KDAPL_POOL_MAX_DEPTH);
 	/* Each needs one QP and one CQ; the service QP needs one of each, too */
 	l->max_eps = min3(max(a->max_qp, 1), max(a->max_cq, 1), (int)KDAPL_HANDLE_MAX) - 1;
 	l->max_evd_qlen = min_t(u32, l->max_cqe, INT_MAX / sizeof(struct kdapl_ring_event));
 	if (l->max_srqs)
 		/* The requests of an EP use the same CQ */
 		l->max_srq_wr = min3((u32)a->max_srq_wr, l->max_cqe / 2,
-				     kdapl_pool_max_depth(l->max_iov));
+				     (u32)KDAPL_POOL_MAX_DEPTH);
 }
 
+/* A post translates its segments on the stack, so their number has a limit, too */
 static void kdapl_limit_segments(struct kdapl_limits *l, const struct ib_device_attr *a)
 {
-	u32 sends = max(a->max_send_sge, 0);
-	u32 receives = max(a->max_recv_sge, 0);
+	u32 sends = clamp(a->max_send_sge, 0, KDAPL_MAX_IOV);
+	u32 receives = clamp(a->max_recv_sge, 0, KDAPL_MAX_IOV);
 	u32 reads = max(a->max_sge_rd, 0);
 
 	l->max_iov = min(sends, receives);

@@ -24,7 +24,7 @@ static void kdapl_ep_drop_parked(struct kdapl_ep *ep)
 	for (ev = ep->parked; ev; ev = next) {
 		next = ev->next;
 		slot = kdapl_slot_of_event(ev);
-		kdapl_pool_put(slot->pool, slot);
+		kdapl_pool_put(slot);
 	}
 	ep->parked = NULL;
 	ep->parked_tail = NULL;
@@ -85,6 +85,7 @@ static struct kdapl_ep *kdapl_ep_alloc(struct kdapl_ia *ia, const DAT_EP_ATTR *a
 	spin_lock_init(&ep->sq.lock);
 	mutex_init(&ep->mutex);
 	kdapl_marker_init(ep);
+	kdapl_ep_no_pools(ep);
 	kdapl_cm_setup(ep);
 	kdapl_keepalive_setup(ep);
 	return ep;

@@ -149,6 +149,7 @@ static struct kdapl_ep *kdapl_draft_alloc(struct kdapl_ep *ep, DAT_EP_PARAM_MASK
 	}
 	draft->obj.ia = ep->obj.ia;
 	draft->srq_attached = ep->srq_attached;
+	kdapl_ep_no_pools(draft);
 	*ret = kdapl_draft_attr(draft, ep, mask, &param->ep_attr);
 	if (*ret == DAT_SUCCESS)
 		*ret = kdapl_draft_parents(draft, ep, mask, param);
@@ -213,10 +214,11 @@ static void kdapl_modify_swap_verbs(struct kdapl_ep *ep, struct kdapl_ep *draft)
 	lockdep_assert_held(&ep->lock);
 	kdapl_pool_swap(&ep->rq, &draft->rq);
 	kdapl_pool_swap(&ep->sq.pool, &draft->sq.pool);
+	swap(ep->slots, draft->slots);
 	swap(ep->sq.run, draft->sq.run);
 	swap(ep->sq.run_mask, draft->sq.run_mask);
 	swap(ep->sq.run_max, draft->sq.run_max);
-	ep->sq.run_len = 0;
+	ep->sq.run_start = ep->sq.run_tail;
 	swap(ep->cq, draft->cq);
 	ep->slow = (ep->slow & ~KDAPL_EP_SOLICITED) | (draft->slow & KDAPL_EP_SOLICITED);
 	RCU_INIT_POINTER(draft->qp, rcu_dereference_protected(ep->qp, 1));
@@ -263,6 +265,9 @@ static void kdapl_modify_publish(struct kdapl_ep *ep, struct kdapl_ep *draft)
 {
 	bool first = !rcu_access_pointer(ep->qp);
 
+	/* The new slots stay closed, too, until everybody sees the new values */
+	kdapl_pool_close(&draft->rq);
+	kdapl_pool_close(&draft->sq.pool);
 	/* Posts that have read the stack of slots before it was closed have ended after this */
 	kdapl_wait_grace_period();
 	if (first) {
@@ -365,7 +370,7 @@ static bool kdapl_mask_is_half(DAT_EP_PARAM_MASK mask, DAT_EP_PARAM_MASK pair)
  * new QP; they are possible only while nothing is outstanding. A receive that is posted at
  * the same time may find a full queue. Source: kDAPL 2.0.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @ep_handle is not the handle of an EP

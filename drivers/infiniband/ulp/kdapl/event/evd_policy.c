@@ -161,7 +161,7 @@ u32 kdapl_evd_take_back(struct kdapl_evd *evd, struct kdapl_ep *ep)
 		kdapl_evd_unlink(evd, prev, ev);
 		if (ev->kind == KDAPL_EV_DTO || ev->kind == KDAPL_EV_BIND) {
 			slot = kdapl_slot_of_event(ev);
-			kdapl_pool_put(slot->pool, slot);
+			kdapl_pool_put(slot);
 		}
 		n++;
 	}

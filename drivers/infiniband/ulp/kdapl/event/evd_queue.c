@@ -92,7 +92,7 @@ static __always_inline void kdapl_fill_dto(struct kdapl_event *ev, const struct 
 	dto->ep_handle = kdapl_obj_handle(&ep->obj);
 	/* The members from here on have the same layout */
 	*(struct kdapl_dto *)&dto->user_cookie = slot->dto;
-	kdapl_pool_put(slot->pool, slot);
+	kdapl_pool_put(slot);
 }
 
 static void kdapl_fill_bind(struct kdapl_event *ev, DAT_EVENT *out)
@@ -104,7 +104,7 @@ static void kdapl_fill_bind(struct kdapl_event *ev, DAT_EVENT *out)
 	data->rmr_handle = slot->rmr;
 	data->user_cookie.as_64 = slot->dto.cookie;
 	data->status = slot->dto.status;
-	kdapl_pool_put(slot->pool, slot);
+	kdapl_pool_put(slot);
 }
 
 static void kdapl_fill_conn(struct kdapl_event *ev, DAT_EVENT *out)

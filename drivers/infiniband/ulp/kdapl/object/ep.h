@@ -16,17 +16,16 @@ struct kdapl_srq;
 
 /**
  * struct kdapl_sq - request queue of an EP
+ * @pool: slots; taken with or without @lock, the last one only under it
  * @lock: held by posts of unsignalled requests, of requests that register memory, and of
  *        markers, from the choice of the slot to the verbs call; also by a post that takes
  *        the last slot. Signalled requests are posted without it. See post/run.h
- * @pool: slots; taken with or without @lock, the last one only under it
  * @run:  ring of the offsets (pool.h) of unsignalled requests that are not known to have
  *        completed, in posting order. @run_tail is written under @lock, when the request is
  *        in the queue, and read in any context; @run_head is written by the completion of
  *        requests (one at a time for an EP), and may be ahead of @run_tail for a moment
  * @run_mask: size of the ring minus one
- * @run_len: number of unsignalled requests since the last signalled one, approximately:
- *        incremented under @lock, set to 0 without it
+ * @run_start: @run_tail when the last signalled request was posted under @lock
  * @bad: output argument of the verbs call, not used
  * @run_max: a run has at most this many requests; the last one is signalled
  *
@@ -37,14 +36,14 @@ struct kdapl_srq;
  * releases the requests of the run up to this position, see post/run.c.
  */
 struct kdapl_sq {
-	spinlock_t lock ____cacheline_aligned_in_smp;	/* see above */
+	struct kdapl_pool pool;
 	u32 run_tail;
-	u32 run_len;
+	const struct ib_send_wr *bad;
+	spinlock_t lock;	/* see above */
+	u32 run_start;
 	u32 run_max;
 	u32 run_mask;
 	u32 *run;
-	const struct ib_send_wr *bad;
-	struct kdapl_pool pool;
 	struct kdapl_event *deferred;
 	u32 run_head ____cacheline_aligned_in_smp;
 };
@@ -138,6 +137,7 @@ struct kdapl_ep_texts {
  * @rq:     receive slots (depth 0 with an SRQ). The slots themselves, and those
  *          of @sq, are changed under @lock while the pools are closed
  * @sq:     request queue
+ * @slots:  the memory of the slots of both queues, and of the run ring
  * @lock:   guards @state, @post, @slow, @parked, @first_error, @qp_moved and
  *          what the CM callbacks write (@fail_number, private data)
  * @recv_evd: like the other parents and @attr, changed under @mutex and @lock
@@ -186,6 +186,14 @@ struct kdapl_ep {
 	bool srq_attached;
 	u32 need_read;
 	u32 need_write;
+	u32 max_message;
+	u32 max_rdma;
+	u32 max_reads_out;
+	struct kdapl_evd *recv_evd;
+	struct kdapl_evd *request_evd;
+	struct kdapl_sq sq;
+	struct kdapl_pool rq;
+	const struct ib_recv_wr *bad_recv;	/* output argument of the verbs call, not used */
 	u32 zone;
 	u32 bad_send_flags;
 	u32 bad_rdma_flags;
@@ -194,15 +202,8 @@ struct kdapl_ep {
 	u32 max_read_iov;
 	u32 max_write_iov;
 	u32 max_recv_iov;
-	u32 max_message;
-	u32 max_rdma;
-	u32 max_reads_out;
-	struct kdapl_evd *recv_evd;
-	struct kdapl_evd *request_evd;
 	struct kdapl_evd *connect_evd;
-	struct kdapl_pool rq;
-	const struct ib_recv_wr *bad_recv;	/* output argument of the verbs call, not used */
-	struct kdapl_sq sq;
+	void *slots;
 
 	spinlock_t lock;	/* state, parked, first_error, ... */
 	struct kdapl_event *parked;

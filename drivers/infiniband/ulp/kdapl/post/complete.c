@@ -26,7 +26,7 @@ static void kdapl_park_append(struct kdapl_ep *ep, struct kdapl_event *ev)
 	lockdep_assert_held(&ep->lock);
 	/*
 	 * The device may announce a parked completion from now on. It does not announce
-	 * a software flush that is held back, whose CQ may have been destroyed.
+	 * a software flush that is held back.
 	 */
 	if (!ep->parked && (ep->slow & KDAPL_EP_SOLICITED) && !ep->hold)
 		ep->parked_fired = atomic_read(&ep->recv_evd->nfired);
@@ -188,7 +188,7 @@ static noinline void kdapl_done_slow(struct kdapl_ep *ep, struct kdapl_slot *slo
 	if (success && recv && (READ_ONCE(ep->slow) & KDAPL_EP_SOLICITED))
 		slot->ev.notify = false;
 	if (success && !recv && (slot->ev.flags & KDAPL_SLOT_SUPPRESS))
-		kdapl_pool_put(slot->pool, slot);
+		kdapl_pool_put(slot);
 	else if (!(READ_ONCE(ep->slow) & KDAPL_EP_PARK) || !kdapl_park(ep, &slot->ev, success))
 		kdapl_evd_queue(evd, &slot->ev, direct);
 	if (watch && !recv)
@@ -213,7 +213,7 @@ static noinline void kdapl_request_other(struct kdapl_ep *ep, struct kdapl_slot 
 	if (unlikely(wc->status != IB_WC_SUCCESS || READ_ONCE(ep->slow)))
 		kdapl_done_slow(ep, slot, wc, ep->request_evd, true);
 	else if (slot->ev.flags & KDAPL_SLOT_SUPPRESS)
-		kdapl_pool_put(&ep->sq.pool, slot);
+		kdapl_pool_put(slot);
 	else if (slot->ev.notify)
 		kdapl_evd_queue_success(ep->request_evd, &slot->ev);
 	else
@@ -382,13 +382,13 @@ static __always_inline struct hlist_node *kdapl_srq_find_ep(struct kdapl_srq *sr
 
 static struct kdapl_srq *kdapl_srq_of(const struct kdapl_slot *slot)
 {
-	return container_of(slot->pool, struct kdapl_srq, pool);
+	return container_of(kdapl_slot_head(slot)->pool, struct kdapl_srq, pool);
 }
 
 /* A slot that a resize has added */
 static struct kdapl_srq *kdapl_srq_of_more(const struct kdapl_slot *slot)
 {
-	return container_of(slot->pool, struct kdapl_srq_more, pool)->srq;
+	return container_of(kdapl_slot_head(slot)->pool, struct kdapl_srq_more, pool)->srq;
 }
 
 /*
@@ -488,7 +488,8 @@ static void kdapl_flush_pool(struct kdapl_ep *ep, const struct kdapl_pool *pool)
 
 	for (i = 0; i < pool->depth; i++) {
 		slot = kdapl_pool_slot(pool, i);
-		if (READ_ONCE(slot->ev.state) != KDAPL_SLOT_POSTED)
+		/* Pairs with kdapl_fill_recv(): the cookie of a receive that is being posted */
+		if (smp_load_acquire(&slot->ev.state) != KDAPL_SLOT_POSTED)
 			continue;
 		kdapl_flush_slot(ep, slot);
 		kdapl_evd_queue(kdapl_ep_evd_of(ep, &slot->ev), &slot->ev, false);

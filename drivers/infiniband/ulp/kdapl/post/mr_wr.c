@@ -62,7 +62,8 @@ struct kdapl_slot *kdapl_mr_wr_begin(struct kdapl_ep *ep, DAT_DTOS op, u64 cooki
 	slot->cqe.done = done;
 	slot->rdma.wr.next = NULL;
 	slot->rdma.wr.num_sge = 0;
-	kdapl_request_no_sge(slot);
+	/* irdma reads the first entry even if num_sge is 0 */
+	slot->sge = (struct ib_sge){ };
 	slot->rdma.wr.send_flags = IB_SEND_SIGNALED;
 	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_POSTED);
 	return slot;
@@ -79,7 +80,7 @@ void kdapl_mr_wr_abort(struct kdapl_ep *ep, struct kdapl_slot *slot)
 {
 	lockdep_assert_held(&ep->sq.lock);
 	slot->cqe.done = kdapl_request_done;
-	kdapl_pool_put(&ep->sq.pool, slot);
+	kdapl_pool_put(slot);
 }
 
 /**

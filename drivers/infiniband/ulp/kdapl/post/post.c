@@ -14,12 +14,14 @@
  * in vector order (context, zone, privilege, range); total length; local against
  * remote length; a free slot; the verbs layer.
  *
- * Each call has three fast paths: for one segment without flags, for a vector without
- * flags, and for one segment whose completion is suppressed. They make the checks in the
- * cheapest order. If any check fails, they undo their work, and the slow path repeats the
- * checks in the documented order and returns the reason (post_slow.c). Only the first of them is
- * inlined: it has a single call, that of the verbs layer, so it needs few registers that
- * survive calls.
+ * Each call has fast paths: for one segment and for a vector, without flags, and with a
+ * completion that is suppressed. They make the checks in the cheapest order. If any check
+ * fails, the slow path repeats them in the documented order and returns the reason
+ * (post_slow.c). Only the first of them is inlined: it has a single call, that of the verbs
+ * layer, so it needs few registers that survive calls.
+ *
+ * A slot is taken when all checks have succeeded, so a bad post never takes a place. A vector is
+ * translated into a work request on the stack, which the driver copies.
  *
  * The read section (kdapl_peek_lock()) lasts from the lookup of the handle to the
  * verbs call. No reference is counted, because teardown removes an object from the
@@ -28,8 +30,8 @@
  * A signalled request takes no lock, so interrupts may stay on. The order of requests that
  * different CPUs post does not matter, except for one rule: the completion of a
  * signalled request also completes the unsignalled requests queued before it. run.h
- * describes how a signalled request finds out which they are. Unsignalled requests, and
- * the slow path, hold the lock of the request queue.
+ * describes how a signalled request finds out which they are. Unsignalled requests, and the one
+ * that takes the last slot, hold the lock of the request queue.
  */
 #include <linux/export.h>
 #include "request.h"
@@ -37,10 +39,9 @@
 #include "segment.h"
 #include "base/trace.h"
 
-/* Fills in everything except the segments. Adjacent constants become one store */
-static __always_inline void kdapl_fill_fast(struct kdapl_slot *slot, DAT_DTOS op, u32 n,
-					    u32 length, const DAT_RMR_TRIPLET *remote, u64 cookie,
-					    u32 run_end, bool signalled)
+/* Fills in the slot, except the work request. Adjacent constants become one store */
+static __always_inline void kdapl_fill_slot(struct kdapl_slot *slot, DAT_DTOS op, u32 length,
+					    u64 cookie, u32 run_end, bool signalled)
 {
 	slot->ev.kind = KDAPL_EV_DTO;
 	slot->ev.notify = true;
@@ -52,13 +53,27 @@ static __always_inline void kdapl_fill_fast(struct kdapl_slot *slot, DAT_DTOS op
 	slot->dto.length = length;
 	slot->dto.op = op;
 	slot->dto.key = 0;
-	slot->rdma.wr.num_sge = n;
-	slot->rdma.wr.opcode = kdapl_opcode(op);
-	slot->rdma.wr.send_flags = signalled ? IB_SEND_SIGNALED : 0;
+}
+
+/* Fills in the work request, except its segments */
+static __always_inline void kdapl_fill_wr(struct ib_rdma_wr *rdma, DAT_DTOS op, u32 n,
+					  const DAT_RMR_TRIPLET *remote, bool signalled)
+{
+	rdma->wr.num_sge = n;
+	rdma->wr.opcode = kdapl_opcode(op);
+	rdma->wr.send_flags = signalled ? IB_SEND_SIGNALED : 0;
 	if (op != DAT_DTO_SEND) {
-		slot->rdma.remote_addr = READ_ONCE(remote->virtual_address);
-		slot->rdma.rkey = READ_ONCE(remote->rmr_context);
+		rdma->remote_addr = READ_ONCE(remote->virtual_address);
+		rdma->rkey = READ_ONCE(remote->rmr_context);
 	}
+}
+
+/* The rest of a work request on the stack; a slot has it from the beginning */
+static __always_inline void kdapl_fill_vector(struct kdapl_vector *v, struct kdapl_slot *slot)
+{
+	v->rdma.wr.next = NULL;
+	v->rdma.wr.wr_cqe = &slot->cqe;
+	v->rdma.wr.sg_list = v->sge;
 }
 
 /* Does the length, which is not 0, fit the limits of the EP and the remote memory? */
@@ -106,30 +121,20 @@ static __cold noinline DAT_RETURN kdapl_refused_fast(struct kdapl_slot *slot, in
 	return ret;
 }
 
-/* Posts a signalled request that is filled in */
-static __always_inline DAT_RETURN kdapl_submit_fast(struct kdapl_ep *ep, struct ib_qp *qp,
-						    struct kdapl_slot *slot)
-{
-	int err = kdapl_verbs_send(qp, &slot->rdma.wr, &ep->sq);
-
-	if (unlikely(err))
-		return kdapl_refused_fast(slot, err);
-	kdapl_run_restart(&ep->sq);
-	return DAT_SUCCESS;
-}
-
 /*
  * The fast path of one segment, from step 3 on. The segment stays in registers until there is
- * a slot. Returns false if the request needs another path.
+ * a slot. @inv: a send with the key to invalidate, or NULL. Returns false if the request needs
+ * another path.
  */
 static __always_inline bool kdapl_post_one(struct kdapl_ep *ep, DAT_DTOS op,
 					   const DAT_LMR_TRIPLET *iov,
 					   const DAT_RMR_TRIPLET *remote, u64 cookie,
-					   DAT_RETURN *ret)
+					   const DAT_RMR_CONTEXT *inv, DAT_RETURN *ret)
 {
 	struct kdapl_slot *slot;
 	struct ib_sge sge;
 	struct ib_qp *qp;
+	int err;
 
 	if (unlikely(!kdapl_is_fast(ep, op, iov, remote)))
 		return false;
@@ -143,10 +148,31 @@ static __always_inline bool kdapl_post_one(struct kdapl_ep *ep, DAT_DTOS op,
 		return false;
 	if (unlikely(!kdapl_pool_take_spare(&ep->sq.pool, &slot)))
 		return false;
-	kdapl_sge_store(&slot->sge[0], &sge);
-	kdapl_fill_fast(slot, op, 1, sge.length, remote, cookie, kdapl_run_end(&ep->sq), true);
-	*ret = kdapl_submit_fast(ep, qp, slot);
+	kdapl_sge_store(&slot->sge, &sge);
+	kdapl_fill_slot(slot, op, sge.length, cookie, kdapl_run_end(&ep->sq), true);
+	kdapl_fill_wr(&slot->rdma, op, 1, remote, true);
+	if (inv) {
+		slot->rdma.wr.opcode = IB_WR_SEND_WITH_INV;
+		slot->rdma.wr.ex.invalidate_rkey = *inv;
+	}
+	err = kdapl_verbs_send(qp, &slot->rdma.wr, &ep->sq);
+	*ret = likely(!err) ? DAT_SUCCESS : kdapl_refused_fast(slot, err);
 	return true;
+}
+
+/* Checks and translates a vector; the total length, or 0 if the request needs another path */
+static __always_inline u64 kdapl_translate(const struct kdapl_ep *ep, DAT_DTOS op, u32 n,
+					   const DAT_LMR_TRIPLET *iov,
+					   const DAT_RMR_TRIPLET *remote, struct ib_sge *sge)
+{
+	u64 length;
+
+	/* 0 takes the slow path; a negative count is a very large number here */
+	if (unlikely(!n || n > kdapl_request_limit(ep, op)))
+		return 0;
+	length = kdapl_segments_fast(iov, n, kdapl_local_need(ep, op), kdapl_local_privilege(op),
+				     sge);
+	return likely(length && kdapl_length_is_fast(ep, op, length, remote)) ? length : 0;
 }
 
 /* The fast path of a vector */
@@ -155,59 +181,55 @@ static __always_inline bool kdapl_post_vector(struct kdapl_ep *ep, DAT_DTOS op, 
 					      const DAT_RMR_TRIPLET *remote, u64 cookie,
 					      DAT_RETURN *ret)
 {
-	struct kdapl_pool *pool = &ep->sq.pool;
 	struct kdapl_slot *slot;
+	struct kdapl_vector v;
 	struct ib_qp *qp;
 	u64 length;
+	int err;
 
 	if (unlikely(!kdapl_is_fast(ep, op, iov, remote)))
-		return false;
-	/* 0 takes the slow path; a negative count is a very large number here */
-	if (unlikely(!n || n > kdapl_request_limit(ep, op)))
 		return false;
 	qp = kdapl_dereference(ep->qp);
 	if (unlikely(!qp))
 		return false;
-	if (unlikely(!kdapl_pool_take_spare(pool, &slot)))
+	length = kdapl_translate(ep, op, n, iov, remote, v.sge);
+	if (unlikely(!length || !kdapl_pool_take_spare(&ep->sq.pool, &slot)))
 		return false;
-	length = kdapl_segments_fast(iov, n, kdapl_local_need(ep, op), kdapl_local_privilege(op),
-				     slot->sge);
-	if (unlikely(!length || !kdapl_length_is_fast(ep, op, length, remote))) {
-		kdapl_pool_put(pool, slot);
-		return false;
-	}
-	kdapl_fill_fast(slot, op, n, length, remote, cookie, kdapl_run_end(&ep->sq), true);
-	*ret = kdapl_submit_fast(ep, qp, slot);
+	kdapl_fill_slot(slot, op, length, cookie, kdapl_run_end(&ep->sq), true);
+	kdapl_fill_wr(&v.rdma, op, n, remote, true);
+	kdapl_fill_vector(&v, slot);
+	err = kdapl_verbs_send(qp, &v.rdma.wr, &ep->sq);
+	*ret = likely(!err) ? DAT_SUCCESS : kdapl_refused_fast(slot, err);
 	return true;
 }
 
-/* The part of kdapl_post_suppressed() under the lock */
-static __always_inline bool kdapl_submit_suppressed(struct kdapl_ep *ep, DAT_DTOS op,
-						    const DAT_LMR_TRIPLET *iov,
+/* The part of a suppressed request under the lock. @rdma: on the stack, or NULL: in the slot */
+static __always_inline bool kdapl_submit_suppressed(struct kdapl_ep *ep, DAT_DTOS op, u32 n,
 						    const DAT_RMR_TRIPLET *remote, u64 cookie,
-						    DAT_RETURN *ret)
+						    u32 length, const struct ib_sge *sge,
+						    struct kdapl_vector *v, DAT_RETURN *ret)
 {
 	struct ib_qp *qp = kdapl_dereference(ep->qp);
 	struct kdapl_sq *sq = &ep->sq;
 	struct kdapl_slot *slot;
-	struct ib_sge sge;
+	struct ib_rdma_wr *rdma;
 	int err;
 
 	lockdep_assert_held(&sq->lock);
-	if (unlikely(!qp))
-		return false;
-	if (unlikely(!kdapl_segment_fill(iov, kdapl_local_need(ep, op), kdapl_local_privilege(op),
-					 &sge)))
-		return false;
-	if (unlikely(!kdapl_length_is_fast(ep, op, sge.length, remote)))
-		return false;
 	/* The slow path posts a request that must be signalled, and takes the last slot */
-	if (unlikely(kdapl_run_is_full(sq) || !kdapl_pool_take_spare(&sq->pool, &slot)))
+	if (unlikely(!qp || kdapl_run_is_full(sq) || !kdapl_pool_take_spare(&sq->pool, &slot)))
 		return false;
-	kdapl_sge_store(&slot->sge[0], &sge);
-	kdapl_fill_fast(slot, op, 1, sge.length, remote, cookie, sq->run_tail, false);
+	kdapl_fill_slot(slot, op, length, cookie, sq->run_tail, false);
+	if (v) {
+		rdma = &v->rdma;
+		kdapl_fill_vector(v, slot);
+	} else {
+		rdma = &slot->rdma;
+		kdapl_sge_store(&slot->sge, sge);
+	}
+	kdapl_fill_wr(rdma, op, n, remote, false);
 	kdapl_run_enter(sq, slot);
-	err = kdapl_verbs_send(qp, &slot->rdma.wr, sq);
+	err = kdapl_verbs_send(qp, &rdma->wr, sq);
 	if (unlikely(err)) {
 		*ret = kdapl_refused_fast(slot, err);
 		return true;
@@ -223,13 +245,41 @@ static __always_inline bool kdapl_post_suppressed(struct kdapl_ep *ep, DAT_DTOS 
 						  const DAT_RMR_TRIPLET *remote, u64 cookie,
 						  DAT_RETURN *ret)
 {
+	struct ib_sge sge;
 	unsigned long irq;
 	bool posted;
 
 	if (unlikely(!kdapl_is_fast(ep, op, iov, remote)))
 		return false;
+	if (unlikely(!kdapl_segment_fill(iov, kdapl_local_need(ep, op), kdapl_local_privilege(op),
+					 &sge)))
+		return false;
+	if (unlikely(!kdapl_length_is_fast(ep, op, sge.length, remote)))
+		return false;
 	spin_lock_irqsave(&ep->sq.lock, irq);
-	posted = kdapl_submit_suppressed(ep, op, iov, remote, cookie, ret);
+	posted = kdapl_submit_suppressed(ep, op, 1, remote, cookie, sge.length, &sge, NULL, ret);
+	spin_unlock_irqrestore(&ep->sq.lock, irq);
+	return posted;
+}
+
+/* The same for a vector */
+static __always_inline bool kdapl_post_suppressed_vector(struct kdapl_ep *ep, DAT_DTOS op, u32 n,
+							 const DAT_LMR_TRIPLET *iov,
+							 const DAT_RMR_TRIPLET *remote, u64 cookie,
+							 DAT_RETURN *ret)
+{
+	struct kdapl_vector v;
+	unsigned long irq;
+	bool posted;
+	u64 length;
+
+	if (unlikely(!kdapl_is_fast(ep, op, iov, remote)))
+		return false;
+	length = kdapl_translate(ep, op, n, iov, remote, v.sge);
+	if (unlikely(!length))
+		return false;
+	spin_lock_irqsave(&ep->sq.lock, irq);
+	posted = kdapl_submit_suppressed(ep, op, n, remote, cookie, length, NULL, &v, ret);
 	spin_unlock_irqrestore(&ep->sq.lock, irq);
 	return posted;
 }
@@ -248,8 +298,9 @@ static __always_inline DAT_RETURN kdapl_post_rest(struct kdapl_ep *ep, DAT_DTOS 
 	if (!flags) {
 		if (likely(kdapl_post_vector(ep, op, n, iov, remote, cookie, &ret)))
 			return ret;
-	} else if (n == 1 && flags == DAT_COMPLETION_SUPPRESS_FLAG) {
-		if (likely(kdapl_post_suppressed(ep, op, iov, remote, cookie, &ret)))
+	} else if (flags == DAT_COMPLETION_SUPPRESS_FLAG) {
+		if (n == 1 ? kdapl_post_suppressed(ep, op, iov, remote, cookie, &ret) :
+			     kdapl_post_suppressed_vector(ep, op, n, iov, remote, cookie, &ret))
 			return ret;
 	}
 	return kdapl_post_slow(ep, op, n, iov, remote, cookie, flags);
@@ -275,6 +326,23 @@ static noinline DAT_RETURN kdapl_read_rest(struct kdapl_ep *ep, DAT_COUNT n,
 	return kdapl_post_rest(ep, DAT_DTO_RDMA_READ, n, iov, remote, cookie, flags);
 }
 
+static noinline DAT_RETURN kdapl_send_inv_rest(struct kdapl_ep *ep, DAT_COUNT n,
+					       const DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags,
+					       DAT_BOOLEAN inv, DAT_RMR_CONTEXT key)
+{
+	const struct kdapl_request r = {
+		.op = DAT_DTO_SEND,
+		.n = n,
+		.iov = iov,
+		.cookie = cookie,
+		.flags = flags,
+		.inv = inv,
+		.key = key,
+	};
+
+	return kdapl_post_any(ep, &r);
+}
+
 /* A complete posting call; @op is a constant in each caller */
 static __always_inline DAT_RETURN kdapl_post_request(DAT_EP_HANDLE ep_handle, DAT_DTOS op,
 						     DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
@@ -292,7 +360,7 @@ static __always_inline DAT_RETURN kdapl_post_request(DAT_EP_HANDLE ep_handle, DA
 	}
 	ep = to_kdapl_ep(obj);
 	if (unlikely(((u32)n - 1) | flags) ||
-	    unlikely(!kdapl_post_one(ep, op, iov, remote, cookie.as_64, &ret))) {
+	    unlikely(!kdapl_post_one(ep, op, iov, remote, cookie.as_64, NULL, &ret))) {
 		if (op == DAT_DTO_SEND)
 			ret = kdapl_send_rest(ep, n, iov, cookie.as_64, flags);
 		else if (op == DAT_DTO_RDMA_WRITE)
@@ -370,23 +438,21 @@ DAT_RETURN dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT n
 					    DAT_BOOLEAN invalidate_flag,
 					    DAT_RMR_CONTEXT rmr_context)
 {
-	struct kdapl_request r = {
-		.op = DAT_DTO_SEND,
-		.n = num_segments,
-		.iov = local_iov,
-		.cookie = user_cookie.as_64,
-		.flags = completion_flags,
-		.inv = invalidate_flag,
-		.key = rmr_context,
-	};
 	struct kdapl_obj *obj;
+	struct kdapl_ep *ep;
 	DAT_RETURN ret;
 
 	kdapl_peek_lock();
-	if (likely(kdapl_obj_find(ep_handle, &obj)))
-		ret = kdapl_post_any(to_kdapl_ep(obj), &r);
-	else
-		ret = KDAPL_BAD_HANDLE(EP);
+	if (unlikely(!kdapl_obj_find(ep_handle, &obj))) {
+		kdapl_peek_unlock();
+		return KDAPL_BAD_HANDLE(EP);
+	}
+	ep = to_kdapl_ep(obj);
+	if (unlikely((num_segments ^ 1) | completion_flags | (invalidate_flag ^ DAT_TRUE)) ||
+	    unlikely(!kdapl_post_one(ep, DAT_DTO_SEND, local_iov, NULL, user_cookie.as_64,
+				     &rmr_context, &ret)))
+		ret = kdapl_send_inv_rest(ep, num_segments, local_iov, user_cookie.as_64,
+					  completion_flags, invalidate_flag, rmr_context);
 	kdapl_peek_unlock();
 	return ret;
 }

@@ -23,22 +23,25 @@ struct kdapl_receive {
 	u32 flags;
 };
 
+/* A work request with any number of segments, on the stack of the post */
+struct kdapl_recv_vector {
+	struct ib_recv_wr recv;
+	struct ib_sge sge[KDAPL_MAX_IOV];
+};
+
 /* Undoes a receive that the verbs layer has refused */
 static __cold noinline DAT_RETURN kdapl_recv_undo(struct kdapl_slot *slot, int err,
 						  enum dat_return_subtype full)
 {
-	kdapl_pool_put(slot->pool, slot);
+	kdapl_pool_put(slot);
 	return err == -ENOMEM ? DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, full) :
 				KDAPL_ERROR(INTERNAL_ERROR);
 }
 
 /* Out of line, so that it costs the fast path no registers. The slot may be free by now */
-static __cold noinline void kdapl_trace_recv(const struct kdapl_obj *obj,
-					     const struct kdapl_pool *pool, u32 off, u32 n,
-					     u32 flags)
+static __cold noinline void kdapl_trace_recv(const struct kdapl_obj *obj, u32 idx, u32 n, u32 flags)
 {
-	trace_kdapl_post(kdapl_obj_id(obj), DAT_DTO_RECEIVE, pool->first + off / pool->stride, n, 0,
-			 flags);
+	trace_kdapl_post(kdapl_obj_id(obj), DAT_DTO_RECEIVE, idx, n, 0, flags);
 }
 
 /*
@@ -47,57 +50,46 @@ static __cold noinline void kdapl_trace_recv(const struct kdapl_obj *obj,
  * as available, and dat_srq_free() returns them (Q-17).
  */
 static __cold noinline DAT_RETURN kdapl_srq_refused(const struct kdapl_srq *srq,
-						    struct kdapl_slot *slot, int err)
+						    struct kdapl_slot *slot, u32 n, int err)
 {
 	if (READ_ONCE(srq->state) != DAT_SRQ_STATE_ERROR)
 		return kdapl_recv_undo(slot, err, DAT_RESOURCE_SRQ);
 	if (trace_kdapl_post_enabled())
-		kdapl_trace_recv(&srq->obj, slot->pool, (u32)slot->word, slot->recv.num_sge, 0);
+		kdapl_trace_recv(&srq->obj, kdapl_slot_idx(slot), n, 0);
 	return DAT_SUCCESS;
 }
 
 /* ---- slow path --------------------------------------------------------- */
 
-/* Step 7; without @slot it only checks */
+/* Steps 7 and 8 of a receive: checks and translates the segments */
 static DAT_RETURN kdapl_check_segments(const struct kdapl_receive *r, u32 need,
-				       struct kdapl_slot *slot, struct kdapl_segments *segs)
+				       struct kdapl_recv_vector *v)
 {
 	u32 privilege = DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+	struct kdapl_segments segs;
 	DAT_RETURN ret;
 
-	if (slot) {
-		*segs = kdapl_segments_fill(r->iov, r->n, need, privilege, slot->recv_sge);
-		if (likely(segs->num_sge >= 0))
-			return DAT_SUCCESS;
+	segs = kdapl_segments_fill(r->iov, r->n, need, privilege, v->sge);
+	if (unlikely(segs.num_sge < 0)) {
+		ret = kdapl_segments_reason(r->iov, r->n, need, privilege, &segs.total);
+		/* The Consumer changed the vector meanwhile: it was bad when it was translated */
+		return ret ?: KDAPL_BAD_ARG(3);
 	}
-	ret = kdapl_segments_reason(r->iov, r->n, need, privilege, &segs->total);
-	/* The Consumer changed the vector meanwhile: it was bad when it was filled in */
-	return slot && ret == DAT_SUCCESS ? KDAPL_BAD_ARG(3) : ret;
+	/* The only limit of the size of a receive is that the sum fits in 32 bits (G-19) */
+	if (segs.total > U32_MAX)
+		return KDAPL_BAD_ARG(2);
+	v->recv = (struct ib_recv_wr){ .sg_list = v->sge, .num_sge = segs.num_sge };
+	/* irdma reads the first entry even if num_sge is 0 */
+	if (!segs.num_sge)
+		v->sge[0] = (struct ib_sge){ };
+	return DAT_SUCCESS;
 }
 
-/*
- * Steps 7 to 10 of a receive. @slot is NULL if none is free. Returns the slot, filled
- * in, or NULL with the reason in @ret
- */
-static struct kdapl_slot *kdapl_fill_recv(struct kdapl_slot *slot, u32 need,
-					  const struct kdapl_receive *r, bool notify,
-					  DAT_RETURN *ret)
+/* Fills in the slot of a receive */
+static void kdapl_fill_recv(struct kdapl_slot *slot, const struct kdapl_receive *r, bool notify,
+			    struct kdapl_recv_vector *v)
 {
-	struct kdapl_segments segs;
-
-	*ret = kdapl_check_segments(r, need, slot, &segs);
-	/* The only limit of the size of a receive is that the sum fits in 32 bits (G-19) */
-	if (*ret == DAT_SUCCESS && segs.total > U32_MAX)
-		*ret = KDAPL_BAD_ARG(2);
-	if (unlikely(*ret != DAT_SUCCESS)) {
-		if (slot)
-			kdapl_pool_put(slot->pool, slot);
-		return NULL;
-	}
-	if (unlikely(!slot)) {
-		*ret = KDAPL_NO_RESOURCE(MEMORY);
-		return NULL;
-	}
+	v->recv.wr_cqe = &slot->cqe;
 	slot->dto.cookie = r->cookie;
 	slot->ev.flags = KDAPL_SLOT_RECV;
 	slot->ev.kind = KDAPL_EV_DTO;
@@ -105,11 +97,8 @@ static struct kdapl_slot *kdapl_fill_recv(struct kdapl_slot *slot, u32 need,
 	slot->dto.key = 0;
 	slot->dto.status = DAT_DTO_SUCCESS;
 	slot->ev.notify = notify;
-	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_POSTED);
-	slot->recv.num_sge = segs.num_sge;
-	if (!segs.num_sge)
-		kdapl_recv_no_sge(slot);
-	return slot;
+	/* Pairs with kdapl_flush_pool(), which may complete a receive that finds no QP */
+	smp_store_release(&slot->ev.state, KDAPL_SLOT_POSTED);
 }
 
 /* Why an EP accepts no receives: it uses an SRQ, or is not configured */
@@ -139,31 +128,32 @@ static DAT_RETURN kdapl_check_recv(const struct kdapl_ep *ep, const struct kdapl
 /* Any receive on an EP, if @ep is one. Inside the read section */
 static DAT_RETURN kdapl_recv_any(struct kdapl_ep *ep, const struct kdapl_receive *r)
 {
+	struct kdapl_recv_vector v;
 	struct kdapl_slot *slot;
 	struct ib_qp *qp;
 	DAT_RETURN ret;
-	u32 off;
+	u32 idx;
 	int err;
 
-	ret = kdapl_check_recv(ep, r);
+	ret = kdapl_check_recv(ep, r) ?: kdapl_check_segments(r, ep->need_write, &v);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	slot = kdapl_fill_recv(kdapl_pool_get(&ep->rq), ep->need_write, r,
-			       !(r->flags & DAT_COMPLETION_UNSIGNALLED_FLAG) &&
-			       !(READ_ONCE(ep->slow) & KDAPL_EP_SOLICITED), &ret);
+	slot = kdapl_pool_get(&ep->rq);
 	if (unlikely(!slot))
-		return ret;
+		return KDAPL_NO_RESOURCE(MEMORY);
+	kdapl_fill_recv(slot, r, !(r->flags & DAT_COMPLETION_UNSIGNALLED_FLAG) &&
+				 !(READ_ONCE(ep->slow) & KDAPL_EP_SOLICITED), &v);
 	qp = kdapl_dereference(ep->qp);
 	if (unlikely(!qp)) {
 		kdapl_flush_in_software(ep, slot);
 		return DAT_SUCCESS;
 	}
-	off = (u32)slot->word;
-	err = ib_post_recv(qp, &slot->recv, NULL);
+	idx = kdapl_slot_idx(slot);
+	err = ib_post_recv(qp, &v.recv, NULL);
 	if (unlikely(err))
 		return kdapl_recv_undo(slot, err, DAT_RESOURCE_TEP);
 	if (trace_kdapl_post_enabled())
-		kdapl_trace_recv(&ep->obj, &ep->rq, off, r->n, r->flags);
+		kdapl_trace_recv(&ep->obj, idx, r->n, r->flags);
 	/* A CQ in solicited-wait mode does not announce flushed receives (G-33) */
 	if (unlikely(READ_ONCE(ep->state) == DAT_EP_STATE_DISCONNECTED))
 		kdapl_ep_flush_soon(ep);
@@ -185,11 +175,11 @@ static struct kdapl_slot *kdapl_srq_slot(struct kdapl_srq *srq)
 /* Any receive on an SRQ, if @srq is one. Inside the read section */
 static DAT_RETURN kdapl_srq_recv_any(struct kdapl_srq *srq, const struct kdapl_receive *r)
 {
-	struct kdapl_pool *pool;
+	struct kdapl_recv_vector v;
 	struct kdapl_slot *slot;
 	struct ib_srq *ibsrq;
 	DAT_RETURN ret;
-	u32 off;
+	u32 idx;
 	int err;
 
 	if (kdapl_handle_type(srq->obj.handle) != DAT_HANDLE_TYPE_SRQ)
@@ -198,20 +188,23 @@ static DAT_RETURN kdapl_srq_recv_any(struct kdapl_srq *srq, const struct kdapl_r
 		return KDAPL_BAD_ARG(2);
 	if (r->n && !r->iov)
 		return KDAPL_BAD_ARG(3);
-	slot = kdapl_fill_recv(kdapl_srq_slot(srq), srq->need_write, r, true, &ret);
-	if (unlikely(!slot))
+	ret = kdapl_check_segments(r, srq->need_write, &v);
+	if (ret != DAT_SUCCESS)
 		return ret;
+	slot = kdapl_srq_slot(srq);
+	if (unlikely(!slot))
+		return KDAPL_NO_RESOURCE(MEMORY);
+	kdapl_fill_recv(slot, r, true, &v);
 	ibsrq = kdapl_dereference(srq->srq);
 	if (unlikely(!ibsrq))
 		/* The device is gone: no EP uses the buffer, dat_srq_free() returns it */
 		return DAT_SUCCESS;
-	pool = slot->pool;
-	off = (u32)slot->word;
-	err = ib_post_srq_recv(ibsrq, &slot->recv, NULL);
+	idx = kdapl_slot_idx(slot);
+	err = ib_post_srq_recv(ibsrq, &v.recv, NULL);
 	if (unlikely(err))
-		return kdapl_srq_refused(srq, slot, err);
+		return kdapl_srq_refused(srq, slot, r->n, err);
 	if (trace_kdapl_post_enabled())
-		kdapl_trace_recv(&srq->obj, pool, off, r->n, 0);
+		kdapl_trace_recv(&srq->obj, idx, r->n, 0);
 	return DAT_SUCCESS;
 }
 
@@ -252,17 +245,17 @@ static __cold noinline DAT_RETURN kdapl_recv_refused_fast(const struct kdapl_ep 
 }
 
 static __cold noinline DAT_RETURN kdapl_srq_refused_fast(const struct kdapl_srq *srq,
-							 struct kdapl_slot *slot, int err)
+							 struct kdapl_slot *slot, u32 n, int err)
 {
-	DAT_RETURN ret = kdapl_srq_refused(srq, slot, err);
+	DAT_RETURN ret = kdapl_srq_refused(srq, slot, n, err);
 
 	if (ret != DAT_SUCCESS)
 		trace_kdapl_post_reject(kdapl_obj_id(&srq->obj), DAT_DTO_RECEIVE, ret);
 	return ret;
 }
 
-/* Fills in everything except the segments. Adjacent constants become one store */
-static __always_inline void kdapl_recv_fill(struct kdapl_slot *slot, u32 n, u64 cookie)
+/* Fills in the slot, except the work request. Adjacent constants become one store */
+static __always_inline void kdapl_recv_fill(struct kdapl_slot *slot, u64 cookie)
 {
 	slot->ev.kind = KDAPL_EV_DTO;
 	slot->ev.notify = true;
@@ -272,7 +265,6 @@ static __always_inline void kdapl_recv_fill(struct kdapl_slot *slot, u32 n, u64 
 	slot->dto.status = DAT_DTO_SUCCESS;
 	slot->dto.op = DAT_DTO_RECEIVE;
 	slot->dto.key = 0;
-	slot->recv.num_sge = n;
 }
 
 /*
@@ -292,16 +284,17 @@ static __always_inline bool kdapl_recv_one(struct kdapl_pool *pool, u32 need,
 		return false;
 	if (unlikely(!kdapl_pool_take(pool, &slot)))
 		return false;
-	kdapl_sge_store(&slot->recv_sge[0], &sge);
-	kdapl_recv_fill(slot, 1, cookie);
+	kdapl_sge_store(&slot->recv_sge, &sge);
+	kdapl_recv_fill(slot, cookie);
+	slot->recv.num_sge = 1;
 	*out = slot;
 	return true;
 }
 
-/* The same for a vector, without an upper limit of @n */
+/* The same for a vector, whose work request is on the stack. There is no upper limit of @n */
 static __always_inline bool kdapl_recv_vector(struct kdapl_pool *pool, u32 need, u32 n,
 					      const DAT_LMR_TRIPLET *iov, u64 cookie,
-					      struct kdapl_slot **out)
+					      struct kdapl_recv_vector *v, struct kdapl_slot **out)
 {
 	struct kdapl_slot *slot;
 	u64 length;
@@ -309,15 +302,17 @@ static __always_inline bool kdapl_recv_vector(struct kdapl_pool *pool, u32 need,
 	/* 0 takes the slow path */
 	if (unlikely(!n || !iov))
 		return false;
+	length = kdapl_segments_fast(iov, n, need, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, v->sge);
+	/* The only limit is that the sum fits in 32 bits (G-19) */
+	if (unlikely(!length || length > U32_MAX))
+		return false;
 	if (unlikely(!kdapl_pool_take(pool, &slot)))
 		return false;
-	length = kdapl_segments_fast(iov, n, need, DAT_MEM_PRIV_LOCAL_WRITE_FLAG, slot->recv_sge);
-	/* The only limit is that the sum fits in 32 bits (G-19) */
-	if (unlikely(!length || length > U32_MAX)) {
-		kdapl_pool_put(pool, slot);
-		return false;
-	}
-	kdapl_recv_fill(slot, n, cookie);
+	kdapl_recv_fill(slot, cookie);
+	v->recv.next = NULL;
+	v->recv.wr_cqe = &slot->cqe;
+	v->recv.sg_list = v->sge;
+	v->recv.num_sge = n;
 	*out = slot;
 	return true;
 }
@@ -332,9 +327,10 @@ static __always_inline bool kdapl_recv_is_fast(const struct kdapl_obj *obj, u8 f
 }
 
 static __always_inline DAT_RETURN kdapl_recv_submit(struct kdapl_ep *ep, struct ib_qp *qp,
-						    struct kdapl_slot *slot)
+						    struct kdapl_slot *slot,
+						    const struct ib_recv_wr *wr)
 {
-	int err = qp->device->ops.post_recv(qp, &slot->recv, &ep->bad_recv);
+	int err = qp->device->ops.post_recv(qp, wr, &ep->bad_recv);
 
 	if (unlikely(err))
 		return kdapl_recv_refused_fast(ep, slot, err);
@@ -342,12 +338,13 @@ static __always_inline DAT_RETURN kdapl_recv_submit(struct kdapl_ep *ep, struct 
 }
 
 static __always_inline DAT_RETURN kdapl_srq_submit(struct kdapl_srq *srq, struct ib_srq *ibsrq,
-						   struct kdapl_slot *slot)
+						   struct kdapl_slot *slot,
+						   const struct ib_recv_wr *wr)
 {
-	int err = ibsrq->device->ops.post_srq_recv(ibsrq, &slot->recv, &srq->bad_recv);
+	int err = ibsrq->device->ops.post_srq_recv(ibsrq, wr, &srq->bad_recv);
 
 	if (unlikely(err))
-		return kdapl_srq_refused_fast(srq, slot, err);
+		return kdapl_srq_refused_fast(srq, slot, wr->num_sge, err);
 	return DAT_SUCCESS;
 }
 
@@ -355,14 +352,16 @@ static __always_inline DAT_RETURN kdapl_srq_submit(struct kdapl_srq *srq, struct
 static noinline DAT_RETURN kdapl_recv_rest(struct kdapl_ep *ep, DAT_COUNT n,
 					   const DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags)
 {
+	struct kdapl_recv_vector v;
 	struct kdapl_slot *slot;
 	struct ib_qp *qp;
 
 	if (!flags && kdapl_recv_is_fast(&ep->obj, BIT(DAT_DTO_RECEIVE)) &&
 	    (u32)n <= ep->max_recv_iov) {
 		qp = kdapl_dereference(ep->qp);
-		if (likely(qp && kdapl_recv_vector(&ep->rq, ep->need_write, n, iov, cookie, &slot)))
-			return kdapl_recv_submit(ep, qp, slot);
+		if (likely(qp && kdapl_recv_vector(&ep->rq, ep->need_write, n, iov, cookie, &v,
+						   &slot)))
+			return kdapl_recv_submit(ep, qp, slot, &v.recv);
 	}
 	return kdapl_recv_slow(ep, n, iov, cookie, flags);
 }
@@ -371,14 +370,15 @@ static noinline DAT_RETURN kdapl_recv_rest(struct kdapl_ep *ep, DAT_COUNT n,
 static noinline DAT_RETURN kdapl_srq_recv_rest(struct kdapl_srq *srq, DAT_COUNT n,
 					       const DAT_LMR_TRIPLET *iov, u64 cookie)
 {
+	struct kdapl_recv_vector v;
 	struct kdapl_slot *slot;
 	struct ib_srq *ibsrq;
 
 	if (kdapl_recv_is_fast(&srq->obj, KDAPL_FAST_SRQ) && (u32)n <= srq->max_iov) {
 		ibsrq = kdapl_dereference(srq->srq);
 		if (likely(ibsrq && kdapl_recv_vector(&srq->pool, srq->need_write, n, iov, cookie,
-						      &slot)))
-			return kdapl_srq_submit(srq, ibsrq, slot);
+						      &v, &slot)))
+			return kdapl_srq_submit(srq, ibsrq, slot, &v.recv);
 	}
 	return kdapl_srq_recv_slow(srq, n, iov, cookie);
 }
@@ -399,7 +399,7 @@ static __always_inline DAT_RETURN kdapl_post_recv(struct kdapl_ep *ep, DAT_COUNT
 		return kdapl_recv_rest(ep, n, iov, cookie, flags);
 	if (unlikely(!kdapl_recv_one(&ep->rq, ep->need_write, iov, cookie, &slot)))
 		return kdapl_recv_rest(ep, n, iov, cookie, flags);
-	return kdapl_recv_submit(ep, qp, slot);
+	return kdapl_recv_submit(ep, qp, slot, &slot->recv);
 }
 
 static __always_inline DAT_RETURN kdapl_post_srq_recv(struct kdapl_srq *srq, DAT_COUNT n,
@@ -415,7 +415,7 @@ static __always_inline DAT_RETURN kdapl_post_srq_recv(struct kdapl_srq *srq, DAT
 		return kdapl_srq_recv_rest(srq, n, iov, cookie);
 	if (unlikely(!kdapl_recv_one(&srq->pool, srq->need_write, iov, cookie, &slot)))
 		return kdapl_srq_recv_rest(srq, n, iov, cookie);
-	return kdapl_srq_submit(srq, ibsrq, slot);
+	return kdapl_srq_submit(srq, ibsrq, slot, &slot->recv);
 }
 
 /**

@@ -4,13 +4,9 @@
  *
  * Called by post.c for a request that its fast path does not handle, in any context,
  * inside the read section. It makes the checks in the documented order (post.c), and
- * decides alone why a request is refused. It holds the lock of the request queue from
- * the choice of the slot to the verbs call, because it also posts unsignalled requests
- * and takes the last slot (run.h).
- *
- * The slot is taken before the segments are checked, so that they are written to
- * their final place at once; it is returned if a segment is bad. If no slot is left,
- * the checks run without one, so that the return value does not depend on it.
+ * decides alone why a request is refused. A signalled request is posted without a lock if a
+ * spare slot is free. Otherwise the lock of the request queue is held from the choice of the
+ * slot to the verbs call, because the request may be unsignalled or take the last slot (run.h).
  */
 #include "request.h"
 #include "run.h"
@@ -29,7 +25,7 @@
  */
 DAT_RETURN __cold kdapl_request_refused(struct kdapl_slot *slot, int err)
 {
-	kdapl_pool_put(slot->pool, slot);
+	kdapl_pool_put(slot);
 	return err == -ENOMEM ? KDAPL_NO_RESOURCE(TEP) : KDAPL_ERROR(INTERNAL_ERROR);
 }
 
@@ -57,32 +53,30 @@ static DAT_RETURN kdapl_check_request(const struct kdapl_ep *ep, const struct kd
 	return DAT_SUCCESS;
 }
 
-/* Step 7; without @slot it only checks */
+/* Step 7: translates the segments */
 static DAT_RETURN kdapl_check_segments(const struct kdapl_ep *ep, const struct kdapl_request *r,
-				       struct kdapl_slot *slot, struct kdapl_segments *segs)
+				       struct ib_sge *sge, struct kdapl_segments *segs)
 {
 	u32 need = kdapl_local_need(ep, r->op);
 	u32 privilege = kdapl_local_privilege(r->op);
 	DAT_RETURN ret;
 
-	if (slot) {
-		*segs = kdapl_segments_fill(r->iov, r->n, need, privilege, slot->sge);
-		if (likely(segs->num_sge >= 0))
-			return DAT_SUCCESS;
-	}
+	*segs = kdapl_segments_fill(r->iov, r->n, need, privilege, sge);
+	if (likely(segs->num_sge >= 0))
+		return DAT_SUCCESS;
 	ret = kdapl_segments_reason(r->iov, r->n, need, privilege, &segs->total);
-	/* The Consumer changed the vector meanwhile: it was bad when it was filled in */
-	return slot && ret == DAT_SUCCESS ? KDAPL_BAD_ARG(3) : ret;
+	/* The Consumer changed the vector meanwhile: it was bad when it was translated */
+	return ret ?: KDAPL_BAD_ARG(3);
 }
 
-/* Steps 7 to 9. Fills in the segments of @slot, which may be NULL */
+/* Steps 7 to 9, and the EP's credits for reads */
 static DAT_RETURN kdapl_check_data(const struct kdapl_ep *ep, const struct kdapl_request *r,
-				   struct kdapl_slot *slot, struct kdapl_segments *segs)
+				   struct ib_sge *sge, struct kdapl_segments *segs)
 {
 	u32 remote_length = r->remote ? READ_ONCE(r->remote->segment_length) : 0;
 	DAT_RETURN ret;
 
-	ret = kdapl_check_segments(ep, r, slot, segs);
+	ret = kdapl_check_segments(ep, r, sge, segs);
 	if (unlikely(ret != DAT_SUCCESS))
 		return ret;
 	/* The limits have 32 bits, so a larger sum exceeds them, too */
@@ -90,22 +84,24 @@ static DAT_RETURN kdapl_check_data(const struct kdapl_ep *ep, const struct kdapl
 		return KDAPL_BAD_ARG(2);
 	if (r->op == DAT_DTO_RDMA_WRITE && segs->total > remote_length)
 		return KDAPL_ERROR(LENGTH_ERROR);
-	if (r->op == DAT_DTO_RDMA_READ && segs->total != remote_length) {
-		if (segs->total < remote_length)
-			return KDAPL_ERROR(LENGTH_ERROR);
-		if (slot)
-			kdapl_segments_trim(slot->sge, segs, remote_length);
-	}
-	return DAT_SUCCESS;
+	if (r->op != DAT_DTO_RDMA_READ)
+		return DAT_SUCCESS;
+	if (segs->total < remote_length)
+		return KDAPL_ERROR(LENGTH_ERROR);
+	if (segs->total != remote_length)
+		kdapl_segments_trim(sge, segs, remote_length);
+	return ep->max_reads_out ? DAT_SUCCESS : KDAPL_NO_RESOURCE(CREDITS);
 }
 
 /* Fills in all of a slot that differs between posts, except the work request */
 static void kdapl_request_fill_slot(const struct kdapl_request *r, struct kdapl_slot *slot,
-				    const struct kdapl_segments *segs)
+				    const struct kdapl_segments *segs, u32 run_end, bool signalled)
 {
 	slot->dto.cookie = r->cookie;
-	slot->ev.flags = r->flags & DAT_COMPLETION_SUPPRESS_FLAG ? KDAPL_SLOT_SUPPRESS : 0;
+	slot->ev.flags = (r->flags & DAT_COMPLETION_SUPPRESS_FLAG ? KDAPL_SLOT_SUPPRESS : 0) |
+			 (signalled ? KDAPL_SLOT_SIGNALLED : 0);
 	slot->ev.kind = KDAPL_EV_DTO;
+	slot->ev.run_end = run_end;
 	slot->dto.op = r->op;
 	slot->dto.status = DAT_DTO_SUCCESS;
 	slot->ev.notify = !(r->flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
@@ -114,85 +110,112 @@ static void kdapl_request_fill_slot(const struct kdapl_request *r, struct kdapl_
 	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_POSTED);
 }
 
-static void kdapl_request_fill_wr(const struct kdapl_request *r, struct kdapl_slot *slot,
-				  const struct kdapl_segments *segs, u32 send_flags)
+/* Fills in the work request, except the segments and the callback */
+static void kdapl_request_fill_wr(const struct kdapl_request *r, struct kdapl_vector *v,
+				  u32 num_sge)
 {
-	struct ib_rdma_wr *rdma = &slot->rdma;
+	struct ib_rdma_wr *rdma = &v->rdma;
 
-	rdma->wr.num_sge = segs->num_sge;
-	if (!segs->num_sge)
-		kdapl_request_no_sge(slot);
-	rdma->wr.opcode = kdapl_opcode(r->op);
+	*rdma = (struct ib_rdma_wr){
+		.wr.sg_list = v->sge,
+		.wr.num_sge = num_sge,
+		.wr.opcode = kdapl_opcode(r->op),
+	};
+	/* irdma reads the first entry even if num_sge is 0 */
+	if (!num_sge)
+		v->sge[0] = (struct ib_sge){ };
 	if (r->flags & DAT_COMPLETION_BARRIER_FENCE_FLAG)
-		send_flags |= IB_SEND_FENCE;
+		rdma->wr.send_flags |= IB_SEND_FENCE;
 	if (r->op != DAT_DTO_SEND) {
 		rdma->remote_addr = READ_ONCE(r->remote->virtual_address);
 		rdma->rkey = READ_ONCE(r->remote->rmr_context);
-	} else {
-		if (r->flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
-			send_flags |= IB_SEND_SOLICITED;
-		if (r->inv) {
-			rdma->wr.opcode = IB_WR_SEND_WITH_INV;
-			rdma->wr.ex.invalidate_rkey = r->key;
-		}
+		return;
 	}
-	rdma->wr.send_flags = send_flags;
+	if (r->flags & DAT_COMPLETION_SOLICITED_WAIT_FLAG)
+		rdma->wr.send_flags |= IB_SEND_SOLICITED;
+	if (r->inv) {
+		rdma->wr.opcode = IB_WR_SEND_WITH_INV;
+		rdma->wr.ex.invalidate_rkey = r->key;
+	}
 }
 
-/* Step 11. sq->lock held */
-static DAT_RETURN kdapl_submit(struct kdapl_ep *ep, const struct kdapl_request *r,
-			       struct kdapl_slot *slot, const struct kdapl_segments *segs)
+/* Step 11: the verbs call for a slot that is filled in */
+static DAT_RETURN kdapl_submit(struct kdapl_ep *ep, struct ib_qp *qp,
+			       const struct kdapl_request *r, struct kdapl_slot *slot,
+			       struct kdapl_vector *v, const struct kdapl_segments *segs)
 {
-	struct ib_qp *qp = kdapl_dereference(ep->qp);
-	struct kdapl_sq *sq = &ep->sq;
-	bool in_run;
 	u32 idx = 0;
 	int err;
 
-	kdapl_request_fill_slot(r, slot, segs);
-	if (unlikely(!qp)) {
-		slot->ev.flags |= KDAPL_SLOT_SIGNALLED;
-		kdapl_flush_in_software(ep, slot);
-		return DAT_SUCCESS;
-	}
-	in_run = (r->flags & DAT_COMPLETION_SUPPRESS_FLAG) && kdapl_run_admits(sq);
-	slot->ev.run_end = kdapl_run_end(sq);
-	if (in_run)
-		kdapl_run_enter(sq, slot);
-	else
-		slot->ev.flags |= KDAPL_SLOT_SIGNALLED;
-	kdapl_request_fill_wr(r, slot, segs, in_run ? 0 : IB_SEND_SIGNALED);
+	if (slot->ev.flags & KDAPL_SLOT_SIGNALLED)
+		v->rdma.wr.send_flags |= IB_SEND_SIGNALED;
+	v->rdma.wr.wr_cqe = &slot->cqe;
 	if (trace_kdapl_post_enabled())
 		idx = kdapl_slot_idx(slot);
-	err = kdapl_verbs_send(qp, &slot->rdma.wr, sq);
+	err = kdapl_verbs_send(qp, &v->rdma.wr, &ep->sq);
 	if (unlikely(err))
 		return kdapl_request_refused(slot, err);
 	/* The request may have completed already, so the slot must not be used any more */
-	if (in_run)
-		kdapl_run_publish(sq);
-	else
-		kdapl_run_restart(sq);
 	trace_kdapl_post(kdapl_obj_id(&ep->obj), r->op, idx, segs->num_sge, segs->total,
 			 r->flags);
 	return DAT_SUCCESS;
 }
 
-/* Steps 7 to 11 of a request. sq->lock held */
-static DAT_RETURN kdapl_queue_request(struct kdapl_ep *ep, const struct kdapl_request *r)
+/* Steps 10 and 11 of any request. sq->lock held */
+static DAT_RETURN kdapl_submit_locked(struct kdapl_ep *ep, const struct kdapl_request *r,
+				      struct kdapl_vector *v, const struct kdapl_segments *segs)
 {
-	struct kdapl_segments segs;
+	struct ib_qp *qp = kdapl_dereference(ep->qp);
+	struct kdapl_sq *sq = &ep->sq;
 	struct kdapl_slot *slot;
 	DAT_RETURN ret;
+	bool in_run;
 
-	slot = kdapl_pool_get(&ep->sq.pool);
-	ret = kdapl_check_data(ep, r, slot, &segs);
-	if (ret == DAT_SUCCESS && r->op == DAT_DTO_RDMA_READ && unlikely(!ep->max_reads_out))
-		ret = KDAPL_NO_RESOURCE(CREDITS);
-	if (likely(ret == DAT_SUCCESS && slot))
-		return kdapl_submit(ep, r, slot, &segs);
-	if (slot)
-		kdapl_pool_put(&ep->sq.pool, slot);
-	return ret ?: KDAPL_NO_RESOURCE(MEMORY);
+	lockdep_assert_held(&sq->lock);
+	slot = kdapl_pool_get(&sq->pool);
+	if (unlikely(!slot))
+		return KDAPL_NO_RESOURCE(MEMORY);
+	in_run = qp && (r->flags & DAT_COMPLETION_SUPPRESS_FLAG) && kdapl_run_admits(sq);
+	kdapl_request_fill_slot(r, slot, segs, kdapl_run_end(sq), !in_run);
+	if (unlikely(!qp)) {
+		kdapl_flush_in_software(ep, slot);
+		return DAT_SUCCESS;
+	}
+	if (in_run)
+		kdapl_run_enter(sq, slot);
+	ret = kdapl_submit(ep, qp, r, slot, v, segs);
+	if (unlikely(ret != DAT_SUCCESS))
+		return ret;
+	if (in_run)
+		kdapl_run_publish(sq);
+	else
+		kdapl_run_restart(sq);
+	return DAT_SUCCESS;
+}
+
+/* Steps 7 to 11 of a request */
+static DAT_RETURN kdapl_queue_request(struct kdapl_ep *ep, const struct kdapl_request *r)
+{
+	struct ib_qp *qp = kdapl_dereference(ep->qp);
+	struct kdapl_segments segs;
+	struct kdapl_slot *slot;
+	struct kdapl_vector v;
+	unsigned long flags;
+	DAT_RETURN ret;
+
+	ret = kdapl_check_data(ep, r, v.sge, &segs);
+	if (unlikely(ret != DAT_SUCCESS))
+		return ret;
+	kdapl_request_fill_wr(r, &v, segs.num_sge);
+	if (likely(!(r->flags & DAT_COMPLETION_SUPPRESS_FLAG) && qp) &&
+	    likely(kdapl_pool_take_spare(&ep->sq.pool, &slot))) {
+		kdapl_request_fill_slot(r, slot, &segs, kdapl_run_end(&ep->sq), true);
+		return kdapl_submit(ep, qp, r, slot, &v, &segs);
+	}
+	spin_lock_irqsave(&ep->sq.lock, flags);
+	ret = kdapl_submit_locked(ep, r, &v, &segs);
+	spin_unlock_irqrestore(&ep->sq.lock, flags);
+	return ret;
 }
 
 /**
@@ -206,13 +229,9 @@ static DAT_RETURN kdapl_queue_request(struct kdapl_ep *ep, const struct kdapl_re
 DAT_RETURN kdapl_post_any(struct kdapl_ep *ep, const struct kdapl_request *r)
 {
 	DAT_RETURN ret = kdapl_check_request(ep, r);
-	unsigned long flags;
 
-	if (likely(ret == DAT_SUCCESS)) {
-		spin_lock_irqsave(&ep->sq.lock, flags);
+	if (likely(ret == DAT_SUCCESS))
 		ret = kdapl_queue_request(ep, r);
-		spin_unlock_irqrestore(&ep->sq.lock, flags);
-	}
 	if (unlikely(ret != DAT_SUCCESS))
 		trace_kdapl_post_reject(kdapl_obj_id(&ep->obj), r->op, ret);
 	return ret;

@@ -30,6 +30,12 @@ struct kdapl_request {
 	DAT_RMR_CONTEXT key;
 };
 
+/* A work request with any number of segments, on the stack of the post */
+struct kdapl_vector {
+	struct ib_rdma_wr rdma;
+	struct ib_sge sge[KDAPL_MAX_IOV];
+};
+
 static __always_inline enum ib_wr_opcode kdapl_opcode(DAT_DTOS op)
 {
 	if (op == DAT_DTO_SEND)

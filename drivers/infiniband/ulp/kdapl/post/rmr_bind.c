@@ -196,7 +196,7 @@ static void kdapl_bind_half_posted_done(struct ib_cq *cq, struct ib_wc *wc)
 	kdapl_rmr_repair_soon(rmr);
 	spin_unlock_irqrestore(&rmr->lock, flags);
 	slot->cqe.done = kdapl_request_done;
-	kdapl_pool_put(slot->pool, slot);
+	kdapl_pool_put(slot);
 	kdapl_rmr_put(rmr);
 	rcu_read_unlock();
 }

@@ -29,7 +29,7 @@ void kdapl_run_release(struct kdapl_sq *sq, u32 end)
 	while ((s32)(end - head) > 0) {
 		slot = sq->pool.base + sq->run[head & sq->run_mask];
 		head++;
-		kdapl_pool_put(&sq->pool, slot);
+		kdapl_pool_put(slot);
 	}
 	WRITE_ONCE(sq->run_head, head);
 }

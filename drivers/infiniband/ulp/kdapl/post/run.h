@@ -35,7 +35,7 @@ static __always_inline u32 kdapl_run_end(const struct kdapl_sq *sq)
 static inline bool kdapl_run_is_full(const struct kdapl_sq *sq)
 {
 	lockdep_assert_held(&sq->lock);
-	return READ_ONCE(sq->run_len) + 1 >= sq->run_max;
+	return sq->run_tail - sq->run_start + 1 >= sq->run_max;
 }
 
 /*
@@ -64,21 +64,18 @@ static inline void kdapl_run_enter(struct kdapl_sq *sq, const struct kdapl_slot 
 static inline void kdapl_run_publish(struct kdapl_sq *sq)
 {
 	lockdep_assert_held(&sq->lock);
-	/* A signalled post may clear it at the same time; either value is good enough */
-	data_race(sq->run_len++);
 	/* The entry and the request in the queue, then the position */
 	smp_store_release(&sq->run_tail, sq->run_tail + 1);
 }
 
 /*
- * A signalled request was posted. Without the lock the length may be that of an earlier
- * moment, so a run may be longer or shorter. It is not written if it is 0, so that CPUs
- * which post only signalled requests do not compete for its cache line.
+ * A signalled request was posted, so a new run begins. Those that are posted without the lock
+ * do not count: the Consumer that mixes both kinds gets some more completions. sq->lock held
  */
-static __always_inline void kdapl_run_restart(struct kdapl_sq *sq)
+static inline void kdapl_run_restart(struct kdapl_sq *sq)
 {
-	if (unlikely(READ_ONCE(sq->run_len)))
-		WRITE_ONCE(sq->run_len, 0);
+	lockdep_assert_held(&sq->lock);
+	sq->run_start = sq->run_tail;
 }
 
 /* ---- run.c --------------------------------------------------------------- */

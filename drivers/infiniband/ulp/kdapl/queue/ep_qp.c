@@ -109,25 +109,37 @@ struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner)
 	return qp;
 }
 
-static int kdapl_sq_init(struct kdapl_ep *ep, struct kdapl_ep *owner, int node)
+/* One allocation for the slots of both queues and the run ring */
+static int kdapl_ep_make_pools(struct kdapl_ep *ep, struct kdapl_ep *owner, int node)
 {
-	u32 depth = ep->attr.max_request_dtos;
-	u32 iov = max3(ep->max_send_iov, ep->max_read_iov, ep->max_write_iov);
-	struct kdapl_sq *sq = &ep->sq;
+	u32 depth = ep->attr.max_request_dtos, nrecv = ep->srq ? 0 : ep->attr.max_recv_dtos;
+	size_t requests = kdapl_pool_size(depth, false), receives = kdapl_pool_size(nrecv, true);
 	u32 ring = roundup_pow_of_two(max(depth, 1U));
-	int ret;
+	struct kdapl_sq *sq = &ep->sq;
 
-	ret = kdapl_pool_init(&sq->pool, depth, iov, kdapl_request_done, owner, false, node);
-	if (ret)
-		return ret;
-	sq->run = kvcalloc(ring, sizeof(*sq->run), GFP_KERNEL);
-	if (!sq->run) {
-		kdapl_pool_exit(&sq->pool);
+	if (max(depth, nrecv) > KDAPL_POOL_MAX_DEPTH)
 		return -ENOMEM;
-	}
+	ep->slots = kdapl_pool_alloc(requests + receives + ring * sizeof(*sq->run), node);
+	if (!ep->slots)
+		return -ENOMEM;
+	kdapl_pool_setup(&sq->pool, ep->slots, depth, kdapl_request_done, owner, false);
+	kdapl_pool_setup(&ep->rq, ep->slots + requests, nrecv, kdapl_recv_done, owner, true);
+	sq->run = ep->slots + requests + receives;
 	sq->run_mask = ring - 1;
 	sq->run_max = depth < KDAPL_RUN_MIN_DEPTH ? 1 : depth / 4;
 	return 0;
+}
+
+/**
+ * kdapl_ep_no_pools - give an EP queues without slots
+ * @ep: a new EP
+ *
+ * Context: process.
+ */
+void kdapl_ep_no_pools(struct kdapl_ep *ep)
+{
+	kdapl_pool_setup(&ep->sq.pool, NULL, 0, NULL, NULL, false);
+	kdapl_pool_setup(&ep->rq, NULL, 0, NULL, NULL, true);
 }
 
 /**
@@ -138,10 +150,10 @@ static int kdapl_sq_init(struct kdapl_ep *ep, struct kdapl_ep *owner, int node)
  */
 void kdapl_ep_exit_pools(struct kdapl_ep *ep)
 {
-	kvfree(ep->sq.run);
+	kvfree(ep->slots);
+	ep->slots = NULL;
 	ep->sq.run = NULL;
-	kdapl_pool_exit(&ep->sq.pool);
-	kdapl_pool_exit(&ep->rq);
+	kdapl_ep_no_pools(ep);
 }
 
 /**
@@ -159,17 +171,13 @@ int kdapl_ep_build(struct kdapl_ep *ep, struct kdapl_ep *owner, struct ib_device
 	struct ib_qp *qp;
 	int ret;
 
-	ret = kdapl_pool_init(&ep->rq, ep->srq ? 0 : ep->attr.max_recv_dtos, ep->max_recv_iov,
-			      kdapl_recv_done, owner, true, node);
+	ret = kdapl_ep_make_pools(ep, owner, node);
 	if (ret)
 		return ret;
-	ret = kdapl_sq_init(ep, owner, node);
-	if (ret)
-		goto err_rq;
 	ep->cq = kdapl_cq_get(ep, ibdev);
 	if (IS_ERR(ep->cq)) {
 		ret = PTR_ERR(ep->cq);
-		goto err_sq;
+		goto err_pools;
 	}
 	if (ep->cq->recv && ep->cq->recv->solicited)
 		ep->slow |= KDAPL_EP_SOLICITED;
@@ -183,9 +191,8 @@ int kdapl_ep_build(struct kdapl_ep *ep, struct kdapl_ep *owner, struct ib_device
 
 err_cq:
 	kdapl_cq_put(ep);
-err_sq:
+err_pools:
 	ep->cq = NULL;
-err_rq:
 	kdapl_ep_exit_pools(ep);
 	return ret;
 }

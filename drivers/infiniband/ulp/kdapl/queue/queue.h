@@ -26,6 +26,7 @@ int kdapl_ep_build(struct kdapl_ep *ep, struct kdapl_ep *owner, struct ib_device
 /* Translates its error to a return value */
 DAT_RETURN kdapl_ep_build_error(int err);
 void kdapl_ep_unbuild(struct kdapl_ep *ep);
+void kdapl_ep_no_pools(struct kdapl_ep *ep);
 void kdapl_ep_exit_pools(struct kdapl_ep *ep);
 
 /* Creates another QP in INIT on the EP's CQ; or ERR_PTR */

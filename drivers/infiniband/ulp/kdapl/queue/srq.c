@@ -55,8 +55,8 @@ static int kdapl_srq_build(struct kdapl_srq *srq, struct kdapl_ia *ia, const DAT
 	struct ib_srq *ibsrq;
 	int ret;
 
-	ret = kdapl_pool_init(&srq->pool, attr->max_recv_dtos, attr->max_recv_iov,
-			      kdapl_srq_recv_done, NULL, true, ibdev_to_node(ia->ibdev));
+	ret = kdapl_pool_init(&srq->pool, attr->max_recv_dtos, kdapl_srq_recv_done, NULL, true,
+			      ibdev_to_node(ia->ibdev));
 	if (ret)
 		return ret;
 	ibsrq = ib_create_srq(srq->pz->pd, &init);
@@ -139,7 +139,7 @@ static bool kdapl_srq_attr_ok(const struct kdapl_ia *ia, const DAT_SRQ_ATTR *att
  *
  * Source: kDAPL 2.0.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @ia_handle or @pz_handle is not valid
@@ -241,7 +241,7 @@ static void kdapl_srq_destroy(struct kdapl_obj *obj)
  * The Consumer may reuse the buffers that are still posted; they cause no events. Source:
  * kDAPL 2.0.
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @srq_handle is not the handle of an SRQ

@@ -27,7 +27,7 @@ static struct kdapl_srq_more *kdapl_srq_more_alloc(struct kdapl_srq *srq, u32 n)
 
 	if (!more)
 		return NULL;
-	if (kdapl_pool_init(&more->pool, n, srq->max_iov, kdapl_srq_more_done, NULL, true, node)) {
+	if (kdapl_pool_init(&more->pool, n, kdapl_srq_more_done, NULL, true, node)) {
 		kfree(more);
 		return NULL;
 	}
@@ -81,7 +81,7 @@ static u32 kdapl_srq_release(struct kdapl_srq *srq, u32 n)
 		slot = kdapl_slot_of_event(srq->held);
 		srq->held = slot->ev.next;
 		srq->nheld--;
-		kdapl_pool_put(slot->pool, slot);
+		kdapl_pool_put(slot);
 	}
 	return i;
 }
@@ -215,7 +215,7 @@ static DAT_RETURN kdapl_srq_resize(struct kdapl_srq *srq, DAT_COUNT size)
  * original size of the SRQ is slightly slower. Source: kDAPL 2.0; manual page
  * dat_srq_resize(3DAT).
  *
- * Context: process (class P), not from an upcall.
+ * Context: process (class P).
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @srq_handle is not the handle of an SRQ

@@ -293,7 +293,7 @@ static void the_last_free_slot_is_signalled(struct kunit *test)
 	held = kdapl_pool_get(&ep.ep->sq.pool);
 	KUNIT_ASSERT_EQ(test, suppressed(99), DAT_SUCCESS);
 	KUNIT_EXPECT_TRUE(test, signalled(TP_DEPTH - 2));
-	kdapl_pool_put(&ep.ep->sq.pool, held);
+	kdapl_pool_put(held);
 }
 
 /* A marker completes after kdapl_sq_abandon() has accounted for all requests */
@@ -519,7 +519,7 @@ static void complete_exit(struct kunit *test)
 	struct fake_queue *q = tp_queue(env, &ep, TP_SRQ);
 
 	for (; q->head != q->tail; q->head++)
-		kdapl_pool_put(&env->srq->pool, kdapl_slot_of_cqe(fake_wr_at(q, 0)->cqe));
+		kdapl_pool_put(kdapl_slot_of_cqe(fake_wr_at(q, 0)->cqe));
 	tp_ep_free(&ep);
 	KUNIT_EXPECT_EQ(test, env->fake->full, 0);
 	KUNIT_EXPECT_EQ(test, env->fake->overruns, 0);

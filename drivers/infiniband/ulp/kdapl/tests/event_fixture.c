@@ -26,7 +26,7 @@ int evt_init(struct kunit *test)
 			return -ENOMEM;
 		evt->ep[i]->obj.handle = 0xe900 + i;
 		spin_lock_init(&evt->ep[i]->lock);
-		err = kdapl_pool_init(&evt->pool[i], EVT_SLOTS, 1, no_done, evt->ep[i], false,
+		err = kdapl_pool_init(&evt->pool[i], EVT_SLOTS, no_done, evt->ep[i], false,
 				      NUMA_NO_NODE);
 		if (err)
 			return err;

@@ -191,6 +191,8 @@ static int fake_create_srq(struct ib_srq *ibsrq, struct ib_srq_init_attr *attr,
 	err = fake_queue_init(&to_fake_srq(ibsrq)->rq, attr->attr.max_wr);
 	if (err)
 		fake_give(fake, FAKE_SRQ);
+	else
+		to_fake_srq(ibsrq)->max_sge = attr->attr.max_sge;
 	return err;
 }
 

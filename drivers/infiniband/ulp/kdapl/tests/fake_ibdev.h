@@ -132,6 +132,7 @@ struct fake_srq {
 	struct ib_srq ibsrq;
 	struct fake_queue rq;
 	u32 limit;			/* raise one event when fewer are left; 0: never */
+	u32 max_sge;
 };
 
 struct fake_qp {

@@ -96,7 +96,7 @@ static DAT_IA_HANDLE ia(void)
 	return kdapl_obj_handle(&env->ia->obj);
 }
 
-/* A slot must have room for as many segments as a post may have */
+/* The device must have room for as many segments as a post may have */
 static void P4_segments_of_an_SRQ(struct kunit *test)
 {
 	static DAT_SRQ_ATTR attr = { .max_recv_dtos = 2 };
@@ -114,7 +114,7 @@ static void P4_segments_of_an_SRQ(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, dat_srq_create(ia(), env->own.pz, &attr, &handle),
 				DAT_SUCCESS);
 		srq = to_kdapl_srq(object(test, handle, DAT_HANDLE_TYPE_SRQ));
-		differ += srq->max_iov != srq->pool.max_sge;
+		differ += srq->max_iov != to_fake_srq(rcu_dereference_raw(srq->srq))->max_sge;
 		one += srq->max_iov == 1;
 	}
 	flip_stop();

@@ -19,19 +19,19 @@ static void no_done(struct ib_cq *cq, struct ib_wc *wc)
 /* A pool never dereferences it, so any address is fine */
 static struct kdapl_ep *some_ep = (struct kdapl_ep *)0x1000;
 
-static struct kdapl_pool *make(struct kunit *test, u32 depth, u32 max_sge, bool recv)
+static struct kdapl_pool *make(struct kunit *test, u32 depth, bool recv)
 {
 	struct kdapl_pool *pool = kunit_kzalloc(test, sizeof(*pool), GFP_KERNEL);
 
 	KUNIT_ASSERT_NOT_NULL(test, pool);
-	KUNIT_ASSERT_EQ(test, kdapl_pool_init(pool, depth, max_sge, no_done, some_ep, recv,
-					      NUMA_NO_NODE), 0);
+	KUNIT_ASSERT_EQ(test, kdapl_pool_init(pool, depth, no_done, some_ep, recv, NUMA_NO_NODE),
+			0);
 	return pool;
 }
 
 static void preformatted(struct kunit *test, bool recv)
 {
-	struct kdapl_pool *pool = make(test, DEPTH, 3, recv);
+	struct kdapl_pool *pool = make(test, DEPTH, recv);
 	struct kdapl_slot *slot, *next;
 	u32 i;
 
@@ -39,7 +39,7 @@ static void preformatted(struct kunit *test, bool recv)
 		slot = kdapl_pool_slot(pool, i);
 		next = kdapl_pool_slot(pool, i + 1);
 		KUNIT_EXPECT_EQ(test, kdapl_slot_idx(slot), i);
-		KUNIT_EXPECT_PTR_EQ(test, slot->pool, pool);
+		KUNIT_EXPECT_PTR_EQ(test, kdapl_slot_head(slot)->pool, pool);
 		KUNIT_EXPECT_TRUE(test, slot->cqe.done == no_done);
 		KUNIT_EXPECT_PTR_EQ(test, slot->ev.ep, some_ep);
 		KUNIT_EXPECT_EQ(test, slot->ev.kind, KDAPL_EV_DTO);
@@ -50,13 +50,13 @@ static void preformatted(struct kunit *test, bool recv)
 		KUNIT_EXPECT_EQ(test, !!(slot->ev.flags & KDAPL_SLOT_RECV), recv);
 		if (recv) {
 			KUNIT_EXPECT_PTR_EQ(test, slot->recv.wr_cqe, &slot->cqe);
-			KUNIT_EXPECT_PTR_EQ(test, slot->recv.sg_list, &slot->recv_sge[0]);
-			KUNIT_EXPECT_PTR_EQ(test, (void *)&slot->recv_sge[3], (void *)next);
+			KUNIT_EXPECT_PTR_EQ(test, slot->recv.sg_list, &slot->recv_sge);
+			KUNIT_EXPECT_PTR_EQ(test, (void *)(&slot->recv_sge + 1), (void *)next);
 			KUNIT_EXPECT_NULL(test, slot->recv.next);
 		} else {
 			KUNIT_EXPECT_PTR_EQ(test, slot->rdma.wr.wr_cqe, &slot->cqe);
-			KUNIT_EXPECT_PTR_EQ(test, slot->rdma.wr.sg_list, &slot->sge[0]);
-			KUNIT_EXPECT_PTR_EQ(test, (void *)&slot->sge[3], (void *)next);
+			KUNIT_EXPECT_PTR_EQ(test, slot->rdma.wr.sg_list, &slot->sge);
+			KUNIT_EXPECT_PTR_EQ(test, (void *)(&slot->sge + 1), (void *)next);
 			KUNIT_EXPECT_NULL(test, slot->rdma.wr.next);
 		}
 	}
@@ -75,7 +75,7 @@ static void receives_are_preformatted(struct kunit *test)
 
 static void G_25_exactly_depth_slots(struct kunit *test)
 {
-	struct kdapl_pool *pool = make(test, DEPTH, 1, false);
+	struct kdapl_pool *pool = make(test, DEPTH, false);
 	struct kdapl_slot *slot[DEPTH];
 	u64 seen = 0;
 	u32 i;
@@ -94,7 +94,7 @@ static void G_25_exactly_depth_slots(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, kdapl_pool_get(pool));
 	/* An attempt on an empty pool has not disturbed it */
 	for (i = 0; i < DEPTH; i++)
-		kdapl_pool_put(pool, slot[i]);
+		kdapl_pool_put(slot[i]);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(pool), DEPTH);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_count(pool, KDAPL_SLOT_FREE), DEPTH);
 	kdapl_pool_exit(pool);
@@ -102,18 +102,18 @@ static void G_25_exactly_depth_slots(struct kunit *test)
 
 static void last_put_is_first_got(struct kunit *test)
 {
-	struct kdapl_pool *pool = make(test, DEPTH, 1, false);
+	struct kdapl_pool *pool = make(test, DEPTH, false);
 	struct kdapl_slot *a = kdapl_pool_get(pool), *b = kdapl_pool_get(pool);
 
 	KUNIT_ASSERT_NOT_NULL(test, a);
 	KUNIT_ASSERT_NOT_NULL(test, b);
-	kdapl_pool_put(pool, a);
+	kdapl_pool_put(a);
 	KUNIT_EXPECT_PTR_EQ(test, kdapl_pool_get(pool), a);
 	/* Out of order: one slot that is not returned blocks no other */
-	kdapl_pool_put(pool, b);
+	kdapl_pool_put(b);
 	KUNIT_EXPECT_PTR_EQ(test, kdapl_pool_get(pool), b);
-	kdapl_pool_put(pool, b);
-	kdapl_pool_put(pool, a);
+	kdapl_pool_put(b);
+	kdapl_pool_put(a);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(pool), DEPTH);
 	kdapl_pool_exit(pool);
 }
@@ -121,8 +121,8 @@ static void last_put_is_first_got(struct kunit *test)
 /* All or nothing, even if a taken slot contains a cookie that looks like a word */
 static void close_takes_all_or_none(struct kunit *test)
 {
-	struct kdapl_pool *pool = make(test, DEPTH, 2, true), *other = make(test, 3, 5, true);
-	struct kdapl_pool *empty = make(test, 0, 1, true);
+	struct kdapl_pool *pool = make(test, DEPTH, true), *other = make(test, 3, true);
+	struct kdapl_pool *empty = make(test, 0, true);
 	struct kdapl_slot *slot, *top;
 	void *base = pool->base;
 	u32 i;
@@ -136,25 +136,25 @@ static void close_takes_all_or_none(struct kunit *test)
 	}
 	/* It is below the topmost one, which is taken and returned */
 	top = kdapl_pool_get(pool);
-	kdapl_pool_put(pool, slot);
+	kdapl_pool_put(slot);
 	KUNIT_EXPECT_FALSE(test, kdapl_pool_close(pool));
-	kdapl_pool_put(pool, top);
+	kdapl_pool_put(top);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(pool), DEPTH);
 
 	KUNIT_EXPECT_TRUE(test, kdapl_pool_close(pool));
 	KUNIT_EXPECT_NULL(test, kdapl_pool_get(pool));
 	KUNIT_EXPECT_FALSE(test, kdapl_pool_close(pool));
+	KUNIT_EXPECT_TRUE(test, kdapl_pool_close(other));
 	kdapl_pool_swap(pool, other);
 	KUNIT_EXPECT_NULL(test, kdapl_pool_get(pool));
 	KUNIT_EXPECT_PTR_EQ(test, other->base, base);
 	KUNIT_EXPECT_EQ(test, other->depth, DEPTH);
-	KUNIT_EXPECT_EQ(test, pool->max_sge, 5);
 	kdapl_pool_open(pool);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(pool), 3);
 	for (i = 0; i < 3; i++) {
 		slot = kdapl_pool_get(pool);
 		KUNIT_ASSERT_NOT_NULL(test, slot);
-		KUNIT_EXPECT_PTR_EQ(test, slot->pool, pool);
+		KUNIT_EXPECT_PTR_EQ(test, kdapl_slot_head(slot)->pool, pool);
 	}
 	KUNIT_EXPECT_NULL(test, kdapl_pool_get(pool));
 	kdapl_pool_exit(pool);
@@ -163,7 +163,7 @@ static void close_takes_all_or_none(struct kunit *test)
 
 static void depth_0_is_always_empty(struct kunit *test)
 {
-	struct kdapl_pool *pool = make(test, 0, 4, true);
+	struct kdapl_pool *pool = make(test, 0, true);
 
 	KUNIT_EXPECT_TRUE(test, kdapl_pool_empty(pool));
 	KUNIT_EXPECT_NULL(test, kdapl_pool_get(pool));
@@ -174,7 +174,7 @@ static void depth_0_is_always_empty(struct kunit *test)
 
 static void states_are_counted(struct kunit *test)
 {
-	struct kdapl_pool *pool = make(test, DEPTH, 1, false);
+	struct kdapl_pool *pool = make(test, DEPTH, false);
 	struct kdapl_slot *slot[3];
 	u32 i;
 
@@ -188,7 +188,7 @@ static void states_are_counted(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kdapl_pool_count(pool, KDAPL_SLOT_DONE), 1);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_count(pool, KDAPL_SLOT_FREE), DEPTH - 3);
 	for (i = 0; i < ARRAY_SIZE(slot); i++)
-		kdapl_pool_put(pool, slot[i]);
+		kdapl_pool_put(slot[i]);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_count(pool, KDAPL_SLOT_FREE), DEPTH);
 	kdapl_pool_exit(pool);
 }
@@ -196,18 +196,18 @@ static void states_are_counted(struct kunit *test)
 /* A head that was read before A was taken and returned must not match afterwards */
 static void stale_head_does_not_match(struct kunit *test)
 {
-	struct kdapl_pool *pool = make(test, DEPTH, 1, false);
-	u64 stale = READ_ONCE(pool->head), expected = stale;
+	struct kdapl_pool *pool = make(test, DEPTH, false);
+	u64 stale = READ_ONCE(kdapl_pool_head(pool->base)->head), expected = stale;
 	struct kdapl_slot *a = kdapl_pool_get(pool), *b = kdapl_pool_get(pool);
 
 	KUNIT_ASSERT_NOT_NULL(test, a);
 	KUNIT_ASSERT_NOT_NULL(test, b);
-	kdapl_pool_put(pool, a);
+	kdapl_pool_put(a);
 	/* The same slot is on top, with another one below: B is not free */
-	KUNIT_EXPECT_EQ(test, (u32)READ_ONCE(pool->head), (u32)stale);
-	KUNIT_EXPECT_FALSE(test, try_cmpxchg64(&pool->head, &expected, stale));
-	KUNIT_EXPECT_NE(test, READ_ONCE(pool->head), stale);
-	kdapl_pool_put(pool, b);
+	KUNIT_EXPECT_EQ(test, (u32)READ_ONCE(kdapl_pool_head(pool->base)->head), (u32)stale);
+	KUNIT_EXPECT_FALSE(test, try_cmpxchg64(&kdapl_pool_head(pool->base)->head, &expected, stale));
+	KUNIT_EXPECT_NE(test, READ_ONCE(kdapl_pool_head(pool->base)->head), stale);
+	kdapl_pool_put(b);
 	kdapl_pool_exit(pool);
 }
 
@@ -236,7 +236,7 @@ static int race_thread(void *data)
 			if (!slot[i])
 				continue;
 			atomic_set(&race->owner[kdapl_slot_idx(slot[i])], 0);
-			kdapl_pool_put(race->pool, slot[i]);
+			kdapl_pool_put(slot[i]);
 		}
 		if (!(n % ARRAY_SIZE(slot)))
 			cond_resched();
@@ -252,7 +252,7 @@ static void G_10_concurrent_get_and_put_conserve_slots(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, race);
 	/* Few slots: the stack is often empty, and each slot is reused at once */
-	race->pool = make(test, 4, 1, false);
+	race->pool = make(test, 4, false);
 	for (i = 0; i < ARRAY_SIZE(thread); i++) {
 		thread[i] = kthread_run(race_thread, race, "kdapl_test_pool%u", i);
 		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, thread[i]);
@@ -270,7 +270,7 @@ static void G_10_concurrent_get_and_put_conserve_slots(struct kunit *test)
 
 static void a_large_pool_is_made(struct kunit *test)
 {
-	struct kdapl_pool *pool = make(test, 4096, 8, false);
+	struct kdapl_pool *pool = make(test, 4096, false);
 
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(pool), 4096);
 	kdapl_pool_exit(pool);

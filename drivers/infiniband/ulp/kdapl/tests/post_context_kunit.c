@@ -247,7 +247,7 @@ static void context_exit(struct kunit *test)
 	struct fake_queue *q = tp_queue(env, &ep, TP_SRQ);
 
 	for (; q->head != q->tail; q->head++)
-		kdapl_pool_put(&env->srq->pool, kdapl_slot_of_cqe(fake_wr_at(q, 0)->cqe));
+		kdapl_pool_put(kdapl_slot_of_cqe(fake_wr_at(q, 0)->cqe));
 	tp_ep_free(&ep);
 	KUNIT_EXPECT_EQ(test, env->fake->full, 0);
 	KUNIT_EXPECT_EQ(test, env->fake->overruns, 0);

@@ -90,7 +90,7 @@ struct arranged {
 	u32 posts;
 	u32 free;
 	u32 run_tail;
-	u32 run_len;
+	u32 run_start;
 };
 
 /* Sets the faults of step 7 in segment 0, and the length of step 8 */
@@ -158,14 +158,14 @@ static void arrange(enum tp_call call, u32 faults, struct arranged *arr)
 	arr->posts = env->fake->posts;
 	arr->free = kdapl_pool_free_count(pool);
 	arr->run_tail = ep.ep->sq.run_tail;
-	arr->run_len = ep.ep->sq.run_len;
+	arr->run_start = ep.ep->sq.run_start;
 }
 
 static void undo(enum tp_call call, u32 faults, struct arranged *arr)
 {
 	fake_refuse(env->fake, 0, 0);
 	while (arr->ntaken)
-		kdapl_pool_put(tp_pool(env, &ep, call), arr->taken[--arr->ntaken]);
+		kdapl_pool_put(arr->taken[--arr->ntaken]);
 	if (faults & BIT(F_STATE))
 		tp_set_state(&ep, DAT_EP_STATE_CONNECTED);
 }
@@ -177,7 +177,7 @@ static void expect_nothing_changed(struct kunit *test, enum tp_call call, struct
 	KUNIT_EXPECT_EQ(test, env->fake->posts, arr->posts);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(tp_pool(env, &ep, call)), arr->free);
 	KUNIT_EXPECT_EQ(test, ep.ep->sq.run_tail, arr->run_tail);
-	KUNIT_EXPECT_EQ(test, ep.ep->sq.run_len, arr->run_len);
+	KUNIT_EXPECT_EQ(test, ep.ep->sq.run_start, arr->run_start);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.recv_evd), 0);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.request_evd), 0);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
@@ -195,7 +195,7 @@ static void expect_works(struct kunit *test, enum tp_call call)
 		struct fake_queue *q = tp_queue(env, &ep, call);
 
 		KUNIT_EXPECT_EQ(test, fake_outstanding(q), 1);
-		kdapl_pool_put(pool, kdapl_slot_of_cqe(fake_wr_at(q, 0)->cqe));
+		kdapl_pool_put(kdapl_slot_of_cqe(fake_wr_at(q, 0)->cqe));
 		q->head = q->tail;
 	} else {
 		KUNIT_EXPECT_TRUE(test, tp_complete(env, &ep, call, IB_WC_SUCCESS, TP_SEG));
@@ -360,6 +360,57 @@ static void P5_refused_by_verbs_on_the_slow_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), ARRAY_SIZE(calls));
 }
 
+/* ---- a bad post takes no place -------------------------------------------------------- */
+
+static struct {
+	struct tp_args bad;
+	bool stop;
+	u32 refused;
+} beside;
+
+static int post_bad_vectors(void *unused)
+{
+	while (!READ_ONCE(beside.stop)) {
+		beside.refused += DAT_GET_TYPE(tp_post(TP_RECV, &beside.bad)) ==
+				  DAT_PRIVILEGES_VIOLATION;
+		cond_resched();
+	}
+	return 0;
+}
+
+/* Another thread posts vectors with a bad second segment, and never takes the last place */
+static void G_25_a_bad_vector_beside_exact_credits(struct kunit *test)
+{
+	struct task_struct *task;
+	u32 round, full = 0;
+	DAT_EVENT event;
+
+	kdapl_clauses(test, "G-01 G-25");
+	tp_args(env, &ep, TP_RECV, &beside.bad);
+	beside.bad.n = 2;
+	tp_seg(env, &beside.bad.segs[1], &env->own.rw, 64, TP_SEG);
+	beside.bad.segs[1].lmr_context = env->freed;
+	beside.stop = false;
+	beside.refused = 0;
+	task = kthread_run(post_bad_vectors, NULL, "kdapl_bad");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
+	get_task_struct(task);
+	for (round = 0; round < 200 || !READ_ONCE(beside.refused); round++) {
+		while (fake_outstanding(&tp_qp(&ep)->rq) < TP_DEPTH)
+			if (tp_post_one(env, &ep, TP_RECV, round, 0) != DAT_SUCCESS) {
+				full++;
+				break;
+			}
+		fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 10);
+		kdapl_sleep_until(dat_evd_dequeue(ep.recv_evd, &event) == DAT_SUCCESS);
+	}
+	beside.stop = true;
+	kthread_stop(task);
+	put_task_struct(task);
+	KUNIT_EXPECT_EQ(test, full, 0);
+	KUNIT_EXPECT_GT(test, beside.refused, 0);
+}
+
 /* An unsignalled request that is refused does not change the run (6.8) */
 static void P5_refused_unsignalled_request_is_not_in_the_run(struct kunit *test)
 {
@@ -374,7 +425,6 @@ static void P5_refused_unsignalled_request_is_not_in_the_run(struct kunit *test)
 							 DAT_COMPLETION_SUPPRESS_FLAG),
 				       DAT_INTERNAL_ERROR);
 			KUNIT_EXPECT_EQ(test, ep.ep->sq.run_tail - ep.ep->sq.run_head, 1);
-			KUNIT_EXPECT_EQ(test, ep.ep->sq.run_len, 1);
 		}
 		KUNIT_EXPECT_EQ(test, tp_post_one(env, &ep, TP_SEND, 3, 0), DAT_SUCCESS);
 		KUNIT_EXPECT_TRUE(test, tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0));
@@ -471,6 +521,7 @@ static struct kunit_case post_error_cases[] = {
 	KUNIT_CASE(step_4_0_faults_are_reported_in_order),
 	KUNIT_CASE(P5_refused_by_verbs_leaves_nothing),
 	KUNIT_CASE(P5_refused_by_verbs_on_the_slow_path),
+	KUNIT_CASE(G_25_a_bad_vector_beside_exact_credits),
 	KUNIT_CASE(P5_refused_unsignalled_request_is_not_in_the_run),
 	KUNIT_CASE(G_35_dequeue_from_an_endpoint),
 	KUNIT_CASE(G_35_bad_handles),

@@ -514,7 +514,7 @@ u32 tp_slots(struct kdapl_pool *pool)
 	while (taken) {
 		slot = taken;
 		taken = slot->ev.next ? kdapl_slot_of_event(slot->ev.next) : NULL;
-		kdapl_pool_put(pool, slot);
+		kdapl_pool_put(slot);
 	}
 	return n;
 }

@@ -28,7 +28,6 @@ static void expect_sge(struct kunit *test, const struct ib_sge *sge,
 /* Completes all outstanding posts, so that the queues are empty again */
 static void finish(enum tp_call call)
 {
-	struct kdapl_pool *pool = tp_pool(env, &ep, call);
 	struct fake_queue *q = tp_queue(env, &ep, call);
 
 	if (call != TP_SRQ) {
@@ -37,7 +36,7 @@ static void finish(enum tp_call call)
 	} else {
 		/* No endpoint of this suite uses the SRQ */
 		for (; q->head != q->tail; q->head++)
-			kdapl_pool_put(pool, kdapl_slot_of_cqe(fake_wr_at(q, 0)->cqe));
+			kdapl_pool_put(kdapl_slot_of_cqe(fake_wr_at(q, 0)->cqe));
 	}
 	tp_drain(&ep);
 }

@@ -378,9 +378,9 @@ static void a_device_without_limits_has_the_limits_of_kdapl(struct kunit *test)
 	KUNIT_EXPECT_LE(test, a->max_srqs, (DAT_COUNT)KDAPL_HANDLE_MAX);
 	KUNIT_EXPECT_EQ(test, a->max_rdma_read_per_ep_in, 255);
 	KUNIT_EXPECT_EQ(test, a->max_rdma_read_out, a->max_eps * 255);
-	KUNIT_EXPECT_LE(test, (u64)a->max_dto_per_ep * kdapl_pool_stride(FAKE_MAX_SGE, false),
+	KUNIT_EXPECT_LE(test, (u64)a->max_dto_per_ep * kdapl_pool_stride(false),
 			U32_MAX);
-	KUNIT_EXPECT_LE(test, (u64)a->max_recv_per_srq * kdapl_pool_stride(FAKE_MAX_SGE, false),
+	KUNIT_EXPECT_LE(test, (u64)a->max_recv_per_srq * kdapl_pool_stride(false),
 			U32_MAX);
 	KUNIT_EXPECT_LE(test, (u64)a->max_evd_qlen * sizeof(struct kdapl_ring_event), INT_MAX);
 	KUNIT_EXPECT_LE(test, (u64)a->max_lmr_block_size + PAGE_SIZE, U32_MAX);

@@ -283,7 +283,7 @@ static void G_34_the_last_slot_is_taken_under_the_lock(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, free_slots(), 1);
 	tp_expect_dto(test, &ep, TP_SEND, 2, DAT_DTO_SUCCESS, TP_SEG);
 	while (n)
-		kdapl_pool_put(pool, held[--n]);
+		kdapl_pool_put(held[--n]);
 	KUNIT_EXPECT_EQ(test, free_slots(), TP_DEPTH);
 }
 

@@ -96,17 +96,6 @@ static void B_16_unbind_names_no_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, wr->num_sge, 0);
 }
 
-/* A slot has room for one segment even if the queue's limit is 0 */
-static void every_slot_has_a_segment(struct kunit *test)
-{
-	KUNIT_EXPECT_EQ(test, kdapl_pool_stride(0, false),
-			(u32)(offsetof(struct kdapl_slot, sge) + sizeof(struct ib_sge)));
-	KUNIT_EXPECT_EQ(test, kdapl_pool_stride(0, true),
-			(u32)(offsetof(struct kdapl_slot, recv_sge) + sizeof(struct ib_sge)));
-	KUNIT_EXPECT_EQ(test, kdapl_pool_stride(1, false), kdapl_pool_stride(0, false));
-	KUNIT_EXPECT_EQ(test, kdapl_pool_stride(1, true), kdapl_pool_stride(0, true));
-}
-
 /* ---- suite ------------------------------------------------------------- */
 
 static int slot_init(struct kunit *test)
@@ -124,7 +113,6 @@ static struct kunit_case slot_cases[] = {
 	KUNIT_CASE(D_03_a_read_of_no_bytes_names_no_memory),
 	KUNIT_CASE(B_16_unbind_sends_no_address),
 	KUNIT_CASE(B_16_unbind_names_no_memory),
-	KUNIT_CASE(every_slot_has_a_segment),
 	{}
 };
 
