@@ -41,7 +41,14 @@ static DAT_RETURN suppressed(u64 cookie)
 	return tp_post_one(env, &ep, TP_SEND, cookie, DAT_COMPLETION_SUPPRESS_FLAG);
 }
 
-/* A vector takes the slow path */
+/* Another flag takes the slow path */
+static DAT_RETURN suppressed_fence(u64 cookie)
+{
+	return tp_post_one(env, &ep, TP_SEND, cookie, DAT_COMPLETION_SUPPRESS_FLAG |
+						      DAT_COMPLETION_BARRIER_FENCE_FLAG);
+}
+
+/* A vector has its own fast path */
 static DAT_RETURN suppressed_vector(u64 cookie)
 {
 	struct tp_args args;
@@ -121,6 +128,11 @@ static void unpublished_vector_is_released_by_a_later_one(struct kunit *test)
 	expect_released_by_a_later_one(test, suppressed_vector);
 }
 
+static void unpublished_request_of_the_slow_path(struct kunit *test)
+{
+	expect_released_by_a_later_one(test, suppressed_fence);
+}
+
 static void post_suppressed(const struct ib_send_wr *wr)
 {
 	nested = suppressed(2);
@@ -168,9 +180,10 @@ static void S_02_suppressed_vector_is_whole(struct kunit *test)
 static void refused_requests_are_in_no_run(struct kunit *test)
 {
 	make_connected(test);
-	fake_refuse(env->fake, -EINVAL, 2);
+	fake_refuse(env->fake, -EINVAL, 3);
 	TP_EXPECT_TYPE(test, suppressed(1), DAT_INTERNAL_ERROR);
 	TP_EXPECT_TYPE(test, suppressed_vector(2), DAT_INTERNAL_ERROR);
+	TP_EXPECT_TYPE(test, suppressed_fence(3), DAT_INTERNAL_ERROR);
 	KUNIT_EXPECT_EQ(test, ep.ep->sq.run_tail, 0);
 	KUNIT_EXPECT_EQ(test, free_slots(), TP_DEPTH);
 }
@@ -434,6 +447,7 @@ static void run_exit(struct kunit *test)
 static struct kunit_case run_cases[] = {
 	KUNIT_CASE(unpublished_request_is_released_by_a_later_one),
 	KUNIT_CASE(unpublished_vector_is_released_by_a_later_one),
+	KUNIT_CASE(unpublished_request_of_the_slow_path),
 	KUNIT_CASE(position_is_read_before_the_verbs_call),
 	KUNIT_CASE(S_02_suppressed_vector_is_whole),
 	KUNIT_CASE(refused_requests_are_in_no_run),
