@@ -127,7 +127,7 @@ static u8 to_status(int err)
 
 /**
  * datblk_cmd_done - the I/O of a command has ended
- * @cmd: the command, which belongs to the work item of its connection from now on
+ * @cmd: the command, which belongs to the upcalls of its connection from now on
  * @err: 0 or a negative error code
  *
  * Context: any, also hard interrupt.

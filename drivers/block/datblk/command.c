@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The commands of a connection, from the message to the answer. Everything here runs in the
- * work item of the connection, in process context, so the state of the commands needs no lock.
+ * upcalls of the connection, in process context, so the state of the commands needs no lock.
  *
  * A tag is busy from the message that brings its command to the post of its answer. The client
  * uses it again when it has the answer, and then the data of the answer have arrived, too.
@@ -111,7 +111,7 @@ static enum datblk_flaw claim(struct datblk_connection *conn, unsigned int index
  * @index: receive buffer
  * @size:  bytes of the message
  *
- * Context: process, work item of the connection.
+ * Context: process, upcall of the connection.
  */
 void datblk_cmd_message(struct datblk_connection *conn, unsigned int index, u32 size)
 {
@@ -139,7 +139,7 @@ void datblk_cmd_message(struct datblk_connection *conn, unsigned int index, u32 
  * datblk_cmd_fetched - the data of a write have arrived
  * @cmd: the command
  *
- * Context: process, work item of the connection.
+ * Context: process, upcall of the connection.
  */
 void datblk_cmd_fetched(struct datblk_srv_cmd *cmd)
 {
@@ -150,7 +150,7 @@ void datblk_cmd_fetched(struct datblk_srv_cmd *cmd)
  * datblk_cmd_finished - collect the commands whose I/O has ended
  * @conn: the connection
  *
- * Context: process, work item of the connection.
+ * Context: process, upcall of the connection.
  */
 void datblk_cmd_finished(struct datblk_connection *conn)
 {
@@ -247,7 +247,7 @@ static DAT_RETURN send_batch(struct datblk_connection *conn, unsigned int index)
  * @conn: the connection
  *
  * While a message is being sent, further answers wait until there are enough for a full
- * message, or until it has arrived. Context: process, work item of the connection.
+ * message, or until it has arrived. Context: process, upcall of the connection.
  */
 void datblk_cmd_answer(struct datblk_connection *conn)
 {
@@ -275,7 +275,7 @@ void datblk_cmd_answer(struct datblk_connection *conn)
  * @conn:  the connection
  * @index: the message
  *
- * Context: process, work item of the connection.
+ * Context: process, upcall of the connection.
  */
 void datblk_cmd_sent(struct datblk_connection *conn, unsigned int index)
 {

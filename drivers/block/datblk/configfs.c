@@ -26,7 +26,7 @@ unsigned int datblk_connections = 64;
 module_param_named(connections, datblk_connections, uint, 0644);
 MODULE_PARM_DESC(connections, "connections of a port");
 
-struct workqueue_struct *datblk_run_wq, *datblk_io_wq, *datblk_release_wq;
+struct workqueue_struct *datblk_io_wq, *datblk_release_wq;
 
 static LIST_HEAD(exports);	/* datblk_srv_lock */
 
@@ -411,8 +411,6 @@ static void destroy_workqueues(void)
 {
 	if (datblk_release_wq)
 		destroy_workqueue(datblk_release_wq);
-	if (datblk_run_wq)
-		destroy_workqueue(datblk_run_wq);
 	if (datblk_io_wq)
 		destroy_workqueue(datblk_io_wq);
 }
@@ -421,11 +419,9 @@ static int __init server_init(void)
 {
 	int err = -ENOMEM;
 
-	datblk_run_wq = alloc_workqueue("datblk_run", WQ_HIGHPRI | WQ_MEM_RECLAIM |
-					DATBLK_WQ_PERCPU, 0);
 	datblk_io_wq = alloc_workqueue("datblk_io", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	datblk_release_wq = alloc_workqueue("datblk_release", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!datblk_run_wq || !datblk_io_wq || !datblk_release_wq)
+	if (!datblk_io_wq || !datblk_release_wq)
 		goto fail;
 	config_group_init(&subsystem.su_group);
 	config_group_init_type_name(&ports_group, "ports", &ports_type);

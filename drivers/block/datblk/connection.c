@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A connection of the server: its objects of DAT, its events and its end. The upcall hands all
- * events to one work item, in which the commands are handled, too.
+ * A connection of the server: its objects of DAT, its events and its end. The upcalls of its EVD
+ * run one at a time in process context, and handle the commands, too.
  */
 #include <linux/slab.h>
 #include "server.h"
@@ -12,14 +12,17 @@
 #define READS		16
 
 /**
- * datblk_conn_kick - run the work item of a connection
+ * datblk_conn_kick - have an upcall look for commands whose I/O has ended
  * @conn: the connection
  *
- * Context: any.
+ * Context: any, also hard interrupt, where bios may end.
  */
 void datblk_conn_kick(struct datblk_connection *conn)
 {
-	queue_work(datblk_run_wq, &conn->work);
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+
+	/* If the queue has no room for another one, an upcall is due anyway */
+	dat_evd_post_se(conn->evd, &event);
 }
 
 /**
@@ -90,28 +93,21 @@ static void handle(struct datblk_connection *conn, const DAT_EVENT *event)
 		return;
 	if (event->event_number == DAT_DTO_COMPLETION_EVENT)
 		completed(conn, &event->event_data.dto_completion_event_data);
-	else if (event->event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
+	else if (event->event_number != DAT_CONNECTION_EVENT_ESTABLISHED &&
+		 event->event_number != DAT_SOFTWARE_EVENT)
 		datblk_conn_end(conn);
 }
 
-static void run(struct work_struct *work)
+/* May sleep, and submits bios */
+static void upcall(DAT_PVOID instance, const DAT_EVENT *notification, DAT_BOOLEAN more)
 {
-	struct datblk_connection *conn = container_of(work, struct datblk_connection, work);
+	struct datblk_connection *conn = instance;
 	DAT_EVENT event;
 
 	while (dat_evd_dequeue(conn->evd, &event) == DAT_SUCCESS)
 		handle(conn, &event);
 	datblk_cmd_finished(conn);
 	datblk_cmd_answer(conn);
-}
-
-/*
- * Upcalls run with bottom halves off and must not submit bios, so this one hands the event to
- * the work item. An EVD whose upcalls run in process context would not need it.
- */
-static void upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
-{
-	datblk_conn_kick(instance);
 }
 
 static int alloc_commands(struct datblk_connection *conn)
@@ -170,7 +166,8 @@ static int open_ep(struct datblk_connection *conn)
 
 	if (dat_pz_create(ia, &conn->pz) ||
 	    dat_evd_kcreate(ia, 1, DAT_UPCALL_NOTIFY, &object,
-			    DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG, &conn->evd))
+			    DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG | DAT_EVD_SOFTWARE_FLAG |
+			    KDAT_EVD_PROCESS_FLAG, &conn->evd))
 		return -EIO;
 	err = alloc_buffers(conn) ?:
 	      datblk_ep_create(ia, conn->pz, conn->evd, &needs, &conn->ep, &conn->segments);
@@ -221,11 +218,8 @@ static void quiesce(struct datblk_connection *conn)
 	if (conn->evd != DAT_HANDLE_NULL)
 		dat_evd_modify_upcall(conn->evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
 				      DAT_UPCALL_INVOC_NEW);
-	cancel_work_sync(&conn->work);
 	if (!refcount_dec_and_test(&conn->ios))
 		wait_for_completion(&conn->idle);
-	/* The end of an I/O queues it */
-	cancel_work_sync(&conn->work);
 }
 
 /**
@@ -289,7 +283,6 @@ struct datblk_connection *datblk_conn_create(struct datblk_port *port,
 	INIT_LIST_HEAD(&conn->messages);
 	INIT_LIST_HEAD(&conn->answers);
 	init_llist_head(&conn->done);
-	INIT_WORK(&conn->work, run);
 	INIT_WORK(&conn->release, release);
 	refcount_set(&conn->ios, 1);
 	init_completion(&conn->idle);

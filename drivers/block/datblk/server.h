@@ -28,7 +28,6 @@
  */
 extern struct mutex datblk_srv_lock;
 extern wait_queue_head_t datblk_srv_gone;		/* woken when a connection has gone */
-extern struct workqueue_struct *datblk_run_wq;		/* events of connections */
 extern struct workqueue_struct *datblk_io_wq;		/* I/O that sleeps */
 extern struct workqueue_struct *datblk_release_wq;	/* ends of connections */
 extern unsigned int datblk_depth, datblk_io_kib, datblk_connections;
@@ -112,7 +111,6 @@ struct datblk_connection {
 	struct list_head answers;		/* commands that wait to be answered */
 	unsigned int waiting;			/* their number */
 	struct llist_head done;			/* commands whose I/O has ended; lockless */
-	struct work_struct work;
 	struct work_struct release;
 	unsigned long flags;			/* atomic bits */
 	refcount_t ios;				/* I/O in flight, and one until the release */

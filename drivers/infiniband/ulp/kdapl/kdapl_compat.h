@@ -83,13 +83,6 @@
 #define bdev_rot(bdev)	(!bdev_nonrot(bdev))
 #endif /* LINUX_VERSION_CODE < KERNEL_VERSION(7, 1, 0) */
 
-/* datblk: 7.2 warns of a workqueue that is neither unbound nor for each CPU; 6.1 lacks the flag */
-#if LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0)
-#define DATBLK_WQ_PERCPU	0
-#else
-#define DATBLK_WQ_PERCPU	WQ_PERCPU
-#endif /* LINUX_VERSION_CODE < KERNEL_VERSION(7, 2, 0) */
-
 /*
  * datblk: 6.9 and 6.11 made the limits and the features of a queue arguments of
  * blk_mq_alloc_disk(). Before, functions set them one by one.

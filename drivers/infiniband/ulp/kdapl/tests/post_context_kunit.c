@@ -7,6 +7,7 @@
  * threads and in threads of the tests.
  */
 #include <linux/completion.h>
+#include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/sched.h>
 #include <linux/timer.h>
@@ -228,6 +229,41 @@ static void R_31_receives_while_the_endpoint_is_reset(struct kunit *test)
 	kdapl_clauses(test, "R-31");
 }
 
+/* ---- hard interrupts ------------------------------------------------------------------ */
+
+static struct {
+	struct hrtimer timer;
+	bool hard;
+	DAT_RETURN ret;
+	struct completion done;
+} irq;
+
+static enum hrtimer_restart post_in_hardirq(struct hrtimer *timer)
+{
+	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
+
+	irq.hard = in_hardirq();
+	irq.ret = dat_evd_post_se(ep.recv_evd, &event);
+	complete(&irq.done);
+	return HRTIMER_NORESTART;
+}
+
+/* Where a bio or a timer ends. On RT only a few timers run there, and spinlocks sleep */
+static void a_software_event_from_a_hard_interrupt(struct kunit *test)
+{
+	if (IS_ENABLED(CONFIG_PREEMPT_RT))
+		kunit_skip(test, "not legal on RT");
+	init_completion(&irq.done);
+	hrtimer_setup(&irq.timer, post_in_hardirq, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
+	hrtimer_start(&irq.timer, ns_to_ktime(NSEC_PER_MSEC), HRTIMER_MODE_REL_HARD);
+	wait_for_completion(&irq.done);
+	hrtimer_cancel(&irq.timer);
+	KUNIT_EXPECT_TRUE(test, irq.hard);
+	KUNIT_EXPECT_EQ(test, irq.ret, DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, tp_events(ep.recv_evd), 1);
+	tp_drain(&ep);
+}
+
 /* ---- suite ---------------------------------------------------------------------- */
 
 static int context_suite_init(struct kunit_suite *suite)
@@ -257,6 +293,7 @@ static struct kunit_case context_cases[] = {
 	KUNIT_CASE(G_07_posts_in_a_timer),
 	KUNIT_CASE(G_10_three_threads_post_to_one_endpoint),
 	KUNIT_CASE(R_31_receives_while_the_endpoint_is_reset),
+	KUNIT_CASE(a_software_event_from_a_hard_interrupt),
 	{}
 };
 
