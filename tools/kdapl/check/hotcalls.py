@@ -104,24 +104,24 @@ INDIRECT = {
     "dat_ep_post_send": (1, "ib_device_ops.post_send"),
     "dat_ep_post_rdma_write": (1, "ib_device_ops.post_send"),
     "dat_ep_post_rdma_read": (1, "ib_device_ops.post_send"),
-    "kdapl_send_rest": (2, "ib_device_ops.post_send: a vector, a suppressed request"),
-    "kdapl_write_rest": (2, "ib_device_ops.post_send, likewise"),
-    "kdapl_read_rest": (2, "ib_device_ops.post_send, likewise"),
-    "kdapl_post_any": (1, "ib_device_ops.post_send"),
+    "dat_ep_post_send_with_invalidate": (1, "ib_device_ops.post_send"),
+    **{f"kdapl_{op}_{path}": (1, "ib_device_ops.post_send") for op in ("send", "write", "read")
+       for path in ("vector", "quiet", "quiet_vector")},
+    "kdapl_submit": (1, "ib_device_ops.post_send"),
     "kdapl_mr_wr_post": (1, "ib_device_ops.post_send"),
     "dat_ep_post_recv": (1, "ib_device_ops.post_recv"),
     "kdapl_recv_rest": (1, "ib_device_ops.post_recv"),
-    "kdapl_recv_slow": (1, "ib_device_ops.post_recv"),
+    "kdapl_recv_any": (1, "ib_device_ops.post_recv"),
     "dat_srq_post_recv": (1, "ib_device_ops.post_srq_recv"),
     "kdapl_srq_recv_rest": (1, "ib_device_ops.post_srq_recv"),
-    "kdapl_srq_recv_slow": (1, "ib_device_ops.post_srq_recv"),
+    "kdapl_srq_recv_any": (1, "ib_device_ops.post_srq_recv"),
     "kdapl_evd_complete": (1, "the Consumer's upcall"),
     "kdapl_evd_deliver": (1, "the Consumer's upcall"),
     # A message has invalidated a key: kdapl_rmr_invalidated or kdapl_lmr_invalidated
     "kdapl_rkey_invalidated": (1, "kdapl_obj_ops.invalidated"),
     # dat_evd_dequeue() polls the CQs of an EVD that seems empty
     "kdapl_polled_cq_batch": (2, "ib_device_ops.poll_cq; kDAPL's done callback"),
-    "kdapl_evd_arm_cqs": (1, "ib_device_ops.req_notify_cq"),
+    "kdapl_evd_arm_drained": (1, "ib_device_ops.req_notify_cq"),
 }
 
 # Targets of the module's own hooks in INDIRECT; they are checked like direct calls

@@ -10,7 +10,7 @@
 #include <linux/vmalloc.h>
 #include "pool.h"
 
-/* The stack of all pools without slots; always empty */
+/* The stack of all pools without slots; always empty, but kdapl_pool_close() writes to it */
 static struct kdapl_pool_head kdapl_pool_nothing = { .head = KDAPL_POOL_NONE };
 
 /**
@@ -46,7 +46,7 @@ void kdapl_pool_setup(struct kdapl_pool *pool, void *memory, u32 depth,
 	struct kdapl_slot *slot;
 	u32 i;
 
-	pool->base = stack + 1;
+	WRITE_ONCE(pool->base, stack);
 	pool->depth = depth;
 	pool->stride = kdapl_pool_stride(recv);
 	if (depth) {
@@ -55,7 +55,7 @@ void kdapl_pool_setup(struct kdapl_pool *pool, void *memory, u32 depth,
 	}
 	for (i = depth; i-- > 0;) {
 		slot = kdapl_pool_slot(pool, i);
-		slot->word = (u64)i * pool->stride;
+		slot->word = (void *)slot - pool->base;
 		slot->cqe.done = done;
 		slot->ev.kind = KDAPL_EV_DTO;
 		slot->ev.ep = ep;
@@ -125,7 +125,7 @@ int kdapl_pool_init(struct kdapl_pool *pool, u32 depth,
 void kdapl_pool_exit(struct kdapl_pool *pool)
 {
 	if (pool->depth)
-		kvfree(kdapl_pool_head(pool->base));
+		kvfree(pool->base);
 	kdapl_pool_setup(pool, NULL, 0, NULL, NULL, false);
 }
 
@@ -145,11 +145,12 @@ bool kdapl_pool_close(struct kdapl_pool *pool)
 	struct kdapl_pool_head *stack = kdapl_pool_head(pool->base);
 	u64 head = READ_ONCE(stack->head), word = head;
 	const struct kdapl_slot *slot;
-	u32 n;
+	u32 n, off;
 
 	for (n = 0; n < pool->depth; n++) {
 		/* If the slot was just taken, the Consumer's cookie is in that place */
-		if ((u32)word % pool->stride || (u32)word / pool->stride >= pool->depth)
+		off = (u32)word - (u32)sizeof(*stack);
+		if (off % pool->stride || off / pool->stride >= pool->depth)
 			return false;
 		slot = pool->base + (u32)word;
 		word = READ_ONCE(slot->dto.free_next);
@@ -169,7 +170,11 @@ bool kdapl_pool_close(struct kdapl_pool *pool)
  */
 void kdapl_pool_swap(struct kdapl_pool *pool, struct kdapl_pool *other)
 {
-	swap(pool->base, other->base);
+	void *base = pool->base;
+
+	/* A post may be reading it; it finds an empty stack in both cases */
+	WRITE_ONCE(pool->base, other->base);
+	other->base = base;
 	swap(pool->stride, other->stride);
 	swap(pool->depth, other->depth);
 }

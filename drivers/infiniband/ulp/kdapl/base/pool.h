@@ -6,7 +6,7 @@
  * used because a ring could not go past its oldest slot while the event of that slot
  * is not delivered.
  *
- * The stack is linked by 64-bit words: tag:32 | offset of a slot in the array:32. The
+ * The stack is linked by 64-bit words: tag:32 | offset of a slot from its head:32. The
  * head is the word of the topmost free slot, and each free slot stores the word of the
  * one below it. A slot increments its own tag when it is returned, so no word appears
  * on the stack twice. Therefore, if a CPU has read the head and the word below it, and
@@ -29,7 +29,7 @@
 
 /**
  * struct kdapl_pool - slots of one queue
- * @base:   the slots, @stride bytes apart, behind their struct kdapl_pool_head
+ * @base:   a struct kdapl_pool_head, and the slots behind it, @stride bytes apart
  * @stride: bytes of one slot
  * @depth:  number of slots
  * @first:  number of its first slot, if a queue has several pools
@@ -45,6 +45,7 @@ struct kdapl_pool {
  * struct kdapl_pool_head - what precedes the slots in memory
  * @head: word of the topmost free slot; changed by cmpxchg only
  * @pool: the pool of these slots
+ * @pad:  keeps the first slot out of the second half of the line
  *
  * A slot finds it by its own offset, so it needs no pointer to its pool. A call that has read
  * kdapl_pool.base once uses one stack and its slots, even if dat_ep_modify() replaces them.
@@ -66,7 +67,7 @@ static inline u32 kdapl_pool_stride(bool recv)
  * The largest possible depth of a pool: its words have 32 bits for an offset. The same for
  * receives, whose slots are shorter
  */
-#define KDAPL_POOL_MAX_DEPTH	(U32_MAX / sizeof(struct kdapl_slot))
+#define KDAPL_POOL_MAX_DEPTH	(U32_MAX / sizeof(struct kdapl_slot) - 1)
 
 size_t kdapl_pool_size(u32 depth, bool recv);
 void kdapl_pool_setup(struct kdapl_pool *pool, void *memory, u32 depth,
@@ -86,13 +87,13 @@ u32 kdapl_pool_free_count(const struct kdapl_pool *pool);
 
 static __always_inline struct kdapl_slot *kdapl_pool_slot(const struct kdapl_pool *pool, u32 idx)
 {
-	return pool->base + (size_t)idx * pool->stride;
+	return pool->base + sizeof(struct kdapl_pool_head) + (size_t)idx * pool->stride;
 }
 
 /* The stack of the slots at @base */
 static __always_inline struct kdapl_pool_head *kdapl_pool_head(void *base)
 {
-	return base - sizeof(struct kdapl_pool_head);
+	return base;
 }
 
 /* The stack to which a slot belongs */
@@ -106,7 +107,7 @@ static inline u32 kdapl_slot_idx(const struct kdapl_slot *slot)
 {
 	const struct kdapl_pool *pool = kdapl_slot_head(slot)->pool;
 
-	return pool->first + (u32)slot->word / pool->stride;
+	return pool->first + ((u32)slot->word - (u32)sizeof(struct kdapl_pool_head)) / pool->stride;
 }
 
 /**
@@ -193,7 +194,7 @@ static __always_inline void kdapl_pool_put(struct kdapl_slot *slot)
 /* Is no slot free? Only a hint, which is sufficient to decide on signalling */
 static __always_inline bool kdapl_pool_empty(const struct kdapl_pool *pool)
 {
-	return (u32)READ_ONCE(kdapl_pool_head(pool->base)->head) == KDAPL_POOL_NONE;
+	return (u32)READ_ONCE(kdapl_pool_head(READ_ONCE(pool->base))->head) == KDAPL_POOL_NONE;
 }
 
 #endif /* _KDAPL_POOL_H_ */

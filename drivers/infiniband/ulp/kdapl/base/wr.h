@@ -85,7 +85,7 @@ static_assert(offsetof(DAT_DTO_COMPLETION_EVENT_DATA, rmr_context) ==
  * @cqe:     what the completion carries; done does not change
  * @ev:      node of its completion event; ev.ep is the EP (SRQ: set by done)
  * @dto:     contents of its completion event
- * @word:    tag, and the offset of the slot in the pool
+ * @word:    tag, and the offset of the slot from the head of its stack, see pool.h
  * @rdma:    a request of one segment; @reg: one that registers memory. sg_list and wr_cqe do
  *           not change
  * @sge:     its segment

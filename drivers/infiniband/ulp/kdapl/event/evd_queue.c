@@ -337,23 +337,22 @@ out:
 
 /**
  * kdapl_evd_complete - deliver or queue the event of a completed DTO
- * @evd: the EVD
- * @ev:  node in a slot; it asks for an upcall
+ * @evd:  the EVD
+ * @slot: its event asks for an upcall
  *
  * The fast path is only open if upcalls of the EVD run in softirq.
  *
  * Context: done callback.
  */
-void kdapl_evd_complete(struct kdapl_evd *evd, struct kdapl_event *ev)
+void kdapl_evd_complete(struct kdapl_evd *evd, struct kdapl_slot *slot)
 {
-	struct kdapl_ep *ep = ev->ep;
 	int state = 0;
 
 	if (unlikely(!atomic_try_cmpxchg_acquire(&evd->state, &state, KDAPL_EVD_OWNED))) {
-		kdapl_evd_queue(evd, ev, true);
+		kdapl_evd_queue(evd, &slot->ev, true);
 		return;
 	}
-	kdapl_fill_dto(ev, ep, &evd->event);
+	kdapl_fill_dto(&slot->ev, slot->ev.ep, &evd->event);
 	kdapl_evd_call(evd, &evd->upcall, false, false);
 	state = KDAPL_EVD_OWNED;
 	if (unlikely(!atomic_try_cmpxchg_release(&evd->state, &state, 0)))
@@ -585,7 +584,7 @@ EXPORT_SYMBOL_GPL(dat_evd_dequeue);
  * The upcall, if one is due, never runs on the stack of the caller: it runs on another
  * CPU or after the call has returned. Source: kDAPL 2.0.
  *
- * Context: any except hard interrupt; never sleeps.
+ * Context: any; in hard interrupt context not on RT. Never sleeps.
  * Return:
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @evd_handle is not the handle of an EVD

@@ -30,7 +30,7 @@ static __always_inline void kdapl_evd_push(struct kdapl_evd *evd, struct kdapl_e
 
 /* Legal in softirq */
 void kdapl_evd_queue(struct kdapl_evd *evd, struct kdapl_event *ev, bool in_done);
-void kdapl_evd_complete(struct kdapl_evd *evd, struct kdapl_event *ev);
+void kdapl_evd_complete(struct kdapl_evd *evd, struct kdapl_slot *slot);
 u32 kdapl_evd_count(struct kdapl_evd *evd, u32 *notify);
 u32 kdapl_evd_take_back(struct kdapl_evd *evd, struct kdapl_ep *ep);
 int kdapl_evd_modify(struct kdapl_evd *evd, DAT_UPCALL_POLICY policy,

@@ -184,8 +184,8 @@ struct kdapl_ep {
 	u8 slow;
 	u8 state;
 	bool srq_attached;
-	u32 need_read;
 	u32 need_write;
+	u32 need_read;
 	u32 max_message;
 	u32 max_rdma;
 	u32 max_reads_out;

@@ -132,12 +132,12 @@ static void kdapl_trace_success(const struct kdapl_ep *ep, const struct kdapl_sl
  * Queues the event of a success, which asks for an upcall. If upcalls are disabled, nobody has
  * to be woken
  */
-static __always_inline void kdapl_evd_queue_success(struct kdapl_evd *evd, struct kdapl_event *ev)
+static __always_inline void kdapl_evd_queue_success(struct kdapl_evd *evd, struct kdapl_slot *slot)
 {
 	if (atomic_read(&evd->state) & KDAPL_EVD_NO_UPCALLS)
-		kdapl_evd_push(evd, ev);
+		kdapl_evd_push(evd, &slot->ev);
 	else
-		kdapl_evd_complete(evd, ev);
+		kdapl_evd_complete(evd, slot);
 }
 
 static void kdapl_trace_failure(const struct kdapl_ep *ep, const struct kdapl_slot *slot,
@@ -215,7 +215,7 @@ static noinline void kdapl_request_other(struct kdapl_ep *ep, struct kdapl_slot 
 	else if (slot->ev.flags & KDAPL_SLOT_SUPPRESS)
 		kdapl_pool_put(slot);
 	else if (slot->ev.notify)
-		kdapl_evd_queue_success(ep->request_evd, &slot->ev);
+		kdapl_evd_queue_success(ep->request_evd, slot);
 	else
 		kdapl_evd_queue(ep->request_evd, &slot->ev, true);
 }
@@ -247,7 +247,7 @@ void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc)
 	if (unlikely(wc->status | READ_ONCE(ep->slow) | (slot->ev.run_end ^ ep->sq.run_head)))
 		kdapl_request_other(ep, slot, wc);
 	else
-		kdapl_evd_queue_success(ep->request_evd, &slot->ev);
+		kdapl_evd_queue_success(ep->request_evd, slot);
 }
 
 /**
@@ -349,7 +349,7 @@ static __always_inline void kdapl_recv_event(struct kdapl_ep *ep, struct kdapl_s
 	}
 	/* Nobody waits for receives by their state, so it may be written after ep->slow is read */
 	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_DONE);
-	kdapl_evd_queue_success(ep->recv_evd, &slot->ev);
+	kdapl_evd_queue_success(ep->recv_evd, slot);
 }
 
 /**

@@ -113,12 +113,13 @@ static void kdapl_post_request_marker(struct kdapl_ep *ep, struct ib_qp *qp,
 	if (marker->posted) {
 		reinit_completion(&marker->done);
 		marker->run_end = kdapl_run_end(sq);
-		kdapl_run_restart(sq);
 		marker->busy = true;
 		marker->refused = ib_post_send(qp, &marker->rdma.wr, NULL);
 		if (marker->refused) {
 			marker->busy = false;
 			complete_all(&marker->done);
+		} else {
+			kdapl_run_restart(sq);
 		}
 	}
 	spin_unlock_irqrestore(&sq->lock, flags);

@@ -15,10 +15,10 @@
  * remote length; a free slot; the verbs layer.
  *
  * Each call has fast paths: for one segment and for a vector, without flags, and with a
- * completion that is suppressed. They make the checks in the cheapest order. If any check
- * fails, the slow path repeats them in the documented order and returns the reason
- * (post_slow.c). Only the first of them is inlined: it has a single call, that of the verbs
- * layer, so it needs few registers that survive calls.
+ * completion that is suppressed; dat_ep_post_send_with_invalidate() has only the first. They
+ * make the checks in the cheapest order. If any check fails, the slow path repeats them in the
+ * documented order and returns the reason (post_slow.c). Only the first of them is inlined: it
+ * has a single call, that of the verbs layer, so it needs few registers that survive calls.
  *
  * A slot is taken when all checks have succeeded, so a bad post never takes a place. A vector is
  * translated into a work request on the stack, which the driver copies.
@@ -62,6 +62,9 @@ static __always_inline void kdapl_fill_wr(struct ib_rdma_wr *rdma, DAT_DTOS op, 
 	rdma->wr.num_sge = n;
 	rdma->wr.opcode = kdapl_opcode(op);
 	rdma->wr.send_flags = signalled ? IB_SEND_SIGNALED : 0;
+	if (op == DAT_DTO_RDMA_READ)
+		/* bnxt_re reads it */
+		rdma->wr.ex.invalidate_rkey = 0;
 	if (op != DAT_DTO_SEND) {
 		rdma->remote_addr = READ_ONCE(remote->virtual_address);
 		rdma->rkey = READ_ONCE(remote->rmr_context);
@@ -182,7 +185,7 @@ static __always_inline bool kdapl_post_vector(struct kdapl_ep *ep, DAT_DTOS op, 
 					      DAT_RETURN *ret)
 {
 	struct kdapl_slot *slot;
-	struct kdapl_vector v;
+	struct kdapl_vector v __uninitialized;
 	struct ib_qp *qp;
 	u64 length;
 	int err;
@@ -268,7 +271,7 @@ static __always_inline bool kdapl_post_suppressed_vector(struct kdapl_ep *ep, DA
 							 const DAT_RMR_TRIPLET *remote, u64 cookie,
 							 DAT_RETURN *ret)
 {
-	struct kdapl_vector v;
+	struct kdapl_vector v __uninitialized;
 	unsigned long irq;
 	bool posted;
 	u64 length;
@@ -285,46 +288,93 @@ static __always_inline bool kdapl_post_suppressed_vector(struct kdapl_ep *ep, DA
 }
 
 /*
- * Any other request than one segment without flags. Out of line, because its calls would cost
- * that case registers; @op is a constant in each caller
+ * The paths of an operation that are out of line, because their calls would cost one segment
+ * without flags registers. Each has a function of its own: a vector is on the stack. The order of
+ * arguments is that of the posting calls, so that the registers need not be exchanged.
+ * _one: that case, if it cannot take the fast path; _vector; _quiet: one segment, suppressed;
+ * _quiet_vector; _rest: any of them
  */
-static __always_inline DAT_RETURN kdapl_post_rest(struct kdapl_ep *ep, DAT_DTOS op, DAT_COUNT n,
-						  const DAT_LMR_TRIPLET *iov,
-						  const DAT_RMR_TRIPLET *remote, u64 cookie,
-						  u32 flags)
-{
-	DAT_RETURN ret;
-
-	if (!flags) {
-		if (likely(kdapl_post_vector(ep, op, n, iov, remote, cookie, &ret)))
-			return ret;
-	} else if (flags == DAT_COMPLETION_SUPPRESS_FLAG) {
-		if (n == 1 ? kdapl_post_suppressed(ep, op, iov, remote, cookie, &ret) :
-			     kdapl_post_suppressed_vector(ep, op, n, iov, remote, cookie, &ret))
-			return ret;
-	}
-	return kdapl_post_slow(ep, op, n, iov, remote, cookie, flags);
+#define KDAPL_DEFINE_POSTS(name, op)								\
+static noinline DAT_RETURN kdapl_##name##_one(struct kdapl_ep *ep, u32 n,			\
+					      const DAT_LMR_TRIPLET *iov, u64 cookie,		\
+					      const DAT_RMR_TRIPLET *remote)			\
+{												\
+	return kdapl_post_slow(ep, op, n, iov, remote, cookie, 0);				\
+}												\
+												\
+static noinline DAT_RETURN kdapl_##name##_vector(struct kdapl_ep *ep, u32 n,			\
+						 const DAT_LMR_TRIPLET *iov, u64 cookie,	\
+						 const DAT_RMR_TRIPLET *remote)			\
+{												\
+	DAT_RETURN ret;										\
+												\
+	if (likely(kdapl_post_vector(ep, op, n, iov, remote, cookie, &ret)))			\
+		return ret;									\
+	return kdapl_post_slow(ep, op, n, iov, remote, cookie, 0);				\
+}												\
+												\
+static noinline DAT_RETURN kdapl_##name##_quiet(struct kdapl_ep *ep, u32 n,			\
+						const DAT_LMR_TRIPLET *iov, u64 cookie,		\
+						const DAT_RMR_TRIPLET *remote)			\
+{												\
+	DAT_RETURN ret;										\
+												\
+	if (likely(kdapl_post_suppressed(ep, op, iov, remote, cookie, &ret)))			\
+		return ret;									\
+	return kdapl_post_slow(ep, op, n, iov, remote, cookie, DAT_COMPLETION_SUPPRESS_FLAG);	\
+}												\
+												\
+static noinline DAT_RETURN kdapl_##name##_quiet_vector(struct kdapl_ep *ep, u32 n,		\
+						       const DAT_LMR_TRIPLET *iov, u64 cookie,	\
+						       const DAT_RMR_TRIPLET *remote)		\
+{												\
+	DAT_RETURN ret;										\
+												\
+	if (likely(kdapl_post_suppressed_vector(ep, op, n, iov, remote, cookie, &ret)))		\
+		return ret;									\
+	return kdapl_post_slow(ep, op, n, iov, remote, cookie, DAT_COMPLETION_SUPPRESS_FLAG);	\
+}												\
+												\
+static noinline DAT_RETURN kdapl_##name##_rest(struct kdapl_ep *ep, u32 n,			\
+					       const DAT_LMR_TRIPLET *iov, u64 cookie,		\
+					       const DAT_RMR_TRIPLET *remote, u32 flags)	\
+{												\
+	if (!flags)										\
+		return kdapl_##name##_vector(ep, n, iov, cookie, remote);			\
+	if (flags != DAT_COMPLETION_SUPPRESS_FLAG)						\
+		return kdapl_post_slow(ep, op, n, iov, remote, cookie, flags);			\
+	if (n == 1)										\
+		return kdapl_##name##_quiet(ep, n, iov, cookie, remote);			\
+	return kdapl_##name##_quiet_vector(ep, n, iov, cookie, remote);				\
+}												\
+												\
+/* A complete posting call */									\
+static __always_inline DAT_RETURN kdapl_post_##name(DAT_EP_HANDLE ep_handle, DAT_COUNT n,	\
+						    const DAT_LMR_TRIPLET *iov,			\
+						    DAT_DTO_COOKIE cookie,			\
+						    const DAT_RMR_TRIPLET *remote, u32 flags)	\
+{												\
+	struct kdapl_obj *obj;									\
+	struct kdapl_ep *ep;									\
+	DAT_RETURN ret;										\
+												\
+	kdapl_peek_lock();									\
+	if (unlikely(!kdapl_obj_find(ep_handle, &obj))) {					\
+		kdapl_peek_unlock();								\
+		return KDAPL_BAD_HANDLE(EP);							\
+	}											\
+	ep = to_kdapl_ep(obj);									\
+	if (unlikely(((u32)n - 1) | flags))							\
+		ret = kdapl_##name##_rest(ep, n, iov, cookie.as_64, remote, flags);		\
+	else if (unlikely(!kdapl_post_one(ep, op, iov, remote, cookie.as_64, NULL, &ret)))	\
+		ret = kdapl_##name##_one(ep, 1, iov, cookie.as_64, remote);			\
+	kdapl_peek_unlock();									\
+	return ret;										\
 }
 
-static noinline DAT_RETURN kdapl_send_rest(struct kdapl_ep *ep, DAT_COUNT n,
-					   const DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags)
-{
-	return kdapl_post_rest(ep, DAT_DTO_SEND, n, iov, NULL, cookie, flags);
-}
-
-static noinline DAT_RETURN kdapl_write_rest(struct kdapl_ep *ep, DAT_COUNT n,
-					    const DAT_LMR_TRIPLET *iov,
-					    const DAT_RMR_TRIPLET *remote, u64 cookie, u32 flags)
-{
-	return kdapl_post_rest(ep, DAT_DTO_RDMA_WRITE, n, iov, remote, cookie, flags);
-}
-
-static noinline DAT_RETURN kdapl_read_rest(struct kdapl_ep *ep, DAT_COUNT n,
-					   const DAT_LMR_TRIPLET *iov,
-					   const DAT_RMR_TRIPLET *remote, u64 cookie, u32 flags)
-{
-	return kdapl_post_rest(ep, DAT_DTO_RDMA_READ, n, iov, remote, cookie, flags);
-}
+KDAPL_DEFINE_POSTS(send, DAT_DTO_SEND)
+KDAPL_DEFINE_POSTS(write, DAT_DTO_RDMA_WRITE)
+KDAPL_DEFINE_POSTS(read, DAT_DTO_RDMA_READ)
 
 static noinline DAT_RETURN kdapl_send_inv_rest(struct kdapl_ep *ep, DAT_COUNT n,
 					       const DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags,
@@ -343,33 +393,11 @@ static noinline DAT_RETURN kdapl_send_inv_rest(struct kdapl_ep *ep, DAT_COUNT n,
 	return kdapl_post_any(ep, &r);
 }
 
-/* A complete posting call; @op is a constant in each caller */
-static __always_inline DAT_RETURN kdapl_post_request(DAT_EP_HANDLE ep_handle, DAT_DTOS op,
-						     DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
-						     const DAT_RMR_TRIPLET *remote,
-						     DAT_DTO_COOKIE cookie, u32 flags)
+static noinline DAT_RETURN kdapl_send_inv_one(struct kdapl_ep *ep, u32 n,
+					      const DAT_LMR_TRIPLET *iov, u64 cookie,
+					      DAT_RMR_CONTEXT key)
 {
-	struct kdapl_obj *obj;
-	struct kdapl_ep *ep;
-	DAT_RETURN ret;
-
-	kdapl_peek_lock();
-	if (unlikely(!kdapl_obj_find(ep_handle, &obj))) {
-		kdapl_peek_unlock();
-		return KDAPL_BAD_HANDLE(EP);
-	}
-	ep = to_kdapl_ep(obj);
-	if (unlikely(((u32)n - 1) | flags) ||
-	    unlikely(!kdapl_post_one(ep, op, iov, remote, cookie.as_64, NULL, &ret))) {
-		if (op == DAT_DTO_SEND)
-			ret = kdapl_send_rest(ep, n, iov, cookie.as_64, flags);
-		else if (op == DAT_DTO_RDMA_WRITE)
-			ret = kdapl_write_rest(ep, n, iov, remote, cookie.as_64, flags);
-		else
-			ret = kdapl_read_rest(ep, n, iov, remote, cookie.as_64, flags);
-	}
-	kdapl_peek_unlock();
-	return ret;
+	return kdapl_send_inv_rest(ep, n, iov, cookie, 0, DAT_TRUE, key);
 }
 
 /**
@@ -406,8 +434,8 @@ DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			    DAT_COMPLETION_FLAGS completion_flags)
 {
-	return kdapl_post_request(ep_handle, DAT_DTO_SEND, num_segments, local_iov, NULL,
-				  user_cookie, completion_flags);
+	return kdapl_post_send(ep_handle, num_segments, local_iov, user_cookie, NULL,
+			       completion_flags);
 }
 EXPORT_SYMBOL_GPL(dat_ep_post_send);
 
@@ -448,11 +476,12 @@ DAT_RETURN dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT n
 		return KDAPL_BAD_HANDLE(EP);
 	}
 	ep = to_kdapl_ep(obj);
-	if (unlikely((num_segments ^ 1) | completion_flags | (invalidate_flag ^ DAT_TRUE)) ||
-	    unlikely(!kdapl_post_one(ep, DAT_DTO_SEND, local_iov, NULL, user_cookie.as_64,
-				     &rmr_context, &ret)))
+	if (unlikely((num_segments ^ 1) | completion_flags | (invalidate_flag ^ DAT_TRUE)))
 		ret = kdapl_send_inv_rest(ep, num_segments, local_iov, user_cookie.as_64,
 					  completion_flags, invalidate_flag, rmr_context);
+	else if (unlikely(!kdapl_post_one(ep, DAT_DTO_SEND, local_iov, NULL, user_cookie.as_64,
+					  &rmr_context, &ret)))
+		ret = kdapl_send_inv_one(ep, 1, local_iov, user_cookie.as_64, rmr_context);
 	kdapl_peek_unlock();
 	return ret;
 }
@@ -491,8 +520,8 @@ DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segment
 				  const DAT_RMR_TRIPLET *remote_buffer,
 				  DAT_COMPLETION_FLAGS completion_flags)
 {
-	return kdapl_post_request(ep_handle, DAT_DTO_RDMA_WRITE, num_segments, local_iov,
-				  remote_buffer, user_cookie, completion_flags);
+	return kdapl_post_write(ep_handle, num_segments, local_iov, user_cookie, remote_buffer,
+				completion_flags);
 }
 EXPORT_SYMBOL_GPL(dat_ep_post_rdma_write);
 
@@ -520,7 +549,7 @@ DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments
 				 const DAT_RMR_TRIPLET *remote_buffer,
 				 DAT_COMPLETION_FLAGS completion_flags)
 {
-	return kdapl_post_request(ep_handle, DAT_DTO_RDMA_READ, num_segments, local_iov,
-				  remote_buffer, user_cookie, completion_flags);
+	return kdapl_post_read(ep_handle, num_segments, local_iov, user_cookie, remote_buffer,
+			       completion_flags);
 }
 EXPORT_SYMBOL_GPL(dat_ep_post_rdma_read);

@@ -128,7 +128,7 @@ static DAT_RETURN kdapl_check_recv(const struct kdapl_ep *ep, const struct kdapl
 /* Any receive on an EP, if @ep is one. Inside the read section */
 static DAT_RETURN kdapl_recv_any(struct kdapl_ep *ep, const struct kdapl_receive *r)
 {
-	struct kdapl_recv_vector v;
+	struct kdapl_recv_vector v __uninitialized;
 	struct kdapl_slot *slot;
 	struct ib_qp *qp;
 	DAT_RETURN ret;
@@ -175,7 +175,7 @@ static struct kdapl_slot *kdapl_srq_slot(struct kdapl_srq *srq)
 /* Any receive on an SRQ, if @srq is one. Inside the read section */
 static DAT_RETURN kdapl_srq_recv_any(struct kdapl_srq *srq, const struct kdapl_receive *r)
 {
-	struct kdapl_recv_vector v;
+	struct kdapl_recv_vector v __uninitialized;
 	struct kdapl_slot *slot;
 	struct ib_srq *ibsrq;
 	DAT_RETURN ret;
@@ -291,7 +291,7 @@ static __always_inline bool kdapl_recv_one(struct kdapl_pool *pool, u32 need,
 	return true;
 }
 
-/* The same for a vector, whose work request is on the stack. There is no upper limit of @n */
+/* The same for a vector, whose work request is on the stack. The caller has compared @n */
 static __always_inline bool kdapl_recv_vector(struct kdapl_pool *pool, u32 need, u32 n,
 					      const DAT_LMR_TRIPLET *iov, u64 cookie,
 					      struct kdapl_recv_vector *v, struct kdapl_slot **out)
@@ -352,7 +352,7 @@ static __always_inline DAT_RETURN kdapl_srq_submit(struct kdapl_srq *srq, struct
 static noinline DAT_RETURN kdapl_recv_rest(struct kdapl_ep *ep, DAT_COUNT n,
 					   const DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags)
 {
-	struct kdapl_recv_vector v;
+	struct kdapl_recv_vector v __uninitialized;
 	struct kdapl_slot *slot;
 	struct ib_qp *qp;
 
@@ -370,7 +370,7 @@ static noinline DAT_RETURN kdapl_recv_rest(struct kdapl_ep *ep, DAT_COUNT n,
 static noinline DAT_RETURN kdapl_srq_recv_rest(struct kdapl_srq *srq, DAT_COUNT n,
 					       const DAT_LMR_TRIPLET *iov, u64 cookie)
 {
-	struct kdapl_recv_vector v;
+	struct kdapl_recv_vector v __uninitialized;
 	struct kdapl_slot *slot;
 	struct ib_srq *ibsrq;
 
@@ -393,12 +393,12 @@ static __always_inline DAT_RETURN kdapl_post_recv(struct kdapl_ep *ep, DAT_COUNT
 	if (unlikely(((u32)n - 1) | flags))
 		return kdapl_recv_rest(ep, n, iov, cookie, flags);
 	if (unlikely(!kdapl_recv_is_fast(&ep->obj, BIT(DAT_DTO_RECEIVE))))
-		return kdapl_recv_rest(ep, n, iov, cookie, flags);
+		return kdapl_recv_slow(ep, 1, iov, cookie, 0);
 	qp = kdapl_dereference(ep->qp);
 	if (unlikely(!qp))
-		return kdapl_recv_rest(ep, n, iov, cookie, flags);
+		return kdapl_recv_slow(ep, 1, iov, cookie, 0);
 	if (unlikely(!kdapl_recv_one(&ep->rq, ep->need_write, iov, cookie, &slot)))
-		return kdapl_recv_rest(ep, n, iov, cookie, flags);
+		return kdapl_recv_slow(ep, 1, iov, cookie, 0);
 	return kdapl_recv_submit(ep, qp, slot, &slot->recv);
 }
 
@@ -408,13 +408,15 @@ static __always_inline DAT_RETURN kdapl_post_srq_recv(struct kdapl_srq *srq, DAT
 	struct kdapl_slot *slot;
 	struct ib_srq *ibsrq;
 
-	if (unlikely(n != 1 || !kdapl_recv_is_fast(&srq->obj, KDAPL_FAST_SRQ)))
+	if (unlikely(n != 1))
 		return kdapl_srq_recv_rest(srq, n, iov, cookie);
+	if (unlikely(!kdapl_recv_is_fast(&srq->obj, KDAPL_FAST_SRQ)))
+		return kdapl_srq_recv_slow(srq, 1, iov, cookie);
 	ibsrq = kdapl_dereference(srq->srq);
 	if (unlikely(!ibsrq))
-		return kdapl_srq_recv_rest(srq, n, iov, cookie);
+		return kdapl_srq_recv_slow(srq, 1, iov, cookie);
 	if (unlikely(!kdapl_recv_one(&srq->pool, srq->need_write, iov, cookie, &slot)))
-		return kdapl_srq_recv_rest(srq, n, iov, cookie);
+		return kdapl_srq_recv_slow(srq, 1, iov, cookie);
 	return kdapl_srq_submit(srq, ibsrq, slot, &slot->recv);
 }
 

@@ -144,14 +144,12 @@ static DAT_RETURN kdapl_submit(struct kdapl_ep *ep, struct ib_qp *qp,
 			       const struct kdapl_request *r, struct kdapl_slot *slot,
 			       struct kdapl_vector *v, const struct kdapl_segments *segs)
 {
-	u32 idx = 0;
+	u32 idx = kdapl_slot_idx(slot);
 	int err;
 
 	if (slot->ev.flags & KDAPL_SLOT_SIGNALLED)
 		v->rdma.wr.send_flags |= IB_SEND_SIGNALED;
 	v->rdma.wr.wr_cqe = &slot->cqe;
-	if (trace_kdapl_post_enabled())
-		idx = kdapl_slot_idx(slot);
 	err = kdapl_verbs_send(qp, &v->rdma.wr, &ep->sq);
 	if (unlikely(err))
 		return kdapl_request_refused(slot, err);
@@ -199,7 +197,7 @@ static DAT_RETURN kdapl_queue_request(struct kdapl_ep *ep, const struct kdapl_re
 	struct ib_qp *qp = kdapl_dereference(ep->qp);
 	struct kdapl_segments segs;
 	struct kdapl_slot *slot;
-	struct kdapl_vector v;
+	struct kdapl_vector v __uninitialized;
 	unsigned long flags;
 	DAT_RETURN ret;
 

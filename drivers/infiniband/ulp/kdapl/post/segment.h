@@ -110,7 +110,10 @@ static __always_inline u64 kdapl_segments_fast(const DAT_LMR_TRIPLET *iov, u32 n
 					       u32 privilege, struct ib_sge *sge)
 {
 	const DAT_LMR_TRIPLET *end = iov + n;
-	/* Elements of both arrays have the same size, so one of the pointers is enough */
+	/*
+	 * Elements of both arrays have the same size, so one of the pointers is enough. The
+	 * compiler must not conclude that the sum points into the Consumer's array.
+	 */
 	unsigned long delta = (unsigned long)sge - (unsigned long)iov;
 	u64 va, base = 0, limit = 0, total = 0;
 	const struct kdapl_lmr_desc *desc;
@@ -133,7 +136,8 @@ static __always_inline u64 kdapl_segments_fast(const DAT_LMR_TRIPLET *iov, u32 n
 		va = READ_ONCE(iov->virtual_address);
 		if (unlikely(!kdapl_segment_inside(va, length, base, limit)))
 			return 0;
-		kdapl_sge_store((void *)iov + delta, &(struct ib_sge){ va, length, lkey });
+		kdapl_sge_store(RELOC_HIDE((struct ib_sge *)iov, delta),
+				&(struct ib_sge){ va, length, lkey });
 		total += length;
 	} while (++iov != end);
 	return total;

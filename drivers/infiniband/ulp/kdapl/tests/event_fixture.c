@@ -134,7 +134,7 @@ void evt_done(struct evt *evt, struct kdapl_slot *slot)
 {
 	local_bh_disable();
 	if (slot->ev.notify)
-		kdapl_evd_complete(&evt->evd, &slot->ev);
+		kdapl_evd_complete(&evt->evd, slot);
 	else
 		kdapl_evd_queue(&evt->evd, &slot->ev, true);
 	local_bh_enable();

@@ -282,7 +282,7 @@ static void poster_stop(struct kunit *test)
 
 #define MODIFIES	60
 
-/* Its slots are taken and returned, so the pool must not close while one is taken */
+/* Receives with bad segments are posted meanwhile, which take no slot */
 static void R_32_slots_are_taken_meanwhile(struct kunit *test)
 {
 	u32 i, changed = 0, depth = TP_DEPTH;

@@ -411,6 +411,26 @@ static void a_poll_disarms(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, seen.elsewhere, 0);
 }
 
+/* A completion without an upcall does not use up the arming: here the markers of a drain */
+static void an_EVD_stays_armed_until_an_upcall(struct kunit *test)
+{
+	struct tp_ep other;
+
+	make(test, false);
+	KUNIT_ASSERT_EQ(test, tp_ep_beside(env, &ep, &other), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&other), 0);
+	listen(ep.recv_evd);
+	post(test, TP_RECV, 1);
+	KUNIT_EXPECT_TRUE(test, armed(test, ep.recv_evd));
+	tp_ep_free(&other);
+	flush_workqueue(kdapl_evd_wq);
+	stop_timers();
+	KUNIT_EXPECT_EQ(test, seen.n, 0);
+	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 10);
+	KUNIT_EXPECT_TRUE(test, upcalls_are(1));
+	KUNIT_EXPECT_FALSE(test, delayed_work_pending(&ep.ep->recv_evd->timer));
+}
+
 static void wrong_arguments_of_an_arming(struct kunit *test)
 {
 	DAT_BOOLEAN again = 7;
@@ -524,6 +544,7 @@ static struct kunit_case poll_cases[] = {
 	KUNIT_CASE(an_armed_EVD_announces_a_completion),
 	KUNIT_CASE(an_armed_EVD_announces_other_events),
 	KUNIT_CASE(a_poll_disarms),
+	KUNIT_CASE(an_EVD_stays_armed_until_an_upcall),
 	KUNIT_CASE(wrong_arguments_of_an_arming),
 	KUNIT_CASE(a_disconnect_needs_no_consumer),
 	KUNIT_CASE(a_free_needs_no_consumer),

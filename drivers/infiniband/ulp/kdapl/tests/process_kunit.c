@@ -164,6 +164,23 @@ static void a_solicited_message_may_sleep(struct kunit *test)
 	expect_all_in_process(test);
 }
 
+/* A CQ in solicited-wait mode does not announce an error, also when nothing has happened for long */
+static void an_error_of_a_solicited_endpoint_is_noticed(struct kunit *test)
+{
+	DAT_EP_ATTR attr;
+
+	tp_attr(&attr);
+	attr.recv_completion_flags = DAT_COMPLETION_SOLICITED_WAIT_FLAG;
+	KUNIT_ASSERT_EQ(test, tp_ep_create_in(mem.env, KDAT_EVD_PROCESS_FLAG, &attr, false, &ep),
+			DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	KUNIT_EXPECT_EQ(test, tp_post_one(mem.env, &ep, TP_RECV, 1, 0), DAT_SUCCESS);
+	/* The timer has run at least once */
+	msleep(1500);
+	fake_complete_recv(tp_qp(&ep), IB_WC_LOC_LEN_ERR, 0);
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(tp_events(ep.connect_evd) == 1));
+}
+
 /* ---- the context of an EVD ----------------------------------------------------------- */
 
 static DAT_RETURN kcreate(DAT_EVD_FLAGS flags, DAT_EVD_HANDLE *evd)
@@ -457,6 +474,7 @@ static struct kunit_case process_cases[] = {
 	KUNIT_CASE(upcalls_of_memory_requests_may_sleep),
 	KUNIT_CASE(the_context_outlives_the_endpoints),
 	KUNIT_CASE(a_solicited_message_may_sleep),
+	KUNIT_CASE(an_error_of_a_solicited_endpoint_is_noticed),
 	KUNIT_CASE(flags_of_an_EVD),
 	KUNIT_CASE(the_EVDs_of_an_endpoint_agree),
 	KUNIT_CASE(free_waits_for_a_long_upcall),

@@ -78,6 +78,31 @@ static void S_17_message_before_the_CQ_is_armed_has_its_upcall(struct kunit *tes
 	KUNIT_EXPECT_EQ(test, upcalls.last, 4);
 }
 
+static void many_messages(void)
+{
+	u32 i;
+
+	for (i = 2; i < TP_DEPTH; i++)
+		fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 20);
+	second_message();
+}
+
+/* More than one poll finds arrive before the CQ is armed, and the last one is solicited */
+static void S_17_many_messages_before_the_CQ_is_armed(struct kunit *test)
+{
+	u64 i;
+
+	kdapl_clauses(test, "S-17 E-17");
+	make(test);
+	for (i = 5; i <= TP_DEPTH; i++)
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
+	env->fake->arm_hook = many_messages;
+	WRITE_ONCE(env->fake->arm_hook_cq, ep.ep->cq->recv->cq);
+	solicited(10);
+	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), TP_DEPTH);
+	KUNIT_EXPECT_EQ(test, upcalls.last, TP_DEPTH);
+}
+
 /* Like irdma: with any flag besides IB_CQ_SOLICITED every completion raises an event */
 static void R_12_a_device_that_takes_the_flags_literally(struct kunit *test)
 {
@@ -150,6 +175,7 @@ static void solicited_exit(struct kunit *test)
 
 static struct kunit_case solicited_cases[] = {
 	KUNIT_CASE(S_17_message_before_the_CQ_is_armed_has_its_upcall),
+	KUNIT_CASE(S_17_many_messages_before_the_CQ_is_armed),
 	KUNIT_CASE(R_12_a_device_that_takes_the_flags_literally),
 	KUNIT_CASE(G_33_a_receive_in_DISCONNECTED_has_its_upcall),
 	KUNIT_CASE(an_endpoint_without_receives_needs_no_second_CQ),
