@@ -33,6 +33,7 @@ enum bench_kind {
 	BENCH_SEND,
 	BENCH_WRITE,
 	BENCH_READ,
+	BENCH_SEND_INV,
 	BENCH_RECV,
 	BENCH_SRQ_RECV,
 	BENCH_NR_KINDS,
@@ -50,6 +51,7 @@ enum bench_kind {
  * @lmrs:     number of LMRs
  * @eps:      number of EPs, including the one that is measured, without its peer
  * @burst:    number of messages that complete at the same time, when calls are counted
+ * @context:  of the EVDs of completions: 0 or KDAT_EVD_*_FLAG
  */
 struct bench_spec {
 	char device[IB_DEVICE_NAME_MAX];
@@ -62,7 +64,14 @@ struct bench_spec {
 	u32 lmrs;
 	u32 eps;
 	u32 burst;
+	u32 context;
 };
+
+/* Does a message of this kind need a receive? */
+static inline bool bench_sends(enum bench_kind kind)
+{
+	return kind == BENCH_SEND || kind == BENCH_SEND_INV;
+}
 
 /**
  * struct bench_op - all arguments of one kind of post, of either side
@@ -127,6 +136,9 @@ extern atomic_t bench_polled;		/* completions since the last reset */
 extern u32 bench_polls, bench_arms;	/* calls of poll_cq and req_notify_cq since then */
 /* Minimum time between two polls of a batch of @n completions; 0 if there was none */
 u64 bench_probe_window(bool recv, unsigned int n);
+/* Time from the last poll by kDAPL that has found something, to its arming or the present call */
+u64 bench_probe_until_armed(void);
+u64 bench_probe_until_now(void);
 
 /* plain_verbs.c */
 struct plain_verbs;
@@ -143,7 +155,7 @@ void fixture_destroy(struct fixture *w);
 bool fixture_fits(const struct fixture *w, const struct bench_spec *spec);
 /* Fills in the arguments that @spec determines */
 struct bench_side *fixture_side(struct fixture *w, const struct bench_spec *spec);
-enum fixture_events { FIXTURE_COUNT, FIXTURE_EMPTY, FIXTURE_DEQUEUE };
+enum fixture_events { FIXTURE_COUNT, FIXTURE_TALLY, FIXTURE_EMPTY, FIXTURE_DEQUEUE };
 int fixture_set_events(struct fixture *w, enum fixture_events how);
 DAT_EVD_HANDLE fixture_evd(const struct fixture *w, bool recv);
 void fixture_fill_attr(DAT_EP_ATTR *attr, DAT_COUNT iov);
@@ -155,6 +167,8 @@ int bench_run_completion(struct ib_device *ibdev, struct fixture *w, const struc
 			 bool dequeue, char *out, size_t size);
 int bench_run_suppressed(struct ib_device *ibdev, struct fixture *w, const struct bench_spec *spec,
 			 char *out, size_t size);
+int bench_run_context(struct ib_device *ibdev, struct fixture *w, const struct bench_spec *spec,
+		      char *out, size_t size);
 int bench_run_calls(struct ib_device *ibdev, struct fixture *w, const struct bench_spec *spec,
 		    char *out, size_t size);
 

@@ -52,6 +52,12 @@ static void fixture_read(struct bench_op *op)
 					    &op->remote, op->flags);
 }
 
+static void fixture_send_inv(struct bench_op *op)
+{
+	op->failed |= dat_ep_post_send_with_invalidate(op->handle, op->n, op->iov, op->cookie,
+						       op->flags, DAT_TRUE, op->remote.rmr_context);
+}
+
 static void fixture_recv(struct bench_op *op)
 {
 	op->failed |= dat_ep_post_recv(op->handle, op->n, op->iov, op->cookie, op->flags);
@@ -66,6 +72,7 @@ static const bench_fn fixture_fn[BENCH_NR_KINDS] = {
 	[BENCH_SEND] = fixture_send,
 	[BENCH_WRITE] = fixture_write,
 	[BENCH_READ] = fixture_read,
+	[BENCH_SEND_INV] = fixture_send_inv,
 	[BENCH_RECV] = fixture_recv,
 	[BENCH_SRQ_RECV] = fixture_srq_recv,
 };
@@ -110,7 +117,7 @@ struct bench_side *fixture_side(struct fixture *w, const struct bench_spec *spec
 
 	side->fn = fixture_fn;
 	side->recv_kind = spec->kind == BENCH_SRQ_RECV ? BENCH_SRQ_RECV : BENCH_RECV;
-	for (i = BENCH_SEND; i <= BENCH_READ; i++) {
+	for (i = BENCH_SEND; i < BENCH_RECV; i++) {
 		fixture_fill(w, &side->op[i], spec, ep[0], DAT_COMPLETION_DEFAULT_FLAG);
 		fixture_fill(w, &side->quiet[i], spec, ep[0], DAT_COMPLETION_SUPPRESS_FLAG);
 	}
@@ -128,6 +135,14 @@ static void fixture_upcall_count(DAT_PVOID instance, const DAT_EVENT *event, DAT
 	if (event->event_data.dto_completion_event_data.status != DAT_DTO_SUCCESS)
 		w->side.op[BENCH_SEND].failed = 1;
 	bench_count(&w->side.done, 1);
+}
+
+/* Wakes nobody */
+static void fixture_upcall_tally(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	struct fixture *w = instance;
+
+	atomic_inc(&w->side.done);
 }
 
 static void fixture_upcall_empty(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
@@ -155,7 +170,7 @@ static void fixture_upcall_cr(DAT_PVOID instance, const DAT_EVENT *event, DAT_BO
 /**
  * fixture_set_events - select the delivery of completion events
  * @w:   the fixture, with nothing outstanding
- * @how: upcalls that count, upcalls that do nothing, or no upcalls
+ * @how: upcalls that count, and wake whoever waits or do not; that do nothing; or no upcalls
  *
  * Context: process.
  * Return: 0, -EIO.
@@ -164,7 +179,8 @@ int fixture_set_events(struct fixture *w, enum fixture_events how)
 {
 	DAT_UPCALL_OBJECT upcall = {
 		.instance_data = w,
-		.upcall_func = how == FIXTURE_EMPTY ? fixture_upcall_empty : fixture_upcall_count,
+		.upcall_func = how == FIXTURE_EMPTY ? fixture_upcall_empty :
+			       how == FIXTURE_TALLY ? fixture_upcall_tally : fixture_upcall_count,
 	};
 	DAT_UPCALL_POLICY policy = how == FIXTURE_DEQUEUE ? DAT_UPCALL_DISABLE :
 							  DAT_UPCALL_SINGLE_INSTANCE;
@@ -316,8 +332,10 @@ static int fixture_make(struct fixture *w)
 {
 	return fixture_try("opening the IA", test_fixture_open(&w->t, w->spec.device)) ?:
 	       fixture_try("dat_pz_create", dat_pz_create(w->t.ia, &w->t.pz)) ?:
-	       fixture_make_evd(w, DAT_EVD_DTO_FLAG, fixture_upcall_count, &w->request) ?:
-	       fixture_make_evd(w, DAT_EVD_DTO_FLAG, fixture_upcall_count, &w->recv) ?:
+	       fixture_make_evd(w, DAT_EVD_DTO_FLAG | w->spec.context, fixture_upcall_count,
+				&w->request) ?:
+	       fixture_make_evd(w, DAT_EVD_DTO_FLAG | w->spec.context, fixture_upcall_count,
+				&w->recv) ?:
 	       fixture_make_evd(w, DAT_EVD_CONNECTION_FLAG, fixture_upcall_conn, &w->t.conn) ?:
 	       fixture_make_evd(w, DAT_EVD_CR_FLAG, fixture_upcall_cr, &w->t.cr) ?:
 	       fixture_try("dat_psp_create", test_listen(&w->t, FIXTURE_QUAL)) ?:
@@ -375,5 +393,5 @@ void fixture_destroy(struct fixture *w)
 bool fixture_fits(const struct fixture *w, const struct bench_spec *spec)
 {
 	return w && !strcmp(w->spec.device, spec->device) && w->spec.lmrs == spec->lmrs &&
-	       w->spec.eps == spec->eps;
+	       w->spec.eps == spec->eps && w->spec.context == spec->context;
 }

@@ -109,6 +109,8 @@ static int bench_run_in_fixture(const struct bench_spec *spec)
 		return bench_run_completion(bench_ibdev, bench_fixture, spec, true, out, size);
 	if (!strcmp(spec->path, "suppressed"))
 		return bench_run_suppressed(bench_ibdev, bench_fixture, spec, out, size);
+	if (!strcmp(spec->path, "context"))
+		return bench_run_context(bench_ibdev, bench_fixture, spec, out, size);
 	if (!strcmp(spec->path, "calls"))
 		return bench_run_calls(bench_ibdev, bench_fixture, spec, out, size);
 	return -EINVAL;
@@ -141,19 +143,20 @@ static int bench_run(const struct bench_spec *spec)
 
 static int bench_parse(const char *line, struct bench_spec *spec)
 {
-	static const char * const kinds[] = { "send", "write", "read", "recv", "srq_recv" };
+	static const char * const kinds[] = { "send", "write", "read", "send_inv", "recv",
+						"srq_recv" };
 	char kind[16];
 	int i;
 
 	memset(spec, 0, sizeof(*spec));
-	if (sscanf(line, "%63s %23s %15s %u %u %u %u %u %u %u", spec->device, spec->path, kind,
+	if (sscanf(line, "%63s %23s %15s %u %u %u %u %u %u %u %u", spec->device, spec->path, kind,
 		   &spec->segs, &spec->same, &spec->suppress, &spec->trace, &spec->lmrs,
-		   &spec->eps, &spec->burst) != 10)
+		   &spec->eps, &spec->burst, &spec->context) != 11)
 		return -EINVAL;
 	i = match_string(kinds, ARRAY_SIZE(kinds), kind);
 	if (i < 0 || !spec->segs || spec->segs > BENCH_MAX_SEGS || spec->lmrs > BENCH_MAX_LMRS ||
 	    !spec->eps || spec->eps > BENCH_MAX_EPS || !spec->burst ||
-	    spec->burst > BENCH_DEPTH || (spec->suppress && i > BENCH_READ) ||
+	    spec->burst > BENCH_DEPTH || (spec->suppress && i >= BENCH_RECV) ||
 	    spec->lmrs < (spec->same ? 1 : spec->segs))
 		return -EINVAL;
 	spec->kind = i;

@@ -95,10 +95,10 @@ static void bench_post_many(struct bench_side *side, enum bench_kind kind, int n
 static int bench_round(struct ib_device *ibdev, struct bench_side *side,
 		       const struct bench_spec *spec, struct bench_figure *fig)
 {
-	bool request = spec->kind <= BENCH_READ;
+	bool request = spec->kind < BENCH_RECV;
 	int events = request && !spec->suppress ? BENCH_BATCH : 0;
 
-	if (spec->kind == BENCH_SEND) {
+	if (bench_sends(spec->kind)) {
 		bench_post_many(side, side->recv_kind, BENCH_BATCH + !!spec->suppress);
 		events += BENCH_BATCH + !!spec->suppress;
 	}
@@ -169,13 +169,13 @@ int bench_run_post(struct ib_device *ibdev, struct fixture *w, const struct benc
 static int bench_messages(struct ib_device *ibdev, struct bench_side *side, enum bench_kind kind)
 {
 	struct null_dev *dev = bench_null(ibdev);
-	bool send = kind == BENCH_SEND || kind >= BENCH_RECV;
+	bool send = bench_sends(kind) || kind >= BENCH_RECV;
 	int before = atomic_read(&bench_polled);
 	int n = send ? 2 * BENCH_BATCH : BENCH_BATCH;
 
 	if (send)
 		bench_post_many(side, side->recv_kind, BENCH_BATCH);
-	bench_post_many(side, send ? BENCH_SEND : kind, BENCH_BATCH);
+	bench_post_many(side, kind >= BENCH_RECV ? BENCH_SEND : kind, BENCH_BATCH);
 	if (dev)
 		null_complete_all(dev);
 	return bench_wait_for(&bench_polled, before + n) ? 0 : -ETIMEDOUT;
@@ -196,7 +196,7 @@ static int bench_dat_completions(struct ib_device *ibdev, struct fixture *w,
 	struct bench_figure other = {};
 	struct bench_side *side = fixture_side(w, spec);
 	bool recv = spec->kind >= BENCH_RECV;
-	bool both = recv || spec->kind == BENCH_SEND;
+	bool both = recv || bench_sends(spec->kind);
 	int i, ret;
 
 	memset(fig, 0, sizeof(*fig));
@@ -267,6 +267,77 @@ int bench_run_completion(struct ib_device *ibdev, struct fixture *w, const struc
 	return 0;
 }
 
+/* ---- process and poll context --------------------------------------------------- */
+
+/* Fewer than kDAPL asks for in a poll, so that one poll empties the CQ */
+#define BENCH_FEW	3
+#define BENCH_MORE	7
+
+/* The least cost of @n RDMA writes that complete together, from the poll to the last upcall */
+static int bench_context_round(struct ib_device *ibdev, struct fixture *w,
+			       const struct bench_spec *spec, int n, u64 *least)
+{
+	struct bench_side *side = fixture_side(w, spec);
+	struct null_dev *dev = bench_null(ibdev);
+	bool poll = spec->context == KDAT_EVD_POLL_FLAG;
+	DAT_COUNT count;
+	u64 took;
+	int i;
+
+	for (i = 0, *least = 0; i < BENCH_ROUNDS; i++) {
+		atomic_set(&side->done, 0);
+		bench_post_many(side, BENCH_WRITE, n);
+		bench_probe_reset();
+		null_complete_all(dev);
+		if (poll) {
+			if (kdat_evd_poll(fixture_evd(w, false), BENCH_POLL_MAX, &count) ||
+			    count != n)
+				return -EIO;
+			took = bench_probe_until_now();
+		} else {
+			/* The work item ends with the arming */
+			took = bench_probe_until_armed();
+			if (!took || atomic_read(&side->done) != n)
+				return -ETIMEDOUT;
+		}
+		*least = *least ? min(*least, took) : took;
+	}
+	return side->op[BENCH_WRITE].failed ? -EIO : 0;
+}
+
+/**
+ * bench_run_context - measure completions of EVDs in process and poll context
+ * @ibdev: the null device
+ * @w:     the fixture, whose EVDs have the context
+ * @spec:  the context
+ * @out:   takes the figures
+ * @size:  of @out
+ *
+ * Two numbers of completions tell the cost of each from that of a run of the work item, or of a
+ * call of kdat_evd_poll(). The upcalls count, or do nothing in poll context.
+ *
+ * Context: process.
+ * Return: 0, -EOPNOTSUPP on other devices, negative errno.
+ */
+int bench_run_context(struct ib_device *ibdev, struct fixture *w, const struct bench_spec *spec,
+		      char *out, size_t size)
+{
+	u64 few, more, each;
+	int ret;
+
+	if (!bench_null(ibdev))
+		return -EOPNOTSUPP;
+	ret = fixture_set_events(w, spec->context == KDAT_EVD_POLL_FLAG ? FIXTURE_EMPTY :
+									  FIXTURE_TALLY) ?:
+	      bench_context_round(ibdev, w, spec, BENCH_FEW, &few) ?:
+	      bench_context_round(ibdev, w, spec, BENCH_MORE, &more);
+	if (ret)
+		return ret;
+	each = div_u64(more - few, BENCH_MORE - BENCH_FEW);
+	scnprintf(out, size, "each=%llu run=%llu", each, few - BENCH_FEW * each);
+	return 0;
+}
+
 /**
  * bench_run_suppressed - count the completions that suppressed posts generate
  * @ibdev: the null device; only it counts unsignaled requests
@@ -333,7 +404,7 @@ static int bench_count_calls(struct ib_device *ibdev, struct bench_side *side,
 {
 	struct null_dev *dev = bench_null(ibdev);
 	u32 posts = null_posts(dev), softirqs = bench_softirqs();
-	bool send = spec->kind == BENCH_SEND;
+	bool send = bench_sends(spec->kind);
 	int i, ret = 0;
 
 	atomic_set(&side->done, 0);

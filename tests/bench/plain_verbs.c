@@ -58,6 +58,7 @@ static const bench_fn verbs_fn[BENCH_NR_KINDS] = {
 	[BENCH_SEND] = verbs_post_send,
 	[BENCH_WRITE] = verbs_post_send,
 	[BENCH_READ] = verbs_post_send,
+	[BENCH_SEND_INV] = verbs_post_send,
 	[BENCH_RECV] = verbs_post_recv,
 	[BENCH_SRQ_RECV] = verbs_post_srq_recv,
 };
@@ -101,14 +102,14 @@ static void verbs_fill_recv(const struct plain_verbs *v, struct bench_op *op, u3
 static void verbs_fill_side(struct plain_verbs *v, const struct bench_spec *spec)
 {
 	static const enum ib_wr_opcode opcodes[] = {
-		IB_WR_SEND, IB_WR_RDMA_WRITE, IB_WR_RDMA_READ
+		IB_WR_SEND, IB_WR_RDMA_WRITE, IB_WR_RDMA_READ, IB_WR_SEND_WITH_INV
 	};
 	struct bench_side *side = &v->side;
 	int i;
 
 	side->fn = verbs_fn;
 	side->recv_kind = v->srq ? BENCH_SRQ_RECV : BENCH_RECV;
-	for (i = BENCH_SEND; i <= BENCH_READ; i++) {
+	for (i = BENCH_SEND; i < BENCH_RECV; i++) {
 		verbs_fill_request(v, &side->op[i], opcodes[i], spec->segs, IB_SEND_SIGNALED);
 		verbs_fill_request(v, &side->quiet[i], opcodes[i], spec->segs, 0);
 	}

@@ -22,6 +22,12 @@ static struct {
 	int (*notify)(struct ib_cq *cq, enum ib_cq_notify_flags how);
 } attached[BENCH_MAX_DEVICES];
 
+/* A CQ that kDAPL polls: the end of the last poll that has found something, and of the run */
+static struct {
+	const struct ib_cq *cq;
+	u64 begin, end;
+} direct;
+
 static struct {
 	struct ib_cq *cq;	/* whose batch is being worked on, or NULL */
 	unsigned int n;
@@ -80,6 +86,12 @@ static int bench_poll_cq(struct ib_cq *cq, int num_entries, struct ib_wc *wc)
 	int n = bench_probe_poll(cq, num_entries, wc, now);
 
 	probe.begin = rdtsc_ordered();
+	/* Only a CQ that the core polls has memory for completions */
+	if (n > 0 && !cq->wc) {
+		direct.cq = cq;
+		direct.end = 0;
+		direct.begin = rdtsc_ordered();
+	}
 	return n;
 }
 
@@ -88,6 +100,8 @@ static int bench_req_notify_cq(struct ib_cq *cq, enum ib_cq_notify_flags how)
 	u64 now = rdtsc_ordered();
 
 	bench_probe_end(cq, now);
+	if (direct.cq == cq && !direct.end)
+		WRITE_ONCE(direct.end, now);
 	bench_arms += cq->poll_ctx == IB_POLL_SOFTIRQ;
 	return attached[bench_probe_find(cq->device)].notify(cq, how);
 }
@@ -138,9 +152,37 @@ void bench_probe_detach(struct ib_device *ibdev)
 void bench_probe_reset(void)
 {
 	memset(&probe, 0, sizeof(probe));
+	memset(&direct, 0, sizeof(direct));
 	atomic_set(&bench_polled, 0);
 	bench_polls = 0;
 	bench_arms = 0;
+}
+
+/**
+ * bench_probe_until_armed - cost of the last run of a work item of kDAPL
+ *
+ * Context: process. Waits for the end of the run.
+ * Return: instructions from the poll that has found something to the arming of the CQ; 0 if
+ * there was none.
+ */
+u64 bench_probe_until_armed(void)
+{
+	unsigned long end = jiffies + BENCH_WAIT;
+
+	while (!READ_ONCE(direct.end) && time_before(jiffies, end))
+		schedule_timeout_uninterruptible(1);
+	return direct.end ? direct.end - direct.begin : 0;
+}
+
+/**
+ * bench_probe_until_now - cost of a poll by the caller
+ *
+ * Context: process.
+ * Return: instructions since the poll of a CQ has found something.
+ */
+u64 bench_probe_until_now(void)
+{
+	return rdtsc_ordered() - direct.begin;
 }
 
 /**

@@ -32,9 +32,10 @@ MITIGATIONS = "auto"
 QEMU = [f"-cpu {CPU}"]
 
 DEVICES = {"null": "null0", "rxe": "rxe0"}
-POSTS = ("send", "write", "read", "recv", "srq_recv")
+POSTS = ("send", "write", "read", "recv", "srq_recv", "send_inv")
 PATHS = (*POSTS, "complete_upcall", "complete_dequeue")
 REQUESTS = POSTS[:3]
+CONTEXTS = {"process": 0x10000, "poll": 0x20000}    # KDAT_EVD_*_FLAG
 SEGMENTS = (1, 2, 4, 8, 16)
 LMRS = (1, 64, 4096, 65536)
 EPS = (1, 64, 1024)
@@ -57,6 +58,7 @@ class Point:
         self.lmrs = how.get("lmrs", BASE_LMRS)
         self.eps = how.get("eps", 1)
         self.burst = how.get("burst", 1)
+        self.context = how.get("context")
         self.figures = {}
 
     @property
@@ -69,13 +71,15 @@ class Point:
         """Sort key: points with the same fixture follow each other, so that the module
         creates it once."""
         return (list(DEVICES).index(self.device),
-                self.lmrs != BASE_LMRS or self.eps != 1, self.lmrs, self.eps)
+                self.lmrs != BASE_LMRS or self.eps != 1, self.lmrs, self.eps,
+                self.context or "")
 
     def line(self):
         flags = (self.same, self.suppress, self.trace)
         return " ".join(map(str, [
             DEVICES[self.device], self.what, self.kind, self.segments,
-            *map(int, flags), self.lmrs, self.eps, self.burst]))
+            *map(int, flags), self.lmrs, self.eps, self.burst,
+            CONTEXTS.get(self.context, 0)]))
 
     def name(self):
         """Name in the table and in reference.json."""
@@ -84,6 +88,8 @@ class Point:
             words.append(self.kind)
         if self.path == "calls":
             words.append(f"bursts of {self.burst}")
+        if self.context:
+            words.append(self.context)
         if self.what == "post":
             words.append(f"{self.segments} segment" + "s" * (self.segments > 1))
         for word, shown in (("same LMR", self.same),
@@ -106,6 +112,8 @@ class Point:
             self.figures = {"verbs": round(verbs, 1), "dat": round(dat, 1),
                             "added": round(dat - verbs, 1),
                             "batch": raw["batch"]}
+        elif "each" in raw:
+            self.figures = raw
         elif "messages" in raw:
             self.figures = {side: {call: round(raw[f"{side}_{call}"] * 1000 / raw["messages"])
                                    for call in CALLS} for side in ("verbs", "dat")}
@@ -130,7 +138,8 @@ def short_list():
     points = [Point("null", "post", kind) for kind in POSTS]
     points += [Point("null", "post", kind, segments=n, same=same)
                for kind in ("send", "recv") for n in (2, 16) for same in (False, True)]
-    points += [Point("null", "post", "send", suppress=True)]
+    points += [Point("null", "post", "send", suppress=True, segments=n) for n in (1, 4)]
+    points += [Point("null", "context", "write", context=context) for context in CONTEXTS]
     points += [Point("null", what, kind) for what in ("upcall", "dequeue")
                for kind in ("send", "recv", "srq_recv")]
     points += [Point("null", "suppressed"), Point("null", "memory")]
@@ -155,6 +164,7 @@ def full_list():
                 points += [Point(device, what, kind, eps=EPS[-1])]
         points += [Point(device, "post", kind, segments=n, suppress=True)
                    for kind in REQUESTS for n in (1, 4)]
+    points += [Point("null", "context", "write", context=context) for context in CONTEXTS]
     points += [Point("null", "suppressed", kind) for kind in REQUESTS]
     points += [Point("null", "memory")]
     points += [Point("null", "calls", kind, burst=n) for kind in ("send", "write")
@@ -257,6 +267,8 @@ def result(box, points):
             "paths": [p.json() for p in points if p.path in PATHS],
             "suppressed": [{"of": p.kind, **p.figures} for p in points
                            if p.path == "suppressed"],
+            "contexts": [{"context": p.context, **p.figures} for p in points
+                         if p.path == "context"],
             "calls_per_1000": [{"of": p.kind, "burst": p.burst, **p.figures}
                                for p in points if p.path == "calls"],
             "ep_memory": next((p.figures for p in points
@@ -300,6 +312,8 @@ def figures(points):
             continue
         if p.path == "suppressed":
             found[p.name()] = p.figures["cqes_per_post"]
+        elif p.path == "context":
+            found |= {f"{p.name()}, {part}": p.figures[part] for part in ("each", "run")}
         elif p.path == "calls":
             # Not the softirqs, because another CQ may cause one
             found |= {f"{p.name()}, {call}": p.figures["dat"][call] for call in CALLS[:-1]}
@@ -321,6 +335,8 @@ def figures(points):
 
 def limit_of(name, limits):
     """The limit for a figure in a table like "must", or None."""
+    if name in limits:
+        return limits[name]
     words = name.split(", ")
     # The limits are for requests without flags
     if "null" not in words or {"traced", "SUPPRESS"} & set(words):
@@ -358,6 +374,14 @@ def check(points):
     return bad
 
 
+def over_limit(points):
+    """The names of the figures that are not below their limit."""
+    limits = json.loads(REFERENCE.read_text("utf-8"))["must"]
+    found = {name: (figure, limit_of(name, limits)) for name, figure in figures(points).items()}
+    return [name for name, (figure, must) in found.items()
+            if must is not None and figure >= must]
+
+
 def write_reference(res, points):
     reference = json.loads(REFERENCE.read_text("utf-8"))
     for key in ("kernel", "commit", "cpu", "mitigations", "compiler"):
@@ -373,7 +397,7 @@ def rows(points):
     """Rows of the table: the name, then verbs, dat, added for each device."""
     lines = {}
     for p in points:
-        if p.path == "calls":
+        if p.path in ("calls", "context"):
             continue
         name = p.name().replace(f"{p.path}, {p.device}", p.path)
         cells = lines.setdefault(name, {})
@@ -494,7 +518,10 @@ def main():
         write_reference(res, points)
     if opts.write_results:
         write_results(res, points)
-    return 0
+    missed = over_limit(points)
+    if missed:
+        print(f"bench: over the limit: {'; '.join(missed)}", file=sys.stderr)
+    return 1 if missed else 0
 
 
 if __name__ == "__main__":
