@@ -117,16 +117,16 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event);
 DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle);
 
 /**
- * define KDAT_EVD_PROCESS_FLAG - flag of dat_evd_kcreate(): upcalls may sleep
+ * define KDAT_EVD_PROCESS_FLAG - flag of an EVD whose upcalls may sleep
  *
- * They run in a work item of the EVD. Source: kDAPL's choice.
+ * For dat_evd_kcreate(). They run in a work item of the EVD. Source: kDAPL's choice.
  */
 #define KDAT_EVD_PROCESS_FLAG		0x10000
 
 /**
- * define KDAT_EVD_POLL_FLAG - flag of dat_evd_kcreate(): the Consumer polls
+ * define KDAT_EVD_POLL_FLAG - flag of an EVD that the Consumer polls
  *
- * Upcalls run inside kdat_evd_poll(). Source: kDAPL's choice.
+ * For dat_evd_kcreate(). Upcalls run inside kdat_evd_poll(). Source: kDAPL's choice.
  */
 #define KDAT_EVD_POLL_FLAG		0x20000
 

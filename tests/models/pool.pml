@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The index stack of free slots (pool.h): kdapl_pool_take(), kdapl_pool_put(), and
+ * The stack of free slots (pool.h): kdapl_pool_take(), kdapl_pool_put(), and
  * with CLOSE kdapl_pool_close() (pool.c) and the replacement of the slots by
  * dat_ep_modify().
  *
@@ -13,12 +13,13 @@
  * A word is tag * 4 + slot; slot 3 is the end of the stack. Tags do not wrap within
  * a run.
  *
- * CLOSE: a process closes the pool once, if no slot is in use. It waits for the
- * processes that have read the stack before, and adds new slots one by one, with
- * the same initial words. Takes and puts are read sections.
+ * CLOSE: a process closes the pool once, if no slot is in use, and replaces the slots and the
+ * head in front of them. It waits for the processes that have read the address of the old ones,
+ * adds the new slots one by one, with the same initial words, and frees the old ones. Takes and
+ * puts are read sections.
  *
  * Checks: a slot has at most one owner. At the end each slot is on the stack once.
- * No slot of a closed pool has an owner.
+ * No slot of a closed pool has an owner, and nobody reads a stack that was freed.
  *
  * Steps that can be removed:
  *   NO_TAG        the tag is not incremented
@@ -29,7 +30,7 @@
  *   PUT_RELAXED   the cmpxchg of put does not order earlier stores
  *   CLOSE_BLIND   close stores the head without comparing it
  *   CLOSE_UNSEEN  close does not check that all slots are on the stack
- *   CLOSE_AT_ONCE close does not wait before the new slots are added
+ *   CLOSE_AT_ONCE close does not wait before the old slots are freed
  * The model has no error without this one, because the compare of the head
  * validates the early load:
  *   TAKE_RELAXED  the cmpxchg of take does not order later loads
@@ -45,13 +46,22 @@
 #endif
 #define END	3
 
-byte head = END;
-byte word[SLOTS];		/* in memory */
-byte link[SLOTS];
-byte wbuf[PROCS * SLOTS];	/* in the store buffers; NOTHING: empty */
-byte lbuf[PROCS * SLOTS];
-byte owner[SLOTS];		/* CPU + 1 */
+#ifdef CLOSE
+#define ARRAYS	2	/* the slots before and after the replacement */
+#else
+#define ARRAYS	1
+#endif
+#define ALL	(ARRAYS * SLOTS)
+
+byte base;			/* which array */
+byte head[ARRAYS];
+byte word[ALL];			/* in memory */
+byte link[ALL];
+byte wbuf[PROCS * ALL];		/* in the store buffers; NOTHING: empty */
+byte lbuf[PROCS * ALL];
+byte owner[ALL];		/* CPU + 1 */
 byte finished;
+bool freed;			/* the first array */
 
 #ifdef CLOSE
 #define CPUS	(PROCS + 1)
@@ -67,18 +77,18 @@ bool nth[PROCS];
 #endif
 
 #define NOTHING		255
-#define AT(cpu, slot)	((cpu) * SLOTS + (slot))
+#define AT(cpu, slot)	((cpu) * ALL + (slot))
 #define SEEN(mem, buf, cpu, s)	(buf[AT(cpu, s)] != NOTHING -> buf[AT(cpu, s)] : mem[s])
 
 /* Moves the stores of a slot from the buffer to memory */
 inline leave(i)
 {
 	if
-	:: wbuf[i] != NOTHING -> word[(i) % SLOTS] = wbuf[i]; wbuf[i] = NOTHING
+	:: wbuf[i] != NOTHING -> word[(i) % ALL] = wbuf[i]; wbuf[i] = NOTHING
 	:: else
 	fi;
 	if
-	:: lbuf[i] != NOTHING -> link[(i) % SLOTS] = lbuf[i]; lbuf[i] = NOTHING
+	:: lbuf[i] != NOTHING -> link[(i) % ALL] = lbuf[i]; lbuf[i] = NOTHING
 	:: else
 	fi
 }
@@ -88,7 +98,7 @@ inline barrier(cpu)
 {
 	i = 0;
 	do
-	:: i < SLOTS -> leave(AT(cpu, i)); i++
+	:: i < ALL -> leave(AT(cpu, i)); i++
 	:: else -> break
 	od;
 	i = 0
@@ -100,25 +110,27 @@ active proctype memory()
 	byte i;
 end:
 	do
-	:: d_step { wbuf[i] != NOTHING -> word[i % SLOTS] = wbuf[i]; wbuf[i] = NOTHING }
-	:: d_step { lbuf[i] != NOTHING -> link[i % SLOTS] = lbuf[i]; lbuf[i] = NOTHING }
-	:: i = (i + 1) % (PROCS * SLOTS)
+	:: d_step { wbuf[i] != NOTHING -> word[i % ALL] = wbuf[i]; wbuf[i] = NOTHING }
+	:: d_step { lbuf[i] != NOTHING -> link[i % ALL] = lbuf[i]; lbuf[i] = NOTHING }
+	:: i = (i + 1) % (PROCS * ALL)
 	od
 }
 
 /* kdapl_pool_take() */
 inline take()
 {
-	h = head;
+	b = base;
+	h = head[b];
+	assert(b != 0 || !freed);
 	done = false;
 	do
 	:: done -> break
 	:: !done && h % 4 == END -> break
 	:: !done && h % 4 != END ->
-		s = h % 4;
+		s = b * SLOTS + h % 4;
 		below = SEEN(link, lbuf, me, s);
 #ifdef HEAD_TWICE
-		h = head;
+		h = head[b];
 #endif
 #ifdef TAKE_RELAXED
 		/* The load of kdapl_pool_put(), made early */
@@ -128,13 +140,14 @@ inline take()
 #ifdef TAKE_BLIND
 			done = true;
 #else
-			done = (head == h);
+			done = (head[b] == h);
 #endif
-			h = head;
+			h = head[b];
+			assert(b != 0 || !freed);
 			if
 			:: done ->
 				barrier(me);
-				head = below;
+				head[b] = below;
 				assert(owner[s] == 0);
 				owner[s] = me + 1;
 				takes++
@@ -159,7 +172,8 @@ inline put()
 		wbuf[AT(me, s)] = w;
 		puts++
 	}
-	h = head;
+	b = s / SLOTS;
+	h = head[b];
 	done = false;
 #ifndef LINK_LATE
 	lbuf[AT(me, s)] = h;
@@ -168,15 +182,15 @@ inline put()
 	:: done -> break
 	:: !done ->
 		atomic {
-			done = (head == h);
+			done = (head[b] == h);
 			if
 			:: done ->
 #ifndef PUT_RELAXED
 				barrier(me);
 #endif
-				head = w;
+				head[b] = w;
 				owner[s] = 0
-			:: else -> h = head
+			:: else -> h = head[b]
 			fi
 		}
 #if !defined(LINK_ONCE) && !defined(LINK_LATE)
@@ -193,18 +207,19 @@ inline put()
 
 proctype cpu(byte me)
 {
-	byte takes, puts, s, h, below, w, i;
+	byte takes, puts, b, s, h, below, w, i;
 	bool done;
 #ifdef TAKE_RELAXED
-	byte early[SLOTS];
+	byte early[ALL];
 #endif
 
 	do
 	:: takes < TURNS -> RCU_LOCK; take(); RCU_UNLOCK
 	:: takes == TURNS && puts == takes -> break
 	:: owner[0] == me + 1 -> s = 0; RCU_LOCK; put(); RCU_UNLOCK
-	:: SLOTS > 1 && owner[1 % SLOTS] == me + 1 -> s = 1; RCU_LOCK; put(); RCU_UNLOCK
-	:: SLOTS > 2 && owner[2 % SLOTS] == me + 1 -> s = 2; RCU_LOCK; put(); RCU_UNLOCK
+	:: ALL > 1 && owner[1 % ALL] == me + 1 -> s = 1; RCU_LOCK; put(); RCU_UNLOCK
+	:: ALL > 2 && owner[2 % ALL] == me + 1 -> s = 2; RCU_LOCK; put(); RCU_UNLOCK
+	:: ALL > 3 && owner[3 % ALL] == me + 1 -> s = 3; RCU_LOCK; put(); RCU_UNLOCK
 	od;
 	finished++
 }
@@ -213,7 +228,7 @@ proctype cpu(byte me)
 /* kdapl_pool_close(); closed: no slot can be taken */
 inline close()
 {
-	h = head;
+	h = head[0];
 	w = h;
 	n = 0;
 #ifndef CLOSE_UNSEEN
@@ -230,11 +245,11 @@ inline close()
 #ifdef CLOSE_BLIND
 		closed = true;
 #else
-		closed = (head == h);
+		closed = (head[0] == h);
 #endif
 		if
 		:: closed ->
-			head = END;
+			head[0] = END;
 			n = 0;
 			do
 			:: n < SLOTS -> assert(owner[n] == 0); n++
@@ -263,31 +278,25 @@ inline synchronize_rcu()
 
 proctype closer()
 {
-	byte h, w, n, i;
+	byte h, w, n;
 	bool closed;
 	bool was[PROCS], at[PROCS];
 
 	close();
+	/* kdapl_pool_swap() */
+	base = 1;
 #ifndef CLOSE_AT_ONCE
 	synchronize_rcu();
 #endif
-	/* kdapl_pool_swap(): new memory */
-	atomic {
-		i = 0;
-		do
-		:: i < PROCS * SLOTS -> wbuf[i] = NOTHING; lbuf[i] = NOTHING; i++
-		:: else -> break
-		od;
-		i = 0
-	};
 	/* kdapl_pool_put() of each slot, in descending order */
 	n = SLOTS;
 	do
 	:: n > 0 ->
 		n--;
-		atomic { word[n] = n; link[n] = head; head = n }
+		atomic { word[SLOTS + n] = n; link[SLOTS + n] = head[1]; head[1] = n }
 	:: else -> break
 	od;
+	freed = true;
 out:
 	finished++
 }
@@ -302,14 +311,14 @@ proctype checker()
 	d_step {
 		i = 0;
 		do
-		:: i < PROCS * SLOTS -> leave(i); i++
+		:: i < PROCS * ALL -> leave(i); i++
 		:: else -> break
 		od;
-		s = head % 4;
+		s = head[base] % 4;
 		do
 		:: s == END -> break
 		:: s != END && n > SLOTS -> break
-		:: else -> n++; s = link[s] % 4
+		:: else -> n++; s = link[base * SLOTS + s] % 4
 		od;
 		assert(n == SLOTS)
 	}
@@ -320,12 +329,17 @@ init {
 
 	d_step {
 		do
-		:: i < PROCS * SLOTS -> wbuf[i] = NOTHING; lbuf[i] = NOTHING; i++
+		:: i < PROCS * ALL -> wbuf[i] = NOTHING; lbuf[i] = NOTHING; i++
 		:: else -> break
 		od;
 		i = 0;
 		do
-		:: i < SLOTS -> word[i] = i; link[i] = head; head = word[i]; i++
+		:: i < ARRAYS -> head[i] = END; i++
+		:: else -> break
+		od;
+		i = 0;
+		do
+		:: i < SLOTS -> word[i] = i; link[i] = head[0]; head[0] = word[i]; i++
 		:: else -> break
 		od;
 		i = 0

@@ -5,7 +5,8 @@
  *
  * SUPPRESS processes post suppressed requests, SIGNAL processes signalled ones, each at most
  * TURNS. The device has one queue. It executes requests in order; with FAIL it fails one of
- * them, and flushes all later ones. A success without a signal has no completion. One process
+ * them, and flushes all later ones. With REFUSE it refuses any request when it is posted, so that
+ * its slot is taken for a moment only. A success without a signal has no completion. One process
  * handles completions; with DEQUEUE, another dequeues events. The pool of slots is correct
  * (pool.pml), so taking and returning a slot are single steps. Which request ends a run is
  * arbitrary, because the length of a run is only a hint. A post to a full queue gives up.
@@ -18,6 +19,7 @@
  *
  * Steps that can be removed:
  *   PUBLISH_EARLY  an unsignalled request is published before its verbs call
+ *   PUBLISH_REFUSED  it is published although its verbs call has failed
  *   END_LATE       a signalled request reads the position after its verbs call
  *   TAKE_LAST      a signalled post takes the last slot without the lock
  *   LAST_QUIET     an unsignalled request takes the last slot
@@ -106,10 +108,16 @@ inline put(x)
 
 inline verbs()
 {
-	atomic { state[s] = POSTED; queue ! s }
+	refused = false;
+	if
+	:: atomic { state[s] = POSTED; queue ! s }
+#ifdef REFUSE
+	:: refused = true; put(s)
+#endif
+	fi
 }
 
-/* kdapl_submit() */
+/* kdapl_submit_locked(); kdapl_submit_suppressed() is a part of it */
 inline submit(suppressed)
 {
 	quiet[s] = suppressed;
@@ -132,7 +140,14 @@ inline submit(suppressed)
 		verbs()
 #else
 		verbs();
+#ifndef PUBLISH_REFUSED
+		if
+		:: !refused -> run_tail++
+		:: else
+		fi
+#else
 		run_tail++
+#endif
 #endif
 	:: else -> verbs()
 	fi
@@ -141,6 +156,7 @@ inline submit(suppressed)
 proctype suppress()
 {
 	byte turns, s;
+	bool refused;
 
 	do
 	:: turns < TURNS ->
@@ -157,10 +173,11 @@ proctype suppress()
 	finished++
 }
 
-/* kdapl_post_one(), or the slow path if it gets no slot */
+/* A post of a signalled request: without the lock, or with it if it gets no slot */
 proctype signal()
 {
 	byte turns, s;
+	bool refused;
 
 	do
 	:: turns < TURNS ->
