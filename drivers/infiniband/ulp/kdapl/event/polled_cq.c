@@ -151,6 +151,7 @@ static void kdapl_polled_cq_again(struct kdapl_polled_cq *pcq, bool fired)
 static void kdapl_evd_mark_fired(struct kdapl_evd *evd)
 {
 	atomic_inc(&evd->nfired);
+	/* Counted before it is marked */
 	smp_mb__after_atomic();
 	spin_lock_irq(&evd->lock);
 	kdapl_evd_mark_all(evd);
@@ -351,11 +352,13 @@ void kdapl_cq_schedule(const struct kdapl_cq *kcq)
 
 /*
  * Adds a CQ to its EVD. The timer runs as long as an EVD has one in solicited-wait mode or in
- * poll context, and while an upcall in process context runs, which may be the caller
+ * poll context, and while an upcall in process context runs, which may be the caller. Returns
+ * whether the CQ must be armed
  */
-static void kdapl_polled_cq_link(struct kdapl_polled_cq *pcq)
+static bool kdapl_polled_cq_link(struct kdapl_polled_cq *pcq)
 {
 	struct kdapl_evd *evd = pcq->evd;
+	bool arm;
 
 	spin_lock_irq(&evd->lock);
 	list_add_tail(&pcq->node, &evd->cqs);
@@ -363,7 +366,10 @@ static void kdapl_polled_cq_link(struct kdapl_polled_cq *pcq)
 	evd->nsolicited += pcq->solicited;
 	if (pcq->solicited || evd->context == KDAPL_CONTEXT_POLL || evd->upcaller)
 		kdapl_evd_timer_start(evd);
+	/* In poll context the Consumer may be waiting already */
+	arm = evd->context != KDAPL_CONTEXT_POLL || evd->armed;
 	spin_unlock_irq(&evd->lock);
+	return arm;
 }
 
 /**
@@ -397,9 +403,8 @@ struct kdapl_polled_cq *kdapl_polled_cq_create(struct ib_device *ibdev, struct k
 		return ERR_CAST(cq);
 	}
 	pcq->cq = cq;
-	kdapl_polled_cq_link(pcq);
-	/* In poll context, too: the Consumer may be waiting already */
-	ib_req_notify_cq(cq, solicited ? IB_CQ_SOLICITED : IB_CQ_NEXT_COMP);
+	if (kdapl_polled_cq_link(pcq))
+		ib_req_notify_cq(cq, solicited ? IB_CQ_SOLICITED : IB_CQ_NEXT_COMP);
 	return pcq;
 }
 

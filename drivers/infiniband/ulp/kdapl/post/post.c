@@ -289,92 +289,196 @@ static __always_inline bool kdapl_post_suppressed_vector(struct kdapl_ep *ep, DA
 
 /*
  * The paths of an operation that are out of line, because their calls would cost one segment
- * without flags registers. Each has a function of its own: a vector is on the stack. The order of
- * arguments is that of the posting calls, so that the registers need not be exchanged.
- * _one: that case, if it cannot take the fast path; _vector; _quiet: one segment, suppressed;
- * _quiet_vector; _rest: any of them
+ * without flags registers. Each has a function of its own, because a vector is on the stack. The
+ * order of arguments is that of the posting calls, so that no registers are exchanged.
  */
-#define KDAPL_DEFINE_POSTS(name, op)								\
-static noinline DAT_RETURN kdapl_##name##_one(struct kdapl_ep *ep, u32 n,			\
-					      const DAT_LMR_TRIPLET *iov, u64 cookie,		\
-					      const DAT_RMR_TRIPLET *remote)			\
-{												\
-	return kdapl_post_slow(ep, op, n, iov, remote, cookie, 0);				\
-}												\
-												\
-static noinline DAT_RETURN kdapl_##name##_vector(struct kdapl_ep *ep, u32 n,			\
-						 const DAT_LMR_TRIPLET *iov, u64 cookie,	\
-						 const DAT_RMR_TRIPLET *remote)			\
-{												\
-	DAT_RETURN ret;										\
-												\
-	if (likely(kdapl_post_vector(ep, op, n, iov, remote, cookie, &ret)))			\
-		return ret;									\
-	return kdapl_post_slow(ep, op, n, iov, remote, cookie, 0);				\
-}												\
-												\
-static noinline DAT_RETURN kdapl_##name##_quiet(struct kdapl_ep *ep, u32 n,			\
-						const DAT_LMR_TRIPLET *iov, u64 cookie,		\
-						const DAT_RMR_TRIPLET *remote)			\
-{												\
-	DAT_RETURN ret;										\
-												\
-	if (likely(kdapl_post_suppressed(ep, op, iov, remote, cookie, &ret)))			\
-		return ret;									\
-	return kdapl_post_slow(ep, op, n, iov, remote, cookie, DAT_COMPLETION_SUPPRESS_FLAG);	\
-}												\
-												\
-static noinline DAT_RETURN kdapl_##name##_quiet_vector(struct kdapl_ep *ep, u32 n,		\
-						       const DAT_LMR_TRIPLET *iov, u64 cookie,	\
-						       const DAT_RMR_TRIPLET *remote)		\
-{												\
-	DAT_RETURN ret;										\
-												\
-	if (likely(kdapl_post_suppressed_vector(ep, op, n, iov, remote, cookie, &ret)))		\
-		return ret;									\
-	return kdapl_post_slow(ep, op, n, iov, remote, cookie, DAT_COMPLETION_SUPPRESS_FLAG);	\
-}												\
-												\
-static noinline DAT_RETURN kdapl_##name##_rest(struct kdapl_ep *ep, u32 n,			\
-					       const DAT_LMR_TRIPLET *iov, u64 cookie,		\
-					       const DAT_RMR_TRIPLET *remote, u32 flags)	\
-{												\
-	if (!flags)										\
-		return kdapl_##name##_vector(ep, n, iov, cookie, remote);			\
-	if (flags != DAT_COMPLETION_SUPPRESS_FLAG)						\
-		return kdapl_post_slow(ep, op, n, iov, remote, cookie, flags);			\
-	if (n == 1)										\
-		return kdapl_##name##_quiet(ep, n, iov, cookie, remote);			\
-	return kdapl_##name##_quiet_vector(ep, n, iov, cookie, remote);				\
-}												\
-												\
-/* A complete posting call */									\
-static __always_inline DAT_RETURN kdapl_post_##name(DAT_EP_HANDLE ep_handle, DAT_COUNT n,	\
-						    const DAT_LMR_TRIPLET *iov,			\
-						    DAT_DTO_COOKIE cookie,			\
-						    const DAT_RMR_TRIPLET *remote, u32 flags)	\
-{												\
-	struct kdapl_obj *obj;									\
-	struct kdapl_ep *ep;									\
-	DAT_RETURN ret;										\
-												\
-	kdapl_peek_lock();									\
-	if (unlikely(!kdapl_obj_find(ep_handle, &obj))) {					\
-		kdapl_peek_unlock();								\
-		return KDAPL_BAD_HANDLE(EP);							\
-	}											\
-	ep = to_kdapl_ep(obj);									\
-	if (unlikely(((u32)n - 1) | flags))							\
-		ret = kdapl_##name##_rest(ep, n, iov, cookie.as_64, remote, flags);		\
-	else if (unlikely(!kdapl_post_one(ep, op, iov, remote, cookie.as_64, NULL, &ret)))	\
-		ret = kdapl_##name##_one(ep, 1, iov, cookie.as_64, remote);			\
-	kdapl_peek_unlock();									\
-	return ret;										\
+typedef DAT_RETURN kdapl_path_fn(struct kdapl_ep *ep, u32 n, const DAT_LMR_TRIPLET *iov, u64 cookie,
+				 const DAT_RMR_TRIPLET *remote);
+
+/* A vector without flags */
+static __always_inline DAT_RETURN kdapl_vector(struct kdapl_ep *ep, DAT_DTOS op, u32 n,
+					       const DAT_LMR_TRIPLET *iov, u64 cookie,
+					       const DAT_RMR_TRIPLET *remote)
+{
+	DAT_RETURN ret;
+
+	if (likely(kdapl_post_vector(ep, op, n, iov, remote, cookie, &ret)))
+		return ret;
+	return kdapl_post_slow(ep, op, n, iov, remote, cookie, 0);
 }
 
-KDAPL_DEFINE_POSTS(send, DAT_DTO_SEND)
-KDAPL_DEFINE_POSTS(write, DAT_DTO_RDMA_WRITE)
-KDAPL_DEFINE_POSTS(read, DAT_DTO_RDMA_READ)
+/* One segment with DAT_COMPLETION_SUPPRESS_FLAG */
+static __always_inline DAT_RETURN kdapl_quiet(struct kdapl_ep *ep, DAT_DTOS op,
+					      const DAT_LMR_TRIPLET *iov, u64 cookie,
+					      const DAT_RMR_TRIPLET *remote)
+{
+	DAT_RETURN ret;
+
+	if (likely(kdapl_post_suppressed(ep, op, iov, remote, cookie, &ret)))
+		return ret;
+	return kdapl_post_slow(ep, op, 1, iov, remote, cookie, DAT_COMPLETION_SUPPRESS_FLAG);
+}
+
+/* A vector with this flag */
+static __always_inline DAT_RETURN kdapl_quiet_vector(struct kdapl_ep *ep, DAT_DTOS op, u32 n,
+						     const DAT_LMR_TRIPLET *iov, u64 cookie,
+						     const DAT_RMR_TRIPLET *remote)
+{
+	DAT_RETURN ret;
+
+	if (likely(kdapl_post_suppressed_vector(ep, op, n, iov, remote, cookie, &ret)))
+		return ret;
+	return kdapl_post_slow(ep, op, n, iov, remote, cookie, DAT_COMPLETION_SUPPRESS_FLAG);
+}
+
+/* Selects a path for anything but one segment without flags. The functions are constants */
+static __always_inline DAT_RETURN kdapl_select(struct kdapl_ep *ep, DAT_DTOS op, u32 n,
+					       const DAT_LMR_TRIPLET *iov, u64 cookie,
+					       const DAT_RMR_TRIPLET *remote, u32 flags,
+					       kdapl_path_fn *vector, kdapl_path_fn *quiet,
+					       kdapl_path_fn *quiet_vector)
+{
+	if (!flags)
+		return vector(ep, n, iov, cookie, remote);
+	if (flags != DAT_COMPLETION_SUPPRESS_FLAG)
+		return kdapl_post_slow(ep, op, n, iov, remote, cookie, flags);
+	if (n == 1)
+		return quiet(ep, n, iov, cookie, remote);
+	return quiet_vector(ep, n, iov, cookie, remote);
+}
+
+static noinline DAT_RETURN kdapl_send_one(struct kdapl_ep *ep, u32 n,
+					  const DAT_LMR_TRIPLET *iov, u64 cookie,
+					  const DAT_RMR_TRIPLET *remote)
+{
+	return kdapl_post_slow(ep, DAT_DTO_SEND, n, iov, remote, cookie, 0);
+}
+
+static noinline DAT_RETURN kdapl_send_vector(struct kdapl_ep *ep, u32 n,
+					     const DAT_LMR_TRIPLET *iov, u64 cookie,
+					     const DAT_RMR_TRIPLET *remote)
+{
+	return kdapl_vector(ep, DAT_DTO_SEND, n, iov, cookie, remote);
+}
+
+static noinline DAT_RETURN kdapl_send_quiet(struct kdapl_ep *ep, u32 n,
+					    const DAT_LMR_TRIPLET *iov, u64 cookie,
+					    const DAT_RMR_TRIPLET *remote)
+{
+	return kdapl_quiet(ep, DAT_DTO_SEND, iov, cookie, remote);
+}
+
+static noinline DAT_RETURN kdapl_send_quiet_vector(struct kdapl_ep *ep, u32 n,
+						   const DAT_LMR_TRIPLET *iov, u64 cookie,
+						   const DAT_RMR_TRIPLET *remote)
+{
+	return kdapl_quiet_vector(ep, DAT_DTO_SEND, n, iov, cookie, remote);
+}
+
+static noinline DAT_RETURN kdapl_send_rest(struct kdapl_ep *ep, u32 n,
+					   const DAT_LMR_TRIPLET *iov, u64 cookie,
+					   const DAT_RMR_TRIPLET *remote, u32 flags)
+{
+	return kdapl_select(ep, DAT_DTO_SEND, n, iov, cookie, remote, flags,
+			    kdapl_send_vector, kdapl_send_quiet, kdapl_send_quiet_vector);
+}
+
+static noinline DAT_RETURN kdapl_write_one(struct kdapl_ep *ep, u32 n,
+					   const DAT_LMR_TRIPLET *iov, u64 cookie,
+					   const DAT_RMR_TRIPLET *remote)
+{
+	return kdapl_post_slow(ep, DAT_DTO_RDMA_WRITE, n, iov, remote, cookie, 0);
+}
+
+static noinline DAT_RETURN kdapl_write_vector(struct kdapl_ep *ep, u32 n,
+					      const DAT_LMR_TRIPLET *iov, u64 cookie,
+					      const DAT_RMR_TRIPLET *remote)
+{
+	return kdapl_vector(ep, DAT_DTO_RDMA_WRITE, n, iov, cookie, remote);
+}
+
+static noinline DAT_RETURN kdapl_write_quiet(struct kdapl_ep *ep, u32 n,
+					     const DAT_LMR_TRIPLET *iov, u64 cookie,
+					     const DAT_RMR_TRIPLET *remote)
+{
+	return kdapl_quiet(ep, DAT_DTO_RDMA_WRITE, iov, cookie, remote);
+}
+
+static noinline DAT_RETURN kdapl_write_quiet_vector(struct kdapl_ep *ep, u32 n,
+						    const DAT_LMR_TRIPLET *iov, u64 cookie,
+						    const DAT_RMR_TRIPLET *remote)
+{
+	return kdapl_quiet_vector(ep, DAT_DTO_RDMA_WRITE, n, iov, cookie, remote);
+}
+
+static noinline DAT_RETURN kdapl_write_rest(struct kdapl_ep *ep, u32 n,
+					    const DAT_LMR_TRIPLET *iov, u64 cookie,
+					    const DAT_RMR_TRIPLET *remote, u32 flags)
+{
+	return kdapl_select(ep, DAT_DTO_RDMA_WRITE, n, iov, cookie, remote, flags,
+			    kdapl_write_vector, kdapl_write_quiet, kdapl_write_quiet_vector);
+}
+
+static noinline DAT_RETURN kdapl_read_one(struct kdapl_ep *ep, u32 n,
+					  const DAT_LMR_TRIPLET *iov, u64 cookie,
+					  const DAT_RMR_TRIPLET *remote)
+{
+	return kdapl_post_slow(ep, DAT_DTO_RDMA_READ, n, iov, remote, cookie, 0);
+}
+
+static noinline DAT_RETURN kdapl_read_vector(struct kdapl_ep *ep, u32 n,
+					     const DAT_LMR_TRIPLET *iov, u64 cookie,
+					     const DAT_RMR_TRIPLET *remote)
+{
+	return kdapl_vector(ep, DAT_DTO_RDMA_READ, n, iov, cookie, remote);
+}
+
+static noinline DAT_RETURN kdapl_read_quiet(struct kdapl_ep *ep, u32 n,
+					    const DAT_LMR_TRIPLET *iov, u64 cookie,
+					    const DAT_RMR_TRIPLET *remote)
+{
+	return kdapl_quiet(ep, DAT_DTO_RDMA_READ, iov, cookie, remote);
+}
+
+static noinline DAT_RETURN kdapl_read_quiet_vector(struct kdapl_ep *ep, u32 n,
+						   const DAT_LMR_TRIPLET *iov, u64 cookie,
+						   const DAT_RMR_TRIPLET *remote)
+{
+	return kdapl_quiet_vector(ep, DAT_DTO_RDMA_READ, n, iov, cookie, remote);
+}
+
+static noinline DAT_RETURN kdapl_read_rest(struct kdapl_ep *ep, u32 n,
+					   const DAT_LMR_TRIPLET *iov, u64 cookie,
+					   const DAT_RMR_TRIPLET *remote, u32 flags)
+{
+	return kdapl_select(ep, DAT_DTO_RDMA_READ, n, iov, cookie, remote, flags,
+			    kdapl_read_vector, kdapl_read_quiet, kdapl_read_quiet_vector);
+}
+
+/* A complete posting call; the operation and the functions are constants in each caller */
+static __always_inline DAT_RETURN kdapl_post_request(DAT_EP_HANDLE ep_handle, DAT_DTOS op,
+						     DAT_COUNT n, const DAT_LMR_TRIPLET *iov,
+						     u64 cookie, const DAT_RMR_TRIPLET *remote,
+						     u32 flags, kdapl_path_fn *one,
+						     typeof(kdapl_send_rest) *rest)
+{
+	struct kdapl_obj *obj;
+	struct kdapl_ep *ep;
+	DAT_RETURN ret;
+
+	kdapl_peek_lock();
+	if (unlikely(!kdapl_obj_find(ep_handle, &obj))) {
+		kdapl_peek_unlock();
+		return KDAPL_BAD_HANDLE(EP);
+	}
+	ep = to_kdapl_ep(obj);
+	if (unlikely(((u32)n - 1) | flags))
+		ret = rest(ep, n, iov, cookie, remote, flags);
+	else if (unlikely(!kdapl_post_one(ep, op, iov, remote, cookie, NULL, &ret)))
+		ret = one(ep, 1, iov, cookie, remote);
+	kdapl_peek_unlock();
+	return ret;
+}
 
 static noinline DAT_RETURN kdapl_send_inv_rest(struct kdapl_ep *ep, DAT_COUNT n,
 					       const DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags,
@@ -434,8 +538,9 @@ DAT_RETURN dat_ep_post_send(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 			    DAT_LMR_TRIPLET *local_iov, DAT_DTO_COOKIE user_cookie,
 			    DAT_COMPLETION_FLAGS completion_flags)
 {
-	return kdapl_post_send(ep_handle, num_segments, local_iov, user_cookie, NULL,
-			       completion_flags);
+	return kdapl_post_request(ep_handle, DAT_DTO_SEND, num_segments, local_iov,
+				  user_cookie.as_64, NULL, completion_flags,
+				  kdapl_send_one, kdapl_send_rest);
 }
 EXPORT_SYMBOL_GPL(dat_ep_post_send);
 
@@ -520,8 +625,9 @@ DAT_RETURN dat_ep_post_rdma_write(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segment
 				  const DAT_RMR_TRIPLET *remote_buffer,
 				  DAT_COMPLETION_FLAGS completion_flags)
 {
-	return kdapl_post_write(ep_handle, num_segments, local_iov, user_cookie, remote_buffer,
-				completion_flags);
+	return kdapl_post_request(ep_handle, DAT_DTO_RDMA_WRITE, num_segments, local_iov,
+				  user_cookie.as_64, remote_buffer, completion_flags,
+				  kdapl_write_one, kdapl_write_rest);
 }
 EXPORT_SYMBOL_GPL(dat_ep_post_rdma_write);
 
@@ -549,7 +655,8 @@ DAT_RETURN dat_ep_post_rdma_read(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments
 				 const DAT_RMR_TRIPLET *remote_buffer,
 				 DAT_COMPLETION_FLAGS completion_flags)
 {
-	return kdapl_post_read(ep_handle, num_segments, local_iov, user_cookie, remote_buffer,
-			       completion_flags);
+	return kdapl_post_request(ep_handle, DAT_DTO_RDMA_READ, num_segments, local_iov,
+				  user_cookie.as_64, remote_buffer, completion_flags,
+				  kdapl_read_one, kdapl_read_rest);
 }
 EXPORT_SYMBOL_GPL(dat_ep_post_rdma_read);

@@ -132,6 +132,7 @@ static DAT_RETURN kdapl_recv_any(struct kdapl_ep *ep, const struct kdapl_receive
 	struct kdapl_slot *slot;
 	struct ib_qp *qp;
 	DAT_RETURN ret;
+	bool notify;
 	u32 idx;
 	int err;
 
@@ -141,8 +142,9 @@ static DAT_RETURN kdapl_recv_any(struct kdapl_ep *ep, const struct kdapl_receive
 	slot = kdapl_pool_get(&ep->rq);
 	if (unlikely(!slot))
 		return KDAPL_NO_RESOURCE(MEMORY);
-	kdapl_fill_recv(slot, r, !(r->flags & DAT_COMPLETION_UNSIGNALLED_FLAG) &&
-				 !(READ_ONCE(ep->slow) & KDAPL_EP_SOLICITED), &v);
+	notify = !(r->flags & DAT_COMPLETION_UNSIGNALLED_FLAG) &&
+		 !(READ_ONCE(ep->slow) & KDAPL_EP_SOLICITED);
+	kdapl_fill_recv(slot, r, notify, &v);
 	qp = kdapl_dereference(ep->qp);
 	if (unlikely(!qp)) {
 		kdapl_flush_in_software(ep, slot);

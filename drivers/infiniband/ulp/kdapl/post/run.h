@@ -31,11 +31,15 @@ static __always_inline u32 kdapl_run_end(const struct kdapl_sq *sq)
 	return smp_load_acquire(&sq->run_tail);
 }
 
-/* Is the run as long as it may be? sq->lock held */
+/*
+ * Is the run as long as it may be? Not if a signalled request that was posted without the lock
+ * has released most of it. run_head may be ahead of run_tail for a moment. sq->lock held
+ */
 static inline bool kdapl_run_is_full(const struct kdapl_sq *sq)
 {
 	lockdep_assert_held(&sq->lock);
-	return sq->run_tail - sq->run_start + 1 >= sq->run_max;
+	return sq->run_tail - sq->run_start + 1 >= sq->run_max &&
+	       (s32)(sq->run_tail - READ_ONCE(sq->run_head)) + 1 >= (s32)sq->run_max;
 }
 
 /*
@@ -70,7 +74,8 @@ static inline void kdapl_run_publish(struct kdapl_sq *sq)
 
 /*
  * A signalled request was posted, so a new run begins. Those that are posted without the lock
- * do not count: the Consumer that mixes both kinds gets some more completions. sq->lock held
+ * do not count until they complete: a Consumer that mixes both kinds may get some more
+ * completions. sq->lock held
  */
 static inline void kdapl_run_restart(struct kdapl_sq *sq)
 {

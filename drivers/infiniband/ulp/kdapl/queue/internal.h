@@ -29,8 +29,8 @@ void kdapl_cq_put(struct kdapl_ep *ep);
 
 /* A kernel whose ib_free_cq() needs no help, see kdapl_compat.h */
 #ifndef kdapl_stop_cq
-#define kdapl_stop_cq(cq)	do { } while (0)
-#define kdapl_free_stopped_cq	ib_free_cq
+#define kdapl_stop_cq(cq)		((void)(cq))
+#define kdapl_free_stopped_cq(cq)	ib_free_cq(cq)
 #endif
 
 #endif /* _KDAPL_QUEUE_INTERNAL_H_ */

@@ -281,7 +281,7 @@ static void event_pushed_after_upcalls_were_enabled_is_counted(struct kunit *tes
 }
 
 /* To free many EPs of an EVD takes one pass over its queue, not one for each of them */
-static void C_36_one_pass_removes_the_events_of_all_EPs_that_are_freed(struct kunit *test)
+static void C_36_one_pass_removes_the_events_of_all_that_are_freed(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 
@@ -610,7 +610,7 @@ static struct kunit_case evd_cases[] = {
 	KUNIT_CASE(E_23_no_second_report_until_the_ring_was_empty),
 	KUNIT_CASE(async_events_have_upcalls_from_the_workqueue),
 	KUNIT_CASE(event_pushed_after_upcalls_were_enabled_is_counted),
-	KUNIT_CASE(C_36_one_pass_removes_the_events_of_all_EPs_that_are_freed),
+	KUNIT_CASE(C_36_one_pass_removes_the_events_of_all_that_are_freed),
 	KUNIT_CASE(C_36_removing_events_keeps_the_order_of_others),
 	KUNIT_CASE(C_36_queue_works_after_all_events_were_removed),
 	KUNIT_CASE(E_09_change_in_the_upcall_counts_from_the_next_one),

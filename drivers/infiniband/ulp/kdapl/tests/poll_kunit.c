@@ -166,7 +166,7 @@ static void a_dequeue_leaves_upcalls_to_the_next_poll(struct kunit *test)
 }
 
 /* Each EVD has its own CQ: a poll of one handles and delivers nothing of the other */
-static void both_EVDs_of_an_endpoint(struct kunit *test)
+static void both_dispatchers_of_an_endpoint(struct kunit *test)
 {
 	make(test, false);
 	listen(ep.recv_evd);
@@ -532,7 +532,7 @@ static struct kunit_case poll_cases[] = {
 	KUNIT_CASE(a_poll_handles_no_more_than_asked),
 	KUNIT_CASE(a_poll_without_an_upcall_queues),
 	KUNIT_CASE(a_dequeue_leaves_upcalls_to_the_next_poll),
-	KUNIT_CASE(both_EVDs_of_an_endpoint),
+	KUNIT_CASE(both_dispatchers_of_an_endpoint),
 	KUNIT_CASE(a_poll_delivers_other_events),
 	KUNIT_CASE(a_poll_serves_endpoints_in_turn),
 	KUNIT_CASE(nothing_runs_elsewhere_during_polls),

@@ -197,7 +197,8 @@ static void states_are_counted(struct kunit *test)
 static void stale_head_does_not_match(struct kunit *test)
 {
 	struct kdapl_pool *pool = make(test, DEPTH, false);
-	u64 stale = READ_ONCE(kdapl_pool_head(pool->base)->head), expected = stale;
+	u64 *head = &kdapl_pool_head(pool->base)->head;
+	u64 stale = READ_ONCE(*head), expected = stale;
 	struct kdapl_slot *a = kdapl_pool_get(pool), *b = kdapl_pool_get(pool);
 
 	KUNIT_ASSERT_NOT_NULL(test, a);
@@ -205,7 +206,7 @@ static void stale_head_does_not_match(struct kunit *test)
 	kdapl_pool_put(a);
 	/* The same slot is on top, with another one below: B is not free */
 	KUNIT_EXPECT_EQ(test, (u32)READ_ONCE(kdapl_pool_head(pool->base)->head), (u32)stale);
-	KUNIT_EXPECT_FALSE(test, try_cmpxchg64(&kdapl_pool_head(pool->base)->head, &expected, stale));
+	KUNIT_EXPECT_FALSE(test, try_cmpxchg64(head, &expected, stale));
 	KUNIT_EXPECT_NE(test, READ_ONCE(kdapl_pool_head(pool->base)->head), stale);
 	kdapl_pool_put(b);
 	kdapl_pool_exit(pool);

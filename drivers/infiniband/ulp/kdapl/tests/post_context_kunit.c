@@ -253,6 +253,7 @@ static void a_software_event_from_a_hard_interrupt(struct kunit *test)
 {
 	if (IS_ENABLED(CONFIG_PREEMPT_RT))
 		kunit_skip(test, "not legal on RT");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
 	init_completion(&irq.done);
 	hrtimer_setup(&irq.timer, post_in_hardirq, CLOCK_MONOTONIC, HRTIMER_MODE_REL_HARD);
 	hrtimer_start(&irq.timer, ns_to_ktime(NSEC_PER_MSEC), HRTIMER_MODE_REL_HARD);

@@ -407,6 +407,9 @@ static void G_25_a_bad_vector_beside_exact_credits(struct kunit *test)
 	beside.stop = true;
 	kthread_stop(task);
 	put_task_struct(task);
+	while (fake_outstanding(&tp_qp(&ep)->rq))
+		tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 10);
+	tp_drain(&ep);
 	KUNIT_EXPECT_EQ(test, full, 0);
 	KUNIT_EXPECT_GT(test, beside.refused, 0);
 }

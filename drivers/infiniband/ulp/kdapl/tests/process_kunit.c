@@ -164,7 +164,7 @@ static void a_solicited_message_may_sleep(struct kunit *test)
 	expect_all_in_process(test);
 }
 
-/* A CQ in solicited-wait mode does not announce an error, also when nothing has happened for long */
+/* A CQ in solicited-wait mode does not announce an error. Nothing has happened for some time */
 static void an_error_of_a_solicited_endpoint_is_noticed(struct kunit *test)
 {
 	DAT_EP_ATTR attr;
@@ -226,7 +226,7 @@ static DAT_RETURN join(DAT_EVD_HANDLE recv, DAT_EVD_HANDLE request, DAT_EVD_HAND
 	return ret;
 }
 
-static void the_EVDs_of_an_endpoint_agree(struct kunit *test)
+static void the_dispatchers_of_an_endpoint_agree(struct kunit *test)
 {
 	DAT_EP_PARAM param = {};
 
@@ -423,6 +423,7 @@ static void held_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN 
 /* Upcalls of other EVDs delay neither the connection of an endpoint nor its own upcalls */
 static void many_long_upcalls_delay_nobody_else(struct kunit *test)
 {
+	const DAT_EVD_FLAGS flags = DAT_EVD_SOFTWARE_FLAG | KDAT_EVD_PROCESS_FLAG;
 	DAT_UPCALL_OBJECT upcall = { .upcall_func = held_upcall };
 	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
 	u32 i;
@@ -430,9 +431,8 @@ static void many_long_upcalls_delay_nobody_else(struct kunit *test)
 	memset(&many, 0, sizeof(many));
 	init_completion(&many.go);
 	for (i = 0; i < MANY_EVDS; i++) {
-		KUNIT_ASSERT_EQ(test, dat_evd_kcreate(mem.ia, 1, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
-						      DAT_EVD_SOFTWARE_FLAG | KDAT_EVD_PROCESS_FLAG,
-						      &many.evd[i]), DAT_SUCCESS);
+		KUNIT_ASSERT_EQ(test, dat_evd_kcreate(mem.ia, 1, DAT_UPCALL_SINGLE_INSTANCE,
+						      &upcall, flags, &many.evd[i]), DAT_SUCCESS);
 		KUNIT_EXPECT_EQ(test, dat_evd_post_se(many.evd[i], &event), DAT_SUCCESS);
 	}
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(atomic_read(&many.held) == MANY_EVDS));
@@ -476,7 +476,7 @@ static struct kunit_case process_cases[] = {
 	KUNIT_CASE(a_solicited_message_may_sleep),
 	KUNIT_CASE(an_error_of_a_solicited_endpoint_is_noticed),
 	KUNIT_CASE(flags_of_an_EVD),
-	KUNIT_CASE(the_EVDs_of_an_endpoint_agree),
+	KUNIT_CASE(the_dispatchers_of_an_endpoint_agree),
 	KUNIT_CASE(free_waits_for_a_long_upcall),
 	KUNIT_CASE(teardown_waits_for_a_long_upcall),
 	KUNIT_CASE(a_disconnect_waits_for_no_upcall),
