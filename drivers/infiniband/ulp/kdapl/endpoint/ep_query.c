@@ -116,7 +116,11 @@ EXPORT_SYMBOL_GPL(dat_ep_query);
  *
  * Suppressed requests at the end of the queue are known to have completed only when a
  * request after them completes. So the first call that finds such requests returns
- * DAT_FALSE and schedules a marker, and a later call returns DAT_TRUE. Source: kDAPL 2.0.
+ * DAT_FALSE and schedules a marker, and a later call returns DAT_TRUE.
+ *
+ * The call counts the outstanding posts slot by slot, with the EP's lock held and interrupts
+ * disabled. So its time grows with max_recv_dtos and max_request_dtos: it is for a Consumer that
+ * is about to disconnect, not for each post. Source: kDAPL 2.0.
  *
  * Context: any except hard interrupt; never sleeps.
  * Return:
