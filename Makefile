@@ -81,7 +81,7 @@ setup:
 # LIMIT=MINUTES: end the run after that time. FRESH=1: discard the verdicts of these jobs.
 CHECKS := check check-quick check-ci check-all check-kasan check-debug check-races check-arm64 \
 	check-blk check-contexts check-hca check-kernels check-packages check-rxe coverage
-$(CHECKS) demo bench perf:
+$(CHECKS) demo bench perf soak:
 	@tools/kdapl/setup packages
 	@FRESH=$(FRESH) $(CHECK)/run.py $(if $(LIMIT),--limit $(LIMIT)) $@
 
@@ -108,11 +108,6 @@ check-litmus:
 
 contract:
 	@$(CHECK)/contract.py
-
-soak:
-	@tools/kdapl/setup packages stock-6.12
-	@$(CHECK)/build stock-6.12
-	@$(CHECK)/soak stock-6.12
 
 # SINCE: only the breakages in functions that have changed since this commit
 mutate:

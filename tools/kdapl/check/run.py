@@ -41,11 +41,12 @@ PASSED = ("KDAPL_CACHE", "KDAPL_STRETCH")
 # These targets run all of their jobs. Those of CONTRACT also check that every clause is asserted
 GATES = ("check", "check-ci", "check-quick")
 CONTRACT = ("check", "check-ci")
-# Commands whose output is not TAP: the jobs that they need, and the command
+# Commands that store no verdict: the kernel, what else to set up, and the command
 COMMANDS = {
     "demo": ("stock-6.12", (), [f"{jobs.CHECK}/guest", "stock-6.12", "demo"]),
     "bench": ("stock-6.12", (), ["tools/kdapl/bench/run.py"]),
     "perf": ("stock-6.12", ("plot",), ["tools/kdapl/perf/run.py"]),
+    "soak": ("stock-6.12", (), [f"{jobs.CHECK}/soak", "stock-6.12"]),
 }
 
 
@@ -252,7 +253,7 @@ def run_targets(targets, limit):
 
 
 def run_command(name):
-    """Prepare a kernel and its modules, then run a command that is no test."""
+    """Prepare a kernel and its modules, then run a command that stores no verdict."""
     kernel, what, command = COMMANDS[name]
     todo = [jobs.setup(kernel), jobs.build(kernel), *map(jobs.setup, what)]
     total = run_jobs(todo, Store(TOP, jobs.cache_dir()), 120)

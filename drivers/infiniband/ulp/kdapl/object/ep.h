@@ -25,7 +25,8 @@ struct kdapl_srq;
  *        in the queue, and read in any context; @run_head is written by the completion of
  *        requests (one at a time for an EP), and may be ahead of @run_tail for a moment
  * @run_mask: size of the ring minus one
- * @run_start: @run_tail when the last signalled request was posted under @lock
+ * @run_start: @run_tail when the last signalled request was posted under @lock, or @run_head
+ *        when the run was counted last; under @lock
  * @bad: output argument of the verbs call, not used
  * @run_max: a run has at most this many requests; the last one is signalled
  *

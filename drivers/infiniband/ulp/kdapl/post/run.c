@@ -2,13 +2,36 @@
 /*
  * The run ring of a request queue: the side of completions. run.h describes it.
  *
- * Called by the done callbacks of requests and markers, one at a time for an EP. Positions
- * are compared by the sign of their difference, because they wrap around, and because a
- * completion may carry a position that run_head has passed: a signalled post reads the
- * position without a lock, a failed request completes before it is published, and a
- * marker may complete after kdapl_sq_abandon().
+ * Called by the done callbacks of requests and markers, one at a time for an EP, and by posts
+ * that find a run as long as it may be. Positions are compared by the sign of their difference,
+ * because they wrap around, and because a completion may carry a position that run_head has
+ * passed: a signalled post reads the position without a lock, a failed request completes before
+ * it is published, and a marker may complete after kdapl_sq_abandon().
  */
 #include "run.h"
+
+/**
+ * kdapl_run_recount - leave out of a run what has completed
+ * @sq: request queue
+ *
+ * A signalled request that was posted without the lock does not begin a new run, but it may
+ * have released the beginning of this one. run_head is ahead of run_tail while a request that
+ * has failed is not published yet.
+ *
+ * Context: any; sq->lock held.
+ * Return: whether the run is still as long as it may be.
+ */
+noinline bool kdapl_run_recount(struct kdapl_sq *sq)
+{
+	u32 head = READ_ONCE(sq->run_head);
+
+	lockdep_assert_held(&sq->lock);
+	if ((s32)(head - sq->run_tail) > 0)
+		head = sq->run_tail;
+	if ((s32)(head - sq->run_start) > 0)
+		sq->run_start = head;
+	return sq->run_tail - sq->run_start + 1 >= sq->run_max;
+}
 
 /**
  * kdapl_run_release - release the unsignalled requests before a completion

@@ -31,15 +31,13 @@ static __always_inline u32 kdapl_run_end(const struct kdapl_sq *sq)
 	return smp_load_acquire(&sq->run_tail);
 }
 
-/*
- * Is the run as long as it may be? Not if a signalled request that was posted without the lock
- * has released most of it. run_head may be ahead of run_tail for a moment. sq->lock held
- */
-static inline bool kdapl_run_is_full(const struct kdapl_sq *sq)
+bool kdapl_run_recount(struct kdapl_sq *sq);
+
+/* Is the run as long as it may be? sq->lock held */
+static __always_inline bool kdapl_run_is_full(struct kdapl_sq *sq)
 {
 	lockdep_assert_held(&sq->lock);
-	return sq->run_tail - sq->run_start + 1 >= sq->run_max &&
-	       (s32)(sq->run_tail - READ_ONCE(sq->run_head)) + 1 >= (s32)sq->run_max;
+	return unlikely(sq->run_tail - sq->run_start + 1 >= sq->run_max) && kdapl_run_recount(sq);
 }
 
 /*
@@ -48,7 +46,7 @@ static inline bool kdapl_run_is_full(const struct kdapl_sq *sq)
  * all completions would fill its queue, and no completion would ever release it (G-34).
  * sq->lock held, the slot taken.
  */
-static inline bool kdapl_run_admits(const struct kdapl_sq *sq)
+static inline bool kdapl_run_admits(struct kdapl_sq *sq)
 {
 	lockdep_assert_held(&sq->lock);
 	return !kdapl_run_is_full(sq) && !kdapl_pool_empty(&sq->pool);

@@ -158,6 +158,31 @@ static void position_is_read_before_the_verbs_call(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, free_slots(), TP_DEPTH);
 }
 
+/* A run that a signalled request has released does not grow, so no completion is added */
+static void completed_requests_do_not_end_a_run(struct kunit *test)
+{
+	struct kdapl_sq *sq;
+	u32 i;
+
+	make_connected(test);
+	sq = &ep.ep->sq;
+	for (i = 0; i < 3 * sq->run_max; i++) {
+		KUNIT_ASSERT_EQ(test, suppressed(1), DAT_SUCCESS);
+		KUNIT_ASSERT_EQ(test, fake_last(&tp_qp(&ep)->sq)->send_flags, 0);
+		KUNIT_ASSERT_EQ(test, signalled(2), DAT_SUCCESS);
+		tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
+		tp_complete(env, &ep, TP_SEND, IB_WC_SUCCESS, 0);
+		tp_expect_dto(test, &ep, TP_SEND, 2, DAT_DTO_SUCCESS, TP_SEG);
+	}
+	KUNIT_EXPECT_EQ(test, free_slots(), TP_DEPTH);
+	for (i = 1; i < sq->run_max; i++) {
+		KUNIT_ASSERT_EQ(test, suppressed(i), DAT_SUCCESS);
+		KUNIT_ASSERT_EQ(test, fake_last(&tp_qp(&ep)->sq)->send_flags, 0);
+	}
+	KUNIT_ASSERT_EQ(test, suppressed(i), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, fake_last(&tp_qp(&ep)->sq)->send_flags, IB_SEND_SIGNALED);
+}
+
 /* S-02: all of a vector is sent, also without a completion */
 static void S_02_suppressed_vector_is_whole(struct kunit *test)
 {
@@ -449,6 +474,7 @@ static struct kunit_case run_cases[] = {
 	KUNIT_CASE(unpublished_vector_is_released_by_a_later_one),
 	KUNIT_CASE(unpublished_request_of_the_slow_path),
 	KUNIT_CASE(position_is_read_before_the_verbs_call),
+	KUNIT_CASE(completed_requests_do_not_end_a_run),
 	KUNIT_CASE(S_02_suppressed_vector_is_whole),
 	KUNIT_CASE(refused_requests_are_in_no_run),
 	KUNIT_CASE(S_16_request_fails_before_it_is_published),
