@@ -323,6 +323,30 @@ static void P5_refused_by_verbs_leaves_nothing(struct kunit *test)
 	kdapl_clauses(test, "G-01");
 }
 
+static void P5_refused_by_verbs_with_two_segments(struct kunit *test)
+{
+	struct kdapl_pool *pool;
+	struct tp_args args;
+	enum tp_call call;
+	u32 posts;
+
+	kdapl_clauses(test, "G-01");
+	for (call = 0; call < TP_NCALLS; call++) {
+		pool = tp_pool(env, &ep, call);
+		posts = env->fake->posts;
+		tp_args(env, &ep, call, &args);
+		args.n = 2;
+		args.target.segment_length = 2 * TP_SEG;
+		fake_refuse(env->fake, -EINVAL, 1);
+		TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_INTERNAL_ERROR);
+		fake_refuse(env->fake, -ENOMEM, 1);
+		TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_INSUFFICIENT_RESOURCES);
+		KUNIT_EXPECT_EQ(test, env->fake->posts, posts);
+		KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(pool), TP_DEPTH);
+		expect_works(test, call);
+	}
+}
+
 /* Requests of the slow path: no segments, an invalidation */
 static DAT_RETURN post_other(enum tp_call call, u64 cookie)
 {
@@ -523,6 +547,7 @@ static struct kunit_case post_error_cases[] = {
 	KUNIT_CASE_PARAM(step_4_0_decides_before_all_later_ones, fault_gen_params),
 	KUNIT_CASE(step_4_0_faults_are_reported_in_order),
 	KUNIT_CASE(P5_refused_by_verbs_leaves_nothing),
+	KUNIT_CASE(P5_refused_by_verbs_with_two_segments),
 	KUNIT_CASE(P5_refused_by_verbs_on_the_slow_path),
 	KUNIT_CASE(G_25_a_bad_vector_beside_exact_credits),
 	KUNIT_CASE(P5_refused_unsignalled_request_is_not_in_the_run),

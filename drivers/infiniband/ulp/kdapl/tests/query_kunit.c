@@ -101,6 +101,10 @@ static void endless(struct ib_device_attr *attr)
 	attr->max_qp_rd_atom = INT_MAX;
 	attr->max_qp_init_rd_atom = INT_MAX;
 	attr->max_fast_reg_page_list_len = U32_MAX;
+	attr->max_send_sge = INT_MAX;
+	attr->max_recv_sge = INT_MAX;
+	attr->max_sge_rd = INT_MAX;
+	attr->max_srq_sge = INT_MAX;
 }
 
 static struct kdapl_device *device_find(void)
@@ -384,6 +388,10 @@ static void a_device_without_limits_has_the_limits_of_kdapl(struct kunit *test)
 			U32_MAX);
 	KUNIT_EXPECT_LE(test, (u64)a->max_evd_qlen * sizeof(struct kdapl_ring_event), INT_MAX);
 	KUNIT_EXPECT_LE(test, (u64)a->max_lmr_block_size + PAGE_SIZE, U32_MAX);
+	/* A post has its segments on the stack */
+	KUNIT_EXPECT_EQ(test, a->max_iov_segments_per_dto, KDAPL_MAX_IOV);
+	KUNIT_EXPECT_EQ(test, a->max_iov_segments_per_rdma_read, KDAPL_MAX_IOV);
+	KUNIT_EXPECT_EQ(test, a->max_iov_segments_per_rdma_write, KDAPL_MAX_IOV);
 	TP_EXPECT_TYPE(test, dat_evd_kcreate(q.handle, a->max_evd_qlen + 1, DAT_UPCALL_DISABLE,
 					     NULL, DAT_EVD_DTO_FLAG, &evd),
 		       DAT_INSUFFICIENT_RESOURCES);
@@ -520,7 +528,7 @@ static void the_parameter_has_a_default(struct kunit *test)
 	open_on(test, endless, U32_MAX);
 	KUNIT_EXPECT_EQ(test, kdapl_max_reg_pages, 2048);
 	KUNIT_EXPECT_EQ(test, q.attr.max_lmr_block_size, 2047 * PAGE_SIZE);
-	KUNIT_EXPECT_EQ(test, q.attr.max_message_size, FAKE_MAX_SGE * 2047 * PAGE_SIZE);
+	KUNIT_EXPECT_EQ(test, q.attr.max_message_size, KDAPL_MAX_IOV * 2047 * PAGE_SIZE);
 }
 
 static void each_maximum_is_reached_and_not_exceeded(struct kunit *test)
