@@ -8,7 +8,6 @@ Reads build/logs/*.tap, the output of the last make check, and the clauses of
 Documentation/infiniband/kdapl-contract.rst. A test names the clauses that it
 asserts in a diagnostic "clauses: S-31 G-25" before its result. They count if the
 result is a pass, not a failure or a skip. The sources of the tests are not read.
-Families "to come" are printed, but not counted.
 
 Prints a table and, as its last line, "clauses: N of M asserted, K open". Fails if a
 T clause is neither asserted nor listed as open, if a test that names it failed or has
@@ -29,7 +28,7 @@ TOP = Path(__file__).resolve().parents[3]
 DOCUMENT = TOP / "Documentation/infiniband/kdapl-contract.rst"
 MOST_OPEN = 8
 CLAUSE = re.compile(r"^([A-Z]-\d\d[a-z]?) \(([TND])\)$")
-FAMILIES = re.compile(r"^(Families|To come): ([A-Z](?: [A-Z])*)\.$")
+FAMILIES = re.compile(r"^Families: ([A-Z](?: [A-Z])*)\.$")
 OPEN = re.compile(r"^:open ([A-Z]-\d\d[a-z]?): (.*\S)")
 CLAIM = re.compile(r"^ *# (?:[^:]*: )?clauses: (.*)$")
 
@@ -38,16 +37,14 @@ class Contract:
     """The clauses of the document: id -> kind, and id -> reason for being open."""
 
     def __init__(self, path):
-        self.kind, self.open, self.families, self.later = {}, {}, [], []
+        self.kind, self.open, self.families = {}, {}, []
         self.errors = []
         lines = path.read_text("utf-8").splitlines()
         for line, text in zip(lines, lines[1:] + [""]):
             clause, is_open = CLAUSE.match(line), OPEN.match(line)
             families = FAMILIES.match(line)
-            if families and families[1] == "Families":
-                self.families = families[2].split()
-            elif families:
-                self.later = families[2].split()
+            if families:
+                self.families = families[1].split()
             elif clause:
                 if clause[1] in self.kind:
                     self.errors.append(f"{DOCUMENT.name} defines {clause[1]} twice")
@@ -56,8 +53,7 @@ class Contract:
                 self.kind[clause[1]] = clause[2]
             elif is_open:
                 self.open[is_open[1]] = is_open[2]
-        for name in sorted({name[0] for name in self.kind}
-                           ^ set(self.families + self.later)):
+        for name in sorted({name[0] for name in self.kind} ^ set(self.families)):
             self.errors.append(f"{DOCUMENT.name}: family {name} is not both "
                                "listed at the top and defined")
         for name in self.open:
@@ -148,15 +144,9 @@ def main():
         errors.append(f"{DOCUMENT.name} does not define {clause}, which a test names: "
                       f"{short(passed[clause] + failed[clause])}")
     asserted = still_open = wanted = 0
-    coming = [0, 0]
     for clause, kind in contract.kind.items():
         result, where = {"N": "not relied on", "D": "documented"}.get(kind), ""
-        if kind == "T" and clause[0] in contract.later:
-            where = short(failed[clause] or passed[clause])
-            result = f"to come{', named' if where else ''}"
-            coming[0] += bool(passed[clause] and not failed[clause])
-            coming[1] += 1
-        elif kind == "T":
+        if kind == "T":
             wanted += 1
             where = short(failed[clause] or passed[clause])
             if failed[clause]:
@@ -177,9 +167,6 @@ def main():
         errors.append(f"expected at most {MOST_OPEN} open clauses, {still_open} are open")
     for error in errors:
         print(f"not ok: {error}")
-    if contract.later:
-        print(f"to come, {' '.join(contract.later)}: "
-              f"{coming[0]} of {coming[1]} asserted")
     print(f"clauses: {asserted} of {wanted} asserted, {still_open} open")
     return 1 if errors else 0
 

@@ -325,8 +325,8 @@ def coverage(kernel="own-6.12"):
     inputs = tuple(dict.fromkeys(name for job in guests for name in job.inputs))
     # It reads the sources from the copy, because the tree may be edited meanwhile
     return [compile_, *guests, Job(
-        "coverage", ["bash", "-c", f". {CHECK}/env.sh; KDAPL_GCOV=1; "
-                     f'{CHECK}/coverage.py "$(output_of {kernel})" build/vm/{kernel}-gcov-*'],
+        "coverage", ["bash", "-c", f". {CHECK}/env.sh; KDAPL_GCOV=1; copy=$(output_of {kernel}); "
+                     f'flock "$copy.lock" {CHECK}/coverage.py "$copy" build/vm/{kernel}-gcov-*'],
         "lines that no test reaches are explained", tuple(job.name for job in guests),
         (*inputs, "coverage"), kernel, product=False)]
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Test the scripts whose faults would hide a fault of the product: run.py, store.py, tap.py,
-suites.py, contract.py, coverage.py, trends.py, mutate.py, version, guest and vm/run.py. Also test
+suites.py, contract.py, coverage.py, trends.py, mutate.py, guest and vm/run.py. Also test
 copy-to-mainline.
 
   tools/kdapl/check/tools_test.py [CLASS[.TEST]...]
@@ -467,38 +467,6 @@ class Mutations(Case):
         self.assertEqual([name for name in fastpath.FILES if not (TOP / name).exists()], [])
         self.assertEqual({f"{fastpath.FOLDER}/{name}.c" for name in fastpath.OBJECTS} - broken,
                          set())
-
-
-VERSIONED = {   # file -> an edit that makes its version, or its kernels, wrong
-    "drivers/infiniband/ulp/kdapl/ia/main.c": ('MODULE_VERSION("', 'MODULE_VERSION("9'),
-    "drivers/infiniband/ulp/kdapl/ia/ia_query.c": (
-        ".provider_version_minor = ", ".provider_version_minor = 9"),
-    "include/dat/dat_provider.h": ("@provider_version_major: ", "@provider_version_major: 9"),
-    "debian/changelog": ("kdapl (", "kdapl (9"),
-    "CHANGELOG.md": ("\n## ", "\n## 9"),
-    "debian/kdapl-dkms.dkms": ('KERNEL="^(', r'KERNEL="^(9\.9|'),
-    "README.md": ("supports Linux ", "supports Linux 9.9, "),
-}
-
-
-class Version(Case):
-    """version"""
-
-    def complaints(self):
-        return len(subprocess.run([HERE / "version", self.folder], check=True, text=True,
-                                  stdout=subprocess.PIPE).stdout.splitlines())
-
-    def test_each_version_is_compared(self):
-        texts = {name: (TOP / name).read_text(encoding="utf-8") for name in VERSIONED}
-        for name, text in texts.items():
-            self.write(name, text)
-        self.assertEqual(self.complaints(), 0)
-        for name, (old, new) in VERSIONED.items():
-            with self.subTest(name):
-                self.assertIn(old, texts[name])
-                self.write(name, texts[name].replace(old, new, 1))
-                self.assertEqual(self.complaints(), 4 if name.endswith("main.c") else 1)
-                self.write(name, texts[name])
 
 
 def soak_rows(rounds=40, noise=300, **growth):

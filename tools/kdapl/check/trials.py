@@ -61,7 +61,7 @@ kunit_off
 cp kdapl_loop.ko {name} && rxe_setup || exit 1
 export KDAPL_DIR=$PWD/{name}
 echo "mutant {name} begins" >/dev/kmsg
-kdapl_load || exit 1
+kdapl_insmod kdapl && kdapl_insmod kdapl_loop exact=1 || exit 1
 ./kdapl-loop --tap --short; status=$?
 kdapl_unload && exit $status
 """
