@@ -347,113 +347,50 @@ static __always_inline DAT_RETURN kdapl_select(struct kdapl_ep *ep, DAT_DTOS op,
 	return quiet_vector(ep, n, iov, cookie, remote);
 }
 
-static noinline DAT_RETURN kdapl_send_one(struct kdapl_ep *ep, u32 n,
-					  const DAT_LMR_TRIPLET *iov, u64 cookie,
-					  const DAT_RMR_TRIPLET *remote)
-{
-	return kdapl_post_slow(ep, DAT_DTO_SEND, n, iov, remote, cookie, 0);
+/*
+ * The functions of an operation that posts reach when the path of one segment does not apply:
+ * kdapl_send_one() for a segment that it has refused, kdapl_send_rest() for anything else.
+ */
+#define KDAPL_POST_PATHS(name, op)								\
+static noinline DAT_RETURN kdapl_##name##_one(struct kdapl_ep *ep, u32 n,			\
+					      const DAT_LMR_TRIPLET *iov, u64 cookie,		\
+					      const DAT_RMR_TRIPLET *remote)			\
+{												\
+	return kdapl_post_slow(ep, op, n, iov, remote, cookie, 0);				\
+}												\
+												\
+static noinline DAT_RETURN kdapl_##name##_vector(struct kdapl_ep *ep, u32 n,			\
+						 const DAT_LMR_TRIPLET *iov, u64 cookie,	\
+						 const DAT_RMR_TRIPLET *remote)			\
+{												\
+	return kdapl_vector(ep, op, n, iov, cookie, remote);					\
+}												\
+												\
+static noinline DAT_RETURN kdapl_##name##_quiet(struct kdapl_ep *ep, u32 n,			\
+						const DAT_LMR_TRIPLET *iov, u64 cookie,		\
+						const DAT_RMR_TRIPLET *remote)			\
+{												\
+	return kdapl_quiet(ep, op, iov, cookie, remote);					\
+}												\
+												\
+static noinline DAT_RETURN kdapl_##name##_quiet_vector(struct kdapl_ep *ep, u32 n,		\
+						       const DAT_LMR_TRIPLET *iov, u64 cookie,	\
+						       const DAT_RMR_TRIPLET *remote)		\
+{												\
+	return kdapl_quiet_vector(ep, op, n, iov, cookie, remote);				\
+}												\
+												\
+static noinline DAT_RETURN kdapl_##name##_rest(struct kdapl_ep *ep, u32 n,			\
+					       const DAT_LMR_TRIPLET *iov, u64 cookie,		\
+					       const DAT_RMR_TRIPLET *remote, u32 flags)	\
+{												\
+	return kdapl_select(ep, op, n, iov, cookie, remote, flags, kdapl_##name##_vector,	\
+			    kdapl_##name##_quiet, kdapl_##name##_quiet_vector);			\
 }
 
-static noinline DAT_RETURN kdapl_send_vector(struct kdapl_ep *ep, u32 n,
-					     const DAT_LMR_TRIPLET *iov, u64 cookie,
-					     const DAT_RMR_TRIPLET *remote)
-{
-	return kdapl_vector(ep, DAT_DTO_SEND, n, iov, cookie, remote);
-}
-
-static noinline DAT_RETURN kdapl_send_quiet(struct kdapl_ep *ep, u32 n,
-					    const DAT_LMR_TRIPLET *iov, u64 cookie,
-					    const DAT_RMR_TRIPLET *remote)
-{
-	return kdapl_quiet(ep, DAT_DTO_SEND, iov, cookie, remote);
-}
-
-static noinline DAT_RETURN kdapl_send_quiet_vector(struct kdapl_ep *ep, u32 n,
-						   const DAT_LMR_TRIPLET *iov, u64 cookie,
-						   const DAT_RMR_TRIPLET *remote)
-{
-	return kdapl_quiet_vector(ep, DAT_DTO_SEND, n, iov, cookie, remote);
-}
-
-static noinline DAT_RETURN kdapl_send_rest(struct kdapl_ep *ep, u32 n,
-					   const DAT_LMR_TRIPLET *iov, u64 cookie,
-					   const DAT_RMR_TRIPLET *remote, u32 flags)
-{
-	return kdapl_select(ep, DAT_DTO_SEND, n, iov, cookie, remote, flags,
-			    kdapl_send_vector, kdapl_send_quiet, kdapl_send_quiet_vector);
-}
-
-static noinline DAT_RETURN kdapl_write_one(struct kdapl_ep *ep, u32 n,
-					   const DAT_LMR_TRIPLET *iov, u64 cookie,
-					   const DAT_RMR_TRIPLET *remote)
-{
-	return kdapl_post_slow(ep, DAT_DTO_RDMA_WRITE, n, iov, remote, cookie, 0);
-}
-
-static noinline DAT_RETURN kdapl_write_vector(struct kdapl_ep *ep, u32 n,
-					      const DAT_LMR_TRIPLET *iov, u64 cookie,
-					      const DAT_RMR_TRIPLET *remote)
-{
-	return kdapl_vector(ep, DAT_DTO_RDMA_WRITE, n, iov, cookie, remote);
-}
-
-static noinline DAT_RETURN kdapl_write_quiet(struct kdapl_ep *ep, u32 n,
-					     const DAT_LMR_TRIPLET *iov, u64 cookie,
-					     const DAT_RMR_TRIPLET *remote)
-{
-	return kdapl_quiet(ep, DAT_DTO_RDMA_WRITE, iov, cookie, remote);
-}
-
-static noinline DAT_RETURN kdapl_write_quiet_vector(struct kdapl_ep *ep, u32 n,
-						    const DAT_LMR_TRIPLET *iov, u64 cookie,
-						    const DAT_RMR_TRIPLET *remote)
-{
-	return kdapl_quiet_vector(ep, DAT_DTO_RDMA_WRITE, n, iov, cookie, remote);
-}
-
-static noinline DAT_RETURN kdapl_write_rest(struct kdapl_ep *ep, u32 n,
-					    const DAT_LMR_TRIPLET *iov, u64 cookie,
-					    const DAT_RMR_TRIPLET *remote, u32 flags)
-{
-	return kdapl_select(ep, DAT_DTO_RDMA_WRITE, n, iov, cookie, remote, flags,
-			    kdapl_write_vector, kdapl_write_quiet, kdapl_write_quiet_vector);
-}
-
-static noinline DAT_RETURN kdapl_read_one(struct kdapl_ep *ep, u32 n,
-					  const DAT_LMR_TRIPLET *iov, u64 cookie,
-					  const DAT_RMR_TRIPLET *remote)
-{
-	return kdapl_post_slow(ep, DAT_DTO_RDMA_READ, n, iov, remote, cookie, 0);
-}
-
-static noinline DAT_RETURN kdapl_read_vector(struct kdapl_ep *ep, u32 n,
-					     const DAT_LMR_TRIPLET *iov, u64 cookie,
-					     const DAT_RMR_TRIPLET *remote)
-{
-	return kdapl_vector(ep, DAT_DTO_RDMA_READ, n, iov, cookie, remote);
-}
-
-static noinline DAT_RETURN kdapl_read_quiet(struct kdapl_ep *ep, u32 n,
-					    const DAT_LMR_TRIPLET *iov, u64 cookie,
-					    const DAT_RMR_TRIPLET *remote)
-{
-	return kdapl_quiet(ep, DAT_DTO_RDMA_READ, iov, cookie, remote);
-}
-
-static noinline DAT_RETURN kdapl_read_quiet_vector(struct kdapl_ep *ep, u32 n,
-						   const DAT_LMR_TRIPLET *iov, u64 cookie,
-						   const DAT_RMR_TRIPLET *remote)
-{
-	return kdapl_quiet_vector(ep, DAT_DTO_RDMA_READ, n, iov, cookie, remote);
-}
-
-static noinline DAT_RETURN kdapl_read_rest(struct kdapl_ep *ep, u32 n,
-					   const DAT_LMR_TRIPLET *iov, u64 cookie,
-					   const DAT_RMR_TRIPLET *remote, u32 flags)
-{
-	return kdapl_select(ep, DAT_DTO_RDMA_READ, n, iov, cookie, remote, flags,
-			    kdapl_read_vector, kdapl_read_quiet, kdapl_read_quiet_vector);
-}
+KDAPL_POST_PATHS(send, DAT_DTO_SEND)
+KDAPL_POST_PATHS(write, DAT_DTO_RDMA_WRITE)
+KDAPL_POST_PATHS(read, DAT_DTO_RDMA_READ)
 
 /* A complete posting call; the operation and the functions are constants in each caller */
 static __always_inline DAT_RETURN kdapl_post_request(DAT_EP_HANDLE ep_handle, DAT_DTOS op,
