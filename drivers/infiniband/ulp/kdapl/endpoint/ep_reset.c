@@ -77,8 +77,7 @@ static int kdapl_ep_renew_cq(struct kdapl_ep *ep)
 	return 0;
 }
 
-/* @evds: zeroed; the EVDs with upcalls that may be delivering events of the EP */
-static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep, struct kdapl_ep_evds *evds)
+static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
 {
 	struct ib_qp *old = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
 	struct ib_qp *new;
@@ -103,7 +102,6 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep, struct kdapl_ep_evds *evds
 	if (IS_ERR(new))
 		return kdapl_ep_build_error(PTR_ERR(new));
 	kdapl_ep_swap_qp(ep, new);
-	kdapl_ep_pin_evds(ep, evds);
 	return DAT_SUCCESS;
 }
 
@@ -144,7 +142,10 @@ DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 	/* The way back to a connection that pages may wait to be written over */
 	noio = memalloc_noio_save();
 	mutex_lock(&ep->mutex);
-	ret = kdapl_ep_reset(ep, &evds);
+	ret = kdapl_ep_reset(ep);
+	/* Also in UNCONNECTED: another reset may still be waiting for an upcall */
+	if (ret == DAT_SUCCESS)
+		kdapl_ep_pin_evds(ep, &evds);
 	mutex_unlock(&ep->mutex);
 	memalloc_noio_restore(noio);
 	kdapl_obj_put(obj);

@@ -15,7 +15,7 @@
 
 static struct mem mem;
 static struct tp_ep ep;
-static struct tp_aside ending;
+static struct tp_aside ending, second;
 
 /* What the upcalls have seen */
 static struct {
@@ -291,6 +291,7 @@ static void expect_it_waits(struct kunit *test)
 	/* Longer than the time-out of a drain */
 	msleep(2 * KDAPL_DRAIN_TIMEOUT_MS);
 	KUNIT_EXPECT_FALSE(test, completion_done(&ending.done));
+	KUNIT_EXPECT_FALSE(test, completion_done(&second.done));
 	KUNIT_EXPECT_EQ(test, atomic_read(&seen.n), 0);
 	complete(&seen.go);
 	KUNIT_EXPECT_TRUE(test, tp_finish(&ending));
@@ -348,7 +349,10 @@ static void a_disconnect_waits_for_no_upcall(struct kunit *test)
 	param.ep_attr.max_rdma_size = TP_MAX_RDMA;
 	KUNIT_EXPECT_EQ(test, dat_ep_modify(ep.handle, DAT_EP_FIELD_EP_ATTR_MAX_RDMA_SIZE, &param),
 			DAT_SUCCESS);
+	/* Another reset has nothing to do, but waits, too */
+	tp_start(&second, reset_ep);
 	expect_it_waits(test);
+	KUNIT_EXPECT_TRUE(test, tp_finish(&second));
 	KUNIT_EXPECT_EQ(test, atomic_read(&seen.n), 1);
 	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->sq.pool), TP_DEPTH);
 }
@@ -458,6 +462,8 @@ static int process_init(struct kunit *test)
 	memset(&seen, 0, sizeof(seen));
 	init_completion(&seen.held);
 	init_completion(&seen.go);
+	/* Not every test starts it */
+	init_completion(&second.done);
 	return mem_setup(test, &mem);
 }
 
