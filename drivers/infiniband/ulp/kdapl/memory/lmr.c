@@ -67,7 +67,13 @@ static int kdapl_lmr_register(struct kdapl_lmr *lmr, const struct kdapl_region *
 		ret = n < 0 ? n : -EINVAL;
 		goto dereg;
 	}
-	/* The offset in the page is the same, as the device requires */
+	/*
+	 * The device takes the offset in a page from the address. An IOMMU keeps only that in its
+	 * own pages, which may be smaller. A bind uses parts of this mapping, so it needs no check.
+	 */
+	ret = -EINVAL;
+	if (offset_in_page(mr->iova ^ r->iova))
+		goto dereg;
 	mr->iova = r->iova;
 	ret = kdapl_key_add(lmr->obj.ia->dev, mr->rkey, &lmr->obj);
 	if (ret)

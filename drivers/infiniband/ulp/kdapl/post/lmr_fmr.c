@@ -109,7 +109,8 @@ static DAT_RETURN kdapl_fmr_map(const struct kdapl_fmr *r)
 	lmr->npages = npages;
 	if (kdapl_sg_needs_sync(mr->device, lmr->sgt.sgl, n, npages))
 		return KDAPL_UNSUPPORTED;
-	if (ib_map_mr_sg(mr, lmr->sgt.sgl, n, NULL, PAGE_SIZE) != n)
+	/* As in kdapl_lmr_register(): an IOMMU may have smaller pages */
+	if (ib_map_mr_sg(mr, lmr->sgt.sgl, n, NULL, PAGE_SIZE) != n || offset_in_page(mr->iova))
 		return KDAPL_ERROR(INTERNAL_ERROR);
 	mr->iova = page_to_phys(sg_page(lmr->sgt.sgl));
 	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));

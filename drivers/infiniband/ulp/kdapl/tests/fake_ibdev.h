@@ -201,8 +201,11 @@ struct fake_mr {
  * @fail_srq: negative errno for every modify_srq; 0: none
  * @fail_query_srq: negative errno for every query_srq; 0: none
  * @fail_map: map_mr_sg maps nothing
+ * @map_shift: map_mr_sg finds the memory this many bytes further, as an IOMMU with pages smaller
+ *           than PAGE_SIZE may map it
  * @refuse_hook: called once, after a request was refused and before post_send returns
  * @fail_service: number of requests of service QPs that fail; each moves its QP to ERROR
+ * @hold_service: requests of service QPs stay outstanding
  * @hold_limit: SRQs do not raise SRQ_LIMIT_REACHED
  * @limits: number of SRQ_LIMIT_REACHED events
  * @hold_flush: requests and receives of a QP in ERROR stay outstanding
@@ -254,8 +257,10 @@ struct fake_dev {
 	int fail_srq;
 	int fail_query_srq;
 	bool fail_map;
+	u32 map_shift;
 	void (*refuse_hook)(void);
 	u32 fail_service;
+	bool hold_service;
 	bool hold_limit;
 	u32 limits;
 	bool hold_flush;

@@ -59,6 +59,7 @@ int fake_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 	struct fake_dev *fake = to_fake_dev(ibmr->device);
 	struct fake_mr *mr = to_fake_mr(ibmr);
 	unsigned long flags;
+	int n;
 
 	spin_lock_irqsave(&fake->lock, flags);
 	if (mr->valid || mr->regs)
@@ -67,7 +68,9 @@ int fake_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 	mr->npages = 0;
 	if (fake->fail_map)
 		return 0;
-	return ib_sg_to_pages(ibmr, sg, nents, offset, fake_set_page);
+	n = ib_sg_to_pages(ibmr, sg, nents, offset, fake_set_page);
+	ibmr->iova += fake->map_shift;
+	return n;
 }
 
 /* Several grace periods: a caller that fails to wait for this MR is noticed */

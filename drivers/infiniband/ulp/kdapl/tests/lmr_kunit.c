@@ -184,6 +184,27 @@ static void L_04_as_much_as_the_device_supports(struct kunit *test)
 	kdapl_clauses(test, "L-04");
 }
 
+/* An IOMMU with pages of 4 KiB, below pages of 64 KiB, may do this */
+static void L_01_mapping_with_another_offset_in_the_page(struct kunit *test)
+{
+	int live = objects_left();
+	struct region r;
+	DAT_RETURN ret;
+
+	kdapl_clauses(test, "L-01");
+	env->fake->map_shift = 512;
+	ret = create_virtual(env->buf, TP_BUF, &r);
+	env->fake->map_shift = 0;
+	KUNIT_EXPECT_EQ(test, ret, DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
+					     DAT_RESOURCE_MEMORY_REGION));
+	KUNIT_EXPECT_EQ(test, objects_left(), live);
+	/* Another page is no other offset */
+	env->fake->map_shift = PAGE_SIZE;
+	ret = create_virtual(env->buf, TP_BUF, &r);
+	env->fake->map_shift = 0;
+	expect_good(test, ret, &r, "another page");
+}
+
 /* ---- the service QP ------------------------------------------------------------- */
 
 static struct kdapl_pz *own_pz(void)
@@ -329,6 +350,7 @@ static struct kunit_case lmr_cases[] = {
 	KUNIT_CASE(L_01_addresses_that_are_memory_and_others),
 	KUNIT_CASE(L_02_pages_that_exist_and_others),
 	KUNIT_CASE(L_04_as_much_as_the_device_supports),
+	KUNIT_CASE(L_01_mapping_with_another_offset_in_the_page),
 	KUNIT_CASE(L_06_service_queue_pair_that_fails),
 	KUNIT_CASE(L_06_a_request_is_repeated_once),
 	KUNIT_CASE_SLOW(L_07_65536_regions),
