@@ -151,9 +151,17 @@ static void kdapl_ia_destroy_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
 			list_add_tail(&to_kdapl_ep(obj)->strip, &eps);
 	}
 	kdapl_ep_strip(&eps, true);
-	list_for_each_entry_safe(obj, next, &doomed[type], node)
-		if (obj != keep)
-			obj->ops->destroy(obj);
+	list_for_each_entry_safe(obj, next, &doomed[type], node) {
+		if (obj == keep)
+			continue;
+		/*
+		 * No EP has a QP any more, so the MRs can be deregistered. Invalidating each by
+		 * a request could take as long as a failed device does not complete it.
+		 */
+		if (type == DAT_HANDLE_TYPE_RMR || type == DAT_HANDLE_TYPE_LMR)
+			obj->ops->orphan(obj);
+		obj->ops->destroy(obj);
+	}
 	wait_event(ia->wait, list_empty(&ia->objs[type]));
 	/* RMRs that were freed before their last request had completed are on no list */
 	if (type == DAT_HANDLE_TYPE_RMR)

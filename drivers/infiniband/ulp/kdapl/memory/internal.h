@@ -10,6 +10,8 @@
 
 /* ---- pz.c ---------------------------------------------------------------- */
 
+extern unsigned int kdapl_service_ms;
+
 /* Execute one work request on the service QP and wait for it; process context */
 int kdapl_pz_register(struct kdapl_pz *pz, struct ib_mr *mr, int access);
 int kdapl_pz_invalidate(struct kdapl_pz *pz, u32 rkey);

@@ -82,6 +82,7 @@ static int kdapl_lmr_register(struct kdapl_lmr *lmr, const struct kdapl_region *
 	if (ret)
 		goto key;
 	kdapl_pz_mr_get(pz);
+	lmr->fmr.state = KDAPL_MR_VALID;
 	lmr->mr = mr;
 	return 0;
 

@@ -66,12 +66,11 @@ void kdapl_lmr_free_work(struct work_struct *work)
 static void kdapl_lmr_revoke(struct kdapl_lmr *lmr)
 {
 	struct ib_device *ibdev = lmr->mr->device;
-	/* If no request is outstanding, such an MR is VALID, FREE or UNKNOWN */
-	bool valid = !lmr->is_fmr || lmr->fmr.state == KDAPL_MR_VALID;
-	bool doubt = lmr->is_fmr && lmr->fmr.state != KDAPL_MR_VALID &&
-		     lmr->fmr.state != KDAPL_MR_FREE;
+	/* If no request is outstanding, it is VALID, FREE or UNKNOWN */
+	u8 state = lmr->fmr.state;
 
-	if (doubt || (valid && kdapl_pz_invalidate(lmr->pz, lmr->mr->rkey))) {
+	if (state == KDAPL_MR_UNKNOWN ||
+	    (state == KDAPL_MR_VALID && kdapl_pz_invalidate(lmr->pz, lmr->mr->rkey))) {
 		/* Then the MR must be freed at once, when no post uses its key any more */
 		kdapl_wait_grace_period();
 		ib_dereg_mr(lmr->mr);
@@ -81,8 +80,8 @@ static void kdapl_lmr_revoke(struct kdapl_lmr *lmr)
 }
 
 /**
- * kdapl_lmr_orphan - orphan an LMR: its device is being removed
- * @obj: referenced; no EP has a QP any more
+ * kdapl_lmr_orphan - orphan an LMR: its device is being removed, or its IA is closed
+ * @obj: referenced, or claimed by the close; no EP has a QP any more
  *
  * Destroys the verbs objects. The descriptor is kept, because posts on an orphaned EP still
  * use the context, and are flushed.

@@ -12,7 +12,8 @@
  * A request that fails moves the QP to ERROR; then the QP is created again, and the request
  * is repeated once. A request that does not complete in time is not repeated: its QP is
  * drained and destroyed, so that the device does not use the memory any more when the
- * function returns.
+ * function returns. After such failures, and after the device has reported one, nothing is
+ * invalidated by requests until a registration has succeeded: the MRs are deregistered.
  *
  * Called in process context by Consumers, by the files that create, free and repair LMRs and
  * RMRs, and by ia_close.c.
@@ -25,9 +26,10 @@
 #include "internal.h"
 
 #define KDAPL_ZONE_MAX		(U32_MAX >> KDAPL_ZONE_SHIFT)
-#define KDAPL_SERVICE_MS	10000	/* for one work request (M-2) */
-#define KDAPL_SERVICE_DRAIN_MS	1000	/* for its flush afterwards */
 #define KDAPL_PSN_MASK		0xffffff
+
+/* Limit of a work request; a tenth of it for its flush. A variable, for KUnit */
+unsigned int kdapl_service_ms = 10000;
 
 static DEFINE_IDA(kdapl_zones);
 
@@ -205,14 +207,14 @@ static int kdapl_service_try(struct kdapl_pz *pz, struct ib_send_wr *wr)
 	ret = ib_post_send(pz->qp, wr, NULL);
 	if (ret)
 		goto destroy;
-	ret = kdapl_service_wait(pz, KDAPL_SERVICE_MS);
+	ret = kdapl_service_wait(pz, kdapl_service_ms);
 	if (ret == IB_WC_SUCCESS)
 		return 0;
 	if (ret == -ETIMEDOUT) {
 		pr_warn_ratelimited("kdapl: %s: a registration does not complete\n",
 				    pz->obj.ia->name);
 		if (!ib_modify_qp(pz->qp, &attr, IB_QP_STATE))
-			kdapl_service_wait(pz, KDAPL_SERVICE_DRAIN_MS);
+			kdapl_service_wait(pz, kdapl_service_ms / 10);
 	} else {
 		ret = -EIO;
 	}
@@ -221,14 +223,28 @@ destroy:
 	return ret;
 }
 
+/*
+ * The caller of an invalidation can deregister the MR instead, so it does not wait once more
+ * for a device that has failed.
+ */
+static bool kdapl_service_spared(const struct kdapl_pz *pz, const struct ib_send_wr *wr)
+{
+	return wr->opcode == IB_WR_LOCAL_INV &&
+	       (pz->broken || test_bit(0, &pz->obj.ia->fatal));
+}
+
 static int kdapl_service_run(struct kdapl_pz *pz, struct ib_send_wr *wr)
 {
-	int ret;
+	int ret = -EIO;
 
 	mutex_lock(&pz->mutex);
+	if (kdapl_service_spared(pz, wr))
+		goto out;
 	ret = kdapl_service_try(pz, wr);
 	if (ret && ret != -ETIMEDOUT)
 		ret = kdapl_service_try(pz, wr);
+	pz->broken = ret;
+out:
 	mutex_unlock(&pz->mutex);
 	return ret;
 }

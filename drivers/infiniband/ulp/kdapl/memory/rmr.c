@@ -123,8 +123,9 @@ static void kdapl_rmr_free_work(struct work_struct *work)
 }
 
 /**
- * kdapl_rmr_orphan - orphan an RMR: its device is being removed
- * @obj: referenced; no EP has a QP any more, so no request is outstanding
+ * kdapl_rmr_orphan - orphan an RMR: its device is being removed, or its IA is closed
+ * @obj: referenced, or claimed by the close; no EP has a QP any more, so no request is
+ *       outstanding
  *
  * Context: process.
  */

@@ -90,7 +90,7 @@ static __always_inline const struct kdapl_lmr_desc *kdapl_lmr_desc(DAT_LMR_CONTE
  * @max_pages: @is_fmr: its capacity in pages; constant
  * @lock:  guards the following fields up to @zp, and the parts of @param that change
  *         (@is_fmr); taken inside kdapl_sq.lock
- * @fmr:   @is_fmr: state of @mr
+ * @fmr:   state of @mr; if not @is_fmr, VALID until a peer invalidates it
  * @npages: @is_fmr: entries of @sgt that are mapped
  * @dying: dat_lmr_free() has begun
  * @hostile: a peer without the right to do so has invalidated it; @repair reports that

@@ -20,6 +20,9 @@
 /* How often a CQ is polled that the core does not poll */
 #define KDAPL_DRAIN_POLL_JIFFIES	1
 
+/* Limit of a drain before the QP is destroyed. A variable, so that KUnit can shorten it */
+unsigned int kdapl_drain_all_ms = 30000;
+
 /*
  * A marker has completed. Both changes are made under the lock, so that they cannot be
  * mixed up with those of the next post of the marker.
@@ -154,11 +157,11 @@ static void kdapl_post_drain_marker(struct kdapl_ep *ep, struct ib_qp *qp,
 }
 
 /*
- * Waits for a marker, at most until @deadline, or without a limit if it is NULL. Polls a CQ
- * that may not announce the completion.
+ * Waits for a marker, at most until @deadline. Polls a CQ that may not announce the
+ * completion.
  */
 static bool kdapl_marker_wait(struct kdapl_ep *ep, struct kdapl_marker *marker,
-			      const unsigned long *deadline)
+			      unsigned long deadline)
 {
 	bool polled = ep->cq->recv || ep->cq->request;
 	unsigned long step = polled ? KDAPL_DRAIN_POLL_JIFFIES : msecs_to_jiffies(1000);
@@ -166,19 +169,18 @@ static bool kdapl_marker_wait(struct kdapl_ep *ep, struct kdapl_marker *marker,
 
 	kdapl_cq_poll(ep->cq);
 	for (;;) {
-		left = deadline ? (long)(*deadline - jiffies) : (long)step;
+		left = deadline - jiffies;
 		if (wait_for_completion_timeout(&marker->done, clamp_t(long, left, 0, step)))
 			return true;
 		kdapl_cq_poll(ep->cq);
-		if (deadline && time_after_eq(jiffies, *deadline))
+		if (time_after_eq(jiffies, deadline))
 			return try_wait_for_completion(&marker->done);
 	}
 }
 
 /* Waits for the marker that kdapl_drain_begin() has posted; false: @deadline has passed */
 static bool kdapl_marker_wait_posted(struct kdapl_ep *ep, struct ib_qp *qp,
-				     struct kdapl_marker *marker,
-				     const unsigned long *deadline)
+				     struct kdapl_marker *marker, unsigned long deadline)
 {
 	while (kdapl_marker_wait(ep, marker, deadline)) {
 		if (marker->posted)
@@ -330,32 +332,30 @@ void kdapl_drain_begin(struct kdapl_ep *ep, struct ib_qp *qp)
  * kdapl_drain_end - wait for the completions of a QP in ERROR
  * @ep:       the EP
  * @qp:       the QP of kdapl_drain_begin()
- * @wait_all: wait without a limit, because the QP is about to be destroyed
+ * @wait_all: wait long, because the QP is about to be destroyed, and then posts are lost
  * @since:    jiffies from which the time-outs count. A caller that drains many QPs
  *            passes the same value for all, taken after kdapl_drain_begin() of the
  *            last one, so that they share the time-out
  *
  * When 0 is returned, the done callback of every request and receive of the QP has run,
  * unless the Consumer has continued to post. A device may keep some: a failed one
- * refuses the markers, or does not move the QP and so flushes nothing, and qedr flushes
- * nothing of a QP that has never left INIT. Then -ETIMEDOUT is returned even with
- * @wait_all.
+ * refuses the markers, or does not move the QP and so flushes nothing, or accepts everything
+ * and completes nothing, and qedr flushes nothing of a QP that has never left INIT. Then
+ * -ETIMEDOUT is returned even with @wait_all.
  *
  * Context: process, ep->mutex held.
  * Return: 0, -ETIMEDOUT.
  */
 int kdapl_drain_end(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all, unsigned long since)
 {
-	unsigned long end = since + kdapl_timeout_ms(KDAPL_DRAIN_TIMEOUT_MS);
-	const unsigned long *deadline = &end;
+	unsigned long deadline;
 	int ret = 0;
 
 	lockdep_assert_held(&ep->mutex);
-	/* What is not flushed may never complete, so do not wait for ever */
+	/* What is not flushed may never complete, so do not wait long */
 	if (ep->qp_stuck || !ep->left_init)
 		wait_all = false;
-	if (wait_all)
-		deadline = NULL;
+	deadline = since + kdapl_timeout_ms(wait_all ? kdapl_drain_all_ms : KDAPL_DRAIN_TIMEOUT_MS);
 
 	if (ep->srq_attached) {
 		/* A QP in INIT has used no buffer of the SRQ, so none can be the last */

@@ -186,6 +186,8 @@ bool kdapl_lmr_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32
 	} else if (!lmr->is_fmr) {
 		kdapl_lmr_hide(lmr);
 		lmr->hostile = true;
+		/* A device may refuse to invalidate it once more */
+		m->state = KDAPL_MR_FREE;
 	} else {
 		legal = m->ep == ep->obj.handle && lmr->zone == ep->zone;
 		lmr->hostile |= !legal;

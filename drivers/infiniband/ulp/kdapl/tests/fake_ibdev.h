@@ -324,7 +324,7 @@ int fake_map_mr_sg(struct ib_mr *ibmr, struct scatterlist *sg, int nents,
 int fake_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata);
 /* Applies a request that leaves the queue to its MR. Called with fake->lock held */
 void fake_run_mr_request(struct fake_dev *fake, const struct fake_wr *fwr,
-			 enum ib_wc_status status, bool service);
+			 enum ib_wc_status status);
 /* Drops the registrations outstanding on a queue that is destroyed. fake->lock held */
 void fake_drop_mr_requests(const struct fake_queue *sq);
 /* Invalidates the MR with this key; false if no valid MR has it. fake->lock held */

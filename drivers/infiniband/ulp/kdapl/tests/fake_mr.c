@@ -134,7 +134,7 @@ bool fake_invalidate(struct fake_dev *fake, u32 key)
 
 /* A request on an MR leaves the queue. Called with fake->lock held */
 void fake_run_mr_request(struct fake_dev *fake, const struct fake_wr *fwr,
-			 enum ib_wc_status status, bool service)
+			 enum ib_wc_status status)
 {
 	struct fake_mr *mr = fwr->mr;
 
@@ -148,8 +148,7 @@ void fake_run_mr_request(struct fake_dev *fake, const struct fake_wr *fwr,
 		mr->valid = true;
 		mr->key = fwr->rkey;
 	} else if (fwr->opcode == IB_WR_LOCAL_INV && status == IB_WC_SUCCESS) {
-		/* The service QP also invalidates MRs that a peer has invalidated already */
-		if (!fake_invalidate(fake, fwr->rkey) && !service)
+		if (!fake_invalidate(fake, fwr->rkey))
 			fake->misuses++;
 	}
 }

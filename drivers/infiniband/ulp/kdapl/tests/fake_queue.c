@@ -233,7 +233,7 @@ static bool push_send(struct fake_dev *fake, struct fake_qp *qp, const struct fa
 		.qp = &qp->ibqp,
 	};
 
-	fake_run_mr_request(fake, fwr, status, is_service(qp));
+	fake_run_mr_request(fake, fwr, status);
 	if (status == IB_WC_SUCCESS && !(fwr->send_flags & IB_SEND_SIGNALED))
 		return false;
 	if ((fake->personality & FAKE_SILENT_ERRORS) && !(fwr->send_flags & IB_SEND_SIGNALED))
@@ -359,7 +359,7 @@ static int post_one_send(struct fake_dev *fake, struct fake_qp *qp, const struct
 	copy_target(fake, fwr, wr);
 	if (!service)
 		fake->posts++;
-	if (service || flushes(fake, qp))
+	if ((service && !fake->hold_service) || flushes(fake, qp))
 		*call |= push_send(fake, qp, queue_take(&qp->sq), status_at_once(fake, qp));
 	return 0;
 }
