@@ -76,7 +76,7 @@ static u32 kdapl_ring_move(struct kdapl_evd *evd, struct kdapl_ring_event *ring)
 	for (ev = evd->head; ev; prev = ev, ev = ev->next) {
 		re = container_of(ev, struct kdapl_ring_event, ev);
 		if ((ev->kind != KDAPL_EV_SOFT && ev->kind != KDAPL_EV_ASYNC) ||
-		    re == &evd->overflow)
+		    re == &evd->overflow || kdapl_ia_of_event(ev))
 			continue;
 		ring[n] = *re;
 		if (evd->marked == ev)

@@ -81,6 +81,17 @@ static struct kdapl_ring_event *kdapl_ring_get(struct kdapl_evd *evd)
 	return re;
 }
 
+/* Returns the node of an asynchronous event. evd->lock held */
+static __cold noinline void kdapl_async_put(struct kdapl_evd *evd, struct kdapl_ring_event *re)
+{
+	struct kdapl_ia *ia = kdapl_ia_of_event(&re->ev);
+
+	if (ia)
+		kdapl_ia_mem_put(ia);
+	else
+		kdapl_ring_put(evd, re);
+}
+
 /* Copies a DTO completion of @ep and returns its slot */
 static __always_inline void kdapl_fill_dto(struct kdapl_event *ev, const struct kdapl_ep *ep,
 					   DAT_EVENT *out)
@@ -170,7 +181,7 @@ static void kdapl_evd_fill(struct kdapl_evd *evd, struct kdapl_event *ev, DAT_EV
 		out->event_number = re->number;
 		out->event_data.asynch_error_event_data.dat_handle = re->handle;
 		out->event_data.asynch_error_event_data.reason = re->reason;
-		kdapl_ring_put(evd, re);
+		kdapl_async_put(evd, re);
 		break;
 	}
 }
@@ -474,6 +485,44 @@ int kdapl_evd_post_soft(struct kdapl_evd *evd, void *pointer)
 	return re ? 0 : -ENOSPC;
 }
 
+/* Queues an asynchronous event, whose node belongs to the caller. evd->lock held */
+static void kdapl_async_append(struct kdapl_evd *evd, struct kdapl_ring_event *re,
+			       DAT_EVENT_NUMBER number, DAT_HANDLE handle, u16 reason)
+{
+	int state;
+
+	lockdep_assert_held(&evd->lock);
+	re->ev.kind = KDAPL_EV_ASYNC;
+	re->ev.notify = true;
+	re->number = number;
+	re->handle = handle;
+	re->reason = reason;
+	state = kdapl_evd_append(evd, &re->ev);
+	if (!(state & KDAPL_EVD_OWNED) && kdapl_evd_wants_upcall(evd))
+		kdapl_evd_schedule(evd);
+}
+
+/**
+ * kdapl_ia_lost - queue IA_CATASTROPHIC
+ * @ia: the IA, for which that was not done before
+ *
+ * The node is part of the IA, so that the event cannot be lost. It holds a reference on the
+ * memory of the IA, because the EVD may belong to another one.
+ *
+ * Context: any; never runs the upcall itself.
+ */
+void kdapl_ia_lost(struct kdapl_ia *ia)
+{
+	struct kdapl_evd *evd = ia->async_evd;
+	unsigned long flags;
+
+	refcount_inc(&ia->mem);
+	spin_lock_irqsave(&evd->lock, flags);
+	kdapl_async_append(evd, &ia->lost, DAT_ASYNC_ERROR_IA_CATASTROPHIC,
+			   kdapl_obj_handle(&ia->obj), DAT_IA_CATASTROPHIC_ERROR);
+	spin_unlock_irqrestore(&evd->lock, flags);
+}
+
 /**
  * kdapl_evd_post_async - queue an asynchronous event
  * @evd:    the EVD
@@ -491,7 +540,6 @@ void kdapl_evd_post_async(struct kdapl_evd *evd, DAT_EVENT_NUMBER number,
 {
 	struct kdapl_ring_event *re;
 	unsigned long flags;
-	int state;
 
 	spin_lock_irqsave(&evd->lock, flags);
 	re = kdapl_ring_get(evd);
@@ -502,18 +550,11 @@ void kdapl_evd_post_async(struct kdapl_evd *evd, DAT_EVENT_NUMBER number,
 		evd->overflowed = true;
 		evd->overflow_queued = true;
 		re = &evd->overflow;
-		re->ev.notify = true;
 		number = DAT_ASYNC_ERROR_EVD_OVERFLOW;
 		handle = kdapl_obj_handle(&evd->obj);
 		reason = DAT_EVD_OVERFLOW_ERROR;
 	}
-	re->ev.kind = KDAPL_EV_ASYNC;
-	re->number = number;
-	re->handle = handle;
-	re->reason = reason;
-	state = kdapl_evd_append(evd, &re->ev);
-	if (!(state & KDAPL_EVD_OWNED) && kdapl_evd_wants_upcall(evd))
-		kdapl_evd_schedule(evd);
+	kdapl_async_append(evd, re, number, handle, reason);
 out:
 	spin_unlock_irqrestore(&evd->lock, flags);
 }

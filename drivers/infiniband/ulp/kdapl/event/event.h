@@ -37,6 +37,9 @@ int kdapl_evd_modify(struct kdapl_evd *evd, DAT_UPCALL_POLICY policy,
 		     const DAT_UPCALL_OBJECT *upcall, DAT_UPCALL_FLAG flag);
 void kdapl_evd_notify_all(struct kdapl_evd *evd);
 
+/* Queues IA_CATASTROPHIC, which is never dropped; to be called once. Any context */
+void kdapl_ia_lost(struct kdapl_ia *ia);
+
 /* ---- evd_policy.c -------------------------------------------------------- */
 
 /* Process context; wait for a running upcall */

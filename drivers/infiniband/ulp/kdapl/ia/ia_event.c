@@ -20,8 +20,7 @@
 void kdapl_ia_catastrophic(struct kdapl_ia *ia)
 {
 	if (!test_and_set_bit(0, &ia->fatal))
-		kdapl_ia_async(ia, DAT_ASYNC_ERROR_IA_CATASTROPHIC, kdapl_obj_handle(&ia->obj),
-			       DAT_IA_CATASTROPHIC_ERROR);
+		kdapl_ia_lost(ia);
 }
 
 /* Schedules the work of all EPs, which ends their connections and attempts */

@@ -10,8 +10,7 @@
 #include <linux/rwsem.h>
 #include <linux/socket.h>
 #include "device.h"
-
-struct kdapl_evd;
+#include "evd.h"
 
 /**
  * struct kdapl_ia - an open IA: one port and one IP address of a device
@@ -41,8 +40,9 @@ struct kdapl_evd;
  * @nrmrs:  RMRs that may still use LMRs: until a grace period after they were freed
  *          and their last request has completed; dat_ia_close() frees LMRs after them
  * @wait:   for @nverbs, @npds and @nrmrs, and for @objs to become empty
- * @mem:    references of the IA itself and of every object on @objs; the last one
- *          frees the memory
+ * @mem:    references of the IA itself, of every object on @objs, and of @lost while it is
+ *          queued; the last one frees the memory
+ * @lost:   node of IA_CATASTROPHIC, which belongs to the queue of @async_evd while it is there
  * @orphaned: the IA is orphaned: its device was removed; written under @sem
  * @closing: dat_ia_close() has begun; written under @sem
  * @fatal:  DAT_ASYNC_ERROR_IA_CATASTROPHIC has been raised (bit 0)
@@ -76,6 +76,7 @@ struct kdapl_ia {
 	atomic_t npds;
 	atomic_t nrmrs;
 	refcount_t mem;
+	struct kdapl_ring_event lost;
 	bool orphaned;
 	bool closing;
 	bool own_async;
@@ -114,6 +115,16 @@ void kdapl_ia_verbs_put(struct kdapl_ia *ia);
 static inline struct kdapl_ia *to_kdapl_ia(struct kdapl_obj *obj)
 {
 	return container_of(obj, struct kdapl_ia, obj);
+}
+
+/* The IA that contains the node of an event, or NULL: only IA_CATASTROPHIC is part of one */
+static inline struct kdapl_ia *kdapl_ia_of_event(struct kdapl_event *ev)
+{
+	struct kdapl_ring_event *re = container_of(ev, struct kdapl_ring_event, ev);
+
+	if (ev->kind != KDAPL_EV_ASYNC || re->number != DAT_ASYNC_ERROR_IA_CATASTROPHIC)
+		return NULL;
+	return container_of(re, struct kdapl_ia, lost);
 }
 
 #endif /* _KDAPL_OBJECT_IA_H_ */

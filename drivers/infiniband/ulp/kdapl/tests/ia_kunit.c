@@ -354,6 +354,58 @@ static void C_31_removal_ends_the_connection_with_its_events(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 0);
 }
 
+/* A peer that invalidates what it must not raises an event each time */
+static void C_31_a_full_EVD_does_not_lose_IA_CATASTROPHIC(struct kunit *test)
+{
+	DAT_EVD_HANDLE async = kdapl_obj_handle(&env->ia->async_evd->obj);
+	DAT_IA_HANDLE ia = ia_handle();
+	u32 qlen = env->ia->async_evd->qlen, i;
+	DAT_EVENT event;
+
+	kdapl_clauses(test, "C-31 C-57 E-23");
+	for (i = 0; i < 2 * qlen; i++)
+		kdapl_ia_async(env->ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR, ia,
+			       DAT_LMR_OTHER_ERROR);
+	fake_dev_unplug(env->fake);
+	/* Its node is not part of the ring that is replaced */
+	KUNIT_EXPECT_EQ(test, dat_evd_resize(async, 2 * qlen), DAT_SUCCESS);
+	/* One of them is the overflow */
+	for (i = 0; i <= qlen; i++)
+		KUNIT_ASSERT_EQ(test, dat_evd_dequeue(async, &event), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(async, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, event.event_number, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	KUNIT_EXPECT_PTR_EQ(test, event.event_data.asynch_error_event_data.dat_handle, ia);
+	KUNIT_EXPECT_EQ(test, tp_events(async), 0);
+}
+
+/* The event is queued on the EVD of an IA that stays, and the IA that it is about is closed */
+static void C_31_IA_CATASTROPHIC_outlives_its_IA(struct kunit *test)
+{
+	struct tp_env *other = tp_env_create();
+	DAT_EVD_HANDLE async;
+	struct kdapl_ia *ia;
+	DAT_IA_HANDLE lost;
+	DAT_EVENT event;
+
+	kdapl_clauses(test, "C-31");
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
+	ia = other->ia;
+	async = kdapl_obj_handle(&ia->async_evd->obj);
+	mutex_lock(&kdapl_device_mutex);
+	lost = NULL;
+	if (!kdapl_ia_create(env->ia->dev, 1, (struct sockaddr *)&env->ia->addr, &init_net, 1,
+			     ia->async_evd, &ia))
+		lost = kdapl_obj_handle(&ia->obj);
+	mutex_unlock(&kdapl_device_mutex);
+	KUNIT_EXPECT_NOT_NULL(test, lost);
+	fake_dev_unplug(env->fake);
+	KUNIT_EXPECT_EQ(test, dat_ia_close(lost, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(async, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, event.event_number, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	KUNIT_EXPECT_PTR_EQ(test, event.event_data.asynch_error_event_data.dat_handle, lost);
+	tp_env_destroy(other);
+}
+
 /* A post without segments, so that it needs no memory region */
 static DAT_RETURN post_empty(enum tp_call call, u64 cookie, u32 flags)
 {
@@ -479,6 +531,8 @@ static struct kunit_case ia_cases[] = {
 	KUNIT_CASE(C_52_remote_access_flags_follow_the_read_credits),
 	KUNIT_CASE(a_service_QP_has_a_PSN_of_its_own),
 	KUNIT_CASE(C_31_removal_ends_the_connection_with_its_events),
+	KUNIT_CASE(C_31_a_full_EVD_does_not_lose_IA_CATASTROPHIC),
+	KUNIT_CASE(C_31_IA_CATASTROPHIC_outlives_its_IA),
 	KUNIT_CASE(C_58_posts_on_an_orphan_are_flushed_in_software),
 	KUNIT_CASE(C_58_segments_on_an_orphan_are_still_known),
 	KUNIT_CASE(C_57_nothing_new_on_an_orphan),
