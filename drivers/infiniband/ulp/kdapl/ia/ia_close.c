@@ -14,6 +14,15 @@
 #include "endpoint/endpoint.h"
 #include "ia.h"
 
+/*
+ * Removal and close handle the types in this order: what uses an object comes before it. EVDs
+ * have no verbs objects, and outlive a removal.
+ */
+static const u8 kdapl_ia_order[] = {
+	DAT_HANDLE_TYPE_EP, DAT_HANDLE_TYPE_CR, DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_RSP,
+	DAT_HANDLE_TYPE_SRQ, DAT_HANDLE_TYPE_RMR, DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_PZ,
+};
+
 /* ---- removal of the device --------------------------------------------- */
 
 /* The next object after @prev (NULL: the first) to which a reference exists; puts @prev */
@@ -53,40 +62,64 @@ static void kdapl_ia_orphan_eps(struct kdapl_ia *ia)
 		kdapl_obj_put(&ep->obj);
 }
 
+/* Destroys the verbs objects of all objects of a type, and waits for what must come before */
+static void kdapl_ia_orphan_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type)
+{
+	struct kdapl_obj *obj = NULL;
+
+	if (type == DAT_HANDLE_TYPE_EP) {
+		kdapl_ia_orphan_eps(ia);
+		return;
+	}
+	/* An EP that is being freed was skipped */
+	if (type == DAT_HANDLE_TYPE_RMR)
+		wait_event(ia->wait, !atomic_read(&ia->nqps));
+	/* A PD is freed with its last object */
+	if (type == DAT_HANDLE_TYPE_PZ)
+		wait_event(ia->wait, !atomic_read(&ia->nverbs));
+	while ((obj = kdapl_ia_next(ia, type, obj)))
+		obj->ops->orphan(obj);
+}
+
+/* No verbs object is left, so remove() does not have to wait any more */
+static void kdapl_ia_leave_device(struct kdapl_ia *ia)
+{
+	mutex_lock(&kdapl_device_mutex);
+	list_del_init(&ia->dev_node);
+	/* Under the mutex, because remove() takes it before it frees the device */
+	if (ia->dev)
+		wake_up(&ia->dev->wait);
+	ia->dev = NULL;
+	mutex_unlock(&kdapl_device_mutex);
+	wake_up(&ia->wait);
+}
+
 /**
- * kdapl_ia_remove - orphan an IA whose device is being removed
+ * kdapl_ia_remove - orphan an IA: its device is being removed, or its Consumer has gone
  * @ia: the IA, referenced by the caller
+ *
+ * If another thread does it at the same time, the function waits for that.
  *
  * Context: process, while the device still works. Waits for calls that use verbs, but never for
  * upcalls or for the Consumer.
  */
 void kdapl_ia_remove(struct kdapl_ia *ia)
 {
-	static const u8 order[] = {
-		DAT_HANDLE_TYPE_CR, DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_RSP,
-		DAT_HANDLE_TYPE_SRQ, DAT_HANDLE_TYPE_RMR, DAT_HANDLE_TYPE_LMR,
-		DAT_HANDLE_TYPE_PZ,
-	};
-	struct kdapl_obj *obj;
 	unsigned int i;
+	bool done;
 
 	/* From here on nothing is created, and no request is announced */
 	down_write(&ia->sem);
+	done = ia->orphaned;
 	ia->orphaned = true;
 	up_write(&ia->sem);
-
-	kdapl_ia_orphan_eps(ia);
-	for (i = 0; i < ARRAY_SIZE(order); i++) {
-		/* An EP that is being freed was skipped above */
-		if (order[i] == DAT_HANDLE_TYPE_RMR)
-			wait_event(ia->wait, !atomic_read(&ia->nqps));
-		/* A PD is freed with its last object */
-		if (order[i] == DAT_HANDLE_TYPE_PZ)
-			wait_event(ia->wait, !atomic_read(&ia->nverbs));
-		obj = NULL;
-		while ((obj = kdapl_ia_next(ia, order[i], obj)))
-			obj->ops->orphan(obj);
+	if (done) {
+		wait_event(ia->wait, !READ_ONCE(ia->dev));
+		return;
 	}
+
+	for (i = 0; i < ARRAY_SIZE(kdapl_ia_order); i++)
+		kdapl_ia_orphan_type(ia, kdapl_ia_order[i]);
 	wait_event(ia->wait, !atomic_read(&ia->npds));
 
 	kdapl_ia_catastrophic(ia);
@@ -96,10 +129,7 @@ void kdapl_ia_remove(struct kdapl_ia *ia)
 	put_net(ia->net);
 	ia->net = NULL;
 	up_write(&ia->sem);
-	mutex_lock(&kdapl_device_mutex);
-	ia->dev = NULL;
-	list_del_init(&ia->dev_node);
-	mutex_unlock(&kdapl_device_mutex);
+	kdapl_ia_leave_device(ia);
 }
 
 /* ---- close ------------------------------------------------------------- */
@@ -168,26 +198,9 @@ static void kdapl_ia_destroy_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
 		wait_event(ia->wait, !atomic_read(&ia->nrmrs));
 }
 
-/* No verbs object is left, so remove() does not have to wait any more */
-static void kdapl_ia_leave_device(struct kdapl_ia *ia)
-{
-	mutex_lock(&kdapl_device_mutex);
-	list_del_init(&ia->dev_node);
-	/* Under the mutex, because remove() takes it before it frees the device */
-	if (ia->dev)
-		wake_up(&ia->dev->wait);
-	ia->dev = NULL;
-	mutex_unlock(&kdapl_device_mutex);
-}
-
 static void kdapl_ia_destroy_objs(struct kdapl_ia *ia, struct list_head *doomed,
 				  struct kdapl_obj *keep)
 {
-	static const u8 order[] = {
-		DAT_HANDLE_TYPE_EP, DAT_HANDLE_TYPE_CR, DAT_HANDLE_TYPE_SRQ,
-		DAT_HANDLE_TYPE_RMR, DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_PSP,
-		DAT_HANDLE_TYPE_RSP,
-	};
 	unsigned int i;
 
 	for (i = 0; i < KDAPL_NTYPES; i++)
@@ -195,9 +208,8 @@ static void kdapl_ia_destroy_objs(struct kdapl_ia *ia, struct list_head *doomed,
 	/* One grace period for all posts that still use any of the objects */
 	kdapl_wait_grace_period();
 	/* Meanwhile service points refuse requests, because the IA is being closed */
-	for (i = 0; i < ARRAY_SIZE(order); i++)
-		kdapl_ia_destroy_type(ia, order[i], doomed, NULL);
-	kdapl_ia_destroy_type(ia, DAT_HANDLE_TYPE_PZ, doomed, NULL);
+	for (i = 0; i < ARRAY_SIZE(kdapl_ia_order); i++)
+		kdapl_ia_destroy_type(ia, kdapl_ia_order[i], doomed, NULL);
 	/* Device events may arrive until here. The removal does not wait for the upcalls of EVDs */
 	kdapl_ia_leave_device(ia);
 	kdapl_ia_destroy_type(ia, DAT_HANDLE_TYPE_EVD, doomed, keep);
@@ -378,8 +390,9 @@ static void kdapl_ia_disable_upcalls(struct kdapl_ia *ia)
  * Upcalls are stopped first, because the exit function may have freed what they
  * use. An IA that another thread is closing may still have a running upcall, so the
  * function waits until it is closed. If the IA of another Consumer sends its
- * asynchronous events to an EVD of an IA and is not being closed, the latter IA stays,
- * without upcalls, until kdapl is unloaded.
+ * asynchronous events to an EVD of an IA and is not being closed, the latter IA stays until
+ * kdapl is unloaded, without upcalls, and orphaned, so that no device uses memory of the
+ * Consumer.
  *
  * Context: process.
  */
@@ -412,4 +425,8 @@ void kdapl_ia_destroy_of_owner(const char *owner)
 			again = true;
 		}
 	} while (again);
+	for (idx = 0; (ia = kdapl_ia_next_of_owner(&idx, owner)); idx++) {
+		kdapl_ia_remove(ia);
+		kdapl_obj_put(&ia->obj);
+	}
 }

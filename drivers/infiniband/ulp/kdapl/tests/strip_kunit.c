@@ -457,6 +457,43 @@ static void C_36_unload_closes_an_open_IA_without_upcalls(struct kunit *test)
 	memset(&ep, 0, sizeof(ep));
 }
 
+/*
+ * An IA of another Consumer sends its asynchronous events to an EVD of the IA, which therefore
+ * stays. But the device must not use the memory of a Consumer that was unloaded.
+ */
+static void C_36_unload_orphans_an_IA_whose_EVD_is_lent(struct kunit *test)
+{
+	struct kdapl_ia *other = NULL;
+	DAT_EVENT event;
+	DAT_EVD_HANDLE evd;
+
+	kdapl_clauses(test, "C-36 C-57");
+	evd = kdapl_obj_handle(&env->ia->async_evd->obj);
+	first_ep(test, false, false, true, &ep);
+	mutex_lock(&kdapl_device_mutex);
+	kdapl_ia_create(env->ia->dev, 1, (struct sockaddr *)&env->ia->addr, &init_net, 1,
+			env->ia->async_evd, &other);
+	mutex_unlock(&kdapl_device_mutex);
+	KUNIT_ASSERT_NOT_NULL(test, other);
+	strscpy(env->ia->owner, "kdapl_careless", sizeof(env->ia->owner));
+	strscpy(other->owner, "kdapl_careful", sizeof(other->owner));
+
+	kdapl_ia_destroy_of_owner("kdapl_careless");
+	KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), 0);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
+	/* A second unload has nothing to do */
+	kdapl_ia_destroy_of_owner("kdapl_careless");
+	/* The other IA is open, and its events still arrive */
+	kdapl_ia_async(other, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
+		       kdapl_obj_handle(&other->obj), DAT_LMR_OTHER_ERROR);
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, event.event_number, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, event.event_number, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+	KUNIT_EXPECT_EQ(test, dat_ia_close(kdapl_obj_handle(&other->obj), DAT_CLOSE_ABRUPT_FLAG),
+			DAT_SUCCESS);
+}
+
 static void destroy_left(void)
 {
 	kdapl_ia_destroy_of_owner("kdapl_careless");
@@ -520,6 +557,7 @@ static struct kunit_case strip_cases[] = {
 	KUNIT_CASE(S_31_delayed_flush_is_not_announced),
 	KUNIT_CASE(abandoning_a_queue_keeps_a_new_bind),
 	KUNIT_CASE(C_36_unload_closes_an_open_IA_without_upcalls),
+	KUNIT_CASE(C_36_unload_orphans_an_IA_whose_EVD_is_lent),
 	KUNIT_CASE(C_36_an_IA_that_is_being_closed_is_waited_for),
 	{}
 };
