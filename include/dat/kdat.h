@@ -62,6 +62,16 @@ DAT_RETURN dat_ia_openv(DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 			DAT_IA_HANDLE *ia_handle, DAT_UINT32 dat_major,
 			DAT_UINT32 dat_minor, DAT_BOOLEAN thread_safe);
 
+struct module;
+
+/* kDAPL's own: dat_ia_openv(), and the module that owns the IA (P) */
+
+DAT_RETURN kdat_ia_openv(DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
+			 DAT_EVD_HANDLE *async_evd_handle,
+			 DAT_IA_HANDLE *ia_handle, DAT_UINT32 dat_major,
+			 DAT_UINT32 dat_minor, DAT_BOOLEAN thread_safe,
+			 struct module *owner);
+
 /**
  * dat_ia_open() - dat_ia_openv() with the version and the thread safety of this header
  * @name:      as for dat_ia_openv()
@@ -69,14 +79,16 @@ DAT_RETURN dat_ia_openv(DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
  * @async_evd: as for dat_ia_openv(), async_evd_handle
  * @ia:        as for dat_ia_openv(), ia_handle
  *
+ * The calling module owns the IA: kdat_ia_openv(). It includes <linux/module.h>.
+ *
  * Source: kDAPL 2.0 header, manual page dat_ia_open.
  *
  * Context: process (class P).
  * Return: as for dat_ia_openv().
  */
 #define dat_ia_open(name, qlen, async_evd, ia) \
-	dat_ia_openv((name), (qlen), (async_evd), (ia), \
-		     DAT_VERSION_MAJOR, DAT_VERSION_MINOR, DAT_THREADSAFE)
+	kdat_ia_openv((name), (qlen), (async_evd), (ia), DAT_VERSION_MAJOR, \
+		      DAT_VERSION_MINOR, DAT_THREADSAFE, THIS_MODULE)
 
 DAT_RETURN dat_ia_query(DAT_IA_HANDLE ia_handle,
 			DAT_EVD_HANDLE *async_evd_handle,

@@ -46,8 +46,8 @@ built module and the comments of the calls; do not edit it.
 
 All calls of kDAPL 2.0
 exist except dat_extension_op(), because there are no extensions. dat_ia_open() is a
-macro that calls dat_ia_openv(). kdat_evd_poll() and kdat_evd_arm()
-(kdapl-api.rst) are kDAPL's own.
+macro that calls kdat_ia_openv(), which is kDAPL's own, like kdat_evd_poll() and
+kdat_evd_arm() (kdapl-api.rst).
 
 Full: the call works as described in kdapl-api.rst. Refused: the call checks its
 arguments and returns DAT_MODEL_NOT_SUPPORTED, for the reason given below. Context:

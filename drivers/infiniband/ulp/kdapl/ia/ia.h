@@ -9,6 +9,7 @@
 #include "object/object.h"
 
 struct dentry;
+struct module;
 
 /* ---- client.c ------------------------------------------------------------ */
 
@@ -51,7 +52,7 @@ void kdapl_ia_destroy(struct kdapl_ia *ia);
 extern wait_queue_head_t kdapl_ias_closed;
 
 /* Closes the IAs that the module @owner (NULL: any Consumer) has left open */
-void kdapl_ia_destroy_of_owner(const char *owner);
+void kdapl_ia_destroy_of_owner(const struct module *owner);
 
 /* The device is being removed: orphans the IA. Called by remove() in client.c */
 void kdapl_ia_remove(struct kdapl_ia *ia);

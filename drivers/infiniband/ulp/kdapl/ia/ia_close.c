@@ -8,6 +8,7 @@
  * unloaded, always in process context.
  */
 #include <linux/export.h>
+#include <linux/module.h>
 #include <net/net_namespace.h>
 #include "device/device.h"
 #include "event/event.h"
@@ -222,14 +223,14 @@ static DEFINE_SPINLOCK(kdapl_ias_closing_lock);
 DECLARE_WAIT_QUEUE_HEAD(kdapl_ias_closed);
 
 /* Is an IA of @owner (NULL: any owner) being closed? */
-static bool kdapl_ia_is_closing(const char *owner)
+static bool kdapl_ia_is_closing(const struct module *owner)
 {
 	struct kdapl_obj *obj;
 	bool found = false;
 
 	spin_lock(&kdapl_ias_closing_lock);
 	list_for_each_entry(obj, &kdapl_ias_closing, node)
-		found |= !owner || !strcmp(to_kdapl_ia(obj)->owner, owner);
+		found |= !owner || READ_ONCE(to_kdapl_ia(obj)->owner) == owner;
 	spin_unlock(&kdapl_ias_closing_lock);
 	return found;
 }
@@ -357,12 +358,12 @@ EXPORT_SYMBOL_GPL(dat_ia_close);
 /* ---- IAs that a Consumer has left open ---------------------------------- */
 
 /* Returns the next open IA of @owner (NULL: any) from index @idx on, with a reference */
-static struct kdapl_ia *kdapl_ia_next_of_owner(u32 *idx, const char *owner)
+static struct kdapl_ia *kdapl_ia_next_of_owner(u32 *idx, const struct module *owner)
 {
 	struct kdapl_obj *obj;
 
 	for (; (obj = kdapl_obj_next(idx, DAT_HANDLE_TYPE_IA)); ++*idx) {
-		if (!owner || !strcmp(to_kdapl_ia(obj)->owner, owner))
+		if (!owner || READ_ONCE(to_kdapl_ia(obj)->owner) == owner)
 			return to_kdapl_ia(obj);
 		kdapl_obj_put(obj);
 	}
@@ -383,8 +384,8 @@ static void kdapl_ia_disable_upcalls(struct kdapl_ia *ia)
 
 /**
  * kdapl_ia_destroy_of_owner - close the IAs that a Consumer has left open
- * @owner: name of a module that is being unloaded; its exit function has run, but
- *         its text and data still exist. NULL: kdapl itself is being unloaded, and
+ * @owner: a module that is being unloaded; its exit function has run, but its text
+ *         and data still exist. NULL: kdapl itself is being unloaded, and
  *         the module reference count ensures that every Consumer is gone
  *
  * Upcalls are stopped first, because the exit function may have freed what they
@@ -396,7 +397,7 @@ static void kdapl_ia_disable_upcalls(struct kdapl_ia *ia)
  *
  * Context: process.
  */
-void kdapl_ia_destroy_of_owner(const char *owner)
+void kdapl_ia_destroy_of_owner(const struct module *owner)
 {
 	bool again, shut, busy;
 	struct kdapl_ia *ia;
@@ -404,7 +405,7 @@ void kdapl_ia_destroy_of_owner(const char *owner)
 
 	for (idx = 0; (ia = kdapl_ia_next_of_owner(&idx, owner)); idx++) {
 		pr_warn("kdapl: %s: left open by %s, closing it\n", ia->name,
-			*ia->owner ? ia->owner : "a consumer");
+			owner ? owner->name : "a consumer");
 		kdapl_ia_disable_upcalls(ia);
 		kdapl_obj_put(&ia->obj);
 	}

@@ -6,7 +6,6 @@
  * the port and the address of a name, and ia_close.c ends an IA.
  */
 #include <linux/export.h>
-#include <linux/kallsyms.h>
 #include <net/net_namespace.h>
 #include "device/device.h"
 #include "event/event.h"
@@ -104,25 +103,6 @@ int kdapl_ia_create(struct kdapl_device *dev, u32 port, const struct sockaddr *a
 	return 0;
 }
 
-/*
- * Notes the module that contains a return address. The only lookup that the kernel
- * exports formats a symbol: "function+offset/size [module]". Store the name and not the
- * address, which may be in an init function, whose text does not exist any more when the
- * module is unloaded.
- */
-static void kdapl_ia_note_owner(struct kdapl_ia *ia, unsigned long caller)
-{
-	char symbol[KSYM_SYMBOL_LEN];
-	char *name;
-
-	sprint_symbol(symbol, caller);
-	name = strrchr(symbol, '[');
-	if (!name)
-		return;
-	name[strcspn(name, "]")] = '\0';
-	strscpy(ia->owner, name + 1, sizeof(ia->owner));
-}
-
 static DAT_RETURN kdapl_ia_check_version(DAT_UINT32 major, DAT_UINT32 minor,
 					 DAT_BOOLEAN thread_safe)
 {
@@ -156,7 +136,7 @@ static DAT_RETURN kdapl_ia_errno(int err)
 static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_evd *evd,
 				DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
 				DAT_UINT32 major, DAT_UINT32 minor, DAT_BOOLEAN thread_safe,
-				unsigned long caller)
+				const struct module *owner)
 {
 	struct sockaddr_storage addr;
 	struct kdapl_device *dev;
@@ -194,7 +174,7 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 	ret = kdapl_ia_errno(kdapl_ia_create(dev, port, (struct sockaddr *)&addr, net, qlen, evd,
 					     &ia));
 	if (!ret) {
-		kdapl_ia_note_owner(ia, caller);
+		WRITE_ONCE(ia->owner, owner);
 		*async_evd_handle = kdapl_obj_handle(&ia->async_evd->obj);
 		*ia_handle = kdapl_obj_handle(&ia->obj);
 	}
@@ -206,35 +186,26 @@ out:
 }
 
 /**
- * dat_ia_openv - open an interface adapter
- * @name:               ``<ibdev>/<port>``, ``<ibdev>``, or the net device; followed by
- *                      ``@<address>`` for another IP address than the first one
- * @async_evd_min_qlen: length of the asynchronous EVD, if the call creates it
- * @async_evd_handle:   in: an EVD with the ASYNC flag, of any open IA, or
- *                      DAT_HANDLE_NULL to create one; out: the EVD that was created
- * @ia_handle:          receives the handle
- * @dat_major:          DAT_VERSION_MAJOR; dat_ia_open() supplies these three
- * @dat_minor:          DAT_VERSION_MINOR
- * @thread_safe:        DAT_TRUE or DAT_FALSE
+ * kdat_ia_openv - open an interface adapter, with its owner
+ * @name:               as for dat_ia_openv()
+ * @async_evd_min_qlen: as for dat_ia_openv()
+ * @async_evd_handle:   as for dat_ia_openv()
+ * @ia_handle:          as for dat_ia_openv()
+ * @dat_major:          as for dat_ia_openv()
+ * @dat_minor:          as for dat_ia_openv()
+ * @thread_safe:        as for dat_ia_openv()
+ * @owner:              THIS_MODULE. If this module is unloaded while the IA is open, kDAPL
+ *                      closes the IA and logs a line. NULL: the Consumer is built in
  *
- * kDAPL records the module that the call returns to as the owner of the IA. If that
- * module is unloaded while the IA is open, kDAPL closes the IA and logs a line.
- *
- * Source: kDAPL 2.0, dat_ia_openv; manual page dat_ia_open.
+ * dat_ia_open() calls it. Source: kDAPL's choice.
  *
  * Context: process (class P).
- * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER: ARG1 @name is NULL or too long, ARG2
- * @async_evd_min_qlen is not positive, ARG3 @async_evd_handle is NULL; DAT_INVALID_HANDLE:
- * @ia_handle is NULL, or with DAT_INVALID_HANDLE_EVD_ASYNC there is no such EVD;
- * DAT_PROVIDER_NOT_FOUND: no usable port has the name, or the version or thread safety is
- * not supported, according to the subtype; DAT_INSUFFICIENT_RESOURCES: no memory or no free
- * handle; DAT_MODEL_NOT_SUPPORTED: the address is in a network namespace in which the
- * device cannot transfer data, or the device is not supported (hns, hfi1), for the reason in
- * the log.
+ * Return: as for dat_ia_openv().
  */
-DAT_RETURN dat_ia_openv(DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
-			DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
-			DAT_UINT32 dat_major, DAT_UINT32 dat_minor, DAT_BOOLEAN thread_safe)
+DAT_RETURN kdat_ia_openv(DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
+			 DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
+			 DAT_UINT32 dat_major, DAT_UINT32 dat_minor, DAT_BOOLEAN thread_safe,
+			 struct module *owner)
 {
 	struct kdapl_obj *evd_obj = NULL;
 	struct kdapl_evd *evd = NULL;
@@ -259,10 +230,46 @@ DAT_RETURN dat_ia_openv(DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 		return KDAPL_BAD_ARG(2);
 	}
 	ret = kdapl_ia_open(name, async_evd_min_qlen, evd, async_evd_handle, ia_handle, dat_major,
-			    dat_minor, thread_safe, _RET_IP_);
+			    dat_minor, thread_safe, owner);
 out:
 	if (evd_obj)
 		kdapl_obj_put(evd_obj);
 	return ret;
+}
+EXPORT_SYMBOL_GPL(kdat_ia_openv);
+
+/**
+ * dat_ia_openv - open an interface adapter
+ * @name:               ``<ibdev>/<port>``, ``<ibdev>``, or the net device; followed by
+ *                      ``@<address>`` for another IP address than the first one
+ * @async_evd_min_qlen: length of the asynchronous EVD, if the call creates it
+ * @async_evd_handle:   in: an EVD with the ASYNC flag, of any open IA, or
+ *                      DAT_HANDLE_NULL to create one; out: the EVD that was created
+ * @ia_handle:          receives the handle
+ * @dat_major:          DAT_VERSION_MAJOR; dat_ia_open() supplies these three
+ * @dat_minor:          DAT_VERSION_MINOR
+ * @thread_safe:        DAT_TRUE or DAT_FALSE
+ *
+ * The owner of the IA is not known, unlike that of dat_ia_open(): the Consumer must close the
+ * IA before its module is unloaded.
+ *
+ * Source: kDAPL 2.0, dat_ia_openv; manual page dat_ia_open.
+ *
+ * Context: process (class P).
+ * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER: ARG1 @name is NULL or too long, ARG2
+ * @async_evd_min_qlen is not positive, ARG3 @async_evd_handle is NULL; DAT_INVALID_HANDLE:
+ * @ia_handle is NULL, or with DAT_INVALID_HANDLE_EVD_ASYNC there is no such EVD;
+ * DAT_PROVIDER_NOT_FOUND: no usable port has the name, or the version or thread safety is
+ * not supported, according to the subtype; DAT_INSUFFICIENT_RESOURCES: no memory or no free
+ * handle; DAT_MODEL_NOT_SUPPORTED: the address is in a network namespace in which the
+ * device cannot transfer data, or the device is not supported (hns, hfi1), for the reason in
+ * the log.
+ */
+DAT_RETURN dat_ia_openv(DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
+			DAT_EVD_HANDLE *async_evd_handle, DAT_IA_HANDLE *ia_handle,
+			DAT_UINT32 dat_major, DAT_UINT32 dat_minor, DAT_BOOLEAN thread_safe)
+{
+	return kdat_ia_openv(name, async_evd_min_qlen, async_evd_handle, ia_handle, dat_major,
+			     dat_minor, thread_safe, NULL);
 }
 EXPORT_SYMBOL_GPL(dat_ia_openv);

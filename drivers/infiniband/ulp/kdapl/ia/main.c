@@ -10,7 +10,7 @@
 static int kdapl_module_notify(struct notifier_block *nb, unsigned long state, void *module)
 {
 	if (state == MODULE_STATE_GOING)
-		kdapl_ia_destroy_of_owner(((struct module *)module)->name);
+		kdapl_ia_destroy_of_owner(module);
 	return NOTIFY_DONE;
 }
 

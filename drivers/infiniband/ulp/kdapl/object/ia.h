@@ -5,12 +5,13 @@
 #ifndef _KDAPL_OBJECT_IA_H_
 #define _KDAPL_OBJECT_IA_H_
 
-#include <linux/module.h>
 #include <linux/mutex.h>
 #include <linux/rwsem.h>
 #include <linux/socket.h>
 #include "device.h"
 #include "evd.h"
+
+struct module;
 
 /**
  * struct kdapl_ia - an open IA: one port and one IP address of a device
@@ -21,7 +22,7 @@
  *          objects read it under @sem
  * @port:   port of the device
  * @name:   `<ibdev>/<port>`, for debugfs and the log
- * @owner:  name of the module that opened it; empty if unknown. Constant
+ * @owner:  the module that opened it, only compared, because it may be gone; NULL if unknown
  * @addr:   IP address of the port
  * @net:    network namespace of @addr, referenced; NULL if the IA is orphaned
  * @addr_lost: @addr did not exist when the addresses were last checked
@@ -59,7 +60,7 @@ struct kdapl_ia {
 	struct ib_device *ibdev;
 	u32 port;
 	char name[DAT_NAME_MAX_LENGTH];
-	char owner[MODULE_NAME_LEN];
+	const struct module *owner;
 	struct sockaddr_storage addr;
 	struct net *net;
 	bool addr_lost;

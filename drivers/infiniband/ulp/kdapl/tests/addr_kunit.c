@@ -363,6 +363,9 @@ static void unloading_a_module_closes_each_IA(struct kunit *test)
 		dat_ia_close(ia, DAT_CLOSE_ABRUPT_FLAG);
 }
 
+/* The owner of two IAs */
+static struct module careless = { .name = "kdapl_careless" };
+
 static DAT_IA_HANDLE user;
 static struct tp_aside closing, unload;
 
@@ -373,7 +376,7 @@ static void close_user(void)
 
 static void destroy_left(void)
 {
-	kdapl_ia_destroy_of_owner("kdapl_careless");
+	kdapl_ia_destroy_of_owner(&careless);
 }
 
 /*
@@ -397,8 +400,8 @@ static void C_36_close_of_an_IA_whose_EVD_another_IA_uses(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, dat_ia_open(name, 8, &async, &user), DAT_SUCCESS);
 	obj = kdapl_obj_get(user, DAT_HANDLE_TYPE_IA);
 	KUNIT_ASSERT_NOT_NULL(test, obj);
-	strscpy(to_kdapl_ia(obj)->owner, "kdapl_careless", sizeof(to_kdapl_ia(obj)->owner));
-	strscpy(addr_env->ia->owner, "kdapl_careless", sizeof(addr_env->ia->owner));
+	to_kdapl_ia(obj)->owner = &careless;
+	addr_env->ia->owner = &careless;
 	kdapl_obj_put(obj);
 	/* The close needs this mutex before it releases the EVD */
 	mutex_lock(&kdapl_device_mutex);

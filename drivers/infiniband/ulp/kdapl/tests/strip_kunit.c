@@ -425,6 +425,10 @@ static void abandoning_a_queue_keeps_a_new_bind(struct kunit *test)
 
 /* ---- what a Consumer has left open -------------------------------------- */
 
+/* Owners of IAs */
+static struct module careless = { .name = "kdapl_careless" };
+static struct module careful = { .name = "kdapl_careful" };
+
 static atomic_t upcalls;
 
 static void count_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
@@ -444,13 +448,13 @@ static void C_36_unload_closes_an_open_IA_without_upcalls(struct kunit *test)
 						    &upcall, DAT_UPCALL_INVOC_NEW), DAT_SUCCESS);
 	for (i = 1; i <= 3; i++)
 		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
-	strscpy(env->ia->owner, "kdapl_careless", sizeof(env->ia->owner));
+	env->ia->owner = &careless;
 
-	kdapl_ia_destroy_of_owner("kdapl_careful");
+	kdapl_ia_destroy_of_owner(&careful);
 	tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls), 1);
 	/* The Consumer of the two flushed posts was unloaded: no further upcall may run */
-	kdapl_ia_destroy_of_owner("kdapl_careless");
+	kdapl_ia_destroy_of_owner(&careless);
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls), 1);
 	TP_EXPECT_TYPE(test, dat_ep_free(ep.handle), DAT_INVALID_HANDLE);
 	env->ia = NULL;
@@ -475,14 +479,14 @@ static void C_36_unload_orphans_an_IA_whose_EVD_is_lent(struct kunit *test)
 			env->ia->async_evd, &other);
 	mutex_unlock(&kdapl_device_mutex);
 	KUNIT_ASSERT_NOT_NULL(test, other);
-	strscpy(env->ia->owner, "kdapl_careless", sizeof(env->ia->owner));
-	strscpy(other->owner, "kdapl_careful", sizeof(other->owner));
+	env->ia->owner = &careless;
+	other->owner = &careful;
 
-	kdapl_ia_destroy_of_owner("kdapl_careless");
+	kdapl_ia_destroy_of_owner(&careless);
 	KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), 0);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
 	/* A second unload has nothing to do */
-	kdapl_ia_destroy_of_owner("kdapl_careless");
+	kdapl_ia_destroy_of_owner(&careless);
 	/* The other IA is open, and its events still arrive */
 	kdapl_ia_async(other, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
 		       kdapl_obj_handle(&other->obj), DAT_LMR_OTHER_ERROR);
@@ -496,7 +500,7 @@ static void C_36_unload_orphans_an_IA_whose_EVD_is_lent(struct kunit *test)
 
 static void destroy_left(void)
 {
-	kdapl_ia_destroy_of_owner("kdapl_careless");
+	kdapl_ia_destroy_of_owner(&careless);
 }
 
 /*
@@ -510,13 +514,13 @@ static void C_36_an_IA_that_is_being_closed_is_waited_for(struct kunit *test)
 	bool closed;
 
 	kdapl_clauses(test, "C-36");
-	strscpy(env->ia->owner, "kdapl_careless", sizeof(env->ia->owner));
+	env->ia->owner = &careless;
 	/* A late step of the close needs the mutex */
 	mutex_lock(&kdapl_device_mutex);
 	tp_start(&ending, close_ia);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!kdapl_obj_is_valid(ia, DAT_HANDLE_TYPE_IA)));
 	/* That of another module is not */
-	kdapl_ia_destroy_of_owner("kdapl_careful");
+	kdapl_ia_destroy_of_owner(&careful);
 	tp_start(&unload, destroy_left);
 	/* No barrier is needed: the test repeats the check, and wakes no thread */
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(waitqueue_active(&kdapl_ias_closed) ||
