@@ -60,14 +60,33 @@ static int kdapl_device_by_netdev(const char *netdev, const struct net *home,
 	return -ENODEV;
 }
 
-static struct kdapl_device *kdapl_device_by_name(const char *name)
+/**
+ * kdapl_device_by_name - find the device that a name means
+ * @name: name of an RDMA device
+ *
+ * If devices belong to namespaces, two of them may have the same name. One of the initial
+ * namespace cannot be hidden by others. Otherwise none of them is preferred, because the order
+ * in which they were added is chance.
+ *
+ * Context: process, kdapl_device_mutex held.
+ * Return: the device, or NULL if there is none or the name is ambiguous.
+ */
+struct kdapl_device *kdapl_device_by_name(const char *name)
 {
-	struct kdapl_device *dev;
+	struct kdapl_device *dev, *found[2] = {};
+	unsigned int n[2] = {};
+	bool home;
 
-	list_for_each_entry(dev, &kdapl_devices, node)
-		if (!strcmp(dev_name(&dev->ibdev->dev), name))
-			return dev;
-	return NULL;
+	lockdep_assert_held(&kdapl_device_mutex);
+	list_for_each_entry(dev, &kdapl_devices, node) {
+		if (strcmp(dev->name, name))
+			continue;
+		home = rdma_dev_access_netns(dev->ibdev, &init_net);
+		found[home] = dev;
+		n[home]++;
+	}
+	home = n[true];
+	return n[home] == 1 ? found[home] : NULL;
 }
 
 /* Finds "<ibdev>/<port>" or "<ibdev>". Cuts @base at the slash. kdapl_device_mutex held */

@@ -7,6 +7,10 @@
 
 #include "device.h"
 
+/* ---- device.c ------------------------------------------------------------ */
+
+struct kdapl_device *kdapl_device_by_name(const char *name);
+
 /* ---- addr.c -------------------------------------------------------------- */
 
 /* An address that leads to a port, and its namespace with a reference */

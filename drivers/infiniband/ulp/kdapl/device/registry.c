@@ -6,12 +6,12 @@
  */
 #include <linux/export.h>
 #include <linux/string.h>
-#include "device.h"
+#include "internal.h"
 
 static void kdapl_registry_fill(DAT_PROVIDER_INFO *info, const struct kdapl_device *dev, u32 port)
 {
 	memset(info, 0, sizeof(*info));
-	snprintf(info->ia_name, sizeof(info->ia_name), "%s/%u", dev_name(&dev->ibdev->dev), port);
+	snprintf(info->ia_name, sizeof(info->ia_name), "%s/%u", dev->name, port);
 	info->dapl_version_major = DAT_VERSION_MAJOR;
 	info->dapl_version_minor = DAT_VERSION_MINOR;
 	info->is_thread_safe = DAT_TRUE;
@@ -28,8 +28,11 @@ static DAT_COUNT kdapl_registry_walk(DAT_COUNT max, DAT_PROVIDER_INFO **list)
 	u32 port;
 
 	list_for_each_entry(dev, &kdapl_devices, node) {
+		/* The same name may belong to another device, or be ambiguous */
+		if (dev->unfit || kdapl_device_by_name(dev->name) != dev)
+			continue;
 		rdma_for_each_port(dev->ibdev, port) {
-			if (dev->unfit || !kdapl_device_port_usable(dev->ibdev, port))
+			if (!kdapl_device_port_usable(dev->ibdev, port))
 				continue;
 			if (list && n < max)
 				kdapl_registry_fill(list[n], dev, port);

@@ -305,6 +305,7 @@ struct kdapl_device *kdapl_device_alloc(struct ib_device *ibdev)
 	if (!dev)
 		return NULL;
 	dev->ibdev = ibdev;
+	strscpy(dev->name, dev_name(&ibdev->dev), sizeof(dev->name));
 	INIT_LIST_HEAD(&dev->node);
 	INIT_LIST_HEAD(&dev->ias);
 	init_waitqueue_head(&dev->wait);
@@ -327,6 +328,33 @@ void kdapl_device_free(struct kdapl_device *dev)
 	kfree(dev);
 }
 
+static struct kdapl_device *kdapl_device_of(struct ib_device *ibdev)
+{
+	struct kdapl_device *dev;
+
+	list_for_each_entry(dev, &kdapl_devices, node)
+		if (dev->ibdev == ibdev)
+			return dev;
+	return NULL;
+}
+
+/**
+ * kdapl_device_renamed - copy the name of a device
+ * @ibdev:       the device, on the list
+ * @client_data: not used
+ *
+ * The core frees the old name. It excludes addition, removal and further renames during this
+ * call, but not the calls that look for a name.
+ *
+ * Context: process.
+ */
+void kdapl_device_renamed(struct ib_device *ibdev, void *client_data)
+{
+	mutex_lock(&kdapl_device_mutex);
+	strscpy(kdapl_device_of(ibdev)->name, dev_name(&ibdev->dev), IB_DEVICE_NAME_MAX);
+	mutex_unlock(&kdapl_device_mutex);
+}
+
 static int kdapl_device_add(struct ib_device *ibdev)
 {
 	struct kdapl_device *dev;
@@ -346,16 +374,6 @@ static int kdapl_device_add(struct ib_device *ibdev)
 	list_add_tail(&dev->node, &kdapl_devices);
 	mutex_unlock(&kdapl_device_mutex);
 	return 0;
-}
-
-static struct kdapl_device *kdapl_device_of(struct ib_device *ibdev)
-{
-	struct kdapl_device *dev;
-
-	list_for_each_entry(dev, &kdapl_devices, node)
-		if (dev->ibdev == ibdev)
-			return dev;
-	return NULL;
 }
 
 /* Returns an IA on the device to which there is a reference; kdapl_device_mutex held */
@@ -406,6 +424,7 @@ static struct ib_client kdapl_client = {
 	.name = "kdapl",
 	.add = kdapl_device_add,
 	.remove = kdapl_device_remove,
+	.rename = kdapl_device_renamed,
 };
 
 /**

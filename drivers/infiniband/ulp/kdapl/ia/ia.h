@@ -16,6 +16,7 @@ struct module;
 int kdapl_device_init(void);
 void kdapl_device_exit(void);
 struct kdapl_device *kdapl_device_alloc(struct ib_device *ibdev);
+void kdapl_device_renamed(struct ib_device *ibdev, void *client_data);
 void kdapl_device_free(struct kdapl_device *dev);
 
 /* Checks the addresses of all IAs after a change; process context */

@@ -30,7 +30,7 @@ static struct kdapl_ia *kdapl_ia_alloc(struct kdapl_device *dev, u32 port,
 	memcpy(&ia->addr, addr, addr->sa_family == AF_INET ? sizeof(struct sockaddr_in) :
 						sizeof(struct sockaddr_in6));
 	ia->net = get_net(net);
-	snprintf(ia->name, sizeof(ia->name), "%s/%u", dev_name(&dev->ibdev->dev), port);
+	snprintf(ia->name, sizeof(ia->name), "%s/%u", dev->name, port);
 	init_rwsem(&ia->sem);
 	mutex_init(&ia->mutex);
 	init_waitqueue_head(&ia->wait);
@@ -167,7 +167,7 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 	}
 	if (!kdapl_addr_netns_usable(dev->ibdev, net)) {
 		pr_notice_ratelimited("kdapl: %s: %s transfers no data outside the initial network namespace, where %pISc is\n",
-				      name, dev_name(&dev->ibdev->dev), &addr);
+				      name, dev->name, &addr);
 		ret = KDAPL_UNSUPPORTED;
 		goto out;
 	}

@@ -65,7 +65,7 @@ void kdapl_ia_fill_attr(struct kdapl_ia *ia)
 	const struct ib_device_attr *dev = &ia->ibdev->attrs;
 	DAT_IA_ATTR *attr = &ia->attr;
 
-	strscpy(attr->adapter_name, dev_name(&ia->ibdev->dev), sizeof(attr->adapter_name));
+	strscpy(attr->adapter_name, ia->dev->name, sizeof(attr->adapter_name));
 	snprintf(attr->vendor_name, sizeof(attr->vendor_name), "vendor 0x%06x part %u",
 		 dev->vendor_id, dev->vendor_part_id);
 	attr->hardware_version_major = dev->hw_ver;

@@ -35,6 +35,7 @@ struct kdapl_limits {
 /**
  * struct kdapl_device - an RDMA device
  * @ibdev:  valid until remove() returns
+ * @name:   copy of its name, which the core may change at any time; guarded by kdapl_device_mutex
  * @node:   on the list of devices; guarded by kdapl_device_mutex
  * @ias:    open IAs (kdapl_ia.dev_node); guarded by kdapl_device_mutex
  * @wait:   remove() waits here for @ias to become empty
@@ -50,6 +51,7 @@ struct kdapl_limits {
  */
 struct kdapl_device {
 	struct ib_device *ibdev;
+	char name[IB_DEVICE_NAME_MAX];
 	struct list_head node;
 	struct list_head ias;
 	wait_queue_head_t wait;

@@ -276,6 +276,85 @@ static void a_link_local_address_is_that_of_its_net_device(struct kunit *test)
 	addr_expect_lost(test);
 }
 
+/* ---- names of devices ----------------------------------------------------------- */
+
+/* Returns what dat_ia_open() would open; NULL: no IA has this name */
+static const struct ib_device *resolve_device(const char *name)
+{
+	struct sockaddr_storage addr;
+	struct kdapl_device *dev;
+	u32 port;
+	int err;
+
+	mutex_lock(&kdapl_device_mutex);
+	err = kdapl_device_resolve(name, &dev, &port, &addr, NULL);
+	mutex_unlock(&kdapl_device_mutex);
+	return err == -ENODEV ? NULL : dev->ibdev;
+}
+
+/* Number of entries with this name in the registry */
+static u32 listed(struct kunit *test, const char *name)
+{
+	DAT_PROVIDER_INFO *info = kunit_kcalloc(test, 8, sizeof(*info), GFP_KERNEL);
+	DAT_PROVIDER_INFO *list[8];
+	DAT_COUNT i, n;
+	u32 found = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, info);
+	for (i = 0; i < 8; i++)
+		list[i] = &info[i];
+	KUNIT_ASSERT_EQ(test, dat_registry_list_providers(8, &n, list), DAT_SUCCESS);
+	for (i = 0; i < n; i++)
+		found += !strcmp(info[i].ia_name, name);
+	return found;
+}
+
+/*
+ * The core renames the device, which frees the old name, and then tells its clients. kDAPL reads
+ * its own copy, so it never uses the old name, not even in between.
+ */
+static void a_renamed_device_is_found_by_its_new_name(struct kunit *test)
+{
+	const struct ib_device *ibdev = &addr_env->fake->ibdev;
+	char was[IB_DEVICE_NAME_MAX];
+
+	strscpy(was, dev_name(&ibdev->dev), sizeof(was));
+	KUNIT_EXPECT_PTR_EQ(test, resolve_device(was), ibdev);
+	KUNIT_ASSERT_EQ(test, device_rename(&addr_env->fake->ibdev.dev, "kdaplother"), 0);
+	KUNIT_EXPECT_PTR_EQ(test, resolve_device(was), ibdev);
+	KUNIT_EXPECT_NULL(test, resolve_device("kdaplother"));
+	kdapl_device_renamed(&addr_env->fake->ibdev, NULL);
+	KUNIT_EXPECT_NULL(test, resolve_device(was));
+	KUNIT_EXPECT_PTR_EQ(test, resolve_device("kdaplother"), ibdev);
+	KUNIT_EXPECT_PTR_EQ(test, resolve_device("kdaplother/1"), ibdev);
+	KUNIT_EXPECT_EQ(test, listed(test, "kdaplother/1"), 1);
+}
+
+/* If devices belong to namespaces, several may have one name; here nothing prefers one of them */
+static void an_ambiguous_name_means_no_device(struct kunit *test)
+{
+	const struct ib_device *ibdev = &addr_env->fake->ibdev;
+	struct kdapl_device *dev;
+	char name[IB_DEVICE_NAME_MAX + 2], was[IB_DEVICE_NAME_MAX];
+
+	neighbour = fake_dev_create();
+	KUNIT_ASSERT_FALSE(test, IS_ERR(neighbour));
+	snprintf(name, sizeof(name), "%s/1", dev_name(&ibdev->dev));
+	strscpy(was, dev_name(&neighbour->ibdev.dev), sizeof(was));
+	KUNIT_EXPECT_EQ(test, listed(test, name), 1);
+	mutex_lock(&kdapl_device_mutex);
+	list_for_each_entry(dev, &kdapl_devices, node)
+		if (dev->ibdev == &neighbour->ibdev)
+			strscpy(dev->name, dev_name(&ibdev->dev), sizeof(dev->name));
+	mutex_unlock(&kdapl_device_mutex);
+	KUNIT_EXPECT_NULL(test, resolve_device(name));
+	KUNIT_EXPECT_NULL(test, resolve_device(dev_name(&ibdev->dev)));
+	KUNIT_EXPECT_EQ(test, listed(test, name), 0);
+	kdapl_device_renamed(&neighbour->ibdev, NULL);
+	KUNIT_EXPECT_PTR_EQ(test, resolve_device(name), ibdev);
+	KUNIT_EXPECT_PTR_EQ(test, resolve_device(was), &neighbour->ibdev);
+}
+
 /* ---- ports that are in use ------------------------------------------------------ */
 
 /* Binds another id to the port on all addresses */
@@ -444,6 +523,8 @@ static struct kunit_case addr_cases[] = {
 	KUNIT_CASE(ids_are_made_in_the_namespace_of_the_address),
 	KUNIT_CASE(rxe_is_usable_in_the_initial_namespace_only),
 	KUNIT_CASE(a_link_local_address_is_that_of_its_net_device),
+	KUNIT_CASE(a_renamed_device_is_found_by_its_new_name),
+	KUNIT_CASE(an_ambiguous_name_means_no_device),
 	KUNIT_CASE(a_port_taken_on_all_addresses_is_in_use),
 	KUNIT_CASE(unloading_a_module_closes_each_IA),
 	KUNIT_CASE(C_36_close_of_an_IA_whose_EVD_another_IA_uses),
