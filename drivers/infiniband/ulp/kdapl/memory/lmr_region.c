@@ -97,8 +97,11 @@ int kdapl_region_virtual(struct kdapl_region *r, const void *va, u64 length, u32
 	int ret;
 	u32 i;
 
-	/* Addresses below PAGE_OFFSET belong to user space */
-	if (addr < PAGE_OFFSET || length - 1 > ULONG_MAX - addr)
+	/*
+	 * Compare it with no limit of the direct map: the vmalloc area of some architectures is
+	 * below that, and an address may have a tag. Each page is checked below.
+	 */
+	if (length - 1 > ULONG_MAX - addr)
 		return -EFAULT;
 	ret = kdapl_region_alloc(r, offset_in_page(addr), length, max);
 	if (ret)
