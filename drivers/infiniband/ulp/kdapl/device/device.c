@@ -257,8 +257,12 @@ static void kdapl_trial(struct ib_pd *pd, struct ib_cq *cq, struct kdapl_limits 
 		else
 			bad = mid;
 	}
-	if (good)
-		l->max_dto_per_ep = good;
+	if (!good)
+		return;
+	/* A shortage of memory has the same error as a queue that is too large (mlx5) */
+	pr_info("kdapl: %s: at most %u posts in each queue of an EP; the attributes allow %u\n",
+		dev_name(&pd->device->dev), good, l->max_dto_per_ep);
+	l->max_dto_per_ep = good;
 }
 
 /*
