@@ -103,6 +103,8 @@ static bool kdapl_addr_matches(const struct kdapl_addr_search *s, const struct n
 		return false;
 	if (s->want)
 		return ipv6_addr_equal(s->want, addr);
+	if (ipv6_addr_v4mapped(addr))
+		return !ipv4_is_linklocal_169(addr->s6_addr32[3]);
 	return !(ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL);
 }
 
