@@ -215,6 +215,24 @@ u32 kdapl_pool_count(const struct kdapl_pool *pool, enum kdapl_slot_state state)
 }
 
 /**
+ * kdapl_pool_posted - is any slot with the device?
+ * @pool: the pool
+ *
+ * Looks at slots until it finds one, so it looks at all of them only if there is none.
+ *
+ * Context: any.
+ */
+bool kdapl_pool_posted(const struct kdapl_pool *pool)
+{
+	u32 i;
+
+	for (i = 0; i < pool->depth; i++)
+		if (READ_ONCE(kdapl_pool_slot(pool, i)->ev.state) == KDAPL_SLOT_POSTED)
+			return true;
+	return false;
+}
+
+/**
  * kdapl_pool_tally - count the posted and the completed slots in one pass
  * @pool:   the pool
  * @posted: incremented by the number of slots in KDAPL_SLOT_POSTED

@@ -82,6 +82,7 @@ bool kdapl_pool_close(struct kdapl_pool *pool);
 void kdapl_pool_swap(struct kdapl_pool *pool, struct kdapl_pool *other);
 void kdapl_pool_open(struct kdapl_pool *pool);
 u32 kdapl_pool_count(const struct kdapl_pool *pool, enum kdapl_slot_state state);
+bool kdapl_pool_posted(const struct kdapl_pool *pool);
 void kdapl_pool_tally(const struct kdapl_pool *pool, u32 *posted, u32 *done);
 u32 kdapl_pool_free_count(const struct kdapl_pool *pool);
 

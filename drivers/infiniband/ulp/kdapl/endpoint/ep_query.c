@@ -118,9 +118,9 @@ EXPORT_SYMBOL_GPL(dat_ep_query);
  * request after them completes. So the first call that finds such requests returns
  * DAT_FALSE and schedules a marker, and a later call returns DAT_TRUE.
  *
- * The call counts the outstanding posts slot by slot, with the EP's lock held and interrupts
- * disabled. So its time grows with max_recv_dtos and max_request_dtos: it is for a Consumer that
- * is about to disconnect, not for each post. Source: kDAPL 2.0.
+ * The call looks for an outstanding post slot by slot, with the EP's lock held and interrupts
+ * disabled. So if there is none its time grows with max_recv_dtos and max_request_dtos: it is for
+ * a Consumer that is about to disconnect, not for each post. Source: kDAPL 2.0.
  *
  * Context: any except hard interrupt; never sleeps.
  * Return:
@@ -144,7 +144,7 @@ DAT_RETURN dat_ep_get_status(DAT_EP_HANDLE ep_handle, DAT_EP_STATE *ep_state,
 	if (ep_state)
 		*ep_state = ep->state;
 	if (recv_idle)
-		*recv_idle = kdapl_pool_count(&ep->rq, KDAPL_SLOT_POSTED) ? DAT_FALSE : DAT_TRUE;
+		*recv_idle = kdapl_pool_posted(&ep->rq) ? DAT_FALSE : DAT_TRUE;
 	if (request_idle) {
 		idle = kdapl_ep_requests_idle(ep);
 		*request_idle = idle ? DAT_TRUE : DAT_FALSE;

@@ -99,10 +99,11 @@ static void show_head(struct seq_file *m, const struct kdapl_obj *obj)
 /* " key=depth/free/posted/done"; slots may change their state while they are counted */
 static void show_pool(struct seq_file *m, const char *key, const struct kdapl_pool *pool)
 {
-	seq_printf(m, " %s=%u/%u/%u/%u", key, pool->depth,
-		   kdapl_pool_count(pool, KDAPL_SLOT_FREE),
-		   kdapl_pool_count(pool, KDAPL_SLOT_POSTED),
-		   kdapl_pool_count(pool, KDAPL_SLOT_DONE));
+	u32 posted = 0, done = 0;
+
+	kdapl_pool_tally(pool, &posted, &done);
+	seq_printf(m, " %s=%u/%u/%u/%u", key, pool->depth, pool->depth - posted - done, posted,
+		   done);
 }
 
 static void show_ia(struct seq_file *m, struct kdapl_obj *obj)
@@ -194,11 +195,8 @@ static void show_evd(struct seq_file *m, struct kdapl_obj *obj)
 		   dropped, overflowed);
 }
 
-/* ep->lock held */
-static void show_first_error(struct seq_file *m, const struct kdapl_ep *ep)
+static void show_first_error(struct seq_file *m, const struct kdapl_first_error *e)
 {
-	const struct kdapl_first_error *e = &ep->first_error;
-
 	if (e->valid)
 		seq_printf(m, " first_error=%u/%u/%u/%u", e->op, e->status, e->vendor,
 			   e->outstanding);
@@ -206,16 +204,26 @@ static void show_first_error(struct seq_file *m, const struct kdapl_ep *ep)
 		seq_puts(m, " first_error=none");
 }
 
-/* Under ep->lock, because dat_ep_modify() changes attributes and parents under it */
+/*
+ * Under ep->lock, because dat_ep_modify() changes attributes and parents under it. Slots that it
+ * replaces stay for a grace period, so they are counted without the lock.
+ */
 static void show_ep(struct seq_file *m, struct kdapl_obj *obj)
 {
 	struct kdapl_ep *ep = to_kdapl_ep(obj);
+	struct kdapl_pool recvs, requests;
+	struct kdapl_first_error error;
 	unsigned long flags;
 	struct ib_qp *qp;
+	bool parked;
 
 	show_head(m, obj);
 	rcu_read_lock();
 	spin_lock_irqsave(&ep->lock, flags);
+	recvs = ep->rq;
+	requests = ep->sq.pool;
+	error = ep->first_error;
+	parked = ep->parked;
 	show_object(m, "pz", ep->pz);
 	seq_printf(m, " state=%s", name_of(ep_states, ARRAY_SIZE(ep_states), ep->state));
 	qp = rcu_dereference(ep->qp);
@@ -227,12 +235,12 @@ static void show_ep(struct seq_file *m, struct kdapl_obj *obj)
 	show_object(m, "request_evd", ep->request_evd);
 	show_object(m, "connect_evd", ep->connect_evd);
 	show_object(m, "srq", ep->srq);
-	show_pool(m, "recvs", &ep->rq);
-	show_pool(m, "requests", &ep->sq.pool);
-	seq_printf(m, " parked=%s", ep->parked ? "yes" : "no");
-	show_first_error(m, ep);
 	spin_unlock_irqrestore(&ep->lock, flags);
+	show_pool(m, "recvs", &recvs);
+	show_pool(m, "requests", &requests);
 	rcu_read_unlock();
+	seq_printf(m, " parked=%s", parked ? "yes" : "no");
+	show_first_error(m, &error);
 	seq_putc(m, '\n');
 }
 

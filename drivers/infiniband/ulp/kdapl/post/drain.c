@@ -221,8 +221,8 @@ static int kdapl_drain_by_count(struct kdapl_ep *ep, bool wait_all, unsigned lon
 			  (wait_all && ep->srq_attached ? KDAPL_LAST_WQE_MS : 0);
 	unsigned long deadline = since + kdapl_timeout_ms(ms);
 
-	while (kdapl_pool_count(&ep->sq.pool, KDAPL_SLOT_POSTED) ||
-	       kdapl_pool_count(&ep->rq, KDAPL_SLOT_POSTED) || READ_ONCE(ep->marker.busy)) {
+	while (kdapl_pool_posted(&ep->sq.pool) || kdapl_pool_posted(&ep->rq) ||
+	       READ_ONCE(ep->marker.busy)) {
 		if (time_after_eq(jiffies, deadline))
 			return -ETIMEDOUT;
 		msleep(20);
@@ -433,5 +433,5 @@ void kdapl_ep_post_probe(struct kdapl_ep *ep)
  */
 bool kdapl_ep_requests_idle(struct kdapl_ep *ep)
 {
-	return !kdapl_pool_count(&ep->sq.pool, KDAPL_SLOT_POSTED);
+	return !kdapl_pool_posted(&ep->sq.pool);
 }

@@ -186,10 +186,12 @@ static void states_are_counted(struct kunit *test)
 	slot[1]->ev.state = KDAPL_SLOT_DONE;
 	KUNIT_EXPECT_EQ(test, kdapl_pool_count(pool, KDAPL_SLOT_POSTED), 2);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_count(pool, KDAPL_SLOT_DONE), 1);
+	KUNIT_EXPECT_TRUE(test, kdapl_pool_posted(pool));
 	KUNIT_EXPECT_EQ(test, kdapl_pool_count(pool, KDAPL_SLOT_FREE), DEPTH - 3);
 	for (i = 0; i < ARRAY_SIZE(slot); i++)
 		kdapl_pool_put(slot[i]);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_count(pool, KDAPL_SLOT_FREE), DEPTH);
+	KUNIT_EXPECT_FALSE(test, kdapl_pool_posted(pool));
 	kdapl_pool_exit(pool);
 }
 
