@@ -63,7 +63,7 @@ static inline int kdapl_page_check(unsigned long pfn, DAT_MEM_PRIV_FLAGS priv)
 
 static inline unsigned long kdapl_timeout_ms(unsigned int ms)
 {
-	return msecs_to_jiffies(ms * (kdapl_stretch ?: 1));
+	return msecs_to_jiffies(min_t(u64, (u64)ms * (kdapl_stretch ?: 1), INT_MAX));
 }
 
 #endif /* _KDAPL_BASE_H_ */
