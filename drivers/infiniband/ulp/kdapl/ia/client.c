@@ -27,10 +27,6 @@
 #include "connection/connection.h"
 #include "ia.h"
 
-/* Bits of kdapl_device.events */
-#define KDAPL_DEV_GID	0	/* a GID was added or removed; the watcher clears it */
-#define KDAPL_DEV_FATAL	1	/* the device has reported a fatal error */
-
 /* ---- the watcher ----------------------------------------------------------- */
 
 /*
@@ -109,7 +105,7 @@ bool kdapl_device_check_addrs(struct llist_node *gone, bool ipoib)
 
 	mutex_lock(&kdapl_device_mutex);
 	list_for_each_entry(dev, &kdapl_devices, node) {
-		gid = test_and_clear_bit(KDAPL_DEV_GID, &dev->events);
+		gid = test_and_clear_bit(0, &dev->gid_changed);
 		list_for_each_entry(ia, &dev->ias, dev_node) {
 			if (kdapl_device_deleted(ia, gone))
 				again |= kdapl_device_addr_deleted(ia);
@@ -255,13 +251,10 @@ void kdapl_addr_exit(void)
 
 /* ---- devices --------------------------------------------------------------- */
 
-static void kdapl_device_event_work(struct work_struct *work)
+static void kdapl_device_fatal_work(struct work_struct *work)
 {
-	struct kdapl_device *dev = container_of(work, struct kdapl_device, event_work);
+	struct kdapl_device *dev = container_of(work, struct kdapl_device, fatal_work);
 	struct kdapl_ia *ia;
-
-	if (!test_and_clear_bit(KDAPL_DEV_FATAL, &dev->events))
-		return;
 
 	mutex_lock(&kdapl_device_mutex);
 	list_for_each_entry(ia, &dev->ias, dev_node)
@@ -276,19 +269,18 @@ static void kdapl_device_event(struct ib_event_handler *handler, struct ib_event
 
 	switch (event->event) {
 	case IB_EVENT_GID_CHANGE:
-		set_bit(KDAPL_DEV_GID, &dev->events);
+		set_bit(0, &dev->gid_changed);
 		kdapl_addr_changed(false);
-		return;
+		break;
 	case IB_EVENT_PORT_ACTIVE:
 		kdapl_notice_schedule(dev);
-		return;
+		break;
 	case IB_EVENT_DEVICE_FATAL:
-		set_bit(KDAPL_DEV_FATAL, &dev->events);
+		queue_work(kdapl_wq, &dev->fatal_work);
 		break;
 	default:
-		return;
+		break;
 	}
-	queue_work(kdapl_wq, &dev->event_work);
 }
 
 /**
@@ -309,7 +301,7 @@ struct kdapl_device *kdapl_device_alloc(struct ib_device *ibdev)
 	INIT_LIST_HEAD(&dev->node);
 	INIT_LIST_HEAD(&dev->ias);
 	init_waitqueue_head(&dev->wait);
-	INIT_WORK(&dev->event_work, kdapl_device_event_work);
+	INIT_WORK(&dev->fatal_work, kdapl_device_fatal_work);
 	xa_init(&dev->keys);
 	kdapl_notice_setup(dev);
 	kdapl_device_fill_limits(dev);
@@ -399,7 +391,7 @@ static void kdapl_device_remove(struct ib_device *ibdev, void *client_data)
 
 	/* From here on no IA can be opened on it */
 	ib_unregister_event_handler(&dev->handler);
-	cancel_work_sync(&dev->event_work);
+	cancel_work_sync(&dev->fatal_work);
 
 	mutex_lock(&kdapl_device_mutex);
 	while ((ia = kdapl_device_next_ia(dev))) {

@@ -40,8 +40,8 @@ struct kdapl_limits {
  * @ias:    open IAs (kdapl_ia.dev_node); guarded by kdapl_device_mutex
  * @wait:   remove() waits here for @ias to become empty
  * @handler: async events of the device (GID change, fatal, port active)
- * @events: KDAPL_DEV_*, the events that @event_work handles; atomic bits
- * @event_work: handles @events
+ * @gid_changed: bit 0: a GID was added or removed; the watcher (client.c) clears it
+ * @fatal_work: handles a fatal error that the device has reported
  * @keys:   LMRs and RMRs by the keys of their MRs; rkey.c
  * @limits: constant
  * @unfit:  why no IA can be opened on it, or NULL; constant
@@ -56,8 +56,8 @@ struct kdapl_device {
 	struct list_head ias;
 	wait_queue_head_t wait;
 	struct ib_event_handler handler;
-	unsigned long events;
-	struct work_struct event_work;
+	unsigned long gid_changed;
+	struct work_struct fatal_work;
 	struct xarray keys;
 	struct kdapl_limits limits;
 	const char *unfit;
