@@ -158,6 +158,10 @@ static int kdapl_addr_event(const struct net_device *ndev, unsigned long event,
 {
 	struct kdapl_addr_deleted *del;
 
+	/* After the deletion, for a call that opens an IA and still finds the address */
+	smp_mb();
+	if (!atomic_read(&kdapl_nias))
+		return NOTIFY_DONE;
 	if (event == NETDEV_DOWN) {
 		del = kzalloc(sizeof(*del), GFP_ATOMIC);
 		/* Out of memory, the watcher notices only an address that stays away */

@@ -36,6 +36,8 @@ void kdapl_addr_changed(bool ipoib);
 
 /* ---- ia_open.c ----------------------------------------------------------- */
 
+extern atomic_t kdapl_nias;
+
 /*
  * Creates an IA on a device; called by dat_ia_openv() and KUnit. kdapl_device_mutex
  * held, so that the device is not removed meanwhile.

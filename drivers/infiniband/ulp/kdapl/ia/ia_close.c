@@ -88,8 +88,10 @@ static void kdapl_ia_leave_device(struct kdapl_ia *ia)
 	mutex_lock(&kdapl_device_mutex);
 	list_del_init(&ia->dev_node);
 	/* Under the mutex, because remove() takes it before it frees the device */
-	if (ia->dev)
+	if (ia->dev) {
 		wake_up(&ia->dev->wait);
+		atomic_dec(&kdapl_nias);
+	}
 	ia->dev = NULL;
 	mutex_unlock(&kdapl_device_mutex);
 	wake_up(&ia->wait);

@@ -11,6 +11,9 @@
 #include "event/event.h"
 #include "ia.h"
 
+/* IAs on the lists of their devices, and calls that open one: who needs the addresses */
+atomic_t kdapl_nias;
+
 static struct kdapl_ia *kdapl_ia_alloc(struct kdapl_device *dev, u32 port,
 				       const struct sockaddr *addr, struct net *net)
 {
@@ -97,6 +100,7 @@ int kdapl_ia_create(struct kdapl_device *dev, u32 port, const struct sockaddr *a
 		kdapl_ia_mem_put(ia);
 		return ret;
 	}
+	atomic_inc(&kdapl_nias);
 	list_add_tail(&ia->dev_node, &dev->ias);
 	kdapl_obj_publish(&ia->obj);
 	*out = ia;
@@ -146,6 +150,9 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 	u32 port;
 	int err;
 
+	atomic_inc(&kdapl_nias);
+	/* Then find an address. Whoever deletes it meanwhile sees the count (client.c) */
+	smp_mb__after_atomic();
 	mutex_lock(&kdapl_device_mutex);
 	err = kdapl_device_resolve(name, &dev, &port, &addr, &net);
 	/* For an unfit device continue even without an address, to report why it is refused */
@@ -180,6 +187,7 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 	}
 out:
 	mutex_unlock(&kdapl_device_mutex);
+	atomic_dec(&kdapl_nias);
 	if (net)
 		put_net(net);
 	return ret;

@@ -504,6 +504,23 @@ static void C_57_nothing_new_on_an_orphan(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, dat_srq_free(env->srq_handle), DAT_SUCCESS);
 }
 
+/* While none is open, deleted addresses of the system are ignored */
+static void IAs_that_need_their_address_are_counted(struct kunit *test)
+{
+	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	int n = atomic_read(&kdapl_nias);
+	DAT_IA_HANDLE ia;
+
+	KUNIT_EXPECT_GT(test, n, 0);
+	TP_EXPECT_TYPE(test, dat_ia_open("no such IA", 8, &async, &ia), DAT_PROVIDER_NOT_FOUND);
+	KUNIT_EXPECT_EQ(test, atomic_read(&kdapl_nias), n);
+	fake_dev_unplug(env->fake);
+	KUNIT_EXPECT_EQ(test, atomic_read(&kdapl_nias), n - 1);
+	KUNIT_EXPECT_EQ(test, dat_ia_close(ia_handle(), DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	env->ia = NULL;
+	KUNIT_EXPECT_EQ(test, atomic_read(&kdapl_nias), n - 1);
+}
+
 /* ---- suite --------------------------------------------------------------------------------- */
 
 static int ia_init(struct kunit *test)
@@ -536,6 +553,7 @@ static struct kunit_case ia_cases[] = {
 	KUNIT_CASE(C_58_posts_on_an_orphan_are_flushed_in_software),
 	KUNIT_CASE(C_58_segments_on_an_orphan_are_still_known),
 	KUNIT_CASE(C_57_nothing_new_on_an_orphan),
+	KUNIT_CASE(IAs_that_need_their_address_are_counted),
 	{}
 };
 
