@@ -527,7 +527,6 @@ void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 		.srq = ep->srq_attached,
 		.qp_num = kdapl_cm_qp(ep)->qp_num,
 	};
-	u64 ms = (u64)(KDAPL_ACCEPT_TIMEOUT_MS - KDAPL_DRAIN_TIMEOUT_MS) * (kdapl_stretch ?: 1);
 	int ret = -ENODEV;
 
 	kdapl_cm_begin(ep, id, true);
@@ -542,9 +541,6 @@ void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 	}
 	if (ret)
 		kdapl_cm_fail(ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, NULL, 0);
-	else
-		/* The limit of C-51 includes the time that the end of the attempt takes */
-		kdapl_cm_timer_start(ep, ms * NSEC_PER_MSEC);
 }
 
 /* ---- the work ---------------------------------------------------------- */
@@ -583,6 +579,47 @@ static void kdapl_cm_finish_active(struct kdapl_ep *ep)
 }
 
 /*
+ * A message has arrived, so the peer is connected. The CM will report that in a moment, if the
+ * final message of the peer was not lost. So the timer waits, for a short time, before
+ * rdma_notify() replaces this message (C-43): after rdma_notify() the CM drops it, and may report
+ * a disconnect that comes next instead of the connection.
+ */
+static void kdapl_cm_expect_established(struct kdapl_ep *ep)
+{
+	u64 late = (u64)KDAPL_LATE_MS * (kdapl_stretch ?: 1) * NSEC_PER_MSEC;
+
+	if (ep->give_up)
+		return;
+	kdapl_cm_timer_stop(ep);
+	ep->give_up = ep->deadline;
+	kdapl_cm_timer_start(ep, clamp_t(s64, ktime_sub(ep->give_up, ktime_get()), 0, late));
+}
+
+static void kdapl_cm_pending_timeout(struct kdapl_ep *ep)
+{
+	if (!ep->give_up) {
+		kdapl_cm_attempt_failed(ep, DAT_CONNECTION_EVENT_TIMED_OUT);
+		return;
+	}
+	rdma_notify(ep->cm_id, IB_EVENT_COMM_EST);
+	kdapl_cm_timer_start(ep, max_t(s64, ktime_sub(ep->give_up, ktime_get()), 0));
+	ep->give_up = 0;
+}
+
+/*
+ * The peer has gone before the CM has reported that it was connected. If it has sent a message, it
+ * was: the CM may handle its last two messages in the wrong order. The drain completes messages
+ * that were not polled yet.
+ */
+static bool kdapl_cm_was_connected(struct kdapl_ep *ep)
+{
+	if (!ep->passive)
+		return false;
+	kdapl_cm_drain(ep, false);
+	return kdapl_ep_message_parked(ep);
+}
+
+/*
  * A passive EP becomes CONNECTED even if the connection is known to have ended already;
  * the same run of the work ends it then. On the active side, a failure together with the
  * answer means that the peer has withdrawn.
@@ -596,16 +633,15 @@ static void kdapl_cm_step_pending(struct kdapl_ep *ep, unsigned long todo)
 	else if (todo & BIT(KDAPL_TODO_FAILED))
 		kdapl_cm_attempt_failed(ep, READ_ONCE(ep->fail_number));
 	else if (todo & BIT(KDAPL_TODO_PEER_GONE))
-		kdapl_cm_attempt_failed(ep, DAT_CONNECTION_EVENT_NON_PEER_REJECTED);
+		kdapl_cm_attempt_done(ep, kdapl_cm_was_connected(ep) && kdapl_ep_set_connected(ep));
 	else if (todo & BIT(KDAPL_TODO_BREAK))
 		kdapl_cm_attempt_failed(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
 	else if (!ep->passive && (todo & BIT(KDAPL_TODO_RESPONSE)))
 		kdapl_cm_finish_active(ep);
 	else if (todo & BIT(KDAPL_TODO_TIMEOUT))
-		kdapl_cm_attempt_failed(ep, DAT_CONNECTION_EVENT_TIMED_OUT);
+		kdapl_cm_pending_timeout(ep);
 	else if (ep->passive && (todo & (BIT(KDAPL_TODO_EARLY_RECV) | BIT(KDAPL_TODO_REFUSED))))
-		/* Replaces the final message, which was lost or is late (C-43) */
-		rdma_notify(ep->cm_id, IB_EVENT_COMM_EST);
+		kdapl_cm_expect_established(ep);
 	/* Keep the bit, which ends the connection as soon as it is established */
 	if (todo & BIT(KDAPL_TODO_REFUSED))
 		set_bit(KDAPL_TODO_REFUSED, &ep->todo);

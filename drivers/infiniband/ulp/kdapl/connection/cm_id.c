@@ -192,9 +192,12 @@ static bool kdapl_ia_unfit(struct kdapl_ia *ia, struct ib_device *ibdev)
 void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 {
 	struct ib_qp *qp = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
+	/* The limit of C-51 includes the time that the end of the attempt takes */
+	u64 ms = (u64)(KDAPL_ACCEPT_TIMEOUT_MS - KDAPL_DRAIN_TIMEOUT_MS) * (kdapl_stretch ?: 1);
 
 	WRITE_ONCE(ep->todo, 0);
 	ep->cm_id = id;
+	ep->give_up = 0;
 	ep->left_init = false;
 	ep->posts_seen = false;
 
@@ -210,6 +213,8 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 			   DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
 	spin_unlock_irq(&ep->lock);
 
+	if (passive)
+		kdapl_cm_timer_start(ep, ms * NSEC_PER_MSEC);
 	/* An earlier break was cleared above; the code that set it has changed the IA before */
 	smp_mb();
 	if (kdapl_ia_unfit(ep->obj.ia, qp->device) || (id && kdapl_addr_unbound(id)))

@@ -83,7 +83,7 @@ enum kdapl_todo {
 	KDAPL_TODO_DISCONNECT,	/* Consumer, abrupt */
 	KDAPL_TODO_GRACEFUL,	/* Consumer, graceful; or a request has completed since */
 	KDAPL_TODO_TIMEOUT,	/* ep->timer has expired */
-	KDAPL_TODO_EARLY_RECV,	/* a receive was parked: rdma_notify(COMM_EST) */
+	KDAPL_TODO_EARLY_RECV,	/* a receive was parked: the peer is connected */
 	KDAPL_TODO_MARKER,	/* a query found an unsignalled tail of the queue */
 	KDAPL_TODO_ADDRESS,	/* addresses of the port have changed, check that of the IA */
 	KDAPL_TODO_REFUSED,	/* a request of the peer has failed: break after the NAK */
@@ -163,6 +163,8 @@ struct kdapl_ep_texts {
  * @private_out: the Consumer's, from dat_ep_connect() to the request
  * @offer: parameters of that request; constant while the id exists
  * @deadline: monotonic time at which @timer expires; set while @timer is stopped
+ * @give_up: when the attempt ends, while @timer waits for a late ESTABLISHED; otherwise 0;
+ *          under @mutex
  * @passive: the EP accepts; under @lock and @mutex
  * @cancelled: the Consumer has cancelled the attempt, whose outcome is DISCONNECTED;
  *          under @lock
@@ -248,6 +250,7 @@ struct kdapl_ep {
 	u8 private_out[KDAPL_REQUEST_PRIVATE];
 	struct rdma_conn_param offer;
 	ktime_t deadline;
+	ktime_t give_up;
 	bool cancelled;
 	bool clean_end;
 	u8 linger;

@@ -48,7 +48,7 @@ static bool kdapl_park(struct kdapl_ep *ep, struct kdapl_event *ev, bool success
 	if (ep->slow & KDAPL_EP_PARK) {
 		kdapl_park_append(ep, ev);
 		parked = true;
-		/* A message has arrived, so the peer is connected: do not wait for its RTU */
+		/* A message has arrived, so the peer is connected: do not wait long for its RTU */
 		if (success && ep->state == DAT_EP_STATE_COMPLETION_PENDING)
 			kdapl_ep_schedule(ep, KDAPL_TODO_EARLY_RECV);
 	}

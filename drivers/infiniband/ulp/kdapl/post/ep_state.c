@@ -82,6 +82,24 @@ static void kdapl_ep_unpark(struct kdapl_ep *ep, bool flush)
 }
 
 /**
+ * kdapl_ep_message_parked - has an EP received a message that is parked?
+ * @ep: the EP
+ *
+ * Context: process.
+ */
+bool kdapl_ep_message_parked(struct kdapl_ep *ep)
+{
+	struct kdapl_event *ev;
+	bool found = false;
+
+	spin_lock_irq(&ep->lock);
+	for (ev = ep->parked; ev && !found; ev = ev->next)
+		found = kdapl_slot_of_event(ev)->dto.status == DAT_DTO_SUCCESS;
+	spin_unlock_irq(&ep->lock);
+	return found;
+}
+
+/**
  * kdapl_ep_set_state - change the state of an EP
  * @ep:    the EP
  * @state: new state; CONNECTED only from kdapl_ep_set_connected()

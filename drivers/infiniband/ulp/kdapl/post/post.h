@@ -76,6 +76,9 @@ void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state);
  */
 bool kdapl_ep_set_connected(struct kdapl_ep *ep);
 
+/* Has a message been received that is parked? Takes ep->lock */
+bool kdapl_ep_message_parked(struct kdapl_ep *ep);
+
 /* Queues outcome or end; ep->lock held */
 void kdapl_ep_queue_conn(struct kdapl_ep *ep, struct kdapl_conn_event *ce,
 			 DAT_EVENT_NUMBER number, u16 private_len);

@@ -12,6 +12,7 @@
 
 static struct tp_env *env;
 static struct tp_ep ep;
+static unsigned int stretch;	/* kdapl_stretch before the case */
 
 /* The return value of a post in the upcall of a connection event */
 static struct {
@@ -130,6 +131,80 @@ static void C_15_passive_side_completes_with_the_final_message(struct kunit *tes
 	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_SUCCESS, 9);
 }
 
+/*
+ * Right after a message the CM is about to report the connection. rdma_notify() would make it drop
+ * the peer's final message, so the EP waits for a short time.
+ */
+static void C_43_a_final_message_is_replaced_only_if_it_is_late(struct kunit *test)
+{
+	struct rdma_cm_id *id;
+	ktime_t limit;
+
+	kdapl_clauses(test, "C-43 C-51");
+	kdapl_stretch = 1000;
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 2, 0), DAT_SUCCESS);
+	id = tp_begin(&ep, true);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
+	limit = ep.ep->deadline;
+	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 9);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, ep.ep->give_up, limit);
+	KUNIT_EXPECT_LT(test, ep.ep->deadline, limit);
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&ep.ep->timer));
+
+	/* Nobody reports it. The attempt still has the rest of its time */
+	cancel_delayed_work_sync(&ep.ep->timer);
+	ep.ep->deadline = 0;
+	mod_delayed_work(kdapl_wq, &ep.ep->timer, 0);
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!READ_ONCE(ep.ep->give_up)));
+	fake_settle(env->fake);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_COMPLETION_PENDING);
+	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&ep.ep->timer));
+	tp_cm_says(id, RDMA_CM_EVENT_ESTABLISHED);
+	fake_settle(env->fake);
+	expect_conn(test, DAT_CONNECTION_EVENT_ESTABLISHED);
+	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_SUCCESS, 9);
+}
+
+/* The CM handles the peer's disconnect first: whoever has sent a message was connected */
+static void C_43_a_message_was_sent_by_a_connected_peer(struct kunit *test)
+{
+	struct rdma_cm_id *id;
+	DAT_EVENT event = {};
+	u32 polled;
+
+	kdapl_clauses(test, "C-15 C-43 C-44");
+	for (polled = 0; polled < 2; polled++) {
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_SUCCESS);
+		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 2, 0), DAT_SUCCESS);
+		id = tp_begin(&ep, true);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
+		if (polled)
+			fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 9);
+		else
+			env->fake->late_recvs = 1;
+		fake_settle(env->fake);
+		tp_cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
+		KUNIT_EXPECT_TRUE(test, tp_wait_end(env, &ep));
+		KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
+		KUNIT_EXPECT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
+		expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
+		tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_SUCCESS, polled ? 9 : 1);
+		tp_expect_dto(test, &ep, TP_RECV, 2, DAT_DTO_ERR_FLUSHED, 0);
+		KUNIT_ASSERT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+	}
+
+	/* Without a message there was no connection */
+	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_SUCCESS);
+	id = tp_begin(&ep, true);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
+	tp_cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
+	KUNIT_EXPECT_TRUE(test, tp_wait_end(env, &ep));
+	expect_conn(test, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR);
+	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_ERR_FLUSHED, 0);
+}
+
 /* ---- what the end tells ------------------------------------------------------------ */
 
 /* When the QP is moved, the device has filled receives that were not polled yet */
@@ -244,11 +319,13 @@ static void outcome_suite_exit(struct kunit_suite *suite)
 static int outcome_init(struct kunit *test)
 {
 	memset(&seen, 0, sizeof(seen));
+	stretch = kdapl_stretch;
 	return tp_ep_create(env, NULL, false, &ep) == DAT_SUCCESS ? 0 : -EIO;
 }
 
 static void outcome_exit(struct kunit *test)
 {
+	kdapl_stretch = stretch;
 	tp_ep_free(&ep);
 	KUNIT_EXPECT_EQ(test, env->fake->full, 0);
 	KUNIT_EXPECT_EQ(test, env->fake->overruns, 0);
@@ -258,6 +335,8 @@ static struct kunit_case outcome_cases[] = {
 	KUNIT_CASE(C_42_the_state_is_there_before_its_event),
 	KUNIT_CASE(C_40_no_second_outcome_event),
 	KUNIT_CASE(C_15_passive_side_completes_with_the_final_message),
+	KUNIT_CASE(C_43_a_final_message_is_replaced_only_if_it_is_late),
+	KUNIT_CASE(C_43_a_message_was_sent_by_a_connected_peer),
 	KUNIT_CASE(C_44_late_successes_come_before_the_end),
 	KUNIT_CASE(G_36_nothing_replaces_the_first_cause),
 	KUNIT_CASE(C_26_graceful_ends_with_the_last_request),
