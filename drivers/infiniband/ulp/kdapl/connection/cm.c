@@ -122,6 +122,7 @@ static void kdapl_cm_peer_gone(struct kdapl_ep *ep)
 
 	spin_lock_irqsave(&ep->lock, flags);
 	kdapl_cm_note_clean(ep);
+	ep->peer_gone = true;
 	spin_unlock_irqrestore(&ep->lock, flags);
 	kdapl_ep_schedule(ep, KDAPL_TODO_PEER_GONE);
 }
@@ -208,14 +209,6 @@ static void kdapl_cm_timer_stop(struct kdapl_ep *ep)
 
 /* ---- ends -------------------------------------------------------------- */
 
-/* No callback of the attempt runs after this. ep->mutex held */
-static void kdapl_cm_put_id(struct kdapl_ep *ep)
-{
-	if (ep->cm_id)
-		rdma_destroy_id(ep->cm_id);
-	ep->cm_id = NULL;
-}
-
 /*
  * Queues the outcome of an attempt unless it was queued before. A passive attempt has only
  * one kind of failure. The state was changed; ep->lock held
@@ -272,8 +265,7 @@ static int kdapl_cm_drain(struct kdapl_ep *ep, bool wait_all)
 
 /*
  * Ends an attempt that has failed. Before ESTABLISHED the peer is notified by the
- * destruction of the id, which may take some time, so the event is queued first (C-55).
- * ep->mutex held.
+ * destruction of the id. ep->mutex held.
  */
 static void kdapl_cm_attempt_failed(struct kdapl_ep *ep, DAT_EVENT_NUMBER number)
 {
@@ -286,7 +278,7 @@ static void kdapl_cm_attempt_failed(struct kdapl_ep *ep, DAT_EVENT_NUMBER number
 	kdapl_cm_disconnected(ep);
 	kdapl_cm_outcome(ep, number);
 	spin_unlock_irq(&ep->lock);
-	kdapl_cm_put_id(ep);
+	kdapl_notice_end(ep, false);
 	/* qedr never flushes a QP in INIT, so later posts must not reach this QP either */
 	if (kept && !ep->left_init)
 		kdapl_ep_drop_verbs(ep);
@@ -295,9 +287,8 @@ static void kdapl_cm_attempt_failed(struct kdapl_ep *ep, DAT_EVENT_NUMBER number
 /*
  * Ends a connection, whatever the cause. The QP is drained first, so that successful
  * receives come before the end event (C-44). The peer is notified in every case, because
- * the CM does not do that for a broken QP (C-60). The id is kept until reset or free, to
- * complete the disconnect. While the link is down, the id is moved from the EP to a list
- * where it waits for the port (notice.c).
+ * the CM does not do that for a broken QP (C-60). notice.c keeps the id, to complete the
+ * disconnect.
  */
 static void kdapl_cm_connection_ended(struct kdapl_ep *ep)
 {
@@ -306,7 +297,7 @@ static void kdapl_cm_connection_ended(struct kdapl_ep *ep)
 	if (ep->linger)
 		kdapl_cm_timer_stop(ep);
 	kdapl_cm_drain(ep, false);
-	kdapl_notice_send(ep);
+	kdapl_notice_end(ep, true);
 
 	spin_lock_irq(&ep->lock);
 	ep->linger = KDAPL_LINGER_NONE;
@@ -351,7 +342,7 @@ void kdapl_cm_end_begin(struct kdapl_ep *ep)
 		kdapl_drain_begin(ep, qp);
 	if (kdapl_cm_connected(READ_ONCE(ep->state)))
 		return;
-	kdapl_cm_put_id(ep);
+	kdapl_notice_end(ep, false);
 	kdapl_cm_final_events(ep);
 }
 
@@ -373,22 +364,8 @@ void kdapl_cm_end_finish(struct kdapl_ep *ep, unsigned long since)
 		ep->lost = kdapl_drain_end(ep, qp, true, since);
 	if (!kdapl_cm_connected(READ_ONCE(ep->state)))
 		return;
-	kdapl_notice_send(ep);
-	kdapl_cm_put_id(ep);
+	kdapl_notice_end(ep, true);
 	kdapl_cm_final_events(ep);
-}
-
-/**
- * kdapl_cm_reset - forget the last attempt
- * @ep: EP in DISCONNECTED, about to get a new QP
- *
- * Context: process, ep->mutex held.
- */
-void kdapl_cm_reset(struct kdapl_ep *ep)
-{
-	kdapl_cm_timer_stop(ep);
-	kdapl_cm_put_id(ep);
-	WRITE_ONCE(ep->todo, 0);
 }
 
 /* ---- beginnings -------------------------------------------------------- */

@@ -208,6 +208,7 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 	ep->outcome_owed = true;
 	ep->cancelled = false;
 	ep->clean_end = false;
+	ep->peer_gone = false;
 	memset(&ep->first_error, 0, sizeof(ep->first_error));
 	kdapl_ep_set_state(ep, passive ? DAT_EP_STATE_COMPLETION_PENDING :
 			   DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);

@@ -18,7 +18,7 @@ void kdapl_cm_setup(struct kdapl_ep *ep);
 
 /*
  * Ends the connection or attempt of an EP that is being freed or whose device is being
- * removed: moves the QP to ERROR, drains it, notifies the peer, destroys the id, and sets
+ * removed: moves the QP to ERROR, drains it, notifies the peer, gives up the id, and sets
  * the state to DISCONNECTED. There are two steps, so that a caller can drain many QPs at
  * once. A pending outcome or end event is queued unless the EP is being freed. ep->mutex
  * held. The work may still run afterwards, but finds nothing to do.
@@ -26,10 +26,10 @@ void kdapl_cm_setup(struct kdapl_ep *ep);
 void kdapl_cm_end_begin(struct kdapl_ep *ep);
 void kdapl_cm_end_finish(struct kdapl_ep *ep, unsigned long since);
 
-/* Before reset: destroys the id of the last attempt. ep->mutex held */
-void kdapl_cm_reset(struct kdapl_ep *ep);
-
 /* ---- notice.c ------------------------------------------------------------ */
+
+/* For how long the removal of a device waits for answers to disconnects; KUnit changes it */
+extern unsigned int kdapl_notice_leave_ms;
 
 /* Schedules a check of a device's notices; any context */
 void kdapl_notice_schedule(struct kdapl_device *dev);

@@ -35,20 +35,21 @@ int kdapl_cm_modify_qp(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask);
 int kdapl_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
 
 /**
- * struct kdapl_notice - a disconnect that waits until its port is active
- * @node:  on kdapl_device.notices; guarded by kdapl_device.notice_lock
+ * struct kdapl_notice - the id of a connection or attempt that has ended
+ * @node:  on kdapl_device.notices; empty until it is listed. Guarded by notice_lock
+ * @work:  sends the disconnect; destroys the id and the notice
  * @dev:   the device
- * @id:    id of the connection, owned by the notice
- * @port:  port number
- * @sent:  the request was handed to the CM; written by the work of notice.c
+ * @id:    the id, owned by the notice
+ * @sent:  the request was handed to the CM; written before @work is queued, and by @work
  * @until: jiffies by which the CM has given up; set with @sent
- * @over:  the CM has received an answer; set by the callback
+ * @over:  there is nothing to send, or the CM has an answer, or the device is leaving; guarded
+ *         by notice_lock once the notice is the context of @id
  */
 struct kdapl_notice {
 	struct list_head node;
+	struct delayed_work work;
 	struct kdapl_device *dev;
 	struct rdma_cm_id *id;
-	u32 port;
 	bool sent;
 	unsigned long until;
 	bool over;
@@ -56,8 +57,8 @@ struct kdapl_notice {
 
 /* ---- notice.c ------------------------------------------------------------ */
 
-/* Notifies the peer that the connection of an EP has ended. ep->mutex held */
-void kdapl_notice_send(struct kdapl_ep *ep);
+/* Takes the id of an EP, and notifies the peer of the end. ep->mutex held */
+void kdapl_notice_end(struct kdapl_ep *ep, bool disconnect);
 
 /* ---- cm_id.c ------------------------------------------------------------- */
 

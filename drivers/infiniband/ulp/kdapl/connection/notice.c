@@ -1,20 +1,23 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Disconnects that cannot be sent yet: the link of their port is down, or their address
- * was deleted, but its GID was not.
+ * The ids of connections and attempts that have ended.
  *
- * The connection manager sends one disconnect request for an id. If that fails
+ * The id of a connection leaves its EP when the connection has ended, so that the EP can be reset
+ * or freed at once. A disconnect request may be lost, and the connection manager repeats it,
+ * for 77 seconds if the peer does not answer, only while the id exists. So the id waits on a
+ * list of the device until the connection manager has an answer or has given up. The id of an
+ * attempt that has failed is only destroyed, which notifies the peer. rdma_destroy_id() may take a
+ * minute in rare cases, so each id has its own work item, which holds no lock then.
+ *
+ * The connection manager sends the first request only once. If that fails
  * (there is no route while the link is down), the id goes to TIMEWAIT, and no
  * call of rdma_cm can reach the peer any more: a second rdma_disconnect()
  * returns 0 and sends nothing. On rxe a failed send even disables QP 1. So we
- * send no disconnect while the port is not active. Its id leaves the EP, which
- * may then be reset or freed, and waits on a list of the device. When the port
- * is active again we send the request, and the connection manager repeats it
- * for 77 seconds if the peer does not answer.
+ * send no disconnect while the port is not active, but when it is active again.
  *
  * The core deletes the GID of a deleted address in a work item. Until
  * then the CM would send from an address that does not exist. After that it has no
- * GID to send from, and returns an error that changes nothing else.
+ * GID to send from, so the id is destroyed.
  *
  * Owns the ids on kdapl_device.notices until they are destroyed: when the CM
  * has an answer, when KDAPL_NOTICE_SENT_MS have passed, or when the device is
@@ -27,7 +30,7 @@
 #include "internal.h"
 
 /*
- * Interval at which the list is checked while a notice waits. A port that becomes
+ * Interval at which a notice that was not sent is checked. A port that becomes
  * active raises an event, but a VLAN device that comes up on an active port does
  * not, and neither does the deletion of a GID.
  */
@@ -35,27 +38,28 @@
 /* By then the CM has given up: it sends at most 16 requests, 4.3 seconds apart */
 #define KDAPL_NOTICE_SENT_MS	100000
 
+/* For how long a device that is being removed waits for answers: one repetition */
+unsigned int kdapl_notice_leave_ms = 5000;
+
 /*
  * Can a packet leave? The core updates the cached port state from a work item, so
  * it lags behind the link; the net device of a RoCE port is up to date.
  */
-static bool kdapl_notice_port_is_up(struct ib_device *ibdev, u32 port, const struct rdma_cm_id *id)
+static bool kdapl_notice_port_is_up(struct ib_device *ibdev, const struct rdma_cm_id *id)
 {
 	const struct ib_gid_attr *attr = id->route.addr.dev_addr.sgid_attr;
 	const struct net_device *ndev;
 	enum ib_port_state state;
-	bool up = true;
+	bool up;
 
-	if (ib_get_cached_port_state(ibdev, port, &state) || state != IB_PORT_ACTIVE)
+	if (ib_get_cached_port_state(ibdev, id->port_num, &state) || state != IB_PORT_ACTIVE)
 		return false;
-	if (!attr || !rdma_protocol_roce(ibdev, port))
+	if (!attr || !rdma_protocol_roce(ibdev, id->port_num))
 		return true;
 	rcu_read_lock();
 	ndev = rdma_read_gid_attr_ndev_rcu(attr);
-	/* An id without its GID will never be able to send, so do not wait for that */
-	if (!IS_ERR(ndev))
-		up = netif_running(ndev) && netif_carrier_ok(ndev) &&
-		     kdapl_addr_on_netdev(ibdev, ndev, &id->route.addr.src_addr);
+	up = !IS_ERR(ndev) && netif_running(ndev) && netif_carrier_ok(ndev) &&
+	     kdapl_addr_on_netdev(ibdev, ndev, &id->route.addr.src_addr);
 	rcu_read_unlock();
 	return up;
 }
@@ -67,101 +71,117 @@ static int kdapl_notice_handler(struct rdma_cm_id *id, struct rdma_cm_event *eve
 
 	if (event->event == RDMA_CM_EVENT_ADDR_CHANGE)
 		return 0;
-	WRITE_ONCE(notice->over, true);
-	kdapl_notice_schedule(notice->dev);
+	spin_lock_irq(&notice->dev->notice_lock);
+	notice->over = true;
+	if (!list_empty(&notice->node))
+		mod_delayed_work(kdapl_wq, &notice->work, 0);
+	spin_unlock_irq(&notice->dev->notice_lock);
 	return 0;
 }
 
-/* Puts the id on the list of the device. False: out of memory, nothing has changed */
-static bool kdapl_notice_add(struct kdapl_device *dev, u32 port, struct rdma_cm_id *id)
+/* Sends the disconnect if it was not sent and can be */
+static void kdapl_notice_try(struct kdapl_notice *notice)
 {
-	struct kdapl_notice *notice = kzalloc(sizeof(*notice), GFP_NOIO);
+	if (notice->sent || READ_ONCE(notice->over) ||
+	    !kdapl_notice_port_is_up(notice->dev->ibdev, notice->id))
+		return;
+	notice->until = jiffies + kdapl_timeout_ms(KDAPL_NOTICE_SENT_MS);
+	notice->sent = true;
+	rdma_disconnect(notice->id);
+}
 
-	if (!notice)
-		return false;
-	notice->dev = dev;
-	notice->id = id;
-	notice->port = port;
-	/* The lock waits for a running callback; the next one calls our handler */
-	rdma_lock_handler(id);
-	id->context = notice;
-	id->event_handler = kdapl_notice_handler;
-	rdma_unlock_handler(id);
+/* Jiffies until the next look at a notice; 0 if its id can be destroyed. notice_lock held */
+static unsigned long kdapl_notice_left(const struct kdapl_notice *notice)
+{
+	if (notice->over)
+		return 0;
+	/* A device that is being removed will not come back, nor will a GID that was deleted */
+	if (!notice->sent && (notice->dev->leaving || kdapl_addr_unbound(notice->id)))
+		return 0;
+	if (!notice->sent)
+		return msecs_to_jiffies(KDAPL_NOTICE_CHECK_MS);
+	return max_t(long, notice->until - jiffies, 0);
+}
+
+static void kdapl_notice_work(struct work_struct *work)
+{
+	struct kdapl_notice *notice = container_of(to_delayed_work(work), struct kdapl_notice,
+						   work);
+	struct kdapl_device *dev = notice->dev;
+	unsigned long left;
+
+	kdapl_notice_try(notice);
 	spin_lock_irq(&dev->notice_lock);
-	list_add_tail(&notice->node, &dev->notices);
+	left = kdapl_notice_left(notice);
+	if (left)
+		queue_delayed_work(kdapl_wq, &notice->work, left);
 	spin_unlock_irq(&dev->notice_lock);
-	/* Check at once: the port may have become active meanwhile */
-	kdapl_notice_schedule(dev);
-	return true;
+	if (left)
+		return;
+	/* No callback after this */
+	rdma_destroy_id(notice->id);
+	spin_lock_irq(&dev->notice_lock);
+	list_del(&notice->node);
+	cancel_delayed_work(&notice->work);
+	/* Under the lock, because the device may be freed after its last notice */
+	wake_up(&dev->wait);
+	spin_unlock_irq(&dev->notice_lock);
+	kfree(notice);
 }
 
 /**
- * kdapl_notice_send - notify the peer of an EP that the connection has ended
- * @ep: the EP, with its QP in ERROR and the id of a connection. If nothing can be
- *      sent at the moment, the EP loses its id, so that it can be reset or freed
+ * kdapl_notice_end - the connection or attempt of an EP has ended: take its id
+ * @ep:         the EP; if it has an id, it loses it. No callback of the EP runs afterwards
+ * @disconnect: send a disconnect request, as soon as that is possible, and keep the id until
+ *              the CM has an answer; otherwise destroy it soon
  *
- * Context: process, ep->mutex held.
+ * Context: process, ep->mutex held; the device of the IA exists.
  */
-void kdapl_notice_send(struct kdapl_ep *ep)
+void kdapl_notice_end(struct kdapl_ep *ep, bool disconnect)
 {
-	struct kdapl_ia *ia = ep->obj.ia;
-	/* The IA may have moved to another port meanwhile, so prefer the port of the id */
-	u32 port = ep->cm_id->port_num ?: ia->port;
+	struct kdapl_device *dev = ep->obj.ia->dev;
+	struct rdma_cm_id *id = ep->cm_id;
+	struct kdapl_notice *notice;
 
 	lockdep_assert_held(&ep->mutex);
-	/* A device that is being removed will not come back: try at once */
-	if (!READ_ONCE(ia->orphaned) && !kdapl_notice_port_is_up(ia->ibdev, port, ep->cm_id) &&
-	    kdapl_notice_add(ia->dev, port, ep->cm_id))
-		ep->cm_id = NULL;
-	else
-		rdma_disconnect(ep->cm_id);
-}
-
-/* Sends a notice if the port is active, and moves a finished one to @over */
-static void kdapl_notice_check(struct kdapl_device *dev, struct kdapl_notice *notice,
-			       struct list_head *over)
-{
-	if (!notice->sent && kdapl_notice_port_is_up(dev->ibdev, notice->port, notice->id)) {
-		notice->sent = true;
-		notice->until = jiffies + kdapl_timeout_ms(KDAPL_NOTICE_SENT_MS);
-		rdma_disconnect(notice->id);
+	if (!id)
+		return;
+	ep->cm_id = NULL;
+	notice = kzalloc(sizeof(*notice), GFP_NOIO);
+	if (!notice) {
+		/* Sends a request, but does not wait for the answer */
+		rdma_destroy_id(id);
+		return;
 	}
-	if (READ_ONCE(notice->over) || (notice->sent && time_after(jiffies, notice->until)))
-		list_move(&notice->node, over);
+	INIT_LIST_HEAD(&notice->node);
+	INIT_DELAYED_WORK(&notice->work, kdapl_notice_work);
+	notice->dev = dev;
+	notice->id = id;
+	/* The lock waits for a running callback; the next one calls our handler */
+	rdma_lock_handler(id);
+	notice->over = !disconnect || ep->peer_gone;
+	id->context = notice;
+	id->event_handler = kdapl_notice_handler;
+	rdma_unlock_handler(id);
+	kdapl_notice_try(notice);
+	spin_lock_irq(&dev->notice_lock);
+	list_add_tail(&notice->node, &dev->notices);
+	queue_delayed_work(kdapl_wq, &notice->work, kdapl_notice_left(notice));
+	spin_unlock_irq(&dev->notice_lock);
 }
 
-static void kdapl_notice_destroy(struct list_head *over)
+/* Looks at all notices. @over: destroys their ids */
+static void kdapl_notice_look(struct kdapl_device *dev, bool over)
 {
-	struct kdapl_notice *notice, *next;
+	struct kdapl_notice *notice;
+	unsigned long flags;
 
-	list_for_each_entry_safe(notice, next, over, node) {
-		/* No callback after this */
-		rdma_destroy_id(notice->id);
-		kfree(notice);
+	spin_lock_irqsave(&dev->notice_lock, flags);
+	list_for_each_entry(notice, &dev->notices, node) {
+		notice->over |= over;
+		mod_delayed_work(kdapl_wq, &notice->work, 0);
 	}
-}
-
-/* While the device exists, nothing else takes notices off the list */
-static void kdapl_notice_work(struct work_struct *work)
-{
-	struct kdapl_device *dev = container_of(to_delayed_work(work), struct kdapl_device,
-						notice_work);
-	struct kdapl_notice *notice, *next;
-	LIST_HEAD(waiting);
-	LIST_HEAD(over);
-
-	spin_lock_irq(&dev->notice_lock);
-	list_splice_init(&dev->notices, &waiting);
-	spin_unlock_irq(&dev->notice_lock);
-	list_for_each_entry_safe(notice, next, &waiting, node)
-		kdapl_notice_check(dev, notice, &over);
-	spin_lock_irq(&dev->notice_lock);
-	list_splice(&waiting, &dev->notices);
-	if (!list_empty(&dev->notices))
-		queue_delayed_work(kdapl_wq, &dev->notice_work,
-				   msecs_to_jiffies(KDAPL_NOTICE_CHECK_MS));
-	spin_unlock_irq(&dev->notice_lock);
-	kdapl_notice_destroy(&over);
+	spin_unlock_irqrestore(&dev->notice_lock, flags);
 }
 
 /**
@@ -172,7 +192,7 @@ static void kdapl_notice_work(struct work_struct *work)
  */
 void kdapl_notice_schedule(struct kdapl_device *dev)
 {
-	mod_delayed_work(kdapl_wq, &dev->notice_work, 0);
+	kdapl_notice_look(dev, false);
 }
 
 /**
@@ -185,24 +205,33 @@ void kdapl_notice_setup(struct kdapl_device *dev)
 {
 	spin_lock_init(&dev->notice_lock);
 	INIT_LIST_HEAD(&dev->notices);
-	INIT_DELAYED_WORK(&dev->notice_work, kdapl_notice_work);
+}
+
+static bool kdapl_notice_none(struct kdapl_device *dev)
+{
+	bool none;
+
+	/* With the lock, because the work that has removed the last one still holds it */
+	spin_lock_irq(&dev->notice_lock);
+	none = list_empty(&dev->notices);
+	spin_unlock_irq(&dev->notice_lock);
+	return none;
 }
 
 /**
  * kdapl_notice_drop_all - the device is leaving: destroy the ids that wait
  * @dev: the device, without IAs and without an event handler
  *
+ * Waits for answers, but not long.
+ *
  * Context: process.
  */
 void kdapl_notice_drop_all(struct kdapl_device *dev)
 {
-	LIST_HEAD(left);
-
-	cancel_delayed_work_sync(&dev->notice_work);
-	/* Until its id is destroyed a callback may start the work: it must find nothing */
-	spin_lock_irq(&dev->notice_lock);
-	list_splice_init(&dev->notices, &left);
-	spin_unlock_irq(&dev->notice_lock);
-	kdapl_notice_destroy(&left);
-	cancel_delayed_work_sync(&dev->notice_work);
+	WRITE_ONCE(dev->leaving, true);
+	kdapl_notice_look(dev, false);
+	wait_event_timeout(dev->wait, kdapl_notice_none(dev),
+			   kdapl_timeout_ms(kdapl_notice_leave_ms));
+	kdapl_notice_look(dev, true);
+	wait_event(dev->wait, kdapl_notice_none(dev));
 }

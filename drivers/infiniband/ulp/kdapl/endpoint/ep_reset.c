@@ -45,7 +45,6 @@ static void kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
 	kdapl_ep_set_state(ep, DAT_EP_STATE_UNCONNECTED);
 	spin_unlock_irq(&ep->lock);
 	kdapl_wait_grace_period();
-	kdapl_cm_reset(ep);
 	rcu_assign_pointer(ep->qp, new);
 	kdapl_wait_grace_period();
 	if (old)

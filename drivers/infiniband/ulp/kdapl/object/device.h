@@ -38,16 +38,16 @@ struct kdapl_limits {
  * @name:   copy of its name, which the core may change at any time; guarded by kdapl_device_mutex
  * @node:   on the list of devices; guarded by kdapl_device_mutex
  * @ias:    open IAs (kdapl_ia.dev_node); guarded by kdapl_device_mutex
- * @wait:   remove() waits here for @ias to become empty
+ * @wait:   remove() waits here for @ias and for @notices to become empty
  * @handler: async events of the device (GID change, fatal, port active)
  * @gid_changed: bit 0: a GID was added or removed; the watcher (client.c) clears it
  * @fatal_work: handles a fatal error that the device has reported
  * @keys:   LMRs and RMRs by the keys of their MRs; rkey.c
  * @limits: constant
  * @unfit:  why no IA can be opened on it, or NULL; constant
- * @notice_lock: guards @notices; taken alone
- * @notices: disconnects that cannot be sent yet; notice.c
- * @notice_work: checks them
+ * @notice_lock: guards @notices
+ * @notices: ids of connections and attempts that have ended; notice.c
+ * @leaving: remove() waits for @notices to become empty
  */
 struct kdapl_device {
 	struct ib_device *ibdev;
@@ -63,7 +63,7 @@ struct kdapl_device {
 	const char *unfit;
 	spinlock_t notice_lock;	/* notices */
 	struct list_head notices;
-	struct delayed_work notice_work;
+	bool leaving;
 };
 
 int kdapl_key_add(struct kdapl_device *dev, u32 rkey, struct kdapl_obj *obj);

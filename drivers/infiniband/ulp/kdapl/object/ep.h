@@ -154,7 +154,7 @@ struct kdapl_ep_texts {
  * @keepalive: probes an idle connection, see keepalive.c
  * @rsp:    the RSP for which the EP is in RESERVED, or whose request has moved it to
  *          PASSIVE_CONNECTION_PENDING; under @mutex
- * @cm_id:  of the present attempt; under @mutex
+ * @cm_id:  of the present attempt or connection, otherwise NULL; under @mutex
  * @todo:   enum kdapl_todo bits, set in any context; handled by @work
  * @timer:  sets KDAPL_TODO_TIMEOUT; limits an attempt, or @linger
  * @outcome: the outcome event of the attempt
@@ -169,6 +169,7 @@ struct kdapl_ep_texts {
  * @cancelled: the Consumer has cancelled the attempt, whose outcome is DISCONNECTED;
  *          under @lock
  * @clean_end: one side has disconnected before anything broke; under @lock
+ * @peer_gone: the CM has reported DISCONNECTED for @cm_id; written by its callback
  * @linger: enum kdapl_linger; written under @mutex and @lock
  * @left_init: the QP has left INIT; under @mutex, like the following fields
  * @qp_stuck: the device has refused to move the QP to ERROR
@@ -253,6 +254,7 @@ struct kdapl_ep {
 	ktime_t give_up;
 	bool cancelled;
 	bool clean_end;
+	bool peer_gone;
 	u8 linger;
 	bool left_init;
 	bool posts_seen;

@@ -10,6 +10,7 @@
 #include <linux/module.h>
 #include <linux/sched.h>
 #include <linux/slab.h>
+#include "connection/connection.h"
 #include "fake_ibdev.h"
 
 /* ---- limits on objects ---------------------------------------------------- */
@@ -541,7 +542,10 @@ void fake_port_set(struct fake_dev *fake, bool up)
 
 void fake_dev_unplug(struct fake_dev *fake)
 {
+	/* No peer answers a disconnect */
+	swap(kdapl_notice_leave_ms, fake->leave_ms);
 	ib_unregister_device(&fake->ibdev);
+	swap(kdapl_notice_leave_ms, fake->leave_ms);
 	fake->unplugged = true;
 }
 

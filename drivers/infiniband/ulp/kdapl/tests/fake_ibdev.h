@@ -210,6 +210,7 @@ struct fake_mr {
  * @limits: number of SRQ_LIMIT_REACHED events
  * @hold_flush: requests and receives of a QP in ERROR stay outstanding
  * @last_wqes: number of LAST_WQE_REACHED events
+ * @leave_ms: for how long kDAPL waits for answers to disconnects when the device is removed
  * @late_recvs: number of receives of the next QP in ERROR that complete with success
  * @slow_key: destroying the MR with this key takes 500 ms; cleared after the first time
  * @slow_lost: number of MRs that were destroyed in the meantime
@@ -265,6 +266,7 @@ struct fake_dev {
 	u32 limits;
 	bool hold_flush;
 	u32 last_wqes;
+	unsigned int leave_ms;
 	u32 late_recvs;
 	u32 slow_key;
 	int slow_lost;

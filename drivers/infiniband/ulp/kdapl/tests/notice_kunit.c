@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: if a connection ends while its port is down, the peer must be notified when
- * the port is up again (C-60).
+ * KUnit: the ids of connections that have ended. The CM repeats a disconnect until the peer has
+ * answered; if the port is down, the peer must be notified when it is up again (C-60).
  *
- * The id of the fixture has no peer, so the suite only shows that the disconnect
- * is kept until the port is active, and is sent then. The selftest address.sh
- * shows that it reaches the peer. Runs in a KUnit thread.
+ * The id of the fixture has no peer, so the suite only shows how long the id is kept, and when
+ * the disconnect is sent. The selftest address.sh shows that it reaches the peer. Runs in a
+ * KUnit thread.
  */
 #include <rdma/ib_cache.h>
 #include "clause.h"
@@ -31,7 +31,7 @@ static void port_set(struct kunit *test, bool up)
 	flush_workqueue(ib_wq);
 }
 
-/* The one notice that is listed, or NULL. The work takes it off the list for a moment */
+/* The notice that is listed first, or NULL */
 static struct kdapl_notice *notice(void)
 {
 	struct kdapl_device *dev = env->ia->dev;
@@ -50,17 +50,10 @@ static bool notice_sent(void)
 	return found && READ_ONCE(found->sent);
 }
 
-/* The same while the work does not run. It is scheduled again by kdapl_notice_schedule() */
-static struct kdapl_notice *notice_at_rest(void)
-{
-	cancel_delayed_work_sync(&env->ia->dev->notice_work);
-	return notice();
-}
-
 static void look(void)
 {
 	kdapl_notice_schedule(env->ia->dev);
-	flush_delayed_work(&env->ia->dev->notice_work);
+	fake_settle(env->fake);
 }
 
 static void expect_conn(struct kunit *test, DAT_EVENT_NUMBER number)
@@ -103,25 +96,25 @@ static void C_60_a_disconnect_waits_for_its_port(struct kunit *test)
 	port_set(test, false);
 	break_it(test);
 	/* The disconnect is kept and not sent, and does not block the next connection */
-	KUNIT_ASSERT_NOT_NULL(test, notice_at_rest());
+	KUNIT_ASSERT_NOT_NULL(test, notice());
 	KUNIT_EXPECT_FALSE(test, notice_sent());
 	KUNIT_EXPECT_NULL(test, ep.ep->cm_id);
 	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
 	look();
-	KUNIT_ASSERT_NOT_NULL(test, notice_at_rest());
+	KUNIT_ASSERT_NOT_NULL(test, notice());
 	KUNIT_EXPECT_FALSE(test, notice_sent());
 
 	port_set(test, true);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(notice_sent()));
-	KUNIT_ASSERT_NOT_NULL(test, notice_at_rest());
+	KUNIT_ASSERT_NOT_NULL(test, notice());
 	id = notice()->id;
 	/* A disconnect of the peer is an answer; a new address of the net device is not */
 	cm_says(test, id, RDMA_CM_EVENT_ADDR_CHANGE);
 	look();
-	KUNIT_ASSERT_NOT_NULL(test, notice_at_rest());
+	KUNIT_ASSERT_NOT_NULL(test, notice());
 	cm_says(test, id, RDMA_CM_EVENT_DISCONNECTED);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!notice()));
-	KUNIT_EXPECT_NULL(test, notice_at_rest());
+	KUNIT_EXPECT_NULL(test, notice());
 }
 
 static void C_60_it_outlives_its_EP(struct kunit *test)
@@ -131,19 +124,79 @@ static void C_60_it_outlives_its_EP(struct kunit *test)
 	port_set(test, false);
 	/* The EP is still CONNECTED: dat_ep_free() ends the connection */
 	tp_ep_free(&ep);
-	KUNIT_ASSERT_NOT_NULL(test, notice_at_rest());
+	KUNIT_ASSERT_NOT_NULL(test, notice());
 	KUNIT_EXPECT_FALSE(test, notice_sent());
 	port_set(test, true);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(notice_sent()));
 	/* The device is removed while the notice is on its list */
 }
 
-static void C_60_an_active_port_sends_it_at_once(struct kunit *test)
+/* The request may be lost: the CM repeats it while the id exists */
+static void C_60_the_id_stays_until_the_peer_has_answered(struct kunit *test)
 {
+	struct rdma_cm_id *id;
+
 	kdapl_clauses(test, "C-60");
 	break_it(test);
-	KUNIT_EXPECT_NULL(test, notice_at_rest());
-	KUNIT_EXPECT_NOT_NULL(test, ep.ep->cm_id);
+	KUNIT_EXPECT_NULL(test, ep.ep->cm_id);
+	KUNIT_ASSERT_TRUE(test, notice_sent());
+	id = notice()->id;
+	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+	tp_ep_free(&ep);
+	look();
+	KUNIT_ASSERT_NOT_NULL(test, notice());
+	KUNIT_EXPECT_PTR_EQ(test, notice()->id, id);
+	cm_says(test, id, RDMA_CM_EVENT_DISCONNECTED);
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!notice()));
+}
+
+/* A connection that the peer has ended, and an attempt, need no answer */
+static void C_60_other_ids_are_destroyed_at_once(struct kunit *test)
+{
+	struct rdma_cm_id *id;
+
+	kdapl_clauses(test, "C-60 C-21");
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	tp_cm_says(ep.ep->cm_id, RDMA_CM_EVENT_DISCONNECTED);
+	expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
+	KUNIT_EXPECT_NULL(test, ep.ep->cm_id);
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!notice()));
+
+	KUNIT_ASSERT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+	id = tp_begin(&ep, false);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
+	tp_cm_says(id, RDMA_CM_EVENT_UNREACHABLE);
+	expect_conn(test, DAT_CONNECTION_EVENT_UNREACHABLE);
+	KUNIT_EXPECT_NULL(test, ep.ep->cm_id);
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!notice()));
+}
+
+/* The destruction of an id may take a minute, and must not delay that of another one */
+static void C_36_a_slow_id_delays_nothing(struct kunit *test)
+{
+	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_DISCONNECTED };
+	struct kdapl_notice *slow;
+	struct rdma_cm_id *id, *other;
+
+	kdapl_clauses(test, "C-36 C-60");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &second), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	KUNIT_ASSERT_EQ(test, tp_connect(&second), 0);
+	id = ep.ep->cm_id;
+	other = second.ep->cm_id;
+	tp_ep_free(&ep);
+	slow = notice();
+	tp_ep_free(&second);
+	KUNIT_ASSERT_NOT_NULL(test, slow);
+	KUNIT_ASSERT_PTR_EQ(test, slow->id, id);
+	/* rdma_destroy_id() waits for the lock */
+	rdma_lock_handler(id);
+	KUNIT_EXPECT_EQ(test, id->event_handler(id, &event), 0);
+	KUNIT_EXPECT_EQ(test, other->event_handler(other, &event), 0);
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(list_is_singular(&env->ia->dev->notices)));
+	KUNIT_EXPECT_PTR_EQ(test, notice(), slow);
+	rdma_unlock_handler(id);
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!notice()));
 }
 
 static void unplug(void)
@@ -151,57 +204,43 @@ static void unplug(void)
 	fake_dev_unplug(env->fake);
 }
 
-static bool none_listed(struct kdapl_device *dev)
-{
-	bool none;
-
-	spin_lock_irq(&dev->notice_lock);
-	none = list_empty(&dev->notices);
-	spin_unlock_irq(&dev->notice_lock);
-	return none;
-}
-
-/*
- * The device is removed with two notices on its list. While the first id is being
- * destroyed, the CM reports the end of both: the work that this schedules must find
- * none of them, or they would be destroyed twice.
- */
+/* Removal waits for the answer, and destroys the id once, even if the answer comes meanwhile */
 static void C_60_the_CM_answers_while_the_device_is_removed(struct kunit *test)
 {
+	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_DISCONNECTED };
 	struct kdapl_device *dev = env->ia->dev;
-	struct kdapl_notice *first, *last;
+	struct kdapl_notice *found;
+	struct rdma_cm_id *id;
 
 	kdapl_clauses(test, "C-60 C-57");
-	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &second), DAT_SUCCESS);
+	env->fake->leave_ms = 60000;
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
-	KUNIT_ASSERT_EQ(test, tp_connect(&second), 0);
+	tp_ep_free(&ep);
+	found = notice();
+	KUNIT_ASSERT_NOT_NULL(test, found);
+	id = found->id;
+	rdma_lock_handler(id);
+	tp_start(&removal, unplug);
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(dev->leaving)));
+	KUNIT_EXPECT_FALSE(test, READ_ONCE(found->over));
+	/* The work waits in rdma_destroy_id(), and the second event schedules it again */
+	KUNIT_EXPECT_EQ(test, id->event_handler(id, &event), 0);
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!delayed_work_pending(&found->work)));
+	KUNIT_EXPECT_EQ(test, id->event_handler(id, &event), 0);
+	rdma_unlock_handler(id);
+	KUNIT_ASSERT_TRUE(test, tp_finish(&removal));
+}
+
+/* A disconnect that cannot be sent does not delay the removal */
+static void C_57_removal_does_not_wait_for_a_link(struct kunit *test)
+{
+	kdapl_clauses(test, "C-57");
+	env->fake->leave_ms = UINT_MAX / 2;
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	port_set(test, false);
 	tp_ep_free(&ep);
-	tp_ep_free(&second);
-	/* The work takes the notices off the list for a moment: it must not run now */
-	flush_workqueue(ib_wq);
-	cancel_delayed_work_sync(&dev->notice_work);
-	spin_lock_irq(&dev->notice_lock);
-	first = list_first_entry(&dev->notices, struct kdapl_notice, node);
-	last = list_last_entry(&dev->notices, struct kdapl_notice, node);
-	spin_unlock_irq(&dev->notice_lock);
-	KUNIT_ASSERT_PTR_NE(test, first, last);
-
-	/* rdma_destroy_id() waits for the lock */
-	rdma_lock_handler(first->id);
+	KUNIT_ASSERT_NOT_NULL(test, notice());
 	tp_start(&removal, unplug);
-	if (kdapl_sleep_until(none_listed(dev))) {
-		struct rdma_cm_event event = { .event = RDMA_CM_EVENT_DISCONNECTED };
-
-		KUNIT_EXPECT_EQ(test, first->id->event_handler(first->id, &event), 0);
-		KUNIT_EXPECT_EQ(test, last->id->event_handler(last->id, &event), 0);
-		/* Not by a flush: the work may destroy ids, which takes this lock */
-		KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!work_busy(&dev->notice_work.work)));
-		KUNIT_EXPECT_TRUE(test, none_listed(dev));
-	} else {
-		KUNIT_FAIL(test, "expected no listed notices during the removal of the device");
-	}
-	rdma_unlock_handler(first->id);
 	KUNIT_ASSERT_TRUE(test, tp_finish(&removal));
 }
 
@@ -225,8 +264,11 @@ static void notice_exit(struct kunit *test)
 static struct kunit_case notice_cases[] = {
 	KUNIT_CASE(C_60_a_disconnect_waits_for_its_port),
 	KUNIT_CASE(C_60_it_outlives_its_EP),
-	KUNIT_CASE(C_60_an_active_port_sends_it_at_once),
+	KUNIT_CASE(C_60_the_id_stays_until_the_peer_has_answered),
+	KUNIT_CASE(C_60_other_ids_are_destroyed_at_once),
+	KUNIT_CASE(C_36_a_slow_id_delays_nothing),
 	KUNIT_CASE(C_60_the_CM_answers_while_the_device_is_removed),
+	KUNIT_CASE(C_57_removal_does_not_wait_for_a_link),
 	{}
 };
 

@@ -310,6 +310,8 @@ struct rdma_cm_id *tp_begin(struct tp_ep *tep, bool passive)
 	id = rdma_create_id(&init_net, kdapl_cm_handler, tep->ep, RDMA_PS_TCP, IB_QPT_RC);
 	if (IS_ERR(id))
 		return id;
+	/* It is not bound */
+	id->port_num = 1;
 	mutex_lock(&tep->ep->mutex);
 	kdapl_cm_begin(tep->ep, id, passive);
 	tep->ep->left_init = true;
@@ -324,7 +326,7 @@ void tp_cm_says(struct rdma_cm_id *id, enum rdma_cm_event_type type)
 
 	/* Like the CM: the id exists until its handler has returned */
 	rdma_lock_handler(id);
-	kdapl_cm_handler(id, &event);
+	id->event_handler(id, &event);
 	rdma_unlock_handler(id);
 }
 
