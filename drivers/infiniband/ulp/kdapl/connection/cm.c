@@ -480,7 +480,7 @@ static int kdapl_cm_qp_to_rts(struct kdapl_ep *ep, struct rdma_cm_id *id)
 /**
  * kdapl_cm_accept - complete the passive side of a connection
  * @ep:   EP in UNCONNECTED; becomes COMPLETION_PENDING
- * @id:   child id, which belongs to the EP from now on; NULL if the device was removed
+ * @id:   child id, which belongs to the EP from now on
  * @req:  parameters of the request
  * @data: private data for the peer
  * @len:  its length, at most KDAPL_REPLY_PRIVATE
@@ -504,18 +504,16 @@ void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 		.srq = ep->srq_attached,
 		.qp_num = kdapl_cm_qp(ep)->qp_num,
 	};
-	int ret = -ENODEV;
+	int ret;
 
 	kdapl_cm_begin(ep, id, true);
-	if (id) {
-		rdma_lock_handler(id);
-		id->context = ep;
-		id->event_handler = kdapl_cm_handler;
-		ret = kdapl_cm_qp_to_rts(ep, id);
-		if (!ret)
-			ret = rdma_accept(id, &answer);
-		rdma_unlock_handler(id);
-	}
+	rdma_lock_handler(id);
+	id->context = ep;
+	id->event_handler = kdapl_cm_handler;
+	ret = kdapl_cm_qp_to_rts(ep, id);
+	if (!ret)
+		ret = rdma_accept(id, &answer);
+	rdma_unlock_handler(id);
 	if (ret)
 		kdapl_cm_fail(ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, NULL, 0);
 }

@@ -181,7 +181,7 @@ static bool kdapl_ia_unfit(struct kdapl_ia *ia, struct ib_device *ibdev)
 /**
  * kdapl_cm_begin - begin a connection attempt
  * @ep:      EP in UNCONNECTED
- * @id:      its id, which belongs to the EP from now on; NULL if the device was removed
+ * @id:      its id, which belongs to the EP from now on
  * @passive: the EP accepts
  *
  * If the address of the IA was lost in the meantime, which the CM does not report, the
@@ -218,7 +218,7 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 		kdapl_cm_timer_start(ep, ms * NSEC_PER_MSEC);
 	/* An earlier break was cleared above; the code that set it has changed the IA before */
 	smp_mb();
-	if (kdapl_ia_unfit(ep->obj.ia, qp->device) || (id && kdapl_addr_unbound(id)))
+	if (kdapl_ia_unfit(ep->obj.ia, qp->device) || kdapl_addr_unbound(id))
 		kdapl_ep_schedule(ep, KDAPL_TODO_BREAK);
 }
 

@@ -353,7 +353,10 @@ static DAT_RETURN kdapl_accept_check(const struct kdapl_cr *cr, struct kdapl_ep 
 	return DAT_SUCCESS;
 }
 
-/* Passes the id of a retired CR to the EP, which is in a legal state. ep->mutex held */
+/*
+ * Passes the id of a retired CR to the EP, which is in a legal state. Removal takes the ids of CRs
+ * only when no EP is in such a state any more. ep->mutex held.
+ */
 static void kdapl_cr_attach(struct kdapl_cr *cr, struct kdapl_ep *ep, const void *data, u8 len)
 {
 	struct rdma_cm_id *id = xchg(&cr->id, NULL);
@@ -366,8 +369,7 @@ static void kdapl_cr_attach(struct kdapl_cr *cr, struct kdapl_ep *ep, const void
 	ep->conn_qual = 0;
 	spin_unlock_irq(&ep->lock);
 	kdapl_cm_accept(ep, id, &cr->param, data, len);
-	if (id)
-		kdapl_ia_verbs_put(cr->obj.ia);
+	kdapl_ia_verbs_put(cr->obj.ia);
 }
 
 /**

@@ -254,10 +254,10 @@ static void C_10_accepted_without_naming_the_EP(struct kunit *test)
 	TP_EXPECT_TYPE(test, dat_cr_accept(cr, NULL, -1, data), DAT_INVALID_PARAMETER);
 	expect_held(test, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
 
-	/* The connection manager refuses, as if the peer had withdrawn */
-	rdma_destroy_id(xchg(&sp_cr(cr)->id, NULL));
+	/* The connection manager refuses the id, as if the peer had withdrawn */
+	sp_cr(cr)->id->device = &sp_env->fake->ibdev;
+	sp_cr(cr)->id->port_num = 1;
 	KUNIT_EXPECT_EQ(test, dat_cr_accept(cr, NULL, 0, NULL), DAT_SUCCESS);
-	kdapl_ia_verbs_put(sp_env->ia);
 	TP_EXPECT_TYPE(test, dat_cr_accept(cr, NULL, 0, NULL), DAT_INVALID_HANDLE);
 	fake_settle(sp_env->fake);
 	KUNIT_EXPECT_EQ(test, sp_state(), DAT_EP_STATE_DISCONNECTED);
