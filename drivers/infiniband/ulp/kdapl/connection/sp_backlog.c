@@ -137,21 +137,20 @@ struct kdapl_sp *kdapl_sp_find(const struct kdapl_ia *ia, DAT_CONN_QUAL qual)
 void kdapl_sp_unlisten(struct kdapl_sp *sp)
 {
 	struct rdma_cm_id *id;
-	bool listening;
+	bool closed;
 
 	mutex_lock(&sp->mutex);
 	id = sp->id;
 	sp->id = NULL;
-	listening = sp->listening;
-	sp->listening = false;
-	mutex_unlock(&sp->mutex);
 	spin_lock_irq(&sp->lock);
+	closed = sp->closed;
 	sp->closed = true;
 	spin_unlock_irq(&sp->lock);
-	if (!listening)
+	mutex_unlock(&sp->mutex);
+	if (closed)
 		return;
 	spin_lock_irq(&kdapl_sps_lock);
-	list_del(&sp->node);
+	list_del_init(&sp->node);
 	spin_unlock_irq(&kdapl_sps_lock);
 	if (id)
 		rdma_destroy_id(id);

@@ -34,7 +34,7 @@ static int kdapl_sp_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		WRITE_ONCE(sp->stale, true);
 		/* Pairs with the one in kdapl_sp_start(), which reads @stale */
 		smp_mb();
-		if (READ_ONCE(sp->listening))
+		if (!list_empty_careful(&sp->node))
 			queue_work(kdapl_wq, &sp->work);
 	}
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
@@ -95,6 +95,7 @@ struct kdapl_sp *kdapl_sp_alloc(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_
 	spin_lock_init(&sp->lock);
 	mutex_init(&sp->mutex);
 	INIT_WORK(&sp->work, kdapl_sp_work);
+	INIT_LIST_HEAD(&sp->node);
 	INIT_LIST_HEAD(&sp->free);
 	refcount_set(&sp->mem, 1);
 	sp->backlog = backlog;
@@ -173,7 +174,7 @@ static void kdapl_sp_work(struct work_struct *work)
 		return;
 	noio = memalloc_noio_save();
 	mutex_lock(&sp->mutex);
-	if (sp->listening && kdapl_sp_address_moved(sp)) {
+	if (!sp->closed && kdapl_sp_address_moved(sp)) {
 		WRITE_ONCE(sp->stale, false);
 		if (sp->id)
 			rdma_destroy_id(sp->id);
@@ -205,9 +206,6 @@ void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle
 	*handle = kdapl_obj_handle(&sp->obj);
 	/* For the check below, when another caller may have freed @sp */
 	pinned = kdapl_obj_pin(&sp->obj);
-	mutex_lock(&sp->mutex);
-	WRITE_ONCE(sp->listening, true);
-	mutex_unlock(&sp->mutex);
 	spin_lock_irq(&kdapl_sps_lock);
 	list_add_tail(&sp->node, &kdapl_sps);
 	spin_unlock_irq(&kdapl_sps_lock);
@@ -216,7 +214,7 @@ void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle
 		return;
 	/*
 	 * The address may have moved since the id was bound. If the watcher or the CM has
-	 * noticed that before @sp was listed and listening, it has done nothing.
+	 * noticed that before @sp was listed, it has done nothing.
 	 */
 	smp_mb();
 	mutex_lock(&sp->mutex);

@@ -57,8 +57,6 @@ struct kdapl_cr {
  * @obj:   header
  * @id:    listening id; NULL if it no longer listens, or cannot at present; under
  *         @mutex
- * @listening: it should listen, because it is neither orphaned nor a used RSP; guarded by
- *         @mutex
  * @stale: the CM has reported a new hardware address of the net device; cleared
  *         under @mutex
  * @mutex: serialises listening again and stopping. Taken alone, and held across calls of
@@ -68,22 +66,23 @@ struct kdapl_cr {
  * @evd_handle: its handle, by which CRs that outlive the service point find it
  * @ep_handle: the EP of an RSP; DAT_HANDLE_NULL: this is a PSP
  * @qual:  connection qualifier, reported in events
- * @node:  on the list of service points that listen; guarded by kdapl_sps_lock
+ * @node:  on the list of service points that listen, empty before and after; guarded by
+ *         kdapl_sps_lock
  * @lock:  guards @free, @ncr and @closed against the CM callback
  * @free:  CRs of @crs that are not in use
  * @ncr:   number of CRs that wait for an answer
  * @backlog: number of CRs that may wait for an answer
  * @ncrs:  size of @crs: one more than @backlog for a PSP, because a CR that was consumed is
  *         still in use while the upcall for its event runs
- * @closed: it does not listen any more; requests that are not announced yet are refused
+ * @closed: it does not listen any more, because it is orphaned or a used RSP; requests that are
+ *         not announced yet are refused. Written under @mutex, too
  * @mem:   references to this memory: of the service point and of each CR in use
  */
 struct kdapl_sp {
 	struct kdapl_obj obj;
 	struct rdma_cm_id *id;
-	bool listening;
 	bool stale;
-	struct mutex mutex;	/* id, listening */
+	struct mutex mutex;	/* id */
 	struct work_struct work;
 	struct kdapl_evd *evd;
 	DAT_EVD_HANDLE evd_handle;
