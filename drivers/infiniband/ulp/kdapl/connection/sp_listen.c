@@ -313,10 +313,14 @@ static void kdapl_sp_orphan(struct kdapl_obj *obj)
 	u32 i;
 
 	kdapl_sp_unlisten(sp);
-	cancel_work_sync(&sp->work);
-	/* No callback runs any more, so no work is queued; pending work sees @closed */
+	/*
+	 * No work of a request is queued any more; pending work sees @closed. The work of the
+	 * request of an RSP may be destroying the id, and so wait for a callback that queues
+	 * sp->work.
+	 */
 	for (i = 0; i < sp->ncrs; i++)
 		flush_work(&sp->crs[i].work);
+	cancel_work_sync(&sp->work);
 }
 
 /**
