@@ -21,6 +21,9 @@
 /* The largest number of requests of a service point, whatever the length of its EVD */
 #define KDAPL_MAX_BACKLOG	1024
 
+/* A service point that cannot listen tries again after 1, 2, 4 ... seconds, at most these */
+#define KDAPL_LISTEN_RETRY_MAX	64
+
 /* ---- callback ---------------------------------------------------------- */
 
 /* rdma_cm callback of a listener; for a request @id is the new child */
@@ -35,7 +38,7 @@ static int kdapl_sp_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		/* Pairs with the one in kdapl_sp_start(), which reads @stale */
 		smp_mb();
 		if (!list_empty_careful(&sp->node))
-			queue_work(kdapl_wq, &sp->work);
+			kdapl_sp_check(sp);
 	}
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
@@ -94,7 +97,7 @@ struct kdapl_sp *kdapl_sp_alloc(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_
 	sp->qual = qual;
 	spin_lock_init(&sp->lock);
 	mutex_init(&sp->mutex);
-	INIT_WORK(&sp->work, kdapl_sp_work);
+	INIT_DELAYED_WORK(&sp->work, kdapl_sp_work);
 	INIT_LIST_HEAD(&sp->node);
 	INIT_LIST_HEAD(&sp->free);
 	refcount_set(&sp->mem, 1);
@@ -161,11 +164,12 @@ static bool kdapl_sp_address_moved(const struct kdapl_sp *sp)
 /*
  * Listens again after the address has moved or was added again. The old id must be
  * destroyed first, because it owns the port number; the CM refuses requests that arrive
- * in the meantime. If listening fails, the next change of an address tries again.
+ * in the meantime. Another id may take the port until then. If listening fails, the work tries
+ * again later, and at once if an address changes.
  */
 static void kdapl_sp_work(struct work_struct *work)
 {
-	struct kdapl_sp *sp = container_of(work, struct kdapl_sp, work);
+	struct kdapl_sp *sp = container_of(to_delayed_work(work), struct kdapl_sp, work);
 	struct kdapl_ia *ia = sp->obj.ia;
 	unsigned int noio;
 	int ret = 0;
@@ -180,12 +184,15 @@ static void kdapl_sp_work(struct work_struct *work)
 			rdma_destroy_id(sp->id);
 		sp->id = NULL;
 		ret = kdapl_sp_listen(sp);
+		if (ret && !sp->retry)
+			pr_warn_ratelimited("kdapl: %s: cannot listen again on qualifier %llu: %d\n",
+					    ia->name, sp->qual, ret);
+		sp->retry = ret ? clamp(2 * sp->retry, 1, KDAPL_LISTEN_RETRY_MAX) : 0;
+		if (ret)
+			queue_delayed_work(kdapl_wq, &sp->work, sp->retry * HZ);
 	}
 	mutex_unlock(&sp->mutex);
 	memalloc_noio_restore(noio);
-	if (ret)
-		pr_warn_ratelimited("kdapl: %s: cannot listen again on qualifier %llu: %d\n",
-				    ia->name, sp->qual, ret);
 	kdapl_ia_leave(ia);
 }
 
@@ -221,7 +228,7 @@ void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle
 	moved = kdapl_sp_address_moved(sp);
 	mutex_unlock(&sp->mutex);
 	if (moved)
-		queue_work(kdapl_wq, &sp->work);
+		kdapl_sp_check(sp);
 	kdapl_obj_put(&sp->obj);
 }
 
@@ -320,7 +327,7 @@ static void kdapl_sp_orphan(struct kdapl_obj *obj)
 	 */
 	for (i = 0; i < sp->ncrs; i++)
 		flush_work(&sp->crs[i].work);
-	cancel_work_sync(&sp->work);
+	cancel_delayed_work_sync(&sp->work);
 }
 
 /**

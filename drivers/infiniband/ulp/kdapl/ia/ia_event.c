@@ -48,7 +48,7 @@ static void kdapl_ia_relisten(struct kdapl_ia *ia, DAT_HANDLE_TYPE type)
 	list_for_each_entry(obj, &ia->objs[type], node) {
 		if (!kdapl_obj_pin(obj))
 			continue;
-		queue_work(kdapl_wq, &to_kdapl_sp(obj)->work);
+		kdapl_sp_check(to_kdapl_sp(obj));
 		kdapl_obj_put(obj);
 	}
 	mutex_unlock(&ia->mutex);

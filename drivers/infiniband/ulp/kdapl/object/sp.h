@@ -61,7 +61,9 @@ struct kdapl_cr {
  *         under @mutex
  * @mutex: serialises listening again and stopping. Taken alone, and held across calls of
  *         rdma_cm
- * @work:  listens again if the address leads to another device or port than @id
+ * @work:  listens again if the address leads to another device or port than @id, or if @id is
+ *         NULL
+ * @retry: seconds after which @work runs again; 0 if the service point listens. Under @mutex
  * @evd:   EVD on which requests are announced (in use until the service point is freed)
  * @evd_handle: its handle, by which CRs that outlive the service point find it
  * @ep_handle: the EP of an RSP; DAT_HANDLE_NULL: this is a PSP
@@ -83,7 +85,8 @@ struct kdapl_sp {
 	struct rdma_cm_id *id;
 	bool stale;
 	struct mutex mutex;	/* id */
-	struct work_struct work;
+	struct delayed_work work;
+	int retry;
 	struct kdapl_evd *evd;
 	DAT_EVD_HANDLE evd_handle;
 	DAT_EP_HANDLE ep_handle;
@@ -107,6 +110,12 @@ static inline struct kdapl_sp *to_kdapl_sp(struct kdapl_obj *obj)
 static inline struct kdapl_cr *to_kdapl_cr(struct kdapl_obj *obj)
 {
 	return container_of(obj, struct kdapl_cr, obj);
+}
+
+/* Lets a service point listen again if necessary; any context */
+static inline void kdapl_sp_check(struct kdapl_sp *sp)
+{
+	mod_delayed_work(kdapl_wq, &sp->work, 0);
 }
 
 void kdapl_cr_recycle(struct kdapl_cr *cr);

@@ -262,9 +262,9 @@ static void C_62_the_CM_reports_a_failover_before_the_start(struct kunit *test)
 	/* A work item would block on the mutex and stay busy, so the check cannot miss it */
 	mutex_lock(&sp->mutex);
 	KUNIT_EXPECT_EQ(test, handler(sp->id, &event), 0);
-	KUNIT_EXPECT_EQ(test, work_busy(&sp->work), 0U);
+	KUNIT_EXPECT_EQ(test, work_busy(&sp->work.work), 0U);
 	mutex_unlock(&sp->mutex);
-	flush_work(&sp->work);
+	flush_delayed_work(&sp->work);
 	start_sp(sp);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(hears(sp)));
 	KUNIT_EXPECT_EQ(test, listens_on(sp), 1);

@@ -386,6 +386,28 @@ static void C_62_a_failover_is_not_the_loss_of_an_address(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
 }
 
+/* Nobody reports that the reason is gone, for example another id on the same port */
+static void C_62_a_service_point_tries_again_to_listen(struct kunit *test)
+{
+	u32 port_num = env->ia->port;
+
+	kdapl_clauses(test, "C-62");
+	listen(test);
+	/* The address leads to another port than the IA uses, so listening fails */
+	mutex_lock(&sp->mutex);
+	WRITE_ONCE(env->ia->port, port_num + 1);
+	kdapl_sp_check(sp);
+	mutex_unlock(&sp->mutex);
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!READ_ONCE(sp->id)));
+	mutex_lock(&sp->mutex);
+	KUNIT_EXPECT_GT(test, sp->retry, 0);
+	WRITE_ONCE(env->ia->port, port_num);
+	mutex_unlock(&sp->mutex);
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(listens()));
+	KUNIT_EXPECT_EQ(test, sp->retry, 0);
+	expect_request(test);
+}
+
 /* The device has cleared the GID entry that the path uses */
 static void C_62_a_failover_breaks_connections_of_a_lost_GID(struct kunit *test)
 {
@@ -471,6 +493,7 @@ static struct kunit_case roce_cases[] = {
 	KUNIT_CASE(C_60_no_disconnect_from_a_deleted_address),
 	KUNIT_CASE(a_QP_uses_the_partition_of_its_path),
 	KUNIT_CASE(C_62_a_failover_is_not_the_loss_of_an_address),
+	KUNIT_CASE(C_62_a_service_point_tries_again_to_listen),
 	KUNIT_CASE(C_62_a_failover_breaks_connections_of_a_lost_GID),
 	{}
 };
