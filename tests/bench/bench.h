@@ -6,7 +6,8 @@
  * of figures. measure.c measures two sides that post the same work: plain_verbs.c, a
  * pair of plain-verbs QPs, and fixture.c, a pair of EPs on kDAPL with the
  * requested number of further LMRs and EPs. probe.c wraps the device's poll_cq
- * and measures the callbacks that run between two polls.
+ * and measures the callbacks that run between two polls. touch.c marks calls
+ * and callbacks for the emulator.
  *
  * One measurement runs at a time, in process context, on a machine with one
  * CPU. main.c holds its mutex around each.
@@ -14,6 +15,7 @@
 #ifndef _KDAPL_BENCH_H_
 #define _KDAPL_BENCH_H_
 
+#include <linux/cache.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 #include <rdma/ib_verbs.h>
@@ -52,6 +54,7 @@ enum bench_kind {
  * @eps:      number of EPs, including the one that is measured, without its peer
  * @burst:    number of messages that complete at the same time, when calls are counted
  * @context:  of the EVDs of completions: 0 or KDAT_EVD_*_FLAG
+ * @touch:    true if the calls or callbacks of dat are marked, see touch.c
  */
 struct bench_spec {
 	char device[IB_DEVICE_NAME_MAX];
@@ -65,6 +68,7 @@ struct bench_spec {
 	u32 eps;
 	u32 burst;
 	u32 context;
+	u32 touch;
 };
 
 /* Does a message of this kind need a receive? */
@@ -76,6 +80,7 @@ static inline bool bench_sends(enum bench_kind kind)
 /**
  * struct bench_op - all arguments of one kind of post, of either side
  * @failed: the bitwise OR of all return values
+ * @iov:    aligned, so that one segment is in one line of the cache
  */
 struct bench_op {
 	u32 failed;
@@ -84,7 +89,7 @@ struct bench_op {
 	DAT_HANDLE handle;
 	DAT_DTO_COOKIE cookie;
 	DAT_RMR_TRIPLET remote;
-	DAT_LMR_TRIPLET iov[BENCH_MAX_SEGS];
+	DAT_LMR_TRIPLET iov[BENCH_MAX_SEGS] ____cacheline_aligned;
 	DAT_EVENT event;
 	struct ib_qp *qp;
 	struct ib_srq *srq;
@@ -171,6 +176,25 @@ int bench_run_context(struct ib_device *ibdev, struct fixture *w, const struct b
 		      char *out, size_t size);
 int bench_run_calls(struct ib_device *ibdev, struct fixture *w, const struct bench_spec *spec,
 		    char *out, size_t size);
+
+/* touch.c */
+enum bench_mark {
+	BENCH_MARK_POINT = 1,	/* a measurement begins */
+	BENCH_MARK_CALL,	/* a call begins */
+	BENCH_MARK_DONE,	/* a done callback begins */
+	BENCH_MARK_END,		/* the call or callback has returned */
+};
+
+/* Executes an instruction that does nothing, and that the emulator notices */
+static __always_inline void bench_mark(enum bench_mark mark)
+{
+	asm volatile(".byte 0x0f, 0x1f, 0x80, %c0, 0x61, 0x64, 0x6b" : : "i"(mark) : "memory");
+}
+
+extern bool bench_marking;		/* calls are marked */
+void bench_touch_polled(struct ib_wc *wc, int n);
+void bench_touch_callbacks(bool mark, bool recv);
+void bench_touch_ranges(bool recv, char *out, size_t size);
 
 /* memory.c */
 int bench_run_memory(struct ib_device *ibdev, char *out, size_t size);

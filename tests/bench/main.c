@@ -6,10 +6,10 @@
  * debugfs kdapl_bench/run starts one measurement, and a read returns the
  * figures of the last one:
  *
- *	DEVICE PATH KIND SEGMENTS SAME SUPPRESS TRACE LMRS EPS BURST
+ *	DEVICE PATH KIND SEGMENTS SAME SUPPRESS TRACE LMRS EPS BURST CONTEXT TOUCH
  *
- * PATH is one of post, upcall, dequeue, suppressed, calls, memory, and KIND is one of
- * send, write, read, recv, srq_recv; the other fields are numbers. The next
+ * PATH is one of post, upcall, dequeue, suppressed, context, calls, memory, and KIND is one
+ * of send, write, read, send_inv, recv, srq_recv; the other fields are numbers. The next
  * line uses the same fixture of EPs and LMRs if it can.
  */
 #include <linux/debugfs.h>
@@ -131,8 +131,14 @@ static int bench_run(const struct bench_spec *spec)
 		return ret;
 	if (spec->trace)
 		ret = trace_set_clr_event("kdapl", NULL, 1);
+	if (spec->touch)
+		bench_mark(BENCH_MARK_POINT);
 	if (!ret)
 		ret = bench_run_in_fixture(spec);
+	if (!ret && spec->touch)
+		bench_touch_ranges(spec->kind >= BENCH_RECV,
+				   bench_result + strlen(bench_result),
+				   sizeof(bench_result) - strlen(bench_result));
 	if (spec->trace)
 		trace_set_clr_event("kdapl", NULL, 0);
 	/* After a failure, outstanding posts would disturb the next measurement */
@@ -149,9 +155,9 @@ static int bench_parse(const char *line, struct bench_spec *spec)
 	int i;
 
 	memset(spec, 0, sizeof(*spec));
-	if (sscanf(line, "%63s %23s %15s %u %u %u %u %u %u %u %u", spec->device, spec->path, kind,
-		   &spec->segs, &spec->same, &spec->suppress, &spec->trace, &spec->lmrs,
-		   &spec->eps, &spec->burst, &spec->context) != 11)
+	if (sscanf(line, "%63s %23s %15s %u %u %u %u %u %u %u %u %u", spec->device, spec->path,
+		   kind, &spec->segs, &spec->same, &spec->suppress, &spec->trace, &spec->lmrs,
+		   &spec->eps, &spec->burst, &spec->context, &spec->touch) != 12)
 		return -EINVAL;
 	i = match_string(kinds, ARRAY_SIZE(kinds), kind);
 	if (i < 0 || !spec->segs || spec->segs > BENCH_MAX_SEGS || spec->lmrs > BENCH_MAX_LMRS ||

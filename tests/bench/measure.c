@@ -48,9 +48,13 @@ static noinline void bench_batch(bench_fn fn, struct bench_op *op, int n, struct
 
 	while (n--) {
 		local_irq_save(flags);
+		if (bench_marking)
+			bench_mark(BENCH_MARK_CALL);
 		begin = rdtsc_ordered();
 		fn(op);
 		took = rdtsc_ordered() - begin;
+		if (bench_marking)
+			bench_mark(BENCH_MARK_END);
 		local_irq_restore(flags);
 		fig->least = fig->n ? min(fig->least, took) : took;
 		fig->sum += took;
@@ -154,8 +158,12 @@ int bench_run_post(struct ib_device *ibdev, struct fixture *w, const struct benc
 	plain_verbs_destroy(v);
 	if (ret)
 		return ret;
-	ret = fixture_set_events(w, FIXTURE_COUNT) ?:
-	      bench_rounds(ibdev, fixture_side(w, spec), spec, &dat_fig);
+	ret = fixture_set_events(w, FIXTURE_COUNT);
+	if (ret)
+		return ret;
+	bench_marking = spec->touch;
+	ret = bench_rounds(ibdev, fixture_side(w, spec), spec, &dat_fig);
+	bench_marking = false;
 	if (ret)
 		return ret;
 	scnprintf(out, size, "verbs=%llu dat=%llu mean=%llu empty=%llu", verbs_fig.least - empty,
@@ -181,11 +189,13 @@ static int bench_messages(struct ib_device *ibdev, struct bench_side *side, enum
 	return bench_wait_for(&bench_polled, before + n) ? 0 : -ETIMEDOUT;
 }
 
-static int bench_take_events(struct fixture *w, bool recv, struct bench_figure *fig)
+static int bench_take_events(struct fixture *w, bool recv, bool mark, struct bench_figure *fig)
 {
 	struct bench_op op = { .handle = fixture_evd(w, recv) };
 
+	bench_marking = mark;
 	bench_batch(bench_dequeue, &op, BENCH_BATCH, fig);
+	bench_marking = false;
 	return op.failed ? -EIO : 0;
 }
 
@@ -202,13 +212,15 @@ static int bench_dat_completions(struct ib_device *ibdev, struct fixture *w,
 	memset(fig, 0, sizeof(*fig));
 	ret = fixture_set_events(w, dequeue ? FIXTURE_DEQUEUE : FIXTURE_EMPTY);
 	bench_probe_reset();
+	bench_touch_callbacks(spec->touch, recv);
 	for (i = 0; i < BENCH_ROUNDS && !ret; i++) {
 		ret = bench_messages(ibdev, side, spec->kind);
 		if (!ret && dequeue)
-			ret = bench_take_events(w, recv, fig);
+			ret = bench_take_events(w, recv, spec->touch, fig);
 		if (!ret && dequeue && both)
-			ret = bench_take_events(w, !recv, &other);
+			ret = bench_take_events(w, !recv, false, &other);
 	}
+	bench_touch_callbacks(false, recv);
 	return ret;
 }
 
@@ -262,8 +274,9 @@ int bench_run_completion(struct ib_device *ibdev, struct fixture *w, const struc
 			break;
 	if (!n)
 		return -ENODATA;
-	scnprintf(out, size, "batch=%d verbs_batch=%llu dat_batch=%llu dequeue=%llu", n, verbs[n],
-		  bench_probe_window(recv, n), dequeue ? fig.least - empty : 0);
+	scnprintf(out, size, "batch=%d verbs_batch=%llu dat_batch=%llu dequeue=%llu mean=%llu", n,
+		  verbs[n], bench_probe_window(recv, n), dequeue ? fig.least - empty : 0,
+		  dequeue ? div_u64(fig.sum, fig.n) - empty : 0);
 	return 0;
 }
 

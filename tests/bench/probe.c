@@ -76,6 +76,7 @@ static noinline int bench_probe_poll(struct ib_cq *cq, int num_entries, struct i
 		probe.n = n;
 		probe.recv = wc->opcode & IB_WC_RECV;
 		bench_count(&bench_polled, n);
+		bench_touch_polled(wc, n);
 	}
 	return n;
 }

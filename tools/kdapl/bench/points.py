@@ -27,12 +27,20 @@ class Point:
         self.eps = how.get("eps", 1)
         self.burst = how.get("burst", 1)
         self.context = how.get("context")
+        self.touch = how.get("touch", False)
         self.figures = {}
 
     @property
     def path(self):
+        if self.touch:
+            return "touch"
         return {"post": self.kind, "upcall": "complete_upcall",
                 "dequeue": "complete_dequeue"}.get(self.what, self.what)
+
+    @property
+    def call(self):
+        """What is touched: the name of a row of that table."""
+        return self.kind if self.what == "post" else f"complete_{self.what} of {self.kind}"
 
     @property
     def fixture(self):
@@ -47,11 +55,13 @@ class Point:
         return " ".join(map(str, [
             DEVICES[self.device], self.what, self.kind, self.segments,
             *map(int, flags), self.lmrs, self.eps, self.burst,
-            CONTEXTS.get(self.context, 0)]))
+            CONTEXTS.get(self.context, 0), int(self.touch)]))
 
     def name(self):
         """Name in the table and in reference.json."""
         words = [self.path, self.device]
+        if self.touch:
+            return ", ".join([*words, self.call])
         if self.path.startswith("complete") or self.path == "calls":
             words.append(self.kind)
         if self.path == "calls":
@@ -74,12 +84,14 @@ class Point:
         """Read the result of the module; costs of completions are per completion."""
         raw = {key: int(value) for key, value in
                (word.split("=") for word in text.split())}
-        if "batch" in raw:
+        if self.touch:
+            self.figures = raw      # touch.py replaces them
+        elif "batch" in raw:
             verbs = raw["verbs_batch"] / raw["batch"]
             dat = raw["dat_batch"] / raw["batch"] + raw["dequeue"]
             self.figures = {"verbs": round(verbs, 1), "dat": round(dat, 1),
-                            "added": round(dat - verbs, 1),
-                            "batch": raw["batch"]}
+                            "added": round(dat - verbs, 1), "batch": raw["batch"],
+                            "dat_mean": round(dat - raw["dequeue"] + raw["mean"], 1)}
         elif "each" in raw:
             self.figures = raw
         elif "messages" in raw:
@@ -99,6 +111,13 @@ class Point:
                 "segments": self.segments, **self.figures, "of": self.kind,
                 "same_lmr": self.same, "suppress": self.suppress,
                 "trace": self.trace, "lmrs": self.lmrs, "eps": self.eps}
+
+
+def touch_list():
+    """Posts and completions whose accesses to memory the emulator lists."""
+    points = [Point("null", "post", kind, touch=True) for kind in POSTS]
+    return points + [Point("null", what, kind, touch=True) for what in ("upcall", "dequeue")
+                     for kind in ("send", "recv", "srq_recv")]
 
 
 def short_list():

@@ -7,7 +7,7 @@
 Boots Debian's 6.12 kernel in an emulator that executes one instruction per nanosecond
 of its clock (QEMU, TCG, -icount), loads kdapl_bench.ko, and counts on the null device
 and on rxe. The modules must have been built (tools/kdapl/check/build stock-6.12).
-Prints a table and writes build/bench.json, or build/bench-part.json if only some paths
+Prints tables and writes build/bench.json, or build/bench-part.json if only some paths
 were counted. Documentation/infiniband/kdapl-bench.rst describes the method.
 """
 
@@ -20,16 +20,20 @@ import subprocess
 import sys
 from pathlib import Path
 
-from points import PATHS, full_list, short_list
-from tables import budget, calls_table, check, over_limit, table, write_reference, write_results
+import touch
+from points import PATHS, full_list, short_list, touch_list
+from tables import check, over_limit, tables, write_reference, write_results
 
-TOP = Path(__file__).resolve().parents[3]
+HERE = Path(__file__).resolve().parent
+TOP = HERE.parents[2]
 
 # Fixed; recorded in every result
 KERNEL = "stock-6.12"
 CPU = "qemu64"
 MITIGATIONS = "auto"
 QEMU = [f"-cpu {CPU}"]
+# The kernel removes lock prefixes on a machine with one CPU
+APPEND = [f"mitigations={MITIGATIONS}", "noreplace-smp"]
 
 
 # ---- the guest ------------------------------------------------------------
@@ -51,6 +55,7 @@ while read -r line; do
 		echo "$line: $(cat error)" >>failures
 	fi
 done <points
+cat /sys/module/kdapl_bench/sections/.text >text
 rmmod kdapl_bench && kdapl_unload
 """
 
@@ -80,10 +85,12 @@ def fill_box(box, points):
 
 
 def run_guest(box, points, limit):
+    touched = [p for p in points if p.touch]
     command = [TOP / "tools/kdapl/vm/run.py", "--time", str(limit), "--icount",
-               "--dir", box, "--log", box / "console.log",
-               "--append", f"mitigations={MITIGATIONS}"]
-    command += [f"--qemu-opts={option}" for option in QEMU]
+               "--dir", box, "--log", box / "console.log"]
+    command += [f"--append={argument}" for argument in APPEND]
+    qemu = QEMU + (touch.compile_plugin(HERE / "touch.c", box) if touched else [])
+    command += [f"--qemu-opts={option}" for option in qemu]
     status = subprocess.run([*command, KERNEL, "bash guest.sh"], check=False,
                             stdout=sys.stderr).returncode
     by_line = {p.line(): p for p in points}
@@ -100,6 +107,8 @@ def run_guest(box, points, limit):
     missing = [p.name() for p in points if not p.figures]
     if missing:
         sys.exit("bench: the module returned no figures for: " + "; ".join(missing))
+    if touched:
+        touch.fill(touched, box)
 
 
 # ---- results --------------------------------------------------------------
@@ -129,6 +138,7 @@ def result(box, points):
                            if p.path == "suppressed"],
             "contexts": [{"context": p.context, **p.figures} for p in points
                          if p.path == "context"],
+            "touches": [{"call": p.call, **p.figures} for p in points if p.path == "touch"],
             "calls_per_1000": [{"of": p.kind, "burst": p.burst, **p.figures}
                                for p in points if p.path == "calls"],
             "ep_memory": next((p.figures for p in points
@@ -154,8 +164,8 @@ def parse():
 def main():
     opts = parse()
     short = opts.short or opts.check
-    points = [p for p in (short_list() if short else full_list())
-              if re.search(opts.only, p.name())]
+    points = (short_list() if short else full_list()) + ([] if opts.check else touch_list())
+    points = [p for p in points if re.search(opts.only, p.name())]
     if not points:
         sys.exit(f"bench: no point matches --only {opts.only}")
     points.sort(key=lambda p: p.fixture)
@@ -170,11 +180,7 @@ def main():
         json.dumps(res, indent=1) + "\n", "utf-8")
     print(f"kernel {res['kernel']}, commit {res['commit']}, cpu {CPU}, "
           f"mitigations {MITIGATIONS}\n{res['compiler']}, {res['qemu']}\n")
-    print(table(points))
-    print()
-    print(calls_table(points))
-    print()
-    print(budget(points))
+    print(tables(points))
     if opts.write_reference:
         write_reference(res, points)
     if opts.write_results:

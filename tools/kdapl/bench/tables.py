@@ -10,15 +10,16 @@ HERE = Path(__file__).resolve().parent
 REFERENCE = HERE / "reference.json"
 RESULTS = HERE / "results.rst"
 TOLERANCE = 1.03    # allowed growth relative to reference.json
+TOUCHES = {"locked": "locked instructions", "ep": "lines of the EP", "slots": "of slots",
+           "other": "of others"}
 
 
 def further_segment(points, kind, same):
     """Average cost of an additional segment of a vector, up to the largest number counted.
     It starts at two segments, because one segment has a fast path of its own."""
     posts = {p.segments: p.figures["added"] for p in points
-             if p.device == "null" and p.what == "post" and p.kind == kind
-             and p.same == same and not p.suppress
-             and not p.trace and p.lmrs == BASE_LMRS and p.eps == 1}
+             if p.device == "null" and p.path == kind and p.same == same
+             and not p.suppress and not p.trace and p.lmrs == BASE_LMRS and p.eps == 1}
     most = max(posts, default=2)
     if most == 2 or 2 not in posts:
         return None
@@ -51,6 +52,8 @@ def figures(points):
             found[p.name()] = p.figures["cqes_per_post"]
         elif p.path == "context":
             found |= {f"{p.name()}, {part}": p.figures[part] for part in ("each", "run")}
+        elif p.path == "touch":
+            found[f"lines of the EP, {p.device}, {p.call}"] = max(p.figures["ep"])
         elif p.path == "calls":
             # Not the softirqs, because another CQ may cause one
             found |= {f"{p.name()}, {call}": p.figures["dat"][call] for call in CALLS[:-1]}
@@ -134,7 +137,7 @@ def rows(points):
     """Rows of the table: the name, then verbs, dat, added for each device."""
     lines = {}
     for p in points:
-        if p.path in ("calls", "context"):
+        if p.path in ("calls", "context", "touch"):
             continue
         name = p.name().replace(f"{p.path}, {p.device}", p.path)
         cells = lines.setdefault(name, {})
@@ -151,52 +154,53 @@ def rows(points):
     return out
 
 
-def table(points):
-    """A table that is also a simple table of reStructuredText."""
-    head = ["path"] + [f"{d} {w}" for d in DEVICES
-                       for w in ("verbs", "dat", "added")]
-    body = rows(points)
+def grid(head, body, left=1):
+    """A simple table of reStructuredText, with so many columns aligned to the left."""
     width = [max(len(row[i]) for row in [head, *body]) for i in range(len(head))]
     rule = "  ".join("=" * w for w in width)
 
     def text(row):
-        cells = [row[0].ljust(width[0])]
-        cells += [cell.rjust(w) for cell, w in zip(row[1:], width[1:])]
-        return "  ".join(cells).rstrip()
-    return "\n".join([rule, text(head), rule, *map(text, body), rule])
+        return "  ".join(cell.ljust(w) if i < left else cell.rjust(w) for i, (cell, w) in
+                         enumerate(zip(row, width))).rstrip()
+    return "\n".join([rule, text(head), rule, *map(text, body), rule]) if body else ""
+
+
+def paths_table(points):
+    head = ["path"] + [f"{d} {w}" for d in DEVICES for w in ("verbs", "dat", "added")]
+    return grid(head, rows(points))
 
 
 def calls_table(points):
-    """A table of the calls that a thousand messages cause."""
+    """The calls that a thousand messages cause."""
     head = ["calls for 1,000"] + [f"{side} {call}" for call in CALLS for side in ("verbs", "dat")]
-    body = [[f"{p.kind}, bursts of {p.burst}"] +
-            [str(p.figures[side][call]) for call in CALLS for side in ("verbs", "dat")]
-            for p in points if p.path == "calls"]
-    width = [max(len(row[i]) for row in [head, *body]) for i in range(len(head))]
-    rule = "  ".join("=" * w for w in width)
-    lines = ["  ".join([row[0].ljust(width[0])] + [c.rjust(w) for c, w in
-                                                   zip(row[1:], width[1:])]).rstrip()
-             for row in [head, *body]]
-    return "\n".join([rule, lines[0], rule, *lines[1:], rule]) if body else ""
+    return grid(head, [[f"{p.kind}, bursts of {p.burst}"] +
+                       [str(p.figures[side][call]) for call in CALLS for side in ("verbs", "dat")]
+                       for p in points if p.path == "calls"])
+
+
+def touch_table(points):
+    """Locked instructions and lines of the cache, from the least to the most."""
+    return grid(["touched", *TOUCHES.values()],
+                [[p.call, *("-".join(map(str, sorted(set(p.figures[key])))) for key in TOUCHES)]
+                 for p in points if p.path == "touch"])
 
 
 def budget(points):
-    """A table of the figures that have a limit."""
+    """The figures that have a limit."""
     limits = json.loads(REFERENCE.read_text("utf-8"))
-    lines = []
+    body = []
     for name, figure in figures(points).items():
         must = limit_of(name, limits["must"])
         if must is not None:
-            aim = limit_of(name, limits["aim"])
-            lines.append((name, f"{figure:g}", f"< {must}", str(aim),
-                          "yes" if figure < must else "NO"))
-    head = ("budget", "added", "must", "aim", "met")
-    width = [max(len(row[i]) for row in [head, *lines]) for i in range(5)]
-    rule = "  ".join("=" * w for w in width)
-    out = [rule] + ["  ".join(c.ljust(w) for c, w in zip(row, width)).rstrip()
-                    for row in [head, *lines]] + [rule]
-    out.insert(2, rule)
-    return "\n".join(out)
+            body.append([name, f"{figure:g}", f"< {must}", str(limit_of(name, limits["aim"])),
+                         "yes" if figure < must else "NO"])
+    return grid(["budget", "added", "must", "aim", "met"], body, left=5)
+
+
+def tables(points):
+    found = [budget(points), paths_table(points), touch_table(points),
+             calls_table(points)]
+    return "\n\n".join(filter(None, found))
 
 
 def write_results(res, points):
@@ -208,4 +212,4 @@ def write_results(res, points):
         f"| Kernel {res['kernel']}, {res['compiler']}\n"
         f"| kDAPL {res['commit']}, {res['qemu']}\n"
         f"| ``-cpu {res['cpu']}``, ``mitigations={res['mitigations']}``\n\n"
-        f"{budget(points)}\n\n{table(points)}\n\n{calls_table(points)}\n", "utf-8")
+        f"{tables(points)}\n", "utf-8")
