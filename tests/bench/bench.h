@@ -6,8 +6,8 @@
  * of figures. measure.c measures two sides that post the same work: plain_verbs.c, a
  * pair of plain-verbs QPs, and fixture.c, a pair of EPs on kDAPL with the
  * requested number of further LMRs and EPs. probe.c wraps the device's poll_cq
- * and measures the callbacks that run between two polls. touch.c marks calls
- * and callbacks for the emulator.
+ * and measures the callbacks that run between two polls. message.c measures whole
+ * messages. touch.c marks calls and callbacks for the emulator.
  *
  * One measurement runs at a time, in process context, on a machine with one
  * CPU. main.c holds its mutex around each.
@@ -166,6 +166,8 @@ DAT_EVD_HANDLE fixture_evd(const struct fixture *w, bool recv);
 void fixture_fill_attr(DAT_EP_ATTR *attr, DAT_COUNT iov);
 
 /* measure.c: one line of figures into @out */
+int bench_settle(struct ib_device *ibdev, struct bench_side *side, int events);
+void bench_post_many(struct bench_side *side, enum bench_kind kind, int n);
 int bench_run_post(struct ib_device *ibdev, struct fixture *w, const struct bench_spec *spec,
 		   char *out, size_t size);
 int bench_run_completion(struct ib_device *ibdev, struct fixture *w, const struct bench_spec *spec,
@@ -174,6 +176,8 @@ int bench_run_suppressed(struct ib_device *ibdev, struct fixture *w, const struc
 			 char *out, size_t size);
 int bench_run_context(struct ib_device *ibdev, struct fixture *w, const struct bench_spec *spec,
 		      char *out, size_t size);
+
+/* message.c */
 int bench_run_calls(struct ib_device *ibdev, struct fixture *w, const struct bench_spec *spec,
 		    char *out, size_t size);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Measures posts one by one and completions in batches, and counts calls.
+ * Measures posts one by one, and completions in batches.
  *
  * A round posts a batch with interrupts off and reads the clock before and
  * after each post. It then lets all posts complete, so that every round starts
@@ -14,7 +14,6 @@
 #include <asm/tsc.h>
 #include <linux/interrupt.h>
 #include <linux/irqflags.h>
-#include <linux/kernel_stat.h>
 #include <linux/minmax.h>
 #include "bench.h"
 #include "null.h"
@@ -72,8 +71,16 @@ static u64 bench_empty(void)
 	return fig.least;
 }
 
-/* Completes everything outstanding and waits until the side has counted @events */
-static int bench_settle(struct ib_device *ibdev, struct bench_side *side, int events)
+/**
+ * bench_settle - complete everything outstanding
+ * @ibdev:  device
+ * @side:   the side that has posted
+ * @events: number of events or completions that it must have counted then
+ *
+ * Context: process.
+ * Return: 0, -ETIMEDOUT, -EIO if a call has failed.
+ */
+int bench_settle(struct ib_device *ibdev, struct bench_side *side, int events)
 {
 	struct null_dev *dev = bench_null(ibdev);
 	int i;
@@ -89,7 +96,15 @@ static int bench_settle(struct ib_device *ibdev, struct bench_side *side, int ev
 	return 0;
 }
 
-static void bench_post_many(struct bench_side *side, enum bench_kind kind, int n)
+/**
+ * bench_post_many - post without reading the clock
+ * @side: the side
+ * @kind: what to post
+ * @n:    how often
+ *
+ * Context: process.
+ */
+void bench_post_many(struct bench_side *side, enum bench_kind kind, int n)
 {
 	while (n--)
 		side->fn[kind](&side->op[kind]);
@@ -388,96 +403,4 @@ int bench_run_suppressed(struct ib_device *ibdev, struct fixture *w, const struc
 	bench_post_many(side, spec->kind, 1);
 	atomic_set(&side->done, 0);
 	return op->failed ? -EIO : bench_settle(ibdev, side, 1);
-}
-
-/* ---- calls -------------------------------------------------------------- */
-
-/**
- * struct bench_calls - what BENCH_MESSAGES messages have caused
- * @posts:    calls of post_send and post_recv
- * @polls:    calls of poll_cq
- * @arms:     calls of req_notify_cq
- * @softirqs: runs of the softirq that polls CQs
- */
-struct bench_calls {
-	u32 posts;
-	u32 polls;
-	u32 arms;
-	u32 softirqs;
-};
-
-/* The machine has one CPU */
-static u32 bench_softirqs(void)
-{
-	return kstat_softirqs_cpu(IRQ_POLL_SOFTIRQ, 0);
-}
-
-static int bench_count_calls(struct ib_device *ibdev, struct bench_side *side,
-			     const struct bench_spec *spec, struct bench_calls *calls)
-{
-	struct null_dev *dev = bench_null(ibdev);
-	u32 posts = null_posts(dev), softirqs = bench_softirqs();
-	bool send = bench_sends(spec->kind);
-	int i, ret = 0;
-
-	atomic_set(&side->done, 0);
-	bench_probe_reset();
-	for (i = 0; i < BENCH_MESSAGES / spec->burst && !ret; i++) {
-		if (send)
-			bench_post_many(side, side->recv_kind, spec->burst);
-		bench_post_many(side, spec->kind, spec->burst);
-		ret = bench_settle(ibdev, side, send ? 2 * spec->burst : spec->burst);
-	}
-	*calls = (struct bench_calls){
-		.posts = null_posts(dev) - posts,
-		.polls = bench_polls,
-		.arms = bench_arms,
-		.softirqs = bench_softirqs() - softirqs,
-	};
-	return ret;
-}
-
-static int bench_print_calls(char *out, size_t size, const char *side,
-			     const struct bench_calls *calls)
-{
-	return scnprintf(out, size, "%s_posts=%u %s_polls=%u %s_arms=%u %s_softirqs=%u ", side,
-			 calls->posts, side, calls->polls, side, calls->arms, side,
-			 calls->softirqs);
-}
-
-/**
- * bench_run_calls - count the verbs calls and softirqs of BENCH_MESSAGES messages
- * @ibdev: the null device, on which the messages of a burst complete together
- * @w:     the fixture
- * @spec:  the post and the burst
- * @out:   takes the figures
- * @size:  of @out
- *
- * Context: process.
- * Return: 0, -EOPNOTSUPP on other devices, negative errno.
- */
-int bench_run_calls(struct ib_device *ibdev, struct fixture *w, const struct bench_spec *spec,
-		    char *out, size_t size)
-{
-	struct bench_calls verbs, dat;
-	struct plain_verbs *v;
-	int ret, n;
-
-	if (!bench_null(ibdev))
-		return -EOPNOTSUPP;
-	v = plain_verbs_create(ibdev, spec);
-	if (IS_ERR(v))
-		return PTR_ERR(v);
-	ret = bench_count_calls(ibdev, plain_verbs_side(v), spec, &verbs);
-	plain_verbs_destroy(v);
-	if (!ret)
-		ret = fixture_set_events(w, FIXTURE_COUNT);
-	if (!ret)
-		ret = bench_count_calls(ibdev, fixture_side(w, spec), spec, &dat);
-	if (ret)
-		return ret;
-	n = scnprintf(out, size, "messages=%u ", BENCH_MESSAGES);
-	n += bench_print_calls(out + n, size - n, "verbs", &verbs);
-	bench_print_calls(out + n, size - n, "dat", &dat);
-	return 0;
 }

@@ -10,7 +10,7 @@ SEGMENTS = (1, 2, 4, 8, 16)
 LMRS = (1, 64, 4096, 65536)
 EPS = (1, 64, 1024)
 BASE_LMRS = 16      # the largest number of segments
-BURSTS = (1, 16, 128)
+BURSTS = (1, 16, 64, 128)
 CALLS = ("posts", "polls", "arms", "softirqs")
 
 
@@ -97,6 +97,8 @@ class Point:
         elif "messages" in raw:
             self.figures = {side: {call: round(raw[f"{side}_{call}"] * 1000 / raw["messages"])
                                    for call in CALLS} for side in ("verbs", "dat")}
+            for side in ("verbs", "dat"):
+                self.figures[side]["instructions"] = round(raw[f"{side}_burst"] / self.burst, 1)
         elif "cqes" in raw:
             self.figures = {"posts": raw["posts"], "cqes": raw["cqes"],
                             "cqes_per_post": raw["cqes"] / raw["posts"]}
@@ -130,7 +132,7 @@ def short_list():
     points += [Point("null", what, kind) for what in ("upcall", "dequeue")
                for kind in ("send", "recv", "srq_recv")]
     points += [Point("null", "suppressed"), Point("null", "memory")]
-    points += [Point("null", "calls", burst=16)]
+    points += [Point("null", "calls", burst=n) for n in BURSTS[:3]]
     return points
 
 
@@ -156,4 +158,5 @@ def full_list():
     points += [Point("null", "memory")]
     points += [Point("null", "calls", kind, burst=n) for kind in ("send", "write")
                for n in BURSTS]
+    points += [Point("rxe", "calls", burst=n) for n in BURSTS[:3]]
     return points

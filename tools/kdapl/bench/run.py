@@ -139,7 +139,7 @@ def result(box, points):
             "contexts": [{"context": p.context, **p.figures} for p in points
                          if p.path == "context"],
             "touches": [{"call": p.call, **p.figures} for p in points if p.path == "touch"],
-            "calls_per_1000": [{"of": p.kind, "burst": p.burst, **p.figures}
+            "calls_per_1000": [{"of": p.kind, "device": p.device, "burst": p.burst, **p.figures}
                                for p in points if p.path == "calls"],
             "ep_memory": next((p.figures for p in points
                                if p.path == "memory"), None)}
@@ -180,7 +180,7 @@ def main():
         json.dumps(res, indent=1) + "\n", "utf-8")
     print(f"kernel {res['kernel']}, commit {res['commit']}, cpu {CPU}, "
           f"mitigations {MITIGATIONS}\n{res['compiler']}, {res['qemu']}\n")
-    print(tables(points))
+    print(tables(points, True))
     if opts.write_reference:
         write_reference(res, points)
     if opts.write_results:

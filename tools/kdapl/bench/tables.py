@@ -55,8 +55,12 @@ def figures(points):
         elif p.path == "touch":
             found[f"lines of the EP, {p.device}, {p.call}"] = max(p.figures["ep"])
         elif p.path == "calls":
-            # Not the softirqs, because another CQ may cause one
-            found |= {f"{p.name()}, {call}": p.figures["dat"][call] for call in CALLS[:-1]}
+            if p.device == "null":
+                # Not the softirqs, because another CQ may cause one
+                found |= {f"{p.name()}, {call}": p.figures["dat"][call] for call in CALLS[:-1]}
+                excess = message_excess(p, points)
+                if excess is not None:
+                    found[f"excess, null, {p.kind}, bursts of {p.burst}"] = excess
         else:
             found[p.name()] = p.figures["added"]
     for kind in POSTS:
@@ -175,7 +179,37 @@ def calls_table(points):
     head = ["calls for 1,000"] + [f"{side} {call}" for call in CALLS for side in ("verbs", "dat")]
     return grid(head, [[f"{p.kind}, bursts of {p.burst}"] +
                        [str(p.figures[side][call]) for call in CALLS for side in ("verbs", "dat")]
-                       for p in points if p.path == "calls"])
+                       for p in points if p.path == "calls" and p.device == "null"])
+
+
+def message_added(point):
+    """What kDAPL adds to a message, from the post to the end of everything that it causes."""
+    return round(point.figures["dat"]["instructions"] - point.figures["verbs"]["instructions"], 1)
+
+
+def message_rows(point, points):
+    """The sum of the rows of a message, or None if one was not measured."""
+    kinds = ("send", "recv") if point.kind == "send" else (point.kind,)
+    known = {(p.path, p.kind): p.figures["added"] for p in points
+             if p.device == point.device and "added" in p.figures and is_plain(p)}
+    parts = [known.get(key) for kind in kinds for key in ((kind, kind), ("complete_upcall", kind))]
+    return None if None in parts else sum(parts)
+
+
+def message_excess(point, points):
+    parts = message_rows(point, points)
+    return None if parts is None else round(message_added(point) - parts, 1)
+
+
+def message_table(points):
+    """The instructions of a whole message, compared with the rows of its parts."""
+    def cells(p):
+        numbers = [p.figures["verbs"]["instructions"], p.figures["dat"]["instructions"],
+                   message_added(p), message_rows(p, points), message_excess(p, points)]
+        return ["" if number is None else f"{number:g}" for number in numbers]
+    return grid(["whole message", "verbs", "dat", "added", "sum of its rows", "excess"],
+                [[f"{p.kind}, {p.device}, bursts of {p.burst}", *cells(p)]
+                 for p in points if p.path == "calls"])
 
 
 def touch_table(points):
@@ -197,9 +231,10 @@ def budget(points):
     return grid(["budget", "added", "must", "aim", "met"], body, left=5)
 
 
-def tables(points):
-    found = [budget(points), paths_table(points), touch_table(points),
-             calls_table(points)]
+def tables(points, limited):
+    """All tables; only the reference kernel has limits."""
+    found = [budget(points) if limited else "", paths_table(points), touch_table(points),
+             message_table(points), calls_table(points)]
     return "\n\n".join(filter(None, found))
 
 
@@ -212,4 +247,4 @@ def write_results(res, points):
         f"| Kernel {res['kernel']}, {res['compiler']}\n"
         f"| kDAPL {res['commit']}, {res['qemu']}\n"
         f"| ``-cpu {res['cpu']}``, ``mitigations={res['mitigations']}``\n\n"
-        f"{tables(points)}\n", "utf-8")
+        f"{tables(points, True)}\n", "utf-8")
