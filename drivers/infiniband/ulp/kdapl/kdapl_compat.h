@@ -56,6 +56,11 @@
 #define kdapl_create_cq_arg	uverbs_attr_bundle
 #endif /* LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0) */
 
+/* 6.3 added it; devices whose DMA addresses are virtual addresses use it */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0)
+#define ib_virt_dma_to_ptr(dma_addr)	((void *)(uintptr_t)(dma_addr))
+#endif /* LINUX_VERSION_CODE < KERNEL_VERSION(6, 3, 0) */
+
 /* 6.13 replaced hrtimer_init() and the assignment of the function */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
 #define hrtimer_setup(timer, callback, clock_id, mode)			\
