@@ -9,6 +9,7 @@
  */
 #include <linux/export.h>
 #include <linux/sched/mm.h>
+#include "device/device.h"
 #include "post/post.h"
 #include "internal.h"
 
@@ -117,6 +118,14 @@ static DAT_RETURN kdapl_connect_check_args(const struct kdapl_connect *c)
 	return DAT_SUCCESS;
 }
 
+/* Is the peer's link-local address one of another link than that of the IA? */
+static bool kdapl_connect_other_link(const struct kdapl_ia *ia, const struct sockaddr_storage *to)
+{
+	int scope = kdapl_addr_scope(to), own = kdapl_addr_scope(&ia->addr);
+
+	return scope && own && scope != own;
+}
+
 static DAT_RETURN kdapl_connect(struct kdapl_ep *ep, const struct kdapl_connect *c,
 				const struct sockaddr *to, DAT_CONN_QUAL qual)
 {
@@ -132,6 +141,8 @@ static DAT_RETURN kdapl_connect(struct kdapl_ep *ep, const struct kdapl_connect 
 		ret = kdapl_cm_address(ep->obj.ia->net, to, &remote);
 	if (ret == DAT_SUCCESS && remote.ss_family != ep->obj.ia->addr.ss_family)
 		ret = KDAPL_BAD_ADDRESS(UNSUPPORTED);
+	if (ret == DAT_SUCCESS && kdapl_connect_other_link(ep->obj.ia, &remote))
+		ret = KDAPL_BAD_ADDRESS(UNREACHABLE);
 	if (ret == DAT_SUCCESS)
 		ret = kdapl_connect_start(ep, &remote, qual, c->timeout, c->data, c->size);
 	mutex_unlock(&ep->mutex);
@@ -165,8 +176,8 @@ static DAT_RETURN kdapl_connect(struct kdapl_ep *ep, const struct kdapl_connect 
  * * DAT_INVALID_HANDLE - @ep_handle is not the handle of an EP; the EP has no connect EVD
  * * DAT_INVALID_STATE - the EP is not UNCONNECTED, or not configured
  * * DAT_MODEL_NOT_SUPPORTED - another @qos, or multipath is required
- * * DAT_INVALID_ADDRESS - not the address of one host, or not of the IA's family; or the
- *   IA has lost its own address
+ * * DAT_INVALID_ADDRESS - not the address of one host, or not of the IA's family; a link-local
+ *   address of another net device than the IA's; or the IA has lost its own address
  * * DAT_INSUFFICIENT_RESOURCES - no memory, no free port
  */
 DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_address,

@@ -63,8 +63,16 @@ static void kdapl_addr_to_gid(const struct sockaddr_storage *addr, struct in6_ad
 		*gid = ((struct sockaddr_in6 *)addr)->sin6_addr;
 }
 
-/* Several net devices on a port may have the same link-local address: returns which one */
-static int kdapl_addr_scope(const struct sockaddr_storage *addr)
+/**
+ * kdapl_addr_scope - the net device to which a link-local address belongs
+ * @addr: IPv4 or IPv6
+ *
+ * Several net devices on a port may have the same link-local address.
+ *
+ * Context: any.
+ * Return: the index of the net device; 0 if none is named, or the address is not link-local.
+ */
+int kdapl_addr_scope(const struct sockaddr_storage *addr)
 {
 	const struct sockaddr_in6 *sin6 = (const struct sockaddr_in6 *)addr;
 

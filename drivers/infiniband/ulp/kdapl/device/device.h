@@ -34,6 +34,9 @@ struct kdapl_addr_deleted {
 
 /* ---- addr.c -------------------------------------------------------------- */
 
+/* The net device of a link-local address, or 0 */
+int kdapl_addr_scope(const struct sockaddr_storage *addr);
+
 /* Is this the address of an IA? */
 bool kdapl_addr_was_deleted(const struct kdapl_addr_deleted *del, struct ib_device *ibdev, u32 port,
 			    const struct sockaddr_storage *addr, const struct net *net);

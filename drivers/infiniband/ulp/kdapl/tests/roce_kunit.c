@@ -245,6 +245,31 @@ static void C_60_no_disconnect_from_a_deleted_address(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!notice()));
 }
 
+/* ---- link-local addresses ------------------------------------------------------- */
+
+static DAT_RETURN dial(u32 scope)
+{
+	struct sockaddr_in6 to = { .sin6_family = AF_INET6, .sin6_scope_id = scope };
+
+	to.sin6_addr.s6_addr[0] = 0xfe;
+	to.sin6_addr.s6_addr[1] = 0x80;
+	to.sin6_addr.s6_addr[15] = 1;
+	return dat_ep_connect(ep.handle, (struct sockaddr *)&to, 1, DAT_TIMEOUT_INFINITE, 0, NULL,
+			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
+}
+
+/* The same address may be that of another host on another link */
+static void a_peer_on_another_link_is_refused(struct kunit *test)
+{
+	KUNIT_EXPECT_EQ(test, dial(port->ifindex + 1),
+			DAT_ERROR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE));
+	KUNIT_EXPECT_EQ(test, dial(port->ifindex), DAT_SUCCESS);
+	dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG);
+	KUNIT_EXPECT_TRUE(test, tp_wait_end(env, &ep));
+	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, dial(0), DAT_SUCCESS);
+}
+
 /* ---- partitions --------------------------------------------------------------- */
 
 static bool default_pkey_is_last(void)
@@ -491,6 +516,7 @@ static struct kunit_case roce_cases[] = {
 	KUNIT_CASE(C_62_address_lost_and_restored_before_the_attempt),
 	KUNIT_CASE(C_62_other_events_do_not_shorten_the_grace_time),
 	KUNIT_CASE(C_60_no_disconnect_from_a_deleted_address),
+	KUNIT_CASE(a_peer_on_another_link_is_refused),
 	KUNIT_CASE(a_QP_uses_the_partition_of_its_path),
 	KUNIT_CASE(C_62_a_failover_is_not_the_loss_of_an_address),
 	KUNIT_CASE(C_62_a_service_point_tries_again_to_listen),
