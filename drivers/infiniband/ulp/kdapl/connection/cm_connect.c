@@ -31,16 +31,18 @@ static void kdapl_connect_offer(struct kdapl_ep *ep, struct ib_qp *qp, const voi
 }
 
 /* Begins the attempt. ep->mutex held, the EP UNCONNECTED with a QP */
-static DAT_RETURN kdapl_connect_start(struct kdapl_ep *ep, struct sockaddr_storage *remote,
+static DAT_RETURN kdapl_connect_start(struct kdapl_ep *ep, const struct sockaddr_storage *remote,
 				      DAT_CONN_QUAL qual, DAT_TIMEOUT timeout,
 				      const void *data, u8 len)
 {
 	struct ib_qp *qp = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
+	struct sockaddr_storage peer = *remote;
 	u16 port = kdapl_cm_port(qual);
 	struct rdma_cm_id *id;
 	int ret;
 
-	id = kdapl_cm_bind(ep->obj.ia, qp->device, kdapl_cm_handler, ep, 0);
+	kdapl_cm_set_port(&peer, port);
+	id = kdapl_cm_bind(ep->obj.ia, qp->device, kdapl_cm_handler, ep, 0, &peer);
 	if (IS_ERR(id)) {
 		ret = PTR_ERR(id);
 		if (ret == -ENODEV || ret == -EADDRNOTAVAIL)
@@ -60,8 +62,7 @@ static DAT_RETURN kdapl_connect_start(struct kdapl_ep *ep, struct sockaddr_stora
 	if (timeout != DAT_TIMEOUT_INFINITE)
 		kdapl_cm_timer_start(ep, (u64)timeout * NSEC_PER_USEC);
 	/* The attempt has begun: a failure from now on is reported by an event (C-21) */
-	kdapl_cm_set_port(remote, port);
-	kdapl_cm_resolve(ep, remote);
+	kdapl_cm_resolve(ep, &peer);
 	return DAT_SUCCESS;
 }
 
@@ -178,7 +179,8 @@ static DAT_RETURN kdapl_connect(struct kdapl_ep *ep, const struct kdapl_connect 
  * * DAT_MODEL_NOT_SUPPORTED - another @qos, or multipath is required
  * * DAT_INVALID_ADDRESS - not the address of one host, or not of the IA's family; a link-local
  *   address of another net device than the IA's; or the IA has lost its own address
- * * DAT_INSUFFICIENT_RESOURCES - no memory, no free port
+ * * DAT_INSUFFICIENT_RESOURCES - no memory; no free port: each connection to the same address
+ *   and qualifier has its own
  */
 DAT_RETURN dat_ep_connect(DAT_EP_HANDLE ep_handle, DAT_IA_ADDRESS_PTR remote_ia_address,
 			  DAT_CONN_QUAL remote_conn_qual, DAT_TIMEOUT timeout,

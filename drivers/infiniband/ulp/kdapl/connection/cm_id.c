@@ -100,6 +100,8 @@ DAT_RETURN kdapl_cm_address(struct net *net, const struct sockaddr *in,
  * @handler: callback of the id
  * @context: its context
  * @port:    IP port, 0 for any
+ * @peer:    address and port with which the id will connect, or NULL. Ids with different peers
+ *           may have the same port
  *
  * Context: process.
  * Return: the id, in the IA's namespace, bound to @ibdev and its port; or ERR_PTR: -ENODEV
@@ -107,7 +109,8 @@ DAT_RETURN kdapl_cm_address(struct net *net, const struct sockaddr *in,
  * port, or every port of the range for any, is in use, -ENOMEM.
  */
 struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
-				 rdma_cm_event_handler handler, void *context, u16 port)
+				 rdma_cm_event_handler handler, void *context, u16 port,
+				 const struct sockaddr_storage *peer)
 {
 	struct sockaddr_storage addr = ia->addr;
 	struct rdma_cm_id *id;
@@ -117,6 +120,9 @@ struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
 	if (IS_ERR(id))
 		return id;
 	kdapl_cm_set_port(&addr, port);
+	/* The CM chooses the port now, before rdma_resolve_addr() tells it the peer */
+	if (peer)
+		id->route.addr.dst_addr = *peer;
 	ret = rdma_bind_addr(id, (struct sockaddr *)&addr);
 	if (!ret && (id->device != ibdev || id->port_num != ia->port))
 		ret = -ENODEV;

@@ -68,7 +68,8 @@ int kdapl_cm_route(const struct kdapl_ia *ia, const struct rdma_cm_id *id,
 
 /* Returns a new id bound to the IA's address, device and port, or ERR_PTR */
 struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
-				 rdma_cm_event_handler handler, void *context, u16 port);
+				 rdma_cm_event_handler handler, void *context, u16 port,
+				 const struct sockaddr_storage *peer);
 
 /* Sets fields and state for an attempt with @id. ep->mutex held */
 void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive);

@@ -139,7 +139,7 @@ static int kdapl_sp_listen(struct kdapl_sp *sp)
 	int ret;
 
 	id = kdapl_cm_bind(ia, ia->ibdev, kdapl_sp_handler, sp,
-			   sp->qual ? kdapl_cm_port(sp->qual) : 0);
+			   sp->qual ? kdapl_cm_port(sp->qual) : 0, NULL);
 	if (IS_ERR(id))
 		return PTR_ERR(id);
 	/* The port is at the same offset in both families */

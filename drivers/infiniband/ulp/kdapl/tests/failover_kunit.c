@@ -47,7 +47,7 @@ static u32 listens_on(struct kdapl_sp *sp)
 static void connect_bound(struct kunit *test, struct tp_ep *tep)
 {
 	struct rdma_cm_id *id = kdapl_cm_bind(addr_env->ia, &addr_env->fake->ibdev,
-					      kdapl_cm_handler, tep->ep, 0);
+					      kdapl_cm_handler, tep->ep, 0, NULL);
 	DAT_EVENT event;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(id));
@@ -94,7 +94,7 @@ static void C_62_an_IA_follows_the_failover_of_its_bond(struct kunit *test)
 	moves(test, 2, NETDEV_BONDING_FAILOVER);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(listens_on(sp) == 2));
 	KUNIT_EXPECT_EQ(test, addr_env->ia->port, 2);
-	child = kdapl_cm_bind(addr_env->ia, &addr_env->fake->ibdev, kdapl_cm_handler, sp, 0);
+	child = kdapl_cm_bind(addr_env->ia, &addr_env->fake->ibdev, kdapl_cm_handler, sp, 0, NULL);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(child));
 	KUNIT_EXPECT_EQ(test, sp->id->event_handler(child, &event), 0);
 	fake_settle(addr_env->fake);
