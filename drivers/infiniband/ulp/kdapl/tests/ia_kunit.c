@@ -505,7 +505,7 @@ static void C_57_nothing_new_on_an_orphan(struct kunit *test)
 }
 
 /* While none is open, deleted addresses of the system are ignored */
-static void IAs_that_need_their_address_are_counted(struct kunit *test)
+static void open_adapters_are_counted(struct kunit *test)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
 	int n = atomic_read(&kdapl_nias);
@@ -553,7 +553,7 @@ static struct kunit_case ia_cases[] = {
 	KUNIT_CASE(C_58_posts_on_an_orphan_are_flushed_in_software),
 	KUNIT_CASE(C_58_segments_on_an_orphan_are_still_known),
 	KUNIT_CASE(C_57_nothing_new_on_an_orphan),
-	KUNIT_CASE(IAs_that_need_their_address_are_counted),
+	KUNIT_CASE(open_adapters_are_counted),
 	{}
 };
 

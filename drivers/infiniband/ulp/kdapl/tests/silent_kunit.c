@@ -163,7 +163,7 @@ static int graces(void)
 }
 
 /* Only the first LMR waits; no further service QP is made to wait with */
-static void L_06_the_limit_of_one_request_for_all_LMRs(struct kunit *test)
+static void L_06_one_time_limit_for_all_regions(struct kunit *test)
 {
 	u32 valid, qps;
 	int before;
@@ -192,7 +192,7 @@ static void L_06_the_limit_of_one_request_for_all_LMRs(struct kunit *test)
 }
 
 /* A close needs no request at all */
-static void L_06_close_with_LMRs_on_a_silent_device(struct kunit *test)
+static void L_06_close_on_a_silent_device(struct kunit *test)
 {
 	DAT_RMR_HANDLE rmr;
 	int before;
@@ -286,8 +286,8 @@ static struct kunit_case silent_cases[] = {
 	KUNIT_CASE(P8_a_free_does_not_wait_for_ever),
 	KUNIT_CASE(C_32_a_reset_does_not_wait_for_ever),
 	KUNIT_CASE(C_57_removal_does_not_wait_for_ever),
-	KUNIT_CASE(L_06_the_limit_of_one_request_for_all_LMRs),
-	KUNIT_CASE(L_06_close_with_LMRs_on_a_silent_device),
+	KUNIT_CASE(L_06_one_time_limit_for_all_regions),
+	KUNIT_CASE(L_06_close_on_a_silent_device),
 	KUNIT_CASE(L_06_a_service_QP_that_cannot_be_created),
 	KUNIT_CASE(C_31_no_request_after_a_fatal_event),
 	{}
