@@ -259,7 +259,7 @@ def debug(kernel):
 def debugs():
     """All kernels with sanitizers, and the long ledgers that need a stock kernel."""
     kernel = "stock-6.12"
-    return [*debug("own-6.12-debug"), *races(), build(kernel),
+    return [*debug("own-6.12-debug"), *contexts("own-6.12-debug"), *races(), build(kernel),
             script("models", "spin models of the lockless code", "models"),
             guest(kernel, "ledger", "1,000,000 posts accounted for", "stress",
                   LEDGER_POSTS=1000000),
