@@ -123,7 +123,7 @@ int null_queue_init(struct null_queue *q, u32 size);
 void null_queue_exit(struct null_queue *q);
 void null_flush(struct null_dev *dev, struct null_qp *qp);
 int null_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		   struct uverbs_attr_bundle *attrs);
+		   struct kdapl_create_cq_arg *arg);
 int null_destroy_cq(struct ib_cq *ibcq, struct ib_udata *udata);
 int null_poll_cq(struct ib_cq *ibcq, int num_entries, struct ib_wc *wc);
 int null_req_notify_cq(struct ib_cq *ibcq, enum ib_cq_notify_flags how);

@@ -49,13 +49,13 @@ void null_queue_exit(struct null_queue *q)
  * null_create_cq - see struct ib_device_ops
  * @ibcq:  the CQ
  * @attr:  its size
- * @attrs: none, no user space
+ * @arg:   none, no user space
  *
  * Context: process.
  * Return: 0, -EINVAL, -ENOMEM.
  */
 int null_create_cq(struct ib_cq *ibcq, const struct ib_cq_init_attr *attr,
-		   struct uverbs_attr_bundle *attrs)
+		   struct kdapl_create_cq_arg *arg)
 {
 	struct null_cq *cq = to_null_cq(ibcq);
 	u32 n = roundup_pow_of_two(attr->cqe + 1);
