@@ -64,7 +64,7 @@ DAT_RETURN dat_ia_openv(DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 
 struct module;
 
-/* kDAPL's own: dat_ia_openv(), and the module that owns the IA (P) */
+/* kDAPL's own: dat_ia_openv() with the module that owns the IA (P) */
 
 DAT_RETURN kdat_ia_openv(DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
 			 DAT_EVD_HANDLE *async_evd_handle,
@@ -79,7 +79,7 @@ DAT_RETURN kdat_ia_openv(DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,
  * @async_evd: as for dat_ia_openv(), async_evd_handle
  * @ia:        as for dat_ia_openv(), ia_handle
  *
- * The calling module owns the IA: kdat_ia_openv(). It includes <linux/module.h>.
+ * The calling module, which must include <linux/module.h>, owns the IA: kdat_ia_openv().
  *
  * Source: kDAPL 2.0 header, manual page dat_ia_open.
  *

@@ -80,7 +80,7 @@ static inline bool bench_sends(enum bench_kind kind)
 /**
  * struct bench_op - all arguments of one kind of post, of either side
  * @failed: the bitwise OR of all return values
- * @iov:    aligned, so that one segment is in one line of the cache
+ * @iov:    aligned, so that one segment is in one cache line
  */
 struct bench_op {
 	u32 failed;

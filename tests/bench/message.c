@@ -35,7 +35,7 @@ static u32 bench_softirqs(void)
 	return kstat_softirqs_cpu(IRQ_POLL_SOFTIRQ, 0);
 }
 
-/* Posts one burst, and waits until everything that it causes has ended; the instructions */
+/* Posts a burst, and waits until all that it causes has ended. Returns the instructions, or 0 */
 static u64 bench_burst(struct ib_device *ibdev, struct bench_side *side,
 		       const struct bench_spec *spec)
 {

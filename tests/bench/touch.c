@@ -3,9 +3,9 @@
  * Marks calls and done callbacks for a plugin of the emulator, which lists the memory that they
  * access and the locked instructions that they execute (tools/kdapl/bench/touch.c).
  *
- * measure.c marks calls. Here a done callback is marked: the completion that the core receives
- * names our callback, which restores the completion and calls the real one. touch.c also
- * reports where the EP and its slots are. For this it includes headers of kdapl.ko: the
+ * measure.c marks calls. This file marks done callbacks: the completion that the core receives
+ * names our callback, which restores the completion and calls the real one. This file also
+ * reports where the EP and its slots are. For that it includes headers of kdapl.ko: the
  * completion leads to the slot, and the slot to the rest.
  *
  * Called by probe.c in softirq, by measure.c and main.c in process context.

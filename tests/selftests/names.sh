@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# A port has a link-local IPv4 address in front of another one; then its RDMA device is renamed
-# while an IA is open.
+# The first IPv4 address of a port is link-local, the next one is not. Then the RDMA device is
+# renamed while an IA is open.
 # covers: the address of an IA that is opened without one, and names that change
 
 . "${0%/*}/lib.sh"

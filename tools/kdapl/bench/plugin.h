@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What touch.c uses of the interface of plugins of QEMU 7.2. Debian has no header for it.
+ * The part of QEMU 7.2's plugin interface that touch.c uses. Debian does not package its header.
  */
 #ifndef _KDAPL_BENCH_PLUGIN_H_
 #define _KDAPL_BENCH_PLUGIN_H_
@@ -33,7 +33,7 @@ uint64_t qemu_plugin_insn_vaddr(const struct qemu_plugin_insn *insn);
 unsigned int qemu_plugin_mem_size_shift(uint32_t how);
 bool qemu_plugin_mem_is_store(uint32_t how);
 
-/* What QEMU looks for in a plugin */
+/* The symbols that QEMU looks up in a plugin */
 extern int qemu_plugin_version;
 int qemu_plugin_install(uint64_t id, const void *machine, int argc, char **argv);
 

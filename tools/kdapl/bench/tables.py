@@ -159,7 +159,7 @@ def rows(points):
 
 
 def grid(head, body, left=1):
-    """A simple table of reStructuredText, with so many columns aligned to the left."""
+    """A simple table of reStructuredText; @left: the number of columns aligned to the left."""
     width = [max(len(row[i]) for row in [head, *body]) for i in range(len(head))]
     rule = "  ".join("=" * w for w in width)
 
@@ -213,7 +213,7 @@ def message_table(points):
 
 
 def touch_table(points):
-    """Locked instructions and lines of the cache, from the least to the most."""
+    """Locked instructions and cache lines, from the least to the most."""
     return grid(["touched", *TOUCHES.values()],
                 [[p.call, *("-".join(map(str, sorted(set(p.figures[key])))) for key in TOUCHES)]
                  for p in points if p.path == "touch"])

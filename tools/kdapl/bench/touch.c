@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A plugin of QEMU that lists what a marked part of the guest's kernel executes and touches.
+ * A QEMU plugin that lists the memory accesses and the locked instructions in marked parts of
+ * the guest's kernel.
  *
- * run.py compiles it and gives it to the emulator; touch.py reads the list. kdapl_bench.ko
+ * touch.py compiles it and reads the list; run.py passes it to the emulator. kdapl_bench.ko
  * marks the parts by an instruction that does nothing, 0f 1f 80 MARK 61 64 6b, which is
- * nopl 0x6b6461MARK(%rax). Its line is "mark MARK". After the marks 2 and 3, up to the next
- * one, each access to memory has a line "PC ADDRESS BYTES r|w", and each locked instruction
- * "PC lock". An emulator with one CPU calls it, one instruction after the other.
+ * nopl 0x6b6461MARK(%rax). The line of a mark is "mark MARK". After the marks 2 and 3, up to the
+ * next mark, each access to memory has a line "PC ADDRESS BYTES r|w", and each locked instruction
+ * a line "PC lock". The emulator has one CPU, so no two callbacks run at the same time.
  */
 #include <stdio.h>
 #include <string.h>
@@ -28,7 +29,7 @@ static void on_mark(unsigned int cpu, void *arg)
 
 	inside = mark == MARK_CALL || mark == MARK_DONE;
 	fprintf(list, "mark %u\n", (unsigned int)mark);
-	/* QEMU need not end in an orderly way */
+	/* QEMU may be killed before it closes the file */
 	if (!inside)
 		fflush(list);
 }
@@ -47,7 +48,7 @@ static void on_access(unsigned int cpu, uint32_t how, uint64_t address, void *ar
 			qemu_plugin_mem_is_store(how) ? 'w' : 'r');
 }
 
-/* A lock prefix, or an exchange of a register with memory, which needs none */
+/* A lock prefix, or an exchange of a register with memory, which is locked without one */
 static bool is_locked(const uint8_t *code, size_t size)
 {
 	size_t i;

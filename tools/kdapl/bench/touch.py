@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""What calls and completions touch, from the list that touch.c has written in the emulator."""
+"""What calls and completions touch, according to the list that touch.c writes in the emulator."""
 
 import collections
 import subprocess
@@ -22,8 +22,8 @@ class Part:
             self.accesses.append((int(words[0], 16), int(words[1], 16), int(words[2]), words[3]))
 
     def digest(self, bench):
-        """The number of locked instructions, and the addresses, without those of the
-        benchmark itself and of the stack, to which a return address is written first."""
+        """The number of locked instructions and the addresses of bytes, without those of the
+        benchmark itself and of the stack. The first write pushes a return address to the stack."""
         stack = next(address for _, address, _, how in self.accesses if how == "w")
         touched = {a for pc, address, size, _ in self.accesses if pc not in bench
                    for a in range(address, address + size) if abs(a - stack) > STACK}
@@ -79,7 +79,7 @@ def figures(parts, bench, raw):
 
 
 def spans(offsets):
-    """The bytes as ranges, for a comparison with pahole -C kdapl_ep."""
+    """The offsets as ranges, to compare them with the output of pahole -C kdapl_ep."""
     found = []
     for offset in sorted(offsets):
         if found and found[-1][1] == offset - 1:
@@ -106,7 +106,7 @@ def text_of(module, start):
 
 
 def fill(points, box):
-    """Give the points that the list is about their figures."""
+    """Set the figures of the points, which the list contains in this order."""
     bench = text_of(box / "kdapl_bench.ko", int((box / "text").read_text("ascii"), 16))
     for point, parts in zip(points, read_points(box / "touched"), strict=True):
         point.figures = figures(parts, bench, point.figures)

@@ -10,8 +10,8 @@ A job is a script that prints TAP. Two jobs run at a time (KDAPL_ROOM=1: one), e
 jobs that it needs are done. The output is in build/logs/JOB.tap and JOB.log. A failed job does not
 stop those that do not need it. check-all and its parts run only jobs that have not passed for this
 tree, according to the cache: first those that failed, then the longest. FRESH=1 discards the
-verdicts. check, check-quick and check-ci run all of their jobs. Jobs that reach the limit are
-ended and have failed.
+verdicts. check, check-quick and check-ci run all of their jobs. A job that still runs when the
+limit is reached is ended and counts as failed.
 
 The last line is "N passed, N failed, N skipped"; the exit status is 0 if none failed. Passes of
 jobs that run no code of the product are counted on a line of their own.

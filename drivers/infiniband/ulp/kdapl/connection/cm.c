@@ -554,10 +554,10 @@ static void kdapl_cm_finish_active(struct kdapl_ep *ep)
 }
 
 /*
- * A message has arrived, so the peer is connected. The CM will report that in a moment, if the
- * final message of the peer was not lost. So the timer waits, for a short time, before
- * rdma_notify() replaces this message (C-43): after rdma_notify() the CM drops it, and may report
- * a disconnect that comes next instead of the connection.
+ * A message has arrived, so the peer is connected. The CM will report that in a moment unless the
+ * final message of the peer was lost. rdma_notify() replaces this message (C-43), but then the CM
+ * drops the message, and may report a disconnect that comes next instead of the connection. So
+ * the timer first waits for a short time.
  */
 static void kdapl_cm_expect_established(struct kdapl_ep *ep)
 {
@@ -583,8 +583,8 @@ static void kdapl_cm_pending_timeout(struct kdapl_ep *ep)
 
 /*
  * The peer has gone before the CM has reported that it was connected. If it has sent a message, it
- * was: the CM may handle its last two messages in the wrong order. The drain completes messages
- * that were not polled yet.
+ * was connected: the CM may handle its last two messages in the wrong order. The drain completes
+ * receives that were not polled yet.
  */
 static bool kdapl_cm_was_connected(struct kdapl_ep *ep)
 {

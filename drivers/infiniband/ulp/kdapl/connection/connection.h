@@ -28,7 +28,7 @@ void kdapl_cm_end_finish(struct kdapl_ep *ep, unsigned long since);
 
 /* ---- notice.c ------------------------------------------------------------ */
 
-/* For how long the removal of a device waits for answers to disconnects; KUnit changes it */
+/* How long the removal of a device waits for answers to disconnects; KUnit changes it */
 extern unsigned int kdapl_notice_leave_ms;
 
 /* Schedules a check of a device's notices; any context */

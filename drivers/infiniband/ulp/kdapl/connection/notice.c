@@ -3,17 +3,17 @@
  * The ids of connections and attempts that have ended.
  *
  * The id of a connection leaves its EP when the connection has ended, so that the EP can be reset
- * or freed at once. A disconnect request may be lost, and the connection manager repeats it,
- * for 77 seconds if the peer does not answer, only while the id exists. So the id waits on a
- * list of the device until the connection manager has an answer or has given up. The id of an
- * attempt that has failed is only destroyed, which notifies the peer. rdma_destroy_id() may take a
- * minute in rare cases, so each id has its own work item, which holds no lock then.
+ * or freed at once. A disconnect request may be lost. The connection manager repeats it only while
+ * the id exists, for 77 seconds if the peer does not answer. So the id waits on a list of the
+ * device until the connection manager has an answer or has given up. The id of an attempt that
+ * has failed is only destroyed, which notifies the peer. rdma_destroy_id() may take a minute in
+ * rare cases, so each id has its own work item, which holds no lock during this call.
  *
- * The connection manager sends the first request only once. If that fails
- * (there is no route while the link is down), the id goes to TIMEWAIT, and no
- * call of rdma_cm can reach the peer any more: a second rdma_disconnect()
- * returns 0 and sends nothing. On rxe a failed send even disables QP 1. So we
- * send no disconnect while the port is not active, but when it is active again.
+ * If the connection manager cannot send the first request
+ * (there is no route while the link is down), it does not try again: the id goes
+ * to TIMEWAIT, and no call of rdma_cm can reach the peer any more. A second
+ * rdma_disconnect() returns 0 and sends nothing. On rxe a failed send even
+ * disables QP 1. So we do not send a disconnect until the port is active.
  *
  * The core deletes the GID of a deleted address in a work item. Until
  * then the CM would send from an address that does not exist. After that it has no
@@ -38,7 +38,7 @@
 /* By then the CM has given up: it sends at most 16 requests, 4.3 seconds apart */
 #define KDAPL_NOTICE_SENT_MS	100000
 
-/* For how long a device that is being removed waits for answers: one repetition */
+/* How long the removal of a device waits for answers: long enough for one repetition */
 unsigned int kdapl_notice_leave_ms = 5000;
 
 /*
@@ -79,7 +79,7 @@ static int kdapl_notice_handler(struct rdma_cm_id *id, struct rdma_cm_event *eve
 	return 0;
 }
 
-/* Sends the disconnect if it was not sent and can be */
+/* Sends the disconnect if it was not sent before and can be sent now */
 static void kdapl_notice_try(struct kdapl_notice *notice)
 {
 	if (notice->sent || READ_ONCE(notice->over) ||
@@ -131,7 +131,7 @@ static void kdapl_notice_work(struct work_struct *work)
 
 /**
  * kdapl_notice_end - the connection or attempt of an EP has ended: take its id
- * @ep:         the EP; if it has an id, it loses it. No callback of the EP runs afterwards
+ * @ep:         the EP, which loses its id if it has one. None of its callbacks runs afterwards
  * @disconnect: send a disconnect request, as soon as that is possible, and keep the id until
  *              the CM has an answer; otherwise destroy it soon
  *
@@ -170,7 +170,7 @@ void kdapl_notice_end(struct kdapl_ep *ep, bool disconnect)
 	spin_unlock_irq(&dev->notice_lock);
 }
 
-/* Looks at all notices. @over: destroys their ids */
+/* Schedules the work of all notices. @over: it is to destroy their ids */
 static void kdapl_notice_look(struct kdapl_device *dev, bool over)
 {
 	struct kdapl_notice *notice;
@@ -211,7 +211,7 @@ static bool kdapl_notice_none(struct kdapl_device *dev)
 {
 	bool none;
 
-	/* With the lock, because the work that has removed the last one still holds it */
+	/* Take the lock, because the work that has removed the last notice may still hold it */
 	spin_lock_irq(&dev->notice_lock);
 	none = list_empty(&dev->notices);
 	spin_unlock_irq(&dev->notice_lock);
@@ -222,7 +222,7 @@ static bool kdapl_notice_none(struct kdapl_device *dev)
  * kdapl_notice_drop_all - the device is leaving: destroy the ids that wait
  * @dev: the device, without IAs and without an event handler
  *
- * Waits for answers, but not long.
+ * Waits at most kdapl_notice_leave_ms for answers.
  *
  * Context: process.
  */

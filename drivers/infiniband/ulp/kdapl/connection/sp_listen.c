@@ -21,7 +21,7 @@
 /* The largest number of requests of a service point, whatever the length of its EVD */
 #define KDAPL_MAX_BACKLOG	1024
 
-/* A service point that cannot listen tries again after 1, 2, 4 ... seconds, at most these */
+/* Limit of the interval (1, 2, 4 ... s) after which a service point tries again to listen */
 #define KDAPL_LISTEN_RETRY_MAX	64
 
 /* ---- callback ---------------------------------------------------------- */

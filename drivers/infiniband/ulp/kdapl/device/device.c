@@ -64,9 +64,9 @@ static int kdapl_device_by_netdev(const char *netdev, const struct net *home,
  * kdapl_device_by_name - find the device that a name means
  * @name: name of an RDMA device
  *
- * If devices belong to namespaces, two of them may have the same name. One of the initial
- * namespace cannot be hidden by others. Otherwise none of them is preferred, because the order
- * in which they were added is chance.
+ * If devices belong to namespaces, two of them may have the same name. The one that the initial
+ * namespace can use takes precedence. Otherwise none is preferred, because the order in which
+ * they were added is arbitrary.
  *
  * Context: process, kdapl_device_mutex held.
  * Return: the device, or NULL if there is none or the name is ambiguous.
@@ -259,7 +259,7 @@ static void kdapl_trial(struct ib_pd *pd, struct ib_cq *cq, struct kdapl_limits 
 	}
 	if (!good)
 		return;
-	/* A shortage of memory has the same error as a queue that is too large (mlx5) */
+	/* mlx5 returns the same error for a shortage of memory and for a queue that is too large */
 	pr_info("kdapl: %s: at most %u posts in each queue of an EP; the attributes allow %u\n",
 		dev_name(&pd->device->dev), good, l->max_dto_per_ep);
 	l->max_dto_per_ep = good;

@@ -119,8 +119,8 @@ EXPORT_SYMBOL_GPL(dat_ep_query);
  * DAT_FALSE and schedules a marker, and a later call returns DAT_TRUE.
  *
  * The call looks for an outstanding post slot by slot, with the EP's lock held and interrupts
- * disabled. So if there is none its time grows with max_recv_dtos and max_request_dtos: it is for
- * a Consumer that is about to disconnect, not for each post. Source: kDAPL 2.0.
+ * disabled. If there is none, the time grows with max_recv_dtos and max_request_dtos. So a
+ * Consumer should make the call before it disconnects, not for each post. Source: kDAPL 2.0.
  *
  * Context: any except hard interrupt; never sleeps.
  * Return:

@@ -6,15 +6,15 @@
  * The work item polls the CQs that have announced completions (polled_cq.c), and delivers.
  * In process context it runs all upcalls of the EVD, which may sleep: it holds no lock, is in
  * no read section, and runs on a workqueue that nothing else uses, so only the EVD itself
- * waits for them. In the other contexts it delivers with bottom halves off what was not queued
- * by a done callback, or, in poll context, what the Consumer waits for.
+ * waits for them. In the other contexts it delivers, with bottom halves off, events that were not
+ * queued by a done callback, or, in poll context, those that the Consumer waits for.
  *
  * The timer polls what nobody has polled for a while: a CQ in solicited-wait mode, because a
  * device may not announce an error; one in poll context, if the Consumer does not poll; and one
  * in process context, while an upcall keeps the work item from polling.
  *
- * Both run in process context. dat_evd_kcreate() and dat_evd_free() call this file, and so does
- * whatever must know whether it was called from an upcall.
+ * Both run in process context. dat_evd_kcreate() and dat_evd_free() call this file, and so do the
+ * calls that must know whether they were made in an upcall.
  */
 #include <linux/bottom_half.h>
 #include <linux/rculist.h>
@@ -110,8 +110,8 @@ static void kdapl_evd_process_work(struct work_struct *work)
  * kdapl_in_upcall - is the caller inside an upcall of any EVD?
  *
  * Bottom halves are off in every upcall that must not sleep, and they are never off where a
- * call that sleeps is legal. An upcall that may sleep runs in the work item of its EVD. Only a
- * task itself stores its address, so it needs no lock to find it.
+ * call that sleeps is legal. An upcall that may sleep runs in the work item of its EVD. Only the
+ * task itself stores and clears its address, so it finds the address without a lock.
  *
  * Context: any except hard interrupt.
  */
@@ -131,7 +131,7 @@ bool kdapl_in_upcall(void)
 
 /* ---- the timer ------------------------------------------------------------------------- */
 
-/* Has the timer something left to do? Takes one from the number of polls at short intervals */
+/* Has the timer something left to do? Counts down the polls at short intervals */
 static bool kdapl_evd_timer_needed(struct kdapl_evd *evd, unsigned long *delay)
 {
 	bool needed;
@@ -217,7 +217,7 @@ void kdapl_evd_work_init(struct kdapl_evd *evd)
  */
 void kdapl_evd_work_exit(struct kdapl_evd *evd)
 {
-	/* The timer first, which may queue the work item */
+	/* The timer first, because it may queue the work item */
 	cancel_delayed_work_sync(&evd->timer);
 	cancel_work_sync(&evd->work);
 	if (evd->context != KDAPL_CONTEXT_PROCESS)

@@ -14,15 +14,15 @@
  *   and flushes (rxe of 6.12), and because a Consumer may not poll.
  *
  * No upcall runs meanwhile: the done callbacks queue the events, and the EVD delivers them
- * afterwards. So the lock of a CQ is never held over an upcall, and nobody who polls waits for
- * one.
+ * afterwards. So the lock of a CQ is never held over an upcall, and no poller waits for an
+ * upcall.
  *
  * In process context a CQ is armed for the next completion, after the events that were found
  * have been delivered. In solicited-wait mode it is armed for solicited messages. No verbs call
  * says which completion was the solicited one; therefore all events that are queued on the EVD
- * when the device has announced it lead to upcalls. In poll context a CQ is armed while the
- * Consumer waits (kdat_evd_arm()): until an event has led to an upcall, because a completion may
- * have none.
+ * when the device has announced it lead to upcalls. In poll context a CQ is armed again while the
+ * Consumer waits (kdat_evd_arm()), until an event has led to an upcall, because a completion need
+ * not lead to one.
  */
 #include <linux/slab.h>
 #include "event.h"
@@ -135,7 +135,7 @@ static struct kdapl_polled_cq *kdapl_evd_take_cq(struct kdapl_evd *evd, struct l
 	return pcq;
 }
 
-/* The CQ is probably not empty, so the work item polls it again. @fired: and then marks */
+/* The CQ is probably not empty: the work item polls it again. @fired: it then marks the events */
 static void kdapl_polled_cq_again(struct kdapl_polled_cq *pcq, bool fired)
 {
 	spin_lock_irq(&pcq->evd->lock);
@@ -206,7 +206,7 @@ static void kdapl_polled_cq_drained(struct kdapl_polled_cq *pcq)
 	spin_unlock_irq(&evd->lock);
 }
 
-/* One turn of a CQ that is not on the list of ready ones any more. Read section */
+/* One turn of a CQ that was taken off the list of ready ones. Read section */
 static int kdapl_polled_cq_turn(struct kdapl_polled_cq *pcq)
 {
 	int n = kdapl_polled_cq_batch(pcq, KDAPL_CQ_BATCH);

@@ -158,7 +158,7 @@ static int kdapl_addr_event(const struct net_device *ndev, unsigned long event,
 {
 	struct kdapl_addr_deleted *del;
 
-	/* After the deletion, for a call that opens an IA and still finds the address */
+	/* Between the deletion and the read of the count; pairs with kdapl_ia_open() */
 	smp_mb();
 	if (!atomic_read(&kdapl_nias))
 		return NOTIFY_DONE;

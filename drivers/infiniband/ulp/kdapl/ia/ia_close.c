@@ -63,7 +63,7 @@ static void kdapl_ia_orphan_eps(struct kdapl_ia *ia)
 		kdapl_obj_put(&ep->obj);
 }
 
-/* Destroys the verbs objects of all objects of a type, and waits for what must come before */
+/* Waits for what must come before, and destroys the verbs objects of all objects of a type */
 static void kdapl_ia_orphan_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type)
 {
 	struct kdapl_obj *obj = NULL;
@@ -101,7 +101,7 @@ static void kdapl_ia_leave_device(struct kdapl_ia *ia)
  * kdapl_ia_remove - orphan an IA: its device is being removed, or its Consumer has gone
  * @ia: the IA, referenced by the caller
  *
- * If another thread does it at the same time, the function waits for that.
+ * If another thread is doing this already, the function waits until it has finished.
  *
  * Context: process, while the device still works. Waits for calls that use verbs, but never for
  * upcalls or for the Consumer.
@@ -188,8 +188,8 @@ static void kdapl_ia_destroy_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
 		if (obj == keep)
 			continue;
 		/*
-		 * No EP has a QP any more, so the MRs can be deregistered. Invalidating each by
-		 * a request could take as long as a failed device does not complete it.
+		 * No EP has a QP any more, so the MRs can be deregistered. If the device has
+		 * failed, a request to invalidate them would only end by its time-out.
 		 */
 		if (type == DAT_HANDLE_TYPE_RMR || type == DAT_HANDLE_TYPE_LMR)
 			obj->ops->orphan(obj);
@@ -394,7 +394,7 @@ static void kdapl_ia_disable_upcalls(struct kdapl_ia *ia)
  * use. An IA that another thread is closing may still have a running upcall, so the
  * function waits until it is closed. If the IA of another Consumer sends its
  * asynchronous events to an EVD of an IA and is not being closed, the latter IA stays until
- * kdapl is unloaded, without upcalls, and orphaned, so that no device uses memory of the
+ * kdapl is unloaded. It has no upcalls and is orphaned, so that no device uses memory of the
  * Consumer.
  *
  * Context: process.

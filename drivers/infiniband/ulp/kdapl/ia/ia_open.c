@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * dat_ia_openv(): an IA on a port of a device.
+ * dat_ia_openv() and kdat_ia_openv(): an IA on a port of a device.
  *
  * Called by Consumers in process context, and by KUnit (kdapl_ia_create()). device.c finds
  * the port and the address of a name, and ia_close.c ends an IA.
@@ -11,7 +11,7 @@
 #include "event/event.h"
 #include "ia.h"
 
-/* IAs on the lists of their devices, and calls that open one: who needs the addresses */
+/* IAs on the lists of devices, and calls that open one. If 0, deleted addresses are ignored */
 atomic_t kdapl_nias;
 
 static struct kdapl_ia *kdapl_ia_alloc(struct kdapl_device *dev, u32 port,
@@ -151,7 +151,7 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 	int err;
 
 	atomic_inc(&kdapl_nias);
-	/* Then find an address. Whoever deletes it meanwhile sees the count (client.c) */
+	/* Before the address is found; pairs with the barrier in kdapl_addr_event() */
 	smp_mb__after_atomic();
 	mutex_lock(&kdapl_device_mutex);
 	err = kdapl_device_resolve(name, &dev, &port, &addr, &net);
@@ -194,7 +194,7 @@ out:
 }
 
 /**
- * kdat_ia_openv - open an interface adapter, with its owner
+ * kdat_ia_openv - open an interface adapter and record its owner
  * @name:               as for dat_ia_openv()
  * @async_evd_min_qlen: as for dat_ia_openv()
  * @async_evd_handle:   as for dat_ia_openv()
@@ -258,8 +258,8 @@ EXPORT_SYMBOL_GPL(kdat_ia_openv);
  * @dat_minor:          DAT_VERSION_MINOR
  * @thread_safe:        DAT_TRUE or DAT_FALSE
  *
- * The owner of the IA is not known, unlike that of dat_ia_open(): the Consumer must close the
- * IA before its module is unloaded.
+ * Unlike dat_ia_open(), this call records no owner, so the Consumer must close the IA before its
+ * module is unloaded.
  *
  * Source: kDAPL 2.0, dat_ia_openv; manual page dat_ia_open.
  *

@@ -68,8 +68,9 @@ static int kdapl_lmr_register(struct kdapl_lmr *lmr, const struct kdapl_region *
 		goto dereg;
 	}
 	/*
-	 * The device takes the offset in a page from the address. An IOMMU keeps only that in its
-	 * own pages, which may be smaller. A bind uses parts of this mapping, so it needs no check.
+	 * The device takes the offset in a page from the address. An IOMMU preserves only the
+	 * offset in its own pages, which may be smaller. A bind uses parts of this mapping, so it
+	 * needs no check.
 	 */
 	ret = -EINVAL;
 	if (offset_in_page(mr->iova ^ r->iova))

@@ -98,8 +98,8 @@ int kdapl_region_virtual(struct kdapl_region *r, const void *va, u64 length, u32
 	u32 i;
 
 	/*
-	 * Compare it with no limit of the direct map: the vmalloc area of some architectures is
-	 * below that, and an address may have a tag. Each page is checked below.
+	 * Do not compare the address with a limit of the direct map: some architectures have the
+	 * vmalloc area below it, and an address may have a tag. Each page is checked below.
 	 */
 	if (length - 1 > ULONG_MAX - addr)
 		return -EFAULT;

@@ -12,8 +12,9 @@
  * A request that fails moves the QP to ERROR; then the QP is created again, and the request
  * is repeated once. A request that does not complete in time is not repeated: its QP is
  * drained and destroyed, so that the device does not use the memory any more when the
- * function returns. After such failures, and after the device has reported one, nothing is
- * invalidated by requests until a registration has succeeded: the MRs are deregistered.
+ * function returns. After such a failure no invalidation is requested until a registration has
+ * succeeded, and none at all after the device has reported a fatal error: the callers deregister
+ * the MRs instead.
  *
  * Called in process context by Consumers, by the files that create, free and repair LMRs and
  * RMRs, and by ia_close.c.
@@ -28,7 +29,7 @@
 #define KDAPL_ZONE_MAX		(U32_MAX >> KDAPL_ZONE_SHIFT)
 #define KDAPL_PSN_MASK		0xffffff
 
-/* Limit of a work request; a tenth of it for its flush. A variable, for KUnit */
+/* Time limit of a work request; its flush has a tenth. A variable, so that KUnit can shorten it */
 unsigned int kdapl_service_ms = 10000;
 
 static DEFINE_IDA(kdapl_zones);

@@ -16,7 +16,7 @@
 #define KDAPL_RESOLVE_TIMEOUT_MS 4000	/* address and route of a peer */
 #define KDAPL_ACCEPT_TIMEOUT_MS	30000	/* C-51 */
 #define KDAPL_DRAIN_TIMEOUT_MS	700	/* C-56 allows 1 s in all */
-#define KDAPL_LATE_MS		50	/* ESTABLISHED is late, for an EP with a message (C-43) */
+#define KDAPL_LATE_MS		50	/* for ESTABLISHED, after an early message (C-43) */
 #define KDAPL_LINGER_MS		10	/* for an answer in flight at the end of a connection */
 #ifndef KDAPL_LAST_WQE_MS
 #define KDAPL_LAST_WQE_MS	5000	/* for the LAST_WQE event of an EP with an SRQ */

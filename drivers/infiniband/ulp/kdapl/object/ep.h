@@ -163,8 +163,8 @@ struct kdapl_ep_texts {
  * @private_out: the Consumer's, from dat_ep_connect() to the request
  * @offer: parameters of that request; constant while the id exists
  * @deadline: monotonic time at which @timer expires; set while @timer is stopped
- * @give_up: when the attempt ends, while @timer waits for a late ESTABLISHED; otherwise 0;
- *          under @mutex
+ * @give_up: while @timer waits for a late ESTABLISHED, the time at which the attempt ends;
+ *          otherwise 0; under @mutex
  * @passive: the EP accepts; under @lock and @mutex
  * @cancelled: the Consumer has cancelled the attempt, whose outcome is DISCONNECTED;
  *          under @lock

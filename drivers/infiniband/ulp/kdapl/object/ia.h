@@ -22,7 +22,7 @@ struct module;
  *          objects read it under @sem
  * @port:   port of the device
  * @name:   `<ibdev>/<port>`, for debugfs and the log
- * @owner:  the module that opened it, only compared, because it may be gone; NULL if unknown
+ * @owner:  the module that opened it; only compared, because it may be gone. NULL if unknown
  * @addr:   IP address of the port
  * @net:    network namespace of @addr, referenced; NULL if the IA is orphaned
  * @addr_lost: @addr did not exist when the addresses were last checked

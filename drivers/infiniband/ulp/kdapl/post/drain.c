@@ -332,7 +332,7 @@ void kdapl_drain_begin(struct kdapl_ep *ep, struct ib_qp *qp)
  * kdapl_drain_end - wait for the completions of a QP in ERROR
  * @ep:       the EP
  * @qp:       the QP of kdapl_drain_begin()
- * @wait_all: wait long, because the QP is about to be destroyed, and then posts are lost
+ * @wait_all: use the long time-out, because posts are lost when the QP is destroyed
  * @since:    jiffies from which the time-outs count. A caller that drains many QPs
  *            passes the same value for all, taken after kdapl_drain_begin() of the
  *            last one, so that they share the time-out
@@ -340,7 +340,7 @@ void kdapl_drain_begin(struct kdapl_ep *ep, struct ib_qp *qp)
  * When 0 is returned, the done callback of every request and receive of the QP has run,
  * unless the Consumer has continued to post. A device may keep some: a failed one
  * refuses the markers, or does not move the QP and so flushes nothing, or accepts everything
- * and completes nothing, and qedr flushes nothing of a QP that has never left INIT. Then
+ * and completes nothing; and qedr flushes nothing of a QP that has never left INIT. Then
  * -ETIMEDOUT is returned even with @wait_all.
  *
  * Context: process, ep->mutex held.

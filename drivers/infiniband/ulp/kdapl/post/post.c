@@ -348,8 +348,8 @@ static __always_inline DAT_RETURN kdapl_select(struct kdapl_ep *ep, DAT_DTOS op,
 }
 
 /*
- * The functions of an operation that posts reach when the path of one segment does not apply:
- * kdapl_send_one() for a segment that it has refused, kdapl_send_rest() for anything else.
+ * The out-of-line functions of an operation: kdapl_send_one() for a request that the path of one
+ * segment has refused, kdapl_send_rest() for any request that does not take this path.
  */
 #define KDAPL_POST_PATHS(name, op)								\
 static noinline DAT_RETURN kdapl_##name##_one(struct kdapl_ep *ep, u32 n,			\

@@ -330,7 +330,7 @@ static void a_renamed_device_is_found_by_its_new_name(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, listed(test, "kdaplother/1"), 1);
 }
 
-/* If devices belong to namespaces, several may have one name; here nothing prefers one of them */
+/* If devices belong to namespaces, several may have the same name; here none is preferred */
 static void an_ambiguous_name_means_no_device(struct kunit *test)
 {
 	const struct ib_device *ibdev = &addr_env->fake->ibdev;

@@ -201,8 +201,8 @@ struct fake_mr {
  * @fail_srq: negative errno for every modify_srq; 0: none
  * @fail_query_srq: negative errno for every query_srq; 0: none
  * @fail_map: map_mr_sg maps nothing
- * @map_shift: map_mr_sg finds the memory this many bytes further, as an IOMMU with pages smaller
- *           than PAGE_SIZE may map it
+ * @map_shift: map_mr_sg maps the memory to an address that is larger by this number of bytes, as
+ *           an IOMMU with pages smaller than PAGE_SIZE may do
  * @refuse_hook: called once, after a request was refused and before post_send returns
  * @fail_service: number of requests of service QPs that fail; each moves its QP to ERROR
  * @hold_service: requests of service QPs stay outstanding
@@ -210,7 +210,7 @@ struct fake_mr {
  * @limits: number of SRQ_LIMIT_REACHED events
  * @hold_flush: requests and receives of a QP in ERROR stay outstanding
  * @last_wqes: number of LAST_WQE_REACHED events
- * @leave_ms: for how long kDAPL waits for answers to disconnects when the device is removed
+ * @leave_ms: how long kDAPL waits for answers to disconnects when the device is removed
  * @late_recvs: number of receives of the next QP in ERROR that complete with success
  * @slow_key: destroying the MR with this key takes 500 ms; cleared after the first time
  * @slow_lost: number of MRs that were destroyed in the meantime

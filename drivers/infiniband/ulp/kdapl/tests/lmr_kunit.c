@@ -198,7 +198,7 @@ static void L_01_mapping_with_another_offset_in_the_page(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, ret, DAT_ERROR(DAT_INSUFFICIENT_RESOURCES,
 					     DAT_RESOURCE_MEMORY_REGION));
 	KUNIT_EXPECT_EQ(test, objects_left(), live);
-	/* Another page is no other offset */
+	/* The same offset in another page is accepted */
 	env->fake->map_shift = PAGE_SIZE;
 	ret = create_virtual(env->buf, TP_BUF, &r);
 	env->fake->map_shift = 0;

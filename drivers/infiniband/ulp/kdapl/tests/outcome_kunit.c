@@ -167,7 +167,7 @@ static void C_43_a_final_message_is_replaced_only_if_it_is_late(struct kunit *te
 	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_SUCCESS, 9);
 }
 
-/* The CM handles the peer's disconnect first: whoever has sent a message was connected */
+/* The CM handles the peer's disconnect first: a peer that has sent a message was connected */
 static void C_43_a_message_was_sent_by_a_connected_peer(struct kunit *test)
 {
 	struct rdma_cm_id *id;

@@ -162,7 +162,7 @@ static int graces(void)
 	return atomic_read(&kdapl_grace_periods);
 }
 
-/* Only the first LMR waits; no further service QP is made to wait with */
+/* Only the first LMR waits; no further service QP is created */
 static void L_06_one_time_limit_for_all_regions(struct kunit *test)
 {
 	u32 valid, qps;
@@ -182,7 +182,7 @@ static void L_06_one_time_limit_for_all_regions(struct kunit *test)
 
 	before = graces();
 	tp_start(&ending, close_ia);
-	/* Meanwhile it is removed, too */
+	/* Meanwhile the device is removed, too */
 	tp_start(&leaving, unplug);
 	KUNIT_ASSERT_TRUE(test, tp_finish(&ending));
 	KUNIT_ASSERT_TRUE(test, tp_finish(&leaving));
