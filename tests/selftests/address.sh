@@ -49,7 +49,7 @@ ep_events() {
 		{ printf 'expected %s events of EPs, events:\n%s\n' "$1" "$events"; return 1; }
 }
 
-tap_plan 53
+tap_plan 52
 rxe_setup 1
 kdapl_load
 kdapl_insmod kdapl_actor stretch="$KDAPL_FACTOR"
@@ -57,11 +57,14 @@ tap_check "open" act_ok open rxe1
 tap_check "listen" act_ok listen
 echo 40007 40007 >"$ports"
 tap_check "connect A to B" act_ok pair
-tap_check "connect C: no free port" act_ret DAT_INSUFFICIENT_RESOURCES dial
-# There is no route to it, so the attempt ends at once
-tap_check "connect C to another address: A and C share the port" act_ok dial 203.0.113.7
-tap_check "C is UNREACHABLE" wait_for one_event C UNREACHABLE
-tap_check "reset C" act_ok reset C
+# rdma_cm does not choose the port that it has chosen last, so let it choose another one. There is
+# no route to this address, so the attempt ends at once
+echo 40006 40006 >"$ports"
+dial_nowhere() { act_ok dial 203.0.113.7 && wait_for state C=DISCONNECTED && act_ok reset C; }
+tap_check "connect C by another port" dial_nowhere
+echo 40007 40007 >"$ports"
+tap_check "connect C to the peer of A: no free port" act_ret DAT_INSUFFICIENT_RESOURCES dial
+tap_check "connect C to another peer: A and C share the port" dial_nowhere
 echo "$range" >"$ports"
 tap_check "post a receive to A" act_ok recv A
 
@@ -72,7 +75,7 @@ tap_clauses C-30 C-62
 tap_check "the address is deleted: B is BROKEN" wait_for one_event B BROKEN
 tap_check "the receive of A is flushed" wait_for one_event A recv 1
 tap_clauses C-40 C-41
-tap_check "each EP received each event once" ep_events 6
+tap_check "each EP received each event once" ep_events 5
 tap_clauses C-30
 tap_check "A and B are DISCONNECTED" state A=DISCONNECTED B=DISCONNECTED
 wait_for no_gid
