@@ -31,19 +31,13 @@ static void kdapl_ep_drop_parked(struct kdapl_ep *ep)
 	spin_unlock_irq(&ep->lock);
 }
 
-/**
- * kdapl_ep_destroy - free an EP
- * @obj: removed from the table, a grace period ago, without references and verbs objects
- *
- * Removes undelivered events. An upcall may still be delivering one: dat_ep_free() waits for it,
- * and dat_ia_close() when it destroys the EVD.
- *
- * Context: process.
+/*
+ * Ends all of an EP but its memory. It was removed from the table, a grace period ago, and has no
+ * references and verbs objects. Undelivered events are removed. An upcall may still be delivering
+ * one, whose private data is in the EP.
  */
-static void kdapl_ep_destroy(struct kdapl_obj *obj)
+static void kdapl_ep_end(struct kdapl_ep *ep)
 {
-	struct kdapl_ep *ep = to_kdapl_ep(obj);
-
 	/* QP and id are destroyed, so nothing schedules the work any more */
 	cancel_delayed_work_sync(&ep->timer);
 	cancel_delayed_work_sync(&ep->keepalive);
@@ -55,8 +49,42 @@ static void kdapl_ep_destroy(struct kdapl_obj *obj)
 	kdapl_ep_leave(ep);
 	kdapl_ep_unuse_parents(ep);
 	kdapl_ia_del(ep->obj.ia, &ep->obj);
+}
+
+static void kdapl_ep_free_mem(struct kdapl_ep *ep)
+{
 	kfree(ep->texts);
 	kfree_rcu(ep, obj.rcu);
+}
+
+/**
+ * kdapl_ep_destroy - end an EP whose IA is being closed
+ * @obj: removed from the table, a grace period ago, without references and verbs objects
+ *
+ * The memory stays until kdapl_ep_free_ended().
+ *
+ * Context: process; called by the thread that closes the IA.
+ */
+static void kdapl_ep_destroy(struct kdapl_obj *obj)
+{
+	struct kdapl_ia *ia = obj->ia;
+
+	kdapl_ep_end(to_kdapl_ep(obj));
+	list_add(&obj->node, &ia->ended_eps);
+}
+
+/**
+ * kdapl_ep_free_ended - free the EPs that the close of an IA has ended
+ * @ia: the IA, whose EVDs are destroyed: no upcall uses the private data of an EP any more
+ *
+ * Context: process; called by the thread that closes the IA.
+ */
+void kdapl_ep_free_ended(struct kdapl_ia *ia)
+{
+	struct kdapl_obj *obj, *next;
+
+	list_for_each_entry_safe(obj, next, &ia->ended_eps, node)
+		kdapl_ep_free_mem(to_kdapl_ep(obj));
 }
 
 static const struct kdapl_obj_ops kdapl_ep_ops = {
@@ -336,8 +364,9 @@ DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 	list_add(&ep->strip, &one);
 	kdapl_ep_strip(&one, true);
 	kdapl_ep_pin_evds(ep, &evds);
-	kdapl_ep_destroy(&ep->obj);
+	kdapl_ep_end(ep);
 	kdapl_ep_wait_upcalls(&evds, ep);
+	kdapl_ep_free_mem(ep);
 	return DAT_SUCCESS;
 
 out_put:

@@ -269,6 +269,7 @@ void kdapl_ia_destroy(struct kdapl_ia *ia)
 		INIT_LIST_HEAD(&doomed[i]);
 	kdapl_ia_destroy_objs(ia, doomed, keep);
 	kdapl_ia_put_async(ia);
+	kdapl_ep_free_ended(ia);
 	/*
 	 * No upcall of this IA will run any more. The caller of dat_ia_close() still
 	 * returns to its own text, which its module must keep until then.

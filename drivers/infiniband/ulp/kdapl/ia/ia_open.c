@@ -38,6 +38,7 @@ static struct kdapl_ia *kdapl_ia_alloc(struct kdapl_device *dev, u32 port,
 	mutex_init(&ia->mutex);
 	init_waitqueue_head(&ia->wait);
 	INIT_LIST_HEAD(&ia->dev_node);
+	INIT_LIST_HEAD(&ia->ended_eps);
 	refcount_set(&ia->mem, 1);
 	for (i = 0; i < KDAPL_NTYPES; i++)
 		INIT_LIST_HEAD(&ia->objs[i]);

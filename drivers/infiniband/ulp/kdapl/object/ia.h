@@ -40,6 +40,8 @@ struct module;
  * @npds:   PZs that still own a PD; they are destroyed after all other verbs objects
  * @nrmrs:  RMRs that may still use LMRs: until a grace period after they were freed
  *          and their last request has completed; dat_ia_close() frees LMRs after them
+ * @ended_eps: EPs whose memory dat_ia_close() frees after the EVDs, by obj.node; used by the
+ *          thread that closes the IA
  * @wait:   for @nverbs, @npds and @nrmrs, and for @objs to become empty
  * @mem:    references of the IA itself, of every object on @objs, and of @lost while it is
  *          queued; the last one frees the memory
@@ -71,6 +73,7 @@ struct kdapl_ia {
 	struct rw_semaphore sem;
 	struct mutex mutex;	/* objs, flags of shared EVDs */
 	struct list_head objs[KDAPL_NTYPES];
+	struct list_head ended_eps;
 	wait_queue_head_t wait;
 	atomic_t nverbs;
 	atomic_t nqps;

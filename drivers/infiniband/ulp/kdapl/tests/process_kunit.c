@@ -23,9 +23,12 @@ static struct {
 	u32 atomic;		/* upcalls in softirq, or with bottom halves or interrupts off */
 	u32 outside;		/* upcalls that were not recognized as such */
 	DAT_RETURN free_ep, free_evd;
+	bool private;		/* a connection event had the private data until the end */
 	bool hold;		/* the next upcall waits for @go */
 	struct completion held, go;
 } seen;
+
+static const u8 welcome[] = "welcome";
 
 static void sleeping_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
@@ -42,6 +45,9 @@ static void sleeping_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOL
 		complete(&seen.held);
 		wait_for_completion(&seen.go);
 	}
+	if (event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED)
+		seen.private = !memcmp(event->event_data.connect_event_data.private_data, welcome,
+				       sizeof(welcome));
 	atomic_inc(&seen.n);
 }
 
@@ -407,6 +413,58 @@ static void the_end_of_another_endpoint_waits_for_no_upcall(struct kunit *test)
 	tp_ep_free(&other);
 }
 
+static void free_other(void)
+{
+	WARN_ON(dat_ep_free(other.handle) != DAT_SUCCESS);
+	other.handle = DAT_HANDLE_NULL;
+}
+
+/* The data is in the EP; with KASAN, a read after its end would be reported */
+static void private_data_stays_for_a_long_upcall(struct kunit *test)
+{
+	struct rdma_cm_event event = {
+		.event = RDMA_CM_EVENT_CONNECT_RESPONSE,
+		.param.conn = { .private_data = welcome, .private_data_len = sizeof(welcome) },
+	};
+	struct kdapl_obj *obj;
+	struct rdma_cm_id *id;
+	DAT_EP_ATTR attr;
+
+	kdapl_clauses(test, "C-46");
+	make(test, false);
+	tp_attr(&attr);
+	KUNIT_ASSERT_EQ(test, kcreate(DAT_EVD_CONNECTION_FLAG | KDAT_EVD_PROCESS_FLAG,
+				      &other.connect_evd), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, dat_ep_create(mem.ia, mem.env->own.pz, ep.recv_evd, ep.request_evd,
+					    other.connect_evd, &attr, &other.handle), DAT_SUCCESS);
+	obj = kdapl_obj_get(other.handle, DAT_HANDLE_TYPE_EP);
+	KUNIT_ASSERT_NOT_NULL(test, obj);
+	other.ep = to_kdapl_ep(obj);
+	kdapl_obj_put(obj);
+	listen(other.connect_evd);
+	seen.hold = true;
+	id = tp_begin(&other, false);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
+	/* Keep the work from running: the id has no path for the transition to RTS */
+	mutex_lock(&other.ep->mutex);
+	rdma_lock_handler(id);
+	KUNIT_EXPECT_EQ(test, id->event_handler(id, &event), 0);
+	rdma_unlock_handler(id);
+	KUNIT_EXPECT_TRUE(test, kdapl_ep_set_connected(other.ep));
+	mutex_unlock(&other.ep->mutex);
+	wait_for_completion(&seen.held);
+
+	tp_start(&ending, free_other);
+	/* kfree_rcu() may wait for 5 s before it begins a grace period */
+	msleep(7000);
+	KUNIT_EXPECT_FALSE(test, completion_done(&ending.done));
+	complete(&seen.go);
+	KUNIT_EXPECT_TRUE(test, tp_finish(&ending));
+	KUNIT_EXPECT_TRUE(test, seen.private);
+	KUNIT_EXPECT_EQ(test, dat_evd_free(other.connect_evd), DAT_SUCCESS);
+	other.connect_evd = DAT_HANDLE_NULL;
+}
+
 /* ---- many long upcalls ---------------------------------------------------------------- */
 
 #define MANY_EVDS	300	/* more than 256, the usual limit of a workqueue */
@@ -489,6 +547,7 @@ static struct kunit_case process_cases[] = {
 	KUNIT_CASE(an_error_is_noticed_during_a_long_upcall),
 	KUNIT_CASE(removal_waits_for_no_upcall),
 	KUNIT_CASE(the_end_of_another_endpoint_waits_for_no_upcall),
+	KUNIT_CASE_SLOW(private_data_stays_for_a_long_upcall),
 	KUNIT_CASE(many_long_upcalls_delay_nobody_else),
 	{}
 };
