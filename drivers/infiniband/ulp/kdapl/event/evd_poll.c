@@ -21,8 +21,9 @@ static bool kdapl_evd_claim(struct kdapl_evd *evd)
 	bool mine = false;
 
 	spin_lock_irqsave(&evd->lock, flags);
-	/* Whoever polls does not wait for an upcall */
+	/* Whoever polls neither waits for an upcall nor leaves one to the work item */
 	evd->armed = false;
+	evd->deliver = false;
 	if (kdapl_evd_wants_upcall(evd))
 		mine = !(atomic_fetch_or_acquire(KDAPL_EVD_OWNED, &evd->state) & KDAPL_EVD_OWNED);
 	spin_unlock_irqrestore(&evd->lock, flags);
@@ -45,7 +46,7 @@ static DAT_RETURN kdapl_evd_poll(DAT_EVD_HANDLE evd_handle, DAT_COUNT max, DAT_C
 		return KDAPL_BAD_ARG(3);
 	if (evd->context != KDAPL_CONTEXT_POLL)
 		return KDAPL_BAD_STATE(EVD_CONFIG_NOTIFY);
-	WRITE_ONCE(evd->polled, true);
+	WRITE_ONCE(evd->polled, jiffies);
 	/* First, so that nobody else delivers the events that are queued now */
 	mine = kdapl_evd_claim(evd);
 	*count = kdapl_evd_poll_cqs(evd, min(max, KDAPL_EVD_POLL_MAX));

@@ -216,12 +216,14 @@ static void kdapl_evd_release(struct kdapl_evd *evd)
 
 /*
  * The budget of the owner is used up. The work item continues; in poll context the next poll
- * does. evd->lock held
+ * does. In process context nobody else can become the owner, and the work item may wait long for
+ * the upcalls of other EVDs, so it must not keep a caller waiting that disables the upcalls.
+ * evd->lock held
  */
 static void kdapl_evd_pass(struct kdapl_evd *evd)
 {
 	lockdep_assert_held(&evd->lock);
-	if (evd->context == KDAPL_CONTEXT_POLL) {
+	if (evd->context != KDAPL_CONTEXT_SOFTIRQ) {
 		kdapl_evd_release(evd);
 		kdapl_evd_schedule(evd);
 	} else {
@@ -568,7 +570,7 @@ static noinline bool kdapl_evd_take_polled(struct kdapl_evd *evd, DAT_EVENT *out
 	/* There may be many CQs, so interrupts are off only while one is polled */
 	rcu_read_lock();
 	kdapl_read_unlock(flags);
-	WRITE_ONCE(evd->polled, true);
+	WRITE_ONCE(evd->polled, jiffies);
 	kdapl_evd_poll_cqs(evd, KDAPL_EVD_BUDGET);
 	kdapl_read_lock(flags);
 	rcu_read_unlock();

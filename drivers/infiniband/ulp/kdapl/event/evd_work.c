@@ -56,11 +56,18 @@ static bool kdapl_evd_claim_in_work(struct kdapl_evd *evd)
 	return mine;
 }
 
+/* Has the Consumer not polled for the time of the timer? */
+static bool kdapl_evd_is_unpolled(const struct kdapl_evd *evd)
+{
+	return time_after_eq(jiffies, READ_ONCE(evd->polled) +
+			     msecs_to_jiffies(KDAPL_EVD_TIMER_MS));
+}
+
 /* In poll context, if the Consumer does not poll, the work item delivers what is due */
 static void kdapl_evd_deliver_unpolled(struct kdapl_evd *evd)
 {
 	spin_lock_irq(&evd->lock);
-	if (evd->context == KDAPL_CONTEXT_POLL && !READ_ONCE(evd->polled) &&
+	if (evd->context == KDAPL_CONTEXT_POLL && kdapl_evd_is_unpolled(evd) &&
 	    kdapl_evd_upcall_due(evd)) {
 		evd->deliver = true;
 		kdapl_evd_queue_work(evd);
@@ -156,13 +163,11 @@ static void kdapl_evd_timer(struct work_struct *work)
 	unsigned long delay = msecs_to_jiffies(KDAPL_EVD_TIMER_MS);
 	bool again = READ_ONCE(evd->again);
 
-	if (again || !READ_ONCE(evd->polled))
+	if (again || kdapl_evd_is_unpolled(evd))
 		if (kdapl_evd_poll_cqs(evd, KDAPL_EVD_TIMER_POLL) == KDAPL_EVD_TIMER_POLL)
 			delay = 1;
-	if (!again) {
+	if (!again)
 		kdapl_evd_deliver_unpolled(evd);
-		WRITE_ONCE(evd->polled, false);
-	}
 	if (kdapl_evd_timer_needed(evd, &delay))
 		queue_delayed_work(kdapl_evd_wq, &evd->timer, delay);
 }
@@ -201,6 +206,7 @@ void kdapl_evd_work_init(struct kdapl_evd *evd)
 
 	INIT_WORK(&evd->work, process ? kdapl_evd_process_work : kdapl_evd_work);
 	INIT_DELAYED_WORK(&evd->timer, kdapl_evd_timer);
+	evd->polled = jiffies - msecs_to_jiffies(KDAPL_EVD_TIMER_MS);
 	if (!process)
 		return;
 	spin_lock(&kdapl_process_evds_lock);

@@ -240,22 +240,27 @@ static void a_poll_serves_endpoints_in_turn(struct kunit *test)
 /* The timer leaves the upcalls to a Consumer that polls */
 static void nothing_runs_elsewhere_during_polls(struct kunit *test)
 {
-	unsigned long end = jiffies + 3 * HZ;
+	unsigned long begin, end = jiffies + 3 * HZ;
 	u32 n = 0;
 
 	KUNIT_ASSERT_EQ(test, create(TP_DEPTH, false), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
 	listen(ep.request_evd);
 	while (time_before(jiffies, end)) {
+		begin = jiffies;
 		seen.n = 0;
+		seen.elsewhere = 0;
 		if (tp_post_one(env, &ep, TP_SEND, 1, 0) == DAT_SUCCESS)
 			fake_complete_send(tp_qp(&ep), IB_WC_SUCCESS);
-		n += polled(test, ep.request_evd, 16);
-		KUNIT_ASSERT_EQ(test, seen.n, 1);
 		schedule_timeout_uninterruptible(1);
+		n += polled(test, ep.request_evd, 16);
+		/* The timer may be first if the machine stops for a second */
+		if (time_after(jiffies, begin + HZ / 2))
+			continue;
+		KUNIT_ASSERT_EQ(test, seen.n, 1);
+		KUNIT_ASSERT_EQ(test, seen.elsewhere, 0);
 	}
 	KUNIT_EXPECT_GT(test, n, 0);
-	KUNIT_EXPECT_EQ(test, seen.elsewhere, 0);
 }
 
 #define MANY	1030
