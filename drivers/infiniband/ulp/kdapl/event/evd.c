@@ -78,7 +78,9 @@ static void kdapl_evd_drop_queued(struct kdapl_evd *evd)
 		evd->head = ev->next;
 		if (ev->kind == KDAPL_EV_CR) {
 			obj = &container_of(ev, struct kdapl_cr, ev)->obj;
+			/* May free the CR, of which the node is a part */
 			obj->ops->undelivered(obj);
+			continue;
 		}
 		ia = kdapl_ia_of_event(ev);
 		if (ia)
