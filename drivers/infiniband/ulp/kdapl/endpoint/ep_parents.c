@@ -25,11 +25,14 @@ static struct kdapl_evd *kdapl_ep_evd(struct kdapl_ep *ep, unsigned int i)
 void kdapl_ep_take_back(struct kdapl_ep *ep)
 {
 	struct kdapl_evd *evd;
-	unsigned int i;
+	unsigned int i, j;
 
 	for (i = 0; i < KDAPL_EP_EVDS; i++) {
 		evd = kdapl_ep_evd(ep, i);
-		if (evd)
+		/* One EVD may have several roles, and its queue may be long */
+		for (j = 0; j < i && kdapl_ep_evd(ep, j) != evd; j++)
+			;
+		if (evd && j == i)
 			kdapl_evd_take_back(evd, ep);
 	}
 }
