@@ -67,12 +67,11 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-/* Refuses requests that were not delivered; most other events need no action (E-46) */
+/* Refuses requests that were not delivered; other events need no action (E-46) */
 static void kdapl_evd_drop_queued(struct kdapl_evd *evd)
 {
 	struct kdapl_event *ev;
 	struct kdapl_obj *obj;
-	struct kdapl_ia *ia;
 
 	while ((ev = evd->head)) {
 		evd->head = ev->next;
@@ -82,9 +81,6 @@ static void kdapl_evd_drop_queued(struct kdapl_evd *evd)
 			obj->ops->undelivered(obj);
 			continue;
 		}
-		ia = kdapl_ia_of_event(ev);
-		if (ia)
-			kdapl_ia_mem_put(ia);
 	}
 }
 

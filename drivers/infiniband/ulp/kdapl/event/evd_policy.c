@@ -76,7 +76,7 @@ static u32 kdapl_ring_move(struct kdapl_evd *evd, struct kdapl_ring_event *ring)
 	for (ev = evd->head; ev; prev = ev, ev = ev->next) {
 		re = container_of(ev, struct kdapl_ring_event, ev);
 		if ((ev->kind != KDAPL_EV_SOFT && ev->kind != KDAPL_EV_ASYNC) ||
-		    re == &evd->overflow || kdapl_ia_of_event(ev))
+		    re == &evd->overflow || kdapl_event_of_ia(ev))
 			continue;
 		ring[n] = *re;
 		if (evd->marked == ev)
@@ -167,6 +167,25 @@ u32 kdapl_evd_take_back(struct kdapl_evd *evd, struct kdapl_ep *ep)
 	}
 	spin_unlock_irqrestore(&evd->lock, flags);
 	return n;
+}
+
+/**
+ * kdapl_ia_take_back - remove IA_CATASTROPHIC from the queue
+ * @ia: an IA that is being closed, on whose behalf nothing is raised any more
+ *
+ * Context: process.
+ */
+void kdapl_ia_take_back(struct kdapl_ia *ia)
+{
+	struct kdapl_evd *evd = ia->async_evd;
+	struct kdapl_event *ev, *prev = NULL;
+
+	spin_lock_irq(&evd->lock);
+	for (ev = evd->head; ev && ev != &ia->lost.ev; ev = ev->next)
+		prev = ev;
+	if (ev)
+		kdapl_evd_unlink(evd, prev, ev);
+	spin_unlock_irq(&evd->lock);
 }
 
 /*

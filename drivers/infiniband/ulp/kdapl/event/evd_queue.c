@@ -81,17 +81,6 @@ static struct kdapl_ring_event *kdapl_ring_get(struct kdapl_evd *evd)
 	return re;
 }
 
-/* Returns the node of an asynchronous event. evd->lock held */
-static __cold noinline void kdapl_async_put(struct kdapl_evd *evd, struct kdapl_ring_event *re)
-{
-	struct kdapl_ia *ia = kdapl_ia_of_event(&re->ev);
-
-	if (ia)
-		kdapl_ia_mem_put(ia);
-	else
-		kdapl_ring_put(evd, re);
-}
-
 /* Copies a DTO completion of @ep and returns its slot */
 static __always_inline void kdapl_fill_dto(struct kdapl_event *ev, const struct kdapl_ep *ep,
 					   DAT_EVENT *out)
@@ -181,7 +170,8 @@ static void kdapl_evd_fill(struct kdapl_evd *evd, struct kdapl_event *ev, DAT_EV
 		out->event_number = re->number;
 		out->event_data.asynch_error_event_data.dat_handle = re->handle;
 		out->event_data.asynch_error_event_data.reason = re->reason;
-		kdapl_async_put(evd, re);
+		if (!kdapl_event_of_ia(ev))
+			kdapl_ring_put(evd, re);
 		break;
 	}
 }
@@ -508,8 +498,8 @@ static void kdapl_async_append(struct kdapl_evd *evd, struct kdapl_ring_event *r
  * kdapl_ia_lost - queue IA_CATASTROPHIC
  * @ia: the IA, for which that was not done before
  *
- * The node is part of the IA, so that the event cannot be lost. It holds a reference on the
- * memory of the IA, because the EVD may belong to another one.
+ * The node is part of the IA, so that the event cannot be lost. Before the IA is freed, the
+ * event is taken back or its EVD is destroyed.
  *
  * Context: any; never runs the upcall itself.
  */
@@ -518,7 +508,6 @@ void kdapl_ia_lost(struct kdapl_ia *ia)
 	struct kdapl_evd *evd = ia->async_evd;
 	unsigned long flags;
 
-	refcount_inc(&ia->mem);
 	spin_lock_irqsave(&evd->lock, flags);
 	kdapl_async_append(evd, &ia->lost, DAT_ASYNC_ERROR_IA_CATASTROPHIC,
 			   kdapl_obj_handle(&ia->obj), DAT_IA_CATASTROPHIC_ERROR);

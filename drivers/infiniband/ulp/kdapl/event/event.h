@@ -39,6 +39,7 @@ void kdapl_evd_notify_all(struct kdapl_evd *evd);
 
 /* Queues IA_CATASTROPHIC, which is never dropped; to be called once. Any context */
 void kdapl_ia_lost(struct kdapl_ia *ia);
+void kdapl_ia_take_back(struct kdapl_ia *ia);
 
 /* ---- evd_policy.c -------------------------------------------------------- */
 

@@ -247,6 +247,7 @@ static void kdapl_ia_put_async(struct kdapl_ia *ia)
 		kdapl_evd_destroy(&evd->obj);
 		return;
 	}
+	kdapl_ia_take_back(ia);
 	kdapl_obj_unuse(&evd->obj);
 	kdapl_obj_unuse(&other->obj);
 }

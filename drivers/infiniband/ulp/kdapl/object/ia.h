@@ -43,8 +43,8 @@ struct module;
  * @ended_eps: EPs whose memory dat_ia_close() frees after the EVDs, by obj.node; used by the
  *          thread that closes the IA
  * @wait:   for @nverbs, @npds and @nrmrs, and for @objs to become empty
- * @mem:    references of the IA itself, of every object on @objs, and of @lost while it is
- *          queued; the last one frees the memory
+ * @mem:    references of the IA itself and of every object on @objs; the last one
+ *          frees the memory
  * @lost:   node of IA_CATASTROPHIC, which belongs to the queue of @async_evd while it is there
  * @orphaned: the IA is orphaned: its device was removed; written under @sem
  * @closing: dat_ia_close() has begun; written under @sem
@@ -121,14 +121,12 @@ static inline struct kdapl_ia *to_kdapl_ia(struct kdapl_obj *obj)
 	return container_of(obj, struct kdapl_ia, obj);
 }
 
-/* The IA that contains the node of an event, or NULL: only IA_CATASTROPHIC is part of one */
-static inline struct kdapl_ia *kdapl_ia_of_event(struct kdapl_event *ev)
+/* Is the node of an event part of an IA? Only that of IA_CATASTROPHIC is */
+static inline bool kdapl_event_of_ia(const struct kdapl_event *ev)
 {
-	struct kdapl_ring_event *re = container_of(ev, struct kdapl_ring_event, ev);
-
-	if (ev->kind != KDAPL_EV_ASYNC || re->number != DAT_ASYNC_ERROR_IA_CATASTROPHIC)
-		return NULL;
-	return container_of(re, struct kdapl_ia, lost);
+	return ev->kind == KDAPL_EV_ASYNC &&
+	       container_of(ev, const struct kdapl_ring_event, ev)->number ==
+	       DAT_ASYNC_ERROR_IA_CATASTROPHIC;
 }
 
 #endif /* _KDAPL_OBJECT_IA_H_ */

@@ -378,14 +378,15 @@ static void C_31_a_full_EVD_does_not_lose_IA_CATASTROPHIC(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_events(async), 0);
 }
 
-/* The event is queued on the EVD of an IA that stays, and the IA that it is about is closed */
-static void C_31_IA_CATASTROPHIC_outlives_its_IA(struct kunit *test)
+/* The event is queued on the EVD of an IA that stays, and the IA that contains it is closed */
+static void C_31_IA_CATASTROPHIC_ends_with_its_IA(struct kunit *test)
 {
 	struct tp_env *other = tp_env_create();
 	DAT_EVD_HANDLE async;
 	struct kdapl_ia *ia;
 	DAT_IA_HANDLE lost;
 	DAT_EVENT event;
+	u32 i;
 
 	kdapl_clauses(test, "C-31");
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, other);
@@ -398,11 +399,21 @@ static void C_31_IA_CATASTROPHIC_outlives_its_IA(struct kunit *test)
 		lost = kdapl_obj_handle(&ia->obj);
 	mutex_unlock(&kdapl_device_mutex);
 	KUNIT_EXPECT_NOT_NULL(test, lost);
-	fake_dev_unplug(env->fake);
+	/* One event before it, and one after it */
+	for (i = 0; i < 2; i++) {
+		kdapl_ia_async(other->ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR, async,
+			       DAT_LMR_OTHER_ERROR);
+		if (!i)
+			fake_dev_unplug(env->fake);
+	}
+	KUNIT_EXPECT_EQ(test, tp_events(async), 3);
 	KUNIT_EXPECT_EQ(test, dat_ia_close(lost, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
-	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(async, &event), DAT_SUCCESS);
-	KUNIT_EXPECT_EQ(test, event.event_number, DAT_ASYNC_ERROR_IA_CATASTROPHIC);
-	KUNIT_EXPECT_PTR_EQ(test, event.event_data.asynch_error_event_data.dat_handle, lost);
+	KUNIT_EXPECT_EQ(test, tp_events(async), 2);
+	for (i = 0; i < 2; i++) {
+		KUNIT_EXPECT_EQ(test, dat_evd_dequeue(async, &event), DAT_SUCCESS);
+		KUNIT_EXPECT_EQ(test, event.event_number, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+	}
+	TP_EXPECT_TYPE(test, dat_evd_dequeue(async, &event), DAT_QUEUE_EMPTY);
 	tp_env_destroy(other);
 }
 
@@ -549,7 +560,7 @@ static struct kunit_case ia_cases[] = {
 	KUNIT_CASE(a_service_QP_has_a_PSN_of_its_own),
 	KUNIT_CASE(C_31_removal_ends_the_connection_with_its_events),
 	KUNIT_CASE(C_31_a_full_EVD_does_not_lose_IA_CATASTROPHIC),
-	KUNIT_CASE(C_31_IA_CATASTROPHIC_outlives_its_IA),
+	KUNIT_CASE(C_31_IA_CATASTROPHIC_ends_with_its_IA),
 	KUNIT_CASE(C_58_posts_on_an_orphan_are_flushed_in_software),
 	KUNIT_CASE(C_58_segments_on_an_orphan_are_still_known),
 	KUNIT_CASE(C_57_nothing_new_on_an_orphan),
