@@ -432,6 +432,8 @@ void kdapl_ia_destroy_of_owner(const struct module *owner)
 	} while (again);
 	for (idx = 0; (ia = kdapl_ia_next_of_owner(&idx, owner)); idx++) {
 		kdapl_ia_remove(ia);
+		/* Another module may be loaded at this address */
+		WRITE_ONCE(ia->owner, NULL);
 		kdapl_obj_put(&ia->obj);
 	}
 }
