@@ -17,6 +17,7 @@ MODULE_PARM_DESC(max_reg_pages, "Most pages of one LMR or RMR, at least 2 (defau
 struct workqueue_struct *kdapl_wq;
 struct workqueue_struct *kdapl_evd_wq;
 struct workqueue_struct *kdapl_upcall_wq;
+struct workqueue_struct *kdapl_notice_wq;
 
 atomic_t kdapl_grace_periods;
 
@@ -46,7 +47,9 @@ void kdapl_wait_grace_period(void)
  * at normal priority, as ksoftirqd does: a peer that keeps sending must not starve
  * the other tasks of this machine. Work on kdapl_upcall_wq runs upcalls in process
  * context, one work item for each EVD. They may sleep for as long as the Consumer wants, so
- * as many as possible may run at once, and nothing in kDAPL waits for this queue.
+ * as many as possible may run at once, and nothing in kDAPL waits for this queue. Work on
+ * kdapl_notice_wq destroys the ids of ended connections. The CM may make it wait for as long as a
+ * peer has chosen, so no other work shares its queue.
  *
  * Context: process, module load.
  * Return: 0, -ENOMEM.
@@ -63,8 +66,14 @@ int kdapl_common_init(void)
 					  WQ_MAX_ACTIVE);
 	if (!kdapl_upcall_wq)
 		goto err_evd_wq;
+	kdapl_notice_wq = alloc_workqueue("kdapl_notice", WQ_UNBOUND | WQ_MEM_RECLAIM,
+					  WQ_MAX_ACTIVE);
+	if (!kdapl_notice_wq)
+		goto err_upcall_wq;
 	return 0;
 
+err_upcall_wq:
+	destroy_workqueue(kdapl_upcall_wq);
 err_evd_wq:
 	destroy_workqueue(kdapl_evd_wq);
 err_wq:
@@ -81,6 +90,7 @@ void kdapl_common_exit(void)
 {
 	/* kdapl_wq first: connection work queues events, which the others deliver */
 	destroy_workqueue(kdapl_wq);
+	destroy_workqueue(kdapl_notice_wq);
 	destroy_workqueue(kdapl_upcall_wq);
 	destroy_workqueue(kdapl_evd_wq);
 }

@@ -93,6 +93,7 @@ static void kdapl_cm_rejected(struct kdapl_ep *ep, const struct rdma_cm_event *e
 	const u8 *data = event->param.conn.private_data;
 	unsigned int len = event->param.conn.private_data_len;
 
+	ep->peer_gone = true;
 	if (event->status == IB_CM_REJ_CONSUMER_DEFINED && data &&
 	    len >= KDAPL_REJECT_PREFIX && data[0] == DAT_VERSION_MAJOR) {
 		len = min_t(unsigned int, len, KDAPL_REJECT_PRIVATE) - KDAPL_REJECT_PREFIX;

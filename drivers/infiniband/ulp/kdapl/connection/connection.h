@@ -29,7 +29,7 @@ void kdapl_cm_end_finish(struct kdapl_ep *ep, unsigned long since);
 /* ---- notice.c ------------------------------------------------------------ */
 
 /* How long the removal of a device waits for answers to disconnects; KUnit changes it */
-extern unsigned int kdapl_notice_leave_ms;
+extern unsigned int kdapl_notice_leave_ms, kdapl_notice_max;
 
 /* Schedules a check of a device's notices; any context */
 void kdapl_notice_schedule(struct kdapl_device *dev);

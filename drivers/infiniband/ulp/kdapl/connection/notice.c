@@ -38,6 +38,9 @@
 /* By then the CM has given up: it sends at most 16 requests, 4.3 seconds apart */
 #define KDAPL_NOTICE_SENT_MS	100000
 
+/* The number of ids of a device above which the request that was sent first is given up */
+unsigned int kdapl_notice_max = 1024;
+
 /* How long the removal of a device waits for answers: long enough for one repetition */
 unsigned int kdapl_notice_leave_ms = 5000;
 
@@ -64,17 +67,21 @@ static bool kdapl_notice_port_is_up(struct ib_device *ibdev, const struct rdma_c
 	return up;
 }
 
-/* Any event except a change of address means that the CM is done with the id */
+/*
+ * Any event means that the CM is done with the id, except a change of an address, or
+ * of the peer's hardware address, which rdma_cm reports as UNREACHABLE.
+ */
 static int kdapl_notice_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
 	struct kdapl_notice *notice = id->context;
 
-	if (event->event == RDMA_CM_EVENT_ADDR_CHANGE)
+	if (event->event == RDMA_CM_EVENT_ADDR_CHANGE ||
+	    event->event == RDMA_CM_EVENT_UNREACHABLE)
 		return 0;
 	spin_lock_irq(&notice->dev->notice_lock);
 	notice->over = true;
 	if (!list_empty(&notice->node))
-		mod_delayed_work(kdapl_wq, &notice->work, 0);
+		mod_delayed_work(kdapl_notice_wq, &notice->work, 0);
 	spin_unlock_irq(&notice->dev->notice_lock);
 	return 0;
 }
@@ -114,7 +121,7 @@ static void kdapl_notice_work(struct work_struct *work)
 	spin_lock_irq(&dev->notice_lock);
 	left = kdapl_notice_left(notice);
 	if (left)
-		queue_delayed_work(kdapl_wq, &notice->work, left);
+		queue_delayed_work(kdapl_notice_wq, &notice->work, left);
 	spin_unlock_irq(&dev->notice_lock);
 	if (left)
 		return;
@@ -122,11 +129,29 @@ static void kdapl_notice_work(struct work_struct *work)
 	rdma_destroy_id(notice->id);
 	spin_lock_irq(&dev->notice_lock);
 	list_del(&notice->node);
+	dev->nnotices--;
 	cancel_delayed_work(&notice->work);
 	/* Under the lock, because the device may be freed after its last notice */
 	wake_up(&dev->wait);
 	spin_unlock_irq(&dev->notice_lock);
 	kfree(notice);
+}
+
+/*
+ * A peer that answers no disconnect must not use up memory by connecting again and again: gives up
+ * the request that was sent first. notice_lock held
+ */
+static void kdapl_notice_give_up_first(struct kdapl_device *dev)
+{
+	struct kdapl_notice *notice;
+
+	list_for_each_entry(notice, &dev->notices, node) {
+		if (notice->over || !notice->sent)
+			continue;
+		notice->over = true;
+		mod_delayed_work(kdapl_notice_wq, &notice->work, 0);
+		return;
+	}
 }
 
 /**
@@ -166,7 +191,9 @@ void kdapl_notice_end(struct kdapl_ep *ep, bool disconnect)
 	kdapl_notice_try(notice);
 	spin_lock_irq(&dev->notice_lock);
 	list_add_tail(&notice->node, &dev->notices);
-	queue_delayed_work(kdapl_wq, &notice->work, kdapl_notice_left(notice));
+	if (++dev->nnotices > kdapl_notice_max)
+		kdapl_notice_give_up_first(dev);
+	queue_delayed_work(kdapl_notice_wq, &notice->work, kdapl_notice_left(notice));
 	spin_unlock_irq(&dev->notice_lock);
 }
 
@@ -179,7 +206,7 @@ static void kdapl_notice_look(struct kdapl_device *dev, bool over)
 	spin_lock_irqsave(&dev->notice_lock, flags);
 	list_for_each_entry(notice, &dev->notices, node) {
 		notice->over |= over;
-		mod_delayed_work(kdapl_wq, &notice->work, 0);
+		mod_delayed_work(kdapl_notice_wq, &notice->work, 0);
 	}
 	spin_unlock_irqrestore(&dev->notice_lock, flags);
 }

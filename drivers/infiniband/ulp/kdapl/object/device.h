@@ -45,8 +45,9 @@ struct kdapl_limits {
  * @keys:   LMRs and RMRs by the keys of their MRs; rkey.c
  * @limits: constant
  * @unfit:  why no IA can be opened on it, or NULL; constant
- * @notice_lock: guards @notices
+ * @notice_lock: guards @notices and @nnotices
  * @notices: ids of connections and attempts that have ended; notice.c
+ * @nnotices: their number
  * @leaving: remove() waits for @notices to become empty
  */
 struct kdapl_device {
@@ -61,8 +62,9 @@ struct kdapl_device {
 	struct xarray keys;
 	struct kdapl_limits limits;
 	const char *unfit;
-	spinlock_t notice_lock;	/* notices */
+	spinlock_t notice_lock;	/* notices, nnotices */
 	struct list_head notices;
+	u32 nnotices;
 	bool leaving;
 };
 

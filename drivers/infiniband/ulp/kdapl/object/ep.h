@@ -169,7 +169,8 @@ struct kdapl_ep_texts {
  * @cancelled: the Consumer has cancelled the attempt, whose outcome is DISCONNECTED;
  *          under @lock
  * @clean_end: one side has disconnected before anything broke; under @lock
- * @peer_gone: the CM has reported DISCONNECTED for @cm_id; written by its callback
+ * @peer_gone: the CM has reported DISCONNECTED or REJECTED for @cm_id, so the peer needs no
+ *          disconnect; written by its callback
  * @linger: enum kdapl_linger; written under @mutex and @lock
  * @left_init: the QP has left INIT; under @mutex, like the following fields
  * @qp_stuck: the device has refused to move the QP to ERROR

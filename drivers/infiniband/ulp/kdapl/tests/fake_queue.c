@@ -676,6 +676,7 @@ void fake_settle(struct fake_dev *fake)
 		flush_workqueue(kdapl_wq);
 		flush_workqueue(kdapl_evd_wq);
 		flush_workqueue(kdapl_upcall_wq);
+		flush_workqueue(kdapl_notice_wq);
 		idle++;
 	}
 }

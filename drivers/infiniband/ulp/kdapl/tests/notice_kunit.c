@@ -110,6 +110,7 @@ static void C_60_a_disconnect_waits_for_its_port(struct kunit *test)
 	id = notice()->id;
 	/* A disconnect of the peer is an answer; a new address of the net device is not */
 	cm_says(test, id, RDMA_CM_EVENT_ADDR_CHANGE);
+	cm_says(test, id, RDMA_CM_EVENT_UNREACHABLE);
 	look();
 	KUNIT_ASSERT_NOT_NULL(test, notice());
 	cm_says(test, id, RDMA_CM_EVENT_DISCONNECTED);
@@ -162,6 +163,13 @@ static void C_60_other_ids_are_destroyed_at_once(struct kunit *test)
 	KUNIT_EXPECT_NULL(test, ep.ep->cm_id);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!notice()));
 
+	/* The peer rejects a connection that it does not consider established */
+	KUNIT_ASSERT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	tp_cm_says(ep.ep->cm_id, RDMA_CM_EVENT_REJECTED);
+	expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!notice()));
+
 	KUNIT_ASSERT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
 	id = tp_begin(&ep, false);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
@@ -169,6 +177,30 @@ static void C_60_other_ids_are_destroyed_at_once(struct kunit *test)
 	expect_conn(test, DAT_CONNECTION_EVENT_UNREACHABLE);
 	KUNIT_EXPECT_NULL(test, ep.ep->cm_id);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!notice()));
+}
+
+/* A peer that answers no disconnect does not use up memory */
+static void C_54_the_number_of_ids_is_limited(struct kunit *test)
+{
+	unsigned int most = 1;
+	struct rdma_cm_id *id;
+
+	kdapl_clauses(test, "C-54");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &second), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	KUNIT_ASSERT_EQ(test, tp_connect(&second), 0);
+	id = second.ep->cm_id;
+	swap(kdapl_notice_max, most);
+	tp_ep_free(&ep);
+	fake_settle(env->fake);
+	KUNIT_EXPECT_NOT_NULL(test, notice());
+	tp_ep_free(&second);
+	swap(kdapl_notice_max, most);
+	/* The first one is given up, and the last one waits */
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(list_is_singular(&env->ia->dev->notices)));
+	KUNIT_ASSERT_NOT_NULL(test, notice());
+	KUNIT_EXPECT_PTR_EQ(test, notice()->id, id);
+	KUNIT_EXPECT_FALSE(test, notice()->over);
 }
 
 /* The destruction of an id may take a minute, and must not delay that of another one */
@@ -266,6 +298,7 @@ static struct kunit_case notice_cases[] = {
 	KUNIT_CASE(C_60_it_outlives_its_EP),
 	KUNIT_CASE(C_60_the_id_stays_until_the_peer_has_answered),
 	KUNIT_CASE(C_60_other_ids_are_destroyed_at_once),
+	KUNIT_CASE(C_54_the_number_of_ids_is_limited),
 	KUNIT_CASE(C_36_a_slow_id_delays_nothing),
 	KUNIT_CASE(C_60_the_CM_answers_while_the_device_is_removed),
 	KUNIT_CASE(C_57_removal_does_not_wait_for_a_link),
