@@ -125,7 +125,6 @@ inline get(r)
 #ifndef NO_GET_RCU
 	rcu_unlock(r);
 #endif
-	/* reuse.pml models the second comparison */
 	assert(o == NONE || obj[o].handle == 1 && o == 1)
 }
 

@@ -12,10 +12,6 @@
  * the right to free it, and kdapl_obj_unpublish() removes it from the table. Then a grace
  * period ends the posts that still use it, and kdapl_obj_wait() waits for the control
  * calls; only after that is the object destroyed.
- *
- * The memory of a connection request is reused, because nothing may be allocated when a
- * request arrives. It has the same index from kdapl_obj_init() to kdapl_obj_abort(), and
- * kdapl_obj_renew() gives each use another generation.
  */
 #include <linux/idr.h>
 #include <linux/mm.h>
@@ -113,34 +109,6 @@ static int kdapl_handle_grow(unsigned int idx)
 }
 
 /**
- * kdapl_obj_renew - assign a handle for the next use of an object's memory
- * @obj: header of an object that is not published, with its index and type
- *
- * The caller holds the only reference.
- *
- * Context: any.
- */
-void kdapl_obj_renew(struct kdapl_obj *obj)
-{
-	unsigned long low = obj->handle & (BIT(KDAPL_HANDLE_GEN_SHIFT) - 1);
-	/* The index belongs to @obj, so nobody else writes gen; 0 would be a NULL handle */
-	u64 gen = ++kdapl_handle_page_of(obj)->gen[kdapl_handle_entry(obj)];
-
-	/* A concurrent lookup may still compare it */
-	WRITE_ONCE(obj->handle, gen << KDAPL_HANDLE_GEN_SHIFT | low);
-	atomic_set(&obj->users, 0);
-	init_completion(&obj->gone);
-	INIT_LIST_HEAD(&obj->node);
-	WRITE_ONCE(obj->context, 0);
-	/*
-	 * Last: a concurrent kdapl_obj_get() may take a reference from now on. Pairs with
-	 * the smp_rmb() there.
-	 */
-	smp_wmb();
-	refcount_set(&obj->ref, 1);
-}
-
-/**
  * kdapl_obj_init - assign a handle to an object, without publishing it
  * @obj:  header of the new object, in zeroed memory
  * @type: its type
@@ -155,6 +123,7 @@ void kdapl_obj_renew(struct kdapl_obj *obj)
 int kdapl_obj_init(struct kdapl_obj *obj, DAT_HANDLE_TYPE type, struct kdapl_ia *ia)
 {
 	int idx, ret;
+	u64 gen;
 
 	idx = ida_alloc_max(&handle_ida, KDAPL_HANDLE_MAX - 1, GFP_KERNEL);
 	if (idx < 0)
@@ -168,7 +137,12 @@ int kdapl_obj_init(struct kdapl_obj *obj, DAT_HANDLE_TYPE type, struct kdapl_ia 
 	obj->fast = type == DAT_HANDLE_TYPE_EVD ? KDAPL_FAST_EVD :
 		    type == DAT_HANDLE_TYPE_SRQ ? KDAPL_FAST_SRQ : 0;
 	obj->handle = (unsigned long)type << KDAPL_HANDLE_INDEX_BITS | idx;
-	kdapl_obj_renew(obj);
+	/* The index belongs to @obj, so nobody else writes gen; 0 would be a NULL handle */
+	gen = ++kdapl_handle_page_of(obj)->gen[kdapl_handle_entry(obj)];
+	obj->handle |= gen << KDAPL_HANDLE_GEN_SHIFT;
+	init_completion(&obj->gone);
+	INIT_LIST_HEAD(&obj->node);
+	refcount_set(&obj->ref, 1);
 	return 0;
 }
 
@@ -211,8 +185,7 @@ bool kdapl_obj_unpublish(struct kdapl_obj *obj)
 	if (unrcu_pointer(cmpxchg(entry, RCU_INITIALIZER(obj), RCU_INITIALIZER(&no_obj))) != obj)
 		return false;
 	/* From here on the index may belong to another object, with another generation */
-	if (kdapl_handle_type(obj->handle) != DAT_HANDLE_TYPE_CR)
-		ida_free(&handle_ida, kdapl_obj_id(obj));
+	ida_free(&handle_ida, kdapl_obj_id(obj));
 	return true;
 }
 
@@ -243,27 +216,13 @@ struct kdapl_obj *kdapl_obj_get_any(DAT_HANDLE handle)
  */
 struct kdapl_obj *kdapl_obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 {
-	struct kdapl_obj *obj, *again = NULL;
+	struct kdapl_obj *obj;
 
 	rcu_read_lock();
 	obj = kdapl_obj_lookup(handle, type);
 	if (obj && !refcount_inc_not_zero(&obj->ref))
 		obj = NULL;
-	if (obj) {
-		/*
-		 * The memory of a connection request may have been reused for another
-		 * request, which may not be published yet: repeat the lookup while
-		 * holding the reference. Pairs with the full barrier of the cmpxchg
-		 * that removes an object from the table.
-		 */
-		smp_rmb();
-		again = kdapl_obj_lookup(handle, type);
-	}
 	rcu_read_unlock();
-	if (obj && again != obj) {
-		kdapl_obj_put(obj);
-		obj = NULL;
-	}
 	return obj;
 }
 

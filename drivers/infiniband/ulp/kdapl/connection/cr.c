@@ -2,22 +2,23 @@
 /*
  * Connection requests: from the CM's callback to accept or reject.
  *
- * Owns a CR from the time it leaves the backlog of its service point until it returns
- * there. The callback fills it in; a work item, which may sleep, assigns a handle and
- * queues its event; one call consumes it. Called by Consumers in process context (queries
- * and handoff in any), when an EVD is freed or an IA closed, and by device removal.
+ * Owns a CR from its arrival to its end. The callback allocates it and fills it in; a work item,
+ * which may sleep, assigns a handle and queues its event; one call consumes it. Called by
+ * Consumers in process context (queries and handoff in any), when an EVD is freed or an IA closed,
+ * and by device removal.
  *
  * kdapl_cr.ref counts the object, and its event until it was delivered. Dropping the last
- * reference returns the memory. A CR can be consumed before its event is delivered, if a
+ * reference frees the memory. A CR can be consumed before its event is delivered, if a
  * Consumer guesses the handle, and while the upcall runs. The cm_id belongs to the
  * path that takes it out of kdapl_cr.id by xchg(): accept, reject, handoff, destroy or removal.
  *
- * A handoff fills in a second CR, from the backlog of the other service point. The work of
- * the first CR then does everything that may sleep: it changes the callback of the id, ends the
- * first CR, and announces the second one.
+ * A handoff passes the request to a second CR, as if it had arrived at the other service point.
+ * The work of this CR also does everything that may sleep: it changes the context of the id, and
+ * ends the first CR.
  */
 #include <linux/export.h>
 #include <linux/sched/mm.h>
+#include <linux/slab.h>
 #include "event/event.h"
 #include "internal.h"
 #include "base/trace.h"
@@ -54,7 +55,7 @@ static u16 kdapl_cr_address(struct sockaddr_storage *out, const struct sockaddr_
 
 /**
  * kdapl_cr_arrive - fill in a CR for a request that has arrived
- * @cr:    from the backlog of a service point
+ * @cr:    from kdapl_cr_alloc()
  * @id:    child id, which belongs to the CR from now on
  * @param: parameters of the request
  *
@@ -63,20 +64,16 @@ static u16 kdapl_cr_address(struct sockaddr_storage *out, const struct sockaddr_
 void kdapl_cr_arrive(struct kdapl_cr *cr, struct rdma_cm_id *id,
 		     const struct rdma_conn_param *param)
 {
-	u8 len = min_t(u8, param->private_data_len, KDAPL_REQUEST_PRIVATE);
-
 	cr->param = *param;
 	cr->param.private_data = NULL;
-	memset(cr->private_data, 0, sizeof(cr->private_data));
+	cr->private_len = min_t(u8, param->private_data_len, KDAPL_REQUEST_PRIVATE);
 	if (param->private_data)
-		memcpy(cr->private_data, param->private_data, len);
-	cr->private_len = len;
+		memcpy(cr->private_data, param->private_data, cr->private_len);
 	cr->local_port = kdapl_cr_address(&cr->local, &id->route.addr.src_addr);
 	cr->remote_port = kdapl_cr_address(&cr->remote, &id->route.addr.dst_addr);
-	cr->withdrawn = false;
-	cr->next = NULL;
 	cr->id = id;
-	refcount_set(&cr->ref, 1);
+	/* Removal does not miss it: the listening id, whose callback this is, counts, too */
+	kdapl_ia_verbs_get(cr->sp->obj.ia);
 	id->context = cr;
 	id->event_handler = kdapl_cr_handler;
 	queue_work(kdapl_wq, &cr->work);
@@ -102,107 +99,32 @@ static bool kdapl_cr_announce(struct kdapl_cr *cr)
 
 	if (READ_ONCE(sp->closed) || !kdapl_ia_enter(ia))
 		return false;
-	done = !sp->ep_handle || kdapl_rsp_move(sp, DAT_EP_STATE_RESERVED,
-						DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+	done = !kdapl_obj_init(&cr->obj, DAT_HANDLE_TYPE_CR, ia);
+	if (done && sp->ep_handle &&
+	    !kdapl_rsp_move(sp, DAT_EP_STATE_RESERVED, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING)) {
+		kdapl_obj_abort(&cr->obj);
+		done = false;
+	}
 	if (done) {
 		/* Before the event: a Consumer that receives it may use the qualifier again */
 		if (sp->ep_handle)
 			kdapl_sp_unlisten(sp);
-		kdapl_obj_renew(&cr->obj);
 		cr->ev.kind = KDAPL_EV_CR;
 		cr->ev.ep = NULL;
 		cr->ev.notify = true;
 		refcount_inc(&cr->ref);
-		kdapl_ia_add(ia, &cr->obj, true);
+		kdapl_ia_add(ia, &cr->obj, false);
 		kdapl_evd_queue(sp->evd, &cr->ev, false);
 	}
 	kdapl_ia_leave(ia);
 	return done;
 }
 
-/*
- * Returns the reference of the object, and then the room that the CR took. In this order a
- * request that is admitted finds memory.
- */
+/* Returns the room that the CR took, and the reference of the object */
 static void kdapl_cr_return(struct kdapl_cr *cr)
 {
-	struct kdapl_sp *sp = cr->sp;
-	bool counted = cr->counted;
-
-	refcount_inc(&sp->mem);
+	kdapl_sp_uncount(cr->sp, cr->counted);
 	kdapl_cr_put(cr);
-	kdapl_sp_uncount(sp, counted);
-	kdapl_sp_put_mem(sp);
-}
-
-/* Announces a request whose CR is filled in, or refuses it */
-static void kdapl_cr_offer(struct kdapl_cr *cr)
-{
-	if (kdapl_cr_announce(cr))
-		return;
-	if (cr->id)
-		kdapl_cr_refuse(cr->id);
-	kdapl_cr_return(cr);
-}
-
-static void kdapl_cr_finish_handoff(struct kdapl_cr *cr);
-
-static void kdapl_cr_work(struct work_struct *work)
-{
-	struct kdapl_cr *cr = container_of(work, struct kdapl_cr, work);
-	unsigned int noio;
-
-	if (!refcount_read(&cr->ref)) {
-		kdapl_sp_free_mem(cr->sp);
-		return;
-	}
-	noio = memalloc_noio_save();
-	if (cr->next)
-		kdapl_cr_finish_handoff(cr);
-	else
-		kdapl_cr_offer(cr);
-	memalloc_noio_restore(noio);
-}
-
-static void kdapl_cr_destroy(struct kdapl_obj *obj);
-static void kdapl_cr_orphan(struct kdapl_obj *obj);
-static void kdapl_cr_undelivered(struct kdapl_obj *obj);
-
-static const struct kdapl_obj_ops kdapl_cr_ops = {
-	.destroy = kdapl_cr_destroy,
-	.orphan = kdapl_cr_orphan,
-	.undelivered = kdapl_cr_undelivered,
-};
-
-/**
- * kdapl_cr_setup - prepare a CR of a new backlog
- * @cr: the CR, zeroed
- * @sp: its service point
- *
- * Undone by kdapl_obj_abort().
- *
- * Context: process.
- * Return: 0, or an error of kdapl_obj_init().
- */
-int kdapl_cr_setup(struct kdapl_cr *cr, struct kdapl_sp *sp)
-{
-	cr->sp = sp;
-	cr->obj.ops = &kdapl_cr_ops;
-	INIT_WORK(&cr->work, kdapl_cr_work);
-	return kdapl_obj_init(&cr->obj, DAT_HANDLE_TYPE_CR, sp->obj.ia);
-}
-
-/* ---- consumption ------------------------------------------------------- */
-
-/*
- * The memory of a CR is reused at once, so a lookup may find the next object in the same
- * memory: kdapl_obj_get() repeats the lookup.
- */
-static struct kdapl_cr *kdapl_cr_get(DAT_CR_HANDLE handle)
-{
-	struct kdapl_obj *obj = kdapl_obj_get(handle, DAT_HANDLE_TYPE_CR);
-
-	return obj ? to_kdapl_cr(obj) : NULL;
 }
 
 /* Releases the EP that an RSP has reserved for the request (C-11) */
@@ -217,6 +139,92 @@ static void kdapl_cr_finish(struct kdapl_cr *cr)
 {
 	kdapl_ia_del(cr->obj.ia, &cr->obj);
 	kdapl_cr_return(cr);
+}
+
+/* Handoff: ends the CR from which @cr has got its request, and which was retired */
+static void kdapl_cr_end_prev(struct kdapl_cr *cr)
+{
+	struct kdapl_cr *prev = cr->prev;
+
+	kdapl_cr_release_ep(prev);
+	if (cr->id) {
+		rdma_lock_handler(cr->id);
+		cr->id->context = cr;
+		cr->withdrawn = prev->withdrawn;
+		rdma_unlock_handler(cr->id);
+	}
+	/* It must not exist when the new event is delivered */
+	kdapl_obj_wait(&prev->obj);
+	kdapl_cr_finish(prev);
+}
+
+/* Announces a request, or refuses it. Then the service point may be freed */
+static void kdapl_cr_work(struct work_struct *work)
+{
+	struct kdapl_cr *cr = container_of(work, struct kdapl_cr, work);
+	unsigned int noio = memalloc_noio_save();
+	struct kdapl_sp *sp = cr->sp;
+
+	if (cr->prev)
+		kdapl_cr_end_prev(cr);
+	if (!kdapl_cr_announce(cr)) {
+		if (cr->id) {
+			kdapl_cr_refuse(cr->id);
+			kdapl_ia_verbs_put(sp->obj.ia);
+		}
+		kdapl_cr_return(cr);
+	}
+	kdapl_obj_put(&sp->obj);
+	memalloc_noio_restore(noio);
+}
+
+static void kdapl_cr_destroy(struct kdapl_obj *obj);
+static void kdapl_cr_orphan(struct kdapl_obj *obj);
+static void kdapl_cr_undelivered(struct kdapl_obj *obj);
+
+static const struct kdapl_obj_ops kdapl_cr_ops = {
+	.destroy = kdapl_cr_destroy,
+	.orphan = kdapl_cr_orphan,
+	.undelivered = kdapl_cr_undelivered,
+};
+
+/**
+ * kdapl_cr_alloc - allocate a CR, if there is room for another request
+ * @sp:     its service point
+ * @placed: the request is already counted on the EVD, and the caller passes this on
+ * @gfp:    for the allocation
+ *
+ * Context: any, including CM callbacks; as @gfp permits.
+ * Return: the CR, whose work must be queued, or NULL.
+ */
+struct kdapl_cr *kdapl_cr_alloc(struct kdapl_sp *sp, bool placed, gfp_t gfp)
+{
+	struct kdapl_cr *cr;
+
+	if (!kdapl_sp_admit(sp, placed))
+		return NULL;
+	cr = kzalloc(sizeof(*cr), gfp);
+	if (!cr) {
+		kdapl_sp_uncount(sp, !placed);
+		kdapl_obj_put(&sp->obj);
+		return NULL;
+	}
+	refcount_inc(&sp->mem);
+	cr->sp = sp;
+	cr->counted = !placed;
+	cr->obj.ops = &kdapl_cr_ops;
+	refcount_set(&cr->ref, 1);
+	INIT_WORK(&cr->work, kdapl_cr_work);
+	return cr;
+}
+
+/* ---- consumption ------------------------------------------------------- */
+
+static struct kdapl_cr *kdapl_cr_get(DAT_CR_HANDLE handle)
+{
+	struct kdapl_obj *obj = kdapl_obj_get(handle, DAT_HANDLE_TYPE_CR);
+
+	return obj ? to_kdapl_cr(obj) : NULL;
 }
 
 /**
@@ -494,48 +502,16 @@ DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 }
 EXPORT_SYMBOL_GPL(dat_cr_reject);
 
-/* Copies what the callback has stored to the CR that continues with the request */
+/* Copies what the callback has stored */
 static void kdapl_cr_copy(struct kdapl_cr *next, const struct kdapl_cr *cr)
 {
 	next->param = cr->param;
-	memcpy(next->private_data, cr->private_data, sizeof(next->private_data));
-	next->private_len = cr->private_len;
 	next->local = cr->local;
 	next->remote = cr->remote;
 	next->local_port = cr->local_port;
 	next->remote_port = cr->remote_port;
-	next->withdrawn = false;
-	next->next = NULL;
-	refcount_set(&next->ref, 1);
-}
-
-/*
- * The part of a handoff that may sleep. @cr was retired. The reference to next->sp makes
- * a closing IA wait for this function, and also device removal, which cannot find the id
- * elsewhere.
- */
-static void kdapl_cr_finish_handoff(struct kdapl_cr *cr)
-{
-	struct kdapl_ia *ia = cr->obj.ia;
-	struct kdapl_cr *next = cr->next;
-	struct rdma_cm_id *id = next->id;
-	struct kdapl_sp *sp = next->sp;
-
-	kdapl_cr_release_ep(cr);
-	if (id) {
-		rdma_lock_handler(id);
-		id->context = next;
-		next->withdrawn = cr->withdrawn;
-		rdma_unlock_handler(id);
-	}
-	/* The old CR first: it must not exist when the new event is delivered */
-	cr->next = NULL;
-	kdapl_obj_wait(&cr->obj);
-	kdapl_cr_finish(cr);
-	kdapl_cr_offer(next);
-	if (id)
-		kdapl_ia_verbs_put(ia);
-	kdapl_obj_put(&sp->obj);
+	next->private_len = cr->private_len;
+	memcpy(next->private_data, cr->private_data, sizeof(next->private_data));
 }
 
 /**
@@ -574,23 +550,24 @@ DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 	ret = KDAPL_NO_RESOURCE(TEVD);
 	/* A request that stays on the EVD is not counted again */
 	same = cr->sp->evd_handle == sp->evd_handle;
-	next = kdapl_sp_take(sp, same);
+	next = kdapl_cr_alloc(sp, same, GFP_ATOMIC);
 	if (!next)
 		goto out_sp;
-	if (kdapl_obj_retire(&cr->obj)) {
-		refcount_set(&next->ref, 1);
-		kdapl_cr_return(next);
-		ret = KDAPL_BAD_HANDLE(CR);
-		goto out_sp;
-	}
+	ret = KDAPL_BAD_HANDLE(CR);
+	if (kdapl_obj_retire(&cr->obj))
+		goto out_next;
 	if (same)
 		swap(cr->counted, next->counted);
 	kdapl_cr_copy(next, cr);
 	next->id = xchg(&cr->id, NULL);
-	cr->next = next;
-	queue_work(kdapl_wq, &cr->work);
+	next->prev = cr;
+	queue_work(kdapl_wq, &next->work);
+	kdapl_obj_put(&sp->obj);
 	return DAT_SUCCESS;
 
+out_next:
+	kdapl_cr_return(next);
+	kdapl_obj_put(&sp->obj);
 out_sp:
 	kdapl_obj_put(&sp->obj);
 out_cr:

@@ -106,12 +106,16 @@ DAT_RETURN kdapl_sp_error(int err);
 /* Returns the service point of a qualifier, with a reference; any context */
 struct kdapl_sp *kdapl_sp_find(const struct kdapl_ia *ia, DAT_CONN_QUAL qual);
 
-/* Take a CR from the backlog; note that it does not wait any more; stop listening */
+/* Does it refuse requests that are not announced yet, because it is closed or being freed? */
+static inline bool kdapl_sp_ends(const struct kdapl_sp *sp)
+{
+	return READ_ONCE(sp->closed) || atomic_read(&sp->obj.users) < 0;
+}
+
+/* Count a request that waits; note that it does not wait any more; stop listening */
 extern struct list_head kdapl_sps;
 extern spinlock_t kdapl_sps_lock;
-void kdapl_sp_free_mem(struct kdapl_sp *sp);
-void kdapl_sp_put_mem(struct kdapl_sp *sp);
-struct kdapl_cr *kdapl_sp_take(struct kdapl_sp *sp, bool placed);
+bool kdapl_sp_admit(struct kdapl_sp *sp, bool placed);
 void kdapl_sp_uncount(struct kdapl_sp *sp, bool counted);
 void kdapl_sp_unlisten(struct kdapl_sp *sp);
 
@@ -123,8 +127,8 @@ bool kdapl_rsp_move(struct kdapl_sp *sp, DAT_EP_STATE from, DAT_EP_STATE to);
 
 /* ---- cr.c ---------------------------------------------------------------- */
 
-/* Prepare a CR of a backlog; fill one in for a request that has arrived */
-int kdapl_cr_setup(struct kdapl_cr *cr, struct kdapl_sp *sp);
+/* Allocate a CR, if there is room for it; fill one in for a request that has arrived */
+struct kdapl_cr *kdapl_cr_alloc(struct kdapl_sp *sp, bool placed, gfp_t gfp);
 void kdapl_cr_arrive(struct kdapl_cr *cr, struct rdma_cm_id *id,
 		     const struct rdma_conn_param *param);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What a service point and its requests have in common: the memory of the requests, the
+ * What a service point and its requests have in common: the number of requests, the
  * list of service points that listen, the end of listening, and the EP of an RSP.
  *
  * Called by sp_listen.c and cr.c, in the contexts that the functions name.
@@ -13,65 +13,35 @@ LIST_HEAD(kdapl_sps);
 DEFINE_SPINLOCK(kdapl_sps_lock);
 
 /**
- * kdapl_sp_free_mem - free the memory of a service point
- * @sp: the service point; nothing refers to it any more
- *
- * Context: any.
- */
-void kdapl_sp_free_mem(struct kdapl_sp *sp)
-{
-	u32 i;
-
-	for (i = 0; i < sp->ncrs; i++)
-		kdapl_obj_abort(&sp->crs[i].obj);
-	/* A handle lookup may still read a header in this memory */
-	kvfree_rcu(sp, obj.rcu);
-}
-
-/**
- * kdapl_sp_put_mem - drop a reference to the memory of a service point
- * @sp: the service point
- *
- * Context: any.
- */
-void kdapl_sp_put_mem(struct kdapl_sp *sp)
-{
-	if (refcount_dec_and_test(&sp->mem))
-		kdapl_sp_free_mem(sp);
-}
-
-/**
- * kdapl_sp_take - take a CR for a request, if the EVD and the share have room
+ * kdapl_sp_admit - count a request, if the EVD and the share have room
  * @sp:     the service point
  * @placed: the request is already counted on the EVD, and the caller passes this on
  *
  * Context: any, including CM callbacks.
- * Return: the CR, counted as one that waits, or NULL.
+ * Return: true if the request is counted as one that waits; the caller then has a reference to @sp.
  */
-struct kdapl_cr *kdapl_sp_take(struct kdapl_sp *sp, bool placed)
+bool kdapl_sp_admit(struct kdapl_sp *sp, bool placed)
 {
 	struct kdapl_evd *evd = sp->evd;
 	u32 qlen = READ_ONCE(evd->qlen);
-	struct kdapl_cr *cr = NULL;
 	unsigned long flags;
+	bool admitted;
 	u32 share;
 
+	if (!kdapl_obj_pin(&sp->obj))
+		return false;
 	share = clamp_t(u32, qlen / max(atomic_read(&evd->npsp), 1), 1, sp->backlog);
 	spin_lock_irqsave(&sp->lock, flags);
-	if (sp->closed || sp->ncr >= share || list_empty(&sp->free))
-		goto out;
-	if (!placed && atomic_inc_return(&evd->ncr) > qlen) {
+	admitted = !kdapl_sp_ends(sp) && sp->ncr < share;
+	if (admitted && !placed && atomic_inc_return(&evd->ncr) > qlen) {
 		atomic_dec(&evd->ncr);
-		goto out;
+		admitted = false;
 	}
-	cr = list_first_entry(&sp->free, struct kdapl_cr, free_node);
-	list_del(&cr->free_node);
-	cr->counted = !placed;
-	sp->ncr++;
-	refcount_inc(&sp->mem);
-out:
+	sp->ncr += admitted;
 	spin_unlock_irqrestore(&sp->lock, flags);
-	return cr;
+	if (!admitted)
+		kdapl_obj_put(&sp->obj);
+	return admitted;
 }
 
 /**

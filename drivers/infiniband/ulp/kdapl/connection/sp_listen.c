@@ -2,11 +2,9 @@
 /*
  * Service points: listening.
  *
- * Owns the listening cm_id of a PSP or RSP, and allocates the memory of its connection
- * requests, which sp_backlog.c hands out. The memory and the entries in the handle table
- * are allocated together with the service point, so a flood of requests allocates nothing
- * in kDAPL (C-50), and it can use up no more than the share that the service point has in
- * its EVD (C-49). cr.c handles the requests. Called by psp.c and rsp.c, when an IA is
+ * Owns the listening cm_id of a PSP or RSP. A flood of requests can use up no more than the
+ * share that the service point has in its EVD (C-49): sp_backlog.c counts them, and cr.c
+ * handles them. Called by psp.c and rsp.c, when an IA is
  * closed, and by device removal, in process context; rdma_cm calls the callback.
  *
  * A request for which there is no room is refused in the callback: rdma_reject() does not
@@ -43,7 +41,7 @@ static int kdapl_sp_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	if (event->event != RDMA_CM_EVENT_CONNECT_REQUEST)
 		return 0;
 	if (id->port_num == READ_ONCE(sp->obj.ia->port))
-		cr = kdapl_sp_take(sp, false);
+		cr = kdapl_cr_alloc(sp, false, GFP_KERNEL);
 	if (!cr) {
 		rdma_reject(id, NULL, 0, IB_CM_REJ_NO_RESOURCES);
 		return -ECONNREFUSED;
@@ -78,13 +76,10 @@ static const struct kdapl_obj_ops kdapl_sp_ops = {
 struct kdapl_sp *kdapl_sp_alloc(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_CONN_QUAL qual,
 				DAT_EP_HANDLE ep)
 {
-	u32 backlog = ep ? 1 : min_t(u32, READ_ONCE(evd->qlen), KDAPL_MAX_BACKLOG);
-	u32 ncrs = ep ? 1 : backlog + 1;
 	struct kdapl_sp *sp;
 	int ret;
-	u32 i;
 
-	sp = kvzalloc(struct_size(sp, crs, ncrs), GFP_KERNEL);
+	sp = kzalloc(sizeof(*sp), GFP_KERNEL);
 	if (!sp)
 		return ERR_PTR(-ENOMEM);
 	ret = kdapl_obj_init(&sp->obj, ep ? DAT_HANDLE_TYPE_RSP : DAT_HANDLE_TYPE_PSP, ia);
@@ -99,15 +94,8 @@ struct kdapl_sp *kdapl_sp_alloc(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_
 	mutex_init(&sp->mutex);
 	INIT_DELAYED_WORK(&sp->work, kdapl_sp_work);
 	INIT_LIST_HEAD(&sp->node);
-	INIT_LIST_HEAD(&sp->free);
 	refcount_set(&sp->mem, 1);
-	sp->backlog = backlog;
-	for (i = 0; i < ncrs; i++, sp->ncrs++) {
-		ret = kdapl_cr_setup(&sp->crs[i], sp);
-		if (ret)
-			goto err_abort;
-		list_add_tail(&sp->crs[i].free_node, &sp->free);
-	}
+	sp->backlog = ep ? 1 : min_t(u32, READ_ONCE(evd->qlen), KDAPL_MAX_BACKLOG);
 	ret = -ENOENT;
 	if (!kdapl_obj_use(&evd->obj))
 		goto err_abort;
@@ -115,11 +103,9 @@ struct kdapl_sp *kdapl_sp_alloc(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_
 	return sp;
 
 err_abort:
-	while (sp->ncrs--)
-		kdapl_obj_abort(&sp->crs[sp->ncrs].obj);
 	kdapl_obj_abort(&sp->obj);
 err_free:
-	kvfree(sp);
+	kfree(sp);
 	return ERR_PTR(ret);
 }
 
@@ -310,23 +296,18 @@ DAT_RETURN kdapl_sp_error(int err)
 
 /**
  * kdapl_sp_orphan - orphan a service point: the device is being removed
- * @obj: referenced by the caller
+ * @obj: referenced by the caller, or without references
+ *
+ * Requests that are not announced yet are refused by their work. It has a reference to @obj, and
+ * removal waits for it because the ids are counted.
  *
  * Context: process, no lock that a CM callback or the work of a CR takes is held.
  */
 static void kdapl_sp_orphan(struct kdapl_obj *obj)
 {
 	struct kdapl_sp *sp = to_kdapl_sp(obj);
-	u32 i;
 
 	kdapl_sp_unlisten(sp);
-	/*
-	 * No work of a request is queued any more; pending work sees @closed. The work of the
-	 * request of an RSP may be destroying the id, and so wait for a callback that queues
-	 * sp->work.
-	 */
-	for (i = 0; i < sp->ncrs; i++)
-		flush_work(&sp->crs[i].work);
 	cancel_delayed_work_sync(&sp->work);
 }
 

@@ -153,10 +153,10 @@ void kdapl_ia_del(struct kdapl_ia *ia, struct kdapl_obj *obj)
 }
 
 /**
- * kdapl_ia_verbs_get - note that a listed object has got verbs objects
+ * kdapl_ia_verbs_get - note that an object has got verbs objects
  * @ia: its IA
  *
- * Context: process, ia->sem held for reading.
+ * Context: process, ia->sem held for reading; or any, while another object is counted.
  */
 void kdapl_ia_verbs_get(struct kdapl_ia *ia)
 {

@@ -110,7 +110,7 @@ void kdapl_ia_del(struct kdapl_ia *ia, struct kdapl_obj *obj);
 /* Drops one reference of ia->mem; ia_close.c drops that of the IA itself */
 void kdapl_ia_mem_put(struct kdapl_ia *ia);
 
-/* A listed object is about to own verbs objects; ia->sem held for reading */
+/* An object is about to own verbs objects; ia->sem held for reading, or @nverbs is not 0 */
 void kdapl_ia_verbs_get(struct kdapl_ia *ia);
 
 /* The object's verbs objects were destroyed */

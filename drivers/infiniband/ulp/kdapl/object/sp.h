@@ -16,30 +16,27 @@ struct kdapl_sp;
 
 /**
  * struct kdapl_cr - connection request
- * @obj:     header; published while the request waits for an answer. The CR keeps its
- *           index when its memory is reused
+ * @obj:     header; set when the request is announced. Published while it waits for an answer
  * @ev:      its event
- * @sp:      service point to whose backlog it belongs (a reference on sp->mem)
- * @free_node: on sp->free; guarded by sp->lock
+ * @sp:      its service point (a reference on sp->mem)
  * @ref:     one for the object, and one for its event while that is queued
- * @id:      child id; the path that takes it by xchg() answers the request. NULL if orphaned
- * @next:    handoff: the CR that continues with the request; used by @work
+ * @id:      child id; the path that takes it by xchg() answers the request. NULL if orphaned.
+ *           It is counted in ia->nverbs from the arrival of the request on
+ * @prev:    handoff: the CR that @work ends before it announces this one; otherwise NULL
  * @param:   parameters of the request
  * @counted: it is counted in kdapl_evd.ncr of the EVD of @sp
  * @withdrawn: the CM has reported that the peer has given up
- * @work:    announces the request, or passes it to @next, or, if @ref is 0, frees the memory
- *           of @sp
+ * @work:    announces or refuses the request; holds a reference on sp->obj until then
  *
- * What the callback has copied is constant until the memory is reused.
+ * What the callback has copied is constant.
  */
 struct kdapl_cr {
 	struct kdapl_obj obj;
 	struct kdapl_event ev;
 	struct kdapl_sp *sp;
-	struct list_head free_node;
 	refcount_t ref;
 	struct rdma_cm_id *id;
-	struct kdapl_cr *next;
+	struct kdapl_cr *prev;
 	struct rdma_conn_param param;
 	struct sockaddr_storage local;
 	struct sockaddr_storage remote;
@@ -70,15 +67,12 @@ struct kdapl_cr {
  * @qual:  connection qualifier, reported in events
  * @node:  on the list of service points that listen, empty before and after; guarded by
  *         kdapl_sps_lock
- * @lock:  guards @free, @ncr and @closed against the CM callback
- * @free:  CRs of @crs that are not in use
+ * @lock:  guards @ncr and @closed against the CM callback
  * @ncr:   number of CRs that wait for an answer
  * @backlog: number of CRs that may wait for an answer
- * @ncrs:  size of @crs: one more than @backlog for a PSP, because a CR that was consumed is
- *         still in use while the upcall for its event runs
  * @closed: it does not listen any more, because it is orphaned or a used RSP; requests that are
  *         not announced yet are refused. Written under @mutex, too
- * @mem:   references to this memory: of the service point and of each CR in use
+ * @mem:   references to this memory: of the service point and of each CR
  */
 struct kdapl_sp {
 	struct kdapl_obj obj;
@@ -92,14 +86,11 @@ struct kdapl_sp {
 	DAT_EP_HANDLE ep_handle;
 	DAT_CONN_QUAL qual;
 	struct list_head node;
-	spinlock_t lock;	/* free, ncr */
-	struct list_head free;
+	spinlock_t lock;	/* ncr, closed */
 	u32 ncr;
 	u32 backlog;
-	u32 ncrs;
 	bool closed;
 	refcount_t mem;
-	struct kdapl_cr crs[];
 };
 
 static inline struct kdapl_sp *to_kdapl_sp(struct kdapl_obj *obj)
@@ -118,13 +109,14 @@ static inline void kdapl_sp_check(struct kdapl_sp *sp)
 	mod_delayed_work(kdapl_wq, &sp->work, 0);
 }
 
-void kdapl_cr_recycle(struct kdapl_cr *cr);
+void kdapl_sp_put_mem(struct kdapl_sp *sp);
+void kdapl_cr_free(struct kdapl_cr *cr);
 
 /* Drops the reference of the object or of its event. Any context */
 static inline void kdapl_cr_put(struct kdapl_cr *cr)
 {
 	if (refcount_dec_and_test(&cr->ref))
-		kdapl_cr_recycle(cr);
+		kdapl_cr_free(cr);
 }
 
 #endif /* _KDAPL_OBJECT_SP_H_ */

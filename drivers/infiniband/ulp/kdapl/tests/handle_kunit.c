@@ -6,7 +6,6 @@
  * type that the module does not use. Runs in a KUnit thread.
  */
 #include <kunit/test.h>
-#include <linux/hrtimer.h>
 #include <linux/kthread.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -371,79 +370,6 @@ static void P4_lookup_while_objects_are_freed(struct kunit *test)
 		unmake(test, to[i]);
 }
 
-/* ---- memory that is reused --------------------------------------------------- */
-
-#define REUSES	5000
-#define REUSE_NS	(20 * NSEC_PER_USEC)
-
-/*
- * The memory of a connection request is reused without a grace period. The timer
- * interrupts the lookup at arbitrary points, and does what another CPU might do there.
- */
-struct reuse {
-	struct hrtimer timer;
-	struct kdapl_obj obj;
-	DAT_HANDLE handle;		/* the last published handle */
-	bool found, fresh;		/* published; renewed, but not yet published */
-	u32 n;				/* number of owners */
-};
-
-static enum hrtimer_restart reuse_next(struct hrtimer *timer)
-{
-	struct reuse *reuse = container_of(timer, struct reuse, timer);
-	struct kdapl_obj *obj = &reuse->obj;
-
-	if (reuse->fresh) {
-		kdapl_obj_publish(obj);
-		WRITE_ONCE(reuse->handle, kdapl_obj_handle(obj));
-		reuse->found = true;
-		reuse->fresh = false;
-	} else if (reuse->found) {
-		kdapl_obj_unpublish(obj);
-		kdapl_obj_put(obj);
-		reuse->found = false;
-	}
-	if (!reuse->found && !reuse->fresh && completion_done(&obj->gone)) {
-		kdapl_obj_renew(obj);
-		reuse->fresh = true;
-		WRITE_ONCE(reuse->n, reuse->n + 1);
-	}
-	if (reuse->n == REUSES)
-		return HRTIMER_NORESTART;
-	hrtimer_forward_now(timer, ns_to_ktime(REUSE_NS));
-	return HRTIMER_RESTART;
-}
-
-static void P4_a_handle_misses_the_next_owner_of_the_memory(struct kunit *test)
-{
-	struct reuse *reuse = kunit_kzalloc(test, sizeof(*reuse), GFP_KERNEL);
-	u32 got = 0, wrong = 0;
-	struct kdapl_obj *obj;
-	DAT_HANDLE handle;
-
-	kdapl_clauses(test, "G-35");
-	KUNIT_ASSERT_NOT_NULL(test, reuse);
-	KUNIT_ASSERT_EQ(test, kdapl_obj_init(&reuse->obj, DAT_HANDLE_TYPE_CR, NULL), 0);
-	reuse->fresh = true;
-	migrate_disable();
-	hrtimer_setup(&reuse->timer, reuse_next, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	hrtimer_start(&reuse->timer, ns_to_ktime(REUSE_NS), HRTIMER_MODE_REL_PINNED_HARD);
-	while (READ_ONCE(reuse->n) < REUSES) {
-		handle = READ_ONCE(reuse->handle);
-		obj = kdapl_obj_get(handle, DAT_HANDLE_TYPE_CR);
-		if (!obj)
-			continue;
-		got++;
-		wrong += kdapl_obj_handle(obj) != handle;
-		kdapl_obj_put(obj);
-	}
-	migrate_enable();
-	hrtimer_cancel(&reuse->timer);
-	KUNIT_EXPECT_GT(test, got, 0);
-	KUNIT_EXPECT_EQ(test, wrong, 0);
-	kdapl_obj_abort(&reuse->obj);
-}
-
 static struct kunit_case handle_cases[] = {
 	KUNIT_CASE(published_is_found),
 	KUNIT_CASE(G_35_null_and_random_name_nothing),
@@ -457,7 +383,6 @@ static struct kunit_case handle_cases[] = {
 	KUNIT_CASE(wait_ends_with_the_last_reference),
 	KUNIT_CASE(users_keep_an_object_from_being_killed),
 	KUNIT_CASE(P4_lookup_while_objects_are_freed),
-	KUNIT_CASE(P4_a_handle_misses_the_next_owner_of_the_memory),
 	{}
 };
 

