@@ -81,6 +81,13 @@ static struct kdapl_ring_event *kdapl_ring_get(struct kdapl_evd *evd)
 	return re;
 }
 
+/* Out of line, so that software events do not pay for it. evd->lock held */
+static __cold noinline void kdapl_async_put(struct kdapl_evd *evd, struct kdapl_ring_event *re)
+{
+	if (!kdapl_event_of_ia(&re->ev))
+		kdapl_ring_put(evd, re);
+}
+
 /* Copies a DTO completion of @ep and returns its slot */
 static __always_inline void kdapl_fill_dto(struct kdapl_event *ev, const struct kdapl_ep *ep,
 					   DAT_EVENT *out)
@@ -170,8 +177,7 @@ static void kdapl_evd_fill(struct kdapl_evd *evd, struct kdapl_event *ev, DAT_EV
 		out->event_number = re->number;
 		out->event_data.asynch_error_event_data.dat_handle = re->handle;
 		out->event_data.asynch_error_event_data.reason = re->reason;
-		if (!kdapl_event_of_ia(ev))
-			kdapl_ring_put(evd, re);
+		kdapl_async_put(evd, re);
 		break;
 	}
 }
