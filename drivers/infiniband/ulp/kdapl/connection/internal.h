@@ -106,7 +106,7 @@ DAT_RETURN kdapl_sp_error(int err);
 /* Returns the service point of a qualifier, with a reference; any context */
 struct kdapl_sp *kdapl_sp_find(const struct kdapl_ia *ia, DAT_CONN_QUAL qual);
 
-/* Does it refuse requests that are not announced yet, because it is closed or being freed? */
+/* Does it refuse further requests, because it is closed or being freed? */
 static inline bool kdapl_sp_ends(const struct kdapl_sp *sp)
 {
 	return READ_ONCE(sp->closed) || atomic_read(&sp->obj.users) < 0;
