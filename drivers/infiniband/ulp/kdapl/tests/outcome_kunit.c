@@ -149,7 +149,7 @@ static void C_43_a_final_message_is_replaced_only_if_it_is_late(struct kunit *te
 	limit = ep.ep->deadline;
 	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 9);
 	fake_settle(env->fake);
-	KUNIT_EXPECT_EQ(test, ep.ep->give_up, limit);
+	KUNIT_ASSERT_EQ(test, ep.ep->give_up, limit);
 	KUNIT_EXPECT_LT(test, ep.ep->deadline, limit);
 	KUNIT_EXPECT_TRUE(test, delayed_work_pending(&ep.ep->timer));
 

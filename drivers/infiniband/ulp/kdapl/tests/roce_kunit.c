@@ -428,7 +428,7 @@ static void C_62_a_service_point_tries_again_to_listen(struct kunit *test)
 	KUNIT_EXPECT_GT(test, sp->retry, 0);
 	WRITE_ONCE(env->ia->port, port_num);
 	mutex_unlock(&sp->mutex);
-	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(listens()));
+	KUNIT_ASSERT_TRUE(test, kdapl_sleep_until(listens()));
 	KUNIT_EXPECT_EQ(test, sp->retry, 0);
 	expect_request(test);
 }
