@@ -28,7 +28,7 @@ smartquotes = False
 exclude_patterns = ["ABI"]
 nitpicky = True
 # A type of the kernel, whose own pages are not here
-nitpick_ignore = [("c:identifier", "sockaddr")]
+nitpick_ignore = [("c:identifier", "sockaddr"), ("c:identifier", "module")]
 
 html_theme = "furo"
 html_title = "kDAPL"
