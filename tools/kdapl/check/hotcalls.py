@@ -55,6 +55,7 @@ ALLOWED = {
     "mod_delayed_work_on": "starts a timer or links a work item",
     "queue_delayed_work_on": "starts a timer",
     "queue_rcu_work": "links a work item with call_rcu()",
+    "kvfree_call_rcu": "links an object; with an rcu_head in it, it allocates no page",
     "__wake_up": "makes tasks runnable",
     "__local_bh_enable_ip": "runs softirqs that are due",
     # verbs that only write to existing memory
