@@ -55,6 +55,27 @@ DAT_RETURN dat_registry_providers_related(DAT_NAME_PTR name1,
 DAT_RETURN dat_strerror(DAT_RETURN value, const char **major_message,
 			const char **minor_message);
 
+/**
+ * struct kdat_registry_watch - a callback for IA names that appear and go
+ * @callback: called with @context, the name of an IA, ``<ibdev>/<port>``, which is valid during the
+ *            call, and whether there is an IA of this name now (DAT_TRUE) or no longer (DAT_FALSE).
+ *            It may sleep
+ * @context:  argument for @callback
+ *
+ * The Consumer fills it in for kdat_registry_notify(). Source: kDAPL's choice.
+ */
+struct kdat_registry_watch {
+	void (*callback)(DAT_PVOID context, DAT_NAME_PTR ia_name, DAT_BOOLEAN present);
+	DAT_PVOID context;
+	/* private: of kDAPL */
+	struct kdat_registry_watch *next;
+};
+
+/* kDAPL's own: IA names that appear and go (P) */
+
+DAT_RETURN kdat_registry_notify(struct kdat_registry_watch *watch);
+DAT_RETURN kdat_registry_unnotify(struct kdat_registry_watch *watch);
+
 /* Interface adapters: openv, close (P), all others (A) */
 
 DAT_RETURN dat_ia_openv(DAT_NAME_PTR name, DAT_COUNT async_evd_min_qlen,

@@ -10,7 +10,7 @@
 #include <net/net_namespace.h>
 #include "internal.h"
 
-/* The outermost lock of kDAPL */
+/* The outermost lock of kDAPL, apart from kdapl_watch_mutex */
 DEFINE_MUTEX(kdapl_device_mutex);
 LIST_HEAD(kdapl_devices);
 
@@ -87,6 +87,19 @@ struct kdapl_device *kdapl_device_by_name(const char *name)
 	}
 	home = n[true];
 	return n[home] == 1 ? found[home] : NULL;
+}
+
+/**
+ * kdapl_device_listed - are the ports of a device IAs, under its name?
+ * @dev: the device
+ *
+ * Context: process, kdapl_device_mutex held.
+ * Return: false if the device is not supported, was removed or is not added yet, or if its name
+ * belongs to another device or is ambiguous.
+ */
+bool kdapl_device_listed(const struct kdapl_device *dev)
+{
+	return !dev->unfit && kdapl_device_by_name(dev->name) == dev;
 }
 
 /* Finds "<ibdev>/<port>" or "<ibdev>". Cuts @base at the slash. kdapl_device_mutex held */

@@ -16,6 +16,8 @@ extern struct list_head kdapl_devices;
 
 void kdapl_device_fill_limits(struct kdapl_device *dev);
 bool kdapl_device_port_usable(struct ib_device *ibdev, u32 port);
+/* Are the ports of this device IAs, under its name? kdapl_device_mutex held */
+bool kdapl_device_listed(const struct kdapl_device *dev);
 
 /*
  * Parses an IA name; under kdapl_device_mutex. Returns 0, -ENODEV or

@@ -28,8 +28,7 @@ static DAT_COUNT kdapl_registry_walk(DAT_COUNT max, DAT_PROVIDER_INFO **list)
 	u32 port;
 
 	list_for_each_entry(dev, &kdapl_devices, node) {
-		/* The same name may belong to another device, or be ambiguous */
-		if (dev->unfit || kdapl_device_by_name(dev->name) != dev)
+		if (!kdapl_device_listed(dev))
 			continue;
 		rdma_for_each_port(dev->ibdev, port) {
 			if (!kdapl_device_port_usable(dev->ibdev, port))

@@ -348,6 +348,7 @@ void kdapl_device_renamed(struct ib_device *ibdev, void *client_data)
 {
 	mutex_lock(&kdapl_device_mutex);
 	strscpy(kdapl_device_of(ibdev)->name, dev_name(&ibdev->dev), IB_DEVICE_NAME_MAX);
+	kdapl_arrival_changed();
 	mutex_unlock(&kdapl_device_mutex);
 }
 
@@ -364,10 +365,15 @@ static int kdapl_device_add(struct ib_device *ibdev)
 	dev = kdapl_device_alloc(ibdev);
 	if (!dev)
 		return -ENOMEM;
+	if (kdapl_arrival_add(dev)) {
+		kdapl_device_free(dev);
+		return -ENOMEM;
+	}
 	INIT_IB_EVENT_HANDLER(&dev->handler, ibdev, kdapl_device_event);
 	ib_register_event_handler(&dev->handler);
 	mutex_lock(&kdapl_device_mutex);
 	list_add_tail(&dev->node, &kdapl_devices);
+	kdapl_arrival_changed();
 	mutex_unlock(&kdapl_device_mutex);
 	return 0;
 }
@@ -391,6 +397,7 @@ static void kdapl_device_remove(struct ib_device *ibdev, void *client_data)
 	mutex_lock(&kdapl_device_mutex);
 	dev = kdapl_device_of(ibdev);
 	list_del_init(&dev->node);
+	kdapl_arrival_remove(dev);
 	mutex_unlock(&kdapl_device_mutex);
 
 	/* From here on no IA can be opened on it */
@@ -436,8 +443,10 @@ int kdapl_device_init(void)
 	if (ret)
 		return ret;
 	ret = ib_register_client(&kdapl_client);
-	if (ret)
+	if (ret) {
+		kdapl_arrival_exit();
 		kdapl_addr_exit();
+	}
 	return ret;
 }
 
@@ -453,6 +462,7 @@ void kdapl_device_exit(void)
 {
 	kdapl_ia_destroy_of_owner(NULL);
 	ib_unregister_client(&kdapl_client);
+	kdapl_arrival_exit();
 	/* Last, because device events schedule the watcher */
 	kdapl_addr_exit();
 }

@@ -34,6 +34,15 @@ void kdapl_addr_exit(void);
 /* Schedules the watcher, which checks the addresses of IAs; any context */
 void kdapl_addr_changed(bool ipoib);
 
+/* ---- arrival.c ----------------------------------------------------------- */
+
+/* The record of a device, for the watches of IA names; see there for the order of these calls */
+int kdapl_arrival_add(struct kdapl_device *dev);
+/* Names of devices have changed; kdapl_device_mutex held. The second one also removes the record */
+void kdapl_arrival_changed(void);
+void kdapl_arrival_remove(const struct kdapl_device *dev);
+void kdapl_arrival_exit(void);
+
 /* ---- ia_open.c ----------------------------------------------------------- */
 
 extern atomic_t kdapl_nias;

@@ -33,6 +33,24 @@ static DAT_RETURN registry_list(void)
 	return dat_registry_list_providers(1, &n, list);
 }
 
+static void ignore_name(DAT_PVOID context, DAT_NAME_PTR ia_name, DAT_BOOLEAN present)
+{
+}
+
+static DAT_RETURN registry_notify(void)
+{
+	static struct kdat_registry_watch watch = { .callback = ignore_name };
+
+	return kdat_registry_notify(&watch);
+}
+
+static DAT_RETURN registry_unnotify(void)
+{
+	struct kdat_registry_watch watch = {};
+
+	return kdat_registry_unnotify(&watch);
+}
+
 static DAT_RETURN ia_openv(void)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
@@ -243,7 +261,8 @@ static const struct row {
 	u32 type;
 	const char *name;
 } rows[] = {
-	ROW(registry_list, DAT_SUCCESS), ROW(ia_openv, DAT_PROVIDER_NOT_FOUND),
+	ROW(registry_list, DAT_SUCCESS), ROW(registry_notify, DAT_INVALID_STATE),
+	ROW(registry_unnotify, DAT_INVALID_STATE), ROW(ia_openv, DAT_PROVIDER_NOT_FOUND),
 	ROW(ia_close, DAT_INVALID_STATE), ROW(evd_kcreate, DAT_SUCCESS),
 	ROW(evd_resize, DAT_SUCCESS), ROW(evd_teardown, DAT_INVALID_STATE),
 	ROW(evd_free, DAT_INVALID_STATE), ROW(pz_create, DAT_SUCCESS),
@@ -267,6 +286,7 @@ static const struct row refused[] = {
 	ROW(ia_close, DAT_INVALID_STATE), ROW(evd_teardown, DAT_INVALID_STATE),
 	ROW(evd_free, DAT_INVALID_STATE), ROW(ep_reset, DAT_INVALID_STATE),
 	ROW(ep_reset_own, DAT_INVALID_STATE), ROW(ep_free_own, DAT_INVALID_STATE),
+	ROW(registry_notify, DAT_INVALID_STATE), ROW(registry_unnotify, DAT_INVALID_STATE),
 };
 
 static struct {
