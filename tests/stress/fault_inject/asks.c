@@ -34,11 +34,6 @@ static int need_event(struct inject_objs *b)
 	return dat_evd_post_se(b->evd, &software) ? -EIO : 0;
 }
 
-static int need_cr_and_psp(struct inject_objs *b)
-{
-	return need_cr(b) ? : need_psp(b);
-}
-
 static DAT_RETURN ia_query(struct inject_objs *b)
 {
 	DAT_EVD_HANDLE async;
@@ -156,12 +151,6 @@ static DAT_RETURN rsp_query(struct inject_objs *b)
 	return dat_rsp_query(b->rsp, DAT_RSP_FIELD_ALL, &out.rsp);
 }
 
-/* To the other service point, with which it is destroyed */
-static DAT_RETURN cr_handoff(struct inject_objs *b)
-{
-	return taken(&b->cr, dat_cr_handoff(b->cr, INJECT_OTHER));
-}
-
 const struct inject_step inject_asks[] = {
 	{ "dat_ia_query", NULL, ia_query },
 	{ "dat_ia_memtype_hint", NULL, ia_memtype_hint },
@@ -182,7 +171,6 @@ const struct inject_step inject_asks[] = {
 	{ "dat_srq_query", need_srq, srq_query },
 	{ "dat_psp_query", need_psp, psp_query },
 	{ "dat_rsp_query", need_rsp, rsp_query },
-	{ "dat_cr_handoff", need_cr_and_psp, cr_handoff },
 };
 
 const unsigned int inject_nasks = ARRAY_SIZE(inject_asks);

@@ -58,7 +58,6 @@ extern const unsigned int inject_nsteps, inject_nasks;
 int need_pz(struct inject_objs *b);
 int need_evd(struct inject_objs *b);
 int need_ep(struct inject_objs *b);
-int need_cr(struct inject_objs *b);
 int need_srq(struct inject_objs *b);
 int need_lmr(struct inject_objs *b);
 int need_rmr(struct inject_objs *b);

@@ -63,7 +63,7 @@ static int need_broken_ep(struct inject_objs *b)
 	return need_ep(b) ? : inject_broken(b->ep);
 }
 
-int need_cr(struct inject_objs *b)
+static int need_cr(struct inject_objs *b)
 {
 	return need_two_eps(b) ? : inject_connect(b->ep, INJECT_QUAL, &b->cr);
 }
@@ -517,6 +517,17 @@ static DAT_RETURN cr_accept_reserved(struct inject_objs *b)
 	return taken(&b->cr, dat_cr_accept(b->cr, DAT_HANDLE_NULL, 0, NULL));
 }
 
+static int need_cr_and_psp(struct inject_objs *b)
+{
+	return need_cr(b) ? : need_psp(b);
+}
+
+/* To the other service point, with which it is destroyed */
+static DAT_RETURN cr_handoff(struct inject_objs *b)
+{
+	return taken(&b->cr, dat_cr_handoff(b->cr, INJECT_OTHER));
+}
+
 static DAT_RETURN cr_reject(struct inject_objs *b)
 {
 	return taken(&b->cr, dat_cr_reject(b->cr, 0, NULL));
@@ -581,6 +592,7 @@ const struct inject_step inject_steps[] = {
 	{ "dat_cr_accept", need_cr, cr_accept },
 	{ "dat_cr_accept, reserved", need_reserved_cr, cr_accept_reserved },
 	{ "dat_cr_reject", need_cr, cr_reject },
+	{ "dat_cr_handoff", need_cr_and_psp, cr_handoff },
 };
 
 const unsigned int inject_nsteps = ARRAY_SIZE(inject_steps);

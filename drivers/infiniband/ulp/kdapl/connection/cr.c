@@ -531,7 +531,8 @@ static void kdapl_cr_copy(struct kdapl_cr *next, const struct kdapl_cr *cr)
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @cr_handle is not valid
  * * DAT_INVALID_PARAMETER - no service point of the IA listens on @handoff
- * * DAT_INSUFFICIENT_RESOURCES - the other service point has no room for another request
+ * * DAT_INSUFFICIENT_RESOURCES - the other service point has no room for another request, or
+ *   there is no memory for it; the request can still be answered
  */
 DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 {
