@@ -20,8 +20,6 @@
 
 struct iommu_domain;
 
-/* ---- common.c ------------------------------------------------------------ */
-
 /* Both WQ_MEM_RECLAIM and unbound; see kdapl_common_init() */
 extern struct workqueue_struct *kdapl_wq;	/* may block: connections, regions, devices */
 extern struct workqueue_struct *kdapl_evd_wq;	/* never blocks: delivery, polled CQs */
@@ -42,8 +40,6 @@ int kdapl_common_init(void);
 void kdapl_common_exit(void);
 
 #define KDAPL_PRIV_WRITE (DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
-
-/* ---- page.c -------------------------------------------------------------- */
 
 int kdapl_page_init(void);
 void kdapl_page_exit(void);

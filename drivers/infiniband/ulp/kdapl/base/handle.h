@@ -111,7 +111,6 @@ extern struct kdapl_handle_page *kdapl_handle_pages[KDAPL_HANDLE_PAGES];
 
 int kdapl_handle_init(void);
 void kdapl_handle_exit(void);
-
 int kdapl_obj_init(struct kdapl_obj *obj, DAT_HANDLE_TYPE type, struct kdapl_ia *ia);
 void kdapl_obj_abort(struct kdapl_obj *obj);
 void kdapl_obj_publish(struct kdapl_obj *obj);

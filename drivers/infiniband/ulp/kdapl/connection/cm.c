@@ -328,7 +328,8 @@ static void kdapl_cm_final_events(struct kdapl_ep *ep)
  * @ep: EP that is being freed (ep->dying is set), or whose device is going away
  *
  * Moves the QP to ERROR. An attempt ends at once; a connection ends when its QP has
- * been drained. An UNCONFIGURED EP keeps its state.
+ * been drained. An UNCONFIGURED EP keeps its state. There are two steps, so that a caller
+ * can drain many QPs at once.
  *
  * Context: process, ep->mutex held; kdapl_cm_end_finish() must follow.
  */

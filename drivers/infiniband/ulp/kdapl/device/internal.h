@@ -7,13 +7,8 @@
 
 #include "device.h"
 
-/* ---- device.c ------------------------------------------------------------ */
-
 struct kdapl_device *kdapl_device_by_name(const char *name);
 
-/* ---- addr.c -------------------------------------------------------------- */
-
-/* An address that leads to a port, and its namespace with a reference */
 bool kdapl_addr_find(struct ib_device *ibdev, u32 port, const char *netdev,
 		     const struct net *home, const struct sockaddr_storage *want,
 		     struct sockaddr_storage *addr, struct net **net);

@@ -7,14 +7,8 @@
 
 #include "object/object.h"
 
-/* ---- ep_strip.c ---------------------------------------------------------- */
-
-/* Tears down many EPs (kdapl_ep.strip) in phases, with their verbs objects; process context */
 void kdapl_ep_strip(struct list_head *eps, bool dying);
 
-/* ---- ep.c ---------------------------------------------------------------- */
-
-/* Frees the EPs that the close of an IA has ended, when it has no EVDs any more */
 void kdapl_ep_free_ended(struct kdapl_ia *ia);
 
 #endif /* _KDAPL_ENDPOINT_H_ */

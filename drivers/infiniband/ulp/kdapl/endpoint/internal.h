@@ -7,8 +7,6 @@
 
 #include "endpoint.h"
 
-/* ---- ep_parents.c -------------------------------------------------------- */
-
 #define KDAPL_EP_EVDS	3
 
 /* EVDs of an EP, each with a reference; members may be NULL */
@@ -16,12 +14,9 @@ struct kdapl_ep_evds {
 	struct kdapl_evd *evd[KDAPL_EP_EVDS];
 };
 
-/* Remove undelivered events, and wait for upcalls that deliver one. Process context */
 void kdapl_ep_take_back(struct kdapl_ep *ep);
 void kdapl_ep_pin_evds(struct kdapl_ep *ep, struct kdapl_ep_evds *evds);
 void kdapl_ep_wait_upcalls(struct kdapl_ep_evds *evds, const struct kdapl_ep *ep);
-
-/* May a call that waits for such upcalls be made? Not if the caller would wait for itself */
 bool kdapl_ep_may_wait(struct kdapl_ep *ep);
 
 /* Zone, EVDs and SRQ of an EP, each with a reference */
@@ -33,12 +28,6 @@ struct kdapl_ep_parents {
 	struct kdapl_obj *srq;
 };
 
-/*
- * An EP counts as a user of its parents from kdapl_ep_use_parents() to
- * kdapl_ep_unuse_parents(). It joins its EVDs, whose other EPs must have the same completion
- * flags; @old, which may be NULL, leaves them in the same step. kdapl_ep_join_evds() is called
- * with ia->mutex held.
- */
 DAT_RETURN kdapl_ep_get_parents(struct kdapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
 				DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect,
 				struct kdapl_ep_parents *par);
@@ -58,17 +47,10 @@ struct kdapl_ep_named {
 	unsigned int keepalive_ms;
 };
 
-/* ---- ep_attr.c ----------------------------------------------------------- */
-
-/* Fill in the default attributes; check those of a Consumer */
 void kdapl_ep_attr_default(const struct kdapl_ia *ia, DAT_EP_ATTR *attr);
 DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *attr, bool srq,
 			       DAT_RETURN bad, struct kdapl_ep_named *named);
-
-/* Sets the limits that posts check, from the attributes, the zone and the SRQ */
 void kdapl_ep_set_limits(struct kdapl_ep *ep);
-
-/* ---- ep_query.c ---------------------------------------------------------- */
 
 /* The parameters of an EP, for dat_ep_modify() */
 extern const u16 kdapl_ep_offsets[];

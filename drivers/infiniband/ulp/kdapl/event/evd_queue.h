@@ -170,16 +170,9 @@ static inline void kdapl_evd_schedule(struct kdapl_evd *evd)
 	kdapl_evd_queue_work(evd);
 }
 
-/* ---- evd_queue.c --------------------------------------------------------- */
-
 void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget);
 
-/* ---- evd_policy.c -------------------------------------------------------- */
-
-/* Marks all queued events. evd->lock held */
 void kdapl_evd_mark_all(struct kdapl_evd *evd);
-
-/* ---- polled_cq.c --------------------------------------------------------- */
 
 int kdapl_evd_poll_cqs(struct kdapl_evd *evd, int max);
 bool kdapl_evd_poll_ready(struct kdapl_evd *evd);

@@ -7,15 +7,13 @@
 
 #include "object/object.h"
 
-/* ---- evd_queue.c --------------------------------------------------------- */
+void kdapl_evd_pushed_late(struct kdapl_evd *evd);
 
 /*
  * Pushes an event on an EVD whose upcalls are disabled. The next holder of the
  * EVD's lock appends it to the queue, so @ev may be gone when this returns. Called by done
  * callbacks.
  */
-void kdapl_evd_pushed_late(struct kdapl_evd *evd);
-
 static __always_inline void kdapl_evd_push(struct kdapl_evd *evd, struct kdapl_event *ev)
 {
 	struct kdapl_event *head = READ_ONCE(evd->incoming);
@@ -28,7 +26,6 @@ static __always_inline void kdapl_evd_push(struct kdapl_evd *evd, struct kdapl_e
 		kdapl_evd_pushed_late(evd);
 }
 
-/* Legal in softirq */
 void kdapl_evd_queue(struct kdapl_evd *evd, struct kdapl_event *ev, bool in_done);
 void kdapl_evd_complete(struct kdapl_evd *evd, struct kdapl_slot *slot);
 u32 kdapl_evd_count(struct kdapl_evd *evd, u32 *notify);
@@ -36,36 +33,19 @@ u32 kdapl_evd_take_back(struct kdapl_evd *evd, struct kdapl_ep *ep);
 int kdapl_evd_modify(struct kdapl_evd *evd, DAT_UPCALL_POLICY policy,
 		     const DAT_UPCALL_OBJECT *upcall, DAT_UPCALL_FLAG flag);
 void kdapl_evd_notify_all(struct kdapl_evd *evd);
-
-/* Queues IA_CATASTROPHIC, which is never dropped; to be called once. Any context */
 void kdapl_ia_lost(struct kdapl_ia *ia);
 void kdapl_ia_take_back(struct kdapl_ia *ia);
 
-/* ---- evd_policy.c -------------------------------------------------------- */
-
-/* Process context; wait for a running upcall */
 void kdapl_evd_wait_idle(struct kdapl_evd *evd);
 void kdapl_evd_wait_ep(struct kdapl_evd *evd, const struct kdapl_ep *ep);
-
-/* Does an upcall deliver an event of the EP? Any context */
 bool kdapl_evd_delivers(struct kdapl_evd *evd, const struct kdapl_ep *ep);
 
-/* ---- evd.c --------------------------------------------------------------- */
-
-/* Raises an asynchronous event on the EVD of the IA; any context */
 void kdapl_ia_async(struct kdapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE handle, u16 reason);
-
-/* An EVD for kdapl_ia_add(), or ERR_PTR; the arguments were checked */
 struct kdapl_evd *kdapl_evd_alloc(struct kdapl_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,
 				  const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS flags);
 void kdapl_evd_destroy(struct kdapl_obj *obj);
 
-/* ---- evd_work.c ---------------------------------------------------------- */
-
-/* Does the caller run in an upcall of any EVD? */
 bool kdapl_in_upcall(void);
-
-/* Requests or receives are being flushed, which the device may not announce; any context */
 void kdapl_evd_flush_soon(struct kdapl_evd *evd);
 
 static inline void kdapl_ep_flush_soon(const struct kdapl_ep *ep)
@@ -75,8 +55,6 @@ static inline void kdapl_ep_flush_soon(const struct kdapl_ep *ep)
 	if (ep->request_evd && ep->request_evd != ep->recv_evd)
 		kdapl_evd_flush_soon(ep->request_evd);
 }
-
-/* ---- polled_cq.c --------------------------------------------------------- */
 
 /**
  * struct kdapl_polled_cq - CQ that kDAPL polls
@@ -102,11 +80,7 @@ struct kdapl_polled_cq {
 struct kdapl_polled_cq *kdapl_polled_cq_create(struct ib_device *ibdev, struct kdapl_evd *evd,
 					       u32 nr_cqe, int comp_vector, bool solicited);
 void kdapl_polled_cq_unlink(struct kdapl_polled_cq *pcq);
-
-/* To be called a grace period after kdapl_polled_cq_unlink() */
 void kdapl_polled_cq_destroy(struct kdapl_polled_cq *pcq);
-
-/* The CQs of an EP, if kDAPL polls them */
 void kdapl_cq_poll(const struct kdapl_cq *kcq);
 void kdapl_cq_schedule(const struct kdapl_cq *kcq);
 

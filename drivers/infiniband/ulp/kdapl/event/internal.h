@@ -7,8 +7,6 @@
 
 #include "event.h"
 
-/* ---- evd_policy.c -------------------------------------------------------- */
-
 int kdapl_evd_setup(struct kdapl_evd *evd, u32 qlen, DAT_UPCALL_POLICY policy,
 		    const DAT_UPCALL_OBJECT *upcall);
 void kdapl_evd_cleanup(struct kdapl_evd *evd);
@@ -16,12 +14,8 @@ bool kdapl_evd_pop(struct kdapl_evd *evd, DAT_EVENT *out);
 int kdapl_evd_post_soft(struct kdapl_evd *evd, void *pointer);
 void kdapl_evd_post_async(struct kdapl_evd *evd, DAT_EVENT_NUMBER number,
 			  DAT_HANDLE handle, u16 reason);
-
 int kdapl_evd_resize(struct kdapl_evd *evd, u32 qlen);
 
-/* ---- evd_work.c ---------------------------------------------------------- */
-
-/* Set up and stop the work item and the timer; process context */
 void kdapl_evd_work_init(struct kdapl_evd *evd);
 void kdapl_evd_work_exit(struct kdapl_evd *evd);
 

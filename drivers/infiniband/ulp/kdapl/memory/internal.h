@@ -8,22 +8,14 @@
 
 #include "object/object.h"
 
-/* ---- pz.c ---------------------------------------------------------------- */
-
 extern unsigned int kdapl_service_ms;
 
-/* Execute one work request on the service QP and wait for it; process context */
 int kdapl_pz_register(struct kdapl_pz *pz, struct ib_mr *mr, int access);
 int kdapl_pz_invalidate(struct kdapl_pz *pz, u32 rkey);
-
-/* Count an MR of the PD that was created, and one that was deregistered */
 void kdapl_pz_mr_get(struct kdapl_pz *pz);
 void kdapl_pz_mr_put(struct kdapl_pz *pz);
 int kdapl_pz_make_map_sg(struct kdapl_pz *pz);
 
-/* ---- lmr_repair.c -------------------------------------------------------- */
-
-/* Allocates the MR of an LMR without one; the work function of @repair */
 int kdapl_lmr_make_mr(struct kdapl_lmr *lmr);
 void kdapl_lmr_repair_work(struct work_struct *work);
 
@@ -36,12 +28,6 @@ struct kdapl_region {
 	u64 iova;			/* registered address */
 };
 
-/* ---- lmr_region.c -------------------------------------------------------- */
-
-/*
- * Check and collect the pages of a region, at most @max of them.
- * Return 0, -EFAULT (not memory), -EMSGSIZE or -ENOMEM
- */
 int kdapl_region_virtual(struct kdapl_region *r, const void *va, u64 length, u32 max,
 			 DAT_MEM_PRIV_FLAGS priv);
 int kdapl_region_physical(struct kdapl_region *r, const DAT_PADDR *array, u64 page_size,
@@ -49,13 +35,8 @@ int kdapl_region_physical(struct kdapl_region *r, const DAT_PADDR *array, u64 pa
 int kdapl_region_lmr(struct kdapl_region *r, const struct kdapl_lmr *lmr, u64 length);
 void kdapl_region_free(struct kdapl_region *r);
 
-/* ---- lmr.c --------------------------------------------------------------- */
-
-/* Returns an LMR with a handle, which counts as a user of its zone; or NULL and the reason */
 struct kdapl_lmr *kdapl_lmr_alloc(struct kdapl_ia *ia, struct kdapl_pz *pz, DAT_RETURN *ret);
 void kdapl_lmr_abort(struct kdapl_lmr *lmr);
-
-/* ---- lmr_free.c ---------------------------------------------------------- */
 
 void kdapl_lmr_unmap(struct kdapl_lmr *lmr, struct ib_device *ibdev);
 void kdapl_lmr_free_work(struct work_struct *work);

@@ -90,30 +90,14 @@ struct kdapl_ia {
 	struct list_head dev_node;
 };
 
-/*
- * Every call that creates or uses verbs objects runs between begin and end. begin
- * looks the handle up, and takes a reference and ia->sem for reading. It returns
- * INVALID_HANDLE (IA), or INSUFFICIENT_RESOURCES (DEVICE) if the IA is orphaned.
- * enter and leave do the same for an IA that an object of the caller keeps alive.
- */
 DAT_RETURN kdapl_ia_begin(DAT_IA_HANDLE handle, struct kdapl_ia **out);
 void kdapl_ia_end(struct kdapl_ia *ia);
 bool kdapl_ia_enter(struct kdapl_ia *ia);
 void kdapl_ia_leave(struct kdapl_ia *ia);
-
-/* Lists and publishes a complete object; @verbs: it owns verbs objects */
 void kdapl_ia_add(struct kdapl_ia *ia, struct kdapl_obj *obj, bool verbs);
-
-/* Takes it off the list; last step of a destructor before the memory is freed */
 void kdapl_ia_del(struct kdapl_ia *ia, struct kdapl_obj *obj);
-
-/* Drops one reference of ia->mem; ia_close.c drops that of the IA itself */
 void kdapl_ia_mem_put(struct kdapl_ia *ia);
-
-/* An object is about to own verbs objects; ia->sem held for reading, or @nverbs is not 0 */
 void kdapl_ia_verbs_get(struct kdapl_ia *ia);
-
-/* The object's verbs objects were destroyed */
 void kdapl_ia_verbs_put(struct kdapl_ia *ia);
 
 static inline struct kdapl_ia *to_kdapl_ia(struct kdapl_obj *obj)

@@ -119,7 +119,6 @@ struct kdapl_lmr {
 	struct rcu_work free_work;
 };
 
-/* Descriptors. An entry is filled, cleared, and put after a grace period */
 struct kdapl_lmr_desc *kdapl_lmr_desc_get(struct kdapl_lmr *lmr, u32 *context);
 void kdapl_lmr_desc_fill(struct kdapl_lmr_desc *desc, const struct kdapl_lmr *lmr);
 void kdapl_lmr_desc_refill(struct kdapl_lmr_desc *desc, const DAT_LMR_PARAM *param,

@@ -104,6 +104,9 @@ bool kdapl_ep_message_parked(struct kdapl_ep *ep)
  * @ep:    the EP
  * @state: new state; CONNECTED only from kdapl_ep_set_connected()
  *
+ * Updates the fields that posts read. DISCONNECTED turns parked completions into FLUSHED
+ * events and ends the parking, which dat_ep_reset() begins again.
+ *
  * Context: any; ep->lock held.
  */
 void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state)
@@ -149,6 +152,8 @@ void kdapl_ep_queue_conn(struct kdapl_ep *ep, struct kdapl_conn_event *ce,
 /**
  * kdapl_ep_set_connected - make an EP CONNECTED and queue ESTABLISHED
  * @ep: the EP, its QP in RTS
+ *
+ * Queues the parked completions, too, behind ESTABLISHED.
  *
  * Context: process or softirq; takes ep->lock.
  * Return: false if the EP does not wait for an outcome (any more); then nothing is

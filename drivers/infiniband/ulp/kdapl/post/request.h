@@ -73,8 +73,6 @@ static __always_inline u32 kdapl_request_limit(const struct kdapl_ep *ep, DAT_DT
 	return op == DAT_DTO_RDMA_WRITE ? ep->max_write_iov : ep->max_read_iov;
 }
 
-/* ---- post_slow.c --------------------------------------------------------- */
-
 DAT_RETURN kdapl_request_refused(struct kdapl_slot *slot, int err);
 DAT_RETURN kdapl_post_any(struct kdapl_ep *ep, const struct kdapl_request *r);
 DAT_RETURN kdapl_post_slow(struct kdapl_ep *ep, DAT_DTOS op, DAT_COUNT n,

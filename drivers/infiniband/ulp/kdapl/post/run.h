@@ -81,8 +81,6 @@ static inline void kdapl_run_restart(struct kdapl_sq *sq)
 	sq->run_start = sq->run_tail;
 }
 
-/* ---- run.c --------------------------------------------------------------- */
-
 void kdapl_run_release(struct kdapl_sq *sq, u32 end);
 void kdapl_run_skip(struct kdapl_sq *sq, u32 head);
 

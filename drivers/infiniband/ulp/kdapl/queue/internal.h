@@ -7,24 +7,13 @@
 
 #include "queue.h"
 
-/* ---- srq_lw.c ------------------------------------------------------------ */
-
-/* Event handler of an SRQ, in any context, and its work function */
 void kdapl_srq_event(struct ib_event *event, void *context);
 void kdapl_srq_lw_work(struct work_struct *work);
 
-/* ---- srq_resize.c -------------------------------------------------------- */
-
-/* Called when the SRQ is destroyed */
 void kdapl_srq_free_more(struct kdapl_srq *srq);
 
-/* ---- cq.c ---------------------------------------------------------------- */
-
-/* The EP stops using its CQ. If ep->cq is not NULL then, free it after a grace period */
 void kdapl_cq_leave(struct kdapl_ep *ep);
 void kdapl_cq_free(struct kdapl_cq *kcq);
-
-/* kdapl_cq_leave(), a grace period, and kdapl_cq_free() */
 void kdapl_cq_put(struct kdapl_ep *ep);
 
 /* A kernel whose ib_free_cq() needs no help, see kdapl_compat.h */
