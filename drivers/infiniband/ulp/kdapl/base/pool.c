@@ -52,6 +52,7 @@ void kdapl_pool_setup(struct kdapl_pool *pool, void *memory, u32 depth,
 	if (depth) {
 		stack->pool = pool;
 		stack->head = KDAPL_POOL_NONE;
+		stack->opened = depth;
 	}
 	for (i = depth; i-- > 0;) {
 		slot = kdapl_pool_slot(pool, i);
@@ -189,8 +190,10 @@ void kdapl_pool_open(struct kdapl_pool *pool)
 {
 	u32 i;
 
-	if (pool->depth)
+	if (pool->depth) {
 		kdapl_pool_head(pool->base)->pool = pool;
+		kdapl_pool_head(pool->base)->opened += pool->depth;
+	}
 	for (i = pool->depth; i-- > 0;)
 		kdapl_pool_put(kdapl_pool_slot(pool, i));
 }
@@ -230,6 +233,25 @@ bool kdapl_pool_posted(const struct kdapl_pool *pool)
 		if (READ_ONCE(kdapl_pool_slot(pool, i)->ev.state) == KDAPL_SLOT_POSTED)
 			return true;
 	return false;
+}
+
+/**
+ * kdapl_pool_ended - count the posts that have ended since the slots were set up
+ * @pool: the pool
+ *
+ * A slot counts in its tag how often it was put back, so nobody has to count posts.
+ *
+ * Context: any.
+ * Return: the number, which may be one too small for each slot that is put back meanwhile.
+ */
+u64 kdapl_pool_ended(const struct kdapl_pool *pool)
+{
+	u64 n = 0;
+	u32 i;
+
+	for (i = 0; i < pool->depth; i++)
+		n += READ_ONCE(kdapl_pool_slot(pool, i)->word) >> 32;
+	return n - kdapl_pool_head(pool->base)->opened;
 }
 
 /**

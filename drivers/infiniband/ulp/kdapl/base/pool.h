@@ -45,6 +45,7 @@ struct kdapl_pool {
  * struct kdapl_pool_head - what precedes the slots in memory
  * @head: word of the topmost free slot; changed by cmpxchg only
  * @pool: the pool of these slots
+ * @opened: how often slots were put on the stack by set-up, not because a post has ended
  * @pad:  keeps the first slot out of the second half of the line
  *
  * A slot finds it by its own offset, so it needs no pointer to its pool. A call that has read
@@ -53,7 +54,8 @@ struct kdapl_pool {
 struct kdapl_pool_head {
 	u64 head;
 	struct kdapl_pool *pool;
-	u64 pad[2];
+	u64 opened;
+	u64 pad;
 };
 
 /* Bytes of a slot */
@@ -83,6 +85,7 @@ void kdapl_pool_swap(struct kdapl_pool *pool, struct kdapl_pool *other);
 void kdapl_pool_open(struct kdapl_pool *pool);
 u32 kdapl_pool_count(const struct kdapl_pool *pool, enum kdapl_slot_state state);
 bool kdapl_pool_posted(const struct kdapl_pool *pool);
+u64 kdapl_pool_ended(const struct kdapl_pool *pool);
 void kdapl_pool_tally(const struct kdapl_pool *pool, u32 *posted, u32 *done);
 u32 kdapl_pool_free_count(const struct kdapl_pool *pool);
 

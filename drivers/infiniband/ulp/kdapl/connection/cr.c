@@ -168,6 +168,7 @@ static void kdapl_cr_work(struct work_struct *work)
 	if (cr->prev)
 		kdapl_cr_end_prev(cr);
 	if (!kdapl_cr_announce(cr)) {
+		atomic_inc(&sp->refused[KDAPL_REFUSED_LATE]);
 		if (cr->id) {
 			kdapl_cr_refuse(cr->id);
 			kdapl_ia_verbs_put(sp->obj.ia);
@@ -205,6 +206,7 @@ struct kdapl_cr *kdapl_cr_alloc(struct kdapl_sp *sp, bool placed, gfp_t gfp)
 		return NULL;
 	cr = kzalloc(sizeof(*cr), gfp);
 	if (!cr) {
+		atomic_inc(&sp->refused[KDAPL_REFUSED_MEMORY]);
 		kdapl_sp_uncount(sp, !placed);
 		kdapl_obj_put(&sp->obj);
 		return NULL;

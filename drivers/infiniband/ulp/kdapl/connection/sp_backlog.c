@@ -24,20 +24,25 @@ bool kdapl_sp_admit(struct kdapl_sp *sp, bool placed)
 {
 	struct kdapl_evd *evd = sp->evd;
 	u32 qlen = READ_ONCE(evd->qlen);
+	bool admitted = false;
 	unsigned long flags;
-	bool admitted;
 	u32 share;
 
 	if (!kdapl_obj_pin(&sp->obj))
 		return false;
 	share = clamp_t(u32, qlen / max(atomic_read(&evd->npsp), 1), 1, sp->backlog);
 	spin_lock_irqsave(&sp->lock, flags);
-	admitted = !kdapl_sp_ends(sp) && sp->ncr < share;
-	if (admitted && !placed && atomic_inc_return(&evd->ncr) > qlen) {
+	if (kdapl_sp_ends(sp)) {
+		atomic_inc(&sp->refused[KDAPL_REFUSED_LATE]);
+	} else if (sp->ncr >= share) {
+		atomic_inc(&sp->refused[KDAPL_REFUSED_SHARE]);
+	} else if (!placed && atomic_inc_return(&evd->ncr) > qlen) {
 		atomic_dec(&evd->ncr);
-		admitted = false;
+		atomic_inc(&sp->refused[KDAPL_REFUSED_EVD]);
+	} else {
+		admitted = true;
+		sp->ncr++;
 	}
-	sp->ncr += admitted;
 	spin_unlock_irqrestore(&sp->lock, flags);
 	if (!admitted)
 		kdapl_obj_put(&sp->obj);

@@ -10,7 +10,11 @@
  * are identified by kdapl_obj_id(), as in the tracepoints; no addresses are printed.
  */
 #include <linux/debugfs.h>
+#include <linux/ktime.h>
+#include <linux/math64.h>
+#include <linux/module.h>
 #include <linux/seq_file.h>
+#include <net/net_namespace.h>
 #include "event/event.h"
 #include "connection/connection.h"
 #include "ia.h"
@@ -106,12 +110,28 @@ static void show_pool(struct seq_file *m, const char *key, const struct kdapl_po
 		   done);
 }
 
+/* The module that owns an IA, and its network namespace, which an orphaned IA has not */
+static void show_owner(struct seq_file *m, struct kdapl_ia *ia)
+{
+	const struct module *owner;
+
+	rcu_read_lock();
+	/* A module is freed a grace period after its IAs were closed or have lost it */
+	owner = READ_ONCE(ia->owner);
+	seq_printf(m, " owner=%s", owner ? owner->name : "none");
+	rcu_read_unlock();
+	down_read(&ia->sem);
+	seq_printf(m, " netns=%u", ia->net ? ia->net->ns.inum : 0);
+	up_read(&ia->sem);
+}
+
 static void show_ia(struct seq_file *m, struct kdapl_obj *obj)
 {
 	struct kdapl_ia *ia = to_kdapl_ia(obj);
 	unsigned int i;
 
 	show_head(m, obj);
+	show_owner(m, ia);
 	seq_printf(m, " name=%s addr=%pISc state=%s verbs_objects=%d", ia->name, &ia->addr,
 		   READ_ONCE(ia->orphaned) ? "orphaned" :
 		   READ_ONCE(ia->closing) ? "closing" : "open", atomic_read(&ia->nverbs));
@@ -195,6 +215,21 @@ static void show_evd(struct seq_file *m, struct kdapl_obj *obj)
 		   dropped, overflowed);
 }
 
+/* The peer of the present or last connection. The port has its place in each family */
+static void show_peer(struct seq_file *m, const struct kdapl_ep *ep)
+{
+	if (!ep->remote.ss_family)
+		seq_puts(m, " remote=none");
+	else
+		seq_printf(m, " remote=%pISc port=%u", &ep->remote, ep->remote_port);
+	if (ep->state == DAT_EP_STATE_CONNECTED)
+		seq_printf(m, " age=%lld",
+			   div_s64(ktime_ms_delta(ktime_get(), ep->connected_at), MSEC_PER_SEC));
+	else
+		seq_puts(m, " age=none");
+	seq_printf(m, " errors=%u", ep->nerrors);
+}
+
 static void show_first_error(struct seq_file *m, const struct kdapl_first_error *e)
 {
 	if (e->valid)
@@ -235,9 +270,12 @@ static void show_ep(struct seq_file *m, struct kdapl_obj *obj)
 	show_object(m, "request_evd", ep->request_evd);
 	show_object(m, "connect_evd", ep->connect_evd);
 	show_object(m, "srq", ep->srq);
+	show_peer(m, ep);
 	spin_unlock_irqrestore(&ep->lock, flags);
 	show_pool(m, "recvs", &recvs);
 	show_pool(m, "requests", &requests);
+	seq_printf(m, " recvs_ended=%llu requests_ended=%llu", kdapl_pool_ended(&recvs),
+		   kdapl_pool_ended(&requests));
 	rcu_read_unlock();
 	seq_printf(m, " parked=%s", parked ? "yes" : "no");
 	show_first_error(m, &error);
@@ -278,8 +316,13 @@ static void show_sp(struct seq_file *m, struct kdapl_obj *obj)
 	if (sp->ep_handle)
 		seq_printf(m, " ep=ep#%lu",
 			   (unsigned long)sp->ep_handle & KDAPL_HANDLE_INDEX_MASK);
-	seq_printf(m, " state=%s qual=0x%llx port=%u crs=%u/%u\n", sp_state(sp), sp->qual,
+	seq_printf(m, " state=%s qual=0x%llx port=%u crs=%u/%u", sp_state(sp), sp->qual,
 		   kdapl_cm_port(sp->qual), READ_ONCE(sp->ncr), sp->backlog);
+	seq_printf(m, " refused=%d/%d/%d/%d\n",
+		   atomic_read(&sp->refused[KDAPL_REFUSED_SHARE]),
+		   atomic_read(&sp->refused[KDAPL_REFUSED_EVD]),
+		   atomic_read(&sp->refused[KDAPL_REFUSED_MEMORY]),
+		   atomic_read(&sp->refused[KDAPL_REFUSED_LATE]));
 }
 
 static void show_cr(struct seq_file *m, struct kdapl_obj *obj)

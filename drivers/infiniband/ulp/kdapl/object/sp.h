@@ -49,6 +49,15 @@ struct kdapl_cr {
 	struct work_struct work;
 };
 
+/* Why a service point has refused a request */
+enum kdapl_refusal {
+	KDAPL_REFUSED_SHARE,	/* as many requests wait as it may have */
+	KDAPL_REFUSED_EVD,	/* the EVD is full of requests */
+	KDAPL_REFUSED_MEMORY,	/* no memory for the CR */
+	KDAPL_REFUSED_LATE,	/* it does not listen any more, or is being freed */
+	KDAPL_REFUSALS
+};
+
 /**
  * struct kdapl_sp - service point: PSP or RSP
  * @obj:   header
@@ -72,6 +81,7 @@ struct kdapl_cr {
  * @backlog: number of CRs that may wait for an answer
  * @closed: it does not listen any more, because it is orphaned or a used RSP; requests that are
  *         not announced yet are refused. Written under @mutex, too
+ * @refused: number of requests that were refused, for debugfs
  * @mem:   references to this memory: of the service point and of each CR
  */
 struct kdapl_sp {
@@ -90,6 +100,7 @@ struct kdapl_sp {
 	u32 ncr;
 	u32 backlog;
 	bool closed;
+	atomic_t refused[KDAPL_REFUSALS];
 	refcount_t mem;
 };
 

@@ -105,6 +105,7 @@ void kdapl_note_error(struct kdapl_ep *ep, DAT_DTOS op, const struct ib_wc *wc)
 	bool breaks;
 
 	spin_lock_irqsave(&ep->lock, flags);
+	ep->nerrors += wc->status != IB_WC_WR_FLUSH_ERR;
 	breaks = kdapl_error_counts(ep, wc->status);
 	/* An error with a known cause replaces a flush, and nothing replaces it */
 	if (breaks && (!fe->valid || (fe->status == IB_WC_WR_FLUSH_ERR &&

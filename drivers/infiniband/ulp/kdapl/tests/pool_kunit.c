@@ -134,12 +134,14 @@ static void close_takes_all_or_none(struct kunit *test)
 		KUNIT_EXPECT_FALSE(test, kdapl_pool_close(pool));
 		KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(pool), DEPTH - 1);
 	}
+	KUNIT_EXPECT_EQ(test, kdapl_pool_ended(pool), 0);
 	/* It is below the topmost one, which is taken and returned */
 	top = kdapl_pool_get(pool);
 	kdapl_pool_put(slot);
 	KUNIT_EXPECT_FALSE(test, kdapl_pool_close(pool));
 	kdapl_pool_put(top);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(pool), DEPTH);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_ended(pool), 2);
 
 	KUNIT_EXPECT_TRUE(test, kdapl_pool_close(pool));
 	KUNIT_EXPECT_NULL(test, kdapl_pool_get(pool));
@@ -150,7 +152,10 @@ static void close_takes_all_or_none(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, other->base, base);
 	KUNIT_EXPECT_EQ(test, other->depth, DEPTH);
 	kdapl_pool_open(pool);
+	kdapl_pool_open(other);
 	KUNIT_EXPECT_EQ(test, kdapl_pool_free_count(pool), 3);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_ended(pool), 0);
+	KUNIT_EXPECT_EQ(test, kdapl_pool_ended(other), 2);
 	for (i = 0; i < 3; i++) {
 		slot = kdapl_pool_get(pool);
 		KUNIT_ASSERT_NOT_NULL(test, slot);

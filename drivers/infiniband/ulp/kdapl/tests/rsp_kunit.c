@@ -330,6 +330,7 @@ static void a_request_too_late_is_refused(struct kunit *test)
 	kdapl_clauses(test, "C-08 C-20");
 	kdapl_sp_unlisten(rsp);
 	KUNIT_EXPECT_FALSE(test, sp_request(rsp, 0));
+	KUNIT_EXPECT_EQ(test, atomic_read(&rsp->refused[KDAPL_REFUSED_LATE]), 1);
 	KUNIT_EXPECT_EQ(test, sp_state(), DAT_EP_STATE_RESERVED);
 	KUNIT_EXPECT_EQ(test, dat_rsp_free(sp_handle(rsp)), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, sp_state(), DAT_EP_STATE_UNCONNECTED);
@@ -341,6 +342,7 @@ static void a_request_too_late_is_refused(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, sp_request(rsp, 0));
 	KUNIT_EXPECT_EQ(test, tp_events(sp_evd), 0);
 	KUNIT_EXPECT_EQ(test, rsp->ncr, 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&rsp->refused[KDAPL_REFUSED_LATE]), 1);
 	down_write(&sp_env->ia->sem);
 	sp_env->ia->closing = false;
 	up_write(&sp_env->ia->sem);

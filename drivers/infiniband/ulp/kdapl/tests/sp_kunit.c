@@ -137,6 +137,8 @@ static void C_49_requests_are_bounded_and_shared(struct kunit *test)
 	for (i = 0; i < SP_QLEN / 2; i++)
 		KUNIT_EXPECT_TRUE(test, sp_request(b, i));
 	KUNIT_EXPECT_FALSE(test, sp_request(b, 0));
+	KUNIT_EXPECT_EQ(test, atomic_read(&a->refused[KDAPL_REFUSED_SHARE]), 100);
+	KUNIT_EXPECT_EQ(test, atomic_read(&b->refused[KDAPL_REFUSED_SHARE]), 1);
 	KUNIT_EXPECT_EQ(test, tp_events(sp_evd), SP_QLEN);
 	/* Only the answer makes room, not the event */
 	cr = sp_announced(test, sp_evd, a);
@@ -173,6 +175,7 @@ static void C_49_every_service_point_has_a_share(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, sp_request(sp[2], 0));
 	KUNIT_EXPECT_TRUE(test, sp_request(sp[1], 0));
 	KUNIT_EXPECT_FALSE(test, sp_request(sp[0], 0));
+	KUNIT_EXPECT_EQ(test, atomic_read(&sp[0]->refused[KDAPL_REFUSED_EVD]), 1);
 }
 
 /* At once: neither the end of the request nor that of its event waits for a work item */
