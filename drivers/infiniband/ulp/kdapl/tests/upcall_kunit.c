@@ -2,17 +2,17 @@
 /*
  * KUnit: every call of class A in an upcall.
  *
- * The upcall makes each call once in the done callback of a completion and once in the
- * deferred delivery, and the test checks the return values. Bottom halves are disabled in
- * both, so the kernel reports a call that sleeps. Runs in a KUnit
- * thread; each test has its own device.
+ * The upcall makes each call once in the done callback of a completion, in the deferred delivery,
+ * in a poll of the Consumer, and where it may sleep, and the test checks the return values. Except
+ * in the last case bottom halves are off, so the kernel reports a call that sleeps. Runs in a
+ * KUnit thread; each test has its own device.
  */
 #include "sp_kunit.h"
 
 /* The objects that the calls use, created before the upcalls */
 static struct {
-	struct tp_ep reserved;		/* for the RSP */
-	DAT_HANDLE psp, rsp, cr, soft, rmr, fmr;
+	struct tp_ep reserved;		/* for the RSP; has an SRQ */
+	DAT_HANDLE psp, rsp, cr, soft, polled, rmr, fmr;
 	DAT_PADDR page;
 } with;
 
@@ -108,6 +108,20 @@ static DAT_RETURN do_post_se(void)
 	DAT_EVENT event = { .event_number = DAT_SOFTWARE_EVENT };
 
 	return dat_evd_post_se(with.soft, &event);
+}
+
+static DAT_RETURN do_poll(void)
+{
+	DAT_COUNT n;
+
+	return kdat_evd_poll(with.polled, 1, &n);
+}
+
+static DAT_RETURN do_arm(void)
+{
+	DAT_BOOLEAN again;
+
+	return kdat_evd_arm(with.polled, &again);
 }
 
 static DAT_RETURN do_modify_upcall(void)
@@ -233,6 +247,32 @@ static DAT_RETURN do_strerror(void)
 	return dat_strerror(DAT_SUCCESS, &major, &minor);
 }
 
+/* The calls that kDAPL does not support; the first other result */
+static DAT_RETURN do_unsupported(void)
+{
+	const DAT_RETURN none = dat_csp_free(NULL);
+	DAT_LMR_CONTEXT context;
+	DAT_COUNT bufs, span;
+	DAT_RMR_TRIPLET rmr;
+	DAT_HANDLE h;
+	u32 i;
+	const DAT_RETURN ret[] = {
+		dat_ia_reserved_lmr(sp_ia(), &h, &context),
+		dat_ep_common_connect(sp_ep.handle, NULL, 1, 0, NULL),
+		dat_ep_recv_query(with.reserved.handle, &bufs, &span),
+		dat_ep_set_watermark(with.reserved.handle, 1, 1),
+		dat_ep_post_rdma_read_to_rmr(sp_ep.handle, &rmr, cookie, &rmr, 0),
+		dat_rmr_create_for_ep(sp_env->own.pz, &h),
+		dat_csp_create(sp_ia(), NULL, NULL, NULL, &h),
+		dat_csp_query(NULL, 0, NULL),
+	};
+
+	for (i = 0; i < ARRAY_SIZE(ret); i++)
+		if (ret[i] != none)
+			return ret[i];
+	return none;
+}
+
 /* The post made here is flushed; its event comes after the upcall */
 static DAT_RETURN do_disconnect(void)
 {
@@ -250,6 +290,7 @@ static const struct row {
 	ROW(recv, DAT_SUCCESS), ROW(srq_recv, DAT_SUCCESS), ROW(send_inv, DAT_SUCCESS),
 	ROW(bind, DAT_SUCCESS), ROW(fmr, DAT_SUCCESS), ROW(invalidate, DAT_SUCCESS),
 	ROW(dequeue, DAT_QUEUE_EMPTY), ROW(post_se, DAT_SUCCESS),
+	ROW(poll, DAT_SUCCESS), ROW(arm, DAT_SUCCESS),
 	ROW(modify_upcall, DAT_SUCCESS), ROW(evd_query, DAT_SUCCESS),
 	ROW(ia_query, DAT_SUCCESS), ROW(pz_query, DAT_SUCCESS), ROW(ep_query, DAT_SUCCESS),
 	ROW(get_status, DAT_SUCCESS), ROW(lmr_query, DAT_SUCCESS), ROW(rmr_query, DAT_SUCCESS),
@@ -258,12 +299,13 @@ static const struct row {
 	ROW(memtype_hint, DAT_SUCCESS), ROW(sync_read, DAT_SUCCESS),
 	ROW(sync_write, DAT_SUCCESS), ROW(set_context, DAT_SUCCESS),
 	ROW(get_context, DAT_SUCCESS), ROW(get_type, DAT_SUCCESS), ROW(strerror, DAT_SUCCESS),
+	ROW(unsupported, DAT_MODEL_NOT_SUPPORTED),
 	ROW(disconnect, DAT_SUCCESS),
 };
 
 static struct {
 	u32 n;
-	bool bh_off, worker;
+	bool bh_off, worker, over;
 	DAT_RETURN ret[ARRAY_SIZE(rows)];
 } seen;
 
@@ -277,21 +319,32 @@ static void upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 	seen.worker = !in_serving_softirq() && (current->flags & PF_WQ_WORKER);
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		seen.ret[i] = rows[i].call();
+	WRITE_ONCE(seen.over, true);
 }
 
-static void prepare(struct kunit *test)
+static void ignoring_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
+}
+
+static void prepare(struct kunit *test, DAT_EVD_FLAGS context)
+{
+	DAT_UPCALL_OBJECT object = { .upcall_func = ignoring_upcall };
 	struct kdapl_sp *psp = sp_make(test, sp_evd, SP_QUAL, NULL);
 
+	tp_ep_free(&sp_ep);
+	KUNIT_ASSERT_EQ(test, tp_ep_create_in(sp_env, context, NULL, false, &sp_ep), DAT_SUCCESS);
 	with.psp = sp_handle(psp);
 	/* A service point for dat_cr_handoff() */
 	sp_make(test, sp_evd, SP_QUAL + 1, NULL);
-	KUNIT_ASSERT_EQ(test, tp_ep_create(sp_env, NULL, false, &with.reserved), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_ep_create(sp_env, NULL, true, &with.reserved), DAT_SUCCESS);
 	with.rsp = sp_handle(sp_make(test, sp_evd, SP_QUAL + 2, &with.reserved));
 	KUNIT_ASSERT_TRUE(test, sp_request(psp, 0x11));
 	with.cr = sp_announced(test, sp_evd, psp);
 	KUNIT_ASSERT_EQ(test, dat_evd_kcreate(sp_ia(), 4, DAT_UPCALL_DISABLE, NULL,
 					      DAT_EVD_SOFTWARE_FLAG, &with.soft), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, dat_evd_kcreate(sp_ia(), 4, DAT_UPCALL_SINGLE_INSTANCE, &object,
+					      DAT_EVD_SOFTWARE_FLAG | KDAT_EVD_POLL_FLAG,
+					      &with.polled), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, dat_rmr_create(sp_env->own.pz, &with.rmr), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, dat_lmr_allocate(sp_ia(), sp_env->own.pz, 1, DAT_LMR_SCOPE_PZ,
 					       &with.fmr), DAT_SUCCESS);
@@ -300,12 +353,20 @@ static void prepare(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, post(TP_SEND), DAT_SUCCESS);
 }
 
-static void expect_returns(struct kunit *test, bool worker)
+static void set_upcall(struct kunit *test, DAT_UPCALL_FLAG flag)
+{
+	DAT_UPCALL_OBJECT object = { .upcall_func = upcall };
+
+	KUNIT_ASSERT_EQ(test, dat_evd_modify_upcall(sp_ep.request_evd, DAT_UPCALL_SINGLE_INSTANCE,
+						    &object, flag), DAT_SUCCESS);
+}
+
+static void expect_returns(struct kunit *test, bool bh_off, bool worker)
 {
 	u32 i;
 
-	KUNIT_ASSERT_GE(test, seen.n, 1);
-	KUNIT_EXPECT_TRUE(test, seen.bh_off);
+	KUNIT_ASSERT_TRUE(test, kdapl_sleep_until(READ_ONCE(seen.over)));
+	KUNIT_EXPECT_EQ(test, seen.bh_off, bh_off);
 	KUNIT_EXPECT_EQ(test, seen.worker, worker);
 	for (i = 0; i < ARRAY_SIZE(rows); i++)
 		KUNIT_EXPECT_EQ_MSG(test, DAT_GET_TYPE(seen.ret[i]), rows[i].type, "%s",
@@ -318,27 +379,43 @@ static void expect_returns(struct kunit *test, bool worker)
 
 static void E_08_class_A_calls_in_a_done_callback(struct kunit *test)
 {
-	DAT_UPCALL_OBJECT object = { .upcall_func = upcall };
-
 	kdapl_clauses(test, "E-07 E-08 G-09 S-12 R-19 W-11");
-	prepare(test);
-	dat_evd_modify_upcall(sp_ep.request_evd, DAT_UPCALL_SINGLE_INSTANCE, &object,
-			      DAT_UPCALL_INVOC_NEW);
+	prepare(test, 0);
+	set_upcall(test, DAT_UPCALL_INVOC_NEW);
 	tp_complete(sp_env, &sp_ep, TP_SEND, IB_WC_SUCCESS, 0);
-	expect_returns(test, false);
+	expect_returns(test, true, false);
 }
 
 static void E_08_class_A_calls_in_the_deferred_delivery(struct kunit *test)
 {
-	DAT_UPCALL_OBJECT object = { .upcall_func = upcall };
+	kdapl_clauses(test, "E-07 E-08 G-09 S-12 R-19 W-11");
+	prepare(test, 0);
+	tp_complete(sp_env, &sp_ep, TP_SEND, IB_WC_SUCCESS, 0);
+	set_upcall(test, DAT_UPCALL_INVOC_ANY);
+	expect_returns(test, true, true);
+}
+
+static void E_08_class_A_calls_in_a_poll(struct kunit *test)
+{
+	DAT_COUNT n;
 
 	kdapl_clauses(test, "E-07 E-08 G-09 S-12 R-19 W-11");
-	prepare(test);
+	prepare(test, KDAT_EVD_POLL_FLAG);
+	set_upcall(test, DAT_UPCALL_INVOC_NEW);
+	/* On a slow machine it would poll first */
+	cancel_delayed_work_sync(&sp_ep.ep->request_evd->timer);
 	tp_complete(sp_env, &sp_ep, TP_SEND, IB_WC_SUCCESS, 0);
-	dat_evd_modify_upcall(sp_ep.request_evd, DAT_UPCALL_SINGLE_INSTANCE, &object,
-			      DAT_UPCALL_INVOC_ANY);
-	fake_settle(sp_env->fake);
-	expect_returns(test, true);
+	KUNIT_EXPECT_EQ(test, kdat_evd_poll(sp_ep.request_evd, 1, &n), DAT_SUCCESS);
+	expect_returns(test, true, false);
+}
+
+static void E_08_class_A_calls_in_an_upcall_that_may_sleep(struct kunit *test)
+{
+	kdapl_clauses(test, "E-07 E-08 G-09 S-12 R-19 W-11");
+	prepare(test, KDAT_EVD_PROCESS_FLAG);
+	set_upcall(test, DAT_UPCALL_INVOC_NEW);
+	tp_complete(sp_env, &sp_ep, TP_SEND, IB_WC_SUCCESS, 0);
+	expect_returns(test, false, true);
 }
 
 /* ---- the context of an EVD without endpoints ------------------------------------------ */
@@ -385,6 +462,8 @@ static int upcall_init(struct kunit *test)
 static struct kunit_case upcall_cases[] = {
 	KUNIT_CASE(E_08_class_A_calls_in_a_done_callback),
 	KUNIT_CASE(E_08_class_A_calls_in_the_deferred_delivery),
+	KUNIT_CASE(E_08_class_A_calls_in_a_poll),
+	KUNIT_CASE(E_08_class_A_calls_in_an_upcall_that_may_sleep),
 	KUNIT_CASE(E_07_a_request_on_an_EVD_in_process_context),
 	{}
 };
