@@ -385,6 +385,9 @@ void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote
 {
 	int ret = kdapl_cm_route(ep->obj.ia, ep->cm_id, remote);
 
+	/* The CM uses it for the route */
+	if (ep->named.type_of_service >= 0)
+		rdma_set_service_type(ep->cm_id, ep->named.type_of_service);
 	if (!ret)
 		ret = rdma_resolve_addr(ep->cm_id, NULL, (const struct sockaddr *)remote,
 					KDAPL_RESOLVE_TIMEOUT_MS * (kdapl_stretch ?: 1));
@@ -408,8 +411,10 @@ void kdapl_cm_limit_send(struct kdapl_ep *ep, struct ib_qp_attr *attr)
 	attr->max_rd_atomic = min_t(int, attr->max_rd_atomic, ep->attr.max_rdma_read_out);
 	/* If the peer grants none, a read would never start (D-19) */
 	WRITE_ONCE(ep->max_reads_out, attr->max_rd_atomic);
-	attr->retry_cnt = min_t(u8, attr->retry_cnt, KDAPL_MAX_RETRY);
-	attr->rnr_retry = KDAPL_RNR_RETRY;
+	attr->retry_cnt = min_t(u8, attr->retry_cnt, ep->named.retry_count);
+	attr->rnr_retry = ep->named.rnr_retry_count;
+	if (ep->named.ack_timeout)
+		attr->timeout = ep->named.ack_timeout;
 	/* 0 means infinite */
 	if (!attr->timeout || attr->timeout > KDAPL_MAX_ACK_TIMEOUT)
 		attr->timeout = KDAPL_MAX_ACK_TIMEOUT;
@@ -502,7 +507,7 @@ void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 					     ep->attr.max_rdma_read_in),
 		.initiator_depth = min_t(int, req->initiator_depth, ep->attr.max_rdma_read_out),
 		.flow_control = req->flow_control,
-		.rnr_retry_count = KDAPL_RNR_RETRY,
+		.rnr_retry_count = ep->named.rnr_retry_count,
 		.srq = ep->srq_attached,
 		.qp_num = kdapl_cm_qp(ep)->qp_num,
 	};

@@ -23,8 +23,8 @@ static void kdapl_connect_offer(struct kdapl_ep *ep, struct ib_qp *qp, const voi
 		.responder_resources = min_t(int, ep->attr.max_rdma_read_in, U8_MAX),
 		.initiator_depth = min_t(int, ep->attr.max_rdma_read_out, U8_MAX),
 		.flow_control = 1,
-		.retry_count = KDAPL_MAX_RETRY,
-		.rnr_retry_count = KDAPL_RNR_RETRY,
+		.retry_count = ep->named.retry_count,
+		.rnr_retry_count = ep->named.rnr_retry_count,
 		.srq = ep->srq_attached,
 		.qp_num = qp->qp_num,
 	};

@@ -61,14 +61,15 @@ static void kdapl_keepalive_work(struct work_struct *work)
 
 	mutex_lock(&ep->mutex);
 	/* dat_ep_modify() may have turned it off since an earlier connection */
-	if (ep->keepalive_ms && READ_ONCE(ep->state) == DAT_EP_STATE_CONNECTED &&
+	if (ep->named.keepalive_ms && READ_ONCE(ep->state) == DAT_EP_STATE_CONNECTED &&
 	    !ep->dying && !ep->orphaned) {
 		kdapl_keepalive_sum(&ep->sq.pool, &view);
 		kdapl_keepalive_sum(&ep->rq, &view);
 		if (view.progress == ep->keepalive_seen && !view.reads)
 			kdapl_ep_post_probe(ep);
 		ep->keepalive_seen = view.progress;
-		queue_delayed_work(kdapl_wq, &ep->keepalive, msecs_to_jiffies(ep->keepalive_ms));
+		queue_delayed_work(kdapl_wq, &ep->keepalive,
+				   msecs_to_jiffies(ep->named.keepalive_ms));
 	}
 	mutex_unlock(&ep->mutex);
 }
@@ -83,13 +84,13 @@ void kdapl_keepalive_start(struct kdapl_ep *ep)
 {
 	struct kdapl_keepalive_view view = {};
 
-	if (!ep->keepalive_ms)
+	if (!ep->named.keepalive_ms)
 		return;
 	kdapl_keepalive_sum(&ep->sq.pool, &view);
 	kdapl_keepalive_sum(&ep->rq, &view);
 	ep->keepalive_seen = view.progress;
 	/* The tick of an earlier connection may still be due */
-	mod_delayed_work(kdapl_wq, &ep->keepalive, msecs_to_jiffies(ep->keepalive_ms));
+	mod_delayed_work(kdapl_wq, &ep->keepalive, msecs_to_jiffies(ep->named.keepalive_ms));
 }
 
 /**

@@ -107,8 +107,7 @@ static struct kdapl_ep *kdapl_ep_alloc(struct kdapl_ia *ia, const DAT_EP_ATTR *a
 	/* Do not keep pointers to the Consumer's arrays, whose contents are in @named */
 	ep->attr.ep_provider_specific_count = 0;
 	ep->attr.ep_provider_specific = NULL;
-	ep->comp_vector = named->comp_vector;
-	ep->keepalive_ms = named->keepalive_ms;
+	ep->named = *named;
 	spin_lock_init(&ep->lock);
 	spin_lock_init(&ep->sq.lock);
 	mutex_init(&ep->mutex);

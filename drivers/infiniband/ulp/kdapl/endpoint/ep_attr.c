@@ -14,8 +14,20 @@
 #define KDAPL_DEFAULT_READS	4
 #define KDAPL_DEFAULT_SIZE	0x80000000U
 
-/* One day; a longer interval would not be useful */
-#define KDAPL_MAX_KEEPALIVE_MS	86400000
+#define NUMBER(member, max, by_default)						\
+	{ "kdapl." #member, offsetof(struct kdapl_ep_named, member), max, by_default }
+const struct kdapl_ep_number kdapl_ep_numbers[] = {
+	/* One day; a longer interval would not be useful */
+	NUMBER(keepalive_ms, 86400000, 0),
+	NUMBER(retry_count, KDAPL_MAX_RETRY, KDAPL_MAX_RETRY),
+	NUMBER(rnr_retry_count, KDAPL_RNR_RETRY, KDAPL_RNR_RETRY),
+	NUMBER(ack_timeout, KDAPL_MAX_ACK_TIMEOUT, 0),
+	NUMBER(type_of_service, U8_MAX, -1),
+	/* The number of vectors of the device is checked later */
+	NUMBER(comp_vector, INT_MAX, -1),
+};
+
+#undef NUMBER
 
 /**
  * kdapl_ep_attr_default - the attributes of an EP that is created without any
@@ -80,14 +92,13 @@ static bool kdapl_attr_flags_ok(const DAT_EP_ATTR *attr)
 }
 
 /*
- * Checks one named attribute. Most that a Consumer may set are decimal numbers.
+ * Checks one named attribute. All that a Consumer may set are decimal numbers.
  * kdapl.first_error is ignored: dat_ep_query() returns it too, and a Consumer may
  * create an EP with the attributes that it has queried from another one.
  */
-static bool kdapl_attr_one_ok(const struct kdapl_ia *ia, const char *name, const char *value,
-			      struct kdapl_ep_named *out)
+static bool kdapl_attr_one_ok(const char *name, const char *value, struct kdapl_ep_named *out)
 {
-	unsigned int number;
+	unsigned int number, i;
 
 	if (!name || !value)
 		return false;
@@ -95,12 +106,13 @@ static bool kdapl_attr_one_ok(const struct kdapl_ia *ia, const char *name, const
 		return true;
 	if (kstrtouint(value, 10, &number))
 		return false;
-	if (!strcmp(name, "kdapl.comp_vector")) {
-		out->comp_vector = number;
-		return number < (unsigned int)ia->ibdev->num_comp_vectors;
+	for (i = 0; i < KDAPL_EP_NUMBERS; i++) {
+		if (strcmp(name, kdapl_ep_numbers[i].name))
+			continue;
+		*kdapl_ep_number(out, i) = number;
+		return number <= kdapl_ep_numbers[i].max;
 	}
-	out->keepalive_ms = number;
-	return !strcmp(name, "kdapl.keepalive_ms") && number <= KDAPL_MAX_KEEPALIVE_MS;
+	return false;
 }
 
 static bool kdapl_attr_named_ok(const struct kdapl_ia *ia, const DAT_EP_ATTR *attr,
@@ -109,17 +121,17 @@ static bool kdapl_attr_named_ok(const struct kdapl_ia *ia, const DAT_EP_ATTR *at
 	const DAT_NAMED_ATTR *named = attr->ep_provider_specific;
 	DAT_COUNT i;
 
-	*out = (struct kdapl_ep_named){ .comp_vector = -1 };
+	for (i = 0; i < KDAPL_EP_NUMBERS; i++)
+		*kdapl_ep_number(out, i) = kdapl_ep_numbers[i].by_default;
 	if (attr->ep_transport_specific_count || attr->ep_provider_specific_count < 0 ||
 	    (attr->ep_provider_specific_count && !named))
 		return false;
 	for (i = 0; i < attr->ep_provider_specific_count; i++) {
 		/* Read each once: the Consumer may be writing to the array */
-		if (!kdapl_attr_one_ok(ia, READ_ONCE(named[i].name), READ_ONCE(named[i].value),
-				       out))
+		if (!kdapl_attr_one_ok(READ_ONCE(named[i].name), READ_ONCE(named[i].value), out))
 			return false;
 	}
-	return true;
+	return out->comp_vector < ia->ibdev->num_comp_vectors;
 }
 
 /**

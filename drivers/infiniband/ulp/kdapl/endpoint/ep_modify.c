@@ -74,9 +74,8 @@ static DAT_RETURN kdapl_draft_attr(struct kdapl_ep *draft, const struct kdapl_ep
 	to->ep_transport_specific = NULL;
 	to->ep_provider_specific_count = 0;
 	to->ep_provider_specific = NULL;
-	/* The new array replaces the old one as a whole, so both values change together */
-	draft->comp_vector = mask & KDAPL_EP_PROVIDER ? named.comp_vector : ep->comp_vector;
-	draft->keepalive_ms = mask & KDAPL_EP_PROVIDER ? named.keepalive_ms : ep->keepalive_ms;
+	/* The new array replaces the old one as a whole, so all values change together */
+	draft->named = mask & KDAPL_EP_PROVIDER ? named : ep->named;
 	return ret;
 }
 
@@ -178,7 +177,8 @@ static bool kdapl_modify_rebuilds(const struct kdapl_ep *ep, const struct kdapl_
 	if (ep->state == DAT_EP_STATE_UNCONFIGURED_UNCONNECTED)
 		return kdapl_ep_configured(draft);
 	if (ep->pz != draft->pz || ep->recv_evd != draft->recv_evd ||
-	    ep->request_evd != draft->request_evd || ep->comp_vector != draft->comp_vector)
+	    ep->request_evd != draft->request_evd ||
+	    ep->named.comp_vector != draft->named.comp_vector)
 		return true;
 	if (!ep->srq && (a->max_recv_dtos != b->max_recv_dtos ||
 			 a->max_recv_iov != b->max_recv_iov))
@@ -197,8 +197,7 @@ static void kdapl_modify_swap(struct kdapl_ep *ep, struct kdapl_ep *draft)
 {
 	lockdep_assert_held(&ep->lock);
 	swap(ep->attr, draft->attr);
-	swap(ep->comp_vector, draft->comp_vector);
-	swap(ep->keepalive_ms, draft->keepalive_ms);
+	swap(ep->named, draft->named);
 	swap(ep->pz, draft->pz);
 	swap(ep->recv_evd, draft->recv_evd);
 	swap(ep->request_evd, draft->request_evd);

@@ -11,12 +11,15 @@
 
 /*
  * Writes the provider-specific attributes as texts to the EP, where they are valid until
- * the EP is freed. ep->lock held.
+ * the EP is freed. Returns their number. ep->lock held.
  */
-static void kdapl_ep_fill_named(struct kdapl_ep *ep)
+static DAT_COUNT kdapl_ep_fill_named(struct kdapl_ep *ep)
 {
 	const struct kdapl_first_error *fe = &ep->first_error;
 	struct kdapl_ep_texts *texts = ep->texts;
+	DAT_COUNT n = 1;
+	unsigned int i;
+	int number;
 
 	lockdep_assert_held(&ep->lock);
 	if (fe->valid)
@@ -26,13 +29,17 @@ static void kdapl_ep_fill_named(struct kdapl_ep *ep)
 		strscpy(texts->first_error, "none", sizeof(texts->first_error));
 	texts->named[0].name = "kdapl.first_error";
 	texts->named[0].value = texts->first_error;
-	snprintf(texts->keepalive, sizeof(texts->keepalive), "%u", ep->keepalive_ms);
-	texts->named[1].name = "kdapl.keepalive_ms";
-	texts->named[1].value = texts->keepalive;
-	/* The last one, because it is missing if the core chooses the vector */
-	snprintf(texts->comp_vector, sizeof(texts->comp_vector), "%d", ep->comp_vector);
-	texts->named[2].name = "kdapl.comp_vector";
-	texts->named[2].value = texts->comp_vector;
+	for (i = 0; i < KDAPL_EP_NUMBERS; i++) {
+		number = *kdapl_ep_number(&ep->named, i);
+		/* Chosen by the core or the CM: not a value that a Consumer may set */
+		if (number < 0)
+			continue;
+		snprintf(texts->number[i], sizeof(texts->number[i]), "%d", number);
+		texts->named[n].name = kdapl_ep_numbers[i].name;
+		texts->named[n].value = texts->number[i];
+		n++;
+	}
+	return n;
 }
 
 /* Under ep->lock, because addresses, ports and parents change with the state */
@@ -54,10 +61,8 @@ static void kdapl_ep_fill(struct kdapl_obj *obj, union kdapl_param *param)
 	p->request_evd_handle = kdapl_handle_or_null(ep->request_evd);
 	p->connect_evd_handle = kdapl_handle_or_null(ep->connect_evd);
 	p->srq_handle = kdapl_handle_or_null(ep->srq);
-	kdapl_ep_fill_named(ep);
 	p->ep_attr = ep->attr;
-	p->ep_attr.ep_provider_specific_count = ARRAY_SIZE(ep->texts->named) -
-						(ep->comp_vector < 0);
+	p->ep_attr.ep_provider_specific_count = kdapl_ep_fill_named(ep);
 	spin_unlock_irqrestore(&ep->lock, flags);
 	p->ep_attr.ep_provider_specific = ep->texts->named;
 }
@@ -91,9 +96,9 @@ KDAPL_DEFINE_QUERY(kdapl_ep, EP, KDAPL_BAD_HANDLE(EP));
  * Addresses and texts are stored in the EP and are valid until it is freed or reset. The
  * provider-specific attribute kdapl.first_error is the reason why the present or last
  * connection has broken: the operation (DAT_DTOS), the verbs status, the vendor code, and
- * the number of outstanding posts of that queue; or "none". kdapl.keepalive_ms and
- * kdapl.comp_vector are the values that the Consumer has set. By default the first is 0, and the
- * second is missing. Source: kDAPL 2.0.
+ * the number of outstanding posts of that queue; or "none". The others are the values that the
+ * Consumer has set, or their defaults; kdapl.comp_vector and kdapl.type_of_service are missing if
+ * they are not set. Source: kDAPL 2.0.
  *
  * Context: any except hard interrupt; never sleeps.
  * Return:

@@ -41,11 +41,20 @@ bool kdapl_ep_configured(const struct kdapl_ep *ep);
 bool kdapl_ep_contexts_agree(const struct kdapl_ep *ep);
 bool kdapl_ep_context_fits(const struct kdapl_ep *ep);
 
-/* The provider-specific attributes that a Consumer may set by name */
-struct kdapl_ep_named {
-	int comp_vector;
-	unsigned int keepalive_ms;
+/* A member of struct kdapl_ep_named: at least 0, or @by_default if the Consumer does not set it */
+struct kdapl_ep_number {
+	const char *name;
+	size_t offset;
+	unsigned int max;
+	int by_default;
 };
+
+extern const struct kdapl_ep_number kdapl_ep_numbers[KDAPL_EP_NUMBERS];
+
+static inline int *kdapl_ep_number(struct kdapl_ep_named *named, unsigned int i)
+{
+	return (void *)named + kdapl_ep_numbers[i].offset;
+}
 
 void kdapl_ep_attr_default(const struct kdapl_ia *ia, DAT_EP_ATTR *attr);
 DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *attr, bool srq,

@@ -106,20 +106,40 @@ struct kdapl_first_error {
 };
 
 /**
+ * struct kdapl_ep_named - the provider-specific attributes that a Consumer may set by name
+ * @keepalive_ms: interval, 0: off
+ * @retry_count: how often a request that is not acknowledged is sent again
+ * @rnr_retry_count: the same for one that finds no receive; KDAPL_RNR_RETRY: without limit
+ * @ack_timeout: 4.096 us << @ack_timeout until a request is sent again; 0: the CM decides
+ * @type_of_service: of a connection that this EP begins; -1: the CM decides
+ * @comp_vector: -1: the core chooses
+ *
+ * The table of ep_attr.c has their names, limits and defaults.
+ */
+struct kdapl_ep_named {
+	int keepalive_ms;
+	int retry_count;
+	int rnr_retry_count;
+	int ack_timeout;
+	int type_of_service;
+	int comp_vector;
+};
+
+#define KDAPL_EP_NUMBERS	(sizeof(struct kdapl_ep_named) / sizeof(int))
+
+/**
  * struct kdapl_ep_texts - provider-specific attributes as dat_ep_query() returns them
  * @named:       the array that the Consumer receives; valid until the EP is freed
  * @first_error: text of kdapl.first_error
- * @keepalive:   text of kdapl.keepalive_ms
- * @comp_vector: text of kdapl.comp_vector
+ * @number:      texts of struct kdapl_ep_named
  *
  * Guarded by kdapl_ep.lock. Allocated separately, because struct kdapl_ep would grow
  * beyond 2,048 bytes otherwise, and kmalloc() rounds up to the next power of two.
  */
 struct kdapl_ep_texts {
-	DAT_NAMED_ATTR named[3];
+	DAT_NAMED_ATTR named[1 + KDAPL_EP_NUMBERS];
 	char first_error[48];
-	char keepalive[12];
-	char comp_vector[12];
+	char number[KDAPL_EP_NUMBERS][12];
 };
 
 /**
@@ -141,7 +161,7 @@ struct kdapl_ep_texts {
  * @slots:  the memory of the slots of both queues, and of the run ring
  * @lock:   guards @state, @post, @slow, @parked, @first_error, @qp_moved and
  *          what the CM callbacks write (@fail_number, private data)
- * @recv_evd: like the other parents and @attr, changed under @mutex and @lock
+ * @recv_evd: like the other parents, @attr and @named, changed under @mutex and @lock
  * @mutex:  serialises connect, accept, reset, the connection work and device removal
  * @parked: completions from before the connection, oldest first; with @hold, software
  *          flushes that wait for those of the device
@@ -231,8 +251,7 @@ struct kdapl_ep {
 	struct hlist_node srq_node;	/* srq->eps, by qp_value */
 	const struct ib_qp *qp_value;
 	DAT_EP_ATTR attr;
-	int comp_vector;		/* kdapl.comp_vector, -1: the core chooses */
-	unsigned int keepalive_ms;	/* kdapl.keepalive_ms, 0: off */
+	struct kdapl_ep_named named;
 	u64 keepalive_seen;
 	struct delayed_work keepalive;
 

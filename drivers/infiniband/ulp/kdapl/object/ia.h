@@ -22,7 +22,8 @@ struct module;
  *          objects read it under @sem
  * @port:   port of the device
  * @name:   `<ibdev>/<port>`, for debugfs and the log
- * @owner:  the module that opened it; only compared, because it may be gone. NULL if unknown
+ * @owner:  the module that opened it; NULL if unknown, or if the module has gone. RCU: a module
+ *          is freed a grace period later
  * @addr:   IP address of the port
  * @net:    network namespace of @addr, referenced; NULL if the IA is orphaned
  * @addr_lost: @addr did not exist when the addresses were last checked

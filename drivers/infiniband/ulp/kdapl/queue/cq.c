@@ -33,7 +33,7 @@ static bool kdapl_cq_solicited(const struct kdapl_ep *ep)
  */
 static bool kdapl_cq_shareable(const struct kdapl_ep *ep)
 {
-	return ep->comp_vector < 0 && kdapl_ep_context(ep) == KDAPL_CONTEXT_SOFTIRQ;
+	return ep->named.comp_vector < 0 && kdapl_ep_context(ep) == KDAPL_CONTEXT_SOFTIRQ;
 }
 
 /* The vector that the Consumer has chosen, or the next one, as ib_alloc_cq_any() does */
@@ -41,8 +41,8 @@ static int kdapl_cq_vector(const struct kdapl_ep *ep, const struct ib_device *ib
 {
 	static atomic_t counter;
 
-	if (ep->comp_vector >= 0)
-		return ep->comp_vector;
+	if (ep->named.comp_vector >= 0)
+		return ep->named.comp_vector;
 	return (u32)atomic_inc_return(&counter) %
 	       min_t(u32, ibdev->num_comp_vectors, num_online_cpus());
 }

@@ -212,6 +212,87 @@ static void C_61_peer_cannot_set_an_infinite_ack_timeout(struct kunit *test)
 			31ULL * NSEC_PER_SEC);
 }
 
+static const struct named_row {
+	const char *name, *most, *bad, *by_default;
+} named_rows[] = {
+	{ "kdapl.retry_count", "6", "7", "6" },
+	{ "kdapl.rnr_retry_count", "7", "8", "7" },
+	{ "kdapl.ack_timeout", "20", "21", "0" },
+	{ "kdapl.type_of_service", "255", "256", NULL },
+};
+
+static DAT_RETURN name_one(const char *name, const char *value)
+{
+	DAT_NAMED_ATTR named = { name, value };
+	DAT_EP_PARAM param = {
+		.ep_attr.ep_provider_specific_count = 1,
+		.ep_attr.ep_provider_specific = &named,
+	};
+
+	return dat_ep_modify(ep.handle, DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR |
+			     DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR, &param);
+}
+
+/* The value of a named attribute in dat_ep_query(); NULL if it is missing */
+static const char *named_value(const char *name)
+{
+	DAT_EP_PARAM param = {};
+	DAT_COUNT i;
+
+	dat_ep_query(ep.handle, DAT_EP_FIELD_ALL, &param);
+	for (i = 0; i < param.ep_attr.ep_provider_specific_count; i++)
+		if (!strcmp(param.ep_attr.ep_provider_specific[i].name, name))
+			return param.ep_attr.ep_provider_specific[i].value;
+	return NULL;
+}
+
+static void C_61_connection_parameters_have_bounds(struct kunit *test)
+{
+	const struct named_row *row;
+
+	kdapl_clauses(test, "C-61");
+	make(test, &ep);
+	for (row = named_rows; row < named_rows + ARRAY_SIZE(named_rows); row++) {
+		KUNIT_EXPECT_STREQ(test, named_value(row->name) ?: "-", row->by_default ?: "-");
+		TP_EXPECT_TYPE(test, name_one(row->name, row->bad), DAT_INVALID_PARAMETER);
+		TP_EXPECT_TYPE(test, name_one(row->name, "-1"), DAT_INVALID_PARAMETER);
+		KUNIT_EXPECT_STREQ(test, named_value(row->name) ?: "-", row->by_default ?: "-");
+		KUNIT_EXPECT_EQ(test, name_one(row->name, row->most), DAT_SUCCESS);
+		KUNIT_EXPECT_STREQ(test, named_value(row->name) ?: "-", row->most);
+		KUNIT_EXPECT_EQ(test, name_one(row->name, "0"), DAT_SUCCESS);
+		KUNIT_EXPECT_STREQ(test, named_value(row->name) ?: "-", "0");
+	}
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	TP_EXPECT_TYPE(test, name_one("kdapl.retry_count", "1"), DAT_INVALID_STATE);
+}
+
+/* Both sides set their QP: the active one as it has offered, the passive one as requested */
+static void S_47_an_EP_limits_its_own_retries(struct kunit *test)
+{
+	DAT_NAMED_ATTR named[] = {
+		{ "kdapl.retry_count", "2" }, { "kdapl.rnr_retry_count", "0" },
+		{ "kdapl.ack_timeout", "14" },
+	};
+	struct ib_qp_attr qp_attr = { .timeout = 18, .retry_cnt = 6, .rnr_retry = 7 };
+	DAT_EP_ATTR attr;
+
+	kdapl_clauses(test, "S-47 C-61");
+	tp_attr(&attr);
+	attr.ep_provider_specific_count = ARRAY_SIZE(named);
+	attr.ep_provider_specific = named;
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, &attr, false, &ep), DAT_SUCCESS);
+	mutex_lock(&ep.ep->mutex);
+	kdapl_cm_limit_send(ep.ep, &qp_attr);
+	KUNIT_EXPECT_EQ(test, qp_attr.retry_cnt, 2);
+	KUNIT_EXPECT_EQ(test, qp_attr.rnr_retry, 0);
+	KUNIT_EXPECT_EQ(test, qp_attr.timeout, 14);
+	/* The peer has requested fewer */
+	qp_attr.retry_cnt = 1;
+	kdapl_cm_limit_send(ep.ep, &qp_attr);
+	KUNIT_EXPECT_EQ(test, qp_attr.retry_cnt, 1);
+	mutex_unlock(&ep.ep->mutex);
+}
+
 /* The QP is in INIT, with receives posted, before its path and partition are known */
 static void C_52_the_QP_goes_to_the_partition_of_its_path(struct kunit *test)
 {
@@ -396,6 +477,8 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(C_48_both_sides_disconnect),
 	KUNIT_CASE(C_55_stale_jiffies_make_no_timeout_early),
 	KUNIT_CASE(C_61_peer_cannot_set_an_infinite_ack_timeout),
+	KUNIT_CASE(C_61_connection_parameters_have_bounds),
+	KUNIT_CASE(S_47_an_EP_limits_its_own_retries),
 	KUNIT_CASE(C_52_the_QP_goes_to_the_partition_of_its_path),
 	KUNIT_CASE(a_peer_cannot_install_an_alternate_path),
 	KUNIT_CASE(C_46_a_late_reject_leaves_the_private_data_alone),

@@ -373,7 +373,7 @@ static void the_queried_attributes_create_another(struct kunit *test)
 		memset(&param, 0, sizeof(param));
 		KUNIT_ASSERT_EQ(test, dat_ep_query(ep.handle, DAT_EP_FIELD_ALL, &param),
 				DAT_SUCCESS);
-		KUNIT_EXPECT_EQ(test, param.ep_attr.ep_provider_specific_count, 2 + named);
+		KUNIT_EXPECT_EQ(test, param.ep_attr.ep_provider_specific_count, 5 + named);
 		KUNIT_EXPECT_EQ(test, tp_ep_create(env, &param.ep_attr, named, &other),
 				DAT_SUCCESS);
 		memset(&again, 0, sizeof(again));
@@ -383,7 +383,8 @@ static void the_queried_attributes_create_another(struct kunit *test)
 		again.ep_attr.ep_provider_specific = param.ep_attr.ep_provider_specific;
 		KUNIT_EXPECT_EQ(test, memcmp(&again.ep_attr, &param.ep_attr,
 					     sizeof(param.ep_attr)), 0);
-		KUNIT_EXPECT_EQ(test, other.ep->comp_vector, ep.ep->comp_vector);
+		KUNIT_EXPECT_EQ(test, other.ep->named.comp_vector,
+				ep.ep->named.comp_vector);
 		KUNIT_EXPECT_EQ(test, dat_ep_modify(other.handle,
 						    DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR |
 						    DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR,

@@ -247,13 +247,19 @@ static void C_60_no_disconnect_from_a_deleted_address(struct kunit *test)
 
 /* ---- link-local addresses ------------------------------------------------------- */
 
+static struct sockaddr_in6 peer(u32 scope)
+{
+	return (struct sockaddr_in6){
+		.sin6_family = AF_INET6,
+		.sin6_addr = { .s6_addr = { 0xfe, 0x80, [15] = 1 } },
+		.sin6_scope_id = scope,
+	};
+}
+
 static DAT_RETURN dial(u32 scope)
 {
-	struct sockaddr_in6 to = { .sin6_family = AF_INET6, .sin6_scope_id = scope };
+	struct sockaddr_in6 to = peer(scope);
 
-	to.sin6_addr.s6_addr[0] = 0xfe;
-	to.sin6_addr.s6_addr[1] = 0x80;
-	to.sin6_addr.s6_addr[15] = 1;
 	return dat_ep_connect(ep.handle, (struct sockaddr *)&to, 1, DAT_TIMEOUT_INFINITE, 0, NULL,
 			      DAT_QOS_BEST_EFFORT, DAT_CONNECT_DEFAULT_FLAG);
 }
@@ -268,6 +274,67 @@ static void a_peer_on_another_link_is_refused(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, tp_wait_end(env, &ep));
 	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, dial(0), DAT_SUCCESS);
+}
+
+/* ---- attributes of the connection ------------------------------------------------- */
+
+static void name_attrs(struct kunit *test, DAT_NAMED_ATTR *named, DAT_COUNT n)
+{
+	DAT_EP_PARAM param = {
+		.ep_attr.ep_provider_specific_count = n,
+		.ep_attr.ep_provider_specific = named,
+	};
+
+	KUNIT_ASSERT_EQ(test, dat_ep_modify(ep.handle, DAT_EP_FIELD_EP_ATTR_NUM_PROVIDER_ATTR |
+					    DAT_EP_FIELD_EP_ATTR_PROVIDER_SPECIFIC_ATTR, &param),
+			DAT_SUCCESS);
+}
+
+static void a_request_has_the_retry_counts_of_its_EP(struct kunit *test)
+{
+	DAT_NAMED_ATTR named[] = {
+		{ "kdapl.retry_count", "2" }, { "kdapl.rnr_retry_count", "5" },
+	};
+	u32 i;
+
+	for (i = 0; i < 2; i++) {
+		KUNIT_ASSERT_EQ(test, dial(0), DAT_SUCCESS);
+		KUNIT_EXPECT_EQ(test, ep.ep->offer.retry_count, i ? 2 : KDAPL_MAX_RETRY);
+		KUNIT_EXPECT_EQ(test, ep.ep->offer.rnr_retry_count, i ? 5 : KDAPL_RNR_RETRY);
+		dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG);
+		KUNIT_EXPECT_TRUE(test, tp_wait_end(env, &ep));
+		KUNIT_ASSERT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+		name_attrs(test, named, ARRAY_SIZE(named));
+	}
+}
+
+static int traffic_class;
+
+static int note_route(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	if (event->event == RDMA_CM_EVENT_ROUTE_RESOLVED)
+		WRITE_ONCE(traffic_class, id->route.path_rec->traffic_class);
+	return kdapl_cm_handler(id, event);
+}
+
+static void a_route_has_the_type_of_service_of_its_EP(struct kunit *test)
+{
+	DAT_NAMED_ATTR named = { "kdapl.type_of_service", "184" };
+	struct sockaddr_storage to = {};
+	struct rdma_cm_id *id;
+
+	traffic_class = -1;
+	*(struct sockaddr_in6 *)&to = peer(port->ifindex);
+	name_attrs(test, &named, 1);
+	id = bind(test, &ep);
+	id->event_handler = note_route;
+	begin(&ep, id);
+	mutex_lock(&ep.ep->mutex);
+	kdapl_cm_resolve(ep.ep, &to);
+	mutex_unlock(&ep.ep->mutex);
+	/* The fake device has no CM, so the attempt ends when the route is known */
+	expect_end(test, &ep, DAT_CONNECTION_EVENT_UNREACHABLE);
+	KUNIT_EXPECT_EQ(test, traffic_class, 184);
 }
 
 /* ---- partitions --------------------------------------------------------------- */
@@ -517,6 +584,8 @@ static struct kunit_case roce_cases[] = {
 	KUNIT_CASE(C_62_other_events_do_not_shorten_the_grace_time),
 	KUNIT_CASE(C_60_no_disconnect_from_a_deleted_address),
 	KUNIT_CASE(a_peer_on_another_link_is_refused),
+	KUNIT_CASE(a_request_has_the_retry_counts_of_its_EP),
+	KUNIT_CASE(a_route_has_the_type_of_service_of_its_EP),
 	KUNIT_CASE(a_QP_uses_the_partition_of_its_path),
 	KUNIT_CASE(C_62_a_failover_is_not_the_loss_of_an_address),
 	KUNIT_CASE(C_62_a_service_point_tries_again_to_listen),
