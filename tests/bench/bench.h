@@ -141,17 +141,20 @@ extern atomic_t bench_polled;		/* completions since the last reset */
 extern u32 bench_polls, bench_arms;	/* calls of poll_cq and req_notify_cq since then */
 /* Minimum time between two polls of a batch of @n completions; 0 if there was none */
 u64 bench_probe_window(bool recv, unsigned int n);
-/* Time from the last poll by kDAPL that has found something, to its arming or the present call */
+/* Time from the last poll that has found something, to the arming or the present call */
 u64 bench_probe_until_armed(void);
 u64 bench_probe_until_now(void);
+
+/* What an upcall, or a callback of plain verbs, does */
+enum fixture_events { FIXTURE_COUNT, FIXTURE_TALLY, FIXTURE_EMPTY, FIXTURE_DEQUEUE };
 
 /* plain_verbs.c */
 struct plain_verbs;
 struct plain_verbs *plain_verbs_create(struct ib_device *ibdev, const struct bench_spec *spec);
 void plain_verbs_destroy(struct plain_verbs *v);
 struct bench_side *plain_verbs_side(struct plain_verbs *v);
-/* Selects done callbacks that do nothing or that count */
-void plain_verbs_set_empty(struct plain_verbs *v, bool empty);
+void plain_verbs_set_events(struct plain_verbs *v, enum fixture_events how);
+int plain_verbs_poll(struct plain_verbs *v, int max);
 
 /* fixture.c */
 struct fixture;
@@ -160,7 +163,6 @@ void fixture_destroy(struct fixture *w);
 bool fixture_fits(const struct fixture *w, const struct bench_spec *spec);
 /* Fills in the arguments that @spec determines */
 struct bench_side *fixture_side(struct fixture *w, const struct bench_spec *spec);
-enum fixture_events { FIXTURE_COUNT, FIXTURE_TALLY, FIXTURE_EMPTY, FIXTURE_DEQUEUE };
 int fixture_set_events(struct fixture *w, enum fixture_events how);
 DAT_EVD_HANDLE fixture_evd(const struct fixture *w, bool recv);
 void fixture_fill_attr(DAT_EP_ATTR *attr, DAT_COUNT iov);

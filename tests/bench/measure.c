@@ -249,7 +249,7 @@ static int bench_verbs_completions(struct ib_device *ibdev, const struct bench_s
 
 	if (IS_ERR(v))
 		return PTR_ERR(v);
-	plain_verbs_set_empty(v, true);
+	plain_verbs_set_events(v, FIXTURE_EMPTY);
 	bench_probe_reset();
 	for (i = 0; i < BENCH_ROUNDS && !ret; i++)
 		ret = bench_messages(ibdev, plain_verbs_side(v), spec->kind);
@@ -304,14 +304,22 @@ int bench_run_completion(struct ib_device *ibdev, struct fixture *w, const struc
 #define BENCH_FEW	3
 #define BENCH_MORE	7
 
-/* The least cost of @n RDMA writes that complete together, from the poll to the last upcall */
-static int bench_context_round(struct ib_device *ibdev, struct fixture *w,
+/* The number of completions that a poll by the caller has handled; @v NULL: of the EVD */
+static int bench_context_poll(struct fixture *w, struct plain_verbs *v)
+{
+	DAT_COUNT count;
+
+	if (v)
+		return plain_verbs_poll(v, BENCH_POLL_MAX);
+	return kdat_evd_poll(fixture_evd(w, false), BENCH_POLL_MAX, &count) ? -EIO : count;
+}
+
+/* The least cost of @n RDMA writes that complete together, from the poll to the last callback */
+static int bench_context_round(struct ib_device *ibdev, struct fixture *w, struct plain_verbs *v,
 			       const struct bench_spec *spec, int n, u64 *least)
 {
-	struct bench_side *side = fixture_side(w, spec);
+	struct bench_side *side = v ? plain_verbs_side(v) : fixture_side(w, spec);
 	struct null_dev *dev = bench_null(ibdev);
-	bool poll = spec->context == KDAT_EVD_POLL_FLAG;
-	DAT_COUNT count;
 	u64 took;
 	int i;
 
@@ -320,9 +328,8 @@ static int bench_context_round(struct ib_device *ibdev, struct fixture *w,
 		bench_post_many(side, BENCH_WRITE, n);
 		bench_probe_reset();
 		null_complete_all(dev);
-		if (poll) {
-			if (kdat_evd_poll(fixture_evd(w, false), BENCH_POLL_MAX, &count) ||
-			    count != n)
+		if (spec->context == KDAT_EVD_POLL_FLAG) {
+			if (bench_context_poll(w, v) != n)
 				return -EIO;
 			took = bench_probe_until_now();
 		} else {
@@ -336,16 +343,32 @@ static int bench_context_round(struct ib_device *ibdev, struct fixture *w,
 	return side->op[BENCH_WRITE].failed ? -EIO : 0;
 }
 
+/* Two numbers of completions tell the cost of each from that of a run; @v NULL: kDAPL */
+static int bench_context_side(struct ib_device *ibdev, struct fixture *w, struct plain_verbs *v,
+			      const struct bench_spec *spec, u64 *each, u64 *run)
+{
+	u64 few, more;
+	int ret;
+
+	ret = bench_context_round(ibdev, w, v, spec, BENCH_FEW, &few) ?:
+	      bench_context_round(ibdev, w, v, spec, BENCH_MORE, &more);
+	if (ret)
+		return ret;
+	*each = div_u64(more - few, BENCH_MORE - BENCH_FEW);
+	*run = few - BENCH_FEW * *each;
+	return 0;
+}
+
 /**
- * bench_run_context - measure completions of EVDs in process and poll context
+ * bench_run_context - measure completions in process and poll context
  * @ibdev: the null device
  * @w:     the fixture, whose EVDs have the context
  * @spec:  the context
- * @out:   takes the figures
+ * @out:   takes the figures: the cost of each completion, and that of a run of the work item or
+ *         of a call that polls
  * @size:  of @out
  *
- * Two numbers of completions tell the cost of each from that of a run of the work item, or of a
- * call of kdat_evd_poll(). The upcalls count, or do nothing in poll context.
+ * The upcalls, or the callbacks of plain verbs, count, or do nothing in poll context.
  *
  * Context: process.
  * Return: 0, -EOPNOTSUPP on other devices, negative errno.
@@ -353,19 +376,26 @@ static int bench_context_round(struct ib_device *ibdev, struct fixture *w,
 int bench_run_context(struct ib_device *ibdev, struct fixture *w, const struct bench_spec *spec,
 		      char *out, size_t size)
 {
-	u64 few, more, each;
+	enum fixture_events how = spec->context == KDAT_EVD_POLL_FLAG ? FIXTURE_EMPTY :
+									FIXTURE_TALLY;
+	u64 verbs_each, verbs_run, dat_each, dat_run;
+	struct plain_verbs *v;
 	int ret;
 
 	if (!bench_null(ibdev))
 		return -EOPNOTSUPP;
-	ret = fixture_set_events(w, spec->context == KDAT_EVD_POLL_FLAG ? FIXTURE_EMPTY :
-									  FIXTURE_TALLY) ?:
-	      bench_context_round(ibdev, w, spec, BENCH_FEW, &few) ?:
-	      bench_context_round(ibdev, w, spec, BENCH_MORE, &more);
+	v = plain_verbs_create(ibdev, spec);
+	if (IS_ERR(v))
+		return PTR_ERR(v);
+	plain_verbs_set_events(v, how);
+	ret = bench_context_side(ibdev, w, v, spec, &verbs_each, &verbs_run);
+	plain_verbs_destroy(v);
+	ret = ret ?: fixture_set_events(w, how) ?:
+	      bench_context_side(ibdev, w, NULL, spec, &dat_each, &dat_run);
 	if (ret)
 		return ret;
-	each = div_u64(more - few, BENCH_MORE - BENCH_FEW);
-	scnprintf(out, size, "each=%llu run=%llu", each, few - BENCH_FEW * each);
+	scnprintf(out, size, "verbs_each=%llu verbs_run=%llu dat_each=%llu dat_run=%llu",
+		  verbs_each, verbs_run, dat_each, dat_run);
 	return 0;
 }
 

@@ -110,7 +110,7 @@ int bench_run_calls(struct ib_device *ibdev, struct fixture *w, const struct ben
 	v = plain_verbs_create(ibdev, spec);
 	if (IS_ERR(v))
 		return PTR_ERR(v);
-	plain_verbs_set_empty(v, true);
+	plain_verbs_set_events(v, FIXTURE_EMPTY);
 	ret = fixture_set_events(w, FIXTURE_EMPTY) ?:
 	      bench_count_calls(ibdev, plain_verbs_side(v), spec, &verbs) ?:
 	      bench_count_calls(ibdev, fixture_side(w, spec), spec, &dat);

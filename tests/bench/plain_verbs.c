@@ -4,7 +4,7 @@
  *
  * It owns the PD, the CQs, the QPs and the page that they transfer. QP 0 posts
  * requests, QP 1 or its SRQ takes receives. Each has a CQ that is polled in
- * softirq context, as EPs have. The work requests and segments are those that
+ * softirq, or in the context that is measured. The work requests and segments are those that
  * kDAPL builds for the same call.
  *
  * measure.c creates and uses it in process context.
@@ -31,6 +31,11 @@ static struct plain_verbs *the_side;
 static void verbs_done_count(struct ib_cq *cq, struct ib_wc *wc)
 {
 	bench_count(&the_side->side.done, 1);
+}
+
+static void verbs_done_tally(struct ib_cq *cq, struct ib_wc *wc)
+{
+	atomic_inc(&the_side->side.done);
 }
 
 static void verbs_done_empty(struct ib_cq *cq, struct ib_wc *wc)
@@ -138,8 +143,11 @@ static int verbs_connect(struct ib_qp *qp, u32 dest)
 	return test_verbs_path(qp->device, &attr.ah_attr, NULL) ?: test_verbs_connect(qp, &attr);
 }
 
-static int verbs_make_qp(struct plain_verbs *v, int i)
+static int verbs_make_qp(struct plain_verbs *v, const struct bench_spec *spec, int i)
 {
+	enum ib_poll_context poll = spec->context == KDAT_EVD_POLL_FLAG ? IB_POLL_DIRECT :
+				    spec->context == KDAT_EVD_PROCESS_FLAG ? IB_POLL_WORKQUEUE :
+									     IB_POLL_SOFTIRQ;
 	struct ib_qp_init_attr init = {
 		.cap = {
 			.max_send_wr = BENCH_DEPTH,
@@ -152,7 +160,7 @@ static int verbs_make_qp(struct plain_verbs *v, int i)
 		.srq = i ? v->srq : NULL,
 	};
 
-	return test_verbs_make(&v->end[i], v->pd, 2 * BENCH_DEPTH, IB_POLL_SOFTIRQ, &init);
+	return test_verbs_make(&v->end[i], v->pd, 2 * BENCH_DEPTH, poll, &init);
 }
 
 static int verbs_make_srq(struct plain_verbs *v)
@@ -169,7 +177,8 @@ static int verbs_make_srq(struct plain_verbs *v)
 	return 0;
 }
 
-static int verbs_make(struct plain_verbs *v, struct ib_device *ibdev, bool srq)
+static int verbs_make(struct plain_verbs *v, struct ib_device *ibdev,
+		      const struct bench_spec *spec)
 {
 	struct ib_pd *pd;
 	int ret = 0;
@@ -180,9 +189,9 @@ static int verbs_make(struct plain_verbs *v, struct ib_device *ibdev, bool srq)
 		return PTR_ERR(pd);
 	v->pd = pd;
 	v->dma = ib_dma_map_single(ibdev, v->page, PAGE_SIZE, DMA_BIDIRECTIONAL);
-	if (srq)
+	if (spec->kind == BENCH_SRQ_RECV)
 		ret = verbs_make_srq(v);
-	ret = ret ?: verbs_make_qp(v, 0) ?: verbs_make_qp(v, 1);
+	ret = ret ?: verbs_make_qp(v, spec, 0) ?: verbs_make_qp(v, spec, 1);
 	return ret ?: verbs_connect(v->end[0].qp, v->end[1].qp->qp_num) ?:
 	       verbs_connect(v->end[1].qp, v->end[0].qp->qp_num);
 }
@@ -206,7 +215,7 @@ struct plain_verbs *plain_verbs_create(struct ib_device *ibdev, const struct ben
 	v->cqe.done = verbs_done_count;
 	v->page = (void *)get_zeroed_page(GFP_KERNEL);
 	if (v->page)
-		ret = verbs_make(v, ibdev, spec->kind == BENCH_SRQ_RECV);
+		ret = verbs_make(v, ibdev, spec);
 	if (ret) {
 		plain_verbs_destroy(v);
 		return ERR_PTR(ret);
@@ -250,13 +259,27 @@ struct bench_side *plain_verbs_side(struct plain_verbs *v)
 }
 
 /**
- * plain_verbs_set_empty - select whether the done callbacks count completions
- * @v:  the side, nothing outstanding
- * @empty: true if they do nothing
+ * plain_verbs_set_events - select what the done callbacks do
+ * @v:   the side, nothing outstanding
+ * @how: FIXTURE_COUNT, FIXTURE_TALLY or FIXTURE_EMPTY, as of the upcalls of kDAPL
  *
  * Context: process.
  */
-void plain_verbs_set_empty(struct plain_verbs *v, bool empty)
+void plain_verbs_set_events(struct plain_verbs *v, enum fixture_events how)
 {
-	v->cqe.done = empty ? verbs_done_empty : verbs_done_count;
+	v->cqe.done = how == FIXTURE_COUNT ? verbs_done_count :
+		      how == FIXTURE_TALLY ? verbs_done_tally : verbs_done_empty;
+}
+
+/**
+ * plain_verbs_poll - poll the CQ of the requests
+ * @v:   the side, made for the poll context
+ * @max: the largest number of completions to handle
+ *
+ * Context: process.
+ * Return: the number of completions.
+ */
+int plain_verbs_poll(struct plain_verbs *v, int max)
+{
+	return ib_process_cq_direct(v->end[0].cq, max);
 }

@@ -22,7 +22,7 @@ static struct {
 	int (*notify)(struct ib_cq *cq, enum ib_cq_notify_flags how);
 } attached[BENCH_MAX_DEVICES];
 
-/* A CQ that kDAPL polls: the end of the last poll that has found something, and of the run */
+/* A CQ in process or poll context: the end of the last poll that has found something, and of the run */
 static struct {
 	const struct ib_cq *cq;
 	u64 begin, end;
@@ -87,8 +87,9 @@ static int bench_poll_cq(struct ib_cq *cq, int num_entries, struct ib_wc *wc)
 	int n = bench_probe_poll(cq, num_entries, wc, now);
 
 	probe.begin = rdtsc_ordered();
-	/* Only a CQ that the core polls has memory for completions */
-	if (n > 0 && !cq->wc) {
+	/* Only a CQ that the core polls has memory for completions; QP 1 has another workqueue */
+	if (n > 0 && (!cq->wc || cq->poll_ctx == IB_POLL_DIRECT ||
+		      cq->poll_ctx == IB_POLL_WORKQUEUE)) {
 		direct.cq = cq;
 		direct.end = 0;
 		direct.begin = rdtsc_ordered();
@@ -160,7 +161,7 @@ void bench_probe_reset(void)
 }
 
 /**
- * bench_probe_until_armed - cost of the last run of a work item of kDAPL
+ * bench_probe_until_armed - cost of the last run of a work item
  *
  * Context: process. Waits for the end of the run.
  * Return: instructions from the poll that has found something to the arming of the CQ; 0 if

@@ -92,8 +92,9 @@ class Point:
             self.figures = {"verbs": round(verbs, 1), "dat": round(dat, 1),
                             "added": round(dat - verbs, 1), "batch": raw["batch"],
                             "dat_mean": round(dat - raw["dequeue"] + raw["mean"], 1)}
-        elif "each" in raw:
-            self.figures = raw
+        elif "dat_each" in raw:
+            self.figures = raw | {part: raw[f"dat_{part}"] - raw[f"verbs_{part}"]
+                                  for part in ("each", "run")}
         elif "messages" in raw:
             self.figures = {side: {call: round(raw[f"{side}_{call}"] * 1000 / raw["messages"])
                                    for call in CALLS} for side in ("verbs", "dat")}
@@ -127,7 +128,8 @@ def short_list():
     points = [Point("null", "post", kind) for kind in POSTS]
     points += [Point("null", "post", kind, segments=n, same=same)
                for kind in ("send", "recv") for n in (2, 16) for same in (False, True)]
-    points += [Point("null", "post", "send", suppress=True, segments=n) for n in (1, 4)]
+    points += [Point("null", "post", kind, suppress=True, segments=n)
+               for kind in REQUESTS for n in (1, 4)]
     points += [Point("null", "context", "write", context=context) for context in CONTEXTS]
     points += [Point("null", what, kind) for what in ("upcall", "dequeue")
                for kind in ("send", "recv", "srq_recv")]

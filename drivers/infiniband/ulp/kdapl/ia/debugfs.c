@@ -10,8 +10,7 @@
  * are identified by kdapl_obj_id(), as in the tracepoints; no addresses are printed.
  */
 #include <linux/debugfs.h>
-#include <linux/ktime.h>
-#include <linux/math64.h>
+#include <linux/jiffies.h>
 #include <linux/module.h>
 #include <linux/seq_file.h>
 #include <net/net_namespace.h>
@@ -223,8 +222,7 @@ static void show_peer(struct seq_file *m, const struct kdapl_ep *ep)
 	else
 		seq_printf(m, " remote=%pISc port=%u", &ep->remote, ep->remote_port);
 	if (ep->state == DAT_EP_STATE_CONNECTED)
-		seq_printf(m, " age=%lld",
-			   div_s64(ktime_ms_delta(ktime_get(), ep->connected_at), MSEC_PER_SEC));
+		seq_printf(m, " age=%lu", (jiffies - ep->connected_at) / HZ);
 	else
 		seq_puts(m, " age=none");
 	seq_printf(m, " errors=%u", ep->nerrors);

@@ -185,7 +185,7 @@ struct kdapl_ep_texts {
  * @deadline: monotonic time at which @timer expires; set while @timer is stopped
  * @give_up: while @timer waits for a late ESTABLISHED, the time at which the attempt ends;
  *          otherwise 0; under @mutex
- * @connected_at: monotonic time of the last ESTABLISHED; under @lock
+ * @connected_at: jiffies of the last ESTABLISHED; under @lock
  * @nerrors: completions that have failed and were not flushed; under @lock
  * @passive: the EP accepts; under @lock and @mutex
  * @cancelled: the Consumer has cancelled the attempt, whose outcome is DISCONNECTED;
@@ -274,7 +274,7 @@ struct kdapl_ep {
 	struct rdma_conn_param offer;
 	ktime_t deadline;
 	ktime_t give_up;
-	ktime_t connected_at;
+	unsigned long connected_at;
 	u32 nerrors;
 	bool cancelled;
 	bool clean_end;

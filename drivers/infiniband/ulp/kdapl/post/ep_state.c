@@ -170,7 +170,7 @@ bool kdapl_ep_set_connected(struct kdapl_ep *ep)
 	if (connected) {
 		ep->outcome_owed = false;
 		ep->end_owed = true;
-		ep->connected_at = ktime_get();
+		ep->connected_at = jiffies;
 		kdapl_ep_set_state(ep, DAT_EP_STATE_CONNECTED);
 		kdapl_ep_queue_conn(ep, &ep->outcome, DAT_CONNECTION_EVENT_ESTABLISHED,
 				    ep->private_in_len);
