@@ -57,6 +57,20 @@ static void kdapl_cm_note_clean(struct kdapl_ep *ep)
 		ep->clean_end = true;
 }
 
+/* Stores an event of the CM for kdapl.cm_status; those after the first failure are ignored */
+static void kdapl_cm_note_event(struct kdapl_ep *ep, enum rdma_cm_event_type event, int status)
+{
+	unsigned long flags;
+
+	spin_lock_irqsave(&ep->lock, flags);
+	if (!ep->fail_number) {
+		ep->cm_status.valid = true;
+		ep->cm_status.event = event;
+		ep->cm_status.status = status;
+	}
+	spin_unlock_irqrestore(&ep->lock, flags);
+}
+
 /* The first failure of an attempt determines its outcome; later ones are ignored */
 static void kdapl_cm_fail(struct kdapl_ep *ep, DAT_EVENT_NUMBER number,
 			  const void *data, u16 len)
@@ -82,6 +96,14 @@ static void kdapl_cm_fail(struct kdapl_ep *ep, DAT_EVENT_NUMBER number,
 	}
 	spin_unlock_irqrestore(&ep->lock, flags);
 	kdapl_ep_schedule(ep, KDAPL_TODO_FAILED);
+}
+
+/* A call has failed, as if the CM had reported @event */
+static void kdapl_cm_call_failed(struct kdapl_ep *ep, DAT_EVENT_NUMBER number,
+				 enum rdma_cm_event_type event, int err)
+{
+	kdapl_cm_note_event(ep, event, err);
+	kdapl_cm_fail(ep, number, NULL, 0);
 }
 
 /*
@@ -140,7 +162,9 @@ static void kdapl_cm_advance(struct kdapl_ep *ep, struct rdma_cm_id *id, bool ha
 		ret = rdma_resolve_route(id, KDAPL_RESOLVE_TIMEOUT_MS * (kdapl_stretch ?: 1));
 	memalloc_noio_restore(noio);
 	if (ret)
-		kdapl_cm_fail(ep, DAT_CONNECTION_EVENT_UNREACHABLE, NULL, 0);
+		kdapl_cm_call_failed(ep, DAT_CONNECTION_EVENT_UNREACHABLE,
+				     have_route ? RDMA_CM_EVENT_CONNECT_ERROR :
+						  RDMA_CM_EVENT_ROUTE_ERROR, ret);
 }
 
 /**
@@ -159,6 +183,7 @@ int kdapl_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 	struct kdapl_ep *ep = id->context;
 
 	trace_kdapl_cm_event(kdapl_obj_id(&ep->obj), event->event, event->status);
+	kdapl_cm_note_event(ep, event->event, event->status);
 	switch (event->event) {
 	case RDMA_CM_EVENT_ADDR_RESOLVED:
 		kdapl_cm_advance(ep, id, false);
@@ -392,7 +417,8 @@ void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote
 		ret = rdma_resolve_addr(ep->cm_id, NULL, (const struct sockaddr *)remote,
 					KDAPL_RESOLVE_TIMEOUT_MS * (kdapl_stretch ?: 1));
 	if (ret)
-		kdapl_cm_fail(ep, DAT_CONNECTION_EVENT_UNREACHABLE, NULL, 0);
+		kdapl_cm_call_failed(ep, DAT_CONNECTION_EVENT_UNREACHABLE,
+				     RDMA_CM_EVENT_ADDR_ERROR, ret);
 }
 
 /**
@@ -411,6 +437,7 @@ void kdapl_cm_limit_send(struct kdapl_ep *ep, struct ib_qp_attr *attr)
 	attr->max_rd_atomic = min_t(int, attr->max_rd_atomic, ep->attr.max_rdma_read_out);
 	/* If the peer grants none, a read would never start (D-19) */
 	WRITE_ONCE(ep->max_reads_out, attr->max_rd_atomic);
+	WRITE_ONCE(ep->cm_status.reads_out, attr->max_rd_atomic);
 	attr->retry_cnt = min_t(u8, attr->retry_cnt, ep->named.retry_count);
 	attr->rnr_retry = ep->named.rnr_retry_count;
 	if (ep->named.ack_timeout)
@@ -453,6 +480,7 @@ int kdapl_cm_modify_qp(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask)
 		attr->min_rnr_timer = KDAPL_MIN_RNR_TIMER;
 		attr->max_dest_rd_atomic = min_t(int, attr->max_dest_rd_atomic,
 						 ep->attr.max_rdma_read_in);
+		WRITE_ONCE(ep->cm_status.reads_in, attr->max_dest_rd_atomic);
 		mask |= IB_QP_MIN_RNR_TIMER;
 		break;
 	default:
@@ -522,7 +550,8 @@ void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 		ret = rdma_accept(id, &answer);
 	rdma_unlock_handler(id);
 	if (ret)
-		kdapl_cm_fail(ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR, NULL, 0);
+		kdapl_cm_call_failed(ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR,
+				     RDMA_CM_EVENT_CONNECT_ERROR, ret);
 }
 
 /* ---- the work ---------------------------------------------------------- */
@@ -553,6 +582,8 @@ static void kdapl_cm_finish_active(struct kdapl_ep *ep)
 	ret = kdapl_cm_qp_to_rts(ep, id);
 	if (!ret)
 		ret = rdma_accept(id, NULL);
+	/* The CM reports neither of them */
+	kdapl_cm_note_event(ep, ret ? RDMA_CM_EVENT_CONNECT_ERROR : RDMA_CM_EVENT_ESTABLISHED, ret);
 	if (!ret)
 		connected = kdapl_ep_set_connected(ep);
 	rdma_unlock_handler(id);

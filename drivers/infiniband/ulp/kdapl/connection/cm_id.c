@@ -216,6 +216,7 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 	ep->clean_end = false;
 	ep->peer_gone = false;
 	memset(&ep->first_error, 0, sizeof(ep->first_error));
+	memset(&ep->cm_status, 0, sizeof(ep->cm_status));
 	kdapl_ep_set_state(ep, passive ? DAT_EP_STATE_COMPLETION_PENDING :
 			   DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
 	spin_unlock_irq(&ep->lock);

@@ -93,8 +93,8 @@ static bool kdapl_attr_flags_ok(const DAT_EP_ATTR *attr)
 
 /*
  * Checks one named attribute. All that a Consumer may set are decimal numbers.
- * kdapl.first_error is ignored: dat_ep_query() returns it too, and a Consumer may
- * create an EP with the attributes that it has queried from another one.
+ * kdapl.first_error and kdapl.cm_status are ignored: dat_ep_query() returns them too, and a
+ * Consumer may create an EP with the attributes that it has queried from another one.
  */
 static bool kdapl_attr_one_ok(const char *name, const char *value, struct kdapl_ep_named *out)
 {
@@ -102,7 +102,7 @@ static bool kdapl_attr_one_ok(const char *name, const char *value, struct kdapl_
 
 	if (!name || !value)
 		return false;
-	if (!strcmp(name, "kdapl.first_error"))
+	if (!strcmp(name, "kdapl.first_error") || !strcmp(name, "kdapl.cm_status"))
 		return true;
 	if (kstrtouint(value, 10, &number))
 		return false;

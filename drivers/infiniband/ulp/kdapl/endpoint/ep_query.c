@@ -16,8 +16,9 @@
 static DAT_COUNT kdapl_ep_fill_named(struct kdapl_ep *ep)
 {
 	const struct kdapl_first_error *fe = &ep->first_error;
+	const struct kdapl_cm_status *cs = &ep->cm_status;
 	struct kdapl_ep_texts *texts = ep->texts;
-	DAT_COUNT n = 1;
+	DAT_COUNT n = 2;
 	unsigned int i;
 	int number;
 
@@ -29,6 +30,15 @@ static DAT_COUNT kdapl_ep_fill_named(struct kdapl_ep *ep)
 		strscpy(texts->first_error, "none", sizeof(texts->first_error));
 	texts->named[0].name = "kdapl.first_error";
 	texts->named[0].value = texts->first_error;
+	if (cs->valid)
+		snprintf(texts->cm_status, sizeof(texts->cm_status), "%s/%d/%s/%u/%u",
+			 rdma_event_msg(cs->event), cs->status,
+			 cs->event == RDMA_CM_EVENT_REJECTED ? ibcm_reject_msg(cs->status) : "-",
+			 READ_ONCE(cs->reads_in), READ_ONCE(cs->reads_out));
+	else
+		strscpy(texts->cm_status, "none", sizeof(texts->cm_status));
+	texts->named[1].name = "kdapl.cm_status";
+	texts->named[1].value = texts->cm_status;
 	for (i = 0; i < KDAPL_EP_NUMBERS; i++) {
 		number = *kdapl_ep_number(&ep->named, i);
 		/* Chosen by the core or the CM: not a value that a Consumer may set */
@@ -96,7 +106,10 @@ KDAPL_DEFINE_QUERY(kdapl_ep, EP, KDAPL_BAD_HANDLE(EP));
  * Addresses and texts are stored in the EP and are valid until it is freed or reset. The
  * provider-specific attribute kdapl.first_error is the reason why the present or last
  * connection has broken: the operation (DAT_DTOS), the verbs status, the vendor code, and
- * the number of outstanding posts of that queue; or "none". The others are the values that the
+ * the number of outstanding posts of that queue; or "none". kdapl.cm_status is what the connection
+ * manager has reported about the present or last attempt: its last event or the first failure,
+ * the status of this event, the reason of a reject, and the agreed limits of RDMA reads to and
+ * from this EP; or "none". The others are the values that the
  * Consumer has set, or their defaults; kdapl.comp_vector and kdapl.type_of_service are missing if
  * they are not set. Source: kDAPL 2.0.
  *

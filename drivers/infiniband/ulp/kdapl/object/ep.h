@@ -105,6 +105,15 @@ struct kdapl_first_error {
 	u32 outstanding;	/* posts of that queue outstanding after this one */
 };
 
+/* Why an attempt has failed, and what was agreed: text of kdapl.cm_status */
+struct kdapl_cm_status {
+	bool valid;
+	u8 event;		/* enum rdma_cm_event_type: the last one, or the first failure */
+	u8 reads_in;		/* limits of RDMA reads; written under kdapl_ep.mutex */
+	u8 reads_out;
+	int status;		/* of that event */
+};
+
 /**
  * struct kdapl_ep_named - the provider-specific attributes that a Consumer may set by name
  * @keepalive_ms: interval, 0: off
@@ -131,14 +140,16 @@ struct kdapl_ep_named {
  * struct kdapl_ep_texts - provider-specific attributes as dat_ep_query() returns them
  * @named:       the array that the Consumer receives; valid until the EP is freed
  * @first_error: text of kdapl.first_error
+ * @cm_status:   text of kdapl.cm_status
  * @number:      texts of struct kdapl_ep_named
  *
  * Guarded by kdapl_ep.lock. Allocated separately, because struct kdapl_ep would grow
  * beyond 2,048 bytes otherwise, and kmalloc() rounds up to the next power of two.
  */
 struct kdapl_ep_texts {
-	DAT_NAMED_ATTR named[1 + KDAPL_EP_NUMBERS];
+	DAT_NAMED_ATTR named[2 + KDAPL_EP_NUMBERS];
 	char first_error[48];
+	char cm_status[80];
 	char number[KDAPL_EP_NUMBERS][12];
 };
 
@@ -159,7 +170,7 @@ struct kdapl_ep_texts {
  *          of @sq, are changed under @lock while the pools are closed
  * @sq:     request queue
  * @slots:  the memory of the slots of both queues, and of the run ring
- * @lock:   guards @state, @post, @slow, @parked, @first_error, @qp_moved and
+ * @lock:   guards @state, @post, @slow, @parked, @first_error, @cm_status, @qp_moved and
  *          what the CM callbacks write (@fail_number, private data)
  * @recv_evd: like the other parents, @attr and @named, changed under @mutex and @lock
  * @mutex:  serialises connect, accept, reset, the connection work and device removal
@@ -241,6 +252,7 @@ struct kdapl_ep {
 	bool outcome_owed;
 	bool end_owed;
 	struct kdapl_first_error first_error;
+	struct kdapl_cm_status cm_status;
 
 	struct mutex mutex;	/* see above */
 	bool dying;

@@ -410,6 +410,90 @@ static void C_46_a_late_reject_leaves_the_private_data_alone(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, memcmp(data->private_data, reply, sizeof(reply)), 0);
 }
 
+/* ---- why an attempt has failed ------------------------------------------------ */
+
+static void expect_status(struct kunit *test, const char *want)
+{
+	const char *got = named_value("kdapl.cm_status");
+
+	KUNIT_EXPECT_STREQ(test, got ?: "missing", want);
+}
+
+static const struct why_row {
+	enum rdma_cm_event_type event;
+	int status;
+	const char *data;
+	DAT_EVENT_NUMBER number;
+	const char *text;
+} why_rows[] = {
+	{ RDMA_CM_EVENT_REJECTED, IB_CM_REJ_CONSUMER_DEFINED, "\x02\0\0\0nope",
+	  DAT_CONNECTION_EVENT_PEER_REJECTED, "rejected/28/consumer defined/0/0" },
+	{ RDMA_CM_EVENT_REJECTED, IB_CM_REJ_INVALID_SERVICE_ID, "",
+	  DAT_CONNECTION_EVENT_NON_PEER_REJECTED, "rejected/8/invalid service ID/0/0" },
+	{ RDMA_CM_EVENT_UNREACHABLE, -ETIMEDOUT, "",
+	  DAT_CONNECTION_EVENT_UNREACHABLE, "unreachable/-110/-/0/0" },
+	{ RDMA_CM_EVENT_ADDR_ERROR, -EHOSTUNREACH, "",
+	  DAT_CONNECTION_EVENT_UNREACHABLE, "address error/-113/-/0/0" },
+};
+
+static void the_reason_of_a_failure_can_be_queried(struct kunit *test)
+{
+	const struct why_row *row;
+	struct rdma_cm_id *id;
+
+	make(test, &ep);
+	expect_status(test, "none");
+	for (row = why_rows; row < why_rows + ARRAY_SIZE(why_rows); row++) {
+		id = tp_begin(&ep, false);
+		KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
+		expect_status(test, "none");
+		mutex_lock(&ep.ep->mutex);
+		says(id, row->event, row->status, row->data, 8);
+		/* A consequence of the failure, not its reason */
+		says(id, RDMA_CM_EVENT_DISCONNECTED, 0, NULL, 0);
+		mutex_unlock(&ep.ep->mutex);
+		fake_settle(env->fake);
+		expect_status(test, row->text);
+		expect_conn(test, &ep, row->number);
+		KUNIT_ASSERT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+		expect_status(test, row->text);
+	}
+	/* The call fails at once: there is no such family of addresses */
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, tp_begin(&ep, false));
+	mutex_lock(&ep.ep->mutex);
+	kdapl_cm_resolve(ep.ep, &(struct sockaddr_storage){});
+	mutex_unlock(&ep.ep->mutex);
+	fake_settle(env->fake);
+	expect_status(test, "address error/-97/-/0/0");
+	expect_conn(test, &ep, DAT_CONNECTION_EVENT_UNREACHABLE);
+}
+
+static void the_agreed_reads_of_a_connection_can_be_queried(struct kunit *test)
+{
+	struct ib_qp_attr rtr = { .qp_state = IB_QPS_RTR, .max_dest_rd_atomic = 3 };
+	struct ib_qp_attr rts = { .qp_state = IB_QPS_RTS, .max_rd_atomic = 2 };
+	struct rdma_cm_id *id;
+	DAT_EVENT event;
+
+	make(test, &ep);
+	id = tp_begin(&ep, true);
+	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
+	mutex_lock(&ep.ep->mutex);
+	KUNIT_EXPECT_EQ(test, kdapl_cm_modify_qp(ep.ep, &rtr, IB_QP_STATE), 0);
+	KUNIT_EXPECT_EQ(test, kdapl_cm_modify_qp(ep.ep, &rts, IB_QP_STATE), 0);
+	mutex_unlock(&ep.ep->mutex);
+	expect_status(test, "none");
+	tp_cm_says(id, RDMA_CM_EVENT_ESTABLISHED);
+	fake_settle(env->fake);
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
+	expect_status(test, "established/0/-/3/2");
+	tp_cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
+	fake_settle(env->fake);
+	expect_conn(test, &ep, DAT_CONNECTION_EVENT_DISCONNECTED);
+	expect_status(test, "disconnected/0/-/3/2");
+}
+
 /* ---- queue length (C-47) ---------------------------------------------------- */
 
 /* An EVD of one entry accepts all events that its EPs owe; none is lost */
@@ -482,6 +566,8 @@ static struct kunit_case connect_cases[] = {
 	KUNIT_CASE(C_52_the_QP_goes_to_the_partition_of_its_path),
 	KUNIT_CASE(a_peer_cannot_install_an_alternate_path),
 	KUNIT_CASE(C_46_a_late_reject_leaves_the_private_data_alone),
+	KUNIT_CASE(the_reason_of_a_failure_can_be_queried),
+	KUNIT_CASE(the_agreed_reads_of_a_connection_can_be_queried),
 	KUNIT_CASE(C_47_an_EVD_of_length_1_loses_no_event),
 	{}
 };

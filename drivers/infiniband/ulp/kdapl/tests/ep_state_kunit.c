@@ -373,7 +373,7 @@ static void the_queried_attributes_create_another(struct kunit *test)
 		memset(&param, 0, sizeof(param));
 		KUNIT_ASSERT_EQ(test, dat_ep_query(ep.handle, DAT_EP_FIELD_ALL, &param),
 				DAT_SUCCESS);
-		KUNIT_EXPECT_EQ(test, param.ep_attr.ep_provider_specific_count, 5 + named);
+		KUNIT_EXPECT_EQ(test, param.ep_attr.ep_provider_specific_count, 6 + named);
 		KUNIT_EXPECT_EQ(test, tp_ep_create(env, &param.ep_attr, named, &other),
 				DAT_SUCCESS);
 		memset(&again, 0, sizeof(again));
