@@ -26,6 +26,8 @@ static bool kdapl_evd_claim(struct kdapl_evd *evd)
 	evd->deliver = false;
 	if (kdapl_evd_wants_upcall(evd))
 		mine = !(atomic_fetch_or_acquire(KDAPL_EVD_OWNED, &evd->state) & KDAPL_EVD_OWNED);
+	if (mine)
+		atomic_or(KDAPL_EVD_POLLING, &evd->state);
 	spin_unlock_irqrestore(&evd->lock, flags);
 	return mine;
 }
@@ -99,6 +101,7 @@ static bool kdapl_evd_set_armed(struct kdapl_evd *evd)
 	bool armed;
 
 	spin_lock_irqsave(&evd->lock, flags);
+	kdapl_evd_gather(evd);
 	armed = !kdapl_evd_upcall_due(evd);
 	evd->armed = armed;
 	spin_unlock_irqrestore(&evd->lock, flags);

@@ -239,13 +239,13 @@ static void kdapl_evd_pass(struct kdapl_evd *evd)
  */
 noinline void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget)
 {
-	DAT_UPCALL_OBJECT upcall;
 	struct kdapl_event *ev;
 	struct kdapl_cr *cr;
 	unsigned long flags;
 	bool more, note;
 
 	spin_lock_irqsave(&evd->lock, flags);
+	kdapl_evd_end_poll(evd);
 	for (;;) {
 		kdapl_evd_apply_next(evd);
 		if (!kdapl_evd_upcall_due(evd)) {
@@ -256,22 +256,27 @@ noinline void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget)
 			kdapl_evd_pass(evd);
 			break;
 		}
-		upcall = evd->upcall;
 		note = evd->policy == DAT_UPCALL_NOTIFY;
 		evd->note = false;
 		cr = NULL;
 		if (!note) {
 			ev = evd->head;
-			cr = kdapl_cr_of(ev);
 			/* Under the lock, because dat_ep_free() must see it queued or running */
 			WRITE_ONCE(evd->cur_ep, ev->ep);
-			kdapl_evd_unlink(evd, NULL, ev);
-			kdapl_evd_fill(evd, ev, &evd->event);
+			if (likely(kdapl_event_is_dto(ev))) {
+				kdapl_evd_unlink_head(evd, ev);
+				kdapl_fill_dto(ev, ev->ep, &evd->event);
+			} else {
+				cr = kdapl_cr_of(ev);
+				kdapl_evd_unlink(evd, NULL, ev);
+				kdapl_evd_fill(evd, ev, &evd->event);
+			}
 		}
 		more = evd->head;
 		spin_unlock_irqrestore(&evd->lock, flags);
 
-		kdapl_evd_call(evd, &upcall, note, more);
+		/* Only the owner changes the upcall, see kdapl_evd_modify() */
+		kdapl_evd_call(evd, &evd->upcall, note, more);
 		/* Pairs with the wait in kdapl_evd_wait_ep(): the upcall has ended */
 		smp_store_release(&evd->cur_ep, NULL);
 		/* Not earlier: the event contains a pointer to the address in the CR */
@@ -318,7 +323,7 @@ void kdapl_evd_queue(struct kdapl_evd *evd, struct kdapl_event *ev, bool in_done
 }
 
 /**
- * kdapl_evd_pushed_late - upcalls were enabled while an event was being pushed
+ * kdapl_evd_pushed_late - upcalls were enabled, or a poll ended, while an event was being pushed
  * @evd: the EVD
  *
  * Queues the event, and delivers it unless the EVD has an owner.

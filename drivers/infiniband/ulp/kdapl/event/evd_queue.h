@@ -36,8 +36,8 @@ static inline bool kdapl_evd_upcall_due(const struct kdapl_evd *evd)
 }
 
 /*
- * Appends the events that done callbacks have pushed while upcalls were disabled.
- * evd->lock held. Must be called before the queue is read or anything is added to it.
+ * Appends the events that done callbacks have pushed while upcalls were disabled or the owner
+ * polled. evd->lock held. Must be called before the queue is read or anything is added to it.
  */
 static inline void kdapl_evd_gather(struct kdapl_evd *evd)
 {
@@ -63,6 +63,19 @@ static inline void kdapl_evd_gather(struct kdapl_evd *evd)
 	evd->nnotify += notify;
 	evd->note |= notify != 0;
 	atomic_or(KDAPL_EVD_QUEUED, &evd->state);
+}
+
+/*
+ * The owner has polled, and is going to deliver: from now on done callbacks append their events.
+ * evd->lock held
+ */
+static inline void kdapl_evd_end_poll(struct kdapl_evd *evd)
+{
+	lockdep_assert_held(&evd->lock);
+	/* Fully ordered, as in kdapl_evd_set_inhibit() */
+	if (atomic_read(&evd->state) & KDAPL_EVD_POLLING &&
+	    atomic_fetch_andnot(KDAPL_EVD_POLLING, &evd->state))
+		kdapl_evd_gather(evd);
 }
 
 /* Length of the queue; evd->lock held */

@@ -49,9 +49,11 @@ static bool kdapl_evd_claim_in_work(struct kdapl_evd *evd)
 		mine = !(atomic_fetch_or_acquire(KDAPL_EVD_OWNED, &evd->state) & KDAPL_EVD_OWNED);
 	}
 	evd->deliver = false;
-	/* Under the lock, as in kdapl_evd_timer_needed() */
-	if (mine && evd->context == KDAPL_CONTEXT_PROCESS)
+	if (mine && evd->context == KDAPL_CONTEXT_PROCESS) {
+		atomic_or(KDAPL_EVD_POLLING, &evd->state);
+		/* Under the lock, as in kdapl_evd_timer_needed() */
 		WRITE_ONCE(evd->upcaller, current);
+	}
 	spin_unlock_irq(&evd->lock);
 	return mine;
 }

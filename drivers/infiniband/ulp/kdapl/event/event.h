@@ -10,8 +10,8 @@
 void kdapl_evd_pushed_late(struct kdapl_evd *evd);
 
 /*
- * Pushes an event on an EVD whose upcalls are disabled. The next holder of the
- * EVD's lock appends it to the queue, so @ev may be gone when this returns. Called by done
+ * Pushes an event on an EVD whose upcalls are disabled, or whose owner polls. The next holder of
+ * the EVD's lock appends it to the queue, so @ev may be gone when this returns. Called by done
  * callbacks.
  */
 static __always_inline void kdapl_evd_push(struct kdapl_evd *evd, struct kdapl_event *ev)
@@ -20,9 +20,9 @@ static __always_inline void kdapl_evd_push(struct kdapl_evd *evd, struct kdapl_e
 
 	do {
 		ev->next = head;
-		/* A full barrier, which pairs with the one in kdapl_evd_set_inhibit() */
+		/* A full barrier: pairs with kdapl_evd_set_inhibit() and kdapl_evd_end_poll() */
 	} while (unlikely(!try_cmpxchg(&evd->incoming, &head, ev)));
-	if (unlikely(!(atomic_read(&evd->state) & KDAPL_EVD_NO_UPCALLS)))
+	if (unlikely(!(atomic_read(&evd->state) & KDAPL_EVD_PUSH)))
 		kdapl_evd_pushed_late(evd);
 }
 

@@ -64,6 +64,10 @@ struct kdapl_ring_event {
 #define KDAPL_EVD_WAITER	0x08	/* a task waits for the end of an upcall */
 #define KDAPL_EVD_PASSED	0x10	/* with OWNED: the work item is the owner */
 #define KDAPL_EVD_NO_UPCALLS	0x20	/* with INHIBIT: upcalls are disabled */
+#define KDAPL_EVD_POLLING	0x40	/* with OWNED: the owner polls, and delivers afterwards */
+
+/* Done callbacks push their events instead of taking the lock */
+#define KDAPL_EVD_PUSH		(KDAPL_EVD_NO_UPCALLS | KDAPL_EVD_POLLING)
 
 /* The number of other events that an owner delivers before it passes on */
 #define KDAPL_EVD_BUDGET	64
@@ -79,8 +83,8 @@ struct kdapl_ring_event {
  * @context: enum kdapl_context; constant
  * @lock:    guards the queue, the ring, the policy, the lists of CQs and the counts below
  * @incoming: events that done callbacks have pushed without the lock while upcalls
- *           were disabled, youngest first, all younger than the queue; changed by
- *           cmpxchg and xchg
+ *           were disabled or the owner polled, youngest first, all younger than the queue;
+ *           changed by cmpxchg and xchg
  * @head:    oldest event, @tail the youngest
  * @nnotify: number of queued events that still ask for an upcall
  * @marked:  all queued events up to this one ask for an upcall, because

@@ -130,12 +130,12 @@ static void kdapl_trace_success(const struct kdapl_ep *ep, const struct kdapl_sl
 }
 
 /*
- * Queues the event of a success, which asks for an upcall. If upcalls are disabled, nobody has
- * to be woken
+ * Queues the event of a success, which asks for an upcall. If upcalls are disabled, or the owner
+ * of the EVD polls, nobody has to be woken
  */
 static __always_inline void kdapl_evd_queue_success(struct kdapl_evd *evd, struct kdapl_slot *slot)
 {
-	if (atomic_read(&evd->state) & KDAPL_EVD_NO_UPCALLS)
+	if (atomic_read(&evd->state) & KDAPL_EVD_PUSH)
 		kdapl_evd_push(evd, &slot->ev);
 	else
 		kdapl_evd_complete(evd, slot);
