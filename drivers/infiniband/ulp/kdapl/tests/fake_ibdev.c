@@ -396,6 +396,7 @@ static int fake_quiet_cq(struct ib_cq *ibcq)
 static int fake_free_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 {
 	struct fake_dev *fake = to_fake_dev(ibcq->device);
+	void (*hook)(void);
 
 	if (READ_ONCE(fake->leaving) == ibcq)
 		WRITE_ONCE(fake->leaving, NULL);
@@ -404,6 +405,9 @@ static int fake_free_cq(struct ib_cq *ibcq, struct ib_udata *udata)
 		/* Ends the wait of fake_arm_cq(), which does not access the CQ any more */
 		WRITE_ONCE(fake->arming, NULL);
 	}
+	hook = xchg(&fake->destroy_hook, NULL);
+	if (hook)
+		hook();
 	return fake_destroy_cq(ibcq, udata);
 }
 

@@ -222,6 +222,7 @@ struct fake_mr {
  * @noio: FAKE_NOIO_* bits of verbs that were called by a task that must not wait for I/O
  * @arm_hook: called once in process context, right before @arm_hook_cq is armed
  * @arm_hook_cq: see @arm_hook
+ * @destroy_hook: called once in process context, right before a CQ is destroyed
  * @unplugged: the device is no longer registered
  * @port_down: its first port has no link; set by fake_port_set()
  */
@@ -278,6 +279,7 @@ struct fake_dev {
 	unsigned long noio;
 	void (*arm_hook)(void);
 	struct ib_cq *arm_hook_cq;
+	void (*destroy_hook)(void);
 	bool unplugged;
 	bool port_down;
 };
