@@ -384,60 +384,6 @@ static void P5_refused_by_verbs_on_the_slow_path(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), ARRAY_SIZE(calls));
 }
 
-/* ---- a bad post takes no place -------------------------------------------------------- */
-
-static struct {
-	struct tp_args bad;
-	bool stop;
-	u32 refused;
-} beside;
-
-static int post_bad_vectors(void *unused)
-{
-	while (!READ_ONCE(beside.stop)) {
-		beside.refused += DAT_GET_TYPE(tp_post(TP_RECV, &beside.bad)) ==
-				  DAT_PRIVILEGES_VIOLATION;
-		cond_resched();
-	}
-	return 0;
-}
-
-/* Another thread posts vectors with a bad second segment, and never takes the last place */
-static void G_25_a_bad_vector_beside_exact_credits(struct kunit *test)
-{
-	struct task_struct *task;
-	u32 round, full = 0;
-	DAT_EVENT event;
-
-	kdapl_clauses(test, "G-01 G-25");
-	tp_args(env, &ep, TP_RECV, &beside.bad);
-	beside.bad.n = 2;
-	tp_seg(env, &beside.bad.segs[1], &env->own.rw, 64, TP_SEG);
-	beside.bad.segs[1].lmr_context = env->freed;
-	beside.stop = false;
-	beside.refused = 0;
-	task = kthread_run(post_bad_vectors, NULL, "kdapl_bad");
-	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, task);
-	get_task_struct(task);
-	for (round = 0; round < 200 || !READ_ONCE(beside.refused); round++) {
-		while (fake_outstanding(&tp_qp(&ep)->rq) < TP_DEPTH)
-			if (tp_post_one(env, &ep, TP_RECV, round, 0) != DAT_SUCCESS) {
-				full++;
-				break;
-			}
-		fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 10);
-		kdapl_sleep_until(dat_evd_dequeue(ep.recv_evd, &event) == DAT_SUCCESS);
-	}
-	beside.stop = true;
-	kthread_stop(task);
-	put_task_struct(task);
-	while (fake_outstanding(&tp_qp(&ep)->rq))
-		tp_complete(env, &ep, TP_RECV, IB_WC_SUCCESS, 10);
-	tp_drain(&ep);
-	KUNIT_EXPECT_EQ(test, full, 0);
-	KUNIT_EXPECT_GT(test, beside.refused, 0);
-}
-
 /* An unsignalled request that is refused does not change the run (6.8) */
 static void P5_refused_unsignalled_request_is_not_in_the_run(struct kunit *test)
 {
@@ -549,7 +495,6 @@ static struct kunit_case post_error_cases[] = {
 	KUNIT_CASE(P5_refused_by_verbs_leaves_nothing),
 	KUNIT_CASE(P5_refused_by_verbs_with_two_segments),
 	KUNIT_CASE(P5_refused_by_verbs_on_the_slow_path),
-	KUNIT_CASE(G_25_a_bad_vector_beside_exact_credits),
 	KUNIT_CASE(P5_refused_unsignalled_request_is_not_in_the_run),
 	KUNIT_CASE(G_35_dequeue_from_an_endpoint),
 	KUNIT_CASE(G_35_bad_handles),
