@@ -20,6 +20,8 @@
  *   CHANGE     CQs, while the upcall is replaced twice
  *   TEARDOWN   CQs, while the upcall is torn down and waited for
  *   EPFREE     CQs, while the EP of events 1 and 2 is freed
+ *   POLLED     an EVD in process context, whose work item polls the CQ of events 1 and 2, while
+ *              the timer polls the other one
  *
  * Checks: an EVD has one upcall at a time, with function and data of the same
  * upcall. Each event is delivered once, and those of a CQ in order. No event stays
@@ -34,6 +36,8 @@
 #define EVD_WAITER	8
 #define EVD_PASSED	16
 #define EVD_NO_UPCALLS	32
+#define EVD_POLLING	64
+#define EVD_PUSH	(EVD_NO_UPCALLS | EVD_POLLING)
 
 #define DISABLE		0
 #define SINGLE		1
@@ -69,6 +73,7 @@ bool dropping;			/* a process is between the release of OWNED and the unlock */
 bool woken;
 bool drained;			/* the CQ of EP 1 has no more completions */
 byte finished;
+byte arrived, polled;		/* POLLED: completions of the work item's CQ */
 
 #define EP_OF(e)	((e) <= 2 -> 1 : ((e) == 3 -> 2 : 0))
 
@@ -121,6 +126,26 @@ inline gather()
 }
 
 #define OWES	(policy == SINGLE && nnotify > 0)
+
+inline end_poll()
+{
+	if
+	:: state & EVD_POLLING ->
+#ifdef POLL_RELAXED
+		/* The clearing becomes visible after incoming was read */
+		gather();
+		ANDNOT(EVD_POLLING)
+#else
+		ANDNOT(EVD_POLLING);
+#ifndef NO_POLL_GATHER
+		gather()
+#else
+		skip
+#endif
+#endif
+	:: else
+	fi
+}
 
 inline set_inhibit()
 {
@@ -238,13 +263,18 @@ inline deliver(n)
 {
 	budget = n;
 	LOCK;
+	end_poll();
 	do
 	:: true ->
 		apply_next();
 		if
 		:: !OWES -> release_ownership(); break
 		:: OWES && budget == 0 ->
+#ifdef POLLED
+			release_ownership();
+#else
 			OR(EVD_PASSED);
+#endif
 #ifndef NO_PASS_WORK
 			work = true;
 #endif
@@ -265,6 +295,7 @@ inline deliver(n)
 	e = 0
 }
 
+#ifndef POLLED
 /* kdapl_evd_work(): the deferred delivery */
 active proctype deferred()
 {
@@ -292,6 +323,7 @@ end:
 		fi
 	od
 }
+#endif
 
 inline append(ev)
 {
@@ -306,6 +338,13 @@ inline append(ev)
 #endif
 }
 
+#ifdef POLLED
+/* In a done callback, where nobody but the work item becomes the owner */
+inline queue_done(ev)
+{
+	queue_other(ev)
+}
+#else
 /* In a done callback */
 inline queue_done(ev)
 {
@@ -322,6 +361,7 @@ inline queue_done(ev)
 	:: else
 	fi
 }
+#endif
 
 /* Elsewhere */
 inline queue_other(ev)
@@ -345,6 +385,13 @@ inline pushed_late()
 	mine = false;
 	LOCK;
 	gather();
+#ifdef POLLED
+	if
+	:: OWES -> work = true
+	:: else
+	fi;
+	UNLOCK
+#else
 	if
 	:: OWES -> atomic { mine = !(state & EVD_OWNED); OR(EVD_OWNED) }
 	:: else
@@ -354,6 +401,7 @@ inline pushed_late()
 	:: mine -> deliver(BUDGET)
 	:: else
 	fi
+#endif
 }
 
 inline push(ev)
@@ -379,7 +427,7 @@ inline push(ev)
 	c = state;
 #endif
 	if
-	:: !(c & EVD_NO_UPCALLS) -> pushed_late()
+	:: !(c & EVD_PUSH) -> pushed_late()
 	:: else
 	fi
 #endif
@@ -444,7 +492,7 @@ inline hand_over(ev)
 {
 	c = state;
 	if
-	:: c & EVD_NO_UPCALLS -> push(ev)
+	:: c & EVD_PUSH -> push(ev)
 	:: else -> complete(ev)
 	fi
 }
@@ -463,6 +511,44 @@ proctype cq(byte from, to)
 	od;
 	atomic { finished++; drained = drained || from == 1; ev = 0 }
 }
+
+#ifdef POLLED
+/* kdapl_evd_process_work(): the owner, if upcalls are enabled, polls and then delivers */
+active proctype process_work()
+{
+	byte e, g, x, y, c, f, d, budget, ev;
+	bool mine;
+
+end:
+	do
+	:: atomic { work -> work = false };
+		LOCK;
+		OR(EVD_OWNED | EVD_POLLING);
+		UNLOCK;
+		do
+		:: polled < arrived -> polled++; ev = polled; hand_over(ev)
+		:: else -> break
+		od;
+		atomic { ev = 0; c = 0 };
+		deliver(BUDGET);
+		/* kdapl_evd_arm_drained() */
+		if
+		:: polled < arrived -> work = true
+		:: else
+		fi
+	od
+}
+
+/* The device completes events 1 and 2, and announces each */
+proctype device()
+{
+	do
+	:: arrived < 2 -> arrived++; work = true
+	:: else -> break
+	od;
+	finished++
+}
+#endif
 
 proctype other(byte ev)
 {
@@ -622,10 +708,11 @@ proctype checker(byte all)
 
 	timeout;
 	assert(finished == all);
-	assert(!(state & (EVD_OWNED | EVD_PASSED | EVD_WAITER)) && !work && !has_next);
+	assert(!(state & (EVD_OWNED | EVD_PASSED | EVD_WAITER | EVD_POLLING)) && !work && !has_next);
 	if
 	:: policy == SINGLE ->
-		assert(empty(queue) && incoming == 0 && nnotify == 0 && state == 0)
+		assert(empty(queue) && incoming == 0 && nnotify == 0 &&
+		       !(state & (255 - EVD_INHIBIT)))
 	:: else
 	fi;
 	/* Each was delivered once, or is still queued */
@@ -654,13 +741,21 @@ init {
 		policy = DISABLE;
 		state = EVD_INHIBIT | EVD_NO_UPCALLS;
 #endif
+#ifdef POLLED
+		state = EVD_INHIBIT;
+		run device();
+#else
 		run cq(1, 2);
+#endif
 		run cq(3, 3);
 #if defined(OWNERSHIP)
 		notify[4] = true;
 		run other(4);
 #elif defined(DEQUEUE)
 		run consumer();
+#elif defined(POLLED)
+		/* The work item is blocked when all others have ended */
+		finished++;
 #else
 		run changer();
 #endif
