@@ -108,6 +108,7 @@ static void most_of_all(DAT_EP_ATTR *attr, const DAT_IA_ATTR *ia)
 static bool make_ep(struct pair_end *e, bool passive)
 {
 	const struct pair_cfg *cfg = &e->pair->cfg;
+	DAT_NAMED_ATTR rnr = { "kdapl.rnr_retry_count", cfg->rnr };
 	DAT_EP_ATTR attr = {
 		.service_type = DAT_SERVICE_TYPE_RC,
 		.max_message_size = PAIR_MEM,
@@ -124,6 +125,8 @@ static bool make_ep(struct pair_end *e, bool passive)
 		.srq_soft_hw = DAT_HW_DEFAULT,
 		.max_rdma_read_iov = PAIR_SEGS,
 		.max_rdma_write_iov = PAIR_SEGS,
+		.ep_provider_specific_count = !!cfg->rnr,
+		.ep_provider_specific = &rnr,
 	};
 	DAT_IA_HANDLE ia = e->pair->run->t.ia;
 

@@ -49,6 +49,7 @@ struct pair_cfg {
 	bool largest;			/* EPs with the maximum attributes of the IA */
 	u32 pairs;			/* 0: 1 */
 	bool zone;			/* the last pair has a PZ to itself */
+	const char *rnr;		/* kdapl.rnr_retry_count; NULL: the default */
 };
 
 #define PAIR_PAIRS	4

@@ -314,6 +314,25 @@ static void handed_back_script(struct pair *d)
 	pair_expect_free(b, "another target of the write", 4096, 32);
 }
 
+/* With limited retries the send of either side ends, and the connection with it. */
+static void unready(struct pair_end *from, struct pair_end *to)
+{
+	pair_send1(from, 0, 32, 1, 0);
+	pair_dto(from, DAT_DTO_SEND, 1, DAT_DTO_ERR_RECEIVER_NOT_READY, 0, PAIR_UPCALL);
+	pair_ended(from, true);
+	pair_ended(to, false);
+}
+
+static void unready_script(struct pair *d)
+{
+	unready(&d->a[0], &d->b[0]);
+}
+
+static void unready_passive_script(struct pair *d)
+{
+	unready(&d->b[0], &d->a[0]);
+}
+
 /* A graceful disconnect that must wait, and the posts during that time. */
 static void pending_script(struct pair *d)
 {
@@ -385,6 +404,11 @@ int loop_case_waiting(struct loop_run *run, struct loop_case *c)
 	err = pair_play(run, c, &cfg, handed_back_script);
 	if (!err)
 		err = pair_play(run, c, &cfg, pending_script);
+	cfg.rnr = "1";
+	if (!err)
+		err = pair_play(run, c, &cfg, unready_script);
+	if (!err)
+		err = pair_play(run, c, &cfg, unready_passive_script);
 	loop_clauses(c, "G-04 W-10 S-47 S-36 W-24 D-12 R-26 R-29");
 	loop_clauses(c, "S-31 S-32 S-33 W-23 R-27 R-28 G-32");
 	return err;
