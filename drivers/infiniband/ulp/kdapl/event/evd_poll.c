@@ -149,8 +149,10 @@ static DAT_RETURN kdapl_evd_arm(DAT_EVD_HANDLE evd_handle, DAT_BOOLEAN *again)
  *
  * For a Consumer that polls while it is busy, and waits when it is not. When the next event is
  * queued, or the next completion arrives, a work item polls the CQ and runs upcalls, with bottom
- * halves off, for what is queued by then. This happens once: afterwards the Consumer polls, or
- * arms the EVD again. A poll disarms it. Source: kDAPL's choice.
+ * halves off, for what is queued by then, but not more than 64. This happens once: afterwards the
+ * Consumer polls, or arms the EVD again. A poll disarms it. With DAT_UPCALL_NOTIFY, events that an
+ * upcall has announced before do not count: the Consumer dequeues them first. Source: kDAPL's
+ * choice.
  *
  * Context: process or softirq, with interrupts on; never sleeps.
  * Return:
