@@ -15,14 +15,35 @@
 #include "endpoint/endpoint.h"
 #include "ia.h"
 
+#define COUNTER(member)	offsetof(struct kdapl_ia, member)
+
 /*
  * Removal and close handle the types in this order: what uses an object comes before it. EVDs
- * have no verbs objects, and outlive a removal.
+ * have no verbs objects, and outlive a removal. @before and @after are counters of the IA, or 0:
+ * removal waits for @before first, because objects that other calls are freeing were skipped;
+ * close waits for @after at the end, because some objects are on no list any more.
  */
-static const u8 kdapl_ia_order[] = {
-	DAT_HANDLE_TYPE_EP, DAT_HANDLE_TYPE_CR, DAT_HANDLE_TYPE_PSP, DAT_HANDLE_TYPE_RSP,
-	DAT_HANDLE_TYPE_SRQ, DAT_HANDLE_TYPE_RMR, DAT_HANDLE_TYPE_LMR, DAT_HANDLE_TYPE_PZ,
+static const struct {
+	DAT_HANDLE_TYPE type;
+	size_t before;
+	size_t after;
+} kdapl_ia_types[] = {
+	{ DAT_HANDLE_TYPE_EP, 0, 0 },
+	{ DAT_HANDLE_TYPE_CR, 0, 0 },
+	{ DAT_HANDLE_TYPE_PSP, 0, 0 },
+	{ DAT_HANDLE_TYPE_RSP, 0, 0 },
+	{ DAT_HANDLE_TYPE_SRQ, 0, 0 },
+	{ DAT_HANDLE_TYPE_RMR, COUNTER(nqps), COUNTER(nrmrs) },
+	{ DAT_HANDLE_TYPE_LMR, 0, 0 },
+	/* A PD is freed with its last object */
+	{ DAT_HANDLE_TYPE_PZ, COUNTER(nverbs), 0 },
 };
+
+static void kdapl_ia_wait_for(struct kdapl_ia *ia, size_t counter)
+{
+	if (counter)
+		wait_event(ia->wait, !atomic_read((void *)ia + counter));
+}
 
 /* ---- removal of the device --------------------------------------------- */
 
@@ -63,7 +84,7 @@ static void kdapl_ia_orphan_eps(struct kdapl_ia *ia)
 		kdapl_obj_put(&ep->obj);
 }
 
-/* Waits for what must come before, and destroys the verbs objects of all objects of a type */
+/* Destroys the verbs objects of all objects of a type */
 static void kdapl_ia_orphan_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type)
 {
 	struct kdapl_obj *obj = NULL;
@@ -72,12 +93,6 @@ static void kdapl_ia_orphan_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type)
 		kdapl_ia_orphan_eps(ia);
 		return;
 	}
-	/* An EP that is being freed was skipped */
-	if (type == DAT_HANDLE_TYPE_RMR)
-		wait_event(ia->wait, !atomic_read(&ia->nqps));
-	/* A PD is freed with its last object */
-	if (type == DAT_HANDLE_TYPE_PZ)
-		wait_event(ia->wait, !atomic_read(&ia->nverbs));
 	while ((obj = kdapl_ia_next(ia, type, obj)))
 		obj->ops->orphan(obj);
 }
@@ -121,9 +136,11 @@ void kdapl_ia_remove(struct kdapl_ia *ia)
 		return;
 	}
 
-	for (i = 0; i < ARRAY_SIZE(kdapl_ia_order); i++)
-		kdapl_ia_orphan_type(ia, kdapl_ia_order[i]);
-	wait_event(ia->wait, !atomic_read(&ia->npds));
+	for (i = 0; i < ARRAY_SIZE(kdapl_ia_types); i++) {
+		kdapl_ia_wait_for(ia, kdapl_ia_types[i].before);
+		kdapl_ia_orphan_type(ia, kdapl_ia_types[i].type);
+	}
+	kdapl_ia_wait_for(ia, COUNTER(npds));
 
 	kdapl_ia_catastrophic(ia);
 	down_write(&ia->sem);
@@ -196,9 +213,6 @@ static void kdapl_ia_destroy_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
 		obj->ops->destroy(obj);
 	}
 	wait_event(ia->wait, list_empty(&ia->objs[type]));
-	/* RMRs that were freed before their last request had completed are on no list */
-	if (type == DAT_HANDLE_TYPE_RMR)
-		wait_event(ia->wait, !atomic_read(&ia->nrmrs));
 }
 
 static void kdapl_ia_destroy_objs(struct kdapl_ia *ia, struct list_head *doomed,
@@ -211,8 +225,10 @@ static void kdapl_ia_destroy_objs(struct kdapl_ia *ia, struct list_head *doomed,
 	/* One grace period for all posts that still use any of the objects */
 	kdapl_wait_grace_period();
 	/* Meanwhile service points refuse requests, because the IA is being closed */
-	for (i = 0; i < ARRAY_SIZE(kdapl_ia_order); i++)
-		kdapl_ia_destroy_type(ia, kdapl_ia_order[i], doomed, NULL);
+	for (i = 0; i < ARRAY_SIZE(kdapl_ia_types); i++) {
+		kdapl_ia_destroy_type(ia, kdapl_ia_types[i].type, doomed, NULL);
+		kdapl_ia_wait_for(ia, kdapl_ia_types[i].after);
+	}
 	/* Device events may arrive until here. The removal does not wait for the upcalls of EVDs */
 	kdapl_ia_leave_device(ia);
 	kdapl_ia_destroy_type(ia, DAT_HANDLE_TYPE_EVD, doomed, keep);
