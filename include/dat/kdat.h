@@ -299,6 +299,15 @@ DAT_RETURN dat_lmr_invalidate(DAT_LMR_HANDLE lmr_handle,
 			      DAT_LMR_COOKIE user_cookie,
 			      DAT_COMPLETION_FLAGS completion_flags);
 
+struct scatterlist;
+
+/* kDAPL's own: dat_lmr_fmr() for memory that begins or ends inside a page (A) */
+
+DAT_RETURN kdat_lmr_fmr_sg(DAT_LMR_HANDLE lmr_handle, struct scatterlist *sgl, DAT_COUNT nents,
+			   DAT_MEM_PRIV_FLAGS mem_privileges, DAT_EP_HANDLE ep_handle,
+			   DAT_LMR_COOKIE user_cookie, DAT_COMPLETION_FLAGS completion_flags,
+			   DAT_LMR_CONTEXT *lmr_context, DAT_RMR_CONTEXT *rmr_context);
+
 /* Remote memory regions: query, bind (A), others (P) */
 
 DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle);

@@ -63,7 +63,7 @@ ALLOWED = {
     "ib_dma_virt_map_sg": "writes the entries of the scatterlist",
     "sg_next": "arithmetic",
     "xa_load": "walks a tree under RCU",
-    # DMA: only dat_lmr_fmr. Does not sleep; an IOMMU driver may take memory from its own
+    # DMA: only dat_lmr_fmr and kdat_lmr_fmr_sg. Does not sleep; an IOMMU driver may take memory from its own
     # reserves, and a failure is reported as DAT_INSUFFICIENT_RESOURCES
     "dma_map_sg_attrs": "any context",
     "dma_unmap_sg_attrs": "any context",
@@ -71,7 +71,7 @@ ALLOWED = {
     "iommu_get_domain_for_dev": "reads a pointer",
     "iommu_iova_to_phys": "walks page tables of the IOMMU; calls its driver",
     "sme_me_mask": "data: the bit of encrypted memory",
-    # reserved pages: only dat_lmr_fmr
+    # reserved pages: only the same two
     "lookup_address": "walks page tables of the kernel",
     "zero_pfn": "data: the zero page",
     "page_offset_base": "data: address of a page",

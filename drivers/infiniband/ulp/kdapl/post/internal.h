@@ -7,7 +7,26 @@
 
 #include "post.h"
 
-DAT_RETURN kdapl_mr_wr_check(const struct kdapl_ep *ep, u32 flags, u32 also, u32 arg);
+/**
+ * kdapl_mr_wr_check - steps 4 to 6 of the checks of a request that registers memory or ends that
+ * @ep:    the EP
+ * @flags: completion flags of the call
+ * @also:  flags that are legal for this call, but not for RDMA operations
+ * @arg:   subtype of the error for an illegal flag
+ *
+ * Context: any, inside the read section.
+ * Return: DAT_SUCCESS, or the error.
+ */
+static __always_inline DAT_RETURN kdapl_mr_wr_check(const struct kdapl_ep *ep, u32 flags,
+						    u32 also, u32 arg)
+{
+	if (unlikely(flags & ep->bad_rdma_flags & ~also))
+		return DAT_ERROR(DAT_INVALID_PARAMETER, arg);
+	if (unlikely(!(READ_ONCE(ep->post) & KDAPL_EP_MAY_SEND)))
+		return kdapl_ep_state_error(READ_ONCE(ep->state));
+	return DAT_SUCCESS;
+}
+
 struct kdapl_slot *kdapl_mr_wr_begin(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 flags,
 				     void (*done)(struct ib_cq *cq, struct ib_wc *wc));
 void kdapl_mr_wr_abort(struct kdapl_ep *ep, struct kdapl_slot *slot);

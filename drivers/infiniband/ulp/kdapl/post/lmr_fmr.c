@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * dat_lmr_fmr: registration by a work request on the queue of an EP.
+ * dat_lmr_fmr and kdat_lmr_fmr_sg: registration by a work request on the queue of an EP.
  *
  * Called by Consumers in any context except hard interrupt. The MR, its table of pages
  * and the entry in the table of LMRs exist beforehand. Mapping pages for the device takes
@@ -14,7 +14,7 @@
 #include "internal.h"
 #include "base/trace.h"
 
-/* A call of dat_lmr_fmr() */
+/* A call of dat_lmr_fmr() or kdat_lmr_fmr_sg() */
 struct kdapl_fmr {
 	struct kdapl_lmr *lmr;
 	struct kdapl_ep *ep;
@@ -22,7 +22,10 @@ struct kdapl_fmr {
 	DAT_REGION_DESCRIPTION desc;
 	const u64 *pages;		/* addresses of @size bytes each */
 	u64 size;
-	u64 number;
+	struct scatterlist *sgl;	/* NULL: @pages describes the memory */
+	u64 number;			/* of elements of either */
+	u32 npages;			/* collected, of PAGE_SIZE */
+	u64 length;			/* of the memory in them */
 	DAT_MEM_PRIV_FLAGS priv;
 	u64 cookie;
 	u32 flags;
@@ -30,7 +33,13 @@ struct kdapl_fmr {
 	DAT_RMR_CONTEXT *rmr_context;
 };
 
-/* Steps 2 and 3; the handles have been looked up */
+static DAT_RETURN kdapl_fmr_bad_page(int err, u32 arg)
+{
+	return err == -EACCES ? KDAPL_ERROR(PRIVILEGES_VIOLATION) :
+				DAT_ERROR(DAT_INVALID_PARAMETER, arg);
+}
+
+/* Steps 2 and 3 of dat_lmr_fmr(); the handles have been looked up */
 static DAT_RETURN kdapl_fmr_check(struct kdapl_fmr *r, DAT_VA_TYPE va_type)
 {
 	if (r->type == DAT_MEM_TYPE_PHYSICAL) {
@@ -64,55 +73,147 @@ static DAT_RETURN kdapl_fmr_check(struct kdapl_fmr *r, DAT_VA_TYPE va_type)
 	return DAT_SUCCESS;
 }
 
-static DAT_RETURN kdapl_fmr_bad_page(int err)
+static DAT_RETURN kdapl_fmr_sg_check(const struct kdapl_fmr *r)
 {
-	return err == -EACCES ? KDAPL_ERROR(PRIVILEGES_VIOLATION) : KDAPL_BAD_ARG(3);
+	if (!r->lmr->is_fmr)
+		return KDAPL_BAD_ARG(1);
+	if (!r->sgl)
+		return KDAPL_BAD_ARG(2);
+	if (!r->number)
+		return KDAPL_BAD_ARG(3);
+	if (r->priv & ~DAT_MEM_PRIV_ALL_FLAG)
+		return KDAPL_BAD_ARG(4);
+	if (!r->lmr_context)
+		return KDAPL_BAD_ARG(8);
+	if (!r->rmr_context &&
+	    (r->priv & (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)))
+		return KDAPL_BAD_ARG(9);
+	return DAT_SUCCESS;
 }
 
-/* Step 7: collects the pages, in units of PAGE_SIZE. lmr->lock held, the LMR is free */
-static DAT_RETURN kdapl_fmr_collect(const struct kdapl_fmr *r)
+/* Collects the pages of an array. The LMR has an array of entries, one for each page */
+static DAT_RETURN kdapl_fmr_collect_array(struct kdapl_fmr *r)
 {
 	u64 per = r->size >> PAGE_SHIFT, addr, i, j;
 	struct scatterlist *sg = r->lmr->sgt.sgl;
 	unsigned long pfn;
 	int err;
 
-	if ((READ_ONCE(r->lmr->zone) ^ r->ep->zone) & KDAPL_ZONE_MASK)
-		return KDAPL_ERROR(PROTECTION_VIOLATION);
+	r->npages = r->number * per;
+	r->length = r->number * r->size;
 	for (i = 0; i < r->number; i++) {
 		/* Read it once: the Consumer may be writing to the array */
 		addr = READ_ONCE(r->pages[i]);
 		if (addr % r->size)
 			return KDAPL_BAD_ARG(3);
 		pfn = addr >> PAGE_SHIFT;
-		for (j = 0; j < per; j++, pfn++, sg = sg_next(sg)) {
+		for (j = 0; j < per; j++, pfn++, sg++) {
 			err = kdapl_page_check(pfn, r->priv);
 			if (unlikely(err))
-				return kdapl_fmr_bad_page(err);
+				return kdapl_fmr_bad_page(err, DAT_INVALID_ARG3);
 			sg_set_page(sg, pfn_to_page(pfn), PAGE_SIZE, 0);
 		}
 	}
 	return DAT_SUCCESS;
 }
 
+/*
+ * Collects the pages of @left bytes from @off in @page on, from entry @to of the LMR on. The
+ * first page exists, because a scatterlist has it; the others of its entry may not.
+ */
+static __always_inline DAT_RETURN kdapl_fmr_collect_entry(const struct kdapl_fmr *r,
+							  struct scatterlist **to,
+							  struct page *page, u32 off, u64 left)
+{
+	const struct scatterlist *end = r->lmr->sgt.sgl + r->lmr->max_pages;
+	unsigned long pfn = page_to_pfn(page);
+	u32 part;
+	int err;
+
+	for (;; page = pfn_to_page(pfn), off = 0) {
+		if (unlikely(*to == end))
+			return KDAPL_BAD_ARG(3);
+		err = PageReserved(page) ? kdapl_page_check_reserved(pfn, r->priv) : 0;
+		if (unlikely(err))
+			return kdapl_fmr_bad_page(err, DAT_INVALID_ARG2);
+		part = min_t(u64, left, PAGE_SIZE - off);
+		sg_set_page((*to)++, page, part, off);
+		left -= part;
+		if (!left)
+			return DAT_SUCCESS;
+		if (unlikely(!pfn_valid(++pfn)))
+			return KDAPL_BAD_ARG(2);
+	}
+}
+
+/*
+ * Collects the pages of a scatterlist. One MR has no gaps: only its first and its last page may
+ * be used in part. But two entries may meet in the middle of a page, such as those of bios that
+ * were merged. An IOMMU would map them apart, so they share one entry of the LMR. Not inlined:
+ * the loop for an array would lack registers.
+ */
+static noinline DAT_RETURN kdapl_fmr_collect_sg(struct kdapl_fmr *r)
+{
+	struct scatterlist *from = r->sgl, *sgl = r->lmr->sgt.sgl, *to = sgl;
+	struct page *page;
+	DAT_RETURN ret;
+	u64 left, i;
+	u32 off;
+
+	r->length = 0;
+	for (i = 0; i < r->number; i++, from = sg_next(from)) {
+		if (unlikely(!from))
+			return KDAPL_BAD_ARG(3);
+		left = from->length;
+		if (unlikely(!left))
+			return KDAPL_BAD_ARG(2);
+		r->length += left;
+		off = offset_in_page(from->offset);
+		page = sg_page(from);
+		if (from->offset != off)
+			page = pfn_to_page(page_to_pfn(page) + (from->offset >> PAGE_SHIFT));
+		if (to != sgl && unlikely(off || to[-1].offset + to[-1].length != PAGE_SIZE)) {
+			to--;
+			if (page != sg_page(to) || off != to->offset + to->length)
+				return KDAPL_BAD_ARG(2);
+			off = to->offset;
+			left += to->length;
+		}
+		ret = kdapl_fmr_collect_entry(r, &to, page, off, left);
+		if (unlikely(ret))
+			return ret;
+	}
+	r->npages = to - sgl;
+	return DAT_SUCCESS;
+}
+
+/* Step 7: collects the pages, in units of PAGE_SIZE. lmr->lock held, the LMR is free */
+static DAT_RETURN kdapl_fmr_collect(struct kdapl_fmr *r)
+{
+	if ((READ_ONCE(r->lmr->zone) ^ r->ep->zone) & KDAPL_ZONE_MASK)
+		return KDAPL_ERROR(PROTECTION_VIOLATION);
+	return r->sgl ? kdapl_fmr_collect_sg(r) : kdapl_fmr_collect_array(r);
+}
+
 /* Maps the collected pages for the device and for the MR. lmr->lock held */
 static DAT_RETURN kdapl_fmr_map(const struct kdapl_fmr *r)
 {
-	u32 npages = r->number * (r->size >> PAGE_SHIFT);
 	struct kdapl_lmr *lmr = r->lmr;
+	struct scatterlist *sgl = lmr->sgt.sgl;
 	struct ib_mr *mr = lmr->fmr.mr;
 	int n;
 
-	n = ib_dma_map_sg(mr->device, lmr->sgt.sgl, npages, DMA_BIDIRECTIONAL);
+	n = ib_dma_map_sg(mr->device, sgl, r->npages, DMA_BIDIRECTIONAL);
 	if (!n)
 		return KDAPL_NO_RESOURCE(MEMORY_REGION);
-	lmr->npages = npages;
-	if (kdapl_sg_needs_sync(mr->device, lmr->sgt.sgl, n, npages))
+	lmr->npages = r->npages;
+	if (kdapl_sg_needs_sync(mr->device, sgl, n, r->npages))
 		return KDAPL_UNSUPPORTED;
 	/* As in kdapl_lmr_register(): an IOMMU may have smaller pages */
-	if (ib_map_mr_sg(mr, lmr->sgt.sgl, n, NULL, PAGE_SIZE) != n || offset_in_page(mr->iova))
+	if (ib_map_mr_sg(mr, sgl, n, NULL, PAGE_SIZE) != n ||
+	    offset_in_page(mr->iova ^ sgl->offset))
 		return KDAPL_ERROR(INTERNAL_ERROR);
-	mr->iova = page_to_phys(sg_page(lmr->sgt.sgl));
+	mr->iova = sg_phys(sgl);
 	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
 	return DAT_SUCCESS;
 }
@@ -135,7 +236,7 @@ static void kdapl_fmr_prepare(const struct kdapl_fmr *r, struct kdapl_slot *slot
 	lmr->fmr.by = slot;
 	p->mem_type = r->type;
 	p->region_desc = r->desc;
-	p->length = r->number * r->size;
+	p->length = r->length;
 	p->mem_priv = r->priv;
 	p->registered_size = p->length;
 	p->registered_address = mr->iova;
@@ -179,7 +280,7 @@ static DAT_RETURN kdapl_fmr_check_state(struct kdapl_lmr *lmr)
 }
 
 /* Steps 6 to 10, under lmr->lock. Returns the slot, filled in, or NULL and the reason */
-static struct kdapl_slot *kdapl_fmr_slot(const struct kdapl_fmr *r, DAT_RETURN *ret)
+static struct kdapl_slot *kdapl_fmr_slot(struct kdapl_fmr *r, DAT_RETURN *ret)
 {
 	struct kdapl_lmr *lmr = r->lmr;
 	struct kdapl_slot *slot;
@@ -207,7 +308,7 @@ static struct kdapl_slot *kdapl_fmr_slot(const struct kdapl_fmr *r, DAT_RETURN *
 }
 
 /* Steps 6 to 11. ep->sq.lock held */
-static DAT_RETURN kdapl_fmr_request(const struct kdapl_fmr *r)
+static DAT_RETURN kdapl_fmr_request(struct kdapl_fmr *r)
 {
 	struct ib_qp *qp = kdapl_dereference(r->ep->qp);
 	DAT_RMR_CONTEXT rmr_context = 0;
@@ -244,6 +345,21 @@ static DAT_RETURN kdapl_fmr_request(const struct kdapl_fmr *r)
 		if (r->rmr_context)
 			*r->rmr_context = rmr_context;
 	}
+	return ret;
+}
+
+/* The rest of both calls, after steps 1 to 3. @arg: subtype of the error for an illegal flag */
+static DAT_RETURN kdapl_fmr_post(struct kdapl_fmr *r, DAT_RETURN ret, u32 arg)
+{
+	if (!ret)
+		ret = kdapl_mr_wr_check(r->ep, r->flags, 0, arg);
+	if (!ret) {
+		spin_lock(&r->ep->sq.lock);
+		ret = kdapl_fmr_request(r);
+		spin_unlock(&r->ep->sq.lock);
+	}
+	if (ret && r->ep)
+		trace_kdapl_post_reject(kdapl_obj_id(&r->ep->obj), DAT_DTO_LMR_FMR, ret);
 	return ret;
 }
 
@@ -320,17 +436,74 @@ DAT_RETURN dat_lmr_fmr(DAT_LMR_HANDLE lmr_handle, DAT_MEM_TYPE mem_type,
 	ret = kdapl_lmr_wr_lookup(lmr_handle, ep_handle, &r.lmr, &r.ep);
 	if (!ret)
 		ret = kdapl_fmr_check(&r, va_type);
-	if (!ret)
-		ret = kdapl_mr_wr_check(r.ep, r.flags, 0, DAT_INVALID_ARG9);
-	if (!ret) {
-		spin_lock(&r.ep->sq.lock);
-		ret = kdapl_fmr_request(&r);
-		spin_unlock(&r.ep->sq.lock);
-	}
-	if (ret && r.ep)
-		trace_kdapl_post_reject(kdapl_obj_id(&r.ep->obj), DAT_DTO_LMR_FMR, ret);
+	ret = kdapl_fmr_post(&r, ret, DAT_INVALID_ARG9);
 	kdapl_read_unlock(irq);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_lmr_fmr);
 
+/**
+ * kdat_lmr_fmr_sg - register the bytes of a scatterlist in an LMR of dat_lmr_allocate()
+ * @lmr_handle:       LMR that is not registered
+ * @sgl:              the memory, not mapped for DMA; the Consumer may reuse the list when the
+ *                    call returns
+ * @nents:            number of entries
+ * @mem_privileges:   DAT_MEM_PRIV_*
+ * @ep_handle:        the EP on whose queue the request is posted, of the LMR's zone
+ * @user_cookie:      returned in the completion event
+ * @completion_flags: as for dat_lmr_fmr()
+ * @lmr_context:      as for dat_lmr_fmr()
+ * @rmr_context:      as for dat_lmr_fmr()
+ *
+ * As dat_lmr_fmr(), for memory that is not a number of whole pages. Exactly the bytes of the
+ * entries are registered: neither a post nor the peer reaches a byte before the first one or
+ * after the last one. The registered address is the physical address of the first byte, and the
+ * others follow contiguously; dat_lmr_query() returns address and length, and
+ * DAT_MEM_TYPE_PHYSICAL without an array. An entry may have any number of contiguous pages. The
+ * first one may begin, and the last one end, inside a page. In between, an entry must end where a
+ * page ends, and the next one begin where a page begins, or it must continue the page at
+ * the same byte. The memory must not touch more pages than those for which the LMR was
+ * allocated. dat_lmr_invalidate() and the peer end the registration as one of dat_lmr_fmr().
+ *
+ * Source: kDAPL's choice.
+ *
+ * Context: as for dat_ep_post_send().
+ * Return:
+ * * DAT_SUCCESS - also in DISCONNECTED, where the request is flushed and nothing is
+ *   registered
+ * * DAT_INVALID_HANDLE - @lmr_handle or @ep_handle is not valid
+ * * DAT_MODEL_NOT_SUPPORTED - pages that would need DMA syncs
+ * * DAT_INVALID_PARAMETER - the LMR is not of dat_lmr_allocate() (1); no list, an empty entry, a
+ *   gap, or a page that is not memory (2); @nents is not positive, the list is shorter, or the
+ *   memory touches too many pages (3); privileges (4); flags (7); a pointer for a result is NULL
+ *   (8, 9)
+ * * DAT_INVALID_STATE, DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION,
+ *   DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR - as for dat_lmr_fmr()
+ */
+DAT_RETURN kdat_lmr_fmr_sg(DAT_LMR_HANDLE lmr_handle, struct scatterlist *sgl, DAT_COUNT nents,
+			   DAT_MEM_PRIV_FLAGS mem_privileges, DAT_EP_HANDLE ep_handle,
+			   DAT_LMR_COOKIE user_cookie, DAT_COMPLETION_FLAGS completion_flags,
+			   DAT_LMR_CONTEXT *lmr_context, DAT_RMR_CONTEXT *rmr_context)
+{
+	struct kdapl_fmr r = {
+		.type = DAT_MEM_TYPE_PHYSICAL,
+		.sgl = sgl,
+		.number = max(nents, 0),
+		.priv = mem_privileges,
+		.cookie = user_cookie.as_64,
+		.flags = completion_flags,
+		.lmr_context = lmr_context,
+		.rmr_context = rmr_context,
+	};
+	unsigned long irq;
+	DAT_RETURN ret;
+
+	kdapl_read_lock(irq);
+	ret = kdapl_lmr_wr_lookup(lmr_handle, ep_handle, &r.lmr, &r.ep);
+	if (!ret)
+		ret = kdapl_fmr_sg_check(&r);
+	ret = kdapl_fmr_post(&r, ret, DAT_INVALID_ARG7);
+	kdapl_read_unlock(irq);
+	return ret;
+}
+EXPORT_SYMBOL_GPL(kdat_lmr_fmr_sg);

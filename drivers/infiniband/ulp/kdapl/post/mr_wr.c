@@ -15,24 +15,6 @@
 #include "base/trace.h"
 
 /**
- * kdapl_mr_wr_check - steps 4 to 6 of the checks of a post
- * @ep:    the EP
- * @flags: completion flags of the call
- * @also:  flags that are legal for this call, but not for RDMA operations
- * @arg:   subtype of the error for an illegal flag
- *
- * Context: any, inside the read section.
- */
-DAT_RETURN kdapl_mr_wr_check(const struct kdapl_ep *ep, u32 flags, u32 also, u32 arg)
-{
-	if (flags & ep->bad_rdma_flags & ~also)
-		return DAT_ERROR(DAT_INVALID_PARAMETER, arg);
-	if (!(READ_ONCE(ep->post) & KDAPL_EP_MAY_SEND))
-		return kdapl_ep_state_error(READ_ONCE(ep->state));
-	return DAT_SUCCESS;
-}
-
-/**
  * kdapl_mr_wr_begin - take a slot for a request that registers or invalidates memory
  * @ep:     the EP
  * @op:     DAT_DTO_BIND_MW, DAT_DTO_LMR_FMR, DAT_DTO_LMR_INVALIDATE

@@ -28,6 +28,7 @@
 #define FAKE_MAX_CQE		16384
 #define FAKE_MAX_SRQ_WR		1024
 #define FAKE_PAGE_LIST		512
+#define FAKE_MR_PAGES		8	/* of a mapping, remembered */
 #define FAKE_MAX_RD_ATOM	16
 #define FAKE_MAX_MSG		0x80000000
 #define FAKE_ROCE_GIDS		16
@@ -160,8 +161,8 @@ struct fake_mr {
 	bool valid;			/* registered under @key */
 	u32 key;
 	u32 regs;			/* outstanding registrations */
-	u32 npages;			/* of the last mapping, starting at @page */
-	u64 page;
+	u32 npages;			/* of the last mapping, which begins with @page */
+	u64 page[FAKE_MR_PAGES];
 };
 
 /**

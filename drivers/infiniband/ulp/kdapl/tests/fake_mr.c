@@ -44,8 +44,9 @@ static int fake_set_page(struct ib_mr *ibmr, u64 addr)
 {
 	struct fake_mr *mr = to_fake_mr(ibmr);
 
-	if (!mr->npages++)
-		mr->page = addr;
+	if (mr->npages < FAKE_MR_PAGES)
+		mr->page[mr->npages] = addr;
+	mr->npages++;
 	return 0;
 }
 

@@ -143,6 +143,33 @@ DAT_RETURN mem_fmr_post(struct fmr *f)
 			   f->flags, f->lmr_context, f->rmr_context);
 }
 
+void mem_sg_args(struct mem *m, struct sg_fmr *f)
+{
+	memset(f, 0, sizeof(*f));
+	f->lmr = m->fmr;
+	f->sgl = f->sg;
+	sg_init_table(f->sg, MEM_SG);
+	mem_sg_add(m, f, 100, MEM_LEN);
+	f->priv = DAT_MEM_PRIV_ALL_FLAG;
+	f->ep = m->ep.handle;
+	f->cookie.as_64 = 0x5656565656565656ULL;
+	f->context = 0xdeadbeef;
+	f->key = 0xdeadbeef;
+	f->lmr_context = &f->context;
+	f->rmr_context = &f->key;
+}
+
+void mem_sg_add(struct mem *m, struct sg_fmr *f, u32 off, u32 len)
+{
+	sg_set_buf(&f->sg[f->nents++], m->env->buf + off, len);
+}
+
+DAT_RETURN mem_sg_post(struct sg_fmr *f)
+{
+	return kdat_lmr_fmr_sg(f->lmr, f->sgl, f->nents, f->priv, f->ep, f->cookie, f->flags,
+			       f->lmr_context, f->rmr_context);
+}
+
 DAT_RETURN mem_invalidate(struct mem *m, struct tp_ep *ep, u64 cookie, u32 flags)
 {
 	DAT_LMR_COOKIE c = { .as_64 = cookie };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Fixture of the suites for memory requests: dat_rmr_bind, dat_lmr_fmr,
+ * Fixture of the suites for memory requests: dat_rmr_bind, dat_lmr_fmr, kdat_lmr_fmr_sg,
  * dat_lmr_invalidate and sends that invalidate.
  *
  * It creates a device, a connected endpoint, an LMR with all privileges, an LMR of
@@ -63,6 +63,24 @@ struct fmr {
 	DAT_RMR_CONTEXT *rmr_context;
 };
 
+/* Arguments of a kdat_lmr_fmr_sg */
+#define MEM_SG	8
+
+struct sg_fmr {
+	DAT_LMR_HANDLE lmr;
+	struct scatterlist sg[MEM_SG];
+	struct scatterlist *sgl;
+	DAT_COUNT nents;
+	DAT_MEM_PRIV_FLAGS priv;
+	DAT_EP_HANDLE ep;
+	DAT_LMR_COOKIE cookie;
+	u32 flags;
+	DAT_LMR_CONTEXT context;
+	DAT_RMR_CONTEXT key;
+	DAT_LMR_CONTEXT *lmr_context;
+	DAT_RMR_CONTEXT *rmr_context;
+};
+
 int mem_setup(struct kunit *test, struct mem *m);
 /* Frees all objects, one by one if @m->ep exists, otherwise by dat_ia_close */
 void mem_done(struct kunit *test, struct mem *m);
@@ -80,6 +98,11 @@ DAT_RMR_CONTEXT mem_bind(struct kunit *test, struct mem *m, struct tp_ep *ep, u6
 /* Arguments that succeed: two pages of the buffer, all privileges */
 void mem_fmr_args(struct mem *m, struct fmr *f);
 DAT_RETURN mem_fmr_post(struct fmr *f);
+/* Arguments that succeed: MEM_LEN bytes from offset 100 of the buffer, all privileges */
+void mem_sg_args(struct mem *m, struct sg_fmr *f);
+/* Appends @len bytes at @off of the buffer */
+void mem_sg_add(struct mem *m, struct sg_fmr *f, u32 off, u32 len);
+DAT_RETURN mem_sg_post(struct sg_fmr *f);
 DAT_RETURN mem_invalidate(struct mem *m, struct tp_ep *ep, u64 cookie, u32 flags);
 /* Completes all requests of an endpoint successfully */
 void mem_finish(struct mem *m, struct tp_ep *ep);

@@ -84,6 +84,24 @@ static void expect_page(struct kunit *test, const char *what, DAT_PADDR page, DA
 	KUNIT_EXPECT_EQ_MSG(test, posted(page, REMOTE), write, "%s, fmr", what);
 }
 
+/* Registers and invalidates the middle of a page of a scatterlist */
+static DAT_RETURN listed(struct page *page, DAT_MEM_PRIV_FLAGS priv)
+{
+	struct sg_fmr f;
+	DAT_RETURN ret;
+
+	mem_sg_args(&m, &f);
+	sg_set_page(f.sg, page, 64, 64);
+	f.priv = priv;
+	ret = mem_sg_post(&f);
+	if (ret)
+		return ret;
+	ret = mem_invalidate(&m, &m.ep, 2, 0);
+	mem_finish(&m, &m.ep);
+	tp_drain(&m.ep);
+	return ret;
+}
+
 /* On x86 the mapping of the kernel image decides; elsewhere it counts as read-only */
 #define WRITE_OF_IMAGE	(IS_ENABLED(CONFIG_X86) ? DAT_SUCCESS : READ_ONLY)
 
@@ -109,6 +127,23 @@ static void the_zero_page_may_be_read(struct kunit *test)
 			DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, created_at(page_address(ZERO_PAGE(0)), PAGE_SIZE, LOCAL),
 			READ_ONLY);
+}
+
+static void a_scatterlist_is_checked_as_pages_are(struct kunit *test)
+{
+	struct page *page = virt_to_page(m.env->buf), *zero = ZERO_PAGE(0);
+
+	kdapl_clauses(test, "L-02");
+	KUNIT_EXPECT_EQ(test, listed(page, REMOTE), DAT_SUCCESS);
+	KUNIT_ASSERT_TRUE(test, PageReserved(zero));
+	if (IS_ENABLED(CONFIG_UML)) {
+		KUNIT_EXPECT_EQ(test, listed(zero, PRIV_READ),
+				DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
+		return;
+	}
+	KUNIT_EXPECT_EQ(test, listed(zero, PRIV_READ), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, listed(zero, LOCAL), READ_ONLY);
+	KUNIT_EXPECT_EQ(test, listed(zero, REMOTE), READ_ONLY);
 }
 
 static const u8 constants[64] = { 1 };
@@ -373,6 +408,7 @@ static void page_exit(struct kunit *test)
 
 static struct kunit_case page_cases[] = {
 	KUNIT_CASE(the_zero_page_may_be_read),
+	KUNIT_CASE(a_scatterlist_is_checked_as_pages_are),
 	KUNIT_CASE(the_kernel_image_keeps_its_protection),
 	KUNIT_CASE(addresses_without_memory_are_refused),
 	KUNIT_CASE(the_reported_memory_is_correct),

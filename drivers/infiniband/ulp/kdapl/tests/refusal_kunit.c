@@ -183,7 +183,7 @@ static void B_01_a_range_of_the_last_piece(struct kunit *test)
 	mr = fake_valid_mr(fake(), b.key);
 	KUNIT_ASSERT_NOT_NULL(test, mr);
 	KUNIT_EXPECT_EQ(test, mr->npages, 1);
-	KUNIT_EXPECT_EQ(test, mr->page, (unsigned long)phys_to_virt(m.page[4]));
+	KUNIT_EXPECT_EQ(test, mr->page[0], (unsigned long)phys_to_virt(m.page[4]));
 	mem_bind(test, &m, &m.ep, 2, 0, 0);
 	mem_finish(&m, &m.ep);
 	KUNIT_EXPECT_EQ(test, dat_lmr_free(b.lmr), DAT_SUCCESS);
