@@ -16,6 +16,8 @@
 #define _KDAPL_BENCH_H_
 
 #include <linux/cache.h>
+#include <linux/mm.h>
+#include <linux/scatterlist.h>
 #include <linux/types.h>
 #include <linux/wait.h>
 #include <rdma/ib_verbs.h>
@@ -23,6 +25,7 @@
 
 #define BENCH_MAX_SEGS	16
 #define BENCH_SEG_LEN	64
+#define BENCH_AREA	(BENCH_MAX_SEGS * PAGE_SIZE)	/* registered by requests */
 #define BENCH_DEPTH	128	/* requests and receives of every queue */
 #define BENCH_BATCH	8	/* posts in a round */
 #define BENCH_ROUNDS	24
@@ -36,6 +39,9 @@ enum bench_kind {
 	BENCH_WRITE,
 	BENCH_READ,
 	BENCH_SEND_INV,
+	BENCH_FMR,
+	BENCH_FMR_SG,
+	BENCH_INVALIDATE,
 	BENCH_RECV,
 	BENCH_SRQ_RECV,
 	BENCH_NR_KINDS,
@@ -46,8 +52,8 @@ enum bench_kind {
  * @device:   name of the RDMA device
  * @path:     the path to measure
  * @kind:     the kind of post; for a completion, the post that completes
- * @segs:     number of segments
- * @same:     true if all segments are in one LMR
+ * @segs:     number of segments, or of pages that are registered
+ * @same:     true if all segments are in one LMR, or all pages in one entry of a scatterlist
  * @suppress: true for DAT_COMPLETION_SUPPRESS_FLAG, unsignaled
  * @trace:    true if all tracepoints of kdapl are enabled
  * @lmrs:     number of LMRs
@@ -77,13 +83,39 @@ static inline bool bench_sends(enum bench_kind kind)
 	return kind == BENCH_SEND || kind == BENCH_SEND_INV;
 }
 
+/* Is this a registration, which needs an invalidation before the next one? */
+static inline bool bench_registers(enum bench_kind kind)
+{
+	return kind == BENCH_FMR || kind == BENCH_FMR_SG;
+}
+
+/**
+ * struct bench_regs - memory that requests register, and what they register it in
+ * @lmr:   LMRs, used in turn
+ * @mr:    MRs of the plain-verbs side, likewise
+ * @page:  addresses of the pages
+ * @sgl:   the pages as a scatterlist
+ * @nents: number of its entries
+ */
+struct bench_regs {
+	DAT_LMR_HANDLE lmr[BENCH_BATCH];
+	struct ib_mr *mr[BENCH_BATCH];
+	DAT_PADDR page[BENCH_MAX_SEGS];
+	struct scatterlist sgl[BENCH_MAX_SEGS];
+	u32 nents;
+};
+
+void bench_regs_fill(struct bench_regs *regs, void *area, const struct bench_spec *spec);
+
 /**
  * struct bench_op - all arguments of one kind of post, of either side
  * @failed: the bitwise OR of all return values
+ * @turn:   number of calls so far; selects an element of @regs
  * @iov:    aligned, so that one segment is in one cache line
  */
 struct bench_op {
 	u32 failed;
+	u32 turn;
 	DAT_COUNT n;
 	DAT_COMPLETION_FLAGS flags;
 	DAT_HANDLE handle;
@@ -91,9 +123,11 @@ struct bench_op {
 	DAT_RMR_TRIPLET remote;
 	DAT_LMR_TRIPLET iov[BENCH_MAX_SEGS] ____cacheline_aligned;
 	DAT_EVENT event;
+	struct bench_regs *regs;
 	struct ib_qp *qp;
 	struct ib_srq *srq;
 	struct ib_rdma_wr request;
+	struct ib_reg_wr reg;
 	struct ib_recv_wr recv;
 	struct ib_sge sge[BENCH_MAX_SEGS];
 };

@@ -5,8 +5,9 @@
  * It owns the IA and everything in it, and uses the public API only. EP 0 of a
  * pair posts requests, EP 1 takes receives; the second pair uses an SRQ for them.
  * All LMRs register the same page, so that tens of thousands of them need no
- * memory except their own; the LMRs in use are spread evenly among them. The
- * further EPs stay unconnected and are created before the pairs.
+ * memory except their own; the LMRs in use are spread evenly among them. Requests register
+ * other pages in LMRs of dat_lmr_allocate(). The further EPs stay unconnected and are created
+ * before the pairs.
  *
  * main.c and measure.c create and use it in process context; its upcalls count
  * events.
@@ -28,6 +29,8 @@ struct fixture {
 	DAT_LMR_CONTEXT *lmr;
 	DAT_RMR_CONTEXT rmr;
 	void *page;
+	void *area;			/* BENCH_AREA bytes to be registered */
+	struct bench_regs regs;
 	DAT_CR_HANDLE request_handle;
 	atomic_t requests;
 	atomic_t established;
@@ -58,6 +61,36 @@ static void fixture_send_inv(struct bench_op *op)
 						       op->flags, DAT_TRUE, op->remote.rmr_context);
 }
 
+static void fixture_fmr(struct bench_op *op)
+{
+	DAT_REGION_DESCRIPTION desc = { .for_physical = op->regs->page };
+	DAT_LMR_HANDLE lmr = op->regs->lmr[op->turn++ % BENCH_BATCH];
+	DAT_LMR_COOKIE cookie = { .as_64 = op->cookie.as_64 };
+
+	op->failed |= dat_lmr_fmr(lmr, DAT_MEM_TYPE_PHYSICAL, desc, op->n, DAT_MEM_PRIV_ALL_FLAG,
+				  DAT_VA_TYPE_VA, op->handle, cookie, op->flags,
+				  &op->iov[0].lmr_context, &op->remote.rmr_context);
+}
+
+static void fixture_fmr_sg(struct bench_op *op)
+{
+	struct bench_regs *regs = op->regs;
+	DAT_LMR_HANDLE lmr = regs->lmr[op->turn++ % BENCH_BATCH];
+	DAT_LMR_COOKIE cookie = { .as_64 = op->cookie.as_64 };
+
+	op->failed |= kdat_lmr_fmr_sg(lmr, regs->sgl, regs->nents, DAT_MEM_PRIV_ALL_FLAG,
+				      op->handle, cookie, op->flags, &op->iov[0].lmr_context,
+				      &op->remote.rmr_context);
+}
+
+static void fixture_invalidate(struct bench_op *op)
+{
+	DAT_LMR_HANDLE lmr = op->regs->lmr[op->turn++ % BENCH_BATCH];
+	DAT_LMR_COOKIE cookie = { .as_64 = op->cookie.as_64 };
+
+	op->failed |= dat_lmr_invalidate(lmr, op->handle, cookie, op->flags);
+}
+
 static void fixture_recv(struct bench_op *op)
 {
 	op->failed |= dat_ep_post_recv(op->handle, op->n, op->iov, op->cookie, op->flags);
@@ -73,17 +106,22 @@ static const bench_fn fixture_fn[BENCH_NR_KINDS] = {
 	[BENCH_WRITE] = fixture_write,
 	[BENCH_READ] = fixture_read,
 	[BENCH_SEND_INV] = fixture_send_inv,
+	[BENCH_FMR] = fixture_fmr,
+	[BENCH_FMR_SG] = fixture_fmr_sg,
+	[BENCH_INVALIDATE] = fixture_invalidate,
 	[BENCH_RECV] = fixture_recv,
 	[BENCH_SRQ_RECV] = fixture_srq_recv,
 };
 
-static void fixture_fill(const struct fixture *w, struct bench_op *op,
+static void fixture_fill(struct fixture *w, struct bench_op *op,
 			 const struct bench_spec *spec, DAT_HANDLE handle,
 			 DAT_COMPLETION_FLAGS flags)
 {
 	u32 i;
 
 	op->failed = 0;
+	op->turn = 0;
+	op->regs = &w->regs;
 	op->handle = handle;
 	op->flags = flags;
 	op->n = spec->segs;
@@ -116,6 +154,7 @@ struct bench_side *fixture_side(struct fixture *w, const struct bench_spec *spec
 	int i;
 
 	side->fn = fixture_fn;
+	bench_regs_fill(&w->regs, w->area, spec);
 	side->recv_kind = spec->kind == BENCH_SRQ_RECV ? BENCH_SRQ_RECV : BENCH_RECV;
 	for (i = BENCH_SEND; i < BENCH_RECV; i++) {
 		fixture_fill(w, &side->op[i], spec, ep[0], DAT_COMPLETION_DEFAULT_FLAG);
@@ -244,6 +283,17 @@ static int fixture_make_lmrs(struct fixture *w)
 	return ret;
 }
 
+static int fixture_allocate_lmrs(struct fixture *w)
+{
+	int i, ret = 0;
+
+	for (i = 0; i < BENCH_BATCH && !ret; i++)
+		ret = fixture_try("dat_lmr_allocate",
+				  dat_lmr_allocate(w->t.ia, w->t.pz, BENCH_MAX_SEGS,
+						   DAT_LMR_SCOPE_PZ, &w->regs.lmr[i]));
+	return ret;
+}
+
 /**
  * fixture_fill_attr - attributes of an EP to be measured
  * @attr: filled in
@@ -339,7 +389,8 @@ static int fixture_make(struct fixture *w)
 	       fixture_make_evd(w, DAT_EVD_CONNECTION_FLAG, fixture_upcall_conn, &w->t.conn) ?:
 	       fixture_make_evd(w, DAT_EVD_CR_FLAG, fixture_upcall_cr, &w->t.cr) ?:
 	       fixture_try("dat_psp_create", test_listen(&w->t, FIXTURE_QUAL)) ?:
-	       fixture_make_lmrs(w) ?: fixture_make_idle_eps(w) ?: fixture_make_pairs(w);
+	       fixture_make_lmrs(w) ?: fixture_allocate_lmrs(w) ?: fixture_make_idle_eps(w) ?:
+	       fixture_make_pairs(w);
 }
 
 /**
@@ -358,7 +409,8 @@ struct fixture *fixture_create(const struct bench_spec *spec)
 		return ERR_PTR(-ENOMEM);
 	w->spec = *spec;
 	w->page = (void *)get_zeroed_page(GFP_KERNEL);
-	if (w->page)
+	w->area = alloc_pages_exact(BENCH_AREA, GFP_KERNEL | __GFP_ZERO);
+	if (w->page && w->area)
 		ret = fixture_make(w);
 	if (!ret)
 		return w;
@@ -379,6 +431,8 @@ void fixture_destroy(struct fixture *w)
 		fixture_try("dat_ia_close", dat_ia_close(w->t.ia, DAT_CLOSE_ABRUPT_FLAG));
 	kvfree(w->lmr);
 	free_page((unsigned long)w->page);
+	if (w->area)
+		free_pages_exact(w->area, BENCH_AREA);
 	kfree(w);
 }
 

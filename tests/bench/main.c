@@ -9,8 +9,8 @@
  *	DEVICE PATH KIND SEGMENTS SAME SUPPRESS TRACE LMRS EPS BURST CONTEXT TOUCH
  *
  * PATH is one of post, upcall, dequeue, suppressed, context, calls, memory, and KIND is one
- * of send, write, read, send_inv, recv, srq_recv; the other fields are numbers. The next
- * line uses the same fixture of EPs and LMRs if it can.
+ * of send, write, read, send_inv, fmr, fmr_sg, recv, srq_recv; the other fields are numbers.
+ * The next line uses the same fixture of EPs and LMRs if it can.
  */
 #include <linux/debugfs.h>
 #include <linux/module.h>
@@ -149,8 +149,14 @@ static int bench_run(const struct bench_spec *spec)
 
 static int bench_parse(const char *line, struct bench_spec *spec)
 {
-	static const char * const kinds[] = { "send", "write", "read", "send_inv", "recv",
-						"srq_recv" };
+	static const char * const kinds[] = {
+		[BENCH_SEND] = "send", [BENCH_WRITE] = "write", [BENCH_READ] = "read",
+		[BENCH_SEND_INV] = "send_inv", [BENCH_FMR] = "fmr",
+		[BENCH_FMR_SG] = "fmr_sg",
+		/* Only between measurements of registrations */
+		[BENCH_INVALIDATE] = "",
+		[BENCH_RECV] = "recv", [BENCH_SRQ_RECV] = "srq_recv",
+	};
 	char kind[16];
 	int i;
 

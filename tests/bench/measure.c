@@ -13,6 +13,7 @@
  */
 #include <asm/tsc.h>
 #include <linux/interrupt.h>
+#include <linux/io.h>
 #include <linux/irqflags.h>
 #include <linux/minmax.h>
 #include "bench.h"
@@ -73,6 +74,26 @@ static u64 bench_empty(void)
 }
 
 /**
+ * bench_regs_fill - describe pages to be registered
+ * @regs:  filled in, except the LMRs and MRs
+ * @area:  the pages
+ * @spec:  their number, and whether they are one entry of the scatterlist
+ *
+ * Context: any.
+ */
+void bench_regs_fill(struct bench_regs *regs, void *area, const struct bench_spec *spec)
+{
+	u32 i, size = spec->same ? spec->segs * PAGE_SIZE : PAGE_SIZE;
+
+	for (i = 0; i < spec->segs; i++)
+		regs->page[i] = virt_to_phys(area + i * PAGE_SIZE);
+	regs->nents = spec->same ? 1 : spec->segs;
+	sg_init_table(regs->sgl, regs->nents);
+	for (i = 0; i < regs->nents; i++)
+		sg_set_buf(&regs->sgl[i], area + i * PAGE_SIZE, size);
+}
+
+/**
  * bench_settle - complete everything outstanding
  * @ibdev:  device
  * @side:   the side that has posted
@@ -125,6 +146,10 @@ static int bench_round(struct ib_device *ibdev, struct bench_side *side,
 	bench_batch(side->fn[spec->kind],
 		    spec->suppress ? &side->quiet[spec->kind] : &side->op[spec->kind],
 		    BENCH_BATCH, fig);
+	if (bench_registers(spec->kind)) {
+		bench_post_many(side, BENCH_INVALIDATE, BENCH_BATCH);
+		events += BENCH_BATCH;
+	}
 	if (!request) {
 		bench_post_many(side, BENCH_SEND, BENCH_BATCH);
 		events += 2 * BENCH_BATCH;

@@ -2,7 +2,8 @@
 /*
  * The plain-verbs side: a connected pair of QPs without kDAPL.
  *
- * It owns the PD, the CQs, the QPs and the page that they transfer. QP 0 posts
+ * It owns the PD, the CQs, the QPs, the page that they transfer, and the MRs and pages that
+ * requests register. QP 0 posts
  * requests, QP 1 or its SRQ takes receives. Each has a CQ that is polled in
  * softirq, or in the context that is measured. The work requests and segments are those that
  * kDAPL builds for the same call.
@@ -22,6 +23,8 @@ struct plain_verbs {
 	struct ib_srq *srq;
 	struct test_verbs end[2];
 	void *page;
+	void *area;
+	struct bench_regs regs;
 	u64 dma;
 	struct ib_cqe cqe;
 };
@@ -49,6 +52,29 @@ static void verbs_post_send(struct bench_op *op)
 	op->failed |= ib_post_send(op->qp, &op->request.wr, NULL);
 }
 
+/* Other users of the verbs map their pages, too */
+static void verbs_post_fmr(struct bench_op *op)
+{
+	struct ib_mr *mr = op->regs->mr[op->turn++ % BENCH_BATCH];
+	struct scatterlist *sgl = op->regs->sgl;
+	int n = ib_dma_map_sg(mr->device, sgl, op->regs->nents, DMA_BIDIRECTIONAL);
+
+	op->failed |= ib_map_mr_sg(mr, sgl, n, NULL, PAGE_SIZE) != n;
+	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
+	op->reg.mr = mr;
+	op->reg.key = mr->rkey;
+	op->failed |= ib_post_send(op->qp, &op->reg.wr, NULL);
+}
+
+static void verbs_post_invalidate(struct bench_op *op)
+{
+	struct ib_mr *mr = op->regs->mr[op->turn++ % BENCH_BATCH];
+
+	op->request.wr.ex.invalidate_rkey = mr->rkey;
+	op->failed |= ib_post_send(op->qp, &op->request.wr, NULL);
+	ib_dma_unmap_sg(mr->device, op->regs->sgl, op->regs->nents, DMA_BIDIRECTIONAL);
+}
+
 static void verbs_post_recv(struct bench_op *op)
 {
 	op->failed |= ib_post_recv(op->qp, &op->recv, NULL);
@@ -64,6 +90,9 @@ static const bench_fn verbs_fn[BENCH_NR_KINDS] = {
 	[BENCH_WRITE] = verbs_post_send,
 	[BENCH_READ] = verbs_post_send,
 	[BENCH_SEND_INV] = verbs_post_send,
+	[BENCH_FMR] = verbs_post_fmr,
+	[BENCH_FMR_SG] = verbs_post_fmr,
+	[BENCH_INVALIDATE] = verbs_post_invalidate,
 	[BENCH_RECV] = verbs_post_recv,
 	[BENCH_SRQ_RECV] = verbs_post_srq_recv,
 };
@@ -80,7 +109,7 @@ static void verbs_fill_sge(const struct plain_verbs *v, struct bench_op *op, u32
 		};
 }
 
-static void verbs_fill_request(const struct plain_verbs *v, struct bench_op *op,
+static void verbs_fill_request(struct plain_verbs *v, struct bench_op *op,
 			       enum ib_wr_opcode opcode, u32 segs, int flags)
 {
 	verbs_fill_sge(v, op, segs);
@@ -92,6 +121,12 @@ static void verbs_fill_request(const struct plain_verbs *v, struct bench_op *op,
 	op->request.wr.send_flags = flags;
 	op->request.remote_addr = v->dma;
 	op->request.rkey = v->pd->unsafe_global_rkey;
+	op->regs = &v->regs;
+	op->reg.wr = op->request.wr;
+	op->reg.wr.num_sge = 0;
+	op->reg.access = IB_ACCESS_LOCAL_WRITE | IB_ACCESS_REMOTE_READ | IB_ACCESS_REMOTE_WRITE;
+	if (opcode == IB_WR_LOCAL_INV)
+		op->request.wr.num_sge = 0;
 }
 
 static void verbs_fill_recv(const struct plain_verbs *v, struct bench_op *op, u32 segs)
@@ -107,7 +142,8 @@ static void verbs_fill_recv(const struct plain_verbs *v, struct bench_op *op, u3
 static void verbs_fill_side(struct plain_verbs *v, const struct bench_spec *spec)
 {
 	static const enum ib_wr_opcode opcodes[] = {
-		IB_WR_SEND, IB_WR_RDMA_WRITE, IB_WR_RDMA_READ, IB_WR_SEND_WITH_INV
+		IB_WR_SEND, IB_WR_RDMA_WRITE, IB_WR_RDMA_READ, IB_WR_SEND_WITH_INV, IB_WR_REG_MR,
+		IB_WR_REG_MR, IB_WR_LOCAL_INV
 	};
 	struct bench_side *side = &v->side;
 	int i;
@@ -177,8 +213,25 @@ static int verbs_make_srq(struct plain_verbs *v)
 	return 0;
 }
 
-static int verbs_make(struct plain_verbs *v, struct ib_device *ibdev,
-		      const struct bench_spec *spec)
+static int verbs_make_mrs(struct plain_verbs *v, const struct bench_spec *spec)
+{
+	struct ib_mr *mr;
+	int i;
+
+	v->area = alloc_pages_exact(BENCH_AREA, GFP_KERNEL | __GFP_ZERO);
+	if (!v->area)
+		return -ENOMEM;
+	bench_regs_fill(&v->regs, v->area, spec);
+	for (i = 0; i < BENCH_BATCH; i++) {
+		mr = ib_alloc_mr(v->pd, IB_MR_TYPE_MEM_REG, spec->segs);
+		if (IS_ERR(mr))
+			return PTR_ERR(mr);
+		v->regs.mr[i] = mr;
+	}
+	return 0;
+}
+
+static int verbs_make(struct plain_verbs *v, struct ib_device *ibdev, const struct bench_spec *spec)
 {
 	struct ib_pd *pd;
 	int ret = 0;
@@ -191,6 +244,8 @@ static int verbs_make(struct plain_verbs *v, struct ib_device *ibdev,
 	v->dma = ib_dma_map_single(ibdev, v->page, PAGE_SIZE, DMA_BIDIRECTIONAL);
 	if (spec->kind == BENCH_SRQ_RECV)
 		ret = verbs_make_srq(v);
+	if (bench_registers(spec->kind))
+		ret = verbs_make_mrs(v, spec);
 	ret = ret ?: verbs_make_qp(v, spec, 0) ?: verbs_make_qp(v, spec, 1);
 	return ret ?: verbs_connect(v->end[0].qp, v->end[1].qp->qp_num) ?:
 	       verbs_connect(v->end[1].qp, v->end[0].qp->qp_num);
@@ -238,11 +293,15 @@ void plain_verbs_destroy(struct plain_verbs *v)
 		test_verbs_free(&v->end[i]);
 	if (v->srq)
 		ib_destroy_srq(v->srq);
+	for (i = 0; i < BENCH_BATCH && v->regs.mr[i]; i++)
+		ib_dereg_mr(v->regs.mr[i]);
 	if (v->pd) {
 		ib_dma_unmap_single(v->pd->device, v->dma, PAGE_SIZE, DMA_BIDIRECTIONAL);
 		ib_dealloc_pd(v->pd);
 	}
 	free_page((unsigned long)v->page);
+	if (v->area)
+		free_pages_exact(v->area, BENCH_AREA);
 	kfree(v);
 }
 

@@ -3,7 +3,8 @@
 
 DEVICES = {"null": "null0", "rxe": "rxe0"}
 POSTS = ("send", "write", "read", "recv", "srq_recv", "send_inv")
-PATHS = (*POSTS, "complete_upcall", "complete_dequeue")
+REGISTERS = ("fmr", "fmr_sg")
+PATHS = (*POSTS, *REGISTERS, "complete_upcall", "complete_dequeue")
 REQUESTS = POSTS[:3]
 CONTEXTS = {"process": 0x10000, "poll": 0x20000}    # KDAT_EVD_*_FLAG
 SEGMENTS = (1, 2, 4, 8, 16)
@@ -69,8 +70,10 @@ class Point:
         if self.context:
             words.append(self.context)
         if self.what == "post":
-            words.append(f"{self.segments} segment" + "s" * (self.segments > 1))
-        for word, shown in (("same LMR", self.same),
+            what = "page" if self.kind in REGISTERS else "segment"
+            words.append(f"{self.segments} {what}" + "s" * (self.segments > 1))
+        same = "one entry" if self.kind in REGISTERS else "same LMR"
+        for word, shown in ((same, self.same),
                             ("SUPPRESS", self.suppress),
                             ("traced", self.trace),
                             (f"among {self.lmrs} LMRs" if self.lmrs > 1 else
@@ -123,6 +126,12 @@ def touch_list():
                      for kind in ("send", "recv", "srq_recv")]
 
 
+def register_list():
+    """Registrations on the queue of an EP."""
+    points = [Point("null", "post", kind, segments=n) for kind in REGISTERS for n in (1, 16)]
+    return points + [Point("null", "post", "fmr_sg", segments=16, same=True)]
+
+
 def short_list():
     """For make check: each path once, on the null device."""
     points = [Point("null", "post", kind) for kind in POSTS]
@@ -130,6 +139,7 @@ def short_list():
                for kind in ("send", "recv") for n in (2, 16) for same in (False, True)]
     points += [Point("null", "post", kind, suppress=True, segments=n)
                for kind in REQUESTS for n in (1, 4)]
+    points += register_list()
     points += [Point("null", "context", "write", context=context) for context in CONTEXTS]
     points += [Point("null", what, kind) for what in ("upcall", "dequeue")
                for kind in ("send", "recv", "srq_recv")]
@@ -156,6 +166,7 @@ def full_list():
                 points += [Point(device, what, kind, eps=EPS[-1])]
         points += [Point(device, "post", kind, segments=n, suppress=True)
                    for kind in REQUESTS for n in (1, 4)]
+    points += register_list()
     points += [Point("null", "context", "write", context=context) for context in CONTEXTS]
     points += [Point("null", "suppressed", kind) for kind in REQUESTS]
     points += [Point("null", "memory")]

@@ -63,6 +63,10 @@ def figures(points):
                     found[f"excess, null, {p.kind}, bursts of {p.burst}"] = excess
         else:
             found[p.name()] = p.figures["added"]
+            base = [q.figures["dat"] for q in points if q.path == "fmr"
+                    and (q.device, q.segments) == (p.device, p.segments)]
+            if p.path == "fmr_sg" and base:
+                found[f"{p.name()}, above fmr"] = max(0, p.figures["dat"] - base[0])
     for kind in POSTS:
         for same in (False, True):
             cost = further_segment(points, kind, same)
