@@ -352,6 +352,40 @@ static void wait_rounds(struct adv *f)
 		}
 }
 
+static bool all_stopped(struct adv *f)
+{
+	u32 i;
+
+	for (i = 0; i < LOOPS; i++)
+		if (!completion_done(&f->peer->req[i].done))
+			return false;
+	return true;
+}
+
+static bool one_refused(struct adv *f)
+{
+	u32 i;
+
+	for (i = 0; i < LOOPS; i++)
+		if (completion_done(&f->peer->req[i].done) &&
+		    f->peer->req[i].status == IB_WC_REM_ACCESS_ERR)
+			return true;
+	return false;
+}
+
+/*
+ * The refusal and the disconnect of the victim reach the peer on different ways. The refusal was
+ * sent first, but on a slow machine the disconnect may be handled first.
+ */
+static void wait_refused(struct adv *f)
+{
+	unsigned long deadline = test_deadline(LOOP_QUIET_MS);
+
+	while (pair_ok(f->d) && !one_refused(f) && !all_stopped(f) &&
+	       time_before(jiffies, deadline))
+		wait_for_completion_timeout(&f->d->run->wake, 1);
+}
+
 /*
  * The device has stopped the loops, and one of them reports the reason. A refusal in the
  * middle of a read may not be reported, because the requester may not recognise it (rxe
@@ -362,6 +396,8 @@ static void expect_stopped(struct adv *f, const char *what, bool reads)
 	enum ib_wc_status status;
 	u32 i, refused = 0;
 
+	if (!reads)
+		wait_refused(f);
 	for (i = 0; i < LOOPS && pair_ok(f->d); i++) {
 		status = adv_notified(f, &f->peer->req[i]);
 		refused += status == IB_WC_REM_ACCESS_ERR;
@@ -371,16 +407,6 @@ static void expect_stopped(struct adv *f, const char *what, bool reads)
 	}
 	if (pair_ok(f->d) && !refused && !reads)
 		loop_fail(f->d->c, "%s: no loop ended with the expected error", what);
-}
-
-static bool all_stopped(struct adv *f)
-{
-	u32 i;
-
-	for (i = 0; i < LOOPS; i++)
-		if (!completion_done(&f->peer->req[i].done))
-			return false;
-	return true;
 }
 
 static void rebound_once(struct adv *f, DAT_RMR_HANDLE rmr)
