@@ -342,7 +342,7 @@ void loop_finish_rx(struct loop_side *s, struct loop_post *p,
 void loop_pump(struct loop_fixture *fx);
 int loop_case_xfer(struct loop_run *run, struct loop_case *c);
 
-/* disc.c, flow.c, flags.c, args.c, errors.c: process context */
+/* disc.c, flow.c, flags.c, args.c, errors.c, threads.c, armed.c: process context */
 int loop_case_disc(struct loop_run *run, struct loop_case *c);
 int loop_case_parked(struct loop_run *run, struct loop_case *c);
 int loop_case_full(struct loop_run *run, struct loop_case *c);
@@ -351,6 +351,7 @@ int loop_case_reset(struct loop_run *run, struct loop_case *c);
 int loop_case_starve(struct loop_run *run, struct loop_case *c);
 int loop_case_starve_dtos(struct loop_run *run, struct loop_case *c);
 int loop_case_threads(struct loop_run *run, struct loop_case *c);
+int loop_case_armed(struct loop_run *run, struct loop_case *c);
 int loop_case_stream(struct loop_run *run, struct loop_case *c);
 int loop_case_unsignalled(struct loop_run *run, struct loop_case *c);
 int loop_case_fence(struct loop_run *run, struct loop_case *c);

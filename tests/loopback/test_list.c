@@ -202,6 +202,8 @@ static void add_flow(struct loop_run *run)
 	c->depth = 16;
 	c = add(run, 5, loop_case_threads, "flow/four-threads");
 	c->count = run->args.brief ? 100 : 1500;
+	c = add(run, 5, loop_case_armed, "flow/armed");
+	c->count = run->args.brief ? 200 : 2000;
 	add(run, 5, loop_case_starve, "flow/starve");
 	add(run, 5, loop_case_starve_dtos, "flow/starve-dtos");
 }
