@@ -253,7 +253,8 @@ def debug(kernel):
         selftests(kernel, "parallel", f"CPUs free what other CPUs use, with {what}",
                   "lifetime ledger", LEDGER_POSTS=20000, KDAPL_PARALLEL=1, minutes=120),
         guest(kernel, "loop", "four CPUs feed one EVD", "loop", name="starve", KDAPL_CPUS=4,
-              KDAPL_PARALLEL=1, KDAPL_CASES="flow/four-threads,flow/starve,flow/starve-dtos")]
+              KDAPL_PARALLEL=1,
+              KDAPL_CASES="flow/four-threads,flow/armed,flow/starve,flow/starve-dtos")]
 
 
 def debugs():
