@@ -102,6 +102,9 @@ DAT_RMR_TRIPLET pair_target(struct pair_end *e, u32 off, u32 len);
  */
 DAT_RMR_CONTEXT pair_bind(struct pair_end *e, DAT_RMR_HANDLE rmr, struct pair_end *by, u32 off,
 			  u32 len, DAT_MEM_PRIV_FLAGS priv, u64 cookie, u32 flags);
+/* remote.c: a send from the start of the memory, with or without the invalidate flag; its event */
+void pair_send_inv(struct pair_end *e, u32 len, u64 cookie, bool flag, DAT_RMR_CONTEXT key);
+void pair_got_inv(struct pair_end *e, u64 cookie, u32 len, DAT_RMR_CONTEXT key);
 
 /* Posts that must succeed, with @n segments */
 void pair_send(struct pair_end *e, DAT_COUNT n, DAT_LMR_TRIPLET *iov, u64 cookie, u32 flags);

@@ -383,6 +383,7 @@ int loop_case_invalidate(struct loop_run *run, struct loop_case *c);
 int loop_case_fmr(struct loop_run *run, struct loop_case *c);
 int loop_case_fmr_end(struct loop_run *run, struct loop_case *c);
 int loop_case_zero(struct loop_run *run, struct loop_case *c);
+int loop_case_buffers(struct loop_run *run, struct loop_case *c);
 
 /* rsp.c, service.c, hostile.c: process context */
 int loop_case_rsp(struct loop_run *run, struct loop_case *c);

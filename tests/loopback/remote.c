@@ -366,7 +366,17 @@ int loop_case_greedy(struct loop_run *run, struct loop_case *c)
 
 /* ---- messages that invalidate -------------------------------------------------- */
 
-static void send_inv(struct pair_end *e, u32 len, u64 cookie, bool flag, DAT_RMR_CONTEXT key)
+/**
+ * pair_send_inv - post a send of the start of the memory that may invalidate a key
+ * @e:      the sender
+ * @len:    bytes; 0: without a segment
+ * @cookie: of the send
+ * @flag:   whether it invalidates @key
+ * @key:    the key
+ *
+ * Context: process.
+ */
+void pair_send_inv(struct pair_end *e, u32 len, u64 cookie, bool flag, DAT_RMR_CONTEXT key)
 {
 	DAT_LMR_TRIPLET seg = pair_seg(e, 0, len);
 	DAT_DTO_COOKIE c = { .as_64 = cookie };
@@ -378,7 +388,16 @@ static void send_inv(struct pair_end *e, u32 len, u64 cookie, bool flag, DAT_RMR
 	e->pair->c->posts++;
 }
 
-static void got_inv(struct pair_end *e, u64 cookie, u32 len, DAT_RMR_CONTEXT key)
+/**
+ * pair_got_inv - wait for a message that has invalidated a key
+ * @e:      the receiver
+ * @cookie: of the receive
+ * @len:    bytes of the message
+ * @key:    the key
+ *
+ * Context: process.
+ */
+void pair_got_inv(struct pair_end *e, u64 cookie, u32 len, DAT_RMR_CONTEXT key)
 {
 	DAT_DTO_COMPLETION_EVENT_DATA *dto;
 	DAT_EVENT ev;
@@ -412,12 +431,12 @@ static void invalidate_script(struct pair *d)
 		pair_fill(r.a, 0, 32, 44);
 		pair_recv1(r.b, 3000, 64, i, 0);
 		/* One without the flag, which ignores the key; one without bytes */
-		send_inv(r.a, i == 2 ? 0 : 32, i, true, key);
-		got_inv(r.b, i, i == 2 ? 0 : 32, key);
+		pair_send_inv(r.a, i == 2 ? 0 : 32, i, true, key);
+		pair_got_inv(r.b, i, i == 2 ? 0 : 32, key);
 		pair_dto(r.a, DAT_DTO_SEND, i, DAT_DTO_SUCCESS, i == 2 ? 0 : 32, PAIR_UPCALL);
 		expect_bound(&r, 0);
 		pair_recv1(r.b, 3000, 64, 50 + i, 0);
-		send_inv(r.a, 32, 50 + i, false, key);
+		pair_send_inv(r.a, 32, 50 + i, false, key);
 		pair_dto(r.b, DAT_DTO_RECEIVE, 50 + i, DAT_DTO_SUCCESS, 32, PAIR_UPCALL);
 		pair_dto(r.a, DAT_DTO_SEND, 50 + i, DAT_DTO_SUCCESS, 32, PAIR_UPCALL);
 		pair_expect_bytes(r.b, "message", 3000, 32, 44);
@@ -433,7 +452,7 @@ static void unknown_key_script(struct pair *d)
 	u32 status;
 
 	pair_recv1(b, 0, 64, 1, 0);
-	send_inv(a, 32, 1, true, 0x5a5a5a00);
+	pair_send_inv(a, 32, 1, true, 0x5a5a5a00);
 	pair_dto(b, DAT_DTO_RECEIVE, 1, DAT_DTO_ERR_REMOTE_RESPONDER, 0, PAIR_UPCALL);
 	pair_ended(b, false);
 	if (!pair_ok(d) || !pair_next(d, &a->req, PAIR_ANY_UPCALL, "the sender", &ev))
@@ -469,8 +488,8 @@ static void kill_lmr(struct pair *d, DAT_LMR_HANDLE lmr, DAT_LMR_TRIPLET seg, DA
 	DAT_DTO_COOKIE cookie = {};
 
 	pair_recv1(b, 0, 64, 1, 0);
-	send_inv(a, 32, 1, true, key);
-	got_inv(b, 1, 32, key);
+	pair_send_inv(a, 32, 1, true, key);
+	pair_got_inv(b, 1, 32, key);
 	sent_by_hostile(a);
 	expect_hostile(d, lmr);
 	loop_expect(d->c, "a post in an LMR that is dead",
@@ -500,8 +519,8 @@ static void hostile_rmr_script(struct pair *d)
 	key = bind(&r, &d->b[1], FIRST, RANGE, RIGHTS, 1, 0);
 	pair_dto(&d->b[1], DAT_DTO_BIND_MW, 1, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	pair_recv1(b, 0, 64, 1, 0);
-	send_inv(a, 32, 1, true, key);
-	got_inv(b, 1, 32, key);
+	pair_send_inv(a, 32, 1, true, key);
+	pair_got_inv(b, 1, 32, key);
 	sent_by_hostile(a);
 	expect_hostile(d, r.rmr);
 	expect_bound(&r, 0);

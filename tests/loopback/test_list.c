@@ -310,6 +310,7 @@ static void add_remote(struct loop_run *run)
 		{ "fmr/register-and-invalidate", loop_case_fmr, 11 },
 		{ "fmr/flushed-and-dead", loop_case_fmr_end, 11 },
 		{ "fmr/zero-page", loop_case_zero, 11 },
+		{ "fmr/exact-bytes", loop_case_buffers, 11 },
 	};
 	u32 i;
 
