@@ -122,7 +122,8 @@ typedef struct dat_ep_attr {
  * @ia_handle:             its IA; fixed
  * @ep_state:              state; fixed
  * @comm:                  zeroes; fixed
- * @local_ia_address_ptr:  address of the IA, valid until the EP is freed; fixed
+ * @local_ia_address_ptr:  address of the IA, or of the request that the EP has accepted; valid
+ *                         until the EP is freed; fixed
  * @local_port_qual:       port of this side; fixed
  * @remote_ia_address_ptr: address of the peer, valid until the EP is freed or reset; fixed
  * @remote_port_qual:      port of the peer; fixed

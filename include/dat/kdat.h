@@ -339,6 +339,13 @@ DAT_RETURN dat_srq_resize(DAT_SRQ_HANDLE srq_handle,
 			  DAT_COUNT srq_max_recv_dto);
 DAT_RETURN dat_srq_set_lw(DAT_SRQ_HANDLE srq_handle, DAT_COUNT low_watermark);
 
+/**
+ * define KDAT_PSP_ANY_ADDRESS_FLAG - flag of a PSP that listens on all addresses of its port
+ *
+ * For dat_psp_create() and dat_psp_create_any(). Source: kDAPL's choice.
+ */
+#define KDAT_PSP_ANY_ADDRESS_FLAG	0x10000
+
 /* Service points: query, all of the CSP (A), others (P) */
 
 DAT_RETURN dat_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,

@@ -9,14 +9,15 @@
  * other, and C, whose connection requests are never answered.
  *
  *   open NAME       open the IA; create its EVDs, zone, memory and EPs
- *   listen          create the service point
- *   pair            connect A to B, and wait until both are connected
+ *   listen [any]    create the service point; on all addresses of the port
+ *   pair [ADDRESS]  connect A to B, and wait until both are connected; at another address
  *   dial [ADDRESS]  connect C to the service point, or to an IPv4 or IPv6 address; a
  *                   link-local one with %NETDEV
  *   send EP         post a send of 16 bytes
  *   recv EP         post a receive
  *   reset EP
  *   state           print "A=CONNECTED B=CONNECTED C=UNCONNECTED"
+ *   where           print the local address of B
  *   events          print all events so far, one per line: "A BROKEN", "B send 12"
  *   traffic         A sends to B continuously; an upcall reposts each message
  *   close           close the IA and all its objects
@@ -202,9 +203,11 @@ static void open_ia(char *name)
 	set_result(ret);
 }
 
-static void listen(char *unused)
+static void listen(char *any)
 {
-	set_result(test_listen(&actor.t, QUAL));
+	DAT_PSP_FLAGS flags = any ? KDAT_PSP_ANY_ADDRESS_FLAG : DAT_PSP_CONSUMER_FLAG;
+
+	set_result(dat_psp_create(actor.t.ia, QUAL, actor.t.cr, flags, &actor.t.psp));
 }
 
 /* Query the address each time, because scripts change it */
@@ -215,21 +218,34 @@ static DAT_IA_ADDRESS_PTR own_address(void)
 	return actor.t.attr.ia_address_ptr;
 }
 
+/* Sets the address to which the next call connects */
+static bool set_target(const char *address, struct sockaddr_storage *to)
+{
+	if (address && inet_pton_with_scope(&init_net, AF_UNSPEC, address, NULL, to)) {
+		scnprintf(actor.result, TEXT_SIZE, "expected an IP address\n");
+		return false;
+	}
+	actor.t.attr.ia_address_ptr = address ? (struct sockaddr *)to : own_address();
+	return true;
+}
+
 static bool paired(void)
 {
 	take_events();
 	return state_of(A) == DAT_EP_STATE_CONNECTED && state_of(B) == DAT_EP_STATE_CONNECTED;
 }
 
-static void pair(char *unused)
+static void pair(char *address)
 {
+	struct sockaddr_storage to;
 	DAT_EVENT old;
 	DAT_RETURN ret;
 
 	/* Discard the requests of "dial" */
 	while (dat_evd_dequeue(actor.t.cr, &old) == DAT_SUCCESS)
 		;
-	own_address();
+	if (!set_target(address, &to))
+		return;
 	ret = test_pair(&actor.t, actor.ep[A], actor.ep[B], QUAL, WAIT_MS);
 	if (ret == DAT_SUCCESS && !test_wait(paired(), WAIT_MS))
 		ret = DAT_ERROR(DAT_TIMEOUT_EXPIRED, DAT_NO_SUBTYPE);
@@ -240,12 +256,8 @@ static void dial(char *address)
 {
 	struct sockaddr_storage to;
 
-	if (address && inet_pton_with_scope(&init_net, AF_UNSPEC, address, NULL, &to)) {
-		scnprintf(actor.result, TEXT_SIZE, "expected an IP address\n");
-		return;
-	}
-	actor.t.attr.ia_address_ptr = address ? (struct sockaddr *)&to : own_address();
-	set_result(test_connect(&actor.t, actor.ep[C], QUAL, NULL, 0));
+	if (set_target(address, &to))
+		set_result(test_connect(&actor.t, actor.ep[C], QUAL, NULL, 0));
 }
 
 static int ep_named(const char *name)
@@ -310,6 +322,14 @@ static void show_state(char *unused)
 		  state_name(state_of(B)), state_name(state_of(C)));
 }
 
+static void show_where(char *unused)
+{
+	DAT_EP_PARAM param = {};
+
+	dat_ep_query(actor.ep[B], DAT_EP_FIELD_LOCAL_IA_ADDRESS_PTR, &param);
+	scnprintf(actor.result, TEXT_SIZE, "%pISc\n", param.local_ia_address_ptr);
+}
+
 static void show_events(char *unused)
 {
 	take_events();
@@ -340,6 +360,7 @@ static const struct {
 	{ "recv", recv_one },
 	{ "reset", reset },
 	{ "state", show_state },
+	{ "where", show_where },
 	{ "events", show_events },
 	{ "traffic", traffic },
 	{ "close", close_all },

@@ -50,7 +50,8 @@ static DAT_PSP_FLAGS gen_psp_flags(struct fuzz *f)
 	u32 flags = one_in(f, 12) ? BIT(fuzz_rnd(f, 32)) : DAT_PSP_CONSUMER_FLAG;
 
 	fuzz_arg(f, "flags", flags);
-	expect(f, know_if(!flags), flags == DAT_PSP_PROVIDER_FLAG ? R_MNS : R_IP);
+	expect(f, know_if(!(flags & ~KDAT_PSP_ANY_ADDRESS_FLAG)),
+	       flags == DAT_PSP_PROVIDER_FLAG ? R_MNS : R_IP);
 	return flags;
 }
 

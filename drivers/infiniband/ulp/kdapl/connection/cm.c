@@ -725,11 +725,14 @@ static void kdapl_cm_step_connected(struct kdapl_ep *ep, unsigned long todo)
 		kdapl_ep_post_marker(ep);
 }
 
-/* Does a change of the IA's address end the attempt or the connection? */
+/* Does a change of addresses end the attempt or the connection? */
 static bool kdapl_cm_path_lost(const struct kdapl_ep *ep)
 {
 	if (!ep->cm_id)
 		return false;
+	/* The watcher checks the address of the IA itself */
+	if (ep->elsewhere && kdapl_addr_id_lost(ep->cm_id))
+		return true;
 	if (kdapl_cm_pending(READ_ONCE(ep->state)))
 		return kdapl_addr_unbound(ep->cm_id);
 	return kdapl_addr_path_lost(ep->cm_id, READ_ONCE(ep->obj.ia->port));

@@ -42,7 +42,8 @@ static DAT_RETURN kdapl_connect_start(struct kdapl_ep *ep, const struct sockaddr
 	int ret;
 
 	kdapl_cm_set_port(&peer, port);
-	id = kdapl_cm_bind(ep->obj.ia, qp->device, kdapl_cm_handler, ep, 0, &peer);
+	id = kdapl_cm_bind(ep->obj.ia, &ep->obj.ia->addr, qp->device, kdapl_cm_handler, ep, 0,
+			   &peer);
 	if (IS_ERR(id)) {
 		ret = PTR_ERR(id);
 		if (ret == -ENODEV || ret == -EADDRNOTAVAIL)
@@ -52,6 +53,7 @@ static DAT_RETURN kdapl_connect_start(struct kdapl_ep *ep, const struct sockaddr
 	}
 	kdapl_connect_offer(ep, qp, data, len);
 	spin_lock_irq(&ep->lock);
+	kdapl_cm_set_local(ep, &ep->obj.ia->addr);
 	ep->remote = *remote;
 	ep->remote_port = port;
 	ep->local_port = ntohs(((struct sockaddr_in *)&id->route.addr.src_addr)->sin_port);

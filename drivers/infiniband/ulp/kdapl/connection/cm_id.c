@@ -94,8 +94,25 @@ DAT_RETURN kdapl_cm_address(struct net *net, const struct sockaddr *in,
 }
 
 /**
- * kdapl_cm_bind - create a cm_id that is bound to the address of an IA
+ * kdapl_cm_set_local - set the address of a connection
+ * @ep:    the EP
+ * @local: the address of the IA, possibly without its scope, or another one of its port
+ *
+ * Context: process, ep->mutex and ep->lock held.
+ */
+void kdapl_cm_set_local(struct kdapl_ep *ep, const struct sockaddr_storage *local)
+{
+	const struct kdapl_ia *ia = ep->obj.ia;
+
+	lockdep_assert_held(&ep->lock);
+	ep->elsewhere = !kdapl_addr_equal(local, &ia->addr);
+	memcpy(&ep->local, ep->elsewhere ? local : &ia->addr, sizeof(ep->local));
+}
+
+/**
+ * kdapl_cm_bind - create a cm_id that is bound to an address
  * @ia:      the IA
+ * @own:     its address, or another one of its port
  * @ibdev:   the device of the caller's objects
  * @handler: callback of the id
  * @context: its context
@@ -108,11 +125,11 @@ DAT_RETURN kdapl_cm_address(struct net *net, const struct sockaddr *in,
  * or -EADDRNOTAVAIL if the address was lost or leads to another device, -EADDRINUSE if the
  * port, or every port of the range for any, is in use, -ENOMEM.
  */
-struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
-				 rdma_cm_event_handler handler, void *context, u16 port,
-				 const struct sockaddr_storage *peer)
+struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, const struct sockaddr_storage *own,
+				 struct ib_device *ibdev, rdma_cm_event_handler handler,
+				 void *context, u16 port, const struct sockaddr_storage *peer)
 {
-	struct sockaddr_storage addr = ia->addr;
+	struct sockaddr_storage addr = *own;
 	struct rdma_cm_id *id;
 	int ret;
 
@@ -133,7 +150,7 @@ struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
 	 * The CM returns the same error if the port is in use on all addresses, and if no
 	 * port is free
 	 */
-	if (ret == -EADDRNOTAVAIL && kdapl_addr_on_port(ibdev, ia->port, &ia->addr, ia->net))
+	if (ret == -EADDRNOTAVAIL && kdapl_addr_on_port(ibdev, ia->port, own, ia->net))
 		ret = -EADDRINUSE;
 	return ERR_PTR(ret);
 }
@@ -172,16 +189,19 @@ int kdapl_cm_route(const struct kdapl_ia *ia, const struct rdma_cm_id *id,
 }
 
 /*
- * Are connections impossible on this IA, because the device has failed, or the address was
- * lost and is still missing? For an attempt that has just begun, which an earlier failure
- * could not break. @ibdev: the device, not removed
+ * Is a connection impossible, because the device has failed, or the address was lost and is
+ * still missing? For an attempt that has just begun, which an earlier failure could not
+ * break. @ibdev: the device, not removed
  */
-static bool kdapl_ia_unfit(struct kdapl_ia *ia, struct ib_device *ibdev)
+static bool kdapl_ep_unfit(const struct kdapl_ep *ep, struct ib_device *ibdev)
 {
+	const struct kdapl_ia *ia = ep->obj.ia;
+
 	if (test_bit(0, &ia->fatal))
 		return true;
-	return READ_ONCE(ia->addr_lost) &&
-	       !kdapl_addr_on_port(ibdev, ia->port, &ia->addr, ia->net);
+	return (READ_ONCE(ia->addr_lost) || ep->elsewhere) &&
+	       !kdapl_addr_on_port(ibdev, ia->port, (const struct sockaddr_storage *)&ep->local,
+				   ia->net);
 }
 
 /**
@@ -225,7 +245,7 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 		kdapl_cm_timer_start(ep, ms * NSEC_PER_MSEC);
 	/* An earlier break was cleared above; the code that set it has changed the IA before */
 	smp_mb();
-	if (kdapl_ia_unfit(ep->obj.ia, qp->device) || kdapl_addr_unbound(id))
+	if (kdapl_ep_unfit(ep, qp->device) || kdapl_addr_unbound(id))
 		kdapl_ep_schedule(ep, KDAPL_TODO_BREAK);
 }
 

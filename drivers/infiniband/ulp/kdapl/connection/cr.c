@@ -373,6 +373,7 @@ static void kdapl_cr_attach(struct kdapl_cr *cr, struct kdapl_ep *ep, const void
 
 	ep->rsp = DAT_HANDLE_NULL;
 	spin_lock_irq(&ep->lock);
+	kdapl_cm_set_local(ep, &cr->local);
 	ep->remote = cr->remote;
 	ep->remote_port = cr->remote_port;
 	ep->local_port = cr->local_port;

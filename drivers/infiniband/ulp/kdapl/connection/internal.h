@@ -41,9 +41,10 @@ void kdapl_notice_end(struct kdapl_ep *ep, bool disconnect);
 
 int kdapl_cm_route(const struct kdapl_ia *ia, const struct rdma_cm_id *id,
 		   const struct sockaddr_storage *remote);
-struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, struct ib_device *ibdev,
-				 rdma_cm_event_handler handler, void *context, u16 port,
-				 const struct sockaddr_storage *peer);
+void kdapl_cm_set_local(struct kdapl_ep *ep, const struct sockaddr_storage *local);
+struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, const struct sockaddr_storage *own,
+				 struct ib_device *ibdev, rdma_cm_event_handler handler,
+				 void *context, u16 port, const struct sockaddr_storage *peer);
 void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive);
 void kdapl_cm_timer_start(struct kdapl_ep *ep, u64 delay);
 void kdapl_cm_timer(struct work_struct *work);
@@ -52,7 +53,7 @@ DAT_RETURN kdapl_cm_address(struct net *net, const struct sockaddr *in,
 			    struct sockaddr_storage *out);
 
 struct kdapl_sp *kdapl_sp_create(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_CONN_QUAL qual,
-				 DAT_EP_HANDLE ep);
+				 DAT_EP_HANDLE ep, bool any_address);
 struct kdapl_sp *kdapl_sp_alloc(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_CONN_QUAL qual,
 				DAT_EP_HANDLE ep);
 void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle);
@@ -74,6 +75,8 @@ extern spinlock_t kdapl_sps_lock;
 bool kdapl_sp_admit(struct kdapl_sp *sp, bool placed);
 void kdapl_sp_uncount(struct kdapl_sp *sp, bool counted);
 void kdapl_sp_unlisten(struct kdapl_sp *sp);
+void kdapl_listener_free(struct kdapl_listener *l);
+void kdapl_sp_deafen(struct kdapl_sp *sp);
 
 void kdapl_rsp_reserve_ep(struct kdapl_ep *ep, struct kdapl_sp *sp);
 bool kdapl_rsp_move(struct kdapl_sp *sp, DAT_EP_STATE from, DAT_EP_STATE to);

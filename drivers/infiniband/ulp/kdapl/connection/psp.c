@@ -18,7 +18,7 @@ static DAT_RETURN kdapl_psp_check(const struct kdapl_evd *evd, const DAT_CONN_QU
 		return KDAPL_BAD_HANDLE(EVD_CR);
 	if (any && !qual)
 		return KDAPL_BAD_ARG(2);
-	if (flags & ~DAT_PSP_PROVIDER_FLAG)
+	if (flags & ~(DAT_PSP_PROVIDER_FLAG | KDAT_PSP_ANY_ADDRESS_FLAG))
 		return KDAPL_BAD_ARG(4);
 	if (flags & DAT_PSP_PROVIDER_FLAG)
 		return KDAPL_UNSUPPORTED;
@@ -57,7 +57,8 @@ static DAT_RETURN kdapl_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *qual,
 	ret = kdapl_psp_check(evd, qual, any, flags, psp_handle);
 	if (ret != DAT_SUCCESS)
 		goto out_evd;
-	sp = kdapl_sp_create(ia, evd, any ? 0 : *qual, DAT_HANDLE_NULL);
+	sp = kdapl_sp_create(ia, evd, any ? 0 : *qual, DAT_HANDLE_NULL,
+			     flags & KDAT_PSP_ANY_ADDRESS_FLAG);
 	if (IS_ERR(sp)) {
 		ret = kdapl_psp_error(PTR_ERR(sp), any);
 		goto out_evd;
@@ -75,13 +76,17 @@ out_ia:
  * @ia_handle:  open IA
  * @conn_qual:  qualifier to listen on; if it is 65535 or less, it is the IP port
  * @evd_handle: EVD with DAT_EVD_CR_FLAG for CONNECTION_REQUEST events
- * @psp_flags:  DAT_PSP_CONSUMER_FLAG
+ * @psp_flags:  DAT_PSP_CONSUMER_FLAG; or KDAT_PSP_ANY_ADDRESS_FLAG to listen on all addresses of
+ *              the IA's port, not only on that of the IA
  * @psp_handle: receives the service point
  *
  * The number of requests that wait for an answer is limited to the length of the EVD
  * (1024 at most), and to the share of this service point in it. Further requests are
  * refused as if nobody listened. A request may be announced before the call has returned.
- * Source: kDAPL 2.0.
+ * With KDAT_PSP_ANY_ADDRESS_FLAG, addresses that the port gets later are included. Link-local ones
+ * are not, except that of the IA. The call succeeds if the service point listens on one address at
+ * least; it tries again to listen on those where that fails, for example because the qualifier is
+ * in use there. Source: kDAPL 2.0; the flag is kDAPL's choice.
  *
  * Context: process (class P).
  * Return:
@@ -111,7 +116,7 @@ EXPORT_SYMBOL_GPL(dat_psp_create);
  * @ia_handle:  open IA
  * @conn_qual:  receives the qualifier, an unused IP port
  * @evd_handle: EVD with DAT_EVD_CR_FLAG for CONNECTION_REQUEST events
- * @psp_flags:  DAT_PSP_CONSUMER_FLAG
+ * @psp_flags:  DAT_PSP_CONSUMER_FLAG, or KDAT_PSP_ANY_ADDRESS_FLAG
  * @psp_handle: receives the service point
  *
  * The port is in the system's range of local ports (ip_local_port_range). Otherwise the
@@ -148,7 +153,7 @@ static void kdapl_psp_fill(struct kdapl_obj *obj, union kdapl_param *param)
 	p->ia_handle = kdapl_obj_handle(&obj->ia->obj);
 	p->conn_qual = sp->qual;
 	p->evd_handle = sp->evd_handle;
-	p->psp_flags = DAT_PSP_CONSUMER_FLAG;
+	p->psp_flags = sp->any_address ? KDAT_PSP_ANY_ADDRESS_FLAG : DAT_PSP_CONSUMER_FLAG;
 }
 
 static const u16 kdapl_psp_offsets[] = {

@@ -45,7 +45,7 @@ static DAT_RETURN kdapl_rsp_create(struct kdapl_ep *ep, struct kdapl_evd *evd,
 	/* The outcome of the connection could not be reported */
 	if (!ep->connect_evd)
 		return KDAPL_BAD_HANDLE(EP);
-	sp = kdapl_sp_create(ep->obj.ia, evd, qual, kdapl_obj_handle(&ep->obj));
+	sp = kdapl_sp_create(ep->obj.ia, evd, qual, kdapl_obj_handle(&ep->obj), false);
 	if (IS_ERR(sp))
 		return kdapl_sp_error(PTR_ERR(sp));
 	/* A request that has already arrived waits for the mutex */

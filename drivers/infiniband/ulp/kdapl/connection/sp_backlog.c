@@ -102,6 +102,36 @@ struct kdapl_sp *kdapl_sp_find(const struct kdapl_ia *ia, DAT_CONN_QUAL qual)
 }
 
 /**
+ * kdapl_listener_free - stop listening on one of all addresses
+ * @l: the listener, removed from its list and freed
+ *
+ * Context: process, the mutex of the service point held.
+ */
+void kdapl_listener_free(struct kdapl_listener *l)
+{
+	list_del(&l->node);
+	rdma_destroy_id(l->id);
+	kfree(l);
+}
+
+/**
+ * kdapl_sp_deafen - destroy the listening ids of a service point
+ * @sp: the service point
+ *
+ * Context: process, sp->mutex held, no lock that a CM callback takes is held.
+ */
+void kdapl_sp_deafen(struct kdapl_sp *sp)
+{
+	struct kdapl_listener *l, *next;
+
+	if (sp->id)
+		rdma_destroy_id(sp->id);
+	sp->id = NULL;
+	list_for_each_entry_safe(l, next, &sp->listeners, node)
+		kdapl_listener_free(l);
+}
+
+/**
  * kdapl_sp_unlisten - stop listening; further calls do nothing
  * @sp: the service point, published
  *
@@ -111,24 +141,20 @@ struct kdapl_sp *kdapl_sp_find(const struct kdapl_ia *ia, DAT_CONN_QUAL qual)
  */
 void kdapl_sp_unlisten(struct kdapl_sp *sp)
 {
-	struct rdma_cm_id *id;
 	bool closed;
 
 	mutex_lock(&sp->mutex);
-	id = sp->id;
-	sp->id = NULL;
 	spin_lock_irq(&sp->lock);
 	closed = sp->closed;
 	sp->closed = true;
 	spin_unlock_irq(&sp->lock);
-	mutex_unlock(&sp->mutex);
-	if (closed)
-		return;
 	spin_lock_irq(&kdapl_sps_lock);
 	list_del_init(&sp->node);
 	spin_unlock_irq(&kdapl_sps_lock);
-	if (id)
-		rdma_destroy_id(id);
+	kdapl_sp_deafen(sp);
+	mutex_unlock(&sp->mutex);
+	if (closed)
+		return;
 	atomic_dec(&sp->evd->npsp);
 	kdapl_ia_verbs_put(sp->obj.ia);
 }

@@ -2,7 +2,9 @@
 /*
  * Service points: listening.
  *
- * Owns the listening cm_id of a PSP or RSP. A flood of requests can use up no more than the
+ * Owns the listening cm_id of a PSP or RSP, or those of a PSP on all addresses of the IA's port.
+ * Such a PSP does not use the wildcard address of rdma_cm, which would listen on all devices: PSPs
+ * of several IAs could not have the same qualifier. A flood of requests can use up no more than the
  * share that the service point has in its EVD (C-49): sp_backlog.c counts them, and cr.c
  * handles them. Called by psp.c and rsp.c, when an IA is
  * closed, and by device removal, in process context; rdma_cm calls the callback.
@@ -86,6 +88,7 @@ struct kdapl_sp *kdapl_sp_alloc(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_
 	if (ret)
 		goto err_free;
 	sp->obj.ops = &kdapl_sp_ops;
+	INIT_LIST_HEAD(&sp->listeners);
 	sp->evd = evd;
 	sp->evd_handle = kdapl_obj_handle(&evd->obj);
 	sp->ep_handle = ep;
@@ -109,7 +112,7 @@ err_free:
 	return ERR_PTR(ret);
 }
 
-/* Undoes kdapl_sp_alloc() */
+/* Undoes kdapl_sp_alloc(); it has never listened, so it has no request */
 static void kdapl_sp_abort(struct kdapl_sp *sp)
 {
 	atomic_dec(&sp->evd->npsp);
@@ -118,39 +121,105 @@ static void kdapl_sp_abort(struct kdapl_sp *sp)
 	kdapl_sp_put_mem(sp);
 }
 
-static int kdapl_sp_listen(struct kdapl_sp *sp)
+/* Returns a new id that listens on an address of the IA's port, or ERR_PTR */
+static struct rdma_cm_id *kdapl_sp_listen_on(struct kdapl_sp *sp,
+					     const struct sockaddr_storage *addr)
 {
 	struct kdapl_ia *ia = sp->obj.ia;
 	struct rdma_cm_id *id;
 	int ret;
 
-	id = kdapl_cm_bind(ia, ia->ibdev, kdapl_sp_handler, sp,
+	id = kdapl_cm_bind(ia, addr, ia->ibdev, kdapl_sp_handler, sp,
 			   sp->qual ? kdapl_cm_port(sp->qual) : 0, NULL);
 	if (IS_ERR(id))
-		return PTR_ERR(id);
+		return id;
 	/* The port is at the same offset in both families */
 	if (!sp->qual)
 		sp->qual = ntohs(((struct sockaddr_in *)&id->route.addr.src_addr)->sin_port);
-	sp->id = id;
 	ret = rdma_listen(id, 0);
-	if (ret) {
-		sp->id = NULL;
-		rdma_destroy_id(id);
+	if (!ret)
+		return id;
+	rdma_destroy_id(id);
+	return ERR_PTR(ret);
+}
+
+/* Does its address lead elsewhere than the id listens? sp->mutex held */
+static bool kdapl_sp_moved(const struct kdapl_sp *sp, const struct rdma_cm_id *id)
+{
+	return kdapl_addr_unbound(id) || id->port_num != READ_ONCE(sp->obj.ia->port);
+}
+
+/* May there be other addresses than those on which it listens? sp->mutex held */
+static bool kdapl_sp_address_moved(const struct kdapl_sp *sp)
+{
+	return sp->any_address || !sp->id || READ_ONCE(sp->stale) || kdapl_sp_moved(sp, sp->id);
+}
+
+/* Listens on an address, too. An address that has gone or leads to another device is no error */
+static int kdapl_sp_add_listener(struct kdapl_sp *sp, const struct sockaddr_storage *addr)
+{
+	struct kdapl_listener *l;
+	int ret;
+
+	list_for_each_entry(l, &sp->listeners, node)
+		if (kdapl_addr_equal(&l->id->route.addr.src_addr, addr))
+			return 0;
+	l = kmalloc(sizeof(*l), GFP_KERNEL);
+	if (!l)
+		return -ENOMEM;
+	l->id = kdapl_sp_listen_on(sp, addr);
+	ret = PTR_ERR_OR_ZERO(l->id);
+	if (!ret)
+		list_add_tail(&l->node, &sp->listeners);
+	else
+		kfree(l);
+	return ret == -ENODEV || ret == -EADDRNOTAVAIL ? 0 : ret;
+}
+
+/* Listens on the addresses that the port has now, and on no others. sp->mutex held */
+static int kdapl_sp_listen_all(struct kdapl_sp *sp)
+{
+	struct kdapl_ia *ia = sp->obj.ia;
+	struct sockaddr_storage addr = {};
+	struct kdapl_listener *l, *next;
+	bool stale = READ_ONCE(sp->stale);
+	int err, ret = 0;
+
+	WRITE_ONCE(sp->stale, false);
+	list_for_each_entry_safe(l, next, &sp->listeners, node)
+		if (stale || kdapl_sp_moved(sp, l->id) || kdapl_addr_id_lost(l->id))
+			kdapl_listener_free(l);
+	/* It may be a link-local one, which the loop does not find */
+	if (kdapl_addr_on_port(ia->ibdev, ia->port, &ia->addr, ia->net))
+		ret = kdapl_sp_add_listener(sp, &ia->addr);
+	while (kdapl_addr_next(ia->ibdev, ia->port, ia->net, &addr)) {
+		err = kdapl_sp_add_listener(sp, &addr);
+		ret = ret ?: err;
 	}
 	return ret;
 }
 
-/* Does the IA's address lead elsewhere than the id listens? sp->mutex held */
-static bool kdapl_sp_address_moved(const struct kdapl_sp *sp)
+/*
+ * Listens where the addresses lead now. The old id must be destroyed first, because it owns the
+ * port number. sp->mutex held
+ */
+static int kdapl_sp_listen(struct kdapl_sp *sp)
 {
-	return !sp->id || READ_ONCE(sp->stale) || kdapl_addr_unbound(sp->id) ||
-	       sp->id->port_num != READ_ONCE(sp->obj.ia->port);
+	struct rdma_cm_id *id;
+
+	if (sp->any_address)
+		return kdapl_sp_listen_all(sp);
+	kdapl_sp_deafen(sp);
+	WRITE_ONCE(sp->stale, false);
+	id = kdapl_sp_listen_on(sp, &sp->obj.ia->addr);
+	if (!IS_ERR(id))
+		sp->id = id;
+	return PTR_ERR_OR_ZERO(id);
 }
 
 /*
- * Listens again after the address has moved or was added again. The old id must be
- * destroyed first, because it owns the port number; the CM refuses requests that arrive
- * in the meantime. Another id may take the port until then. If listening fails, the work tries
+ * Listens again after an address has moved or was added. The CM refuses requests that arrive
+ * while there is no id, and another id may take the port. If listening fails, the work tries
  * again later, and at once if an address changes.
  */
 static void kdapl_sp_work(struct work_struct *work)
@@ -165,10 +234,6 @@ static void kdapl_sp_work(struct work_struct *work)
 	noio = memalloc_noio_save();
 	mutex_lock(&sp->mutex);
 	if (!sp->closed && kdapl_sp_address_moved(sp)) {
-		WRITE_ONCE(sp->stale, false);
-		if (sp->id)
-			rdma_destroy_id(sp->id);
-		sp->id = NULL;
 		ret = kdapl_sp_listen(sp);
 		if (ret && !sp->retry)
 			pr_warn_ratelimited("kdapl: %s: cannot listen again on qualifier %llu: %d\n",
@@ -224,6 +289,7 @@ void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle
  * @evd:  EVD on which requests are announced; on success the service point uses it
  * @qual: qualifier; 0: the function chooses one
  * @ep:   the EP of an RSP, whose mutex the caller holds; or DAT_HANDLE_NULL
+ * @any_address: listen on all addresses of the IA's port, not only on that of the IA
  *
  * The caller must call kdapl_sp_start() then.
  *
@@ -232,19 +298,24 @@ void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle
  * -EADDRINUSE if the qualifier is in use.
  */
 struct kdapl_sp *kdapl_sp_create(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_CONN_QUAL qual,
-				 DAT_EP_HANDLE ep)
+				 DAT_EP_HANDLE ep, bool any_address)
 {
 	struct kdapl_sp *sp = kdapl_sp_alloc(ia, evd, qual, ep);
+	bool listens;
 	int ret;
 
 	if (IS_ERR(sp))
 		return sp;
+	sp->any_address = any_address;
+	mutex_lock(&sp->mutex);
 	ret = kdapl_sp_listen(sp);
-	if (ret) {
-		kdapl_sp_abort(sp);
-		return ERR_PTR(ret);
-	}
-	return sp;
+	listens = sp->id || !list_empty(&sp->listeners);
+	mutex_unlock(&sp->mutex);
+	/* If it listens on some addresses only, the work tries the others again */
+	if (listens)
+		return sp;
+	kdapl_sp_abort(sp);
+	return ERR_PTR(ret ?: -EADDRNOTAVAIL);
 }
 
 /**

@@ -37,6 +37,7 @@
  * @scope:  for a link-local one: index of the net device that must have it; 0: any
  * @home:   the namespace that it must be in; NULL: any
  * @except: index of a net device that is ignored; 0: none
+ * @after:  find the smallest address that is larger than this one; NULL: the best one
  * @ibdev:  device of the port
  * @rank:   preference of the best one found so far; 0: none
  * @found:  the best one found so far
@@ -48,6 +49,7 @@ struct kdapl_addr_search {
 	int scope;
 	const struct net *home;
 	int except;
+	const struct in6_addr *after;
 	struct ib_device *ibdev;
 	int rank;
 	struct sockaddr_storage found;
@@ -61,6 +63,22 @@ static void kdapl_addr_to_gid(const struct sockaddr_storage *addr, struct in6_ad
 		ipv6_addr_set_v4mapped(((struct sockaddr_in *)addr)->sin_addr.s_addr, gid);
 	else
 		*gid = ((struct sockaddr_in6 *)addr)->sin6_addr;
+}
+
+/**
+ * kdapl_addr_equal - are two IP addresses the same, whatever their ports and scopes are?
+ * @a: IPv4 or IPv6
+ * @b: IPv4 or IPv6
+ *
+ * Context: any.
+ */
+bool kdapl_addr_equal(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
+{
+	struct in6_addr gid_a, gid_b;
+
+	kdapl_addr_to_gid(a, &gid_a);
+	kdapl_addr_to_gid(b, &gid_b);
+	return ipv6_addr_equal(&gid_a, &gid_b);
 }
 
 /**
@@ -116,6 +134,16 @@ static bool kdapl_addr_matches(const struct kdapl_addr_search *s, const struct n
 	return !(ipv6_addr_type(addr) & IPV6_ADDR_LINKLOCAL);
 }
 
+/* Is this address between the lower bound of the search and the address found so far? */
+static bool kdapl_addr_is_next(const struct kdapl_addr_search *s, const struct in6_addr *addr)
+{
+	struct in6_addr found;
+
+	kdapl_addr_to_gid(&s->found, &found);
+	return memcmp(addr, s->after, sizeof(*addr)) > 0 &&
+	       (!s->rank || memcmp(addr, &found, sizeof(*addr)) < 0);
+}
+
 /* Considers @addr of @ndev, which leads to the port. RCU */
 static void kdapl_addr_consider(struct kdapl_addr_search *s, const struct net_device *ndev,
 				const struct in6_addr *addr)
@@ -129,7 +157,7 @@ static void kdapl_addr_consider(struct kdapl_addr_search *s, const struct net_de
 		rank += KDAPL_RANK_IPV4;
 	if (net_eq(dev_net(ndev), &init_net))
 		rank += KDAPL_RANK_INIT_NET;
-	if (rank <= s->rank)
+	if (s->after ? !kdapl_addr_is_next(s, addr) : rank <= s->rank)
 		return;
 	/* A device that belongs to one namespace serves no other */
 	if (!rdma_dev_access_netns(s->ibdev, dev_net(ndev)))
@@ -298,6 +326,33 @@ bool kdapl_addr_find(struct ib_device *ibdev, u32 port, const char *netdev,
 	return true;
 }
 
+/**
+ * kdapl_addr_next - find the next one of all IP addresses that lead to a port
+ * @ibdev: device, alive
+ * @port:  its port
+ * @home:  namespace of the addresses
+ * @addr:  an address, or zeroes; receives the next larger one, as IPv6 addresses compare
+ *
+ * Link-local addresses are not found.
+ *
+ * Context: process.
+ * Return: true if there is one.
+ */
+bool kdapl_addr_next(struct ib_device *ibdev, u32 port, const struct net *home,
+		     struct sockaddr_storage *addr)
+{
+	struct kdapl_addr_search s = { .home = home };
+	struct in6_addr after;
+
+	kdapl_addr_to_gid(addr, &after);
+	s.after = &after;
+	if (!kdapl_addr_search(&s, ibdev, port))
+		return false;
+	*addr = s.found;
+	put_net(s.net);
+	return true;
+}
+
 /* Does an address lead to a port by a net device other than the one with index @except? */
 static bool kdapl_addr_leads_to_port(struct ib_device *ibdev, u32 port,
 				     const struct sockaddr_storage *addr,
@@ -404,6 +459,27 @@ bool kdapl_addr_unbound(const struct rdma_cm_id *id)
 		return false;
 	rcu_read_lock();
 	gone = IS_ERR(rdma_read_gid_attr_ndev_rcu(attr));
+	rcu_read_unlock();
+	return gone;
+}
+
+/**
+ * kdapl_addr_id_lost - was the address of an id deleted from its net device?
+ * @id: a bound id
+ *
+ * A failover of a bond deletes no address, but the GIDs of all.
+ *
+ * Context: any; the caller keeps the id.
+ */
+bool kdapl_addr_id_lost(const struct rdma_cm_id *id)
+{
+	const struct rdma_addr *addr = &id->route.addr;
+	const struct net_device *ndev;
+	bool gone;
+
+	rcu_read_lock();
+	ndev = dev_get_by_index_rcu(addr->dev_addr.net, addr->dev_addr.bound_dev_if);
+	gone = !ndev || !kdapl_addr_on_netdev(id->device, ndev, &addr->src_addr);
 	rcu_read_unlock();
 	return gone;
 }

@@ -26,6 +26,10 @@ struct kdapl_addr_deleted {
 	const struct net *net;		/* its namespace, only compared */
 };
 
+bool kdapl_addr_equal(const struct sockaddr_storage *a, const struct sockaddr_storage *b);
+bool kdapl_addr_next(struct ib_device *ibdev, u32 port, const struct net *home,
+		     struct sockaddr_storage *addr);
+bool kdapl_addr_id_lost(const struct rdma_cm_id *id);
 int kdapl_addr_scope(const struct sockaddr_storage *addr);
 bool kdapl_addr_was_deleted(const struct kdapl_addr_deleted *del, struct ib_device *ibdev, u32 port,
 			    const struct sockaddr_storage *addr, const struct net *net);

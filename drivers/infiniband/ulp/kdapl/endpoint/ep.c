@@ -108,6 +108,7 @@ static struct kdapl_ep *kdapl_ep_alloc(struct kdapl_ia *ia, const DAT_EP_ATTR *a
 	ep->attr.ep_provider_specific_count = 0;
 	ep->attr.ep_provider_specific = NULL;
 	ep->named = *named;
+	memcpy(&ep->local, &ia->addr, sizeof(ep->local));
 	spin_lock_init(&ep->lock);
 	spin_lock_init(&ep->sq.lock);
 	mutex_init(&ep->mutex);

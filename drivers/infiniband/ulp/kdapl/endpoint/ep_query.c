@@ -60,7 +60,7 @@ static void kdapl_ep_fill(struct kdapl_obj *obj, union kdapl_param *param)
 	unsigned long flags;
 
 	p->ia_handle = kdapl_obj_handle(&obj->ia->obj);
-	p->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&obj->ia->addr;
+	p->local_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->local;
 	p->remote_ia_address_ptr = (DAT_IA_ADDRESS_PTR)&ep->remote;
 	spin_lock_irqsave(&ep->lock, flags);
 	p->ep_state = ep->state;

@@ -300,7 +300,7 @@ static void show_srq(struct seq_file *m, struct kdapl_obj *obj)
 
 static const char *sp_state(const struct kdapl_sp *sp)
 {
-	if (READ_ONCE(sp->id))
+	if (READ_ONCE(sp->id) || !list_empty(&sp->listeners))
 		return "listening";
 	return READ_ONCE(sp->obj.ia->orphaned) ? "orphaned" : "spent";
 }

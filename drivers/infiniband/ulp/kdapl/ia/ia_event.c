@@ -23,23 +23,34 @@ void kdapl_ia_catastrophic(struct kdapl_ia *ia)
 		kdapl_ia_lost(ia);
 }
 
-/* Schedules the work of all EPs, which ends their connections and attempts */
-static void kdapl_ia_schedule_eps(struct kdapl_ia *ia, enum kdapl_todo what)
+/*
+ * Schedules the work of all EPs: for @what, or for @elsewhere if their connection uses another
+ * address than that of the IA
+ */
+static void kdapl_ia_schedule_eps(struct kdapl_ia *ia, enum kdapl_todo what,
+				  enum kdapl_todo elsewhere)
 {
 	struct kdapl_obj *obj;
+	struct kdapl_ep *ep;
 
 	mutex_lock(&ia->mutex);
 	list_for_each_entry(obj, &ia->objs[DAT_HANDLE_TYPE_EP], node) {
 		/* While there is a reference, the destructor has not stopped the work */
 		if (!kdapl_obj_pin(obj))
 			continue;
-		kdapl_ep_schedule(to_kdapl_ep(obj), what);
+		ep = to_kdapl_ep(obj);
+		spin_lock_irq(&ep->lock);
+		kdapl_ep_schedule(ep, ep->elsewhere ? elsewhere : what);
+		spin_unlock_irq(&ep->lock);
 		kdapl_obj_put(obj);
 	}
 	mutex_unlock(&ia->mutex);
 }
 
-/* Queues the work of the service points, which listens again where necessary */
+/*
+ * Queues the work of the service points, which listens again where necessary. Those on the address
+ * of the IA can do nothing while it is lost
+ */
 static void kdapl_ia_relisten(struct kdapl_ia *ia, DAT_HANDLE_TYPE type)
 {
 	struct kdapl_obj *obj;
@@ -48,7 +59,8 @@ static void kdapl_ia_relisten(struct kdapl_ia *ia, DAT_HANDLE_TYPE type)
 	list_for_each_entry(obj, &ia->objs[type], node) {
 		if (!kdapl_obj_pin(obj))
 			continue;
-		kdapl_sp_check(to_kdapl_sp(obj));
+		if (!READ_ONCE(ia->addr_lost) || to_kdapl_sp(obj)->any_address)
+			kdapl_sp_check(to_kdapl_sp(obj));
 		kdapl_obj_put(obj);
 	}
 	mutex_unlock(&ia->mutex);
@@ -66,7 +78,7 @@ static void kdapl_ia_relisten(struct kdapl_ia *ia, DAT_HANDLE_TYPE type)
 void kdapl_ia_device_failed(struct kdapl_ia *ia)
 {
 	kdapl_ia_catastrophic(ia);
-	kdapl_ia_schedule_eps(ia, KDAPL_TODO_BREAK);
+	kdapl_ia_schedule_eps(ia, KDAPL_TODO_BREAK, KDAPL_TODO_BREAK);
 }
 
 /**
@@ -85,7 +97,8 @@ void kdapl_ia_address_lost(struct kdapl_ia *ia)
 	WRITE_ONCE(ia->addr_lost, true);
 	/* A concurrent attempt sees this, or this function sees the attempt */
 	smp_mb();
-	kdapl_ia_schedule_eps(ia, KDAPL_TODO_BREAK);
+	kdapl_ia_schedule_eps(ia, KDAPL_TODO_BREAK, KDAPL_TODO_ADDRESS);
+	kdapl_ia_relisten(ia, DAT_HANDLE_TYPE_PSP);
 }
 
 /**
@@ -101,7 +114,7 @@ void kdapl_ia_address_lost(struct kdapl_ia *ia)
 void kdapl_ia_address_moved(struct kdapl_ia *ia)
 {
 	WRITE_ONCE(ia->addr_lost, false);
-	kdapl_ia_schedule_eps(ia, KDAPL_TODO_ADDRESS);
+	kdapl_ia_schedule_eps(ia, KDAPL_TODO_ADDRESS, KDAPL_TODO_ADDRESS);
 	kdapl_ia_relisten(ia, DAT_HANDLE_TYPE_PSP);
 	kdapl_ia_relisten(ia, DAT_HANDLE_TYPE_RSP);
 }

@@ -190,6 +190,9 @@ struct kdapl_ep_texts {
  * @timer:  sets KDAPL_TODO_TIMEOUT; limits an attempt, or @linger
  * @outcome: the outcome event of the attempt
  * @end:    the end event of the connection
+ * @local: address of the present or last connection, IPv4 or IPv6; of the IA before that. Under
+ *          @lock and @mutex, like the next one
+ * @elsewhere: it is not that of the IA, but another one of its port
  * @private_in: the peer's private data for the outcome event; valid until reset
  * @private_out: the Consumer's, from dat_ep_connect() to the request
  * @offer: parameters of that request; constant while the id exists
@@ -276,6 +279,8 @@ struct kdapl_ep {
 	DAT_EVENT_NUMBER fail_number;
 	struct kdapl_conn_event outcome;
 	struct kdapl_conn_event end;
+	struct sockaddr_in6 local;
+	bool elsewhere;
 	struct sockaddr_storage remote;
 	DAT_CONN_QUAL conn_qual;
 	u16 local_port;

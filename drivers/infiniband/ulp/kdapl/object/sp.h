@@ -58,17 +58,26 @@ enum kdapl_refusal {
 	KDAPL_REFUSALS
 };
 
+/* A listening id of a PSP on all addresses; kdapl_sp.listeners owns it */
+struct kdapl_listener {
+	struct list_head node;
+	struct rdma_cm_id *id;
+};
+
 /**
  * struct kdapl_sp - service point: PSP or RSP
  * @obj:   header
- * @id:    listening id; NULL if it no longer listens, or cannot at present; under
- *         @mutex
+ * @any_address: it listens on all addresses of the IA's port; constant
+ * @listeners: its ids (struct kdapl_listener), one for each address, if @any_address is set;
+ *         under @mutex
+ * @id:    otherwise its id, on the IA's address; NULL if it no longer listens, or cannot at
+ *         present; under @mutex
  * @stale: the CM has reported a new hardware address of the net device; cleared
  *         under @mutex
  * @mutex: serialises listening again and stopping. Taken alone, and held across calls of
  *         rdma_cm
  * @work:  listens again if the address leads to another device or port than @id, or if @id is
- *         NULL
+ *         NULL; or updates @listeners
  * @retry: seconds after which @work runs again; 0 if the service point listens. Under @mutex
  * @evd:   EVD on which requests are announced (in use until the service point is freed)
  * @evd_handle: its handle, by which CRs that outlive the service point find it
@@ -86,9 +95,11 @@ enum kdapl_refusal {
  */
 struct kdapl_sp {
 	struct kdapl_obj obj;
+	bool any_address;
+	struct list_head listeners;
 	struct rdma_cm_id *id;
 	bool stale;
-	struct mutex mutex;	/* id */
+	struct mutex mutex;	/* id, listeners */
 	struct delayed_work work;
 	int retry;
 	struct kdapl_evd *evd;

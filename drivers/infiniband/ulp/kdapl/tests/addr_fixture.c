@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
 /* KUnit: fixture of the address suites, see addr_kunit.h. Runs in a KUnit thread. */
+#include <linux/file.h>
 #include <linux/if_arp.h>
+#include <linux/net.h>
 #include <linux/netdevice.h>
 #include <linux/rtnetlink.h>
+#include <linux/uio.h>
 #include <net/net_namespace.h>
 #include <rdma/ib_cache.h>
 #include "addr_kunit.h"
@@ -120,6 +123,45 @@ void addr_ipoib_remove(struct net_device **ndev)
 		unregister_netdev(*ndev);
 	free_netdev(*ndev);
 	*ndev = NULL;
+}
+
+/* As "ip addr" does it: no function of the kernel that a module may call adds an address */
+void addr_ipoib_set(struct kunit *test, struct net_device *ndev, const struct in6_addr *addr,
+		    bool add)
+{
+	struct {
+		struct nlmsghdr nlh;
+		struct ifaddrmsg ifa;
+		struct rtattr rta;
+		struct in6_addr local;
+	} request = {
+		.nlh = {
+			.nlmsg_len = sizeof(request),
+			.nlmsg_type = add ? RTM_NEWADDR : RTM_DELADDR,
+			.nlmsg_flags = NLM_F_REQUEST | (add ? NLM_F_CREATE | NLM_F_EXCL : 0),
+		},
+		.ifa = {
+			.ifa_family = AF_INET6,
+			.ifa_prefixlen = 64,
+			.ifa_flags = IFA_F_NODAD,
+			.ifa_index = ndev->ifindex,
+		},
+		.rta = { .rta_len = RTA_LENGTH(sizeof(*addr)), .rta_type = IFA_LOCAL },
+		.local = *addr,
+	};
+	struct kvec vec = { &request, sizeof(request) };
+	struct msghdr msg = {};
+	struct socket *sock;
+	struct file *file;
+
+	KUNIT_ASSERT_EQ(test, sock_create_kern(&init_net, PF_NETLINK, SOCK_RAW, NETLINK_ROUTE,
+					       &sock), 0);
+	/* The rights of a request are those of the file */
+	file = sock_alloc_file(sock, 0, NULL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(file));
+	KUNIT_EXPECT_EQ(test, kernel_sendmsg(sock, &msg, &vec, 1, sizeof(request)),
+			sizeof(request));
+	fput(file);
 }
 
 struct in6_addr addr_link_local(const struct net_device *ndev)

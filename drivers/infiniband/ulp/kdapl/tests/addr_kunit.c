@@ -218,7 +218,7 @@ static void ids_are_made_in_the_namespace_of_the_address(struct kunit *test)
 	obj = kdapl_obj_get(handle, DAT_HANDLE_TYPE_IA);
 	ia = to_kdapl_ia(obj);
 	KUNIT_EXPECT_TRUE(test, net_eq(ia->net, other));
-	id = kdapl_cm_bind(ia, &addr_env->fake->ibdev, kdapl_cm_handler, NULL, 0, NULL);
+	id = kdapl_cm_bind(ia, &ia->addr, &addr_env->fake->ibdev, kdapl_cm_handler, NULL, 0, NULL);
 	KUNIT_EXPECT_FALSE(test, IS_ERR(id));
 	if (!IS_ERR(id)) {
 		KUNIT_EXPECT_TRUE(test, net_eq(id->route.addr.dev_addr.net, other));
@@ -375,8 +375,9 @@ static struct rdma_cm_id *take_port(struct kunit *test)
 
 static int bind_port(void)
 {
-	struct rdma_cm_id *id = kdapl_cm_bind(addr_env->ia, &addr_env->fake->ibdev,
-					      kdapl_cm_handler, NULL, ADDR_PORT, NULL);
+	struct rdma_cm_id *id = kdapl_cm_bind(addr_env->ia, &addr_env->ia->addr,
+					      &addr_env->fake->ibdev, kdapl_cm_handler, NULL,
+					      ADDR_PORT, NULL);
 
 	if (IS_ERR(id))
 		return PTR_ERR(id);

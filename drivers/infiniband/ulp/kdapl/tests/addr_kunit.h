@@ -40,6 +40,9 @@ void addr_ipoib_add(struct kunit *test, struct fake_dev *fake, struct net_device
 void addr_ipoib_remove(struct net_device **ndev);
 void addr_ipoib_up(struct kunit *test, struct net_device *ndev);
 void addr_ipoib_down(struct net_device *ndev);
+/* Adds an IPv6 address to the net device, or deletes it */
+void addr_ipoib_set(struct kunit *test, struct net_device *ndev, const struct in6_addr *addr,
+		    bool add);
 /* Creates addr_ipoib and gives its address to the IA */
 void addr_ipoib_make(struct kunit *test);
 

@@ -46,8 +46,9 @@ static u32 listens_on(struct kdapl_sp *sp)
 /* Connects an EP with an id that is bound to the address */
 static void connect_bound(struct kunit *test, struct tp_ep *tep)
 {
-	struct rdma_cm_id *id = kdapl_cm_bind(addr_env->ia, &addr_env->fake->ibdev,
-					      kdapl_cm_handler, tep->ep, 0, NULL);
+	struct rdma_cm_id *id = kdapl_cm_bind(addr_env->ia, &addr_env->ia->addr,
+					      &addr_env->fake->ibdev, kdapl_cm_handler, tep->ep, 0,
+					      NULL);
 	DAT_EVENT event;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(id));
@@ -94,7 +95,8 @@ static void C_62_an_IA_follows_the_failover_of_its_bond(struct kunit *test)
 	moves(test, 2, NETDEV_BONDING_FAILOVER);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(listens_on(sp) == 2));
 	KUNIT_EXPECT_EQ(test, addr_env->ia->port, 2);
-	child = kdapl_cm_bind(addr_env->ia, &addr_env->fake->ibdev, kdapl_cm_handler, sp, 0, NULL);
+	child = kdapl_cm_bind(addr_env->ia, &addr_env->ia->addr, &addr_env->fake->ibdev,
+			      kdapl_cm_handler, sp, 0, NULL);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(child));
 	KUNIT_EXPECT_EQ(test, sp->id->event_handler(child, &event), 0);
 	fake_settle(addr_env->fake);
@@ -207,7 +209,7 @@ static struct kdapl_sp *make_sp(struct kunit *test, DAT_EVD_HANDLE *evd)
 	to = kdapl_sp_evd(addr_env->ia, *evd);
 	KUNIT_ASSERT_NOT_NULL(test, to);
 	KUNIT_ASSERT_TRUE(test, kdapl_ia_enter(addr_env->ia));
-	sp = kdapl_sp_create(addr_env->ia, to, ADDR_PORT, DAT_HANDLE_NULL);
+	sp = kdapl_sp_create(addr_env->ia, to, ADDR_PORT, DAT_HANDLE_NULL, false);
 	kdapl_obj_put(&to->obj);
 	if (IS_ERR(sp))
 		kdapl_ia_leave(addr_env->ia);

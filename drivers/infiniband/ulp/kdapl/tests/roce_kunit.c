@@ -110,8 +110,8 @@ static void flap(struct kunit *test)
 
 static struct rdma_cm_id *bind(struct kunit *test, struct tp_ep *tep)
 {
-	struct rdma_cm_id *id = kdapl_cm_bind(env->ia, &env->fake->ibdev, kdapl_cm_handler,
-					      tep->ep, 0, NULL);
+	struct rdma_cm_id *id = kdapl_cm_bind(env->ia, &env->ia->addr, &env->fake->ibdev,
+					      kdapl_cm_handler, tep->ep, 0, NULL);
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(id));
 	return id;
@@ -443,8 +443,8 @@ static bool listens(void)
 static void expect_request(struct kunit *test)
 {
 	struct rdma_cm_event event = { .event = RDMA_CM_EVENT_CONNECT_REQUEST };
-	struct rdma_cm_id *child = kdapl_cm_bind(env->ia, &env->fake->ibdev, kdapl_cm_handler,
-						 sp, 0, NULL);
+	struct rdma_cm_id *child = kdapl_cm_bind(env->ia, &env->ia->addr, &env->fake->ibdev,
+						 kdapl_cm_handler, sp, 0, NULL);
 	DAT_EVENT got = {};
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(child));

@@ -78,6 +78,7 @@ bool sp_request(struct kdapl_sp *sp, u8 byte)
 	id = rdma_create_id(&init_net, nothing_to_say, sp, RDMA_PS_TCP, IB_QPT_RC);
 	if (WARN_ON(IS_ERR(id)))
 		return false;
+	id->route.addr.src_addr = sp_env->ia->addr;
 	memset(data, byte, sizeof(data));
 	kdapl_cr_arrive(cr, id, &param);
 	fake_settle(sp_env->fake);
