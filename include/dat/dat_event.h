@@ -50,14 +50,14 @@ typedef enum dat_evd_flags {
  * @DAT_ASYNC_ERROR_IA_CATASTROPHIC:              the device has failed or was removed
  * @DAT_ASYNC_ERROR_EP_BROKEN:                    never raised
  * @DAT_ASYNC_ERROR_TIMED_OUT:                    never raised
- * @DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR:      something happened to an SRQ, LMR or RMR; see
- *                                                the reason
+ * @DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR:      something happened to an IA, SRQ, LMR or RMR;
+ *                                                see the reason
  * @DAT_HA_DOWN_TO_1:                             never raised
  * @DAT_HA_UP_TO_MULTI_PATH:                      never raised
  * @DAT_SOFTWARE_EVENT:                           software stream: dat_evd_post_se()
  *
  * The number selects the member of union dat_event_data. Source: kDAPL 2.0 header, manual page
- * dat_evd_dequeue; PROVIDER_INTERNAL_ERROR for SRQs, LMRs and RMRs is kDAPL's choice.
+ * dat_evd_dequeue; the uses of PROVIDER_INTERNAL_ERROR are kDAPL's choice.
  */
 typedef enum dat_event_number {
 	DAT_DTO_COMPLETION_EVENT			= 0x00001,
@@ -275,9 +275,10 @@ typedef struct dat_asynch_error_event_data {
 /**
  * enum dat_ia_async_error_reason - DAT_IA_ASYNC_ERROR_REASON: what happened to an IA
  * @DAT_IA_CATASTROPHIC_ERROR: its device has failed or was removed
- * @DAT_IA_OTHER_ERROR:        never raised
+ * @DAT_IA_OTHER_ERROR:        a service point cannot listen at present, after a change of
+ *                             addresses, or on one of all addresses; kDAPL tries again
  *
- * Source: kDAPL 2.0 header.
+ * Source: kDAPL 2.0 header; the meaning of the second one is kDAPL's choice.
  */
 typedef enum dat_ia_async_error_reason {
 	DAT_IA_CATASTROPHIC_ERROR	= 0,

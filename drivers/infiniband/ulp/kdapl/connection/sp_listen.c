@@ -15,6 +15,7 @@
  */
 #include <linux/sched/mm.h>
 #include "device/device.h"
+#include "event/event.h"
 #include "internal.h"
 #include "base/trace.h"
 
@@ -220,7 +221,7 @@ static int kdapl_sp_listen(struct kdapl_sp *sp)
 /*
  * Listens again after an address has moved or was added. The CM refuses requests that arrive
  * while there is no id, and another id may take the port. If listening fails, the work tries
- * again later, and at once if an address changes.
+ * again later, and at once if an address changes; the Consumer learns of the first failure.
  */
 static void kdapl_sp_work(struct work_struct *work)
 {
@@ -235,9 +236,12 @@ static void kdapl_sp_work(struct work_struct *work)
 	mutex_lock(&sp->mutex);
 	if (!sp->closed && kdapl_sp_address_moved(sp)) {
 		ret = kdapl_sp_listen(sp);
-		if (ret && !sp->retry)
+		if (ret && !sp->retry) {
 			pr_warn_ratelimited("kdapl: %s: cannot listen again on qualifier %llu: %d\n",
 					    ia->name, sp->qual, ret);
+			kdapl_ia_async(ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
+				       kdapl_obj_handle(&ia->obj), DAT_IA_OTHER_ERROR);
+		}
 		sp->retry = ret ? clamp(2 * sp->retry, 1, KDAPL_LISTEN_RETRY_MAX) : 0;
 		if (ret)
 			queue_delayed_work(kdapl_wq, &sp->work, sp->retry * HZ);

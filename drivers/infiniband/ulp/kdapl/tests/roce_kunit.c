@@ -481,7 +481,9 @@ static void C_62_a_failover_is_not_the_loss_of_an_address(struct kunit *test)
 /* Nobody reports that the reason is gone, for example another id on the same port */
 static void C_62_a_service_point_tries_again_to_listen(struct kunit *test)
 {
+	DAT_EVD_HANDLE async = kdapl_obj_handle(&env->ia->async_evd->obj);
 	u32 port_num = env->ia->port;
+	DAT_EVENT event = {};
 
 	kdapl_clauses(test, "C-62");
 	listen(test);
@@ -498,6 +500,13 @@ static void C_62_a_service_point_tries_again_to_listen(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, kdapl_sleep_until(listens()));
 	KUNIT_EXPECT_EQ(test, sp->retry, 0);
 	expect_request(test);
+	/* The first failure raises an event, further ones do not */
+	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(async, &event), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, event.event_number, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
+	KUNIT_EXPECT_PTR_EQ(test, event.event_data.asynch_error_event_data.dat_handle,
+			    kdapl_obj_handle(&env->ia->obj));
+	KUNIT_EXPECT_EQ(test, event.event_data.asynch_error_event_data.reason, DAT_IA_OTHER_ERROR);
+	TP_EXPECT_TYPE(test, dat_evd_dequeue(async, &event), DAT_QUEUE_EMPTY);
 }
 
 /* The device has cleared the GID entry that the path uses */
