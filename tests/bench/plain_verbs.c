@@ -3,10 +3,9 @@
  * The plain-verbs side: a connected pair of QPs without kDAPL.
  *
  * It owns the PD, the CQs, the QPs, the page that they transfer, and the MRs and pages that
- * requests register. QP 0 posts
- * requests, QP 1 or its SRQ takes receives. Each has a CQ that is polled in
- * softirq, or in the context that is measured. The work requests and segments are those that
- * kDAPL builds for the same call.
+ * requests register. QP 0 posts requests, QP 1 or its SRQ takes receives. Each has a CQ that
+ * is polled in softirq, or in the context that is measured. The work requests and segments are
+ * those that kDAPL builds for the same call.
  *
  * measure.c creates and uses it in process context.
  */

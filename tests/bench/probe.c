@@ -22,7 +22,7 @@ static struct {
 	int (*notify)(struct ib_cq *cq, enum ib_cq_notify_flags how);
 } attached[BENCH_MAX_DEVICES];
 
-/* A CQ in process or poll context: the end of the last poll that has found something, and of the run */
+/* A CQ in process or poll context: the end of the last poll with a result, and of the run */
 static struct {
 	const struct ib_cq *cq;
 	u64 begin, end;
