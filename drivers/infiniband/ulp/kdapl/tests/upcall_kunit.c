@@ -7,12 +7,13 @@
  * in the last case bottom halves are off, so the kernel reports a call that sleeps. Runs in a
  * KUnit thread; each test has its own device.
  */
+#include <linux/scatterlist.h>
 #include "sp_kunit.h"
 
 /* The objects that the calls use, created before the upcalls */
 static struct {
 	struct tp_ep reserved;		/* for the RSP; has an SRQ */
-	DAT_HANDLE psp, rsp, cr, soft, polled, rmr, fmr;
+	DAT_HANDLE psp, rsp, cr, soft, polled, rmr, fmr, fmr_sg;
 	DAT_PADDR page;
 } with;
 
@@ -91,6 +92,17 @@ static DAT_RETURN do_fmr(void)
 
 	return dat_lmr_fmr(with.fmr, DAT_MEM_TYPE_PHYSICAL, region, 1, DAT_MEM_PRIV_ALL_FLAG,
 			   DAT_VA_TYPE_VA, sp_ep.handle, cookie, 0, &context, &key);
+}
+
+static DAT_RETURN do_fmr_sg(void)
+{
+	DAT_LMR_CONTEXT context;
+	struct scatterlist sg;
+	DAT_RMR_CONTEXT key;
+
+	sg_init_one(&sg, sp_env->buf, 64);
+	return kdat_lmr_fmr_sg(with.fmr_sg, &sg, 1, DAT_MEM_PRIV_ALL_FLAG, sp_ep.handle, cookie, 0,
+			       &context, &key);
 }
 
 static DAT_RETURN do_invalidate(void)
@@ -289,6 +301,7 @@ static const struct row {
 	ROW(send, DAT_SUCCESS), ROW(write, DAT_SUCCESS), ROW(read, DAT_SUCCESS),
 	ROW(recv, DAT_SUCCESS), ROW(srq_recv, DAT_SUCCESS), ROW(send_inv, DAT_SUCCESS),
 	ROW(bind, DAT_SUCCESS), ROW(fmr, DAT_SUCCESS), ROW(invalidate, DAT_SUCCESS),
+	ROW(fmr_sg, DAT_SUCCESS),
 	ROW(dequeue, DAT_QUEUE_EMPTY), ROW(post_se, DAT_SUCCESS),
 	ROW(poll, DAT_SUCCESS), ROW(arm, DAT_SUCCESS),
 	ROW(modify_upcall, DAT_SUCCESS), ROW(evd_query, DAT_SUCCESS),
@@ -348,6 +361,8 @@ static void prepare(struct kunit *test, DAT_EVD_FLAGS context)
 	KUNIT_ASSERT_EQ(test, dat_rmr_create(sp_env->own.pz, &with.rmr), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, dat_lmr_allocate(sp_ia(), sp_env->own.pz, 1, DAT_LMR_SCOPE_PZ,
 					       &with.fmr), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, dat_lmr_allocate(sp_ia(), sp_env->own.pz, 1, DAT_LMR_SCOPE_PZ,
+					       &with.fmr_sg), DAT_SUCCESS);
 	with.page = virt_to_phys(sp_env->buf) & PAGE_MASK;
 	KUNIT_ASSERT_EQ(test, tp_connect(&sp_ep), 0);
 	KUNIT_ASSERT_EQ(test, post(TP_SEND), DAT_SUCCESS);
