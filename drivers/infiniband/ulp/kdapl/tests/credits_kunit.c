@@ -10,7 +10,7 @@
 #include <linux/hrtimer.h>
 #include "post_kunit.h"
 
-#define SHOTS	1000
+#define SHOTS	300
 #define GAP_NS	(50 * NSEC_PER_USEC)
 
 static struct tp_env *env;
