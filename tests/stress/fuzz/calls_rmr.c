@@ -95,14 +95,15 @@ static void gen_bind_range(struct fuzz *f, struct thing *lmr, DAT_LMR_TRIPLET *r
 			range->lmr_context ^= BIT(fuzz_rnd(f, 32));
 		else
 			range->lmr_context = gen_wild_context(f);
-		expect(f, BAD, R_IP | (lmr->fast ? R_MNS : 0));
+		expect(f, BAD, R_IP | (lmr->fast ? R_PRIV : 0));
 	} else if (one_in(f, 12)) {
 		range->virtual_address += one_in(f, 2) ? lmr->length : -1ULL;
-		expect(f, BAD, R_IP | (lmr->fast ? R_MNS : 0));
+		expect(f, BAD, R_IP | (lmr->fast ? R_PRIV : 0));
 	}
 	fuzz_arg(f, "length", range->segment_length);
+	/* It may be registered, or not, and with less memory */
 	if (lmr->fast)
-		expect(f, BAD, R_MNS | R_IP);
+		expect(f, MAYBE, R_PRIV | R_IP);
 	/* A peer may have invalidated it */
 	if (!f->own || lmr->loose)
 		expect(f, MAYBE, R_PRIV | R_IP | R_IS);
@@ -174,7 +175,7 @@ static DAT_RETURN rmr_bind(struct fuzz *f)
 	expect_first(f, rmr->know, R_IH);
 	there = !one_in(f, 30);
 	if (!there) {
-		/* The range determines whether the LMR is checked; it may be a fast one */
+		/* The range determines whether the LMR is checked */
 		fuzz_arg(f, "no range", 0);
 		expect_first(f, BAD, R_IP | R_IH | R_MNS);
 	}

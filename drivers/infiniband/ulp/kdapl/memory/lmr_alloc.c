@@ -29,6 +29,8 @@ static DAT_RETURN kdapl_lmr_fmr_build(struct kdapl_lmr *lmr)
 	if (!lmr->sgt.sgl)
 		goto memory;
 	sg_init_table(lmr->sgt.sgl, lmr->max_pages);
+	/* A bind stops at the end of the registered range */
+	lmr->sgt.nents = lmr->max_pages;
 	lmr->desc = kdapl_lmr_desc_get(lmr, &lmr->param.lmr_context);
 	if (!lmr->desc)
 		goto pages;

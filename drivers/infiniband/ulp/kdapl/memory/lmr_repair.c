@@ -51,7 +51,8 @@ static void kdapl_lmr_replace(struct kdapl_lmr *lmr)
 		spin_unlock_irq(&lmr->lock);
 		ib_dereg_mr(mr);
 	}
-	if (lmr->npages) {
+	/* RMRs may be bound. If the last one ends now, kdapl_lmr_mark_gone() unmaps the memory */
+	if (lmr->npages && !READ_ONCE(lmr->binds)) {
 		ib_dma_unmap_sg(ibdev, lmr->sgt.sgl, lmr->npages, DMA_BIDIRECTIONAL);
 		lmr->npages = 0;
 	}
@@ -59,7 +60,7 @@ static void kdapl_lmr_replace(struct kdapl_lmr *lmr)
 	if (kdapl_lmr_make_mr(lmr))
 		return;
 	spin_lock_irq(&lmr->lock);
-	kdapl_lmr_mark_free(lmr);
+	kdapl_lmr_mark_gone(lmr);
 	spin_unlock_irq(&lmr->lock);
 }
 

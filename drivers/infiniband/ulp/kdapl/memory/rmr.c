@@ -50,9 +50,7 @@ static void kdapl_rmr_drop_mr(struct kdapl_rmr *rmr, struct kdapl_mr *m)
 	/* Deregistration invalidates the key at once, so the LMR is not in use any more */
 	ib_dereg_mr(mr);
 	spin_lock_irq(&rmr->lock);
-	if (m->lmr)
-		kdapl_obj_unuse(&m->lmr->obj);
-	m->lmr = NULL;
+	kdapl_rmr_drop_lmr(m);
 	spin_unlock_irq(&rmr->lock);
 }
 

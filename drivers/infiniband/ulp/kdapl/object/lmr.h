@@ -89,9 +89,10 @@ static __always_inline const struct kdapl_lmr_desc *kdapl_lmr_desc(DAT_LMR_CONTE
  * @is_fmr: it was created by dat_lmr_allocate(); constant
  * @max_pages: @is_fmr: its capacity in pages; constant
  * @lock:  guards the following fields up to @zp, and the parts of @param that change
- *         (@is_fmr); taken inside kdapl_sq.lock
+ *         (@is_fmr); taken inside kdapl_sq.lock and kdapl_rmr.lock
  * @fmr:   state of @mr; if not @is_fmr, VALID until a peer invalidates it
  * @npages: @is_fmr: entries of @sgt that are mapped
+ * @binds: @is_fmr: MRs of RMRs that map its memory, which stays mapped for DMA
  * @dying: dat_lmr_free() has begun
  * @hostile: a peer without the right to do so has invalidated it; @repair reports that
  * @zp:    @is_fmr: kdapl_lmr_desc.zp while it is registered
@@ -112,6 +113,7 @@ struct kdapl_lmr {
 	spinlock_t lock;	/* see above */
 	struct kdapl_mr fmr;
 	u32 npages;
+	u32 binds;
 	bool dying;
 	bool hostile;
 	u32 zp;

@@ -22,6 +22,7 @@ enum kdapl_mr_state {
 	KDAPL_MR_VALID,		/* the registration has completed */
 	KDAPL_MR_INVALIDATING,	/* an invalidation was posted */
 	KDAPL_MR_UNKNOWN,	/* a request failed: a work item replaces the MR */
+	KDAPL_MR_HELD,		/* LMR: not valid, but RMRs are still bound to its memory */
 };
 
 /**

@@ -8,7 +8,7 @@
  * Locks, outermost first (kdapl-locking.rst has the reasons):
  *   kdapl_device_mutex, kdapl_ia.sem, kdapl_ep.mutex, handler_mutex of a
  *   cm_id (rdma_cm's), kdapl_ia.mutex, kdapl_pz.mutex, kdapl_srq.mutex; then
- *   spinlocks: kdapl_sp.lock, kdapl_polled_cq.lock, kdapl_sq.lock, kdapl_rmr.lock or
+ *   spinlocks: kdapl_sp.lock, kdapl_polled_cq.lock, kdapl_sq.lock, kdapl_rmr.lock,
  *   kdapl_lmr.lock, kdapl_pz.map_lock, kdapl_ep.lock, kdapl_evd.lock.
  * CM callbacks take spinlocks only, and no rdma_* function is called under any of
  * these.

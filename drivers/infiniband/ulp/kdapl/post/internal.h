@@ -38,6 +38,8 @@ DAT_RETURN kdapl_lmr_wr_lookup(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handl
 			       struct kdapl_lmr **lmr, struct kdapl_ep **ep);
 DAT_RETURN kdapl_lmr_wr_flush(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 flags);
 void kdapl_fmr_done(struct ib_cq *cq, struct ib_wc *wc);
+void kdapl_lmr_mark_free(struct kdapl_lmr *lmr);
+void kdapl_lmr_unbound(struct kdapl_lmr *lmr);
 void kdapl_lmr_repair_soon(struct kdapl_lmr *lmr);
 
 void kdapl_sq_defer(struct kdapl_sq *sq, struct kdapl_slot *slot);

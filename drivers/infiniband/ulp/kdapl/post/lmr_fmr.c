@@ -260,7 +260,8 @@ static DAT_RETURN kdapl_fmr_submit(const struct kdapl_fmr *r, struct ib_qp *qp,
 		return DAT_SUCCESS;
 	spin_lock(&lmr->lock);
 	lmr->fmr.by = NULL;
-	kdapl_lmr_mark_free(lmr);
+	/* Another thread may have bound an RMR already */
+	kdapl_lmr_mark_gone(lmr);
 	spin_unlock(&lmr->lock);
 	kdapl_mr_wr_abort(r->ep, slot);
 	kdapl_obj_unuse(&lmr->obj);

@@ -17,6 +17,9 @@
  * range, or a part of it, and the new key. Then the device checks it against the rights
  * of the new registration, which belongs to the same Consumer and zone.
  *
+ * While an RMR is bound to the memory, the Consumer cannot end the registration. If the peer does,
+ * the memory stays mapped for DMA until the binding ends, too, and the LMR stays in use.
+ *
  * Locks: kdapl_sq.lock of the EP is held during the whole post, kdapl_lmr.lock inside it.
  */
 #include <linux/dma-mapping.h>
@@ -52,9 +55,19 @@ void kdapl_lmr_repair_soon(struct kdapl_lmr *lmr)
 		queue_work(kdapl_wq, &lmr->repair);
 }
 
+static void kdapl_lmr_set_ended(struct kdapl_lmr *lmr, u8 state)
+{
+	kdapl_lmr_hide(lmr);
+	lmr->param.rmr_context = 0;
+	lmr->param.lmr_state.bound = DAT_FALSE;
+	lmr->fmr.failed = false;
+	lmr->fmr.gone = false;
+	lmr->fmr.state = state;
+}
+
 /**
  * kdapl_lmr_mark_free - note that the MR is not valid any more
- * @lmr: LMR from dat_lmr_allocate()
+ * @lmr: LMR from dat_lmr_allocate(), to which no RMR is bound
  *
  * Context: any, lmr->lock held.
  */
@@ -62,15 +75,41 @@ void kdapl_lmr_mark_free(struct kdapl_lmr *lmr)
 {
 	struct ib_device *ibdev = lmr->obj.ia->ibdev;
 
-	kdapl_lmr_hide(lmr);
+	kdapl_lmr_set_ended(lmr, KDAPL_MR_FREE);
 	if (lmr->npages)
 		ib_dma_unmap_sg(ibdev, lmr->sgt.sgl, lmr->npages, DMA_BIDIRECTIONAL);
 	lmr->npages = 0;
-	lmr->param.rmr_context = 0;
-	lmr->param.lmr_state.bound = DAT_FALSE;
-	lmr->fmr.failed = false;
-	lmr->fmr.gone = false;
-	lmr->fmr.state = KDAPL_MR_FREE;
+}
+
+/**
+ * kdapl_lmr_mark_gone - the same if RMRs may be bound to the LMR
+ * @lmr: LMR from dat_lmr_allocate()
+ *
+ * A peer cannot be prevented from ending a registration, and a registration may fail. The keys
+ * of the RMRs stay valid, so the memory stays mapped until the last of them has ended.
+ *
+ * Context: any, lmr->lock held.
+ */
+void kdapl_lmr_mark_gone(struct kdapl_lmr *lmr)
+{
+	if (lmr->binds)
+		kdapl_lmr_set_ended(lmr, KDAPL_MR_HELD);
+	else
+		kdapl_lmr_mark_free(lmr);
+}
+
+/**
+ * kdapl_lmr_unbound - note that an MR of an RMR does not map the memory any more
+ * @lmr: LMR from dat_lmr_allocate()
+ *
+ * Context: any, rmr->lock held.
+ */
+void kdapl_lmr_unbound(struct kdapl_lmr *lmr)
+{
+	spin_lock(&lmr->lock);
+	if (!--lmr->binds && lmr->fmr.state == KDAPL_MR_HELD)
+		kdapl_lmr_mark_free(lmr);
+	spin_unlock(&lmr->lock);
 }
 
 /* A request has failed; it is unknown whether it was executed. lmr->lock held */
@@ -180,7 +219,7 @@ bool kdapl_lmr_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32
 	spin_lock_irqsave(&lmr->lock, flags);
 	/* The device has a key even without remote rights */
 	if (lmr->dying || !lmr->mr || rkey != lmr->mr->rkey ||
-	    (lmr->is_fmr && m->state == KDAPL_MR_FREE)) {
+	    (lmr->is_fmr && (m->state == KDAPL_MR_FREE || m->state == KDAPL_MR_HELD))) {
 		/* The owner has ended it before */
 		legal = true;
 	} else if (!lmr->is_fmr) {
@@ -192,7 +231,7 @@ bool kdapl_lmr_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32
 		legal = m->ep == ep->obj.handle && lmr->zone == ep->zone;
 		lmr->hostile |= !legal;
 		if (m->state == KDAPL_MR_VALID || m->state == KDAPL_MR_REGISTERING)
-			kdapl_lmr_mark_free(lmr);
+			kdapl_lmr_mark_gone(lmr);
 		else if (m->state == KDAPL_MR_INVALIDATING)
 			m->gone = true;
 	}
@@ -260,7 +299,10 @@ static DAT_RETURN kdapl_invalidate_check(const struct kdapl_lmr *lmr, const stru
 	if (m->state != KDAPL_MR_VALID &&
 	    (m->state != KDAPL_MR_REGISTERING || m->ep != ep->obj.handle))
 		return KDAPL_BAD_STATE(LMR_FREE);
-	if ((lmr->zone ^ ep->zone) & KDAPL_ZONE_MASK)
+	/* The keys of RMRs would outlive the registration. No RMR can be bound once it is hidden */
+	if (lmr->binds)
+		return KDAPL_BAD_STATE(LMR_IN_USE);
+	if (lmr->zone != ep->zone)
 		return KDAPL_ERROR(PROTECTION_VIOLATION);
 	return DAT_SUCCESS;
 }
@@ -368,7 +410,7 @@ static bool kdapl_invalidate_in_order(struct kdapl_ep *ep)
  * * DAT_INVALID_PARAMETER - the LMR is not of dat_lmr_allocate() (1); flags (4)
  * * DAT_INVALID_STATE - the EP is neither CONNECTED nor DISCONNECTED; or LMR_FREE: the LMR
  *   is not registered, a posted request ends the registration already, or the registration
- *   was posted on another EP and has not completed
+ *   was posted on another EP and has not completed; or LMR_IN_USE: an RMR is bound to it
  * * DAT_PROTECTION_VIOLATION - LMR and EP do not belong to the same zone
  * * DAT_INSUFFICIENT_RESOURCES - the queue is full; the device has no memory for the
  *   request

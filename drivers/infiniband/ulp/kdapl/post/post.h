@@ -13,10 +13,11 @@ int kdapl_mr_access(DAT_MEM_PRIV_FLAGS priv);
 void kdapl_rmr_put(struct kdapl_rmr *rmr);
 bool kdapl_rmr_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32 rkey);
 void kdapl_rmr_mark_free(struct kdapl_mr *m);
+void kdapl_rmr_drop_lmr(struct kdapl_mr *m);
 void kdapl_rmr_unbound(struct kdapl_rmr *rmr);
 
 bool kdapl_lmr_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32 rkey);
-void kdapl_lmr_mark_free(struct kdapl_lmr *lmr);
+void kdapl_lmr_mark_gone(struct kdapl_lmr *lmr);
 
 /*
  * Moves @qp to ERROR and waits until the done callback of each of its requests has run:

@@ -12,7 +12,8 @@
  * softirq. rmr.c creates and frees RMRs.
  *
  * Locks: kdapl_sq.lock of the EP is held during the whole post, kdapl_rmr.lock inside it
- * for changes of state, and kdapl_pz.map_lock inside that for the mapping.
+ * for changes of state, and kdapl_lmr.lock or kdapl_pz.map_lock inside that, for the registration
+ * of an LMR from dat_lmr_allocate() and for the mapping.
  */
 #include <linux/export.h>
 #include "internal.h"
@@ -38,6 +39,25 @@ struct kdapl_bind {
 };
 
 /**
+ * kdapl_rmr_drop_lmr - note that an MR does not map its LMR any more
+ * @m: MR of an RMR; it may map none
+ *
+ * Context: any, rmr->lock held.
+ */
+void kdapl_rmr_drop_lmr(struct kdapl_mr *m)
+{
+	struct kdapl_lmr *lmr = m->lmr;
+
+	lockdep_assert_held(&m->rmr->lock);
+	m->lmr = NULL;
+	if (!lmr)
+		return;
+	if (lmr->is_fmr)
+		kdapl_lmr_unbound(lmr);
+	kdapl_obj_unuse(&lmr->obj);
+}
+
+/**
  * kdapl_rmr_mark_free - note that an MR is not valid any more
  * @m: MR of an RMR
  *
@@ -45,12 +65,9 @@ struct kdapl_bind {
  */
 void kdapl_rmr_mark_free(struct kdapl_mr *m)
 {
-	lockdep_assert_held(&m->rmr->lock);
 	m->state = KDAPL_MR_FREE;
 	m->gone = false;
-	if (m->lmr)
-		kdapl_obj_unuse(&m->lmr->obj);
-	m->lmr = NULL;
+	kdapl_rmr_drop_lmr(m);
 }
 
 /**
@@ -267,13 +284,27 @@ static DAT_RETURN kdapl_bind_check_range(const struct kdapl_bind *b)
 	return DAT_SUCCESS;
 }
 
+/* The same. A registration of dat_lmr_fmr() can change; @hold counts the binding in its LMR */
+static DAT_RETURN kdapl_bind_check_lmr(const struct kdapl_bind *b, bool hold)
+{
+	DAT_RETURN ret;
+
+	if (!b->lmr || !b->lmr->is_fmr)
+		return kdapl_bind_check_range(b);
+	spin_lock(&b->lmr->lock);
+	ret = kdapl_bind_check_range(b);
+	if (!ret && hold)
+		b->lmr->binds++;
+	spin_unlock(&b->lmr->lock);
+	return ret;
+}
+
 /* Steps 2 to 7; the handles have been looked up */
 static DAT_RETURN kdapl_bind_check(const struct kdapl_bind *b, DAT_VA_TYPE va_type)
 {
 	DAT_RETURN ret;
 
-	/* A registration of dat_lmr_fmr() can end at any time, also while it is bound */
-	if (va_type == DAT_VA_TYPE_ZB || (b->lmr && b->lmr->is_fmr))
+	if (va_type == DAT_VA_TYPE_ZB)
 		return KDAPL_UNSUPPORTED;
 	if (!b->triplet)
 		return KDAPL_BAD_ARG(3);
@@ -284,7 +315,7 @@ static DAT_RETURN kdapl_bind_check(const struct kdapl_bind *b, DAT_VA_TYPE va_ty
 	if (!b->context)
 		return KDAPL_BAD_ARG(9);
 	ret = kdapl_mr_wr_check(b->ep, b->flags, 0, DAT_INVALID_ARG8);
-	return ret ?: kdapl_bind_check_range(b);
+	return ret ?: kdapl_bind_check_lmr(b, false);
 }
 
 /* ---- posting ----------------------------------------------------------- */
@@ -334,10 +365,25 @@ static int kdapl_bind_map(const struct kdapl_bind *b, struct ib_mr *mr)
 	return 0;
 }
 
+/* Makes the binding a user of its LMR, and keeps the mapping of a posted one. rmr->lock held */
+static DAT_RETURN kdapl_bind_hold(const struct kdapl_bind *b)
+{
+	DAT_RETURN ret = DAT_SUCCESS;
+
+	if (!kdapl_obj_use(&b->lmr->obj))
+		return KDAPL_BAD_HANDLE(LMR);
+	if (b->lmr->is_fmr)
+		ret = kdapl_bind_check_lmr(b, true);
+	if (ret)
+		kdapl_obj_unuse(&b->lmr->obj);
+	return ret;
+}
+
 /* Second half of step 10: finds a free MR and takes a reference to the LMR. rmr->lock held */
 static DAT_RETURN kdapl_bind_find(struct kdapl_bind *b)
 {
 	struct kdapl_rmr *rmr = b->rmr;
+	DAT_RETURN ret;
 
 	if (rmr->dying)
 		return KDAPL_BAD_HANDLE(RMR);
@@ -354,13 +400,14 @@ static DAT_RETURN kdapl_bind_find(struct kdapl_bind *b)
 		kdapl_rmr_repair_soon(rmr);
 		return KDAPL_NO_RESOURCE(MEMORY_REGION);
 	}
-	if (!kdapl_obj_use(&b->lmr->obj))
-		return KDAPL_BAD_HANDLE(LMR);
-	if (kdapl_bind_map(b, b->next->mr)) {
-		kdapl_obj_unuse(&b->lmr->obj);
-		return KDAPL_ERROR(INTERNAL_ERROR);
-	}
-	return DAT_SUCCESS;
+	ret = kdapl_bind_hold(b);
+	if (ret)
+		return ret;
+	b->next->lmr = b->lmr;
+	if (!kdapl_bind_map(b, b->next->mr))
+		return DAT_SUCCESS;
+	kdapl_rmr_drop_lmr(b->next);
+	return KDAPL_ERROR(INTERNAL_ERROR);
 }
 
 /* Notes the request in the RMR. Returns the first work request to post. rmr->lock held */
@@ -402,7 +449,6 @@ static struct ib_send_wr *kdapl_bind_prepare(struct kdapl_bind *b, struct kdapl_
 	next->state = KDAPL_MR_REGISTERING;
 	next->ep = b->ep->obj.handle;
 	next->by = slot;
-	next->lmr = b->lmr;
 	rmr->cur = next - rmr->mrs;
 	rmr->param.lmr_triplet = *b->triplet;
 	rmr->param.mem_priv = b->priv;
@@ -572,19 +618,24 @@ static DAT_RETURN kdapl_bind_lookup(struct kdapl_bind *b, DAT_RMR_HANDLE rmr_han
  * completion with operation DAT_DTO_BIND_MW. Only the peer of this EP may invalidate the
  * binding by a send. The LMR is in use until the binding ends.
  *
+ * The LMR may be registered by dat_lmr_fmr() or kdat_lmr_fmr_sg(), at once when that call has
+ * returned. As long as the binding exists, dat_lmr_invalidate() is refused. The peer of the EP
+ * of the registration can still end the registration. This does not end the binding: the
+ * memory stays exposed by the key of the RMR, and the LMR in use, until the binding ends.
+ *
  * Source: manual page dat_rmr_bind(3DAT); the arguments are those of kDAPL 2.0.
  *
  * Context: as for dat_ep_post_send().
  * Return:
  * * DAT_SUCCESS - also in DISCONNECTED, where the bind is flushed and nothing is bound
  * * DAT_INVALID_HANDLE - @rmr_handle, @ep_handle or @lmr_handle is not valid
- * * DAT_MODEL_NOT_SUPPORTED - zero-based addresses; an LMR of dat_lmr_allocate()
+ * * DAT_MODEL_NOT_SUPPORTED - zero-based addresses
  * * DAT_INVALID_PARAMETER - @lmr_triplet or @rmr_context is NULL; the context is not
  *   that of @lmr_handle; the range is not inside the LMR; privileges, @va_type or flags
  *   are not defined
  * * DAT_INVALID_STATE - the EP is neither CONNECTED nor DISCONNECTED
  * * DAT_PROTECTION_VIOLATION - RMR, LMR and EP do not belong to the same zone
- * * DAT_PRIVILEGES_VIOLATION - the LMR lacks the local privilege
+ * * DAT_PRIVILEGES_VIOLATION - the LMR lacks the local privilege, or is not registered
  * * DAT_INSUFFICIENT_RESOURCES - the queue is full, or the device has no memory for the
  *   request; or (MEMORY_REGION) the request that ends the binding before the present one
  *   has not completed, the present bind was posted on another EP and has not completed, or

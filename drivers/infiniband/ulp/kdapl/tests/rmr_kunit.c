@@ -264,9 +264,6 @@ static void B_09_the_LMR_is_of_another_zone(struct kunit *test)
 	b.lmr = m.env->foreign.rw.handle;
 	b.range.lmr_context = m.env->foreign.rw.context;
 	TP_EXPECT_TYPE(test, mem_bind_post(&b), DAT_PROTECTION_VIOLATION);
-	/* A registration of dat_lmr_fmr could end during the binding */
-	b.lmr = m.fmr;
-	TP_EXPECT_TYPE(test, mem_bind_post(&b), DAT_MODEL_NOT_SUPPORTED);
 }
 
 static void rmr_create_query_and_T_07(struct kunit *test)
