@@ -263,6 +263,77 @@ static void beside_script(struct pair *d)
 	end(&p);
 }
 
+/* B binds an RMR to @len bytes at @off of the buffer; length 0 unbinds */
+static void bind(struct buffers *p, DAT_RMR_HANDLE rmr, u32 off, u32 len, u64 cookie)
+{
+	DAT_LMR_TRIPLET range = {
+		.virtual_address = p->address + off,
+		.segment_length = len,
+		.lmr_context = p->context,
+	};
+	DAT_RMR_COOKIE c = { .as_64 = cookie };
+	DAT_RMR_CONTEXT key;
+
+	p->d->c->posts++;
+	loop_expect(p->d->c, "dat_rmr_bind",
+		    dat_rmr_bind(rmr, p->lmr, &range, DAT_MEM_PRIV_REMOTE_READ_FLAG |
+				 DAT_MEM_PRIV_REMOTE_WRITE_FLAG, DAT_VA_TYPE_VA, p->b->ep, c, 0,
+				 &key), DAT_SUCCESS);
+	pair_dto(p->b, DAT_DTO_BIND_MW, cookie, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
+	if (len)
+		p->key = key;
+}
+
+static void expect_refused(struct buffers *p, const char *what, DAT_RETURN ret)
+{
+	if (ret != DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE))
+		loop_fail(p->d->c, "%s of an LMR with an RMR: %#x", what, ret);
+}
+
+/*
+ * A part of a buffer, to which an RMR is bound. The peer ends the registration, but not the
+ * binding; then the RMR is unbound, its key is refused, and the LMR can be registered again.
+ */
+static void part_script(struct pair *d)
+{
+	static const struct part list[ENTRIES] = { { PAGE_SIZE - 100, 300 } };
+	static const struct part inner = { PAGE_SIZE - 50, 120 };
+	DAT_LMR_COOKIE cookie = { .as_64 = 9 };
+	DAT_RMR_CONTEXT key, buffer;
+	DAT_RMR_HANDLE rmr;
+	struct buffers p;
+
+	if (!begin(&p, d))
+		return;
+	if (!loop_expect(d->c, "dat_rmr_create", dat_rmr_create(p.b->pz, &rmr), DAT_SUCCESS)) {
+		end(&p);
+		return;
+	}
+	registered(&p, list, 1);
+	buffer = p.key;
+	bind(&p, rmr, inner.off - list[0].off, inner.len, 2);
+	expect_refused(&p, "dat_lmr_invalidate",
+		       dat_lmr_invalidate(p.lmr, p.b->ep, cookie, 0));
+	expect_refused(&p, "dat_lmr_free", dat_lmr_free(p.lmr));
+	key = p.key;
+	p.key = buffer;
+	ended_by_peer(&p, 3);
+	expect_refused(&p, "kdat_lmr_fmr_sg", post(&p, 4));
+	/* The peer still reaches the part */
+	p.key = key;
+	p.address += inner.off - list[0].off;
+	p.part[0] = inner;
+	p.length = inner.len;
+	transfer(&p, 7);
+	bind(&p, rmr, 0, 0, 5);
+	registered(&p, list, 6);
+	p.key = key;
+	pair_clear(p.b);
+	one_byte_more(&p, 0, 0, 1, false);
+	loop_expect(d->c, "dat_rmr_free", dat_rmr_free(rmr), DAT_SUCCESS);
+	end(&p);
+}
+
 /**
  * loop_case_buffers - a peer reaches exactly the bytes of a scatterlist
  * @run: the run
@@ -279,6 +350,8 @@ int loop_case_buffers(struct loop_run *run, struct loop_case *c)
 	err = pair_play(run, c, &cfg, exact_script);
 	if (!err)
 		err = pair_play(run, c, &cfg, refused_script);
+	if (!err)
+		err = pair_play(run, c, &cfg, part_script);
 	cfg.pairs = 4;
 	if (!err)
 		err = pair_play(run, c, &cfg, beside_script);
