@@ -146,6 +146,31 @@ static void a_scatterlist_is_checked_as_pages_are(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, listed(zero, REMOTE), READ_ONLY);
 }
 
+/* An entry exceeds the memory: the page that it names exists, and the next one does not */
+static void an_entry_beyond_the_last_page(struct kunit *test)
+{
+	unsigned long pfn = page_to_pfn(virt_to_page(m.env->buf));
+	struct sg_fmr f;
+	struct page *page;
+	DAT_RETURN ret;
+	bool reserved;
+
+	kdapl_clauses(test, "L-02");
+	while (pfn_valid(pfn + 1))
+		pfn++;
+	page = pfn_to_page(pfn);
+	reserved = PageReserved(page);
+	if (reserved)
+		ClearPageReserved(page);
+	mem_sg_args(&m, &f);
+	sg_set_page(f.sg, page, PAGE_SIZE + 1, 0);
+	ret = mem_sg_post(&f);
+	if (reserved)
+		SetPageReserved(page);
+	KUNIT_EXPECT_EQ(test, ret, DAT_ERROR(DAT_INVALID_PARAMETER, DAT_INVALID_ARG2));
+	mem_expect_fmr(test, &m, false, 0);
+}
+
 static const u8 constants[64] = { 1 };
 
 static void the_kernel_image_keeps_its_protection(struct kunit *test)
@@ -409,6 +434,7 @@ static void page_exit(struct kunit *test)
 static struct kunit_case page_cases[] = {
 	KUNIT_CASE(the_zero_page_may_be_read),
 	KUNIT_CASE(a_scatterlist_is_checked_as_pages_are),
+	KUNIT_CASE(an_entry_beyond_the_last_page),
 	KUNIT_CASE(the_kernel_image_keeps_its_protection),
 	KUNIT_CASE(addresses_without_memory_are_refused),
 	KUNIT_CASE(the_reported_memory_is_correct),
