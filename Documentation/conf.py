@@ -28,7 +28,8 @@ smartquotes = False
 exclude_patterns = ["ABI"]
 nitpicky = True
 # A type of the kernel, whose own pages are not here
-nitpick_ignore = [("c:identifier", "sockaddr"), ("c:identifier", "module")]
+nitpick_ignore = [("c:identifier", "sockaddr"), ("c:identifier", "module"),
+                  ("c:identifier", "scatterlist")]
 
 html_theme = "furo"
 html_title = "kDAPL"

@@ -31,7 +31,7 @@ typedef enum dat_connect_flags {
 
 /**
  * enum dat_psp_flags - DAT_PSP_FLAGS: who creates the EP of a connection request
- * @DAT_PSP_CONSUMER_FLAG: the Consumer; the only legal value of the specification
+ * @DAT_PSP_CONSUMER_FLAG: the Consumer; the only value of the specification that kDAPL supports
  * @DAT_PSP_PROVIDER_FLAG: the Provider; DAT_MODEL_NOT_SUPPORTED
  *
  * Source: kDAPL 2.0 header, manual page dat_psp_create; the restriction is kDAPL's choice.

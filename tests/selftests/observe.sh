@@ -76,7 +76,7 @@ tap_check "ias has the documented format" format ias "ia#$n owner=kdapl_actor ne
 tap_check "pzs has the documented format" format pzs "pz#$n ia=ia#$n state=valid zone=$n users=$n service_qp=(yes|no)"
 tap_check "lmrs has the documented format" format lmrs "lmr#$n ia=ia#$n pz=pz#$n state=valid context=0x[0-9a-f]{8} length=$n privileges=0x[0-9a-f]{2} rmrs=0"
 tap_check "evds has the documented format" format evds "evd#$n ia=ia#$n streams=0x[0-9a-f]{3} policy=[A-Z_]+ state=0x[0-9a-f]+ queued=$n notify=$n ring=$n/$n crs=$n psps=$n dropped=0 overflowed=0"
-tap_check "eps has the documented format" format eps "ep#$n ia=ia#$n pz=pz#$n state=[A-Z_]+ qp=$n recv_evd=evd#$n request_evd=evd#$n connect_evd=evd#$n srq=(none|srq#$n) remote=[0-9.]+ port=$n age=$n errors=0 recvs=$pool requests=$pool recvs_ended=$n requests_ended=$n parked=(yes|no) first_error=none"
+tap_check "eps has the documented format" format eps "ep#$n ia=ia#$n pz=pz#$n state=[A-Z_]+ qp=$n recv_evd=evd#$n request_evd=evd#$n connect_evd=evd#$n srq=(none|srq#$n) (remote=[0-9.]+ port=$n age=$n|remote=none age=none) errors=0 recvs=$pool requests=$pool recvs_ended=$n requests_ended=$n parked=(yes|no) first_error=none"
 tap_check "psps has the documented format" format psps "psp#$n ia=ia#$n evd=evd#$n state=listening qual=0x[0-9a-f]+ port=$n crs=$n/$n refused=0/0/0/0"
 tap_check "no file shows a kernel address" no_addresses
 rmmod kdapl_actor

@@ -94,7 +94,7 @@ DAT_RETURN kdapl_cm_address(struct net *net, const struct sockaddr *in,
 }
 
 /**
- * kdapl_cm_set_local - set the address of a connection
+ * kdapl_cm_set_local - set the local address of a connection
  * @ep:    the EP
  * @local: the address of the IA, possibly without its scope, or another one of its port
  *

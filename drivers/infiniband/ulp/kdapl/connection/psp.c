@@ -83,10 +83,10 @@ out_ia:
  * The number of requests that wait for an answer is limited to the length of the EVD
  * (1024 at most), and to the share of this service point in it. Further requests are
  * refused as if nobody listened. A request may be announced before the call has returned.
- * With KDAT_PSP_ANY_ADDRESS_FLAG, addresses that the port gets later are included. Link-local ones
- * are not, except that of the IA. The call succeeds if the service point listens on one address at
- * least; it tries again to listen on those where that fails, for example because the qualifier is
- * in use there. Source: kDAPL 2.0; the flag is kDAPL's choice.
+ * With KDAT_PSP_ANY_ADDRESS_FLAG, the service point also listens on addresses that are added to the
+ * port later, but not on link-local ones other than that of the IA. The call succeeds if the
+ * service point can listen on at least one address. It retries on addresses where listening fails,
+ * for example because the qualifier is in use there. Source: kDAPL 2.0; the flag is kDAPL's choice.
  *
  * Context: process (class P).
  * Return:

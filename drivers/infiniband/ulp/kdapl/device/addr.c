@@ -467,7 +467,7 @@ bool kdapl_addr_unbound(const struct rdma_cm_id *id)
  * kdapl_addr_id_lost - was the address of an id deleted from its net device?
  * @id: a bound id
  *
- * A failover of a bond deletes no address, but the GIDs of all.
+ * A bond failover does not delete addresses, but it deletes the GIDs of all of them.
  *
  * Context: any; the caller keeps the id.
  */

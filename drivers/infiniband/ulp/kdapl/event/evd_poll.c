@@ -147,12 +147,12 @@ static DAT_RETURN kdapl_evd_arm(DAT_EVD_HANDLE evd_handle, DAT_BOOLEAN *again)
  * @again:      receives DAT_TRUE if there may be an event already: then the Consumer polls
  *              again instead of waiting
  *
- * For a Consumer that polls while it is busy, and waits when it is not. When the next event is
+ * For a Consumer that polls while it is busy and sleeps while it is idle. When the next event is
  * queued, or the next completion arrives, a work item polls the CQ and runs upcalls, with bottom
- * halves off, for what is queued by then, but not more than 64. This happens once: afterwards the
- * Consumer polls, or arms the EVD again. A poll disarms it. With DAT_UPCALL_NOTIFY, events that an
- * upcall has announced before do not count: the Consumer dequeues them first. Source: kDAPL's
- * choice.
+ * halves off, for at most 64 of the events queued by then. This happens once: after that, the
+ * Consumer polls or arms the EVD again. A poll disarms the EVD. With DAT_UPCALL_NOTIFY, events that
+ * an earlier upcall has announced do not prevent arming, so the Consumer must dequeue them first.
+ * Source: kDAPL's choice.
  *
  * Context: process or softirq, with interrupts on; never sleeps.
  * Return:

@@ -109,13 +109,13 @@ static void show_pool(struct seq_file *m, const char *key, const struct kdapl_po
 		   done);
 }
 
-/* The module that owns an IA, and its network namespace, which an orphaned IA has not */
+/* The module that owns an IA, and its network namespace, which an orphaned IA does not have */
 static void show_owner(struct seq_file *m, struct kdapl_ia *ia)
 {
 	const struct module *owner;
 
 	rcu_read_lock();
-	/* A module is freed a grace period after its IAs were closed or have lost it */
+	/* A module is freed a grace period after ia->owner was cleared or the IA was closed */
 	owner = READ_ONCE(ia->owner);
 	seq_printf(m, " owner=%s", owner ? owner->name : "none");
 	rcu_read_unlock();
@@ -214,7 +214,7 @@ static void show_evd(struct seq_file *m, struct kdapl_obj *obj)
 		   dropped, overflowed);
 }
 
-/* The peer of the present or last connection. The port has its place in each family */
+/* The peer of the present or last connection. The port is not part of the stored address */
 static void show_peer(struct seq_file *m, const struct kdapl_ep *ep)
 {
 	if (!ep->remote.ss_family)

@@ -51,7 +51,7 @@ struct kdapl_cr {
 
 /* Why a service point has refused a request */
 enum kdapl_refusal {
-	KDAPL_REFUSED_SHARE,	/* as many requests wait as it may have */
+	KDAPL_REFUSED_SHARE,	/* its share of the EVD is used up */
 	KDAPL_REFUSED_EVD,	/* the EVD is full of requests */
 	KDAPL_REFUSED_MEMORY,	/* no memory for the CR */
 	KDAPL_REFUSED_LATE,	/* it does not listen any more, or is being freed */

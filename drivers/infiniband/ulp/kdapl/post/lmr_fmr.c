@@ -147,10 +147,10 @@ static __always_inline DAT_RETURN kdapl_fmr_collect_entry(const struct kdapl_fmr
 }
 
 /*
- * Collects the pages of a scatterlist. One MR has no gaps: only its first and its last page may
- * be used in part. But two entries may meet in the middle of a page, such as those of bios that
- * were merged. An IOMMU would map them apart, so they share one entry of the LMR. Not inlined:
- * the loop for an array would lack registers.
+ * Collects the pages of a scatterlist. An MR cannot have gaps: only its first and its last page
+ * may be partial. But two entries may meet in the middle of a page, such as those of bios that
+ * were merged. An IOMMU would map them to separate pages, so they share one entry of the LMR. Not
+ * inlined, because that would spill registers in the loop for an array.
  */
 static noinline DAT_RETURN kdapl_fmr_collect_sg(struct kdapl_fmr *r)
 {
@@ -456,15 +456,15 @@ EXPORT_SYMBOL_GPL(dat_lmr_fmr);
  * @lmr_context:      as for dat_lmr_fmr()
  * @rmr_context:      as for dat_lmr_fmr()
  *
- * As dat_lmr_fmr(), for memory that is not a number of whole pages. Exactly the bytes of the
- * entries are registered: neither a post nor the peer reaches a byte before the first one or
+ * Like dat_lmr_fmr(), but the memory need not consist of whole pages. The call registers exactly
+ * the bytes of the entries: neither a post nor the peer can reach a byte before the first one or
  * after the last one. The registered address is the physical address of the first byte, and the
- * others follow contiguously; dat_lmr_query() returns address and length, and
- * DAT_MEM_TYPE_PHYSICAL without an array. An entry may have any number of contiguous pages. The
- * first one may begin, and the last one end, inside a page. In between, an entry must end where a
- * page ends, and the next one begin where a page begins, or it must continue the page at
- * the same byte. The memory must not touch more pages than those for which the LMR was
- * allocated. dat_lmr_invalidate() and the peer end the registration as one of dat_lmr_fmr().
+ * range is contiguous from there. dat_lmr_query() returns the address, the length, and
+ * DAT_MEM_TYPE_PHYSICAL without an array. An entry may span any number of contiguous pages. The
+ * first entry may begin inside a page, and the last one may end inside a page. Every other entry
+ * must begin where the previous one ends: either both at a page boundary, or both at the same
+ * byte of the same page. The memory must not touch more pages than the LMR was allocated for.
+ * dat_lmr_invalidate() or the peer ends the registration, as for dat_lmr_fmr().
  *
  * Source: kDAPL's choice.
  *

@@ -82,7 +82,7 @@ void kdapl_lmr_mark_free(struct kdapl_lmr *lmr)
 }
 
 /**
- * kdapl_lmr_mark_gone - the same if RMRs may be bound to the LMR
+ * kdapl_lmr_mark_gone - note that the MR is not valid any more, although RMRs may be bound
  * @lmr: LMR from dat_lmr_allocate()
  *
  * A peer cannot be prevented from ending a registration, and a registration may fail. The keys
@@ -299,7 +299,7 @@ static DAT_RETURN kdapl_invalidate_check(const struct kdapl_lmr *lmr, const stru
 	if (m->state != KDAPL_MR_VALID &&
 	    (m->state != KDAPL_MR_REGISTERING || m->ep != ep->obj.handle))
 		return KDAPL_BAD_STATE(LMR_FREE);
-	/* The keys of RMRs would outlive the registration. No RMR can be bound once it is hidden */
+	/* The keys of bound RMRs would outlive it. No RMR can be bound after kdapl_lmr_hide() */
 	if (lmr->binds)
 		return KDAPL_BAD_STATE(LMR_IN_USE);
 	if (lmr->zone != ep->zone)

@@ -284,7 +284,10 @@ static DAT_RETURN kdapl_bind_check_range(const struct kdapl_bind *b)
 	return DAT_SUCCESS;
 }
 
-/* The same. A registration of dat_lmr_fmr() can change; @hold counts the binding in its LMR */
+/*
+ * Checks the range under lmr->lock if a request has registered the LMR, because that registration
+ * may end. @hold: also counts the binding in lmr->binds
+ */
 static DAT_RETURN kdapl_bind_check_lmr(const struct kdapl_bind *b, bool hold)
 {
 	DAT_RETURN ret;
@@ -365,7 +368,10 @@ static int kdapl_bind_map(const struct kdapl_bind *b, struct ib_mr *mr)
 	return 0;
 }
 
-/* Makes the binding a user of its LMR, and keeps the mapping of a posted one. rmr->lock held */
+/*
+ * Makes the binding a user of its LMR. If a request has registered the LMR, also keeps its DMA
+ * mapping. rmr->lock held
+ */
 static DAT_RETURN kdapl_bind_hold(const struct kdapl_bind *b)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
@@ -618,10 +624,11 @@ static DAT_RETURN kdapl_bind_lookup(struct kdapl_bind *b, DAT_RMR_HANDLE rmr_han
  * completion with operation DAT_DTO_BIND_MW. Only the peer of this EP may invalidate the
  * binding by a send. The LMR is in use until the binding ends.
  *
- * The LMR may be registered by dat_lmr_fmr() or kdat_lmr_fmr_sg(), at once when that call has
- * returned. As long as the binding exists, dat_lmr_invalidate() is refused. The peer of the EP
- * of the registration can still end the registration. This does not end the binding: the
- * memory stays exposed by the key of the RMR, and the LMR in use, until the binding ends.
+ * The LMR may have been registered by dat_lmr_fmr() or kdat_lmr_fmr_sg(); the bind may be posted
+ * as soon as that call has returned. While the binding exists, dat_lmr_invalidate() returns
+ * LMR_IN_USE. The peer of the EP on which the memory was registered can still invalidate the LMR's
+ * key. That does not end the binding: until the binding ends, the key of the RMR still exposes the
+ * memory, and the LMR stays in use.
  *
  * Source: manual page dat_rmr_bind(3DAT); the arguments are those of kDAPL 2.0.
  *
