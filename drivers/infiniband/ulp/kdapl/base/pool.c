@@ -242,12 +242,12 @@ bool kdapl_pool_posted(const struct kdapl_pool *pool)
  * A slot counts in its tag how often it was put back, so nobody has to count posts.
  *
  * Context: any.
- * Return: the number, which may be one too small for each slot that is put back meanwhile.
+ * Return: the number modulo 2^32, which may be one too small for each slot that is put back
+ * meanwhile.
  */
-u64 kdapl_pool_ended(const struct kdapl_pool *pool)
+u32 kdapl_pool_ended(const struct kdapl_pool *pool)
 {
-	u64 n = 0;
-	u32 i;
+	u32 i, n = 0;
 
 	for (i = 0; i < pool->depth; i++)
 		n += READ_ONCE(kdapl_pool_slot(pool, i)->word) >> 32;

@@ -54,8 +54,8 @@ struct kdapl_pool {
 struct kdapl_pool_head {
 	u64 head;
 	struct kdapl_pool *pool;
-	u64 opened;
-	u64 pad;
+	u32 opened;
+	u32 pad[3];
 };
 
 /* Bytes of a slot */
@@ -85,7 +85,7 @@ void kdapl_pool_swap(struct kdapl_pool *pool, struct kdapl_pool *other);
 void kdapl_pool_open(struct kdapl_pool *pool);
 u32 kdapl_pool_count(const struct kdapl_pool *pool, enum kdapl_slot_state state);
 bool kdapl_pool_posted(const struct kdapl_pool *pool);
-u64 kdapl_pool_ended(const struct kdapl_pool *pool);
+u32 kdapl_pool_ended(const struct kdapl_pool *pool);
 void kdapl_pool_tally(const struct kdapl_pool *pool, u32 *posted, u32 *done);
 u32 kdapl_pool_free_count(const struct kdapl_pool *pool);
 

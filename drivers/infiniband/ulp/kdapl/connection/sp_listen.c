@@ -183,10 +183,9 @@ static int kdapl_sp_listen_all(struct kdapl_sp *sp)
 	struct kdapl_ia *ia = sp->obj.ia;
 	struct sockaddr_storage addr = {};
 	struct kdapl_listener *l, *next;
-	bool stale = READ_ONCE(sp->stale);
+	bool stale = xchg(&sp->stale, false);
 	int err, ret = 0;
 
-	WRITE_ONCE(sp->stale, false);
 	list_for_each_entry_safe(l, next, &sp->listeners, node)
 		if (stale || kdapl_sp_moved(sp, l->id) || kdapl_addr_id_lost(l->id))
 			kdapl_listener_free(l);
@@ -236,7 +235,8 @@ static void kdapl_sp_work(struct work_struct *work)
 	mutex_lock(&sp->mutex);
 	if (!sp->closed && kdapl_sp_address_moved(sp)) {
 		ret = kdapl_sp_listen(sp);
-		if (ret && !sp->retry) {
+		/* The third time, because an IPv6 address is tentative for a second or two */
+		if (ret && sp->retry == 2) {
 			pr_warn_ratelimited("kdapl: %s: cannot listen again on qualifier %llu: %d\n",
 					    ia->name, sp->qual, ret);
 			kdapl_ia_async(ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,

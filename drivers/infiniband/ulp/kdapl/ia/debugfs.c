@@ -272,7 +272,7 @@ static void show_ep(struct seq_file *m, struct kdapl_obj *obj)
 	spin_unlock_irqrestore(&ep->lock, flags);
 	show_pool(m, "recvs", &recvs);
 	show_pool(m, "requests", &requests);
-	seq_printf(m, " recvs_ended=%llu requests_ended=%llu", kdapl_pool_ended(&recvs),
+	seq_printf(m, " recvs_ended=%u requests_ended=%u", kdapl_pool_ended(&recvs),
 		   kdapl_pool_ended(&requests));
 	rcu_read_unlock();
 	seq_printf(m, " parked=%s", parked ? "yes" : "no");

@@ -118,8 +118,8 @@ static DAT_RETURN kdapl_fmr_collect_array(struct kdapl_fmr *r)
 }
 
 /*
- * Collects the pages of @left bytes from @off in @page on, from entry @to of the LMR on. The
- * first page exists, because a scatterlist has it; the others of its entry may not.
+ * Collects the pages of @left bytes, from offset @off of @page, into the entries of the LMR from
+ * @to. The first page exists; the pages that follow it may not.
  */
 static __always_inline DAT_RETURN kdapl_fmr_collect_entry(const struct kdapl_fmr *r,
 							  struct scatterlist **to,
@@ -164,14 +164,18 @@ static noinline DAT_RETURN kdapl_fmr_collect_sg(struct kdapl_fmr *r)
 	for (i = 0; i < r->number; i++, from = sg_next(from)) {
 		if (unlikely(!from))
 			return KDAPL_BAD_ARG(3);
-		left = from->length;
+		left = READ_ONCE(from->length);
 		if (unlikely(!left))
 			return KDAPL_BAD_ARG(2);
 		r->length += left;
-		off = offset_in_page(from->offset);
+		off = READ_ONCE(from->offset);
 		page = sg_page(from);
-		if (from->offset != off)
-			page = pfn_to_page(page_to_pfn(page) + (from->offset >> PAGE_SHIFT));
+		if (off >= PAGE_SIZE) {
+			if (!pfn_valid(page_to_pfn(page) + (off >> PAGE_SHIFT)))
+				return KDAPL_BAD_ARG(2);
+			page = pfn_to_page(page_to_pfn(page) + (off >> PAGE_SHIFT));
+			off = offset_in_page(off);
+		}
 		if (to != sgl && unlikely(off || to[-1].offset + to[-1].length != PAGE_SIZE)) {
 			to--;
 			if (page != sg_page(to) || off != to->offset + to->length)

@@ -484,6 +484,7 @@ static void C_62_a_service_point_tries_again_to_listen(struct kunit *test)
 	DAT_EVD_HANDLE async = kdapl_obj_handle(&env->ia->async_evd->obj);
 	u32 port_num = env->ia->port;
 	DAT_EVENT event = {};
+	int i;
 
 	kdapl_clauses(test, "C-62");
 	listen(test);
@@ -493,16 +494,20 @@ static void C_62_a_service_point_tries_again_to_listen(struct kunit *test)
 	kdapl_sp_check(sp);
 	mutex_unlock(&sp->mutex);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!READ_ONCE(sp->id)));
-	/* It fails a second time, too */
-	kdapl_sp_check(sp);
-	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(sp->retry) > 1));
+	/* It fails four times, and raises an event the third time */
+	for (i = 1; i <= 4; i *= 2) {
+		mutex_lock(&sp->mutex);
+		KUNIT_EXPECT_EQ(test, tp_events(async), sp->retry > 2);
+		mutex_unlock(&sp->mutex);
+		kdapl_sp_check(sp);
+		KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(sp->retry) > i));
+	}
 	mutex_lock(&sp->mutex);
 	WRITE_ONCE(env->ia->port, port_num);
 	mutex_unlock(&sp->mutex);
 	KUNIT_ASSERT_TRUE(test, kdapl_sleep_until(listens()));
 	KUNIT_EXPECT_EQ(test, sp->retry, 0);
 	expect_request(test);
-	/* The first failure raises an event, further ones do not */
 	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(async, &event), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, event.event_number, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
 	KUNIT_EXPECT_PTR_EQ(test, event.event_data.asynch_error_event_data.dat_handle,
