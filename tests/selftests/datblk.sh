@@ -212,13 +212,16 @@ fails_in_time() {
 # waits PID: the task sleeps in the kernel
 waits() { grep -q '^State:.*D' "/proc/$1/status"; }
 
-# Requests that wait for the server end when the disk is removed by force
-forced() {
-	local writer
-
-	enable file 0 && wait_for is_not "$disk" live || return
+# write_later: writer is a task that writes to the disk
+write_later() {
 	dd if=/dev/zero of="/dev/$disk" bs=4k count=1 oflag=direct conv=nocreat status=none 2>/dev/null &
 	writer=$!
+}
+
+# Requests that wait for the server end when the disk is removed by force
+forced() {
+	enable file 0 && wait_for is_not "$disk" live || return
+	write_later
 	wait_for waits "$writer" && detach "$disk" force || return
 	! wait "$writer" || { echo "expected an error of the write, which succeeded"; return 1; }
 	[ ! -e "/sys/block/$disk" ] && enable file 1
@@ -240,6 +243,152 @@ device_lost() {
 	rxe_delete 0 && wait_for is_not "$disk" live && echo 0 >$port/enable && rxe_setup &&
 		echo 1 >$port/enable && wait_for is "$disk" live &&
 		read_one "$disk" 64k
+}
+
+# reason_is DISK TEXT: the disk has no connection, and says why
+reason_is() {
+	[[ $(attribute "$1" reason) = *"$2"* ]] ||
+		{ echo "reason of $1: expected $2, found $(attribute "$1" reason)"; return 1; }
+}
+
+# replace NAME FILE UUID: while it is disabled, the device gets another path and a UUID
+replace() {
+	echo "$2" >"$config/devices/$1/path" && echo "$3" >"$config/devices/$1/uuid"
+}
+
+# Another file behind the same name, of the same size: not a byte is written there, and the disk is
+# back when the first one is
+other_device() {
+	local uuid
+
+	uuid=$(cat $config/devices/file/uuid)
+	attach device=file && value "uuid.$uuid" "/sys/block/$disk/wwid" || return
+	truncate -s "$(stat -c %s $work/file)" $work/other && enable file 0 &&
+		wait_for is_not "$disk" live && echo $work/other >$config/devices/file/path &&
+		enable file 1 && wait_for reason_is "$disk" "another device" || return
+	dd if="$work/pattern" of="/dev/$disk" bs=4k count=1 oflag=direct conv=nocreat status=none &
+	is_not "$disk" live && cmp -n 65536 $work/other /dev/zero && enable file 0 &&
+		replace file $work/file "$uuid" && enable file 1 && wait_for is "$disk" live &&
+		wait $! && cmp -n 4096 "$work/pattern" $work/file && detach "$disk"
+}
+
+# A device that became smaller is not used either
+smaller_device() {
+	local size
+
+	size=$(stat -c %s $work/file)
+	attach device=file && enable file 0 && truncate -s $((size - 1048576)) $work/file &&
+		enable file 1 && wait_for reason_is "$disk" smaller && is_not "$disk" live &&
+		enable file 0 && truncate -s "$size" $work/file && enable file 1 &&
+		wait_for is "$disk" live && detach "$disk"
+}
+
+# lose_instance NAME FILE: the server forgets the device, as after a crash, and has it again
+lose_instance() {
+	local uuid
+
+	uuid=$(cat "$config/devices/$1/uuid")
+	enable "$1" 0 && rmdir "$config/devices/$1" && mkdir "$config/devices/$1" &&
+		replace "$1" "$2" "$uuid" && enable "$1" 1
+}
+
+flush() { sync "/dev/$disk"; }
+
+# still_open COMMAND...: run the command while the disk is open
+still_open() {
+	local status=0
+
+	exec 9<"/dev/$disk"
+	"$@" || status=1
+	exec 9<&-
+	return "$status"
+}
+
+# After an answered write without a flush the server starts anew: no flush succeeds
+lost_writes() {
+	write_one "$disk" && lose_instance file $work/file && wait_for live_again "$disk" 0 || return
+	! flush 2>/dev/null || { echo "the first flush succeeded"; return 1; }
+	! flush 2>/dev/null || { echo "the second flush succeeded"; return 1; }
+	! fua 2>/dev/null || { echo "a write with FUA succeeded"; return 1; }
+}
+
+# What was flushed before is not lost
+kept_writes() {
+	local before
+
+	before=$(attribute "$disk" recoveries)
+	write_one "$disk" && flush && lose_instance file $work/file &&
+		wait_for live_again "$disk" "$before" && flush && fua
+}
+
+crash() {
+	attach device=file && still_open lost_writes && flush && still_open kept_writes &&
+		detach "$disk"
+}
+
+# A server that grants less than before is refused, and the disk says so
+lowered() {
+	local depth=/sys/module/datblk_server/parameters/depth was
+
+	was=$(cat $depth)
+	attach device=file || return
+	echo 4 >$depth && enable file 0 && enable file 1 && wait_for reason_is "$disk" "less than before"
+	was=$?:$was
+	echo "${was#*:}" >$depth
+	[ "${was%%:*}" = 0 ] && wait_for is "$disk" live && detach "$disk"
+}
+
+# gives_up: the disk stays, and its I/O fails, when reconnect_timeout has expired
+gives_up() {
+	attach device=file reconnect_timeout=1 && enable file 0 && wait_for is "$disk" dead &&
+		! read_one "$disk" 2>/dev/null && enable file 1 && is "$disk" dead && detach "$disk"
+}
+
+# Both names come from one open file
+two_names() {
+	local first second
+
+	exec 3<>/dev/datblk-control || return
+	echo "connect ia=rxe0/1 address=$address device=file" >&3 && read -r first <&3 &&
+		echo "connect ia=rxe0/1 address=$address device=loop" >&3 && read -r second <&3
+	exec 3>&-
+	detach "$first" && detach "$second" && [ "$first" != "$second" ]
+}
+
+# frozen_fs COMMAND...: run the command with the device "slow", a file on ext4
+frozen_fs() {
+	local status=0
+
+	modprobe -q ext4
+	truncate -s 32M $work/image && mkfs.ext4 -q $work/image && mkdir -p $work/mnt &&
+		mount -o loop $work/image $work/mnt && truncate -s 8M $work/mnt/disk &&
+		export_device slow $work/mnt/disk || return
+	"$@" || status=1
+	fsfreeze -u $work/mnt 2>/dev/null
+	rmdir $config/devices/slow && umount $work/mnt && return $status
+}
+
+# A write that takes the device five times as long as the time-out of the disk is neither failed
+# nor repeated
+slow_write() {
+	attach device=slow && echo 1000 >"/sys/block/$disk/queue/io_timeout" && fsfreeze -f $work/mnt ||
+		return
+	write_later
+	wait_for waits "$writer" && sleep 5 && fsfreeze -u $work/mnt && wait "$writer" &&
+		value 0 "/sys/block/$disk/datblk/recoveries" && detach "$disk"
+}
+
+# A disk that replaces one which had a write in flight is not connected before that write has ended
+fence() {
+	local name
+
+	attach device=slow && echo 1000 >"/sys/block/$disk/queue/io_timeout" && fsfreeze -f $work/mnt ||
+		return
+	name=$disk
+	write_later
+	wait_for waits "$writer" && detach "$name" force || return
+	! attach device=slow 2>/dev/null || { echo "connected before the write has ended"; return 1; }
+	fsfreeze -u $work/mnt && attach device=slow && detach "$disk"
 }
 
 start() {
@@ -280,10 +429,18 @@ with_file() {
 	tap_check "I/O that waits ends when the disk is removed by force" forced
 	tap_check "I/O fails after fail_io_timeout, and works again later" time_out
 	tap_check "a client that is not allowed is refused" allowed
+	tap_check "another device behind the same name is not used" other_device
+	tap_check "a smaller device is not used" smaller_device
+	tap_check "no flush succeeds after the server has lost writes" crash
+	tap_check "a server that grants less is refused with a reason" lowered
+	tap_check "the disk gives up after reconnect_timeout" gives_up
+	tap_check "two disks are connected through one open file" two_names
+	tap_check "a slow write is not repeated" frozen_fs slow_write
+	tap_check "a new disk waits for the write of the one before" frozen_fs fence
 	tap_check "a read-only device refuses writes" read_only
 }
 
-tap_plan $((short ? 19 : 29))
+tap_plan $((short ? 19 : 37))
 if start >"/tmp/datblk.start" 2>&1; then
 	tap_ok "modules load, the port listens"
 else

@@ -98,8 +98,10 @@ void datblk_backing_close(struct datblk_export *export)
 {
 	int err = export->read_only ? 0 : vfs_fsync(export->file, 0);
 
-	if (err)
+	if (err) {
 		pr_err("datblk_server: %s: writing back failed: %d\n", export->path, err);
+		datblk_export_lost_writes(export);
+	}
 	filp_close(export->file, NULL);
 	export->file = NULL;
 	export->bdev = NULL;

@@ -44,13 +44,29 @@ void datblk_buffers_free(struct datblk_buffers *buffers)
 }
 EXPORT_SYMBOL_GPL(datblk_buffers_free);
 
+static int alloc_memory(struct datblk_buffers *buffers, unsigned int count, size_t size)
+{
+	unsigned int i;
+
+	buffers->regions = kvcalloc(count, sizeof(*buffers->regions), GFP_KERNEL);
+	if (!buffers->regions)
+		return -ENOMEM;
+	buffers->count = count;
+	for (i = 0; i < count; i++) {
+		buffers->regions[i].address = vzalloc(size);
+		if (!buffers->regions[i].address)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
 /**
  * datblk_buffers_alloc - allocate and register buffers
- * @buffers: receives them
+ * @buffers: receives them; memory that it has already, from an earlier call, is used again
  * @ia:      open IA
  * @pz:      protection zone of the connection
- * @count:   number of buffers
- * @size:    bytes of each
+ * @count:   number of buffers; not larger than at the first call
+ * @size:    bytes of each, the same at each call
  * @priv:    local privileges
  *
  * Each buffer begins at a page. After an error the caller calls datblk_buffers_unregister()
@@ -62,22 +78,17 @@ EXPORT_SYMBOL_GPL(datblk_buffers_free);
 int datblk_buffers_alloc(struct datblk_buffers *buffers, DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz,
 			 unsigned int count, size_t size, DAT_MEM_PRIV_FLAGS priv)
 {
+	int err = buffers->regions ? 0 : alloc_memory(buffers, count, size);
 	unsigned int i;
 
-	buffers->size = size;
-	buffers->count = 0;
-	buffers->regions = kvcalloc(count, sizeof(*buffers->regions), GFP_KERNEL);
-	if (!buffers->regions)
-		return -ENOMEM;
-	for (i = 0; i < count; i++) {
-		void *memory = vzalloc(size);
-
-		if (!memory)
-			return -ENOMEM;
-		buffers->count = i + 1;
-		if (kdat_register(ia, pz, memory, size, priv, &buffers->regions[i]))
-			return -EIO;
+	if (err) {
+		datblk_buffers_free(buffers);
+		return err;
 	}
+	for (i = 0; i < count; i++)
+		if (kdat_register(ia, pz, buffers->regions[i].address, size, priv,
+				  &buffers->regions[i]))
+			return -EIO;
 	return 0;
 }
 EXPORT_SYMBOL_GPL(datblk_buffers_alloc);

@@ -15,6 +15,7 @@
 #include <linux/blkdev.h>
 #include <linux/completion.h>
 #include <linux/mutex.h>
+#include <linux/scatterlist.h>
 #include <linux/socket.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
@@ -33,7 +34,9 @@ struct datblk_options {
 	unsigned int queues;
 	unsigned int depth;
 	unsigned int io_kib;
-	unsigned int fail_io_timeout;	/* seconds without a connection until I/O fails; 0: never */
+	/* Seconds without a good session until I/O fails, until the client gives up; 0: never */
+	unsigned int fail_io_timeout;
+	unsigned int reconnect_timeout;
 };
 
 enum datblk_state {
@@ -41,6 +44,7 @@ enum datblk_state {
 	DATBLK_LIVE,
 	DATBLK_RECOVERING,		/* requests wait */
 	DATBLK_FAILING,			/* no connection, and requests fail */
+	DATBLK_DEAD,			/* the same, and the client does not try any more */
 };
 
 /*
@@ -50,20 +54,28 @@ enum datblk_state {
 struct datblk_disk {
 	struct list_head link;		/* datblk_disks_lock of control.c */
 	int id;
+	u16 number;			/* for the login; constant after datblk_disks_lock */
+	bool added;			/* datblk_disks_lock */
+	bool closing;			/* cannot be opened; open_mutex of the gendisk */
 	struct datblk_options options;	/* constant */
 	enum datblk_state state;	/* written by cmpxchg or by the owner of the session */
 	bool deleting;			/* requests need not wait for a connection; set once */
+	unsigned long deadline;		/* jiffies until which a removal waits for requests */
 	bool removed;			/* the work item closes the session; set once */
 	bool lost;			/* the session cannot be used; barriers, see session.c */
-	u64 client;			/* constant */
+	bool tried;			/* the session has had a command; READ_ONCE */
+	bool proved;			/* the session has answered a command; READ_ONCE */
+	const char *reason;		/* why there is no session; by the session's owner */
 	u32 incarnation;		/* of the session */
 	u32 recoveries;			/* number of sessions after the first */
 	struct datblk_limits limits;	/* constant after the first session */
 	struct datblk_geometry geo;	/* of the session */
+	uuid_t uuid;			/* constant after the first session */
+	struct datblk_writes writes;
 	DAT_IA_HANDLE ia;
 	bool open;			/* the session exists */
 	bool quiesced;			/* by the session's owner */
-	unsigned long since;		/* jiffies of the loss */
+	unsigned long since;		/* jiffies when a session was last known to be good */
 	unsigned int backoff;		/* ms until the next attempt */
 	struct delayed_work recover;
 	struct blk_mq_tag_set set;
@@ -93,11 +105,14 @@ struct datblk_queue {
 	DAT_LMR_HANDLE *lmrs;		/* one for each tag: pages of a larger request */
 	struct datblk_message *sends;	/* one for each tag */
 	spinlock_t lock;		/* guards the following; bottom halves off */
-	struct request **requests;	/* that have been queued and not completed, by tag */
+	struct datblk_pdu **pdus;	/* that have been queued and not completed, by tag */
 	struct list_head pending;	/* commands that wait to be sent */
 	unsigned int waiting;		/* their number */
 	struct list_head messages;	/* that are free */
 	unsigned int sending;		/* messages that are not */
+	struct datblk_pdu *ping;	/* has no request */
+	bool pinging;			/* the ping has not been answered */
+	unsigned long pinged;		/* jiffies when it was queued */
 	/* Outcome of the connection attempt: written by the upcall before it completes it */
 	struct completion outcome;
 	bool established;
@@ -115,10 +130,15 @@ struct datblk_pdu {
 	bool sent;			/* its message has arrived */
 	bool answered;
 	bool lost;			/* with its connection */
-	DAT_PADDR pages[];
+	bool again;			/* the server could not execute it just now */
+	bool unflushed;			/* of a flush: see datblk_writes_flushing() */
+	u8 retries;
+	struct scatterlist sgl[];
 };
 
 extern struct workqueue_struct *datblk_wq;
+extern unsigned long long datblk_host;
+extern u32 datblk_boot;
 
 /* Pages of the largest request, which may begin and end in the middle of a page */
 static inline unsigned int datblk_pages(const struct datblk_limits *limits)
@@ -127,10 +147,13 @@ static inline unsigned int datblk_pages(const struct datblk_limits *limits)
 }
 
 /* control.c */
-void datblk_id_free(int id);
+void datblk_disk_gone(struct datblk_disk *disk);
 /* disk.c */
 int datblk_disk_connect(struct datblk_disk *disk);
+void datblk_disk_abort(struct datblk_disk *disk);
 void datblk_disk_remove(struct datblk_disk *disk);
+bool datblk_disk_must_go(const struct datblk_disk *disk);
+void datblk_disk_free(struct datblk_disk *disk);
 /* session.c */
 int datblk_session_open(struct datblk_disk *disk);
 void datblk_session_close(struct datblk_disk *disk);
@@ -140,13 +163,14 @@ void datblk_session_live(struct datblk_disk *disk);
 void datblk_session_recover(struct work_struct *work);
 /* queue.c */
 int datblk_queue_open(struct datblk_queue *queue);
-void datblk_queue_close(struct datblk_queue *queue);
+void datblk_queue_free(struct datblk_queue *queue);
+void datblk_queue_heartbeat(struct datblk_queue *queue);
 void datblk_queue_add(struct datblk_queue *queue, struct request *rq, bool last);
 void datblk_queue_commit(struct datblk_queue *queue);
 /* request.c */
 extern const struct blk_mq_ops datblk_mq_ops;
 bool datblk_request_cancel(struct request *rq, void *data);
-enum datblk_flaw datblk_request_answer(struct request *rq, const struct datblk_ans *ans,
+enum datblk_flaw datblk_request_answer(struct datblk_pdu *pdu, const struct datblk_ans *ans,
 				       const void *message);
 
 #endif /* _DATBLK_CLIENT_H_ */

@@ -41,6 +41,8 @@ static u8 check(const struct datblk_export *export, const struct datblk_cmd *c)
 	const struct datblk_geometry *geo = &export->geo;
 	u64 sectors = c->length / DATBLK_SECTOR;
 
+	if (c->op == DATBLK_OP_PING)
+		return DATBLK_STS_OK;
 	if (c->op != DATBLK_OP_READ && c->op != DATBLK_OP_FLUSH &&
 	    geo->flags & DATBLK_READONLY)
 		return DATBLK_STS_READONLY;
@@ -72,7 +74,7 @@ static void fetch(struct datblk_srv_cmd *cmd)
 static void start(struct datblk_srv_cmd *cmd)
 {
 	cmd->status = check(cmd->conn->export, &cmd->c);
-	if (cmd->status != DATBLK_STS_OK)
+	if (cmd->status != DATBLK_STS_OK || cmd->c.op == DATBLK_OP_PING)
 		finish(cmd);
 	else if (cmd->c.op == DATBLK_OP_WRITE && !(cmd->c.flags & DATBLK_INLINE))
 		fetch(cmd);
@@ -95,7 +97,8 @@ static enum datblk_flaw claim(struct datblk_connection *conn, unsigned int index
 		cmd->c = cmds[i];
 		cmd->busy = true;
 		cmd->receive = -1;
-		cmd->data = conn->data.regions[cmds[i].tag].address;
+		if (cmds[i].op != DATBLK_OP_PING)
+			cmd->data = conn->data.regions[cmds[i].tag].address;
 		if (cmds[i].op == DATBLK_OP_WRITE && cmds[i].flags & DATBLK_INLINE) {
 			cmd->receive = index;
 			cmd->data = conn->receives.regions[index].address + cmds[i].offset;

@@ -7,6 +7,7 @@
  */
 #include <linux/ctype.h>
 #include <linux/module.h>
+#include <linux/random.h>
 #include <linux/slab.h>
 #include "server.h"
 
@@ -45,6 +46,21 @@ struct datblk_export *datblk_export_find(const char *name)
 		if (export->enabled && !strcmp(config_item_name(&export->group.cg_item), name))
 			return export;
 	return NULL;
+}
+
+/**
+ * datblk_export_lost_writes - writes that were answered may be lost
+ * @export: the export
+ *
+ * A client that connects again learns from the new instance that it cannot rely on its writes
+ * since its last flush. The client of a connection that goes on learns it from the error of its
+ * next flush.
+ *
+ * Context: any.
+ */
+void datblk_export_lost_writes(struct datblk_export *export)
+{
+	WRITE_ONCE(export->instance, get_random_u64());
 }
 
 /* Copies a line without the spaces around it. Returns its length, or -ENAMETOOLONG */
@@ -86,10 +102,42 @@ static ssize_t device_path_store(struct config_item *item, const char *page, siz
 
 	mutex_lock(&datblk_srv_lock);
 	ret = export->enabled ? -EBUSY : copy_line(export->path, PATH_MAX, page, count);
+	/* The UUID belongs to the device behind the path */
+	if (ret >= 0)
+		uuid_gen(&export->uuid);
 	mutex_unlock(&datblk_srv_lock);
 	return ret < 0 ? ret : count;
 }
 CONFIGFS_ATTR(device_, path);
+
+static ssize_t device_uuid_show(struct config_item *item, char *page)
+{
+	struct datblk_export *export = to_export(item);
+	ssize_t size;
+
+	mutex_lock(&datblk_srv_lock);
+	size = sysfs_emit(page, "%pUb\n", &export->uuid);
+	mutex_unlock(&datblk_srv_lock);
+	return size;
+}
+
+static ssize_t device_uuid_store(struct config_item *item, const char *page, size_t count)
+{
+	struct datblk_export *export = to_export(item);
+	char text[UUID_STRING_LEN + 1];
+	uuid_t uuid;
+	ssize_t ret = copy_line(text, sizeof(text), page, count);
+
+	if (ret < 0 || uuid_parse(text, &uuid) || uuid_is_null(&uuid))
+		return -EINVAL;
+	mutex_lock(&datblk_srv_lock);
+	ret = export->enabled ? -EBUSY : 0;
+	if (!ret)
+		uuid_copy(&export->uuid, &uuid);
+	mutex_unlock(&datblk_srv_lock);
+	return ret ?: count;
+}
+CONFIGFS_ATTR(device_, uuid);
 
 static ssize_t device_read_only_show(struct config_item *item, char *page)
 {
@@ -146,9 +194,9 @@ static ssize_t device_connections_show(struct config_item *item, char *page)
 
 	mutex_lock(&datblk_srv_lock);
 	list_for_each_entry(conn, &export->connections, of_export)
-		size += sysfs_emit_at(page, size, "client %016llx queue %u of %u depth %u\n",
-				      conn->req.client, conn->req.queue, conn->req.queues,
-				      conn->req.limits.depth);
+		size += sysfs_emit_at(page, size, "host %016llx disk %u queue %u of %u depth %u\n",
+				      conn->req.host, conn->req.disk, conn->req.queue,
+				      conn->req.queues, conn->req.limits.depth);
 	mutex_unlock(&datblk_srv_lock);
 	return size;
 }
@@ -208,8 +256,8 @@ static ssize_t device_enable_store(struct config_item *item, const char *page, s
 CONFIGFS_ATTR(device_, enable);
 
 static struct configfs_attribute *device_attrs[] = {
-	&device_attr_path, &device_attr_read_only, &device_attr_clients, &device_attr_connections,
-	&device_attr_enable, NULL,
+	&device_attr_path, &device_attr_uuid, &device_attr_read_only, &device_attr_clients,
+	&device_attr_connections, &device_attr_enable, NULL,
 };
 
 static void device_release(struct config_item *item)
@@ -243,6 +291,8 @@ static struct config_group *device_make(struct config_group *group, const char *
 		return ERR_PTR(err);
 	}
 	INIT_LIST_HEAD(&export->connections);
+	uuid_gen(&export->uuid);
+	export->instance = get_random_u64();
 	config_group_init_type_name(&export->group, name, &device_type);
 	mutex_lock(&datblk_srv_lock);
 	list_add(&export->link, &exports);

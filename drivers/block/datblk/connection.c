@@ -47,8 +47,8 @@ void datblk_conn_end(struct datblk_connection *conn)
 void datblk_conn_malformed(struct datblk_connection *conn, enum datblk_flaw flaw)
 {
 	if (!test_bit(DATBLK_CONN_DEAD, &conn->flags))
-		pr_warn_ratelimited("datblk_server: %s: client %llx ends: malformed message: %s\n",
-				    conn->req.name, conn->req.client, datblk_flaw(flaw));
+		pr_warn_ratelimited("datblk_server: %s: host %llx sent a malformed message: %s\n",
+				    conn->req.name, conn->req.host, datblk_flaw(flaw));
 	datblk_conn_end(conn);
 }
 
@@ -112,16 +112,16 @@ static void upcall(DAT_PVOID instance, const DAT_EVENT *notification, DAT_BOOLEA
 
 static int alloc_commands(struct datblk_connection *conn)
 {
-	unsigned int depth = conn->req.limits.depth, i;
+	unsigned int tags = datblk_tags(&conn->req.limits), i;
 	u32 most = max_t(u32, conn->req.limits.io_max, DATBLK_INLINE_MAX);
 	unsigned int pages = DIV_ROUND_UP(most, PAGE_SIZE) + 1;
 
-	conn->cmds = kvcalloc(depth, sizeof(*conn->cmds), GFP_KERNEL);
-	conn->sends = kvcalloc(depth, sizeof(*conn->sends), GFP_KERNEL);
-	conn->users = kzalloc(depth, GFP_KERNEL);
+	conn->cmds = kvcalloc(tags, sizeof(*conn->cmds), GFP_KERNEL);
+	conn->sends = kvcalloc(tags, sizeof(*conn->sends), GFP_KERNEL);
+	conn->users = kzalloc(tags, GFP_KERNEL);
 	if (!conn->cmds || !conn->sends || !conn->users)
 		return -ENOMEM;
-	for (i = 0; i < depth; i++) {
+	for (i = 0; i < tags; i++) {
 		struct datblk_srv_cmd *cmd = &conn->cmds[i];
 
 		cmd->conn = conn;
@@ -138,12 +138,13 @@ static int alloc_commands(struct datblk_connection *conn)
 static int alloc_buffers(struct datblk_connection *conn)
 {
 	const struct datblk_limits *limits = &conn->req.limits;
+	unsigned int tags = datblk_tags(limits);
 	DAT_IA_HANDLE ia = conn->port->ia;
 
-	return datblk_buffers_alloc(&conn->receives, ia, conn->pz, limits->depth,
+	return datblk_buffers_alloc(&conn->receives, ia, conn->pz, tags,
 				    PAGE_ALIGN(DATBLK_MESSAGE_MAX),
 				    DAT_MEM_PRIV_LOCAL_WRITE_FLAG) ?:
-	       datblk_buffers_alloc(&conn->headers, ia, conn->pz, limits->depth, HEADER_BYTES,
+	       datblk_buffers_alloc(&conn->headers, ia, conn->pz, tags, HEADER_BYTES,
 				    DAT_MEM_PRIV_LOCAL_READ_FLAG) ?:
 	       datblk_buffers_alloc(&conn->data, ia, conn->pz, limits->depth,
 				    max_t(u32, limits->io_max, limits->inline_max),
@@ -153,11 +154,11 @@ static int alloc_buffers(struct datblk_connection *conn)
 /* Receives must be posted before the client can send */
 static int open_ep(struct datblk_connection *conn)
 {
-	unsigned int depth = conn->req.limits.depth, i;
+	unsigned int tags = datblk_tags(&conn->req.limits), i;
 	struct datblk_ep_needs needs = {
-		.receives = depth,
+		.receives = tags,
 		/* Sends, an RDMA write with each, and the RDMA reads */
-		.requests = 3 * depth,
+		.requests = 3 * tags,
 		.reads_out = READS,
 	};
 	DAT_UPCALL_OBJECT object = { .upcall_func = upcall, .instance_data = conn };
@@ -171,7 +172,7 @@ static int open_ep(struct datblk_connection *conn)
 		return -EIO;
 	err = alloc_buffers(conn) ?:
 	      datblk_ep_create(ia, conn->pz, conn->evd, &needs, &conn->ep, &conn->segments);
-	for (i = 0; !err && i < depth; i++)
+	for (i = 0; !err && i < tags; i++)
 		err = datblk_conn_receive(conn, i);
 	return err;
 }
@@ -184,7 +185,7 @@ static void free_connection(struct datblk_connection *conn)
 	datblk_buffers_free(&conn->receives);
 	datblk_buffers_free(&conn->headers);
 	datblk_buffers_free(&conn->data);
-	for (i = 0; conn->cmds && i < conn->req.limits.depth; i++)
+	for (i = 0; conn->cmds && i < datblk_tags(&conn->req.limits); i++)
 		kfree(conn->cmds[i].vecs);
 	kvfree(conn->cmds);
 	kvfree(conn->sends);

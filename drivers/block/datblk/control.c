@@ -4,15 +4,19 @@
  * there is a command; after "connect" a read returns the name of the disk:
  *
  *	connect ia=NAME address=IP device=NAME [qual=N] [queues=N] [depth=N] [io_kib=N]
- *		[fail_io_timeout=SECONDS]
+ *		[fail_io_timeout=SECONDS] [reconnect_timeout=SECONDS]
  *	disconnect DISK [force]
  */
 #include <linux/ctype.h>
+#include <linux/dmi.h>
 #include <linux/fs.h>
 #include <linux/idr.h>
 #include <linux/inet.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include <linux/random.h>
+#include <linux/rcupdate.h>
+#include <linux/siphash.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <net/net_namespace.h>
@@ -21,20 +25,29 @@
 #define LINE_MAX_BYTES	1024
 
 struct workqueue_struct *datblk_wq;
+u32 datblk_boot;
+unsigned long long datblk_host;
+module_param_named(host, datblk_host, ullong, 0444);
+MODULE_PARM_DESC(host, "number that identifies this machine to servers; the same after a reboot");
 
 static DEFINE_IDA(ids);
 static DEFINE_MUTEX(datblk_disks_lock);		/* guards disks */
 static LIST_HEAD(disks);
+static DECLARE_WAIT_QUEUE_HEAD(disks_changed);	/* woken when a disk has been added, or freed */
+static atomic_t disks_left;			/* that have not been freed */
 
 /**
- * datblk_id_free - the number of a disk is free
- * @id: the number
+ * datblk_disk_gone - free a disk that nobody has open any more
+ * @disk: a disk that has been removed
  *
  * Context: process.
  */
-void datblk_id_free(int id)
+void datblk_disk_gone(struct datblk_disk *disk)
 {
-	ida_free(&ids, id);
+	ida_free(&ids, disk->id);
+	datblk_disk_free(disk);
+	if (atomic_dec_and_test(&disks_left))
+		wake_up_all(&disks_changed);
 }
 
 static int set_number(const char *value, unsigned int least, unsigned int most, unsigned int *to)
@@ -69,6 +82,8 @@ static int set_option(struct datblk_options *options, const char *name, const ch
 				  &options->io_kib);
 	if (!strcmp(name, "fail_io_timeout"))
 		return set_number(value, 0, INT_MAX / HZ, &options->fail_io_timeout);
+	if (!strcmp(name, "reconnect_timeout"))
+		return set_number(value, 0, INT_MAX / HZ, &options->reconnect_timeout);
 	if (strcmp(name, "qual"))
 		return -EINVAL;
 	err = set_number(value, 1, U16_MAX, &number);
@@ -86,6 +101,7 @@ static int parse(char *line, struct datblk_options *options)
 		.queues = min(num_online_cpus(), 4U),
 		.depth = 32,
 		.io_kib = 128,
+		.reconnect_timeout = 600,
 	};
 	while ((word = strsep(&line, " \t\n"))) {
 		if (!*word)
@@ -98,6 +114,8 @@ static int parse(char *line, struct datblk_options *options)
 		}
 	}
 	options->io_kib = round_down(options->io_kib, DATBLK_IO_UNIT / 1024);
+	/* The block layer uses no more */
+	options->queues = min(options->queues, nr_cpu_ids);
 	if (!*options->ia || !*options->device)
 		return -EINVAL;
 	return inet_pton_with_scope(&init_net, AF_UNSPEC, options->address, NULL, &options->to);
@@ -127,6 +145,29 @@ free:
 	return ERR_PTR(err);
 }
 
+static bool number_used(const char *device, unsigned int number)
+{
+	struct datblk_disk *disk;
+
+	list_for_each_entry(disk, &disks, link)
+		if (disk->number == number && !strcmp(disk->options.device, device))
+			return true;
+	return false;
+}
+
+/*
+ * A disk that replaces another one has its number, so the server ends the connections of the other
+ * one, and waits for its I/O.
+ */
+static void list_disk(struct datblk_disk *disk)
+{
+	mutex_lock(&datblk_disks_lock);
+	while (number_used(disk->options.device, disk->number))
+		disk->number++;
+	list_add_tail(&disk->link, &disks);
+	mutex_unlock(&datblk_disks_lock);
+}
+
 /* name: receives the name of the disk */
 static int connect(char *line, char *name)
 {
@@ -135,34 +176,80 @@ static int connect(char *line, char *name)
 
 	if (IS_ERR(disk))
 		return PTR_ERR(disk);
+	atomic_inc(&disks_left);
+	list_disk(disk);
 	err = datblk_disk_connect(disk);
-	if (err) {
-		ida_free(&ids, disk->id);
-		kvfree(disk->queues);
-		kfree(disk);
-		return err;
-	}
-	strscpy(name, disk->gendisk->disk_name, DISK_NAME_LEN);
 	mutex_lock(&datblk_disks_lock);
-	list_add_tail(&disk->link, &disks);
+	if (err) {
+		list_del(&disk->link);
+	} else {
+		disk->added = true;
+		strscpy(name, disk->gendisk->disk_name, DISK_NAME_LEN);
+		/* Until it is removed */
+		__module_get(THIS_MODULE);
+	}
 	mutex_unlock(&datblk_disks_lock);
-	return 0;
+	if (err)
+		datblk_disk_gone(disk);
+	wake_up_all(&disks_changed);
+	return err;
 }
 
-/* Takes a disk off the list, unless it is in use */
-static struct datblk_disk *claim(const char *name, bool force)
+/* datblk_disks_lock held */
+static struct datblk_disk *find(const char *name)
 {
+	char text[DISK_NAME_LEN];
 	struct datblk_disk *disk;
 
 	list_for_each_entry(disk, &disks, link) {
-		if (strcmp(disk->gendisk->disk_name, name))
-			continue;
-		if (!force && disk_openers(disk->gendisk))
-			return ERR_PTR(-EBUSY);
-		list_del(&disk->link);
-		return disk;
+		snprintf(text, sizeof(text), "datblk%d", disk->id);
+		if (!strcmp(text, name))
+			return disk;
 	}
-	return ERR_PTR(-ENODEV);
+	return NULL;
+}
+
+/* Nobody opens the disk after this. datblk_disks_lock held */
+static int close_disk(struct datblk_disk *disk, bool force)
+{
+	int err = 0;
+
+	mutex_lock(&disk->gendisk->open_mutex);
+	if (!force && disk_openers(disk->gendisk))
+		err = -EBUSY;
+	else
+		disk->closing = true;
+	mutex_unlock(&disk->gendisk->open_mutex);
+	return err;
+}
+
+/* Takes a disk off the list, unless it is in use. -EAGAIN: another task is still adding it */
+static struct datblk_disk *claim(const char *name, bool force)
+{
+	struct datblk_disk *disk;
+	int err = 0;
+
+	mutex_lock(&datblk_disks_lock);
+	disk = find(name);
+	if (!disk) {
+		err = -ENODEV;
+	} else if (!disk->added) {
+		err = force ? -EAGAIN : -EBUSY;
+		if (force)
+			datblk_disk_abort(disk);
+	} else {
+		err = close_disk(disk, force);
+	}
+	if (!err)
+		list_del(&disk->link);
+	mutex_unlock(&datblk_disks_lock);
+	return err ? ERR_PTR(err) : disk;
+}
+
+static bool claimed(const char *name, bool force, struct datblk_disk **disk)
+{
+	*disk = claim(name, force);
+	return *disk != ERR_PTR(-EAGAIN);
 }
 
 static int disconnect(char *line)
@@ -173,12 +260,13 @@ static int disconnect(char *line)
 
 	if (line && *strim(line) && !force)
 		return -EINVAL;
-	mutex_lock(&datblk_disks_lock);
-	disk = claim(name, force);
-	mutex_unlock(&datblk_disks_lock);
+	if (wait_event_killable(disks_changed, claimed(name, force, &disk)))
+		return -EINTR;
 	if (IS_ERR(disk))
 		return PTR_ERR(disk);
 	datblk_disk_remove(disk);
+	/* The caller has the control device open */
+	module_put(THIS_MODULE);
 	return 0;
 }
 
@@ -196,18 +284,21 @@ static int control_release(struct inode *inode, struct file *file)
 
 static ssize_t control_write(struct file *file, const char __user *from, size_t count, loff_t *pos)
 {
-	char *buffer, *line, *word;
+	char *buffer, *line, *word, *name = file->private_data;
 	int err = -EINVAL;
 
 	if (count >= LINE_MAX_BYTES)
 		return -EINVAL;
+	/* The next read is about this command */
+	*name = 0;
+	*pos = 0;
 	buffer = memdup_user_nul(from, count);
 	if (IS_ERR(buffer))
 		return PTR_ERR(buffer);
 	line = strim(buffer);
 	word = strsep(&line, " \t");
 	if (line && !strcmp(word, "connect"))
-		err = connect(line, file->private_data);
+		err = connect(line, name);
 	else if (line && !strcmp(word, "disconnect"))
 		err = disconnect(skip_spaces(line));
 	kfree(buffer);
@@ -216,8 +307,9 @@ static ssize_t control_write(struct file *file, const char __user *from, size_t 
 
 static ssize_t control_read(struct file *file, char __user *to, size_t count, loff_t *pos)
 {
+	const char *name = file->private_data;
 	char text[DISK_NAME_LEN + 2];
-	int length = snprintf(text, sizeof(text), "%s\n", (char *)file->private_data);
+	int length = *name ? snprintf(text, sizeof(text), "%s\n", name) : 0;
 
 	return simple_read_from_buffer(to, count, pos, text, length);
 }
@@ -237,10 +329,28 @@ static struct miscdevice control = {
 	.mode = 0600,
 };
 
+/*
+ * The number of this machine: the parameter, or else derived from the UUID of its firmware, which
+ * itself stays secret, or else random.
+ */
+static void choose_host(void)
+{
+	static const siphash_key_t key = { { DATBLK_MAGIC, DATBLK_VERSION } };
+	const char *text = dmi_get_system_info(DMI_PRODUCT_UUID);
+	uuid_t uuid = {};
+
+	if (!datblk_host && text && !uuid_parse(text, &uuid) && !uuid_is_null(&uuid))
+		datblk_host = siphash(&uuid, sizeof(uuid), &key);
+	while (!datblk_host)
+		datblk_host = get_random_u64();
+	datblk_boot = get_random_u32();
+}
+
 static int __init client_init(void)
 {
 	int err;
 
+	choose_host();
 	datblk_wq = alloc_workqueue("datblk", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!datblk_wq)
 		return -ENOMEM;
@@ -250,10 +360,15 @@ static int __init client_init(void)
 	return err;
 }
 
-/* Each disk keeps the module, so there is none */
+/*
+ * Each disk keeps the module until it is removed, and whoever has it open does. What is left are
+ * the last instructions of free_disk() in other tasks.
+ */
 static void __exit client_exit(void)
 {
 	misc_deregister(&control);
+	wait_event(disks_changed, !atomic_read(&disks_left));
+	synchronize_rcu_tasks();
 	destroy_workqueue(datblk_wq);
 	ida_destroy(&ids);
 }

@@ -7,6 +7,7 @@
 #ifndef _DATBLK_CORE_H_
 #define _DATBLK_CORE_H_
 
+#include <linux/uuid.h>
 #include <dat/kdat_util.h>
 #include "datblk_proto.h"
 
@@ -42,13 +43,21 @@ struct datblk_limits {
 	u32 io_max;		/* bytes */
 };
 
+/* Tags of a connection: those of the commands, and that of a PING */
+static inline unsigned int datblk_tags(const struct datblk_limits *limits)
+{
+	return limits->depth + 1;
+}
+
 /* A login that has been checked */
 struct datblk_request {
 	struct datblk_limits limits;
-	u64 client;
+	u64 host;
+	u32 boot;
 	u32 incarnation;
-	u16 queue;
-	u16 queues;
+	u16 disk;
+	u8 queue;
+	u8 queues;
 	char name[DATBLK_NAME_MAX];
 };
 
@@ -61,6 +70,8 @@ struct datblk_geometry {
 	u32 discard_granularity;
 	u32 discard_sectors;
 	u32 zeroes_sectors;
+	uuid_t uuid;
+	u64 instance;		/* another one: writes that were not flushed may be lost */
 };
 
 struct datblk_cmd {
@@ -102,12 +113,44 @@ void datblk_fill_answer(struct datblk_answer *answer, const struct datblk_ans *a
 void datblk_fill_trailer(struct datblk_trailer *trailer, u8 type, u8 count, u32 data);
 
 /*
+ * What a client knows of its writes to a device with a write cache. The answer to a write says
+ * that the server has the data, and the success of a flush that they are stable. If the instance
+ * of the device changes in between, the data may be lost, and no later flush can succeed.
+ */
+struct datblk_writes {
+	u64 instance;		/* of the session; written while no request is in flight */
+	bool known;		/* there has been a session; as instance */
+	bool unflushed;		/* a write was answered after the last flush was sent; atomic */
+	bool lost;		/* flushes fail until the disk is opened anew; READ_ONCE */
+};
+
+/* A write was answered, and is not yet stable. Called before the request completes */
+static inline void datblk_writes_answered(struct datblk_writes *writes)
+{
+	/* Most writes find it set, and leave the cache line shared */
+	if (!READ_ONCE(writes->unflushed))
+		WRITE_ONCE(writes->unflushed, true);
+}
+
+/* Must a flush, or a write with FUA, fail? */
+static inline bool datblk_writes_lost(const struct datblk_writes *writes)
+{
+	return READ_ONCE(writes->lost);
+}
+
+const char *datblk_device_changed(const struct datblk_geometry *was,
+				  const struct datblk_geometry *now);
+bool datblk_writes_flushing(struct datblk_writes *writes);
+void datblk_writes_flush_failed(struct datblk_writes *writes, bool before);
+bool datblk_writes_session(struct datblk_writes *writes, u64 instance);
+void datblk_writes_opened(struct datblk_writes *writes);
+
+/*
  * Buffers of one size, each page-aligned and registered by itself. Their owner serialises
  * calls; a connection allocates them before its first post and frees them after its last.
  */
 struct datblk_buffers {
 	unsigned int count;
-	size_t size;
 	struct kdat_region *regions;
 };
 

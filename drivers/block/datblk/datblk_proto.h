@@ -21,7 +21,7 @@
 #include <linux/types.h>
 
 #define DATBLK_MAGIC		0x6b6c6264	/* "dblk" */
-#define DATBLK_VERSION		1
+#define DATBLK_VERSION		2
 #define DATBLK_QUAL		4421		/* usual connection qualifier of a port */
 
 #define DATBLK_SECTOR		512		/* unit of sectors, lengths and inline data */
@@ -41,6 +41,7 @@
 #define DATBLK_OP_FLUSH		3
 #define DATBLK_OP_DISCARD	4
 #define DATBLK_OP_ZEROES	5
+#define DATBLK_OP_PING		6	/* answered at once; has the tag after the last one */
 
 /* Flags of a command; an answer has only DATBLK_INLINE */
 #define DATBLK_INLINE		0x01	/* the data are in the message, or in the answer */
@@ -55,7 +56,8 @@
 #define DATBLK_STS_READONLY	4	/* the export is read-only */
 #define DATBLK_STS_RANGE	5	/* beyond the end, or not a multiple of a block */
 #define DATBLK_STS_NOMEM	6	/* the server has no memory */
-#define DATBLK_STS_MAX		DATBLK_STS_NOMEM
+#define DATBLK_STS_AGAIN	7	/* the device was busy: the command may succeed later */
+#define DATBLK_STS_MAX		DATBLK_STS_AGAIN
 
 /* Type of a message */
 #define DATBLK_COMMANDS		1
@@ -81,21 +83,22 @@
 #define DATBLK_WELCOME_FLAGS	0x3f
 
 /*
- * Private data of the client's connection request. Several connections with the same client
- * and incarnation belong together. A login with another incarnation ends those of the earlier
- * ones, so that no write of theirs reaches the device after one of the new connection.
+ * Private data of the client's connection request. The connections of a disk with one incarnation
+ * belong together. README describes which earlier connections a login ends, and waits for.
  */
 struct datblk_login {
 	__le32 magic;
 	__le16 version;
 	__le16 features;		/* 0: none is defined */
-	__le16 depth;			/* tags, at most DATBLK_DEPTH_MAX */
-	__le16 inline_sectors;		/* inline data of a command */
-	__le32 io_sectors;		/* data of a read or a write */
-	__le64 client;			/* random number of a disk of the client, not 0 */
-	__le32 incarnation;		/* of its connections */
-	__le16 queue;			/* number of this connection */
-	__le16 queues;			/* connections of this incarnation */
+	__le64 host;			/* identifies the client's machine, not 0 */
+	__le32 boot;			/* random, drawn when the client's module was loaded */
+	__le32 incarnation;		/* of the connections of the disk */
+	__le16 disk;			/* tells disks of this device on the same machine apart */
+	__le16 io_units;		/* data of a read or a write, in DATBLK_IO_UNIT */
+	u8 depth;			/* tags, at most DATBLK_DEPTH_MAX */
+	u8 inline_sectors;		/* inline data of a command */
+	u8 queue;			/* number of this connection */
+	u8 queues;			/* connections of this incarnation */
 	char name[DATBLK_NAME_MAX];	/* of the device, padded with zeroes */
 };
 
@@ -116,10 +119,11 @@ struct datblk_welcome {
 	__le32 discard_granularity;	/* bytes; 0 without DATBLK_CAN_DISCARD */
 	__le32 discard_sectors;		/* of a command; 0 without DATBLK_CAN_DISCARD */
 	__le32 zeroes_sectors;		/* of a command; 0 without DATBLK_CAN_ZEROES */
-	__le32 reserved[4];		/* 0 */
+	u8 uuid[16];			/* of the device, not 0 */
+	__le64 instance;		/* changes whenever the server may have lost writes */
 };
 
-static_assert(sizeof(struct datblk_welcome) == 64);
+static_assert(sizeof(struct datblk_welcome) == 72);
 
 /* Private data of the reject */
 struct datblk_refusal {
@@ -135,8 +139,8 @@ struct datblk_command {
 	u8 op;
 	u8 flags;
 	__le16 tag;
-	__le32 length;			/* bytes; 0 of a FLUSH */
-	__le64 sector;			/* 0 of a FLUSH */
+	__le32 length;			/* bytes; 0 of a FLUSH or a PING */
+	__le64 sector;			/* 0 of a FLUSH or a PING */
 	__le64 address;			/* of the data in the client's memory */
 	__le32 key;			/* of that memory; the answer invalidates it */
 	__le32 reserved;		/* 0 */

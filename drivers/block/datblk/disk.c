@@ -3,12 +3,17 @@
  * A disk of the client: its queue limits, its block device and its attributes in
  * /sys/block/datblkN/datblk. Process context.
  */
-#include <linux/random.h>
+#include <linux/delay.h>
 #include <linux/slab.h>
 #include "client.h"
 
-/* A server that does not answer for this long is connected to again */
-#define TIMEOUT		(30 * HZ)
+/* The client asks a server for a sign of life that does not answer a command for this long */
+#define TIMEOUT		(5 * HZ)
+/* A removal gives up on requests that have not ended by then */
+#define REMOVAL		(30 * HZ)
+/* The first connection waits for the I/O of earlier ones */
+#define BUSY_TIMEOUT	(10 * HZ)
+#define BUSY_MS		100
 
 #ifndef DATBLK_MQ_FLAGS
 #define DATBLK_MQ_FLAGS	0
@@ -27,6 +32,7 @@ static const char * const states[] = {
 	[DATBLK_LIVE] = "live",
 	[DATBLK_RECOVERING] = "recovering",
 	[DATBLK_FAILING] = "failing",
+	[DATBLK_DEAD] = "dead",
 };
 
 static struct datblk_disk *to_disk(struct device *dev)
@@ -78,9 +84,24 @@ static ssize_t recoveries_show(struct device *dev, struct device_attribute *attr
 }
 static DEVICE_ATTR_RO(recoveries);
 
+/* Why there is no connection */
+static ssize_t reason_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "%s\n", READ_ONCE(to_disk(dev)->reason) ?: "");
+}
+static DEVICE_ATTR_RO(reason);
+
+/* udev makes the names in /dev/disk/by-id from it */
+static ssize_t wwid_show(struct device *dev, struct device_attribute *attr, char *page)
+{
+	return sysfs_emit(page, "uuid.%pUb\n", &to_disk(dev)->uuid);
+}
+static DEVICE_ATTR_RO(wwid);
+
 static struct attribute *disk_attrs[] = {
-	&dev_attr_state.attr, &dev_attr_address.attr, &dev_attr_ia.attr, &dev_attr_export.attr,
-	&dev_attr_queues.attr, &dev_attr_depth.attr, &dev_attr_recoveries.attr, NULL,
+	&dev_attr_state.attr, &dev_attr_reason.attr, &dev_attr_address.attr, &dev_attr_ia.attr,
+	&dev_attr_export.attr, &dev_attr_queues.attr, &dev_attr_depth.attr,
+	&dev_attr_recoveries.attr, NULL,
 };
 
 static const struct attribute_group disk_group = {
@@ -88,21 +109,35 @@ static const struct attribute_group disk_group = {
 	.attrs = disk_attrs,
 };
 
-static const struct attribute_group *disk_groups[] = { &disk_group, NULL };
+static struct attribute *wwid_attrs[] = { &dev_attr_wwid.attr, NULL };
+
+static const struct attribute_group wwid_group = { .attrs = wwid_attrs };
+
+static const struct attribute_group *disk_groups[] = { &disk_group, &wwid_group, NULL };
+
+/* The first who opens the disk has not lost a write; open_mutex of the gendisk held */
+static int open_disk(struct gendisk *gendisk, blk_mode_t mode)
+{
+	struct datblk_disk *disk = gendisk->private_data;
+
+	if (disk->closing)
+		return -ENXIO;
+	if (!disk_openers(gendisk))
+		datblk_writes_opened(&disk->writes);
+	return 0;
+}
+
+DATBLK_OPEN(open_disk);
 
 /* Nobody has the disk open any more */
 static void free_disk(struct gendisk *gendisk)
 {
-	struct datblk_disk *disk = gendisk->private_data;
-
-	datblk_id_free(disk->id);
-	kvfree(disk->queues);
-	kfree(disk);
-	module_put(THIS_MODULE);
+	datblk_disk_gone(gendisk->private_data);
 }
 
 static const struct block_device_operations disk_fops = {
 	.owner = THIS_MODULE,
+	.open = DATBLK_OPEN_OP(open_disk),
 	.free_disk = free_disk,
 };
 
@@ -159,7 +194,7 @@ static int alloc_set(struct datblk_disk *disk)
 	disk->set.timeout = TIMEOUT;
 	disk->set.flags = DATBLK_MQ_FLAGS;
 	disk->set.cmd_size = sizeof(struct datblk_pdu) +
-			     datblk_pages(&disk->limits) * sizeof(DAT_PADDR);
+			     datblk_pages(&disk->limits) * sizeof(struct scatterlist);
 	return blk_mq_alloc_tag_set(&disk->set);
 }
 
@@ -189,6 +224,22 @@ free_set:
 	return err;
 }
 
+/* The server refuses the login while earlier connections of this host have I/O */
+static int open_first(struct datblk_disk *disk)
+{
+	unsigned long end = jiffies + BUSY_TIMEOUT;
+	int err;
+
+	do {
+		err = datblk_session_open(disk);
+	} while (err == -EBUSY && time_before(jiffies, end) && !READ_ONCE(disk->deleting) &&
+		 !msleep_interruptible(BUSY_MS));
+	if (err)
+		pr_err("datblk: cannot connect to %s, device %s: %s\n", disk->options.address,
+		       disk->options.device, disk->reason);
+	return err;
+}
+
 /**
  * datblk_disk_connect - connect a disk for the first time, and announce it
  * @disk: a disk with its options and its number
@@ -202,9 +253,6 @@ int datblk_disk_connect(struct datblk_disk *disk)
 	int err;
 
 	INIT_DELAYED_WORK(&disk->recover, datblk_session_recover);
-	do {
-		disk->client = get_random_u64();
-	} while (!disk->client);
 	disk->limits = (struct datblk_limits){
 		.depth = disk->options.depth,
 		.inline_max = DATBLK_INLINE_MAX,
@@ -215,16 +263,39 @@ int datblk_disk_connect(struct datblk_disk *disk)
 		disk->queues[i].index = i;
 		spin_lock_init(&disk->queues[i].lock);
 	}
-	err = datblk_session_open(disk);
+	err = open_first(disk);
 	if (err)
 		return err;
-	__module_get(THIS_MODULE);
+	disk->since = jiffies;
+	uuid_copy(&disk->uuid, &disk->geo.uuid);
 	err = add(disk);
-	if (!err)
-		return 0;
-	datblk_session_close(disk);
-	module_put(THIS_MODULE);
+	if (err)
+		datblk_session_close(disk);
 	return err;
+}
+
+/**
+ * datblk_disk_abort - let the requests of a disk that is being added fail
+ * @disk: the disk; another task is in datblk_disk_connect()
+ *
+ * Adding the disk reads its partition table, which may take for ever. Context: process.
+ */
+void datblk_disk_abort(struct datblk_disk *disk)
+{
+	WRITE_ONCE(disk->deleting, true);
+	datblk_session_lost(disk);
+}
+
+/**
+ * datblk_disk_must_go - has a disk that is being removed waited long enough for its requests?
+ * @disk: the disk
+ *
+ * Context: any.
+ * Return: true: end the session, so that the requests fail.
+ */
+bool datblk_disk_must_go(const struct datblk_disk *disk)
+{
+	return READ_ONCE(disk->deleting) && time_after(jiffies, READ_ONCE(disk->deadline));
 }
 
 /**
@@ -235,6 +306,7 @@ int datblk_disk_connect(struct datblk_disk *disk)
  */
 void datblk_disk_remove(struct datblk_disk *disk)
 {
+	WRITE_ONCE(disk->deadline, jiffies + REMOVAL);
 	WRITE_ONCE(disk->deleting, true);
 	/* Without a connection, let requests fail now */
 	if (READ_ONCE(disk->state) != DATBLK_LIVE)
@@ -243,4 +315,20 @@ void datblk_disk_remove(struct datblk_disk *disk)
 	datblk_session_end(disk);
 	blk_mq_free_tag_set(&disk->set);
 	put_disk(disk->gendisk);
+}
+
+/**
+ * datblk_disk_free - free the memory of a disk
+ * @disk: a disk whose session is closed, and which the block layer does not know
+ *
+ * Context: process.
+ */
+void datblk_disk_free(struct datblk_disk *disk)
+{
+	unsigned int i;
+
+	for (i = 0; i < disk->options.queues; i++)
+		datblk_queue_free(&disk->queues[i]);
+	kvfree(disk->queues);
+	kfree(disk);
 }

@@ -15,13 +15,15 @@ void datblk_fill_login(struct datblk_login *login, const struct datblk_request *
 	*login = (struct datblk_login){
 		.magic = cpu_to_le32(DATBLK_MAGIC),
 		.version = cpu_to_le16(DATBLK_VERSION),
-		.depth = cpu_to_le16(req->limits.depth),
-		.inline_sectors = cpu_to_le16(req->limits.inline_max / DATBLK_SECTOR),
-		.io_sectors = cpu_to_le32(req->limits.io_max / DATBLK_SECTOR),
-		.client = cpu_to_le64(req->client),
+		.host = cpu_to_le64(req->host),
+		.boot = cpu_to_le32(req->boot),
 		.incarnation = cpu_to_le32(req->incarnation),
-		.queue = cpu_to_le16(req->queue),
-		.queues = cpu_to_le16(req->queues),
+		.disk = cpu_to_le16(req->disk),
+		.io_units = cpu_to_le16(req->limits.io_max / DATBLK_IO_UNIT),
+		.depth = req->limits.depth,
+		.inline_sectors = req->limits.inline_max / DATBLK_SECTOR,
+		.queue = req->queue,
+		.queues = req->queues,
 	};
 	memcpy(login->name, req->name, sizeof(login->name));
 }
@@ -52,7 +54,9 @@ void datblk_fill_welcome(struct datblk_welcome *welcome, const struct datblk_lim
 		.discard_granularity = cpu_to_le32(geo->discard_granularity),
 		.discard_sectors = cpu_to_le32(geo->discard_sectors),
 		.zeroes_sectors = cpu_to_le32(geo->zeroes_sectors),
+		.instance = cpu_to_le64(geo->instance),
 	};
+	export_uuid(welcome->uuid, &geo->uuid);
 }
 EXPORT_SYMBOL_GPL(datblk_fill_welcome);
 

@@ -35,8 +35,20 @@ static bool address_allowed(const char *list, const struct sockaddr *address)
 }
 
 /*
- * Ends the connections of earlier incarnations of the client, and a second one for the same
- * queue. The login is refused until they are gone; the client tries again.
+ * Does a login of @next end the connection of @conn? Only the connections of another disk of the
+ * machine, and those of the other queues of the same session, stay.
+ */
+static bool replaces(const struct datblk_request *next, const struct datblk_request *conn)
+{
+	if (conn->boot != next->boot)
+		return true;
+	return conn->disk == next->disk &&
+	       (conn->incarnation != next->incarnation || conn->queue == next->queue);
+}
+
+/*
+ * The fence. Ends the connections that a login replaces. The login is refused while they, or any
+ * other connection of the host that ends, may still have I/O; the client tries again.
  */
 static bool earlier_connections(struct datblk_export *export, const struct datblk_request *req)
 {
@@ -44,12 +56,12 @@ static bool earlier_connections(struct datblk_export *export, const struct datbl
 	bool found = false;
 
 	list_for_each_entry(conn, &export->connections, of_export) {
-		if (conn->req.client != req->client)
+		if (conn->req.host != req->host)
 			continue;
-		if (conn->req.incarnation == req->incarnation && conn->req.queue != req->queue)
-			continue;
-		datblk_conn_end(conn);
-		found = true;
+		if (replaces(req, &conn->req))
+			datblk_conn_end(conn);
+		if (test_bit(DATBLK_CONN_DEAD, &conn->flags))
+			found = true;
 	}
 	return found;
 }
@@ -93,9 +105,12 @@ static void refuse(DAT_CR_HANDLE cr, unsigned int status)
 /* On the lists before the accept, because its events may end the connection at once */
 static void accept(DAT_CR_HANDLE cr, struct datblk_connection *conn)
 {
+	struct datblk_geometry geo = conn->export->geo;
 	struct datblk_welcome welcome;
 
-	datblk_fill_welcome(&welcome, &conn->req.limits, &conn->export->geo);
+	geo.uuid = conn->export->uuid;
+	geo.instance = READ_ONCE(conn->export->instance);
+	datblk_fill_welcome(&welcome, &conn->req.limits, &geo);
 	list_add(&conn->of_port, &conn->port->connections);
 	list_add(&conn->of_export, &conn->export->connections);
 	conn->port->count++;

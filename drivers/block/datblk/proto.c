@@ -114,15 +114,17 @@ unsigned int datblk_check_login(const void *data, size_t size, struct datblk_req
 		return DATBLK_REFUSE_LOGIN;
 	if (le16_to_cpu(login.version) != DATBLK_VERSION)
 		return DATBLK_REFUSE_VERSION;
-	req->limits.depth = le16_to_cpu(login.depth);
-	req->limits.inline_max = le16_to_cpu(login.inline_sectors) * DATBLK_SECTOR;
-	req->limits.io_max = sectors_to_bytes(le32_to_cpu(login.io_sectors));
-	req->client = le64_to_cpu(login.client);
+	req->limits.depth = login.depth;
+	req->limits.inline_max = login.inline_sectors * DATBLK_SECTOR;
+	req->limits.io_max = le16_to_cpu(login.io_units) * DATBLK_IO_UNIT;
+	req->host = le64_to_cpu(login.host);
+	req->boot = le32_to_cpu(login.boot);
 	req->incarnation = le32_to_cpu(login.incarnation);
-	req->queue = le16_to_cpu(login.queue);
-	req->queues = le16_to_cpu(login.queues);
+	req->disk = le16_to_cpu(login.disk);
+	req->queue = login.queue;
+	req->queues = login.queues;
 	memcpy(req->name, login.name, sizeof(req->name));
-	if (login.features || !req->client || !limits_ok(&req->limits) || !name_ok(req->name) ||
+	if (login.features || !req->host || !limits_ok(&req->limits) || !name_ok(req->name) ||
 	    req->queue >= req->queues || req->queues > DATBLK_QUEUES_MAX)
 		return DATBLK_REFUSE_LOGIN;
 	return DATBLK_ADMIT;
@@ -133,7 +135,7 @@ static bool geometry_ok(const struct datblk_geometry *geo, u32 io_max)
 {
 	bool discard = geo->flags & DATBLK_CAN_DISCARD;
 
-	if (geo->flags & ~DATBLK_WELCOME_FLAGS)
+	if (geo->flags & ~DATBLK_WELCOME_FLAGS || uuid_is_null(&geo->uuid))
 		return false;
 	if (!is_power_of_2(geo->logical) || geo->logical < DATBLK_SECTOR ||
 	    geo->logical > DATBLK_IO_UNIT || io_max % geo->logical)
@@ -146,6 +148,10 @@ static bool geometry_ok(const struct datblk_geometry *geo, u32 io_max)
 		return false;
 	if (discard != !!geo->discard_granularity || discard != !!geo->discard_sectors ||
 	    geo->discard_granularity % geo->logical)
+		return false;
+	/* The block layer counts bytes in 32 bits in places */
+	if (geo->discard_sectors > UINT_MAX / DATBLK_SECTOR ||
+	    geo->zeroes_sectors > UINT_MAX / DATBLK_SECTOR)
 		return false;
 	return !(geo->flags & DATBLK_CAN_ZEROES) == !geo->zeroes_sectors;
 }
@@ -170,7 +176,7 @@ int datblk_check_welcome(const void *data, size_t size, struct datblk_limits *li
 		return -EPROTO;
 	memcpy(&w, data, sizeof(w));
 	if (le32_to_cpu(w.magic) != DATBLK_MAGIC || le16_to_cpu(w.version) != DATBLK_VERSION ||
-	    le16_to_cpu(w.status) != DATBLK_ADMIT || memchr_inv(w.reserved, 0, sizeof(w.reserved)))
+	    le16_to_cpu(w.status) != DATBLK_ADMIT)
 		return -EPROTO;
 	got.depth = le16_to_cpu(w.depth);
 	got.inline_max = le16_to_cpu(w.inline_sectors) * DATBLK_SECTOR;
@@ -185,6 +191,8 @@ int datblk_check_welcome(const void *data, size_t size, struct datblk_limits *li
 	geo->discard_granularity = le32_to_cpu(w.discard_granularity);
 	geo->discard_sectors = le32_to_cpu(w.discard_sectors);
 	geo->zeroes_sectors = le32_to_cpu(w.zeroes_sectors);
+	import_uuid(&geo->uuid, w.uuid);
+	geo->instance = le64_to_cpu(w.instance);
 	if (!geometry_ok(geo, got.io_max))
 		return -EPROTO;
 	*limits = got;
@@ -275,17 +283,17 @@ static enum datblk_flaw check_data(const struct datblk_cmd *cmd,
 static enum datblk_flaw check_command(const struct datblk_cmd *cmd,
 				      const struct datblk_limits *limits)
 {
-	if (cmd->op < DATBLK_OP_READ || cmd->op > DATBLK_OP_ZEROES)
+	bool bare = cmd->op == DATBLK_OP_FLUSH || cmd->op == DATBLK_OP_PING;
+
+	if (cmd->op < DATBLK_OP_READ || cmd->op > DATBLK_OP_PING)
 		return DATBLK_FLAW_OP;
 	if (cmd->flags & ~legal_flags(cmd->op))
 		return DATBLK_FLAW_FLAGS;
-	if (cmd->tag >= limits->depth)
+	if (cmd->op == DATBLK_OP_PING ? cmd->tag != limits->depth : cmd->tag >= limits->depth)
 		return DATBLK_FLAW_TAG;
-	if (cmd->op == DATBLK_OP_FLUSH ? cmd->length : !cmd->length)
+	if (bare ? cmd->length : !cmd->length || cmd->length % DATBLK_SECTOR)
 		return DATBLK_FLAW_LENGTH;
-	if (cmd->length % DATBLK_SECTOR)
-		return DATBLK_FLAW_LENGTH;
-	if (cmd->op == DATBLK_OP_FLUSH ? cmd->sector :
+	if (bare ? cmd->sector :
 	    cmd->sector > DATBLK_SECTOR_MAX - cmd->length / DATBLK_SECTOR)
 		return DATBLK_FLAW_SECTOR;
 	if (cmd->op == DATBLK_OP_READ || cmd->op == DATBLK_OP_WRITE)
@@ -329,7 +337,7 @@ enum datblk_flaw datblk_parse_commands(const void *message, size_t size,
 				       const struct datblk_limits *limits,
 				       struct datblk_cmd *cmds, unsigned int *count)
 {
-	DECLARE_BITMAP(seen, DATBLK_DEPTH_MAX) = {};
+	DECLARE_BITMAP(seen, DATBLK_DEPTH_MAX + 1) = {};
 	enum datblk_flaw flaw;
 	u32 headers, offset = 0;
 	unsigned int i;
@@ -365,7 +373,7 @@ static enum datblk_flaw read_answer(const void *from, const struct datblk_limits
 	ans->offset = 0;
 	if (ans->flags & ~DATBLK_INLINE)
 		return DATBLK_FLAW_FLAGS;
-	if (ans->tag >= limits->depth)
+	if (ans->tag >= datblk_tags(limits))
 		return DATBLK_FLAW_TAG;
 	if (ans->status > DATBLK_STS_MAX)
 		return DATBLK_FLAW_STATUS;
@@ -394,7 +402,7 @@ enum datblk_flaw datblk_parse_answers(const void *message, size_t size,
 				      const struct datblk_limits *limits,
 				      struct datblk_ans *answers, unsigned int *count)
 {
-	DECLARE_BITMAP(seen, DATBLK_DEPTH_MAX) = {};
+	DECLARE_BITMAP(seen, DATBLK_DEPTH_MAX + 1) = {};
 	enum datblk_flaw flaw;
 	u32 headers, offset = 0;
 	unsigned int i;

@@ -14,6 +14,8 @@
 #define HEADERS_BYTES	DATBLK_COMMANDS_MAX
 /* RDMA reads of the server at a time */
 #define READS		16
+/* A server that has not answered a ping for this long does not work any more */
+#define PING_TIMEOUT	(25 * HZ)
 
 /* Kinds of DTOs, in the upper half of a cookie; the lower half is an index */
 enum { RECEIVE, SEND, REGISTER };
@@ -97,6 +99,14 @@ static void send_commands(struct datblk_queue *queue)
 	}
 }
 
+/* queue->lock held */
+static void add(struct datblk_queue *queue, struct datblk_pdu *pdu)
+{
+	queue->pdus[pdu->c.tag] = pdu;
+	list_add_tail(&pdu->link, &queue->pending);
+	queue->waiting++;
+}
+
 /**
  * datblk_queue_add - send a command
  * @queue: the queue
@@ -110,12 +120,12 @@ void datblk_queue_add(struct datblk_queue *queue, struct request *rq, bool last)
 	struct datblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
 
 	spin_lock_bh(&queue->lock);
-	queue->requests[pdu->c.tag] = rq;
-	list_add_tail(&pdu->link, &queue->pending);
-	queue->waiting++;
+	add(queue, pdu);
 	if (last || queue->waiting >= DATBLK_BATCH)
 		send_commands(queue);
 	spin_unlock_bh(&queue->lock);
+	if (!READ_ONCE(queue->disk->tried))
+		WRITE_ONCE(queue->disk->tried, true);
 }
 
 /**
@@ -131,11 +141,45 @@ void datblk_queue_commit(struct datblk_queue *queue)
 	spin_unlock_bh(&queue->lock);
 }
 
+/* queue->lock held. Returns false if the server does not answer */
+static bool ping(struct datblk_queue *queue)
+{
+	struct datblk_pdu *pdu = queue->ping;
+
+	if (queue->pinging)
+		return time_before(jiffies, queue->pinged + PING_TIMEOUT);
+	*pdu = (struct datblk_pdu){
+		.c = { .op = DATBLK_OP_PING, .tag = queue->disk->limits.depth },
+	};
+	queue->pinging = true;
+	queue->pinged = jiffies;
+	add(queue, pdu);
+	send_commands(queue);
+	return true;
+}
+
+/**
+ * datblk_queue_heartbeat - see whether the server still works
+ * @queue: a queue with a command that has not been answered for long
+ *
+ * The first call asks the server for a sign of life; later ones end the session if there was none
+ * in time. Context: any except hard interrupt.
+ */
+void datblk_queue_heartbeat(struct datblk_queue *queue)
+{
+	bool alive;
+
+	spin_lock_bh(&queue->lock);
+	alive = ping(queue);
+	spin_unlock_bh(&queue->lock);
+	if (!alive)
+		datblk_session_lost(queue->disk);
+}
+
 /* queue->lock held. Returns the request if it is complete now; the block layer gets it later */
 static struct request *mark(struct datblk_queue *queue, u16 tag, bool answered)
 {
-	struct request *rq = queue->requests[tag];
-	struct datblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
+	struct datblk_pdu *pdu = queue->pdus[tag];
 
 	if (answered)
 		pdu->answered = true;
@@ -143,8 +187,11 @@ static struct request *mark(struct datblk_queue *queue, u16 tag, bool answered)
 		pdu->sent = true;
 	if (!pdu->answered || !pdu->sent)
 		return NULL;
-	queue->requests[tag] = NULL;
-	return rq;
+	queue->pdus[tag] = NULL;
+	if (pdu != queue->ping)
+		return blk_mq_rq_from_pdu(pdu);
+	queue->pinging = false;
+	return NULL;
 }
 
 static void complete_marked(struct datblk_queue *queue, const u16 *tags, unsigned int count,
@@ -178,32 +225,46 @@ static void message_sent(struct datblk_queue *queue, unsigned int index)
 	complete_marked(queue, tags, count, false);
 }
 
-/* The request of an answer, if it has been sent and not answered yet */
-static struct request *find(struct datblk_queue *queue, u16 tag)
+/* The command of an answer, if it has been sent and not answered yet */
+static struct datblk_pdu *find(struct datblk_queue *queue, u16 tag)
 {
-	struct request *rq;
 	struct datblk_pdu *pdu;
 
 	spin_lock_bh(&queue->lock);
-	rq = queue->requests[tag];
-	pdu = rq ? blk_mq_rq_to_pdu(rq) : NULL;
+	pdu = queue->pdus[tag];
 	if (pdu && (!pdu->posted || pdu->answered))
-		rq = NULL;
+		pdu = NULL;
 	spin_unlock_bh(&queue->lock);
-	return rq;
+	return pdu;
 }
 
 /* A key must have been invalidated exactly if the command had one, and then it is alone */
-static enum datblk_flaw check_key(const struct request *rq, unsigned int count,
+static enum datblk_flaw check_key(const struct datblk_pdu *pdu, unsigned int count,
 				  const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
-	const struct datblk_pdu *pdu = blk_mq_rq_to_pdu((struct request *)rq);
 	bool invalidated = dto->operation == DAT_DTO_RECEIVE_WITH_INVALIDATE;
 
 	if (!pdu->c.key)
 		return invalidated ? DATBLK_FLAW_INVALIDATE : DATBLK_SOUND;
 	return invalidated && dto->rmr_context == pdu->c.key && count == 1 ?
 	       DATBLK_SOUND : DATBLK_FLAW_INVALIDATE;
+}
+
+static enum datblk_flaw take_answer(struct datblk_queue *queue, const struct datblk_ans *ans,
+				    const void *message, unsigned int count,
+				    const DAT_DTO_COMPLETION_EVENT_DATA *dto)
+{
+	struct datblk_pdu *pdu = find(queue, ans->tag);
+	enum datblk_flaw flaw;
+
+	if (!pdu)
+		return DATBLK_FLAW_IDLE;
+	flaw = check_key(pdu, count, dto);
+	if (flaw)
+		return flaw;
+	if (pdu == queue->ping)
+		return ans->status || ans->flags ? DATBLK_FLAW_ANSWER : DATBLK_SOUND;
+	return datblk_request_answer(pdu, ans, message);
 }
 
 /* The receive is posted again before a tag is free: the server needs one for each tag */
@@ -219,12 +280,8 @@ static void message_received(struct datblk_queue *queue, unsigned int index,
 	flaw = datblk_parse_answers(message, dto->transfered_length, &queue->disk->limits,
 				    answers, &count);
 	for (i = 0; !flaw && i < count; i++) {
-		struct request *rq = find(queue, answers[i].tag);
-
 		tags[i] = answers[i].tag;
-		flaw = rq ? check_key(rq, count, dto) : DATBLK_FLAW_IDLE;
-		if (!flaw)
-			flaw = datblk_request_answer(rq, &answers[i], message);
+		flaw = take_answer(queue, &answers[i], message, count, dto);
 	}
 	if (flaw) {
 		protocol_error(queue, flaw);
@@ -272,34 +329,72 @@ static void upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 		connection_event(instance, event);
 }
 
-static int connect(struct datblk_queue *queue)
+static void fill_request(const struct datblk_queue *queue, struct datblk_request *req)
 {
-	struct datblk_disk *disk = queue->disk;
-	struct datblk_request req = {
+	const struct datblk_disk *disk = queue->disk;
+
+	*req = (struct datblk_request){
 		.limits = disk->limits,
-		.client = disk->client,
+		.host = datblk_host,
+		.boot = datblk_boot,
 		.incarnation = disk->incarnation,
+		.disk = disk->number,
 		.queue = queue->index,
 		.queues = disk->options.queues,
 	};
-	struct datblk_login login;
-	DAT_RETURN ret;
+	strscpy_pad(req->name, disk->options.device, sizeof(req->name));
+}
 
-	strscpy_pad(req.name, disk->options.device, sizeof(req.name));
-	datblk_fill_login(&login, &req);
-	ret = dat_ep_connect(queue->ep, (DAT_IA_ADDRESS_PTR)&disk->options.to, disk->options.qual,
-			     CONNECT_US, sizeof(login), &login, DAT_QOS_BEST_EFFORT,
-			     DAT_CONNECT_DEFAULT_FLAG);
-	if (ret)
+/* Why the attempt failed, for the log and the error of the caller */
+static int failed(struct datblk_queue *queue)
+{
+	struct datblk_disk *disk = queue->disk;
+	unsigned int status;
+
+	if (queue->event == DAT_CONNECTION_EVENT_TIMED_OUT) {
+		disk->reason = "the server does not answer";
+		return -ETIMEDOUT;
+	}
+	disk->reason = "the server cannot be reached";
+	if (queue->event != DAT_CONNECTION_EVENT_PEER_REJECTED)
 		return -ECONNREFUSED;
+	status = datblk_check_refusal(queue->private, queue->private_size);
+	disk->reason = status == DATBLK_ADMIT ? "no datblk server listens there" :
+						datblk_refusal_text(status);
+	return status == DATBLK_REFUSE_BUSY ? -EBUSY : -ECONNREFUSED;
+}
+
+static int connect(struct datblk_queue *queue)
+{
+	struct datblk_disk *disk = queue->disk;
+	struct datblk_request req;
+	struct datblk_login login;
+
+	fill_request(queue, &req);
+	datblk_fill_login(&login, &req);
+	if (dat_ep_connect(queue->ep, (DAT_IA_ADDRESS_PTR)&disk->options.to, disk->options.qual,
+			   CONNECT_US, sizeof(login), &login, DAT_QOS_BEST_EFFORT,
+			   DAT_CONNECT_DEFAULT_FLAG)) {
+		disk->reason = "the RDMA device refuses";
+		return -ECONNREFUSED;
+	}
 	wait_for_completion(&queue->outcome);
-	if (queue->established)
+	return queue->established ? 0 : failed(queue);
+}
+
+/* The first session decides the limits: all memory is allocated for them */
+static int take_limits(struct datblk_disk *disk, const struct datblk_limits *limits, bool first)
+{
+	if (first && limits->io_max < PAGE_SIZE) {
+		disk->reason = "the server grants less than a page for each read or write";
+		return -EOPNOTSUPP;
+	}
+	if (first)
+		disk->limits = *limits;
+	if (!memcmp(limits, &disk->limits, sizeof(*limits)))
 		return 0;
-	if (queue->event == DAT_CONNECTION_EVENT_PEER_REJECTED && !disk->gendisk)
-		pr_err("datblk: %s refuses %s: %s\n", disk->options.address, disk->options.device,
-		       datblk_refusal_text(datblk_check_refusal(queue->private,
-								queue->private_size)));
-	return queue->event == DAT_CONNECTION_EVENT_TIMED_OUT ? -ETIMEDOUT : -ECONNREFUSED;
+	disk->reason = "the server grants less than before: its depth or io_kib was lowered";
+	return -EPROTO;
 }
 
 /* All queues of a disk have the limits and the geometry of the first one */
@@ -310,46 +405,63 @@ static int welcome(struct datblk_queue *queue)
 	struct datblk_geometry geo = {};
 	int err = datblk_check_welcome(queue->private, queue->private_size, &limits, &geo);
 
+	if (err) {
+		disk->reason = "the server sent a malformed accept";
+		return err;
+	}
+	err = take_limits(disk, &limits, !queue->index && !disk->gendisk);
 	if (err)
 		return err;
-	if (!queue->index && !disk->gendisk)
-		disk->limits = limits;
-	else if (memcmp(&limits, &disk->limits, sizeof(limits)))
-		return -EPROTO;
 	if (!queue->index)
 		disk->geo = geo;
+	else if (memcmp(&geo, &disk->geo, sizeof(geo)))
+		disk->reason = "the device changed during the login";
 	return memcmp(&geo, &disk->geo, sizeof(geo)) ? -EPROTO : 0;
 }
 
+/* Once for a disk: the memory is kept over sessions, so that none is needed to repair one */
 static int alloc_arrays(struct datblk_queue *queue)
 {
-	unsigned int depth = queue->disk->limits.depth, i;
+	unsigned int tags = datblk_tags(&queue->disk->limits);
 
-	queue->lmrs = kcalloc(depth, sizeof(*queue->lmrs), GFP_KERNEL);
-	queue->requests = kcalloc(depth, sizeof(*queue->requests), GFP_KERNEL);
-	queue->sends = kcalloc(depth, sizeof(*queue->sends), GFP_KERNEL);
-	if (!queue->lmrs || !queue->requests || !queue->sends)
-		return -ENOMEM;
+	if (queue->lmrs)
+		return 0;
+	queue->pdus = kvcalloc(tags, sizeof(*queue->pdus), GFP_KERNEL);
+	queue->sends = kvcalloc(tags, sizeof(*queue->sends), GFP_KERNEL);
+	queue->ping = kzalloc(sizeof(*queue->ping), GFP_KERNEL);
+	queue->lmrs = kvcalloc(tags, sizeof(*queue->lmrs), GFP_KERNEL);
+	return queue->pdus && queue->sends && queue->ping && queue->lmrs ? 0 : -ENOMEM;
+}
+
+/* No command is in flight */
+static void reset(struct datblk_queue *queue)
+{
+	unsigned int tags = datblk_tags(&queue->disk->limits), i;
+
+	spin_lock_bh(&queue->lock);
 	INIT_LIST_HEAD(&queue->pending);
 	INIT_LIST_HEAD(&queue->messages);
 	queue->waiting = 0;
 	queue->sending = 0;
-	for (i = 0; i < depth; i++) {
+	queue->pinging = false;
+	for (i = 0; i < tags; i++) {
+		queue->pdus[i] = NULL;
 		queue->sends[i].index = i;
 		list_add_tail(&queue->sends[i].link, &queue->messages);
 	}
-	return 0;
+	spin_unlock_bh(&queue->lock);
 }
 
 static int alloc_buffers(struct datblk_queue *queue)
 {
 	const struct datblk_limits *limits = &queue->disk->limits;
+	unsigned int tags = datblk_tags(limits);
 	DAT_IA_HANDLE ia = queue->disk->ia;
 
-	return datblk_buffers_alloc(&queue->receives, ia, queue->pz, limits->depth,
+	return datblk_buffers_alloc(&queue->receives, ia, queue->pz, tags,
 				    PAGE_ALIGN(DATBLK_MESSAGE_MAX),
 				    DAT_MEM_PRIV_LOCAL_WRITE_FLAG) ?:
-	       datblk_buffers_alloc(&queue->headers, ia, queue->pz, limits->depth, HEADERS_BYTES,
+	       datblk_buffers_alloc(&queue->headers, ia, queue->pz, tags, HEADERS_BYTES,
 				    DAT_MEM_PRIV_LOCAL_READ_FLAG) ?:
 	       datblk_buffers_alloc(&queue->data, ia, queue->pz, limits->depth, DATBLK_INLINE_MAX,
 				    DAT_MEM_PRIV_LOCAL_READ_FLAG);
@@ -357,11 +469,11 @@ static int alloc_buffers(struct datblk_queue *queue)
 
 static int open_ep(struct datblk_queue *queue)
 {
-	unsigned int depth = queue->disk->limits.depth, i;
+	unsigned int tags = datblk_tags(&queue->disk->limits), i;
 	struct datblk_ep_needs needs = {
-		.receives = depth,
+		.receives = tags,
 		/* A message and a registration for each tag */
-		.requests = 2 * depth,
+		.requests = 2 * tags,
 		.reads_in = READS,
 	};
 	DAT_UPCALL_OBJECT object = { .upcall_func = upcall, .instance_data = queue };
@@ -374,7 +486,7 @@ static int open_ep(struct datblk_queue *queue)
 	err = alloc_buffers(queue) ?:
 	      datblk_ep_create(queue->disk->ia, queue->pz, queue->evd, &needs, &queue->ep,
 			       &queue->segments);
-	for (i = 0; !err && i < depth; i++)
+	for (i = 0; !err && i < tags; i++)
 		err = post_receive(queue, i);
 	return err;
 }
@@ -391,40 +503,49 @@ static int alloc_lmrs(struct datblk_queue *queue)
 	return 0;
 }
 
+/* Before a connection attempt gives another reason for a failure */
+static int prepare(struct datblk_queue *queue)
+{
+	int err = alloc_arrays(queue);
+
+	queue->disk->reason = "the client lacks memory or objects of its RDMA device";
+	if (err)
+		return err;
+	reset(queue);
+	return open_ep(queue);
+}
+
 /**
  * datblk_queue_open - connect a queue
  * @queue: a queue that is closed; the IA of its disk is open
  *
- * After an error the caller closes the IA, then the queue. Context: process.
+ * After an error the caller closes the IA; disk->reason says why. Context: process.
  *
- * Return: 0 or a negative error code.
+ * Return: 0 or a negative error code; -EBUSY if the server has I/O of an earlier connection.
  */
 int datblk_queue_open(struct datblk_queue *queue)
 {
 	queue->established = false;
 	init_completion(&queue->outcome);
-	return alloc_arrays(queue) ?:
-	       open_ep(queue) ?:
+	return prepare(queue) ?:
 	       connect(queue) ?:
 	       welcome(queue) ?:
 	       alloc_lmrs(queue);
 }
 
 /**
- * datblk_queue_close - free the memory of a queue
+ * datblk_queue_free - free the memory of a queue
  * @queue: a queue whose IA has been closed, so nothing uses its memory
  *
  * Context: process.
  */
-void datblk_queue_close(struct datblk_queue *queue)
+void datblk_queue_free(struct datblk_queue *queue)
 {
 	datblk_buffers_free(&queue->receives);
 	datblk_buffers_free(&queue->headers);
 	datblk_buffers_free(&queue->data);
-	kfree(queue->lmrs);
-	kfree(queue->requests);
-	kfree(queue->sends);
-	queue->lmrs = NULL;
-	queue->requests = NULL;
-	queue->sends = NULL;
+	kvfree(queue->lmrs);
+	kvfree(queue->pdus);
+	kvfree(queue->sends);
+	kfree(queue->ping);
 }

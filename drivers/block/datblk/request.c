@@ -5,6 +5,11 @@
  */
 #include "client.h"
 
+/* A request is issued again this many times, and then fails */
+#define RETRIES		5
+/* Until a request is issued again that the server could not execute */
+#define RETRY_MS	100
+
 static u8 operation(const struct request *rq)
 {
 	switch (req_op(rq)) {
@@ -24,62 +29,36 @@ static u8 operation(const struct request *rq)
 }
 
 /*
- * The pages of the data. Only the first and the last may be used in part, but two bios that were
- * merged may meet in the middle of a page.
- */
-static unsigned int collect(struct request *rq, struct datblk_pdu *pdu, unsigned int room)
-{
-	struct req_iterator iter;
-	struct bio_vec bv;
-	unsigned int count = 0;
-	phys_addr_t end = 0;
-
-	rq_for_each_bvec(bv, rq, iter) {
-		phys_addr_t at = page_to_phys(bv.bv_page) + bv.bv_offset;
-		bool joined = count && at == end;
-
-		if (!count)
-			pdu->c.address = at;
-		else if (!joined && (offset_in_page(at) || offset_in_page(end)))
-			return 0;
-		end = at + bv.bv_len;
-		/* The page in which they meet has been counted */
-		if (joined)
-			at = round_up(at, PAGE_SIZE);
-		for (at = round_down(at, PAGE_SIZE); at < end; at += PAGE_SIZE) {
-			if (count == room)
-				return 0;
-			pdu->pages[count++] = at;
-		}
-	}
-	return count;
-}
-
-/*
- * Gives the server access to the pages of the request, and to no other memory. The adapter refuses
- * this on a connection that was lost: then the block layer offers the request again.
+ * Gives the server access to the bytes of the request, and to no others. The EP refuses this on a
+ * connection that was lost: then the block layer offers the request again. It also refuses memory
+ * that its adapter cannot reach: then the request fails, because it would fail again.
  */
 static blk_status_t expose(struct datblk_queue *queue, struct request *rq)
 {
 	struct datblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
 	DAT_MEM_PRIV_FLAGS priv = pdu->c.op == DATBLK_OP_READ ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG :
 								DAT_MEM_PRIV_REMOTE_READ_FLAG;
-	DAT_REGION_DESCRIPTION description = { .for_physical = pdu->pages };
-	unsigned int count = collect(rq, pdu, datblk_pages(&queue->disk->limits));
 	DAT_LMR_COOKIE none = {};
 	DAT_LMR_CONTEXT local;
 	DAT_RETURN ret;
 
-	if (WARN_ON_ONCE(!count))
-		return BLK_STS_IOERR;
-	ret = dat_lmr_fmr(queue->lmrs[rq->tag], DAT_MEM_TYPE_PHYSICAL, description, count, priv,
-			  DAT_VA_TYPE_VA, queue->ep, none, DAT_COMPLETION_SUPPRESS_FLAG, &local,
-			  &pdu->c.key);
-	if (ret == DAT_SUCCESS)
+	sg_init_table(pdu->sgl, blk_rq_nr_phys_segments(rq));
+	ret = kdat_lmr_fmr_sg(queue->lmrs[rq->tag], pdu->sgl, datblk_map_sg(rq, pdu->sgl), priv,
+			      queue->ep, none, DAT_COMPLETION_SUPPRESS_FLAG, &local, &pdu->c.key);
+	pdu->c.address = sg_phys(pdu->sgl);
+	switch (DAT_GET_TYPE(ret)) {
+	case DAT_SUCCESS:
 		return BLK_STS_OK;
-	if (DAT_GET_TYPE(ret) != DAT_INSUFFICIENT_RESOURCES)
+	case DAT_INSUFFICIENT_RESOURCES:
+		return BLK_STS_RESOURCE;
+	case DAT_INVALID_PARAMETER:
+	case DAT_PRIVILEGES_VIOLATION:
+	case DAT_MODEL_NOT_SUPPORTED:
+		return BLK_STS_IOERR;
+	default:
 		datblk_session_lost(queue->disk);
-	return BLK_STS_RESOURCE;
+		return BLK_STS_RESOURCE;
+	}
 }
 
 static void copy_out(struct request *rq, void *to)
@@ -110,7 +89,13 @@ static void describe(struct request *rq, struct datblk_pdu *pdu, u8 op)
 	pdu->sent = false;
 	pdu->answered = false;
 	pdu->lost = false;
+	pdu->again = false;
 	pdu->status = BLK_STS_IOERR;
+	/* The block layer has the request for the first time */
+	if (!(rq->rq_flags & RQF_DONTPREP)) {
+		rq->rq_flags |= RQF_DONTPREP;
+		pdu->retries = 0;
+	}
 	pdu->c = (struct datblk_cmd){ .op = op, .tag = rq->tag };
 	if (op == DATBLK_OP_FLUSH)
 		return;
@@ -120,6 +105,12 @@ static void describe(struct request *rq, struct datblk_pdu *pdu, u8 op)
 		pdu->c.flags |= DATBLK_FUA;
 	if (op == DATBLK_OP_ZEROES && rq->cmd_flags & REQ_NOUNMAP)
 		pdu->c.flags |= DATBLK_NOUNMAP;
+}
+
+/* Does the block layer rely on the data being stable when this has succeeded? */
+static bool wants_stable(const struct datblk_pdu *pdu)
+{
+	return pdu->c.op == DATBLK_OP_FLUSH || pdu->c.flags & DATBLK_FUA;
 }
 
 /*
@@ -134,10 +125,14 @@ static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq_que
 	u8 op = operation(bd->rq);
 	blk_status_t status;
 
+	if (!op)
+		return BLK_STS_NOTSUPP;
 	/* Pairs with the release in datblk_session_live(): the session is complete */
-	if (!op || smp_load_acquire(&disk->state) == DATBLK_FAILING)
+	if (smp_load_acquire(&disk->state) >= DATBLK_FAILING)
 		return BLK_STS_IOERR;
 	describe(bd->rq, pdu, op);
+	if (wants_stable(pdu) && datblk_writes_lost(&disk->writes))
+		return BLK_STS_IOERR;
 	if (op == DATBLK_OP_READ || op == DATBLK_OP_WRITE) {
 		if (pdu->c.length <= disk->limits.inline_max) {
 			pdu->c.flags |= DATBLK_INLINE;
@@ -150,6 +145,8 @@ static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq_que
 		}
 	}
 	blk_mq_start_request(bd->rq);
+	if (op == DATBLK_OP_FLUSH)
+		pdu->unflushed = datblk_writes_flushing(&disk->writes);
 	datblk_queue_add(queue, bd->rq, bd->last);
 	return BLK_STS_OK;
 }
@@ -159,10 +156,11 @@ static void commit_rqs(struct blk_mq_hw_ctx *hctx)
 	struct datblk_disk *disk = hctx->queue->queuedata;
 
 	/* As in queue_rq() */
-	if (smp_load_acquire(&disk->state) != DATBLK_FAILING)
+	if (smp_load_acquire(&disk->state) < DATBLK_FAILING)
 		datblk_queue_commit(&disk->queues[hctx->queue_num]);
 }
 
+/* BLK_STS_TARGET: the request would fail in the same way on another path */
 static blk_status_t result(u8 status)
 {
 	switch (status) {
@@ -172,24 +170,47 @@ static blk_status_t result(u8 status)
 		return BLK_STS_NOSPC;
 	case DATBLK_STS_NOTSUPP:
 		return BLK_STS_NOTSUPP;
+	case DATBLK_STS_READONLY:
+	case DATBLK_STS_RANGE:
+		return BLK_STS_TARGET;
 	default:
 		return BLK_STS_IOERR;
 	}
 }
 
+/* What the status says about the writes of the disk */
+static void account(struct datblk_disk *disk, struct datblk_pdu *pdu)
+{
+	if (pdu->c.op == DATBLK_OP_FLUSH && pdu->status != BLK_STS_OK)
+		datblk_writes_flush_failed(&disk->writes, pdu->unflushed);
+	if (pdu->c.op != DATBLK_OP_READ && !wants_stable(pdu) && pdu->status == BLK_STS_OK &&
+	    disk->geo.flags & DATBLK_WRITE_CACHE)
+		datblk_writes_answered(&disk->writes);
+}
+
+/* The device turned out to lack the operation: the block layer need not ask again */
+static void forget_operation(struct request_queue *q, u8 op)
+{
+	if (op == DATBLK_OP_DISCARD)
+		blk_queue_disable_discard(q);
+	else if (op == DATBLK_OP_ZEROES)
+		blk_queue_disable_write_zeroes(q);
+}
+
 /**
  * datblk_request_answer - take an answer
- * @rq:      its request
+ * @pdu:     the command of its request
  * @ans:     the answer
  * @message: the message with its data
  *
  * Context: any except hard interrupt.
  * Return: DATBLK_SOUND, or DATBLK_FLAW_ANSWER.
  */
-enum datblk_flaw datblk_request_answer(struct request *rq, const struct datblk_ans *ans,
+enum datblk_flaw datblk_request_answer(struct datblk_pdu *pdu, const struct datblk_ans *ans,
 				       const void *message)
 {
-	struct datblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
+	struct request *rq = blk_mq_rq_from_pdu(pdu);
+	struct datblk_disk *disk = rq->q->queuedata;
 	bool expected = pdu->c.op == DATBLK_OP_READ && pdu->c.flags & DATBLK_INLINE &&
 			ans->status == DATBLK_STS_OK;
 
@@ -199,18 +220,32 @@ enum datblk_flaw datblk_request_answer(struct request *rq, const struct datblk_a
 	if (expected)
 		copy_in(rq, message + ans->offset);
 	pdu->status = result(ans->status);
+	pdu->again = ans->status == DATBLK_STS_NOMEM || ans->status == DATBLK_STS_AGAIN;
+	account(disk, pdu);
+	if (pdu->status == BLK_STS_NOTSUPP)
+		forget_operation(rq->q, pdu->c.op);
+	if (!READ_ONCE(disk->proved))
+		WRITE_ONCE(disk->proved, true);
 	return DATBLK_SOUND;
 }
 
-/* A request that was lost is issued again; queue_rq() fails it if I/O fails meanwhile */
+/*
+ * A request that was lost is issued again when there is another session; queue_rq() fails it if
+ * I/O fails meanwhile. One that the server could not execute just now is issued again later.
+ */
 static void complete_rq(struct request *rq)
 {
 	struct datblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
+	bool again = pdu->lost || pdu->again;
 
-	if (pdu->lost)
-		blk_mq_requeue_request(rq, false);
-	else
-		blk_mq_end_request(rq, pdu->status);
+	if (!again || pdu->retries > RETRIES) {
+		blk_mq_end_request(rq, pdu->lost ? BLK_STS_TRANSPORT : pdu->status);
+		return;
+	}
+	pdu->retries += !pdu->lost;
+	blk_mq_requeue_request(rq, false);
+	if (!pdu->lost)
+		blk_mq_delay_kick_requeue_list(rq->q, RETRY_MS);
 }
 
 /**
@@ -226,20 +261,32 @@ static void complete_rq(struct request *rq)
 bool datblk_request_cancel(struct request *rq, void *data)
 {
 	struct datblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
+	struct datblk_disk *disk = rq->q->queuedata;
 
 	if (!blk_mq_request_started(rq) || blk_mq_request_completed(rq))
 		return true;
+	if (pdu->c.op == DATBLK_OP_FLUSH)
+		datblk_writes_flush_failed(&disk->writes, pdu->unflushed);
+	/* The session answered others, so this request may be what ended it */
+	pdu->retries += disk->proved;
 	pdu->lost = true;
 	blk_mq_complete_request(rq);
 	return true;
 }
 
-/* The server hangs: only a new connection makes sure that it does not use the pages any more */
+/*
+ * The device of the server may take as long as it likes for a command, while the server itself
+ * answers. If it does not, only a new connection makes sure that it does not use the pages any
+ * more.
+ */
 static enum blk_eh_timer_return timed_out(struct request *rq)
 {
 	struct datblk_disk *disk = rq->q->queuedata;
 
-	datblk_session_lost(disk);
+	if (datblk_disk_must_go(disk))
+		datblk_session_lost(disk);
+	else
+		datblk_queue_heartbeat(&disk->queues[rq->mq_hctx->queue_num]);
 	return BLK_EH_RESET_TIMER;
 }
 

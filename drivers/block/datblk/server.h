@@ -42,6 +42,8 @@ struct datblk_export {
 	struct list_head connections;
 	char *path;
 	char clients[DATBLK_CLIENTS_MAX];	/* addresses, separated by spaces; "": all */
+	uuid_t uuid;				/* written while the export is not enabled */
+	u64 instance;				/* see datblk_export_lost_writes() */
 	bool read_only;
 	bool enabled;
 	struct file *file;
@@ -119,6 +121,7 @@ struct datblk_connection {
 
 /* configfs.c */
 struct datblk_export *datblk_export_find(const char *name);
+void datblk_export_lost_writes(struct datblk_export *export);
 /* port.c */
 int datblk_port_enable(struct datblk_port *port);
 void datblk_port_disable(struct datblk_port *port);

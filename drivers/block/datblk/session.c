@@ -6,6 +6,8 @@
  *
  * Process context, except datblk_session_lost().
  */
+#include <linux/random.h>
+#include <linux/sched/mm.h>
 #include "client.h"
 
 #define BACKOFF_MIN	100	/* ms */
@@ -16,7 +18,7 @@
  * @disk: a disk whose session is closed
  *
  * Context: process.
- * Return: 0 or a negative error code; then the session is closed.
+ * Return: 0 or a negative error code; then the session is closed, and disk->reason says why.
  */
 int datblk_session_open(struct datblk_disk *disk)
 {
@@ -24,15 +26,21 @@ int datblk_session_open(struct datblk_disk *disk)
 	unsigned int i;
 	int err = 0;
 
-	if (dat_ia_open(disk->options.ia, 8, &async, &disk->ia))
+	if (dat_ia_open(disk->options.ia, 8, &async, &disk->ia)) {
+		disk->reason = "there is no such IA";
 		return -ENODEV;
+	}
 	disk->incarnation++;
 	disk->open = true;
+	disk->tried = false;
+	disk->proved = false;
 	WRITE_ONCE(disk->lost, false);
 	for (i = 0; !err && i < disk->options.queues; i++)
 		err = datblk_queue_open(&disk->queues[i]);
 	if (err)
 		datblk_session_close(disk);
+	else
+		disk->reason = NULL;
 	return err;
 }
 
@@ -44,13 +52,9 @@ int datblk_session_open(struct datblk_disk *disk)
  */
 void datblk_session_close(struct datblk_disk *disk)
 {
-	unsigned int i;
-
 	if (!disk->open)
 		return;
 	dat_ia_close(disk->ia, DAT_CLOSE_ABRUPT_FLAG);
-	for (i = 0; i < disk->options.queues; i++)
-		datblk_queue_close(&disk->queues[i]);
 	disk->open = false;
 }
 
@@ -83,24 +87,27 @@ static void resume(struct datblk_disk *disk)
 	blk_mq_kick_requeue_list(disk->gendisk->queue);
 }
 
-/* Takes back all requests of the old connections */
+/*
+ * Takes back all requests of the old connections. Only a session that has answered a command was a
+ * good one: after another, the client waits longer until the next, and the time-outs go on. A
+ * session that never had a command says nothing about the server.
+ */
 static void drain(struct datblk_disk *disk)
 {
-	pr_warn("datblk%d: connection to %s lost\n", disk->id, disk->options.address);
+	pr_warn_ratelimited("datblk%d: connection to %s lost\n", disk->id, disk->options.address);
 	quiesce(disk);
 	datblk_session_close(disk);
 	blk_mq_tagset_busy_iter(&disk->set, datblk_request_cancel, NULL);
 	blk_mq_tagset_wait_completed_request(&disk->set);
-	disk->since = jiffies;
-	disk->backoff = BACKOFF_MIN;
+	if (disk->proved || !disk->tried)
+		disk->since = jiffies;
+	if (disk->proved)
+		disk->backoff = 0;
 }
 
-static bool must_fail(const struct datblk_disk *disk)
+static bool expired(const struct datblk_disk *disk, unsigned int seconds)
 {
-	unsigned int seconds = disk->options.fail_io_timeout;
-
-	return READ_ONCE(disk->deleting) ||
-	       (seconds && time_after_eq(jiffies, disk->since + seconds * HZ));
+	return seconds && time_after_eq(jiffies, disk->since + seconds * HZ);
 }
 
 /**
@@ -111,6 +118,9 @@ static bool must_fail(const struct datblk_disk *disk)
  */
 void datblk_session_live(struct datblk_disk *disk)
 {
+	if (datblk_writes_session(&disk->writes, disk->geo.instance))
+		pr_err("datblk%d: %s may have lost writes that were not flushed: flushes fail until the disk is opened anew\n",
+		       disk->id, disk->options.address);
 	/* Pairs with the acquire in queue_rq(): the session is complete */
 	smp_store_release(&disk->state, DATBLK_LIVE);
 	/* Pairs with the barrier in datblk_session_lost() */
@@ -124,61 +134,103 @@ static void go_live(struct datblk_disk *disk)
 	if (disk->geo.capacity != get_capacity(disk->gendisk))
 		set_capacity_and_notify(disk->gendisk, disk->geo.capacity);
 	disk->recoveries++;
-	pr_info("datblk%d: connected to %s again\n", disk->id, disk->options.address);
+	pr_info_ratelimited("datblk%d: connected to %s again\n", disk->id,
+			    disk->options.address);
 	datblk_session_live(disk);
 	resume(disk);
 }
 
-/* The block layer has been told about the block size: a device with another one is not the same */
-static bool same_device(const struct datblk_disk *disk, const struct datblk_geometry *was)
-{
-	return disk->geo.logical == was->logical && disk->geo.flags == was->flags;
-}
-
 /* Connects again. The description of the device changes only with success */
-static bool reopen(struct datblk_disk *disk)
+static int reopen(struct datblk_disk *disk)
 {
 	struct datblk_geometry was = disk->geo;
+	int err = datblk_session_open(disk);
 
-	if (!datblk_session_open(disk)) {
-		if (same_device(disk, &was))
-			return true;
-		pr_warn_ratelimited("datblk%d: %s is another device now\n", disk->id,
-				    disk->options.device);
+	if (!err) {
+		disk->reason = datblk_device_changed(&was, &disk->geo);
+		if (!disk->reason)
+			return 0;
 		datblk_session_close(disk);
+		err = -ENODEV;
 	}
 	disk->geo = was;
+	return err;
+}
+
+/* One line for each change of the reason */
+static bool reconnect(struct datblk_disk *disk)
+{
+	const char *was = disk->reason;
+
+	if (!reopen(disk))
+		return true;
+	if (disk->reason != was)
+		pr_warn("datblk%d: no connection to %s, device %s: %s\n", disk->id,
+			disk->options.address, disk->options.device, disk->reason);
 	return false;
+}
+
+/* What the requests do that wait, now that there is no connection */
+static void set_failed_state(struct datblk_disk *disk)
+{
+	bool dead = expired(disk, disk->options.reconnect_timeout);
+
+	if (!dead && !READ_ONCE(disk->deleting) && !expired(disk, disk->options.fail_io_timeout))
+		return;
+	if (dead && disk->state != DATBLK_DEAD)
+		pr_err("datblk%d: gives up after %u s: %s\n", disk->id,
+		       disk->options.reconnect_timeout, disk->reason ?: "connections break");
+	WRITE_ONCE(disk->state, dead ? DATBLK_DEAD : DATBLK_FAILING);
+	resume(disk);
+}
+
+/* Random, so that the disks of all clients do not come at once when a server is back */
+static void try_later(struct datblk_disk *disk)
+{
+	unsigned int ms = clamp_t(unsigned int, disk->backoff, BACKOFF_MIN, BACKOFF_MAX);
+
+	mod_delayed_work(datblk_wq, &disk->recover,
+			 msecs_to_jiffies(ms / 2 + get_random_u32() % ms));
+	disk->backoff = ms * 2;
+}
+
+static void recover(struct datblk_disk *disk)
+{
+	bool at_once = true;
+
+	if (READ_ONCE(disk->removed)) {
+		datblk_session_close(disk);
+		return;
+	}
+	if (disk->open && !READ_ONCE(disk->lost))
+		return;
+	if (disk->open) {
+		drain(disk);
+		at_once = !disk->backoff;
+	}
+	if (at_once && !READ_ONCE(disk->deleting) && reconnect(disk)) {
+		go_live(disk);
+		return;
+	}
+	set_failed_state(disk);
+	if (!READ_ONCE(disk->deleting) && disk->state != DATBLK_DEAD)
+		try_later(disk);
 }
 
 /**
  * datblk_session_recover - replace the session of a disk
  * @work: in the disk
  *
- * Context: process.
+ * Context: process. Memory may only be free when the disk works again, so allocations do not wait
+ * for I/O.
  */
 void datblk_session_recover(struct work_struct *work)
 {
 	struct datblk_disk *disk = container_of(to_delayed_work(work), struct datblk_disk, recover);
+	unsigned int noio = memalloc_noio_save();
 
-	if (READ_ONCE(disk->removed)) {
-		datblk_session_close(disk);
-		return;
-	}
-	if (disk->open)
-		drain(disk);
-	if (!READ_ONCE(disk->deleting) && reopen(disk)) {
-		go_live(disk);
-		return;
-	}
-	if (must_fail(disk) && disk->state != DATBLK_FAILING) {
-		WRITE_ONCE(disk->state, DATBLK_FAILING);
-		resume(disk);
-	}
-	if (READ_ONCE(disk->deleting))
-		return;
-	mod_delayed_work(datblk_wq, &disk->recover, msecs_to_jiffies(disk->backoff));
-	disk->backoff = min(disk->backoff * 2, (unsigned int)BACKOFF_MAX);
+	recover(disk);
+	memalloc_noio_restore(noio);
 }
 
 /**
@@ -194,4 +246,6 @@ void datblk_session_end(struct datblk_disk *disk)
 	mod_delayed_work(datblk_wq, &disk->recover, 0);
 	flush_delayed_work(&disk->recover);
 	cancel_delayed_work_sync(&disk->recover);
+	/* An upcall may have postponed the run that closes it, and the line above cancelled it */
+	datblk_session_close(disk);
 }

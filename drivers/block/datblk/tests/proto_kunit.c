@@ -39,8 +39,10 @@ static const struct datblk_ans answers[] = {
 
 static const struct datblk_request request = {
 	.limits = LIMITS,
-	.client = 0x123456789abcdef0,
+	.host = 0x123456789abcdef0,
+	.boot = 7,
 	.incarnation = 3,
+	.disk = 2,
 	.queues = 4,
 	.name = "a-name-of-23-characters",
 };
@@ -53,6 +55,8 @@ static const struct datblk_geometry geometry = {
 	.discard_granularity = 4096,
 	.discard_sectors = 65536,
 	.zeroes_sectors = 128,
+	.uuid = UUID_INIT(0x12345678, 0x9abc, 0x4def, 0x80, 1, 2, 3, 4, 5, 6, 7),
+	.instance = 0xfedcba9876543210,
 };
 
 /*
@@ -196,7 +200,7 @@ static const struct change command_changes[] = {
 	{ "reserved field of a command", DATBLK_FLAW_RESERVED, COMMAND(7, reserved), .value = 1 },
 	{ "operation 0", DATBLK_FLAW_OP, COMMAND(0, op), .value = 0 },
 	{ "operation after the last", DATBLK_FLAW_OP, COMMAND(0, op),
-	  .value = DATBLK_OP_ZEROES + 1 },
+	  .value = DATBLK_OP_PING + 1 },
 	{ "unknown flag", DATBLK_FLAW_FLAGS, COMMAND(0, flags), .value = 0x81 },
 	{ "read with FUA", DATBLK_FLAW_FLAGS, COMMAND(2, flags),
 	  .value = DATBLK_INLINE | DATBLK_FUA },
@@ -205,7 +209,9 @@ static const struct change command_changes[] = {
 	{ "flush with inline data", DATBLK_FLAW_FLAGS, COMMAND(5, flags), .value = DATBLK_INLINE },
 	{ "discard with FUA", DATBLK_FLAW_FLAGS, COMMAND(6, flags), .value = DATBLK_FUA },
 	{ "zeroes with inline data", DATBLK_FLAW_FLAGS, COMMAND(7, flags), .value = DATBLK_INLINE },
-	{ "tag beyond the depth", DATBLK_FLAW_TAG, COMMAND(7, tag), .value = 32 },
+	{ "tag of a ping", DATBLK_FLAW_TAG, COMMAND(7, tag), .value = 32 },
+	{ "ping with the tag of a command", DATBLK_FLAW_TAG, COMMAND(5, op),
+	  .value = DATBLK_OP_PING },
 	{ "largest tag", DATBLK_FLAW_TAG, COMMAND(7, tag), .value = U16_MAX },
 	{ "tag twice", DATBLK_FLAW_TWICE, COMMAND(7, tag), .value = 0 },
 	{ "read of nothing", DATBLK_FLAW_LENGTH, COMMAND(2, length), .value = 0 },
@@ -237,6 +243,33 @@ static const struct change command_changes[] = {
 static void malformed_commands(struct kunit *test)
 {
 	check_table(test, &command_message, command_changes, ARRAY_SIZE(command_changes));
+}
+
+static struct draft *build_ping(struct kunit *test)
+{
+	struct draft *m = new_draft(test, 0);
+	struct datblk_command c;
+
+	datblk_fill_command(&c, &(struct datblk_cmd){ .op = DATBLK_OP_PING, .tag = 32 });
+	append(m, &c, sizeof(c));
+	finish(m, DATBLK_COMMANDS, 1);
+	return m;
+}
+
+static const struct subject ping_message = { build_ping, check_commands };
+
+static const struct change ping_changes[] = {
+	{ "ping with a flag", DATBLK_FLAW_FLAGS, COMMAND(0, flags), .value = DATBLK_FUA },
+	{ "ping with a tag beyond the last", DATBLK_FLAW_TAG, COMMAND(0, tag), .value = 33 },
+	{ "ping with a length", DATBLK_FLAW_LENGTH, COMMAND(0, length), .value = 512 },
+	{ "ping with a sector", DATBLK_FLAW_SECTOR, COMMAND(0, sector), .value = 1 },
+	{ "ping with an address", DATBLK_FLAW_KEY, COMMAND(0, address), .value = 4096 },
+	{ "ping with a key", DATBLK_FLAW_KEY, COMMAND(0, key), .value = 1 },
+};
+
+static void malformed_pings(struct kunit *test)
+{
+	check_table(test, &ping_message, ping_changes, ARRAY_SIZE(ping_changes));
 }
 
 static struct draft *build_answers(struct kunit *test)
@@ -280,7 +313,7 @@ static const struct change answer_changes[] = {
 	{ "more data than the answers have", DATBLK_FLAW_DATA, ANSWER(0, length), .value = 3584 },
 	{ "unknown flag", DATBLK_FLAW_FLAGS, ANSWER(2, flags), .value = DATBLK_FUA },
 	{ "data after a failure", DATBLK_FLAW_FLAGS, ANSWER(0, status), .value = DATBLK_STS_IO },
-	{ "tag beyond the depth", DATBLK_FLAW_TAG, ANSWER(1, tag), .value = 32 },
+	{ "tag beyond the depth", DATBLK_FLAW_TAG, ANSWER(1, tag), .value = 33 },
 	{ "tag twice", DATBLK_FLAW_TWICE, ANSWER(3, tag), .value = 2 },
 	{ "unknown status", DATBLK_FLAW_STATUS, ANSWER(1, status), .value = DATBLK_STS_MAX + 1 },
 	{ "length without data", DATBLK_FLAW_LENGTH, ANSWER(2, length), .value = 512 },
@@ -325,12 +358,10 @@ static const struct change login_changes[] = {
 	{ "too many tags", DATBLK_REFUSE_LOGIN, LOGIN(depth), .value = DATBLK_DEPTH_MAX + 1 },
 	{ "inline data beyond the limit", DATBLK_REFUSE_LOGIN, LOGIN(inline_sectors),
 	  .value = DATBLK_INLINE_MAX / 512 + 1 },
-	{ "no data", DATBLK_REFUSE_LOGIN, LOGIN(io_sectors), .value = 0 },
-	{ "data beyond the limit", DATBLK_REFUSE_LOGIN, LOGIN(io_sectors),
-	  .value = DATBLK_IO_MAX / 512 + 8 },
-	{ "sectors that wrap", DATBLK_REFUSE_LOGIN, LOGIN(io_sectors), .value = 0x00800008 },
-	{ "data no multiple of the unit", DATBLK_REFUSE_LOGIN, LOGIN(io_sectors), .value = 9 },
-	{ "client 0", DATBLK_REFUSE_LOGIN, LOGIN(client), .value = 0 },
+	{ "no data", DATBLK_REFUSE_LOGIN, LOGIN(io_units), .value = 0 },
+	{ "data beyond the limit", DATBLK_REFUSE_LOGIN, LOGIN(io_units),
+	  .value = DATBLK_IO_MAX / DATBLK_IO_UNIT + 1 },
+	{ "host 0", DATBLK_REFUSE_LOGIN, LOGIN(host), .value = 0 },
 	{ "queue after the last", DATBLK_REFUSE_LOGIN, LOGIN(queue), .value = 4 },
 	{ "no queue", DATBLK_REFUSE_LOGIN, LOGIN(queues), .value = 0 },
 	{ "too many queues", DATBLK_REFUSE_LOGIN, LOGIN(queues), .value = DATBLK_QUEUES_MAX + 1 },
@@ -373,8 +404,10 @@ static const struct change welcome_changes[] = {
 	{ "magic", -EPROTO, WELCOME(magic), .value = 0 },
 	{ "version", -EPROTO, WELCOME(version), .value = DATBLK_VERSION + 1 },
 	{ "status of a refusal", -EPROTO, WELCOME(status), .value = DATBLK_REFUSE_BUSY },
-	{ "first reserved field", -EPROTO, WELCOME(reserved[0]), .value = 1 },
-	{ "last reserved field", -EPROTO, WELCOME(reserved[3]), .value = 1 },
+	{ "more bytes of a discard than 32 bits hold", -EPROTO, WELCOME(discard_sectors),
+	  .value = 0x800000 },
+	{ "more bytes of zeroes than 32 bits hold", -EPROTO, WELCOME(zeroes_sectors),
+	  .value = 0x800000 },
 	{ "no tag", -EPROTO, WELCOME(depth), .value = 0 },
 	{ "more tags than asked for", -EPROTO, WELCOME(depth), .value = 33 },
 	{ "more inline data than asked for", -EPROTO, WELCOME(inline_sectors), .value = 17 },
@@ -443,6 +476,8 @@ static void login_round_trip(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, datblk_check_welcome(m->bytes, m->size, &granted, &geo), 0);
 	KUNIT_EXPECT_EQ(test, memcmp(&granted, &limits, sizeof(granted)), 0);
 	KUNIT_EXPECT_EQ(test, memcmp(&geo, &geometry, sizeof(geo)), 0);
+	memset(m->bytes + offsetof(struct datblk_welcome, uuid), 0, sizeof(geo.uuid));
+	KUNIT_EXPECT_EQ_MSG(test, check_welcome(m), -EPROTO, "a device without a UUID");
 }
 
 static void refusals(struct kunit *test)
@@ -489,6 +524,7 @@ static void random_bytes(struct kunit *test)
 
 static struct kunit_case proto_cases[] = {
 	KUNIT_CASE(malformed_commands),
+	KUNIT_CASE(malformed_pings),
 	KUNIT_CASE(malformed_answers),
 	KUNIT_CASE(malformed_logins),
 	KUNIT_CASE(malformed_welcomes),

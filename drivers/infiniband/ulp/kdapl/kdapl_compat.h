@@ -127,6 +127,33 @@
 	} while (0)
 #endif /* LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0) */
 
+/* datblk: 6.5 gave ->open() the disk instead of the block device, and a type for the mode */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0)
+#define blk_mode_t		fmode_t
+#define DATBLK_OPEN(name)						\
+	static int name##_bdev(struct block_device *bdev, fmode_t mode)	\
+	{								\
+		return name(bdev->bd_disk, mode);			\
+	}
+#define DATBLK_OPEN_OP(name)	name##_bdev
+#else
+#define DATBLK_OPEN(name)
+#define DATBLK_OPEN_OP(name)	name
+#endif /* LINUX_VERSION_CODE < KERNEL_VERSION(6, 5, 0) */
+
+/* datblk: 6.11 */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0)
+#define blk_queue_disable_discard(q)		blk_queue_max_discard_sectors(q, 0)
+#define blk_queue_disable_write_zeroes(q)	blk_queue_max_write_zeroes_sectors(q, 0)
+#endif /* LINUX_VERSION_CODE < KERNEL_VERSION(6, 11, 0) */
+
+/* datblk: 6.16 removed the queue, which the request knows */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+#define datblk_map_sg(rq, sgl)	blk_rq_map_sg((rq)->q, rq, sgl)
+#else
+#define datblk_map_sg(rq, sgl)	blk_rq_map_sg(rq, sgl)
+#endif /* LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0) */
+
 /* 6.14 merges requests always, and removed the flag */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 14, 0)
 #define DATBLK_MQ_FLAGS		BLK_MQ_F_SHOULD_MERGE
