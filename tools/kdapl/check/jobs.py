@@ -306,7 +306,7 @@ def rxe():
     for kernel in STOCK:
         jobs += [build(kernel), selftests(
             kernel, "rxe", "faults of Soft-RoCE and the connection manager that tests avoid",
-            "rxe/qp1_error rxe/qp1_stall rxe/cm_rep_wait", product=False)]
+            "rxe/qp1_error rxe/qp1_stall rxe/cm_rep_wait rxe/late_packet", product=False)]
         jobs[-1].inputs = ("guest", "rxe")
     return jobs
 
