@@ -386,6 +386,19 @@ static void wait_refused(struct adv *f)
 		wait_for_completion_timeout(&f->d->run->wake, 1);
 }
 
+/* Until no request of the loops can be on the way: they ended, or the victim's QP was drained */
+static void wait_stopped(struct adv *f)
+{
+	unsigned long deadline = test_deadline(LOOP_QUIET_MS);
+
+	while (pair_ok(f->d) && !all_stopped(f) &&
+	       READ_ONCE(f->peer->last) != RDMA_CM_EVENT_DISCONNECTED) {
+		if (time_after(jiffies, deadline))
+			loop_fail(f->d->c, "expected the loops of the peer to end, they have not");
+		wait_for_completion_timeout(&f->d->run->wake, 1);
+	}
+}
+
 /*
  * The device has stopped the loops, and one of them reports the reason. A refusal in the
  * middle of a read may not be reported, because the requester may not recognise it (rxe
@@ -426,8 +439,14 @@ static void rebound_once(struct adv *f, DAT_RMR_HANDLE rmr)
 	wait_rounds(f);
 	adv_bystanders(f, "reads in a loop");
 	wait_rounds(f);
-	/* Binds alternately to the two MRs of the RMR, always to the second range */
+	/*
+	 * Binds alternately to the two MRs of the RMR, always to the second range. The second bind
+	 * maps the first MR anew, and Soft-RoCE reads the mapping without a lock
+	 * (tests/rxe/late_packet.c)
+	 */
 	for (i = 2; i < BINDS && pair_ok(f->d) && !(i > 4 && all_stopped(f)); i++) {
+		if (i == 3 && pair_soft(f->d))
+			wait_stopped(f);
 		pair_bind(f->b, rmr, by, SECOND, RANGE, RIGHTS, i, 0);
 		pair_dto(by, DAT_DTO_BIND_MW, i, DAT_DTO_SUCCESS, 0, PAIR_UPCALL);
 	}

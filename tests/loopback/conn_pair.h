@@ -84,6 +84,12 @@ static inline bool pair_ok(const struct pair *d)
 	return !READ_ONCE(d->c->verdict.failures) && !READ_ONCE(d->run->abort);
 }
 
+/* Whether the device is Soft-RoCE, whose known behaviour is in kdapl-testing.rst */
+static inline bool pair_soft(const struct pair *d)
+{
+	return !strncmp(d->run->args.device, "rxe", 3);
+}
+
 /* Memory */
 /* Registers a part of the memory again, in zone @pz; the caller frees the LMR */
 bool pair_register(struct pair_end *e, DAT_PZ_HANDLE pz, u32 off, u32 len, DAT_MEM_PRIV_FLAGS priv,

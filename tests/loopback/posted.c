@@ -140,7 +140,7 @@ static void expect_sent(struct posted *p, u32 n, u8 seed)
 static void invalidate_fenced(struct posted *p, u64 cookie, u32 n, u8 seed)
 {
 	u32 fence = DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG;
-	bool soft = !strncmp(p->d->run->args.device, "rxe", 3);
+	bool soft = pair_soft(p->d);
 	DAT_LMR_COOKIE c = { .as_64 = cookie };
 	DAT_RETURN ret = dat_lmr_invalidate(p->lmr, p->b->ep, c, fence);
 
