@@ -21,14 +21,10 @@ struct workqueue_struct *kdapl_notice_wq;
 
 atomic_t kdapl_grace_periods;
 
-/**
- * kdapl_wait_grace_period - wait for a grace period, and count it
- *
- * A grace period takes many milliseconds on a busy machine, so a path that
- * handles many objects must not wait for one per object. Tests read the counter
- * before and after a call to check this.
- *
- * Context: process.
+/*
+ * Waits for a grace period, and counts it. A grace period takes many milliseconds on a busy
+ * machine, so a path that handles many objects must not wait for one per object. Tests read the
+ * counter before and after a call to check this. Process context.
  */
 void kdapl_wait_grace_period(void)
 {
@@ -36,23 +32,18 @@ void kdapl_wait_grace_period(void)
 	atomic_inc(&kdapl_grace_periods);
 }
 
-/**
- * kdapl_common_init - make the workqueues
- *
- * All have WQ_MEM_RECLAIM, because a Consumer that writes pages out may wait for
- * a connection or for an event. Work on kdapl_wq waits for peers, drains and
- * mutexes, and may occupy every worker that the queue is allowed to have. Work on
- * kdapl_evd_wq delivers events and polls CQs; it never blocks, and its own queue
- * with its own limit and rescuer keeps it from waiting for work that does. It runs
- * at normal priority, as ksoftirqd does: a peer that keeps sending must not starve
- * the other tasks of this machine. Work on kdapl_upcall_wq runs upcalls in process
- * context, one work item for each EVD. They may sleep for as long as the Consumer wants, so
- * as many as possible may run at once, and nothing in kDAPL waits for this queue. Work on
+/*
+ * Makes the workqueues. All have WQ_MEM_RECLAIM, because a Consumer that writes pages out may wait
+ * for a connection or for an event. Work on kdapl_wq waits for peers, drains and mutexes, and may
+ * occupy every worker that the queue is allowed to have. Work on kdapl_evd_wq delivers events and
+ * polls CQs; it never blocks, and its own queue with its own limit and rescuer keeps it from
+ * waiting for work that does. It runs at normal priority, as ksoftirqd does: a peer that keeps
+ * sending must not starve the other tasks of this machine. Work on kdapl_upcall_wq runs upcalls in
+ * process context, one work item for each EVD. They may sleep for as long as the Consumer wants,
+ * so as many as possible may run at once, and nothing in kDAPL waits for this queue. Work on
  * kdapl_notice_wq destroys the ids of ended connections. The CM may make it wait for as long as a
- * peer has chosen, so no other work shares its queue.
- *
- * Context: process, module load.
- * Return: 0, -ENOMEM.
+ * peer has chosen, so no other work shares its queue. Returns 0, -ENOMEM. Process context, module
+ * load.
  */
 int kdapl_common_init(void)
 {
@@ -81,11 +72,7 @@ err_wq:
 	return -ENOMEM;
 }
 
-/**
- * kdapl_common_exit - undo kdapl_common_init()
- *
- * Context: process, module unload; waits for work that is queued.
- */
+/* Undoes kdapl_common_init(). Process context, module unload; waits for work that is queued */
 void kdapl_common_exit(void)
 {
 	/* kdapl_wq first: connection work queues events, which the others deliver */

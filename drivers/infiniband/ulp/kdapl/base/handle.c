@@ -44,12 +44,7 @@ static struct kdapl_handle_page *kdapl_handle_page_new(void)
 	return page;
 }
 
-/**
- * kdapl_handle_init - create the empty table
- *
- * Context: process, module load.
- * Return: 0, -ENOMEM.
- */
+/* Creates the empty table. Returns 0, -ENOMEM. Process context, module load */
 int kdapl_handle_init(void)
 {
 	unsigned int i;
@@ -62,11 +57,7 @@ int kdapl_handle_init(void)
 	return 0;
 }
 
-/**
- * kdapl_handle_exit - free the memory of the table
- *
- * Context: process, module unload; no object is left.
- */
+/* Frees the memory of the table. Process context, module unload; no object is left */
 void kdapl_handle_exit(void)
 {
 	unsigned int i;
@@ -108,17 +99,13 @@ static int kdapl_handle_grow(unsigned int idx)
 	return ret;
 }
 
-/**
- * kdapl_obj_init - assign a handle to an object, without publishing it
- * @obj:  header of the new object, in zeroed memory
- * @type: its type
- * @ia:   the IA it will belong to
+/*
+ * Assigns a handle to an object, without publishing it. The caller holds the only reference.
+ * kdapl_obj_abort() undoes it if the object has not been published. Returns 0, -ENOMEM, or -ENOSPC
+ * if all indexes are in use. Process context.
  *
- * The caller holds the only reference. kdapl_obj_abort() undoes it if the object has
- * not been published.
- *
- * Context: process.
- * Return: 0, -ENOMEM, or -ENOSPC if all indexes are in use.
+ * @obj: header of the new object, in zeroed memory
+ * @ia:  the IA it will belong to
  */
 int kdapl_obj_init(struct kdapl_obj *obj, DAT_HANDLE_TYPE type, struct kdapl_ia *ia)
 {
@@ -146,36 +133,22 @@ int kdapl_obj_init(struct kdapl_obj *obj, DAT_HANDLE_TYPE type, struct kdapl_ia 
 	return 0;
 }
 
-/**
- * kdapl_obj_abort - release the index of an object that is not published
- * @obj: header of the object
- *
- * Context: any.
- */
+/* Releases the index of an object that is not published. Any context */
 void kdapl_obj_abort(struct kdapl_obj *obj)
 {
 	ida_free(&handle_ida, kdapl_obj_id(obj));
 }
 
-/**
- * kdapl_obj_publish - make an object visible to lookups
- * @obj: header of a finished object
- *
- * Context: process.
- */
+/* Makes an object visible to lookups. Process context */
 void kdapl_obj_publish(struct kdapl_obj *obj)
 {
 	rcu_assign_pointer(kdapl_handle_page_of(obj)->obj[kdapl_handle_entry(obj)], obj);
 }
 
-/**
- * kdapl_obj_unpublish - remove an object from the table
- * @obj: header of a published object, referenced by the caller
- *
- * Only read sections that have begun before, and holders of a reference, still use it.
- *
- * Context: any.
- * Return: true for the one caller that has removed it.
+/*
+ * Removes an object from the table. Only read sections that have begun before, and holders of a
+ * reference, still use it. @obj: header of a published object, referenced by the caller. Returns
+ * true for the one caller that has removed it. Any context.
  */
 bool kdapl_obj_unpublish(struct kdapl_obj *obj)
 {
@@ -189,13 +162,7 @@ bool kdapl_obj_unpublish(struct kdapl_obj *obj)
 	return true;
 }
 
-/**
- * kdapl_obj_get_any - look up a handle of any type and take a reference
- * @handle: any value
- *
- * Context: any.
- * Return: the object, or NULL.
- */
+/* Looks up a handle of any type and takes a reference. Returns the object, or NULL. Any context. */
 struct kdapl_obj *kdapl_obj_get_any(DAT_HANDLE handle)
 {
 	unsigned int type = kdapl_handle_type((unsigned long)handle);
@@ -206,13 +173,9 @@ struct kdapl_obj *kdapl_obj_get_any(DAT_HANDLE handle)
 	return obj;
 }
 
-/**
- * kdapl_obj_get - look up a handle and take a reference
- * @handle: any value
- * @type:   the type it must have
- *
- * Context: any.
- * Return: the object, or NULL if @handle is not a valid handle of @type.
+/*
+ * Looks up a handle and takes a reference. Returns the object, or NULL if @handle is not a valid
+ * handle of @type. Any context.
  */
 struct kdapl_obj *kdapl_obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 {
@@ -226,12 +189,9 @@ struct kdapl_obj *kdapl_obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 	return obj;
 }
 
-/**
- * kdapl_obj_is_valid - is this a valid handle of a type?
- * @handle: any value
- * @type:   the type
- *
- * Context: any. The object may be freed before the caller uses the result.
+/*
+ * Is this a valid handle of a type? Any context. The object may be freed before the caller uses
+ * the result.
  */
 bool kdapl_obj_is_valid(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 {
@@ -243,28 +203,20 @@ bool kdapl_obj_is_valid(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 	return valid;
 }
 
-/**
- * kdapl_obj_pin - take a reference to an object found on a list
- * @obj: header of the object; the caller holds the lock of the list
- *
- * Context: any.
- * Return: false if the last reference was dropped.
+/*
+ * Takes a reference to an object found on a list. @obj: header of the object; the caller holds the
+ * lock of the list. Returns false if the last reference was dropped. Any context.
  */
 bool kdapl_obj_pin(struct kdapl_obj *obj)
 {
 	return refcount_inc_not_zero(&obj->ref);
 }
 
-/**
- * kdapl_obj_next - walk the published objects of a type
- * @idx:  index to start from; becomes that of the object found
- * @type: which objects
- *
- * No lock is held between two calls, so objects may be created and freed in the
- * meantime. An object that exists all the time is returned once.
- *
- * Context: process.
- * Return: the object, with a reference, or NULL after the last one.
+/*
+ * Walks the published objects of a type. No lock is held between two calls, so objects may be
+ * created and freed in the meantime. An object that exists all the time is returned once. @idx:
+ * index to start from; becomes that of the object found. Returns the object, with a reference, or
+ * NULL after the last one. Process context.
  */
 struct kdapl_obj *kdapl_obj_next(u32 *idx, DAT_HANDLE_TYPE type)
 {
@@ -291,25 +243,16 @@ struct kdapl_obj *kdapl_obj_next(u32 *idx, DAT_HANDLE_TYPE type)
 	return NULL;
 }
 
-/**
- * kdapl_obj_put - drop a reference
- * @obj: header of the object
- *
- * Context: any.
- */
+/* Drops a reference. Any context */
 void kdapl_obj_put(struct kdapl_obj *obj)
 {
 	if (refcount_dec_and_test(&obj->ref))
 		complete(&obj->gone);
 }
 
-/**
- * kdapl_obj_wait - drop the creator's reference and wait for all others
- * @obj: header of an unpublished object
- *
- * The caller must not hold another reference, nor a lock that a control call takes.
- *
- * Context: process.
+/*
+ * Drops the creator's reference and waits for all others. The caller must not hold another
+ * reference, nor a lock that a control call takes. Process context.
  */
 void kdapl_obj_wait(struct kdapl_obj *obj)
 {
@@ -318,51 +261,36 @@ void kdapl_obj_wait(struct kdapl_obj *obj)
 	wait_for_completion(&obj->gone);
 }
 
-/**
- * kdapl_obj_use - count another object that uses this one
- * @obj: header, referenced by the caller
- *
- * Context: any.
- * Return: false if the object is being freed.
+/*
+ * Counts another object that uses this one. Returns false if the object is being freed. Any
+ * context.
  */
 bool kdapl_obj_use(struct kdapl_obj *obj)
 {
 	return atomic_inc_unless_negative(&obj->users);
 }
 
-/**
- * kdapl_obj_unuse - undo kdapl_obj_use()
- * @obj: header
- *
- * Context: any.
- */
+/* Undoes kdapl_obj_use(). Any context */
 void kdapl_obj_unuse(struct kdapl_obj *obj)
 {
 	atomic_dec(&obj->users);
 }
 
-/**
- * kdapl_obj_kill - acquire the right to free an object that nothing uses
- * @obj: header, referenced by the caller
- *
- * Context: any.
- * Return: true for the one caller that may free it; false if it has users, or if
- * another call frees it already (atomic_read(&obj->users) < 0).
+/*
+ * Acquires the right to free an object that nothing uses. Returns true for the one caller that may
+ * free it; false if it has users, or if another call frees it already (atomic_read(&obj->users) <
+ * 0). Any context.
  */
 bool kdapl_obj_kill(struct kdapl_obj *obj)
 {
 	return atomic_cmpxchg(&obj->users, 0, INT_MIN / 2) == 0;
 }
 
-/**
- * kdapl_obj_retire - begin to free an object that nothing uses
- * @obj: header, referenced by the caller; on success that reference is dropped
- *
- * On success no lookup finds the object any more. Only read sections that have begun
- * before, and holders of a reference, still use it.
- *
- * Context: any.
- * Return: 0, -EBUSY if it has users, -ENOENT if another call frees it.
+/*
+ * Begins to free an object that nothing uses. On success no lookup finds the object any more. Only
+ * read sections that have begun before, and holders of a reference, still use it. @obj: header,
+ * referenced by the caller; on success that reference is dropped. Returns 0, -EBUSY if it has
+ * users, -ENOENT if another call frees it. Any context.
  */
 int kdapl_obj_retire(struct kdapl_obj *obj)
 {

@@ -174,16 +174,11 @@ static inline unsigned int kdapl_handle_type(unsigned long handle)
 	return (handle >> KDAPL_HANDLE_INDEX_BITS) & KDAPL_HANDLE_TYPE_MASK;
 }
 
-/**
- * kdapl_obj_find - find the object of a handle of any type
- * @handle: any value
- * @obj:    receives the object
- *
- * For the fast paths, which check the type together with kdapl_obj.fast. The caller must check
- * one of them: one value without an object also has an entry, whose kdapl_obj.fast is 0.
- *
- * Context: any, inside a read section; the object exists until the section ends.
- * Return: false if no object has this handle.
+/*
+ * Finds the object of a handle of any type. For the fast paths, which check the type together with
+ * kdapl_obj.fast. The caller must check one of them: one value without an object also has an
+ * entry, whose kdapl_obj.fast is 0. @obj: receives the object. Returns false if no object has this
+ * handle. Any context, inside a read section; the object exists until the section ends.
  */
 static __always_inline bool kdapl_obj_find(DAT_HANDLE handle, struct kdapl_obj **obj)
 {

@@ -26,11 +26,7 @@
 static struct range *kdapl_ram;	/* page frame numbers, both ends inclusive */
 static unsigned int kdapl_nram;
 
-/**
- * kdapl_page_exit - forget the ranges of memory
- *
- * Context: process, module unload.
- */
+/* Forgets the ranges of memory. Process context, module unload */
 void kdapl_page_exit(void)
 {
 	kfree(kdapl_ram);
@@ -55,11 +51,9 @@ static int kdapl_page_add_range(struct resource *res, void *arg)
 	return 0;
 }
 
-/**
- * kdapl_page_init - copy the ranges of memory from the resource tree
- *
- * Context: process, module load.
- * Return: 0, -ENOMEM.
+/*
+ * Copies the ranges of memory from the resource tree. Returns 0, -ENOMEM. Process context, module
+ * load.
  */
 int kdapl_page_init(void)
 {
@@ -84,16 +78,13 @@ static bool kdapl_page_is_ram(unsigned long pfn)
 	return false;
 }
 
-/**
- * kdapl_va_writable - may the kernel itself write at an address?
+/*
+ * May the kernel itself write at an address? Only x86 exports a function that checks this.
+ * Elsewhere the whole kernel image counts as read-only; the DMA API does not allow its data
+ * anyway. Any context.
+ *
  * @va:    a mapped kernel address
  * @image: the page is reserved, so it may belong to the kernel image
- *
- * Only x86 exports a function that checks this. Elsewhere the whole kernel image counts as
- * read-only; the DMA API does not allow its data anyway.
- *
- * Context: any.
- * Return: true if it may.
  */
 bool kdapl_va_writable(const void *va, bool image)
 {
@@ -107,13 +98,12 @@ bool kdapl_va_writable(const void *va, bool image)
 #endif
 }
 
-/**
- * kdapl_page_check_reserved - may a reserved page be registered?
+/*
+ * May a reserved page be registered? Returns 0, -EFAULT the page is not memory, -EACCES it is
+ * read-only. Any context.
+ *
  * @pfn:  page frame number; need not be valid
  * @priv: DAT_MEM_PRIV_* asked for
- *
- * Context: any.
- * Return: 0, -EFAULT the page is not memory, -EACCES it is read-only.
  */
 int kdapl_page_check_reserved(unsigned long pfn, DAT_MEM_PRIV_FLAGS priv)
 {
@@ -138,19 +128,16 @@ static bool kdapl_dma_leads_to(struct device *dev, struct iommu_domain *domain, 
 	return (domain ? iommu_iova_to_phys(domain, dma) : dma_to_phys(dev, dma)) == phys;
 }
 
-/**
- * kdapl_sg_bounced - do DMA addresses lead to bounce buffers?
+/*
+ * Do DMA addresses lead to bounce buffers? An IOMMU may merge the DMA addresses of several pages
+ * into one entry, so the entries with pages and those with DMA addresses cover the same number of
+ * bytes, but need not be equally many. Returns true if the device would reach other memory than
+ * the pages. Any context.
+ *
  * @dev:    device that the entries are mapped for
  * @domain: IOMMU domain that translates its addresses, or NULL
  * @sg:     mapped entries
  * @npages: number of entries that have pages
- *
- * An IOMMU may merge the DMA addresses of several pages into one entry, so the
- * entries with pages and those with DMA addresses cover the same number of bytes,
- * but need not be equally many.
- *
- * Context: any.
- * Return: true if the device would reach other memory than the pages.
  */
 bool kdapl_sg_bounced(struct device *dev, struct iommu_domain *domain, struct scatterlist *sg,
 		      unsigned int npages)
@@ -178,20 +165,16 @@ bool kdapl_sg_bounced(struct device *dev, struct iommu_domain *domain, struct sc
 	return false;
 }
 
-/**
- * kdapl_sg_needs_sync - would these pages need DMA syncs around each transfer?
- * @ibdev: device that the entries are mapped for
- * @sg:    mapped entries
- * @n:     number of entries that have DMA addresses
+/*
+ * Would these pages need DMA syncs around each transfer? If dma_need_sync() returns false, no sync
+ * is needed. If it returns true, that is not conclusive: before Linux 6.10 it does so for every
+ * address behind an IOMMU, and since then once any buffer of the device has bounced, or with
+ * CONFIG_DMA_API_DEBUG. Any context.
+ *
+ * @ibdev:  device that the entries are mapped for
+ * @sg:     mapped entries
+ * @n:      number of entries that have DMA addresses
  * @npages: number of entries that have pages
- *
- * If dma_need_sync() returns false, no sync is needed. If it returns true, that is
- * not conclusive: before Linux 6.10 it does so for every address behind an IOMMU,
- * and since then once any buffer of the device has bounced, or with
- * CONFIG_DMA_API_DEBUG.
- *
- * Context: any.
- * Return: true if they would.
  */
 bool kdapl_sg_needs_sync(struct ib_device *ibdev, struct scatterlist *sg, unsigned int n,
 			 unsigned int npages)

@@ -13,30 +13,24 @@
 /* The stack of all pools without slots; always empty, but kdapl_pool_close() writes to it */
 static struct kdapl_pool_head kdapl_pool_nothing = { .head = KDAPL_POOL_NONE };
 
-/**
- * kdapl_pool_size - bytes of the slots of a queue, with their stack
- * @depth: number of slots
- * @recv:  the slots are for receives, not for requests
- *
- * Context: any.
+/*
+ * Bytes of the slots of a queue, with their stack. @recv: the slots are for receives, not for
+ * requests. Any context.
  */
 size_t kdapl_pool_size(u32 depth, bool recv)
 {
 	return depth ? sizeof(struct kdapl_pool_head) + (size_t)depth * kdapl_pool_stride(recv) : 0;
 }
 
-/**
- * kdapl_pool_setup - preset the slots of one queue
- * @pool:   to be filled in
+/*
+ * Presets the slots of one queue. Writes all fields of a work request that never change. Process
+ * context.
+ *
  * @memory: kdapl_pool_size() bytes, zeroed; aligned to eight bytes
  * @depth:  number of slots; 0 makes a pool that is always empty
  * @done:   completion callback of every slot
  * @ep:     the EP to which all slots belong; NULL for an SRQ
  * @recv:   the slots are for receives, not for requests
- *
- * Writes all fields of a work request that never change.
- *
- * Context: process.
  */
 void kdapl_pool_setup(struct kdapl_pool *pool, void *memory, u32 depth,
 		      void (*done)(struct ib_cq *cq, struct ib_wc *wc), struct kdapl_ep *ep,
@@ -72,13 +66,9 @@ void kdapl_pool_setup(struct kdapl_pool *pool, void *memory, u32 depth,
 	}
 }
 
-/**
- * kdapl_pool_alloc - allocate memory for kdapl_pool_setup()
- * @size: bytes
- * @node: NUMA node of the memory
- *
- * Context: process.
- * Return: the memory, zeroed, to be freed by kvfree(), or NULL.
+/*
+ * Allocates memory for kdapl_pool_setup(). @node: NUMA node of the memory. Returns the memory,
+ * zeroed, to be freed by kvfree(), or NULL. Process context.
  */
 void *kdapl_pool_alloc(size_t size, int node)
 {
@@ -88,17 +78,11 @@ void *kdapl_pool_alloc(size_t size, int node)
 	return kzalloc_node(size, GFP_KERNEL, node);
 }
 
-/**
- * kdapl_pool_init - allocate and preset the slots of one queue
- * @pool:  to be filled in
- * @depth: as for kdapl_pool_setup(), and the following
- * @done:  completion callback
- * @ep:    the EP, or NULL
- * @recv:  for receives
- * @node:  NUMA node of the memory
+/*
+ * Allocates and presets the slots of one queue. Returns 0, -ENOMEM. Process context.
  *
- * Context: process.
- * Return: 0, -ENOMEM.
+ * @depth: as for kdapl_pool_setup(), and the following
+ * @node:  NUMA node of the memory
  */
 int kdapl_pool_init(struct kdapl_pool *pool, u32 depth,
 		    void (*done)(struct ib_cq *cq, struct ib_wc *wc), struct kdapl_ep *ep,
@@ -117,11 +101,9 @@ int kdapl_pool_init(struct kdapl_pool *pool, u32 depth,
 	return 0;
 }
 
-/**
- * kdapl_pool_exit - free the slots of kdapl_pool_init()
- * @pool: a pool from which nobody posts, and of which no event is queued
- *
- * Context: process.
+/*
+ * Frees the slots of kdapl_pool_init(). @pool: a pool from which nobody posts, and of which no
+ * event is queued. Process context.
  */
 void kdapl_pool_exit(struct kdapl_pool *pool)
 {
@@ -130,16 +112,11 @@ void kdapl_pool_exit(struct kdapl_pool *pool)
 	kdapl_pool_setup(pool, NULL, 0, NULL, NULL, false);
 }
 
-/**
- * kdapl_pool_close - take all slots at once, if all are free
- * @pool: the pool
- *
- * The change is atomic: a concurrent call either gets a slot, and the pool is not
- * closed, or finds none. A call that has read the stack before may still use what it has
- * read until a grace period has passed.
- *
- * Context: any.
- * Return: false if a slot is in use.
+/*
+ * Takes all slots at once, if all are free. The change is atomic: a concurrent call either gets a
+ * slot, and the pool is not closed, or finds none. A call that has read the stack before may still
+ * use what it has read until a grace period has passed. Returns false if a slot is in use. Any
+ * context.
  */
 bool kdapl_pool_close(struct kdapl_pool *pool)
 {
@@ -160,14 +137,12 @@ bool kdapl_pool_close(struct kdapl_pool *pool)
 	return try_cmpxchg64(&stack->head, &head, KDAPL_POOL_NONE);
 }
 
-/**
- * kdapl_pool_swap - exchange the slots of two pools
+/*
+ * Exchanges the slots of two pools. Both stay as they are until kdapl_pool_open(). @other must be
+ * closed, too. Process context.
+ *
  * @pool:  a closed pool, a grace period after it was closed
  * @other: another pool that nobody else uses
- *
- * Both stay as they are until kdapl_pool_open(). @other must be closed, too.
- *
- * Context: process.
  */
 void kdapl_pool_swap(struct kdapl_pool *pool, struct kdapl_pool *other)
 {
@@ -180,11 +155,9 @@ void kdapl_pool_swap(struct kdapl_pool *pool, struct kdapl_pool *other)
 	swap(pool->depth, other->depth);
 }
 
-/**
- * kdapl_pool_open - make all slots of a closed pool free
- * @pool: the pool; its slots may have come from another one
- *
- * Context: process. A call that takes a slot sees everything written before.
+/*
+ * Makes all slots of a closed pool free. @pool: the pool; its slots may have come from another
+ * one. Process context. A call that takes a slot sees everything written before.
  */
 void kdapl_pool_open(struct kdapl_pool *pool)
 {
@@ -198,15 +171,9 @@ void kdapl_pool_open(struct kdapl_pool *pool)
 		kdapl_pool_put(kdapl_pool_slot(pool, i));
 }
 
-/**
- * kdapl_pool_count - count the slots in a state
- * @pool:  the pool
- * @state: which state
- *
- * The result is exact if nothing is posted or completed at the same time.
- *
- * Context: any.
- * Return: the number.
+/*
+ * Counts the slots in a state. The result is exact if nothing is posted or completed at the same
+ * time. Returns the number. Any context.
  */
 u32 kdapl_pool_count(const struct kdapl_pool *pool, enum kdapl_slot_state state)
 {
@@ -217,13 +184,9 @@ u32 kdapl_pool_count(const struct kdapl_pool *pool, enum kdapl_slot_state state)
 	return n;
 }
 
-/**
- * kdapl_pool_posted - is any slot with the device?
- * @pool: the pool
- *
- * Looks at slots until it finds one, so it looks at all of them only if there is none.
- *
- * Context: any.
+/*
+ * Is any slot with the device? Looks at slots until it finds one, so it looks at all of them only
+ * if there is none. Any context.
  */
 bool kdapl_pool_posted(const struct kdapl_pool *pool)
 {
@@ -235,15 +198,10 @@ bool kdapl_pool_posted(const struct kdapl_pool *pool)
 	return false;
 }
 
-/**
- * kdapl_pool_ended - count the posts that have ended since the slots were set up
- * @pool: the pool
- *
- * A slot counts in its tag how often it was put back, so nobody has to count posts.
- *
- * Context: any.
- * Return: the number modulo 2^32, which may be one too small for each slot that is put back
- * meanwhile.
+/*
+ * Counts the posts that have ended since the slots were set up. A slot counts in its tag how often
+ * it was put back, so nobody has to count posts. Returns the number modulo 2^32, which may be one
+ * too small for each slot that is put back meanwhile. Any context.
  */
 u32 kdapl_pool_ended(const struct kdapl_pool *pool)
 {
@@ -254,17 +212,14 @@ u32 kdapl_pool_ended(const struct kdapl_pool *pool)
 	return n - kdapl_pool_head(pool->base)->opened;
 }
 
-/**
- * kdapl_pool_tally - count the posted and the completed slots in one pass
- * @pool:   the pool
+/*
+ * Counts the posted and the completed slots in one pass. Each slot is read once. A slot is taken
+ * from the stack only while all slots above it are in use; so the sum does not exceed the largest
+ * number that was in use at one time during the count, unless slots are returned at the same time.
+ * Any context.
+ *
  * @posted: incremented by the number of slots in KDAPL_SLOT_POSTED
  * @done:   incremented by the number of slots in KDAPL_SLOT_DONE
- *
- * Each slot is read once. A slot is taken from the stack only while all slots above it
- * are in use; so the sum does not exceed the largest number that was in use at one time
- * during the count, unless slots are returned at the same time.
- *
- * Context: any.
  */
 void kdapl_pool_tally(const struct kdapl_pool *pool, u32 *posted, u32 *done)
 {
@@ -278,15 +233,10 @@ void kdapl_pool_tally(const struct kdapl_pool *pool, u32 *posted, u32 *done)
 	}
 }
 
-/**
- * kdapl_pool_free_count - count the slots on the free stack
- * @pool: a pool that nobody uses at the same time
- *
- * Walks the stack, so a test can distinguish a leaked slot from one that is only marked
- * as free.
- *
- * Context: any.
- * Return: the number, at most the depth of the pool.
+/*
+ * Counts the slots on the free stack. Walks the stack, so a test can distinguish a leaked slot
+ * from one that is only marked as free. @pool: a pool that nobody uses at the same time. Returns
+ * the number, at most the depth of the pool. Any context.
  */
 u32 kdapl_pool_free_count(const struct kdapl_pool *pool)
 {

@@ -114,13 +114,9 @@ static inline u32 kdapl_slot_idx(const struct kdapl_slot *slot)
 	return pool->first + ((u32)slot->word - (u32)sizeof(struct kdapl_pool_head)) / pool->stride;
 }
 
-/**
- * kdapl_pool_take - take a free slot
- * @pool: the pool; one of depth 0 is legal and always empty
- * @slot: receives the slot, which belongs to the caller then
- *
- * Context: any.
- * Return: false if none is free.
+/*
+ * Takes a free slot. @pool: the pool; one of depth 0 is legal and always empty. Returns false if
+ * none is free. Any context.
  */
 static __always_inline bool kdapl_pool_take(struct kdapl_pool *pool, struct kdapl_slot **slot)
 {
@@ -139,14 +135,10 @@ static __always_inline bool kdapl_pool_take(struct kdapl_pool *pool, struct kdap
 	return true;
 }
 
-/**
- * kdapl_pool_take_spare - take a free slot, but not the last one
- * @pool: the pool
- * @slot: receives the slot, which belongs to the caller then
- *
- * Context: any.
- * Return: false if none or only one is free; also if another CPU has just taken the
- * slot. So a failure does not prove that the pool is nearly empty.
+/*
+ * Takes a free slot, but not the last one. Returns false if none or only one is free; also if
+ * another CPU has just taken the slot. So a failure does not prove that the pool is nearly empty.
+ * Any context.
  */
 static __always_inline bool kdapl_pool_take_spare(struct kdapl_pool *pool,
 						  struct kdapl_slot **slot)
@@ -176,12 +168,7 @@ static inline struct kdapl_slot *kdapl_pool_get(struct kdapl_pool *pool)
 	return kdapl_pool_take(pool, &slot) ? slot : NULL;
 }
 
-/**
- * kdapl_pool_put - return a slot to its pool
- * @slot: the slot; another CPU may take it at once
- *
- * Context: any.
- */
+/* Returns a slot to its pool. @slot: the slot; another CPU may take it at once. Any context */
 static __always_inline void kdapl_pool_put(struct kdapl_slot *slot)
 {
 	struct kdapl_pool_head *stack = kdapl_slot_head(slot);

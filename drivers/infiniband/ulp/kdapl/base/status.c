@@ -144,17 +144,11 @@ static const u8 state_subtypes[] = {
 	[DAT_EP_STATE_CONNECTED_MULTI_PATH] = DAT_INVALID_STATE_EP_CONNECTED,
 };
 
-/**
- * kdapl_wc_status_to_dto - the DTO status of a completed work request
- * @status:  verbs status
- * @is_recv: the request is a receive
- *
- * The segments of a receive were checked when it was posted, so LOC_QP_OP can only mean that
- * the message is too long: Soft-RoCE reports it in this way.
- *
- * Context: any.
- * Return: the status for the event. A verbs status that is not in the table is a transport
- * error.
+/*
+ * The DTO status of a completed work request. The segments of a receive were checked when it was
+ * posted, so LOC_QP_OP can only mean that the message is too long: Soft-RoCE reports it in this
+ * way. @is_recv: the request is a receive. Returns the status for the event. A verbs status that
+ * is not in the table is a transport error. Any context.
  */
 DAT_DTO_COMPLETION_STATUS kdapl_wc_status_to_dto(enum ib_wc_status status,
 						 bool is_recv)
@@ -166,13 +160,9 @@ DAT_DTO_COMPLETION_STATUS kdapl_wc_status_to_dto(enum ib_wc_status status,
 	return dto_statuses[status];
 }
 
-/**
- * kdapl_wc_status_to_mm - the DTO status of a registration or invalidate
- * @status: verbs status
- *
- * Context: any.
- * Return: SUCCESS or FLUSHED; any other status of the device is
- * DAT_DTO_ERR_LOCAL_MM_ERROR.
+/*
+ * The DTO status of a registration or invalidate. Returns SUCCESS or FLUSHED; any other status of
+ * the device is DAT_DTO_ERR_LOCAL_MM_ERROR. Any context.
  */
 DAT_DTO_COMPLETION_STATUS kdapl_wc_status_to_mm(enum ib_wc_status status)
 {
@@ -186,15 +176,11 @@ DAT_DTO_COMPLETION_STATUS kdapl_wc_status_to_mm(enum ib_wc_status status)
 	}
 }
 
-/**
- * kdapl_errno_to_dat - translate an errno to a return value
- * @err: zero or a negative errno of the verbs or the connection manager
- *
- * A caller that knows more (the number of the argument, the resource, a full queue) uses its
- * own return value instead.
- *
- * Context: any.
- * Return: DAT_SUCCESS for zero, the error for @err, or DAT_INTERNAL_ERROR if there is none.
+/*
+ * Translates an errno to a return value. A caller that knows more (the number of the argument, the
+ * resource, a full queue) uses its own return value instead. @err: zero or a negative errno of the
+ * verbs or the connection manager. Returns DAT_SUCCESS for zero, the error for @err, or
+ * DAT_INTERNAL_ERROR if there is none. Any context.
  */
 DAT_RETURN kdapl_errno_to_dat(int err)
 {
@@ -234,13 +220,9 @@ DAT_RETURN kdapl_errno_to_dat(int err)
 	}
 }
 
-/**
- * kdapl_ep_state_error - the return value of a call that is illegal in a state of an EP
- * @state: the state of the EP
- *
- * Context: any.
- * Return: DAT_INVALID_STATE with the subtype for @state; DAT_INTERNAL_ERROR if @state is not
- * a state.
+/*
+ * The return value of a call that is illegal in a state of an EP. Returns DAT_INVALID_STATE with
+ * the subtype for @state; DAT_INTERNAL_ERROR if @state is not a state. Any context.
  */
 DAT_RETURN kdapl_ep_state_error(DAT_EP_STATE state)
 {

@@ -167,16 +167,10 @@ static void kdapl_cm_advance(struct kdapl_ep *ep, struct rdma_cm_id *id, bool ha
 						  RDMA_CM_EVENT_ROUTE_ERROR, ret);
 }
 
-/**
- * kdapl_cm_handler - rdma_cm callback of an id that belongs to an EP
- * @id:    the id, its context is the EP
- * @event: what happened
- *
- * TIMEWAIT_EXIT is ignored, because each attempt has its own QP number.
- *
- * Context: process, a workqueue of rdma_cm or ib_cm, handler_mutex held;
- * must not sleep for long.
- * Return: 0; the core must not destroy the id.
+/*
+ * The rdma_cm callback of an id that belongs to an EP. TIMEWAIT_EXIT is ignored, because each
+ * attempt has its own QP number. Returns 0; the core must not destroy the id. Process context, a
+ * workqueue of rdma_cm or ib_cm, handler_mutex held; must not sleep for long.
  */
 int kdapl_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
@@ -348,15 +342,12 @@ static void kdapl_cm_final_events(struct kdapl_ep *ep)
 	spin_unlock_irq(&ep->lock);
 }
 
-/**
- * kdapl_cm_end_begin - begin to end the connection or attempt of an EP permanently
- * @ep: EP that is being freed (ep->dying is set), or whose device is going away
- *
- * Moves the QP to ERROR. An attempt ends at once; a connection ends when its QP has
- * been drained. An UNCONFIGURED EP keeps its state. There are two steps, so that a caller
- * can drain many QPs at once.
- *
- * Context: process, ep->mutex held; kdapl_cm_end_finish() must follow.
+/*
+ * Begins to end the connection or attempt of an EP permanently. Moves the QP to ERROR. An attempt
+ * ends at once; a connection ends when its QP has been drained. An UNCONFIGURED EP keeps its
+ * state. There are two steps, so that a caller can drain many QPs at once. @ep: EP that is being
+ * freed (ep->dying is set), or whose device is going away. Process context, ep->mutex held;
+ * kdapl_cm_end_finish() must follow.
  */
 void kdapl_cm_end_begin(struct kdapl_ep *ep)
 {
@@ -373,15 +364,10 @@ void kdapl_cm_end_begin(struct kdapl_ep *ep)
 	kdapl_cm_final_events(ep);
 }
 
-/**
- * kdapl_cm_end_finish - finish what kdapl_cm_end_begin() has begun
- * @ep:    EP for which kdapl_cm_end_begin() was called
- * @since: jiffies, see kdapl_drain_end()
- *
- * On return the done callback of every post has run, or ep->lost is set because the device
- * has kept some posts.
- *
- * Context: process, ep->mutex held.
+/*
+ * Finishes what kdapl_cm_end_begin() has begun. On return the done callback of every post has run,
+ * or ep->lost is set because the device has kept some posts. @since: jiffies, see
+ * kdapl_drain_end(). Process context, ep->mutex held.
  */
 void kdapl_cm_end_finish(struct kdapl_ep *ep, unsigned long since)
 {
@@ -397,14 +383,9 @@ void kdapl_cm_end_finish(struct kdapl_ep *ep, unsigned long since)
 
 /* ---- beginnings -------------------------------------------------------- */
 
-/**
- * kdapl_cm_resolve - resolve the address of the peer of an attempt
- * @ep:     the EP, its id bound to the IA's address
- * @remote: address and port
- *
- * A failure is reported as the outcome UNREACHABLE.
- *
- * Context: process, ep->mutex held.
+/*
+ * Resolves the address of the peer of an attempt. A failure is reported as the outcome
+ * UNREACHABLE. Process context, ep->mutex held.
  */
 void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote)
 {
@@ -421,16 +402,11 @@ void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote
 				     RDMA_CM_EVENT_ADDR_ERROR, ret);
 }
 
-/**
- * kdapl_cm_limit_send - limit the attributes that the peer influences
- * @ep:   the EP
- * @attr: for RTS, as the CM proposes it
- *
- * The message of the peer influences the number of retries and the time-out of an
- * acknowledgment, which may be up to 2.4 hours or infinite. Posts to a peer that has died
- * must complete in a reasonable time.
- *
- * Context: process, ep->mutex held.
+/*
+ * Limits the attributes that the peer influences. The message of the peer influences the number of
+ * retries and the time-out of an acknowledgment, which may be up to 2.4 hours or infinite. Posts
+ * to a peer that has died must complete in a reasonable time. @attr: for RTS, as the CM proposes
+ * it. Process context, ep->mutex held.
  */
 void kdapl_cm_limit_send(struct kdapl_ep *ep, struct ib_qp_attr *attr)
 {
@@ -447,20 +423,17 @@ void kdapl_cm_limit_send(struct kdapl_ep *ep, struct ib_qp_attr *attr)
 		attr->timeout = KDAPL_MAX_ACK_TIMEOUT;
 }
 
-/**
- * kdapl_cm_modify_qp - move the QP to the next state
+/*
+ * Moves the QP to the next state. The EP's QP went to INIT before the attempt, when its path was
+ * not known yet. So INIT corrects only the partition and the port; the access flags stay as they
+ * are. An alternate path is dropped, because the peer's message chooses it and no Consumer asked
+ * for one. The limits come from the EP. The retry counts are our own: rxe treats 7 as infinite
+ * (M-14), and the core leaves the RNR timer at 655 ms (M-13). Returns 0, or the error of the
+ * device. Process context, ep->mutex held.
+ *
  * @ep:   the EP; its QP is in the previous state, or already in INIT for INIT
  * @attr: attributes for INIT, RTR or RTS as the CM proposes them; modified
  * @mask: the members of @attr that the CM proposes
- *
- * The EP's QP went to INIT before the attempt, when its path was not known yet. So
- * INIT corrects only the partition and the port; the access flags stay as they
- * are. An alternate path is dropped, because the peer's message chooses it and no
- * Consumer asked for one. The limits come from the EP. The retry counts are our own:
- * rxe treats 7 as infinite (M-14), and the core leaves the RNR timer at 655 ms (M-13).
- *
- * Context: process, ep->mutex held.
- * Return: 0, or the error of the device.
  */
 int kdapl_cm_modify_qp(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask)
 {
@@ -512,18 +485,15 @@ static int kdapl_cm_qp_to_rts(struct kdapl_ep *ep, struct rdma_cm_id *id)
 	return 0;
 }
 
-/**
- * kdapl_cm_accept - complete the passive side of a connection
+/*
+ * Completes the passive side of a connection. All failures from here on, including a peer that has
+ * withdrawn, are reported by ACCEPT_COMPLETION_ERROR. Process context, ep->mutex held, no lock
+ * that a CM callback takes.
+ *
  * @ep:   EP in UNCONNECTED; becomes COMPLETION_PENDING
  * @id:   child id, which belongs to the EP from now on
- * @req:  parameters of the request
  * @data: private data for the peer
  * @len:  its length, at most KDAPL_REPLY_PRIVATE
- *
- * All failures from here on, including a peer that has withdrawn, are reported by
- * ACCEPT_COMPLETION_ERROR.
- *
- * Context: process, ep->mutex held, no lock that a CM callback takes.
  */
 void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 		     const struct rdma_conn_param *req, const void *data, u8 len)
@@ -759,12 +729,7 @@ static void kdapl_cm_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-/**
- * kdapl_cm_setup - prepare the connection part of a new EP
- * @ep: the EP
- *
- * Context: process.
- */
+/* Prepares the connection part of a new EP. Process context */
 void kdapl_cm_setup(struct kdapl_ep *ep)
 {
 	INIT_WORK(&ep->work, kdapl_cm_work);

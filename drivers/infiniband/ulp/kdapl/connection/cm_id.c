@@ -21,13 +21,9 @@
 /* A longer time-out makes the timer wheel late by up to one eighth */
 #define KDAPL_TIMER_EXACT	63
 
-/**
- * kdapl_cm_port - the IP port of a connection qualifier
- * @qual: connection qualifier
- *
- * Context: any.
- * Return: the qualifier itself if it is a port number, otherwise a port from 33534 to
- * 65534, mapped as user-space uDAPL over rdma_cm does.
+/*
+ * The IP port of a connection qualifier. Returns the qualifier itself if it is a port number,
+ * otherwise a port from 33534 to 65534, mapped as user-space uDAPL over rdma_cm does. Any context.
  */
 u16 kdapl_cm_port(DAT_CONN_QUAL qual)
 {
@@ -36,13 +32,7 @@ u16 kdapl_cm_port(DAT_CONN_QUAL qual)
 	return qual % KDAPL_QUAL_PORTS + KDAPL_QUAL_BASE;
 }
 
-/**
- * kdapl_cm_set_port - set the IP port of an address
- * @addr: IPv4 or IPv6
- * @port: in host order
- *
- * Context: any.
- */
+/* Sets the IP port of an address. @port: in host order. Any context */
 void kdapl_cm_set_port(struct sockaddr_storage *addr, u16 port)
 {
 	/* The port is at the same offset in both families */
@@ -61,15 +51,14 @@ static DAT_RETURN kdapl_cm_address4(struct net *net, __be32 ip, struct sockaddr_
 	return DAT_SUCCESS;
 }
 
-/**
- * kdapl_cm_address - check and normalise a Consumer's address
+/*
+ * Checks and normalises a Consumer's address. Returns DAT_SUCCESS, or DAT_INVALID_ADDRESS with the
+ * subtype UNSUPPORTED (multicast, broadcast or unspecified) or MALFORMED (neither IPv4 nor IPv6).
+ * Any context.
+ *
  * @net: network namespace of the IA
  * @in:  address of one host; its port is ignored
  * @out: receives it with port 0, and as IPv4 if it is IPv4-mapped; zeroed on error
- *
- * Context: any.
- * Return: DAT_SUCCESS, or DAT_INVALID_ADDRESS with the subtype
- * UNSUPPORTED (multicast, broadcast or unspecified) or MALFORMED (neither IPv4 nor IPv6).
  */
 DAT_RETURN kdapl_cm_address(struct net *net, const struct sockaddr *in,
 			    struct sockaddr_storage *out)
@@ -93,12 +82,9 @@ DAT_RETURN kdapl_cm_address(struct net *net, const struct sockaddr *in,
 	return DAT_SUCCESS;
 }
 
-/**
- * kdapl_cm_set_local - set the local address of a connection
- * @ep:    the EP
- * @local: the address of the IA, possibly without its scope, or another one of its port
- *
- * Context: process, ep->mutex and ep->lock held.
+/*
+ * Sets the local address of a connection. @local: the address of the IA, possibly without its
+ * scope, or another one of its port. Process context, ep->mutex and ep->lock held.
  */
 void kdapl_cm_set_local(struct kdapl_ep *ep, const struct sockaddr_storage *local)
 {
@@ -109,21 +95,18 @@ void kdapl_cm_set_local(struct kdapl_ep *ep, const struct sockaddr_storage *loca
 	memcpy(&ep->local, ep->elsewhere ? local : &ia->addr, sizeof(ep->local));
 }
 
-/**
- * kdapl_cm_bind - create a cm_id that is bound to an address
- * @ia:      the IA
+/*
+ * Creates a cm_id that is bound to an address. Returns the id, in the IA's namespace, bound to
+ * @ibdev and its port; or ERR_PTR: -ENODEV or -EADDRNOTAVAIL if the address was lost or leads to
+ * another device, -EADDRINUSE if the port, or every port of the range for any, is in use, -ENOMEM.
+ * Process context.
+ *
  * @own:     its address, or another one of its port
  * @ibdev:   the device of the caller's objects
  * @handler: callback of the id
- * @context: its context
  * @port:    IP port, 0 for any
- * @peer:    address and port with which the id will connect, or NULL. Ids with different peers
- *           may have the same port
- *
- * Context: process.
- * Return: the id, in the IA's namespace, bound to @ibdev and its port; or ERR_PTR: -ENODEV
- * or -EADDRNOTAVAIL if the address was lost or leads to another device, -EADDRINUSE if the
- * port, or every port of the range for any, is in use, -ENOMEM.
+ * @peer:    address and port with which the id will connect, or NULL. Ids with different peers may
+ *           have the same port
  */
 struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, const struct sockaddr_storage *own,
 				 struct ib_device *ibdev, rdma_cm_event_handler handler,
@@ -155,19 +138,14 @@ struct rdma_cm_id *kdapl_cm_bind(struct kdapl_ia *ia, const struct sockaddr_stor
 	return ERR_PTR(ret);
 }
 
-/**
- * kdapl_cm_route - is there a route to a peer?
- * @ia:     the IA
+/*
+ * Is there a route to a peer? rdma_cm looks up a route through the net device of the IA, and then
+ * the kernel assumes that every address is on its link. So this function passes only the VRF to
+ * which the net device may belong, because it determines the routing table. IPv6 is left to
+ * neighbour discovery. Returns 0, -ENETUNREACH or another error. Process context.
+ *
  * @id:     an id on its address
  * @remote: address of the peer, of the same family
- *
- * rdma_cm looks up a route through the net device of the IA, and then the kernel assumes
- * that every address is on its link. So this function passes only the VRF to which the net
- * device may belong, because it determines the routing table. IPv6 is left to neighbour
- * discovery.
- *
- * Context: process.
- * Return: 0, -ENETUNREACH or another error.
  */
 int kdapl_cm_route(const struct kdapl_ia *ia, const struct rdma_cm_id *id,
 		   const struct sockaddr_storage *remote)
@@ -204,16 +182,12 @@ static bool kdapl_ep_unfit(const struct kdapl_ep *ep, struct ib_device *ibdev)
 				   ia->net);
 }
 
-/**
- * kdapl_cm_begin - begin a connection attempt
- * @ep:      EP in UNCONNECTED
+/*
+ * Begins a connection attempt. If the address of the IA was lost in the meantime, which the CM
+ * does not report, the work ends the attempt. Process context, ep->mutex held.
+ *
  * @id:      its id, which belongs to the EP from now on
  * @passive: the EP accepts
- *
- * If the address of the IA was lost in the meantime, which the CM does not report, the
- * work ends the attempt.
- *
- * Context: process, ep->mutex held.
  */
 void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 {
@@ -262,14 +236,9 @@ static void kdapl_cm_timer_next(struct kdapl_ep *ep)
 	queue_delayed_work(kdapl_wq, &ep->timer, left);
 }
 
-/**
- * kdapl_cm_timer - work function of an EP's timer
- * @work: the work in ep->timer
- *
- * The jiffies may have been late when the timer was started and have caught up since, so
- * the clock decides whether the deadline has passed.
- *
- * Context: process.
+/*
+ * Work function of an EP's timer. The jiffies may have been late when the timer was started and
+ * have caught up since, so the clock decides whether the deadline has passed. Process context.
  */
 void kdapl_cm_timer(struct work_struct *work)
 {
@@ -281,12 +250,9 @@ void kdapl_cm_timer(struct work_struct *work)
 		kdapl_ep_schedule(ep, KDAPL_TODO_TIMEOUT);
 }
 
-/**
- * kdapl_cm_timer_start - start the timer that sets KDAPL_TODO_TIMEOUT
- * @ep:    the EP, its timer stopped
- * @delay: nanoseconds; the timer does not expire earlier
- *
- * Context: process, ep->mutex held.
+/*
+ * Starts the timer that sets KDAPL_TODO_TIMEOUT. @delay: nanoseconds; the timer does not expire
+ * earlier. Process context, ep->mutex held.
  */
 void kdapl_cm_timer_start(struct kdapl_ep *ep, u64 delay)
 {

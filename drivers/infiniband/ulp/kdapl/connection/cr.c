@@ -53,13 +53,9 @@ static u16 kdapl_cr_address(struct sockaddr_storage *out, const struct sockaddr_
 	return port;
 }
 
-/**
- * kdapl_cr_arrive - fill in a CR for a request that has arrived
- * @cr:    from kdapl_cr_alloc()
- * @id:    child id, which belongs to the CR from now on
- * @param: parameters of the request
- *
- * Context: CM callback, handler_mutex of @id held; does not sleep.
+/*
+ * Fills in a CR for a request that has arrived. @id: child id, which belongs to the CR from now
+ * on. Context: CM callback, handler_mutex of @id held; does not sleep.
  */
 void kdapl_cr_arrive(struct kdapl_cr *cr, struct rdma_cm_id *id,
 		     const struct rdma_conn_param *param)
@@ -189,14 +185,12 @@ static const struct kdapl_obj_ops kdapl_cr_ops = {
 	.undelivered = kdapl_cr_undelivered,
 };
 
-/**
- * kdapl_cr_alloc - allocate a CR, if there is room for another request
- * @sp:     its service point
+/*
+ * Allocates a CR, if there is room for another request. Returns the CR, whose work must be queued,
+ * or NULL. Any context, including CM callbacks; as @gfp permits.
+ *
  * @placed: the request is already counted on the EVD, and the caller passes this on
  * @gfp:    for the allocation
- *
- * Context: any, including CM callbacks; as @gfp permits.
- * Return: the CR, whose work must be queued, or NULL.
  */
 struct kdapl_cr *kdapl_cr_alloc(struct kdapl_sp *sp, bool placed, gfp_t gfp)
 {
@@ -229,13 +223,10 @@ static struct kdapl_cr *kdapl_cr_get(DAT_CR_HANDLE handle)
 	return obj ? to_kdapl_cr(obj) : NULL;
 }
 
-/**
- * kdapl_cr_destroy - refuse a request that nobody will answer
- * @obj: out of the table, no reference left
- *
- * If its event is still queued, the memory is kept until that is delivered.
- *
- * Context: process, no lock that a CM callback takes is held.
+/*
+ * Refuses a request that nobody will answer. If its event is still queued, the memory is kept
+ * until that is delivered. @obj: out of the table, no reference left. Process context, no lock
+ * that a CM callback takes is held.
  */
 static void kdapl_cr_destroy(struct kdapl_obj *obj)
 {
@@ -246,11 +237,9 @@ static void kdapl_cr_destroy(struct kdapl_obj *obj)
 	kdapl_cr_finish(cr);
 }
 
-/**
- * kdapl_cr_orphan - orphan a request: the device is being removed, so refuse it
- * @obj: referenced by the caller
- *
- * Context: process, no lock that a CM callback takes is held.
+/*
+ * Orphans a request: the device is being removed, so refuses it. @obj: referenced by the caller.
+ * Process context, no lock that a CM callback takes is held.
  */
 static void kdapl_cr_orphan(struct kdapl_obj *obj)
 {
@@ -263,11 +252,9 @@ static void kdapl_cr_orphan(struct kdapl_obj *obj)
 	}
 }
 
-/**
- * kdapl_cr_undelivered - refuse a request whose EVD is freed before the event was delivered
- * @obj: the CR, its event removed from the queue (E-46)
- *
- * Context: process, no lock that a CM callback takes is held.
+/*
+ * Refuses a request whose EVD is freed before the event was delivered. @obj: the CR, its event
+ * removed from the queue (E-46). Process context, no lock that a CM callback takes is held.
  */
 static void kdapl_cr_undelivered(struct kdapl_obj *obj)
 {

@@ -74,12 +74,7 @@ static void kdapl_keepalive_work(struct work_struct *work)
 	mutex_unlock(&ep->mutex);
 }
 
-/**
- * kdapl_keepalive_start - an EP has become CONNECTED
- * @ep: the EP
- *
- * Context: process, ep->mutex held.
- */
+/* An EP has become CONNECTED. Process context, ep->mutex held */
 void kdapl_keepalive_start(struct kdapl_ep *ep)
 {
 	struct kdapl_keepalive_view view = {};
@@ -93,12 +88,7 @@ void kdapl_keepalive_start(struct kdapl_ep *ep)
 	mod_delayed_work(kdapl_wq, &ep->keepalive, msecs_to_jiffies(ep->named.keepalive_ms));
 }
 
-/**
- * kdapl_keepalive_setup - prepare the keepalive of a new EP
- * @ep: the EP
- *
- * Context: any.
- */
+/* Prepares the keepalive of a new EP. Any context */
 void kdapl_keepalive_setup(struct kdapl_ep *ep)
 {
 	INIT_DELAYED_WORK(&ep->keepalive, kdapl_keepalive_work);

@@ -211,23 +211,13 @@ static void kdapl_notice_look(struct kdapl_device *dev, bool over)
 	spin_unlock_irqrestore(&dev->notice_lock, flags);
 }
 
-/**
- * kdapl_notice_schedule - schedule a check of the notices of a device
- * @dev: the device
- *
- * Context: any.
- */
+/* Schedules a check of the notices of a device. Any context */
 void kdapl_notice_schedule(struct kdapl_device *dev)
 {
 	kdapl_notice_look(dev, false);
 }
 
-/**
- * kdapl_notice_setup - prepare the notices of a new device
- * @dev: the device
- *
- * Context: any.
- */
+/* Prepares the notices of a new device. Any context */
 void kdapl_notice_setup(struct kdapl_device *dev)
 {
 	spin_lock_init(&dev->notice_lock);
@@ -245,13 +235,9 @@ static bool kdapl_notice_none(struct kdapl_device *dev)
 	return none;
 }
 
-/**
- * kdapl_notice_drop_all - the device is leaving: destroy the ids that wait
- * @dev: the device, without IAs and without an event handler
- *
- * Waits at most kdapl_notice_leave_ms for answers.
- *
- * Context: process.
+/*
+ * The device is leaving: destroys the ids that wait. Waits at most kdapl_notice_leave_ms for
+ * answers. @dev: the device, without IAs and without an event handler. Process context.
  */
 void kdapl_notice_drop_all(struct kdapl_device *dev)
 {

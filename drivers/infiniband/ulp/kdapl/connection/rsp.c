@@ -15,12 +15,9 @@
 #include "post/post.h"
 #include "internal.h"
 
-/**
- * kdapl_rsp_reserve_ep - reserve an EP for an RSP
- * @ep: EP in UNCONNECTED
- * @sp: the RSP, which was created with the handle of the EP
- *
- * Context: process, ep->mutex held since before the RSP listens.
+/*
+ * Reserves an EP for an RSP. @sp: the RSP, which was created with the handle of the EP. Process
+ * context, ep->mutex held since before the RSP listens.
  */
 void kdapl_rsp_reserve_ep(struct kdapl_ep *ep, struct kdapl_sp *sp)
 {

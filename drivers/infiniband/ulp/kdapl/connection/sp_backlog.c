@@ -12,13 +12,10 @@
 LIST_HEAD(kdapl_sps);
 DEFINE_SPINLOCK(kdapl_sps_lock);
 
-/**
- * kdapl_sp_admit - count a request, if the EVD and the share have room
- * @sp:     the service point
- * @placed: the request is already counted on the EVD, and the caller passes this on
- *
- * Context: any, including CM callbacks.
- * Return: true if the request is counted as one that waits; the caller then has a reference to @sp.
+/*
+ * Counts a request, if the EVD and the share have room. @placed: the request is already counted on
+ * the EVD, and the caller passes this on. Returns true if the request is counted as one that
+ * waits; the caller then has a reference to @sp. Any context, including CM callbacks.
  */
 bool kdapl_sp_admit(struct kdapl_sp *sp, bool placed)
 {
@@ -49,14 +46,9 @@ bool kdapl_sp_admit(struct kdapl_sp *sp, bool placed)
 	return admitted;
 }
 
-/**
- * kdapl_sp_uncount - note that a request does not wait any more
- * @sp:      its service point
- * @counted: it was counted on the EVD
- *
- * The EVD may have been freed in the meantime; then its handle is not found.
- *
- * Context: any.
+/*
+ * Notes that a request does not wait any more. The EVD may have been freed in the meantime; then
+ * its handle is not found. @counted: it was counted on the EVD. Any context.
  */
 void kdapl_sp_uncount(struct kdapl_sp *sp, bool counted)
 {
@@ -75,13 +67,9 @@ void kdapl_sp_uncount(struct kdapl_sp *sp, bool counted)
 	}
 }
 
-/**
- * kdapl_sp_find - find the service point that listens on a qualifier
- * @ia:   the IA to which it must belong
- * @qual: its qualifier
- *
- * Context: any.
- * Return: the service point, with a reference, or NULL.
+/*
+ * Finds the service point that listens on a qualifier. @ia: the IA to which it must belong.
+ * Returns the service point, with a reference, or NULL. Any context.
  */
 struct kdapl_sp *kdapl_sp_find(const struct kdapl_ia *ia, DAT_CONN_QUAL qual)
 {
@@ -101,11 +89,9 @@ struct kdapl_sp *kdapl_sp_find(const struct kdapl_ia *ia, DAT_CONN_QUAL qual)
 	return found;
 }
 
-/**
- * kdapl_listener_free - stop listening on one of all addresses
- * @l: the listener, removed from its list and freed
- *
- * Context: process, the mutex of the service point held.
+/*
+ * Stops listening on one of all addresses. @l: the listener, removed from its list and freed.
+ * Process context, the mutex of the service point held.
  */
 void kdapl_listener_free(struct kdapl_listener *l)
 {
@@ -114,11 +100,9 @@ void kdapl_listener_free(struct kdapl_listener *l)
 	kfree(l);
 }
 
-/**
- * kdapl_sp_deafen - destroy the listening ids of a service point
- * @sp: the service point
- *
- * Context: process, sp->mutex held, no lock that a CM callback takes is held.
+/*
+ * Destroys the listening ids of a service point. Process context, sp->mutex held, no lock that a
+ * CM callback takes is held.
  */
 void kdapl_sp_deafen(struct kdapl_sp *sp)
 {
@@ -131,13 +115,9 @@ void kdapl_sp_deafen(struct kdapl_sp *sp)
 		kdapl_listener_free(l);
 }
 
-/**
- * kdapl_sp_unlisten - stop listening; further calls do nothing
- * @sp: the service point, published
- *
- * Requests that are not announced yet will be refused.
- *
- * Context: process, no lock that a CM callback takes is held.
+/*
+ * Stops listening; further calls do nothing. Requests that are not announced yet will be refused.
+ * Process context, no lock that a CM callback takes is held.
  */
 void kdapl_sp_unlisten(struct kdapl_sp *sp)
 {
@@ -159,15 +139,14 @@ void kdapl_sp_unlisten(struct kdapl_sp *sp)
 	kdapl_ia_verbs_put(sp->obj.ia);
 }
 
-/**
- * kdapl_rsp_move - move the EP of an RSP from one state to another
+/*
+ * Moves the EP of an RSP from one state to another. Returns false if nothing has changed, because
+ * the EP is not in @from for this RSP any more: it is being freed, or its device is being removed.
+ * Process context, ep->mutex not held.
+ *
  * @sp:   service point; the function does nothing if it is not an RSP
  * @from: RESERVED or PASSIVE_CONNECTION_PENDING
  * @to:   PASSIVE_CONNECTION_PENDING, or UNCONNECTED, which ends the relation
- *
- * Context: process, ep->mutex not held.
- * Return: false if nothing has changed, because the EP is not in @from for this RSP any
- * more: it is being freed, or its device is being removed.
  */
 bool kdapl_rsp_move(struct kdapl_sp *sp, DAT_EP_STATE from, DAT_EP_STATE to)
 {

@@ -65,16 +65,13 @@ static const struct kdapl_obj_ops kdapl_sp_ops = {
 	.orphan = kdapl_sp_orphan,
 };
 
-/**
- * kdapl_sp_alloc - allocate a service point that does not listen yet
- * @ia:   its IA
+/*
+ * Allocates a service point that does not listen yet. Returns the service point, or ERR_PTR:
+ * -ENOENT the EVD is being freed, -ENOMEM, -ENOSPC. Process context, inside kdapl_ia_begin().
+ *
  * @evd:  EVD on which requests are announced; on success the service point uses it
  * @qual: qualifier; 0: kdapl_sp_listen() chooses one
  * @ep:   the EP of an RSP; DAT_HANDLE_NULL: this is a PSP
- *
- * Context: process, inside kdapl_ia_begin().
- * Return: the service point, or ERR_PTR: -ENOENT the EVD is being freed,
- * -ENOMEM, -ENOSPC.
  */
 struct kdapl_sp *kdapl_sp_alloc(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_CONN_QUAL qual,
 				DAT_EP_HANDLE ep)
@@ -251,13 +248,12 @@ static void kdapl_sp_work(struct work_struct *work)
 	kdapl_ia_leave(ia);
 }
 
-/**
- * kdapl_sp_start - return, list and publish a service point that has its id
- * @sp:     from kdapl_sp_alloc(); any caller that guesses the handle may free it now
- * @qual:   receives its qualifier; may be NULL
- * @handle: receives its handle
+/*
+ * Returns, lists and publishes a service point that has its id. Process context, inside
+ * kdapl_ia_begin().
  *
- * Context: process, inside kdapl_ia_begin().
+ * @sp:   from kdapl_sp_alloc(); any caller that guesses the handle may free it now
+ * @qual: receives its qualifier; may be NULL
  */
 void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle)
 {
@@ -287,19 +283,15 @@ void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle
 	kdapl_obj_put(&sp->obj);
 }
 
-/**
- * kdapl_sp_create - create a service point that listens
- * @ia:   its IA
- * @evd:  EVD on which requests are announced; on success the service point uses it
- * @qual: qualifier; 0: the function chooses one
- * @ep:   the EP of an RSP, whose mutex the caller holds; or DAT_HANDLE_NULL
+/*
+ * Creates a service point that listens. The caller must call kdapl_sp_start() then. Returns the
+ * service point, or ERR_PTR as from kdapl_sp_alloc() and kdapl_cm_bind(); -EADDRINUSE if the
+ * qualifier is in use. Process context, inside kdapl_ia_begin().
+ *
+ * @evd:         EVD on which requests are announced; on success the service point uses it
+ * @qual:        qualifier; 0: the function chooses one
+ * @ep:          the EP of an RSP, whose mutex the caller holds; or DAT_HANDLE_NULL
  * @any_address: listen on all addresses of the IA's port, not only on that of the IA
- *
- * The caller must call kdapl_sp_start() then.
- *
- * Context: process, inside kdapl_ia_begin().
- * Return: the service point, or ERR_PTR as from kdapl_sp_alloc() and kdapl_cm_bind();
- * -EADDRINUSE if the qualifier is in use.
  */
 struct kdapl_sp *kdapl_sp_create(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_CONN_QUAL qual,
 				 DAT_EP_HANDLE ep, bool any_address)
@@ -322,13 +314,9 @@ struct kdapl_sp *kdapl_sp_create(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT
 	return ERR_PTR(ret ?: -EADDRNOTAVAIL);
 }
 
-/**
- * kdapl_sp_evd - look up the EVD of a Consumer for requests
- * @ia:     the IA to which it must belong
- * @handle: any value
- *
- * Context: any.
- * Return: the EVD, with a reference, whatever its streams are, or NULL.
+/*
+ * Looks up the EVD of a Consumer for requests. @ia: the IA to which it must belong. Returns the
+ * EVD, with a reference, whatever its streams are, or NULL. Any context.
  */
 struct kdapl_evd *kdapl_sp_evd(struct kdapl_ia *ia, DAT_EVD_HANDLE handle)
 {
@@ -341,13 +329,7 @@ struct kdapl_evd *kdapl_sp_evd(struct kdapl_ia *ia, DAT_EVD_HANDLE handle)
 	return obj ? to_kdapl_evd(obj) : NULL;
 }
 
-/**
- * kdapl_sp_error - the return value of a call after kdapl_sp_create() has failed
- * @err: its error
- *
- * Context: any.
- * Return: the DAT_RETURN.
- */
+/* The return value of a call after kdapl_sp_create() has failed. Any context */
 DAT_RETURN kdapl_sp_error(int err)
 {
 	switch (err) {
@@ -369,14 +351,11 @@ DAT_RETURN kdapl_sp_error(int err)
 
 /* ---- end --------------------------------------------------------------- */
 
-/**
- * kdapl_sp_orphan - orphan a service point: the device is being removed
- * @obj: referenced by the caller, or without references
- *
- * Requests that are not announced yet are refused by their work. It has a reference to @obj, and
- * removal waits for it because the ids are counted.
- *
- * Context: process, no lock that a CM callback or the work of a CR takes is held.
+/*
+ * Orphans a service point: the device is being removed. Requests that are not announced yet are
+ * refused by their work. It has a reference to @obj, and removal waits for it because the ids are
+ * counted. @obj: referenced by the caller, or without references. Process context, no lock that a
+ * CM callback or the work of a CR takes is held.
  */
 static void kdapl_sp_orphan(struct kdapl_obj *obj)
 {
@@ -386,14 +365,10 @@ static void kdapl_sp_orphan(struct kdapl_obj *obj)
 	cancel_delayed_work_sync(&sp->work);
 }
 
-/**
- * kdapl_sp_destroy - destroy a service point
- * @obj: removed from the table, without references
- *
- * CRs that were announced stay valid; the memory is freed with the last one. The EP of an
- * RSP for which no request was announced is UNCONNECTED again.
- *
- * Context: process, no lock that a CM callback or the work of a CR takes is held.
+/*
+ * Destroys a service point. CRs that were announced stay valid; the memory is freed with the last
+ * one. The EP of an RSP for which no request was announced is UNCONNECTED again. Process context,
+ * no lock that a CM callback or the work of a CR takes is held.
  */
 static void kdapl_sp_destroy(struct kdapl_obj *obj)
 {
@@ -407,14 +382,7 @@ static void kdapl_sp_destroy(struct kdapl_obj *obj)
 	kdapl_sp_put_mem(sp);
 }
 
-/**
- * kdapl_sp_free - free the service point of a handle
- * @handle: any value
- * @type:   PSP or RSP
- *
- * Context: as for kdapl_sp_destroy().
- * Return: 0, -ENOENT.
- */
+/* Frees the service point of a handle. Returns 0, -ENOENT. Context: as for kdapl_sp_destroy(). */
 int kdapl_sp_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 {
 	struct kdapl_obj *obj = kdapl_obj_get(handle, type);

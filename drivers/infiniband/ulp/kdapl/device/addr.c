@@ -65,13 +65,7 @@ static void kdapl_addr_to_gid(const struct sockaddr_storage *addr, struct in6_ad
 		*gid = ((struct sockaddr_in6 *)addr)->sin6_addr;
 }
 
-/**
- * kdapl_addr_equal - are two IP addresses the same, whatever their ports and scopes are?
- * @a: IPv4 or IPv6
- * @b: IPv4 or IPv6
- *
- * Context: any.
- */
+/* Are two IP addresses the same, whatever their ports and scopes are? Any context */
 bool kdapl_addr_equal(const struct sockaddr_storage *a, const struct sockaddr_storage *b)
 {
 	struct in6_addr gid_a, gid_b;
@@ -81,14 +75,10 @@ bool kdapl_addr_equal(const struct sockaddr_storage *a, const struct sockaddr_st
 	return ipv6_addr_equal(&gid_a, &gid_b);
 }
 
-/**
- * kdapl_addr_scope - the net device to which a link-local address belongs
- * @addr: IPv4 or IPv6
- *
- * Several net devices on a port may have the same link-local address.
- *
- * Context: any.
- * Return: the index of the net device; 0 if none is named, or the address is not link-local.
+/*
+ * The net device to which a link-local address belongs. Several net devices on a port may have the
+ * same link-local address. Returns the index of the net device; 0 if none is named, or the address
+ * is not link-local. Any context.
  */
 int kdapl_addr_scope(const struct sockaddr_storage *addr)
 {
@@ -237,14 +227,9 @@ static void kdapl_addr_search_netdev(struct kdapl_addr_search *s, const struct n
 	read_unlock_bh(&in6_dev->lock);
 }
 
-/**
- * kdapl_addr_on_netdev - does a net device have an IP address?
- * @ibdev: device with a port that the net device leads to
- * @ndev:  the net device
- * @addr:  the address
- *
- * Context: any; RCU.
- * Return: true if it does.
+/*
+ * Does a net device have an IP address? @ibdev: device with a port that the net device leads to.
+ * Any context; RCU.
  */
 bool kdapl_addr_on_netdev(struct ib_device *ibdev, const struct net_device *ndev,
 			  const struct sockaddr_storage *addr)
@@ -288,21 +273,15 @@ static bool kdapl_addr_search(struct kdapl_addr_search *s, struct ib_device *ibd
 	return s->rank;
 }
 
-/**
- * kdapl_addr_find - find an IP address that leads to a port
- * @ibdev:  device, alive
- * @port:   its port
+/*
+ * Finds an IP address that leads to a port. Addresses in the initial namespace are preferred, and
+ * then IPv4. Link-local addresses are found only if @want specifies them. Returns true if there is
+ * one. Process context.
+ *
  * @netdev: name of the net device that must have it; NULL: any
  * @home:   namespace of that net device; NULL: any
  * @want:   the address, a link-local one with or without its scope; NULL: the best one
- * @addr:   receives it
  * @net:    receives its namespace, with a reference; may be NULL
- *
- * Addresses in the initial namespace are preferred, and then IPv4. Link-local addresses are
- * found only if @want specifies them.
- *
- * Context: process.
- * Return: true if there is one.
  */
 bool kdapl_addr_find(struct ib_device *ibdev, u32 port, const char *netdev,
 		     const struct net *home, const struct sockaddr_storage *want,
@@ -326,17 +305,12 @@ bool kdapl_addr_find(struct ib_device *ibdev, u32 port, const char *netdev,
 	return true;
 }
 
-/**
- * kdapl_addr_next - find the next one of all IP addresses that lead to a port
- * @ibdev: device, alive
- * @port:  its port
- * @home:  namespace of the addresses
- * @addr:  an address, or zeroes; receives the next larger one, as IPv6 addresses compare
+/*
+ * Finds the next one of all IP addresses that lead to a port. Link-local addresses are not found.
+ * Returns true if there is one. Process context.
  *
- * Link-local addresses are not found.
- *
- * Context: process.
- * Return: true if there is one.
+ * @home: namespace of the addresses
+ * @addr: an address, or zeroes; receives the next larger one, as IPv6 addresses compare
  */
 bool kdapl_addr_next(struct ib_device *ibdev, u32 port, const struct net *home,
 		     struct sockaddr_storage *addr)
@@ -373,15 +347,9 @@ static bool kdapl_addr_leads_to_port(struct ib_device *ibdev, u32 port,
 	return true;
 }
 
-/**
- * kdapl_addr_on_port - does an IP address still lead to a port?
- * @ibdev: device, not removed
- * @port:  its port
- * @addr:  the address
- * @net:   its namespace; the same address in another namespace does not count
- *
- * Context: process.
- * Return: true if it does.
+/*
+ * Does an IP address still lead to a port? @net: its namespace; the same address in another
+ * namespace does not count. Process context.
  */
 bool kdapl_addr_on_port(struct ib_device *ibdev, u32 port, const struct sockaddr_storage *addr,
 			const struct net *net)
@@ -389,33 +357,20 @@ bool kdapl_addr_on_port(struct ib_device *ibdev, u32 port, const struct sockaddr
 	return kdapl_addr_leads_to_port(ibdev, port, addr, net, 0);
 }
 
-/**
- * kdapl_addr_netns_usable - can the device transfer data in a network namespace?
- * @ibdev: device
- * @net:   namespace of one of its net devices
- *
- * Hardware is not affected by namespaces. Soft-RoCE uses the sockets and routes of the
- * initial namespace, whatever the namespace of its net device is.
- *
- * Context: any.
- * Return: true if it can.
+/*
+ * Can the device transfer data in a network namespace? Hardware is not affected by namespaces.
+ * Soft-RoCE uses the sockets and routes of the initial namespace, whatever the namespace of its
+ * net device is. @net: namespace of one of its net devices. Any context.
  */
 bool kdapl_addr_netns_usable(const struct ib_device *ibdev, const struct net *net)
 {
 	return net_eq(net, &init_net) || ibdev->ops.driver_id != RDMA_DRIVER_RXE;
 }
 
-/**
- * kdapl_addr_gid - GID for a QP that is connected to itself
- * @ibdev: device, not removed
- * @port:  its port
- * @addr:  address of the IA
- *
- * Such a QP sends no packet, so any GID is sufficient if the address was lost. An
- * InfiniBand port has its own GID at index 0.
- *
- * Context: process.
- * Return: the GID with a reference, or ERR_PTR(-ENOENT).
+/*
+ * GID for a QP that is connected to itself. Such a QP sends no packet, so any GID is sufficient if
+ * the address was lost. An InfiniBand port has its own GID at index 0. @addr: address of the IA.
+ * Returns the GID with a reference, or ERR_PTR(-ENOENT). Process context.
  */
 const struct ib_gid_attr *kdapl_addr_gid(struct ib_device *ibdev, u32 port,
 					 const struct sockaddr_storage *addr)
@@ -440,15 +395,11 @@ const struct ib_gid_attr *kdapl_addr_gid(struct ib_device *ibdev, u32 port,
 	return ERR_PTR(-ENOENT);
 }
 
-/**
- * kdapl_addr_unbound - was the address of an id lost since the id was bound?
- * @id: the id
- *
- * On a RoCE port an id, and with it the path of its QP, uses an entry of the GID table. If
- * the address is deleted, this entry becomes invalid; an address that is added again has
- * another entry. An InfiniBand port has no such entries.
- *
- * Context: any; the caller keeps the id.
+/*
+ * Was the address of an id lost since the id was bound? On a RoCE port an id, and with it the path
+ * of its QP, uses an entry of the GID table. If the address is deleted, this entry becomes
+ * invalid; an address that is added again has another entry. An InfiniBand port has no such
+ * entries. Any context; the caller keeps the id.
  */
 bool kdapl_addr_unbound(const struct rdma_cm_id *id)
 {
@@ -463,13 +414,9 @@ bool kdapl_addr_unbound(const struct rdma_cm_id *id)
 	return gone;
 }
 
-/**
- * kdapl_addr_id_lost - was the address of an id deleted from its net device?
- * @id: a bound id
- *
- * A bond failover does not delete addresses, but it deletes the GIDs of all of them.
- *
- * Context: any; the caller keeps the id.
+/*
+ * Was the address of an id deleted from its net device? A bond failover does not delete addresses,
+ * but it deletes the GIDs of all of them. Any context; the caller keeps the id.
  */
 bool kdapl_addr_id_lost(const struct rdma_cm_id *id)
 {
@@ -484,20 +431,16 @@ bool kdapl_addr_id_lost(const struct rdma_cm_id *id)
 	return gone;
 }
 
-/**
- * kdapl_addr_path_lost - does a change of addresses end a connection?
+/*
+ * Does a change of addresses end a connection? A device that keeps GIDs in its own table has
+ * cleared the entry that the QP's path names. A device without such a table (rxe) builds the path
+ * from addresses, and the address still exists. On InfiniBand the path connects two ports, so it
+ * survives when a bond of IPoIB devices moves to another port. But if the bond moved because this
+ * port is down, an idle connection would not notice it otherwise. Returns true if the connection
+ * must be broken. Any context; the caller keeps the id.
+ *
  * @id:   id of the connection
  * @port: current port of the IA's address
- *
- * A device that keeps GIDs in its own table has cleared the entry that the
- * QP's path names. A device without such a table (rxe) builds the path from
- * addresses, and the address still exists. On InfiniBand the path connects two
- * ports, so it survives when a bond of IPoIB devices moves to another port. But if
- * the bond moved because this port is down, an idle connection would not notice
- * it otherwise.
- *
- * Context: any; the caller keeps the id.
- * Return: true if the connection must be broken.
  */
 bool kdapl_addr_path_lost(const struct rdma_cm_id *id, u32 port)
 {
@@ -512,20 +455,10 @@ bool kdapl_addr_path_lost(const struct rdma_cm_id *id, u32 port)
 		state != IB_PORT_ACTIVE);
 }
 
-/**
- * kdapl_addr_was_deleted - is this the address of an IA?
- * @del:   the address that was deleted
- * @ibdev: device of the IA, alive
- * @port:  its port
- * @addr:  its address
- * @net:   its namespace
- *
- * Several net devices may have the same address (a loopback device, for one). The
- * deletion on one of them does not matter while the address leads to the port by
- * another one.
- *
- * Context: process.
- * Return: true if it is.
+/*
+ * Is this the address of an IA? Several net devices may have the same address (a loopback device,
+ * for one). The deletion on one of them does not matter while the address leads to the port by
+ * another one. @del: the address that was deleted. Process context.
  */
 bool kdapl_addr_was_deleted(const struct kdapl_addr_deleted *del, struct ib_device *ibdev, u32 port,
 			    const struct sockaddr_storage *addr, const struct net *net)

@@ -19,15 +19,9 @@ LIST_HEAD(kdapl_devices);
 
 /* ---- names ------------------------------------------------------------- */
 
-/**
- * kdapl_device_port_usable - can IAs use this port?
- * @ibdev: device
- * @port:  number of the port
- *
- * Usable are InfiniBand and RoCE ports of devices that register memory by work requests.
- *
- * Context: any.
- * Return: true if they can.
+/*
+ * Can IAs use this port? Usable are InfiniBand and RoCE ports of devices that register memory by
+ * work requests. Returns true if they can. Any context.
  */
 bool kdapl_device_port_usable(struct ib_device *ibdev, u32 port)
 {
@@ -60,16 +54,11 @@ static int kdapl_device_by_netdev(const char *netdev, const struct net *home,
 	return -ENODEV;
 }
 
-/**
- * kdapl_device_by_name - find the device that a name means
- * @name: name of an RDMA device
- *
- * If devices belong to namespaces, two of them may have the same name. The one that the initial
- * namespace can use takes precedence. Otherwise none is preferred, because the order in which
- * they were added is arbitrary.
- *
- * Context: process, kdapl_device_mutex held.
- * Return: the device, or NULL if there is none or the name is ambiguous.
+/*
+ * Finds the device that a name means. If devices belong to namespaces, two of them may have the
+ * same name. The one that the initial namespace can use takes precedence. Otherwise none is
+ * preferred, because the order in which they were added is arbitrary. Returns the device, or NULL
+ * if there is none or the name is ambiguous. Process context, kdapl_device_mutex held.
  */
 struct kdapl_device *kdapl_device_by_name(const char *name)
 {
@@ -89,13 +78,10 @@ struct kdapl_device *kdapl_device_by_name(const char *name)
 	return n[home] == 1 ? found[home] : NULL;
 }
 
-/**
- * kdapl_device_listed - are the ports of a device IAs, under its name?
- * @dev: the device
- *
- * Context: process, kdapl_device_mutex held.
- * Return: false if the device is not supported, was removed or is not added yet, or if its name
- * belongs to another device or is ambiguous.
+/*
+ * Are the ports of a device IAs, under its name? Returns false if the device is not supported, was
+ * removed or is not added yet, or if its name belongs to another device or is ambiguous. Process
+ * context, kdapl_device_mutex held.
  */
 bool kdapl_device_listed(const struct kdapl_device *dev)
 {
@@ -121,23 +107,18 @@ static int kdapl_device_by_port(char *base, struct kdapl_device **out, u32 *port
 	return 0;
 }
 
-/**
- * kdapl_device_resolve - find device, port and address of an IA name
- * @name: `<ibdev>/<port>`, `<ibdev>` (port 1) or the name of a net device, each followed
- *        by `@<address>` for another address than the first one; `%<netdev>` follows a
- *        link-local address that several net devices have
- * @dev:  receives the device
- * @port: receives the port
+/*
+ * Finds device, port and address of an IA name. The name of a net device refers to the one in the
+ * initial namespace, on any RDMA device, so a net device in a container cannot hide it. If it only
+ * exists in other namespaces, the first RDMA device that has such a net device is used. Returns 0;
+ * -ENODEV if no usable port has this name; -EADDRNOTAVAIL if the port does not have that address,
+ * or has none (then @dev and @port are valid). Process context, kdapl_device_mutex held.
+ *
+ * @name: `<ibdev>/<port>`, `<ibdev>` (port 1) or the name of a net device, each followed by
+ *        `@<address>` for another address than the first one; `%<netdev>` follows a link-local
+ *        address that several net devices have
  * @addr: receives the address: the one in @name, or the best one (kdapl_addr_find())
  * @net:  receives its network namespace, with a reference; may be NULL
- *
- * The name of a net device refers to the one in the initial namespace, on any RDMA device,
- * so a net device in a container cannot hide it. If it only exists in other namespaces, the
- * first RDMA device that has such a net device is used.
- *
- * Context: process, kdapl_device_mutex held.
- * Return: 0; -ENODEV if no usable port has this name; -EADDRNOTAVAIL if the port does not
- * have that address, or has none (then @dev and @port are valid).
  */
 int kdapl_device_resolve(const char *name, struct kdapl_device **dev, u32 *port,
 			 struct sockaddr_storage *addr, struct net **net)
@@ -302,11 +283,9 @@ static void kdapl_limit_trial(struct ib_device *ibdev, struct kdapl_limits *l)
 	ib_dealloc_pd(pd);
 }
 
-/**
- * kdapl_device_fill_limits - find out what the device and kDAPL allow
- * @dev: the description, its @limits and @unfit not set
- *
- * Context: process, without a mutex of kDAPL, see kdapl_limit_port().
+/*
+ * Finds out what the device and kDAPL allow. @dev: the description, its @limits and @unfit not
+ * set. Process context, without a mutex of kDAPL, see kdapl_limit_port().
  */
 void kdapl_device_fill_limits(struct kdapl_device *dev)
 {

@@ -57,13 +57,10 @@ static void kdapl_ep_free_mem(struct kdapl_ep *ep)
 	kfree_rcu(ep, obj.rcu);
 }
 
-/**
- * kdapl_ep_destroy - end an EP whose IA is being closed
- * @obj: removed from the table, a grace period ago, without references and verbs objects
- *
- * The memory stays until kdapl_ep_free_ended().
- *
- * Context: process; called by the thread that closes the IA.
+/*
+ * Ends an EP whose IA is being closed. The memory stays until kdapl_ep_free_ended(). @obj: removed
+ * from the table, a grace period ago, without references and verbs objects. Process context;
+ * called by the thread that closes the IA.
  */
 static void kdapl_ep_destroy(struct kdapl_obj *obj)
 {
@@ -73,11 +70,10 @@ static void kdapl_ep_destroy(struct kdapl_obj *obj)
 	list_add(&obj->node, &ia->ended_eps);
 }
 
-/**
- * kdapl_ep_free_ended - free the EPs that the close of an IA has ended
- * @ia: the IA, whose EVDs are destroyed: no upcall uses the private data of an EP any more
- *
- * Context: process; called by the thread that closes the IA.
+/*
+ * Frees the EPs that the close of an IA has ended. @ia: the IA, whose EVDs are destroyed: no
+ * upcall uses the private data of an EP any more. Process context; called by the thread that
+ * closes the IA.
  */
 void kdapl_ep_free_ended(struct kdapl_ia *ia)
 {

@@ -29,13 +29,7 @@ const struct kdapl_ep_number kdapl_ep_numbers[] = {
 
 #undef NUMBER
 
-/**
- * kdapl_ep_attr_default - the attributes of an EP that is created without any
- * @ia:   the IA
- * @attr: filled in
- *
- * Context: any.
- */
+/* The attributes of an EP that is created without any. Any context */
 void kdapl_ep_attr_default(const struct kdapl_ia *ia, DAT_EP_ATTR *attr)
 {
 	const struct kdapl_limits *lim = &ia->limits;
@@ -134,17 +128,13 @@ static bool kdapl_attr_named_ok(const struct kdapl_ia *ia, const DAT_EP_ATTR *at
 	return out->comp_vector < ia->ibdev->num_comp_vectors;
 }
 
-/**
- * kdapl_ep_attr_check - may an EP have these attributes?
- * @ia:          the IA, not orphaned
- * @attr:        the attributes
- * @srq:         the EP uses an SRQ for receives
- * @bad:         return value if they are not legal
- * @named:       receives the provider-specific attributes, or their defaults
+/*
+ * May an EP have these attributes? Returns DAT_SUCCESS, @bad, DAT_MODEL_NOT_SUPPORTED for a
+ * quality of service other than best effort. Process context.
  *
- * Context: process.
- * Return: DAT_SUCCESS, @bad, DAT_MODEL_NOT_SUPPORTED for a quality of service
- * other than best effort.
+ * @srq:   the EP uses an SRQ for receives
+ * @bad:   return value if they are not legal
+ * @named: receives the provider-specific attributes, or their defaults
  */
 DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *attr, bool srq,
 			       DAT_RETURN bad, struct kdapl_ep_named *named)
@@ -170,12 +160,7 @@ DAT_RETURN kdapl_ep_attr_check(const struct kdapl_ia *ia, const DAT_EP_ATTR *att
 	return DAT_SUCCESS;
 }
 
-/**
- * kdapl_ep_set_limits - set the limits that posts check
- * @ep: the EP, its attributes and parents set
- *
- * Context: any.
- */
+/* Sets the limits that posts check. Any context */
 void kdapl_ep_set_limits(struct kdapl_ep *ep)
 {
 	const DAT_EP_ATTR *attr = &ep->attr;

@@ -14,13 +14,9 @@ static struct kdapl_evd *kdapl_ep_evd(struct kdapl_ep *ep, unsigned int i)
 	return READ_ONCE(*evds[i]);
 }
 
-/**
- * kdapl_ep_take_back - remove the undelivered events of an EP from its EVDs
- * @ep: the EP
- *
- * An upcall may be delivering one, see kdapl_ep_pin_evds().
- *
- * Context: process; ep->mutex held, or nobody else uses the EP.
+/*
+ * Removes the undelivered events of an EP from its EVDs. An upcall may be delivering one, see
+ * kdapl_ep_pin_evds(). Process context; ep->mutex held, or nobody else uses the EP.
  */
 void kdapl_ep_take_back(struct kdapl_ep *ep)
 {
@@ -37,12 +33,9 @@ void kdapl_ep_take_back(struct kdapl_ep *ep)
 	}
 }
 
-/**
- * kdapl_ep_pin_evds - get references on the EVDs of an EP, before a wait for their upcalls
- * @ep:   the EP
- * @evds: receives them
- *
- * Context: process; ep->mutex held, or nobody else uses the EP.
+/*
+ * Gets references on the EVDs of an EP, before a wait for their upcalls. @evds: receives them.
+ * Process context; ep->mutex held, or nobody else uses the EP.
  */
 void kdapl_ep_pin_evds(struct kdapl_ep *ep, struct kdapl_ep_evds *evds)
 {
@@ -56,15 +49,13 @@ void kdapl_ep_pin_evds(struct kdapl_ep *ep, struct kdapl_ep_evds *evds)
 	}
 }
 
-/**
- * kdapl_ep_wait_upcalls - wait until no upcall delivers an event of an EP
+/*
+ * Waits until no upcall delivers an event of an EP. An upcall may sleep for as long as the
+ * Consumer wants, and may use the EP. So the caller holds no lock, and no reference on the EP.
+ * Process context; kdapl_ep_may_wait() was true before the events were taken back.
+ *
  * @evds: the EVDs, from kdapl_ep_pin_evds(), whose references are dropped
  * @ep:   the EP, whose events were taken back; only compared, so it may have been freed
- *
- * An upcall may sleep for as long as the Consumer wants, and may use the EP. So the caller holds
- * no lock, and no reference on the EP.
- *
- * Context: process; kdapl_ep_may_wait() was true before the events were taken back.
  */
 void kdapl_ep_wait_upcalls(struct kdapl_ep_evds *evds, const struct kdapl_ep *ep)
 {
@@ -78,16 +69,12 @@ void kdapl_ep_wait_upcalls(struct kdapl_ep_evds *evds, const struct kdapl_ep *ep
 	}
 }
 
-/**
- * kdapl_ep_may_wait - may the caller wait for upcalls that deliver events of an EP?
- * @ep: the EP
- *
- * Not in an upcall that must not sleep. In one that may, not if an upcall delivers an event of
- * this EP at this moment: it may be the caller's own. It may also be another one that is about to
- * wait for the caller's in the same way. Of all upcalls in such a cycle the last one to make
- * its call would find that the EP is in use, so there is no such cycle.
- *
- * Context: any except hard interrupt.
+/*
+ * May the caller wait for upcalls that deliver events of an EP? Not in an upcall that must not
+ * sleep. In one that may, not if an upcall delivers an event of this EP at this moment: it may be
+ * the caller's own. It may also be another one that is about to wait for the caller's in the same
+ * way. Of all upcalls in such a cycle the last one to make its call would find that the EP is in
+ * use, so there is no such cycle. Any context except hard interrupt.
  */
 bool kdapl_ep_may_wait(struct kdapl_ep *ep)
 {
@@ -119,14 +106,10 @@ static void kdapl_ep_count(struct kdapl_ep *ep, int n)
 		ep->request_evd->nrequest += n;
 }
 
-/**
- * kdapl_ep_join_evds - note the completion flags of an EP on its EVDs
- * @ep:  the EP
- * @old: an EP that leaves its EVDs in the same step, unless @ep may not join; or NULL
- *
- * Context: process, ia->mutex held.
- * Return: false if nothing has changed, because the flags differ from those of the other EPs of
- * an EVD.
+/*
+ * Notes the completion flags of an EP on its EVDs. @old: an EP that leaves its EVDs in the same
+ * step, unless @ep may not join; or NULL. Returns false if nothing has changed, because the flags
+ * differ from those of the other EPs of an EVD. Process context, ia->mutex held.
  */
 bool kdapl_ep_join_evds(struct kdapl_ep *ep, struct kdapl_ep *old)
 {
@@ -150,13 +133,7 @@ bool kdapl_ep_join_evds(struct kdapl_ep *ep, struct kdapl_ep *old)
 	return true;
 }
 
-/**
- * kdapl_ep_join - kdapl_ep_join_evds() for a new EP
- * @ep: the EP
- *
- * Context: process.
- * Return: as kdapl_ep_join_evds().
- */
+/* Like kdapl_ep_join_evds(), for a new EP. Process context */
 bool kdapl_ep_join(struct kdapl_ep *ep)
 {
 	struct kdapl_ia *ia = ep->obj.ia;
@@ -168,12 +145,7 @@ bool kdapl_ep_join(struct kdapl_ep *ep)
 	return ok;
 }
 
-/**
- * kdapl_ep_leave - undo kdapl_ep_join()
- * @ep: the EP
- *
- * Context: process.
- */
+/* Undoes kdapl_ep_join(). Process context */
 void kdapl_ep_leave(struct kdapl_ep *ep)
 {
 	struct kdapl_ia *ia = ep->obj.ia;
@@ -183,12 +155,7 @@ void kdapl_ep_leave(struct kdapl_ep *ep)
 	mutex_unlock(&ia->mutex);
 }
 
-/**
- * kdapl_ep_unuse_parents - undo kdapl_ep_use_parents()
- * @ep: the EP
- *
- * Context: any.
- */
+/* Undoes kdapl_ep_use_parents(). Any context */
 void kdapl_ep_unuse_parents(struct kdapl_ep *ep)
 {
 	unsigned int i;
@@ -213,11 +180,9 @@ static bool kdapl_ep_get_evd(struct kdapl_ia *ia, DAT_EVD_HANDLE handle, DAT_EVD
 	return *out && (*out)->ia == ia && (to_kdapl_evd(*out)->streams & stream);
 }
 
-/**
- * kdapl_ep_put_parents - drop the references of kdapl_ep_get_parents()
- * @par: the objects; members may be NULL
- *
- * Context: any.
+/*
+ * Drops the references of kdapl_ep_get_parents(). @par: the objects; members may be NULL. Any
+ * context.
  */
 void kdapl_ep_put_parents(struct kdapl_ep_parents *par)
 {
@@ -230,17 +195,14 @@ void kdapl_ep_put_parents(struct kdapl_ep_parents *par)
 			kdapl_obj_put(objs[i]);
 }
 
-/**
- * kdapl_ep_get_parents - look up the objects that an EP will use
- * @ia:      its IA
+/*
+ * Looks up the objects that an EP will use. Returns DAT_SUCCESS, DAT_INVALID_HANDLE. Any context.
+ *
  * @pz:      handle of the zone
  * @recv:    handle of the EVD of receives
  * @request: handle of the EVD of requests
  * @connect: handle of the EVD of connection events; each may be DAT_HANDLE_NULL
  * @par:     zeroed; receives the objects, with references, even if one is not valid
- *
- * Context: any.
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
  */
 DAT_RETURN kdapl_ep_get_parents(struct kdapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE recv,
 				DAT_EVD_HANDLE request, DAT_EVD_HANDLE connect,
@@ -260,13 +222,9 @@ DAT_RETURN kdapl_ep_get_parents(struct kdapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_H
 	return DAT_SUCCESS;
 }
 
-/**
- * kdapl_ep_use_parents - count an EP as a user of its zone, EVDs and SRQ
- * @ep:  the EP, without any
- * @par: the objects
- *
- * Context: any.
- * Return: false if one is being freed; kdapl_ep_unuse_parents() undoes it in both cases.
+/*
+ * Counts an EP as a user of its zone, EVDs and SRQ. @ep: the EP, without any. Returns false if one
+ * is being freed; kdapl_ep_unuse_parents() undoes it in both cases. Any context.
  */
 bool kdapl_ep_use_parents(struct kdapl_ep *ep, const struct kdapl_ep_parents *par)
 {
@@ -285,37 +243,23 @@ bool kdapl_ep_use_parents(struct kdapl_ep *ep, const struct kdapl_ep_parents *pa
 	       !!par->srq == !!ep->srq;
 }
 
-/**
- * kdapl_ep_configured - does an EP have all objects that its depths require?
- * @ep: the EP
- *
- * Context: any.
- */
+/* Does an EP have all objects that its depths require? Any context */
 bool kdapl_ep_configured(const struct kdapl_ep *ep)
 {
 	return ep->pz && (ep->recv_evd || (!ep->srq && !ep->attr.max_recv_dtos)) &&
 	       (ep->request_evd || !ep->attr.max_request_dtos);
 }
 
-/**
- * kdapl_ep_contexts_agree - do the EVDs of receives and of requests have the same context?
- * @ep: the EP
- *
- * Context: any.
- */
+/* Do the EVDs of receives and of requests have the same context? Any context */
 bool kdapl_ep_contexts_agree(const struct kdapl_ep *ep)
 {
 	return !ep->recv_evd || !ep->request_evd ||
 	       ep->recv_evd->context == ep->request_evd->context;
 }
 
-/**
- * kdapl_ep_context_fits - are the completion flags of an EP possible in the context of its EVDs?
- * @ep: the EP
- *
- * Whoever polls is not waiting for a message, so solicited wait has no meaning in poll context.
- *
- * Context: any.
+/*
+ * Are the completion flags of an EP possible in the context of its EVDs? Whoever polls is not
+ * waiting for a message, so solicited wait has no meaning in poll context. Any context.
  */
 bool kdapl_ep_context_fits(const struct kdapl_ep *ep)
 {

@@ -61,16 +61,14 @@ static void kdapl_strip_finish(struct kdapl_ep *ep)
 	mutex_unlock(&ep->mutex);
 }
 
-/**
- * kdapl_ep_strip - tear down EPs in phases: end connections, destroy verbs objects
+/*
+ * Tears down EPs in phases: ends connections, destroys verbs objects. Each step is taken for all
+ * EPs before the next begins. So any number of EPs costs two grace periods, and in each drain the
+ * time of the slowest QP. Process context.
+ *
  * @eps:   the EPs, by kdapl_ep.strip; they are being freed or their device is being removed
- * @dying: the EPs are being freed: they were unpublished a grace period ago, and no
- *         reference is left. Otherwise they are referenced, and get their pending events
- *
- * Each step is taken for all EPs before the next begins. So any number of EPs costs
- * two grace periods, and in each drain the time of the slowest QP.
- *
- * Context: process.
+ * @dying: the EPs are being freed: they were unpublished a grace period ago, and no reference is
+ *         left. Otherwise they are referenced, and get their pending events
  */
 void kdapl_ep_strip(struct list_head *eps, bool dying)
 {

@@ -25,19 +25,14 @@ static const struct kdapl_obj_ops kdapl_evd_ops = {
 	.destroy = kdapl_evd_destroy,
 };
 
-/**
- * kdapl_evd_alloc - allocate an EVD that is not published yet
- * @ia:      the IA, referenced by the caller
- * @qlen:    room for software and asynchronous events, limit of waiting CRs
- * @policy:  upcall policy
- * @upcall:  what to call, or NULL
- * @flags:   DAT_EVD_*_FLAG, and at most one of KDAT_EVD_PROCESS_FLAG and KDAT_EVD_POLL_FLAG
+/*
+ * Allocates an EVD that is not published yet. The last step of the caller is kdapl_ia_add(); after
+ * that a caller that guesses the handle may free the EVD. Returns the EVD, or ERR_PTR: -ENOMEM,
+ * -ENOSPC. Process context.
  *
- * The last step of the caller is kdapl_ia_add(); after that a caller that guesses the handle
- * may free the EVD.
- *
- * Context: process.
- * Return: the EVD, or ERR_PTR: -ENOMEM, -ENOSPC.
+ * @qlen:   room for software and asynchronous events, limit of waiting CRs
+ * @upcall: what to call, or NULL
+ * @flags:  DAT_EVD_*_FLAG, and at most one of KDAT_EVD_PROCESS_FLAG and KDAT_EVD_POLL_FLAG
  */
 struct kdapl_evd *kdapl_evd_alloc(struct kdapl_ia *ia, u32 qlen, DAT_UPCALL_POLICY policy,
 				  const DAT_UPCALL_OBJECT *upcall, DAT_EVD_FLAGS flags)
@@ -84,11 +79,9 @@ static void kdapl_evd_drop_queued(struct kdapl_evd *evd)
 	}
 }
 
-/**
- * kdapl_evd_destroy - destroy an EVD that nothing uses any more
- * @obj: removed from the table, a grace period ago, without references
- *
- * Context: process, not inside an upcall.
+/*
+ * Destroys an EVD that nothing uses any more. @obj: removed from the table, a grace period ago,
+ * without references. Process context, not inside an upcall.
  */
 void kdapl_evd_destroy(struct kdapl_obj *obj)
 {
@@ -103,14 +96,12 @@ void kdapl_evd_destroy(struct kdapl_obj *obj)
 	kfree_rcu(evd, obj.rcu);
 }
 
-/**
- * kdapl_ia_async - raise an asynchronous event
+/*
+ * Raises an asynchronous event. Any context.
+ *
  * @ia:     the IA, which the caller keeps
  * @number: DAT_ASYNC_ERROR_*
  * @handle: the object concerned
- * @reason: what happened to it
- *
- * Context: any.
  */
 void kdapl_ia_async(struct kdapl_ia *ia, DAT_EVENT_NUMBER number, DAT_HANDLE handle, u16 reason)
 {

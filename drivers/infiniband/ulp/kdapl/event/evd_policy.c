@@ -21,15 +21,12 @@ static struct kdapl_ring_event *kdapl_ring_alloc(u32 qlen)
 	return ring;
 }
 
-/**
- * kdapl_evd_setup - set up the queue of a new EVD
+/*
+ * Sets up the queue of a new EVD. Returns 0, -ENOMEM. Process context.
+ *
  * @evd:    zeroed except for the header and the context
  * @qlen:   number of software and asynchronous events for which there is room
- * @policy: upcall policy
  * @upcall: what to call, or NULL
- *
- * Context: process.
- * Return: 0, -ENOMEM.
  */
 int kdapl_evd_setup(struct kdapl_evd *evd, u32 qlen, DAT_UPCALL_POLICY policy,
 		    const DAT_UPCALL_OBJECT *upcall)
@@ -53,11 +50,8 @@ int kdapl_evd_setup(struct kdapl_evd *evd, u32 qlen, DAT_UPCALL_POLICY policy,
 	return 0;
 }
 
-/**
- * kdapl_evd_cleanup - undo kdapl_evd_setup()
- * @evd: an EVD without producers and without an owner
- *
- * Context: process.
+/*
+ * Undoes kdapl_evd_setup(). @evd: an EVD without producers and without an owner. Process context.
  */
 void kdapl_evd_cleanup(struct kdapl_evd *evd)
 {
@@ -92,17 +86,11 @@ static u32 kdapl_ring_move(struct kdapl_evd *evd, struct kdapl_ring_event *ring)
 	return n;
 }
 
-/**
- * kdapl_evd_resize - replace the ring of an EVD
- * @evd:  the EVD
- * @qlen: number of software and asynchronous events for which there is to be room
- *
- * Nobody keeps a pointer to an entry of the ring without evd->lock, so queued events
- * can move while others queue and deliver.
- *
- * Context: process.
- * Return: 0; -ENOMEM; -EBUSY if @qlen is less than the present length and less than
- * the number of queued events of all kinds.
+/*
+ * Replaces the ring of an EVD. Nobody keeps a pointer to an entry of the ring without evd->lock,
+ * so queued events can move while others queue and deliver. @qlen: number of software and
+ * asynchronous events for which there is to be room. Returns 0; -ENOMEM; -EBUSY if @qlen is less
+ * than the present length and less than the number of queued events of all kinds. Process context.
  */
 int kdapl_evd_resize(struct kdapl_evd *evd, u32 qlen)
 {
@@ -132,16 +120,10 @@ static bool kdapl_event_ends_with(const struct kdapl_event *ev, const struct kda
 	return ev->ep == ep || (ev->ep && READ_ONCE(ev->ep->dying));
 }
 
-/**
- * kdapl_evd_take_back - remove all events of an EP from the queue
- * @evd: the EVD
- * @ep:  the EP; the slots of the events are returned to their pools
- *
- * Also removes those of other EPs that are being freed, so that to free many EPs of an EVD
- * takes one pass over its queue.
- *
- * Context: any.
- * Return: the number of events.
+/*
+ * Removes all events of an EP from the queue. Also removes those of other EPs that are being
+ * freed, so that to free many EPs of an EVD takes one pass over its queue. @ep: the EP; the slots
+ * of the events are returned to their pools. Returns the number of events. Any context.
  */
 u32 kdapl_evd_take_back(struct kdapl_evd *evd, struct kdapl_ep *ep)
 {
@@ -169,11 +151,9 @@ u32 kdapl_evd_take_back(struct kdapl_evd *evd, struct kdapl_ep *ep)
 	return n;
 }
 
-/**
- * kdapl_ia_take_back - remove IA_CATASTROPHIC from the queue
- * @ia: an IA that is being closed, on whose behalf nothing is raised any more
- *
- * Context: process.
+/*
+ * Removes IA_CATASTROPHIC from the queue. @ia: an IA that is being closed, on whose behalf nothing
+ * is raised any more. Process context.
  */
 void kdapl_ia_take_back(struct kdapl_ia *ia)
 {
@@ -227,12 +207,7 @@ static void kdapl_evd_unmark_all(struct kdapl_evd *evd)
 	evd->note = false;
 }
 
-/**
- * kdapl_evd_notify_all - make all queued events ask for an upcall
- * @evd: the EVD
- *
- * Context: any; never runs the upcall itself.
- */
+/* Makes all queued events ask for an upcall. Any context; never runs the upcall itself */
 void kdapl_evd_notify_all(struct kdapl_evd *evd)
 {
 	unsigned long flags;
@@ -244,18 +219,13 @@ void kdapl_evd_notify_all(struct kdapl_evd *evd)
 	spin_unlock_irqrestore(&evd->lock, flags);
 }
 
-/**
- * kdapl_evd_modify - change policy and upcall
- * @evd:    the EVD
- * @policy: new policy
+/*
+ * Changes policy and upcall. For TEARDOWN the caller calls kdapl_evd_wait_idle() afterwards.
+ * Returns 0, or -EINVAL if the policy needs a function and there is none. Any context, also inside
+ * the EVD's upcall; then the change applies from the next upcall on.
+ *
  * @upcall: new object, or NULL to keep the present one
  * @flag:   whether events that are queued already lead to upcalls
- *
- * For TEARDOWN the caller calls kdapl_evd_wait_idle() afterwards.
- *
- * Context: any, also inside the EVD's upcall; then the change applies from the next
- * upcall on.
- * Return: 0, or -EINVAL if the policy needs a function and there is none.
  */
 int kdapl_evd_modify(struct kdapl_evd *evd, DAT_UPCALL_POLICY policy,
 		     const DAT_UPCALL_OBJECT *upcall, DAT_UPCALL_FLAG flag)
@@ -314,11 +284,9 @@ static void kdapl_evd_wait_end(struct kdapl_evd *evd)
 	spin_unlock_irq(&evd->lock);
 }
 
-/**
- * kdapl_evd_wait_idle - wait until the EVD has no owner
- * @evd: an EVD whose policy allows no new upcall
- *
- * Context: process, not inside an upcall.
+/*
+ * Waits until the EVD has no owner. @evd: an EVD whose policy allows no new upcall. Process
+ * context, not inside an upcall.
  */
 void kdapl_evd_wait_idle(struct kdapl_evd *evd)
 {
@@ -327,12 +295,9 @@ void kdapl_evd_wait_idle(struct kdapl_evd *evd)
 	kdapl_evd_wait_end(evd);
 }
 
-/**
- * kdapl_evd_wait_ep - wait until no upcall delivers an event of an EP
- * @evd: the EVD
- * @ep:  an EP that has no events on the queue; only compared
- *
- * Context: process, not inside an upcall.
+/*
+ * Waits until no upcall delivers an event of an EP. @ep: an EP that has no events on the queue;
+ * only compared. Process context, not inside an upcall.
  */
 void kdapl_evd_wait_ep(struct kdapl_evd *evd, const struct kdapl_ep *ep)
 {
@@ -342,14 +307,9 @@ void kdapl_evd_wait_ep(struct kdapl_evd *evd, const struct kdapl_ep *ep)
 	kdapl_evd_wait_end(evd);
 }
 
-/**
- * kdapl_evd_delivers - does an upcall deliver an event of an EP at this moment?
- * @evd: the EVD
- * @ep:  the EP
- *
- * The upcall of a done callback that has not queued its event is not noticed.
- *
- * Context: any.
+/*
+ * Does an upcall deliver an event of an EP at this moment? The upcall of a done callback that has
+ * not queued its event is not noticed. Any context.
  */
 bool kdapl_evd_delivers(struct kdapl_evd *evd, const struct kdapl_ep *ep)
 {

@@ -228,14 +228,13 @@ static void kdapl_evd_pass(struct kdapl_evd *evd)
 	}
 }
 
-/**
- * kdapl_evd_deliver - deliver events while upcalls are due and the budget lasts
+/*
+ * Delivers events while upcalls are due and the budget lasts. Gives up the ownership at the end,
+ * or passes it to the work item. Context: softirq, or bottom halves off; in process context the
+ * work item.
+ *
  * @evd:    the EVD, which the caller owns
  * @budget: the largest number of upcalls
- *
- * Gives up the ownership at the end, or passes it to the work item.
- *
- * Context: softirq, or bottom halves off; in process context the work item.
  */
 noinline void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget)
 {
@@ -290,14 +289,13 @@ noinline void kdapl_evd_deliver(struct kdapl_evd *evd, unsigned int budget)
 	spin_unlock_irqrestore(&evd->lock, flags);
 }
 
-/**
- * kdapl_evd_queue - append an event, and deliver it if it asks for an upcall
- * @evd:     the EVD
- * @ev:      node; belongs to the EVD until the event is delivered or dequeued
- * @in_done: the caller is a done callback in which upcalls may run if the context of the
- *           EVD is softirq
+/*
+ * Appends an event, and delivers it if it asks for an upcall. Any context; with @in_done false no
+ * upcall runs on the caller's stack.
  *
- * Context: any; with @in_done false no upcall runs on the caller's stack.
+ * @ev:      node; belongs to the EVD until the event is delivered or dequeued
+ * @in_done: the caller is a done callback in which upcalls may run if the context of the EVD is
+ *           softirq
  */
 void kdapl_evd_queue(struct kdapl_evd *evd, struct kdapl_event *ev, bool in_done)
 {
@@ -322,13 +320,9 @@ void kdapl_evd_queue(struct kdapl_evd *evd, struct kdapl_event *ev, bool in_done
 		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET + 1);
 }
 
-/**
- * kdapl_evd_pushed_late - upcalls were enabled, or a poll ended, while an event was being pushed
- * @evd: the EVD
- *
- * Queues the event, and delivers it unless the EVD has an owner.
- *
- * Context: done callback.
+/*
+ * Upcalls were enabled, or a poll ended, while an event was being pushed. Queues the event, and
+ * delivers it unless the EVD has an owner. Context: done callback.
  */
 void __cold kdapl_evd_pushed_late(struct kdapl_evd *evd)
 {
@@ -349,14 +343,9 @@ out:
 		kdapl_evd_deliver(evd, KDAPL_EVD_BUDGET);
 }
 
-/**
- * kdapl_evd_complete - deliver or queue the event of a completed DTO
- * @evd:  the EVD
- * @slot: its event asks for an upcall
- *
- * The fast path is only open if upcalls of the EVD run in softirq.
- *
- * Context: done callback.
+/*
+ * Delivers or queues the event of a completed DTO. The fast path is only open if upcalls of the
+ * EVD run in softirq. @slot: its event asks for an upcall. Context: done callback.
  */
 void kdapl_evd_complete(struct kdapl_evd *evd, struct kdapl_slot *slot)
 {
@@ -419,14 +408,9 @@ static __always_inline bool kdapl_evd_take(struct kdapl_evd *evd, DAT_EVENT *out
 	return true;
 }
 
-/**
- * kdapl_evd_pop - remove and copy the oldest event
- * @evd: the EVD
- * @out: receives the event, except for members that the event does not have; unchanged
- *       if there is none
- *
- * Context: any.
- * Return: false if no event is queued.
+/*
+ * Removes and copies the oldest event. @out: receives the event, except for members that the event
+ * does not have; unchanged if there is none. Returns false if no event is queued. Any context.
  */
 bool kdapl_evd_pop(struct kdapl_evd *evd, DAT_EVENT *out)
 {
@@ -439,12 +423,9 @@ bool kdapl_evd_pop(struct kdapl_evd *evd, DAT_EVENT *out)
 	return found;
 }
 
-/**
- * kdapl_evd_count - count the queued events
- * @evd:    the EVD
- * @notify: receives how many of them still ask for an upcall; may be NULL
- *
- * Context: any.
+/*
+ * Counts the queued events. @notify: receives how many of them still ask for an upcall; may be
+ * NULL. Any context.
  */
 u32 kdapl_evd_count(struct kdapl_evd *evd, u32 *notify)
 {
@@ -460,13 +441,9 @@ u32 kdapl_evd_count(struct kdapl_evd *evd, u32 *notify)
 	return n;
 }
 
-/**
- * kdapl_evd_post_soft - queue a software event
- * @evd:     the EVD
- * @pointer: the Consumer's pointer
- *
- * Context: any; never runs the upcall itself.
- * Return: 0, or -ENOSPC if the ring is full.
+/*
+ * Queues a software event. Returns 0, or -ENOSPC if the ring is full. Any context; never runs the
+ * upcall itself.
  */
 int kdapl_evd_post_soft(struct kdapl_evd *evd, void *pointer)
 {
@@ -505,14 +482,10 @@ static void kdapl_async_append(struct kdapl_evd *evd, struct kdapl_ring_event *r
 		kdapl_evd_schedule(evd);
 }
 
-/**
- * kdapl_ia_lost - queue IA_CATASTROPHIC
- * @ia: the IA, for which that was not done before
- *
- * The node is part of the IA, so that the event cannot be lost. Before the IA is freed, the
- * event is taken back or its EVD is destroyed.
- *
- * Context: any; never runs the upcall itself.
+/*
+ * Queues IA_CATASTROPHIC. The node is part of the IA, so that the event cannot be lost. Before the
+ * IA is freed, the event is taken back or its EVD is destroyed. @ia: the IA, for which that was
+ * not done before. Any context; never runs the upcall itself.
  */
 void kdapl_ia_lost(struct kdapl_ia *ia)
 {
@@ -525,17 +498,13 @@ void kdapl_ia_lost(struct kdapl_ia *ia)
 	spin_unlock_irqrestore(&evd->lock, flags);
 }
 
-/**
- * kdapl_evd_post_async - queue an asynchronous event
- * @evd:    the EVD
+/*
+ * Queues an asynchronous event. If the ring is full, the event is dropped and counted, and the
+ * overflow event uses the entry reserved for it. There is one overflow event until the ring has
+ * been empty. Any context; never runs the upcall itself.
+ *
  * @number: DAT_ASYNC_ERROR_*
  * @handle: the object concerned
- * @reason: what happened to it
- *
- * If the ring is full, the event is dropped and counted, and the overflow event uses
- * the entry reserved for it. There is one overflow event until the ring has been empty.
- *
- * Context: any; never runs the upcall itself.
  */
 void kdapl_evd_post_async(struct kdapl_evd *evd, DAT_EVENT_NUMBER number,
 			  DAT_HANDLE handle, u16 reason)

@@ -115,14 +115,11 @@ static void kdapl_evd_process_work(struct work_struct *work)
 		kdapl_evd_queue_work(evd);
 }
 
-/**
- * kdapl_in_upcall - is the caller inside an upcall of any EVD?
- *
- * Bottom halves are off in every upcall that must not sleep, and they are never off where a
- * call that sleeps is legal. An upcall that may sleep runs in the work item of its EVD. Only the
- * task itself stores and clears its address, so it finds the address without a lock.
- *
- * Context: any except hard interrupt.
+/*
+ * Is the caller inside an upcall of any EVD? Bottom halves are off in every upcall that must not
+ * sleep, and they are never off where a call that sleeps is legal. An upcall that may sleep runs
+ * in the work item of its EVD. Only the task itself stores and clears its address, so it finds the
+ * address without a lock. Any context except hard interrupt.
  */
 bool kdapl_in_upcall(void)
 {
@@ -174,13 +171,10 @@ static void kdapl_evd_timer(struct work_struct *work)
 		queue_delayed_work(kdapl_evd_wq, &evd->timer, delay);
 }
 
-/**
- * kdapl_evd_flush_soon - poll for a flush that the device may not announce
- * @evd: the EVD; nothing happens if kDAPL polls none of its CQs
- *
- * The device may need some time for the flush, so the CQs are polled several times.
- *
- * Context: any.
+/*
+ * Polls for a flush that the device may not announce. The device may need some time for the flush,
+ * so the CQs are polled several times. @evd: the EVD; nothing happens if kDAPL polls none of its
+ * CQs. Any context.
  */
 void kdapl_evd_flush_soon(struct kdapl_evd *evd)
 {
@@ -196,12 +190,7 @@ void kdapl_evd_flush_soon(struct kdapl_evd *evd)
 
 /* ---- set-up ---------------------------------------------------------------------------- */
 
-/**
- * kdapl_evd_work_init - set up the work item and the timer of a new EVD
- * @evd: the EVD, its context set
- *
- * Context: process.
- */
+/* Sets up the work item and the timer of a new EVD. Process context */
 void kdapl_evd_work_init(struct kdapl_evd *evd)
 {
 	bool process = evd->context == KDAPL_CONTEXT_PROCESS;
@@ -216,12 +205,9 @@ void kdapl_evd_work_init(struct kdapl_evd *evd)
 	spin_unlock(&kdapl_process_evds_lock);
 }
 
-/**
- * kdapl_evd_work_exit - stop the work item and the timer
- * @evd: an EVD without CQs and producers, whose policy allows no upcall; freed after a grace
- *       period
- *
- * Context: process.
+/*
+ * Stops the work item and the timer. @evd: an EVD without CQs and producers, whose policy allows
+ * no upcall; freed after a grace period. Process context.
  */
 void kdapl_evd_work_exit(struct kdapl_evd *evd)
 {

@@ -92,15 +92,10 @@ static struct kdapl_polled_cq *kdapl_evd_next_cq(struct kdapl_evd *evd, u32 *ncq
 	return pcq;
 }
 
-/**
- * kdapl_evd_poll_cqs - poll the CQs of an EVD in turn
- * @evd: the EVD
- * @max: the largest number of completions to handle
- *
- * Ends when all CQs are empty. The next call continues with the CQ after the last one.
- *
- * Context: any except the completion handler; runs no upcall.
- * Return: the number of completions that were handled.
+/*
+ * Polls the CQs of an EVD in turn. Ends when all CQs are empty. The next call continues with the
+ * CQ after the last one. @max: the largest number of completions to handle. Returns the number of
+ * completions that were handled. Any context except the completion handler; runs no upcall.
  */
 int kdapl_evd_poll_cqs(struct kdapl_evd *evd, int max)
 {
@@ -224,14 +219,11 @@ static int kdapl_polled_cq_turn(struct kdapl_polled_cq *pcq)
 	return n;
 }
 
-/**
- * kdapl_evd_poll_ready - poll the CQs that have announced completions
- * @evd: the EVD
- *
- * Arms those in solicited-wait mode; kdapl_evd_arm_drained() must follow for the others.
- *
- * Context: process, work item of the EVD; runs no upcall.
- * Return: true if the number of completions in one run was reached before all were empty.
+/*
+ * Polls the CQs that have announced completions. Arms those in solicited-wait mode;
+ * kdapl_evd_arm_drained() must follow for the others. Returns true if the number of completions in
+ * one run was reached before all were empty. Process context, work item of the EVD; runs no
+ * upcall.
  */
 bool kdapl_evd_poll_ready(struct kdapl_evd *evd)
 {
@@ -250,12 +242,9 @@ bool kdapl_evd_poll_ready(struct kdapl_evd *evd)
 	return true;
 }
 
-/**
- * kdapl_evd_arm_drained - arm the CQs that were found empty
- * @evd: the EVD
- *
- * Context: process or softirq.
- * Return: true if one of them must be polled again.
+/*
+ * Arms the CQs that were found empty. Returns true if one of them must be polled again. Process
+ * context or softirq.
  */
 bool kdapl_evd_arm_drained(struct kdapl_evd *evd)
 {
@@ -275,12 +264,9 @@ bool kdapl_evd_arm_drained(struct kdapl_evd *evd)
 	return again;
 }
 
-/**
- * kdapl_evd_arm_all - arm all CQs of an EVD in poll context
- * @evd: the EVD
- *
- * Context: process or softirq.
- * Return: true if there was a completion that nobody has polled.
+/*
+ * Arms all CQs of an EVD in poll context. Returns true if there was a completion that nobody has
+ * polled. Process context or softirq.
  */
 bool kdapl_evd_arm_all(struct kdapl_evd *evd)
 {
@@ -308,13 +294,9 @@ static void kdapl_polled_cq_poll(struct kdapl_polled_cq *pcq)
 	} while (n > 0 && left > 0);
 }
 
-/**
- * kdapl_cq_poll - run the done callbacks of all completions in the CQs of an EP
- * @kcq: its CQs; those that the core polls are left alone
- *
- * Ends even if a peer continues to send.
- *
- * Context: process, the EP stays; runs no upcall.
+/*
+ * Runs the done callbacks of all completions in the CQs of an EP. Ends even if a peer continues to
+ * send. Process context, the EP stays; runs no upcall.
  */
 void kdapl_cq_poll(const struct kdapl_cq *kcq)
 {
@@ -334,12 +316,7 @@ static void kdapl_polled_cq_schedule(struct kdapl_polled_cq *pcq)
 	spin_unlock_irqrestore(&pcq->evd->lock, flags);
 }
 
-/**
- * kdapl_cq_schedule - let the work items of the EVDs poll the CQs of an EP
- * @kcq: its CQs; those that the core polls are left alone
- *
- * Context: any, the EP stays.
- */
+/* Lets the work items of the EVDs poll the CQs of an EP. Any context, the EP stays */
 void kdapl_cq_schedule(const struct kdapl_cq *kcq)
 {
 	if (kcq->recv)
@@ -372,16 +349,12 @@ static bool kdapl_polled_cq_link(struct kdapl_polled_cq *pcq)
 	return arm;
 }
 
-/**
- * kdapl_polled_cq_create - create a CQ that kDAPL polls
- * @ibdev:       device
- * @evd:         EVD of its completions
- * @nr_cqe:      number of completions it must have room for
- * @comp_vector: completion vector
- * @solicited:   only solicited messages cause upcalls
+/*
+ * Creates a CQ that kDAPL polls. Returns the CQ, or ERR_PTR: -ENOMEM, or the error of the device.
+ * Process context.
  *
- * Context: process.
- * Return: the CQ, or ERR_PTR: -ENOMEM, or the error of the device.
+ * @nr_cqe:    number of completions it must have room for
+ * @solicited: only solicited messages cause upcalls
  */
 struct kdapl_polled_cq *kdapl_polled_cq_create(struct ib_device *ibdev, struct kdapl_evd *evd,
 					       u32 nr_cqe, int comp_vector, bool solicited)
@@ -408,11 +381,9 @@ struct kdapl_polled_cq *kdapl_polled_cq_create(struct ib_device *ibdev, struct k
 	return pcq;
 }
 
-/**
- * kdapl_polled_cq_unlink - remove a CQ that no QP uses any more from its EVD
- * @pcq: the CQ; until a grace period has passed, another CPU may still poll it
- *
- * Context: process.
+/*
+ * Removes a CQ that no QP uses any more from its EVD. @pcq: the CQ; until a grace period has
+ * passed, another CPU may still poll it. Process context.
  */
 void kdapl_polled_cq_unlink(struct kdapl_polled_cq *pcq)
 {
@@ -426,11 +397,9 @@ void kdapl_polled_cq_unlink(struct kdapl_polled_cq *pcq)
 	spin_unlock_irq(&evd->lock);
 }
 
-/**
- * kdapl_polled_cq_destroy - destroy a CQ that kDAPL polls
- * @pcq: the CQ, a grace period after kdapl_polled_cq_unlink()
- *
- * Context: process.
+/*
+ * Destroys a CQ that kDAPL polls. @pcq: the CQ, a grace period after kdapl_polled_cq_unlink().
+ * Process context.
  */
 void kdapl_polled_cq_destroy(struct kdapl_polled_cq *pcq)
 {

@@ -51,12 +51,9 @@ static DECLARE_WORK(kdapl_arrival_work, kdapl_arrival_work_fn);
 
 /* ---- records ----------------------------------------------------------- */
 
-/**
- * kdapl_arrival_add - create the record of a device that is being added
- * @dev: the device, not listed yet; the caller lists it, and calls kdapl_arrival_changed()
- *
- * Context: process.
- * Return: 0 or -ENOMEM.
+/*
+ * Creates the record of a device that is being added. @dev: the device, not listed yet; the caller
+ * lists it, and calls kdapl_arrival_changed(). Returns 0 or -ENOMEM. Process context.
  */
 int kdapl_arrival_add(struct kdapl_device *dev)
 {
@@ -76,11 +73,10 @@ int kdapl_arrival_add(struct kdapl_device *dev)
 	return 0;
 }
 
-/**
- * kdapl_arrival_changed - queue the work, because names of devices have changed
- *
- * Context: process, kdapl_device_mutex held since the change. So a Consumer that has listed the
- * new names, and then registers a watch, waits for the work.
+/*
+ * Queues the work, because names of devices have changed. Process context, kdapl_device_mutex held
+ * since the change. So a Consumer that has listed the new names, and then registers a watch, waits
+ * for the work.
  */
 void kdapl_arrival_changed(void)
 {
@@ -88,11 +84,9 @@ void kdapl_arrival_changed(void)
 	queue_work(system_long_wq, &kdapl_arrival_work);
 }
 
-/**
- * kdapl_arrival_remove - a device is being removed
- * @dev: the device, no longer listed
- *
- * Context: process, kdapl_device_mutex held.
+/*
+ * A device is being removed. @dev: the device, no longer listed. Process context,
+ * kdapl_device_mutex held.
  */
 void kdapl_arrival_remove(const struct kdapl_device *dev)
 {
@@ -104,10 +98,9 @@ void kdapl_arrival_remove(const struct kdapl_device *dev)
 	kdapl_arrival_changed();
 }
 
-/**
- * kdapl_arrival_exit - free the records
- *
- * Context: process, module unload. All devices were removed, and no Consumer is loaded.
+/*
+ * Frees the records. Process context, module unload. All devices were removed, and no Consumer is
+ * loaded.
  */
 void kdapl_arrival_exit(void)
 {

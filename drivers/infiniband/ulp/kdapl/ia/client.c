@@ -89,13 +89,12 @@ static bool kdapl_device_check_addr(struct kdapl_device *dev, struct kdapl_ia *i
 	return false;
 }
 
-/**
- * kdapl_device_check_addrs - check the addresses of all IAs after a change
+/*
+ * Checks the addresses of all IAs after a change. Returns true if the caller must call again soon.
+ * Process context.
+ *
  * @gone:  addresses that were deleted (struct kdapl_addr_deleted), or NULL
  * @ipoib: addresses of IPoIB devices have changed
- *
- * Context: process.
- * Return: true if the caller must call again soon.
  */
 bool kdapl_device_check_addrs(struct llist_node *gone, bool ipoib)
 {
@@ -138,12 +137,9 @@ static void kdapl_addr_work_fn(struct work_struct *work)
 		kfree(del);
 }
 
-/**
- * kdapl_addr_changed - schedule the watcher
- * @ipoib: check all IAs on InfiniBand ports; otherwise only the IAs whose device
- *         has reported a GID change or whose address was deleted
- *
- * Context: any.
+/*
+ * Schedules the watcher. @ipoib: check all IAs on InfiniBand ports; otherwise only the IAs whose
+ * device has reported a GID change or whose address was deleted. Any context.
  */
 void kdapl_addr_changed(bool ipoib)
 {
@@ -211,11 +207,8 @@ static struct notifier_block kdapl_addr_nb4 = { .notifier_call = kdapl_addr_even
 static struct notifier_block kdapl_addr_nb6 = { .notifier_call = kdapl_addr_event6 };
 static struct notifier_block kdapl_addr_nb_netdev = { .notifier_call = kdapl_addr_event_netdev };
 
-/**
- * kdapl_addr_init - register for changes of addresses
- *
- * Context: process, module load.
- * Return: 0 or a negative errno.
+/*
+ * Registers for changes of addresses. Returns 0 or a negative errno. Process context, module load.
  */
 int kdapl_addr_init(void)
 {
@@ -238,10 +231,9 @@ err_nb4:
 	return ret;
 }
 
-/**
- * kdapl_addr_exit - undo kdapl_addr_init()
- *
- * Context: process, module unload; no device is left that could raise an event.
+/*
+ * Undoes kdapl_addr_init(). Process context, module unload; no device is left that could raise an
+ * event.
  */
 void kdapl_addr_exit(void)
 {
@@ -287,12 +279,9 @@ static void kdapl_device_event(struct ib_event_handler *handler, struct ib_event
 	}
 }
 
-/**
- * kdapl_device_alloc - allocate the description of a device, without listing it
- * @ibdev: the device, its attributes filled
- *
- * Context: process.
- * Return: the description, or NULL if there is no memory.
+/*
+ * Allocates the description of a device, without listing it. Returns the description, or NULL if
+ * there is no memory. Process context.
  */
 struct kdapl_device *kdapl_device_alloc(struct ib_device *ibdev)
 {
@@ -312,12 +301,7 @@ struct kdapl_device *kdapl_device_alloc(struct ib_device *ibdev)
 	return dev;
 }
 
-/**
- * kdapl_device_free - undo kdapl_device_alloc()
- * @dev: the description; no IA is open on it
- *
- * Context: process.
- */
+/* Undoes kdapl_device_alloc(). @dev: the description; no IA is open on it. Process context */
 void kdapl_device_free(struct kdapl_device *dev)
 {
 	xa_destroy(&dev->keys);
@@ -334,15 +318,9 @@ static struct kdapl_device *kdapl_device_of(struct ib_device *ibdev)
 	return NULL;
 }
 
-/**
- * kdapl_device_renamed - copy the name of a device
- * @ibdev:       the device, on the list
- * @client_data: not used
- *
- * The core frees the old name. It excludes addition, removal and further renames during this
- * call, but not the calls that look for a name.
- *
- * Context: process.
+/*
+ * Copies the name of a device. The core frees the old name. It excludes addition, removal and
+ * further renames during this call, but not the calls that look for a name. Process context.
  */
 void kdapl_device_renamed(struct ib_device *ibdev, void *client_data)
 {
@@ -430,12 +408,7 @@ static struct ib_client kdapl_client = {
 	.rename = kdapl_device_renamed,
 };
 
-/**
- * kdapl_device_init - register with the RDMA core
- *
- * Context: process, module load.
- * Return: 0 or a negative errno.
- */
+/* Registers with the RDMA core. Returns 0 or a negative errno. Process context, module load */
 int kdapl_device_init(void)
 {
 	int ret = kdapl_addr_init();
@@ -450,13 +423,9 @@ int kdapl_device_init(void)
 	return ret;
 }
 
-/**
- * kdapl_device_exit - undo kdapl_device_init()
- *
- * IAs that are still open belong to Consumers that were unloaded without closing them. The
- * function closes them.
- *
- * Context: process, module unload.
+/*
+ * Undoes kdapl_device_init(). IAs that are still open belong to Consumers that were unloaded
+ * without closing them. The function closes them. Process context, module unload.
  */
 void kdapl_device_exit(void)
 {

@@ -397,12 +397,9 @@ static const struct seq_operations kdapl_listing_sops = {
 
 DEFINE_SEQ_ATTRIBUTE(kdapl_listing);
 
-/**
- * kdapl_debugfs_init - create the directory and its files
- *
- * The module works without debugfs, too, or if this fails.
- *
- * Context: process, module load.
+/*
+ * Creates the directory and its files. The module works without debugfs, too, or if this fails.
+ * Process context, module load.
  */
 void kdapl_debugfs_init(void)
 {
@@ -414,11 +411,7 @@ void kdapl_debugfs_init(void)
 				    (void *)&listings[i], &kdapl_listing_fops);
 }
 
-/**
- * kdapl_debugfs_exit - remove the directory, and wait for readers
- *
- * Context: process, module unload.
- */
+/* Removes the directory, and waits for readers. Process context, module unload */
 void kdapl_debugfs_exit(void)
 {
 	debugfs_remove_recursive(kdapl_debugfs);

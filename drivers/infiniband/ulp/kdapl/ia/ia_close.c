@@ -112,14 +112,10 @@ static void kdapl_ia_leave_device(struct kdapl_ia *ia)
 	wake_up(&ia->wait);
 }
 
-/**
- * kdapl_ia_remove - orphan an IA: its device is being removed, or its Consumer has gone
- * @ia: the IA, referenced by the caller
- *
- * If another thread is doing this already, the function waits until it has finished.
- *
- * Context: process, while the device still works. Waits for calls that use verbs, but never for
- * upcalls or for the Consumer.
+/*
+ * Orphans an IA: its device is being removed, or its Consumer has gone. If another thread is doing
+ * this already, the function waits until it has finished. Process context, while the device still
+ * works. Waits for calls that use verbs, but never for upcalls or for the Consumer.
  */
 void kdapl_ia_remove(struct kdapl_ia *ia)
 {
@@ -268,11 +264,9 @@ static void kdapl_ia_put_async(struct kdapl_ia *ia)
 	kdapl_obj_unuse(&other->obj);
 }
 
-/**
- * kdapl_ia_destroy - destroy an IA and all that belongs to it
- * @ia: the IA, which is being closed, with its handle removed from the table
- *
- * Context: process; not from an upcall. Waits for calls that use the IA or
+/*
+ * Destroys an IA and all that belongs to it. @ia: the IA, which is being closed, with its handle
+ * removed from the table. Process context; not from an upcall. Waits for calls that use the IA or
  * one of its objects, and for running upcalls.
  */
 void kdapl_ia_destroy(struct kdapl_ia *ia)
@@ -402,20 +396,15 @@ static void kdapl_ia_disable_upcalls(struct kdapl_ia *ia)
 	}
 }
 
-/**
- * kdapl_ia_destroy_of_owner - close the IAs that a Consumer has left open
- * @owner: a module that is being unloaded; its exit function has run, but its text
- *         and data still exist. NULL: kdapl itself is being unloaded, and
- *         the module reference count ensures that every Consumer is gone
- *
- * Upcalls are stopped first, because the exit function may have freed what they
- * use. An IA that another thread is closing may still have a running upcall, so the
- * function waits until it is closed. If the IA of another Consumer sends its
- * asynchronous events to an EVD of an IA and is not being closed, the latter IA stays until
+/*
+ * Closes the IAs that a Consumer has left open. Upcalls are stopped first, because the exit
+ * function may have freed what they use. An IA that another thread is closing may still have a
+ * running upcall, so the function waits until it is closed. If the IA of another Consumer sends
+ * its asynchronous events to an EVD of an IA and is not being closed, the latter IA stays until
  * kdapl is unloaded. It has no upcalls and is orphaned, so that no device uses memory of the
- * Consumer.
- *
- * Context: process.
+ * Consumer. @owner: a module that is being unloaded; its exit function has run, but its text and
+ * data still exist. NULL: kdapl itself is being unloaded, and the module reference count ensures
+ * that every Consumer is gone. Process context.
  */
 void kdapl_ia_destroy_of_owner(const struct module *owner)
 {

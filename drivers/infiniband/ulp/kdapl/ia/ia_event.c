@@ -9,13 +9,10 @@
 #include "event/event.h"
 #include "ia.h"
 
-/**
- * kdapl_ia_catastrophic - report to the Consumer that the device is lost
- * @ia: the IA; referenced, or on the list of its device
- *
- * A device may report its failure before it is removed; the event is raised once.
- *
- * Context: process.
+/*
+ * Reports to the Consumer that the device is lost. A device may report its failure before it is
+ * removed; the event is raised once. @ia: the IA; referenced, or on the list of its device.
+ * Process context.
  */
 void kdapl_ia_catastrophic(struct kdapl_ia *ia)
 {
@@ -66,14 +63,10 @@ static void kdapl_ia_relisten(struct kdapl_ia *ia, DAT_HANDLE_TYPE type)
 	mutex_unlock(&ia->mutex);
 }
 
-/**
- * kdapl_ia_device_failed - break all connections of a device that has failed (C-31)
- * @ia: the IA, on the list of its device
- *
- * The device may report nothing else, so idle connections would remain. If removal
- * follows, it finds them ended.
- *
- * Context: process, kdapl_device_mutex held.
+/*
+ * Breaks all connections of a device that has failed (C-31). The device may report nothing else,
+ * so idle connections would remain. If removal follows, it finds them ended. Process context,
+ * kdapl_device_mutex held.
  */
 void kdapl_ia_device_failed(struct kdapl_ia *ia)
 {
@@ -81,13 +74,9 @@ void kdapl_ia_device_failed(struct kdapl_ia *ia)
 	kdapl_ia_schedule_eps(ia, KDAPL_TODO_BREAK, KDAPL_TODO_BREAK);
 }
 
-/**
- * kdapl_ia_address_lost - break the connections that use the IA's address
- * @ia: the IA, on the list of its device
- *
- * The connection manager does not notice the loss, and cannot reach the peers any more.
- *
- * Context: process, kdapl_device_mutex held.
+/*
+ * Breaks the connections that use the IA's address. The connection manager does not notice the
+ * loss, and cannot reach the peers any more. Process context, kdapl_device_mutex held.
  */
 void kdapl_ia_address_lost(struct kdapl_ia *ia)
 {
@@ -101,15 +90,11 @@ void kdapl_ia_address_lost(struct kdapl_ia *ia)
 	kdapl_ia_relisten(ia, DAT_HANDLE_TYPE_PSP);
 }
 
-/**
- * kdapl_ia_address_moved - adapt an IA to a change of addresses that it has survived
- * @ia: the IA, on the list of its device
- *
- * The address may lead to another port, or to another entry of the GID table. Attempts and
- * connections that cannot continue are broken, and service points listen where the address
- * leads now.
- *
- * Context: process, kdapl_device_mutex held.
+/*
+ * Adapts an IA to a change of addresses that it has survived. The address may lead to another
+ * port, or to another entry of the GID table. Attempts and connections that cannot continue are
+ * broken, and service points listen where the address leads now. Process context,
+ * kdapl_device_mutex held.
  */
 void kdapl_ia_address_moved(struct kdapl_ia *ia)
 {

@@ -70,18 +70,14 @@ static int kdapl_ia_set_async(struct kdapl_ia *ia, int qlen, struct kdapl_evd *e
 	return 0;
 }
 
-/**
- * kdapl_ia_create - open an IA
- * @dev:        device
- * @port:       its port
+/*
+ * Opens an IA. Returns 0, -ENOMEM, -ENOENT @async_evd is being freed. Process context,
+ * kdapl_device_mutex held.
+ *
  * @addr:       IPv4 or IPv6 address of the port
  * @net:        its network namespace; the IA takes its own reference
  * @async_qlen: length of the asynchronous EVD to be created
  * @async_evd:  EVD to use instead, referenced by the caller; or NULL
- * @out:        receives the IA
- *
- * Context: process, kdapl_device_mutex held.
- * Return: 0, -ENOMEM, -ENOENT @async_evd is being freed.
  */
 int kdapl_ia_create(struct kdapl_device *dev, u32 port, const struct sockaddr *addr,
 		    struct net *net, int async_qlen, struct kdapl_evd *async_evd,

@@ -54,11 +54,9 @@ static void kdapl_ia_fill_numbers(DAT_IA_ATTR *attr, const struct kdapl_limits *
 	attr->max_rdma_read_out = kdapl_count((s64)l->max_eps * l->max_rd_atom_out);
 }
 
-/**
- * kdapl_ia_fill_attr - fill in the attributes that dat_ia_query() returns
- * @ia: new IA, its device, address and limits set
- *
- * Context: process; the device must not be removed meanwhile.
+/*
+ * Fills in the attributes that dat_ia_query() returns. Process context; the device must not be
+ * removed meanwhile.
  */
 void kdapl_ia_fill_attr(struct kdapl_ia *ia)
 {

@@ -148,14 +148,9 @@ static const struct kdapl_obj_ops kdapl_lmr_ops = {
 	.invalidated = kdapl_lmr_invalidated,
 };
 
-/**
- * kdapl_lmr_alloc - allocate an LMR without memory
- * @ia:  its IA
- * @pz:  its zone
- * @ret: receives the reason of a failure
- *
- * Context: process, inside kdapl_ia_begin().
- * Return: the LMR, which kdapl_lmr_abort() frees, or NULL.
+/*
+ * Allocates an LMR without memory. @ret: receives the reason of a failure. Returns the LMR, which
+ * kdapl_lmr_abort() frees, or NULL. Process context, inside kdapl_ia_begin().
  */
 struct kdapl_lmr *kdapl_lmr_alloc(struct kdapl_ia *ia, struct kdapl_pz *pz, DAT_RETURN *ret)
 {
@@ -186,12 +181,7 @@ free:
 	return NULL;
 }
 
-/**
- * kdapl_lmr_abort - undo kdapl_lmr_alloc()
- * @lmr: LMR, not published
- *
- * Context: process.
- */
+/* Undoes kdapl_lmr_alloc(). Process context */
 void kdapl_lmr_abort(struct kdapl_lmr *lmr)
 {
 	kdapl_obj_unuse(&lmr->pz->obj);

@@ -14,13 +14,7 @@
 #include <linux/sched/mm.h>
 #include "internal.h"
 
-/**
- * kdapl_lmr_unmap - undo the mapping for DMA
- * @lmr:   LMR, whose key is invalid
- * @ibdev: its device
- *
- * Context: process.
- */
+/* Undoes the mapping for DMA. @lmr: LMR, whose key is invalid. Process context */
 void kdapl_lmr_unmap(struct kdapl_lmr *lmr, struct ib_device *ibdev)
 {
 	if (lmr->is_fmr) {
@@ -33,11 +27,9 @@ void kdapl_lmr_unmap(struct kdapl_lmr *lmr, struct ib_device *ibdev)
 	sg_free_table(&lmr->sgt);
 }
 
-/**
- * kdapl_lmr_free_work - release what a concurrent post could still read
- * @work: lmr->free_work
- *
- * Context: work, a grace period after the descriptor was cleared.
+/*
+ * Releases what a concurrent post could still read. Context: work, a grace period after the
+ * descriptor was cleared.
  */
 void kdapl_lmr_free_work(struct work_struct *work)
 {
@@ -79,14 +71,10 @@ static void kdapl_lmr_revoke(struct kdapl_lmr *lmr)
 	kdapl_lmr_unmap(lmr, ibdev);
 }
 
-/**
- * kdapl_lmr_orphan - orphan an LMR: its device is being removed, or its IA is closed
- * @obj: referenced, or claimed by the close; no EP has a QP any more
- *
- * Destroys the verbs objects. The descriptor is kept, because posts on an orphaned EP still
- * use the context, and are flushed.
- *
- * Context: process.
+/*
+ * Orphans an LMR: its device is being removed, or its IA is closed. Destroys the verbs objects.
+ * The descriptor is kept, because posts on an orphaned EP still use the context, and are flushed.
+ * @obj: referenced, or claimed by the close; no EP has a QP any more. Process context.
  */
 void kdapl_lmr_orphan(struct kdapl_obj *obj)
 {
@@ -114,13 +102,9 @@ void kdapl_lmr_orphan(struct kdapl_obj *obj)
 	kdapl_ia_verbs_put(lmr->obj.ia);
 }
 
-/**
- * kdapl_lmr_destroy - free an LMR
- * @obj: removed from the table, without references
- *
- * When it returns, nobody can reach the memory, and the LMR does not use the zone any more.
- *
- * Context: process.
+/*
+ * Frees an LMR. When it returns, nobody can reach the memory, and the LMR does not use the zone
+ * any more. Process context.
  */
 void kdapl_lmr_destroy(struct kdapl_obj *obj)
 {

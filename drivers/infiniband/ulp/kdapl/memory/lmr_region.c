@@ -64,31 +64,23 @@ static int kdapl_region_alloc(struct kdapl_region *r, u32 offset, u64 length, u3
 	return 0;
 }
 
-/**
- * kdapl_region_free - free the list of pages
- * @r: region; may be zeroed
- *
- * Context: process.
- */
+/* Frees the list of pages. Process context */
 void kdapl_region_free(struct kdapl_region *r)
 {
 	kvfree(r->pages);
 	r->pages = NULL;
 }
 
-/**
- * kdapl_region_virtual - find the pages of a range of kernel addresses
+/*
+ * Finds the pages of a range of kernel addresses. The registered address is @va, so a post
+ * translates no addresses. Returns 0, -EFAULT an address is not memory, -EACCES a page is
+ * read-only, -EMSGSIZE, -ENOMEM. Process context.
+ *
  * @r:      receives them; needs kdapl_region_free() even after an error
  * @va:     first address: direct map, kernel image, vmalloc, vmap or module
  * @length: bytes, not 0
  * @max:    largest number of pages
  * @priv:   DAT_MEM_PRIV_* of the registration
- *
- * The registered address is @va, so a post translates no addresses.
- *
- * Context: process.
- * Return: 0, -EFAULT an address is not memory, -EACCES a page is read-only,
- * -EMSGSIZE, -ENOMEM.
  */
 int kdapl_region_virtual(struct kdapl_region *r, const void *va, u64 length, u32 max,
 			 DAT_MEM_PRIV_FLAGS priv)
@@ -116,21 +108,18 @@ int kdapl_region_virtual(struct kdapl_region *r, const void *va, u64 length, u32
 	return 0;
 }
 
-/**
- * kdapl_region_physical - find the pages of an array of physical addresses
+/*
+ * Finds the pages of an array of physical addresses. The registered address is the first entry,
+ * and the other bytes follow contiguously, whatever the addresses of the other pages are. Returns
+ * 0, -EFAULT an address is not memory, -EACCES a page is read-only, -EMSGSIZE, -ENOMEM. Process
+ * context.
+ *
  * @r:         receives them; needs kdapl_region_free() even after an error
  * @array:     addresses of pages of @page_size bytes; entries beyond @length are ignored
  * @page_size: a multiple of PAGE_SIZE
  * @length:    bytes, not 0
  * @max:       largest number of pages of PAGE_SIZE
  * @priv:      DAT_MEM_PRIV_* of the registration
- *
- * The registered address is the first entry, and the other bytes follow contiguously,
- * whatever the addresses of the other pages are.
- *
- * Context: process.
- * Return: 0, -EFAULT an address is not memory, -EACCES a page is read-only,
- * -EMSGSIZE, -ENOMEM.
  */
 int kdapl_region_physical(struct kdapl_region *r, const DAT_PADDR *array, u64 page_size,
 			  u64 length, u32 max, DAT_MEM_PRIV_FLAGS priv)
@@ -161,14 +150,13 @@ int kdapl_region_physical(struct kdapl_region *r, const DAT_PADDR *array, u64 pa
 	return 0;
 }
 
-/**
- * kdapl_region_lmr - find the pages of another LMR
+/*
+ * Finds the pages of another LMR. Returns 0, -EMSGSIZE if @length exceeds the LMR, -ENOMEM.
+ * Process context.
+ *
  * @r:      receives them; needs kdapl_region_free() even after an error
  * @lmr:    the LMR, referenced; its device cannot be removed
  * @length: bytes from its start on, not 0
- *
- * Context: process.
- * Return: 0, -EMSGSIZE if @length exceeds the LMR, -ENOMEM.
  */
 int kdapl_region_lmr(struct kdapl_region *r, const struct kdapl_lmr *lmr, u64 length)
 {

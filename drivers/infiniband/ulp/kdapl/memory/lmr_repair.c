@@ -10,12 +10,9 @@
 #include "post/post.h"
 #include "internal.h"
 
-/**
- * kdapl_lmr_make_mr - allocate the MR, and add it to the table of keys
- * @lmr: LMR of dat_lmr_allocate(), without an MR
- *
- * Context: process, ia->sem held for reading.
- * Return: 0; -ENOMEM, or the error of the device.
+/*
+ * Allocates the MR, and adds it to the table of keys. @lmr: LMR of dat_lmr_allocate(), without an
+ * MR. Returns 0; -ENOMEM, or the error of the device. Process context, ia->sem held for reading.
  */
 int kdapl_lmr_make_mr(struct kdapl_lmr *lmr)
 {
@@ -64,12 +61,7 @@ static void kdapl_lmr_replace(struct kdapl_lmr *lmr)
 	spin_unlock_irq(&lmr->lock);
 }
 
-/**
- * kdapl_lmr_repair_work - handle what a done callback has noted about an LMR
- * @work: lmr->repair
- *
- * Context: work.
- */
+/* Handles what a done callback has noted about an LMR. Context: work */
 void kdapl_lmr_repair_work(struct work_struct *work)
 {
 	struct kdapl_lmr *lmr = container_of(work, struct kdapl_lmr, repair);

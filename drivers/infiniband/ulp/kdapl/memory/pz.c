@@ -250,15 +250,13 @@ out:
 	return ret;
 }
 
-/**
- * kdapl_pz_register - register a mapped region
- * @pz:     its zone
+/*
+ * Registers a mapped region. Returns 0, or a negative errno; then the state of @mr is unknown, and
+ * it can only be deregistered. Process context, waits for a limited time; the device must not be
+ * removed meanwhile.
+ *
  * @mr:     the region, mapped by ib_map_mr_sg()
  * @access: IB_ACCESS_*
- *
- * Context: process, waits for a limited time; the device must not be removed meanwhile.
- * Return: 0, or a negative errno; then the state of @mr is unknown, and it can only be
- * deregistered.
  */
 int kdapl_pz_register(struct kdapl_pz *pz, struct ib_mr *mr, int access)
 {
@@ -275,13 +273,9 @@ int kdapl_pz_register(struct kdapl_pz *pz, struct ib_mr *mr, int access)
 	return kdapl_service_run(pz, &reg.wr);
 }
 
-/**
- * kdapl_pz_invalidate - invalidate a region
- * @pz:   its zone
- * @rkey: its key
- *
- * Context: process, waits for a limited time; the device must not be removed meanwhile.
- * Return: 0, or a negative errno; then the region may still be valid.
+/*
+ * Invalidates a region. Returns 0, or a negative errno; then the region may still be valid.
+ * Process context, waits for a limited time; the device must not be removed meanwhile.
  */
 int kdapl_pz_invalidate(struct kdapl_pz *pz, u32 rkey)
 {
@@ -296,22 +290,15 @@ int kdapl_pz_invalidate(struct kdapl_pz *pz, u32 rkey)
 
 /* ---- creation and destruction ------------------------------------------- */
 
-/**
- * kdapl_pz_mr_get - count a new MR of the PD
- * @pz: the zone
- *
- * Context: process.
- */
+/* Counts a new MR of the PD. Process context */
 void kdapl_pz_mr_get(struct kdapl_pz *pz)
 {
 	refcount_inc(&pz->mrs);
 }
 
-/**
- * kdapl_pz_mr_put - note that an MR of the PD was deregistered
- * @pz: the zone, which may be freed afterwards
- *
- * Context: process.
+/*
+ * Notes that an MR of the PD was deregistered. @pz: the zone, which may be freed afterwards.
+ * Process context.
  */
 void kdapl_pz_mr_put(struct kdapl_pz *pz)
 {
@@ -319,13 +306,7 @@ void kdapl_pz_mr_put(struct kdapl_pz *pz)
 		complete(&pz->mrs_gone);
 }
 
-/**
- * kdapl_pz_make_map_sg - allocate the list that a bind needs to map a range
- * @pz: the zone, in use
- *
- * Context: process.
- * Return: 0, -ENOMEM.
- */
+/* Allocates the list that a bind needs to map a range. Returns 0, -ENOMEM. Process context */
 int kdapl_pz_make_map_sg(struct kdapl_pz *pz)
 {
 	u32 n = pz->obj.ia->limits.page_list_len;
@@ -346,11 +327,9 @@ int kdapl_pz_make_map_sg(struct kdapl_pz *pz)
 	return ret;
 }
 
-/**
- * kdapl_pz_orphan - orphan a zone: its device is being removed, or the zone is freed
- * @obj: the zone, referenced; its PD has no objects any more
- *
- * Context: process.
+/*
+ * Orphans a zone: its device is being removed, or the zone is freed. @obj: the zone, referenced;
+ * its PD has no objects any more. Process context.
  */
 static void kdapl_pz_orphan(struct kdapl_obj *obj)
 {
@@ -369,11 +348,9 @@ static void kdapl_pz_orphan(struct kdapl_obj *obj)
 		wake_up(&ia->wait);
 }
 
-/**
- * kdapl_pz_destroy - free a zone that nothing uses
- * @obj: the zone, removed from the table, without references
- *
- * Context: process. Waits for MRs whose LMR has just been freed.
+/*
+ * Frees a zone that nothing uses. @obj: the zone, removed from the table, without references.
+ * Process context. Waits for MRs whose LMR has just been freed.
  */
 static void kdapl_pz_destroy(struct kdapl_obj *obj)
 {

@@ -120,12 +120,9 @@ static void kdapl_rmr_free_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-/**
- * kdapl_rmr_orphan - orphan an RMR: its device is being removed, or its IA is closed
- * @obj: referenced, or claimed by the close; no EP has a QP any more, so no request is
- *       outstanding
- *
- * Context: process.
+/*
+ * Orphans an RMR: its device is being removed, or its IA is closed. @obj: referenced, or claimed
+ * by the close; no EP has a QP any more, so no request is outstanding. Process context.
  */
 static void kdapl_rmr_orphan(struct kdapl_obj *obj)
 {
@@ -162,13 +159,9 @@ static void kdapl_rmr_revoke(struct kdapl_rmr *rmr)
 	}
 }
 
-/**
- * kdapl_rmr_destroy - free an RMR
- * @obj: removed from the table, without references
- *
- * When it returns, the binding has ended, or it will end with the outstanding request.
- *
- * Context: process.
+/*
+ * Frees an RMR. When it returns, the binding has ended, or it will end with the outstanding
+ * request. Process context.
  */
 static void kdapl_rmr_destroy(struct kdapl_obj *obj)
 {

@@ -28,14 +28,11 @@
 
 /* ---- entry and exit of control calls ------------------------------------ */
 
-/**
- * kdapl_ia_begin - enter a call that creates or uses verbs objects
- * @handle: any value
- * @out:    receives the IA, with a reference; its device cannot be removed
- *
- * Context: process; kdapl_ia_end() undoes it.
- * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA;
- * DAT_INSUFFICIENT_RESOURCES with DAT_RESOURCE_DEVICE if the device was removed.
+/*
+ * Enters a call that creates or uses verbs objects. @out: receives the IA, with a reference; its
+ * device cannot be removed. Returns DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA;
+ * DAT_INSUFFICIENT_RESOURCES with DAT_RESOURCE_DEVICE if the device was removed. Process context;
+ * kdapl_ia_end() undoes it.
  */
 DAT_RETURN kdapl_ia_begin(DAT_IA_HANDLE handle, struct kdapl_ia **out)
 {
@@ -59,25 +56,17 @@ DAT_RETURN kdapl_ia_begin(DAT_IA_HANDLE handle, struct kdapl_ia **out)
 	return ret;
 }
 
-/**
- * kdapl_ia_end - undo kdapl_ia_begin()
- * @ia: the IA, which may be freed afterwards
- *
- * Context: process.
- */
+/* Undoes kdapl_ia_begin(). @ia: the IA, which may be freed afterwards. Process context */
 void kdapl_ia_end(struct kdapl_ia *ia)
 {
 	up_read(&ia->sem);
 	kdapl_obj_put(&ia->obj);
 }
 
-/**
- * kdapl_ia_enter - prevent the removal of the device of an IA
- * @ia: the IA of an object to which the caller holds a reference
- *
- * Context: process, not inside kdapl_ia_begin(); kdapl_ia_leave() undoes it.
- * Return: false if the device was removed or the IA is being closed; then there is nothing
- * to undo.
+/*
+ * Prevents the removal of the device of an IA. @ia: the IA of an object to which the caller holds
+ * a reference. Returns false if the device was removed or the IA is being closed; then there is
+ * nothing to undo. Process context, not inside kdapl_ia_begin(); kdapl_ia_leave() undoes it.
  */
 bool kdapl_ia_enter(struct kdapl_ia *ia)
 {
@@ -88,12 +77,7 @@ bool kdapl_ia_enter(struct kdapl_ia *ia)
 	return false;
 }
 
-/**
- * kdapl_ia_leave - undo kdapl_ia_enter()
- * @ia: the IA
- *
- * Context: process.
- */
+/* Undoes kdapl_ia_enter(). Process context */
 void kdapl_ia_leave(struct kdapl_ia *ia)
 {
 	up_read(&ia->sem);
@@ -101,13 +85,9 @@ void kdapl_ia_leave(struct kdapl_ia *ia)
 
 /* ---- the lists --------------------------------------------------------- */
 
-/**
- * kdapl_ia_add - list and publish a finished object
- * @ia:    its IA
- * @obj:   header of the object
- * @verbs: it has verbs objects, until kdapl_ia_verbs_put()
- *
- * Context: process, ia->sem held for reading if @verbs.
+/*
+ * Lists and publishes a finished object. @verbs: it has verbs objects, until kdapl_ia_verbs_put().
+ * Process context, ia->sem held for reading if @verbs.
  */
 void kdapl_ia_add(struct kdapl_ia *ia, struct kdapl_obj *obj, bool verbs)
 {
@@ -121,12 +101,7 @@ void kdapl_ia_add(struct kdapl_ia *ia, struct kdapl_obj *obj, bool verbs)
 	kdapl_obj_publish(obj);
 }
 
-/**
- * kdapl_ia_mem_put - drop a reference to the memory of an IA
- * @ia: the IA
- *
- * Context: any.
- */
+/* Drops a reference to the memory of an IA. Any context */
 void kdapl_ia_mem_put(struct kdapl_ia *ia)
 {
 	if (!refcount_dec_and_test(&ia->mem))
@@ -136,13 +111,7 @@ void kdapl_ia_mem_put(struct kdapl_ia *ia)
 	kfree_rcu(ia, obj.rcu);
 }
 
-/**
- * kdapl_ia_del - remove an object from the list
- * @ia:  its IA, which may be freed afterwards
- * @obj: header of the object
- *
- * Context: process.
- */
+/* Removes an object from the list. @ia: its IA, which may be freed afterwards. Process context. */
 void kdapl_ia_del(struct kdapl_ia *ia, struct kdapl_obj *obj)
 {
 	mutex_lock(&ia->mutex);
@@ -152,22 +121,18 @@ void kdapl_ia_del(struct kdapl_ia *ia, struct kdapl_obj *obj)
 	kdapl_ia_mem_put(ia);
 }
 
-/**
- * kdapl_ia_verbs_get - note that an object has got verbs objects
- * @ia: its IA
- *
- * Context: process, ia->sem held for reading; or any, while another object is counted.
+/*
+ * Notes that an object has got verbs objects. Process context, ia->sem held for reading; or any,
+ * while another object is counted.
  */
 void kdapl_ia_verbs_get(struct kdapl_ia *ia)
 {
 	atomic_inc(&ia->nverbs);
 }
 
-/**
- * kdapl_ia_verbs_put - note that the verbs objects of an object were destroyed
- * @ia: its IA, which the object, or for an LMR its zone, keeps
- *
- * Context: any.
+/*
+ * Notes that the verbs objects of an object were destroyed. @ia: its IA, which the object, or for
+ * an LMR its zone, keeps. Any context.
  */
 void kdapl_ia_verbs_put(struct kdapl_ia *ia)
 {

@@ -35,12 +35,7 @@ static u32 free_head;		/* oldest and youngest free index, if nfree */
 static u32 free_tail;
 static u32 nfree;
 
-/**
- * kdapl_lmr_init - create the empty table
- *
- * Context: process, module load.
- * Return: 0, -ENOMEM.
- */
+/* Creates the empty table. Returns 0, -ENOMEM. Process context, module load */
 int kdapl_lmr_init(void)
 {
 	unsigned int i;
@@ -54,10 +49,9 @@ int kdapl_lmr_init(void)
 	return 0;
 }
 
-/**
- * kdapl_lmr_exit - free the memory of the table
- *
- * Context: process, module unload; no LMR is left, and no work of one.
+/*
+ * Frees the memory of the table. Process context, module unload; no LMR is left, and no work of
+ * one.
  */
 void kdapl_lmr_exit(void)
 {
@@ -91,12 +85,7 @@ static int kdapl_lmr_grow(void)
 	return 0;
 }
 
-/**
- * kdapl_lmr_next_context - the context for the next use of an entry
- * @context: the present one
- *
- * Context: any.
- */
+/* The context for the next use of an entry. Any context */
 u32 kdapl_lmr_next_context(u32 context)
 {
 	u32 gen = kdapl_lmr_generation(context) + 1;
@@ -107,14 +96,12 @@ u32 kdapl_lmr_next_context(u32 context)
 	return kdapl_lmr_context(gen, kdapl_lmr_index(context));
 }
 
-/**
- * kdapl_lmr_desc_get - take an entry of the table
+/*
+ * Takes an entry of the table. Returns the entry, which readers still see as empty; NULL if there
+ * is no memory or no free entry. Process context.
+ *
  * @lmr:     LMR that will use it
  * @context: receives its context, which is never 0
- *
- * Context: process.
- * Return: the entry, which readers still see as empty; NULL if there is no memory or no free
- * entry.
  */
 struct kdapl_lmr_desc *kdapl_lmr_desc_get(struct kdapl_lmr *lmr, u32 *context)
 {
@@ -140,14 +127,13 @@ struct kdapl_lmr_desc *kdapl_lmr_desc_get(struct kdapl_lmr *lmr, u32 *context)
 	return desc;
 }
 
-/**
- * kdapl_lmr_desc_refill - make a registration of dat_lmr_fmr() visible to posts
+/*
+ * Makes a registration of dat_lmr_fmr() visible to posts. Any context; one at a time for an entry.
+ *
  * @desc:  entry, hidden (@zp 0) or never filled
  * @param: context, address and length
  * @lkey:  key for local segments
  * @zp:    zone and privileges
- *
- * Context: any; one at a time for an entry.
  */
 void kdapl_lmr_desc_refill(struct kdapl_lmr_desc *desc, const DAT_LMR_PARAM *param,
 			   u32 lkey, u32 zp)
@@ -160,24 +146,13 @@ void kdapl_lmr_desc_refill(struct kdapl_lmr_desc *desc, const DAT_LMR_PARAM *par
 	smp_store_release(&desc->zp, zp);
 }
 
-/**
- * kdapl_lmr_desc_fill - make an LMR visible to posts
- * @desc: its entry
- * @lmr:  the LMR, registered
- *
- * Context: process.
- */
+/* Makes an LMR visible to posts. @lmr: the LMR, registered. Process context */
 void kdapl_lmr_desc_fill(struct kdapl_lmr_desc *desc, const struct kdapl_lmr *lmr)
 {
 	kdapl_lmr_desc_refill(desc, &lmr->param, lmr->mr->lkey, lmr->zone | lmr->param.mem_priv);
 }
 
-/**
- * kdapl_lmr_desc_empty - hide an LMR from posts that begin from now on
- * @desc: its entry
- *
- * Context: process.
- */
+/* Hides an LMR from posts that begin from now on. Process context */
 void kdapl_lmr_desc_empty(struct kdapl_lmr_desc *desc)
 {
 	mutex_lock(&table_mutex);
@@ -187,11 +162,9 @@ void kdapl_lmr_desc_empty(struct kdapl_lmr_desc *desc)
 	mutex_unlock(&table_mutex);
 }
 
-/**
- * kdapl_lmr_desc_put - release an entry
- * @context: its context; the entry was cleared a grace period ago, or never filled
- *
- * Context: process.
+/*
+ * Releases an entry. @context: its context; the entry was cleared a grace period ago, or never
+ * filled. Process context.
  */
 void kdapl_lmr_desc_put(u32 context)
 {

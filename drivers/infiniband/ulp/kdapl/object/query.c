@@ -6,14 +6,12 @@
 #include <linux/string.h>
 #include "object.h"
 
-/**
- * kdapl_copy_fields - copy the members that a mask selects
- * @to:      a structure
+/*
+ * Copies the members that a mask selects. Any context.
+ *
  * @from:    another one of the same type
  * @mask:    the members, by bit; the caller has checked it
  * @offsets: of each member, by bit, and the size of the structure at the end
- *
- * Context: any.
  */
 void kdapl_copy_fields(void *to, const void *from, u64 mask, const u16 *offsets)
 {
@@ -22,16 +20,12 @@ void kdapl_copy_fields(void *to, const void *from, u64 mask, const u16 *offsets)
 			memcpy(to + offsets[0], from + offsets[0], offsets[1] - offsets[0]);
 }
 
-/**
- * kdapl_query - query the parameters of an object
- * @query:  its type
- * @handle: any value
- * @mask:   the parameters to return
- * @param:  receives them; other members do not change
+/*
+ * Queries the parameters of an object. Returns DAT_SUCCESS; DAT_INVALID_HANDLE as @query says;
+ * DAT_INVALID_PARAMETER: ARG2 unknown bit, ARG3 @param is NULL. Any context.
  *
- * Context: any.
- * Return: DAT_SUCCESS; DAT_INVALID_HANDLE as @query says; DAT_INVALID_PARAMETER: ARG2 unknown
- * bit, ARG3 @param is NULL.
+ * @mask:  the parameters to return
+ * @param: receives them; other members do not change
  */
 DAT_RETURN kdapl_query(const struct kdapl_query *query, DAT_HANDLE handle, u64 mask, void *param)
 {

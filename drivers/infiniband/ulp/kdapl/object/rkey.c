@@ -11,39 +11,25 @@
 
 #define KDAPL_KEY_SHIFT	8
 
-/**
- * kdapl_key_add - add an MR
- * @dev:  its device
- * @rkey: its key
- * @obj:  LMR or RMR; freed a grace period after the entry was removed, at the earliest
- *
- * Context: process.
- * Return: 0, -ENOMEM.
+/*
+ * Adds an MR. @obj: LMR or RMR; freed a grace period after the entry was removed, at the earliest.
+ * Returns 0, -ENOMEM. Process context.
  */
 int kdapl_key_add(struct kdapl_device *dev, u32 rkey, struct kdapl_obj *obj)
 {
 	return xa_err(xa_store(&dev->keys, rkey >> KDAPL_KEY_SHIFT, obj, GFP_KERNEL));
 }
 
-/**
- * kdapl_key_del - remove an MR, before it is deregistered
- * @dev:  its device
- * @rkey: its key
- *
- * Context: process.
- */
+/* Removes an MR, before it is deregistered. Process context */
 void kdapl_key_del(struct kdapl_device *dev, u32 rkey)
 {
 	xa_erase(&dev->keys, rkey >> KDAPL_KEY_SHIFT);
 }
 
-/**
- * kdapl_key_find - find the owner of a key
- * @dev:  device
- * @rkey: key
- *
- * Context: any, inside an RCU read section; the object exists until the section ends.
- * Return: the header of the object, or NULL if the key does not belong to kDAPL.
+/*
+ * Finds the owner of a key. @rkey: key. Returns the header of the object, or NULL if the key does
+ * not belong to kDAPL. Any context, inside an RCU read section; the object exists until the
+ * section ends.
  */
 struct kdapl_obj *kdapl_key_find(struct kdapl_device *dev, u32 rkey)
 {

@@ -10,23 +10,16 @@
 #include <linux/slab.h>
 #include "sp.h"
 
-/**
- * kdapl_sp_put_mem - drop a reference to the memory of a service point
- * @sp: the service point
- *
- * Context: any.
- */
+/* Drops a reference to the memory of a service point. Any context */
 void kdapl_sp_put_mem(struct kdapl_sp *sp)
 {
 	if (refcount_dec_and_test(&sp->mem))
 		kfree_rcu(sp, obj.rcu);
 }
 
-/**
- * kdapl_cr_free - free the memory of a CR
- * @cr: the CR, without references
- *
- * Context: any. The work of the CR may still run, but does not use the CR any more.
+/*
+ * Frees the memory of a CR. @cr: the CR, without references. Any context. The work of the CR may
+ * still run, but does not use the CR any more.
  */
 void kdapl_cr_free(struct kdapl_cr *cr)
 {

@@ -84,17 +84,11 @@ static enum kdapl_todo kdapl_break_todo(DAT_DTOS op, const struct ib_wc *wc)
 	       wc->opcode != IB_WC_RECV_RDMA_WITH_IMM ? KDAPL_TODO_REFUSED : KDAPL_TODO_BREAK;
 }
 
-/**
- * kdapl_note_error - record the first error of a connection, and break it
- * @ep: the EP
- * @op: the operation that failed
- * @wc: the completion
- *
- * Does nothing about a flush after the Provider has moved the QP itself. After a
- * failed receive the break waits until the device has had time to answer the sender.
- * An error before the connection is established breaks it as soon as it is.
- *
- * Context: any.
+/*
+ * Records the first error of a connection, and breaks it. Does nothing about a flush after the
+ * Provider has moved the QP itself. After a failed receive the break waits until the device has
+ * had time to answer the sender. An error before the connection is established breaks it as soon
+ * as it is. @op: the operation that failed. Any context.
  */
 void kdapl_note_error(struct kdapl_ep *ep, DAT_DTOS op, const struct ib_wc *wc)
 {
@@ -221,15 +215,10 @@ static noinline void kdapl_request_other(struct kdapl_ep *ep, struct kdapl_slot 
 		kdapl_evd_queue(ep->request_evd, &slot->ev, true);
 }
 
-/**
- * kdapl_request_done - completion of a send, RDMA write or RDMA read
- * @cq: its CQ
- * @wc: the completion
- *
- * One test selects the common case: a success without flags, no request before it to
- * release, an EP in its usual state.
- *
- * Context: done callback.
+/*
+ * Completion of a send, RDMA write or RDMA read. One test selects the common case: a success
+ * without flags, no request before it to release, an EP in its usual state. Context: done
+ * callback.
  */
 void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -251,15 +240,10 @@ void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc)
 		kdapl_evd_queue_success(ep->request_evd, slot);
 }
 
-/**
- * kdapl_memory_done - completion of a bind, fmr or invalidate
- * @cq:   its CQ; NULL: the device never completed it, and kdapl_sq_abandon() does
- * @slot: its slot
- * @wc:   the completion
- *
- * Called by the done callbacks of these operations, which update the MRs first.
- *
- * Context: done callback; without a CQ the context of a Consumer's call, and no upcall runs.
+/*
+ * Completion of a bind, fmr or invalidate. Called by the done callbacks of these operations, which
+ * update the MRs first. @cq: its CQ; NULL: the device never completed it, and kdapl_sq_abandon()
+ * does. Context: done callback; without a CQ the context of a Consumer's call, and no upcall runs.
  */
 void kdapl_memory_done(struct ib_cq *cq, struct kdapl_slot *slot, struct ib_wc *wc)
 {
@@ -276,17 +260,14 @@ void kdapl_memory_done(struct ib_cq *cq, struct kdapl_slot *slot, struct ib_wc *
 	kdapl_done_slow(ep, slot, wc, ep->request_evd, cq);
 }
 
-/**
- * kdapl_rkey_invalidated - a message has invalidated a key
+/*
+ * A message has invalidated a key. A peer may end what was bound through this EP. The device may
+ * check no more than that the key exists (rxe does not). So if a peer has invalidated another key,
+ * the key is invalid, its owner is notified, and the connection is broken. The message itself is
+ * delivered. Context: done callback.
+ *
  * @ep:   the EP that has received it
  * @rkey: the key, as the device reports it
- *
- * A peer may end what was bound through this EP. The device may check no more than
- * that the key exists (rxe does not). So if a peer has invalidated another key, the key
- * is invalid, its owner is notified, and the connection is broken. The message itself
- * is delivered.
- *
- * Context: done callback.
  */
 noinline void kdapl_rkey_invalidated(struct kdapl_ep *ep, u32 rkey)
 {
@@ -353,13 +334,7 @@ static __always_inline void kdapl_recv_event(struct kdapl_ep *ep, struct kdapl_s
 	kdapl_evd_queue_success(ep->recv_evd, slot);
 }
 
-/**
- * kdapl_recv_done - completion of a receive posted on an EP
- * @cq: its CQ
- * @wc: the completion
- *
- * Context: done callback.
- */
+/* Completion of a receive posted on an EP. Context: done callback */
 void kdapl_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
 	struct kdapl_slot *slot = kdapl_slot_of_cqe(wc->wr_cqe);
@@ -415,12 +390,9 @@ static __always_inline void kdapl_srq_recv_event(struct kdapl_srq *srq, struct k
 	kdapl_done_unlock();
 }
 
-/**
- * kdapl_srq_recv_done - completion of a receive posted on an SRQ
- * @cq: CQ of the EP that used it
- * @wc: the completion
- *
- * Context: done callback.
+/*
+ * Completion of a receive posted on an SRQ. @cq: CQ of the EP that used it. Context: done
+ * callback.
  */
 void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -429,11 +401,8 @@ void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 	kdapl_srq_recv_event(kdapl_srq_of(slot), slot, wc);
 }
 
-/**
- * kdapl_srq_more_done - completion of a receive in a slot that a resize has added
- * @cq: CQ of the EP that used it
- * @wc: the completion
- *
+/*
+ * Completion of a receive in a slot that a resize has added. @cq: CQ of the EP that used it.
  * Context: done callback.
  */
 void kdapl_srq_more_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -457,12 +426,11 @@ static void kdapl_flush_slot(const struct kdapl_ep *ep, struct kdapl_slot *slot)
 	trace_kdapl_complete_flush(kdapl_obj_id(&ep->obj), slot->dto.op, kdapl_slot_idx(slot));
 }
 
-/**
- * kdapl_flush_in_software - complete a post on an EP that has no QP
+/*
+ * Completes a post on an EP that has no QP. Any context; a work item delivers the event.
+ *
  * @ep:   the EP, in DISCONNECTED
  * @slot: filled in except for the work request
- *
- * Context: any; a work item delivers the event.
  */
 void kdapl_flush_in_software(struct kdapl_ep *ep, struct kdapl_slot *slot)
 {
@@ -497,16 +465,12 @@ static void kdapl_flush_pool(struct kdapl_ep *ep, const struct kdapl_pool *pool)
 	}
 }
 
-/**
- * kdapl_flush_kept - complete the posts that the device has never completed
- * @ep: an EP in DISCONNECTED whose QP was destroyed after its drain timed out
- *
- * Later posts, which are still held back, complete after these. A receive that another
- * CPU is posting at this moment, without a QP, looks like one that the device kept. It
- * is flushed here, and kdapl_flush_in_software() notices that. In both cases each post
- * has one event.
- *
- * Context: process; a grace period after the QP was destroyed.
+/*
+ * Completes the posts that the device has never completed. Later posts, which are still held back,
+ * complete after these. A receive that another CPU is posting at this moment, without a QP, looks
+ * like one that the device kept. It is flushed here, and kdapl_flush_in_software() notices that.
+ * In both cases each post has one event. @ep: an EP in DISCONNECTED whose QP was destroyed after
+ * its drain timed out. Process context; a grace period after the QP was destroyed.
  */
 void kdapl_flush_kept(struct kdapl_ep *ep)
 {
@@ -519,14 +483,10 @@ void kdapl_flush_kept(struct kdapl_ep *ep)
 	spin_unlock_irq(&ep->sq.lock);
 }
 
-/**
- * kdapl_ep_hold - hold back software flushes
- * @ep: an EP whose QP is about to be removed
- *
- * From the moment at which posts find no QP until the drain of the QP has ended, a
- * software flush would overtake posts that the device has not flushed yet.
- *
- * Context: process.
+/*
+ * Holds back software flushes. From the moment at which posts find no QP until the drain of the QP
+ * has ended, a software flush would overtake posts that the device has not flushed yet. @ep: an EP
+ * whose QP is about to be removed. Process context.
  */
 void kdapl_ep_hold(struct kdapl_ep *ep)
 {
@@ -535,11 +495,9 @@ void kdapl_ep_hold(struct kdapl_ep *ep)
 	spin_unlock_irq(&ep->lock);
 }
 
-/**
- * kdapl_ep_unhold - queue the software flushes that were held back
- * @ep: an EP whose QP has been drained
- *
- * Context: process.
+/*
+ * Queues the software flushes that were held back. @ep: an EP whose QP has been drained. Process
+ * context.
  */
 void kdapl_ep_unhold(struct kdapl_ep *ep)
 {

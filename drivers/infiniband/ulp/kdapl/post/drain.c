@@ -37,13 +37,10 @@ static void kdapl_marker_complete(struct kdapl_marker *marker)
 	spin_unlock_irqrestore(&marker->ep->sq.lock, flags);
 }
 
-/**
- * kdapl_marker_complete_all - complete the markers that a failed device never completed
- * @ep: an EP whose QP was destroyed after its drain had timed out
- *
- * Otherwise the next wait for a marker that is in flight would never end.
- *
- * Context: process; the QP is destroyed, and all its completions have been handled.
+/*
+ * Completes the markers that a failed device never completed. Otherwise the next wait for a marker
+ * that is in flight would never end. @ep: an EP whose QP was destroyed after its drain had timed
+ * out. Process context; the QP is destroyed, and all its completions have been handled.
  */
 void kdapl_marker_complete_all(struct kdapl_ep *ep)
 {
@@ -90,12 +87,7 @@ static void kdapl_marker_init_one(struct kdapl_ep *ep, struct kdapl_marker *mark
 	}
 }
 
-/**
- * kdapl_marker_init - prepare the markers of a new EP
- * @ep: the EP
- *
- * Context: process.
- */
+/* Prepares the markers of a new EP. Process context */
 void kdapl_marker_init(struct kdapl_ep *ep)
 {
 	kdapl_marker_init_one(ep, &ep->marker, false);
@@ -231,12 +223,9 @@ static int kdapl_drain_by_count(struct kdapl_ep *ep, bool wait_all, unsigned lon
 	return 0;
 }
 
-/**
- * kdapl_sq_defer - keep a request that was not posted until the QP is drained
- * @sq:   queue
- * @slot: its slot; cqe.done is called after the drain as if the device had flushed it
- *
- * Context: any, sq->lock held.
+/*
+ * Keeps a request that was not posted until the QP is drained. @slot: its slot; cqe.done is called
+ * after the drain as if the device had flushed it. Any context, sq->lock held.
  */
 void kdapl_sq_defer(struct kdapl_sq *sq, struct kdapl_slot *slot)
 {
@@ -264,19 +253,14 @@ static void kdapl_sq_drained(struct kdapl_sq *sq)
 	}
 }
 
-/**
- * kdapl_sq_abandon - complete the memory requests that a failed device has kept
- * @sq: queue whose drain has timed out
+/*
+ * Completes the memory requests that a failed device has kept. Binds, registrations and
+ * invalidations are completed as flushed, so that their MRs are updated: it is unknown whether the
+ * device has executed them. Such a slot has its own done callback. Free slots, and those of other
+ * requests, have the usual one and are left alone.
  *
- * Binds, registrations and invalidations are completed as flushed, so that their MRs
- * are updated: it is unknown whether the device has executed them. Such a slot has
- * its own done callback. Free slots, and those of other requests, have the usual
- * one and are left alone.
- *
- * A bind that is posted now finds no QP; it changes the callback of its slot only while
- * it holds sq->lock.
- *
- * Context: process; the QP is destroyed.
+ * A bind that is posted now finds no QP; it changes the callback of its slot only while it holds
+ * sq->lock. @sq: queue whose drain has timed out. Process context; the QP is destroyed.
  */
 void kdapl_sq_abandon(struct kdapl_sq *sq)
 {
@@ -304,12 +288,9 @@ void kdapl_sq_abandon(struct kdapl_sq *sq)
 	local_bh_enable();
 }
 
-/**
- * kdapl_drain_begin - move a QP to ERROR and post the markers
- * @ep: the EP
- * @qp: its present or its previous QP
- *
- * Context: process, ep->mutex held; kdapl_drain_end() must follow.
+/*
+ * Moves a QP to ERROR and posts the markers. @qp: its present or its previous QP. Process context,
+ * ep->mutex held; kdapl_drain_end() must follow.
  */
 void kdapl_drain_begin(struct kdapl_ep *ep, struct ib_qp *qp)
 {
@@ -375,14 +356,11 @@ int kdapl_drain_end(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all, unsign
 	return ret;
 }
 
-/**
- * kdapl_ep_drain - drain the QP of one EP
- * @ep:       the EP
+/*
+ * Drains the QP of one EP. Returns 0, -ETIMEDOUT. Process context, ep->mutex held.
+ *
  * @qp:       as for kdapl_drain_begin()
  * @wait_all: as for kdapl_drain_end()
- *
- * Context: process, ep->mutex held.
- * Return: 0, -ETIMEDOUT.
  */
 int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all)
 {
@@ -390,14 +368,10 @@ int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all)
 	return kdapl_drain_end(ep, qp, wait_all, jiffies);
 }
 
-/**
- * kdapl_ep_post_marker - make sure that the last unsignalled requests complete
- * @ep: the EP, connected
- *
- * Posts a signalled RDMA write of zero bytes after them, unless one is in flight or all
- * requests have completed.
- *
- * Context: process, ep->mutex held.
+/*
+ * Makes sure that the last unsignalled requests complete. Posts a signalled RDMA write of zero
+ * bytes after them, unless one is in flight or all requests have completed. Process context,
+ * ep->mutex held.
  */
 void kdapl_ep_post_marker(struct kdapl_ep *ep)
 {
@@ -407,13 +381,9 @@ void kdapl_ep_post_marker(struct kdapl_ep *ep)
 		kdapl_post_request_marker(ep, qp, &ep->marker);
 }
 
-/**
- * kdapl_ep_post_probe - check whether the peer still answers
- * @ep: the EP, connected
- *
- * Posts a signalled RDMA write of zero bytes, unless one is in flight.
- *
- * Context: process, ep->mutex held.
+/*
+ * Checks whether the peer still answers. Posts a signalled RDMA write of zero bytes, unless one is
+ * in flight. Process context, ep->mutex held.
  */
 void kdapl_ep_post_probe(struct kdapl_ep *ep)
 {
@@ -422,14 +392,9 @@ void kdapl_ep_post_probe(struct kdapl_ep *ep)
 	kdapl_post_request_marker(ep, qp, &ep->marker);
 }
 
-/**
- * kdapl_ep_requests_idle - is no request outstanding?
- * @ep: the EP
- *
- * A request is outstanding until its own completion, or that of a signalled request
- * after it, has been handled.
- *
- * Context: any.
+/*
+ * Is no request outstanding? A request is outstanding until its own completion, or that of a
+ * signalled request after it, has been handled. Any context.
  */
 bool kdapl_ep_requests_idle(struct kdapl_ep *ep)
 {

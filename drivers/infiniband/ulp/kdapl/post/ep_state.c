@@ -81,12 +81,7 @@ static void kdapl_ep_unpark(struct kdapl_ep *ep, bool flush)
 	smp_store_release(&ep->slow, ep->slow & ~KDAPL_EP_PARK);
 }
 
-/**
- * kdapl_ep_message_parked - has an EP received a message that is parked?
- * @ep: the EP
- *
- * Context: process.
- */
+/* Has an EP received a message that is parked? Process context */
 bool kdapl_ep_message_parked(struct kdapl_ep *ep)
 {
 	struct kdapl_event *ev;
@@ -99,15 +94,10 @@ bool kdapl_ep_message_parked(struct kdapl_ep *ep)
 	return found;
 }
 
-/**
- * kdapl_ep_set_state - change the state of an EP
- * @ep:    the EP
- * @state: new state; CONNECTED only from kdapl_ep_set_connected()
- *
- * Updates the fields that posts read. DISCONNECTED turns parked completions into FLUSHED
- * events and ends the parking, which dat_ep_reset() begins again.
- *
- * Context: any; ep->lock held.
+/*
+ * Changes the state of an EP. Updates the fields that posts read. DISCONNECTED turns parked
+ * completions into FLUSHED events and ends the parking, which dat_ep_reset() begins again. @state:
+ * new state; CONNECTED only from kdapl_ep_set_connected(). Any context; ep->lock held.
  */
 void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state)
 {
@@ -128,14 +118,12 @@ void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state)
 	}
 }
 
-/**
- * kdapl_ep_queue_conn - queue a connection event
- * @ep:          the EP; the event is queued on its connect EVD
+/*
+ * Queues a connection event. Any context; ep->lock held, the state already changed (C-42).
+ *
  * @ce:          ep->outcome or ep->end
  * @number:      DAT_CONNECTION_EVENT_*
  * @private_len: number of bytes of ep->private_in that belong to the event
- *
- * Context: any; ep->lock held, the state already changed (C-42).
  */
 void kdapl_ep_queue_conn(struct kdapl_ep *ep, struct kdapl_conn_event *ce,
 			 DAT_EVENT_NUMBER number, u16 private_len)
@@ -149,15 +137,10 @@ void kdapl_ep_queue_conn(struct kdapl_ep *ep, struct kdapl_conn_event *ce,
 	kdapl_evd_queue(ep->connect_evd, &ce->ev, false);
 }
 
-/**
- * kdapl_ep_set_connected - make an EP CONNECTED and queue ESTABLISHED
- * @ep: the EP, its QP in RTS
- *
- * Queues the parked completions, too, behind ESTABLISHED.
- *
- * Context: process or softirq; takes ep->lock.
- * Return: false if the EP does not wait for an outcome (any more); then nothing is
- * changed.
+/*
+ * Makes an EP CONNECTED and queues ESTABLISHED. Queues the parked completions, too, behind
+ * ESTABLISHED. @ep: the EP, its QP in RTS. Returns false if the EP does not wait for an outcome
+ * (any more); then nothing is changed. Process context or softirq; takes ep->lock.
  */
 bool kdapl_ep_set_connected(struct kdapl_ep *ep)
 {

@@ -7,15 +7,13 @@
 
 #include "post.h"
 
-/**
- * kdapl_mr_wr_check - steps 4 to 6 of the checks of a request that registers memory or ends that
- * @ep:    the EP
+/*
+ * Steps 4 to 6 of the checks of a request that registers memory or ends that. Returns
+ * DAT_SUCCESS, or the error. Any context, inside the read section.
+ *
  * @flags: completion flags of the call
  * @also:  flags that are legal for this call, but not for RDMA operations
  * @arg:   subtype of the error for an illegal flag
- *
- * Context: any, inside the read section.
- * Return: DAT_SUCCESS, or the error.
  */
 static __always_inline DAT_RETURN kdapl_mr_wr_check(const struct kdapl_ep *ep, u32 flags,
 						    u32 also, u32 arg)

@@ -42,12 +42,7 @@ static void kdapl_lmr_show(struct kdapl_lmr *lmr)
 	WRITE_ONCE(lmr->desc->zp, lmr->zp);
 }
 
-/**
- * kdapl_lmr_repair_soon - schedule the repair of an LMR if it is necessary
- * @lmr: the LMR
- *
- * Context: any, lmr->lock held.
- */
+/* Schedules the repair of an LMR if it is necessary. Any context, lmr->lock held */
 void kdapl_lmr_repair_soon(struct kdapl_lmr *lmr)
 {
 	lockdep_assert_held(&lmr->lock);
@@ -65,11 +60,9 @@ static void kdapl_lmr_set_ended(struct kdapl_lmr *lmr, u8 state)
 	lmr->fmr.state = state;
 }
 
-/**
- * kdapl_lmr_mark_free - note that the MR is not valid any more
- * @lmr: LMR from dat_lmr_allocate(), to which no RMR is bound
- *
- * Context: any, lmr->lock held.
+/*
+ * Notes that the MR is not valid any more. @lmr: LMR from dat_lmr_allocate(), to which no RMR is
+ * bound. Any context, lmr->lock held.
  */
 void kdapl_lmr_mark_free(struct kdapl_lmr *lmr)
 {
@@ -81,14 +74,11 @@ void kdapl_lmr_mark_free(struct kdapl_lmr *lmr)
 	lmr->npages = 0;
 }
 
-/**
- * kdapl_lmr_mark_gone - note that the MR is not valid any more, although RMRs may be bound
- * @lmr: LMR from dat_lmr_allocate()
- *
- * A peer cannot be prevented from ending a registration, and a registration may fail. The keys
- * of the RMRs stay valid, so the memory stays mapped until the last of them has ended.
- *
- * Context: any, lmr->lock held.
+/*
+ * Notes that the MR is not valid any more, although RMRs may be bound. A peer cannot be prevented
+ * from ending a registration, and a registration may fail. The keys of the RMRs stay valid, so the
+ * memory stays mapped until the last of them has ended. @lmr: LMR from dat_lmr_allocate(). Any
+ * context, lmr->lock held.
  */
 void kdapl_lmr_mark_gone(struct kdapl_lmr *lmr)
 {
@@ -98,11 +88,9 @@ void kdapl_lmr_mark_gone(struct kdapl_lmr *lmr)
 		kdapl_lmr_mark_free(lmr);
 }
 
-/**
- * kdapl_lmr_unbound - note that an MR of an RMR does not map the memory any more
- * @lmr: LMR from dat_lmr_allocate()
- *
- * Context: any, rmr->lock held.
+/*
+ * Notes that an MR of an RMR does not map the memory any more. @lmr: LMR from dat_lmr_allocate().
+ * Any context, rmr->lock held.
  */
 void kdapl_lmr_unbound(struct kdapl_lmr *lmr)
 {
@@ -171,11 +159,8 @@ static void kdapl_fmr_invalidated(struct kdapl_lmr *lmr, bool ok)
 		kdapl_fmr_not_invalidated(lmr, KDAPL_MR_VALID);
 }
 
-/**
- * kdapl_fmr_done - completion of dat_lmr_fmr() or dat_lmr_invalidate()
- * @cq: its CQ, or NULL (kdapl_sq_abandon())
- * @wc: the completion
- *
+/*
+ * Completion of dat_lmr_fmr() or dat_lmr_invalidate(). @cq: its CQ, or NULL (kdapl_sq_abandon()).
  * Context: softirq.
  */
 void kdapl_fmr_done(struct ib_cq *cq, struct ib_wc *wc)
@@ -199,15 +184,10 @@ void kdapl_fmr_done(struct ib_cq *cq, struct ib_wc *wc)
 	rcu_read_unlock();
 }
 
-/**
- * kdapl_lmr_invalidated - a peer has invalidated a key
- * @obj:  LMR that it belongs to
- * @ep:   the peer's connection
- * @rkey: the key
- *
- * Context: any, inside an RCU read section.
- * Return: false if the peer must not do that: the LMR is not from dat_lmr_allocate(), or
- * was registered through another EP, or that EP belongs to another zone now.
+/*
+ * A peer has invalidated a key. @ep: the peer's connection. Returns false if the peer must not do
+ * that: the LMR is not from dat_lmr_allocate(), or was registered through another EP, or that EP
+ * belongs to another zone now. Any context, inside an RCU read section.
  */
 bool kdapl_lmr_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32 rkey)
 {
@@ -242,14 +222,11 @@ bool kdapl_lmr_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32
 
 /* ---- both calls -------------------------------------------------------- */
 
-/**
- * kdapl_lmr_wr_flush - flush a request on an orphaned object
- * @ep:     the EP, without a QP
- * @op:     DAT_DTO_LMR_FMR, DAT_DTO_LMR_INVALIDATE
- * @cookie: the Consumer's cookie
- * @flags:  completion flags
+/*
+ * Flushes a request on an orphaned object. Any context, ep->sq.lock held.
  *
- * Context: any, ep->sq.lock held.
+ * @ep: the EP, without a QP
+ * @op: DAT_DTO_LMR_FMR, DAT_DTO_LMR_INVALIDATE
  */
 DAT_RETURN kdapl_lmr_wr_flush(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 flags)
 {
@@ -261,14 +238,9 @@ DAT_RETURN kdapl_lmr_wr_flush(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 
 	return DAT_SUCCESS;
 }
 
-/**
- * kdapl_lmr_wr_lookup - step 1 of both calls
- * @lmr_handle: any value
- * @ep_handle:  any value
- * @lmr:        receives the LMR
- * @ep:         receives the EP, or NULL if there is none
- *
- * Context: any, inside the read section.
+/*
+ * Step 1 of both calls. @ep: receives the EP, or NULL if there is none. Any context, inside the
+ * read section.
  */
 DAT_RETURN kdapl_lmr_wr_lookup(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handle,
 			       struct kdapl_lmr **lmr, struct kdapl_ep **ep)

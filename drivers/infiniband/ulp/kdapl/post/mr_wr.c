@@ -14,16 +14,12 @@
 #include "run.h"
 #include "base/trace.h"
 
-/**
- * kdapl_mr_wr_begin - take a slot for a request that registers or invalidates memory
- * @ep:     the EP
- * @op:     DAT_DTO_BIND_MW, DAT_DTO_LMR_FMR, DAT_DTO_LMR_INVALIDATE
- * @cookie: the Consumer's cookie
- * @flags:  completion flags
- * @done:   completion callback instead of the usual one
+/*
+ * Takes a slot for a request that registers or invalidates memory. Returns the slot, or NULL if
+ * the queue is full. Any context, ep->sq.lock held.
  *
- * Context: any, ep->sq.lock held.
- * Return: the slot, or NULL if the queue is full.
+ * @op:   DAT_DTO_BIND_MW, DAT_DTO_LMR_FMR, DAT_DTO_LMR_INVALIDATE
+ * @done: completion callback instead of the usual one
  */
 struct kdapl_slot *kdapl_mr_wr_begin(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 flags,
 				     void (*done)(struct ib_cq *cq, struct ib_wc *wc))
@@ -51,13 +47,7 @@ struct kdapl_slot *kdapl_mr_wr_begin(struct kdapl_ep *ep, DAT_DTOS op, u64 cooki
 	return slot;
 }
 
-/**
- * kdapl_mr_wr_abort - undo kdapl_mr_wr_begin()
- * @ep:   the EP
- * @slot: from kdapl_mr_wr_begin()
- *
- * Context: any, ep->sq.lock held.
- */
+/* Undoes kdapl_mr_wr_begin(). @slot: from kdapl_mr_wr_begin(). Any context, ep->sq.lock held */
 void kdapl_mr_wr_abort(struct kdapl_ep *ep, struct kdapl_slot *slot)
 {
 	lockdep_assert_held(&ep->sq.lock);
@@ -65,17 +55,13 @@ void kdapl_mr_wr_abort(struct kdapl_ep *ep, struct kdapl_slot *slot)
 	kdapl_pool_put(slot);
 }
 
-/**
- * kdapl_mr_wr_post - post a request
- * @ep:    the EP
+/*
+ * Posts a request. Returns 0, or the error of the device. Any context, ep->sq.lock held.
+ *
  * @qp:    its QP, read once: device removal may clear ep->qp at any time
  * @slot:  its slot; after a success the request may have completed
  * @first: the work request of the slot, or the one before it
- * @flags: completion flags
  * @bad:   receives the request that was refused
- *
- * Context: any, ep->sq.lock held.
- * Return: 0, or the error of the device.
  */
 int kdapl_mr_wr_post(struct kdapl_ep *ep, struct ib_qp *qp, struct kdapl_slot *slot,
 		     struct ib_send_wr *first, u32 flags, struct ib_send_wr **bad)
@@ -95,24 +81,13 @@ int kdapl_mr_wr_post(struct kdapl_ep *ep, struct ib_qp *qp, struct kdapl_slot *s
 	return 0;
 }
 
-/**
- * kdapl_mr_wr_error - the return value for an error of the device (step 11)
- * @err: negative errno
- *
- * Context: any.
- */
+/* The return value for an error of the device (step 11). Any context */
 DAT_RETURN kdapl_mr_wr_error(int err)
 {
 	return err == -ENOMEM ? KDAPL_NO_RESOURCE(TEP) : KDAPL_ERROR(INTERNAL_ERROR);
 }
 
-/**
- * kdapl_mr_access - access flags for privileges
- * @priv: DAT_MEM_PRIV_*
- *
- * Context: any.
- * Return: IB_ACCESS_*.
- */
+/* Access flags for privileges. @priv: DAT_MEM_PRIV_*. Returns IB_ACCESS_*. Any context */
 int kdapl_mr_access(DAT_MEM_PRIV_FLAGS priv)
 {
 	int access = 0;

@@ -13,15 +13,13 @@
 #include "segment.h"
 #include "base/trace.h"
 
-/**
- * kdapl_request_refused - undo a request that the verbs layer has refused
+/*
+ * Undoes a request that the verbs layer has refused. The request is in no run: an unsignalled one
+ * was not published. Returns DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR. Any context, inside
+ * the read section.
+ *
  * @slot: slot of the request
  * @err:  what the verbs layer has returned
- *
- * The request is in no run: an unsignalled one was not published.
- *
- * Context: any, inside the read section.
- * Return: DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR.
  */
 DAT_RETURN __cold kdapl_request_refused(struct kdapl_slot *slot, int err)
 {
@@ -216,13 +214,9 @@ static DAT_RETURN kdapl_queue_request(struct kdapl_ep *ep, const struct kdapl_re
 	return ret;
 }
 
-/**
- * kdapl_post_any - post any request, from the type of the handle on
- * @ep: the EP, if its handle is that of an EP
- * @r:  the request
- *
- * Context: any, inside the read section.
- * Return: the return value of the posting call.
+/*
+ * Posts any request, from the type of the handle on. @ep: the EP, if its handle is that of an EP.
+ * Returns the return value of the posting call. Any context, inside the read section.
  */
 DAT_RETURN kdapl_post_any(struct kdapl_ep *ep, const struct kdapl_request *r)
 {
@@ -235,18 +229,14 @@ DAT_RETURN kdapl_post_any(struct kdapl_ep *ep, const struct kdapl_request *r)
 	return ret;
 }
 
-/**
- * kdapl_post_slow - the same for a request without a key
- * @ep:     the EP
+/*
+ * The same for a request without a key. Returns the return value of the posting call. Any context,
+ * inside the read section.
+ *
  * @op:     DAT_DTO_SEND, _RDMA_WRITE, _RDMA_READ
  * @n:      number of segments in @iov
  * @iov:    local memory
  * @remote: remote memory of an RDMA operation
- * @cookie: the Consumer's cookie
- * @flags:  completion flags
- *
- * Context: any, inside the read section.
- * Return: the return value of the posting call.
  */
 DAT_RETURN kdapl_post_slow(struct kdapl_ep *ep, DAT_DTOS op, DAT_COUNT n,
 			   const DAT_LMR_TRIPLET *iov, const DAT_RMR_TRIPLET *remote,

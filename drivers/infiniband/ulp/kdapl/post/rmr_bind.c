@@ -38,11 +38,9 @@ struct kdapl_bind {
 	DAT_RMR_CONTEXT old_context;
 };
 
-/**
- * kdapl_rmr_drop_lmr - note that an MR does not map its LMR any more
- * @m: MR of an RMR; it may map none
- *
- * Context: any, rmr->lock held.
+/*
+ * Notes that an MR does not map its LMR any more. @m: MR of an RMR; it may map none. Any context,
+ * rmr->lock held.
  */
 void kdapl_rmr_drop_lmr(struct kdapl_mr *m)
 {
@@ -57,12 +55,7 @@ void kdapl_rmr_drop_lmr(struct kdapl_mr *m)
 	kdapl_obj_unuse(&lmr->obj);
 }
 
-/**
- * kdapl_rmr_mark_free - note that an MR is not valid any more
- * @m: MR of an RMR
- *
- * Context: any, rmr->lock held.
- */
+/* Notes that an MR is not valid any more. Any context, rmr->lock held */
 void kdapl_rmr_mark_free(struct kdapl_mr *m)
 {
 	m->state = KDAPL_MR_FREE;
@@ -70,12 +63,7 @@ void kdapl_rmr_mark_free(struct kdapl_mr *m)
 	kdapl_rmr_drop_lmr(m);
 }
 
-/**
- * kdapl_rmr_unbound - note that nothing is bound any more
- * @rmr: the RMR
- *
- * Context: any, rmr->lock held.
- */
+/* Notes that nothing is bound any more. Any context, rmr->lock held */
 void kdapl_rmr_unbound(struct kdapl_rmr *rmr)
 {
 	lockdep_assert_held(&rmr->lock);
@@ -85,12 +73,7 @@ void kdapl_rmr_unbound(struct kdapl_rmr *rmr)
 	rmr->param.rmr_context = 0;
 }
 
-/**
- * kdapl_rmr_put - drop the reference of a request, or that of the RMR itself
- * @rmr: the RMR
- *
- * Context: any.
- */
+/* Drops the reference of a request, or that of the RMR itself. Any context */
 void kdapl_rmr_put(struct kdapl_rmr *rmr)
 {
 	if (refcount_dec_and_test(&rmr->wrs))
@@ -218,14 +201,9 @@ static void kdapl_bind_half_posted_done(struct ib_cq *cq, struct ib_wc *wc)
 	rcu_read_unlock();
 }
 
-/**
- * kdapl_rmr_invalidated - a peer has invalidated a key
- * @obj:  RMR that it belongs to
- * @ep:   the peer's connection
- * @rkey: the key
- *
- * Context: any, inside an RCU read section.
- * Return: false if the binding was not made through @ep, or @ep is of another zone now.
+/*
+ * A peer has invalidated a key. @ep: the peer's connection. Returns false if the binding was not
+ * made through @ep, or @ep is of another zone now. Any context, inside an RCU read section.
  */
 bool kdapl_rmr_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32 rkey)
 {

@@ -10,16 +10,11 @@
  */
 #include "run.h"
 
-/**
- * kdapl_run_recount - leave out of a run what has completed
- * @sq: request queue
- *
- * A signalled request that was posted without the lock does not begin a new run, but it may
- * have released the beginning of this one. run_head is ahead of run_tail while a request that
- * has failed is not published yet.
- *
- * Context: any; sq->lock held.
- * Return: whether the run is still as long as it may be.
+/*
+ * Leaves out of a run what has completed. A signalled request that was posted without the lock
+ * does not begin a new run, but it may have released the beginning of this one. run_head is ahead
+ * of run_tail while a request that has failed is not published yet. Returns whether the run is
+ * still as long as it may be. Any context; sq->lock held.
  */
 noinline bool kdapl_run_recount(struct kdapl_sq *sq)
 {
@@ -33,16 +28,11 @@ noinline bool kdapl_run_recount(struct kdapl_sq *sq)
 	return sq->run_tail - sq->run_start + 1 >= sq->run_max;
 }
 
-/**
- * kdapl_run_release - release the unsignalled requests before a completion
- * @sq:  request queue
- * @end: position in the run ring up to which they have succeeded
- *
- * A request of the run that has failed had its own completion, which has moved
- * run_head past it; so no slot is returned twice. If run_head has already passed
- * @end, nothing is released.
- *
- * Context: done callback of a request; one at a time for an EP.
+/*
+ * Releases the unsignalled requests before a completion. A request of the run that has failed had
+ * its own completion, which has moved run_head past it; so no slot is returned twice. If run_head
+ * has already passed @end, nothing is released. @end: position in the run ring up to which they
+ * have succeeded. Context: done callback of a request; one at a time for an EP.
  */
 void kdapl_run_release(struct kdapl_sq *sq, u32 end)
 {
@@ -57,14 +47,10 @@ void kdapl_run_release(struct kdapl_sq *sq, u32 end)
 	WRITE_ONCE(sq->run_head, head);
 }
 
-/**
- * kdapl_run_skip - pass an unsignalled request that has failed
- * @sq:   request queue
- * @head: position after it; the requests before it were released
- *
- * Moves run_head forward only: after kdapl_sq_abandon() @head may be older.
- *
- * Context: done callback of a request; one at a time for an EP.
+/*
+ * Passes an unsignalled request that has failed. Moves run_head forward only: after
+ * kdapl_sq_abandon() @head may be older. @head: position after it; the requests before it were
+ * released. Context: done callback of a request; one at a time for an EP.
  */
 void kdapl_run_skip(struct kdapl_sq *sq, u32 head)
 {

@@ -27,16 +27,14 @@ static __cold noinline DAT_RETURN kdapl_segment_reason(DAT_LMR_CONTEXT context, 
 	return KDAPL_BAD_ARG(3);
 }
 
-/**
- * kdapl_segments_fill - check and translate any vector
- * @iov:       segments
+/*
+ * Checks and translates any vector. Returns their total length and number; a negative number if one
+ * is bad. Any context, inside a read section.
+ *
  * @n:         their number; @sge must have room for as many
  * @need:      zone and privilege needed
  * @privilege: the privilege alone
  * @sge:       receives those that are not empty
- *
- * Context: any, inside a read section.
- * Return: their total length and number; a negative number if one is bad.
  */
 struct kdapl_segments kdapl_segments_fill(const DAT_LMR_TRIPLET *iov, u32 n, u32 need,
 					  u32 privilege, struct ib_sge *sge)
@@ -56,16 +54,13 @@ struct kdapl_segments kdapl_segments_fill(const DAT_LMR_TRIPLET *iov, u32 n, u32
 	return out;
 }
 
-/**
- * kdapl_segments_reason - why a vector is refused
- * @iov:       segments
- * @n:         their number
+/*
+ * Why a vector is refused. Returns DAT_SUCCESS, or the reason of the first bad segment. Any
+ * context, inside a read section.
+ *
  * @need:      zone and privilege needed
  * @privilege: the privilege alone
  * @total:     receives the sum of the lengths if no segment is bad
- *
- * Context: any, inside a read section.
- * Return: DAT_SUCCESS, or the reason of the first bad segment.
  */
 DAT_RETURN kdapl_segments_reason(const DAT_LMR_TRIPLET *iov, u32 n, u32 need, u32 privilege,
 				 u64 *total)
@@ -85,15 +80,13 @@ DAT_RETURN kdapl_segments_reason(const DAT_LMR_TRIPLET *iov, u32 n, u32 need, u3
 	return DAT_SUCCESS;
 }
 
-/**
- * kdapl_segments_trim - shorten the segments of an RDMA read to the remote length
+/*
+ * Shortens the segments of an RDMA read to the remote length. Otherwise the device would read more
+ * than the Consumer has asked for. Any context.
+ *
  * @sge:    translated segments, longer than @length in total
  * @segs:   their total length and number
  * @length: number of bytes to read
- *
- * Otherwise the device would read more than the Consumer has asked for.
- *
- * Context: any.
  */
 void kdapl_segments_trim(struct ib_sge *sge, struct kdapl_segments *segs, u32 length)
 {

@@ -44,14 +44,12 @@ static __always_inline bool kdapl_segment_granted(const struct kdapl_lmr_desc *d
 	return likely(!((zp ^ need) & (KDAPL_ZONE_MASK | privilege)));
 }
 
-/**
- * kdapl_segment_fill - check and translate one segment
- * @seg:       the segment
+/*
+ * Checks and translates one segment. Returns false if it is bad or empty.
+ *
  * @need:      zone and privilege needed
  * @privilege: the privilege alone, a constant
  * @sge:       receives the translation
- *
- * Return: false if it is bad or empty.
  */
 static __always_inline bool kdapl_segment_fill(const DAT_LMR_TRIPLET *seg, u32 need,
 					       u32 privilege, struct ib_sge *sge)
@@ -93,18 +91,15 @@ struct kdapl_segments {
 
 static_assert(sizeof(DAT_LMR_TRIPLET) == sizeof(struct ib_sge));
 
-/**
- * kdapl_segments_fast - check and translate a vector without empty segments
- * @iov:       segments
+/*
+ * Checks and translates a vector without empty segments. Adjacent segments of the same LMR, such as
+ * the pages of a buffer, share one lookup. Returns the sum of their lengths; 0 if one of them is
+ * bad or empty. Any context, inside a read section.
+ *
  * @n:         their number, not 0; @sge must have room for as many
  * @need:      zone and privilege needed
  * @privilege: the privilege alone, a constant
  * @sge:       receives the translation
- *
- * Adjacent segments of the same LMR, such as the pages of a buffer, share one lookup.
- *
- * Context: any, inside a read section.
- * Return: the sum of their lengths; 0 if one of them is bad or empty.
  */
 static __always_inline u64 kdapl_segments_fast(const DAT_LMR_TRIPLET *iov, u32 n, u32 need,
 					       u32 privilege, struct ib_sge *sge)

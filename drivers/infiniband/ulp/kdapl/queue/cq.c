@@ -166,16 +166,10 @@ out:
 	return kcq;
 }
 
-/**
- * kdapl_cq_get - create or join a CQ for an EP
- * @ep:    the EP, its attributes and EVDs set
- * @ibdev: device
- *
- * The entries that the EP needs are compared with max_cqe of the device here, so that the
- * caller can distinguish this limit from a device that is out of memory.
- *
- * Context: process.
- * Return: the CQ, or ERR_PTR: -E2BIG, -ENOMEM, or the error of the device.
+/*
+ * Creates or joins a CQ for an EP. The entries that the EP needs are compared with max_cqe of the
+ * device here, so that the caller can distinguish this limit from a device that is out of memory.
+ * Returns the CQ, or ERR_PTR: -E2BIG, -ENOMEM, or the error of the device. Process context.
  */
 struct kdapl_cq *kdapl_cq_get(struct kdapl_ep *ep, struct ib_device *ibdev)
 {
@@ -194,12 +188,9 @@ struct kdapl_cq *kdapl_cq_get(struct kdapl_ep *ep, struct ib_device *ibdev)
 	return kcq;
 }
 
-/**
- * kdapl_cq_leave - an EP leaves its CQs
- * @ep: the EP, its QP destroyed; ep->cq is NULL afterwards unless the EP was the
- *      last: then the CQs are stopped, and freed after a grace period
- *
- * Context: process.
+/*
+ * An EP leaves its CQs. @ep: the EP, its QP destroyed; ep->cq is NULL afterwards unless the EP was
+ * the last: then the CQs are stopped, and freed after a grace period. Process context.
  */
 void kdapl_cq_leave(struct kdapl_ep *ep)
 {
@@ -228,11 +219,9 @@ void kdapl_cq_leave(struct kdapl_ep *ep)
 		kdapl_stop_cq(kcq->cq);
 }
 
-/**
- * kdapl_cq_free - free the CQs that their last EP has left
- * @kcq: the CQs, a grace period after kdapl_cq_leave()
- *
- * Context: process.
+/*
+ * Frees the CQs that their last EP has left. @kcq: the CQs, a grace period after kdapl_cq_leave().
+ * Process context.
  */
 void kdapl_cq_free(struct kdapl_cq *kcq)
 {
@@ -245,13 +234,9 @@ void kdapl_cq_free(struct kdapl_cq *kcq)
 	kfree(kcq);
 }
 
-/**
- * kdapl_cq_put - leave a CQ, and free it with the last EP
- * @ep: the EP, its QP destroyed
- *
- * For a single EP only: it waits for the grace period itself.
- *
- * Context: process.
+/*
+ * Leaves a CQ, and frees it with the last EP. For a single EP only: it waits for the grace period
+ * itself. @ep: the EP, its QP destroyed. Process context.
  */
 void kdapl_cq_put(struct kdapl_ep *ep)
 {

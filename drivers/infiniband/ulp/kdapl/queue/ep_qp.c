@@ -63,13 +63,9 @@ static int kdapl_qp_to_init(struct kdapl_ep *ep, struct ib_qp *qp)
 			    IB_QP_ACCESS_FLAGS);
 }
 
-/**
- * kdapl_ep_make_qp - create a QP in INIT on the EP's CQ
- * @ep:    the EP, which has its CQ
- * @owner: the EP that will use it: @ep, or the one of which @ep is a draft
- *
- * Context: process.
- * Return: the QP, or ERR_PTR.
+/*
+ * Creates a QP in INIT on the EP's CQ. @owner: the EP that will use it: @ep, or the one of which
+ * @ep is a draft. Returns the QP, or ERR_PTR. Process context.
  */
 struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner)
 {
@@ -130,23 +126,16 @@ static int kdapl_ep_make_pools(struct kdapl_ep *ep, struct kdapl_ep *owner, int 
 	return 0;
 }
 
-/**
- * kdapl_ep_no_pools - give an EP queues without slots
- * @ep: a new EP
- *
- * Context: process.
- */
+/* Gives an EP queues without slots. Process context */
 void kdapl_ep_no_pools(struct kdapl_ep *ep)
 {
 	kdapl_pool_setup(&ep->sq.pool, NULL, 0, NULL, NULL, false);
 	kdapl_pool_setup(&ep->rq, NULL, 0, NULL, NULL, true);
 }
 
-/**
- * kdapl_ep_exit_pools - free the slots
- * @ep: an EP without outstanding work requests and queued events
- *
- * Context: process.
+/*
+ * Frees the slots. @ep: an EP without outstanding work requests and queued events. Process
+ * context.
  */
 void kdapl_ep_exit_pools(struct kdapl_ep *ep)
 {
@@ -156,14 +145,10 @@ void kdapl_ep_exit_pools(struct kdapl_ep *ep)
 	kdapl_ep_no_pools(ep);
 }
 
-/**
- * kdapl_ep_build - create the pools, CQ and QP of a configured EP
- * @ep:    the EP, not published
- * @owner: the EP that will use them: @ep, or the one of which @ep is a draft
- * @ibdev: device
- *
- * Context: process.
- * Return: 0; -ENOMEM, -E2BIG, or the error of the device, with nothing created.
+/*
+ * Creates the pools, CQ and QP of a configured EP. @owner: the EP that will use them: @ep, or the
+ * one of which @ep is a draft. Returns 0; -ENOMEM, -E2BIG, or the error of the device, with
+ * nothing created. Process context.
  */
 int kdapl_ep_build(struct kdapl_ep *ep, struct kdapl_ep *owner, struct ib_device *ibdev)
 {
@@ -197,23 +182,13 @@ err_pools:
 	return ret;
 }
 
-/**
- * kdapl_ep_build_error - the return value after kdapl_ep_build() has failed
- * @err: negative errno
- *
- * Context: any.
- */
+/* The return value after kdapl_ep_build() has failed. Any context */
 DAT_RETURN kdapl_ep_build_error(int err)
 {
 	return err == -ENOMEM ? KDAPL_NO_RESOURCE(MEMORY) : KDAPL_NO_RESOURCE(TEP);
 }
 
-/**
- * kdapl_ep_unbuild - undo kdapl_ep_build()
- * @ep: an EP that nobody else knows, with an idle QP
- *
- * Context: process.
- */
+/* Undoes kdapl_ep_build(). @ep: an EP that nobody else knows, with an idle QP. Process context. */
 void kdapl_ep_unbuild(struct kdapl_ep *ep)
 {
 	ib_destroy_qp(rcu_dereference_protected(ep->qp, 1));
@@ -224,11 +199,9 @@ void kdapl_ep_unbuild(struct kdapl_ep *ep)
 
 /* ---- the end of the verbs objects -------------------------------------- */
 
-/**
- * kdapl_ep_hide_qp - hide the QP from posts, which are held back after a grace period
- * @ep: the EP, which has a QP
- *
- * Context: process, ep->mutex held.
+/*
+ * Hides the QP from posts, which are held back after a grace period. Process context, ep->mutex
+ * held.
  */
 void kdapl_ep_hide_qp(struct kdapl_ep *ep)
 {
@@ -237,11 +210,9 @@ void kdapl_ep_hide_qp(struct kdapl_ep *ep)
 	RCU_INIT_POINTER(ep->qp, NULL);
 }
 
-/**
- * kdapl_ep_destroy_qp - destroy the QP that is hidden, and leave the CQ
- * @ep: the EP, a grace period after kdapl_ep_hide_qp(), when the QP is drained
- *
- * Context: process, ep->mutex held.
+/*
+ * Destroys the QP that is hidden, and leaves the CQ. @ep: the EP, a grace period after
+ * kdapl_ep_hide_qp(), when the QP is drained. Process context, ep->mutex held.
  */
 void kdapl_ep_destroy_qp(struct kdapl_ep *ep)
 {
@@ -254,11 +225,9 @@ void kdapl_ep_destroy_qp(struct kdapl_ep *ep)
 		kdapl_cq_leave(ep);
 }
 
-/**
- * kdapl_ep_finish_verbs - free the CQ, and flush what the device has kept
- * @ep: the EP, a grace period after kdapl_ep_destroy_qp(): no done callback uses it any more
- *
- * Context: process, ep->mutex held.
+/*
+ * Frees the CQ, and flushes what the device has kept. @ep: the EP, a grace period after
+ * kdapl_ep_destroy_qp(): no done callback uses it any more. Process context, ep->mutex held.
  */
 void kdapl_ep_finish_verbs(struct kdapl_ep *ep)
 {
@@ -274,13 +243,10 @@ void kdapl_ep_finish_verbs(struct kdapl_ep *ep)
 	kdapl_ep_unhold(ep);
 }
 
-/**
- * kdapl_ep_drop_verbs - destroy a QP that does not flush
- * @ep: an EP in DISCONNECTED, without an id, whose QP has never left INIT
- *
- * Until the next reset, which makes a new QP, posts are flushed in software.
- *
- * Context: process, ep->mutex held.
+/*
+ * Destroys a QP that does not flush. Until the next reset, which makes a new QP, posts are flushed
+ * in software. @ep: an EP in DISCONNECTED, without an id, whose QP has never left INIT. Process
+ * context, ep->mutex held.
  */
 void kdapl_ep_drop_verbs(struct kdapl_ep *ep)
 {

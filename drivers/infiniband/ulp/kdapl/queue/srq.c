@@ -26,14 +26,10 @@ void kdapl_srq_attach(struct kdapl_ep *ep, const struct ib_qp *qp)
 	mutex_unlock(&ep->srq->mutex);
 }
 
-/**
- * kdapl_srq_detach - undo kdapl_srq_attach(), after the QP's drain
- * @ep: an SRQ EP
- *
- * A done callback may use the EP until a grace period has passed, in particular if
- * the drain has timed out. Only then may the EP be freed or attached again.
- *
- * Context: process, ep->mutex held or the EP not yet published.
+/*
+ * Undoes kdapl_srq_attach(), after the QP's drain. A done callback may use the EP until a grace
+ * period has passed, in particular if the drain has timed out. Only then may the EP be freed or
+ * attached again. @ep: an SRQ EP. Process context, ep->mutex held or the EP not yet published.
  */
 void kdapl_srq_detach(struct kdapl_ep *ep)
 {
@@ -201,11 +197,9 @@ static void kdapl_srq_drop_verbs(struct kdapl_srq *srq, bool known)
 	kdapl_ia_verbs_put(srq->obj.ia);
 }
 
-/**
- * kdapl_srq_orphan - orphan an SRQ: its device is being removed
- * @obj: referenced; the QPs of its EPs were destroyed
- *
- * Context: process.
+/*
+ * Orphans an SRQ: its device is being removed. @obj: referenced; the QPs of its EPs were
+ * destroyed. Process context.
  */
 static void kdapl_srq_orphan(struct kdapl_obj *obj)
 {
@@ -216,11 +210,9 @@ static void kdapl_srq_orphan(struct kdapl_obj *obj)
 	kdapl_srq_drop_verbs(srq, true);
 }
 
-/**
- * kdapl_srq_destroy - free an SRQ that no EP uses
- * @obj: removed from the table, a grace period ago, without references
- *
- * Context: process.
+/*
+ * Frees an SRQ that no EP uses. @obj: removed from the table, a grace period ago, without
+ * references. Process context.
  */
 static void kdapl_srq_destroy(struct kdapl_obj *obj)
 {

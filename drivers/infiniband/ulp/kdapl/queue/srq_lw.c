@@ -82,12 +82,7 @@ static void kdapl_srq_lw_handle_event(struct kdapl_srq *srq)
 		kdapl_srq_lw_fire(srq);
 }
 
-/**
- * kdapl_srq_lw_work - handle an event of the device, and check the mark
- * @work: kdapl_srq.lw_work
- *
- * Context: process, kdapl_wq.
- */
+/* Handles an event of the device, and checks the mark. Process context, kdapl_wq */
 void kdapl_srq_lw_work(struct work_struct *work)
 {
 	struct kdapl_srq *srq = container_of(to_delayed_work(work), struct kdapl_srq, lw_work);
@@ -107,14 +102,9 @@ void kdapl_srq_lw_work(struct work_struct *work)
 	memalloc_noio_restore(noio);
 }
 
-/**
- * kdapl_srq_event - event handler of a verbs SRQ
- * @event:   the event
- * @context: the SRQ
- *
- * Not called any more after the verbs SRQ was destroyed.
- *
- * Context: any.
+/*
+ * Event handler of a verbs SRQ. Not called any more after the verbs SRQ was destroyed. Any
+ * context.
  */
 void kdapl_srq_event(struct ib_event *event, void *context)
 {

@@ -43,11 +43,9 @@ static void kdapl_srq_more_free(struct kdapl_srq_more *more)
 	kfree(more);
 }
 
-/**
- * kdapl_srq_free_more - free the pools that a resize has added
- * @srq: an SRQ to which nobody posts, and of which no event is queued
- *
- * Context: process.
+/*
+ * Frees the pools that a resize has added. @srq: an SRQ to which nobody posts, and of which no
+ * event is queued. Process context.
  */
 void kdapl_srq_free_more(struct kdapl_srq *srq)
 {
