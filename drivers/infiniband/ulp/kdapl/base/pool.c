@@ -232,22 +232,3 @@ void kdapl_pool_tally(const struct kdapl_pool *pool, u32 *posted, u32 *done)
 		*done += state == KDAPL_SLOT_DONE;
 	}
 }
-
-/*
- * Counts the slots on the free stack. Walks the stack, so a test can distinguish a leaked slot
- * from one that is only marked as free. @pool: a pool that nobody uses at the same time. Returns
- * the number, at most the depth of the pool. Any context.
- */
-u32 kdapl_pool_free_count(const struct kdapl_pool *pool)
-{
-	u32 off = (u32)READ_ONCE(kdapl_pool_head(pool->base)->head);
-	const struct kdapl_slot *slot;
-	u32 n = 0;
-
-	while (off != KDAPL_POOL_NONE && n < pool->depth) {
-		slot = pool->base + off;
-		off = (u32)READ_ONCE(slot->dto.free_next);
-		n++;
-	}
-	return n;
-}

@@ -87,7 +87,6 @@ u32 kdapl_pool_count(const struct kdapl_pool *pool, enum kdapl_slot_state state)
 bool kdapl_pool_posted(const struct kdapl_pool *pool);
 u32 kdapl_pool_ended(const struct kdapl_pool *pool);
 void kdapl_pool_tally(const struct kdapl_pool *pool, u32 *posted, u32 *done);
-u32 kdapl_pool_free_count(const struct kdapl_pool *pool);
 
 static __always_inline struct kdapl_slot *kdapl_pool_slot(const struct kdapl_pool *pool, u32 idx)
 {

@@ -11,6 +11,7 @@
 
 #include <kunit/test.h>
 #include "module.h"
+#include "pool_count.h"
 #include "nap.h"
 
 #define EVT_QLEN	256

@@ -8,7 +8,7 @@
 #include <kunit/test.h>
 #include <linux/kthread.h>
 #include <linux/slab.h>
-#include "../base/pool.h"
+#include "pool_count.h"
 
 #define DEPTH	32
 

@@ -12,6 +12,7 @@
 
 #include <kunit/test.h>
 #include "module.h"
+#include "pool_count.h"
 #include "clause.h"
 #include "fake_ibdev.h"
 #include "nap.h"
