@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Tables that translate verbs statuses, errno and endpoint states to DAT values, and DAT
- * return values to text. Called by every layer, including the completion path in softirq;
+ * Tables that translate verbs statuses and endpoint states to DAT values, and DAT return
+ * values to text. Called by every layer, including the completion path in softirq;
  * nothing here sleeps, takes a lock or logs.
  */
 #include <linux/build_bug.h>
-#include <linux/errno.h>
 #include <linux/export.h>
 #include <linux/kernel.h>
 
@@ -173,50 +172,6 @@ DAT_DTO_COMPLETION_STATUS kdapl_wc_status_to_mm(enum ib_wc_status status)
 		return DAT_DTO_ERR_FLUSHED;
 	default:
 		return DAT_DTO_ERR_LOCAL_MM_ERROR;
-	}
-}
-
-/*
- * Translates an errno to a return value. A caller that knows more (the number of the argument, the
- * resource, a full queue) uses its own return value instead. @err: zero or a negative errno of the
- * verbs or the connection manager. Returns DAT_SUCCESS for zero, the error for @err, or
- * DAT_INTERNAL_ERROR if there is none. Any context.
- */
-DAT_RETURN kdapl_errno_to_dat(int err)
-{
-	switch (err) {
-	case 0:
-		return DAT_SUCCESS;
-	case -EOVERFLOW:
-		return KDAPL_ERROR(LENGTH_ERROR);
-	case -EACCES:
-		return KDAPL_ERROR(PRIVILEGES_VIOLATION);
-	case -EPERM:
-		return KDAPL_ERROR(PROTECTION_VIOLATION);
-	case -EINVAL:
-		return KDAPL_ERROR(INVALID_PARAMETER);
-	case -ENOMEM:
-		return KDAPL_NO_RESOURCE(MEMORY);
-	case -EAGAIN:
-		return KDAPL_ERROR(QUEUE_EMPTY);
-	case -EAFNOSUPPORT:
-		return KDAPL_BAD_ADDRESS(MALFORMED);
-	case -EISCONN:
-		return kdapl_ep_state_error(DAT_EP_STATE_CONNECTED);
-	case -ECONNREFUSED:
-		return KDAPL_BAD_STATE(EP_NOTREADY);
-	case -ETIMEDOUT:
-		return KDAPL_ERROR(TIMEOUT_EXPIRED);
-	case -ENETUNREACH:
-		return KDAPL_BAD_ADDRESS(UNREACHABLE);
-	case -EADDRINUSE:
-		return KDAPL_ERROR(CONN_QUAL_IN_USE);
-	case -EALREADY:
-		return kdapl_ep_state_error(DAT_EP_STATE_ACTIVE_CONNECTION_PENDING);
-	case -EINTR:
-		return KDAPL_ERROR(INTERRUPTED_CALL);
-	default:
-		return KDAPL_ERROR(INTERNAL_ERROR);
 	}
 }
 

@@ -344,8 +344,10 @@ DAT_RETURN kdapl_sp_error(int err)
 	case -ENODEV:
 	case -EADDRNOTAVAIL:
 		return KDAPL_NO_RESOURCE(DEVICE);
+	case -EACCES:
+		return KDAPL_ERROR(PRIVILEGES_VIOLATION);
 	default:
-		return kdapl_errno_to_dat(err);
+		return KDAPL_ERROR(INTERNAL_ERROR);
 	}
 }
 

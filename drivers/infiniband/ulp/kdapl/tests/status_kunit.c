@@ -2,14 +2,11 @@
 /*
  * KUnit: status tables and the texts of return values.
  *
- * The expected values are repeated here, taken from the contract (2.2, 2.5, 5.4)
+ * The expected values are repeated here, taken from the contract (2.2, 2.5)
  * and not from status.c. Runs in a KUnit thread.
  */
 #include <kunit/test.h>
-#include <linux/errno.h>
 #include "../base/status.h"
-
-#define STATE_ERROR(sub)	DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_EP_##sub)
 
 /* 2.5 */
 static const struct wc_row {
@@ -81,46 +78,6 @@ static void wc_status_to_mm(struct kunit *test)
 				i == IB_WC_SUCCESS ? DAT_DTO_SUCCESS :
 				i == IB_WC_WR_FLUSH_ERR ? DAT_DTO_ERR_FLUSHED :
 				DAT_DTO_ERR_LOCAL_MM_ERROR);
-}
-
-/* 5.4 */
-static const struct errno_row {
-	int err;
-	DAT_RETURN ret;
-} errno_rows[] = {
-	{ 0, DAT_SUCCESS },
-	{ -EOVERFLOW, DAT_ERROR(DAT_LENGTH_ERROR, 0) },
-	{ -EACCES, DAT_ERROR(DAT_PRIVILEGES_VIOLATION, 0) },
-	{ -EPERM, DAT_ERROR(DAT_PROTECTION_VIOLATION, 0) },
-	{ -EINVAL, DAT_ERROR(DAT_INVALID_PARAMETER, 0) },
-	{ -ENOMEM, DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY) },
-	{ -EAGAIN, DAT_ERROR(DAT_QUEUE_EMPTY, 0) },
-	{ -EAFNOSUPPORT, DAT_ERROR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_MALFORMED) },
-	{ -EISCONN, STATE_ERROR(CONNECTED) },
-	{ -ECONNREFUSED, STATE_ERROR(NOTREADY) },
-	{ -ETIMEDOUT, DAT_ERROR(DAT_TIMEOUT_EXPIRED, 0) },
-	{ -ENETUNREACH, DAT_ERROR(DAT_INVALID_ADDRESS, DAT_INVALID_ADDRESS_UNREACHABLE) },
-	{ -EADDRINUSE, DAT_ERROR(DAT_CONN_QUAL_IN_USE, 0) },
-	{ -EALREADY, STATE_ERROR(ACTCONNPENDING) },
-	{ -EINTR, DAT_ERROR(DAT_INTERRUPTED_CALL, 0) },
-};
-
-static void errno_to_dat(struct kunit *test)
-{
-	DAT_RETURN expected;
-	unsigned int i;
-	int err;
-
-	/* Every errno of the kernel, also those that are not in the table */
-	for (err = 0; err > -600; err--) {
-		expected = DAT_ERROR(DAT_INTERNAL_ERROR, DAT_NO_SUBTYPE);
-		for (i = 0; i < ARRAY_SIZE(errno_rows); i++)
-			if (errno_rows[i].err == err)
-				expected = errno_rows[i].ret;
-		KUNIT_EXPECT_EQ_MSG(test, kdapl_errno_to_dat(err), expected, "errno %d", err);
-	}
-	KUNIT_EXPECT_EQ(test, kdapl_errno_to_dat(0), DAT_SUCCESS);
-	KUNIT_EXPECT_EQ(test, DAT_GET_TYPE(kdapl_errno_to_dat(5)), DAT_INTERNAL_ERROR);
 }
 
 /* 2.2, last paragraph but one: the subtype names the state */
@@ -245,7 +202,6 @@ static struct kunit_case status_cases[] = {
 	KUNIT_CASE_PARAM(wc_status_to_dto, wc_gen_params),
 	KUNIT_CASE(wc_status_table_is_complete),
 	KUNIT_CASE(wc_status_to_mm),
-	KUNIT_CASE(errno_to_dat),
 	KUNIT_CASE(ep_state_subtypes),
 	KUNIT_CASE(return_value_layout),
 	KUNIT_CASE(strerror_names_every_type),
