@@ -17,7 +17,7 @@
 #include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/slab.h>
-#include "handle.h"
+#include "base.h"
 
 struct kdapl_handle_page *kdapl_handle_pages[KDAPL_HANDLE_PAGES];
 
@@ -300,4 +300,29 @@ int kdapl_obj_retire(struct kdapl_obj *obj)
 		return -ENOENT;
 	kdapl_obj_put(obj);
 	return 0;
+}
+
+/*
+ * Frees the object of a handle, if nothing uses it. @posted: posts may use it, so wait for their
+ * read sections. Returns DAT_SUCCESS; @busy if it has users; @bad if @handle is not a valid handle
+ * of @type, or another call frees the object. Process context, no lock that a call takes is held.
+ */
+DAT_RETURN kdapl_obj_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type, bool posted, DAT_RETURN bad,
+			  DAT_RETURN busy)
+{
+	struct kdapl_obj *obj = kdapl_obj_get(handle, type);
+	int err;
+
+	if (!obj)
+		return bad;
+	err = kdapl_obj_retire(obj);
+	if (err) {
+		kdapl_obj_put(obj);
+		return err == -EBUSY ? busy : bad;
+	}
+	if (posted)
+		kdapl_wait_grace_period();
+	kdapl_obj_wait(obj);
+	obj->ops->destroy(obj);
+	return DAT_SUCCESS;
 }

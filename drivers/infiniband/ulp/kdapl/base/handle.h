@@ -126,6 +126,8 @@ bool kdapl_obj_use(struct kdapl_obj *obj);
 void kdapl_obj_unuse(struct kdapl_obj *obj);
 bool kdapl_obj_kill(struct kdapl_obj *obj);
 int kdapl_obj_retire(struct kdapl_obj *obj);
+DAT_RETURN kdapl_obj_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type, bool posted, DAT_RETURN bad,
+			  DAT_RETURN busy);
 
 /*
  * The read section of the fast path. On a kernel without RT, a CPU with interrupts off

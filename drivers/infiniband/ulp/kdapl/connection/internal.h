@@ -57,7 +57,6 @@ struct kdapl_sp *kdapl_sp_create(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT
 struct kdapl_sp *kdapl_sp_alloc(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_CONN_QUAL qual,
 				DAT_EP_HANDLE ep);
 void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle);
-int kdapl_sp_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
 struct kdapl_evd *kdapl_sp_evd(struct kdapl_ia *ia, DAT_EVD_HANDLE handle);
 DAT_RETURN kdapl_sp_error(int err);
 

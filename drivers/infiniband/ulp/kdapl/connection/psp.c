@@ -194,8 +194,8 @@ EXPORT_SYMBOL_GPL(dat_psp_query);
  */
 DAT_RETURN dat_psp_free(DAT_PSP_HANDLE psp_handle)
 {
-	if (kdapl_sp_free(psp_handle, DAT_HANDLE_TYPE_PSP))
-		return KDAPL_BAD_HANDLE(PSP);
-	return DAT_SUCCESS;
+	/* Nothing uses a service point, and no post looks for one */
+	return kdapl_obj_free(psp_handle, DAT_HANDLE_TYPE_PSP, false, KDAPL_BAD_HANDLE(PSP),
+			      KDAPL_BAD_HANDLE(PSP));
 }
 EXPORT_SYMBOL_GPL(dat_psp_free);

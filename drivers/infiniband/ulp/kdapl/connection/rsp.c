@@ -184,8 +184,8 @@ EXPORT_SYMBOL_GPL(dat_rsp_query);
  */
 DAT_RETURN dat_rsp_free(DAT_RSP_HANDLE rsp_handle)
 {
-	if (kdapl_sp_free(rsp_handle, DAT_HANDLE_TYPE_RSP))
-		return KDAPL_BAD_HANDLE(RSP);
-	return DAT_SUCCESS;
+	/* Nothing uses a service point, and no post looks for one */
+	return kdapl_obj_free(rsp_handle, DAT_HANDLE_TYPE_RSP, false, KDAPL_BAD_HANDLE(RSP),
+			      KDAPL_BAD_HANDLE(RSP));
 }
 EXPORT_SYMBOL_GPL(dat_rsp_free);

@@ -383,21 +383,3 @@ static void kdapl_sp_destroy(struct kdapl_obj *obj)
 	kdapl_ia_del(ia, &sp->obj);
 	kdapl_sp_put_mem(sp);
 }
-
-/* Frees the service point of a handle. Returns 0, -ENOENT. Context: as for kdapl_sp_destroy(). */
-int kdapl_sp_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
-{
-	struct kdapl_obj *obj = kdapl_obj_get(handle, type);
-
-	if (!obj)
-		return -ENOENT;
-	/* Nothing uses a service point, so another call has freed it */
-	if (kdapl_obj_retire(obj)) {
-		kdapl_obj_put(obj);
-		return -ENOENT;
-	}
-	/* No post uses one, so there is no read section to wait for */
-	kdapl_obj_wait(obj);
-	kdapl_sp_destroy(obj);
-	return 0;
-}

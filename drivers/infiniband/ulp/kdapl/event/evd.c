@@ -372,20 +372,9 @@ EXPORT_SYMBOL_GPL(dat_evd_query);
  */
 DAT_RETURN dat_evd_free(DAT_EVD_HANDLE evd_handle)
 {
-	struct kdapl_obj *obj;
-	int err;
-
-	obj = kdapl_obj_get(evd_handle, DAT_HANDLE_TYPE_EVD);
-	if (!obj)
-		return KDAPL_ERROR(INVALID_HANDLE);
-	err = kdapl_in_upcall() ? -EBUSY : kdapl_obj_retire(obj);
-	if (err) {
-		kdapl_obj_put(obj);
-		return err == -EBUSY ? KDAPL_BAD_STATE(EVD_IN_USE) : KDAPL_ERROR(INVALID_HANDLE);
-	}
-	kdapl_wait_grace_period();
-	kdapl_obj_wait(obj);
-	kdapl_evd_destroy(obj);
-	return DAT_SUCCESS;
+	if (kdapl_in_upcall() && kdapl_obj_is_valid(evd_handle, DAT_HANDLE_TYPE_EVD))
+		return KDAPL_BAD_STATE(EVD_IN_USE);
+	return kdapl_obj_free(evd_handle, DAT_HANDLE_TYPE_EVD, true, KDAPL_ERROR(INVALID_HANDLE),
+			      KDAPL_BAD_STATE(EVD_IN_USE));
 }
 EXPORT_SYMBOL_GPL(dat_evd_free);

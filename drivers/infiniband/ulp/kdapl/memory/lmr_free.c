@@ -145,19 +145,8 @@ void kdapl_lmr_destroy(struct kdapl_obj *obj)
  */
 DAT_RETURN dat_lmr_free(DAT_LMR_HANDLE lmr_handle)
 {
-	struct kdapl_obj *obj = kdapl_obj_get(lmr_handle, DAT_HANDLE_TYPE_LMR);
-	int err;
-
-	if (!obj)
-		return KDAPL_BAD_HANDLE(LMR);
-	err = kdapl_obj_retire(obj);
-	if (err) {
-		kdapl_obj_put(obj);
-		return err == -EBUSY ? KDAPL_BAD_STATE(LMR_IN_USE) : KDAPL_BAD_HANDLE(LMR);
-	}
 	/* Posts use contexts, not handles; free_work waits for the grace period */
-	kdapl_obj_wait(obj);
-	kdapl_lmr_destroy(obj);
-	return DAT_SUCCESS;
+	return kdapl_obj_free(lmr_handle, DAT_HANDLE_TYPE_LMR, false, KDAPL_BAD_HANDLE(LMR),
+			      KDAPL_BAD_STATE(LMR_IN_USE));
 }
 EXPORT_SYMBOL_GPL(dat_lmr_free);

@@ -494,19 +494,8 @@ EXPORT_SYMBOL_GPL(dat_pz_query);
  */
 DAT_RETURN dat_pz_free(DAT_PZ_HANDLE pz_handle)
 {
-	struct kdapl_obj *obj = kdapl_obj_get(pz_handle, DAT_HANDLE_TYPE_PZ);
-	int err;
-
-	if (!obj)
-		return KDAPL_BAD_HANDLE(PZ);
-	err = kdapl_obj_retire(obj);
-	if (err) {
-		kdapl_obj_put(obj);
-		return err == -EBUSY ? KDAPL_BAD_STATE(PZ_IN_USE) : KDAPL_BAD_HANDLE(PZ);
-	}
 	/* No post uses a zone, so there is no read section to wait for */
-	kdapl_obj_wait(obj);
-	kdapl_pz_destroy(obj);
-	return DAT_SUCCESS;
+	return kdapl_obj_free(pz_handle, DAT_HANDLE_TYPE_PZ, false, KDAPL_BAD_HANDLE(PZ),
+			      KDAPL_BAD_STATE(PZ_IN_USE));
 }
 EXPORT_SYMBOL_GPL(dat_pz_free);

@@ -350,18 +350,11 @@ EXPORT_SYMBOL_GPL(dat_rmr_query);
  */
 DAT_RETURN dat_rmr_free(DAT_RMR_HANDLE rmr_handle)
 {
-	struct kdapl_obj *obj = kdapl_obj_get(rmr_handle, DAT_HANDLE_TYPE_RMR);
-
-	if (!obj)
-		return KDAPL_BAD_HANDLE(RMR);
-	/* No object uses an RMR, so it fails only if another call frees the RMR */
-	if (kdapl_obj_retire(obj)) {
-		kdapl_obj_put(obj);
-		return KDAPL_BAD_HANDLE(RMR);
-	}
-	/* @dying refuses the posts that still find it until the grace period of free_work ends */
-	kdapl_obj_wait(obj);
-	kdapl_rmr_destroy(obj);
-	return DAT_SUCCESS;
+	/*
+	 * @dying refuses the posts that still find it until the grace period of free_work ends. No
+	 * object uses an RMR
+	 */
+	return kdapl_obj_free(rmr_handle, DAT_HANDLE_TYPE_RMR, false, KDAPL_BAD_HANDLE(RMR),
+			      KDAPL_BAD_HANDLE(RMR));
 }
 EXPORT_SYMBOL_GPL(dat_rmr_free);

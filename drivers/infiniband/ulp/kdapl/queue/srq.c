@@ -241,21 +241,8 @@ static void kdapl_srq_destroy(struct kdapl_obj *obj)
  */
 DAT_RETURN dat_srq_free(DAT_SRQ_HANDLE srq_handle)
 {
-	struct kdapl_obj *obj;
-	int err;
-
-	obj = kdapl_obj_get(srq_handle, DAT_HANDLE_TYPE_SRQ);
-	if (!obj)
-		return KDAPL_BAD_HANDLE(SRQ);
-	err = kdapl_obj_retire(obj);
-	if (err) {
-		kdapl_obj_put(obj);
-		return err == -EBUSY ? KDAPL_BAD_STATE(SRQ_IN_USE) : KDAPL_BAD_HANDLE(SRQ);
-	}
-	kdapl_wait_grace_period();
-	kdapl_obj_wait(obj);
-	kdapl_srq_destroy(obj);
-	return DAT_SUCCESS;
+	return kdapl_obj_free(srq_handle, DAT_HANDLE_TYPE_SRQ, true, KDAPL_BAD_HANDLE(SRQ),
+			      KDAPL_BAD_STATE(SRQ_IN_USE));
 }
 EXPORT_SYMBOL_GPL(dat_srq_free);
 
