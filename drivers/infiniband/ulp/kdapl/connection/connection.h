@@ -21,5 +21,6 @@ void kdapl_notice_setup(struct kdapl_device *dev);
 void kdapl_notice_drop_all(struct kdapl_device *dev);
 
 u16 kdapl_cm_port(DAT_CONN_QUAL qual);
+const char *kdapl_sp_state(const struct kdapl_sp *sp);
 
 #endif /* _KDAPL_CONNECTION_H_ */

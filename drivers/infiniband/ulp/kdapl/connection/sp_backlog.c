@@ -139,6 +139,16 @@ void kdapl_sp_unlisten(struct kdapl_sp *sp)
 	kdapl_ia_verbs_put(sp->obj.ia);
 }
 
+/* The state that debugfs shows. Any context */
+const char *kdapl_sp_state(const struct kdapl_sp *sp)
+{
+	if (READ_ONCE(sp->obj.ia->orphaned))
+		return "orphaned";
+	if (READ_ONCE(sp->closed))
+		return "spent";
+	return READ_ONCE(sp->id) || !list_empty(&sp->listeners) ? "listening" : "retrying";
+}
+
 /*
  * Moves the EP of an RSP from one state to another. Returns false if nothing has changed, because
  * the EP is not in @from for this RSP any more: it is being freed, or its device is being removed.

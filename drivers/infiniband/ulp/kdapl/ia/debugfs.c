@@ -298,13 +298,6 @@ static void show_srq(struct seq_file *m, struct kdapl_obj *obj)
 	seq_printf(m, " lost=%lld\n", atomic64_read(&srq->lost));
 }
 
-static const char *sp_state(const struct kdapl_sp *sp)
-{
-	if (READ_ONCE(sp->id) || !list_empty(&sp->listeners))
-		return "listening";
-	return READ_ONCE(sp->obj.ia->orphaned) ? "orphaned" : "spent";
-}
-
 static void show_sp(struct seq_file *m, struct kdapl_obj *obj)
 {
 	struct kdapl_sp *sp = to_kdapl_sp(obj);
@@ -314,7 +307,7 @@ static void show_sp(struct seq_file *m, struct kdapl_obj *obj)
 	if (sp->ep_handle)
 		seq_printf(m, " ep=ep#%lu",
 			   (unsigned long)sp->ep_handle & KDAPL_HANDLE_INDEX_MASK);
-	seq_printf(m, " state=%s qual=0x%llx port=%u crs=%u/%u", sp_state(sp), sp->qual,
+	seq_printf(m, " state=%s qual=0x%llx port=%u crs=%u/%u", kdapl_sp_state(sp), sp->qual,
 		   kdapl_cm_port(sp->qual), READ_ONCE(sp->ncr), sp->backlog);
 	seq_printf(m, " refused=%d/%d/%d/%d\n",
 		   atomic_read(&sp->refused[KDAPL_REFUSED_SHARE]),

@@ -498,6 +498,7 @@ static void C_62_a_service_point_tries_again_to_listen(struct kunit *test)
 	for (i = 1; i <= 4; i *= 2) {
 		mutex_lock(&sp->mutex);
 		KUNIT_EXPECT_EQ(test, tp_events(async), sp->retry > 2);
+		KUNIT_EXPECT_STREQ(test, kdapl_sp_state(sp), "retrying");
 		mutex_unlock(&sp->mutex);
 		kdapl_sp_check(sp);
 		KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(sp->retry) > i));

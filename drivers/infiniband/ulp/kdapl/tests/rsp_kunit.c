@@ -331,6 +331,7 @@ static void a_request_too_late_is_refused(struct kunit *test)
 	kdapl_sp_unlisten(rsp);
 	KUNIT_EXPECT_FALSE(test, sp_request(rsp, 0));
 	KUNIT_EXPECT_EQ(test, atomic_read(&rsp->refused[KDAPL_REFUSED_LATE]), 1);
+	KUNIT_EXPECT_STREQ(test, kdapl_sp_state(rsp), "spent");
 	KUNIT_EXPECT_EQ(test, sp_state(), DAT_EP_STATE_RESERVED);
 	KUNIT_EXPECT_EQ(test, dat_rsp_free(sp_handle(rsp)), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, sp_state(), DAT_EP_STATE_UNCONNECTED);
