@@ -25,8 +25,10 @@ bool kdapl_sp_admit(struct kdapl_sp *sp, bool placed)
 	unsigned long flags;
 	u32 share;
 
-	if (!kdapl_obj_pin(&sp->obj))
+	if (!kdapl_obj_pin(&sp->obj)) {
+		atomic_inc(&sp->refused[KDAPL_REFUSED_LATE]);
 		return false;
+	}
 	share = clamp_t(u32, qlen / max(atomic_read(&evd->npsp), 1), 1, sp->backlog);
 	spin_lock_irqsave(&sp->lock, flags);
 	if (kdapl_sp_ends(sp)) {

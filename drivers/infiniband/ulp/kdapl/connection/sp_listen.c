@@ -45,6 +45,8 @@ static int kdapl_sp_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 		return 0;
 	if (id->port_num == READ_ONCE(sp->obj.ia->port))
 		cr = kdapl_cr_alloc(sp, false, GFP_KERNEL);
+	else
+		atomic_inc(&sp->refused[KDAPL_REFUSED_LATE]);
 	if (!cr) {
 		rdma_reject(id, NULL, 0, IB_CM_REJ_NO_RESOURCES);
 		return -ECONNREFUSED;

@@ -96,6 +96,13 @@ static void an_address_that_is_added_later_accepts(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, kdapl_sleep_until(listens(sp, &late) == 1));
 	KUNIT_EXPECT_EQ(test, listens(sp, NULL), 2);
 	child = bind(test, sp, &late);
+	/* At a port to which the IA does not belong any more */
+	child->port_num++;
+	KUNIT_EXPECT_EQ(test, list_last_entry(&sp->listeners, struct kdapl_listener,
+					      node)->id->event_handler(child, &event),
+			-ECONNREFUSED);
+	KUNIT_EXPECT_EQ(test, atomic_read(&sp->refused[KDAPL_REFUSED_LATE]), 1);
+	child->port_num--;
 	KUNIT_EXPECT_EQ(test, list_last_entry(&sp->listeners, struct kdapl_listener,
 					      node)->id->event_handler(child, &event), 0);
 	fake_settle(addr_env->fake);

@@ -91,6 +91,20 @@ static void query_of_a_PSP(struct kunit *test)
 	TP_EXPECT_TYPE(test, dat_psp_free(sp_handle(psp)), DAT_INVALID_HANDLE);
 }
 
+/* A request that has been announced keeps the memory of its service point */
+static void a_request_to_a_freed_PSP_is_counted(struct kunit *test)
+{
+	struct kdapl_sp *psp = sp_make(test, sp_evd, SP_QUAL, NULL);
+	DAT_CR_HANDLE cr;
+
+	KUNIT_ASSERT_TRUE(test, sp_request(psp, 1));
+	cr = sp_announced(test, sp_evd, psp);
+	KUNIT_EXPECT_EQ(test, dat_psp_free(sp_handle(psp)), DAT_SUCCESS);
+	KUNIT_EXPECT_FALSE(test, sp_request(psp, 2));
+	KUNIT_EXPECT_EQ(test, atomic_read(&psp->refused[KDAPL_REFUSED_LATE]), 1);
+	KUNIT_EXPECT_EQ(test, dat_cr_reject(cr, 0, NULL), DAT_SUCCESS);
+}
+
 static int references_in_upcall;
 
 static void count_references(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
@@ -438,6 +452,7 @@ static struct kunit_case sp_cases[] = {
 	KUNIT_CASE(E_30_a_PSP_wants_an_EVD_for_requests),
 	KUNIT_CASE(errors_of_listening_have_their_names),
 	KUNIT_CASE(query_of_a_PSP),
+	KUNIT_CASE(a_request_to_a_freed_PSP_is_counted),
 	KUNIT_CASE(E_15_a_request_outlasts_its_upcall),
 	KUNIT_CASE(C_49_requests_are_bounded_and_shared),
 	KUNIT_CASE(C_49_every_service_point_has_a_share),
