@@ -239,7 +239,7 @@ static void kdapl_sp_work(struct work_struct *work)
 			pr_warn_ratelimited("kdapl: %s: cannot listen again on qualifier %llu: %d\n",
 					    ia->name, sp->qual, ret);
 			kdapl_ia_async(ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
-				       kdapl_obj_handle(&ia->obj), DAT_IA_OTHER_ERROR);
+				       kdapl_obj_handle(&sp->obj), DAT_IA_OTHER_ERROR);
 		}
 		sp->retry = ret ? clamp(2 * sp->retry, 1, KDAPL_LISTEN_RETRY_MAX) : 0;
 		if (ret)

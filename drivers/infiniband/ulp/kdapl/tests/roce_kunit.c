@@ -512,7 +512,7 @@ static void C_62_a_service_point_tries_again_to_listen(struct kunit *test)
 	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(async, &event), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, event.event_number, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR);
 	KUNIT_EXPECT_PTR_EQ(test, event.event_data.asynch_error_event_data.dat_handle,
-			    kdapl_obj_handle(&env->ia->obj));
+			    kdapl_obj_handle(&sp->obj));
 	KUNIT_EXPECT_EQ(test, event.event_data.asynch_error_event_data.reason, DAT_IA_OTHER_ERROR);
 	TP_EXPECT_TYPE(test, dat_evd_dequeue(async, &event), DAT_QUEUE_EMPTY);
 }
