@@ -119,8 +119,9 @@ EXPORT_SYMBOL_GPL(dat_psp_create);
  * @psp_flags:  DAT_PSP_CONSUMER_FLAG, or KDAT_PSP_ANY_ADDRESS_FLAG
  * @psp_handle: receives the service point
  *
- * The port is in the system's range of local ports (ip_local_port_range). Otherwise the
- * call is like dat_psp_create(). Source: kDAPL 2.0.
+ * The port is in the system's range of local ports (ip_local_port_range). With
+ * KDAT_PSP_ANY_ADDRESS_FLAG it is free on all addresses, unless 32 attempts find none like that.
+ * Otherwise the call is like dat_psp_create(). Source: kDAPL 2.0.
  *
  * Context: process (class P).
  * Return:

@@ -25,6 +25,9 @@
 /* Limit of the interval (1, 2, 4 ... s) after which a service point tries again to listen */
 #define KDAPL_LISTEN_RETRY_MAX	64
 
+/* How many ports are tried if one that is free on all addresses must be found */
+#define KDAPL_PORT_TRIES	32
+
 /* ---- callback ---------------------------------------------------------- */
 
 /* rdma_cm callback of a listener; for a request @id is the new child */
@@ -299,6 +302,7 @@ struct kdapl_sp *kdapl_sp_create(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT
 				 DAT_EP_HANDLE ep, bool any_address)
 {
 	struct kdapl_sp *sp = kdapl_sp_alloc(ia, evd, qual, ep);
+	unsigned int tries = 0;
 	bool listens;
 	int ret;
 
@@ -307,6 +311,12 @@ struct kdapl_sp *kdapl_sp_create(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT
 	sp->any_address = any_address;
 	mutex_lock(&sp->mutex);
 	ret = kdapl_sp_listen(sp);
+	/* A port that is free on one address may be in use on another one */
+	while (any_address && !qual && ret == -EADDRINUSE && ++tries < KDAPL_PORT_TRIES) {
+		kdapl_sp_deafen(sp);
+		sp->qual = 0;
+		ret = kdapl_sp_listen(sp);
+	}
 	listens = sp->id || !list_empty(&sp->listeners);
 	mutex_unlock(&sp->mutex);
 	/* If it listens on some addresses only, the work tries the others again */

@@ -227,6 +227,38 @@ static void an_address_in_use_is_tried_again(struct kunit *test)
 		       DAT_CONN_QUAL_IN_USE);
 }
 
+/* The range of local ports has two ports, and one of them is in use on one of the addresses */
+static void a_port_that_is_free_on_all_addresses_is_chosen(struct kunit *test)
+{
+	DAT_IA_HANDLE ia = kdapl_obj_handle(&addr_env->ia->obj);
+	u32 range = READ_ONCE(init_net.ipv4.ip_local_ports.range), i;
+	struct sockaddr_storage late = address(1);
+	struct rdma_cm_id *id;
+	DAT_CONN_QUAL qual;
+	DAT_EVD_HANDLE evd;
+	DAT_PSP_HANDLE psp;
+
+	addr_ipoib_make(test);
+	set(test, 1, true);
+	KUNIT_ASSERT_TRUE(test, kdapl_sleep_until(kdapl_addr_on_port(&addr_env->fake->ibdev, 1,
+								     &late, &init_net)));
+	id = kdapl_cm_bind(addr_env->ia, &late, &addr_env->fake->ibdev, kdapl_cm_handler, NULL,
+			   ADDR_PORT, NULL);
+	KUNIT_ASSERT_FALSE(test, IS_ERR(id));
+	KUNIT_ASSERT_EQ(test, dat_evd_kcreate(ia, 4, DAT_UPCALL_DISABLE, NULL, DAT_EVD_CR_FLAG,
+					      &evd), DAT_SUCCESS);
+	WRITE_ONCE(init_net.ipv4.ip_local_ports.range, (ADDR_PORT + 1) << 16 | ADDR_PORT);
+	for (i = 0; i < 16; i++) {
+		KUNIT_EXPECT_EQ(test, dat_psp_create_any(ia, &qual, evd, KDAT_PSP_ANY_ADDRESS_FLAG,
+							 &psp), DAT_SUCCESS);
+		KUNIT_EXPECT_EQ(test, qual, ADDR_PORT + 1);
+		KUNIT_EXPECT_EQ(test, listens(sp_of(psp), NULL), 2);
+		KUNIT_EXPECT_EQ(test, dat_psp_free(psp), DAT_SUCCESS);
+	}
+	WRITE_ONCE(init_net.ipv4.ip_local_ports.range, range);
+	rdma_destroy_id(id);
+}
+
 static void each_device_has_its_own_qualifiers(struct kunit *test)
 {
 	struct sockaddr_in6 *in6;
@@ -259,6 +291,7 @@ static struct kunit_case any_address_cases[] = {
 	KUNIT_CASE(an_address_that_is_added_later_accepts),
 	KUNIT_CASE(C_62_an_EP_breaks_with_its_own_address),
 	KUNIT_CASE(an_address_in_use_is_tried_again),
+	KUNIT_CASE(a_port_that_is_free_on_all_addresses_is_chosen),
 	KUNIT_CASE(each_device_has_its_own_qualifiers),
 	{}
 };
