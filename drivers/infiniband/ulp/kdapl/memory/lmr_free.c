@@ -93,6 +93,7 @@ void kdapl_lmr_orphan(struct kdapl_obj *obj)
 	lmr->fmr.mr = NULL;
 	lmr->fmr.state = KDAPL_MR_FREE;
 	lmr->param.lmr_state.bound = DAT_FALSE;
+	lmr->param.rmr_context = 0;
 	spin_unlock_irq(&lmr->lock);
 	/* Deregistration invalidates the key at once */
 	if (mr)

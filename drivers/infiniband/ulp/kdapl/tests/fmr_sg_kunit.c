@@ -496,11 +496,15 @@ static void F_09_flushed_in_DISCONNECTED(struct kunit *test)
 /* Without a device the memory is not looked at, and no key is returned */
 static void C_57_the_device_has_left(struct kunit *test)
 {
+	DAT_LMR_PARAM param = {};
 	struct sg_fmr f;
 
 	kdapl_clauses(test, "C-57 F-09");
-	fake_dev_unplug(fake());
 	mem_sg_args(&m, &f);
+	registered(test, &f);
+	fake_dev_unplug(fake());
+	KUNIT_EXPECT_EQ(test, dat_lmr_query(m.fmr, DAT_LMR_FIELD_ALL, &param), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, param.rmr_context, 0);
 	KUNIT_EXPECT_EQ(test, mem_sg_post(&f), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, f.context, 0);
 	KUNIT_EXPECT_EQ(test, f.key, 0);
