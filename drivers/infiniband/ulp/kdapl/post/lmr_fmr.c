@@ -14,6 +14,9 @@
 #include "internal.h"
 #include "base/trace.h"
 
+/* The largest number of entries of a list, for each page of the LMR: spinlocks are held for all */
+#define KDAPL_FMR_SG_PER_PAGE	8
+
 /* A call of dat_lmr_fmr() or kdat_lmr_fmr_sg() */
 struct kdapl_fmr {
 	struct kdapl_lmr *lmr;
@@ -177,6 +180,9 @@ static noinline DAT_RETURN kdapl_fmr_collect_sg(struct kdapl_fmr *r)
 			off = offset_in_page(off);
 		}
 		if (to != sgl && unlikely(off || to[-1].offset + to[-1].length != PAGE_SIZE)) {
+			/* Other entries have a page of their own, so there are not more of them */
+			if (i >= (u64)KDAPL_FMR_SG_PER_PAGE * r->lmr->max_pages)
+				return KDAPL_BAD_ARG(3);
 			to--;
 			if (page != sg_page(to) || off != to->offset + to->length)
 				return KDAPL_BAD_ARG(2);
@@ -467,7 +473,8 @@ EXPORT_SYMBOL_GPL(dat_lmr_fmr);
  * DAT_MEM_TYPE_PHYSICAL without an array. An entry may span any number of contiguous pages. The
  * first entry may begin inside a page, and the last one may end inside a page. Every other entry
  * must begin where the previous one ends: either both at a page boundary, or both at the same
- * byte of the same page. The memory must not touch more pages than the LMR was allocated for.
+ * byte of the same page. The memory must not touch more pages than the LMR was allocated for, and
+ * the list must not have more than eight entries for each of these pages.
  * dat_lmr_invalidate() or the peer ends the registration, as for dat_lmr_fmr().
  *
  * Source: kDAPL's choice.
@@ -479,9 +486,9 @@ EXPORT_SYMBOL_GPL(dat_lmr_fmr);
  * * DAT_INVALID_HANDLE - @lmr_handle or @ep_handle is not valid
  * * DAT_MODEL_NOT_SUPPORTED - pages that would need DMA syncs
  * * DAT_INVALID_PARAMETER - the LMR is not of dat_lmr_allocate() (1); no list, an empty entry, a
- *   gap, or a page that is not memory (2); @nents is not positive, the list is shorter, or the
- *   memory touches too many pages (3); privileges (4); flags (7); a pointer for a result is NULL
- *   (8, 9)
+ *   gap, or a page that is not memory (2); @nents is not positive, the list is shorter, the
+ *   memory touches too many pages, or there are too many entries (3); privileges (4); flags (7); a
+ *   pointer for a result is NULL (8, 9)
  * * DAT_INVALID_STATE, DAT_PROTECTION_VIOLATION, DAT_PRIVILEGES_VIOLATION,
  *   DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR - as for dat_lmr_fmr()
  */

@@ -214,6 +214,26 @@ static void a_chain_of_lists(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, fake_valid_mr(fake(), f.key)->ibmr.length, 2 * P - 8);
 }
 
+/* Spinlocks are held for the whole list, so the memory alone does not limit its length */
+static void G_01_a_list_with_many_small_entries(struct kunit *test)
+{
+	u32 most = 8 * MEM_PAGES, i;
+	struct sg_fmr f;
+
+	kdapl_clauses(test, "G-01");
+	mem_sg_args(&m, &f);
+	f.sgl = kunit_kcalloc(test, most + 1, sizeof(*f.sgl), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, f.sgl);
+	sg_init_table(f.sgl, most + 1);
+	for (i = 0; i <= most; i++)
+		sg_set_buf(&f.sgl[i], m.env->buf + P + i, 1);
+	f.nents = most + 1;
+	KUNIT_EXPECT_EQ(test, mem_sg_post(&f), BAD_ARG(3));
+	f.nents = most;
+	registered(test, &f);
+	KUNIT_EXPECT_EQ(test, fake_valid_mr(fake(), f.key)->ibmr.length, most);
+}
+
 static DAT_RETURN send_at(DAT_LMR_CONTEXT context, u64 address, u32 length)
 {
 	struct tp_args args;
@@ -586,6 +606,7 @@ static struct kunit_case fmr_sg_cases[] = {
 	KUNIT_CASE(exactly_the_bytes_of_the_list),
 	KUNIT_CASE(G_01_lists_that_are_refused),
 	KUNIT_CASE(a_chain_of_lists),
+	KUNIT_CASE(G_01_a_list_with_many_small_entries),
 	KUNIT_CASE(F_02_triplets_end_with_the_memory),
 	KUNIT_CASE(F_05_the_first_fault_decides),
 	KUNIT_CASE(V_10_each_registration_has_its_own_key),
