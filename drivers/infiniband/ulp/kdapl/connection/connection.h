@@ -18,7 +18,7 @@ extern unsigned int kdapl_notice_leave_ms, kdapl_notice_max;
 
 void kdapl_notice_schedule(struct kdapl_device *dev);
 void kdapl_notice_setup(struct kdapl_device *dev);
-void kdapl_notice_drop_all(struct kdapl_device *dev);
+void kdapl_notice_flush(struct kdapl_device *dev);
 
 u16 kdapl_cm_port(DAT_CONN_QUAL qual);
 const char *kdapl_sp_state(const struct kdapl_sp *sp);

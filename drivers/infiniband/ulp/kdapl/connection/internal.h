@@ -75,7 +75,7 @@ bool kdapl_sp_admit(struct kdapl_sp *sp, bool placed);
 void kdapl_sp_uncount(struct kdapl_sp *sp, bool counted);
 void kdapl_sp_unlisten(struct kdapl_sp *sp);
 void kdapl_listener_free(struct kdapl_listener *l);
-void kdapl_sp_deafen(struct kdapl_sp *sp);
+void kdapl_sp_destroy_ids(struct kdapl_sp *sp);
 
 void kdapl_rsp_reserve_ep(struct kdapl_ep *ep, struct kdapl_sp *sp);
 bool kdapl_rsp_move(struct kdapl_sp *sp, DAT_EP_STATE from, DAT_EP_STATE to);

@@ -203,7 +203,7 @@ void kdapl_notice_end(struct kdapl_ep *ep, bool disconnect)
 }
 
 /* Schedules the work of all notices. @over: it is to destroy their ids */
-static void kdapl_notice_look(struct kdapl_device *dev, bool over)
+static void kdapl_notice_kick(struct kdapl_device *dev, bool over)
 {
 	struct kdapl_notice *notice;
 	unsigned long flags;
@@ -219,7 +219,7 @@ static void kdapl_notice_look(struct kdapl_device *dev, bool over)
 /* Schedules a check of the notices of a device. Any context */
 void kdapl_notice_schedule(struct kdapl_device *dev)
 {
-	kdapl_notice_look(dev, false);
+	kdapl_notice_kick(dev, false);
 }
 
 /* Prepares the notices of a new device. Any context */
@@ -244,12 +244,12 @@ static bool kdapl_notice_none(struct kdapl_device *dev)
  * The device is leaving: destroys the ids that wait. Waits at most kdapl_notice_leave_ms for
  * answers. @dev: the device, without IAs and without an event handler. Process context.
  */
-void kdapl_notice_drop_all(struct kdapl_device *dev)
+void kdapl_notice_flush(struct kdapl_device *dev)
 {
 	WRITE_ONCE(dev->leaving, true);
-	kdapl_notice_look(dev, false);
+	kdapl_notice_kick(dev, false);
 	wait_event_timeout(dev->wait, kdapl_notice_none(dev),
 			   kdapl_timeout_ms(kdapl_notice_leave_ms));
-	kdapl_notice_look(dev, true);
+	kdapl_notice_kick(dev, true);
 	wait_event(dev->wait, kdapl_notice_none(dev));
 }

@@ -106,7 +106,7 @@ void kdapl_listener_free(struct kdapl_listener *l)
  * Destroys the listening ids of a service point. Process context, sp->mutex held, no lock that a
  * CM callback takes is held.
  */
-void kdapl_sp_deafen(struct kdapl_sp *sp)
+void kdapl_sp_destroy_ids(struct kdapl_sp *sp)
 {
 	struct kdapl_listener *l, *next;
 
@@ -133,7 +133,7 @@ void kdapl_sp_unlisten(struct kdapl_sp *sp)
 	spin_lock_irq(&kdapl_sps_lock);
 	list_del_init(&sp->node);
 	spin_unlock_irq(&kdapl_sps_lock);
-	kdapl_sp_deafen(sp);
+	kdapl_sp_destroy_ids(sp);
 	mutex_unlock(&sp->mutex);
 	if (closed)
 		return;

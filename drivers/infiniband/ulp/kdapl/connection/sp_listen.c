@@ -211,7 +211,7 @@ static int kdapl_sp_listen(struct kdapl_sp *sp)
 
 	if (sp->any_address)
 		return kdapl_sp_listen_all(sp);
-	kdapl_sp_deafen(sp);
+	kdapl_sp_destroy_ids(sp);
 	WRITE_ONCE(sp->stale, false);
 	id = kdapl_sp_listen_on(sp, &sp->obj.ia->addr);
 	if (!IS_ERR(id))
@@ -313,7 +313,7 @@ struct kdapl_sp *kdapl_sp_create(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT
 	ret = kdapl_sp_listen(sp);
 	/* A port that is free on one address may be in use on another one */
 	while (any_address && !qual && ret == -EADDRINUSE && ++tries < KDAPL_PORT_TRIES) {
-		kdapl_sp_deafen(sp);
+		kdapl_sp_destroy_ids(sp);
 		sp->qual = 0;
 		ret = kdapl_sp_listen(sp);
 	}

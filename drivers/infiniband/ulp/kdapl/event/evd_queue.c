@@ -487,7 +487,7 @@ static void kdapl_async_append(struct kdapl_evd *evd, struct kdapl_ring_event *r
  * IA is freed, the event is taken back or its EVD is destroyed. @ia: the IA, for which that was
  * not done before. Any context; never runs the upcall itself.
  */
-void kdapl_ia_lost(struct kdapl_ia *ia)
+void kdapl_evd_post_catastrophic(struct kdapl_ia *ia)
 {
 	struct kdapl_evd *evd = ia->async_evd;
 	unsigned long flags;

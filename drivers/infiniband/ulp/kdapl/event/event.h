@@ -33,7 +33,7 @@ u32 kdapl_evd_take_back(struct kdapl_evd *evd, struct kdapl_ep *ep);
 int kdapl_evd_modify(struct kdapl_evd *evd, DAT_UPCALL_POLICY policy,
 		     const DAT_UPCALL_OBJECT *upcall, DAT_UPCALL_FLAG flag);
 void kdapl_evd_notify_all(struct kdapl_evd *evd);
-void kdapl_ia_lost(struct kdapl_ia *ia);
+void kdapl_evd_post_catastrophic(struct kdapl_ia *ia);
 void kdapl_ia_take_back(struct kdapl_ia *ia);
 
 void kdapl_evd_wait_idle(struct kdapl_evd *evd);

@@ -156,7 +156,7 @@ static int kdapl_addr_event(const struct net_device *ndev, unsigned long event,
 
 	/* Between the deletion and the read of the count; pairs with kdapl_ia_open() */
 	smp_mb();
-	if (!atomic_read(&kdapl_nias))
+	if (!atomic_read(&kdapl_open_ias))
 		return NOTIFY_DONE;
 	if (event == NETDEV_DOWN) {
 		del = kzalloc(sizeof(*del), GFP_ATOMIC);
@@ -394,7 +394,7 @@ static void kdapl_device_remove(struct ib_device *ibdev, void *client_data)
 	/* Wait for the IAs that dat_ia_close() is destroying */
 	wait_event(dev->wait, list_empty(&dev->ias));
 	/* No EP is left that could add a notice to the list */
-	kdapl_notice_drop_all(dev);
+	kdapl_notice_flush(dev);
 	/* The code that has emptied the list no longer uses the device */
 	mutex_lock(&kdapl_device_mutex);
 	mutex_unlock(&kdapl_device_mutex);

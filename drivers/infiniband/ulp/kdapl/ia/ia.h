@@ -33,7 +33,7 @@ void kdapl_arrival_changed(void);
 void kdapl_arrival_remove(const struct kdapl_device *dev);
 void kdapl_arrival_exit(void);
 
-extern atomic_t kdapl_nias;
+extern atomic_t kdapl_open_ias;
 
 int kdapl_ia_create(struct kdapl_device *dev, u32 port, const struct sockaddr *addr,
 		    struct net *net, int async_qlen, struct kdapl_evd *async_evd,

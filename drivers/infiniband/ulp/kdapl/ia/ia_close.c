@@ -105,7 +105,7 @@ static void kdapl_ia_leave_device(struct kdapl_ia *ia)
 	/* Under the mutex, because remove() takes it before it frees the device */
 	if (ia->dev) {
 		wake_up(&ia->dev->wait);
-		atomic_dec(&kdapl_nias);
+		atomic_dec(&kdapl_open_ias);
 	}
 	ia->dev = NULL;
 	mutex_unlock(&kdapl_device_mutex);

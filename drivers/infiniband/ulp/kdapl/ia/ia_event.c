@@ -17,7 +17,7 @@
 void kdapl_ia_catastrophic(struct kdapl_ia *ia)
 {
 	if (!test_and_set_bit(0, &ia->fatal))
-		kdapl_ia_lost(ia);
+		kdapl_evd_post_catastrophic(ia);
 }
 
 /*

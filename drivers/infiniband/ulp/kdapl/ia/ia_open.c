@@ -12,7 +12,7 @@
 #include "ia.h"
 
 /* IAs on the lists of devices, and calls that open one. If 0, deleted addresses are ignored */
-atomic_t kdapl_nias;
+atomic_t kdapl_open_ias;
 
 static struct kdapl_ia *kdapl_ia_alloc(struct kdapl_device *dev, u32 port,
 				       const struct sockaddr *addr, struct net *net)
@@ -97,7 +97,7 @@ int kdapl_ia_create(struct kdapl_device *dev, u32 port, const struct sockaddr *a
 		kdapl_ia_mem_put(ia);
 		return ret;
 	}
-	atomic_inc(&kdapl_nias);
+	atomic_inc(&kdapl_open_ias);
 	list_add_tail(&ia->dev_node, &dev->ias);
 	kdapl_obj_publish(&ia->obj);
 	*out = ia;
@@ -147,7 +147,7 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 	u32 port;
 	int err;
 
-	atomic_inc(&kdapl_nias);
+	atomic_inc(&kdapl_open_ias);
 	/* Before the address is found; pairs with the barrier in kdapl_addr_event() */
 	smp_mb__after_atomic();
 	mutex_lock(&kdapl_device_mutex);
@@ -184,7 +184,7 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 	}
 out:
 	mutex_unlock(&kdapl_device_mutex);
-	atomic_dec(&kdapl_nias);
+	atomic_dec(&kdapl_open_ias);
 	if (net)
 		put_net(net);
 	return ret;

@@ -228,7 +228,7 @@ destroy:
  * The caller of an invalidation can deregister the MR instead, so it does not wait once more
  * for a device that has failed.
  */
-static bool kdapl_service_spared(const struct kdapl_pz *pz, const struct ib_send_wr *wr)
+static bool kdapl_service_skips(const struct kdapl_pz *pz, const struct ib_send_wr *wr)
 {
 	return wr->opcode == IB_WR_LOCAL_INV &&
 	       (pz->broken || test_bit(0, &pz->obj.ia->fatal));
@@ -239,7 +239,7 @@ static int kdapl_service_run(struct kdapl_pz *pz, struct ib_send_wr *wr)
 	int ret = -EIO;
 
 	mutex_lock(&pz->mutex);
-	if (kdapl_service_spared(pz, wr))
+	if (kdapl_service_skips(pz, wr))
 		goto out;
 	ret = kdapl_service_try(pz, wr);
 	if (ret && ret != -ETIMEDOUT)

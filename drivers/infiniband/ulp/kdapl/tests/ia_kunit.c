@@ -519,17 +519,17 @@ static void C_57_nothing_new_on_an_orphan(struct kunit *test)
 static void open_adapters_are_counted(struct kunit *test)
 {
 	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
-	int n = atomic_read(&kdapl_nias);
+	int n = atomic_read(&kdapl_open_ias);
 	DAT_IA_HANDLE ia;
 
 	KUNIT_EXPECT_GT(test, n, 0);
 	TP_EXPECT_TYPE(test, dat_ia_open("no such IA", 8, &async, &ia), DAT_PROVIDER_NOT_FOUND);
-	KUNIT_EXPECT_EQ(test, atomic_read(&kdapl_nias), n);
+	KUNIT_EXPECT_EQ(test, atomic_read(&kdapl_open_ias), n);
 	fake_dev_unplug(env->fake);
-	KUNIT_EXPECT_EQ(test, atomic_read(&kdapl_nias), n - 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&kdapl_open_ias), n - 1);
 	KUNIT_EXPECT_EQ(test, dat_ia_close(ia_handle(), DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	env->ia = NULL;
-	KUNIT_EXPECT_EQ(test, atomic_read(&kdapl_nias), n - 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&kdapl_open_ias), n - 1);
 }
 
 /* ---- suite --------------------------------------------------------------------------------- */
