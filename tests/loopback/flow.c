@@ -277,12 +277,18 @@ int loop_case_visible(struct loop_run *run, struct loop_case *c)
 	return err;
 }
 
-/* Prepares for another connection: resets what is counted per connection. */
-static void reset_side(struct loop_fixture *fx, struct loop_side *s)
+/*
+ * Prepares for another connection: resets what is counted per connection. Returns how many ms the
+ * reset of the EP has taken.
+ */
+static u32 reset_side(struct loop_fixture *fx, struct loop_side *s)
 {
 	DAT_EP_STATE state = DAT_EP_STATE_ERROR;
+	ktime_t start = ktime_get();
+	u32 ms;
 
 	loop_expect(fx->c, "dat_ep_reset", dat_ep_reset(s->ep), DAT_SUCCESS);
+	ms = ktime_ms_delta(ktime_get(), start);
 	loop_expect(fx->c, "dat_ep_get_status",
 		    dat_ep_get_status(s->ep, &state, NULL, NULL), DAT_SUCCESS);
 	if (state != DAT_EP_STATE_UNCONNECTED)
@@ -296,17 +302,21 @@ static void reset_side(struct loop_fixture *fx, struct loop_side *s)
 	s->tx_msgs = 0;
 	s->rx_msgs = 0;
 	spin_unlock_bh(&fx->lock);
+	return ms;
 }
 
-static void reset_fixture(struct loop_fixture *fx)
+/* Returns the duration of the longer reset in ms */
+static u32 reset_fixture(struct loop_fixture *fx)
 {
-	reset_side(fx, &fx->a[0]);
-	reset_side(fx, &fx->b[0]);
+	u32 ms = reset_side(fx, &fx->a[0]);
+
+	ms = max(ms, reset_side(fx, &fx->b[0]));
 	spin_lock_bh(&fx->lock);
 	fx->may_end = false;
 	fx->may_flush = false;
 	fx->stop = false;
 	spin_unlock_bh(&fx->lock);
+	return ms;
 }
 
 /**
@@ -320,14 +330,14 @@ static void reset_fixture(struct loop_fixture *fx)
 int loop_case_reset(struct loop_run *run, struct loop_case *c)
 {
 	struct loop_fixture *fx = make_fixture(run, c, LOOP_UPCALL, false);
-	u32 i;
+	u32 i, longest = 0;
 	int err = 0;
 
 	if (!fx)
 		return -EIO;
 	for (i = 0; i < c->count && !err && !c->verdict.failures; i++) {
 		if (i)
-			reset_fixture(fx);
+			longest = max(longest, reset_fixture(fx));
 		spin_lock_bh(&fx->lock);
 		loop_post_recvs(&fx->b[0], c->depth, DAT_COMPLETION_DEFAULT_FLAG);
 		spin_unlock_bh(&fx->lock);
@@ -343,6 +353,8 @@ int loop_case_reset(struct loop_run *run, struct loop_case *c)
 		if (!err && fx->a[0].tx.flushed)
 			loop_fail(c, "graceful disconnect: expected no flushed requests, got some");
 	}
+	scnprintf(c->reason, sizeof(c->reason), "%u connections, the longest reset took %u ms",
+		  i, longest);
 	loop_fixture_end(fx);
 	loop_clauses(c, "R-24 R-29 R-31");
 	return err;

@@ -101,7 +101,7 @@ struct loop_args {
 	u64 seed;
 	bool brief;
 	u32 divide;
-	u32 repeat;			/* rounds of an error case, 0: two */
+	u32 repeat;			/* rounds of an error case or of the reset case, 0: a few */
 	bool dry;
 };
 
