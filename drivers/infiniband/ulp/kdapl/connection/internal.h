@@ -15,6 +15,9 @@ void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote
 void kdapl_cm_limit_send(struct kdapl_ep *ep, struct ib_qp_attr *attr);
 int kdapl_cm_modify_qp(struct kdapl_ep *ep, struct ib_qp_attr *attr, int mask);
 int kdapl_cm_handler(struct rdma_cm_id *id, struct rdma_cm_event *event);
+void kdapl_cm_note_event(struct kdapl_ep *ep, enum rdma_cm_event_type event, int status);
+void kdapl_cm_call_failed(struct kdapl_ep *ep, DAT_EVENT_NUMBER number,
+			  enum rdma_cm_event_type event, int err);
 
 /**
  * struct kdapl_notice - the id of a connection or attempt that has ended
