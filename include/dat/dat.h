@@ -4,6 +4,7 @@
  * There is no code here. Included by kdat.h, which adds the calls; a Consumer
  * includes kdat.h.
  *
+ * A definition comes from the kDAPL 2.0 headers, unless its comment names another source.
  * The order of members, and all numbers, are those of DAT 2.0 without extensions. They are
  * ABI, which tests/loopback/abi_values.c and abi_layout.c check.
  */

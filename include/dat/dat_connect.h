@@ -24,8 +24,6 @@ typedef enum dat_connect_flags {
 
 /**
  * define DAT_CONNECT_MULTIPATH_FLAG - name of MULTIPATH_REQUESTED in earlier versions
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_CONNECT_MULTIPATH_FLAG	DAT_CONNECT_MULTIPATH_REQUESTED_FLAG
 
@@ -79,7 +77,7 @@ typedef struct dat_psp_param {
  * @DAT_PSP_FIELD_PSP_FLAGS:  psp_flags
  * @DAT_PSP_FIELD_ALL:        all members
  *
- * Combined with "or"; other bits are DAT_INVALID_PARAMETER. Source: kDAPL 2.0 header.
+ * Combined with "or"; other bits are DAT_INVALID_PARAMETER.
  */
 typedef enum dat_psp_param_mask {
 	DAT_PSP_FIELD_IA_HANDLE		= 0x01,
@@ -113,7 +111,7 @@ typedef struct dat_rsp_param {
  * @DAT_RSP_FIELD_EP_HANDLE:  ep_handle
  * @DAT_RSP_FIELD_ALL:        all members
  *
- * Combined with "or"; other bits are DAT_INVALID_PARAMETER. Source: kDAPL 2.0 header.
+ * Combined with "or"; other bits are DAT_INVALID_PARAMETER.
  */
 typedef enum dat_rsp_param_mask {
 	DAT_RSP_FIELD_IA_HANDLE		= 0x01,
@@ -130,7 +128,7 @@ typedef enum dat_rsp_param_mask {
  * @address_ptr: its address
  * @evd_handle:  EVD of connection requests
  *
- * Never written, because kDAPL has no common service points. Source: kDAPL 2.0 header.
+ * Never written, because kDAPL has no common service points.
  */
 typedef struct dat_csp_param {
 	DAT_IA_HANDLE ia_handle;
@@ -147,7 +145,7 @@ typedef struct dat_csp_param {
  * @DAT_CSP_FIELD_EVD_HANDLE: evd_handle
  * @DAT_CSP_FIELD_ALL:        all members
  *
- * Never used, because kDAPL has no common service points. Source: kDAPL 2.0 header.
+ * Never used, because kDAPL has no common service points.
  */
 typedef enum dat_csp_param_mask {
 	DAT_CSP_FIELD_IA_HANDLE		= 0x01,
@@ -185,7 +183,7 @@ typedef struct dat_cr_param {
  * @DAT_CR_FIELD_LOCAL_EP_HANDLE:       local_ep_handle
  * @DAT_CR_FIELD_ALL:                   all members
  *
- * Combined with "or"; other bits are DAT_INVALID_PARAMETER. Source: kDAPL 2.0 header.
+ * Combined with "or"; other bits are DAT_INVALID_PARAMETER.
  */
 typedef enum dat_cr_param_mask {
 	DAT_CR_FIELD_REMOTE_IA_ADDRESS_PTR = 0x01,

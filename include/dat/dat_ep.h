@@ -11,8 +11,6 @@
 /**
  * enum dat_service_type - DAT_SERVICE_TYPE: the transport of an endpoint
  * @DAT_SERVICE_TYPE_RC: reliable connection
- *
- * Source: kDAPL 2.0 header.
  */
 typedef enum dat_service_type {
 	DAT_SERVICE_TYPE_RC		= 0,
@@ -59,8 +57,6 @@ typedef enum dat_ep_state {
 
 /**
  * define DAT_EP_STATE_ERROR - name of DISCONNECTED in earlier versions
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_EP_STATE_ERROR		DAT_EP_STATE_DISCONNECTED
 
@@ -157,7 +153,7 @@ typedef struct dat_ep_param {
 /**
  * typedef DAT_EP_PARAM_MASK - members for dat_ep_query() and dat_ep_modify()
  *
- * Combined with "or"; other bits are DAT_INVALID_PARAMETER. Source: kDAPL 2.0 header.
+ * Combined with "or"; other bits are DAT_INVALID_PARAMETER.
  *
  * * %DAT_EP_FIELD_IA_HANDLE - ia_handle
  * * %DAT_EP_FIELD_EP_STATE - ep_state
@@ -293,7 +289,7 @@ typedef struct dat_srq_param {
  * @DAT_SRQ_FIELD_OUTSTANDING_DTO_COUNT: outstanding_dto_count
  * @DAT_SRQ_FIELD_ALL:                   all members
  *
- * Combined with "or"; other bits are DAT_INVALID_PARAMETER. Source: kDAPL 2.0 header.
+ * Combined with "or"; other bits are DAT_INVALID_PARAMETER.
  */
 typedef enum dat_srq_param_mask {
 	DAT_SRQ_FIELD_IA_HANDLE		= 0x01,

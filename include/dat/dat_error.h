@@ -14,50 +14,38 @@
  * Bits 31 and 30 are the class, 29 to 16 the type (enum dat_return_type), 15 to 0 the subtype
  * (enum dat_return_subtype). The enumerators do not include the class; a returned error does.
  * So compare DAT_GET_TYPE(ret) with a type, and only DAT_SUCCESS with the whole value. A
- * Consumer may rely on the type; the subtype is only a hint. Source: kDAPL 2.0 header.
+ * Consumer may rely on the type; the subtype is only a hint.
  */
 typedef DAT_UINT32 DAT_RETURN;
 
 /**
  * define DAT_CLASS_ERROR - class of an error
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_CLASS_ERROR			0x80000000U
 
 /**
  * define DAT_CLASS_WARNING - class of a warning; never returned
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_CLASS_WARNING		0x40000000U
 
 /**
  * define DAT_CLASS_SUCCESS - class of DAT_SUCCESS
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_CLASS_SUCCESS		0x00000000U
 
 /**
  * define DAT_TYPE_MASK - bits of the type
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_TYPE_MASK			0x3fff0000U
 
 /**
  * define DAT_SUBTYPE_MASK - bits of the subtype
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_SUBTYPE_MASK		0x0000ffffU
 
 /**
  * DAT_IS_WARNING() - is a return value a warning?
  * @status: the return value
- *
- * Source: kDAPL 2.0 header.
  *
  * Return: nonzero if it is.
  */
@@ -67,8 +55,6 @@ typedef DAT_UINT32 DAT_RETURN;
  * DAT_GET_TYPE() - the type of a return value
  * @status: the return value
  *
- * Source: kDAPL 2.0 header.
- *
  * Return: an enumerator of enum dat_return_type.
  */
 #define DAT_GET_TYPE(status)		((DAT_UINT32)(status) & DAT_TYPE_MASK)
@@ -76,8 +62,6 @@ typedef DAT_UINT32 DAT_RETURN;
 /**
  * DAT_GET_SUBTYPE() - the subtype of a return value
  * @status: the return value
- *
- * Source: kDAPL 2.0 header.
  *
  * Return: an enumerator of enum dat_return_subtype.
  */
@@ -157,8 +141,6 @@ typedef enum dat_return_type {
 
 /**
  * define DAT_NAME_NOT_FOUND - name of DAT_PROVIDER_NOT_FOUND in earlier versions
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_NAME_NOT_FOUND		DAT_PROVIDER_NOT_FOUND
 

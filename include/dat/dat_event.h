@@ -91,8 +91,6 @@ typedef enum dat_event_number {
  * @DAT_DTO_BIND_MW:                 bind, if the EVD lacks the bind stream
  * @DAT_DTO_LMR_FMR:                 dat_lmr_fmr(); kernel only
  * @DAT_DTO_LMR_INVALIDATE:          dat_lmr_invalidate(); kernel only
- *
- * Source: kDAPL 2.0 header.
  */
 typedef enum dat_dtos {
 	DAT_DTO_SEND			= 0,
@@ -152,28 +150,26 @@ typedef DAT_DTO_COMPLETION_STATUS DAT_RMR_BIND_COMPLETION_STATUS;
 /**
  * define DAT_DTO_LENGTH_ERROR - name of LOCAL_LENGTH in earlier versions
  *
- * Not the return value DAT_LENGTH_ERROR. Source: kDAPL 2.0 header.
+ * Not the return value DAT_LENGTH_ERROR.
  */
 #define DAT_DTO_LENGTH_ERROR		DAT_DTO_ERR_LOCAL_LENGTH
 
 /**
  * define DAT_DTO_FAILURE - name of FLUSHED in earlier versions
  *
- * No other error is equal to it. Source: kDAPL 2.0 header.
+ * No other error is equal to it.
  */
 #define DAT_DTO_FAILURE			DAT_DTO_ERR_FLUSHED
 
 /**
  * define DAT_RMR_BIND_SUCCESS - name of DAT_DTO_SUCCESS in earlier versions
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_RMR_BIND_SUCCESS		DAT_DTO_SUCCESS
 
 /**
  * define DAT_RMR_BIND_FAILURE - name of FLUSHED in earlier versions
  *
- * No other error is equal to it. Source: kDAPL 2.0 header.
+ * No other error is equal to it.
  */
 #define DAT_RMR_BIND_FAILURE		DAT_DTO_ERR_FLUSHED
 
@@ -217,8 +213,6 @@ typedef struct dat_rmr_bind_completion_event_data {
  * @rsp_handle: reserved service point
  * @psp_handle: public service point
  * @csp_handle: common service point; never used
- *
- * Source: kDAPL 2.0 header.
  */
 typedef union dat_sp_handle {
 	DAT_RSP_HANDLE rsp_handle;
@@ -265,7 +259,7 @@ typedef struct dat_connection_event_data {
  * @dat_handle: the affected object: IA, EVD, SRQ, LMR or RMR
  * @reason:     a number of the enum for the type of @dat_handle, below
  *
- * Written by the Provider. Source: kDAPL 2.0 header.
+ * Written by the Provider.
  */
 typedef struct dat_asynch_error_event_data {
 	DAT_HANDLE dat_handle;
@@ -292,7 +286,7 @@ typedef enum dat_ia_async_error_reason {
  * @DAT_EP_OTHER_ERROR:                never raised
  * @DAT_SRQ_SOFT_HIGH_WATERMARK_EVENT: never raised
  *
- * An EP has connection events instead. Source: kDAPL 2.0 header.
+ * An EP has connection events instead.
  */
 typedef enum dat_ep_async_error_reason {
 	DAT_EP_TRANSFER_TO_ERROR	= 0,
@@ -304,8 +298,6 @@ typedef enum dat_ep_async_error_reason {
  * enum dat_evd_async_error_reason - DAT_EVD_ASYNC_ERROR_REASON: what happened to an EVD
  * @DAT_EVD_OVERFLOW_ERROR: it had no room for an asynchronous event
  * @DAT_EVD_OTHER_ERROR:    never raised
- *
- * Source: kDAPL 2.0 header.
  */
 typedef enum dat_evd_async_error_reason {
 	DAT_EVD_OVERFLOW_ERROR		= 0,
@@ -349,8 +341,6 @@ typedef enum dat_rmr_async_error_reason {
 /**
  * enum dat_pz_async_error_reason - DAT_PZ_ASYNC_ERROR_REASON: what happened to a PZ
  * @DAT_PZ_OTHER_ERROR: never raised
- *
- * Source: kDAPL 2.0 header.
  */
 typedef enum dat_pz_async_error_reason {
 	DAT_PZ_OTHER_ERROR		= 0,
@@ -375,8 +365,6 @@ typedef struct dat_software_event_data {
  * @connect_event_data:        for the numbers DAT_CONNECTION_EVENT_*
  * @asynch_error_event_data:   for the numbers DAT_ASYNC_ERROR_* and DAT_HA_*
  * @software_event_data:       for DAT_SOFTWARE_EVENT
- *
- * Source: kDAPL 2.0 header.
  */
 typedef union dat_event_data {
 	DAT_DTO_COMPLETION_EVENT_DATA dto_completion_event_data;
@@ -438,7 +426,7 @@ typedef enum dat_upcall_policy {
  * @DAT_UPCALL_INVOC_NEW: no, only later ones
  * @DAT_UPCALL_INVOC_ANY: yes
  *
- * An argument of dat_evd_modify_upcall(). Source: kDAPL 2.0 header.
+ * An argument of dat_evd_modify_upcall().
  */
 typedef enum dat_upcall_flag {
 	DAT_UPCALL_INVOC_NEW		= 0,
@@ -474,8 +462,6 @@ typedef struct dat_upcall_object {
 
 /**
  * define DAT_UPCALL_NULL - no upcall, for DAT_UPCALL_DISABLE
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_UPCALL_NULL \
 	((DAT_UPCALL_OBJECT) { .instance_data = NULL, .upcall_func = NULL })
@@ -483,7 +469,7 @@ typedef struct dat_upcall_object {
 /**
  * define DAT_UPCALL_SAME - keep the upcall
  *
- * An argument of dat_evd_modify_upcall(). Source: kDAPL 2.0 header.
+ * An argument of dat_evd_modify_upcall().
  */
 #define DAT_UPCALL_SAME			((DAT_UPCALL_OBJECT *)NULL)
 
@@ -514,7 +500,7 @@ typedef struct dat_evd_param {
  * @DAT_EVD_FIELD_EVD_FLAGS:     evd_flags
  * @DAT_EVD_FIELD_ALL:           all members
  *
- * Combined with "or"; other bits are DAT_INVALID_PARAMETER. Source: kDAPL 2.0 header.
+ * Combined with "or"; other bits are DAT_INVALID_PARAMETER.
  */
 typedef enum dat_evd_param_mask {
 	DAT_EVD_FIELD_IA_HANDLE		= 0x01,

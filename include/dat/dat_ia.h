@@ -15,7 +15,7 @@
  * @DAT_HA_UNKNOWN:     never returned
  * @DAT_HA_CONFLICTING: never returned
  *
- * Returned by dat_registry_providers_related(). Source: kDAPL 2.0 header.
+ * Returned by dat_registry_providers_related().
  */
 typedef enum dat_ha_relationship {
 	DAT_HA_FALSE			= 0,
@@ -26,29 +26,21 @@ typedef enum dat_ha_relationship {
 
 /**
  * typedef DAT_HA_LB - how the traffic of an IA is balanced between paths
- *
- * Source: kDAPL 2.0 header.
  */
 typedef DAT_UINT32 DAT_HA_LB;
 
 /**
  * define DAT_HA_LB_NONE - no balancing; the value of kDAPL
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_HA_LB_NONE			((DAT_HA_LB)0)
 
 /**
  * define DAT_HA_LB_INTERCOMM - between connections
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_HA_LB_INTERCOMM		((DAT_HA_LB)1)
 
 /**
  * define DAT_HA_LB_INTRACOMM - inside a connection
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_HA_LB_INTRACOMM		((DAT_HA_LB)2)
 
@@ -75,7 +67,6 @@ struct dat_provider;
  * typedef DAT_PROVIDER - a Provider, an incomplete type
  *
  * There is only one Provider, so dat_registry_add_provider() refuses every other one.
- * Source: kDAPL 2.0 header.
  */
 typedef struct dat_provider DAT_PROVIDER;
 
@@ -166,7 +157,7 @@ typedef struct dat_ia_attr {
 /**
  * typedef DAT_IA_ATTR_MASK - members of DAT_IA_ATTR for dat_ia_query()
  *
- * Combined with "or"; other bits are DAT_INVALID_PARAMETER. Source: kDAPL 2.0 header.
+ * Combined with "or"; other bits are DAT_INVALID_PARAMETER.
  *
  * * %DAT_IA_FIELD_NONE - no member
  * * %DAT_IA_FIELD_IA_ADAPTER_NAME - adapter_name
@@ -252,29 +243,25 @@ typedef DAT_UINT64 DAT_IA_ATTR_MASK;
 
 /**
  * define DAT_IA_ALL - name of DAT_IA_FIELD_ALL in earlier versions
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_IA_ALL			DAT_IA_FIELD_ALL
 
 /**
  * define DAT_IA_FIELD_IA_MAX_MTU_SIZE - name of MAX_MESSAGE_SIZE in earlier versions
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_IA_FIELD_IA_MAX_MTU_SIZE	DAT_IA_FIELD_IA_MAX_MESSAGE_SIZE
 
 /**
  * define max_rdma_read_per_ep - name of a member of DAT_IA_ATTR in earlier versions
  *
- * Renames every identifier of this name. Source: kDAPL 2.0 header.
+ * Renames every identifier of this name.
  */
 #define max_rdma_read_per_ep		max_rdma_read_per_ep_in
 
 /**
  * define max_mtu_size - name of a member of DAT_IA_ATTR in earlier versions
  *
- * Renames every identifier of this name. Source: kDAPL 2.0 header.
+ * Renames every identifier of this name.
  */
 #define max_mtu_size			max_message_size
 

@@ -32,7 +32,7 @@ typedef enum dat_mem_priv_flags {
 /**
  * define DAT_MEM_PRIV_READ_FLAG - local and remote read
  *
- * A name of versions in which the two were one privilege. Source: kDAPL 2.0 header.
+ * A name of versions in which the two were one privilege.
  */
 #define DAT_MEM_PRIV_READ_FLAG \
 	(DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_REMOTE_READ_FLAG)
@@ -40,7 +40,7 @@ typedef enum dat_mem_priv_flags {
 /**
  * define DAT_MEM_PRIV_WRITE_FLAG - local and remote write
  *
- * A name of versions in which the two were one privilege. Source: kDAPL 2.0 header.
+ * A name of versions in which the two were one privilege.
  */
 #define DAT_MEM_PRIV_WRITE_FLAG \
 	(DAT_MEM_PRIV_LOCAL_WRITE_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG)
@@ -170,8 +170,6 @@ typedef enum dat_mem_optimize_flags {
 
 /**
  * typedef DAT_MEM_OPT - name of DAT_MEM_OPTIMIZE_FLAGS in earlier versions
- *
- * Source: kDAPL 2.0 header.
  */
 typedef DAT_MEM_OPTIMIZE_FLAGS DAT_MEM_OPT;
 
@@ -271,7 +269,7 @@ typedef struct dat_lmr_param {
  * @DAT_LMR_FIELD_LMR_STATE:          lmr_state
  * @DAT_LMR_FIELD_ALL:                all members
  *
- * Combined with "or"; other bits are DAT_INVALID_PARAMETER. Source: kDAPL 2.0 header.
+ * Combined with "or"; other bits are DAT_INVALID_PARAMETER.
  */
 typedef enum dat_lmr_param_mask {
 	DAT_LMR_FIELD_IA_HANDLE		= 0x001,
@@ -322,7 +320,7 @@ typedef struct dat_rmr_param {
  * @DAT_RMR_FIELD_VA_TYPE:     va_type
  * @DAT_RMR_FIELD_ALL:         all members
  *
- * Combined with "or"; other bits are DAT_INVALID_PARAMETER. Source: kDAPL 2.0 header.
+ * Combined with "or"; other bits are DAT_INVALID_PARAMETER.
  */
 typedef enum dat_rmr_param_mask {
 	DAT_RMR_FIELD_IA_HANDLE		= 0x01,
@@ -350,7 +348,7 @@ typedef struct dat_pz_param {
  * @DAT_PZ_FIELD_IA_HANDLE: ia_handle
  * @DAT_PZ_FIELD_ALL:       all members
  *
- * Other bits are DAT_INVALID_PARAMETER. Source: kDAPL 2.0 header.
+ * Other bits are DAT_INVALID_PARAMETER.
  */
 typedef enum dat_pz_param_mask {
 	DAT_PZ_FIELD_IA_HANDLE		= 0x01,

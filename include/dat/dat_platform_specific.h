@@ -17,7 +17,7 @@
  * define DAT_OPTIMAL_ALIGNMENT - alignment in bytes that buffers should have
  *
  * A power of two; a Consumer may define another value before it includes kdat.h. kDAPL
- * accepts every alignment. Source: kDAPL 2.0 header.
+ * accepts every alignment.
  */
 #ifndef DAT_OPTIMAL_ALIGNMENT
 #define DAT_OPTIMAL_ALIGNMENT		256
@@ -25,22 +25,16 @@
 
 /**
  * typedef DAT_UINT32 - unsigned number of 32 bits, in host order
- *
- * Source: kDAPL 2.0 header.
  */
 typedef u32 DAT_UINT32;
 
 /**
  * typedef DAT_UINT64 - unsigned number of 64 bits, in host order
- *
- * Source: kDAPL 2.0 header.
  */
 typedef u64 DAT_UINT64;
 
 /**
  * typedef DAT_UVERYLONG - the widest unsigned number
- *
- * Source: kDAPL 2.0 header.
  */
 typedef unsigned long long DAT_UVERYLONG;
 
@@ -49,12 +43,11 @@ typedef unsigned long long DAT_UVERYLONG;
  *
  * .. c:type:: void *DAT_PVOID
  *
- *    An address of this kernel. Source: kDAPL 2.0 header.
+ *    An address of this kernel.
  *
  * .. c:type:: char *DAT_NAME_PTR
  *
  *    The name of an IA: at most %DAT_NAME_MAX_LENGTH bytes, including the terminating 0.
- *    Source: kDAPL 2.0 header.
  *
  * .. c:type:: struct sockaddr *DAT_IA_ADDRESS_PTR
  *
@@ -75,36 +68,26 @@ typedef int DAT_COUNT;
 
 /**
  * typedef DAT_PADDR - physical address
- *
- * Source: kDAPL 2.0 header.
  */
 typedef DAT_UINT64 DAT_PADDR;
 
 /**
  * typedef DAT_SOCK_ADDR - address of any family
- *
- * Source: kDAPL 2.0 header.
  */
 typedef struct sockaddr DAT_SOCK_ADDR;
 
 /**
  * typedef DAT_SOCK_ADDR6 - IPv6 address
- *
- * Source: kDAPL 2.0 header.
  */
 typedef struct sockaddr_in6 DAT_SOCK_ADDR6;
 
 /**
  * define DAT_AF_INET - family of IPv4 addresses
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_AF_INET			AF_INET
 
 /**
  * define DAT_AF_INET6 - family of IPv6 addresses
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_AF_INET6			AF_INET6
 
@@ -112,8 +95,6 @@ typedef char *DAT_NAME_PTR;
 
 /**
  * define DAT_NAME_MAX_LENGTH - size of a name in bytes, including the terminating 0
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_NAME_MAX_LENGTH		256
 
@@ -159,15 +140,13 @@ typedef DAT_UINT32 DAT_TIMEOUT;
 
 /**
  * define DAT_TIMEOUT_INFINITE - no time limit
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_TIMEOUT_INFINITE		((DAT_TIMEOUT)~0U)
 
 /**
  * typedef DAT_LMR_CONTEXT - key of an LMR for segments of local memory
  *
- * Only the Provider creates such keys. Source: kDAPL 2.0 header.
+ * Only the Provider creates such keys.
  */
 typedef DAT_UINT32 DAT_LMR_CONTEXT;
 
@@ -181,22 +160,16 @@ typedef DAT_UINT32 DAT_RMR_CONTEXT;
 
 /**
  * typedef DAT_VLEN - length of a registration in bytes
- *
- * Source: kDAPL 2.0 header.
  */
 typedef DAT_UINT64 DAT_VLEN;
 
 /**
  * typedef DAT_VADDR - address of a byte in a registration
- *
- * Source: kDAPL 2.0 header.
  */
 typedef DAT_UINT64 DAT_VADDR;
 
 /**
  * typedef DAT_SEG_LENGTH - length of a segment or of a message in bytes
- *
- * Source: kDAPL 2.0 header.
  */
 typedef DAT_UINT32 DAT_SEG_LENGTH;
 
@@ -207,7 +180,6 @@ typedef DAT_UINT32 DAT_SEG_LENGTH;
  * @protocol: protocol of the socket
  *
  * kDAPL has no common service points and ignores the members; dat_ep_query() returns zeroes.
- * Source: kDAPL 2.0 header.
  */
 typedef struct dat_comm {
 	int domain;

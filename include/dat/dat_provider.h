@@ -92,7 +92,7 @@ typedef struct dat_provider_attr {
 /**
  * typedef DAT_PROVIDER_ATTR_MASK - members of DAT_PROVIDER_ATTR for dat_ia_query()
  *
- * Combined with "or"; other bits are DAT_INVALID_PARAMETER. Source: kDAPL 2.0 header.
+ * Combined with "or"; other bits are DAT_INVALID_PARAMETER.
  *
  * * %DAT_PROVIDER_FIELD_NONE - no member
  * * %DAT_PROVIDER_FIELD_PROVIDER_NAME - provider_name

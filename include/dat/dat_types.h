@@ -12,8 +12,6 @@
  * enum dat_boolean - DAT_BOOLEAN: a truth value
  * @DAT_FALSE: no
  * @DAT_TRUE:  yes
- *
- * Source: kDAPL 2.0 header.
  */
 typedef enum dat_boolean {
 	DAT_FALSE			= 0,
@@ -67,85 +65,61 @@ typedef DAT_PVOID DAT_HANDLE;
 
 /**
  * typedef DAT_CR_HANDLE - a connection request
- *
- * Source: kDAPL 2.0 header.
  */
 typedef DAT_HANDLE DAT_CR_HANDLE;
 
 /**
  * typedef DAT_CSP_HANDLE - a common service point, which kDAPL does not have
- *
- * Source: kDAPL 2.0 header.
  */
 typedef DAT_HANDLE DAT_CSP_HANDLE;
 
 /**
  * typedef DAT_EP_HANDLE - an endpoint
- *
- * Source: kDAPL 2.0 header.
  */
 typedef DAT_HANDLE DAT_EP_HANDLE;
 
 /**
  * typedef DAT_EVD_HANDLE - an event dispatcher
- *
- * Source: kDAPL 2.0 header.
  */
 typedef DAT_HANDLE DAT_EVD_HANDLE;
 
 /**
  * typedef DAT_IA_HANDLE - an open interface adapter
- *
- * Source: kDAPL 2.0 header.
  */
 typedef DAT_HANDLE DAT_IA_HANDLE;
 
 /**
  * typedef DAT_LMR_HANDLE - a local memory region
- *
- * Source: kDAPL 2.0 header.
  */
 typedef DAT_HANDLE DAT_LMR_HANDLE;
 
 /**
  * typedef DAT_PSP_HANDLE - a public service point
- *
- * Source: kDAPL 2.0 header.
  */
 typedef DAT_HANDLE DAT_PSP_HANDLE;
 
 /**
  * typedef DAT_PZ_HANDLE - a protection zone
- *
- * Source: kDAPL 2.0 header.
  */
 typedef DAT_HANDLE DAT_PZ_HANDLE;
 
 /**
  * typedef DAT_RMR_HANDLE - a remote memory region
- *
- * Source: kDAPL 2.0 header.
  */
 typedef DAT_HANDLE DAT_RMR_HANDLE;
 
 /**
  * typedef DAT_RSP_HANDLE - a reserved service point
- *
- * Source: kDAPL 2.0 header.
  */
 typedef DAT_HANDLE DAT_RSP_HANDLE;
 
 /**
  * typedef DAT_SRQ_HANDLE - a shared receive queue
- *
- * Source: kDAPL 2.0 header.
  */
 typedef DAT_HANDLE DAT_SRQ_HANDLE;
 
 /**
  * define DAT_HANDLE_NULL - no object
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_HANDLE_NULL			((DAT_HANDLE)NULL)
 
@@ -183,28 +157,24 @@ typedef enum dat_handle_type {
 /**
  * define DAT_WATERMARK_INFINITE - DAT_COUNT of a watermark that is never reached
  *
- * Legal in srq_soft_hw of struct dat_ep_attr. Source: kDAPL 2.0 header.
+ * Legal in srq_soft_hw of struct dat_ep_attr.
  */
 #define DAT_WATERMARK_INFINITE		(-1)
 
 /**
  * define DAT_HW_DEFAULT - high watermark of a new endpoint
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_HW_DEFAULT			DAT_WATERMARK_INFINITE
 
 /**
  * define DAT_VALUE_UNKNOWN - DAT_COUNT that the Provider does not know
  *
- * kDAPL never returns it. Source: kDAPL 2.0 header.
+ * kDAPL never returns it.
  */
 #define DAT_VALUE_UNKNOWN		(-2)
 
 /**
  * define DAT_SRQ_LW_DEFAULT - low watermark of a new SRQ, in buffers; it raises no event
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_SRQ_LW_DEFAULT		0
 
@@ -214,7 +184,7 @@ typedef enum dat_handle_type {
  * @DAT_EXTENSION_IB:   InfiniBand
  * @DAT_EXTENSION_IW:   iWARP
  *
- * No call uses it. Source: kDAPL 2.0 header.
+ * No call uses it.
  */
 typedef enum dat_extension {
 	DAT_EXTENSION_NONE		= 0,
@@ -282,8 +252,6 @@ typedef enum dat_close_flags {
 
 /**
  * define DAT_CLOSE_DEFAULT - the usual DAT_CLOSE_FLAGS
- *
- * Source: kDAPL 2.0 header.
  */
 #define DAT_CLOSE_DEFAULT		DAT_CLOSE_ABRUPT_FLAG
 

@@ -34,7 +34,7 @@
  * define DAT_THREADSAFE - do calls lock their objects? Used by dat_ia_open()
  *
  * A DAT_BOOLEAN; a Consumer may define another value before it includes this header. kDAPL
- * always locks. Source: kDAPL 2.0 header.
+ * always locks.
  */
 #ifndef DAT_THREADSAFE
 #define DAT_THREADSAFE			DAT_TRUE
