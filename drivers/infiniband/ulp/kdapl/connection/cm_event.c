@@ -10,6 +10,7 @@
  * Called by rdma_cm, in process context. cm.c reports failed calls in the same way.
  */
 #include <linux/sched/mm.h>
+#include "event/event.h"
 #include "post/post.h"
 #include "queue/queue.h"
 #include "internal.h"
