@@ -58,7 +58,7 @@ static void take_list(struct buffers *p, const struct part *part)
 	sg_init_table(p->sg, p->n);
 	for (i = 0; i < p->n; i++)
 		sg_set_buf(&p->sg[i], p->b->mem + part[i].off, part[i].len);
-	p->address = virt_to_phys(p->b->mem) + part[0].off;
+	p->address = offset_in_page(p->b->mem + part[0].off);
 }
 
 static DAT_RETURN post(struct buffers *p, u64 cookie)

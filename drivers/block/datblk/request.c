@@ -45,7 +45,7 @@ static blk_status_t expose(struct datblk_queue *queue, struct request *rq)
 	sg_init_table(pdu->sgl, blk_rq_nr_phys_segments(rq));
 	ret = kdat_lmr_fmr_sg(queue->lmrs[rq->tag], pdu->sgl, datblk_map_sg(rq, pdu->sgl), priv,
 			      queue->ep, none, DAT_COMPLETION_SUPPRESS_FLAG, &local, &pdu->c.key);
-	pdu->c.address = sg_phys(pdu->sgl);
+	pdu->c.address = offset_in_page(pdu->sgl->offset);
 	switch (DAT_GET_TYPE(ret)) {
 	case DAT_SUCCESS:
 		return BLK_STS_OK;

@@ -223,7 +223,8 @@ static DAT_RETURN kdapl_fmr_map(const struct kdapl_fmr *r)
 	if (ib_map_mr_sg(mr, sgl, n, NULL, PAGE_SIZE) != n ||
 	    offset_in_page(mr->iova ^ sgl->offset))
 		return KDAPL_ERROR(INTERNAL_ERROR);
-	mr->iova = sg_phys(sgl);
+	/* The peer learns the address */
+	mr->iova = r->sgl ? sgl->offset : sg_phys(sgl);
 	ib_update_fast_reg_key(mr, ib_inc_rkey(mr->rkey));
 	return DAT_SUCCESS;
 }
@@ -468,14 +469,16 @@ EXPORT_SYMBOL_GPL(dat_lmr_fmr);
  *
  * Like dat_lmr_fmr(), but the memory need not consist of whole pages. The call registers exactly
  * the bytes of the entries: neither a post nor the peer can reach a byte before the first one or
- * after the last one. The registered address is the physical address of the first byte, and the
- * range is contiguous from there. dat_lmr_query() returns the address, the length, and
- * DAT_MEM_TYPE_PHYSICAL without an array. An entry may span any number of contiguous pages. The
- * first entry may begin inside a page, and the last one may end inside a page. Every other entry
- * must begin where the previous one ends: either both at a page boundary, or both at the same
- * byte of the same page. The memory must not touch more pages than the LMR was allocated for, and
- * the list must not have more than eight entries for each of these pages.
+ * after the last one. The registered address of the first byte is its offset in its page, which
+ * tells the peer nothing about the memory of the host, and the range is contiguous from there.
+ * dat_lmr_query() returns the address, the length, and DAT_MEM_TYPE_PHYSICAL without an array.
  * dat_lmr_invalidate() or the peer ends the registration, as for dat_lmr_fmr().
+ *
+ * An entry may span any number of contiguous pages. The first entry may begin inside a page, and
+ * the last one may end inside a page. Every other entry must begin where the previous one ends:
+ * either both at a page boundary, or both at the same byte of the same page. The memory must not
+ * touch more pages than the LMR was allocated for, and the list must not have more than eight
+ * entries for each of these pages.
  *
  * Source: kDAPL's choice.
  *

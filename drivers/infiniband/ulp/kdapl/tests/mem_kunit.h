@@ -81,6 +81,12 @@ struct sg_fmr {
 	DAT_RMR_CONTEXT *rmr_context;
 };
 
+/* The address of the first byte for posts and peers */
+static inline u64 mem_sg_address(const struct sg_fmr *f)
+{
+	return offset_in_page(f->sg[0].offset);
+}
+
 int mem_setup(struct kunit *test, struct mem *m);
 /* Frees all objects, one by one if @m->ep exists, otherwise by dat_ia_close */
 void mem_done(struct kunit *test, struct mem *m);

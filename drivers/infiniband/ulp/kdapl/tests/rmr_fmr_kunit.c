@@ -39,7 +39,7 @@ static void bind_args(struct bind *b, struct sg_fmr *f, u32 off, u32 len)
 {
 	mem_bind_args(&m, b);
 	b->lmr = m.fmr;
-	b->range.virtual_address = sg_phys(f->sg) + off;
+	b->range.virtual_address = mem_sg_address(f) + off;
 	b->range.segment_length = len;
 	b->range.lmr_context = f->context;
 }
@@ -90,7 +90,7 @@ static void expect_held(struct kunit *test, struct sg_fmr *f)
 	KUNIT_EXPECT_EQ(test, mem_sg_post(&again), IN_USE);
 	tp_args(m.env, &m.ep, TP_SEND, &args);
 	args.segs[0].lmr_context = f->context;
-	args.segs[0].virtual_address = sg_phys(f->sg);
+	args.segs[0].virtual_address = mem_sg_address(f);
 	args.segs[0].segment_length = 1;
 	TP_EXPECT_TYPE(test, tp_post(TP_SEND, &args), DAT_PRIVILEGES_VIOLATION);
 }
@@ -132,7 +132,7 @@ static void B_10_a_part_of_the_registration(struct kunit *test)
 		mem_finish(&m, &m.ep);
 		mr = fake_valid_mr(fake(), b.key);
 		KUNIT_ASSERT_NOT_NULL(test, mr);
-		KUNIT_EXPECT_EQ(test, mr->ibmr.iova, sg_phys(f.sg) + ranges[i][0]);
+		KUNIT_EXPECT_EQ(test, mr->ibmr.iova, mem_sg_address(&f) + ranges[i][0]);
 		KUNIT_EXPECT_EQ(test, mr->ibmr.length, ranges[i][1]);
 		KUNIT_EXPECT_EQ(test, mr->npages, 1);
 		KUNIT_EXPECT_EQ(test, mr->page[0], (unsigned long)sg_virt(f.sg) & PAGE_MASK);
