@@ -29,7 +29,10 @@ tidy() {
 		[ ! -e "$disk" ] || echo "disconnect ${disk##*/} force" >/dev/datblk-control
 	done
 	rmdir $config/devices/* $config/ports/* 2>/dev/null
-	rmmod datblk_client datblk_server datblk_core 2>/dev/null
+	! loaded datblk_client || rmmod datblk_client
+	# A work item may still close a device or the port
+	! loaded datblk_server || wait_for rmmod datblk_server
+	! loaded datblk_core || rmmod datblk_core
 	[ -z "${loop:-}" ] || losetup -d "$loop"
 	umount "$work" 2>/dev/null
 	kdapl_unload

@@ -52,7 +52,7 @@ static void describe_file(struct file *file, struct datblk_geometry *geo)
 
 /**
  * datblk_backing_open - open the path of an export
- * @export: the export; its file, bdev and geo are written
+ * @export: an export in state OPENING; its file, bdev and geo are written
  *
  * A block device is opened exclusively. Context: process.
  *
@@ -90,7 +90,7 @@ int datblk_backing_open(struct datblk_export *export)
 
 /**
  * datblk_backing_close - write everything back, and close the file of an export
- * @export: an export without connections
+ * @export: an export in state CLOSING, without connections
  *
  * Context: process.
  */
@@ -103,8 +103,10 @@ void datblk_backing_close(struct datblk_export *export)
 		datblk_export_lost_writes(export);
 	}
 	filp_close(export->file, NULL);
-	export->file = NULL;
+	mutex_lock(&datblk_srv_lock);
 	export->bdev = NULL;
+	export->file = NULL;
+	mutex_unlock(&datblk_srv_lock);
 }
 
 static u8 to_status(int err)
@@ -141,9 +143,7 @@ void datblk_cmd_done(struct datblk_srv_cmd *cmd, int err)
 	cmd->status = to_status(err);
 	llist_add(&cmd->done, &conn->done);
 	datblk_conn_kick(conn);
-	/* The release frees the connection when there is no I/O */
-	if (refcount_dec_and_test(&conn->ios))
-		complete(&conn->idle);
+	datblk_conn_put(conn);
 }
 
 static void bio_done(struct bio *bio)
@@ -188,7 +188,7 @@ void datblk_backing_submit(struct datblk_srv_cmd *cmd)
 	    (cmd->c.op == DATBLK_OP_READ || cmd->c.op == DATBLK_OP_WRITE))
 		submit_read_write(cmd);
 	else
-		queue_work(datblk_io_wq, &cmd->work);
+		queue_work(cmd->conn->export->io, &cmd->work);
 }
 
 static int bdev_range(struct block_device *bdev, const struct datblk_cmd *c)

@@ -7,13 +7,12 @@
  */
 #include <linux/ctype.h>
 #include <linux/module.h>
-#include <linux/random.h>
 #include <linux/slab.h>
 #include "server.h"
 
 /* See server.h */
 DEFINE_MUTEX(datblk_srv_lock);
-DECLARE_WAIT_QUEUE_HEAD(datblk_srv_gone);
+DECLARE_WAIT_QUEUE_HEAD(datblk_srv_closed);
 
 unsigned int datblk_depth = 32;
 module_param_named(depth, datblk_depth, uint, 0644);
@@ -27,41 +26,7 @@ unsigned int datblk_connections = 64;
 module_param_named(connections, datblk_connections, uint, 0644);
 MODULE_PARM_DESC(connections, "connections of a port");
 
-struct workqueue_struct *datblk_io_wq, *datblk_release_wq;
-
-static LIST_HEAD(exports);	/* datblk_srv_lock */
-
-/**
- * datblk_export_find - find an enabled export
- * @name: its name
- *
- * Context: process, datblk_srv_lock held.
- * Return: the export, or NULL.
- */
-struct datblk_export *datblk_export_find(const char *name)
-{
-	struct datblk_export *export;
-
-	list_for_each_entry(export, &exports, link)
-		if (export->enabled && !strcmp(config_item_name(&export->group.cg_item), name))
-			return export;
-	return NULL;
-}
-
-/**
- * datblk_export_lost_writes - writes that were answered may be lost
- * @export: the export
- *
- * A client that connects again learns from the new instance that it cannot rely on its writes
- * since its last flush. The client of a connection that goes on learns it from the error of its
- * next flush.
- *
- * Context: any.
- */
-void datblk_export_lost_writes(struct datblk_export *export)
-{
-	WRITE_ONCE(export->instance, get_random_u64());
-}
+struct workqueue_struct *datblk_login_wq, *datblk_close_wq;
 
 /* Copies a line without the spaces around it. Returns its length, or -ENAMETOOLONG */
 static ssize_t copy_line(char *to, size_t room, const char *page, size_t count)
@@ -101,7 +66,7 @@ static ssize_t device_path_store(struct config_item *item, const char *page, siz
 	ssize_t ret;
 
 	mutex_lock(&datblk_srv_lock);
-	ret = export->enabled ? -EBUSY : copy_line(export->path, PATH_MAX, page, count);
+	ret = export->state != DATBLK_OFF ? -EBUSY : copy_line(export->path, PATH_MAX, page, count);
 	/* The UUID belongs to the device behind the path */
 	if (ret >= 0)
 		uuid_gen(&export->uuid);
@@ -131,7 +96,7 @@ static ssize_t device_uuid_store(struct config_item *item, const char *page, siz
 	if (ret < 0 || uuid_parse(text, &uuid) || uuid_is_null(&uuid))
 		return -EINVAL;
 	mutex_lock(&datblk_srv_lock);
-	ret = export->enabled ? -EBUSY : 0;
+	ret = export->state != DATBLK_OFF ? -EBUSY : 0;
 	if (!ret)
 		uuid_copy(&export->uuid, &uuid);
 	mutex_unlock(&datblk_srv_lock);
@@ -153,7 +118,7 @@ static ssize_t device_read_only_store(struct config_item *item, const char *page
 	if (err)
 		return err;
 	mutex_lock(&datblk_srv_lock);
-	if (export->enabled)
+	if (export->state != DATBLK_OFF)
 		err = -EBUSY;
 	else
 		export->read_only = value;
@@ -204,40 +169,7 @@ CONFIGFS_ATTR_RO(device_, connections);
 
 static ssize_t device_enable_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%d\n", to_export(item)->enabled);
-}
-
-/* Ends the connections first; a login meanwhile finds no such device */
-static void disable_export(struct datblk_export *export)
-{
-	struct datblk_connection *conn;
-
-	mutex_lock(&datblk_srv_lock);
-	if (!export->enabled) {
-		mutex_unlock(&datblk_srv_lock);
-		return;
-	}
-	export->enabled = false;
-	list_for_each_entry(conn, &export->connections, of_export)
-		datblk_conn_end(conn);
-	mutex_unlock(&datblk_srv_lock);
-	wait_event(datblk_srv_gone, list_empty_careful(&export->connections));
-	datblk_backing_close(export);
-}
-
-static int enable_export(struct datblk_export *export)
-{
-	int err = 0;
-
-	mutex_lock(&datblk_srv_lock);
-	if (export->file)
-		err = export->enabled ? 0 : -EBUSY;
-	else
-		err = datblk_backing_open(export);
-	if (!err)
-		export->enabled = true;
-	mutex_unlock(&datblk_srv_lock);
-	return err;
+	return sysfs_emit(page, "%d\n", READ_ONCE(to_export(item)->state) == DATBLK_ON);
 }
 
 static ssize_t device_enable_store(struct config_item *item, const char *page, size_t count)
@@ -247,10 +179,8 @@ static ssize_t device_enable_store(struct config_item *item, const char *page, s
 
 	if (err)
 		return err;
-	if (value)
-		err = enable_export(to_export(item));
-	else
-		disable_export(to_export(item));
+	err = value ? datblk_export_enable(to_export(item)) :
+		      datblk_export_disable(to_export(item));
 	return err ?: count;
 }
 CONFIGFS_ATTR(device_, enable);
@@ -262,10 +192,7 @@ static struct configfs_attribute *device_attrs[] = {
 
 static void device_release(struct config_item *item)
 {
-	struct datblk_export *export = to_export(item);
-
-	kfree(export->path);
-	kfree(export);
+	datblk_export_free(to_export(item));
 }
 
 static struct configfs_item_operations device_ops = { .release = device_release };
@@ -278,36 +205,21 @@ static const struct config_item_type device_type = {
 
 static struct config_group *device_make(struct config_group *group, const char *name)
 {
-	struct datblk_export *export = kzalloc(sizeof(*export), GFP_KERNEL);
+	struct datblk_export *export;
 
+	if (strlen(name) >= DATBLK_NAME_MAX)
+		return ERR_PTR(-ENAMETOOLONG);
+	export = datblk_export_create();
 	if (!export)
 		return ERR_PTR(-ENOMEM);
-	export->path = kzalloc(PATH_MAX, GFP_KERNEL);
-	if (!export->path || strlen(name) >= DATBLK_NAME_MAX) {
-		int err = export->path ? -ENAMETOOLONG : -ENOMEM;
-
-		kfree(export->path);
-		kfree(export);
-		return ERR_PTR(err);
-	}
-	INIT_LIST_HEAD(&export->connections);
-	uuid_gen(&export->uuid);
-	export->instance = get_random_u64();
 	config_group_init_type_name(&export->group, name, &device_type);
-	mutex_lock(&datblk_srv_lock);
-	list_add(&export->link, &exports);
-	mutex_unlock(&datblk_srv_lock);
+	datblk_export_list(export);
 	return &export->group;
 }
 
 static void device_drop(struct config_group *group, struct config_item *item)
 {
-	struct datblk_export *export = to_export(item);
-
-	disable_export(export);
-	mutex_lock(&datblk_srv_lock);
-	list_del(&export->link);
-	mutex_unlock(&datblk_srv_lock);
+	datblk_export_remove(to_export(item));
 	config_item_put(item);
 }
 
@@ -333,7 +245,7 @@ static ssize_t port_ia_store(struct config_item *item, const char *page, size_t 
 	ssize_t ret;
 
 	mutex_lock(&port->config);
-	ret = port->enabled ? -EBUSY :
+	ret = port->state != DATBLK_OFF ? -EBUSY :
 	      copy_line(port->ia_name, sizeof(port->ia_name), page, count);
 	mutex_unlock(&port->config);
 	return ret < 0 ? ret : count;
@@ -354,7 +266,7 @@ static ssize_t port_qual_store(struct config_item *item, const char *page, size_
 	if (err)
 		return err;
 	mutex_lock(&port->config);
-	if (port->enabled)
+	if (port->state != DATBLK_OFF)
 		err = -EBUSY;
 	else
 		port->qual = value;
@@ -365,23 +277,17 @@ CONFIGFS_ATTR(port_, qual);
 
 static ssize_t port_enable_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%d\n", to_port(item)->enabled);
+	return sysfs_emit(page, "%d\n", READ_ONCE(to_port(item)->state) == DATBLK_ON);
 }
 
 static ssize_t port_enable_store(struct config_item *item, const char *page, size_t count)
 {
-	struct datblk_port *port = to_port(item);
 	bool value;
 	int err = kstrtobool(page, &value);
 
 	if (err)
 		return err;
-	mutex_lock(&port->config);
-	if (value && !port->enabled)
-		err = datblk_port_enable(port);
-	else if (!value && port->enabled)
-		datblk_port_disable(port);
-	mutex_unlock(&port->config);
+	err = value ? datblk_port_enable(to_port(item)) : datblk_port_disable(to_port(item));
 	return err ?: count;
 }
 CONFIGFS_ATTR(port_, enable);
@@ -411,7 +317,8 @@ static struct config_group *port_make(struct config_group *group, const char *na
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&port->config);
 	INIT_LIST_HEAD(&port->connections);
-	INIT_WORK(&port->work, datblk_port_work);
+	INIT_WORK(&port->login, datblk_port_login);
+	INIT_WORK(&port->close, datblk_port_close);
 	port->qual = DATBLK_QUAL;
 	config_group_init_type_name(&port->group, name, &port_type);
 	return &port->group;
@@ -419,12 +326,7 @@ static struct config_group *port_make(struct config_group *group, const char *na
 
 static void port_drop(struct config_group *group, struct config_item *item)
 {
-	struct datblk_port *port = to_port(item);
-
-	mutex_lock(&port->config);
-	if (port->enabled)
-		datblk_port_disable(port);
-	mutex_unlock(&port->config);
+	datblk_port_remove(to_port(item));
 	config_item_put(item);
 }
 
@@ -459,19 +361,19 @@ static struct configfs_subsystem subsystem = {
 
 static void destroy_workqueues(void)
 {
-	if (datblk_release_wq)
-		destroy_workqueue(datblk_release_wq);
-	if (datblk_io_wq)
-		destroy_workqueue(datblk_io_wq);
+	if (datblk_login_wq)
+		destroy_workqueue(datblk_login_wq);
+	if (datblk_close_wq)
+		destroy_workqueue(datblk_close_wq);
 }
 
 static int __init server_init(void)
 {
 	int err = -ENOMEM;
 
-	datblk_io_wq = alloc_workqueue("datblk_io", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	datblk_release_wq = alloc_workqueue("datblk_release", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!datblk_io_wq || !datblk_release_wq)
+	datblk_close_wq = alloc_workqueue("datblk_close", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	datblk_login_wq = alloc_workqueue("datblk_login", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	if (!datblk_close_wq || !datblk_login_wq)
 		goto fail;
 	config_group_init(&subsystem.su_group);
 	config_group_init_type_name(&ports_group, "ports", &ports_type);
@@ -486,7 +388,7 @@ fail:
 	return err;
 }
 
-/* configfs keeps the module while there is a port or a device */
+/* A port or a device, and one that is still being closed, keep the module */
 static void __exit server_exit(void)
 {
 	configfs_unregister_subsystem(&subsystem);

@@ -34,7 +34,19 @@ void datblk_conn_kick(struct datblk_connection *conn)
 void datblk_conn_end(struct datblk_connection *conn)
 {
 	if (!test_and_set_bit(DATBLK_CONN_DEAD, &conn->flags))
-		queue_work(datblk_release_wq, &conn->release);
+		queue_work(conn->export->ends, &conn->release);
+}
+
+/**
+ * datblk_conn_put - an I/O of a connection, or its release, has ended
+ * @conn: the connection, which the caller does not use any more
+ *
+ * Context: any, also hard interrupt.
+ */
+void datblk_conn_put(struct datblk_connection *conn)
+{
+	if (refcount_dec_and_test(&conn->ios))
+		queue_work(conn->export->ends, &conn->gone);
 }
 
 /**
@@ -208,89 +220,82 @@ static void close_ep(struct datblk_connection *conn)
 }
 
 /*
- * Ends everything that uses the connection, except its objects of DAT. The I/O that ends
- * meanwhile is not answered.
+ * Ends everything that uses the port. The memory of the commands stays until their I/O has ended:
+ * that of a device that hangs must not keep the port. It is not answered.
  */
-static void quiesce(struct datblk_connection *conn)
+static void release(struct work_struct *work)
 {
-	set_bit(DATBLK_CONN_DEAD, &conn->flags);
+	struct datblk_connection *conn = container_of(work, struct datblk_connection, release);
+
+	wait_for_completion(&conn->opened);
 	if (conn->ep != DAT_HANDLE_NULL)
 		dat_ep_disconnect(conn->ep, DAT_CLOSE_ABRUPT_FLAG);
 	if (conn->evd != DAT_HANDLE_NULL)
 		dat_evd_modify_upcall(conn->evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
 				      DAT_UPCALL_INVOC_NEW);
-	if (!refcount_dec_and_test(&conn->ios))
-		wait_for_completion(&conn->idle);
-}
-
-/**
- * datblk_conn_destroy - free a connection that is on no list
- * @conn: the connection
- *
- * Context: process.
- */
-void datblk_conn_destroy(struct datblk_connection *conn)
-{
-	quiesce(conn);
+	/* A kick that comes later has a stale handle, and does nothing */
 	close_ep(conn);
-	free_connection(conn);
+	mutex_lock(&datblk_srv_lock);
+	list_del(&conn->of_port);
+	conn->port->count--;
+	datblk_port_check(conn->port);
+	mutex_unlock(&datblk_srv_lock);
+	datblk_conn_put(conn);
 }
 
 /*
- * The connection stays on the lists while it has I/O: until then a new login of its client is
- * refused, so that no write of this connection reaches the device after one of the next.
+ * The connection stays on the list of its export while it has I/O: until then a new login of its
+ * client is refused, so that no write of this connection reaches the device after one of the next.
  */
-static void release(struct work_struct *work)
+static void gone(struct work_struct *work)
 {
-	struct datblk_connection *conn = container_of(work, struct datblk_connection, release);
-	struct datblk_port *port = conn->port;
+	struct datblk_connection *conn = container_of(work, struct datblk_connection, gone);
 
-	quiesce(conn);
 	mutex_lock(&datblk_srv_lock);
-	list_del(&conn->of_port);
 	list_del(&conn->of_export);
+	datblk_export_check(conn->export);
 	mutex_unlock(&datblk_srv_lock);
-	/* The export may be closed, and freed, from now on */
-	wake_up_all(&datblk_srv_gone);
-	close_ep(conn);
 	free_connection(conn);
-	mutex_lock(&datblk_srv_lock);
-	WRITE_ONCE(port->count, port->count - 1);
-	mutex_unlock(&datblk_srv_lock);
-	wake_up_all(&datblk_srv_gone);
 }
 
 /**
- * datblk_conn_create - create a connection that can be accepted
+ * datblk_conn_admit - initialise a connection, and put it on the lists
+ * @conn:   memory of zeroes for it
  * @port:   the port at which the client has asked
- * @export: the device that it has asked for
+ * @export: the device that it has asked for, in state ON
  * @req:    the login, with the limits that the server grants
  *
+ * The caller calls datblk_conn_open(), and completes @conn->opened when it does not use the
+ * connection any more.
+ *
  * Context: process, datblk_srv_lock held.
- * Return: the connection, on no list, or an error pointer.
  */
-struct datblk_connection *datblk_conn_create(struct datblk_port *port,
-					     struct datblk_export *export,
-					     const struct datblk_request *req)
+void datblk_conn_admit(struct datblk_connection *conn, struct datblk_port *port,
+		       struct datblk_export *export, const struct datblk_request *req)
 {
-	struct datblk_connection *conn = kzalloc(sizeof(*conn), GFP_KERNEL);
-	int err;
-
-	if (!conn)
-		return ERR_PTR(-ENOMEM);
 	conn->port = port;
 	conn->export = export;
 	conn->req = *req;
 	INIT_LIST_HEAD(&conn->messages);
 	INIT_LIST_HEAD(&conn->answers);
 	init_llist_head(&conn->done);
+	init_completion(&conn->opened);
 	INIT_WORK(&conn->release, release);
+	INIT_WORK(&conn->gone, gone);
 	refcount_set(&conn->ios, 1);
-	init_completion(&conn->idle);
-	err = alloc_commands(conn) ?: open_ep(conn);
-	if (err) {
-		datblk_conn_destroy(conn);
-		return ERR_PTR(err);
-	}
-	return conn;
+	list_add(&conn->of_port, &port->connections);
+	list_add(&conn->of_export, &export->connections);
+	port->count++;
+}
+
+/**
+ * datblk_conn_open - create what a connection needs before it can be accepted
+ * @conn: a connection that was admitted
+ *
+ * Context: process.
+ * Return: 0 or a negative error code; then the caller ends the connection.
+ */
+int datblk_conn_open(struct datblk_connection *conn)
+{
+	return alloc_commands(conn) ?: open_ep(conn);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A port of the server: listens for connection requests, checks their logins, and creates the
- * connections. Process context; a work item answers the requests.
+ * The logins of a port: a work item checks each connection request, and accepts or refuses it.
+ * Process context.
  */
+#include <linux/slab.h>
 #include <linux/string.h>
 #include "server.h"
 
-#define BACKLOG		64
 #define ADDRESS_MAX	64
 
 /* Limits that the server grants, whatever the client asks for */
@@ -66,9 +66,9 @@ static bool earlier_connections(struct datblk_export *export, const struct datbl
 	return found;
 }
 
-/* datblk_srv_lock held. Returns DATBLK_ADMIT and the connection, or why there is none */
+/* datblk_srv_lock held. Returns DATBLK_ADMIT, and conn is on the lists, or why it is not */
 static unsigned int admit(struct datblk_port *port, const DAT_CR_PARAM *param,
-			  struct datblk_connection **conn)
+			  struct datblk_connection *conn)
 {
 	struct datblk_request req = {};
 	struct datblk_export *export;
@@ -87,8 +87,8 @@ static unsigned int admit(struct datblk_port *port, const DAT_CR_PARAM *param,
 	if (port->count >= datblk_connections)
 		return DATBLK_REFUSE_RESOURCES;
 	grant(&req.limits);
-	*conn = datblk_conn_create(port, export, &req);
-	return IS_ERR(*conn) ? DATBLK_REFUSE_RESOURCES : DATBLK_ADMIT;
+	datblk_conn_admit(conn, port, export, &req);
+	return DATBLK_ADMIT;
 }
 
 static void refuse(DAT_CR_HANDLE cr, unsigned int status)
@@ -102,7 +102,7 @@ static void refuse(DAT_CR_HANDLE cr, unsigned int status)
 	dat_cr_reject(cr, sizeof(refusal), &refusal);
 }
 
-/* On the lists before the accept, because its events may end the connection at once */
+/* A connection may end at any time since its admission; then the accept comes to nothing */
 static void accept(DAT_CR_HANDLE cr, struct datblk_connection *conn)
 {
 	struct datblk_geometry geo = conn->export->geo;
@@ -111,13 +111,11 @@ static void accept(DAT_CR_HANDLE cr, struct datblk_connection *conn)
 	geo.uuid = conn->export->uuid;
 	geo.instance = READ_ONCE(conn->export->instance);
 	datblk_fill_welcome(&welcome, &conn->req.limits, &geo);
-	list_add(&conn->of_port, &conn->port->connections);
-	list_add(&conn->of_export, &conn->export->connections);
-	conn->port->count++;
-	if (dat_cr_accept(cr, conn->ep, sizeof(welcome), &welcome)) {
+	if (datblk_conn_open(conn) || dat_cr_accept(cr, conn->ep, sizeof(welcome), &welcome)) {
 		datblk_conn_end(conn);
 		refuse(cr, DATBLK_REFUSE_RESOURCES);
 	}
+	complete(&conn->opened);
 }
 
 static void answer(struct datblk_port *port, DAT_CR_HANDLE cr)
@@ -128,86 +126,33 @@ static void answer(struct datblk_port *port, DAT_CR_HANDLE cr)
 
 	if (dat_cr_query(cr, DAT_CR_FIELD_ALL, &param))
 		return;
+	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
+	if (!conn) {
+		refuse(cr, DATBLK_REFUSE_RESOURCES);
+		return;
+	}
 	mutex_lock(&datblk_srv_lock);
-	status = admit(port, &param, &conn);
-	if (status == DATBLK_ADMIT)
-		accept(cr, conn);
-	else
-		refuse(cr, status);
+	status = admit(port, &param, conn);
 	mutex_unlock(&datblk_srv_lock);
+	if (status == DATBLK_ADMIT) {
+		accept(cr, conn);
+	} else {
+		kfree(conn);
+		refuse(cr, status);
+	}
 }
 
 /**
- * datblk_port_work - answer the connection requests of a port
+ * datblk_port_login - answer the connection requests of a port
  * @work: in the port
  *
  * Context: process.
  */
-void datblk_port_work(struct work_struct *work)
+void datblk_port_login(struct work_struct *work)
 {
-	struct datblk_port *port = container_of(work, struct datblk_port, work);
+	struct datblk_port *port = container_of(work, struct datblk_port, login);
 	DAT_EVENT event;
 
 	while (dat_evd_dequeue(port->evd, &event) == DAT_SUCCESS)
 		answer(port, event.event_data.cr_arrival_event_data.cr_handle);
-}
-
-static void upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
-{
-	struct datblk_port *port = instance;
-
-	queue_work(datblk_io_wq, &port->work);
-}
-
-/**
- * datblk_port_enable - listen
- * @port: a port that is not enabled; its mutex is held
- *
- * Context: process.
- * Return: 0 or a negative error code.
- */
-int datblk_port_enable(struct datblk_port *port)
-{
-	DAT_UPCALL_OBJECT object = { .upcall_func = upcall, .instance_data = port };
-	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
-	DAT_RETURN ret = dat_ia_open(port->ia_name, 8, &async, &port->ia);
-
-	if (ret) {
-		pr_err("datblk_server: cannot open %s: %s\n", port->ia_name, kdat_strerror(ret));
-		return -ENODEV;
-	}
-	ret = dat_evd_kcreate(port->ia, BACKLOG, DAT_UPCALL_NOTIFY, &object, DAT_EVD_CR_FLAG,
-			      &port->evd) ?:
-	      dat_psp_create(port->ia, port->qual, port->evd, DAT_PSP_CONSUMER_FLAG, &port->psp);
-	if (ret) {
-		pr_err("datblk_server: cannot listen on %s, %u: %s\n", port->ia_name, port->qual,
-		       kdat_strerror(ret));
-		dat_ia_close(port->ia, DAT_CLOSE_ABRUPT_FLAG);
-		return DAT_GET_TYPE(ret) == DAT_CONN_QUAL_IN_USE ? -EADDRINUSE : -EIO;
-	}
-	port->enabled = true;
-	return 0;
-}
-
-/**
- * datblk_port_disable - stop listening, and end all connections of a port
- * @port: a port that is enabled; its mutex is held
- *
- * Context: process.
- */
-void datblk_port_disable(struct datblk_port *port)
-{
-	struct datblk_connection *conn;
-
-	port->enabled = false;
-	dat_psp_free(port->psp);
-	dat_evd_modify_upcall(port->evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
-			      DAT_UPCALL_INVOC_NEW);
-	cancel_work_sync(&port->work);
-	mutex_lock(&datblk_srv_lock);
-	list_for_each_entry(conn, &port->connections, of_port)
-		datblk_conn_end(conn);
-	mutex_unlock(&datblk_srv_lock);
-	wait_event(datblk_srv_gone, !READ_ONCE(port->count));
-	dat_ia_close(port->ia, DAT_CLOSE_ABRUPT_FLAG);
 }

@@ -3,8 +3,10 @@
  * The server of datblk: its objects and the calls between its files.
  *
  *	configfs.c	ports and devices, as the administrator sees them
- *	port.c		listens, checks logins
+ *	listen.c	a port: listens, and stops
+ *	port.c		checks logins
  *	connection.c	a connection: objects of DAT, events, end
+ *	export.c	a device: opened, closed, found by logins
  *	command.c	commands of a connection and their answers
  *	backing.c	the block device or file behind an export
  */
@@ -23,18 +25,28 @@
 #define DATBLK_CLIENTS_MAX	1024		/* bytes of the list of allowed addresses */
 
 /*
- * Guards the lists of exports and connections and the settings of exports. Process context;
- * taken inside the mutex of a port.
+ * Guards the lists of exports and connections, and what is said below. Process context; taken
+ * inside the mutex of a port. Nobody who holds it waits for I/O, memory or the adapter, so that
+ * an export that hangs stops no other.
  */
 extern struct mutex datblk_srv_lock;
-extern wait_queue_head_t datblk_srv_gone;		/* woken when a connection has gone */
-extern struct workqueue_struct *datblk_io_wq;		/* I/O that sleeps */
-extern struct workqueue_struct *datblk_release_wq;	/* ends of connections */
+extern wait_queue_head_t datblk_srv_closed;		/* woken when an export or a port is off */
+extern struct workqueue_struct *datblk_login_wq;	/* logins of all ports */
+extern struct workqueue_struct *datblk_close_wq;	/* closes exports and ports */
 extern unsigned int datblk_depth, datblk_io_kib, datblk_connections;
 
+/* Of an export or a port. Whoever begins to open or close it leaves the state with the lock held */
+enum datblk_srv_state {
+	DATBLK_OFF,
+	DATBLK_OPENING,				/* an export only: a task opens the path */
+	DATBLK_ON,
+	DATBLK_CLOSING,				/* by the work item close, after the connections */
+};
+
 /*
- * A device that clients can use. datblk_srv_lock guards it; file and geo are constant while it
- * is enabled.
+ * A device that clients can use. datblk_srv_lock guards it. Settings change only in state OFF.
+ * The task or work item that opens or closes it writes what is marked with (1), which is
+ * constant in state ON.
  */
 struct datblk_export {
 	struct config_group group;
@@ -45,25 +57,31 @@ struct datblk_export {
 	uuid_t uuid;				/* written while the export is not enabled */
 	u64 instance;				/* see datblk_export_lost_writes() */
 	bool read_only;
-	bool enabled;
-	struct file *file;
-	struct block_device *bdev;		/* NULL: a regular file */
-	struct datblk_geometry geo;
+	enum datblk_srv_state state;
+	bool removed;				/* from configfs; the work item close puts it */
+	struct file *file;			/* (1) */
+	struct block_device *bdev;		/* (1) NULL: a regular file */
+	struct datblk_geometry geo;		/* (1) */
+	struct workqueue_struct *io;		/* (1) I/O that sleeps */
+	struct workqueue_struct *ends;		/* (1) ends of connections */
+	struct work_struct close;
 };
 
-/* Where the server listens. config serialises enable and disable, and guards the other members */
+/* Where the server listens. config guards it, except what datblk_srv_lock guards */
 struct datblk_port {
 	struct config_group group;
-	struct mutex config;			/* see above; outside datblk_srv_lock */
+	struct mutex config;			/* outside datblk_srv_lock */
 	char ia_name[DAT_NAME_MAX_LENGTH];
 	u16 qual;
-	bool enabled;
-	DAT_IA_HANDLE ia;
+	enum datblk_srv_state state;		/* written with both locks */
+	bool removed;				/* from configfs; the work item close puts it */
+	DAT_IA_HANDLE ia;			/* constant in state ON */
 	DAT_EVD_HANDLE evd;
 	DAT_PSP_HANDLE psp;
-	struct work_struct work;		/* answers connection requests */
-	struct list_head connections;		/* datblk_srv_lock */
-	unsigned int count;			/* connections that use the IA; datblk_srv_lock */
+	struct work_struct login;		/* answers connection requests */
+	struct work_struct close;
+	struct list_head connections;		/* that use the IA; datblk_srv_lock */
+	unsigned int count;			/* of them; datblk_srv_lock */
 };
 
 /* The command of a tag. The work item of the connection owns it, except while it is in I/O */
@@ -90,11 +108,12 @@ struct datblk_srv_message {
 enum { DATBLK_CONN_DEAD };			/* bits of flags */
 
 /*
- * A connection of a client. Its work item is the only one that touches the members without
+ * A connection of a client. It is on the lists from its admission, before its objects of DAT are
+ * created; its end waits for that. Its upcalls are the only ones that touch the members without
  * another remark, so they need no lock.
  */
 struct datblk_connection {
-	struct datblk_port *port;		/* constant */
+	struct datblk_port *port;		/* constant; valid until the release */
 	struct datblk_export *export;		/* constant */
 	struct list_head of_port, of_export;	/* datblk_srv_lock */
 	struct datblk_request req;		/* constant */
@@ -113,25 +132,37 @@ struct datblk_connection {
 	struct list_head answers;		/* commands that wait to be answered */
 	unsigned int waiting;			/* their number */
 	struct llist_head done;			/* commands whose I/O has ended; lockless */
-	struct work_struct release;
 	unsigned long flags;			/* atomic bits */
+	struct completion opened;		/* the login does not use it any more */
+	struct work_struct release;		/* ends its use of the port */
 	refcount_t ios;				/* I/O in flight, and one until the release */
-	struct completion idle;			/* ios is 0 */
+	struct work_struct gone;		/* ios is 0: ends its use of the export */
 };
 
-/* configfs.c */
+/* export.c */
+struct datblk_export *datblk_export_create(void);
+void datblk_export_list(struct datblk_export *export);
+void datblk_export_free(struct datblk_export *export);
+int datblk_export_enable(struct datblk_export *export);
+int datblk_export_disable(struct datblk_export *export);
+void datblk_export_remove(struct datblk_export *export);
+void datblk_export_check(struct datblk_export *export);
 struct datblk_export *datblk_export_find(const char *name);
 void datblk_export_lost_writes(struct datblk_export *export);
-/* port.c */
+/* listen.c */
 int datblk_port_enable(struct datblk_port *port);
-void datblk_port_disable(struct datblk_port *port);
-void datblk_port_work(struct work_struct *work);
+int datblk_port_disable(struct datblk_port *port);
+void datblk_port_remove(struct datblk_port *port);
+void datblk_port_check(struct datblk_port *port);
+void datblk_port_close(struct work_struct *work);
+/* port.c */
+void datblk_port_login(struct work_struct *work);
 /* connection.c */
-struct datblk_connection *datblk_conn_create(struct datblk_port *port,
-					     struct datblk_export *export,
-					     const struct datblk_request *req);
-void datblk_conn_destroy(struct datblk_connection *conn);
+void datblk_conn_admit(struct datblk_connection *conn, struct datblk_port *port,
+		       struct datblk_export *export, const struct datblk_request *req);
+int datblk_conn_open(struct datblk_connection *conn);
 void datblk_conn_end(struct datblk_connection *conn);
+void datblk_conn_put(struct datblk_connection *conn);
 void datblk_conn_malformed(struct datblk_connection *conn, enum datblk_flaw flaw);
 void datblk_conn_kick(struct datblk_connection *conn);
 int datblk_conn_receive(struct datblk_connection *conn, unsigned int index);

@@ -19,7 +19,7 @@ SOURCES = {
     "kdapl": ("drivers/infiniband/ulp/kdapl", "-drivers/infiniband/ulp/kdapl/tests", "include",
               "Kbuild"),
     "suites": ("drivers/infiniband/ulp/kdapl/tests", f"{CHECK}/suites.py"),
-    "datblk": ("drivers/block/datblk", f"{TESTS}/datblk.sh"),
+    "datblk": ("drivers/block/datblk", f"{TESTS}/datblk.sh", f"{TESTS}/datblk_server.sh"),
     "guest": (f"{CHECK}/guest", f"{CHECK}/build", f"{CHECK}/env.sh", "tools/kdapl/cross.sh",
               "tools/kdapl/ccache.sh", "tools/kdapl/in-root", "tools/kdapl/vm/run.py",
               "tools/kdapl/vm/uml.py", "tools/kdapl/vm/udev", "tools/kdapl/vm/requirements.txt",
@@ -296,7 +296,8 @@ def blk():
     jobs = []
     for kernel in STOCK:
         jobs += [build(kernel), selftests(
-            kernel, "blk", "disks over 20 restarts of the server", "datblk", KDAPL_BLK_ROUNDS=20)]
+            kernel, "blk", "disks over 20 restarts of the server, and devices that hang",
+            "datblk datblk_server", KDAPL_BLK_ROUNDS=20)]
     return jobs
 
 

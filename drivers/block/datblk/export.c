@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Devices that clients can use: they are opened, closed, and found by logins. Process context. A
+ * work item closes a device when its last connection has gone, so that nobody has to wait for
+ * the I/O of a device that hangs.
+ */
+#include <linux/module.h>
+#include <linux/random.h>
+#include <linux/slab.h>
+#include "server.h"
+
+static LIST_HEAD(exports);	/* datblk_srv_lock */
+
+/**
+ * datblk_export_find - find an enabled export
+ * @name: its name
+ *
+ * Context: process, datblk_srv_lock held.
+ * Return: the export, or NULL.
+ */
+struct datblk_export *datblk_export_find(const char *name)
+{
+	struct datblk_export *export;
+
+	list_for_each_entry(export, &exports, link)
+		if (export->state == DATBLK_ON &&
+		    !strcmp(config_item_name(&export->group.cg_item), name))
+			return export;
+	return NULL;
+}
+
+/**
+ * datblk_export_lost_writes - writes that were answered may be lost
+ * @export: the export
+ *
+ * A client that connects again learns from the new instance that it cannot rely on its writes
+ * since its last flush. The client of a connection that goes on learns it from the error of its
+ * next flush.
+ *
+ * Context: any.
+ */
+void datblk_export_lost_writes(struct datblk_export *export)
+{
+	WRITE_ONCE(export->instance, get_random_u64());
+}
+
+static void destroy_queues(struct datblk_export *export)
+{
+	if (export->io)
+		destroy_workqueue(export->io);
+	if (export->ends)
+		destroy_workqueue(export->ends);
+	export->io = NULL;
+	export->ends = NULL;
+}
+
+/* Each export has its own queues, so that I/O that hangs delays no other export */
+static int create_queues(struct datblk_export *export)
+{
+	const char *name = config_item_name(&export->group.cg_item);
+
+	export->io = alloc_workqueue("dbio_%.18s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0, name);
+	export->ends = alloc_workqueue("dbend_%.17s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0, name);
+	if (export->io && export->ends)
+		return 0;
+	destroy_queues(export);
+	return -ENOMEM;
+}
+
+static void set_state(struct datblk_export *export, enum datblk_srv_state state)
+{
+	mutex_lock(&datblk_srv_lock);
+	WRITE_ONCE(export->state, state);
+	mutex_unlock(&datblk_srv_lock);
+}
+
+/**
+ * datblk_export_enable - open the path of an export, and let clients use it
+ * @export: the export; nothing happens if they can use it
+ *
+ * Context: process. Opening a path may take any time.
+ * Return: 0; -EBUSY while another task opens it, or while it is being closed; or another error
+ * code.
+ */
+int datblk_export_enable(struct datblk_export *export)
+{
+	enum datblk_srv_state state;
+	int err;
+
+	mutex_lock(&datblk_srv_lock);
+	state = export->state;
+	if (state == DATBLK_OFF)
+		export->state = DATBLK_OPENING;
+	mutex_unlock(&datblk_srv_lock);
+	if (state != DATBLK_OFF)
+		return state == DATBLK_ON ? 0 : -EBUSY;
+	err = create_queues(export);
+	if (!err) {
+		err = datblk_backing_open(export);
+		if (err)
+			destroy_queues(export);
+	}
+	set_state(export, err ? DATBLK_OFF : DATBLK_ON);
+	return err;
+}
+
+/* Ends the connections; a login finds no such device from now on. datblk_srv_lock held, state ON */
+static void begin_close(struct datblk_export *export)
+{
+	struct datblk_connection *conn;
+
+	WRITE_ONCE(export->state, DATBLK_CLOSING);
+	list_for_each_entry(conn, &export->connections, of_export)
+		datblk_conn_end(conn);
+	datblk_export_check(export);
+}
+
+/**
+ * datblk_export_check - close an export if it is to be closed and its last connection has gone
+ * @export: the export
+ *
+ * Context: process, datblk_srv_lock held.
+ */
+void datblk_export_check(struct datblk_export *export)
+{
+	if (export->state == DATBLK_CLOSING && list_empty(&export->connections))
+		queue_work(datblk_close_wq, &export->close);
+}
+
+/* The state keeps others away from the export until it is off */
+static void close(struct work_struct *work)
+{
+	struct datblk_export *export = container_of(work, struct datblk_export, close);
+	bool removed;
+
+	destroy_queues(export);
+	datblk_backing_close(export);
+	mutex_lock(&datblk_srv_lock);
+	WRITE_ONCE(export->state, DATBLK_OFF);
+	removed = export->removed;
+	if (removed)
+		list_del(&export->link);
+	mutex_unlock(&datblk_srv_lock);
+	wake_up_all(&datblk_srv_closed);
+	if (!removed)
+		return;
+	config_item_put(&export->group.cg_item);
+	/* The exit of the module waits for this work item */
+	module_put(THIS_MODULE);
+}
+
+/**
+ * datblk_export_disable - end all connections of an export, close it, and wait for that
+ * @export: the export; nothing happens if it is off
+ *
+ * Context: process.
+ * Return: 0; -EBUSY while a task opens it; or -ERESTARTSYS if the task is killed. Then the work
+ * goes on.
+ */
+int datblk_export_disable(struct datblk_export *export)
+{
+	enum datblk_srv_state state;
+
+	mutex_lock(&datblk_srv_lock);
+	state = export->state;
+	if (state == DATBLK_ON)
+		begin_close(export);
+	mutex_unlock(&datblk_srv_lock);
+	if (state == DATBLK_OPENING)
+		return -EBUSY;
+	return wait_event_killable(datblk_srv_closed,
+				   READ_ONCE(export->state) != DATBLK_CLOSING);
+}
+
+/**
+ * datblk_export_remove - an export is removed from configfs
+ * @export: the export. The caller has a reference, too
+ *
+ * Context: process. Does not wait for the I/O: others wait for configfs meanwhile.
+ */
+void datblk_export_remove(struct datblk_export *export)
+{
+	mutex_lock(&datblk_srv_lock);
+	if (export->state == DATBLK_OFF) {
+		list_del(&export->link);
+	} else {
+		export->removed = true;
+		config_item_get(&export->group.cg_item);
+		__module_get(THIS_MODULE);
+	}
+	if (export->state == DATBLK_ON)
+		begin_close(export);
+	mutex_unlock(&datblk_srv_lock);
+}
+
+/**
+ * datblk_export_create - allocate an export
+ *
+ * Context: process.
+ * Return: the export, which is off, or NULL.
+ */
+struct datblk_export *datblk_export_create(void)
+{
+	struct datblk_export *export = kzalloc(sizeof(*export), GFP_KERNEL);
+
+	if (!export)
+		return NULL;
+	export->path = kzalloc(PATH_MAX, GFP_KERNEL);
+	if (!export->path) {
+		kfree(export);
+		return NULL;
+	}
+	INIT_LIST_HEAD(&export->connections);
+	uuid_gen(&export->uuid);
+	export->instance = get_random_u64();
+	INIT_WORK(&export->close, close);
+	return export;
+}
+
+/**
+ * datblk_export_list - put a new export on the list
+ * @export: the export
+ *
+ * Context: process.
+ */
+void datblk_export_list(struct datblk_export *export)
+{
+	mutex_lock(&datblk_srv_lock);
+	list_add(&export->link, &exports);
+	mutex_unlock(&datblk_srv_lock);
+}
+
+/**
+ * datblk_export_free - free an export that is off and on no list
+ * @export: the export
+ *
+ * Context: process.
+ */
+void datblk_export_free(struct datblk_export *export)
+{
+	kfree(export->path);
+	kfree(export);
+}
