@@ -164,6 +164,47 @@ removed() {
 	wait_for umount "$ext4" && return "$status"
 }
 
+# A host gets no more connections than it may have, and the log says why
+crowded() {
+	parameter host_connections 2
+	! attach device=file queues=3 2>/dev/null || { echo "3 connections"; return 1; }
+	logged 1 "datblk_server: $address: login to \"file\" refused: too many connections of the host" &&
+		with_disk "device=file queues=2" shows "$address" || return
+	parameter host_connections 64
+	parameter device_connections 2
+	! attach device=file queues=3 2>/dev/null || { echo "3 connections to the device"; return 1; }
+	parameter device_connections 128
+	logged 1 "too many connections to the device"
+}
+
+# shows ADDRESS DISK: the server shows the address of its client
+shows() { grep -q "^$1 host" $devices/file/connections; }
+
+# recovered DISK N: more than N sessions have followed the first
+recovered() { [ "$(cat "/sys/block/$1/datblk/recoveries")" -gt "$2" ]; }
+
+# Nobody uses the disk after it has connected again
+silent() {
+	parameter first_command 1
+	enable file 0 && enable file 1 && wait_for recovered "$1" 2
+	set -- $?
+	parameter first_command 0
+	return "$1"
+}
+
+regions() { grep -c . "$DEBUGFS/kdapl/lmrs"; }
+
+# The server allocates memory for data when commands need it
+memory() {
+	local before after
+
+	before=$(regions)
+	(cd "$work" && fio --name=memory --filename="/dev/$1" --ioengine=libaio --rw=randread --bs=64k \
+		--size=4M --iodepth=32 --direct=1 >/dev/null) || return
+	after=$(regions)
+	[ $((after - before)) -ge 4 ] || { echo "$before regions before, $after after"; return 1; }
+}
+
 start() {
 	mkdir -p $work && mount -t tmpfs -o size=400m tmpfs $work && truncate -s 64M $work/file $work/disk &&
 		mkdir $ext4 || return
@@ -176,11 +217,14 @@ start() {
 		export_device file $work/file && export_device frozen $ext4/file
 }
 
-tap_plan 5
+tap_plan 8
 if ! tap_check "modules load, two files are exported" start; then
 	tap_diag "$(dmesg | tail -n 5)"
 	exit 1
 fi
+tap_check "the connections of a host and a device are limited" crowded
+tap_check "a connection that sends no command is ended" with_disk "device=file queues=1" silent
+tap_check "memory for data is allocated on first use" with_disk "device=file queues=1 depth=32" memory
 tap_check "256 commands that hang do not stop another device" frozen
 tap_check "a path whose open hangs does not stop another device" fifo
 tap_check "a device that hangs is removed, and configfs stays usable" removed

@@ -71,9 +71,24 @@ static void fetch(struct datblk_srv_cmd *cmd)
 		datblk_conn_end(conn);
 }
 
+/* Has the command the memory that it needs? Data that have come with the message need none */
+static bool has_memory(struct datblk_srv_cmd *cmd)
+{
+	bool data = cmd->c.op == DATBLK_OP_READ || cmd->c.op == DATBLK_OP_WRITE;
+
+	if (!data || cmd->data)
+		return true;
+	if (!datblk_conn_data(cmd->conn, cmd->c.tag))
+		return false;
+	cmd->data = cmd->conn->data.regions[cmd->c.tag].address;
+	return true;
+}
+
 static void start(struct datblk_srv_cmd *cmd)
 {
 	cmd->status = check(cmd->conn->export, &cmd->c);
+	if (cmd->status == DATBLK_STS_OK && !has_memory(cmd))
+		cmd->status = DATBLK_STS_NOMEM;
 	if (cmd->status != DATBLK_STS_OK || cmd->c.op == DATBLK_OP_PING)
 		finish(cmd);
 	else if (cmd->c.op == DATBLK_OP_WRITE && !(cmd->c.flags & DATBLK_INLINE))
@@ -126,6 +141,8 @@ void datblk_cmd_message(struct datblk_connection *conn, unsigned int index, u32 
 				     &conn->req.limits, cmds, &count);
 	if (!flaw)
 		flaw = claim(conn, index, cmds, count);
+	if (!test_bit(DATBLK_CONN_USED, &conn->flags))
+		set_bit(DATBLK_CONN_USED, &conn->flags);
 	if (flaw) {
 		datblk_conn_malformed(conn, flaw);
 		return;

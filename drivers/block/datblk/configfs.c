@@ -20,11 +20,23 @@ MODULE_PARM_DESC(depth, "tags of a connection, at most 128");
 
 unsigned int datblk_io_kib = 128;
 module_param_named(io_kib, datblk_io_kib, uint, 0644);
-MODULE_PARM_DESC(io_kib, "KiB of a read or write, at most 1024; a connection allocates depth times this");
+MODULE_PARM_DESC(io_kib, "KiB of a read or write, at most 1024; a connection allocates up to depth times this");
 
-unsigned int datblk_connections = 64;
+unsigned int datblk_connections = 256;
 module_param_named(connections, datblk_connections, uint, 0644);
 MODULE_PARM_DESC(connections, "connections of a port");
+
+unsigned int datblk_device_connections = 128;
+module_param_named(device_connections, datblk_device_connections, uint, 0644);
+MODULE_PARM_DESC(device_connections, "connections to a device");
+
+unsigned int datblk_host_connections = 64;
+module_param_named(host_connections, datblk_host_connections, uint, 0644);
+MODULE_PARM_DESC(host_connections, "connections of an address");
+
+unsigned int datblk_first_command;
+module_param_named(first_command, datblk_first_command, uint, 0644);
+MODULE_PARM_DESC(first_command, "seconds until a connection must have sent a command; 0: no limit");
 
 struct workqueue_struct *datblk_login_wq, *datblk_close_wq;
 
@@ -159,8 +171,8 @@ static ssize_t device_connections_show(struct config_item *item, char *page)
 
 	mutex_lock(&datblk_srv_lock);
 	list_for_each_entry(conn, &export->connections, of_export)
-		size += sysfs_emit_at(page, size, "host %016llx disk %u queue %u of %u depth %u\n",
-				      conn->req.host, conn->req.disk, conn->req.queue,
+		size += sysfs_emit_at(page, size, "%pISc host %016llx disk %u queue %u of %u depth %u\n",
+				      &conn->peer, conn->req.host, conn->req.disk, conn->req.queue,
 				      conn->req.queues, conn->req.limits.depth);
 	mutex_unlock(&datblk_srv_lock);
 	return size;

@@ -3,7 +3,10 @@
  * A connection of the server: its objects of DAT, its events and its end. The upcalls of its EVD
  * run one at a time in process context, and handle the commands, too.
  */
+#include <linux/in6.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 #include "server.h"
 
 #define HEADER_BYTES	(DATBLK_BATCH * sizeof(struct datblk_answer) + \
@@ -59,8 +62,8 @@ void datblk_conn_put(struct datblk_connection *conn)
 void datblk_conn_malformed(struct datblk_connection *conn, enum datblk_flaw flaw)
 {
 	if (!test_bit(DATBLK_CONN_DEAD, &conn->flags))
-		pr_warn_ratelimited("datblk_server: %s: host %llx sent a malformed message: %s\n",
-				    conn->req.name, conn->req.host, datblk_flaw(flaw));
+		pr_warn_ratelimited("datblk_server: %s: %pISc sent a malformed message: %s\n",
+				    conn->req.name, &conn->peer, datblk_flaw(flaw));
 	datblk_conn_end(conn);
 }
 
@@ -147,20 +150,52 @@ static int alloc_commands(struct datblk_connection *conn)
 	return 0;
 }
 
+/* A client that only logs in gets no memory for data */
 static int alloc_buffers(struct datblk_connection *conn)
 {
 	const struct datblk_limits *limits = &conn->req.limits;
 	unsigned int tags = datblk_tags(limits);
 	DAT_IA_HANDLE ia = conn->port->ia;
 
+	conn->data.size = max_t(u32, limits->io_max, limits->inline_max);
+	conn->data.regions = kvcalloc(limits->depth, sizeof(*conn->data.regions), GFP_KERNEL);
+	if (!conn->data.regions)
+		return -ENOMEM;
+	conn->data.count = limits->depth;
 	return datblk_buffers_alloc(&conn->receives, ia, conn->pz, tags,
 				    PAGE_ALIGN(DATBLK_MESSAGE_MAX),
 				    DAT_MEM_PRIV_LOCAL_WRITE_FLAG) ?:
 	       datblk_buffers_alloc(&conn->headers, ia, conn->pz, tags, HEADER_BYTES,
-				    DAT_MEM_PRIV_LOCAL_READ_FLAG) ?:
-	       datblk_buffers_alloc(&conn->data, ia, conn->pz, limits->depth,
-				    max_t(u32, limits->io_max, limits->inline_max),
-				    DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG);
+				    DAT_MEM_PRIV_LOCAL_READ_FLAG);
+}
+
+/**
+ * datblk_conn_data - allocate and register the data buffer of a tag, unless it exists
+ * @conn: the connection
+ * @tag:  the tag
+ *
+ * The client may be in the same machine, and write pages out. Context: process, upcall of the
+ * connection.
+ * Return: whether the buffer exists.
+ */
+bool datblk_conn_data(struct datblk_connection *conn, unsigned int tag)
+{
+	struct kdat_region *region = &conn->data.regions[tag];
+	DAT_MEM_PRIV_FLAGS both = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+	unsigned int noio;
+	void *memory;
+
+	if (region->address)
+		return true;
+	noio = memalloc_noio_save();
+	memory = vzalloc(conn->data.size);
+	if (memory && kdat_register(conn->port->ia, conn->pz, memory, conn->data.size, both,
+				    region)) {
+		vfree(memory);
+		region->address = NULL;
+	}
+	memalloc_noio_restore(noio);
+	return region->address;
 }
 
 /* Receives must be posted before the client can send */
@@ -228,6 +263,7 @@ static void release(struct work_struct *work)
 	struct datblk_connection *conn = container_of(work, struct datblk_connection, release);
 
 	wait_for_completion(&conn->opened);
+	cancel_delayed_work_sync(&conn->first);
 	if (conn->ep != DAT_HANDLE_NULL)
 		dat_ep_disconnect(conn->ep, DAT_CLOSE_ABRUPT_FLAG);
 	if (conn->evd != DAT_HANDLE_NULL)
@@ -253,9 +289,23 @@ static void gone(struct work_struct *work)
 
 	mutex_lock(&datblk_srv_lock);
 	list_del(&conn->of_export);
+	conn->export->count--;
 	datblk_export_check(conn->export);
 	mutex_unlock(&datblk_srv_lock);
 	free_connection(conn);
+}
+
+/* Connections without commands would take the place of others */
+static void first(struct work_struct *work)
+{
+	struct datblk_connection *conn = container_of(to_delayed_work(work),
+						      struct datblk_connection, first);
+
+	if (test_bit(DATBLK_CONN_USED, &conn->flags))
+		return;
+	pr_warn_ratelimited("datblk_server: %s: %pISc ends: it has sent no command\n",
+			    conn->req.name, &conn->peer);
+	datblk_conn_end(conn);
 }
 
 /**
@@ -264,6 +314,7 @@ static void gone(struct work_struct *work)
  * @port:   the port at which the client has asked
  * @export: the device that it has asked for, in state ON
  * @req:    the login, with the limits that the server grants
+ * @peer:   address of the client
  *
  * The caller calls datblk_conn_open(), and completes @conn->opened when it does not use the
  * connection any more.
@@ -271,21 +322,26 @@ static void gone(struct work_struct *work)
  * Context: process, datblk_srv_lock held.
  */
 void datblk_conn_admit(struct datblk_connection *conn, struct datblk_port *port,
-		       struct datblk_export *export, const struct datblk_request *req)
+		       struct datblk_export *export, const struct datblk_request *req,
+		       const struct sockaddr *peer)
 {
 	conn->port = port;
 	conn->export = export;
 	conn->req = *req;
+	memcpy(&conn->peer, peer, peer->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
+								sizeof(struct sockaddr_in));
 	INIT_LIST_HEAD(&conn->messages);
 	INIT_LIST_HEAD(&conn->answers);
 	init_llist_head(&conn->done);
 	init_completion(&conn->opened);
+	INIT_DELAYED_WORK(&conn->first, first);
 	INIT_WORK(&conn->release, release);
 	INIT_WORK(&conn->gone, gone);
 	refcount_set(&conn->ios, 1);
 	list_add(&conn->of_port, &port->connections);
 	list_add(&conn->of_export, &export->connections);
 	port->count++;
+	export->count++;
 }
 
 /**

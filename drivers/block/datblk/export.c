@@ -7,6 +7,7 @@
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/slab.h>
+#include <net/ipv6.h>
 #include "server.h"
 
 static LIST_HEAD(exports);	/* datblk_srv_lock */
@@ -42,6 +43,36 @@ struct datblk_export *datblk_export_find(const char *name)
 void datblk_export_lost_writes(struct datblk_export *export)
 {
 	WRITE_ONCE(export->instance, get_random_u64());
+}
+
+static bool same_host(const struct sockaddr *a, const struct sockaddr *b)
+{
+	if (a->sa_family != b->sa_family)
+		return false;
+	if (a->sa_family == AF_INET6)
+		return ipv6_addr_equal(&((const struct sockaddr_in6 *)a)->sin6_addr,
+				       &((const struct sockaddr_in6 *)b)->sin6_addr);
+	return ((const struct sockaddr_in *)a)->sin_addr.s_addr ==
+	       ((const struct sockaddr_in *)b)->sin_addr.s_addr;
+}
+
+/**
+ * datblk_export_hosts - count the connections of a host to all exports
+ * @host: its address
+ *
+ * Context: process, datblk_srv_lock held.
+ * Return: the number.
+ */
+unsigned int datblk_export_hosts(const struct sockaddr *host)
+{
+	struct datblk_connection *conn;
+	struct datblk_export *export;
+	unsigned int count = 0;
+
+	list_for_each_entry(export, &exports, link)
+		list_for_each_entry(conn, &export->connections, of_export)
+			count += same_host((struct sockaddr *)&conn->peer, host);
+	return count;
 }
 
 static void destroy_queues(struct datblk_export *export)

@@ -66,28 +66,45 @@ static bool earlier_connections(struct datblk_export *export, const struct datbl
 	return found;
 }
 
-/* datblk_srv_lock held. Returns DATBLK_ADMIT, and conn is on the lists, or why it is not */
-static unsigned int admit(struct datblk_port *port, const DAT_CR_PARAM *param,
-			  struct datblk_connection *conn)
+/*
+ * No host may take all connections of a device or a port, because nothing proves who it is.
+ * datblk_srv_lock held. Returns NULL, or why there is no room
+ */
+static const char *crowded(const struct datblk_port *port, const struct datblk_export *export,
+			   const struct sockaddr *host)
 {
-	struct datblk_request req = {};
-	struct datblk_export *export;
-	unsigned int status;
+	if (port->count >= datblk_connections)
+		return "too many connections of the port";
+	if (export->count >= datblk_device_connections)
+		return "too many connections to the device";
+	if (datblk_export_hosts(host) >= datblk_host_connections)
+		return "too many connections of the host";
+	return NULL;
+}
 
-	status = datblk_check_login(param->private_data, param->private_data_size, &req);
-	if (status != DATBLK_ADMIT)
-		return status;
-	export = datblk_export_find(req.name);
+/*
+ * datblk_srv_lock held. Returns DATBLK_ADMIT, and conn is on the lists, or why it is not. The
+ * text of the log may be more exact
+ */
+static unsigned int admit(struct datblk_port *port, const DAT_CR_PARAM *param,
+			  struct datblk_request *req, struct datblk_connection *conn,
+			  const char **why)
+{
+	const struct sockaddr *peer = param->remote_ia_address_ptr;
+	struct datblk_export *export;
+
+	export = datblk_export_find(req->name);
 	if (!export)
 		return DATBLK_REFUSE_DEVICE;
-	if (!address_allowed(export->clients, param->remote_ia_address_ptr))
+	if (!address_allowed(export->clients, peer))
 		return DATBLK_REFUSE_CLIENT;
-	if (earlier_connections(export, &req))
+	if (earlier_connections(export, req))
 		return DATBLK_REFUSE_BUSY;
-	if (port->count >= datblk_connections)
+	*why = crowded(port, export, peer);
+	if (*why)
 		return DATBLK_REFUSE_RESOURCES;
-	grant(&req.limits);
-	datblk_conn_admit(conn, port, export, &req);
+	grant(&req->limits);
+	datblk_conn_admit(conn, port, export, req, peer);
 	return DATBLK_ADMIT;
 }
 
@@ -112,34 +129,54 @@ static void accept(DAT_CR_HANDLE cr, struct datblk_connection *conn)
 	geo.instance = READ_ONCE(conn->export->instance);
 	datblk_fill_welcome(&welcome, &conn->req.limits, &geo);
 	if (datblk_conn_open(conn) || dat_cr_accept(cr, conn->ep, sizeof(welcome), &welcome)) {
+		pr_warn_ratelimited("datblk_server: %s: cannot accept %pISc\n", conn->req.name,
+				    &conn->peer);
 		datblk_conn_end(conn);
 		refuse(cr, DATBLK_REFUSE_RESOURCES);
+	} else if (datblk_first_command) {
+		queue_delayed_work(datblk_login_wq, &conn->first,
+				   msecs_to_jiffies(min(datblk_first_command, 3600U) * MSEC_PER_SEC));
 	}
 	complete(&conn->opened);
+}
+
+/* Logins while an earlier connection ends are usual when a client connects again */
+static void log_refusal(const DAT_CR_PARAM *param, const struct datblk_request *req,
+			unsigned int status, const char *why)
+{
+	if (status != DATBLK_REFUSE_BUSY)
+		pr_warn_ratelimited("datblk_server: %pISc: login to \"%s\" refused: %s\n",
+				    param->remote_ia_address_ptr, req->name,
+				    why ?: datblk_refusal_text(status));
 }
 
 static void answer(struct datblk_port *port, DAT_CR_HANDLE cr)
 {
 	struct datblk_connection *conn;
+	struct datblk_request req = {};
+	const char *why = NULL;
 	unsigned int status;
 	DAT_CR_PARAM param;
 
 	if (dat_cr_query(cr, DAT_CR_FIELD_ALL, &param))
 		return;
 	conn = kzalloc(sizeof(*conn), GFP_KERNEL);
-	if (!conn) {
-		refuse(cr, DATBLK_REFUSE_RESOURCES);
-		return;
+	status = conn ? datblk_check_login(param.private_data, param.private_data_size, &req) :
+			DATBLK_REFUSE_RESOURCES;
+	if (status == DATBLK_ADMIT) {
+		mutex_lock(&datblk_srv_lock);
+		status = admit(port, &param, &req, conn, &why);
+		mutex_unlock(&datblk_srv_lock);
+	} else {
+		req.name[0] = 0;
 	}
-	mutex_lock(&datblk_srv_lock);
-	status = admit(port, &param, conn);
-	mutex_unlock(&datblk_srv_lock);
 	if (status == DATBLK_ADMIT) {
 		accept(cr, conn);
-	} else {
-		kfree(conn);
-		refuse(cr, status);
+		return;
 	}
+	kfree(conn);
+	log_refusal(&param, &req, status, why);
+	refuse(cr, status);
 }
 
 /**

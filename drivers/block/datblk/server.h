@@ -18,6 +18,7 @@
 #include <linux/configfs.h>
 #include <linux/llist.h>
 #include <linux/mutex.h>
+#include <linux/socket.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include "datblk_core.h"
@@ -34,6 +35,7 @@ extern wait_queue_head_t datblk_srv_closed;		/* woken when an export or a port i
 extern struct workqueue_struct *datblk_login_wq;	/* logins of all ports */
 extern struct workqueue_struct *datblk_close_wq;	/* closes exports and ports */
 extern unsigned int datblk_depth, datblk_io_kib, datblk_connections;
+extern unsigned int datblk_device_connections, datblk_host_connections, datblk_first_command;
 
 /* Of an export or a port. Whoever begins to open or close it leaves the state with the lock held */
 enum datblk_srv_state {
@@ -52,6 +54,7 @@ struct datblk_export {
 	struct config_group group;
 	struct list_head link;
 	struct list_head connections;
+	unsigned int count;			/* of them */
 	char *path;
 	char clients[DATBLK_CLIENTS_MAX];	/* addresses, separated by spaces; "": all */
 	uuid_t uuid;				/* written while the export is not enabled */
@@ -105,7 +108,11 @@ struct datblk_srv_message {
 	unsigned int index;
 };
 
-enum { DATBLK_CONN_DEAD };			/* bits of flags */
+/* Bits of flags */
+enum {
+	DATBLK_CONN_DEAD,
+	DATBLK_CONN_USED,			/* it has sent a command */
+};
 
 /*
  * A connection of a client. It is on the lists from its admission, before its objects of DAT are
@@ -117,12 +124,13 @@ struct datblk_connection {
 	struct datblk_export *export;		/* constant */
 	struct list_head of_port, of_export;	/* datblk_srv_lock */
 	struct datblk_request req;		/* constant */
+	struct sockaddr_storage peer;		/* constant */
 	DAT_PZ_HANDLE pz;
 	DAT_EVD_HANDLE evd;
 	DAT_EP_HANDLE ep;
 	unsigned int segments;			/* of a send; constant */
 	struct datblk_buffers receives;		/* one for each tag */
-	struct datblk_buffers data;		/* one for each tag */
+	struct datblk_buffers data;		/* one for each tag, allocated by its first use */
 	struct datblk_buffers headers;		/* one for each message */
 	struct datblk_srv_cmd *cmds;		/* one for each tag */
 	struct datblk_srv_message *sends;	/* one for each tag */
@@ -134,6 +142,7 @@ struct datblk_connection {
 	struct llist_head done;			/* commands whose I/O has ended; lockless */
 	unsigned long flags;			/* atomic bits */
 	struct completion opened;		/* the login does not use it any more */
+	struct delayed_work first;		/* time limit of the first command */
 	struct work_struct release;		/* ends its use of the port */
 	refcount_t ios;				/* I/O in flight, and one until the release */
 	struct work_struct gone;		/* ios is 0: ends its use of the export */
@@ -149,6 +158,7 @@ void datblk_export_remove(struct datblk_export *export);
 void datblk_export_check(struct datblk_export *export);
 struct datblk_export *datblk_export_find(const char *name);
 void datblk_export_lost_writes(struct datblk_export *export);
+unsigned int datblk_export_hosts(const struct sockaddr *host);
 /* listen.c */
 int datblk_port_enable(struct datblk_port *port);
 int datblk_port_disable(struct datblk_port *port);
@@ -159,13 +169,15 @@ void datblk_port_close(struct work_struct *work);
 void datblk_port_login(struct work_struct *work);
 /* connection.c */
 void datblk_conn_admit(struct datblk_connection *conn, struct datblk_port *port,
-		       struct datblk_export *export, const struct datblk_request *req);
+		       struct datblk_export *export, const struct datblk_request *req,
+		       const struct sockaddr *peer);
 int datblk_conn_open(struct datblk_connection *conn);
 void datblk_conn_end(struct datblk_connection *conn);
 void datblk_conn_put(struct datblk_connection *conn);
 void datblk_conn_malformed(struct datblk_connection *conn, enum datblk_flaw flaw);
 void datblk_conn_kick(struct datblk_connection *conn);
 int datblk_conn_receive(struct datblk_connection *conn, unsigned int index);
+bool datblk_conn_data(struct datblk_connection *conn, unsigned int tag);
 /* command.c */
 void datblk_cmd_message(struct datblk_connection *conn, unsigned int index, u32 size);
 void datblk_cmd_fetched(struct datblk_srv_cmd *cmd);
