@@ -205,19 +205,187 @@ memory() {
 	[ $((after - before)) -ge 4 ] || { echo "$before regions before, $after after"; return 1; }
 }
 
+# limit DISK NAME BYTES: the disk splits an operation at this size
+limit() {
+	local found
+
+	found=$(cat "/sys/block/$1/queue/$2")
+	[ "$found" = "$3" ] || { echo "$1: expected $2 $3, found $found"; return 1; }
+}
+
+# null NAME SETTING=VALUE...: create and export a null_blk device of 256 MiB
+null() {
+	local dir=/sys/kernel/config/nullb/$1 setting
+
+	mkdir "$dir" && echo 256 >"$dir/size" || return
+	shift
+	for setting in "$@"; do
+		echo "${setting#*=}" >"$dir/${setting%=*}" || return
+	done
+	echo 1 >"$dir/power" && export_device null "/dev/${dir##*/}"
+}
+
+null_remove() {
+	local status=0
+
+	rmdir $devices/null || status=1
+	# The exclusive open may end a little later
+	wait_for null_off "$1" && return "$status"
+}
+
+null_off() { rmdir "/sys/kernel/config/nullb/$1"; }
+
+zeroes_limit() { limit "$1" write_zeroes_max_bytes 4194304; }
+
+limits() {
+	local status=0
+
+	null plain && with_disk "device=null" zeroes_limit || status=1
+	null_remove plain && return "$status"
+}
+
+zoned() {
+	! null zoned zoned=1 zone_size=64 2>/dev/null || { echo "exported"; null_remove zoned; return 1; }
+	null_remove zoned
+}
+
+twice() {
+	! export_device again $work/file 2>/dev/null || { echo "exported"; rmdir $devices/again; return 1; }
+	rmdir $devices/again
+}
+
+# What local tasks wrote to the page cache of a block device is what clients read
+cached() {
+	local back status=0
+
+	truncate -s 4M $work/cached && back=$(losetup -f --show $work/cached) || return
+	# The last close would write it
+	exec 8>"$back"
+	head -c 4096 /dev/urandom | tee $work/expected >&8
+	export_device cached "$back" && with_disk "device=cached" compare || status=1
+	exec 8>&-
+	rmdir $devices/cached && wait_for losetup -d "$back" && return "$status"
+}
+
+compare() { dd if="/dev/$1" bs=4k count=1 iflag=direct status=none | cmp - $work/expected; }
+
+# fat FILE: make an empty FAT12 file system of 8 MiB
+fat() {
+	python3 - "$1" <<-'END'
+		import struct, sys
+		boot = struct.pack("<3s8sHBHBHHBHHHII", b"\xeb\x3c\x90", b"kdapl", 512, 8, 1, 2, 512, 16384,
+		                   0xf8, 12, 32, 64, 0, 0)
+		image = bytearray(8 << 20)
+		image[:len(boot)] = boot
+		image[510:512] = b"\x55\xaa"
+		for table in 512, 13 * 512:
+		    image[table:table + 3] = b"\xf8\xff\xff"
+		open(sys.argv[1], "wb").write(image)
+	END
+}
+
+# The block layer may hide that the device lacks the operation
+discard() { blkdiscard "/dev/$1" 2>/dev/null || :; }
+not_offered() { limit "$1" discard_max_bytes 0; }
+
+# After an attempt the server knows that its file system lacks an operation
+lacking() {
+	local status=0
+
+	mkdir -p $work/fat && fat $work/fat.image && mount -t msdos -o loop $work/fat.image $work/fat &&
+		dd if=/dev/zero of=$work/fat/file bs=64k count=16 status=none || return
+	export_device fat $work/fat/file && with_disk "device=fat" discard &&
+		with_disk "device=fat" not_offered || status=1
+	rmdir $devices/fat && wait_for umount $work/fat && return "$status"
+}
+
+# table TYPE: the device below ext2 becomes linear or error
+table() {
+	local lines="0 32768 $1"
+
+	[ "$1" = error ] || lines+=" $(cat $work/back) 0"
+	dmsetup reload bad --table "$lines" && dmsetup suspend --noflush --nolockfs bad && dmsetup resume bad
+}
+
+# told DISK N: a flush fails
+told() { ! sync "/dev/$1" 2>/dev/null || { echo "the flush of disk $2 succeeded"; return 1; }; }
+
+losses() {
+	[ "$(cat $devices/bad/losses)" = "$1" ] ||
+		{ echo "expected $1 losses, found $(cat $devices/bad/losses)"; return 1; }
+}
+
+# An error of write-back that a local task has caused: each client learns of it, once
+written_back() {
+	local one two status=0
+
+	attach device=bad && one=$(cat $work/name) && attach device=bad && two=$(cat $work/name) &&
+		write_one "$one" && table error || return
+	! sync $work/ext2/file 2>/dev/null || { echo "local write-back succeeded"; status=1; }
+	table linear && told "$one" first && told "$two" second && losses 1 &&
+		sync "/dev/$one" && sync "/dev/$two" || status=1
+	detach "$one" && detach "$two" && return "$status"
+}
+
+# What cannot be written when the device is disabled is known to be lost
+closed_dirty() {
+	local status=0
+
+	with_disk "device=bad" write_one && table error || return
+	enable bad 0
+	table linear && losses 2 && enable bad 1 || status=1
+	return "$status"
+}
+
+bad_begin() {
+	truncate -s 16M $work/bad && losetup -f --show $work/bad >$work/back && mkdir $work/ext2 &&
+		dmsetup create bad --noudevsync --table "0 32768 linear $(cat $work/back) 0" && dmsetup mknodes &&
+		mkfs.ext2 -q /dev/mapper/bad && mount -t ext2 /dev/mapper/bad $work/ext2 &&
+		dd if=/dev/zero of=$work/ext2/file bs=64k count=16 conv=fsync status=none &&
+		export_device bad $work/ext2/file
+}
+
+bad_end() {
+	rmdir $devices/bad
+	wait_for umount $work/ext2 && dmsetup remove --noudevsync bad && losetup -d "$(cat $work/back)"
+}
+
+# has FEATURE: a file system, or device-mapper or null_blk
+has() {
+	case $1 in
+	device-mapper) [ -e /sys/class/misc/device-mapper ] ;;
+	null_blk) [ -d /sys/kernel/config/nullb ] ;;
+	*) grep -qw "$1" /proc/filesystems || modprobe -q "$1" ;;
+	esac
+}
+
+# check_with FEATURE NAME COMMAND...: skip the check if the kernel lacks the feature
+check_with() {
+	local feature=$1
+
+	shift
+	if has "$feature"; then
+		tap_check "$@"
+	else
+		tap_skip "$1" "this kernel has no $feature"
+	fi
+}
+
 start() {
 	mkdir -p $work && mount -t tmpfs -o size=400m tmpfs $work && truncate -s 64M $work/file $work/disk &&
 		mkdir $ext4 || return
-	modprobe -q configfs && modprobe -q loop && modprobe -q crc32c && modprobe -q ext4
+	modprobe -q configfs && modprobe -q loop && modprobe -q crc32c && modprobe -q ext4 &&
+		modprobe -q dm-mod && modprobe -q null_blk nr_devices=0
 	[ -d /sys/kernel/config/datblk ] || mount -t configfs none /sys/kernel/config 2>/dev/null
-	mkfs.ext4 -q $work/disk && mount -o loop $work/disk $ext4 && truncate -s 32M $ext4/file || return
+	! has ext4 || { mkfs.ext4 -q $work/disk && mount -o loop $work/disk $ext4; } || return
+	truncate -s 32M $ext4/file || return
 	kdapl_insmod kdapl stretch="$KDAPL_FACTOR" && insmod "$KDAPL_DIR/datblk_core.ko" &&
 		insmod "$KDAPL_DIR/datblk_server.ko" && insmod "$KDAPL_DIR/datblk_client.ko" &&
 		mkdir $port && echo rxe0/1 >$port/ia && echo 1 >$port/enable &&
 		export_device file $work/file && export_device frozen $ext4/file
 }
 
-tap_plan 8
+tap_plan 18
 if ! tap_check "modules load, two files are exported" start; then
 	tap_diag "$(dmesg | tail -n 5)"
 	exit 1
@@ -225,7 +393,18 @@ fi
 tap_check "the connections of a host and a device are limited" crowded
 tap_check "a connection that sends no command is ended" with_disk "device=file queues=1" silent
 tap_check "memory for data is allocated on first use" with_disk "device=file queues=1 depth=32" memory
-tap_check "256 commands that hang do not stop another device" frozen
+tap_refuse "a name that no login can have is refused" mkdir "$devices/a b"
+check_with null_blk "a zoned device is refused" zoned
+tap_check "a file that is exported is refused" twice
+tap_check "a device shows what was in its page cache" cached
+check_with null_blk "without native zeroes, the server takes 4 MiB in a command" limits
+check_with msdos "an operation that the file system lacks is not offered again" lacking
+check_with device-mapper "an ext2 that can fail is exported" bad_begin
+check_with device-mapper "each client learns of an error of write-back" written_back
+check_with device-mapper "a device that is closed dirty counts a loss" closed_dirty
+check_with device-mapper "it is removed" bad_end
+check_with ext4 "256 commands that hang do not stop another device" frozen
 tap_check "a path whose open hangs does not stop another device" fifo
-tap_check "a device that hangs is removed, and configfs stays usable" removed
+check_with ext4 "a device that hangs is removed, and configfs stays usable" removed
+[ ! -e $devices/frozen ] || rmdir $devices/frozen
 tap_check "ports and devices are removed" rmdir $devices/file $port

@@ -10,11 +10,24 @@
 #include <linux/vmalloc.h>
 #include "server.h"
 
-/* Sectors of a discard or write-zeroes, which the block layer splits further */
-#define RANGE_SECTORS	(SZ_1G / DATBLK_SECTOR)
-
-static void describe_bdev(struct block_device *bdev, struct datblk_geometry *geo)
+/*
+ * Others may have left data in the page cache of the device: dirty ones would overwrite those of
+ * the clients later, clean ones would hide them from local readers.
+ */
+static int flush_cache(struct block_device *bdev)
 {
+	int err = sync_blockdev(bdev);
+
+	if (!err)
+		invalidate_bdev(bdev);
+	return err;
+}
+
+static int describe_bdev(struct block_device *bdev, struct datblk_geometry *geo)
+{
+	/* The protocol has neither zones nor the order of writes that they need */
+	if (bdev_is_zoned(bdev))
+		return -EINVAL;
 	geo->capacity = bdev_nr_bytes(bdev) / DATBLK_SECTOR;
 	geo->logical = bdev_logical_block_size(bdev);
 	geo->physical = min_t(u32, bdev_physical_block_size(bdev), DATBLK_IO_MAX);
@@ -26,15 +39,18 @@ static void describe_bdev(struct block_device *bdev, struct datblk_geometry *geo
 		geo->flags |= DATBLK_STABLE_WRITES;
 	if (bdev_max_discard_sectors(bdev)) {
 		geo->flags |= DATBLK_CAN_DISCARD;
-		geo->discard_sectors = RANGE_SECTORS;
+		geo->discard_sectors = datblk_range_limit(bdev_max_discard_sectors(bdev),
+							  geo->logical);
 		geo->discard_granularity = roundup(bdev_discard_granularity(bdev) ?: geo->physical,
 						   geo->logical);
 	}
+	/* If the device has no such operation, the server writes zeroes */
 	geo->flags |= DATBLK_CAN_ZEROES;
-	geo->zeroes_sectors = RANGE_SECTORS;
+	geo->zeroes_sectors = datblk_range_limit(bdev_write_zeroes_sectors(bdev), geo->logical);
+	return flush_cache(bdev);
 }
 
-static void describe_file(struct file *file, struct datblk_geometry *geo)
+static int describe_file(struct file *file, struct datblk_geometry *geo)
 {
 	struct inode *inode = file_inode(file);
 
@@ -44,48 +60,58 @@ static void describe_file(struct file *file, struct datblk_geometry *geo)
 	geo->flags |= DATBLK_WRITE_CACHE;
 	if (file->f_op->fallocate) {
 		geo->flags |= DATBLK_CAN_DISCARD | DATBLK_CAN_ZEROES;
-		geo->discard_sectors = RANGE_SECTORS;
+		geo->discard_sectors = datblk_range_limit(U64_MAX, geo->logical);
 		geo->discard_granularity = max_t(u32, inode->i_sb->s_blocksize, DATBLK_SECTOR);
-		geo->zeroes_sectors = RANGE_SECTORS;
+		geo->zeroes_sectors = geo->discard_sectors;
 	}
+	return 0;
+}
+
+static int describe(struct datblk_export *export, struct file *file)
+{
+	struct inode *inode = file->f_mapping->host;
+	struct datblk_geometry *geo = &export->geo;
+	int err = -EINVAL;
+
+	*geo = (struct datblk_geometry){ .flags = export->read_only ? DATBLK_READONLY : 0 };
+	export->bdev = S_ISBLK(inode->i_mode) ? I_BDEV(inode) : NULL;
+	if (export->bdev)
+		err = describe_bdev(export->bdev, geo);
+	else if (S_ISREG(inode->i_mode))
+		err = describe_file(file, geo);
+	if (err)
+		return err;
+	geo->capacity = round_down(geo->capacity, geo->logical / DATBLK_SECTOR);
+	return geo->capacity && geo->capacity <= DATBLK_SECTOR_MAX &&
+	       geo->logical <= DATBLK_IO_UNIT ? 0 : -EINVAL;
 }
 
 /**
  * datblk_backing_open - open the path of an export
  * @export: an export in state OPENING; its file, bdev and geo are written
  *
- * A block device is opened exclusively. Context: process.
+ * A block device is opened exclusively, and so is a file among the exports, unless all users
+ * only read it. Context: process.
  *
- * Return: 0 or a negative error code.
+ * Return: 0; -EBUSY if another one uses the path; -EINVAL if it cannot be exported; or another
+ * error code.
  */
 int datblk_backing_open(struct datblk_export *export)
 {
 	int flags = (export->read_only ? O_RDONLY : O_RDWR) | O_LARGEFILE | O_EXCL;
 	struct file *file = filp_open(export->path, flags, 0);
-	struct datblk_geometry *geo = &export->geo;
-	struct inode *inode;
+	int err;
 
 	if (IS_ERR(file))
 		return PTR_ERR(file);
-	inode = file->f_mapping->host;
-	*geo = (struct datblk_geometry){ .flags = export->read_only ? DATBLK_READONLY : 0 };
-	export->bdev = S_ISBLK(inode->i_mode) ? I_BDEV(inode) : NULL;
-	if (export->bdev) {
-		describe_bdev(export->bdev, geo);
-	} else if (S_ISREG(inode->i_mode)) {
-		describe_file(file, geo);
-	} else {
+	err = describe(export, file);
+	if (!err)
+		err = datblk_export_claim(export, file);
+	if (err) {
+		export->bdev = NULL;
 		filp_close(file, NULL);
-		return -EINVAL;
 	}
-	geo->capacity = round_down(geo->capacity, geo->logical / DATBLK_SECTOR);
-	if (!geo->capacity || geo->capacity > DATBLK_SECTOR_MAX ||
-	    geo->logical > DATBLK_IO_UNIT) {
-		filp_close(file, NULL);
-		return -EINVAL;
-	}
-	export->file = file;
-	return 0;
+	return err;
 }
 
 /**
@@ -96,37 +122,21 @@ int datblk_backing_open(struct datblk_export *export)
  */
 void datblk_backing_close(struct datblk_export *export)
 {
-	int err = export->read_only ? 0 : vfs_fsync(export->file, 0);
+	struct file *file = export->file;
+	int err = export->read_only ? 0 : vfs_fsync(file, 0);
 
 	if (err) {
 		pr_err("datblk_server: %s: writing back failed: %d\n", export->path, err);
 		datblk_export_lost_writes(export);
 	}
-	filp_close(export->file, NULL);
+	/* Local readers may have read it meanwhile */
+	if (export->bdev)
+		invalidate_bdev(export->bdev);
 	mutex_lock(&datblk_srv_lock);
 	export->bdev = NULL;
 	export->file = NULL;
 	mutex_unlock(&datblk_srv_lock);
-}
-
-static u8 to_status(int err)
-{
-	switch (err) {
-	case 0:
-		return DATBLK_STS_OK;
-	case -ENOSPC:
-	case -EDQUOT:
-		return DATBLK_STS_NOSPC;
-	case -EOPNOTSUPP:
-		return DATBLK_STS_NOTSUPP;
-	case -EROFS:
-	case -EPERM:
-		return DATBLK_STS_READONLY;
-	case -ENOMEM:
-		return DATBLK_STS_NOMEM;
-	default:
-		return DATBLK_STS_IO;
-	}
+	filp_close(file, NULL);
 }
 
 /**
@@ -140,7 +150,7 @@ void datblk_cmd_done(struct datblk_srv_cmd *cmd, int err)
 {
 	struct datblk_connection *conn = cmd->conn;
 
-	cmd->status = to_status(err);
+	cmd->status = datblk_status(err);
 	llist_add(&cmd->done, &conn->done);
 	datblk_conn_kick(conn);
 	datblk_conn_put(conn);
@@ -191,18 +201,54 @@ void datblk_backing_submit(struct datblk_srv_cmd *cmd)
 		queue_work(cmd->conn->export->io, &cmd->work);
 }
 
-static int bdev_range(struct block_device *bdev, const struct datblk_cmd *c)
+/*
+ * Was there an error of write-back or of a flush since the last flush of this connection? The
+ * kernel reports it to one flush of the file only, but it may concern the writes of any client.
+ */
+static int earlier_error(struct datblk_connection *conn)
 {
+	int err;
+
+	spin_lock(&conn->wb_lock);
+	err = errseq_check_and_advance(&conn->export->file->f_mapping->wb_err, &conn->wb_err);
+	spin_unlock(&conn->wb_lock);
+	return err;
+}
+
+static int bdev_flush(struct datblk_connection *conn)
+{
+	struct datblk_export *export = conn->export;
+	int err = blkdev_issue_flush(export->bdev);
+
+	if (err) {
+		datblk_export_lost_writes(export);
+		errseq_set(&export->file->f_mapping->wb_err, err);
+	}
+	return earlier_error(conn) ?: err;
+}
+
+static int file_flush(struct datblk_connection *conn, loff_t first, loff_t last)
+{
+	int err = vfs_fsync_range(conn->export->file, first, last, 0);
+
+	if (err)
+		datblk_export_lost_writes(conn->export);
+	return earlier_error(conn) ?: err;
+}
+
+static int bdev_range(struct datblk_connection *conn, const struct datblk_cmd *c)
+{
+	struct block_device *bdev = conn->export->bdev;
 	sector_t sectors = c->length / DATBLK_SECTOR;
 	int err;
 
 	if (c->op == DATBLK_OP_FLUSH)
-		return blkdev_issue_flush(bdev);
+		return bdev_flush(conn);
 	if (c->op == DATBLK_OP_DISCARD)
 		return blkdev_issue_discard(bdev, c->sector, sectors, GFP_NOIO);
 	err = blkdev_issue_zeroout(bdev, c->sector, sectors, GFP_NOIO,
 				   c->flags & DATBLK_NOUNMAP ? BLKDEV_ZERO_NOUNMAP : 0);
-	return err || !(c->flags & DATBLK_FUA) ? err : blkdev_issue_flush(bdev);
+	return err || !(c->flags & DATBLK_FUA) ? err : bdev_flush(conn);
 }
 
 /* A short read means that the file became shorter */
@@ -249,8 +295,9 @@ static int file_zeroes(struct file *file, bool unmap, loff_t pos, loff_t length)
 	return err;
 }
 
-static int file_io(struct file *file, struct datblk_srv_cmd *cmd)
+static int file_io(struct datblk_connection *conn, struct datblk_srv_cmd *cmd)
 {
+	struct file *file = conn->export->file;
 	const struct datblk_cmd *c = &cmd->c;
 	loff_t pos = c->sector * DATBLK_SECTOR;
 	int err = -EOPNOTSUPP;
@@ -259,9 +306,10 @@ static int file_io(struct file *file, struct datblk_srv_cmd *cmd)
 	case DATBLK_OP_READ:
 		return file_read(file, cmd->data, c->length, pos);
 	case DATBLK_OP_FLUSH:
-		return vfs_fsync(file, 0);
+		return file_flush(conn, 0, LLONG_MAX);
 	case DATBLK_OP_DISCARD:
-		return file_fallocate(file, FALLOC_FL_PUNCH_HOLE, pos, c->length);
+		err = file_fallocate(file, FALLOC_FL_PUNCH_HOLE, pos, c->length);
+		break;
 	case DATBLK_OP_WRITE:
 		err = file_write(file, cmd->data, c->length, pos);
 		break;
@@ -270,7 +318,7 @@ static int file_io(struct file *file, struct datblk_srv_cmd *cmd)
 		break;
 	}
 	if (!err && c->flags & DATBLK_FUA)
-		err = vfs_fsync_range(file, pos, pos + c->length - 1, 0);
+		err = file_flush(conn, pos, pos + c->length - 1);
 	return err;
 }
 
@@ -283,8 +331,10 @@ static int file_io(struct file *file, struct datblk_srv_cmd *cmd)
 void datblk_backing_work(struct work_struct *work)
 {
 	struct datblk_srv_cmd *cmd = container_of(work, struct datblk_srv_cmd, work);
-	struct datblk_export *export = cmd->conn->export;
+	struct datblk_connection *conn = cmd->conn;
+	int err = conn->export->bdev ? bdev_range(conn, &cmd->c) : file_io(conn, cmd);
 
-	datblk_cmd_done(cmd, export->bdev ? bdev_range(export->bdev, &cmd->c) :
-					    file_io(export->file, cmd));
+	if (err == -EOPNOTSUPP)
+		datblk_export_lacks(conn->export, cmd->c.op);
+	datblk_cmd_done(cmd, err);
 }

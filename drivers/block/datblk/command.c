@@ -35,26 +35,6 @@ static void finish(struct datblk_srv_cmd *cmd)
 	conn->waiting++;
 }
 
-/* Is the command legal for this device? */
-static u8 check(const struct datblk_export *export, const struct datblk_cmd *c)
-{
-	const struct datblk_geometry *geo = &export->geo;
-	u64 sectors = c->length / DATBLK_SECTOR;
-
-	if (c->op == DATBLK_OP_PING)
-		return DATBLK_STS_OK;
-	if (c->op != DATBLK_OP_READ && c->op != DATBLK_OP_FLUSH &&
-	    geo->flags & DATBLK_READONLY)
-		return DATBLK_STS_READONLY;
-	if ((c->op == DATBLK_OP_DISCARD && !(geo->flags & DATBLK_CAN_DISCARD)) ||
-	    (c->op == DATBLK_OP_ZEROES && !(geo->flags & DATBLK_CAN_ZEROES)))
-		return DATBLK_STS_NOTSUPP;
-	if (c->length % geo->logical || c->sector % (geo->logical / DATBLK_SECTOR) ||
-	    sectors > geo->capacity || c->sector > geo->capacity - sectors)
-		return DATBLK_STS_RANGE;
-	return DATBLK_STS_OK;
-}
-
 /* Reads the data of a write from the client */
 static void fetch(struct datblk_srv_cmd *cmd)
 {
@@ -86,7 +66,7 @@ static bool has_memory(struct datblk_srv_cmd *cmd)
 
 static void start(struct datblk_srv_cmd *cmd)
 {
-	cmd->status = check(cmd->conn->export, &cmd->c);
+	cmd->status = datblk_check_command(&cmd->conn->geo, &cmd->c);
 	if (cmd->status == DATBLK_STS_OK && !has_memory(cmd))
 		cmd->status = DATBLK_STS_NOMEM;
 	if (cmd->status != DATBLK_STS_OK || cmd->c.op == DATBLK_OP_PING)

@@ -4,6 +4,7 @@
  *
  *	/sys/kernel/config/datblk/ports/NAME/	ia qual enable
  *	/sys/kernel/config/datblk/devices/NAME/	path read_only clients enable connections
+ *						losses
  */
 #include <linux/ctype.h>
 #include <linux/module.h>
@@ -179,6 +180,18 @@ static ssize_t device_connections_show(struct config_item *item, char *page)
 }
 CONFIGFS_ATTR_RO(device_, connections);
 
+static ssize_t device_losses_show(struct config_item *item, char *page)
+{
+	struct datblk_export *export = to_export(item);
+	u64 losses;
+
+	mutex_lock(&datblk_srv_lock);
+	losses = export->losses;
+	mutex_unlock(&datblk_srv_lock);
+	return sysfs_emit(page, "%llu\n", losses);
+}
+CONFIGFS_ATTR_RO(device_, losses);
+
 static ssize_t device_enable_show(struct config_item *item, char *page)
 {
 	return sysfs_emit(page, "%d\n", READ_ONCE(to_export(item)->state) == DATBLK_ON);
@@ -199,7 +212,7 @@ CONFIGFS_ATTR(device_, enable);
 
 static struct configfs_attribute *device_attrs[] = {
 	&device_attr_path, &device_attr_uuid, &device_attr_read_only, &device_attr_clients,
-	&device_attr_connections, &device_attr_enable, NULL,
+	&device_attr_connections, &device_attr_losses, &device_attr_enable, NULL,
 };
 
 static void device_release(struct config_item *item)
@@ -217,10 +230,13 @@ static const struct config_item_type device_type = {
 
 static struct config_group *device_make(struct config_group *group, const char *name)
 {
+	char padded[DATBLK_NAME_MAX] = {};
 	struct datblk_export *export;
 
-	if (strlen(name) >= DATBLK_NAME_MAX)
+	if (strscpy(padded, name, sizeof(padded)) < 0)
 		return ERR_PTR(-ENAMETOOLONG);
+	if (!datblk_name_ok(padded))
+		return ERR_PTR(-EINVAL);
 	export = datblk_export_create();
 	if (!export)
 		return ERR_PTR(-ENOMEM);

@@ -3,6 +3,7 @@
  * A connection of the server: its objects of DAT, its events and its end. The upcalls of its EVD
  * run one at a time in process context, and handle the commands, too.
  */
+#include <linux/fs.h>
 #include <linux/in6.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -157,7 +158,6 @@ static int alloc_buffers(struct datblk_connection *conn)
 	unsigned int tags = datblk_tags(limits);
 	DAT_IA_HANDLE ia = conn->port->ia;
 
-	conn->data.size = max_t(u32, limits->io_max, limits->inline_max);
 	conn->data.regions = kvcalloc(limits->depth, sizeof(*conn->data.regions), GFP_KERNEL);
 	if (!conn->data.regions)
 		return -ENOMEM;
@@ -182,15 +182,15 @@ bool datblk_conn_data(struct datblk_connection *conn, unsigned int tag)
 {
 	struct kdat_region *region = &conn->data.regions[tag];
 	DAT_MEM_PRIV_FLAGS both = DAT_MEM_PRIV_LOCAL_READ_FLAG | DAT_MEM_PRIV_LOCAL_WRITE_FLAG;
+	u32 size = max(conn->req.limits.io_max, conn->req.limits.inline_max);
 	unsigned int noio;
 	void *memory;
 
 	if (region->address)
 		return true;
 	noio = memalloc_noio_save();
-	memory = vzalloc(conn->data.size);
-	if (memory && kdat_register(conn->port->ia, conn->pz, memory, conn->data.size, both,
-				    region)) {
+	memory = vzalloc(size);
+	if (memory && kdat_register(conn->port->ia, conn->pz, memory, size, both, region)) {
 		vfree(memory);
 		region->address = NULL;
 	}
@@ -328,6 +328,10 @@ void datblk_conn_admit(struct datblk_connection *conn, struct datblk_port *port,
 	conn->port = port;
 	conn->export = export;
 	conn->req = *req;
+	conn->geo = export->geo;
+	spin_lock_init(&conn->wb_lock);
+	/* Reports an error that nobody has seen, too */
+	conn->wb_err = errseq_sample(&export->file->f_mapping->wb_err);
 	memcpy(&conn->peer, peer, peer->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
 								sizeof(struct sockaddr_in));
 	INIT_LIST_HEAD(&conn->messages);

@@ -95,6 +95,7 @@ struct datblk_ans {
 
 const char *datblk_flaw(enum datblk_flaw flaw);
 const char *datblk_refusal_text(unsigned int status);
+bool datblk_name_ok(const char *name);
 unsigned int datblk_check_login(const void *data, size_t size, struct datblk_request *req);
 int datblk_check_welcome(const void *data, size_t size, struct datblk_limits *limits,
 			 struct datblk_geometry *geo);
@@ -111,6 +112,10 @@ void datblk_fill_welcome(struct datblk_welcome *welcome, const struct datblk_lim
 void datblk_fill_command(struct datblk_command *command, const struct datblk_cmd *cmd);
 void datblk_fill_answer(struct datblk_answer *answer, const struct datblk_ans *ans);
 void datblk_fill_trailer(struct datblk_trailer *trailer, u8 type, u8 count, u32 data);
+
+u32 datblk_range_limit(u64 native, u32 logical);
+u8 datblk_check_command(const struct datblk_geometry *geo, const struct datblk_cmd *c);
+u8 datblk_status(int err);
 
 /*
  * What a client knows of its writes to a device with a write cache. The answer to a write says

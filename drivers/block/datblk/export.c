@@ -4,6 +4,7 @@
  * work item closes a device when its last connection has gone, so that nobody has to wait for
  * the I/O of a device that hangs.
  */
+#include <linux/fs.h>
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -31,18 +32,70 @@ struct datblk_export *datblk_export_find(const char *name)
 }
 
 /**
- * datblk_export_lost_writes - writes that were answered may be lost
+ * datblk_export_claim - an export has opened its file
+ * @export: the export
+ * @file:   the file, which belongs to the export after a success
+ *
+ * A file that clients write has no other user among the exports, also while it is being closed.
+ *
+ * Context: process.
+ * Return: 0 or -EBUSY.
+ */
+int datblk_export_claim(struct datblk_export *export, struct file *file)
+{
+	struct datblk_export *other;
+	int err = 0;
+
+	mutex_lock(&datblk_srv_lock);
+	list_for_each_entry(other, &exports, link)
+		if (other->file && file_inode(other->file) == file_inode(file) &&
+		    !(other->read_only && export->read_only))
+			err = -EBUSY;
+	if (!err)
+		export->file = file;
+	mutex_unlock(&datblk_srv_lock);
+	return err;
+}
+
+/**
+ * datblk_export_lost_writes - writes that were answered, but not flushed, may be lost
  * @export: the export
  *
- * A client that connects again learns from the new instance that it cannot rely on its writes
- * since its last flush. The client of a connection that goes on learns it from the error of its
- * next flush.
+ * Called after each error of a flush or of write-back that the server notices. A client that
+ * connects again learns from the new instance that it cannot rely on its writes since its last
+ * flush. The client of a connection that goes on learns it from the error of its next flush.
  *
- * Context: any.
+ * Context: process.
  */
 void datblk_export_lost_writes(struct datblk_export *export)
 {
+	mutex_lock(&datblk_srv_lock);
 	WRITE_ONCE(export->instance, get_random_u64());
+	export->losses++;
+	mutex_unlock(&datblk_srv_lock);
+}
+
+/**
+ * datblk_export_lacks - the device or file of an export lacks an operation
+ * @export: the export
+ * @op:     the operation, of which later logins do not hear
+ *
+ * Context: process.
+ */
+void datblk_export_lacks(struct datblk_export *export, u8 op)
+{
+	struct datblk_geometry *geo = &export->geo;
+
+	mutex_lock(&datblk_srv_lock);
+	if (op == DATBLK_OP_DISCARD) {
+		geo->flags &= ~DATBLK_CAN_DISCARD;
+		geo->discard_sectors = 0;
+		geo->discard_granularity = 0;
+	} else if (op == DATBLK_OP_ZEROES) {
+		geo->flags &= ~DATBLK_CAN_ZEROES;
+		geo->zeroes_sectors = 0;
+	}
+	mutex_unlock(&datblk_srv_lock);
 }
 
 static bool same_host(const struct sockaddr *a, const struct sockaddr *b)

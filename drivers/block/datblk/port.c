@@ -122,20 +122,20 @@ static void refuse(DAT_CR_HANDLE cr, unsigned int status)
 /* A connection may end at any time since its admission; then the accept comes to nothing */
 static void accept(DAT_CR_HANDLE cr, struct datblk_connection *conn)
 {
-	struct datblk_geometry geo = conn->export->geo;
+	struct datblk_geometry geo = conn->geo;
 	struct datblk_welcome welcome;
 
 	geo.uuid = conn->export->uuid;
 	geo.instance = READ_ONCE(conn->export->instance);
 	datblk_fill_welcome(&welcome, &conn->req.limits, &geo);
 	if (datblk_conn_open(conn) || dat_cr_accept(cr, conn->ep, sizeof(welcome), &welcome)) {
-		pr_warn_ratelimited("datblk_server: %s: cannot accept %pISc\n", conn->req.name,
+		pr_warn_ratelimited("datblk_server: %s: no resources for %pISc\n", conn->req.name,
 				    &conn->peer);
 		datblk_conn_end(conn);
 		refuse(cr, DATBLK_REFUSE_RESOURCES);
 	} else if (datblk_first_command) {
 		queue_delayed_work(datblk_login_wq, &conn->first,
-				   msecs_to_jiffies(min(datblk_first_command, 3600U) * MSEC_PER_SEC));
+				   min(datblk_first_command, 3600U) * HZ);
 	}
 	complete(&conn->opened);
 }

@@ -67,8 +67,14 @@ const char *datblk_refusal_text(unsigned int status)
 }
 EXPORT_SYMBOL_GPL(datblk_refusal_text);
 
-/* A name is printable, without the characters that separate names, and padded with zeroes */
-static bool name_ok(const char *name)
+/**
+ * datblk_name_ok - may a device have this name?
+ * @name: DATBLK_NAME_MAX bytes, padded with zeroes
+ *
+ * Context: any.
+ * Return: whether the name is printable, without the characters that separate names.
+ */
+bool datblk_name_ok(const char *name)
 {
 	size_t length = strnlen(name, DATBLK_NAME_MAX), i;
 
@@ -79,6 +85,7 @@ static bool name_ok(const char *name)
 			return false;
 	return !memchr_inv(name + length, 0, DATBLK_NAME_MAX - length);
 }
+EXPORT_SYMBOL_GPL(datblk_name_ok);
 
 static bool limits_ok(const struct datblk_limits *limits)
 {
@@ -124,8 +131,9 @@ unsigned int datblk_check_login(const void *data, size_t size, struct datblk_req
 	req->queue = login.queue;
 	req->queues = login.queues;
 	memcpy(req->name, login.name, sizeof(req->name));
-	if (login.features || !req->host || !limits_ok(&req->limits) || !name_ok(req->name) ||
-	    req->queue >= req->queues || req->queues > DATBLK_QUEUES_MAX)
+	if (login.features || !req->host || !limits_ok(&req->limits) ||
+	    !datblk_name_ok(req->name) || req->queue >= req->queues ||
+	    req->queues > DATBLK_QUEUES_MAX)
 		return DATBLK_REFUSE_LOGIN;
 	return DATBLK_ADMIT;
 }

@@ -16,9 +16,11 @@
 #include <linux/bio.h>
 #include <linux/completion.h>
 #include <linux/configfs.h>
+#include <linux/errseq.h>
 #include <linux/llist.h>
 #include <linux/mutex.h>
 #include <linux/socket.h>
+#include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include "datblk_core.h"
@@ -64,7 +66,8 @@ struct datblk_export {
 	bool removed;				/* from configfs; the work item close puts it */
 	struct file *file;			/* (1) */
 	struct block_device *bdev;		/* (1) NULL: a regular file */
-	struct datblk_geometry geo;		/* (1) */
+	struct datblk_geometry geo;		/* for logins; see datblk_export_lacks() */
+	u64 losses;				/* see datblk_export_lost_writes() */
 	struct workqueue_struct *io;		/* (1) I/O that sleeps */
 	struct workqueue_struct *ends;		/* (1) ends of connections */
 	struct work_struct close;
@@ -125,6 +128,9 @@ struct datblk_connection {
 	struct list_head of_port, of_export;	/* datblk_srv_lock */
 	struct datblk_request req;		/* constant */
 	struct sockaddr_storage peer;		/* constant */
+	struct datblk_geometry geo;		/* what the welcome said; constant */
+	spinlock_t wb_lock;			/* guards wb_err */
+	errseq_t wb_err;			/* errors of the file that a flush has reported */
 	DAT_PZ_HANDLE pz;
 	DAT_EVD_HANDLE evd;
 	DAT_EP_HANDLE ep;
@@ -157,7 +163,9 @@ int datblk_export_disable(struct datblk_export *export);
 void datblk_export_remove(struct datblk_export *export);
 void datblk_export_check(struct datblk_export *export);
 struct datblk_export *datblk_export_find(const char *name);
+int datblk_export_claim(struct datblk_export *export, struct file *file);
 void datblk_export_lost_writes(struct datblk_export *export);
+void datblk_export_lacks(struct datblk_export *export, u8 op);
 unsigned int datblk_export_hosts(const struct sockaddr *host);
 /* listen.c */
 int datblk_port_enable(struct datblk_port *port);

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0
+/* Suite datblk_policy: limits of a device, legal commands, and the status of errors. */
+#include <kunit/test.h>
+#include <linux/errno.h>
+#include "datblk_core.h"
+
+static void range_limits(struct kunit *test)
+{
+	/* Without the operation, a few MiB; with it, the device's limit, less than 4 GiB */
+	KUNIT_EXPECT_EQ(test, datblk_range_limit(0, 512), (u32)SZ_4M / 512);
+	KUNIT_EXPECT_EQ(test, datblk_range_limit(2048, 4096), 2048U);
+	KUNIT_EXPECT_EQ(test, datblk_range_limit(2047, 4096), 2040U);
+	KUNIT_EXPECT_EQ(test, datblk_range_limit(1, 4096), 8U);
+	KUNIT_EXPECT_LE(test, datblk_range_limit(U32_MAX, 512), UINT_MAX >> 9);
+	KUNIT_EXPECT_LE(test, datblk_range_limit(U64_MAX, 512), UINT_MAX >> 9);
+}
+
+struct verdict {
+	const char *name;
+	struct datblk_cmd c;
+	u32 no_flags;			/* flags that the device lacks */
+	u32 more_flags;			/* flags that it has, too */
+	u8 status;
+};
+
+#define ON(operation, first, sectors) \
+	.c = { .op = DATBLK_OP_##operation, .sector = (first), .length = (sectors) * DATBLK_SECTOR }
+
+static const struct verdict verdicts[] = {
+	{ "read", ON(READ, 8, 8) },
+	{ "the last block", ON(WRITE, 8184, 8) },
+	{ "flush of a read-only device", ON(FLUSH, 0, 0), .more_flags = DATBLK_READONLY },
+	{ "ping of a read-only device", ON(PING, 0, 0), .more_flags = DATBLK_READONLY },
+	{ "write to a read-only device", ON(WRITE, 8, 8), .more_flags = DATBLK_READONLY,
+	  .status = DATBLK_STS_READONLY },
+	{ "beyond the end", ON(READ, 8192, 8), .status = DATBLK_STS_RANGE },
+	{ "across the end", ON(READ, 8184, 16), .status = DATBLK_STS_RANGE },
+	{ "begins in a block", ON(READ, 4, 8), .status = DATBLK_STS_RANGE },
+	{ "ends in a block", ON(READ, 8, 4), .status = DATBLK_STS_RANGE },
+	{ "largest discard", ON(DISCARD, 0, 4096) },
+	{ "discard above the limit", ON(DISCARD, 0, 4104), .status = DATBLK_STS_RANGE },
+	{ "no discard", ON(DISCARD, 0, 8), DATBLK_CAN_DISCARD, .status = DATBLK_STS_NOTSUPP },
+	{ "largest zeroes", ON(ZEROES, 0, 64) },
+	{ "zeroes above the limit", ON(ZEROES, 0, 72), .status = DATBLK_STS_RANGE },
+	{ "no zeroes", ON(ZEROES, 0, 8), DATBLK_CAN_ZEROES, .status = DATBLK_STS_NOTSUPP },
+};
+
+static void commands(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(verdicts); i++) {
+		const struct verdict *v = &verdicts[i];
+		struct datblk_geometry geo = {
+			.capacity = 8192,
+			.flags = DATBLK_CAN_DISCARD | DATBLK_CAN_ZEROES,
+			.logical = 4096,
+			.discard_sectors = 4096,
+			.zeroes_sectors = 64,
+		};
+
+		geo.flags = (geo.flags & ~v->no_flags) | v->more_flags;
+		KUNIT_EXPECT_EQ_MSG(test, datblk_check_command(&geo, &v->c), v->status, "%s",
+				    v->name);
+	}
+}
+
+/* What may succeed later has a status of its own; everything else is final */
+static void statuses(struct kunit *test)
+{
+	static const int later[] = { -EAGAIN, -EBUSY, -EINTR, -ERESTARTSYS };
+	static const int final[] = { -EIO, -EINVAL, -ENODEV, -ETIMEDOUT, -ENODATA, -EILSEQ };
+	unsigned int i;
+
+	KUNIT_EXPECT_EQ(test, datblk_status(0), DATBLK_STS_OK);
+	KUNIT_EXPECT_EQ(test, datblk_status(-ENOMEM), DATBLK_STS_NOMEM);
+	for (i = 0; i < ARRAY_SIZE(later); i++)
+		KUNIT_EXPECT_EQ(test, datblk_status(later[i]), DATBLK_STS_AGAIN);
+	for (i = 0; i < ARRAY_SIZE(final); i++)
+		KUNIT_EXPECT_EQ(test, datblk_status(final[i]), DATBLK_STS_IO);
+	KUNIT_EXPECT_EQ(test, datblk_status(-EDQUOT), DATBLK_STS_NOSPC);
+	KUNIT_EXPECT_EQ(test, datblk_status(-EOPNOTSUPP), DATBLK_STS_NOTSUPP);
+	KUNIT_EXPECT_EQ(test, datblk_status(-EROFS), DATBLK_STS_READONLY);
+}
+
+static struct kunit_case policy_cases[] = {
+	KUNIT_CASE(range_limits),
+	KUNIT_CASE(commands),
+	KUNIT_CASE(statuses),
+	{}
+};
+
+static struct kunit_suite policy_suite = {
+	.name = "datblk_policy",
+	.test_cases = policy_cases,
+};
+
+kunit_test_suite(policy_suite);
