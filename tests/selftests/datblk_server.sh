@@ -192,6 +192,14 @@ silent() {
 	return "$1"
 }
 
+is() { [ "$(cat "/sys/block/$1/datblk/state")" = "$2" ] || { echo "expected $1 $2"; return 1; }; }
+not_live() { ! is "$1" live; }
+
+# The RDMA device of client and server is removed and comes back
+revived() {
+	rxe_delete 0 && wait_for not_live "$1" && rxe_setup && wait_for recovered "$1" 0 && read_one "$1"
+}
+
 regions() { grep -c . "$DEBUGFS/kdapl/lmrs"; }
 
 # The server allocates memory for data when commands need it
@@ -319,7 +327,8 @@ losses() {
 written_back() {
 	local one two status=0
 
-	attach device=bad && one=$(cat $work/name) && attach device=bad && two=$(cat $work/name) &&
+	attach device=bad queues=1 && one=$(cat $work/name) &&
+		attach device=bad queues=1 && two=$(cat $work/name) &&
 		write_one "$one" && table error || return
 	! sync $work/ext2/file 2>/dev/null || { echo "local write-back succeeded"; status=1; }
 	table linear && told "$one" first && told "$two" second && losses 1 &&
@@ -385,13 +394,14 @@ start() {
 		export_device file $work/file && export_device frozen $ext4/file
 }
 
-tap_plan 18
+tap_plan 19
 if ! tap_check "modules load, two files are exported" start; then
 	tap_diag "$(dmesg | tail -n 5)"
 	exit 1
 fi
 tap_check "the connections of a host and a device are limited" crowded
 tap_check "a connection that sends no command is ended" with_disk "device=file queues=1" silent
+tap_check "a port listens again when its RDMA device is back" with_disk "device=file queues=1" revived
 tap_check "memory for data is allocated on first use" with_disk "device=file queues=1 depth=32" memory
 tap_refuse "a name that no login can have is refused" mkdir "$devices/a b"
 check_with null_blk "a zoned device is refused" zoned

@@ -273,8 +273,10 @@ static ssize_t port_ia_store(struct config_item *item, const char *page, size_t 
 	ssize_t ret;
 
 	mutex_lock(&port->config);
-	ret = port->state != DATBLK_OFF ? -EBUSY :
+	mutex_lock(&datblk_srv_lock);
+	ret = port->wanted || port->state != DATBLK_OFF ? -EBUSY :
 	      copy_line(port->ia_name, sizeof(port->ia_name), page, count);
+	mutex_unlock(&datblk_srv_lock);
 	mutex_unlock(&port->config);
 	return ret < 0 ? ret : count;
 }
@@ -294,7 +296,7 @@ static ssize_t port_qual_store(struct config_item *item, const char *page, size_
 	if (err)
 		return err;
 	mutex_lock(&port->config);
-	if (port->state != DATBLK_OFF)
+	if (port->wanted || port->state != DATBLK_OFF)
 		err = -EBUSY;
 	else
 		port->qual = value;
@@ -305,7 +307,7 @@ CONFIGFS_ATTR(port_, qual);
 
 static ssize_t port_enable_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%d\n", READ_ONCE(to_port(item)->state) == DATBLK_ON);
+	return sysfs_emit(page, "%d\n", to_port(item)->wanted);
 }
 
 static ssize_t port_enable_store(struct config_item *item, const char *page, size_t count)
@@ -345,10 +347,12 @@ static struct config_group *port_make(struct config_group *group, const char *na
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&port->config);
 	INIT_LIST_HEAD(&port->connections);
+	INIT_DELAYED_WORK(&port->revive, datblk_port_revive);
 	INIT_WORK(&port->login, datblk_port_login);
 	INIT_WORK(&port->close, datblk_port_close);
 	port->qual = DATBLK_QUAL;
 	config_group_init_type_name(&port->group, name, &port_type);
+	datblk_port_list(port);
 	return &port->group;
 }
 
@@ -408,9 +412,13 @@ static int __init server_init(void)
 	configfs_add_default_group(&ports_group, &subsystem.su_group);
 	config_group_init_type_name(&devices_group, "devices", &devices_type);
 	configfs_add_default_group(&devices_group, &subsystem.su_group);
+	err = datblk_port_watch();
+	if (err)
+		goto fail;
 	err = configfs_register_subsystem(&subsystem);
 	if (!err)
 		return 0;
+	datblk_port_unwatch();
 fail:
 	destroy_workqueues();
 	return err;
@@ -420,6 +428,7 @@ fail:
 static void __exit server_exit(void)
 {
 	configfs_unregister_subsystem(&subsystem);
+	datblk_port_unwatch();
 	destroy_workqueues();
 }
 
