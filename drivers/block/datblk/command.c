@@ -3,8 +3,9 @@
  * The commands of a connection, from the message to the answer. Everything here runs in the
  * upcalls of the connection, in process context, so the state of the commands needs no lock.
  *
- * A tag is busy from the message that brings its command to the post of its answer. The client
- * uses it again when it has the answer, and then the data of the answer have arrived, too.
+ * A tag is busy from the message that brings its command to the completion of the send of its
+ * answer, which uses the buffers of the tag. The client uses the tag again when it has the answer,
+ * and that may be earlier: then the next command of the tag waits.
  */
 #include "server.h"
 
@@ -77,27 +78,53 @@ static void start(struct datblk_srv_cmd *cmd)
 		datblk_backing_submit(cmd);
 }
 
-/* All tags of the message must be idle before any command starts */
+static bool brings_data(const struct datblk_cmd *c)
+{
+	return c->op == DATBLK_OP_WRITE && c->flags & DATBLK_INLINE;
+}
+
+/* The tag is idle. index: the receive buffer */
+static void begin(struct datblk_srv_cmd *cmd, const struct datblk_cmd *c, unsigned int index)
+{
+	struct datblk_connection *conn = cmd->conn;
+
+	cmd->c = *c;
+	cmd->busy = true;
+	cmd->receive = -1;
+	cmd->data = NULL;
+	if (c->op != DATBLK_OP_PING)
+		cmd->data = conn->data.regions[c->tag].address;
+	if (brings_data(c)) {
+		cmd->receive = index;
+		cmd->data = conn->receives.regions[index].address + c->offset;
+	}
+}
+
+/*
+ * All tags of the message must be idle, or wait only for the completion of an answer, before any
+ * command starts.
+ */
 static enum datblk_flaw claim(struct datblk_connection *conn, unsigned int index,
 			      const struct datblk_cmd *cmds, unsigned int count)
 {
 	unsigned int i;
 
-	for (i = 0; i < count; i++)
-		if (conn->cmds[cmds[i].tag].busy)
+	for (i = 0; i < count; i++) {
+		const struct datblk_srv_cmd *cmd = &conn->cmds[cmds[i].tag];
+
+		if (cmd->busy && (!cmd->answered || cmd->waits))
 			return DATBLK_FLAW_BUSY;
+	}
 	for (i = 0; i < count; i++) {
 		struct datblk_srv_cmd *cmd = &conn->cmds[cmds[i].tag];
 
-		cmd->c = cmds[i];
-		cmd->busy = true;
-		cmd->receive = -1;
-		if (cmds[i].op != DATBLK_OP_PING)
-			cmd->data = conn->data.regions[cmds[i].tag].address;
-		if (cmds[i].op == DATBLK_OP_WRITE && cmds[i].flags & DATBLK_INLINE) {
-			cmd->receive = index;
-			cmd->data = conn->receives.regions[index].address + cmds[i].offset;
-			conn->users[index]++;
+		conn->users[index] += brings_data(&cmds[i]);
+		cmd->waits = cmd->busy;
+		if (cmd->waits) {
+			cmd->next = cmds[i];
+			cmd->next_receive = index;
+		} else {
+			begin(cmd, &cmds[i], index);
 		}
 	}
 	return DATBLK_SOUND;
@@ -132,7 +159,8 @@ void datblk_cmd_message(struct datblk_connection *conn, unsigned int index, u32 
 		return;
 	}
 	for (i = 0; i < count; i++)
-		start(&conn->cmds[cmds[i].tag]);
+		if (!conn->cmds[cmds[i].tag].waits)
+			start(&conn->cmds[cmds[i].tag]);
 }
 
 /**
@@ -168,7 +196,7 @@ static bool has_data(const struct datblk_srv_cmd *cmd)
 
 /* Takes the oldest answer off the list, and writes its header */
 static void take(struct datblk_connection *conn, struct datblk_srv_cmd *cmd,
-		 struct datblk_answer *header)
+		 struct datblk_srv_message *message, struct datblk_answer *header)
 {
 	bool inlined = has_data(cmd) && cmd->c.flags & DATBLK_INLINE;
 
@@ -180,7 +208,8 @@ static void take(struct datblk_connection *conn, struct datblk_srv_cmd *cmd,
 	});
 	list_del(&cmd->answer);
 	conn->waiting--;
-	cmd->busy = false;
+	cmd->answered = true;
+	message->tags[message->count++] = cmd->c.tag;
 }
 
 /*
@@ -188,9 +217,9 @@ static void take(struct datblk_connection *conn, struct datblk_srv_cmd *cmd,
  * data of a read have been written there.
  */
 static DAT_RETURN send_keyed(struct datblk_connection *conn, struct datblk_srv_cmd *cmd,
-			     unsigned int index)
+			     struct datblk_srv_message *m)
 {
-	struct kdat_region *region = &conn->headers.regions[index];
+	struct kdat_region *region = &conn->headers.regions[m->index];
 	struct datblk_answer *answer = region->address;
 	DAT_LMR_TRIPLET from = kdat_local(&conn->data.regions[cmd->c.tag], 0, cmd->c.length);
 	DAT_LMR_TRIPLET message = kdat_local(region, 0, sizeof(struct datblk_answer) +
@@ -207,38 +236,38 @@ static DAT_RETURN send_keyed(struct datblk_connection *conn, struct datblk_srv_c
 					     DAT_COMPLETION_SUPPRESS_FLAG);
 	if (ret)
 		return ret;
-	take(conn, cmd, answer);
+	take(conn, cmd, m, answer);
 	datblk_fill_trailer((void *)(answer + 1), DATBLK_ANSWERS, 1, 0);
 	return dat_ep_post_send_with_invalidate(conn->ep, 1, &message,
-						datblk_cookie(DATBLK_SEND, index),
+						datblk_cookie(DATBLK_SEND, m->index),
 						DAT_COMPLETION_DEFAULT_FLAG, DAT_TRUE, cmd->c.key);
 }
 
 /* Sends as many answers without a key as fit into one message */
-static DAT_RETURN send_batch(struct datblk_connection *conn, unsigned int index)
+static DAT_RETURN send_batch(struct datblk_connection *conn, struct datblk_srv_message *m)
 {
-	struct kdat_region *region = &conn->headers.regions[index];
+	struct kdat_region *region = &conn->headers.regions[m->index];
 	struct datblk_answer *headers = region->address;
 	DAT_LMR_TRIPLET iov[DATBLK_BATCH + 1];
 	struct datblk_srv_cmd *cmd, *next;
-	unsigned int count = 0, segments = 0;
+	unsigned int segments = 0;
 	u32 data = 0;
 
 	list_for_each_entry_safe(cmd, next, &conn->answers, answer) {
 		u32 length = has_data(cmd) ? cmd->c.length : 0;
 
-		if (cmd->c.key || count == DATBLK_BATCH || data + length > DATBLK_DATA_MAX ||
+		if (cmd->c.key || m->count == DATBLK_BATCH || data + length > DATBLK_DATA_MAX ||
 		    (length && segments + 1 == conn->segments))
 			break;
 		if (length)
 			iov[segments++] = kdat_local(&conn->data.regions[cmd->c.tag], 0, length);
 		data += length;
-		take(conn, cmd, &headers[count++]);
+		take(conn, cmd, m, &headers[m->count]);
 	}
-	datblk_fill_trailer((void *)(headers + count), DATBLK_ANSWERS, count, data);
-	iov[segments++] = kdat_local(region, 0, count * sizeof(*headers) +
+	datblk_fill_trailer((void *)(headers + m->count), DATBLK_ANSWERS, m->count, data);
+	iov[segments++] = kdat_local(region, 0, m->count * sizeof(*headers) +
 						sizeof(struct datblk_trailer));
-	return dat_ep_post_send(conn->ep, segments, iov, datblk_cookie(DATBLK_SEND, index),
+	return dat_ep_post_send(conn->ep, segments, iov, datblk_cookie(DATBLK_SEND, m->index),
 				DAT_COMPLETION_DEFAULT_FLAG);
 }
 
@@ -262,9 +291,9 @@ void datblk_cmd_answer(struct datblk_connection *conn)
 			return;
 		message = list_first_entry(&conn->messages, struct datblk_srv_message, link);
 		list_del(&message->link);
+		message->count = 0;
 		conn->sending++;
-		ret = cmd->c.key ? send_keyed(conn, cmd, message->index) :
-				   send_batch(conn, message->index);
+		ret = cmd->c.key ? send_keyed(conn, cmd, message) : send_batch(conn, message);
 		if (ret)
 			datblk_conn_end(conn);
 	}
@@ -279,6 +308,20 @@ void datblk_cmd_answer(struct datblk_connection *conn)
  */
 void datblk_cmd_sent(struct datblk_connection *conn, unsigned int index)
 {
-	list_add(&conn->sends[index].link, &conn->messages);
+	struct datblk_srv_message *message = &conn->sends[index];
+	unsigned int i;
+
+	list_add(&message->link, &conn->messages);
 	conn->sending--;
+	for (i = 0; i < message->count; i++) {
+		struct datblk_srv_cmd *cmd = &conn->cmds[message->tags[i]];
+
+		cmd->busy = false;
+		cmd->answered = false;
+		if (!cmd->waits)
+			continue;
+		cmd->waits = false;
+		begin(cmd, &cmd->next, cmd->next_receive);
+		start(cmd);
+	}
 }

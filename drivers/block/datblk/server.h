@@ -99,7 +99,11 @@ struct datblk_port {
 struct datblk_srv_cmd {
 	struct datblk_connection *conn;
 	struct datblk_cmd c;
-	bool busy;				/* received, and not answered */
+	bool busy;				/* received, and the answer is not complete */
+	bool answered;				/* the answer has been posted */
+	bool waits;				/* the next command of the tag has come */
+	struct datblk_cmd next;			/* that command */
+	unsigned int next_receive;		/* receive buffer that has brought it */
 	int receive;				/* receive buffer with its data, or -1 */
 	u8 status;				/* DATBLK_STS_*; the I/O writes it */
 	void *data;				/* of a read or a write */
@@ -114,6 +118,8 @@ struct datblk_srv_cmd {
 struct datblk_srv_message {
 	struct list_head link;			/* in conn->messages while it is free */
 	unsigned int index;
+	unsigned int count;
+	u16 tags[DATBLK_BATCH];			/* that it answers */
 };
 
 /* Bits of flags */
