@@ -11,8 +11,6 @@
  */
 #include <linux/sched/mm.h>
 #include "event/event.h"
-#include "post/post.h"
-#include "queue/queue.h"
 #include "internal.h"
 #include "base/trace.h"
 
