@@ -125,6 +125,7 @@ int life_moves(struct life *w);
 void life_event(struct life *w, const DAT_EVENT *event);
 DAT_RETURN life_post(struct life *w, unsigned int i, enum life_queue queue,
 		     DAT_LMR_CONTEXT context);
+bool life_quiet(struct life *w);
 DAT_RETURN life_post_uncounted(struct life *w, unsigned int i);
 
 /* The loops; 0, or an error that prevented the round */

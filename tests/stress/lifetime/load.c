@@ -145,6 +145,26 @@ DAT_RETURN life_post(struct life *w, unsigned int i, enum life_queue queue, DAT_
 	return ret;
 }
 
+static bool nobody_posts(struct life *w)
+{
+	return !atomic_read(&w->posting);
+}
+
+/**
+ * life_quiet - make all posts by life_post() end
+ * @w: the fixture
+ *
+ * Context: process.
+ * Return: true if no post follows; false after LIFE_WAIT_MS, with a message.
+ */
+bool life_quiet(struct life *w)
+{
+	WRITE_ONCE(w->quiet, true);
+	/* Pairs with atomic_inc_return() in life_post() */
+	smp_mb();
+	return life_wait(w, nobody_posts, "the posts that have begun");
+}
+
 /**
  * life_post_uncounted - post a receive that is only counted
  * @w: the fixture

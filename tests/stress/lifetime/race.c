@@ -367,10 +367,10 @@ int life_loop_rmr(unsigned int round)
 	ret = life_load(w) ?: life_run(w, binder, "bind") ?:
 	      free_target(w, "dat_rmr_free", dat_rmr_free);
 	if (!ret) {
-		/* A bind uses the LMR until its request has completed */
+		/* A bind uses the LMR until its request has completed; a post does not use it */
 		WRITE_ONCE(w->closing, true);
-		WRITE_ONCE(w->quiet, true);
-		if (!life_wait(w, lmr_free_again, "the LMR of an RMR that is gone"))
+		if (!life_quiet(w) ||
+		    !life_wait(w, lmr_free_again, "the LMR of an RMR that is gone"))
 			ret = -ETIMEDOUT;
 	}
 	return finish(w, ret);

@@ -85,8 +85,6 @@ static bool all_back(struct life *w)
 {
 	unsigned int i, q;
 
-	if (atomic_read(&w->posting))
-		return false;
 	for (i = 0; i < LIFE_EPS; i++) {
 		if (!w->ep[i].ends)
 			return false;
@@ -115,8 +113,7 @@ int life_removal_settle(void)
 	ret = life_moves(w);
 	test_expect("dat_pz_create on an orphaned IA", dat_pz_create(w->t.ia, &pz),
 		    DAT_INSUFFICIENT_RESOURCES);
-	WRITE_ONCE(w->quiet, true);
-	if (!life_wait(w, all_back, "everything owed"))
+	if (!life_quiet(w) || !life_wait(w, all_back, "everything owed"))
 		ret = -ETIMEDOUT;
 	for (i = 0; i < LIFE_EPS; i++)
 		if (w->ep[i].ends != 1 || w->ep[i].other)
