@@ -172,7 +172,8 @@ static ssize_t device_connections_show(struct config_item *item, char *page)
 
 	mutex_lock(&datblk_srv_lock);
 	list_for_each_entry(conn, &export->connections, of_export)
-		size += sysfs_emit_at(page, size, "%pISc host %016llx disk %u queue %u of %u depth %u\n",
+		size += sysfs_emit_at(page, size,
+				      "%pISc host %016llx disk %u queue %u of %u depth %u\n",
 				      &conn->peer, conn->req.host, conn->req.disk, conn->req.queue,
 				      conn->req.queues, conn->req.limits.depth);
 	mutex_unlock(&datblk_srv_lock);
