@@ -164,17 +164,26 @@ removed() {
 	wait_for umount "$ext4" && return "$status"
 }
 
+# refused PARAMETER TEXT: with a limit of one connection, a disk with two is refused
+refused() {
+	local before status=0
+
+	before=$(cat "/sys/module/datblk_server/parameters/$1")
+	parameter "$1" 1
+	! attach device=file queues=2 2>/dev/null ||
+		{ echo "$1: a disk with 2 connections"; detach "$(cat $work/name)"; status=1; }
+	wait_for none && with_disk "device=file queues=1" shows "$address" || status=1
+	parameter "$1" "$before"
+	logged 1 "$2" && return "$status"
+}
+
+# The connections of a disk that was refused or removed have ended
+none() { ! grep . $devices/file/connections; }
+
 # A host gets no more connections than it may have, and the log says why
 crowded() {
-	parameter host_connections 2
-	! attach device=file queues=3 2>/dev/null || { echo "3 connections"; return 1; }
-	logged 1 "datblk_server: $address: login to \"file\" refused: too many connections of the host" &&
-		with_disk "device=file queues=2" shows "$address" || return
-	parameter host_connections 64
-	parameter device_connections 2
-	! attach device=file queues=3 2>/dev/null || { echo "3 connections to the device"; return 1; }
-	parameter device_connections 128
-	logged 1 "too many connections to the device"
+	refused host_connections "datblk_server: $address: login to \"file\" refused: too many connections of the host" &&
+		wait_for none && refused device_connections "too many connections to the device"
 }
 
 # shows ADDRESS DISK: the server shows the address of its client
