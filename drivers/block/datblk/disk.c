@@ -18,6 +18,9 @@
 #ifndef DATBLK_MQ_FLAGS
 #define DATBLK_MQ_FLAGS	0
 #endif
+#ifndef DATBLK_OPEN_OP
+#define DATBLK_OPEN_OP(name)	name
+#endif
 #ifndef datblk_alloc_disk
 static struct gendisk *datblk_alloc_disk(struct blk_mq_tag_set *set, struct queue_limits *lim,
 					 blk_features_t features, void *data)
@@ -127,7 +130,9 @@ static int open_disk(struct gendisk *gendisk, blk_mode_t mode)
 	return 0;
 }
 
+#ifdef DATBLK_OPEN
 DATBLK_OPEN(open_disk);
+#endif
 
 /* Nobody has the disk open any more */
 static void free_disk(struct gendisk *gendisk)

@@ -10,6 +10,10 @@
 /* Until a request is issued again that the server could not execute */
 #define RETRY_MS	100
 
+#ifndef datblk_map_sg
+#define datblk_map_sg(rq, sgl)	blk_rq_map_sg(rq, sgl)
+#endif
+
 static u8 operation(const struct request *rq)
 {
 	switch (req_op(rq)) {
