@@ -324,9 +324,11 @@ kept_writes() {
 		wait_for live_again "$disk" "$before" && flush && fua
 }
 
+# The flush of somebody who opens the disk after the loss fails, too
 crash() {
 	attach device=file && still_open lost_writes && flush && still_open kept_writes &&
-		detach "$disk"
+		write_one "$disk" && lose_instance file $work/file && wait_for live_again "$disk" 2 &&
+		! flush 2>/dev/null && flush && detach "$disk"
 }
 
 # A server that grants less than before is refused, and the disk says so

@@ -156,23 +156,36 @@ void datblk_cmd_done(struct datblk_srv_cmd *cmd, int err)
 	datblk_conn_put(conn);
 }
 
+static bool is_read_write(const struct datblk_srv_cmd *cmd)
+{
+	return cmd->c.op == DATBLK_OP_READ || cmd->c.op == DATBLK_OP_WRITE;
+}
+
 static void bio_done(struct bio *bio)
 {
 	struct datblk_srv_cmd *cmd = container_of(bio, struct datblk_srv_cmd, bio);
 	int err = blk_status_to_errno(bio->bi_status);
+	bool wait = err == -EAGAIN && bio->bi_opf & REQ_NOWAIT;
 
 	bio_uninit(bio);
-	datblk_cmd_done(cmd, err);
+	if (wait)
+		queue_work(cmd->conn->export->io, &cmd->work);
+	else
+		datblk_cmd_done(cmd, err);
 }
 
-static void submit_read_write(struct datblk_srv_cmd *cmd)
+/*
+ * nowait: REQ_NOWAIT, or 0 if the caller may wait until the device has room. The upcalls of a
+ * connection may not, because they also answer pings.
+ */
+static void submit_read_write(struct datblk_srv_cmd *cmd, blk_opf_t nowait)
 {
 	blk_opf_t opf = cmd->c.op == DATBLK_OP_READ ? REQ_OP_READ :
 		REQ_OP_WRITE | REQ_SYNC | REQ_IDLE | (cmd->c.flags & DATBLK_FUA ? REQ_FUA : 0);
 	u32 left = cmd->c.length, pages = DIV_ROUND_UP(offset_in_page(cmd->data) + left, PAGE_SIZE);
 	void *at = cmd->data;
 
-	bio_init(&cmd->bio, cmd->conn->export->bdev, cmd->vecs, pages, opf);
+	bio_init(&cmd->bio, cmd->conn->export->bdev, cmd->vecs, pages, opf | nowait);
 	cmd->bio.bi_iter.bi_sector = cmd->c.sector;
 	cmd->bio.bi_end_io = bio_done;
 	while (left) {
@@ -193,10 +206,11 @@ static void submit_read_write(struct datblk_srv_cmd *cmd)
  */
 void datblk_backing_submit(struct datblk_srv_cmd *cmd)
 {
+	struct block_device *bdev = cmd->conn->export->bdev;
+
 	refcount_inc(&cmd->conn->ios);
-	if (cmd->conn->export->bdev &&
-	    (cmd->c.op == DATBLK_OP_READ || cmd->c.op == DATBLK_OP_WRITE))
-		submit_read_write(cmd);
+	if (bdev && bdev_nowait(bdev) && is_read_write(cmd))
+		submit_read_write(cmd, REQ_NOWAIT);
 	else
 		queue_work(cmd->conn->export->io, &cmd->work);
 }
@@ -332,8 +346,13 @@ void datblk_backing_work(struct work_struct *work)
 {
 	struct datblk_srv_cmd *cmd = container_of(work, struct datblk_srv_cmd, work);
 	struct datblk_connection *conn = cmd->conn;
-	int err = conn->export->bdev ? bdev_range(conn, &cmd->c) : file_io(conn, cmd);
+	int err;
 
+	if (conn->export->bdev && is_read_write(cmd)) {
+		submit_read_write(cmd, 0);
+		return;
+	}
+	err = conn->export->bdev ? bdev_range(conn, &cmd->c) : file_io(conn, cmd);
 	if (err == -EOPNOTSUPP)
 		datblk_export_lacks(conn->export, cmd->c.op);
 	datblk_cmd_done(cmd, err);

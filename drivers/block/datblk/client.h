@@ -56,7 +56,8 @@ struct datblk_disk {
 	int id;
 	u16 number;			/* for the login; constant after datblk_disks_lock */
 	bool added;			/* datblk_disks_lock */
-	bool closing;			/* cannot be opened; open_mutex of the gendisk */
+	bool removing;			/* datblk_disks_lock */
+	bool closing;			/* cannot be opened any more; READ_ONCE */
 	struct datblk_options options;	/* constant */
 	enum datblk_state state;	/* written by cmpxchg or by the owner of the session */
 	bool deleting;			/* requests need not wait for a connection; set once */
@@ -65,6 +66,7 @@ struct datblk_disk {
 	bool lost;			/* the session cannot be used; barriers, see session.c */
 	bool tried;			/* the session has had a command; READ_ONCE */
 	bool proved;			/* the session has answered a command; READ_ONCE */
+	bool alive;			/* the session has answered a ping; READ_ONCE */
 	const char *reason;		/* why there is no session; by the session's owner */
 	u32 incarnation;		/* of the session */
 	u32 recoveries;			/* number of sessions after the first */

@@ -12,6 +12,7 @@
 #include <linux/fs.h>
 #include <linux/idr.h>
 #include <linux/inet.h>
+#include <linux/jhash.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/random.h>
@@ -35,6 +36,7 @@ static DEFINE_MUTEX(datblk_disks_lock);		/* guards disks */
 static LIST_HEAD(disks);
 static DECLARE_WAIT_QUEUE_HEAD(disks_changed);	/* woken when a disk has been added, or freed */
 static atomic_t disks_left;			/* that have not been freed */
+static atomic_t connects;			/* number of attempts that have ended */
 
 /**
  * datblk_disk_gone - free a disk that nobody has open any more
@@ -135,6 +137,9 @@ static struct datblk_disk *alloc_disk_of(char *line)
 	disk->queues = kvcalloc(disk->options.queues, sizeof(*disk->queues), GFP_KERNEL);
 	if (!disk->queues)
 		goto free;
+	INIT_DELAYED_WORK(&disk->recover, datblk_session_recover);
+	/* Not one that a disk before may have used */
+	disk->incarnation = get_random_u32();
 	disk->id = ida_alloc(&ids, GFP_KERNEL);
 	if (disk->id >= 0)
 		return disk;
@@ -157,10 +162,12 @@ static bool number_used(const char *device, unsigned int number)
 
 /*
  * A disk that replaces another one has its number, so the server ends the connections of the other
- * one, and waits for its I/O.
+ * one, and waits for its I/O. A disk with another address usually has another number.
  */
 static void list_disk(struct datblk_disk *disk)
 {
+	disk->number = jhash(disk->options.address, strlen(disk->options.address),
+			     disk->options.qual);
 	mutex_lock(&datblk_disks_lock);
 	while (number_used(disk->options.device, disk->number))
 		disk->number++;
@@ -191,6 +198,7 @@ static int connect(char *line, char *name)
 	mutex_unlock(&datblk_disks_lock);
 	if (err)
 		datblk_disk_gone(disk);
+	atomic_inc(&connects);
 	wake_up_all(&disks_changed);
 	return err;
 }
@@ -209,21 +217,29 @@ static struct datblk_disk *find(const char *name)
 	return NULL;
 }
 
-/* Nobody opens the disk after this. datblk_disks_lock held */
+/*
+ * Nobody opens the disk after this. Who holds open_mutex opens the disk, or closes it and may wait
+ * for its I/O. datblk_disks_lock held.
+ */
 static int close_disk(struct datblk_disk *disk, bool force)
 {
 	int err = 0;
 
-	mutex_lock(&disk->gendisk->open_mutex);
-	if (!force && disk_openers(disk->gendisk))
+	if (force) {
+		WRITE_ONCE(disk->closing, true);
+		return 0;
+	}
+	if (!mutex_trylock(&disk->gendisk->open_mutex))
+		return -EBUSY;
+	if (disk_openers(disk->gendisk))
 		err = -EBUSY;
 	else
-		disk->closing = true;
+		WRITE_ONCE(disk->closing, true);
 	mutex_unlock(&disk->gendisk->open_mutex);
 	return err;
 }
 
-/* Takes a disk off the list, unless it is in use. -EAGAIN: another task is still adding it */
+/* The disk that the caller removes, unless it is in use. -EAGAIN: another task still adds it */
 static struct datblk_disk *claim(const char *name, bool force)
 {
 	struct datblk_disk *disk;
@@ -231,7 +247,7 @@ static struct datblk_disk *claim(const char *name, bool force)
 
 	mutex_lock(&datblk_disks_lock);
 	disk = find(name);
-	if (!disk) {
+	if (!disk || disk->removing) {
 		err = -ENODEV;
 	} else if (!disk->added) {
 		err = force ? -EAGAIN : -EBUSY;
@@ -241,15 +257,33 @@ static struct datblk_disk *claim(const char *name, bool force)
 		err = close_disk(disk, force);
 	}
 	if (!err)
-		list_del(&disk->link);
+		disk->removing = true;
 	mutex_unlock(&datblk_disks_lock);
 	return err ? ERR_PTR(err) : disk;
 }
 
-static bool claimed(const char *name, bool force, struct datblk_disk **disk)
+/* Waits while another task adds the disk; its I/O fails then, so that does not take long */
+static struct datblk_disk *claim_added(const char *name, bool force)
 {
-	*disk = claim(name, force);
-	return *disk != ERR_PTR(-EAGAIN);
+	struct datblk_disk *disk;
+	int seen;
+
+	for (;;) {
+		seen = atomic_read(&connects);
+		disk = claim(name, force);
+		if (disk != ERR_PTR(-EAGAIN))
+			return disk;
+		if (wait_event_killable(disks_changed, atomic_read(&connects) != seen))
+			return ERR_PTR(-EINTR);
+	}
+}
+
+/* Only now is its number free */
+static void unlist(struct datblk_disk *disk)
+{
+	mutex_lock(&datblk_disks_lock);
+	list_del(&disk->link);
+	mutex_unlock(&datblk_disks_lock);
 }
 
 static int disconnect(char *line)
@@ -260,11 +294,12 @@ static int disconnect(char *line)
 
 	if (line && *strim(line) && !force)
 		return -EINVAL;
-	if (wait_event_killable(disks_changed, claimed(name, force, &disk)))
-		return -EINTR;
+	disk = claim_added(name, force);
 	if (IS_ERR(disk))
 		return PTR_ERR(disk);
 	datblk_disk_remove(disk);
+	unlist(disk);
+	put_disk(disk->gendisk);
 	/* The caller has the control device open */
 	module_put(THIS_MODULE);
 	return 0;

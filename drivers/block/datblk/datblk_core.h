@@ -126,7 +126,8 @@ struct datblk_writes {
 	u64 instance;		/* of the session; written while no request is in flight */
 	bool known;		/* there has been a session; as instance */
 	bool unflushed;		/* a write was answered after the last flush was sent; atomic */
-	bool lost;		/* flushes fail until the disk is opened anew; READ_ONCE */
+	bool lost;		/* flushes fail; READ_ONCE */
+	bool told;		/* a user of the disk has seen that; READ_ONCE */
 };
 
 /* A write was answered, and is not yet stable. Called before the request completes */
@@ -137,10 +138,13 @@ static inline void datblk_writes_answered(struct datblk_writes *writes)
 		WRITE_ONCE(writes->unflushed, true);
 }
 
-/* Must a flush, or a write with FUA, fail? */
-static inline bool datblk_writes_lost(const struct datblk_writes *writes)
+/* Must a flush, or a write with FUA, fail? If so, the caller lets it fail */
+static inline bool datblk_writes_lost(struct datblk_writes *writes)
 {
-	return READ_ONCE(writes->lost);
+	if (likely(!READ_ONCE(writes->lost)))
+		return false;
+	WRITE_ONCE(writes->told, true);
+	return true;
 }
 
 const char *datblk_device_changed(const struct datblk_geometry *was,

@@ -6,8 +6,8 @@
 #include <linux/export.h>
 #include "datblk_core.h"
 
-/* A server may find out later that the device lacks these */
-#define MAY_CHANGE	(DATBLK_CAN_DISCARD | DATBLK_CAN_ZEROES)
+/* A server may find out later that the device lacks an operation; the other flag is a hint */
+#define MAY_CHANGE	(DATBLK_CAN_DISCARD | DATBLK_CAN_ZEROES | DATBLK_ROTATIONAL)
 
 /**
  * datblk_device_changed - compare the device of a new session with that of the disk
@@ -86,10 +86,13 @@ EXPORT_SYMBOL_GPL(datblk_writes_session);
  * datblk_writes_opened - nobody uses the disk, and somebody is about to open it
  * @writes: what the client knows of its writes
  *
- * Those who lost data have seen the errors. Context: process.
+ * Flushes succeed again if one has failed: the users who lost data know. Context: process.
  */
 void datblk_writes_opened(struct datblk_writes *writes)
 {
+	if (!READ_ONCE(writes->told))
+		return;
 	WRITE_ONCE(writes->lost, false);
+	WRITE_ONCE(writes->told, false);
 }
 EXPORT_SYMBOL_GPL(datblk_writes_opened);

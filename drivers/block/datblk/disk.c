@@ -118,12 +118,12 @@ static const struct attribute_group wwid_group = { .attrs = wwid_attrs };
 
 static const struct attribute_group *disk_groups[] = { &disk_group, &wwid_group, NULL };
 
-/* The first who opens the disk has not lost a write; open_mutex of the gendisk held */
+/* open_mutex of the gendisk held */
 static int open_disk(struct gendisk *gendisk, blk_mode_t mode)
 {
 	struct datblk_disk *disk = gendisk->private_data;
 
-	if (disk->closing)
+	if (READ_ONCE(disk->closing))
 		return -ENXIO;
 	if (!disk_openers(gendisk))
 		datblk_writes_opened(&disk->writes);
@@ -257,7 +257,6 @@ int datblk_disk_connect(struct datblk_disk *disk)
 	unsigned int i;
 	int err;
 
-	INIT_DELAYED_WORK(&disk->recover, datblk_session_recover);
 	disk->limits = (struct datblk_limits){
 		.depth = disk->options.depth,
 		.inline_max = DATBLK_INLINE_MAX,
@@ -289,6 +288,9 @@ void datblk_disk_abort(struct datblk_disk *disk)
 {
 	WRITE_ONCE(disk->deleting, true);
 	datblk_session_lost(disk);
+	/* It may wait until it connects again, or may have looked at deleting before */
+	if (READ_ONCE(disk->state) != DATBLK_CONNECTING)
+		mod_delayed_work(datblk_wq, &disk->recover, 0);
 }
 
 /**
@@ -305,7 +307,7 @@ bool datblk_disk_must_go(const struct datblk_disk *disk)
 
 /**
  * datblk_disk_remove - remove a disk
- * @disk: a disk that is on no list any more; freed when nobody has it open
+ * @disk: a disk that nobody else removes; put_disk() frees it when nobody has it open
  *
  * Dirty data are written first, if there is a connection. Context: process.
  */
@@ -319,7 +321,6 @@ void datblk_disk_remove(struct datblk_disk *disk)
 	del_gendisk(disk->gendisk);
 	datblk_session_end(disk);
 	blk_mq_free_tag_set(&disk->set);
-	put_disk(disk->gendisk);
 }
 
 /**

@@ -262,8 +262,10 @@ static enum datblk_flaw take_answer(struct datblk_queue *queue, const struct dat
 	flaw = check_key(pdu, count, dto);
 	if (flaw)
 		return flaw;
-	if (pdu == queue->ping)
+	if (pdu == queue->ping) {
+		WRITE_ONCE(queue->disk->alive, true);
 		return ans->status || ans->flags ? DATBLK_FLAW_ANSWER : DATBLK_SOUND;
+	}
 	return datblk_request_answer(pdu, ans, message);
 }
 

@@ -7,8 +7,8 @@
 
 /* A request is issued again this many times, and then fails */
 #define RETRIES		5
-/* Until a request is issued again that the server could not execute */
-#define RETRY_MS	100
+/* Half the time until a request is issued again that the server could not execute; it doubles */
+#define RETRY_MS	50
 
 #ifndef datblk_map_sg
 #define datblk_map_sg(rq, sgl)	blk_rq_map_sg(rq, sgl)
@@ -60,6 +60,7 @@ static blk_status_t expose(struct datblk_queue *queue, struct request *rq)
 	case DAT_MODEL_NOT_SUPPORTED:
 		return BLK_STS_IOERR;
 	default:
+		WRITE_ONCE(queue->disk->tried, true);
 		datblk_session_lost(queue->disk);
 		return BLK_STS_RESOURCE;
 	}
@@ -117,6 +118,22 @@ static bool wants_stable(const struct datblk_pdu *pdu)
 	return pdu->c.op == DATBLK_OP_FLUSH || pdu->c.flags & DATBLK_FUA;
 }
 
+/* The device turned out to lack the operation: the block layer need not ask again */
+static void forget_operation(struct request_queue *q, u8 op)
+{
+	if (op == DATBLK_OP_DISCARD)
+		blk_queue_disable_discard(q);
+	else if (op == DATBLK_OP_ZEROES)
+		blk_queue_disable_write_zeroes(q);
+}
+
+/* The device of this session may take less than the block layer knows */
+static bool too_large(const struct datblk_geometry *geo, const struct datblk_cmd *c)
+{
+	return (c->op == DATBLK_OP_DISCARD && c->length / DATBLK_SECTOR > geo->discard_sectors) ||
+	       (c->op == DATBLK_OP_ZEROES && c->length / DATBLK_SECTOR > geo->zeroes_sectors);
+}
+
 /*
  * While the disk recovers, a request that comes before the queue is quiesced is posted on the
  * dead connection, and issued again like those before it.
@@ -137,6 +154,11 @@ static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq_que
 	describe(bd->rq, pdu, op);
 	if (wants_stable(pdu) && datblk_writes_lost(&disk->writes))
 		return BLK_STS_IOERR;
+	if (too_large(&disk->geo, &pdu->c)) {
+		/* The block layer writes zeroes itself then, and ignores the error of a discard */
+		forget_operation(bd->rq->q, op);
+		return BLK_STS_NOTSUPP;
+	}
 	if (op == DATBLK_OP_READ || op == DATBLK_OP_WRITE) {
 		if (pdu->c.length <= disk->limits.inline_max) {
 			pdu->c.flags |= DATBLK_INLINE;
@@ -192,15 +214,6 @@ static void account(struct datblk_disk *disk, struct datblk_pdu *pdu)
 		datblk_writes_answered(&disk->writes);
 }
 
-/* The device turned out to lack the operation: the block layer need not ask again */
-static void forget_operation(struct request_queue *q, u8 op)
-{
-	if (op == DATBLK_OP_DISCARD)
-		blk_queue_disable_discard(q);
-	else if (op == DATBLK_OP_ZEROES)
-		blk_queue_disable_write_zeroes(q);
-}
-
 /**
  * datblk_request_answer - take an answer
  * @pdu:     the command of its request
@@ -242,14 +255,14 @@ static void complete_rq(struct request *rq)
 	struct datblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
 	bool again = pdu->lost || pdu->again;
 
+	pdu->retries += pdu->again && !pdu->lost;
 	if (!again || pdu->retries > RETRIES) {
 		blk_mq_end_request(rq, pdu->lost ? BLK_STS_TRANSPORT : pdu->status);
 		return;
 	}
-	pdu->retries += !pdu->lost;
 	blk_mq_requeue_request(rq, false);
 	if (!pdu->lost)
-		blk_mq_delay_kick_requeue_list(rq->q, RETRY_MS);
+		blk_mq_delay_kick_requeue_list(rq->q, RETRY_MS << pdu->retries);
 }
 
 /**

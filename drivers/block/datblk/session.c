@@ -27,13 +27,14 @@ int datblk_session_open(struct datblk_disk *disk)
 	int err = 0;
 
 	if (dat_ia_open(disk->options.ia, 8, &async, &disk->ia)) {
-		disk->reason = "there is no such IA";
+		disk->reason = "the IA cannot be opened";
 		return -ENODEV;
 	}
 	disk->incarnation++;
 	disk->open = true;
 	disk->tried = false;
 	disk->proved = false;
+	disk->alive = false;
 	WRITE_ONCE(disk->lost, false);
 	for (i = 0; !err && i < disk->options.queues; i++)
 		err = datblk_queue_open(&disk->queues[i]);
@@ -88,9 +89,9 @@ static void resume(struct datblk_disk *disk)
 }
 
 /*
- * Takes back all requests of the old connections. Only a session that has answered a command was a
- * good one: after another, the client waits longer until the next, and the time-outs go on. A
- * session that never had a command says nothing about the server.
+ * Takes back all requests of the old connections. Only after a session that has answered a command
+ * does the client connect again at once. The time-outs begin anew after a session in which the
+ * server was alive, or which had no command.
  */
 static void drain(struct datblk_disk *disk)
 {
@@ -99,10 +100,9 @@ static void drain(struct datblk_disk *disk)
 	datblk_session_close(disk);
 	blk_mq_tagset_busy_iter(&disk->set, datblk_request_cancel, NULL);
 	blk_mq_tagset_wait_completed_request(&disk->set);
-	if (disk->proved || !disk->tried)
+	if (disk->proved || disk->alive || !disk->tried)
 		disk->since = jiffies;
-	if (disk->proved)
-		disk->backoff = 0;
+	disk->backoff = disk->proved ? 0 : max_t(unsigned int, disk->backoff, BACKOFF_MIN);
 }
 
 static bool expired(const struct datblk_disk *disk, unsigned int seconds)
@@ -202,7 +202,8 @@ static void recover(struct datblk_disk *disk)
 		datblk_session_close(disk);
 		return;
 	}
-	if (disk->open && !READ_ONCE(disk->lost))
+	/* In any other state nobody would start this work for the next loss */
+	if (disk->open && !READ_ONCE(disk->lost) && READ_ONCE(disk->state) == DATBLK_LIVE)
 		return;
 	if (disk->open) {
 		drain(disk);

@@ -79,7 +79,7 @@ static void lost_writes(struct kunit *test)
 	}
 }
 
-/* The loss is known until nobody uses the disk any more, whatever sessions come */
+/* A session with another instance does not end it; an open after a failed flush does */
 static void lost_until_opened(struct kunit *test)
 {
 	struct datblk_writes writes = {};
@@ -93,10 +93,23 @@ static void lost_until_opened(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, datblk_writes_lost(&writes));
 }
 
+/* Somebody who opens the disk before a flush has failed does not hide the loss */
+static void lost_until_told(struct kunit *test)
+{
+	struct datblk_writes writes = {};
+
+	datblk_writes_session(&writes, 1);
+	datblk_writes_answered(&writes);
+	datblk_writes_session(&writes, 2);
+	datblk_writes_opened(&writes);
+	KUNIT_EXPECT_TRUE(test, datblk_writes_lost(&writes));
+}
+
 static struct kunit_case device_cases[] = {
 	KUNIT_CASE(same_device),
 	KUNIT_CASE(lost_writes),
 	KUNIT_CASE(lost_until_opened),
+	KUNIT_CASE(lost_until_told),
 	{}
 };
 
