@@ -143,6 +143,9 @@ fifo() {
 	rmdir $devices/fifo && return "$status"
 }
 
+# closing NAME: a task has begun to disable the device
+closing() { [ "$(cat "$devices/$1/enable")" = 0 ]; }
+
 # A device whose I/O hangs: whoever disables it can be killed, it can be removed, and others be made
 removed() {
 	local name writer killed status=0
@@ -154,7 +157,8 @@ removed() {
 	wait_for workers 1 || status=1
 	bash -c "echo 0 >$devices/frozen/enable" &
 	killed=$!
-	wait_for waits "$killed" && kill -9 "$killed" && wait_for ended "$killed" || status=1
+	wait_for closing frozen && wait_for waits "$killed" && kill -9 "$killed" &&
+		wait_for ended "$killed" || status=1
 	! enable frozen 1 2>/dev/null || { echo "enabled while it is being closed"; status=1; }
 	timeout "$HANG" rmdir $devices/frozen && timeout "$HANG" mkdir $devices/other &&
 		rmdir $devices/other || status=1
