@@ -253,7 +253,9 @@ static void C_60_the_CM_answers_while_the_device_is_removed(struct kunit *test)
 	id = found->id;
 	rdma_lock_handler(id);
 	tp_start(&removal, unplug);
-	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(dev->leaving)));
+	/* By then removal has scheduled the work, which must not happen after the first event */
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(dev->leaving) &&
+						  wq_has_sleeper(&dev->wait)));
 	KUNIT_EXPECT_FALSE(test, READ_ONCE(found->over));
 	/* The work waits in rdma_destroy_id(), and the second event schedules it again */
 	KUNIT_EXPECT_EQ(test, id->event_handler(id, &event), 0);
