@@ -52,7 +52,7 @@ static inline u32 kdapl_lmr_generation(u32 context)
  * by the mutex in lmr_table.c.
  */
 struct kdapl_lmr_desc {
-	u64 base;			/* start; subtracted from an address, it gives the offset */
+	u64 minus_start;		/* added to an address, it gives the offset */
 	u64 length;
 	u32 lkey;
 	u32 zp;

@@ -138,7 +138,7 @@ struct kdapl_lmr_desc *kdapl_lmr_desc_get(struct kdapl_lmr *lmr, u32 *context)
 void kdapl_lmr_desc_refill(struct kdapl_lmr_desc *desc, const DAT_LMR_PARAM *param,
 			   u32 lkey, u32 zp)
 {
-	desc->base = -param->registered_address;
+	desc->minus_start = -param->registered_address;
 	desc->length = param->registered_size;
 	desc->lkey = lkey;
 	WRITE_ONCE(desc->context, param->lmr_context);

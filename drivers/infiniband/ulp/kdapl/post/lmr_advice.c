@@ -99,7 +99,7 @@ static DAT_RETURN kdapl_sync_check_one(const struct kdapl_ia *ia, const DAT_LMR_
 		lmr = READ_ONCE(desc->lmr);
 	if (!lmr || lmr->obj.ia != ia)
 		ret = KDAPL_BAD_HANDLE(LMR);
-	else if (!kdapl_segment_inside(seg->virtual_address, seg->segment_length, desc->base,
+	else if (!kdapl_segment_inside(seg->virtual_address, seg->segment_length, desc->minus_start,
 				       desc->length))
 		ret = KDAPL_BAD_ARG(2);
 	rcu_read_unlock();

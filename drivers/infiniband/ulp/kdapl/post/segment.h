@@ -16,15 +16,15 @@
 #include "object/object.h"
 
 /*
- * Is [@va, @va + @length) inside an LMR? @base is the negative of its start. The last
- * byte is checked, so an empty segment is never inside. Without the asm, the compiler
- * would compute both conditions before it tests the first one.
+ * Is [@va, @va + @length) inside an LMR? @minus_start is the negative of its start. The last byte
+ * is checked, so an empty segment is never inside. Without the asm, the compiler would compute both
+ * conditions before it tests the first one.
  */
-static __always_inline bool kdapl_segment_inside(u64 va, u32 length, u64 base, u64 limit)
+static __always_inline bool kdapl_segment_inside(u64 va, u32 length, u64 minus_start, u64 limit)
 {
 	u64 last;
 
-	if (unlikely(__builtin_add_overflow(va + base, (u64)length - 1, &last)))
+	if (unlikely(__builtin_add_overflow(va + minus_start, (u64)length - 1, &last)))
 		return false;
 	asm volatile("" : "+r" (last));
 	return likely(last < limit);
@@ -62,7 +62,7 @@ static __always_inline bool kdapl_segment_fill(const DAT_LMR_TRIPLET *seg, u32 n
 
 	if (unlikely(!kdapl_segment_granted(desc, context, need, privilege)))
 		return false;
-	if (unlikely(!kdapl_segment_inside(va, length, desc->base, desc->length)))
+	if (unlikely(!kdapl_segment_inside(va, length, desc->minus_start, desc->length)))
 		return false;
 	sge->addr = va;
 	sge->length = length;
@@ -110,7 +110,7 @@ static __always_inline u64 kdapl_segments_fast(const DAT_LMR_TRIPLET *iov, u32 n
 	 * compiler must not conclude that the sum points into the Consumer's array.
 	 */
 	unsigned long delta = (unsigned long)sge - (unsigned long)iov;
-	u64 va, base = 0, limit = 0, total = 0;
+	u64 va, minus_start = 0, limit = 0, total = 0;
 	const struct kdapl_lmr_desc *desc;
 	/* No LMR has the context 0 */
 	DAT_LMR_CONTEXT context = 0;
@@ -123,13 +123,13 @@ static __always_inline u64 kdapl_segments_fast(const DAT_LMR_TRIPLET *iov, u32 n
 			desc = kdapl_lmr_desc(context);
 			if (unlikely(!kdapl_segment_granted(desc, context, need, privilege)))
 				return 0;
-			base = desc->base;
+			minus_start = desc->minus_start;
 			limit = desc->length;
 			lkey = desc->lkey;
 		}
 		length = READ_ONCE(iov->segment_length);
 		va = READ_ONCE(iov->virtual_address);
-		if (unlikely(!kdapl_segment_inside(va, length, base, limit)))
+		if (unlikely(!kdapl_segment_inside(va, length, minus_start, limit)))
 			return 0;
 		kdapl_sge_store(RELOC_HIDE((struct ib_sge *)iov, delta),
 				&(struct ib_sge){ va, length, lkey });

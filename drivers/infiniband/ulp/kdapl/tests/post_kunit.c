@@ -282,12 +282,12 @@ static void G_19_no_wrap_around_of_the_sum(struct kunit *test)
 {
 	enum tp_call call = *(const enum tp_call *)test->param_value;
 	struct kdapl_lmr_desc *desc = env->own.rw.lmr->desc;
-	u64 base = desc->base, length = desc->length;
+	u64 minus_start = desc->minus_start, length = desc->length;
 	struct tp_args args;
 	u32 i;
 
 	/* A region of the whole address space, which no real one has */
-	desc->base = 0;
+	desc->minus_start = 0;
 	desc->length = U64_MAX;
 	for (i = 0; i < 2; i++) {
 		tp_args(env, &ep, call, &args);
@@ -298,7 +298,7 @@ static void G_19_no_wrap_around_of_the_sum(struct kunit *test)
 		args.target.segment_length = call == TP_READ ? i * TP_SEG : U32_MAX;
 		TP_EXPECT_TYPE(test, tp_post(call, &args), DAT_INVALID_PARAMETER);
 	}
-	desc->base = base;
+	desc->minus_start = minus_start;
 	desc->length = length;
 	KUNIT_EXPECT_EQ(test, fake_outstanding(tp_queue(env, &ep, call)), 0);
 	finish(call);
