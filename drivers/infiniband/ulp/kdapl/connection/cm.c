@@ -246,9 +246,9 @@ void kdapl_cm_limit_send(struct kdapl_ep *ep, struct ib_qp_attr *attr)
  * Moves the QP to the next state. The EP's QP went to INIT before the attempt, when its path was
  * not known yet. So INIT corrects only the partition and the port; the access flags stay as they
  * are. An alternate path is dropped, because the peer's message chooses it and no Consumer asked
- * for one. The limits come from the EP. The retry counts are our own: rxe treats 7 as infinite
- * (M-14), and the core leaves the RNR timer at 655 ms (M-13). Returns 0, or the error of the
- * device. Process context, ep->mutex held.
+ * for one. The limits come from the EP. The retry counts are our own: rxe treats 7 as infinite,
+ * and the core leaves the RNR timer at 655 ms. Returns 0, or the error of the device. Process
+ * context, ep->mutex held.
  *
  * @ep:   the EP; its QP is in the previous state, or already in INIT for INIT
  * @attr: attributes for INIT, RTR or RTS as the CM proposes them; modified

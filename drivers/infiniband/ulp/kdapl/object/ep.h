@@ -96,7 +96,7 @@ enum kdapl_linger {
 	KDAPL_LINGER_REQUESTS,	/* for the peer's answers to requests to arrive */
 };
 
-/* First real error of a connection (P6, G-36) */
+/* First real error of a connection (G-36) */
 struct kdapl_first_error {
 	bool valid;
 	u8 op;			/* DAT_DTOS */

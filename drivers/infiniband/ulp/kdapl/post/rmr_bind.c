@@ -479,10 +479,10 @@ static void kdapl_bind_undo(struct kdapl_bind *b, struct kdapl_slot *slot)
 }
 
 /*
- * The device has accepted one half of the list, which M-17 rules out. Without the other
- * half, only the drain of the QP shows when the accepted one has completed, so the
- * connection must be broken. Until then the old MR stays busy, and the slot and the RMR
- * are kept. rmr->lock held.
+ * The device has accepted one half of the list, although its queue has room for both. Without
+ * the other half, only the drain of the QP shows when the accepted one has completed, so the
+ * connection must be broken. Until then the old MR stays busy, and the slot and the RMR are kept.
+ * rmr->lock held.
  */
 static void kdapl_bind_half_posted(struct kdapl_bind *b, struct kdapl_slot *slot)
 {
