@@ -256,8 +256,9 @@ typedef struct dat_connection_event_data {
 
 /**
  * struct dat_asynch_error_event_data - DAT_ASYNCH_ERROR_EVENT_DATA: an asynchronous event
- * @dat_handle: the affected object: IA, EVD, SRQ, LMR or RMR
- * @reason:     a number of the enum for the type of @dat_handle, below
+ * @dat_handle: the affected object: IA, EVD, PSP, RSP, SRQ, LMR or RMR
+ * @reason:     a number of the enum for the type of @dat_handle, below; of a PSP or RSP always
+ *              DAT_IA_OTHER_ERROR
  *
  * Written by the Provider.
  */

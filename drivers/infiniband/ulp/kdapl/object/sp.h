@@ -54,7 +54,7 @@ enum kdapl_refusal {
 	KDAPL_REFUSED_SHARE,	/* its share of the EVD is used up */
 	KDAPL_REFUSED_EVD,	/* the EVD is full of requests */
 	KDAPL_REFUSED_MEMORY,	/* no memory for the CR */
-	KDAPL_REFUSED_LATE,	/* it does not listen (here) any more, or is being freed */
+	KDAPL_REFUSED_LATE,	/* it has stopped, listens on another port, or is being freed */
 	KDAPL_REFUSALS
 };
 
