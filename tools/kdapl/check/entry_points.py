@@ -32,8 +32,8 @@ class Call:
         context = re.search(r"^Context: (.*)", text, re.M)
         self.context = context[1] if context else ""
         self.returns = text.partition("\nReturn:")[2]
-        # After the arguments, before Source:, Context: or Return:
-        prose = re.split(r"^(?:Source|Context|Return):", text, flags=re.M)[0]
+        # After the arguments, before Context: or Return:
+        prose = re.split(r"^(?:Context|Return):", text, flags=re.M)[0]
         self.why = re.sub(r"\A(?:@.*\n(?:[ \t]+\S.*\n)*)*", "", prose).strip()
 
     def is_refused(self, calls):

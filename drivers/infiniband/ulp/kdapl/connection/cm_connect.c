@@ -165,11 +165,10 @@ static DAT_RETURN kdapl_connect(struct kdapl_ep *ep, const struct kdapl_connect 
  * @connect_flags:     DAT_CONNECT_DEFAULT_FLAG or
  *                     DAT_CONNECT_MULTIPATH_REQUESTED_FLAG
  *
- * When the call returns, the EP is in ACTIVE_CONNECTION_PENDING. Exactly one outcome
- * follows on its connect EVD: ESTABLISHED with the private data of the peer, or
- * PEER_REJECTED, NON_PEER_REJECTED, UNREACHABLE, TIMED_OUT, or DISCONNECTED after
- * dat_ep_disconnect(). After any outcome except ESTABLISHED the EP is DISCONNECTED, and
- * its receives are flushed. Source: kDAPL 2.0.
+ * When the call returns, the EP is in ACTIVE_CONNECTION_PENDING. Exactly one outcome follows on its
+ * connect EVD: ESTABLISHED with the private data of the peer, or PEER_REJECTED, NON_PEER_REJECTED,
+ * UNREACHABLE, TIMED_OUT, or DISCONNECTED after dat_ep_disconnect(). After any outcome except
+ * ESTABLISHED the EP is DISCONNECTED, and its receives are flushed.
  *
  * Context: process (class P).
  * Return:
@@ -237,10 +236,9 @@ static DAT_RETURN kdapl_connect_target(struct kdapl_ep *ep, struct sockaddr_stor
  * @private_data:      the bytes, copied by the call; NULL if there are none
  * @qos:               DAT_QOS_BEST_EFFORT
  *
- * Like dat_ep_connect() with the address and the qualifier to which @dup_ep_handle has
- * connected. The connection of that EP does not change. An EP that has accepted its
- * connection knows the address of its peer, but no qualifier on which the peer listens.
- * Source: kDAPL 2.0.
+ * Like dat_ep_connect() with the address and the qualifier to which @dup_ep_handle has connected.
+ * The connection of that EP does not change. An EP that has accepted its connection knows the
+ * address of its peer, but no qualifier on which the peer listens.
  *
  * Context: process (class P).
  * Return: as for dat_ep_connect(), and
@@ -320,9 +318,8 @@ static DAT_RETURN kdapl_disconnect(struct kdapl_ep *ep, bool graceful)
  * @close_flags: DAT_CLOSE_ABRUPT_FLAG: outstanding posts are flushed;
  *               DAT_CLOSE_GRACEFUL_FLAG: requests that were posted complete first
  *
- * Starts the disconnect and returns. DISCONNECTED follows on the connect EVD, after an
- * abrupt disconnect within a second. Does nothing if the EP is DISCONNECTED already.
- * Source: kDAPL 2.0.
+ * Starts the disconnect and returns. DISCONNECTED follows on the connect EVD, after an abrupt
+ * disconnect within a second. Does nothing if the EP is DISCONNECTED already.
  *
  * Context: any except hard interrupt (class A).
  * Return:

@@ -294,10 +294,9 @@ KDAPL_DEFINE_QUERY(kdapl_cr, CR, KDAPL_BAD_HANDLE(CR));
  * @cr_param_mask: DAT_CR_FIELD_*, the members to return
  * @cr_param:      receives them; other members do not change
  *
- * The address and the private data are valid until the request is accepted or rejected.
- * The size of the private data is that of the field in the message (56); zeroes follow
- * the data of the peer. local_ep_handle is set only for the request of an RSP. Source:
- * kDAPL 2.0.
+ * The address and the private data are valid until the request is accepted or rejected. The size of
+ * the private data is that of the field in the message (56); zeroes follow the data of the peer.
+ * local_ep_handle is set only for the request of an RSP.
  *
  * Context: any except hard interrupt (class A).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER: unknown bit
@@ -378,10 +377,9 @@ static void kdapl_cr_attach(struct kdapl_cr *cr, struct kdapl_ep *ep, const void
  * @private_data_size: number of bytes for the peer's ESTABLISHED event, at most 196
  * @private_data:      the bytes, copied by the call; NULL if there are none
  *
- * When the call returns, the EP is in COMPLETION_PENDING. Within 30 seconds ESTABLISHED
- * follows on its connect EVD, or ACCEPT_COMPLETION_ERROR; in the latter case the EP is
- * DISCONNECTED and its receives are flushed. A success consumes the request; after an
- * error the request is still valid. Source: kDAPL 2.0.
+ * When the call returns, the EP is in COMPLETION_PENDING. Within 30 seconds ESTABLISHED follows on
+ * its connect EVD, or ACCEPT_COMPLETION_ERROR; in the latter case the EP is DISCONNECTED and its
+ * receives are flushed. A success consumes the request; after an error the request is still valid.
  *
  * Context: process (class P).
  * Return:
@@ -457,8 +455,7 @@ static void kdapl_cr_reject(struct kdapl_cr *cr, const void *data, u8 len)
  * @private_data_size: number of bytes for the peer's PEER_REJECTED event, at most 144
  * @private_data:      the bytes; NULL if there are none
  *
- * The request is consumed, even if its peer has given up. The EP of an RSP is UNCONNECTED
- * again. Source: kDAPL 2.0.
+ * The request is consumed, even if its peer has given up. The EP of an RSP is UNCONNECTED again.
  *
  * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER: @private_data_size is not
@@ -509,12 +506,11 @@ static void kdapl_cr_copy(struct kdapl_cr *next, const struct kdapl_cr *cr)
  * @cr_handle: the request
  * @handoff:   qualifier of a service point of the same IA
  *
- * The request is consumed. A new event, with a new handle, announces it on the EVD of the
- * other service point, as if it had arrived there, with the same private data and peer. It
- * counts as a waiting request of that EVD; if the EVD is the same, it is not counted twice.
- * When the new event is queued, the EP that an RSP has reserved for the request is
- * UNCONNECTED again. If the other service point is freed at the same time, the request is
- * refused as if nobody listened. Source: kDAPL 2.0.
+ * The request is consumed. A new event, with a new handle, announces it on the EVD of the other
+ * service point, as if it had arrived there, with the same private data and peer. It counts as a
+ * waiting request of that EVD; if the EVD is the same, it is not counted twice. When the new event
+ * is queued, the EP that an RSP has reserved for the request is UNCONNECTED again. If the other
+ * service point is freed at the same time, the request is refused as if nobody listened.
  *
  * Context: any except hard interrupt (class A).
  * Return:

@@ -80,13 +80,13 @@ out_ia:
  *              the IA's port, not only on that of the IA
  * @psp_handle: receives the service point
  *
- * The number of requests that wait for an answer is limited to the length of the EVD
- * (1024 at most), and to the share of this service point in it. Further requests are
- * refused as if nobody listened. A request may be announced before the call has returned.
- * With KDAT_PSP_ANY_ADDRESS_FLAG, the service point also listens on addresses that are added to the
- * port later, but not on link-local ones other than that of the IA. The call succeeds if the
- * service point can listen on at least one address. It retries on addresses where listening fails,
- * for example because the qualifier is in use there. Source: kDAPL 2.0; the flag is kDAPL's choice.
+ * The number of requests that wait for an answer is limited to the length of the EVD (1024 at
+ * most), and to the share of this service point in it. Further requests are refused as if nobody
+ * listened. A request may be announced before the call has returned. With
+ * KDAT_PSP_ANY_ADDRESS_FLAG, the service point also listens on addresses that are added to the port
+ * later, but not on link-local ones other than that of the IA. The call succeeds if the service
+ * point can listen on at least one address. It retries on addresses where listening fails, for
+ * example because the qualifier is in use there.
  *
  * Context: process (class P).
  * Return:
@@ -121,7 +121,7 @@ EXPORT_SYMBOL_GPL(dat_psp_create);
  *
  * The port is in the system's range of local ports (ip_local_port_range). With
  * KDAT_PSP_ANY_ADDRESS_FLAG it is free on all addresses, unless 32 attempts find none like that.
- * Otherwise the call is like dat_psp_create(). Source: kDAPL 2.0.
+ * Otherwise the call is like dat_psp_create().
  *
  * Context: process (class P).
  * Return:
@@ -170,8 +170,6 @@ KDAPL_DEFINE_QUERY(kdapl_psp, PSP, KDAPL_BAD_HANDLE(PSP));
  * @psp_param_mask: DAT_PSP_FIELD_*, the members to return
  * @psp_param:      receives them; other members do not change
  *
- * Source: kDAPL 2.0.
- *
  * Context: any except hard interrupt (class A).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER: unknown bit
  * in @psp_param_mask, or @psp_param is NULL.
@@ -188,7 +186,6 @@ EXPORT_SYMBOL_GPL(dat_psp_query);
  * @psp_handle: the service point
  *
  * Requests that were announced stay valid; later ones are refused as if nobody listened.
- * Source: kDAPL 2.0.
  *
  * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE.

@@ -75,13 +75,12 @@ static DAT_RETURN kdapl_rsp_check(const struct kdapl_evd *evd, DAT_CONN_QUAL qua
  * @evd_handle: EVD with DAT_EVD_CR_FLAG for the CONNECTION_REQUEST event
  * @rsp_handle: receives the service point
  *
- * The EP becomes RESERVED: receives may be posted, but it can be neither freed nor reset.
- * When the event of the request is queued, the EP is PASSIVE_CONNECTION_PENDING, and the
- * RSP does not listen any more; dat_rsp_free() then only frees the handle. The Consumer
- * answers the request by dat_cr_accept() without an EP, or by dat_cr_reject(), after which
- * the EP is UNCONNECTED again. The event may come before the call has returned. A request
- * that finds the EVD full is refused as if nobody listened, and the RSP continues to
- * listen. Source: kDAPL 2.0.
+ * The EP becomes RESERVED: receives may be posted, but it can be neither freed nor reset. When the
+ * event of the request is queued, the EP is PASSIVE_CONNECTION_PENDING, and the RSP does not listen
+ * any more; dat_rsp_free() then only frees the handle. The Consumer answers the request by
+ * dat_cr_accept() without an EP, or by dat_cr_reject(), after which the EP is UNCONNECTED again.
+ * The event may come before the call has returned. A request that finds the EVD full is refused as
+ * if nobody listened, and the RSP continues to listen.
  *
  * Context: process (class P).
  * Return:
@@ -158,8 +157,6 @@ KDAPL_DEFINE_QUERY(kdapl_rsp, RSP, KDAPL_BAD_HANDLE(RSP));
  * @rsp_param_mask: DAT_RSP_FIELD_*, the members to return
  * @rsp_param:      receives them; other members do not change
  *
- * Source: kDAPL 2.0.
- *
  * Context: any except hard interrupt (class A).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER: unknown bit
  * in @rsp_param_mask, or @rsp_param is NULL.
@@ -175,9 +172,8 @@ EXPORT_SYMBOL_GPL(dat_rsp_query);
  * dat_rsp_free - stop listening for an endpoint
  * @rsp_handle: the service point
  *
- * If no request was announced, the EP is UNCONNECTED again and keeps its receives. A
- * request that was announced stays valid, and the EP is reserved for it.
- * Source: kDAPL 2.0.
+ * If no request was announced, the EP is UNCONNECTED again and keeps its receives. A request that
+ * was announced stays valid, and the EP is reserved for it.
  *
  * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE.

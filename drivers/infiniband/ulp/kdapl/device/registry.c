@@ -51,8 +51,6 @@ static DAT_COUNT kdapl_registry_walk(DAT_COUNT max, DAT_PROVIDER_INFO **list)
  * @max_to_return, the first ones are copied, and @entries_returned receives the number of
  * all.
  *
- * Source: kDAPL 2.0, dat_registry_list_providers; manual page.
- *
  * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER with DAT_INVALID_ARG2 no
  * @entries_returned, ARG3 no list or a NULL entry in it, ARG1 @max_to_return
@@ -102,8 +100,6 @@ static DAT_RETURN kdapl_registry_refuse(const DAT_PROVIDER *provider,
  *
  * There is only one Provider, which adds its IAs when a device is added.
  *
- * Source: kDAPL 2.0, dat_registry_add_provider.
- *
  * Context: process (class P).
  * Return: DAT_INVALID_PARAMETER, ARG1 or ARG2 is NULL; otherwise
  * DAT_MODEL_NOT_SUPPORTED.
@@ -121,8 +117,6 @@ EXPORT_SYMBOL_GPL(dat_registry_add_provider);
  * @provider_info: its name and version
  *
  * No Provider can have been added, see dat_registry_add_provider().
- *
- * Source: kDAPL 2.0, dat_registry_remove_provider.
  *
  * Context: process (class P).
  * Return: DAT_INVALID_PARAMETER, ARG1 or ARG2 is NULL; otherwise
@@ -154,8 +148,6 @@ static struct kdapl_device *kdapl_registry_device(const char *name)
  * @name2:  name of an IA
  * @answer: receives DAT_HA_TRUE if both belong to the same RDMA device, otherwise
  *          DAT_HA_FALSE
- *
- * Source: kDAPL 2.0, dat_registry_providers_related.
  *
  * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER, ARG1, ARG2 or ARG3 is NULL;

@@ -223,7 +223,7 @@ static DAT_RETURN kdapl_ep_check_create(struct kdapl_ia *ia, const struct kdapl_
  *                          UNCONFIGURED_UNCONNECTED without its zone or an EVD that
  *                          its depths require
  *
- * Allocates all that posts will need. Source: kDAPL 2.0.
+ * Allocates all that posts will need.
  *
  * Context: process (class P).
  * Return:
@@ -271,8 +271,6 @@ EXPORT_SYMBOL_GPL(dat_ep_create);
  * @ep_attributes:      attributes; those of receives are ignored, the SRQ has its own
  * @ep_handle:          receives the EP
  *
- * Source: kDAPL 2.0.
- *
  * Context: process (class P).
  * Return: as for dat_ep_create(), and
  *
@@ -318,8 +316,8 @@ static bool kdapl_ep_state_owned_by_cr(u8 state)
  * dat_ep_free - destroy an endpoint
  * @ep_handle: the EP
  *
- * An existing connection is broken. Undelivered events of the EP are removed from their
- * EVDs, and the call waits for an upcall that delivers one. Source: kDAPL 2.0.
+ * An existing connection is broken. Undelivered events of the EP are removed from their EVDs, and
+ * the call waits for an upcall that delivers one.
  *
  * Context: process (class P). Legal in an upcall that may sleep, unless an upcall is delivering
  * an event of this EP.

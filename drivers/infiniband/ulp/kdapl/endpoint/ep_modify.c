@@ -364,10 +364,10 @@ static bool kdapl_mask_is_half(DAT_EP_PARAM_MASK mask, DAT_EP_PARAM_MASK pair)
  * named attributes. An EP in UNCONFIGURED_UNCONNECTED becomes UNCONNECTED when the last
  * missing parameter is supplied; a configured EP stays configured.
  *
- * A change of queue depths, numbers of segments, zone, receive or request EVD, solicited
- * wait or completion vector, and one of the peer's RDMA read credits from or to 0, need a
- * new QP; they are possible only while nothing is outstanding. A receive that is posted at
- * the same time may find a full queue. Source: kDAPL 2.0.
+ * A change of queue depths, numbers of segments, zone, receive or request EVD, solicited wait or
+ * completion vector, and one of the peer's RDMA read credits from or to 0, need a new QP; they are
+ * possible only while nothing is outstanding. A receive that is posted at the same time may find a
+ * full queue.
  *
  * Context: process (class P).
  * Return:

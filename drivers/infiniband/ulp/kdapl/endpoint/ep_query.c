@@ -102,16 +102,15 @@ KDAPL_DEFINE_QUERY(kdapl_ep, EP, KDAPL_BAD_HANDLE(EP));
  * @mask:      DAT_EP_FIELD_*, the members to return
  * @param:     receives them; other members do not change
  *
- * The remote address and port are defined during a connection attempt and a connection.
- * Addresses and texts are stored in the EP and are valid until it is freed or reset. The
- * provider-specific attribute kdapl.first_error is the reason why the present or last
- * connection has broken: the operation (DAT_DTOS), the verbs status, the vendor code, and
- * the number of outstanding posts of that queue; or "none". kdapl.cm_status is what the connection
- * manager has reported about the present or last attempt: its last event or the first failure,
- * the status of this event, the reason of a reject, and the agreed limits of RDMA reads to and
- * from this EP; or "none". The others are the values that the
- * Consumer has set, or their defaults; kdapl.comp_vector and kdapl.type_of_service are missing if
- * they are not set. Source: kDAPL 2.0.
+ * The remote address and port are defined during a connection attempt and a connection. Addresses
+ * and texts are stored in the EP and are valid until it is freed or reset. The provider-specific
+ * attribute kdapl.first_error is the reason why the present or last connection has broken: the
+ * operation (DAT_DTOS), the verbs status, the vendor code, and the number of outstanding posts of
+ * that queue; or "none". kdapl.cm_status is what the connection manager has reported about the
+ * present or last attempt: its last event or the first failure, the status of this event, the
+ * reason of a reject, and the agreed limits of RDMA reads to and from this EP; or "none". The
+ * others are the values that the Consumer has set, or their defaults; kdapl.comp_vector and
+ * kdapl.type_of_service are missing if they are not set.
  *
  * Context: any except hard interrupt; never sleeps.
  * Return:
@@ -137,8 +136,8 @@ EXPORT_SYMBOL_GPL(dat_ep_query);
  * DAT_FALSE and schedules a marker, and a later call returns DAT_TRUE.
  *
  * The call looks for an outstanding post slot by slot, with the EP's lock held and interrupts
- * disabled. If there is none, the time grows with max_recv_dtos and max_request_dtos. So a
- * Consumer should make the call before it disconnects, not for each post. Source: kDAPL 2.0.
+ * disabled. If there is none, the time grows with max_recv_dtos and max_request_dtos. So a Consumer
+ * should make the call before it disconnects, not for each post.
  *
  * Context: any except hard interrupt; never sleeps.
  * Return:

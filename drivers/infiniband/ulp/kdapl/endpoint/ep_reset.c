@@ -108,10 +108,10 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
  * dat_ep_reset - make a disconnected endpoint ready for a new connection
  * @ep_handle: the EP
  *
- * DISCONNECTED becomes UNCONNECTED. Undelivered events of the EP are removed from their EVDs,
- * and the call waits for an upcall that delivers one. In UNCONNECTED nothing happens, and posted
+ * DISCONNECTED becomes UNCONNECTED. Undelivered events of the EP are removed from their EVDs, and
+ * the call waits for an upcall that delivers one. In UNCONNECTED nothing happens, and posted
  * receives stay. A device that has failed may keep posts of the EP: then it cannot be reset, only
- * freed. Source: kDAPL 2.0.
+ * freed.
  *
  * Context: process (class P). Legal in an upcall that may sleep, unless an upcall is delivering
  * an event of this EP.

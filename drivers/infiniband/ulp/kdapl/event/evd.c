@@ -168,8 +168,8 @@ static const DAT_UPCALL_OBJECT *kdapl_evd_copy_upcall(DAT_UPCALL_OBJECT *own,
  *                 KDAT_EVD_POLL_FLAG, the context of the upcalls
  * @evd_handle:    receives the EVD
  *
- * Without a flag for the context, bottom halves are off in each upcall, which must not sleep.
- * The context never changes, and applies to all events of the EVD. Source: kDAPL 2.0.
+ * Without a flag for the context, bottom halves are off in each upcall, which must not sleep. The
+ * context never changes, and applies to all events of the EVD.
  *
  * Context: process (class P).
  * Return:
@@ -222,10 +222,9 @@ EXPORT_SYMBOL_GPL(dat_evd_kcreate);
  * @upcall:        new function and argument; DAT_UPCALL_SAME keeps the present ones
  * @flag:          INVOC_ANY: events that are already queued lead to upcalls, too
  *
- * The call never runs the upcall itself. Inside the EVD's upcall it takes effect for the
- * next one. After DISABLE one more upcall may run, for an event that was removed from the
- * queue before. When TEARDOWN returns, no upcall runs and none will start, so the instance
- * data may be freed. Source: kDAPL 2.0.
+ * The call never runs the upcall itself. Inside the EVD's upcall it takes effect for the next one.
+ * After DISABLE one more upcall may run, for an event that was removed from the queue before. When
+ * TEARDOWN returns, no upcall runs and none will start, so the instance data may be freed.
  *
  * Context: any except hard interrupt; TEARDOWN sleeps (class P): process context, not from
  * an upcall.
@@ -271,9 +270,9 @@ EXPORT_SYMBOL_GPL(dat_evd_modify_upcall);
  * @evd_handle:   the EVD
  * @evd_min_qlen: new length, see dat_evd_kcreate()
  *
- * Queued events keep their order, and events that arrive at the same time are not lost.
- * Service points keep their backlog: a larger limit applies to service points that are
- * created afterwards, a smaller one to all at once. Source: kDAPL 2.0.
+ * Queued events keep their order, and events that arrive at the same time are not lost. Service
+ * points keep their backlog: a larger limit applies to service points that are created afterwards,
+ * a smaller one to all at once.
  *
  * Context: process (class P).
  * Return:
@@ -341,8 +340,6 @@ KDAPL_DEFINE_QUERY(kdapl_evd, EVD, KDAPL_ERROR(INVALID_HANDLE));
  * @mask:       DAT_EVD_FIELD_*, the members to return
  * @param:      receives them; other members do not change
  *
- * Source: kDAPL 2.0.
- *
  * Context: any except hard interrupt; never sleeps.
  * Return:
  * * DAT_SUCCESS
@@ -360,8 +357,8 @@ EXPORT_SYMBOL_GPL(dat_evd_query);
  * dat_evd_free - destroy an EVD that nothing uses
  * @evd_handle: the EVD
  *
- * Queued events are dropped, and a connection request among them is refused. The call waits
- * for a running upcall; none runs after it has returned. Source: kDAPL 2.0.
+ * Queued events are dropped, and a connection request among them is refused. The call waits for a
+ * running upcall; none runs after it has returned.
  *
  * Context: process (class P), not in an upcall.
  * Return:

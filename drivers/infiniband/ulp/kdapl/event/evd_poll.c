@@ -64,12 +64,11 @@ static DAT_RETURN kdapl_evd_poll(DAT_EVD_HANDLE evd_handle, DAT_COUNT max, DAT_C
  * @max:        the largest number of completions to handle; more than 1,024 count as 1,024
  * @count:      receives the number of completions that were handled
  *
- * Serves the EPs in turn, and the next call continues after the last one. If the EVD has an
- * upcall, it is called for each event, also for those that did not come from a CQ, before this
- * call returns, on the caller's stack, with bottom halves off. more_events tells whether
- * further events of the same poll follow. If another CPU runs upcalls of the EVD at this moment,
- * it delivers these events, or a later poll does. Without an upcall the events wait for
- * dat_evd_dequeue(). Source: kDAPL's choice.
+ * Serves the EPs in turn, and the next call continues after the last one. If the EVD has an upcall,
+ * it is called for each event, also for those that did not come from a CQ, before this call
+ * returns, on the caller's stack, with bottom halves off. more_events tells whether further events
+ * of the same poll follow. If another CPU runs upcalls of the EVD at this moment, it delivers these
+ * events, or a later poll does. Without an upcall the events wait for dat_evd_dequeue().
  *
  * Context: process or softirq, with interrupts on; never sleeps. The caller holds no lock that
  * an upcall of the EVD takes. In an upcall of the same EVD the events are delivered after it
@@ -152,7 +151,6 @@ static DAT_RETURN kdapl_evd_arm(DAT_EVD_HANDLE evd_handle, DAT_BOOLEAN *again)
  * halves off, for at most 64 of the events queued by then. This happens once: after that, the
  * Consumer polls or arms the EVD again. A poll disarms the EVD. With DAT_UPCALL_NOTIFY, events that
  * an earlier upcall has announced do not prevent arming, so the Consumer must dequeue them first.
- * Source: kDAPL's choice.
  *
  * Context: process or softirq, with interrupts on; never sleeps.
  * Return:

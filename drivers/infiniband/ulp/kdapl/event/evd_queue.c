@@ -553,8 +553,8 @@ static noinline bool kdapl_evd_take_polled(struct kdapl_evd *evd, DAT_EVENT *out
  *              and event_extension_data, which no event has; unchanged unless
  *              DAT_SUCCESS is returned
  *
- * When the call returns, the slot of the completed post is free again. Each event is
- * returned once, here or to an upcall. Source: kDAPL 2.0.
+ * When the call returns, the slot of the completed post is free again. Each event is returned once,
+ * here or to an upcall.
  *
  * Context: any except hard interrupt; never sleeps.
  * Return:
@@ -593,8 +593,8 @@ EXPORT_SYMBOL_GPL(dat_evd_dequeue);
  * @event:      event_number must be DAT_SOFTWARE_EVENT; only the pointer in
  *              software_event_data is delivered
  *
- * The upcall, if one is due, never runs on the stack of the caller: it runs on another
- * CPU or after the call has returned. Source: kDAPL 2.0.
+ * The upcall, if one is due, never runs on the stack of the caller: it runs on another CPU or after
+ * the call has returned.
  *
  * Context: any; in hard interrupt context not on RT. Never sleeps.
  * Return:

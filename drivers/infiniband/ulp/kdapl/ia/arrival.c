@@ -247,8 +247,6 @@ static bool kdapl_watch_in_callback(void)
  * the removal of their device by DAT_ASYNC_ERROR_IA_CATASTROPHIC, before or after the
  * callback.
  *
- * Source: kDAPL's choice.
- *
  * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER with DAT_INVALID_ARG1: @watch is NULL or has no
  * callback; DAT_INVALID_STATE: @watch is registered, or the caller is a callback or an upcall.
@@ -285,8 +283,6 @@ EXPORT_SYMBOL_GPL(kdat_registry_notify);
  * When the call returns, no callback of the watch runs, and none will. IAs that its callback has
  * opened stay open. It waits for running callbacks, so the caller holds no lock that a callback
  * takes. A Consumer must unregister its watches before its module is unloaded.
- *
- * Source: kDAPL's choice.
  *
  * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER with DAT_INVALID_ARG1: @watch is not registered;

@@ -340,8 +340,6 @@ static DAT_RETURN kdapl_ia_begin_close(struct kdapl_ia *ia, bool graceful)
  * returned, no upcall of the IA runs any more. An IA whose device was removed is closed
  * like any other.
  *
- * Source: kDAPL 2.0, dat_ia_close; manual page.
- *
  * Context: process (class P), not in an upcall.
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA;
  * DAT_INVALID_PARAMETER with ARG2 for an unknown flag; DAT_INVALID_STATE with

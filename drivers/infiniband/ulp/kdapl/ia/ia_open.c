@@ -202,7 +202,7 @@ out:
  * @owner:              THIS_MODULE. If this module is unloaded while the IA is open, kDAPL
  *                      closes the IA and logs a line. NULL: the Consumer is built in
  *
- * dat_ia_open() calls it. Source: kDAPL's choice.
+ * dat_ia_open() calls it.
  *
  * Context: process (class P).
  * Return: as for dat_ia_openv().
@@ -257,8 +257,6 @@ EXPORT_SYMBOL_GPL(kdat_ia_openv);
  *
  * Unlike dat_ia_open(), this call records no owner, so the Consumer must close the IA before its
  * module is unloaded.
- *
- * Source: kDAPL 2.0, dat_ia_openv; manual page dat_ia_open.
  *
  * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER: ARG1 @name is NULL or too long, ARG2

@@ -198,8 +198,6 @@ static DAT_RETURN kdapl_ia_query_check(DAT_IA_ATTR_MASK mask, const DAT_IA_ATTR 
  * @provider_attr_mask: DAT_PROVIDER_FIELD_*, the members to return
  * @provider_attr:    receives them; other members do not change
  *
- * Source: kDAPL 2.0, dat_ia_query; manual page.
- *
  * Context: any (class A).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA;
  * DAT_INVALID_PARAMETER: ARG3 or ARG5 unknown bit, ARG4 or ARG6 the pointer is NULL although
@@ -240,8 +238,6 @@ EXPORT_SYMBOL_GPL(dat_ia_query);
  * @dat_handle: handle of any type
  * @context:    the context
  *
- * Source: kDAPL 2.0, dat_set_consumer_context; manual page.
- *
  * Context: any (class A).
  * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
  */
@@ -261,8 +257,6 @@ EXPORT_SYMBOL_GPL(dat_set_consumer_context);
  * dat_get_consumer_context - read the context that is stored with an object
  * @dat_handle: handle of any type
  * @context:    receives the context; zero if none was set
- *
- * Source: kDAPL 2.0, dat_get_consumer_context; manual page.
  *
  * Context: any (class A).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER with ARG2: @context is NULL.
@@ -287,8 +281,6 @@ EXPORT_SYMBOL_GPL(dat_get_consumer_context);
  * dat_get_handle_type - query the type of a handle
  * @dat_handle:  handle of any type
  * @handle_type: receives DAT_HANDLE_TYPE_*
- *
- * Source: kDAPL 2.0, dat_get_handle_type; manual page.
  *
  * Context: any (class A).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE; DAT_INVALID_PARAMETER with ARG2: @handle_type is

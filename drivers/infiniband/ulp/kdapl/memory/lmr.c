@@ -388,8 +388,6 @@ static DAT_RETURN kdapl_lmr_create(struct kdapl_ia *ia, struct kdapl_pz *pz,
  *
  * The Consumer must not free the memory before the LMR.
  *
- * Source: kDAPL 2.0, dat_lmr_kcreate; manual page.
- *
  * Context: process (class P).
  * Return:
  * * DAT_SUCCESS
@@ -488,8 +486,6 @@ KDAPL_DEFINE_QUERY(kdapl_lmr, LMR, KDAPL_BAD_HANDLE(LMR));
  * @lmr_handle:     LMR
  * @lmr_param_mask: DAT_LMR_FIELD_*, the members to return
  * @lmr_param:      receives them; other members do not change
- *
- * Source: kDAPL 2.0, dat_lmr_query; manual page.
  *
  * Context: any (class A).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_LMR;

@@ -91,8 +91,6 @@ static DAT_RETURN kdapl_lmr_allocate_check(const struct kdapl_ia *ia, DAT_COUNT 
  * @lmr_scope:  DAT_LMR_SCOPE_PZ, or ANY, which has the same effect
  * @lmr_handle: receives the LMR
  *
- * Source: kDAPL 2.0, dat_lmr_allocate; there is no manual page.
- *
  * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA, or with _PZ also if
  * the zone belongs to another IA; DAT_MODEL_NOT_SUPPORTED: scope EP; DAT_INVALID_PARAMETER:

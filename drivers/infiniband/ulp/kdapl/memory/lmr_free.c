@@ -136,8 +136,6 @@ void kdapl_lmr_destroy(struct kdapl_obj *obj)
  * When the call returns, neither a post nor a peer reaches the memory. DTOs
  * that still use it fail, and break their connection.
  *
- * Source: kDAPL 2.0, dat_lmr_free; manual page.
- *
  * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_LMR;
  * DAT_INVALID_STATE with DAT_INVALID_STATE_LMR_IN_USE: an RMR is bound to it,

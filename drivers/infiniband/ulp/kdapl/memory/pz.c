@@ -419,8 +419,6 @@ out_free:
  * The zone is the boundary of trust: a peer can only access memory in the zone of the EP to
  * which it is connected, whatever keys it knows or guesses.
  *
- * Source: kDAPL 2.0, dat_pz_create; manual page.
- *
  * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA;
  * DAT_INVALID_PARAMETER with ARG2: @pz_handle is NULL; DAT_INSUFFICIENT_RESOURCES: MEMORY,
@@ -468,8 +466,6 @@ KDAPL_DEFINE_QUERY(kdapl_pz, PZ, KDAPL_BAD_HANDLE(PZ));
  * @pz_param_mask: DAT_PZ_FIELD_*, the members to return
  * @pz_param:      receives them
  *
- * Source: kDAPL 2.0, dat_pz_query; manual page.
- *
  * Context: any (class A).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_PZ;
  * DAT_INVALID_PARAMETER: ARG2 unknown bit, ARG3 @pz_param is NULL.
@@ -484,8 +480,6 @@ EXPORT_SYMBOL_GPL(dat_pz_query);
 /**
  * dat_pz_free - free a protection zone
  * @pz_handle: zone
- *
- * Source: kDAPL 2.0, dat_pz_free; manual page.
  *
  * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_PZ;

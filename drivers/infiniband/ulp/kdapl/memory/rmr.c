@@ -259,8 +259,6 @@ free:
  *
  * It can be bound to as much memory as the largest LMR can have, on any EP of the zone.
  *
- * Source: kDAPL 2.0, dat_rmr_create; manual page.
- *
  * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_PZ;
  * DAT_INVALID_PARAMETER with ARG2: @rmr_handle is NULL; DAT_INSUFFICIENT_RESOURCES: MEMORY,
@@ -322,8 +320,6 @@ KDAPL_DEFINE_QUERY(kdapl_rmr, RMR, KDAPL_BAD_HANDLE(RMR));
  * The new binding is returned as soon as dat_rmr_bind() has returned. If the RMR is not
  * bound, the triplet, the privileges and the context are 0.
  *
- * Source: kDAPL 2.0, dat_rmr_query; manual page.
- *
  * Context: any (class A).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_RMR;
  * DAT_INVALID_PARAMETER: ARG2 unknown bit, ARG3 @rmr_param is NULL.
@@ -342,8 +338,6 @@ EXPORT_SYMBOL_GPL(dat_rmr_query);
  * The binding ends before the call returns. If an outstanding request begins or ends the
  * binding, it ends when that request completes, which may depend on the peer. Until then,
  * and until a work item has run after a grace period, its LMR is in use.
- *
- * Source: kDAPL 2.0, dat_rmr_free; manual page.
  *
  * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_RMR.

@@ -41,7 +41,6 @@ static DAT_RETURN kdapl_memtype_check(DAT_MEM_TYPE type)
  * @preferred_alignment: receives the alignment of the first byte: PAGE_SIZE
  *
  * Memory with other lengths and alignments can be registered, too; it needs one more page.
- * Source: kDAPL 2.0.
  *
  * Context: any (class A).
  * Return:
@@ -132,9 +131,8 @@ static DAT_RETURN kdapl_sync_check(DAT_IA_HANDLE ia_handle, const DAT_LMR_TRIPLE
  * @local_segments: memory that was written here and that the peer will read
  * @num_segments:   number of triplets in @local_segments
  *
- * The call does nothing, because the provider attribute lmr_sync_req is DAT_FALSE. Empty
- * segments are not checked. Source: kDAPL 2.0; manual page
- * dat_lmr_sync_rdma_read(3DAT).
+ * The call does nothing, because the provider attribute lmr_sync_req is DAT_FALSE. Empty segments
+ * are not checked.
  *
  * Context: any (class A).
  * Return:
@@ -157,9 +155,8 @@ EXPORT_SYMBOL_GPL(dat_lmr_sync_rdma_read);
  * @local_segments: memory that the peer has written and that will be read here
  * @num_segments:   number of triplets in @local_segments
  *
- * The call does nothing, because the provider attribute lmr_sync_req is DAT_FALSE. Empty
- * segments are not checked. Source: kDAPL 2.0; manual page
- * dat_lmr_sync_rdma_write(3DAT).
+ * The call does nothing, because the provider attribute lmr_sync_req is DAT_FALSE. Empty segments
+ * are not checked.
  *
  * Context: any (class A).
  * Return:

@@ -401,8 +401,6 @@ static DAT_RETURN kdapl_fmr_post(struct kdapl_fmr *r, DAT_RETURN ret, u32 arg)
  * is a DTO completion with operation DAT_DTO_LMR_FMR. The zero page and read-only pages
  * of the kernel image can only be registered without write privileges.
  *
- * Source: kDAPL 2.0, dat_lmr_fmr; there is no manual page.
- *
  * Context: as for dat_ep_post_send().
  * Return:
  * * DAT_SUCCESS - also in DISCONNECTED, where the request is flushed and nothing is
@@ -479,8 +477,6 @@ EXPORT_SYMBOL_GPL(dat_lmr_fmr);
  * either both at a page boundary, or both at the same byte of the same page. The memory must not
  * touch more pages than the LMR was allocated for, and the list must not have more than eight
  * entries for each of these pages.
- *
- * Source: kDAPL's choice.
  *
  * Context: as for dat_ep_post_send().
  * Return:

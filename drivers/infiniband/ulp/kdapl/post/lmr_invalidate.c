@@ -371,8 +371,6 @@ static bool kdapl_invalidate_in_order(struct kdapl_ep *ep)
  * LMR_INVALIDATE_FENCE the request is executed after all earlier requests of the EP;
  * without it, at least after earlier RDMA reads.
  *
- * Source: kDAPL 2.0, dat_lmr_invalidate; there is no manual page.
- *
  * Context: as for dat_ep_post_send().
  * Return:
  * * DAT_SUCCESS - also in DISCONNECTED, where the request is flushed

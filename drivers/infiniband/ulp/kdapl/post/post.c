@@ -453,8 +453,8 @@ static noinline DAT_RETURN kdapl_send_inv_one(struct kdapl_ep *ep, u32 n,
  *                    BARRIER_FENCE, and UNSIGNALLED if the EP was created with that
  *                    request completion flag
  *
- * If the EP is DISCONNECTED, the send is accepted and flushed: its event follows
- * those of all earlier requests. Source: manual page dat_ep_post_send(3DAT).
+ * If the EP is DISCONNECTED, the send is accepted and flushed: its event follows those of all
+ * earlier requests.
  *
  * Context: any except hard interrupt; with interrupts off, but not on RT. Never
  * sleeps, allocates or logs. Legal inside upcalls.
@@ -493,10 +493,9 @@ EXPORT_SYMBOL_GPL(dat_ep_post_send);
  * @rmr_context:      key that the peer has bound or registered through its end of
  *                    this connection
  *
- * The peer's receive event has the operation DAT_DTO_RECEIVE_WITH_INVALIDATE and the
- * key, which is invalid by then. If the peer has no such key, or has it through
- * another connection, the connection breaks at the peer's end. The sender's event
- * has the operation DAT_DTO_SEND. Source: kDAPL 2.0; there is no manual page.
+ * The peer's receive event has the operation DAT_DTO_RECEIVE_WITH_INVALIDATE and the key, which is
+ * invalid by then. If the peer has no such key, or has it through another connection, the
+ * connection breaks at the peer's end. The sender's event has the operation DAT_DTO_SEND.
  *
  * Context: as for dat_ep_post_send().
  * Return: as for dat_ep_post_send(); DAT_INVALID_PARAMETER also if @invalidate_flag is
@@ -538,9 +537,8 @@ EXPORT_SYMBOL_GPL(dat_ep_post_send_with_invalidate);
  * @remote_buffer:    remote memory, copied by the call; may be longer than the data
  * @completion_flags: as for dat_ep_post_send(), without SOLICITED_WAIT
  *
- * Only the peer's device knows what the remote key permits. If the key does not
- * permit the write, the completion status is DAT_DTO_ERR_REMOTE_ACCESS and the
- * connection breaks. Source: manual page dat_ep_post_rdma_write(3DAT).
+ * Only the peer's device knows what the remote key permits. If the key does not permit the write,
+ * the completion status is DAT_DTO_ERR_REMOTE_ACCESS and the connection breaks.
  *
  * Context: as for dat_ep_post_send().
  * Return:
@@ -578,8 +576,6 @@ EXPORT_SYMBOL_GPL(dat_ep_post_rdma_write);
  * @user_cookie:      returned in the completion event
  * @remote_buffer:    remote memory, all of which is read; copied by the call
  * @completion_flags: as for dat_ep_post_rdma_write()
- *
- * Source: manual page dat_ep_post_rdma_read(3DAT).
  *
  * Context: as for dat_ep_post_send().
  * Return: as for dat_ep_post_rdma_write(), but the limit is max_rdma_read_iov and the

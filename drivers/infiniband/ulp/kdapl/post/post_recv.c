@@ -431,9 +431,8 @@ static __always_inline DAT_RETURN kdapl_post_srq_recv(struct kdapl_srq *srq, DAT
  * @completion_flags: DAT_COMPLETION_UNSIGNALLED_FLAG if the EP was created with that
  *                    receive completion flag, otherwise none
  *
- * Legal in every state of a configured EP. A receive that is posted before the
- * connection waits for it; one that is posted in DISCONNECTED is flushed. Source:
- * manual page dat_ep_post_recv(3DAT).
+ * Legal in every state of a configured EP. A receive that is posted before the connection waits for
+ * it; one that is posted in DISCONNECTED is flushed.
  *
  * Context: as for dat_ep_post_send().
  * Return:
@@ -475,8 +474,7 @@ EXPORT_SYMBOL_GPL(dat_ep_post_recv);
  * @user_cookie:  returned in the completion event, on the receive EVD of the EP that
  *                used the buffer
  *
- * Legal in every state of the SRQ and of its EPs. Source: manual page
- * dat_srq_post_recv(3DAT).
+ * Legal in every state of the SRQ and of its EPs.
  *
  * Context: as for dat_ep_post_send().
  * Return:

@@ -608,8 +608,6 @@ static DAT_RETURN kdapl_bind_lookup(struct kdapl_bind *b, DAT_RMR_HANDLE rmr_han
  * key. That does not end the binding: until the binding ends, the key of the RMR still exposes the
  * memory, and the LMR stays in use.
  *
- * Source: manual page dat_rmr_bind(3DAT); the arguments are those of kDAPL 2.0.
- *
  * Context: as for dat_ep_post_send().
  * Return:
  * * DAT_SUCCESS - also in DISCONNECTED, where the bind is flushed and nothing is bound

@@ -133,8 +133,6 @@ static bool kdapl_srq_attr_ok(const struct kdapl_ia *ia, const DAT_SRQ_ATTR *att
  * @srq_attr:   depth and segments per buffer; low_watermark must be DAT_SRQ_LW_DEFAULT
  * @srq_handle: receives the SRQ, which is OPERATIONAL and empty
  *
- * Source: kDAPL 2.0.
- *
  * Context: process (class P).
  * Return:
  * * DAT_SUCCESS
@@ -230,8 +228,7 @@ static void kdapl_srq_destroy(struct kdapl_obj *obj)
  * dat_srq_free - destroy a shared receive queue
  * @srq_handle: the SRQ
  *
- * The Consumer may reuse the buffers that are still posted; they cause no events. Source:
- * kDAPL 2.0.
+ * The Consumer may reuse the buffers that are still posted; they cause no events.
  *
  * Context: process (class P).
  * Return:
@@ -279,8 +276,8 @@ KDAPL_DEFINE_QUERY(kdapl_srq, SRQ, KDAPL_BAD_HANDLE(SRQ));
  * @param:      receives them; other members do not change
  *
  * outstanding_dto_count is the number of buffers whose completion was not delivered.
- * available_dto_count is the number of those whose completion was not handled yet, which is
- * an upper limit of the buffers that EPs can still use. Source: kDAPL 2.0.
+ * available_dto_count is the number of those whose completion was not handled yet, which is an
+ * upper limit of the buffers that EPs can still use.
  *
  * Context: any except hard interrupt; never sleeps.
  * Return:

@@ -188,10 +188,8 @@ static DAT_RETURN kdapl_srq_set_lw(struct kdapl_srq *srq, DAT_COUNT mark)
  * DAT_SRQ_LOW_WATERMARK_EVENT; its number is DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
  * because no other number exists for it. It is raised at once if fewer buffers are available
  * already. It is raised once; then the mark must be set again. Another call replaces the
- * armed mark. dat_srq_query() returns the mark that was set last.
- *
- * Source: kDAPL 2.0; manual page dat_srq_set_lw(3DAT), in which the comparison is reversed
- * (X-17).
+ * armed mark. dat_srq_query() returns the mark that was set last. In the manual page of DAT the
+ * comparison is reversed (X-17).
  *
  * Context: process (class P).
  * Return:

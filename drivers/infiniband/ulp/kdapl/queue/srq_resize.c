@@ -208,10 +208,9 @@ static DAT_RETURN kdapl_srq_resize(struct kdapl_srq *srq, DAT_COUNT size)
  * @srq_handle:       the SRQ
  * @srq_max_recv_dto: number of buffers that may be outstanding
  *
- * Posted buffers stay posted, and posts are possible at the same time. A post during a call
- * that reduces the SRQ may find it full before the call has returned. A post beyond the
- * original size of the SRQ is slightly slower. Source: kDAPL 2.0; manual page
- * dat_srq_resize(3DAT).
+ * Posted buffers stay posted, and posts are possible at the same time. A post during a call that
+ * reduces the SRQ may find it full before the call has returned. A post beyond the original size of
+ * the SRQ is slightly slower.
  *
  * Context: process (class P).
  * Return:
