@@ -130,10 +130,9 @@ DAT_RETURN kdapl_obj_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type, bool posted, 
 			  DAT_RETURN busy);
 
 /*
- * The read section of the fast path. On a kernel without RT, a CPU with interrupts off
- * is inside an RCU read section, so a post only has to save the flags. An RT kernel must
- * stay preemptible, because its spinlocks sleep; there it is an ordinary RCU read
- * section.
+ * The read section of the fast path. On a kernel without RT, a CPU with interrupts off is inside an
+ * RCU read section, so a post only has to save the flags. An RT kernel must stay preemptible,
+ * because its spinlocks sleep; there it is an ordinary RCU read section.
  */
 #ifdef CONFIG_PREEMPT_RT
 #define kdapl_read_lock(flags)		do { (flags) = 0; rcu_read_lock(); } while (0)

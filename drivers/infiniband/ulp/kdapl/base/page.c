@@ -2,12 +2,11 @@
 /*
  * Which pages may be registered, and whether a device can access them directly.
  *
- * Registration checks each page, because a device will read and write it later,
- * perhaps on behalf of a peer. A page that is not reserved is memory. A reserved
- * page may be memory (the zero page, the kernel image), a hole, or a device; only
- * the resource tree distinguishes them. A softirq must not take the lock of that tree, so
- * this file copies the ranges of memory when the module is loaded. That is
- * sufficient, because only boot memory has such pages: hotplugged memory is
+ * Registration checks each page, because a device will read and write it later, perhaps on behalf
+ * of a peer. A page that is not reserved is memory. A reserved page may be memory (the zero page,
+ * the kernel image), a hole, or a device; only the resource tree distinguishes them. A softirq must
+ * not take the lock of that tree, so this file copies the ranges of memory when the module is
+ * loaded. That is sufficient, because only boot memory has such pages: hotplugged memory is
  * reserved only where it holds its own struct pages, which nobody registers.
  *
  * Owns that copy, which is constant after kdapl_page_init(). Called by the
@@ -119,8 +118,6 @@ int kdapl_page_check_reserved(unsigned long pfn, DAT_MEM_PRIV_FLAGS priv)
 	return is_zero_pfn(pfn) || !kdapl_va_writable(page_address(page), true) ? -EACCES : 0;
 }
 
-/* ---- bounce buffers ---------------------------------------------------- */
-
 /* Does the device reach @phys by the address @dma? */
 static bool kdapl_dma_leads_to(struct device *dev, struct iommu_domain *domain, dma_addr_t dma,
 			       phys_addr_t phys)
@@ -171,10 +168,7 @@ bool kdapl_sg_bounced(struct device *dev, struct iommu_domain *domain, struct sc
  * address behind an IOMMU, and since then once any buffer of the device has bounced, or with
  * CONFIG_DMA_API_DEBUG. Any context.
  *
- * @ibdev:  device that the entries are mapped for
- * @sg:     mapped entries
- * @n:      number of entries that have DMA addresses
- * @npages: number of entries that have pages
+ * @n: number of entries that have DMA addresses; the other arguments as for kdapl_sg_bounced()
  */
 bool kdapl_sg_needs_sync(struct ib_device *ibdev, struct scatterlist *sg, unsigned int n,
 			 unsigned int npages)

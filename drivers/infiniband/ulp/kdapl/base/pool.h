@@ -2,16 +2,14 @@
 /*
  * Slot pools: an array of slots and a lock-free stack of the free ones.
  *
- * Slots are taken and returned in any context, on any number of CPUs at once. A stack is
- * used because a ring could not go past its oldest slot while the event of that slot
- * is not delivered.
+ * Slots are taken and returned in any context, on any number of CPUs at once. A stack is used
+ * because a ring could not go past its oldest slot while the event of that slot is not delivered.
  *
- * The stack is linked by 64-bit words: tag:32 | offset of a slot from its head:32. The
- * head is the word of the topmost free slot, and each free slot stores the word of the
- * one below it. A slot increments its own tag when it is returned, so no word appears
- * on the stack twice. Therefore, if a CPU has read the head and the word below it, and
- * its cmpxchg finds the head unchanged, both are valid, whatever was taken and
- * returned in between.
+ * The stack is linked by 64-bit words: tag:32 | offset of a slot from its head:32. The head is the
+ * word of the topmost free slot, and each free slot stores the word of the one below it. A slot
+ * increments its own tag when it is returned, so no word appears on the stack twice. Therefore, if
+ * a CPU has read the head and the word below it, and its cmpxchg finds the head unchanged, both are
+ * valid, whatever was taken and returned in between.
  *
  * dat_ep_modify() closes a pool by taking all of its slots; then nobody can take one,
  * and it replaces the slots with their stack.

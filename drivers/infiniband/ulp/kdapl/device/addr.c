@@ -23,8 +23,6 @@
 #include <rdma/ib_cache.h>
 #include "internal.h"
 
-/* ---- search -------------------------------------------------------------- */
-
 /* Preference of an address: the initial namespace before others, IPv4 before IPv6 */
 #define KDAPL_RANK_INIT_NET	2
 #define KDAPL_RANK_IPV4		1

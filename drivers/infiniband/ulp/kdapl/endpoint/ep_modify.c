@@ -4,18 +4,16 @@
  *
  * Called by Consumers in process context.
  *
- * The new parameters are stored in a *draft*: an EP without a handle that nobody else
- * knows. It uses its parents like any EP, and if depths, segments, EVDs or the zone
- * change, it gets its own pools, CQ and QP. When all that can fail has succeeded,
- * the EP and the draft exchange what differs, and the draft is destroyed together with
- * what the EP has used before.
+ * The new parameters are stored in a *draft*: an EP without a handle that nobody else knows. It
+ * uses its parents like any EP, and if depths, segments, EVDs or the zone change, it gets its own
+ * pools, CQ and QP. When all that can fail has succeeded, the EP and the draft exchange what
+ * differs, and the draft is destroyed together with what the EP has used before.
  *
- * Posts take no mutex, and receives are legal in the states in which an EP may be modified.
- * They are kept out by closing the pools: all slots are taken in one step, which succeeds
- * only if nothing is outstanding. A post then finds a full queue, which may happen at any
- * time. After a grace period nobody uses the old slots any more. After another one, which
- * follows the exchange, everybody sees all of the new values; then the new slots are
- * released.
+ * Posts take no mutex, and receives are legal in the states in which an EP may be modified. They
+ * are kept out by closing the pools: all slots are taken in one step, which succeeds only if
+ * nothing is outstanding. A post then finds a full queue, which may happen at any time. After a
+ * grace period nobody uses the old slots any more. After another one, which follows the exchange,
+ * everybody sees all of the new values; then the new slots are released.
  */
 #include <linux/export.h>
 #include <linux/slab.h>

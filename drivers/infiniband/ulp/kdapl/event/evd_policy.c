@@ -22,11 +22,8 @@ static struct kdapl_ring_event *kdapl_ring_alloc(u32 qlen)
 }
 
 /*
- * Sets up the queue of a new EVD. Returns 0, -ENOMEM. Process context.
- *
- * @evd:    zeroed except for the header and the context
- * @qlen:   number of software and asynchronous events for which there is room
- * @upcall: what to call, or NULL
+ * Sets up the queue of a new EVD. @evd: zeroed except for the header and the context. Returns 0 or
+ * -ENOMEM. Process context.
  */
 int kdapl_evd_setup(struct kdapl_evd *evd, u32 qlen, DAT_UPCALL_POLICY policy,
 		    const DAT_UPCALL_OBJECT *upcall)
@@ -50,9 +47,7 @@ int kdapl_evd_setup(struct kdapl_evd *evd, u32 qlen, DAT_UPCALL_POLICY policy,
 	return 0;
 }
 
-/*
- * Undoes kdapl_evd_setup(). @evd: an EVD without producers and without an owner. Process context.
- */
+/* Undoes kdapl_evd_setup(). @evd: an EVD without producers and an owner. Process context */
 void kdapl_evd_cleanup(struct kdapl_evd *evd)
 {
 	kvfree(evd->ring);
@@ -169,10 +164,9 @@ void kdapl_ia_take_back(struct kdapl_ia *ia)
 }
 
 /*
- * Sets the notify mark of every queued event. Each solicited message calls this,
- * and the queue may be long, so the walk continues where the last one ended:
- * starting at the head every time would be quadratic in the number of queued
- * messages. evd->lock held.
+ * Sets the notify mark of every queued event. Each solicited message calls this, and the queue may
+ * be long, so the walk continues where the last one ended: starting at the head every time would be
+ * quadratic in the number of queued messages. evd->lock held.
  */
 void kdapl_evd_mark_all(struct kdapl_evd *evd)
 {

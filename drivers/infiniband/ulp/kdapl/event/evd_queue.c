@@ -15,9 +15,8 @@
  *   ownership; if there is none, in softirq context by the done callback itself; or
  *   otherwise by the work item (evd_work.c) or the Consumer's poll (evd_poll.c).
  *
- * No event is lost between the two paths: a producer sets QUEUED and reads OWNED by one
- * fetch_or, and the fast path ends the ownership by a cmpxchg that fails once QUEUED is
- * set.
+ * No event is lost between the two paths: a producer sets QUEUED and reads OWNED by one fetch_or,
+ * and the fast path ends the ownership by a cmpxchg that fails once QUEUED is set.
  *
  * An event is copied and its slot is returned before the upcall runs, so inside the
  * upcall the queue has room for one more post.

@@ -30,8 +30,6 @@
 static LIST_HEAD(kdapl_process_evds);
 static DEFINE_SPINLOCK(kdapl_process_evds_lock);
 
-/* ---- the work item --------------------------------------------------------------------- */
-
 /*
  * Acquires the ownership, or takes over that of an owner which has passed it on. False if
  * nobody wants upcalls: then no waiter for the end of the ownership is kept waiting.
@@ -135,8 +133,6 @@ bool kdapl_in_upcall(void)
 	return found;
 }
 
-/* ---- the timer ------------------------------------------------------------------------- */
-
 /* Has the timer something left to do? Counts down the polls at short intervals */
 static bool kdapl_evd_timer_needed(struct kdapl_evd *evd, unsigned long *delay)
 {
@@ -187,8 +183,6 @@ void kdapl_evd_flush_soon(struct kdapl_evd *evd)
 	spin_unlock_irqrestore(&evd->lock, flags);
 	mod_delayed_work(kdapl_evd_wq, &evd->timer, 0);
 }
-
-/* ---- set-up ---------------------------------------------------------------------------- */
 
 /* Sets up the work item and the timer of a new EVD. Process context */
 void kdapl_evd_work_init(struct kdapl_evd *evd)

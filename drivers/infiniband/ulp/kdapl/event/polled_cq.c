@@ -14,8 +14,7 @@
  *   and flushes (rxe of 6.12), and because a Consumer may not poll.
  *
  * No upcall runs meanwhile: the done callbacks queue the events, and the EVD delivers them
- * afterwards. So the lock of a CQ is never held over an upcall, and no poller waits for an
- * upcall.
+ * afterwards. So the lock of a CQ is never held over an upcall, and no poller waits for an upcall.
  *
  * In process context a CQ is armed for the next completion, after the events that were found
  * have been delivered. In solicited-wait mode it is armed for solicited messages. No verbs call
@@ -222,8 +221,7 @@ static int kdapl_polled_cq_turn(struct kdapl_polled_cq *pcq)
 /*
  * Polls the CQs that have announced completions. Arms those in solicited-wait mode;
  * kdapl_evd_arm_drained() must follow for the others. Returns true if the number of completions in
- * one run was reached before all were empty. Process context, work item of the EVD; runs no
- * upcall.
+ * one run was reached before all were empty. Process context, work item of the EVD; runs no upcall.
  */
 bool kdapl_evd_poll_ready(struct kdapl_evd *evd)
 {

@@ -73,10 +73,10 @@ void kdapl_region_free(struct kdapl_region *r)
 
 /*
  * Finds the pages of a range of kernel addresses. The registered address is @va, so a post
- * translates no addresses. Returns 0, -EFAULT an address is not memory, -EACCES a page is
- * read-only, -EMSGSIZE, -ENOMEM. Process context.
+ * translates no addresses. Returns 0; -EFAULT if an address is not memory; -EACCES if a page is
+ * read-only; -EMSGSIZE if there are more than @max; -ENOMEM. Process context.
  *
- * @r:      receives them; needs kdapl_region_free() even after an error
+ * @r:      receives them, here and below; needs kdapl_region_free() even after an error
  * @va:     first address: direct map, kernel image, vmalloc, vmap or module
  * @length: bytes, not 0
  * @max:    largest number of pages
@@ -111,15 +111,10 @@ int kdapl_region_virtual(struct kdapl_region *r, const void *va, u64 length, u32
 /*
  * Finds the pages of an array of physical addresses. The registered address is the first entry,
  * and the other bytes follow contiguously, whatever the addresses of the other pages are. Returns
- * 0, -EFAULT an address is not memory, -EACCES a page is read-only, -EMSGSIZE, -ENOMEM. Process
- * context.
+ * the same as kdapl_region_virtual(). Process context.
  *
- * @r:         receives them; needs kdapl_region_free() even after an error
  * @array:     addresses of pages of @page_size bytes; entries beyond @length are ignored
- * @page_size: a multiple of PAGE_SIZE
- * @length:    bytes, not 0
- * @max:       largest number of pages of PAGE_SIZE
- * @priv:      DAT_MEM_PRIV_* of the registration
+ * @page_size: a multiple of PAGE_SIZE; @max counts pages of PAGE_SIZE
  */
 int kdapl_region_physical(struct kdapl_region *r, const DAT_PADDR *array, u64 page_size,
 			  u64 length, u32 max, DAT_MEM_PRIV_FLAGS priv)
@@ -151,12 +146,8 @@ int kdapl_region_physical(struct kdapl_region *r, const DAT_PADDR *array, u64 pa
 }
 
 /*
- * Finds the pages of another LMR. Returns 0, -EMSGSIZE if @length exceeds the LMR, -ENOMEM.
- * Process context.
- *
- * @r:      receives them; needs kdapl_region_free() even after an error
- * @lmr:    the LMR, referenced; its device cannot be removed
- * @length: bytes from its start on, not 0
+ * Finds the pages of the first @length bytes of another LMR. @lmr: referenced; its device cannot be
+ * removed. Returns 0; -EMSGSIZE if @length exceeds the LMR; -ENOMEM. Process context.
  */
 int kdapl_region_lmr(struct kdapl_region *r, const struct kdapl_lmr *lmr, u64 length)
 {

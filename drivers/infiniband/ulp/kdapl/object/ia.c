@@ -26,8 +26,6 @@
 #include <net/net_namespace.h>
 #include "object.h"
 
-/* ---- entry and exit of control calls ------------------------------------ */
-
 /*
  * Enters a call that creates or uses verbs objects. @out: receives the IA, with a reference; its
  * device cannot be removed. Returns DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA;
@@ -82,8 +80,6 @@ void kdapl_ia_leave(struct kdapl_ia *ia)
 {
 	up_read(&ia->sem);
 }
-
-/* ---- the lists --------------------------------------------------------- */
 
 /*
  * Lists and publishes a finished object. @verbs: it has verbs objects, until kdapl_ia_verbs_put().

@@ -16,9 +16,8 @@ struct kdapl_pz;
 #define KDAPL_LMR_PAGES		BIT(KDAPL_LMR_INDEX_BITS - KDAPL_LMR_PAGE_SHIFT)
 
 /*
- * An lmr_context is page:14 | generation, high:6 | entry in the page:6 |
- * generation, low:6. One shift yields the page, and one mask the offset in it,
- * because a descriptor has 64 bytes.
+ * An lmr_context is page:14 | generation, high:6 | entry in the page:6 | generation, low:6. One
+ * shift yields the page, and one mask the offset in it, because a descriptor has 64 bytes.
  */
 #define KDAPL_LMR_CTX_PAGE	18
 #define KDAPL_LMR_CTX_ENTRY	((u32)(KDAPL_LMR_PAGE_DESCS - 1) << 6)

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The table of LMR descriptors, in which posts look up the contexts of their
- * segments.
+ * The table of LMR descriptors, in which posts look up the contexts of their segments.
  *
  * Owns kdapl_lmr_pages[] and the indexes of its entries. lmr.c, lmr_alloc.c and lmr_free.c
  * call it in process context. lmr_fmr.c refills the descriptor of an LMR in any context except
@@ -9,13 +8,12 @@
  * no lock. Pages are added under the mutex and stay until the module is unloaded; unused
  * entries of the array point to an empty page.
  *
- * A descriptor becomes visible by its last store, to @zp, and disappears by the
- * store of 0 there. Its index is used again only after a grace period, so that
- * a read section sees at most one LMR in an entry. Indexes are reused first-in
- * first-out, and only when a number of them is free, and each use has a
- * generation of 12 bits: a stale context finds another LMR only after its index
- * has been used 4,095 times more. Each dat_lmr_fmr() is a use of the index of its
- * LMR, without the delay of the free indexes.
+ * A descriptor becomes visible by its last store, to @zp, and disappears by the store of 0 there.
+ * Its index is used again only after a grace period, so that a read section sees at most one LMR in
+ * an entry. Indexes are reused first-in first-out, and only when a number of them is free, and each
+ * use has a generation of 12 bits: a stale context finds another LMR only after its index has been
+ * used 4,095 times more. Each dat_lmr_fmr() is a use of the index of its LMR, without the delay of
+ * the free indexes.
  */
 #include <linux/mm.h>
 #include "object.h"

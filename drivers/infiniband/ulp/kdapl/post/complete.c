@@ -217,8 +217,7 @@ static noinline void kdapl_request_other(struct kdapl_ep *ep, struct kdapl_slot 
 
 /*
  * Completion of a send, RDMA write or RDMA read. One test selects the common case: a success
- * without flags, no request before it to release, an EP in its usual state. Context: done
- * callback.
+ * without flags, no request before it to release, an EP in its usual state. Context: done callback.
  */
 void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -287,13 +286,12 @@ noinline void kdapl_rkey_invalidated(struct kdapl_ep *ep, u32 rkey)
 }
 
 /*
- * The slow path of a receive: failed, before CONNECTED, solicited, traced, with an
- * invalidation or with immediate data. An RDMA write with immediate data consumes a
- * receive without writing to its buffer, and reports a length that is not the
- * buffer's. DAT has no such operation and no Consumer sends it; a Consumer that
- * trusted the length would read beyond its buffer. So the receive fails, as if the
- * device had refused it, and the connection breaks. The immediate data of a message
- * is dropped.
+ * The slow path of a receive: failed, before CONNECTED, solicited, traced, with an invalidation or
+ * with immediate data. An RDMA write with immediate data consumes a receive without writing to its
+ * buffer, and reports a length that is not the buffer's. DAT has no such operation and no Consumer
+ * sends it; a Consumer that trusted the length would read beyond its buffer. So the receive fails,
+ * as if the device had refused it, and the connection breaks. The immediate data of a message is
+ * dropped.
  */
 static noinline void kdapl_recv_other(struct kdapl_ep *ep, struct kdapl_slot *slot,
 				      struct ib_wc *wc)
@@ -391,8 +389,7 @@ static __always_inline void kdapl_srq_recv_event(struct kdapl_srq *srq, struct k
 }
 
 /*
- * Completion of a receive posted on an SRQ. @cq: CQ of the EP that used it. Context: done
- * callback.
+ * Completion of a receive posted on an SRQ. @cq: CQ of the EP that used it. Context: done callback.
  */
 void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc)
 {

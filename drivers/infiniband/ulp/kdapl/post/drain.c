@@ -149,8 +149,7 @@ static void kdapl_post_drain_marker(struct kdapl_ep *ep, struct ib_qp *qp,
 }
 
 /*
- * Waits for a marker, at most until @deadline. Polls a CQ that may not announce the
- * completion.
+ * Waits for a marker, at most until @deadline. Polls a CQ that may not announce the completion.
  */
 static bool kdapl_marker_wait(struct kdapl_ep *ep, struct kdapl_marker *marker,
 			      unsigned long deadline)
@@ -313,7 +312,8 @@ void kdapl_drain_begin(struct kdapl_ep *ep, struct ib_qp *qp)
  * kdapl_drain_end - wait for the completions of a QP in ERROR
  * @ep:       the EP
  * @qp:       the QP of kdapl_drain_begin()
- * @wait_all: use the long time-out, because posts are lost when the QP is destroyed
+ * @wait_all: wait kdapl_drain_all_ms instead of KDAPL_DRAIN_TIMEOUT_MS, because posts are lost when
+ *            the QP is destroyed
  * @since:    jiffies from which the time-outs count. A caller that drains many QPs
  *            passes the same value for all, taken after kdapl_drain_begin() of the
  *            last one, so that they share the time-out
@@ -325,7 +325,7 @@ void kdapl_drain_begin(struct kdapl_ep *ep, struct ib_qp *qp)
  * -ETIMEDOUT is returned even with @wait_all.
  *
  * Context: process, ep->mutex held.
- * Return: 0, -ETIMEDOUT.
+ * Return: 0 or -ETIMEDOUT.
  */
 int kdapl_drain_end(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all, unsigned long since)
 {
@@ -356,12 +356,7 @@ int kdapl_drain_end(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all, unsign
 	return ret;
 }
 
-/*
- * Drains the QP of one EP. Returns 0, -ETIMEDOUT. Process context, ep->mutex held.
- *
- * @qp:       as for kdapl_drain_begin()
- * @wait_all: as for kdapl_drain_end()
- */
+/* Drains the QP of one EP, with the two functions above. Process context, ep->mutex held */
 int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all)
 {
 	kdapl_drain_begin(ep, qp);

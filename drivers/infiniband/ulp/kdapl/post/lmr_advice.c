@@ -12,8 +12,6 @@
 #include "object/object.h"
 #include "segment.h"
 
-/* ---- dat_ia_memtype_hint ----------------------------------------------- */
-
 static DAT_RETURN kdapl_memtype_check(DAT_MEM_TYPE type)
 {
 	switch (type) {
@@ -80,8 +78,6 @@ out:
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_ia_memtype_hint);
-
-/* ---- dat_lmr_sync_rdma_* ----------------------------------------------- */
 
 static DAT_RETURN kdapl_sync_check_one(const struct kdapl_ia *ia, const DAT_LMR_TRIPLET *seg)
 {

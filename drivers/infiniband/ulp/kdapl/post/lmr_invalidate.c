@@ -4,8 +4,7 @@
  * and invalidate (dat_lmr_invalidate(), here): their states, the completions, and the
  * effect of a peer's invalidation on any LMR. lmr_alloc.c creates such LMRs.
  *
- * Called by Consumers in any context except hard interrupt; done callbacks run in
- * softirq.
+ * Called by Consumers in any context except hard interrupt; done callbacks run in softirq.
  *
  * There is one MR, so a registration must wait for the completion of the invalidation
  * before it. An invalidation may follow a registration on the same EP at once. A posted
@@ -26,8 +25,6 @@
 #include <linux/export.h>
 #include "internal.h"
 #include "base/trace.h"
-
-/* ---- states ------------------------------------------------------------ */
 
 static void kdapl_lmr_hide(struct kdapl_lmr *lmr)
 {
@@ -220,8 +217,6 @@ bool kdapl_lmr_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32
 	return legal;
 }
 
-/* ---- both calls -------------------------------------------------------- */
-
 /*
  * Flushes a request on an orphaned object. Any context, ep->sq.lock held.
  *
@@ -257,8 +252,6 @@ DAT_RETURN kdapl_lmr_wr_lookup(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handl
 	*ep = to_kdapl_ep(obj);
 	return DAT_SUCCESS;
 }
-
-/* ---- dat_lmr_invalidate ------------------------------------------------ */
 
 /* Second half of step 6, and step 7. lmr->lock held */
 static DAT_RETURN kdapl_invalidate_check(const struct kdapl_lmr *lmr, const struct kdapl_ep *ep)
@@ -363,13 +356,12 @@ static bool kdapl_invalidate_in_order(struct kdapl_ep *ep)
  * @completion_flags: DAT_COMPLETION_SUPPRESS_FLAG, BARRIER_FENCE, LMR_INVALIDATE_FENCE,
  *                    and UNSIGNALLED if the EP has that request completion flag
  *
- * Posts with the context of the LMR are refused from the call on. The keys are invalid
- * when the event is delivered, which is a DTO completion with operation
- * DAT_DTO_LMR_INVALIDATE. If its status is FLUSHED, the LMR is still registered. A post
- * with the context that another thread makes during the call may be queued after the
- * invalidation; then it fails, and the connection breaks. With
- * LMR_INVALIDATE_FENCE the request is executed after all earlier requests of the EP;
- * without it, at least after earlier RDMA reads.
+ * Posts with the context of the LMR are refused from the call on. The keys are invalid when the
+ * event is delivered, which is a DTO completion with operation DAT_DTO_LMR_INVALIDATE. If its
+ * status is FLUSHED, the LMR is still registered. A post with the context that another thread makes
+ * during the call may be queued after the invalidation; then it fails, and the connection breaks.
+ * With LMR_INVALIDATE_FENCE the request is executed after all earlier requests of the EP; without
+ * it, at least after earlier RDMA reads.
  *
  * Context: as for dat_ep_post_send().
  * Return:

@@ -9,10 +9,9 @@
  * that a post needs was created together with its EP. A successful post owns a slot
  * until its event has been delivered (complete.c, evd_queue.c).
  *
- * All calls make their checks in the same order, and the first check that fails
- * determines the return value: handle; counts and pointers; flags; state; segments
- * in vector order (context, zone, privilege, range); total length; local against
- * remote length; a free slot; the verbs layer.
+ * All calls make their checks in the same order, and the first check that fails determines the
+ * return value: handle; counts and pointers; flags; state; segments in vector order (context, zone,
+ * privilege, range); total length; local against remote length; a free slot; the verbs layer.
  *
  * Each call has fast paths: for one segment and for a vector, without flags, and with a
  * completion that is suppressed; dat_ep_post_send_with_invalidate() has only the first. They

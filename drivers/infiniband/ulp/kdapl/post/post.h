@@ -19,12 +19,6 @@ void kdapl_rmr_unbound(struct kdapl_rmr *rmr);
 bool kdapl_lmr_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32 rkey);
 void kdapl_lmr_mark_gone(struct kdapl_lmr *lmr);
 
-/*
- * Moves @qp to ERROR and waits until the done callback of each of its requests has run:
- * KDAPL_DRAIN_TIMEOUT_MS times the stretch, or kdapl_drain_all_ms if @wait_all. begin and end
- * are the two steps, for many QPs at a time. Process context, ep->mutex held. Returns 0 or
- * -ETIMEDOUT.
- */
 extern unsigned int kdapl_drain_all_ms;
 void kdapl_drain_begin(struct kdapl_ep *ep, struct ib_qp *qp);
 int kdapl_drain_end(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all, unsigned long since);

@@ -2,12 +2,11 @@
 /*
  * Posting receives: dat_ep_post_recv, dat_srq_post_recv.
  *
- * Consumers call these functions in the same contexts as those of post.c, whose
- * first comment also describes the order of the checks, the fast path and the slow
- * path. A receive needs no lock: the order of receives that different CPUs post does
- * not matter, and the device protects its own queue. So interrupts may stay on; the
- * read section (kdapl_peek_lock()) only disables preemption, which is what a grace
- * period waits for.
+ * Consumers call these functions in the same contexts as those of post.c, whose first comment also
+ * describes the order of the checks, the fast path and the slow path. A receive needs no lock: the
+ * order of receives that different CPUs post does not matter, and the device protects its own
+ * queue. So interrupts may stay on; the read section (kdapl_peek_lock()) only disables preemption,
+ * which is what a grace period waits for.
  */
 #include <linux/export.h>
 #include "event/event.h"

@@ -229,15 +229,7 @@ DAT_RETURN kdapl_post_any(struct kdapl_ep *ep, const struct kdapl_request *r)
 	return ret;
 }
 
-/*
- * The same for a request without a key. Returns the return value of the posting call. Any context,
- * inside the read section.
- *
- * @op:     DAT_DTO_SEND, _RDMA_WRITE, _RDMA_READ
- * @n:      number of segments in @iov
- * @iov:    local memory
- * @remote: remote memory of an RDMA operation
- */
+/* The same for a request without a key, whose arguments are the members of struct kdapl_request */
 DAT_RETURN kdapl_post_slow(struct kdapl_ep *ep, DAT_DTOS op, DAT_COUNT n,
 			   const DAT_LMR_TRIPLET *iov, const DAT_RMR_TRIPLET *remote,
 			   u64 cookie, u32 flags)

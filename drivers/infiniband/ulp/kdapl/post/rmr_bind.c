@@ -2,11 +2,10 @@
 /*
  * dat_rmr_bind: gives a peer access to a part of an LMR by a work request.
  *
- * Kernel users have no memory windows, so a binding is a separate registration of the
- * pages of the LMR. An RMR owns two MRs. A rebind posts a list of two work requests: the
- * invalidation of the present MR and the registration of the other one, which is mapped
- * while the present one is still in use. The next rebind needs the invalidated MR, so it is
- * possible when this one has completed.
+ * Kernel users have no memory windows, so a binding is a separate registration of the pages of the
+ * LMR. An RMR owns two MRs. A rebind posts a list of two work requests: the invalidation of the
+ * present MR and the registration of the other one, which is mapped while the present one is still
+ * in use. The next rebind needs the invalidated MR, so it is possible when this one has completed.
  *
  * Called by Consumers in any context except hard interrupt; done callbacks run in
  * softirq. rmr.c creates and frees RMRs.

@@ -13,8 +13,7 @@
  * to a later completion. One follows, because the last slot of a queue is only taken
  * under the lock (kdapl_pool_take_spare()), by a request that is signalled.
  *
- * Posting: any context. Completion (run.c): done callbacks of requests, one at a time for
- * an EP.
+ * Posting: any context. Completion (run.c): done callbacks of requests, one at a time for an EP.
  */
 #ifndef _KDAPL_RUN_H_
 #define _KDAPL_RUN_H_

@@ -31,10 +31,8 @@ static __cold noinline DAT_RETURN kdapl_segment_reason(DAT_LMR_CONTEXT context, 
  * Checks and translates any vector. Returns their total length and number; a negative number if one
  * is bad. Any context, inside a read section.
  *
- * @n:         their number; @sge must have room for as many
- * @need:      zone and privilege needed
- * @privilege: the privilege alone
- * @sge:       receives those that are not empty
+ * @n:   their number; @sge must have room for as many
+ * @sge: receives those that are not empty
  */
 struct kdapl_segments kdapl_segments_fill(const DAT_LMR_TRIPLET *iov, u32 n, u32 need,
 					  u32 privilege, struct ib_sge *sge)
@@ -55,12 +53,8 @@ struct kdapl_segments kdapl_segments_fill(const DAT_LMR_TRIPLET *iov, u32 n, u32
 }
 
 /*
- * Why a vector is refused. Returns DAT_SUCCESS, or the reason of the first bad segment. Any
- * context, inside a read section.
- *
- * @need:      zone and privilege needed
- * @privilege: the privilege alone
- * @total:     receives the sum of the lengths if no segment is bad
+ * Why a vector is refused. @total: receives the sum of the lengths if no segment is bad. Returns
+ * DAT_SUCCESS, or the reason of the first bad segment. Any context, inside a read section.
  */
 DAT_RETURN kdapl_segments_reason(const DAT_LMR_TRIPLET *iov, u32 n, u32 need, u32 privilege,
 				 u64 *total)

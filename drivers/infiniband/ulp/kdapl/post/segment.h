@@ -45,7 +45,8 @@ static __always_inline bool kdapl_segment_granted(const struct kdapl_lmr_desc *d
 }
 
 /*
- * Checks and translates one segment. Returns false if it is bad or empty.
+ * Checks and translates one segment. Returns false if it is bad or empty. These arguments are the
+ * same in the functions below and in segment.c:
  *
  * @need:      zone and privilege needed
  * @privilege: the privilege alone, a constant
@@ -96,10 +97,7 @@ static_assert(sizeof(DAT_LMR_TRIPLET) == sizeof(struct ib_sge));
  * the pages of a buffer, share one lookup. Returns the sum of their lengths; 0 if one of them is
  * bad or empty. Any context, inside a read section.
  *
- * @n:         their number, not 0; @sge must have room for as many
- * @need:      zone and privilege needed
- * @privilege: the privilege alone, a constant
- * @sge:       receives the translation
+ * @n: their number, not 0; @sge must have room for as many
  */
 static __always_inline u64 kdapl_segments_fast(const DAT_LMR_TRIPLET *iov, u32 n, u32 need,
 					       u32 privilege, struct ib_sge *sge)

@@ -134,8 +134,7 @@ void kdapl_ep_no_pools(struct kdapl_ep *ep)
 }
 
 /*
- * Frees the slots. @ep: an EP without outstanding work requests and queued events. Process
- * context.
+ * Frees the slots. @ep: an EP without outstanding work requests and queued events. Process context.
  */
 void kdapl_ep_exit_pools(struct kdapl_ep *ep)
 {
@@ -196,8 +195,6 @@ void kdapl_ep_unbuild(struct kdapl_ep *ep)
 	kdapl_cq_put(ep);
 	kdapl_ep_exit_pools(ep);
 }
-
-/* ---- the end of the verbs objects -------------------------------------- */
 
 /*
  * Hides the QP from posts, which are held back after a grace period. Process context, ep->mutex

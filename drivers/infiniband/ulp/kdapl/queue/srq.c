@@ -11,12 +11,9 @@
 #include "post/post.h"
 #include "internal.h"
 
-/**
- * kdapl_srq_attach - add an EP to the table for completions of its QP
- * @ep: an SRQ EP
- * @qp: its QP, which cannot receive yet
- *
- * Context: process, ep->mutex held or the EP not yet published.
+/*
+ * Adds an SRQ EP to the table for completions of its QP, which cannot receive yet. Process context,
+ * ep->mutex held or the EP not yet published.
  */
 void kdapl_srq_attach(struct kdapl_ep *ep, const struct ib_qp *qp)
 {

@@ -103,8 +103,7 @@ void kdapl_srq_lw_work(struct work_struct *work)
 }
 
 /*
- * Event handler of a verbs SRQ. Not called any more after the verbs SRQ was destroyed. Any
- * context.
+ * Event handler of a verbs SRQ. Not called any more after the verbs SRQ was destroyed. Any context.
  */
 void kdapl_srq_event(struct ib_event *event, void *context)
 {
@@ -184,12 +183,11 @@ static DAT_RETURN kdapl_srq_set_lw(struct kdapl_srq *srq, DAT_COUNT mark)
  * @srq_handle:    the SRQ
  * @low_watermark: raise an event when fewer buffers than this are available; 0: never
  *
- * The event is asynchronous, with the SRQ as dat_handle and the reason
- * DAT_SRQ_LOW_WATERMARK_EVENT; its number is DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
- * because no other number exists for it. It is raised at once if fewer buffers are available
- * already. It is raised once; then the mark must be set again. Another call replaces the
- * armed mark. dat_srq_query() returns the mark that was set last. In the manual page of DAT the
- * comparison is reversed (X-17).
+ * The event is asynchronous, with the SRQ as dat_handle and the reason DAT_SRQ_LOW_WATERMARK_EVENT;
+ * its number is DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR, because no other number exists for it. It
+ * is raised at once if fewer buffers are available already. It is raised once; then the mark must
+ * be set again. Another call replaces the armed mark. dat_srq_query() returns the mark that was set
+ * last. In the manual page of DAT the comparison is reversed (X-17).
  *
  * Context: process (class P).
  * Return:

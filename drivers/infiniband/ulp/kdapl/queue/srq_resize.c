@@ -18,8 +18,6 @@
 #include "post/post.h"
 #include "internal.h"
 
-/* ---- slots ------------------------------------------------------------- */
-
 static struct kdapl_srq_more *kdapl_srq_more_alloc(struct kdapl_srq *srq, u32 n)
 {
 	int node = ibdev_to_node(srq->obj.ia->ibdev);
@@ -103,8 +101,6 @@ static bool kdapl_srq_withhold(struct kdapl_srq *srq, u32 n)
 	}
 	return true;
 }
-
-/* ---- the two directions ------------------------------------------------ */
 
 static DAT_RETURN kdapl_srq_resize_verbs(struct kdapl_srq *srq, u32 size)
 {
