@@ -44,7 +44,7 @@ static struct kdapl_handle_page *kdapl_handle_page_new(void)
 	return page;
 }
 
-/* Creates the empty table. Returns 0, -ENOMEM. Process context, module load */
+/* Creates the empty table. Returns 0 or -ENOMEM. Process context, module load */
 int kdapl_handle_init(void)
 {
 	unsigned int i;
@@ -101,7 +101,7 @@ static int kdapl_handle_grow(unsigned int idx)
 
 /*
  * Assigns a handle to an object, without publishing it. The caller holds the only reference.
- * kdapl_obj_abort() undoes it if the object has not been published. Returns 0, -ENOMEM, or -ENOSPC
+ * kdapl_obj_abort() undoes it if the object has not been published. Returns 0; -ENOMEM; or -ENOSPC
  * if all indexes are in use. Process context.
  *
  * @obj: header of the new object, in zeroed memory
@@ -289,8 +289,8 @@ bool kdapl_obj_kill(struct kdapl_obj *obj)
 /*
  * Begins to free an object that nothing uses. On success no lookup finds the object any more. Only
  * read sections that have begun before, and holders of a reference, still use it. @obj: header,
- * referenced by the caller; on success that reference is dropped. Returns 0, -EBUSY if it has
- * users, -ENOENT if another call frees it. Any context.
+ * referenced by the caller; on success that reference is dropped. Returns 0; -EBUSY if it has
+ * users; -ENOENT if another call frees it. Any context.
  */
 int kdapl_obj_retire(struct kdapl_obj *obj)
 {

@@ -51,7 +51,7 @@ static int kdapl_page_add_range(struct resource *res, void *arg)
 }
 
 /*
- * Copies the ranges of memory from the resource tree. Returns 0, -ENOMEM. Process context, module
+ * Copies the ranges of memory from the resource tree. Returns 0 or -ENOMEM. Process context, module
  * load.
  */
 int kdapl_page_init(void)
@@ -98,7 +98,7 @@ bool kdapl_va_writable(const void *va, bool image)
 }
 
 /*
- * May a reserved page be registered? Returns 0, -EFAULT the page is not memory, -EACCES it is
+ * May a reserved page be registered? Returns 0; -EFAULT if the page is not memory; -EACCES if it is
  * read-only. Any context.
  *
  * @pfn:  page frame number; need not be valid

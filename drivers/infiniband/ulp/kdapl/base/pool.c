@@ -79,7 +79,7 @@ void *kdapl_pool_alloc(size_t size, int node)
 }
 
 /*
- * Allocates and presets the slots of one queue. Returns 0, -ENOMEM. Process context.
+ * Allocates and presets the slots of one queue. Returns 0 or -ENOMEM. Process context.
  *
  * @depth: as for kdapl_pool_setup(), and the following
  * @node:  NUMA node of the memory

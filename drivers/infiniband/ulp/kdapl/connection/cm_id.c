@@ -98,8 +98,8 @@ void kdapl_cm_set_local(struct kdapl_ep *ep, const struct sockaddr_storage *loca
 /*
  * Creates a cm_id that is bound to an address. Returns the id, in the IA's namespace, bound to
  * @ibdev and its port; or ERR_PTR: -ENODEV or -EADDRNOTAVAIL if the address was lost or leads to
- * another device, -EADDRINUSE if the port, or every port of the range for any, is in use, -ENOMEM.
- * Process context.
+ * another device, -EADDRINUSE if the port is in use, or every port of the range if @port is 0;
+ * -ENOMEM. Process context.
  *
  * @own:     its address, or another one of its port
  * @ibdev:   the device of the caller's objects

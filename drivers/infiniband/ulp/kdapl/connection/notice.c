@@ -4,24 +4,22 @@
  *
  * The id of a connection leaves its EP when the connection has ended, so that the EP can be reset
  * or freed at once. A disconnect request may be lost. The connection manager repeats it only while
- * the id exists. So the id waits on a list of the device until the connection manager has an
- * answer or has given up. The id of an attempt that
- * has failed is only destroyed, which notifies the peer. rdma_destroy_id() may take a minute in
- * rare cases, so each id has its own work item, which holds no lock during this call.
+ * the id exists. So the id waits on a list of the device until the connection manager has an answer
+ * or has given up. The id of an attempt that has failed is only destroyed, which notifies the peer.
+ * rdma_destroy_id() may take a minute in rare cases, so each id has its own work item, which holds
+ * no lock during this call.
  *
- * If the connection manager cannot send the first request
- * (there is no route while the link is down), it does not try again: the id goes
- * to TIMEWAIT, and no call of rdma_cm can reach the peer any more. A second
- * rdma_disconnect() returns 0 and sends nothing. On rxe a failed send even
+ * If the connection manager cannot send the first request (there is no route while the link is
+ * down), it does not try again: the id goes to TIMEWAIT, and no call of rdma_cm can reach the peer
+ * any more. A second rdma_disconnect() returns 0 and sends nothing. On rxe a failed send even
  * disables QP 1. So we do not send a disconnect until the port is active.
  *
- * The core deletes the GID of a deleted address in a work item. Until
- * then the CM would send from an address that does not exist. After that it has no
- * GID to send from, so the id is destroyed.
+ * The core deletes the GID of a deleted address in a work item. Until then the CM would send from
+ * an address that does not exist. After that it has no GID to send from, so the id is destroyed.
  *
- * Owns the ids on kdapl_device.notices until they are destroyed: when the CM
- * has an answer, when KDAPL_NOTICE_SENT_MS have passed, or when the device is
- * removed. Called in process context; the callback by rdma_cm.
+ * Owns the ids on kdapl_device.notices until they are destroyed: when the CM has an answer, when
+ * KDAPL_NOTICE_SENT_MS have passed, or when the device is removed. Called in process context; the
+ * callback by rdma_cm.
  */
 #include <linux/netdevice.h>
 #include <linux/slab.h>
@@ -36,10 +34,10 @@
  */
 #define KDAPL_NOTICE_CHECK_MS	1000
 /*
- * By then the CM has given up. It sends 16 requests, and waits 4.1 seconds after each: 66 seconds
- * in total. After those of the side that has connected, it also waits for twice the lifetime of a
- * packet, which is 0.25 seconds on RoCE (74 seconds in total) and 1 second on many InfiniBand
- * paths (98 seconds).
+ * The CM has given up after this time. It sends 16 requests, and waits 4.1 seconds after each: 66
+ * seconds in total. After those of the side that has connected, it also waits for twice the
+ * lifetime of a packet, which is 0.25 seconds on RoCE (74 seconds in total) and 1 second on many
+ * InfiniBand paths (98 seconds).
  */
 #define KDAPL_NOTICE_SENT_MS	100000
 

@@ -72,7 +72,7 @@ static const struct kdapl_obj_ops kdapl_sp_ops = {
 
 /*
  * Allocates a service point that does not listen yet. Returns the service point, or ERR_PTR:
- * -ENOENT the EVD is being freed, -ENOMEM, -ENOSPC. Process context, inside kdapl_ia_begin().
+ * -ENOENT if the EVD is being freed, -ENOMEM, or -ENOSPC. Process context, inside kdapl_ia_begin().
  *
  * @evd:  EVD on which requests are announced; on success the service point uses it
  * @qual: qualifier; 0: kdapl_sp_listen() chooses one

@@ -196,7 +196,7 @@ void kdapl_ep_put_parents(struct kdapl_ep_parents *par)
 }
 
 /*
- * Looks up the objects that an EP will use. Returns DAT_SUCCESS, DAT_INVALID_HANDLE. Any context.
+ * Looks up the objects that an EP will use. Returns DAT_SUCCESS or DAT_INVALID_HANDLE. Any context.
  *
  * @pz:      handle of the zone
  * @recv:    handle of the EVD of receives

@@ -71,7 +71,7 @@ static int kdapl_ia_set_async(struct kdapl_ia *ia, int qlen, struct kdapl_evd *e
 }
 
 /*
- * Opens an IA. Returns 0, -ENOMEM, -ENOENT @async_evd is being freed. Process context,
+ * Opens an IA. Returns 0; -ENOMEM; -ENOENT if @async_evd is being freed. Process context,
  * kdapl_device_mutex held.
  *
  * @addr:       IPv4 or IPv6 address of the port

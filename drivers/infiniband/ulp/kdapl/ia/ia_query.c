@@ -239,7 +239,7 @@ EXPORT_SYMBOL_GPL(dat_ia_query);
  * @context:    the context
  *
  * Context: any (class A).
- * Return: DAT_SUCCESS, DAT_INVALID_HANDLE.
+ * Return: DAT_SUCCESS; DAT_INVALID_HANDLE.
  */
 DAT_RETURN dat_set_consumer_context(DAT_HANDLE dat_handle, DAT_CONTEXT context)
 {

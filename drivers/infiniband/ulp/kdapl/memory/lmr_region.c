@@ -23,7 +23,7 @@ static bool kdapl_region_is_mapped(const void *va)
 #endif
 }
 
-/* Looks up the page of a kernel address. 0, -EFAULT, -EACCES */
+/* Looks up the page of a kernel address. Returns 0, -EFAULT or -EACCES */
 static int kdapl_region_va_page(const void *va, DAT_MEM_PRIV_FLAGS priv, struct page **page)
 {
 	int ret;

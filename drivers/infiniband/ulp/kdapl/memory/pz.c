@@ -306,7 +306,7 @@ void kdapl_pz_mr_put(struct kdapl_pz *pz)
 		complete(&pz->mrs_gone);
 }
 
-/* Allocates the list that a bind needs to map a range. Returns 0, -ENOMEM. Process context */
+/* Allocates the list that a bind needs to map a range. Returns 0 or -ENOMEM. Process context */
 int kdapl_pz_make_map_sg(struct kdapl_pz *pz)
 {
 	u32 n = pz->obj.ia->limits.page_list_len;

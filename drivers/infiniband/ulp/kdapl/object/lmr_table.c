@@ -33,7 +33,7 @@ static u32 free_head;		/* oldest and youngest free index, if nfree */
 static u32 free_tail;
 static u32 nfree;
 
-/* Creates the empty table. Returns 0, -ENOMEM. Process context, module load */
+/* Creates the empty table. Returns 0 or -ENOMEM. Process context, module load */
 int kdapl_lmr_init(void)
 {
 	unsigned int i;

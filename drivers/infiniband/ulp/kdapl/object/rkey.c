@@ -13,7 +13,7 @@
 
 /*
  * Adds an MR. @obj: LMR or RMR; freed a grace period after the entry was removed, at the earliest.
- * Returns 0, -ENOMEM. Process context.
+ * Returns 0 or -ENOMEM. Process context.
  */
 int kdapl_key_add(struct kdapl_device *dev, u32 rkey, struct kdapl_obj *obj)
 {

@@ -15,7 +15,7 @@
 
 /*
  * Undoes a request that the verbs layer has refused. The request is in no run: an unsignalled one
- * was not published. Returns DAT_INSUFFICIENT_RESOURCES, DAT_INTERNAL_ERROR. Any context, inside
+ * was not published. Returns DAT_INSUFFICIENT_RESOURCES or DAT_INTERNAL_ERROR. Any context, inside
  * the read section.
  *
  * @slot: slot of the request
