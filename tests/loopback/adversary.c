@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The helpers of the hostile cases, see adversary.h: setup, the begin and end of an
+ * The helpers of the hostile cases, see adversary.h: setup, the start and end of an
  * attack, and the checks of the other connections. Process context, in the work item of
  * the run.
  */

@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Memory pressure: two streams go on while the kernel has little memory and reclaims pages, and
+# Memory pressure: two streams continue while the kernel has little memory and reclaims pages, and
 # posts and completions allocate nothing.
 # covers: posts and completions while the kernel has no free memory
 
@@ -99,7 +99,7 @@ hog=$!
 begin=$(stolen)
 tap_check "the kernel reclaims pages" wait_for reclaimed 20000 "$begin"
 tap_clauses G-08
-tap_check "messages go on while it reclaims, and no post is refused" while_reclaiming 2000
+tap_check "messages continue while it reclaims, and no post is refused" while_reclaiming 2000
 tap_check "an IA is opened and connected while it reclaims, and transfers" another
 tap_check "the trace shows that an IA allocates" seen_to_allocate
 tap_clauses G-08

@@ -27,12 +27,12 @@
 
 /*
  * The core's softirq calls irq_poll_complete() before it arms a CQ again, and ib_free_cq() waits
- * only for irq_poll_complete(). So the softirq that has just ended a drain could arm freed
- * memory. tools/kdapl/upstream has a patch. Until then irq_poll_disable() keeps further runs from
- * starting, and the caller waits for a grace period, which waits for the present run, because a
- * softirq is a read-side critical section. The poll must be enabled again, or ib_free_cq() would
- * wait for ever; IRQ_POLL_F_DISABLE keeps a late interrupt from starting a run before
- * ib_free_cq() disables the poll itself.
+ * only for irq_poll_complete(). So the softirq that has just ended a drain could arm freed memory.
+ * tools/kdapl/upstream has a patch. Until then irq_poll_disable() keeps further runs from starting,
+ * and the caller waits for a grace period, which waits for the current run, because a softirq is a
+ * read-side critical section. The poll must be enabled again, or ib_free_cq() would never return;
+ * IRQ_POLL_F_DISABLE keeps a late interrupt from starting a run before ib_free_cq() disables the
+ * poll itself.
  */
 #define kdapl_stop_cq(cq)						\
 	do {								\

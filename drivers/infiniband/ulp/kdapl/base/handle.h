@@ -51,8 +51,8 @@ static_assert(KDAPL_FAST_EVD <= U8_MAX);
 
 /**
  * struct kdapl_obj_ops - what other layers do with an object of any type
- * @destroy: frees an object that was removed from the table, a grace period ago, and has
- *           no references; process context
+ * @destroy: frees an object that was unpublished a grace period ago and has no references; process
+ *           context
  * @orphan:  destroys its verbs objects, because the device is being removed; the caller has
  *           a reference; process context. NULL: EPs, which kdapl_ep_strip() orphans, and
  *           EVDs, which have none
@@ -100,7 +100,7 @@ struct kdapl_obj {
 /**
  * struct kdapl_handle_page - a part of the table; two arrays, so that the lookup needs no shift
  * @obj: the objects
- * @gen: generation of the present or last object of each entry
+ * @gen: generation of the current or last object of each entry
  */
 struct kdapl_handle_page {
 	struct kdapl_obj __rcu *obj[KDAPL_HANDLE_PAGE_SLOTS];

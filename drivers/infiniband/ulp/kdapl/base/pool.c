@@ -138,8 +138,8 @@ bool kdapl_pool_close(struct kdapl_pool *pool)
 }
 
 /*
- * Exchanges the slots of two pools. Both stay as they are until kdapl_pool_open(). @other must be
- * closed, too. Process context.
+ * Exchanges the slots of two pools. Both stay as they are until kdapl_pool_open(). @other must also
+ * be closed. Process context.
  *
  * @pool:  a closed pool, a grace period after it was closed
  * @other: another pool that nobody else uses

@@ -227,7 +227,7 @@ static void kdapl_cm_timer_next(struct kdapl_ep *ep)
 {
 	/* The caller may have been preempted, so the deadline may have passed */
 	s64 ns = max(ktime_to_ns(ktime_sub(ep->deadline, ktime_get())), 0LL);
-	/* One more, because a part of the present jiffy has passed */
+	/* One more, because a part of the current jiffy has passed */
 	unsigned long left = nsecs_to_jiffies(ns) + 1;
 
 	/* The timer wheel rounds long delays up: expire early, and check again then (C-55) */

@@ -68,7 +68,7 @@ void kdapl_cr_arrive(struct kdapl_cr *cr, struct rdma_cm_id *id,
 	cr->local_port = kdapl_cr_address(&cr->local, &id->route.addr.src_addr);
 	cr->remote_port = kdapl_cr_address(&cr->remote, &id->route.addr.dst_addr);
 	cr->id = id;
-	/* Removal does not miss it: the listening id, whose callback this is, counts, too */
+	/* Removal does not miss it: the listening id, whose callback this is, counts as well */
 	kdapl_ia_verbs_get(cr->sp->obj.ia);
 	id->context = cr;
 	id->event_handler = kdapl_cr_handler;

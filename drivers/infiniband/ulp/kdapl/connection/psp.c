@@ -30,13 +30,13 @@ static DAT_RETURN kdapl_psp_check(const struct kdapl_evd *evd, const DAT_CONN_QU
 
 static DAT_RETURN kdapl_psp_error(int err, bool any)
 {
-	/* No port of all is free */
+	/* All ports are in use */
 	if (any && err == -EADDRINUSE)
 		return KDAPL_ERROR(CONN_QUAL_UNAVAILABLE);
 	return kdapl_sp_error(err);
 }
 
-/* Both creates. With @any @qual takes the qualifier, else it gives it */
+/* Both creates. @qual is an output if @any, else an input */
 static DAT_RETURN kdapl_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *qual, bool any,
 				   DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS flags,
 				   DAT_PSP_HANDLE *psp_handle)

@@ -158,7 +158,7 @@ static bool kdapl_sp_address_moved(const struct kdapl_sp *sp)
 	return sp->any_address || !sp->id || READ_ONCE(sp->stale) || kdapl_sp_moved(sp, sp->id);
 }
 
-/* Listens on an address, too. An address that has gone or leads to another device is no error */
+/* Listens on one more address. An address that has gone or leads to another device is no error */
 static int kdapl_sp_add_listener(struct kdapl_sp *sp, const struct sockaddr_storage *addr)
 {
 	struct kdapl_listener *l;

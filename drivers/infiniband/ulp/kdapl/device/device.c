@@ -158,7 +158,7 @@ static void kdapl_limit_queues(struct kdapl_limits *l, const struct ib_device_at
 	l->max_dto_per_ep = min3((max(l->max_qp_wr, 2U) - KDAPL_SQ_RESERVED) / 2,
 				 (max(l->max_cqe, 3U) - KDAPL_CQ_RESERVED) / 3,
 				 (u32)KDAPL_POOL_MAX_DEPTH);
-	/* Each needs one QP and one CQ; the service QP needs one of each, too */
+	/* Each needs one QP and one CQ; the service QP also needs one of each */
 	l->max_eps = min3(max(a->max_qp, 1), max(a->max_cq, 1), (int)KDAPL_HANDLE_MAX) - 1;
 	l->max_evd_qlen = min_t(u32, l->max_cqe, INT_MAX / sizeof(struct kdapl_ring_event));
 	if (l->max_srqs)
@@ -167,7 +167,7 @@ static void kdapl_limit_queues(struct kdapl_limits *l, const struct ib_device_at
 				     (u32)KDAPL_POOL_MAX_DEPTH);
 }
 
-/* A post translates its segments on the stack, so their number has a limit, too */
+/* A post translates its segments on the stack, so their number is also limited */
 static void kdapl_limit_segments(struct kdapl_limits *l, const struct ib_device_attr *a)
 {
 	u32 sends = clamp(a->max_send_sge, 0, KDAPL_MAX_IOV);

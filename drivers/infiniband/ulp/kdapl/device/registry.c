@@ -136,7 +136,7 @@ static struct kdapl_device *kdapl_registry_device(const char *name)
 	struct sockaddr_storage addr;
 	u32 port;
 
-	/* A port without an address has a name, too */
+	/* A port without an address also has a name */
 	if (kdapl_device_resolve(name, &dev, &port, &addr, NULL) == -ENODEV)
 		return NULL;
 	return dev->unfit ? NULL : dev;

@@ -32,9 +32,9 @@ static void kdapl_ep_drop_parked(struct kdapl_ep *ep)
 }
 
 /*
- * Ends all of an EP but its memory. It was removed from the table, a grace period ago, and has no
- * references and verbs objects. Undelivered events are removed. An upcall may still be delivering
- * one, whose private data is in the EP.
+ * Ends all of an EP but its memory. It was unpublished a grace period ago, and has no references
+ * and verbs objects. Undelivered events are removed. An upcall may still be delivering one, whose
+ * private data is in the EP.
  */
 static void kdapl_ep_end(struct kdapl_ep *ep)
 {
@@ -58,9 +58,9 @@ static void kdapl_ep_free_mem(struct kdapl_ep *ep)
 }
 
 /*
- * Ends an EP whose IA is being closed. The memory stays until kdapl_ep_free_ended(). @obj: removed
- * from the table, a grace period ago, without references and verbs objects. Process context;
- * called by the thread that closes the IA.
+ * Ends an EP whose IA is being closed. The memory stays until kdapl_ep_free_ended(). @obj:
+ * unpublished a grace period ago, without references and verbs objects. Process context; called by
+ * the thread that closes the IA.
  */
 static void kdapl_ep_destroy(struct kdapl_obj *obj)
 {

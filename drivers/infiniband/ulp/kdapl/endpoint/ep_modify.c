@@ -262,7 +262,7 @@ static void kdapl_modify_publish(struct kdapl_ep *ep, struct kdapl_ep *draft)
 {
 	bool first = !rcu_access_pointer(ep->qp);
 
-	/* The new slots stay closed, too, until everybody sees the new values */
+	/* The new slots also stay closed until everybody sees the new values */
 	kdapl_pool_close(&draft->rq);
 	kdapl_pool_close(&draft->sq.pool);
 	/* Posts that have read the stack of slots before it was closed have ended after this */

@@ -71,10 +71,10 @@ void kdapl_ep_wait_upcalls(struct kdapl_ep_evds *evds, const struct kdapl_ep *ep
 
 /*
  * May the caller wait for upcalls that deliver events of an EP? Not in an upcall that must not
- * sleep. In one that may, not if an upcall delivers an event of this EP at this moment: it may be
- * the caller's own. It may also be another one that is about to wait for the caller's in the same
- * way. Of all upcalls in such a cycle the last one to make its call would find that the EP is in
- * use, so there is no such cycle. Any context except hard interrupt.
+ * sleep. In one that may, not if an upcall is delivering an event of this EP: it may be the
+ * caller's own. It may also be another one that is about to wait for the caller's in the same way.
+ * Of all upcalls in such a cycle the last one to make its call would find that the EP is in use, so
+ * there is no such cycle. Any context except hard interrupt.
  */
 bool kdapl_ep_may_wait(struct kdapl_ep *ep)
 {

@@ -80,8 +80,8 @@ static void kdapl_evd_drop_queued(struct kdapl_evd *evd)
 }
 
 /*
- * Destroys an EVD that nothing uses any more. @obj: removed from the table, a grace period ago,
- * without references. Process context, not inside an upcall.
+ * Destroys an EVD that nothing uses any more. @obj: unpublished a grace period ago, without
+ * references. Process context, not inside an upcall.
  */
 void kdapl_evd_destroy(struct kdapl_obj *obj)
 {
@@ -146,13 +146,13 @@ static DAT_RETURN kdapl_evd_check_create(DAT_COUNT min_qlen, DAT_UPCALL_POLICY p
 	return DAT_SUCCESS;
 }
 
-/* Returns a copy, because the Consumer may be changing the object; NULL for NULL */
+/* Returns a copy of the Consumer's object; NULL for NULL */
 static const DAT_UPCALL_OBJECT *kdapl_evd_copy_upcall(DAT_UPCALL_OBJECT *own,
 						      const DAT_UPCALL_OBJECT *upcall)
 {
 	if (!upcall)
 		return NULL;
-	*own = data_race(*upcall); /* see the comment of the function */
+	*own = data_race(*upcall); /* once: the Consumer may be changing it */
 	return own;
 }
 
@@ -219,8 +219,8 @@ EXPORT_SYMBOL_GPL(dat_evd_kcreate);
  * dat_evd_modify_upcall - change the upcall of an EVD
  * @evd_handle:    the EVD
  * @upcall_policy: DAT_UPCALL_DISABLE, SINGLE_INSTANCE, NOTIFY or TEARDOWN
- * @upcall:        new function and argument; DAT_UPCALL_SAME keeps the present ones
- * @flag:          INVOC_ANY: events that are already queued lead to upcalls, too
+ * @upcall:        new function and argument; DAT_UPCALL_SAME keeps the current ones
+ * @flag:          INVOC_ANY: events that are already queued also lead to upcalls
  *
  * The call never runs the upcall itself. Inside the EVD's upcall it takes effect for the next one.
  * After DISABLE one more upcall may run, for an event that was removed from the queue before. When
@@ -280,8 +280,8 @@ EXPORT_SYMBOL_GPL(dat_evd_modify_upcall);
  * * DAT_INVALID_HANDLE - @evd_handle is not the handle of an EVD
  * * DAT_INVALID_PARAMETER - @evd_min_qlen is not positive, or greater than max_evd_qlen of
  *   the IA
- * * DAT_INVALID_STATE - EVD_IN_USE: @evd_min_qlen is less than the present length, and less
- *   than the number of queued events of all streams
+ * * DAT_INVALID_STATE - EVD_IN_USE: @evd_min_qlen is less than the current length, and less than
+ *   the number of queued events of all streams
  * * DAT_INSUFFICIENT_RESOURCES - no memory; the EVD has not changed
  */
 DAT_RETURN dat_evd_resize(DAT_EVD_HANDLE evd_handle, DAT_COUNT evd_min_qlen)

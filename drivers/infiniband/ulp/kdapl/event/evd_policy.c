@@ -82,10 +82,10 @@ static u32 kdapl_ring_move(struct kdapl_evd *evd, struct kdapl_ring_event *ring)
 }
 
 /*
- * Replaces the ring of an EVD. Nobody keeps a pointer to an entry of the ring without evd->lock,
- * so queued events can move while others queue and deliver. @qlen: number of software and
- * asynchronous events for which there is to be room. Returns 0; -ENOMEM; -EBUSY if @qlen is less
- * than the present length and less than the number of queued events of all kinds. Process context.
+ * Replaces the ring of an EVD. Nobody keeps a pointer to an entry of the ring without evd->lock, so
+ * queued events can move while others queue and deliver. @qlen: number of software and asynchronous
+ * events for which there is to be room. Returns 0; -ENOMEM; -EBUSY if @qlen is less than the
+ * current length and less than the number of queued events of all kinds. Process context.
  */
 int kdapl_evd_resize(struct kdapl_evd *evd, u32 qlen)
 {
@@ -218,7 +218,7 @@ void kdapl_evd_notify_all(struct kdapl_evd *evd)
  * Returns 0, or -EINVAL if the policy needs a function and there is none. Any context, also inside
  * the EVD's upcall; then the change applies from the next upcall on.
  *
- * @upcall: new object, or NULL to keep the present one
+ * @upcall: new object, or NULL to keep the current one
  * @flag:   whether events that are queued already lead to upcalls
  */
 int kdapl_evd_modify(struct kdapl_evd *evd, DAT_UPCALL_POLICY policy,
@@ -237,7 +237,7 @@ int kdapl_evd_modify(struct kdapl_evd *evd, DAT_UPCALL_POLICY policy,
 	}
 	evd->policy = policy;
 	if (upcall) {
-		/* The owner may be reading the old pair at this moment, so it applies this one */
+		/* The owner may be reading the old pair, so it applies this one */
 		evd->next_upcall = *upcall;
 		evd->has_next = true;
 	}
@@ -302,8 +302,8 @@ void kdapl_evd_wait_ep(struct kdapl_evd *evd, const struct kdapl_ep *ep)
 }
 
 /*
- * Does an upcall deliver an event of an EP at this moment? The upcall of a done callback that has
- * not queued its event is not noticed. Any context.
+ * Is an upcall delivering an event of an EP? The upcall of a done callback that has not queued its
+ * event goes unnoticed. Any context.
  */
 bool kdapl_evd_delivers(struct kdapl_evd *evd, const struct kdapl_ep *ep)
 {

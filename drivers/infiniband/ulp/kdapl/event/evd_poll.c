@@ -67,8 +67,8 @@ static DAT_RETURN kdapl_evd_poll(DAT_EVD_HANDLE evd_handle, DAT_COUNT max, DAT_C
  * Serves the EPs in turn, and the next call continues after the last one. If the EVD has an upcall,
  * it is called for each event, also for those that did not come from a CQ, before this call
  * returns, on the caller's stack, with bottom halves off. more_events tells whether further events
- * of the same poll follow. If another CPU runs upcalls of the EVD at this moment, it delivers these
- * events, or a later poll does. Without an upcall the events wait for dat_evd_dequeue().
+ * of the same poll follow. If another CPU is running upcalls of the EVD, it delivers these events,
+ * or a later poll does. Without an upcall the events wait for dat_evd_dequeue().
  *
  * Context: process or softirq, with interrupts on; never sleeps. The caller holds no lock that
  * an upcall of the EVD takes. In an upcall of the same EVD the events are delivered after it

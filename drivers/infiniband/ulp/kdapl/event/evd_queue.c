@@ -10,10 +10,10 @@
  * - Fast path: a done callback finds evd->state 0 (no owner, nothing queued, and the
  *   policy wants the event). It takes the ownership of the EVD by one cmpxchg, copies
  *   the event, returns the slot, and calls the Consumer.
- * - Slow path: the event is appended under evd->lock. If it asks for an upcall, it is
- *   delivered by the present owner, which checks the queue again before giving up the
- *   ownership; if there is none, in softirq context by the done callback itself; or
- *   otherwise by the work item (evd_work.c) or the Consumer's poll (evd_poll.c).
+ * - Slow path: the event is appended under evd->lock. If it asks for an upcall, it is delivered by
+ *   the current owner, which checks the queue again before giving up the ownership; if there is
+ *   none, in softirq context by the done callback itself; or otherwise by the work item
+ *   (evd_work.c) or the Consumer's poll (evd_poll.c).
  *
  * No event is lost between the two paths: a producer sets QUEUED and reads OWNED by one fetch_or,
  * and the fast path ends the ownership by a cmpxchg that fails once QUEUED is set.

@@ -2,9 +2,9 @@
 /*
  * kdat_registry_notify(): Consumers learn which IA names appear and go.
  *
- * Owns the watches of the Consumers, a record of each device with the name that they know, and
- * the work item that compares these names with the present ones. client.c adds and removes the
- * records and reports changes; Consumers register watches. Process context.
+ * Owns the watches of the Consumers, a record of each device with the name that they know, and the
+ * work item that compares these names with the current ones. client.c adds and removes the records
+ * and reports changes; Consumers register watches. Process context.
  *
  * The record of a device is allocated when the device is added, and exists until the watches
  * know that its names have gone. So the work allocates nothing, and a device that is removed and
@@ -260,7 +260,7 @@ DAT_RETURN kdat_registry_notify(struct kdat_registry_watch *watch)
 		return KDAPL_BAD_ARG(1);
 	if (kdapl_watch_in_callback())
 		return KDAPL_ERROR(INVALID_STATE);
-	/* Devices that the caller knows become known here, too */
+	/* Devices that the caller knows become known here as well */
 	flush_work(&kdapl_arrival_work);
 	mutex_lock(&kdapl_watch_mutex);
 	link = kdapl_watch_find(watch);

@@ -214,7 +214,7 @@ static void show_evd(struct seq_file *m, struct kdapl_obj *obj)
 		   dropped, overflowed);
 }
 
-/* The peer of the present or last connection. The port is not part of the stored address */
+/* The peer of the current or last connection. The port is not part of the stored address */
 static void show_peer(struct seq_file *m, const struct kdapl_ep *ep)
 {
 	if (!ep->remote.ss_family)
@@ -391,7 +391,7 @@ static const struct seq_operations kdapl_listing_sops = {
 DEFINE_SEQ_ATTRIBUTE(kdapl_listing);
 
 /*
- * Creates the directory and its files. The module works without debugfs, too, or if this fails.
+ * Creates the directory and its files. The module also works without debugfs, or if this fails.
  * Process context, module load.
  */
 void kdapl_debugfs_init(void)

@@ -41,7 +41,6 @@ int kdapl_ia_create(struct kdapl_device *dev, u32 port, const struct sockaddr *a
 
 void kdapl_ia_destroy(struct kdapl_ia *ia);
 
-/* Woken when an IA has been closed */
 extern wait_queue_head_t kdapl_ias_closed;
 
 void kdapl_ia_destroy_of_owner(const struct module *owner);

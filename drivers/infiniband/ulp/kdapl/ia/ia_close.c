@@ -233,7 +233,7 @@ static void kdapl_ia_destroy_objs(struct kdapl_ia *ia, struct list_head *doomed,
 /* IAs that are being closed, by kdapl_obj.node, from before they are unpublished */
 static LIST_HEAD(kdapl_ias_closing);
 static DEFINE_SPINLOCK(kdapl_ias_closing_lock);
-/* One has been closed */
+/* Woken whenever an IA has been closed */
 DECLARE_WAIT_QUEUE_HEAD(kdapl_ias_closed);
 
 /* Is an IA of @owner (NULL: any owner) being closed? */
@@ -282,8 +282,8 @@ void kdapl_ia_destroy(struct kdapl_ia *ia)
 	kdapl_ia_put_async(ia);
 	kdapl_ep_free_ended(ia);
 	/*
-	 * No upcall of this IA will run any more. The caller of dat_ia_close() still
-	 * returns to its own text, which its module must keep until then.
+	 * No upcall of this IA will run any more. The caller of dat_ia_close() still has to return
+	 * through its own code, which its module must keep until then.
 	 */
 	spin_lock(&kdapl_ias_closing_lock);
 	list_del(&ia->obj.node);

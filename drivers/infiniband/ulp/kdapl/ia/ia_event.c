@@ -91,10 +91,9 @@ void kdapl_ia_address_lost(struct kdapl_ia *ia)
 }
 
 /*
- * Adapts an IA to a change of addresses that it has survived. The address may lead to another
- * port, or to another entry of the GID table. Attempts and connections that cannot continue are
- * broken, and service points listen where the address leads now. Process context,
- * kdapl_device_mutex held.
+ * Updates an IA after an address change that it survives. The address may lead to another port, or
+ * to another entry of the GID table. Attempts and connections that cannot continue are broken, and
+ * service points listen where the address leads now. Process context, kdapl_device_mutex held.
  */
 void kdapl_ia_address_moved(struct kdapl_ia *ia)
 {

@@ -34,7 +34,7 @@ static int kdapl_region_va_page(const void *va, DAT_MEM_PRIV_FLAGS priv, struct 
 		*page = virt_addr_valid(va) ? virt_to_page(va) : NULL;
 	if (!*page)
 		return -EFAULT;
-	/* I/O memory can be mapped, too, but is not RAM */
+	/* I/O memory can also be mapped, but is not RAM */
 	ret = kdapl_page_check(page_to_pfn(*page), priv);
 	if (ret)
 		return ret;

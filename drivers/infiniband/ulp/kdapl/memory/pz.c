@@ -185,7 +185,7 @@ static int kdapl_service_wait(struct kdapl_pz *pz, unsigned int ms)
 			return wc.status;
 		if (!left)
 			return -ETIMEDOUT;
-		/* The call may be a late one for an earlier request, so poll again */
+		/* This may be a late call for an earlier request, so poll again */
 		left = wait_for_completion_timeout(&pz->cq_event, left);
 	}
 }
@@ -349,8 +349,8 @@ static void kdapl_pz_orphan(struct kdapl_obj *obj)
 }
 
 /*
- * Frees a zone that nothing uses. @obj: the zone, removed from the table, without references.
- * Process context. Waits for MRs whose LMR has just been freed.
+ * Frees a zone that nothing uses. @obj: the zone, unpublished, without references. Process context.
+ * Waits for MRs whose LMR has just been freed.
  */
 static void kdapl_pz_destroy(struct kdapl_obj *obj)
 {

@@ -39,7 +39,7 @@ static void kdapl_rmr_drop_mr(struct kdapl_rmr *rmr, struct kdapl_mr *m)
 {
 	struct ib_mr *mr;
 
-	/* A message of a peer may be using its key at this moment */
+	/* A message of a peer may be using its key */
 	spin_lock_irq(&rmr->lock);
 	mr = m->mr;
 	m->mr = NULL;

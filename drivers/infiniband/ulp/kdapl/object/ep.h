@@ -185,12 +185,12 @@ struct kdapl_ep_texts {
  * @keepalive: probes an idle connection, see keepalive.c
  * @rsp:    the RSP for which the EP is in RESERVED, or whose request has moved it to
  *          PASSIVE_CONNECTION_PENDING; under @mutex
- * @cm_id:  of the present attempt or connection, otherwise NULL; under @mutex
+ * @cm_id:  of the current attempt or connection, otherwise NULL; under @mutex
  * @todo:   enum kdapl_todo bits, set in any context; handled by @work
  * @timer:  sets KDAPL_TODO_TIMEOUT; limits an attempt, or @linger
  * @outcome: the outcome event of the attempt
  * @end:    the end event of the connection
- * @local: address of the present or last connection, IPv4 or IPv6; of the IA before that. Under
+ * @local: address of the current or last connection, IPv4 or IPv6; of the IA before that. Under
  *          @lock and @mutex, like the next one
  * @elsewhere: it is not that of the IA, but another one of its port
  * @private_in: the peer's private data for the outcome event; valid until reset
@@ -335,7 +335,7 @@ static inline enum kdapl_context kdapl_ep_context(const struct kdapl_ep *ep)
 		_parent ? kdapl_obj_handle(&_parent->obj) : DAT_HANDLE_NULL;	\
 	})
 
-/* Did the connection break before the present cause of its end? ep->lock held */
+/* Did the connection break before the cause of its end that is being handled? ep->lock held */
 static inline bool kdapl_ep_breaks(const struct kdapl_ep *ep)
 {
 	return test_bit(KDAPL_TODO_BREAK, &ep->todo) ||

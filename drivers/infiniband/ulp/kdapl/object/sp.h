@@ -88,8 +88,8 @@ struct kdapl_listener {
  * @lock:  guards @ncr and @closed against the CM callback
  * @ncr:   number of CRs that wait for an answer
  * @backlog: number of CRs that may wait for an answer
- * @closed: it does not listen any more, because it is orphaned or a used RSP; requests that are
- *         not announced yet are refused. Written under @mutex, too
+ * @closed: it does not listen any more, because it is orphaned or a used RSP; requests that are not
+ *         announced yet are refused. Also written under @mutex
  * @refused: number of requests that were refused, for debugfs
  * @mem:   references to this memory: of the service point and of each CR
  */

@@ -18,7 +18,7 @@ struct kdapl_srq;
  * struct kdapl_cq - CQs of one EP, or of the EPs that share an SRQ and a receive EVD
  * @cq:       from ib_alloc_cq(), polled by the core in softirq; NULL unless the context is
  *            softirq
- * @recv:     CQ of receives that kDAPL polls; NULL: @cq is for receives, too
+ * @recv:     CQ of receives that kDAPL polls; NULL: @cq is also for receives
  * @request:  CQ of requests that kDAPL polls, may be the same; NULL: @cq is for requests
  * @node:     on srq->cqs, guarded by srq->mutex; unused without an SRQ
  * @recv_evd: EVD of the EPs that share it
@@ -104,7 +104,7 @@ static __always_inline u32 kdapl_srq_bucket(const struct ib_qp *qp)
 	return ((unsigned long)qp >> 10) & (BIT(KDAPL_SRQ_HASH_BITS) - 1);
 }
 
-/* Number of slots in a state at this moment; any context */
+/* Number of slots in a state; any context */
 static inline u32 kdapl_srq_count(const struct kdapl_srq *srq, enum kdapl_slot_state state)
 {
 	const struct kdapl_srq_more *more;

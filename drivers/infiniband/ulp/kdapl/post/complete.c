@@ -72,11 +72,11 @@ static bool kdapl_error_counts(const struct kdapl_ep *ep, enum ib_wc_status stat
 }
 
 /*
- * When a receive fails, its sender still waits for the device's answer, so the break
- * waits, too. A flush comes after the answer. A write with immediate data succeeds on
- * the device and is an error only for kDAPL (kdapl_recv_other()); the connection is
- * broken at once, because otherwise the device would process the next message. The
- * opcode of a failed completion is undefined; at worst the break does not wait.
+ * When a receive fails, its sender still waits for the device's answer, so the break also waits. A
+ * flush comes after the answer. A write with immediate data succeeds on the device and is an error
+ * only for kDAPL (kdapl_recv_other()); the connection is broken at once, because otherwise the
+ * device would process the next message. The opcode of a failed completion is undefined; at worst
+ * the break does not wait.
  */
 static enum kdapl_todo kdapl_break_todo(DAT_DTOS op, const struct ib_wc *wc)
 {
@@ -464,10 +464,10 @@ static void kdapl_flush_pool(struct kdapl_ep *ep, const struct kdapl_pool *pool)
 
 /*
  * Completes the posts that the device has never completed. Later posts, which are still held back,
- * complete after these. A receive that another CPU is posting at this moment, without a QP, looks
- * like one that the device kept. It is flushed here, and kdapl_flush_in_software() notices that.
- * In both cases each post has one event. @ep: an EP in DISCONNECTED whose QP was destroyed after
- * its drain timed out. Process context; a grace period after the QP was destroyed.
+ * complete after these. A receive that another CPU is just posting, without a QP, looks like one
+ * that the device kept. It is flushed here, and kdapl_flush_in_software() notices that. In both
+ * cases each post has one event. @ep: an EP in DISCONNECTED whose QP was destroyed after its drain
+ * timed out. Process context; a grace period after the QP was destroyed.
  */
 void kdapl_flush_kept(struct kdapl_ep *ep)
 {

@@ -113,7 +113,7 @@ void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state)
 	WRITE_ONCE(ep->state, state);
 	if (state == DAT_EP_STATE_DISCONNECTED) {
 		kdapl_ep_unpark(ep, true);
-		/* When a receive was posted just before, it was not yet going to be flushed */
+		/* When a receive was posted just before, no flush of it was due yet */
 		kdapl_ep_flush_soon(ep);
 	}
 }
@@ -138,9 +138,9 @@ void kdapl_ep_queue_conn(struct kdapl_ep *ep, struct kdapl_conn_event *ce,
 }
 
 /*
- * Makes an EP CONNECTED and queues ESTABLISHED. Queues the parked completions, too, behind
- * ESTABLISHED. @ep: the EP, its QP in RTS. Returns false if the EP does not wait for an outcome
- * (any more); then nothing is changed. Process context or softirq; takes ep->lock.
+ * Makes an EP CONNECTED, and queues ESTABLISHED and then the parked completions. @ep: the EP, its
+ * QP in RTS. Returns false, and changes nothing, if no outcome is pending. Process context or
+ * softirq; takes ep->lock.
  */
 bool kdapl_ep_set_connected(struct kdapl_ep *ep)
 {

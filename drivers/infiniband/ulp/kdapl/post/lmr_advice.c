@@ -38,7 +38,7 @@ static DAT_RETURN kdapl_memtype_check(DAT_MEM_TYPE type)
  *                       max_lmr_block_size of the IA
  * @preferred_alignment: receives the alignment of the first byte: PAGE_SIZE
  *
- * Memory with other lengths and alignments can be registered, too; it needs one more page.
+ * Memory with other lengths and alignments can also be registered; it needs one more page.
  *
  * Context: any (class A).
  * Return:

@@ -17,7 +17,7 @@
  * of the new registration, which belongs to the same Consumer and zone.
  *
  * While an RMR is bound to the memory, the Consumer cannot end the registration. If the peer does,
- * the memory stays mapped for DMA until the binding ends, too, and the LMR stays in use.
+ * the memory stays mapped for DMA, and the LMR in use, until the binding ends as well.
  *
  * Locks: kdapl_sq.lock of the EP is held during the whole post, kdapl_lmr.lock inside it.
  */

@@ -4,8 +4,8 @@
  * registers or invalidates memory is posted on the queue of an EP.
  *
  * Called by rmr_bind.c and lmr_invalidate.c, in any context except hard interrupt. Nothing here
- * sleeps or allocates: the MRs, the Consumer's request and the one that is posted before
- * it exist beforehand, and the send queue has two entries for each such request.
+ * sleeps or allocates. The MRs exist already, and so do both work requests, the Consumer's and the
+ * one that may precede it. The send queue has two entries for them.
  *
  * Such a request is signalled even if its completion is suppressed, because otherwise
  * its MR would stay busy for ever; the event of a success is then dropped.

@@ -77,7 +77,7 @@ static DAT_RETURN kdapl_check_data(const struct kdapl_ep *ep, const struct kdapl
 	ret = kdapl_check_segments(ep, r, sge, segs);
 	if (unlikely(ret != DAT_SUCCESS))
 		return ret;
-	/* The limits have 32 bits, so a larger sum exceeds them, too */
+	/* The limits have 32 bits, so a larger sum also exceeds them */
 	if (segs->total > (r->op == DAT_DTO_SEND ? ep->max_message : ep->max_rdma))
 		return KDAPL_BAD_ARG(2);
 	if (r->op == DAT_DTO_RDMA_WRITE && segs->total > remote_length)

@@ -4,7 +4,7 @@
  *
  * Kernel users have no memory windows, so a binding is a separate registration of the pages of the
  * LMR. An RMR owns two MRs. A rebind posts a list of two work requests: the invalidation of the
- * present MR and the registration of the other one, which is mapped while the present one is still
+ * current MR and the registration of the other one, which is mapped while the current one is still
  * in use. The next rebind needs the invalidated MR, so it is possible when this one has completed.
  *
  * Called by Consumers in any context except hard interrupt; done callbacks run in
@@ -176,8 +176,8 @@ static void kdapl_bind_done(struct ib_cq *cq, struct ib_wc *wc)
 }
 
 /*
- * The QP is drained, so an invalidation that was accepted without the registration after
- * it has completed, too. For the Consumer there was no request.
+ * The QP is drained, so an invalidation that was accepted without the registration after it has
+ * also completed. The Consumer never sees this request.
  */
 static void kdapl_bind_half_posted_done(struct ib_cq *cq, struct ib_wc *wc)
 {
@@ -618,10 +618,10 @@ static DAT_RETURN kdapl_bind_lookup(struct kdapl_bind *b, DAT_RMR_HANDLE rmr_han
  * * DAT_INVALID_STATE - the EP is neither CONNECTED nor DISCONNECTED
  * * DAT_PROTECTION_VIOLATION - RMR, LMR and EP do not belong to the same zone
  * * DAT_PRIVILEGES_VIOLATION - the LMR lacks the local privilege, or is not registered
- * * DAT_INSUFFICIENT_RESOURCES - the queue is full, or the device has no memory for the
- *   request; or (MEMORY_REGION) the request that ends the binding before the present one
- *   has not completed, the present bind was posted on another EP and has not completed, or
- *   an MR that a failed request has left in an unknown state has not been replaced yet
+ * * DAT_INSUFFICIENT_RESOURCES - the queue is full, or the device has no memory for the request; or
+ *   (MEMORY_REGION) the request that ends the binding before the current one has not completed, the
+ *   current bind was posted on another EP and has not completed, or an MR that a failed request has
+ *   left in an unknown state has not been replaced yet
  * * DAT_INTERNAL_ERROR - the device refused the request for another reason
  */
 DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,

@@ -150,9 +150,8 @@ DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 	ret = kdapl_ia_begin(ia_handle, &ia);
 	if (ret != DAT_SUCCESS)
 		return ret;
-	/* Read it once: the Consumer may be changing it */
 	if (srq_attr)
-		attr = data_race(*srq_attr); /* see the comment above */
+		attr = data_race(*srq_attr); /* once: the Consumer may be changing it */
 	pz = kdapl_obj_get(pz_handle, DAT_HANDLE_TYPE_PZ);
 	if (!pz || pz->ia != ia)
 		ret = KDAPL_BAD_HANDLE(PZ);
@@ -206,8 +205,8 @@ static void kdapl_srq_orphan(struct kdapl_obj *obj)
 }
 
 /*
- * Frees an SRQ that no EP uses. @obj: removed from the table, a grace period ago, without
- * references. Process context.
+ * Frees an SRQ that no EP uses. @obj: unpublished a grace period ago, without references. Process
+ * context.
  */
 static void kdapl_srq_destroy(struct kdapl_obj *obj)
 {

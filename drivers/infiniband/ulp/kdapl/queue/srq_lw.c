@@ -21,7 +21,7 @@
  * not reached, and the event concerned an earlier one. If a device reports a mark as set
  * although it has raised the event, the work item still notices it by kDAPL's count.
  *
- * Consumers call this in process context; the work item runs there, too. srq->mutex guards the
+ * Consumers call this in process context; the work item also runs there. srq->mutex guards the
  * armed mark.
  */
 #include <linux/export.h>

@@ -299,7 +299,7 @@ static void G_01_a_refused_bind_changes_nothing(struct kunit *test)
 	m.lmr = DAT_HANDLE_NULL;
 }
 
-/* The queue has room for both halves. If a device takes only one, nothing may wait for ever */
+/* The queue has room for both halves. If a device takes only one, no call may hang */
 static void half_a_list(struct kunit *test, bool flush)
 {
 	struct bind b;
