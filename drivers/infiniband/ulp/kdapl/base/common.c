@@ -52,22 +52,22 @@ int kdapl_common_init(void)
 		return -ENOMEM;
 	kdapl_evd_wq = alloc_workqueue("kdapl_evd", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!kdapl_evd_wq)
-		goto err_wq;
+		goto err_destroy_wq;
 	kdapl_upcall_wq = alloc_workqueue("kdapl_upcall", WQ_UNBOUND | WQ_MEM_RECLAIM,
 					  WQ_MAX_ACTIVE);
 	if (!kdapl_upcall_wq)
-		goto err_evd_wq;
+		goto err_destroy_evd_wq;
 	kdapl_notice_wq = alloc_workqueue("kdapl_notice", WQ_UNBOUND | WQ_MEM_RECLAIM,
 					  WQ_MAX_ACTIVE);
 	if (!kdapl_notice_wq)
-		goto err_upcall_wq;
+		goto err_destroy_upcall_wq;
 	return 0;
 
-err_upcall_wq:
+err_destroy_upcall_wq:
 	destroy_workqueue(kdapl_upcall_wq);
-err_evd_wq:
+err_destroy_evd_wq:
 	destroy_workqueue(kdapl_evd_wq);
-err_wq:
+err_destroy_wq:
 	destroy_workqueue(kdapl_wq);
 	return -ENOMEM;
 }

@@ -533,16 +533,16 @@ DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 	ret = KDAPL_BAD_ARG(2);
 	sp = kdapl_sp_find(cr->obj.ia, handoff);
 	if (!sp)
-		goto out_cr;
+		goto err_put_cr;
 	ret = KDAPL_NO_RESOURCE(TEVD);
 	/* A request that stays on the EVD is not counted again */
 	same = cr->sp->evd_handle == sp->evd_handle;
 	next = kdapl_cr_alloc(sp, same, GFP_ATOMIC);
 	if (!next)
-		goto out_sp;
+		goto err_put_sp;
 	ret = KDAPL_BAD_HANDLE(CR);
 	if (kdapl_obj_retire(&cr->obj))
-		goto out_next;
+		goto err_return_next;
 	if (same)
 		swap(cr->counted, next->counted);
 	kdapl_cr_copy(next, cr);
@@ -552,12 +552,12 @@ DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 	kdapl_obj_put(&sp->obj);
 	return DAT_SUCCESS;
 
-out_next:
+err_return_next:
 	kdapl_cr_return(next);
 	kdapl_obj_put(&sp->obj);
-out_sp:
+err_put_sp:
 	kdapl_obj_put(&sp->obj);
-out_cr:
+err_put_cr:
 	kdapl_obj_put(&cr->obj);
 	return ret;
 }

@@ -52,21 +52,21 @@ static DAT_RETURN kdapl_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *qual,
 	evd = kdapl_sp_evd(ia, evd_handle);
 	if (!evd) {
 		ret = KDAPL_BAD_HANDLE(EVD_CR);
-		goto out_ia;
+		goto out_end_ia;
 	}
 	ret = kdapl_psp_check(evd, qual, any, flags, psp_handle);
 	if (ret != DAT_SUCCESS)
-		goto out_evd;
+		goto out_put_evd;
 	sp = kdapl_sp_create(ia, evd, any ? 0 : *qual, DAT_HANDLE_NULL,
 			     flags & KDAT_PSP_ANY_ADDRESS_FLAG);
 	if (IS_ERR(sp)) {
 		ret = kdapl_psp_error(PTR_ERR(sp), any);
-		goto out_evd;
+		goto out_put_evd;
 	}
 	kdapl_sp_start(sp, any ? qual : NULL, psp_handle);
-out_evd:
+out_put_evd:
 	kdapl_obj_put(&evd->obj);
-out_ia:
+out_end_ia:
 	kdapl_ia_end(ia);
 	return ret;
 }

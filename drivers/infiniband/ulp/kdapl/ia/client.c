@@ -218,15 +218,15 @@ int kdapl_addr_init(void)
 		return ret;
 	ret = register_inet6addr_notifier(&kdapl_addr_nb6);
 	if (ret)
-		goto err_nb4;
+		goto err_unregister_nb4;
 	ret = register_netdevice_notifier(&kdapl_addr_nb_netdev);
 	if (ret)
-		goto err_nb6;
+		goto err_unregister_nb6;
 	return 0;
 
-err_nb6:
+err_unregister_nb6:
 	unregister_inet6addr_notifier(&kdapl_addr_nb6);
-err_nb4:
+err_unregister_nb4:
 	unregister_inetaddr_notifier(&kdapl_addr_nb4);
 	return ret;
 }

@@ -26,32 +26,32 @@ static int __init kdapl_init(void)
 		return ret;
 	ret = kdapl_lmr_init();
 	if (ret)
-		goto out_handle;
+		goto err_exit_handle;
 	ret = kdapl_page_init();
 	if (ret)
-		goto out_lmr;
+		goto err_exit_lmr;
 	ret = kdapl_common_init();
 	if (ret)
-		goto out_page;
+		goto err_exit_page;
 	kdapl_debugfs_init();
 	ret = kdapl_device_init();
 	if (ret)
-		goto out_wq;
+		goto err_exit_common;
 	ret = register_module_notifier(&kdapl_module_nb);
 	if (ret)
-		goto out_device;
+		goto err_exit_device;
 	return 0;
 
-out_device:
+err_exit_device:
 	kdapl_device_exit();
-out_wq:
+err_exit_common:
 	kdapl_debugfs_exit();
 	kdapl_common_exit();
-out_page:
+err_exit_page:
 	kdapl_page_exit();
-out_lmr:
+err_exit_lmr:
 	kdapl_lmr_exit();
-out_handle:
+err_exit_handle:
 	kdapl_handle_exit();
 	return ret;
 }

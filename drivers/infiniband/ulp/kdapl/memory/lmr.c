@@ -65,7 +65,7 @@ static int kdapl_lmr_register(struct kdapl_lmr *lmr, const struct kdapl_region *
 	n = ib_map_mr_sg(mr, lmr->sgt.sgl, lmr->sgt.nents, NULL, PAGE_SIZE);
 	if (n != lmr->sgt.nents) {
 		ret = n < 0 ? n : -EINVAL;
-		goto dereg;
+		goto err_dereg_mr;
 	}
 	/*
 	 * The device takes the offset in a page from the address. An IOMMU preserves only the
@@ -74,22 +74,22 @@ static int kdapl_lmr_register(struct kdapl_lmr *lmr, const struct kdapl_region *
 	 */
 	ret = -EINVAL;
 	if (offset_in_page(mr->iova ^ r->iova))
-		goto dereg;
+		goto err_dereg_mr;
 	mr->iova = r->iova;
 	ret = kdapl_key_add(lmr->obj.ia->dev, mr->rkey, &lmr->obj);
 	if (ret)
-		goto dereg;
+		goto err_dereg_mr;
 	ret = kdapl_pz_register(pz, mr, kdapl_mr_access(lmr->param.mem_priv));
 	if (ret)
-		goto key;
+		goto err_del_key;
 	kdapl_pz_mr_get(pz);
 	lmr->fmr.state = KDAPL_MR_VALID;
 	lmr->mr = mr;
 	return 0;
 
-key:
+err_del_key:
 	kdapl_key_del(lmr->obj.ia->dev, mr->rkey);
-dereg:
+err_dereg_mr:
 	ib_dereg_mr(mr);
 	return ret;
 }
@@ -125,19 +125,19 @@ static DAT_RETURN kdapl_lmr_build(struct kdapl_lmr *lmr, const struct kdapl_lmr_
 		return KDAPL_NO_RESOURCE(MEMORY);
 	ret = kdapl_lmr_map(lmr, ia, r);
 	if (ret)
-		goto put_desc;
+		goto err_put_desc;
 	if (kdapl_lmr_register(lmr, r)) {
 		ret = KDAPL_NO_RESOURCE(MEMORY_REGION);
-		goto unmap;
+		goto err_unmap;
 	}
 	if (req->priv & (DAT_MEM_PRIV_REMOTE_READ_FLAG | DAT_MEM_PRIV_REMOTE_WRITE_FLAG))
 		lmr->param.rmr_context = lmr->mr->rkey;
 	kdapl_lmr_desc_fill(lmr->desc, lmr);
 	return DAT_SUCCESS;
 
-unmap:
+err_unmap:
 	kdapl_lmr_unmap(lmr, ia->ibdev);
-put_desc:
+err_put_desc:
 	kdapl_lmr_desc_put(lmr->param.lmr_context);
 	return ret;
 }
@@ -160,10 +160,10 @@ struct kdapl_lmr *kdapl_lmr_alloc(struct kdapl_ia *ia, struct kdapl_pz *pz, DAT_
 	if (!lmr)
 		return NULL;
 	if (kdapl_obj_init(&lmr->obj, DAT_HANDLE_TYPE_LMR, ia))
-		goto free;
+		goto err_free;
 	if (!kdapl_obj_use(&pz->obj)) {
 		*ret = KDAPL_BAD_HANDLE(PZ);
-		goto abort;
+		goto err_abort;
 	}
 	lmr->obj.ops = &kdapl_lmr_ops;
 	lmr->pz = pz;
@@ -174,9 +174,9 @@ struct kdapl_lmr *kdapl_lmr_alloc(struct kdapl_ia *ia, struct kdapl_pz *pz, DAT_
 	INIT_RCU_WORK(&lmr->free_work, kdapl_lmr_free_work);
 	return lmr;
 
-abort:
+err_abort:
 	kdapl_obj_abort(&lmr->obj);
-free:
+err_free:
 	kfree(lmr);
 	return NULL;
 }

@@ -27,25 +27,24 @@ static DAT_RETURN kdapl_lmr_fmr_build(struct kdapl_lmr *lmr)
 {
 	lmr->sgt.sgl = kvcalloc(lmr->max_pages, sizeof(*lmr->sgt.sgl), GFP_KERNEL);
 	if (!lmr->sgt.sgl)
-		goto memory;
+		return KDAPL_NO_RESOURCE(MEMORY);
 	sg_init_table(lmr->sgt.sgl, lmr->max_pages);
 	/* A bind stops at the end of the registered range */
 	lmr->sgt.nents = lmr->max_pages;
 	lmr->desc = kdapl_lmr_desc_get(lmr, &lmr->param.lmr_context);
 	if (!lmr->desc)
-		goto pages;
+		goto err_free_sgl;
 	if (kdapl_lmr_make_mr(lmr))
-		goto desc;
+		goto err_put_desc;
 	kdapl_pz_mr_get(lmr->pz);
 	return DAT_SUCCESS;
 
-desc:
+err_put_desc:
 	kdapl_lmr_desc_put(lmr->param.lmr_context);
 	kvfree(lmr->sgt.sgl);
 	return KDAPL_NO_RESOURCE(MEMORY_REGION);
-pages:
+err_free_sgl:
 	kvfree(lmr->sgt.sgl);
-memory:
 	return KDAPL_NO_RESOURCE(MEMORY);
 }
 

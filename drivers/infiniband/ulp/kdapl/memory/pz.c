@@ -207,7 +207,7 @@ static int kdapl_service_try(struct kdapl_pz *pz, struct ib_send_wr *wr)
 	wr->wr_cqe = &cqe;
 	ret = ib_post_send(pz->qp, wr, NULL);
 	if (ret)
-		goto destroy;
+		goto err_destroy_qp;
 	ret = kdapl_service_wait(pz, kdapl_service_ms);
 	if (ret == IB_WC_SUCCESS)
 		return 0;
@@ -219,7 +219,7 @@ static int kdapl_service_try(struct kdapl_pz *pz, struct ib_send_wr *wr)
 	} else {
 		ret = -EIO;
 	}
-destroy:
+err_destroy_qp:
 	kdapl_service_destroy(pz);
 	return ret;
 }
@@ -379,14 +379,14 @@ static DAT_RETURN kdapl_pz_make(struct kdapl_ia *ia, struct kdapl_pz **out)
 	if (!pz)
 		return KDAPL_NO_RESOURCE(MEMORY);
 	if (kdapl_obj_init(&pz->obj, DAT_HANDLE_TYPE_PZ, ia))
-		goto out_free;
+		goto err_free;
 	/* Zone 0 would match an empty descriptor */
 	zone = ida_alloc_range(&kdapl_zones, 1, KDAPL_ZONE_MAX, GFP_KERNEL);
 	if (zone < 0)
-		goto out_obj;
+		goto err_abort;
 	pz->pd = ib_alloc_pd(ia->ibdev, 0);
 	if (IS_ERR(pz->pd))
-		goto out_zone;
+		goto err_free_zone;
 	pz->obj.ops = &kdapl_pz_ops;
 	pz->zone = zone;
 	mutex_init(&pz->mutex);
@@ -397,14 +397,14 @@ static DAT_RETURN kdapl_pz_make(struct kdapl_ia *ia, struct kdapl_pz **out)
 	*out = pz;
 	return DAT_SUCCESS;
 
-out_zone:
+err_free_zone:
 	ida_free(&kdapl_zones, zone);
 	kdapl_obj_abort(&pz->obj);
 	kfree(pz);
 	return KDAPL_NO_RESOURCE(PROTECTION_DOMAIN);
-out_obj:
+err_abort:
 	kdapl_obj_abort(&pz->obj);
-out_free:
+err_free:
 	kfree(pz);
 	return KDAPL_NO_RESOURCE(MEMORY);
 }

@@ -211,16 +211,13 @@ static DAT_RETURN kdapl_rmr_build(struct kdapl_rmr *rmr, struct kdapl_pz *pz)
 	if (kdapl_pz_make_map_sg(pz))
 		return KDAPL_NO_RESOURCE(MEMORY);
 	if (kdapl_rmr_make_mr(rmr, &rmr->mrs[0]))
-		goto region;
-	if (kdapl_rmr_make_mr(rmr, &rmr->mrs[1]))
-		goto drop;
+		return KDAPL_NO_RESOURCE(MEMORY_REGION);
+	if (kdapl_rmr_make_mr(rmr, &rmr->mrs[1])) {
+		kdapl_rmr_drop_mr(rmr, &rmr->mrs[0]);
+		return KDAPL_NO_RESOURCE(MEMORY_REGION);
+	}
 	kdapl_pz_mr_get(pz);
 	return DAT_SUCCESS;
-
-drop:
-	kdapl_rmr_drop_mr(rmr, &rmr->mrs[0]);
-region:
-	return KDAPL_NO_RESOURCE(MEMORY_REGION);
 }
 
 static DAT_RETURN kdapl_rmr_make(struct kdapl_pz *pz, struct kdapl_rmr **out)
@@ -231,23 +228,23 @@ static DAT_RETURN kdapl_rmr_make(struct kdapl_pz *pz, struct kdapl_rmr **out)
 	if (!rmr)
 		return ret;
 	if (kdapl_obj_init(&rmr->obj, DAT_HANDLE_TYPE_RMR, pz->obj.ia))
-		goto free;
+		goto err_free;
 	if (!kdapl_obj_use(&pz->obj)) {
 		ret = KDAPL_BAD_HANDLE(PZ);
-		goto abort;
+		goto err_abort;
 	}
 	kdapl_rmr_init(rmr, pz);
 	ret = kdapl_rmr_build(rmr, pz);
 	if (ret)
-		goto unuse;
+		goto err_unuse;
 	*out = rmr;
 	return DAT_SUCCESS;
 
-unuse:
+err_unuse:
 	kdapl_obj_unuse(&pz->obj);
-abort:
+err_abort:
 	kdapl_obj_abort(&rmr->obj);
-free:
+err_free:
 	kfree_rcu(rmr, obj.rcu);
 	return ret;
 }
@@ -274,11 +271,11 @@ DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle)
 		return KDAPL_BAD_HANDLE(PZ);
 	if (!rmr_handle) {
 		ret = KDAPL_BAD_ARG(2);
-		goto put;
+		goto out_put;
 	}
 	if (!kdapl_ia_enter(pz->ia)) {
 		ret = KDAPL_NO_RESOURCE(DEVICE);
-		goto put;
+		goto out_put;
 	}
 	ret = kdapl_rmr_make(to_kdapl_pz(pz), &rmr);
 	if (!ret) {
@@ -287,7 +284,7 @@ DAT_RETURN dat_rmr_create(DAT_PZ_HANDLE pz_handle, DAT_RMR_HANDLE *rmr_handle)
 		kdapl_ia_add(pz->ia, &rmr->obj, true);
 	}
 	kdapl_ia_leave(pz->ia);
-put:
+out_put:
 	kdapl_obj_put(pz);
 	return ret;
 }

@@ -161,21 +161,21 @@ int kdapl_ep_build(struct kdapl_ep *ep, struct kdapl_ep *owner, struct ib_device
 	ep->cq = kdapl_cq_get(ep, ibdev);
 	if (IS_ERR(ep->cq)) {
 		ret = PTR_ERR(ep->cq);
-		goto err_pools;
+		goto err_exit_pools;
 	}
 	if (ep->cq->recv && ep->cq->recv->solicited)
 		ep->slow |= KDAPL_EP_SOLICITED;
 	qp = kdapl_ep_make_qp(ep, owner);
 	if (IS_ERR(qp)) {
 		ret = PTR_ERR(qp);
-		goto err_cq;
+		goto err_put_cq;
 	}
 	rcu_assign_pointer(ep->qp, qp);
 	return 0;
 
-err_cq:
+err_put_cq:
 	kdapl_cq_put(ep);
-err_pools:
+err_exit_pools:
 	ep->cq = NULL;
 	kdapl_ep_exit_pools(ep);
 	return ret;
