@@ -18,6 +18,10 @@
 #include "status.h"
 #include "wr.h"
 
+/* Every file with messages includes this header */
+#undef pr_fmt
+#define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
+
 struct iommu_domain;
 
 /* Both WQ_MEM_RECLAIM and unbound; see kdapl_common_init() */

@@ -239,7 +239,7 @@ static void kdapl_sp_work(struct work_struct *work)
 		ret = kdapl_sp_listen(sp);
 		/* The third time, because an IPv6 address is tentative for a second or two */
 		if (ret && sp->retry == 2) {
-			pr_warn_ratelimited("kdapl: %s: cannot listen again on qualifier %llu: %d\n",
+			pr_warn_ratelimited("%s: cannot listen again on qualifier %llu: %d\n",
 					    ia->name, sp->qual, ret);
 			kdapl_ia_async(ia, DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
 				       kdapl_obj_handle(&sp->obj), DAT_IA_OTHER_ERROR);

@@ -254,7 +254,7 @@ static void kdapl_trial(struct ib_pd *pd, struct ib_cq *cq, struct kdapl_limits 
 	if (!good)
 		return;
 	/* mlx5 returns the same error for a shortage of memory and for a queue that is too large */
-	pr_info("kdapl: %s: at most %u posts in each queue of an EP; the attributes allow %u\n",
+	pr_info("%s: at most %u posts in each queue of an EP; the attributes allow %u\n",
 		dev_name(&pd->device->dev), good, l->max_dto_per_ep);
 	l->max_dto_per_ep = good;
 }

@@ -41,7 +41,7 @@ static bool kdapl_device_follow(struct kdapl_device *dev, struct kdapl_ia *ia)
 		if (p == ia->port || !kdapl_device_port_usable(dev->ibdev, p) ||
 		    !kdapl_addr_on_port(dev->ibdev, p, &ia->addr, ia->net))
 			continue;
-		pr_notice_ratelimited("kdapl: %s: address %pISc has moved to port %u\n",
+		pr_notice_ratelimited("%s: address %pISc has moved to port %u\n",
 				      ia->name, &ia->addr, p);
 		WRITE_ONCE(ia->port, p);
 		return true;

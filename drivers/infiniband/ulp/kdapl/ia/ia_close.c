@@ -411,7 +411,7 @@ void kdapl_ia_destroy_of_owner(const struct module *owner)
 	u32 idx;
 
 	for (idx = 0; (ia = kdapl_ia_next_of_owner(&idx, owner)); idx++) {
-		pr_warn("kdapl: %s: left open by %s, closing it\n", ia->name,
+		pr_warn("%s: left open by %s, closing it\n", ia->name,
 			owner ? owner->name : "a consumer");
 		kdapl_ia_disable_upcalls(ia);
 		kdapl_obj_put(&ia->obj);

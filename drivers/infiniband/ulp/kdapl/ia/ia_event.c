@@ -81,7 +81,7 @@ void kdapl_ia_device_failed(struct kdapl_ia *ia)
 void kdapl_ia_address_lost(struct kdapl_ia *ia)
 {
 	if (!READ_ONCE(ia->addr_lost))
-		pr_notice_ratelimited("kdapl: %s: address %pISc is gone, breaking its connections\n",
+		pr_notice_ratelimited("%s: address %pISc is gone, breaking its connections\n",
 				      ia->name, &ia->addr);
 	WRITE_ONCE(ia->addr_lost, true);
 	/* A concurrent attempt sees this, or this function sees the attempt */

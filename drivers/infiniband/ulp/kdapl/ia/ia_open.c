@@ -161,7 +161,7 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 	if (ret)
 		goto out;
 	if (dev->unfit) {
-		pr_notice_ratelimited("kdapl: %s: refused: %s\n", name, dev->unfit);
+		pr_notice_ratelimited("%s: refused: %s\n", name, dev->unfit);
 		ret = KDAPL_UNSUPPORTED;
 		goto out;
 	}
@@ -170,7 +170,7 @@ static DAT_RETURN kdapl_ia_open(const char *name, DAT_COUNT qlen, struct kdapl_e
 		goto out;
 	}
 	if (!kdapl_addr_netns_usable(dev->ibdev, net)) {
-		pr_notice_ratelimited("kdapl: %s: %s transfers no data outside the initial network namespace, where %pISc is\n",
+		pr_notice_ratelimited("%s: %s transfers no data outside the initial network namespace, where %pISc is\n",
 				      name, dev->name, &addr);
 		ret = KDAPL_UNSUPPORTED;
 		goto out;

@@ -31,7 +31,7 @@ static bool kdapl_lmr_needs_sync(struct kdapl_ia *ia, const struct sg_table *sgt
 	if (!kdapl_sg_needs_sync(ia->ibdev, sgt->sgl, sgt->nents, sgt->orig_nents))
 		return false;
 	if (!test_and_set_bit(0, &ia->sync_logged))
-		pr_warn("kdapl: %s: memory needs DMA syncs here, registration refused\n", ia->name);
+		pr_warn("%s: memory needs DMA syncs here, registration refused\n", ia->name);
 	return true;
 }
 

@@ -212,8 +212,7 @@ static int kdapl_service_try(struct kdapl_pz *pz, struct ib_send_wr *wr)
 	if (ret == IB_WC_SUCCESS)
 		return 0;
 	if (ret == -ETIMEDOUT) {
-		pr_warn_ratelimited("kdapl: %s: a registration does not complete\n",
-				    pz->obj.ia->name);
+		pr_warn_ratelimited("%s: a registration does not complete\n", pz->obj.ia->name);
 		if (!ib_modify_qp(pz->qp, &attr, IB_QP_STATE))
 			kdapl_service_wait(pz, kdapl_service_ms / 10);
 	} else {
