@@ -5,9 +5,9 @@
  * Owns the listening cm_id of a PSP or RSP, or those of a PSP on all addresses of the IA's port.
  * Such a PSP does not use the wildcard address of rdma_cm, which would listen on all devices: PSPs
  * of several IAs could not have the same qualifier. A flood of requests can use up no more than the
- * share that the service point has in its EVD (C-49): sp_backlog.c counts them, and cr.c
- * handles them. Called by psp.c and rsp.c, when an IA is
- * closed, and by device removal, in process context; rdma_cm calls the callback.
+ * share that the service point has in its EVD (C-49): sp_backlog.c counts them, and cr.c handles
+ * them. Called by psp.c and rsp.c, when an IA is closed, and by device removal, in process context;
+ * rdma_cm calls the callback.
  *
  * A request for which there is no room is refused in the callback: rdma_reject() does not
  * sleep, and the core then sends nothing when it destroys the id because of the error

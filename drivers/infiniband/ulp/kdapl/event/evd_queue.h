@@ -4,8 +4,8 @@
  * (evd_queue.c), policy (evd_policy.c), the work item (evd_work.c), polls (evd_poll.c,
  * polled_cq.c). No other file includes it. The inline functions run under evd->lock.
  */
-#ifndef _KDAPL_EVENT_QUEUE_H_
-#define _KDAPL_EVENT_QUEUE_H_
+#ifndef _KDAPL_EVD_QUEUE_H_
+#define _KDAPL_EVD_QUEUE_H_
 
 #include "object/object.h"
 
@@ -192,4 +192,4 @@ bool kdapl_evd_poll_ready(struct kdapl_evd *evd);
 bool kdapl_evd_arm_drained(struct kdapl_evd *evd);
 bool kdapl_evd_arm_all(struct kdapl_evd *evd);
 
-#endif /* _KDAPL_EVENT_QUEUE_H_ */
+#endif /* _KDAPL_EVD_QUEUE_H_ */
