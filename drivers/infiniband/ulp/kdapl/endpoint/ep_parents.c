@@ -258,8 +258,8 @@ bool kdapl_ep_contexts_agree(const struct kdapl_ep *ep)
 }
 
 /*
- * Are the completion flags of an EP possible in the context of its EVDs? Whoever polls is not
- * waiting for a message, so solicited wait has no meaning in poll context. Any context.
+ * Are the completion flags of an EP possible in the context of its EVDs? A Consumer that polls is
+ * not waiting for a message, so solicited wait has no meaning in poll context. Any context.
  */
 bool kdapl_ep_context_fits(const struct kdapl_ep *ep)
 {

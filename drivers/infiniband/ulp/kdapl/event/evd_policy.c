@@ -84,8 +84,8 @@ static u32 kdapl_ring_move(struct kdapl_evd *evd, struct kdapl_ring_event *ring)
 /*
  * Replaces the ring of an EVD. Nobody keeps a pointer to an entry of the ring without evd->lock, so
  * queued events can move while others queue and deliver. @qlen: number of software and asynchronous
- * events for which there is to be room. Returns 0; -ENOMEM; -EBUSY if @qlen is less than the
- * current length and less than the number of queued events of all kinds. Process context.
+ * events that must fit. Returns 0; -ENOMEM; -EBUSY if @qlen is less than the current length and
+ * less than the number of queued events of all kinds. Process context.
  */
 int kdapl_evd_resize(struct kdapl_evd *evd, u32 qlen)
 {

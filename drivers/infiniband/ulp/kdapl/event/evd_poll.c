@@ -21,7 +21,7 @@ static bool kdapl_evd_claim(struct kdapl_evd *evd)
 	bool mine = false;
 
 	spin_lock_irqsave(&evd->lock, flags);
-	/* Whoever polls neither waits for an upcall nor leaves one to the work item */
+	/* A Consumer that polls neither waits for an upcall nor leaves one to the work item */
 	evd->armed = false;
 	evd->deliver = false;
 	if (kdapl_evd_wants_upcall(evd))
@@ -52,7 +52,7 @@ static DAT_RETURN kdapl_evd_poll(DAT_EVD_HANDLE evd_handle, DAT_COUNT max, DAT_C
 	/* First, so that nobody else delivers the events that are queued now */
 	mine = kdapl_evd_claim(evd);
 	*count = kdapl_evd_poll_cqs(evd, min(max, KDAPL_EVD_POLL_MAX));
-	/* The owner of that time may have left before it saw these events */
+	/* The previous owner may have left before it saw these events */
 	if (mine || kdapl_evd_claim(evd))
 		kdapl_evd_deliver(evd, *count + KDAPL_EVD_BUDGET);
 	return DAT_SUCCESS;
