@@ -297,7 +297,9 @@ def blk():
     for kernel in STOCK:
         jobs += [build(kernel), selftests(
             kernel, "blk", "disks over 20 restarts of the server, and devices that hang",
-            "datblk datblk_server", KDAPL_BLK_ROUNDS=20)]
+            "datblk datblk_server", KDAPL_BLK_ROUNDS=20), selftests(
+            kernel, "blk-hostile", "peers that break the protocol of disks, 100,000 messages each",
+            "datblk_hostile", HOSTILE_MESSAGES=100000, minutes=120)]
     return jobs
 
 

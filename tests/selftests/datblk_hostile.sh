@@ -1,0 +1,137 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# The block device over DAT (drivers/block/datblk) against peers that break its protocol
+# (tests/stress/blk_hostile): a hostile client of the server, and a hostile server of the client,
+# on plain verbs over rxe. HOSTILE_MESSAGES and HOSTILE_SEED set the number of messages of each
+# and the seed.
+# covers: malformed, random and out-of-order messages at each state of a login and of a command
+# tier: short
+
+. "${0%/*}/lib.sh"
+
+if [ ! -e "$KDAPL_DIR/datblk_server.ko" ]; then
+	tap_plan 1
+	tap_skip "hostile peers of the block device" "this kernel has no configfs, which the server needs"
+	exit
+fi
+
+messages=${HOSTILE_MESSAGES:-500}
+config=/sys/kernel/config/datblk
+work=/run/datblk-hostile
+address=10.9.9.1
+qual=4499
+
+tidy() {
+	rmmod kdapl_blk_hostile 2>/dev/null
+	for disk in /sys/block/datblk*; do
+		[ ! -e "$disk" ] || echo "disconnect ${disk##*/} force" >/dev/datblk-control
+	done
+	rmdir $config/devices/* $config/ports/* 2>/dev/null
+	! loaded datblk_client || rmmod datblk_client
+	! loaded datblk_server || wait_for rmmod datblk_server
+	! loaded datblk_core || rmmod datblk_core
+	umount "$work" 2>/dev/null
+	kdapl_unload
+}
+trap tidy EXIT
+
+# export_file NAME READ_ONLY: export a file of random bytes
+export_file() {
+	local dir=$config/devices/$1
+
+	dd if=/dev/urandom of="$work/$1" bs=64k count=64 status=none && mkdir "$dir" &&
+		echo "$work/$1" >"$dir/path" && echo "$2" >"$dir/read_only" && echo 1 >"$dir/enable"
+}
+
+start() {
+	mkdir -p "$work" && mount -t tmpfs -o size=64m tmpfs "$work" && modprobe -q configfs || return
+	[ -d /sys/kernel/config/datblk ] || mount -t configfs none /sys/kernel/config 2>/dev/null
+	kdapl_insmod kdapl stretch="$KDAPL_FACTOR" && insmod "$KDAPL_DIR/datblk_core.ko" &&
+		insmod "$KDAPL_DIR/datblk_server.ko" && insmod "$KDAPL_DIR/datblk_client.ko" &&
+		mkdir $config/ports/p0 && echo rxe0/1 >$config/ports/p0/ia &&
+		echo 1 >$config/ports/p0/enable && export_file open 0 && export_file sealed 1 &&
+		export_file other 0 && sums >"$work/sums"
+}
+
+# What no client may write
+sums() { md5sum "$work/sealed" "$work/other"; }
+
+# hostile OPTIONS...: run the module
+hostile() {
+	local status=0
+
+	kdapl_insmod kdapl_blk_hostile stretch="$KDAPL_FACTOR" address=$address \
+		messages="$messages" seed="${HOSTILE_SEED:-1}" "$@" || return
+	cat "$DEBUGFS/kdapl_blk_hostile/verdict" >"$work/verdict" || status=1
+	rmmod kdapl_blk_hostile || status=1
+	grep '^#' "$work/verdict"
+	! grep -q '^not ok' "$work/verdict" && return "$status"
+}
+
+untouched() { sums | cmp - "$work/sums"; }
+
+# attach OPTIONS...: connect a disk, and store its name
+attach() {
+	local name
+
+	exec 3<>/dev/datblk-control || return
+	! echo "connect ia=rxe0/1 address=$address $*" >&3 || read -r name <&3
+	exec 3>&-
+	echo "$name" >"$work/name"
+	[ -n "$name" ]
+}
+
+detach() { echo "disconnect $(cat "$work/name") force" >/dev/datblk-control; }
+
+# An export works: what is written is read again
+works() {
+	local status=0
+
+	attach "device=$1" || return
+	head -c 1M /dev/urandom >"$work/data"
+	dd if="$work/data" of="/dev/$(cat "$work/name")" bs=64k oflag=direct conv=nocreat,fsync status=none &&
+		dd if="/dev/$(cat "$work/name")" bs=64k count=16 iflag=direct status=none |
+		cmp - "$work/data" || status=1
+	detach && return "$status"
+}
+
+# load DISK: reads and writes of all sizes, until the hostile server has ended. fio ends when a flush
+# fails; other errors do not matter
+load() {
+	until [ -e "$work/ended" ]; do
+		fio --name=load --filename="/dev/$1" --ioengine=libaio --rw=randrw --bsrange=512-64k \
+			--size=4M --iodepth=16 --direct=1 --fsync=16 --continue_on_error=all \
+			--time_based --runtime=5 >/dev/null 2>&1
+	done
+}
+
+# connected: a disk of the hostile server exists; it refuses some logins
+connected() { attach "device=any qual=$qual queues=2" 2>/dev/null; }
+
+# The client survives a hostile server, and the disk can be removed afterwards
+served() {
+	local server load status=0
+
+	hostile qual=$qual &
+	server=$!
+	wait_for connected || return
+	load "$(cat "$work/name")" &
+	load=$!
+	wait "$server" || status=1
+	: >"$work/ended"
+	detach || status=1
+	wait "$load"
+	return "$status"
+}
+
+tap_plan 6
+rxe_setup
+if ! tap_check "modules load, three files are exported" start; then
+	tap_diag "$(dmesg | tail -n 5)"
+	exit 1
+fi
+tap_check "a hostile client, $messages messages" hostile names=open,sealed
+tap_check "it has written to no other device, and to none that is read-only" untouched
+tap_check "the device of the hostile client works" works open
+tap_check "a hostile server, $messages messages" served
+tap_check "a device of the real server works" works other

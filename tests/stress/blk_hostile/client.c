@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The hostile client. It keeps a few connections to the server, sends correct and spoiled messages
+ * on them, and expects that the server answers each correct message of a connection that has had no
+ * other. The thread of the test, except the callback of rdma_cm and received().
+ */
+#include <net/net_namespace.h>
+#include "hostile.h"
+
+#define PEERS	4
+
+static struct hostile_peer *peers[PEERS];
+
+static int handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	struct hostile_peer *peer = id->context;
+
+	if (event->event != RDMA_CM_EVENT_ADDR_RESOLVED)
+		hostile_peer_note(peer, event);
+	else if (rdma_resolve_route(id, test_limit(TEST_HANG_MS) * 1000 / HZ))
+		hostile_peer_over(peer);
+	return 0;
+}
+
+/* Completions: serial */
+static void received(struct hostile_peer *peer, const void *message, const struct ib_wc *wc)
+{
+	struct datblk_ans answers[DATBLK_BATCH];
+	enum datblk_flaw flaw;
+	unsigned int count;
+
+	flaw = datblk_parse_answers(message, wc->byte_len, &peer->limits, answers, &count);
+	if (flaw) {
+		test_fail("the server's answer: expected a correct one, got: %s",
+			  datblk_flaw(flaw));
+		return;
+	}
+	if (wc->wc_flags & IB_WC_WITH_INVALIDATE)
+		WRITE_ONCE(peer->registered, false);
+	WRITE_ONCE(peer->answers, peer->answers + count);
+}
+
+/* Waits for @cond, or the end of the connection; false: neither came */
+#define wait_for(peer, cond)						\
+({									\
+	struct hostile_peer *__peer = (peer);				\
+									\
+	wait_event_timeout(__peer->wait, READ_ONCE(__peer->over) || (cond),	\
+			   test_limit(TEST_HANG_MS));			\
+})
+
+static bool resolve(struct hostile_peer *peer)
+{
+	struct sockaddr_storage to;
+
+	if (!hostile_to(&to))
+		return false;
+	peer->id = rdma_create_id(&init_net, handler, peer, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(peer->id) ||
+	    rdma_resolve_addr(peer->id, NULL, (struct sockaddr *)&to, TEST_HANG_MS)) {
+		test_fail("the address cannot be resolved");
+		return false;
+	}
+	if (!wait_for(peer, READ_ONCE(peer->resolved)) || !READ_ONCE(peer->resolved)) {
+		test_fail("no route to the server");
+		return false;
+	}
+	return true;
+}
+
+/* Sends a login. Its private data may be wrong or too short */
+static bool call(struct hostile_peer *peer)
+{
+	struct datblk_login login;
+	struct rdma_conn_param param = {
+		.private_data = &login,
+		.private_data_len = sizeof(login),
+		.responder_resources = 1,
+		.initiator_depth = 1,
+		.retry_count = 7,
+		.rnr_retry_count = 7,
+	};
+
+	hostile_login(peer, &login);
+	if (hostile_one_in(&peer->rnd, 8))
+		hostile_flip(&peer->rnd, &login, sizeof(login));
+	if (hostile_one_in(&peer->rnd, 16))
+		param.private_data_len = hostile_below(&peer->rnd, sizeof(login));
+	return !rdma_connect(peer->id, &param);
+}
+
+/* The outcome: a welcome, which must be correct, or a refusal */
+static bool admitted(struct hostile_peer *peer)
+{
+	/* Pairs with hostile_peer_note(): the private data are complete */
+	if (!wait_for(peer, smp_load_acquire(&peer->established))) {
+		test_fail("the server does not answer a login");
+		return false;
+	}
+	if (!peer->established)
+		return false;
+	if (!datblk_check_welcome(peer->private, peer->private_size, &peer->limits, &peer->geo))
+		return true;
+	/* A login that was changed may ask for less than hostile_login() did */
+	return false;
+}
+
+static struct hostile_peer *meet(void)
+{
+	struct hostile_peer *peer = hostile_peer_new();
+
+	if (!peer)
+		return NULL;
+	peer->received = received;
+	peer->sound = !hostile_one_in(&peer->rnd, 8);
+	hostile_count();
+	if (resolve(peer) && !hostile_peer_make(peer, peer->sound) && call(peer) &&
+	    admitted(peer))
+		return peer;
+	hostile_peer_free(peer);
+	return NULL;
+}
+
+/* Returns false if the connection is over */
+static bool send_one(struct hostile_peer *peer, bool spoil)
+{
+	struct hostile_slot *slot = NULL;
+	unsigned int count;
+	u32 size;
+
+	wait_for(peer, (slot = hostile_send_slot(peer)));
+	if (!slot)
+		return false;
+	size = hostile_commands(peer, slot->memory, &count);
+	peer->commands += count;
+	if (spoil)
+		size = hostile_spoil(peer, slot->memory, size);
+	return hostile_send(slot, size, 0, false);
+}
+
+/* Messages that the server need not answer, without a wait */
+static bool attack(struct hostile_peer *peer)
+{
+	u32 burst = 1 + hostile_below(&peer->rnd, 8);
+
+	peer->sound = false;
+	while (burst--)
+		if (!send_one(peer, hostile_one_in(&peer->rnd, 2)))
+			return false;
+	return hostile_one_in(&peer->rnd, 2);
+}
+
+static bool correct(struct hostile_peer *peer)
+{
+	if (!send_one(peer, false))
+		return false;
+	if (wait_for(peer, READ_ONCE(peer->answers) == peer->commands))
+		return !READ_ONCE(peer->over);
+	test_fail("expected answers to %u commands, got %u", peer->commands,
+		  READ_ONCE(peer->answers));
+	return false;
+}
+
+/* Returns false if the connection has served its purpose */
+static bool turn(struct hostile_peer *peer)
+{
+	if (READ_ONCE(peer->over) || hostile_one_in(&peer->rnd, 64))
+		return false;
+	return peer->sound && !hostile_one_in(&peer->rnd, 16) ? correct(peer) : attack(peer);
+}
+
+/**
+ * hostile_client - the thread of the test
+ *
+ * Context: process.
+ */
+void hostile_client(void)
+{
+	struct rnd_state rnd;
+	unsigned int i;
+
+	hostile_seed(&rnd);
+	while (!hostile_done()) {
+		i = hostile_below(&rnd, PEERS);
+		if (!peers[i]) {
+			peers[i] = meet();
+		} else if (!turn(peers[i])) {
+			hostile_peer_free(peers[i]);
+			peers[i] = NULL;
+		}
+	}
+	for (i = 0; i < PEERS; i++) {
+		if (peers[i])
+			hostile_peer_free(peers[i]);
+		peers[i] = NULL;
+	}
+}

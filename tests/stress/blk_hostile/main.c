@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The hostile peers of the block device: the module, its parameters and its verdict. The thread
+ * of the test runs one of the two roles until it has sent its messages.
+ */
+#include <linux/inet.h>
+#include <linux/module.h>
+#include <net/net_namespace.h>
+#include "hostile.h"
+
+unsigned long hostile_messages = 1000;
+module_param_named(messages, hostile_messages, ulong, 0444);
+MODULE_PARM_DESC(messages, "Number of messages to send");
+
+char *hostile_address;
+module_param_named(address, hostile_address, charp, 0444);
+MODULE_PARM_DESC(address, "Address of the server: to connect to, or to listen on");
+
+char *hostile_names[4];
+int hostile_name_count;
+module_param_array_named(names, hostile_names, charp, &hostile_name_count, 0444);
+MODULE_PARM_DESC(names, "Devices of the server; without any, this module is the server");
+
+unsigned short hostile_qual = DATBLK_QUAL;
+module_param_named(qual, hostile_qual, ushort, 0444);
+MODULE_PARM_DESC(qual, "Connection qualifier of the server");
+
+static unsigned long seed = 1;
+module_param(seed, ulong, 0444);
+MODULE_PARM_DESC(seed, "Seed of the random numbers");
+
+static atomic_long_t sent;
+static atomic_long_t seeds;
+
+/**
+ * hostile_done - have all messages been sent, or must the test end early?
+ *
+ * Context: any.
+ */
+bool hostile_done(void)
+{
+	return test_stopping() || test_failures() ||
+	       atomic_long_read(&sent) >= hostile_messages;
+}
+
+/**
+ * hostile_count - a message has been posted
+ *
+ * Context: any.
+ */
+void hostile_count(void)
+{
+	atomic_long_inc(&sent);
+}
+
+/**
+ * hostile_seed - seed the random numbers of a connection
+ * @rnd: the state
+ *
+ * Context: any.
+ */
+void hostile_seed(struct rnd_state *rnd)
+{
+	prandom_seed_state(rnd, seed * 1000003 + atomic_long_inc_return(&seeds));
+}
+
+/**
+ * hostile_to - the address of the server
+ * @to: receives it
+ *
+ * Context: process.
+ * Return: false if the parameter is no address; the failure has been noted.
+ */
+bool hostile_to(struct sockaddr_storage *to)
+{
+	char port[6];
+
+	snprintf(port, sizeof(port), "%u", hostile_qual);
+	if (hostile_address &&
+	    !inet_pton_with_scope(&init_net, AF_UNSPEC, hostile_address, port, to))
+		return true;
+	test_fail("address: expected the address of a server, got \"%s\"", hostile_address ?: "");
+	return false;
+}
+
+static void run(void)
+{
+	if (hostile_name_count)
+		hostile_client();
+	else
+		hostile_server();
+}
+
+static void show(struct seq_file *m)
+{
+	seq_puts(m, "1..1\n");
+	test_show_notes(m, &test_verdict, "# ");
+	test_ok(m, 1, !test_failures(), "%lu messages", atomic_long_read(&sent));
+}
+
+static u64 percent(void)
+{
+	return min(100UL, atomic_long_read(&sent) * 100 / hostile_messages);
+}
+
+static const struct test_job job = { .run = run, .show = show, .percent = percent };
+
+static int __init hostile_init(void)
+{
+	hostile_messages = max(hostile_messages, 1UL);
+	return test_job_start(&job);
+}
+
+static void __exit hostile_exit(void)
+{
+	test_job_stop();
+}
+
+module_init(hostile_init);
+module_exit(hostile_exit);
+MODULE_DESCRIPTION("Hostile client and server of the block device over DAT");
+MODULE_LICENSE("GPL");

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Messages of the hostile peers: correct ones, and what spoils them. Any context; the caller
+ * serialises the use of a connection's random numbers.
+ */
+#include "hostile.h"
+
+/* Bytes at the end of a message that have the headers and the trailer */
+#define TAIL	320U
+
+/**
+ * hostile_login - fill in a correct login
+ * @peer:  its connection; receives the limits that it asks for
+ * @login: receives the login
+ *
+ * There are few hosts and disks, so logins meet the fence of the server.
+ */
+void hostile_login(struct hostile_peer *peer, struct datblk_login *login)
+{
+	struct rnd_state *rnd = &peer->rnd;
+	struct datblk_request req = {
+		.limits = {
+			.depth = 1 + hostile_below(rnd, HOSTILE_DEPTH),
+			.inline_max = DATBLK_INLINE_MAX,
+			.io_max = SZ_128K,
+		},
+		.host = 1 + hostile_below(rnd, 3),
+		.boot = hostile_below(rnd, 2),
+		.incarnation = prandom_u32_state(rnd),
+		.disk = hostile_below(rnd, 2),
+		.queue = 0,
+		.queues = 1,
+	};
+
+	strscpy_pad(req.name, hostile_names[hostile_below(rnd, hostile_name_count)],
+		    sizeof(req.name));
+	peer->limits = req.limits;
+	datblk_fill_login(login, &req);
+}
+
+static void random_command(struct hostile_peer *peer, struct datblk_cmd *c)
+{
+	static const u8 ops[] = { DATBLK_OP_READ, DATBLK_OP_READ, DATBLK_OP_WRITE, DATBLK_OP_WRITE,
+				  DATBLK_OP_FLUSH, DATBLK_OP_DISCARD, DATBLK_OP_ZEROES };
+	struct rnd_state *rnd = &peer->rnd;
+
+	c->op = ops[hostile_below(rnd, ARRAY_SIZE(ops))];
+	if (c->op == DATBLK_OP_FLUSH)
+		return;
+	c->length = (1 + hostile_below(rnd, 4)) * DATBLK_SECTOR;
+	/* Now and then beyond the end of the device: that is an error of the command */
+	c->sector = hostile_below(rnd, peer->geo.capacity + 8);
+	if (c->op == DATBLK_OP_READ || c->op == DATBLK_OP_WRITE)
+		c->flags |= DATBLK_INLINE;
+	if (c->op == DATBLK_OP_WRITE && hostile_one_in(rnd, 4))
+		c->flags |= DATBLK_FUA;
+}
+
+/* Turns a read or a write into one of the region. Its answer is a message of its own */
+static void with_key(struct hostile_peer *peer, struct datblk_cmd *c)
+{
+	u32 sectors = HOSTILE_REGION / DATBLK_SECTOR;
+	u32 skip = hostile_below(&peer->rnd, sectors);
+
+	c->flags &= ~DATBLK_INLINE;
+	c->address = peer->mr->iova + skip * DATBLK_SECTOR;
+	c->length = (1 + hostile_below(&peer->rnd, sectors - skip)) * DATBLK_SECTOR;
+	c->key = peer->mr->rkey;
+}
+
+/**
+ * hostile_commands - fill in a correct message of commands
+ * @peer:    its connection, whose commands have all been answered
+ * @message: receives the message
+ * @count:   receives the number of commands
+ *
+ * Return: its size.
+ */
+u32 hostile_commands(struct hostile_peer *peer, void *message, unsigned int *count)
+{
+	struct rnd_state *rnd = &peer->rnd;
+	struct datblk_cmd cmds[DATBLK_BATCH] = {};
+	struct datblk_command *headers;
+	u32 data = 0;
+	unsigned int i;
+
+	*count = 1 + hostile_below(rnd, min_t(u32, peer->limits.depth, DATBLK_BATCH));
+	for (i = 0; i < *count; i++) {
+		cmds[i].tag = i;
+		random_command(peer, &cmds[i]);
+		if (cmds[i].flags & DATBLK_INLINE && hostile_one_in(rnd, 4) &&
+		    hostile_register(peer))
+			with_key(peer, &cmds[i]);
+	}
+	if (hostile_one_in(rnd, 8))
+		cmds[*count - 1] = (struct datblk_cmd){ .op = DATBLK_OP_PING,
+							.tag = peer->limits.depth };
+	for (i = 0; i < *count; i++)
+		if (cmds[i].op == DATBLK_OP_WRITE && cmds[i].flags & DATBLK_INLINE)
+			data += cmds[i].length;
+	prandom_bytes_state(rnd, message, data);
+	headers = message + data;
+	for (i = 0; i < *count; i++)
+		datblk_fill_command(&headers[i], &cmds[i]);
+	datblk_fill_trailer((void *)&headers[*count], DATBLK_COMMANDS, *count, data);
+	return data + *count * sizeof(*headers) + sizeof(struct datblk_trailer);
+}
+
+/**
+ * hostile_answer - fill in correct answers
+ * @peer:    the connection
+ * @message: receives the message
+ * @cmds:    the commands; one with a key is alone
+ * @count:   their number
+ *
+ * Return: its size.
+ */
+u32 hostile_answer(struct hostile_peer *peer, void *message, const struct datblk_cmd *cmds,
+		   unsigned int count)
+{
+	struct datblk_answer *headers;
+	u32 data = 0, i;
+
+	for (i = 0; i < count; i++)
+		if (cmds[i].op == DATBLK_OP_READ && cmds[i].flags & DATBLK_INLINE)
+			data += cmds[i].length;
+	memset(message, 0, data);
+	headers = message + data;
+	for (i = 0; i < count; i++) {
+		bool with_data = cmds[i].op == DATBLK_OP_READ && cmds[i].flags & DATBLK_INLINE;
+		struct datblk_ans ans = {
+			.tag = cmds[i].tag,
+			.flags = with_data ? DATBLK_INLINE : 0,
+			.length = with_data ? cmds[i].length : 0,
+		};
+
+		/* An error is a correct answer; it has no data */
+		if (!with_data && cmds[i].op != DATBLK_OP_PING && hostile_one_in(&peer->rnd, 32))
+			ans.status = hostile_below(&peer->rnd, DATBLK_STS_MAX + 1);
+		datblk_fill_answer(&headers[i], &ans);
+	}
+	datblk_fill_trailer((void *)&headers[count], DATBLK_ANSWERS, count, data);
+	return data + count * sizeof(*headers) + sizeof(struct datblk_trailer);
+}
+
+/**
+ * hostile_flip - flip some bits
+ * @rnd:   random numbers
+ * @bytes: where
+ * @size:  number of bytes, at least one
+ */
+void hostile_flip(struct rnd_state *rnd, void *bytes, u32 size)
+{
+	u32 flips = 1 + hostile_below(rnd, 4);
+	u8 *to = bytes;
+
+	while (flips--)
+		to[hostile_below(rnd, size)] ^= BIT(hostile_below(rnd, 8));
+}
+
+/**
+ * hostile_spoil - make a message wrong, most of the time
+ * @peer:    its connection
+ * @message: a correct message, with HOSTILE_ROOM bytes of room
+ * @size:    its size
+ *
+ * Return: its new size.
+ */
+u32 hostile_spoil(struct hostile_peer *peer, void *message, u32 size)
+{
+	struct rnd_state *rnd = &peer->rnd;
+	u32 tail = min(size, TAIL), more;
+
+	switch (hostile_below(rnd, 6)) {
+	case 0:
+		size = hostile_below(rnd, HOSTILE_ROOM + 1);
+		prandom_bytes_state(rnd, message, size);
+		return size;
+	case 1:
+		return hostile_below(rnd, size);
+	case 2:
+		more = hostile_below(rnd, HOSTILE_ROOM - size) + 1;
+		prandom_bytes_state(rnd, message + size, more);
+		return size + more;
+	case 3:
+		/* Only the trailer */
+		tail = sizeof(struct datblk_trailer);
+		break;
+	}
+	hostile_flip(rnd, message + size - tail, tail);
+	return size;
+}

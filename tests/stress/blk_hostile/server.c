@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * The hostile server. It admits or refuses clients, and answers their commands correctly, out of
+ * order, twice or with spoiled messages. It expects that each command is well-formed.
+ *
+ * The thread of the test frees connections; the callback of rdma_cm makes them, and received()
+ * runs in completions, serially for a connection.
+ */
+#include <linux/mutex.h>
+#include <net/net_namespace.h>
+#include <rdma/ib_cm.h>
+#include "hostile.h"
+
+#define CAPACITY	16384	/* sectors */
+
+static DEFINE_MUTEX(lock);	/* guards peers */
+static LIST_HEAD(peers);
+
+/* Ends in an error if it goes beyond the memory of the key */
+static void write_to(struct hostile_peer *peer, const struct datblk_cmd *c)
+{
+	u32 excess = hostile_one_in(&peer->rnd, 32) ? DATBLK_SECTOR : 0;
+	struct ib_sge sge = {
+		.addr = (uintptr_t)peer->region,
+		.length = min_t(u32, c->length + excess, HOSTILE_REGION),
+		.lkey = peer->pd->local_dma_lkey,
+	};
+	struct ib_rdma_wr wr = {
+		.wr = { .sg_list = &sge, .num_sge = 1, .opcode = IB_WR_RDMA_WRITE,
+			.wr_cqe = &peer->rdma },
+		.remote_addr = c->address,
+		.rkey = c->key,
+	};
+
+	if (ib_post_send(peer->id->qp, &wr.wr, NULL))
+		hostile_peer_over(peer);
+}
+
+/* Sends the answer that waits, if there is one */
+static void send_held(struct hostile_peer *peer)
+{
+	struct hostile_slot *slot = peer->held;
+
+	peer->held = NULL;
+	if (slot)
+		hostile_send(slot, peer->held_size, 0, false);
+}
+
+static void answer(struct hostile_peer *peer, const struct datblk_cmd *cmds, unsigned int count)
+{
+	struct hostile_slot *slot = hostile_send_slot(peer);
+	struct rnd_state *rnd = &peer->rnd;
+	u32 size, key = cmds->key;
+
+	/* The client has not received the others yet. It tries again when the connection ends */
+	if (!slot) {
+		hostile_peer_over(peer);
+		return;
+	}
+	size = hostile_answer(peer, slot->memory, cmds, count);
+	if (key && cmds->op == DATBLK_OP_READ && !hostile_one_in(rnd, 8))
+		write_to(peer, cmds);
+	if (hostile_one_in(rnd, 32))
+		size = hostile_spoil(peer, slot->memory, size);
+	if (key && hostile_one_in(rnd, 32))
+		key = hostile_one_in(rnd, 2) ? 0 : key ^ BIT(hostile_below(rnd, 32));
+	if (!key && !peer->held && hostile_one_in(rnd, 8)) {
+		peer->held = slot;
+		peer->held_size = size;
+		return;
+	}
+	hostile_send(slot, size, key, key);
+	send_held(peer);
+}
+
+/* Completions: serial */
+static void received(struct hostile_peer *peer, const void *message, const struct ib_wc *wc)
+{
+	struct datblk_cmd cmds[DATBLK_BATCH];
+	unsigned int count, i, first = 0;
+	enum datblk_flaw flaw;
+
+	flaw = datblk_parse_commands(message, wc->byte_len, &peer->limits, cmds, &count);
+	if (flaw) {
+		test_fail("the client's command: expected a correct one, got: %s",
+			  datblk_flaw(flaw));
+		return;
+	}
+	/* An answer to a command with a key is alone; the others may share a message */
+	for (i = 0; i < count; i++) {
+		if (!cmds[i].key && i + 1 < count && !cmds[i + 1].key &&
+		    !hostile_one_in(&peer->rnd, 2))
+			continue;
+		answer(peer, &cmds[first], i + 1 - first);
+		first = i + 1;
+	}
+	/* Answers to commands that have been answered, some while the client ends the connection */
+	if (hostile_one_in(&peer->rnd, 64))
+		for (i = hostile_below(&peer->rnd, HOSTILE_DEPTH); i && !READ_ONCE(peer->over); i--)
+			answer(peer, cmds, 1);
+	/* The client waits for an answer that was spoiled, and would go on to do so */
+	if (cmds[count - 1].op == DATBLK_OP_PING)
+		hostile_peer_over(peer);
+}
+
+static void rdma_done(struct ib_cq *cq, struct ib_wc *wc)
+{
+	if (wc->status != IB_WC_SUCCESS)
+		hostile_peer_over(cq->cq_context);
+}
+
+static int refuse(struct hostile_peer *peer)
+{
+	struct datblk_refusal refusal = {
+		.magic = cpu_to_le32(DATBLK_MAGIC),
+		.version = cpu_to_le16(DATBLK_VERSION),
+		.status = cpu_to_le16(hostile_below(&peer->rnd, DATBLK_REFUSE_MAX + 3)),
+	};
+
+	return rdma_reject(peer->id, &refusal, hostile_below(&peer->rnd, sizeof(refusal) + 1),
+			   IB_CM_REJ_CONSUMER_DEFINED);
+}
+
+/* The device is always the same, so the client can use it again */
+static int admit(struct hostile_peer *peer, const struct rdma_conn_param *request)
+{
+	struct datblk_geometry geo = {
+		.capacity = CAPACITY,
+		.flags = DATBLK_WRITE_CACHE | DATBLK_CAN_DISCARD | DATBLK_CAN_ZEROES,
+		.logical = DATBLK_SECTOR,
+		.physical = DATBLK_IO_UNIT,
+		.discard_granularity = DATBLK_IO_UNIT,
+		.discard_sectors = CAPACITY,
+		.zeroes_sectors = CAPACITY,
+		.uuid = UUID_INIT(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11),
+		.instance = 1,
+	};
+	struct datblk_welcome welcome;
+	struct rdma_conn_param param = {
+		.private_data = &welcome,
+		.private_data_len = sizeof(welcome),
+		.responder_resources = request->responder_resources,
+		.initiator_depth = request->initiator_depth,
+		.rnr_retry_count = 7,
+	};
+
+	datblk_fill_welcome(&welcome, &peer->limits, &geo);
+	if (hostile_one_in(&peer->rnd, 16))
+		hostile_flip(&peer->rnd, &welcome, sizeof(welcome));
+	return rdma_accept(peer->id, &param);
+}
+
+static int requested(struct rdma_cm_id *id, const struct rdma_conn_param *param)
+{
+	struct hostile_peer *peer = hostile_peer_new();
+	struct datblk_request req;
+	int err = -EPROTO;
+
+	if (!peer)
+		return -ENOMEM;
+	peer->id = id;
+	peer->received = received;
+	peer->rdma.done = rdma_done;
+	id->context = peer;
+	hostile_count();
+	if (datblk_check_login(param->private_data, param->private_data_len, &req)) {
+		test_fail("the client's login: expected a correct one");
+	} else {
+		req.limits.depth = min_t(u32, req.limits.depth, HOSTILE_DEPTH);
+		peer->limits = req.limits;
+		if (hostile_one_in(&peer->rnd, 16))
+			err = refuse(peer) ?: -ECONNREFUSED;
+		else
+			err = hostile_peer_make(peer, true) ?: admit(peer, param);
+	}
+	mutex_lock(&lock);
+	list_add(&peer->link, &peers);
+	mutex_unlock(&lock);
+	if (err)
+		hostile_peer_over(peer);
+	return 0;
+}
+
+static int handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
+{
+	if (event->event == RDMA_CM_EVENT_CONNECT_REQUEST)
+		return requested(id, &event->param.conn);
+	hostile_peer_note(id->context, event);
+	return 0;
+}
+
+/* Frees the connections that are over, or all */
+static void reap(bool all)
+{
+	struct hostile_peer *peer, *next;
+	LIST_HEAD(over);
+
+	mutex_lock(&lock);
+	list_for_each_entry_safe(peer, next, &peers, link)
+		if (all || READ_ONCE(peer->over))
+			list_move(&peer->link, &over);
+	mutex_unlock(&lock);
+	list_for_each_entry_safe(peer, next, &over, link)
+		hostile_peer_free(peer);
+}
+
+/**
+ * hostile_server - the thread of the test
+ *
+ * Context: process.
+ */
+void hostile_server(void)
+{
+	struct sockaddr_storage to;
+	struct rdma_cm_id *id;
+	int err;
+
+	if (!hostile_to(&to))
+		return;
+	id = rdma_create_id(&init_net, handler, NULL, RDMA_PS_TCP, IB_QPT_RC);
+	if (IS_ERR(id)) {
+		test_fail("no id: %ld", PTR_ERR(id));
+		return;
+	}
+	err = rdma_bind_addr(id, (struct sockaddr *)&to) ?: rdma_listen(id, 16);
+	if (err)
+		test_fail("expected to listen, got %d", err);
+	while (!hostile_done()) {
+		reap(false);
+		kdapl_nap(5000, 10000);
+	}
+	/* Waits for its callbacks, so no connection is added afterwards */
+	rdma_destroy_id(id);
+	reap(true);
+}
