@@ -320,11 +320,12 @@ lacking() {
 	rmdir $devices/fat && wait_for umount $work/fat && return "$status"
 }
 
-# table TYPE: the device below ext2 becomes linear or error
+# table TYPE: the device below ext2 becomes linear or error, or fails writes and flushes (flakey)
 table() {
 	local lines="0 32768 $1"
 
 	[ "$1" = error ] || lines+=" $(cat $work/back) 0"
+	[ "$1" != flakey ] || lines+=" 0 3600 1 error_writes"
 	dmsetup reload bad --table "$lines" && dmsetup suspend --noflush --nolockfs bad && dmsetup resume bad
 }
 
@@ -336,17 +337,43 @@ losses() {
 		{ echo "expected $1 losses, found $(cat $devices/bad/losses)"; return 1; }
 }
 
-# An error of write-back that a local task has caused: each client learns of it, once
-written_back() {
+# two_disks COMMAND...: run the command with two disks that have written to the device bad
+two_disks() {
 	local one two status=0
 
 	attach device=bad queues=1 && one=$(cat $work/name) &&
 		attach device=bad queues=1 && two=$(cat $work/name) &&
-		write_one "$one" && table error || return
-	! sync $work/ext2/file 2>/dev/null || { echo "local write-back succeeded"; status=1; }
-	table linear && told "$one" first && told "$two" second && losses 1 &&
-		sync "/dev/$one" && sync "/dev/$two" || status=1
+		write_one "$one" && write_one "$two" || return
+	"$@" "$one" "$two" || status=1
+	table linear && sync "/dev/$one" && sync "/dev/$two" || status=1
 	detach "$one" && detach "$two" && return "$status"
+}
+
+# An error of write-back that a local task has caused
+written_back() {
+	table error || return
+	! sync $work/ext2/file 2>/dev/null || { echo "local write-back succeeded"; return 1; }
+	table linear && told "$1" first && told "$2" second && losses 1
+}
+
+# The data are written back, but the flush of the device below fails: the file has no error
+flush_failed() {
+	sync $work/ext2/file && table flakey && told "$1" first && table linear && told "$2" second &&
+		losses 2
+}
+
+# The error of a write with FUA concerns the writes before it, too, so it does not hide it
+fua_failed() {
+	local status=0
+
+	table error || return
+	! sync $work/ext2/file 2>/dev/null || { echo "local write-back succeeded"; return 1; }
+	table linear && exec 9<"/dev/$1" || return
+	! dd if=/dev/zero of="/dev/$1" bs=4k count=1 oflag=direct,dsync conv=nocreat status=none 2>/dev/null ||
+		{ echo "a write with FUA succeeded"; status=1; }
+	told "$1" first || status=1
+	exec 9<&-
+	told "$2" second && losses 3 && return "$status"
 }
 
 # What cannot be written when the device is disabled is known to be lost
@@ -355,7 +382,7 @@ closed_dirty() {
 
 	with_disk "device=bad" write_one && table error || return
 	enable bad 0
-	table linear && losses 2 && enable bad 1 || status=1
+	table linear && losses 4 && enable bad 1 || status=1
 	return "$status"
 }
 
@@ -397,7 +424,7 @@ start() {
 	mkdir -p $work && mount -t tmpfs -o size=400m tmpfs $work && truncate -s 64M $work/file $work/disk &&
 		mkdir $ext4 || return
 	modprobe -q configfs && modprobe -q loop && modprobe -q crc32c && modprobe -q ext4 &&
-		modprobe -q dm-mod && modprobe -q null_blk nr_devices=0
+		modprobe -q dm-mod && modprobe -q dm-flakey && modprobe -q null_blk nr_devices=0
 	[ -d /sys/kernel/config/datblk ] || mount -t configfs none /sys/kernel/config 2>/dev/null
 	! has ext4 || { mkfs.ext4 -q $work/disk && mount -o loop $work/disk $ext4; } || return
 	truncate -s 32M $ext4/file || return
@@ -407,7 +434,7 @@ start() {
 		export_device file $work/file && export_device frozen $ext4/file
 }
 
-tap_plan 19
+tap_plan 21
 if ! tap_check "modules load, two files are exported" start; then
 	tap_diag "$(dmesg | tail -n 5)"
 	exit 1
@@ -423,7 +450,9 @@ tap_check "a device shows what was in its page cache" cached
 check_with null_blk "without native zeroes, the server takes 4 MiB in a command" limits
 check_with msdos "an operation that the file system lacks is not offered again" lacking
 check_with device-mapper "an ext2 that can fail is exported" bad_begin
-check_with device-mapper "each client learns of an error of write-back" written_back
+check_with device-mapper "each client learns of an error of write-back" two_disks written_back
+check_with device-mapper "each client learns of a flush that failed" two_disks flush_failed
+check_with device-mapper "a write with FUA does not hide an error" two_disks fua_failed
 check_with device-mapper "a device that is closed dirty counts a loss" closed_dirty
 check_with device-mapper "it is removed" bad_end
 check_with ext4 "256 commands that hang do not stop another device" frozen

@@ -105,12 +105,37 @@ int datblk_backing_open(struct datblk_export *export)
 	if (IS_ERR(file))
 		return PTR_ERR(file);
 	err = describe(export, file);
+	/* Reports an error that nobody has seen, too */
+	export->wb_err = errseq_sample(&file->f_mapping->wb_err);
 	if (!err)
 		err = datblk_export_claim(export, file);
 	if (err) {
 		export->bdev = NULL;
 		filp_close(file, NULL);
 	}
+	return err;
+}
+
+/*
+ * Writes back what was written in a range, and flushes the device. See export.c for why one flush
+ * waits for another one. It may find that one of everything has begun since the call, and need not
+ * repeat it; if that one failed, nothing that the caller does is answered.
+ */
+static int flush(struct datblk_export *export, loff_t first, loff_t last)
+{
+	unsigned int begun = READ_ONCE(export->flushes);
+	int err = 0;
+
+	mutex_lock(&export->flush_lock);
+	if (export->flushes == begun) {
+		if (export->bdev || last == LLONG_MAX)
+			WRITE_ONCE(export->flushes, begun + 1);
+		err = vfs_fsync_range(export->file, first, last, 0);
+		mutex_lock(&datblk_srv_lock);
+		err = datblk_export_lost_writes(export, err);
+		mutex_unlock(&datblk_srv_lock);
+	}
+	mutex_unlock(&export->flush_lock);
 	return err;
 }
 
@@ -123,12 +148,9 @@ int datblk_backing_open(struct datblk_export *export)
 void datblk_backing_close(struct datblk_export *export)
 {
 	struct file *file = export->file;
-	int err = export->read_only ? 0 : vfs_fsync(file, 0);
 
-	if (err) {
-		pr_err("datblk_server: %s: writing back failed: %d\n", export->path, err);
-		datblk_export_lost_writes(export);
-	}
+	if (!export->read_only)
+		flush(export, 0, LLONG_MAX);
 	/* Local readers may have read it meanwhile */
 	if (export->bdev)
 		invalidate_bdev(export->bdev);
@@ -168,7 +190,8 @@ static void bio_done(struct bio *bio)
 	bool wait = err == -EAGAIN && bio->bi_opf & REQ_NOWAIT;
 
 	bio_uninit(bio);
-	if (wait)
+	cmd->written = !err && cmd->c.flags & DATBLK_FUA;
+	if (wait || cmd->written)
 		queue_work(cmd->conn->export->io, &cmd->work);
 	else
 		datblk_cmd_done(cmd, err);
@@ -181,7 +204,7 @@ static void bio_done(struct bio *bio)
 static void submit_read_write(struct datblk_srv_cmd *cmd, blk_opf_t nowait)
 {
 	blk_opf_t opf = cmd->c.op == DATBLK_OP_READ ? REQ_OP_READ :
-		REQ_OP_WRITE | REQ_SYNC | REQ_IDLE | (cmd->c.flags & DATBLK_FUA ? REQ_FUA : 0);
+		REQ_OP_WRITE | REQ_SYNC | REQ_IDLE;
 	u32 left = cmd->c.length, pages = DIV_ROUND_UP(offset_in_page(cmd->data) + left, PAGE_SIZE);
 	void *at = cmd->data;
 
@@ -209,60 +232,25 @@ void datblk_backing_submit(struct datblk_srv_cmd *cmd)
 	struct block_device *bdev = cmd->conn->export->bdev;
 
 	refcount_inc(&cmd->conn->ios);
+	cmd->written = false;
 	if (bdev && bdev_nowait(bdev) && is_read_write(cmd))
 		submit_read_write(cmd, REQ_NOWAIT);
 	else
 		queue_work(cmd->conn->export->io, &cmd->work);
 }
 
-/*
- * Was there an error of write-back or of a flush since the last flush of this connection? The
- * kernel reports it to one flush of the file only, but it may concern the writes of any client.
- */
-static int earlier_error(struct datblk_connection *conn)
+static int bdev_range(struct block_device *bdev, const struct datblk_cmd *c)
 {
-	int err;
-
-	spin_lock(&conn->wb_lock);
-	err = errseq_check_and_advance(&conn->export->file->f_mapping->wb_err, &conn->wb_err);
-	spin_unlock(&conn->wb_lock);
-	return err;
-}
-
-static int bdev_flush(struct datblk_connection *conn)
-{
-	struct datblk_export *export = conn->export;
-	int err = blkdev_issue_flush(export->bdev);
-
-	if (err) {
-		datblk_export_lost_writes(export);
-		errseq_set(&export->file->f_mapping->wb_err, err);
-	}
-	return earlier_error(conn) ?: err;
-}
-
-static int file_flush(struct datblk_connection *conn, loff_t first, loff_t last)
-{
-	int err = vfs_fsync_range(conn->export->file, first, last, 0);
-
-	if (err)
-		datblk_export_lost_writes(conn->export);
-	return earlier_error(conn) ?: err;
-}
-
-static int bdev_range(struct datblk_connection *conn, const struct datblk_cmd *c)
-{
-	struct block_device *bdev = conn->export->bdev;
 	sector_t sectors = c->length / DATBLK_SECTOR;
-	int err;
 
-	if (c->op == DATBLK_OP_FLUSH)
-		return bdev_flush(conn);
-	if (c->op == DATBLK_OP_DISCARD)
+	switch (c->op) {
+	case DATBLK_OP_DISCARD:
 		return blkdev_issue_discard(bdev, c->sector, sectors, GFP_NOIO);
-	err = blkdev_issue_zeroout(bdev, c->sector, sectors, GFP_NOIO,
-				   c->flags & DATBLK_NOUNMAP ? BLKDEV_ZERO_NOUNMAP : 0);
-	return err || !(c->flags & DATBLK_FUA) ? err : bdev_flush(conn);
+	case DATBLK_OP_ZEROES:
+		return blkdev_issue_zeroout(bdev, c->sector, sectors, GFP_NOIO,
+					    c->flags & DATBLK_NOUNMAP ? BLKDEV_ZERO_NOUNMAP : 0);
+	}
+	return 0;
 }
 
 /* A short read means that the file became shorter */
@@ -309,31 +297,21 @@ static int file_zeroes(struct file *file, bool unmap, loff_t pos, loff_t length)
 	return err;
 }
 
-static int file_io(struct datblk_connection *conn, struct datblk_srv_cmd *cmd)
+static int file_io(struct file *file, struct datblk_srv_cmd *cmd, loff_t pos)
 {
-	struct file *file = conn->export->file;
 	const struct datblk_cmd *c = &cmd->c;
-	loff_t pos = c->sector * DATBLK_SECTOR;
-	int err = -EOPNOTSUPP;
 
 	switch (c->op) {
 	case DATBLK_OP_READ:
 		return file_read(file, cmd->data, c->length, pos);
-	case DATBLK_OP_FLUSH:
-		return file_flush(conn, 0, LLONG_MAX);
-	case DATBLK_OP_DISCARD:
-		err = file_fallocate(file, FALLOC_FL_PUNCH_HOLE, pos, c->length);
-		break;
 	case DATBLK_OP_WRITE:
-		err = file_write(file, cmd->data, c->length, pos);
-		break;
+		return file_write(file, cmd->data, c->length, pos);
+	case DATBLK_OP_DISCARD:
+		return file_fallocate(file, FALLOC_FL_PUNCH_HOLE, pos, c->length);
 	case DATBLK_OP_ZEROES:
-		err = file_zeroes(file, !(c->flags & DATBLK_NOUNMAP), pos, c->length);
-		break;
+		return file_zeroes(file, !(c->flags & DATBLK_NOUNMAP), pos, c->length);
 	}
-	if (!err && c->flags & DATBLK_FUA)
-		err = file_flush(conn, pos, pos + c->length - 1);
-	return err;
+	return 0;
 }
 
 /**
@@ -345,15 +323,20 @@ static int file_io(struct datblk_connection *conn, struct datblk_srv_cmd *cmd)
 void datblk_backing_work(struct work_struct *work)
 {
 	struct datblk_srv_cmd *cmd = container_of(work, struct datblk_srv_cmd, work);
-	struct datblk_connection *conn = cmd->conn;
+	struct datblk_export *export = cmd->conn->export;
+	loff_t pos = cmd->c.sector * DATBLK_SECTOR;
 	int err;
 
-	if (conn->export->bdev && is_read_write(cmd)) {
+	if (export->bdev && is_read_write(cmd) && !cmd->written) {
 		submit_read_write(cmd, 0);
 		return;
 	}
-	err = conn->export->bdev ? bdev_range(conn, &cmd->c) : file_io(conn, cmd);
+	err = export->bdev ? bdev_range(export->bdev, &cmd->c) : file_io(export->file, cmd, pos);
 	if (err == -EOPNOTSUPP)
-		datblk_export_lacks(conn->export, cmd->c.op);
+		datblk_export_lacks(export, cmd->c.op);
+	if (!err && cmd->c.op == DATBLK_OP_FLUSH)
+		err = flush(export, 0, LLONG_MAX);
+	else if (!err && cmd->c.flags & DATBLK_FUA)
+		err = flush(export, pos, pos + cmd->c.length - 1);
 	datblk_cmd_done(cmd, err);
 }

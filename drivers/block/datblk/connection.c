@@ -3,7 +3,6 @@
  * A connection of the server: its objects of DAT, its events and its end. The upcalls of its EVD
  * run one at a time in process context, and handle the commands, too.
  */
-#include <linux/fs.h>
 #include <linux/in6.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -329,9 +328,8 @@ void datblk_conn_admit(struct datblk_connection *conn, struct datblk_port *port,
 	conn->export = export;
 	conn->req = *req;
 	conn->geo = export->geo;
-	spin_lock_init(&conn->wb_lock);
-	/* Reports an error that nobody has seen, too */
-	conn->wb_err = errseq_sample(&export->file->f_mapping->wb_err);
+	conn->geo.uuid = export->uuid;
+	conn->geo.instance = export->instance;
 	memcpy(&conn->peer, peer, peer->sa_family == AF_INET6 ? sizeof(struct sockaddr_in6) :
 								sizeof(struct sockaddr_in));
 	INIT_LIST_HEAD(&conn->messages);

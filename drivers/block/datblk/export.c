@@ -3,6 +3,15 @@
  * Devices that clients can use: they are opened, closed, and found by logins. Process context. A
  * work item closes a device when its last connection has gone, so that nobody has to wait for
  * the I/O of a device that hangs.
+ *
+ * The rule of lost writes: when a flush or write-back of a device fails, any write since the last
+ * good flush may be lost, whoever wrote it. The device gets a new instance, and all its
+ * connections end. The client of each learns the instance when it connects again, and decides.
+ *
+ * So that no success of a flush gets past this, flushes of a device run one at a time, and
+ * flush_lock is held until a failure has ended the connections. A flush that begins later
+ * cannot be answered on them. A login takes the instance under datblk_srv_lock, with which it
+ * gets on the list of those that end.
  */
 #include <linux/fs.h>
 #include <linux/module.h>
@@ -58,21 +67,29 @@ int datblk_export_claim(struct datblk_export *export, struct file *file)
 }
 
 /**
- * datblk_export_lost_writes - writes that were answered, but not flushed, may be lost
- * @export: the export
+ * datblk_export_lost_writes - apply the rule of lost writes
+ * @export: an export with a file
+ * @err:    result of a flush that has ended, or 0
  *
- * Called after each error of a flush or of write-back that the server notices. A client that
- * connects again learns from the new instance that it cannot rely on its writes since its last
- * flush. The client of a connection that goes on learns it from the error of its next flush.
+ * Nothing happens if @err is 0, and write-back has had no error since the last call.
  *
- * Context: process.
+ * Context: process, datblk_srv_lock held; after a flush flush_lock, too.
+ * Return: 0, or the error; then the connections of the export end.
  */
-void datblk_export_lost_writes(struct datblk_export *export)
+int datblk_export_lost_writes(struct datblk_export *export, int err)
 {
-	mutex_lock(&datblk_srv_lock);
-	WRITE_ONCE(export->instance, get_random_u64());
+	int late = errseq_check_and_advance(&export->file->f_mapping->wb_err, &export->wb_err);
+	struct datblk_connection *conn;
+
+	if (!err && !late)
+		return 0;
+	pr_err_ratelimited("datblk_server: %s: writing back failed (%d), so writes may be lost: its clients must connect again\n",
+			   config_item_name(&export->group.cg_item), err ?: late);
+	export->instance = get_random_u64();
 	export->losses++;
-	mutex_unlock(&datblk_srv_lock);
+	list_for_each_entry(conn, &export->connections, of_export)
+		datblk_conn_end(conn);
+	return err ?: late;
 }
 
 /**
@@ -295,6 +312,7 @@ struct datblk_export *datblk_export_create(void)
 		return NULL;
 	}
 	INIT_LIST_HEAD(&export->connections);
+	mutex_init(&export->flush_lock);
 	uuid_gen(&export->uuid);
 	export->instance = get_random_u64();
 	INIT_WORK(&export->close, close);

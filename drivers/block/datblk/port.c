@@ -98,6 +98,7 @@ static unsigned int admit(struct datblk_port *port, const DAT_CR_PARAM *param,
 		return DATBLK_REFUSE_DEVICE;
 	if (!address_allowed(export->clients, peer))
 		return DATBLK_REFUSE_CLIENT;
+	datblk_export_lost_writes(export, 0);
 	if (earlier_connections(export, req))
 		return DATBLK_REFUSE_BUSY;
 	*why = crowded(port, export, peer);
@@ -122,12 +123,9 @@ static void refuse(DAT_CR_HANDLE cr, unsigned int status)
 /* A connection may end at any time since its admission; then the accept comes to nothing */
 static void accept(DAT_CR_HANDLE cr, struct datblk_connection *conn)
 {
-	struct datblk_geometry geo = conn->geo;
 	struct datblk_welcome welcome;
 
-	geo.uuid = conn->export->uuid;
-	geo.instance = READ_ONCE(conn->export->instance);
-	datblk_fill_welcome(&welcome, &conn->req.limits, &geo);
+	datblk_fill_welcome(&welcome, &conn->req.limits, &conn->geo);
 	if (datblk_conn_open(conn) || dat_cr_accept(cr, conn->ep, sizeof(welcome), &welcome)) {
 		pr_warn_ratelimited("datblk_server: %s: no resources for %pISc\n", conn->req.name,
 				    &conn->peer);

@@ -60,14 +60,17 @@ struct datblk_export {
 	char *path;
 	char clients[DATBLK_CLIENTS_MAX];	/* addresses, separated by spaces; "": all */
 	uuid_t uuid;				/* written while the export is not enabled */
-	u64 instance;				/* see datblk_export_lost_writes() */
+	u64 instance;				/* see export.c */
 	bool read_only;
 	enum datblk_srv_state state;
 	bool removed;				/* from configfs; the work item close puts it */
 	struct file *file;			/* (1) */
 	struct block_device *bdev;		/* (1) NULL: a regular file */
 	struct datblk_geometry geo;		/* for logins; see datblk_export_lacks() */
-	u64 losses;				/* see datblk_export_lost_writes() */
+	u64 losses;				/* number of instances before */
+	errseq_t wb_err;			/* errors of write-back that have changed it */
+	struct mutex flush_lock;		/* one flush at a time; outside datblk_srv_lock */
+	unsigned int flushes;			/* of everything that have begun; flush_lock */
 	struct workqueue_struct *io;		/* (1) I/O that sleeps */
 	struct workqueue_struct *ends;		/* (1) ends of connections */
 	struct work_struct close;
@@ -106,6 +109,7 @@ struct datblk_srv_cmd {
 	unsigned int next_receive;		/* receive buffer that has brought it */
 	int receive;				/* receive buffer with its data, or -1 */
 	u8 status;				/* DATBLK_STS_*; the I/O writes it */
+	bool written;				/* its bio has ended, a flush follows */
 	void *data;				/* of a read or a write */
 	struct bio bio;
 	struct bio_vec *vecs;
@@ -140,8 +144,6 @@ struct datblk_connection {
 	struct datblk_request req;		/* constant */
 	struct sockaddr_storage peer;		/* constant */
 	struct datblk_geometry geo;		/* what the welcome said; constant */
-	spinlock_t wb_lock;			/* guards wb_err */
-	errseq_t wb_err;			/* errors of the file that a flush has reported */
 	DAT_PZ_HANDLE pz;
 	DAT_EVD_HANDLE evd;
 	DAT_EP_HANDLE ep;
@@ -175,7 +177,7 @@ void datblk_export_remove(struct datblk_export *export);
 void datblk_export_check(struct datblk_export *export);
 struct datblk_export *datblk_export_find(const char *name);
 int datblk_export_claim(struct datblk_export *export, struct file *file);
-void datblk_export_lost_writes(struct datblk_export *export);
+int datblk_export_lost_writes(struct datblk_export *export, int err);
 void datblk_export_lacks(struct datblk_export *export, u8 op);
 unsigned int datblk_export_hosts(const struct sockaddr *host);
 /* listen.c */
