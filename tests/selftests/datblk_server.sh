@@ -256,6 +256,17 @@ null_remove() {
 
 null_off() { rmdir "/sys/kernel/config/nullb/$1"; }
 
+# A block device that was disabled is closed
+again() {
+	local i status=0
+
+	null again || return
+	for ((i = 0; !status && i < 50; i++)); do
+		enable null 0 && enable null 1 || status=1
+	done
+	null_remove again && return "$status"
+}
+
 zeroes_limit() { limit "$1" write_zeroes_max_bytes 4194304; }
 
 limits() {
@@ -434,7 +445,7 @@ start() {
 		export_device file $work/file && export_device frozen $ext4/file
 }
 
-tap_plan 21
+tap_plan 22
 if ! tap_check "modules load, two files are exported" start; then
 	tap_diag "$(dmesg | tail -n 5)"
 	exit 1
@@ -446,6 +457,7 @@ tap_check "memory for data is allocated on first use" with_disk "device=file que
 tap_refuse "a name that no login can have is refused" mkdir "$devices/a b"
 check_with null_blk "a zoned device is refused" zoned
 tap_check "a file that is exported is refused" twice
+check_with null_blk "a block device is enabled again at once" again
 tap_check "a device shows what was in its page cache" cached
 check_with null_blk "without native zeroes, the server takes 4 MiB in a command" limits
 check_with msdos "an operation that the file system lacks is not offered again" lacking

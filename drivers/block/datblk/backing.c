@@ -143,7 +143,7 @@ static int flush(struct datblk_export *export, loff_t first, loff_t last)
  * datblk_backing_close - write everything back, and close the file of an export
  * @export: an export in state CLOSING, without connections
  *
- * Context: process.
+ * Context: process, a work item. The file is closed when this returns.
  */
 void datblk_backing_close(struct datblk_export *export)
 {
@@ -158,7 +158,10 @@ void datblk_backing_close(struct datblk_export *export)
 	export->bdev = NULL;
 	export->file = NULL;
 	mutex_unlock(&datblk_srv_lock);
+	/* In a work item fput() would leave the last reference to another work item */
+	get_file(file);
 	filp_close(file, NULL);
+	__fput_sync(file);
 }
 
 /**
