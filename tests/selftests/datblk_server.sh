@@ -126,25 +126,30 @@ frozen() {
 	detach "$one" && detach "$two" && return "$status"
 }
 
-# opens PID: the task waits for a writer of the FIFO
-opens() { grep -q wait_for_partner "/proc/$1/wchan"; }
+# enabled NAME STATE: this is what a read of enable returns
+enabled() {
+	[ "$(cat "$devices/$1/enable")" = "$2" ] || { echo "$1: expected $2, $(cat "$devices/$1/enable")"; return 1; }
+}
 
-# A path whose open hangs stops nobody else
+# unfinished NAME VALUE: a write to enable returns, although the device hangs
+unfinished() {
+	timeout "$HANG" bash -c "echo $2 >$devices/$1/enable" 2>$work/error
+	set -- $?
+	cat $work/error
+	[ "$1" = 1 ] && grep -q "in progress" $work/error
+}
+
+# A path whose open hangs stops nobody else, and can be removed meanwhile
 fifo() {
-	local opener status=0
+	local status=0
 
 	mkfifo "$work/fifo" && mkdir $devices/fifo && echo "$work/fifo" >$devices/fifo/path &&
 		echo 1 >$devices/fifo/read_only || return
-	(enable fifo 1 2>/dev/null) &
-	opener=$!
-	wait_for opens "$opener" && with_disk "device=file queues=1" read_one || status=1
+	unfinished fifo 1 && enabled fifo opening && with_disk "device=file queues=1" read_one &&
+		unfinished fifo 0 && timeout "$HANG" rmdir $devices/fifo && mkdir $devices/fifo || status=1
 	: >"$work/fifo"
-	! wait "$opener" || { echo "a FIFO was exported"; status=1; }
 	rmdir $devices/fifo && return "$status"
 }
-
-# closing NAME: a task has begun to disable the device
-closing() { [ "$(cat "$devices/$1/enable")" = 0 ]; }
 
 # A device whose I/O hangs: whoever disables it can be killed, it can be removed, and others be made
 removed() {
@@ -157,8 +162,8 @@ removed() {
 	wait_for workers 1 || status=1
 	bash -c "echo 0 >$devices/frozen/enable" &
 	killed=$!
-	wait_for closing frozen && wait_for waits "$killed" && kill -9 "$killed" &&
-		wait_for ended "$killed" || status=1
+	wait_for enabled frozen closing && wait_for waits "$killed" && kill -9 "$killed" &&
+		wait_for ended "$killed" && unfinished frozen 0 || status=1
 	! enable frozen 1 2>/dev/null || { echo "enabled while it is being closed"; status=1; }
 	timeout "$HANG" rmdir $devices/frozen && timeout "$HANG" mkdir $devices/other &&
 		rmdir $devices/other || status=1

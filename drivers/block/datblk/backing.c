@@ -86,12 +86,20 @@ static int describe(struct datblk_export *export, struct file *file)
 	       geo->logical <= DATBLK_IO_UNIT ? 0 : -EINVAL;
 }
 
+/* In a work item fput() would leave the last reference to another work item */
+static void close_file(struct file *file)
+{
+	get_file(file);
+	filp_close(file, NULL);
+	__fput_sync(file);
+}
+
 /**
  * datblk_backing_open - open the path of an export
  * @export: an export in state OPENING; its file, bdev and geo are written
  *
  * A block device is opened exclusively, and so is a file among the exports, unless all users
- * only read it. Context: process.
+ * only read it. Context: process, a work item.
  *
  * Return: 0; -EBUSY if another one uses the path; -EINVAL if it cannot be exported; or another
  * error code.
@@ -99,7 +107,7 @@ static int describe(struct datblk_export *export, struct file *file)
 int datblk_backing_open(struct datblk_export *export)
 {
 	int flags = (export->read_only ? O_RDONLY : O_RDWR) | O_LARGEFILE | O_EXCL;
-	struct file *file = filp_open(export->path, flags, 0);
+	struct file *file = file_open_root(&export->root, export->path, flags, 0);
 	int err;
 
 	if (IS_ERR(file))
@@ -111,7 +119,7 @@ int datblk_backing_open(struct datblk_export *export)
 		err = datblk_export_claim(export, file);
 	if (err) {
 		export->bdev = NULL;
-		filp_close(file, NULL);
+		close_file(file);
 	}
 	return err;
 }
@@ -158,10 +166,7 @@ void datblk_backing_close(struct datblk_export *export)
 	export->bdev = NULL;
 	export->file = NULL;
 	mutex_unlock(&datblk_srv_lock);
-	/* In a work item fput() would leave the last reference to another work item */
-	get_file(file);
-	filp_close(file, NULL);
-	__fput_sync(file);
+	close_file(file);
 }
 
 /**

@@ -13,7 +13,7 @@
 
 /* See server.h */
 DEFINE_MUTEX(datblk_srv_lock);
-DECLARE_WAIT_QUEUE_HEAD(datblk_srv_closed);
+DECLARE_WAIT_QUEUE_HEAD(datblk_srv_settled);
 
 unsigned int datblk_depth = 32;
 module_param_named(depth, datblk_depth, uint, 0644);
@@ -39,7 +39,31 @@ unsigned int datblk_first_command;
 module_param_named(first_command, datblk_first_command, uint, 0644);
 MODULE_PARM_DESC(first_command, "seconds until a connection must have sent a command; 0: no limit");
 
-struct workqueue_struct *datblk_login_wq, *datblk_close_wq;
+struct workqueue_struct *datblk_login_wq, *datblk_state_wq;
+
+/* Configfs lets nobody remove an object while a task writes its attribute */
+#define WAIT	(10 * HZ)
+
+static bool settled(enum datblk_srv_state state)
+{
+	return state == DATBLK_OFF || state == DATBLK_ON;
+}
+
+/**
+ * datblk_srv_wait - wait until an export or a port is on or off
+ * @state: its state
+ *
+ * Context: process.
+ * Return: 0; -EINPROGRESS if it takes long; or -ERESTARTSYS if the task is killed. The state
+ * changes nevertheless.
+ */
+int datblk_srv_wait(const enum datblk_srv_state *state)
+{
+	long left = wait_event_killable_timeout(datblk_srv_settled, settled(READ_ONCE(*state)),
+						WAIT);
+
+	return left > 0 ? 0 : left ?: -EINPROGRESS;
+}
 
 /* Copies a line without the spaces around it. Returns its length, or -ENAMETOOLONG */
 static ssize_t copy_line(char *to, size_t room, const char *page, size_t count)
@@ -195,7 +219,12 @@ CONFIGFS_ATTR_RO(device_, losses);
 
 static ssize_t device_enable_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%d\n", READ_ONCE(to_export(item)->state) == DATBLK_ON);
+	static const char *const texts[] = {
+		[DATBLK_OFF] = "0", [DATBLK_OPENING] = "opening",
+		[DATBLK_ON] = "1", [DATBLK_CLOSING] = "closing",
+	};
+
+	return sysfs_emit(page, "%s\n", texts[READ_ONCE(to_export(item)->state)]);
 }
 
 static ssize_t device_enable_store(struct config_item *item, const char *page, size_t count)
@@ -396,17 +425,17 @@ static void destroy_workqueues(void)
 {
 	if (datblk_login_wq)
 		destroy_workqueue(datblk_login_wq);
-	if (datblk_close_wq)
-		destroy_workqueue(datblk_close_wq);
+	if (datblk_state_wq)
+		destroy_workqueue(datblk_state_wq);
 }
 
 static int __init server_init(void)
 {
 	int err = -ENOMEM;
 
-	datblk_close_wq = alloc_workqueue("datblk_close", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	datblk_state_wq = alloc_workqueue("datblk_state", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	datblk_login_wq = alloc_workqueue("datblk_login", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	if (!datblk_close_wq || !datblk_login_wq)
+	if (!datblk_state_wq || !datblk_login_wq)
 		goto fail;
 	config_group_init(&subsystem.su_group);
 	config_group_init_type_name(&ports_group, "ports", &ports_type);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Devices that clients can use: they are opened, closed, and found by logins. Process context. A
- * work item closes a device when its last connection has gone, so that nobody has to wait for
- * the I/O of a device that hangs.
+ * work item opens a device, and closes it when its last connection has gone, so that nobody has to
+ * wait for a device that hangs.
  *
  * The rule of lost writes: when a flush or write-back of a device fails, any write since the last
  * good flush may be lost, whoever wrote it. The device gets a new instance, and all its
@@ -14,6 +14,7 @@
  * gets on the list of those that end.
  */
 #include <linux/fs.h>
+#include <linux/fs_struct.h>
 #include <linux/module.h>
 #include <linux/random.h>
 #include <linux/slab.h>
@@ -168,43 +169,6 @@ static int create_queues(struct datblk_export *export)
 	return -ENOMEM;
 }
 
-static void set_state(struct datblk_export *export, enum datblk_srv_state state)
-{
-	mutex_lock(&datblk_srv_lock);
-	WRITE_ONCE(export->state, state);
-	mutex_unlock(&datblk_srv_lock);
-}
-
-/**
- * datblk_export_enable - open the path of an export, and let clients use it
- * @export: the export; nothing happens if they can use it
- *
- * Context: process. Opening a path may take any time.
- * Return: 0; -EBUSY while another task opens it, or while it is being closed; or another error
- * code.
- */
-int datblk_export_enable(struct datblk_export *export)
-{
-	enum datblk_srv_state state;
-	int err;
-
-	mutex_lock(&datblk_srv_lock);
-	state = export->state;
-	if (state == DATBLK_OFF)
-		export->state = DATBLK_OPENING;
-	mutex_unlock(&datblk_srv_lock);
-	if (state != DATBLK_OFF)
-		return state == DATBLK_ON ? 0 : -EBUSY;
-	err = create_queues(export);
-	if (!err) {
-		err = datblk_backing_open(export);
-		if (err)
-			destroy_queues(export);
-	}
-	set_state(export, err ? DATBLK_OFF : DATBLK_ON);
-	return err;
-}
-
 /* Ends the connections; a login finds no such device from now on. datblk_srv_lock held, state ON */
 static void begin_close(struct datblk_export *export)
 {
@@ -225,24 +189,52 @@ static void begin_close(struct datblk_export *export)
 void datblk_export_check(struct datblk_export *export)
 {
 	if (export->state == DATBLK_CLOSING && list_empty(&export->connections))
-		queue_work(datblk_close_wq, &export->close);
+		queue_work(datblk_state_wq, &export->work);
 }
 
-/* The state keeps others away from the export until it is off */
-static void close(struct work_struct *work)
+static int open_path(struct datblk_export *export)
 {
-	struct datblk_export *export = container_of(work, struct datblk_export, close);
-	bool removed;
+	int err = create_queues(export);
 
+	if (!err) {
+		err = datblk_backing_open(export);
+		if (err)
+			destroy_queues(export);
+	}
+	path_put(&export->root);
+	if (err)
+		pr_err("datblk_server: %s cannot be enabled: %d\n",
+		       config_item_name(&export->group.cg_item), err);
+	return err;
+}
+
+static void close_path(struct datblk_export *export)
+{
 	destroy_queues(export);
 	datblk_backing_close(export);
+}
+
+/* The state, OPENING or CLOSING, keeps others away from the export */
+static void change_state(struct work_struct *work)
+{
+	struct datblk_export *export = container_of(work, struct datblk_export, work);
+	bool opening = READ_ONCE(export->state) == DATBLK_OPENING, removed;
+	int err = 0;
+
+	if (opening)
+		err = open_path(export);
+	else
+		close_path(export);
 	mutex_lock(&datblk_srv_lock);
-	WRITE_ONCE(export->state, DATBLK_OFF);
-	removed = export->removed;
+	export->err = err;
+	WRITE_ONCE(export->state, opening && !err ? DATBLK_ON : DATBLK_OFF);
+	if (export->state == DATBLK_ON && !export->wanted)
+		begin_close(export);
+	removed = export->removed && export->state == DATBLK_OFF;
 	if (removed)
 		list_del(&export->link);
 	mutex_unlock(&datblk_srv_lock);
-	wake_up_all(&datblk_srv_closed);
+	wake_up_all(&datblk_srv_settled);
 	if (!removed)
 		return;
 	config_item_put(&export->group.cg_item);
@@ -251,26 +243,48 @@ static void close(struct work_struct *work)
 }
 
 /**
+ * datblk_export_enable - open the path of an export, and let clients use it
+ * @export: the export; nothing happens if they can use it
+ *
+ * Context: process.
+ * Return: 0; -EBUSY while it is being closed; why the path cannot be opened; or as
+ * datblk_srv_wait().
+ */
+int datblk_export_enable(struct datblk_export *export)
+{
+	bool closing;
+	int err;
+
+	mutex_lock(&datblk_srv_lock);
+	closing = export->state == DATBLK_CLOSING;
+	export->wanted = !closing;
+	if (export->state == DATBLK_OFF) {
+		WRITE_ONCE(export->state, DATBLK_OPENING);
+		get_fs_root(current->fs, &export->root);
+		queue_work(datblk_state_wq, &export->work);
+	}
+	mutex_unlock(&datblk_srv_lock);
+	if (closing)
+		return -EBUSY;
+	err = datblk_srv_wait(&export->state);
+	return err ?: READ_ONCE(export->err);
+}
+
+/**
  * datblk_export_disable - end all connections of an export, close it, and wait for that
  * @export: the export; nothing happens if it is off
  *
  * Context: process.
- * Return: 0; -EBUSY while a task opens it; or -ERESTARTSYS if the task is killed. Then the work
- * goes on.
+ * Return: as datblk_srv_wait().
  */
 int datblk_export_disable(struct datblk_export *export)
 {
-	enum datblk_srv_state state;
-
 	mutex_lock(&datblk_srv_lock);
-	state = export->state;
-	if (state == DATBLK_ON)
+	export->wanted = false;
+	if (export->state == DATBLK_ON)
 		begin_close(export);
 	mutex_unlock(&datblk_srv_lock);
-	if (state == DATBLK_OPENING)
-		return -EBUSY;
-	return wait_event_killable(datblk_srv_closed,
-				   READ_ONCE(export->state) != DATBLK_CLOSING);
+	return datblk_srv_wait(&export->state);
 }
 
 /**
@@ -282,6 +296,7 @@ int datblk_export_disable(struct datblk_export *export)
 void datblk_export_remove(struct datblk_export *export)
 {
 	mutex_lock(&datblk_srv_lock);
+	export->wanted = false;
 	if (export->state == DATBLK_OFF) {
 		list_del(&export->link);
 	} else {
@@ -315,7 +330,7 @@ struct datblk_export *datblk_export_create(void)
 	mutex_init(&export->flush_lock);
 	uuid_gen(&export->uuid);
 	export->instance = get_random_u64();
-	INIT_WORK(&export->close, close);
+	INIT_WORK(&export->work, change_state);
 	return export;
 }
 

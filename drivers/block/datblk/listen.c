@@ -84,7 +84,7 @@ static void unlisten(struct datblk_port *port)
 void datblk_port_check(struct datblk_port *port)
 {
 	if (port->state == DATBLK_CLOSING && !port->count)
-		queue_work(datblk_close_wq, &port->close);
+		queue_work(datblk_state_wq, &port->close);
 }
 
 /**
@@ -105,7 +105,7 @@ void datblk_port_close(struct work_struct *work)
 	if (port->wanted)
 		mod_delayed_work(system_long_wq, &port->revive, 0);
 	mutex_unlock(&port->config);
-	wake_up_all(&datblk_srv_closed);
+	wake_up_all(&datblk_srv_settled);
 	if (!removed)
 		return;
 	config_item_put(&port->group.cg_item);
@@ -221,7 +221,7 @@ int datblk_port_enable(struct datblk_port *port)
  * @port: the port; nothing happens if it is off
  *
  * Context: process.
- * Return: 0, or -ERESTARTSYS if the task is killed. Then the work goes on.
+ * Return: as datblk_srv_wait().
  */
 int datblk_port_disable(struct datblk_port *port)
 {
@@ -230,8 +230,7 @@ int datblk_port_disable(struct datblk_port *port)
 	if (port->state == DATBLK_ON)
 		unlisten(port);
 	mutex_unlock(&port->config);
-	return wait_event_killable(datblk_srv_closed,
-				   READ_ONCE(port->state) != DATBLK_CLOSING);
+	return datblk_srv_wait(&port->state);
 }
 
 /**

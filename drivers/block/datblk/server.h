@@ -19,6 +19,7 @@
 #include <linux/errseq.h>
 #include <linux/llist.h>
 #include <linux/mutex.h>
+#include <linux/path.h>
 #include <linux/socket.h>
 #include <linux/spinlock.h>
 #include <linux/wait.h>
@@ -33,24 +34,23 @@
  * an export that hangs stops no other.
  */
 extern struct mutex datblk_srv_lock;
-extern wait_queue_head_t datblk_srv_closed;		/* woken when an export or a port is off */
+extern wait_queue_head_t datblk_srv_settled;		/* see datblk_srv_wait() */
 extern struct workqueue_struct *datblk_login_wq;	/* logins of all ports */
-extern struct workqueue_struct *datblk_close_wq;	/* closes exports and ports */
+extern struct workqueue_struct *datblk_state_wq;	/* opens and closes exports, closes ports */
 extern unsigned int datblk_depth, datblk_io_kib, datblk_connections;
 extern unsigned int datblk_device_connections, datblk_host_connections, datblk_first_command;
 
-/* Of an export or a port. Whoever begins to open or close it leaves the state with the lock held */
+/* Of an export or a port. Its work item leaves the states OPENING and CLOSING */
 enum datblk_srv_state {
 	DATBLK_OFF,
-	DATBLK_OPENING,				/* an export only: a task opens the path */
+	DATBLK_OPENING,				/* an export only */
 	DATBLK_ON,
-	DATBLK_CLOSING,				/* by the work item close, after the connections */
+	DATBLK_CLOSING,				/* the work item closes it after its connections */
 };
 
 /*
  * A device that clients can use. datblk_srv_lock guards it. Settings change only in state OFF.
- * The task or work item that opens or closes it writes what is marked with (1), which is
- * constant in state ON.
+ * The work item writes what is marked with (1), which is constant in state ON.
  */
 struct datblk_export {
 	struct config_group group;
@@ -63,7 +63,10 @@ struct datblk_export {
 	u64 instance;				/* see export.c */
 	bool read_only;
 	enum datblk_srv_state state;
-	bool removed;				/* from configfs; the work item close puts it */
+	bool wanted;				/* by the administrator */
+	bool removed;				/* from configfs; the work item puts it */
+	int err;				/* why it could not be opened */
+	struct path root;			/* in state OPENING: of the task that enabled it */
 	struct file *file;			/* (1) */
 	struct block_device *bdev;		/* (1) NULL: a regular file */
 	struct datblk_geometry geo;		/* for logins; see datblk_export_lacks() */
@@ -73,7 +76,7 @@ struct datblk_export {
 	unsigned int flushes;			/* of everything that have begun; flush_lock */
 	struct workqueue_struct *io;		/* (1) I/O that sleeps */
 	struct workqueue_struct *ends;		/* (1) ends of connections */
-	struct work_struct close;
+	struct work_struct work;		/* opens and closes it */
 };
 
 /* Where the server listens. config guards it, except what datblk_srv_lock guards */
@@ -167,6 +170,8 @@ struct datblk_connection {
 	struct work_struct gone;		/* ios is 0: ends its use of the export */
 };
 
+/* configfs.c */
+int datblk_srv_wait(const enum datblk_srv_state *state);
 /* export.c */
 struct datblk_export *datblk_export_create(void);
 void datblk_export_list(struct datblk_export *export);
