@@ -213,9 +213,23 @@ silent() {
 is() { [ "$(cat "/sys/block/$1/datblk/state")" = "$2" ] || { echo "expected $1 $2"; return 1; }; }
 not_live() { ! is "$1" live; }
 
+# listen IA: the port uses this name of the IA
+listen() { echo 0 >$port/enable && echo "$1" >$port/ia && echo 1 >$port/enable; }
+
 # The RDMA device of client and server is removed and comes back
 revived() {
-	rxe_delete 0 && wait_for not_live "$1" && rxe_setup && wait_for recovered "$1" 0 && read_one "$1"
+	rxe_delete 0 && wait_for not_live "$1" && rxe_setup && wait_for is "$1" live && read_one "$1"
+}
+
+# The same for each form of the name of an IA
+followed() {
+	local ia
+
+	for ia in rxe0 dummy0 "rxe0/1@$address"; do
+		echo "port on $ia"
+		listen "$ia" && with_disk "device=file queues=1" revived || return
+	done
+	listen rxe0/1
 }
 
 regions() { grep -c . "$DEBUGFS/kdapl/lmrs"; }
@@ -457,7 +471,7 @@ if ! tap_check "modules load, two files are exported" start; then
 fi
 tap_check "the connections of a host and a device are limited" crowded
 tap_check "a connection that sends no command is ended" with_disk "device=file queues=1" silent
-tap_check "a port listens again when its RDMA device is back" with_disk "device=file queues=1" revived
+tap_check "a port listens again when its RDMA device is back" followed
 tap_check "memory for data is allocated on first use" with_disk "device=file queues=1 depth=32" memory
 tap_refuse "a name that no login can have is refused" mkdir "$devices/a b"
 check_with null_blk "a zoned device is refused" zoned

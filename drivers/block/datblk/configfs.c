@@ -303,10 +303,8 @@ static ssize_t port_ia_store(struct config_item *item, const char *page, size_t 
 	ssize_t ret;
 
 	mutex_lock(&port->config);
-	mutex_lock(&datblk_srv_lock);
 	ret = port->wanted || port->state != DATBLK_OFF ? -EBUSY :
 	      copy_line(port->ia_name, sizeof(port->ia_name), page, count);
-	mutex_unlock(&datblk_srv_lock);
 	mutex_unlock(&port->config);
 	return ret < 0 ? ret : count;
 }
@@ -377,12 +375,11 @@ static struct config_group *port_make(struct config_group *group, const char *na
 		return ERR_PTR(-ENOMEM);
 	mutex_init(&port->config);
 	INIT_LIST_HEAD(&port->connections);
-	INIT_DELAYED_WORK(&port->revive, datblk_port_revive);
+	INIT_DELAYED_WORK(&port->follow_device, datblk_port_follow_device);
 	INIT_WORK(&port->login, datblk_port_login);
 	INIT_WORK(&port->close, datblk_port_close);
 	port->qual = DATBLK_QUAL;
 	config_group_init_type_name(&port->group, name, &port_type);
-	datblk_port_list(port);
 	return &port->group;
 }
 
@@ -442,13 +439,9 @@ static int __init server_init(void)
 	configfs_add_default_group(&ports_group, &subsystem.su_group);
 	config_group_init_type_name(&devices_group, "devices", &devices_type);
 	configfs_add_default_group(&devices_group, &subsystem.su_group);
-	err = datblk_port_watch();
-	if (err)
-		goto fail;
 	err = configfs_register_subsystem(&subsystem);
 	if (!err)
 		return 0;
-	datblk_port_unwatch();
 fail:
 	destroy_workqueues();
 	return err;
@@ -458,7 +451,6 @@ fail:
 static void __exit server_exit(void)
 {
 	configfs_unregister_subsystem(&subsystem);
-	datblk_port_unwatch();
 	destroy_workqueues();
 }
 

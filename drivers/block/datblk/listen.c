@@ -2,21 +2,30 @@
 /*
  * A port of the server: listens for connection requests, and stops. Process context. A work item
  * closes a port when its last connection has ended, so that nobody has to wait for that. A port
- * whose RDMA device was removed is closed, and listens again when a device of this name has come.
+ * whose RDMA device has failed or was removed is closed. Then the port tries to open its IA, whose
+ * name may mean another device meanwhile, until it listens again.
  */
 #include <linux/module.h>
 #include "server.h"
 
 #define BACKLOG		64
-#define RETRY		HZ	/* a device often comes before its address */
-
-static LIST_HEAD(ports);	/* datblk_srv_lock */
+#define RETRY		HZ
 
 static void upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	struct datblk_port *port = instance;
 
 	queue_work(datblk_login_wq, &port->login);
+}
+
+static void async_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+{
+	struct datblk_port *port = instance;
+
+	if (event->event_number != DAT_ASYNC_ERROR_IA_CATASTROPHIC)
+		return;
+	WRITE_ONCE(port->lost, true);
+	mod_delayed_work(system_long_wq, &port->follow_device, 0);
 }
 
 /* Both locks guard the state, so that either is enough to read it */
@@ -31,13 +40,12 @@ static void set_state(struct datblk_port *port, enum datblk_srv_state state)
 static int start(struct datblk_port *port, bool print)
 {
 	DAT_UPCALL_OBJECT object = { .upcall_func = upcall, .instance_data = port };
-	DAT_EVD_HANDLE async = DAT_HANDLE_NULL;
+	DAT_UPCALL_OBJECT async = { .upcall_func = async_upcall, .instance_data = port };
 	DAT_RETURN ret;
 
-	/* What the watch reports later may concern the device that is opened now */
-	WRITE_ONCE(port->stale, false);
-	WRITE_ONCE(port->absent, false);
-	ret = dat_ia_open(port->ia_name, 8, &async, &port->ia);
+	port->async = DAT_HANDLE_NULL;
+	WRITE_ONCE(port->lost, false);
+	ret = dat_ia_open(port->ia_name, 8, &port->async, &port->ia);
 	if (ret) {
 		if (print)
 			pr_err("datblk_server: cannot open %s: %s\n", port->ia_name,
@@ -46,7 +54,9 @@ static int start(struct datblk_port *port, bool print)
 	}
 	ret = dat_evd_kcreate(port->ia, BACKLOG, DAT_UPCALL_NOTIFY, &object, DAT_EVD_CR_FLAG,
 			      &port->evd) ?:
-	      dat_psp_create(port->ia, port->qual, port->evd, DAT_PSP_CONSUMER_FLAG, &port->psp);
+	      dat_psp_create(port->ia, port->qual, port->evd, DAT_PSP_CONSUMER_FLAG, &port->psp) ?:
+	      dat_evd_modify_upcall(port->async, DAT_UPCALL_SINGLE_INSTANCE, &async,
+				    DAT_UPCALL_INVOC_ANY);
 	if (ret) {
 		if (print)
 			pr_err("datblk_server: cannot listen on %s, %u: %s\n", port->ia_name,
@@ -64,6 +74,8 @@ static void unlisten(struct datblk_port *port)
 	struct datblk_connection *conn;
 
 	dat_psp_free(port->psp);
+	dat_evd_modify_upcall(port->async, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
+			      DAT_UPCALL_INVOC_NEW);
 	dat_evd_modify_upcall(port->evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
 			      DAT_UPCALL_INVOC_NEW);
 	cancel_work_sync(&port->login);
@@ -103,7 +115,7 @@ void datblk_port_close(struct work_struct *work)
 	set_state(port, DATBLK_OFF);
 	removed = port->removed;
 	if (port->wanted)
-		mod_delayed_work(system_long_wq, &port->revive, 0);
+		mod_delayed_work(system_long_wq, &port->follow_device, 0);
 	mutex_unlock(&port->config);
 	wake_up_all(&datblk_srv_settled);
 	if (!removed)
@@ -114,86 +126,29 @@ void datblk_port_close(struct work_struct *work)
 }
 
 /**
- * datblk_port_revive - the RDMA device of a port has gone or come
+ * datblk_port_follow_device - close a port whose device has gone, or try to listen again
  * @work: in the port
  *
  * Context: process.
  */
-void datblk_port_revive(struct work_struct *work)
+void datblk_port_follow_device(struct work_struct *work)
 {
-	struct datblk_port *port = container_of(to_delayed_work(work), struct datblk_port, revive);
+	struct datblk_port *port = container_of(to_delayed_work(work), struct datblk_port,
+						follow_device);
 
 	mutex_lock(&port->config);
-	if (port->state == DATBLK_ON && READ_ONCE(port->stale)) {
-		pr_warn("datblk_server: the device of %s has gone\n", port->ia_name);
+	if (port->state == DATBLK_ON && READ_ONCE(port->lost)) {
+		pr_warn("datblk_server: port %s: the RDMA device of %s has failed or was removed; waiting for it\n",
+			config_item_name(&port->group.cg_item), port->ia_name);
 		unlisten(port);
-	} else if (port->state == DATBLK_OFF && port->wanted && !READ_ONCE(port->absent)) {
+	} else if (port->state == DATBLK_OFF && port->wanted) {
 		if (start(port, false))
-			mod_delayed_work(system_long_wq, &port->revive, RETRY);
+			mod_delayed_work(system_long_wq, &port->follow_device, RETRY);
 		else
-			pr_info("datblk_server: listening on %s again\n", port->ia_name);
+			pr_info("datblk_server: port %s: listening on %s again\n",
+				config_item_name(&port->group.cg_item), port->ia_name);
 	}
 	mutex_unlock(&port->config);
-}
-
-/* The name of a port's IA may have an address after that of the registry */
-static bool names(const char *ia_name, const char *name)
-{
-	size_t length = strlen(name);
-
-	return !strncmp(ia_name, name, length) && (!ia_name[length] || ia_name[length] == '@');
-}
-
-static void changed(DAT_PVOID context, DAT_NAME_PTR name, DAT_BOOLEAN present)
-{
-	struct datblk_port *port;
-
-	mutex_lock(&datblk_srv_lock);
-	list_for_each_entry(port, &ports, link) {
-		if (!names(port->ia_name, name))
-			continue;
-		if (!present)
-			WRITE_ONCE(port->stale, true);
-		WRITE_ONCE(port->absent, !present);
-		mod_delayed_work(system_long_wq, &port->revive, 0);
-	}
-	mutex_unlock(&datblk_srv_lock);
-}
-
-static struct kdat_registry_watch watch = { .callback = changed };
-
-/**
- * datblk_port_watch - begin to watch RDMA devices come and go
- *
- * Context: process, load of the module.
- * Return: 0 or -EIO.
- */
-int datblk_port_watch(void)
-{
-	return kdat_registry_notify(&watch) ? -EIO : 0;
-}
-
-/**
- * datblk_port_unwatch - undo datblk_port_watch()
- *
- * Context: process, unload of the module.
- */
-void datblk_port_unwatch(void)
-{
-	kdat_registry_unnotify(&watch);
-}
-
-/**
- * datblk_port_list - put a new port on the list
- * @port: the port
- *
- * Context: process.
- */
-void datblk_port_list(struct datblk_port *port)
-{
-	mutex_lock(&datblk_srv_lock);
-	list_add(&port->link, &ports);
-	mutex_unlock(&datblk_srv_lock);
 }
 
 /**
@@ -241,12 +196,12 @@ int datblk_port_disable(struct datblk_port *port)
  */
 void datblk_port_remove(struct datblk_port *port)
 {
-	mutex_lock(&datblk_srv_lock);
-	list_del(&port->link);
-	mutex_unlock(&datblk_srv_lock);
+	bool off;
+
 	mutex_lock(&port->config);
 	port->wanted = false;
-	if (port->state != DATBLK_OFF) {
+	off = port->state == DATBLK_OFF;
+	if (!off) {
 		port->removed = true;
 		config_item_get(&port->group.cg_item);
 		__module_get(THIS_MODULE);
@@ -255,5 +210,8 @@ void datblk_port_remove(struct datblk_port *port)
 		unlisten(port);
 	mutex_unlock(&port->config);
 	/* Nobody queues it any more */
-	cancel_delayed_work_sync(&port->revive);
+	cancel_delayed_work_sync(&port->follow_device);
+	/* It may still use the port after it has set the state */
+	if (off)
+		flush_work(&port->close);
 }

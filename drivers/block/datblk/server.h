@@ -83,18 +83,17 @@ struct datblk_export {
 struct datblk_port {
 	struct config_group group;
 	struct mutex config;			/* outside datblk_srv_lock */
-	struct list_head link;			/* datblk_srv_lock */
-	char ia_name[DAT_NAME_MAX_LENGTH];	/* written with both locks */
+	char ia_name[DAT_NAME_MAX_LENGTH];
 	u16 qual;
 	bool wanted;				/* by the administrator */
 	enum datblk_srv_state state;		/* written with both locks */
-	bool stale;				/* the device of the IA has gone; no lock */
-	bool absent;				/* there is no such device; no lock */
+	bool lost;				/* the device of the IA has gone; no lock */
 	bool removed;				/* from configfs; the work item close puts it */
 	DAT_IA_HANDLE ia;			/* constant in state ON */
+	DAT_EVD_HANDLE async;
 	DAT_EVD_HANDLE evd;
 	DAT_PSP_HANDLE psp;
-	struct delayed_work revive;		/* opens and closes the IA with its device */
+	struct delayed_work follow_device;
 	struct work_struct login;		/* answers connection requests */
 	struct work_struct close;
 	struct list_head connections;		/* that use the IA; datblk_srv_lock */
@@ -186,10 +185,7 @@ int datblk_export_lost_writes(struct datblk_export *export, int err);
 void datblk_export_lacks(struct datblk_export *export, u8 op);
 unsigned int datblk_export_hosts(const struct sockaddr *host);
 /* listen.c */
-int datblk_port_watch(void);
-void datblk_port_unwatch(void);
-void datblk_port_list(struct datblk_port *port);
-void datblk_port_revive(struct work_struct *work);
+void datblk_port_follow_device(struct work_struct *work);
 int datblk_port_enable(struct datblk_port *port);
 int datblk_port_disable(struct datblk_port *port);
 void datblk_port_remove(struct datblk_port *port);
