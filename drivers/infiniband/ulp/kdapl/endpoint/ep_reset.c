@@ -14,26 +14,33 @@
 #include "connection/connection.h"
 #include "internal.h"
 
-/* Drains and destroys the QP that posts no longer find. ep->mutex held */
-static void kdapl_ep_destroy_old_qp(struct kdapl_ep *ep, struct ib_qp *old)
+/*
+ * Drains and destroys the QP that posts no longer find. Returns false if the device has failed
+ * since the caller drained it. Then the EP is DISCONNECTED without a QP. ep->mutex held
+ */
+static bool kdapl_ep_destroy_old_qp(struct kdapl_ep *ep, struct ib_qp *old)
 {
-	/* The caller has drained it: only later posts are left, so this seldom waits */
+	/* Only later posts are left, so this seldom waits */
 	int lost = kdapl_ep_drain(ep, old, true);
 
 	if (ep->srq)
 		kdapl_srq_detach(ep);
 	ib_destroy_qp(old);
-	/* The CQ stays in use: wait for the done callbacks that are running now */
-	if (lost || ep->srq)
-		kdapl_wait_grace_period();
 	if (lost) {
-		kdapl_sq_abandon(&ep->sq);
-		kdapl_marker_complete_all(ep);
+		/* The new QP may have some of the receives: flush them all */
+		kdapl_ep_drop_verbs(ep);
+		spin_lock_irq(&ep->lock);
+		kdapl_ep_set_state(ep, DAT_EP_STATE_DISCONNECTED);
+		spin_unlock_irq(&ep->lock);
+	} else if (ep->srq) {
+		/* The CQ stays in use: wait for the done callbacks that are running now */
+		kdapl_wait_grace_period();
 	}
+	return !lost;
 }
 
-/* Installs the new QP, and drains and destroys the old one if any. ep->mutex held */
-static void kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
+/* Installs the new QP, and destroys the old one if any. Returns as above. ep->mutex held */
+static bool kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
 {
 	struct ib_qp *old = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
 
@@ -47,8 +54,8 @@ static void kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
 	kdapl_wait_grace_period();
 	rcu_assign_pointer(ep->qp, new);
 	kdapl_wait_grace_period();
-	if (old)
-		kdapl_ep_destroy_old_qp(ep, old);
+	if (old && !kdapl_ep_destroy_old_qp(ep, old))
+		return false;
 	if (ep->srq)
 		kdapl_srq_attach(ep, new);
 	ep->left_init = false;
@@ -60,6 +67,7 @@ static void kdapl_ep_swap_qp(struct kdapl_ep *ep, struct ib_qp *new)
 	ep->slow |= KDAPL_EP_PARK;
 	ep->qp_moved = false;
 	spin_unlock_irq(&ep->lock);
+	return true;
 }
 
 /* Replaces a CQ that was freed together with a QP that did not flush. ep->mutex held */
@@ -100,8 +108,7 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
 	new = kdapl_ep_make_qp(ep, ep);
 	if (IS_ERR(new))
 		return kdapl_ep_build_error(PTR_ERR(new));
-	kdapl_ep_swap_qp(ep, new);
-	return DAT_SUCCESS;
+	return kdapl_ep_swap_qp(ep, new) ? DAT_SUCCESS : KDAPL_NO_RESOURCE(TEP);
 }
 
 /**
@@ -120,7 +127,7 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
  * * DAT_INVALID_HANDLE - @ep_handle is not valid
  * * DAT_INVALID_STATE - any other state; or EP_NOTREADY: not legal in this upcall
  * * DAT_INSUFFICIENT_RESOURCES - no new QP could be created, or the device does not
- *   return the posts of the old one, and the EP is unchanged; or the device was removed
+ *   return the posts of the old one, and the EP stays DISCONNECTED; or the device was removed
  */
 DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 {

@@ -242,8 +242,8 @@ void kdapl_ep_finish_verbs(struct kdapl_ep *ep)
 
 /*
  * Destroys a QP that does not flush. Until the next reset, which makes a new QP, posts are flushed
- * in software. @ep: an EP in DISCONNECTED, without an id, whose QP has never left INIT. Process
- * context, ep->mutex held.
+ * in software. @ep: an EP without an id, whose QP has never left INIT. Process context, ep->mutex
+ * held.
  */
 void kdapl_ep_drop_verbs(struct kdapl_ep *ep)
 {

@@ -79,8 +79,12 @@ static int fake_create_qp(struct ib_qp *ibqp, struct ib_qp_init_attr *attr, stru
 {
 	struct fake_dev *fake = to_fake_dev(ibqp->device);
 	struct fake_qp *qp = to_fake_qp(ibqp);
+	void (*hook)(void) = NULL;
 	int err;
 
+	swap(hook, fake->create_hook);
+	if (hook)
+		hook();
 	if (fake->fail_create) {
 		err = fake->fail_create;
 		fake->fail_create = 0;

@@ -194,6 +194,7 @@ struct fake_mr {
  * @roce:    net device of the port, which then is a RoCE port; NULL: InfiniBand
  * @tune:    changes the attributes that the device reports
  * @max_msg: maximum message size of its ports, in bytes
+ * @create_hook: called once in process context, when a QP is created
  * @fail_create: negative errno for the next create_qp
  * @fail_cq: negative errno for the next create_cq
  * @fail_modify: negative errno for every modify_qp; 0: none
@@ -252,6 +253,7 @@ struct fake_dev {
 	struct net_device *roce;
 	void (*tune)(struct ib_device_attr *attr);
 	u32 max_msg;
+	void (*create_hook)(void);
 	int fail_create;
 	int fail_cq;
 	int fail_modify;

@@ -113,6 +113,39 @@ static void expect_two_flushed(struct kunit *test, DAT_EVD_HANDLE evd)
 	KUNIT_EXPECT_EQ(test, tp_events(evd), 0);
 }
 
+static void post_in_silence(void)
+{
+	fall_silent();
+	WARN_ON(tp_post_one(env, &ep, TP_RECV, 1, 0) != DAT_SUCCESS ||
+		tp_post_one(env, &ep, TP_SEND, 1, 0) != DAT_SUCCESS ||
+		tp_post_one(env, &ep, TP_RECV, 2, 0) != DAT_SUCCESS ||
+		tp_post_one(env, &ep, TP_SEND, 2, 0) != DAT_SUCCESS);
+}
+
+/* The old QP was drained, and has got posts since that time: they are not lost */
+static void C_32_a_device_that_fails_during_a_reset(struct kunit *test)
+{
+	kdapl_clauses(test, "C-32 C-58");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	KUNIT_ASSERT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
+	KUNIT_ASSERT_TRUE(test, tp_wait_end(env, &ep));
+	tp_drain(&ep);
+	env->fake->create_hook = post_in_silence;
+	tp_start(&ending, reset_ep);
+	KUNIT_ASSERT_TRUE(test, tp_finish(&ending));
+	TP_EXPECT_TYPE(test, reset_ret, DAT_INSUFFICIENT_RESOURCES);
+	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
+	expect_two_flushed(test, ep.recv_evd);
+	expect_two_flushed(test, ep.request_evd);
+	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->sq.pool), TP_DEPTH);
+	KUNIT_EXPECT_EQ(test, tp_slots(&ep.ep->rq), TP_DEPTH);
+	/* The device has recovered */
+	env->fake->hold_flush = false;
+	KUNIT_EXPECT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
+	KUNIT_EXPECT_EQ(test, tp_connect(&ep), 0);
+}
+
 static void C_57_removal_does_not_wait_for_ever(struct kunit *test)
 {
 	kdapl_clauses(test, "C-57 C-58");
@@ -272,6 +305,7 @@ static int silent_init(struct kunit *test)
 static void silent_exit(struct kunit *test)
 {
 	if (!IS_ERR_OR_NULL(env)) {
+		env->fake->create_hook = NULL;
 		env->fake->hold_flush = false;
 		env->fake->hold_service = false;
 		env->fake->fail_modify = 0;
@@ -285,6 +319,7 @@ static void silent_exit(struct kunit *test)
 static struct kunit_case silent_cases[] = {
 	KUNIT_CASE(P8_a_free_does_not_wait_for_ever),
 	KUNIT_CASE(C_32_a_reset_does_not_wait_for_ever),
+	KUNIT_CASE(C_32_a_device_that_fails_during_a_reset),
 	KUNIT_CASE(C_57_removal_does_not_wait_for_ever),
 	KUNIT_CASE(L_06_one_time_limit_for_all_regions),
 	KUNIT_CASE(L_06_close_on_a_silent_device),
