@@ -12,9 +12,10 @@
  * A request that fails moves the QP to ERROR; then the QP is created again, and the request
  * is repeated once. A request that does not complete in time is not repeated: its QP is
  * drained and destroyed, so that the device does not use the memory any more when the
- * function returns. After such a failure no invalidation is requested until a registration has
- * succeeded, and none at all after the device has reported a fatal error: the callers deregister
- * the MRs instead.
+ * function returns. For as long again every request of the IA fails at once, so that no call waits
+ * for the time-outs of others. After a failure no invalidation is requested until a registration
+ * has succeeded, and none at all after the device has reported a fatal error: the callers
+ * deregister the MRs instead.
  *
  * Called in process context by Consumers, by the files that create, free and repair LMRs and
  * RMRs, and by ia_close.c.
@@ -223,14 +224,15 @@ err_destroy_qp:
 	return ret;
 }
 
-/*
- * The caller of an invalidation can deregister the MR instead, so it does not wait once more
- * for a device that has failed.
- */
+/* Does a request fail at once, because the device has failed? pz->mutex held */
 static bool kdapl_service_skips(const struct kdapl_pz *pz, const struct ib_send_wr *wr)
 {
-	return wr->opcode == IB_WR_LOCAL_INV &&
-	       (pz->broken || test_bit(0, &pz->obj.ia->fatal));
+	const struct kdapl_ia *ia = pz->obj.ia;
+
+	if (time_before64(get_jiffies_64(), READ_ONCE(ia->silent_until)))
+		return true;
+	/* The caller of an invalidation can deregister the MR instead */
+	return wr->opcode == IB_WR_LOCAL_INV && (pz->broken || test_bit(0, &ia->fatal));
 }
 
 static int kdapl_service_run(struct kdapl_pz *pz, struct ib_send_wr *wr)
@@ -244,6 +246,9 @@ static int kdapl_service_run(struct kdapl_pz *pz, struct ib_send_wr *wr)
 	if (ret && ret != -ETIMEDOUT)
 		ret = kdapl_service_try(pz, wr);
 	pz->broken = ret;
+	if (ret == -ETIMEDOUT)
+		WRITE_ONCE(pz->obj.ia->silent_until,
+			   get_jiffies_64() + kdapl_timeout_ms(kdapl_service_ms));
 out:
 	mutex_unlock(&pz->mutex);
 	return ret;

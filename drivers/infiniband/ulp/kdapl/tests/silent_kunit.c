@@ -159,20 +159,23 @@ static void C_57_removal_does_not_wait_for_ever(struct kunit *test)
 
 /* ---- memory --------------------------------------------------------------- */
 
-static void make_lmrs(struct kunit *test)
+static DAT_RETURN make_lmr(u32 i)
 {
 	DAT_REGION_DESCRIPTION region = { .for_va = env->buf };
 	DAT_LMR_CONTEXT context;
 	DAT_RMR_CONTEXT key;
+
+	return dat_lmr_kcreate(kdapl_obj_handle(&env->ia->obj), DAT_MEM_TYPE_VIRTUAL, region,
+			       TP_SEG, env->own.pz, DAT_MEM_PRIV_ALL_FLAG, DAT_VA_TYPE_VA,
+			       DAT_MEM_OPTIMIZE_DONT_CARE, &lmrs[i], &context, &key, NULL, NULL);
+}
+
+static void make_lmrs(struct kunit *test)
+{
 	u32 i;
 
 	for (i = 0; i < SILENT_LMRS; i++)
-		KUNIT_ASSERT_EQ(test, dat_lmr_kcreate(kdapl_obj_handle(&env->ia->obj),
-						      DAT_MEM_TYPE_VIRTUAL, region, TP_SEG,
-						      env->own.pz, DAT_MEM_PRIV_ALL_FLAG,
-						      DAT_VA_TYPE_VA, DAT_MEM_OPTIMIZE_DONT_CARE,
-						      &lmrs[i], &context, &key, NULL, NULL),
-				DAT_SUCCESS);
+		KUNIT_ASSERT_EQ(test, make_lmr(i), DAT_SUCCESS);
 }
 
 static u32 service_qps(void)
@@ -222,6 +225,27 @@ static void L_06_one_time_limit_for_all_regions(struct kunit *test)
 	KUNIT_EXPECT_LE(test, graces() - before, SILENT_GRACES);
 	KUNIT_EXPECT_EQ(test, service_qps(), qps);
 	KUNIT_EXPECT_EQ(test, fake_valid_mrs(env->fake), 0);
+}
+
+/* No registration waits for the time-out of another one; later the device gets another chance */
+static void L_06_one_time_limit_for_all_registrations(struct kunit *test)
+{
+	struct kdapl_ia *ia = env->ia;
+	u32 qps, i;
+
+	kdapl_clauses(test, "L-06");
+	fall_silent();
+	TP_EXPECT_TYPE(test, make_lmr(0), DAT_INSUFFICIENT_RESOURCES);
+	KUNIT_ASSERT_NE(test, ia->silent_until, 0);
+	/* However slow this machine is */
+	ia->silent_until = get_jiffies_64() + 3600ULL * HZ;
+	qps = service_qps();
+	for (i = 0; i < SILENT_LMRS; i++)
+		TP_EXPECT_TYPE(test, make_lmr(i), DAT_INSUFFICIENT_RESOURCES);
+	KUNIT_EXPECT_EQ(test, service_qps(), qps);
+	ia->silent_until = get_jiffies_64();
+	env->fake->hold_service = false;
+	make_lmrs(test);
 }
 
 /* A close needs no request at all */
@@ -322,6 +346,7 @@ static struct kunit_case silent_cases[] = {
 	KUNIT_CASE(C_32_a_device_that_fails_during_a_reset),
 	KUNIT_CASE(C_57_removal_does_not_wait_for_ever),
 	KUNIT_CASE(L_06_one_time_limit_for_all_regions),
+	KUNIT_CASE(L_06_one_time_limit_for_all_registrations),
 	KUNIT_CASE(L_06_close_on_a_silent_device),
 	KUNIT_CASE(L_06_a_service_QP_that_cannot_be_created),
 	KUNIT_CASE(C_31_no_request_after_a_fatal_event),
