@@ -25,7 +25,7 @@ static bool kdapl_ep_destroy_old_qp(struct kdapl_ep *ep, struct ib_qp *old)
 
 	if (ep->srq)
 		kdapl_srq_detach(ep);
-	ib_destroy_qp(old);
+	kdapl_ep_free_qp(ep, old);
 	if (lost) {
 		/* The new QP may have some of the receives: flush them all */
 		kdapl_ep_drop_verbs(ep);

@@ -12,6 +12,7 @@ extern unsigned int kdapl_service_ms;
 
 int kdapl_pz_register(struct kdapl_pz *pz, struct ib_mr *mr, int access);
 int kdapl_pz_invalidate(struct kdapl_pz *pz, u32 rkey);
+void kdapl_mr_dereg(struct ib_mr *mr);
 void kdapl_pz_mr_get(struct kdapl_pz *pz);
 void kdapl_pz_mr_put(struct kdapl_pz *pz);
 int kdapl_pz_make_map_sg(struct kdapl_pz *pz);

@@ -90,7 +90,7 @@ static int kdapl_lmr_register(struct kdapl_lmr *lmr, const struct kdapl_region *
 err_del_key:
 	kdapl_key_del(lmr->obj.ia->dev, mr->rkey);
 err_dereg_mr:
-	ib_dereg_mr(mr);
+	kdapl_mr_dereg(mr);
 	return ret;
 }
 

@@ -42,7 +42,7 @@ void kdapl_lmr_free_work(struct work_struct *work)
 	struct ib_mr *mr = lmr->mr;
 
 	if (mr)
-		ib_dereg_mr(mr);
+		kdapl_mr_dereg(mr);
 	kdapl_lmr_desc_put(lmr->param.lmr_context);
 	if (lmr->is_fmr)
 		kvfree(lmr->sgt.sgl);
@@ -65,7 +65,7 @@ static void kdapl_lmr_revoke(struct kdapl_lmr *lmr)
 	    (state == KDAPL_MR_VALID && kdapl_pz_invalidate(lmr->pz, lmr->mr->rkey))) {
 		/* Then the MR must be freed at once, when no post uses its key any more */
 		kdapl_wait_grace_period();
-		ib_dereg_mr(lmr->mr);
+		kdapl_mr_dereg(lmr->mr);
 		WRITE_ONCE(lmr->mr, NULL);
 	}
 	kdapl_lmr_unmap(lmr, ibdev);
@@ -97,7 +97,7 @@ void kdapl_lmr_orphan(struct kdapl_obj *obj)
 	spin_unlock_irq(&lmr->lock);
 	/* Deregistration invalidates the key at once */
 	if (mr)
-		ib_dereg_mr(mr);
+		kdapl_mr_dereg(mr);
 	kdapl_lmr_unmap(lmr, ibdev);
 	lmr->orphaned = true;
 	kdapl_ia_verbs_put(lmr->obj.ia);

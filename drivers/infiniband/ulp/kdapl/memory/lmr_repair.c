@@ -24,7 +24,7 @@ int kdapl_lmr_make_mr(struct kdapl_lmr *lmr)
 		return PTR_ERR(mr);
 	ret = kdapl_key_add(lmr->obj.ia->dev, mr->rkey, &lmr->obj);
 	if (ret) {
-		ib_dereg_mr(mr);
+		kdapl_mr_dereg(mr);
 		return ret;
 	}
 	spin_lock_irq(&lmr->lock);
@@ -46,7 +46,7 @@ static void kdapl_lmr_replace(struct kdapl_lmr *lmr)
 		lmr->mr = NULL;
 		lmr->fmr.mr = NULL;
 		spin_unlock_irq(&lmr->lock);
-		ib_dereg_mr(mr);
+		kdapl_mr_dereg(mr);
 	}
 	/* RMRs may be bound. If the last one ends now, kdapl_lmr_mark_gone() unmaps the memory */
 	if (lmr->npages && !READ_ONCE(lmr->binds)) {

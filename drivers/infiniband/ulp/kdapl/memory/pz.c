@@ -42,7 +42,9 @@ static void kdapl_service_event(struct ib_cq *cq, void *context)
 {
 	struct kdapl_pz *pz = context;
 
-	complete(&pz->cq_event);
+	/* The driver has failed to destroy the QP */
+	if (pz)
+		complete(&pz->cq_event);
 }
 
 /* Path to the port itself */
@@ -128,10 +130,13 @@ static int kdapl_service_connect(struct kdapl_pz *pz)
 
 static void kdapl_service_destroy(struct kdapl_pz *pz)
 {
-	if (pz->qp)
-		ib_destroy_qp(pz->qp);
-	if (pz->cq)
+	if (pz->qp && ib_destroy_qp(pz->qp)) {
+		/* The QP keeps its CQ, whose handler must not use the zone */
+		pr_err("%s: the driver has not destroyed a QP\n", pz->obj.ia->name);
+		WRITE_ONCE(pz->cq->cq_context, NULL);
+	} else if (pz->cq) {
 		ib_destroy_cq(pz->cq);
+	}
 	pz->qp = NULL;
 	pz->cq = NULL;
 }
@@ -290,6 +295,17 @@ int kdapl_pz_invalidate(struct kdapl_pz *pz, u32 rkey)
 	};
 
 	return kdapl_service_run(pz, &inv);
+}
+
+/*
+ * Deregisters an MR, which makes its key invalid at once. If the driver fails, only an IOMMU keeps
+ * the device from memory that was unmapped. Process context.
+ */
+void kdapl_mr_dereg(struct ib_mr *mr)
+{
+	if (ib_dereg_mr(mr))
+		pr_err("%s: the driver has not deregistered an MR\n",
+		       dev_name(&mr->device->dev));
 }
 
 /* ---- creation and destruction ------------------------------------------- */

@@ -28,7 +28,7 @@ static int kdapl_rmr_make_mr(struct kdapl_rmr *rmr, struct kdapl_mr *m)
 		return PTR_ERR(mr);
 	ret = kdapl_key_add(ia->dev, mr->rkey, &rmr->obj);
 	if (ret) {
-		ib_dereg_mr(mr);
+		kdapl_mr_dereg(mr);
 		return ret;
 	}
 	WRITE_ONCE(m->mr, mr);
@@ -48,7 +48,7 @@ static void kdapl_rmr_drop_mr(struct kdapl_rmr *rmr, struct kdapl_mr *m)
 		return;
 	kdapl_key_del(rmr->obj.ia->dev, mr->rkey);
 	/* Deregistration invalidates the key at once, so the LMR is not in use any more */
-	ib_dereg_mr(mr);
+	kdapl_mr_dereg(mr);
 	spin_lock_irq(&rmr->lock);
 	kdapl_rmr_drop_lmr(m);
 	spin_unlock_irq(&rmr->lock);

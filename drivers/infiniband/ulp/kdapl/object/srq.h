@@ -26,6 +26,7 @@ struct kdapl_srq;
  * @room:     entries left for the requests of further EPs
  * @shared:   EPs of the SRQ may join it; constant
  * @users:    number of EPs that use it
+ * @kept:     the driver has not destroyed a QP, so the CQs cannot be destroyed
  */
 struct kdapl_cq {
 	struct ib_cq *cq;
@@ -37,6 +38,7 @@ struct kdapl_cq {
 	u32 room;
 	u32 users;
 	bool shared;
+	bool kept;
 };
 
 #define KDAPL_SRQ_HASH_BITS	8

@@ -225,6 +225,9 @@ void kdapl_cq_leave(struct kdapl_ep *ep)
  */
 void kdapl_cq_free(struct kdapl_cq *kcq)
 {
+	/* A CQ cannot be destroyed before its QPs, and its handler uses @kcq */
+	if (kcq->kept)
+		return;
 	if (kcq->recv)
 		kdapl_polled_cq_destroy(kcq->recv);
 	if (kcq->request && kcq->request != kcq->recv)

@@ -22,6 +22,9 @@ static void kdapl_qp_event(struct ib_event *event, void *context)
 {
 	struct kdapl_ep *ep = context;
 
+	/* The driver has failed to destroy the QP */
+	if (!ep)
+		return;
 	switch (event->event) {
 	case IB_EVENT_QP_LAST_WQE_REACHED:
 		complete_all(&ep->last_wqe);
@@ -64,6 +67,20 @@ static int kdapl_qp_to_init(struct kdapl_ep *ep, struct ib_qp *qp)
 }
 
 /*
+ * Destroys a QP of an EP. If the driver fails, which it must not, the QP keeps its references on
+ * the CQs, which stay for ever with it, and may raise events after the EP was freed. Process
+ * context.
+ */
+void kdapl_ep_free_qp(struct kdapl_ep *ep, struct ib_qp *qp)
+{
+	if (!ib_destroy_qp(qp))
+		return;
+	pr_err("%s: the driver has not destroyed a QP\n", ep->obj.ia->name);
+	WRITE_ONCE(qp->qp_context, NULL);
+	ep->cq->kept = true;
+}
+
+/*
  * Creates a QP in INIT on the EP's CQ. @owner: the EP that will use it: @ep, or the one of which
  * @ep is a draft. Returns the QP, or ERR_PTR. Process context.
  */
@@ -99,7 +116,7 @@ struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner)
 		return qp;
 	ret = kdapl_qp_to_init(ep, qp);
 	if (ret) {
-		ib_destroy_qp(qp);
+		kdapl_ep_free_qp(ep, qp);
 		return ERR_PTR(ret);
 	}
 	return qp;
@@ -190,7 +207,7 @@ DAT_RETURN kdapl_ep_build_error(int err)
 /* Undoes kdapl_ep_build(). @ep: an EP that nobody else knows, with an idle QP. Process context. */
 void kdapl_ep_unbuild(struct kdapl_ep *ep)
 {
-	ib_destroy_qp(rcu_dereference_protected(ep->qp, 1));
+	kdapl_ep_free_qp(ep, rcu_dereference_protected(ep->qp, 1));
 	RCU_INIT_POINTER(ep->qp, NULL);
 	kdapl_cq_put(ep);
 	kdapl_ep_exit_pools(ep);
@@ -216,7 +233,7 @@ void kdapl_ep_destroy_qp(struct kdapl_ep *ep)
 	if (ep->srq)
 		kdapl_srq_detach(ep);
 	if (ep->ending)
-		ib_destroy_qp(ep->ending);
+		kdapl_ep_free_qp(ep, ep->ending);
 	ep->ending = NULL;
 	if (ep->cq)
 		kdapl_cq_leave(ep);

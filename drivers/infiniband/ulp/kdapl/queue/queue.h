@@ -18,6 +18,7 @@ void kdapl_ep_unbuild(struct kdapl_ep *ep);
 void kdapl_ep_no_pools(struct kdapl_ep *ep);
 void kdapl_ep_exit_pools(struct kdapl_ep *ep);
 struct ib_qp *kdapl_ep_make_qp(struct kdapl_ep *ep, struct kdapl_ep *owner);
+void kdapl_ep_free_qp(struct kdapl_ep *ep, struct ib_qp *qp);
 void kdapl_ep_hide_qp(struct kdapl_ep *ep);
 void kdapl_ep_destroy_qp(struct kdapl_ep *ep);
 void kdapl_ep_finish_verbs(struct kdapl_ep *ep);

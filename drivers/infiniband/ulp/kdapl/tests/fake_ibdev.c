@@ -119,6 +119,8 @@ static int fake_destroy_qp(struct ib_qp *ibqp, struct ib_udata *udata)
 	struct fake_dev *fake = to_fake_dev(ibqp->device);
 	struct fake_qp *qp = to_fake_qp(ibqp);
 
+	if (fake->fail_destroy)
+		return fake->fail_destroy;
 	/* The registrations that were never completed end with the queue */
 	spin_lock_irq(&fake->lock);
 	fake_drop_mr_requests(&qp->sq);

@@ -196,6 +196,7 @@ struct fake_mr {
  * @max_msg: maximum message size of its ports, in bytes
  * @create_hook: called once in process context, when a QP is created
  * @fail_create: negative errno for the next create_qp
+ * @fail_destroy: negative errno for every destroy_qp and dereg_mr; 0: none
  * @fail_cq: negative errno for the next create_cq
  * @fail_modify: negative errno for every modify_qp; 0: none
  * @fail_error: negative errno for every modify_qp that moves a QP to ERROR; 0: none
@@ -255,6 +256,7 @@ struct fake_dev {
 	u32 max_msg;
 	void (*create_hook)(void);
 	int fail_create;
+	int fail_destroy;
 	int fail_cq;
 	int fail_modify;
 	int fail_error;

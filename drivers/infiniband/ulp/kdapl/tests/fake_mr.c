@@ -92,6 +92,8 @@ int fake_dereg_mr(struct ib_mr *ibmr, struct ib_udata *udata)
 	struct fake_mr *mr = to_fake_mr(ibmr);
 
 	fake_note_noio(fake, FAKE_NOIO_DEREG_MR);
+	if (fake->fail_destroy)
+		return fake->fail_destroy;
 	if (fake->slow_key && fake->slow_key >> 8 == ibmr->rkey >> 8)
 		take_time(fake);
 	spin_lock_irq(&fake->lock);

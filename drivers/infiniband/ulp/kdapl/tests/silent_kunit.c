@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * KUnit: teardown on a device that has failed: it accepts everything and completes nothing, or
- * refuses what it is asked for.
+ * refuses what it is asked for, or destroys nothing.
  *
  * No call may wait without a limit, nor once for each object. The suite shortens the limits and
  * counts service QPs and grace periods, so no result depends on the speed of the machine. Runs in
@@ -10,6 +10,7 @@
 #include "clause.h"
 #include "memory/internal.h"
 #include "post_kunit.h"
+#include "queue/internal.h"
 
 #define SILENT_LMRS	50
 #define SILENT_FREED	10	/* of those, before the IA is closed */
@@ -313,6 +314,58 @@ static void C_31_no_request_after_a_fatal_event(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, env->fake->invalidated, 0);
 }
 
+/* ---- a driver that destroys nothing ---------------------------------------- */
+
+/* What the driver keeps has no way to the objects of kDAPL, which are freed */
+static void C_36_a_driver_that_keeps_a_QP(struct kunit *test)
+{
+	struct kdapl_cq *kcq;
+	struct ib_qp *qp;
+
+	kdapl_clauses(test, "C-36");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &ep), DAT_SUCCESS);
+	qp = &tp_qp(&ep)->ibqp;
+	kcq = ep.ep->cq;
+	env->fake->fail_destroy = -ETIMEDOUT;
+	free_ep();
+	env->fake->fail_destroy = 0;
+	KUNIT_ASSERT_NULL(test, qp->qp_context);
+	fake_raise(env->fake, to_fake_qp(qp), IB_EVENT_QP_FATAL);
+	/* The CQ cannot be destroyed before the QP */
+	KUNIT_ASSERT_EQ(test, ib_destroy_qp(qp), 0);
+	kdapl_free_stopped_cq(kcq->cq);
+	kfree(kcq);
+}
+
+static void L_06_a_driver_that_keeps_a_region(struct kunit *test)
+{
+	struct kdapl_obj *obj;
+	struct kdapl_pz *pz;
+	struct ib_mr *mr;
+	struct ib_qp *qp;
+	struct ib_cq *cq;
+
+	kdapl_clauses(test, "L-06");
+	KUNIT_ASSERT_EQ(test, make_lmr(0), DAT_SUCCESS);
+	obj = kdapl_obj_get(lmrs[0], DAT_HANDLE_TYPE_LMR);
+	KUNIT_ASSERT_NOT_NULL(test, obj);
+	mr = to_kdapl_lmr(obj)->mr;
+	pz = to_kdapl_lmr(obj)->pz;
+	kdapl_obj_put(obj);
+	qp = pz->qp;
+	cq = pz->cq;
+	fall_silent();
+	env->fake->fail_destroy = -ETIMEDOUT;
+	KUNIT_EXPECT_EQ(test, dat_lmr_free(lmrs[0]), DAT_SUCCESS);
+	fake_settle(env->fake);
+	env->fake->fail_destroy = 0;
+	KUNIT_ASSERT_NULL(test, cq->cq_context);
+	cq->comp_handler(cq, cq->cq_context);
+	KUNIT_EXPECT_EQ(test, ib_dereg_mr(mr), 0);
+	KUNIT_EXPECT_EQ(test, ib_destroy_qp(qp), 0);
+	ib_destroy_cq(cq);
+}
+
 /* ---- suite ---------------------------------------------------------------- */
 
 static int silent_init(struct kunit *test)
@@ -330,6 +383,7 @@ static void silent_exit(struct kunit *test)
 {
 	if (!IS_ERR_OR_NULL(env)) {
 		env->fake->create_hook = NULL;
+		env->fake->fail_destroy = 0;
 		env->fake->hold_flush = false;
 		env->fake->hold_service = false;
 		env->fake->fail_modify = 0;
@@ -350,6 +404,8 @@ static struct kunit_case silent_cases[] = {
 	KUNIT_CASE(L_06_close_on_a_silent_device),
 	KUNIT_CASE(L_06_a_service_QP_that_cannot_be_created),
 	KUNIT_CASE(C_31_no_request_after_a_fatal_event),
+	KUNIT_CASE(C_36_a_driver_that_keeps_a_QP),
+	KUNIT_CASE(L_06_a_driver_that_keeps_a_region),
 	{}
 };
 
