@@ -16,7 +16,7 @@
 #include <linux/wait.h>
 #include <rdma/ib_verbs.h>
 #include <rdma/rdma_cm.h>
-#include "datblk_core.h"
+#include "protocol/protocol.h"
 #include "kdapl_test.h"
 
 #define HOSTILE_DEPTH	16		/* tags of a connection */

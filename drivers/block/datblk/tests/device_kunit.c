@@ -4,7 +4,7 @@
  * fail because the server may have lost writes.
  */
 #include <kunit/test.h>
-#include "datblk_core.h"
+#include "protocol/protocol.h"
 
 static const struct datblk_geometry device = {
 	.capacity = 8192,

@@ -2,7 +2,7 @@
 /* Suite datblk_policy: limits of a device, legal commands, and the status of errors. */
 #include <kunit/test.h>
 #include <linux/errno.h>
-#include "datblk_core.h"
+#include "protocol/protocol.h"
 
 static void range_limits(struct kunit *test)
 {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Suite datblk_proto: every check of proto.c refuses a message that breaks exactly one rule, and
+ * Suite datblk_proto: every check of parse.c refuses a message that breaks exactly one rule, and
  * accepts the message otherwise. Each case of a table changes a correct message once.
  */
 #include <kunit/test.h>
 #include <linux/prandom.h>
 #include <linux/string.h>
-#include "datblk_core.h"
+#include "protocol/protocol.h"
 
 #define LIMITS { .depth = 32, .inline_max = DATBLK_INLINE_MAX, .io_max = 128 * 1024 }
 

@@ -4,12 +4,12 @@
  * sends, and allocates registered memory. A parser copies a message into the structures below, in
  * the byte order of the host; only checked values leave it.
  */
-#ifndef _DATBLK_CORE_H_
-#define _DATBLK_CORE_H_
+#ifndef _DATBLK_PROTOCOL_H_
+#define _DATBLK_PROTOCOL_H_
 
 #include <linux/uuid.h>
 #include <dat/kdat_util.h>
-#include "datblk_proto.h"
+#include "wire.h"
 
 /* Why a message is malformed. datblk_flaw() gives the text */
 enum datblk_flaw {
@@ -180,4 +180,4 @@ int datblk_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE evd,
 		     const struct datblk_ep_needs *needs, DAT_EP_HANDLE *ep,
 		     unsigned int *segments);
 
-#endif /* _DATBLK_CORE_H_ */
+#endif /* _DATBLK_PROTOCOL_H_ */

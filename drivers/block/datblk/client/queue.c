@@ -20,21 +20,21 @@
 /* Kinds of DTOs, in the upper half of a cookie; the lower half is an index */
 enum { RECEIVE, SEND, REGISTER };
 
-static DAT_DTO_COOKIE cookie(u32 kind, u32 index)
+static DAT_DTO_COOKIE datblk_queue_cookie(u32 kind, u32 index)
 {
 	return (DAT_DTO_COOKIE){ .as_64 = (u64)kind << 32 | index };
 }
 
-static int post_receive(struct datblk_queue *queue, unsigned int index)
+static int datblk_queue_receive(struct datblk_queue *queue, unsigned int index)
 {
 	DAT_LMR_TRIPLET segment = kdat_local(&queue->receives.regions[index], 0,
 					     DATBLK_MESSAGE_MAX);
 
-	return dat_ep_post_recv(queue->ep, 1, &segment, cookie(RECEIVE, index),
+	return dat_ep_post_recv(queue->ep, 1, &segment, datblk_queue_cookie(RECEIVE, index),
 				DAT_COMPLETION_DEFAULT_FLAG) ? -EIO : 0;
 }
 
-static void protocol_error(struct datblk_queue *queue, enum datblk_flaw flaw)
+static void datblk_queue_malformed(struct datblk_queue *queue, enum datblk_flaw flaw)
 {
 	pr_warn_ratelimited("datblk%d: malformed message of %s: %s\n", queue->disk->id,
 			    queue->disk->options.address, datblk_flaw(flaw));
@@ -42,8 +42,9 @@ static void protocol_error(struct datblk_queue *queue, enum datblk_flaw flaw)
 }
 
 /* Moves commands into one message. queue->lock held */
-static unsigned int fill(struct datblk_queue *queue, struct datblk_message *message,
-			 DAT_LMR_TRIPLET *iov)
+static unsigned int datblk_queue_fill_message(struct datblk_queue *queue,
+					      struct datblk_message *message,
+					      DAT_LMR_TRIPLET *iov)
 {
 	struct kdat_region *region = &queue->headers.regions[message->index];
 	struct datblk_command *headers = region->address;
@@ -79,7 +80,7 @@ static unsigned int fill(struct datblk_queue *queue, struct datblk_message *mess
  * Sends commands. While a message is being sent, further commands wait until there are enough
  * for a full message, or until it has arrived. queue->lock held.
  */
-static void send_commands(struct datblk_queue *queue)
+static void datblk_queue_send(struct datblk_queue *queue)
 {
 	while (queue->waiting && !list_empty(&queue->messages) &&
 	       (!queue->sending || queue->waiting >= DATBLK_BATCH)) {
@@ -90,8 +91,9 @@ static void send_commands(struct datblk_queue *queue)
 		message = list_first_entry(&queue->messages, struct datblk_message, link);
 		list_del(&message->link);
 		queue->sending++;
-		segments = fill(queue, message, iov);
-		if (dat_ep_post_send(queue->ep, segments, iov, cookie(SEND, message->index),
+		segments = datblk_queue_fill_message(queue, message, iov);
+		if (dat_ep_post_send(queue->ep, segments, iov,
+				     datblk_queue_cookie(SEND, message->index),
 				     DAT_COMPLETION_DEFAULT_FLAG)) {
 			datblk_session_lost(queue->disk);
 			return;
@@ -100,7 +102,7 @@ static void send_commands(struct datblk_queue *queue)
 }
 
 /* queue->lock held */
-static void add(struct datblk_queue *queue, struct datblk_pdu *pdu)
+static void datblk_queue_append(struct datblk_queue *queue, struct datblk_pdu *pdu)
 {
 	queue->pdus[pdu->c.tag] = pdu;
 	list_add_tail(&pdu->link, &queue->pending);
@@ -120,12 +122,12 @@ void datblk_queue_add(struct datblk_queue *queue, struct request *rq, bool last)
 	struct datblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
 
 	spin_lock_bh(&queue->lock);
-	add(queue, pdu);
+	datblk_queue_append(queue, pdu);
 	if (last || queue->waiting >= DATBLK_BATCH)
-		send_commands(queue);
+		datblk_queue_send(queue);
 	spin_unlock_bh(&queue->lock);
-	if (!READ_ONCE(queue->disk->tried))
-		WRITE_ONCE(queue->disk->tried, true);
+	if (!READ_ONCE(queue->disk->had_command))
+		WRITE_ONCE(queue->disk->had_command, true);
 }
 
 /**
@@ -137,12 +139,12 @@ void datblk_queue_add(struct datblk_queue *queue, struct request *rq, bool last)
 void datblk_queue_commit(struct datblk_queue *queue)
 {
 	spin_lock_bh(&queue->lock);
-	send_commands(queue);
+	datblk_queue_send(queue);
 	spin_unlock_bh(&queue->lock);
 }
 
 /* queue->lock held. Returns false if the server does not answer */
-static bool ping(struct datblk_queue *queue)
+static bool datblk_queue_ping(struct datblk_queue *queue)
 {
 	struct datblk_pdu *pdu = queue->ping;
 
@@ -153,8 +155,8 @@ static bool ping(struct datblk_queue *queue)
 	};
 	queue->pinging = true;
 	queue->pinged = jiffies;
-	add(queue, pdu);
-	send_commands(queue);
+	datblk_queue_append(queue, pdu);
+	datblk_queue_send(queue);
 	return true;
 }
 
@@ -162,22 +164,22 @@ static bool ping(struct datblk_queue *queue)
  * datblk_queue_heartbeat - see whether the server still works
  * @queue: a queue with a command that has not been answered for long
  *
- * The first call asks the server for a sign of life; later ones end the session if there was none
- * in time. Context: any except hard interrupt.
+ * The first call sends a PING; later calls end the session if the server has not answered it in
+ * time. Context: any except hard interrupt.
  */
 void datblk_queue_heartbeat(struct datblk_queue *queue)
 {
 	bool alive;
 
 	spin_lock_bh(&queue->lock);
-	alive = ping(queue);
+	alive = datblk_queue_ping(queue);
 	spin_unlock_bh(&queue->lock);
 	if (!alive)
 		datblk_session_lost(queue->disk);
 }
 
 /* queue->lock held. Returns the request if it is complete now; the block layer gets it later */
-static struct request *mark(struct datblk_queue *queue, u16 tag, bool answered)
+static struct request *datblk_queue_mark(struct datblk_queue *queue, u16 tag, bool answered)
 {
 	struct datblk_pdu *pdu = queue->pdus[tag];
 
@@ -194,24 +196,24 @@ static struct request *mark(struct datblk_queue *queue, u16 tag, bool answered)
 	return NULL;
 }
 
-static void complete_marked(struct datblk_queue *queue, const u16 *tags, unsigned int count,
-			    bool answered)
+static void datblk_queue_complete(struct datblk_queue *queue, const u16 *tags, unsigned int count,
+				  bool answered)
 {
 	struct request *complete[DATBLK_BATCH];
 	unsigned int i;
 
 	spin_lock_bh(&queue->lock);
 	for (i = 0; i < count; i++)
-		complete[i] = mark(queue, tags[i], answered);
+		complete[i] = datblk_queue_mark(queue, tags[i], answered);
 	if (!answered)
-		send_commands(queue);
+		datblk_queue_send(queue);
 	spin_unlock_bh(&queue->lock);
 	for (i = 0; i < count; i++)
 		if (complete[i])
 			blk_mq_complete_request(complete[i]);
 }
 
-static void message_sent(struct datblk_queue *queue, unsigned int index)
+static void datblk_queue_message_sent(struct datblk_queue *queue, unsigned int index)
 {
 	struct datblk_message *message = &queue->sends[index];
 	unsigned int count = message->count;
@@ -222,11 +224,11 @@ static void message_sent(struct datblk_queue *queue, unsigned int index)
 	list_add(&message->link, &queue->messages);
 	queue->sending--;
 	spin_unlock_bh(&queue->lock);
-	complete_marked(queue, tags, count, false);
+	datblk_queue_complete(queue, tags, count, false);
 }
 
 /* The command of an answer, if it has been sent and not answered yet */
-static struct datblk_pdu *find(struct datblk_queue *queue, u16 tag)
+static struct datblk_pdu *datblk_queue_command_of(struct datblk_queue *queue, u16 tag)
 {
 	struct datblk_pdu *pdu;
 
@@ -239,8 +241,8 @@ static struct datblk_pdu *find(struct datblk_queue *queue, u16 tag)
 }
 
 /* A key must have been invalidated exactly if the command had one, and then it is alone */
-static enum datblk_flaw check_key(const struct datblk_pdu *pdu, unsigned int count,
-				  const DAT_DTO_COMPLETION_EVENT_DATA *dto)
+static enum datblk_flaw datblk_queue_check_key(const struct datblk_pdu *pdu, unsigned int count,
+					       const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	bool invalidated = dto->operation == DAT_DTO_RECEIVE_WITH_INVALIDATE;
 
@@ -250,28 +252,29 @@ static enum datblk_flaw check_key(const struct datblk_pdu *pdu, unsigned int cou
 	       DATBLK_SOUND : DATBLK_FLAW_INVALIDATE;
 }
 
-static enum datblk_flaw take_answer(struct datblk_queue *queue, const struct datblk_ans *ans,
-				    const void *message, unsigned int count,
-				    const DAT_DTO_COMPLETION_EVENT_DATA *dto)
+static enum datblk_flaw datblk_queue_take_answer(struct datblk_queue *queue,
+						 const struct datblk_ans *ans,
+						 const void *message, unsigned int count,
+						 const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
-	struct datblk_pdu *pdu = find(queue, ans->tag);
+	struct datblk_pdu *pdu = datblk_queue_command_of(queue, ans->tag);
 	enum datblk_flaw flaw;
 
 	if (!pdu)
 		return DATBLK_FLAW_IDLE;
-	flaw = check_key(pdu, count, dto);
+	flaw = datblk_queue_check_key(pdu, count, dto);
 	if (flaw)
 		return flaw;
 	if (pdu == queue->ping) {
-		WRITE_ONCE(queue->disk->alive, true);
+		WRITE_ONCE(queue->disk->had_pong, true);
 		return ans->status || ans->flags ? DATBLK_FLAW_ANSWER : DATBLK_SOUND;
 	}
 	return datblk_request_answer(pdu, ans, message);
 }
 
 /* The receive is posted again before a tag is free: the server needs one for each tag */
-static void message_received(struct datblk_queue *queue, unsigned int index,
-			     const DAT_DTO_COMPLETION_EVENT_DATA *dto)
+static void datblk_queue_message_received(struct datblk_queue *queue, unsigned int index,
+					  const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	const void *message = queue->receives.regions[index].address;
 	struct datblk_ans answers[DATBLK_BATCH];
@@ -283,32 +286,32 @@ static void message_received(struct datblk_queue *queue, unsigned int index,
 				    answers, &count);
 	for (i = 0; !flaw && i < count; i++) {
 		tags[i] = answers[i].tag;
-		flaw = take_answer(queue, &answers[i], message, count, dto);
+		flaw = datblk_queue_take_answer(queue, &answers[i], message, count, dto);
 	}
 	if (flaw) {
-		protocol_error(queue, flaw);
+		datblk_queue_malformed(queue, flaw);
 		return;
 	}
-	if (post_receive(queue, index))
+	if (datblk_queue_receive(queue, index))
 		datblk_session_lost(queue->disk);
 	else
-		complete_marked(queue, tags, count, true);
+		datblk_queue_complete(queue, tags, count, true);
 }
 
-static void completed(struct datblk_queue *queue, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
+static void datblk_queue_dto(struct datblk_queue *queue, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	u32 kind = dto->user_cookie.as_64 >> 32, index = (u32)dto->user_cookie.as_64;
 
 	if (dto->status != DAT_DTO_SUCCESS)
 		datblk_session_lost(queue->disk);
 	else if (kind == RECEIVE)
-		message_received(queue, index, dto);
+		datblk_queue_message_received(queue, index, dto);
 	else if (kind == SEND)
-		message_sent(queue, index);
+		datblk_queue_message_sent(queue, index);
 }
 
 /* The first connection event is the outcome of the attempt, the second one the end */
-static void connection_event(struct datblk_queue *queue, const DAT_EVENT *event)
+static void datblk_queue_connection_event(struct datblk_queue *queue, const DAT_EVENT *event)
 {
 	const DAT_CONNECTION_EVENT_DATA *data = &event->event_data.connect_event_data;
 
@@ -318,20 +321,20 @@ static void connection_event(struct datblk_queue *queue, const DAT_EVENT *event)
 	}
 	queue->established = event->event_number == DAT_CONNECTION_EVENT_ESTABLISHED;
 	queue->event = event->event_number;
-	queue->private_size = min_t(size_t, data->private_data_size, PRIVATE_ROOM);
+	queue->private_size = min_t(size_t, data->private_data_size, DATBLK_PRIVATE_ROOM);
 	memcpy(queue->private, data->private_data, queue->private_size);
 	complete(&queue->outcome);
 }
 
-static void upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+static void datblk_queue_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	if (event->event_number == DAT_DTO_COMPLETION_EVENT)
-		completed(instance, &event->event_data.dto_completion_event_data);
+		datblk_queue_dto(instance, &event->event_data.dto_completion_event_data);
 	else
-		connection_event(instance, event);
+		datblk_queue_connection_event(instance, event);
 }
 
-static void fill_request(const struct datblk_queue *queue, struct datblk_request *req)
+static void datblk_queue_fill_login(const struct datblk_queue *queue, struct datblk_request *req)
 {
 	const struct datblk_disk *disk = queue->disk;
 
@@ -348,7 +351,7 @@ static void fill_request(const struct datblk_queue *queue, struct datblk_request
 }
 
 /* Why the attempt failed, for the log and the error of the caller */
-static int failed(struct datblk_queue *queue)
+static int datblk_queue_connect_error(struct datblk_queue *queue)
 {
 	struct datblk_disk *disk = queue->disk;
 	unsigned int status;
@@ -366,13 +369,13 @@ static int failed(struct datblk_queue *queue)
 	return status == DATBLK_REFUSE_BUSY ? -EBUSY : -ECONNREFUSED;
 }
 
-static int connect(struct datblk_queue *queue)
+static int datblk_queue_connect(struct datblk_queue *queue)
 {
 	struct datblk_disk *disk = queue->disk;
 	struct datblk_request req;
 	struct datblk_login login;
 
-	fill_request(queue, &req);
+	datblk_queue_fill_login(queue, &req);
 	datblk_fill_login(&login, &req);
 	if (dat_ep_connect(queue->ep, (DAT_IA_ADDRESS_PTR)&disk->options.to, disk->options.qual,
 			   CONNECT_US, sizeof(login), &login, DAT_QOS_BEST_EFFORT,
@@ -381,11 +384,12 @@ static int connect(struct datblk_queue *queue)
 		return -ECONNREFUSED;
 	}
 	wait_for_completion(&queue->outcome);
-	return queue->established ? 0 : failed(queue);
+	return queue->established ? 0 : datblk_queue_connect_error(queue);
 }
 
 /* The first session decides the limits: all memory is allocated for them */
-static int take_limits(struct datblk_disk *disk, const struct datblk_limits *limits, bool first)
+static int datblk_queue_take_limits(struct datblk_disk *disk, const struct datblk_limits *limits,
+				    bool first)
 {
 	if (first && limits->io_max < PAGE_SIZE) {
 		disk->reason = "the server grants less than a page for each read or write";
@@ -400,7 +404,7 @@ static int take_limits(struct datblk_disk *disk, const struct datblk_limits *lim
 }
 
 /* All queues of a disk have the limits and the geometry of the first one */
-static int welcome(struct datblk_queue *queue)
+static int datblk_queue_take_welcome(struct datblk_queue *queue)
 {
 	struct datblk_disk *disk = queue->disk;
 	struct datblk_limits limits = disk->limits;
@@ -411,7 +415,7 @@ static int welcome(struct datblk_queue *queue)
 		disk->reason = "the server sent a malformed accept";
 		return err;
 	}
-	err = take_limits(disk, &limits, !queue->index && !disk->gendisk);
+	err = datblk_queue_take_limits(disk, &limits, !queue->index && !disk->gendisk);
 	if (err)
 		return err;
 	if (!queue->index)
@@ -422,7 +426,7 @@ static int welcome(struct datblk_queue *queue)
 }
 
 /* Once for a disk: the memory is kept over sessions, so that none is needed to repair one */
-static int alloc_arrays(struct datblk_queue *queue)
+static int datblk_queue_alloc_arrays(struct datblk_queue *queue)
 {
 	unsigned int tags = datblk_tags(&queue->disk->limits);
 
@@ -436,7 +440,7 @@ static int alloc_arrays(struct datblk_queue *queue)
 }
 
 /* No command is in flight */
-static void reset(struct datblk_queue *queue)
+static void datblk_queue_reset(struct datblk_queue *queue)
 {
 	unsigned int tags = datblk_tags(&queue->disk->limits), i;
 
@@ -454,7 +458,7 @@ static void reset(struct datblk_queue *queue)
 	spin_unlock_bh(&queue->lock);
 }
 
-static int alloc_buffers(struct datblk_queue *queue)
+static int datblk_queue_alloc_buffers(struct datblk_queue *queue)
 {
 	const struct datblk_limits *limits = &queue->disk->limits;
 	unsigned int tags = datblk_tags(limits);
@@ -469,7 +473,7 @@ static int alloc_buffers(struct datblk_queue *queue)
 				    DAT_MEM_PRIV_LOCAL_READ_FLAG);
 }
 
-static int open_ep(struct datblk_queue *queue)
+static int datblk_queue_open_ep(struct datblk_queue *queue)
 {
 	unsigned int tags = datblk_tags(&queue->disk->limits), i;
 	struct datblk_ep_needs needs = {
@@ -478,22 +482,22 @@ static int open_ep(struct datblk_queue *queue)
 		.requests = 2 * tags,
 		.reads_in = READS,
 	};
-	DAT_UPCALL_OBJECT object = { .upcall_func = upcall, .instance_data = queue };
+	DAT_UPCALL_OBJECT object = { .upcall_func = datblk_queue_upcall, .instance_data = queue };
 	int err;
 
 	if (dat_pz_create(queue->disk->ia, &queue->pz) ||
 	    dat_evd_kcreate(queue->disk->ia, 1, DAT_UPCALL_SINGLE_INSTANCE, &object,
 			    DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG, &queue->evd))
 		return -EIO;
-	err = alloc_buffers(queue) ?:
+	err = datblk_queue_alloc_buffers(queue) ?:
 	      datblk_ep_create(queue->disk->ia, queue->pz, queue->evd, &needs, &queue->ep,
 			       &queue->segments);
 	for (i = 0; !err && i < tags; i++)
-		err = post_receive(queue, i);
+		err = datblk_queue_receive(queue, i);
 	return err;
 }
 
-static int alloc_lmrs(struct datblk_queue *queue)
+static int datblk_queue_alloc_lmrs(struct datblk_queue *queue)
 {
 	const struct datblk_limits *limits = &queue->disk->limits;
 	unsigned int i;
@@ -506,15 +510,15 @@ static int alloc_lmrs(struct datblk_queue *queue)
 }
 
 /* Before a connection attempt gives another reason for a failure */
-static int prepare(struct datblk_queue *queue)
+static int datblk_queue_prepare(struct datblk_queue *queue)
 {
-	int err = alloc_arrays(queue);
+	int err = datblk_queue_alloc_arrays(queue);
 
 	queue->disk->reason = "the client lacks memory or objects of its RDMA device";
 	if (err)
 		return err;
-	reset(queue);
-	return open_ep(queue);
+	datblk_queue_reset(queue);
+	return datblk_queue_open_ep(queue);
 }
 
 /**
@@ -529,10 +533,10 @@ int datblk_queue_open(struct datblk_queue *queue)
 {
 	queue->established = false;
 	init_completion(&queue->outcome);
-	return prepare(queue) ?:
-	       connect(queue) ?:
-	       welcome(queue) ?:
-	       alloc_lmrs(queue);
+	return datblk_queue_prepare(queue) ?:
+	       datblk_queue_connect(queue) ?:
+	       datblk_queue_take_welcome(queue) ?:
+	       datblk_queue_alloc_lmrs(queue);
 }
 
 /**

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
-/* The opposite of proto.c: writes headers. Called by the client and the server in any context */
+/* The opposite of parse.c: writes headers. Called by the client and the server in any context */
 #include <linux/export.h>
-#include "datblk_core.h"
+#include "protocol.h"
 
 /**
  * datblk_fill_login - write the private data of a connection request

@@ -32,9 +32,9 @@ int datblk_session_open(struct datblk_disk *disk)
 	}
 	disk->incarnation++;
 	disk->open = true;
-	disk->tried = false;
-	disk->proved = false;
-	disk->alive = false;
+	disk->had_command = false;
+	disk->had_answer = false;
+	disk->had_pong = false;
 	WRITE_ONCE(disk->lost, false);
 	for (i = 0; !err && i < disk->options.queues; i++)
 		err = datblk_queue_open(&disk->queues[i]);
@@ -73,14 +73,14 @@ void datblk_session_lost(struct datblk_disk *disk)
 		mod_delayed_work(datblk_wq, &disk->recover, 0);
 }
 
-static void quiesce(struct datblk_disk *disk)
+static void datblk_session_quiesce(struct datblk_disk *disk)
 {
 	if (!disk->quiesced)
 		blk_mq_quiesce_queue(disk->gendisk->queue);
 	disk->quiesced = true;
 }
 
-static void resume(struct datblk_disk *disk)
+static void datblk_session_resume(struct datblk_disk *disk)
 {
 	if (disk->quiesced)
 		blk_mq_unquiesce_queue(disk->gendisk->queue);
@@ -89,23 +89,23 @@ static void resume(struct datblk_disk *disk)
 }
 
 /*
- * Takes back all requests of the old connections. Only after a session that has answered a command
- * does the client connect again at once. The time-outs begin anew after a session in which the
- * server was alive, or which had no command.
+ * Takes back all requests of the old connections. The client reconnects at once only if the session
+ * has answered a command. The time-outs restart after a session in which the server has answered
+ * anything, or which has had no command.
  */
-static void drain(struct datblk_disk *disk)
+static void datblk_session_drain(struct datblk_disk *disk)
 {
 	pr_warn_ratelimited("datblk%d: connection to %s lost\n", disk->id, disk->options.address);
-	quiesce(disk);
+	datblk_session_quiesce(disk);
 	datblk_session_close(disk);
 	blk_mq_tagset_busy_iter(&disk->set, datblk_request_cancel, NULL);
 	blk_mq_tagset_wait_completed_request(&disk->set);
-	if (disk->proved || disk->alive || !disk->tried)
+	if (disk->had_answer || disk->had_pong || !disk->had_command)
 		disk->since = jiffies;
-	disk->backoff = disk->proved ? 0 : max_t(unsigned int, disk->backoff, BACKOFF_MIN);
+	disk->backoff = disk->had_answer ? 0 : max_t(unsigned int, disk->backoff, BACKOFF_MIN);
 }
 
-static bool expired(const struct datblk_disk *disk, unsigned int seconds)
+static bool datblk_session_expired(const struct datblk_disk *disk, unsigned int seconds)
 {
 	return seconds && time_after_eq(jiffies, disk->since + seconds * HZ);
 }
@@ -129,7 +129,7 @@ void datblk_session_live(struct datblk_disk *disk)
 		datblk_session_lost(disk);
 }
 
-static void go_live(struct datblk_disk *disk)
+static void datblk_session_go_live(struct datblk_disk *disk)
 {
 	if (disk->geo.capacity != get_capacity(disk->gendisk))
 		set_capacity_and_notify(disk->gendisk, disk->geo.capacity);
@@ -137,11 +137,11 @@ static void go_live(struct datblk_disk *disk)
 	pr_info_ratelimited("datblk%d: connected to %s again\n", disk->id,
 			    disk->options.address);
 	datblk_session_live(disk);
-	resume(disk);
+	datblk_session_resume(disk);
 }
 
 /* Connects again. The description of the device changes only with success */
-static int reopen(struct datblk_disk *disk)
+static int datblk_session_reopen(struct datblk_disk *disk)
 {
 	struct datblk_geometry was = disk->geo;
 	int err = datblk_session_open(disk);
@@ -157,12 +157,12 @@ static int reopen(struct datblk_disk *disk)
 	return err;
 }
 
-/* One line for each change of the reason */
-static bool reconnect(struct datblk_disk *disk)
+/* Logs one line for each change of the reason */
+static bool datblk_session_reconnect(struct datblk_disk *disk)
 {
 	const char *was = disk->reason;
 
-	if (!reopen(disk))
+	if (!datblk_session_reopen(disk))
 		return true;
 	if (disk->reason != was)
 		pr_warn("datblk%d: no connection to %s, device %s: %s\n", disk->id,
@@ -170,22 +170,23 @@ static bool reconnect(struct datblk_disk *disk)
 	return false;
 }
 
-/* What the requests do that wait, now that there is no connection */
-static void set_failed_state(struct datblk_disk *disk)
+/* Without a connection, waiting requests fail once a time-out has expired */
+static void datblk_session_fail(struct datblk_disk *disk)
 {
-	bool dead = expired(disk, disk->options.reconnect_timeout);
+	bool dead = datblk_session_expired(disk, disk->options.reconnect_timeout);
 
-	if (!dead && !READ_ONCE(disk->deleting) && !expired(disk, disk->options.fail_io_timeout))
+	if (!dead && !READ_ONCE(disk->deleting) &&
+	    !datblk_session_expired(disk, disk->options.fail_io_timeout))
 		return;
 	if (dead && disk->state != DATBLK_DEAD)
-		pr_err("datblk%d: gives up after %u s: %s\n", disk->id,
+		pr_err("datblk%d: no connection for %u s, giving up: %s\n", disk->id,
 		       disk->options.reconnect_timeout, disk->reason ?: "connections break");
 	WRITE_ONCE(disk->state, dead ? DATBLK_DEAD : DATBLK_FAILING);
-	resume(disk);
+	datblk_session_resume(disk);
 }
 
-/* Random, so that the disks of all clients do not come at once when a server is back */
-static void try_later(struct datblk_disk *disk)
+/* A random delay, so that the disks of all clients do not reconnect at the same time */
+static void datblk_session_try_later(struct datblk_disk *disk)
 {
 	unsigned int ms = clamp_t(unsigned int, disk->backoff, BACKOFF_MIN, BACKOFF_MAX);
 
@@ -194,7 +195,7 @@ static void try_later(struct datblk_disk *disk)
 	disk->backoff = ms * 2;
 }
 
-static void recover(struct datblk_disk *disk)
+static void datblk_session_replace(struct datblk_disk *disk)
 {
 	bool at_once = true;
 
@@ -206,16 +207,16 @@ static void recover(struct datblk_disk *disk)
 	if (disk->open && !READ_ONCE(disk->lost) && READ_ONCE(disk->state) == DATBLK_LIVE)
 		return;
 	if (disk->open) {
-		drain(disk);
+		datblk_session_drain(disk);
 		at_once = !disk->backoff;
 	}
-	if (at_once && !READ_ONCE(disk->deleting) && reconnect(disk)) {
-		go_live(disk);
+	if (at_once && !READ_ONCE(disk->deleting) && datblk_session_reconnect(disk)) {
+		datblk_session_go_live(disk);
 		return;
 	}
-	set_failed_state(disk);
+	datblk_session_fail(disk);
 	if (!READ_ONCE(disk->deleting) && disk->state != DATBLK_DEAD)
-		try_later(disk);
+		datblk_session_try_later(disk);
 }
 
 /**
@@ -230,7 +231,7 @@ void datblk_session_recover(struct work_struct *work)
 	struct datblk_disk *disk = container_of(to_delayed_work(work), struct datblk_disk, recover);
 	unsigned int noio = memalloc_noio_save();
 
-	recover(disk);
+	datblk_session_replace(disk);
 	memalloc_noio_restore(noio);
 }
 

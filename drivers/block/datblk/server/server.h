@@ -24,7 +24,7 @@
 #include <linux/spinlock.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
-#include "datblk_core.h"
+#include "protocol/protocol.h"
 
 #define DATBLK_CLIENTS_MAX	1024		/* bytes of the list of allowed addresses */
 

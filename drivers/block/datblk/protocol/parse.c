@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Checks of everything that a peer sends. The client and the server call these functions in
- * any context; they read the message once, sleep never, and keep no state.
+ * any context. They read the message once, never sleep and keep no state.
  */
 #include <linux/bitmap.h>
 #include <linux/export.h>
 #include <linux/log2.h>
 #include <linux/module.h>
-#include "datblk_core.h"
+#include "protocol.h"
 
 static const char * const flaws[DATBLK_FLAWS] = {
 	[DATBLK_SOUND] = "none",

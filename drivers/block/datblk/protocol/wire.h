@@ -12,8 +12,8 @@
  * The data come first, because a receive buffer begins at a page: the server submits the pages
  * of the buffer to the block layer as they are.
  */
-#ifndef _DATBLK_PROTO_H_
-#define _DATBLK_PROTO_H_
+#ifndef _DATBLK_WIRE_H_
+#define _DATBLK_WIRE_H_
 
 #include <linux/bits.h>
 #include <linux/build_bug.h>
@@ -174,4 +174,4 @@ static_assert(sizeof(struct datblk_trailer) == 8);
 /* Headers follow data of whole sectors, and none crosses a page */
 static_assert(DATBLK_COMMANDS_MAX <= DATBLK_SECTOR);
 
-#endif /* _DATBLK_PROTO_H_ */
+#endif /* _DATBLK_WIRE_H_ */

@@ -7,9 +7,9 @@
 #include <linux/slab.h>
 #include "client.h"
 
-/* The client asks a server for a sign of life that does not answer a command for this long */
+/* The client sends a PING to a server that has not answered a command for this long */
 #define TIMEOUT		(5 * HZ)
-/* A removal gives up on requests that have not ended by then */
+/* A removal lets requests fail that have not ended after this time */
 #define REMOVAL		(30 * HZ)
 /* The first connection waits for the I/O of earlier ones */
 #define BUSY_TIMEOUT	(10 * HZ)
@@ -38,20 +38,20 @@ static const char * const states[] = {
 	[DATBLK_DEAD] = "dead",
 };
 
-static struct datblk_disk *to_disk(struct device *dev)
+static struct datblk_disk *datblk_disk_of(struct device *dev)
 {
 	return dev_to_disk(dev)->private_data;
 }
 
 static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return sysfs_emit(page, "%s\n", states[READ_ONCE(to_disk(dev)->state)]);
+	return sysfs_emit(page, "%s\n", states[READ_ONCE(datblk_disk_of(dev)->state)]);
 }
 static DEVICE_ATTR_RO(state);
 
 static ssize_t address_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	const struct datblk_options *options = &to_disk(dev)->options;
+	const struct datblk_options *options = &datblk_disk_of(dev)->options;
 
 	return sysfs_emit(page, "%s %u\n", options->address, options->qual);
 }
@@ -59,45 +59,45 @@ static DEVICE_ATTR_RO(address);
 
 static ssize_t ia_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return sysfs_emit(page, "%s\n", to_disk(dev)->options.ia);
+	return sysfs_emit(page, "%s\n", datblk_disk_of(dev)->options.ia);
 }
 static DEVICE_ATTR_RO(ia);
 
 static ssize_t export_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return sysfs_emit(page, "%s\n", to_disk(dev)->options.device);
+	return sysfs_emit(page, "%s\n", datblk_disk_of(dev)->options.device);
 }
 static DEVICE_ATTR_RO(export);
 
 static ssize_t queues_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return sysfs_emit(page, "%u\n", to_disk(dev)->options.queues);
+	return sysfs_emit(page, "%u\n", datblk_disk_of(dev)->options.queues);
 }
 static DEVICE_ATTR_RO(queues);
 
 static ssize_t depth_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return sysfs_emit(page, "%u\n", to_disk(dev)->limits.depth);
+	return sysfs_emit(page, "%u\n", datblk_disk_of(dev)->limits.depth);
 }
 static DEVICE_ATTR_RO(depth);
 
 static ssize_t recoveries_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return sysfs_emit(page, "%u\n", READ_ONCE(to_disk(dev)->recoveries));
+	return sysfs_emit(page, "%u\n", READ_ONCE(datblk_disk_of(dev)->recoveries));
 }
 static DEVICE_ATTR_RO(recoveries);
 
 /* Why there is no connection */
 static ssize_t reason_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return sysfs_emit(page, "%s\n", READ_ONCE(to_disk(dev)->reason) ?: "");
+	return sysfs_emit(page, "%s\n", READ_ONCE(datblk_disk_of(dev)->reason) ?: "");
 }
 static DEVICE_ATTR_RO(reason);
 
 /* udev makes the names in /dev/disk/by-id from it */
 static ssize_t wwid_show(struct device *dev, struct device_attribute *attr, char *page)
 {
-	return sysfs_emit(page, "uuid.%pUb\n", &to_disk(dev)->uuid);
+	return sysfs_emit(page, "uuid.%pUb\n", &datblk_disk_of(dev)->uuid);
 }
 static DEVICE_ATTR_RO(wwid);
 
@@ -119,7 +119,7 @@ static const struct attribute_group wwid_group = { .attrs = wwid_attrs };
 static const struct attribute_group *disk_groups[] = { &disk_group, &wwid_group, NULL };
 
 /* open_mutex of the gendisk held */
-static int open_disk(struct gendisk *gendisk, blk_mode_t mode)
+static int datblk_disk_opened(struct gendisk *gendisk, blk_mode_t mode)
 {
 	struct datblk_disk *disk = gendisk->private_data;
 
@@ -131,22 +131,22 @@ static int open_disk(struct gendisk *gendisk, blk_mode_t mode)
 }
 
 #ifdef DATBLK_OPEN
-DATBLK_OPEN(open_disk);
+DATBLK_OPEN(datblk_disk_opened);
 #endif
 
-/* Nobody has the disk open any more */
-static void free_disk(struct gendisk *gendisk)
+/* The last reference to the disk is gone */
+static void datblk_disk_released(struct gendisk *gendisk)
 {
 	datblk_disk_gone(gendisk->private_data);
 }
 
 static const struct block_device_operations disk_fops = {
 	.owner = THIS_MODULE,
-	.open = DATBLK_OPEN_OP(open_disk),
-	.free_disk = free_disk,
+	.open = DATBLK_OPEN_OP(datblk_disk_opened),
+	.free_disk = datblk_disk_released,
 };
 
-static blk_features_t features(const struct datblk_geometry *geo)
+static blk_features_t datblk_disk_features(const struct datblk_geometry *geo)
 {
 	blk_features_t features = 0;
 
@@ -163,7 +163,7 @@ static blk_features_t features(const struct datblk_geometry *geo)
  * Only the first and the last page of a request may be used in part, because the pages are
  * registered as one region.
  */
-static int alloc_gendisk(struct datblk_disk *disk)
+static int datblk_disk_alloc_gendisk(struct datblk_disk *disk)
 {
 	const struct datblk_geometry *geo = &disk->geo;
 	struct queue_limits lim = {
@@ -177,8 +177,9 @@ static int alloc_gendisk(struct datblk_disk *disk)
 		.discard_granularity = geo->discard_granularity,
 		.max_write_zeroes_sectors = geo->zeroes_sectors,
 	};
-	struct gendisk *gendisk = datblk_alloc_disk(&disk->set, &lim, features(geo), disk);
+	struct gendisk *gendisk;
 
+	gendisk = datblk_alloc_disk(&disk->set, &lim, datblk_disk_features(geo), disk);
 	if (IS_ERR(gendisk))
 		return PTR_ERR(gendisk);
 	gendisk->fops = &disk_fops;
@@ -190,7 +191,7 @@ static int alloc_gendisk(struct datblk_disk *disk)
 	return 0;
 }
 
-static int alloc_set(struct datblk_disk *disk)
+static int datblk_disk_alloc_tags(struct datblk_disk *disk)
 {
 	disk->set.ops = &datblk_mq_ops;
 	disk->set.nr_hw_queues = disk->options.queues;
@@ -205,15 +206,15 @@ static int alloc_set(struct datblk_disk *disk)
 
 /*
  * The disk goes live before it is added, because adding it reads the partition table. The block
- * layer calls free_disk() only for a disk that was added.
+ * layer calls datblk_disk_released() only for a disk that was added.
  */
-static int add(struct datblk_disk *disk)
+static int datblk_disk_add(struct datblk_disk *disk)
 {
-	int err = alloc_set(disk);
+	int err = datblk_disk_alloc_tags(disk);
 
 	if (err)
 		return err;
-	err = alloc_gendisk(disk);
+	err = datblk_disk_alloc_gendisk(disk);
 	if (err)
 		goto free_set;
 	datblk_session_live(disk);
@@ -230,7 +231,7 @@ free_set:
 }
 
 /* The server refuses the login while earlier connections of this host have I/O */
-static int open_first(struct datblk_disk *disk)
+static int datblk_disk_open_session(struct datblk_disk *disk)
 {
 	unsigned long end = jiffies + BUSY_TIMEOUT;
 	int err;
@@ -267,12 +268,12 @@ int datblk_disk_connect(struct datblk_disk *disk)
 		disk->queues[i].index = i;
 		spin_lock_init(&disk->queues[i].lock);
 	}
-	err = open_first(disk);
+	err = datblk_disk_open_session(disk);
 	if (err)
 		return err;
 	disk->since = jiffies;
 	uuid_copy(&disk->uuid, &disk->geo.uuid);
-	err = add(disk);
+	err = datblk_disk_add(disk);
 	if (err)
 		datblk_session_close(disk);
 	return err;
@@ -294,13 +295,13 @@ void datblk_disk_abort(struct datblk_disk *disk)
 }
 
 /**
- * datblk_disk_must_go - has a disk that is being removed waited long enough for its requests?
+ * datblk_disk_removal_expired - has a removal waited long enough for the requests of its disk?
  * @disk: the disk
  *
  * Context: any.
  * Return: true: end the session, so that the requests fail.
  */
-bool datblk_disk_must_go(const struct datblk_disk *disk)
+bool datblk_disk_removal_expired(const struct datblk_disk *disk)
 {
 	return READ_ONCE(disk->deleting) && time_after(jiffies, READ_ONCE(disk->deadline));
 }

@@ -52,48 +52,48 @@ void datblk_disk_gone(struct datblk_disk *disk)
 		wake_up_all(&disks_changed);
 }
 
-static int set_number(const char *value, unsigned int least, unsigned int most, unsigned int *to)
+static int parse_number(const char *value, unsigned int least, unsigned int most, unsigned int *to)
 {
 	int err = kstrtouint(value, 0, to);
 
 	return err ?: *to < least || *to > most ? -ERANGE : 0;
 }
 
-static int set_text(const char *value, char *to, size_t room)
+static int parse_text(const char *value, char *to, size_t room)
 {
 	return *value && strscpy(to, value, room) > 0 ? 0 : -ENAMETOOLONG;
 }
 
-static int set_option(struct datblk_options *options, const char *name, const char *value)
+static int datblk_parse_option(struct datblk_options *options, const char *name, const char *value)
 {
 	unsigned int number;
 	int err;
 
 	if (!strcmp(name, "ia"))
-		return set_text(value, options->ia, sizeof(options->ia));
+		return parse_text(value, options->ia, sizeof(options->ia));
 	if (!strcmp(name, "address"))
-		return set_text(value, options->address, sizeof(options->address));
+		return parse_text(value, options->address, sizeof(options->address));
 	if (!strcmp(name, "device"))
-		return set_text(value, options->device, sizeof(options->device));
+		return parse_text(value, options->device, sizeof(options->device));
 	if (!strcmp(name, "queues"))
-		return set_number(value, 1, DATBLK_QUEUES_MAX, &options->queues);
+		return parse_number(value, 1, DATBLK_QUEUES_MAX, &options->queues);
 	if (!strcmp(name, "depth"))
-		return set_number(value, 1, DATBLK_DEPTH_MAX, &options->depth);
+		return parse_number(value, 1, DATBLK_DEPTH_MAX, &options->depth);
 	if (!strcmp(name, "io_kib"))
-		return set_number(value, DATBLK_IO_UNIT / 1024, DATBLK_IO_MAX / 1024,
-				  &options->io_kib);
+		return parse_number(value, DATBLK_IO_UNIT / 1024, DATBLK_IO_MAX / 1024,
+				    &options->io_kib);
 	if (!strcmp(name, "fail_io_timeout"))
-		return set_number(value, 0, INT_MAX / HZ, &options->fail_io_timeout);
+		return parse_number(value, 0, INT_MAX / HZ, &options->fail_io_timeout);
 	if (!strcmp(name, "reconnect_timeout"))
-		return set_number(value, 0, INT_MAX / HZ, &options->reconnect_timeout);
+		return parse_number(value, 0, INT_MAX / HZ, &options->reconnect_timeout);
 	if (strcmp(name, "qual"))
 		return -EINVAL;
-	err = set_number(value, 1, U16_MAX, &number);
+	err = parse_number(value, 1, U16_MAX, &number);
 	options->qual = number;
 	return err;
 }
 
-static int parse(char *line, struct datblk_options *options)
+static int datblk_parse_options(char *line, struct datblk_options *options)
 {
 	char *word, *name;
 	int err;
@@ -109,9 +109,9 @@ static int parse(char *line, struct datblk_options *options)
 		if (!*word)
 			continue;
 		name = strsep(&word, "=");
-		err = word ? set_option(options, name, word) : -EINVAL;
+		err = word ? datblk_parse_option(options, name, word) : -EINVAL;
 		if (err) {
-			pr_err("datblk: option \"%s\" is not legal\n", name);
+			pr_err("datblk: invalid option \"%s\" or value\n", name);
 			return err;
 		}
 	}
@@ -123,14 +123,14 @@ static int parse(char *line, struct datblk_options *options)
 	return inet_pton_with_scope(&init_net, AF_UNSPEC, options->address, NULL, &options->to);
 }
 
-static struct datblk_disk *alloc_disk_of(char *line)
+static struct datblk_disk *datblk_disk_alloc(char *line)
 {
 	struct datblk_disk *disk = kzalloc(sizeof(*disk), GFP_KERNEL);
 	int err;
 
 	if (!disk)
 		return ERR_PTR(-ENOMEM);
-	err = parse(line, &disk->options);
+	err = datblk_parse_options(line, &disk->options);
 	if (err)
 		goto free;
 	err = -ENOMEM;
@@ -150,7 +150,7 @@ free:
 	return ERR_PTR(err);
 }
 
-static bool number_used(const char *device, unsigned int number)
+static bool datblk_number_used(const char *device, unsigned int number)
 {
 	struct datblk_disk *disk;
 
@@ -161,30 +161,30 @@ static bool number_used(const char *device, unsigned int number)
 }
 
 /*
- * A disk that replaces another one has its number, so the server ends the connections of the other
- * one, and waits for its I/O. A disk with another address usually has another number.
+ * A disk that replaces another one gets the same number, so the server ends the connections of the
+ * old disk and waits for their I/O. A disk with another address usually has another number.
  */
-static void list_disk(struct datblk_disk *disk)
+static void datblk_disk_list(struct datblk_disk *disk)
 {
 	disk->number = jhash(disk->options.address, strlen(disk->options.address),
 			     disk->options.qual);
 	mutex_lock(&datblk_disks_lock);
-	while (number_used(disk->options.device, disk->number))
+	while (datblk_number_used(disk->options.device, disk->number))
 		disk->number++;
 	list_add_tail(&disk->link, &disks);
 	mutex_unlock(&datblk_disks_lock);
 }
 
 /* name: receives the name of the disk */
-static int connect(char *line, char *name)
+static int datblk_connect(char *line, char *name)
 {
-	struct datblk_disk *disk = alloc_disk_of(line);
+	struct datblk_disk *disk = datblk_disk_alloc(line);
 	int err;
 
 	if (IS_ERR(disk))
 		return PTR_ERR(disk);
 	atomic_inc(&disks_left);
-	list_disk(disk);
+	datblk_disk_list(disk);
 	err = datblk_disk_connect(disk);
 	mutex_lock(&datblk_disks_lock);
 	if (err) {
@@ -204,7 +204,7 @@ static int connect(char *line, char *name)
 }
 
 /* datblk_disks_lock held */
-static struct datblk_disk *find(const char *name)
+static struct datblk_disk *datblk_disk_find(const char *name)
 {
 	char text[DISK_NAME_LEN];
 	struct datblk_disk *disk;
@@ -218,10 +218,10 @@ static struct datblk_disk *find(const char *name)
 }
 
 /*
- * Nobody opens the disk after this. Who holds open_mutex opens the disk, or closes it and may wait
- * for its I/O. datblk_disks_lock held.
+ * Nobody opens the disk after this. A task that holds open_mutex is opening the disk, or closing it
+ * and may be waiting for its I/O. datblk_disks_lock held.
  */
-static int close_disk(struct datblk_disk *disk, bool force)
+static int datblk_disk_forbid_open(struct datblk_disk *disk, bool force)
 {
 	int err = 0;
 
@@ -239,14 +239,14 @@ static int close_disk(struct datblk_disk *disk, bool force)
 	return err;
 }
 
-/* The disk that the caller removes, unless it is in use. -EAGAIN: another task still adds it */
-static struct datblk_disk *claim(const char *name, bool force)
+/* Returns the disk that the caller may remove, or -EAGAIN while another task adds it */
+static struct datblk_disk *datblk_disk_claim(const char *name, bool force)
 {
 	struct datblk_disk *disk;
 	int err = 0;
 
 	mutex_lock(&datblk_disks_lock);
-	disk = find(name);
+	disk = datblk_disk_find(name);
 	if (!disk || disk->removing) {
 		err = -ENODEV;
 	} else if (!disk->added) {
@@ -254,7 +254,7 @@ static struct datblk_disk *claim(const char *name, bool force)
 		if (force)
 			datblk_disk_abort(disk);
 	} else {
-		err = close_disk(disk, force);
+		err = datblk_disk_forbid_open(disk, force);
 	}
 	if (!err)
 		disk->removing = true;
@@ -262,15 +262,15 @@ static struct datblk_disk *claim(const char *name, bool force)
 	return err ? ERR_PTR(err) : disk;
 }
 
-/* Waits while another task adds the disk; its I/O fails then, so that does not take long */
-static struct datblk_disk *claim_added(const char *name, bool force)
+/* Waits while another task adds the disk. Its I/O fails, so the wait is short */
+static struct datblk_disk *datblk_disk_claim_added(const char *name, bool force)
 {
 	struct datblk_disk *disk;
 	int seen;
 
 	for (;;) {
 		seen = atomic_read(&connects);
-		disk = claim(name, force);
+		disk = datblk_disk_claim(name, force);
 		if (disk != ERR_PTR(-EAGAIN))
 			return disk;
 		if (wait_event_killable(disks_changed, atomic_read(&connects) != seen))
@@ -278,15 +278,15 @@ static struct datblk_disk *claim_added(const char *name, bool force)
 	}
 }
 
-/* Only now is its number free */
-static void unlist(struct datblk_disk *disk)
+/* Frees the number of the disk */
+static void datblk_disk_unlist(struct datblk_disk *disk)
 {
 	mutex_lock(&datblk_disks_lock);
 	list_del(&disk->link);
 	mutex_unlock(&datblk_disks_lock);
 }
 
-static int disconnect(char *line)
+static int datblk_disconnect(char *line)
 {
 	char *name = strsep(&line, " \t\n");
 	bool force = line && !strcmp(strim(line), "force");
@@ -294,30 +294,31 @@ static int disconnect(char *line)
 
 	if (line && *strim(line) && !force)
 		return -EINVAL;
-	disk = claim_added(name, force);
+	disk = datblk_disk_claim_added(name, force);
 	if (IS_ERR(disk))
 		return PTR_ERR(disk);
 	datblk_disk_remove(disk);
-	unlist(disk);
+	datblk_disk_unlist(disk);
 	put_disk(disk->gendisk);
 	/* The caller has the control device open */
 	module_put(THIS_MODULE);
 	return 0;
 }
 
-static int control_open(struct inode *inode, struct file *file)
+static int datblk_control_open(struct inode *inode, struct file *file)
 {
 	file->private_data = kzalloc(DISK_NAME_LEN + 1, GFP_KERNEL);
 	return file->private_data ? 0 : -ENOMEM;
 }
 
-static int control_release(struct inode *inode, struct file *file)
+static int datblk_control_release(struct inode *inode, struct file *file)
 {
 	kfree(file->private_data);
 	return 0;
 }
 
-static ssize_t control_write(struct file *file, const char __user *from, size_t count, loff_t *pos)
+static ssize_t datblk_control_write(struct file *file, const char __user *from, size_t count,
+				    loff_t *pos)
 {
 	char *buffer, *line, *word, *name = file->private_data;
 	int err = -EINVAL;
@@ -333,14 +334,14 @@ static ssize_t control_write(struct file *file, const char __user *from, size_t 
 	line = strim(buffer);
 	word = strsep(&line, " \t");
 	if (line && !strcmp(word, "connect"))
-		err = connect(line, name);
+		err = datblk_connect(line, name);
 	else if (line && !strcmp(word, "disconnect"))
-		err = disconnect(skip_spaces(line));
+		err = datblk_disconnect(skip_spaces(line));
 	kfree(buffer);
 	return err ?: count;
 }
 
-static ssize_t control_read(struct file *file, char __user *to, size_t count, loff_t *pos)
+static ssize_t datblk_control_read(struct file *file, char __user *to, size_t count, loff_t *pos)
 {
 	const char *name = file->private_data;
 	char text[DISK_NAME_LEN + 2];
@@ -349,18 +350,18 @@ static ssize_t control_read(struct file *file, char __user *to, size_t count, lo
 	return simple_read_from_buffer(to, count, pos, text, length);
 }
 
-static const struct file_operations control_fops = {
+static const struct file_operations datblk_control_fops = {
 	.owner = THIS_MODULE,
-	.open = control_open,
-	.release = control_release,
-	.write = control_write,
-	.read = control_read,
+	.open = datblk_control_open,
+	.release = datblk_control_release,
+	.write = datblk_control_write,
+	.read = datblk_control_read,
 };
 
-static struct miscdevice control = {
+static struct miscdevice datblk_control = {
 	.minor = MISC_DYNAMIC_MINOR,
 	.name = "datblk-control",
-	.fops = &control_fops,
+	.fops = &datblk_control_fops,
 	.mode = 0600,
 };
 
@@ -368,7 +369,7 @@ static struct miscdevice control = {
  * The number of this machine: the parameter, or else derived from the UUID of its firmware, which
  * itself stays secret, or else random.
  */
-static void choose_host(void)
+static void datblk_choose_host(void)
 {
 	static const siphash_key_t key = { { DATBLK_MAGIC, DATBLK_VERSION } };
 	const char *text = dmi_get_system_info(DMI_PRODUCT_UUID);
@@ -381,34 +382,34 @@ static void choose_host(void)
 	datblk_boot = get_random_u32();
 }
 
-static int __init client_init(void)
+static int __init datblk_client_init(void)
 {
 	int err;
 
-	choose_host();
+	datblk_choose_host();
 	datblk_wq = alloc_workqueue("datblk", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!datblk_wq)
 		return -ENOMEM;
-	err = misc_register(&control);
+	err = misc_register(&datblk_control);
 	if (err)
 		destroy_workqueue(datblk_wq);
 	return err;
 }
 
 /*
- * Each disk keeps the module until it is removed, and whoever has it open does. What is left are
- * the last instructions of free_disk() in other tasks.
+ * Each disk pins the module until it is removed, and so does each open file of it. What may still
+ * run are the last instructions of datblk_disk_released() in other tasks.
  */
-static void __exit client_exit(void)
+static void __exit datblk_client_exit(void)
 {
-	misc_deregister(&control);
+	misc_deregister(&datblk_control);
 	wait_event(disks_changed, !atomic_read(&disks_left));
 	synchronize_rcu_tasks();
 	destroy_workqueue(datblk_wq);
 	ida_destroy(&ids);
 }
 
-module_init(client_init);
-module_exit(client_exit);
+module_init(datblk_client_init);
+module_exit(datblk_client_exit);
 MODULE_DESCRIPTION("Block device over DAT: client");
 MODULE_LICENSE("GPL");

@@ -7,7 +7,7 @@
 #include <linux/export.h>
 #include <linux/math.h>
 #include <linux/minmax.h>
-#include "datblk_core.h"
+#include "protocol.h"
 
 /* Sectors of a discard or write-zeroes of a device that has it; its bytes fit into 32 bits */
 #define RANGE_NATIVE	(SZ_1G / DATBLK_SECTOR)

@@ -14,7 +14,7 @@
 #define datblk_map_sg(rq, sgl)	blk_rq_map_sg(rq, sgl)
 #endif
 
-static u8 operation(const struct request *rq)
+static u8 datblk_rq_operation(const struct request *rq)
 {
 	switch (req_op(rq)) {
 	case REQ_OP_READ:
@@ -34,10 +34,10 @@ static u8 operation(const struct request *rq)
 
 /*
  * Gives the server access to the bytes of the request, and to no others. The EP refuses this on a
- * connection that was lost: then the block layer offers the request again. It also refuses memory
- * that its adapter cannot reach: then the request fails, because it would fail again.
+ * connection that was lost; then the block layer issues the request again. It also refuses memory
+ * that its adapter cannot reach; then the request fails, because it would fail again.
  */
-static blk_status_t expose(struct datblk_queue *queue, struct request *rq)
+static blk_status_t datblk_rq_expose(struct datblk_queue *queue, struct request *rq)
 {
 	struct datblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
 	DAT_MEM_PRIV_FLAGS priv = pdu->c.op == DATBLK_OP_READ ? DAT_MEM_PRIV_REMOTE_WRITE_FLAG :
@@ -60,13 +60,13 @@ static blk_status_t expose(struct datblk_queue *queue, struct request *rq)
 	case DAT_MODEL_NOT_SUPPORTED:
 		return BLK_STS_IOERR;
 	default:
-		WRITE_ONCE(queue->disk->tried, true);
+		WRITE_ONCE(queue->disk->had_command, true);
 		datblk_session_lost(queue->disk);
 		return BLK_STS_RESOURCE;
 	}
 }
 
-static void copy_out(struct request *rq, void *to)
+static void datblk_rq_copy_out(struct request *rq, void *to)
 {
 	struct req_iterator iter;
 	struct bio_vec bv;
@@ -77,7 +77,7 @@ static void copy_out(struct request *rq, void *to)
 	}
 }
 
-static void copy_in(struct request *rq, const void *from)
+static void datblk_rq_copy_in(struct request *rq, const void *from)
 {
 	struct req_iterator iter;
 	struct bio_vec bv;
@@ -88,13 +88,13 @@ static void copy_in(struct request *rq, const void *from)
 	}
 }
 
-static void describe(struct request *rq, struct datblk_pdu *pdu, u8 op)
+static void datblk_rq_describe(struct request *rq, struct datblk_pdu *pdu, u8 op)
 {
 	pdu->posted = false;
 	pdu->sent = false;
 	pdu->answered = false;
 	pdu->lost = false;
-	pdu->again = false;
+	pdu->retry = false;
 	pdu->status = BLK_STS_IOERR;
 	/* The block layer has the request for the first time */
 	if (!(rq->rq_flags & RQF_DONTPREP)) {
@@ -113,13 +113,13 @@ static void describe(struct request *rq, struct datblk_pdu *pdu, u8 op)
 }
 
 /* Does the block layer rely on the data being stable when this has succeeded? */
-static bool wants_stable(const struct datblk_pdu *pdu)
+static bool datblk_wants_stable(const struct datblk_pdu *pdu)
 {
 	return pdu->c.op == DATBLK_OP_FLUSH || pdu->c.flags & DATBLK_FUA;
 }
 
 /* The device turned out to lack the operation: the block layer need not ask again */
-static void forget_operation(struct request_queue *q, u8 op)
+static void datblk_forget_operation(struct request_queue *q, u8 op)
 {
 	if (op == DATBLK_OP_DISCARD)
 		blk_queue_disable_discard(q);
@@ -128,7 +128,7 @@ static void forget_operation(struct request_queue *q, u8 op)
 }
 
 /* The device of this session may take less than the block layer knows */
-static bool too_large(const struct datblk_geometry *geo, const struct datblk_cmd *c)
+static bool datblk_too_large(const struct datblk_geometry *geo, const struct datblk_cmd *c)
 {
 	return (c->op == DATBLK_OP_DISCARD && c->length / DATBLK_SECTOR > geo->discard_sectors) ||
 	       (c->op == DATBLK_OP_ZEROES && c->length / DATBLK_SECTOR > geo->zeroes_sectors);
@@ -138,12 +138,12 @@ static bool too_large(const struct datblk_geometry *geo, const struct datblk_cmd
  * While the disk recovers, a request that comes before the queue is quiesced is posted on the
  * dead connection, and issued again like those before it.
  */
-static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq_queue_data *bd)
+static blk_status_t datblk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq_queue_data *bd)
 {
 	struct datblk_disk *disk = hctx->queue->queuedata;
 	struct datblk_queue *queue = &disk->queues[hctx->queue_num];
 	struct datblk_pdu *pdu = blk_mq_rq_to_pdu(bd->rq);
-	u8 op = operation(bd->rq);
+	u8 op = datblk_rq_operation(bd->rq);
 	blk_status_t status;
 
 	if (!op)
@@ -151,21 +151,22 @@ static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq_que
 	/* Pairs with the release in datblk_session_live(): the session is complete */
 	if (smp_load_acquire(&disk->state) >= DATBLK_FAILING)
 		return BLK_STS_IOERR;
-	describe(bd->rq, pdu, op);
-	if (wants_stable(pdu) && datblk_writes_lost(&disk->writes))
+	datblk_rq_describe(bd->rq, pdu, op);
+	if (datblk_wants_stable(pdu) && datblk_writes_lost(&disk->writes))
 		return BLK_STS_IOERR;
-	if (too_large(&disk->geo, &pdu->c)) {
+	if (datblk_too_large(&disk->geo, &pdu->c)) {
 		/* The block layer writes zeroes itself then, and ignores the error of a discard */
-		forget_operation(bd->rq->q, op);
+		datblk_forget_operation(bd->rq->q, op);
 		return BLK_STS_NOTSUPP;
 	}
 	if (op == DATBLK_OP_READ || op == DATBLK_OP_WRITE) {
 		if (pdu->c.length <= disk->limits.inline_max) {
 			pdu->c.flags |= DATBLK_INLINE;
 			if (op == DATBLK_OP_WRITE)
-				copy_out(bd->rq, queue->data.regions[bd->rq->tag].address);
+				datblk_rq_copy_out(bd->rq,
+						   queue->data.regions[bd->rq->tag].address);
 		} else {
-			status = expose(queue, bd->rq);
+			status = datblk_rq_expose(queue, bd->rq);
 			if (status != BLK_STS_OK)
 				return status;
 		}
@@ -177,17 +178,17 @@ static blk_status_t queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk_mq_que
 	return BLK_STS_OK;
 }
 
-static void commit_rqs(struct blk_mq_hw_ctx *hctx)
+static void datblk_commit_rqs(struct blk_mq_hw_ctx *hctx)
 {
 	struct datblk_disk *disk = hctx->queue->queuedata;
 
-	/* As in queue_rq() */
+	/* As in datblk_queue_rq() */
 	if (smp_load_acquire(&disk->state) < DATBLK_FAILING)
 		datblk_queue_commit(&disk->queues[hctx->queue_num]);
 }
 
 /* BLK_STS_TARGET: the request would fail in the same way on another path */
-static blk_status_t result(u8 status)
+static blk_status_t datblk_blk_status(u8 status)
 {
 	switch (status) {
 	case DATBLK_STS_OK:
@@ -205,11 +206,11 @@ static blk_status_t result(u8 status)
 }
 
 /* What the status says about the writes of the disk */
-static void account(struct datblk_disk *disk, struct datblk_pdu *pdu)
+static void datblk_account_writes(struct datblk_disk *disk, struct datblk_pdu *pdu)
 {
 	if (pdu->c.op == DATBLK_OP_FLUSH && pdu->status != BLK_STS_OK)
 		datblk_writes_flush_failed(&disk->writes, pdu->unflushed);
-	if (pdu->c.op != DATBLK_OP_READ && !wants_stable(pdu) && pdu->status == BLK_STS_OK &&
+	if (pdu->c.op != DATBLK_OP_READ && !datblk_wants_stable(pdu) && pdu->status == BLK_STS_OK &&
 	    disk->geo.flags & DATBLK_WRITE_CACHE)
 		datblk_writes_answered(&disk->writes);
 }
@@ -235,28 +236,28 @@ enum datblk_flaw datblk_request_answer(struct datblk_pdu *pdu, const struct datb
 	    (expected && ans->length != pdu->c.length))
 		return DATBLK_FLAW_ANSWER;
 	if (expected)
-		copy_in(rq, message + ans->offset);
-	pdu->status = result(ans->status);
-	pdu->again = ans->status == DATBLK_STS_NOMEM || ans->status == DATBLK_STS_AGAIN;
-	account(disk, pdu);
+		datblk_rq_copy_in(rq, message + ans->offset);
+	pdu->status = datblk_blk_status(ans->status);
+	pdu->retry = ans->status == DATBLK_STS_NOMEM || ans->status == DATBLK_STS_AGAIN;
+	datblk_account_writes(disk, pdu);
 	if (pdu->status == BLK_STS_NOTSUPP)
-		forget_operation(rq->q, pdu->c.op);
-	if (!READ_ONCE(disk->proved))
-		WRITE_ONCE(disk->proved, true);
+		datblk_forget_operation(rq->q, pdu->c.op);
+	if (!READ_ONCE(disk->had_answer))
+		WRITE_ONCE(disk->had_answer, true);
 	return DATBLK_SOUND;
 }
 
 /*
- * A request that was lost is issued again when there is another session; queue_rq() fails it if
- * I/O fails meanwhile. One that the server could not execute just now is issued again later.
+ * A request that was lost is issued again when there is another session; datblk_queue_rq() fails it
+ * if I/O fails meanwhile. One that the server could not execute just now is issued again later.
  */
-static void complete_rq(struct request *rq)
+static void datblk_complete_rq(struct request *rq)
 {
 	struct datblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
-	bool again = pdu->lost || pdu->again;
+	bool retry = pdu->lost || pdu->retry;
 
-	pdu->retries += pdu->again && !pdu->lost;
-	if (!again || pdu->retries > RETRIES) {
+	pdu->retries += pdu->retry && !pdu->lost;
+	if (!retry || pdu->retries > RETRIES) {
 		blk_mq_end_request(rq, pdu->lost ? BLK_STS_TRANSPORT : pdu->status);
 		return;
 	}
@@ -285,7 +286,7 @@ bool datblk_request_cancel(struct request *rq, void *data)
 	if (pdu->c.op == DATBLK_OP_FLUSH)
 		datblk_writes_flush_failed(&disk->writes, pdu->unflushed);
 	/* The session answered others, so this request may be what ended it */
-	pdu->retries += disk->proved;
+	pdu->retries += disk->had_answer;
 	pdu->lost = true;
 	blk_mq_complete_request(rq);
 	return true;
@@ -296,11 +297,11 @@ bool datblk_request_cancel(struct request *rq, void *data)
  * answers. If it does not, only a new connection makes sure that it does not use the pages any
  * more.
  */
-static enum blk_eh_timer_return timed_out(struct request *rq)
+static enum blk_eh_timer_return datblk_timed_out(struct request *rq)
 {
 	struct datblk_disk *disk = rq->q->queuedata;
 
-	if (datblk_disk_must_go(disk))
+	if (datblk_disk_removal_expired(disk))
 		datblk_session_lost(disk);
 	else
 		datblk_queue_heartbeat(&disk->queues[rq->mq_hctx->queue_num]);
@@ -308,8 +309,8 @@ static enum blk_eh_timer_return timed_out(struct request *rq)
 }
 
 const struct blk_mq_ops datblk_mq_ops = {
-	.queue_rq = queue_rq,
-	.commit_rqs = commit_rqs,
-	.complete = complete_rq,
-	.timeout = timed_out,
+	.queue_rq = datblk_queue_rq,
+	.commit_rqs = datblk_commit_rqs,
+	.complete = datblk_complete_rq,
+	.timeout = datblk_timed_out,
 };

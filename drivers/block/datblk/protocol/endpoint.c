@@ -5,9 +5,9 @@
  */
 #include <linux/export.h>
 #include <linux/vmalloc.h>
-#include "datblk_core.h"
+#include "protocol.h"
 
-/* The peer counts as dead after this time without an answer of its adapter */
+/* The peer is considered dead if its adapter does not respond for this long */
 #define KEEPALIVE_MS	"5000"
 
 /**

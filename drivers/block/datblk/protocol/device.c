@@ -4,7 +4,7 @@
  * and has the server kept what it answered? No function sleeps.
  */
 #include <linux/export.h>
-#include "datblk_core.h"
+#include "protocol.h"
 
 /* A server may find out later that the device lacks an operation; the other flag is a hint */
 #define MAY_CHANGE	(DATBLK_CAN_DISCARD | DATBLK_CAN_ZEROES | DATBLK_ROTATIONAL)

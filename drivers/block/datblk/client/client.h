@@ -6,7 +6,7 @@
  *	disk.c		a disk of the block layer and its sysfs attributes
  *	session.c	connects the queues of a disk, ends and repairs connections
  *	queue.c		a connection: objects of DAT, messages, events
- *	request.c	requests of the block layer
+ *	blk_ops.c	requests of the block layer
  */
 #ifndef _DATBLK_CLIENT_H_
 #define _DATBLK_CLIENT_H_
@@ -19,10 +19,10 @@
 #include <linux/socket.h>
 #include <linux/spinlock.h>
 #include <linux/workqueue.h>
-#include "datblk_core.h"
+#include "protocol/protocol.h"
 
 /* Private data of an accept or a reject: the rest of a longer one has no meaning */
-#define PRIVATE_ROOM	sizeof(struct datblk_welcome)
+#define DATBLK_PRIVATE_ROOM	sizeof(struct datblk_welcome)
 
 /* What the administrator asks for */
 struct datblk_options {
@@ -64,9 +64,9 @@ struct datblk_disk {
 	unsigned long deadline;		/* jiffies until which a removal waits for requests */
 	bool removed;			/* the work item closes the session; set once */
 	bool lost;			/* the session cannot be used; barriers, see session.c */
-	bool tried;			/* the session has had a command; READ_ONCE */
-	bool proved;			/* the session has answered a command; READ_ONCE */
-	bool alive;			/* the session has answered a ping; READ_ONCE */
+	bool had_command;		/* the session has had a command; READ_ONCE */
+	bool had_answer;		/* the session has answered a command; READ_ONCE */
+	bool had_pong;			/* the session has answered a ping; READ_ONCE */
 	const char *reason;		/* why there is no session; by the session's owner */
 	u32 incarnation;		/* of the session */
 	u32 recoveries;			/* number of sessions after the first */
@@ -119,7 +119,7 @@ struct datblk_queue {
 	struct completion outcome;
 	bool established;
 	DAT_EVENT_NUMBER event;
-	u8 private[PRIVATE_ROOM];	/* private data of the server */
+	u8 private[DATBLK_PRIVATE_ROOM]; /* private data of the server */
 	size_t private_size;
 };
 
@@ -132,7 +132,7 @@ struct datblk_pdu {
 	bool sent;			/* its message has arrived */
 	bool answered;
 	bool lost;			/* with its connection */
-	bool again;			/* the server could not execute it just now */
+	bool retry;			/* the server could not execute it just now */
 	bool unflushed;			/* of a flush: see datblk_writes_flushing() */
 	u8 retries;
 	struct scatterlist sgl[];
@@ -154,7 +154,7 @@ void datblk_disk_gone(struct datblk_disk *disk);
 int datblk_disk_connect(struct datblk_disk *disk);
 void datblk_disk_abort(struct datblk_disk *disk);
 void datblk_disk_remove(struct datblk_disk *disk);
-bool datblk_disk_must_go(const struct datblk_disk *disk);
+bool datblk_disk_removal_expired(const struct datblk_disk *disk);
 void datblk_disk_free(struct datblk_disk *disk);
 /* session.c */
 int datblk_session_open(struct datblk_disk *disk);
@@ -169,7 +169,7 @@ void datblk_queue_free(struct datblk_queue *queue);
 void datblk_queue_heartbeat(struct datblk_queue *queue);
 void datblk_queue_add(struct datblk_queue *queue, struct request *rq, bool last);
 void datblk_queue_commit(struct datblk_queue *queue);
-/* request.c */
+/* blk_ops.c */
 extern const struct blk_mq_ops datblk_mq_ops;
 bool datblk_request_cancel(struct request *rq, void *data);
 enum datblk_flaw datblk_request_answer(struct datblk_pdu *pdu, const struct datblk_ans *ans,
