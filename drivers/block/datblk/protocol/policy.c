@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * What the server decides about devices, commands and errors, without state. It calls these
+ * What the server decides about logins, devices, commands and errors, without state. It calls these
  * functions in any context.
  */
 #include <linux/errno.h>
@@ -13,6 +13,42 @@
 #define RANGE_NATIVE	(SZ_1G / DATBLK_SECTOR)
 /* If the server has to write zeroes, a slow device must be able to end the command in time */
 #define RANGE_WRITTEN	(SZ_4M / DATBLK_SECTOR)
+
+/* A client numbers the sessions of a disk from a random number, and gives up each after seconds */
+#define LATE		256
+
+/**
+ * datblk_login_late - is a login older than a connection of the same disk?
+ * @login: the login
+ * @conn:  the login of a connection of the same host
+ *
+ * Context: any.
+ * Return: true if a later session of the disk has connected meanwhile.
+ */
+bool datblk_login_late(const struct datblk_request *login, const struct datblk_request *conn)
+{
+	u32 later = conn->incarnation - login->incarnation;
+
+	return conn->boot == login->boot && conn->disk == login->disk && later && later < LATE;
+}
+EXPORT_SYMBOL_GPL(datblk_login_late);
+
+/**
+ * datblk_login_replaces - does a login end a connection?
+ * @login: the login, which is not late
+ * @conn:  the login of a connection of the same host
+ *
+ * Context: any.
+ * Return: true, except for connections of other disks, and of other queues of the session.
+ */
+bool datblk_login_replaces(const struct datblk_request *login, const struct datblk_request *conn)
+{
+	if (conn->boot != login->boot)
+		return true;
+	return conn->disk == login->disk &&
+	       (conn->incarnation != login->incarnation || conn->queue == login->queue);
+}
+EXPORT_SYMBOL_GPL(datblk_login_replaces);
 
 /**
  * datblk_range_limit - the limit of a discard or write-zeroes that the server announces

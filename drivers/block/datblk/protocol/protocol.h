@@ -113,6 +113,8 @@ void datblk_fill_command(struct datblk_command *command, const struct datblk_cmd
 void datblk_fill_answer(struct datblk_answer *answer, const struct datblk_ans *ans);
 void datblk_fill_trailer(struct datblk_trailer *trailer, u8 type, u8 count, u32 data);
 
+bool datblk_login_late(const struct datblk_request *login, const struct datblk_request *conn);
+bool datblk_login_replaces(const struct datblk_request *login, const struct datblk_request *conn);
 u32 datblk_range_limit(u64 native, u32 logical);
 u8 datblk_check_command(const struct datblk_geometry *geo, const struct datblk_cmd *c);
 u8 datblk_status(int err);

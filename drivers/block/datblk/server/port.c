@@ -35,20 +35,9 @@ static bool address_allowed(const char *list, const struct sockaddr *address)
 }
 
 /*
- * Does a login of @next end the connection of @conn? Only the connections of another disk of the
- * machine, and those of the other queues of the same session, stay.
- */
-static bool replaces(const struct datblk_request *next, const struct datblk_request *conn)
-{
-	if (conn->boot != next->boot)
-		return true;
-	return conn->disk == next->disk &&
-	       (conn->incarnation != next->incarnation || conn->queue == next->queue);
-}
-
-/*
  * The fence. Ends the connections that a login replaces. The login is refused while they, or any
- * other connection of the host that ends, may still have I/O; the client tries again.
+ * other connection of the host that ends, may still have I/O; the client tries again. It is also
+ * refused if it comes after a later one of the same disk; then the client does not wait for it.
  */
 static bool earlier_connections(struct datblk_export *export, const struct datblk_request *req)
 {
@@ -58,7 +47,9 @@ static bool earlier_connections(struct datblk_export *export, const struct datbl
 	list_for_each_entry(conn, &export->connections, of_export) {
 		if (conn->req.host != req->host)
 			continue;
-		if (replaces(req, &conn->req))
+		if (datblk_login_late(req, &conn->req))
+			found = true;
+		else if (datblk_login_replaces(req, &conn->req))
 			datblk_conn_end(conn);
 		if (test_bit(DATBLK_CONN_DEAD, &conn->flags))
 			found = true;

@@ -1,8 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0
-/* Suite datblk_policy: limits of a device, legal commands, and the status of errors. */
+/* Suite datblk_policy: logins, limits of a device, legal commands, and the status of errors. */
 #include <kunit/test.h>
 #include <linux/errno.h>
 #include "protocol/protocol.h"
+
+static void logins(struct kunit *test)
+{
+	struct datblk_request conn = { .boot = 1, .disk = 2, .incarnation = U32_MAX, .queue = 1 };
+	struct datblk_request login = conn;
+
+	/* The same queue of the session, and another one */
+	KUNIT_EXPECT_TRUE(test, datblk_login_replaces(&login, &conn));
+	KUNIT_EXPECT_FALSE(test, datblk_login_late(&login, &conn));
+	login.queue = 0;
+	KUNIT_EXPECT_FALSE(test, datblk_login_replaces(&login, &conn));
+	/* The next session, the one before, and one of a disk that had the number earlier */
+	login.incarnation = conn.incarnation + 1;
+	KUNIT_EXPECT_TRUE(test, datblk_login_replaces(&login, &conn));
+	KUNIT_EXPECT_FALSE(test, datblk_login_late(&login, &conn));
+	KUNIT_EXPECT_TRUE(test, datblk_login_late(&conn, &login));
+	login.incarnation = conn.incarnation - 100000;
+	KUNIT_EXPECT_TRUE(test, datblk_login_replaces(&login, &conn));
+	KUNIT_EXPECT_FALSE(test, datblk_login_late(&login, &conn));
+	/* Another disk, and another boot */
+	login.incarnation = conn.incarnation - 1;
+	login.disk++;
+	KUNIT_EXPECT_FALSE(test, datblk_login_replaces(&login, &conn));
+	KUNIT_EXPECT_FALSE(test, datblk_login_late(&login, &conn));
+	login.boot++;
+	KUNIT_EXPECT_TRUE(test, datblk_login_replaces(&login, &conn));
+	KUNIT_EXPECT_FALSE(test, datblk_login_late(&login, &conn));
+}
 
 static void range_limits(struct kunit *test)
 {
@@ -84,6 +112,7 @@ static void statuses(struct kunit *test)
 }
 
 static struct kunit_case policy_cases[] = {
+	KUNIT_CASE(logins),
 	KUNIT_CASE(range_limits),
 	KUNIT_CASE(commands),
 	KUNIT_CASE(statuses),
