@@ -245,6 +245,27 @@ memory() {
 	[ $((after - before)) -ge 4 ] || { echo "$before regions before, $after after"; return 1; }
 }
 
+fill() { dd if=/dev/zero of="/dev/$1" bs=1M count=8 seek=40 oflag=direct conv=nocreat status=none; }
+
+# no_reclaim COMMAND...: for the command, work items allocate almost no pages with __GFP_IO, for
+# which they could wait for a disk of the same machine
+no_reclaim() {
+	local tracing=/sys/kernel/tracing event=/sys/kernel/tracing/events/kmem/mm_page_alloc pages status=0
+
+	echo 'comm ~ "kworker/u*" && gfp_flags & 64' >$event/filter && echo >$tracing/trace || return
+	parameter depth 128
+	one_cpu tee $event/enable <<<1
+	"$@" || status=1
+	parameter depth 32
+	one_cpu tee $event/enable <<<0
+	pages=$(awk '/mm_page_alloc:/ && match($0, /order=[0-9]+/) {
+			sum += 2 ^ substr($0, RSTART + 6, RLENGTH - 6)
+		}
+		END { print sum + 0 }' $tracing/trace)
+	echo "$pages pages with __GFP_IO, expected less than 300"
+	[ "$pages" -lt 300 ] && return "$status"
+}
+
 # limit DISK NAME BYTES: the disk splits an operation at this size
 limit() {
 	local found
@@ -464,7 +485,7 @@ start() {
 		export_device file $work/file && export_device frozen $ext4/file
 }
 
-tap_plan 22
+tap_plan 23
 if ! tap_check "modules load, two files are exported" start; then
 	tap_diag "$(dmesg | tail -n 5)"
 	exit 1
@@ -473,6 +494,8 @@ tap_check "the connections of a host and a device are limited" crowded
 tap_check "a connection that sends no command is ended" with_disk "device=file queues=1" silent
 tap_check "a port listens again when its RDMA device is back" followed
 tap_check "memory for data is allocated on first use" with_disk "device=file queues=1 depth=32" memory
+tap_check "memory for logins and writes does not wait for I/O" no_reclaim \
+	with_disk "device=file queues=1 depth=128" fill
 tap_refuse "a name that no login can have is refused" mkdir "$devices/a b"
 check_with null_blk "a zoned device is refused" zoned
 tap_check "a file that is exported is refused" twice

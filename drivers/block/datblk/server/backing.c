@@ -7,6 +7,7 @@
 #include <linux/falloc.h>
 #include <linux/file.h>
 #include <linux/fs.h>
+#include <linux/sched.h>
 #include <linux/vmalloc.h>
 #include "server.h"
 
@@ -322,15 +323,8 @@ static int file_io(struct file *file, struct datblk_srv_cmd *cmd, loff_t pos)
 	return 0;
 }
 
-/**
- * datblk_backing_work - the I/O of a command that sleeps
- * @work: in the command
- *
- * Context: process.
- */
-void datblk_backing_work(struct work_struct *work)
+static void execute(struct datblk_srv_cmd *cmd)
 {
-	struct datblk_srv_cmd *cmd = container_of(work, struct datblk_srv_cmd, work);
 	struct datblk_export *export = cmd->conn->export;
 	loff_t pos = cmd->c.sector * DATBLK_SECTOR;
 	int err;
@@ -347,4 +341,20 @@ void datblk_backing_work(struct work_struct *work)
 	else if (!err && cmd->c.flags & DATBLK_FUA)
 		err = flush(export, pos, pos + cmd->c.length - 1);
 	datblk_cmd_done(cmd, err);
+}
+
+/**
+ * datblk_backing_work - the I/O of a command that sleeps
+ * @work: in the command
+ *
+ * The client may be in the same machine, and write pages out. So memory must not wait for that, and
+ * writes wait only for the device below, as those of a loop device. Context: process.
+ */
+void datblk_backing_work(struct work_struct *work)
+{
+	unsigned long flags = current->flags;
+
+	current->flags |= PF_LOCAL_THROTTLE | PF_MEMALLOC_NOIO;
+	execute(container_of(work, struct datblk_srv_cmd, work));
+	current_restore_flags(flags, PF_LOCAL_THROTTLE | PF_MEMALLOC_NOIO);
 }

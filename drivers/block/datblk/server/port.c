@@ -3,6 +3,7 @@
  * The logins of a port: a work item checks each connection request, and accepts or refuses it.
  * Process context.
  */
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 #include <linux/string.h>
 #include "server.h"
@@ -172,13 +173,15 @@ static void answer(struct datblk_port *port, DAT_CR_HANDLE cr)
  * datblk_port_login - answer the connection requests of a port
  * @work: in the port
  *
- * Context: process.
+ * The client may be in the same machine, and write pages out. Context: process.
  */
 void datblk_port_login(struct work_struct *work)
 {
 	struct datblk_port *port = container_of(work, struct datblk_port, login);
+	unsigned int noio = memalloc_noio_save();
 	DAT_EVENT event;
 
 	while (dat_evd_dequeue(port->evd, &event) == DAT_SUCCESS)
 		answer(port, event.event_data.cr_arrival_event_data.cr_handle);
+	memalloc_noio_restore(noio);
 }
