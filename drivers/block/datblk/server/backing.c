@@ -196,7 +196,8 @@ static void bio_done(struct bio *bio)
 {
 	struct datblk_srv_cmd *cmd = container_of(bio, struct datblk_srv_cmd, bio);
 	int err = blk_status_to_errno(bio->bi_status);
-	bool wait = err == -EAGAIN && bio->bi_opf & REQ_NOWAIT;
+	/* EOPNOTSUPP: only a device below this one cannot do without waiting */
+	bool wait = bio->bi_opf & REQ_NOWAIT && (err == -EAGAIN || err == -EOPNOTSUPP);
 
 	bio_uninit(bio);
 	cmd->written = !err && cmd->c.flags & DATBLK_FUA;
