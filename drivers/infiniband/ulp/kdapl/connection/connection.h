@@ -13,10 +13,11 @@ void kdapl_cm_setup(struct kdapl_ep *ep);
 void kdapl_cm_end_begin(struct kdapl_ep *ep);
 void kdapl_cm_end_finish(struct kdapl_ep *ep, unsigned long since);
 
-/* How long the removal of a device waits for answers to disconnects; KUnit changes it */
+/* How long a disconnect outlives the device or the Consumer; KUnit changes it */
 extern unsigned int kdapl_notice_leave_ms, kdapl_notice_max;
 
 void kdapl_notice_schedule(struct kdapl_device *dev);
+void kdapl_notice_hurry(struct kdapl_device *dev, const struct net *net);
 void kdapl_notice_setup(struct kdapl_device *dev);
 void kdapl_notice_flush(struct kdapl_device *dev);
 

@@ -26,9 +26,9 @@ void kdapl_cm_call_failed(struct kdapl_ep *ep, DAT_EVENT_NUMBER number,
  * @dev:   the device
  * @id:    the id, owned by the notice
  * @sent:  the request was handed to the CM; written before @work is queued, and by @work
- * @until: jiffies by which the CM has given up; set with @sent
- * @over:  there is nothing to send, or the CM has an answer, or the device is leaving; guarded
- *         by notice_lock once the notice is the context of @id
+ * @until: jiffies by which the notice is given up; guarded by notice_lock
+ * @over:  there is nothing to send, or the CM has an answer; guarded by notice_lock once the
+ *         notice is the context of @id
  */
 struct kdapl_notice {
 	struct list_head node;

@@ -18,8 +18,8 @@
  * an address that does not exist. After that it has no GID to send from, so the id is destroyed.
  *
  * Owns the ids on kdapl_device.notices until they are destroyed: when the CM has an answer, when
- * KDAPL_NOTICE_SENT_MS have passed, or when the device is removed. Called in process context; the
- * callback by rdma_cm.
+ * KDAPL_NOTICE_SENT_MS have passed, or soon after the device was removed or the IA was closed
+ * (kdapl_notice_hurry()). Called in process context; the callback by rdma_cm.
  */
 #include <linux/netdevice.h>
 #include <linux/slab.h>
@@ -44,7 +44,7 @@
 /* The number of ids of a device above which the request that was sent first is given up */
 unsigned int kdapl_notice_max = 1024;
 
-/* How long the removal of a device waits for answers: long enough for one repetition */
+/* How long an id outlives the device or the Consumer: long enough for one repetition */
 unsigned int kdapl_notice_leave_ms = 5000;
 
 /*
@@ -89,13 +89,24 @@ static int kdapl_notice_handler(struct rdma_cm_id *id, struct rdma_cm_event *eve
 	return 0;
 }
 
+/* Gives a notice up after @ms at the latest. notice_lock held */
+static void kdapl_notice_limit(struct kdapl_notice *notice, unsigned int ms)
+{
+	unsigned long until = jiffies + kdapl_timeout_ms(ms);
+
+	if (time_before(until, notice->until))
+		notice->until = until;
+}
+
 /* Sends the disconnect if it was not sent before and can be sent now */
 static void kdapl_notice_try(struct kdapl_notice *notice)
 {
 	if (notice->sent || READ_ONCE(notice->over) ||
 	    !kdapl_notice_port_is_up(notice->dev->ibdev, notice->id))
 		return;
-	notice->until = jiffies + kdapl_timeout_ms(KDAPL_NOTICE_SENT_MS);
+	spin_lock_irq(&notice->dev->notice_lock);
+	kdapl_notice_limit(notice, KDAPL_NOTICE_SENT_MS);
+	spin_unlock_irq(&notice->dev->notice_lock);
 	notice->sent = true;
 	rdma_disconnect(notice->id);
 }
@@ -103,14 +114,14 @@ static void kdapl_notice_try(struct kdapl_notice *notice)
 /* Jiffies until the next look at a notice; 0 if its id can be destroyed. notice_lock held */
 static unsigned long kdapl_notice_left(const struct kdapl_notice *notice)
 {
-	if (notice->over)
+	long left = notice->until - jiffies;
+
+	if (notice->over || left < 0)
 		return 0;
 	/* A device that is being removed will not come back, nor will a GID that was deleted */
 	if (!notice->sent && (notice->dev->leaving || kdapl_addr_unbound(notice->id)))
 		return 0;
-	if (!notice->sent)
-		return msecs_to_jiffies(KDAPL_NOTICE_CHECK_MS);
-	return max_t(long, notice->until - jiffies, 0);
+	return notice->sent ? left : min_t(long, left, msecs_to_jiffies(KDAPL_NOTICE_CHECK_MS));
 }
 
 static void kdapl_notice_work(struct work_struct *work)
@@ -185,6 +196,7 @@ void kdapl_notice_end(struct kdapl_ep *ep, bool disconnect)
 	INIT_DELAYED_WORK(&notice->work, kdapl_notice_work);
 	notice->dev = dev;
 	notice->id = id;
+	notice->until = jiffies + MAX_JIFFY_OFFSET;
 	/* The lock waits for a running callback; the next one calls our handler */
 	rdma_lock_handler(id);
 	notice->over = !disconnect || ep->peer_gone;
@@ -200,24 +212,32 @@ void kdapl_notice_end(struct kdapl_ep *ep, bool disconnect)
 	spin_unlock_irq(&dev->notice_lock);
 }
 
-/* Schedules the work of all notices. @over: it is to destroy their ids */
-static void kdapl_notice_kick(struct kdapl_device *dev, bool over)
+/* Schedules a check of the notices of a device. Any context */
+void kdapl_notice_schedule(struct kdapl_device *dev)
 {
 	struct kdapl_notice *notice;
 	unsigned long flags;
 
 	spin_lock_irqsave(&dev->notice_lock, flags);
-	list_for_each_entry(notice, &dev->notices, node) {
-		notice->over |= over;
+	list_for_each_entry(notice, &dev->notices, node)
 		mod_delayed_work(kdapl_notice_wq, &notice->work, 0);
-	}
 	spin_unlock_irqrestore(&dev->notice_lock, flags);
 }
 
-/* Schedules a check of the notices of a device. Any context */
-void kdapl_notice_schedule(struct kdapl_device *dev)
+/*
+ * Gives up the notices of a namespace (NULL: of all) after kdapl_notice_leave_ms, because the
+ * Consumer or the device has gone. Process context.
+ */
+void kdapl_notice_hurry(struct kdapl_device *dev, const struct net *net)
 {
-	kdapl_notice_kick(dev, false);
+	struct kdapl_notice *notice;
+
+	spin_lock_irq(&dev->notice_lock);
+	list_for_each_entry(notice, &dev->notices, node)
+		if (!net || notice->id->route.addr.dev_addr.net == net)
+			kdapl_notice_limit(notice, kdapl_notice_leave_ms);
+	spin_unlock_irq(&dev->notice_lock);
+	kdapl_notice_schedule(dev);
 }
 
 /* Prepares the notices of a new device. Any context */
@@ -245,9 +265,13 @@ static bool kdapl_notice_none(struct kdapl_device *dev)
 void kdapl_notice_flush(struct kdapl_device *dev)
 {
 	WRITE_ONCE(dev->leaving, true);
-	kdapl_notice_kick(dev, false);
-	wait_event_timeout(dev->wait, kdapl_notice_none(dev),
-			   kdapl_timeout_ms(kdapl_notice_leave_ms));
-	kdapl_notice_kick(dev, true);
+	kdapl_notice_hurry(dev, NULL);
+	/*
+	 * rdma_destroy_id() returns when the device has completed the messages of the id, and when
+	 * the CM has repeated its reply for the last time, which takes 66 seconds at most. If the
+	 * device completes no message, it never returns. A limit here would not help: the core
+	 * calls remove() of rdma_cm next, which waits for the same ids. Only the MAD layer, whose
+	 * remove() comes later, could flush the messages.
+	 */
 	wait_event(dev->wait, kdapl_notice_none(dev));
 }

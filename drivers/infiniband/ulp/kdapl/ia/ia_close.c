@@ -12,6 +12,7 @@
 #include <net/net_namespace.h>
 #include "device/device.h"
 #include "event/event.h"
+#include "connection/connection.h"
 #include "endpoint/endpoint.h"
 #include "ia.h"
 
@@ -97,6 +98,17 @@ static void kdapl_ia_orphan_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type)
 		obj->ops->orphan(obj);
 }
 
+/*
+ * Ids of connections that have ended keep the namespace of an IA that is closed. Its Consumer may
+ * have gone, and nobody may be left who could set the link up. The initial namespace exists for
+ * ever.
+ */
+static void kdapl_ia_leave_net(struct kdapl_ia *ia)
+{
+	if (ia->dev && !net_eq(ia->net, &init_net))
+		kdapl_notice_hurry(ia->dev, ia->net);
+}
+
 /* No verbs object is left, so remove() does not have to wait any more */
 static void kdapl_ia_leave_device(struct kdapl_ia *ia)
 {
@@ -138,6 +150,7 @@ void kdapl_ia_remove(struct kdapl_ia *ia)
 	}
 	kdapl_ia_wait_for(ia, COUNTER(npds));
 
+	kdapl_ia_leave_net(ia);
 	kdapl_ia_catastrophic(ia);
 	down_write(&ia->sem);
 	ia->ibdev = NULL;
@@ -225,6 +238,7 @@ static void kdapl_ia_destroy_objs(struct kdapl_ia *ia, struct list_head *doomed,
 		kdapl_ia_destroy_type(ia, kdapl_ia_types[i].type, doomed, NULL);
 		kdapl_ia_wait_for(ia, kdapl_ia_types[i].after);
 	}
+	kdapl_ia_leave_net(ia);
 	/* Device events may arrive until here. The removal does not wait for the upcalls of EVDs */
 	kdapl_ia_leave_device(ia);
 	kdapl_ia_destroy_type(ia, DAT_HANDLE_TYPE_EVD, doomed, keep);

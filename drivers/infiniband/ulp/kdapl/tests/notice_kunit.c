@@ -278,6 +278,33 @@ static void C_57_removal_does_not_wait_for_a_link(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, tp_finish(&removal));
 }
 
+/* An id keeps its network namespace, which may be deleted soon after the IA was closed */
+static void C_60_it_does_not_keep_a_namespace(struct kunit *test)
+{
+	unsigned int leave = 1;
+	struct rdma_cm_id *id;
+
+	kdapl_clauses(test, "C-60");
+	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &second), DAT_SUCCESS);
+	KUNIT_ASSERT_EQ(test, tp_connect(&second), 0);
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	tp_ep_free(&second);
+	KUNIT_EXPECT_TRUE(test, notice_sent());
+	port_set(test, false);
+	tp_ep_free(&ep);
+	swap(kdapl_notice_leave_ms, leave);
+	/* Another namespace */
+	kdapl_notice_hurry(env->ia->dev, (const struct net *)env);
+	look();
+	KUNIT_ASSERT_NOT_NULL(test, notice());
+	id = notice()->id;
+	KUNIT_EXPECT_FALSE(test, list_is_singular(&env->ia->dev->notices));
+	/* Neither the answer nor the link is awaited any longer */
+	kdapl_notice_hurry(env->ia->dev, id->route.addr.dev_addr.net);
+	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!notice()));
+	swap(kdapl_notice_leave_ms, leave);
+}
+
 static int notice_init(struct kunit *test)
 {
 	memset(&ep, 0, sizeof(ep));
@@ -303,6 +330,7 @@ static struct kunit_case notice_cases[] = {
 	KUNIT_CASE(C_54_the_number_of_ids_is_limited),
 	KUNIT_CASE(C_36_a_slow_id_delays_nothing),
 	KUNIT_CASE(C_60_the_CM_answers_while_the_device_is_removed),
+	KUNIT_CASE(C_60_it_does_not_keep_a_namespace),
 	KUNIT_CASE(C_57_removal_does_not_wait_for_a_link),
 	{}
 };
