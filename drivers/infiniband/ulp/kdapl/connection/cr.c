@@ -119,7 +119,7 @@ static bool kdapl_cr_announce(struct kdapl_cr *cr)
 /* Returns the room that the CR took, and the reference of the object */
 static void kdapl_cr_return(struct kdapl_cr *cr)
 {
-	kdapl_sp_uncount(cr->sp, cr->counted);
+	kdapl_sp_uncount(cr->sp, false);
 	kdapl_cr_put(cr);
 }
 
@@ -151,7 +151,8 @@ static void kdapl_cr_end_prev(struct kdapl_cr *cr)
 	}
 	/* It must not exist when the new event is delivered */
 	kdapl_obj_wait(&prev->obj);
-	kdapl_cr_finish(prev);
+	kdapl_ia_del(prev->obj.ia, &prev->obj);
+	kdapl_cr_put(prev);
 }
 
 /* Announces a request, or refuses it. Then the service point may be freed */
@@ -201,13 +202,12 @@ struct kdapl_cr *kdapl_cr_alloc(struct kdapl_sp *sp, bool placed, gfp_t gfp)
 	cr = kzalloc(sizeof(*cr), gfp);
 	if (!cr) {
 		atomic_inc(&sp->refused[KDAPL_REFUSED_MEMORY]);
-		kdapl_sp_uncount(sp, !placed);
+		kdapl_sp_uncount(sp, placed);
 		kdapl_obj_put(&sp->obj);
 		return NULL;
 	}
 	refcount_inc(&sp->mem);
 	cr->sp = sp;
-	cr->counted = !placed;
 	cr->obj.ops = &kdapl_cr_ops;
 	refcount_set(&cr->ref, 1);
 	INIT_WORK(&cr->work, kdapl_cr_work);
@@ -489,18 +489,6 @@ DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 }
 EXPORT_SYMBOL_GPL(dat_cr_reject);
 
-/* Copies what the callback has stored */
-static void kdapl_cr_copy(struct kdapl_cr *next, const struct kdapl_cr *cr)
-{
-	next->param = cr->param;
-	next->local = cr->local;
-	next->remote = cr->remote;
-	next->local_port = cr->local_port;
-	next->remote_port = cr->remote_port;
-	next->private_len = cr->private_len;
-	memcpy(next->private_data, cr->private_data, sizeof(next->private_data));
-}
-
 /**
  * dat_cr_handoff - move a connection request to another service point
  * @cr_handle: the request
@@ -543,9 +531,8 @@ DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 	ret = KDAPL_BAD_HANDLE(CR);
 	if (kdapl_obj_retire(&cr->obj))
 		goto err_return_next;
-	if (same)
-		swap(cr->counted, next->counted);
-	kdapl_cr_copy(next, cr);
+	kdapl_sp_uncount(cr->sp, same);
+	next->request = cr->request;
 	next->id = xchg(&cr->id, NULL);
 	next->prev = cr;
 	queue_work(kdapl_wq, &next->work);
@@ -553,7 +540,8 @@ DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 	return DAT_SUCCESS;
 
 err_return_next:
-	kdapl_cr_return(next);
+	kdapl_sp_uncount(sp, same);
+	kdapl_cr_put(next);
 	kdapl_obj_put(&sp->obj);
 err_put_sp:
 	kdapl_obj_put(&sp->obj);

@@ -75,7 +75,7 @@ static inline bool kdapl_sp_ends(const struct kdapl_sp *sp)
 extern struct list_head kdapl_sps;
 extern spinlock_t kdapl_sps_lock;
 bool kdapl_sp_admit(struct kdapl_sp *sp, bool placed);
-void kdapl_sp_uncount(struct kdapl_sp *sp, bool counted);
+void kdapl_sp_uncount(struct kdapl_sp *sp, bool placed);
 void kdapl_sp_unlisten(struct kdapl_sp *sp);
 void kdapl_listener_free(struct kdapl_listener *l);
 void kdapl_sp_destroy_ids(struct kdapl_sp *sp);

@@ -50,9 +50,10 @@ bool kdapl_sp_admit(struct kdapl_sp *sp, bool placed)
 
 /*
  * Notes that a request does not wait any more. The EVD may have been freed in the meantime; then
- * its handle is not found. @counted: it was counted on the EVD. Any context.
+ * its handle is not found. @placed: another request remains counted on the EVD instead. Any
+ * context.
  */
-void kdapl_sp_uncount(struct kdapl_sp *sp, bool counted)
+void kdapl_sp_uncount(struct kdapl_sp *sp, bool placed)
 {
 	struct kdapl_obj *obj;
 	unsigned long flags;
@@ -60,7 +61,7 @@ void kdapl_sp_uncount(struct kdapl_sp *sp, bool counted)
 	spin_lock_irqsave(&sp->lock, flags);
 	sp->ncr--;
 	spin_unlock_irqrestore(&sp->lock, flags);
-	if (!counted)
+	if (placed)
 		return;
 	obj = kdapl_obj_get(sp->evd_handle, DAT_HANDLE_TYPE_EVD);
 	if (obj) {

@@ -24,11 +24,10 @@ struct kdapl_sp;
  *           It is counted in ia->nverbs from the arrival of the request on
  * @prev:    handoff: the CR that @work ends before it announces this one; otherwise NULL
  * @param:   parameters of the request
- * @counted: it is counted in kdapl_evd.ncr of the EVD of @sp
  * @withdrawn: the CM has reported that the peer has given up
  * @work:    announces or refuses the request; holds a reference on sp->obj until then
  *
- * What the callback has copied is constant.
+ * What the callback has copied (@request) is constant.
  */
 struct kdapl_cr {
 	struct kdapl_obj obj;
@@ -37,14 +36,15 @@ struct kdapl_cr {
 	refcount_t ref;
 	struct rdma_cm_id *id;
 	struct kdapl_cr *prev;
-	struct rdma_conn_param param;
-	struct sockaddr_storage local;
-	struct sockaddr_storage remote;
-	u16 local_port;
-	u16 remote_port;
-	u8 private_data[KDAPL_REQUEST_PRIVATE];
-	u8 private_len;
-	bool counted;
+	struct_group(request,
+		struct rdma_conn_param param;
+		struct sockaddr_storage local;
+		struct sockaddr_storage remote;
+		u16 local_port;
+		u16 remote_port;
+		u8 private_data[KDAPL_REQUEST_PRIVATE];
+		u8 private_len;
+	);
 	bool withdrawn;
 	struct work_struct work;
 };
