@@ -266,6 +266,47 @@ no_reclaim() {
 	[ "$pages" -lt 300 ] && return "$status"
 }
 
+# login FROM HOST BOOT DEVICE: log in from this address by hand; fails if the server refuses
+login() {
+	python3 - "$address" "$@" <<-'END'
+		import ctypes, os, socket, struct, sys
+
+		class Param(ctypes.Structure):
+		    _fields_ = [("data", ctypes.c_char_p), ("size", ctypes.c_uint8),
+		                ("numbers", ctypes.c_uint8 * 6), ("qp", ctypes.c_uint32)]
+
+		def address(text, port):
+		    return struct.pack("=H", socket.AF_INET) + struct.pack("!H", port) + socket.inet_aton(text) + bytes(8)
+
+		def call(name, *args):
+		    if getattr(cm, name)(*args):
+		        sys.exit(f"{name}: {os.strerror(ctypes.get_errno())}")
+
+		to, source, host, boot, device = sys.argv[1:]
+		cm = ctypes.CDLL("librdmacm.so.1", use_errno=True)
+		cm_id = ctypes.c_void_p()
+		call("rdma_create_id", None, ctypes.byref(cm_id), None, 0x106)
+		call("rdma_resolve_addr", cm_id, address(source, 0), address(to, 4421), 5000)
+		call("rdma_resolve_route", cm_id, 5000)
+		data = struct.pack("<IHHQIIHHBBBB24s", 0x6b6c6264, 2, 0, int(host), int(boot), 1, 1, 32, 32, 16, 0, 1,
+		                   device.encode())
+		call("rdma_connect", cm_id, ctypes.byref(Param(data, len(data), (0,) * 6, 1000)))
+	END
+}
+
+# Another machine with the same number of the host takes the device away, and the log says so
+same_host() {
+	local host
+
+	host=$(cat /sys/module/datblk_client/parameters/host)
+	modprobe -q ib_uverbs && modprobe -q rdma_ucm && wait_for test -c /dev/infiniband/rdma_cm &&
+		ip addr replace 10.9.9.2/24 dev dummy0 && wait_for gid_exists rxe0 10.9.9.2 || return
+	! login 10.9.9.2 "$host" 1 file 2>$work/error || { echo "not refused"; return 1; }
+	cat $work/error
+	logged 1 "10.9.9.2 ends the connection of $address, because both have the host number" &&
+		wait_for recovered "$1" 0 && read_one "$1" && ip addr del 10.9.9.2/24 dev dummy0
+}
+
 # limit DISK NAME BYTES: the disk splits an operation at this size
 limit() {
 	local found
@@ -485,7 +526,7 @@ start() {
 		export_device file $work/file && export_device frozen $ext4/file
 }
 
-tap_plan 23
+tap_plan 24
 if ! tap_check "modules load, two files are exported" start; then
 	tap_diag "$(dmesg | tail -n 5)"
 	exit 1
@@ -494,6 +535,7 @@ tap_check "the connections of a host and a device are limited" crowded
 tap_check "a connection that sends no command is ended" with_disk "device=file queues=1" silent
 tap_check "a port listens again when its RDMA device is back" followed
 tap_check "memory for data is allocated on first use" with_disk "device=file queues=1 depth=32" memory
+tap_check "a second machine with the same host number is logged" with_disk "device=file queues=1" same_host
 tap_check "memory for logins and writes does not wait for I/O" no_reclaim \
 	with_disk "device=file queues=1 depth=128" fill
 tap_refuse "a name that no login can have is refused" mkdir "$devices/a b"

@@ -116,7 +116,15 @@ void datblk_export_lacks(struct datblk_export *export, u8 op)
 	mutex_unlock(&datblk_srv_lock);
 }
 
-static bool same_host(const struct sockaddr *a, const struct sockaddr *b)
+/**
+ * datblk_same_host - are two addresses equal, whatever the ports are?
+ * @a: an IPv4 or IPv6 address
+ * @b: another one
+ *
+ * Context: any.
+ * Return: true if they are.
+ */
+bool datblk_same_host(const struct sockaddr *a, const struct sockaddr *b)
 {
 	if (a->sa_family != b->sa_family)
 		return false;
@@ -142,7 +150,7 @@ unsigned int datblk_export_hosts(const struct sockaddr *host)
 
 	list_for_each_entry(export, &exports, link)
 		list_for_each_entry(conn, &export->connections, of_export)
-			count += same_host((struct sockaddr *)&conn->peer, host);
+			count += datblk_same_host((struct sockaddr *)&conn->peer, host);
 	return count;
 }
 

@@ -35,12 +35,26 @@ static bool address_allowed(const char *list, const struct sockaddr *address)
 	return false;
 }
 
+/* Machines that have the same number for a host take the device from each other again and again */
+static void replace(struct datblk_connection *conn, const struct datblk_request *req,
+		    const struct sockaddr *peer)
+{
+	const struct sockaddr *was = (const struct sockaddr *)&conn->peer;
+
+	if (conn->req.boot != req->boot && !datblk_same_host(was, peer) &&
+	    !test_bit(DATBLK_CONN_DEAD, &conn->flags))
+		pr_warn_ratelimited("datblk_server: %s: %pISc ends the connection of %pISc, because both have the host number %#llx: if they are two machines, set the parameter host of datblk_client\n",
+				    req->name, peer, was, req->host);
+	datblk_conn_end(conn);
+}
+
 /*
  * The fence. Ends the connections that a login replaces. The login is refused while they, or any
  * other connection of the host that ends, may still have I/O; the client tries again. It is also
  * refused if it comes after a later one of the same disk; then the client does not wait for it.
  */
-static bool earlier_connections(struct datblk_export *export, const struct datblk_request *req)
+static bool earlier_connections(struct datblk_export *export, const struct datblk_request *req,
+				const struct sockaddr *peer)
 {
 	struct datblk_connection *conn;
 	bool found = false;
@@ -51,7 +65,7 @@ static bool earlier_connections(struct datblk_export *export, const struct datbl
 		if (datblk_login_late(req, &conn->req))
 			found = true;
 		else if (datblk_login_replaces(req, &conn->req))
-			datblk_conn_end(conn);
+			replace(conn, req, peer);
 		if (test_bit(DATBLK_CONN_DEAD, &conn->flags))
 			found = true;
 	}
@@ -91,7 +105,7 @@ static unsigned int admit(struct datblk_port *port, const DAT_CR_PARAM *param,
 	if (!address_allowed(export->clients, peer))
 		return DATBLK_REFUSE_CLIENT;
 	datblk_export_lost_writes(export, 0);
-	if (earlier_connections(export, req))
+	if (earlier_connections(export, req, peer))
 		return DATBLK_REFUSE_BUSY;
 	*why = crowded(port, export, peer);
 	if (*why)

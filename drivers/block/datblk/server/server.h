@@ -183,6 +183,7 @@ struct datblk_export *datblk_export_find(const char *name);
 int datblk_export_claim(struct datblk_export *export, struct file *file);
 int datblk_export_lost_writes(struct datblk_export *export, int err);
 void datblk_export_lacks(struct datblk_export *export, u8 op);
+bool datblk_same_host(const struct sockaddr *a, const struct sockaddr *b);
 unsigned int datblk_export_hosts(const struct sockaddr *host);
 /* listen.c */
 void datblk_port_follow_device(struct work_struct *work);
