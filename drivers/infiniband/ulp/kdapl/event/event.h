@@ -80,6 +80,7 @@ struct kdapl_polled_cq {
 struct kdapl_polled_cq *kdapl_polled_cq_create(struct ib_device *ibdev, struct kdapl_evd *evd,
 					       u32 nr_cqe, int comp_vector, bool solicited);
 void kdapl_polled_cq_unlink(struct kdapl_polled_cq *pcq);
+void kdapl_polled_cq_leak(struct kdapl_polled_cq *pcq);
 void kdapl_polled_cq_destroy(struct kdapl_polled_cq *pcq);
 void kdapl_cq_poll(const struct kdapl_cq *kcq);
 void kdapl_cq_schedule(const struct kdapl_cq *kcq);

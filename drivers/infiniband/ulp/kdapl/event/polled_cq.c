@@ -395,6 +395,19 @@ void kdapl_polled_cq_unlink(struct kdapl_polled_cq *pcq)
 	spin_unlock_irq(&evd->lock);
 }
 
+static void kdapl_polled_cq_ignore(struct ib_cq *cq, void *context)
+{
+}
+
+/*
+ * Leaks a CQ whose QP the driver has not destroyed. Its interrupts find the EVD no more, which may
+ * be freed. @pcq: as for kdapl_polled_cq_destroy().
+ */
+void kdapl_polled_cq_leak(struct kdapl_polled_cq *pcq)
+{
+	WRITE_ONCE(pcq->cq->comp_handler, kdapl_polled_cq_ignore);
+}
+
 /*
  * Destroys a CQ that kDAPL polls. @pcq: the CQ, a grace period after kdapl_polled_cq_unlink().
  * Process context.

@@ -225,13 +225,16 @@ void kdapl_cq_leave(struct kdapl_ep *ep)
  */
 void kdapl_cq_free(struct kdapl_cq *kcq)
 {
-	/* A CQ cannot be destroyed before its QPs, and its handler uses @kcq */
+	/* A CQ cannot be destroyed before its QPs, so leak the CQs and the memory that they use */
+	void (*end)(struct kdapl_polled_cq *pcq) = kcq->kept ? kdapl_polled_cq_leak :
+							       kdapl_polled_cq_destroy;
+
+	if (kcq->recv)
+		end(kcq->recv);
+	if (kcq->request && kcq->request != kcq->recv)
+		end(kcq->request);
 	if (kcq->kept)
 		return;
-	if (kcq->recv)
-		kdapl_polled_cq_destroy(kcq->recv);
-	if (kcq->request && kcq->request != kcq->recv)
-		kdapl_polled_cq_destroy(kcq->request);
 	if (kcq->cq)
 		kdapl_free_stopped_cq(kcq->cq);
 	kfree(kcq);

@@ -67,15 +67,14 @@ static int kdapl_qp_to_init(struct kdapl_ep *ep, struct ib_qp *qp)
 }
 
 /*
- * Destroys a QP of an EP. If the driver fails, which it must not, the QP keeps its references on
- * the CQs, which stay for ever with it, and may raise events after the EP was freed. Process
- * context.
+ * Destroys a QP of an EP. A driver must not fail to do so. If it does, the QP and its CQs are
+ * leaked, and the QP may raise events after the EP was freed, so they are ignored. Process context.
  */
 void kdapl_ep_free_qp(struct kdapl_ep *ep, struct ib_qp *qp)
 {
 	if (!ib_destroy_qp(qp))
 		return;
-	pr_err("%s: the driver has not destroyed a QP\n", ep->obj.ia->name);
+	pr_err("%s: the driver failed to destroy a QP\n", ep->obj.ia->name);
 	WRITE_ONCE(qp->qp_context, NULL);
 	ep->cq->kept = true;
 }

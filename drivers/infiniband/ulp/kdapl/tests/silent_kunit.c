@@ -316,7 +316,7 @@ static void C_31_no_request_after_a_fatal_event(struct kunit *test)
 
 /* ---- a driver that destroys nothing ---------------------------------------- */
 
-/* What the driver keeps has no way to the objects of kDAPL, which are freed */
+/* A QP that the driver has not destroyed must not reach freed objects */
 static void C_36_a_driver_that_keeps_a_QP(struct kunit *test)
 {
 	struct kdapl_cq *kcq;
@@ -334,6 +334,31 @@ static void C_36_a_driver_that_keeps_a_QP(struct kunit *test)
 	/* The CQ cannot be destroyed before the QP */
 	KUNIT_ASSERT_EQ(test, ib_destroy_qp(qp), 0);
 	kdapl_free_stopped_cq(kcq->cq);
+	kfree(kcq);
+}
+
+/* The EVD is freed after the EP, and the handler of the CQ must not reach it */
+static void C_36_a_driver_that_keeps_a_polled_CQ(struct kunit *test)
+{
+	ib_comp_handler handler;
+	struct kdapl_cq *kcq;
+	struct ib_qp *qp;
+
+	kdapl_clauses(test, "C-36");
+	KUNIT_ASSERT_EQ(test, tp_ep_create_in(env, KDAT_EVD_PROCESS_FLAG, NULL, false, &ep),
+			DAT_SUCCESS);
+	qp = &tp_qp(&ep)->ibqp;
+	kcq = ep.ep->cq;
+	handler = kcq->recv->cq->comp_handler;
+	env->fake->fail_destroy = -ETIMEDOUT;
+	tp_ep_free(&ep);
+	env->fake->fail_destroy = 0;
+	KUNIT_EXPECT_PTR_NE(test, kcq->recv->cq->comp_handler, handler);
+	kcq->recv->cq->comp_handler(kcq->recv->cq, kcq->recv->cq->cq_context);
+	KUNIT_ASSERT_EQ(test, ib_destroy_qp(qp), 0);
+	if (kcq->request != kcq->recv)
+		kdapl_polled_cq_destroy(kcq->request);
+	kdapl_polled_cq_destroy(kcq->recv);
 	kfree(kcq);
 }
 
@@ -405,6 +430,7 @@ static struct kunit_case silent_cases[] = {
 	KUNIT_CASE(L_06_a_service_QP_that_cannot_be_created),
 	KUNIT_CASE(C_31_no_request_after_a_fatal_event),
 	KUNIT_CASE(C_36_a_driver_that_keeps_a_QP),
+	KUNIT_CASE(C_36_a_driver_that_keeps_a_polled_CQ),
 	KUNIT_CASE(L_06_a_driver_that_keeps_a_region),
 	{}
 };
