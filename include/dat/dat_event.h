@@ -270,8 +270,8 @@ typedef struct dat_asynch_error_event_data {
 /**
  * enum dat_ia_async_error_reason - DAT_IA_ASYNC_ERROR_REASON: what happened to an IA
  * @DAT_IA_CATASTROPHIC_ERROR: its device has failed or was removed
- * @DAT_IA_OTHER_ERROR:        a service point, which is the dat_handle, cannot listen after a
- *                             change of addresses, or on one of all addresses; kDAPL tries again
+ * @DAT_IA_OTHER_ERROR:        the service point in dat_handle cannot listen after a change of
+ *                             addresses, or cannot listen on one of its addresses; kDAPL retries
  *
  * Source: kDAPL 2.0 header; the meaning of the second one is kDAPL's choice.
  */

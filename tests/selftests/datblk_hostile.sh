@@ -53,7 +53,7 @@ start() {
 		export_file other 0 && sums >"$work/sums"
 }
 
-# What no client may write
+# Checksums of the files that the hostile client must not change
 sums() { md5sum "$work/sealed" "$work/other"; }
 
 # hostile OPTIONS...: run the module
@@ -95,8 +95,8 @@ works() {
 	detach && return "$status"
 }
 
-# load DISK: reads and writes of all sizes, until the hostile server has ended. fio ends when a flush
-# fails; other errors do not matter
+# load DISK: read and write in all sizes until the hostile server has ended. fio stops when a flush
+# fails; ignore all errors
 load() {
 	until [ -e "$work/ended" ]; do
 		fio --name=load --filename="/dev/$1" --ioengine=libaio --rw=randrw --bsrange=512-64k \
@@ -131,7 +131,7 @@ if ! tap_check "modules load, three files are exported" start; then
 	exit 1
 fi
 tap_check "a hostile client, $messages messages" hostile names=open,sealed
-tap_check "it has written to no other device, and to none that is read-only" untouched
+tap_check "the hostile client has changed neither the read-only device nor another one" untouched
 tap_check "the device of the hostile client works" works open
 tap_check "a hostile server, $messages messages" served
 tap_check "a device of the real server works" works other

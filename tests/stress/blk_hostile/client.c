@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The hostile client. It keeps a few connections to the server, sends correct and spoiled messages
- * on them, and expects that the server answers each correct message of a connection that has had no
- * other. The thread of the test, except the callback of rdma_cm and received().
+ * The hostile client. It keeps a few connections to the server and sends correct and spoiled
+ * messages. While a connection has carried only correct messages, the server must answer each of
+ * them. Runs in the thread of the test, except the callback of rdma_cm and received().
  */
 #include <net/net_namespace.h>
 #include "hostile.h"
@@ -89,7 +89,7 @@ static bool call(struct hostile_peer *peer)
 	return !rdma_connect(peer->id, &param);
 }
 
-/* The outcome: a welcome, which must be correct, or a refusal */
+/* Waits for the outcome of the login. Returns true for a correct welcome */
 static bool admitted(struct hostile_peer *peer)
 {
 	/* Pairs with hostile_peer_note(): the private data are complete */

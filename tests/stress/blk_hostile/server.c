@@ -52,7 +52,7 @@ static void answer(struct hostile_peer *peer, const struct datblk_cmd *cmds, uns
 	struct rnd_state *rnd = &peer->rnd;
 	u32 size, key = cmds->key;
 
-	/* The client has not received the others yet. It tries again when the connection ends */
+	/* All send buffers are in use: end the connection, and the client reconnects */
 	if (!slot) {
 		hostile_peer_over(peer);
 		return;
@@ -98,7 +98,7 @@ static void received(struct hostile_peer *peer, const void *message, const struc
 	if (hostile_one_in(&peer->rnd, 64))
 		for (i = hostile_below(&peer->rnd, HOSTILE_DEPTH); i && !READ_ONCE(peer->over); i--)
 			answer(peer, cmds, 1);
-	/* The client waits for an answer that was spoiled, and would go on to do so */
+	/* The client waits for an answer that was spoiled, and would wait for ever */
 	if (cmds[count - 1].op == DATBLK_OP_PING)
 		hostile_peer_over(peer);
 }

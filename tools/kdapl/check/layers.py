@@ -5,7 +5,7 @@
   tools/kdapl/check/layers.py FOLDER
 
 FOLDER contains the sources and objects of drivers/infiniband/ulp/kdapl or drivers/block/datblk.
-Its folders stand on the layers in LAYERS; kdapl-architecture.rst explains those of kdapl.
+LAYERS assigns its directories to layers; kdapl-architecture.rst explains those of kdapl.
 
   1. An object may use symbols of its own folder, and of the folders of lower layers.
   2. A source includes headers of its own folder, and of those below only the public one,
@@ -20,7 +20,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# From the bottom to the top. Folders of one layer do not know each other
+# From the bottom to the top. Directories of one layer must not use each other
 LAYERS = {
     "kdapl": "base object device event post memory queue connection endpoint ia".split(),
     "datblk": ["protocol", "client server"],

@@ -9,7 +9,7 @@
 
 /* The client sends a PING to a server that has not answered a command for this long */
 #define TIMEOUT		(5 * HZ)
-/* A removal lets requests fail that have not ended after this time */
+/* A removal fails the requests that have not completed after this time */
 #define REMOVAL		(30 * HZ)
 /* The first connection waits for the I/O of earlier ones */
 #define BUSY_TIMEOUT	(10 * HZ)

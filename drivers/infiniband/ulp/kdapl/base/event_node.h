@@ -75,7 +75,7 @@ static __always_inline bool kdapl_event_is(const struct kdapl_event *ev, u8 kind
 	return ev->bits == want.bits;
 }
 
-/* Is it the completion of a DTO, and asks for an upcall? Also one comparison */
+/* Is it a DTO completion that asks for an upcall? This also takes one comparison */
 static __always_inline bool kdapl_event_is_dto(const struct kdapl_event *ev)
 {
 	const struct kdapl_event want = { .kind = KDAPL_EV_DTO, .notify = KDAPL_NOTIFY };

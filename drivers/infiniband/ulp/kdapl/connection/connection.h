@@ -13,7 +13,7 @@ void kdapl_cm_setup(struct kdapl_ep *ep);
 void kdapl_cm_end_begin(struct kdapl_ep *ep);
 void kdapl_cm_end_finish(struct kdapl_ep *ep, unsigned long since);
 
-/* How long a disconnect outlives the device or the Consumer; KUnit changes it */
+/* Limits of the ids of ended connections; KUnit changes them */
 extern unsigned int kdapl_notice_leave_ms, kdapl_notice_max;
 
 void kdapl_notice_schedule(struct kdapl_device *dev);

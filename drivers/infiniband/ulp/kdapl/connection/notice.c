@@ -44,7 +44,7 @@
 /* The number of ids of a device above which the request that was sent first is given up */
 unsigned int kdapl_notice_max = 1024;
 
-/* How long an id outlives the device or the Consumer: long enough for one repetition */
+/* How long an id may outlive its IA or device: long enough for one retry */
 unsigned int kdapl_notice_leave_ms = 5000;
 
 /*
@@ -89,7 +89,7 @@ static int kdapl_notice_handler(struct rdma_cm_id *id, struct rdma_cm_event *eve
 	return 0;
 }
 
-/* Gives a notice up after @ms at the latest. notice_lock held */
+/* Gives up a notice after at most @ms. notice_lock held */
 static void kdapl_notice_limit(struct kdapl_notice *notice, unsigned int ms)
 {
 	unsigned long until = jiffies + kdapl_timeout_ms(ms);
@@ -225,8 +225,8 @@ void kdapl_notice_schedule(struct kdapl_device *dev)
 }
 
 /*
- * Gives up the notices of a namespace (NULL: of all) after kdapl_notice_leave_ms, because the
- * Consumer or the device has gone. Process context.
+ * Gives up the notices of a namespace after at most kdapl_notice_leave_ms; of all if @net is NULL.
+ * Called when an IA is closed or the device is removed. Process context.
  */
 void kdapl_notice_hurry(struct kdapl_device *dev, const struct net *net)
 {
@@ -267,11 +267,11 @@ void kdapl_notice_flush(struct kdapl_device *dev)
 	WRITE_ONCE(dev->leaving, true);
 	kdapl_notice_hurry(dev, NULL);
 	/*
-	 * rdma_destroy_id() returns when the device has completed the messages of the id, and when
-	 * the CM has repeated its reply for the last time, which takes 66 seconds at most. If the
-	 * device completes no message, it never returns. A limit here would not help: the core
-	 * calls remove() of rdma_cm next, which waits for the same ids. Only the MAD layer, whose
-	 * remove() comes later, could flush the messages.
+	 * rdma_destroy_id() waits until the device has completed the messages of the id, and the CM
+	 * has sent its last retry of a reply, at most 66 seconds. It never returns if the device
+	 * does not complete a message. A time-out here would not help: the core then calls
+	 * remove() of rdma_cm, which waits for the same ids. Only the MAD layer could flush the
+	 * messages, and its remove() comes later.
 	 */
 	wait_event(dev->wait, kdapl_notice_none(dev));
 }

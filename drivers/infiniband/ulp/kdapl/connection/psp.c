@@ -36,7 +36,7 @@ static DAT_RETURN kdapl_psp_error(int err, bool any)
 	return kdapl_sp_error(err);
 }
 
-/* Both creates. @qual is an output if @any, else an input */
+/* Common part of both creates. If @any, @qual receives the qualifier */
 static DAT_RETURN kdapl_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *qual, bool any,
 				   DAT_EVD_HANDLE evd_handle, DAT_PSP_FLAGS flags,
 				   DAT_PSP_HANDLE *psp_handle)

@@ -117,8 +117,8 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
  *
  * DISCONNECTED becomes UNCONNECTED. Undelivered events of the EP are removed from their EVDs, and
  * the call waits for an upcall that delivers one. In UNCONNECTED nothing happens, and posted
- * receives stay. A device that has failed may keep posts of the EP: then it cannot be reset, only
- * freed.
+ * receives stay. A device that has failed may keep posts of the EP. Until it returns them, the EP
+ * can only be freed. If the device fails during the call, the posts are flushed.
  *
  * Context: process (class P). Legal in an upcall that may sleep, unless an upcall is delivering
  * an event of this EP.
@@ -126,8 +126,8 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @ep_handle is not valid
  * * DAT_INVALID_STATE - any other state; or EP_NOTREADY: not legal in this upcall
- * * DAT_INSUFFICIENT_RESOURCES - no new QP could be created, or the device does not
- *   return the posts of the old one, and the EP stays DISCONNECTED; or the device was removed
+ * * DAT_INSUFFICIENT_RESOURCES - no new QP could be created, the device does not return the posts of
+ *   the old one, or the device was removed; the EP is DISCONNECTED when the call returns
  */
 DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 {

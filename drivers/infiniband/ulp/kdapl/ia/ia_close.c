@@ -99,9 +99,9 @@ static void kdapl_ia_orphan_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type)
 }
 
 /*
- * Ids of connections that have ended keep the namespace of an IA that is closed. Its Consumer may
- * have gone, and nobody may be left who could set the link up. The initial namespace exists for
- * ever.
+ * The ids of ended connections pin the network namespace of the IA. When the IA is closed, limit how
+ * long they wait: nobody may be left in the namespace to bring the link up. The initial namespace
+ * always exists, so its ids need no limit.
  */
 static void kdapl_ia_leave_net(struct kdapl_ia *ia)
 {

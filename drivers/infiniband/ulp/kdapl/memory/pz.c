@@ -12,10 +12,10 @@
  * A request that fails moves the QP to ERROR; then the QP is created again, and the request
  * is repeated once. A request that does not complete in time is not repeated: its QP is
  * drained and destroyed, so that the device does not use the memory any more when the
- * function returns. For as long again every request of the IA fails at once, so that no call waits
- * for the time-outs of others. After a failure no invalidation is requested until a registration
- * has succeeded, and none at all after the device has reported a fatal error: the callers
- * deregister the MRs instead.
+ * function returns. For another time-out period, every service request of the IA then fails at
+ * once, so that calls do not time out one after the other. After a failure no invalidation is
+ * requested until a registration has succeeded, and none at all after the device has reported a
+ * fatal error: the callers deregister the MRs instead.
  *
  * Called in process context by Consumers, by the files that create, free and repair LMRs and
  * RMRs, and by ia_close.c.
@@ -132,7 +132,7 @@ static void kdapl_service_destroy(struct kdapl_pz *pz)
 {
 	if (pz->qp && ib_destroy_qp(pz->qp)) {
 		/* The QP keeps its CQ, whose handler must not use the zone */
-		pr_err("%s: the driver has not destroyed a QP\n", pz->obj.ia->name);
+		pr_err("%s: the driver failed to destroy a QP\n", pz->obj.ia->name);
 		WRITE_ONCE(pz->cq->cq_context, NULL);
 	} else if (pz->cq) {
 		ib_destroy_cq(pz->cq);
@@ -304,7 +304,7 @@ int kdapl_pz_invalidate(struct kdapl_pz *pz, u32 rkey)
 void kdapl_mr_dereg(struct ib_mr *mr)
 {
 	if (ib_dereg_mr(mr))
-		pr_err("%s: the driver has not deregistered an MR\n",
+		pr_err("%s: the driver failed to deregister an MR\n",
 		       dev_name(&mr->device->dev));
 }
 

@@ -50,8 +50,8 @@ struct module;
  * @orphaned: the IA is orphaned: its device was removed; written under @sem
  * @closing: dat_ia_close() has begun; written under @sem
  * @fatal:  DAT_ASYNC_ERROR_IA_CATASTROPHIC has been raised (bit 0)
- * @silent_until: jiffies_64; until then no registration is requested, because the device has not
- *          completed one; written under the mutex of any of its PZs
+ * @silent_until: service requests fail at once until this time (jiffies_64), because one has timed
+ *          out; written under the mutex of any of its PZs, read without a lock
  * @sync_logged: the log line about bounce buffers was written (bit 0)
  * @own_async: dat_ia_open() created @async_evd, and it is destroyed with the IA
  * @async_evd: receives the asynchronous events

@@ -113,7 +113,7 @@ void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state)
 	WRITE_ONCE(ep->state, state);
 	if (state == DAT_EP_STATE_DISCONNECTED) {
 		kdapl_ep_unpark(ep, true);
-		/* When a receive was posted just before, no flush of it was due yet */
+		/* A receive that was posted just before the change has not scheduled its flush */
 		kdapl_ep_flush_soon(ep);
 	}
 }

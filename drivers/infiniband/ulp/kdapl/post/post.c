@@ -16,8 +16,8 @@
  * Each call has fast paths: for one segment and for a vector, without flags, and with a completion
  * that is suppressed; dat_ep_post_send_with_invalidate() has only the first. They make the checks
  * in the cheapest order. If any check fails, the slow path repeats them in the documented order and
- * returns the reason (post_slow.c). Only the first of them is inlined: its only call is that of the
- * verbs layer, so it needs few registers that survive calls.
+ * returns the reason (post_slow.c). Only the fast path for one segment is inlined: it calls nothing
+ * but the verbs layer, so it needs few registers that survive calls.
  *
  * A slot is taken when all checks have succeeded, so a bad post never takes a place. A vector is
  * translated into a work request on the stack, which the driver copies.
