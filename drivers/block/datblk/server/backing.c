@@ -202,7 +202,7 @@ static void bio_done(struct bio *bio)
 	bio_uninit(bio);
 	cmd->written = !err && cmd->c.flags & DATBLK_FUA;
 	if (wait || cmd->written)
-		queue_work(cmd->conn->export->io, &cmd->work);
+		queue_work(cmd->conn->export->io_wq, &cmd->work);
 	else
 		datblk_cmd_done(cmd, err);
 }
@@ -246,7 +246,7 @@ void datblk_backing_submit(struct datblk_srv_cmd *cmd)
 	if (bdev && bdev_nowait(bdev) && is_read_write(cmd))
 		submit_read_write(cmd, REQ_NOWAIT);
 	else
-		queue_work(cmd->conn->export->io, &cmd->work);
+		queue_work(cmd->conn->export->io_wq, &cmd->work);
 }
 
 static int bdev_range(struct block_device *bdev, const struct datblk_cmd *c)

@@ -37,7 +37,7 @@ void datblk_conn_kick(struct datblk_connection *conn)
 void datblk_conn_end(struct datblk_connection *conn)
 {
 	if (!test_and_set_bit(DATBLK_CONN_DEAD, &conn->flags))
-		queue_work(conn->export->ends, &conn->release);
+		queue_work(conn->export->end_wq, &conn->release);
 }
 
 /**
@@ -49,7 +49,7 @@ void datblk_conn_end(struct datblk_connection *conn)
 void datblk_conn_put(struct datblk_connection *conn)
 {
 	if (refcount_dec_and_test(&conn->ios))
-		queue_work(conn->export->ends, &conn->gone);
+		queue_work(conn->export->end_wq, &conn->leave_export);
 }
 
 /**
@@ -261,8 +261,8 @@ static void release(struct work_struct *work)
 {
 	struct datblk_connection *conn = container_of(work, struct datblk_connection, release);
 
-	wait_for_completion(&conn->opened);
-	cancel_delayed_work_sync(&conn->first);
+	wait_for_completion(&conn->login_done);
+	cancel_delayed_work_sync(&conn->first_command);
 	if (conn->ep != DAT_HANDLE_NULL)
 		dat_ep_disconnect(conn->ep, DAT_CLOSE_ABRUPT_FLAG);
 	if (conn->evd != DAT_HANDLE_NULL)
@@ -282,9 +282,9 @@ static void release(struct work_struct *work)
  * The connection stays on the list of its export while it has I/O: until then a new login of its
  * client is refused, so that no write of this connection reaches the device after one of the next.
  */
-static void gone(struct work_struct *work)
+static void leave_export(struct work_struct *work)
 {
-	struct datblk_connection *conn = container_of(work, struct datblk_connection, gone);
+	struct datblk_connection *conn = container_of(work, struct datblk_connection, leave_export);
 
 	mutex_lock(&datblk_srv_lock);
 	list_del(&conn->of_export);
@@ -295,14 +295,14 @@ static void gone(struct work_struct *work)
 }
 
 /* Connections without commands would take the place of others */
-static void first(struct work_struct *work)
+static void first_command_timeout(struct work_struct *work)
 {
 	struct datblk_connection *conn = container_of(to_delayed_work(work),
-						      struct datblk_connection, first);
+						      struct datblk_connection, first_command);
 
 	if (test_bit(DATBLK_CONN_USED, &conn->flags))
 		return;
-	pr_warn_ratelimited("datblk_server: %s: %pISc ends: it has sent no command\n",
+	pr_warn_ratelimited("datblk_server: %s: the connection of %pISc ends, because it has sent no command in time (parameter first_command)\n",
 			    conn->req.name, &conn->peer);
 	datblk_conn_end(conn);
 }
@@ -315,7 +315,7 @@ static void first(struct work_struct *work)
  * @req:    the login, with the limits that the server grants
  * @peer:   address of the client
  *
- * The caller calls datblk_conn_open(), and completes @conn->opened when it does not use the
+ * The caller calls datblk_conn_open(), and completes @conn->login_done when it does not use the
  * connection any more.
  *
  * Context: process, datblk_srv_lock held.
@@ -335,10 +335,10 @@ void datblk_conn_admit(struct datblk_connection *conn, struct datblk_port *port,
 	INIT_LIST_HEAD(&conn->messages);
 	INIT_LIST_HEAD(&conn->answers);
 	init_llist_head(&conn->done);
-	init_completion(&conn->opened);
-	INIT_DELAYED_WORK(&conn->first, first);
+	init_completion(&conn->login_done);
+	INIT_DELAYED_WORK(&conn->first_command, first_command_timeout);
 	INIT_WORK(&conn->release, release);
-	INIT_WORK(&conn->gone, gone);
+	INIT_WORK(&conn->leave_export, leave_export);
 	refcount_set(&conn->ios, 1);
 	list_add(&conn->of_port, &port->connections);
 	list_add(&conn->of_export, &export->connections);

@@ -156,12 +156,12 @@ unsigned int datblk_export_hosts(const struct sockaddr *host)
 
 static void destroy_queues(struct datblk_export *export)
 {
-	if (export->io)
-		destroy_workqueue(export->io);
-	if (export->ends)
-		destroy_workqueue(export->ends);
-	export->io = NULL;
-	export->ends = NULL;
+	if (export->io_wq)
+		destroy_workqueue(export->io_wq);
+	if (export->end_wq)
+		destroy_workqueue(export->end_wq);
+	export->io_wq = NULL;
+	export->end_wq = NULL;
 }
 
 /* Each export has its own queues, so that I/O that hangs delays no other export */
@@ -169,9 +169,9 @@ static int create_queues(struct datblk_export *export)
 {
 	const char *name = config_item_name(&export->group.cg_item);
 
-	export->io = alloc_workqueue("dbio_%.18s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0, name);
-	export->ends = alloc_workqueue("dbend_%.17s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0, name);
-	if (export->io && export->ends)
+	export->io_wq = alloc_workqueue("dbio_%.18s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0, name);
+	export->end_wq = alloc_workqueue("dbend_%.17s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0, name);
+	if (export->io_wq && export->end_wq)
 		return 0;
 	destroy_queues(export);
 	return -ENOMEM;

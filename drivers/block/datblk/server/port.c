@@ -80,11 +80,11 @@ static const char *crowded(const struct datblk_port *port, const struct datblk_e
 			   const struct sockaddr *host)
 {
 	if (port->count >= datblk_connections)
-		return "too many connections of the port";
+		return "too many connections of the port (parameter connections)";
 	if (export->count >= datblk_device_connections)
-		return "too many connections to the device";
+		return "too many connections to the device (parameter device_connections)";
 	if (datblk_export_hosts(host) >= datblk_host_connections)
-		return "too many connections of the host";
+		return "too many connections of the host (parameter host_connections)";
 	return NULL;
 }
 
@@ -138,10 +138,10 @@ static void accept(DAT_CR_HANDLE cr, struct datblk_connection *conn)
 		datblk_conn_end(conn);
 		refuse(cr, DATBLK_REFUSE_RESOURCES);
 	} else if (datblk_first_command) {
-		queue_delayed_work(datblk_login_wq, &conn->first,
+		queue_delayed_work(datblk_login_wq, &conn->first_command,
 				   min(datblk_first_command, 3600U) * HZ);
 	}
-	complete(&conn->opened);
+	complete(&conn->login_done);
 }
 
 /* Logins while an earlier connection ends are usual when a client connects again */

@@ -74,8 +74,8 @@ struct datblk_export {
 	errseq_t wb_err;			/* errors of write-back that have changed it */
 	struct mutex flush_lock;		/* one flush at a time; outside datblk_srv_lock */
 	unsigned int flushes;			/* of everything that have begun; flush_lock */
-	struct workqueue_struct *io;		/* (1) I/O that sleeps */
-	struct workqueue_struct *ends;		/* (1) ends of connections */
+	struct workqueue_struct *io_wq;		/* (1) I/O that sleeps */
+	struct workqueue_struct *end_wq;	/* (1) ends of connections */
 	struct work_struct work;		/* opens and closes it */
 };
 
@@ -162,11 +162,11 @@ struct datblk_connection {
 	unsigned int waiting;			/* their number */
 	struct llist_head done;			/* commands whose I/O has ended; lockless */
 	unsigned long flags;			/* atomic bits */
-	struct completion opened;		/* the login does not use it any more */
-	struct delayed_work first;		/* time limit of the first command */
+	struct completion login_done;		/* the login does not use it any more */
+	struct delayed_work first_command;	/* time limit of the first command */
 	struct work_struct release;		/* ends its use of the port */
 	refcount_t ios;				/* I/O in flight, and one until the release */
-	struct work_struct gone;		/* ios is 0: ends its use of the export */
+	struct work_struct leave_export;	/* ios is 0: ends its use of the export */
 };
 
 /* configfs.c */
