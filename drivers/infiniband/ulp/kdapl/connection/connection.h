@@ -17,7 +17,7 @@ void kdapl_cm_end_finish(struct kdapl_ep *ep, unsigned long since);
 extern unsigned int kdapl_notice_leave_ms, kdapl_notice_max;
 
 void kdapl_notice_schedule(struct kdapl_device *dev);
-void kdapl_notice_hurry(struct kdapl_device *dev, const struct net *net);
+void kdapl_notice_hurry(struct kdapl_device *dev, const struct kdapl_ia *ia);
 void kdapl_notice_setup(struct kdapl_device *dev);
 void kdapl_notice_flush(struct kdapl_device *dev);
 

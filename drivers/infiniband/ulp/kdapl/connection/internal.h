@@ -25,6 +25,7 @@ void kdapl_cm_call_failed(struct kdapl_ep *ep, DAT_EVENT_NUMBER number,
  * @work:  sends the disconnect; destroys the id and the notice
  * @dev:   the device
  * @id:    the id, owned by the notice
+ * @ia:    the IA, which may be closed and freed, so it is only compared
  * @sent:  the request was handed to the CM; written before @work is queued, and by @work
  * @until: jiffies by which the notice is given up; guarded by notice_lock
  * @over:  there is nothing to send, or the CM has an answer; guarded by notice_lock once the
@@ -35,6 +36,7 @@ struct kdapl_notice {
 	struct delayed_work work;
 	struct kdapl_device *dev;
 	struct rdma_cm_id *id;
+	const struct kdapl_ia *ia;
 	bool sent;
 	unsigned long until;
 	bool over;

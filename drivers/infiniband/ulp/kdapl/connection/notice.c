@@ -196,6 +196,7 @@ void kdapl_notice_end(struct kdapl_ep *ep, bool disconnect)
 	INIT_DELAYED_WORK(&notice->work, kdapl_notice_work);
 	notice->dev = dev;
 	notice->id = id;
+	notice->ia = ep->obj.ia;
 	notice->until = jiffies + MAX_JIFFY_OFFSET;
 	/* The lock waits for a running callback; the next one calls our handler */
 	rdma_lock_handler(id);
@@ -225,16 +226,16 @@ void kdapl_notice_schedule(struct kdapl_device *dev)
 }
 
 /*
- * Gives up the notices of a namespace after at most kdapl_notice_leave_ms; of all if @net is NULL.
- * Called when an IA is closed or the device is removed. Process context.
+ * Gives up the notices of an IA after at most kdapl_notice_leave_ms; of all if @ia is NULL. Called
+ * when the IA is closed or the device is removed. Process context.
  */
-void kdapl_notice_hurry(struct kdapl_device *dev, const struct net *net)
+void kdapl_notice_hurry(struct kdapl_device *dev, const struct kdapl_ia *ia)
 {
 	struct kdapl_notice *notice;
 
 	spin_lock_irq(&dev->notice_lock);
 	list_for_each_entry(notice, &dev->notices, node)
-		if (!net || notice->id->route.addr.dev_addr.net == net)
+		if (!ia || notice->ia == ia)
 			kdapl_notice_limit(notice, kdapl_notice_leave_ms);
 	spin_unlock_irq(&dev->notice_lock);
 	kdapl_notice_schedule(dev);

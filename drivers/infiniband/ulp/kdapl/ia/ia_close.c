@@ -106,7 +106,7 @@ static void kdapl_ia_orphan_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type)
 static void kdapl_ia_leave_net(struct kdapl_ia *ia)
 {
 	if (ia->dev && !net_eq(ia->net, &init_net))
-		kdapl_notice_hurry(ia->dev, ia->net);
+		kdapl_notice_hurry(ia->dev, ia);
 }
 
 /* No verbs object is left, so remove() does not have to wait any more */

@@ -282,7 +282,6 @@ static void C_57_removal_does_not_wait_for_a_link(struct kunit *test)
 static void C_60_it_does_not_keep_a_namespace(struct kunit *test)
 {
 	unsigned int leave = 1;
-	struct rdma_cm_id *id;
 
 	kdapl_clauses(test, "C-60");
 	KUNIT_ASSERT_EQ(test, tp_ep_create(env, NULL, false, &second), DAT_SUCCESS);
@@ -293,14 +292,13 @@ static void C_60_it_does_not_keep_a_namespace(struct kunit *test)
 	port_set(test, false);
 	tp_ep_free(&ep);
 	swap(kdapl_notice_leave_ms, leave);
-	/* Another namespace */
-	kdapl_notice_hurry(env->ia->dev, (const struct net *)env);
+	/* Another IA */
+	kdapl_notice_hurry(env->ia->dev, (const struct kdapl_ia *)env);
 	look();
 	KUNIT_ASSERT_NOT_NULL(test, notice());
-	id = notice()->id;
 	KUNIT_EXPECT_FALSE(test, list_is_singular(&env->ia->dev->notices));
 	/* Neither the answer nor the link is awaited any longer */
-	kdapl_notice_hurry(env->ia->dev, id->route.addr.dev_addr.net);
+	kdapl_notice_hurry(env->ia->dev, env->ia);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!notice()));
 	swap(kdapl_notice_leave_ms, leave);
 }
