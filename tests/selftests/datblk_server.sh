@@ -478,6 +478,17 @@ closed_dirty() {
 	return "$status"
 }
 
+# The client has no other writes, and the server does not answer a write with FUA that fails
+fua_alone() {
+	local status=0
+
+	table flakey || return
+	! timeout "$HANG" dd if=/dev/zero of="/dev/$1" bs=4k count=1 oflag=direct,dsync conv=nocreat \
+		status=none 2>$work/error || { echo "it succeeded"; status=1; }
+	grep 'Input/output error' $work/error || { echo "it did not fail in time"; status=1; }
+	table linear && return "$status"
+}
+
 bad_begin() {
 	truncate -s 16M $work/bad && losetup -f --show $work/bad >$work/back && mkdir $work/ext2 &&
 		dmsetup create bad --noudevsync --table "0 32768 linear $(cat $work/back) 0" && dmsetup mknodes &&
@@ -526,7 +537,7 @@ start() {
 		export_device file $work/file && export_device frozen $ext4/file
 }
 
-tap_plan 24
+tap_plan 25
 if ! tap_check "modules load, two files are exported" start; then
 	tap_diag "$(dmesg | tail -n 5)"
 	exit 1
@@ -550,6 +561,8 @@ check_with device-mapper "each client learns of an error of write-back" two_disk
 check_with device-mapper "each client learns of a flush that failed" two_disks flush_failed
 check_with device-mapper "a write with FUA does not hide an error" two_disks fua_failed
 check_with device-mapper "a device that is closed dirty counts a loss" closed_dirty
+check_with device-mapper "a write with FUA fails, although it is the only one" \
+	with_disk "device=bad queues=1" fua_alone
 check_with device-mapper "it is removed" bad_end
 check_with ext4 "256 commands that hang do not stop another device" frozen
 tap_check "a path whose open hangs does not stop another device" fifo

@@ -285,8 +285,11 @@ bool datblk_request_cancel(struct request *rq, void *data)
 		return true;
 	if (pdu->c.op == DATBLK_OP_FLUSH)
 		datblk_writes_flush_failed(&disk->writes, pdu->unflushed);
-	/* The session answered others, so this request may be what ended it */
-	pdu->retries += disk->had_answer;
+	/*
+	 * If the session answered others, this request may be what ended it. So may a flush or a
+	 * write with FUA that failed: the server answers none of these
+	 */
+	pdu->retries += disk->had_answer || datblk_wants_stable(pdu);
 	pdu->lost = true;
 	blk_mq_complete_request(rq);
 	return true;

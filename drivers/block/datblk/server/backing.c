@@ -87,7 +87,7 @@ static int describe(struct datblk_export *export, struct file *file)
 	       geo->logical <= DATBLK_IO_UNIT ? 0 : -EINVAL;
 }
 
-/* In a work item fput() would leave the last reference to another work item */
+/* In a kernel thread, fput() defers the final close to another work item: close synchronously */
 static void close_file(struct file *file)
 {
 	get_file(file);
@@ -114,7 +114,7 @@ int datblk_backing_open(struct datblk_export *export)
 	if (IS_ERR(file))
 		return PTR_ERR(file);
 	err = describe(export, file);
-	/* Reports an error that nobody has seen, too */
+	/* Also reports an earlier error that nobody has seen */
 	export->wb_err = errseq_sample(&file->f_mapping->wb_err);
 	if (!err)
 		err = datblk_export_claim(export, file);
@@ -126,19 +126,22 @@ int datblk_backing_open(struct datblk_export *export)
 }
 
 /*
- * Writes back what was written in a range, and flushes the device. See export.c for why one flush
- * waits for another one. It may find that one of everything has begun since the call, and need not
- * repeat it; if that one failed, nothing that the caller does is answered.
+ * Writes back a range, and flushes the device. export.c explains why flushes are serialized. If a
+ * flush of the whole device has begun since the call, it covers this one, so this one is skipped.
+ * If that flush failed, the connection has ended, so the success returned here reaches no client.
  */
 static int flush(struct datblk_export *export, loff_t first, loff_t last)
 {
-	unsigned int begun = READ_ONCE(export->flushes);
+	unsigned int begun;
 	int err = 0;
 
+	/* Pairs with smp_store_mb() below: a flush that is not counted yet finds our dirty pages */
+	smp_mb();
+	begun = READ_ONCE(export->flushes);
 	mutex_lock(&export->flush_lock);
 	if (export->flushes == begun) {
 		if (export->bdev || last == LLONG_MAX)
-			WRITE_ONCE(export->flushes, begun + 1);
+			smp_store_mb(export->flushes, begun + 1);
 		err = vfs_fsync_range(export->file, first, last, 0);
 		mutex_lock(&datblk_srv_lock);
 		err = datblk_export_lost_writes(export, err);

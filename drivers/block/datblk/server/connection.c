@@ -255,11 +255,13 @@ static void close_ep(struct datblk_connection *conn)
 
 /*
  * Ends everything that uses the port. The memory of the commands stays until their I/O has ended:
- * that of a device that hangs must not keep the port. It is not answered.
+ * that of a device that hangs must not keep the port. It is not answered. A client on this machine
+ * may wait for this before it can log in again, so allocations do not wait for its disk.
  */
 static void release(struct work_struct *work)
 {
 	struct datblk_connection *conn = container_of(work, struct datblk_connection, release);
+	unsigned int noio = memalloc_noio_save();
 
 	wait_for_completion(&conn->login_done);
 	cancel_delayed_work_sync(&conn->first_command);
@@ -276,6 +278,7 @@ static void release(struct work_struct *work)
 	datblk_port_check(conn->port);
 	mutex_unlock(&datblk_srv_lock);
 	datblk_conn_put(conn);
+	memalloc_noio_restore(noio);
 }
 
 /*

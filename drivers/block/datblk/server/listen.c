@@ -6,6 +6,7 @@
  * name may mean another device meanwhile, until it listens again.
  */
 #include <linux/module.h>
+#include <linux/sched/mm.h>
 #include "server.h"
 
 #define BACKLOG		64
@@ -108,9 +109,11 @@ void datblk_port_check(struct datblk_port *port)
 void datblk_port_close(struct work_struct *work)
 {
 	struct datblk_port *port = container_of(work, struct datblk_port, close);
+	unsigned int noio = memalloc_noio_save();
 	bool removed;
 
 	dat_ia_close(port->ia, DAT_CLOSE_ABRUPT_FLAG);
+	memalloc_noio_restore(noio);
 	mutex_lock(&port->config);
 	set_state(port, DATBLK_OFF);
 	removed = port->removed;
@@ -135,6 +138,7 @@ void datblk_port_follow_device(struct work_struct *work)
 {
 	struct datblk_port *port = container_of(to_delayed_work(work), struct datblk_port,
 						follow_device);
+	unsigned int noio = memalloc_noio_save();
 
 	mutex_lock(&port->config);
 	if (port->state == DATBLK_ON && READ_ONCE(port->lost)) {
@@ -149,6 +153,7 @@ void datblk_port_follow_device(struct work_struct *work)
 				config_item_name(&port->group.cg_item), port->ia_name);
 	}
 	mutex_unlock(&port->config);
+	memalloc_noio_restore(noio);
 }
 
 /**
