@@ -30,7 +30,7 @@ TESTS = "tests"
 ALSO_PUBLIC = ("base/trace.h",)
 # The files outside the folders; the compiler includes the headers
 OUTSIDE = re.compile(r"\w+_compat\.h|\w+\.mod\.c")
-INCLUDE = re.compile(r'^#include "([^"]+)"', re.M)
+INCLUDE = re.compile(r'^#include (["<])([^">]+)[">]', re.M)
 
 
 def symbols(obj):
@@ -83,9 +83,9 @@ def check_includes(level, sources):
     bad = []
     for name, text in sources.items():
         own = name.partition("/")[0]
-        for header in INCLUDE.findall(text):
+        for bracket, header in INCLUDE.findall(text):
             folder = header.partition("/")[0] if "/" in header else own
-            if folder == own:
+            if folder == own or (bracket == "<" and folder not in level):
                 continue
             public = header == f"{folder}/{folder}.h" or header in ALSO_PUBLIC
             if folder not in level or not public or not goes_down(level, name, header):
@@ -102,7 +102,8 @@ def main():
                for path in sorted(folder.rglob("*.[ch]"))
                if path.relative_to(folder).parts[0] != TESTS
                and not OUTSIDE.fullmatch(path.name)}
-    nothing = [] if graph else [f"no objects in {folder}"]
+    nothing = [f"no objects in {folder / name}" for name in level
+               if not any(file.startswith(f"{name}/") for file in graph)]
     status = 0
     for number, (what, bad) in enumerate((
             ("calls between folders go down", nothing or check_folders(level, graph, sources)),
