@@ -489,6 +489,18 @@ DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 }
 EXPORT_SYMBOL_GPL(dat_cr_reject);
 
+/* Copies what the callback has stored */
+static void kdapl_cr_copy(struct kdapl_cr *next, const struct kdapl_cr *cr)
+{
+	next->param = cr->param;
+	next->local = cr->local;
+	next->remote = cr->remote;
+	next->local_port = cr->local_port;
+	next->remote_port = cr->remote_port;
+	next->private_len = cr->private_len;
+	memcpy(next->private_data, cr->private_data, sizeof(next->private_data));
+}
+
 /**
  * dat_cr_handoff - move a connection request to another service point
  * @cr_handle: the request
@@ -532,7 +544,7 @@ DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 	if (kdapl_obj_retire(&cr->obj))
 		goto err_return_next;
 	kdapl_sp_uncount(cr->sp, same);
-	next->request = cr->request;
+	kdapl_cr_copy(next, cr);
 	next->id = xchg(&cr->id, NULL);
 	next->prev = cr;
 	queue_work(kdapl_wq, &next->work);

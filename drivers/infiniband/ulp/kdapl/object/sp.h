@@ -27,7 +27,7 @@ struct kdapl_sp;
  * @withdrawn: the CM has reported that the peer has given up
  * @work:    announces or refuses the request; holds a reference on sp->obj until then
  *
- * What the callback has copied (@request) is constant.
+ * What the callback has copied is constant.
  */
 struct kdapl_cr {
 	struct kdapl_obj obj;
@@ -36,15 +36,13 @@ struct kdapl_cr {
 	refcount_t ref;
 	struct rdma_cm_id *id;
 	struct kdapl_cr *prev;
-	struct_group(request,
-		struct rdma_conn_param param;
-		struct sockaddr_storage local;
-		struct sockaddr_storage remote;
-		u16 local_port;
-		u16 remote_port;
-		u8 private_data[KDAPL_REQUEST_PRIVATE];
-		u8 private_len;
-	);
+	struct rdma_conn_param param;
+	struct sockaddr_storage local;
+	struct sockaddr_storage remote;
+	u16 local_port;
+	u16 remote_port;
+	u8 private_data[KDAPL_REQUEST_PRIVATE];
+	u8 private_len;
 	bool withdrawn;
 	struct work_struct work;
 };
