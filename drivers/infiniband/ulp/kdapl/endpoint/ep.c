@@ -71,16 +71,18 @@ static void kdapl_ep_destroy(struct kdapl_obj *obj)
 }
 
 /*
- * Frees the EPs that the close of an IA has ended. @ia: the IA, whose EVDs are destroyed: no
- * upcall uses the private data of an EP any more. Process context; called by the thread that
- * closes the IA.
+ * Frees the EPs that the close of an IA has ended. @ia: the IA, whose EVDs are destroyed or have
+ * no upcalls: none uses the private data of an EP any more. Process context; called by the thread
+ * that closes the IA.
  */
 void kdapl_ep_free_ended(struct kdapl_ia *ia)
 {
 	struct kdapl_obj *obj, *next;
 
-	list_for_each_entry_safe(obj, next, &ia->ended_eps, node)
+	list_for_each_entry_safe(obj, next, &ia->ended_eps, node) {
+		list_del(&obj->node);
 		kdapl_ep_free_mem(to_kdapl_ep(obj));
+	}
 }
 
 static const struct kdapl_obj_ops kdapl_ep_ops = {

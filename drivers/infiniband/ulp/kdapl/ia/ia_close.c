@@ -187,7 +187,7 @@ static void kdapl_ia_claim_all(struct kdapl_ia *ia, DAT_HANDLE_TYPE type, struct
 	mutex_lock(&ia->mutex);
 	list_for_each_entry_safe(obj, next, &ia->objs[type], node)
 		if (kdapl_ia_claim(obj))
-			list_move_tail(&obj->node, &doomed[type]);
+			list_move_tail(&obj->node, doomed);
 	mutex_unlock(&ia->mutex);
 }
 
@@ -202,7 +202,7 @@ static void kdapl_ia_destroy_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
 	LIST_HEAD(eps);
 
 	/* Nobody else uses @doomed: each destructor removes its own object */
-	list_for_each_entry(obj, &doomed[type], node) {
+	list_for_each_entry(obj, doomed, node) {
 		if (obj == keep)
 			continue;
 		kdapl_obj_wait(obj);
@@ -210,7 +210,7 @@ static void kdapl_ia_destroy_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
 			list_add_tail(&to_kdapl_ep(obj)->strip, &eps);
 	}
 	kdapl_ep_strip(&eps, true);
-	list_for_each_entry_safe(obj, next, &doomed[type], node) {
+	list_for_each_entry_safe(obj, next, doomed, node) {
 		if (obj == keep)
 			continue;
 		/*
@@ -224,24 +224,23 @@ static void kdapl_ia_destroy_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
 	wait_event(ia->wait, list_empty(&ia->objs[type]));
 }
 
-static void kdapl_ia_destroy_objs(struct kdapl_ia *ia, struct list_head *doomed,
-				  struct kdapl_obj *keep)
+/* Destroys all objects except the EVDs, and waits for posts that still use any object */
+static void kdapl_ia_destroy_users(struct kdapl_ia *ia)
 {
+	struct list_head doomed[ARRAY_SIZE(kdapl_ia_types)];
 	unsigned int i;
 
-	for (i = 0; i < KDAPL_NTYPES; i++)
-		kdapl_ia_claim_all(ia, i, doomed);
-	/* One grace period for all posts that still use any of the objects */
-	kdapl_wait_grace_period();
-	/* Meanwhile service points refuse requests, because the IA is being closed */
 	for (i = 0; i < ARRAY_SIZE(kdapl_ia_types); i++) {
-		kdapl_ia_destroy_type(ia, kdapl_ia_types[i].type, doomed, NULL);
+		INIT_LIST_HEAD(&doomed[i]);
+		kdapl_ia_claim_all(ia, kdapl_ia_types[i].type, &doomed[i]);
+	}
+	/* One grace period for all of them, and for EVDs that the caller has claimed */
+	kdapl_wait_grace_period();
+	/* Meanwhile service points refuse requests, because the IA is closed or orphaned */
+	for (i = 0; i < ARRAY_SIZE(kdapl_ia_types); i++) {
+		kdapl_ia_destroy_type(ia, kdapl_ia_types[i].type, &doomed[i], NULL);
 		kdapl_ia_wait_for(ia, kdapl_ia_types[i].after);
 	}
-	kdapl_ia_leave_net(ia);
-	/* Device events may arrive until here. The removal does not wait for the upcalls of EVDs */
-	kdapl_ia_leave_device(ia);
-	kdapl_ia_destroy_type(ia, DAT_HANDLE_TYPE_EVD, doomed, keep);
 }
 
 /* IAs that are being closed, by kdapl_obj.node, from before they are unpublished */
@@ -286,13 +285,15 @@ static void kdapl_ia_put_async(struct kdapl_ia *ia)
 void kdapl_ia_destroy(struct kdapl_ia *ia)
 {
 	struct kdapl_obj *keep = ia->own_async ? &ia->async_evd->obj : NULL;
-	struct list_head doomed[KDAPL_NTYPES];
-	unsigned int i;
+	LIST_HEAD(evds);
 
 	kdapl_obj_wait(&ia->obj);
-	for (i = 0; i < KDAPL_NTYPES; i++)
-		INIT_LIST_HEAD(&doomed[i]);
-	kdapl_ia_destroy_objs(ia, doomed, keep);
+	kdapl_ia_claim_all(ia, DAT_HANDLE_TYPE_EVD, &evds);
+	kdapl_ia_destroy_users(ia);
+	kdapl_ia_leave_net(ia);
+	/* Device events may arrive until here. The removal does not wait for the upcalls of EVDs */
+	kdapl_ia_leave_device(ia);
+	kdapl_ia_destroy_type(ia, DAT_HANDLE_TYPE_EVD, &evds, keep);
 	kdapl_ia_put_async(ia);
 	kdapl_ep_free_ended(ia);
 	/*
@@ -413,8 +414,8 @@ static void kdapl_ia_disable_upcalls(struct kdapl_ia *ia)
  * function may have freed what they use. An IA that another thread is closing may still have a
  * running upcall, so the function waits until it is closed. If the IA of another Consumer sends
  * its asynchronous events to an EVD of an IA and is not being closed, the latter IA stays until
- * kdapl is unloaded. It has no upcalls and is orphaned, so that no device uses memory of the
- * Consumer. @owner: a module that is being unloaded; its exit function has run, but its text and
+ * kdapl is unloaded. It is orphaned and loses all objects except its EVDs, which have no upcalls.
+ * @owner: a module that is being unloaded; its exit function has run, but its text and
  * data still exist. NULL: kdapl itself is being unloaded, and the module reference count ensures
  * that every Consumer is gone. Process context.
  */
@@ -449,6 +450,8 @@ void kdapl_ia_destroy_of_owner(const struct module *owner)
 	} while (again);
 	for (idx = 0; (ia = kdapl_ia_next_of_owner(&idx, owner)); idx++) {
 		kdapl_ia_remove(ia);
+		kdapl_ia_destroy_users(ia);
+		kdapl_ep_free_ended(ia);
 		/* Another module may be loaded at this address */
 		WRITE_ONCE(ia->owner, NULL);
 		kdapl_obj_put(&ia->obj);

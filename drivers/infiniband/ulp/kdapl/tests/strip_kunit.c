@@ -484,7 +484,11 @@ static void C_36_unload_orphans_an_IA_whose_EVD_is_lent(struct kunit *test)
 
 	kdapl_ia_destroy_of_owner(&careless);
 	KUNIT_EXPECT_EQ(test, atomic_read(&env->fake->live), 0);
-	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
+	/* Only the EVDs are left */
+	TP_EXPECT_TYPE(test, dat_ep_free(ep.handle), DAT_INVALID_HANDLE);
+	TP_EXPECT_TYPE(test, dat_lmr_free(env->own.rw.handle), DAT_INVALID_HANDLE);
+	TP_EXPECT_TYPE(test, dat_pz_free(env->own.pz), DAT_INVALID_HANDLE);
+	memset(&ep, 0, sizeof(ep));
 	/* A second unload has nothing to do */
 	kdapl_ia_destroy_of_owner(&careless);
 	/* The other IA is open, and its events still arrive */
