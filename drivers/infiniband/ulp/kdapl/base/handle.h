@@ -4,7 +4,7 @@
  *
  * Owns the encoding, and the lookup with which every dat_* call begins. handle.c
  * extends and empties the handle table, in process context. The lookup runs in any
- * context, inside a read section (kdapl_read_lock() or rcu_read_lock()).
+ * context, inside a read section (kdapl_rcu_read_lock_irqsave() or rcu_read_lock()).
  *
  * A handle is generation:40 | type:4 | index:20. The index alone selects the table
  * entry. One comparison of the whole handle with the one stored in the object checks
@@ -135,11 +135,11 @@ DAT_RETURN kdapl_obj_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type, bool posted, 
  * because its spinlocks sleep; there it is an ordinary RCU read section.
  */
 #ifdef CONFIG_PREEMPT_RT
-#define kdapl_read_lock(flags)		do { (flags) = 0; rcu_read_lock(); } while (0)
-#define kdapl_read_unlock(flags)	do { (void)(flags); rcu_read_unlock(); } while (0)
+#define kdapl_rcu_read_lock_irqsave(flags)	do { (flags) = 0; rcu_read_lock(); } while (0)
+#define kdapl_rcu_read_unlock_irqrestore(flags)	do { (void)(flags); rcu_read_unlock(); } while (0)
 #else
-#define kdapl_read_lock(flags)		local_irq_save(flags)
-#define kdapl_read_unlock(flags)	local_irq_restore(flags)
+#define kdapl_rcu_read_lock_irqsave(flags)	local_irq_save(flags)
+#define kdapl_rcu_read_unlock_irqrestore(flags)	local_irq_restore(flags)
 #endif
 
 /*
@@ -147,23 +147,23 @@ DAT_RETURN kdapl_obj_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type, bool posted, 
  * waits for every CPU that does not schedule.
  */
 #ifdef CONFIG_PREEMPT_RT
-#define kdapl_peek_lock()		rcu_read_lock()
-#define kdapl_peek_unlock()		rcu_read_unlock()
+#define kdapl_rcu_read_lock_sched()		rcu_read_lock()
+#define kdapl_rcu_read_unlock_sched()		rcu_read_unlock()
 #else
-#define kdapl_peek_lock()		preempt_disable()
-#define kdapl_peek_unlock()		preempt_enable()
+#define kdapl_rcu_read_lock_sched()		preempt_disable()
+#define kdapl_rcu_read_unlock_sched()		preempt_enable()
 #endif
 
 /* A read section for done callbacks, which are not preempted except on RT */
 #ifdef CONFIG_PREEMPT_RT
-#define kdapl_done_lock()		rcu_read_lock()
-#define kdapl_done_unlock()		rcu_read_unlock()
+#define kdapl_rcu_read_lock_done()		rcu_read_lock()
+#define kdapl_rcu_read_unlock_done()		rcu_read_unlock()
 #else
-#define kdapl_done_lock()		do { } while (0)
-#define kdapl_done_unlock()		do { } while (0)
+#define kdapl_rcu_read_lock_done()		do { } while (0)
+#define kdapl_rcu_read_unlock_done()		do { } while (0)
 #endif
 
-#define kdapl_dereference(p)		rcu_dereference_check(p, !preemptible())
+#define kdapl_rcu_dereference(p)		rcu_dereference_check(p, !preemptible())
 
 static inline u32 kdapl_obj_id(const struct kdapl_obj *obj)
 {
@@ -188,7 +188,7 @@ static __always_inline bool kdapl_obj_find(DAT_HANDLE handle, struct kdapl_obj *
 
 	page = READ_ONCE(kdapl_handle_pages[(h >> KDAPL_HANDLE_PAGE_SHIFT) &
 					    (KDAPL_HANDLE_PAGES - 1)]);
-	*obj = kdapl_dereference(page->obj[h & (KDAPL_HANDLE_PAGE_SLOTS - 1)]);
+	*obj = kdapl_rcu_dereference(page->obj[h & (KDAPL_HANDLE_PAGE_SLOTS - 1)]);
 	return (*obj)->handle == h;
 }
 

@@ -416,9 +416,9 @@ bool kdapl_evd_pop(struct kdapl_evd *evd, DAT_EVENT *out)
 	unsigned long flags;
 	bool found;
 
-	kdapl_read_lock(flags);
+	kdapl_rcu_read_lock_irqsave(flags);
 	found = kdapl_evd_take(evd, out);
-	kdapl_read_unlock(flags);
+	kdapl_rcu_read_unlock_irqrestore(flags);
 	return found;
 }
 
@@ -537,10 +537,10 @@ static noinline bool kdapl_evd_take_polled(struct kdapl_evd *evd, DAT_EVENT *out
 		return false;
 	/* There may be many CQs, so interrupts are off only while one is polled */
 	rcu_read_lock();
-	kdapl_read_unlock(flags);
+	kdapl_rcu_read_unlock_irqrestore(flags);
 	WRITE_ONCE(evd->polled, jiffies);
 	kdapl_evd_poll_cqs(evd, KDAPL_EVD_BUDGET);
-	kdapl_read_lock(flags);
+	kdapl_rcu_read_lock_irqsave(flags);
 	rcu_read_unlock();
 	return kdapl_evd_take(evd, out);
 }
@@ -569,11 +569,11 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	unsigned long flags;
 	struct kdapl_evd *evd;
 
-	kdapl_read_lock(flags);
+	kdapl_rcu_read_lock_irqsave(flags);
 	if (unlikely(!kdapl_obj_find(evd_handle, &obj) ||
 		     /* Constant for an EVD, and no other type ever has this bit */
 		     !data_race(obj->fast & KDAPL_FAST_EVD))) {
-		kdapl_read_unlock(flags);
+		kdapl_rcu_read_unlock_irqrestore(flags);
 		return KDAPL_ERROR(INVALID_HANDLE);
 	}
 	evd = to_kdapl_evd(obj);
@@ -581,7 +581,7 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 		ret = KDAPL_BAD_ARG(2);
 	else if (unlikely(!kdapl_evd_take(evd, event) && !kdapl_evd_take_polled(evd, event, flags)))
 		ret = KDAPL_ERROR(QUEUE_EMPTY);
-	kdapl_read_unlock(flags);
+	kdapl_rcu_read_unlock_irqrestore(flags);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_evd_dequeue);
@@ -611,7 +611,7 @@ DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event)
 	unsigned long flags;
 	struct kdapl_evd *evd;
 
-	kdapl_read_lock(flags);
+	kdapl_rcu_read_lock_irqsave(flags);
 	obj = kdapl_obj_lookup(evd_handle, DAT_HANDLE_TYPE_EVD);
 	if (unlikely(!obj)) {
 		ret = KDAPL_ERROR(INVALID_HANDLE);
@@ -625,7 +625,7 @@ DAT_RETURN dat_evd_post_se(DAT_EVD_HANDLE evd_handle, const DAT_EVENT *event)
 	else if (kdapl_evd_post_soft(evd, event->event_data.software_event_data.pointer))
 		ret = KDAPL_ERROR(QUEUE_FULL);
 out:
-	kdapl_read_unlock(flags);
+	kdapl_rcu_read_unlock_irqrestore(flags);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_evd_post_se);

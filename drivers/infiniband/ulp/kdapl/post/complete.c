@@ -346,9 +346,9 @@ static __always_inline struct hlist_node *kdapl_srq_find_ep(struct kdapl_srq *sr
 {
 	struct hlist_node *node;
 
-	node = kdapl_dereference(hlist_first_rcu(&srq->eps[kdapl_srq_bucket(qp)]));
+	node = kdapl_rcu_dereference(hlist_first_rcu(&srq->eps[kdapl_srq_bucket(qp)]));
 	/* hlist_for_each_entry_rcu() would test for NULL twice */
-	for (; likely(node); node = kdapl_dereference(hlist_next_rcu(node)))
+	for (; likely(node); node = kdapl_rcu_dereference(hlist_next_rcu(node)))
 		if (likely(hlist_entry(node, struct kdapl_ep, srq_node)->qp_value == qp))
 			return node;
 	return NULL;
@@ -376,7 +376,7 @@ static __always_inline void kdapl_srq_recv_event(struct kdapl_srq *srq, struct k
 	struct hlist_node *node;
 	struct kdapl_ep *ep;
 
-	kdapl_done_lock();
+	kdapl_rcu_read_lock_done();
 	node = kdapl_srq_find_ep(srq, wc->qp);
 	if (likely(node)) {
 		ep = hlist_entry(node, struct kdapl_ep, srq_node);
@@ -385,7 +385,7 @@ static __always_inline void kdapl_srq_recv_event(struct kdapl_srq *srq, struct k
 	} else {
 		atomic64_inc(&srq->lost);
 	}
-	kdapl_done_unlock();
+	kdapl_rcu_read_unlock_done();
 }
 
 /*

@@ -322,7 +322,7 @@ static struct kdapl_slot *kdapl_fmr_slot(struct kdapl_fmr *r, DAT_RETURN *ret)
 /* Steps 6 to 11. ep->sq.lock held */
 static DAT_RETURN kdapl_fmr_request(struct kdapl_fmr *r)
 {
-	struct ib_qp *qp = kdapl_dereference(r->ep->qp);
+	struct ib_qp *qp = kdapl_rcu_dereference(r->ep->qp);
 	DAT_RMR_CONTEXT rmr_context = 0;
 	struct kdapl_lmr *lmr = r->lmr;
 	DAT_LMR_CONTEXT lmr_context;
@@ -442,12 +442,12 @@ DAT_RETURN dat_lmr_fmr(DAT_LMR_HANDLE lmr_handle, DAT_MEM_TYPE mem_type,
 	unsigned long irq;
 	DAT_RETURN ret;
 
-	kdapl_read_lock(irq);
+	kdapl_rcu_read_lock_irqsave(irq);
 	ret = kdapl_lmr_wr_lookup(lmr_handle, ep_handle, &r.lmr, &r.ep);
 	if (!ret)
 		ret = kdapl_fmr_check(&r, va_type);
 	ret = kdapl_fmr_post(&r, ret, DAT_INVALID_ARG9);
-	kdapl_read_unlock(irq);
+	kdapl_rcu_read_unlock_irqrestore(irq);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_lmr_fmr);
@@ -509,12 +509,12 @@ DAT_RETURN kdat_lmr_fmr_sg(DAT_LMR_HANDLE lmr_handle, struct scatterlist *sgl, D
 	unsigned long irq;
 	DAT_RETURN ret;
 
-	kdapl_read_lock(irq);
+	kdapl_rcu_read_lock_irqsave(irq);
 	ret = kdapl_lmr_wr_lookup(lmr_handle, ep_handle, &r.lmr, &r.ep);
 	if (!ret)
 		ret = kdapl_fmr_sg_check(&r);
 	ret = kdapl_fmr_post(&r, ret, DAT_INVALID_ARG7);
-	kdapl_read_unlock(irq);
+	kdapl_rcu_read_unlock_irqrestore(irq);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(kdat_lmr_fmr_sg);

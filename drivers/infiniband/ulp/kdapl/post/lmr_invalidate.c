@@ -304,7 +304,7 @@ static struct kdapl_slot *kdapl_invalidate_slot(struct kdapl_lmr *lmr, struct kd
 static DAT_RETURN kdapl_invalidate_request(struct kdapl_lmr *lmr, struct kdapl_ep *ep,
 					   u64 cookie, u32 flags)
 {
-	struct ib_qp *qp = kdapl_dereference(ep->qp);
+	struct ib_qp *qp = kdapl_rcu_dereference(ep->qp);
 	u8 old_state = KDAPL_MR_VALID;
 	struct kdapl_slot *slot;
 	struct ib_send_wr *bad;
@@ -386,7 +386,7 @@ DAT_RETURN dat_lmr_invalidate(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handle
 	unsigned long irq;
 	DAT_RETURN ret;
 
-	kdapl_read_lock(irq);
+	kdapl_rcu_read_lock_irqsave(irq);
 	ret = kdapl_lmr_wr_lookup(lmr_handle, ep_handle, &lmr, &ep);
 	if (!ret && (completion_flags & DAT_COMPLETION_LMR_INVALIDATE_FENCE_FLAG) &&
 	    !kdapl_invalidate_in_order(ep))
@@ -403,7 +403,7 @@ DAT_RETURN dat_lmr_invalidate(DAT_LMR_HANDLE lmr_handle, DAT_EP_HANDLE ep_handle
 	}
 	if (ret && ep)
 		trace_kdapl_post_reject(kdapl_obj_id(&ep->obj), DAT_DTO_LMR_INVALIDATE, ret);
-	kdapl_read_unlock(irq);
+	kdapl_rcu_read_unlock_irqrestore(irq);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_lmr_invalidate);

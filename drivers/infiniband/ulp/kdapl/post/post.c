@@ -22,7 +22,7 @@
  * A slot is taken when all checks have succeeded, so a bad post never takes a place. A vector is
  * translated into a work request on the stack, which the driver copies.
  *
- * The read section (kdapl_peek_lock()) lasts from the lookup of the handle to the
+ * The read section (kdapl_rcu_read_lock_sched()) lasts from the lookup of the handle to the
  * verbs call. No reference is counted, because teardown removes an object from the
  * handle table and then waits for a grace period.
  *
@@ -140,7 +140,7 @@ static __always_inline bool kdapl_post_one(struct kdapl_ep *ep, DAT_DTOS op,
 
 	if (unlikely(!kdapl_is_fast(ep, op, iov, remote)))
 		return false;
-	qp = kdapl_dereference(ep->qp);
+	qp = kdapl_rcu_dereference(ep->qp);
 	if (unlikely(!qp))
 		return false;
 	if (unlikely(!kdapl_segment_fill(iov, kdapl_local_need(ep, op), kdapl_local_privilege(op),
@@ -191,7 +191,7 @@ static __always_inline bool kdapl_post_vector(struct kdapl_ep *ep, DAT_DTOS op, 
 
 	if (unlikely(!kdapl_is_fast(ep, op, iov, remote)))
 		return false;
-	qp = kdapl_dereference(ep->qp);
+	qp = kdapl_rcu_dereference(ep->qp);
 	if (unlikely(!qp))
 		return false;
 	length = kdapl_translate(ep, op, n, iov, remote, v.sge);
@@ -211,7 +211,7 @@ static __always_inline bool kdapl_submit_suppressed(struct kdapl_ep *ep, DAT_DTO
 						    u32 length, const struct ib_sge *sge,
 						    struct kdapl_vector *v, DAT_RETURN *ret)
 {
-	struct ib_qp *qp = kdapl_dereference(ep->qp);
+	struct ib_qp *qp = kdapl_rcu_dereference(ep->qp);
 	struct kdapl_sq *sq = &ep->sq;
 	struct kdapl_slot *slot;
 	struct ib_rdma_wr *rdma;
@@ -402,9 +402,9 @@ static __always_inline DAT_RETURN kdapl_post_request(DAT_EP_HANDLE ep_handle, DA
 	struct kdapl_ep *ep;
 	DAT_RETURN ret;
 
-	kdapl_peek_lock();
+	kdapl_rcu_read_lock_sched();
 	if (unlikely(!kdapl_obj_find(ep_handle, &obj))) {
-		kdapl_peek_unlock();
+		kdapl_rcu_read_unlock_sched();
 		return KDAPL_BAD_HANDLE(EP);
 	}
 	ep = to_kdapl_ep(obj);
@@ -412,7 +412,7 @@ static __always_inline DAT_RETURN kdapl_post_request(DAT_EP_HANDLE ep_handle, DA
 		ret = rest(ep, n, iov, cookie, remote, flags);
 	else if (unlikely(!kdapl_post_one(ep, op, iov, remote, cookie, NULL, &ret)))
 		ret = one(ep, 1, iov, cookie, remote);
-	kdapl_peek_unlock();
+	kdapl_rcu_read_unlock_sched();
 	return ret;
 }
 
@@ -510,9 +510,9 @@ DAT_RETURN dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT n
 	struct kdapl_ep *ep;
 	DAT_RETURN ret;
 
-	kdapl_peek_lock();
+	kdapl_rcu_read_lock_sched();
 	if (unlikely(!kdapl_obj_find(ep_handle, &obj))) {
-		kdapl_peek_unlock();
+		kdapl_rcu_read_unlock_sched();
 		return KDAPL_BAD_HANDLE(EP);
 	}
 	ep = to_kdapl_ep(obj);
@@ -522,7 +522,7 @@ DAT_RETURN dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT n
 	else if (unlikely(!kdapl_post_one(ep, DAT_DTO_SEND, local_iov, NULL, user_cookie.as_64,
 					  &rmr_context, &ret)))
 		ret = kdapl_send_inv_one(ep, 1, local_iov, user_cookie.as_64, rmr_context);
-	kdapl_peek_unlock();
+	kdapl_rcu_read_unlock_sched();
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_ep_post_send_with_invalidate);

@@ -5,8 +5,8 @@
  * Consumers call these functions in the same contexts as those of post.c, whose first comment also
  * describes the order of the checks, the fast path and the slow path. A receive needs no lock: the
  * order of receives that different CPUs post does not matter, and the device protects its own
- * queue. So interrupts may stay on; the read section (kdapl_peek_lock()) only disables preemption,
- * which is what a grace period waits for.
+ * queue. So interrupts may stay on; the read section (kdapl_rcu_read_lock_sched()) only disables
+ * preemption, which is what a grace period waits for.
  */
 #include <linux/export.h>
 #include "event/event.h"
@@ -144,7 +144,7 @@ static DAT_RETURN kdapl_recv_any(struct kdapl_ep *ep, const struct kdapl_receive
 	notify = !(r->flags & DAT_COMPLETION_UNSIGNALLED_FLAG) &&
 		 !(READ_ONCE(ep->slow) & KDAPL_EP_SOLICITED);
 	kdapl_fill_recv(slot, r, notify, &v);
-	qp = kdapl_dereference(ep->qp);
+	qp = kdapl_rcu_dereference(ep->qp);
 	if (unlikely(!qp)) {
 		kdapl_flush_in_software(ep, slot);
 		return DAT_SUCCESS;
@@ -196,7 +196,7 @@ static DAT_RETURN kdapl_srq_recv_any(struct kdapl_srq *srq, const struct kdapl_r
 	if (unlikely(!slot))
 		return KDAPL_NO_RESOURCE(MEMORY);
 	kdapl_fill_recv(slot, r, true, &v);
-	ibsrq = kdapl_dereference(srq->srq);
+	ibsrq = kdapl_rcu_dereference(srq->srq);
 	if (unlikely(!ibsrq))
 		/* The device is gone: no EP uses the buffer, dat_srq_free() returns it */
 		return DAT_SUCCESS;
@@ -359,7 +359,7 @@ static noinline DAT_RETURN kdapl_recv_rest(struct kdapl_ep *ep, DAT_COUNT n,
 
 	if (!flags && kdapl_recv_is_fast(&ep->obj, BIT(DAT_DTO_RECEIVE)) &&
 	    (u32)n <= ep->max_recv_iov) {
-		qp = kdapl_dereference(ep->qp);
+		qp = kdapl_rcu_dereference(ep->qp);
 		if (likely(qp && kdapl_recv_vector(&ep->rq, ep->need_write, n, iov, cookie, &v,
 						   &slot)))
 			return kdapl_recv_submit(ep, qp, slot, &v.recv);
@@ -376,7 +376,7 @@ static noinline DAT_RETURN kdapl_srq_recv_rest(struct kdapl_srq *srq, DAT_COUNT 
 	struct ib_srq *ibsrq;
 
 	if (kdapl_recv_is_fast(&srq->obj, KDAPL_FAST_SRQ) && (u32)n <= srq->max_iov) {
-		ibsrq = kdapl_dereference(srq->srq);
+		ibsrq = kdapl_rcu_dereference(srq->srq);
 		if (likely(ibsrq && kdapl_recv_vector(&srq->pool, srq->need_write, n, iov, cookie,
 						      &v, &slot)))
 			return kdapl_srq_submit(srq, ibsrq, slot, &v.recv);
@@ -395,7 +395,7 @@ static __always_inline DAT_RETURN kdapl_post_recv(struct kdapl_ep *ep, DAT_COUNT
 		return kdapl_recv_rest(ep, n, iov, cookie, flags);
 	if (unlikely(!kdapl_recv_is_fast(&ep->obj, BIT(DAT_DTO_RECEIVE))))
 		return kdapl_recv_slow(ep, 1, iov, cookie, 0);
-	qp = kdapl_dereference(ep->qp);
+	qp = kdapl_rcu_dereference(ep->qp);
 	if (unlikely(!qp))
 		return kdapl_recv_slow(ep, 1, iov, cookie, 0);
 	if (unlikely(!kdapl_recv_one(&ep->rq, ep->need_write, iov, cookie, &slot)))
@@ -413,7 +413,7 @@ static __always_inline DAT_RETURN kdapl_post_srq_recv(struct kdapl_srq *srq, DAT
 		return kdapl_srq_recv_rest(srq, n, iov, cookie);
 	if (unlikely(!kdapl_recv_is_fast(&srq->obj, KDAPL_FAST_SRQ)))
 		return kdapl_srq_recv_slow(srq, 1, iov, cookie);
-	ibsrq = kdapl_dereference(srq->srq);
+	ibsrq = kdapl_rcu_dereference(srq->srq);
 	if (unlikely(!ibsrq))
 		return kdapl_srq_recv_slow(srq, 1, iov, cookie);
 	if (unlikely(!kdapl_recv_one(&srq->pool, srq->need_write, iov, cookie, &slot)))
@@ -453,14 +453,14 @@ DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	struct kdapl_obj *obj;
 	DAT_RETURN ret;
 
-	kdapl_peek_lock();
+	kdapl_rcu_read_lock_sched();
 	if (unlikely(!kdapl_obj_find(ep_handle, &obj))) {
-		kdapl_peek_unlock();
+		kdapl_rcu_read_unlock_sched();
 		return KDAPL_BAD_HANDLE(EP);
 	}
 	ret = kdapl_post_recv(to_kdapl_ep(obj), num_segments, local_iov, user_cookie.as_64,
 			      completion_flags);
-	kdapl_peek_unlock();
+	kdapl_rcu_read_unlock_sched();
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_ep_post_recv);
@@ -494,14 +494,14 @@ DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 	struct kdapl_obj *obj;
 	DAT_RETURN ret;
 
-	kdapl_peek_lock();
+	kdapl_rcu_read_lock_sched();
 	if (unlikely(!kdapl_obj_find(srq_handle, &obj))) {
-		kdapl_peek_unlock();
+		kdapl_rcu_read_unlock_sched();
 		return KDAPL_BAD_HANDLE(SRQ);
 	}
 	ret = kdapl_post_srq_recv(to_kdapl_srq(obj), num_segments, local_iov,
 				  user_cookie.as_64);
-	kdapl_peek_unlock();
+	kdapl_rcu_read_unlock_sched();
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_srq_post_recv);

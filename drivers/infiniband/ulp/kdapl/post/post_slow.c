@@ -161,7 +161,7 @@ static DAT_RETURN kdapl_submit(struct kdapl_ep *ep, struct ib_qp *qp,
 static DAT_RETURN kdapl_submit_locked(struct kdapl_ep *ep, const struct kdapl_request *r,
 				      struct kdapl_vector *v, const struct kdapl_segments *segs)
 {
-	struct ib_qp *qp = kdapl_dereference(ep->qp);
+	struct ib_qp *qp = kdapl_rcu_dereference(ep->qp);
 	struct kdapl_sq *sq = &ep->sq;
 	struct kdapl_slot *slot;
 	DAT_RETURN ret;
@@ -192,7 +192,7 @@ static DAT_RETURN kdapl_submit_locked(struct kdapl_ep *ep, const struct kdapl_re
 /* Steps 7 to 11 of a request */
 static DAT_RETURN kdapl_queue_request(struct kdapl_ep *ep, const struct kdapl_request *r)
 {
-	struct ib_qp *qp = kdapl_dereference(ep->qp);
+	struct ib_qp *qp = kdapl_rcu_dereference(ep->qp);
 	struct kdapl_segments segs;
 	struct kdapl_slot *slot;
 	struct kdapl_vector v __uninitialized;

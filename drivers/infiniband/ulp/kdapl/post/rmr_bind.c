@@ -521,7 +521,7 @@ static DAT_RETURN kdapl_bind_submit(struct kdapl_bind *b, struct ib_qp *qp,
 /* Steps 10 and 11. ep->sq.lock held */
 static DAT_RETURN kdapl_bind_request(struct kdapl_bind *b)
 {
-	struct ib_qp *qp = kdapl_dereference(b->ep->qp);
+	struct ib_qp *qp = kdapl_rcu_dereference(b->ep->qp);
 	struct kdapl_rmr *rmr = b->rmr;
 	struct ib_send_wr *first;
 	struct kdapl_slot *slot;
@@ -644,7 +644,7 @@ DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
 		b.copy = data_race(*lmr_triplet); /* the Consumer may be writing it */
 		b.triplet = &b.copy;
 	}
-	kdapl_read_lock(irq);
+	kdapl_rcu_read_lock_irqsave(irq);
 	ret = kdapl_bind_lookup(&b, rmr_handle, ep_handle, lmr_handle);
 	if (!ret)
 		ret = kdapl_bind_check(&b, va_type);
@@ -655,7 +655,7 @@ DAT_RETURN dat_rmr_bind(DAT_RMR_HANDLE rmr_handle, DAT_LMR_HANDLE lmr_handle,
 	}
 	if (ret && b.ep)
 		trace_kdapl_post_reject(kdapl_obj_id(&b.ep->obj), DAT_DTO_BIND_MW, ret);
-	kdapl_read_unlock(irq);
+	kdapl_rcu_read_unlock_irqrestore(irq);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_rmr_bind);

@@ -60,9 +60,9 @@ static struct kdapl_obj *look(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
 	struct kdapl_obj *obj;
 	unsigned long flags;
 
-	kdapl_read_lock(flags);
+	kdapl_rcu_read_lock_irqsave(flags);
 	obj = kdapl_obj_lookup(handle, type);
-	kdapl_read_unlock(flags);
+	kdapl_rcu_read_unlock_irqrestore(flags);
 	return obj;
 }
 
@@ -319,7 +319,7 @@ static int lookup_thread(void *data)
 
 	while (!kthread_should_stop()) {
 		h = READ_ONCE(race->handle[i++ % RACE_SLOTS]);
-		kdapl_read_lock(flags);
+		kdapl_rcu_read_lock_irqsave(flags);
 		obj = kdapl_obj_lookup(as_handle(h), TEST_TYPE);
 		if (obj) {
 			if (READ_ONCE(container_of(obj, struct test_obj, obj)->magic) != MAGIC ||
@@ -327,7 +327,7 @@ static int lookup_thread(void *data)
 				atomic_inc(&race->bad);
 			atomic_inc(&race->hits);
 		}
-		kdapl_read_unlock(flags);
+		kdapl_rcu_read_unlock_irqrestore(flags);
 		/* Test the lookup of control calls, which takes a reference, too */
 		obj = kdapl_obj_get(as_handle(h), TEST_TYPE);
 		if (obj) {
