@@ -31,7 +31,7 @@ extern struct workqueue_struct *kdapl_upcall_wq;	/* upcalls that may sleep */
 extern struct workqueue_struct *kdapl_notice_wq;	/* waits for the CM, seldom for minutes */
 
 /* Factor for internal time-outs, for test systems that are slower than hardware */
-extern unsigned int kdapl_stretch;
+extern unsigned int kdapl_timeout_scale;
 
 /* Maximum number of pages of one registration, even if the device allows more */
 extern unsigned int kdapl_max_reg_pages;
@@ -64,7 +64,7 @@ static inline int kdapl_page_check(unsigned long pfn, DAT_MEM_PRIV_FLAGS priv)
 
 static inline unsigned long kdapl_timeout_ms(unsigned int ms)
 {
-	return msecs_to_jiffies(min_t(u64, (u64)ms * (kdapl_stretch ?: 1), INT_MAX));
+	return msecs_to_jiffies(min_t(u64, (u64)ms * (kdapl_timeout_scale ?: 1), INT_MAX));
 }
 
 #endif /* _KDAPL_BASE_H_ */

@@ -6,8 +6,8 @@
 #include <linux/module.h>
 #include "base.h"
 
-unsigned int kdapl_stretch = 1;
-module_param_named(stretch, kdapl_stretch, uint, 0644);
+unsigned int kdapl_timeout_scale = 1;
+module_param_named(stretch, kdapl_timeout_scale, uint, 0644);
 MODULE_PARM_DESC(stretch, "Multiplies internal time-outs, for emulated machines (default 1)");
 
 unsigned int kdapl_max_reg_pages = 2048;

@@ -215,7 +215,7 @@ void kdapl_cm_resolve(struct kdapl_ep *ep, const struct sockaddr_storage *remote
 		rdma_set_service_type(ep->cm_id, ep->named.type_of_service);
 	if (!ret)
 		ret = rdma_resolve_addr(ep->cm_id, NULL, (const struct sockaddr *)remote,
-					KDAPL_RESOLVE_TIMEOUT_MS * (kdapl_stretch ?: 1));
+					KDAPL_RESOLVE_TIMEOUT_MS * (kdapl_timeout_scale ?: 1));
 	if (ret)
 		kdapl_cm_call_failed(ep, DAT_CONNECTION_EVENT_UNREACHABLE,
 				     RDMA_CM_EVENT_ADDR_ERROR, ret);
@@ -388,7 +388,7 @@ static void kdapl_cm_finish_active(struct kdapl_ep *ep)
  */
 static void kdapl_cm_expect_established(struct kdapl_ep *ep)
 {
-	u64 late = (u64)KDAPL_LATE_MS * (kdapl_stretch ?: 1) * NSEC_PER_MSEC;
+	u64 late = (u64)KDAPL_LATE_MS * (kdapl_timeout_scale ?: 1) * NSEC_PER_MSEC;
 
 	if (ep->give_up)
 		return;
@@ -482,7 +482,7 @@ static void kdapl_cm_linger(struct kdapl_ep *ep, enum kdapl_linger what)
 	if (what == KDAPL_LINGER_REQUESTS)
 		WRITE_ONCE(ep->slow, ep->slow | KDAPL_EP_WATCH);
 	spin_unlock_irq(&ep->lock);
-	kdapl_cm_timer_start(ep, (u64)KDAPL_LINGER_MS * (kdapl_stretch ?: 1) * NSEC_PER_MSEC);
+	kdapl_cm_timer_start(ep, (u64)KDAPL_LINGER_MS * (kdapl_timeout_scale ?: 1) * NSEC_PER_MSEC);
 }
 
 /*

@@ -127,7 +127,7 @@ static void kdapl_cm_advance(struct kdapl_ep *ep, struct rdma_cm_id *id, bool ha
 	if (have_route)
 		ret = rdma_connect_locked(id, &ep->offer);
 	else
-		ret = rdma_resolve_route(id, KDAPL_RESOLVE_TIMEOUT_MS * (kdapl_stretch ?: 1));
+		ret = rdma_resolve_route(id, KDAPL_RESOLVE_TIMEOUT_MS * (kdapl_timeout_scale ?: 1));
 	memalloc_noio_restore(noio);
 	if (ret)
 		kdapl_cm_call_failed(ep, DAT_CONNECTION_EVENT_UNREACHABLE,

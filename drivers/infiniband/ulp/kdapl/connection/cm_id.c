@@ -193,7 +193,8 @@ void kdapl_cm_begin(struct kdapl_ep *ep, struct rdma_cm_id *id, bool passive)
 {
 	struct ib_qp *qp = rcu_dereference_protected(ep->qp, lockdep_is_held(&ep->mutex));
 	/* The limit of C-51 includes the time that the end of the attempt takes */
-	u64 ms = (u64)(KDAPL_ACCEPT_TIMEOUT_MS - KDAPL_DRAIN_TIMEOUT_MS) * (kdapl_stretch ?: 1);
+	u64 ms = (u64)(KDAPL_ACCEPT_TIMEOUT_MS - KDAPL_DRAIN_TIMEOUT_MS) *
+		 (kdapl_timeout_scale ?: 1);
 
 	WRITE_ONCE(ep->todo, 0);
 	ep->cm_id = id;

@@ -156,7 +156,7 @@ static void C_29_the_wait_is_bounded(struct kunit *test)
 	u32 i;
 
 	kdapl_clauses(test, "C-29 C-41");
-	kdapl_stretch = 1;
+	kdapl_timeout_scale = 1;
 	for (i = 0; i < ARRAY_SIZE(flags); i++) {
 		make(test, &ep);
 		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 2, flags[i]), DAT_SUCCESS);
@@ -234,7 +234,7 @@ static void C_30_a_refusal_and_silence(struct kunit *test)
 	u32 i;
 
 	kdapl_clauses(test, "C-30 C-41");
-	kdapl_stretch = 1;
+	kdapl_timeout_scale = 1;
 	for (i = 0; i < ARRAY_SIZE(refusals); i++) {
 		make(test, &ep);
 		begin = ktime_get();
@@ -326,7 +326,7 @@ static void C_36_C_32_a_wait_does_not_outlast_its_connection(struct kunit *test)
 	ep.handle = NULL;
 	tp_ep_free(&ep);
 
-	kdapl_stretch = 1;
+	kdapl_timeout_scale = 1;
 	make(test, &ep);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, 2, 0), DAT_SUCCESS);
 	tp_cm_says(ep.ep->cm_id, RDMA_CM_EVENT_DISCONNECTED);
@@ -345,19 +345,19 @@ static void C_36_C_32_a_wait_does_not_outlast_its_connection(struct kunit *test)
 
 static int linger_init(struct kunit *test)
 {
-	stretch_before = kdapl_stretch;
+	stretch_before = kdapl_timeout_scale;
 	memset(&ep, 0, sizeof(ep));
 	memset(&peer, 0, sizeof(peer));
 	env = tp_env_create();
 	if (IS_ERR(env))
 		return PTR_ERR(env);
-	kdapl_stretch = LONG_STRETCH;
+	kdapl_timeout_scale = LONG_STRETCH;
 	return 0;
 }
 
 static void linger_exit(struct kunit *test)
 {
-	kdapl_stretch = stretch_before;
+	kdapl_timeout_scale = stretch_before;
 	if (IS_ERR_OR_NULL(env))
 		return;
 	tp_ep_free(&peer);

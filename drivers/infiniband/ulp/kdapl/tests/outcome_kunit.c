@@ -12,7 +12,7 @@
 
 static struct tp_env *env;
 static struct tp_ep ep;
-static unsigned int stretch;	/* kdapl_stretch before the case */
+static unsigned int stretch;	/* kdapl_timeout_scale before the case */
 
 /* The return value of a post in the upcall of a connection event */
 static struct {
@@ -141,7 +141,7 @@ static void C_43_a_final_message_is_replaced_only_if_it_is_late(struct kunit *te
 	ktime_t limit;
 
 	kdapl_clauses(test, "C-43 C-51");
-	kdapl_stretch = 1000;
+	kdapl_timeout_scale = 1000;
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 1, 0), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, 2, 0), DAT_SUCCESS);
 	id = tp_begin(&ep, true);
@@ -319,13 +319,13 @@ static void outcome_suite_exit(struct kunit_suite *suite)
 static int outcome_init(struct kunit *test)
 {
 	memset(&seen, 0, sizeof(seen));
-	stretch = kdapl_stretch;
+	stretch = kdapl_timeout_scale;
 	return tp_ep_create(env, NULL, false, &ep) == DAT_SUCCESS ? 0 : -EIO;
 }
 
 static void outcome_exit(struct kunit *test)
 {
-	kdapl_stretch = stretch;
+	kdapl_timeout_scale = stretch;
 	tp_ep_free(&ep);
 	KUNIT_EXPECT_EQ(test, env->fake->full, 0);
 	KUNIT_EXPECT_EQ(test, env->fake->overruns, 0);

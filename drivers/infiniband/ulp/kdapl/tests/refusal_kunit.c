@@ -11,7 +11,7 @@
 #include "mem_kunit.h"
 
 static struct mem m;
-static unsigned int stretch;	/* kdapl_stretch before the case */
+static unsigned int stretch;	/* kdapl_timeout_scale before the case */
 
 /* Parameters of the hook of a refused bind */
 static struct {
@@ -100,7 +100,7 @@ static void G_33_a_drain_without_markers_polls_receives(struct kunit *test)
 		KUNIT_ASSERT_EQ(test, tp_post_one(m.env, &ep, TP_RECV, i, 0), DAT_SUCCESS);
 	fake()->hold_flush = true;
 	fake_refuse(fake(), -EIO, U32_MAX);
-	kdapl_stretch = 200;
+	kdapl_timeout_scale = 200;
 	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_ABRUPT_FLAG), DAT_SUCCESS);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(READ_ONCE(qp->state) == IB_QPS_ERR));
 	cancel_delayed_work_sync(&ep.ep->recv_evd->timer);
@@ -114,7 +114,7 @@ static void G_33_a_drain_without_markers_polls_receives(struct kunit *test)
 	fake_refuse(fake(), 0, 0);
 	fake_release(fake(), qp);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(tp_events(ep.connect_evd) == 1));
-	kdapl_stretch = stretch;
+	kdapl_timeout_scale = stretch;
 	KUNIT_EXPECT_EQ(test, tp_drain(&ep), 4);
 	tp_ep_free(&ep);
 }
@@ -371,13 +371,13 @@ static void I_10_the_peer_ends_the_binding_meanwhile(struct kunit *test)
 
 static int refusal_init(struct kunit *test)
 {
-	stretch = kdapl_stretch;
+	stretch = kdapl_timeout_scale;
 	return mem_setup(test, &m);
 }
 
 static void refusal_exit(struct kunit *test)
 {
-	kdapl_stretch = stretch;
+	kdapl_timeout_scale = stretch;
 	mem_done(test, &m);
 }
 

@@ -339,7 +339,7 @@ static void C_56_the_end_does_not_wait_for_a_slow_device(struct kunit *test)
 
 	kdapl_clauses(test, "C-56");
 	/* Here they end the drain */
-	kdapl_stretch = END_STRETCH;
+	kdapl_timeout_scale = END_STRETCH;
 	for (slow = 0; slow < NSLOW; slow++)
 		slow_end(test, slow);
 }
@@ -548,8 +548,8 @@ static unsigned int stretch_before;
 
 static int teardown_init(struct kunit *test)
 {
-	stretch_before = kdapl_stretch;
-	kdapl_stretch = max(stretch_before, STRETCH);
+	stretch_before = kdapl_timeout_scale;
+	kdapl_timeout_scale = max(stretch_before, STRETCH);
 	memset(&upcalls, 0, sizeof(upcalls));
 	memset(&ep, 0, sizeof(ep));
 	env = tp_env_create();
@@ -558,7 +558,7 @@ static int teardown_init(struct kunit *test)
 
 static void teardown_exit(struct kunit *test)
 {
-	kdapl_stretch = stretch_before;
+	kdapl_timeout_scale = stretch_before;
 	tp_env_end(test, &env, &ep);
 }
 
