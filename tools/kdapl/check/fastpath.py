@@ -12,7 +12,7 @@ ANY_CONTEXT = ("post/post post/post_slow post/post_recv post/segment post/run "
 # These also contain functions of set-up and teardown, which may sleep
 OBJECTS = ANY_CONTEXT + "event/evd_policy event/evd_work event/polled_cq post/drain".split()
 # Inline functions of the path, and the layout of the objects that it uses
-HEADERS = ("base/handle base/event_node base/pool base/wr object/evd object/mr "
+HEADERS = ("base/handle base/event_node base/pool base/slot object/evd object/mr "
            "event/event event/evd_queue post/request post/run post/segment").split()
 # Objects below the path; the checks of the path rely on their set-up code
 MECHANISM = "base/handle base/pool object/lmr_table".split()

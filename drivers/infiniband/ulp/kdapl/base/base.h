@@ -15,8 +15,8 @@
 #include <rdma/ib_verbs.h>
 #include "handle.h"
 #include "pool.h"
+#include "slot.h"
 #include "status.h"
-#include "wr.h"
 
 /* Every file with messages includes this header */
 #undef pr_fmt

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The node that queues an event on an EVD. It is part of the object that the event is
- * about, which may be a slot (wr.h), so it belongs to a lower layer than the EVD.
+ * about, which may be a slot (slot.h), so it belongs to a lower layer than the EVD.
  */
 #ifndef _KDAPL_BASE_EVENT_NODE_H_
 #define _KDAPL_BASE_EVENT_NODE_H_
@@ -32,7 +32,7 @@ enum kdapl_event_kind {
  * @kind:   enum kdapl_event_kind
  * @notify: the event leads to an upcall; KDAPL_NOTIFY_LAST in the queued event that
  *          kdapl_evd.marked points to
- * @flags:  slot: KDAPL_SLOT_*; this and the following two belong to slots (wr.h), and
+ * @flags:  slot: KDAPL_SLOT_*; this and the following two belong to slots (slot.h), and
  *          are here because a post writes them together with the two before
  * @state:  slot: enum kdapl_slot_state
  * @what:   kind and notify together; @bits all four

@@ -20,7 +20,7 @@
 #include <linux/align.h>
 #include <linux/atomic.h>
 #include <linux/overflow.h>
-#include "wr.h"
+#include "slot.h"
 
 /* Offset in the head of an empty stack, and in the word stored in the lowest slot */
 #define KDAPL_POOL_NONE		U32_MAX

@@ -13,8 +13,8 @@
  * call that has taken the slot, then the device until done() is called, then the queue
  * of the EVD (or the list of parked completions) until the event is copied out.
  */
-#ifndef _KDAPL_WR_H_
-#define _KDAPL_WR_H_
+#ifndef _KDAPL_SLOT_H_
+#define _KDAPL_SLOT_H_
 
 #include <rdma/ib_verbs.h>
 #include "event_node.h"
@@ -131,4 +131,4 @@ static inline struct kdapl_slot *kdapl_slot_of_event(struct kdapl_event *ev)
 /* More segments than any device that kDAPL supports has; the limits of an IA are not higher */
 #define KDAPL_MAX_IOV	32
 
-#endif /* _KDAPL_WR_H_ */
+#endif /* _KDAPL_SLOT_H_ */
