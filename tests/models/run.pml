@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * The run ring (run.h, run.c): unsignalled requests that are posted under the lock, signalled
+ * The run ring (post/unsignalled.c): unsignalled requests that are posted under the lock, signalled
  * ones that are posted without it, and the completions that release slots.
  *
  * SUPPRESS processes post suppressed requests, SIGNAL processes signalled ones, each at most

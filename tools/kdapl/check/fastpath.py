@@ -6,14 +6,14 @@ Used by the checks of that path: hotcalls.py and coverage.py.
 
 FOLDER = "drivers/infiniband/ulp/kdapl"
 # Every function in these objects runs in any context: it neither sleeps nor allocates
-ANY_CONTEXT = ("post/post post/post_slow post/post_recv post/segment post/run "
+ANY_CONTEXT = ("post/post post/post_slow post/post_recv post/segment post/unsignalled "
                "post/complete post/ep_state event/evd_queue event/evd_poll post/mr_wr "
                "post/rmr_bind post/lmr_invalidate post/lmr_fmr").split()
 # These also contain functions of set-up and teardown, which may sleep
 OBJECTS = ANY_CONTEXT + "event/evd_policy event/evd_work event/polled_cq post/drain".split()
 # Inline functions of the path, and the layout of the objects that it uses
 HEADERS = ("base/handle base/event_node base/pool base/slot object/evd object/mr "
-           "event/event event/evd_queue post/request post/run post/segment").split()
+           "event/event event/evd_queue post/request post/unsignalled post/segment").split()
 # Objects below the path; the checks of the path rely on their set-up code
 MECHANISM = "base/handle base/pool object/lmr_table".split()
 

@@ -19,7 +19,7 @@ struct kdapl_srq;
  * @pool: slots; taken with or without @lock, the last one only under it
  * @lock: held by posts of unsignalled requests, of requests that register memory, and of
  *        markers, from the choice of the slot to the verbs call; also by a post that takes
- *        the last slot. Signalled requests are posted without it. See post/run.h
+ *        the last slot. Signalled requests are posted without it. See post/unsignalled.h
  * @run:  ring of the offsets (pool.h) of unsignalled requests that are not known to have
  *        completed, in posting order. @run_tail is written under @lock, when the request is
  *        in the queue, and read in any context; @run_head is written by the completion of
@@ -34,7 +34,7 @@ struct kdapl_srq;
  *        their done callback is called after the QP was drained; under @lock
  *
  * kdapl_slot.run_end of a request is @run_tail before it was posted. Its completion
- * releases the requests of the run up to this position, see post/run.c.
+ * releases the requests of the run up to this position, see post/unsignalled.c.
  */
 struct kdapl_sq {
 	struct kdapl_pool pool;

@@ -18,7 +18,7 @@
 #include <linux/rculist.h>
 #include "event/event.h"
 #include "internal.h"
-#include "run.h"
+#include "unsignalled.h"
 #include "base/trace.h"
 
 static void kdapl_park_append(struct kdapl_ep *ep, struct kdapl_event *ev)

@@ -15,7 +15,7 @@
 #include <linux/jiffies.h>
 #include "event/event.h"
 #include "internal.h"
-#include "run.h"
+#include "unsignalled.h"
 
 /* How often a CQ is polled that the core does not poll */
 #define KDAPL_DRAIN_POLL_JIFFIES	1

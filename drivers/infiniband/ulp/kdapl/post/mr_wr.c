@@ -11,7 +11,7 @@
  * its MR would stay busy for ever; the event of a success is then dropped.
  */
 #include "internal.h"
-#include "run.h"
+#include "unsignalled.h"
 #include "base/trace.h"
 
 /*

@@ -27,15 +27,15 @@
  * handle table and then waits for a grace period.
  *
  * A signalled request takes no lock, so interrupts may stay on. The order of requests that
- * different CPUs post does not matter, except for one rule: the completion of a
- * signalled request also completes the unsignalled requests queued before it. run.h
- * describes how a signalled request finds out which they are. Unsignalled requests, and the one
- * that takes the last slot, hold the lock of the request queue.
+ * different CPUs post does not matter, except for one rule: the completion of a signalled request
+ * also completes the unsignalled requests queued before it. unsignalled.h describes how a signalled
+ * request finds out which they are. Unsignalled requests, and the one that takes the last slot,
+ * hold the lock of the request queue.
  */
 #include <linux/export.h>
 #include "request.h"
-#include "run.h"
 #include "segment.h"
+#include "unsignalled.h"
 #include "base/trace.h"
 
 /* Fills in the slot, except the work request. Adjacent constants become one store */

@@ -18,7 +18,7 @@
 #include "../device/internal.h"
 #include "../event/internal.h"
 #include "../post/internal.h"
-#include "../post/run.h"
+#include "../post/unsignalled.h"
 #include "../memory/internal.h"
 #include "../queue/internal.h"
 #include "../connection/internal.h"

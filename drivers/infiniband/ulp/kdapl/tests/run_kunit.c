@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * KUnit: signalled requests that are posted without the lock, next to unsignalled ones (run.h).
+ * KUnit: signalled requests that are posted without the lock, next to unsignalled ones
+ * (unsignalled.h).
  *
  * Replaces the verbs call of the fake device, so that a test acts while an unsignalled
  * request is in the queue of the device but not yet published. Runs in a KUnit thread; some

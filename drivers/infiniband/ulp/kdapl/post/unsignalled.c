@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The run ring of a request queue: the side of completions. run.h describes it.
+ * The run ring of a request queue: the side of completions. unsignalled.h describes it.
  *
  * Called by the done callbacks of requests and markers, one at a time for an EP, and by posts
  * that find a run as long as it may be. Positions are compared by the sign of their difference,
@@ -8,7 +8,7 @@
  * passed: a signalled post reads the position without a lock, a failed request completes before
  * it is published, and a marker may complete after kdapl_sq_abandon().
  */
-#include "run.h"
+#include "unsignalled.h"
 
 /*
  * Leaves out of a run what has completed. A signalled request that was posted without the lock

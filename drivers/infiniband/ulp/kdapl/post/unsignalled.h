@@ -13,10 +13,11 @@
  * to a later completion. One follows, because the last slot of a queue is only taken
  * under the lock (kdapl_pool_take_spare()), by a request that is signalled.
  *
- * Posting: any context. Completion (run.c): done callbacks of requests, one at a time for an EP.
+ * Posting: any context. Completion (unsignalled.c): done callbacks of requests, one at a time for
+ * an EP.
  */
-#ifndef _KDAPL_RUN_H_
-#define _KDAPL_RUN_H_
+#ifndef _KDAPL_UNSIGNALLED_H_
+#define _KDAPL_UNSIGNALLED_H_
 
 #include "object/object.h"
 
@@ -83,4 +84,4 @@ static inline void kdapl_run_restart(struct kdapl_sq *sq)
 void kdapl_run_release(struct kdapl_sq *sq, u32 end);
 void kdapl_run_skip(struct kdapl_sq *sq, u32 head);
 
-#endif /* _KDAPL_RUN_H_ */
+#endif /* _KDAPL_UNSIGNALLED_H_ */
