@@ -46,8 +46,6 @@ static void kdapl_cm_timer_stop(struct kdapl_ep *ep)
 	clear_bit(KDAPL_TODO_TIMEOUT, &ep->todo);
 }
 
-/* ---- ends -------------------------------------------------------------- */
-
 /*
  * Queues the outcome of an attempt unless it was queued before. A passive attempt has only
  * one kind of failure. The state was changed; ep->lock held
@@ -200,8 +198,6 @@ void kdapl_cm_end_finish(struct kdapl_ep *ep, unsigned long since)
 	kdapl_cm_final_events(ep);
 }
 
-/* ---- beginnings -------------------------------------------------------- */
-
 /*
  * Resolves the address of the peer of an attempt. A failure is reported as the outcome
  * UNREACHABLE. Process context, ep->mutex held.
@@ -342,8 +338,6 @@ void kdapl_cm_accept(struct kdapl_ep *ep, struct rdma_cm_id *id,
 		kdapl_cm_call_failed(ep, DAT_CONNECTION_EVENT_ACCEPT_COMPLETION_ERROR,
 				     RDMA_CM_EVENT_CONNECT_ERROR, ret);
 }
-
-/* ---- the work ---------------------------------------------------------- */
 
 /* Ends the attempt unless ESTABLISHED was queued */
 static void kdapl_cm_attempt_done(struct kdapl_ep *ep, bool connected)

@@ -26,8 +26,6 @@
 /* Prefix of reject data: the versions of the API and of the Provider, both 2.0 */
 static const u8 reject_prefix[KDAPL_REJECT_PREFIX] = { 2, 0, 2, 0 };
 
-/* ---- arrival ----------------------------------------------------------- */
-
 /* rdma_cm callback of a child id that nobody has accepted yet */
 static int kdapl_cr_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
@@ -214,8 +212,6 @@ struct kdapl_cr *kdapl_cr_alloc(struct kdapl_sp *sp, bool placed, gfp_t gfp)
 	return cr;
 }
 
-/* ---- consumption ------------------------------------------------------- */
-
 static struct kdapl_cr *kdapl_cr_get(DAT_CR_HANDLE handle)
 {
 	struct kdapl_obj *obj = kdapl_obj_get(handle, DAT_HANDLE_TYPE_CR);
@@ -265,8 +261,6 @@ static void kdapl_cr_undelivered(struct kdapl_obj *obj)
 	}
 	kdapl_cr_put(to_kdapl_cr(obj));
 }
-
-/* ---- calls ------------------------------------------------------------- */
 
 static void kdapl_cr_fill(struct kdapl_obj *obj, union kdapl_param *param)
 {

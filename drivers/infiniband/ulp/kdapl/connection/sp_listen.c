@@ -28,8 +28,6 @@
 /* How many ports are tried if one that is free on all addresses must be found */
 #define KDAPL_PORT_TRIES	32
 
-/* ---- callback ---------------------------------------------------------- */
-
 /* rdma_cm callback of a listener; for a request @id is the new child */
 static int kdapl_sp_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 {
@@ -59,8 +57,6 @@ static int kdapl_sp_handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 }
 
 static void kdapl_sp_work(struct work_struct *work);
-
-/* ---- beginning --------------------------------------------------------- */
 
 static void kdapl_sp_destroy(struct kdapl_obj *obj);
 static void kdapl_sp_orphan(struct kdapl_obj *obj);
@@ -362,8 +358,6 @@ DAT_RETURN kdapl_sp_error(int err)
 		return KDAPL_ERROR(INTERNAL_ERROR);
 	}
 }
-
-/* ---- end --------------------------------------------------------------- */
 
 /*
  * Orphans a service point: the device is being removed. Requests that are not announced yet are

@@ -1,17 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * IP addresses of RDMA ports: which addresses lead to a port, in which network
- * namespace.
+ * IP addresses of RDMA ports: which addresses lead to a port, in which network namespace.
  *
- * The GID table of a RoCE port is the list of its addresses. An InfiniBand port has no
- * information about the addresses of the IPoIB devices on it. client.c watches the
- * addresses. Called by device.c, client.c, pz.c and the files of connections, mostly in
- * process context.
+ * The GID table of a RoCE port is the list of its addresses. An InfiniBand port has no information
+ * about the addresses of the IPoIB devices on it. client.c watches the addresses. Called by
+ * device.c, client.c, pz.c and the files of connections, mostly in process context.
  *
- * The namespace of an address is that of the net device that has it. Connection ids are
- * created in this namespace, because rdma_cm matches requests and routes in the namespace
- * of their id. Code that uses a namespace for longer than an RCU read section holds a
- * reference.
+ * The namespace of an address is that of the net device that has it. Connection ids are created in
+ * this namespace, because rdma_cm matches requests and routes in the namespace of their id. Code
+ * that uses a namespace for longer than an RCU read section holds a reference.
  */
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>

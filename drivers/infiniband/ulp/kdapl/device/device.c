@@ -17,8 +17,6 @@ LIST_HEAD(kdapl_devices);
 /* Largest number of pages of a registration, whose length must fit in DAT_SEG_LENGTH */
 #define KDAPL_MAX_PAGE_LIST	(U32_MAX >> PAGE_SHIFT)
 
-/* ---- names ------------------------------------------------------------- */
-
 /*
  * Can IAs use this port? Usable are InfiniBand and RoCE ports of devices that register memory by
  * work requests. Returns true if they can. Any context.
@@ -148,8 +146,6 @@ int kdapl_device_resolve(const char *name, struct kdapl_device **dev, u32 *port,
 	return 0;
 }
 
-/* ---- limits ------------------------------------------------------------ */
-
 /* Limits of queues, for an EP with as many receives as requests, see dat_ep_create() */
 static void kdapl_limit_queues(struct kdapl_limits *l, const struct ib_device_attr *a)
 {
@@ -197,8 +193,6 @@ static u32 kdapl_limit_port(struct ib_device *ibdev)
 	}
 	return most;
 }
-
-/* ---- limits that no attribute reports ---------------------------------- */
 
 /* These devices set IB_DEVICE_MEM_MGT_EXTENSIONS, but do not implement all of it */
 static const char *kdapl_device_unfit(const struct ib_device *ibdev)

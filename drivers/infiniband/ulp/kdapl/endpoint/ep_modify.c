@@ -52,8 +52,6 @@ static DAT_EP_PARAM_MASK kdapl_modifiable(DAT_EP_STATE state)
 	}
 }
 
-/* ---- the draft --------------------------------------------------------- */
-
 static DAT_RETURN kdapl_draft_attr(struct kdapl_ep *draft, const struct kdapl_ep *ep,
 				   DAT_EP_PARAM_MASK mask, const DAT_EP_ATTR *attr)
 {
@@ -159,8 +157,6 @@ static struct kdapl_ep *kdapl_draft_alloc(struct kdapl_ep *ep, DAT_EP_PARAM_MASK
 	kdapl_draft_free(draft);
 	return NULL;
 }
-
-/* ---- the exchange ------------------------------------------------------ */
 
 static bool kdapl_solicited(const struct kdapl_ep *ep)
 {

@@ -74,8 +74,6 @@ static int kdapl_polled_cq_batch(struct kdapl_polled_cq *pcq, int max)
 	return n;
 }
 
-/* ---- the polls of the Consumer and the timer ------------------------------------------- */
-
 /* The CQ whose turn it is, which becomes the last one; or NULL. Read section */
 static struct kdapl_polled_cq *kdapl_evd_next_cq(struct kdapl_evd *evd, u32 *ncqs)
 {
@@ -113,8 +111,6 @@ int kdapl_evd_poll_cqs(struct kdapl_evd *evd, int max)
 	} while (empty < ncqs && n < max);
 	return n;
 }
-
-/* ---- the polls of the work item ------------------------------------------------------- */
 
 /* Takes the first CQ off a list, or returns NULL. Read section */
 static struct kdapl_polled_cq *kdapl_evd_take_cq(struct kdapl_evd *evd, struct list_head *list)
@@ -277,8 +273,6 @@ bool kdapl_evd_arm_all(struct kdapl_evd *evd)
 	return kdapl_evd_arm_drained(evd);
 }
 
-/* ---- the CQs of an EP ----------------------------------------------------------------- */
-
 /* Handles at most as many completions as the CQ has room for, which includes all that it held */
 static void kdapl_polled_cq_poll(struct kdapl_polled_cq *pcq)
 {
@@ -322,8 +316,6 @@ void kdapl_cq_schedule(const struct kdapl_cq *kcq)
 	if (kcq->request && kcq->request != kcq->recv)
 		kdapl_polled_cq_schedule(kcq->request);
 }
-
-/* ---- creation and destruction ---------------------------------------------------------- */
 
 /*
  * Adds a CQ to its EVD. The timer runs as long as an EVD has one in solicited-wait mode or in

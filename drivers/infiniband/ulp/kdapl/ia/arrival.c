@@ -49,8 +49,6 @@ static struct task_struct *kdapl_watch_caller;
 static void kdapl_arrival_work_fn(struct work_struct *work);
 static DECLARE_WORK(kdapl_arrival_work, kdapl_arrival_work_fn);
 
-/* ---- records ----------------------------------------------------------- */
-
 /*
  * Creates the record of a device that is being added. @dev: the device, not listed yet; the caller
  * lists it, and calls kdapl_arrival_changed(). Returns 0 or -ENOMEM. Process context.
@@ -106,8 +104,6 @@ void kdapl_arrival_exit(void)
 {
 	flush_work(&kdapl_arrival_work);
 }
-
-/* ---- reports ----------------------------------------------------------- */
 
 /* Calls one watch for each port of the device. kdapl_watch_mutex held */
 static void kdapl_watch_call(const struct kdat_registry_watch *watch, const struct kdapl_arrival *a,
@@ -191,8 +187,6 @@ static void kdapl_arrival_work_fn(struct work_struct *work)
 	mutex_unlock(&kdapl_watch_mutex);
 }
 
-/* ---- watches ----------------------------------------------------------- */
-
 /* Reports the names that the other watches know. kdapl_watch_mutex held, which keeps the records */
 static void kdapl_watch_begin(const struct kdat_registry_watch *watch)
 {
@@ -232,9 +226,8 @@ static bool kdapl_watch_in_callback(void)
  * The callback is called with each name that dat_registry_list_providers() lists. First, during
  * this call, with all names that exist, as present; then, in a work item, with each name that
  * appears or has gone. A device that is renamed, or removed and added again, loses its names and
- * then has new ones; a name never appears twice without having gone. No change is lost: if
- * another thread adds a device during this call, its names are reported during the call or
- * later.
+ * then has new ones; a name never appears twice without having gone. No change is lost: if another
+ * thread adds a device during this call, its names are reported during the call or later.
  *
  * Callbacks run one at a time, those of other watches included. They may sleep, and call
  * everything of class P except this call and kdat_registry_unnotify(). This call waits for
@@ -244,8 +237,7 @@ static bool kdapl_watch_in_callback(void)
  * A name means no more than that: it may have gone again when the callback opens it, and then
  * dat_ia_open() fails. It also fails while the port has no IP address, which is usual just after
  * the device was added; register_inetaddr_notifier() reports addresses. IAs that are open learn of
- * the removal of their device by DAT_ASYNC_ERROR_IA_CATASTROPHIC, before or after the
- * callback.
+ * the removal of their device by DAT_ASYNC_ERROR_IA_CATASTROPHIC, before or after the callback.
  *
  * Context: process (class P).
  * Return: DAT_SUCCESS; DAT_INVALID_PARAMETER with DAT_INVALID_ARG1: @watch is NULL or has no

@@ -7,16 +7,14 @@
  * addresses and net devices with the watcher that they schedule. The RDMA core calls add and
  * remove in process context; event handlers and notifiers run in any context.
  *
- * The core calls remove() before that of rdma_cm, because kDAPL registers later, and while
- * the device still works. remove() orphans every IA, and returns when kDAPL has no verbs
- * objects left: after an early return the core would oops. No reference to the device is
- * held after that.
+ * The core calls remove() before that of rdma_cm, because kDAPL registers later, and while the
+ * device still works. remove() orphans every IA, and returns when kDAPL has no verbs objects left:
+ * after an early return the core would oops. No reference to the device is held after that.
  *
  * The watcher checks the address of every IA. The kernel's address and net device notifiers
- * schedule it, and so does the device's event that a GID table has changed. The notifiers
- * record each deleted address, because it may exist again when the watcher runs. A bond that
- * fails over deletes no address: the core removes the GIDs of its addresses and adds them
- * again.
+ * schedule it, and so does the device's event that a GID table has changed. The notifiers record
+ * each deleted address, because it may exist again when the watcher runs. A bond that fails over
+ * deletes no address: the core removes the GIDs of its addresses and adds them again.
  */
 #include <linux/if_arp.h>
 #include <linux/inetdevice.h>
@@ -26,8 +24,6 @@
 #include "device/device.h"
 #include "connection/connection.h"
 #include "ia.h"
-
-/* ---- the watcher ----------------------------------------------------------- */
 
 /*
  * Does the IA's address lead to another port of the device? Then a bond over the
@@ -244,8 +240,6 @@ void kdapl_addr_exit(void)
 	flush_delayed_work(&kdapl_addr_work);
 	cancel_delayed_work_sync(&kdapl_addr_work);
 }
-
-/* ---- devices --------------------------------------------------------------- */
 
 static void kdapl_device_fatal_work(struct work_struct *work)
 {

@@ -2,12 +2,11 @@
 /*
  * debugfs: lists all objects, with their states and the contents of their queues.
  *
- * Owns the directory kdapl and its files, which
- * Documentation/ABI/testing/debugfs-kdapl describes. There is one file for each type of
- * object, with one line for each object. Reads run in process context. A reader walks the
- * handle table; it holds a reference to the object that it prints, and no lock. So it cannot
- * block a Consumer, and freeing the object waits until the line is complete. Objects
- * are identified by kdapl_obj_id(), as in the tracepoints; no addresses are printed.
+ * Owns the directory kdapl and its files, which Documentation/ABI/testing/debugfs-kdapl describes.
+ * There is one file for each type of object, with one line for each object. Reads run in process
+ * context. A reader walks the handle table; it holds a reference to the object that it prints, and
+ * no lock. So it cannot block a Consumer, and freeing the object waits until the line is complete.
+ * Objects are identified by kdapl_obj_id(), as in the tracepoints; no addresses are printed.
  */
 #include <linux/debugfs.h>
 #include <linux/jiffies.h>

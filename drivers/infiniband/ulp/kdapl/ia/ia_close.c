@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The end of an IA: its device is removed and the IA is orphaned, or the Consumer closes
- * it. The first comment of object/ia.c describes how removal, close and all other calls exclude
- * each other.
+ * The end of an IA: its device is removed and the IA is orphaned, or the Consumer closes it. The
+ * first comment of object/ia.c describes how removal, close and all other calls exclude each other.
  *
  * Called by Consumers (dat_ia_close()), by remove() in client.c, and when a module is
  * unloaded, always in process context.
@@ -45,8 +44,6 @@ static void kdapl_ia_wait_for(struct kdapl_ia *ia, size_t counter)
 	if (counter)
 		wait_event(ia->wait, !atomic_read((void *)ia + counter));
 }
-
-/* ---- removal of the device --------------------------------------------- */
 
 /* The next object after @prev (NULL: the first) to which a reference exists; puts @prev */
 static struct kdapl_obj *kdapl_ia_next(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
@@ -160,8 +157,6 @@ void kdapl_ia_remove(struct kdapl_ia *ia)
 	up_write(&ia->sem);
 	kdapl_ia_leave_device(ia);
 }
-
-/* ---- close ------------------------------------------------------------- */
 
 /*
  * Claims an object, even if it is in use: its users are objects of the same IA, which are
@@ -351,9 +346,8 @@ static DAT_RETURN kdapl_ia_begin_close(struct kdapl_ia *ia, bool graceful)
  *               DAT_CLOSE_GRACEFUL_FLAG: only close the IA if it has no objects, except
  *               the asynchronous EVD that dat_ia_openv() has created
  *
- * That EVD is destroyed with the IA; an EVD of another IA is not. After the call has
- * returned, no upcall of the IA runs any more. An IA whose device was removed is closed
- * like any other.
+ * That EVD is destroyed with the IA; an EVD of another IA is not. After the call has returned, no
+ * upcall of the IA runs any more. An IA whose device was removed is closed like any other.
  *
  * Context: process (class P), not in an upcall.
  * Return: DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA;
@@ -381,8 +375,6 @@ DAT_RETURN dat_ia_close(DAT_IA_HANDLE ia_handle, DAT_CLOSE_FLAGS close_flags)
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_ia_close);
-
-/* ---- IAs that a Consumer has left open ---------------------------------- */
 
 /* Returns the next open IA of @owner (NULL: any) from index @idx on, with a reference */
 static struct kdapl_ia *kdapl_ia_next_of_owner(u32 *idx, const struct module *owner)

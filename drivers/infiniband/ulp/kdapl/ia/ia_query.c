@@ -10,8 +10,6 @@
 #include <linux/export.h>
 #include "ia.h"
 
-/* ---- attributes of the IA ---------------------------------------------- */
-
 /* Limits of a device are u32 or int, those of DAT int */
 #define kdapl_count(n)	((DAT_COUNT)clamp_t(s64, (n), 0, INT_MAX))
 
@@ -74,8 +72,6 @@ void kdapl_ia_fill_attr(struct kdapl_ia *ia)
 	kdapl_ia_fill_numbers(attr, &ia->limits, dev);
 }
 
-/* ---- attributes of the Provider ---------------------------------------- */
-
 #define Y DAT_TRUE
 #define N DAT_FALSE
 static const DAT_PROVIDER_ATTR kdapl_provider_attr = {
@@ -125,8 +121,6 @@ static const DAT_PROVIDER_ATTR kdapl_provider_attr = {
 
 #undef Y
 #undef N
-
-/* ---- selective copies -------------------------------------------------- */
 
 /* Offsets of the members by bit, like kdapl_query.offsets */
 #define IA_AT(member)	offsetof(DAT_IA_ATTR, member)
@@ -230,8 +224,6 @@ out:
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_ia_query);
-
-/* ---- any handle -------------------------------------------------------- */
 
 /**
  * dat_set_consumer_context - store a context with an object

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Calls that cannot be implemented on the kernel's verbs. They check their arguments and
- * return DAT_MODEL_NOT_SUPPORTED, in this release and in later ones. Called by
- * Consumers, in any context.
+ * Calls that cannot be implemented on the kernel's verbs. They check their arguments and return
+ * DAT_MODEL_NOT_SUPPORTED, in this release and in later ones. Called by Consumers, in any context.
  */
 #include <linux/export.h>
 #include <linux/rcupdate.h>

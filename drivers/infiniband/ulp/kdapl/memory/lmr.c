@@ -15,8 +15,6 @@
 #include "internal.h"
 #include "base/trace.h"
 
-/* ---- creation ---------------------------------------------------------- */
-
 /* The checked arguments of the Consumer */
 struct kdapl_lmr_request {
 	DAT_MEM_TYPE type;
@@ -207,8 +205,6 @@ static DAT_RETURN kdapl_lmr_make(struct kdapl_ia *ia, struct kdapl_pz *pz,
 	return ret;
 }
 
-/* ---- which memory ------------------------------------------------------ */
-
 static DAT_RETURN kdapl_lmr_errno(int err)
 {
 	switch (err) {
@@ -272,8 +268,6 @@ static DAT_RETURN kdapl_lmr_collect(struct kdapl_ia *ia, const struct kdapl_lmr_
 	}
 	return kdapl_lmr_errno(ret);
 }
-
-/* ---- dat_lmr_kcreate --------------------------------------------------- */
 
 static DAT_RETURN kdapl_lmr_check_type(DAT_MEM_TYPE type, DAT_REGION_DESCRIPTION desc)
 {
@@ -458,8 +452,6 @@ out:
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_lmr_kcreate);
-
-/* ---- query ------------------------------------------------------------- */
 
 static void kdapl_lmr_fill(struct kdapl_obj *obj, union kdapl_param *param)
 {

@@ -2,12 +2,11 @@
 /*
  * Protection zones, and their service QPs.
  *
- * Owns the PD, the number of the zone, and one RC QP that is connected to itself. There is
- * no verb that registers kernel memory: registration and invalidation are work requests,
- * which need a QP in RTS. The service QP executes those of all LMRs of the zone, one at a
- * time under pz->mutex; the caller sleeps until the completion handler is called, and polls
- * the CQ. The QP is created for the first registration and never sends a packet, so its path
- * may use any GID of the port.
+ * Owns the PD, the number of the zone, and one RC QP that is connected to itself. There is no verb
+ * that registers kernel memory: registration and invalidation are work requests, which need a QP in
+ * RTS. The service QP executes those of all LMRs of the zone, one at a time under pz->mutex; the
+ * caller sleeps until the completion handler is called, and polls the CQ. The QP is created for the
+ * first registration and never sends a packet, so its path may use any GID of the port.
  *
  * A request that fails moves the QP to ERROR; then the QP is created again, and the request
  * is repeated once. A request that does not complete in time is not repeated: its QP is
@@ -34,8 +33,6 @@
 unsigned int kdapl_service_ms = 10000;
 
 static DEFINE_IDA(kdapl_zones);
-
-/* ---- the service QP ---------------------------------------------------- */
 
 /* Completion handler: any context, locks of the device may be held */
 static void kdapl_service_event(struct ib_cq *cq, void *context)
@@ -308,8 +305,6 @@ void kdapl_mr_dereg(struct ib_mr *mr)
 		       dev_name(&mr->device->dev));
 }
 
-/* ---- creation and destruction ------------------------------------------- */
-
 /* Counts a new MR of the PD. Process context */
 void kdapl_pz_mr_get(struct kdapl_pz *pz)
 {
@@ -428,8 +423,6 @@ err_free:
 	kfree(pz);
 	return KDAPL_NO_RESOURCE(MEMORY);
 }
-
-/* ---- calls ------------------------------------------------------------- */
 
 /**
  * dat_pz_create - create a protection zone

@@ -58,8 +58,6 @@ static __cold noinline DAT_RETURN kdapl_srq_refused(const struct kdapl_srq *srq,
 	return DAT_SUCCESS;
 }
 
-/* ---- slow path --------------------------------------------------------- */
-
 /* Steps 7 and 8 of a receive: checks and translates the segments */
 static DAT_RETURN kdapl_check_segments(const struct kdapl_receive *r, u32 need,
 				       struct kdapl_recv_vector *v)
@@ -232,8 +230,6 @@ static noinline DAT_RETURN kdapl_srq_recv_slow(struct kdapl_srq *srq, DAT_COUNT 
 		trace_kdapl_post_reject(kdapl_obj_id(&srq->obj), DAT_DTO_RECEIVE, ret);
 	return ret;
 }
-
-/* ---- fast path --------------------------------------------------------- */
 
 /* Out of line, so that it costs the fast path no registers */
 static __cold noinline DAT_RETURN kdapl_recv_refused_fast(const struct kdapl_ep *ep,

@@ -79,8 +79,6 @@ void kdapl_rmr_put(struct kdapl_rmr *rmr)
 		queue_rcu_work(kdapl_wq, &rmr->free_work);
 }
 
-/* ---- completion -------------------------------------------------------- */
-
 /* A registration has completed. A later request may have been posted to end it */
 static void kdapl_bind_registered(struct kdapl_rmr *rmr, struct kdapl_mr *m,
 				  const struct kdapl_slot *slot, bool ok)
@@ -230,8 +228,6 @@ bool kdapl_rmr_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32
 	return legal;
 }
 
-/* ---- checks ------------------------------------------------------------ */
-
 /* Step 7; an unbind checks the zone only */
 static DAT_RETURN kdapl_bind_check_range(const struct kdapl_bind *b)
 {
@@ -297,8 +293,6 @@ static DAT_RETURN kdapl_bind_check(const struct kdapl_bind *b, DAT_VA_TYPE va_ty
 	ret = kdapl_mr_wr_check(b->ep, b->flags, 0, DAT_INVALID_ARG8);
 	return ret ?: kdapl_bind_check_lmr(b, false);
 }
-
-/* ---- posting ----------------------------------------------------------- */
 
 /* Copies the entries of @len bytes of a mapped region from @skip on; returns their number */
 static int kdapl_bind_copy_range(struct scatterlist *to, const struct sg_table *from,
