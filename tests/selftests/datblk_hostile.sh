@@ -50,22 +50,33 @@ start() {
 		insmod "$KDAPL_DIR/datblk_server.ko" && insmod "$KDAPL_DIR/datblk_client.ko" &&
 		mkdir $config/ports/p0 && echo rxe0/1 >$config/ports/p0/ia &&
 		echo 1 >$config/ports/p0/enable && export_file open 0 && export_file sealed 1 &&
-		export_file other 0 && sums >"$work/sums"
+		export_file honest 0 && export_file other 0 && sums >"$work/sums"
 }
 
 # Checksums of the files that the hostile client must not change
 sums() { md5sum "$work/sealed" "$work/other"; }
 
+# advances: a hundredth of the messages, or all, have been sent since the last call
+advances() {
+	local percent
+
+	percent=$(cat "$DEBUGFS/kdapl_blk_hostile/progress")
+	[ "$percent" = 100 ] || [ "$percent" -gt "$before" ] || { echo "hangs at $percent %"; return 1; }
+}
+
 # hostile OPTIONS...: run the module
 hostile() {
-	local status=0
+	local before=-1 status=0
 
 	kdapl_insmod kdapl_blk_hostile stretch="$KDAPL_FACTOR" address=$address \
 		messages="$messages" seed="${HOSTILE_SEED:-1}" "$@" || return
-	cat "$DEBUGFS/kdapl_blk_hostile/verdict" >"$work/verdict" || status=1
+	while [ "$before" != 100 ] && [ "$status" = 0 ]; do
+		wait_for advances || status=1
+		before=$(cat "$DEBUGFS/kdapl_blk_hostile/progress")
+	done
+	[ "$status" = 1 ] || cat "$DEBUGFS/kdapl_blk_hostile/verdict" >"$work/verdict"
 	rmmod kdapl_blk_hostile || status=1
-	grep '^#' "$work/verdict"
-	! grep -q '^not ok' "$work/verdict" && return "$status"
+	[ "$status" = 0 ] && cat "$work/verdict" && grep -q '^ok 1' "$work/verdict"
 }
 
 untouched() { sums | cmp - "$work/sums"; }
@@ -114,7 +125,11 @@ served() {
 
 	hostile qual=$qual &
 	server=$!
-	wait_for connected || return
+	if ! wait_for connected; then
+		rmmod kdapl_blk_hostile
+		wait "$server"
+		return 1
+	fi
 	load "$(cat "$work/name")" &
 	load=$!
 	wait "$server" || status=1
@@ -126,11 +141,11 @@ served() {
 
 tap_plan 6
 rxe_setup
-if ! tap_check "modules load, three files are exported" start; then
+if ! tap_check "modules load, four files are exported" start; then
 	tap_diag "$(dmesg | tail -n 5)"
 	exit 1
 fi
-tap_check "a hostile client, $messages messages" hostile names=open,sealed
+tap_check "a hostile client, $messages messages" hostile names=open,sealed,honest
 tap_check "the hostile client has changed neither the read-only device nor another one" untouched
 tap_check "the device of the hostile client works" works open
 tap_check "a hostile server, $messages messages" served

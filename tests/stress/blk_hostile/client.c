@@ -9,6 +9,7 @@
 
 #define PEERS	4
 
+/* The first one is honest */
 static struct hostile_peer *peers[PEERS];
 
 static int handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
@@ -27,13 +28,21 @@ static void received(struct hostile_peer *peer, const void *message, const struc
 {
 	struct datblk_ans answers[DATBLK_BATCH];
 	enum datblk_flaw flaw;
-	unsigned int count;
+	unsigned int count, i;
 
 	flaw = datblk_parse_answers(message, wc->byte_len, &peer->limits, answers, &count);
 	if (flaw) {
 		test_fail("the server's answer: expected a correct one, got: %s",
 			  datblk_flaw(flaw));
 		return;
+	}
+	hostile_answered(count);
+	for (i = 0; peer->sound && i < count; i++) {
+		if (!test_and_clear_bit(answers[i].tag, peer->outstanding))
+			test_fail("tag %u: got an answer without a command", answers[i].tag);
+		if (peer->honest && answers[i].status && test_bit(answers[i].tag, peer->succeeds))
+			test_fail("tag %u: expected a success, status %u", answers[i].tag,
+				  answers[i].status);
 	}
 	if (wc->wc_flags & IB_WC_WITH_INVALIDATE)
 		WRITE_ONCE(peer->registered, false);
@@ -82,9 +91,9 @@ static bool call(struct hostile_peer *peer)
 	};
 
 	hostile_login(peer, &login);
-	if (hostile_one_in(&peer->rnd, 8))
+	if (!peer->honest && hostile_one_in(&peer->rnd, 8))
 		hostile_flip(&peer->rnd, &login, sizeof(login));
-	if (hostile_one_in(&peer->rnd, 16))
+	if (!peer->honest && hostile_one_in(&peer->rnd, 16))
 		param.private_data_len = hostile_below(&peer->rnd, sizeof(login));
 	return !rdma_connect(peer->id, &param);
 }
@@ -105,18 +114,21 @@ static bool admitted(struct hostile_peer *peer)
 	return false;
 }
 
-static struct hostile_peer *meet(void)
+static struct hostile_peer *meet(bool honest)
 {
 	struct hostile_peer *peer = hostile_peer_new();
 
 	if (!peer)
 		return NULL;
 	peer->received = received;
-	peer->sound = !hostile_one_in(&peer->rnd, 8);
+	peer->honest = honest;
+	peer->sound = honest || !hostile_one_in(&peer->rnd, 8);
 	hostile_count();
 	if (resolve(peer) && !hostile_peer_make(peer, peer->sound) && call(peer) &&
 	    admitted(peer))
 		return peer;
+	if (honest)
+		test_fail("expected a correct login to be admitted");
 	hostile_peer_free(peer);
 	return NULL;
 }
@@ -152,10 +164,12 @@ static bool attack(struct hostile_peer *peer)
 
 static bool correct(struct hostile_peer *peer)
 {
-	if (!send_one(peer, false))
+	/* Another login may replace the connection, unless it is the honest one */
+	if (send_one(peer, false) && wait_for(peer, READ_ONCE(peer->answers) == peer->commands) &&
+	    !READ_ONCE(peer->over))
+		return true;
+	if (READ_ONCE(peer->over) && !peer->honest)
 		return false;
-	if (wait_for(peer, READ_ONCE(peer->answers) == peer->commands))
-		return !READ_ONCE(peer->over);
 	test_fail("expected answers to %u commands, got %u", peer->commands,
 		  READ_ONCE(peer->answers));
 	return false;
@@ -164,6 +178,8 @@ static bool correct(struct hostile_peer *peer)
 /* Returns false if the connection has served its purpose */
 static bool turn(struct hostile_peer *peer)
 {
+	if (peer->honest)
+		return correct(peer);
 	if (READ_ONCE(peer->over) || hostile_one_in(&peer->rnd, 64))
 		return false;
 	return peer->sound && !hostile_one_in(&peer->rnd, 16) ? correct(peer) : attack(peer);
@@ -183,7 +199,7 @@ void hostile_client(void)
 	while (!hostile_done()) {
 		i = hostile_below(&rnd, PEERS);
 		if (!peers[i]) {
-			peers[i] = meet();
+			peers[i] = meet(!i);
 		} else if (!turn(peers[i])) {
 			hostile_peer_free(peers[i]);
 			peers[i] = NULL;

@@ -56,6 +56,10 @@ struct hostile_peer {
 	u8 private_size;
 	/* The client; the counters are written by the side that is named, and read by the other */
 	bool sound;			/* it has sent correct messages only, and has receives */
+	bool honest;			/* it stays sound, and no login replaces it */
+	/* Tags of commands that have not been answered, and of those that must succeed; atomic */
+	DECLARE_BITMAP(outstanding, HOSTILE_DEPTH + 1);
+	DECLARE_BITMAP(succeeds, HOSTILE_DEPTH + 1);
 	u32 commands;			/* sent, by the thread */
 	u32 answers;			/* by the completions */
 	bool registered;		/* the MR has a key that has not been invalidated */
@@ -85,6 +89,7 @@ static inline bool hostile_one_in(struct rnd_state *rnd, u32 n)
 /* main.c; any context */
 bool hostile_done(void);
 void hostile_count(void);
+void hostile_answered(unsigned int count);
 void hostile_seed(struct rnd_state *rnd);
 bool hostile_to(struct sockaddr_storage *to);
 

@@ -19,7 +19,8 @@ MODULE_PARM_DESC(address, "Address of the server: to connect to, or to listen on
 char *hostile_names[4];
 int hostile_name_count;
 module_param_array_named(names, hostile_names, charp, &hostile_name_count, 0444);
-MODULE_PARM_DESC(names, "Devices of the server; without any, this module is the server");
+MODULE_PARM_DESC(names,
+		 "Devices of the server, the last one for correct messages only; without any, this module is the server");
 
 unsigned short hostile_qual = DATBLK_QUAL;
 module_param_named(qual, hostile_qual, ushort, 0444);
@@ -30,6 +31,7 @@ module_param(seed, ulong, 0444);
 MODULE_PARM_DESC(seed, "Seed of the random numbers");
 
 static atomic_long_t sent;
+static atomic_long_t answered;
 static atomic_long_t seeds;
 
 /**
@@ -51,6 +53,17 @@ bool hostile_done(void)
 void hostile_count(void)
 {
 	atomic_long_inc(&sent);
+}
+
+/**
+ * hostile_answered - answers have been received, or sent to the client that is tested
+ * @count: their number
+ *
+ * Context: any.
+ */
+void hostile_answered(unsigned int count)
+{
+	atomic_long_add(count, &answered);
 }
 
 /**
@@ -89,13 +102,18 @@ static void run(void)
 		hostile_client();
 	else
 		hostile_server();
+	/* A peer that refuses everything has been tested little */
+	if (!test_stopping() && atomic_long_read(&answered) < hostile_messages / 10)
+		test_fail("expected answers to many commands, found %ld",
+			  atomic_long_read(&answered));
 }
 
 static void show(struct seq_file *m)
 {
 	seq_puts(m, "1..1\n");
 	test_show_notes(m, &test_verdict, "# ");
-	test_ok(m, 1, !test_failures(), "%lu messages", atomic_long_read(&sent));
+	test_ok(m, 1, !test_failures(), "%ld messages, %ld answers", atomic_long_read(&sent),
+		atomic_long_read(&answered));
 }
 
 static u64 percent(void)

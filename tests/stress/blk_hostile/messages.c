@@ -13,18 +13,20 @@
  * @peer:  its connection; receives the limits that it asks for
  * @login: receives the login
  *
- * There are few hosts and disks, so logins meet the fence of the server.
+ * There are few hosts and disks, so logins meet the fence of the server; only the honest peer has a
+ * host and a device of its own.
  */
 void hostile_login(struct hostile_peer *peer, struct datblk_login *login)
 {
 	struct rnd_state *rnd = &peer->rnd;
+	int name = hostile_name_count - 1;
 	struct datblk_request req = {
 		.limits = {
 			.depth = 1 + hostile_below(rnd, HOSTILE_DEPTH),
 			.inline_max = DATBLK_INLINE_MAX,
 			.io_max = SZ_128K,
 		},
-		.host = 1 + hostile_below(rnd, 3),
+		.host = peer->honest ? 1000 : 1 + hostile_below(rnd, 3),
 		.boot = hostile_below(rnd, 2),
 		.incarnation = prandom_u32_state(rnd),
 		.disk = hostile_below(rnd, 2),
@@ -32,8 +34,9 @@ void hostile_login(struct hostile_peer *peer, struct datblk_login *login)
 		.queues = 1,
 	};
 
-	strscpy_pad(req.name, hostile_names[hostile_below(rnd, hostile_name_count)],
-		    sizeof(req.name));
+	if (!peer->honest)
+		name = hostile_below(rnd, max(name, 1));
+	strscpy_pad(req.name, hostile_names[name], sizeof(req.name));
 	peer->limits = req.limits;
 	datblk_fill_login(login, &req);
 }
@@ -68,6 +71,13 @@ static void with_key(struct hostile_peer *peer, struct datblk_cmd *c)
 	c->key = peer->mr->rkey;
 }
 
+/* A device may lack discards. Other commands inside it succeed, on one that can be written */
+static bool must_succeed(const struct hostile_peer *peer, const struct datblk_cmd *c)
+{
+	return c->op != DATBLK_OP_DISCARD && c->op != DATBLK_OP_ZEROES &&
+	       c->sector + c->length / DATBLK_SECTOR <= peer->geo.capacity;
+}
+
 /**
  * hostile_commands - fill in a correct message of commands
  * @peer:    its connection, whose commands have all been answered
@@ -81,23 +91,29 @@ u32 hostile_commands(struct hostile_peer *peer, void *message, unsigned int *cou
 	struct rnd_state *rnd = &peer->rnd;
 	struct datblk_cmd cmds[DATBLK_BATCH] = {};
 	struct datblk_command *headers;
+	bool ping = hostile_one_in(rnd, 8);
 	u32 data = 0;
 	unsigned int i;
 
 	*count = 1 + hostile_below(rnd, min_t(u32, peer->limits.depth, DATBLK_BATCH));
 	for (i = 0; i < *count; i++) {
+		if (ping && i == *count - 1) {
+			cmds[i] = (struct datblk_cmd){ .op = DATBLK_OP_PING,
+						       .tag = peer->limits.depth };
+			break;
+		}
 		cmds[i].tag = i;
 		random_command(peer, &cmds[i]);
 		if (cmds[i].flags & DATBLK_INLINE && hostile_one_in(rnd, 4) &&
 		    hostile_register(peer))
 			with_key(peer, &cmds[i]);
 	}
-	if (hostile_one_in(rnd, 8))
-		cmds[*count - 1] = (struct datblk_cmd){ .op = DATBLK_OP_PING,
-							.tag = peer->limits.depth };
-	for (i = 0; i < *count; i++)
+	for (i = 0; i < *count; i++) {
 		if (cmds[i].op == DATBLK_OP_WRITE && cmds[i].flags & DATBLK_INLINE)
 			data += cmds[i].length;
+		assign_bit(cmds[i].tag, peer->succeeds, must_succeed(peer, &cmds[i]));
+		set_bit(cmds[i].tag, peer->outstanding);
+	}
 	prandom_bytes_state(rnd, message, data);
 	headers = message + data;
 	for (i = 0; i < *count; i++)

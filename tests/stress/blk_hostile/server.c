@@ -69,6 +69,7 @@ static void answer(struct hostile_peer *peer, const struct datblk_cmd *cmds, uns
 		peer->held_size = size;
 		return;
 	}
+	hostile_answered(count);
 	hostile_send(slot, size, key, key);
 	send_held(peer);
 }
@@ -121,8 +122,12 @@ static int refuse(struct hostile_peer *peer)
 			   IB_CM_REJ_CONSUMER_DEFINED);
 }
 
-/* The device is always the same, so the client can use it again */
-static int admit(struct hostile_peer *peer, const struct rdma_conn_param *request)
+/*
+ * The device is always the same, so the client can use it again. Now and then a session has another
+ * instance, as if writes had been lost.
+ */
+static int admit(struct hostile_peer *peer, const struct rdma_conn_param *request,
+		 u32 incarnation)
 {
 	struct datblk_geometry geo = {
 		.capacity = CAPACITY,
@@ -133,7 +138,7 @@ static int admit(struct hostile_peer *peer, const struct rdma_conn_param *reques
 		.discard_sectors = CAPACITY,
 		.zeroes_sectors = CAPACITY,
 		.uuid = UUID_INIT(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11),
-		.instance = 1,
+		.instance = incarnation / 16,
 	};
 	struct datblk_welcome welcome;
 	struct rdma_conn_param param = {
@@ -145,8 +150,9 @@ static int admit(struct hostile_peer *peer, const struct rdma_conn_param *reques
 	};
 
 	datblk_fill_welcome(&welcome, &peer->limits, &geo);
+	/* Not the identity and the size: a client that accepts others would never come back */
 	if (hostile_one_in(&peer->rnd, 16))
-		hostile_flip(&peer->rnd, &welcome, sizeof(welcome));
+		hostile_flip(&peer->rnd, &welcome, offsetof(struct datblk_welcome, capacity));
 	return rdma_accept(peer->id, &param);
 }
 
@@ -171,7 +177,8 @@ static int requested(struct rdma_cm_id *id, const struct rdma_conn_param *param)
 		if (hostile_one_in(&peer->rnd, 16))
 			err = refuse(peer) ?: -ECONNREFUSED;
 		else
-			err = hostile_peer_make(peer, true) ?: admit(peer, param);
+			err = hostile_peer_make(peer, true) ?:
+			      admit(peer, param, req.incarnation);
 	}
 	mutex_lock(&lock);
 	list_add(&peer->link, &peers);
