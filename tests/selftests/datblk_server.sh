@@ -454,7 +454,7 @@ flush_failed() {
 		losses 2
 }
 
-# The error of a write with FUA concerns the writes before it, too, so it does not hide it
+# A failed write with FUA reports the loss of earlier writes, but must not hide it from a flush
 fua_failed() {
 	local status=0
 

@@ -14,7 +14,10 @@
 /* If the server has to write zeroes, a slow device must be able to end the command in time */
 #define RANGE_WRITTEN	(SZ_4M / DATBLK_SECTOR)
 
-/* A client numbers the sessions of a disk from a random number, and gives up each after seconds */
+/*
+ * The sessions of a disk count up from a random number. A client abandons a login after a few
+ * seconds, so a stale login is only a few sessions old. A larger difference means another disk.
+ */
 #define LATE		256
 
 /**

@@ -199,7 +199,7 @@ static void bio_done(struct bio *bio)
 {
 	struct datblk_srv_cmd *cmd = container_of(bio, struct datblk_srv_cmd, bio);
 	int err = blk_status_to_errno(bio->bi_status);
-	/* EOPNOTSUPP: only a device below this one cannot do without waiting */
+	/* EOPNOTSUPP: this device supports REQ_NOWAIT, but a device below it does not */
 	bool wait = bio->bi_opf & REQ_NOWAIT && (err == -EAGAIN || err == -EOPNOTSUPP);
 
 	bio_uninit(bio);
@@ -351,8 +351,9 @@ static void execute(struct datblk_srv_cmd *cmd)
  * datblk_backing_work - the I/O of a command that sleeps
  * @work: in the command
  *
- * The client may be in the same machine, and write pages out. So memory must not wait for that, and
- * writes wait only for the device below, as those of a loop device. Context: process.
+ * The client may be on the same machine, and may be writing back pages for reclaim. So allocations
+ * use GFP_NOIO, and writes are throttled only by their own backing device, as in the loop driver.
+ * Context: process.
  */
 void datblk_backing_work(struct work_struct *work)
 {

@@ -4,14 +4,14 @@
  * work item opens a device, and closes it when its last connection has gone, so that nobody has to
  * wait for a device that hangs.
  *
- * The rule of lost writes: when a flush or write-back of a device fails, any write since the last
- * good flush may be lost, whoever wrote it. The device gets a new instance, and all its
- * connections end. The client of each learns the instance when it connects again, and decides.
+ * Lost writes: if a flush or write-back of a device fails, any write since the last successful flush
+ * may be lost, no matter which client issued it. The server gives the device a new instance and ends
+ * all its connections. Each client sees the new instance when it reconnects, and decides whether it
+ * has lost writes.
  *
- * So that no success of a flush gets past this, flushes of a device run one at a time, and
- * flush_lock is held until a failure has ended the connections. A flush that begins later
- * cannot be answered on them. A login takes the instance under datblk_srv_lock, with which it
- * gets on the list of those that end.
+ * No client may see a later flush succeed first. So flushes of a device are serialized by
+ * flush_lock, which is held until the connections have been ended. A login reads the instance and
+ * joins the list of connections under one hold of datblk_srv_lock.
  */
 #include <linux/fs.h>
 #include <linux/fs_struct.h>
@@ -68,14 +68,15 @@ int datblk_export_claim(struct datblk_export *export, struct file *file)
 }
 
 /**
- * datblk_export_lost_writes - apply the rule of lost writes
+ * datblk_export_lost_writes - handle an error of a flush or of write-back
  * @export: an export with a file
- * @err:    result of a flush that has ended, or 0
+ * @err:    result of the caller's flush; 0 if there was none
  *
- * Nothing happens if @err is 0, and write-back has had no error since the last call.
+ * Does nothing if @err is 0 and write-back has had no error since the last call. Otherwise it sets a
+ * new instance and ends all connections of the export.
  *
- * Context: process, datblk_srv_lock held; after a flush flush_lock, too.
- * Return: 0, or the error; then the connections of the export end.
+ * Context: process, datblk_srv_lock held. A caller that has flushed also holds flush_lock.
+ * Return: 0 or the error.
  */
 int datblk_export_lost_writes(struct datblk_export *export, int err)
 {
@@ -84,7 +85,7 @@ int datblk_export_lost_writes(struct datblk_export *export, int err)
 
 	if (!err && !late)
 		return 0;
-	pr_err_ratelimited("datblk_server: %s: writing back failed (%d), so writes may be lost: its clients must connect again\n",
+	pr_err_ratelimited("datblk_server: %s: write-back failed: %d; writes may be lost, disconnecting all clients\n",
 			   config_item_name(&export->group.cg_item), err ?: late);
 	export->instance = get_random_u64();
 	export->losses++;
@@ -211,7 +212,7 @@ static int open_path(struct datblk_export *export)
 	}
 	path_put(&export->root);
 	if (err)
-		pr_err("datblk_server: %s cannot be enabled: %d\n",
+		pr_err("datblk_server: cannot enable %s: %d\n",
 		       config_item_name(&export->group.cg_item), err);
 	return err;
 }

@@ -2,8 +2,8 @@
 /*
  * A port of the server: listens for connection requests, and stops. Process context. A work item
  * closes a port when its last connection has ended, so that nobody has to wait for that. A port
- * whose RDMA device has failed or was removed is closed. Then the port tries to open its IA, whose
- * name may mean another device meanwhile, until it listens again.
+ * whose RDMA device has failed or was removed is closed. Then it tries every second to open its IA
+ * by name, until it listens again. The name may by then refer to another device.
  */
 #include <linux/module.h>
 #include <linux/sched/mm.h>

@@ -50,8 +50,8 @@ static void replace(struct datblk_connection *conn, const struct datblk_request 
 
 /*
  * The fence. Ends the connections that a login replaces. The login is refused while they, or any
- * other connection of the host that ends, may still have I/O; the client tries again. It is also
- * refused if it comes after a later one of the same disk; then the client does not wait for it.
+ * other connection of the host that is ending, may still have I/O; the client retries. A login that
+ * is older than a connection of the same disk is also refused; its client has given up on it.
  */
 static bool earlier_connections(struct datblk_export *export, const struct datblk_request *req,
 				const struct sockaddr *peer)

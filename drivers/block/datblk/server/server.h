@@ -40,12 +40,12 @@ extern struct workqueue_struct *datblk_state_wq;	/* opens and closes exports, cl
 extern unsigned int datblk_depth, datblk_io_kib, datblk_connections;
 extern unsigned int datblk_device_connections, datblk_host_connections, datblk_first_command;
 
-/* Of an export or a port. Its work item leaves the states OPENING and CLOSING */
+/* State of an export or a port. Only its work item ends the states OPENING and CLOSING */
 enum datblk_srv_state {
 	DATBLK_OFF,
-	DATBLK_OPENING,				/* an export only */
+	DATBLK_OPENING,				/* exports only */
 	DATBLK_ON,
-	DATBLK_CLOSING,				/* the work item closes it after its connections */
+	DATBLK_CLOSING,				/* until its last connection has ended */
 };
 
 /*
@@ -66,14 +66,14 @@ struct datblk_export {
 	bool wanted;				/* by the administrator */
 	bool removed;				/* from configfs; the work item puts it */
 	int err;				/* why it could not be opened */
-	struct path root;			/* in state OPENING: of the task that enabled it */
+	struct path root;			/* of the task that enabled it; only in OPENING */
 	struct file *file;			/* (1) */
 	struct block_device *bdev;		/* (1) NULL: a regular file */
 	struct datblk_geometry geo;		/* for logins; see datblk_export_lacks() */
-	u64 losses;				/* number of instances before */
-	errseq_t wb_err;			/* errors of write-back that have changed it */
+	u64 losses;				/* how often writes may have been lost */
+	errseq_t wb_err;			/* write-back errors that are in losses */
 	struct mutex flush_lock;		/* one flush at a time; outside datblk_srv_lock */
-	unsigned int flushes;			/* of everything that have begun; flush_lock */
+	unsigned int flushes;			/* of the whole device begun; flush_lock */
 	struct workqueue_struct *io_wq;		/* (1) I/O that sleeps */
 	struct workqueue_struct *end_wq;	/* (1) ends of connections */
 	struct work_struct work;		/* opens and closes it */
@@ -111,7 +111,7 @@ struct datblk_srv_cmd {
 	unsigned int next_receive;		/* receive buffer that has brought it */
 	int receive;				/* receive buffer with its data, or -1 */
 	u8 status;				/* DATBLK_STS_*; the I/O writes it */
-	bool written;				/* its bio has ended, a flush follows */
+	bool written;				/* its bio succeeded; the flush for FUA follows */
 	void *data;				/* of a read or a write */
 	struct bio bio;
 	struct bio_vec *vecs;
