@@ -26,14 +26,14 @@ static int handler(struct rdma_cm_id *id, struct rdma_cm_event *event)
 /* Completions: serial */
 static void received(struct hostile_peer *peer, const void *message, const struct ib_wc *wc)
 {
-	struct datblk_ans answers[DATBLK_BATCH];
+	struct datblk_answer answers[DATBLK_BATCH];
 	enum datblk_flaw flaw;
 	unsigned int count, i;
 
 	flaw = datblk_parse_answers(message, wc->byte_len, &peer->limits, answers, &count);
 	if (flaw) {
 		test_fail("the server's answer: expected a correct one, got: %s",
-			  datblk_flaw(flaw));
+			  datblk_flaw_text(flaw));
 		return;
 	}
 	hostile_answered(count);
@@ -80,7 +80,7 @@ static bool resolve(struct hostile_peer *peer)
 /* Sends a login. Its private data may be wrong or too short */
 static bool call(struct hostile_peer *peer)
 {
-	struct datblk_login login;
+	struct datblk_wire_login login;
 	struct rdma_conn_param param = {
 		.private_data = &login,
 		.private_data_len = sizeof(login),

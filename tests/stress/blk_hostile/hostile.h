@@ -104,9 +104,9 @@ bool hostile_send(struct hostile_slot *slot, u32 size, u32 key, bool invalidate)
 bool hostile_register(struct hostile_peer *peer);
 
 /* messages.c; any context */
-void hostile_login(struct hostile_peer *peer, struct datblk_login *login);
+void hostile_login(struct hostile_peer *peer, struct datblk_wire_login *login);
 u32 hostile_commands(struct hostile_peer *peer, void *message, unsigned int *count);
-u32 hostile_answer(struct hostile_peer *peer, void *message, const struct datblk_cmd *cmds,
+u32 hostile_answer(struct hostile_peer *peer, void *message, const struct datblk_command *cmds,
 		   unsigned int count);
 void hostile_flip(struct rnd_state *rnd, void *bytes, u32 size);
 u32 hostile_spoil(struct hostile_peer *peer, void *message, u32 size);

@@ -16,11 +16,11 @@
  * There are few hosts and disks, so logins meet the fence of the server; only the honest peer has a
  * host and a device of its own.
  */
-void hostile_login(struct hostile_peer *peer, struct datblk_login *login)
+void hostile_login(struct hostile_peer *peer, struct datblk_wire_login *login)
 {
 	struct rnd_state *rnd = &peer->rnd;
 	int name = hostile_name_count - 1;
-	struct datblk_request req = {
+	struct datblk_login req = {
 		.limits = {
 			.depth = 1 + hostile_below(rnd, HOSTILE_DEPTH),
 			.inline_max = DATBLK_INLINE_MAX,
@@ -41,7 +41,7 @@ void hostile_login(struct hostile_peer *peer, struct datblk_login *login)
 	datblk_fill_login(login, &req);
 }
 
-static void random_command(struct hostile_peer *peer, struct datblk_cmd *c)
+static void random_command(struct hostile_peer *peer, struct datblk_command *c)
 {
 	static const u8 ops[] = { DATBLK_OP_READ, DATBLK_OP_READ, DATBLK_OP_WRITE, DATBLK_OP_WRITE,
 				  DATBLK_OP_FLUSH, DATBLK_OP_DISCARD, DATBLK_OP_ZEROES };
@@ -60,7 +60,7 @@ static void random_command(struct hostile_peer *peer, struct datblk_cmd *c)
 }
 
 /* Turns a read or a write into one of the region. Its answer is a message of its own */
-static void with_key(struct hostile_peer *peer, struct datblk_cmd *c)
+static void with_key(struct hostile_peer *peer, struct datblk_command *c)
 {
 	u32 sectors = HOSTILE_REGION / DATBLK_SECTOR;
 	u32 skip = hostile_below(&peer->rnd, sectors);
@@ -72,7 +72,7 @@ static void with_key(struct hostile_peer *peer, struct datblk_cmd *c)
 }
 
 /* A device may lack discards. Other commands inside it succeed, on one that can be written */
-static bool must_succeed(const struct hostile_peer *peer, const struct datblk_cmd *c)
+static bool must_succeed(const struct hostile_peer *peer, const struct datblk_command *c)
 {
 	return c->op != DATBLK_OP_DISCARD && c->op != DATBLK_OP_ZEROES &&
 	       c->sector + c->length / DATBLK_SECTOR <= peer->geo.capacity;
@@ -89,8 +89,8 @@ static bool must_succeed(const struct hostile_peer *peer, const struct datblk_cm
 u32 hostile_commands(struct hostile_peer *peer, void *message, unsigned int *count)
 {
 	struct rnd_state *rnd = &peer->rnd;
-	struct datblk_cmd cmds[DATBLK_BATCH] = {};
-	struct datblk_command *headers;
+	struct datblk_command cmds[DATBLK_BATCH] = {};
+	struct datblk_wire_command *headers;
 	bool ping = hostile_one_in(rnd, 8);
 	u32 data = 0;
 	unsigned int i;
@@ -98,7 +98,7 @@ u32 hostile_commands(struct hostile_peer *peer, void *message, unsigned int *cou
 	*count = 1 + hostile_below(rnd, min_t(u32, peer->limits.depth, DATBLK_BATCH));
 	for (i = 0; i < *count; i++) {
 		if (ping && i == *count - 1) {
-			cmds[i] = (struct datblk_cmd){ .op = DATBLK_OP_PING,
+			cmds[i] = (struct datblk_command){ .op = DATBLK_OP_PING,
 						       .tag = peer->limits.depth };
 			break;
 		}
@@ -131,10 +131,10 @@ u32 hostile_commands(struct hostile_peer *peer, void *message, unsigned int *cou
  *
  * Return: its size.
  */
-u32 hostile_answer(struct hostile_peer *peer, void *message, const struct datblk_cmd *cmds,
+u32 hostile_answer(struct hostile_peer *peer, void *message, const struct datblk_command *cmds,
 		   unsigned int count)
 {
-	struct datblk_answer *headers;
+	struct datblk_wire_answer *headers;
 	u32 data = 0, i;
 
 	for (i = 0; i < count; i++)
@@ -144,7 +144,7 @@ u32 hostile_answer(struct hostile_peer *peer, void *message, const struct datblk
 	headers = message + data;
 	for (i = 0; i < count; i++) {
 		bool with_data = cmds[i].op == DATBLK_OP_READ && cmds[i].flags & DATBLK_INLINE;
-		struct datblk_ans ans = {
+		struct datblk_answer ans = {
 			.tag = cmds[i].tag,
 			.flags = with_data ? DATBLK_INLINE : 0,
 			.length = with_data ? cmds[i].length : 0,

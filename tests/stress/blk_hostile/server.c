@@ -17,7 +17,7 @@ static DEFINE_MUTEX(lock);	/* guards peers */
 static LIST_HEAD(peers);
 
 /* Ends in an error if it goes beyond the memory of the key */
-static void write_to(struct hostile_peer *peer, const struct datblk_cmd *c)
+static void write_to(struct hostile_peer *peer, const struct datblk_command *c)
 {
 	u32 excess = hostile_one_in(&peer->rnd, 32) ? DATBLK_SECTOR : 0;
 	struct ib_sge sge = {
@@ -46,7 +46,7 @@ static void send_held(struct hostile_peer *peer)
 		hostile_send(slot, peer->held_size, 0, false);
 }
 
-static void answer(struct hostile_peer *peer, const struct datblk_cmd *cmds, unsigned int count)
+static void answer(struct hostile_peer *peer, const struct datblk_command *cmds, unsigned int count)
 {
 	struct hostile_slot *slot = hostile_send_slot(peer);
 	struct rnd_state *rnd = &peer->rnd;
@@ -77,14 +77,14 @@ static void answer(struct hostile_peer *peer, const struct datblk_cmd *cmds, uns
 /* Completions: serial */
 static void received(struct hostile_peer *peer, const void *message, const struct ib_wc *wc)
 {
-	struct datblk_cmd cmds[DATBLK_BATCH];
+	struct datblk_command cmds[DATBLK_BATCH];
 	unsigned int count, i, first = 0;
 	enum datblk_flaw flaw;
 
 	flaw = datblk_parse_commands(message, wc->byte_len, &peer->limits, cmds, &count);
 	if (flaw) {
 		test_fail("the client's command: expected a correct one, got: %s",
-			  datblk_flaw(flaw));
+			  datblk_flaw_text(flaw));
 		return;
 	}
 	/* An answer to a command with a key is alone; the others may share a message */
@@ -159,7 +159,7 @@ static int admit(struct hostile_peer *peer, const struct rdma_conn_param *reques
 static int requested(struct rdma_cm_id *id, const struct rdma_conn_param *param)
 {
 	struct hostile_peer *peer = hostile_peer_new();
-	struct datblk_request req;
+	struct datblk_login req;
 	int err = -EPROTO;
 
 	if (!peer)

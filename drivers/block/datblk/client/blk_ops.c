@@ -101,7 +101,7 @@ static void datblk_rq_describe(struct request *rq, struct datblk_pdu *pdu, u8 op
 		rq->rq_flags |= RQF_DONTPREP;
 		pdu->retries = 0;
 	}
-	pdu->c = (struct datblk_cmd){ .op = op, .tag = rq->tag };
+	pdu->c = (struct datblk_command){ .op = op, .tag = rq->tag };
 	if (op == DATBLK_OP_FLUSH)
 		return;
 	pdu->c.sector = blk_rq_pos(rq);
@@ -128,7 +128,7 @@ static void datblk_forget_operation(struct request_queue *q, u8 op)
 }
 
 /* The device of this session may take less than the block layer knows */
-static bool datblk_too_large(const struct datblk_geometry *geo, const struct datblk_cmd *c)
+static bool datblk_too_large(const struct datblk_geometry *geo, const struct datblk_command *c)
 {
 	return (c->op == DATBLK_OP_DISCARD && c->length / DATBLK_SECTOR > geo->discard_sectors) ||
 	       (c->op == DATBLK_OP_ZEROES && c->length / DATBLK_SECTOR > geo->zeroes_sectors);
@@ -224,7 +224,7 @@ static void datblk_account_writes(struct datblk_disk *disk, struct datblk_pdu *p
  * Context: any except hard interrupt.
  * Return: DATBLK_SOUND, or DATBLK_FLAW_ANSWER.
  */
-enum datblk_flaw datblk_request_answer(struct datblk_pdu *pdu, const struct datblk_ans *ans,
+enum datblk_flaw datblk_request_answer(struct datblk_pdu *pdu, const struct datblk_answer *ans,
 				       const void *message)
 {
 	struct request *rq = blk_mq_rq_from_pdu(pdu);

@@ -126,7 +126,7 @@ struct datblk_queue {
 /* What datblk stores with a request. lock of the queue guards posted, sent and answered */
 struct datblk_pdu {
 	struct list_head link;		/* queue->pending */
-	struct datblk_cmd c;
+	struct datblk_command c;
 	blk_status_t status;
 	bool posted;			/* its message has been posted */
 	bool sent;			/* its message has arrived */
@@ -172,7 +172,7 @@ void datblk_queue_commit(struct datblk_queue *queue);
 /* blk_ops.c */
 extern const struct blk_mq_ops datblk_mq_ops;
 bool datblk_request_cancel(struct request *rq, void *data);
-enum datblk_flaw datblk_request_answer(struct datblk_pdu *pdu, const struct datblk_ans *ans,
+enum datblk_flaw datblk_request_answer(struct datblk_pdu *pdu, const struct datblk_answer *ans,
 				       const void *message);
 
 #endif /* _DATBLK_CLIENT_H_ */

@@ -37,7 +37,7 @@ static int datblk_queue_receive(struct datblk_queue *queue, unsigned int index)
 static void datblk_queue_malformed(struct datblk_queue *queue, enum datblk_flaw flaw)
 {
 	pr_warn_ratelimited("datblk%d: malformed message of %s: %s\n", queue->disk->id,
-			    queue->disk->options.address, datblk_flaw(flaw));
+			    queue->disk->options.address, datblk_flaw_text(flaw));
 	datblk_session_lost(queue->disk);
 }
 
@@ -47,7 +47,7 @@ static unsigned int datblk_queue_fill_message(struct datblk_queue *queue,
 					      DAT_LMR_TRIPLET *iov)
 {
 	struct kdat_region *region = &queue->headers.regions[message->index];
-	struct datblk_command *headers = region->address;
+	struct datblk_wire_command *headers = region->address;
 	unsigned int segments = 0;
 	struct datblk_pdu *pdu, *next;
 	u32 data = 0;
@@ -253,7 +253,7 @@ static enum datblk_flaw datblk_queue_check_key(const struct datblk_pdu *pdu, uns
 }
 
 static enum datblk_flaw datblk_queue_take_answer(struct datblk_queue *queue,
-						 const struct datblk_ans *ans,
+						 const struct datblk_answer *ans,
 						 const void *message, unsigned int count,
 						 const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
@@ -277,7 +277,7 @@ static void datblk_queue_message_received(struct datblk_queue *queue, unsigned i
 					  const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	const void *message = queue->receives.regions[index].address;
-	struct datblk_ans answers[DATBLK_BATCH];
+	struct datblk_answer answers[DATBLK_BATCH];
 	u16 tags[DATBLK_BATCH];
 	unsigned int count, i;
 	enum datblk_flaw flaw;
@@ -334,11 +334,11 @@ static void datblk_queue_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_
 		datblk_queue_connection_event(instance, event);
 }
 
-static void datblk_queue_fill_login(const struct datblk_queue *queue, struct datblk_request *req)
+static void datblk_queue_fill_login(const struct datblk_queue *queue, struct datblk_login *req)
 {
 	const struct datblk_disk *disk = queue->disk;
 
-	*req = (struct datblk_request){
+	*req = (struct datblk_login){
 		.limits = disk->limits,
 		.host = datblk_host,
 		.boot = datblk_boot,
@@ -372,8 +372,8 @@ static int datblk_queue_connect_error(struct datblk_queue *queue)
 static int datblk_queue_connect(struct datblk_queue *queue)
 {
 	struct datblk_disk *disk = queue->disk;
-	struct datblk_request req;
-	struct datblk_login login;
+	struct datblk_login req;
+	struct datblk_wire_login login;
 
 	datblk_queue_fill_login(queue, &req);
 	datblk_fill_login(&login, &req);

@@ -10,9 +10,9 @@
  *
  * Context: any.
  */
-void datblk_fill_login(struct datblk_login *login, const struct datblk_request *req)
+void datblk_fill_login(struct datblk_wire_login *login, const struct datblk_login *req)
 {
-	*login = (struct datblk_login){
+	*login = (struct datblk_wire_login){
 		.magic = cpu_to_le32(DATBLK_MAGIC),
 		.version = cpu_to_le16(DATBLK_VERSION),
 		.host = cpu_to_le64(req->host),
@@ -67,9 +67,9 @@ EXPORT_SYMBOL_GPL(datblk_fill_welcome);
  *
  * Context: any.
  */
-void datblk_fill_command(struct datblk_command *command, const struct datblk_cmd *cmd)
+void datblk_fill_command(struct datblk_wire_command *command, const struct datblk_command *cmd)
 {
-	*command = (struct datblk_command){
+	*command = (struct datblk_wire_command){
 		.op = cmd->op,
 		.flags = cmd->flags,
 		.tag = cpu_to_le16(cmd->tag),
@@ -88,9 +88,9 @@ EXPORT_SYMBOL_GPL(datblk_fill_command);
  *
  * Context: any.
  */
-void datblk_fill_answer(struct datblk_answer *answer, const struct datblk_ans *ans)
+void datblk_fill_answer(struct datblk_wire_answer *answer, const struct datblk_answer *ans)
 {
-	*answer = (struct datblk_answer){
+	*answer = (struct datblk_wire_answer){
 		.tag = cpu_to_le16(ans->tag),
 		.status = ans->status,
 		.flags = ans->flags,

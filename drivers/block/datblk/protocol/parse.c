@@ -32,17 +32,17 @@ static const char * const flaws[DATBLK_FLAWS] = {
 };
 
 /**
- * datblk_flaw - the text of a flaw, for a log line
+ * datblk_flaw_text - the text of a flaw, for a log line
  * @flaw: what a parser returned
  *
  * Context: any.
  * Return: a constant string.
  */
-const char *datblk_flaw(enum datblk_flaw flaw)
+const char *datblk_flaw_text(enum datblk_flaw flaw)
 {
 	return flaw < DATBLK_FLAWS ? flaws[flaw] : "unknown";
 }
-EXPORT_SYMBOL_GPL(datblk_flaw);
+EXPORT_SYMBOL_GPL(datblk_flaw_text);
 
 static const char * const refusals[] = {
 	[DATBLK_ADMIT] = "admitted",
@@ -110,9 +110,9 @@ static u32 sectors_to_bytes(u32 sectors)
  * Context: any.
  * Return: DATBLK_ADMIT, or the status of the refusal.
  */
-unsigned int datblk_check_login(const void *data, size_t size, struct datblk_request *req)
+unsigned int datblk_check_login(const void *data, size_t size, struct datblk_login *req)
 {
-	struct datblk_login login;
+	struct datblk_wire_login login;
 
 	if (size < sizeof(login))
 		return DATBLK_REFUSE_LOGIN;
@@ -274,7 +274,7 @@ static u8 legal_flags(u8 op)
 }
 
 /* Either inline, or with a key */
-static enum datblk_flaw check_data(const struct datblk_cmd *cmd,
+static enum datblk_flaw check_data(const struct datblk_command *cmd,
 				   const struct datblk_limits *limits)
 {
 	if (cmd->flags & DATBLK_INLINE) {
@@ -288,7 +288,7 @@ static enum datblk_flaw check_data(const struct datblk_cmd *cmd,
 									DATBLK_SOUND;
 }
 
-static enum datblk_flaw check_command(const struct datblk_cmd *cmd,
+static enum datblk_flaw check_command(const struct datblk_command *cmd,
 				      const struct datblk_limits *limits)
 {
 	bool bare = cmd->op == DATBLK_OP_FLUSH || cmd->op == DATBLK_OP_PING;
@@ -310,9 +310,9 @@ static enum datblk_flaw check_command(const struct datblk_cmd *cmd,
 }
 
 static enum datblk_flaw read_command(const void *from, const struct datblk_limits *limits,
-				     struct datblk_cmd *cmd)
+				     struct datblk_command *cmd)
 {
-	struct datblk_command c;
+	struct datblk_wire_command c;
 
 	memcpy(&c, from, sizeof(c));
 	cmd->op = c.op;
@@ -343,18 +343,18 @@ static enum datblk_flaw read_command(const void *from, const struct datblk_limit
  */
 enum datblk_flaw datblk_parse_commands(const void *message, size_t size,
 				       const struct datblk_limits *limits,
-				       struct datblk_cmd *cmds, unsigned int *count)
+				       struct datblk_command *cmds, unsigned int *count)
 {
 	DECLARE_BITMAP(seen, DATBLK_DEPTH_MAX + 1) = {};
 	enum datblk_flaw flaw;
 	u32 headers, offset = 0;
 	unsigned int i;
 
-	flaw = check_trailer(message, size, DATBLK_COMMANDS, sizeof(struct datblk_command),
+	flaw = check_trailer(message, size, DATBLK_COMMANDS, sizeof(struct datblk_wire_command),
 			     &headers, count);
 	for (i = 0; !flaw && i < *count; i++) {
-		flaw = read_command(message + headers + i * sizeof(struct datblk_command), limits,
-				    &cmds[i]);
+		flaw = read_command(message + headers + i * sizeof(struct datblk_wire_command),
+				    limits, &cmds[i]);
 		if (!flaw && __test_and_set_bit(cmds[i].tag, seen))
 			flaw = DATBLK_FLAW_TWICE;
 		if (flaw || cmds[i].op != DATBLK_OP_WRITE || !(cmds[i].flags & DATBLK_INLINE))
@@ -369,9 +369,9 @@ enum datblk_flaw datblk_parse_commands(const void *message, size_t size,
 EXPORT_SYMBOL_GPL(datblk_parse_commands);
 
 static enum datblk_flaw read_answer(const void *from, const struct datblk_limits *limits,
-				    struct datblk_ans *ans)
+				    struct datblk_answer *ans)
 {
-	struct datblk_answer a;
+	struct datblk_wire_answer a;
 
 	memcpy(&a, from, sizeof(a));
 	ans->tag = le16_to_cpu(a.tag);
@@ -408,18 +408,18 @@ static enum datblk_flaw read_answer(const void *from, const struct datblk_limits
  */
 enum datblk_flaw datblk_parse_answers(const void *message, size_t size,
 				      const struct datblk_limits *limits,
-				      struct datblk_ans *answers, unsigned int *count)
+				      struct datblk_answer *answers, unsigned int *count)
 {
 	DECLARE_BITMAP(seen, DATBLK_DEPTH_MAX + 1) = {};
 	enum datblk_flaw flaw;
 	u32 headers, offset = 0;
 	unsigned int i;
 
-	flaw = check_trailer(message, size, DATBLK_ANSWERS, sizeof(struct datblk_answer),
+	flaw = check_trailer(message, size, DATBLK_ANSWERS, sizeof(struct datblk_wire_answer),
 			     &headers, count);
 	for (i = 0; !flaw && i < *count; i++) {
-		flaw = read_answer(message + headers + i * sizeof(struct datblk_answer), limits,
-				   &answers[i]);
+		flaw = read_answer(message + headers + i * sizeof(struct datblk_wire_answer),
+				   limits, &answers[i]);
 		if (!flaw && __test_and_set_bit(answers[i].tag, seen))
 			flaw = DATBLK_FLAW_TWICE;
 		if (flaw || !(answers[i].flags & DATBLK_INLINE))

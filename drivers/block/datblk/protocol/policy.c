@@ -28,7 +28,7 @@
  * Context: any.
  * Return: true if a later session of the disk has connected meanwhile.
  */
-bool datblk_login_late(const struct datblk_request *login, const struct datblk_request *conn)
+bool datblk_login_late(const struct datblk_login *login, const struct datblk_login *conn)
 {
 	u32 later = conn->incarnation - login->incarnation;
 
@@ -44,7 +44,7 @@ EXPORT_SYMBOL_GPL(datblk_login_late);
  * Context: any.
  * Return: true, except for connections of other disks, and of other queues of the session.
  */
-bool datblk_login_replaces(const struct datblk_request *login, const struct datblk_request *conn)
+bool datblk_login_replaces(const struct datblk_login *login, const struct datblk_login *conn)
 {
 	if (conn->boot != login->boot)
 		return true;
@@ -77,7 +77,7 @@ EXPORT_SYMBOL_GPL(datblk_range_limit);
  * Context: any.
  * Return: DATBLK_STS_OK, or the status of the answer.
  */
-u8 datblk_check_command(const struct datblk_geometry *geo, const struct datblk_cmd *c)
+u8 datblk_check_command(const struct datblk_geometry *geo, const struct datblk_command *c)
 {
 	u64 sectors = c->length / DATBLK_SECTOR;
 

@@ -11,7 +11,7 @@
 #include <dat/kdat_util.h>
 #include "wire.h"
 
-/* Why a message is malformed. datblk_flaw() gives the text */
+/* Why a message is malformed. datblk_flaw_text() gives the text */
 enum datblk_flaw {
 	DATBLK_SOUND,
 	DATBLK_FLAW_SHORT,
@@ -50,7 +50,7 @@ static inline unsigned int datblk_tags(const struct datblk_limits *limits)
 }
 
 /* A login that has been checked */
-struct datblk_request {
+struct datblk_login {
 	struct datblk_limits limits;
 	u64 host;
 	u32 boot;
@@ -74,7 +74,7 @@ struct datblk_geometry {
 	u64 instance;		/* another one: writes that were not flushed may be lost */
 };
 
-struct datblk_cmd {
+struct datblk_command {
 	u64 sector;
 	u64 address;
 	u32 key;
@@ -85,7 +85,7 @@ struct datblk_cmd {
 	u8 flags;
 };
 
-struct datblk_ans {
+struct datblk_answer {
 	u32 length;
 	u32 offset;		/* of the inline data in the message */
 	u16 tag;
@@ -93,30 +93,30 @@ struct datblk_ans {
 	u8 flags;
 };
 
-const char *datblk_flaw(enum datblk_flaw flaw);
+const char *datblk_flaw_text(enum datblk_flaw flaw);
 const char *datblk_refusal_text(unsigned int status);
 bool datblk_name_ok(const char *name);
-unsigned int datblk_check_login(const void *data, size_t size, struct datblk_request *req);
+unsigned int datblk_check_login(const void *data, size_t size, struct datblk_login *req);
 int datblk_check_welcome(const void *data, size_t size, struct datblk_limits *limits,
 			 struct datblk_geometry *geo);
 unsigned int datblk_check_refusal(const void *data, size_t size);
 enum datblk_flaw datblk_parse_commands(const void *message, size_t size,
 				       const struct datblk_limits *limits,
-				       struct datblk_cmd *cmds, unsigned int *count);
+				       struct datblk_command *cmds, unsigned int *count);
 enum datblk_flaw datblk_parse_answers(const void *message, size_t size,
 				      const struct datblk_limits *limits,
-				      struct datblk_ans *answers, unsigned int *count);
-void datblk_fill_login(struct datblk_login *login, const struct datblk_request *req);
+				      struct datblk_answer *answers, unsigned int *count);
+void datblk_fill_login(struct datblk_wire_login *login, const struct datblk_login *req);
 void datblk_fill_welcome(struct datblk_welcome *welcome, const struct datblk_limits *limits,
 			 const struct datblk_geometry *geo);
-void datblk_fill_command(struct datblk_command *command, const struct datblk_cmd *cmd);
-void datblk_fill_answer(struct datblk_answer *answer, const struct datblk_ans *ans);
+void datblk_fill_command(struct datblk_wire_command *command, const struct datblk_command *cmd);
+void datblk_fill_answer(struct datblk_wire_answer *answer, const struct datblk_answer *ans);
 void datblk_fill_trailer(struct datblk_trailer *trailer, u8 type, u8 count, u32 data);
 
-bool datblk_login_late(const struct datblk_request *login, const struct datblk_request *conn);
-bool datblk_login_replaces(const struct datblk_request *login, const struct datblk_request *conn);
+bool datblk_login_late(const struct datblk_login *login, const struct datblk_login *conn);
+bool datblk_login_replaces(const struct datblk_login *login, const struct datblk_login *conn);
 u32 datblk_range_limit(u64 native, u32 logical);
-u8 datblk_check_command(const struct datblk_geometry *geo, const struct datblk_cmd *c);
+u8 datblk_check_command(const struct datblk_geometry *geo, const struct datblk_command *c);
 u8 datblk_status(int err);
 
 /*

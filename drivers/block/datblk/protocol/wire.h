@@ -6,7 +6,7 @@
  * A message of either direction consists of data, then headers of one size, then a trailer:
  *
  *	data of the first header with DATBLK_INLINE, of the second one, ...
- *	struct datblk_command or struct datblk_answer, 1 to DATBLK_BATCH times
+ *	struct datblk_wire_command or struct datblk_wire_answer, 1 to DATBLK_BATCH times
  *	struct datblk_trailer
  *
  * The data come first, because a receive buffer begins at a page: the server submits the pages
@@ -86,7 +86,7 @@
  * Private data of the client's connection request. The connections of a disk with one incarnation
  * belong together. README describes which earlier connections a login ends, and waits for.
  */
-struct datblk_login {
+struct datblk_wire_login {
 	__le32 magic;
 	__le16 version;
 	__le16 features;		/* 0: none is defined */
@@ -102,7 +102,7 @@ struct datblk_login {
 	char name[DATBLK_NAME_MAX];	/* of the device, padded with zeroes */
 };
 
-static_assert(sizeof(struct datblk_login) == 56);
+static_assert(sizeof(struct datblk_wire_login) == 56);
 
 /* Private data of the accept. The limits are at most those of the login */
 struct datblk_welcome {
@@ -135,7 +135,7 @@ struct datblk_refusal {
 static_assert(sizeof(struct datblk_refusal) == 8);
 
 /* A request for the device. A READ or WRITE has either DATBLK_INLINE or a key */
-struct datblk_command {
+struct datblk_wire_command {
 	u8 op;
 	u8 flags;
 	__le16 tag;
@@ -146,17 +146,17 @@ struct datblk_command {
 	__le32 reserved;		/* 0 */
 };
 
-static_assert(sizeof(struct datblk_command) == 32);
+static_assert(sizeof(struct datblk_wire_command) == 32);
 
 /* The answer to a command with a key is alone in its message, which invalidates the key */
-struct datblk_answer {
+struct datblk_wire_answer {
 	__le16 tag;
 	u8 status;
 	u8 flags;			/* DATBLK_INLINE: data of a READ are in the message */
 	__le32 length;			/* bytes of inline data */
 };
 
-static_assert(sizeof(struct datblk_answer) == 8);
+static_assert(sizeof(struct datblk_wire_answer) == 8);
 
 struct datblk_trailer {
 	u8 count;			/* of headers */
@@ -168,7 +168,7 @@ struct datblk_trailer {
 static_assert(sizeof(struct datblk_trailer) == 8);
 
 /* Bytes of the largest message of either type */
-#define DATBLK_COMMANDS_MAX	(DATBLK_BATCH * sizeof(struct datblk_command) + \
+#define DATBLK_COMMANDS_MAX	(DATBLK_BATCH * sizeof(struct datblk_wire_command) + \
 				 sizeof(struct datblk_trailer))
 #define DATBLK_MESSAGE_MAX	(DATBLK_DATA_MAX + DATBLK_COMMANDS_MAX)
 /* Headers follow data of whole sectors, and none crosses a page */

@@ -15,7 +15,7 @@
  * Others may have left data in the page cache of the device: dirty ones would overwrite those of
  * the clients later, clean ones would hide them from local readers.
  */
-static int flush_cache(struct block_device *bdev)
+static int datblk_bdev_write_back(struct block_device *bdev)
 {
 	int err = sync_blockdev(bdev);
 
@@ -24,7 +24,7 @@ static int flush_cache(struct block_device *bdev)
 	return err;
 }
 
-static int describe_bdev(struct block_device *bdev, struct datblk_geometry *geo)
+static int datblk_backing_describe_bdev(struct block_device *bdev, struct datblk_geometry *geo)
 {
 	/* The protocol has neither zones nor the order of writes that they need */
 	if (bdev_is_zoned(bdev))
@@ -48,10 +48,10 @@ static int describe_bdev(struct block_device *bdev, struct datblk_geometry *geo)
 	/* If the device has no such operation, the server writes zeroes */
 	geo->flags |= DATBLK_CAN_ZEROES;
 	geo->zeroes_sectors = datblk_range_limit(bdev_write_zeroes_sectors(bdev), geo->logical);
-	return flush_cache(bdev);
+	return datblk_bdev_write_back(bdev);
 }
 
-static int describe_file(struct file *file, struct datblk_geometry *geo)
+static int datblk_backing_describe_file(struct file *file, struct datblk_geometry *geo)
 {
 	struct inode *inode = file_inode(file);
 
@@ -68,7 +68,7 @@ static int describe_file(struct file *file, struct datblk_geometry *geo)
 	return 0;
 }
 
-static int describe(struct datblk_export *export, struct file *file)
+static int datblk_backing_describe(struct datblk_export *export, struct file *file)
 {
 	struct inode *inode = file->f_mapping->host;
 	struct datblk_geometry *geo = &export->geo;
@@ -77,9 +77,9 @@ static int describe(struct datblk_export *export, struct file *file)
 	*geo = (struct datblk_geometry){ .flags = export->read_only ? DATBLK_READONLY : 0 };
 	export->bdev = S_ISBLK(inode->i_mode) ? I_BDEV(inode) : NULL;
 	if (export->bdev)
-		err = describe_bdev(export->bdev, geo);
+		err = datblk_backing_describe_bdev(export->bdev, geo);
 	else if (S_ISREG(inode->i_mode))
-		err = describe_file(file, geo);
+		err = datblk_backing_describe_file(file, geo);
 	if (err)
 		return err;
 	geo->capacity = round_down(geo->capacity, geo->logical / DATBLK_SECTOR);
@@ -88,7 +88,7 @@ static int describe(struct datblk_export *export, struct file *file)
 }
 
 /* In a kernel thread, fput() defers the final close to another work item: close synchronously */
-static void close_file(struct file *file)
+static void datblk_close_file(struct file *file)
 {
 	get_file(file);
 	filp_close(file, NULL);
@@ -113,14 +113,14 @@ int datblk_backing_open(struct datblk_export *export)
 
 	if (IS_ERR(file))
 		return PTR_ERR(file);
-	err = describe(export, file);
+	err = datblk_backing_describe(export, file);
 	/* Also reports an earlier error that nobody has seen */
 	export->wb_err = errseq_sample(&file->f_mapping->wb_err);
 	if (!err)
 		err = datblk_export_claim(export, file);
 	if (err) {
 		export->bdev = NULL;
-		close_file(file);
+		datblk_close_file(file);
 	}
 	return err;
 }
@@ -130,7 +130,7 @@ int datblk_backing_open(struct datblk_export *export)
  * flush of the whole device has begun since the call, it covers this one, so this one is skipped.
  * If that flush failed, the connection has ended, so the success returned here reaches no client.
  */
-static int flush(struct datblk_export *export, loff_t first, loff_t last)
+static int datblk_backing_flush(struct datblk_export *export, loff_t first, loff_t last)
 {
 	unsigned int begun;
 	int err = 0;
@@ -141,6 +141,7 @@ static int flush(struct datblk_export *export, loff_t first, loff_t last)
 	mutex_lock(&export->flush_lock);
 	if (export->flushes == begun) {
 		if (export->bdev || last == LLONG_MAX)
+			/* Pairs with smp_mb() above */
 			smp_store_mb(export->flushes, begun + 1);
 		err = vfs_fsync_range(export->file, first, last, 0);
 		mutex_lock(&datblk_srv_lock);
@@ -162,7 +163,7 @@ void datblk_backing_close(struct datblk_export *export)
 	struct file *file = export->file;
 
 	if (!export->read_only)
-		flush(export, 0, LLONG_MAX);
+		datblk_backing_flush(export, 0, LLONG_MAX);
 	/* Local readers may have read it meanwhile */
 	if (export->bdev)
 		invalidate_bdev(export->bdev);
@@ -170,7 +171,7 @@ void datblk_backing_close(struct datblk_export *export)
 	export->bdev = NULL;
 	export->file = NULL;
 	mutex_unlock(&datblk_srv_lock);
-	close_file(file);
+	datblk_close_file(file);
 }
 
 /**
@@ -180,7 +181,7 @@ void datblk_backing_close(struct datblk_export *export)
  *
  * Context: any, also hard interrupt.
  */
-void datblk_cmd_done(struct datblk_srv_cmd *cmd, int err)
+void datblk_cmd_done(struct datblk_srv_command *cmd, int err)
 {
 	struct datblk_connection *conn = cmd->conn;
 
@@ -190,14 +191,14 @@ void datblk_cmd_done(struct datblk_srv_cmd *cmd, int err)
 	datblk_conn_put(conn);
 }
 
-static bool is_read_write(const struct datblk_srv_cmd *cmd)
+static bool datblk_is_read_write(const struct datblk_srv_command *cmd)
 {
 	return cmd->c.op == DATBLK_OP_READ || cmd->c.op == DATBLK_OP_WRITE;
 }
 
-static void bio_done(struct bio *bio)
+static void datblk_bio_done(struct bio *bio)
 {
-	struct datblk_srv_cmd *cmd = container_of(bio, struct datblk_srv_cmd, bio);
+	struct datblk_srv_command *cmd = container_of(bio, struct datblk_srv_command, bio);
 	int err = blk_status_to_errno(bio->bi_status);
 	/* EOPNOTSUPP: this device supports REQ_NOWAIT, but a device below it does not */
 	bool wait = bio->bi_opf & REQ_NOWAIT && (err == -EAGAIN || err == -EOPNOTSUPP);
@@ -214,7 +215,7 @@ static void bio_done(struct bio *bio)
  * nowait: REQ_NOWAIT, or 0 if the caller may wait until the device has room. The upcalls of a
  * connection may not, because they also answer pings.
  */
-static void submit_read_write(struct datblk_srv_cmd *cmd, blk_opf_t nowait)
+static void datblk_backing_submit_read_write(struct datblk_srv_command *cmd, blk_opf_t nowait)
 {
 	blk_opf_t opf = cmd->c.op == DATBLK_OP_READ ? REQ_OP_READ :
 		REQ_OP_WRITE | REQ_SYNC | REQ_IDLE;
@@ -223,7 +224,7 @@ static void submit_read_write(struct datblk_srv_cmd *cmd, blk_opf_t nowait)
 
 	bio_init(&cmd->bio, cmd->conn->export->bdev, cmd->vecs, pages, opf | nowait);
 	cmd->bio.bi_iter.bi_sector = cmd->c.sector;
-	cmd->bio.bi_end_io = bio_done;
+	cmd->bio.bi_end_io = datblk_bio_done;
 	while (left) {
 		u32 part = min_t(u32, left, PAGE_SIZE - offset_in_page(at));
 
@@ -240,19 +241,19 @@ static void submit_read_write(struct datblk_srv_cmd *cmd, blk_opf_t nowait)
  *
  * Calls datblk_cmd_done() when it has ended. Context: process.
  */
-void datblk_backing_submit(struct datblk_srv_cmd *cmd)
+void datblk_backing_submit(struct datblk_srv_command *cmd)
 {
 	struct block_device *bdev = cmd->conn->export->bdev;
 
 	refcount_inc(&cmd->conn->ios);
 	cmd->written = false;
-	if (bdev && bdev_nowait(bdev) && is_read_write(cmd))
-		submit_read_write(cmd, REQ_NOWAIT);
+	if (bdev && bdev_nowait(bdev) && datblk_is_read_write(cmd))
+		datblk_backing_submit_read_write(cmd, REQ_NOWAIT);
 	else
 		queue_work(cmd->conn->export->io_wq, &cmd->work);
 }
 
-static int bdev_range(struct block_device *bdev, const struct datblk_cmd *c)
+static int datblk_bdev_range(struct block_device *bdev, const struct datblk_command *c)
 {
 	sector_t sectors = c->length / DATBLK_SECTOR;
 
@@ -267,7 +268,7 @@ static int bdev_range(struct block_device *bdev, const struct datblk_cmd *c)
 }
 
 /* A short read means that the file became shorter */
-static int file_read(struct file *file, void *to, size_t left, loff_t pos)
+static int datblk_file_read(struct file *file, void *to, size_t left, loff_t pos)
 {
 	while (left) {
 		ssize_t got = kernel_read(file, to, left, &pos);
@@ -280,7 +281,7 @@ static int file_read(struct file *file, void *to, size_t left, loff_t pos)
 	return 0;
 }
 
-static int file_write(struct file *file, const void *from, size_t left, loff_t pos)
+static int datblk_file_write(struct file *file, const void *from, size_t left, loff_t pos)
 {
 	while (left) {
 		ssize_t put = kernel_write(file, from, left, &pos);
@@ -293,57 +294,58 @@ static int file_write(struct file *file, const void *from, size_t left, loff_t p
 	return 0;
 }
 
-static int file_fallocate(struct file *file, int mode, loff_t pos, loff_t length)
+static int datblk_file_fallocate(struct file *file, int mode, loff_t pos, loff_t length)
 {
 	return vfs_fallocate(file, mode | FALLOC_FL_KEEP_SIZE, pos, length);
 }
 
 /* Both ways read back as zeroes; a file system may lack one of them */
-static int file_zeroes(struct file *file, bool unmap, loff_t pos, loff_t length)
+static int datblk_file_zeroes(struct file *file, bool unmap, loff_t pos, loff_t length)
 {
+	const int either = FALLOC_FL_PUNCH_HOLE | FALLOC_FL_ZERO_RANGE;
 	int first = unmap ? FALLOC_FL_PUNCH_HOLE : FALLOC_FL_ZERO_RANGE;
-	int err = file_fallocate(file, first, pos, length);
+	int err = datblk_file_fallocate(file, first, pos, length);
 
 	if (err == -EOPNOTSUPP)
-		err = file_fallocate(file, first ^ FALLOC_FL_PUNCH_HOLE ^ FALLOC_FL_ZERO_RANGE,
-				     pos, length);
+		err = datblk_file_fallocate(file, first ^ either, pos, length);
 	return err;
 }
 
-static int file_io(struct file *file, struct datblk_srv_cmd *cmd, loff_t pos)
+static int datblk_file_io(struct file *file, struct datblk_srv_command *cmd, loff_t pos)
 {
-	const struct datblk_cmd *c = &cmd->c;
+	const struct datblk_command *c = &cmd->c;
 
 	switch (c->op) {
 	case DATBLK_OP_READ:
-		return file_read(file, cmd->data, c->length, pos);
+		return datblk_file_read(file, cmd->data, c->length, pos);
 	case DATBLK_OP_WRITE:
-		return file_write(file, cmd->data, c->length, pos);
+		return datblk_file_write(file, cmd->data, c->length, pos);
 	case DATBLK_OP_DISCARD:
-		return file_fallocate(file, FALLOC_FL_PUNCH_HOLE, pos, c->length);
+		return datblk_file_fallocate(file, FALLOC_FL_PUNCH_HOLE, pos, c->length);
 	case DATBLK_OP_ZEROES:
-		return file_zeroes(file, !(c->flags & DATBLK_NOUNMAP), pos, c->length);
+		return datblk_file_zeroes(file, !(c->flags & DATBLK_NOUNMAP), pos, c->length);
 	}
 	return 0;
 }
 
-static void execute(struct datblk_srv_cmd *cmd)
+static void datblk_backing_execute(struct datblk_srv_command *cmd)
 {
 	struct datblk_export *export = cmd->conn->export;
 	loff_t pos = cmd->c.sector * DATBLK_SECTOR;
 	int err;
 
-	if (export->bdev && is_read_write(cmd) && !cmd->written) {
-		submit_read_write(cmd, 0);
+	if (export->bdev && datblk_is_read_write(cmd) && !cmd->written) {
+		datblk_backing_submit_read_write(cmd, 0);
 		return;
 	}
-	err = export->bdev ? bdev_range(export->bdev, &cmd->c) : file_io(export->file, cmd, pos);
+	err = export->bdev ? datblk_bdev_range(export->bdev, &cmd->c) :
+			     datblk_file_io(export->file, cmd, pos);
 	if (err == -EOPNOTSUPP)
 		datblk_export_lacks(export, cmd->c.op);
 	if (!err && cmd->c.op == DATBLK_OP_FLUSH)
-		err = flush(export, 0, LLONG_MAX);
+		err = datblk_backing_flush(export, 0, LLONG_MAX);
 	else if (!err && cmd->c.flags & DATBLK_FUA)
-		err = flush(export, pos, pos + cmd->c.length - 1);
+		err = datblk_backing_flush(export, pos, pos + cmd->c.length - 1);
 	datblk_cmd_done(cmd, err);
 }
 
@@ -360,6 +362,6 @@ void datblk_backing_work(struct work_struct *work)
 	unsigned long flags = current->flags;
 
 	current->flags |= PF_LOCAL_THROTTLE | PF_MEMALLOC_NOIO;
-	execute(container_of(work, struct datblk_srv_cmd, work));
+	datblk_backing_execute(container_of(work, struct datblk_srv_command, work));
 	current_restore_flags(flags, PF_LOCAL_THROTTLE | PF_MEMALLOC_NOIO);
 }

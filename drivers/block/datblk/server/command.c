@@ -13,7 +13,7 @@
  * Posts the receive buffer again when no command needs its data. The client may use a tag
  * again as soon as it has the answer, so this comes before the answer.
  */
-static int put_receive(struct datblk_srv_cmd *cmd)
+static int datblk_conn_put_receive(struct datblk_srv_command *cmd)
 {
 	struct datblk_connection *conn = cmd->conn;
 	int index = cmd->receive;
@@ -24,11 +24,11 @@ static int put_receive(struct datblk_srv_cmd *cmd)
 	return datblk_conn_receive(conn, index);
 }
 
-static void finish(struct datblk_srv_cmd *cmd)
+static void datblk_cmd_finish(struct datblk_srv_command *cmd)
 {
 	struct datblk_connection *conn = cmd->conn;
 
-	if (put_receive(cmd)) {
+	if (datblk_conn_put_receive(cmd)) {
 		datblk_conn_end(conn);
 		return;
 	}
@@ -37,7 +37,7 @@ static void finish(struct datblk_srv_cmd *cmd)
 }
 
 /* Reads the data of a write from the client */
-static void fetch(struct datblk_srv_cmd *cmd)
+static void datblk_cmd_fetch(struct datblk_srv_command *cmd)
 {
 	struct datblk_connection *conn = cmd->conn;
 	DAT_LMR_TRIPLET to = kdat_local(&conn->data.regions[cmd->c.tag], 0, cmd->c.length);
@@ -53,7 +53,7 @@ static void fetch(struct datblk_srv_cmd *cmd)
 }
 
 /* Has the command the memory that it needs? Data that have come with the message need none */
-static bool has_memory(struct datblk_srv_cmd *cmd)
+static bool datblk_cmd_has_memory(struct datblk_srv_command *cmd)
 {
 	bool data = cmd->c.op == DATBLK_OP_READ || cmd->c.op == DATBLK_OP_WRITE;
 
@@ -65,26 +65,27 @@ static bool has_memory(struct datblk_srv_cmd *cmd)
 	return true;
 }
 
-static void start(struct datblk_srv_cmd *cmd)
+static void datblk_cmd_start(struct datblk_srv_command *cmd)
 {
 	cmd->status = datblk_check_command(&cmd->conn->geo, &cmd->c);
-	if (cmd->status == DATBLK_STS_OK && !has_memory(cmd))
+	if (cmd->status == DATBLK_STS_OK && !datblk_cmd_has_memory(cmd))
 		cmd->status = DATBLK_STS_NOMEM;
 	if (cmd->status != DATBLK_STS_OK || cmd->c.op == DATBLK_OP_PING)
-		finish(cmd);
+		datblk_cmd_finish(cmd);
 	else if (cmd->c.op == DATBLK_OP_WRITE && !(cmd->c.flags & DATBLK_INLINE))
-		fetch(cmd);
+		datblk_cmd_fetch(cmd);
 	else
 		datblk_backing_submit(cmd);
 }
 
-static bool brings_data(const struct datblk_cmd *c)
+static bool datblk_cmd_brings_data(const struct datblk_command *c)
 {
 	return c->op == DATBLK_OP_WRITE && c->flags & DATBLK_INLINE;
 }
 
 /* The tag is idle. index: the receive buffer */
-static void begin(struct datblk_srv_cmd *cmd, const struct datblk_cmd *c, unsigned int index)
+static void datblk_cmd_begin(struct datblk_srv_command *cmd, const struct datblk_command *c,
+			     unsigned int index)
 {
 	struct datblk_connection *conn = cmd->conn;
 
@@ -94,7 +95,7 @@ static void begin(struct datblk_srv_cmd *cmd, const struct datblk_cmd *c, unsign
 	cmd->data = NULL;
 	if (c->op != DATBLK_OP_PING)
 		cmd->data = conn->data.regions[c->tag].address;
-	if (brings_data(c)) {
+	if (datblk_cmd_brings_data(c)) {
 		cmd->receive = index;
 		cmd->data = conn->receives.regions[index].address + c->offset;
 	}
@@ -104,27 +105,27 @@ static void begin(struct datblk_srv_cmd *cmd, const struct datblk_cmd *c, unsign
  * All tags of the message must be idle, or wait only for the completion of an answer, before any
  * command starts.
  */
-static enum datblk_flaw claim(struct datblk_connection *conn, unsigned int index,
-			      const struct datblk_cmd *cmds, unsigned int count)
+static enum datblk_flaw datblk_cmd_claim(struct datblk_connection *conn, unsigned int index,
+					 const struct datblk_command *cmds, unsigned int count)
 {
 	unsigned int i;
 
 	for (i = 0; i < count; i++) {
-		const struct datblk_srv_cmd *cmd = &conn->cmds[cmds[i].tag];
+		const struct datblk_srv_command *cmd = &conn->cmds[cmds[i].tag];
 
 		if (cmd->busy && (!cmd->answered || cmd->waits))
 			return DATBLK_FLAW_BUSY;
 	}
 	for (i = 0; i < count; i++) {
-		struct datblk_srv_cmd *cmd = &conn->cmds[cmds[i].tag];
+		struct datblk_srv_command *cmd = &conn->cmds[cmds[i].tag];
 
-		conn->users[index] += brings_data(&cmds[i]);
+		conn->users[index] += datblk_cmd_brings_data(&cmds[i]);
 		cmd->waits = cmd->busy;
 		if (cmd->waits) {
 			cmd->next = cmds[i];
 			cmd->next_receive = index;
 		} else {
-			begin(cmd, &cmds[i], index);
+			datblk_cmd_begin(cmd, &cmds[i], index);
 		}
 	}
 	return DATBLK_SOUND;
@@ -140,14 +141,14 @@ static enum datblk_flaw claim(struct datblk_connection *conn, unsigned int index
  */
 void datblk_cmd_message(struct datblk_connection *conn, unsigned int index, u32 size)
 {
-	struct datblk_cmd cmds[DATBLK_BATCH];
+	struct datblk_command cmds[DATBLK_BATCH];
 	unsigned int count, i;
 	enum datblk_flaw flaw;
 
 	flaw = datblk_parse_commands(conn->receives.regions[index].address, size,
 				     &conn->req.limits, cmds, &count);
 	if (!flaw)
-		flaw = claim(conn, index, cmds, count);
+		flaw = datblk_cmd_claim(conn, index, cmds, count);
 	if (!test_bit(DATBLK_CONN_USED, &conn->flags))
 		set_bit(DATBLK_CONN_USED, &conn->flags);
 	if (flaw) {
@@ -160,7 +161,7 @@ void datblk_cmd_message(struct datblk_connection *conn, unsigned int index, u32 
 	}
 	for (i = 0; i < count; i++)
 		if (!conn->cmds[cmds[i].tag].waits)
-			start(&conn->cmds[cmds[i].tag]);
+			datblk_cmd_start(&conn->cmds[cmds[i].tag]);
 }
 
 /**
@@ -169,7 +170,7 @@ void datblk_cmd_message(struct datblk_connection *conn, unsigned int index, u32 
  *
  * Context: process, upcall of the connection.
  */
-void datblk_cmd_fetched(struct datblk_srv_cmd *cmd)
+void datblk_cmd_fetched(struct datblk_srv_command *cmd)
 {
 	datblk_backing_submit(cmd);
 }
@@ -183,24 +184,25 @@ void datblk_cmd_fetched(struct datblk_srv_cmd *cmd)
 void datblk_cmd_finished(struct datblk_connection *conn)
 {
 	struct llist_node *list = llist_reverse_order(llist_del_all(&conn->done));
-	struct datblk_srv_cmd *cmd, *next;
+	struct datblk_srv_command *cmd, *next;
 
 	llist_for_each_entry_safe(cmd, next, list, done)
-		finish(cmd);
+		datblk_cmd_finish(cmd);
 }
 
-static bool has_data(const struct datblk_srv_cmd *cmd)
+static bool datblk_cmd_has_data(const struct datblk_srv_command *cmd)
 {
 	return cmd->c.op == DATBLK_OP_READ && cmd->status == DATBLK_STS_OK;
 }
 
 /* Takes the oldest answer off the list, and writes its header */
-static void take(struct datblk_connection *conn, struct datblk_srv_cmd *cmd,
-		 struct datblk_srv_message *message, struct datblk_answer *header)
+static void datblk_conn_take_command(struct datblk_connection *conn, struct datblk_srv_command *cmd,
+				     struct datblk_srv_message *message,
+				     struct datblk_wire_answer *header)
 {
-	bool inlined = has_data(cmd) && cmd->c.flags & DATBLK_INLINE;
+	bool inlined = datblk_cmd_has_data(cmd) && cmd->c.flags & DATBLK_INLINE;
 
-	datblk_fill_answer(header, &(struct datblk_ans){
+	datblk_fill_answer(header, &(struct datblk_answer){
 		.tag = cmd->c.tag,
 		.status = cmd->status,
 		.flags = inlined ? DATBLK_INLINE : 0,
@@ -216,13 +218,14 @@ static void take(struct datblk_connection *conn, struct datblk_srv_cmd *cmd,
  * Sends the answer to a command with a key. It ends the access to the client's memory, after the
  * data of a read have been written there.
  */
-static DAT_RETURN send_keyed(struct datblk_connection *conn, struct datblk_srv_cmd *cmd,
-			     struct datblk_srv_message *m)
+static DAT_RETURN datblk_conn_send_keyed(struct datblk_connection *conn,
+					 struct datblk_srv_command *cmd,
+					 struct datblk_srv_message *m)
 {
 	struct kdat_region *region = &conn->headers.regions[m->index];
-	struct datblk_answer *answer = region->address;
+	struct datblk_wire_answer *answer = region->address;
 	DAT_LMR_TRIPLET from = kdat_local(&conn->data.regions[cmd->c.tag], 0, cmd->c.length);
-	DAT_LMR_TRIPLET message = kdat_local(region, 0, sizeof(struct datblk_answer) +
+	DAT_LMR_TRIPLET message = kdat_local(region, 0, sizeof(struct datblk_wire_answer) +
 						       sizeof(struct datblk_trailer));
 	DAT_RMR_TRIPLET to = {
 		.virtual_address = cmd->c.address,
@@ -231,12 +234,12 @@ static DAT_RETURN send_keyed(struct datblk_connection *conn, struct datblk_srv_c
 	};
 	DAT_RETURN ret = DAT_SUCCESS;
 
-	if (has_data(cmd))
+	if (datblk_cmd_has_data(cmd))
 		ret = dat_ep_post_rdma_write(conn->ep, 1, &from, datblk_cookie(DATBLK_PUT, 0), &to,
 					     DAT_COMPLETION_SUPPRESS_FLAG);
 	if (ret)
 		return ret;
-	take(conn, cmd, m, answer);
+	datblk_conn_take_command(conn, cmd, m, answer);
 	datblk_fill_trailer((void *)(answer + 1), DATBLK_ANSWERS, 1, 0);
 	return dat_ep_post_send_with_invalidate(conn->ep, 1, &message,
 						datblk_cookie(DATBLK_SEND, m->index),
@@ -244,17 +247,18 @@ static DAT_RETURN send_keyed(struct datblk_connection *conn, struct datblk_srv_c
 }
 
 /* Sends as many answers without a key as fit into one message */
-static DAT_RETURN send_batch(struct datblk_connection *conn, struct datblk_srv_message *m)
+static DAT_RETURN datblk_conn_send_batch(struct datblk_connection *conn,
+					 struct datblk_srv_message *m)
 {
 	struct kdat_region *region = &conn->headers.regions[m->index];
-	struct datblk_answer *headers = region->address;
+	struct datblk_wire_answer *headers = region->address;
 	DAT_LMR_TRIPLET iov[DATBLK_BATCH + 1];
-	struct datblk_srv_cmd *cmd, *next;
+	struct datblk_srv_command *cmd, *next;
 	unsigned int segments = 0;
 	u32 data = 0;
 
 	list_for_each_entry_safe(cmd, next, &conn->answers, answer) {
-		u32 length = has_data(cmd) ? cmd->c.length : 0;
+		u32 length = datblk_cmd_has_data(cmd) ? cmd->c.length : 0;
 
 		if (cmd->c.key || m->count == DATBLK_BATCH || data + length > DATBLK_DATA_MAX ||
 		    (length && segments + 1 == conn->segments))
@@ -262,7 +266,7 @@ static DAT_RETURN send_batch(struct datblk_connection *conn, struct datblk_srv_m
 		if (length)
 			iov[segments++] = kdat_local(&conn->data.regions[cmd->c.tag], 0, length);
 		data += length;
-		take(conn, cmd, m, &headers[m->count]);
+		datblk_conn_take_command(conn, cmd, m, &headers[m->count]);
 	}
 	datblk_fill_trailer((void *)(headers + m->count), DATBLK_ANSWERS, m->count, data);
 	iov[segments++] = kdat_local(region, 0, m->count * sizeof(*headers) +
@@ -282,10 +286,10 @@ void datblk_cmd_answer(struct datblk_connection *conn)
 {
 	while (conn->waiting && !test_bit(DATBLK_CONN_DEAD, &conn->flags)) {
 		struct datblk_srv_message *message;
-		struct datblk_srv_cmd *cmd;
+		struct datblk_srv_command *cmd;
 		DAT_RETURN ret;
 
-		cmd = list_first_entry(&conn->answers, struct datblk_srv_cmd, answer);
+		cmd = list_first_entry(&conn->answers, struct datblk_srv_command, answer);
 		if (list_empty(&conn->messages) ||
 		    (conn->sending && conn->waiting < DATBLK_BATCH && !cmd->c.key))
 			return;
@@ -293,7 +297,8 @@ void datblk_cmd_answer(struct datblk_connection *conn)
 		list_del(&message->link);
 		message->count = 0;
 		conn->sending++;
-		ret = cmd->c.key ? send_keyed(conn, cmd, message) : send_batch(conn, message);
+		ret = cmd->c.key ? datblk_conn_send_keyed(conn, cmd, message) :
+				   datblk_conn_send_batch(conn, message);
 		if (ret)
 			datblk_conn_end(conn);
 	}
@@ -314,14 +319,14 @@ void datblk_cmd_sent(struct datblk_connection *conn, unsigned int index)
 	list_add(&message->link, &conn->messages);
 	conn->sending--;
 	for (i = 0; i < message->count; i++) {
-		struct datblk_srv_cmd *cmd = &conn->cmds[message->tags[i]];
+		struct datblk_srv_command *cmd = &conn->cmds[message->tags[i]];
 
 		cmd->busy = false;
 		cmd->answered = false;
 		if (!cmd->waits)
 			continue;
 		cmd->waits = false;
-		begin(cmd, &cmd->next, cmd->next_receive);
-		start(cmd);
+		datblk_cmd_begin(cmd, &cmd->next, cmd->next_receive);
+		datblk_cmd_start(cmd);
 	}
 }

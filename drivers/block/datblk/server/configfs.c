@@ -3,8 +3,8 @@
  * Ports and devices in configfs, and the module. Process context.
  *
  *	/sys/kernel/config/datblk/ports/NAME/	ia qual enable
- *	/sys/kernel/config/datblk/devices/NAME/	path read_only clients enable connections
- *						losses
+ *	/sys/kernel/config/datblk/devices/NAME/	path uuid read_only clients enable
+ *						connections losses
  */
 #include <linux/ctype.h>
 #include <linux/module.h>
@@ -44,7 +44,7 @@ struct workqueue_struct *datblk_login_wq, *datblk_state_wq;
 /* Configfs lets nobody remove an object while a task writes its attribute */
 #define WAIT	(10 * HZ)
 
-static bool settled(enum datblk_srv_state state)
+static bool datblk_srv_is_settled(enum datblk_srv_state state)
 {
 	return state == DATBLK_OFF || state == DATBLK_ON;
 }
@@ -59,8 +59,8 @@ static bool settled(enum datblk_srv_state state)
  */
 int datblk_srv_wait(const enum datblk_srv_state *state)
 {
-	long left = wait_event_killable_timeout(datblk_srv_settled, settled(READ_ONCE(*state)),
-						WAIT);
+	long left = wait_event_killable_timeout(datblk_srv_settled,
+						datblk_srv_is_settled(READ_ONCE(*state)), WAIT);
 
 	return left > 0 ? 0 : left ?: -EINPROGRESS;
 }
@@ -81,14 +81,14 @@ static ssize_t copy_line(char *to, size_t room, const char *page, size_t count)
 	return count;
 }
 
-static struct datblk_export *to_export(struct config_item *item)
+static struct datblk_export *datblk_to_export(struct config_item *item)
 {
 	return container_of(to_config_group(item), struct datblk_export, group);
 }
 
 static ssize_t device_path_show(struct config_item *item, char *page)
 {
-	struct datblk_export *export = to_export(item);
+	struct datblk_export *export = datblk_to_export(item);
 	ssize_t size;
 
 	mutex_lock(&datblk_srv_lock);
@@ -99,7 +99,7 @@ static ssize_t device_path_show(struct config_item *item, char *page)
 
 static ssize_t device_path_store(struct config_item *item, const char *page, size_t count)
 {
-	struct datblk_export *export = to_export(item);
+	struct datblk_export *export = datblk_to_export(item);
 	ssize_t ret;
 
 	mutex_lock(&datblk_srv_lock);
@@ -114,7 +114,7 @@ CONFIGFS_ATTR(device_, path);
 
 static ssize_t device_uuid_show(struct config_item *item, char *page)
 {
-	struct datblk_export *export = to_export(item);
+	struct datblk_export *export = datblk_to_export(item);
 	ssize_t size;
 
 	mutex_lock(&datblk_srv_lock);
@@ -125,7 +125,7 @@ static ssize_t device_uuid_show(struct config_item *item, char *page)
 
 static ssize_t device_uuid_store(struct config_item *item, const char *page, size_t count)
 {
-	struct datblk_export *export = to_export(item);
+	struct datblk_export *export = datblk_to_export(item);
 	char text[UUID_STRING_LEN + 1];
 	uuid_t uuid;
 	ssize_t ret = copy_line(text, sizeof(text), page, count);
@@ -143,12 +143,12 @@ CONFIGFS_ATTR(device_, uuid);
 
 static ssize_t device_read_only_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%d\n", to_export(item)->read_only);
+	return sysfs_emit(page, "%d\n", datblk_to_export(item)->read_only);
 }
 
 static ssize_t device_read_only_store(struct config_item *item, const char *page, size_t count)
 {
-	struct datblk_export *export = to_export(item);
+	struct datblk_export *export = datblk_to_export(item);
 	bool value;
 	int err = kstrtobool(page, &value);
 
@@ -166,7 +166,7 @@ CONFIGFS_ATTR(device_, read_only);
 
 static ssize_t device_clients_show(struct config_item *item, char *page)
 {
-	struct datblk_export *export = to_export(item);
+	struct datblk_export *export = datblk_to_export(item);
 	ssize_t size;
 
 	mutex_lock(&datblk_srv_lock);
@@ -178,7 +178,7 @@ static ssize_t device_clients_show(struct config_item *item, char *page)
 /* A change affects later logins, also while the device is enabled */
 static ssize_t device_clients_store(struct config_item *item, const char *page, size_t count)
 {
-	struct datblk_export *export = to_export(item);
+	struct datblk_export *export = datblk_to_export(item);
 	ssize_t ret;
 
 	mutex_lock(&datblk_srv_lock);
@@ -190,7 +190,7 @@ CONFIGFS_ATTR(device_, clients);
 
 static ssize_t device_connections_show(struct config_item *item, char *page)
 {
-	struct datblk_export *export = to_export(item);
+	struct datblk_export *export = datblk_to_export(item);
 	struct datblk_connection *conn;
 	ssize_t size = 0;
 
@@ -207,7 +207,7 @@ CONFIGFS_ATTR_RO(device_, connections);
 
 static ssize_t device_losses_show(struct config_item *item, char *page)
 {
-	struct datblk_export *export = to_export(item);
+	struct datblk_export *export = datblk_to_export(item);
 	u64 losses;
 
 	mutex_lock(&datblk_srv_lock);
@@ -224,7 +224,7 @@ static ssize_t device_enable_show(struct config_item *item, char *page)
 		[DATBLK_ON] = "1", [DATBLK_CLOSING] = "closing",
 	};
 
-	return sysfs_emit(page, "%s\n", texts[READ_ONCE(to_export(item)->state)]);
+	return sysfs_emit(page, "%s\n", texts[READ_ONCE(datblk_to_export(item)->state)]);
 }
 
 static ssize_t device_enable_store(struct config_item *item, const char *page, size_t count)
@@ -234,8 +234,8 @@ static ssize_t device_enable_store(struct config_item *item, const char *page, s
 
 	if (err)
 		return err;
-	err = value ? datblk_export_enable(to_export(item)) :
-		      datblk_export_disable(to_export(item));
+	err = value ? datblk_export_enable(datblk_to_export(item)) :
+		      datblk_export_disable(datblk_to_export(item));
 	return err ?: count;
 }
 CONFIGFS_ATTR(device_, enable);
@@ -247,7 +247,7 @@ static struct configfs_attribute *device_attrs[] = {
 
 static void device_release(struct config_item *item)
 {
-	datblk_export_free(to_export(item));
+	datblk_export_free(datblk_to_export(item));
 }
 
 static struct configfs_item_operations device_ops = { .release = device_release };
@@ -277,18 +277,18 @@ static struct config_group *device_make(struct config_group *group, const char *
 
 static void device_drop(struct config_group *group, struct config_item *item)
 {
-	datblk_export_remove(to_export(item));
+	datblk_export_remove(datblk_to_export(item));
 	config_item_put(item);
 }
 
-static struct datblk_port *to_port(struct config_item *item)
+static struct datblk_port *datblk_to_port(struct config_item *item)
 {
 	return container_of(to_config_group(item), struct datblk_port, group);
 }
 
 static ssize_t port_ia_show(struct config_item *item, char *page)
 {
-	struct datblk_port *port = to_port(item);
+	struct datblk_port *port = datblk_to_port(item);
 	ssize_t size;
 
 	mutex_lock(&port->config);
@@ -299,7 +299,7 @@ static ssize_t port_ia_show(struct config_item *item, char *page)
 
 static ssize_t port_ia_store(struct config_item *item, const char *page, size_t count)
 {
-	struct datblk_port *port = to_port(item);
+	struct datblk_port *port = datblk_to_port(item);
 	ssize_t ret;
 
 	mutex_lock(&port->config);
@@ -312,12 +312,12 @@ CONFIGFS_ATTR(port_, ia);
 
 static ssize_t port_qual_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%u\n", to_port(item)->qual);
+	return sysfs_emit(page, "%u\n", datblk_to_port(item)->qual);
 }
 
 static ssize_t port_qual_store(struct config_item *item, const char *page, size_t count)
 {
-	struct datblk_port *port = to_port(item);
+	struct datblk_port *port = datblk_to_port(item);
 	u16 value;
 	int err = kstrtou16(page, 0, &value);
 
@@ -335,7 +335,7 @@ CONFIGFS_ATTR(port_, qual);
 
 static ssize_t port_enable_show(struct config_item *item, char *page)
 {
-	return sysfs_emit(page, "%d\n", to_port(item)->wanted);
+	return sysfs_emit(page, "%d\n", datblk_to_port(item)->wanted);
 }
 
 static ssize_t port_enable_store(struct config_item *item, const char *page, size_t count)
@@ -345,7 +345,8 @@ static ssize_t port_enable_store(struct config_item *item, const char *page, siz
 
 	if (err)
 		return err;
-	err = value ? datblk_port_enable(to_port(item)) : datblk_port_disable(to_port(item));
+	err = value ? datblk_port_enable(datblk_to_port(item)) :
+		      datblk_port_disable(datblk_to_port(item));
 	return err ?: count;
 }
 CONFIGFS_ATTR(port_, enable);
@@ -356,7 +357,7 @@ static struct configfs_attribute *port_attrs[] = {
 
 static void port_release(struct config_item *item)
 {
-	kfree(to_port(item));
+	kfree(datblk_to_port(item));
 }
 
 static struct configfs_item_operations port_ops = { .release = port_release };
@@ -385,7 +386,7 @@ static struct config_group *port_make(struct config_group *group, const char *na
 
 static void port_drop(struct config_group *group, struct config_item *item)
 {
-	datblk_port_remove(to_port(item));
+	datblk_port_remove(datblk_to_port(item));
 	config_item_put(item);
 }
 
@@ -418,7 +419,7 @@ static struct configfs_subsystem subsystem = {
 	.su_mutex = __MUTEX_INITIALIZER(subsystem.su_mutex),
 };
 
-static void destroy_workqueues(void)
+static void datblk_srv_destroy_workqueues(void)
 {
 	if (datblk_login_wq)
 		destroy_workqueue(datblk_login_wq);
@@ -426,7 +427,7 @@ static void destroy_workqueues(void)
 		destroy_workqueue(datblk_state_wq);
 }
 
-static int __init server_init(void)
+static int __init datblk_server_init(void)
 {
 	int err = -ENOMEM;
 
@@ -443,18 +444,18 @@ static int __init server_init(void)
 	if (!err)
 		return 0;
 fail:
-	destroy_workqueues();
+	datblk_srv_destroy_workqueues();
 	return err;
 }
 
 /* A port or a device, and one that is still being closed, keep the module */
-static void __exit server_exit(void)
+static void __exit datblk_server_exit(void)
 {
 	configfs_unregister_subsystem(&subsystem);
-	destroy_workqueues();
+	datblk_srv_destroy_workqueues();
 }
 
-module_init(server_init);
-module_exit(server_exit);
+module_init(datblk_server_init);
+module_exit(datblk_server_exit);
 MODULE_DESCRIPTION("Block device over DAT: server");
 MODULE_LICENSE("GPL");

@@ -9,7 +9,7 @@
 #include <linux/vmalloc.h>
 #include "server.h"
 
-#define HEADER_BYTES	(DATBLK_BATCH * sizeof(struct datblk_answer) + \
+#define HEADER_BYTES	(DATBLK_BATCH * sizeof(struct datblk_wire_answer) + \
 			 sizeof(struct datblk_trailer))
 /* RDMA reads at a time; the others wait in the queue of the adapter */
 #define READS		16
@@ -63,7 +63,7 @@ void datblk_conn_malformed(struct datblk_connection *conn, enum datblk_flaw flaw
 {
 	if (!test_bit(DATBLK_CONN_DEAD, &conn->flags))
 		pr_warn_ratelimited("datblk_server: %s: %pISc sent a malformed message: %s\n",
-				    conn->req.name, &conn->peer, datblk_flaw(flaw));
+				    conn->req.name, &conn->peer, datblk_flaw_text(flaw));
 	datblk_conn_end(conn);
 }
 
@@ -84,7 +84,8 @@ int datblk_conn_receive(struct datblk_connection *conn, unsigned int index)
 				DAT_COMPLETION_DEFAULT_FLAG) ? -EIO : 0;
 }
 
-static void completed(struct datblk_connection *conn, const DAT_DTO_COMPLETION_EVENT_DATA *dto)
+static void datblk_conn_completed(struct datblk_connection *conn,
+				  const DAT_DTO_COMPLETION_EVENT_DATA *dto)
 {
 	u32 kind = dto->user_cookie.as_64 >> 32, index = (u32)dto->user_cookie.as_64;
 
@@ -102,30 +103,30 @@ static void completed(struct datblk_connection *conn, const DAT_DTO_COMPLETION_E
 		datblk_cmd_sent(conn, index);
 }
 
-static void handle(struct datblk_connection *conn, const DAT_EVENT *event)
+static void datblk_conn_handle(struct datblk_connection *conn, const DAT_EVENT *event)
 {
 	if (test_bit(DATBLK_CONN_DEAD, &conn->flags))
 		return;
 	if (event->event_number == DAT_DTO_COMPLETION_EVENT)
-		completed(conn, &event->event_data.dto_completion_event_data);
+		datblk_conn_completed(conn, &event->event_data.dto_completion_event_data);
 	else if (event->event_number != DAT_CONNECTION_EVENT_ESTABLISHED &&
 		 event->event_number != DAT_SOFTWARE_EVENT)
 		datblk_conn_end(conn);
 }
 
 /* May sleep, and submits bios */
-static void upcall(DAT_PVOID instance, const DAT_EVENT *notification, DAT_BOOLEAN more)
+static void datblk_conn_upcall(DAT_PVOID instance, const DAT_EVENT *notification, DAT_BOOLEAN more)
 {
 	struct datblk_connection *conn = instance;
 	DAT_EVENT event;
 
 	while (dat_evd_dequeue(conn->evd, &event) == DAT_SUCCESS)
-		handle(conn, &event);
+		datblk_conn_handle(conn, &event);
 	datblk_cmd_finished(conn);
 	datblk_cmd_answer(conn);
 }
 
-static int alloc_commands(struct datblk_connection *conn)
+static int datblk_conn_alloc_commands(struct datblk_connection *conn)
 {
 	unsigned int tags = datblk_tags(&conn->req.limits), i;
 	u32 most = max_t(u32, conn->req.limits.io_max, DATBLK_INLINE_MAX);
@@ -137,7 +138,7 @@ static int alloc_commands(struct datblk_connection *conn)
 	if (!conn->cmds || !conn->sends || !conn->users)
 		return -ENOMEM;
 	for (i = 0; i < tags; i++) {
-		struct datblk_srv_cmd *cmd = &conn->cmds[i];
+		struct datblk_srv_command *cmd = &conn->cmds[i];
 
 		cmd->conn = conn;
 		INIT_WORK(&cmd->work, datblk_backing_work);
@@ -151,7 +152,7 @@ static int alloc_commands(struct datblk_connection *conn)
 }
 
 /* A client that only logs in gets no memory for data */
-static int alloc_buffers(struct datblk_connection *conn)
+static int datblk_conn_alloc_buffers(struct datblk_connection *conn)
 {
 	const struct datblk_limits *limits = &conn->req.limits;
 	unsigned int tags = datblk_tags(limits);
@@ -198,7 +199,7 @@ bool datblk_conn_data(struct datblk_connection *conn, unsigned int tag)
 }
 
 /* Receives must be posted before the client can send */
-static int open_ep(struct datblk_connection *conn)
+static int datblk_conn_open_ep(struct datblk_connection *conn)
 {
 	unsigned int tags = datblk_tags(&conn->req.limits), i;
 	struct datblk_ep_needs needs = {
@@ -207,7 +208,7 @@ static int open_ep(struct datblk_connection *conn)
 		.requests = 3 * tags,
 		.reads_out = READS,
 	};
-	DAT_UPCALL_OBJECT object = { .upcall_func = upcall, .instance_data = conn };
+	DAT_UPCALL_OBJECT object = { .upcall_func = datblk_conn_upcall, .instance_data = conn };
 	DAT_IA_HANDLE ia = conn->port->ia;
 	int err;
 
@@ -216,7 +217,7 @@ static int open_ep(struct datblk_connection *conn)
 			    DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG | DAT_EVD_SOFTWARE_FLAG |
 			    KDAT_EVD_PROCESS_FLAG, &conn->evd))
 		return -EIO;
-	err = alloc_buffers(conn) ?:
+	err = datblk_conn_alloc_buffers(conn) ?:
 	      datblk_ep_create(ia, conn->pz, conn->evd, &needs, &conn->ep, &conn->segments);
 	for (i = 0; !err && i < tags; i++)
 		err = datblk_conn_receive(conn, i);
@@ -224,7 +225,7 @@ static int open_ep(struct datblk_connection *conn)
 }
 
 /* Nothing uses the connection any more */
-static void free_connection(struct datblk_connection *conn)
+static void datblk_conn_free(struct datblk_connection *conn)
 {
 	unsigned int i;
 
@@ -240,7 +241,7 @@ static void free_connection(struct datblk_connection *conn)
 }
 
 /* Frees the objects of DAT, in the order in which they depend on each other */
-static void close_ep(struct datblk_connection *conn)
+static void datblk_conn_close_ep(struct datblk_connection *conn)
 {
 	if (conn->ep != DAT_HANDLE_NULL)
 		dat_ep_free(conn->ep);
@@ -258,7 +259,7 @@ static void close_ep(struct datblk_connection *conn)
  * that of a device that hangs must not keep the port. It is not answered. A client on this machine
  * may wait for this before it can log in again, so allocations do not wait for its disk.
  */
-static void release(struct work_struct *work)
+static void datblk_conn_release(struct work_struct *work)
 {
 	struct datblk_connection *conn = container_of(work, struct datblk_connection, release);
 	unsigned int noio = memalloc_noio_save();
@@ -271,7 +272,7 @@ static void release(struct work_struct *work)
 		dat_evd_modify_upcall(conn->evd, DAT_UPCALL_TEARDOWN, DAT_UPCALL_SAME,
 				      DAT_UPCALL_INVOC_NEW);
 	/* A kick that comes later has a stale handle, and does nothing */
-	close_ep(conn);
+	datblk_conn_close_ep(conn);
 	mutex_lock(&datblk_srv_lock);
 	list_del(&conn->of_port);
 	conn->port->count--;
@@ -285,7 +286,7 @@ static void release(struct work_struct *work)
  * The connection stays on the list of its export while it has I/O: until then a new login of its
  * client is refused, so that no write of this connection reaches the device after one of the next.
  */
-static void leave_export(struct work_struct *work)
+static void datblk_conn_leave_export(struct work_struct *work)
 {
 	struct datblk_connection *conn = container_of(work, struct datblk_connection, leave_export);
 
@@ -294,11 +295,11 @@ static void leave_export(struct work_struct *work)
 	conn->export->count--;
 	datblk_export_check(conn->export);
 	mutex_unlock(&datblk_srv_lock);
-	free_connection(conn);
+	datblk_conn_free(conn);
 }
 
 /* Connections without commands would take the place of others */
-static void first_command_timeout(struct work_struct *work)
+static void datblk_conn_first_command_timeout(struct work_struct *work)
 {
 	struct datblk_connection *conn = container_of(to_delayed_work(work),
 						      struct datblk_connection, first_command);
@@ -324,7 +325,7 @@ static void first_command_timeout(struct work_struct *work)
  * Context: process, datblk_srv_lock held.
  */
 void datblk_conn_admit(struct datblk_connection *conn, struct datblk_port *port,
-		       struct datblk_export *export, const struct datblk_request *req,
+		       struct datblk_export *export, const struct datblk_login *req,
 		       const struct sockaddr *peer)
 {
 	conn->port = port;
@@ -339,9 +340,9 @@ void datblk_conn_admit(struct datblk_connection *conn, struct datblk_port *port,
 	INIT_LIST_HEAD(&conn->answers);
 	init_llist_head(&conn->done);
 	init_completion(&conn->login_done);
-	INIT_DELAYED_WORK(&conn->first_command, first_command_timeout);
-	INIT_WORK(&conn->release, release);
-	INIT_WORK(&conn->leave_export, leave_export);
+	INIT_DELAYED_WORK(&conn->first_command, datblk_conn_first_command_timeout);
+	INIT_WORK(&conn->release, datblk_conn_release);
+	INIT_WORK(&conn->leave_export, datblk_conn_leave_export);
 	refcount_set(&conn->ios, 1);
 	list_add(&conn->of_port, &port->connections);
 	list_add(&conn->of_export, &export->connections);
@@ -358,5 +359,5 @@ void datblk_conn_admit(struct datblk_connection *conn, struct datblk_port *port,
  */
 int datblk_conn_open(struct datblk_connection *conn)
 {
-	return alloc_commands(conn) ?: open_ep(conn);
+	return datblk_conn_alloc_commands(conn) ?: datblk_conn_open_ep(conn);
 }

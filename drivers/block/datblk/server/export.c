@@ -4,10 +4,10 @@
  * work item opens a device, and closes it when its last connection has gone, so that nobody has to
  * wait for a device that hangs.
  *
- * Lost writes: if a flush or write-back of a device fails, any write since the last successful flush
- * may be lost, no matter which client issued it. The server gives the device a new instance and ends
- * all its connections. Each client sees the new instance when it reconnects, and decides whether it
- * has lost writes.
+ * Lost writes: if a flush or write-back of a device fails, any write since the last successful
+ * flush may be lost, no matter which client issued it. The server gives the device a new instance
+ * and ends all its connections. Each client sees the new instance when it reconnects, and decides
+ * whether it has lost writes.
  *
  * No client may see a later flush succeed first. So flushes of a device are serialized by
  * flush_lock, which is held until the connections have been ended. A login reads the instance and
@@ -72,8 +72,8 @@ int datblk_export_claim(struct datblk_export *export, struct file *file)
  * @export: an export with a file
  * @err:    result of the caller's flush; 0 if there was none
  *
- * Does nothing if @err is 0 and write-back has had no error since the last call. Otherwise it sets a
- * new instance and ends all connections of the export.
+ * Does nothing if @err is 0 and write-back has had no error since the last call. Otherwise it sets
+ * a new instance and ends all connections of the export.
  *
  * Context: process, datblk_srv_lock held. A caller that has flushed also holds flush_lock.
  * Return: 0 or the error.
@@ -155,7 +155,7 @@ unsigned int datblk_export_hosts(const struct sockaddr *host)
 	return count;
 }
 
-static void destroy_queues(struct datblk_export *export)
+static void datblk_export_destroy_queues(struct datblk_export *export)
 {
 	if (export->io_wq)
 		destroy_workqueue(export->io_wq);
@@ -166,7 +166,7 @@ static void destroy_queues(struct datblk_export *export)
 }
 
 /* Each export has its own queues, so that I/O that hangs delays no other export */
-static int create_queues(struct datblk_export *export)
+static int datblk_export_create_queues(struct datblk_export *export)
 {
 	const char *name = config_item_name(&export->group.cg_item);
 
@@ -174,12 +174,12 @@ static int create_queues(struct datblk_export *export)
 	export->end_wq = alloc_workqueue("dbend_%.17s", WQ_UNBOUND | WQ_MEM_RECLAIM, 0, name);
 	if (export->io_wq && export->end_wq)
 		return 0;
-	destroy_queues(export);
+	datblk_export_destroy_queues(export);
 	return -ENOMEM;
 }
 
 /* Ends the connections; a login finds no such device from now on. datblk_srv_lock held, state ON */
-static void begin_close(struct datblk_export *export)
+static void datblk_export_begin_close(struct datblk_export *export)
 {
 	struct datblk_connection *conn;
 
@@ -201,14 +201,14 @@ void datblk_export_check(struct datblk_export *export)
 		queue_work(datblk_state_wq, &export->work);
 }
 
-static int open_path(struct datblk_export *export)
+static int datblk_export_open_path(struct datblk_export *export)
 {
-	int err = create_queues(export);
+	int err = datblk_export_create_queues(export);
 
 	if (!err) {
 		err = datblk_backing_open(export);
 		if (err)
-			destroy_queues(export);
+			datblk_export_destroy_queues(export);
 	}
 	path_put(&export->root);
 	if (err)
@@ -217,28 +217,28 @@ static int open_path(struct datblk_export *export)
 	return err;
 }
 
-static void close_path(struct datblk_export *export)
+static void datblk_export_close_path(struct datblk_export *export)
 {
-	destroy_queues(export);
+	datblk_export_destroy_queues(export);
 	datblk_backing_close(export);
 }
 
 /* The state, OPENING or CLOSING, keeps others away from the export */
-static void change_state(struct work_struct *work)
+static void datblk_export_change_state(struct work_struct *work)
 {
 	struct datblk_export *export = container_of(work, struct datblk_export, work);
 	bool opening = READ_ONCE(export->state) == DATBLK_OPENING, removed;
 	int err = 0;
 
 	if (opening)
-		err = open_path(export);
+		err = datblk_export_open_path(export);
 	else
-		close_path(export);
+		datblk_export_close_path(export);
 	mutex_lock(&datblk_srv_lock);
 	export->err = err;
 	WRITE_ONCE(export->state, opening && !err ? DATBLK_ON : DATBLK_OFF);
 	if (export->state == DATBLK_ON && !export->wanted)
-		begin_close(export);
+		datblk_export_begin_close(export);
 	removed = export->removed && export->state == DATBLK_OFF;
 	if (removed)
 		list_del(&export->link);
@@ -291,7 +291,7 @@ int datblk_export_disable(struct datblk_export *export)
 	mutex_lock(&datblk_srv_lock);
 	export->wanted = false;
 	if (export->state == DATBLK_ON)
-		begin_close(export);
+		datblk_export_begin_close(export);
 	mutex_unlock(&datblk_srv_lock);
 	return datblk_srv_wait(&export->state);
 }
@@ -314,7 +314,7 @@ void datblk_export_remove(struct datblk_export *export)
 		__module_get(THIS_MODULE);
 	}
 	if (export->state == DATBLK_ON)
-		begin_close(export);
+		datblk_export_begin_close(export);
 	mutex_unlock(&datblk_srv_lock);
 }
 
@@ -339,7 +339,7 @@ struct datblk_export *datblk_export_create(void)
 	mutex_init(&export->flush_lock);
 	uuid_gen(&export->uuid);
 	export->instance = get_random_u64();
-	INIT_WORK(&export->work, change_state);
+	INIT_WORK(&export->work, datblk_export_change_state);
 	return export;
 }
 

@@ -12,14 +12,14 @@
 #define BACKLOG		64
 #define RETRY		HZ
 
-static void upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+static void datblk_port_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	struct datblk_port *port = instance;
 
 	queue_work(datblk_login_wq, &port->login);
 }
 
-static void async_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
+static void datblk_port_async_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN more)
 {
 	struct datblk_port *port = instance;
 
@@ -30,7 +30,7 @@ static void async_upcall(DAT_PVOID instance, const DAT_EVENT *event, DAT_BOOLEAN
 }
 
 /* Both locks guard the state, so that either is enough to read it */
-static void set_state(struct datblk_port *port, enum datblk_srv_state state)
+static void datblk_port_set_state(struct datblk_port *port, enum datblk_srv_state state)
 {
 	mutex_lock(&datblk_srv_lock);
 	WRITE_ONCE(port->state, state);
@@ -38,10 +38,13 @@ static void set_state(struct datblk_port *port, enum datblk_srv_state state)
 }
 
 /* port->config held. Prints an error only if the administrator waits for it */
-static int start(struct datblk_port *port, bool print)
+static int datblk_port_start(struct datblk_port *port, bool print)
 {
-	DAT_UPCALL_OBJECT object = { .upcall_func = upcall, .instance_data = port };
-	DAT_UPCALL_OBJECT async = { .upcall_func = async_upcall, .instance_data = port };
+	DAT_UPCALL_OBJECT object = { .upcall_func = datblk_port_upcall, .instance_data = port };
+	DAT_UPCALL_OBJECT async = {
+		.upcall_func = datblk_port_async_upcall,
+		.instance_data = port,
+	};
 	DAT_RETURN ret;
 
 	port->async = DAT_HANDLE_NULL;
@@ -65,12 +68,12 @@ static int start(struct datblk_port *port, bool print)
 		dat_ia_close(port->ia, DAT_CLOSE_ABRUPT_FLAG);
 		return DAT_GET_TYPE(ret) == DAT_CONN_QUAL_IN_USE ? -EADDRINUSE : -EIO;
 	}
-	set_state(port, DATBLK_ON);
+	datblk_port_set_state(port, DATBLK_ON);
 	return 0;
 }
 
 /* Stops listening, and begins to end all connections. port->config held, state ON */
-static void unlisten(struct datblk_port *port)
+static void datblk_port_unlisten(struct datblk_port *port)
 {
 	struct datblk_connection *conn;
 
@@ -115,7 +118,7 @@ void datblk_port_close(struct work_struct *work)
 	dat_ia_close(port->ia, DAT_CLOSE_ABRUPT_FLAG);
 	memalloc_noio_restore(noio);
 	mutex_lock(&port->config);
-	set_state(port, DATBLK_OFF);
+	datblk_port_set_state(port, DATBLK_OFF);
 	removed = port->removed;
 	if (port->wanted)
 		mod_delayed_work(system_long_wq, &port->follow_device, 0);
@@ -144,9 +147,9 @@ void datblk_port_follow_device(struct work_struct *work)
 	if (port->state == DATBLK_ON && READ_ONCE(port->lost)) {
 		pr_warn("datblk_server: port %s: the RDMA device of %s has failed or was removed; waiting for it\n",
 			config_item_name(&port->group.cg_item), port->ia_name);
-		unlisten(port);
+		datblk_port_unlisten(port);
 	} else if (port->state == DATBLK_OFF && port->wanted) {
-		if (start(port, false))
+		if (datblk_port_start(port, false))
 			mod_delayed_work(system_long_wq, &port->follow_device, RETRY);
 		else
 			pr_info("datblk_server: port %s: listening on %s again\n",
@@ -169,7 +172,7 @@ int datblk_port_enable(struct datblk_port *port)
 
 	mutex_lock(&port->config);
 	if (!port->wanted)
-		err = port->state == DATBLK_OFF ? start(port, true) : -EBUSY;
+		err = port->state == DATBLK_OFF ? datblk_port_start(port, true) : -EBUSY;
 	if (!err)
 		port->wanted = true;
 	mutex_unlock(&port->config);
@@ -188,7 +191,7 @@ int datblk_port_disable(struct datblk_port *port)
 	mutex_lock(&port->config);
 	port->wanted = false;
 	if (port->state == DATBLK_ON)
-		unlisten(port);
+		datblk_port_unlisten(port);
 	mutex_unlock(&port->config);
 	return datblk_srv_wait(&port->state);
 }
@@ -212,7 +215,7 @@ void datblk_port_remove(struct datblk_port *port)
 		__module_get(THIS_MODULE);
 	}
 	if (port->state == DATBLK_ON)
-		unlisten(port);
+		datblk_port_unlisten(port);
 	mutex_unlock(&port->config);
 	/* Nobody queues it any more */
 	cancel_delayed_work_sync(&port->follow_device);

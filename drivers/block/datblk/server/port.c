@@ -11,7 +11,7 @@
 #define ADDRESS_MAX	64
 
 /* Limits that the server grants, whatever the client asks for */
-static void grant(struct datblk_limits *limits)
+static void datblk_login_grant(struct datblk_limits *limits)
 {
 	u32 io_max = round_down(datblk_io_kib * 1024, DATBLK_IO_UNIT);
 
@@ -20,7 +20,7 @@ static void grant(struct datblk_limits *limits)
 }
 
 /* Is the address one of the words of the list? */
-static bool address_allowed(const char *list, const struct sockaddr *address)
+static bool datblk_login_address_allowed(const char *list, const struct sockaddr *address)
 {
 	char text[ADDRESS_MAX];
 	size_t length;
@@ -36,8 +36,8 @@ static bool address_allowed(const char *list, const struct sockaddr *address)
 }
 
 /* Machines that have the same number for a host take the device from each other again and again */
-static void replace(struct datblk_connection *conn, const struct datblk_request *req,
-		    const struct sockaddr *peer)
+static void datblk_login_replace(struct datblk_connection *conn, const struct datblk_login *req,
+				 const struct sockaddr *peer)
 {
 	const struct sockaddr *was = (const struct sockaddr *)&conn->peer;
 
@@ -53,8 +53,9 @@ static void replace(struct datblk_connection *conn, const struct datblk_request 
  * other connection of the host that is ending, may still have I/O; the client retries. A login that
  * is older than a connection of the same disk is also refused; its client has given up on it.
  */
-static bool earlier_connections(struct datblk_export *export, const struct datblk_request *req,
-				const struct sockaddr *peer)
+static bool datblk_login_earlier_connections(struct datblk_export *export,
+					     const struct datblk_login *req,
+					     const struct sockaddr *peer)
 {
 	struct datblk_connection *conn;
 	bool found = false;
@@ -65,7 +66,7 @@ static bool earlier_connections(struct datblk_export *export, const struct datbl
 		if (datblk_login_late(req, &conn->req))
 			found = true;
 		else if (datblk_login_replaces(req, &conn->req))
-			replace(conn, req, peer);
+			datblk_login_replace(conn, req, peer);
 		if (test_bit(DATBLK_CONN_DEAD, &conn->flags))
 			found = true;
 	}
@@ -76,8 +77,9 @@ static bool earlier_connections(struct datblk_export *export, const struct datbl
  * No host may take all connections of a device or a port, because nothing proves who it is.
  * datblk_srv_lock held. Returns NULL, or why there is no room
  */
-static const char *crowded(const struct datblk_port *port, const struct datblk_export *export,
-			   const struct sockaddr *host)
+static const char *datblk_login_crowded(const struct datblk_port *port,
+					const struct datblk_export *export,
+					const struct sockaddr *host)
 {
 	if (port->count >= datblk_connections)
 		return "too many connections of the port (parameter connections)";
@@ -92,9 +94,9 @@ static const char *crowded(const struct datblk_port *port, const struct datblk_e
  * datblk_srv_lock held. Returns DATBLK_ADMIT, and conn is on the lists, or why it is not. The
  * text of the log may be more exact
  */
-static unsigned int admit(struct datblk_port *port, const DAT_CR_PARAM *param,
-			  struct datblk_request *req, struct datblk_connection *conn,
-			  const char **why)
+static unsigned int datblk_login_admit(struct datblk_port *port, const DAT_CR_PARAM *param,
+				       struct datblk_login *req, struct datblk_connection *conn,
+				       const char **why)
 {
 	const struct sockaddr *peer = param->remote_ia_address_ptr;
 	struct datblk_export *export;
@@ -102,20 +104,20 @@ static unsigned int admit(struct datblk_port *port, const DAT_CR_PARAM *param,
 	export = datblk_export_find(req->name);
 	if (!export)
 		return DATBLK_REFUSE_DEVICE;
-	if (!address_allowed(export->clients, peer))
+	if (!datblk_login_address_allowed(export->clients, peer))
 		return DATBLK_REFUSE_CLIENT;
 	datblk_export_lost_writes(export, 0);
-	if (earlier_connections(export, req, peer))
+	if (datblk_login_earlier_connections(export, req, peer))
 		return DATBLK_REFUSE_BUSY;
-	*why = crowded(port, export, peer);
+	*why = datblk_login_crowded(port, export, peer);
 	if (*why)
 		return DATBLK_REFUSE_RESOURCES;
-	grant(&req->limits);
+	datblk_login_grant(&req->limits);
 	datblk_conn_admit(conn, port, export, req, peer);
 	return DATBLK_ADMIT;
 }
 
-static void refuse(DAT_CR_HANDLE cr, unsigned int status)
+static void datblk_login_refuse(DAT_CR_HANDLE cr, unsigned int status)
 {
 	struct datblk_refusal refusal = {
 		.magic = cpu_to_le32(DATBLK_MAGIC),
@@ -127,7 +129,7 @@ static void refuse(DAT_CR_HANDLE cr, unsigned int status)
 }
 
 /* A connection may end at any time since its admission; then the accept comes to nothing */
-static void accept(DAT_CR_HANDLE cr, struct datblk_connection *conn)
+static void datblk_login_accept(DAT_CR_HANDLE cr, struct datblk_connection *conn)
 {
 	struct datblk_welcome welcome;
 
@@ -136,7 +138,7 @@ static void accept(DAT_CR_HANDLE cr, struct datblk_connection *conn)
 		pr_warn_ratelimited("datblk_server: %s: no resources for %pISc\n", conn->req.name,
 				    &conn->peer);
 		datblk_conn_end(conn);
-		refuse(cr, DATBLK_REFUSE_RESOURCES);
+		datblk_login_refuse(cr, DATBLK_REFUSE_RESOURCES);
 	} else if (datblk_first_command) {
 		queue_delayed_work(datblk_login_wq, &conn->first_command,
 				   min(datblk_first_command, 3600U) * HZ);
@@ -145,8 +147,8 @@ static void accept(DAT_CR_HANDLE cr, struct datblk_connection *conn)
 }
 
 /* Logins while an earlier connection ends are usual when a client connects again */
-static void log_refusal(const DAT_CR_PARAM *param, const struct datblk_request *req,
-			unsigned int status, const char *why)
+static void datblk_login_log_refusal(const DAT_CR_PARAM *param, const struct datblk_login *req,
+				     unsigned int status, const char *why)
 {
 	if (status != DATBLK_REFUSE_BUSY)
 		pr_warn_ratelimited("datblk_server: %pISc: login to \"%s\" refused: %s\n",
@@ -154,10 +156,10 @@ static void log_refusal(const DAT_CR_PARAM *param, const struct datblk_request *
 				    why ?: datblk_refusal_text(status));
 }
 
-static void answer(struct datblk_port *port, DAT_CR_HANDLE cr)
+static void datblk_login_answer(struct datblk_port *port, DAT_CR_HANDLE cr)
 {
 	struct datblk_connection *conn;
-	struct datblk_request req = {};
+	struct datblk_login req = {};
 	const char *why = NULL;
 	unsigned int status;
 	DAT_CR_PARAM param;
@@ -169,18 +171,18 @@ static void answer(struct datblk_port *port, DAT_CR_HANDLE cr)
 			DATBLK_REFUSE_RESOURCES;
 	if (status == DATBLK_ADMIT) {
 		mutex_lock(&datblk_srv_lock);
-		status = admit(port, &param, &req, conn, &why);
+		status = datblk_login_admit(port, &param, &req, conn, &why);
 		mutex_unlock(&datblk_srv_lock);
 	} else {
 		req.name[0] = 0;
 	}
 	if (status == DATBLK_ADMIT) {
-		accept(cr, conn);
+		datblk_login_accept(cr, conn);
 		return;
 	}
 	kfree(conn);
-	log_refusal(&param, &req, status, why);
-	refuse(cr, status);
+	datblk_login_log_refusal(&param, &req, status, why);
+	datblk_login_refuse(cr, status);
 }
 
 /**
@@ -196,6 +198,6 @@ void datblk_port_login(struct work_struct *work)
 	DAT_EVENT event;
 
 	while (dat_evd_dequeue(port->evd, &event) == DAT_SUCCESS)
-		answer(port, event.event_data.cr_arrival_event_data.cr_handle);
+		datblk_login_answer(port, event.event_data.cr_arrival_event_data.cr_handle);
 	memalloc_noio_restore(noio);
 }

@@ -101,13 +101,13 @@ struct datblk_port {
 };
 
 /* The command of a tag. The work item of the connection owns it, except while it is in I/O */
-struct datblk_srv_cmd {
+struct datblk_srv_command {
 	struct datblk_connection *conn;
-	struct datblk_cmd c;
+	struct datblk_command c;
 	bool busy;				/* received, and the answer is not complete */
 	bool answered;				/* the answer has been posted */
 	bool waits;				/* the next command of the tag has come */
-	struct datblk_cmd next;			/* that command */
+	struct datblk_command next;			/* that command */
 	unsigned int next_receive;		/* receive buffer that has brought it */
 	int receive;				/* receive buffer with its data, or -1 */
 	u8 status;				/* DATBLK_STS_*; the I/O writes it */
@@ -143,7 +143,7 @@ struct datblk_connection {
 	struct datblk_port *port;		/* constant; valid until the release */
 	struct datblk_export *export;		/* constant */
 	struct list_head of_port, of_export;	/* datblk_srv_lock */
-	struct datblk_request req;		/* constant */
+	struct datblk_login req;		/* constant */
 	struct sockaddr_storage peer;		/* constant */
 	struct datblk_geometry geo;		/* what the welcome said; constant */
 	DAT_PZ_HANDLE pz;
@@ -153,7 +153,7 @@ struct datblk_connection {
 	struct datblk_buffers receives;		/* one for each tag */
 	struct datblk_buffers data;		/* one for each tag, allocated by its first use */
 	struct datblk_buffers headers;		/* one for each message */
-	struct datblk_srv_cmd *cmds;		/* one for each tag */
+	struct datblk_srv_command *cmds;		/* one for each tag */
 	struct datblk_srv_message *sends;	/* one for each tag */
 	u8 *users;				/* commands that need a receive buffer */
 	struct list_head messages;		/* that are free */
@@ -196,7 +196,7 @@ void datblk_port_close(struct work_struct *work);
 void datblk_port_login(struct work_struct *work);
 /* connection.c */
 void datblk_conn_admit(struct datblk_connection *conn, struct datblk_port *port,
-		       struct datblk_export *export, const struct datblk_request *req,
+		       struct datblk_export *export, const struct datblk_login *req,
 		       const struct sockaddr *peer);
 int datblk_conn_open(struct datblk_connection *conn);
 void datblk_conn_end(struct datblk_connection *conn);
@@ -207,16 +207,16 @@ int datblk_conn_receive(struct datblk_connection *conn, unsigned int index);
 bool datblk_conn_data(struct datblk_connection *conn, unsigned int tag);
 /* command.c */
 void datblk_cmd_message(struct datblk_connection *conn, unsigned int index, u32 size);
-void datblk_cmd_fetched(struct datblk_srv_cmd *cmd);
+void datblk_cmd_fetched(struct datblk_srv_command *cmd);
 void datblk_cmd_sent(struct datblk_connection *conn, unsigned int index);
 void datblk_cmd_finished(struct datblk_connection *conn);
 void datblk_cmd_answer(struct datblk_connection *conn);
 /* backing.c */
 int datblk_backing_open(struct datblk_export *export);
 void datblk_backing_close(struct datblk_export *export);
-void datblk_backing_submit(struct datblk_srv_cmd *cmd);
+void datblk_backing_submit(struct datblk_srv_command *cmd);
 void datblk_backing_work(struct work_struct *work);
-void datblk_cmd_done(struct datblk_srv_cmd *cmd, int err);
+void datblk_cmd_done(struct datblk_srv_command *cmd, int err);
 
 /* Kinds of DTOs, in the upper half of a cookie; the lower half is an index */
 enum { DATBLK_RECEIVE, DATBLK_SEND, DATBLK_FETCH, DATBLK_PUT };

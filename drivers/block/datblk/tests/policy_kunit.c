@@ -6,8 +6,8 @@
 
 static void logins(struct kunit *test)
 {
-	struct datblk_request conn = { .boot = 1, .disk = 2, .incarnation = U32_MAX, .queue = 1 };
-	struct datblk_request login = conn;
+	struct datblk_login conn = { .boot = 1, .disk = 2, .incarnation = U32_MAX, .queue = 1 };
+	struct datblk_login login = conn;
 
 	/* The same queue of the session, and another one */
 	KUNIT_EXPECT_TRUE(test, datblk_login_replaces(&login, &conn));
@@ -45,7 +45,7 @@ static void range_limits(struct kunit *test)
 
 struct verdict {
 	const char *name;
-	struct datblk_cmd c;
+	struct datblk_command c;
 	u32 no_flags;			/* flags that the device lacks */
 	u32 more_flags;			/* flags that it has, too */
 	u8 status;

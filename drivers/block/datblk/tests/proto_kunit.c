@@ -12,7 +12,7 @@
 
 static const struct datblk_limits limits = LIMITS;
 
-static const struct datblk_cmd commands[] = {
+static const struct datblk_command commands[] = {
 	{ .op = DATBLK_OP_WRITE, .flags = DATBLK_INLINE | DATBLK_FUA, .tag = 0, .length = 512,
 	  .sector = 8 },
 	{ .op = DATBLK_OP_WRITE, .flags = DATBLK_INLINE, .tag = 1, .length = 1024,
@@ -28,7 +28,7 @@ static const struct datblk_cmd commands[] = {
 
 #define COMMAND_DATA	(512 + 1024)
 
-static const struct datblk_ans answers[] = {
+static const struct datblk_answer answers[] = {
 	{ .tag = 2, .flags = DATBLK_INLINE, .length = 4096 },
 	{ .tag = 31, .status = DATBLK_STS_MAX },
 	{ .tag = 0 },
@@ -37,7 +37,7 @@ static const struct datblk_ans answers[] = {
 
 #define ANSWER_DATA	(4096 + 512)
 
-static const struct datblk_request request = {
+static const struct datblk_login request = {
 	.limits = LIMITS,
 	.host = 0x123456789abcdef0,
 	.boot = 7,
@@ -81,7 +81,7 @@ struct change {
 #define TAIL(field)		.what = TRAILER, AT(datblk_trailer, 0, field)
 #define LOGIN(field)		.what = HEADER, AT(datblk_login, 0, field)
 #define NAME(i)			.what = HEADER, .bytes = 1, \
-				.offset = offsetof(struct datblk_login, name) + (i)
+				.offset = offsetof(struct datblk_wire_login, name) + (i)
 #define WELCOME(field)		.what = HEADER, AT(datblk_welcome, 0, field)
 
 /* A message under construction, and where its headers and its trailer begin */
@@ -153,7 +153,7 @@ static void check_table(struct kunit *test, const struct subject *subject,
 static struct draft *build_commands(struct kunit *test)
 {
 	struct draft *m = new_draft(test, COMMAND_DATA);
-	struct datblk_command c;
+	struct datblk_wire_command c;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(commands); i++) {
@@ -166,7 +166,7 @@ static struct draft *build_commands(struct kunit *test)
 
 static int check_commands(struct draft *m)
 {
-	struct datblk_cmd got[DATBLK_BATCH];
+	struct datblk_command got[DATBLK_BATCH];
 	unsigned int count;
 
 	return datblk_parse_commands(m->bytes, m->size, &limits, got, &count);
@@ -178,12 +178,12 @@ static const struct change command_changes[] = {
 	{ "empty", DATBLK_FLAW_SHORT, .what = SIZE, .value = 0 },
 	{ "trailer only", DATBLK_FLAW_SHORT, .what = SIZE, .value = sizeof(struct datblk_trailer) },
 	{ "one byte short of a command", DATBLK_FLAW_SHORT, .what = SIZE,
-	  .value = sizeof(struct datblk_command) +
+	  .value = sizeof(struct datblk_wire_command) +
 	  sizeof(struct datblk_trailer) - 1 },
 	{ "longer than any message", DATBLK_FLAW_LONG, .what = SIZE,
 	  .value = DATBLK_MESSAGE_MAX + 1 },
 	{ "one byte missing", DATBLK_FLAW_TYPE, .what = SIZE,
-	  .value = COMMAND_DATA + sizeof(struct datblk_command) * 8 +
+	  .value = COMMAND_DATA + sizeof(struct datblk_wire_command) * 8 +
 	  sizeof(struct datblk_trailer) - 1 },
 	{ "answers instead of commands", DATBLK_FLAW_TYPE, TAIL(type), .value = DATBLK_ANSWERS },
 	{ "unknown type", DATBLK_FLAW_TYPE, TAIL(type), .value = 0 },
@@ -248,9 +248,9 @@ static void malformed_commands(struct kunit *test)
 static struct draft *build_ping(struct kunit *test)
 {
 	struct draft *m = new_draft(test, 0);
-	struct datblk_command c;
+	struct datblk_wire_command c;
 
-	datblk_fill_command(&c, &(struct datblk_cmd){ .op = DATBLK_OP_PING, .tag = 32 });
+	datblk_fill_command(&c, &(struct datblk_command){ .op = DATBLK_OP_PING, .tag = 32 });
 	append(m, &c, sizeof(c));
 	finish(m, DATBLK_COMMANDS, 1);
 	return m;
@@ -275,7 +275,7 @@ static void malformed_pings(struct kunit *test)
 static struct draft *build_answers(struct kunit *test)
 {
 	struct draft *m = new_draft(test, ANSWER_DATA);
-	struct datblk_answer a;
+	struct datblk_wire_answer a;
 	unsigned int i;
 
 	for (i = 0; i < ARRAY_SIZE(answers); i++) {
@@ -288,7 +288,7 @@ static struct draft *build_answers(struct kunit *test)
 
 static int check_answers(struct draft *m)
 {
-	struct datblk_ans got[DATBLK_BATCH];
+	struct datblk_answer got[DATBLK_BATCH];
 	unsigned int count;
 
 	return datblk_parse_answers(m->bytes, m->size, &limits, got, &count);
@@ -299,7 +299,7 @@ static const struct subject answer_message = { build_answers, check_answers };
 static const struct change answer_changes[] = {
 	{ "empty", DATBLK_FLAW_SHORT, .what = SIZE, .value = 0 },
 	{ "one byte short of an answer", DATBLK_FLAW_SHORT, .what = SIZE,
-	  .value = sizeof(struct datblk_answer) +
+	  .value = sizeof(struct datblk_wire_answer) +
 	  sizeof(struct datblk_trailer) - 1 },
 	{ "longer than any message", DATBLK_FLAW_LONG, .what = SIZE, .value = DATBLK_MESSAGE_MAX },
 	{ "commands instead of answers", DATBLK_FLAW_TYPE, TAIL(type), .value = DATBLK_COMMANDS },
@@ -331,7 +331,7 @@ static void malformed_answers(struct kunit *test)
 static struct draft *build_login(struct kunit *test)
 {
 	struct draft *m = new_draft(test, 0);
-	struct datblk_login l;
+	struct datblk_wire_login l;
 
 	datblk_fill_login(&l, &request);
 	append(m, &l, sizeof(l));
@@ -340,7 +340,7 @@ static struct draft *build_login(struct kunit *test)
 
 static int check_login(struct draft *m)
 {
-	struct datblk_request got;
+	struct datblk_login got;
 
 	return datblk_check_login(m->bytes, m->size, &got);
 }
@@ -349,7 +349,7 @@ static const struct subject login_message = { build_login, check_login };
 
 static const struct change login_changes[] = {
 	{ "too short", DATBLK_REFUSE_LOGIN, .what = SIZE,
-	  .value = sizeof(struct datblk_login) - 1 },
+	  .value = sizeof(struct datblk_wire_login) - 1 },
 	{ "magic", DATBLK_REFUSE_LOGIN, LOGIN(magic), .value = DATBLK_MAGIC + 1 },
 	{ "version 0", DATBLK_REFUSE_VERSION, LOGIN(version), .value = 0 },
 	{ "next version", DATBLK_REFUSE_VERSION, LOGIN(version), .value = DATBLK_VERSION + 1 },
@@ -442,8 +442,8 @@ static void malformed_welcomes(struct kunit *test)
 static void round_trip(struct kunit *test)
 {
 	struct draft *m = build_commands(test);
-	struct datblk_cmd got[DATBLK_BATCH];
-	struct datblk_ans ans[DATBLK_BATCH];
+	struct datblk_command got[DATBLK_BATCH];
+	struct datblk_answer ans[DATBLK_BATCH];
 	unsigned int count, i;
 
 	KUNIT_ASSERT_EQ(test, datblk_parse_commands(m->bytes, m->size, &limits, got, &count), 0);
@@ -466,7 +466,7 @@ static void round_trip(struct kunit *test)
 static void login_round_trip(struct kunit *test)
 {
 	struct draft *m = build_login(test);
-	struct datblk_request got = {};
+	struct datblk_login got = {};
 	struct datblk_limits granted = limits;
 	struct datblk_geometry geo = {};
 
@@ -501,7 +501,7 @@ static void refusals(struct kunit *test)
 static void random_bytes(struct kunit *test)
 {
 	struct draft *m = build_commands(test);
-	struct datblk_cmd got[DATBLK_BATCH];
+	struct datblk_command got[DATBLK_BATCH];
 	struct rnd_state state;
 	unsigned int count, i, round;
 

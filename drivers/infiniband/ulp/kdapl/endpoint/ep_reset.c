@@ -126,8 +126,8 @@ static DAT_RETURN kdapl_ep_reset(struct kdapl_ep *ep)
  * * DAT_SUCCESS
  * * DAT_INVALID_HANDLE - @ep_handle is not valid
  * * DAT_INVALID_STATE - any other state; or EP_NOTREADY: not legal in this upcall
- * * DAT_INSUFFICIENT_RESOURCES - no new QP could be created, the device does not return the posts of
- *   the old one, or the device was removed; the EP is DISCONNECTED when the call returns
+ * * DAT_INSUFFICIENT_RESOURCES - no new QP could be created, the device does not return the posts
+ *   of the old one, or the device was removed; the EP is DISCONNECTED when the call returns
  */
 DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 {

@@ -96,9 +96,9 @@ static void kdapl_ia_orphan_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type)
 }
 
 /*
- * The ids of ended connections pin the network namespace of the IA. When the IA is closed, limit how
- * long they wait: nobody may be left in the namespace to bring the link up. The initial namespace
- * always exists, so its ids need no limit.
+ * The ids of ended connections pin the network namespace of the IA. When the IA is closed, limit
+ * how long they wait: nobody may be left in the namespace to bring the link up. The initial
+ * namespace always exists, so its ids need no limit.
  */
 static void kdapl_ia_leave_net(struct kdapl_ia *ia)
 {

@@ -464,10 +464,11 @@ static void kdapl_flush_pool(struct kdapl_ep *ep, const struct kdapl_pool *pool)
 
 /*
  * Completes the posts that the device has never completed. Later posts, which are still held back,
- * complete after these. A receive that another CPU is posting, without a QP, looks like one that the
- * device kept. It is flushed here, and kdapl_flush_in_software() notices that. In both cases each
- * post has one event. @ep: an EP in DISCONNECTED, or one whose reset has failed; its QP was destroyed
- * after the drain timed out. Process context; a grace period after the QP was destroyed.
+ * complete after these. A receive that another CPU is posting, without a QP, looks like one that
+ * the device kept. It is flushed here, and kdapl_flush_in_software() notices that. In both cases
+ * each post has one event. @ep: an EP in DISCONNECTED, or one whose reset has failed; its QP was
+ * destroyed after the drain timed out. Process context; a grace period after the QP was
+ * destroyed.
  */
 void kdapl_flush_kept(struct kdapl_ep *ep)
 {
