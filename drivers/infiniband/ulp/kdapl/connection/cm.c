@@ -397,6 +397,13 @@ static void kdapl_cm_pending_timeout(struct kdapl_ep *ep)
 		kdapl_cm_attempt_failed(ep, DAT_CONNECTION_EVENT_TIMED_OUT);
 		return;
 	}
+	/*
+	 * The CM is ESTABLISHED at once. A work item of the CM then stops the repetition of its
+	 * reply and reports the connection. The peer sees no difference: it answers a repeated
+	 * reply as before, and the CM drops the answer. If the peer disconnects before the work
+	 * item runs, the CM repeats the reply for up to 66 seconds. Nothing can stop that, and
+	 * rdma_destroy_id() waits for it, but only in the work item of the id (notice.c).
+	 */
 	rdma_notify(ep->cm_id, IB_EVENT_COMM_EST);
 	kdapl_cm_timer_start(ep, max_t(s64, ktime_sub(ep->give_up, ktime_get()), 0));
 	ep->give_up = 0;
