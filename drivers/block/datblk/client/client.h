@@ -21,6 +21,9 @@
 #include <linux/workqueue.h>
 #include "protocol/protocol.h"
 
+#undef pr_fmt
+#define pr_fmt(fmt)	KBUILD_MODNAME ": " fmt
+
 /* Private data of an accept or a reject: the rest of a longer one has no meaning */
 #define DATBLK_PRIVATE_ROOM	sizeof(struct datblk_welcome)
 

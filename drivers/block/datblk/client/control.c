@@ -111,7 +111,7 @@ static int datblk_parse_options(char *line, struct datblk_options *options)
 		name = strsep(&word, "=");
 		err = word ? datblk_parse_option(options, name, word) : -EINVAL;
 		if (err) {
-			pr_err("datblk: invalid option or value: \"%s\"\n", name);
+			pr_err("invalid option or value: \"%s\"\n", name);
 			return err;
 		}
 	}

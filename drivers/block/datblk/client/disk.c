@@ -241,7 +241,7 @@ static int datblk_disk_open_session(struct datblk_disk *disk)
 	} while (err == -EBUSY && time_before(jiffies, end) && !READ_ONCE(disk->deleting) &&
 		 !msleep_interruptible(BUSY_MS));
 	if (err)
-		pr_err("datblk: cannot connect to %s, device %s: %s\n", disk->options.address,
+		pr_err("cannot connect to %s, device %s: %s\n", disk->options.address,
 		       disk->options.device, disk->reason);
 	return err;
 }

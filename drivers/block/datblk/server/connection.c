@@ -62,7 +62,7 @@ void datblk_conn_put(struct datblk_connection *conn)
 void datblk_conn_malformed(struct datblk_connection *conn, enum datblk_flaw flaw)
 {
 	if (!test_bit(DATBLK_CONN_DEAD, &conn->flags))
-		pr_warn_ratelimited("datblk_server: %s: %pISc sent a malformed message: %s\n",
+		pr_warn_ratelimited("%s: %pISc sent a malformed message: %s\n",
 				    conn->req.name, &conn->peer, datblk_flaw_text(flaw));
 	datblk_conn_end(conn);
 }
@@ -306,7 +306,7 @@ static void datblk_conn_first_command_timeout(struct work_struct *work)
 
 	if (test_bit(DATBLK_CONN_USED, &conn->flags))
 		return;
-	pr_warn_ratelimited("datblk_server: %s: the connection of %pISc ends, because it has sent no command in time (parameter first_command)\n",
+	pr_warn_ratelimited("%s: the connection of %pISc ends, because it has sent no command in time (parameter first_command)\n",
 			    conn->req.name, &conn->peer);
 	datblk_conn_end(conn);
 }

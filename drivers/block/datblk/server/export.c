@@ -85,7 +85,7 @@ int datblk_export_lost_writes(struct datblk_export *export, int err)
 
 	if (!err && !late)
 		return 0;
-	pr_err_ratelimited("datblk_server: %s: write-back failed: %d; writes may be lost, disconnecting all clients\n",
+	pr_err_ratelimited("%s: write-back failed: %d; writes may be lost, disconnecting all clients\n",
 			   config_item_name(&export->group.cg_item), err ?: late);
 	export->instance = get_random_u64();
 	export->losses++;
@@ -212,7 +212,7 @@ static int datblk_export_open_path(struct datblk_export *export)
 	}
 	path_put(&export->root);
 	if (err)
-		pr_err("datblk_server: cannot enable %s: %d\n",
+		pr_err("cannot enable %s: %d\n",
 		       config_item_name(&export->group.cg_item), err);
 	return err;
 }

@@ -52,7 +52,7 @@ static int datblk_port_start(struct datblk_port *port, bool print)
 	ret = dat_ia_open(port->ia_name, 8, &port->async, &port->ia);
 	if (ret) {
 		if (print)
-			pr_err("datblk_server: cannot open %s: %s\n", port->ia_name,
+			pr_err("cannot open %s: %s\n", port->ia_name,
 			       kdat_strerror(ret));
 		return -ENODEV;
 	}
@@ -63,7 +63,7 @@ static int datblk_port_start(struct datblk_port *port, bool print)
 				    DAT_UPCALL_INVOC_ANY);
 	if (ret) {
 		if (print)
-			pr_err("datblk_server: cannot listen on %s, %u: %s\n", port->ia_name,
+			pr_err("cannot listen on %s, %u: %s\n", port->ia_name,
 			       port->qual, kdat_strerror(ret));
 		dat_ia_close(port->ia, DAT_CLOSE_ABRUPT_FLAG);
 		return DAT_GET_TYPE(ret) == DAT_CONN_QUAL_IN_USE ? -EADDRINUSE : -EIO;
@@ -145,14 +145,14 @@ void datblk_port_follow_device(struct work_struct *work)
 
 	mutex_lock(&port->config);
 	if (port->state == DATBLK_ON && READ_ONCE(port->lost)) {
-		pr_warn("datblk_server: port %s: the RDMA device of %s has failed or was removed; waiting for it\n",
+		pr_warn("port %s: the RDMA device of %s has failed or was removed; waiting for it\n",
 			config_item_name(&port->group.cg_item), port->ia_name);
 		datblk_port_unlisten(port);
 	} else if (port->state == DATBLK_OFF && port->wanted) {
 		if (datblk_port_start(port, false))
 			mod_delayed_work(system_long_wq, &port->follow_device, RETRY);
 		else
-			pr_info("datblk_server: port %s: listening on %s again\n",
+			pr_info("port %s: listening on %s again\n",
 				config_item_name(&port->group.cg_item), port->ia_name);
 	}
 	mutex_unlock(&port->config);

@@ -43,7 +43,7 @@ static void datblk_login_replace(struct datblk_connection *conn, const struct da
 
 	if (conn->req.boot != req->boot && !datblk_same_host(was, peer) &&
 	    !test_bit(DATBLK_CONN_DEAD, &conn->flags))
-		pr_warn_ratelimited("datblk_server: %s: %pISc ends the connection of %pISc, because both have the host number %#llx: if they are two machines, set the parameter host of datblk_client\n",
+		pr_warn_ratelimited("%s: %pISc ends the connection of %pISc, because both have the host number %#llx: if they are two machines, set the parameter host of datblk_client\n",
 				    req->name, peer, was, req->host);
 	datblk_conn_end(conn);
 }
@@ -135,7 +135,7 @@ static void datblk_login_accept(DAT_CR_HANDLE cr, struct datblk_connection *conn
 
 	datblk_fill_welcome(&welcome, &conn->req.limits, &conn->geo);
 	if (datblk_conn_open(conn) || dat_cr_accept(cr, conn->ep, sizeof(welcome), &welcome)) {
-		pr_warn_ratelimited("datblk_server: %s: no resources for %pISc\n", conn->req.name,
+		pr_warn_ratelimited("%s: no resources for %pISc\n", conn->req.name,
 				    &conn->peer);
 		datblk_conn_end(conn);
 		datblk_login_refuse(cr, DATBLK_REFUSE_RESOURCES);
@@ -151,7 +151,7 @@ static void datblk_login_log_refusal(const DAT_CR_PARAM *param, const struct dat
 				     unsigned int status, const char *why)
 {
 	if (status != DATBLK_REFUSE_BUSY)
-		pr_warn_ratelimited("datblk_server: %pISc: login to \"%s\" refused: %s\n",
+		pr_warn_ratelimited("%pISc: login to \"%s\" refused: %s\n",
 				    param->remote_ia_address_ptr, req->name,
 				    why ?: datblk_refusal_text(status));
 }
