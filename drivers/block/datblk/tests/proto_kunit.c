@@ -76,10 +76,10 @@ struct change {
 #define AT(type, i, field) \
 	.offset = (i) * sizeof(struct type) + offsetof(struct type, field), \
 	.bytes = sizeof_field(struct type, field)
-#define COMMAND(i, field)	.what = HEADER, AT(datblk_command, i, field)
-#define ANSWER(i, field)	.what = HEADER, AT(datblk_answer, i, field)
+#define COMMAND(i, field)	.what = HEADER, AT(datblk_wire_command, i, field)
+#define ANSWER(i, field)	.what = HEADER, AT(datblk_wire_answer, i, field)
 #define TAIL(field)		.what = TRAILER, AT(datblk_trailer, 0, field)
-#define LOGIN(field)		.what = HEADER, AT(datblk_login, 0, field)
+#define LOGIN(field)		.what = HEADER, AT(datblk_wire_login, 0, field)
 #define NAME(i)			.what = HEADER, .bytes = 1, \
 				.offset = offsetof(struct datblk_wire_login, name) + (i)
 #define WELCOME(field)		.what = HEADER, AT(datblk_welcome, 0, field)
