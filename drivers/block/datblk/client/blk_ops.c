@@ -258,7 +258,9 @@ static void datblk_complete_rq(struct request *rq)
 
 	pdu->retries += pdu->retry && !pdu->lost;
 	if (!retry || pdu->retries > RETRIES) {
-		blk_mq_end_request(rq, pdu->lost ? BLK_STS_TRANSPORT : pdu->status);
+		/* A flush must not be repeated on another path: it may be the one that failed */
+		blk_mq_end_request(rq, pdu->lost && !datblk_wants_stable(pdu) ?
+				       BLK_STS_TRANSPORT : pdu->status);
 		return;
 	}
 	blk_mq_requeue_request(rq, false);
