@@ -319,6 +319,29 @@ static u32 reset_fixture(struct loop_fixture *fx)
 	return ms;
 }
 
+/* Connects, sends, and disconnects while messages are in flight */
+static int short_connection(struct loop_fixture *fx)
+{
+	struct loop_case *c = fx->c;
+	int err;
+
+	spin_lock_bh(&fx->lock);
+	loop_post_recvs(&fx->b[0], c->depth, DAT_COMPLETION_DEFAULT_FLAG);
+	spin_unlock_bh(&fx->lock);
+	err = loop_fixture_connect(fx);
+	if (err)
+		return err;
+	spin_lock_bh(&fx->lock);
+	/* Fewer than the receives: the others are flushed by the disconnect. */
+	loop_post_requests(&fx->a[0], LOOP_K_SEND, c->depth - 3, c->size,
+			   DAT_COMPLETION_DEFAULT_FLAG);
+	spin_unlock_bh(&fx->lock);
+	err = loop_fixture_disconnect(fx, DAT_CLOSE_GRACEFUL_FLAG);
+	if (!err && fx->a[0].tx.flushed)
+		loop_fail(c, "graceful disconnect: expected no flushed requests, got some");
+	return err;
+}
+
 /**
  * loop_case_reset - EPs connect again after dat_ep_reset
  * @run: the run
@@ -338,24 +361,45 @@ int loop_case_reset(struct loop_run *run, struct loop_case *c)
 	for (i = 0; i < c->count && !err && !c->verdict.failures; i++) {
 		if (i)
 			longest = max(longest, reset_fixture(fx));
-		spin_lock_bh(&fx->lock);
-		loop_post_recvs(&fx->b[0], c->depth, DAT_COMPLETION_DEFAULT_FLAG);
-		spin_unlock_bh(&fx->lock);
-		err = loop_fixture_connect(fx);
-		if (err)
-			break;
-		spin_lock_bh(&fx->lock);
-		/* Fewer than the receives: the others are flushed by the disconnect. */
-		loop_post_requests(&fx->a[0], LOOP_K_SEND, c->depth - 3, c->size,
-				   DAT_COMPLETION_DEFAULT_FLAG);
-		spin_unlock_bh(&fx->lock);
-		err = loop_fixture_disconnect(fx, DAT_CLOSE_GRACEFUL_FLAG);
-		if (!err && fx->a[0].tx.flushed)
-			loop_fail(c, "graceful disconnect: expected no flushed requests, got some");
+		err = short_connection(fx);
 	}
 	scnprintf(c->reason, sizeof(c->reason), "%u connections, the longest reset took %u ms",
 		  i, longest);
 	loop_fixture_end(fx);
 	loop_clauses(c, "R-24 R-29 R-31");
+	return err;
+}
+
+/**
+ * loop_case_free - EPs are freed as soon as their connection has ended
+ * @run: the run
+ * @c: the case; count is the number of connections
+ *
+ * Context: process.
+ * Return: 0, or an error that ends the case; failures are noted.
+ */
+int loop_case_free(struct loop_run *run, struct loop_case *c)
+{
+	struct loop_fixture *fx;
+	s64 ms, longest = 0;
+	ktime_t start;
+	int err = 0;
+	u32 i;
+
+	for (i = 0; i < c->count && !err && !c->verdict.failures; i++) {
+		fx = make_fixture(run, c, LOOP_UPCALL, false);
+		if (!fx)
+			return -EIO;
+		err = short_connection(fx);
+		start = ktime_get();
+		loop_fixture_end(fx);
+		ms = ktime_ms_delta(ktime_get(), start);
+		longest = max(longest, ms);
+		if (ms > LOOP_QUIET_MS * test_stretch())
+			loop_fail(c, "the objects were freed in %lld ms", ms);
+	}
+	scnprintf(c->reason, sizeof(c->reason), "%u connections, the longest free took %lld ms",
+		  i, longest);
+	loop_clauses(c, "R-29");
 	return err;
 }

@@ -348,6 +348,7 @@ int loop_case_parked(struct loop_run *run, struct loop_case *c);
 int loop_case_full(struct loop_run *run, struct loop_case *c);
 int loop_case_visible(struct loop_run *run, struct loop_case *c);
 int loop_case_reset(struct loop_run *run, struct loop_case *c);
+int loop_case_free(struct loop_run *run, struct loop_case *c);
 int loop_case_starve(struct loop_run *run, struct loop_case *c);
 int loop_case_starve_dtos(struct loop_run *run, struct loop_case *c);
 int loop_case_threads(struct loop_run *run, struct loop_case *c);

@@ -200,6 +200,11 @@ static void add_flow(struct loop_run *run)
 	c->size = 100;
 	c->count = run->args.repeat ?: run->args.brief ? 2 : 4;
 	c->depth = 16;
+	c = add(run, 5, loop_case_free, "flow/free-and-connect");
+	c->op = LOOP_SEND;
+	c->size = 100;
+	c->count = run->args.repeat ?: run->args.brief ? 2 : 4;
+	c->depth = 16;
 	c = add(run, 5, loop_case_threads, "flow/four-threads");
 	c->count = run->args.brief ? 100 : 1500;
 	c = add(run, 5, loop_case_armed, "flow/armed");
@@ -502,7 +507,7 @@ static int parse_word(struct loop_args *args, const char *key, char *value)
  * Keys: device, ops, sizes, cases (lists with commas), messages, seed, short (fewer
  * repetitions, and a fiftieth of the messages), divide (divides the number of messages),
  * repeat (the number of rounds of each case of the group "errors", and of connections in
- * flow/reset-and-reconnect), dry (1: make the list of cases and run none).
+ * flow/reset-and-reconnect and flow/free-and-connect), dry (1: make the list of cases and run none).
  *
  * Context: process.
  * Return: 0 or -EINVAL.

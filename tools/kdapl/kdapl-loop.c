@@ -41,7 +41,7 @@ static const char help[] =
 "  --short            fewer repetitions and a fiftieth of the messages\n"
 "  --divide N         an N-th of the messages\n"
 "  --repeat N         N rounds of each case of the group errors, and N connections\n"
-"                     in flow/reset-and-reconnect\n"
+"                     in flow/reset-and-reconnect and flow/free-and-connect\n"
 "  --seed N           seed of the data patterns (default 1)\n"
 "  --list             print the cases without running them\n"
 "  --abort            stop the run in progress\n"
