@@ -504,10 +504,10 @@ static int parse_word(struct loop_args *args, const char *key, char *value)
  * @args: filled in
  * @line: words "key=value"; modified
  *
- * Keys: device, ops, sizes, cases (lists with commas), messages, seed, short (fewer
- * repetitions, and a fiftieth of the messages), divide (divides the number of messages),
- * repeat (the number of rounds of each case of the group "errors", and of connections in
- * flow/reset-and-reconnect and flow/free-and-connect), dry (1: make the list of cases and run none).
+ * Keys: device, ops, sizes, cases (lists with commas), messages, seed, short (fewer repetitions,
+ * and a fiftieth of the messages), divide (divides the number of messages), repeat (the number of
+ * rounds of each case of the group "errors", and of connections in flow/reset-and-reconnect and
+ * flow/free-and-connect), dry (1: make the list of cases and run none).
  *
  * Context: process.
  * Return: 0 or -EINVAL.
