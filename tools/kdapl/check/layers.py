@@ -7,11 +7,11 @@
 FOLDER contains the sources and objects of drivers/infiniband/ulp/kdapl or drivers/block/datblk.
 LAYERS assigns its directories to layers; kdapl-architecture.rst explains those of kdapl.
 
-  1. An object may use symbols of its own folder, and of the folders of lower layers.
-  2. A source includes headers of its own folder, and of those below only the public one,
+  1. An object may use symbols of its own directory, and of the directories of lower layers.
+  2. A source includes headers of its own directory, and of those below only the public one,
      NAME/NAME.h.
 
-So the call graph between folders has no cycle. The KUnit suites use internal functions, so they
+So the call graph between directories has no cycle. The KUnit suites use internal functions, so they
 are not checked. Prints TAP.
 """
 
@@ -106,8 +106,8 @@ def main():
                if not any(file.startswith(f"{name}/") for file in graph)]
     status = 0
     for number, (what, bad) in enumerate((
-            ("calls between folders go down", nothing or check_folders(level, graph, sources)),
-            ("other folders include only the public header",
+            ("calls between directories go down", nothing or check_folders(level, graph, sources)),
+            ("other directories include only the public header",
              nothing or check_includes(level, sources))), 1):
         for line in bad:
             print(f"# {line}")

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * IAs: opening, events, closing, and what only the entry and exit of the module call.
- * No other folder includes this header.
+ * No other directory includes this header.
  */
 #ifndef _KDAPL_IA_H_
 #define _KDAPL_IA_H_

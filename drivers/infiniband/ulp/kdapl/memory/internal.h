@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * Private to memory/: zones and regions. Other folders destroy these objects through their
+ * Private to memory/: zones and regions. Other directories destroy these objects through their
  * operations.
  */
 #ifndef _KDAPL_MEMORY_INTERNAL_H_

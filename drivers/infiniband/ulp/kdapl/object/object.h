@@ -2,7 +2,7 @@
 /*
  * The structures of all objects, and the calls that find them or enter their IA.
  *
- * There is one header for each type of object. Fields that several folders use are here; each
+ * There is one header for each type of object. Fields that several directories use are here; each
  * structure says which lock guards which field.
  *
  * Locks, outermost first (kdapl-locking.rst has the reasons):

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Includes all headers of the module: suites may also use those that are private to a
- * folder.
+ * directory.
  */
 #ifndef _KDAPL_TESTS_MODULE_H_
 #define _KDAPL_TESTS_MODULE_H_
