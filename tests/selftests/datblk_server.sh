@@ -331,11 +331,8 @@ null_remove() {
 	local status=0
 
 	rmdir $devices/null || status=1
-	# The exclusive open may end a little later
-	wait_for null_off "$1" && return "$status"
+	rmdir "/sys/kernel/config/nullb/$1" && return "$status"
 }
-
-null_off() { rmdir "/sys/kernel/config/nullb/$1"; }
 
 # A block device that was disabled is closed
 again() {
