@@ -22,7 +22,7 @@ from pathlib import Path
 
 import touch
 from points import PATHS, full_list, short_list, touch_list
-from tables import check, over_limit, tables, write_reference, write_results
+from tables import check, over_limit, tables, write_reference
 
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parents[2]
@@ -161,15 +161,13 @@ def parse():
                      help="like --short; compare with reference.json, print TAP")
     top.add_argument("--only", metavar="REGEX", default="",
                      help="only points whose names in the table match")
-    top.add_argument("--write-results", action="store_true",
-                     help="write the tables to results.rst")
     top.add_argument("--write-reference", action="store_true",
                      help="write the figures to reference.json")
     top.add_argument("--kernel", default=KERNEL,
                      help=f"another kernel than {KERNEL}, without limits")
     opts = top.parse_args()
-    if opts.kernel != KERNEL and (opts.check or opts.write_results or opts.write_reference):
-        top.error(f"the limits and the results are those of {KERNEL}")
+    if opts.kernel != KERNEL and (opts.check or opts.write_reference):
+        top.error(f"the limits are those of {KERNEL}")
     return opts
 
 
@@ -196,8 +194,6 @@ def main():
     print(tables(points, limited))
     if opts.write_reference:
         write_reference(res, points)
-    if opts.write_results:
-        write_results(res, points)
     missed = over_limit(points) if limited else []
     if missed:
         print(f"bench: over the limit: {'; '.join(missed)}", file=sys.stderr)

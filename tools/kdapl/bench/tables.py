@@ -8,7 +8,6 @@ from points import BASE_LMRS, CALLS, DEVICES, POSTS, short_list
 
 HERE = Path(__file__).resolve().parent
 REFERENCE = HERE / "reference.json"
-RESULTS = HERE / "results.rst"
 TOLERANCE = 1.03    # allowed growth relative to reference.json
 TOUCHES = {"locked": "locked instructions", "ep": "lines of the EP", "slots": "of slots",
            "other": "of others"}
@@ -240,15 +239,3 @@ def tables(points, limited):
     found = [budget(points) if limited else "", paths_table(points), touch_table(points),
              message_table(points), calls_table(points)]
     return "\n\n".join(filter(None, found))
-
-
-def write_results(res, points):
-    title = "kDAPL: instruction counts, by path"
-    RESULTS.write_text(
-        ".. SPDX-License-Identifier: GPL-2.0\n"
-        ".. Written by tools/kdapl/bench/run.py --write-results; do not edit.\n\n"
-        f"{'=' * len(title)}\n{title}\n{'=' * len(title)}\n\n"
-        f"| Kernel {res['kernel']}, {res['compiler']}\n"
-        f"| kDAPL {res['commit']}, {res['qemu']}\n"
-        f"| ``-cpu {res['cpu']}``, ``mitigations={res['mitigations']}``\n\n"
-        f"{tables(points, True)}\n", "utf-8")
