@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The breakages of mutations/*.mut: read, choose and apply them. Used by mutate.py, trials.py."""
+"""The breakages of mutations/*.mut: read, choose and apply them. Used by mutate.py, trials.py.
+
+A record is a line "NAME: RULE", which the breakage breaks, then "FILE FUNCTION()", or FILE alone if
+the lines are outside functions, and the lines to replace (-) and their replacement (+). A record
+may have several files. Empty lines separate records.
+"""
 
 import fnmatch
 import hashlib
@@ -64,29 +69,21 @@ class Mutation:
         self.number, self.name, self.breaks, self.hunks = number, name, breaks, []
 
     def read(self, line):
-        key, _, value = line.partition(": ")
+        """Read a line below the head: a file and perhaps a function, or a line of a hunk."""
         hunk = self.hunks[-1] if self.hunks else Hunk()
-        if key in ("name", "breaks"):
-            setattr(self, key, value)
+        if line[0] not in "-+":
+            file, _, function = line.partition(" ")
+            self.hunks.append(Hunk(f"{MODULE}/{file}", function.removesuffix("()")))
             return
-        if not self.hunks or key == "file" or hunk.old and (key == "in" or
-                                                            line[0] == "-" and hunk.new):
-            hunk = Hunk(hunk.file, "" if key == "in" else hunk.function)
+        if line[0] == "-" and hunk.new:
+            hunk = Hunk(hunk.file, hunk.function)
             self.hunks.append(hunk)
-        if key == "file":
-            hunk.file, hunk.function = value, ""
-        elif key == "in":
-            hunk.function = value
-        elif line[0] in "-+":
-            (hunk.old if line[0] == "-" else hunk.new).append(line[1:])
-        else:
-            raise Refused(f"expected name, breaks, file, in, - or +: {line}")
+        (hunk.old if line[0] == "-" else hunk.new).append(line[1:])
 
     def check(self):
-        if not (self.name and self.breaks and self.hunks and all(
-                h.old and h.file.startswith(MODULE + "/") for h in self.hunks)):
-            raise Refused(f"record {self.name or '?'} lacks name, breaks, a file in {MODULE} or "
-                          "a line to replace")
+        if not (self.name and self.breaks and self.hunks and all(h.old for h in self.hunks)):
+            raise Refused(f"record {self.name or '?'} lacks \"name: rule\", a file or a line to "
+                          "replace")
 
     def __str__(self):
         return f"{self.number} - {self.name}: {self.breaks}"
@@ -116,9 +113,10 @@ def parse(text):
             current = None
             continue
         if current is None:
-            current = Mutation(len(found) + 1)
+            current = Mutation(len(found) + 1, *line.split(": ", 1))
             found.append(current)
-        current.read(line)
+        else:
+            current.read(line)
     return found
 
 

@@ -14,7 +14,6 @@ import breakages
 import mutate
 import trials
 
-FILE = f"{breakages.MODULE}/post/post.c"
 SOURCE = """
 int check(int n);
 
@@ -28,10 +27,8 @@ int check(int n)
 	return n > 3;
 }
 """
-RECORD = f"""name: {{0}}
-breaks: a check
-file: {FILE}
-in: check
+RECORD = """{0}: a check
+post/post.c check()
 -	return n > 3;
 +	return n > 4;
 """
