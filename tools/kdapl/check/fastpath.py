@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The files of the posting and completion path in drivers/infiniband/ulp/kdapl.
 
-Used by the checks of that path: hotcalls.py and coverage.py.
+Used by hotcalls.py; coverage calls it as a script, which prints them.
 """
 
 FOLDER = "drivers/infiniband/ulp/kdapl"
@@ -19,3 +19,6 @@ MECHANISM = "base/handle base/pool object/lmr_table".split()
 
 FILES = frozenset([f"{FOLDER}/{name}.c" for name in OBJECTS + MECHANISM] +
                   [f"{FOLDER}/{name}.h" for name in HEADERS])
+
+if __name__ == "__main__":
+    print(*sorted(FILES), sep="\n")

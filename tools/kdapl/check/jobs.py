@@ -40,7 +40,7 @@ SOURCES = {
     "models": ("tests/models", f"{CHECK}/models"),
     "mutate": (f"{CHECK}/mutate.py", f"{CHECK}/trials.py", f"{CHECK}/breakages.py",
                f"{CHECK}/mutations"),
-    "coverage": (f"{CHECK}/coverage.py", "Documentation/infiniband/kdapl-coverage.rst"),
+    "coverage": (f"{CHECK}/coverage", f"{CHECK}/fastpath.py"),
     "soak": (f"{CHECK}/soak", f"{CHECK}/trends.py"),
     "packages": ("debian", "tools/kdapl/deb", f"{CHECK}/package", f"{CHECK}/package-guest",
                  "drivers/block/datblk"),
@@ -327,12 +327,10 @@ def coverage(kernel="own-6.12"):
     for job in guests:
         job.needs = (compile_.name,)
     inputs = tuple(dict.fromkeys(name for job in guests for name in job.inputs))
-    # It reads the sources from the copy, because the tree may be edited meanwhile
     return [compile_, *guests, Job(
-        "coverage", ["bash", "-c", f". {CHECK}/env.sh; KDAPL_GCOV=1; copy=$(output_of {kernel}); "
-                     f'flock "$copy.lock" {CHECK}/coverage.py "$copy" build/vm/{kernel}-gcov-*'],
-        "lines that no test reaches are explained", tuple(job.name for job in guests),
-        (*inputs, "coverage"), kernel, product=False)]
+        "coverage", [f"{CHECK}/coverage", kernel],
+        "the tests reach every line of the posting and completion path",
+        tuple(job.name for job in guests), (*inputs, "coverage"), kernel, product=False)]
 
 
 def packages():

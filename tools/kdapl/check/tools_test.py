@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
 """Test the scripts whose faults would hide a fault of the product: run.py, store.py, tap.py,
-suites.py, contract.py, coverage.py, trends.py, mutate.py, guest and vm/run.py. Also test
-copy-to-mainline.
+suites.py, contract.py, trends.py, mutate.py, guest and vm/run.py. Also test copy-to-mainline.
 
   tools/kdapl/check/tools_test.py [CLASS[.TEST]...]
 
@@ -26,7 +25,6 @@ TOP = HERE.parents[2]
 
 from breakages import read_table  # noqa: E402 (in this folder)
 import contract  # noqa: E402
-import coverage  # noqa: E402
 import fastpath  # noqa: E402
 import jobs  # noqa: E402
 from mutate_test import Breakages, Trials  # noqa: E402, F401
@@ -409,56 +407,6 @@ class Runner(Case):
         self.assertEqual(self.sums(slow, waits, limit=0.01), (0, 2, 0))
 
 
-PAGE = """
-post.c: dat_a()
----------------
-
-::
-
-\tfirst();
-\tsecond();
-
-Both for
-one reason.
-
-::
-
-\tthird();
-
-Now and then a race is lost.
-"""
-A, B, C = (("post.c", "dat_a", text) for text in ("first();", "second();", "third();"))
-# Lines that no test reaches; the numbers of those that the page does not explain, and of
-# explanations without such a line
-MISSED = {
-    "one explanation for several lines": ({A: [1], B: [2], C: [3]}, 0, 0),
-    "a line without an explanation": ({A: [1], B: [2], ("post.c", "dat_b", "first();"): [9]}, 1, 0),
-    "the same line twice": ({A: [1, 5], B: [2]}, 1, 0),
-    "a line that is reached": ({A: [1], C: [3]}, 0, 1),
-    "a line that some runs reach": ({A: [1], B: [2]}, 0, 0),
-}
-
-
-class Coverage(Case):
-    """coverage.py"""
-
-    def compared(self, missed, page=PAGE):
-        return tuple(map(len, coverage.compare(
-            missed, coverage.explained(self.write("page", page)))))
-
-    def test_explanations(self):
-        for name, (missed, *expected) in MISSED.items():
-            with self.subTest(name):
-                self.assertEqual(self.compared(missed), tuple(expected))
-        self.assertEqual(self.compared({A: [1]}, PAGE[:PAGE.index("\tsecond")]), (1, 0))
-
-    def test_the_function_of_a_line_is_found(self):
-        text = ["static int a(int x)", "{", "\tb(x);", "}", "EXPORT_SYMBOL_GPL(a);", "",
-                "static struct c *", "d(int x,", "  int y)", "{", "out:", "\treturn NULL;"]
-        self.assertEqual([coverage.function_of(text, number) for number in (1, 3, 9, 12)],
-                         ["a", "a", "d", "d"])
-
-
 class Mutations(Case):
     """mutations/*.mut"""
 
@@ -516,7 +464,7 @@ KERNEL_TREE = {
                    "KDUMP\nF:\td\n\nLAST\nF:\tx\n",
 }
 # What a copied page must not name: other pages that were left out, and files of this repository
-OUT_OF_TREE = re.compile(r"kdapl-(bench|building|coverage|install|testing|versioning)\b|tools/kdapl|"
+OUT_OF_TREE = re.compile(r"kdapl-(bench|building|install|testing|versioning)\b|tools/kdapl|"
                          r"\btests/|``make |KDIR|README|CHANGELOG|CONTRIBUTING|Out of tree")
 
 
