@@ -275,7 +275,7 @@ def races():
     return [job for kernel in ("own-6.12-kcsan", "own-6.12-rt") for job in debug(kernel)]
 
 
-# The adapter model (kdapl-hca.rst): its personalities, and one with faults of the wire
+# The adapter model (tests/hca/README.rst): its personalities, and one with faults of the wire
 HCA = {
     "ibta": "", "mlx5": "personality=mlx5", "irdma": "personality=irdma",
     "bnxt_re": "personality=bnxt_re", "qedr": "personality=qedr",
