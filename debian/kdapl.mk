@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 # Included by the Kbuild of a Consumer, a module that calls dat_*. Adds the headers of kDAPL, and
 # the symbols of the kdapl.ko that DKMS has installed for the kernel that the Consumer is built
-# for. kdapl-building.rst shows an example.
+# for. kdapl-install.rst shows an example.
 
 kdapl-dev := $(patsubst %/,%,$(dir $(lastword $(MAKEFILE_LIST))))
 kdapl-symvers := $(wildcard \
