@@ -87,7 +87,7 @@ typedef enum dat_ep_state {
  *                            returns are valid until the EP is freed or reset
  *
  * Written by the Consumer, and by dat_ep_query(). 0 does not mean the default.
- * kdapl-defaults.rst lists the limits, the defaults and the effects of 0. A negative number is
+ * kdapl-api.rst lists the limits, the defaults and the effects of 0. A negative number is
  * DAT_INVALID_PARAMETER, except DAT_WATERMARK_INFINITE in @srq_soft_hw. Source: kDAPL 2.0
  * header, manual pages dat_ep_create and dat_ep_modify; the defaults are kDAPL's choice.
  */

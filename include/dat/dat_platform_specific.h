@@ -103,7 +103,7 @@ typedef char *DAT_NAME_PTR;
  * @name:  the name, a string
  * @value: the value, a string
  *
- * "Named attributes of an EP" in kdapl.rst lists the names. Source: kDAPL 2.0 header; the
+ * "Named attributes of an EP" in kdapl-api.rst lists the names. Source: kDAPL 2.0 header; the
  * names are kDAPL's choice.
  */
 typedef struct dat_named_attr {

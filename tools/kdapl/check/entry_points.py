@@ -5,7 +5,7 @@
   tools/kdapl/check/entry_points.py MODULE
 
 include/dat declares exactly the exported calls. The comment of each has a context. A call whose
-comment does not name DAT_SUCCESS is refused: its comment and kdapl.rst give the reason. No call
+comment does not name DAT_SUCCESS is refused: its comment and kdapl-api.rst give the reason. No call
 returns DAT_NOT_IMPLEMENTED, and kdapl-api.rst includes every file with exports. Prints a line for
 each fault.
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 TOP = Path(__file__).resolve().parents[3]
 ULP = TOP / "drivers/infiniband/ulp/kdapl"
 SOURCES = sorted(path for path in ULP.glob("*/*.c") if path.parent.name != "tests")
-DOC = TOP / "Documentation/infiniband"
+PAGE = TOP / "Documentation/infiniband/kdapl-api.rst"
 COMMENT = re.compile(r"^/\*\*\n \* (dat_\w+) - .*\n((?: \*.*\n)*?) \*/$", re.M)
 EXPORT = re.compile(r"^EXPORT_SYMBOL_GPL\((dat_\w+)\);$", re.M)
 DECLARED = re.compile(r"^DAT_RETURN (dat_\w+)\(", re.M)
@@ -47,7 +47,7 @@ def faults(names, texts):
     calls = {name: Call(body) for text in texts.values() for name, body in COMMENT.findall(text)}
     declared = {name for path in (TOP / "include/dat").glob("*.h")
                 for name in DECLARED.findall(path.read_text("utf-8"))}
-    api, overview = ((DOC / page).read_text("utf-8") for page in ("kdapl-api.rst", "kdapl.rst"))
+    api = PAGE.read_text("utf-8")
     if not names:
         yield "expected exports dat_* in the module, found none"
     for name in sorted(declared ^ names):
@@ -58,14 +58,14 @@ def faults(names, texts):
             yield f"{name} has no kernel-doc comment"
         elif not re.match(r"any|process|as for dat_\w+\(\)", call.context):
             yield f'{name}: expected Context: any or process, got "{call.context}"'
-        elif call.is_refused(calls) and not (call.why and f"{name}()" in overview):
-            yield f"{name} is refused, but its comment or kdapl.rst gives no reason"
+        elif call.is_refused(calls) and not (call.why and f"{name}()" in api):
+            yield f"{name} is refused, but its comment or {PAGE.name} gives no reason"
     for path, text in texts.items():
         # status.c has a table of all names
         if path.stem != "status" and "DAT_NOT_IMPLEMENTED" in text:
             yield f"{path.name} mentions DAT_NOT_IMPLEMENTED"
         if EXPORT.search(text) and f"kdapl/{path.relative_to(ULP)}\n" not in api:
-            yield f"kdapl-api.rst does not include {path.name}"
+            yield f"{PAGE.name} does not include {path.name}"
 
 
 def main():
