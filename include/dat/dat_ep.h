@@ -34,7 +34,7 @@ typedef enum dat_service_type {
  * @DAT_EP_STATE_CONNECTED_SINGLE_PATH:        never returned
  * @DAT_EP_STATE_CONNECTED_MULTI_PATH:         never returned
  *
- * kdapl-states.rst lists the transitions. Source: kDAPL 2.0 header, manual page
+ * kdapl-connections.rst lists the transitions. Source: kDAPL 2.0 header, manual page
  * dat_ep_get_status; which states occur is kDAPL's choice.
  */
 typedef enum dat_ep_state {

@@ -117,8 +117,8 @@ typedef struct sockaddr *DAT_IA_ADDRESS_PTR;
  * typedef DAT_CONN_QUAL - connection qualifier, on which a service point listens
  *
  * 1 to 65535 is the IP port; a greater number is mapped to a port, see "Service points" in
- * kdapl.rst; 0 is not legal. Source: kDAPL 2.0 header, manual page dat_psp_create; the
- * mapping is that of user-space uDAPL.
+ * kdapl-connections.rst; 0 is not legal. Source: kDAPL 2.0 header, manual page
+ * dat_psp_create; the mapping is that of user-space uDAPL.
  */
 typedef DAT_UINT64 DAT_CONN_QUAL;
 
