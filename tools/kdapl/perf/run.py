@@ -6,7 +6,7 @@
 
 Runs "kdapl-loop perf" on Soft-RoCE in a VM with Debian's 6.12 kernel, counts the instructions of
 each path (tools/kdapl/bench/run.py --short), and writes build/perf.json and build/perf.svg. The
-modules must have been built (tools/kdapl/check/build stock-6.12). kdapl-perf.rst explains the
+modules must have been built (tools/kdapl/check/build stock-6.12). kdapl-tuning.rst explains the
 figures.
 """
 
