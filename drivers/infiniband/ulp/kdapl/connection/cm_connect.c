@@ -41,6 +41,8 @@ static DAT_RETURN kdapl_connect_start(struct kdapl_ep *ep, const struct sockaddr
 	struct rdma_cm_id *id;
 	int ret;
 
+	if (kdapl_notice_reserve(ep))
+		return DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	kdapl_cm_set_port(&peer, port);
 	id = kdapl_cm_bind(ep->obj.ia, &ep->obj.ia->addr, qp->device, kdapl_cm_handler, ep, 0,
 			   &peer);

@@ -384,6 +384,7 @@ static void kdapl_cr_attach(struct kdapl_cr *cr, struct kdapl_ep *ep, const void
  *   although it is not 0
  * * DAT_INVALID_STATE - the EP is not UNCONNECTED; the EP of an RSP is DISCONNECTED because
  *   its device was removed
+ * * DAT_INSUFFICIENT_RESOURCES - no memory
  */
 DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 			 DAT_COUNT private_data_size, const DAT_PVOID private_data)
@@ -406,6 +407,8 @@ DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 	ep = to_kdapl_ep(obj);
 	mutex_lock(&ep->mutex);
 	ret = kdapl_accept_check(cr, ep, private_data_size, private_data);
+	if (ret == DAT_SUCCESS && kdapl_notice_reserve(ep))
+		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
 	if (ret == DAT_SUCCESS && kdapl_obj_retire(&cr->obj))
 		ret = KDAPL_BAD_HANDLE(CR);
 	if (ret == DAT_SUCCESS)

@@ -42,6 +42,7 @@ struct kdapl_notice {
 	bool over;
 };
 
+int kdapl_notice_reserve(struct kdapl_ep *ep);
 void kdapl_notice_end(struct kdapl_ep *ep, bool disconnect);
 
 int kdapl_cm_route(const struct kdapl_ia *ia, const struct rdma_cm_id *id,

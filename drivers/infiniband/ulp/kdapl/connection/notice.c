@@ -169,8 +169,24 @@ static void kdapl_notice_give_up_first(struct kdapl_device *dev)
 }
 
 /**
+ * kdapl_notice_reserve - make the notice of an EP's next id, so that kdapl_notice_end() cannot fail
+ * @ep: the EP; nothing happens if it has a notice
+ *
+ * Context: process, ep->mutex held.
+ * Return: 0, or -ENOMEM.
+ */
+int kdapl_notice_reserve(struct kdapl_ep *ep)
+{
+	lockdep_assert_held(&ep->mutex);
+	if (!ep->notice)
+		ep->notice = kzalloc(sizeof(*ep->notice), GFP_NOIO);
+	return ep->notice ? 0 : -ENOMEM;
+}
+
+/**
  * kdapl_notice_end - the connection or attempt of an EP has ended: take its id
- * @ep:         the EP, which loses its id if it has one. None of its callbacks runs afterwards
+ * @ep:         the EP, which loses its id if it has one, and the notice that it has reserved with
+ *              it. None of the id's callbacks runs for the EP afterwards
  * @disconnect: send a disconnect request, as soon as that is possible, and keep the id until
  *              the CM has an answer; otherwise destroy it soon
  *
@@ -180,18 +196,13 @@ void kdapl_notice_end(struct kdapl_ep *ep, bool disconnect)
 {
 	struct kdapl_device *dev = ep->obj.ia->dev;
 	struct rdma_cm_id *id = ep->cm_id;
-	struct kdapl_notice *notice;
+	struct kdapl_notice *notice = ep->notice;
 
 	lockdep_assert_held(&ep->mutex);
 	if (!id)
 		return;
 	ep->cm_id = NULL;
-	notice = kzalloc(sizeof(*notice), GFP_NOIO);
-	if (!notice) {
-		/* Sends a request, but does not wait for the answer */
-		rdma_destroy_id(id);
-		return;
-	}
+	ep->notice = NULL;
 	INIT_LIST_HEAD(&notice->node);
 	INIT_DELAYED_WORK(&notice->work, kdapl_notice_work);
 	notice->dev = dev;

@@ -53,6 +53,7 @@ static void kdapl_ep_end(struct kdapl_ep *ep)
 
 static void kdapl_ep_free_mem(struct kdapl_ep *ep)
 {
+	kfree(ep->notice);
 	kfree(ep->texts);
 	kfree_rcu(ep, obj.rcu);
 }

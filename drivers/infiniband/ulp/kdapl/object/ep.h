@@ -11,6 +11,7 @@
 #include "evd.h"
 
 struct kdapl_cq;
+struct kdapl_notice;
 struct kdapl_pz;
 struct kdapl_srq;
 
@@ -186,6 +187,7 @@ struct kdapl_ep_texts {
  * @rsp:    the RSP for which the EP is in RESERVED, or whose request has moved it to
  *          PASSIVE_CONNECTION_PENDING; under @mutex
  * @cm_id:  of the current attempt or connection, otherwise NULL; under @mutex
+ * @notice: for the end of @cm_id, or of the next one; under @mutex
  * @todo:   enum kdapl_todo bits, set in any context; handled by @work
  * @timer:  sets KDAPL_TODO_TIMEOUT; limits an attempt, or @linger
  * @outcome: the outcome event of the attempt
@@ -272,6 +274,7 @@ struct kdapl_ep {
 
 	DAT_RSP_HANDLE rsp;
 	struct rdma_cm_id *cm_id;
+	struct kdapl_notice *notice;
 	bool passive;
 	unsigned long todo;
 	struct work_struct work;

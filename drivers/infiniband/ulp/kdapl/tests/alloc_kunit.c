@@ -2,18 +2,14 @@
 /*
  * KUnit: posting while every allocation fails.
  *
- * The kernel's fault injection fails every allocation of a task that has make_it_fail set.
- * It must be switched on before the module is loaded (kdapl_fail_allocs of
- * tests/selftests/lib.sh). The test then makes a hundred thousand posts of all kinds,
- * together with their completions and dat_evd_dequeue(), in such a task. Half of the
- * rounds post with a spinlock held and interrupts off. The test checks at the beginning
- * and at the end that allocations do fail. Runs in a KUnit thread; fault injection affects
- * only this thread.
+ * The test makes a hundred thousand posts of all kinds, together with their completions and
+ * dat_evd_dequeue(), in a task whose allocations fail (fail_alloc.h). Half of the rounds post
+ * with a spinlock held and interrupts off. The test checks at the beginning and at the end that
+ * allocations do fail. Runs in a KUnit thread.
  */
-#include <linux/fault-inject.h>
 #include <linux/gfp.h>
-#include <linux/slab.h>
 #include <linux/spinlock.h>
+#include "fail_alloc.h"
 #include "mem_kunit.h"
 
 #define ROUNDS		800
@@ -49,21 +45,6 @@ static DEFINE_SPINLOCK(held);
 
 /* ---- allocations ------------------------------------------------------------ */
 
-static void fail_allocations(bool fail)
-{
-#ifdef CONFIG_FAULT_INJECTION
-	current->make_it_fail = fail;
-#endif
-}
-
-static bool slab_fails(gfp_t gfp)
-{
-	void *p = kmalloc(64, gfp);
-
-	kfree(p);
-	return !p;
-}
-
 static bool pages_fail(gfp_t gfp)
 {
 	struct page *page = alloc_page(gfp);
@@ -75,7 +56,7 @@ static bool pages_fail(gfp_t gfp)
 
 static bool allocations_fail(void)
 {
-	return slab_fails(GFP_ATOMIC) && slab_fails(GFP_KERNEL) &&
+	return kdapl_slab_fails(GFP_ATOMIC) && kdapl_slab_fails(GFP_KERNEL) &&
 	       pages_fail(GFP_ATOMIC) && pages_fail(GFP_KERNEL);
 }
 
@@ -243,12 +224,12 @@ static void G_08_posts_while_no_allocation_succeeds(struct kunit *test)
 		kunit_skip(test, "the kernel has no fault injection for allocations");
 
 	/* No expectations before the end: a failed expectation allocates memory */
-	fail_allocations(true);
+	kdapl_fail_allocations(true);
 	r.bites = allocations_fail();
 	for (round = 0; round < ROUNDS && r.bites; round++)
 		post_round(c->kind, round, &r);
 	r.bites = r.bites && allocations_fail();
-	fail_allocations(false);
+	kdapl_fail_allocations(false);
 
 	KUNIT_ASSERT_TRUE_MSG(test, r.bites,
 			      "expected failing allocations: set failslab and fail_page_alloc in debugfs");
@@ -273,7 +254,7 @@ static int alloc_init(struct kunit *test)
 
 static void alloc_exit(struct kunit *test)
 {
-	fail_allocations(false);
+	kdapl_fail_allocations(false);
 	tp_drain(&taker);
 	tp_ep_free(&taker);
 	mem_done(test, &m);

@@ -137,10 +137,8 @@ static void accepted(struct kunit *test, struct tp_ep *tep, const struct sockadd
 	spin_lock_irq(&tep->ep->lock);
 	kdapl_cm_set_local(tep->ep, own);
 	spin_unlock_irq(&tep->ep->lock);
-	kdapl_cm_begin(tep->ep, id, true);
-	tep->ep->left_init = true;
 	mutex_unlock(&tep->ep->mutex);
-	tp_qp(tep)->state = IB_QPS_RTS;
+	KUNIT_ASSERT_EQ(test, tp_begin_with(tep, id, true), 0);
 	tp_cm_says(id, RDMA_CM_EVENT_ESTABLISHED);
 	fake_settle(addr_env->fake);
 	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(tep->connect_evd, &event), DAT_SUCCESS);

@@ -44,6 +44,7 @@ static struct rdma_cm_id *begin(struct kunit *test, bool passive)
 
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
 	mutex_lock(&ep.ep->mutex);
+	KUNIT_EXPECT_EQ(test, kdapl_notice_reserve(ep.ep), 0);
 	kdapl_cm_begin(ep.ep, id, passive);
 	mutex_unlock(&ep.ep->mutex);
 	tp_qp(&ep)->state = IB_QPS_RTS;

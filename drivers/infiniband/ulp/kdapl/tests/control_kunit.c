@@ -242,7 +242,8 @@ static void churn_connect(struct churner *c, DAT_EP_HANDLE handle)
 	ep = to_kdapl_ep(obj);
 	id = rdma_create_id(&init_net, kdapl_cm_handler, ep, RDMA_PS_TCP, IB_QPT_RC);
 	mutex_lock(&ep->mutex);
-	if (!IS_ERR(id) && ep->state == DAT_EP_STATE_UNCONNECTED) {
+	if (!IS_ERR(id) && ep->state == DAT_EP_STATE_UNCONNECTED &&
+	    !kdapl_notice_reserve(ep)) {
 		kdapl_cm_begin(ep, id, false);
 		kdapl_ep_set_connected(ep);
 		c->n++;

@@ -7,9 +7,9 @@
  * (event_kunit.h). Runs in a KUnit thread, with more threads where events are queued and
  * dequeued concurrently.
  */
-#include <linux/fault-inject.h>
 #include <linux/kthread.h>
 #include "clause.h"
+#include "fail_alloc.h"
 #include "event_kunit.h"
 
 #define MANY	100
@@ -197,29 +197,20 @@ static void E_42_a_pending_upcall_is_made(struct kunit *test)
 		KUNIT_EXPECT_EQ(test, number_of(&evt->rec[i].event), i + 1);
 }
 
-/* Fault injection must be switched on before the module is loaded, see alloc_kunit.c */
-static void fail_allocations(bool fail)
-{
-#ifdef CONFIG_FAULT_INJECTION
-	current->make_it_fail = fail;
-#endif
-}
-
 static void no_memory_changes_nothing(struct kunit *test)
 {
 	struct evt *evt = test->priv;
 	struct kdapl_ring_event *ring = evt->evd.ring;
-	void *probe;
+	bool fails;
 	int ret;
 
 	queue_mixed(test, evt, 1, 10);
-	fail_allocations(true);
-	probe = kmalloc(64, GFP_KERNEL);
+	kdapl_fail_allocations(true);
+	fails = kdapl_slab_fails(GFP_KERNEL);
 	ret = kdapl_evd_resize(&evt->evd, 300);
-	fail_allocations(false);
-	kfree(probe);
+	kdapl_fail_allocations(false);
 	expect_mixed(test, evt, 1, 10);
-	if (probe)
+	if (!fails)
 		kunit_skip(test, "the kernel has no fault injection for allocations");
 	KUNIT_EXPECT_EQ(test, ret, -ENOMEM);
 	KUNIT_EXPECT_PTR_EQ(test, evt->evd.ring, ring);

@@ -52,11 +52,7 @@ static void connect_bound(struct kunit *test, struct tp_ep *tep)
 	DAT_EVENT event;
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(id));
-	mutex_lock(&tep->ep->mutex);
-	kdapl_cm_begin(tep->ep, id, false);
-	tep->ep->left_init = true;
-	mutex_unlock(&tep->ep->mutex);
-	tp_qp(tep)->state = IB_QPS_RTS;
+	KUNIT_ASSERT_EQ(test, tp_begin_with(tep, id, false), 0);
 	KUNIT_ASSERT_TRUE(test, kdapl_ep_set_connected(tep->ep));
 	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(tep->connect_evd, &event), DAT_SUCCESS);
 }

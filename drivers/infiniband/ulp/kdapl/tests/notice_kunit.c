@@ -9,6 +9,7 @@
  */
 #include <rdma/ib_cache.h>
 #include "clause.h"
+#include "fail_alloc.h"
 #include "post_kunit.h"
 
 static struct tp_env *env;
@@ -149,6 +150,23 @@ static void C_60_the_id_stays_until_the_peer_has_answered(struct kunit *test)
 	KUNIT_EXPECT_PTR_EQ(test, notice()->id, id);
 	cm_says(test, id, RDMA_CM_EVENT_DISCONNECTED);
 	KUNIT_EXPECT_TRUE(test, kdapl_sleep_until(!notice()));
+}
+
+/* rdma_destroy_id() may take a minute, so it must not run in the thread that ends the connection */
+static void C_60_the_end_needs_no_memory(struct kunit *test)
+{
+	bool fails;
+
+	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
+	kdapl_fail_allocations(true);
+	fails = kdapl_slab_fails(GFP_KERNEL);
+	tp_ep_free(&ep);
+	kdapl_fail_allocations(false);
+	if (!fails)
+		kunit_skip(test, "the kernel has no fault injection for allocations");
+	kdapl_clauses(test, "C-60");
+	KUNIT_ASSERT_NOT_NULL(test, notice());
+	KUNIT_EXPECT_TRUE(test, notice_sent());
 }
 
 /* A connection that the peer has ended, and an attempt, need no answer */
@@ -324,6 +342,7 @@ static struct kunit_case notice_cases[] = {
 	KUNIT_CASE(C_60_a_disconnect_waits_for_its_port),
 	KUNIT_CASE(C_60_it_outlives_its_EP),
 	KUNIT_CASE(C_60_the_id_stays_until_the_peer_has_answered),
+	KUNIT_CASE(C_60_the_end_needs_no_memory),
 	KUNIT_CASE(C_60_other_ids_are_destroyed_at_once),
 	KUNIT_CASE(C_54_the_number_of_ids_is_limited),
 	KUNIT_CASE(C_36_a_slow_id_delays_nothing),

@@ -303,6 +303,21 @@ struct fake_qp *tp_qp(struct tp_ep *tep)
 	return to_fake_qp(rcu_dereference_raw(tep->ep->qp));
 }
 
+int tp_begin_with(struct tp_ep *tep, struct rdma_cm_id *id, bool passive)
+{
+	int ret;
+
+	mutex_lock(&tep->ep->mutex);
+	ret = kdapl_notice_reserve(tep->ep);
+	if (!ret) {
+		kdapl_cm_begin(tep->ep, id, passive);
+		tep->ep->left_init = true;
+		tp_qp(tep)->state = IB_QPS_RTS;
+	}
+	mutex_unlock(&tep->ep->mutex);
+	return ret;
+}
+
 struct rdma_cm_id *tp_begin(struct tp_ep *tep, bool passive)
 {
 	struct rdma_cm_id *id;
@@ -312,12 +327,10 @@ struct rdma_cm_id *tp_begin(struct tp_ep *tep, bool passive)
 		return id;
 	/* It is not bound */
 	id->port_num = 1;
-	mutex_lock(&tep->ep->mutex);
-	kdapl_cm_begin(tep->ep, id, passive);
-	tep->ep->left_init = true;
-	mutex_unlock(&tep->ep->mutex);
-	tp_qp(tep)->state = IB_QPS_RTS;
-	return id;
+	if (!tp_begin_with(tep, id, passive))
+		return id;
+	rdma_destroy_id(id);
+	return ERR_PTR(-ENOMEM);
 }
 
 void tp_cm_says(struct rdma_cm_id *id, enum rdma_cm_event_type type)

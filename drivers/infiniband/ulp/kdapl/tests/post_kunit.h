@@ -106,7 +106,9 @@ DAT_RETURN tp_ep_create_in(struct tp_env *env, DAT_EVD_FLAGS context, const DAT_
 /* On the EVDs of @first, with a connect EVD of its own */
 DAT_RETURN tp_ep_beside(struct tp_env *env, const struct tp_ep *first, struct tp_ep *tep);
 void tp_ep_free(struct tp_ep *tep);
-/* Begins an attempt, with an id that has no peer. Or ERR_PTR */
+/* Begins an attempt with an id. Returns 0, or -ENOMEM, and then the id is still the caller's */
+int tp_begin_with(struct tp_ep *tep, struct rdma_cm_id *id, bool passive);
+/* The same with a new id, which has no peer. Returns the id or ERR_PTR */
 struct rdma_cm_id *tp_begin(struct tp_ep *tep, bool passive);
 /* Raises an event of the CM; a caller that needs the id afterwards holds ep->mutex */
 void tp_cm_says(struct rdma_cm_id *id, enum rdma_cm_event_type type);

@@ -117,15 +117,6 @@ static struct rdma_cm_id *bind(struct kunit *test, struct tp_ep *tep)
 	return id;
 }
 
-static void begin(struct tp_ep *tep, struct rdma_cm_id *id)
-{
-	mutex_lock(&tep->ep->mutex);
-	kdapl_cm_begin(tep->ep, id, false);
-	tep->ep->left_init = true;
-	mutex_unlock(&tep->ep->mutex);
-	tp_qp(tep)->state = IB_QPS_RTS;
-}
-
 static void expect_end(struct kunit *test, struct tp_ep *tep, DAT_EVENT_NUMBER number)
 {
 	DAT_EVENT event = {};
@@ -142,8 +133,8 @@ static void make_two(struct kunit *test)
 {
 	DAT_EVENT event = {};
 
-	begin(&ep, bind(test, &ep));
-	begin(&second, bind(test, &second));
+	KUNIT_ASSERT_EQ(test, tp_begin_with(&ep, bind(test, &ep), false), 0);
+	KUNIT_ASSERT_EQ(test, tp_begin_with(&second, bind(test, &second), false), 0);
 	KUNIT_ASSERT_TRUE(test, kdapl_ep_set_connected(ep.ep));
 	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
@@ -178,7 +169,7 @@ static void C_62_address_lost_and_restored_before_the_attempt(struct kunit *test
 	id = bind(test, &ep);
 	flap(test);
 	fake_settle(env->fake);
-	begin(&ep, id);
+	KUNIT_ASSERT_EQ(test, tp_begin_with(&ep, id, false), 0);
 	expect_end(test, &ep, DAT_CONNECTION_EVENT_UNREACHABLE);
 }
 
@@ -328,7 +319,7 @@ static void a_route_has_the_type_of_service_of_its_EP(struct kunit *test)
 	name_attrs(test, &named, 1);
 	id = bind(test, &ep);
 	id->event_handler = note_route;
-	begin(&ep, id);
+	KUNIT_ASSERT_EQ(test, tp_begin_with(&ep, id, false), 0);
 	mutex_lock(&ep.ep->mutex);
 	kdapl_cm_resolve(ep.ep, &to);
 	mutex_unlock(&ep.ep->mutex);
@@ -363,6 +354,7 @@ static void a_QP_uses_the_partition_of_its_path(struct kunit *test)
 	KUNIT_ASSERT_TRUE(test, kdapl_sleep_until(default_pkey_is_last()));
 	id = bind(test, &ep);
 	mutex_lock(&ep.ep->mutex);
+	KUNIT_EXPECT_EQ(test, kdapl_notice_reserve(ep.ep), 0);
 	kdapl_cm_accept(ep.ep, id, &req, NULL, 0);
 	KUNIT_EXPECT_EQ(test, tp_qp(&ep)->state, IB_QPS_RTS);
 	KUNIT_EXPECT_EQ(test, tp_qp(&ep)->pkey_index, FAKE_PKEYS - 1);
@@ -458,7 +450,7 @@ static void connect_one(struct kunit *test)
 {
 	DAT_EVENT event = {};
 
-	begin(&ep, bind(test, &ep));
+	KUNIT_ASSERT_EQ(test, tp_begin_with(&ep, bind(test, &ep), false), 0);
 	KUNIT_ASSERT_TRUE(test, kdapl_ep_set_connected(ep.ep));
 	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
 }

@@ -6,6 +6,7 @@
  * and its refusals in these states; every order of destruction: the RSP, the request, the
  * device or the IA first. Runs in a KUnit thread; each test has its own device.
  */
+#include "fail_alloc.h"
 #include "sp_kunit.h"
 
 static void post_receives(struct kunit *test)
@@ -272,6 +273,29 @@ static void C_10_accepted_without_naming_the_EP(struct kunit *test)
 	expect_held(test, DAT_EP_STATE_RESERVED);
 }
 
+static void C_10_an_accept_without_memory_changes_nothing(struct kunit *test)
+{
+	struct kdapl_sp *rsp = sp_make(test, sp_evd, 1, &sp_ep);
+	DAT_CR_HANDLE cr;
+	DAT_RETURN ret;
+	bool fails;
+
+	KUNIT_ASSERT_TRUE(test, sp_request(rsp, 0));
+	cr = sp_announced(test, sp_evd, rsp);
+	kdapl_fail_allocations(true);
+	fails = kdapl_slab_fails(GFP_KERNEL);
+	ret = fails ? dat_cr_accept(cr, NULL, 0, NULL) : DAT_SUCCESS;
+	kdapl_fail_allocations(false);
+	if (fails) {
+		TP_EXPECT_TYPE(test, ret, DAT_INSUFFICIENT_RESOURCES);
+		expect_held(test, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING);
+	}
+	KUNIT_EXPECT_EQ(test, dat_cr_reject(cr, 0, NULL), DAT_SUCCESS);
+	if (!fails)
+		kunit_skip(test, "the kernel has no fault injection for allocations");
+	kdapl_clauses(test, "C-10");
+}
+
 /* ---- ends --------------------------------------------------------------------------- */
 
 /* The device is removed with one EP reserved and one with a request */
@@ -364,6 +388,7 @@ static struct kunit_case rsp_cases[] = {
 	KUNIT_CASE(C_07_C_11_called_and_rejected),
 	KUNIT_CASE(a_used_RSP_does_not_affect_the_next_one),
 	KUNIT_CASE(C_10_accepted_without_naming_the_EP),
+	KUNIT_CASE(C_10_an_accept_without_memory_changes_nothing),
 	KUNIT_CASE(C_57_removal_ends_what_an_RSP_holds),
 	KUNIT_CASE(P8_close_frees_all_objects),
 	KUNIT_CASE(a_request_too_late_is_refused),

@@ -9,6 +9,7 @@
  */
 #include <linux/kthread.h>
 #include "clause.h"
+#include "fail_alloc.h"
 #include "post_kunit.h"
 
 static struct tp_env *env;
@@ -239,25 +240,16 @@ static void refuses_on_an_orphan(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, query(test).max_recv_dtos, TP_DEPTH);
 }
 
-/* Fault injection must be enabled before the module is loaded, see alloc_kunit.c */
-static void fail_allocations(bool fail)
-{
-#ifdef CONFIG_FAULT_INJECTION
-	current->make_it_fail = fail;
-#endif
-}
-
 static void refuses_without_memory(struct kunit *test)
 {
 	DAT_RETURN ret;
-	void *probe;
+	bool fails;
 
-	fail_allocations(true);
-	probe = kmalloc(64, GFP_KERNEL);
+	kdapl_fail_allocations(true);
+	fails = kdapl_slab_fails(GFP_KERNEL);
 	ret = resize(TP_DEPTH + 1);
-	fail_allocations(false);
-	kfree(probe);
-	if (probe)
+	kdapl_fail_allocations(false);
+	if (!fails)
 		kunit_skip(test, "the kernel has no fault injection for allocations");
 	TP_EXPECT_TYPE(test, ret, DAT_INSUFFICIENT_RESOURCES);
 	expect_unchanged(test, 1);
