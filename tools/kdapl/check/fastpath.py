@@ -7,8 +7,8 @@ Used by hotcalls.py; coverage calls it as a script, which prints them.
 FOLDER = "drivers/infiniband/ulp/kdapl"
 # Every function in these objects runs in any context: it neither sleeps nor allocates
 ANY_CONTEXT = ("post/post post/post_slow post/post_recv post/segment post/unsignalled "
-               "post/complete post/ep_state event/evd_queue event/evd_poll post/mr_wr "
-               "post/rmr_bind post/lmr_invalidate post/lmr_fmr").split()
+               "post/complete post/ep_state event/evd_queue event/evd_poll memory/mr_request "
+               "memory/rmr_bind memory/lmr_invalidate memory/lmr_fmr").split()
 # These also contain functions of set-up and teardown, which may sleep
 OBJECTS = ANY_CONTEXT + "event/evd_policy event/evd_work event/polled_cq post/drain".split()
 # Inline functions of the path, and the layout of the objects that it uses

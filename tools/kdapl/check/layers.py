@@ -26,8 +26,9 @@ LAYERS = {
     "datblk": ["protocol", "client server"],
 }
 TESTS = "tests"
-# Public in addition to NAME/NAME.h: the macros of tracepoints need a header of their own
-ALSO_PUBLIC = ("base/trace.h",)
+# Public in addition to NAME/NAME.h: the macros of tracepoints need a header of their own, and
+# memory/ also posts requests
+ALSO_PUBLIC = ("base/trace.h", "post/unsignalled.h")
 # The files outside the folders; the compiler includes the headers
 OUTSIDE = re.compile(r"\w+_compat\.h|\w+\.mod\.c")
 INCLUDE = re.compile(r'^#include (["<])([^">]+)[">]', re.M)

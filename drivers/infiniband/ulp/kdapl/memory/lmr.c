@@ -11,7 +11,6 @@
  */
 #include <linux/dma-mapping.h>
 #include <linux/export.h>
-#include "post/post.h"
 #include "internal.h"
 #include "base/trace.h"
 

@@ -7,7 +7,6 @@
  */
 #include <linux/sched/mm.h>
 #include "event/event.h"
-#include "post/post.h"
 #include "internal.h"
 
 /*

@@ -13,7 +13,6 @@
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include "event/event.h"
-#include "post/post.h"
 #include "internal.h"
 
 /* Allocates an MR as large as the largest LMR, and adds it to the table of keys */

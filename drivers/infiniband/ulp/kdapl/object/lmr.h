@@ -74,6 +74,21 @@ static __always_inline const struct kdapl_lmr_desc *kdapl_lmr_desc(DAT_LMR_CONTE
 	return page + (context & KDAPL_LMR_CTX_ENTRY);
 }
 
+/*
+ * Is [@va, @va + @length) inside an LMR? @minus_start is the negative of its start. The last byte
+ * is checked, so an empty segment is never inside. Without the asm, the compiler would compute both
+ * conditions before it tests the first one.
+ */
+static __always_inline bool kdapl_segment_inside(u64 va, u32 length, u64 minus_start, u64 limit)
+{
+	u64 last;
+
+	if (unlikely(__builtin_add_overflow(va + minus_start, (u64)length - 1, &last)))
+		return false;
+	asm volatile("" : "+r" (last));
+	return likely(last < limit);
+}
+
 /**
  * struct kdapl_lmr - local memory region
  * @obj:   header; obj.users counts MRs of RMRs that map it, and outstanding requests of

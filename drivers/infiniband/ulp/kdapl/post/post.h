@@ -1,28 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * The posting and completion path, as other layers see it: done callbacks, the state of an
- * EP, drains, and requests that register memory.
+ * EP, and drains.
  */
 #ifndef _KDAPL_POST_H_
 #define _KDAPL_POST_H_
 
 #include "object/object.h"
 
-int kdapl_mr_access(DAT_MEM_PRIV_FLAGS priv);
-
-void kdapl_rmr_put(struct kdapl_rmr *rmr);
-bool kdapl_rmr_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32 rkey);
-void kdapl_rmr_mark_free(struct kdapl_mr *m);
-void kdapl_rmr_drop_lmr(struct kdapl_mr *m);
-void kdapl_rmr_unbound(struct kdapl_rmr *rmr);
-
-bool kdapl_lmr_invalidated(struct kdapl_obj *obj, const struct kdapl_ep *ep, u32 rkey);
-void kdapl_lmr_mark_gone(struct kdapl_lmr *lmr);
-
 extern unsigned int kdapl_drain_all_ms;
 void kdapl_drain_begin(struct kdapl_ep *ep, struct ib_qp *qp);
 int kdapl_drain_end(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all, unsigned long since);
 int kdapl_ep_drain(struct kdapl_ep *ep, struct ib_qp *qp, bool wait_all);
+void kdapl_sq_defer(struct kdapl_sq *sq, struct kdapl_slot *slot);
 void kdapl_sq_abandon(struct kdapl_sq *sq);
 void kdapl_marker_complete_all(struct kdapl_ep *ep);
 void kdapl_ep_post_marker(struct kdapl_ep *ep);
@@ -40,8 +30,11 @@ void kdapl_request_done(struct ib_cq *cq, struct ib_wc *wc);
 void kdapl_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 void kdapl_srq_more_done(struct ib_cq *cq, struct ib_wc *wc);
+void kdapl_memory_done(struct ib_cq *cq, struct kdapl_slot *slot, struct ib_wc *wc);
+void kdapl_note_error(struct kdapl_ep *ep, DAT_DTOS op, const struct ib_wc *wc);
 void kdapl_ep_hold(struct kdapl_ep *ep);
 void kdapl_ep_unhold(struct kdapl_ep *ep);
+void kdapl_flush_in_software(struct kdapl_ep *ep, struct kdapl_slot *slot);
 void kdapl_flush_kept(struct kdapl_ep *ep);
 
 #endif /* _KDAPL_POST_H_ */

@@ -15,21 +15,6 @@
 
 #include "object/object.h"
 
-/*
- * Is [@va, @va + @length) inside an LMR? @minus_start is the negative of its start. The last byte
- * is checked, so an empty segment is never inside. Without the asm, the compiler would compute both
- * conditions before it tests the first one.
- */
-static __always_inline bool kdapl_segment_inside(u64 va, u32 length, u64 minus_start, u64 limit)
-{
-	u64 last;
-
-	if (unlikely(__builtin_add_overflow(va + minus_start, (u64)length - 1, &last)))
-		return false;
-	asm volatile("" : "+r" (last));
-	return likely(last < limit);
-}
-
 /* Is @desc the entry of @context, and does it grant what is needed (zone | privilege)? */
 static __always_inline bool kdapl_segment_granted(const struct kdapl_lmr_desc *desc,
 						  DAT_LMR_CONTEXT context, u32 need, u32 privilege)

@@ -10,7 +10,6 @@
 #include <linux/export.h>
 #include <linux/mm.h>
 #include "object/object.h"
-#include "segment.h"
 
 static DAT_RETURN kdapl_memtype_check(DAT_MEM_TYPE type)
 {

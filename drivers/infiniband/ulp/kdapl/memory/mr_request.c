@@ -10,8 +10,8 @@
  * Such a request is signalled even if its completion is suppressed, because otherwise
  * its MR would stay busy for ever; the event of a success is then dropped.
  */
+#include "post/unsignalled.h"
 #include "internal.h"
-#include "unsignalled.h"
 #include "base/trace.h"
 
 /*
