@@ -17,7 +17,7 @@
  */
 #include <linux/rculist.h>
 #include "event/event.h"
-#include "internal.h"
+#include "post.h"
 #include "unsignalled.h"
 #include "base/trace.h"
 

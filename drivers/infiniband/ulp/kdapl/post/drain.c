@@ -14,7 +14,7 @@
 #include <linux/delay.h>
 #include <linux/jiffies.h>
 #include "event/event.h"
-#include "internal.h"
+#include "post.h"
 #include "unsignalled.h"
 
 /* How often a CQ is polled that the core does not poll */

@@ -31,6 +31,7 @@ void kdapl_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 void kdapl_srq_recv_done(struct ib_cq *cq, struct ib_wc *wc);
 void kdapl_srq_more_done(struct ib_cq *cq, struct ib_wc *wc);
 void kdapl_memory_done(struct ib_cq *cq, struct kdapl_slot *slot, struct ib_wc *wc);
+void kdapl_rkey_invalidated(struct kdapl_ep *ep, u32 rkey);
 void kdapl_note_error(struct kdapl_ep *ep, DAT_DTOS op, const struct ib_wc *wc);
 void kdapl_ep_hold(struct kdapl_ep *ep);
 void kdapl_ep_unhold(struct kdapl_ep *ep);

@@ -10,7 +10,7 @@
  */
 #include <linux/export.h>
 #include "event/event.h"
-#include "internal.h"
+#include "post.h"
 #include "segment.h"
 #include "base/trace.h"
 

@@ -6,7 +6,7 @@
 #ifndef _KDAPL_REQUEST_H_
 #define _KDAPL_REQUEST_H_
 
-#include "internal.h"
+#include "post.h"
 
 /**
  * struct kdapl_request - the arguments of a posting call

@@ -17,7 +17,6 @@
 #include "../ia/ia.h"
 #include "../device/internal.h"
 #include "../event/internal.h"
-#include "../post/internal.h"
 #include "../post/unsignalled.h"
 #include "../memory/internal.h"
 #include "../queue/internal.h"

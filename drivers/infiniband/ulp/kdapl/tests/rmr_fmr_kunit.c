@@ -7,7 +7,6 @@
  * registration before the binding. Runs in a KUnit thread.
  */
 #include "mem_kunit.h"
-#include "post/internal.h"
 
 #define IN_USE	DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_IN_USE)
 #define NOT_BOUND DAT_ERROR(DAT_INVALID_STATE, DAT_INVALID_STATE_LMR_FREE)
