@@ -22,7 +22,7 @@ from pathlib import Path
 
 # From the bottom to the top. Directories of one layer must not use each other
 LAYERS = {
-    "kdapl": "base object device event post memory queue connection endpoint ia".split(),
+    "kdapl": "base object device event post memory queue connection endpoint ia module".split(),
     "datblk": ["protocol", "client server"],
 }
 TESTS = "tests"

@@ -3,7 +3,7 @@
  * RDMA devices: the names by which they are opened, and what they allow.
  *
  * Owns the list of usable devices, and kdapl_device_mutex, which guards that list and the
- * lists of IAs. Called by ia_open.c, registry.c and client.c, which adds and removes
+ * lists of IAs. Called by ia_open.c, registry.c and ib_client.c, which adds and removes
  * devices; process context.
  */
 #include <linux/inet.h>

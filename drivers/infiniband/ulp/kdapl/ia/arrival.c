@@ -3,8 +3,8 @@
  * kdat_registry_notify(): Consumers learn which IA names appear and go.
  *
  * Owns the watches of the Consumers, a record of each device with the name that they know, and the
- * work item that compares these names with the current ones. client.c adds and removes the records
- * and reports changes; Consumers register watches. Process context.
+ * work item that compares these names with the current ones. ib_client.c adds and removes the
+ * records and reports changes; Consumers register watches. Process context.
  *
  * The record of a device is allocated when the device is added, and exists until the watches
  * know that its names have gone. So the work allocates nothing, and a device that is removed and

@@ -1,32 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * IAs: opening, events, closing, and what only the entry and exit of the module call.
- * No other directory includes this header.
+ * IAs: opening, closing, what happens to their devices and addresses, and watches of names.
  */
 #ifndef _KDAPL_IA_H_
 #define _KDAPL_IA_H_
 
 #include "object/object.h"
 
-struct dentry;
 struct module;
-
-int kdapl_device_init(void);
-void kdapl_device_exit(void);
-struct kdapl_device *kdapl_device_alloc(struct ib_device *ibdev);
-void kdapl_device_renamed(struct ib_device *ibdev, void *client_data);
-void kdapl_device_free(struct kdapl_device *dev);
-bool kdapl_device_check_addrs(struct llist_node *gone, bool ipoib);
-
-/*
- * When the watcher misses a GID, it looks again after this time before it considers the
- * address lost, because the core removes GIDs before it adds them again.
- */
-#define KDAPL_ADDR_GRACE_MS	200
-
-int kdapl_addr_init(void);
-void kdapl_addr_exit(void);
-void kdapl_addr_changed(bool ipoib);
 
 int kdapl_arrival_add(struct kdapl_device *dev);
 void kdapl_arrival_changed(void);
@@ -52,11 +33,5 @@ void kdapl_ia_address_moved(struct kdapl_ia *ia);
 void kdapl_ia_catastrophic(struct kdapl_ia *ia);
 
 void kdapl_ia_fill_attr(struct kdapl_ia *ia);
-
-extern struct dentry *kdapl_debugfs;
-void kdapl_debugfs_init(void);
-void kdapl_debugfs_exit(void);
-
-extern struct notifier_block kdapl_module_nb;
 
 #endif /* _KDAPL_IA_H_ */

@@ -3,7 +3,7 @@
  * The end of an IA: its device is removed and the IA is orphaned, or the Consumer closes it. The
  * first comment of object/ia.c describes how removal, close and all other calls exclude each other.
  *
- * Called by Consumers (dat_ia_close()), by remove() in client.c, and when a module is
+ * Called by Consumers (dat_ia_close()), by remove() in ib_client.c, and when a module is
  * unloaded, always in process context.
  */
 #include <linux/export.h>

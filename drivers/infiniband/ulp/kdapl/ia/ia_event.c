@@ -2,7 +2,7 @@
 /*
  * What happens to an open IA: its device fails, its address is lost or moves.
  *
- * Called by client.c, with the IA on the list of its device, and by ia_close.c when the
+ * Called by ib_client.c, with the IA on the list of its device, and by ia_close.c when the
  * device is removed; process context. Schedules the work of the EPs and service points, and
  * waits for none of it.
  */

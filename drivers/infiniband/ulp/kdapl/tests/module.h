@@ -22,5 +22,6 @@
 #include "../queue/internal.h"
 #include "../connection/internal.h"
 #include "../endpoint/internal.h"
+#include "../module/internal.h"
 
 #endif /* _KDAPL_TESTS_MODULE_H_ */

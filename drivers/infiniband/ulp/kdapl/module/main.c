@@ -4,7 +4,7 @@
  * in reverse order. Process context.
  */
 #include <linux/module.h>
-#include "ia.h"
+#include "internal.h"
 
 /* A Consumer is being unloaded, or its init function has failed; its text still exists */
 static int kdapl_module_notify(struct notifier_block *nb, unsigned long state, void *module)

@@ -15,9 +15,9 @@
 #include <net/net_namespace.h>
 #include "event/event.h"
 #include "connection/connection.h"
-#include "ia.h"
+#include "internal.h"
 
-struct dentry *kdapl_debugfs;
+static struct dentry *kdapl_debugfs;
 
 /* A file: the type of its objects, and the function that prints a line */
 struct kdapl_listing {

@@ -23,7 +23,7 @@
 #include <net/if_inet6.h>
 #include "device/device.h"
 #include "connection/connection.h"
-#include "ia.h"
+#include "internal.h"
 
 /*
  * Does the IA's address lead to another port of the device? Then a bond over the
