@@ -3,8 +3,8 @@
  * IP addresses of RDMA ports: which addresses lead to a port, in which network namespace.
  *
  * The GID table of a RoCE port is the list of its addresses. An InfiniBand port has no information
- * about the addresses of the IPoIB devices on it. ib_client.c watches the addresses. Called by
- * device.c, ib_client.c, pz.c and the files of connections, mostly in process context.
+ * about the addresses of the IPoIB devices on it. Called by device.c, addr_watch.c, pz.c and the
+ * files of connections, mostly in process context.
  *
  * The namespace of an address is that of the net device that has it. Connection ids are created in
  * this namespace, because rdma_cm matches requests and routes in the namespace of their id. Code

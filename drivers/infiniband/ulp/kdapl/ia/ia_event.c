@@ -2,9 +2,9 @@
 /*
  * What happens to an open IA: its device fails, its address is lost or moves.
  *
- * Called by ib_client.c, with the IA on the list of its device, and by ia_close.c when the
- * device is removed; process context. Schedules the work of the EPs and service points, and
- * waits for none of it.
+ * Called by ib_client.c and addr_watch.c, with the IA on the list of its device, and by ia_close.c
+ * when the device is removed; process context. Schedules the work of the EPs and service points,
+ * and waits for none of it.
  */
 #include "event/event.h"
 #include "ia.h"

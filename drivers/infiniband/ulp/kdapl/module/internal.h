@@ -12,6 +12,7 @@ void kdapl_device_exit(void);
 struct kdapl_device *kdapl_device_alloc(struct ib_device *ibdev);
 void kdapl_device_renamed(struct ib_device *ibdev, void *client_data);
 void kdapl_device_free(struct kdapl_device *dev);
+
 bool kdapl_device_check_addrs(struct llist_node *gone, bool ipoib);
 
 /*

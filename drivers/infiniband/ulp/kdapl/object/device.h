@@ -40,7 +40,7 @@ struct kdapl_limits {
  * @ias:    open IAs (kdapl_ia.dev_node); guarded by kdapl_device_mutex
  * @wait:   remove() waits here for @ias and for @notices to become empty
  * @handler: async events of the device (GID change, fatal, port active)
- * @gid_changed: bit 0: a GID was added or removed; the watcher (ib_client.c) clears it
+ * @gid_changed: bit 0: a GID was added or removed; addr_watch.c clears it
  * @fatal_work: handles a fatal error that the device has reported
  * @keys:   LMRs and RMRs by the keys of their MRs; rkey.c
  * @limits: constant
