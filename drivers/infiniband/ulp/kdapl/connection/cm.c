@@ -92,7 +92,7 @@ static DAT_EVENT_NUMBER kdapl_cm_end_number(const struct kdapl_ep *ep)
 static void kdapl_cm_disconnected(struct kdapl_ep *ep)
 {
 	WRITE_ONCE(ep->max_reads_out, ep->attr.max_rdma_read_out);
-	kdapl_ep_set_state(ep, DAT_EP_STATE_DISCONNECTED);
+	kdapl_ep_enter_disconnected(ep);
 }
 
 static int kdapl_cm_drain(struct kdapl_ep *ep, bool wait_all)
@@ -368,7 +368,7 @@ static void kdapl_cm_finish_active(struct kdapl_ep *ep)
 	/* The CM reports neither of them */
 	kdapl_cm_note_event(ep, ret ? RDMA_CM_EVENT_CONNECT_ERROR : RDMA_CM_EVENT_ESTABLISHED, ret);
 	if (!ret)
-		connected = kdapl_ep_set_connected(ep);
+		connected = kdapl_ep_enter_connected(ep);
 	rdma_unlock_handler(id);
 
 	kdapl_cm_attempt_done(ep, connected);
@@ -432,11 +432,12 @@ static void kdapl_cm_step_pending(struct kdapl_ep *ep, unsigned long todo)
 	if (todo & BIT(KDAPL_TODO_DISCONNECT))
 		kdapl_cm_attempt_failed(ep, DAT_CONNECTION_EVENT_DISCONNECTED);
 	else if (ep->passive && (todo & BIT(KDAPL_TODO_ESTABLISHED)))
-		kdapl_cm_attempt_done(ep, kdapl_ep_set_connected(ep));
+		kdapl_cm_attempt_done(ep, kdapl_ep_enter_connected(ep));
 	else if (todo & BIT(KDAPL_TODO_FAILED))
 		kdapl_cm_attempt_failed(ep, READ_ONCE(ep->fail_number));
 	else if (todo & BIT(KDAPL_TODO_PEER_GONE))
-		kdapl_cm_attempt_done(ep, kdapl_cm_was_connected(ep) && kdapl_ep_set_connected(ep));
+		kdapl_cm_attempt_done(ep, kdapl_cm_was_connected(ep) &&
+				      kdapl_ep_enter_connected(ep));
 	else if (todo & BIT(KDAPL_TODO_BREAK))
 		kdapl_cm_attempt_failed(ep, DAT_CONNECTION_EVENT_UNREACHABLE);
 	else if (!ep->passive && (todo & BIT(KDAPL_TODO_RESPONSE)))

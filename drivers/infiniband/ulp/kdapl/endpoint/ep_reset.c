@@ -30,7 +30,7 @@ static bool kdapl_ep_destroy_old_qp(struct kdapl_ep *ep, struct ib_qp *old)
 		/* The new QP may have some of the receives: flush them all */
 		kdapl_ep_drop_verbs(ep);
 		spin_lock_irq(&ep->lock);
-		kdapl_ep_set_state(ep, DAT_EP_STATE_DISCONNECTED);
+		kdapl_ep_enter_disconnected(ep);
 		spin_unlock_irq(&ep->lock);
 	} else if (ep->srq) {
 		/* The CQ stays in use: wait for the done callbacks that are running now */

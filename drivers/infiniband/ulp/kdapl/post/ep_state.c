@@ -95,9 +95,9 @@ bool kdapl_ep_message_parked(struct kdapl_ep *ep)
 }
 
 /*
- * Changes the state of an EP. Updates the fields that posts read. DISCONNECTED turns parked
- * completions into FLUSHED events and ends the parking, which dat_ep_reset() begins again. @state:
- * new state; CONNECTED only from kdapl_ep_set_connected(). Any context; ep->lock held.
+ * Stores the state of an EP, and the fields that posts read, which follow it. @state: new state;
+ * CONNECTED and DISCONNECTED have functions of their own below, which also deliver events. Any
+ * context; ep->lock held.
  */
 void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state)
 {
@@ -111,11 +111,18 @@ void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state)
 	WRITE_ONCE(ep->post, kdapl_ep_post_mask(ep, state));
 	WRITE_ONCE(ep->obj.fast, kdapl_ep_fast_mask(ep, ep->post));
 	WRITE_ONCE(ep->state, state);
-	if (state == DAT_EP_STATE_DISCONNECTED) {
-		kdapl_ep_unpark(ep, true);
-		/* A receive that was posted just before the change has not scheduled its flush */
-		kdapl_ep_flush_soon(ep);
-	}
+}
+
+/*
+ * Makes an EP DISCONNECTED. Turns parked completions into FLUSHED events and ends the parking,
+ * which dat_ep_reset() begins again. Any context; ep->lock held.
+ */
+void kdapl_ep_enter_disconnected(struct kdapl_ep *ep)
+{
+	kdapl_ep_set_state(ep, DAT_EP_STATE_DISCONNECTED);
+	kdapl_ep_unpark(ep, true);
+	/* A receive that was posted just before the change has not scheduled its flush */
+	kdapl_ep_flush_soon(ep);
 }
 
 /*
@@ -142,7 +149,7 @@ void kdapl_ep_queue_conn(struct kdapl_ep *ep, struct kdapl_conn_event *ce,
  * QP in RTS. Returns false, and changes nothing, if no outcome is pending. Process context or
  * softirq; takes ep->lock.
  */
-bool kdapl_ep_set_connected(struct kdapl_ep *ep)
+bool kdapl_ep_enter_connected(struct kdapl_ep *ep)
 {
 	unsigned long flags;
 	bool connected;

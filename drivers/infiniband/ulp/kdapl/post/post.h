@@ -21,7 +21,8 @@ bool kdapl_ep_requests_idle(struct kdapl_ep *ep);
 void kdapl_marker_init(struct kdapl_ep *ep);
 
 void kdapl_ep_set_state(struct kdapl_ep *ep, DAT_EP_STATE state);
-bool kdapl_ep_set_connected(struct kdapl_ep *ep);
+void kdapl_ep_enter_disconnected(struct kdapl_ep *ep);
+bool kdapl_ep_enter_connected(struct kdapl_ep *ep);
 bool kdapl_ep_message_parked(struct kdapl_ep *ep);
 void kdapl_ep_queue_conn(struct kdapl_ep *ep, struct kdapl_conn_event *ce,
 			 DAT_EVENT_NUMBER number, u16 private_len);

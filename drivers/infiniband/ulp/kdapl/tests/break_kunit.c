@@ -306,7 +306,7 @@ static void C_43_parked_receives_follow_ESTABLISHED(struct kunit *test)
 		fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, i);
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, tp_events(ep.connect_evd), 0);
-	KUNIT_EXPECT_TRUE(test, kdapl_ep_set_connected(ep.ep));
+	KUNIT_EXPECT_TRUE(test, kdapl_ep_enter_connected(ep.ep));
 	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 3);
 	fake_settle(env->fake);
 	expect_conn(test, DAT_CONNECTION_EVENT_ESTABLISHED);
@@ -315,7 +315,7 @@ static void C_43_parked_receives_follow_ESTABLISHED(struct kunit *test)
 		tp_expect_dto(test, &ep, TP_RECV, i, DAT_DTO_SUCCESS, i);
 	ep.recv_evd = NULL;
 	/* C-40: an attempt has only one outcome */
-	KUNIT_EXPECT_FALSE(test, kdapl_ep_set_connected(ep.ep));
+	KUNIT_EXPECT_FALSE(test, kdapl_ep_enter_connected(ep.ep));
 	kdapl_clauses(test, "C-40 C-43 R-23 R-24 R-25");
 }
 

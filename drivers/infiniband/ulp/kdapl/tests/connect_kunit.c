@@ -396,7 +396,7 @@ static void C_46_a_late_reject_leaves_the_private_data_alone(struct kunit *test)
 	/* Keep the work from running: the id has no path for the transition to RTS */
 	mutex_lock(&ep.ep->mutex);
 	says(id, RDMA_CM_EVENT_CONNECT_RESPONSE, 0, reply, sizeof(reply));
-	KUNIT_EXPECT_TRUE(test, kdapl_ep_set_connected(ep.ep));
+	KUNIT_EXPECT_TRUE(test, kdapl_ep_enter_connected(ep.ep));
 	mutex_unlock(&ep.ep->mutex);
 	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
@@ -517,7 +517,7 @@ static void C_47_an_EVD_of_length_1_loses_no_event(struct kunit *test)
 	ep.ep = to_kdapl_ep(kdapl_obj_get(ep.handle, DAT_HANDLE_TYPE_EP));
 	kdapl_obj_put(&ep.ep->obj);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, tp_begin(&ep, false));
-	KUNIT_ASSERT_TRUE(test, kdapl_ep_set_connected(ep.ep));
+	KUNIT_ASSERT_TRUE(test, kdapl_ep_enter_connected(ep.ep));
 	for (i = 0; i < TP_DEPTH; i++) {
 		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_SEND, i, 0), DAT_SUCCESS);
 		KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep, TP_RECV, i, 0), DAT_SUCCESS);

@@ -245,7 +245,7 @@ static void churn_connect(struct churner *c, DAT_EP_HANDLE handle)
 	if (!IS_ERR(id) && ep->state == DAT_EP_STATE_UNCONNECTED &&
 	    !kdapl_notice_reserve(ep)) {
 		kdapl_cm_begin(ep, id, false);
-		kdapl_ep_set_connected(ep);
+		kdapl_ep_enter_connected(ep);
 		c->n++;
 		id = NULL;
 	}

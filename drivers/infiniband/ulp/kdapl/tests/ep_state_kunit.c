@@ -262,7 +262,7 @@ static void dup_connect_refusals(struct kunit *test)
 	TP_EXPECT_TYPE(test, dup_connect(&ep, &active, 1), DAT_INVALID_STATE);
 	KUNIT_ASSERT_FALSE(test, IS_ERR(tp_begin(&passive, true)));
 	TP_EXPECT_TYPE(test, dup_connect(&ep, &passive, 1), DAT_INVALID_STATE);
-	KUNIT_ASSERT_TRUE(test, kdapl_ep_set_connected(passive.ep));
+	KUNIT_ASSERT_TRUE(test, kdapl_ep_enter_connected(passive.ep));
 	/* A passive EP does not know the qualifier that its peer listens on */
 	TP_EXPECT_TYPE(test, dup_connect(&ep, &passive, 1), DAT_INVALID_PARAMETER);
 	KUNIT_ASSERT_EQ(test, tp_connect(&active), 0);

@@ -53,7 +53,7 @@ static void connect_bound(struct kunit *test, struct tp_ep *tep)
 
 	KUNIT_ASSERT_FALSE(test, IS_ERR(id));
 	KUNIT_ASSERT_EQ(test, tp_begin_with(tep, id, false), 0);
-	KUNIT_ASSERT_TRUE(test, kdapl_ep_set_connected(tep->ep));
+	KUNIT_ASSERT_TRUE(test, kdapl_ep_enter_connected(tep->ep));
 	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(tep->connect_evd, &event), DAT_SUCCESS);
 }
 

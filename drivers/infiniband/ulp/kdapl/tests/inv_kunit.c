@@ -459,7 +459,7 @@ static void I_05_before_ESTABLISHED(struct kunit *test)
 	fake_settle(fake());
 	KUNIT_EXPECT_EQ(test, tp_events(other.recv_evd), 0);
 	mem_expect_async(test, &m, m.lmr);
-	kdapl_ep_set_connected(other.ep);
+	kdapl_ep_enter_connected(other.ep);
 	fake_settle(fake());
 	KUNIT_EXPECT_EQ(test, other.ep->state, DAT_EP_STATE_DISCONNECTED);
 	/* The message, ESTABLISHED and BROKEN */

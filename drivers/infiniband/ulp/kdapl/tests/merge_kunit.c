@@ -106,7 +106,7 @@ static void E_32_the_default_is_all_streams_but_software(struct kunit *test)
 	/* A connection event, an error and a completion, in this order */
 	make_merged(test, &ep[0]);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, tp_begin(&ep[0], false));
-	KUNIT_ASSERT_TRUE(test, kdapl_ep_set_connected(ep[0].ep));
+	KUNIT_ASSERT_TRUE(test, kdapl_ep_enter_connected(ep[0].ep));
 	obj = kdapl_obj_get(evd, DAT_HANDLE_TYPE_EVD);
 	kdapl_evd_post_async(to_kdapl_evd(obj), DAT_ASYNC_ERROR_PROVIDER_INTERNAL_ERROR,
 			     env->srq_handle, DAT_SRQ_OTHER_ERROR);
@@ -198,7 +198,7 @@ static void live(struct kunit *test)
 	}
 	KUNIT_EXPECT_EQ(test, came.n, 0);
 	for (who = 0; who < 2; who++)
-		KUNIT_EXPECT_TRUE(test, kdapl_ep_set_connected(ep[who].ep));
+		KUNIT_EXPECT_TRUE(test, kdapl_ep_enter_connected(ep[who].ep));
 	for (i = 1; i <= 6; i++) {
 		for (who = 0; who < 2; who++) {
 			KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep[who], TP_SEND, i, 0),
@@ -283,7 +283,7 @@ static void E_35_an_early_message_where_streams_are_apart(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, tp_begin(&ep[0], false));
 	tp_complete(env, &ep[0], TP_RECV, IB_WC_SUCCESS, 1);
 	KUNIT_EXPECT_EQ(test, met.recvs, 0);
-	KUNIT_EXPECT_TRUE(test, kdapl_ep_set_connected(ep[0].ep));
+	KUNIT_EXPECT_TRUE(test, kdapl_ep_enter_connected(ep[0].ep));
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, met.recvs, 1);
 	KUNIT_EXPECT_EQ(test, met.early, 0);
@@ -326,7 +326,7 @@ static void E_08_what_an_upcall_may_do_to_its_own_EVD(struct kunit *test)
 	make_evd(test, NULL);
 	make_merged(test, &ep[0]);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, tp_begin(&ep[0], false));
-	KUNIT_ASSERT_TRUE(test, kdapl_ep_set_connected(ep[0].ep));
+	KUNIT_ASSERT_TRUE(test, kdapl_ep_enter_connected(ep[0].ep));
 	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(evd, &event), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep[0], TP_SEND, 1, 0), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_post_one(env, &ep[0], TP_SEND, 2, 0), DAT_SUCCESS);

@@ -51,7 +51,7 @@ static void C_42_the_state_is_there_before_its_event(struct kunit *test)
 	dat_evd_modify_upcall(ep.connect_evd, DAT_UPCALL_SINGLE_INSTANCE, &upcall,
 			      DAT_UPCALL_INVOC_NEW);
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, tp_begin(&ep, false));
-	KUNIT_EXPECT_TRUE(test, kdapl_ep_set_connected(ep.ep));
+	KUNIT_EXPECT_TRUE(test, kdapl_ep_enter_connected(ep.ep));
 	fake_settle(env->fake);
 	KUNIT_ASSERT_EQ(test, atomic_read(&seen.n), 1);
 	KUNIT_EXPECT_EQ(test, seen.number, DAT_CONNECTION_EVENT_ESTABLISHED);
@@ -84,19 +84,19 @@ static void C_40_no_second_outcome_event(struct kunit *test)
 	KUNIT_ASSERT_NOT_ERR_OR_NULL(test, id);
 	mutex_lock(&ep.ep->mutex);
 	KUNIT_EXPECT_EQ(test, dat_ep_disconnect(ep.handle, DAT_CLOSE_GRACEFUL_FLAG), DAT_SUCCESS);
-	KUNIT_EXPECT_FALSE(test, kdapl_ep_set_connected(ep.ep));
+	KUNIT_EXPECT_FALSE(test, kdapl_ep_enter_connected(ep.ep));
 	tp_cm_says(id, RDMA_CM_EVENT_UNREACHABLE);
 	tp_cm_says(id, RDMA_CM_EVENT_DISCONNECTED);
 	mutex_unlock(&ep.ep->mutex);
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, ep.ep->state, DAT_EP_STATE_DISCONNECTED);
 	expect_conn(test, DAT_CONNECTION_EVENT_DISCONNECTED);
-	KUNIT_EXPECT_FALSE(test, kdapl_ep_set_connected(ep.ep));
+	KUNIT_EXPECT_FALSE(test, kdapl_ep_enter_connected(ep.ep));
 
 	/* A connection has one end event, even if more events of the CM follow */
 	KUNIT_ASSERT_EQ(test, dat_ep_reset(ep.handle), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, tp_connect(&ep), 0);
-	KUNIT_EXPECT_FALSE(test, kdapl_ep_set_connected(ep.ep));
+	KUNIT_EXPECT_FALSE(test, kdapl_ep_enter_connected(ep.ep));
 	id = ep.ep->cm_id;
 	mutex_lock(&ep.ep->mutex);
 	tp_cm_says(id, RDMA_CM_EVENT_DISCONNECTED);

@@ -350,7 +350,7 @@ int tp_connect(struct tp_ep *tep)
 
 	if (IS_ERR(id))
 		return PTR_ERR(id);
-	if (!kdapl_ep_set_connected(tep->ep))
+	if (!kdapl_ep_enter_connected(tep->ep))
 		return -ENOTCONN;
 	if (dat_evd_dequeue(tep->connect_evd, &event) != DAT_SUCCESS ||
 	    event.event_number != DAT_CONNECTION_EVENT_ESTABLISHED)
@@ -369,7 +369,10 @@ bool tp_wait_end(struct tp_env *env, struct tp_ep *tep)
 void tp_set_state(struct tp_ep *tep, DAT_EP_STATE state)
 {
 	spin_lock_irq(&tep->ep->lock);
-	kdapl_ep_set_state(tep->ep, state);
+	if (state == DAT_EP_STATE_DISCONNECTED)
+		kdapl_ep_enter_disconnected(tep->ep);
+	else
+		kdapl_ep_set_state(tep->ep, state);
 	spin_unlock_irq(&tep->ep->lock);
 }
 

@@ -450,7 +450,7 @@ static void private_data_stays_for_a_long_upcall(struct kunit *test)
 	rdma_lock_handler(id);
 	KUNIT_EXPECT_EQ(test, id->event_handler(id, &event), 0);
 	rdma_unlock_handler(id);
-	KUNIT_EXPECT_TRUE(test, kdapl_ep_set_connected(other.ep));
+	KUNIT_EXPECT_TRUE(test, kdapl_ep_enter_connected(other.ep));
 	mutex_unlock(&other.ep->mutex);
 	wait_for_completion(&seen.held);
 

@@ -66,7 +66,7 @@ static void G_31_a_receive_fails_before_the_connection(struct kunit *test)
 	fake_complete_recv(tp_qp(&ep), IB_WC_LOC_LEN_ERR, 0);
 	fake_settle(fake());
 	KUNIT_EXPECT_EQ(test, tp_events(ep.recv_evd), 0);
-	KUNIT_EXPECT_TRUE(test, kdapl_ep_set_connected(ep.ep));
+	KUNIT_EXPECT_TRUE(test, kdapl_ep_enter_connected(ep.ep));
 	fake_settle(fake());
 	KUNIT_EXPECT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
 	KUNIT_EXPECT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);

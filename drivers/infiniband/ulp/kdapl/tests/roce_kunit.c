@@ -135,7 +135,7 @@ static void make_two(struct kunit *test)
 
 	KUNIT_ASSERT_EQ(test, tp_begin_with(&ep, bind(test, &ep), false), 0);
 	KUNIT_ASSERT_EQ(test, tp_begin_with(&second, bind(test, &second), false), 0);
-	KUNIT_ASSERT_TRUE(test, kdapl_ep_set_connected(ep.ep));
+	KUNIT_ASSERT_TRUE(test, kdapl_ep_enter_connected(ep.ep));
 	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
 	KUNIT_ASSERT_EQ(test, event.event_number, DAT_CONNECTION_EVENT_ESTABLISHED);
 }
@@ -451,7 +451,7 @@ static void connect_one(struct kunit *test)
 	DAT_EVENT event = {};
 
 	KUNIT_ASSERT_EQ(test, tp_begin_with(&ep, bind(test, &ep), false), 0);
-	KUNIT_ASSERT_TRUE(test, kdapl_ep_set_connected(ep.ep));
+	KUNIT_ASSERT_TRUE(test, kdapl_ep_enter_connected(ep.ep));
 	KUNIT_ASSERT_EQ(test, dat_evd_dequeue(ep.connect_evd, &event), DAT_SUCCESS);
 }
 

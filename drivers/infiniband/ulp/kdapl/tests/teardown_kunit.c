@@ -103,7 +103,7 @@ static void R_12_C_43_solicited_receives_before_ESTABLISHED(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, tp_events(ep.recv_evd), 0);
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 0);
 
-	KUNIT_EXPECT_TRUE(test, kdapl_ep_set_connected(ep.ep));
+	KUNIT_EXPECT_TRUE(test, kdapl_ep_enter_connected(ep.ep));
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 1);
 	KUNIT_EXPECT_EQ(test, upcalls.cookie[0], 1);
@@ -122,7 +122,7 @@ static void R_12_C_43_plain_receives_before_ESTABLISHED(struct kunit *test)
 	fake_complete_recv(tp_qp(&ep), IB_WC_SUCCESS, 10);
 	poll_without_upcall(test);
 	KUNIT_EXPECT_NOT_NULL(test, ep.ep->parked);
-	KUNIT_EXPECT_TRUE(test, kdapl_ep_set_connected(ep.ep));
+	KUNIT_EXPECT_TRUE(test, kdapl_ep_enter_connected(ep.ep));
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 0);
 	tp_expect_dto(test, &ep, TP_RECV, 1, DAT_DTO_SUCCESS, 10);
@@ -137,7 +137,7 @@ static void E_18_C_43_plain_before_solicited_receive(struct kunit *test)
 	fake_complete_recv_solicited(tp_qp(&ep), 20);
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 0);
-	KUNIT_EXPECT_TRUE(test, kdapl_ep_set_connected(ep.ep));
+	KUNIT_EXPECT_TRUE(test, kdapl_ep_enter_connected(ep.ep));
 	fake_settle(env->fake);
 	KUNIT_EXPECT_EQ(test, atomic_read(&upcalls.n), 2);
 	KUNIT_EXPECT_EQ(test, upcalls.cookie[0], 1);
