@@ -128,6 +128,27 @@ static inline struct kdapl_slot *kdapl_slot_of_event(struct kdapl_event *ev)
 	return container_of(ev, struct kdapl_slot, ev);
 }
 
+/*
+ * Begins a post: fills in what the slots of all posts have. The caller adds what its own kind of
+ * post has, and then the state. Adjacent constants become one store.
+ *
+ * @op:     DAT_DTOS
+ * @flags:  KDAPL_SLOT_*
+ * @notify: the event of a success leads to an upcall
+ * @cookie: the Consumer's
+ */
+static __always_inline void kdapl_slot_start(struct kdapl_slot *slot, DAT_DTOS op, u8 flags,
+					     bool notify, u64 cookie)
+{
+	slot->ev.kind = KDAPL_EV_DTO;
+	slot->ev.notify = notify;
+	slot->ev.flags = flags;
+	slot->dto.cookie = cookie;
+	slot->dto.status = DAT_DTO_SUCCESS;
+	slot->dto.op = op;
+	slot->dto.key = 0;
+}
+
 /* More segments than any device that kDAPL supports has; the limits of an IA are not higher */
 #define KDAPL_MAX_IOV	32
 

@@ -29,13 +29,9 @@ struct kdapl_slot *kdapl_mr_wr_begin(struct kdapl_ep *ep, DAT_DTOS op, u64 cooki
 	lockdep_assert_held(&ep->sq.lock);
 	if (!slot)
 		return NULL;
-	slot->dto.cookie = cookie;
-	slot->ev.flags = KDAPL_SLOT_SIGNALLED |
-			 (flags & DAT_COMPLETION_SUPPRESS_FLAG ? KDAPL_SLOT_SUPPRESS : 0);
-	slot->ev.kind = KDAPL_EV_DTO;
-	slot->dto.op = op;
-	slot->ev.notify = !(flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
-	slot->dto.key = 0;
+	kdapl_slot_start(slot, op, KDAPL_SLOT_SIGNALLED |
+			 (flags & DAT_COMPLETION_SUPPRESS_FLAG ? KDAPL_SLOT_SUPPRESS : 0),
+			 !(flags & DAT_COMPLETION_UNSIGNALLED_FLAG), cookie);
 	slot->ev.run_end = kdapl_run_end(&ep->sq);
 	slot->cqe.done = done;
 	slot->rdma.wr.next = NULL;

@@ -454,7 +454,7 @@ static void kdapl_flush_pool(struct kdapl_ep *ep, const struct kdapl_pool *pool)
 
 	for (i = 0; i < pool->depth; i++) {
 		slot = kdapl_pool_slot(pool, i);
-		/* Pairs with kdapl_fill_recv(): the cookie of a receive that is being posted */
+		/* Pairs with kdapl_recv_fill_slow(): the slot of a receive is complete */
 		if (smp_load_acquire(&slot->ev.state) != KDAPL_SLOT_POSTED)
 			continue;
 		kdapl_flush_slot(ep, slot);

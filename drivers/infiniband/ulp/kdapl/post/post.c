@@ -38,20 +38,15 @@
 #include "unsignalled.h"
 #include "base/trace.h"
 
-/* Fills in the slot, except the work request. Adjacent constants become one store */
+/* Fills in the slot, except the work request */
 static __always_inline void kdapl_fill_slot(struct kdapl_slot *slot, DAT_DTOS op, u32 length,
 					    u64 cookie, u32 run_end, bool signalled)
 {
-	slot->ev.kind = KDAPL_EV_DTO;
-	slot->ev.notify = true;
-	slot->ev.flags = signalled ? KDAPL_SLOT_SIGNALLED : KDAPL_SLOT_SUPPRESS;
+	kdapl_slot_start(slot, op, signalled ? KDAPL_SLOT_SIGNALLED : KDAPL_SLOT_SUPPRESS, true,
+			 cookie);
 	slot->ev.state = KDAPL_SLOT_POSTED;
 	slot->ev.run_end = run_end;
-	slot->dto.cookie = cookie;
-	slot->dto.status = DAT_DTO_SUCCESS;
 	slot->dto.length = length;
-	slot->dto.op = op;
-	slot->dto.key = 0;
 }
 
 /* Fills in the work request, except its segments */

@@ -83,17 +83,11 @@ static DAT_RETURN kdapl_check_segments(const struct kdapl_receive *r, u32 need,
 }
 
 /* Fills in the slot of a receive */
-static void kdapl_fill_recv(struct kdapl_slot *slot, const struct kdapl_receive *r, bool notify,
-			    struct kdapl_recv_vector *v)
+static void kdapl_recv_fill_slow(struct kdapl_slot *slot, const struct kdapl_receive *r,
+				 bool notify, struct kdapl_recv_vector *v)
 {
 	v->recv.wr_cqe = &slot->cqe;
-	slot->dto.cookie = r->cookie;
-	slot->ev.flags = KDAPL_SLOT_RECV;
-	slot->ev.kind = KDAPL_EV_DTO;
-	slot->dto.op = DAT_DTO_RECEIVE;
-	slot->dto.key = 0;
-	slot->dto.status = DAT_DTO_SUCCESS;
-	slot->ev.notify = notify;
+	kdapl_slot_start(slot, DAT_DTO_RECEIVE, KDAPL_SLOT_RECV, notify, r->cookie);
 	/* Pairs with kdapl_flush_pool(), which may complete a receive that finds no QP */
 	smp_store_release(&slot->ev.state, KDAPL_SLOT_POSTED);
 }
@@ -141,7 +135,7 @@ static DAT_RETURN kdapl_recv_any(struct kdapl_ep *ep, const struct kdapl_receive
 		return KDAPL_NO_RESOURCE(MEMORY);
 	notify = !(r->flags & DAT_COMPLETION_UNSIGNALLED_FLAG) &&
 		 !(READ_ONCE(ep->slow) & KDAPL_EP_SOLICITED);
-	kdapl_fill_recv(slot, r, notify, &v);
+	kdapl_recv_fill_slow(slot, r, notify, &v);
 	qp = kdapl_rcu_dereference(ep->qp);
 	if (unlikely(!qp)) {
 		kdapl_flush_in_software(ep, slot);
@@ -193,7 +187,7 @@ static DAT_RETURN kdapl_srq_recv_any(struct kdapl_srq *srq, const struct kdapl_r
 	slot = kdapl_srq_slot(srq);
 	if (unlikely(!slot))
 		return KDAPL_NO_RESOURCE(MEMORY);
-	kdapl_fill_recv(slot, r, true, &v);
+	kdapl_recv_fill_slow(slot, r, true, &v);
 	ibsrq = kdapl_rcu_dereference(srq->srq);
 	if (unlikely(!ibsrq))
 		/* The device is gone: no EP uses the buffer, dat_srq_free() returns it */
@@ -251,17 +245,11 @@ static __cold noinline DAT_RETURN kdapl_srq_refused_fast(const struct kdapl_srq 
 	return ret;
 }
 
-/* Fills in the slot, except the work request. Adjacent constants become one store */
-static __always_inline void kdapl_recv_fill(struct kdapl_slot *slot, u64 cookie)
+/* Fills in the slot, except the work request */
+static __always_inline void kdapl_recv_fill_fast(struct kdapl_slot *slot, u64 cookie)
 {
-	slot->ev.kind = KDAPL_EV_DTO;
-	slot->ev.notify = true;
-	slot->ev.flags = KDAPL_SLOT_RECV;
+	kdapl_slot_start(slot, DAT_DTO_RECEIVE, KDAPL_SLOT_RECV, true, cookie);
 	slot->ev.state = KDAPL_SLOT_POSTED;
-	slot->dto.cookie = cookie;
-	slot->dto.status = DAT_DTO_SUCCESS;
-	slot->dto.op = DAT_DTO_RECEIVE;
-	slot->dto.key = 0;
 }
 
 /*
@@ -282,7 +270,7 @@ static __always_inline bool kdapl_recv_one(struct kdapl_pool *pool, u32 need,
 	if (unlikely(!kdapl_pool_take(pool, &slot)))
 		return false;
 	kdapl_sge_store(&slot->recv_sge, &sge);
-	kdapl_recv_fill(slot, cookie);
+	kdapl_recv_fill_fast(slot, cookie);
 	slot->recv.num_sge = 1;
 	*out = slot;
 	return true;
@@ -305,7 +293,7 @@ static __always_inline bool kdapl_recv_vector(struct kdapl_pool *pool, u32 need,
 		return false;
 	if (unlikely(!kdapl_pool_take(pool, &slot)))
 		return false;
-	kdapl_recv_fill(slot, cookie);
+	kdapl_recv_fill_fast(slot, cookie);
 	v->recv.next = NULL;
 	v->recv.wr_cqe = &slot->cqe;
 	v->recv.sg_list = v->sge;

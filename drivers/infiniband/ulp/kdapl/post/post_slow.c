@@ -95,16 +95,13 @@ static DAT_RETURN kdapl_check_data(const struct kdapl_ep *ep, const struct kdapl
 static void kdapl_request_fill_slot(const struct kdapl_request *r, struct kdapl_slot *slot,
 				    const struct kdapl_segments *segs, u32 run_end, bool signalled)
 {
-	slot->dto.cookie = r->cookie;
-	slot->ev.flags = (r->flags & DAT_COMPLETION_SUPPRESS_FLAG ? KDAPL_SLOT_SUPPRESS : 0) |
-			 (signalled ? KDAPL_SLOT_SIGNALLED : 0);
-	slot->ev.kind = KDAPL_EV_DTO;
+	u8 flags = (r->flags & DAT_COMPLETION_SUPPRESS_FLAG ? KDAPL_SLOT_SUPPRESS : 0) |
+		   (signalled ? KDAPL_SLOT_SIGNALLED : 0);
+
+	kdapl_slot_start(slot, r->op, flags, !(r->flags & DAT_COMPLETION_UNSIGNALLED_FLAG),
+			 r->cookie);
 	slot->ev.run_end = run_end;
-	slot->dto.op = r->op;
-	slot->dto.status = DAT_DTO_SUCCESS;
-	slot->ev.notify = !(r->flags & DAT_COMPLETION_UNSIGNALLED_FLAG);
 	slot->dto.length = segs->total;
-	slot->dto.key = 0;
 	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_POSTED);
 }
 
