@@ -402,7 +402,7 @@ static void again(struct kunit *test, DAT_PZ_HANDLE pz)
 	KUNIT_ASSERT_EQ(test, tp_connect(&m.ep), 0);
 }
 
-/* A binding that survives its connection belongs to the next: see kdapl-lifetime.rst */
+/* A binding that survives its connection belongs to the next: see kdapl-locking.rst */
 static void I_05_the_next_peer_of_the_endpoint(struct kunit *test)
 {
 	struct fmr f;
