@@ -172,25 +172,18 @@ static void parse_case(const char *line, struct result *r)
 {
 	control_word(line, "name", r->name, sizeof(r->name));
 	control_word(line, "op", r->op, sizeof(r->op));
-	control_word(line, "modes", r->modes, sizeof(r->modes));
 	control_word(line, "result", r->verdict, sizeof(r->verdict));
 	r->size = control_number(line, "size");
 	r->segs = control_number(line, "segs");
 	r->count = control_number(line, "count");
-	r->depth = control_number(line, "depth");
 	r->messages = control_number(line, "messages");
 	r->bytes = control_number(line, "bytes");
 	r->posts = control_number(line, "posts");
 	r->completions = control_number(line, "completions");
 	r->silent = control_number(line, "silent");
-	r->flushed = control_number(line, "flushed");
 	r->upcalls = control_number(line, "upcalls");
 	r->dequeued = control_number(line, "dequeued");
-	r->upcall_posts = control_number(line, "upcall_posts");
-	r->peak = control_number(line, "peak");
-	r->full = control_number(line, "full");
 	r->ms = control_number(line, "ms");
-	r->fails = control_number(line, "fails");
 }
 
 /* Make room for @n elements; exits without memory */

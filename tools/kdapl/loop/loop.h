@@ -7,6 +7,7 @@
 #ifndef KDAPL_LOOP_TOOL_H
 #define KDAPL_LOOP_TOOL_H
 
+#include <argp.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -19,18 +20,13 @@ enum {
 	EXIT_ENVIRONMENT = 3,
 };
 
-enum show { SHOW_TABLE, SHOW_JSON, SHOW_TAP };
-
 /* One case, from the module's file "results" */
 struct result {
 	char name[48];
 	char op[16];
-	char modes[8];
 	char verdict[16];
-	unsigned long size, segs, count, depth;
-	unsigned long long messages, bytes, posts, completions, silent, flushed;
-	unsigned long long upcalls, dequeued, upcall_posts;
-	unsigned long peak, full, ms, fails;
+	unsigned long size, segs, count, ms;
+	unsigned long long messages, bytes, posts, completions, silent, upcalls, dequeued;
 	char **note;
 	size_t notes;
 	char clauses[512];
@@ -58,9 +54,17 @@ struct status {
 		exit(status); \
 	} while (0)
 
-unsigned long long parse_number(const char *option, const char *text, unsigned long long min,
-				unsigned long long max);
-void check_word(const char *option, const char *text, size_t max);
+/* An option whose value the module takes as "key=value": a list of names or numbers, or a word */
+struct value {
+	int opt;
+	const char *name, *key;		/* key NULL: the caller passes it */
+	const char * const *names;	/* those that a list may have */
+	unsigned long long min, max;	/* of the numbers of a list */
+	unsigned int most;		/* values of a list, 0: any number; characters of a word */
+};
+
+bool take_value(const struct value *v, int opt, const char *arg, const struct argp_state *state,
+		char *line, size_t len);
 void append(char *line, size_t len, const char *key, const char *value);
 
 void *grow(void *p, size_t n, size_t size);
@@ -78,14 +82,12 @@ void results_free(struct results *res);
 bool is_passed(const struct result *r);
 bool is_skipped(const struct result *r);
 void show_table(const struct results *res, const struct status *st, double seconds);
-void show_json(const struct results *res, const struct status *st, double seconds);
 void show_list(const struct results *res);
 size_t show_tap(const struct results *res, size_t from, bool last);
 void show_progress(const struct status *st, double seconds);
 bool show_progress_begin(double seconds);
 void show_progress_text_end(void);
 void show_progress_end(void);
-void json_string(const char *s);
 
 int perf_main(int argc, char **argv);
 

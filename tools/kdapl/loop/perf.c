@@ -4,7 +4,6 @@
  * two hosts. The exit status is 0 if everything was measured and no byte was wrong.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,153 +15,78 @@
 #define MOST_SIZES	24
 #define ALL_SIZES	"1,2,4,8,16,32,64,128,256,512,1024,2048,4096,8192,16384,32768,65536,131072,262144,524288,1048576"
 
-static const char help[] =
-"Usage: kdapl-loop perf [options]            both ends in this kernel\n"
-"       kdapl-loop perf --server [options]   serve one client\n"
-"       kdapl-loop perf [options] ADDRESS    measure with the server at this address\n"
-"\n"
-"Measures latency, bandwidth and message rate of kDAPL, and of plain verbs in\n"
-"between, and prints the ratio. Needs root, debugfs and the module kdapl_perf.\n"
-"\n"
-"  -d, --device NAME     interface adapter (rxe0, rxe0/1, or a net device);\n"
-"                        default: the first one that kDAPL lists\n"
-"  -s, --size LIST       message sizes in bytes, from 1 to 1048576 (default 64)\n"
-"  -a, --all             all powers of two from 1 to 1048576\n"
-"  -n, --iters N         messages of each EP (default 1000)\n"
-"  -D, --duration N      instead: measure each size for N seconds\n"
-"  -q, --qp N            EPs for bandwidth, 1 to 64 (default 1)\n"
-"  -t, --tx-depth N      requests of each EP that are outstanding for bandwidth,\n"
-"                        1 to 128 (default 16)\n"
-"  -p, --port N          port of the server; verbs use the next one (default 18700)\n"
-"      --op LIST         only these operations: send, write, read\n"
-"      --test LIST       only these tests: lat, bw\n"
-"      --histogram       print the histogram of each latency\n"
-"      --server          serve one client\n"
-"      --last            print the results of the last run again\n"
-"      --json            print the results as JSON\n"
-"      --help            print this text\n"
-"\n"
-"Exit status: 0 everything was measured and no byte was wrong, 1 not so,\n"
-"2 usage error, 3 cannot run (not root, no debugfs, module or device).\n";
-
-enum { OPT_OP = 256, OPT_TEST, OPT_HISTOGRAM, OPT_SERVER, OPT_LAST, OPT_JSON, OPT_HELP };
-
-static const struct option long_options[] = {
-	{ "device", required_argument, NULL, 'd' },
-	{ "size", required_argument, NULL, 's' },
-	{ "all", no_argument, NULL, 'a' },
-	{ "iters", required_argument, NULL, 'n' },
-	{ "duration", required_argument, NULL, 'D' },
-	{ "qp", required_argument, NULL, 'q' },
-	{ "tx-depth", required_argument, NULL, 't' },
-	{ "port", required_argument, NULL, 'p' },
-	{ "op", required_argument, NULL, OPT_OP },
-	{ "test", required_argument, NULL, OPT_TEST },
-	{ "histogram", no_argument, NULL, OPT_HISTOGRAM },
-	{ "server", no_argument, NULL, OPT_SERVER },
-	{ "last", no_argument, NULL, OPT_LAST },
-	{ "json", no_argument, NULL, OPT_JSON },
-	{ "help", no_argument, NULL, OPT_HELP },
-	{ NULL, 0, NULL, 0 }
-};
-
 static const char * const ops[] = { "send", "write", "read", NULL };
 static const char * const tests[] = { "lat", "bw", NULL };
 
-static void check_names(const char *option, const char *list, const char * const *names)
-{
-	char *copy = strdup(list), *rest = copy, *item;
-	const char * const *n;
+enum { OPT_OP = 256, OPT_TEST, OPT_HISTOGRAM, OPT_SERVER, OPT_LAST, OPT_JSON };
 
-	if (!copy)
-		die(EXIT_ENVIRONMENT, "out of memory");
-	while ((item = strsep(&rest, ","))) {
-		for (n = names; *n && strcmp(*n, item); n++)
-			;
-		if (!*n)
-			die(EXIT_USAGE, "%s: \"%s\" is unknown: see \"kdapl-loop perf --help\"",
-			    option, item);
-	}
-	free(copy);
-}
+static const struct argp_option option_table[] = {
+	{ "device", 'd', "NAME", 0,
+	  "Interface adapter (rxe0, rxe0/1, or a net device); default: the first in kDAPL's list",
+	  0 },
+	{ "size", 's', "LIST", 0, "Message sizes in bytes, from 1 to 1048576 (default 64)", 0 },
+	{ "all", 'a', NULL, 0, "All powers of two from 1 to 1048576", 0 },
+	{ "iters", 'n', "N", 0, "Messages of each EP (default 1000)", 0 },
+	{ "duration", 'D', "N", 0, "Instead: measure each size for N seconds", 0 },
+	{ "qp", 'q', "N", 0, "EPs for bandwidth, 1 to 64 (default 1)", 0 },
+	{ "tx-depth", 't', "N", 0,
+	  "Requests of each EP that are outstanding for bandwidth, 1 to 128 (default 16)", 0 },
+	{ "port", 'p', "N", 0, "Port of the server; verbs use the next one (default 18700)", 0 },
+	{ "op", OPT_OP, "LIST", 0, "Only these operations: send, write, read", 0 },
+	{ "test", OPT_TEST, "LIST", 0, "Only these tests: lat, bw", 0 },
+	{ "histogram", OPT_HISTOGRAM, NULL, 0, "Print the histogram of each latency", 0 },
+	{ "server", OPT_SERVER, NULL, 0, "Serve one client", 0 },
+	{ "last", OPT_LAST, NULL, 0, "Print the results of the last run again", 0 },
+	{ "json", OPT_JSON, NULL, 0, "Print the results as JSON", 0 },
+	{ 0 }
+};
 
-static void check_sizes(const char *list)
-{
-	char *copy = strdup(list), *rest = copy, *item;
-	unsigned int n = 0;
+static const struct value values[] = {
+	{ 'd', "device", "device", .most = 63 },
+	{ 's', "size", "sizes", .min = 1, .max = LARGEST, .most = MOST_SIZES },
+	{ 'n', "iters", "count", .min = 1, .max = 1000000, .most = 1 },
+	{ 'D', "duration", NULL, .min = 1, .max = 3600, .most = 1 },
+	{ 'q', "qp", "eps", .min = 1, .max = 64, .most = 1 },
+	{ 't', "tx-depth", "depth", .min = 1, .max = 128, .most = 1 },
+	{ 'p', "port", "port", .min = 1, .max = 65534, .most = 1 },
+	{ OPT_OP, "op", "ops", .names = ops },
+	{ OPT_TEST, "test", "tests", .names = tests },
+	{ 0 }
+};
 
-	if (!copy)
-		die(EXIT_ENVIRONMENT, "out of memory");
-	while ((item = strsep(&rest, ","))) {
-		parse_number("--size", item, 1, LARGEST);
-		if (++n > MOST_SIZES)
-			die(EXIT_USAGE, "--size: at most %u sizes are allowed", MOST_SIZES);
-	}
-	free(copy);
-}
-
-/* Add a number to the command */
-static unsigned long long take_number(struct perf_options *o, const char *option, const char *key,
-				      unsigned long long max)
-{
-	unsigned long long n = parse_number(option, optarg, 1, max);
-	char text[24];
-
-	snprintf(text, sizeof(text), "%llu", n);
-	append(o->line, sizeof(o->line), key, text);
-	return n;
-}
-
-static void take_duration(struct perf_options *o)
+static void take_duration(struct perf_options *o, const char *arg)
 {
 	char text[24];
 
-	o->duration = parse_number("--duration", optarg, 1, 3600);
+	o->duration = strtoul(arg, NULL, 0);
 	snprintf(text, sizeof(text), "%lu", o->duration * 1000);
 	append(o->line, sizeof(o->line), "ms", text);
 }
 
-static void take_list(struct perf_options *o, const char *option, const char *key,
-		      const char * const *names)
+static void check_options(const struct perf_options *o, const struct argp_state *state)
 {
-	check_names(option, optarg, names);
-	append(o->line, sizeof(o->line), key, optarg);
+	if (o->server && o->address)
+		argp_error(state, "a server takes no address, but -d to choose its device");
+	if (o->iters && o->duration)
+		argp_error(state, "--iters and --duration exclude each other");
+	if (o->last && (o->line[0] || o->server))
+		argp_error(state, "--last: expected only --json or --histogram with it");
 }
 
-static void take_option(struct perf_options *o, int opt, const char *arg)
+static error_t take_option(int opt, char *arg, struct argp_state *state)
 {
+	struct perf_options *o = state->input;
+	bool taken = take_value(values, opt, arg, state, o->line, sizeof(o->line));
+
 	switch (opt) {
-	case 'd':
-		check_word("--device", optarg, 64);
-		append(o->line, sizeof(o->line), "device", optarg);
-		break;
-	case 's':
-		check_sizes(optarg);
-		append(o->line, sizeof(o->line), "sizes", optarg);
-		break;
 	case 'a':
 		append(o->line, sizeof(o->line), "sizes", ALL_SIZES);
 		break;
 	case 'n':
-		o->iters = take_number(o, "--iters", "count", 1000000);
+		o->iters = true;
 		break;
 	case 'D':
-		take_duration(o);
-		break;
-	case 'q':
-		take_number(o, "--qp", "eps", 64);
-		break;
-	case 't':
-		take_number(o, "--tx-depth", "depth", 128);
-		break;
-	case 'p':
-		take_number(o, "--port", "port", 65534);
-		break;
-	case OPT_OP:
-		take_list(o, "--op", "ops", ops);
-		break;
-	case OPT_TEST:
-		take_list(o, "--test", "tests", tests);
+		take_duration(o, arg);
 		break;
 	case OPT_HISTOGRAM:
 		o->histogram = true;
@@ -176,38 +100,31 @@ static void take_option(struct perf_options *o, int opt, const char *arg)
 	case OPT_JSON:
 		o->json = true;
 		break;
-	case OPT_HELP:
-		fputs(help, stdout);
-		exit(EXIT_PASSED);
+	case ARGP_KEY_ARG:
+		if (state->arg_num || strlen(arg) > 63 || strpbrk(arg, " \t\n"))
+			argp_error(state, "\"%s\" is not an option or an address", arg);
+		o->address = arg;
+		append(o->line, sizeof(o->line), "address", arg);
+		break;
+	case ARGP_KEY_END:
+		check_options(o, state);
+		break;
 	default:
-		die(EXIT_USAGE,
-		    "\"%s\" is not an option, or its value is missing: see \"kdapl-loop perf --help\"",
-		    arg);
+		return taken ? 0 : ARGP_ERR_UNKNOWN;
 	}
+	return 0;
 }
 
-static void parse(struct perf_options *o, int argc, char **argv)
-{
-	int opt;
-
-	opterr = 0;
-	while ((opt = getopt_long(argc, argv, "d:s:an:D:q:t:p:", long_options, NULL)) != -1)
-		take_option(o, opt, argv[optind - 1]);
-	if (optind < argc) {
-		o->address = argv[optind++];
-		check_word("ADDRESS", o->address, 64);
-		append(o->line, sizeof(o->line), "address", o->address);
-	}
-	if (optind < argc)
-		die(EXIT_USAGE, "\"%s\" is not an option: see \"kdapl-loop perf --help\"",
-		    argv[optind]);
-	if (o->server && o->address)
-		die(EXIT_USAGE, "--server: a server takes no address, but -d to choose its device");
-	if (o->iters && o->duration)
-		die(EXIT_USAGE, "--iters and --duration exclude each other");
-	if (o->last && (o->line[0] || o->server))
-		die(EXIT_USAGE, "--last: expected only --json or --histogram with it");
-}
+static const struct argp parser = {
+	.options = option_table,
+	.parser = take_option,
+	.args_doc = "[SERVER]",
+	.doc = "Measures latency, bandwidth and message rate of kDAPL, and of plain verbs in\n"
+	       "between, and prints the ratio: in this kernel, or with the server at this address.\n"
+	       "Needs root, debugfs and the module kdapl_perf.\n"
+	       "\vExit status: 0 everything was measured and no byte was wrong, 1 not so,\n"
+	       "2 usage error, 3 cannot run (not root, no debugfs, module or device).",
+};
 
 static void begin_run(const struct perf_options *o)
 {
@@ -303,7 +220,8 @@ int perf_main(int argc, char **argv)
 	sigset_t signals;
 	double begin;
 
-	parse(&o, argc, argv);
+	argv[0] = "kdapl-loop perf";
+	argp_parse(&parser, argc, argv, 0, NULL, &o);
 	control_check("kdapl_perf", "command");
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGINT);

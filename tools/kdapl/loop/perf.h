@@ -46,10 +46,9 @@ struct perf_status {
 
 /* Values of the options */
 struct perf_options {
-	bool server, last, json, histogram;
+	bool server, last, json, histogram, iters;
 	const char *address;		/* of the server; NULL: this kernel */
 	unsigned long duration;		/* in s; 0: a number of messages */
-	unsigned long iters;
 	char line[1000];		/* the command for the module */
 };
 

@@ -115,6 +115,20 @@ void perf_table(const struct perf_options *o, const struct perf_rows *rows,
 
 /* ---- JSON ------------------------------------------------------------------------ */
 
+static void json_string(const char *s)
+{
+	putchar('"');
+	for (; *s; s++) {
+		if (*s == '"' || *s == '\\')
+			putchar('\\');
+		if ((unsigned char)*s < 0x20)
+			printf("\\u%04x", *s);
+		else
+			putchar(*s);
+	}
+	putchar('"');
+}
+
 static void json_field(const char *key, const char *value)
 {
 	printf("\"%s\": ", key);

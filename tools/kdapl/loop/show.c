@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Output of kdapl-loop: a table, JSON or TAP on stdout, and progress on stderr.
+ * Output of kdapl-loop: a table or TAP on stdout, and progress on stderr.
  */
 #include <stdio.h>
 #include <string.h>
@@ -94,72 +94,6 @@ void show_table(const struct results *res, const struct status *st, double secon
 		printf("The run was stopped; %zu cases have not finished\n", n.left);
 	if (st->error[0])
 		printf("The run ended with an error: %s\n", st->error);
-}
-
-void json_string(const char *s)
-{
-	putchar('"');
-	for (; *s; s++) {
-		if (*s == '"' || *s == '\\')
-			putchar('\\');
-		if ((unsigned char)*s < 0x20)
-			printf("\\u%04x", *s);
-		else
-			putchar(*s);
-	}
-	putchar('"');
-}
-
-static void json_text(const char *key, const char *value)
-{
-	printf("\"%s\": ", key);
-	json_string(value);
-	printf(", ");
-}
-
-static void json_case(const struct result *r)
-{
-	size_t k;
-
-	printf("    {");
-	json_text("name", r->name);
-	json_text("operation", r->op);
-	json_text("result", r->verdict);
-	printf("\"size\": %lu, \"segments\": %lu, \"depth\": %lu, ", r->size, r->segs,
-	       r->depth);
-	printf("\"messages\": %llu, \"bytes_verified\": %llu, \"posts\": %llu, ",
-	       r->messages, r->bytes, r->posts);
-	printf("\"completions\": %llu, \"silent\": %llu, \"flushed\": %llu, ",
-	       r->completions, r->silent, r->flushed);
-	printf("\"by_upcall\": %llu, \"by_dequeue\": %llu, \"posted_in_upcall\": %llu, ",
-	       r->upcalls, r->dequeued, r->upcall_posts);
-	printf("\"peak\": %lu, \"refused_when_full\": %lu, \"ms\": %lu, \"failures\": %lu, ",
-	       r->peak, r->full, r->ms, r->fails);
-	printf("\"notes\": [");
-	for (k = 0; k < r->notes; k++) {
-		printf("%s", k ? ", " : "");
-		json_string(r->note[k]);
-	}
-	printf("]}");
-}
-
-/* Print JSON. The key "segments" is 0 for the device's maximum */
-void show_json(const struct results *res, const struct status *st, double seconds)
-{
-	struct counts n = count_results(res);
-	size_t i;
-
-	printf("{\n  ");
-	json_text("error", st->error);
-	printf("\"aborted\": %s, \"seconds\": %.1f,\n", st->aborted ? "true" : "false", seconds);
-	printf("  \"passed\": %zu, \"failed\": %zu, \"skipped\": %zu, \"left\": %zu,\n",
-	       n.passed, n.failed, n.skipped, n.left);
-	printf("  \"cases\": [\n");
-	for (i = 0; i < res->n; i++) {
-		json_case(&res->result[i]);
-		printf("%s\n", i + 1 < res->n ? "," : "");
-	}
-	printf("  ]\n}\n");
 }
 
 /* Print the names and parameters of all cases */
