@@ -129,20 +129,21 @@ static inline struct kdapl_slot *kdapl_slot_of_event(struct kdapl_event *ev)
 }
 
 /*
- * Begins a post: fills in what the slots of all posts have. The caller adds what its own kind of
- * post has, and then the state. Adjacent constants become one store.
+ * Begins a post: fills in what the slots of all posts have. Adjacent constants become one store.
  *
  * @op:     DAT_DTOS
- * @flags:  KDAPL_SLOT_*
  * @notify: the event of a success leads to an upcall
+ * @flags:  KDAPL_SLOT_*
+ * @state:  POSTED; FREE if the caller releases POSTED later
  * @cookie: the Consumer's
  */
-static __always_inline void kdapl_slot_start(struct kdapl_slot *slot, DAT_DTOS op, u8 flags,
-					     bool notify, u64 cookie)
+static __always_inline void kdapl_slot_start(struct kdapl_slot *slot, DAT_DTOS op, bool notify,
+					     u8 flags, enum kdapl_slot_state state, u64 cookie)
 {
 	slot->ev.kind = KDAPL_EV_DTO;
 	slot->ev.notify = notify;
 	slot->ev.flags = flags;
+	slot->ev.state = state;
 	slot->dto.cookie = cookie;
 	slot->dto.status = DAT_DTO_SUCCESS;
 	slot->dto.op = op;

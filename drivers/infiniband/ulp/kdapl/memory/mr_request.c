@@ -24,14 +24,14 @@
 struct kdapl_slot *kdapl_mr_wr_begin(struct kdapl_ep *ep, DAT_DTOS op, u64 cookie, u32 flags,
 				     void (*done)(struct ib_cq *cq, struct ib_wc *wc))
 {
+	u8 suppress = flags & DAT_COMPLETION_SUPPRESS_FLAG ? KDAPL_SLOT_SUPPRESS : 0;
 	struct kdapl_slot *slot = kdapl_pool_get(&ep->sq.pool);
 
 	lockdep_assert_held(&ep->sq.lock);
 	if (!slot)
 		return NULL;
-	kdapl_slot_start(slot, op, KDAPL_SLOT_SIGNALLED |
-			 (flags & DAT_COMPLETION_SUPPRESS_FLAG ? KDAPL_SLOT_SUPPRESS : 0),
-			 !(flags & DAT_COMPLETION_UNSIGNALLED_FLAG), cookie);
+	kdapl_slot_start(slot, op, !(flags & DAT_COMPLETION_UNSIGNALLED_FLAG),
+			 KDAPL_SLOT_SIGNALLED | suppress, KDAPL_SLOT_POSTED, cookie);
 	slot->ev.run_end = kdapl_run_end(&ep->sq);
 	slot->cqe.done = done;
 	slot->rdma.wr.next = NULL;
@@ -39,7 +39,6 @@ struct kdapl_slot *kdapl_mr_wr_begin(struct kdapl_ep *ep, DAT_DTOS op, u64 cooki
 	/* irdma reads the first entry even if num_sge is 0 */
 	slot->sge = (struct ib_sge){ };
 	slot->rdma.wr.send_flags = IB_SEND_SIGNALED;
-	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_POSTED);
 	return slot;
 }
 

@@ -42,9 +42,8 @@
 static __always_inline void kdapl_fill_slot(struct kdapl_slot *slot, DAT_DTOS op, u32 length,
 					    u64 cookie, u32 run_end, bool signalled)
 {
-	kdapl_slot_start(slot, op, signalled ? KDAPL_SLOT_SIGNALLED : KDAPL_SLOT_SUPPRESS, true,
-			 cookie);
-	slot->ev.state = KDAPL_SLOT_POSTED;
+	kdapl_slot_start(slot, op, true, signalled ? KDAPL_SLOT_SIGNALLED : KDAPL_SLOT_SUPPRESS,
+			 KDAPL_SLOT_POSTED, cookie);
 	slot->ev.run_end = run_end;
 	slot->dto.length = length;
 }

@@ -87,7 +87,8 @@ static void kdapl_recv_fill_slow(struct kdapl_slot *slot, const struct kdapl_rec
 				 bool notify, struct kdapl_recv_vector *v)
 {
 	v->recv.wr_cqe = &slot->cqe;
-	kdapl_slot_start(slot, DAT_DTO_RECEIVE, KDAPL_SLOT_RECV, notify, r->cookie);
+	kdapl_slot_start(slot, DAT_DTO_RECEIVE, notify, KDAPL_SLOT_RECV, KDAPL_SLOT_FREE,
+			 r->cookie);
 	/* Pairs with kdapl_flush_pool(), which may complete a receive that finds no QP */
 	smp_store_release(&slot->ev.state, KDAPL_SLOT_POSTED);
 }
@@ -248,8 +249,7 @@ static __cold noinline DAT_RETURN kdapl_srq_refused_fast(const struct kdapl_srq 
 /* Fills in the slot, except the work request */
 static __always_inline void kdapl_recv_fill_fast(struct kdapl_slot *slot, u64 cookie)
 {
-	kdapl_slot_start(slot, DAT_DTO_RECEIVE, KDAPL_SLOT_RECV, true, cookie);
-	slot->ev.state = KDAPL_SLOT_POSTED;
+	kdapl_slot_start(slot, DAT_DTO_RECEIVE, true, KDAPL_SLOT_RECV, KDAPL_SLOT_POSTED, cookie);
 }
 
 /*

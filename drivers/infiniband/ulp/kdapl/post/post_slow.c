@@ -98,11 +98,10 @@ static void kdapl_request_fill_slot(const struct kdapl_request *r, struct kdapl_
 	u8 flags = (r->flags & DAT_COMPLETION_SUPPRESS_FLAG ? KDAPL_SLOT_SUPPRESS : 0) |
 		   (signalled ? KDAPL_SLOT_SIGNALLED : 0);
 
-	kdapl_slot_start(slot, r->op, flags, !(r->flags & DAT_COMPLETION_UNSIGNALLED_FLAG),
-			 r->cookie);
+	kdapl_slot_start(slot, r->op, !(r->flags & DAT_COMPLETION_UNSIGNALLED_FLAG), flags,
+			 KDAPL_SLOT_POSTED, r->cookie);
 	slot->ev.run_end = run_end;
 	slot->dto.length = segs->total;
-	WRITE_ONCE(slot->ev.state, KDAPL_SLOT_POSTED);
 }
 
 /* Fills in the work request, except the segments and the callback */
