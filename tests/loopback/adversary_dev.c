@@ -2,7 +2,7 @@
 /*
  * What the device itself lets a hostile peer do, with plain verbs at both ends: neither
  * kDAPL nor the connection manager is involved. It shows what a Provider can guarantee,
- * and whether the device or the Provider breaks a guarantee. kdapl-testing.rst has the
+ * and whether the device or the Provider breaks a guarantee. tests/rxe/README.rst has the
  * results for Soft-RoCE. Process context.
  */
 #include <linux/jiffies.h>
@@ -148,7 +148,7 @@ static void foreign_key(struct quad *q)
 	scnprintf(q->c->reason, sizeof(q->c->reason), "ends keys of any zone: %s",
 		  dead ? "yes" : "no");
 	if (!q->c->verdict.failures && soft && !dead)
-		loop_fail(q->c, "Soft-RoCE: expected no check of the zone (kdapl-testing.rst)");
+		loop_fail(q->c, "Soft-RoCE: expected no check of the zone (tests/rxe/README.rst)");
 	ib_dereg_mr(mr);
 }
 
@@ -208,7 +208,7 @@ static void kept_back(struct quad *q)
 		  sizeof(q->c->reason) - strlen(q->c->reason), "; keeps answers back: %s",
 		  silent ? "yes" : "no");
 	if (!q->c->verdict.failures && soft && q->b[1]->overtaken && !silent)
-		loop_fail(q->c, "Soft-RoCE: expected no answer (kdapl-testing.rst), got one");
+		loop_fail(q->c, "Soft-RoCE: expected no answer (tests/rxe/README.rst), got one");
 }
 
 /* The target of a wrong key sees its receives flushed, and nothing else */

@@ -84,7 +84,7 @@ static inline bool pair_ok(const struct pair *d)
 	return !READ_ONCE(d->c->verdict.failures) && !READ_ONCE(d->run->abort);
 }
 
-/* Whether the device is Soft-RoCE, whose known behaviour is in kdapl-testing.rst */
+/* Whether the device is Soft-RoCE, whose known behaviour is in tests/rxe/README.rst */
 static inline bool pair_soft(const struct pair *d)
 {
 	return !strncmp(d->run->args.device, "rxe", 3);
