@@ -22,7 +22,7 @@ SOURCES = {
     "datblk": ("drivers/block/datblk", f"{TESTS}/datblk.sh", f"{TESTS}/datblk_server.sh"),
     "guest": (f"{CHECK}/guest", f"{CHECK}/build", f"{CHECK}/env.sh", "tools/kdapl/cross.sh",
               "tools/kdapl/ccache.sh", "tools/kdapl/in-root", "tools/kdapl/vm/run.py",
-              "tools/kdapl/vm/uml.py", "tools/kdapl/vm/udev", "tools/kdapl/vm/requirements.txt",
+              "tools/kdapl/vm/udev", "tools/kdapl/vm/requirements.txt",
               f"{TESTS}/lib.sh", "tests/lib", "tests/rxe/qp1_wake.c", "Makefile"),
     "loop": ("tests/loopback", "tests/lib", "tools/kdapl/kdapl-loop.c", "tools/kdapl/loop"),
     "selftests": (TESTS, "tests/actor", "tests/traffic", "tests/stress", "tests/examples",

@@ -8,7 +8,9 @@ KERNEL is a kernel that tools/kdapl/setup has prepared: stock-6.12, own-6.12, ..
 COMMAND runs as root in the folder given by --dir, which the guest shares
 read-write with the host. All other files of the host are visible read-only,
 with an overlay; a guest of another architecture (own-6.12-arm64) has another root
-file system, and the folder is /run/kdapl there. The exit status is that of COMMAND, or
+file system, and the folder is /run/kdapl there. own-6.12-uml is a process of this machine (User
+Mode Linux) with one CPU and no network; options of QEMU have no effect on it. The exit status is
+that of COMMAND, or
    97  the kernel printed a report (WARNING, BUG, hung task, ...)
    98  the guest died before COMMAND ended (panic, QEMU failed)
   124  the time limit expired
@@ -154,6 +156,19 @@ HOG_US = 1000000
 SHORT_GRACE = "rcupdate.rcu_expedited=1"
 # Folder of --dir in a guest of another architecture, which does not see the host's files
 FOREIGN_DIR = Path("/run/kdapl")
+# The first process of User Mode Linux. /dev/tty1 is stderr of the kernel's process.
+UML_INIT = """#!/bin/bash
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/root LC_ALL=C.UTF-8 TMPDIR=/run
+mount -t proc proc /proc
+mount -t sysfs sysfs /sys
+mount -t debugfs debugfs /sys/kernel/debug
+mount -t devtmpfs dev /dev
+ln -s /proc/self/fd /dev/fd
+mount -t tmpfs tmpfs /run
+mount -t hostfs -o {dir} hostfs {dir}
+/bin/bash {script} >/dev/tty1
+busybox poweroff -f
+"""
 
 
 # Replace udev in a mount namespace, so that only the guest sees it. If this is not allowed,
@@ -200,6 +215,10 @@ def is_foreign(name):
     """Is this a kernel of another architecture? Then QEMU emulates the whole machine, and the
     guest's root file system is that of setup arm64-root."""
     return name.endswith("-arm64")
+
+
+def is_uml(name):
+    return name.endswith("-uml")
 
 
 def guest_dir(opts):
@@ -280,13 +299,21 @@ def hog_args(image):
     return [f"workqueue.cpu_intensive_thresh_us={int(HOG_US * stretch())}"]
 
 
+def uml_command(image, script, opts):
+    """The kernel as a command, which writes the console to stdout and the output to stderr."""
+    init = script.with_name("init")
+    init.write_text(UML_INIT.format(dir=shlex.quote(str(opts.dir)),
+                                    script=shlex.quote(str(script))), encoding="utf-8")
+    init.chmod(0o755)
+    return [str(image), f"mem={opts.memory}", "con=null", "con0=null,fd:1", "con1=null,fd:2",
+            f"uml_dir={init.parent}", "root=/dev/root", "rootfstype=hostfs", "ro", f"init={init}",
+            "panic_on_warn=1", SHORT_GRACE, *KERNEL_ARGS, *opts.append]
+
+
 class Guest:
     """One virtual machine: starts it, copies its output, ends it within the time limit."""
 
     def __init__(self, image, script, started, opts, kvm):
-        vng = cache_dir() / "venv" / "bin" / "vng"
-        if not vng.exists():
-            fail(f"expected virtme-ng as {vng}: run tools/kdapl/setup first")
         self.limit = opts.time * stretch()
         self.boot_limit = min(self.limit, BOOT_LIMIT * stretch())
         self.started = started      # the file that the script creates first
@@ -298,6 +325,23 @@ class Guest:
         # In /tmp: the path of a socket must be short.
         self.private = tempfile.TemporaryDirectory(prefix="kdapl-")
         self.monitor = f"{self.private.name}/monitor"
+        self.uml = is_uml(opts.kernel)
+        cmd = uml_command(image, script, opts) if self.uml else \
+            self.vng_command(image, script, opts, kvm)
+        vng = cache_dir() / "venv" / "bin"
+        env = dict(os.environ, LC_ALL="C.UTF-8",
+                   PATH=f"{vng}:{os.environ['PATH']}:/usr/sbin:/sbin")
+        # Pipes, not files: QEMU opens its output a second time by name,
+        # which truncates a regular file.
+        self.proc = subprocess.Popen(
+            cmd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, start_new_session=True, cwd=opts.dir)
+
+    def vng_command(self, image, script, opts, kvm):
+        """virtme-ng as a command, which writes the output to stdout and the console to stderr."""
+        vng = cache_dir() / "venv" / "bin" / "vng"
+        if not vng.exists():
+            fail(f"expected virtme-ng as {vng}: run tools/kdapl/setup first")
         foreign = is_foreign(opts.kernel)
         single = not kvm and not opts.parallel
         qemu_args = PC_QEMU_ARGS * (not foreign) + SINGLE_ARGS * single + \
@@ -323,15 +367,7 @@ class Guest:
             append.append(SHORT_GRACE)
         for arg in append:
             cmd += ["--append", arg]
-        for arg in qemu_args:
-            cmd.append("--qemu-opts=" + arg)
-        env = dict(os.environ, LC_ALL="C.UTF-8",
-                   PATH=f"{vng.parent}:{os.environ['PATH']}:/usr/sbin:/sbin")
-        # Pipes, not files: QEMU opens its output a second time by name,
-        # which truncates a regular file.
-        self.proc = subprocess.Popen(
-            cmd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, start_new_session=True, cwd=opts.dir)
+        return cmd + ["--qemu-opts=" + arg for arg in qemu_args]
 
     def _copy(self, stream, is_console):
         for raw in stream:
@@ -389,8 +425,8 @@ class Guest:
     def run(self):
         """Wait until the guest has ended, and end it at the time limit."""
         copiers = [threading.Thread(target=self._copy, args=a, daemon=True)
-                   for a in ((self.proc.stdout, False),
-                             (self.proc.stderr, True))]
+                   for a in ((self.proc.stdout, self.uml),
+                             (self.proc.stderr, not self.uml))]
         for thread in copiers:
             thread.start()
         try:
@@ -528,7 +564,8 @@ def main():
     find_kernel(opts.kernel)
     begin = time.monotonic()
     status, console = run_guest(
-        opts, not opts.icount and not is_foreign(opts.kernel) and kvm_works(opts))
+        opts, not (opts.icount or is_foreign(opts.kernel) or is_uml(opts.kernel)) and
+        kvm_works(opts))
     if status:
         why = {REPORT: "kernel report", DIED: "guest died",
                TIMEOUT: "time limit"}.get(status, f"status {status}")
