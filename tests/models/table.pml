@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
  * Removal from the handle table and the grace period (handle.c, and the free calls
- * that use it): kdapl_obj_init(), _publish(), _retire(), _wait(), kdapl_obj_find()
- * in a read section, kdapl_obj_get().
+ * that use it): kdapl_obj_init(), _publish(), _kill_and_put(), _drain(),
+ * kdapl_obj_lookup_any() in a read section, kdapl_obj_get().
  *
  * The table has one entry, and all processes know one handle. Two calls free its
  * object at the same time. A post uses the object inside a read section. A control
@@ -140,7 +140,7 @@ inline put(x)
 	}
 }
 
-/* A post: kdapl_obj_find(), and the verbs call */
+/* A post: kdapl_obj_lookup_any(), and the verbs call */
 proctype post()
 {
 	byte o;
@@ -180,7 +180,7 @@ proctype control()
 	if
 	:: o != NONE ->
 		use_parts(o);
-		/* kdapl_obj_use() */
+		/* kdapl_obj_tryuse() */
 		d_step {
 			used = (obj[o].users < DYING);
 			if
@@ -266,7 +266,7 @@ proctype destroyer(byte me)
 #if !defined(NO_GRACE) && !defined(GRACE_FIRST) && !defined(BY_WORK)
 	synchronize_rcu();
 #endif
-	/* kdapl_obj_wait() */
+	/* kdapl_obj_drain() */
 	put(o);
 #ifndef NO_WAIT
 	(obj[o].gone);

@@ -6,12 +6,6 @@
  * process context; every control call uses kdapl_obj_get() and kdapl_obj_put(), in any
  * context. Pages are added under handle_mutex and stay until the module is unloaded, so
  * the lookup of an arbitrary number never leaves the memory of the table.
- *
- * Life of an object: kdapl_obj_init() reserves an index, the constructor sets up the
- * object, and kdapl_obj_publish() makes it visible. kdapl_obj_kill() gives one caller
- * the right to free it, and kdapl_obj_unpublish() removes it from the table. Then a grace
- * period ends the posts that still use it, and kdapl_obj_wait() waits for the control
- * calls; only after that is the object destroyed.
  */
 #include <linux/idr.h>
 #include <linux/mm.h>
@@ -101,7 +95,7 @@ static int kdapl_handle_grow(unsigned int idx)
 
 /*
  * Assigns a handle to an object, without publishing it. The caller holds the only reference.
- * kdapl_obj_abort() undoes it if the object has not been published. Returns 0; -ENOMEM; or -ENOSPC
+ * kdapl_obj_exit() undoes it if the object has not been published. Returns 0; -ENOMEM; or -ENOSPC
  * if all indexes are in use. Process context.
  *
  * @obj: header of the new object, in zeroed memory
@@ -134,7 +128,7 @@ int kdapl_obj_init(struct kdapl_obj *obj, DAT_HANDLE_TYPE type, struct kdapl_ia 
 }
 
 /* Releases the index of an object that is not published. Any context */
-void kdapl_obj_abort(struct kdapl_obj *obj)
+void kdapl_obj_exit(struct kdapl_obj *obj)
 {
 	ida_free(&handle_ida, kdapl_obj_id(obj));
 }
@@ -207,7 +201,7 @@ bool kdapl_obj_is_valid(DAT_HANDLE handle, DAT_HANDLE_TYPE type)
  * Takes a reference to an object found on a list. @obj: header of the object; the caller holds the
  * lock of the list. Returns false if the last reference was dropped. Any context.
  */
-bool kdapl_obj_pin(struct kdapl_obj *obj)
+bool kdapl_obj_tryget(struct kdapl_obj *obj)
 {
 	return refcount_inc_not_zero(&obj->ref);
 }
@@ -218,7 +212,7 @@ bool kdapl_obj_pin(struct kdapl_obj *obj)
  * index to start from; becomes that of the object found. Returns the object, with a reference, or
  * NULL after the last one. Process context.
  */
-struct kdapl_obj *kdapl_obj_next(u32 *idx, DAT_HANDLE_TYPE type)
+struct kdapl_obj *kdapl_obj_get_next(u32 *idx, DAT_HANDLE_TYPE type)
 {
 	struct kdapl_handle_page *page;
 	struct kdapl_obj *obj;
@@ -232,7 +226,7 @@ struct kdapl_obj *kdapl_obj_next(u32 *idx, DAT_HANDLE_TYPE type)
 			continue;
 		}
 		obj = rcu_dereference(page->obj[i & (KDAPL_HANDLE_PAGE_SLOTS - 1)]);
-		if (kdapl_handle_type(obj->handle) == type && kdapl_obj_pin(obj)) {
+		if (kdapl_handle_type(obj->handle) == type && kdapl_obj_tryget(obj)) {
 			rcu_read_unlock();
 			*idx = i;
 			return obj;
@@ -254,7 +248,7 @@ void kdapl_obj_put(struct kdapl_obj *obj)
  * Drops the creator's reference and waits for all others. The caller must not hold another
  * reference, nor a lock that a control call takes. Process context.
  */
-void kdapl_obj_wait(struct kdapl_obj *obj)
+void kdapl_obj_drain(struct kdapl_obj *obj)
 {
 	might_sleep();
 	kdapl_obj_put(obj);
@@ -265,12 +259,12 @@ void kdapl_obj_wait(struct kdapl_obj *obj)
  * Counts another object that uses this one. Returns false if the object is being freed. Any
  * context.
  */
-bool kdapl_obj_use(struct kdapl_obj *obj)
+bool kdapl_obj_tryuse(struct kdapl_obj *obj)
 {
 	return atomic_inc_unless_negative(&obj->users);
 }
 
-/* Undoes kdapl_obj_use(). Any context */
+/* Undoes kdapl_obj_tryuse(). Any context */
 void kdapl_obj_unuse(struct kdapl_obj *obj)
 {
 	atomic_dec(&obj->users);
@@ -292,7 +286,7 @@ bool kdapl_obj_kill(struct kdapl_obj *obj)
  * referenced by the caller; on success that reference is dropped. Returns 0; -EBUSY if it has
  * users; -ENOENT if another call frees it. Any context.
  */
-int kdapl_obj_retire(struct kdapl_obj *obj)
+int kdapl_obj_kill_and_put(struct kdapl_obj *obj)
 {
 	if (!kdapl_obj_kill(obj))
 		return atomic_read(&obj->users) < 0 ? -ENOENT : -EBUSY;
@@ -315,14 +309,14 @@ DAT_RETURN kdapl_obj_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type, bool posted, 
 
 	if (!obj)
 		return bad;
-	err = kdapl_obj_retire(obj);
+	err = kdapl_obj_kill_and_put(obj);
 	if (err) {
 		kdapl_obj_put(obj);
 		return err == -EBUSY ? busy : bad;
 	}
 	if (posted)
 		kdapl_wait_grace_period();
-	kdapl_obj_wait(obj);
+	kdapl_obj_drain(obj);
 	obj->ops->destroy(obj);
 	return DAT_SUCCESS;
 }

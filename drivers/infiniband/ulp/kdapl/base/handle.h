@@ -10,6 +10,14 @@
  * entry. One comparison of the whole handle with the one stored in the object checks
  * index, type and generation. Empty entries point to an object that no valid handle
  * matches, so an arbitrary value needs no check for bounds or NULL.
+ *
+ * Life of an object: created (_init) -> published (_publish) -> used by others (_tryuse, _unuse) ->
+ * killed (_kill: one caller may free it) -> unpublished (_unpublish) -> drained (_drain) ->
+ * destroyed (kdapl_obj_ops.destroy) -> freed, a grace period later. Between _unpublish and the end,
+ * a grace period ends the posts that have found it; _drain waits for the control calls.
+ *
+ * Three ways to an object: lookup finds it for the length of a read section; get, get_next and
+ * tryget take a reference, which put drops; tryuse counts a user, so that it cannot be killed.
  */
 #ifndef _KDAPL_HANDLE_H_
 #define _KDAPL_HANDLE_H_
@@ -112,20 +120,20 @@ extern struct kdapl_handle_page *kdapl_handle_pages[KDAPL_HANDLE_PAGES];
 int kdapl_handle_init(void);
 void kdapl_handle_exit(void);
 int kdapl_obj_init(struct kdapl_obj *obj, DAT_HANDLE_TYPE type, struct kdapl_ia *ia);
-void kdapl_obj_abort(struct kdapl_obj *obj);
+void kdapl_obj_exit(struct kdapl_obj *obj);
 void kdapl_obj_publish(struct kdapl_obj *obj);
 bool kdapl_obj_unpublish(struct kdapl_obj *obj);
 struct kdapl_obj *kdapl_obj_get(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
 struct kdapl_obj *kdapl_obj_get_any(DAT_HANDLE handle);
 bool kdapl_obj_is_valid(DAT_HANDLE handle, DAT_HANDLE_TYPE type);
-struct kdapl_obj *kdapl_obj_next(u32 *idx, DAT_HANDLE_TYPE type);
-bool kdapl_obj_pin(struct kdapl_obj *obj);
+struct kdapl_obj *kdapl_obj_get_next(u32 *idx, DAT_HANDLE_TYPE type);
+bool kdapl_obj_tryget(struct kdapl_obj *obj);
 void kdapl_obj_put(struct kdapl_obj *obj);
-void kdapl_obj_wait(struct kdapl_obj *obj);
-bool kdapl_obj_use(struct kdapl_obj *obj);
+void kdapl_obj_drain(struct kdapl_obj *obj);
+bool kdapl_obj_tryuse(struct kdapl_obj *obj);
 void kdapl_obj_unuse(struct kdapl_obj *obj);
 bool kdapl_obj_kill(struct kdapl_obj *obj);
-int kdapl_obj_retire(struct kdapl_obj *obj);
+int kdapl_obj_kill_and_put(struct kdapl_obj *obj);
 DAT_RETURN kdapl_obj_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type, bool posted, DAT_RETURN bad,
 			  DAT_RETURN busy);
 
@@ -181,7 +189,7 @@ static inline unsigned int kdapl_handle_type(unsigned long handle)
  * entry, whose kdapl_obj.fast is 0. @obj: receives the object. Returns false if no object has this
  * handle. Any context, inside a read section; the object exists until the section ends.
  */
-static __always_inline bool kdapl_obj_find(DAT_HANDLE handle, struct kdapl_obj **obj)
+static __always_inline bool kdapl_obj_lookup_any(DAT_HANDLE handle, struct kdapl_obj **obj)
 {
 	unsigned long h = (unsigned long)handle;
 	struct kdapl_handle_page *page;
@@ -198,7 +206,7 @@ static __always_inline struct kdapl_obj *kdapl_obj_lookup(DAT_HANDLE handle,
 {
 	struct kdapl_obj *obj;
 
-	if (!kdapl_obj_find(handle, &obj) || kdapl_handle_type((unsigned long)handle) != type)
+	if (!kdapl_obj_lookup_any(handle, &obj) || kdapl_handle_type((unsigned long)handle) != type)
 		return NULL;
 	return obj;
 }

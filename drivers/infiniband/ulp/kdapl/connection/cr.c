@@ -96,7 +96,7 @@ static bool kdapl_cr_announce(struct kdapl_cr *cr)
 	done = !kdapl_obj_init(&cr->obj, DAT_HANDLE_TYPE_CR, ia);
 	if (done && sp->ep_handle &&
 	    !kdapl_rsp_move(sp, DAT_EP_STATE_RESERVED, DAT_EP_STATE_PASSIVE_CONNECTION_PENDING)) {
-		kdapl_obj_abort(&cr->obj);
+		kdapl_obj_exit(&cr->obj);
 		done = false;
 	}
 	if (done) {
@@ -135,7 +135,7 @@ static void kdapl_cr_finish(struct kdapl_cr *cr)
 	kdapl_cr_return(cr);
 }
 
-/* Handoff: ends the CR from which @cr has got its request, and which was retired */
+/* Handoff: ends the CR from which @cr has got its request, and which was killed */
 static void kdapl_cr_end_prev(struct kdapl_cr *cr)
 {
 	struct kdapl_cr *prev = cr->prev;
@@ -148,7 +148,7 @@ static void kdapl_cr_end_prev(struct kdapl_cr *cr)
 		rdma_unlock_handler(cr->id);
 	}
 	/* It must not exist when the new event is delivered */
-	kdapl_obj_wait(&prev->obj);
+	kdapl_obj_drain(&prev->obj);
 	kdapl_ia_del(prev->obj.ia, &prev->obj);
 	kdapl_cr_put(prev);
 }
@@ -256,7 +256,7 @@ static void kdapl_cr_undelivered(struct kdapl_obj *obj)
 {
 	if (kdapl_obj_kill(obj)) {
 		kdapl_obj_unpublish(obj);
-		kdapl_obj_wait(obj);
+		kdapl_obj_drain(obj);
 		kdapl_cr_destroy(obj);
 	}
 	kdapl_cr_put(to_kdapl_cr(obj));
@@ -344,7 +344,7 @@ static DAT_RETURN kdapl_accept_check(const struct kdapl_cr *cr, struct kdapl_ep 
 }
 
 /*
- * Passes the id of a retired CR to the EP, which is in a legal state. Removal takes the ids of CRs
+ * Passes the id of a killed CR to the EP, which is in a legal state. Removal takes the ids of CRs
  * only when no EP is in such a state any more. ep->mutex held.
  */
 static void kdapl_cr_attach(struct kdapl_cr *cr, struct kdapl_ep *ep, const void *data, u8 len)
@@ -409,13 +409,13 @@ DAT_RETURN dat_cr_accept(DAT_CR_HANDLE cr_handle, DAT_EP_HANDLE ep_handle,
 	ret = kdapl_accept_check(cr, ep, private_data_size, private_data);
 	if (ret == DAT_SUCCESS && kdapl_notice_reserve(ep))
 		ret = DAT_ERROR(DAT_INSUFFICIENT_RESOURCES, DAT_RESOURCE_MEMORY);
-	if (ret == DAT_SUCCESS && kdapl_obj_retire(&cr->obj))
+	if (ret == DAT_SUCCESS && kdapl_obj_kill_and_put(&cr->obj))
 		ret = KDAPL_BAD_HANDLE(CR);
 	if (ret == DAT_SUCCESS)
 		kdapl_cr_attach(cr, ep, private_data, private_data_size);
 	mutex_unlock(&ep->mutex);
 	if (ret == DAT_SUCCESS) {
-		kdapl_obj_wait(&cr->obj);
+		kdapl_obj_drain(&cr->obj);
 		kdapl_cr_finish(cr);
 		cr = NULL;
 	}
@@ -472,13 +472,13 @@ DAT_RETURN dat_cr_reject(DAT_CR_HANDLE cr_handle, DAT_COUNT private_data_size,
 		ret = KDAPL_BAD_ARG(2);
 	else if (private_data_size && !private_data)
 		ret = KDAPL_BAD_ARG(3);
-	else if (kdapl_obj_retire(&cr->obj))
+	else if (kdapl_obj_kill_and_put(&cr->obj))
 		ret = KDAPL_BAD_HANDLE(CR);
 	if (ret != DAT_SUCCESS) {
 		kdapl_obj_put(&cr->obj);
 		return ret;
 	}
-	kdapl_obj_wait(&cr->obj);
+	kdapl_obj_drain(&cr->obj);
 	kdapl_cr_release_ep(cr);
 	kdapl_cr_reject(cr, private_data, private_data_size);
 	kdapl_cr_finish(cr);
@@ -538,7 +538,7 @@ DAT_RETURN dat_cr_handoff(DAT_CR_HANDLE cr_handle, DAT_CONN_QUAL handoff)
 	if (!next)
 		goto err_put_sp;
 	ret = KDAPL_BAD_HANDLE(CR);
-	if (kdapl_obj_retire(&cr->obj))
+	if (kdapl_obj_kill_and_put(&cr->obj))
 		goto err_return_next;
 	kdapl_sp_uncount(cr->sp, same);
 	kdapl_cr_copy(next, cr);

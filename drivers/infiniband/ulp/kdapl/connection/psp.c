@@ -46,7 +46,7 @@ static DAT_RETURN kdapl_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *qual,
 	struct kdapl_ia *ia;
 	DAT_RETURN ret;
 
-	ret = kdapl_ia_begin(ia_handle, &ia);
+	ret = kdapl_ia_get_enter(ia_handle, &ia);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	evd = kdapl_sp_evd(ia, evd_handle);
@@ -67,7 +67,7 @@ static DAT_RETURN kdapl_psp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL *qual,
 out_put_evd:
 	kdapl_obj_put(&evd->obj);
 out_end_ia:
-	kdapl_ia_end(ia);
+	kdapl_ia_leave_put(ia);
 	return ret;
 }
 

@@ -107,7 +107,7 @@ DAT_RETURN dat_rsp_create(DAT_IA_HANDLE ia_handle, DAT_CONN_QUAL conn_qual,
 	struct kdapl_ia *ia;
 	DAT_RETURN ret;
 
-	ret = kdapl_ia_begin(ia_handle, &ia);
+	ret = kdapl_ia_get_enter(ia_handle, &ia);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	obj = kdapl_obj_get(ep_handle, DAT_HANDLE_TYPE_EP);
@@ -128,7 +128,7 @@ out:
 		kdapl_obj_put(&evd->obj);
 	if (obj)
 		kdapl_obj_put(obj);
-	kdapl_ia_end(ia);
+	kdapl_ia_leave_put(ia);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_rsp_create);

@@ -25,7 +25,7 @@ bool kdapl_sp_admit(struct kdapl_sp *sp, bool placed)
 	unsigned long flags;
 	u32 share;
 
-	if (!kdapl_obj_pin(&sp->obj)) {
+	if (!kdapl_obj_tryget(&sp->obj)) {
 		atomic_inc(&sp->refused[KDAPL_REFUSED_LATE]);
 		return false;
 	}
@@ -84,7 +84,7 @@ struct kdapl_sp *kdapl_sp_find(const struct kdapl_ia *ia, DAT_CONN_QUAL qual)
 		if (sp->obj.ia != ia || sp->qual != qual)
 			continue;
 		/* Its memory exists while it is listed; without references it is being freed */
-		if (kdapl_obj_pin(&sp->obj))
+		if (kdapl_obj_tryget(&sp->obj))
 			found = sp;
 		break;
 	}

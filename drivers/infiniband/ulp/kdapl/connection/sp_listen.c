@@ -68,7 +68,8 @@ static const struct kdapl_obj_ops kdapl_sp_ops = {
 
 /*
  * Allocates a service point that does not listen yet. Returns the service point, or ERR_PTR:
- * -ENOENT if the EVD is being freed, -ENOMEM, or -ENOSPC. Process context, inside kdapl_ia_begin().
+ * -ENOENT if the EVD is being freed, -ENOMEM, or -ENOSPC. Process context, inside
+ * kdapl_ia_get_enter().
  *
  * @evd:  EVD on which requests are announced; on success the service point uses it
  * @qual: qualifier; 0: kdapl_sp_listen() chooses one
@@ -99,13 +100,13 @@ struct kdapl_sp *kdapl_sp_alloc(struct kdapl_ia *ia, struct kdapl_evd *evd, DAT_
 	refcount_set(&sp->mem, 1);
 	sp->backlog = ep ? 1 : min_t(u32, READ_ONCE(evd->qlen), KDAPL_MAX_BACKLOG);
 	ret = -ENOENT;
-	if (!kdapl_obj_use(&evd->obj))
+	if (!kdapl_obj_tryuse(&evd->obj))
 		goto err_abort;
 	atomic_inc(&evd->npsp);
 	return sp;
 
 err_abort:
-	kdapl_obj_abort(&sp->obj);
+	kdapl_obj_exit(&sp->obj);
 err_free:
 	kfree(sp);
 	return ERR_PTR(ret);
@@ -116,7 +117,7 @@ static void kdapl_sp_abort(struct kdapl_sp *sp)
 {
 	atomic_dec(&sp->evd->npsp);
 	kdapl_obj_unuse(&sp->evd->obj);
-	kdapl_obj_abort(&sp->obj);
+	kdapl_obj_exit(&sp->obj);
 	kdapl_sp_put_mem(sp);
 }
 
@@ -251,25 +252,25 @@ static void kdapl_sp_work(struct work_struct *work)
 
 /*
  * Returns, lists and publishes a service point that has its id. Process context, inside
- * kdapl_ia_begin().
+ * kdapl_ia_get_enter().
  *
  * @sp:   from kdapl_sp_alloc(); any caller that guesses the handle may free it now
  * @qual: receives its qualifier; may be NULL
  */
 void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle)
 {
-	bool pinned, moved;
+	bool got, moved;
 
 	if (qual)
 		*qual = sp->qual;
 	*handle = kdapl_obj_handle(&sp->obj);
 	/* For the check below, when another caller may have freed @sp */
-	pinned = kdapl_obj_pin(&sp->obj);
+	got = kdapl_obj_tryget(&sp->obj);
 	spin_lock_irq(&kdapl_sps_lock);
 	list_add_tail(&sp->node, &kdapl_sps);
 	spin_unlock_irq(&kdapl_sps_lock);
 	kdapl_ia_add(sp->obj.ia, &sp->obj, true);
-	if (!pinned)
+	if (!got)
 		return;
 	/*
 	 * The address may have moved since the id was bound. If the watcher or the CM has
@@ -287,7 +288,7 @@ void kdapl_sp_start(struct kdapl_sp *sp, DAT_CONN_QUAL *qual, DAT_HANDLE *handle
 /*
  * Creates a service point that listens. The caller must call kdapl_sp_start() then. Returns the
  * service point, or ERR_PTR as from kdapl_sp_alloc() and kdapl_cm_bind(); -EADDRINUSE if the
- * qualifier is in use. Process context, inside kdapl_ia_begin().
+ * qualifier is in use. Process context, inside kdapl_ia_get_enter().
  *
  * @evd:         EVD on which requests are announced; on success the service point uses it
  * @qual:        qualifier; 0: the function chooses one

@@ -174,7 +174,7 @@ err_leave:
 	kdapl_ep_leave(ep);
 err_unuse:
 	kdapl_ep_unuse_parents(ep);
-	kdapl_obj_abort(&ep->obj);
+	kdapl_obj_exit(&ep->obj);
 	kfree(ep->texts);
 	kfree(ep);
 	return ret;
@@ -250,7 +250,7 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 	struct kdapl_ia *ia;
 	DAT_RETURN ret;
 
-	ret = kdapl_ia_begin(ia_handle, &ia);
+	ret = kdapl_ia_get_enter(ia_handle, &ia);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	ret = kdapl_ep_get_parents(ia, pz_handle, recv_evd_handle, request_evd_handle,
@@ -258,7 +258,7 @@ DAT_RETURN dat_ep_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 	if (ret == DAT_SUCCESS)
 		ret = kdapl_ep_check_create(ia, &par, ep_attributes, ep_handle);
 	kdapl_ep_put_parents(&par);
-	kdapl_ia_end(ia);
+	kdapl_ia_leave_put(ia);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_ep_create);
@@ -291,7 +291,7 @@ DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_hand
 	struct kdapl_ia *ia;
 	DAT_RETURN ret;
 
-	ret = kdapl_ia_begin(ia_handle, &ia);
+	ret = kdapl_ia_get_enter(ia_handle, &ia);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	ret = kdapl_ep_get_parents(ia, pz_handle, recv_evd_handle, request_evd_handle,
@@ -304,7 +304,7 @@ DAT_RETURN dat_ep_create_with_srq(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_hand
 			ret = KDAPL_BAD_HANDLE(SRQ);
 	}
 	kdapl_ep_put_parents(&par);
-	kdapl_ia_end(ia);
+	kdapl_ia_leave_put(ia);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_ep_create_with_srq);
@@ -349,7 +349,7 @@ DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 	mutex_lock(&ep->mutex);
 	if (kdapl_ep_state_owned_by_cr(ep->state))
 		ret = kdapl_ep_state_error(ep->state);
-	else if (kdapl_obj_retire(obj))
+	else if (kdapl_obj_kill_and_put(obj))
 		ret = KDAPL_BAD_HANDLE(EP);
 	else
 		WRITE_ONCE(ep->dying, true);
@@ -357,10 +357,10 @@ DAT_RETURN dat_ep_free(DAT_EP_HANDLE ep_handle)
 	if (ret != DAT_SUCCESS)
 		goto out_put;
 	kdapl_wait_grace_period();
-	kdapl_obj_wait(obj);
+	kdapl_obj_drain(obj);
 	list_add(&ep->strip, &one);
 	kdapl_ep_strip(&one, true);
-	kdapl_ep_pin_evds(ep, &evds);
+	kdapl_ep_get_evds(ep, &evds);
 	kdapl_ep_end(ep);
 	kdapl_ep_wait_upcalls(&evds, ep);
 	kdapl_ep_free_mem(ep);

@@ -97,7 +97,7 @@ static DAT_RETURN kdapl_draft_parents(struct kdapl_ep *draft, const struct kdapl
 	ok = kdapl_ep_get_parents(ep->obj.ia, pz, recv, request, connect, &par) == DAT_SUCCESS;
 	/* The SRQ does not change, and it exists because the EP uses it */
 	if (ok && ep->srq) {
-		ok = kdapl_obj_pin(&ep->srq->obj);
+		ok = kdapl_obj_tryget(&ep->srq->obj);
 		par.srq = ok ? &ep->srq->obj : NULL;
 	}
 	ok = ok && kdapl_ep_use_parents(draft, &par);

@@ -16,7 +16,7 @@ static struct kdapl_evd *kdapl_ep_evd(struct kdapl_ep *ep, unsigned int i)
 
 /*
  * Removes the undelivered events of an EP from its EVDs. An upcall may be delivering one, see
- * kdapl_ep_pin_evds(). Process context; ep->mutex held, or nobody else uses the EP.
+ * kdapl_ep_get_evds(). Process context; ep->mutex held, or nobody else uses the EP.
  */
 void kdapl_ep_take_back(struct kdapl_ep *ep)
 {
@@ -37,14 +37,14 @@ void kdapl_ep_take_back(struct kdapl_ep *ep)
  * Gets references on the EVDs of an EP, before a wait for their upcalls. @evds: receives them.
  * Process context; ep->mutex held, or nobody else uses the EP.
  */
-void kdapl_ep_pin_evds(struct kdapl_ep *ep, struct kdapl_ep_evds *evds)
+void kdapl_ep_get_evds(struct kdapl_ep *ep, struct kdapl_ep_evds *evds)
 {
 	unsigned int i;
 
 	for (i = 0; i < KDAPL_EP_EVDS; i++) {
 		evds->evd[i] = kdapl_ep_evd(ep, i);
 		/* It exists because the EP uses it */
-		if (evds->evd[i] && !kdapl_obj_pin(&evds->evd[i]->obj))
+		if (evds->evd[i] && !kdapl_obj_tryget(&evds->evd[i]->obj))
 			evds->evd[i] = NULL;
 	}
 }
@@ -54,7 +54,7 @@ void kdapl_ep_pin_evds(struct kdapl_ep *ep, struct kdapl_ep_evds *evds)
  * Consumer wants, and may use the EP. So the caller holds no lock, and no reference on the EP.
  * Process context; kdapl_ep_may_wait() was true before the events were taken back.
  *
- * @evds: the EVDs, from kdapl_ep_pin_evds(), whose references are dropped
+ * @evds: the EVDs, from kdapl_ep_get_evds(), whose references are dropped
  * @ep:   the EP, whose events were taken back; only compared, so it may have been freed
  */
 void kdapl_ep_wait_upcalls(struct kdapl_ep_evds *evds, const struct kdapl_ep *ep)
@@ -228,15 +228,15 @@ DAT_RETURN kdapl_ep_get_parents(struct kdapl_ia *ia, DAT_PZ_HANDLE pz, DAT_EVD_H
  */
 bool kdapl_ep_use_parents(struct kdapl_ep *ep, const struct kdapl_ep_parents *par)
 {
-	if (par->recv_evd && kdapl_obj_use(par->recv_evd))
+	if (par->recv_evd && kdapl_obj_tryuse(par->recv_evd))
 		ep->recv_evd = to_kdapl_evd(par->recv_evd);
-	if (par->request_evd && kdapl_obj_use(par->request_evd))
+	if (par->request_evd && kdapl_obj_tryuse(par->request_evd))
 		ep->request_evd = to_kdapl_evd(par->request_evd);
-	if (par->connect_evd && kdapl_obj_use(par->connect_evd))
+	if (par->connect_evd && kdapl_obj_tryuse(par->connect_evd))
 		ep->connect_evd = to_kdapl_evd(par->connect_evd);
-	if (par->pz && kdapl_obj_use(par->pz))
+	if (par->pz && kdapl_obj_tryuse(par->pz))
 		ep->pz = to_kdapl_pz(par->pz);
-	if (par->srq && kdapl_obj_use(par->srq))
+	if (par->srq && kdapl_obj_tryuse(par->srq))
 		ep->srq = to_kdapl_srq(par->srq);
 	return !!par->recv_evd == !!ep->recv_evd && !!par->request_evd == !!ep->request_evd &&
 	       !!par->connect_evd == !!ep->connect_evd && !!par->pz == !!ep->pz &&

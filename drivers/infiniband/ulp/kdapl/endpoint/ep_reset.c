@@ -151,7 +151,7 @@ DAT_RETURN dat_ep_reset(DAT_EP_HANDLE ep_handle)
 	ret = kdapl_ep_reset(ep);
 	/* Also in UNCONNECTED: another reset may still be waiting for an upcall */
 	if (ret == DAT_SUCCESS)
-		kdapl_ep_pin_evds(ep, &evds);
+		kdapl_ep_get_evds(ep, &evds);
 	mutex_unlock(&ep->mutex);
 	memalloc_noio_restore(noio);
 	kdapl_obj_put(obj);

@@ -15,7 +15,7 @@ struct kdapl_ep_evds {
 };
 
 void kdapl_ep_take_back(struct kdapl_ep *ep);
-void kdapl_ep_pin_evds(struct kdapl_ep *ep, struct kdapl_ep_evds *evds);
+void kdapl_ep_get_evds(struct kdapl_ep *ep, struct kdapl_ep_evds *evds);
 void kdapl_ep_wait_upcalls(struct kdapl_ep_evds *evds, const struct kdapl_ep *ep);
 bool kdapl_ep_may_wait(struct kdapl_ep *ep);
 

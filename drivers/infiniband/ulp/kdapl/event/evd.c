@@ -56,7 +56,7 @@ struct kdapl_evd *kdapl_evd_alloc(struct kdapl_ia *ia, u32 qlen, DAT_UPCALL_POLI
 	return evd;
 
 err_abort:
-	kdapl_obj_abort(&evd->obj);
+	kdapl_obj_exit(&evd->obj);
 err_free:
 	kfree(evd);
 	return ERR_PTR(ret);
@@ -191,7 +191,7 @@ DAT_RETURN dat_evd_kcreate(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 	struct kdapl_ia *ia;
 	DAT_RETURN ret;
 
-	ret = kdapl_ia_begin(ia_handle, &ia);
+	ret = kdapl_ia_get_enter(ia_handle, &ia);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	upcall = kdapl_evd_copy_upcall(&own, upcall);
@@ -210,7 +210,7 @@ DAT_RETURN dat_evd_kcreate(DAT_IA_HANDLE ia_handle, DAT_COUNT evd_min_qlen,
 	*evd_handle = kdapl_obj_handle(&evd->obj);
 	kdapl_ia_add(ia, &evd->obj, false);
 out:
-	kdapl_ia_end(ia);
+	kdapl_ia_leave_put(ia);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_evd_kcreate);

@@ -570,7 +570,7 @@ DAT_RETURN dat_evd_dequeue(DAT_EVD_HANDLE evd_handle, DAT_EVENT *event)
 	struct kdapl_evd *evd;
 
 	kdapl_rcu_read_lock_irqsave(flags);
-	if (unlikely(!kdapl_obj_find(evd_handle, &obj) ||
+	if (unlikely(!kdapl_obj_lookup_any(evd_handle, &obj) ||
 		     /* Constant for an EVD, and no other type ever has this bit */
 		     !data_race(obj->fast & KDAPL_FAST_EVD))) {
 		kdapl_rcu_read_unlock_irqrestore(flags);

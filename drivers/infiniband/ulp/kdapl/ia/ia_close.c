@@ -55,7 +55,7 @@ static struct kdapl_obj *kdapl_ia_next(struct kdapl_ia *ia, DAT_HANDLE_TYPE type
 	mutex_lock(&ia->mutex);
 	while ((pos = pos->next) != &ia->objs[type]) {
 		found = list_entry(pos, struct kdapl_obj, node);
-		if (kdapl_obj_pin(found))
+		if (kdapl_obj_tryget(found))
 			break;
 		found = NULL;
 	}
@@ -74,7 +74,7 @@ static void kdapl_ia_orphan_eps(struct kdapl_ia *ia)
 
 	mutex_lock(&ia->mutex);
 	list_for_each_entry(obj, &ia->objs[DAT_HANDLE_TYPE_EP], node)
-		if (kdapl_obj_pin(obj))
+		if (kdapl_obj_tryget(obj))
 			list_add_tail(&to_kdapl_ep(obj)->strip, &eps);
 	mutex_unlock(&ia->mutex);
 	kdapl_ep_strip(&eps, false);
@@ -200,7 +200,7 @@ static void kdapl_ia_destroy_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
 	list_for_each_entry(obj, doomed, node) {
 		if (obj == keep)
 			continue;
-		kdapl_obj_wait(obj);
+		kdapl_obj_drain(obj);
 		if (type == DAT_HANDLE_TYPE_EP)
 			list_add_tail(&to_kdapl_ep(obj)->strip, &eps);
 	}
@@ -263,7 +263,7 @@ static void kdapl_ia_put_async(struct kdapl_ia *ia)
 	struct kdapl_ia *other = evd->obj.ia;
 
 	if (ia->own_async) {
-		kdapl_obj_wait(&evd->obj);
+		kdapl_obj_drain(&evd->obj);
 		kdapl_evd_destroy(&evd->obj);
 		return;
 	}
@@ -282,7 +282,7 @@ void kdapl_ia_destroy(struct kdapl_ia *ia)
 	struct kdapl_obj *keep = ia->own_async ? &ia->async_evd->obj : NULL;
 	LIST_HEAD(evds);
 
-	kdapl_obj_wait(&ia->obj);
+	kdapl_obj_drain(&ia->obj);
 	kdapl_ia_claim_all(ia, DAT_HANDLE_TYPE_EVD, &evds);
 	kdapl_ia_destroy_users(ia);
 	kdapl_ia_leave_net(ia);
@@ -381,7 +381,7 @@ static struct kdapl_ia *kdapl_ia_next_of_owner(u32 *idx, const struct module *ow
 {
 	struct kdapl_obj *obj;
 
-	for (; (obj = kdapl_obj_next(idx, DAT_HANDLE_TYPE_IA)); ++*idx) {
+	for (; (obj = kdapl_obj_get_next(idx, DAT_HANDLE_TYPE_IA)); ++*idx) {
 		if (!owner || READ_ONCE(to_kdapl_ia(obj)->owner) == owner)
 			return to_kdapl_ia(obj);
 		kdapl_obj_put(obj);

@@ -33,7 +33,7 @@ static void kdapl_ia_schedule_eps(struct kdapl_ia *ia, enum kdapl_todo what,
 	mutex_lock(&ia->mutex);
 	list_for_each_entry(obj, &ia->objs[DAT_HANDLE_TYPE_EP], node) {
 		/* While there is a reference, the destructor has not stopped the work */
-		if (!kdapl_obj_pin(obj))
+		if (!kdapl_obj_tryget(obj))
 			continue;
 		ep = to_kdapl_ep(obj);
 		spin_lock_irq(&ep->lock);
@@ -54,7 +54,7 @@ static void kdapl_ia_relisten(struct kdapl_ia *ia, DAT_HANDLE_TYPE type)
 
 	mutex_lock(&ia->mutex);
 	list_for_each_entry(obj, &ia->objs[type], node) {
-		if (!kdapl_obj_pin(obj))
+		if (!kdapl_obj_tryget(obj))
 			continue;
 		if (!READ_ONCE(ia->addr_lost) || to_kdapl_sp(obj)->any_address)
 			kdapl_sp_check(to_kdapl_sp(obj));

@@ -49,10 +49,10 @@ static struct kdapl_ia *kdapl_ia_alloc(struct kdapl_device *dev, u32 port,
 static int kdapl_ia_set_async(struct kdapl_ia *ia, int qlen, struct kdapl_evd *evd)
 {
 	if (evd) {
-		if (!kdapl_obj_use(&evd->obj))
+		if (!kdapl_obj_tryuse(&evd->obj))
 			return -ENOENT;
 		/* That IA cannot be closed before this one, not even abruptly */
-		if (!kdapl_obj_use(&evd->obj.ia->obj)) {
+		if (!kdapl_obj_tryuse(&evd->obj.ia->obj)) {
 			kdapl_obj_unuse(&evd->obj);
 			return -ENOENT;
 		}
@@ -65,7 +65,7 @@ static int kdapl_ia_set_async(struct kdapl_ia *ia, int qlen, struct kdapl_evd *e
 	ia->async_evd = evd;
 	ia->own_async = true;
 	/* Before it is published, so that a caller that guesses the handle cannot free it */
-	kdapl_obj_use(&evd->obj);
+	kdapl_obj_tryuse(&evd->obj);
 	kdapl_ia_add(ia, &evd->obj, false);
 	return 0;
 }
@@ -93,7 +93,7 @@ int kdapl_ia_create(struct kdapl_device *dev, u32 port, const struct sockaddr *a
 	kdapl_ia_fill_attr(ia);
 	ret = kdapl_ia_set_async(ia, async_qlen, async_evd);
 	if (ret) {
-		kdapl_obj_abort(&ia->obj);
+		kdapl_obj_exit(&ia->obj);
 		kdapl_ia_mem_put(ia);
 		return ret;
 	}

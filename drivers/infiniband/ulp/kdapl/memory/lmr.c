@@ -109,7 +109,7 @@ static void kdapl_lmr_set_param(struct kdapl_lmr *lmr, const struct kdapl_lmr_re
 	p->lmr_state.bound = DAT_FALSE;
 }
 
-/* Called inside kdapl_ia_begin(), with the zone in use. Undoes its work if it fails */
+/* Called inside kdapl_ia_get_enter(), with the zone in use. Undoes its work if it fails */
 static DAT_RETURN kdapl_lmr_build(struct kdapl_lmr *lmr, const struct kdapl_lmr_request *req,
 				  const struct kdapl_region *r)
 {
@@ -147,7 +147,7 @@ static const struct kdapl_obj_ops kdapl_lmr_ops = {
 
 /*
  * Allocates an LMR without memory. @ret: receives the reason of a failure. Returns the LMR, which
- * kdapl_lmr_abort() frees, or NULL. Process context, inside kdapl_ia_begin().
+ * kdapl_lmr_abort() frees, or NULL. Process context, inside kdapl_ia_get_enter().
  */
 struct kdapl_lmr *kdapl_lmr_alloc(struct kdapl_ia *ia, struct kdapl_pz *pz, DAT_RETURN *ret)
 {
@@ -158,7 +158,7 @@ struct kdapl_lmr *kdapl_lmr_alloc(struct kdapl_ia *ia, struct kdapl_pz *pz, DAT_
 		return NULL;
 	if (kdapl_obj_init(&lmr->obj, DAT_HANDLE_TYPE_LMR, ia))
 		goto err_free;
-	if (!kdapl_obj_use(&pz->obj)) {
+	if (!kdapl_obj_tryuse(&pz->obj)) {
 		*ret = KDAPL_BAD_HANDLE(PZ);
 		goto err_abort;
 	}
@@ -172,7 +172,7 @@ struct kdapl_lmr *kdapl_lmr_alloc(struct kdapl_ia *ia, struct kdapl_pz *pz, DAT_
 	return lmr;
 
 err_abort:
-	kdapl_obj_abort(&lmr->obj);
+	kdapl_obj_exit(&lmr->obj);
 err_free:
 	kfree(lmr);
 	return NULL;
@@ -182,7 +182,7 @@ err_free:
 void kdapl_lmr_abort(struct kdapl_lmr *lmr)
 {
 	kdapl_obj_unuse(&lmr->pz->obj);
-	kdapl_obj_abort(&lmr->obj);
+	kdapl_obj_exit(&lmr->obj);
 	/* A lookup in the table of keys may still read it */
 	kfree_rcu(lmr, obj.rcu);
 }
@@ -336,7 +336,7 @@ static DAT_RETURN kdapl_lmr_check_outputs(DAT_MEM_PRIV_FLAGS priv, const DAT_LMR
 	return DAT_SUCCESS;
 }
 
-/* Called inside kdapl_ia_begin(), with a reference to @pz */
+/* Called inside kdapl_ia_get_enter(), with a reference to @pz */
 static DAT_RETURN kdapl_lmr_create(struct kdapl_ia *ia, struct kdapl_pz *pz,
 				   const struct kdapl_lmr_request *req, struct kdapl_lmr **out)
 {
@@ -419,7 +419,7 @@ DAT_RETURN dat_lmr_kcreate(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 	struct kdapl_ia *ia;
 	DAT_RETURN ret;
 
-	ret = kdapl_ia_begin(ia_handle, &ia);
+	ret = kdapl_ia_get_enter(ia_handle, &ia);
 	if (ret)
 		return ret;
 	pz = kdapl_obj_get(pz_handle, DAT_HANDLE_TYPE_PZ);
@@ -447,7 +447,7 @@ DAT_RETURN dat_lmr_kcreate(DAT_IA_HANDLE ia_handle, DAT_MEM_TYPE mem_type,
 out:
 	if (pz)
 		kdapl_obj_put(pz);
-	kdapl_ia_end(ia);
+	kdapl_ia_leave_put(ia);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_lmr_kcreate);

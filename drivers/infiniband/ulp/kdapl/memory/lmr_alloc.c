@@ -22,7 +22,7 @@ static void kdapl_lmr_fmr_param(struct kdapl_lmr *lmr)
 	p->lmr_state.bound = DAT_FALSE;
 }
 
-/* Called inside kdapl_ia_begin(), with the zone in use. Undoes its work if it fails */
+/* Called inside kdapl_ia_get_enter(), with the zone in use. Undoes its work if it fails */
 static DAT_RETURN kdapl_lmr_fmr_build(struct kdapl_lmr *lmr)
 {
 	lmr->sgt.sgl = kvcalloc(lmr->max_pages, sizeof(*lmr->sgt.sgl), GFP_KERNEL);
@@ -106,7 +106,7 @@ DAT_RETURN dat_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 	struct kdapl_ia *ia;
 	DAT_RETURN ret;
 
-	ret = kdapl_ia_begin(ia_handle, &ia);
+	ret = kdapl_ia_get_enter(ia_handle, &ia);
 	if (ret)
 		return ret;
 	pz = kdapl_obj_get(pz_handle, DAT_HANDLE_TYPE_PZ);
@@ -124,7 +124,7 @@ DAT_RETURN dat_lmr_allocate(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 out:
 	if (pz)
 		kdapl_obj_put(pz);
-	kdapl_ia_end(ia);
+	kdapl_ia_leave_put(ia);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_lmr_allocate);

@@ -308,7 +308,7 @@ static struct kdapl_slot *kdapl_fmr_slot(struct kdapl_fmr *r, DAT_RETURN *ret)
 		return NULL;
 	}
 	*ret = kdapl_fmr_map(r);
-	if (!*ret && !kdapl_obj_use(&lmr->obj))
+	if (!*ret && !kdapl_obj_tryuse(&lmr->obj))
 		*ret = KDAPL_BAD_HANDLE(LMR);
 	if (*ret) {
 		kdapl_lmr_mark_free(lmr);

@@ -286,7 +286,7 @@ static struct kdapl_slot *kdapl_invalidate_slot(struct kdapl_lmr *lmr, struct kd
 		*ret = KDAPL_NO_RESOURCE(MEMORY);
 		return NULL;
 	}
-	if (!kdapl_obj_use(&lmr->obj)) {
+	if (!kdapl_obj_tryuse(&lmr->obj)) {
 		*ret = KDAPL_BAD_HANDLE(LMR);
 		kdapl_mr_wr_abort(ep, slot);
 		return NULL;

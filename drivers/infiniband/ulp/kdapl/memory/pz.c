@@ -385,7 +385,7 @@ static const struct kdapl_obj_ops kdapl_pz_ops = {
 	.orphan = kdapl_pz_orphan,
 };
 
-/* Allocates a zone with its PD, without listing it; inside kdapl_ia_begin() */
+/* Allocates a zone with its PD, without listing it; inside kdapl_ia_get_enter() */
 static DAT_RETURN kdapl_pz_make(struct kdapl_ia *ia, struct kdapl_pz **out)
 {
 	struct kdapl_pz *pz = kzalloc(sizeof(*pz), GFP_KERNEL);
@@ -414,11 +414,11 @@ static DAT_RETURN kdapl_pz_make(struct kdapl_ia *ia, struct kdapl_pz **out)
 
 err_free_zone:
 	ida_free(&kdapl_zones, zone);
-	kdapl_obj_abort(&pz->obj);
+	kdapl_obj_exit(&pz->obj);
 	kfree(pz);
 	return KDAPL_NO_RESOURCE(PROTECTION_DOMAIN);
 err_abort:
-	kdapl_obj_abort(&pz->obj);
+	kdapl_obj_exit(&pz->obj);
 err_free:
 	kfree(pz);
 	return KDAPL_NO_RESOURCE(MEMORY);
@@ -443,7 +443,7 @@ DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)
 	struct kdapl_pz *pz;
 	DAT_RETURN ret;
 
-	ret = kdapl_ia_begin(ia_handle, &ia);
+	ret = kdapl_ia_get_enter(ia_handle, &ia);
 	if (ret)
 		return ret;
 	if (!pz_handle) {
@@ -457,7 +457,7 @@ DAT_RETURN dat_pz_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE *pz_handle)
 	atomic_inc(&ia->npds);
 	kdapl_ia_add(ia, &pz->obj, false);
 out:
-	kdapl_ia_end(ia);
+	kdapl_ia_leave_put(ia);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_pz_create);

@@ -228,7 +228,7 @@ static DAT_RETURN kdapl_rmr_make(struct kdapl_pz *pz, struct kdapl_rmr **out)
 		return ret;
 	if (kdapl_obj_init(&rmr->obj, DAT_HANDLE_TYPE_RMR, pz->obj.ia))
 		goto err_free;
-	if (!kdapl_obj_use(&pz->obj)) {
+	if (!kdapl_obj_tryuse(&pz->obj)) {
 		ret = KDAPL_BAD_HANDLE(PZ);
 		goto err_abort;
 	}
@@ -242,7 +242,7 @@ static DAT_RETURN kdapl_rmr_make(struct kdapl_pz *pz, struct kdapl_rmr **out)
 err_unuse:
 	kdapl_obj_unuse(&pz->obj);
 err_abort:
-	kdapl_obj_abort(&rmr->obj);
+	kdapl_obj_exit(&rmr->obj);
 err_free:
 	kfree_rcu(rmr, obj.rcu);
 	return ret;

@@ -347,7 +347,7 @@ static DAT_RETURN kdapl_bind_hold(const struct kdapl_bind *b)
 {
 	DAT_RETURN ret = DAT_SUCCESS;
 
-	if (!kdapl_obj_use(&b->lmr->obj))
+	if (!kdapl_obj_tryuse(&b->lmr->obj))
 		return KDAPL_BAD_HANDLE(LMR);
 	if (b->lmr->is_fmr)
 		ret = kdapl_bind_check_lmr(b, true);

@@ -349,7 +349,7 @@ static void *listing_from(struct seq_file *m, loff_t *pos)
 	if (*pos >= KDAPL_HANDLE_MAX)
 		return NULL;
 	idx = *pos;
-	obj = kdapl_obj_next(&idx, listing->type);
+	obj = kdapl_obj_get_next(&idx, listing->type);
 	*pos = obj ? idx : KDAPL_HANDLE_MAX;
 	return obj;
 }

@@ -128,7 +128,7 @@ static struct kdapl_ia *kdapl_device_next_ia(struct kdapl_device *dev)
 	struct kdapl_ia *ia;
 
 	list_for_each_entry(ia, &dev->ias, dev_node)
-		if (kdapl_obj_pin(&ia->obj))
+		if (kdapl_obj_tryget(&ia->obj))
 			return ia;
 	return NULL;
 }

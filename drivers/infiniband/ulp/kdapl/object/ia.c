@@ -9,7 +9,7 @@
  * Creation, close and device removal can happen at the same time. These rules order them:
  *
  * - A call that creates verbs objects holds ia->sem for reading, from the check that the
- *   device exists until its object is listed (kdapl_ia_begin()).
+ *   device exists until its object is listed (kdapl_ia_get_enter()).
  * - dat_ia_close() removes the handle under ia->sem held for writing, so no creation is in
  *   progress. It waits for all references to the IA, and then frees every object that no
  *   other call is freeing.
@@ -30,9 +30,9 @@
  * Enters a call that creates or uses verbs objects. @out: receives the IA, with a reference; its
  * device cannot be removed. Returns DAT_SUCCESS; DAT_INVALID_HANDLE with DAT_INVALID_HANDLE_IA;
  * DAT_INSUFFICIENT_RESOURCES with DAT_RESOURCE_DEVICE if the device was removed. Process context;
- * kdapl_ia_end() undoes it.
+ * kdapl_ia_leave_put() undoes it.
  */
-DAT_RETURN kdapl_ia_begin(DAT_IA_HANDLE handle, struct kdapl_ia **out)
+DAT_RETURN kdapl_ia_get_enter(DAT_IA_HANDLE handle, struct kdapl_ia **out)
 {
 	struct kdapl_obj *obj = kdapl_obj_get(handle, DAT_HANDLE_TYPE_IA);
 	struct kdapl_ia *ia;
@@ -50,12 +50,12 @@ DAT_RETURN kdapl_ia_begin(DAT_IA_HANDLE handle, struct kdapl_ia **out)
 		*out = ia;
 		return DAT_SUCCESS;
 	}
-	kdapl_ia_end(ia);
+	kdapl_ia_leave_put(ia);
 	return ret;
 }
 
-/* Undoes kdapl_ia_begin(). @ia: the IA, which may be freed afterwards. Process context */
-void kdapl_ia_end(struct kdapl_ia *ia)
+/* Undoes kdapl_ia_get_enter(). @ia: the IA, which may be freed afterwards. Process context */
+void kdapl_ia_leave_put(struct kdapl_ia *ia)
 {
 	up_read(&ia->sem);
 	kdapl_obj_put(&ia->obj);
@@ -64,7 +64,7 @@ void kdapl_ia_end(struct kdapl_ia *ia)
 /*
  * Prevents the removal of the device of an IA. @ia: the IA of an object to which the caller holds
  * a reference. Returns false if the device was removed or the IA is being closed; then there is
- * nothing to undo. Process context, not inside kdapl_ia_begin(); kdapl_ia_leave() undoes it.
+ * nothing to undo. Process context, not inside kdapl_ia_get_enter(); kdapl_ia_leave() undoes it.
  */
 bool kdapl_ia_enter(struct kdapl_ia *ia)
 {

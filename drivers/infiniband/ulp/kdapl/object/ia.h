@@ -94,8 +94,8 @@ struct kdapl_ia {
 	struct list_head dev_node;
 };
 
-DAT_RETURN kdapl_ia_begin(DAT_IA_HANDLE handle, struct kdapl_ia **out);
-void kdapl_ia_end(struct kdapl_ia *ia);
+DAT_RETURN kdapl_ia_get_enter(DAT_IA_HANDLE handle, struct kdapl_ia **out);
+void kdapl_ia_leave_put(struct kdapl_ia *ia);
 bool kdapl_ia_enter(struct kdapl_ia *ia);
 void kdapl_ia_leave(struct kdapl_ia *ia);
 void kdapl_ia_add(struct kdapl_ia *ia, struct kdapl_obj *obj, bool verbs);

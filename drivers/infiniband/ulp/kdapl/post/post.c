@@ -397,7 +397,7 @@ static __always_inline DAT_RETURN kdapl_post_request(DAT_EP_HANDLE ep_handle, DA
 	DAT_RETURN ret;
 
 	kdapl_rcu_read_lock_sched();
-	if (unlikely(!kdapl_obj_find(ep_handle, &obj))) {
+	if (unlikely(!kdapl_obj_lookup_any(ep_handle, &obj))) {
 		kdapl_rcu_read_unlock_sched();
 		return KDAPL_BAD_HANDLE(EP);
 	}
@@ -505,7 +505,7 @@ DAT_RETURN dat_ep_post_send_with_invalidate(DAT_EP_HANDLE ep_handle, DAT_COUNT n
 	DAT_RETURN ret;
 
 	kdapl_rcu_read_lock_sched();
-	if (unlikely(!kdapl_obj_find(ep_handle, &obj))) {
+	if (unlikely(!kdapl_obj_lookup_any(ep_handle, &obj))) {
 		kdapl_rcu_read_unlock_sched();
 		return KDAPL_BAD_HANDLE(EP);
 	}

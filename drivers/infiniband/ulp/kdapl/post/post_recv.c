@@ -438,7 +438,7 @@ DAT_RETURN dat_ep_post_recv(DAT_EP_HANDLE ep_handle, DAT_COUNT num_segments,
 	DAT_RETURN ret;
 
 	kdapl_rcu_read_lock_sched();
-	if (unlikely(!kdapl_obj_find(ep_handle, &obj))) {
+	if (unlikely(!kdapl_obj_lookup_any(ep_handle, &obj))) {
 		kdapl_rcu_read_unlock_sched();
 		return KDAPL_BAD_HANDLE(EP);
 	}
@@ -479,7 +479,7 @@ DAT_RETURN dat_srq_post_recv(DAT_SRQ_HANDLE srq_handle, DAT_COUNT num_segments,
 	DAT_RETURN ret;
 
 	kdapl_rcu_read_lock_sched();
-	if (unlikely(!kdapl_obj_find(srq_handle, &obj))) {
+	if (unlikely(!kdapl_obj_lookup_any(srq_handle, &obj))) {
 		kdapl_rcu_read_unlock_sched();
 		return KDAPL_BAD_HANDLE(SRQ);
 	}

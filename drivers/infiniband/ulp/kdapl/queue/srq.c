@@ -82,7 +82,7 @@ static DAT_RETURN kdapl_srq_create(struct kdapl_ia *ia, struct kdapl_pz *pz,
 		return ret;
 	if (kdapl_obj_init(&srq->obj, DAT_HANDLE_TYPE_SRQ, ia))
 		goto err_free;
-	if (!kdapl_obj_use(&pz->obj)) {
+	if (!kdapl_obj_tryuse(&pz->obj)) {
 		ret = KDAPL_BAD_HANDLE(PZ);
 		goto err_abort;
 	}
@@ -109,7 +109,7 @@ static DAT_RETURN kdapl_srq_create(struct kdapl_ia *ia, struct kdapl_pz *pz,
 err_unuse:
 	kdapl_obj_unuse(&pz->obj);
 err_abort:
-	kdapl_obj_abort(&srq->obj);
+	kdapl_obj_exit(&srq->obj);
 err_free:
 	kfree(srq);
 	return ret;
@@ -147,7 +147,7 @@ DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 	DAT_SRQ_ATTR attr;
 	DAT_RETURN ret;
 
-	ret = kdapl_ia_begin(ia_handle, &ia);
+	ret = kdapl_ia_get_enter(ia_handle, &ia);
 	if (ret != DAT_SUCCESS)
 		return ret;
 	if (srq_attr)
@@ -165,7 +165,7 @@ DAT_RETURN dat_srq_create(DAT_IA_HANDLE ia_handle, DAT_PZ_HANDLE pz_handle,
 		ret = kdapl_srq_create(ia, to_kdapl_pz(pz), &attr, srq_handle);
 	if (pz)
 		kdapl_obj_put(pz);
-	kdapl_ia_end(ia);
+	kdapl_ia_leave_put(ia);
 	return ret;
 }
 EXPORT_SYMBOL_GPL(dat_srq_create);

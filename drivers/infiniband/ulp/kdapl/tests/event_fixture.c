@@ -36,7 +36,7 @@ int evt_init(struct kunit *test)
 		return err;
 	err = kdapl_evd_setup(&evt->evd, EVT_QLEN, DAT_UPCALL_DISABLE, NULL);
 	if (err) {
-		kdapl_obj_abort(&evt->evd.obj);
+		kdapl_obj_exit(&evt->evd.obj);
 		return err;
 	}
 	kdapl_evd_work_init(&evt->evd);

@@ -173,11 +173,11 @@ static void index_of_an_aborted_object_is_reused(struct kunit *test)
 	struct test_obj *a = make(test), *b;
 	unsigned long handle = a->obj.handle;
 
-	kdapl_obj_abort(&a->obj);
+	kdapl_obj_exit(&a->obj);
 	b = make(test);
 	KUNIT_EXPECT_EQ(test, kdapl_obj_id(&b->obj), handle & KDAPL_HANDLE_INDEX_MASK);
 	KUNIT_EXPECT_NE(test, b->obj.handle, handle);
-	kdapl_obj_abort(&b->obj);
+	kdapl_obj_exit(&b->obj);
 	kfree(b);
 	kfree(a);
 }
@@ -223,7 +223,7 @@ static void only_one_caller_removes_an_object(struct kunit *test)
 	KUNIT_EXPECT_FALSE(test, kdapl_obj_unpublish(&to->obj));
 	KUNIT_EXPECT_PTR_EQ(test, look(kdapl_obj_handle(&next->obj), TEST_TYPE), &next->obj);
 	unmake(test, next);
-	kdapl_obj_wait(&to->obj);
+	kdapl_obj_drain(&to->obj);
 	kfree(to);
 }
 
@@ -234,7 +234,7 @@ static void references_are_counted(struct kunit *test)
 
 	KUNIT_EXPECT_PTR_EQ(test, kdapl_obj_get(h, TEST_TYPE), &to->obj);
 	KUNIT_EXPECT_PTR_EQ(test, kdapl_obj_get_any(h), &to->obj);
-	KUNIT_EXPECT_TRUE(test, kdapl_obj_pin(&to->obj));
+	KUNIT_EXPECT_TRUE(test, kdapl_obj_tryget(&to->obj));
 	KUNIT_EXPECT_EQ(test, refcount_read(&to->obj.ref), 4);
 	kdapl_obj_put(&to->obj);
 	kdapl_obj_put(&to->obj);
@@ -246,7 +246,7 @@ static void references_are_counted(struct kunit *test)
 	 */
 	kdapl_obj_put(&to->obj);
 	KUNIT_EXPECT_PTR_EQ(test, kdapl_obj_get(h, TEST_TYPE), NULL);
-	KUNIT_EXPECT_FALSE(test, kdapl_obj_pin(&to->obj));
+	KUNIT_EXPECT_FALSE(test, kdapl_obj_tryget(&to->obj));
 	KUNIT_EXPECT_TRUE(test, try_wait_for_completion(&to->obj.gone));
 	KUNIT_EXPECT_TRUE(test, kdapl_obj_unpublish(&to->obj));
 	synchronize_rcu();
@@ -257,7 +257,7 @@ static int waiter_thread(void *data)
 {
 	struct test_obj *to = data;
 
-	kdapl_obj_wait(&to->obj);
+	kdapl_obj_drain(&to->obj);
 	WRITE_ONCE(to->magic, 0);
 	while (!kthread_should_stop())
 		schedule_timeout_interruptible(1);
@@ -287,8 +287,8 @@ static void users_keep_an_object_from_being_killed(struct kunit *test)
 {
 	struct test_obj *to = make_public(test);
 
-	KUNIT_EXPECT_TRUE(test, kdapl_obj_use(&to->obj));
-	KUNIT_EXPECT_TRUE(test, kdapl_obj_use(&to->obj));
+	KUNIT_EXPECT_TRUE(test, kdapl_obj_tryuse(&to->obj));
+	KUNIT_EXPECT_TRUE(test, kdapl_obj_tryuse(&to->obj));
 	KUNIT_EXPECT_FALSE(test, kdapl_obj_kill(&to->obj));
 	kdapl_obj_unuse(&to->obj);
 	KUNIT_EXPECT_FALSE(test, kdapl_obj_kill(&to->obj));
@@ -296,7 +296,7 @@ static void users_keep_an_object_from_being_killed(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kdapl_obj_kill(&to->obj));
 	/* Only one caller can kill an object, and nothing can use it afterwards */
 	KUNIT_EXPECT_FALSE(test, kdapl_obj_kill(&to->obj));
-	KUNIT_EXPECT_FALSE(test, kdapl_obj_use(&to->obj));
+	KUNIT_EXPECT_FALSE(test, kdapl_obj_tryuse(&to->obj));
 	KUNIT_EXPECT_LT(test, atomic_read(&to->obj.users), 0);
 	unmake(test, to);
 }

@@ -111,7 +111,7 @@ static unsigned long next_handle(unsigned int type)
 	memset(&probe, 0, sizeof(probe));
 	if (kdapl_obj_init(&probe, type, NULL))
 		return 0;
-	kdapl_obj_abort(&probe);
+	kdapl_obj_exit(&probe);
 	return probe.handle + BIT(KDAPL_HANDLE_GEN_SHIFT);
 }
 
