@@ -20,6 +20,9 @@ static struct kdapl_obj no_obj = {
 	.handle = (unsigned long)KDAPL_HANDLE_TYPE_NONE << KDAPL_HANDLE_INDEX_BITS,
 };
 
+/* Added to the count of users; what users add and subtract afterwards leaves it negative */
+#define KDAPL_KILLED	(INT_MIN / 2)
+
 static struct kdapl_handle_page *empty_page;
 static DEFINE_IDA(handle_ida);
 /* Guards the growth of the table */
@@ -277,7 +280,22 @@ void kdapl_obj_unuse(struct kdapl_obj *obj)
  */
 bool kdapl_obj_kill(struct kdapl_obj *obj)
 {
-	return atomic_cmpxchg(&obj->users, 0, INT_MIN / 2) == 0;
+	return atomic_cmpxchg(&obj->users, 0, KDAPL_KILLED) == 0;
+}
+
+/*
+ * The same for an object that may have users, which will end before it is freed. Returns false if
+ * another call frees it already. Any context.
+ */
+bool kdapl_obj_kill_used(struct kdapl_obj *obj)
+{
+	int users = atomic_read(&obj->users);
+
+	do {
+		if (users < 0)
+			return false;
+	} while (!atomic_try_cmpxchg(&obj->users, &users, users + KDAPL_KILLED));
+	return true;
 }
 
 /*

@@ -133,6 +133,7 @@ void kdapl_obj_drain(struct kdapl_obj *obj);
 bool kdapl_obj_tryuse(struct kdapl_obj *obj);
 void kdapl_obj_unuse(struct kdapl_obj *obj);
 bool kdapl_obj_kill(struct kdapl_obj *obj);
+bool kdapl_obj_kill_used(struct kdapl_obj *obj);
 int kdapl_obj_kill_and_put(struct kdapl_obj *obj);
 DAT_RETURN kdapl_obj_free(DAT_HANDLE handle, DAT_HANDLE_TYPE type, bool posted, DAT_RETURN bad,
 			  DAT_RETURN busy);

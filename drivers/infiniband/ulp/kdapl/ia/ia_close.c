@@ -159,35 +159,23 @@ void kdapl_ia_remove(struct kdapl_ia *ia)
 }
 
 /*
- * Claims an object, even if it is in use: its users are objects of the same IA, which are
- * destroyed first, or RMRs that are being freed, for which the caller waits. Returns false
- * if another call is freeing it.
+ * Kills all objects of a type that no other call is freeing; they move to @doomed. Their users are
+ * objects of the same IA, which are destroyed first, or RMRs that are being freed, for which the
+ * caller waits.
  */
-static bool kdapl_ia_claim(struct kdapl_obj *obj)
-{
-	int users = atomic_read(&obj->users);
-
-	do {
-		if (users < 0)
-			return false;
-	} while (!atomic_try_cmpxchg(&obj->users, &users, users + INT_MIN / 2));
-	return kdapl_obj_unpublish(obj);
-}
-
-/* Claims all objects of a type; they move to @doomed */
-static void kdapl_ia_claim_all(struct kdapl_ia *ia, DAT_HANDLE_TYPE type, struct list_head *doomed)
+static void kdapl_ia_kill_all(struct kdapl_ia *ia, DAT_HANDLE_TYPE type, struct list_head *doomed)
 {
 	struct kdapl_obj *obj, *next;
 
 	mutex_lock(&ia->mutex);
 	list_for_each_entry_safe(obj, next, &ia->objs[type], node)
-		if (kdapl_ia_claim(obj))
+		if (kdapl_obj_kill_used(obj) && kdapl_obj_unpublish(obj))
 			list_move_tail(&obj->node, doomed);
 	mutex_unlock(&ia->mutex);
 }
 
 /*
- * Destroys the claimed objects except @keep, a grace period after they were claimed. Then
+ * Destroys the killed objects except @keep, a grace period after they were killed. Then
  * waits for those of the type that other calls are freeing.
  */
 static void kdapl_ia_destroy_type(struct kdapl_ia *ia, DAT_HANDLE_TYPE type,
@@ -227,9 +215,9 @@ static void kdapl_ia_destroy_users(struct kdapl_ia *ia)
 
 	for (i = 0; i < ARRAY_SIZE(kdapl_ia_types); i++) {
 		INIT_LIST_HEAD(&doomed[i]);
-		kdapl_ia_claim_all(ia, kdapl_ia_types[i].type, &doomed[i]);
+		kdapl_ia_kill_all(ia, kdapl_ia_types[i].type, &doomed[i]);
 	}
-	/* One grace period for all of them, and for EVDs that the caller has claimed */
+	/* One grace period for all of them, and for EVDs that the caller has killed */
 	kdapl_wait_grace_period();
 	/* Meanwhile service points refuse requests, because the IA is closed or orphaned */
 	for (i = 0; i < ARRAY_SIZE(kdapl_ia_types); i++) {
@@ -283,7 +271,7 @@ void kdapl_ia_destroy(struct kdapl_ia *ia)
 	LIST_HEAD(evds);
 
 	kdapl_obj_drain(&ia->obj);
-	kdapl_ia_claim_all(ia, DAT_HANDLE_TYPE_EVD, &evds);
+	kdapl_ia_kill_all(ia, DAT_HANDLE_TYPE_EVD, &evds);
 	kdapl_ia_destroy_users(ia);
 	kdapl_ia_leave_net(ia);
 	/* Device events may arrive until here. The removal does not wait for the upcalls of EVDs */

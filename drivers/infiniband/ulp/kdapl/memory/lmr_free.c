@@ -74,7 +74,7 @@ static void kdapl_lmr_revoke(struct kdapl_lmr *lmr)
 /*
  * Orphans an LMR: its device is being removed, or its IA is closed. Destroys the verbs objects.
  * The descriptor is kept, because posts on an orphaned EP still use the context, and are flushed.
- * @obj: referenced, or claimed by the close; no EP has a QP any more. Process context.
+ * @obj: referenced, or killed by the close; no EP has a QP any more. Process context.
  */
 void kdapl_lmr_orphan(struct kdapl_obj *obj)
 {

@@ -120,7 +120,7 @@ static void kdapl_rmr_free_work(struct work_struct *work)
 }
 
 /*
- * Orphans an RMR: its device is being removed, or its IA is closed. @obj: referenced, or claimed
+ * Orphans an RMR: its device is being removed, or its IA is closed. @obj: referenced, or killed
  * by the close; no EP has a QP any more, so no request is outstanding. Process context.
  */
 static void kdapl_rmr_orphan(struct kdapl_obj *obj)
