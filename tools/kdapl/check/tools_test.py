@@ -464,7 +464,7 @@ KERNEL_TREE = {
                    "KDUMP\nF:\td\n\nLAST\nF:\tx\n",
 }
 # What a copied page must not name: other pages that were left out, and files of this repository
-OUT_OF_TREE = re.compile(r"kdapl-(install|testing|versioning)\b|tools/kdapl|"
+OUT_OF_TREE = re.compile(r"kdapl-(install|testing)\b|tools/kdapl|"
                          r"\btests/|``make |KDIR|README|CHANGELOG|CONTRIBUTING|Out of tree")
 
 
