@@ -100,7 +100,7 @@ patchset:
 docs:
 	@tools/kdapl/setup docs
 	@$(CHECK)/docs
-	@echo "build/docs/html/index.html; man -M build/docs/man 9 dat_ep_connect"
+	@echo "build/docs/html/infiniband/kdapl.html; man -M build/docs/man 9 dat_ep_connect"
 
 check-litmus:
 	@tools/kdapl/setup herd

@@ -31,6 +31,7 @@ nitpicky = True
 nitpick_ignore = [("c:identifier", "sockaddr"), ("c:identifier", "module"),
                   ("c:identifier", "scatterlist")]
 
+root_doc = "infiniband/kdapl"
 html_theme = "furo"
 html_title = "kDAPL"
 html_show_copyright = False
