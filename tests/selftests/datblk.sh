@@ -286,13 +286,14 @@ smaller_device() {
 		wait_for is "$disk" live && detach "$disk"
 }
 
-# lose_instance NAME FILE: the server forgets the device, as after a crash, and has it again
+# lose_instance NAME FILE [BEFORE]: the server forgets the device, as after a crash, and has it
+# again; the file has its content of BEFORE again
 lose_instance() {
 	local uuid
 
 	uuid=$(cat "$config/devices/$1/uuid")
-	enable "$1" 0 && rmdir "$config/devices/$1" && mkdir "$config/devices/$1" &&
-		replace "$1" "$2" "$uuid" && enable "$1" 1
+	enable "$1" 0 && rmdir "$config/devices/$1" && { [ -z "${3:-}" ] || cp "$3" "$2"; } &&
+		mkdir "$config/devices/$1" && replace "$1" "$2" "$uuid" && enable "$1" 1
 }
 
 flush() { sync "/dev/$disk"; }
@@ -329,6 +330,45 @@ crash() {
 	attach device=file && still_open lost_writes && flush && still_open kept_writes &&
 		write_one "$disk" && lose_instance file $work/file && wait_for live_again "$disk" 2 &&
 		! flush 2>/dev/null && flush && detach "$disk"
+}
+
+# put SEEK COUNT: write COUNT random blocks of 4 KiB to the disk and to $work/expected
+put() {
+	dd if=/dev/urandom of="$work/block" bs=4k count="$2" status=none &&
+		dd if="$work/block" of="/dev/$disk" bs="$(($2 * 4))k" seek="$(($1 * 4096))" \
+			oflag=direct,seek_bytes conv=nocreat status=none &&
+		dd if="$work/block" of="$work/expected" bs=4k seek="$1" conv=notrunc status=none
+}
+
+# zero SEEK COUNT: the same with zeroes
+zero() {
+	blkdiscard -z -o $(($1 * 4096)) -l $(($2 * 4096)) "/dev/$disk" &&
+		dd if=/dev/zero of="$work/expected" bs=4k seek="$1" count="$2" conv=notrunc status=none
+}
+
+# The server loses writes that overlap, and has them again before the next flush. The first flush
+# releases a megabyte; with it, there would not be room for all. Until the second one, the client
+# keeps what it has repeated.
+repeated() {
+	cp $work/file $work/expected && put 500 256 && flush && cp $work/file $work/before &&
+		put 0 16 && put 2 2 && zero 8 4 && put 9 1 && put 14 4 && put 100 100 &&
+		lose_instance file $work/file $work/before && wait_for live_again "$disk" 0 &&
+		lose_instance file $work/file $work/before && wait_for live_again "$disk" 1 && flush &&
+		cmp $work/expected $work/file && cmp $work/expected "/dev/$disk" &&
+		logged 2 "repeated writes that $address may have lost"
+}
+
+# The server loses more than the client has kept: no flush succeeds
+overflowed() {
+	cp $work/file $work/before && put 0 200 && put 200 200 &&
+		lose_instance file $work/file $work/before && wait_for live_again "$disk" 2 || return
+	! flush 2>/dev/null || { echo "a flush succeeded"; return 1; }
+}
+
+resubmit() {
+	attach device=file queues=2 resubmit_kib=1100 && still_open repeated &&
+		still_open overflowed && flush && detach "$disk" &&
+		rm $work/before $work/expected $work/block
 }
 
 # A server that grants less than before is refused, and the disk says so
@@ -437,6 +477,7 @@ with_file() {
 	tap_check "another device behind the same name is not used" other_device
 	tap_check "a smaller device is not used" smaller_device
 	tap_check "no flush succeeds after the server has lost writes" crash
+	tap_check "writes that the server has lost are repeated" resubmit
 	tap_check "a server that grants less is refused with a reason" lowered
 	tap_check "the disk gives up after reconnect_timeout" gives_up
 	tap_check "two disks are connected through one open file" two_names
@@ -445,7 +486,7 @@ with_file() {
 	tap_check "a read-only device refuses writes" read_only
 }
 
-tap_plan $((short ? 19 : 37))
+tap_plan $((short ? 19 : 38))
 if start >"/tmp/datblk.start" 2>&1; then
 	tap_ok "modules load, the port listens"
 else

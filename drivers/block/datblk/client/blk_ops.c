@@ -90,6 +90,7 @@ static void datblk_rq_copy_in(struct request *rq, const void *from)
 
 static void datblk_rq_describe(struct request *rq, struct datblk_pdu *pdu, u8 op)
 {
+	pdu->own = false;
 	pdu->posted = false;
 	pdu->sent = false;
 	pdu->answered = false;
@@ -172,8 +173,10 @@ static blk_status_t datblk_queue_rq(struct blk_mq_hw_ctx *hctx, const struct blk
 		}
 	}
 	blk_mq_start_request(bd->rq);
-	if (op == DATBLK_OP_FLUSH)
+	if (op == DATBLK_OP_FLUSH) {
 		pdu->unflushed = datblk_writes_flushing(&disk->writes);
+		pdu->kept = datblk_kept_flushing(&disk->kept);
+	}
 	datblk_queue_add(queue, bd->rq, bd->last);
 	return BLK_STS_OK;
 }
@@ -187,8 +190,14 @@ static void datblk_commit_rqs(struct blk_mq_hw_ctx *hctx)
 		datblk_queue_commit(&disk->queues[hctx->queue_num]);
 }
 
-/* BLK_STS_TARGET: the request would fail in the same way on another path */
-static blk_status_t datblk_blk_status(u8 status)
+/**
+ * datblk_blk_status - the status of the block layer for an answer
+ * @status: status of the answer
+ *
+ * Context: any.
+ * Return: the status. BLK_STS_TARGET: the request would fail in the same way on another path.
+ */
+blk_status_t datblk_blk_status(u8 status)
 {
 	switch (status) {
 	case DATBLK_STS_OK:
@@ -205,13 +214,24 @@ static blk_status_t datblk_blk_status(u8 status)
 	}
 }
 
+static void datblk_account_flush(struct datblk_disk *disk, const struct datblk_pdu *pdu)
+{
+	if (pdu->status == BLK_STS_OK)
+		datblk_kept_flushed(&disk->kept, pdu->kept);
+	else
+		datblk_writes_flush_failed(&disk->writes, pdu->unflushed);
+}
+
 /* What the status says about the writes of the disk */
 static void datblk_account_writes(struct datblk_disk *disk, struct datblk_pdu *pdu)
 {
-	if (pdu->c.op == DATBLK_OP_FLUSH && pdu->status != BLK_STS_OK)
-		datblk_writes_flush_failed(&disk->writes, pdu->unflushed);
-	if (pdu->c.op != DATBLK_OP_READ && !datblk_wants_stable(pdu) && pdu->status == BLK_STS_OK &&
-	    disk->geo.flags & DATBLK_WRITE_CACHE)
+	if (pdu->c.op == DATBLK_OP_FLUSH)
+		datblk_account_flush(disk, pdu);
+	if (pdu->c.op == DATBLK_OP_FLUSH || pdu->c.op == DATBLK_OP_READ ||
+	    pdu->status != BLK_STS_OK || !(disk->geo.flags & DATBLK_WRITE_CACHE))
+		return;
+	datblk_kept_add(&disk->kept, &pdu->c, blk_mq_rq_from_pdu(pdu));
+	if (!datblk_wants_stable(pdu))
 		datblk_writes_answered(&disk->writes);
 }
 
@@ -238,7 +258,7 @@ enum datblk_flaw datblk_request_answer(struct datblk_pdu *pdu, const struct datb
 	if (expected)
 		datblk_rq_copy_in(rq, message + ans->offset);
 	pdu->status = datblk_blk_status(ans->status);
-	pdu->retry = ans->status == DATBLK_STS_NOMEM || ans->status == DATBLK_STS_AGAIN;
+	pdu->retry = datblk_status_transient(ans->status);
 	datblk_account_writes(disk, pdu);
 	if (pdu->status == BLK_STS_NOTSUPP)
 		datblk_forget_operation(rq->q, pdu->c.op);

@@ -7,6 +7,7 @@
  *	session.c	connects the queues of a disk, ends and repairs connections
  *	queue.c		a connection: objects of DAT, messages, events
  *	blk_ops.c	requests of the block layer
+ *	resubmit.c	writes that are kept until they are flushed
  */
 #ifndef _DATBLK_CLIENT_H_
 #define _DATBLK_CLIENT_H_
@@ -18,6 +19,7 @@
 #include <linux/scatterlist.h>
 #include <linux/socket.h>
 #include <linux/spinlock.h>
+#include <linux/wait.h>
 #include <linux/workqueue.h>
 #include "protocol/protocol.h"
 
@@ -40,6 +42,38 @@ struct datblk_options {
 	/* Seconds without a good session until I/O fails, until the client gives up; 0: never */
 	unsigned int fail_io_timeout;
 	unsigned int reconnect_timeout;
+	/* Memory for answered writes that are not flushed, in order to repeat them; 0: none */
+	unsigned int resubmit_kib;
+};
+
+/*
+ * Copies of the writes that were answered and not flushed since, in the order of the answers, in a
+ * ring. A position counts the bytes that were ever kept.
+ */
+struct datblk_kept {
+	void *ring;			/* constant; NULL: writes are not kept */
+	u32 size;			/* of the ring; constant */
+	spinlock_t lock;		/* guards the following; bottom halves off */
+	u64 tail;			/* of the oldest write */
+	u64 head;			/* after the latest write */
+	u64 dropped;			/* after the latest write that found no room, or 0 */
+};
+
+/* In the ring, before the data of a write. Zeroes have no data */
+struct datblk_kept_write {
+	u64 sector;
+	u32 length;
+	u8 op;				/* DATBLK_OP_WRITE or DATBLK_OP_ZEROES */
+	u8 flags;			/* DATBLK_NOUNMAP or 0 */
+	u16 reserved;
+};
+
+/* Reads the ring, while no write is added or released */
+struct datblk_kept_cursor {
+	struct datblk_kept_write write;	/* the current one, as far as it has not been read */
+	u64 data;			/* position of its data */
+	u64 next;			/* position of the next write */
+	u64 end;
 };
 
 enum datblk_state {
@@ -77,6 +111,9 @@ struct datblk_disk {
 	struct datblk_geometry geo;	/* of the session */
 	uuid_t uuid;			/* constant after the first session */
 	struct datblk_writes writes;
+	struct datblk_kept kept;
+	struct datblk_pdu *repeats;	/* one for each tag of a queue, if writes are kept */
+	wait_queue_head_t repeated;	/* woken when all are answered, or never will be */
 	DAT_IA_HANDLE ia;
 	bool open;			/* the session exists */
 	bool quiesced;			/* by the session's owner */
@@ -115,7 +152,8 @@ struct datblk_queue {
 	unsigned int waiting;		/* their number */
 	struct list_head messages;	/* that are free */
 	unsigned int sending;		/* messages that are not */
-	struct datblk_pdu *ping;	/* has no request */
+	struct datblk_pdu *ping;
+	atomic_t repeating;		/* repeated writes that are not complete; no lock */
 	bool pinging;			/* the ping has not been answered */
 	unsigned long pinged;		/* jiffies when it was queued */
 	/* Outcome of the connection attempt: written by the upcall before it completes it */
@@ -130,6 +168,7 @@ struct datblk_queue {
 struct datblk_pdu {
 	struct list_head link;		/* queue->pending */
 	struct datblk_command c;
+	bool own;			/* a ping or a repeated write: has no request */
 	blk_status_t status;
 	bool posted;			/* its message has been posted */
 	bool sent;			/* its message has arrived */
@@ -137,6 +176,7 @@ struct datblk_pdu {
 	bool lost;			/* with its connection */
 	bool retry;			/* the server could not execute it just now */
 	bool unflushed;			/* of a flush: see datblk_writes_flushing() */
+	u64 kept;			/* of a flush: see datblk_kept_flushing() */
 	u8 retries;
 	struct scatterlist sgl[];
 };
@@ -149,6 +189,12 @@ extern u32 datblk_boot;
 static inline unsigned int datblk_pages(const struct datblk_limits *limits)
 {
 	return DIV_ROUND_UP(limits->io_max, PAGE_SIZE) + 1;
+}
+
+/* May the command succeed if it is sent again? */
+static inline bool datblk_status_transient(u8 status)
+{
+	return status == DATBLK_STS_NOMEM || status == DATBLK_STS_AGAIN;
 }
 
 /* control.c */
@@ -171,11 +217,26 @@ int datblk_queue_open(struct datblk_queue *queue);
 void datblk_queue_free(struct datblk_queue *queue);
 void datblk_queue_heartbeat(struct datblk_queue *queue);
 void datblk_queue_add(struct datblk_queue *queue, struct request *rq, bool last);
+void datblk_queue_add_own(struct datblk_queue *queue, struct datblk_pdu *pdu);
 void datblk_queue_commit(struct datblk_queue *queue);
 /* blk_ops.c */
 extern const struct blk_mq_ops datblk_mq_ops;
+blk_status_t datblk_blk_status(u8 status);
 bool datblk_request_cancel(struct request *rq, void *data);
 enum datblk_flaw datblk_request_answer(struct datblk_pdu *pdu, const struct datblk_answer *ans,
 				       const void *message);
+/* resubmit.c */
+int datblk_kept_alloc(struct datblk_kept *kept, unsigned int kib);
+void datblk_kept_add(struct datblk_kept *kept, const struct datblk_command *c,
+		     struct request *rq);
+u64 datblk_kept_flushing(struct datblk_kept *kept);
+void datblk_kept_flushed(struct datblk_kept *kept, u64 before);
+void datblk_kept_forget(struct datblk_kept *kept);
+bool datblk_kept_begin(struct datblk_kept *kept, struct datblk_kept_cursor *cursor);
+bool datblk_kept_next(const struct datblk_kept *kept, struct datblk_kept_cursor *cursor);
+void datblk_kept_read(const struct datblk_kept *kept, struct datblk_kept_cursor *cursor, void *to,
+		      u32 length);
+int datblk_resubmit_alloc(struct datblk_disk *disk);
+int datblk_resubmit(struct datblk_disk *disk);
 
 #endif /* _DATBLK_CLIENT_H_ */

@@ -4,7 +4,7 @@
  * there is a command; after "connect" a read returns the name of the disk:
  *
  *	connect ia=NAME address=IP device=NAME [qual=N] [queues=N] [depth=N] [io_kib=N]
- *		[fail_io_timeout=SECONDS] [reconnect_timeout=SECONDS]
+ *		[fail_io_timeout=SECONDS] [reconnect_timeout=SECONDS] [resubmit_kib=N]
  *	disconnect DISK [force]
  */
 #include <linux/ctype.h>
@@ -86,6 +86,8 @@ static int datblk_parse_option(struct datblk_options *options, const char *name,
 		return parse_number(value, 0, INT_MAX / HZ, &options->fail_io_timeout);
 	if (!strcmp(name, "reconnect_timeout"))
 		return parse_number(value, 0, INT_MAX / HZ, &options->reconnect_timeout);
+	if (!strcmp(name, "resubmit_kib"))
+		return parse_number(value, 0, SZ_1G / 1024, &options->resubmit_kib);
 	if (strcmp(name, "qual"))
 		return -EINVAL;
 	err = parse_number(value, 1, U16_MAX, &number);
@@ -138,6 +140,7 @@ static struct datblk_disk *datblk_disk_alloc(char *line)
 	if (!disk->queues)
 		goto free;
 	INIT_DELAYED_WORK(&disk->recover, datblk_session_recover);
+	init_waitqueue_head(&disk->repeated);
 	/* Not one that a disk before may have used */
 	disk->incarnation = get_random_u32();
 	disk->id = ida_alloc(&ids, GFP_KERNEL);

@@ -5,6 +5,7 @@
  */
 #include <linux/delay.h>
 #include <linux/slab.h>
+#include <linux/vmalloc.h>
 #include "client.h"
 
 /* The client sends a PING to a server that has not answered a command for this long */
@@ -273,7 +274,7 @@ int datblk_disk_connect(struct datblk_disk *disk)
 		return err;
 	disk->since = jiffies;
 	uuid_copy(&disk->uuid, &disk->geo.uuid);
-	err = datblk_disk_add(disk);
+	err = datblk_resubmit_alloc(disk) ?: datblk_disk_add(disk);
 	if (err)
 		datblk_session_close(disk);
 	return err;
@@ -316,6 +317,7 @@ void datblk_disk_remove(struct datblk_disk *disk)
 {
 	WRITE_ONCE(disk->deadline, jiffies + REMOVAL);
 	WRITE_ONCE(disk->deleting, true);
+	wake_up(&disk->repeated);
 	/* Without a connection, let requests fail now */
 	if (READ_ONCE(disk->state) != DATBLK_LIVE)
 		mod_delayed_work(datblk_wq, &disk->recover, 0);
@@ -337,5 +339,7 @@ void datblk_disk_free(struct datblk_disk *disk)
 	for (i = 0; i < disk->options.queues; i++)
 		datblk_queue_free(&disk->queues[i]);
 	kvfree(disk->queues);
+	kvfree(disk->repeats);
+	vfree(disk->kept.ring);
 	kfree(disk);
 }

@@ -7,6 +7,7 @@
  * A request is complete when its answer has come and the completion of its message, too: then
  * nothing uses its buffers any more.
  */
+#include <linux/atomic.h>
 #include <linux/slab.h>
 #include "client.h"
 
@@ -131,6 +132,20 @@ void datblk_queue_add(struct datblk_queue *queue, struct request *rq, bool last)
 }
 
 /**
+ * datblk_queue_add_own - send a command of the client itself
+ * @queue: the queue
+ * @pdu:   the command; datblk_queue_commit() follows
+ *
+ * Context: any except hard interrupt.
+ */
+void datblk_queue_add_own(struct datblk_queue *queue, struct datblk_pdu *pdu)
+{
+	spin_lock_bh(&queue->lock);
+	datblk_queue_append(queue, pdu);
+	spin_unlock_bh(&queue->lock);
+}
+
+/**
  * datblk_queue_commit - no other request follows at once
  * @queue: the queue
  *
@@ -151,6 +166,7 @@ static bool datblk_queue_ping(struct datblk_queue *queue)
 	if (queue->pinging)
 		return time_before(jiffies, queue->pinged + PING_TIMEOUT);
 	*pdu = (struct datblk_pdu){
+		.own = true,
 		.c = { .op = DATBLK_OP_PING, .tag = queue->disk->limits.depth },
 	};
 	queue->pinging = true;
@@ -190,9 +206,12 @@ static struct request *datblk_queue_mark(struct datblk_queue *queue, u16 tag, bo
 	if (!pdu->answered || !pdu->sent)
 		return NULL;
 	queue->pdus[tag] = NULL;
-	if (pdu != queue->ping)
+	if (!pdu->own)
 		return blk_mq_rq_from_pdu(pdu);
-	queue->pinging = false;
+	if (pdu == queue->ping)
+		queue->pinging = false;
+	else if (atomic_dec_and_test(&queue->repeating))
+		wake_up(&queue->disk->repeated);
 	return NULL;
 }
 
@@ -252,6 +271,21 @@ static enum datblk_flaw datblk_queue_check_key(const struct datblk_pdu *pdu, uns
 	       DATBLK_SOUND : DATBLK_FLAW_INVALIDATE;
 }
 
+/* The answer to a ping, or to a repeated write */
+static enum datblk_flaw datblk_queue_own_answer(struct datblk_queue *queue, struct datblk_pdu *pdu,
+						const struct datblk_answer *ans)
+{
+	if (ans->flags)
+		return DATBLK_FLAW_ANSWER;
+	if (pdu == queue->ping) {
+		WRITE_ONCE(queue->disk->had_pong, true);
+		return ans->status ? DATBLK_FLAW_ANSWER : DATBLK_SOUND;
+	}
+	pdu->status = datblk_blk_status(ans->status);
+	pdu->retry = datblk_status_transient(ans->status);
+	return DATBLK_SOUND;
+}
+
 static enum datblk_flaw datblk_queue_take_answer(struct datblk_queue *queue,
 						 const struct datblk_answer *ans,
 						 const void *message, unsigned int count,
@@ -265,11 +299,8 @@ static enum datblk_flaw datblk_queue_take_answer(struct datblk_queue *queue,
 	flaw = datblk_queue_check_key(pdu, count, dto);
 	if (flaw)
 		return flaw;
-	if (pdu == queue->ping) {
-		WRITE_ONCE(queue->disk->had_pong, true);
-		return ans->status || ans->flags ? DATBLK_FLAW_ANSWER : DATBLK_SOUND;
-	}
-	return datblk_request_answer(pdu, ans, message);
+	return pdu->own ? datblk_queue_own_answer(queue, pdu, ans) :
+			  datblk_request_answer(pdu, ans, message);
 }
 
 /* The receive is posted again before a tag is free: the server needs one for each tag */

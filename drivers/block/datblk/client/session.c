@@ -71,6 +71,7 @@ void datblk_session_lost(struct datblk_disk *disk)
 	smp_store_mb(disk->lost, true);
 	if (cmpxchg(&disk->state, DATBLK_LIVE, DATBLK_RECOVERING) == DATBLK_LIVE)
 		mod_delayed_work(datblk_wq, &disk->recover, 0);
+	wake_up(&disk->repeated);
 }
 
 static void datblk_session_quiesce(struct datblk_disk *disk)
@@ -118,9 +119,11 @@ static bool datblk_session_expired(const struct datblk_disk *disk, unsigned int 
  */
 void datblk_session_live(struct datblk_disk *disk)
 {
-	if (datblk_writes_session(&disk->writes, disk->geo.instance))
+	if (datblk_writes_session(&disk->writes, disk->geo.instance)) {
 		pr_err("datblk%d: %s may have lost writes that were not flushed: flushes fail until the disk is opened anew\n",
 		       disk->id, disk->options.address);
+		datblk_kept_forget(&disk->kept);
+	}
 	/* Pairs with the acquire in queue_rq(): the session is complete */
 	smp_store_release(&disk->state, DATBLK_LIVE);
 	/* Pairs with the barrier in datblk_session_lost() */
@@ -148,10 +151,10 @@ static int datblk_session_reopen(struct datblk_disk *disk)
 
 	if (!err) {
 		disk->reason = datblk_device_changed(&was, &disk->geo);
-		if (!disk->reason)
+		err = disk->reason ? -ENODEV : datblk_resubmit(disk);
+		if (!err)
 			return 0;
 		datblk_session_close(disk);
-		err = -ENODEV;
 	}
 	disk->geo = was;
 	return err;

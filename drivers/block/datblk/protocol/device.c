@@ -60,6 +60,33 @@ void datblk_writes_flush_failed(struct datblk_writes *writes, bool before)
 EXPORT_SYMBOL_GPL(datblk_writes_flush_failed);
 
 /**
+ * datblk_writes_at_risk - may a server have lost writes that it has answered?
+ * @writes:   what the client knows of its writes
+ * @instance: the instance of the device, from the welcome
+ *
+ * Context: process; the disk has no request in flight.
+ * Return: true if it may have lost some. The caller may repeat them before the session begins.
+ */
+bool datblk_writes_at_risk(const struct datblk_writes *writes, u64 instance)
+{
+	return writes->known && writes->instance != instance && writes->unflushed;
+}
+EXPORT_SYMBOL_GPL(datblk_writes_at_risk);
+
+/**
+ * datblk_writes_repeated - the server has all writes again
+ * @writes:   what the client knows of its writes
+ * @instance: the instance of the device that has them; they are not flushed
+ *
+ * Context: process; the disk has no request in flight.
+ */
+void datblk_writes_repeated(struct datblk_writes *writes, u64 instance)
+{
+	writes->instance = instance;
+}
+EXPORT_SYMBOL_GPL(datblk_writes_repeated);
+
+/**
  * datblk_writes_session - a session begins
  * @writes:   what the client knows of its writes
  * @instance: the instance of the device, from the welcome
@@ -70,7 +97,7 @@ EXPORT_SYMBOL_GPL(datblk_writes_flush_failed);
  */
 bool datblk_writes_session(struct datblk_writes *writes, u64 instance)
 {
-	bool lost = writes->known && writes->instance != instance && writes->unflushed;
+	bool lost = datblk_writes_at_risk(writes, instance);
 
 	writes->known = true;
 	writes->instance = instance;

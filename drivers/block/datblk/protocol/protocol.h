@@ -153,6 +153,8 @@ const char *datblk_device_changed(const struct datblk_geometry *was,
 				  const struct datblk_geometry *now);
 bool datblk_writes_flushing(struct datblk_writes *writes);
 void datblk_writes_flush_failed(struct datblk_writes *writes, bool before);
+bool datblk_writes_at_risk(const struct datblk_writes *writes, u64 instance);
+void datblk_writes_repeated(struct datblk_writes *writes, u64 instance);
 bool datblk_writes_session(struct datblk_writes *writes, u64 instance);
 void datblk_writes_opened(struct datblk_writes *writes);
 

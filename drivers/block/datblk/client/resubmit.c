@@ -1,0 +1,350 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Writes that the server has answered, but not flushed: the client keeps copies of them in a ring,
+ * and repeats them when the server may have lost them.
+ *
+ * Answers add writes, and flushes release them, in any context except hard interrupt. The owner of
+ * the session repeats them, in process context, while the disk has no request in flight.
+ */
+#include <linux/atomic.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+#include "client.h"
+
+/* So that a write in the ring never wraps around, except its data */
+static_assert(sizeof(struct datblk_kept_write) == 16);
+
+/**
+ * datblk_kept_alloc - allocate the memory for the writes of a disk
+ * @kept: zeroes
+ * @kib:  its size; 0: no write is kept
+ *
+ * The disk frees @kept->ring with vfree(). Context: process.
+ * Return: 0 or -ENOMEM.
+ */
+int datblk_kept_alloc(struct datblk_kept *kept, unsigned int kib)
+{
+	spin_lock_init(&kept->lock);
+	if (!kib)
+		return 0;
+	kept->size = kib * 1024;
+	kept->ring = vzalloc(kept->size);
+	return kept->ring ? 0 : -ENOMEM;
+}
+
+/* Copies bytes at a position from the ring, or to the ring */
+static void datblk_kept_copy(const struct datblk_kept *kept, u64 at, void *data, u32 length,
+			     bool to_ring)
+{
+	while (length) {
+		u32 offset = at % kept->size, part = min(length, kept->size - offset);
+
+		if (to_ring)
+			memcpy(kept->ring + offset, data, part);
+		else
+			memcpy(data, kept->ring + offset, part);
+		at += part;
+		data += part;
+		length -= part;
+	}
+}
+
+static u32 datblk_kept_data(const struct datblk_kept_write *write)
+{
+	return write->op == DATBLK_OP_WRITE ? write->length : 0;
+}
+
+/* The lock of kept is held, and there is room */
+static void datblk_kept_append(struct datblk_kept *kept, const struct datblk_kept_write *write,
+			       struct request *rq)
+{
+	u64 at = kept->head + sizeof(*write);
+	struct req_iterator iter;
+	struct bio_vec bv;
+	void *from;
+
+	datblk_kept_copy(kept, kept->head, (void *)write, sizeof(*write), true);
+	kept->head = at + datblk_kept_data(write);
+	if (!datblk_kept_data(write))
+		return;
+	rq_for_each_segment(bv, rq, iter) {
+		from = bvec_kmap_local(&bv);
+		datblk_kept_copy(kept, at, from, bv.bv_len, true);
+		kunmap_local(from);
+		at += bv.bv_len;
+	}
+}
+
+/**
+ * datblk_kept_add - keep a write that the server has answered
+ * @kept: writes of the disk
+ * @c:    the command of the write; nothing happens if it is a discard, whose loss does no harm
+ * @rq:   the request of the write, which has not been completed
+ *
+ * If the ring has no room, all writes in it are dropped: what is missing could not be repeated in
+ * its place. A write with FUA cannot be lost, but is kept if an earlier write is: that one must
+ * not overwrite it when it is repeated. Context: any except hard interrupt.
+ */
+void datblk_kept_add(struct datblk_kept *kept, const struct datblk_command *c, struct request *rq)
+{
+	struct datblk_kept_write write = {
+		.sector = c->sector,
+		.length = c->length,
+		.op = c->op,
+		.flags = c->flags & DATBLK_NOUNMAP,
+	};
+	u64 bytes = sizeof(write) + datblk_kept_data(&write);
+
+	if (!kept->ring || c->op == DATBLK_OP_DISCARD)
+		return;
+	spin_lock_bh(&kept->lock);
+	if (kept->head == kept->tail && c->flags & DATBLK_FUA)
+		goto out;
+	if (bytes <= kept->size - (kept->head - kept->tail)) {
+		datblk_kept_append(kept, &write, rq);
+	} else {
+		kept->head += sizeof(write);
+		kept->tail = kept->head;
+		kept->dropped = kept->head;
+	}
+out:
+	spin_unlock_bh(&kept->lock);
+}
+
+/**
+ * datblk_kept_flushing - a flush is about to be sent
+ * @kept: writes of the disk
+ *
+ * Context: any except hard interrupt.
+ * Return: what the caller passes to datblk_kept_flushed() if the flush succeeds.
+ */
+u64 datblk_kept_flushing(struct datblk_kept *kept)
+{
+	u64 head;
+
+	if (!kept->ring)
+		return 0;
+	spin_lock_bh(&kept->lock);
+	head = kept->head;
+	spin_unlock_bh(&kept->lock);
+	return head;
+}
+
+/**
+ * datblk_kept_flushed - a flush has succeeded: release what was kept before it was sent
+ * @kept:   writes of the disk
+ * @before: result of datblk_kept_flushing()
+ *
+ * Context: any except hard interrupt.
+ */
+void datblk_kept_flushed(struct datblk_kept *kept, u64 before)
+{
+	if (!kept->ring)
+		return;
+	spin_lock_bh(&kept->lock);
+	kept->tail = max(kept->tail, before);
+	if (before >= kept->dropped)
+		kept->dropped = 0;
+	spin_unlock_bh(&kept->lock);
+}
+
+/**
+ * datblk_kept_forget - release all writes, because their loss has been reported
+ * @kept: writes of the disk
+ *
+ * Context: process; the disk has no request in flight.
+ */
+void datblk_kept_forget(struct datblk_kept *kept)
+{
+	kept->tail = kept->head;
+	kept->dropped = 0;
+}
+
+/**
+ * datblk_kept_begin - begin to read the writes, the oldest one first
+ * @kept:   writes of the disk
+ * @cursor: receives the place before the first one
+ *
+ * Context: process; the disk has no request in flight.
+ * Return: whether all writes since the last flush have been kept.
+ */
+bool datblk_kept_begin(struct datblk_kept *kept, struct datblk_kept_cursor *cursor)
+{
+	*cursor = (struct datblk_kept_cursor){ .next = kept->tail, .end = kept->head };
+	return kept->ring && !kept->dropped;
+}
+
+/**
+ * datblk_kept_next - have @cursor->write describe what is to be read next
+ * @kept:   writes of the disk
+ * @cursor: place in the ring
+ *
+ * Context: as for datblk_kept_begin().
+ * Return: false at the end.
+ */
+bool datblk_kept_next(const struct datblk_kept *kept, struct datblk_kept_cursor *cursor)
+{
+	if (cursor->write.length)
+		return true;
+	if (cursor->next == cursor->end)
+		return false;
+	datblk_kept_copy(kept, cursor->next, &cursor->write, sizeof(cursor->write), false);
+	cursor->data = cursor->next + sizeof(cursor->write);
+	cursor->next = cursor->data + datblk_kept_data(&cursor->write);
+	return true;
+}
+
+/**
+ * datblk_kept_read - read a part of the current write
+ * @kept:   writes of the disk
+ * @cursor: place in the ring; moves to the next part
+ * @to:     receives the data; NULL: the caller needs none
+ * @length: bytes of the part, whole sectors, at most @cursor->write.length
+ *
+ * Context: as for datblk_kept_begin().
+ */
+void datblk_kept_read(const struct datblk_kept *kept, struct datblk_kept_cursor *cursor, void *to,
+		      u32 length)
+{
+	if (cursor->write.op == DATBLK_OP_WRITE)
+		datblk_kept_copy(kept, cursor->data, to, length, false);
+	else if (to)
+		memset(to, 0, length);
+	cursor->data += length;
+	cursor->write.sector += length / DATBLK_SECTOR;
+	cursor->write.length -= length;
+}
+
+/**
+ * datblk_resubmit_alloc - allocate what is needed to keep and repeat writes
+ * @disk: a disk whose first session has been opened
+ *
+ * Context: process.
+ * Return: 0, -ENOMEM, or -EOPNOTSUPP if the server takes no data in messages.
+ */
+int datblk_resubmit_alloc(struct datblk_disk *disk)
+{
+	int err = datblk_kept_alloc(&disk->kept, disk->options.resubmit_kib);
+
+	if (err || !disk->kept.ring)
+		return err;
+	if (disk->limits.inline_max < disk->geo.logical) {
+		pr_err("resubmit_kib: %s takes no data in messages\n", disk->options.address);
+		return -EOPNOTSUPP;
+	}
+	disk->repeats = kvcalloc(disk->limits.depth, sizeof(*disk->repeats), GFP_KERNEL);
+	return disk->repeats ? 0 : -ENOMEM;
+}
+
+/* Fills in the command of a tag: the next write, or as much of it as one command takes */
+static void datblk_resubmit_fill(struct datblk_disk *disk, struct datblk_kept_cursor *cursor,
+				 u16 tag)
+{
+	u32 most = round_down(disk->limits.inline_max, disk->geo.logical);
+	struct datblk_pdu *pdu = &disk->repeats[tag];
+	void *data = disk->queues[0].data.regions[tag].address;
+
+	*pdu = (struct datblk_pdu){
+		.own = true,
+		.c = {
+			.op = DATBLK_OP_WRITE,
+			.flags = DATBLK_INLINE,
+			.tag = tag,
+			.sector = cursor->write.sector,
+		},
+	};
+	if (cursor->write.op == DATBLK_OP_ZEROES && disk->geo.zeroes_sectors) {
+		most = min_t(u64, (u64)disk->geo.zeroes_sectors * DATBLK_SECTOR, U32_MAX);
+		pdu->c.op = DATBLK_OP_ZEROES;
+		pdu->c.flags = cursor->write.flags;
+		data = NULL;
+	}
+	pdu->c.length = min(cursor->write.length, most);
+	datblk_kept_read(&disk->kept, cursor, data, pdu->c.length);
+}
+
+/* Does the next write overlap one of these? They are executed in any order */
+static bool datblk_resubmit_overlaps(const struct datblk_pdu *pdus, unsigned int count,
+				     const struct datblk_kept_write *write)
+{
+	u64 end = write->sector + write->length / DATBLK_SECTOR;
+	unsigned int i;
+
+	for (i = 0; i < count; i++)
+		if (pdus[i].c.sector < end &&
+		    write->sector < pdus[i].c.sector + pdus[i].c.length / DATBLK_SECTOR)
+			return true;
+	return false;
+}
+
+/* A server that does not answer for long gets a ping, as in datblk_timed_out() */
+static bool datblk_resubmit_wait(struct datblk_disk *disk)
+{
+	struct datblk_queue *queue = &disk->queues[0];
+
+	while (!wait_event_timeout(disk->repeated,
+				   !atomic_read_acquire(&queue->repeating) ||
+				   READ_ONCE(disk->lost) || READ_ONCE(disk->deleting),
+				   READ_ONCE(disk->gendisk->queue->rq_timeout)))
+		datblk_queue_heartbeat(queue);
+	return !atomic_read_acquire(&queue->repeating);
+}
+
+/*
+ * Sends a number of writes, at least one, and waits for the answers. Returns 0; -EIO if the server
+ * has failed one; another error if the session cannot be used.
+ */
+static int datblk_resubmit_batch(struct datblk_disk *disk, struct datblk_kept_cursor *cursor)
+{
+	struct datblk_queue *queue = &disk->queues[0];
+	unsigned int count = 0, i;
+	int err = 0;
+
+	while (count < disk->limits.depth && datblk_kept_next(&disk->kept, cursor) &&
+	       !datblk_resubmit_overlaps(disk->repeats, count, &cursor->write))
+		datblk_resubmit_fill(disk, cursor, count++);
+	atomic_set(&queue->repeating, count);
+	for (i = 0; i < count; i++)
+		datblk_queue_add_own(queue, &disk->repeats[i]);
+	datblk_queue_commit(queue);
+	if (!datblk_resubmit_wait(disk))
+		return -ENOTCONN;
+	for (i = 0; i < count; i++) {
+		if (disk->repeats[i].retry)
+			return -EAGAIN;
+		if (disk->repeats[i].status != BLK_STS_OK)
+			err = -EIO;
+	}
+	return err;
+}
+
+/**
+ * datblk_resubmit - repeat the writes that the server may have lost
+ * @disk: a disk with a session that no request uses yet
+ *
+ * The writes stay in the ring, because they are not flushed. If not all were kept, or the server
+ * fails one, nothing happens: datblk_writes_session() will report the loss.
+ *
+ * Context: process.
+ * Return: 0 or a negative error code: the session cannot be used, and disk->reason says why.
+ */
+int datblk_resubmit(struct datblk_disk *disk)
+{
+	struct datblk_kept_cursor cursor;
+	int err = 0;
+
+	if (!datblk_writes_at_risk(&disk->writes, disk->geo.instance) ||
+	    !datblk_kept_begin(&disk->kept, &cursor))
+		return 0;
+	while (!err && datblk_kept_next(&disk->kept, &cursor))
+		err = datblk_resubmit_batch(disk, &cursor);
+	if (!err) {
+		datblk_writes_repeated(&disk->writes, disk->geo.instance);
+		pr_info("datblk%d: repeated writes that %s may have lost\n", disk->id,
+			disk->options.address);
+	}
+	if (!err || err == -EIO)
+		return 0;
+	disk->reason = "the server has not taken again what it may have lost";
+	return err;
+}

@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Suite datblk_kept: which writes the client keeps, and in which order it reads them again. A model
+ * of the device has the data.
+ */
+#include <kunit/test.h>
+#include <linux/vmalloc.h>
+#include "client/client.h"
+
+#define SECTORS	16
+
+struct fixture {
+	struct datblk_kept kept;
+	struct bio bio;
+	struct bio_vec bv;
+	struct request rq;
+	u8 *data;			/* of a write */
+	u8 part[2 * DATBLK_SECTOR];	/* that is read back */
+	u8 lost[SECTORS];		/* first byte of each sector after the loss */
+};
+
+static int fixture_init(struct kunit *test)
+{
+	struct fixture *f = kunit_kzalloc(test, sizeof(*f), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, f);
+	f->data = (u8 *)get_zeroed_page(GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, f->data);
+	test->priv = f;
+	return datblk_kept_alloc(&f->kept, 16);
+}
+
+static void fixture_exit(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	vfree(f->kept.ring);
+	free_page((unsigned long)f->data);
+}
+
+/* The server has answered a write of this value */
+static void answered(struct fixture *f, u8 op, u8 flags, u64 sector, u32 sectors, u8 value)
+{
+	struct datblk_command c = {
+		.op = op,
+		.flags = flags,
+		.sector = sector,
+		.length = sectors * DATBLK_SECTOR,
+	};
+
+	memset(f->data, value, PAGE_SIZE);
+	bio_init(&f->bio, NULL, &f->bv, 1, REQ_OP_WRITE);
+	__bio_add_page(&f->bio, virt_to_page(f->data), c.length, 0);
+	f->rq.bio = &f->bio;
+	datblk_kept_add(&f->kept, &c, &f->rq);
+}
+
+static void written(struct fixture *f, u64 sector, u32 sectors, u8 value)
+{
+	answered(f, DATBLK_OP_WRITE, 0, sector, sectors, value);
+}
+
+/* Repeats all writes, two sectors at a time. Returns whether none is missing */
+static bool repeat(struct fixture *f)
+{
+	struct datblk_kept_cursor cursor;
+	bool complete = datblk_kept_begin(&f->kept, &cursor);
+
+	while (datblk_kept_next(&f->kept, &cursor)) {
+		u64 sector = cursor.write.sector;
+		u32 length = min_t(u32, cursor.write.length, sizeof(f->part));
+
+		datblk_kept_read(&f->kept, &cursor, f->part, length);
+		f->lost[sector] = f->part[0];
+		if (length == sizeof(f->part))
+			f->lost[sector + 1] = f->part[DATBLK_SECTOR];
+	}
+	return complete;
+}
+
+#define EXPECT_DEVICE(test, f, ...)						\
+	do {									\
+		const u8 want[SECTORS] = { __VA_ARGS__ };			\
+										\
+		KUNIT_EXPECT_MEMEQ(test, (f)->lost, want, sizeof(want));	\
+	} while (0)
+
+static void later_write_wins(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	written(f, 0, 5, 1);
+	written(f, 2, 1, 2);
+	written(f, 4, 2, 3);
+	KUNIT_EXPECT_TRUE(test, repeat(f));
+	EXPECT_DEVICE(test, f, 1, 1, 2, 1, 3, 3);
+}
+
+static void zeroes_have_no_data(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	written(f, 0, 4, 1);
+	answered(f, DATBLK_OP_ZEROES, DATBLK_NOUNMAP, 1, 2, 9);
+	answered(f, DATBLK_OP_DISCARD, 0, 0, 1, 9);
+	KUNIT_EXPECT_TRUE(test, repeat(f));
+	EXPECT_DEVICE(test, f, 1, 0, 0, 1);
+	KUNIT_EXPECT_EQ(test, f->kept.head - f->kept.tail,
+			4 * DATBLK_SECTOR + 2 * sizeof(struct datblk_kept_write));
+}
+
+/* A flush covers what was answered before it was sent, and no more */
+static void flush_releases(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	u64 before;
+
+	written(f, 0, 1, 1);
+	before = datblk_kept_flushing(&f->kept);
+	written(f, 1, 1, 2);
+	datblk_kept_flushed(&f->kept, before);
+	KUNIT_EXPECT_TRUE(test, repeat(f));
+	EXPECT_DEVICE(test, f, 0, 2);
+}
+
+/* Flushes that were sent earlier, but answered later, release nothing again */
+static void flushes_in_any_order(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	u64 first, second;
+
+	written(f, 0, 1, 1);
+	first = datblk_kept_flushing(&f->kept);
+	written(f, 1, 1, 2);
+	second = datblk_kept_flushing(&f->kept);
+	written(f, 2, 1, 3);
+	datblk_kept_flushed(&f->kept, second);
+	datblk_kept_flushed(&f->kept, first);
+	KUNIT_EXPECT_TRUE(test, repeat(f));
+	EXPECT_DEVICE(test, f, 0, 0, 3);
+}
+
+/* It is stable, but an earlier write that is repeated must not overwrite it */
+static void fua_after_a_write(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	answered(f, DATBLK_OP_WRITE, DATBLK_FUA, 3, 1, 7);
+	KUNIT_EXPECT_EQ_MSG(test, f->kept.head, 0, "nothing could overwrite it");
+	written(f, 0, 2, 1);
+	answered(f, DATBLK_OP_WRITE, DATBLK_FUA, 1, 1, 2);
+	KUNIT_EXPECT_TRUE(test, repeat(f));
+	EXPECT_DEVICE(test, f, 1, 2);
+}
+
+/* Without room the loss cannot be repaired, until a flush covers what is missing */
+static void overflow(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	u64 before = 0;
+	int i;
+
+	for (i = 0; !f->kept.dropped; i++) {
+		before = datblk_kept_flushing(&f->kept);
+		written(f, i % SECTORS, 1, 1);
+	}
+	KUNIT_EXPECT_EQ(test, i - 1, f->kept.size / (DATBLK_SECTOR +
+						     sizeof(struct datblk_kept_write)));
+	written(f, 2, 1, 2);
+	KUNIT_EXPECT_FALSE_MSG(test, repeat(f), "a write is missing");
+	datblk_kept_flushed(&f->kept, before);
+	KUNIT_EXPECT_FALSE_MSG(test, repeat(f), "the flush was sent before that write");
+	before = datblk_kept_flushing(&f->kept);
+	written(f, 3, 1, 3);
+	datblk_kept_flushed(&f->kept, before);
+	memset(f->lost, 0, sizeof(f->lost));
+	KUNIT_EXPECT_TRUE(test, repeat(f));
+	EXPECT_DEVICE(test, f, 0, 0, 0, 3);
+}
+
+/* Once the loss has been reported, later writes can be repeated */
+static void forget(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+
+	while (!f->kept.dropped)
+		written(f, 0, 1, 1);
+	datblk_kept_forget(&f->kept);
+	written(f, 1, 1, 2);
+	KUNIT_EXPECT_TRUE(test, repeat(f));
+	EXPECT_DEVICE(test, f, 0, 2);
+}
+
+/* The ring wraps around many times, in the middle of data */
+static void ring_wraps(struct kunit *test)
+{
+	struct fixture *f = test->priv;
+	int i;
+
+	for (i = 0; i < 1000; i++) {
+		written(f, i % 8, 1 + i % 7, i);
+		if (i % 5 == 4 && i < 999)
+			datblk_kept_flushed(&f->kept, datblk_kept_flushing(&f->kept));
+	}
+	KUNIT_EXPECT_TRUE(test, repeat(f));
+	EXPECT_DEVICE(test, f, 0, 0, 0, 227, 228, 229, 230, 231, 231, 231, 231, 231, 231);
+}
+
+static void off(struct kunit *test)
+{
+	struct datblk_kept_cursor cursor;
+	struct fixture *f = test->priv;
+	struct datblk_kept kept = {};
+
+	KUNIT_ASSERT_EQ(test, datblk_kept_alloc(&kept, 0), 0);
+	swap(f->kept, kept);
+	written(f, 0, 1, 1);
+	KUNIT_EXPECT_EQ(test, f->kept.head, 0);
+	datblk_kept_flushed(&f->kept, datblk_kept_flushing(&f->kept));
+	KUNIT_EXPECT_FALSE(test, datblk_kept_begin(&f->kept, &cursor));
+	swap(f->kept, kept);
+}
+
+static struct kunit_case kept_cases[] = {
+	KUNIT_CASE(later_write_wins),
+	KUNIT_CASE(zeroes_have_no_data),
+	KUNIT_CASE(flush_releases),
+	KUNIT_CASE(flushes_in_any_order),
+	KUNIT_CASE(fua_after_a_write),
+	KUNIT_CASE(overflow),
+	KUNIT_CASE(forget),
+	KUNIT_CASE(ring_wraps),
+	KUNIT_CASE(off),
+	{}
+};
+
+static struct kunit_suite kept_suite = {
+	.name = "datblk_kept",
+	.init = fixture_init,
+	.exit = fixture_exit,
+	.test_cases = kept_cases,
+};
+
+kunit_test_suite(kept_suite);
