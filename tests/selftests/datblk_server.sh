@@ -22,6 +22,7 @@ address=10.9.9.1
 
 tidy() {
 	fsfreeze -u "$ext4" 2>/dev/null
+	rm -f $work/stay
 	for disk in /sys/block/datblk*; do
 		[ ! -e "$disk" ] || echo "disconnect ${disk##*/} force" >/dev/datblk-control
 	done
@@ -201,14 +202,19 @@ shows() { grep -q "^$1 host" $devices/file/connections; }
 # recovered DISK N: more than N sessions have followed the first
 recovered() { [ "$(cat "/sys/block/$1/datblk/recoveries")" -gt "$2" ]; }
 
-# Nobody uses the disk after it has connected again
-silent() {
-	parameter first_command 1
-	enable file 0 && enable file 1 && wait_for recovered "$1" 2
+# Nobody uses the disk after it has connected again, and it stays connected
+idle() {
+	local before
+
+	before=$(cat /sys/module/datblk_server/parameters/first_command)
+	parameter first_command 3
+	enable file 0 && enable file 1 && wait_for recovered "$1" 0 && sleep 5 &&
+		[ "$(wc -l <$devices/file/connections)" = 2 ] && ! recovered "$1" 1
 	set -- $?
-	parameter first_command 0
+	parameter first_command "$before"
 	return "$1"
 }
+
 
 is() { [ "$(cat "/sys/block/$1/datblk/state")" = "$2" ] || { echo "expected $1 $2"; return 1; }; }
 not_live() { ! is "$1" live; }
@@ -266,10 +272,11 @@ no_reclaim() {
 	[ "$pages" -lt 300 ] && return "$status"
 }
 
-# login FROM HOST BOOT DEVICE: log in from this address by hand; fails if the server refuses
+# login FROM HOST BOOT DEVICE [FILE]: log in from this address by hand; fails if the server refuses.
+# FILE: keep the connection until this file is removed
 login() {
 	python3 - "$address" "$@" <<-'END'
-		import ctypes, os, socket, struct, sys
+		import ctypes, os, socket, struct, sys, time
 
 		class Param(ctypes.Structure):
 		    _fields_ = [("data", ctypes.c_char_p), ("size", ctypes.c_uint8),
@@ -282,7 +289,7 @@ login() {
 		    if getattr(cm, name)(*args):
 		        sys.exit(f"{name}: {os.strerror(ctypes.get_errno())}")
 
-		to, source, host, boot, device = sys.argv[1:]
+		to, source, host, boot, device, *stay = sys.argv[1:]
 		cm = ctypes.CDLL("librdmacm.so.1", use_errno=True)
 		cm_id = ctypes.c_void_p()
 		call("rdma_create_id", None, ctypes.byref(cm_id), None, 0x106)
@@ -290,8 +297,40 @@ login() {
 		call("rdma_resolve_route", cm_id, 5000)
 		data = struct.pack("<IHHQIIHHBBBB24s", 0x6b6c6264, 2, 0, int(host), int(boot), 1, 1, 32, 32, 16, 0, 1,
 		                   device.encode())
+		if stay:
+		    # An RC queue pair with one send and one receive
+		    attr = struct.pack("=4Q8I", 0, 0, 0, 0, 1, 1, 1, 1, 0, 2, 0, 0)
+		    call("rdma_create_qp", cm_id, None, ctypes.create_string_buffer(attr))
 		call("rdma_connect", cm_id, ctypes.byref(Param(data, len(data), (0,) * 6, 1000)))
+		while stay and os.path.exists(stay[0]):
+		    time.sleep(0.1)
 	END
+}
+
+# by_hand FROM: prepare login from this address
+by_hand() {
+	modprobe -q ib_uverbs && modprobe -q rdma_ucm && wait_for test -c /dev/infiniband/rdma_cm &&
+		ip addr replace "$1/24" dev dummy0 && wait_for gid_exists rxe0 "$1"
+}
+
+# Makes a connection by hand that sends no command
+silent() {
+	by_hand 10.9.9.3 && truncate -s 1M $work/silent && export_device silent $work/silent || return
+	: >$work/stay
+	login 10.9.9.3 1 1 silent $work/stay >$work/error 2>&1 &
+	echo $! >$work/stay
+	wait_for grep '^10.9.9.3 ' $devices/silent/connections || { cat $work/error; return 1; }
+}
+
+# The server has ended it by itself
+silent_ended() {
+	local login status=0
+
+	wait_for logged 1 "silent: the connection of 10.9.9.3 ends, because it has sent no command in time" ||
+		status=1
+	login=$(cat $work/stay)
+	rm $work/stay && wait_for ended "$login" || status=1
+	rmdir $devices/silent && ip addr del 10.9.9.3/24 dev dummy0 && return "$status"
 }
 
 # Another machine with the same number of the host takes the device away, and the log says so
@@ -299,8 +338,7 @@ same_host() {
 	local host
 
 	host=$(cat /sys/module/datblk_client/parameters/host)
-	modprobe -q ib_uverbs && modprobe -q rdma_ucm && wait_for test -c /dev/infiniband/rdma_cm &&
-		ip addr replace 10.9.9.2/24 dev dummy0 && wait_for gid_exists rxe0 10.9.9.2 || return
+	by_hand 10.9.9.2 || return
 	! login 10.9.9.2 "$host" 1 file 2>$work/error || { echo "not refused"; return 1; }
 	cat $work/error
 	logged 1 "10.9.9.2 ends the connection of $address, because both have the host number" &&
@@ -534,14 +572,15 @@ start() {
 		export_device file $work/file && export_device frozen $ext4/file
 }
 
-tap_plan 25
+tap_plan 27
 if ! tap_check "modules load, two files are exported" start; then
 	tap_diag "$(dmesg | tail -n 5)"
 	exit 1
 fi
 tap_check "the connections of a host and a device are limited" crowded
-tap_check "a connection that sends no command is ended" with_disk "device=file queues=1" silent
+tap_check "a disk that is idle stays connected" with_disk "device=file queues=2" idle
 tap_check "a port listens again when its RDMA device is back" followed
+tap_check "a connection is made by hand that sends no command" silent
 tap_check "memory for data is allocated on first use" with_disk "device=file queues=1 depth=32" memory
 tap_check "a second machine with the same host number is logged" with_disk "device=file queues=1" same_host
 tap_check "memory for logins and writes does not wait for I/O" no_reclaim \
@@ -565,4 +604,5 @@ check_with ext4 "256 commands that hang do not stop another device" frozen
 tap_check "a path whose open hangs does not stop another device" fifo
 check_with ext4 "a device that hangs is removed, and configfs stays usable" removed
 [ ! -e $devices/frozen ] || rmdir $devices/frozen
+tap_check "the connection that sends no command is ended" silent_ended
 tap_check "ports and devices are removed" rmdir $devices/file $port

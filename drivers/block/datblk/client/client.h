@@ -103,7 +103,7 @@ struct datblk_disk {
 	bool lost;			/* the session cannot be used; barriers, see session.c */
 	bool had_command;		/* the session has had a command; READ_ONCE */
 	bool had_answer;		/* the session has answered a command; READ_ONCE */
-	bool had_pong;			/* the session has answered a ping; READ_ONCE */
+	bool had_pong;			/* it has answered a ping of a heartbeat; READ_ONCE */
 	const char *reason;		/* why there is no session; by the session's owner */
 	u32 incarnation;		/* of the session */
 	u32 recoveries;			/* number of sessions after the first */
@@ -155,6 +155,7 @@ struct datblk_queue {
 	struct datblk_pdu *ping;
 	atomic_t repeating;		/* repeated writes that are not complete; no lock */
 	bool pinging;			/* the ping has not been answered */
+	bool greeting;			/* and it is the one of the login */
 	unsigned long pinged;		/* jiffies when it was queued */
 	/* Outcome of the connection attempt: written by the upcall before it completes it */
 	struct completion outcome;

@@ -158,13 +158,11 @@ void datblk_queue_commit(struct datblk_queue *queue)
 	spin_unlock_bh(&queue->lock);
 }
 
-/* queue->lock held. Returns false if the server does not answer */
-static bool datblk_queue_ping(struct datblk_queue *queue)
+/* queue->lock held */
+static void datblk_queue_ping(struct datblk_queue *queue)
 {
 	struct datblk_pdu *pdu = queue->ping;
 
-	if (queue->pinging)
-		return time_before(jiffies, queue->pinged + PING_TIMEOUT);
 	*pdu = (struct datblk_pdu){
 		.own = true,
 		.c = { .op = DATBLK_OP_PING, .tag = queue->disk->limits.depth },
@@ -173,7 +171,18 @@ static bool datblk_queue_ping(struct datblk_queue *queue)
 	queue->pinged = jiffies;
 	datblk_queue_append(queue, pdu);
 	datblk_queue_send(queue);
-	return true;
+}
+
+/*
+ * The server ends a connection that sends no command. Its queue may have none to send, so it begins
+ * with a ping.
+ */
+static void datblk_queue_greet(struct datblk_queue *queue)
+{
+	spin_lock_bh(&queue->lock);
+	queue->greeting = true;
+	datblk_queue_ping(queue);
+	spin_unlock_bh(&queue->lock);
 }
 
 /**
@@ -185,10 +194,13 @@ static bool datblk_queue_ping(struct datblk_queue *queue)
  */
 void datblk_queue_heartbeat(struct datblk_queue *queue)
 {
-	bool alive;
+	bool alive = true;
 
 	spin_lock_bh(&queue->lock);
-	alive = datblk_queue_ping(queue);
+	if (queue->pinging)
+		alive = time_before(jiffies, queue->pinged + PING_TIMEOUT);
+	else
+		datblk_queue_ping(queue);
 	spin_unlock_bh(&queue->lock);
 	if (!alive)
 		datblk_session_lost(queue->disk);
@@ -208,10 +220,12 @@ static struct request *datblk_queue_mark(struct datblk_queue *queue, u16 tag, bo
 	queue->pdus[tag] = NULL;
 	if (!pdu->own)
 		return blk_mq_rq_from_pdu(pdu);
-	if (pdu == queue->ping)
+	if (pdu == queue->ping) {
 		queue->pinging = false;
-	else if (atomic_dec_and_test(&queue->repeating))
+		queue->greeting = false;
+	} else if (atomic_dec_and_test(&queue->repeating)) {
 		wake_up(&queue->disk->repeated);
+	}
 	return NULL;
 }
 
@@ -278,7 +292,8 @@ static enum datblk_flaw datblk_queue_own_answer(struct datblk_queue *queue, stru
 	if (ans->flags)
 		return DATBLK_FLAW_ANSWER;
 	if (pdu == queue->ping) {
-		WRITE_ONCE(queue->disk->had_pong, true);
+		if (!queue->greeting)
+			WRITE_ONCE(queue->disk->had_pong, true);
 		return ans->status ? DATBLK_FLAW_ANSWER : DATBLK_SOUND;
 	}
 	pdu->status = datblk_blk_status(ans->status);
@@ -481,6 +496,7 @@ static void datblk_queue_reset(struct datblk_queue *queue)
 	queue->waiting = 0;
 	queue->sending = 0;
 	queue->pinging = false;
+	queue->greeting = false;
 	for (i = 0; i < tags; i++) {
 		queue->pdus[i] = NULL;
 		queue->sends[i].index = i;
@@ -562,12 +578,17 @@ static int datblk_queue_prepare(struct datblk_queue *queue)
  */
 int datblk_queue_open(struct datblk_queue *queue)
 {
+	int err;
+
 	queue->established = false;
 	init_completion(&queue->outcome);
-	return datblk_queue_prepare(queue) ?:
-	       datblk_queue_connect(queue) ?:
-	       datblk_queue_take_welcome(queue) ?:
-	       datblk_queue_alloc_lmrs(queue);
+	err = datblk_queue_prepare(queue) ?:
+	      datblk_queue_connect(queue) ?:
+	      datblk_queue_take_welcome(queue);
+	if (err)
+		return err;
+	datblk_queue_greet(queue);
+	return datblk_queue_alloc_lmrs(queue);
 }
 
 /**

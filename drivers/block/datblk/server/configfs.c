@@ -35,7 +35,7 @@ unsigned int datblk_host_connections = 64;
 module_param_named(host_connections, datblk_host_connections, uint, 0644);
 MODULE_PARM_DESC(host_connections, "connections of an address");
 
-unsigned int datblk_first_command;
+unsigned int datblk_first_command = 30;
 module_param_named(first_command, datblk_first_command, uint, 0644);
 MODULE_PARM_DESC(first_command, "seconds until a connection must have sent a command; 0: no limit");
 
