@@ -32,11 +32,37 @@ static u8 datblk_rq_operation(const struct request *rq)
 	}
 }
 
-/*
- * Gives the server access to the bytes of the request, and to no others. The EP refuses this on a
- * connection that was lost; then the block layer issues the request again. It also refuses memory
- * that its adapter cannot reach; then the request fails, because it would fail again.
+/**
+ * datblk_request_exposed - the EP has registered the pages of a request, or has refused it
+ * @disk: the disk
+ * @ret:  what kdat_lmr_fmr_sg() has returned
+ *
+ * It refuses on a connection that was lost; then the block layer issues the request again. It also
+ * refuses memory that its adapter cannot reach; then the request fails, because it would fail
+ * again, and the session stays.
+ *
+ * Context: any.
+ * Return: the status for the block layer.
  */
+blk_status_t datblk_request_exposed(struct datblk_disk *disk, DAT_RETURN ret)
+{
+	switch (DAT_GET_TYPE(ret)) {
+	case DAT_SUCCESS:
+		return BLK_STS_OK;
+	case DAT_INSUFFICIENT_RESOURCES:
+		return BLK_STS_RESOURCE;
+	case DAT_INVALID_PARAMETER:
+	case DAT_PRIVILEGES_VIOLATION:
+	case DAT_MODEL_NOT_SUPPORTED:
+		return BLK_STS_IOERR;
+	default:
+		WRITE_ONCE(disk->had_command, true);
+		datblk_session_lost(disk);
+		return BLK_STS_RESOURCE;
+	}
+}
+
+/* Gives the server access to the bytes of the request, and to no others */
 static blk_status_t datblk_rq_expose(struct datblk_queue *queue, struct request *rq)
 {
 	struct datblk_pdu *pdu = blk_mq_rq_to_pdu(rq);
@@ -50,20 +76,7 @@ static blk_status_t datblk_rq_expose(struct datblk_queue *queue, struct request 
 	ret = kdat_lmr_fmr_sg(queue->lmrs[rq->tag], pdu->sgl, datblk_map_sg(rq, pdu->sgl), priv,
 			      queue->ep, none, DAT_COMPLETION_SUPPRESS_FLAG, &local, &pdu->c.key);
 	pdu->c.address = offset_in_page(pdu->sgl->offset);
-	switch (DAT_GET_TYPE(ret)) {
-	case DAT_SUCCESS:
-		return BLK_STS_OK;
-	case DAT_INSUFFICIENT_RESOURCES:
-		return BLK_STS_RESOURCE;
-	case DAT_INVALID_PARAMETER:
-	case DAT_PRIVILEGES_VIOLATION:
-	case DAT_MODEL_NOT_SUPPORTED:
-		return BLK_STS_IOERR;
-	default:
-		WRITE_ONCE(queue->disk->had_command, true);
-		datblk_session_lost(queue->disk);
-		return BLK_STS_RESOURCE;
-	}
+	return datblk_request_exposed(queue->disk, ret);
 }
 
 static void datblk_rq_copy_out(struct request *rq, void *to)

@@ -211,6 +211,7 @@ int datblk_session_open(struct datblk_disk *disk);
 void datblk_session_close(struct datblk_disk *disk);
 void datblk_session_end(struct datblk_disk *disk);
 void datblk_session_lost(struct datblk_disk *disk);
+void datblk_session_ended(struct datblk_disk *disk);
 void datblk_session_live(struct datblk_disk *disk);
 void datblk_session_recover(struct work_struct *work);
 /* queue.c */
@@ -223,6 +224,7 @@ void datblk_queue_commit(struct datblk_queue *queue);
 /* blk_ops.c */
 extern const struct blk_mq_ops datblk_mq_ops;
 blk_status_t datblk_blk_status(u8 status);
+blk_status_t datblk_request_exposed(struct datblk_disk *disk, DAT_RETURN ret);
 bool datblk_request_cancel(struct request *rq, void *data);
 enum datblk_flaw datblk_request_answer(struct datblk_pdu *pdu, const struct datblk_answer *ans,
 				       const void *message);

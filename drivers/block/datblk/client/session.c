@@ -89,11 +89,23 @@ static void datblk_session_resume(struct datblk_disk *disk)
 	blk_mq_kick_requeue_list(disk->gendisk->queue);
 }
 
-/*
- * Takes back all requests of the old connections. The client reconnects at once only if the session
- * has answered a command. The time-outs restart after a session in which the server has answered
- * anything, or which has had no command.
+/**
+ * datblk_session_ended - decide when to connect again, and whether the time-outs restart
+ * @disk: a disk whose session has ended
+ *
+ * The client reconnects at once only if the session has answered a command. The time-outs restart
+ * after a session in which the server has answered anything, or which has had no command.
+ *
+ * Context: process.
  */
+void datblk_session_ended(struct datblk_disk *disk)
+{
+	if (disk->had_answer || disk->had_pong || !disk->had_command)
+		disk->since = jiffies;
+	disk->backoff = disk->had_answer ? 0 : max_t(unsigned int, disk->backoff, BACKOFF_MIN);
+}
+
+/* Takes back all requests of the old connections */
 static void datblk_session_drain(struct datblk_disk *disk)
 {
 	pr_warn_ratelimited("datblk%d: connection to %s lost\n", disk->id, disk->options.address);
@@ -101,9 +113,7 @@ static void datblk_session_drain(struct datblk_disk *disk)
 	datblk_session_close(disk);
 	blk_mq_tagset_busy_iter(&disk->set, datblk_request_cancel, NULL);
 	blk_mq_tagset_wait_completed_request(&disk->set);
-	if (disk->had_answer || disk->had_pong || !disk->had_command)
-		disk->since = jiffies;
-	disk->backoff = disk->had_answer ? 0 : max_t(unsigned int, disk->backoff, BACKOFF_MIN);
+	datblk_session_ended(disk);
 }
 
 static bool datblk_session_expired(const struct datblk_disk *disk, unsigned int seconds)

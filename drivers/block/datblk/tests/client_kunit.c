@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0
+/*
+ * Suite datblk_client: what the client decides when a session ends, and when the adapter refuses a
+ * request. The disk has no session.
+ */
+#include <kunit/test.h>
+#include <linux/jiffies.h>
+#include "client/client.h"
+
+static struct datblk_disk *disk_alloc(struct kunit *test)
+{
+	struct datblk_disk *disk = kunit_kzalloc(test, sizeof(*disk), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, disk);
+	init_waitqueue_head(&disk->repeated);
+	/* Long ago */
+	disk->since = jiffies - 1000 * HZ;
+	return disk;
+}
+
+/* What has happened in a session, and what follows */
+struct ending {
+	const char *name;
+	bool had_command, had_answer, had_pong;
+	bool at_once;			/* the client reconnects without a delay */
+	bool restarts;			/* the time-outs of the disk restart */
+};
+
+static const struct ending endings[] = {
+	{ "a command without an answer", .had_command = true },
+	{ "an answer", .had_command = true, .had_answer = true, .at_once = true, .restarts = true },
+	{ "the server is slow, but answers pings", .had_command = true, .had_pong = true,
+	  .restarts = true },
+	{ "an idle session", .restarts = true },
+};
+
+static void ended(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(endings); i++) {
+		struct datblk_disk *disk = disk_alloc(test);
+		unsigned long since = disk->since;
+
+		disk->backoff = 1600;
+		disk->had_command = endings[i].had_command;
+		disk->had_answer = endings[i].had_answer;
+		disk->had_pong = endings[i].had_pong;
+		datblk_session_ended(disk);
+		KUNIT_EXPECT_EQ_MSG(test, disk->backoff, endings[i].at_once ? 0 : 1600, "%s",
+				    endings[i].name);
+		KUNIT_EXPECT_EQ_MSG(test, disk->since != since, endings[i].restarts, "%s",
+				    endings[i].name);
+	}
+}
+
+/* The first session that breaks without an answer delays the next one */
+static void back_off_begins(struct kunit *test)
+{
+	struct datblk_disk *disk = disk_alloc(test);
+
+	disk->had_command = true;
+	datblk_session_ended(disk);
+	KUNIT_EXPECT_GE(test, disk->backoff, 100);
+}
+
+/* Returns of kdat_lmr_fmr_sg(), the status of the request, and whether it costs the session */
+static const struct refusal {
+	DAT_RETURN ret;
+	unsigned int status;
+	bool lost;
+} refusals[] = {
+	{ DAT_SUCCESS, (__force unsigned int)BLK_STS_OK },
+	{ DAT_INSUFFICIENT_RESOURCES, (__force unsigned int)BLK_STS_RESOURCE },
+	{ DAT_INVALID_PARAMETER, (__force unsigned int)BLK_STS_IOERR },
+	{ DAT_PRIVILEGES_VIOLATION, (__force unsigned int)BLK_STS_IOERR },
+	{ DAT_MODEL_NOT_SUPPORTED, (__force unsigned int)BLK_STS_IOERR },
+	{ DAT_INVALID_STATE, (__force unsigned int)BLK_STS_RESOURCE, .lost = true },
+};
+
+static void refused(struct kunit *test)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(refusals); i++) {
+		struct datblk_disk *disk = disk_alloc(test);
+		/* With a subtype, as calls return it */
+		DAT_RETURN ret = refusals[i].ret | (refusals[i].ret ? DAT_INVALID_ARG2 : 0);
+		blk_status_t status = datblk_request_exposed(disk, ret);
+
+		KUNIT_EXPECT_EQ_MSG(test, (__force unsigned int)status, refusals[i].status, "%x",
+				    refusals[i].ret);
+		KUNIT_EXPECT_EQ_MSG(test, disk->lost, refusals[i].lost, "%x", refusals[i].ret);
+	}
+}
+
+static struct kunit_case client_cases[] = {
+	KUNIT_CASE(ended),
+	KUNIT_CASE(back_off_begins),
+	KUNIT_CASE(refused),
+	{}
+};
+
+static struct kunit_suite client_suite = {
+	.name = "datblk_client",
+	.test_cases = client_cases,
+};
+
+kunit_test_suite(client_suite);
