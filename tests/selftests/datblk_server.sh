@@ -251,6 +251,11 @@ memory() {
 	[ $((after - before)) -ge 4 ] || { echo "$before regions before, $after after"; return 1; }
 }
 
+# Fills a part of the disk, before and after it has connected again
+reconnected() {
+	fill "$1" && enable file 0 && enable file 1 && wait_for recovered "$1" 0 && fill "$1"
+}
+
 fill() { dd if=/dev/zero of="/dev/$1" bs=1M count=8 seek=40 oflag=direct conv=nocreat status=none; }
 
 # no_reclaim COMMAND...: for the command, work items allocate almost no pages with __GFP_IO, for
@@ -513,15 +518,57 @@ closed_dirty() {
 	return "$status"
 }
 
-# The client has no other writes, and the server does not answer a write with FUA that fails
+# The client has no other writes, and the server does not answer a write with FUA that fails. After
+# five sessions without an answer, the client has waited four times, longer each time
 fua_alone() {
-	local status=0
+	local begin status=0 ms
 
 	table flakey || return
+	begin=$(date +%s%N)
 	! timeout "$HANG" dd if=/dev/zero of="/dev/$1" bs=4k count=1 oflag=direct,dsync conv=nocreat \
 		status=none 2>$work/error || { echo "it succeeded"; status=1; }
+	ms=$((($(date +%s%N) - begin) / 1000000))
 	grep 'Input/output error' $work/error || { echo "it did not fail in time"; status=1; }
+	[ "$ms" -ge 700 ] || { echo "expected at least 750 ms for six sessions, found $ms"; status=1; }
 	table linear && return "$status"
+}
+
+# scans: print the name of a disk whose partition table is being read
+scans() {
+	local name
+
+	for name in /sys/block/datblk*; do
+		[ -e "$name" ] && in_flight "${name##*/}" 1 && echo "${name##*/}"
+	done
+}
+
+# scan COMMAND: run the command while connect waits for the partition table of a device that hangs
+scan() {
+	local name status=0 writer
+
+	attach "device=scan queues=1" >/dev/null 2>&1 &
+	writer=$!
+	wait_for scans && name=$(scans) && "$@" "$name" || status=1
+	wait_for ended "$writer" || status=1
+	[ ! -e "/sys/block/$name" ] || { echo "$name still exists"; status=1; }
+	return "$status"
+}
+
+# The disk can be removed then, but only by force
+undo() {
+	! detach "$1" 2>/dev/null || { echo "removed without force"; return 1; }
+	timeout "$HANG" bash -c "echo disconnect $1 force >/dev/datblk-control"
+}
+
+hung_scan() {
+	local back status=0
+
+	truncate -s 4M $work/scan && back=$(losetup -f --show $work/scan) &&
+		dmsetup create scan --noudevsync --table "0 8192 linear $back 0" && dmsetup mknodes &&
+		export_device scan /dev/mapper/scan && dmsetup suspend --noflush --nolockfs scan || return
+	scan undo || status=1
+	dmsetup resume scan && rmdir $devices/scan && wait_for dmsetup remove --noudevsync scan &&
+		losetup -d "$back" && return "$status"
 }
 
 bad_begin() {
@@ -572,7 +619,7 @@ start() {
 		export_device file $work/file && export_device frozen $ext4/file
 }
 
-tap_plan 27
+tap_plan 28
 if ! tap_check "modules load, two files are exported" start; then
 	tap_diag "$(dmesg | tail -n 5)"
 	exit 1
@@ -583,8 +630,8 @@ tap_check "a port listens again when its RDMA device is back" followed
 tap_check "a connection is made by hand that sends no command" silent
 tap_check "memory for data is allocated on first use" with_disk "device=file queues=1 depth=32" memory
 tap_check "a second machine with the same host number is logged" with_disk "device=file queues=1" same_host
-tap_check "memory for logins and writes does not wait for I/O" no_reclaim \
-	with_disk "device=file queues=1 depth=128" fill
+tap_check "memory for logins, reconnects and writes does not wait for I/O" no_reclaim \
+	with_disk "device=file queues=1 depth=128" reconnected
 tap_refuse "a name that no login can have is refused" mkdir "$devices/a b"
 check_with null_blk "a zoned device is refused" zoned
 tap_check "a file that is exported is refused" twice
@@ -600,6 +647,7 @@ check_with device-mapper "a device that is closed dirty counts a loss" closed_di
 check_with device-mapper "a write with FUA fails, although it is the only one" \
 	with_disk "device=bad queues=1" fua_alone
 check_with device-mapper "it is removed" bad_end
+check_with device-mapper "a disk whose partition table cannot be read is removed" hung_scan
 check_with ext4 "256 commands that hang do not stop another device" frozen
 tap_check "a path whose open hangs does not stop another device" fifo
 check_with ext4 "a device that hangs is removed, and configfs stays usable" removed
