@@ -388,6 +388,8 @@ again() {
 	null_remove again && return "$status"
 }
 
+io_limit() { limit "$1" max_hw_sectors_kb 64 && read_one "$1"; }
+
 zeroes_limit() { limit "$1" write_zeroes_max_bytes 4194304; }
 
 limits() {
@@ -613,18 +615,21 @@ start() {
 	[ -d /sys/kernel/config/datblk ] || mount -t configfs none /sys/kernel/config 2>/dev/null
 	! has ext4 || { mkfs.ext4 -q $work/disk && mount -o loop $work/disk $ext4; } || return
 	truncate -s 32M $ext4/file || return
-	kdapl_insmod kdapl stretch="$KDAPL_FACTOR" && insmod "$KDAPL_DIR/datblk_core.ko" &&
-		insmod "$KDAPL_DIR/datblk_server.ko" && insmod "$KDAPL_DIR/datblk_client.ko" &&
+	# As an adapter that registers 16 pages at any offset
+	kdapl_insmod kdapl stretch="$KDAPL_FACTOR" max_reg_pages=17 &&
+		insmod "$KDAPL_DIR/datblk_core.ko" && insmod "$KDAPL_DIR/datblk_server.ko" && insmod "$KDAPL_DIR/datblk_client.ko" &&
 		mkdir $port && echo rxe0/1 >$port/ia && echo 1 >$port/enable &&
 		export_device file $work/file && export_device frozen $ext4/file
 }
 
-tap_plan 28
+tap_plan 29
 if ! tap_check "modules load, two files are exported" start; then
 	tap_diag "$(dmesg | tail -n 5)"
 	exit 1
 fi
 tap_check "the connections of a host and a device are limited" crowded
+tap_check "a disk uses no larger I/O than the adapter can register" \
+	with_disk "device=file queues=1 io_kib=128" io_limit
 tap_check "a disk that is idle stays connected" with_disk "device=file queues=2" idle
 tap_check "a port listens again when its RDMA device is back" followed
 tap_check "a connection is made by hand that sends no command" silent

@@ -8,10 +8,24 @@
  */
 #include <linux/random.h>
 #include <linux/sched/mm.h>
+#include <linux/slab.h>
 #include "client.h"
 
 #define BACKOFF_MIN	100	/* ms */
 #define BACKOFF_MAX	5000
+
+/* The first session decides what the disk asks servers for */
+static int datblk_session_limit_io(struct datblk_disk *disk)
+{
+	DAT_IA_ATTR *attr = kzalloc(sizeof(*attr), GFP_KERNEL);
+
+	if (!attr)
+		return -ENOMEM;
+	dat_ia_query(disk->ia, NULL, DAT_IA_FIELD_ALL, attr, DAT_PROVIDER_FIELD_NONE, NULL);
+	disk->limits.io_max = datblk_io_limit(attr, disk->limits.io_max);
+	kfree(attr);
+	return disk->limits.io_max >= PAGE_SIZE ? 0 : -EOPNOTSUPP;
+}
 
 /**
  * datblk_session_open - connect all queues of a disk
@@ -36,6 +50,9 @@ int datblk_session_open(struct datblk_disk *disk)
 	disk->had_answer = false;
 	disk->had_pong = false;
 	WRITE_ONCE(disk->lost, false);
+	disk->reason = "the RDMA device cannot register enough memory";
+	if (!disk->gendisk)
+		err = datblk_session_limit_io(disk);
 	for (i = 0; !err && i < disk->options.queues; i++)
 		err = datblk_queue_open(&disk->queues[i]);
 	if (err)

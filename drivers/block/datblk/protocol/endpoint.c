@@ -94,6 +94,22 @@ int datblk_buffers_alloc(struct datblk_buffers *buffers, DAT_IA_HANDLE ia, DAT_P
 EXPORT_SYMBOL_GPL(datblk_buffers_alloc);
 
 /**
+ * datblk_io_limit - the largest read or write that an adapter can do with one registration
+ * @attr:   attributes of the IA
+ * @io_max: largest one that is wanted, in bytes
+ *
+ * Context: any.
+ * Return: bytes, whole units of DATBLK_IO_UNIT; may be 0.
+ */
+u32 datblk_io_limit(const DAT_IA_ATTR *attr, u32 io_max)
+{
+	u64 most = min_t(u64, attr->max_lmr_block_size, attr->max_rdma_size);
+
+	return round_down(min_t(u64, io_max, most), DATBLK_IO_UNIT);
+}
+EXPORT_SYMBOL_GPL(datblk_io_limit);
+
+/**
  * datblk_ep_create - create the endpoint of a connection
  * @ia:       open IA
  * @pz:       protection zone of the connection

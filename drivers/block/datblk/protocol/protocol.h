@@ -172,6 +172,8 @@ int datblk_buffers_alloc(struct datblk_buffers *buffers, DAT_IA_HANDLE ia, DAT_P
 void datblk_buffers_unregister(struct datblk_buffers *buffers);
 void datblk_buffers_free(struct datblk_buffers *buffers);
 
+u32 datblk_io_limit(const DAT_IA_ATTR *attr, u32 io_max);
+
 /* What a connection needs of its endpoint */
 struct datblk_ep_needs {
 	unsigned int receives;

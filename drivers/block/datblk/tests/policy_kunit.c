@@ -111,7 +111,26 @@ static void statuses(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, datblk_status(-EROFS), DATBLK_STS_READONLY);
 }
 
+/* The limit of the adapter holds for a region that begins anywhere in a page */
+static void io_limit(struct kunit *test)
+{
+	DAT_IA_ATTR *attr = kunit_kzalloc(test, sizeof(*attr), GFP_KERNEL);
+
+	KUNIT_ASSERT_NOT_NULL(test, attr);
+	attr->max_lmr_block_size = SZ_1G;
+	attr->max_rdma_size = SZ_1G;
+	KUNIT_EXPECT_EQ(test, datblk_io_limit(attr, SZ_1M), SZ_1M);
+	attr->max_lmr_block_size = SZ_256K + 512;
+	KUNIT_EXPECT_EQ(test, datblk_io_limit(attr, SZ_1M), SZ_256K);
+	KUNIT_EXPECT_EQ(test, datblk_io_limit(attr, SZ_128K), SZ_128K);
+	attr->max_rdma_size = SZ_64K;
+	KUNIT_EXPECT_EQ(test, datblk_io_limit(attr, SZ_1M), SZ_64K);
+	attr->max_lmr_block_size = 0;
+	KUNIT_EXPECT_EQ(test, datblk_io_limit(attr, SZ_1M), 0);
+}
+
 static struct kunit_case policy_cases[] = {
+	KUNIT_CASE(io_limit),
 	KUNIT_CASE(logins),
 	KUNIT_CASE(range_limits),
 	KUNIT_CASE(commands),
