@@ -390,6 +390,11 @@ static int __init datblk_client_init(void)
 	int err;
 
 	datblk_choose_host();
+	/*
+	 * Memory may only be free when a disk works again, so reconnecting needs the rescuer of
+	 * WQ_MEM_RECLAIM. The core and the drivers of storage adapters wait for queues of this kind
+	 * only; a driver that waits for another one gets a warning, as it would with nvme-rdma.
+	 */
 	datblk_wq = alloc_workqueue("datblk", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
 	if (!datblk_wq)
 		return -ENOMEM;
