@@ -523,15 +523,19 @@ static int datblk_queue_alloc_buffers(struct datblk_queue *queue)
 static int datblk_queue_open_ep(struct datblk_queue *queue)
 {
 	unsigned int tags = datblk_tags(&queue->disk->limits), i;
+	char vector[12];
 	struct datblk_ep_needs needs = {
 		.receives = tags,
 		/* A message and a registration for each tag */
 		.requests = 2 * tags,
 		.reads_in = READS,
+		.vector = vector,
 	};
 	DAT_UPCALL_OBJECT object = { .upcall_func = datblk_queue_upcall, .instance_data = queue };
 	int err;
 
+	/* Each queue has interrupts of its own, if the adapter has so many */
+	snprintf(vector, sizeof(vector), "%u", queue->index);
 	if (dat_pz_create(queue->disk->ia, &queue->pz) ||
 	    dat_evd_kcreate(queue->disk->ia, 1, DAT_UPCALL_SINGLE_INSTANCE, &object,
 			    DAT_EVD_DTO_FLAG | DAT_EVD_CONNECTION_FLAG, &queue->evd))

@@ -109,6 +109,19 @@ u32 datblk_io_limit(const DAT_IA_ATTR *attr, u32 io_max)
 }
 EXPORT_SYMBOL_GPL(datblk_io_limit);
 
+static void datblk_ep_sizes(DAT_EP_ATTR *attr, const struct datblk_ep_needs *needs,
+			    const DAT_IA_ATTR *limits)
+{
+	attr->max_recv_dtos = needs->receives;
+	attr->max_request_dtos = needs->requests;
+	attr->max_recv_iov = 1;
+	attr->max_request_iov = min(DATBLK_BATCH + 1, limits->max_iov_segments_per_dto);
+	attr->max_rdma_read_iov = 1;
+	attr->max_rdma_write_iov = 1;
+	attr->max_rdma_read_in = min_t(int, needs->reads_in, limits->max_rdma_read_per_ep_in);
+	attr->max_rdma_read_out = min_t(int, needs->reads_out, limits->max_rdma_read_per_ep_out);
+}
+
 /**
  * datblk_ep_create - create the endpoint of a connection
  * @ia:       open IA
@@ -125,9 +138,13 @@ int datblk_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE evd,
 		     const struct datblk_ep_needs *needs, DAT_EP_HANDLE *ep,
 		     unsigned int *segments)
 {
-	DAT_NAMED_ATTR keepalive = { .name = "kdapl.keepalive_ms", .value = KEEPALIVE_MS };
+	DAT_NAMED_ATTR named[] = {
+		{ .name = "kdapl.keepalive_ms", .value = KEEPALIVE_MS },
+		{ .name = "kdapl.comp_vector", .value = needs->vector },
+	};
 	DAT_IA_ATTR *limits = kzalloc(sizeof(*limits), GFP_KERNEL);
 	DAT_EP_ATTR attr;
+	DAT_RETURN ret;
 	int err = -EIO;
 
 	if (!limits)
@@ -139,18 +156,17 @@ int datblk_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE evd,
 	if (limits->max_dto_per_ep < max(needs->receives, needs->requests) ||
 	    limits->max_iov_segments_per_dto < 2)
 		goto out;
-	*segments = min(DATBLK_BATCH + 1, limits->max_iov_segments_per_dto);
-	attr.max_recv_dtos = needs->receives;
-	attr.max_request_dtos = needs->requests;
-	attr.max_recv_iov = 1;
-	attr.max_request_iov = *segments;
-	attr.max_rdma_read_iov = 1;
-	attr.max_rdma_write_iov = 1;
-	attr.max_rdma_read_in = min_t(int, needs->reads_in, limits->max_rdma_read_per_ep_in);
-	attr.max_rdma_read_out = min_t(int, needs->reads_out, limits->max_rdma_read_per_ep_out);
-	attr.ep_provider_specific_count = 1;
-	attr.ep_provider_specific = &keepalive;
-	err = dat_ep_create(ia, pz, evd, evd, evd, &attr, ep) ? -EIO : 0;
+	datblk_ep_sizes(&attr, needs, limits);
+	*segments = attr.max_request_iov;
+	attr.ep_provider_specific_count = needs->vector ? 2 : 1;
+	attr.ep_provider_specific = named;
+	ret = dat_ep_create(ia, pz, evd, evd, evd, &attr, ep);
+	/* The adapter may have fewer vectors */
+	if (DAT_GET_TYPE(ret) == DAT_INVALID_PARAMETER && needs->vector) {
+		attr.ep_provider_specific_count = 1;
+		ret = dat_ep_create(ia, pz, evd, evd, evd, &attr, ep);
+	}
+	err = ret ? -EIO : 0;
 out:
 	kfree(limits);
 	return err;

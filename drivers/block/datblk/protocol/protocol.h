@@ -180,6 +180,7 @@ struct datblk_ep_needs {
 	unsigned int requests;
 	unsigned int reads_in;		/* RDMA reads of the peer at a time */
 	unsigned int reads_out;		/* our own */
+	const char *vector;		/* number of the completion vector, or NULL: any */
 };
 
 int datblk_ep_create(DAT_IA_HANDLE ia, DAT_PZ_HANDLE pz, DAT_EVD_HANDLE evd,
