@@ -74,6 +74,21 @@ static void answer(struct hostile_peer *peer, const struct datblk_command *cmds,
 	send_held(peer);
 }
 
+/*
+ * Answers a command that has been answered, and tags that may have no command, some while the
+ * client ends the connection
+ */
+static void answer_again(struct hostile_peer *peer, struct datblk_command *c)
+{
+	unsigned int i;
+
+	for (i = hostile_below(&peer->rnd, HOSTILE_DEPTH); i && !READ_ONCE(peer->over); i--) {
+		if (hostile_one_in(&peer->rnd, 2))
+			c->tag = hostile_below(&peer->rnd, peer->limits.depth);
+		answer(peer, c, 1);
+	}
+}
+
 /* Completions: serial */
 static void received(struct hostile_peer *peer, const void *message, const struct ib_wc *wc)
 {
@@ -95,10 +110,8 @@ static void received(struct hostile_peer *peer, const void *message, const struc
 		answer(peer, &cmds[first], i + 1 - first);
 		first = i + 1;
 	}
-	/* Answers to commands that have been answered, some while the client ends the connection */
-	if (hostile_one_in(&peer->rnd, 64))
-		for (i = hostile_below(&peer->rnd, HOSTILE_DEPTH); i && !READ_ONCE(peer->over); i--)
-			answer(peer, cmds, 1);
+	if (hostile_one_in(&peer->rnd, 16))
+		answer_again(peer, cmds);
 	/* The client waits for an answer that was spoiled, and would wait for ever */
 	if (cmds[count - 1].op == DATBLK_OP_PING)
 		hostile_peer_over(peer);
