@@ -128,6 +128,8 @@ def sources():
                             "kdapl", needs=("setup-docs",)),
             script("tools", "the scripts that evaluate results work",
                    command=[f"{CHECK}/tools_test.py"]),
+            script("datblkctl", "what datblkctl writes to the kernel and prints",
+                   command=["tools/datblk/datblkctl_test.py"]),
             # herd7 comes from another release: if it cannot be fetched, only this job fails
             script("litmus", "barriers of the lockless code against the kernel's memory model",
                    "litmus", needs=("setup-herd",), command=[f"{CHECK}/litmus.py"])]
@@ -297,7 +299,7 @@ def blk():
     for kernel in STOCK:
         jobs += [build(kernel), selftests(
             kernel, "blk", "disks over 20 restarts of the server, and devices that hang",
-            "datblk datblk_server", KDAPL_BLK_ROUNDS=20), selftests(
+            "datblk datblk_server datblkctl", KDAPL_BLK_ROUNDS=20), selftests(
             kernel, "blk-hostile", "peers that break the protocol of disks, 100,000 messages each",
             "datblk_hostile", HOSTILE_MESSAGES=100000, minutes=120)]
     return jobs

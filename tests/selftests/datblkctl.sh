@@ -1,0 +1,137 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0
+# datblkctl, the command for disks and exports of the block device over DAT, with the kernel. Client
+# and server are in one guest, over rxe.
+# covers: what datblkctl writes is what the kernel understands, and its messages say what to do
+# tier: short
+
+. "${0%/*}/lib.sh"
+
+if [ ! -e "$KDAPL_DIR/datblk_server.ko" ]; then
+	tap_plan 1
+	tap_skip "datblkctl" "this kernel has no configfs, which the server needs"
+	exit
+fi
+
+tool=${0%/*}/../../tools/datblk
+work=/run/datblkctl
+address=10.9.9.1
+PATH=$tool:$PATH
+
+tidy() {
+	datblkctl disconnect --all --force
+	rmdir /sys/kernel/config/datblk/*/* 2>/dev/null
+	! loaded datblk_client || rmmod datblk_client
+	! loaded datblk_server || wait_for rmmod datblk_server
+	! loaded datblk_core || rmmod datblk_core
+	umount /var/lib "$work" 2>/dev/null
+	kdapl_unload
+}
+trap tidy EXIT
+
+start() {
+	mkdir -p $work && mount -t tmpfs tmpfs $work && mount -t tmpfs tmpfs /var/lib &&
+		truncate -s 16M $work/one $work/two || return
+	modprobe -q configfs
+	[ -d /sys/kernel/config ] && mount -t configfs none /sys/kernel/config 2>/dev/null
+	kdapl_insmod kdapl stretch="$KDAPL_FACTOR" && insmod "$KDAPL_DIR/datblk_core.ko" &&
+		insmod "$KDAPL_DIR/datblk_server.ko" && insmod "$KDAPL_DIR/datblk_client.ko"
+}
+
+# json COMMAND PYTHON: the expression is true of what "datblkctl COMMAND --json" prints
+json() {
+	datblkctl "$1" --json >$work/json && python3 -c '
+import json, sys
+found = json.load(open(sys.argv[1]))
+sys.exit(not eval(sys.argv[2]) and f"{sys.argv[2]}: {found}")' $work/json "$2"
+}
+
+serve() {
+	datblkctl listen && datblkctl export one $work/one && datblkctl export two $work/two --read-only &&
+		json exports "[e['enabled'] for e in found['exports']] == ['1', '1']" &&
+		json exports "[e['read_only'] for e in found['exports']] == [False, True]" &&
+		json exports "found['ports'][0]['ia'] == 'rxe0/1'"
+}
+
+connected() {
+	[ "$(datblkctl connect $address one --queues 1)" = datblk0 ] &&
+		[ "$(datblkctl connect $address two --depth 4)" = datblk1 ] &&
+		[ "$(datblkctl connect $address two --once)" = datblk1 ] || return
+	json list "[(d['export'], d['state'], d['bytes'], d['read_only']) for d in found] == [
+		('one', 'live', 16 << 20, False), ('two', 'live', 16 << 20, True)]" &&
+		json list "found[0]['queues'] == 1 and found[1]['depth'] == 4" &&
+		json exports "len(found['exports'][0]['connections']) == 1"
+}
+
+# The names that the rule of udev makes
+names() {
+	local uuid
+
+	uuid=$(cat "/sys/block/$1/wwid") && mkdir -p /run/udev/rules.d &&
+		cp "$tool/60-datblk.rules" /run/udev/rules.d &&
+		udevadm test "/sys/block/$1" >$work/udev 2>&1
+	grep -q "disk/by-id/datblk-$uuid" $work/udev || { tail -n 20 $work/udev; return 1; }
+}
+
+rates() {
+	dd if=/dev/zero of=/dev/datblk0 bs=64k count=64 oflag=direct status=none &
+	datblkctl stat datblk0 --count 2 --json >$work/json
+	wait $!
+	python3 - $work/json <<-'END'
+		import json, sys
+		rows = [json.loads(line)[0] for line in open(sys.argv[1])]
+		sys.exit(len(rows) != 2 or rows[0]["state"] != "live")
+	END
+}
+
+# says TEXT COMMAND...: the command fails and prints the text
+says() {
+	local text=$1
+
+	shift
+	! "$@" >$work/said 2>&1 || { echo "it succeeded"; return 1; }
+	grep -q -- "$text" $work/said || { cat $work/said; return 1; }
+}
+
+in_use() {
+	exec 9<>/dev/datblk0 || return
+	says --force datblkctl disconnect datblk0
+	local status=$?
+
+	exec 9>&-
+	return "$status"
+}
+
+# The UUID of an export is kept for its path
+same_uuid() {
+	local uuid
+
+	uuid=$(cat /sys/kernel/config/datblk/devices/one/uuid) && datblkctl unexport one &&
+		datblkctl export one $work/one &&
+		json exports "[e['uuid'] for e in found['exports'] if e['export'] == 'one'] == ['$uuid']"
+}
+
+removed() {
+	datblkctl disconnect /dev/datblk0 && datblkctl disconnect --all && json list "found == []" &&
+		datblkctl unexport one && datblkctl unexport two && datblkctl unlisten rxe0-1 &&
+		json exports "found == {'exports': [], 'ports': []}"
+}
+
+tap_plan 12
+if ! tap_check "modules load" start; then
+	tap_diag "$(dmesg | tail -n 5)"
+	exit 1
+fi
+tap_check "two files are exported" serve
+tap_check "two disks are connected and listed" connected
+tap_check "udev names a disk by its UUID" names datblk0
+tap_check "rates are shown" rates
+tap_check "a disk that is open is not removed" in_use
+tap_check "an export with the name of another is refused" \
+	says "is enabled" datblkctl export one $work/two
+tap_check "a file that is exported is refused" says "in use" datblkctl export three $work/one
+tap_check "a missing export is named as the reason" says "dmesg has the reason" \
+	datblkctl connect $address none
+tap_check "an address without a server" says "datblkctl connect: " datblkctl connect 10.9.9.77 one
+tap_check "an export keeps its UUID" same_uuid
+tap_check "all is removed" removed
