@@ -3,9 +3,10 @@
 
 KDIR ?= /lib/modules/$(shell uname -r)/build
 CHECK := tools/kdapl/check
+MUTATE := tools/kdapl/mutate/mutate.py
 
-TOOL := tools/kdapl/kdapl-loop
-TOOL_SRC := $(wildcard $(TOOL).c tools/kdapl/loop/*.c)
+TOOL := tools/kdapl/loop/kdapl-loop
+TOOL_SRC := $(wildcard tools/kdapl/loop/*.c)
 TOOL_HDR := $(wildcard tools/kdapl/loop/*.h)
 TRACE := $(wildcard tools/kdapl/trace/*.bt)
 CFLAGS ?= -O2 -g
@@ -75,35 +76,35 @@ distclean: clean
 	rm -rf build
 
 setup:
-	tools/kdapl/setup
+	tools/kdapl/lab/setup
 
-# The packages come first, because check/run.py needs Python.
+# The packages come first, because check/run_jobs.py needs Python.
 # LIMIT=MINUTES: end the run after that time. FRESH=1: discard the verdicts of these jobs.
 CHECKS := check check-quick check-ci check-all check-kasan check-debug check-races check-arm64 \
 	check-blk check-contexts check-hca check-kernels check-packages check-rxe coverage
 $(CHECKS) demo bench perf soak:
-	@tools/kdapl/setup packages
-	@FRESH=$(FRESH) $(CHECK)/run.py $(if $(LIMIT),--limit $(LIMIT)) $@
+	@tools/kdapl/lab/setup packages
+	@FRESH=$(FRESH) $(CHECK)/run_jobs.py $(if $(LIMIT),--limit $(LIMIT)) $@
 
 status:
-	@$(CHECK)/run.py --status
+	@$(CHECK)/run_jobs.py --status
 
 deb:
-	@tools/kdapl/setup deb
-	@tools/kdapl/deb
+	@tools/kdapl/lab/setup deb
+	@tools/kdapl/package/build-packages
 
 # LINUX: the kernel source that the series applies to; default: the newest that Debian offers
 patchset:
-	@tools/kdapl/setup packages $(if $(LINUX),,source-newest)
+	@tools/kdapl/lab/setup packages $(if $(LINUX),,source-newest)
 	@tools/kdapl/upstream/patchset $(LINUX)
 
 docs:
-	@tools/kdapl/setup docs
-	@$(CHECK)/docs
+	@tools/kdapl/lab/setup docs
+	@tools/kdapl/docs/build-docs
 	@echo "build/docs/html/infiniband/kdapl.html; man -M build/docs/man 9 dat_ep_connect"
 
 check-litmus:
-	@tools/kdapl/setup herd
+	@tools/kdapl/lab/setup herd
 	@$(CHECK)/litmus.py
 
 contract:
@@ -111,8 +112,8 @@ contract:
 
 # SINCE: only the breakages in functions that have changed since this commit
 mutate:
-	@tools/kdapl/setup packages own-6.12
-	@nice $(CHECK)/mutate.py $(if $(SINCE),--since $(SINCE))
+	@tools/kdapl/lab/setup packages own-6.12
+	@nice $(MUTATE) $(if $(SINCE),--since $(SINCE))
 
 help:
 	@echo "make               kdapl.ko and kdapl-loop (KDIR=headers of the kernel)"

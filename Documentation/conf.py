@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Sphinx configuration of "make docs", out of tree only.
 
-tools/kdapl/check/docs runs Sphinx. It sets KERNEL_SOURCE to a kernel tree, whose
+tools/kdapl/docs/build-docs runs Sphinx. It sets KERNEL_SOURCE to a kernel tree, whose
 extensions and scripts/kernel-doc are used from there. In a kernel tree the
 pages are part of the kernel's documentation and this file is not copied.
 """

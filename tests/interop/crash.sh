@@ -5,7 +5,7 @@
 # test; it shows why interop.sh preloads libraries. Run it in a guest:
 #
 #   cp -r tests /tmp/copy
-#   tools/kdapl/vm/run.py --dir /tmp/copy stock-6.12 'bash interop/crash.sh [ROUNDS]'
+#   tools/kdapl/lab/run_in_vm.py --dir /tmp/copy stock-6.12 'bash interop/crash.sh [ROUNDS]'
 #
 # PROVIDER="libdat2.so.2 libdaplofa.so.2" preloads them here, too.
 

@@ -5,7 +5,7 @@
 # cancel the reply (REP) of the ID. The destruction of the ID then waits until the REP has been
 # repeated 15 times, and the kernel reports that every ten seconds. rdma_cm repeats a REP every
 # 4.1 seconds, 66 seconds in total. The request of this test asks for 1 second. Those lines
-# on the console of a guest are the exception LATE_REP_RE of tools/kdapl/vm/run.py.
+# on the console of a guest are the exception LATE_REP_RE of tools/kdapl/lab/run_in_vm.py.
 
 # shellcheck source=tests/selftests/lib.sh
 . "${0%/*}/../selftests/lib.sh"

@@ -35,7 +35,7 @@ late() { [ "$(parameter late)" -gt 0 ]; }
 # warned: the log has a warning of rxe_mr_iova_to_index(), which may be a part of its caller
 warned() { dmesg | grep 'WARNING:.*\(rxe_mr_iova_to_index\|rxe_mr_copy\)'; }
 
-# show_moved: neither the guest nor vm/run.py may treat the expected warning as a failure
+# show_moved: neither the guest nor lab/run_in_vm.py may treat the expected warning as a failure
 show_moved() {
 	local panics level status
 

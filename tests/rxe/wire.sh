@@ -129,7 +129,7 @@ request() {
 warned() { dmesg | grep "WARNING:.*rxe_mr_copy"; }
 warning_ended() { dmesg | grep -A 60 "WARNING:.*rxe_mr_copy" | grep "end trace"; }
 
-# request_warned: the peer sends a read, and rxe warns. Neither the guest nor vm/run.py may
+# request_warned: the peer sends a read, and rxe warns. Neither the guest nor lab/run_in_vm.py may
 # treat this expected warning as a failure
 request_warned() {
 	local panics level

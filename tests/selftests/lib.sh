@@ -322,7 +322,7 @@ gcov_save() {
 }
 
 # shorten_watchdogs N: check that there are N CPUs, and make the kernel report a CPU that is
-# hogged for 4 seconds, or a grace period of 8 seconds; PROVE_RCU adds 5 to the latter. vm/run.py
+# hogged for 4 seconds, or a grace period of 8 seconds; PROVE_RCU adds 5 to the latter. lab/run_in_vm.py
 # boots with long time-outs. restore_watchdogs: restore those
 rcu_timeout=/sys/module/rcupdate/parameters/rcu_cpu_stall_timeout
 cpu_timeout=/proc/sys/kernel/watchdog_thresh

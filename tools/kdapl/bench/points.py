@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The measurements of run.py: the requests to the module, and its answers."""
+"""The measurements of count.py: the requests to the module, and its answers."""
 
 DEVICES = {"null": "null0", "rxe": "rxe0"}
 POSTS = ("send", "write", "read", "recv", "srq_recv", "send_inv")

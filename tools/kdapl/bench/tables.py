@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The limits of run.py, and the tables that it prints."""
+"""The limits of count.py, and the tables that it prints."""
 
 import json
 from pathlib import Path

@@ -3,7 +3,7 @@
  * A QEMU plugin that lists the memory accesses and the locked instructions in marked parts of
  * the guest's kernel.
  *
- * touch.py compiles it and reads the list; run.py passes it to the emulator. kdapl_bench.ko
+ * touch.py compiles it and reads the list; count.py passes it to the emulator. kdapl_bench.ko
  * marks the parts by an instruction that does nothing, 0f 1f 80 MARK 61 64 6b, which is
  * nopl 0x6b6461MARK(%rax). The line of a mark is "mark MARK". After the marks 2 and 3, up to the
  * next mark, each access to memory has a line "PC ADDRESS BYTES r|w", and each locked instruction

@@ -10,8 +10,8 @@ CACHE=${KDAPL_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/kdapl}
 BUILD=$TOP/build
 # make install calls depmod, which is not in the PATH of other users than root
 PATH=$PATH:/usr/sbin:/sbin
-. tools/kdapl/ccache.sh
-. tools/kdapl/cross.sh
+. tools/kdapl/lab/ccache.sh
+. tools/kdapl/lab/cross-compile.sh
 
 # result STATUS NAME: print a TAP result
 tap_number=0
@@ -72,7 +72,7 @@ kernel_source() { readlink -f "$(kernel_dir "$1")/../source"; }
 # builder NAME: print the command in front of make for modules of this kernel, if it needs one
 builder() {
 	case $1 in
-	deb13 | stock-newest | rt-newest) echo tools/kdapl/in-root ;;
+	deb13 | stock-newest | rt-newest) echo tools/kdapl/lab/run-in-trixie ;;
 	esac
 }
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """The jobs of all targets: the purpose of each, its needs, and the files its verdict depends on.
 
-Used by run.py, which runs them, and by store.py, which stores their verdicts.
+Used by run_jobs.py, which runs them, and by store.py, which stores their verdicts.
 """
 
 import os
@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 CHECK = "tools/kdapl/check"
+LAB = "tools/kdapl/lab"
 TESTS = "tests/selftests"
 STOCK = ("stock-6.1", "stock-6.12")
 
@@ -20,29 +21,28 @@ SOURCES = {
               "Kbuild"),
     "suites": ("drivers/infiniband/ulp/kdapl/tests", f"{CHECK}/suites.py"),
     "datblk": ("drivers/block/datblk", f"{TESTS}/datblk.sh", f"{TESTS}/datblk_server.sh"),
-    "guest": (f"{CHECK}/guest", f"{CHECK}/build", f"{CHECK}/env.sh", "tools/kdapl/cross.sh",
-              "tools/kdapl/ccache.sh", "tools/kdapl/in-root", "tools/kdapl/vm/run.py",
-              "tools/kdapl/vm/udev", "tools/kdapl/vm/requirements.txt",
+    "guest": (f"{CHECK}/guest", f"{CHECK}/build", f"{CHECK}/env.sh", f"{LAB}/cross-compile.sh",
+              f"{LAB}/ccache.sh", f"{LAB}/run-in-trixie", f"{LAB}/run_in_vm.py", f"{LAB}/udev",
+              f"{LAB}/requirements.txt",
               f"{TESTS}/lib.sh", "tests/lib", "tests/rxe/qp1_wake.c", "Makefile"),
-    "loop": ("tests/loopback", "tests/lib", "tools/kdapl/kdapl-loop.c", "tools/kdapl/loop"),
+    "loop": ("tests/loopback", "tests/lib", "tools/kdapl/loop"),
     "selftests": (TESTS, "tests/actor", "tests/traffic", "tests/stress", "tests/examples",
                   "tests/lib", "tests/perf", "tools/kdapl/trace",
-                  "tools/kdapl/loop", "tools/kdapl/kdapl-loop.c"),
+                  "tools/kdapl/loop"),
     "stress": ("tests/stress", "tests/lib", f"{TESTS}/run.sh", f"{TESTS}/ledger.sh",
                f"{TESTS}/fuzz.sh"),
     "interop": ("tests/interop", "tests/loopback"),
     "rxe": ("tests/rxe", f"{TESTS}/run.sh"),
     "hca": ("tests/hca", "tests/conform"),
     "bench": ("tests/bench", "tools/kdapl/bench"),
-    "wire": (f"{CHECK}/two-guests", f"{CHECK}/wire.py", "tests/rxe"),
-    "docs": ("Documentation", "tools/kdapl/docs", f"{CHECK}/docs"),
+    "wire": (f"{CHECK}/two-guests", f"{CHECK}/connect_guests.py", "tests/rxe"),
+    "docs": ("Documentation", "tools/kdapl/docs"),
     "litmus": ("tests/litmus", f"{CHECK}/litmus.py"),
     "models": ("tests/models", f"{CHECK}/models"),
-    "mutate": (f"{CHECK}/mutate.py", f"{CHECK}/trials.py", f"{CHECK}/breakages.py",
-               f"{CHECK}/mutations"),
+    "mutate": ("tools/kdapl/mutate", f"{CHECK}/suites.py"),
     "coverage": (f"{CHECK}/coverage", f"{CHECK}/fastpath.py"),
     "soak": (f"{CHECK}/soak", f"{CHECK}/trends.py"),
-    "packages": ("debian", "tools/kdapl/deb", f"{CHECK}/package", f"{CHECK}/package-guest",
+    "packages": ("tools/debian", "tools/kdapl/package",
                  "drivers/block/datblk"),
     "tree": (".",),
 }
@@ -76,11 +76,11 @@ def kernel_files(kernel):
         return ()
     variant = kernel.split("-", 2)[2:] or (["newest"] if kernel == "own-newest" else [])
     common = [] if kernel.endswith("-uml") else ["kernel"]
-    return tuple(f"tools/kdapl/vm/{name}.config" for name in [*common, *variant])
+    return tuple(f"{LAB}/{name}.config" for name in [*common, *variant])
 
 
 def setup(what):
-    return Job(f"setup-{what}", ["tools/kdapl/setup", "--quiet", what],
+    return Job(f"setup-{what}", [f"{LAB}/setup", "--quiet", what],
                f"fetch or build {what}, unless the cache has it", step=True, product=False,
                weight=int(what.startswith("own-")), minutes=60)
 
@@ -125,7 +125,7 @@ def style():
 def sources():
     """Checks that need no guest: of the sources, the pages, and the tools."""
     return [style(), script("docs", "pages and manual pages build without a warning", "docs",
-                            "kdapl", needs=("setup-docs",)),
+                            "kdapl", needs=("setup-docs",), command=["tools/kdapl/docs/build-docs"]),
             script("tools", "the scripts that evaluate results work",
                    command=[f"{CHECK}/tools_test.py"]),
             script("datblkctl", "what datblkctl writes to the kernel and prints",
@@ -150,7 +150,7 @@ def check(kunit_kernel="own-6.12", kernel="stock-6.12"):
 
 
 def bench(kernel):
-    return Job(f"bench-{kernel}", ["tools/kdapl/bench/run.py", "--check"],
+    return Job(f"bench-{kernel}", ["tools/kdapl/bench/count.py", "--check"],
                "instructions of each path: no path becomes slower", (f"build-{kernel}",),
                ("kdapl", "guest", "bench"), kernel)
 
@@ -177,7 +177,7 @@ def ci():
 def quick(kernel="stock-6.12", native="own-6.12-uml"):
     """For daily work: User Mode Linux runs KUnit in a process of this machine, with one CPU."""
     return [style(), script("docs", "pages and manual pages build without a warning", "docs",
-                            "kdapl", needs=("setup-docs",)),
+                            "kdapl", needs=("setup-docs",), command=["tools/kdapl/docs/build-docs"]),
             build(native), kunit(native), build(kernel),
             guest(kernel, "loop-short", "what a wire can show: 143 cases over Soft-RoCE", "loop")]
 
@@ -212,7 +212,7 @@ def kernels():
 
 
 def intree(kernel):
-    return Job(f"intree-{kernel}", [f"{CHECK}/intree", kernel], "the module in a kernel tree",
+    return Job(f"intree-{kernel}", [f"{CHECK}/build-in-tree", kernel], "the module in a kernel tree",
                (f"setup-{kernel}",), ("kdapl", "suites"), kernel, product=False)
 
 
@@ -337,8 +337,9 @@ def coverage(kernel="own-6.12"):
 
 def packages():
     return [script("deb", "Debian packages, lintian", "tree", needs=("setup-deb",),
-                   command=["tools/kdapl/deb"]),
-            Job("package", [f"{CHECK}/package"], "install, use, upgrade and purge the packages",
+                   command=["tools/kdapl/package/build-packages"]),
+            Job("package", ["tools/kdapl/package/test-packages"],
+                "install, use, upgrade and purge the packages",
                 ("deb", "setup-stock-6.1", "setup-stock-6.12", "setup-root-package"),
                 ("kdapl", "guest", "packages"), "stock-6.12")]
 
@@ -351,7 +352,8 @@ def soak(kernel="stock-6.12"):
 
 def mutate(kernel="own-6.12"):
     return [build(kernel), Job(
-        "mutate", ["nice", f"{CHECK}/mutate.py"], "a test fails for each breakage of the module",
+        "mutate", ["nice", "tools/kdapl/mutate/mutate.py"],
+        "a test fails for each breakage of the module",
         (f"build-{kernel}", "setup-stock-6.12"), ("kdapl", "suites", "loop", "guest", "mutate"),
         kernel, product=False, weight=2, minutes=600)]
 

@@ -152,7 +152,7 @@ def main():
     model = CACHE / "herd/model"
     for path in (HERD, model):
         if not path.exists():
-            sys.exit(f"litmus: expected {path}: run tools/kdapl/setup herd first")
+            sys.exit(f"litmus: expected {path}: run tools/kdapl/lab/setup herd first")
     report = Report()
     for path in paths:
         run(Test(path), model, report, verbose)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Verdicts of jobs, stored in the cache under a hash of what the job depends on.
 
-Used by run.py. A verdict is a file verdicts/JOB/HASH.json of the cache, with the TAP of the run
+Used by run_jobs.py. A verdict is a file verdicts/JOB/HASH.json of the cache, with the TAP of the run
 beside it. It holds for every tree with the same command, kernel and files (inputs in jobs.py).
 """
 

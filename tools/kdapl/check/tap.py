@@ -4,7 +4,7 @@
 
   tools/kdapl/check/tap.py [FILE]
 
-Used by run.py and contract.py. kunit_parser.py of the kernel needs a KTAP header at each level,
+Used by run_jobs.py and contract.py. kunit_parser.py of the kernel needs a KTAP header at each level,
 ignores results beyond a plan even if they failed, and counts a failure with SKIP as skipped.
 """
 

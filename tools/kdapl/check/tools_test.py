@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: GPL-2.0
-"""Test the scripts whose faults would hide a fault of the product: run.py, store.py, tap.py,
-suites.py, contract.py, trends.py, mutate.py, guest and vm/run.py. Also test copy-to-mainline.
+"""Test the scripts whose faults would hide a fault of the product: run_jobs.py, store.py, tap.py,
+suites.py, contract.py, trends.py, mutate.py, guest and lab/run_in_vm.py. Also test copy-to-mainline.
 
   tools/kdapl/check/tools_test.py [CLASS[.TEST]...]
 
@@ -22,13 +22,14 @@ from pathlib import Path
 sys.dont_write_bytecode = True
 HERE = Path(__file__).resolve().parent
 TOP = HERE.parents[2]
+sys.path.append(str(HERE.parent / "mutate"))
 
-from breakages import read_table  # noqa: E402 (in this folder)
-import contract  # noqa: E402
+from breakages import read_table  # noqa: E402 (in mutate)
+import contract  # noqa: E402 (in this folder)
 import fastpath  # noqa: E402
 import jobs  # noqa: E402
 from mutate_test import Breakages, Trials  # noqa: E402, F401
-import run as runner  # noqa: E402
+import run_jobs as runner  # noqa: E402
 import store  # noqa: E402
 import suites  # noqa: E402
 import tap  # noqa: E402
@@ -43,7 +44,7 @@ def script(path):
     return module
 
 
-vm = script(HERE.parent / "vm/run.py")
+vm = script(HERE.parent / "lab/run_in_vm.py")
 
 
 class Case(unittest.TestCase):
@@ -214,7 +215,7 @@ NOHZ: Fixed
 
 
 class Vm(Case):
-    """vm/run.py: its filter for the console of a guest, and its wait for the guest."""
+    """lab/run_in_vm.py: its filter for the console of a guest, and its wait for the guest."""
 
     def test_reports(self):
         for text, expected in ((REPORTS, True), (HARMLESS, False)):
@@ -283,14 +284,15 @@ class Guest(Case):
     def test_a_module_that_cannot_be_unloaded_fails(self):
         check = self.folder / "tools/kdapl/check"
         shutil.copytree(HERE, check)
-        for name in ("cross.sh", "ccache.sh"):
-            shutil.copy(HERE.parent / name, check.parent)
+        (check.parent / "lab").mkdir()
+        for name in ("cross-compile.sh", "ccache.sh"):
+            shutil.copy(HERE.parent / "lab" / name, check.parent / "lab")
         (self.folder / "cache/kernels/some/lib/modules/1").mkdir(parents=True)
         for name in ("tests/rxe/wire.sh", "tools/kdapl/trace/latency.bt",
                      "tests/interop/interop.sh", "tests/conform/conform.sh",
                      "tests/stress/soak/soak.sh"):
             self.write(name, "")
-        self.write("tools/kdapl/vm/run.py", FAKE_RUN)
+        self.write("tools/kdapl/lab/run_in_vm.py", FAKE_RUN)
         self.write("build/modules/1/kdapl-loop", FAKE_LOOP)
         clean = {name: value for name, value in os.environ.items() if not name.startswith("KDAPL_")}
         for status in (0, 1):
@@ -315,7 +317,7 @@ class Store(Case):
         for name in {path.lstrip("-") for paths in jobs.SOURCES.values() for path in paths}:
             self.write(f"tree/{name}" if "." in Path(name).name else f"tree/{name}/file.c", "old")
         for name in ("kernel", "debug"):
-            self.write(f"tree/tools/kdapl/vm/{name}.config", "old")
+            self.write(f"tree/tools/kdapl/lab/{name}.config", "old")
         self.kernel = self.write("cache/kernels/stock-6.1/complete", "6.1.1")
         subprocess.run(["git", "init", "-q", self.top], check=True)
         subprocess.run(["git", "-C", self.top, "-c", "user.name=x", "-c", "user.email=x",
@@ -339,7 +341,7 @@ class Store(Case):
                          using("suites"))
         self.assertEqual(self.stale_after("tree/tools/kdapl/check/two-guests/file.c"),
                          using("wire"))
-        self.assertEqual(self.stale_after("tree/tools/kdapl/vm/debug.config"), everything(
+        self.assertEqual(self.stale_after("tree/tools/kdapl/lab/debug.config"), everything(
             lambda job: job.kernel == "own-6.12-debug" or "tree" in job.inputs))
         self.assertEqual(self.stale_after("cache/kernels/stock-6.1/complete", "6.1.2"),
                          everything(lambda job: job.kernel == "stock-6.1"))
@@ -377,7 +379,7 @@ class Store(Case):
 
 
 class Runner(Case):
-    """run.py"""
+    """run_jobs.py"""
 
     def sums(self, *todo, limit=1):
         runner.LOGS = self.folder
@@ -408,7 +410,7 @@ class Runner(Case):
 
 
 class Mutations(Case):
-    """mutations/*.mut"""
+    """mutate/*.mut"""
 
     def test_each_file_of_the_path_has_breakages(self):
         broken = {hunk.file for mutation in read_table() for hunk in mutation.hunks}
@@ -473,7 +475,7 @@ class CopyToMainline(Case):
 
     def copy(self):
         """The texts of the tree after a copy."""
-        subprocess.run([HERE.parent / "copy-to-mainline", self.folder], check=True)
+        subprocess.run([HERE.parent / "upstream/copy-to-mainline", self.folder], check=True)
         return {str(path.relative_to(self.folder)): path.read_text(encoding="utf-8")
                 for path in self.folder.rglob("*") if path.is_file()}
 

@@ -13,12 +13,14 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import threading
 from collections import Counter
 from pathlib import Path
 
-import suites
 from breakages import MODULE, TOP, Refused
+sys.path.append(str(TOP / "tools/kdapl/check"))
+import suites  # noqa: E402
 
 CACHE = Path(os.environ.get("KDAPL_CACHE") or
              Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kdapl")
@@ -27,7 +29,7 @@ CAUGHT, SURVIVED = "caught", "survived"
 UNDECIDED, ERROR = "not decided", "error"       # these are not stored, but tried again
 # Seconds of host time for each module in a guest. A trial that takes longer is not decided.
 LIMIT = 1800
-DIED, TIMEOUT = 98, 124     # exit status of vm/run.py without a report of the kernel
+DIED, TIMEOUT = 98, 124     # exit status of lab/run_in_vm.py without a report of the kernel
 # The kernel ends a guest in which a task or a CPU hangs; before KUnit's time-out of 300 s, which
 # waits for the end of the task without a limit
 HANGS = [word for name in ("hung_task_panic=1", "hung_task_timeout_secs=250",
@@ -188,7 +190,7 @@ class Trials:
         failure = self.make(f"{MODULE}/kdapl.ko", "tests/loopback/kdapl_loop.ko")
         if failure or run(self.tree, "make", "-s", "tools")[1]:
             raise Refused(f"expected the unbroken tree to build: {failure or 'kdapl-loop'}")
-        for path in ("tests/loopback/kdapl_loop.ko", "tools/kdapl/kdapl-loop"):
+        for path in ("tests/loopback/kdapl_loop.ko", "tools/kdapl/loop/kdapl-loop"):
             shutil.copy(self.tree / path, self.boxes)
         sync("-a", self.tree, self.built)
 
@@ -214,12 +216,12 @@ class Trials:
             if self.kernel.resolve() != self.root:
                 raise Refused(f"setup has replaced the kernel {KERNEL}; start again")
             log.write_text("", encoding="utf-8")
-            output, status = run(self.boxes, self.built / "tools/kdapl/vm/run.py", "--dir",
+            output, status = run(self.boxes, self.built / "tools/kdapl/lab/run_in_vm.py", "--dir",
                                  self.boxes, "--time", str(LIMIT * len(names)), "--log", log,
                                  *HANGS, *options, KERNEL, script)
             text = log.read_text(encoding="utf-8", errors="replace")
             began = f"mutant {names[0]} begins" in text
-            for reason in re.findall("vm/run: .*booted again.*", output) + \
+            for reason in re.findall("run_in_vm: .*booted again.*", output) + \
                     [f"guest ended before {names[0]}, status {status}"] * (not began):
                 self.again += 1
                 self.say(f"# {reason}")

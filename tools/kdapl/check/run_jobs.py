@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Run the jobs of targets (jobs.py); called by make and by .ci/run.
 
-  tools/kdapl/check/run.py [--limit MINUTES] TARGET...    make check, check-ci, check-all, ...
-  tools/kdapl/check/run.py --status       the stored verdicts of all jobs
-  tools/kdapl/check/run.py demo|bench|perf
+  tools/kdapl/check/run_jobs.py [--limit MINUTES] TARGET...    make check, check-ci, check-all, ...
+  tools/kdapl/check/run_jobs.py --status       the stored verdicts of all jobs
+  tools/kdapl/check/run_jobs.py demo|bench|perf
 
 A job is a script that prints TAP. Two jobs run at a time (KDAPL_ROOM=1: one), each as soon as the
 jobs that it needs are done. The output is in build/logs/JOB.tap and JOB.log. A failed job does not
@@ -44,7 +44,7 @@ CONTRACT = ("check", "check-ci")
 # Commands that store no verdict: the kernel, what else to set up, and the command
 COMMANDS = {
     "demo": ("stock-6.12", (), [f"{jobs.CHECK}/guest", "stock-6.12", "demo"]),
-    "bench": ("stock-6.12", (), ["tools/kdapl/bench/run.py"]),
+    "bench": ("stock-6.12", (), ["tools/kdapl/bench/count.py"]),
     "perf": ("stock-6.12", ("plot",), ["tools/kdapl/perf/measure", "stock-6.12"]),
     "soak": ("stock-6.12", (), [f"{jobs.CHECK}/soak", "stock-6.12"]),
 }
@@ -80,7 +80,7 @@ class Run:
                 start_new_session=True)
 
     def stop(self):
-        """End the process group of the job; vm/run.py ends its guest."""
+        """End the process group of the job; lab/run_in_vm.py ends its guest."""
         if self.state == "running" and self.proc.poll() is None:
             os.killpg(self.proc.pid, signal.SIGTERM)
             try:
@@ -127,7 +127,7 @@ class Run:
             print(f"   full output: build/logs/{self.name}.tap and .log", flush=True)
 
     def boots(self):
-        """The number of guests that were booted again (vm/run.py), whatever their result."""
+        """The number of guests that were booted again (lab/run_in_vm.py), whatever their result."""
         path = self.path("log")
         return path.read_text("utf-8", "replace").count("it is booted again") if self.proc else 0
 

@@ -193,9 +193,9 @@ fragments() {
 	source=$(own_source "$1")
 	variant=${1#"own-$source"}
 	# User Mode Linux lacks most of kernel.config
-	[ "$variant" = -uml ] || echo "$HERE/vm/kernel.config"
-	[ "$source" != newest ] || echo "$HERE/vm/newest.config"
-	[ -z "$variant" ] || echo "$HERE/vm/${variant#-}.config"
+	[ "$variant" = -uml ] || echo "$HERE/kernel.config"
+	[ "$source" != newest ] || echo "$HERE/newest.config"
+	[ -z "$variant" ] || echo "$HERE/${variant#-}.config"
 }
 
 # wanted FILE...: print the options that these files set; the last setting counts
@@ -281,7 +281,7 @@ own() {
 # Packages in the root in which modules for kernels of Debian 13 are compiled
 TRIXIE_PACKAGES=(gcc gcc-14 make libelf1t64 libssl3t64 zlib1g pahole)
 
-# root_trixie: make a Debian 13 with a compiler (tools/kdapl/in-root). Only root may make it.
+# root_trixie: make a Debian 13 with a compiler (tools/kdapl/lab/run-in-trixie). Only root may make it.
 root_trixie() {
 	local root=$CACHE/roots/trixie
 

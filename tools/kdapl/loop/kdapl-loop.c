@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "loop/loop.h"
+#include "loop.h"
 
 #define LARGEST		1048576ul
 #define MOST_MESSAGES	10000000ul

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0
-"""The breakages of mutations/*.mut: read, choose and apply them. Used by mutate.py, trials.py.
+"""The breakages of *.mut: read, choose and apply them. Used by mutate.py, trials.py.
 
 A record is a line "NAME: RULE", which the breakage breaks, then "FILE FUNCTION()", or FILE alone if
 the lines are outside functions, and the lines to replace (-) and their replacement (+). A record
@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[3]
-TABLE = "tools/kdapl/check/mutations"
+TABLE = "tools/kdapl/mutate"
 # All breakages are in this folder, so that only kdapl.ko must be built for each
 MODULE = "drivers/infiniband/ulp/kdapl"
 

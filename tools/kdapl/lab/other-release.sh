@@ -123,10 +123,10 @@ arm64_root() {
 	ln -sf bash "$root/usr/bin/sh"
 	ln -sf mawk "$root/usr/bin/awk"
 	ln -sf ../bin/busybox "$root/usr/sbin/poweroff"
-	cp "$HERE/vm/udev" "$root/usr/lib/systemd/systemd-udevd"
-	cp "$HERE/vm/udev" "$root/usr/bin/udevadm"
+	cp "$HERE/udev" "$root/usr/lib/systemd/systemd-udevd"
+	cp "$HERE/udev" "$root/usr/bin/udevadm"
 	arm64_key >"$root/complete"
 }
 
 # arm64_key: print what the root file system is made of
-arm64_key() { cat "$HERE/foreign.sh" "$HERE/vm/udev" | sha256sum; }
+arm64_key() { cat "$HERE/other-release.sh" "$HERE/udev" | sha256sum; }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """Count the instructions of kDAPL's paths (make bench, and a job of make check).
 
-  tools/kdapl/bench/run.py [options]
+  tools/kdapl/bench/count.py [options]
 
 Boots Debian's 6.12 kernel in an emulator that executes one instruction per nanosecond
 of its clock (QEMU, TCG, -icount), loads kdapl_bench.ko, and counts on the null device
@@ -89,7 +89,7 @@ def fill_box(box, kernel, points):
 
 def run_guest(box, kernel, points, limit):
     touched = [p for p in points if p.touch]
-    command = [TOP / "tools/kdapl/vm/run.py", "--time", str(limit), "--icount",
+    command = [TOP / "tools/kdapl/lab/run_in_vm.py", "--time", str(limit), "--icount",
                "--dir", box, "--log", box / "console.log"]
     command += [f"--append={argument}" for argument in APPEND]
     qemu = QEMU + (touch.compile_plugin(HERE / "touch.c", box) if touched else [])

@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: GPL-2.0
 """Run one command in a virtual machine under one of the test kernels.
 
-  tools/kdapl/vm/run.py [options] KERNEL [--] COMMAND...
+  tools/kdapl/lab/run_in_vm.py [options] KERNEL [--] COMMAND...
 
-KERNEL is a kernel that tools/kdapl/setup has prepared: stock-6.12, own-6.12, ...
+KERNEL is a kernel that tools/kdapl/lab/setup has prepared: stock-6.12, own-6.12, ...
 COMMAND runs as root in the folder given by --dir, which the guest shares
 read-write with the host. All other files of the host are visible read-only,
 with an overlay; a guest of another architecture (own-6.12-arm64) has another root
@@ -208,7 +208,7 @@ def stretch():
 
 
 def fail(text):
-    sys.exit(f"vm/run: {text}")
+    sys.exit(f"run_in_vm: {text}")
 
 
 def is_foreign(name):
@@ -239,7 +239,7 @@ def find_kernel(name):
     root = cache_dir() / "kernels" / name
     images = sorted((root / "boot").glob("vmlinuz-*"))
     if not images:
-        fail(f"expected a kernel in {root}: run tools/kdapl/setup {name} first")
+        fail(f"expected a kernel in {root}: run tools/kdapl/lab/setup {name} first")
     return images[0].resolve()
 
 
@@ -341,7 +341,7 @@ class Guest:
         """virtme-ng as a command, which writes the output to stdout and the console to stderr."""
         vng = cache_dir() / "venv" / "bin" / "vng"
         if not vng.exists():
-            fail(f"expected virtme-ng as {vng}: run tools/kdapl/setup first")
+            fail(f"expected virtme-ng as {vng}: run tools/kdapl/lab/setup first")
         foreign = is_foreign(opts.kernel)
         single = not kvm and not opts.parallel
         qemu_args = PC_QEMU_ARGS * (not foreign) + SINGLE_ARGS * single + \
@@ -475,7 +475,7 @@ def run_guest(opts, kvm):
             is_report, guest.console))):
         how = "hung" if guest.timed_out else "died"
         last = guest.console[-1] if guest.console else "none"
-        print(f"vm/run: {opts.kernel}: the guest {how} during its boot, it is booted again; last "
+        print(f"run_in_vm: {opts.kernel}: the guest {how} during its boot, it is booted again; last "
               f"line: {last}", file=sys.stderr)
         guest, status = boot_guest(opts, kvm)
     others, races, elsewhere = split_races(drop_late_reps(guest.console))
@@ -485,7 +485,7 @@ def run_guest(opts, kvm):
             "kmemleak: Kernel memory leak detector disabled", line)]
     reports = sum(is_report(line) for line in others + races)
     with open(opts.log, "a", encoding="utf-8") as log:
-        log.write(f"vm/run: {reports} lines of reports, "
+        log.write(f"run_in_vm: {reports} lines of reports, "
                   f"{elsewhere} data races of others\n")
     if races or reports:
         status = REPORT if status in (0, DIED) else status
@@ -506,7 +506,7 @@ def kvm_works(opts):
 
 def kvm_verdict(opts, verdict):
     if not verdict.exists():
-        print("vm/run: trying KVM with one guest, up to 40 seconds, once",
+        print("run_in_vm: trying KVM with one guest, up to 40 seconds, once",
               file=sys.stderr)
         with tempfile.TemporaryDirectory(dir=opts.dir, prefix=".kvm-") as box:
             trial = argparse.Namespace(**vars(opts))
@@ -569,7 +569,7 @@ def main():
     if status:
         why = {REPORT: "kernel report", DIED: "guest died",
                TIMEOUT: "time limit"}.get(status, f"status {status}")
-        print(f"vm/run: {opts.kernel}: {why} after "
+        print(f"run_in_vm: {opts.kernel}: {why} after "
               f"{time.monotonic() - begin:.0f} s; excerpt of the console "
               f"(log: {opts.log}):", file=sys.stderr)
         first = next((i for i, line in enumerate(console)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0
 """A wire between two guests: forward all data between two QEMUs.
 
-  tools/kdapl/check/wire.py SOCKET
+  tools/kdapl/check/connect_guests.py SOCKET
 
 Two QEMUs connect to SOCKET (-netdev stream). If they were connected directly, QEMU 7.2
 could permanently stop accepting packets from its guest when the other one was killed.
