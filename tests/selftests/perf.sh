@@ -17,17 +17,23 @@ tidy() {
 }
 trap tidy EXIT
 
-# measure ROWS OPTION...: a run prints this many measurements as JSON, and as a table afterwards.
-# The tool fails if a message is missing or a byte is wrong.
+# rows FILE: print the rows of the tables
+rows() { grep -E '^ *[0-9]+ (kdapl|verbs) ' "$1"; }
+
+# measure ROWS OPTION...: a run prints this many measurements, and --last prints them again. The
+# tool fails if a message is missing or a byte is wrong.
 measure() {
 	local rows=$1
 
 	shift
-	"${perf[@]}" --json "$@" >"$seen/json" || { cat "$seen/json"; return 1; }
-	python3 -c 'import json, sys; sys.exit(len(json.load(sys.stdin)["rows"]) != int(sys.argv[1]))' \
-		"$rows" <"$seen/json" || { cat "$seen/json"; return 1; }
-	"${perf[@]}" --last >"$seen/table"
-	grep -q "^$rows measurements .* 0 wrong bytes" "$seen/table" || { cat "$seen/table"; return 1; }
+	"${perf[@]}" "$@" >"$seen/table" || { cat "$seen/table"; return 1; }
+	"${perf[@]}" --last --histogram >"$seen/again"
+	if [ "$(rows "$seen/table" | wc -l)" != "$rows" ] ||
+		! grep -q "^$rows measurements .* 0 wrong bytes" "$seen/table" ||
+		! diff <(rows "$seen/table") <(rows "$seen/again"); then
+		cat "$seen/table"
+		return 1
+	fi
 }
 
 is_listening() { grep '^server .* listening=1' "$DEBUGFS/kdapl_perf/status"; }

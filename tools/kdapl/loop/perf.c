@@ -18,7 +18,7 @@
 static const char * const ops[] = { "send", "write", "read", NULL };
 static const char * const tests[] = { "lat", "bw", NULL };
 
-enum { OPT_OP = 256, OPT_TEST, OPT_HISTOGRAM, OPT_SERVER, OPT_LAST, OPT_JSON };
+enum { OPT_OP = 256, OPT_TEST, OPT_HISTOGRAM, OPT_SERVER, OPT_LAST };
 
 static const struct argp_option option_table[] = {
 	{ "device", 'd', "NAME", 0,
@@ -37,7 +37,6 @@ static const struct argp_option option_table[] = {
 	{ "histogram", OPT_HISTOGRAM, NULL, 0, "Print the histogram of each latency", 0 },
 	{ "server", OPT_SERVER, NULL, 0, "Serve one client", 0 },
 	{ "last", OPT_LAST, NULL, 0, "Print the results of the last run again", 0 },
-	{ "json", OPT_JSON, NULL, 0, "Print the results as JSON", 0 },
 	{ 0 }
 };
 
@@ -70,7 +69,7 @@ static void check_options(const struct perf_options *o, const struct argp_state 
 	if (o->iters && o->duration)
 		argp_error(state, "--iters and --duration exclude each other");
 	if (o->last && (o->line[0] || o->server))
-		argp_error(state, "--last: expected only --json or --histogram with it");
+		argp_error(state, "--last: expected only --histogram with it");
 }
 
 static error_t take_option(int opt, char *arg, struct argp_state *state)
@@ -96,9 +95,6 @@ static error_t take_option(int opt, char *arg, struct argp_state *state)
 		break;
 	case OPT_LAST:
 		o->last = true;
-		break;
-	case OPT_JSON:
-		o->json = true;
 		break;
 	case ARGP_KEY_ARG:
 		if (state->arg_num || strlen(arg) > 63 || strpbrk(arg, " \t\n"))
@@ -197,12 +193,9 @@ static int show(const struct perf_options *o, const struct perf_status *st, doub
 	perf_rows(&rows);
 	if (!strcmp(st->state, "idle"))
 		die(EXIT_ENVIRONMENT, "nothing was measured since the module was loaded");
-	if (st->error[0] && !rows.n && !o->json)
+	if (st->error[0] && !rows.n)
 		die(EXIT_ENVIRONMENT, "cannot measure: %s", st->error);
-	if (o->json)
-		perf_json(o, &rows, st, seconds);
-	else
-		perf_table(o, &rows, st, seconds);
+	perf_table(o, &rows, st, seconds);
 	for (i = 0; i < rows.n; i++)
 		if (rows.row[i].bad)
 			status = EXIT_FAILED;

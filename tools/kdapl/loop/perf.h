@@ -21,7 +21,7 @@ struct perf_row {
 	char op[8];			/* send, write, read */
 	char side[8];			/* kdapl, verbs */
 	unsigned long size, eps, depth;
-	unsigned long long messages, peer, bad;
+	unsigned long long messages, bad;
 	unsigned long long min, max, average, deviation, p50, p99, p999;	/* lat */
 	unsigned long long ns, peak_ns, peak_messages;				/* bw */
 	struct perf_bucket bucket[PERF_BUCKETS];
@@ -46,7 +46,7 @@ struct perf_status {
 
 /* Values of the options */
 struct perf_options {
-	bool server, last, json, histogram, iters;
+	bool server, last, histogram, iters;
 	const char *address;		/* of the server; NULL: this kernel */
 	unsigned long duration;		/* in s; 0: a number of messages */
 	char line[1000];		/* the command for the module */
@@ -61,7 +61,5 @@ double perf_rate(const struct perf_row *r);
 
 void perf_table(const struct perf_options *o, const struct perf_rows *rows,
 		const struct perf_status *st, double seconds);
-void perf_json(const struct perf_options *o, const struct perf_rows *rows,
-	       const struct perf_status *st, double seconds);
 
 #endif

@@ -62,7 +62,6 @@ static void read_row(const char *line, struct perf_row *r)
 	r->eps = control_number(line, "eps");
 	r->depth = control_number(line, "depth");
 	r->messages = control_number(line, "messages");
-	r->peer = control_number(line, "peer");
 	r->bad = control_number(line, "bad");
 	r->min = control_number(line, "min");
 	r->max = control_number(line, "max");

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Output of "kdapl-loop perf": tables with the columns of perftest, or JSON.
+ * Output of "kdapl-loop perf": tables with the columns of perftest.
  */
 #include <stdio.h>
 #include <string.h>
-#include <sys/utsname.h>
 
 #include "perf.h"
 
@@ -111,98 +110,4 @@ void perf_table(const struct perf_options *o, const struct perf_rows *rows,
 	printf("\n%zu measurements in %.1f s, %llu wrong bytes\n", rows->n, seconds, bad);
 	if (st->error[0])
 		printf("The run ended with an error: %s\n", st->error);
-}
-
-/* ---- JSON ------------------------------------------------------------------------ */
-
-static void json_string(const char *s)
-{
-	putchar('"');
-	for (; *s; s++) {
-		if (*s == '"' || *s == '\\')
-			putchar('\\');
-		if ((unsigned char)*s < 0x20)
-			printf("\\u%04x", *s);
-		else
-			putchar(*s);
-	}
-	putchar('"');
-}
-
-static void json_field(const char *key, const char *value)
-{
-	printf("\"%s\": ", key);
-	json_string(value);
-	printf(", ");
-}
-
-static void json_latency(const struct perf_row *r)
-{
-	size_t i;
-
-	printf("\"min_ns\": %llu, \"max_ns\": %llu, \"median_ns\": %llu, ", r->min, r->max, r->p50);
-	printf("\"average_ns\": %llu, \"deviation_ns\": %llu, ", r->average, r->deviation);
-	printf("\"p99_ns\": %llu, \"p999_ns\": %llu, \"histogram\": [", r->p99, r->p999);
-	for (i = 0; i < r->buckets; i++)
-		printf("%s{\"from_ns\": %llu, \"to_ns\": %llu, \"count\": %llu}", i ? ", " : "",
-		       r->bucket[i].from, r->bucket[i].to, r->bucket[i].count);
-	printf("]");
-}
-
-static void json_bandwidth(const struct perf_row *r)
-{
-	printf("\"ns\": %llu, \"mib_per_s\": %.3f, ", r->ns, perf_bandwidth(r));
-	printf("\"mpps\": %.6f, \"peak_ns\": %llu, ", perf_rate(r), r->peak_ns);
-	printf("\"peak_messages\": %llu", r->peak_messages);
-}
-
-static void json_row(const struct perf_row *r)
-{
-	printf("    {");
-	json_field("test", is_latency(r) ? "latency" : "bandwidth");
-	json_field("operation", r->op);
-	json_field("side", r->side);
-	printf("\"size\": %lu, \"eps\": %lu, \"depth\": %lu, ", r->size, r->eps, r->depth);
-	printf("\"messages\": %llu, \"bytes\": %llu, ", r->messages, r->messages * r->size);
-	printf("\"peer_messages\": %llu, \"wrong_bytes\": %llu, ", r->peer, r->bad);
-	if (is_latency(r))
-		json_latency(r);
-	else
-		json_bandwidth(r);
-	printf("}");
-}
-
-static void json_ratio(const struct perf_row *r)
-{
-	printf("    {");
-	json_field("test", is_latency(r) ? "latency" : "bandwidth");
-	json_field("operation", r->op);
-	printf("\"size\": %lu, \"kdapl_to_verbs\": %.4f}", r->size, perf_ratio(r, r + 1));
-}
-
-/* Print JSON */
-void perf_json(const struct perf_options *o, const struct perf_rows *rows,
-	       const struct perf_status *st, double seconds)
-{
-	struct utsname name;
-	size_t i;
-
-	if (uname(&name))
-		name.release[0] = 0;
-	printf("{\n  ");
-	json_field("error", st->error);
-	json_field("kernel", name.release);
-	json_field("device", st->device);
-	json_field("server", o->address ? o->address : "");
-	printf("\"seconds\": %.1f,\n  \"rows\": [\n", seconds);
-	for (i = 0; i < rows->n; i++) {
-		json_row(&rows->row[i]);
-		printf("%s\n", i + 1 < rows->n ? "," : "");
-	}
-	printf("  ],\n  \"ratios\": [\n");
-	for (i = 0; i + 1 < rows->n; i += 2) {
-		json_ratio(&rows->row[i]);
-		printf("%s\n", i + 3 < rows->n ? "," : "");
-	}
-	printf("  ]\n}\n");
 }
