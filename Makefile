@@ -40,7 +40,7 @@ install: modules install_tools
 
 uninstall: uninstall_tools | $(KDIR)/Makefile
 	rm -f $(MODULES_TO)/drivers/infiniband/ulp/kdapl/kdapl.ko* \
-		$(MODULES_TO)/tests/loopback/kdapl_loop.ko*
+		$(MODULES_TO)/tests/consumers/loopback/kdapl_loop.ko*
 	-[ ! -d $(MODULES_TO) ] || find $(MODULES_TO) -depth -type d -empty -delete
 	$(DEPMOD)
 

@@ -6,7 +6,7 @@
  *
  * A definition comes from the kDAPL 2.0 headers, unless its comment names another source.
  * The order of members, and all numbers, are those of DAT 2.0 without extensions. They are
- * ABI, which tests/loopback/abi_values.c and abi_layout.c check.
+ * ABI, which tests/consumers/loopback/abi_values.c and abi_layout.c check.
  */
 #ifndef _DAT_H_
 #define _DAT_H_

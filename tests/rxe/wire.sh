@@ -23,7 +23,7 @@
 
 # shellcheck source=tests/selftests/lib.sh
 . "${KDAPL_DIR:-.}/selftests/lib.sh"
-# shellcheck source=tests/stress/ledger/wire-lib.sh
+# shellcheck source=tests/consumers/stress/ledger/wire-lib.sh
 . "${KDAPL_DIR:-.}/wire-lib.sh"
 
 own=10.77.0.1 mac=52:54:00:6b:64:01 peer=10.77.0.9

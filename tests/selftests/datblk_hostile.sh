@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # The block device over DAT (drivers/block/datblk) against peers that break its protocol
-# (tests/stress/blk_hostile): a hostile client of the server, and a hostile server of the client,
+# (tests/consumers/stress/blk_hostile): a hostile client of the server, and a hostile server of the client,
 # on plain verbs over rxe. HOSTILE_MESSAGES and HOSTILE_SEED set the number of messages of each
 # and the seed.
 # covers: malformed, random and out-of-order messages at each state of a login and of a command

@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Makes every control call once for each of its allocations, with that allocation failing
-# (tests/stress/fault_inject). Each call must return the expected error, leave its objects
+# (tests/consumers/stress/fault_inject). Each call must return the expected error, leave its objects
 # unchanged and leak nothing. Needs a kernel with fault injection.
 # covers: the failure of each allocation of each control call, over the real RDMA core
 

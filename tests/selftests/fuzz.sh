@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Random calls with random arguments (tests/stress/fuzz), from threads and from upcalls. Each
+# Random calls with random arguments (tests/consumers/stress/fuzz), from threads and from upcalls. Each
 # must return what the contract allows, and no object may be left.
 # FUZZ_CALLS, FUZZ_SEED and FUZZ_THREADS set the number of calls, the seed and the number of
 # threads.

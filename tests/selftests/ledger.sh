@@ -1,6 +1,6 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
-# Every post is accounted for exactly once (tests/stress/ledger), while connections end, EPs
+# Every post is accounted for exactly once (tests/consumers/stress/ledger), while connections end, EPs
 # are reset and freed, and the device is deleted and added three times.
 # LEDGER_POSTS and LEDGER_SEED set the number of posts and the seed.
 # covers: posts lost or completed twice when connections and devices end at any moment

@@ -150,7 +150,7 @@ rxe_setup() {
 		{ tap_diag "rxe_setup: expected a GID for $addr on rxe$n: none"; return 1; }
 }
 
-# hca_setup [PARAMETER=VALUE...]: load the adapter model (tests/hca): devices hca0 and hca1 on
+# hca_setup [PARAMETER=VALUE...]: load the adapter model (tests/devices/hca): devices hca0 and hca1 on
 # hcanet0 and hcanet1 with the addresses 10.11.1.1 and 10.11.2.1
 hca_setup() {
 	local n

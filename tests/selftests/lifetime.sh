@@ -1,7 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0
 # Repeatedly closes, frees and removes all objects while other CPUs post, dequeue and run
-# upcalls (tests/stress/lifetime). KDAPL_LIFE multiplies the number of rounds; the default is
+# upcalls (tests/consumers/stress/lifetime). KDAPL_LIFE multiplies the number of rounds; the default is
 # 2 on a kernel with kmemleak, else 1.
 # covers: uses after free when CPUs free, close and remove what other CPUs use
 

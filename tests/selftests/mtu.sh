@@ -50,7 +50,7 @@ packets_per_message() {
 	transfers_stop && echo $((packets / messages))
 }
 
-# The lengths of seven messages in a row (tests/traffic) need 72 packets of 256 bytes with MTU 512,
+# The lengths of seven messages in a row (tests/consumers/traffic) need 72 packets of 256 bytes with MTU 512,
 # 21 of 1,024 with 1500, and 9 of 4,096 with 9000. Each message also has an acknowledgment.
 small_packets() {
 	local many few

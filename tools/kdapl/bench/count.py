@@ -8,7 +8,7 @@ Boots Debian's 6.12 kernel in an emulator that executes one instruction per nano
 of its clock (QEMU, TCG, -icount), loads kdapl_bench.ko, and counts on the null device
 and on rxe. The modules must have been built (tools/kdapl/check/build stock-6.12).
 Prints tables and writes build/bench.json, or build/bench-part.json if only some paths
-were counted. tests/bench/README.rst describes the method.
+were counted. tests/devices/bench/README.rst describes the method.
 """
 
 import argparse

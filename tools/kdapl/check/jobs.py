@@ -25,20 +25,20 @@ SOURCES = {
               f"{LAB}/ccache.sh", f"{LAB}/run-in-trixie", f"{LAB}/run_in_vm.py", f"{LAB}/udev",
               f"{LAB}/requirements.txt",
               f"{TESTS}/lib.sh", "tests/lib", "tests/rxe/qp1_wake.c", "Makefile"),
-    "loop": ("tests/loopback", "tests/lib", "tools/kdapl/loop"),
-    "selftests": (TESTS, "tests/actor", "tests/traffic", "tests/stress", "tests/examples",
-                  "tests/lib", "tests/perf", "tools/kdapl/trace",
+    "loop": ("tests/consumers/loopback", "tests/lib", "tools/kdapl/loop"),
+    "selftests": (TESTS, "tests/consumers/actor", "tests/consumers/traffic", "tests/consumers/stress", "tests/examples",
+                  "tests/lib", "tests/consumers/perf", "tools/kdapl/trace",
                   "tools/kdapl/loop"),
-    "stress": ("tests/stress", "tests/lib", f"{TESTS}/run.sh", f"{TESTS}/ledger.sh",
+    "stress": ("tests/consumers/stress", "tests/lib", f"{TESTS}/run.sh", f"{TESTS}/ledger.sh",
                f"{TESTS}/fuzz.sh"),
-    "interop": ("tests/interop", "tests/loopback"),
+    "interop": ("tests/consumers/interop", "tests/consumers/loopback"),
     "rxe": ("tests/rxe", f"{TESTS}/run.sh"),
-    "hca": ("tests/hca", "tests/conform"),
-    "bench": ("tests/bench", "tools/kdapl/bench"),
+    "hca": ("tests/devices/hca", "tests/consumers/conform"),
+    "bench": ("tests/devices/bench", "tools/kdapl/bench"),
     "wire": (f"{CHECK}/two-guests", f"{CHECK}/connect_guests.py", "tests/rxe"),
     "docs": ("Documentation", "tools/kdapl/docs"),
-    "litmus": ("tests/litmus", f"{CHECK}/litmus.py"),
-    "models": ("tests/models", f"{CHECK}/models"),
+    "litmus": ("tests/formal/litmus", f"{CHECK}/litmus.py"),
+    "models": ("tests/formal/models", f"{CHECK}/models"),
     "mutate": ("tools/kdapl/mutate", f"{CHECK}/suites.py"),
     "coverage": (f"{CHECK}/coverage", f"{CHECK}/fastpath.py"),
     "soak": (f"{CHECK}/soak", f"{CHECK}/trends.py"),
@@ -277,7 +277,7 @@ def races():
     return [job for kernel in ("own-6.12-kcsan", "own-6.12-rt") for job in debug(kernel)]
 
 
-# The adapter model (tests/hca/README.rst): its personalities, and one with faults of the wire
+# The adapter model (tests/devices/hca/README.rst): its personalities, and one with faults of the wire
 HCA = {
     "ibta": "", "mlx5": "personality=mlx5", "irdma": "personality=irdma",
     "bnxt_re": "personality=bnxt_re", "qedr": "personality=qedr",

@@ -4,7 +4,7 @@
 
   tools/kdapl/check/litmus.py [-v] [NAME...]
 
-NAME: a test of tests/litmus, without .litmus. -v prints the states that herd7 finds.
+NAME: a test of tests/formal/litmus, without .litmus. -v prints the states that herd7 finds.
 
 The condition of a test describes a bad outcome. herd7 must find that it never happens. Then
 one barrier at a time is removed, and the bad outcome, or a data race, must be possible. In the
@@ -27,7 +27,7 @@ import tempfile
 from pathlib import Path
 
 TOP = Path(__file__).resolve().parents[3]
-TESTS = TOP / "tests/litmus"
+TESTS = TOP / "tests/formal/litmus"
 MODULE = TOP / "drivers/infiniband/ulp/kdapl"
 CACHE = Path(os.environ.get("KDAPL_CACHE") or
              Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "kdapl")

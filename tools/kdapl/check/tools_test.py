@@ -289,8 +289,8 @@ class Guest(Case):
             shutil.copy(HERE.parent / "lab" / name, check.parent / "lab")
         (self.folder / "cache/kernels/some/lib/modules/1").mkdir(parents=True)
         for name in ("tests/rxe/wire.sh", "tools/kdapl/trace/latency.bt",
-                     "tests/interop/interop.sh", "tests/conform/conform.sh",
-                     "tests/stress/soak/soak.sh"):
+                     "tests/consumers/interop/interop.sh", "tests/consumers/conform/conform.sh",
+                     "tests/consumers/stress/soak/soak.sh"):
             self.write(name, "")
         self.write("tools/kdapl/lab/run_in_vm.py", FAKE_RUN)
         self.write("build/modules/1/kdapl-loop", FAKE_LOOP)
@@ -336,7 +336,7 @@ class Store(Case):
     def test_a_change_makes_exactly_its_jobs_stale(self):
         def using(*names):
             return everything(lambda job: {*names, "tree"} & set(job.inputs))
-        self.assertEqual(self.stale_after("tree/tests/interop/file.c"), using("interop"))
+        self.assertEqual(self.stale_after("tree/tests/consumers/interop/file.c"), using("interop"))
         self.assertEqual(self.stale_after("tree/drivers/infiniband/ulp/kdapl/tests/file.c"),
                          using("suites"))
         self.assertEqual(self.stale_after("tree/tools/kdapl/check/two-guests/file.c"),
@@ -352,9 +352,9 @@ class Store(Case):
             for path in paths - {"."}:
                 makefile = TOP / path / "Makefile"
                 text = makefile.read_text("utf-8") if makefile.is_file() else ""
-                for folder in set(re.findall(r"\$\(src\)/\.\./(\w+)", text)):
+                for up in set(re.findall(r"\$\(src\)/((?:\.\./)+lib)", text)):
                     with self.subTest(job=job.name, folder=path):
-                        self.assertIn(f"tests/{folder}", paths)
+                        self.assertIn(os.path.normpath(f"{path}/{up}"), paths)
 
     def test_a_verdict_holds_for_its_tree(self):
         job = next(job for job in jobs.plan(["check-kernels"]) if job.name == "interop-stock-6.1")
@@ -363,7 +363,7 @@ class Store(Case):
         self.assertIsNone(tree.load(job))
         tree.save(job, tree.key(job), good, "")
         self.assertTrue(tree.load(job).current)
-        self.write("tree/tests/interop/file.c", "new")
+        self.write("tree/tests/consumers/interop/file.c", "new")
         self.assertFalse(store.Store(self.top, self.cache).load(job).current)
         # A run during which the tree changes gives no verdict
         tree.save(job, tree.key(job), good, "")

@@ -4,7 +4,7 @@
 
   tools/kdapl/check/trends.py FILE
 
-FILE is what tests/stress/soak writes: a line of names, then one line for each round. A line
+FILE is what tests/consumers/stress/soak writes: a line of names, then one line for each round. A line
 is fitted to each column by least squares. The column grows if its slope, less three
 standard errors, is more than the limit for a round: then a leak is more likely than noise.
 The first fifth of the rounds is left out, because caches are filled in it.

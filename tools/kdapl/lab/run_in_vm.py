@@ -135,7 +135,7 @@ KERNEL_ARGS = [
 PC_KERNEL_ARGS = ["no5lvl", "unknown_nmi_panic=1", "tsc=reliable",
                   "modprobe.blacklist=" + SKIP_MODULES]
 PC_QEMU_ARGS = ["-machine hpet=off"]
-# tests/hca: two instances of a PCI function with a DMA domain of its own and an MSI. With
+# tests/devices/hca: two instances of a PCI function with a DMA domain of its own and an MSI. With
 # strict invalidation an address is unmapped as soon as the driver has said so. With interrupt
 # remapping the kernel panics if ten timer interrupts do not arrive in time, as on a busy host.
 HCA_QEMU_ARGS = ["-machine q35", "-device intel-iommu,intremap=on",
@@ -537,7 +537,7 @@ def parse():
     top.add_argument("--parallel", action="store_true",
                      help="a host thread for each CPU of the guest, for tests of races")
     top.add_argument("--hca", action="store_true",
-                     help="PCI functions behind an IOMMU, for tests/hca")
+                     help="PCI functions behind an IOMMU, for tests/devices/hca")
     top.add_argument("--append", action="append", default=[],
                      help="an additional kernel argument")
     top.add_argument("--qemu-opts", action="append", default=[])

@@ -187,10 +187,10 @@ class Trials:
 
     def build_unbroken(self):
         """Build the unbroken module and, once for all breakages, the loopback."""
-        failure = self.make(f"{MODULE}/kdapl.ko", "tests/loopback/kdapl_loop.ko")
+        failure = self.make(f"{MODULE}/kdapl.ko", "tests/consumers/loopback/kdapl_loop.ko")
         if failure or run(self.tree, "make", "-s", "tools")[1]:
             raise Refused(f"expected the unbroken tree to build: {failure or 'kdapl-loop'}")
-        for path in ("tests/loopback/kdapl_loop.ko", "tools/kdapl/loop/kdapl-loop"):
+        for path in ("tests/consumers/loopback/kdapl_loop.ko", "tools/kdapl/loop/kdapl-loop"):
             shutil.copy(self.tree / path, self.boxes)
         sync("-a", self.tree, self.built)
 
